@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fovea for C++17: names, types and defaults over fovea.h, which stays the manual. Nothing here computes, allocates,
+// throws or needs the standard library; every function is one call of C.
+//
+//     fovea::AttentionDesc desc;                        // all zero, struct_bytes filled in
+//     desc.q_heads = 8; ...
+//     fovea::Plan plan;
+//     if (plan.init(desc) != FOVEA_OK) ...
+//     fovea::AttentionArgs args;
+//     args.q = fovea::heads_first(q, 8, tokens, 64);    // [batch][heads][tokens][dim]
+//     ...
+//     plan.run(args, workspace);
+#ifndef FOVEA_FOVEA_HPP_
+#define FOVEA_FOVEA_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#if defined(__has_include)
+#if __has_include(<version>)
+#include <version>
+#endif
+#endif
+#if defined(__cpp_lib_span)
+#include <span>
+#endif
+
+#include "fovea/fovea.h"
+
+namespace fovea {
+
+// ------------------------------------------------------------------------------------------------------- names
+
+using Status = fovea_status;
+using Target = fovea_target;
+
+inline const char* to_string(Status status) { return fovea_status_string(status); }
+inline const char* to_string(Target target) {
+  return fovea_target_name(target);
+}  // NULL for a number that is no target
+
+// ------------------------------------------------------------------------------------------------------- views
+
+// A pointer and a count of elements: std::span where there is one. Converts from an array, and from what has data() and
+// size().
+#if defined(__cpp_lib_span)
+template <class T>
+using Span = std::span<T>;
+#else
+template <class T>
+class Span {
+ public:
+  constexpr Span() = default;
+  constexpr Span(T* data, std::size_t size) : data_(data), size_(size) {}
+  template <std::size_t N>
+  constexpr Span(T (&array)[N]) : data_(array), size_(N) {}
+  template <class U, class = decltype(Span(static_cast<U*>(nullptr), 0))>
+  constexpr Span(Span<U> other) : data_(other.data()), size_(other.size()) {}
+  template <class C, class = decltype(Span(static_cast<C*>(nullptr)->data(), static_cast<C*>(nullptr)->size()))>
+  constexpr Span(C& container) : data_(container.data()), size_(container.size()) {}
+
+  constexpr T* data() const { return data_; }
+  constexpr std::size_t size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr T& operator[](std::size_t i) const { return data_[i]; }
+  constexpr T* begin() const { return data_; }
+  constexpr T* end() const { return data_ + size_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+#endif
+
+// An array of attention, [batch][heads][tokens][dim] in any order of memory: where its first element is, and how many
+// elements lie between neighbours of each dimension. The last dimension is contiguous.
+template <class T>
+struct View {
+  T* data;
+  std::ptrdiff_t batch_stride, head_stride, token_stride;
+
+  // The elements of one token of one head.
+  constexpr T* row(std::size_t batch, std::size_t head, std::size_t token) const {
+    return data + static_cast<std::ptrdiff_t>(batch) * batch_stride + static_cast<std::ptrdiff_t>(head) * head_stride +
+           static_cast<std::ptrdiff_t>(token) * token_stride;
+  }
+
+  constexpr operator fovea_in() const { return {data, batch_stride, head_stride, token_stride}; }
+  constexpr operator fovea_out() const { return {data, batch_stride, head_stride, token_stride}; }  // T is not const
+};
+
+// Memory in the order [batch][heads][tokens][dim].
+template <class T>
+constexpr View<T> heads_first(T* data, std::size_t heads, std::size_t tokens, std::size_t dim) {
+  return {data, static_cast<std::ptrdiff_t>(heads * tokens * dim), static_cast<std::ptrdiff_t>(tokens * dim),
+          static_cast<std::ptrdiff_t>(dim)};
+}
+
+// Memory in the order [batch][tokens][heads][dim].
+template <class T>
+constexpr View<T> tokens_first(T* data, std::size_t tokens, std::size_t heads, std::size_t dim) {
+  return {data, static_cast<std::ptrdiff_t>(tokens * heads * dim), static_cast<std::ptrdiff_t>(dim),
+          static_cast<std::ptrdiff_t>(heads * dim)};
+}
+
+// Queries, keys and values as one projection writes them: [batch][tokens][q_heads + kv_heads + kv_heads][dim], which
+// with equal heads is [batch][tokens][3][heads][dim].
+template <class T>
+struct PackedQkv {
+  View<T> q, keys, values;
+};
+
+template <class T>
+constexpr PackedQkv<T> packed_qkv(T* data, std::size_t tokens, std::size_t q_heads, std::size_t kv_heads,
+                                  std::size_t dim) {
+  const View<T> q = tokens_first(data, tokens, q_heads + 2 * kv_heads, dim);
+  View<T> keys = q, values = q;
+  keys.data = q.row(0, q_heads, 0);
+  values.data = q.row(0, q_heads + kv_heads, 0);
+  return {q, keys, values};
+}
+
+// ----------------------------------------------------------------------------------------------------- softmax
+
+// The structures of C, all zero, which is each field's plainest choice, with struct_bytes filled in.
+struct SoftmaxArgs : fovea_softmax_args {
+  constexpr SoftmaxArgs() : fovea_softmax_args{} { struct_bytes = sizeof(fovea_softmax_args); }
+};
+
+inline Status softmax(const fovea_softmax_args& args) { return fovea_softmax_f32(&args); }
+inline Status log_softmax(const fovea_softmax_args& args) { return fovea_log_softmax_f32(&args); }
+
+// The arguments for one row of in.size() elements. out is as long as in, and may be the same memory.
+inline SoftmaxArgs softmax_row(Span<float> out, Span<const float> in, float scale = 1.0f) {
+  SoftmaxArgs args;
+  args.out = out.data();
+  args.in = in.data();
+  args.out_axis_stride = args.in_axis_stride = 1;
+  args.outer = args.inner = 1;
+  args.axis = in.size();
+  args.scale = scale;
+  return args;
+}
+
+// One row. FOVEA_ERR_SIZE when out is not as long as in.
+inline Status softmax(Span<float> out, Span<const float> in, float scale = 1.0f) {
+  return out.size() == in.size() ? softmax(softmax_row(out, in, scale)) : FOVEA_ERR_SIZE;
+}
+
+inline Status log_softmax(Span<float> out, Span<const float> in, float scale = 1.0f) {
+  return out.size() == in.size() ? log_softmax(softmax_row(out, in, scale)) : FOVEA_ERR_SIZE;
+}
+
+// --------------------------------------------------------------------------------------------------- attention
+
+struct AttentionDesc : fovea_attention_desc {
+  constexpr AttentionDesc() : fovea_attention_desc{} { struct_bytes = sizeof(fovea_attention_desc); }
+};
+
+struct AttentionArgs : fovea_attention_args {
+  constexpr AttentionArgs() : fovea_attention_args{} { struct_bytes = sizeof(fovea_attention_args); }
+};
+
+// Memory for any call with these dimensions, without a budget: a static array, or a member.
+template <std::size_t HeadDim, std::size_t ValueDim = HeadDim>
+struct alignas(FOVEA_WORKSPACE_ALIGNMENT) Workspace {
+  std::byte bytes[FOVEA_WORKSPACE_BYTES(HeadDim, ValueDim)];
+
+  constexpr operator Span<std::byte>() { return {bytes, sizeof bytes}; }
+};
+
+// A plan, made once and read-only after. Until init has answered FOVEA_OK, run answers FOVEA_ERR_PLAN.
+class Plan {
+ public:
+  Status init(const fovea_attention_desc& desc) { return fovea_plan_init(&plan_, &desc); }
+
+  std::size_t workspace_bytes() const { return fovea_workspace_bytes(&plan_); }
+  Target target() const { return plan_.desc.target; }
+  const fovea_plan& get() const { return plan_; }
+
+  // As snprintf: what a call of these counts will do, in one line; returns the bytes that the whole line needs.
+  std::size_t describe(std::uint32_t q_tokens, std::uint32_t kv_tokens, Span<char> text) const {
+    return fovea_plan_describe(&plan_, q_tokens, kv_tokens, text.data(), text.size());
+  }
+
+  Status run(const fovea_attention_args& args, void* workspace, std::size_t workspace_bytes) const {
+    return fovea_attention(&plan_, &args, workspace, workspace_bytes);
+  }
+  Status run(const fovea_attention_args& args, Span<std::byte> workspace) const {
+    return run(args, workspace.data(), workspace.size());
+  }
+
+ private:
+  fovea_plan plan_{};
+};
+
+}  // namespace fovea
+
+#endif  // FOVEA_FOVEA_HPP_

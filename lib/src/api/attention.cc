@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fovea/fovea.h"
+#include "plan/attention_plan.h"
+#include "run/attention.h"
+#include "targets/registry.h"
+
+extern "C" fovea_status fovea_plan_init(fovea_plan* plan, const fovea_attention_desc* desc) {
+  if (!plan || !desc) return FOVEA_ERR_NULL;
+  return fovea::make_plan(*desc, plan);
+}
+
+extern "C" size_t fovea_workspace_bytes(const fovea_plan* plan) {
+  return plan && fovea::is_plan(*plan) ? plan->workspace_bytes : 0;
+}
+
+extern "C" size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target) {
+  if (!desc) return 0;
+  fovea_plan plan;
+  if (target != FOVEA_TARGET_BEST) {
+    return fovea::make_plan_for(*desc, target, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
+  }
+  size_t most = 0;
+  const fovea::TargetTraits* traits;
+  for (uint32_t i = 0; (traits = fovea::target_traits_at(i)) != nullptr; ++i) {
+    if (fovea::make_plan_for(*desc, traits->target, &plan) != FOVEA_OK) continue;
+    if (plan.workspace_bytes > most) most = plan.workspace_bytes;
+  }
+  return most;
+}
+
+extern "C" fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args* args, void* workspace,
+                                        size_t workspace_bytes) {
+  if (!plan || !args) return FOVEA_ERR_NULL;
+  const fovea_status status = fovea::check_attention_args(*plan, *args, workspace, workspace_bytes);
+  if (status != FOVEA_OK) return status;
+  fovea::run_attention(*plan, *args, fovea::attention_kernels(plan->desc.target), workspace);
+  return FOVEA_OK;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fovea_plan_describe: a line of text, put together without stdio.
+#include "fovea/fovea.h"
+#include "plan/attention_plan.h"
+#include "targets/registry.h"
+
+namespace {
+
+// Appends to a buffer of fixed size and counts what would have been written.
+class Line {
+ public:
+  Line(char* text, size_t bytes) : text_(text), bytes_(bytes) {}
+
+  Line& operator<<(const char* s) {
+    for (; *s; ++s) put(*s);
+    return *this;
+  }
+  Line& operator<<(uint64_t x) {
+    char digits[20];
+    int count = 0;
+    do {
+      digits[count++] = char('0' + x % 10);
+      x /= 10;
+    } while (x);
+    while (count) put(digits[--count]);
+    return *this;
+  }
+  size_t finish() {
+    if (bytes_) text_[written_ < bytes_ ? written_ : bytes_ - 1] = '\0';
+    return written_;
+  }
+
+ private:
+  void put(char c) {
+    if (written_ + 1 < bytes_) text_[written_] = c;
+    ++written_;
+  }
+
+  char* text_;
+  size_t bytes_, written_ = 0;
+};
+
+}  // namespace
+
+extern "C" size_t fovea_plan_describe(const fovea_plan* plan, uint32_t q_tokens, uint32_t kv_tokens, char* text,
+                                      size_t text_bytes) {
+  Line line(text, text ? text_bytes : 0);
+  if (!plan || !fovea::is_plan(*plan)) return (line << "not a plan").finish();
+  const fovea_attention_desc& d = plan->desc;
+  const uint64_t rows = uint64_t(d.q_heads / d.kv_heads) * q_tokens;
+  const uint64_t tile_rows = uint64_t(plan->lanes) * plan->tile_vectors;
+  const uint64_t vectors = (rows + plan->lanes - 1) / plan->lanes;
+  const uint64_t tiles = (vectors + plan->tile_vectors - 1) / plan->tile_vectors;
+  const bool few = rows <= plan->few_rows;
+  line << fovea_target_name(d.target) << " (" << fovea_target_backend(d.target) << "), " << (few ? "few-rows" : "tile")
+       << " kernel, " << rows << " rows a key head in " << tiles << " tiles of at most " << tile_rows << " rows, "
+       << (uint64_t(kv_tokens) + FOVEA_KEY_TILE - 1) / FOVEA_KEY_TILE << " key tiles of " << uint64_t(FOVEA_KEY_TILE)
+       << " keys, workspace " << uint64_t(plan->workspace_bytes) << " bytes";
+  return line.finish();
+}

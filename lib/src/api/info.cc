@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the library says of itself: version, statuses, targets.
+#include "fovea/fovea.h"
+#include "targets/registry.h"
+
+namespace {
+
+bool equal(const char* a, const char* b) {
+  while (*a && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
+}  // namespace
+
+extern "C" uint32_t fovea_version(void) { return FOVEA_VERSION; }
+
+extern "C" const char* fovea_status_string(fovea_status status) {
+  switch (status) {
+    case FOVEA_OK: return "no error";
+    case FOVEA_ERR_NULL: return "a required pointer is null";
+    case FOVEA_ERR_STRUCT: return "struct_bytes is not the size of a structure that this version knows";
+    case FOVEA_ERR_ENUM: return "an enum field holds no value of its enum";
+    case FOVEA_ERR_UNSUPPORTED: return "a valid choice that this version does not serve";
+    case FOVEA_ERR_TARGET: return "the target is not compiled in, or this processor cannot run it";
+    case FOVEA_ERR_DIM: return "head_dim, value_dim, q_heads and kv_heads must be at least 1";
+    case FOVEA_ERR_HEADS: return "kv_heads must divide q_heads";
+    case FOVEA_ERR_SIZE: return "a size, or a product of sizes and strides, is too large";
+    case FOVEA_ERR_NUMBER: return "scale or softcap is not a number in its range";
+    case FOVEA_ERR_BUDGET: return "workspace_budget_bytes is too small for one vector of query rows";
+    case FOVEA_ERR_PLAN: return "the plan was not made by fovea_plan_init of this version";
+    case FOVEA_ERR_CAPACITY: return "a count is greater than the plan's capacity";
+    case FOVEA_ERR_LENGTH: return "an entry of kv_lengths is greater than kv_tokens";
+    case FOVEA_ERR_POSITIONS: return "positions are missing, or given where the causal kind already names them";
+    case FOVEA_ERR_MASK: return "the mask's fields contradict one another";
+    case FOVEA_ERR_STRIDE: return "the strides of an output let two of its elements share a place";
+    case FOVEA_ERR_OVERLAP: return "an output or the workspace overlaps another buffer of the call";
+    case FOVEA_ERR_ALIGNMENT: return "a pointer is not aligned as it must be";
+    case FOVEA_ERR_WORKSPACE: return "the workspace is smaller than fovea_workspace_bytes";
+    case FOVEA_ERR_LOAD: return "a load callback failed";
+    case FOVEA_STATUS_IS_32_BITS: break;
+  }
+  return "unknown status";
+}
+
+extern "C" uint32_t fovea_target_count(void) {
+  uint32_t count = 0;
+  while (fovea_target_at(count) != FOVEA_TARGET_BEST) ++count;
+  return count;
+}
+
+extern "C" fovea_target fovea_target_at(uint32_t index) {
+  const fovea::TargetTraits* traits;
+  for (uint32_t i = 0; (traits = fovea::target_traits_at(i)) != nullptr; ++i) {
+    if (fovea::target_available(traits->target) && index-- == 0) return traits->target;
+  }
+  return FOVEA_TARGET_BEST;
+}
+
+extern "C" const char* fovea_target_name(fovea_target target) {
+  if (target == FOVEA_TARGET_BEST) return "best";
+  if (target == FOVEA_TARGET_XSIMD) return "xsimd";
+  const fovea::TargetTraits* traits = fovea::target_traits(target);
+  return traits ? traits->name : nullptr;
+}
+
+extern "C" fovea_target fovea_target_from_name(const char* name) {
+  if (!name) return FOVEA_TARGET_IS_32_BITS;
+  if (equal(name, "") || equal(name, "best")) return FOVEA_TARGET_BEST;
+  if (equal(name, "xsimd")) return FOVEA_TARGET_XSIMD;
+  const fovea::TargetTraits* traits;
+  for (uint32_t i = 0; (traits = fovea::target_traits_at(i)) != nullptr; ++i) {
+    if (equal(name, traits->name)) return traits->target;
+  }
+  return FOVEA_TARGET_IS_32_BITS;
+}
+
+extern "C" const char* fovea_target_backend(fovea_target target) {
+  return fovea::target_backend(target == FOVEA_TARGET_BEST ? fovea::resolve_target(target)->target : target);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The seam between run/, which knows the algorithm, and kernels/, which know the vectors: plain structures, and a table of
+// functions that each target fills in.
+#ifndef FOVEA_SRC_KERNELS_ATTENTION_TABLE_H_
+#define FOVEA_SRC_KERNELS_ATTENTION_TABLE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fovea/fovea.h"
+
+namespace fovea {
+
+// Keys a tile, on every target: part of what makes the bits the same everywhere.
+constexpr uint32_t kKeyTile = FOVEA_KEY_TILE;
+// Key tiles are entered at multiples of this many keys (the sum of weights has four strands, see SoftmaxTile).
+constexpr uint32_t kKeyGrain = 8;
+
+// A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. Every array has
+// `rows` columns, of which the first `live` are real; the others repeat the last one and are never stored.
+struct QueryTile {
+  uint32_t head_dim, value_dim;
+  uint32_t vectors;      // rows / lanes
+  uint32_t rows;         // columns of every array below
+  uint32_t live;         // rows that exist
+  uint32_t group;        // query heads a key head
+  uint32_t first_token;  // of row 0
+  uint32_t first_head;   // of row 0, within the group
+
+  float* q_t;      // [head_dim][rows]   queries, times scale * log2(e)
+  float* s;        // [kKeyTile][rows]   scores in base 2, then weights
+  float* o_t;      // [value_dim][rows]  sum of weight * value, not yet normalised
+  float* row_max;  // [rows]  largest score so far, base 2; -inf at first
+  float* row_sum;  // [rows]  sum of weights so far
+  float* rescale;  // [rows]  what the last key tile multiplied row_sum by
+  int32_t* lo;     // [rows]  first key that the row may see by position    } filled where a limit
+  int32_t* hi;     // [rows]  one after the last                            } or ALiBi needs them
+  int32_t* pos;    // [rows]  position of the query
+  float* slope;    // [rows]  ALiBi slope * log2(e)
+  float* sink;     // [rows]  sink logit * log2(e)
+};
+
+// Where the rows of a tile lie in an array of the caller: the element of (first token of the call, first head of the group).
+template <class T>
+struct RowArray {
+  T* data;
+  ptrdiff_t token_stride, head_stride;
+};
+
+// Keys [begin, end) of the tile that starts at absolute key `first`. begin is a multiple of kKeyGrain.
+struct KeyTile {
+  const float* keys;    // of key `first`
+  const float* values;  // of key `first`
+  ptrdiff_t key_stride, value_stride;
+  uint32_t first;
+  uint32_t begin, end;  // 0 <= begin < end <= kKeyTile
+  bool edge;            // some row may not see some of these keys, by position
+};
+
+// What happens to a score between the dot product and the softmax, in this order.
+struct ScoreStages {
+  float softcap;          // in base 2; 0 = none
+  float inverse_softcap;  // 1 / softcap
+  bool alibi;
+  fovea_mask_kind mask_kind;
+  RowArray<const float> mask_f32;  // [token][head] rows of keys, at absolute key 0
+  RowArray<const uint8_t> mask_byte;
+};
+
+struct RowOutputs {
+  RowArray<float> out;
+  RowArray<float> lse;  // data may be null
+  bool sinks;
+};
+
+struct AttentionKernels {
+  uint32_t lanes;
+  uint32_t tile_vectors;  // the most that QueryTile::vectors may be
+  // q_t = transposed queries * scale; the running softmax starts.
+  void (*begin)(const QueryTile&, const RowArray<const float>& q, float scale);
+  // One step of the running softmax over the keys of a tile.
+  void (*attend)(const QueryTile&, const KeyTile&, const ScoreStages&);
+  // Sinks join, rows are normalised and stored. Leaves for scores_out in row_max what to subtract from a score, and in
+  // row_sum what to multiply its exponential by.
+  void (*end)(const QueryTile&, const RowOutputs&);
+  // Computes the scores of [begin, end) again and stores them, at the asked stage, at absolute key `first` + begin.
+  void (*scores_out)(const QueryTile&, const KeyTile&, const ScoreStages&, fovea_scores_stage,
+                     const RowArray<float>& scores);
+  // The same for keys that no row sees: -inf or 0.
+  void (*scores_hidden)(const QueryTile&, uint32_t first, uint32_t count, fovea_scores_stage,
+                        const RowArray<float>& scores);
+};
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_KERNELS_ATTENTION_TABLE_H_

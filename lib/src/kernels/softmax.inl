@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Softmax and log-softmax, along the lanes (a row) or with a lane for each of the softmaxes side by side (columns).
+
+constexpr float kHiddenMask = -1.70141173e38f;  // -FLT_MAX / 2: a mask at or below it hides
+
+// scale * x + mask; -inf where hidden.
+FOVEA_INLINE VF Scaled(VF x, VF scale) { return hn::Mul(x, scale); }
+FOVEA_INLINE VF ScaledMasked(VF x, VF scale, VF mask) {
+  return hn::IfThenElse(hn::Le(mask, hn::Set(kF, kHiddenMask)), hn::Set(kF, -kInfinity), hn::MulAdd(x, scale, mask));
+}
+
+// How `count` scaled elements at in + offset are loaded; lanes beyond count are -inf.
+struct RowReader {
+  const float* in;
+  const float* mask;
+  ptrdiff_t mask_stride;
+  VF scale;
+
+  inline __attribute__((always_inline)) VF Whole(size_t i) const {
+    const VF x = hn::LoadU(kF, in + i);
+    if (!mask) return Scaled(x, scale);
+    return ScaledMasked(x, scale, mask_stride ? hn::LoadU(kF, mask + i) : hn::Set(kF, *mask));
+  }
+  inline __attribute__((always_inline)) VF Part(size_t i, size_t count) const {
+    const VF x = hn::LoadN(kF, in + i, count);
+    const VF y = !mask ? Scaled(x, scale)
+                       : ScaledMasked(x, scale, mask_stride ? hn::LoadN(kF, mask + i, count) : hn::Set(kF, *mask));
+    return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(count))), y, hn::Set(kF, -kInfinity));
+  }
+};
+
+static void SoftmaxRow(const SoftmaxSlice& slice) {
+  const RowReader reader = {slice.in, slice.mask, slice.mask_axis_stride, hn::Set(kF, slice.scale)};
+  float* out = slice.out;
+  const size_t whole = slice.axis / kLanes * kLanes, rest = slice.axis - whole;
+  const VF minus_infinity = hn::Set(kF, -kInfinity);
+
+  VF max[4] = {minus_infinity, minus_infinity, minus_infinity, minus_infinity};
+  size_t i = 0;
+  for (; i + 4 * kLanes <= whole; i += 4 * kLanes) {
+    FOVEA_UNROLL(4)
+    for (size_t k = 0; k < 4; ++k) max[k] = hn::Max(max[k], reader.Whole(i + k * kLanes));
+  }
+  for (; i < whole; i += kLanes) max[0] = hn::Max(max[0], reader.Whole(i));
+  if (rest) max[0] = hn::Max(max[0], reader.Part(whole, rest));
+  const VF all_max = hn::MaxOfLanes(kF, hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3])));
+  const VF shift = hn::IfThenZeroElse(hn::Eq(all_max, minus_infinity), all_max);
+
+  VF sum[4] = {hn::Zero(kF), hn::Zero(kF), hn::Zero(kF), hn::Zero(kF)};
+  if (!slice.logarithm) {
+    for (i = 0; i + 4 * kLanes <= whole; i += 4 * kLanes) {
+      FOVEA_UNROLL(4)
+      for (size_t k = 0; k < 4; ++k) {
+        const VF p = Exp(hn::Sub(reader.Whole(i + k * kLanes), shift));
+        hn::StoreU(p, kF, out + i + k * kLanes);
+        sum[k] = hn::Add(sum[k], p);
+      }
+    }
+    for (; i < whole; i += kLanes) {
+      const VF p = Exp(hn::Sub(reader.Whole(i), shift));
+      hn::StoreU(p, kF, out + i);
+      sum[0] = hn::Add(sum[0], p);
+    }
+    if (rest) {
+      const VF p = Exp(hn::Sub(reader.Part(whole, rest), shift));
+      hn::StoreN(p, kF, out + whole, rest);
+      sum[1] = hn::Add(sum[1], p);
+    }
+  } else {
+    for (i = 0; i < whole; i += kLanes) sum[0] = hn::Add(sum[0], Exp(hn::Sub(reader.Whole(i), shift)));
+    if (rest) sum[1] = hn::Add(sum[1], Exp(hn::Sub(reader.Part(whole, rest), shift)));
+  }
+  const VF all_sum = hn::SumOfLanes(kF, hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3])));
+
+  if (slice.logarithm) {
+    // An empty row has no sum: -inf - 0 all along it.
+    const VF log_sum = hn::IfThenZeroElse(hn::Eq(all_sum, hn::Zero(kF)), Log(all_sum));
+    for (i = 0; i < whole; i += kLanes) hn::StoreU(hn::Sub(hn::Sub(reader.Whole(i), shift), log_sum), kF, out + i);
+    if (rest) hn::StoreN(hn::Sub(hn::Sub(reader.Part(whole, rest), shift), log_sum), kF, out + whole, rest);
+    return;
+  }
+  const VF normalise = hn::IfThenZeroElse(hn::Eq(all_sum, hn::Zero(kF)), hn::Div(hn::Set(kF, 1.0f), all_sum));
+  for (i = 0; i < whole; i += kLanes) hn::StoreU(hn::Mul(hn::LoadU(kF, out + i), normalise), kF, out + i);
+  if (rest) hn::StoreN(hn::Mul(hn::LoadN(kF, out + whole, rest), normalise), kF, out + whole, rest);
+}
+
+// Elements of `count` <= kLanes softmaxes side by side, at place i of the axis.
+struct ColumnReader {
+  const float* in;
+  const float* mask;
+  ptrdiff_t in_stride, mask_stride, mask_inner_stride;
+  size_t count;
+  VF scale;
+
+  inline __attribute__((always_inline)) VF At(size_t i) const {
+    const VF x = hn::LoadN(kF, in + ptrdiff_t(i) * in_stride, count);
+    if (!mask) return Scaled(x, scale);
+    const float* m = mask + ptrdiff_t(i) * mask_stride;
+    return ScaledMasked(x, scale, mask_inner_stride ? hn::LoadN(kF, m, count) : hn::Set(kF, *m));
+  }
+};
+
+static void SoftmaxColumns(const SoftmaxSlice& slice) {
+  for (size_t column = 0; column < slice.inner; column += kLanes) {
+    const size_t count = slice.inner - column < kLanes ? slice.inner - column : kLanes;
+    const float* mask = slice.mask ? slice.mask + ptrdiff_t(column) * slice.mask_inner_stride : nullptr;
+    const ColumnReader reader = {slice.in + column,      mask,  slice.in_axis_stride,      slice.mask_axis_stride,
+                                 slice.mask_inner_stride, count, hn::Set(kF, slice.scale)};
+    float* out = slice.out + column;
+
+    VF max = hn::Set(kF, -kInfinity);
+    for (size_t i = 0; i < slice.axis; ++i) max = hn::Max(max, reader.At(i));
+    const VF shift = hn::IfThenZeroElse(hn::Eq(max, hn::Set(kF, -kInfinity)), max);
+
+    VF sum = hn::Zero(kF);
+    for (size_t i = 0; i < slice.axis; ++i) {
+      const VF p = Exp(hn::Sub(reader.At(i), shift));
+      sum = hn::Add(sum, p);
+      if (!slice.logarithm) hn::StoreN(p, kF, out + ptrdiff_t(i) * slice.out_axis_stride, count);
+    }
+    const MF empty = hn::Eq(sum, hn::Zero(kF));
+    if (slice.logarithm) {
+      const VF log_sum = hn::IfThenZeroElse(empty, Log(sum));
+      for (size_t i = 0; i < slice.axis; ++i) {
+        const VF x = hn::Sub(hn::Sub(reader.At(i), shift), log_sum);
+        hn::StoreN(x, kF, out + ptrdiff_t(i) * slice.out_axis_stride, count);
+      }
+    } else {
+      const VF normalise = hn::IfThenZeroElse(empty, hn::Div(hn::Set(kF, 1.0f), sum));
+      for (size_t i = 0; i < slice.axis; ++i) {
+        float* p = out + ptrdiff_t(i) * slice.out_axis_stride;
+        hn::StoreN(hn::Mul(hn::LoadN(kF, p, count), normalise), kF, p, count);
+      }
+    }
+  }
+}
+
+constexpr SoftmaxKernels kSoftmaxKernels = {SoftmaxRow, SoftmaxColumns};

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The seam of the softmax family.
+#ifndef FOVEA_SRC_KERNELS_SOFTMAX_TABLE_H_
+#define FOVEA_SRC_KERNELS_SOFTMAX_TABLE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace fovea {
+
+// One softmax (a row, contiguous along the axis) or several side by side (columns, contiguous across).
+struct SoftmaxSlice {
+  const float* in;
+  float* out;
+  const float* mask;  // null = none
+  ptrdiff_t in_axis_stride, out_axis_stride, mask_axis_stride;
+  ptrdiff_t mask_inner_stride;  // 0 or 1
+  size_t axis;
+  size_t inner;
+  float scale;
+  bool logarithm;
+};
+
+struct SoftmaxKernels {
+  void (*row)(const SoftmaxSlice&);      // inner == 1, axis strides 1 (the mask's 0 or 1)
+  void (*columns)(const SoftmaxSlice&);  // anything else
+};
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_KERNELS_SOFTMAX_TABLE_H_

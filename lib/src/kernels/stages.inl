@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What may happen to scores before the softmax. Each stage is a function of one vector of scores, with the positions of its
+// rows and keys as vectors, so that it serves whichever of the two runs along the lanes.
+
+constexpr float kLog2E = 1.44269504f;
+constexpr float kLn2 = 0.693147181f;
+constexpr float kHiddenMask = -1.70141173e38f;  // -FLT_MAX / 2: a float mask at or below it hides
+
+// cap * tanh(x / cap)
+FOVEA_INLINE VF Softcap(VF x, const ScoreStages& stages) {
+  return hn::Mul(Tanh(hn::Mul(x, hn::Set(kF, stages.inverse_softcap))), hn::Set(kF, stages.softcap));
+}
+
+FOVEA_INLINE VF Alibi(VF x, VF slope, VF row_pos, VF key_pos) {
+  return hn::NegMulAdd(slope, hn::Abs(hn::Sub(row_pos, key_pos)), x);
+}
+
+FOVEA_INLINE VF HideOutside(VF x, VF lo, VF hi, VF key_pos) {
+  return hn::IfThenElse(hn::Or(hn::Lt(key_pos, lo), hn::Le(hi, key_pos)), hn::Set(kF, -kInfinity), x);
+}
+
+FOVEA_INLINE VF AddMask(VF x, VF mask) {
+  const VF sum = hn::MulAdd(mask, hn::Set(kF, kLog2E), x);
+  return hn::IfThenElse(hn::Le(mask, hn::Set(kF, kHiddenMask)), hn::Set(kF, -kInfinity), sum);
+}
+
+FOVEA_INLINE VF HideZeros(VF x, VF mask) {
+  return hn::IfThenElse(hn::Eq(mask, hn::Zero(kF)), hn::Set(kF, -kInfinity), x);
+}
+
+// positions[column..] - first, as floats: exact where it matters, next to the tile.
+FOVEA_INLINE VF RelativePositions(const int32_t* positions, uint32_t first) {
+  return hn::ConvertTo(kF, hn::Sub(hn::LoadU(kI, positions), hn::Set(kI, int32_t(first))));
+}
+
+// mask[i] = mask elements of key j + i for the rows of a vector, i < n, as floats.
+FOVEA_INLINE void LoadMaskTransposed(const LaneRows<const uint8_t>& rows, size_t j, size_t n, VF (&mask)[kLanes]) {
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i) mask[i] = hn::ConvertTo(kF, hn::LoadU8N(kI, rows.at[i] + j, n));
+  hn::Transpose(mask);
+}
+
+FOVEA_INLINE void MaskBlock(VF (&mask)[kLanes], size_t n, bool added, float* s, size_t rows) {
+  for (size_t i = 0; i < n; ++i, s += rows) {
+    const VF x = hn::LoadU(kF, s);
+    hn::StoreU(added ? AddMask(x, mask[i]) : HideZeros(x, mask[i]), kF, s);
+  }
+}
+
+// All stages over the scores of a tile, in their order; a stage that is off costs a test. `last` is the last stage wanted.
+static inline __attribute__((noinline)) void ApplyStages(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
+                                                         fovea_scores_stage last) {
+  const size_t rows = t.rows;
+  if (last < FOVEA_SCORES_CAPPED) return;
+  RowWalk<const float> walk_f32 = RowWalk<const float>::Of(t, stages.mask_f32);
+  RowWalk<const uint8_t> walk_byte = RowWalk<const uint8_t>::Of(t, stages.mask_byte);
+  for (size_t column = 0; column < rows; column += kLanes) {
+    float* FOVEA_RESTRICT s = t.s + column;
+    if (stages.softcap > 0.0f) {
+      for (uint32_t j = keys.begin; j < keys.end; ++j) {
+        hn::StoreU(Softcap(hn::LoadU(kF, s + j * rows), stages), kF, s + j * rows);
+      }
+    }
+    if (last < FOVEA_SCORES_MASKED) continue;
+    if (stages.alibi) {
+      const VF pos = RelativePositions(t.pos + column, keys.first), slope = hn::LoadU(kF, t.slope + column);
+      for (uint32_t j = keys.begin; j < keys.end; ++j) {
+        hn::StoreU(Alibi(hn::LoadU(kF, s + j * rows), slope, pos, hn::Set(kF, float(j))), kF, s + j * rows);
+      }
+    }
+    if (stages.mask_kind != FOVEA_MASK_NONE) {
+      const bool added = stages.mask_kind == FOVEA_MASK_F32;
+      LaneRows<const float> rows_f32;
+      LaneRows<const uint8_t> rows_byte;
+      if (added) {
+        rows_f32 = walk_f32.Next();
+      } else {
+        rows_byte = walk_byte.Next();
+      }
+      for (uint32_t j = keys.begin; j < keys.end; j += kLanes) {
+        const size_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
+        VF mask[kLanes];
+        if (added) {
+          LoadTransposed(rows_f32, size_t(keys.first) + j, n, mask);
+        } else {
+          LoadMaskTransposed(rows_byte, size_t(keys.first) + j, n, mask);
+        }
+        MaskBlock(mask, n, added, s + j * rows, rows);
+      }
+    }
+    if (keys.edge) {
+      const VF lo = RelativePositions(t.lo + column, keys.first), hi = RelativePositions(t.hi + column, keys.first);
+      for (uint32_t j = keys.begin; j < keys.end; ++j) {
+        hn::StoreU(HideOutside(hn::LoadU(kF, s + j * rows), lo, hi, hn::Set(kF, float(j))), kF, s + j * rows);
+      }
+    }
+  }
+}

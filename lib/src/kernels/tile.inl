@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two matrix products of a tile and the running softmax between them. A lane is a query; keys and values are read as they
+// lie in memory, an element at a time, and multiply whole vectors of queries.
+
+using hn::kBlockKeys;
+using hn::kBlockVectors;
+using hn::kElems;
+
+// acc[v] += x[v] * e[0..kElems), for one key or value element block.
+template <int kCount, int kVectors, int i = 0>
+FOVEA_INLINE void MulAddElems(const VF (&x)[kElems][kVectors], hn::Elems e, VF (&acc)[kVectors]) {
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) acc[v] = hn::MulAddElem<i>(x[i][v], e, acc[v]);
+  if constexpr (i + 1 < kCount) MulAddElems<kCount, kVectors, i + 1>(x, e, acc);
+}
+
+// s[key][vector] = sum_d q_t[d][vector] * key[d], for kBlockKeys keys. Each score is one chain of multiply-adds in the order
+// of d, whatever the block, so that its bits do not depend on it.
+template <int kVectors>
+FOVEA_INLINE void ScoreBlock(const float* FOVEA_RESTRICT q_t, size_t rows, size_t head_dim,
+                             const float* const (&key)[kBlockKeys], float* FOVEA_RESTRICT s) {
+  VF acc[kBlockKeys][kVectors];
+  FOVEA_UNROLL(8)
+  for (int k = 0; k < kBlockKeys; ++k) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::Zero(kF);
+  }
+  VF q[kElems][kVectors];
+  size_t d = 0;
+  for (; d + kElems <= head_dim; d += kElems) {
+    FOVEA_UNROLL(4)
+    for (int i = 0; i < kElems; ++i) {
+      FOVEA_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) q[i][v] = hn::LoadU(kF, q_t + (d + i) * rows + v * kLanes);
+    }
+    FOVEA_UNROLL(8)
+    for (int k = 0; k < kBlockKeys; ++k) MulAddElems<kElems>(q, hn::LoadElems(key[k] + d), acc[k]);
+  }
+  for (; d < head_dim; ++d) {  // never runs where kElems is 1
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) q[0][v] = hn::LoadU(kF, q_t + d * rows + v * kLanes);
+    FOVEA_UNROLL(8)
+    for (int k = 0; k < kBlockKeys; ++k) MulAddElems<1>(q, hn::LoadElem(key[k] + d), acc[k]);
+  }
+  FOVEA_UNROLL(8)
+  for (int k = 0; k < kBlockKeys; ++k) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[k][v], kF, s + k * rows + v * kLanes);
+  }
+}
+
+// Scores of the keys [begin, end). A last block that is not full repeats key end - 1: kKeyTile is a multiple of kBlockKeys, so
+// there is room for its scores, and SoftmaxTile does not look at them.
+template <int kVectors>
+FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys) {
+  static_assert(kKeyTile % kBlockKeys == 0 && kKeyGrain % kBlockKeys == 0, "blocks must tile the key tile");
+  for (uint32_t j = keys.begin; j < keys.end; j += kBlockKeys) {
+    const float* key[kBlockKeys];
+    FOVEA_UNROLL(8)
+    for (uint32_t k = 0; k < kBlockKeys; ++k) {
+      const uint32_t index = j + k < keys.end ? j + k : keys.end - 1;
+      key[k] = keys.keys + ptrdiff_t(index) * keys.key_stride;
+    }
+    ScoreBlock<kVectors>(t.q_t, t.rows, t.head_dim, key, t.s + size_t(j) * t.rows);
+  }
+}
+
+// For one vector of rows: row_max and row_sum take in the scores of [begin, end), and s becomes weights. With kHides, scores
+// of -inf become weights of -0: their sign tells Values which values must not be looked at.
+template <bool kHides>
+FOVEA_INLINE void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, size_t column) {
+  const size_t rows = t.rows;
+  float* FOVEA_RESTRICT s = t.s + column;
+  const VF minus_infinity = hn::Set(kF, -kInfinity);
+  // Four strands, on a grid that starts with the tile: the order of the sum is the same for every begin and end.
+  const uint32_t padded_end = (end + 3) & ~3u;
+  for (uint32_t j = end; j < padded_end; ++j) hn::StoreU(minus_infinity, kF, s + j * rows);
+
+  const VF old_max = hn::LoadU(kF, t.row_max + column);
+  VF max[4] = {old_max, old_max, old_max, old_max};
+  for (uint32_t j = begin; j < padded_end; j += 4) {
+    FOVEA_UNROLL(4)
+    for (uint32_t i = 0; i < 4; ++i) max[i] = hn::Max(max[i], hn::LoadU(kF, s + (j + i) * rows));
+  }
+  const VF new_max = hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
+  const VF shift = hn::IfThenZeroElse(hn::Eq(new_max, minus_infinity), new_max);
+
+  VF sum[4] = {hn::Zero(kF), hn::Zero(kF), hn::Zero(kF), hn::Zero(kF)};
+  for (uint32_t j = begin; j < padded_end; j += 4) {
+    FOVEA_UNROLL(4)
+    for (uint32_t i = 0; i < 4; ++i) {
+      const VF x = hn::LoadU(kF, s + (j + i) * rows);
+      VF p = Exp2(hn::Sub(x, shift));
+      if constexpr (kHides) p = hn::IfThenElse(hn::Eq(x, minus_infinity), hn::Set(kF, -0.0f), p);
+      hn::StoreU(p, kF, s + (j + i) * rows);
+      sum[i] = hn::Add(sum[i], p);
+    }
+  }
+  const VF rescale = Exp2(hn::Sub(old_max, shift));
+  const VF total = hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3]));
+  hn::StoreU(new_max, kF, t.row_max + column);
+  hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum + column), rescale, total), kF, t.row_sum + column);
+  hn::StoreU(rescale, kF, t.rescale + column);
+}
+
+// acc[e] += p * value[e] for kElems consecutive elements; rows whose p is -0 do not look at the value.
+template <bool kHides, int kCount, int kVectors, int kBlock, int i = 0>
+FOVEA_INLINE void AddValueElems(const VF (&p)[kVectors], const MF (&hidden)[kVectors], hn::Elems value, int e,
+                                VF (&acc)[kBlock][kVectors]) {
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    if constexpr (kHides) {
+      acc[e + i][v] = hn::MulAddElemUnless<i>(hidden[v], p[v], value, acc[e + i][v]);
+    } else {
+      acc[e + i][v] = hn::MulAddElem<i>(p[v], value, acc[e + i][v]);
+    }
+  }
+  if constexpr (i + 1 < kCount) AddValueElems<kHides, kCount, kVectors, kBlock, i + 1>(p, hidden, value, e, acc);
+}
+
+// o_t[e][vector] = o_t[e][vector] * rescale + sum_j p[j][vector] * values[j][e], for kBlock elements of which the first `skip`
+// are not stored.
+template <bool kHides, int kVectors, int kBlock>
+FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element, int skip) {
+  constexpr int kStep = kBlock < kElems ? 1 : kElems;
+  const size_t rows = t.rows;
+  float* FOVEA_RESTRICT o_t = t.o_t + element * rows + column;
+  VF acc[kBlock][kVectors];
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    const VF rescale = hn::LoadU(kF, t.rescale + column + v * kLanes);
+    FOVEA_UNROLL(8)
+    for (int e = 0; e < kBlock; ++e) acc[e][v] = hn::Mul(hn::LoadU(kF, o_t + e * rows + v * kLanes), rescale);
+  }
+  const float* FOVEA_RESTRICT p_row = t.s + size_t(keys.begin) * rows + column;
+  const float* value = keys.values + ptrdiff_t(keys.begin) * keys.value_stride + element;
+  for (uint32_t j = keys.begin; j < keys.end; ++j, p_row += rows, value += keys.value_stride) {
+    VF p[kVectors];
+    MF hidden[kVectors];
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      p[v] = hn::LoadU(kF, p_row + v * kLanes);
+      if constexpr (kHides) hidden[v] = hn::SignMask(p[v]);
+    }
+    FOVEA_UNROLL(8)
+    for (int e = 0; e < kBlock; e += kStep) {
+      const hn::Elems elems = kStep == 1 ? hn::LoadElem(value + e) : hn::LoadElems(value + e);
+      AddValueElems<kHides, kStep>(p, hidden, elems, e, acc);
+    }
+  }
+  FOVEA_UNROLL(8)
+  for (int e = 0; e < kBlock; ++e) {
+    if (e < skip) continue;
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[e][v], kF, o_t + e * rows + v * kLanes);
+  }
+}
+
+// All elements of the values: whole blocks, the last of which may overlap the one before it and then leaves its part alone.
+template <bool kHides, int kVectors>
+FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
+  const size_t value_dim = t.value_dim;
+  if (value_dim < kBlockKeys) {
+    for (size_t e = 0; e < value_dim; ++e) ValueBlock<kHides, kVectors, 1>(t, keys, column, e, 0);
+    return;
+  }
+  for (size_t e = 0; e < value_dim; e += kBlockKeys) {
+    const size_t start = e + kBlockKeys <= value_dim ? e : value_dim - kBlockKeys;
+    ValueBlock<kHides, kVectors, kBlockKeys>(t, keys, column, start, int(e - start));
+  }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arithmetic on sizes that notices overflow, and the spans that arrays cover.
+#ifndef FOVEA_SRC_PLAN_MEMORY_H_
+#define FOVEA_SRC_PLAN_MEMORY_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace fovea {
+
+// A size that remembers whether any step to it overflowed.
+struct CheckedSize {
+  size_t value = 0;
+  bool overflow = false;
+
+  CheckedSize& times(size_t x) {
+    overflow |= __builtin_mul_overflow(value, x, &value);
+    return *this;
+  }
+  CheckedSize& plus(size_t x) {
+    overflow |= __builtin_add_overflow(value, x, &value);
+    return *this;
+  }
+};
+
+// The bytes from an array's first to its last element, as addresses.
+struct Span {
+  uintptr_t begin = 0, end = 0;  // equal when the array is empty
+
+  bool overlaps(const Span& other) const { return begin < other.end && other.begin < end; }
+};
+
+struct Dimension {
+  size_t count;
+  ptrdiff_t stride;  // elements, of either sign
+};
+
+// The span of an array with these dimensions. False on overflow.
+template <size_t kDimensions>
+bool span_of(const void* data, size_t element_bytes, const Dimension (&dimensions)[kDimensions], Span* span) {
+  ptrdiff_t lowest = 0, highest = 0;
+  for (const Dimension& d : dimensions) {
+    if (d.count == 0) {
+      *span = Span();
+      return true;
+    }
+    ptrdiff_t reach;
+    if (d.count - 1 > size_t(PTRDIFF_MAX) || __builtin_mul_overflow(ptrdiff_t(d.count - 1), d.stride, &reach)) return false;
+    if (__builtin_add_overflow(reach < 0 ? lowest : highest, reach, reach < 0 ? &lowest : &highest)) return false;
+  }
+  if (__builtin_add_overflow(highest, ptrdiff_t(1), &highest)) return false;
+  if (__builtin_mul_overflow(lowest, ptrdiff_t(element_bytes), &lowest)) return false;
+  if (__builtin_mul_overflow(highest, ptrdiff_t(element_bytes), &highest)) return false;
+  const uintptr_t base = reinterpret_cast<uintptr_t>(data);
+  // lowest <= 0 < highest
+  if (base < uintptr_t(0) - uintptr_t(lowest) && lowest < 0) return false;
+  if (__builtin_add_overflow(base, uintptr_t(highest), &span->end)) return false;
+  span->begin = base + uintptr_t(lowest);
+  return true;
+}
+
+// Whether no two elements share a place: each dimension must step over all that lies within the smaller ones.
+template <size_t kDimensions>
+bool elements_distinct(const Dimension (&dimensions)[kDimensions]) {
+  bool used[kDimensions] = {};
+  size_t extent = 1;  // elements from first to last of the dimensions taken so far
+  for (size_t step = 0; step < kDimensions; ++step) {
+    size_t smallest = kDimensions, smallest_stride = 0;
+    for (size_t i = 0; i < kDimensions; ++i) {
+      const ptrdiff_t stride = dimensions[i].stride;
+      const size_t absolute = stride < 0 ? size_t(0) - size_t(stride) : size_t(stride);
+      if (!used[i] && (smallest == kDimensions || absolute < smallest_stride)) {
+        smallest = i;
+        smallest_stride = absolute;
+      }
+    }
+    used[smallest] = true;
+    const size_t count = dimensions[smallest].count;
+    if (count == 0) return true;
+    if (count == 1) continue;
+    if (smallest_stride < extent) return false;
+    extent += (count - 1) * smallest_stride;  // span_of has seen that this does not overflow
+  }
+  return true;
+}
+
+inline bool is_aligned(const void* pointer, size_t alignment) {
+  return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
+}
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_PLAN_MEMORY_H_

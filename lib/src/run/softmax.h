@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_SRC_RUN_SOFTMAX_H_
+#define FOVEA_SRC_RUN_SOFTMAX_H_
+
+#include "fovea/fovea.h"
+#include "kernels/softmax_table.h"
+
+namespace fovea {
+
+void run_softmax(const fovea_softmax_args& args, bool logarithm, const SoftmaxKernels& kernels);
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_RUN_SOFTMAX_H_

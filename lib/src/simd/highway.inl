@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Highway page of the vocabulary: Highway's own words, and those that release 1.0.3 lacks. Included once for each target,
+// inside the target's namespace.
+
+namespace hn {
+
+using namespace hwy::HWY_NAMESPACE;
+
+constexpr ScalableTag<float> kF;
+constexpr ScalableTag<int32_t> kI;
+using VF = Vec<ScalableTag<float>>;
+using VI = Vec<ScalableTag<int32_t>>;
+using MF = Mask<ScalableTag<float>>;
+constexpr size_t kLanes = MaxLanes(kF);
+
+#if HWY_TARGET == HWY_AVX3
+constexpr int kBlockKeys = 8, kBlockVectors = 3;
+#elif HWY_TARGET == HWY_NEON
+constexpr int kBlockKeys = 8, kBlockVectors = 2;
+#else
+constexpr int kBlockKeys = 4, kBlockVectors = 3;
+#endif
+
+#if HWY_ARCH_X86
+
+#if HWY_TARGET == HWY_AVX3
+#define FOVEA_X86_LANES 16
+#elif HWY_TARGET == HWY_AVX2
+#define FOVEA_X86_LANES 8
+#else
+#define FOVEA_X86_LANES 4
+#endif
+#include "simd/x86.inl"
+#undef FOVEA_X86_LANES
+
+FOVEA_INLINE VF LoadN(ScalableTag<float>, const float* p, size_t n) { return VF{raw::LoadN(p, n)}; }
+FOVEA_INLINE void StoreN(VF v, ScalableTag<float>, float* p, size_t n) { raw::StoreN(v.raw, p, n); }
+FOVEA_INLINE VI LoadU8N(ScalableTag<int32_t>, const uint8_t* p, size_t n) { return VI{raw::LoadU8N(p, n)}; }
+FOVEA_INLINE void Transpose(VF (&v)[kLanes]) {
+  raw::V r[kLanes];
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i) r[i] = v[i].raw;
+  raw::Transpose(r);
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i) v[i].raw = r[i];
+}
+
+#else  // 4 lanes: NEON, WebAssembly
+
+FOVEA_INLINE VF LoadN(ScalableTag<float>, const float* p, size_t n) {
+  alignas(16) float lanes[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  for (size_t i = 0; i < n; ++i) lanes[i] = p[i];
+  return Load(kF, lanes);
+}
+FOVEA_INLINE void StoreN(VF v, ScalableTag<float>, float* p, size_t n) {
+  alignas(16) float lanes[4];
+  Store(v, kF, lanes);
+  for (size_t i = 0; i < n; ++i) p[i] = lanes[i];
+}
+FOVEA_INLINE VI LoadU8N(ScalableTag<int32_t>, const uint8_t* p, size_t n) {
+  alignas(16) int32_t lanes[4] = {0, 0, 0, 0};
+  for (size_t i = 0; i < n; ++i) lanes[i] = p[i];
+  return Load(kI, lanes);
+}
+FOVEA_INLINE void Transpose(VF (&v)[4]) {
+  const VF lo02 = InterleaveLower(kF, v[0], v[2]), hi02 = InterleaveUpper(kF, v[0], v[2]);
+  const VF lo13 = InterleaveLower(kF, v[1], v[3]), hi13 = InterleaveUpper(kF, v[1], v[3]);
+  v[0] = InterleaveLower(kF, lo02, lo13);
+  v[1] = InterleaveUpper(kF, lo02, lo13);
+  v[2] = InterleaveLower(kF, hi02, hi13);
+  v[3] = InterleaveUpper(kF, hi02, hi13);
+}
+
+#endif
+
+#if HWY_TARGET == HWY_AVX3
+FOVEA_INLINE MF SignMask(VF v) { return MF{_mm512_movepi32_mask(_mm512_castps_si512(v.raw))}; }
+FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) {
+  return VF{_mm512_mask3_fmadd_ps(a.raw, b.raw, c.raw, _knot_mask16(m.raw))};
+}
+#else
+FOVEA_INLINE MF SignMask(VF v) { return MaskFromVec(BitCast(kF, BroadcastSignBit(BitCast(kI, v)))); }
+FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
+#endif
+
+// Elements to multiply by: four in a vector on NEON, whose multiply-add takes a lane; one broadcast elsewhere.
+#if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
+constexpr int kElems = 4;
+using Elems = VF;
+FOVEA_INLINE Elems LoadElems(const float* p) { return LoadU(kF, p); }
+FOVEA_INLINE Elems LoadElem(const float* p) { return Set(kF, *p); }
+template <int i>
+FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) {
+  return VF{vfmaq_laneq_f32(acc.raw, v.raw, e.raw, i)};
+}
+template <int i>
+FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
+  return MulAddUnless(m, v, VF{vdupq_laneq_f32(e.raw, i)}, acc);
+}
+#else
+constexpr int kElems = 1;
+using Elems = VF;
+FOVEA_INLINE Elems LoadElems(const float* p) { return Set(kF, *p); }
+FOVEA_INLINE Elems LoadElem(const float* p) { return Set(kF, *p); }
+template <int i>
+FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) {
+  return MulAdd(v, e, acc);
+}
+template <int i>
+FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
+  return MulAddUnless(m, v, e, acc);
+}
+#endif
+
+}  // namespace hn

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which targets are compiled in, which of them this processor runs, and what they are called.
+#ifndef FOVEA_SRC_TARGETS_REGISTRY_H_
+#define FOVEA_SRC_TARGETS_REGISTRY_H_
+
+#include "kernels/attention_table.h"
+#include "kernels/softmax_table.h"
+
+namespace fovea {
+
+// What is known of a target without its kernels, so that one machine can plan for another.
+struct TargetTraits {
+  fovea_target target;
+  const char* name;
+  uint32_t lanes;         // f32 elements in a vector
+  uint32_t tile_vectors;  // most vectors of query rows in a tile
+};
+
+// Null for a number that is no target.
+const TargetTraits* target_traits(fovea_target target);
+// All targets, best first; null when index is out of range.
+const TargetTraits* target_traits_at(uint32_t index);
+
+// "highway", "xsimd" or "scalar"; null where the target is not compiled in.
+const char* target_backend(fovea_target target);
+// Compiled in and runnable on this processor.
+bool target_available(fovea_target target);
+// FOVEA_TARGET_BEST becomes the best available one; null when the target is not available.
+const TargetTraits* resolve_target(fovea_target target);
+
+// The tables of an available target. A program that never calls one of these does not link that family's kernels.
+const AttentionKernels& attention_kernels(fovea_target target);
+const SoftmaxKernels& softmax_kernels(fovea_target target);
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_TARGETS_REGISTRY_H_

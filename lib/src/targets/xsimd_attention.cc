@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The attention kernels on the xsimd page.
+#include <xsimd/xsimd.hpp>
+#include "simd/macros.h"
+#include "targets/tables.h"
+
+namespace fovea {
+namespace xsimd_target {
+namespace {
+// clang-format off
+#include "simd/xsimd.inl"
+#include "kernels/common.inl"
+#include "kernels/math.inl"
+#include "kernels/rows.inl"
+#include "kernels/tile.inl"
+#include "kernels/stages.inl"
+#include "kernels/attention.inl"
+// clang-format on
+}  // namespace
+
+const AttentionKernels kAttention = kAttentionKernels;
+
+}  // namespace xsimd_target
+}  // namespace fovea

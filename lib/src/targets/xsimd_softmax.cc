@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The softmax kernels on the xsimd page.
+#include <xsimd/xsimd.hpp>
+#include "simd/macros.h"
+#include "targets/tables.h"
+
+namespace fovea {
+namespace xsimd_target {
+namespace {
+// clang-format off
+#include "simd/xsimd.inl"
+#include "kernels/common.inl"
+#include "kernels/math.inl"
+#include "kernels/softmax.inl"
+// clang-format on
+}  // namespace
+
+const SoftmaxKernels kSoftmax = kSoftmaxKernels;
+
+}  // namespace xsimd_target
+}  // namespace fovea
