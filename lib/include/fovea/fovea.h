@@ -233,9 +233,7 @@ typedef struct fovea_plan {
   uint32_t magic;            /* tells a plan of this version from other bytes */
   uint32_t lanes;            /* f32 elements in a vector of the target */
   uint32_t tile_vectors;     /* most vectors of query rows in a tile; tile rows = lanes * tile_vectors */
-  uint32_t block_tiles;      /* query tiles that share a key tile while it is in the cache */
   uint32_t few_rows;         /* calls with at most this many rows for a key head take the few-rows kernel; 0 = none do */
-  uint32_t reserved;
   size_t workspace_bytes;
 } fovea_plan;
 

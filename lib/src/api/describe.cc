@@ -53,9 +53,14 @@ extern "C" size_t fovea_plan_describe(const fovea_plan* plan, uint32_t q_tokens,
   const uint64_t vectors = (rows + plan->lanes - 1) / plan->lanes;
   const uint64_t tiles = (vectors + plan->tile_vectors - 1) / plan->tile_vectors;
   const bool few = rows <= plan->few_rows;
-  line << fovea_target_name(d.target) << " (" << fovea_target_backend(d.target) << "), " << (few ? "few-rows" : "tile")
-       << " kernel, " << rows << " rows a key head in " << tiles << " tiles of at most " << tile_rows << " rows, "
-       << (uint64_t(kv_tokens) + FOVEA_KEY_TILE - 1) / FOVEA_KEY_TILE << " key tiles of " << uint64_t(FOVEA_KEY_TILE)
-       << " keys, workspace " << uint64_t(plan->workspace_bytes) << " bytes";
+  line << fovea_target_name(d.target) << " (" << fovea_target_backend(d.target) << "), ";
+  if (few) {
+    line << "few-rows kernel, rows for each key head " << rows;
+  } else {
+    line << "tile kernel, rows for each key head " << rows << " in tiles: " << tiles << " of at most " << tile_rows;
+  }
+  line << ", keys in tiles of " << uint64_t(FOVEA_KEY_TILE) << ": "
+       << (uint64_t(kv_tokens) + FOVEA_KEY_TILE - 1) / FOVEA_KEY_TILE << ", workspace "
+       << uint64_t(plan->workspace_bytes) << " bytes";
   return line.finish();
 }

@@ -17,28 +17,31 @@ constexpr uint32_t kKeyTile = FOVEA_KEY_TILE;
 // Key tiles are entered at multiples of this many keys (the sum of weights has four strands, see SoftmaxTile).
 constexpr uint32_t kKeyGrain = 8;
 
-// A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. Every array has
-// `rows` columns, of which the first `live` are real; the others repeat the last one and are never stored.
+// A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. The first `live`
+// rows are real; the others repeat the last one and are never stored.
+//
+// Two kernels use it. The tile kernel has a lane for each row: its matrices are [..][columns] with a row a column. The few-rows
+// kernel has its lanes along head_dim: its matrices are [row][..], and in the arrays of columns a row has `row_lanes` lanes.
 struct QueryTile {
   uint32_t head_dim, value_dim;
-  uint32_t vectors;      // rows / lanes
-  uint32_t rows;         // columns of every array below
+  uint32_t columns;      // of the arrays below: a multiple of the lanes of a vector
+  uint32_t row_lanes;    // columns a row; 1 in the tile kernel
   uint32_t live;         // rows that exist
   uint32_t group;        // query heads a key head
   uint32_t first_token;  // of row 0
   uint32_t first_head;   // of row 0, within the group
 
-  float* q_t;      // [head_dim][rows]   queries, times scale * log2(e)
-  float* s;        // [kKeyTile][rows]   scores in base 2, then weights
-  float* o_t;      // [value_dim][rows]  sum of weight * value, not yet normalised
-  float* row_max;  // [rows]  largest score so far, base 2; -inf at first
-  float* row_sum;  // [rows]  sum of weights so far
-  float* rescale;  // [rows]  what the last key tile multiplied row_sum by
-  int32_t* lo;     // [rows]  first key that the row may see by position    } filled where a limit
-  int32_t* hi;     // [rows]  one after the last                            } or ALiBi needs them
-  int32_t* pos;    // [rows]  position of the query
-  float* slope;    // [rows]  ALiBi slope * log2(e)
-  float* sink;     // [rows]  sink logit * log2(e)
+  float* q;        // [head_dim][columns], few-rows [row][head_dim rounded up to lanes]   queries, times scale * log2(e)
+  float* s;        // [kKeyTile][columns]   scores in base 2, then weights
+  float* o;        // [value_dim][columns], few-rows [row][value_dim rounded up to lanes] sum of weight * value
+  float* row_max;  // [columns]  largest score so far, base 2; -inf at first
+  float* row_sum;  // [columns]  sum of weights so far
+  float* rescale;  // [columns]  what the last key tile multiplied row_sum by
+  int32_t* lo;     // [columns]  first key that the row may see by position    } filled where a limit
+  int32_t* hi;     // [columns]  one after the last                            } or ALiBi needs them
+  int32_t* pos;    // [columns]  position of the query
+  float* slope;    // [columns]  ALiBi slope * log2(e)
+  float* sink;     // [columns]  sink logit * log2(e)
 };
 
 // Where the rows of a tile lie in an array of the caller: the element of (first token of the call, first head of the group).
@@ -56,6 +59,7 @@ struct KeyTile {
   uint32_t first;
   uint32_t begin, end;  // 0 <= begin < end <= kKeyTile
   bool edge;            // some row may not see some of these keys, by position
+  bool more;            // the tile behind this one comes next
 };
 
 // What happens to a score between the dot product and the softmax, in this order.
@@ -74,10 +78,8 @@ struct RowOutputs {
   bool sinks;
 };
 
-struct AttentionKernels {
-  uint32_t lanes;
-  uint32_t tile_vectors;  // the most that QueryTile::vectors may be
-  // q_t = transposed queries * scale; the running softmax starts.
+struct TileKernels {
+  // q = queries * scale; the running softmax starts.
   void (*begin)(const QueryTile&, const RowArray<const float>& q, float scale);
   // One step of the running softmax over the keys of a tile.
   void (*attend)(const QueryTile&, const KeyTile&, const ScoreStages&);
@@ -92,6 +94,13 @@ struct AttentionKernels {
                         const RowArray<float>& scores);
 };
 
+struct AttentionKernels {
+  uint32_t lanes;
+  uint32_t tile_vectors;  // the most vectors of columns in a tile
+  TileKernels tile;
+  TileKernels few_rows;  // at most kFewRows rows a tile; null functions on a target without it
+};
+constexpr uint32_t kFewRows = 4;
 }  // namespace fovea
 
 #endif  // FOVEA_SRC_KERNELS_ATTENTION_TABLE_H_

@@ -2,6 +2,12 @@
 //
 // Rows of a tile in the caller's arrays: found by walking token by token, and turned from row-major to one lane a row.
 
+// Elements from the first row of the call to row r of the tile; r beyond the live rows means the last one.
+FOVEA_INLINE ptrdiff_t RowOffset(const QueryTile& t, size_t r, ptrdiff_t token_stride, ptrdiff_t head_stride) {
+  const size_t row = t.first_head + (r < t.live ? r : t.live - 1);
+  return ptrdiff_t(t.first_token + row / t.group) * token_stride + ptrdiff_t(row % t.group) * head_stride;
+}
+
 // Pointers of kLanes consecutive rows, the last live one repeated.
 template <class T>
 struct LaneRows {

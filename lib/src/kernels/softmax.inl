@@ -135,5 +135,3 @@ static void SoftmaxColumns(const SoftmaxSlice& slice) {
     }
   }
 }
-
-constexpr SoftmaxKernels kSoftmaxKernels = {SoftmaxRow, SoftmaxColumns};

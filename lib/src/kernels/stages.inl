@@ -48,10 +48,14 @@ FOVEA_INLINE void MaskBlock(VF (&mask)[kLanes], size_t n, bool added, float* s, 
   }
 }
 
+FOVEA_INLINE bool AnyStage(const KeyTile& keys, const ScoreStages& stages) {
+  return stages.softcap > 0.0f || stages.alibi || stages.mask_kind != FOVEA_MASK_NONE || keys.edge;
+}
+
 // All stages over the scores of a tile, in their order; a stage that is off costs a test. `last` is the last stage wanted.
 static inline __attribute__((noinline)) void ApplyStages(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
                                                          fovea_scores_stage last) {
-  const size_t rows = t.rows;
+  const size_t rows = t.columns;
   if (last < FOVEA_SCORES_CAPPED) return;
   RowWalk<const float> walk_f32 = RowWalk<const float>::Of(t, stages.mask_f32);
   RowWalk<const uint8_t> walk_byte = RowWalk<const uint8_t>::Of(t, stages.mask_byte);

@@ -62,7 +62,7 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys) {
       const uint32_t index = j + k < keys.end ? j + k : keys.end - 1;
       key[k] = keys.keys + ptrdiff_t(index) * keys.key_stride;
     }
-    ScoreBlock<kVectors>(t.q_t, t.rows, t.head_dim, key, t.s + size_t(j) * t.rows);
+    ScoreBlock<kVectors>(t.q, t.columns, t.head_dim, key, t.s + size_t(j) * t.columns);
   }
 }
 
@@ -70,7 +70,7 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys) {
 // of -inf become weights of -0: their sign tells Values which values must not be looked at.
 template <bool kHides>
 FOVEA_INLINE void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, size_t column) {
-  const size_t rows = t.rows;
+  const size_t rows = t.columns;
   float* FOVEA_RESTRICT s = t.s + column;
   const VF minus_infinity = hn::Set(kF, -kInfinity);
   // Four strands, on a grid that starts with the tile: the order of the sum is the same for every begin and end.
@@ -124,8 +124,8 @@ FOVEA_INLINE void AddValueElems(const VF (&p)[kVectors], const MF (&hidden)[kVec
 template <bool kHides, int kVectors, int kBlock>
 FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element, int skip) {
   constexpr int kStep = kBlock < kElems ? 1 : kElems;
-  const size_t rows = t.rows;
-  float* FOVEA_RESTRICT o_t = t.o_t + element * rows + column;
+  const size_t rows = t.columns;
+  float* FOVEA_RESTRICT o_t = t.o + element * rows + column;
   VF acc[kBlock][kVectors];
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) {

@@ -9,7 +9,6 @@ namespace {
 
 constexpr uint32_t kPlanMagic = 0x666f7600u + FOVEA_VERSION;  // "fov" and the version
 constexpr uint32_t kMostTokens = 1u << 30;
-constexpr float kLog2E = 1.44269504f;
 
 bool is_finite(float x) { return x - x == 0.0f; }
 
@@ -47,26 +46,36 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   return FOVEA_OK;
 }
 
-CheckedSize workspace_for(const fovea_attention_desc& d, uint32_t lanes, uint32_t tile_vectors) {
-  Carver carver(nullptr);
-  QueryTile tile;
-  return carve_query_tile(carver, size_t(lanes) * tile_vectors, d.head_dim, d.value_dim, &tile);
-}
-
 fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, fovea_plan* plan) {
-  // Rows of a key head at most, in 64 bits: group * tokens fits.
+  // Rows of a key head at most.
   const uint64_t most_rows = uint64_t(desc.q_heads / desc.kv_heads) * desc.max_q_tokens;
   if (most_rows > UINT32_MAX) return FOVEA_ERR_SIZE;
-  uint32_t tile_vectors = traits.tile_vectors;
-  while (tile_vectors > 1 && uint64_t(tile_vectors - 1) * traits.lanes >= most_rows) --tile_vectors;
+  const size_t budget = desc.workspace_budget_bytes != 0 ? desc.workspace_budget_bytes : SIZE_MAX;
+  const auto fits = [budget](const CheckedSize& bytes) { return !bytes.overflow && bytes.value <= budget; };
 
-  CheckedSize bytes = workspace_for(desc, traits.lanes, tile_vectors);
-  const size_t budget = desc.workspace_budget_bytes;
-  while (budget != 0 && !bytes.overflow && bytes.value > budget && tile_vectors > 1) {
-    bytes = workspace_for(desc, traits.lanes, --tile_vectors);
-  }
+  // The tile kernel: as many vectors of rows as there are, and as fit.
+  uint32_t vectors = traits.tile_vectors;
+  while (vectors > 1 && uint64_t(vectors - 1) * traits.lanes >= most_rows) --vectors;
+  const auto tile_bytes = [&] {
+    return measure_query_tiles(tile_shape(traits.lanes, vectors, desc.head_dim, desc.value_dim), 1);
+  };
+  while (vectors > 1 && !fits(tile_bytes())) --vectors;
+  CheckedSize bytes = tile_bytes();
   if (bytes.overflow) return FOVEA_ERR_SIZE;
-  if (budget != 0 && bytes.value > budget) return FOVEA_ERR_BUDGET;
+  if (!fits(bytes)) return FOVEA_ERR_BUDGET;
+
+  // The few-rows kernel: its tiles are small, and all of a key head share each key tile while it is in the first cache.
+  uint32_t few_rows = desc.portable_bits ? 0 : traits.few_rows;
+  if (most_rows < few_rows) few_rows = uint32_t(most_rows);
+  uint32_t few_tiles = 0;
+  for (; few_rows > 0; few_rows = few_rows > kFewRows ? few_rows - kFewRows : 0) {
+    few_tiles = (few_rows + kFewRows - 1) / kFewRows;
+    const CheckedSize few_bytes =
+        measure_query_tiles(few_rows_shape(traits.lanes, desc.head_dim, desc.value_dim), few_tiles);
+    if (!fits(few_bytes)) continue;
+    if (few_bytes.value > bytes.value) bytes = few_bytes;
+    break;
+  }
 
   *plan = fovea_plan();
   plan->desc = desc;
@@ -74,8 +83,8 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   if (desc.scale == 0.0f) plan->desc.scale = inverse_square_root(desc.head_dim);
   plan->magic = kPlanMagic;
   plan->lanes = traits.lanes;
-  plan->tile_vectors = tile_vectors;
-  plan->block_tiles = 1;
+  plan->tile_vectors = vectors;
+  plan->few_rows = few_rows;
   plan->workspace_bytes = bytes.value;
   return FOVEA_OK;
 }

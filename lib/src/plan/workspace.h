@@ -30,19 +30,41 @@ class Carver {
   CheckedSize used_;
 };
 
-// Arrays of one query tile of up to `rows` rows. Fills in the pointers of *tile and returns the bytes so far.
-inline CheckedSize carve_query_tile(Carver& carver, size_t rows, size_t head_dim, size_t value_dim, QueryTile* tile) {
-  tile->q_t = carver.take<float>(rows, head_dim);
-  tile->s = carver.take<float>(rows, kKeyTile);
-  tile->o_t = carver.take<float>(rows, value_dim);
-  tile->row_max = carver.take<float>(rows);
-  tile->row_sum = carver.take<float>(rows);
-  tile->rescale = carver.take<float>(rows);
-  tile->lo = carver.take<int32_t>(rows);
-  tile->hi = carver.take<int32_t>(rows);
-  tile->pos = carver.take<int32_t>(rows);
-  tile->slope = carver.take<float>(rows);
-  tile->sink = carver.take<float>(rows);
+// The arrays of a query tile. Fills in the pointers of *tile.
+struct TileShape {
+  size_t columns;
+  size_t q_rows, q_columns;  // of the matrices q and o, which differ between the kernels
+  size_t o_rows, o_columns;
+};
+
+inline TileShape tile_shape(size_t lanes, size_t vectors, size_t head_dim, size_t value_dim) {
+  const size_t columns = lanes * vectors;
+  return {columns, head_dim, columns, value_dim, columns};
+}
+
+inline TileShape few_rows_shape(size_t lanes, size_t head_dim, size_t value_dim) {
+  const auto vectors = [lanes](size_t dim) { return dim / lanes + (dim % lanes != 0); };
+  return {lanes, vectors(head_dim), lanes * kFewRows, vectors(value_dim), lanes * kFewRows};
+}
+
+inline void carve_query_tile(Carver& carver, const TileShape& shape, QueryTile* tile) {
+  tile->q = carver.take<float>(shape.q_columns, shape.q_rows);
+  tile->s = carver.take<float>(shape.columns, kKeyTile);
+  tile->o = carver.take<float>(shape.o_columns, shape.o_rows);
+  tile->row_max = carver.take<float>(shape.columns);
+  tile->row_sum = carver.take<float>(shape.columns);
+  tile->rescale = carver.take<float>(shape.columns);
+  tile->lo = carver.take<int32_t>(shape.columns);
+  tile->hi = carver.take<int32_t>(shape.columns);
+  tile->pos = carver.take<int32_t>(shape.columns);
+  tile->slope = carver.take<float>(shape.columns);
+  tile->sink = carver.take<float>(shape.columns);
+}
+
+inline CheckedSize measure_query_tiles(const TileShape& shape, uint32_t tiles) {
+  Carver carver(nullptr);
+  QueryTile tile;
+  for (uint32_t i = 0; i < tiles; ++i) carve_query_tile(carver, shape, &tile);
   return carver.used();
 }
 

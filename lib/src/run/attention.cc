@@ -59,7 +59,7 @@ Positions positions_of(const fovea_plan& plan, const fovea_attention_args& args,
 struct HeadTask {
   const fovea_plan& plan;
   const fovea_attention_args& args;
-  const AttentionKernels& kernels;
+  const TileKernels& kernels;
   uint32_t batch, kv_head;
   uint32_t group;  // query heads that share the key head
   Positions positions;
@@ -71,7 +71,7 @@ struct HeadTask {
   ScoreStages stages;
 };
 
-HeadTask head_task(const fovea_plan& plan, const fovea_attention_args& args, const AttentionKernels& kernels,
+HeadTask head_task(const fovea_plan& plan, const fovea_attention_args& args, const TileKernels& kernels,
                    uint32_t batch, uint32_t kv_head) {
   const fovea_attention_desc& d = plan.desc;
   const uint32_t group = d.q_heads / d.kv_heads;
@@ -113,7 +113,7 @@ KeyTile key_tile(const HeadTask& task, uint32_t first, uint32_t begin, uint32_t 
   keys.first = first;
   keys.begin = begin;
   keys.end = end;
-  keys.edge = false;
+  keys.edge = keys.more = false;
   return keys;
 }
 
@@ -121,57 +121,48 @@ KeyTile key_tile(const HeadTask& task, uint32_t first, uint32_t begin, uint32_t 
 void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
   const bool places = task.positions.limited() || task.stages.alibi;
   if (!places && !task.outputs.sinks) return;
-  uint32_t token = tile.first_token, head = tile.first_head;
-  for (uint32_t row = 0; row < tile.rows; ++row) {
+  for (uint32_t column = 0; column < tile.columns; ++column) {
+    const uint32_t row = column / tile.row_lanes;
+    const uint32_t group_row = tile.first_head + (row < tile.live ? row : tile.live - 1);
+    const uint32_t token = tile.first_token + group_row / task.group;
     const Visible visible = task.positions.visible(token);
-    tile.lo[row] = int32_t(visible.lo);
-    tile.hi[row] = int32_t(visible.hi);
-    tile.pos[row] = narrow(task.positions.first + token);
-    const size_t q_head = size_t(task.kv_head) * task.group + head;
-    if (task.stages.alibi) tile.slope[row] = task.args.alibi_slopes[q_head] * kLog2E;
-    if (task.outputs.sinks) tile.sink[row] = task.args.sinks[q_head] * kLog2E;
-    if (row + 1 >= tile.live) continue;
-    if (++head == task.group) {
-      head = 0;
-      ++token;
-    }
+    tile.lo[column] = int32_t(visible.lo);
+    tile.hi[column] = int32_t(visible.hi);
+    tile.pos[column] = narrow(task.positions.first + token);
+    const size_t q_head = size_t(task.kv_head) * task.group + group_row % task.group;
+    if (task.stages.alibi) tile.slope[column] = task.args.alibi_slopes[q_head] * kLog2E;
+    if (task.outputs.sinks) tile.sink[column] = task.args.sinks[q_head] * kLog2E;
   }
 }
 
-// Key tiles that some row of a query tile may see, in order, as the positions tell.
-class KeyTiles {
- public:
-  KeyTiles(const HeadTask& task, const QueryTile& tile) : task_(task) {
-    // Limits grow with the token: the first row sees least to the right, the last least to the left.
-    const Visible first_row = task.positions.visible(tile.first_token);
-    const Visible last_row = task.positions.visible((tile.first_head + tile.live - 1) / task.group + tile.first_token);
-    some_lo_ = first_row.lo;
-    all_lo_ = last_row.lo;
-    all_hi_ = first_row.hi;
-    some_hi_ = last_row.hi;
-    first_ = some_lo_ / kKeyTile * kKeyTile;
-  }
+// The keys that rows of a tile may see, as positions tell: some row sees [some_lo, some_hi), all rows see [all_lo, all_hi).
+struct TileLimits {
+  uint32_t some_lo, all_lo, all_hi, some_hi;
 
-  bool next(KeyTile* keys) {
-    if (first_ >= some_hi_ || some_lo_ >= some_hi_) return false;
-    const uint32_t begin = some_lo_ > first_ ? (some_lo_ - first_) / kKeyGrain * kKeyGrain : 0;
-    const uint32_t end = some_hi_ - first_ < kKeyTile ? some_hi_ - first_ : kKeyTile;
-    *keys = key_tile(task_, first_, begin, end);
-    keys->edge = first_ + begin < all_lo_ || first_ + end > all_hi_;
-    first_ += kKeyTile;
-    return true;
+  // Limits grow with the token: the first row sees least to the right, the last least to the left.
+  static TileLimits of(const HeadTask& task, const QueryTile& tile) {
+    const Visible first = task.positions.visible(tile.first_token);
+    const Visible last = task.positions.visible(tile.first_token + (tile.first_head + tile.live - 1) / task.group);
+    return {first.lo, last.lo, first.hi, last.hi};
   }
-
- private:
-  const HeadTask& task_;
-  uint32_t some_lo_, all_lo_, all_hi_, some_hi_;
-  uint32_t first_;
+  bool empty() const { return some_lo >= some_hi; }
 };
+
+// The part of the key tile at `first` that a tile of rows with these limits takes. False if none.
+bool clip_key_tile(const HeadTask& task, const TileLimits& limits, uint32_t first, KeyTile* keys) {
+  if (limits.empty() || first >= limits.some_hi || first + kKeyTile <= limits.some_lo) return false;
+  const uint32_t begin = limits.some_lo > first ? (limits.some_lo - first) / kKeyGrain * kKeyGrain : 0;
+  const uint32_t end = limits.some_hi - first < kKeyTile ? limits.some_hi - first : kKeyTile;
+  *keys = key_tile(task, first, begin, end);
+  keys->edge = first + begin < limits.all_lo || first + end > limits.all_hi;
+  keys->more = limits.some_hi - first > 2 * kKeyTile;
+  return true;
+}
 
 // Scores to the caller: the scores of each tile once more, now that the normalisation is known.
 void write_scores(const HeadTask& task, const QueryTile& tile) {
   const fovea_scores_stage stage = task.args.scores_stage;
-  const AttentionKernels& kernels = task.kernels;
+  const TileKernels& kernels = task.kernels;
   if (stage < FOVEA_SCORES_MASKED) {
     for (uint32_t first = 0; first < task.args.kv_tokens; first += kKeyTile) {
       const uint32_t left = task.args.kv_tokens - first;
@@ -180,59 +171,103 @@ void write_scores(const HeadTask& task, const QueryTile& tile) {
     }
     return;
   }
+  const TileLimits limits = TileLimits::of(task, tile);
   uint32_t done = 0;
-  KeyTile keys;
-  for (KeyTiles tiles(task, tile); tiles.next(&keys);) {
-    const uint32_t begin = keys.first + keys.begin;
+  for (uint32_t first = limits.some_lo / kKeyTile * kKeyTile; first < limits.some_hi; first += kKeyTile) {
+    KeyTile keys;
+    if (!clip_key_tile(task, limits, first, &keys)) continue;
+    const uint32_t begin = first + keys.begin;
     if (begin > done) kernels.scores_hidden(tile, done, begin - done, stage, task.scores);
     kernels.scores_out(tile, keys, task.stages, stage, task.scores);
-    done = keys.first + keys.end;
+    done = first + keys.end;
   }
   if (done < task.args.kv_tokens) kernels.scores_hidden(tile, done, task.args.kv_tokens - done, stage, task.scores);
 }
 
-void run_query_tile(const HeadTask& task, const QueryTile& tile) {
-  fill_row_facts(task, tile);
-  task.kernels.begin(tile, task.q, task.plan.desc.scale * kLog2E);
-  KeyTile keys;
-  for (KeyTiles tiles(task, tile); tiles.next(&keys);) task.kernels.attend(tile, keys, task.stages);
-  task.kernels.end(tile, task.outputs);
-  if (task.args.scores_stage != FOVEA_SCORES_NONE) write_scores(task, tile);
+// Up to kMostTiles query tiles of a head, which take each key tile one after the other while it is in the cache.
+constexpr uint32_t kMostTiles = 4;
+
+void run_query_tiles(const HeadTask& task, const QueryTile* tiles, uint32_t count) {
+  TileLimits limits[kMostTiles];
+  uint32_t lo = UINT32_MAX, hi = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    fill_row_facts(task, tiles[i]);
+    task.kernels.begin(tiles[i], task.q, task.plan.desc.scale * kLog2E);
+    limits[i] = TileLimits::of(task, tiles[i]);
+    if (limits[i].empty()) continue;
+    if (limits[i].some_lo < lo) lo = limits[i].some_lo;
+    if (limits[i].some_hi > hi) hi = limits[i].some_hi;
+  }
+  for (uint32_t first = lo / kKeyTile * kKeyTile; first < hi; first += kKeyTile) {
+    KeyTile keys;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (clip_key_tile(task, limits[i], first, &keys)) task.kernels.attend(tiles[i], keys, task.stages);
+    }
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    task.kernels.end(tiles[i], task.outputs);
+    if (task.args.scores_stage != FOVEA_SCORES_NONE) write_scores(task, tiles[i]);
+  }
 }
 
-// Rows of a key head, cut into tiles of nearly equal numbers of vectors: 64 rows of 16 lanes are 2 + 2, not 3 + 1.
-void run_head(const HeadTask& task, QueryTile tile) {
-  const uint32_t lanes = task.plan.lanes;
-  const uint32_t rows = task.group * task.args.q_tokens;
-  uint32_t vectors = (rows + lanes - 1) / lanes;
-  uint32_t tiles = (vectors + task.plan.tile_vectors - 1) / task.plan.tile_vectors;
-  tile.group = task.group;
+void place_rows(const HeadTask& task, uint32_t row, uint32_t live, QueryTile* tile) {
+  tile->head_dim = task.plan.desc.head_dim;
+  tile->value_dim = task.plan.desc.value_dim;
+  tile->live = live;
+  tile->group = task.group;
+  tile->first_token = row / task.group;
+  tile->first_head = row % task.group;
+}
+
+// Tiles of nearly equal numbers of vectors: 64 rows of 16 lanes are 2 + 2, not 3 + 1.
+void run_head(const HeadTask& task, uint32_t rows, void* workspace) {
+  const fovea_plan& plan = task.plan;
+  Carver carver(workspace);
+  QueryTile tile = {};
+  carve_query_tile(carver, tile_shape(plan.lanes, plan.tile_vectors, plan.desc.head_dim, plan.desc.value_dim), &tile);
+  tile.row_lanes = 1;
+  uint32_t vectors = (rows + plan.lanes - 1) / plan.lanes;
+  uint32_t tiles = (vectors + plan.tile_vectors - 1) / plan.tile_vectors;
   for (uint32_t row = 0; row < rows; row += tile.live) {
-    tile.vectors = (vectors + tiles - 1) / tiles;
-    tile.rows = tile.vectors * lanes;
-    tile.live = rows - row < tile.rows ? rows - row : tile.rows;
-    tile.first_token = row / task.group;
-    tile.first_head = row % task.group;
-    vectors -= tile.vectors;
+    const uint32_t tile_vectors = (vectors + tiles - 1) / tiles;
+    vectors -= tile_vectors;
     --tiles;
-    run_query_tile(task, tile);
+    tile.columns = tile_vectors * plan.lanes;
+    place_rows(task, row, rows - row < tile.columns ? rows - row : tile.columns, &tile);
+    run_query_tiles(task, &tile, 1);
   }
+}
+
+void run_head_of_few_rows(const HeadTask& task, uint32_t rows, void* workspace) {
+  const fovea_plan& plan = task.plan;
+  Carver carver(workspace);
+  QueryTile tiles[kMostTiles] = {};
+  uint32_t count = 0;
+  for (uint32_t row = 0; row < rows; row += tiles[count++].live) {
+    QueryTile& tile = tiles[count];
+    carve_query_tile(carver, few_rows_shape(plan.lanes, plan.desc.head_dim, plan.desc.value_dim), &tile);
+    place_rows(task, row, rows - row < kFewRows ? rows - row : kFewRows, &tile);
+    tile.columns = plan.lanes;
+    tile.row_lanes = plan.lanes / (tile.live == 3 ? kFewRows : tile.live);
+  }
+  run_query_tiles(task, tiles, count);
 }
 
 }  // namespace
 
 void run_attention(const fovea_plan& plan, const fovea_attention_args& args, const AttentionKernels& kernels,
                    void* workspace) {
-  const fovea_attention_desc& d = plan.desc;
-  Carver carver(workspace);
-  QueryTile tile = {};
-  carve_query_tile(carver, size_t(plan.lanes) * plan.tile_vectors, d.head_dim, d.value_dim, &tile);
-  tile.head_dim = d.head_dim;
-  tile.value_dim = d.value_dim;
-  if (args.q_tokens == 0) return;
+  const uint32_t rows = plan.desc.q_heads / plan.desc.kv_heads * args.q_tokens;
+  if (rows == 0) return;
+  const bool few = rows <= plan.few_rows;
   for (uint32_t batch = 0; batch < args.batch; ++batch) {
-    for (uint32_t kv_head = 0; kv_head < d.kv_heads; ++kv_head) {
-      run_head(head_task(plan, args, kernels, batch, kv_head), tile);
+    for (uint32_t kv_head = 0; kv_head < plan.desc.kv_heads; ++kv_head) {
+      const HeadTask task = head_task(plan, args, few ? kernels.few_rows : kernels.tile, batch, kv_head);
+      if (few) {
+        run_head_of_few_rows(task, rows, workspace);
+      } else {
+        run_head(task, rows, workspace);
+      }
     }
   }
 }

@@ -46,6 +46,17 @@ FOVEA_INLINE void Transpose(VF (&v)[kLanes]) {
   for (size_t i = 0; i < kLanes; ++i) v[i].raw = r[i];
 }
 
+template <int k>
+FOVEA_INLINE VF SwapLanes(VF v) {
+  return VF{raw::SwapLanes<k>(v.raw)};
+}
+FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
+  raw::V r[kLanes];
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i) r[i] = v[i].raw;
+  return VF{raw::SumsOfLanes(r)};
+}
+
 #else  // 4 lanes: NEON, WebAssembly
 
 FOVEA_INLINE VF LoadN(ScalableTag<float>, const float* p, size_t n) {
@@ -70,6 +81,15 @@ FOVEA_INLINE void Transpose(VF (&v)[4]) {
   v[1] = InterleaveUpper(kF, lo02, lo13);
   v[2] = InterleaveLower(kF, hi02, hi13);
   v[3] = InterleaveUpper(kF, hi02, hi13);
+}
+template <int k>
+FOVEA_INLINE VF SwapLanes(VF v) {
+  return k == 1 ? Shuffle2301(v) : Shuffle1032(v);
+}
+FOVEA_INLINE VF SumsOfLanes(const VF (&v)[4]) {
+  VF columns[4] = {v[0], v[1], v[2], v[3]};
+  Transpose(columns);
+  return Add(Add(columns[0], columns[1]), Add(columns[2], columns[3]));
 }
 
 #endif

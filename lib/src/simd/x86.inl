@@ -37,6 +37,21 @@ FOVEA_INLINE void TransposeBlocks(V (&v)[16]) {
   }
 }
 
+template <int k>
+FOVEA_INLINE V SwapLanes(V v) {
+  if constexpr (k == 1) return _mm512_permute_ps(v, 0xb1);
+  if constexpr (k == 2) return _mm512_permute_ps(v, 0x4e);
+  if constexpr (k == 4) return _mm512_shuffle_f32x4(v, v, 0xb1);
+  if constexpr (k == 8) return _mm512_shuffle_f32x4(v, v, 0x4e);
+}
+FOVEA_INLINE V Sum(V a, V b) { return _mm512_add_ps(a, b); }
+// v[i] holds, in each block, the sums of four vectors over that block: add the blocks.
+FOVEA_INLINE V SumBlocks(const V (&v)[4]) {
+  const V v01 = Sum(_mm512_shuffle_f32x4(v[0], v[1], 0x88), _mm512_shuffle_f32x4(v[0], v[1], 0xdd));
+  const V v23 = Sum(_mm512_shuffle_f32x4(v[2], v[3], 0x88), _mm512_shuffle_f32x4(v[2], v[3], 0xdd));
+  return Sum(_mm512_shuffle_f32x4(v01, v23, 0x88), _mm512_shuffle_f32x4(v01, v23, 0xdd));
+}
+
 #elif FOVEA_X86_LANES == 8
 
 using V = __m256;
@@ -67,6 +82,17 @@ FOVEA_INLINE void TransposeBlocks(V (&v)[8]) {
     v[c] = lo;
     v[4 + c] = hi;
   }
+}
+
+template <int k>
+FOVEA_INLINE V SwapLanes(V v) {
+  if constexpr (k == 1) return _mm256_permute_ps(v, 0xb1);
+  if constexpr (k == 2) return _mm256_permute_ps(v, 0x4e);
+  if constexpr (k == 4) return _mm256_permute2f128_ps(v, v, 0x01);
+}
+FOVEA_INLINE V Sum(V a, V b) { return _mm256_add_ps(a, b); }
+FOVEA_INLINE V SumBlocks(const V (&v)[2]) {
+  return Sum(_mm256_permute2f128_ps(v[0], v[1], 0x20), _mm256_permute2f128_ps(v[0], v[1], 0x31));
 }
 
 #elif FOVEA_X86_LANES == 4
@@ -103,6 +129,14 @@ FOVEA_INLINE __m128i LoadU8N(const uint8_t* p, size_t n) {
 
 FOVEA_INLINE void TransposeBlocks(V (&)[4]) {}
 
+template <int k>
+FOVEA_INLINE V SwapLanes(V v) {
+  if constexpr (k == 1) return _mm_shuffle_ps(v, v, 0xb1);
+  if constexpr (k == 2) return _mm_shuffle_ps(v, v, 0x4e);
+}
+FOVEA_INLINE V Sum(V a, V b) { return _mm_add_ps(a, b); }
+FOVEA_INLINE V SumBlocks(const V (&v)[1]) { return v[0]; }
+
 #endif
 
 FOVEA_INLINE void Transpose(V (&v)[FOVEA_X86_LANES]) {
@@ -116,6 +150,18 @@ FOVEA_INLINE void Transpose(V (&v)[FOVEA_X86_LANES]) {
     v[g + 3] = UnpackHi64(hi01, hi23);
   }
   TransposeBlocks(v);
+}
+
+// Lane i of the result is the sum of the lanes of v[i].
+FOVEA_INLINE V SumsOfLanes(const V (&v)[FOVEA_X86_LANES]) {
+  V blocks[FOVEA_X86_LANES / 4];
+  FOVEA_UNROLL(4)
+  for (int g = 0; g < FOVEA_X86_LANES; g += 4) {
+    const V v01 = Sum(UnpackLo32(v[g], v[g + 1]), UnpackHi32(v[g], v[g + 1]));
+    const V v23 = Sum(UnpackLo32(v[g + 2], v[g + 3]), UnpackHi32(v[g + 2], v[g + 3]));
+    blocks[g / 4] = Sum(UnpackLo64(v01, v23), UnpackHi64(v01, v23));
+  }
+  return SumBlocks(blocks);
 }
 
 }  // namespace raw

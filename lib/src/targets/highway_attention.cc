@@ -22,11 +22,12 @@ namespace {
 #include "kernels/tile.inl"
 #include "kernels/stages.inl"
 #include "kernels/attention.inl"
+#include "kernels/few_rows.inl"
 // clang-format on
 }  // namespace
 
 extern const AttentionKernels kAttention;
-const AttentionKernels kAttention = kAttentionKernels;
+const AttentionKernels kAttention = {kLanes, hn::kBlockVectors, kTileKernels, kFewRowsKernels};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace fovea

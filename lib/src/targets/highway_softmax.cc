@@ -23,7 +23,7 @@ namespace {
 }  // namespace
 
 extern const SoftmaxKernels kSoftmax;
-const SoftmaxKernels kSoftmax = kSoftmaxKernels;
+const SoftmaxKernels kSoftmax = {SoftmaxRow, SoftmaxColumns};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace fovea

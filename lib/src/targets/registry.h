@@ -15,6 +15,7 @@ struct TargetTraits {
   const char* name;
   uint32_t lanes;         // f32 elements in a vector
   uint32_t tile_vectors;  // most vectors of query rows in a tile
+  uint32_t few_rows;      // up to this many rows a key head the few-rows kernel is faster; 0 = there is none
 };
 
 // Null for a number that is no target.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attention kernels on the scalar page.
+// The attention kernels on the scalar page. A single lane leaves nothing empty, so there is no kernel for few rows.
 
 #include "simd/macros.h"
 #include "targets/tables.h"
@@ -19,7 +19,7 @@ namespace {
 // clang-format on
 }  // namespace
 
-const AttentionKernels kAttention = kAttentionKernels;
+const AttentionKernels kAttention = {kLanes, hn::kBlockVectors, kTileKernels, {}};
 
 }  // namespace scalar_target
 }  // namespace fovea

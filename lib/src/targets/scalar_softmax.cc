@@ -16,7 +16,7 @@ namespace {
 // clang-format on
 }  // namespace
 
-const SoftmaxKernels kSoftmax = kSoftmaxKernels;
+const SoftmaxKernels kSoftmax = {SoftmaxRow, SoftmaxColumns};
 
 }  // namespace scalar_target
 }  // namespace fovea

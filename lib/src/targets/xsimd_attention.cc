@@ -16,10 +16,11 @@ namespace {
 #include "kernels/tile.inl"
 #include "kernels/stages.inl"
 #include "kernels/attention.inl"
+#include "kernels/few_rows.inl"
 // clang-format on
 }  // namespace
 
-const AttentionKernels kAttention = kAttentionKernels;
+const AttentionKernels kAttention = {kLanes, hn::kBlockVectors, kTileKernels, kFewRowsKernels};
 
 }  // namespace xsimd_target
 }  // namespace fovea

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each chain is a = a / 2 + 1: it stays near 2, so nothing overflows or is subnormal. The chains begin with different
+// numbers, or the compiler would see that they are one. At -O3 the inner loops are unrolled, the arrays in registers.
+// How many: a core with four pipes of four cycles needs 16.
+#include <arm_neon.h>
+
+#include "bench/fma_probe/fma_probe.h"
+#include "bench/fma_probe/measure.h"
+
+namespace fovea::bench {
+namespace {
+
+float chains_neon(uint64_t rounds, float seed) {
+  const float32x4_t x = vdupq_n_f32(seed * 0.5f), y = vdupq_n_f32(seed);
+  float32x4_t a[16];
+  for (int i = 0; i < 16; ++i) a[i] = vdupq_n_f32(seed + static_cast<float>(i));
+  for (; rounds; --rounds) {
+    for (int i = 0; i < 16; ++i) a[i] = vfmaq_f32(y, a[i], x);
+  }
+  for (int i = 1; i < 16; ++i) a[0] = vaddq_f32(a[0], a[i]);
+  return vgetq_lane_f32(a[0], 0);
+}
+
+}  // namespace
+
+double fma_peak_gflops(fovea_target target) {
+  return target == FOVEA_TARGET_NEON ? median_gflops(chains_neon, 16 * 4 * 2) : 0.0;
+}
+
+}  // namespace fovea::bench

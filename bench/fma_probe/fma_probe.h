@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The peak of one core's multiply-adds, measured: what speeds are held against. Independent chains of multiply-adds in
+// registers, enough of them to hide the latency, no memory.
+#ifndef FOVEA_BENCH_FMA_PROBE_FMA_PROBE_H_
+#define FOVEA_BENCH_FMA_PROBE_FMA_PROBE_H_
+
+#include "fovea/fovea.h"
+
+namespace fovea::bench {
+
+// 10^9 floating-point operations a second that this core does with the target's vectors; a multiply-add counts as 2.
+// Where the target has no fused multiply-add (sse4, scalar on plain x86) it is a multiply, then an add. Median of
+// several runs, about 40 ms together. The caller makes sure that the processor runs the target. 0 = not known: no probe
+// for this target on this kind of machine.
+double fma_peak_gflops(fovea_target target);
+
+}  // namespace fovea::bench
+
+#endif  // FOVEA_BENCH_FMA_PROBE_FMA_PROBE_H_

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_EXAMPLES_ATTEND_SENTENCE_NAIVE_H_
+#define FOVEA_EXAMPLES_ATTEND_SENTENCE_NAIVE_H_
+
+namespace attend_sentence {
+
+inline constexpr int kNaiveMaxTokens = 512;
+
+// Attention as one writes it down from the formula, to be timed beside the library. All arrays
+// [heads][tokens][head_dim].
+void naive_attention(float* out, const float* q, const float* k, const float* v, int heads, int q_tokens, int kv_tokens,
+                     int head_dim);
+
+}  // namespace attend_sentence
+
+#endif  // FOVEA_EXAMPLES_ATTEND_SENTENCE_NAIVE_H_

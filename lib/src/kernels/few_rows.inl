@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The few-rows kernel: one-token decode leaves most lanes of the tile kernel empty, so here the lanes run along head_dim, and
+// one to four query rows read each key and value once. Scores stand kRows by kKeys in a vector: lane = row * kKeys + key.
+// The values of a tile are asked for while its keys are multiplied, and the next keys while the values are.
+
+// A block of keys for kRows rows: kRows * kKeys dot products, whose sums fill one vector.
+template <int kRows>
+struct FewBlock {
+  static constexpr uint32_t kKeys = kLanes / kRows;
+  static constexpr uint32_t kGroup = kKeys < 4 ? kKeys : 4;  // keys multiplied at a time
+};
+
+// How far ahead of use bytes are asked for, in elements: a cache line's worth.
+constexpr size_t kLineElements = 16;
+
+FOVEA_INLINE size_t PaddedToLanes(size_t dim) { return (dim + kLanes - 1) / kLanes * kLanes; }
+
+FOVEA_INLINE void PrefetchRow(const float* row, size_t d) {
+  if (kLanes >= kLineElements || d % kLineElements == 0) __builtin_prefetch(row + d);
+}
+
+// lane % kKeys, as floats.
+template <int kRows>
+FOVEA_INLINE VF KeyOffsets() {
+  float offsets[kLanes];
+  for (size_t i = 0; i < kLanes; ++i) offsets[i] = float(i % FewBlock<kRows>::kKeys);
+  return hn::LoadU(kF, offsets);
+}
+
+// Sum or maximum over the lanes of each row.
+template <int kRows, bool kMax, int kStep = FewBlock<kRows>::kKeys / 2>
+FOVEA_INLINE VF ReduceRows(VF v) {
+  if constexpr (kStep == 0) {
+    return v;
+  } else {
+    const VF other = hn::SwapLanes<kStep>(v);
+    return ReduceRows<kRows, kMax, kStep / 2>(kMax ? hn::Max(v, other) : hn::Add(v, other));
+  }
+}
+
+// Where the scores of the block that starts at key j stand.
+template <int kRows>
+FOVEA_INLINE float* BlockScores(const QueryTile& t, const KeyTile& keys, uint32_t j) {
+  return t.s + size_t(j - keys.begin) / FewBlock<kRows>::kKeys * kLanes;
+}
+
+template <int kRows>
+static void FewScores(const QueryTile& t, const KeyTile& keys) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroup = FewBlock<kRows>::kGroup;
+  const size_t head_dim = t.head_dim, whole = head_dim / kLanes * kLanes, padded = PaddedToLanes(head_dim);
+  const VF key_offsets = KeyOffsets<kRows>();
+  const bool prefetch = t.value_dim == head_dim;
+  for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
+    VF products[kLanes];
+    FOVEA_UNROLL(4)
+    for (uint32_t g = 0; g < kKeys; g += kGroup) {
+      const float* key[kGroup];
+      const float* value[kGroup];
+      VF acc[kRows][kGroup];
+      FOVEA_UNROLL(4)
+      for (uint32_t k = 0; k < kGroup; ++k) {
+        const uint32_t index = j + g + k < keys.end ? j + g + k : keys.end - 1;
+        key[k] = keys.keys + ptrdiff_t(index) * keys.key_stride;
+        value[k] = keys.values + ptrdiff_t(index) * keys.value_stride;
+        FOVEA_UNROLL(4)
+        for (int r = 0; r < kRows; ++r) acc[r][k] = hn::Zero(kF);
+      }
+      for (size_t d = 0; d < whole; d += kLanes) {
+        VF x[kGroup];
+        FOVEA_UNROLL(4)
+        for (uint32_t k = 0; k < kGroup; ++k) {
+          x[k] = hn::LoadU(kF, key[k] + d);
+          if (prefetch) PrefetchRow(value[k], d);
+        }
+        FOVEA_UNROLL(4)
+        for (int r = 0; r < kRows; ++r) {
+          const VF q = hn::LoadU(kF, t.q + r * padded + d);
+          FOVEA_UNROLL(4)
+          for (uint32_t k = 0; k < kGroup; ++k) acc[r][k] = hn::MulAdd(q, x[k], acc[r][k]);
+        }
+      }
+      if (whole < head_dim) {
+        FOVEA_UNROLL(4)
+        for (uint32_t k = 0; k < kGroup; ++k) {
+          const VF x = hn::LoadN(kF, key[k] + whole, head_dim - whole);
+          FOVEA_UNROLL(4)
+          for (int r = 0; r < kRows; ++r) acc[r][k] = hn::MulAdd(hn::LoadU(kF, t.q + r * padded + whole), x, acc[r][k]);
+        }
+      }
+      FOVEA_UNROLL(4)
+      for (int r = 0; r < kRows; ++r) {
+        FOVEA_UNROLL(4)
+        for (uint32_t k = 0; k < kGroup; ++k) products[r * kKeys + g + k] = acc[r][k];
+      }
+    }
+    VF sums = hn::SumsOfLanes(products);
+    if (j + kKeys > keys.end) {  // keys behind the end repeat the last one
+      const VF past_end = hn::Set(kF, float(keys.end - j));
+      sums = hn::IfThenElse(hn::Lt(key_offsets, past_end), sums, hn::Set(kF, -kInfinity));
+    }
+    hn::StoreU(sums, kF, BlockScores<kRows>(t, keys, j));
+  }
+}
+
+// mask elements of the block at key j, as floats.
+template <int kRows, class T>
+static VF FewMask(const QueryTile& t, const RowArray<const T>& mask, const KeyTile& keys, uint32_t j) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  float lanes[kLanes];
+  const T* row = mask.data + ptrdiff_t(t.first_token) * mask.token_stride;
+  uint32_t head = t.first_head;
+  for (uint32_t r = 0; r < kRows; ++r) {
+    const T* at = row + ptrdiff_t(head) * mask.head_stride + keys.first + j;
+    for (uint32_t k = 0; k < kKeys; ++k) lanes[r * kKeys + k] = j + k < keys.end ? float(at[k]) : 0.0f;
+    if (r + 1 < t.live && ++head == t.group) {
+      head = 0;
+      row += mask.token_stride;
+    }
+  }
+  return hn::LoadU(kF, lanes);
+}
+
+// The stages of ApplyStages, over blocks of rows by keys.
+template <int kRows>
+static void FewStages(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, fovea_scores_stage last) {
+  const VF key_offsets = KeyOffsets<kRows>();
+  const bool masked = last >= FOVEA_SCORES_MASKED;
+  for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
+    float* s = BlockScores<kRows>(t, keys, j);
+    const VF key_pos = hn::Add(key_offsets, hn::Set(kF, float(j)));
+    const VF unmasked = hn::LoadU(kF, s);
+    VF x = unmasked;
+    if (stages.softcap > 0.0f && last >= FOVEA_SCORES_CAPPED) x = Softcap(x, stages);
+    if (stages.alibi && masked) x = Alibi(x, hn::LoadU(kF, t.slope), RelativePositions(t.pos, keys.first), key_pos);
+    if (stages.mask_kind == FOVEA_MASK_F32 && masked) x = AddMask(x, FewMask<kRows>(t, stages.mask_f32, keys, j));
+    if (stages.mask_kind == FOVEA_MASK_BYTE && masked) x = HideZeros(x, FewMask<kRows>(t, stages.mask_byte, keys, j));
+    if (keys.edge && masked) {
+      x = HideOutside(x, RelativePositions(t.lo, keys.first), RelativePositions(t.hi, keys.first), key_pos);
+    }
+    // Lanes behind the end stay hidden whatever the stages made of them.
+    const VF past_end = hn::Set(kF, float(keys.end));
+    hn::StoreU(hn::IfThenElse(hn::Lt(key_pos, past_end), x, hn::Set(kF, -kInfinity)), kF, s);
+  }
+}
+
+template <int kRows>
+FOVEA_INLINE void FewStagedScores(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
+                                  fovea_scores_stage last) {
+  FewScores<kRows>(t, keys);
+  if (AnyStage(keys, stages)) FewStages<kRows>(t, keys, stages, last);
+}
+
+// As SoftmaxTile; row_max, row_sum and rescale hold the same number in all lanes of a row.
+template <int kRows>
+static void FewSoftmax(const QueryTile& t, const KeyTile& keys) {
+  const VF minus_infinity = hn::Set(kF, -kInfinity);
+  const size_t count = (keys.end - keys.begin + FewBlock<kRows>::kKeys - 1) / FewBlock<kRows>::kKeys * kLanes;
+  const VF old_max = hn::LoadU(kF, t.row_max);
+  VF max = old_max;
+  for (size_t i = 0; i < count; i += kLanes) max = hn::Max(max, hn::LoadU(kF, t.s + i));
+  max = ReduceRows<kRows, true>(max);
+  const VF shift = hn::IfThenZeroElse(hn::Eq(max, minus_infinity), max);
+  VF sum = hn::Zero(kF);
+  for (size_t i = 0; i < count; i += kLanes) {
+    const VF x = hn::LoadU(kF, t.s + i);
+    const VF p = hn::IfThenElse(hn::Eq(x, minus_infinity), hn::Set(kF, -0.0f), Exp2(hn::Sub(x, shift)));
+    hn::StoreU(p, kF, t.s + i);
+    sum = hn::Add(sum, p);
+  }
+  const VF rescale = Exp2(hn::Sub(old_max, shift));
+  hn::StoreU(max, kF, t.row_max);
+  hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum), rescale, ReduceRows<kRows, false>(sum)), kF, t.row_sum);
+  hn::StoreU(rescale, kF, t.rescale);
+}
+
+// o[r][element + ..] for kVectors vectors, the last of which has `part` elements (kLanes = a whole one).
+template <int kRows, bool kHides, int kVectors>
+FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t element, size_t part) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  const size_t padded = PaddedToLanes(t.value_dim);
+  VF acc[kRows][kVectors];
+  FOVEA_UNROLL(4)
+  for (int r = 0; r < kRows; ++r) {
+    const VF rescale = hn::Set(kF, t.rescale[r * kKeys]);
+    FOVEA_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) {
+      acc[r][v] = hn::Mul(hn::LoadU(kF, t.o + r * padded + element + v * kLanes), rescale);
+    }
+  }
+  const float* value = keys.values + ptrdiff_t(keys.begin) * keys.value_stride + element;
+  // The same elements of the keys that come next.
+  const ptrdiff_t to_next = keys.more && t.value_dim == t.head_dim ? ptrdiff_t(kKeyTile) : 0;
+  const float* next = keys.keys + (ptrdiff_t(keys.begin) + to_next) * keys.key_stride + element;
+  for (uint32_t j = keys.begin; j < keys.end; ++j, value += keys.value_stride, next += keys.key_stride) {
+    const float* p_row = BlockScores<kRows>(t, keys, j) + (j - keys.begin) % kKeys;
+    VF p[kRows];
+    FOVEA_UNROLL(4)
+    for (int r = 0; r < kRows; ++r) p[r] = hn::Set(kF, p_row[r * kKeys]);
+    FOVEA_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) {
+      const float* at = value + v * kLanes;
+      const VF x = part == kLanes ? hn::LoadU(kF, at) : hn::LoadN(kF, at, part);
+      if (to_next) PrefetchRow(next, v * kLanes);
+      FOVEA_UNROLL(4)
+      for (int r = 0; r < kRows; ++r) {
+        acc[r][v] = kHides ? hn::MulAddUnless(hn::SignMask(p[r]), p[r], x, acc[r][v]) : hn::MulAdd(p[r], x, acc[r][v]);
+      }
+    }
+  }
+  FOVEA_UNROLL(4)
+  for (int r = 0; r < kRows; ++r) {
+    FOVEA_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[r][v], kF, t.o + r * padded + element + v * kLanes);
+  }
+}
+
+template <int kRows, bool kHides>
+static void FewValues(const QueryTile& t, const KeyTile& keys) {
+  constexpr int kAccumulators = kLanes == 16 ? 16 : 8;
+  constexpr int kVectors = kAccumulators / kRows < 8 ? kAccumulators / kRows : 8;
+  size_t e = 0;
+  for (; e + kVectors * kLanes <= t.value_dim; e += kVectors * kLanes) {
+    FewValueBlock<kRows, kHides, kVectors>(t, keys, e, kLanes);
+  }
+  for (; e + kLanes <= t.value_dim; e += kLanes) FewValueBlock<kRows, kHides, 1>(t, keys, e, kLanes);
+  if (e < t.value_dim) FewValueBlock<kRows, kHides, 1>(t, keys, e, t.value_dim - e);
+}
+
+template <int kRows>
+static void FewAttendRows(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
+  FewStagedScores<kRows>(t, keys, stages, FOVEA_SCORES_SOFTMAX);
+  FewSoftmax<kRows>(t, keys);
+  if (keys.edge || stages.mask_kind != FOVEA_MASK_NONE) {
+    FewValues<kRows, true>(t, keys);
+  } else {
+    FewValues<kRows, false>(t, keys);
+  }
+}
+
+static void FewBegin(const QueryTile& t, const RowArray<const float>& q, float scale) {
+  const size_t padded = PaddedToLanes(t.head_dim), rows = t.columns / t.row_lanes;
+  const VF scales = hn::Set(kF, scale);
+  for (size_t r = 0; r < rows; ++r) {
+    const float* row = q.data + RowOffset(t, r, q.token_stride, q.head_stride);
+    for (size_t d = 0; d < t.head_dim; d += kLanes) {
+      const size_t n = t.head_dim - d < kLanes ? t.head_dim - d : kLanes;
+      hn::StoreU(hn::Mul(hn::LoadN(kF, row + d, n), scales), kF, t.q + r * padded + d);
+    }
+  }
+  hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
+  hn::StoreU(hn::Zero(kF), kF, t.row_sum);
+  for (size_t i = 0; i < rows * PaddedToLanes(t.value_dim); i += kLanes) hn::StoreU(hn::Zero(kF), kF, t.o + i);
+}
+
+static void FewAttend(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
+  switch (t.columns / t.row_lanes) {
+    case 1: return FewAttendRows<1>(t, keys, stages);
+    case 2: return FewAttendRows<2>(t, keys, stages);
+    default: return FewAttendRows<4>(t, keys, stages);
+  }
+}
+
+static void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
+  float normalise[kLanes], lse[kLanes];
+  hn::StoreU(Normalise(t, 0, outputs.sinks, lse), kF, normalise);
+  const size_t padded = PaddedToLanes(t.value_dim);
+  for (size_t r = 0; r < t.live; ++r) {
+    float* out = outputs.out.data + RowOffset(t, r, outputs.out.token_stride, outputs.out.head_stride);
+    const VF factor = hn::Set(kF, normalise[r * t.row_lanes]);
+    const MF empty = hn::Eq(hn::Set(kF, t.row_sum[r * t.row_lanes]), hn::Zero(kF));
+    for (size_t e = 0; e < t.value_dim; e += kLanes) {
+      const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
+      const VF o = hn::Mul(hn::LoadU(kF, t.o + r * padded + e), factor);
+      hn::StoreN(hn::IfThenZeroElse(empty, o), kF, out + e, n);
+    }
+    if (outputs.lse.data) {
+      outputs.lse.data[RowOffset(t, r, outputs.lse.token_stride, outputs.lse.head_stride)] = lse[r * t.row_lanes];
+    }
+  }
+}
+
+template <int kRows>
+static void FewScoresOutRows(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
+                             fovea_scores_stage stage, const RowArray<float>& scores) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  FewStagedScores<kRows>(t, keys, stages, stage);
+  for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
+    float lanes[kLanes];
+    hn::StoreU(ScoreAtStage(t, 0, hn::LoadU(kF, BlockScores<kRows>(t, keys, j)), stage), kF, lanes);
+    for (uint32_t r = 0; r < t.live; ++r) {
+      float* row = scores.data + RowOffset(t, r, scores.token_stride, scores.head_stride) + keys.first + j;
+      for (uint32_t k = 0; k < kKeys && j + k < keys.end; ++k) row[k] = lanes[r * kKeys + k];
+    }
+  }
+}
+
+static void FewScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, fovea_scores_stage stage,
+                         const RowArray<float>& scores) {
+  switch (t.columns / t.row_lanes) {
+    case 1: return FewScoresOutRows<1>(t, keys, stages, stage, scores);
+    case 2: return FewScoresOutRows<2>(t, keys, stages, stage, scores);
+    default: return FewScoresOutRows<4>(t, keys, stages, stage, scores);
+  }
+}
+
+constexpr TileKernels kFewRowsKernels = {FewBegin, FewAttend, FewEnd, FewScoresOut, ScoresHidden};

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The xsimd page of the vocabulary: xsimd's batches of the one processor that the file is compiled for. Intrinsics where
+// xsimd's own form is approximate, slow or another in other releases; written for 8.1, with only names that 13 still has.
+
+namespace hn {
+
+// In a build with Highway, which picks at run time, the files of xsimd are AVX2 ones: see targets/compiled.h.
+#if defined(__AVX512F__) && !FOVEA_WITH_HIGHWAY
+#if !defined(__AVX512BW__) || !defined(__AVX512DQ__) || !defined(__AVX512VL__)
+#error "AVX-512 means F, BW, DQ and VL here: compile with -march=skylake-avx512 or later, or without -mavx512f"
+#endif
+#define FOVEA_X86_LANES 16
+using Arch = xsimd::avx512bw;
+constexpr int kBlockKeys = 8, kBlockVectors = 3;
+#elif defined(__AVX2__)
+#if !defined(__FMA__)
+#error "AVX2 means AVX2 and FMA here: compile with -mfma too"
+#endif
+#define FOVEA_X86_LANES 8
+using Arch = xsimd::fma3<xsimd::avx2>;
+constexpr int kBlockKeys = 4, kBlockVectors = 3;
+#elif defined(__SSE4_2__)
+#define FOVEA_X86_LANES 4
+using Arch = xsimd::sse4_2;
+constexpr int kBlockKeys = 4, kBlockVectors = 3;
+#elif defined(__aarch64__)
+using Arch = xsimd::neon64;
+constexpr int kBlockKeys = 8, kBlockVectors = 2;
+#elif defined(__ARM_NEON)
+using Arch = xsimd::neon;
+constexpr int kBlockKeys = 8, kBlockVectors = 2;
+#else
+#error "xsimd needs a vector unit: set the compiler's processor (-march, or a toolchain file), or choose FOVEA_SIMD=highway"
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push  // GCC 12 warns of what its own headers for AVX-512 leave undefined
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+static_assert(Arch::supported(), "xsimd does not see the vector unit that the compiler is set to");
+
+// A build that names its processor must get its vectors.
+#if (defined(FOVEA_EXPECT_TARGET_SSE4) && FOVEA_X86_LANES != 4) ||    \
+    (defined(FOVEA_EXPECT_TARGET_AVX2) && FOVEA_X86_LANES != 8) ||    \
+    (defined(FOVEA_EXPECT_TARGET_AVX512) && FOVEA_X86_LANES != 16) || \
+    (defined(FOVEA_EXPECT_TARGET_NEON) && !defined(__ARM_NEON))
+#error "xsimd's target is another than the toolchain file asks for: check -march and its feature flags"
+#endif
+
+template <class T>
+struct Tag {};
+constexpr Tag<float> kF;
+constexpr Tag<int32_t> kI;
+using VF = xsimd::batch<float, Arch>;
+using VI = xsimd::batch<int32_t, Arch>;
+using MF = xsimd::batch_bool<float, Arch>;
+constexpr size_t kLanes = VF::size;
+
+FOVEA_INLINE VF Zero(Tag<float>) { return VF(0.0f); }
+FOVEA_INLINE VF Set(Tag<float>, float x) { return VF(x); }
+FOVEA_INLINE VI Set(Tag<int32_t>, int32_t x) { return VI(x); }
+FOVEA_INLINE VF LoadU(Tag<float>, const float* p) { return VF::load_unaligned(p); }
+FOVEA_INLINE VI LoadU(Tag<int32_t>, const int32_t* p) { return VI::load_unaligned(p); }
+FOVEA_INLINE void StoreU(VF v, Tag<float>, float* p) { v.store_unaligned(p); }
+
+FOVEA_INLINE VF Add(VF a, VF b) { return a + b; }
+FOVEA_INLINE VF Sub(VF a, VF b) { return a - b; }
+FOVEA_INLINE VF Mul(VF a, VF b) { return a * b; }
+FOVEA_INLINE VF Abs(VF a) { return xsimd::abs(a); }
+FOVEA_INLINE VI Add(VI a, VI b) { return a + b; }
+FOVEA_INLINE VI Sub(VI a, VI b) { return a - b; }
+FOVEA_INLINE VI And(VI a, VI b) { return a & b; }
+FOVEA_INLINE VI Or(VI a, VI b) { return a | b; }
+FOVEA_INLINE VF ConvertTo(Tag<float>, VI a) { return xsimd::to_float(a); }
+
+FOVEA_INLINE MF Eq(VF a, VF b) { return a == b; }
+FOVEA_INLINE MF Lt(VF a, VF b) { return a < b; }
+FOVEA_INLINE MF Le(VF a, VF b) { return a <= b; }
+FOVEA_INLINE MF Or(MF a, MF b) { return a | b; }
+FOVEA_INLINE VF IfThenElse(MF m, VF yes, VF no) { return xsimd::select(m, yes, no); }
+
+#if defined(FOVEA_X86_LANES)
+#include "simd/x86.inl"
+
+FOVEA_INLINE VF LoadN(Tag<float>, const float* p, size_t n) { return VF(raw::LoadN(p, n)); }
+FOVEA_INLINE void StoreN(VF v, Tag<float>, float* p, size_t n) { raw::StoreN(v.data, p, n); }
+FOVEA_INLINE VI LoadU8N(Tag<int32_t>, const uint8_t* p, size_t n) { return VI(raw::LoadU8N(p, n)); }
+FOVEA_INLINE void Transpose(VF (&v)[kLanes]) {
+  raw::V r[kLanes];
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i) r[i] = v[i].data;
+  raw::Transpose(r);
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i) v[i] = VF(r[i]);
+}
+template <int k>
+FOVEA_INLINE VF SwapLanes(VF v) { return VF(raw::SwapLanes<k>(v.data)); }
+FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
+  raw::V r[kLanes];
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i) r[i] = v[i].data;
+  return VF(raw::SumsOfLanes(r));
+}
+FOVEA_INLINE VF Div(VF a, VF b) { return a / b; }
+#endif
+
+// What is left, a section for each kind of register.
+#if FOVEA_X86_LANES == 16
+
+FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm512_max_ps(a.data, b.data)); }
+FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(_mm512_fmadd_ps(a.data, b.data, c.data)); }
+FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(_mm512_fnmadd_ps(a.data, b.data, c.data)); }
+template <int n>
+FOVEA_INLINE VI ShiftLeft(VI a) { return VI(_mm512_slli_epi32(a.data, n)); }
+template <int n>
+FOVEA_INLINE VI ShiftRight(VI a) { return VI(_mm512_srai_epi32(a.data, n)); }
+FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return VF(_mm512_castsi512_ps(a.data)); }
+FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return VI(_mm512_castps_si512(a.data)); }
+FOVEA_INLINE VF Iota(Tag<float>, float first) {
+  const __m512 lanes = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  return Add(Set(kF, first), VF(lanes));
+}
+FOVEA_INLINE MF SignMask(VF v) { return MF(_mm512_movepi32_mask(_mm512_castps_si512(v.data))); }
+FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return VF(_mm512_maskz_mov_ps(_knot_mask16(m.data), no.data)); }
+FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) {
+  return VF(_mm512_mask3_fmadd_ps(a.data, b.data, c.data, _knot_mask16(m.data)));
+}
+
+#elif FOVEA_X86_LANES == 8
+
+FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm256_max_ps(a.data, b.data)); }
+FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(_mm256_fmadd_ps(a.data, b.data, c.data)); }
+FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(_mm256_fnmadd_ps(a.data, b.data, c.data)); }
+template <int n>
+FOVEA_INLINE VI ShiftLeft(VI a) { return VI(_mm256_slli_epi32(a.data, n)); }
+template <int n>
+FOVEA_INLINE VI ShiftRight(VI a) { return VI(_mm256_srai_epi32(a.data, n)); }
+FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return VF(_mm256_castsi256_ps(a.data)); }
+FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return VI(_mm256_castps_si256(a.data)); }
+FOVEA_INLINE VF Iota(Tag<float>, float first) {
+  return Add(Set(kF, first), VF(_mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7)));
+}
+FOVEA_INLINE MF SignMask(VF v) {
+  return MF(_mm256_castsi256_ps(_mm256_srai_epi32(_mm256_castps_si256(v.data), 31)));
+}
+FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return VF(_mm256_andnot_ps(m.data, no.data)); }
+FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
+
+#elif FOVEA_X86_LANES == 4
+
+FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm_max_ps(a.data, b.data)); }
+FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return a * b + c; }
+FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return c - a * b; }
+template <int n>
+FOVEA_INLINE VI ShiftLeft(VI a) { return VI(_mm_slli_epi32(a.data, n)); }
+template <int n>
+FOVEA_INLINE VI ShiftRight(VI a) { return VI(_mm_srai_epi32(a.data, n)); }
+FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return VF(_mm_castsi128_ps(a.data)); }
+FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return VI(_mm_castps_si128(a.data)); }
+FOVEA_INLINE VF Iota(Tag<float>, float first) { return Add(Set(kF, first), VF(_mm_setr_ps(0, 1, 2, 3))); }
+FOVEA_INLINE MF SignMask(VF v) { return MF(_mm_castsi128_ps(_mm_srai_epi32(_mm_castps_si128(v.data), 31))); }
+FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return VF(_mm_andnot_ps(m.data, no.data)); }
+FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
+
+#else  // NEON
+
+FOVEA_INLINE VF LoadN(Tag<float>, const float* p, size_t n) {
+  float lanes[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  for (size_t i = 0; i < n; ++i) lanes[i] = p[i];
+  return LoadU(kF, lanes);
+}
+FOVEA_INLINE void StoreN(VF v, Tag<float>, float* p, size_t n) {
+  float lanes[4];
+  StoreU(v, kF, lanes);
+  for (size_t i = 0; i < n; ++i) p[i] = lanes[i];
+}
+FOVEA_INLINE VI LoadU8N(Tag<int32_t>, const uint8_t* p, size_t n) {
+  int32_t lanes[4] = {0, 0, 0, 0};
+  for (size_t i = 0; i < n; ++i) lanes[i] = p[i];
+  return LoadU(kI, lanes);
+}
+FOVEA_INLINE void Transpose(VF (&v)[4]) {
+  const float32x4x2_t v01 = vtrnq_f32(v[0].data, v[1].data), v23 = vtrnq_f32(v[2].data, v[3].data);
+  v[0] = VF(vcombine_f32(vget_low_f32(v01.val[0]), vget_low_f32(v23.val[0])));
+  v[1] = VF(vcombine_f32(vget_low_f32(v01.val[1]), vget_low_f32(v23.val[1])));
+  v[2] = VF(vcombine_f32(vget_high_f32(v01.val[0]), vget_high_f32(v23.val[0])));
+  v[3] = VF(vcombine_f32(vget_high_f32(v01.val[1]), vget_high_f32(v23.val[1])));
+}
+FOVEA_INLINE VF Max(VF a, VF b) { return VF(vmaxq_f32(a.data, b.data)); }
+#if defined(__aarch64__)
+FOVEA_INLINE VF Div(VF a, VF b) { return VF(vdivq_f32(a.data, b.data)); }
+#else
+FOVEA_INLINE VF Div(VF a, VF b) {
+  float x[4], y[4];
+  StoreU(a, kF, x);
+  StoreU(b, kF, y);
+  for (int i = 0; i < 4; ++i) x[i] /= y[i];
+  return LoadU(kF, x);
+}
+#endif
+#if defined(__ARM_FEATURE_FMA)
+FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(vfmaq_f32(c.data, a.data, b.data)); }
+FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(vfmsq_f32(c.data, a.data, b.data)); }
+#else
+FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return a * b + c; }
+FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return c - a * b; }
+#endif
+template <int n>
+FOVEA_INLINE VI ShiftLeft(VI a) { return VI(vshlq_n_s32(a.data, n)); }
+template <int n>
+FOVEA_INLINE VI ShiftRight(VI a) { return VI(vshrq_n_s32(a.data, n)); }
+FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return VF(vreinterpretq_f32_s32(a.data)); }
+FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return VI(vreinterpretq_s32_f32(a.data)); }
+FOVEA_INLINE VF Iota(Tag<float>, float first) {
+  const float lanes[4] = {0.0f, 1.0f, 2.0f, 3.0f};
+  return Add(Set(kF, first), LoadU(kF, lanes));
+}
+FOVEA_INLINE MF SignMask(VF v) {
+  return MF(vreinterpretq_u32_s32(vshrq_n_s32(vreinterpretq_s32_f32(v.data), 31)));
+}
+FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) {
+  return VF(vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(no.data), m.data)));
+}
+FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
+template <int k>
+FOVEA_INLINE VF SwapLanes(VF v) { return VF(k == 1 ? vrev64q_f32(v.data) : vextq_f32(v.data, v.data, 2)); }
+FOVEA_INLINE VF SumsOfLanes(const VF (&v)[4]) {
+  VF columns[4] = {v[0], v[1], v[2], v[3]};
+  Transpose(columns);
+  return Add(Add(columns[0], columns[1]), Add(columns[2], columns[3]));
+}
+
+#endif
+
+FOVEA_INLINE VF SumOfLanes(Tag<float>, VF v) {
+  if constexpr (kLanes >= 16) v = Add(v, SwapLanes<8>(v));
+  if constexpr (kLanes >= 8) v = Add(v, SwapLanes<4>(v));
+  v = Add(v, SwapLanes<2>(v));
+  return Add(v, SwapLanes<1>(v));
+}
+FOVEA_INLINE VF MaxOfLanes(Tag<float>, VF v) {
+  if constexpr (kLanes >= 16) v = Max(v, SwapLanes<8>(v));
+  if constexpr (kLanes >= 8) v = Max(v, SwapLanes<4>(v));
+  v = Max(v, SwapLanes<2>(v));
+  return Max(v, SwapLanes<1>(v));
+}
+
+// Elements to multiply by: four in a vector on AArch64, whose multiply-add takes a lane; one broadcast elsewhere.
+using Elems = VF;
+FOVEA_INLINE Elems LoadElem(const float* p) { return Set(kF, *p); }
+#if defined(__aarch64__)
+constexpr int kElems = 4;
+FOVEA_INLINE Elems LoadElems(const float* p) { return LoadU(kF, p); }
+template <int i>
+FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) { return VF(vfmaq_laneq_f32(acc.data, v.data, e.data, i)); }
+template <int i>
+FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
+  return MulAddUnless(m, v, VF(vdupq_laneq_f32(e.data, i)), acc);
+}
+#else
+constexpr int kElems = 1;
+FOVEA_INLINE Elems LoadElems(const float* p) { return Set(kF, *p); }
+template <int i>
+FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) { return MulAdd(v, e, acc); }
+template <int i>
+FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) { return MulAddUnless(m, v, e, acc); }
+#endif
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+#undef FOVEA_X86_LANES
+
+}  // namespace hn

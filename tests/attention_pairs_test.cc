@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options in pairs: a covering array over all of them, in which any two choices of any two options meet in some case.
+#include <cstdio>
+
+#include "catch.h"
+#include "support/covering.h"
+#include "support/problem.h"
+
+namespace fovea_test {
+namespace {
+
+struct Case {
+  Problem problem;
+  Budget budget;
+  bool portable_bits;
+};
+
+// Takes levels one factor after the other, first to count them, then to read a row of the array.
+class Levels {
+ public:
+  std::vector<size_t> counts;
+  const std::vector<size_t>* row = nullptr;
+
+  template <class T>
+  T choose(std::initializer_list<T> choices) {
+    if (row == nullptr) {
+      counts.push_back(choices.size());
+      return *choices.begin();
+    }
+    return choices.begin()[(*row)[next_++]];
+  }
+
+ private:
+  size_t next_ = 0;
+};
+
+Case make_case(Levels& levels, uint64_t seed) {
+  struct Pair {
+    uint32_t first, second;
+  };
+  Problem p;
+  p.seed = seed;
+  p.layout = levels.choose({Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPacked, Layout::kPadded,
+                            Layout::kBroadcast, Layout::kReversed});
+  p.placement = levels.choose({Placement::kEnd, Placement::kStart, Placement::kOffset});
+  const Pair heads = levels.choose<Pair>({{1, 1}, {2, 2}, {4, 2}, {6, 2}, {8, 1}, {12, 4}});
+  p.q_heads = heads.first, p.kv_heads = heads.second;
+  p.batch = levels.choose<uint32_t>({1, 2, 3});
+  p.q_tokens = levels.choose<uint32_t>({1, 2, 5, 17, 50, 67});
+  p.kv_tokens = levels.choose<uint32_t>({1, 8, 63, 64, 65, 130, 200});
+  const Pair dims = levels.choose<Pair>({{1, 1}, {5, 3}, {16, 16}, {33, 20}, {64, 80}, {130, 7}});
+  p.head_dim = dims.first, p.value_dim = dims.second;
+
+  p.scale = levels.choose({0.0f, 0.3f, -0.2f});
+  p.softcap = levels.choose({0.0f, 1.5f});
+  p.causal = levels.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
+  p.window_left = levels.choose<uint32_t>({0, 1, 9, 66});
+  p.window_right = levels.choose<uint32_t>({0, 1, 12});
+  p.alibi = levels.choose({false, true});
+  p.sinks = levels.choose({false, true});
+  const int64_t offset = levels.choose<int64_t>({0, -3, 40, int64_t{1} << 20});
+  const bool places = p.causal == FOVEA_CAUSAL_POSITIONS || p.causal == FOVEA_CAUSAL_NONE;
+  const bool needed = p.causal == FOVEA_CAUSAL_POSITIONS || p.window_left != 0 || p.window_right != 0 || p.alibi;
+  for (uint32_t b = 0; b < p.batch && places && needed; ++b) p.positions.push_back(offset + 7 * b);
+  const int lengths = levels.choose({0, 1, 2});
+  for (uint32_t b = 0; b < p.batch && lengths != 0; ++b) {
+    // One entry of full length, one that is short, one of none.
+    const uint32_t at = (b + static_cast<uint32_t>(lengths)) % 3;
+    p.kv_lengths.push_back(at == 0 ? p.kv_tokens : at == 1 ? (p.kv_tokens + 1) / 2 : 0);
+  }
+
+  p.mask = levels.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE});
+  const int broadcast = levels.choose({0, 1, 2, 4, 6, 7});
+  p.mask_batch = !(broadcast & 1), p.mask_heads = !(broadcast & 2), p.mask_queries = !(broadcast & 4);
+  const int missing = levels.choose({0, 1, 2, 3});
+  p.mask_missing = missing == 0 ? 0 : missing == 1 ? 1 : missing == 2 ? p.kv_tokens / 2 : p.kv_tokens;
+
+  p.lse = levels.choose({false, true});
+  p.stage = levels.choose({FOVEA_SCORES_NONE, FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED,
+                           FOVEA_SCORES_SOFTMAX});
+  const Budget budget = levels.choose({Budget::kNone, Budget::kHalf, Budget::kLeast});
+  const bool portable_bits = levels.choose({false, true});
+  return {p, budget, portable_bits};
+}
+
+size_t run_array(uint64_t seed) {
+  Levels factors;
+  make_case(factors, seed);
+  const auto rows = covering_array(factors.counts, seed);
+  for (const auto& row : rows) {
+    Levels levels;
+    levels.row = &row;
+    const Case c = make_case(levels, random_bits(seed, static_cast<uint64_t>(&row - rows.data())));
+    const std::string wrong = run_on_all_targets(c.problem, c.budget, c.portable_bits);
+    CHECK(wrong == "");
+  }
+  std::printf("attention options: %zu cases hold every pair of %zu factors, on %u targets\n", rows.size(),
+              factors.counts.size(), fovea_target_count());
+  return rows.size();
+}
+
+}  // namespace
+
+TEST_CASE("attention: any two choices of any two options agree with the reference", "[short]") {
+  REQUIRE(run_array(1) == 63);
+}
+
+TEST_CASE("attention: the same holds for other arrays of pairs") {
+  for (uint64_t seed = 2; seed <= 8; ++seed) run_array(seed);
+}
+
+TEST_CASE("attention: the same holds for many arrays of pairs", "[slow]") {
+  for (uint64_t seed = 100; seed < 200; ++seed) run_array(seed);
+}
+
+}  // namespace fovea_test

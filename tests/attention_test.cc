@@ -1,0 +1,662 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention against the double reference: shapes, every option alone, and what happens at the edges. Every case runs on every
+// target. Which field is held by which test stands in misuse_test.cc.
+#include <cfloat>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+#include "catch.h"
+#include "support/covering.h"
+#include "support/problem.h"
+#include "support/tolerance.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+// Small enough to be quick, large enough to have two key tiles, several vectors of rows and a rest of everything.
+Problem base() {
+  Problem p;
+  p.batch = 2;
+  p.q_heads = 4, p.kv_heads = 2;
+  p.q_tokens = 19, p.kv_tokens = 83;
+  p.head_dim = 20, p.value_dim = 13;
+  return p;
+}
+
+// The option shows in the reference, and every target has it right, whatever the placement and the plan.
+void check_option(const Problem& with, const Problem& without) {
+  REQUIRE(effect_is_visible(with, without) == "");
+  Problem p = with;
+  for (const Placement placement : {Placement::kEnd, Placement::kStart, Placement::kOffset}) {
+    p.placement = placement;
+    CHECK(run_on_all_targets(p) == "");
+  }
+  CHECK(run_on_all_targets(with, Budget::kLeast) == "");
+  CHECK(run_on_all_targets(with, Budget::kNone, true) == "");
+}
+
+const uint32_t kDims[] = {1, 2, 3, 5, 8, 15, 16, 17, 31, 32, 33, 40, 50, 64, 65, 72, 80, 96, 127, 128, 130};
+const uint32_t kHeads[][2] = {{1, 1}, {2, 2}, {4, 2}, {6, 2}, {8, 1}, {12, 4}};
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------------------- shapes
+
+TEST_CASE("attention: every pair of counts, dims, heads and batch agrees with the reference") {
+  // 1, 2, 3, lanes - 1, lanes, lanes + 1 and 4 * lanes + 3 for 1, 4, 8 and 16 lanes; 65 and 130 are past one and two key tiles.
+  const uint32_t tokens[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 19, 35, 64, 65, 67, 130};
+  const std::vector<size_t> levels = {std::size(tokens), std::size(tokens), std::size(kDims), std::size(kDims),
+                                      std::size(kHeads), 3,                 3};
+  const auto rows = covering_array(levels, 7);
+  std::printf("attention shapes: %zu cases hold every pair, on %u targets\n", rows.size(), fovea_target_count());
+  REQUIRE(rows.size() == 450);
+  for (const auto& row : rows) {
+    Problem p;
+    p.q_tokens = tokens[row[0]], p.kv_tokens = tokens[row[1]];
+    p.head_dim = kDims[row[2]], p.value_dim = kDims[row[3]];
+    p.q_heads = kHeads[row[4]][0], p.kv_heads = kHeads[row[4]][1];
+    p.batch = static_cast<uint32_t>(row[5]) + 1;
+    p.placement = static_cast<Placement>(row[6]);
+    const std::string wrong = run_on_all_targets(p);
+    REQUIRE(wrong == "");
+  }
+}
+
+TEST_CASE("attention: counts around the lanes of each target agree with the reference", "[short]") {
+  for (const fovea_target target : targets()) {
+    const uint32_t n = lanes(target);
+    for (const uint32_t q_tokens : {n > 1 ? n - 1 : 1, n, n + 1, 4 * n + 3}) {
+      for (const uint32_t kv_tokens : {n > 1 ? n - 1 : 1, n, n + 1, 4 * n + 3, 65u}) {
+        Problem p;
+        p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
+        p.head_dim = n + 1, p.value_dim = 2 * n + 1;
+        AttentionCase test(p);
+        REQUIRE(test.run({target}) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("attention: every head_dim from 1 to 130 agrees with the reference", "[short]") {
+  for (uint32_t dim = 1; dim <= 130; ++dim) {
+    Problem p;
+    p.q_tokens = 3, p.kv_tokens = 9;
+    p.head_dim = dim, p.value_dim = 2;
+    p.placement = static_cast<Placement>(dim % 3);
+    const std::string wrong = run_on_all_targets(p);
+    REQUIRE(wrong == "");
+  }
+}
+
+TEST_CASE("attention: every value_dim from 1 to 130 agrees with the reference", "[short]") {
+  for (uint32_t dim = 1; dim <= 130; ++dim) {
+    Problem p;
+    p.q_tokens = 3, p.kv_tokens = 9;
+    p.head_dim = 2, p.value_dim = dim;
+    p.placement = static_cast<Placement>(dim % 3);
+    const std::string wrong = run_on_all_targets(p);
+    REQUIRE(wrong == "");
+  }
+}
+
+TEST_CASE("attention: longer calls agree with the reference") {
+  for (const auto& size : {std::pair<uint32_t, uint32_t>{1, 2048}, {300, 300}, {70, 1023}}) {
+    Problem p;
+    p.q_tokens = size.first, p.kv_tokens = size.second;
+    p.q_heads = 2, p.head_dim = p.value_dim = 64;
+    CHECK(run_on_all_targets(p) == "");
+  }
+}
+
+TEST_CASE("attention: a plan with larger capacities serves smaller calls", "[short]") {
+  for (const uint32_t q_tokens : {1u, 2u, 19u}) {
+    for (const uint32_t kv_tokens : {0u, 1u, 64u, 83u}) {
+      Problem p = base();
+      p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
+      AttentionCase test(p);
+      test.desc.max_batch = 5;
+      test.desc.max_q_tokens = 100;
+      test.desc.max_kv_tokens = 1u << 30;
+      CHECK(run_on_all_targets(test) == "");
+      CHECK(run_on_all_targets(test, Budget::kLeast) == "");
+    }
+  }
+}
+
+TEST_CASE("attention: batch, q_tokens and kv_tokens of zero are allowed", "[short]") {
+  for (int which = 0; which < 8; ++which) {
+    for (const fovea_scores_stage stage : {FOVEA_SCORES_NONE, FOVEA_SCORES_SCALED, FOVEA_SCORES_SOFTMAX}) {
+      Problem p = base();
+      if (which & 1) p.batch = 0;
+      if (which & 2) p.q_tokens = 0;
+      if (which & 4) p.kv_tokens = 0;
+      p.stage = stage;
+      CHECK(run_on_all_targets(p) == "");
+      p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+      p.mask = FOVEA_MASK_F32;
+      CHECK(run_on_all_targets(p) == "");
+      p.sinks = p.alibi = true;
+      CHECK(run_on_all_targets(p) == "");
+    }
+  }
+}
+
+TEST_CASE("attention: any layout and any stride, 0 and negative ones too, is read and written where it lies", "[short]") {
+  for (const Layout layout : {Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPacked, Layout::kPadded,
+                              Layout::kBroadcast, Layout::kReversed}) {
+    for (const uint64_t seed : {1, 2, 3}) {
+      Problem p = base();
+      p.layout = layout;
+      p.seed = seed;
+      p.stage = FOVEA_SCORES_SOFTMAX;
+      p.mask = seed == 1 ? FOVEA_MASK_F32 : seed == 2 ? FOVEA_MASK_BYTE : FOVEA_MASK_NONE;
+      p.placement = static_cast<Placement>(seed % 3);
+      CHECK(run_on_all_targets(p) == "");
+    }
+  }
+}
+
+TEST_CASE("attention: each input stride of 0 repeats the data along its dimension", "[short]") {
+  for (int which = 0; which < 9; ++which) {
+    Problem p = base();
+    AttentionCase test(p);
+    fovea_in* const inputs[] = {&test.args.q, &test.args.kv.keys, &test.args.kv.values};
+    fovea_in& in = *inputs[which / 3];
+    (which % 3 == 0 ? in.batch_stride : which % 3 == 1 ? in.head_stride : in.token_stride) = 0;
+    CHECK(run_on_all_targets(test) == "");
+  }
+}
+
+TEST_CASE("attention: query heads share key heads in groups", "[short]") {
+  for (const auto& heads : kHeads) {
+    for (const uint32_t q_tokens : {1u, 2u, 9u, 33u}) {
+      Problem p = base();
+      p.q_heads = heads[0], p.kv_heads = heads[1];
+      p.q_tokens = q_tokens;
+      p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+      p.alibi = p.sinks = true;
+      CHECK(run_on_all_targets(p) == "");
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------- every option alone
+
+TEST_CASE("attention: scale multiplies the scores, with its sign, and 0 means 1 / sqrt(head_dim)", "[short]") {
+  const Problem without = base();
+  for (const float scale : {1.0f, 0.125f, -0.5f, 1e-3f}) {
+    Problem with = without;
+    with.scale = scale;
+    check_option(with, without);
+  }
+  Problem named = without;
+  named.scale = 0.25f;
+  named.head_dim = 16;
+  Problem by_default = named;
+  by_default.scale = 0;
+  REQUIRE(effect_is_visible(named, by_default) != "");  // 1 / sqrt(16) is what 0 means
+  CHECK(run_on_all_targets(by_default) == "");
+}
+
+TEST_CASE("attention: softcap bends the scores, after the scale and before bias and masks", "[short]") {
+  const Problem without = base();
+  for (const float softcap : {0.5f, 3.0f, 50.0f}) {
+    Problem with = without;
+    with.softcap = softcap;
+    check_option(with, without);
+  }
+  for (const float softcap : {1e-30f, FLT_MIN, 1e30f, FLT_MAX}) {
+    Problem with = without;
+    with.softcap = softcap;
+    CHECK(run_on_all_targets(with) == "");
+  }
+  Problem with = without;
+  with.softcap = 2.0f;
+  with.mask = FOVEA_MASK_F32;
+  with.alibi = true;
+  with.causal = FOVEA_CAUSAL_TOP_LEFT;
+  with.scale = -0.7f;
+  CHECK(run_on_all_targets(with) == "");
+}
+
+TEST_CASE("attention: causal top-left hides the keys behind the query's own index", "[short]") {
+  Problem with = base();
+  with.causal = FOVEA_CAUSAL_TOP_LEFT;
+  check_option(with, base());
+  with.q_tokens = 100, with.kv_tokens = 70;
+  CHECK(run_on_all_targets(with) == "");
+}
+
+TEST_CASE("attention: causal bottom-right lets the last query see the last key", "[short]") {
+  Problem with = base(), without = base();
+  with.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+  check_option(with, without);
+  without.causal = FOVEA_CAUSAL_TOP_LEFT;
+  check_option(with, without);
+}
+
+TEST_CASE("attention: causal bottom-right with more queries than keys lets the first ones see nothing", "[short]") {
+  for (const uint32_t kv_tokens : {0u, 1u, 8u, 64u, 65u}) {
+    Problem p = base();
+    p.q_tokens = 70, p.kv_tokens = kv_tokens;
+    p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+    p.stage = FOVEA_SCORES_SOFTMAX;
+    CHECK(run_on_all_targets(p) == "");
+    p.window_left = 3;
+    CHECK(run_on_all_targets(p) == "");
+  }
+}
+
+TEST_CASE("attention: causal bottom-right counts from each entry's own length", "[short]") {
+  Problem with = base(), without = base();
+  with.causal = without.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+  with.kv_lengths = {70, 7};
+  check_option(with, without);
+}
+
+TEST_CASE("attention: causal positions put each entry's first query where they say, before the first key too", "[short]") {
+  Problem with = base(), without = base();
+  with.causal = FOVEA_CAUSAL_POSITIONS;
+  without.causal = FOVEA_CAUSAL_TOP_LEFT;
+  with.positions = {5, 40};
+  check_option(with, without);
+  for (const int64_t position : {int64_t{-1}, int64_t{-5}, int64_t{-18}, int64_t{-19}, int64_t{-1000}, int64_t{63},
+                                 int64_t{64}, int64_t{82}, int64_t{83}, int64_t{5000}}) {
+    with.positions = {position, 0};
+    CHECK(run_on_all_targets(with) == "");
+  }
+}
+
+TEST_CASE("attention: window_left counts visible keys, the query's own included", "[short]") {
+  Problem without = base();
+  without.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+  for (const uint32_t window : {1u, 2u, 8u, 63u, 64u, 65u}) {
+    Problem with = without;
+    with.window_left = window;
+    if (window < 64) check_option(with, without);
+    CHECK(run_on_all_targets(with) == "");
+  }
+  without.causal = FOVEA_CAUSAL_NONE;
+  without.positions = {3, 30};
+  Problem with = without;
+  with.window_left = 9;
+  check_option(with, without);
+}
+
+TEST_CASE("attention: window_right counts visible keys, the query's own included", "[short]") {
+  Problem without = base();
+  without.positions = {3, 30};
+  for (const uint32_t window : {1u, 2u, 8u, 33u}) {
+    Problem with = without;
+    with.window_right = window;
+    check_option(with, without);
+  }
+  // 1 is a causal limit.
+  Problem right = without, causal = without;
+  right.window_right = 1;
+  causal.causal = FOVEA_CAUSAL_POSITIONS;
+  REQUIRE(effect_is_visible(right, causal) != "");
+}
+
+TEST_CASE("attention: windows of any size do not overflow", "[short]") {
+  for (const uint32_t left : {0u, 1u, 5u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
+    for (const uint32_t right : {0u, 1u, 5u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
+      for (const int64_t position : {int64_t{-7}, int64_t{10}, int64_t{1} << 31, -(int64_t{1} << 31)}) {
+        Problem p = base();
+        p.q_heads = p.kv_heads = 1;
+        p.window_left = left, p.window_right = right;
+        p.positions = {position, 10};
+        CHECK(run_on_all_targets(p) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("attention: positions as far out as 2^62 work with causal limits and windows", "[short]") {
+  const int64_t most = int64_t{1} << 62;
+  for (const int64_t position : {most, most - 100, -most, int64_t{1} << 32, -(int64_t{1} << 32), (int64_t{1} << 31) - 5,
+                                 -(int64_t{1} << 31) + 5, (int64_t{1} << 30) - 3}) {
+    for (const fovea_causal causal : {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_POSITIONS}) {
+      for (const uint32_t window : {0u, 4u, 0xffffffffu}) {
+        Problem p = base();
+        p.q_heads = p.kv_heads = 1;
+        p.causal = causal;
+        p.window_left = window;
+        p.window_right = window / 2;
+        p.positions = {position, 20};
+        CHECK(run_on_all_targets(p) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("attention: kv_lengths hide the keys behind each entry's length", "[short]") {
+  Problem with = base();
+  with.batch = 3;
+  Problem without = with;
+  with.kv_lengths = {83, 5, 64};
+  check_option(with, without);
+  for (const uint32_t length : {0u, 1u, 7u, 8u, 63u, 65u, 82u}) {
+    with.kv_lengths = {length, 83, length};
+    with.stage = static_cast<fovea_scores_stage>(length % 5);
+    CHECK(run_on_all_targets(with) == "");
+  }
+}
+
+TEST_CASE("attention: a float mask is added to the scores, and hides where it is -inf or near -FLT_MAX", "[short]") {
+  Problem with = base();
+  with.mask = FOVEA_MASK_F32;
+  check_option(with, base());
+}
+
+TEST_CASE("attention: a byte mask hides where it is 0 and shows where it is anything else", "[short]") {
+  Problem with = base();
+  with.mask = FOVEA_MASK_BYTE;
+  check_option(with, base());
+}
+
+TEST_CASE("attention: each mask stride moves along its dimension, and 0 broadcasts", "[short]") {
+  for (const fovea_mask_kind kind : {FOVEA_MASK_F32, FOVEA_MASK_BYTE}) {
+    for (int which = 0; which < 8; ++which) {
+      for (const Layout layout : {Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed}) {
+        Problem p = base();
+        p.layout = layout;
+        p.mask = kind;
+        p.mask_batch = which & 1, p.mask_heads = which & 2, p.mask_queries = which & 4;
+        CHECK(run_on_all_targets(p) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("attention: keys that a shorter mask does not cover are hidden", "[short]") {
+  for (const fovea_mask_kind kind : {FOVEA_MASK_F32, FOVEA_MASK_BYTE}) {
+    Problem without = base();
+    without.mask = kind;
+    for (const uint32_t missing : {1u, 3u, 18u, 19u, 20u, 60u, 82u, 83u}) {
+      Problem with = without;
+      with.mask_missing = missing;
+      if (missing > 1) REQUIRE(effect_is_visible(with, without) == "");
+      CHECK(run_on_all_targets(with) == "");
+      with.mask_queries = with.mask_heads = false;
+      with.placement = Placement::kOffset;
+      with.stage = FOVEA_SCORES_SOFTMAX;
+      CHECK(run_on_all_targets(with) == "");
+    }
+  }
+}
+
+TEST_CASE("attention: ALiBi takes slope times distance off the score, for each query head its own", "[short]") {
+  for (const fovea_causal causal : {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT,
+                                    FOVEA_CAUSAL_POSITIONS}) {
+    Problem without = base();
+    without.causal = causal;
+    if (causal == FOVEA_CAUSAL_NONE || causal == FOVEA_CAUSAL_POSITIONS) without.positions = {37, 4};
+    Problem with = without;
+    with.alibi = true;
+    check_option(with, without);
+  }
+}
+
+TEST_CASE("attention: ALiBi of far positions has the distance to the last representable bit", "[short]") {
+  // The distance does not fit 32 bits; a slope that is small enough keeps the differences between keys.
+  for (const int64_t position : {int64_t{1} << 24, -(int64_t{1} << 24), int64_t{1} << 33, -(int64_t{1} << 40)}) {
+    Problem p = base();
+    p.positions = {position, 9};
+    p.alibi = true;
+    p.stage = FOVEA_SCORES_MASKED;
+    AttentionCase test(p);
+    for (uint32_t h = 0; h < p.q_heads; ++h) test.slopes()[h] = 1e-9f * static_cast<float>(h + 1);
+    CHECK(run_on_all_targets(test) == "");
+  }
+}
+
+TEST_CASE("attention: a sink joins the normalisation of its head and has no value", "[short]") {
+  Problem with = base();
+  with.sinks = true;
+  check_option(with, base());
+  AttentionCase large(with), small(with);
+  for (uint32_t h = 0; h < with.q_heads; ++h) {
+    large.sinks()[h] = 60.0f + static_cast<float>(h);
+    small.sinks()[h] = -300.0f;
+  }
+  CHECK(run_on_all_targets(large) == "");
+  CHECK(run_on_all_targets(small) == "");
+}
+
+TEST_CASE("attention: lse is the natural logarithm of the sum of exponentials, and its absence changes nothing", "[short]") {
+  for (const Layout layout : {Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded, Layout::kReversed}) {
+    Problem p = base();
+    p.layout = layout;
+    p.lse = true;
+    CHECK(run_on_all_targets(p) == "");
+    p.lse = false;
+    CHECK(run_on_all_targets(p) == "");
+  }
+}
+
+TEST_CASE("attention: scores come out at each of the four stages", "[short]") {
+  for (const fovea_scores_stage stage : {FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED,
+                                         FOVEA_SCORES_SOFTMAX}) {
+    for (const Layout layout : {Layout::kHeadsFirst, Layout::kPadded, Layout::kTokensFirst, Layout::kReversed}) {
+      for (int options = 0; options < 4; ++options) {
+        Problem p = base();
+        p.layout = layout;
+        p.stage = stage;
+        p.softcap = 2.5f;
+        if (options & 1) p.mask = FOVEA_MASK_F32, p.alibi = true, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 30;
+        if (options & 2) p.sinks = true, p.kv_lengths = {60, 83};
+        CHECK(run_on_all_targets(p) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("attention: a plan's target is the one that runs", "[short]") {
+  for (const fovea_target target : targets()) {
+    AttentionCase test(base());
+    REQUIRE(test.run({target}) == "");
+    CHECK(test.plan.desc.target == target);
+    CHECK(test.plan.lanes == lanes(target));
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------- edges
+
+TEST_CASE("attention: a query that may see no key answers zeros, lse -inf and weights of zero", "[short]") {
+  for (int how = 0; how < 6; ++how) {
+    for (const fovea_scores_stage stage : {FOVEA_SCORES_NONE, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX}) {
+      Problem p = base();
+      p.stage = stage;
+      if (how == 0) p.kv_lengths = {0, 0};
+      if (how == 1) p.kv_tokens = 0;
+      if (how == 2) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {-1000, -19};
+      if (how == 3) p.window_left = 5, p.positions = {1000, 87};
+      if (how == 4) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 83;
+      if (how == 5) p.mask = FOVEA_MASK_F32;
+      AttentionCase test(p);
+      if (how == 5) {
+        for (size_t i = 0; i < size_t{2} * 4 * 19 * 83; ++i) test.mask_f32()[i] = i % 2 == 0 ? -kInfinity : -FLT_MAX / 2;
+      }
+      for (const fovea_target target : targets()) {
+        REQUIRE(test.run({target}) == "");
+        for (const float x : test.out()) REQUIRE((x == 0.0f && !std::signbit(x)));
+        for (const float x : test.lse()) REQUIRE(x == -kInfinity);
+        if (stage == FOVEA_SCORES_MASKED) {
+          for (const float x : test.scores()) REQUIRE(x == -kInfinity);
+        } else if (stage == FOVEA_SCORES_SOFTMAX) {
+          for (const float x : test.scores()) REQUIRE(x == 0.0f);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("attention: a query with a sink that may see no key answers zeros, and its lse is the sink", "[short]") {
+  Problem p = base();
+  p.sinks = true;
+  p.kv_lengths = {0, 83};
+  p.stage = FOVEA_SCORES_SOFTMAX;
+  AttentionCase test(p);
+  for (const fovea_target target : targets()) {
+    REQUIRE(test.run({target}) == "");
+    const std::vector<float> out = test.out();
+    for (size_t i = 0; i < out.size() / 2; ++i) REQUIRE(out[i] == 0.0f);
+  }
+}
+
+TEST_CASE("attention: a NaN or infinite score makes its own query NaN and no other", "[short]") {
+  for (const float bad : {kNaN, kInfinity, -kInfinity}) {
+    for (const uint32_t query : {0u, 7u, 18u}) {
+      Problem p = base();
+      p.causal = query == 7 ? FOVEA_CAUSAL_BOTTOM_RIGHT : FOVEA_CAUSAL_NONE;
+      AttentionCase test(p);
+      test.q(1, 2, query)[3] = bad;
+      for (const fovea_target target : targets()) {
+        REQUIRE(test.run_unchecked({target}) == "");
+        const std::vector<float> out = test.out();
+        const std::vector<double>& want = test.expected().out;
+        for (size_t i = 0; i < out.size(); ++i) {
+          const size_t row = i / p.value_dim;
+          if (row == (size_t{1} * 4 + 2) * 19 + query) {
+            REQUIRE(std::isnan(out[i]));
+          } else {
+            REQUIRE(close(out[i], want[i], test.expected().out_tolerance[row]));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("attention: a float mask of NaN or +inf makes its own query NaN and no other", "[short]") {
+  for (const float bad : {kNaN, kInfinity}) {
+    Problem p = base();
+    p.mask = FOVEA_MASK_F32;
+    p.lse = false;
+    AttentionCase test(p);
+    test.mask_f32()[(size_t{5} * 19 + 11) * 83 + 70] = bad;
+    CHECK(run_on_all_targets(test) == "");
+  }
+}
+
+TEST_CASE("attention: NaN or infinity in a key or value reaches the queries that see it and no other", "[short]") {
+  for (const float bad : {kNaN, kInfinity, -kInfinity}) {
+    for (int how = 0; how < 6; ++how) {
+      for (const bool in_key : {false, true}) {
+        Problem p = base();
+        p.lse = false;
+        p.q_tokens = 40;
+        if (how == 0) p.causal = FOVEA_CAUSAL_TOP_LEFT;
+        if (how == 1) p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 9;
+        if (how == 2) p.window_left = 4, p.window_right = 3, p.positions = {10, 40};
+        if (how == 3) p.mask = FOVEA_MASK_BYTE;
+        if (how == 4) p.mask = FOVEA_MASK_F32;
+        if (how == 5) p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.kv_lengths = {83, 50};
+        AttentionCase test(p);
+        for (uint32_t b = 0; b < 2; ++b) {
+          for (const uint32_t j : {13u, 49u, 63u, 64u}) {
+            // An infinite key gives scores of both signs: only NaN keys have one right answer.
+            if (in_key) test.key(b, 1, j)[4] = kNaN;
+            if (!in_key) test.value(b, 1, j)[5] = bad;
+          }
+        }
+        const std::string wrong = run_on_all_targets(test);
+        CHECK(wrong == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("attention: weights that underflow are exactly 0, and none is subnormal", "[short]") {
+  // One query of ones, keys that give scores 0, -0.5, -1, ... of which those below -87.3 have no normal weight.
+  Problem p;
+  p.kv_tokens = 300;
+  p.head_dim = 1, p.value_dim = 3;
+  p.scale = 1.0f;
+  p.stage = FOVEA_SCORES_SOFTMAX;
+  AttentionCase test(p);
+  test.q(0, 0, 0)[0] = 1.0f;
+  for (uint32_t j = 0; j < p.kv_tokens; ++j) test.key(0, 0, j)[0] = -0.5f * static_cast<float>(j);
+  for (const fovea_target target : targets()) {
+    REQUIRE(test.run({target}) == "");
+    const std::vector<float> weights = test.scores();
+    for (uint32_t j = 0; j < p.kv_tokens; ++j) {
+      REQUIRE((weights[j] == 0.0f || weights[j] >= FLT_MIN));
+      if (j < 170) REQUIRE(weights[j] > 0.0f);
+      if (j > 180) REQUIRE(weights[j] == 0.0f);
+    }
+  }
+}
+
+TEST_CASE("attention: a visible key whose weight underflows is not hidden", "[short]") {
+  Problem p;
+  p.kv_tokens = 9;
+  p.head_dim = 1, p.value_dim = 2;
+  p.scale = 1.0f;
+  p.lse = false;
+  for (const bool masked : {false, true}) {
+    if (masked) p.mask = FOVEA_MASK_BYTE;
+    AttentionCase test(p);
+    if (masked) std::memset(test.mask_byte(), 1, 9);
+    test.q(0, 0, 0)[0] = 1.0f;
+    for (uint32_t j = 0; j < 9; ++j) {
+      test.key(0, 0, j)[0] = j == 4 ? -500.0f : 0.0f;
+      test.value(0, 0, j)[0] = 1.0f;
+      test.value(0, 0, j)[1] = j == 4 ? kInfinity : 1.0f;
+    }
+    for (const fovea_target target : targets()) {
+      REQUIRE(test.run_unchecked({target}) == "");
+      CHECK(test.out()[0] == 1.0f);
+      CHECK(std::isnan(test.out()[1]));  // 0 * inf
+    }
+  }
+}
+
+TEST_CASE("attention: scores as large as 10^4 and as far apart do not overflow", "[short]") {
+  Problem p = base();
+  p.scale = 1000.0f;
+  CHECK(run_on_all_targets(p) == "");
+  p.scale = -1000.0f;
+  p.sinks = true;
+  CHECK(run_on_all_targets(p) == "");
+}
+
+TEST_CASE("attention: a mask of very negative numbers that do not hide still lets the keys be seen", "[short]") {
+  Problem p;
+  p.q_tokens = 3, p.kv_tokens = 20;
+  p.mask = FOVEA_MASK_F32;
+  p.mask_queries = true;
+  AttentionCase test(p);
+  const float barely = std::nextafter(-FLT_MAX / 2, 0.0f);
+  for (size_t i = 0; i < 60; ++i) test.mask_f32()[i] = barely;
+  for (uint32_t j = 0; j < 20; ++j) {
+    for (uint32_t d = 0; d < 8; ++d) {
+      test.key(0, 0, j)[d] = 0.25f;
+      test.value(0, 0, j)[d] = static_cast<float>(d);
+    }
+  }
+  for (const fovea_target target : targets()) {
+    REQUIRE(test.run_unchecked({target}) == "");
+    const std::vector<float> out = test.out();
+    for (size_t i = 0; i < out.size(); ++i) REQUIRE(close(out[i], static_cast<double>(i % 8), 32 * kEpsilon));
+  }
+}
+
+TEST_CASE("attention: the slope of one head and the mask of one query stay with them", "[short]") {
+  Problem p = base();
+  p.alibi = true;
+  p.causal = FOVEA_CAUSAL_TOP_LEFT;
+  p.mask = FOVEA_MASK_BYTE;
+  AttentionCase test(p);
+  for (uint32_t h = 0; h < p.q_heads; ++h) test.slopes()[h] = h == 2 ? 5.0f : 0.0f;
+  CHECK(run_on_all_targets(test) == "");
+}
+
+}  // namespace fovea_test

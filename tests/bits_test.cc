@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The same bits: with portable_bits the output of a query depends on its own inputs and on nothing else. All comparisons are of
+// bytes.
+#include <algorithm>
+#include <cstring>
+
+#include "catch.h"
+#include "support/problem.h"
+
+namespace fovea_test {
+namespace {
+
+// Calls with every kind of option, with more rows than a tile and more keys than two tiles.
+std::vector<Problem> problems() {
+  std::vector<Problem> all;
+  for (int i = 0; i < 12; ++i) {
+    Problem p;
+    p.seed = static_cast<uint64_t>(i) + 1;
+    p.batch = 2;
+    p.q_heads = i % 2 == 0 ? 4 : 3, p.kv_heads = i % 2 == 0 ? 2 : 1;
+    p.q_tokens = i % 3 == 0 ? 130 : i % 3 == 1 ? 1 : 37;
+    p.kv_tokens = i % 4 == 0 ? 200 : i % 4 == 1 ? 64 : i % 4 == 2 ? 83 : 131;
+    p.head_dim = i % 3 == 0 ? 33 : i % 3 == 1 ? 64 : 5;
+    p.value_dim = i % 3 == 0 ? 64 : i % 3 == 1 ? 17 : 3;
+    if (i % 4 == 1) p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 21;
+    if (i % 4 == 2) p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = true;
+    if (i % 4 == 3) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {3, 70}, p.window_left = 77;
+    if (i % 3 == 1) p.softcap = 2.0f, p.sinks = true;
+    if (i % 5 == 1) p.mask = FOVEA_MASK_F32;
+    if (i % 5 == 2) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 5;
+    if (i % 5 == 3) p.kv_lengths = {p.kv_tokens, p.kv_tokens / 2 + 1};
+    if (i % 5 == 4) p.scale = -0.4f;
+    p.stage = static_cast<fovea_scores_stage>(i % 5);
+    all.push_back(p);
+  }
+  return all;
+}
+
+struct Outputs {
+  std::vector<float> out, lse, scores;
+};
+
+Outputs run(AttentionCase& test, const Run& how) {
+  Outputs o;
+  const std::string failed = test.run_unchecked(how);
+  INFO(failed);
+  REQUIRE(failed.empty());
+  o.out = test.out();
+  o.lse = test.lse();
+  if (test.problem.stage != FOVEA_SCORES_NONE) o.scores = test.scores();
+  return o;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+bool same_bits(const Outputs& a, const Outputs& b) {
+  return same_bits(a.out, b.out) && same_bits(a.lse, b.lse) && same_bits(a.scores, b.scores);
+}
+
+// The targets that promise each other's bits: IEEE with a fused multiply-add. Not SSE4, nor scalar code on x86, nor ARMv7.
+bool has_portable_bits(fovea_target target) {
+#if defined(__aarch64__)
+  return target == FOVEA_TARGET_NEON || target == FOVEA_TARGET_XSIMD;
+#else
+  return target == FOVEA_TARGET_AVX2 || target == FOVEA_TARGET_AVX512 ||
+         (target == FOVEA_TARGET_XSIMD && lanes(target) >= 8);
+#endif
+}
+
+}  // namespace
+
+TEST_CASE("bits: all targets with a fused multiply-add give the same", "[short]") {
+  std::vector<fovea_target> portable;
+  for (const fovea_target target : targets()) {
+    if (has_portable_bits(target)) portable.push_back(target);
+  }
+  if (portable.size() < 2) {
+    WARN("fewer than two such targets here: nothing was compared");
+    return;
+  }
+  for (const Problem& p : problems()) {
+    AttentionCase test(p);
+    const Outputs want = run(test, {portable[0], Budget::kNone, true});
+    for (size_t i = 1; i < portable.size(); ++i) {
+      INFO(name(p) << ": " << fovea_target_name(portable[0]) << " and " << fovea_target_name(portable[i]));
+      CHECK(same_bits(run(test, {portable[i], Budget::kNone, true}), want));
+    }
+  }
+}
+
+TEST_CASE("bits: no budget, and no number of rows a tile, changes them", "[short]") {
+  for (const Problem& p : problems()) {
+    AttentionCase test(p);
+    for (const fovea_target target : targets()) {
+      const Outputs want = run(test, {target, Budget::kNone, true});
+      for (const Budget budget : {Budget::kHalf, Budget::kLeast}) {
+        INFO(name(p) << ": " << fovea_target_name(target) << ", " << name(budget));
+        CHECK(same_bits(run(test, {target, budget, true}), want));
+      }
+    }
+  }
+}
+
+TEST_CASE("bits: no placement of the data and no layout of the workspace changes them", "[short]") {
+  for (const Problem& p : problems()) {
+    for (const fovea_target target : targets()) {
+      AttentionCase test(p);
+      const Outputs want = run(test, {target, Budget::kNone, true});
+      for (const Placement placement : {Placement::kStart, Placement::kOffset}) {
+        Problem moved = p;
+        moved.placement = placement;
+        AttentionCase other(moved);
+        INFO(name(moved) << ": " << fovea_target_name(target));
+        CHECK(same_bits(run(other, {target, Budget::kNone, true}), want));
+      }
+      // A workspace on any multiple of 64 bytes, with any content, larger than needed.
+      Guarded memory(test.plan.workspace_bytes + 4096, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+      for (const size_t offset : {size_t{0}, size_t{64}, size_t{128}, size_t{2048 + 192}}) {
+        std::memset(memory.as<uint8_t>(), static_cast<int>(offset / 64), memory.bytes());
+        test.fill_outputs();
+        const size_t bytes = memory.bytes() - offset;
+        REQUIRE(fovea_attention(&test.plan, &test.args, memory.as<uint8_t>() + offset, bytes) == FOVEA_OK);
+        CHECK(same_bits(test.out(), want.out));
+        CHECK(same_bits(test.lse(), want.lse));
+      }
+    }
+  }
+}
+
+TEST_CASE("bits: a second run gives them again", "[short]") {
+  for (const Problem& p : problems()) {
+    for (const fovea_target target : targets()) {
+      AttentionCase test(p);
+      const Outputs want = run(test, {target, Budget::kNone, true});
+      CHECK(same_bits(run(test, {target, Budget::kNone, true}), want));
+    }
+  }
+}
+
+TEST_CASE("bits: the place in a batch does not change them", "[short]") {
+  for (Problem p : problems()) {
+    p.batch = 3;
+    if (!p.kv_lengths.empty()) p.kv_lengths.assign(3, p.kv_tokens / 2 + 1);
+    if (!p.positions.empty()) p.positions.assign(3, 11);
+    p.mask_batch = false;
+    AttentionCase many(p);
+    many.args.q.batch_stride = many.args.kv.keys.batch_stride = many.args.kv.values.batch_stride = 0;
+    for (const fovea_target target : targets()) {
+      const Outputs want = run(many, {target, Budget::kNone, true});
+      const size_t each = want.out.size() / 3;
+      for (size_t b = 1; b < 3; ++b) {
+        INFO(name(p) << ": " << fovea_target_name(target) << ", entry " << b);
+        CHECK(std::memcmp(want.out.data(), want.out.data() + b * each, each * sizeof(float)) == 0);
+      }
+      many.args.batch = 1;
+      Guarded workspace(many.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+      many.fill_outputs();
+      REQUIRE(fovea_attention(&many.plan, &many.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      CHECK(std::memcmp(many.out().data(), want.out.data(), each * sizeof(float)) == 0);
+      many.args.batch = 3;
+    }
+  }
+}
+
+TEST_CASE("bits: a query's do not depend on the other queries of the call", "[short]") {
+  for (Problem p : problems()) {
+    if (p.q_tokens == 1) continue;
+    if (p.causal == FOVEA_CAUSAL_TOP_LEFT) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {0, 0};
+    if (p.causal == FOVEA_CAUSAL_BOTTOM_RIGHT) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {40, 9};
+    p.stage = FOVEA_SCORES_NONE;
+    AttentionCase test(p);
+    for (const fovea_target target : targets()) {
+      const Outputs want = run(test, {target, Budget::kNone, true});
+      const fovea_attention_args all = test.args;
+      Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+      std::vector<int64_t> positions = p.positions;
+      const size_t mask_element = p.mask == FOVEA_MASK_BYTE ? 1 : sizeof(float);
+      uint32_t next = 0;
+      for (uint32_t first = 0; first < p.q_tokens; first = next) {
+        // One query, two, three, then one again: at every place of a vector and of a tile.
+        next = std::min(first + 1 + first % 3, p.q_tokens);
+        fovea_attention_args part = all;
+        part.q_tokens = next - first;
+        part.q.data = static_cast<const float*>(all.q.data) + ptrdiff_t{first} * all.q.token_stride;
+        part.out.data = static_cast<float*>(all.out.data) + ptrdiff_t{first} * all.out.token_stride;
+        part.lse.data = static_cast<float*>(all.lse.data) + ptrdiff_t{first} * all.lse.token_stride;
+        if (p.mask != FOVEA_MASK_NONE) {
+          part.mask.data = static_cast<const uint8_t*>(all.mask.data) +
+                           ptrdiff_t{first} * all.mask.q_stride * static_cast<ptrdiff_t>(mask_element);
+        }
+        for (size_t b = 0; b < positions.size(); ++b) positions[b] = p.positions[b] + first;
+        if (!positions.empty()) part.positions = positions.data();
+        REQUIRE(fovea_attention(&test.plan, &part, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      }
+      INFO(name(p) << ": " << fovea_target_name(target));
+      CHECK(same_bits(test.out(), want.out));
+      CHECK(same_bits(test.lse(), want.lse));
+    }
+  }
+}
+
+TEST_CASE("bits: hidden keys behind the last visible one do not change them", "[short]") {
+  for (const uint32_t keys : {1u, 7u, 63u, 64u, 65u, 100u, 128u, 130u}) {
+    Problem p;
+    p.q_tokens = 9, p.kv_tokens = 200;
+    p.head_dim = 17, p.value_dim = 20;
+    p.batch = 2, p.q_heads = 2;
+    p.kv_lengths = {keys, keys};
+    AttentionCase test(p);
+    for (const fovea_target target : targets()) {
+      const Outputs want = run(test, {target, Budget::kNone, true});
+      Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+      fovea_attention_args shorter = test.args;
+      shorter.kv_tokens = keys;
+      shorter.kv_lengths = nullptr;
+      test.fill_outputs();
+      REQUIRE(fovea_attention(&test.plan, &shorter, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      INFO(keys << " keys: " << fovea_target_name(target));
+      CHECK(same_bits(test.out(), want.out));
+      CHECK(same_bits(test.lse(), want.lse));
+    }
+  }
+}
+
+}  // namespace fovea_test

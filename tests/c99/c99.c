@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The whole of fovea.h from C99: compiled with -std=c99 -pedantic -Werror, linked by the C compiler without libstdc++.
+ * Every function is called, and each step's answer is one that can be checked by hand. */
+#include <fovea/fovea.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { kHeads = 2, kTokens = 5, kHeadDim = 3, kValueDim = 2 };
+
+static int failures = 0;
+
+static void expect(int condition, const char* what) {
+  if (!condition) {
+    printf("not so: %s\n", what);
+    ++failures;
+  }
+}
+
+static int near(float x, float y) { return x - y < 1e-5f && y - x < 1e-5f; }
+
+static void targets(void) {
+  const uint32_t count = fovea_target_count();
+  uint32_t i;
+  expect(fovea_version() == FOVEA_VERSION, "the library has the header's version");
+  expect(strcmp(fovea_status_string(FOVEA_ERR_NULL), fovea_status_string(FOVEA_OK)) != 0, "statuses have texts");
+  expect(count >= 1, "there is a target");
+  expect(fovea_target_at(count) == FOVEA_TARGET_BEST, "there are no more targets than are counted");
+  for (i = 0; i < count; ++i) {
+    const fovea_target target = fovea_target_at(i);
+    const char* name = fovea_target_name(target);
+    const char* backend = fovea_target_backend(target);
+    expect(name != NULL && fovea_target_from_name(name) == target, "a target is found by its name");
+    expect(backend != NULL, "a target has a backend");
+    printf("target %s by %s\n", name ? name : "?", backend ? backend : "?");
+  }
+}
+
+static void softmax(void) {
+  const float in[3] = {1.0f, 1.0f, 1.0f};
+  float out[3];
+  fovea_softmax_args args;
+  memset(&args, 0, sizeof args);
+  args.struct_bytes = sizeof args;
+  args.out = out;
+  args.in = in;
+  args.out_outer_stride = args.in_outer_stride = 3;
+  args.out_axis_stride = args.in_axis_stride = 1;
+  args.outer = 1;
+  args.axis = 3;
+  args.inner = 1;
+  expect(fovea_softmax_f32(&args) == FOVEA_OK, "softmax is computed");
+  expect(near(out[0], 1.0f / 3.0f) && near(out[2], 1.0f / 3.0f), "softmax of equal numbers is even");
+  expect(fovea_log_softmax_f32(&args) == FOVEA_OK, "log-softmax is computed");
+  expect(near(out[1], -1.0986123f), "log-softmax of three equal numbers is -log 3");
+  expect(fovea_softmax_f32(NULL) == FOVEA_ERR_NULL, "softmax of nothing is refused");
+}
+
+/* Queries of zeros weigh all keys alike: with a causal limit, query i answers the mean of the values 0 to i. */
+static void attention(void) {
+  static float q[kHeads][kTokens][kHeadDim], k[kHeads][kTokens][kHeadDim], v[kHeads][kTokens][kValueDim];
+  static float out[kHeads][kTokens][kValueDim];
+  /* C99 has no _Alignas: find the aligned part. */
+  static unsigned char memory[FOVEA_WORKSPACE_BYTES(kHeadDim, kValueDim) + FOVEA_WORKSPACE_ALIGNMENT];
+  unsigned char* workspace = memory + (FOVEA_WORKSPACE_ALIGNMENT - (uintptr_t)memory % FOVEA_WORKSPACE_ALIGNMENT);
+  const size_t workspace_bytes = FOVEA_WORKSPACE_BYTES(kHeadDim, kValueDim);
+  fovea_attention_desc desc;
+  fovea_attention_args args;
+  fovea_plan plan;
+  char text[256];
+  int head, token, i;
+
+  for (head = 0; head < kHeads; ++head) {
+    for (token = 0; token < kTokens; ++token) {
+      for (i = 0; i < kHeadDim; ++i) k[head][token][i] = (float)(token - i);
+      for (i = 0; i < kValueDim; ++i) v[head][token][i] = (float)(2 * token + 100 * head + 10 * i);
+    }
+  }
+
+  memset(&desc, 0, sizeof desc);
+  desc.struct_bytes = sizeof desc;
+  desc.q_heads = desc.kv_heads = kHeads;
+  desc.head_dim = kHeadDim;
+  desc.value_dim = kValueDim;
+  desc.max_batch = 1;
+  desc.max_q_tokens = desc.max_kv_tokens = kTokens;
+  desc.causal = FOVEA_CAUSAL_TOP_LEFT;
+  expect(fovea_plan_init(NULL, &desc) == FOVEA_ERR_NULL, "no plan is refused");
+  expect(fovea_plan_init(&plan, &desc) == FOVEA_OK, "a plan is made");
+  expect(fovea_workspace_bytes(&plan) > 0 && fovea_workspace_bytes(&plan) <= workspace_bytes,
+         "the macro is an upper bound");
+  expect(fovea_workspace_bytes_for(&desc, plan.desc.target) > 0, "the target's workspace is known");
+  expect(fovea_plan_describe(&plan, kTokens, kTokens, text, sizeof text) < sizeof text, "the plan's line is short");
+  printf("%s\n", text);
+
+  memset(&args, 0, sizeof args);
+  args.struct_bytes = sizeof args;
+  args.batch = 1;
+  args.q_tokens = args.kv_tokens = kTokens;
+  args.out.data = out;
+  args.out.head_stride = kTokens * kValueDim;
+  args.out.token_stride = kValueDim;
+  args.out.batch_stride = kHeads * kTokens * kValueDim;
+  args.q.data = q;
+  args.q.head_stride = kTokens * kHeadDim;
+  args.q.token_stride = kHeadDim;
+  args.kv.keys = args.q;
+  args.kv.keys.data = k;
+  args.kv.values.data = v;
+  args.kv.values.head_stride = kTokens * kValueDim;
+  args.kv.values.token_stride = kValueDim;
+  expect(fovea_attention(&plan, &args, workspace, 0) == FOVEA_ERR_WORKSPACE, "a short workspace is refused");
+  expect(fovea_attention(&plan, &args, workspace, workspace_bytes) == FOVEA_OK, "attention is computed");
+  for (head = 0; head < kHeads; ++head) {
+    for (token = 0; token < kTokens; ++token) {
+      for (i = 0; i < kValueDim; ++i) {
+        expect(near(out[head][token][i] / 100.0f, (float)(token + 100 * head + 10 * i) / 100.0f),
+               "the output is the mean");
+      }
+    }
+  }
+}
+
+int main(void) {
+  targets();
+  softmax();
+  attention();
+  printf("%d failures\n", failures);
+  return failures != 0;
+}

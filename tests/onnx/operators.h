@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operators that fovea answers for: each function computes a case on one target and compares what it got with what
+// the case wants.
+#ifndef FOVEA_TESTS_ONNX_OPERATORS_H_
+#define FOVEA_TESTS_ONNX_OPERATORS_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "case.h"
+#include "fovea/fovea.h"
+#include "tensor.h"
+
+namespace fovea_onnx {
+
+// Gathers the comparisons of a case.
+class Verdict {
+ public:
+  // Holds `got` against an output of the case: within 1e-7 + 1e-3 * |want|, the bound of the ONNX suite itself, and for
+  // float16 outputs one more step of a float16 near 1. NaN wants NaN, an infinity wants the same infinity.
+  // `where` tells the runs of a case apart.
+  void compare(const std::vector<float>& got, const Tensor& want, const std::string& output, const std::string& where);
+  // The same, but to the bit.
+  void compare_exactly(const std::vector<float>& got, const Tensor& want, const std::string& output);
+  // A call that answered a status other than FOVEA_OK fails the case. True when it was FOVEA_OK.
+  bool accept(fovea_status status, const std::string& call, const std::string& where);
+
+  bool passed() const { return failure_.empty(); }
+  const std::string& failure() const { return failure_; }  // the first one
+  double largest_error() const { return largest_error_; }  // absolute, over all finite elements compared
+
+ private:
+  void fail(const std::string& reason);
+
+  std::string failure_;
+  double largest_error_ = 0;
+};
+
+// What outputs hold before a call, so that an element that is never written cannot pass.
+inline constexpr float kUnwritten = 3e33f;
+
+// Each throws Error for a case that it cannot express.
+void run_attention(const Case& test, fovea_target target, Verdict* verdict);
+void run_softmax(const Case& test, fovea_target target, Verdict* verdict);  // LogSoftmax too
+
+}  // namespace fovea_onnx
+
+#endif  // FOVEA_TESTS_ONNX_OPERATORS_H_

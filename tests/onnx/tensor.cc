@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor.h"
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace fovea_onnx {
+namespace {
+
+constexpr unsigned char kMagic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+
+// IEEE binary16 to binary32. Every half is a float, so nothing is rounded.
+float widen(uint16_t half) {
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
+  const uint32_t exponent = (half >> 10) & 0x1fu;
+  const uint32_t mantissa = half & 0x3ffu;
+  if (exponent == 0) {  // zero and subnormals: mantissa * 2^-24
+    const float magnitude = static_cast<float>(mantissa) / 16777216.0f;
+    return sign != 0 ? -magnitude : magnitude;
+  }
+  const uint32_t wide_exponent = exponent == 0x1fu ? 0xffu : exponent + 127 - 15;
+  const uint32_t bits = sign | (wide_exponent << 23) | (mantissa << 13);
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+uint32_t little_endian(const unsigned char* bytes, size_t count) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < count; ++i) value |= static_cast<uint32_t>(bytes[i]) << (8 * i);
+  return value;
+}
+
+// The text behind `'key':` in the header, which is a Python dictionary written by numpy in one known way.
+std::string after_key(const std::string& header, const std::string& key) {
+  const size_t at = header.find("'" + key + "'");
+  const size_t colon = at == std::string::npos ? at : header.find(':', at);
+  if (colon == std::string::npos) throw Error("the .npy header has no " + key);
+  return header.substr(header.find_first_not_of(' ', colon + 1));
+}
+
+std::string descr_in(const std::string& header) {
+  const std::string value = after_key(header, "descr");
+  const size_t end = value.find(value.front(), 1);
+  if ((value.front() != '\'' && value.front() != '"') || end == std::string::npos) throw Error("unreadable descr");
+  return value.substr(1, end - 1);
+}
+
+Shape shape_in(const std::string& header) {
+  const std::string value = after_key(header, "shape");
+  const size_t end = value.find(')');
+  if (value.front() != '(' || end == std::string::npos) throw Error("unreadable shape");
+  Shape shape;
+  for (size_t i = 1; i < end;) {
+    if (value[i] < '0' || value[i] > '9') {
+      ++i;
+      continue;
+    }
+    size_t digits = 0;
+    shape.push_back(std::stoull(value.substr(i), &digits));
+    i += digits;
+  }
+  return shape;
+}
+
+size_t bytes_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF32: return 4;
+    case DType::kF16: return 2;
+    case DType::kI64: return 8;
+    case DType::kBool: return 1;
+  }
+  return 0;
+}
+
+template <class T>
+void copy_elements(std::vector<T>* to, const unsigned char* from, size_t count) {
+  to->reserve(count + 1);  // so that data() is a pointer even where count is 0
+  to->resize(count);
+  if (count > 0) std::memcpy(to->data(), from, count * sizeof(T));
+}
+
+}  // namespace
+
+size_t element_count(const Shape& shape) {
+  size_t count = 1;
+  for (const size_t dim : shape) {
+    if (dim != 0 && count > SIZE_MAX / 8 / dim) throw Error("the shape overflows");
+    count *= dim;
+  }
+  return count;
+}
+
+std::string to_string(const Shape& shape) {
+  std::string text;
+  for (const size_t dim : shape) text += (text.empty() ? "" : "x") + std::to_string(dim);
+  return text.empty() ? "scalar" : text;
+}
+
+DType dtype_from(const std::string& descr) {
+  if (descr == "<f4") return DType::kF32;
+  if (descr == "<f2") return DType::kF16;
+  if (descr == "<i8") return DType::kI64;
+  if (descr == "|b1") return DType::kBool;
+  throw Error("elements of type " + descr);
+}
+
+Tensor read_npy(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error("cannot open " + path.filename().string());
+  const std::vector<unsigned char> all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (all.size() < 12 || std::memcmp(all.data(), kMagic, sizeof kMagic) != 0 || all[6] < 1 || all[6] > 2) {
+    throw Error(path.filename().string() + " is no .npy file of version 1 or 2");
+  }
+  const size_t length_bytes = all[6] == 1 ? 2 : 4;
+  const size_t start = 8 + length_bytes;
+  const size_t header_bytes = little_endian(all.data() + 8, length_bytes);
+  if (header_bytes > all.size() - start) throw Error(path.filename().string() + " ends inside its header");
+
+  const std::string header(all.begin() + static_cast<ptrdiff_t>(start),
+                           all.begin() + static_cast<ptrdiff_t>(start + header_bytes));
+  if (after_key(header, "fortran_order").rfind("False", 0) != 0) throw Error("column-major array");
+  Tensor tensor;
+  tensor.dtype = dtype_from(descr_in(header));
+  tensor.shape = shape_in(header);
+
+  const size_t count = element_count(tensor.shape);
+  const unsigned char* data = all.data() + start + header_bytes;
+  if (all.size() - start - header_bytes != count * bytes_of(tensor.dtype)) {
+    throw Error(path.filename().string() + " has not the bytes that its shape needs");
+  }
+  switch (tensor.dtype) {
+    case DType::kF32: copy_elements(&tensor.floats, data, count); break;
+    case DType::kI64: copy_elements(&tensor.ints, data, count); break;
+    case DType::kBool: copy_elements(&tensor.bytes, data, count); break;
+    case DType::kF16: {
+      tensor.floats.reserve(count + 1);
+      for (size_t i = 0; i < count; ++i) {
+        tensor.floats.push_back(widen(static_cast<uint16_t>(little_endian(data + 2 * i, 2))));
+      }
+      break;
+    }
+  }
+  return tensor;
+}
+
+}  // namespace fovea_onnx

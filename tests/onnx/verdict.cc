@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <sstream>
+
+#include "operators.h"
+
+namespace fovea_onnx {
+namespace {
+
+constexpr double kAbsolute = 1e-7;
+constexpr double kRelative = 1e-3;
+constexpr double kF16Step = 1.0 / 1024;  // between neighbours of type float16 in [1, 2)
+
+}  // namespace
+
+void Verdict::compare(const std::vector<float>& got, const Tensor& want, const std::string& output,
+                      const std::string& where) {
+  if (!want.is_float() || got.size() != want.floats.size()) {
+    fail(output + " has " + std::to_string(got.size()) + " elements, want " + to_string(want.shape));
+    return;
+  }
+  const double absolute = kAbsolute + (want.dtype == DType::kF16 ? kF16Step : 0);
+  for (size_t i = 0; i < got.size(); ++i) {
+    const float a = got[i], b = want.floats[i];
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    const double error = std::fabs(static_cast<double>(a) - b);
+    if (std::isfinite(error)) largest_error_ = std::max(largest_error_, error);
+    if (!(error <= absolute + kRelative * std::fabs(b)) || std::isinf(b)) {
+      std::ostringstream reason;
+      reason << output << "[" << i << "] is " << a << ", want " << b << " (" << where << ")";
+      fail(reason.str());
+    }
+  }
+}
+
+void Verdict::compare_exactly(const std::vector<float>& got, const Tensor& want, const std::string& output) {
+  const bool same_size = want.is_float() && got.size() == want.floats.size();
+  if (!same_size || std::memcmp(got.data(), want.floats.data(), got.size() * sizeof(float)) != 0) {
+    fail(output + " differs");
+  }
+}
+
+bool Verdict::accept(fovea_status status, const std::string& call, const std::string& where) {
+  if (status == FOVEA_OK) return true;
+  fail(call + ": " + fovea_status_string(status) + " (" + where + ")");
+  return false;
+}
+
+void Verdict::fail(const std::string& reason) {
+  if (failure_.empty()) failure_ = reason;
+}
+
+}  // namespace fovea_onnx

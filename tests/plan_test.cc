@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plans: what they resolve, how much memory they ask for, and what they say.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "catch.h"
+#include "support/problem.h"
+
+namespace fovea_test {
+namespace {
+
+fovea_attention_desc description(uint32_t head_dim, uint32_t value_dim, uint32_t q_tokens, uint32_t q_heads,
+                                 uint32_t kv_heads) {
+  fovea_attention_desc d{};
+  d.struct_bytes = sizeof d;
+  d.q_heads = q_heads, d.kv_heads = kv_heads;
+  d.head_dim = head_dim, d.value_dim = value_dim;
+  d.max_batch = 2, d.max_q_tokens = q_tokens, d.max_kv_tokens = 1000;
+  return d;
+}
+
+// A static array, as on a board: the macro is a constant expression.
+alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_workspace[FOVEA_WORKSPACE_BYTES(64, 48)];
+
+}  // namespace
+
+TEST_CASE("plan: target and scale are resolved, all else is the description", "[short]") {
+  fovea_attention_desc d = description(64, 48, 100, 4, 2);
+  d.softcap = 3.0f;
+  d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+  d.window_left = 77;
+  d.portable_bits = 1;
+  fovea_plan plan{};
+  REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+  CHECK(plan.desc.target == fovea_target_at(0));
+  CHECK(plan.desc.scale == 0.125f);
+  fovea_attention_desc resolved = d;
+  resolved.target = plan.desc.target;
+  resolved.scale = plan.desc.scale;
+  CHECK(std::memcmp(&resolved, &plan.desc, sizeof resolved) == 0);
+  CHECK(plan.lanes >= 1);
+  CHECK(plan.tile_vectors >= 1);
+  CHECK(plan.block_tiles >= 1);
+  CHECK(plan.few_rows == 0);  // portable bits
+  for (uint32_t dim = 1; dim <= 4096; dim = dim * 3 / 2 + 1) {
+    d = description(dim, 1, 1, 1, 1);
+    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+    CHECK(std::fabs(plan.desc.scale * std::sqrt(static_cast<double>(dim)) - 1.0) < 1.2e-7);
+  }
+}
+
+TEST_CASE("plan: the workspace of each target is what another machine would answer for it", "[short]") {
+  for (const uint32_t q_tokens : {0u, 1u, 5u, 130u}) {
+    fovea_attention_desc d = description(50, 33, q_tokens, 6, 2);
+    size_t most = 0;
+    for (const fovea_target target : targets()) {
+      d.target = target;
+      fovea_plan plan{};
+      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+      const size_t bytes = fovea_workspace_bytes(&plan);
+      CHECK(bytes > 0);
+      CHECK(bytes == plan.workspace_bytes);
+      d.target = FOVEA_TARGET_BEST;
+      CHECK(fovea_workspace_bytes_for(&d, target) == bytes);
+      most = std::max(most, bytes);
+    }
+    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= most);
+    // Of boards too, whose targets no host runs.
+    for (const fovea_target target : {FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512,
+                                      FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM}) {
+      const size_t bytes = fovea_workspace_bytes_for(&d, target);
+      CHECK(bytes > 0);
+      CHECK(bytes <= fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST));
+      // The description's own target does not matter.
+      fovea_attention_desc other = d;
+      other.target = FOVEA_TARGET_SCALAR;
+      CHECK(fovea_workspace_bytes_for(&other, target) == bytes);
+    }
+  }
+}
+
+TEST_CASE("plan: the macro is an upper bound for every count of tokens and heads", "[short]") {
+  for (const uint32_t head_dim : {1u, 2u, 17u, 64u, 127u, 128u, 256u, 1000u}) {
+    for (const uint32_t value_dim : {1u, 3u, 16u, 65u, 128u, 513u}) {
+      for (const uint32_t q_tokens : {0u, 1u, 2u, 15u, 16u, 17u, 48u, 49u, 64u, 100000u}) {
+        for (const uint32_t group : {1u, 3u, 8u}) {
+          fovea_attention_desc d = description(head_dim, value_dim, q_tokens, group * 2, 2);
+          for (const fovea_target target : targets()) {
+            const size_t bytes = fovea_workspace_bytes_for(&d, target);
+            REQUIRE(bytes > 0);
+            REQUIRE(bytes <= FOVEA_WORKSPACE_BYTES(head_dim, value_dim));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("plan: a static workspace of the macro's size serves a call", "[short]") {
+  Problem p;
+  p.q_tokens = 77, p.kv_tokens = 100;
+  p.head_dim = 64, p.value_dim = 48;
+  for (const fovea_target target : targets()) {
+    AttentionCase test(p);
+    test.desc.target = target;
+    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+    REQUIRE(fovea_attention(&test.plan, &test.args, g_workspace, sizeof g_workspace) == FOVEA_OK);
+    const std::vector<float> out = test.out();
+    for (size_t i = 0; i < out.size(); ++i) {
+      REQUIRE(close(out[i], test.expected().out[i], test.expected().out_tolerance[i / p.value_dim]));
+    }
+  }
+}
+
+TEST_CASE("plan: no workspace is named for what is no plan and for a description that is not valid", "[short]") {
+  fovea_plan plan{};
+  CHECK(fovea_workspace_bytes(&plan) == 0);
+  CHECK(fovea_workspace_bytes(nullptr) == 0);
+  std::memset(&plan, 0x5a, sizeof plan);
+  CHECK(fovea_workspace_bytes(&plan) == 0);
+  fovea_attention_desc d = description(8, 8, 8, 2, 1);
+  CHECK(fovea_workspace_bytes_for(nullptr, FOVEA_TARGET_SCALAR) == 0);
+  for (const int unknown : {8, 63, 65, -1, 0x7fffffff}) {
+    CHECK(fovea_workspace_bytes_for(&d, static_cast<fovea_target>(unknown)) == 0);
+  }
+  d.head_dim = 0;
+  CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == 0);
+  CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) == 0);
+  d = description(8, 8, 8, 2, 1);
+  d.struct_bytes = 0;
+  CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) == 0);
+}
+
+TEST_CASE("plan: a budget takes rows off the tile, down to one vector, and is never exceeded", "[short]") {
+  for (const fovea_target target : targets()) {
+    fovea_attention_desc d = description(64, 64, 200, 4, 1);
+    d.target = target;
+    fovea_plan full{};
+    REQUIRE(fovea_plan_init(&full, &d) == FOVEA_OK);
+    const size_t least = budget_bytes(d, Budget::kLeast);
+    CHECK(least <= full.workspace_bytes);
+    uint32_t vectors = full.tile_vectors;
+    for (size_t budget = full.workspace_bytes + 64; budget >= least; budget -= 64) {
+      d.workspace_budget_bytes = budget;
+      fovea_plan plan{};
+      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+      REQUIRE(plan.workspace_bytes <= budget);
+      REQUIRE(plan.tile_vectors <= vectors);
+      REQUIRE(fovea_workspace_bytes_for(&d, target) == plan.workspace_bytes);
+      vectors = plan.tile_vectors;
+    }
+    d.workspace_budget_bytes = least;
+    fovea_plan plan{};
+    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+    CHECK(plan.tile_vectors == 1);
+    if (full.tile_vectors > 1) CHECK(least < full.workspace_bytes);
+    d.workspace_budget_bytes = least - 1;
+    CHECK(fovea_plan_init(&plan, &d) == FOVEA_ERR_BUDGET);
+    CHECK(fovea_workspace_bytes_for(&d, target) == 0);
+  }
+}
+
+TEST_CASE("plan: it may be copied, and needs neither the description nor the first copy", "[short]") {
+  Problem p;
+  p.q_tokens = 40, p.kv_tokens = 70;
+  for (const fovea_target target : targets()) {
+    AttentionCase test(p);
+    const Attention& want = test.expected();
+    Guarded moved(sizeof(fovea_plan), alignof(fovea_plan), Placement::kEnd);
+    size_t bytes = 0;
+    {
+      fovea_attention_desc d = test.desc;
+      d.target = target;
+      fovea_plan plan{};
+      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+      bytes = plan.workspace_bytes;
+      std::memcpy(moved.as<void>(), &plan, sizeof plan);
+      std::memset(&plan, 0xee, sizeof plan);
+      std::memset(&d, 0xee, sizeof d);
+    }
+    moved.read_only(true);  // and it is only read
+    const Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+    REQUIRE(fovea_attention(moved.as<fovea_plan>(), &test.args, workspace.as<void>(), bytes) == FOVEA_OK);
+    const std::vector<float> out = test.out();
+    for (size_t i = 0; i < out.size(); ++i) REQUIRE(close(out[i], want.out[i], want.out_tolerance[i / p.value_dim]));
+  }
+}
+
+TEST_CASE("plan: exactly the bytes it names are enough", "[short]") {
+  for (const fovea_target target : targets()) {
+    for (const uint32_t dim : {1u, 7u, 64u, 130u}) {
+      for (const Budget budget : {Budget::kNone, Budget::kHalf, Budget::kLeast}) {
+        Problem p;
+        p.q_tokens = 70, p.kv_tokens = 130;
+        p.head_dim = dim, p.value_dim = 131 - dim;
+        p.causal = FOVEA_CAUSAL_TOP_LEFT;
+        p.alibi = p.sinks = true;
+        p.stage = FOVEA_SCORES_SOFTMAX;
+        AttentionCase test(p);
+        CHECK(test.run({target, budget}) == "");
+        CHECK(test.plan.workspace_bytes % FOVEA_WORKSPACE_ALIGNMENT == 0);  // or the guard page is not next to it
+      }
+    }
+  }
+}
+
+TEST_CASE("plan: its text is written as snprintf writes", "[short]") {
+  for (const fovea_target target : targets()) {
+    fovea_attention_desc d = description(64, 48, 100, 4, 2);
+    d.target = target;
+    fovea_plan plan{};
+    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+    const size_t needs = fovea_plan_describe(&plan, 33, 1000, nullptr, 0);
+    REQUIRE(needs > 0);
+    std::string whole(needs + 1, '#');
+    CHECK(fovea_plan_describe(&plan, 33, 1000, &whole[0], whole.size()) == needs);
+    CHECK(whole[needs] == '\0');
+    whole.pop_back();
+    INFO(whole);
+    CHECK(whole.find('\0') == std::string::npos);
+    CHECK(whole.find('\n') == std::string::npos);
+    CHECK(whole.find(fovea_target_name(target)) != std::string::npos);
+    CHECK(whole.find(fovea_target_backend(target)) != std::string::npos);
+    CHECK(whole.find(std::to_string(plan.workspace_bytes)) != std::string::npos);
+    // The counts are in it.
+    std::string other(needs + 100, '#');
+    fovea_plan_describe(&plan, 34, 2000, &other[0], other.size());
+    CHECK(other.compare(0, needs, whole) != 0);
+    for (const size_t bytes : {size_t{1}, size_t{2}, needs / 2, needs, needs + 1, needs + 20}) {
+      const Guarded text(bytes, 1, Placement::kEnd);
+      CHECK(fovea_plan_describe(&plan, 33, 1000, text.as<char>(), bytes) == needs);
+      const size_t written = std::min(bytes - 1, needs);
+      CHECK(std::memcmp(text.as<char>(), whole.data(), written) == 0);
+      CHECK(text.as<char>()[written] == '\0');
+      CHECK(text.margin_intact());
+    }
+  }
+}
+
+}  // namespace fovea_test

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the library to its layers: check_layers.py <folder lib>
+
+Include direction, left to right, nothing back:
+    api -> plan -> run -> kernel tables <- targets -> kernels/*.inl -> simd/*
+and which files may speak of SIMD. Prints each line that does otherwise.
+"""
+import pathlib
+import re
+import sys
+
+# Layer of a file -> layers it may include. fovea/ (the public headers) may be included by all.
+MAY_INCLUDE = {
+    "public": set(),
+    "api": {"api", "plan", "run", "tables"},
+    "plan": {"plan", "run", "tables"},
+    "run": {"run", "tables"},
+    "tables": {"tables"},
+    "targets": {"targets", "tables", "kernels", "simd"},
+    "kernels": {"kernels", "simd"},
+    "simd": {"simd"},
+}
+
+# Headers at the level of the kernel tables, though they lie elsewhere: how the tables are found, and the layout of the
+# workspace, which plan/ measures and run/ carves by the same function.
+SEAMS = {"plan/memory.h", "plan/workspace.h", "targets/registry.h"}
+
+SIMD_WORDS = {"kernels", "simd", "targets"}  # layers that speak the vocabulary
+ISA_WORDS = {"simd", "targets"}  # layers that know of instruction sets
+
+# pattern, layers that may have it, what it is
+RULES = [
+    (r"\b(hwy|hn)::|<hwy/", SIMD_WORDS, "the SIMD vocabulary"),
+    (r"<hwy/|\bHWY_\w+", ISA_WORDS, "Highway itself"),
+    (r"\bxsimd::|<xsimd/|\bXSIMD_\w+", ISA_WORDS, "xsimd"),
+    (r"\b_mm(256|512)?_\w+|\b__m(128|256|512)[di]?\b|\b__mmask\d+\b", ISA_WORDS, "an x86 intrinsic"),
+    (r"\bv[a-z]+[0-9a-z_]*_[fsup]\d+\b|\b(float|u?int)\d+x\d+(x\d+)?_t\b|\bmve_pred16_t\b", ISA_WORDS, "an Arm intrinsic"),
+    (r"\bwasm_\w+|\bv128_t\b", ISA_WORDS, "a WebAssembly intrinsic"),
+    (r"<\w*(intrin|arm_neon|arm_mve|arm_acle|wasm_simd128)\.h>", ISA_WORDS, "a header of intrinsics"),
+    (r"\b__(SSE|AVX|FMA|F16C|ARM_NEON|ARM_FEATURE_|ARM_ARCH|wasm_simd128)\w*", ISA_WORDS | {"public"},
+     "a macro of an instruction set"),
+    (r"\b(__x86_64__|__i386__|__aarch64__|__arm__|__wasm__|_M_X64|_M_IX86|_M_ARM64)\b", ISA_WORDS | {"public"},
+     "a macro of an architecture"),
+    (r"<(algorithm|cmath|cstdio|cstdlib|functional|iostream|math\.h|memory|new|stdio\.h|stdlib\.h|string|thread|vector)>",
+     set(), "a header for what the library must not do"),
+]
+XSIMD_RULE = RULES[2]
+
+
+def layer_of(path):
+    """Layer of a path relative to lib/src, or None."""
+    first = path.parts[0]
+    if path.as_posix() in SEAMS:
+        return "tables"
+    if first == "kernels":
+        return "kernels" if path.suffix == ".inl" else "tables"
+    return first if first in MAY_INCLUDE else None
+
+
+def without_comments(text):
+    """The text with comments blanked, line numbers kept."""
+    blank = lambda match: re.sub(r"[^\n]", " ", match.group())
+    return re.sub(r"//[^\n]*|/\*.*?\*/", blank, text, flags=re.S)
+
+
+def without_strings(line):
+    return line if line.lstrip().startswith("#") else re.sub(r'"(\\.|[^"\\])*"', '""', line)
+
+
+def check_file(layer, file, source_root, complain):
+    for number, line in enumerate(without_comments(file.read_text()).splitlines(), 1):
+        where = f"{file}:{number}"
+        included = re.match(r'\s*#\s*include\s+"([^"]+)"', line) or re.match(r"\s*#\s*include\s+<(fovea/[^>]+)>", line)
+        if included:
+            target = pathlib.PurePosixPath(included.group(1))
+            if target.parts[0] == "fovea":
+                continue
+            if not (source_root / target).is_file():
+                complain(f'{where}: "{target}" is no file of the library, named from lib/src')
+            elif layer_of(target) not in MAY_INCLUDE[layer]:
+                complain(f"{where}: {layer} must not include {target}")
+            continue
+        for rule in RULES:
+            pattern, layers, what = rule
+            found = re.search(pattern, without_strings(line))
+            if not found:
+                continue
+            if layer not in layers:
+                complain(f"{where}: {what} in {layer}: {found.group()}")
+            elif rule is XSIMD_RULE and not file.name.startswith("xsimd"):
+                complain(f"{where}: {what} belongs in files named xsimd*: {found.group()}")
+
+
+def main():
+    lib = pathlib.Path(sys.argv[1])
+    source_root = lib / "src"
+    complaints = []
+    count = 0
+    files = [(layer_of(file.relative_to(source_root)), file) for file in source_root.rglob("*.*")]
+    files += [("public", file) for file in (lib / "include").rglob("*.*")]
+    for layer, file in sorted(files, key=lambda pair: str(pair[1])):
+        if file.suffix not in {".c", ".cc", ".h", ".hpp", ".inl"}:
+            complaints.append(f"{file}: not a source file")
+        elif layer is None:
+            complaints.append(f"{file}: in none of the library's folders")
+        else:
+            count += 1
+            check_file(layer, file, source_root, complaints.append)
+    print("\n".join(complaints + [f"{count} files, {len(complaints)} complaints"]))
+    return 1 if complaints or count == 0 else 0
+
+
+sys.exit(main())

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Shows that the static library needs no run time and keeps no state:
+check_symbols.py --nm nm --readelf readelf --header fovea.h libfovea.a
+
+- Every function that fovea.h declares is defined.
+- What is undefined is defined by another file of the library, or is on the list below.
+- No code runs before main, and no byte can be written: no section for either.
+"""
+import argparse
+import re
+import subprocess
+import sys
+
+ALLOWED = re.compile(
+    r"mem(cpy|move|set)"
+    r"|__cpu_(model|features2|indicator_init)"  # the compiler's test of what an x86 processor has
+    r"|__aeabi_(u?idiv(mod)?|u?ldivmod|l(lsl|lsr|asr|mul|cmp|div0)|idiv0|ulcmp|mem(cpy|move|set|clr)[48]?)"  # integers on Arm
+    r"|_GLOBAL_OFFSET_TABLE_"
+    # Put in by compilers that are configured to harden what they compile, as Ubuntu's:
+    r"|__stack_chk_(fail|guard)|__mem(cpy|move|set)_chk"
+)
+
+
+def run(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--nm", default="nm")
+    parser.add_argument("--readelf", default="readelf")
+    parser.add_argument("--header", required=True)
+    parser.add_argument("archive")
+    arguments = parser.parse_args()
+    complaints = []
+
+    defined, undefined = set(), {}
+    member = ""
+    for line in run(arguments.nm, "--format=posix", arguments.archive).splitlines():
+        if line.endswith(":"):
+            member = line[:-1]
+            continue
+        fields = line.split()
+        if len(fields) < 2:
+            continue
+        name, kind = fields[:2]
+        if kind in "Uwv":
+            undefined.setdefault(name, member)
+        elif kind.isupper() or kind == "u":
+            defined.add(name)
+    for name in sorted(set(undefined) - defined):
+        if not ALLOWED.fullmatch(name):
+            complaints.append(f"undefined symbol {name}, needed by {undefined[name]}")
+
+    header = re.sub(r"/\*.*?\*/", " ", open(arguments.header).read(), flags=re.S)
+    functions = set(re.findall(r"^[a-z][\w \*]*?\b(fovea_\w+)\(", header, flags=re.M))
+    for name in sorted(functions - defined):
+        complaints.append(f"fovea.h declares {name}, which the library lacks")
+
+    sections = 0
+    for line in run(arguments.readelf, "--sections", "--wide", arguments.archive).splitlines():
+        if line.startswith("File: "):
+            member = line[6:]
+        # [Nr] name type address offset size entry-size flags ...
+        match = re.match(r"\s*\[\s*\d+\]\s+(\S+)\s+[A-Z_0-9]+\s+[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)\s+[0-9a-f]+\s+([A-Za-z]+)\s", line)
+        if not match:
+            continue
+        name, size_bytes, flags = match.group(1), int(match.group(2), 16), match.group(3)
+        sections += 1
+        if re.match(r"\.(preinit_array|init_array|fini_array|ctors|dtors|init|fini)\b", name):
+            complaints.append(f"section {name} in {member}: code that runs by itself")
+        if "W" in flags and "A" in flags and size_bytes != 0 and not name.startswith(".data.rel.ro"):
+            complaints.append(f"section {name} in {member}: {size_bytes} bytes that can be written")
+
+    print("\n".join(complaints))
+    print(f"{len(functions)} functions, {len(defined)} symbols, {sections} sections, {len(complaints)} complaints")
+    return 1 if complaints or not functions or not sections else 0
+
+
+sys.exit(main())

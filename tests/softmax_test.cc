@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Softmax and log-softmax against the double reference, on every target.
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <sstream>
+
+#include "catch.h"
+#include "support/covering.h"
+#include "support/problem.h"
+#include "support/tolerance.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+struct SoftmaxProblem {
+  size_t outer = 2, axis = 9, inner = 1;
+  enum Layout { kDense, kPadded, kAxisFirst, kReversed, kBroadcast } layout = kDense;  // kBroadcast: in has outer stride 0
+  bool in_place = false;
+  enum Mask { kNone, kFull, kOverAxis, kOverOuter, kOverInner, kOverAll } mask = kNone;  // over: broadcast
+  float scale = 0;
+  bool special = false;  // some inputs are -inf
+  Placement placement = Placement::kEnd;
+  uint64_t seed = 1;
+};
+
+std::string name(const SoftmaxProblem& p, fovea_target target, bool log) {
+  static const char* const kLayouts[] = {"dense", "padded", "axis-first", "reversed", "broadcast"};
+  static const char* const kMasks[] = {"no mask", "mask", "mask over axis", "mask over outer", "mask over inner",
+                                       "mask over all"};
+  std::ostringstream text;
+  text << (log ? "log-softmax " : "softmax ") << p.outer << "x" << p.axis << "x" << p.inner << " " << kLayouts[p.layout]
+       << " " << kMasks[p.mask] << (p.in_place ? " in place" : "") << (p.special ? " special" : "") << " scale " << p.scale
+       << " " << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
+  return text.str();
+}
+
+// An array [outer][axis][inner] in a buffer.
+struct Place {
+  ptrdiff_t outer, axis;
+  size_t elements, first;
+};
+
+Place place(const SoftmaxProblem& p, SoftmaxProblem::Layout layout) {
+  Place s{};
+  const ptrdiff_t outer = static_cast<ptrdiff_t>(p.outer), axis = static_cast<ptrdiff_t>(p.axis),
+                  inner = static_cast<ptrdiff_t>(p.inner);
+  s.axis = inner, s.outer = axis * inner;
+  if (layout == SoftmaxProblem::kPadded) s.axis = inner + 2, s.outer = axis * s.axis + 3;
+  if (layout == SoftmaxProblem::kAxisFirst) s.outer = inner, s.axis = outer * inner;
+  if (outer == 0 || axis == 0 || inner == 0) return s;
+  s.elements = static_cast<size_t>((outer - 1) * s.outer + (axis - 1) * s.axis + inner);
+  if (layout == SoftmaxProblem::kReversed) {
+    s.first = s.elements - p.inner;
+    s.outer = -s.outer, s.axis = -s.axis;
+  }
+  return s;
+}
+
+class SoftmaxCase {
+ public:
+  explicit SoftmaxCase(const SoftmaxProblem& problem) : p(problem), args{} {
+    args.struct_bytes = sizeof args;
+    args.outer = p.outer, args.axis = p.axis, args.inner = p.inner;
+    args.scale = p.scale;
+    const bool broadcast = p.layout == SoftmaxProblem::kBroadcast;
+    const Place out = place(p, broadcast ? SoftmaxProblem::kDense : p.layout);
+    const Place in = p.in_place ? out : place(p, broadcast ? SoftmaxProblem::kDense : p.layout);
+    out_ = Guarded(out.elements * sizeof(float), sizeof(float), p.placement);
+    args.out = out_.as<float>() + out.first;
+    args.out_outer_stride = out.outer, args.out_axis_stride = out.axis;
+    if (p.in_place) {
+      args.in = args.out;
+    } else {
+      in_ = Guarded(in.elements * sizeof(float), sizeof(float), p.placement);
+      args.in = in_.as<float>() + in.first;
+    }
+    args.in_outer_stride = broadcast ? 0 : in.outer, args.in_axis_stride = in.axis;
+    if (p.mask != SoftmaxProblem::kNone) {
+      const bool outers = p.mask != SoftmaxProblem::kOverOuter && p.mask != SoftmaxProblem::kOverAll;
+      const bool axes = p.mask != SoftmaxProblem::kOverAxis && p.mask != SoftmaxProblem::kOverAll;
+      const bool inners = p.mask != SoftmaxProblem::kOverInner && p.mask != SoftmaxProblem::kOverAll;
+      SoftmaxProblem m = p;
+      if (!outers) m.outer = std::min<size_t>(p.outer, 1);
+      if (!axes) m.axis = std::min<size_t>(p.axis, 1);
+      if (!inners) m.inner = std::min<size_t>(p.inner, 1);
+      const Place mask = place(m, p.layout == SoftmaxProblem::kBroadcast ? SoftmaxProblem::kDense : p.layout);
+      mask_ = Guarded(mask.elements * sizeof(float), sizeof(float), p.placement);
+      args.mask = mask_.as<float>() + mask.first;
+      args.mask_outer_stride = outers ? mask.outer : 0;
+      args.mask_axis_stride = axes ? mask.axis : 0;
+      args.mask_inner_stride = inners ? 1 : 0;
+      static const float kHidden[3] = {-kInfinity, -FLT_MAX, -FLT_MAX / 2};
+      for (size_t i = 0; i < mask.elements; ++i) {
+        const uint64_t bits = random_bits(p.seed + 3, i);
+        // A mask that is one for the whole axis hides all or nothing.
+        const bool hides = bits % (axes ? 4 : 9) == 0;
+        mask_.as<float>()[i] = hides ? kHidden[bits / 4 % 3] : random_uniform(p.seed + 4, i, -2.0f, 2.0f);
+      }
+    }
+    fill();
+  }
+
+  // Inputs as they are before a call: random, NaN where a mask hides, and between the rows.
+  void fill() {
+    out_.fill();
+    each([&](size_t o, size_t a, size_t i) {
+      float* at = const_cast<float*>(in(o, a, i));
+      const uint64_t index = (static_cast<uint64_t>(o) << 40) + (static_cast<uint64_t>(a) << 20) + i;
+      *at = 4.0f * random_normal(p.seed, index);
+      if (p.special && random_bits(p.seed + 5, index) % 3 == 0) *at = -kInfinity;
+      if (args.mask != nullptr && mask(o, a, i) <= -FLT_MAX / 2 && p.layout != SoftmaxProblem::kBroadcast) *at = kNaN;
+    });
+  }
+
+  const float* in(size_t o, size_t a, size_t i) const {
+    return args.in + static_cast<ptrdiff_t>(o) * args.in_outer_stride + static_cast<ptrdiff_t>(a) * args.in_axis_stride +
+           static_cast<ptrdiff_t>(i);
+  }
+  float* out(size_t o, size_t a, size_t i) const {
+    return args.out + static_cast<ptrdiff_t>(o) * args.out_outer_stride +
+           static_cast<ptrdiff_t>(a) * args.out_axis_stride + static_cast<ptrdiff_t>(i);
+  }
+  float mask(size_t o, size_t a, size_t i) const {
+    return args.mask[static_cast<ptrdiff_t>(o) * args.mask_outer_stride +
+                     static_cast<ptrdiff_t>(a) * args.mask_axis_stride +
+                     static_cast<ptrdiff_t>(i) * args.mask_inner_stride];
+  }
+  template <class Function>
+  void each(Function function) const {
+    for (size_t o = 0; o < p.outer; ++o) {
+      for (size_t a = 0; a < p.axis; ++a) {
+        for (size_t i = 0; i < p.inner; ++i) function(o, a, i);
+      }
+    }
+  }
+
+  fovea_status call(bool log) const { return log ? fovea_log_softmax_f32(&args) : fovea_softmax_f32(&args); }
+
+  // With the inputs as they are. "" or what is wrong.
+  std::string check(fovea_target target, bool log) {
+    args.target = target;
+    const std::string full_name = name(p, target, log);
+    set_current_case(full_name);
+    const Softmax want = softmax(args, log);
+    in_.read_only(true);
+    mask_.read_only(true);
+    const fovea_status status = call(log);
+    in_.read_only(false);
+    mask_.read_only(false);
+    if (status != FOVEA_OK) return full_name + ": " + fovea_status_string(status);
+
+    std::string wrong;
+    std::vector<bool> written(out_.bytes() / sizeof(float));
+    size_t at = 0;
+    each([&](size_t o, size_t a, size_t i) {
+      const float got = *out(o, a, i);
+      written[static_cast<size_t>(out(o, a, i) - out_.as<float>())] = true;
+      if (wrong.empty() && !close(got, want.out[at], want.tolerance[at])) {
+        std::ostringstream text;
+        text.precision(9);
+        text << full_name << ": [" << o << "][" << a << "][" << i << "] is " << got << ", not " << want.out[at] << " +- "
+             << want.tolerance[at];
+        wrong = text.str();
+      }
+      ++at;
+    });
+    for (size_t i = 0; i < written.size() * sizeof(float); ++i) {
+      if (wrong.empty() && !written[i / sizeof(float)] && !out_.untouched(i)) wrong = full_name + ": written between rows";
+    }
+    if (wrong.empty() && !out_.margin_intact()) wrong = full_name + ": written outside";
+    return wrong;
+  }
+
+  SoftmaxProblem p;
+  fovea_softmax_args args;
+  Guarded out_, in_, mask_;
+};
+
+std::string run_on_all_targets(const SoftmaxProblem& problem) {
+  SoftmaxCase test(problem);
+  for (const fovea_target target : targets()) {
+    for (const bool log : {false, true}) {
+      test.fill();
+      const std::string wrong = test.check(target, log);
+      if (!wrong.empty()) return wrong;
+    }
+  }
+  return "";
+}
+
+const size_t kAxes[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 19, 31, 32, 33, 35, 63, 64, 65, 67, 130, 1000};
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------------------ numbers
+
+TEST_CASE("softmax: every length of the axis agrees with the reference", "[short]") {
+  for (const size_t axis : kAxes) {
+    for (const Placement placement : {Placement::kEnd, Placement::kStart, Placement::kOffset}) {
+      SoftmaxProblem p;
+      p.axis = axis;
+      p.placement = placement;
+      REQUIRE(run_on_all_targets(p) == "");
+      p.in_place = true;
+      REQUIRE(run_on_all_targets(p) == "");
+    }
+  }
+}
+
+TEST_CASE("softmax: every inner count agrees with the reference", "[short]") {
+  for (const size_t inner : kAxes) {
+    for (const Placement placement : {Placement::kEnd, Placement::kStart, Placement::kOffset}) {
+      SoftmaxProblem p;
+      p.axis = 5;
+      p.inner = inner;
+      p.placement = placement;
+      REQUIRE(run_on_all_targets(p) == "");
+      p.in_place = true;
+      REQUIRE(run_on_all_targets(p) == "");
+    }
+  }
+}
+
+TEST_CASE("softmax: a count of 0 writes nothing, whatever the pointers", "[short]") {
+  for (int which = 1; which < 8; ++which) {
+    SoftmaxProblem p;
+    p.inner = 3;
+    SoftmaxCase test(p);
+    test.args.target = fovea_target_at(0);
+    if (which & 1) test.args.outer = 0;
+    if (which & 2) test.args.axis = 0;
+    if (which & 4) test.args.inner = 0;
+    CHECK(test.call(false) == FOVEA_OK);
+    CHECK(test.call(true) == FOVEA_OK);
+    CHECK(test.out_.untouched());
+    test.args.out = nullptr;
+    test.args.in = nullptr;
+    CHECK(test.call(false) == FOVEA_OK);
+  }
+}
+
+TEST_CASE("softmax: any two of layout, mask, place, counts and scale agree with the reference", "[short]") {
+  const size_t axes[] = {1, 2, 9, 17, 67, 300}, inners[] = {1, 2, 8, 16, 19, 50};
+  const float scales[] = {0.0f, 1.0f, 0.25f, -1.5f, 30.0f};
+  const auto rows = covering_array({5, 2, 6, std::size(axes), std::size(inners), 3, std::size(scales), 2, 3}, 3);
+  std::printf("softmax: %zu cases hold every pair of 9 factors, on %u targets\n", rows.size(), fovea_target_count());
+  REQUIRE(rows.size() == 0);
+  for (const auto& row : rows) {
+    SoftmaxProblem p;
+    p.layout = static_cast<SoftmaxProblem::Layout>(row[0]);
+    p.in_place = row[1] == 1 && p.layout != SoftmaxProblem::kBroadcast;
+    p.mask = static_cast<SoftmaxProblem::Mask>(row[2]);
+    p.axis = axes[row[3]], p.inner = inners[row[4]], p.outer = row[5] + 1;
+    p.scale = scales[row[6]];
+    p.special = row[7] == 1;
+    p.placement = static_cast<Placement>(row[8]);
+    p.seed = static_cast<uint64_t>(&row - rows.data()) + 1;
+    const std::string wrong = run_on_all_targets(p);
+    CHECK(wrong == "");
+  }
+}
+
+TEST_CASE("softmax: a strided axis is read and written where it lies", "[short]") {
+  for (const size_t axis : {1u, 2u, 16u, 19u, 100u}) {
+    for (const auto layout : {SoftmaxProblem::kPadded, SoftmaxProblem::kAxisFirst, SoftmaxProblem::kReversed}) {
+      for (const bool in_place : {false, true}) {
+        SoftmaxProblem p;
+        p.outer = 5;
+        p.axis = axis;
+        p.layout = layout;
+        p.in_place = in_place;
+        CHECK(run_on_all_targets(p) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("softmax: input and output may have different strides", "[short]") {
+  for (const size_t inner : {1u, 7u}) {
+    SoftmaxProblem dense, padded;
+    dense.outer = padded.outer = 4, dense.axis = padded.axis = 21, dense.inner = padded.inner = inner;
+    padded.layout = SoftmaxProblem::kPadded;
+    SoftmaxCase from(dense), to(padded);
+    from.args.out = to.args.out;
+    from.args.out_outer_stride = to.args.out_outer_stride;
+    from.args.out_axis_stride = to.args.out_axis_stride;
+    std::swap(from.out_, to.out_);
+    for (const fovea_target target : targets()) {
+      CHECK(from.check(target, false) == "");
+      CHECK(from.check(target, true) == "");
+    }
+  }
+}
+
+TEST_CASE("softmax: scale is 1 / temperature, and 0 means 1", "[short]") {
+  SoftmaxProblem p;
+  p.axis = 40;
+  SoftmaxCase one(p);
+  for (const float scale : {0.0f, 1.0f, 0.5f, 3.0f, -2.0f, 1e-6f, 100.0f}) {
+    p.scale = scale;
+    CHECK(run_on_all_targets(p) == "");
+    one.args.scale = 0;
+    const Softmax by_default = softmax(one.args, false);
+    one.args.scale = scale;
+    const Softmax scaled = softmax(one.args, false);
+    const bool differs = std::fabs(by_default.out[0] - scaled.out[0]) >
+                         kVisibleEffect * (by_default.tolerance[0] + scaled.tolerance[0]);
+    CHECK(differs == (scale != 0.0f && scale != 1.0f));
+  }
+}
+
+TEST_CASE("softmax: each weight is within 3 ulp, and half an ulp for each doubling of the axis", "[short]") {
+  // Multiples of 2^-10 between -60 and 60: they and all their differences are exact.
+  for (const size_t axis : {1u, 2u, 5u, 16u, 17u, 100u, 1000u}) {
+    for (const size_t inner : {1u, 4u}) {
+      SoftmaxProblem p;
+      p.axis = axis, p.inner = inner, p.outer = 20;
+      SoftmaxCase test(p);
+      for (const fovea_target target : targets()) {
+        test.args.target = target;
+        test.each([&](size_t o, size_t a, size_t i) {
+          const float range = o % 2 == 0 ? 40960.0f : 1024.0f;
+          *const_cast<float*>(test.in(o, a, i)) =
+              std::round(random_uniform(9 + o, a * 64 + i, -range, range)) / 1024.0f;
+        });
+        const Softmax want = softmax(test.args, false);
+        set_current_case(name(p, target, false));
+        REQUIRE(test.call(false) == FOVEA_OK);
+        double most = 0;
+        size_t at = 0;
+        test.each([&](size_t o, size_t a, size_t i) {
+          const double weight = want.out[at++];
+          if (weight < FLT_MIN) return;
+          const double ulp = std::ldexp(1.0, std::ilogb(weight) - 23);
+          most = std::max(most, std::fabs(*test.out(o, a, i) - weight) / ulp);
+        });
+        INFO(name(p, target, false));
+        CHECK(most <= 3.0 + 0.5 * std::ceil(std::log2(static_cast<double>(axis))));
+      }
+    }
+  }
+}
+
+TEST_CASE("softmax: weights that underflow are exactly 0, and none is subnormal", "[short]") {
+  for (const size_t inner : {1u, 5u}) {
+    SoftmaxProblem p;
+    p.axis = 300, p.inner = inner, p.outer = 1;
+    SoftmaxCase test(p);
+    for (const fovea_target target : targets()) {
+      test.args.target = target;
+      test.each([&](size_t, size_t a, size_t i) { *const_cast<float*>(test.in(0, a, i)) = -0.5f * static_cast<float>(a); });
+      REQUIRE(test.call(false) == FOVEA_OK);
+      test.each([&](size_t, size_t a, size_t i) {
+        const float weight = *test.out(0, a, i);
+        REQUIRE((weight == 0.0f || weight >= FLT_MIN));
+        REQUIRE((weight > 0.0f) == (weight != 0.0f));
+        if (a < 170) REQUIRE(weight > 0.0f);
+        if (a > 180) REQUIRE(weight == 0.0f);
+      });
+    }
+  }
+}
+
+// -------------------------------------------------------------------------------------------------------------- edges
+
+TEST_CASE("softmax: a row that is all hidden, or all -inf, is zeros; of log-softmax, -inf", "[short]") {
+  for (const size_t inner : {1u, 6u}) {
+    for (const bool hidden : {false, true}) {
+      SoftmaxProblem p;
+      p.axis = 21, p.inner = inner;
+      if (hidden) p.mask = SoftmaxProblem::kFull;
+      SoftmaxCase test(p);
+      for (const fovea_target target : targets()) {
+        for (const bool log : {false, true}) {
+          test.fill();
+          // Entry 0 is empty, entry 1 is not.
+          for (size_t a = 0; a < p.axis; ++a) {
+            for (size_t i = 0; i < inner; ++i) {
+              if (hidden) test.mask_.as<float>()[a * inner + i] = a % 2 == 0 ? -kInfinity : -FLT_MAX / 2;
+              const_cast<float*>(test.in(0, a, i))[0] = hidden ? kNaN : -kInfinity;
+            }
+          }
+          CHECK(test.check(target, log) == "");
+          CHECK(*test.out(0, 3, 0) == (log ? -kInfinity : 0.0f));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("softmax: +inf or NaN that is not hidden makes its row NaN, and no other", "[short]") {
+  for (const size_t inner : {1u, 6u, 17u}) {
+    for (const float bad : {kNaN, kInfinity}) {
+      for (const size_t at : {0u, 1u, 16u, 20u}) {
+        SoftmaxProblem p;
+        p.axis = 21, p.inner = inner, p.outer = 3;
+        SoftmaxCase test(p);
+        for (const fovea_target target : targets()) {
+          for (const bool log : {false, true}) {
+            test.fill();
+            *const_cast<float*>(test.in(1, at, inner / 2)) = bad;
+            CHECK(test.check(target, log) == "");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("softmax: a mask of NaN or +inf makes its row NaN", "[short]") {
+  for (const float bad : {kNaN, kInfinity}) {
+    SoftmaxProblem p;
+    p.axis = 21, p.outer = 3;
+    p.mask = SoftmaxProblem::kFull;
+    SoftmaxCase test(p);
+    for (size_t i = 0; i < 63; ++i) test.mask_.as<float>()[i] = 0;
+    test.mask_.as<float>()[30] = bad;
+    for (const fovea_target target : targets()) {
+      for (const bool log : {false, true}) {
+        test.fill();
+        CHECK(test.check(target, log) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("softmax: large inputs, far apart, do not overflow", "[short]") {
+  for (const size_t inner : {1u, 3u}) {
+    SoftmaxProblem p;
+    p.axis = 30, p.inner = inner;
+    SoftmaxCase test(p);
+    for (const fovea_target target : targets()) {
+      for (const bool log : {false, true}) {
+        test.each([&](size_t, size_t a, size_t i) {
+          *const_cast<float*>(test.in(0, a, i)) = a % 3 == 0 ? 1e38f : a % 3 == 1 ? -3e38f : 0.0f;
+          *const_cast<float*>(test.in(1, a, i)) = 1e4f * static_cast<float>(a);
+        });
+        // Of log-softmax the difference of the largest and smallest overflows, as it must.
+        if (log) test.each([&](size_t, size_t a, size_t i) { *const_cast<float*>(test.in(0, a, i)) /= 4.0f; });
+        CHECK(test.check(target, log) == "");
+      }
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------- misuse
+
+TEST_CASE("softmax: every misuse has its status, and nothing is written", "[short]") {
+  struct Misuse {
+    const char* what;
+    fovea_status want;
+    std::function<void(SoftmaxCase&)> change;
+  };
+  const ptrdiff_t most = PTRDIFF_MAX;
+  const Misuse table[] = {
+      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](SoftmaxCase& c) { c.args.struct_bytes = 0; }},
+      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](SoftmaxCase& c) { c.args.struct_bytes += 4; }},
+      {"unknown target", FOVEA_ERR_ENUM, [](SoftmaxCase& c) { c.args.target = static_cast<fovea_target>(9); }},
+      {"negative target", FOVEA_ERR_ENUM, [](SoftmaxCase& c) { c.args.target = static_cast<fovea_target>(-1); }},
+#if defined(__x86_64__)
+      {"another machine's target", FOVEA_ERR_TARGET, [](SoftmaxCase& c) { c.args.target = FOVEA_TARGET_NEON; }},
+#else
+      {"another machine's target", FOVEA_ERR_TARGET, [](SoftmaxCase& c) { c.args.target = FOVEA_TARGET_AVX2; }},
+#endif
+      {"scale NaN", FOVEA_ERR_NUMBER, [](SoftmaxCase& c) { c.args.scale = kNaN; }},
+      {"scale inf", FOVEA_ERR_NUMBER, [](SoftmaxCase& c) { c.args.scale = kInfinity; }},
+      {"scale -inf", FOVEA_ERR_NUMBER, [](SoftmaxCase& c) { c.args.scale = -kInfinity; }},
+      {"no out", FOVEA_ERR_NULL, [](SoftmaxCase& c) { c.args.out = nullptr; }},
+      {"no in", FOVEA_ERR_NULL, [](SoftmaxCase& c) { c.args.in = nullptr; }},
+      {"out misaligned", FOVEA_ERR_ALIGNMENT,
+       [](SoftmaxCase& c) { c.args.out = reinterpret_cast<float*>(c.out_.as<char>() + 1); }},
+      {"in misaligned", FOVEA_ERR_ALIGNMENT,
+       [](SoftmaxCase& c) { c.args.in = reinterpret_cast<float*>(c.in_.as<char>() + 2); }},
+      {"mask misaligned", FOVEA_ERR_ALIGNMENT,
+       [](SoftmaxCase& c) { c.args.mask = reinterpret_cast<float*>(c.mask_.as<char>() + 3); }},
+      {"out rows overlap", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_outer_stride -= 1; }},
+      {"out rows are one", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_outer_stride = 0; }},
+      {"out axis overlaps inner", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_axis_stride = 2; }},
+      {"out axis stands still", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_axis_stride = 0; }},
+      {"out in the middle of in", FOVEA_ERR_OVERLAP, [](SoftmaxCase& c) { c.args.in = c.args.out + 1; }},
+      {"out on in, other strides", FOVEA_ERR_OVERLAP,
+       [](SoftmaxCase& c) { c.args.in = c.args.out, c.args.in_axis_stride = 0; }},
+      {"in ends in out", FOVEA_ERR_OVERLAP,
+       [](SoftmaxCase& c) { c.args.in = c.args.out + 26, c.args.in_outer_stride = -27; }},
+      {"mask in out", FOVEA_ERR_OVERLAP,
+       [](SoftmaxCase& c) { c.args.mask = c.args.out + 53, c.args.mask_outer_stride = c.args.mask_axis_stride = 0,
+                            c.args.mask_inner_stride = 0; }},
+      {"out too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.out_outer_stride = most; }},
+      {"out axis too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.out_axis_stride = -most; }},
+      {"in too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.in_outer_stride = most / 2; }},
+      {"in axis too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.in_axis_stride = -most - 1; }},
+      {"mask too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.mask_outer_stride = most / 4 + 1; }},
+      {"outer too large", FOVEA_ERR_SIZE, [](SoftmaxCase& c) { c.args.outer = SIZE_MAX; }},
+      {"axis too large", FOVEA_ERR_SIZE, [](SoftmaxCase& c) { c.args.axis = SIZE_MAX / 2; }},
+      {"inner too large", FOVEA_ERR_SIZE, [](SoftmaxCase& c) { c.args.inner = SIZE_MAX / 4 + 2; }},
+  };
+  for (const Misuse& misuse : table) {
+    for (const bool log : {false, true}) {
+      SoftmaxProblem p;
+      p.axis = 9, p.inner = 3;
+      p.mask = SoftmaxProblem::kFull;
+      SoftmaxCase test(p);
+      test.out_.fill();
+      misuse.change(test);
+      INFO(misuse.what);
+      set_current_case(misuse.what);
+      const fovea_status status = test.call(log);
+      CHECK(std::string(fovea_status_string(status)) == fovea_status_string(misuse.want));
+      CHECK(test.out_.untouched());
+      CHECK(test.out_.margin_intact());
+    }
+  }
+  CHECK(fovea_softmax_f32(nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_log_softmax_f32(nullptr) == FOVEA_ERR_NULL);
+}
+
+TEST_CASE("softmax: a mask_inner_stride other than 0 and 1 is refused", "[short]") {
+  for (const ptrdiff_t stride : {ptrdiff_t{2}, ptrdiff_t{-1}, ptrdiff_t{100}}) {
+    SoftmaxProblem p;
+    p.inner = 3;
+    p.mask = SoftmaxProblem::kFull;
+    SoftmaxCase test(p);
+    test.args.mask_inner_stride = stride;
+    test.out_.fill();
+    CHECK(test.call(false) < FOVEA_OK);
+    CHECK(test.out_.untouched());
+  }
+}
+
+TEST_CASE("softmax: BEST is the first target", "[short]") {
+  SoftmaxProblem p;
+  p.axis = 50;
+  SoftmaxCase best(p), first(p);
+  first.args.target = fovea_target_at(0);
+  REQUIRE(best.call(false) == FOVEA_OK);
+  REQUIRE(first.call(false) == FOVEA_OK);
+  CHECK(std::memcmp(best.out_.as<void>(), first.out_.as<void>(), best.out_.bytes()) == 0);
+}
+
+}  // namespace fovea_test

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/guarded.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#if defined(__linux__)
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+namespace fovea_test {
+namespace {
+
+// Little-endian words 0x7fc5a5a5: a quiet NaN that no arithmetic makes.
+uint8_t pattern_at(const uint8_t* p) {
+  static const uint8_t kPattern[4] = {0xa5, 0xa5, 0xc5, 0x7f};
+  return kPattern[reinterpret_cast<uintptr_t>(p) % 4];
+}
+
+void fill_range(uint8_t* begin, uint8_t* end) {
+  for (; begin != end && reinterpret_cast<uintptr_t>(begin) % 4 != 0; ++begin) *begin = pattern_at(begin);
+  const uint32_t word = 0x7fc5a5a5u;
+  for (; end - begin >= 4; begin += 4) std::memcpy(begin, &word, 4);
+  for (; begin != end; ++begin) *begin = pattern_at(begin);
+}
+
+bool range_intact(const uint8_t* begin, const uint8_t* end) {
+  for (; begin != end; ++begin) {
+    if (*begin != pattern_at(begin)) return false;
+  }
+  return true;
+}
+
+#if defined(__linux__)
+size_t page_bytes() {
+  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+#else
+constexpr size_t kMargin = 256;  // of pattern on both sides, and what alignment takes
+#endif
+
+}  // namespace
+
+const char* name(Placement placement) {
+  switch (placement) {
+    case Placement::kEnd: return "end";
+    case Placement::kStart: return "start";
+    case Placement::kOffset: return "offset";
+  }
+  return "?";
+}
+
+Guarded::Guarded(size_t bytes, size_t alignment, Placement placement) : bytes_(bytes) {
+  const size_t shift = placement == Placement::kOffset ? alignment : 0;
+#if defined(__linux__)
+  const size_t page = page_bytes();
+  pages_bytes_ = std::max<size_t>((bytes + shift + page - 1) / page, 1) * page;
+  void* all = mmap(nullptr, pages_bytes_ + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) std::abort();
+  pages_ = static_cast<uint8_t*>(all) + page;
+  if (mprotect(pages_, pages_bytes_, PROT_READ | PROT_WRITE) != 0) std::abort();
+  data_ = placement == Placement::kEnd ? pages_ + pages_bytes_ - bytes : pages_ + shift;
+#else
+  pages_bytes_ = bytes + shift + 3 * kMargin;
+  pages_ = static_cast<uint8_t*>(std::malloc(pages_bytes_));
+  if (pages_ == nullptr) std::abort();
+  const size_t past = reinterpret_cast<uintptr_t>(pages_) % kMargin;
+  data_ = pages_ + (kMargin - past) + kMargin / 2 + shift;
+#endif
+  fill_range(pages_, pages_ + pages_bytes_);
+}
+
+Guarded::~Guarded() {
+  if (pages_ == nullptr) return;
+#if defined(__linux__)
+  munmap(pages_ - page_bytes(), pages_bytes_ + 2 * page_bytes());
+#else
+  std::free(pages_);
+#endif
+}
+
+Guarded::Guarded(Guarded&& other) noexcept { *this = std::move(other); }
+
+Guarded& Guarded::operator=(Guarded&& other) noexcept {
+  std::swap(pages_, other.pages_);
+  std::swap(pages_bytes_, other.pages_bytes_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+void Guarded::fill() { fill_range(data_, data_ + bytes_); }
+
+void Guarded::read_only(bool on) const {
+#if defined(__linux__)
+  if (pages_ != nullptr) mprotect(pages_, pages_bytes_, on ? PROT_READ : PROT_READ | PROT_WRITE);
+#else
+  (void)on;
+#endif
+}
+
+bool Guarded::margin_intact() const {
+  return range_intact(pages_, data_) && range_intact(data_ + bytes_, pages_ + pages_bytes_);
+}
+
+bool Guarded::untouched(size_t offset) const { return data_[offset] == pattern_at(data_ + offset); }
+
+bool Guarded::untouched() const { return range_intact(data_, data_ + bytes_); }
+
+// ------------------------------------------------------------------------------------------------ the name of the case
+
+namespace {
+
+char g_case[512];
+
+#if defined(__linux__)
+
+struct sigaction g_before[2];  // what was installed before ours: Catch2's
+constexpr int kSignals[2] = {SIGSEGV, SIGBUS};
+
+void say(const char* text) {
+  const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
+  (void)written;
+}
+
+extern "C" void on_fault(int number) {
+  say("\nmemory fault in case: ");
+  say(g_case);
+  say("\n");
+  // The instruction faults again, into the handler that was there before.
+  for (int i = 0; i < 2; ++i) {
+    if (kSignals[i] == number) sigaction(number, &g_before[i], nullptr);
+  }
+}
+
+// Catch2 installs and removes handlers of its own around every test case: ours goes on top, again and again.
+void install_handlers() {
+  for (int i = 0; i < 2; ++i) {
+    struct sigaction current;
+    sigaction(kSignals[i], nullptr, &current);
+    if (current.sa_handler == on_fault) continue;
+    g_before[i] = current;
+    struct sigaction ours;
+    std::memset(&ours, 0, sizeof ours);
+    ours.sa_handler = on_fault;
+    sigaction(kSignals[i], &ours, nullptr);
+  }
+}
+
+#else
+
+void install_handlers() {}
+
+#endif
+
+}  // namespace
+
+void set_current_case(const std::string& text) {
+  std::snprintf(g_case, sizeof g_case, "%s", text.c_str());
+  install_handlers();
+}
+
+}  // namespace fovea_test

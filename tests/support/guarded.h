@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Buffers at whose edge the next byte faults, so that no touch outside stays unseen; and a fault that names its case.
+#ifndef FOVEA_TESTS_SUPPORT_GUARDED_H_
+#define FOVEA_TESTS_SUPPORT_GUARDED_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace fovea_test {
+
+// Where in its pages a buffer lies.
+enum class Placement {
+  kEnd,     // its last byte is the last before an unmapped page
+  kStart,   // its first byte is the first after an unmapped page
+  kOffset,  // one element behind the start of a page: as misaligned as an array of that type may be
+};
+
+const char* name(Placement placement);
+
+// A buffer filled, with all that is mapped around it, with a pattern that is NaN as a float and nonzero as a byte. On systems
+// without memory protection it is a plain heap block, and only writes outside are seen, by margin_intact().
+class Guarded {
+ public:
+  Guarded() = default;
+  // alignment: of an element, a power of two; bytes is a multiple of it.
+  Guarded(size_t bytes, size_t alignment, Placement placement);
+  ~Guarded();
+  Guarded(Guarded&& other) noexcept;
+  Guarded& operator=(Guarded&& other) noexcept;
+
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(data_);  // not null, even for no bytes
+  }
+  size_t bytes() const { return bytes_; }
+
+  void fill();                    // writes the pattern again
+  void read_only(bool on) const;  // from now on a write faults
+  bool margin_intact() const;     // nothing was written around the buffer
+  // Whether the byte at this offset still holds the pattern.
+  bool untouched(size_t offset) const;
+  bool untouched() const;  // all bytes
+
+ private:
+  uint8_t* pages_ = nullptr;  // the accessible ones
+  size_t pages_bytes_ = 0;
+  uint8_t* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// Names the case that runs from now on: a fault prints it before it kills the program.
+void set_current_case(const std::string& text);
+
+}  // namespace fovea_test
+
+#endif  // FOVEA_TESTS_SUPPORT_GUARDED_H_

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/problem.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <sstream>
+
+#include "support/tolerance.h"
+
+namespace fovea_test {
+namespace {
+
+// An array [batch][heads][tokens][dim] in a buffer.
+struct Strided {
+  ptrdiff_t batch, head, token;
+  size_t elements;  // of the buffer
+  size_t first;     // the element of batch 0, head 0, token 0
+};
+
+Strided strided(Layout layout, uint32_t batch, uint32_t heads, uint32_t tokens, uint32_t dim) {
+  Strided s{};
+  const ptrdiff_t h = heads, t = tokens, d = dim;
+  switch (layout) {
+    case Layout::kTokensFirst:
+    case Layout::kPacked: s.head = d, s.token = h * d, s.batch = t * h * d; break;
+    case Layout::kPadded: s.token = d + 3, s.head = t * s.token + 5, s.batch = h * s.head + 7; break;
+    default: s.token = d, s.head = t * d, s.batch = h * t * d; break;
+  }
+  if (batch == 0 || heads == 0 || tokens == 0 || dim == 0) return s;
+  s.elements = static_cast<size_t>((ptrdiff_t{batch} - 1) * s.batch + (h - 1) * s.head + (t - 1) * s.token + d);
+  if (layout == Layout::kReversed) {
+    s.first = s.elements - dim;
+    s.batch = -s.batch, s.head = -s.head, s.token = -s.token;
+  }
+  return s;
+}
+
+template <class Array>
+void describe(Array* array, const Guarded& buffer, const Strided& s) {
+  array->data = buffer.as<float>() + s.first;
+  array->batch_stride = s.batch;
+  array->head_stride = s.head;
+  array->token_stride = s.token;
+}
+
+template <class Array>
+float* row(const Array& a, uint32_t b, uint32_t h, uint32_t t) {
+  return const_cast<float*>(static_cast<const float*>(a.data)) + ptrdiff_t{b} * a.batch_stride +
+         ptrdiff_t{h} * a.head_stride + ptrdiff_t{t} * a.token_stride;
+}
+
+Guarded floats(size_t count, Placement placement) { return Guarded(count * sizeof(float), alignof(float), placement); }
+
+template <class T>
+Guarded copy_of(const std::vector<T>& values, Placement placement) {
+  Guarded buffer(values.size() * sizeof(T), alignof(T), placement);
+  std::copy(values.begin(), values.end(), buffer.as<T>());
+  return buffer;
+}
+
+std::vector<float> dense(const fovea_out& a, uint32_t batch, uint32_t heads, uint32_t tokens, uint32_t dim) {
+  std::vector<float> all;
+  all.reserve(size_t{batch} * heads * tokens * dim);
+  for (uint32_t b = 0; b < batch; ++b) {
+    for (uint32_t h = 0; h < heads; ++h) {
+      for (uint32_t t = 0; t < tokens; ++t) all.insert(all.end(), row(a, b, h, t), row(a, b, h, t) + dim);
+    }
+  }
+  return all;
+}
+
+// Compares an output array, and looks whether the rest of its buffer is as it was.
+std::string compare_array(const char* what, const fovea_out& a, const Guarded& buffer, uint32_t batch, uint32_t heads,
+                          uint32_t tokens, uint32_t dim, const std::vector<double>& want,
+                          const std::vector<double>& tolerance, bool tolerance_for_rows) {
+  std::ostringstream wrong;
+  std::vector<bool> written(buffer.bytes() / sizeof(float));
+  const float* base = buffer.as<float>();
+  size_t r = 0;
+  for (uint32_t b = 0; b < batch; ++b) {
+    for (uint32_t h = 0; h < heads; ++h) {
+      for (uint32_t t = 0; t < tokens; ++t, ++r) {
+        const float* got = row(a, b, h, t);
+        for (uint32_t e = 0; e < dim; ++e) {
+          const size_t at = r * dim + e;
+          const double allowed = tolerance[tolerance_for_rows ? r : at];
+          written[static_cast<size_t>(got + e - base)] = true;
+          if (close(got[e], want[at], allowed)) continue;
+          wrong.precision(9);
+          wrong << what << "[b " << b << "][h " << h << "][q " << t << "][" << e << "] is " << got[e] << ", not "
+                << want[at] << " +- " << allowed;
+          return wrong.str();
+        }
+      }
+    }
+  }
+  for (size_t i = 0; i < written.size(); ++i) {
+    for (size_t byte = 0; byte < sizeof(float) && !written[i]; ++byte) {
+      if (buffer.untouched(i * sizeof(float) + byte)) continue;
+      wrong << what << ": element " << i << " of the buffer, between the rows, was written";
+      return wrong.str();
+    }
+  }
+  if (!buffer.margin_intact()) return std::string(what) + ": written outside the buffer";
+  return "";
+}
+
+}  // namespace
+
+std::vector<fovea_target> targets() {
+  std::vector<fovea_target> all;
+  for (uint32_t i = 0; i < fovea_target_count(); ++i) all.push_back(fovea_target_at(i));
+  return all;
+}
+
+uint32_t lanes(fovea_target target) {
+  fovea_attention_desc desc{};
+  desc.struct_bytes = sizeof desc;
+  desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = 1;
+  desc.target = target;
+  fovea_plan plan{};
+  return fovea_plan_init(&plan, &desc) == FOVEA_OK ? plan.lanes : 0;
+}
+
+uint64_t random_bits(uint64_t seed, uint64_t index) {
+  // The finisher of splitmix64, over a step that no two (seed, index) of a test share.
+  uint64_t z = seed * 0xd1342543de82ef95u + (index + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+float random_uniform(uint64_t seed, uint64_t index, float low, float high) {
+  const double unit = static_cast<double>(random_bits(seed, index) >> 40) / 16777216.0;
+  return static_cast<float>(low + (double{high} - low) * unit);
+}
+
+float random_normal(uint64_t seed, uint64_t index) {
+  // Four uniform numbers of 16 bits: their sum has mean 2 and variance 1/3.
+  const uint64_t bits = random_bits(seed, index);
+  const double sum = static_cast<double>((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48));
+  return static_cast<float>((sum / 65536.0 - 2.0) * 1.7320508075688772);
+}
+
+const char* name(Layout layout) {
+  switch (layout) {
+    case Layout::kHeadsFirst: return "heads-first";
+    case Layout::kTokensFirst: return "tokens-first";
+    case Layout::kPacked: return "packed";
+    case Layout::kPadded: return "padded";
+    case Layout::kBroadcast: return "broadcast";
+    case Layout::kReversed: return "reversed";
+  }
+  return "?";
+}
+
+const char* name(Budget budget) {
+  switch (budget) {
+    case Budget::kNone: return "no budget";
+    case Budget::kHalf: return "half budget";
+    case Budget::kLeast: return "least budget";
+  }
+  return "?";
+}
+
+std::string name(const Run& run) {
+  std::string text = run.target == FOVEA_TARGET_BEST ? "best" : fovea_target_name(run.target);
+  text += std::string(", ") + name(run.budget);
+  if (run.portable_bits) text += ", portable bits";
+  return text;
+}
+
+std::string name(const Problem& p) {
+  std::ostringstream text;
+  text << p.batch << "x" << p.q_heads << "/" << p.kv_heads << "x" << p.q_tokens << "x" << p.kv_tokens << " d"
+       << p.head_dim << "/" << p.value_dim << " " << name(p.layout) << " " << name(p.placement) << " seed " << p.seed;
+  if (p.scale != 0) text << " scale " << p.scale;
+  if (p.softcap != 0) text << " softcap " << p.softcap;
+  static const char* const kCausal[] = {"", " top-left", " bottom-right", " causal-positions"};
+  text << kCausal[p.causal];
+  if (p.window_left != 0) text << " left " << p.window_left;
+  if (p.window_right != 0) text << " right " << p.window_right;
+  if (!p.kv_lengths.empty()) {
+    text << " lengths";
+    for (uint32_t n : p.kv_lengths) text << " " << n;
+  }
+  if (!p.positions.empty()) {
+    text << " positions";
+    for (int64_t n : p.positions) text << " " << n;
+  }
+  if (p.mask != FOVEA_MASK_NONE) {
+    text << (p.mask == FOVEA_MASK_F32 ? " f32-mask[" : " byte-mask[") << (p.mask_batch ? "b" : "1")
+         << (p.mask_heads ? "h" : "1") << (p.mask_queries ? "q" : "1") << "] missing " << p.mask_missing;
+  }
+  text << (p.alibi ? " alibi" : "") << (p.sinks ? " sinks" : "") << (p.lse ? "" : " no-lse");
+  if (p.stage != FOVEA_SCORES_NONE) text << " stage " << p.stage;
+  return text.str();
+}
+
+size_t budget_bytes(const fovea_attention_desc& desc, Budget budget) {
+  if (budget == Budget::kNone) return 0;
+  fovea_attention_desc trial = desc;
+  fovea_plan plan{};
+  trial.workspace_budget_bytes = 0;
+  if (fovea_plan_init(&plan, &trial) != FOVEA_OK) return 0;
+  size_t fits = fovea_workspace_bytes(&plan);
+  if (budget == Budget::kHalf) {
+    trial.workspace_budget_bytes = fits / 2;
+    if (fovea_plan_init(&plan, &trial) == FOVEA_OK) return fits / 2;
+  }
+  size_t too_small = 0;
+  while (fits - too_small > 1) {
+    trial.workspace_budget_bytes = too_small + (fits - too_small) / 2;
+    (fovea_plan_init(&plan, &trial) == FOVEA_OK ? fits : too_small) = trial.workspace_budget_bytes;
+  }
+  return fits;
+}
+
+bool close(double got, double want, double tolerance) {
+  if (std::isnan(want)) return std::isnan(got);
+  if (std::isinf(want)) return got == want;
+  return std::fabs(got - want) <= tolerance;
+}
+
+// ------------------------------------------------------------------------------------------------------ AttentionCase
+
+AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, plan{} {
+  desc.struct_bytes = sizeof desc;
+  desc.q_heads = p.q_heads, desc.kv_heads = p.kv_heads;
+  desc.head_dim = p.head_dim, desc.value_dim = p.value_dim;
+  desc.max_batch = p.batch, desc.max_q_tokens = p.q_tokens, desc.max_kv_tokens = p.kv_tokens;
+  desc.scale = p.scale, desc.softcap = p.softcap;
+  desc.causal = p.causal, desc.window_left = p.window_left, desc.window_right = p.window_right;
+
+  args.struct_bytes = sizeof args;
+  args.batch = p.batch, args.q_tokens = p.q_tokens, args.kv_tokens = p.kv_tokens;
+
+  const auto output = [&](fovea_out* a, Guarded* buffer, uint32_t dim) {
+    const Strided s = strided(p.layout, p.batch, p.q_heads, p.q_tokens, dim);
+    *buffer = floats(s.elements, p.placement);
+    describe(a, *buffer, s);
+  };
+  output(&args.out, &out_, p.value_dim);
+  if (p.lse) output(&args.lse, &lse_, 1);
+  if (p.stage != FOVEA_SCORES_NONE) output(&args.scores, &scores_, p.kv_tokens);
+  args.scores_stage = p.stage;
+
+  if (p.layout == Layout::kPacked) {
+    // [batch][tokens]{q_heads * head_dim, kv_heads * head_dim, kv_heads * value_dim}
+    const size_t width = size_t{p.q_heads} * p.head_dim + size_t{p.kv_heads} * (p.head_dim + p.value_dim);
+    const size_t tokens = std::max(p.q_tokens, p.kv_tokens);
+    q_ = floats(p.batch * tokens * width, p.placement);
+    const ptrdiff_t token = static_cast<ptrdiff_t>(width), batch = static_cast<ptrdiff_t>(tokens * width);
+    const size_t keys = size_t{p.q_heads} * p.head_dim, values = keys + size_t{p.kv_heads} * p.head_dim;
+    const bool empty = q_.bytes() == 0;
+    describe(&args.q, q_, {batch, p.head_dim, token, 0, 0});
+    describe(&args.kv.keys, q_, {batch, p.head_dim, token, 0, empty ? 0 : keys});
+    describe(&args.kv.values, q_, {batch, p.value_dim, token, 0, empty ? 0 : values});
+  } else {
+    const auto input = [&](fovea_in* a, Guarded* buffer, uint32_t heads, uint32_t tokens, uint32_t dim, uint64_t zeros) {
+      Strided s = strided(p.layout, p.batch, heads, tokens, dim);
+      *buffer = floats(s.elements, p.placement);
+      if (p.layout == Layout::kBroadcast) {
+        if (zeros & 1) s.batch = 0;
+        if (zeros & 2) s.head = 0;
+        if ((zeros & 12) == 12) s.token = 0;
+      }
+      describe(a, *buffer, s);
+    };
+    input(&args.q, &q_, p.q_heads, p.q_tokens, p.head_dim, random_bits(p.seed, 1));
+    input(&args.kv.keys, &keys_, p.kv_heads, p.kv_tokens, p.head_dim, random_bits(p.seed, 2));
+    input(&args.kv.values, &values_, p.kv_heads, p.kv_tokens, p.value_dim, random_bits(p.seed, 3));
+  }
+
+  if (!p.kv_lengths.empty()) {
+    kv_lengths_ = copy_of(p.kv_lengths, p.placement);
+    args.kv_lengths = kv_lengths_.as<uint32_t>();
+  }
+  if (!p.positions.empty()) {
+    positions_ = copy_of(p.positions, p.placement);
+    args.positions = positions_.as<int64_t>();
+  }
+  if (p.alibi) {
+    slopes_ = floats(p.q_heads, p.placement);
+    for (uint32_t h = 0; h < p.q_heads; ++h) slopes()[h] = random_uniform(p.seed + 11, h, 0.02f, 0.6f);
+    args.alibi_slopes = slopes();
+  }
+  if (p.sinks) {
+    sinks_ = floats(p.q_heads, p.placement);
+    for (uint32_t h = 0; h < p.q_heads; ++h) sinks()[h] = random_uniform(p.seed + 12, h, -1.0f, 4.0f);
+    args.sinks = sinks();
+  }
+  if (p.mask != FOVEA_MASK_NONE) fill_mask();
+  fill_inputs();
+}
+
+void AttentionCase::fill_mask() {
+  const Problem& p = problem;
+  const uint32_t columns = p.kv_tokens - std::min(p.mask_missing, p.kv_tokens);
+  const uint32_t batch = p.mask_batch ? p.batch : std::min(p.batch, 1u), heads = p.mask_heads ? p.q_heads : 1;
+  const uint32_t queries = p.mask_queries ? p.q_tokens : std::min(p.q_tokens, 1u);
+  const Layout layout = p.layout == Layout::kPadded || p.layout == Layout::kReversed ? p.layout : Layout::kHeadsFirst;
+  const Strided s = strided(layout, batch, heads, queries, columns);
+  const bool bytes = p.mask == FOVEA_MASK_BYTE;
+  const size_t size = bytes ? 1 : sizeof(float);
+  mask_ = Guarded(s.elements * size, size, p.placement);
+  fovea_mask& m = args.mask;
+  m.kind = p.mask;
+  m.kv_tokens = columns;
+  m.data = mask_.as<uint8_t>() + s.first * size;
+  m.batch_stride = p.mask_batch ? s.batch : 0;
+  m.head_stride = p.mask_heads ? s.head : 0;
+  m.q_stride = p.mask_queries ? s.token : 0;
+
+  for (uint32_t b = 0; b < batch; ++b) {
+    for (uint32_t h = 0; h < heads; ++h) {
+      for (uint32_t i = 0; i < queries; ++i) {
+        const size_t first = static_cast<size_t>(static_cast<ptrdiff_t>(s.first) + ptrdiff_t{b} * s.batch +
+                                                 ptrdiff_t{h} * s.head + ptrdiff_t{i} * s.token);
+        const bool nothing = p.mask_queries && random_bits(p.seed + 14, first) % 5 == 0;  // the whole row is hidden
+        for (uint32_t j = 0; j < columns; ++j) {
+          const uint64_t bits = random_bits(p.seed + 13, first + j);
+          if (bytes) {
+            static const uint8_t kSeen[4] = {1, 2, 128, 255};
+            mask_byte()[first + j] = nothing || bits % 3 == 0 ? uint8_t{0} : kSeen[bits / 3 % 4];
+          } else {
+            static const float kHidden[4] = {-std::numeric_limits<float>::infinity(), -FLT_MAX, -FLT_MAX / 2, -2e38f};
+            const bool hidden = nothing || bits % 3 == 0;
+            mask_f32()[first + j] =
+                hidden ? kHidden[bits / 3 % 4] : random_uniform(p.seed + 15, first + j, -2.0f, 2.0f);
+          }
+        }
+      }
+    }
+  }
+}
+
+void AttentionCase::fill_inputs() {
+  const Problem& p = problem;
+  // An element's value depends on its place in the buffer alone, so that broadcast rows may be written many times.
+  const auto write = [&](float* at, const Guarded& buffer, uint32_t count, uint64_t seed, float factor) {
+    const size_t offset = static_cast<size_t>(at - buffer.as<float>());
+    for (uint32_t d = 0; d < count; ++d) at[d] = factor * random_normal(seed, offset + d);
+  };
+  const bool packed = p.layout == Layout::kPacked;
+  const Guarded& keys = packed ? q_ : keys_;
+  const Guarded& values = packed ? q_ : values_;
+  const uint32_t group = p.q_heads / p.kv_heads;
+  const bool every_key = p.stage == FOVEA_SCORES_SCALED || p.stage == FOVEA_SCORES_CAPPED;
+  for (uint32_t b = 0; b < p.batch; ++b) {
+    for (uint32_t h = 0; h < p.q_heads; ++h) {
+      for (uint32_t i = 0; i < p.q_tokens; ++i) write(q(b, h, i), q_, p.head_dim, p.seed + 21, 2.0f);
+    }
+    for (uint32_t h = 0; h < p.kv_heads; ++h) {
+      for (uint32_t j = 0; j < p.kv_tokens; ++j) {
+        bool seen = false;
+        for (uint32_t i = 0; i < p.q_tokens && !seen; ++i) {
+          for (uint32_t g = 0; g < group && !seen; ++g) seen = visible(desc, args, b, h * group + g, i, j);
+        }
+        if (seen || every_key) write(key(b, h, j), keys, p.head_dim, p.seed + 22, 1.0f);
+        if (seen) write(value(b, h, j), values, p.value_dim, p.seed + 23, 1.0f);
+      }
+    }
+  }
+}
+
+float* AttentionCase::q(uint32_t b, uint32_t head, uint32_t i) const { return row(args.q, b, head, i); }
+float* AttentionCase::key(uint32_t b, uint32_t kv_head, uint32_t j) const { return row(args.kv.keys, b, kv_head, j); }
+float* AttentionCase::value(uint32_t b, uint32_t kv_head, uint32_t j) const { return row(args.kv.values, b, kv_head, j); }
+
+const Attention& AttentionCase::expected() {
+  if (has_expected_) return expected_;
+  expected_ = attention(desc, args);
+  has_expected_ = true;
+  for (const Guarded* input : {&q_, &keys_, &values_, &kv_lengths_, &positions_, &mask_, &slopes_, &sinks_}) {
+    input->read_only(true);
+  }
+  return expected_;
+}
+
+std::string AttentionCase::run_unchecked(const Run& run) {
+  const std::string full_name = name(problem) + " | " + name(run);
+  set_current_case(full_name);
+  fovea_attention_desc d = desc;
+  d.target = run.target;
+  d.portable_bits = run.portable_bits ? 1 : 0;
+  d.workspace_budget_bytes = budget_bytes(d, run.budget);
+  const fovea_status planned = fovea_plan_init(&plan, &d);
+  if (planned != FOVEA_OK) return full_name + ": plan: " + fovea_status_string(planned);
+
+  const size_t bytes = fovea_workspace_bytes(&plan);
+  if (run.budget != Budget::kNone && bytes > d.workspace_budget_bytes) return full_name + ": more than the budget";
+  const bool flush = problem.placement == Placement::kEnd && bytes % FOVEA_WORKSPACE_ALIGNMENT == 0;
+  const Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, flush ? Placement::kEnd : Placement::kStart);
+  fill_outputs();
+  const fovea_status status = fovea_attention(&plan, &args, workspace.as<void>(), bytes);
+  if (status != FOVEA_OK) return full_name + ": " + fovea_status_string(status);
+  if (!workspace.margin_intact()) return full_name + ": written outside the workspace";
+  return "";
+}
+
+void AttentionCase::fill_outputs() {
+  for (Guarded* output : {&out_, &lse_, &scores_}) output->fill();
+}
+
+bool AttentionCase::outputs_untouched() const {
+  for (const Guarded* output : {&out_, &lse_, &scores_}) {
+    if (!output->untouched() || !output->margin_intact()) return false;
+  }
+  return true;
+}
+
+std::string AttentionCase::run(const Run& run) {
+  expected();
+  const std::string failed = run_unchecked(run);
+  if (!failed.empty()) return failed;
+  const std::string wrong = compare();
+  return wrong.empty() ? "" : name(problem) + " | " + name(run) + ": " + wrong;
+}
+
+std::string AttentionCase::compare() const {
+  const Problem& p = problem;
+  const auto array = [&](const char* what, const fovea_out& a, const Guarded& buffer, uint32_t dim,
+                         const std::vector<double>& want, const std::vector<double>& tolerance, bool for_rows) {
+    return compare_array(what, a, buffer, p.batch, p.q_heads, p.q_tokens, dim, want, tolerance, for_rows);
+  };
+  std::string wrong = array("out", args.out, out_, p.value_dim, expected_.out, expected_.out_tolerance, true);
+  if (wrong.empty() && p.lse) wrong = array("lse", args.lse, lse_, 1, expected_.lse, expected_.lse_tolerance, true);
+  if (wrong.empty() && p.stage != FOVEA_SCORES_NONE) {
+    wrong = array("scores", args.scores, scores_, p.kv_tokens, expected_.scores, expected_.scores_tolerance, false);
+  }
+  return wrong;
+}
+
+std::vector<float> AttentionCase::out() const {
+  return dense(args.out, problem.batch, problem.q_heads, problem.q_tokens, problem.value_dim);
+}
+std::vector<float> AttentionCase::lse() const {
+  return dense(args.lse, problem.batch, problem.q_heads, problem.q_tokens, 1);
+}
+std::vector<float> AttentionCase::scores() const {
+  return dense(args.scores, problem.batch, problem.q_heads, problem.q_tokens, problem.kv_tokens);
+}
+
+std::string run_on_all_targets(AttentionCase& test, Budget budget, bool portable_bits) {
+  for (const fovea_target target : targets()) {
+    std::string wrong = test.run({target, budget, portable_bits});
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+std::string run_on_all_targets(const Problem& problem, Budget budget, bool portable_bits) {
+  AttentionCase test(problem);
+  return run_on_all_targets(test, budget, portable_bits);
+}
+
+std::string effect_is_visible(const Problem& with, const Problem& without) {
+  AttentionCase on(with), off(without);
+  const Attention& a = on.expected();
+  const Attention& b = off.expected();
+  const size_t dim = with.value_dim;
+  for (size_t i = 0; i < a.out.size() && i < b.out.size(); ++i) {
+    const double allowed = a.out_tolerance[i / dim] + b.out_tolerance[i / dim];
+    if (std::fabs(a.out[i] - b.out[i]) > kVisibleEffect * allowed) return "";
+  }
+  return "no visible effect: " + name(with);
+}
+
+}  // namespace fovea_test

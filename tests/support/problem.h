@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One attention call, described by a few numbers: its buffers are built behind guard pages, filled with seeded random data and
+// with NaN wherever no query may look, and its answer on any target is held against the reference.
+#ifndef FOVEA_TESTS_SUPPORT_PROBLEM_H_
+#define FOVEA_TESTS_SUPPORT_PROBLEM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fovea/fovea.h"
+#include "support/guarded.h"
+#include "support/reference.h"
+
+namespace fovea_test {
+
+// The targets that this build has and this processor runs, best first.
+std::vector<fovea_target> targets();
+uint32_t lanes(fovea_target target);
+
+// A number that depends on seed and index alone, equally spread over 64 bits.
+uint64_t random_bits(uint64_t seed, uint64_t index);
+float random_uniform(uint64_t seed, uint64_t index, float low, float high);
+float random_normal(uint64_t seed, uint64_t index);  // mean 0, variance 1, at most 3.5 in size
+
+enum class Layout {
+  kHeadsFirst,   // [batch][heads][tokens][dim], dense
+  kTokensFirst,  // [batch][tokens][heads][dim], dense
+  kPacked,       // queries, keys and values side by side in one array [batch][tokens][all heads of the three]
+  kPadded,       // heads first, an odd number of elements between rows, more between heads and entries
+  kBroadcast,    // heads first; some strides of the inputs, by the seed, are 0
+  kReversed,     // heads first, but all strides are negative
+};
+const char* name(Layout layout);
+
+struct Problem {
+  uint32_t batch = 1, q_heads = 1, kv_heads = 1, q_tokens = 1, kv_tokens = 1, head_dim = 8, value_dim = 8;
+
+  float scale = 0, softcap = 0;
+  fovea_causal causal = FOVEA_CAUSAL_NONE;
+  uint32_t window_left = 0, window_right = 0;
+  std::vector<uint32_t> kv_lengths;  // [batch]; empty = NULL
+  std::vector<int64_t> positions;    // [batch]; empty = NULL
+  fovea_mask_kind mask = FOVEA_MASK_NONE;
+  bool mask_batch = true, mask_heads = true, mask_queries = true;  // false: broadcast over these
+  uint32_t mask_missing = 0;                                       // keys at the end that the mask does not cover
+  bool alibi = false, sinks = false, lse = true;
+  fovea_scores_stage stage = FOVEA_SCORES_NONE;
+
+  Layout layout = Layout::kHeadsFirst;
+  Placement placement = Placement::kEnd;
+  uint64_t seed = 1;
+};
+std::string name(const Problem& problem);
+
+enum class Budget {
+  kNone,   // workspace_budget_bytes = 0
+  kHalf,   // half of what the plan takes then, or as little as it can
+  kLeast,  // the smallest that fovea_plan_init accepts
+};
+const char* name(Budget budget);
+
+struct Run {
+  fovea_target target = FOVEA_TARGET_BEST;
+  Budget budget = Budget::kNone;
+  bool portable_bits = false;
+};
+std::string name(const Run& run);
+
+// desc.workspace_budget_bytes for it. The description is otherwise valid.
+size_t budget_bytes(const fovea_attention_desc& desc, Budget budget);
+
+// A problem's buffers, description and arguments.
+class AttentionCase {
+ public:
+  explicit AttentionCase(const Problem& problem);
+
+  Problem problem;
+  fovea_attention_desc desc;  // capacities exactly as large as the counts; target and budget are run()'s
+  fovea_attention_args args;
+
+  // Inputs, to plant values in before the first run.
+  float* q(uint32_t b, uint32_t head, uint32_t i) const;
+  float* key(uint32_t b, uint32_t kv_head, uint32_t j) const;
+  float* value(uint32_t b, uint32_t kv_head, uint32_t j) const;
+  float* mask_f32() const { return mask_.as<float>(); }
+  uint8_t* mask_byte() const { return mask_.as<uint8_t>(); }
+  float* slopes() const { return slopes_.as<float>(); }
+  float* sinks() const { return sinks_.as<float>(); }
+
+  // The reference's answer, computed once. From then on the inputs are read-only.
+  const Attention& expected();
+
+  // Plans and runs; "" if all outputs are right, all else is untouched, else what is wrong.
+  std::string run(const Run& run);
+  // The same, but looks at nothing except the status: for tests that compare the outputs on their own.
+  std::string run_unchecked(const Run& run);
+
+  // For calls that are expected to write nothing.
+  void fill_outputs();
+  bool outputs_untouched() const;
+
+  // Outputs of the last run, dense as in the reference.
+  std::vector<float> out() const;
+  std::vector<float> lse() const;
+  std::vector<float> scores() const;
+
+  fovea_plan plan;  // of the last run
+
+ private:
+  void fill_mask();
+  void fill_inputs();
+  std::string compare() const;
+
+  Guarded q_, keys_, values_;  // with Layout::kPacked, q_ holds all three
+  Guarded kv_lengths_, positions_, mask_, slopes_, sinks_;
+  Guarded out_, lse_, scores_;
+  Attention expected_;
+  bool has_expected_ = false;
+};
+
+// Runs the problem with each target; "" or the first thing that is wrong, with the case's name.
+std::string run_on_all_targets(AttentionCase& test, Budget budget = Budget::kNone, bool portable_bits = false);
+std::string run_on_all_targets(const Problem& problem, Budget budget = Budget::kNone, bool portable_bits = false);
+
+// "" when leaving out an option changes the reference's outputs by far more than the tolerance: so a test of `with` would
+// notice a library that ignores it. Both must have the same counts and heads.
+std::string effect_is_visible(const Problem& with, const Problem& without);
+
+// Whether `got` is `want` to within the tolerance; NaN wants NaN and an infinity itself.
+bool close(double got, double want, double tolerance);
+
+}  // namespace fovea_test
+
+#endif  // FOVEA_TESTS_SUPPORT_PROBLEM_H_

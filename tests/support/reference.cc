@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/reference.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <limits>
+
+#include "support/tolerance.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+const float* row(const fovea_in& a, uint32_t b, uint32_t h, uint32_t t) {
+  return static_cast<const float*>(a.data) + static_cast<ptrdiff_t>(b) * a.batch_stride +
+         static_cast<ptrdiff_t>(h) * a.head_stride + static_cast<ptrdiff_t>(t) * a.token_stride;
+}
+
+ptrdiff_t mask_offset(const fovea_mask& m, uint32_t b, uint32_t h, uint32_t i, uint32_t j) {
+  return static_cast<ptrdiff_t>(b) * m.batch_stride + static_cast<ptrdiff_t>(h) * m.head_stride +
+         static_cast<ptrdiff_t>(i) * m.q_stride + static_cast<ptrdiff_t>(j);
+}
+
+uint32_t length(const fovea_attention_args& args, uint32_t b) {
+  return args.kv_lengths != nullptr ? args.kv_lengths[b] : args.kv_tokens;
+}
+
+bool hides(float mask) { return mask <= -FLT_MAX / 2; }
+
+}  // namespace
+
+int64_t position(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t i) {
+  switch (desc.causal) {
+    case FOVEA_CAUSAL_TOP_LEFT: return i;
+    case FOVEA_CAUSAL_BOTTOM_RIGHT: return int64_t{i} + length(args, b) - args.q_tokens;
+    default: return i + (args.positions != nullptr ? args.positions[b] : 0);
+  }
+}
+
+bool visible(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t h, uint32_t i,
+             uint32_t j) {
+  const int64_t p = position(desc, args, b, i);
+  if (j >= length(args, b)) return false;
+  if (desc.causal != FOVEA_CAUSAL_NONE && j > p) return false;
+  if (desc.window_left != 0 && j <= p - desc.window_left) return false;
+  if (desc.window_right != 0 && j >= p + desc.window_right) return false;
+  const fovea_mask& m = args.mask;
+  if (m.kind == FOVEA_MASK_NONE) return true;
+  if (j >= m.kv_tokens) return false;
+  const ptrdiff_t at = mask_offset(m, b, h, i, j);
+  if (m.kind == FOVEA_MASK_BYTE) return static_cast<const uint8_t*>(m.data)[at] != 0;
+  return !hides(static_cast<const float*>(m.data)[at]);
+}
+
+Attention attention(const fovea_attention_desc& desc, const fovea_attention_args& args) {
+  const uint32_t group = desc.q_heads / desc.kv_heads;
+  const double scale = desc.scale != 0 ? double{desc.scale} : 1.0 / std::sqrt(static_cast<double>(desc.head_dim));
+  const fovea_scores_stage stage = args.scores_stage;
+  const bool every_key = stage == FOVEA_SCORES_SCALED || stage == FOVEA_SCORES_CAPPED;
+  const size_t n = args.kv_tokens;
+  const size_t rows = size_t{args.batch} * desc.q_heads * args.q_tokens;
+
+  Attention answer;
+  answer.out.resize(rows * desc.value_dim);
+  answer.out_tolerance.resize(rows);
+  answer.lse.resize(rows);
+  answer.lse_tolerance.resize(rows);
+  if (stage != FOVEA_SCORES_NONE) {
+    answer.scores.resize(rows * n);
+    answer.scores_tolerance.resize(rows * n);
+  }
+
+  std::vector<double> x(n);        // scores; -inf where hidden
+  std::vector<double> error(n);    // of x in f32
+  std::vector<double> weights(n);  // after the softmax
+  size_t r = 0;
+  for (uint32_t b = 0; b < args.batch; ++b) {
+    for (uint32_t h = 0; h < desc.q_heads; ++h) {
+      for (uint32_t i = 0; i < args.q_tokens; ++i, ++r) {
+        const float* q = row(args.q, b, h, i);
+        const int64_t p = position(desc, args, b, i);
+        double largest = -kInfinity, largest_value = 0;
+        size_t seen = 0;
+        for (uint32_t j = 0; j < n; ++j) {
+          const bool sees = visible(desc, args, b, h, i, j);
+          x[j] = -kInfinity;
+          error[j] = 0;
+          if (!sees && !every_key) continue;
+
+          const float* key = row(args.kv.keys, b, h / group, j);
+          double dot = 0, magnitude = 0;
+          for (uint32_t d = 0; d < desc.head_dim; ++d) {
+            dot += double{q[d]} * key[d];
+            magnitude += std::fabs(double{q[d]} * key[d]);
+          }
+          double score = scale * dot;
+          double e = score_error(std::fabs(scale) * magnitude, desc.head_dim);
+          double written = score;
+          if (desc.softcap != 0) {
+            score = desc.softcap * std::tanh(score / desc.softcap);
+            e += softcap_error(score);
+          }
+          if (stage == FOVEA_SCORES_CAPPED) written = score;
+          if (every_key) {
+            answer.scores[r * n + j] = written;
+            answer.scores_tolerance[r * n + j] = score_tolerance(e, written);
+          }
+          if (!sees) continue;
+
+          if (args.alibi_slopes != nullptr) {
+            const double bias = -double{args.alibi_slopes[h]} * std::fabs(static_cast<double>(p - j));
+            score += bias;
+            e += bias_error(bias, score);
+          }
+          if (args.mask.kind == FOVEA_MASK_F32) {
+            const double bias = static_cast<const float*>(args.mask.data)[mask_offset(args.mask, b, h, i, j)];
+            score += bias;
+            e += bias_error(bias, score);
+          }
+          x[j] = score;
+          error[j] = e;
+          ++seen;
+          if (score > largest) largest = score;
+        }
+        if (args.sinks != nullptr) largest = std::max(largest, double{args.sinks[h]});
+
+        const double shift = largest == -kInfinity ? 0 : largest;
+        double sum = args.sinks != nullptr ? std::exp(args.sinks[h] - shift) : 0;
+        for (uint32_t j = 0; j < n; ++j) {
+          weights[j] = visible(desc, args, b, h, i, j) ? std::exp(x[j] - shift) : 0;
+          sum += weights[j];
+        }
+        double weighted_error = 0;
+        for (uint32_t j = 0; j < n; ++j) {
+          if (sum != 0) weights[j] /= sum;
+          if (!visible(desc, args, b, h, i, j)) continue;
+          if (weights[j] != 0) weighted_error += weights[j] * error[j];
+          const float* value = row(args.kv.values, b, h / group, j);
+          for (uint32_t e = 0; e < desc.value_dim; ++e) {
+            answer.out[r * desc.value_dim + e] += weights[j] * value[e];
+            largest_value = std::max(largest_value, std::fabs(double{value[e]}));
+          }
+        }
+        const double lse = sum == 0 ? -kInfinity : shift + std::log(sum);
+        answer.lse[r] = lse;
+        answer.lse_tolerance[r] = lse_tolerance(weighted_error, lse, seen);
+        answer.out_tolerance[r] = out_tolerance(weighted_error, largest_value, seen);
+        for (uint32_t j = 0; j < n && (stage == FOVEA_SCORES_MASKED || stage == FOVEA_SCORES_SOFTMAX); ++j) {
+          const bool masked = stage == FOVEA_SCORES_MASKED;
+          answer.scores[r * n + j] = masked ? x[j] : weights[j];
+          answer.scores_tolerance[r * n + j] =
+              masked ? score_tolerance(error[j], x[j])
+                     : weight_tolerance(weights[j], error[j], answer.lse_tolerance[r], x[j], lse);
+        }
+      }
+    }
+  }
+  return answer;
+}
+
+Softmax softmax(const fovea_softmax_args& args, bool log) {
+  const double scale = args.scale != 0 ? double{args.scale} : 1.0;
+  Softmax answer;
+  answer.out.resize(args.outer * args.axis * args.inner);
+  answer.tolerance.resize(answer.out.size());
+  std::vector<double> x(args.axis), magnitude(args.axis);
+  for (size_t o = 0; o < args.outer; ++o) {
+    for (size_t i = 0; i < args.inner; ++i) {
+      double largest = -kInfinity, sum = 0;
+      for (size_t a = 0; a < args.axis; ++a) {
+        float mask = 0;
+        if (args.mask != nullptr) {
+          mask = args.mask[static_cast<ptrdiff_t>(o) * args.mask_outer_stride +
+                           static_cast<ptrdiff_t>(a) * args.mask_axis_stride +
+                           static_cast<ptrdiff_t>(i) * args.mask_inner_stride];
+        }
+        x[a] = -kInfinity;
+        magnitude[a] = 0;
+        if (hides(mask)) continue;
+        const float in = args.in[static_cast<ptrdiff_t>(o) * args.in_outer_stride +
+                                 static_cast<ptrdiff_t>(a) * args.in_axis_stride + static_cast<ptrdiff_t>(i)];
+        x[a] = scale * in + mask;
+        if (std::isfinite(x[a])) magnitude[a] = std::fabs(scale * in) + std::fabs(double{mask});
+        if (x[a] > largest) largest = x[a];
+      }
+      const double shift = largest == -kInfinity ? 0 : largest;
+      double error_of_largest = 0;
+      for (size_t a = 0; a < args.axis; ++a) {
+        sum += std::exp(x[a] - shift);
+        if (x[a] == largest) error_of_largest = magnitude[a];
+      }
+      for (size_t a = 0; a < args.axis; ++a) {
+        const size_t at = (o * args.axis + a) * args.inner + i;
+        const double log_weight = x[a] - shift - std::log(sum);
+        const double weight = sum == 0 ? 0 : std::exp(x[a] - shift) / sum;
+        const double errors = magnitude[a] + error_of_largest;
+        answer.out[at] = !log ? weight : sum == 0 ? -kInfinity : log_weight;
+        answer.tolerance[at] = log ? log_softmax_tolerance(std::isfinite(log_weight) ? log_weight : 0, errors, args.axis)
+                                   : softmax_tolerance(weight, errors, args.axis);
+      }
+    }
+  }
+  return answer;
+}
+
+}  // namespace fovea_test

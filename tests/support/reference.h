@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fovea.h says, in plain loops and in double: the answer that every target is held against.
+#ifndef FOVEA_TESTS_SUPPORT_REFERENCE_H_
+#define FOVEA_TESTS_SUPPORT_REFERENCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "fovea/fovea.h"
+
+namespace fovea_test {
+
+// All arrays are dense, row-major, in the order of the shapes; each has the error that f32 explains beside it.
+struct Attention {
+  std::vector<double> out, out_tolerance;        // [batch][q_heads][q_tokens][value_dim]; one tolerance for each row
+  std::vector<double> lse, lse_tolerance;        // [batch][q_heads][q_tokens]
+  std::vector<double> scores, scores_tolerance;  // [batch][q_heads][q_tokens][kv_tokens], at args.scores_stage
+};
+
+// The answer to a valid call. Looks at the shapes and options of the description, never at target or budget. Data of keys and
+// values that are hidden is not touched (but the keys' for the two stages of scores that want them).
+Attention attention(const fovea_attention_desc& desc, const fovea_attention_args& args);
+
+// Whether query i of head h may see key j, in batch entry b.
+bool visible(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t h, uint32_t i,
+             uint32_t j);
+
+// The position of query i of batch entry b.
+int64_t position(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t i);
+
+struct Softmax {
+  std::vector<double> out, tolerance;  // [outer][axis][inner]
+};
+Softmax softmax(const fovea_softmax_args& args, bool log);
+
+}  // namespace fovea_test
+
+#endif  // FOVEA_TESTS_SUPPORT_REFERENCE_H_

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the library says of itself: version, statuses, targets.
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string>
+
+#include "catch.h"
+#include "support/problem.h"
+
+namespace fovea_test {
+
+TEST_CASE("version: the library is that of the header", "[short]") {
+  CHECK(fovea_version() == FOVEA_VERSION);
+}
+
+TEST_CASE("status: every status has a sentence of its own, and other numbers are unknown", "[short]") {
+  std::set<std::string> seen;
+  for (int status = FOVEA_OK; status >= FOVEA_ERR_LOAD; --status) {
+    const char* text = fovea_status_string(static_cast<fovea_status>(status));
+    REQUIRE(text != nullptr);
+    CHECK(std::strlen(text) > 0);
+    CHECK(text[std::strlen(text) - 1] != '.');
+    CHECK(std::string(text) != "unknown status");
+    CHECK(seen.insert(text).second);
+  }
+  for (const int other : {1, -21, 1000, -1000000, 0x7fffffff}) {
+    CHECK(std::string(fovea_status_string(static_cast<fovea_status>(other))) == "unknown status");
+  }
+}
+
+TEST_CASE("target: there is at least one, each named once, best first", "[short]") {
+  const uint32_t count = fovea_target_count();
+  REQUIRE(count >= 1);
+  std::set<fovea_target> seen;
+  for (uint32_t i = 0; i < count; ++i) {
+    const fovea_target target = fovea_target_at(i);
+    CHECK(target != FOVEA_TARGET_BEST);
+    CHECK(seen.insert(target).second);
+    REQUIRE(fovea_target_name(target) != nullptr);
+    CHECK(fovea_target_from_name(fovea_target_name(target)) == target);
+    const char* backend = fovea_target_backend(target);
+    REQUIRE(backend != nullptr);
+    const std::string known = backend;
+    CHECK((known == "highway" || known == "xsimd" || known == "scalar"));
+    CHECK(lanes(target) >= 1);
+    // Of one backend, a better target has at least as many lanes.
+    if (i > 0 && known == fovea_target_backend(fovea_target_at(i - 1))) {
+      CHECK(lanes(target) <= lanes(fovea_target_at(i - 1)));
+    }
+  }
+  for (const uint32_t beyond : {count, count + 1, 1000u, 0xffffffffu}) CHECK(fovea_target_at(beyond) == FOVEA_TARGET_BEST);
+}
+
+TEST_CASE("target: names go back and forth", "[short]") {
+  for (const fovea_target target : {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2,
+                                    FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM,
+                                    FOVEA_TARGET_XSIMD}) {
+    const char* text = fovea_target_name(target);
+    REQUIRE(text != nullptr);
+    CHECK(fovea_target_from_name(text) == target);
+  }
+  CHECK(fovea_target_from_name("") == FOVEA_TARGET_BEST);
+  CHECK(fovea_target_from_name("best") == FOVEA_TARGET_BEST);
+  CHECK(fovea_target_from_name("avx2") == FOVEA_TARGET_AVX2);
+  CHECK(fovea_target_from_name("scalar") == FOVEA_TARGET_SCALAR);
+  for (const char* unknown : {"avx", "avx22", "AVX2", "xsim", "be", " "}) {
+    CHECK(fovea_target_from_name(unknown) == FOVEA_TARGET_IS_32_BITS);
+  }
+  for (const int unknown : {8, 63, 65, -1, 0x7fffffff}) {
+    CHECK(fovea_target_name(static_cast<fovea_target>(unknown)) == nullptr);
+    CHECK(fovea_target_backend(static_cast<fovea_target>(unknown)) == nullptr);
+  }
+}
+
+TEST_CASE("target: BEST is the first, and the plan says which", "[short]") {
+  AttentionCase test{Problem()};
+  REQUIRE(test.run({FOVEA_TARGET_BEST}) == "");
+  CHECK(test.plan.desc.target == fovea_target_at(0));
+}
+
+TEST_CASE("target: a number that is no target, or one that is not here, is refused by its status", "[short]") {
+  AttentionCase test{Problem()};
+  for (const int unknown : {8, 63, 65, -1, 0x7fffffff}) {
+    test.desc.target = static_cast<fovea_target>(unknown);
+    CHECK(fovea_plan_init(&test.plan, &test.desc) == FOVEA_ERR_ENUM);
+  }
+  const std::vector<fovea_target> here = targets();
+  for (const fovea_target target : {FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512,
+                                    FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_XSIMD}) {
+    const bool is_here = std::count(here.begin(), here.end(), target) != 0;
+    test.desc.target = target;
+    CHECK(fovea_plan_init(&test.plan, &test.desc) == (is_here ? FOVEA_OK : FOVEA_ERR_TARGET));
+  }
+}
+
+}  // namespace fovea_test

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fovea.hpp says what fovea.h says, in C++.
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "fovea/fovea.hpp"
+
+namespace {
+
+constexpr size_t kBatch = 2, kTokens = 5, kQHeads = 4, kKvHeads = 2, kDim = 7;
+
+// The value of an element, by its place in [batch][heads][tokens][dim] and a number for the array.
+float element(size_t array, size_t b, size_t h, size_t t, size_t d) {
+  return std::sin(static_cast<float>((((array * 3 + b) * 5 + h) * 7 + t) * 11 + d));
+}
+
+void fill(size_t array, size_t heads, fovea::View<float> view) {
+  for (size_t b = 0; b < kBatch; ++b) {
+    for (size_t h = 0; h < heads; ++h) {
+      for (size_t t = 0; t < kTokens; ++t) {
+        for (size_t d = 0; d < kDim; ++d) view.row(b, h, t)[d] = element(array, b, h, t, d);
+      }
+    }
+  }
+}
+
+fovea::AttentionDesc small_desc() {
+  fovea::AttentionDesc desc;
+  desc.q_heads = kQHeads;
+  desc.kv_heads = kKvHeads;
+  desc.head_dim = desc.value_dim = kDim;
+  desc.max_batch = kBatch;
+  desc.max_q_tokens = desc.max_kv_tokens = kTokens;
+  desc.causal = FOVEA_CAUSAL_TOP_LEFT;
+  return desc;
+}
+
+// The output in the order [batch][heads][tokens][dim], from inputs and an output that lie as the views say.
+std::vector<float> attend(const fovea::PackedQkv<float>& in, fovea::View<float> out) {
+  fill(0, kQHeads, in.q);
+  fill(1, kKvHeads, in.keys);
+  fill(2, kKvHeads, in.values);
+  fovea::AttentionArgs args;
+  args.batch = kBatch;
+  args.q_tokens = args.kv_tokens = kTokens;
+  args.q = in.q;
+  args.kv.keys = in.keys;
+  args.kv.values = in.values;
+  args.out = out;
+
+  fovea::Plan plan;
+  REQUIRE(plan.init(small_desc()) == FOVEA_OK);
+  fovea::Workspace<kDim> workspace;
+  REQUIRE(plan.run(args, workspace) == FOVEA_OK);
+
+  std::vector<float> result;
+  for (size_t b = 0; b < kBatch; ++b) {
+    for (size_t h = 0; h < kQHeads; ++h) {
+      for (size_t t = 0; t < kTokens; ++t) result.insert(result.end(), out.row(b, h, t), out.row(b, h, t) + kDim);
+    }
+  }
+  return result;
+}
+
+// Compiles for what converts to a Span of T, and says how long it was.
+template <class T>
+size_t size_of(fovea::Span<T> span) {
+  return span.size();
+}
+
+}  // namespace
+
+TEST_CASE("veneer: structures begin all zero but for their size, and have the size of those of C", "[veneer][short]") {
+  STATIC_REQUIRE(sizeof(fovea::AttentionDesc) == sizeof(fovea_attention_desc));
+  STATIC_REQUIRE(sizeof(fovea::AttentionArgs) == sizeof(fovea_attention_args));
+  STATIC_REQUIRE(sizeof(fovea::SoftmaxArgs) == sizeof(fovea_softmax_args));
+
+  constexpr fovea::AttentionDesc desc;
+  STATIC_REQUIRE(desc.struct_bytes == sizeof(fovea_attention_desc));
+  STATIC_REQUIRE((desc.scale == 0 && desc.causal == FOVEA_CAUSAL_NONE && desc.workspace_budget_bytes == 0));
+  constexpr fovea::AttentionArgs args;
+  STATIC_REQUIRE(args.struct_bytes == sizeof(fovea_attention_args));
+  STATIC_REQUIRE((args.out.data == nullptr && args.mask.kind == FOVEA_MASK_NONE && args.sinks == nullptr));
+  constexpr fovea::SoftmaxArgs softmax;
+  STATIC_REQUIRE(softmax.struct_bytes == sizeof(fovea_softmax_args));
+  STATIC_REQUIRE((softmax.out == nullptr && softmax.axis == 0 && softmax.mask == nullptr));
+}
+
+TEST_CASE("veneer: a view finds every element where its layout says that it lies", "[veneer][short]") {
+  constexpr size_t kHeads = 3;
+  std::vector<float> memory(kBatch * kTokens * (kHeads + 2 * kHeads) * kDim);
+  float* const data = memory.data();
+  const auto heads_first = fovea::heads_first(data, kHeads, kTokens, kDim);
+  const auto tokens_first = fovea::tokens_first(data, kTokens, kHeads, kDim);
+  const auto packed = fovea::packed_qkv(data, kTokens, kHeads, kHeads, kDim);
+  for (size_t b = 0; b < kBatch; ++b) {
+    for (size_t h = 0; h < kHeads; ++h) {
+      for (size_t t = 0; t < kTokens; ++t) {
+        CHECK(heads_first.row(b, h, t) == data + ((b * kHeads + h) * kTokens + t) * kDim);
+        CHECK(tokens_first.row(b, h, t) == data + ((b * kTokens + t) * kHeads + h) * kDim);
+        CHECK(packed.q.row(b, h, t) == data + (((b * kTokens + t) * 3 + 0) * kHeads + h) * kDim);
+        CHECK(packed.keys.row(b, h, t) == data + (((b * kTokens + t) * 3 + 1) * kHeads + h) * kDim);
+        CHECK(packed.values.row(b, h, t) == data + (((b * kTokens + t) * 3 + 2) * kHeads + h) * kDim);
+      }
+    }
+  }
+
+  const fovea_in in = tokens_first;
+  const fovea_out out = tokens_first;
+  CHECK((in.data == data && out.data == data));
+  CHECK((in.batch_stride == kTokens * kHeads * kDim && out.batch_stride == in.batch_stride));
+  CHECK((in.head_stride == kDim && out.head_stride == in.head_stride));
+  CHECK((in.token_stride == kHeads * kDim && out.token_stride == in.token_stride));
+}
+
+TEST_CASE("veneer: the layout of the arrays does not change a bit of the output", "[veneer][short]") {
+  std::vector<float> q(kBatch * kQHeads * kTokens * kDim), keys(kBatch * kKvHeads * kTokens * kDim),
+      values(keys.size());
+  std::vector<float> packed(q.size() + keys.size() + values.size()), out(q.size(), 3e33f);
+
+  const auto heads_first = attend(
+      {fovea::heads_first(q.data(), kQHeads, kTokens, kDim), fovea::heads_first(keys.data(), kKvHeads, kTokens, kDim),
+       fovea::heads_first(values.data(), kKvHeads, kTokens, kDim)},
+      fovea::heads_first(out.data(), kQHeads, kTokens, kDim));
+  CHECK(heads_first == out);
+  const auto tokens_first = attend(
+      {fovea::tokens_first(q.data(), kTokens, kQHeads, kDim), fovea::tokens_first(keys.data(), kTokens, kKvHeads, kDim),
+       fovea::tokens_first(values.data(), kTokens, kKvHeads, kDim)},
+      fovea::tokens_first(out.data(), kTokens, kQHeads, kDim));
+  const auto from_packed = attend(fovea::packed_qkv(packed.data(), kTokens, kQHeads, kKvHeads, kDim),
+                                  fovea::tokens_first(out.data(), kTokens, kQHeads, kDim));
+  CHECK(tokens_first == heads_first);
+  CHECK(from_packed == heads_first);
+  // The first query sees the first key alone, so its output is that key's value.
+  for (size_t d = 0; d < kDim; ++d) CHECK(std::fabs(heads_first[d] - element(2, 0, 0, 0, d)) < 1e-6f);
+}
+
+TEST_CASE("veneer: a plan answers as the functions of C do", "[veneer][short]") {
+  const fovea::AttentionDesc desc = small_desc();
+  fovea::Plan plan;
+  REQUIRE(plan.init(desc) == FOVEA_OK);
+  fovea_plan c_plan;
+  REQUIRE(fovea_plan_init(&c_plan, &desc) == FOVEA_OK);
+
+  CHECK(plan.workspace_bytes() == fovea_workspace_bytes(&c_plan));
+  CHECK(plan.target() == c_plan.desc.target);
+  CHECK(fovea_workspace_bytes(&plan.get()) == plan.workspace_bytes());
+  char text[200], c_text[200];
+  CHECK(plan.describe(kTokens, kTokens, text) == fovea_plan_describe(&c_plan, kTokens, kTokens, c_text, sizeof c_text));
+  CHECK(std::string(text) == c_text);
+
+  fovea::AttentionDesc wrong = desc;
+  wrong.kv_heads = kQHeads - 1;
+  CHECK(plan.init(wrong) == FOVEA_ERR_HEADS);
+}
+
+TEST_CASE("veneer: a plan that was never made refuses to run", "[veneer][short]") {
+  const fovea::Plan plan;
+  CHECK(plan.workspace_bytes() == 0);
+  fovea::Workspace<kDim> workspace;
+  CHECK(plan.run(fovea::AttentionArgs(), workspace) == FOVEA_ERR_PLAN);
+}
+
+TEST_CASE("veneer: a static workspace is aligned and as large as any plan of its dimensions wants", "[veneer][short]") {
+  STATIC_REQUIRE(alignof(fovea::Workspace<kDim>) == FOVEA_WORKSPACE_ALIGNMENT);
+  fovea::Workspace<kDim> workspace;
+  fovea::Plan plan;
+  REQUIRE(plan.init(small_desc()) == FOVEA_OK);
+  CHECK(fovea::Span<std::byte>(workspace).size() >= plan.workspace_bytes());
+  CHECK(fovea::Span<std::byte>(workspace).data() == workspace.bytes);
+}
+
+TEST_CASE("veneer: a span is made of an array, of a container, and of a span to change", "[veneer][short]") {
+  float array[3] = {};
+  std::vector<float> vector(4);
+  const std::vector<float> constant(5);
+  CHECK(size_of<float>(array) == 3);
+  CHECK(size_of<const float>(array) == 3);
+  CHECK(size_of<float>(vector) == 4);
+  CHECK(size_of<const float>(vector) == 4);
+  CHECK(size_of<const float>(constant) == 5);
+  CHECK(size_of<float>({vector.data(), 2}) == 2);
+  const fovea::Span<float> span(vector);
+  CHECK(size_of<const float>(span) == 4);
+  span[1] = 2;
+  float sum = 0;
+  for (const float x : span) sum += x;
+  CHECK(sum == 2);
+  CHECK(fovea::Span<float>().empty());
+}
+
+TEST_CASE("veneer: softmax of spans is softmax of C, at its scale", "[veneer][short]") {
+  const std::vector<float> in = {0.5f, -1.0f, 2.0f, 0.25f, 1.5f};
+  std::vector<float> out(in.size()), c_out(in.size());
+  fovea::SoftmaxArgs args;
+  args.in = in.data();
+  args.out = c_out.data();
+  args.in_axis_stride = args.out_axis_stride = 1;
+  args.outer = args.inner = 1;
+  args.axis = in.size();
+
+  REQUIRE(fovea::softmax(args) == FOVEA_OK);
+  REQUIRE(fovea::softmax(out, in) == FOVEA_OK);
+  CHECK(out == c_out);
+  args.scale = 3;
+  const std::vector<float> unscaled = out;
+  REQUIRE(fovea::softmax(args) == FOVEA_OK);
+  REQUIRE(fovea::softmax(out, in, 3) == FOVEA_OK);
+  CHECK(out == c_out);
+  CHECK(out != unscaled);
+  REQUIRE(fovea::log_softmax(args) == FOVEA_OK);
+  REQUIRE(fovea::log_softmax(out, in, 3) == FOVEA_OK);
+  CHECK(out == c_out);
+
+  out = in;
+  REQUIRE(fovea::log_softmax(out, out, 3) == FOVEA_OK);
+  CHECK(out == c_out);
+}
+
+TEST_CASE("veneer: softmax between spans of different sizes is refused and writes nothing", "[veneer][short]") {
+  const std::vector<float> in(4, 1.0f);
+  std::vector<float> out(3, 7.0f);
+  CHECK(fovea::softmax(out, in) == FOVEA_ERR_SIZE);
+  CHECK(fovea::log_softmax(out, in) == FOVEA_ERR_SIZE);
+  CHECK(out == std::vector<float>(3, 7.0f));
+}
+
+TEST_CASE("veneer: statuses and targets have names", "[veneer][short]") {
+  CHECK(std::string(fovea::to_string(FOVEA_OK)) == fovea_status_string(FOVEA_OK));
+  CHECK(std::string(fovea::to_string(FOVEA_ERR_HEADS)) == fovea_status_string(FOVEA_ERR_HEADS));
+  CHECK(std::string(fovea::to_string(FOVEA_TARGET_SCALAR)) == "scalar");
+}
