@@ -53,7 +53,7 @@ static void Attend(const QueryTile& t, const KeyTile& keys, const ScoreStages& s
 }
 
 // Joins the sinks to one vector of rows, and returns what its output rows are multiplied by: 0 for rows that saw no key. Leaves
-// in row_max and row_sum what ScoreAtStage needs.
+// in row_max and row_sum what ScoreAtStage needs, and the log of the sum of exponentials in lse, which may be null.
 FOVEA_INLINE VF Normalise(const QueryTile& t, size_t column, bool sinks, float* lse) {
   const VF minus_infinity = hn::Set(kF, -kInfinity);
   VF max = hn::LoadU(kF, t.row_max + column), sum = hn::LoadU(kF, t.row_sum + column);
@@ -67,7 +67,7 @@ FOVEA_INLINE VF Normalise(const QueryTile& t, size_t column, bool sinks, float* 
     max = joint_max;
   }
   const MF empty = hn::Eq(sum, hn::Zero(kF));
-  hn::StoreU(hn::IfThenElse(empty, minus_infinity, hn::MulAdd(max, hn::Set(kF, kLn2), Log(sum))), kF, lse);
+  if (lse) hn::StoreU(hn::IfThenElse(empty, minus_infinity, hn::MulAdd(max, hn::Set(kF, kLn2), Log(sum))), kF, lse);
   hn::StoreU(hn::IfThenZeroElse(hn::Eq(max, minus_infinity), max), kF, t.row_max + column);
   hn::StoreU(hn::IfThenZeroElse(empty, hn::Div(hn::Set(kF, 1.0f), sum)), kF, t.row_sum + column);
   return hn::IfThenZeroElse(empty, hn::Div(rescale, sum));
@@ -86,7 +86,7 @@ static void End(const QueryTile& t, const RowOutputs& outputs) {
     const size_t live = left < kLanes ? left : kLanes;
     left -= live;
     float lse[kLanes];
-    const VF normalise = Normalise(t, column, outputs.sinks, lse);
+    const VF normalise = Normalise(t, column, outputs.sinks, outputs.lse.data ? lse : nullptr);
     const MF empty = EmptyRows(t, column);
     if (outputs.lse.data) {
       const LaneRows<float> rows = lse_walk.Next();

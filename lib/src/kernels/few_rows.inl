@@ -174,57 +174,82 @@ static void FewSoftmax(const QueryTile& t, const KeyTile& keys) {
   hn::StoreU(rescale, kF, t.rescale);
 }
 
-// o[r][element + ..] for kVectors vectors, the last of which has `part` elements (kLanes = a whole one).
-template <int kRows, bool kHides, int kVectors>
+// o[r][element + ..] for kVectors vectors, the last of which has `part` elements (kLanes = a whole one). Keys go round kStrands
+// accumulators, so that there are enough independent sums where rows and vectors are few.
+template <int kRows, bool kHides, int kVectors, int kStrands>
 FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t element, size_t part) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
   const size_t padded = PaddedToLanes(t.value_dim);
-  VF acc[kRows][kVectors];
+  VF acc[kStrands][kRows][kVectors];
   FOVEA_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
     const VF rescale = hn::Set(kF, t.rescale[r * kKeys]);
     FOVEA_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {
-      acc[r][v] = hn::Mul(hn::LoadU(kF, t.o + r * padded + element + v * kLanes), rescale);
+      acc[0][r][v] = hn::Mul(hn::LoadU(kF, t.o + r * padded + element + v * kLanes), rescale);
+      FOVEA_UNROLL(8)
+      for (int strand = 1; strand < kStrands; ++strand) acc[strand][r][v] = hn::Zero(kF);
     }
   }
-  const float* value = keys.values + ptrdiff_t(keys.begin) * keys.value_stride + element;
   // The same elements of the keys that come next.
   const ptrdiff_t to_next = keys.more && t.value_dim == t.head_dim ? ptrdiff_t(kKeyTile) : 0;
+  const float* value = keys.values + ptrdiff_t(keys.begin) * keys.value_stride + element;
   const float* next = keys.keys + (ptrdiff_t(keys.begin) + to_next) * keys.key_stride + element;
-  for (uint32_t j = keys.begin; j < keys.end; ++j, value += keys.value_stride, next += keys.key_stride) {
-    const float* p_row = BlockScores<kRows>(t, keys, j) + (j - keys.begin) % kKeys;
-    VF p[kRows];
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kRows; ++r) p[r] = hn::Set(kF, p_row[r * kKeys]);
+  const uint32_t count = keys.end - keys.begin;
+  for (uint32_t j = 0; j < count; j += kStrands) {
     FOVEA_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) {
-      const float* at = value + v * kLanes;
-      const VF x = part == kLanes ? hn::LoadU(kF, at) : hn::LoadN(kF, at, part);
-      if (to_next) PrefetchRow(next, v * kLanes);
+    for (uint32_t strand = 0; strand < kStrands; ++strand) {
+      const uint32_t key = j + strand;
+      if (kStrands > 1 && key >= count) break;
+      const float* p_row = t.s + key / kKeys * kLanes + key % kKeys;
+      VF p[kRows];
       FOVEA_UNROLL(4)
-      for (int r = 0; r < kRows; ++r) {
-        acc[r][v] = kHides ? hn::MulAddUnless(hn::SignMask(p[r]), p[r], x, acc[r][v]) : hn::MulAdd(p[r], x, acc[r][v]);
+      for (int r = 0; r < kRows; ++r) p[r] = hn::Set(kF, p_row[r * kKeys]);
+      FOVEA_UNROLL(8)
+      for (int v = 0; v < kVectors; ++v) {
+        const float* at = value + v * kLanes;
+        const VF x = part == kLanes ? hn::LoadU(kF, at) : hn::LoadN(kF, at, part);
+        if (to_next) PrefetchRow(next, v * kLanes);
+        FOVEA_UNROLL(4)
+        for (int r = 0; r < kRows; ++r) {
+          VF& sum = acc[strand][r][v];
+          sum = kHides ? hn::MulAddUnless(hn::SignMask(p[r]), p[r], x, sum) : hn::MulAdd(p[r], x, sum);
+        }
       }
+      value += keys.value_stride;
+      next += keys.key_stride;
     }
   }
   FOVEA_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
     FOVEA_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[r][v], kF, t.o + r * padded + element + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) {
+      VF sum = acc[0][r][v];
+      FOVEA_UNROLL(8)
+      for (int strand = 1; strand < kStrands; ++strand) sum = hn::Add(sum, acc[strand][r][v]);
+      hn::StoreU(sum, kF, t.o + r * padded + element + v * kLanes);
+    }
+  }
+}
+
+// Blocks of kVectors vectors while they fit, then of half as many.
+template <int kRows, bool kHides, int kVectors>
+FOVEA_INLINE void FewValueBlocks(const QueryTile& t, const KeyTile& keys, size_t element) {
+  constexpr int kStrands = kRows * kVectors >= 8 ? 1 : 8 / (kRows * kVectors);
+  for (; element + kVectors * kLanes <= t.value_dim; element += kVectors * kLanes) {
+    FewValueBlock<kRows, kHides, kVectors, kStrands>(t, keys, element, kLanes);
+  }
+  if constexpr (kVectors > 1) {
+    FewValueBlocks<kRows, kHides, kVectors / 2>(t, keys, element);
+  } else if (element < t.value_dim) {
+    FewValueBlock<kRows, kHides, 1, kStrands>(t, keys, element, t.value_dim - element);
   }
 }
 
 template <int kRows, bool kHides>
 static void FewValues(const QueryTile& t, const KeyTile& keys) {
   constexpr int kAccumulators = kLanes == 16 ? 16 : 8;
-  constexpr int kVectors = kAccumulators / kRows < 8 ? kAccumulators / kRows : 8;
-  size_t e = 0;
-  for (; e + kVectors * kLanes <= t.value_dim; e += kVectors * kLanes) {
-    FewValueBlock<kRows, kHides, kVectors>(t, keys, e, kLanes);
-  }
-  for (; e + kLanes <= t.value_dim; e += kLanes) FewValueBlock<kRows, kHides, 1>(t, keys, e, kLanes);
-  if (e < t.value_dim) FewValueBlock<kRows, kHides, 1>(t, keys, e, t.value_dim - e);
+  FewValueBlocks<kRows, kHides, (kAccumulators / kRows < 8 ? kAccumulators / kRows : 8)>(t, keys, 0);
 }
 
 template <int kRows>
@@ -263,7 +288,7 @@ static void FewAttend(const QueryTile& t, const KeyTile& keys, const ScoreStages
 
 static void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
   float normalise[kLanes], lse[kLanes];
-  hn::StoreU(Normalise(t, 0, outputs.sinks, lse), kF, normalise);
+  hn::StoreU(Normalise(t, 0, outputs.sinks, outputs.lse.data ? lse : nullptr), kF, normalise);
   const size_t padded = PaddedToLanes(t.value_dim);
   for (size_t r = 0; r < t.live; ++r) {
     float* out = outputs.out.data + RowOffset(t, r, outputs.out.token_stride, outputs.out.head_stride);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // exp2, exp, log and tanh over the vocabulary, written once. The polynomials are minimax fits of the relative error with
-// coefficients rounded to float one at a time, lowest first. Errors are the largest over all floats of the stated range, with
-// a fused multiply-add; without one they are below 2 ulp. tests/math_test.cc asserts these numbers.
+// coefficients rounded to float one at a time, lowest first. Errors are the largest over all floats of the stated range, in
+// units of the last place, where multiply-adds are fused and where they are not. tests/math_test.cc asserts these numbers.
 
 // Round to nearest by adding 1.5 * 2^23: right for |x| < 2^22. The integer is also in the low bits of the sum.
 constexpr float kRoundMagic = 12582912.0f;
@@ -13,7 +13,7 @@ FOVEA_INLINE VF ScaleByPowerOf2(VF p, VF biased) {
   return hn::Mul(p, hn::BitCast(kF, exponent));
 }
 
-// 2^x for x <= 127, exactly 0 for x < -126 and exactly 1 for 0. Largest error 1.02 ulp. NaN stays NaN.
+// 2^x for x <= 127, exactly 0 for x < -126, exactly 1 for 0. Largest error 0.80 ulp, 1.08 not fused. NaN stays NaN.
 FOVEA_INLINE VF Exp2(VF x) {
   const VF magic = hn::Set(kF, kRoundMagic);
   const VF biased = hn::Add(x, magic);
@@ -29,7 +29,7 @@ FOVEA_INLINE VF Exp2(VF x) {
 }
 
 // e^x for x <= 88, exactly 0 below ln(2^-126). Two-constant reduction (Cody and Waite), exact because the first constant has
-// 9 significant bits. Largest error 1.02 ulp. NaN stays NaN.
+// 9 significant bits. Largest error 0.91 ulp, 1.18 not fused. NaN stays NaN.
 FOVEA_INLINE VF Exp(VF x) {
   const VF magic = hn::Set(kF, kRoundMagic);
   const VF biased = hn::MulAdd(x, hn::Set(kF, 1.44269504f), magic);
@@ -46,7 +46,8 @@ FOVEA_INLINE VF Exp(VF x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(kF, -87.33654f)), ScaleByPowerOf2(p, biased));
 }
 
-// Natural logarithm of every float: log(0) = -inf, log(+inf) = +inf, NaN of a negative number. Largest error 1.02 ulp.
+// Natural logarithm of every float: log(0) = -inf, log(+inf) = +inf, NaN of a negative number and of NaN. Largest error
+// 0.81 ulp, 0.83 not fused.
 FOVEA_INLINE VF Log(VF x) {
   // x = 2^e * z with z in [sqrt(1/2), sqrt(2)); subnormals are scaled by 2^24 first.
   const auto subnormal = hn::Lt(x, hn::Set(kF, 1.17549435e-38f));
@@ -82,21 +83,22 @@ FOVEA_INLINE VF Log(VF x) {
   return hn::IfThenElse(hn::Lt(x, infinity), of_negative, x);
 }
 
-// tanh of every float. Largest error 1.5 ulp. NaN stays NaN.
+// tanh of every float. Largest error 1.41 ulp, 1.45 not fused. NaN stays NaN.
 FOVEA_INLINE VF Tanh(VF x) {
   const VF a = hn::Abs(x);
   const VF one = hn::Set(kF, 1.0f);
-  // |x| < 0.55: x + x^3 P(x^2). Else (1 - e) / (1 + e) with e = exp(-2 |x|).
+  // |x| < 0.65: x + x^3 P(x^2). Else 1 - 2 e / (1 + e) with e = exp(-2 |x|): a quotient below 1/2 brings less error than the
+  // quotient (1 - e) / (1 + e), which is the result itself.
   const VF z = hn::Mul(x, x);
-  VF p = hn::Set(kF, -0.00624284893f);
-  p = hn::MulAdd(p, z, hn::Set(kF, 0.021050714f));
-  p = hn::MulAdd(p, z, hn::Set(kF, -0.0538475476f));
-  p = hn::MulAdd(p, z, hn::Set(kF, 0.133325443f));
-  p = hn::MulAdd(p, z, hn::Set(kF, -0.333333164f));
+  VF p = hn::Set(kF, -0.00551480474f);
+  p = hn::MulAdd(p, z, hn::Set(kF, 0.0204690769f));
+  p = hn::MulAdd(p, z, hn::Set(kF, -0.0536879152f));
+  p = hn::MulAdd(p, z, hn::Set(kF, 0.133308291f));
+  p = hn::MulAdd(p, z, hn::Set(kF, -0.333332598f));
   const VF near = hn::MulAdd(hn::Mul(p, z), a, a);
   const VF e = Exp(hn::Mul(a, hn::Set(kF, -2.0f)));
-  const VF far = hn::Div(hn::Sub(one, e), hn::Add(one, e));
-  const VF magnitude = hn::IfThenElse(hn::Lt(a, hn::Set(kF, 0.55f)), near, far);
+  const VF far = hn::NegMulAdd(hn::Set(kF, 2.0f), hn::Div(e, hn::Add(one, e)), one);
+  const VF magnitude = hn::IfThenElse(hn::Lt(a, hn::Set(kF, 0.65f)), near, far);
   const VI sign = hn::And(hn::BitCast(kI, x), hn::Set(kI, int32_t(0x80000000u)));
   return hn::BitCast(kF, hn::Or(hn::BitCast(kI, magnitude), sign));
 }

@@ -77,23 +77,25 @@ FOVEA_INLINE void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, 
   const uint32_t padded_end = (end + 3) & ~3u;
   for (uint32_t j = end; j < padded_end; ++j) hn::StoreU(minus_infinity, kF, s + j * rows);
 
+  float* const s_begin = s + size_t(begin) * rows;
+  float* const s_end = s + size_t(padded_end) * rows;
   const VF old_max = hn::LoadU(kF, t.row_max + column);
   VF max[4] = {old_max, old_max, old_max, old_max};
-  for (uint32_t j = begin; j < padded_end; j += 4) {
+  for (const float* x = s_begin; x != s_end; x += 4 * rows) {
     FOVEA_UNROLL(4)
-    for (uint32_t i = 0; i < 4; ++i) max[i] = hn::Max(max[i], hn::LoadU(kF, s + (j + i) * rows));
+    for (size_t i = 0; i < 4; ++i) max[i] = hn::Max(max[i], hn::LoadU(kF, x + i * rows));
   }
   const VF new_max = hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
   const VF shift = hn::IfThenZeroElse(hn::Eq(new_max, minus_infinity), new_max);
 
   VF sum[4] = {hn::Zero(kF), hn::Zero(kF), hn::Zero(kF), hn::Zero(kF)};
-  for (uint32_t j = begin; j < padded_end; j += 4) {
+  for (float* row = s_begin; row != s_end; row += 4 * rows) {
     FOVEA_UNROLL(4)
-    for (uint32_t i = 0; i < 4; ++i) {
-      const VF x = hn::LoadU(kF, s + (j + i) * rows);
+    for (size_t i = 0; i < 4; ++i) {
+      const VF x = hn::LoadU(kF, row + i * rows);
       VF p = Exp2(hn::Sub(x, shift));
       if constexpr (kHides) p = hn::IfThenElse(hn::Eq(x, minus_infinity), hn::Set(kF, -0.0f), p);
-      hn::StoreU(p, kF, s + (j + i) * rows);
+      hn::StoreU(p, kF, row + i * rows);
       sum[i] = hn::Add(sum[i], p);
     }
   }
