@@ -2,24 +2,62 @@
 //
 // The entries of the attention table: what run/ calls. See design of the tile in tile.inl.
 
-// Scores of a tile up to the stage `last`.
-FOVEA_INLINE void StagedScores(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
-                               fovea_scores_stage last) {
-  static_assert(kBlockVectors <= 4, "one case for each number of vectors");
-  switch (t.columns / kLanes) {
-    case 1: Scores<1>(t, keys); break;
-    case 2: Scores<2>(t, keys); break;
-    case 3: Scores<(kBlockVectors >= 3 ? 3 : 1)>(t, keys); break;
-    default: Scores<(kBlockVectors >= 4 ? 4 : 1)>(t, keys); break;
+// One step of the running softmax for kVectors vectors of rows from `column` on (Milakov and Gimelshein, arXiv 1805.02867).
+template <bool kHides, int kVectors>
+static void AttendVectors(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column) {
+  const size_t end = column + kVectors * kLanes;
+  Scores<kVectors>(t, keys, column);
+  for (size_t c = column; c < end; c += kLanes) {
+    if (AnyStage(keys, stages)) ApplyStages(t, keys, stages, FOVEA_SCORES_SOFTMAX, c);
+    SoftmaxTile<kHides>(t, keys.begin, keys.end, c);
   }
-  if (AnyStage(keys, stages)) ApplyStages(t, keys, stages, last);
+  Values<kHides, kVectors>(t, keys, column);
+}
+
+// AttendVectors over all of a tile, at most kMost vectors at a time.
+template <bool kHides, int kMost>
+FOVEA_INLINE void AttendColumns(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column) {
+  for (; column + kMost * kLanes <= t.columns; column += kMost * kLanes) {
+    AttendVectors<kHides, kMost>(t, keys, stages, column);
+  }
+  if constexpr (kMost > 1) AttendColumns<kHides, kMost - 1>(t, keys, stages, column);
+}
+
+// The keys of a tile that one vector of rows may see. False if none.
+FOVEA_INLINE bool ClipToVector(const QueryTile& t, size_t column, KeyTile* keys) {
+  // Limits grow with the row; those of the first and last lane bound all.
+  const int32_t first = int32_t(keys->first), last_lane = int32_t(column + kLanes - 1);
+  const int32_t some_lo = t.lo[column] - first, all_lo = t.lo[last_lane] - first;
+  const int32_t all_hi = t.hi[column] - first, some_hi = t.hi[last_lane] - first;
+  if (some_lo > int32_t(keys->begin)) keys->begin = uint32_t(some_lo) / kKeyGrain * kKeyGrain;
+  if (some_hi < int32_t(keys->end)) keys->end = some_hi > 0 ? uint32_t(some_hi) : 0;
+  keys->edge = all_lo > int32_t(keys->begin) || all_hi < int32_t(keys->end);
+  return some_lo < some_hi && keys->begin < keys->end;
+}
+
+static void Attend(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
+  const bool masked = stages.mask_kind != FOVEA_MASK_NONE;
+  if (keys.edge) {  // a vector of rows at a time sees fewest keys in vain
+    for (size_t column = 0; column < t.columns; column += kLanes) {
+      KeyTile visible = keys;
+      if (!ClipToVector(t, column, &visible)) continue;
+      if (visible.edge || masked) {
+        AttendVectors<true, 1>(t, visible, stages, column);
+      } else {
+        AttendVectors<false, 1>(t, visible, stages, column);
+      }
+    }
+  } else if (masked) {
+    AttendColumns<true, hn::kMaskedVectors>(t, keys, stages, 0);
+  } else {
+    AttendColumns<false, kBlockVectors>(t, keys, stages, 0);
+  }
 }
 
 static void Begin(const QueryTile& t, const RowArray<const float>& q, float scale) {
   const VF scales = hn::Set(kF, scale);
-  RowWalk<const float> walk = RowWalk<const float>::Of(t, q);
   for (size_t column = 0; column < t.columns; column += kLanes) {
-    const LaneRows<const float> rows = walk.Next();
+    const LaneRows<const float> rows = RowsOf(t, q, column);
     for (size_t d = 0; d < t.head_dim; d += kLanes) {
       const size_t n = t.head_dim - d < kLanes ? t.head_dim - d : kLanes;
       VF lanes[kLanes];
@@ -29,26 +67,6 @@ static void Begin(const QueryTile& t, const RowArray<const float>& q, float scal
     hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
     hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);
     for (size_t e = 0; e < t.value_dim; ++e) hn::StoreU(hn::Zero(kF), kF, t.o + e * t.columns + column);
-  }
-}
-
-static void Attend(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
-  StagedScores(t, keys, stages, FOVEA_SCORES_SOFTMAX);
-  // Values that hidden keys bring must not be looked at. Vectors are taken two at a time where masks are vectors too and
-  // three would not fit the registers.
-  if (keys.edge || stages.mask_kind != FOVEA_MASK_NONE) {
-    for (size_t column = 0; column < t.columns; column += kLanes) SoftmaxTile<true>(t, keys.begin, keys.end, column);
-    size_t v = 0;
-    for (; v + 2 <= t.columns / kLanes; v += 2) Values<true, 2>(t, keys, v * kLanes);
-    if (v < t.columns / kLanes) Values<true, 1>(t, keys, v * kLanes);
-    return;
-  }
-  for (size_t column = 0; column < t.columns; column += kLanes) SoftmaxTile<false>(t, keys.begin, keys.end, column);
-  switch (t.columns / kLanes) {
-    case 1: Values<false, 1>(t, keys, 0); break;
-    case 2: Values<false, 2>(t, keys, 0); break;
-    case 3: Values<false, (kBlockVectors >= 3 ? 3 : 1)>(t, keys, 0); break;
-    default: Values<false, (kBlockVectors >= 4 ? 4 : 1)>(t, keys, 0); break;
   }
 }
 
@@ -79,8 +97,6 @@ FOVEA_INLINE MF EmptyRows(const QueryTile& t, size_t column) {
 }
 
 static void End(const QueryTile& t, const RowOutputs& outputs) {
-  RowWalk<float> out_walk = RowWalk<float>::Of(t, outputs.out);
-  RowWalk<float> lse_walk = RowWalk<float>::Of(t, outputs.lse);
   size_t left = t.live;
   for (size_t column = 0; column < t.columns; column += kLanes) {
     const size_t live = left < kLanes ? left : kLanes;
@@ -89,10 +105,10 @@ static void End(const QueryTile& t, const RowOutputs& outputs) {
     const VF normalise = Normalise(t, column, outputs.sinks, outputs.lse.data ? lse : nullptr);
     const MF empty = EmptyRows(t, column);
     if (outputs.lse.data) {
-      const LaneRows<float> rows = lse_walk.Next();
+      const LaneRows<float> rows = RowsOf(t, outputs.lse, column);
       for (size_t i = 0; i < live; ++i) *rows.at[i] = lse[i];
     }
-    const LaneRows<float> rows = out_walk.Next();
+    const LaneRows<float> rows = RowsOf(t, outputs.out, column);
     for (size_t e = 0; e < t.value_dim; e += kLanes) {
       const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
       VF lanes[kLanes];
@@ -115,22 +131,18 @@ FOVEA_INLINE VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fovea_scor
 
 static void ScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, fovea_scores_stage stage,
                       const RowArray<float>& scores) {
-  StagedScores(t, keys, stages, stage);
-  RowWalk<float> walk = RowWalk<float>::Of(t, scores);
   size_t left = t.live;
   for (size_t column = 0; column < t.columns; column += kLanes) {
     const size_t live = left < kLanes ? left : kLanes;
     left -= live;
-    const LaneRows<float> rows = walk.Next();
+    Scores<1>(t, keys, column);
+    if (AnyStage(keys, stages)) ApplyStages(t, keys, stages, stage, column);
+    const LaneRows<float> rows = RowsOf(t, scores, column);
     for (uint32_t j = keys.begin; j < keys.end; j += kLanes) {
       const size_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
       VF lanes[kLanes];
       for (size_t i = 0; i < kLanes; ++i) {
-        if (i >= n) {
-          lanes[i] = hn::Zero(kF);
-          continue;
-        }
-        lanes[i] = ScoreAtStage(t, column, hn::LoadU(kF, t.s + (j + i) * t.columns + column), stage);
+        lanes[i] = i < n ? ScoreAtStage(t, column, hn::LoadU(kF, t.s + (j + i) * t.columns + column), stage) : hn::Zero(kF);
       }
       StoreTransposed(lanes, rows, live, size_t(keys.first) + j, n);
     }

@@ -8,38 +8,30 @@ FOVEA_INLINE ptrdiff_t RowOffset(const QueryTile& t, size_t r, ptrdiff_t token_s
   return ptrdiff_t(t.first_token + row / t.group) * token_stride + ptrdiff_t(row % t.group) * head_stride;
 }
 
-// Pointers of kLanes consecutive rows, the last live one repeated.
+// Pointers of the kLanes rows from `column` on, the last live one repeated.
 template <class T>
 struct LaneRows {
   T* at[kLanes];
 };
 
-// Walks the rows of a tile from the first on; call Next once for each vector of rows.
 template <class T>
-struct RowWalk {
-  T* token;
-  ptrdiff_t token_stride, head_stride;
-  uint32_t group, head, left;
-
-  FOVEA_INLINE RowWalk Of(const QueryTile& t, const RowArray<T>& a) {
-    return {a.data + ptrdiff_t(t.first_token) * a.token_stride, a.token_stride, a.head_stride, t.group, t.first_head, t.live};
-  }
-  inline __attribute__((always_inline)) LaneRows<T> Next() {
-    LaneRows<T> rows;
-    T* row = token + ptrdiff_t(head) * head_stride;
-    for (size_t i = 0; i < kLanes; ++i) {
-      rows.at[i] = row;
-      if (left <= 1) continue;
-      --left;
-      if (++head == group) {
-        head = 0;
-        token += token_stride;
-      }
-      row = token + ptrdiff_t(head) * head_stride;
+FOVEA_INLINE LaneRows<T> RowsOf(const QueryTile& t, const RowArray<T>& a, size_t column) {
+  const size_t first = t.first_head + column;
+  uint32_t head = uint32_t(first % t.group);
+  T* token = a.data + ptrdiff_t(t.first_token + first / t.group) * a.token_stride;
+  T* row = token + ptrdiff_t(head) * a.head_stride;
+  LaneRows<T> rows;
+  for (size_t i = 0; i < kLanes; ++i) {
+    rows.at[i] = row;
+    if (column + i + 1 >= t.live) continue;
+    if (++head == t.group) {
+      head = 0;
+      token += a.token_stride;
     }
-    return rows;
+    row = token + ptrdiff_t(head) * a.head_stride;
   }
-};
+  return rows;
+}
 
 // lanes[i] = element d + i of the kLanes rows, for i < n.
 FOVEA_INLINE void LoadTransposed(const LaneRows<const float>& rows, size_t d, size_t n, VF (&lanes)[kLanes]) {

@@ -52,52 +52,48 @@ FOVEA_INLINE bool AnyStage(const KeyTile& keys, const ScoreStages& stages) {
   return stages.softcap > 0.0f || stages.alibi || stages.mask_kind != FOVEA_MASK_NONE || keys.edge;
 }
 
-// All stages over the scores of a tile, in their order; a stage that is off costs a test. `last` is the last stage wanted.
+// All stages over the scores of one vector of rows, in their order; a stage that is off costs a test. `last` is the last one
+// wanted.
 static inline __attribute__((noinline)) void ApplyStages(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
-                                                         fovea_scores_stage last) {
-  const size_t rows = t.columns;
-  if (last < FOVEA_SCORES_CAPPED) return;
-  RowWalk<const float> walk_f32 = RowWalk<const float>::Of(t, stages.mask_f32);
-  RowWalk<const uint8_t> walk_byte = RowWalk<const uint8_t>::Of(t, stages.mask_byte);
-  for (size_t column = 0; column < rows; column += kLanes) {
-    float* FOVEA_RESTRICT s = t.s + column;
-    if (stages.softcap > 0.0f) {
-      for (uint32_t j = keys.begin; j < keys.end; ++j) {
-        hn::StoreU(Softcap(hn::LoadU(kF, s + j * rows), stages), kF, s + j * rows);
-      }
+                                                         fovea_scores_stage last, size_t column) {
+  const size_t columns = t.columns;
+  float* FOVEA_RESTRICT s = t.s + column;
+  if (stages.softcap > 0.0f && last >= FOVEA_SCORES_CAPPED) {
+    for (uint32_t j = keys.begin; j < keys.end; ++j) {
+      hn::StoreU(Softcap(hn::LoadU(kF, s + j * columns), stages), kF, s + j * columns);
     }
-    if (last < FOVEA_SCORES_MASKED) continue;
-    if (stages.alibi) {
-      const VF pos = RelativePositions(t.pos + column, keys.first), slope = hn::LoadU(kF, t.slope + column);
-      for (uint32_t j = keys.begin; j < keys.end; ++j) {
-        hn::StoreU(Alibi(hn::LoadU(kF, s + j * rows), slope, pos, hn::Set(kF, float(j))), kF, s + j * rows);
-      }
+  }
+  if (last < FOVEA_SCORES_MASKED) return;
+  if (stages.alibi) {
+    const VF pos = RelativePositions(t.pos + column, keys.first), slope = hn::LoadU(kF, t.slope + column);
+    for (uint32_t j = keys.begin; j < keys.end; ++j) {
+      hn::StoreU(Alibi(hn::LoadU(kF, s + j * columns), slope, pos, hn::Set(kF, float(j))), kF, s + j * columns);
     }
-    if (stages.mask_kind != FOVEA_MASK_NONE) {
-      const bool added = stages.mask_kind == FOVEA_MASK_F32;
-      LaneRows<const float> rows_f32;
-      LaneRows<const uint8_t> rows_byte;
+  }
+  if (stages.mask_kind != FOVEA_MASK_NONE) {
+    const bool added = stages.mask_kind == FOVEA_MASK_F32;
+    LaneRows<const float> rows_f32;
+    LaneRows<const uint8_t> rows_byte;
+    if (added) {
+      rows_f32 = RowsOf(t, stages.mask_f32, column);
+    } else {
+      rows_byte = RowsOf(t, stages.mask_byte, column);
+    }
+    for (uint32_t j = keys.begin; j < keys.end; j += kLanes) {
+      const size_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
+      VF mask[kLanes];
       if (added) {
-        rows_f32 = walk_f32.Next();
+        LoadTransposed(rows_f32, size_t(keys.first) + j, n, mask);
       } else {
-        rows_byte = walk_byte.Next();
+        LoadMaskTransposed(rows_byte, size_t(keys.first) + j, n, mask);
       }
-      for (uint32_t j = keys.begin; j < keys.end; j += kLanes) {
-        const size_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
-        VF mask[kLanes];
-        if (added) {
-          LoadTransposed(rows_f32, size_t(keys.first) + j, n, mask);
-        } else {
-          LoadMaskTransposed(rows_byte, size_t(keys.first) + j, n, mask);
-        }
-        MaskBlock(mask, n, added, s + j * rows, rows);
-      }
+      MaskBlock(mask, n, added, s + j * columns, columns);
     }
-    if (keys.edge) {
-      const VF lo = RelativePositions(t.lo + column, keys.first), hi = RelativePositions(t.hi + column, keys.first);
-      for (uint32_t j = keys.begin; j < keys.end; ++j) {
-        hn::StoreU(HideOutside(hn::LoadU(kF, s + j * rows), lo, hi, hn::Set(kF, float(j))), kF, s + j * rows);
-      }
+  }
+  if (keys.edge) {
+    const VF lo = RelativePositions(t.lo + column, keys.first), hi = RelativePositions(t.hi + column, keys.first);
+    for (uint32_t j = keys.begin; j < keys.end; ++j) {
+      hn::StoreU(HideOutside(hn::LoadU(kF, s + j * columns), lo, hi, hn::Set(kF, float(j))), kF, s + j * columns);
     }
   }
 }

@@ -7,6 +7,11 @@ using hn::kBlockKeys;
 using hn::kBlockVectors;
 using hn::kElems;
 
+// Keys, or value elements, of a register block with this many vectors of rows: one vector alone needs more of them, or the
+// multiply-adds would wait for one another.
+template <int kVectors>
+constexpr int kBlockOf = kVectors == 1 && kBlockKeys < 8 && kLanes > 1 ? 8 : kBlockKeys;
+
 // acc[v] += x[v] * e[0..kElems), for one key or value element block.
 template <int kCount, int kVectors, int i = 0>
 FOVEA_INLINE void MulAddElems(const VF (&x)[kElems][kVectors], hn::Elems e, VF (&acc)[kVectors]) {
@@ -15,54 +20,55 @@ FOVEA_INLINE void MulAddElems(const VF (&x)[kElems][kVectors], hn::Elems e, VF (
   if constexpr (i + 1 < kCount) MulAddElems<kCount, kVectors, i + 1>(x, e, acc);
 }
 
-// s[key][vector] = sum_d q_t[d][vector] * key[d], for kBlockKeys keys. Each score is one chain of multiply-adds in the order
-// of d, whatever the block, so that its bits do not depend on it.
-template <int kVectors>
-FOVEA_INLINE void ScoreBlock(const float* FOVEA_RESTRICT q_t, size_t rows, size_t head_dim,
-                             const float* const (&key)[kBlockKeys], float* FOVEA_RESTRICT s) {
-  VF acc[kBlockKeys][kVectors];
+// s[key][vector] = sum_d q[d][vector] * key[d], for a block of keys. Each score is one chain of multiply-adds in the order of d,
+// whatever the block, so that its bits do not depend on it.
+template <int kVectors, int kKeys>
+FOVEA_INLINE void ScoreBlock(const float* FOVEA_RESTRICT q, size_t columns, size_t head_dim,
+                             const float* const (&key)[kKeys], float* FOVEA_RESTRICT s) {
+  VF acc[kKeys][kVectors];
   FOVEA_UNROLL(8)
-  for (int k = 0; k < kBlockKeys; ++k) {
+  for (int k = 0; k < kKeys; ++k) {
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::Zero(kF);
   }
-  VF q[kElems][kVectors];
+  VF x[kElems][kVectors];
   size_t d = 0;
   for (; d + kElems <= head_dim; d += kElems) {
     FOVEA_UNROLL(4)
     for (int i = 0; i < kElems; ++i) {
       FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) q[i][v] = hn::LoadU(kF, q_t + (d + i) * rows + v * kLanes);
+      for (int v = 0; v < kVectors; ++v) x[i][v] = hn::LoadU(kF, q + (d + i) * columns + v * kLanes);
     }
     FOVEA_UNROLL(8)
-    for (int k = 0; k < kBlockKeys; ++k) MulAddElems<kElems>(q, hn::LoadElems(key[k] + d), acc[k]);
+    for (int k = 0; k < kKeys; ++k) MulAddElems<kElems>(x, hn::LoadElems(key[k] + d), acc[k]);
   }
   for (; d < head_dim; ++d) {  // never runs where kElems is 1
     FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) q[0][v] = hn::LoadU(kF, q_t + d * rows + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) x[0][v] = hn::LoadU(kF, q + d * columns + v * kLanes);
     FOVEA_UNROLL(8)
-    for (int k = 0; k < kBlockKeys; ++k) MulAddElems<1>(q, hn::LoadElem(key[k] + d), acc[k]);
+    for (int k = 0; k < kKeys; ++k) MulAddElems<1>(x, hn::LoadElem(key[k] + d), acc[k]);
   }
   FOVEA_UNROLL(8)
-  for (int k = 0; k < kBlockKeys; ++k) {
+  for (int k = 0; k < kKeys; ++k) {
     FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[k][v], kF, s + k * rows + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[k][v], kF, s + k * columns + v * kLanes);
   }
 }
 
-// Scores of the keys [begin, end). A last block that is not full repeats key end - 1: kKeyTile is a multiple of kBlockKeys, so
-// there is room for its scores, and SoftmaxTile does not look at them.
+// Scores of the keys [begin, end), for kVectors vectors of rows from `column` on. A last block that is not full repeats key
+// end - 1: blocks tile the key tile, so there is room for its scores, and SoftmaxTile does not look at them.
 template <int kVectors>
-FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys) {
-  static_assert(kKeyTile % kBlockKeys == 0 && kKeyGrain % kBlockKeys == 0, "blocks must tile the key tile");
-  for (uint32_t j = keys.begin; j < keys.end; j += kBlockKeys) {
-    const float* key[kBlockKeys];
+FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
+  constexpr uint32_t kKeys = kBlockOf<kVectors>;
+  static_assert(kKeyTile % kKeys == 0 && kKeyGrain % kKeys == 0, "blocks must tile the key tile");
+  for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
+    const float* key[kKeys];
     FOVEA_UNROLL(8)
-    for (uint32_t k = 0; k < kBlockKeys; ++k) {
+    for (uint32_t k = 0; k < kKeys; ++k) {
       const uint32_t index = j + k < keys.end ? j + k : keys.end - 1;
       key[k] = keys.keys + ptrdiff_t(index) * keys.key_stride;
     }
-    ScoreBlock<kVectors>(t.q, t.columns, t.head_dim, key, t.s + size_t(j) * t.columns);
+    ScoreBlock<kVectors>(t.q + column, t.columns, t.head_dim, key, t.s + size_t(j) * t.columns + column);
   }
 }
 
@@ -162,13 +168,14 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
 // All elements of the values: whole blocks, the last of which may overlap the one before it and then leaves its part alone.
 template <bool kHides, int kVectors>
 FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
+  constexpr size_t kBlock = kBlockOf<kVectors>;
   const size_t value_dim = t.value_dim;
-  if (value_dim < kBlockKeys) {
+  if (value_dim < kBlock) {
     for (size_t e = 0; e < value_dim; ++e) ValueBlock<kHides, kVectors, 1>(t, keys, column, e, 0);
     return;
   }
-  for (size_t e = 0; e < value_dim; e += kBlockKeys) {
-    const size_t start = e + kBlockKeys <= value_dim ? e : value_dim - kBlockKeys;
-    ValueBlock<kHides, kVectors, kBlockKeys>(t, keys, column, start, int(e - start));
+  for (size_t e = 0; e < value_dim; e += kBlock) {
+    const size_t start = e + kBlock <= value_dim ? e : value_dim - kBlock;
+    ValueBlock<kHides, kVectors, kBlock>(t, keys, column, start, int(e - start));
   }
 }

@@ -14,12 +14,13 @@ using VI = Vec<ScalableTag<int32_t>>;
 using MF = Mask<ScalableTag<float>>;
 constexpr size_t kLanes = MaxLanes(kF);
 
+// Register blocks: keys by vectors of rows. Where masks are vectors too, fewer vectors fit beside them.
 #if HWY_TARGET == HWY_AVX3
-constexpr int kBlockKeys = 8, kBlockVectors = 3;
+constexpr int kBlockKeys = 8, kBlockVectors = 3, kMaskedVectors = 3;
 #elif HWY_TARGET == HWY_NEON
-constexpr int kBlockKeys = 8, kBlockVectors = 2;
+constexpr int kBlockKeys = 8, kBlockVectors = 2, kMaskedVectors = 2;
 #else
-constexpr int kBlockKeys = 4, kBlockVectors = 3;
+constexpr int kBlockKeys = 4, kBlockVectors = 3, kMaskedVectors = 2;
 #endif
 
 #if HWY_ARCH_X86

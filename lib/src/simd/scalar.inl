@@ -17,7 +17,7 @@ using VF = Scalar<float>;
 using VI = Scalar<int32_t>;
 using MF = Scalar<bool>;
 constexpr size_t kLanes = 1;
-constexpr int kBlockKeys = 4, kBlockVectors = 4;
+constexpr int kBlockKeys = 4, kBlockVectors = 4, kMaskedVectors = 2;
 
 template <class T>
 FOVEA_INLINE Scalar<T> Zero(ScalableTag<T>) { return {T(0)}; }

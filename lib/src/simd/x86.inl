@@ -99,12 +99,17 @@ FOVEA_INLINE V SumBlocks(const V (&v)[2]) {
 
 using V = __m128;
 
+FOVEA_INLINE V LoadTwo(const float* p) {
+  double two;
+  __builtin_memcpy(&two, p, 8);
+  return _mm_castpd_ps(_mm_set_sd(two));
+}
 FOVEA_INLINE V LoadN(const float* p, size_t n) {
   switch (n) {
     case 0: return _mm_setzero_ps();
     case 1: return _mm_load_ss(p);
-    case 2: return _mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(p)));
-    case 3: return _mm_insert_ps(_mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(p))), _mm_load_ss(p + 2), 0x20);
+    case 2: return LoadTwo(p);
+    case 3: return _mm_insert_ps(LoadTwo(p), _mm_load_ss(p + 2), 0x20);
     default: return _mm_loadu_ps(p);
   }
 }

@@ -12,24 +12,24 @@ namespace hn {
 #endif
 #define FOVEA_X86_LANES 16
 using Arch = xsimd::avx512bw;
-constexpr int kBlockKeys = 8, kBlockVectors = 3;
+constexpr int kBlockKeys = 8, kBlockVectors = 3, kMaskedVectors = 3;
 #elif defined(__AVX2__)
 #if !defined(__FMA__)
 #error "AVX2 means AVX2 and FMA here: compile with -mfma too"
 #endif
 #define FOVEA_X86_LANES 8
 using Arch = xsimd::fma3<xsimd::avx2>;
-constexpr int kBlockKeys = 4, kBlockVectors = 3;
+constexpr int kBlockKeys = 4, kBlockVectors = 3, kMaskedVectors = 2;
 #elif defined(__SSE4_2__)
 #define FOVEA_X86_LANES 4
 using Arch = xsimd::sse4_2;
-constexpr int kBlockKeys = 4, kBlockVectors = 3;
+constexpr int kBlockKeys = 4, kBlockVectors = 3, kMaskedVectors = 2;
 #elif defined(__aarch64__)
 using Arch = xsimd::neon64;
-constexpr int kBlockKeys = 8, kBlockVectors = 2;
+constexpr int kBlockKeys = 8, kBlockVectors = 2, kMaskedVectors = 2;
 #elif defined(__ARM_NEON)
 using Arch = xsimd::neon;
-constexpr int kBlockKeys = 8, kBlockVectors = 2;
+constexpr int kBlockKeys = 8, kBlockVectors = 2, kMaskedVectors = 2;
 #else
 #error "xsimd needs a vector unit: set the compiler's processor (-march, or a toolchain file), or choose FOVEA_SIMD=highway"
 #endif
