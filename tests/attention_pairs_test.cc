@@ -54,7 +54,8 @@ Case make_case(Levels& levels, uint64_t seed) {
 
   p.scale = levels.choose({0.0f, 0.3f, -0.2f});
   p.softcap = levels.choose({0.0f, 1.5f});
-  p.causal = levels.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
+  p.causal =
+      levels.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
   p.window_left = levels.choose<uint32_t>({0, 1, 9, 66});
   p.window_right = levels.choose<uint32_t>({0, 1, 12});
   p.alibi = levels.choose({false, true});
@@ -77,8 +78,8 @@ Case make_case(Levels& levels, uint64_t seed) {
   p.mask_missing = missing == 0 ? 0 : missing == 1 ? 1 : missing == 2 ? p.kv_tokens / 2 : p.kv_tokens;
 
   p.lse = levels.choose({false, true});
-  p.stage = levels.choose({FOVEA_SCORES_NONE, FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED,
-                           FOVEA_SCORES_SOFTMAX});
+  p.stage = levels.choose(
+      {FOVEA_SCORES_NONE, FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX});
   const Budget budget = levels.choose({Budget::kNone, Budget::kHalf, Budget::kLeast});
   const bool portable_bits = levels.choose({false, true});
   return {p, budget, portable_bits};

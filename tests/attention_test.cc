@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention against the double reference: shapes, every option alone, and what happens at the edges. Every case runs on every
-// target. Which field is held by which test stands in misuse_test.cc.
+// Attention against the double reference: shapes, every option alone, and what happens at the edges. Every case runs on
+// every target. Which field is held by which test stands in misuse_test.cc.
 #include <cfloat>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "catch.h"
 #include "support/covering.h"
@@ -39,6 +41,12 @@ void check_option(const Problem& with, const Problem& without) {
   }
   CHECK(run_on_all_targets(with, Budget::kLeast) == "");
   CHECK(run_on_all_targets(with, Budget::kNone, true) == "");
+  // Few rows may take another kernel.
+  for (const uint32_t q_tokens : {1u, 2u, 3u}) {
+    p.q_tokens = q_tokens;
+    p.placement = Placement::kEnd;
+    CHECK(run_on_all_targets(p) == "");
+  }
 }
 
 const uint32_t kDims[] = {1, 2, 3, 5, 8, 15, 16, 17, 31, 32, 33, 40, 50, 64, 65, 72, 80, 96, 127, 128, 130};
@@ -49,10 +57,11 @@ const uint32_t kHeads[][2] = {{1, 1}, {2, 2}, {4, 2}, {6, 2}, {8, 1}, {12, 4}};
 // ------------------------------------------------------------------------------------------------------------- shapes
 
 TEST_CASE("attention: every pair of counts, dims, heads and batch agrees with the reference") {
-  // 1, 2, 3, lanes - 1, lanes, lanes + 1 and 4 * lanes + 3 for 1, 4, 8 and 16 lanes; 65 and 130 are past one and two key tiles.
+  // 1, 2, 3, lanes - 1, lanes, lanes + 1 and 4 * lanes + 3 for 1, 4, 8 and 16 lanes; 65 and 130 are past one and two
+  // key tiles.
   const uint32_t tokens[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 19, 35, 64, 65, 67, 130};
-  const std::vector<size_t> levels = {std::size(tokens), std::size(tokens), std::size(kDims), std::size(kDims),
-                                      std::size(kHeads), 3,                 3};
+  const std::vector<size_t> levels = {
+      std::size(tokens), std::size(tokens), std::size(kDims), std::size(kDims), std::size(kHeads), 3, 3};
   const auto rows = covering_array(levels, 7);
   std::printf("attention shapes: %zu cases hold every pair, on %u targets\n", rows.size(), fovea_target_count());
   REQUIRE(rows.size() == 450);
@@ -105,6 +114,27 @@ TEST_CASE("attention: every value_dim from 1 to 130 agrees with the reference", 
   }
 }
 
+TEST_CASE("attention: calls on both sides of a plan's few_rows agree with the reference", "[short]") {
+  for (const fovea_target target : targets()) {
+    for (const auto& heads : kHeads) {
+      AttentionCase probe(base());
+      REQUIRE(probe.run({target}) == "");
+      const uint32_t group = heads[0] / heads[1];
+      for (uint32_t q_tokens = 1; q_tokens <= probe.plan.few_rows / group + 2 && q_tokens <= 40; ++q_tokens) {
+        Problem p = base();
+        p.q_heads = heads[0], p.kv_heads = heads[1];
+        p.q_tokens = q_tokens;
+        p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+        p.stage = FOVEA_SCORES_SOFTMAX;
+        p.seed = q_tokens;
+        AttentionCase test(p);
+        test.desc.max_q_tokens = 200;
+        CHECK(test.run({target}) == "");
+      }
+    }
+  }
+}
+
 TEST_CASE("attention: longer calls agree with the reference") {
   for (const auto& size : {std::pair<uint32_t, uint32_t>{1, 2048}, {300, 300}, {70, 1023}}) {
     Problem p;
@@ -147,7 +177,8 @@ TEST_CASE("attention: batch, q_tokens and kv_tokens of zero are allowed", "[shor
   }
 }
 
-TEST_CASE("attention: any layout and any stride, 0 and negative ones too, is read and written where it lies", "[short]") {
+TEST_CASE("attention: any layout and any stride, 0 and negative ones too, is read and written where it lies",
+          "[short]") {
   for (const Layout layout : {Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPacked, Layout::kPadded,
                               Layout::kBroadcast, Layout::kReversed}) {
     for (const uint64_t seed : {1, 2, 3}) {
@@ -260,7 +291,8 @@ TEST_CASE("attention: causal bottom-right counts from each entry's own length", 
   check_option(with, without);
 }
 
-TEST_CASE("attention: causal positions put each entry's first query where they say, before the first key too", "[short]") {
+TEST_CASE("attention: causal positions put each entry's first query where they say, before the first key too",
+          "[short]") {
   Problem with = base(), without = base();
   with.causal = FOVEA_CAUSAL_POSITIONS;
   without.causal = FOVEA_CAUSAL_TOP_LEFT;
@@ -393,8 +425,8 @@ TEST_CASE("attention: keys that a shorter mask does not cover are hidden", "[sho
 }
 
 TEST_CASE("attention: ALiBi takes slope times distance off the score, for each query head its own", "[short]") {
-  for (const fovea_causal causal : {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT,
-                                    FOVEA_CAUSAL_POSITIONS}) {
+  for (const fovea_causal causal :
+       {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS}) {
     Problem without = base();
     without.causal = causal;
     if (causal == FOVEA_CAUSAL_NONE || causal == FOVEA_CAUSAL_POSITIONS) without.positions = {37, 4};
@@ -430,7 +462,8 @@ TEST_CASE("attention: a sink joins the normalisation of its head and has no valu
   CHECK(run_on_all_targets(small) == "");
 }
 
-TEST_CASE("attention: lse is the natural logarithm of the sum of exponentials, and its absence changes nothing", "[short]") {
+TEST_CASE("attention: lse is the natural logarithm of the sum of exponentials, and its absence changes nothing",
+          "[short]") {
   for (const Layout layout : {Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded, Layout::kReversed}) {
     Problem p = base();
     p.layout = layout;
@@ -442,15 +475,16 @@ TEST_CASE("attention: lse is the natural logarithm of the sum of exponentials, a
 }
 
 TEST_CASE("attention: scores come out at each of the four stages", "[short]") {
-  for (const fovea_scores_stage stage : {FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED,
-                                         FOVEA_SCORES_SOFTMAX}) {
+  for (const fovea_scores_stage stage :
+       {FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX}) {
     for (const Layout layout : {Layout::kHeadsFirst, Layout::kPadded, Layout::kTokensFirst, Layout::kReversed}) {
       for (int options = 0; options < 4; ++options) {
         Problem p = base();
         p.layout = layout;
         p.stage = stage;
         p.softcap = 2.5f;
-        if (options & 1) p.mask = FOVEA_MASK_F32, p.alibi = true, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 30;
+        if (options & 1)
+          p.mask = FOVEA_MASK_F32, p.alibi = true, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 30;
         if (options & 2) p.sinks = true, p.kv_lengths = {60, 83};
         CHECK(run_on_all_targets(p) == "");
       }
@@ -470,19 +504,21 @@ TEST_CASE("attention: a plan's target is the one that runs", "[short]") {
 // ------------------------------------------------------------------------------------------------------------- edges
 
 TEST_CASE("attention: a query that may see no key answers zeros, lse -inf and weights of zero", "[short]") {
-  for (int how = 0; how < 6; ++how) {
+  for (int how = 0; how < 12; ++how) {
     for (const fovea_scores_stage stage : {FOVEA_SCORES_NONE, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX}) {
       Problem p = base();
       p.stage = stage;
-      if (how == 0) p.kv_lengths = {0, 0};
-      if (how == 1) p.kv_tokens = 0;
-      if (how == 2) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {-1000, -19};
-      if (how == 3) p.window_left = 5, p.positions = {1000, 87};
-      if (how == 4) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 83;
-      if (how == 5) p.mask = FOVEA_MASK_F32;
+      if (how >= 6) p.q_tokens = 1;
+      if (how % 6 == 0) p.kv_lengths = {0, 0};
+      if (how % 6 == 1) p.kv_tokens = 0;
+      if (how % 6 == 2) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {-1000, -19};
+      if (how % 6 == 3) p.window_left = 5, p.positions = {1000, 87};
+      if (how % 6 == 4) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 83;
+      if (how % 6 == 5) p.mask = FOVEA_MASK_F32;
       AttentionCase test(p);
-      if (how == 5) {
-        for (size_t i = 0; i < size_t{2} * 4 * 19 * 83; ++i) test.mask_f32()[i] = i % 2 == 0 ? -kInfinity : -FLT_MAX / 2;
+      if (how % 6 == 5) {
+        for (size_t i = 0; i < size_t{2} * 4 * p.q_tokens * 83; ++i)
+          test.mask_f32()[i] = i % 2 == 0 ? -kInfinity : -FLT_MAX / 2;
       }
       for (const fovea_target target : targets()) {
         REQUIRE(test.run({target}) == "");
@@ -513,8 +549,9 @@ TEST_CASE("attention: a query with a sink that may see no key answers zeros, and
 
 TEST_CASE("attention: a NaN or infinite score makes its own query NaN and no other", "[short]") {
   for (const float bad : {kNaN, kInfinity, -kInfinity}) {
-    for (const uint32_t query : {0u, 7u, 18u}) {
+    for (const uint32_t query : {0u, 7u, 18u, 1u}) {
       Problem p = base();
+      if (query == 1) p.q_tokens = 2;  // few rows
       p.causal = query == 7 ? FOVEA_CAUSAL_BOTTOM_RIGHT : FOVEA_CAUSAL_NONE;
       AttentionCase test(p);
       test.q(1, 2, query)[3] = bad;
@@ -524,7 +561,7 @@ TEST_CASE("attention: a NaN or infinite score makes its own query NaN and no oth
         const std::vector<double>& want = test.expected().out;
         for (size_t i = 0; i < out.size(); ++i) {
           const size_t row = i / p.value_dim;
-          if (row == (size_t{1} * 4 + 2) * 19 + query) {
+          if (row == (size_t{1} * 4 + 2) * p.q_tokens + query) {
             REQUIRE(std::isnan(out[i]));
           } else {
             REQUIRE(close(out[i], want[i], test.expected().out_tolerance[row]));
@@ -548,17 +585,17 @@ TEST_CASE("attention: a float mask of NaN or +inf makes its own query NaN and no
 
 TEST_CASE("attention: NaN or infinity in a key or value reaches the queries that see it and no other", "[short]") {
   for (const float bad : {kNaN, kInfinity, -kInfinity}) {
-    for (int how = 0; how < 6; ++how) {
+    for (int how = 0; how < 12; ++how) {
       for (const bool in_key : {false, true}) {
         Problem p = base();
         p.lse = false;
-        p.q_tokens = 40;
-        if (how == 0) p.causal = FOVEA_CAUSAL_TOP_LEFT;
-        if (how == 1) p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 9;
-        if (how == 2) p.window_left = 4, p.window_right = 3, p.positions = {10, 40};
-        if (how == 3) p.mask = FOVEA_MASK_BYTE;
-        if (how == 4) p.mask = FOVEA_MASK_F32;
-        if (how == 5) p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.kv_lengths = {83, 50};
+        p.q_tokens = how < 6 ? 40 : 2;
+        if (how % 6 == 0) p.causal = FOVEA_CAUSAL_TOP_LEFT;
+        if (how % 6 == 1) p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 9;
+        if (how % 6 == 2) p.window_left = 4, p.window_right = 3, p.positions = {10, 47};
+        if (how % 6 == 3) p.mask = FOVEA_MASK_BYTE;
+        if (how % 6 == 4) p.mask = FOVEA_MASK_F32;
+        if (how % 6 == 5) p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.kv_lengths = {83, 50};
         AttentionCase test(p);
         for (uint32_t b = 0; b < 2; ++b) {
           for (const uint32_t j : {13u, 49u, 63u, 64u}) {

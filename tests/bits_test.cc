@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same bits: with portable_bits the output of a query depends on its own inputs and on nothing else. All comparisons are of
-// bytes.
+// The same bits: with portable_bits the output of a query depends on its own inputs and on nothing else. All
+// comparisons are of bytes.
 #include <algorithm>
 #include <cstring>
 
@@ -59,7 +59,8 @@ bool same_bits(const Outputs& a, const Outputs& b) {
   return same_bits(a.out, b.out) && same_bits(a.lse, b.lse) && same_bits(a.scores, b.scores);
 }
 
-// The targets that promise each other's bits: IEEE with a fused multiply-add. Not SSE4, nor scalar code on x86, nor ARMv7.
+// The targets that promise each other's bits: IEEE with a fused multiply-add. Not SSE4, nor scalar code on x86, nor
+// ARMv7.
 bool has_portable_bits(fovea_target target) {
 #if defined(__aarch64__)
   return target == FOVEA_TARGET_NEON || target == FOVEA_TARGET_XSIMD;

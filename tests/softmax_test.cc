@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <sstream>
 
@@ -23,7 +24,13 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 struct SoftmaxProblem {
   size_t outer = 2, axis = 9, inner = 1;
-  enum Layout { kDense, kPadded, kAxisFirst, kReversed, kBroadcast } layout = kDense;  // kBroadcast: in has outer stride 0
+  enum Layout {
+    kDense,
+    kPadded,
+    kAxisFirst,
+    kReversed,
+    kBroadcast
+  } layout = kDense;  // kBroadcast: in has outer stride 0
   bool in_place = false;
   enum Mask { kNone, kFull, kOverAxis, kOverOuter, kOverInner, kOverAll } mask = kNone;  // over: broadcast
   float scale = 0;
@@ -34,12 +41,12 @@ struct SoftmaxProblem {
 
 std::string name(const SoftmaxProblem& p, fovea_target target, bool log) {
   static const char* const kLayouts[] = {"dense", "padded", "axis-first", "reversed", "broadcast"};
-  static const char* const kMasks[] = {"no mask", "mask", "mask over axis", "mask over outer", "mask over inner",
-                                       "mask over all"};
+  static const char* const kMasks[] = {"no mask",         "mask",         "mask over axis", "mask over outer",
+                                       "mask over inner", "mask over all"};
   std::ostringstream text;
   text << (log ? "log-softmax " : "softmax ") << p.outer << "x" << p.axis << "x" << p.inner << " " << kLayouts[p.layout]
-       << " " << kMasks[p.mask] << (p.in_place ? " in place" : "") << (p.special ? " special" : "") << " scale " << p.scale
-       << " " << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
+       << " " << kMasks[p.mask] << (p.in_place ? " in place" : "") << (p.special ? " special" : "") << " scale "
+       << p.scale << " " << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
   return text.str();
 }
 
@@ -122,17 +129,17 @@ class SoftmaxCase {
   }
 
   const float* in(size_t o, size_t a, size_t i) const {
-    return args.in + static_cast<ptrdiff_t>(o) * args.in_outer_stride + static_cast<ptrdiff_t>(a) * args.in_axis_stride +
-           static_cast<ptrdiff_t>(i);
+    return args.in + static_cast<ptrdiff_t>(o) * args.in_outer_stride +
+           static_cast<ptrdiff_t>(a) * args.in_axis_stride + static_cast<ptrdiff_t>(i);
   }
   float* out(size_t o, size_t a, size_t i) const {
     return args.out + static_cast<ptrdiff_t>(o) * args.out_outer_stride +
            static_cast<ptrdiff_t>(a) * args.out_axis_stride + static_cast<ptrdiff_t>(i);
   }
   float mask(size_t o, size_t a, size_t i) const {
-    return args.mask[static_cast<ptrdiff_t>(o) * args.mask_outer_stride +
-                     static_cast<ptrdiff_t>(a) * args.mask_axis_stride +
-                     static_cast<ptrdiff_t>(i) * args.mask_inner_stride];
+    return args
+        .mask[static_cast<ptrdiff_t>(o) * args.mask_outer_stride + static_cast<ptrdiff_t>(a) * args.mask_axis_stride +
+              static_cast<ptrdiff_t>(i) * args.mask_inner_stride];
   }
   template <class Function>
   void each(Function function) const {
@@ -167,14 +174,15 @@ class SoftmaxCase {
       if (wrong.empty() && !close(got, want.out[at], want.tolerance[at])) {
         std::ostringstream text;
         text.precision(9);
-        text << full_name << ": [" << o << "][" << a << "][" << i << "] is " << got << ", not " << want.out[at] << " +- "
-             << want.tolerance[at];
+        text << full_name << ": [" << o << "][" << a << "][" << i << "] is " << got << ", not " << want.out[at]
+             << " +- " << want.tolerance[at];
         wrong = text.str();
       }
       ++at;
     });
     for (size_t i = 0; i < written.size() * sizeof(float); ++i) {
-      if (wrong.empty() && !written[i / sizeof(float)] && !out_.untouched(i)) wrong = full_name + ": written between rows";
+      if (wrong.empty() && !written[i / sizeof(float)] && !out_.untouched(i))
+        wrong = full_name + ": written between rows";
     }
     if (wrong.empty() && !out_.margin_intact()) wrong = full_name + ": written outside";
     return wrong;
@@ -253,7 +261,7 @@ TEST_CASE("softmax: any two of layout, mask, place, counts and scale agree with 
   const float scales[] = {0.0f, 1.0f, 0.25f, -1.5f, 30.0f};
   const auto rows = covering_array({5, 2, 6, std::size(axes), std::size(inners), 3, std::size(scales), 2, 3}, 3);
   std::printf("softmax: %zu cases hold every pair of 9 factors, on %u targets\n", rows.size(), fovea_target_count());
-  REQUIRE(rows.size() == 0);
+  REQUIRE(rows.size() == 49);
   for (const auto& row : rows) {
     SoftmaxProblem p;
     p.layout = static_cast<SoftmaxProblem::Layout>(row[0]);
@@ -312,8 +320,8 @@ TEST_CASE("softmax: scale is 1 / temperature, and 0 means 1", "[short]") {
     const Softmax by_default = softmax(one.args, false);
     one.args.scale = scale;
     const Softmax scaled = softmax(one.args, false);
-    const bool differs = std::fabs(by_default.out[0] - scaled.out[0]) >
-                         kVisibleEffect * (by_default.tolerance[0] + scaled.tolerance[0]);
+    const bool differs =
+        std::fabs(by_default.out[0] - scaled.out[0]) > kVisibleEffect * (by_default.tolerance[0] + scaled.tolerance[0]);
     CHECK(differs == (scale != 0.0f && scale != 1.0f));
   }
 }
@@ -357,7 +365,8 @@ TEST_CASE("softmax: weights that underflow are exactly 0, and none is subnormal"
     SoftmaxCase test(p);
     for (const fovea_target target : targets()) {
       test.args.target = target;
-      test.each([&](size_t, size_t a, size_t i) { *const_cast<float*>(test.in(0, a, i)) = -0.5f * static_cast<float>(a); });
+      test.each(
+          [&](size_t, size_t a, size_t i) { *const_cast<float*>(test.in(0, a, i)) = -0.5f * static_cast<float>(a); });
       REQUIRE(test.call(false) == FOVEA_OK);
       test.each([&](size_t, size_t a, size_t i) {
         const float weight = *test.out(0, a, i);
@@ -462,46 +471,48 @@ TEST_CASE("softmax: every misuse has its status, and nothing is written", "[shor
   };
   const ptrdiff_t most = PTRDIFF_MAX;
   const Misuse table[] = {
-      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](SoftmaxCase& c) { c.args.struct_bytes = 0; }},
-      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](SoftmaxCase& c) { c.args.struct_bytes += 4; }},
-      {"unknown target", FOVEA_ERR_ENUM, [](SoftmaxCase& c) { c.args.target = static_cast<fovea_target>(9); }},
-      {"negative target", FOVEA_ERR_ENUM, [](SoftmaxCase& c) { c.args.target = static_cast<fovea_target>(-1); }},
+    {"struct_bytes 0", FOVEA_ERR_STRUCT, [](SoftmaxCase& c) { c.args.struct_bytes = 0; }},
+    {"struct_bytes too large", FOVEA_ERR_STRUCT, [](SoftmaxCase& c) { c.args.struct_bytes += 4; }},
+    {"unknown target", FOVEA_ERR_ENUM, [](SoftmaxCase& c) { c.args.target = enum_of<fovea_target>(9); }},
+    {"negative target", FOVEA_ERR_ENUM, [](SoftmaxCase& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
 #if defined(__x86_64__)
-      {"another machine's target", FOVEA_ERR_TARGET, [](SoftmaxCase& c) { c.args.target = FOVEA_TARGET_NEON; }},
+    {"another machine's target", FOVEA_ERR_TARGET, [](SoftmaxCase& c) { c.args.target = FOVEA_TARGET_NEON; }},
 #else
-      {"another machine's target", FOVEA_ERR_TARGET, [](SoftmaxCase& c) { c.args.target = FOVEA_TARGET_AVX2; }},
+    {"another machine's target", FOVEA_ERR_TARGET, [](SoftmaxCase& c) { c.args.target = FOVEA_TARGET_AVX2; }},
 #endif
-      {"scale NaN", FOVEA_ERR_NUMBER, [](SoftmaxCase& c) { c.args.scale = kNaN; }},
-      {"scale inf", FOVEA_ERR_NUMBER, [](SoftmaxCase& c) { c.args.scale = kInfinity; }},
-      {"scale -inf", FOVEA_ERR_NUMBER, [](SoftmaxCase& c) { c.args.scale = -kInfinity; }},
-      {"no out", FOVEA_ERR_NULL, [](SoftmaxCase& c) { c.args.out = nullptr; }},
-      {"no in", FOVEA_ERR_NULL, [](SoftmaxCase& c) { c.args.in = nullptr; }},
-      {"out misaligned", FOVEA_ERR_ALIGNMENT,
-       [](SoftmaxCase& c) { c.args.out = reinterpret_cast<float*>(c.out_.as<char>() + 1); }},
-      {"in misaligned", FOVEA_ERR_ALIGNMENT,
-       [](SoftmaxCase& c) { c.args.in = reinterpret_cast<float*>(c.in_.as<char>() + 2); }},
-      {"mask misaligned", FOVEA_ERR_ALIGNMENT,
-       [](SoftmaxCase& c) { c.args.mask = reinterpret_cast<float*>(c.mask_.as<char>() + 3); }},
-      {"out rows overlap", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_outer_stride -= 1; }},
-      {"out rows are one", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_outer_stride = 0; }},
-      {"out axis overlaps inner", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_axis_stride = 2; }},
-      {"out axis stands still", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_axis_stride = 0; }},
-      {"out in the middle of in", FOVEA_ERR_OVERLAP, [](SoftmaxCase& c) { c.args.in = c.args.out + 1; }},
-      {"out on in, other strides", FOVEA_ERR_OVERLAP,
-       [](SoftmaxCase& c) { c.args.in = c.args.out, c.args.in_axis_stride = 0; }},
-      {"in ends in out", FOVEA_ERR_OVERLAP,
-       [](SoftmaxCase& c) { c.args.in = c.args.out + 26, c.args.in_outer_stride = -27; }},
-      {"mask in out", FOVEA_ERR_OVERLAP,
-       [](SoftmaxCase& c) { c.args.mask = c.args.out + 53, c.args.mask_outer_stride = c.args.mask_axis_stride = 0,
-                            c.args.mask_inner_stride = 0; }},
-      {"out too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.out_outer_stride = most; }},
-      {"out axis too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.out_axis_stride = -most; }},
-      {"in too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.in_outer_stride = most / 2; }},
-      {"in axis too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.in_axis_stride = -most - 1; }},
-      {"mask too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.mask_outer_stride = most / 4 + 1; }},
-      {"outer too large", FOVEA_ERR_SIZE, [](SoftmaxCase& c) { c.args.outer = SIZE_MAX; }},
-      {"axis too large", FOVEA_ERR_SIZE, [](SoftmaxCase& c) { c.args.axis = SIZE_MAX / 2; }},
-      {"inner too large", FOVEA_ERR_SIZE, [](SoftmaxCase& c) { c.args.inner = SIZE_MAX / 4 + 2; }},
+    {"scale NaN", FOVEA_ERR_NUMBER, [](SoftmaxCase& c) { c.args.scale = kNaN; }},
+    {"scale inf", FOVEA_ERR_NUMBER, [](SoftmaxCase& c) { c.args.scale = kInfinity; }},
+    {"scale -inf", FOVEA_ERR_NUMBER, [](SoftmaxCase& c) { c.args.scale = -kInfinity; }},
+    {"no out", FOVEA_ERR_NULL, [](SoftmaxCase& c) { c.args.out = nullptr; }},
+    {"no in", FOVEA_ERR_NULL, [](SoftmaxCase& c) { c.args.in = nullptr; }},
+    {"out misaligned", FOVEA_ERR_ALIGNMENT,
+     [](SoftmaxCase& c) { c.args.out = reinterpret_cast<float*>(c.out_.as<char>() + 1); }},
+    {"in misaligned", FOVEA_ERR_ALIGNMENT,
+     [](SoftmaxCase& c) { c.args.in = reinterpret_cast<float*>(c.in_.as<char>() + 2); }},
+    {"mask misaligned", FOVEA_ERR_ALIGNMENT,
+     [](SoftmaxCase& c) { c.args.mask = reinterpret_cast<float*>(c.mask_.as<char>() + 3); }},
+    {"out rows overlap", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_outer_stride -= 1; }},
+    {"out rows are one", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_outer_stride = 0; }},
+    {"out axis overlaps inner", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_axis_stride = 2; }},
+    {"out axis stands still", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_axis_stride = 0; }},
+    {"out in the middle of in", FOVEA_ERR_OVERLAP, [](SoftmaxCase& c) { c.args.in = c.args.out + 1; }},
+    {"out on in, other strides", FOVEA_ERR_OVERLAP,
+     [](SoftmaxCase& c) { c.args.in = c.args.out, c.args.in_axis_stride = 0; }},
+    {"in ends in out", FOVEA_ERR_OVERLAP,
+     [](SoftmaxCase& c) { c.args.in = c.args.out + 26, c.args.in_outer_stride = -27; }},
+    {"mask in out", FOVEA_ERR_OVERLAP,
+     [](SoftmaxCase& c) {
+       c.args.mask = c.args.out + 53, c.args.mask_outer_stride = c.args.mask_axis_stride = 0,
+       c.args.mask_inner_stride = 0;
+     }},
+    {"out too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.out_outer_stride = most; }},
+    {"out axis too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.out_axis_stride = -most; }},
+    {"in too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.in_outer_stride = most / 2; }},
+    {"in axis too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.in_axis_stride = -most - 1; }},
+    {"mask too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.mask_outer_stride = most / 4 + 1; }},
+    {"outer too large", FOVEA_ERR_SIZE, [](SoftmaxCase& c) { c.args.outer = SIZE_MAX; }},
+    {"axis too large", FOVEA_ERR_SIZE, [](SoftmaxCase& c) { c.args.axis = SIZE_MAX / 2; }},
+    {"inner too large", FOVEA_ERR_SIZE, [](SoftmaxCase& c) { c.args.inner = SIZE_MAX / 4 + 2; }},
   };
   for (const Misuse& misuse : table) {
     for (const bool log : {false, true}) {

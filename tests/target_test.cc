@@ -11,9 +11,7 @@
 
 namespace fovea_test {
 
-TEST_CASE("version: the library is that of the header", "[short]") {
-  CHECK(fovea_version() == FOVEA_VERSION);
-}
+TEST_CASE("version: the library is that of the header", "[short]") { CHECK(fovea_version() == FOVEA_VERSION); }
 
 TEST_CASE("status: every status has a sentence of its own, and other numbers are unknown", "[short]") {
   std::set<std::string> seen;
@@ -25,8 +23,8 @@ TEST_CASE("status: every status has a sentence of its own, and other numbers are
     CHECK(std::string(text) != "unknown status");
     CHECK(seen.insert(text).second);
   }
-  for (const int other : {1, -21, 1000, -1000000, 0x7fffffff}) {
-    CHECK(std::string(fovea_status_string(static_cast<fovea_status>(other))) == "unknown status");
+  for (const uint32_t other : {1u, 0u - 21u, 1000u, 0u - 1000000u, 0x7fffffffu}) {
+    CHECK(std::string(fovea_status_string(enum_of<fovea_status>(other))) == "unknown status");
   }
 }
 
@@ -50,13 +48,14 @@ TEST_CASE("target: there is at least one, each named once, best first", "[short]
       CHECK(lanes(target) <= lanes(fovea_target_at(i - 1)));
     }
   }
-  for (const uint32_t beyond : {count, count + 1, 1000u, 0xffffffffu}) CHECK(fovea_target_at(beyond) == FOVEA_TARGET_BEST);
+  for (const uint32_t beyond : {count, count + 1, 1000u, 0xffffffffu})
+    CHECK(fovea_target_at(beyond) == FOVEA_TARGET_BEST);
 }
 
 TEST_CASE("target: names go back and forth", "[short]") {
-  for (const fovea_target target : {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2,
-                                    FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM,
-                                    FOVEA_TARGET_XSIMD}) {
+  for (const fovea_target target :
+       {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512,
+        FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_XSIMD}) {
     const char* text = fovea_target_name(target);
     REQUIRE(text != nullptr);
     CHECK(fovea_target_from_name(text) == target);
@@ -68,9 +67,9 @@ TEST_CASE("target: names go back and forth", "[short]") {
   for (const char* unknown : {"avx", "avx22", "AVX2", "xsim", "be", " "}) {
     CHECK(fovea_target_from_name(unknown) == FOVEA_TARGET_IS_32_BITS);
   }
-  for (const int unknown : {8, 63, 65, -1, 0x7fffffff}) {
-    CHECK(fovea_target_name(static_cast<fovea_target>(unknown)) == nullptr);
-    CHECK(fovea_target_backend(static_cast<fovea_target>(unknown)) == nullptr);
+  for (const uint32_t unknown : {8u, 63u, 65u, kNegative, 0x7fffffffu}) {
+    CHECK(fovea_target_name(enum_of<fovea_target>(unknown)) == nullptr);
+    CHECK(fovea_target_backend(enum_of<fovea_target>(unknown)) == nullptr);
   }
 }
 
@@ -82,14 +81,16 @@ TEST_CASE("target: BEST is the first, and the plan says which", "[short]") {
 
 TEST_CASE("target: a number that is no target, or one that is not here, is refused by its status", "[short]") {
   AttentionCase test{Problem()};
-  for (const int unknown : {8, 63, 65, -1, 0x7fffffff}) {
-    test.desc.target = static_cast<fovea_target>(unknown);
+  for (const uint32_t unknown : {8u, 63u, 65u, kNegative, 0x7fffffffu}) {
+    test.desc.target = enum_of<fovea_target>(unknown);
     CHECK(fovea_plan_init(&test.plan, &test.desc) == FOVEA_ERR_ENUM);
   }
   const std::vector<fovea_target> here = targets();
   for (const fovea_target target : {FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512,
                                     FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_XSIMD}) {
-    const bool is_here = std::count(here.begin(), here.end(), target) != 0;
+    // Where xsimd is the only backend, its number is another name of the one target.
+    const bool alone = target == FOVEA_TARGET_XSIMD && std::string(fovea_target_backend(here[0])) == "xsimd";
+    const bool is_here = alone || std::count(here.begin(), here.end(), target) != 0;
     test.desc.target = target;
     CHECK(fovea_plan_init(&test.plan, &test.desc) == (is_here ? FOVEA_OK : FOVEA_ERR_TARGET));
   }

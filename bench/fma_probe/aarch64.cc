@@ -24,8 +24,8 @@ float chains_neon(uint64_t rounds, float seed) {
 
 }  // namespace
 
-double fma_peak_gflops(fovea_target target) {
-  return target == FOVEA_TARGET_NEON ? median_gflops(chains_neon, 16 * 4 * 2) : 0.0;
+double fma_peak_gflops(fovea_target target, Clock clock_ns) {
+  return target == FOVEA_TARGET_NEON ? median_gflops(chains_neon, 16 * 4 * 2, clock_ns) : 0.0;
 }
 
 }  // namespace fovea::bench

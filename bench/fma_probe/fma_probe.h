@@ -5,15 +5,21 @@
 #ifndef FOVEA_BENCH_FMA_PROBE_FMA_PROBE_H_
 #define FOVEA_BENCH_FMA_PROBE_FMA_PROBE_H_
 
+#include <cstdint>
+
 #include "fovea/fovea.h"
 
 namespace fovea::bench {
 
+// Nanoseconds since some moment.
+using Clock = uint64_t (*)();
+
 // 10^9 floating-point operations a second that this core does with the target's vectors; a multiply-add counts as 2.
 // Where the target has no fused multiply-add (sse4, scalar on plain x86) it is a multiply, then an add. Median of
-// several runs, about 40 ms together. The caller makes sure that the processor runs the target. 0 = not known: no probe
-// for this target on this kind of machine.
-double fma_peak_gflops(fovea_target target);
+// many short runs, about 15 ms together. The caller makes sure that the processor runs the target. 0 = not known: no
+// probe for this target on this kind of machine.
+double fma_peak_gflops(fovea_target target, Clock clock_ns);
+double fma_peak_gflops(fovea_target target);  // by std::chrono::steady_clock
 
 }  // namespace fovea::bench
 

@@ -5,29 +5,31 @@
 #define FOVEA_BENCH_FMA_PROBE_MEASURE_H_
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
+
+#include "bench/fma_probe/fma_probe.h"
 
 namespace fovea::bench {
 
 // loop(rounds, seed) does rounds * flops_a_round operations. It starts its chains from seed and returns something that
 // depends on all of them, so that the compiler can neither do the work beforehand nor drop it.
-inline double median_gflops(float (*loop)(uint64_t rounds, float seed), double flops_a_round) {
-  constexpr int kRuns = 9;
-  constexpr double kRunSeconds = 3e-3;
+// Many short runs: where other programs share the core, most runs still end before one of them gets its turn.
+inline double median_gflops(float (*loop)(uint64_t rounds, float seed), double flops_a_round, Clock clock_ns) {
+  constexpr int kRuns = 41;
+  constexpr double kRunNs = 250e3;
   volatile float seed = 1.0f, result = 0.0f;
-  const auto seconds = [&](uint64_t rounds) {
-    const auto begin = std::chrono::steady_clock::now();
+  const auto time_ns = [&](uint64_t rounds) {
+    const uint64_t begin = clock_ns();
     result = loop(rounds, seed);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return static_cast<double>(clock_ns() - begin);
   };
   uint64_t rounds = 1024;
-  for (double took = seconds(rounds); took < kRunSeconds; took = seconds(rounds)) rounds *= 2;  // the warm-up, too
+  for (double took = time_ns(rounds); took < kRunNs; took = time_ns(rounds)) rounds *= 2;  // the warm-up, too
   double runs[kRuns];
-  for (double& run : runs) run = seconds(rounds);
+  for (double& run : runs) run = time_ns(rounds);
   std::nth_element(runs, runs + kRuns / 2, runs + kRuns);
   (void)result;
-  return flops_a_round * static_cast<double>(rounds) / runs[kRuns / 2] * 1e-9;
+  return flops_a_round * static_cast<double>(rounds) / runs[kRuns / 2];
 }
 
 }  // namespace fovea::bench

@@ -3,6 +3,6 @@
 
 namespace fovea::bench {
 
-double fma_peak_gflops(fovea_target) { return 0.0; }
+double fma_peak_gflops(fovea_target, Clock) { return 0.0; }
 
 }  // namespace fovea::bench

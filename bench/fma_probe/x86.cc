@@ -70,12 +70,12 @@ float chains_scalar(uint64_t rounds, float seed) {
 
 }  // namespace
 
-double fma_peak_gflops(fovea_target target) {
+double fma_peak_gflops(fovea_target target, Clock clock_ns) {
   switch (target) {  // chains * lanes * 2
-    case FOVEA_TARGET_AVX512: return median_gflops(chains_avx512, 16 * 16 * 2);
-    case FOVEA_TARGET_AVX2: return median_gflops(chains_avx2, 12 * 8 * 2);
-    case FOVEA_TARGET_SSE4: return median_gflops(chains_sse, 12 * 4 * 2);
-    case FOVEA_TARGET_SCALAR: return median_gflops(chains_scalar, 12 * 1 * 2);
+    case FOVEA_TARGET_AVX512: return median_gflops(chains_avx512, 16 * 16 * 2, clock_ns);
+    case FOVEA_TARGET_AVX2: return median_gflops(chains_avx2, 12 * 8 * 2, clock_ns);
+    case FOVEA_TARGET_SSE4: return median_gflops(chains_sse, 12 * 4 * 2, clock_ns);
+    case FOVEA_TARGET_SCALAR: return median_gflops(chains_scalar, 12 * 1 * 2, clock_ns);
     default: return 0.0;
   }
 }

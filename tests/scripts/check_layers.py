@@ -22,9 +22,8 @@ MAY_INCLUDE = {
     "simd": {"simd"},
 }
 
-# Headers at the level of the kernel tables, though they lie elsewhere: how the tables are found, and the layout of the
-# workspace, which plan/ measures and run/ carves by the same function.
-SEAMS = {"plan/memory.h", "plan/workspace.h", "targets/registry.h"}
+# Headers at the level of the kernel tables, though they lie elsewhere: how the tables are found.
+SEAMS = {"targets/registry.h"}
 
 SIMD_WORDS = {"kernels", "simd", "targets"}  # layers that speak the vocabulary
 ISA_WORDS = {"simd", "targets"}  # layers that know of instruction sets

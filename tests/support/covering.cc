@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/covering.h"
 
+#include <utility>
+
 #include "support/problem.h"
 
 namespace fovea_test {
@@ -30,7 +32,8 @@ std::vector<std::vector<size_t>> covering_array(const std::vector<size_t>& level
   const auto random_below = [&](size_t n) { return static_cast<size_t>(random_bits(seed, drawn++) % n); };
   std::vector<std::vector<size_t>> rows;
   while (left > 0) {
-    // The best of several rows, each of which sets its factors in a random order, every one to the level that meets most.
+    // The best of several rows, each of which sets its factors in a random order, every one to the level that meets
+    // most.
     std::vector<size_t> best;
     size_t best_gain = 0;
     for (int attempt = 0; attempt < 8 || best_gain == 0; ++attempt) {

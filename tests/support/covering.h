@@ -10,8 +10,8 @@
 
 namespace fovea_test {
 
-// Rows with one level for each factor, such that any two levels of any two factors meet in some row. levels[f] is how many
-// levels factor f has. Greedy and seeded: the same on every machine.
+// Rows with one level for each factor, such that any two levels of any two factors meet in some row. levels[f] is how
+// many levels factor f has. Greedy and seeded: the same on every machine.
 std::vector<std::vector<size_t>> covering_array(const std::vector<size_t>& levels, uint64_t seed);
 
 }  // namespace fovea_test

@@ -8,6 +8,10 @@
 #include <utility>
 
 #if defined(__linux__)
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -41,6 +45,48 @@ size_t page_bytes() {
   static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
+
+#if defined(__x86_64__)
+
+sigjmp_buf g_probe;
+extern "C" void on_probe_fault(int) { siglongjmp(g_probe, 1); }
+
+__attribute__((target("avx"))) void load_first_of_eight(const float* p) {
+  const __m256 v = _mm256_maskload_ps(p, _mm256_castps_si256(_mm256_set_ps(0, 0, 0, 0, 0, 0, 0, -0.0f)));
+  volatile float first = _mm256_cvtss_f32(v);
+  (void)first;
+}
+
+// QEMU 7.2 reads all eight elements for a vmaskmovps that the processor reads one for.
+bool masked_load_faults() {
+  if (!__builtin_cpu_supports("avx")) return false;
+  const size_t page = page_bytes();
+  void* all = mmap(nullptr, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED || mprotect(all, page, PROT_READ | PROT_WRITE) != 0) std::abort();
+  struct sigaction probe, before;
+  std::memset(&probe, 0, sizeof probe);
+  probe.sa_handler = on_probe_fault;
+  sigaction(SIGSEGV, &probe, &before);
+  bool faults = true;
+  if (sigsetjmp(g_probe, 1) == 0) {
+    load_first_of_eight(reinterpret_cast<const float*>(static_cast<char*>(all) + page) - 1);
+    faults = false;
+  }
+  sigaction(SIGSEGV, &before, nullptr);
+  munmap(all, 2 * page);
+  return faults;
+}
+
+#else
+bool masked_load_faults() { return false; }
+#endif
+
+// Bytes of pattern between the end of a buffer and the unmapped page: none, but in an emulator that reads too far.
+size_t slack_bytes() {
+  static const size_t bytes = masked_load_faults() ? 64 : 0;
+  return bytes;
+}
+
 #else
 constexpr size_t kMargin = 256;  // of pattern on both sides, and what alignment takes
 #endif
@@ -60,12 +106,13 @@ Guarded::Guarded(size_t bytes, size_t alignment, Placement placement) : bytes_(b
   const size_t shift = placement == Placement::kOffset ? alignment : 0;
 #if defined(__linux__)
   const size_t page = page_bytes();
-  pages_bytes_ = std::max<size_t>((bytes + shift + page - 1) / page, 1) * page;
+  const size_t slack = slack_bytes();
+  pages_bytes_ = std::max<size_t>((bytes + shift + slack + page - 1) / page, 1) * page;
   void* all = mmap(nullptr, pages_bytes_ + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (all == MAP_FAILED) std::abort();
   pages_ = static_cast<uint8_t*>(all) + page;
   if (mprotect(pages_, pages_bytes_, PROT_READ | PROT_WRITE) != 0) std::abort();
-  data_ = placement == Placement::kEnd ? pages_ + pages_bytes_ - bytes : pages_ + shift;
+  data_ = placement == Placement::kEnd ? pages_ + pages_bytes_ - slack - bytes : pages_ + shift;
 #else
   pages_bytes_ = bytes + shift + 3 * kMargin;
   pages_ = static_cast<uint8_t*>(std::malloc(pages_bytes_));

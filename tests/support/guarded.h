@@ -19,8 +19,8 @@ enum class Placement {
 
 const char* name(Placement placement);
 
-// A buffer filled, with all that is mapped around it, with a pattern that is NaN as a float and nonzero as a byte. On systems
-// without memory protection it is a plain heap block, and only writes outside are seen, by margin_intact().
+// A buffer filled, with all that is mapped around it, with a pattern that is NaN as a float and nonzero as a byte. On
+// systems without memory protection it is a plain heap block, and only writes outside are seen, by margin_intact().
 class Guarded {
  public:
   Guarded() = default;

@@ -141,7 +141,8 @@ float random_uniform(uint64_t seed, uint64_t index, float low, float high) {
 float random_normal(uint64_t seed, uint64_t index) {
   // Four uniform numbers of 16 bits: their sum has mean 2 and variance 1/3.
   const uint64_t bits = random_bits(seed, index);
-  const double sum = static_cast<double>((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48));
+  const double sum =
+      static_cast<double>((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48));
   return static_cast<float>((sum / 65536.0 - 2.0) * 1.7320508075688772);
 }
 
@@ -260,7 +261,8 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
     describe(&args.kv.keys, q_, {batch, p.head_dim, token, 0, empty ? 0 : keys});
     describe(&args.kv.values, q_, {batch, p.value_dim, token, 0, empty ? 0 : values});
   } else {
-    const auto input = [&](fovea_in* a, Guarded* buffer, uint32_t heads, uint32_t tokens, uint32_t dim, uint64_t zeros) {
+    const auto input = [&](fovea_in* a, Guarded* buffer, uint32_t heads, uint32_t tokens, uint32_t dim,
+                           uint64_t zeros) {
       Strided s = strided(p.layout, p.batch, heads, tokens, dim);
       *buffer = floats(s.elements, p.placement);
       if (p.layout == Layout::kBroadcast) {
@@ -369,7 +371,9 @@ void AttentionCase::fill_inputs() {
 
 float* AttentionCase::q(uint32_t b, uint32_t head, uint32_t i) const { return row(args.q, b, head, i); }
 float* AttentionCase::key(uint32_t b, uint32_t kv_head, uint32_t j) const { return row(args.kv.keys, b, kv_head, j); }
-float* AttentionCase::value(uint32_t b, uint32_t kv_head, uint32_t j) const { return row(args.kv.values, b, kv_head, j); }
+float* AttentionCase::value(uint32_t b, uint32_t kv_head, uint32_t j) const {
+  return row(args.kv.values, b, kv_head, j);
+}
 
 const Attention& AttentionCase::expected() {
   if (has_expected_) return expected_;

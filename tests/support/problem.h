@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One attention call, described by a few numbers: its buffers are built behind guard pages, filled with seeded random data and
-// with NaN wherever no query may look, and its answer on any target is held against the reference.
+// One attention call, described by a few numbers: its buffers are built behind guard pages, filled with seeded random
+// data and with NaN wherever no query may look, and its answer on any target is held against the reference.
 #ifndef FOVEA_TESTS_SUPPORT_PROBLEM_H_
 #define FOVEA_TESTS_SUPPORT_PROBLEM_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,23 @@ namespace fovea_test {
 // The targets that this build has and this processor runs, best first.
 std::vector<fovea_target> targets();
 uint32_t lanes(fovea_target target);
+
+// An enum that holds any 32 bits, as a C program may pass it.
+template <class Enum>
+Enum enum_of(uint32_t bits) {
+  static_assert(sizeof(Enum) == sizeof bits, "enums of the interface are 32 bits wide");
+  Enum value;
+  std::memcpy(&value, &bits, sizeof bits);
+  return value;
+}
+
+// A negative number in an enum. The sanitizer reports the very load that must come before it can be refused, so there
+// it is a number that C++ lets such an enum hold.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr uint32_t kNegative = 0x7ffffffeu;
+#else
+constexpr uint32_t kNegative = 0xffffffffu;
+#endif
 
 // A number that depends on seed and index alone, equally spread over 64 bits.
 uint64_t random_bits(uint64_t seed, uint64_t index);
@@ -125,8 +143,8 @@ class AttentionCase {
 std::string run_on_all_targets(AttentionCase& test, Budget budget = Budget::kNone, bool portable_bits = false);
 std::string run_on_all_targets(const Problem& problem, Budget budget = Budget::kNone, bool portable_bits = false);
 
-// "" when leaving out an option changes the reference's outputs by far more than the tolerance: so a test of `with` would
-// notice a library that ignores it. Both must have the same counts and heads.
+// "" when leaving out an option changes the reference's outputs by far more than the tolerance: so a test of `with`
+// would notice a library that ignores it. Both must have the same counts and heads.
 std::string effect_is_visible(const Problem& with, const Problem& without);
 
 // Whether `got` is `want` to within the tolerance; NaN wants NaN and an infinity itself.

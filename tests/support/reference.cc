@@ -197,8 +197,9 @@ Softmax softmax(const fovea_softmax_args& args, bool log) {
         const double weight = sum == 0 ? 0 : std::exp(x[a] - shift) / sum;
         const double errors = magnitude[a] + error_of_largest;
         answer.out[at] = !log ? weight : sum == 0 ? -kInfinity : log_weight;
-        answer.tolerance[at] = log ? log_softmax_tolerance(std::isfinite(log_weight) ? log_weight : 0, errors, args.axis)
-                                   : softmax_tolerance(weight, errors, args.axis);
+        answer.tolerance[at] =
+            log ? log_softmax_tolerance(std::isfinite(log_weight) ? log_weight : 0, errors, args.axis)
+                : softmax_tolerance(weight, errors, args.axis);
       }
     }
   }

@@ -19,8 +19,8 @@ struct Attention {
   std::vector<double> scores, scores_tolerance;  // [batch][q_heads][q_tokens][kv_tokens], at args.scores_stage
 };
 
-// The answer to a valid call. Looks at the shapes and options of the description, never at target or budget. Data of keys and
-// values that are hidden is not touched (but the keys' for the two stages of scores that want them).
+// The answer to a valid call. Looks at the shapes and options of the description, never at target or budget. Data of
+// keys and values that are hidden is not touched (but the keys' for the two stages of scores that want them).
 Attention attention(const fovea_attention_desc& desc, const fovea_attention_args& args);
 
 // Whether query i of head h may see key j, in batch entry b.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every tolerance of the tests, in epsilons of f32 (2^-23), with its reason. A result may differ from the double reference by
-// what single precision explains, and by no more; a wrong key, head or stride is off by 10^5 times as much.
+// Every tolerance of the tests, in epsilons of f32 (2^-23), with its reason. A result may differ from the double
+// reference by what single precision explains, and by no more; a wrong key, head or stride is off by 10^5 times as
+// much.
 #ifndef FOVEA_TESTS_SUPPORT_TOLERANCE_H_
 #define FOVEA_TESTS_SUPPORT_TOLERANCE_H_
 
@@ -14,18 +15,19 @@ namespace fovea_test {
 
 constexpr double kEpsilon = FLT_EPSILON;
 
-// Numbers below the smallest normal one may be flushed, and a weight below it is 0: differences of this size mean nothing.
+// Numbers below the smallest normal one may be flushed, and a weight below it is 0: differences of this size mean
+// nothing.
 constexpr double kTiny = 2.0 * FLT_MIN;
 
-// Absolute error of one score before the bias. `magnitude` is |scale| * sum_d |q[d] * k[d]|: the partial sums are not larger.
-// A chain of head_dim multiply-adds loses at most head_dim / 2 epsilons of it, and roundings of both signs leave about
-// sqrt(head_dim); 3 are for the rounding of scale, of log2(e) and of the query times both.
+// Absolute error of one score before the bias. `magnitude` is |scale| * sum_d |q[d] * k[d]|: the partial sums are not
+// larger. A chain of head_dim multiply-adds loses at most head_dim / 2 epsilons of it, and roundings of both signs
+// leave about sqrt(head_dim); 3 are for the rounding of scale, of log2(e) and of the query times both.
 inline double score_error(double magnitude, size_t head_dim) {
   return kEpsilon * magnitude * (3.0 + std::sqrt(static_cast<double>(head_dim)));
 }
 
-// What a softcap adds: a division and a product by it, and a tanh of 2 ulp, of a result that is neither above the softcap nor
-// above the score.
+// What a softcap adds: a division and a product by it, and a tanh of 2 ulp, of a result that is neither above the
+// softcap nor above the score.
 inline double softcap_error(double capped) { return kEpsilon * 4.0 * std::fabs(capped); }
 
 // What an added bias (mask or ALiBi) adds: the rounding of the bias itself in base 2, and that of the sum.
@@ -34,20 +36,22 @@ inline double bias_error(double bias, double sum) { return kEpsilon * (2.0 * std
 // Sums of n positive terms in chains, and exp2 of 1 to 2 ulp, as a relative error.
 inline double sum_error(size_t terms) { return kEpsilon * (6.0 + std::sqrt(static_cast<double>(terms))); }
 
-// Absolute error of an output element. A score that is off by e makes its weight wrong by the factor 1 + e, in the numerator
-// and in the sum. `weighted_score_error` is the mean of the keys' score errors, by weight; `largest_value` the largest
-// |value| that the query sees.
+// Absolute error of an output element. A score that is off by e makes its weight wrong by the factor 1 + e, in the
+// numerator and in the sum. `weighted_score_error` is the mean of the keys' score errors, by weight; `largest_value`
+// the largest |value| that the query sees.
 inline double out_tolerance(double weighted_score_error, double largest_value, size_t visible_keys) {
   return kTiny + largest_value * (2.0 * weighted_score_error + 2.0 * sum_error(visible_keys));
 }
 
-// Absolute error of the log of the sum: that of the sum, relative, and the roundings of max + log in base 2 and in base e.
+// Absolute error of the log of the sum: that of the sum, relative, and the roundings of max + log in base 2 and in base
+// e.
 inline double lse_tolerance(double weighted_score_error, double lse, size_t visible_keys) {
   if (std::isinf(lse)) return 0.0;
   return kTiny + weighted_score_error + sum_error(visible_keys) + kEpsilon * 3.0 * std::fabs(lse);
 }
 
-// Absolute error of a weight w = exp(x - lse): relative to w by the errors of x and lse and the rounding of their difference.
+// Absolute error of a weight w = exp(x - lse): relative to w by the errors of x and lse and the rounding of their
+// difference.
 inline double weight_tolerance(double weight, double error_of_score, double error_of_lse, double score, double lse) {
   const double difference = std::isfinite(score) && std::isfinite(lse) ? std::fabs(score) + std::fabs(lse) : 0.0;
   return kTiny + weight * (error_of_score + error_of_lse + kEpsilon * (4.0 + 2.0 * difference));
@@ -58,8 +62,8 @@ inline double score_tolerance(double error_of_score, double score) {
   return kTiny + error_of_score + kEpsilon * 2.0 * std::fabs(score);
 }
 
-// Softmax of a plain array. x = scale * in + mask is computed by one multiply-add or two roundings; exp has 3 ulp (fovea.h),
-// the sum half an ulp for each doubling of the axis.
+// Softmax of a plain array. x = scale * in + mask is computed by one multiply-add or two roundings; exp has 3 ulp
+// (fovea.h), the sum half an ulp for each doubling of the axis.
 inline double softmax_tolerance(double weight, double magnitude_of_x, size_t axis) {
   const double doublings = std::log2(static_cast<double>(std::max<size_t>(axis, 2)));
   return kTiny + weight * kEpsilon * (4.0 + doublings + 2.0 * magnitude_of_x);

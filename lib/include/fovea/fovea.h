@@ -35,7 +35,7 @@
  *             checked against overflow (FOVEA_ERR_SIZE).
  *
  * At the edges.
- *   a query that may see no key           zeros; lse = -inf; its row of weights is zeros
+ *   a query that may see no key           zeros; lse = -inf (with a sink: the sink); its row of weights is zeros
  *   a score of +inf or NaN                NaN in that query's output, and in no other
  *   NaN or inf in a key or value that is  has no influence on that query
  *   hidden from a query
@@ -79,7 +79,7 @@ typedef enum fovea_status {
   FOVEA_ERR_TARGET = -5,        /* the target is not compiled in, or this processor cannot run it */
   FOVEA_ERR_DIM = -6,           /* head_dim, value_dim, q_heads or kv_heads is 0 */
   FOVEA_ERR_HEADS = -7,         /* kv_heads does not divide q_heads */
-  FOVEA_ERR_SIZE = -8,          /* a size, or a product of sizes and strides, overflows */
+  FOVEA_ERR_SIZE = -8,          /* a size, or a product of sizes and strides, overflows or differs from its counterpart */
   FOVEA_ERR_NUMBER = -9,        /* scale or softcap is NaN, infinite or out of range */
   FOVEA_ERR_BUDGET = -10,       /* workspace_budget_bytes is too small for even one vector of rows */
   FOVEA_ERR_PLAN = -11,         /* the plan was not made by fovea_plan_init of this version */
@@ -87,8 +87,10 @@ typedef enum fovea_status {
   FOVEA_ERR_LENGTH = -13,       /* a kv_length is greater than kv_tokens */
   FOVEA_ERR_POSITIONS = -14,    /* positions are required and missing, or given where the diagonal is already named */
   FOVEA_ERR_MASK = -15,         /* the mask's fields contradict one another */
-  FOVEA_ERR_STRIDE = -16,       /* an output's strides let two of its elements share a place */
-  FOVEA_ERR_OVERLAP = -17,      /* an output or the workspace overlaps another buffer of the call */
+  FOVEA_ERR_STRIDE = -16,       /* an output's strides do not nest: each must step over all that the smaller ones cover, or
+                                   two elements could share a place */
+  FOVEA_ERR_OVERLAP = -17,      /* an output or the workspace overlaps another buffer of the call. What counts is the span
+                                   from an array's first to its last element */
   FOVEA_ERR_ALIGNMENT = -18,    /* a pointer is not aligned to its element, or the workspace to 64 bytes */
   FOVEA_ERR_WORKSPACE = -19,    /* workspace_bytes is less than fovea_workspace_bytes of the plan */
   FOVEA_ERR_LOAD = -20,         /* a load callback failed */
@@ -139,8 +141,8 @@ const char* fovea_target_backend(fovea_target target);
  *   mask                  optional, added to scale * in; strides of 0 broadcast it. mask_inner_stride is 0 or 1.
  *                         A mask of -inf, or of -FLT_MAX/2 or below, hides the element: its weight is 0, even where in is
  *                         NaN.
- * Results. Every weight has an error of at most 3 ulp for inputs whose scaled value is exact, plus that of the sum
- * (half an ulp for each doubling of the axis). A row that is all hidden, or all -inf, gives zeros (log-softmax: -inf).
+ * Results. Every weight has an error of at most 3 ulp, plus half an ulp for each doubling of the axis, plus what the rounding
+ * of x and of x - max(x) to float changes (up to |x - max(x)| half ulps of a weight). A row that is all hidden, or all -inf, gives zeros (log-softmax: -inf).
  * A +inf or NaN that is not hidden makes its row NaN. */
 typedef struct fovea_softmax_args {
   uint32_t struct_bytes; /* sizeof(fovea_softmax_args) */
@@ -275,7 +277,7 @@ typedef struct fovea_in {
   ptrdiff_t batch_stride, head_stride, token_stride;
 } fovea_in;
 
-/* An output array [batch][heads][tokens][dim]. No two elements may share a place (FOVEA_ERR_STRIDE). */
+/* An output array [batch][heads][tokens][dim]. Its strides nest, in any order (FOVEA_ERR_STRIDE). */
 typedef struct fovea_out {
   void* data;
   ptrdiff_t batch_stride, head_stride, token_stride;
@@ -323,7 +325,7 @@ typedef struct fovea_attention_args {
 
   /* Outputs. */
   fovea_out out; /* required: [batch][q_heads][q_tokens][value_dim] */
-  fovea_out lse; /* optional f32 [batch][q_heads][q_tokens]: log(sum_j exp(score)), natural, sink included; -inf if none.
+  fovea_out lse; /* optional f32 [batch][q_heads][q_tokens]: log(sum_j exp(score)), natural, sink included; -inf of nothing.
                     Here "the last dimension" is a single element: token_stride is usually 1 */
   fovea_out scores; /* f32 [batch][q_heads][q_tokens][kv_tokens], required unless scores_stage is 0 */
   fovea_scores_stage scores_stage;
@@ -356,7 +358,7 @@ fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args*
 #define FOVEA_ALIGN_UP_(bytes) (((size_t)(bytes) + 63u) / 64u * 64u)
 #define FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, rows)                                  \
   (FOVEA_ALIGN_UP_((size_t)(head_dim) * (rows) * 4u) + FOVEA_ALIGN_UP_((size_t)(value_dim) * (rows) * 4u) + \
-   FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * (size_t)(rows) * 4u) + 8u * FOVEA_ALIGN_UP_((size_t)(rows) * 4u))
+   FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * (size_t)(rows) * 4u) + 9u * FOVEA_ALIGN_UP_((size_t)(rows) * 4u))
 /* clang-format on */
 
 #ifdef __cplusplus

@@ -126,7 +126,7 @@ static void End(const QueryTile& t, const RowOutputs& outputs) {
 FOVEA_INLINE VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fovea_scores_stage stage) {
   if (stage != FOVEA_SCORES_SOFTMAX) return hn::Mul(x, hn::Set(kF, kLn2));
   const VF weight = Exp2(hn::Sub(x, hn::LoadU(kF, t.row_max + column)));
-  return hn::Mul(weight, hn::LoadU(kF, t.row_sum + column));
+  return ZeroIfSubnormal(hn::Mul(weight, hn::LoadU(kF, t.row_sum + column)));
 }
 
 static void ScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, fovea_scores_stage stage,

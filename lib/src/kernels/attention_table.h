@@ -39,7 +39,8 @@ struct QueryTile {
   float* rescale;  // [columns]  what the last key tile multiplied row_sum by
   int32_t* lo;     // [columns]  first key that the row may see by position    } filled where a limit
   int32_t* hi;     // [columns]  one after the last                            } or ALiBi needs them
-  int32_t* pos;    // [columns]  position of the query
+  int32_t* pos;    // [columns]  position of the query, as far as 2^30 from 0
+  float* far_pos;  // [columns]  the rest of it
   float* slope;    // [columns]  ALiBi slope * log2(e)
   float* sink;     // [columns]  sink logit * log2(e)
 };

@@ -132,7 +132,10 @@ static void FewStages(const QueryTile& t, const KeyTile& keys, const ScoreStages
     const VF unmasked = hn::LoadU(kF, s);
     VF x = unmasked;
     if (stages.softcap > 0.0f && last >= FOVEA_SCORES_CAPPED) x = Softcap(x, stages);
-    if (stages.alibi && masked) x = Alibi(x, hn::LoadU(kF, t.slope), RelativePositions(t.pos, keys.first), key_pos);
+    if (stages.alibi && masked) {
+      const VF pos = hn::Add(RelativePositions(t.pos, keys.first), hn::LoadU(kF, t.far_pos));
+      x = Alibi(x, hn::LoadU(kF, t.slope), pos, key_pos);
+    }
     if (stages.mask_kind == FOVEA_MASK_F32 && masked) x = AddMask(x, FewMask<kRows>(t, stages.mask_f32, keys, j));
     if (stages.mask_kind == FOVEA_MASK_BYTE && masked) x = HideZeros(x, FewMask<kRows>(t, stages.mask_byte, keys, j));
     if (keys.edge && masked) {

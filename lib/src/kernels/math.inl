@@ -7,6 +7,9 @@
 // Round to nearest by adding 1.5 * 2^23: right for |x| < 2^22. The integer is also in the low bits of the sum.
 constexpr float kRoundMagic = 12582912.0f;
 
+// x >= 0 or NaN; a weight that falls below the normal numbers is 0.
+FOVEA_INLINE VF ZeroIfSubnormal(VF x) { return hn::IfThenZeroElse(hn::Lt(x, hn::Set(kF, 1.17549435e-38f)), x); }
+
 // p * 2^n, where n is in the low bits of biased = n + kRoundMagic, and -126 <= n <= 127. NaN in p stays NaN.
 FOVEA_INLINE VF ScaleByPowerOf2(VF p, VF biased) {
   const VI exponent = hn::Add(hn::ShiftLeft<23>(hn::BitCast(kI, biased)), hn::Set(kI, 127 << 23));

@@ -30,6 +30,58 @@ struct RowReader {
   }
 };
 
+// A sum in three levels, so that its rounding does not grow with its length: chunks of kSumChunk, blocks of kSumChunk chunks.
+constexpr size_t kSumChunk = 64;
+
+struct LongSum {
+  VF total, block;
+  size_t chunks;
+
+  FOVEA_INLINE LongSum Empty() { return {hn::Zero(kF), hn::Zero(kF), 0}; }
+  inline __attribute__((always_inline)) void AddChunk(VF chunk) {
+    block = hn::Add(block, chunk);
+    if (++chunks % kSumChunk != 0) return;
+    total = hn::Add(total, block);
+    block = hn::Zero(kF);
+  }
+  inline __attribute__((always_inline)) VF Value() const { return hn::Add(total, block); }
+};
+
+// exp(x - shift) over a row, stored where kStore; returns the sums of each lane.
+template <bool kStore>
+FOVEA_INLINE VF ExpRow(const RowReader& reader, size_t axis, VF shift, float* out) {
+  LongSum sum = LongSum::Empty();
+  const size_t whole = axis / kLanes * kLanes;
+  size_t i = 0;
+  while (i < whole) {
+    VF strands[4] = {hn::Zero(kF), hn::Zero(kF), hn::Zero(kF), hn::Zero(kF)};
+    const size_t chunk_end = whole - i < kSumChunk * kLanes ? whole : i + kSumChunk * kLanes;
+    for (; i + 4 * kLanes <= chunk_end; i += 4 * kLanes) {
+      FOVEA_UNROLL(4)
+      for (size_t k = 0; k < 4; ++k) {
+        const VF p = Exp(hn::Sub(reader.Whole(i + k * kLanes), shift));
+        if constexpr (kStore) hn::StoreU(p, kF, out + i + k * kLanes);
+        strands[k] = hn::Add(strands[k], p);
+      }
+    }
+    for (; i < chunk_end; i += kLanes) {
+      const VF p = Exp(hn::Sub(reader.Whole(i), shift));
+      if constexpr (kStore) hn::StoreU(p, kF, out + i);
+      strands[0] = hn::Add(strands[0], p);
+    }
+    sum.AddChunk(hn::Add(hn::Add(strands[0], strands[1]), hn::Add(strands[2], strands[3])));
+  }
+  if (whole < axis) {
+    const VF p = Exp(hn::Sub(reader.Part(whole, axis - whole), shift));
+    if constexpr (kStore) hn::StoreN(p, kF, out + whole, axis - whole);
+    sum.AddChunk(p);
+  }
+  return sum.Value();
+}
+
+// Weights of a row from its exponentials, in place.
+FOVEA_INLINE VF Weight(VF p, VF inverse_sum) { return ZeroIfSubnormal(hn::Mul(p, inverse_sum)); }
+
 static void SoftmaxRow(const SoftmaxSlice& slice) {
   const RowReader reader = {slice.in, slice.mask, slice.mask_axis_stride, hn::Set(kF, slice.scale)};
   float* out = slice.out;
@@ -47,42 +99,18 @@ static void SoftmaxRow(const SoftmaxSlice& slice) {
   const VF all_max = hn::MaxOfLanes(kF, hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3])));
   const VF shift = hn::IfThenZeroElse(hn::Eq(all_max, minus_infinity), all_max);
 
-  VF sum[4] = {hn::Zero(kF), hn::Zero(kF), hn::Zero(kF), hn::Zero(kF)};
-  if (!slice.logarithm) {
-    for (i = 0; i + 4 * kLanes <= whole; i += 4 * kLanes) {
-      FOVEA_UNROLL(4)
-      for (size_t k = 0; k < 4; ++k) {
-        const VF p = Exp(hn::Sub(reader.Whole(i + k * kLanes), shift));
-        hn::StoreU(p, kF, out + i + k * kLanes);
-        sum[k] = hn::Add(sum[k], p);
-      }
-    }
-    for (; i < whole; i += kLanes) {
-      const VF p = Exp(hn::Sub(reader.Whole(i), shift));
-      hn::StoreU(p, kF, out + i);
-      sum[0] = hn::Add(sum[0], p);
-    }
-    if (rest) {
-      const VF p = Exp(hn::Sub(reader.Part(whole, rest), shift));
-      hn::StoreN(p, kF, out + whole, rest);
-      sum[1] = hn::Add(sum[1], p);
-    }
-  } else {
-    for (i = 0; i < whole; i += kLanes) sum[0] = hn::Add(sum[0], Exp(hn::Sub(reader.Whole(i), shift)));
-    if (rest) sum[1] = hn::Add(sum[1], Exp(hn::Sub(reader.Part(whole, rest), shift)));
-  }
-  const VF all_sum = hn::SumOfLanes(kF, hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3])));
-
   if (slice.logarithm) {
+    const VF sum = hn::SumOfLanes(kF, ExpRow<false>(reader, slice.axis, shift, nullptr));
     // An empty row has no sum: -inf - 0 all along it.
-    const VF log_sum = hn::IfThenZeroElse(hn::Eq(all_sum, hn::Zero(kF)), Log(all_sum));
+    const VF log_sum = hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(kF)), Log(sum));
     for (i = 0; i < whole; i += kLanes) hn::StoreU(hn::Sub(hn::Sub(reader.Whole(i), shift), log_sum), kF, out + i);
     if (rest) hn::StoreN(hn::Sub(hn::Sub(reader.Part(whole, rest), shift), log_sum), kF, out + whole, rest);
     return;
   }
-  const VF normalise = hn::IfThenZeroElse(hn::Eq(all_sum, hn::Zero(kF)), hn::Div(hn::Set(kF, 1.0f), all_sum));
-  for (i = 0; i < whole; i += kLanes) hn::StoreU(hn::Mul(hn::LoadU(kF, out + i), normalise), kF, out + i);
-  if (rest) hn::StoreN(hn::Mul(hn::LoadN(kF, out + whole, rest), normalise), kF, out + whole, rest);
+  const VF sum = hn::SumOfLanes(kF, ExpRow<true>(reader, slice.axis, shift, out));
+  const VF inverse_sum = hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(kF)), hn::Div(hn::Set(kF, 1.0f), sum));
+  for (i = 0; i < whole; i += kLanes) hn::StoreU(Weight(hn::LoadU(kF, out + i), inverse_sum), kF, out + i);
+  if (rest) hn::StoreN(Weight(hn::LoadN(kF, out + whole, rest), inverse_sum), kF, out + whole, rest);
 }
 
 // Elements of `count` <= kLanes softmaxes side by side, at place i of the axis.
@@ -105,7 +133,7 @@ static void SoftmaxColumns(const SoftmaxSlice& slice) {
   for (size_t column = 0; column < slice.inner; column += kLanes) {
     const size_t count = slice.inner - column < kLanes ? slice.inner - column : kLanes;
     const float* mask = slice.mask ? slice.mask + ptrdiff_t(column) * slice.mask_inner_stride : nullptr;
-    const ColumnReader reader = {slice.in + column,      mask,  slice.in_axis_stride,      slice.mask_axis_stride,
+    const ColumnReader reader = {slice.in + column,       mask,  slice.in_axis_stride,      slice.mask_axis_stride,
                                  slice.mask_inner_stride, count, hn::Set(kF, slice.scale)};
     float* out = slice.out + column;
 
@@ -113,12 +141,18 @@ static void SoftmaxColumns(const SoftmaxSlice& slice) {
     for (size_t i = 0; i < slice.axis; ++i) max = hn::Max(max, reader.At(i));
     const VF shift = hn::IfThenZeroElse(hn::Eq(max, hn::Set(kF, -kInfinity)), max);
 
-    VF sum = hn::Zero(kF);
-    for (size_t i = 0; i < slice.axis; ++i) {
-      const VF p = Exp(hn::Sub(reader.At(i), shift));
-      sum = hn::Add(sum, p);
-      if (!slice.logarithm) hn::StoreN(p, kF, out + ptrdiff_t(i) * slice.out_axis_stride, count);
+    LongSum long_sum = LongSum::Empty();
+    for (size_t i = 0; i < slice.axis;) {
+      VF chunk = hn::Zero(kF);
+      const size_t chunk_end = slice.axis - i < kSumChunk ? slice.axis : i + kSumChunk;
+      for (; i < chunk_end; ++i) {
+        const VF p = Exp(hn::Sub(reader.At(i), shift));
+        chunk = hn::Add(chunk, p);
+        if (!slice.logarithm) hn::StoreN(p, kF, out + ptrdiff_t(i) * slice.out_axis_stride, count);
+      }
+      long_sum.AddChunk(chunk);
     }
+    const VF sum = long_sum.Value();
     const MF empty = hn::Eq(sum, hn::Zero(kF));
     if (slice.logarithm) {
       const VF log_sum = hn::IfThenZeroElse(empty, Log(sum));
@@ -127,10 +161,10 @@ static void SoftmaxColumns(const SoftmaxSlice& slice) {
         hn::StoreN(x, kF, out + ptrdiff_t(i) * slice.out_axis_stride, count);
       }
     } else {
-      const VF normalise = hn::IfThenZeroElse(empty, hn::Div(hn::Set(kF, 1.0f), sum));
+      const VF inverse_sum = hn::IfThenZeroElse(empty, hn::Div(hn::Set(kF, 1.0f), sum));
       for (size_t i = 0; i < slice.axis; ++i) {
         float* p = out + ptrdiff_t(i) * slice.out_axis_stride;
-        hn::StoreN(hn::Mul(hn::LoadN(kF, p, count), normalise), kF, p, count);
+        hn::StoreN(Weight(hn::LoadN(kF, p, count), inverse_sum), kF, p, count);
       }
     }
   }

@@ -65,7 +65,8 @@ static inline __attribute__((noinline)) void ApplyStages(const QueryTile& t, con
   }
   if (last < FOVEA_SCORES_MASKED) return;
   if (stages.alibi) {
-    const VF pos = RelativePositions(t.pos + column, keys.first), slope = hn::LoadU(kF, t.slope + column);
+    const VF slope = hn::LoadU(kF, t.slope + column), far_pos = hn::LoadU(kF, t.far_pos + column);
+    const VF pos = hn::Add(RelativePositions(t.pos + column, keys.first), far_pos);
     for (uint32_t j = keys.begin; j < keys.end; ++j) {
       hn::StoreU(Alibi(hn::LoadU(kF, s + j * columns), slope, pos, hn::Set(kF, float(j))), kF, s + j * columns);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/attention_plan.h"
 
-#include "plan/workspace.h"
+#include "run/workspace.h"
 #include "targets/registry.h"
 
 namespace fovea {
@@ -77,15 +77,16 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
     break;
   }
 
-  *plan = fovea_plan();
-  plan->desc = desc;
-  plan->desc.target = traits.target;
-  if (desc.scale == 0.0f) plan->desc.scale = inverse_square_root(desc.head_dim);
-  plan->magic = kPlanMagic;
-  plan->lanes = traits.lanes;
-  plan->tile_vectors = vectors;
-  plan->few_rows = few_rows;
-  plan->workspace_bytes = bytes.value;
+  fovea_plan made = {};  // desc may be that of *plan
+  made.desc = desc;
+  made.desc.target = traits.target;
+  if (desc.scale == 0.0f) made.desc.scale = inverse_square_root(desc.head_dim);
+  made.magic = kPlanMagic;
+  made.lanes = traits.lanes;
+  made.tile_vectors = vectors;
+  made.few_rows = few_rows;
+  made.workspace_bytes = bytes.value;
+  *plan = made;
   return FOVEA_OK;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arithmetic on sizes that notices overflow, and the spans that arrays cover.
+// The spans that arrays cover, with every overflow noticed.
 #ifndef FOVEA_SRC_PLAN_MEMORY_H_
 #define FOVEA_SRC_PLAN_MEMORY_H_
 
@@ -8,21 +8,6 @@
 #include <stdint.h>
 
 namespace fovea {
-
-// A size that remembers whether any step to it overflowed.
-struct CheckedSize {
-  size_t value = 0;
-  bool overflow = false;
-
-  CheckedSize& times(size_t x) {
-    overflow |= __builtin_mul_overflow(value, x, &value);
-    return *this;
-  }
-  CheckedSize& plus(size_t x) {
-    overflow |= __builtin_add_overflow(value, x, &value);
-    return *this;
-  }
-};
 
 // The bytes from an array's first to its last element, as addresses.
 struct Span {
@@ -63,6 +48,9 @@ bool span_of(const void* data, size_t element_bytes, const Dimension (&dimension
 // Whether no two elements share a place: each dimension must step over all that lies within the smaller ones.
 template <size_t kDimensions>
 bool elements_distinct(const Dimension (&dimensions)[kDimensions]) {
+  for (const Dimension& d : dimensions) {
+    if (d.count == 0) return true;
+  }
   bool used[kDimensions] = {};
   size_t extent = 1;  // elements from first to last of the dimensions taken so far
   for (size_t step = 0; step < kDimensions; ++step) {
@@ -77,7 +65,6 @@ bool elements_distinct(const Dimension (&dimensions)[kDimensions]) {
     }
     used[smallest] = true;
     const size_t count = dimensions[smallest].count;
-    if (count == 0) return true;
     if (count == 1) continue;
     if (smallest_stride < extent) return false;
     extent += (count - 1) * smallest_stride;  // span_of has seen that this does not overflow

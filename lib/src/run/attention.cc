@@ -4,7 +4,7 @@
 // step of the running softmax (Milakov and Gimelshein, arXiv 1805.02867, algorithm 3; Dao et al., arXiv 2205.14135).
 #include "run/attention.h"
 
-#include "plan/workspace.h"
+#include "run/workspace.h"
 
 namespace fovea {
 namespace {
@@ -36,7 +36,7 @@ struct Positions {
   uint32_t clamp(int64_t key) const { return key < 0 ? 0 : key > int64_t(keys) ? keys : uint32_t(key); }
 };
 
-// Positions as the kernels take them. Differences to keys are only ever needed next to the keys, or for ALiBi.
+// The part of a position that an int32_t less a key's index holds. It is all of it where keys are near.
 int32_t narrow(int64_t position) {
   constexpr int64_t limit = int64_t(1) << 30;
   return int32_t(position < -limit ? -limit : position > limit ? limit : position);
@@ -90,7 +90,8 @@ HeadTask head_task(const fovea_plan& plan, const fovea_attention_args& args, con
   task.values = entry<const float>(args.kv.values, batch, kv_head);
 
   ScoreStages& stages = task.stages;
-  stages.softcap = d.softcap * kLog2E;
+  constexpr float most = 8.5e37f;  // its inverse is not subnormal; no score is near
+  stages.softcap = d.softcap < most / kLog2E ? d.softcap * kLog2E : most;
   stages.inverse_softcap = d.softcap > 0.0f ? 1.0f / stages.softcap : 0.0f;
   stages.alibi = args.alibi_slopes != nullptr;
   stages.mask_kind = args.mask.kind;
@@ -128,7 +129,9 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
     const Visible visible = task.positions.visible(token);
     tile.lo[column] = int32_t(visible.lo);
     tile.hi[column] = int32_t(visible.hi);
-    tile.pos[column] = narrow(task.positions.first + token);
+    const int64_t position = task.positions.first + token;
+    tile.pos[column] = narrow(position);
+    tile.far_pos[column] = float(position - tile.pos[column]);
     const size_t q_head = size_t(task.kv_head) * task.group + group_row % task.group;
     if (task.stages.alibi) tile.slope[column] = task.args.alibi_slopes[q_head] * kLog2E;
     if (task.outputs.sinks) tile.sink[column] = task.args.sinks[q_head] * kLog2E;

@@ -24,8 +24,6 @@ FOVEA_INLINE Scalar<T> Zero(ScalableTag<T>) { return {T(0)}; }
 template <class T>
 FOVEA_INLINE Scalar<T> Set(ScalableTag<T>, T x) { return {x}; }
 FOVEA_INLINE VF Iota(ScalableTag<float>, float first) { return {first}; }
-template <class T>
-FOVEA_INLINE T GetLane(Scalar<T> v) { return v.raw; }
 
 template <class T>
 FOVEA_INLINE Scalar<T> LoadU(ScalableTag<T>, const T* p) { return {*p}; }

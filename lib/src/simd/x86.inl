@@ -118,7 +118,7 @@ FOVEA_INLINE void StoreN(V v, float* p, size_t n) {
     case 0: return;
     case 1: _mm_store_ss(p, v); return;
     case 3: _mm_store_ss(p + 2, _mm_movehl_ps(v, v)); [[fallthrough]];
-    case 2: _mm_storel_pi(reinterpret_cast<__m64*>(p), v); return;
+    case 2: _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_castps_si128(v)); return;
     default: _mm_storeu_ps(p, v); return;
   }
 }

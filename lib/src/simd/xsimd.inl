@@ -5,7 +5,8 @@
 
 namespace hn {
 
-// In a build with Highway, which picks at run time, the files of xsimd are AVX2 ones: see targets/compiled.h.
+// The register blocks are those of the Highway page. In a build with Highway, which picks at run time, the files of xsimd are
+// AVX2 ones: see targets/compiled.h.
 #if defined(__AVX512F__) && !FOVEA_WITH_HIGHWAY
 #if !defined(__AVX512BW__) || !defined(__AVX512DQ__) || !defined(__AVX512VL__)
 #error "AVX-512 means F, BW, DQ and VL here: compile with -march=skylake-avx512 or later, or without -mavx512f"

@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a workspace is cut. One function both measures it and carves it.
-#ifndef FOVEA_SRC_PLAN_WORKSPACE_H_
-#define FOVEA_SRC_PLAN_WORKSPACE_H_
+// How a workspace is cut. The same functions measure it for the plan and carve it for the run.
+#ifndef FOVEA_SRC_RUN_WORKSPACE_H_
+#define FOVEA_SRC_RUN_WORKSPACE_H_
 
 #include "kernels/attention_table.h"
-#include "plan/memory.h"
 
 namespace fovea {
+
+// A size that remembers whether any step to it overflowed.
+struct CheckedSize {
+  size_t value = 0;
+  bool overflow = false;
+
+  CheckedSize& times(size_t x) {
+    overflow |= __builtin_mul_overflow(value, x, &value);
+    return *this;
+  }
+  CheckedSize& plus(size_t x) {
+    overflow |= __builtin_add_overflow(value, x, &value);
+    return *this;
+  }
+};
 
 // Hands out consecutive aligned arrays; with a null base it only counts.
 class Carver {
@@ -57,6 +71,7 @@ inline void carve_query_tile(Carver& carver, const TileShape& shape, QueryTile* 
   tile->lo = carver.take<int32_t>(shape.columns);
   tile->hi = carver.take<int32_t>(shape.columns);
   tile->pos = carver.take<int32_t>(shape.columns);
+  tile->far_pos = carver.take<float>(shape.columns);
   tile->slope = carver.take<float>(shape.columns);
   tile->sink = carver.take<float>(shape.columns);
 }
@@ -70,4 +85,4 @@ inline CheckedSize measure_query_tiles(const TileShape& shape, uint32_t tiles) {
 
 }  // namespace fovea
 
-#endif  // FOVEA_SRC_PLAN_WORKSPACE_H_
+#endif  // FOVEA_SRC_RUN_WORKSPACE_H_

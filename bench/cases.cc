@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cases.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace fovea::bench {
+namespace {
+
+constexpr Shape grouped(uint32_t q_heads, uint32_t kv_heads, uint32_t q, uint32_t k, uint32_t dim) {
+  Shape s;
+  s.q_heads = q_heads;
+  s.kv_heads = kv_heads;
+  s.q_tokens = q;
+  s.kv_tokens = k;
+  s.head_dim = s.value_dim = dim;
+  return s;
+}
+constexpr Shape heads(uint32_t q_heads, uint32_t q, uint32_t k, uint32_t dim) {
+  return grouped(q_heads, q_heads, q, k, dim);
+}
+constexpr Shape batch(uint32_t entries, Shape s) { return s.batch = entries, s; }
+constexpr Shape causal(Shape s) { return s.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, s; }
+constexpr Shape window(uint32_t left, Shape s) { return s.window_left = left, s; }
+constexpr Shape masked(fovea_mask_kind kind, Shape s) { return s.mask = kind, s; }
+constexpr Shape capped(float softcap, Shape s) { return s.softcap = softcap, s; }
+constexpr Shape alibi(Shape s) { return s.alibi = true, s; }
+constexpr Shape sinks(Shape s) { return s.sinks = true, s; }
+constexpr Shape lse(Shape s) { return s.lse = true, s; }
+
+constexpr SoftmaxShape rows(uint32_t outer, uint32_t axis, uint32_t inner = 1) {
+  SoftmaxShape s;
+  s.outer = outer;
+  s.axis = axis;
+  s.inner = inner;
+  return s;
+}
+constexpr SoftmaxShape log(SoftmaxShape s) { return s.log = true, s; }
+constexpr SoftmaxShape masked(SoftmaxShape s) { return s.mask = true, s; }
+constexpr SoftmaxShape in_place(SoftmaxShape s) { return s.in_place = true, s; }
+
+constexpr Goal none() { return {}; }
+constexpr Goal fma(float value, float avx2 = 0) { return {GoalKind::kFmaPeak, value, avx2}; }
+constexpr Goal read(float value) { return {GoalKind::kReadSpeed, value, 0}; }
+constexpr Goal exp(float value) { return {GoalKind::kExpRate, value, 0}; }
+constexpr Goal peak_time(float value) { return {GoalKind::kPeakTime, value, 0}; }
+constexpr Goal plain_time(float value) { return {GoalKind::kPlainTime, value, 0}; }
+constexpr Goal like_round() { return {GoalKind::kLikeRound, 0.9f, 0}; }
+
+constexpr Case attention(const char* suite, Shape shape, Goal goal = none(), const char* reference = nullptr) {
+  return {suite, Kind::kAttention, shape, {}, goal, reference};
+}
+constexpr Case softmax(SoftmaxShape shape, Goal goal = none()) {
+  return {"softmax", Kind::kSoftmax, {}, shape, goal, nullptr};
+}
+
+constexpr Shape kPlain = heads(8, 512, 512, 64);
+constexpr const char* kPlainName = "options/8x512x512x64";
+constexpr const char* kRound32 = "prefill/8x512x512x32";
+constexpr const char* kRound64 = "prefill/8x512x512x64";
+constexpr const char* kRound128 = "prefill/8x512x512x128";
+
+constexpr Case kCases[] = {
+    // In and out together in a first cache of 32 KiB,
+    softmax(rows(64, 64), exp(0.75f)),
+    softmax(rows(16, 256), exp(0.75f)),
+    softmax(rows(4, 1024), exp(0.75f)),
+    softmax(rows(1, 4096), exp(0.75f)),
+    // and in a second of 512 KiB.
+    softmax(rows(512, 64), exp(0.75f)),
+    softmax(rows(256, 128), exp(0.75f)),
+    softmax(rows(166, 197), exp(0.75f)),
+    softmax(rows(128, 256), exp(0.75f)),
+    softmax(rows(32, 1024), exp(0.75f)),
+    softmax(rows(8, 4096), exp(0.75f)),
+    softmax(rows(1, 32000)),
+    softmax(in_place(rows(32, 1024))),
+    softmax(masked(rows(32, 1024))),
+    softmax(log(rows(32, 1024))),
+    softmax(rows(4, 197, 48)),
+
+    attention("prefill", heads(8, 128, 128, 64), fma(0.85f)),
+    attention("prefill", heads(8, 512, 512, 64), fma(0.88f, 0.84f)),
+    attention("prefill", heads(8, 2048, 2048, 64), fma(0.88f, 0.84f)),
+    attention("prefill", heads(8, 128, 128, 128), fma(0.87f)),
+    attention("prefill", heads(8, 512, 512, 128), fma(0.90f, 0.87f)),
+    attention("prefill", heads(8, 2048, 2048, 128), fma(0.90f, 0.87f)),
+    // Shapes that are not round, each held against a round one.
+    attention("prefill", heads(8, 512, 512, 32)),
+    attention("prefill", heads(8, 64, 64, 64)),
+    attention("prefill", heads(8, 192, 192, 64)),
+    attention("prefill", heads(8, 1536, 1536, 64)),
+    attention("prefill", heads(12, 512, 512, 64)),
+    attention("prefill", heads(8, 512, 512, 40), like_round(), kRound32),
+    attention("prefill", heads(8, 512, 512, 72), like_round(), kRound64),
+    attention("prefill", heads(8, 512, 512, 80), like_round(), kRound64),
+    attention("prefill", heads(8, 512, 512, 96), like_round(), kRound128),
+    attention("prefill", heads(8, 50, 50, 64), like_round(), "prefill/8x64x64x64"),
+    attention("prefill", heads(3, 197, 197, 64), like_round(), "prefill/8x192x192x64"),
+    attention("prefill", heads(8, 1500, 1500, 64), like_round(), "prefill/8x1536x1536x64"),
+    attention("prefill", grouped(12, 4, 512, 512, 64), like_round(), "prefill/12x512x512x64"),
+
+    attention("causal", causal(heads(8, 128, 128, 64))),
+    attention("causal", causal(heads(8, 512, 512, 64)), fma(0.74f)),
+    attention("causal", causal(heads(8, 2048, 2048, 64)), fma(0.83f)),
+    attention("causal", causal(heads(8, 128, 128, 128))),
+    attention("causal", causal(heads(8, 512, 512, 128)), fma(0.76f)),
+    attention("causal", causal(heads(8, 2048, 2048, 128)), fma(0.85f)),
+    attention("causal", causal(grouped(32, 8, 512, 512, 64))),
+    attention("causal", causal(heads(8, 64, 1024, 64))),
+
+    attention("decode", grouped(32, 8, 1, 1024, 128), fma(0.66f)),
+    attention("decode", grouped(32, 8, 1, 4096, 128)),
+    attention("decode", grouped(32, 8, 1, 16384, 128), read(0.75f)),
+    attention("decode", heads(8, 1, 1024, 64)),
+    attention("decode", heads(8, 1, 16384, 64)),
+    attention("decode", grouped(12, 4, 1, 1024, 64)),
+    attention("decode", grouped(8, 1, 1, 4096, 128)),
+    attention("decode", grouped(32, 8, 4, 4096, 128)),
+    attention("decode", batch(4, grouped(32, 8, 1, 1024, 128))),
+
+    attention("small", heads(4, 64, 64, 32), fma(0.72f)),
+    attention("small", heads(4, 128, 128, 32), fma(0.76f)),
+    attention("small", heads(4, 16, 16, 32), fma(0.45f)),
+    attention("small", heads(4, 8, 256, 32), fma(0.55f)),
+    attention("small", heads(8, 32, 512, 64), fma(0.82f)),
+    attention("small", heads(4, 1, 64, 32), peak_time(4.0f)),
+    attention("small", heads(2, 20, 20, 16)),
+    attention("small", heads(1, 4, 4, 8)),
+    attention("small", heads(1, 1, 1, 1)),  // what a call costs on its own
+
+    attention("options", kPlain),
+    attention("options", window(128, causal(kPlain)), plain_time(1.15f), kPlainName),
+    attention("options", masked(FOVEA_MASK_BYTE, kPlain), plain_time(1.3f), kPlainName),
+    attention("options", masked(FOVEA_MASK_F32, kPlain), plain_time(1.3f), kPlainName),
+    attention("options", capped(30.0f, kPlain), plain_time(1.35f), kPlainName),
+    attention("options", alibi(kPlain), plain_time(1.15f), kPlainName),
+    attention("options", causal(kPlain), none(), kPlainName),
+    attention("options", alibi(causal(kPlain)), none(), kPlainName),
+    attention("options", sinks(kPlain), none(), kPlainName),
+    attention("options", lse(kPlain), none(), kPlainName),
+    attention("options", masked(FOVEA_MASK_BYTE, grouped(32, 8, 1, 1024, 128))),
+    attention("options", alibi(grouped(32, 8, 1, 1024, 128))),
+    attention("options", capped(30.0f, grouped(32, 8, 1, 1024, 128))),
+};
+
+// Appends to a text of fixed size.
+class Text {
+ public:
+  Text(char* text, size_t bytes) : text_(text), bytes_(bytes) { text_[0] = 0; }
+
+  template <class... Args>
+  Text& add(const char* format, Args... args) {
+    const int count = std::snprintf(text_ + used_, bytes_ - used_, format, args...);
+    if (count > 0)
+      used_ = used_ + static_cast<size_t>(count) < bytes_ ? used_ + static_cast<size_t>(count) : bytes_ - 1;
+    return *this;
+  }
+  Text& add(const char* text) { return add("%s", text); }
+
+ private:
+  char* text_;
+  size_t bytes_, used_ = 0;
+};
+
+const char* const kDtypes[] = {"f32", "f16", "bf16", "i8", "i4"};
+
+void add_attention(const Shape& s, Text& text) {
+  if (s.batch != 1) text.add("%u.", s.batch);
+  text.add("%u", s.q_heads);
+  if (s.kv_heads != s.q_heads) text.add("over%u", s.kv_heads);
+  text.add("x%ux%ux%u", s.q_tokens, s.kv_tokens, s.head_dim);
+  if (s.value_dim != s.head_dim) text.add("v%u", s.value_dim);
+  if (s.dtype != FOVEA_F32) text.add("-%s", kDtypes[s.dtype]);
+  if (s.kv_dtype != FOVEA_F32) text.add("-kv_%s", kDtypes[s.kv_dtype]);
+  if (s.causal == FOVEA_CAUSAL_BOTTOM_RIGHT) text.add("-causal");
+  if (s.causal == FOVEA_CAUSAL_TOP_LEFT) text.add("-causal_top_left");
+  if (s.window_left) text.add("-window%u", s.window_left);
+  if (s.window_right) text.add("-right%u", s.window_right);
+  if (s.mask == FOVEA_MASK_BYTE) text.add("-byte_mask");
+  if (s.mask == FOVEA_MASK_F32) text.add("-float_mask");
+  if (s.softcap != 0) text.add("-softcap");
+  if (s.alibi) text.add("-alibi");
+  if (s.sinks) text.add("-sinks");
+  if (s.lse) text.add("-lse");
+  if (s.threads != 1) text.add("-threads%u", s.threads);
+}
+
+void add_softmax(const SoftmaxShape& s, Text& text) {
+  text.add("%ux%u", s.outer, s.axis);
+  if (s.inner != 1) text.add("x%u", s.inner);
+  if (s.log) text.add("-log");
+  if (s.mask) text.add("-mask");
+  if (s.in_place) text.add("-in_place");
+}
+
+// The index of word[length] in names, or -1.
+template <size_t N>
+int find(const char* const (&names)[N], const char* word, size_t length) {
+  for (size_t i = 0; i < N; ++i) {
+    if (std::strlen(names[i]) == length && std::strncmp(names[i], word, length) == 0) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+
+const char* name(GoalKind kind) {
+  switch (kind) {
+    case GoalKind::kNone: break;
+    case GoalKind::kFmaPeak: return "fma";
+    case GoalKind::kReadSpeed: return "read";
+    case GoalKind::kExpRate: return "exp";
+    case GoalKind::kPeakTime: return "time at fma peak";
+    case GoalKind::kPlainTime: return "plain, by tiles";
+    case GoalKind::kLikeRound: return "fma, as the round shape";
+  }
+  return "";
+}
+
+void name_of(const Case& one, char (&text)[kNameBytes]) {
+  Text out(text, sizeof text);
+  out.add("%s/", one.suite);
+  if (one.kind == Kind::kSoftmax) {
+    add_softmax(one.softmax, out);
+  } else {
+    add_attention(one.shape, out);
+  }
+}
+
+size_t case_count() { return sizeof kCases / sizeof kCases[0]; }
+
+const Case& case_at(size_t index) { return kCases[index]; }
+
+const char* suite_at(size_t index) {
+  constexpr const char* kSuites[] = {"softmax", "prefill", "causal", "decode", "small", "options"};
+  return index < sizeof kSuites / sizeof kSuites[0] ? kSuites[index] : nullptr;
+}
+
+const char* parse_shape(const char* text, Shape* shape) {
+  static char mistake[160];
+  Shape s;
+  bool kv_heads = false, k = false, value_dim = false;
+  const struct {
+    const char* key;
+    uint32_t* number;
+    bool* given;
+    uint32_t least;
+  } numbers[] = {
+      {"q", &s.q_tokens, nullptr, 0},         {"k", &s.kv_tokens, &k, 0},
+      {"heads", &s.q_heads, nullptr, 1},      {"kv_heads", &s.kv_heads, &kv_heads, 1},
+      {"dim", &s.head_dim, nullptr, 1},       {"vdim", &s.value_dim, &value_dim, 1},
+      {"batch", &s.batch, nullptr, 0},        {"window", &s.window_left, nullptr, 0},
+      {"right", &s.window_right, nullptr, 0}, {"threads", &s.threads, nullptr, 1},
+  };
+  const struct {
+    const char* key;
+    bool* flag;
+  } flags[] = {{"alibi", &s.alibi}, {"sinks", &s.sinks}, {"lse", &s.lse}};
+  constexpr const char* kMasks[] = {"none", "float", "byte"};
+
+  const char* const separators = " ,\t\n";
+  for (text += std::strspn(text, separators); *text; text += std::strspn(text, separators)) {
+    const size_t length = std::strcspn(text, separators);
+    const char* equals = static_cast<const char*>(std::memchr(text, '=', length));
+    std::snprintf(mistake, sizeof mistake, "do not understand \"%.*s\"", static_cast<int>(length < 100 ? length : 100),
+                  text);
+    if (!equals) return mistake;
+    const size_t key_length = static_cast<size_t>(equals - text);
+    const char* value = equals + 1;
+    const char* value_end = text + length;
+    const size_t value_length = static_cast<size_t>(value_end - value);
+    const auto is = [&](const char* key) {
+      return std::strlen(key) == key_length && std::strncmp(key, text, key_length) == 0;
+    };
+    char* end = nullptr;
+    const unsigned long long number = std::strtoull(value, &end, 10);
+    const bool is_number = value_length && value[0] >= '0' && value[0] <= '9' && end == value_end && number <= 1u << 30;
+
+    bool known = false;
+    for (const auto& n : numbers) {
+      if (!is(n.key)) continue;
+      if (!is_number || number < n.least) return mistake;
+      *n.number = static_cast<uint32_t>(number);
+      if (n.given) *n.given = true;
+      known = true;
+    }
+    for (const auto& f : flags) {
+      if (!is(f.key)) continue;
+      if (!is_number || number > 1) return mistake;
+      *f.flag = number == 1;
+      known = true;
+    }
+    if (is("causal")) {
+      constexpr const char* kCausal[] = {"0", "top_left", "1", "bottom_right"};
+      const int which = find(kCausal, value, value_length);
+      if (which < 0) return mistake;
+      s.causal = which == 0 ? FOVEA_CAUSAL_NONE : which == 1 ? FOVEA_CAUSAL_TOP_LEFT : FOVEA_CAUSAL_BOTTOM_RIGHT;
+      known = true;
+    } else if (is("mask")) {
+      const int which = find(kMasks, value, value_length);
+      if (which < 0) return mistake;
+      s.mask = static_cast<fovea_mask_kind>(which);
+      known = true;
+    } else if (is("dtype") || is("kv")) {
+      const int which = find(kDtypes, value, value_length);
+      if (which < 0) return mistake;
+      (is("kv") ? s.kv_dtype : s.dtype) = static_cast<fovea_dtype>(which);
+      known = true;
+    } else if (is("softcap")) {
+      s.softcap = std::strtof(value, &end);
+      if (end != value_end) return mistake;
+      known = true;
+    }
+    if (!known) return mistake;
+    text += length;
+  }
+  if (!kv_heads) s.kv_heads = s.q_heads;
+  if (!k) s.kv_tokens = s.q_tokens;
+  if (!value_dim) s.value_dim = s.head_dim;
+  *shape = s;
+  return nullptr;
+}
+
+}  // namespace fovea::bench

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is measured: shapes, and the speed that is asked of each. Plain structures, no memory of their own.
+#ifndef FOVEA_BENCH_CASES_H_
+#define FOVEA_BENCH_CASES_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fovea/fovea.h"
+
+namespace fovea::bench {
+
+// One attention call, dense arrays in the order [batch][heads][tokens][dim].
+struct Shape {
+  uint32_t batch = 1, q_heads = 1, kv_heads = 1, q_tokens = 1, kv_tokens = 1, head_dim = 64, value_dim = 64;
+  fovea_causal causal = FOVEA_CAUSAL_NONE;
+  uint32_t window_left = 0, window_right = 0;
+  uint32_t threads = 1;
+  fovea_dtype dtype = FOVEA_F32, kv_dtype = FOVEA_F32;
+  fovea_mask_kind mask = FOVEA_MASK_NONE;  // [q_tokens][kv_tokens], the same for all heads
+  float softcap = 0;
+  bool alibi = false, sinks = false, lse = false;
+};
+
+// One softmax call.
+struct SoftmaxShape {
+  uint32_t outer = 1, axis = 1, inner = 1;
+  bool log = false, mask = false, in_place = false;
+};
+
+// What a goal is a number of.
+enum class GoalKind {
+  kNone,
+  kFmaPeak,    // at least this fraction of the multiply-add peak
+  kReadSpeed,  // at least this fraction of the read bandwidth of the memory that holds keys and values
+  kExpRate,    // at least this fraction of the exp rate
+  kPeakTime,   // at most this many times the time at the multiply-add peak
+  kPlainTime,  // at most this many times the reference case's time * tiles / tiles of the reference case
+  kLikeRound,  // at least this many times the reference case's fraction of the peak * (rows / rows of whole vectors)
+};
+const char* name(GoalKind kind);  // what the number is held against, for tables: "fma", "plain", ...
+
+struct Goal {
+  GoalKind kind = GoalKind::kNone;
+  float value = 0;
+  float avx2 = 0;  // where 8 lanes are asked for another value; 0 = the same. Such cases run on avx2 by default as well
+};
+
+enum class Kind { kAttention, kSoftmax };
+
+struct Case {
+  const char* suite;
+  Kind kind;
+  Shape shape;
+  SoftmaxShape softmax;
+  Goal goal;
+  const char* reference;  // the name of the case that kPlainTime and kLikeRound speak of, or null
+};
+
+constexpr size_t kNameBytes = 128;
+
+// "prefill/8x512x512x64": suite, then [batch.]heads x queries x keys x head_dim, then what is not plain.
+// For softmax: rows x axis [x inner].
+void name_of(const Case& one, char (&text)[kNameBytes]);
+
+size_t case_count();
+const Case& case_at(size_t index);
+
+// Suites in the order of the table; null behind the last.
+const char* suite_at(size_t index);
+
+// Reads "q=197 k=197 heads=3 dim=64 causal=1 ..." (spaces or commas) into *shape. On a mistake answers a text that says
+// what is wrong, else null. Keys that are not given: see the usage text.
+const char* parse_shape(const char* text, Shape* shape);
+
+}  // namespace fovea::bench
+
+#endif  // FOVEA_BENCH_CASES_H_

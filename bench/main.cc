@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fovea_bench on a host: the command line, and files to write to.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "bench/machine.h"
+#include "bench/report.h"
+#include "bench/runner.h"
+#include "platform/platform.h"
+
+namespace fovea::bench {
+namespace {
+
+constexpr const char* kUsage =
+    R"(fovea_bench: how fast the library is, held against what this machine can do.
+
+  --list               the cases, and nothing else
+  --filter REGEX       only cases whose name matches somewhere, as in prefill/ or 'x64$' (ECMAScript)
+  --shape "KEY=N ..."  this shape instead of the table's; may be given several times. Keys and what they are without it:
+                         q=1 k=q heads=1 kv_heads=heads dim=64 vdim=dim batch=1 causal=0 (1 or bottom_right, top_left)
+                         window=0 right=0 mask=none (byte, float) softcap=0 alibi=0 sinks=0 lse=0
+                         dtype=f32 kv=f32 (f16, bf16, i8, i4) threads=1
+  --target NAMES       avx512, avx2, ... with commas between, or all. Without it: FOVEA_TARGET, else the best one, and avx2
+                       as well for cases that have a goal of their own there
+  --threads N          1 is all there is as yet: the library has no way to take an executor
+  --min-time S         seconds of measured calls a case, 0.3
+  --cold               caches are swept before each call
+  --cpu-time           count the time this thread has the processor, not the time that passes: for a machine shared with others
+  --json FILE          results and probes; --csv FILE: results
+  --plans              print what the library plans for each case
+  --help               this text
+)";
+
+struct Options {
+  bool list = false, cold = false, cpu_time = false, plans = false;
+  std::string filter, targets, json, csv;
+  std::vector<Shape> shapes;
+  double min_seconds = 0.3;
+};
+
+[[noreturn]] void complain(const char* text, const char* detail = "") {
+  std::fprintf(stderr, "fovea_bench: %s%s\n", text, detail);
+  std::exit(platform::kExitUsage);
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    std::string flag = argv[i], value;
+    bool has_value = false;
+    const size_t equals = flag.find('=');
+    if (equals != std::string::npos && flag.compare(0, 2, "--") == 0) {
+      value = flag.substr(equals + 1);
+      flag.resize(equals);
+      has_value = true;
+    }
+    const auto take = [&]() -> const std::string& {
+      if (!has_value) {
+        if (i + 1 == argc) complain("a value is missing after ", flag.c_str());
+        value = argv[++i];
+      }
+      return value;
+    };
+    if (flag == "--help" || flag == "-h") {
+      std::fputs(kUsage, stdout);
+      std::exit(0);
+    } else if (flag == "--list") {
+      options.list = true;
+    } else if (flag == "--cold") {
+      options.cold = true;
+    } else if (flag == "--cpu-time") {
+      options.cpu_time = true;
+    } else if (flag == "--plans") {
+      options.plans = true;
+    } else if (flag == "--filter") {
+      options.filter = take();
+    } else if (flag == "--target") {
+      options.targets = take();
+    } else if (flag == "--json") {
+      options.json = take();
+    } else if (flag == "--csv") {
+      options.csv = take();
+    } else if (flag == "--shape") {
+      Shape shape;
+      if (const char* mistake = parse_shape(take().c_str(), &shape)) complain("--shape: ", mistake);
+      options.shapes.push_back(shape);
+    } else if (flag == "--min-time") {
+      options.min_seconds = std::atof(take().c_str());
+      if (!(options.min_seconds > 0)) complain("--min-time wants a number of seconds above 0, not ", value.c_str());
+    } else if (flag == "--threads") {
+      if (take() != "1") complain("the library runs on the caller's thread as yet: --threads 1 is all there is");
+    } else {
+      complain("unknown option, see --help: ", flag.c_str());
+    }
+  }
+  for (const Shape& shape : options.shapes) {
+    if (shape.threads != 1) complain("the library runs on the caller's thread as yet: threads=1 is all there is");
+  }
+  return options;
+}
+
+bool runs_here(fovea_target target) {
+  for (uint32_t i = 0; i < fovea_target_count(); ++i) {
+    if (fovea_target_at(i) == target) return true;
+  }
+  return false;
+}
+
+// The targets that the user names; empty = none was named.
+std::vector<fovea_target> named_targets(const Options& options) {
+  std::vector<fovea_target> targets;
+  if (options.targets == "all") {
+    for (uint32_t i = 0; i < fovea_target_count(); ++i) targets.push_back(fovea_target_at(i));
+    return targets;
+  }
+  if (options.targets.empty()) {
+    const fovea_target target = platform::target_from_environment();
+    if (target == platform::kNoTarget) std::exit(platform::kExitUsage);
+    if (target != FOVEA_TARGET_BEST) targets.push_back(target);
+    return targets;
+  }
+  for (size_t begin = 0; begin <= options.targets.size();) {
+    const size_t end = std::min(options.targets.find(',', begin), options.targets.size());
+    const std::string name = options.targets.substr(begin, end - begin);
+    fovea_target target = fovea_target_from_name(name.c_str());
+    if (target == FOVEA_TARGET_BEST) target = fovea_target_at(0);
+    if (!runs_here(target)) complain("this build and processor have no target ", name.c_str());
+    targets.push_back(target);
+    begin = end + 1;
+  }
+  return targets;
+}
+
+struct Job {
+  const Case* one;
+  fovea_target target;
+  bool hidden;
+};
+
+const Case* find_case(const char* name) {
+  for (size_t i = 0; i < case_count(); ++i) {
+    char text[kNameBytes];
+    name_of(case_at(i), text);
+    if (std::strcmp(text, name) == 0) return &case_at(i);
+  }
+  return nullptr;
+}
+
+// What is to be run, each reference before what refers to it.
+std::vector<Job> plan_jobs(const std::vector<const Case*>& cases, const std::vector<fovea_target>& named) {
+  std::vector<Job> jobs;
+  const auto add = [&](const Case* one, fovea_target target, bool hidden) {
+    for (Job& job : jobs) {
+      if (job.one != one || job.target != target) continue;
+      job.hidden = job.hidden && hidden;
+      return;
+    }
+    jobs.push_back({one, target, hidden});
+  };
+  for (const Case* one : cases) {
+    std::vector<fovea_target> targets = named;
+    if (targets.empty()) {
+      targets.push_back(fovea_target_at(0));
+      if (one->goal.avx2 > 0 && fovea_target_at(0) == FOVEA_TARGET_AVX512 && runs_here(FOVEA_TARGET_AVX2)) {
+        targets.push_back(FOVEA_TARGET_AVX2);
+      }
+    }
+    for (const fovea_target target : targets) {
+      if (one->reference) add(find_case(one->reference), target, true);
+      add(one, target, false);
+    }
+  }
+  return jobs;
+}
+
+const Result* reference_of(const Result& result, const std::vector<Result>& results) {
+  if (!result.one->reference) return nullptr;
+  for (const Result& other : results) {
+    if (other.target == result.target && std::strcmp(other.name, result.one->reference) == 0) return &other;
+  }
+  return nullptr;
+}
+
+template <class Write>
+void write_file(const std::string& path, const Write& write) {
+  if (path.empty()) return;
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (!file) complain("cannot write ", path.c_str());
+  write(file);
+  if (std::fclose(file) != 0) complain("cannot write ", path.c_str());
+}
+
+void* allocate_or_end(size_t bytes) {
+  void* memory = allocate(std::max<size_t>(bytes, 64));
+  if (!memory) complain("not enough memory");
+  std::memset(memory, 1, bytes);
+  return memory;
+}
+
+int bench(const Options& options) {
+  std::vector<Case> own;  // shapes of the command line
+  for (const Shape& shape : options.shapes) {
+    own.push_back({"shape", Kind::kAttention, shape, {}, {}, nullptr});
+  }
+  std::vector<const Case*> cases;
+  try {
+    const std::regex filter(options.filter);
+    const auto consider = [&](const Case& one) {
+      char text[kNameBytes];
+      name_of(one, text);
+      if (std::regex_search(text, filter)) cases.push_back(&one);
+    };
+    for (const Case& one : own) consider(one);
+    for (size_t i = 0; own.empty() && i < case_count(); ++i) consider(case_at(i));
+  } catch (const std::regex_error& error) {
+    complain("--filter: ", error.what());
+  }
+  const std::vector<Job> jobs = plan_jobs(cases, named_targets(options));
+  if (options.list) {
+    for (const Job& job : jobs) {
+      char text[kNameBytes];
+      name_of(*job.one, text);
+      if (!job.hidden) std::printf("%-42s %s\n", text, fovea_target_name(job.target));
+    }
+    return 0;
+  }
+  if (jobs.empty()) complain("no case matches ", options.filter.c_str());
+
+  Machine machine = {};
+  machine.method.clock_ns = options.cpu_time ? thread_cpu_ns : platform::clock_ns;
+  machine.method.min_seconds = options.min_seconds;
+  machine.memory_bytes = read_probe_bytes();
+  for (const Job& job : jobs) machine.memory_bytes = std::max(machine.memory_bytes, memory_bytes(*job.one, job.target));
+  machine.memory = allocate_or_end(machine.memory_bytes);
+  if (options.cold) {
+    machine.method.sweep_bytes = read_probe_bytes() / 2;
+    machine.method.sweep = allocate_or_end(machine.method.sweep_bytes);
+  }
+  const Host host = {platform::processor_name(),
+                     options.cpu_time ? "processor time of the thread" : platform::clock_source(), options.cold};
+  const Probes probes = probe(machine);
+  machine.method.overhead_ns = probes.timer_overhead_ns;
+  print_probes(stdout, host, probes);
+  print_header(stdout);
+
+  const bool watched = stderr_is_terminal();
+  std::vector<Result> results(jobs.size());
+  size_t goals = 0, met = 0;
+  bool right = true;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (watched) {
+      char text[kNameBytes];
+      name_of(*jobs[i].one, text);
+      std::fprintf(stderr, "\r[%zu/%zu] %s\033[K", i + 1, jobs.size(), text);
+    }
+    Result& result = results[i];
+    run(*jobs[i].one, jobs[i].target, machine, probes, &result);
+    result.hidden = jobs[i].hidden;
+    right = right && (result.status == FOVEA_ERR_UNSUPPORTED || (result.status == FOVEA_OK && result.finite));
+    if (watched) std::fprintf(stderr, "\r\033[K");
+    if (result.hidden) continue;
+    const Result* reference = reference_of(result, results);
+    print_result(stdout, result, reference);
+    if (options.plans && result.status == FOVEA_OK) std::printf("    %s\n", result.plan);
+    std::fflush(stdout);
+    const Verdict verdict = judge(result, reference);
+    if (verdict.kind != GoalKind::kNone) {
+      ++goals;
+      met += verdict.met();
+    }
+  }
+  if (goals) std::printf("\n%zu of %zu goals reached\n", met, goals);
+
+  std::vector<const Result*> references;
+  for (const Result& result : results) references.push_back(reference_of(result, results));
+  write_file(options.json, [&](std::FILE* file) {
+    write_json(file, host, probes, results.data(), references.data(), results.size());
+  });
+  write_file(options.csv, [&](std::FILE* file) { write_csv(file, results.data(), references.data(), results.size()); });
+  return right ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace fovea::bench
+
+int main(int argc, char** argv) { return fovea::bench::bench(fovea::bench::parse(argc, argv)); }

@@ -1,0 +1,402 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fovea and what one would use in its place, side by side.
+
+    python3 -m venv somewhere && somewhere/bin/pip install -r bench/peers/requirements.txt
+    somewhere/bin/python bench/peers/compare.py --json peers.json
+
+Builds fovea as a shared library and calls it through its C interface. Every case is computed by all: each answer is first
+held against one in double, then they take turns, a batch of calls each, one thread, on the same core, after one call that is
+not timed. Times are medians over the batches, and include what a call from Python costs. The ratio is the time of the best
+peer over that of fovea: above 1, fovea is faster.
+"""
+import argparse
+import json
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"  # read by the libraries when they are loaded
+
+import numpy as np  # noqa: E402
+
+import fovea  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+class Case:
+    def __init__(self, suite, heads, kv_heads, q_tokens, kv_tokens, dim, causal=False):
+        self.suite, self.heads, self.kv_heads, self.causal = suite, heads, kv_heads, causal
+        self.q_tokens, self.kv_tokens, self.dim = q_tokens, kv_tokens, dim
+        over = f"over{kv_heads}" if kv_heads != heads else ""
+        self.name = f"{suite}/{heads}{over}x{q_tokens}x{kv_tokens}x{dim}" + ("-causal" if causal else "")
+        # Causal counts only the products that are needed; where it is used here there are as many queries as keys.
+        pairs = q_tokens * (q_tokens + 1) // 2 if causal else q_tokens * kv_tokens
+        self.flops = 4 * dim * heads * pairs
+        self.bytes = 8 * dim * (heads * q_tokens + kv_heads * kv_tokens)
+
+    def shape(self):
+        return {"batch": 1, "heads": self.heads, "kv_heads": self.kv_heads, "q": self.q_tokens, "k": self.kv_tokens,
+                "dim": self.dim, "vdim": self.dim, "causal": "bottom_right" if self.causal else "none", "window": 0,
+                "right": 0, "threads": 1, "dtype": "f32", "kv": "f32"}
+
+
+CASES = [
+    *(Case("prefill", 8, 8, tokens, tokens, dim) for dim in (64, 128) for tokens in (128, 512, 2048)),
+    *(Case("causal", 8, 8, tokens, tokens, dim, True) for dim in (64, 128) for tokens in (128, 512, 2048)),
+    *(Case("decode", 32, 8, 1, keys, 128) for keys in (1024, 4096, 16384)),
+    Case("small", 4, 4, 64, 64, 32),
+    Case("small", 4, 4, 128, 128, 32),
+    Case("small", 4, 4, 16, 16, 32),
+    Case("small", 4, 4, 1, 64, 32),
+    Case("small", 4, 4, 8, 256, 32),
+    Case("small", 8, 8, 32, 512, 64),
+]
+
+# ---------------------------------------------------------------------------------------------------------- contestants
+# Each is a class with `name` and `version`; prepare(case, q, k, v) takes arrays [1][heads][tokens][dim] and answers a function
+# that computes, and one that gives the last result as [1][heads][tokens][dim]; or None where the library cannot do the case.
+
+
+class Fovea:
+    name = "fovea"
+
+    def __init__(self, path, target):
+        self.library = fovea.Library(path)
+        self.target = self.library.best_target() if target == "best" else target
+        self.version = self.library.version()
+
+    def prepare(self, case, q, k, v):
+        out = np.empty_like(q)
+        call = self.library.attention(out, q, k, v, case.causal, self.target)
+        self.workspace_bytes = call.workspace_bytes
+        return call, lambda: out
+
+
+class OnnxRuntime:
+    """Sessions are made once for each case, inputs and outputs are bound to memory once."""
+
+    def __init__(self):
+        import onnx
+        import onnxruntime
+
+        self.onnx, self.runtime = onnx, onnxruntime
+        self.version = onnxruntime.__version__
+        onnxruntime.set_default_logger_severity(3)
+
+    def session(self, node, inputs, outputs):
+        """inputs: name -> array; outputs: name -> array to write to, or to grow in place."""
+        helper = self.onnx.helper
+
+        def info(name, array):
+            return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+
+        graph = helper.make_graph([node], "attention", [info(*item) for item in inputs.items()],
+                                  [info(*item) for item in outputs.items()])
+        opsets = [helper.make_opsetid("", 23), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=11)
+        options = self.runtime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        session = self.runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        binding = session.io_binding()
+        for bind, arrays in ((binding.bind_input, inputs), (binding.bind_output, outputs)):
+            for name, array in arrays.items():
+                bind(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
+
+        def call(run=session.run_with_iobinding, binding=binding, keep=(inputs, outputs)):
+            run(binding)
+
+        return call
+
+
+class OnnxAttention(OnnxRuntime):
+    name = "ORT Attention"
+
+    def prepare(self, case, q, k, v):
+        out = np.empty_like(q)
+        node = self.onnx.helper.make_node("Attention", ["q", "k", "v"], ["out"], is_causal=int(case.causal))
+        return self.session(node, {"q": q, "k": k, "v": v}, {"out": out}), lambda: out
+
+
+def tokens_first(array):
+    """[1][heads][tokens][dim] -> [1][tokens][heads * dim], a copy."""
+    return np.ascontiguousarray(array.transpose(0, 2, 1, 3)).reshape(1, array.shape[2], -1)
+
+
+def heads_first(array, heads):
+    return array.reshape(1, array.shape[1], heads, -1).transpose(0, 2, 1, 3)
+
+
+class OnnxMultiHead(OnnxRuntime):
+    """com.microsoft MultiHeadAttention; for grouped heads GroupQueryAttention with the cache in place."""
+    name = "ORT MHA/GQA"
+
+    def prepare(self, case, q, k, v):
+        helper = self.onnx.helper
+        out = np.empty((1, case.q_tokens, case.heads * case.dim), np.float32)
+        if case.heads == case.kv_heads:
+            node = helper.make_node("MultiHeadAttention", ["q", "k", "v"], ["out"], domain="com.microsoft",
+                                    num_heads=case.heads, unidirectional=int(case.causal))
+            inputs = dict(zip("qkv", map(tokens_first, (q, k, v))))
+            return self.session(node, inputs, {"out": out}), lambda: heads_first(out, case.heads)
+        if case.q_tokens != 1:
+            return None
+        # The last key is the new one, which the operator puts behind those of the cache.
+        new, cache_k, cache_v = case.kv_tokens - 1, k.copy(), v.copy()
+        names = ["q", "k", "v", "past_k", "past_v", "seqlens_k", "total"]
+        node = helper.make_node("GroupQueryAttention", names, ["out", "present_k", "present_v"], domain="com.microsoft",
+                                num_heads=case.heads, kv_num_heads=case.kv_heads)
+        arrays = [tokens_first(q), tokens_first(k[:, :, new:]), tokens_first(v[:, :, new:]), cache_k, cache_v,
+                  np.array([new], np.int32), np.array([case.kv_tokens], np.int32)]
+        outputs = {"out": out, "present_k": cache_k, "present_v": cache_v}
+        return self.session(node, dict(zip(names, arrays)), outputs), lambda: heads_first(out, case.heads)
+
+
+class Torch:
+    name = "PyTorch"
+
+    def __init__(self):
+        import torch
+
+        self.torch = torch
+        self.version = torch.__version__
+        torch.set_num_threads(1)
+        torch.set_grad_enabled(False)
+
+    def prepare(self, case, q, k, v):
+        attention = self.torch.nn.functional.scaled_dot_product_attention
+        tensors = [self.torch.from_numpy(array) for array in (q, k, v)]
+        grouped = case.heads != case.kv_heads
+        last = [None]
+
+        def call():
+            last[0] = attention(*tensors, is_causal=case.causal, enable_gqa=grouped)
+
+        return call, lambda: last[0].numpy()
+
+
+class NumPy:
+    """Two matrix products by OpenBLAS, and softmax between them, for blocks of queries whose scores stay in the cache. Query
+    heads that share a key head are rows of one product. Causal blocks leave out the keys behind their last query."""
+    name = "NumPy"
+    version = np.__version__
+    BLOCK_FLOATS = 128 * 1024
+
+    def prepare(self, case, q, k, v):
+        group = case.heads // case.kv_heads
+        rows = group * case.q_tokens
+        scale = np.float32(case.dim ** -0.5)
+        q_rows, k_heads, v_heads = q.reshape(case.kv_heads, rows, case.dim), k[0], v[0]
+        out = np.empty_like(q_rows)
+        block = max(16, min(rows, self.BLOCK_FLOATS // case.kv_tokens))
+        assert not case.causal or group == 1
+        hidden = np.triu(np.full((block, block), -np.inf, np.float32), 1)
+        buffer = np.empty(block * case.kv_tokens, np.float32)
+
+        def call():
+            for head in range(case.kv_heads):
+                for begin in range(0, rows, block):
+                    end = min(begin + block, rows)
+                    keys = end if case.causal else case.kv_tokens
+                    scores = buffer[: (end - begin) * keys].reshape(end - begin, keys)
+                    np.matmul(q_rows[head, begin:end] * scale, k_heads[head, :keys].T, out=scores)
+                    if case.causal:
+                        scores[:, begin:end] += hidden[: end - begin, : end - begin]
+                    scores -= scores.max(axis=1, keepdims=True)
+                    np.exp(scores, out=scores)
+                    result = np.matmul(scores, v_heads[head, :keys], out=out[head, begin:end])
+                    result /= scores.sum(axis=1, keepdims=True)
+
+        return call, lambda: out.reshape(q.shape)
+
+
+# -------------------------------------------------------------------------------------------------------------- method
+
+
+def reference(case, q, k, v):
+    """In double, as the textbook has it."""
+    q, k, v = (array[0].astype(np.float64) for array in (q, k, v))
+    out = np.empty_like(q)
+    for head in range(case.heads):
+        kv_head = head // (case.heads // case.kv_heads)
+        scores = q[head] @ k[kv_head].T / case.dim ** 0.5
+        if case.causal:
+            scores[np.triu_indices(case.q_tokens, 1)] = -np.inf
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        out[head] = weights @ v[kv_head] / weights.sum(axis=1, keepdims=True)
+    return out[np.newaxis]
+
+
+def measure(calls, clock, min_seconds, batch_ns=200e3, fewest=9, most=1000):
+    """Lets the calls take turns; answers for each the list of its times, in ns a call."""
+
+    def timed(call, count):
+        begin = clock()
+        for _ in range(count):
+            call()
+        return clock() - begin
+
+    counts = []
+    for call in calls:
+        count = 1
+        timed(call, 1)
+        while timed(call, count) < batch_ns:
+            count *= 2
+        counts.append(count)
+    times = [[] for _ in calls]
+    total, turn = 0, 0
+    while turn < most and (turn < fewest or total < min_seconds * 1e9 * len(calls)):
+        for i in range(len(calls)):
+            i = (i + turn) % len(calls)
+            calls[i]()  # so that the caches hold what this one left there, not what the one before it did
+            took = timed(calls[i], counts[i])
+            times[i].append(took / counts[i])
+            total += took
+        turn += 1
+    return times
+
+
+def build(folder):
+    """fovea as a shared library, and the benchmark for its probes."""
+    def run(*command):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            sys.exit(done.stdout + "failed: " + " ".join(map(str, command)))
+
+    print(f"building fovea in {folder}", file=sys.stderr)
+    run("cmake", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=ON",
+        "-DFOVEA_BUILD_TESTS=OFF", "-DFOVEA_BUILD_EXAMPLES=OFF", "-DFOVEA_BUILD_BENCH=ON")
+    run("cmake", "--build", folder, "--parallel", str(os.cpu_count()), "--target", "fovea", "fovea_bench")
+    for name in ("libfovea.so", "libfovea.dylib"):
+        if (folder / "lib" / name).exists():
+            return folder / "lib" / name, folder / "bench" / "fovea_bench"
+    sys.exit(f"there is no shared library in {folder / 'lib'}")
+
+
+def probes(program, cpu_time):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "probes.json"
+        command = [program, "--shape", "q=1", "--min-time", "0.01", "--json", path] + ["--cpu-time"] * cpu_time
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        data = json.loads(path.read_text())
+        return data["host"], data["probes"]
+
+
+def read_level(case, host):
+    for level in ("l1", "l2", "l3"):
+        if case.bytes <= host[level + "_bytes"]:
+            return level
+    return "dram"
+
+
+def show_time(ns):
+    return f"{ns:.0f} ns" if ns < 1e3 else f"{ns / 1e3:.2f} us" if ns < 1e6 else f"{ns / 1e6:.3f} ms"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--filter", default="", help="only cases whose name matches this expression")
+    parser.add_argument("--json", help="write probes and results to this file")
+    parser.add_argument("--target", default="best", help="of fovea: avx2, ...")
+    parser.add_argument("--min-time", type=float, default=0.5, help="seconds of timed calls for each case and library (0.5)")
+    parser.add_argument("--cpu", type=int, help="the core to run on; without it the last of those allowed")
+    parser.add_argument("--cpu-time", action="store_true",
+                        help="count the time the thread has the processor, for a machine shared with others")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "peers", help="where to build fovea")
+    options = parser.parse_args()
+
+    library, program = build(options.build)
+    if hasattr(os, "sched_setaffinity"):
+        allowed = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {options.cpu if options.cpu is not None else allowed[-1]})
+    clock = time.thread_time_ns if options.cpu_time else time.perf_counter_ns
+    host, bounds = probes(program, options.cpu_time)
+    host["python"] = platform.python_version()
+
+    ours = Fovea(library, options.target)
+    contestants = [ours]
+    for kind in (OnnxAttention, OnnxMultiHead, Torch, NumPy):
+        try:
+            contestants.append(kind())
+        except ImportError as error:
+            print(f"{kind.name}: left out, {error}", file=sys.stderr)
+    host["versions"] = {c.name: c.version for c in contestants}
+    peak = bounds["fma_gflops"].get(ours.target, 0)
+    print(f"{host['processor']}; one thread; " + ", ".join(f"{c.name} {c.version}" for c in contestants))
+    print(f"fovea's target {ours.target}, multiply-add peak {peak:.1f} GFLOP/s; an empty call through ctypes takes "
+          f"{np.median(measure([ours.library.c.fovea_version], clock, 0.05)[0]):.0f} ns")
+    width = 13
+    print(f"\n{'case':30}" + "".join(f"{c.name:>{width + 7 * (c is not ours)}}" for c in contestants) + f"{'ratio to the best':>20}")
+
+    results, lost = [], 0
+    for index, case in enumerate(CASES):
+        if not re.search(options.filter, case.name):
+            continue
+        if sys.stderr.isatty():
+            print(f"\r[{index + 1}/{len(CASES)}] {case.name}\033[K", end="", file=sys.stderr, flush=True)
+        random = np.random.default_rng(index)
+        q, k = (random.standard_normal((1, heads, tokens, case.dim), np.float32)
+                for heads, tokens in ((case.heads, case.q_tokens), (case.kv_heads, case.kv_tokens)))
+        v = random.uniform(-1, 1, k.shape).astype(np.float32)
+        expected = reference(case, q, k, v)
+        entrants = []
+        for contestant in contestants:
+            prepared = contestant.prepare(case, q, k, v)
+            if prepared is None:
+                continue
+            call, answer = prepared
+            call()
+            error = float(np.abs(answer() - expected).max())
+            if not error < 1e-4:  # all of them compute in f32; outputs are of the order of 1
+                print(f"{case.name}: {contestant.name} is wrong by {error:.1e} and left out")
+                continue
+            entrants.append((contestant, call, error))
+        times = measure([call for _, call, _ in entrants], clock, options.min_time)
+        medians = {}
+        for (contestant, _, error), samples in zip(entrants, times):
+            ns = float(np.median(samples))
+            medians[contestant] = ns
+            level = read_level(case, host)
+            results.append({
+                "name": case.name, "suite": case.suite, "shape": case.shape(), "library": contestant.name,
+                "target": ours.target if contestant is ours else "", "threads": 1,
+                "backend": f"{contestant.name} {contestant.version}", "ns_median": ns,
+                "ns_mad": float(np.median(np.abs(np.array(samples) - ns))), "ns_min": min(samples), "batches": len(samples),
+                "gflops": case.flops / ns, "gbps": case.bytes / ns, "fraction_of_fma_peak": case.flops / ns / peak if peak else 0,
+                "fraction_of_read_bandwidth": case.bytes / ns / bounds["read_gbps"][level], "read_level": level,
+                "flops": case.flops, "bytes": case.bytes, "largest_error": error,
+                "workspace_bytes": ours.workspace_bytes if contestant is ours else None})
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        row = f"{case.name:30}"
+        for contestant in contestants:
+            ns = medians.get(contestant)
+            row += f"{show_time(ns) if ns else '-':>{width}}"
+            if contestant is not ours:
+                row += f" {f'x{ns / medians[ours]:.2f}' if ns and ours in medians else '':>6}"
+        peers = {contestant: ns for contestant, ns in medians.items() if contestant is not ours}
+        if ours in medians and peers:
+            best = min(peers, key=peers.get)
+            ratio = peers[best] / medians[ours]
+            lost += ratio <= 1
+            row += f"{ratio:8.2f} {best.name}" + ("  LOST" if ratio <= 1 else "")
+        print(row, flush=True)
+    print(f"\n{lost} rows lost" if lost else "\nfovea is the fastest in every row")
+
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"host": host, "probes": bounds, "results": results}, file, indent=1)
+            file.write("\n")
+    return 1 if lost else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

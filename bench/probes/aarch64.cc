@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <arm_neon.h>
+
+#include "bench/probes/kernels.h"
+
+namespace fovea::bench {
+namespace {
+
+void exp_neon(float* out, const float* in, size_t count) {
+  for (size_t i = 0; i < count; i += 16) {
+    for (size_t j = i; j < i + 16; j += 4) {
+      const float32x4_t x = vmaxq_f32(vld1q_f32(in + j), vdupq_n_f32(kExpFloor));
+      const float32x4_t n = vrndnq_f32(vmulq_n_f32(x, kLog2E));
+      float32x4_t r = vfmsq_f32(x, n, vdupq_n_f32(kLn2High));
+      r = vfmsq_f32(r, n, vdupq_n_f32(kLn2Low));
+      float32x4_t y = vdupq_n_f32(kExpTerms[6]);
+      for (int k = 5; k >= 0; --k) y = vfmaq_f32(vdupq_n_f32(kExpTerms[k]), y, r);
+      const int32x4_t power = vshlq_n_s32(vcvtq_s32_f32(n), 23);
+      vst1q_f32(out + j, vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(y), power)));
+    }
+  }
+}
+
+}  // namespace
+
+uint64_t read_all(const void* data, size_t bytes) {
+  const uint64_t* p = static_cast<const uint64_t*>(data);
+  uint64x2_t a[8];
+  for (int j = 0; j < 8; ++j) a[j] = vdupq_n_u64(0);
+  for (const uint64_t* end = p + bytes / sizeof *p; p != end; p += 32) {
+    for (int j = 0; j < 16; ++j) {
+      a[j % 8] = vorrq_u64(a[j % 8], vld1q_u64(p + 2 * j));
+      __asm__ volatile("" : "+w"(a[j % 8]));  // keeps the loads in the order of the addresses
+    }
+  }
+  for (int j = 1; j < 8; ++j) a[0] = vorrq_u64(a[0], a[j]);
+  return vgetq_lane_u64(a[0], 0) | vgetq_lane_u64(a[0], 1);
+}
+
+ExpLoop exp_loop(fovea_target target) { return target == FOVEA_TARGET_NEON ? exp_neon : nullptr; }
+
+}  // namespace fovea::bench

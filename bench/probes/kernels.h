@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loops that the probes time, a file for each kind of machine. They know nothing of the library: they say what the
+// machine can do.
+#ifndef FOVEA_BENCH_PROBES_KERNELS_H_
+#define FOVEA_BENCH_PROBES_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fovea/fovea.h"
+
+namespace fovea::bench {
+
+constexpr size_t kReadGrain = 4096;  // bytes that a read loop takes at a time
+
+// Reads data[bytes] once, bytes a multiple of kReadGrain, data 64-byte aligned, with the widest loads of this
+// processor. The answer depends on every byte.
+uint64_t read_all(const void* data, size_t bytes);
+
+// out[i] = exp(in[i]) with the target's vectors, for in from -87 to 88 (smaller ones as -87), count a multiple of 64:
+// a range reduction by a two-part ln 2 and a polynomial of degree 6, which is what a softmax needs for f32. Null: no
+// such loop here.
+using ExpLoop = void (*)(float* out, const float* in, size_t count);
+ExpLoop exp_loop(fovea_target target);
+
+// The constants of the loops. ln 2 = kLn2High + kLn2Low, where n * kLn2High is exact for |n| < 2^9.
+constexpr float kLog2E = 1.44269504f, kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f, kExpFloor = -87.0f;
+// exp(r) for |r| <= ln(2) / 2, lowest power first: Taylor's, which here errs by 3e-8 at most.
+constexpr float kExpTerms[7] = {1.0f, 1.0f, 0.5f, 1.0f / 6, 1.0f / 24, 1.0f / 120, 1.0f / 720};
+
+}  // namespace fovea::bench
+
+#endif  // FOVEA_BENCH_PROBES_KERNELS_H_

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/probes/probes.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "bench/machine.h"
+#include "bench/probes/kernels.h"
+
+namespace fovea::bench {
+namespace {
+
+constexpr double kRunNs =
+    250e3;  // a run is at least so long; and short, so that most end before another program's turn
+constexpr int kMostRuns = 31, kFewestRuns = 9;
+constexpr double kEnoughNs = 30e6;
+
+// Median time of once(), in ns.
+template <class Once>
+double median_ns(const Once& once, Clock clock_ns) {
+  const auto time_ns = [&](uint64_t times) {
+    const uint64_t begin = clock_ns();
+    for (uint64_t i = 0; i < times; ++i) once();
+    return static_cast<double>(clock_ns() - begin);
+  };
+  uint64_t times = 1;
+  for (double took = time_ns(times); took < kRunNs; took = time_ns(times)) times *= 2;
+  double runs[kMostRuns], total = 0;
+  int count = 0;
+  while (count < kMostRuns && (count < kFewestRuns || total < kEnoughNs)) total += runs[count++] = time_ns(times);
+  std::nth_element(runs, runs + count / 2, runs + count);
+  return runs[count / 2] / static_cast<double>(times);
+}
+
+// Bytes that lie in the level and not in the one below it. The last cache is shared, so only a part of it is asked for.
+size_t probe_bytes(Level level) {
+  const size_t l1 = cache_bytes(1), l2 = cache_bytes(2), l3 = cache_bytes(3);
+  size_t bytes = 0;
+  switch (level) {
+    case kL1: bytes = l1 / 2; break;
+    case kL2: bytes = l2 ? std::max(l2 / 2, 2 * l1) : 0; break;
+    case kL3: bytes = l3 ? std::max(l3 / 4, 2 * l2) : 0; break;
+    case kDram: bytes = std::max<size_t>(4 * std::max(l2, l3), size_t{1} << 20); break;
+    case kLevels: break;
+  }
+  return bytes / kReadGrain * kReadGrain;
+}
+
+}  // namespace
+
+const char* name(Level level) {
+  constexpr const char* kNames[] = {"l1", "l2", "l3", "dram", "?"};
+  return kNames[level];
+}
+
+Level level_of(size_t working_set_bytes) {
+  for (const Level level : {kL1, kL2, kL3}) {
+    if (working_set_bytes <= cache_bytes(level + 1)) return level;
+  }
+  return kDram;
+}
+
+size_t read_probe_bytes() { return probe_bytes(kDram); }
+
+double read_gbps(Level level, void* memory, Clock clock_ns) {
+  const size_t bytes = probe_bytes(level);
+  if (!bytes) return 0.0;
+  // The best of several: now and then DRAM is read at half speed for some tens of milliseconds (seen on Zen 5).
+  constexpr int kTries = 4;
+  volatile uint64_t result = 0;
+  double best = 0;
+  for (int i = 0; i < kTries; ++i) {
+    const double ns = median_ns([&] { result = read_all(memory, bytes); }, clock_ns);
+    best = std::max(best, static_cast<double>(bytes) / ns);
+  }
+  return best;
+}
+
+double exp_geps(fovea_target target, Clock clock_ns) {
+  const ExpLoop loop = exp_loop(target);
+  if (!loop) return 0.0;
+  constexpr size_t kCount = 2048;
+  alignas(64) static float in[kCount], out[kCount];
+  for (size_t i = 0; i < kCount; ++i) in[i] = -static_cast<float>(i % 97) * 0.13f;
+  volatile float result = 0.0f;
+  const double ns = median_ns(
+      [&] {
+        loop(out, in, kCount);
+        result = out[kCount - 1];
+      },
+      clock_ns);
+  return kCount / ns;
+}
+
+double timer_overhead_ns(Clock clock_ns) {
+  return median_ns([&] { (void)clock_ns(); }, clock_ns);
+}
+
+fovea_target probe_target(fovea_target target, unsigned lanes) {
+  if (target != FOVEA_TARGET_XSIMD) return target;
+#if defined(__aarch64__)
+  return lanes == 4 ? FOVEA_TARGET_NEON : FOVEA_TARGET_SCALAR;
+#else
+  return lanes == 16  ? FOVEA_TARGET_AVX512
+         : lanes == 8 ? FOVEA_TARGET_AVX2
+         : lanes == 4 ? FOVEA_TARGET_SSE4
+                      : FOVEA_TARGET_SCALAR;
+#endif
+}
+
+}  // namespace fovea::bench

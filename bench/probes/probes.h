@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this machine can do at most, measured: the bounds that results are held against.
+#ifndef FOVEA_BENCH_PROBES_PROBES_H_
+#define FOVEA_BENCH_PROBES_PROBES_H_
+
+#include <cstddef>
+
+#include "bench/fma_probe/fma_probe.h"
+
+namespace fovea::bench {
+
+enum Level { kL1, kL2, kL3, kDram, kLevels };
+const char* name(Level level);  // "l1", ...
+
+// The smallest memory that holds a working set.
+Level level_of(size_t working_set_bytes);
+
+// 10^9 bytes a second that one thread reads from a buffer which lies in this level. memory: at least
+// read_probe_bytes(), 64-byte aligned. 0 = the machine has no such level.
+double read_gbps(Level level, void* memory, Clock clock_ns);
+size_t read_probe_bytes();
+
+// 10^9 exponentials a second of the target's vectors, from the first cache to the first cache. 0 = no probe for the
+// target.
+double exp_geps(fovea_target target, Clock clock_ns);
+
+// What two readings of the clock, one right after the other, differ by: the median.
+double timer_overhead_ns(Clock clock_ns);
+
+// The target whose probes fit: for FOVEA_TARGET_XSIMD the one with vectors of as many lanes.
+fovea_target probe_target(fovea_target target, unsigned lanes);
+
+}  // namespace fovea::bench
+
+#endif  // FOVEA_BENCH_PROBES_PROBES_H_

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/runner.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace fovea::bench {
+namespace {
+
+// Fewer operations for each byte than this: how fast the memory is matters, so it is probed again beside the case.
+constexpr double kReadBoundFlopsPerByte = 32;
+
+unsigned lanes_of(fovea_target target) {
+  fovea_attention_desc d = {};
+  d.struct_bytes = sizeof d;
+  d.q_heads = d.kv_heads = d.head_dim = d.value_dim = 1;
+  d.target = target;
+  fovea_plan plan;
+  return fovea_plan_init(&plan, &d) == FOVEA_OK ? plan.lanes : 0;
+}
+
+// Takes the probes that bound the case, and keeps the higher of this and the time before.
+void probe_beside(const Machine& machine, const Probes& known, Result* result) {
+  const Clock clock = machine.method.clock_ns;
+  const fovea_target target = probe_target(result->target, lanes_of(result->target));
+  if (result->one->kind == Kind::kAttention) {
+    result->peak_gflops = std::max(result->peak_gflops, fma_peak_gflops(target, clock));
+  } else {
+    result->exp_geps = std::max(result->exp_geps, exp_geps(target, clock));
+  }
+  if (result->one->kind == Kind::kAttention && result->work.flops < kReadBoundFlopsPerByte * result->work.bytes) {
+    result->read_gbps = std::max(result->read_gbps, read_gbps(result->level, machine.memory, clock));
+  } else {
+    result->read_gbps = known.read_gbps[result->level];
+  }
+}
+
+}  // namespace
+
+Probes probe(const Machine& machine) {
+  const Clock clock = machine.method.clock_ns;
+  Probes p = {};
+  p.timer_overhead_ns = timer_overhead_ns(clock);
+  p.targets = std::min<size_t>(fovea_target_count(), kMostTargets);
+  for (size_t i = 0; i < p.targets; ++i) {
+    p.target[i] = fovea_target_at(static_cast<uint32_t>(i));
+    const fovea_target target = probe_target(p.target[i], lanes_of(p.target[i]));
+    p.fma_gflops[i] = fma_peak_gflops(target, clock);
+    p.exp_geps[i] = exp_geps(target, clock);
+  }
+  for (const Level level : {kL1, kL2, kL3, kDram}) p.read_gbps[level] = read_gbps(level, machine.memory, clock);
+  return p;
+}
+
+size_t memory_bytes(const Case& one, fovea_target target) {
+  return one.kind == Kind::kSoftmax ? SoftmaxCall::arena_bytes(one.softmax)
+                                    : AttentionCall::arena_bytes(one.shape, target);
+}
+
+void run(const Case& one, fovea_target target, const Machine& machine, const Probes& known, Result* result) {
+  *result = {};
+  result->one = &one;
+  result->target = target;
+  result->cold = machine.method.sweep != nullptr;
+  name_of(one, result->name);
+  Arena arena(machine.memory, machine.memory_bytes);
+
+  const auto timed = [&](Timed& subject) {
+    result->level = result->cold ? kDram : level_of(static_cast<size_t>(result->work.working_set_bytes));
+    probe_beside(machine, known, result);
+    result->times = measure(subject, machine.method);
+    probe_beside(machine, known, result);
+  };
+  if (one.kind == Kind::kAttention) {
+    AttentionCall call;
+    result->status = call.init(one.shape, target, arena);
+    if (result->status != FOVEA_OK) return;
+    const fovea_plan& plan = call.plan();
+    fovea_plan_describe(&plan, one.shape.q_tokens, one.shape.kv_tokens, result->plan, sizeof result->plan);
+    result->work = work_of(one.shape, plan);
+    result->workspace_bytes = plan.workspace_bytes;
+    timed(call);
+    result->status = call.status();
+    result->finite = call.output_is_finite();
+  } else {
+    const SoftmaxShape& s = one.softmax;
+    SoftmaxCall call;
+    result->status = call.init(s, target, arena);
+    if (result->status != FOVEA_OK) return;
+    const double elements = static_cast<double>(s.outer) * s.axis * s.inner;
+    result->elements = elements;
+    result->work.bytes = 4 * elements * (s.mask ? 3 : 2);
+    result->work.working_set_bytes = 4 * elements * ((s.mask ? 3 : 2) - (s.in_place ? 1 : 0));
+    result->work.row_fill = 1;
+    timed(call);
+    result->status = call.status();
+    result->finite = call.output_is_finite();
+  }
+}
+
+Verdict judge(const Result& r, const Result* reference) {
+  const Goal& goal = r.one->goal;
+  const unsigned lanes = lanes_of(r.target);
+  const double value = static_cast<double>(lanes == 8 && goal.avx2 > 0 ? goal.avx2 : goal.value);
+  const bool has_reference = reference && reference->status == FOVEA_OK;
+  Verdict v = {goal.kind, 0, value, false};
+  double bound = 0;  // what must be known, else there is no verdict
+  switch (goal.kind) {
+    case GoalKind::kNone: break;
+    case GoalKind::kFmaPeak: bound = r.peak_gflops, v.reached = r.of_fma_peak(); break;
+    case GoalKind::kReadSpeed: bound = r.read_gbps, v.reached = r.of_read(); break;
+    case GoalKind::kExpRate: bound = r.exp_geps, v.reached = r.of_exp(); break;
+    case GoalKind::kPeakTime:
+      bound = r.peak_gflops;
+      v.reached = bound > 0 ? 1 / r.of_fma_peak() : 0;
+      v.at_most = true;
+      break;
+    case GoalKind::kPlainTime:
+      if (!has_reference || !r.work.tiles) break;
+      bound =
+          reference->times.ns_median * static_cast<double>(r.work.tiles) / static_cast<double>(reference->work.tiles);
+      v.reached = r.times.ns_median / bound;
+      v.at_most = true;
+      break;
+    case GoalKind::kLikeRound:
+      if (!has_reference) break;
+      bound = r.peak_gflops;
+      v.reached = r.of_fma_peak();
+      v.goal = value * r.work.row_fill / reference->work.row_fill * reference->of_fma_peak();
+      break;
+  }
+  if (bound <= 0 || lanes < 8 || r.cold || r.status != FOVEA_OK) v.kind = GoalKind::kNone;
+  return v;
+}
+
+}  // namespace fovea::bench

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a case and holds its time against the probes.
+#ifndef FOVEA_BENCH_RUNNER_H_
+#define FOVEA_BENCH_RUNNER_H_
+
+#include <cstddef>
+
+#include "bench/cases.h"
+#include "bench/measure.h"
+#include "bench/probes/probes.h"
+#include "bench/subjects.h"
+#include "bench/work.h"
+
+namespace fovea::bench {
+
+constexpr size_t kMostTargets = 8;
+
+// The probes at the beginning of the run.
+struct Probes {
+  size_t targets;
+  fovea_target target[kMostTargets];  // those that run here, best first
+  double fma_gflops[kMostTargets];
+  double exp_geps[kMostTargets];
+  double read_gbps[kLevels];
+  double timer_overhead_ns;
+};
+
+struct Machine {
+  Method method;
+  // For the buffers of a case; at least read_probe_bytes(), written to once. The probes read the same memory that the
+  // cases use: where a machine has several banks of memory, one block can be twice as fast as another.
+  void* memory;
+  size_t memory_bytes;
+};
+
+Probes probe(const Machine& machine);
+
+struct Result {
+  const Case* one;
+  char name[kNameBytes];
+  fovea_target target;
+  fovea_status status;  // FOVEA_OK, or why there is nothing below
+  bool finite;          // all of the output is
+  char plan[256];       // fovea_plan_describe's line
+  Times times;
+  Work work;        // for a softmax the bytes alone
+  double elements;  // of a softmax, else 0
+  // Probes taken again right before and after the case, the higher of the two: a shared machine's speed changes. The
+  // read bandwidth only where it matters, else it is that of the beginning.
+  double peak_gflops;  // 0 = not known, as for the next two
+  double exp_geps;
+  double read_gbps;  // of the level
+  Level level;       // the memory that holds the case's buffers
+  size_t workspace_bytes;
+  bool cold;    // caches were swept before each call
+  bool hidden;  // run only because another case refers to it
+
+  double gflops() const { return work.flops / times.ns_median; }
+  double gbps() const { return work.bytes / times.ns_median; }
+  double geps() const { return elements / times.ns_median; }
+  double of_fma_peak() const { return peak_gflops > 0 ? gflops() / peak_gflops : 0; }
+  double of_read() const { return read_gbps > 0 ? gbps() / read_gbps : 0; }
+  double of_exp() const { return exp_geps > 0 ? geps() / exp_geps : 0; }
+};
+
+// Bytes of Machine::memory that the case needs.
+size_t memory_bytes(const Case& one, fovea_target target);
+
+void run(const Case& one, fovea_target target, const Machine& machine, const Probes& known, Result* result);
+
+// What was asked for and what was reached.
+struct Verdict {
+  GoalKind kind;  // kNone: nothing was asked for, or the bound is not known; goals are for warm caches and wide vectors
+  double reached, goal;
+  bool at_most;  // reached must be <= goal, else >=
+
+  bool met() const { return at_most ? reached <= goal : reached >= goal; }
+};
+
+// reference: the result of the case that the goal speaks of, with the same target; may be null.
+Verdict judge(const Result& result, const Result* reference);
+
+}  // namespace fovea::bench
+
+#endif  // FOVEA_BENCH_RUNNER_H_

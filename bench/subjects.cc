@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/subjects.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace fovea::bench {
+namespace {
+
+constexpr size_t kDrawFloats = 4096;     // drawn anew in each array before each batch
+constexpr float kUnitVariance = 1.732f;  // half width at which the variance is 1, so that scores vary as a model's do
+
+bool finite(const float* data, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (data[i] - data[i] != 0.0f) return false;
+  }
+  return true;
+}
+
+fovea_attention_desc description(const Shape& s, fovea_target target) {
+  fovea_attention_desc d = {};
+  d.struct_bytes = sizeof d;
+  d.q_heads = s.q_heads;
+  d.kv_heads = s.kv_heads;
+  d.head_dim = s.head_dim;
+  d.value_dim = s.value_dim;
+  d.max_batch = s.batch;
+  d.max_q_tokens = s.q_tokens;
+  d.max_kv_tokens = s.kv_tokens;
+  d.softcap = s.softcap;
+  d.causal = s.causal;
+  d.window_left = s.window_left;
+  d.window_right = s.window_right;
+  d.q_dtype = d.out_dtype = s.dtype;
+  d.key_dtype = d.value_dtype = s.kv_dtype;
+  d.target = target;
+  return d;
+}
+
+// Strides of a dense [batch][heads][tokens][dim].
+template <class Array, class T>
+Array dense(T* data, size_t heads, size_t tokens, size_t dim) {
+  return {data, static_cast<ptrdiff_t>(heads * tokens * dim), static_cast<ptrdiff_t>(tokens * dim),
+          static_cast<ptrdiff_t>(dim)};
+}
+
+}  // namespace
+
+void RandomFloats::take(Arena& arena, size_t count, float half_width) {
+  data_ = arena.take<float>(count);
+  count_ = count;
+  half_width_ = half_width;
+}
+
+void RandomFloats::draw(size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) {
+    state_ = state_ * 1664525u + 1013904223u;
+    data_[i] = (static_cast<float>(state_ >> 8) * 0x1p-23f - 1.0f) * half_width_;
+  }
+}
+
+void RandomFloats::draw_all() { draw(0, count_); }
+
+void RandomFloats::draw_some(uint32_t round) {
+  if (!count_) return;
+  const size_t parts = (count_ + kDrawFloats - 1) / kDrawFloats;
+  const size_t begin = round % parts * kDrawFloats;
+  draw(begin, std::min(begin + kDrawFloats, count_));
+}
+
+size_t AttentionCall::arena_bytes(const Shape& shape, fovea_target target) {
+  AttentionCall call;
+  const fovea_attention_desc d = description(shape, target);
+  if (fovea_plan_init(&call.plan_, &d) != FOVEA_OK) return 0;
+  Arena counter;
+  call.take(shape, counter);
+  return counter.used();
+}
+
+void AttentionCall::take(const Shape& s, Arena& arena) {
+  const size_t q_rows = size_t{s.batch} * s.q_heads * s.q_tokens, keys = size_t{s.batch} * s.kv_heads * s.kv_tokens;
+  q_.take(arena, q_rows * s.head_dim, kUnitVariance);
+  keys_.take(arena, keys * s.head_dim, kUnitVariance);
+  values_.take(arena, keys * s.value_dim, 1.0f);
+  out_count_ = q_rows * s.value_dim;
+  out_ = arena.take<float>(out_count_);
+  if (s.lse) lse_ = arena.take<float>(q_rows);
+  mask_count_ = s.mask == FOVEA_MASK_BYTE ? size_t{s.q_tokens} * s.kv_tokens : 0;
+  if (s.mask == FOVEA_MASK_F32) mask_f32_.take(arena, size_t{s.q_tokens} * s.kv_tokens, 1.0f);
+  if (s.mask == FOVEA_MASK_BYTE) mask_byte_ = arena.take<uint8_t>(mask_count_);
+  if (s.alibi) slopes_.take(arena, s.q_heads, 0.1f);
+  if (s.sinks) sinks_.take(arena, s.q_heads, 1.0f);
+  positions_ = arena.take<int64_t>(s.batch);
+  workspace_ = arena.take<unsigned char>(plan_.workspace_bytes);
+}
+
+fovea_status AttentionCall::init(const Shape& s, fovea_target target, Arena& arena) {
+  const fovea_attention_desc d = description(s, target);
+  status_ = fovea_plan_init(&plan_, &d);
+  if (status_ != FOVEA_OK) return status_;
+  take(s, arena);
+  if (!workspace_) return status_ = FOVEA_ERR_SIZE;
+  for (RandomFloats* array : {&q_, &keys_, &values_, &mask_f32_, &slopes_, &sinks_}) array->draw_all();
+  for (size_t i = 0; i < mask_count_; ++i) mask_byte_[i] = static_cast<uint8_t>((i * 2654435761u >> 7) % 4 != 0);
+  std::fill_n(positions_, s.batch, 0);
+
+  fovea_attention_args& a = args_;
+  a.struct_bytes = sizeof a;
+  a.batch = s.batch;
+  a.q_tokens = s.q_tokens;
+  a.kv_tokens = s.kv_tokens;
+  a.q = dense<fovea_in>(q_.data(), s.q_heads, s.q_tokens, s.head_dim);
+  a.kv.keys = dense<fovea_in>(keys_.data(), s.kv_heads, s.kv_tokens, s.head_dim);
+  a.kv.values = dense<fovea_in>(values_.data(), s.kv_heads, s.kv_tokens, s.value_dim);
+  a.out = dense<fovea_out>(out_, s.q_heads, s.q_tokens, s.value_dim);
+  if (s.lse) a.lse = dense<fovea_out>(lse_, s.q_heads, s.q_tokens, 1);
+  if (s.mask != FOVEA_MASK_NONE) {
+    const void* data = s.mask == FOVEA_MASK_F32 ? static_cast<const void*>(mask_f32_.data()) : mask_byte_;
+    a.mask = {s.mask, s.kv_tokens, data, 0, 0, static_cast<ptrdiff_t>(s.kv_tokens)};
+  }
+  if (s.alibi) a.alibi_slopes = slopes_.data();
+  if (s.sinks) a.sinks = sinks_.data();
+  if (s.causal == FOVEA_CAUSAL_NONE && (s.alibi || s.window_left || s.window_right)) a.positions = positions_;
+  call();
+  return status_;
+}
+
+void AttentionCall::call() {
+  const fovea_status status = fovea_attention(&plan_, &args_, workspace_, plan_.workspace_bytes);
+  if (status != FOVEA_OK) status_ = status;
+}
+
+void AttentionCall::redraw(uint32_t round) {
+  for (RandomFloats* array : {&q_, &keys_, &values_, &mask_f32_, &slopes_, &sinks_}) array->draw_some(round);
+}
+
+bool AttentionCall::output_is_finite() const { return finite(out_, out_count_); }
+
+size_t SoftmaxCall::arena_bytes(const SoftmaxShape& shape) {
+  SoftmaxCall call;
+  Arena counter;
+  call.take(shape, counter);
+  return counter.used();
+}
+
+void SoftmaxCall::take(const SoftmaxShape& s, Arena& arena) {
+  count_ = size_t{s.outer} * s.axis * s.inner;
+  in_.take(arena, count_, 4.0f);
+  out_ = s.in_place ? in_.data() : arena.take<float>(count_);
+  if (s.mask) mask_.take(arena, count_, 1.0f);
+}
+
+fovea_status SoftmaxCall::init(const SoftmaxShape& s, fovea_target target, Arena& arena) {
+  take(s, arena);
+  if (!out_) return status_ = FOVEA_ERR_SIZE;
+  in_.draw_all();
+  mask_.draw_all();
+  log_ = s.log;
+  const ptrdiff_t axis_stride = s.inner, outer_stride = static_cast<ptrdiff_t>(size_t{s.axis} * s.inner);
+  args_.struct_bytes = sizeof args_;
+  args_.target = target;
+  args_.out = out_;
+  args_.in = in_.data();
+  args_.out_outer_stride = args_.in_outer_stride = outer_stride;
+  args_.out_axis_stride = args_.in_axis_stride = axis_stride;
+  if (s.mask) {
+    args_.mask = mask_.data();
+    args_.mask_outer_stride = outer_stride;
+    args_.mask_axis_stride = axis_stride;
+    args_.mask_inner_stride = 1;
+  }
+  args_.outer = s.outer;
+  args_.axis = s.axis;
+  args_.inner = s.inner;
+  call();
+  return status_;
+}
+
+void SoftmaxCall::call() {
+  const fovea_status status = log_ ? fovea_log_softmax_f32(&args_) : fovea_softmax_f32(&args_);
+  if (status != FOVEA_OK) status_ = status;
+}
+
+void SoftmaxCall::redraw(uint32_t round) {
+  in_.draw_some(round);
+  mask_.draw_some(round);
+}
+
+bool SoftmaxCall::output_is_finite() const { return finite(out_, count_); }
+
+}  // namespace fovea::bench

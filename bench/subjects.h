@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The calls that are timed, with their buffers.
+#ifndef FOVEA_BENCH_SUBJECTS_H_
+#define FOVEA_BENCH_SUBJECTS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bench/cases.h"
+#include "bench/measure.h"
+#include "fovea/fovea.h"
+
+namespace fovea::bench {
+
+// Hands out parts of a block of memory, one after the other, each 64-byte aligned. With no memory it only counts.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(void* memory, size_t bytes) : memory_(static_cast<unsigned char*>(memory)), bytes_(bytes) {}
+
+  template <class T>
+  T* take(size_t count) {
+    const size_t begin = used_;
+    used_ += (count * sizeof(T) + 63) / 64 * 64;
+    return memory_ && used_ <= bytes_ ? reinterpret_cast<T*>(memory_ + begin) : nullptr;
+  }
+  size_t used() const { return used_; }
+
+ private:
+  unsigned char* memory_ = nullptr;
+  size_t bytes_ = 0, used_ = 0;
+};
+
+// An array of random floats, equally spread over [-half_width, half_width].
+class RandomFloats {
+ public:
+  void take(Arena& arena, size_t count, float half_width);
+  float* data() const { return data_; }
+  void draw_all();
+  void draw_some(uint32_t round);  // a part of the array, another one each round
+
+ private:
+  void draw(size_t begin, size_t end);
+
+  float* data_ = nullptr;
+  size_t count_ = 0;
+  float half_width_ = 1;
+  uint32_t state_ = 1;
+};
+
+class AttentionCall final : public Timed {
+ public:
+  // Bytes of arena that init wants; 0 where no plan can be made.
+  static size_t arena_bytes(const Shape& shape, fovea_target target);
+
+  fovea_status init(const Shape& shape, fovea_target target, Arena& arena);  // also makes a first call
+  void call() override;
+  void redraw(uint32_t round) override;
+
+  const fovea_plan& plan() const { return plan_; }
+  fovea_status status() const { return status_; }  // of all calls so far: FOVEA_OK, or the last error
+  bool output_is_finite() const;
+
+ private:
+  void take(const Shape& shape, Arena& arena);
+
+  fovea_plan plan_ = {};
+  fovea_attention_args args_ = {};
+  RandomFloats q_, keys_, values_, mask_f32_, slopes_, sinks_;
+  uint8_t* mask_byte_ = nullptr;
+  float* out_ = nullptr;
+  float* lse_ = nullptr;
+  int64_t* positions_ = nullptr;
+  size_t out_count_ = 0, mask_count_ = 0;
+  void* workspace_ = nullptr;
+  fovea_status status_ = FOVEA_OK;
+};
+
+class SoftmaxCall final : public Timed {
+ public:
+  static size_t arena_bytes(const SoftmaxShape& shape);
+
+  fovea_status init(const SoftmaxShape& shape, fovea_target target, Arena& arena);  // also makes a first call
+  void call() override;
+  void redraw(uint32_t round) override;
+
+  fovea_status status() const { return status_; }
+  bool output_is_finite() const;
+
+ private:
+  void take(const SoftmaxShape& shape, Arena& arena);
+
+  bool log_ = false;
+  fovea_softmax_args args_ = {};
+  RandomFloats in_, mask_;
+  float* out_ = nullptr;
+  size_t count_ = 0;
+  fovea_status status_ = FOVEA_OK;
+};
+
+}  // namespace fovea::bench
+
+#endif  // FOVEA_BENCH_SUBJECTS_H_

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/work.h"
+
+#include <algorithm>
+
+namespace fovea::bench {
+namespace {
+
+// Keys [lo, hi) that the query may see by its place. fovea.h says where queries sit.
+struct Visible {
+  int64_t lo, hi;
+};
+
+Visible visible(const Shape& s, int64_t query) {
+  const int64_t keys = s.kv_tokens;
+  const int64_t position = s.causal == FOVEA_CAUSAL_BOTTOM_RIGHT ? query + keys - s.q_tokens : query;
+  const uint32_t right = s.causal != FOVEA_CAUSAL_NONE ? 1 : s.window_right;
+  Visible v = {0, keys};
+  if (s.window_left) v.lo = std::clamp<int64_t>(position - s.window_left + 1, 0, keys);
+  if (right) v.hi = std::clamp<int64_t>(position + right, 0, keys);
+  v.hi = std::max(v.hi, v.lo);
+  return v;
+}
+
+// Key tiles that rows [row, row + count) of a key head meet; tiles lie on a grid of FOVEA_KEY_TILE keys.
+uint64_t key_tiles(const Shape& s, uint64_t row, uint64_t count) {
+  const uint64_t group = s.q_heads / s.kv_heads;
+  const Visible first = visible(s, static_cast<int64_t>(row / group));
+  const Visible last = visible(s, static_cast<int64_t>((row + count - 1) / group));
+  if (first.lo >= last.hi) return 0;
+  return static_cast<uint64_t>((last.hi + FOVEA_KEY_TILE - 1) / FOVEA_KEY_TILE - first.lo / FOVEA_KEY_TILE);
+}
+
+// Query tiles as the plan cuts them: four rows a tile for few rows, else tiles of nearly equal numbers of vectors.
+uint64_t count_tiles(const Shape& s, const fovea_plan& plan) {
+  const uint64_t rows = uint64_t{s.q_heads / s.kv_heads} * s.q_tokens;
+  uint64_t pairs = 0;
+  if (rows <= plan.few_rows) {
+    for (uint64_t row = 0; row < rows; row += 4) pairs += key_tiles(s, row, std::min<uint64_t>(4, rows - row));
+  } else {
+    uint64_t vectors = (rows + plan.lanes - 1) / plan.lanes;
+    uint64_t tiles = (vectors + plan.tile_vectors - 1) / plan.tile_vectors;
+    for (uint64_t row = 0; tiles; --tiles) {
+      const uint64_t tile_vectors = (vectors + tiles - 1) / tiles;
+      vectors -= tile_vectors;
+      const uint64_t count = std::min<uint64_t>(tile_vectors * plan.lanes, rows - row);
+      pairs += key_tiles(s, row, count);
+      row += count;
+    }
+  }
+  return pairs * s.kv_heads * s.batch;
+}
+
+}  // namespace
+
+Work work_of(const Shape& s, const fovea_plan& plan) {
+  double pairs = 0;
+  int64_t lo = s.kv_tokens, hi = 0;  // keys that any query sees
+  for (int64_t query = 0; query < s.q_tokens; ++query) {
+    const Visible v = visible(s, query);
+    if (v.lo == v.hi) continue;
+    pairs += static_cast<double>(v.hi - v.lo);
+    lo = std::min(lo, v.lo);
+    hi = std::max(hi, v.hi);
+  }
+  const double heads = static_cast<double>(s.batch) * s.q_heads, kv_heads = static_cast<double>(s.batch) * s.kv_heads;
+  const double dims = static_cast<double>(s.head_dim) + s.value_dim;
+  const double keys = static_cast<double>(std::max<int64_t>(hi - lo, 0));
+  const double mask_element_bytes = s.mask == FOVEA_MASK_F32 ? 4 : s.mask == FOVEA_MASK_BYTE ? 1 : 0;
+
+  Work work = {};
+  work.flops = 2 * heads * pairs * dims;
+  work.bytes = 4 * dims * (heads * s.q_tokens + kv_heads * keys) + mask_element_bytes * s.q_tokens * keys;
+  work.working_set_bytes = work.bytes + static_cast<double>(plan.workspace_bytes);
+  work.tiles = count_tiles(s, plan);
+  const uint64_t rows = uint64_t{s.q_heads / s.kv_heads} * s.q_tokens;
+  const uint64_t whole = (rows + plan.lanes - 1) / plan.lanes * plan.lanes;
+  work.row_fill = whole ? static_cast<double>(rows) / static_cast<double>(whole) : 1.0;
+  return work;
+}
+
+}  // namespace fovea::bench

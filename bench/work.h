@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How much work a call is, counted.
+#ifndef FOVEA_BENCH_WORK_H_
+#define FOVEA_BENCH_WORK_H_
+
+#include <cstdint>
+
+#include "bench/cases.h"
+#include "fovea/fovea.h"
+
+namespace fovea::bench {
+
+struct Work {
+  double flops;  // of the products that are needed: a pair of query and key that is hidden by place counts nothing
+  double bytes;  // queries, visible keys and values, masks and outputs, each once
+  double working_set_bytes;  // the same, and the workspace
+  uint64_t tiles;            // query tile x key tile pairs that the plan computes
+  double row_fill;           // rows / rows rounded up to whole vectors, for one key head
+};
+
+Work work_of(const Shape& shape, const fovea_plan& plan);
+
+}  // namespace fovea::bench
+
+#endif  // FOVEA_BENCH_WORK_H_

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// exp2, exp, log and tanh of kernels/math.inl against double precision, on each page of the vocabulary: the numbers asserted
+// here are those that math.inl states.
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "catch.h"
+#include "simd_contract_pages.h"
+
+using fovea_test::MathFunction;
+using fovea_test::simd_page;
+using fovea_test::SimdPage;
+
+namespace {
+
+constexpr uint32_t kSignBit = 0x80000000u, kInfinityBits = 0x7f800000u;
+
+float float_of(uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, 4);
+  return x;
+}
+
+uint32_t bits_of(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, 4);
+  return bits;
+}
+
+bool is_nan(uint32_t bits) { return (bits & ~kSignBit) > kInfinityBits; }
+
+struct Function {
+  const char* name;
+  MathFunction index;
+  double (*reference)(double);
+  double fused_ulp, unfused_ulp;  // largest error, with a fused multiply-add and without
+  float zero_below;               // the result is exactly 0 below
+  float highest;                  // of the stated range
+};
+
+// Stated in kernels/math.inl.
+const Function kFunctions[] = {
+    {"exp2", fovea_test::kExp2, std::exp2, 0.80, 1.08, -126.0f, 127.0f},
+    {"exp", fovea_test::kExp, std::exp, 0.91, 1.18, -87.33654f, 88.0f},
+    {"log", fovea_test::kLog, std::log, 0.81, 0.83, -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::max()},
+    {"tanh", fovea_test::kTanh, std::tanh, 1.41, 1.45, -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::max()},
+};
+
+// |got - wanted| in units of the last place of a float at `wanted`, which is normal or 0.
+double error_ulp(float got, double wanted) {
+  if (static_cast<double>(got) == wanted) return 0.0;
+  uint64_t bits;
+  std::memcpy(&bits, &wanted, 8);
+  uint64_t exponent = bits >> 52 & 0x7ff;
+  if (exponent < 1023 - 126) exponent = 1023 - 126;  // where floats are subnormal
+  const uint64_t ulp_bits = (exponent - 23) << 52;
+  double ulp;
+  std::memcpy(&ulp, &ulp_bits, 8);
+  return std::fabs(static_cast<double>(got) - wanted) / ulp;
+}
+
+struct Worst {
+  double ulp = 0.0;
+  float at = 0.0f;
+  size_t wrong = 0;  // not what the function answers to NaN, or outside of its range
+  float wrong_at = 0.0f;
+
+  void add(const Worst& other) {
+    if (other.ulp > ulp) {
+      ulp = other.ulp;
+      at = other.at;
+    }
+    if (other.wrong && !wrong) wrong_at = other.wrong_at;
+    wrong += other.wrong;
+  }
+};
+
+// A block of arguments whose references are computed once for several pages.
+class Block {
+ public:
+  static constexpr size_t kCount = 4096;
+
+  explicit Block(const Function& function) : function_(function) {}
+
+  size_t count() const { return count_; }
+  bool full() const { return count_ == kCount; }
+  void clear() { count_ = 0; }
+  void push(uint32_t bits) {
+    in_[count_] = float_of(bits);
+    wanted_[count_] = is_nan(bits) ? 0.0 : function_.reference(static_cast<double>(in_[count_]));
+    ++count_;
+  }
+
+  void check(const SimdPage& page, Worst& worst) {
+    page.tests->math[function_.index](in_, out_, count_);
+    for (size_t i = 0; i < count_; ++i) {
+      const float x = in_[i], y = out_[i];
+      bool right = true;
+      if (x != x) {
+        right = y != y;
+      } else if (x < function_.zero_below) {
+        right = bits_of(y) == 0;
+      } else if (wanted_[i] != wanted_[i] || std::fabs(wanted_[i]) == HUGE_VAL || wanted_[i] == 0.0) {
+        right = wanted_[i] != wanted_[i] ? y != y : static_cast<double>(y) == wanted_[i];
+      } else if (y != y) {
+        right = false;
+      } else {
+        const double ulp = error_ulp(y, wanted_[i]);
+        if (ulp > worst.ulp) {
+          worst.ulp = ulp;
+          worst.at = x;
+        }
+      }
+      if (!right) {
+        if (worst.wrong++ == 0) worst.wrong_at = x;
+      }
+    }
+  }
+
+ private:
+  const Function& function_;
+  size_t count_ = 0;
+  float in_[kCount], out_[kCount];
+  double wanted_[kCount];
+};
+
+// Whether the bits are an argument that the function promises something about.
+bool in_range(const Function& function, uint32_t bits) {
+  return is_nan(bits) || bits == kInfinityBits ? function.highest == std::numeric_limits<float>::max() || is_nan(bits)
+                                               : float_of(bits) <= function.highest;
+}
+
+// Bit patterns [first, last] in steps, on some pages.
+void sweep(const Function& function, uint64_t first, uint64_t last, uint64_t step, const std::vector<const SimdPage*>& pages,
+           Worst* worst) {
+  Block block(function);
+  for (uint64_t bits = first; bits <= last; bits += step) {
+    if (!in_range(function, static_cast<uint32_t>(bits))) continue;
+    block.push(static_cast<uint32_t>(bits));
+    if (!block.full()) continue;
+    for (size_t p = 0; p < pages.size(); ++p) block.check(*pages[p], worst[p]);
+    block.clear();
+  }
+  for (size_t p = 0; p < pages.size(); ++p) block.check(*pages[p], worst[p]);
+}
+
+std::vector<const SimdPage*> all_pages() {
+  std::vector<const SimdPage*> pages;
+  while (const SimdPage* page = simd_page(pages.size())) pages.push_back(page);
+  return pages;
+}
+
+void judge(const Function& function, const SimdPage& page, const Worst& worst, bool print) {
+  const double stated = page.fused ? function.fused_ulp : function.unfused_ulp;
+  if (print) {
+    std::printf("%s on %s (%s): largest error %.4f ulp at %a, stated %.2f\n", function.name, fovea_target_name(page.target),
+                page.backend, worst.ulp, static_cast<double>(worst.at), stated);
+  }
+  INFO(function.name << " on " << fovea_target_name(page.target) << " (" << page.backend << "), worst at " << worst.at
+                     << ", first wrong at " << worst.wrong_at);
+  CHECK(worst.ulp <= stated);
+  CHECK(worst.wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("math: exp2, exp, log and tanh keep their stated errors on samples of all floats", "[short][math]") {
+  const std::vector<const SimdPage*> pages = all_pages();
+  for (const Function& function : kFunctions) {
+    std::vector<Worst> worst(pages.size());
+    // A step that shares no factor with the places where floats turn: about 2000 in each power of two.
+    sweep(function, 0, 0xffffffffu, 4001, pages, worst.data());
+    // Every float near the ends, near what the reductions and the branches turn at, and around 1.
+    for (const float x : {0.0f, -0.0f, 1.17549435e-38f, 0.35355339f, 0.5f, 0.65f, 0.70710678f, 1.0f, 1.41421356f, 88.0f, 127.0f,
+                          -126.0f, -125.5f, -87.33654f, -0.5f, -0.34657359f, -1.0f, 9.01f, 10.0f, 3.40282347e38f}) {
+      const uint64_t bits = bits_of(x);
+      sweep(function, bits < 1500 ? 0 : bits - 1500, bits + 1500, 1, pages, worst.data());
+    }
+    for (size_t p = 0; p < pages.size(); ++p) judge(function, *pages[p], worst[p], false);
+  }
+}
+
+TEST_CASE("math: NaN of every sign and payload stays NaN, and exp2(0) is 1", "[short][math]") {
+  for (const SimdPage* page : all_pages()) {
+    for (const Function& function : kFunctions) {
+      INFO(function.name << " on " << fovea_target_name(page->target) << " (" << page->backend << ")");
+      std::vector<float> in, out;
+      for (uint32_t bit = 0; bit < 23; ++bit) {
+        for (const uint32_t sign : {0u, kSignBit}) {
+          in.push_back(float_of(sign | kInfinityBits | 1u << bit));
+          in.push_back(float_of(sign | kInfinityBits | 0x400000u | 1u << bit));
+          in.push_back(float_of(sign | 0x7fffffffu >> bit | kInfinityBits | 1u));
+        }
+      }
+      out.resize(in.size());
+      page->tests->math[function.index](in.data(), out.data(), in.size());
+      size_t numbers = 0;
+      for (const float y : out) numbers += is_nan(bits_of(y)) ? 0 : 1;
+      CHECK(numbers == 0);
+    }
+    const float zeros[2] = {0.0f, -0.0f};
+    float ones[2];
+    page->tests->math[fovea_test::kExp2](zeros, ones, 2);
+    CHECK(bits_of(ones[0]) == 0x3f800000u);
+    CHECK(bits_of(ones[1]) == 0x3f800000u);
+  }
+}
+
+TEST_CASE("math: pages that fuse alike give the same bits", "[short][math]") {
+  const std::vector<const SimdPage*> pages = all_pages();
+  std::vector<float> in, out, first[2];
+  for (uint64_t bits = 0; bits <= 0xffffffffu; bits += 65537) in.push_back(float_of(static_cast<uint32_t>(bits)));
+  out.resize(in.size());
+  for (const Function& function : kFunctions) {
+    first[0].clear();
+    first[1].clear();
+    for (const SimdPage* page : pages) {
+      INFO(function.name << " on " << fovea_target_name(page->target) << " (" << page->backend << ")");
+      page->tests->math[function.index](in.data(), out.data(), in.size());
+      std::vector<float>& expected = first[page->fused];
+      if (expected.empty()) expected = out;
+      size_t different = 0;
+      for (size_t i = 0; i < in.size(); ++i) {
+        if (!in_range(function, bits_of(in[i])) || is_nan(bits_of(in[i]))) continue;
+        different += bits_of(out[i]) != bits_of(expected[i]) && !(is_nan(bits_of(out[i])) && is_nan(bits_of(expected[i])));
+      }
+      CHECK(different == 0);
+    }
+  }
+}
+
+// On the best page and on the best that does not fuse; two threads.
+TEST_CASE("math: exp2, exp, log and tanh keep their stated errors on every float", "[slow][math]") {
+  std::vector<const SimdPage*> pages;
+  for (const bool fused : {true, false}) {
+    for (const SimdPage* page : all_pages()) {
+      if (page->fused != fused) continue;
+      pages.push_back(page);
+      break;
+    }
+  }
+  for (const Function& function : kFunctions) {
+    // Threads take every other slice of 2^24 floats.
+    std::vector<Worst> worst[2];
+    std::vector<std::thread> threads;
+    for (uint64_t t = 0; t < 2; ++t) {
+      worst[t].resize(pages.size());
+      threads.emplace_back([&function, &pages, &worst, t] {
+        for (uint64_t slice = t; slice < 256; slice += 2) {
+          sweep(function, slice << 24, (slice << 24) + 0xffffff, 1, pages, worst[t].data());
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (size_t p = 0; p < pages.size(); ++p) {
+      worst[0][p].add(worst[1][p]);
+      judge(function, *pages[p], worst[0][p], true);
+    }
+  }
+}

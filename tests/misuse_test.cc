@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every mistake has its status, and nothing is written. And which test fails when a field is ignored:
+//
+//     fovea_attention_desc
+//       struct_bytes                       misuse: a description
+//       q_heads, kv_heads                  attention: query heads share key heads in groups
+//       head_dim                           attention: every head_dim from 1 to 130
+//       value_dim                          attention: every value_dim from 1 to 130
+//       max_batch                          misuse: the arguments (capacity)
+//       max_q_tokens                       misuse: the arguments (capacity); plan: a budget takes rows off
+//       max_kv_tokens                      misuse: the arguments (capacity)
+//       scale                              attention: scale multiplies the scores
+//       softcap                            attention: softcap bends the scores
+//       causal                             attention: causal top-left, bottom-right, positions
+//       window_left                        attention: window_left counts visible keys
+//       window_right                       attention: window_right counts visible keys
+//       q_dtype, key_dtype, value_dtype,
+//       out_dtype, kv_kind                 misuse: a description
+//       target                             attention: a plan's target is the one that runs
+//       portable_bits                      bits: all targets with a fused multiply-add; plan: target and scale
+//       workspace_budget_bytes             plan: a budget takes rows off the tile
+//     fovea_attention_args
+//       struct_bytes                       misuse: the arguments
+//       batch, q_tokens, kv_tokens         attention: a plan with larger capacities serves smaller calls
+//       out                                attention: any layout and any stride
+//       lse                                attention: lse is the natural logarithm
+//       scores, scores_stage               attention: scores come out at each of the four stages
+//       q, kv.keys, kv.values              attention: any layout and any stride; each input stride of 0
+//       kv_lengths                         attention: kv_lengths hide the keys behind
+//       positions                          attention: causal positions
+//       mask.kind, .data                   attention: a float mask; a byte mask
+//       mask.kv_tokens                     attention: keys that a shorter mask does not cover
+//       mask.batch_stride, .head_stride,
+//       .q_stride                          attention: each mask stride moves along its dimension
+//       alibi_slopes                       attention: ALiBi takes slope times distance off the score
+//       sinks                              attention: a sink joins the normalisation
+//     workspace, workspace_bytes           misuse: the arguments; plan: exactly the bytes it names are enough
+//     fovea_softmax_args
+//       struct_bytes                       softmax: every misuse
+//       target                             softmax: every misuse; BEST is the first target
+//       out, out_outer_stride,
+//       out_axis_stride                    softmax: input and output may have different strides
+//       in, in_outer_stride,
+//       in_axis_stride                     softmax: a strided axis; any two of layout, mask, place
+//       mask, mask_outer_stride,
+//       mask_axis_stride,
+//       mask_inner_stride                  softmax: any two of layout, mask, place
+//       outer, axis, inner                 softmax: every length of the axis; every inner count
+//       scale                              softmax: scale is 1 / temperature
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+
+#include "catch.h"
+#include "support/problem.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr ptrdiff_t kMost = PTRDIFF_MAX;
+
+#if defined(__x86_64__) || defined(__i386__)
+constexpr fovea_target kForeign = FOVEA_TARGET_NEON;
+#else
+constexpr fovea_target kForeign = FOVEA_TARGET_AVX2;
+#endif
+
+Problem everything() {
+  Problem p;
+  p.batch = 2;
+  p.q_heads = 4, p.kv_heads = 2;
+  p.q_tokens = 5, p.kv_tokens = 9;
+  p.head_dim = 6, p.value_dim = 7;
+  p.causal = FOVEA_CAUSAL_POSITIONS;
+  p.positions = {2, 3};
+  p.kv_lengths = {9, 5};
+  p.mask = FOVEA_MASK_F32;
+  p.alibi = p.sinks = p.lse = true;
+  p.stage = FOVEA_SCORES_SOFTMAX;
+  p.placement = Placement::kStart;
+  return p;
+}
+
+// A valid call with every option, of which a test spoils one thing.
+struct Call {
+  Call() : test(everything()), a(test.args) {
+    REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
+    workspace = Guarded(plan.workspace_bytes + 64, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+    memory = workspace.as<char>();
+    bytes = plan.workspace_bytes;
+  }
+  // The plan of a changed description.
+  void plan_again(const std::function<void(fovea_attention_desc&)>& change) {
+    change(test.desc);
+    REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
+  }
+
+  AttentionCase test;
+  fovea_attention_args& a;
+  fovea_plan plan{};
+  Guarded workspace;
+  char* memory;
+  size_t bytes;
+};
+
+struct Misuse {
+  const char* what;
+  fovea_status want;
+  std::function<void(Call&)> change;
+};
+
+template <class T>
+T* shifted(const void* data, ptrdiff_t bytes) {
+  return reinterpret_cast<T*>(const_cast<char*>(static_cast<const char*>(data)) + bytes);
+}
+
+void check_calls(const std::vector<Misuse>& table) {
+  for (const Misuse& misuse : table) {
+    Call call;
+    misuse.change(call);
+    call.test.fill_outputs();
+    call.workspace.fill();
+    const fovea_plan before = call.plan;
+    INFO(misuse.what);
+    set_current_case(misuse.what);
+    const fovea_status status = fovea_attention(&call.plan, &call.a, call.memory, call.bytes);
+    CHECK(std::string(fovea_status_string(status)) == fovea_status_string(misuse.want));
+    if (misuse.want == FOVEA_OK) continue;
+    CHECK(call.test.outputs_untouched());
+    CHECK(call.workspace.untouched());
+    CHECK(std::memcmp(&before, &call.plan, sizeof before) == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("misuse: a description that is wrong has its status, and the plan is not written", "[short]") {
+  struct Wrong {
+    const char* what;
+    fovea_status want;
+    std::function<void(fovea_attention_desc&)> change;
+  };
+  using Desc = fovea_attention_desc;
+  const Wrong table[] = {
+    {"struct_bytes 0", FOVEA_ERR_STRUCT, [](Desc& d) { d.struct_bytes = 0; }},
+    {"struct_bytes too small", FOVEA_ERR_STRUCT, [](Desc& d) { d.struct_bytes -= 4; }},
+    {"struct_bytes too large", FOVEA_ERR_STRUCT, [](Desc& d) { d.struct_bytes += 8; }},
+    {"struct_bytes not written", FOVEA_ERR_STRUCT, [](Desc& d) { d.struct_bytes = 0xffffffffu; }},
+    {"q_heads 0", FOVEA_ERR_DIM, [](Desc& d) { d.q_heads = 0; }},
+    {"kv_heads 0", FOVEA_ERR_DIM, [](Desc& d) { d.kv_heads = 0; }},
+    {"all heads 0", FOVEA_ERR_DIM, [](Desc& d) { d.q_heads = d.kv_heads = 0; }},
+    {"head_dim 0", FOVEA_ERR_DIM, [](Desc& d) { d.head_dim = 0; }},
+    {"value_dim 0", FOVEA_ERR_DIM, [](Desc& d) { d.value_dim = 0; }},
+    {"heads 5 over 2", FOVEA_ERR_HEADS, [](Desc& d) { d.q_heads = 5; }},
+    {"more key heads than query heads", FOVEA_ERR_HEADS, [](Desc& d) { d.kv_heads = 8; }},
+    {"too many keys", FOVEA_ERR_SIZE, [](Desc& d) { d.max_kv_tokens = (1u << 30) + 1; }},
+    {"most keys of all", FOVEA_ERR_SIZE, [](Desc& d) { d.max_kv_tokens = 0xffffffffu; }},
+    {"rows overflow", FOVEA_ERR_SIZE, [](Desc& d) { d.q_heads = 1u << 31, d.kv_heads = 1, d.max_q_tokens = 1u << 30; }},
+    {"scale NaN", FOVEA_ERR_NUMBER, [](Desc& d) { d.scale = kNaN; }},
+    {"scale inf", FOVEA_ERR_NUMBER, [](Desc& d) { d.scale = kInfinity; }},
+    {"scale -inf", FOVEA_ERR_NUMBER, [](Desc& d) { d.scale = -kInfinity; }},
+    {"softcap NaN", FOVEA_ERR_NUMBER, [](Desc& d) { d.softcap = kNaN; }},
+    {"softcap inf", FOVEA_ERR_NUMBER, [](Desc& d) { d.softcap = kInfinity; }},
+    {"softcap negative", FOVEA_ERR_NUMBER, [](Desc& d) { d.softcap = -1.0f; }},
+    {"softcap barely negative", FOVEA_ERR_NUMBER, [](Desc& d) { d.softcap = -1e-45f; }},
+    {"causal 4", FOVEA_ERR_ENUM, [](Desc& d) { d.causal = enum_of<fovea_causal>(4); }},
+    {"causal -1", FOVEA_ERR_ENUM, [](Desc& d) { d.causal = enum_of<fovea_causal>(kNegative); }},
+    {"causal 2^31 - 1", FOVEA_ERR_ENUM, [](Desc& d) { d.causal = FOVEA_CAUSAL_IS_32_BITS; }},
+    {"q_dtype 5", FOVEA_ERR_ENUM, [](Desc& d) { d.q_dtype = enum_of<fovea_dtype>(5); }},
+    {"key_dtype 5", FOVEA_ERR_ENUM, [](Desc& d) { d.key_dtype = enum_of<fovea_dtype>(5); }},
+    {"value_dtype 77", FOVEA_ERR_ENUM, [](Desc& d) { d.value_dtype = enum_of<fovea_dtype>(77); }},
+    {"out_dtype -1", FOVEA_ERR_ENUM, [](Desc& d) { d.out_dtype = enum_of<fovea_dtype>(kNegative); }},
+    {"kv_kind 4", FOVEA_ERR_ENUM, [](Desc& d) { d.kv_kind = enum_of<fovea_kv_kind>(4); }},
+    {"kv_kind -1", FOVEA_ERR_ENUM, [](Desc& d) { d.kv_kind = enum_of<fovea_kv_kind>(kNegative); }},
+    {"q of f16", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.q_dtype = FOVEA_F16; }},
+    {"keys of bf16", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.key_dtype = FOVEA_BF16; }},
+    {"values of int8", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.value_dtype = FOVEA_I8; }},
+    {"out of int4", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.out_dtype = FOVEA_I4; }},
+    {"a ring", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.kv_kind = FOVEA_KV_RING; }},
+    {"pages", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.kv_kind = FOVEA_KV_PAGED; }},
+    {"a callback", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.kv_kind = FOVEA_KV_LOAD; }},
+    {"target 9", FOVEA_ERR_ENUM, [](Desc& d) { d.target = enum_of<fovea_target>(9); }},
+    {"target -1", FOVEA_ERR_ENUM, [](Desc& d) { d.target = enum_of<fovea_target>(kNegative); }},
+    {"another machine's target", FOVEA_ERR_TARGET, [](Desc& d) { d.target = kForeign; }},
+    {"a budget of 1 byte", FOVEA_ERR_BUDGET, [](Desc& d) { d.workspace_budget_bytes = 1; }},
+    {"a budget of 63 bytes", FOVEA_ERR_BUDGET, [](Desc& d) { d.workspace_budget_bytes = 63; }},
+#if UINTPTR_MAX <= 0xffffffffu
+    {"head_dim of 2^32 - 1", FOVEA_ERR_SIZE, [](Desc& d) { d.head_dim = 0xffffffffu; }},
+    {"value_dim of 2^32 - 1", FOVEA_ERR_SIZE, [](Desc& d) { d.value_dim = 0xffffffffu; }},
+#endif
+  };
+  for (const Wrong& wrong : table) {
+    AttentionCase test(everything());
+    const Guarded plan(sizeof(fovea_plan), alignof(fovea_plan), Placement::kEnd);
+    wrong.change(test.desc);
+    INFO(wrong.what);
+    set_current_case(wrong.what);
+    const fovea_status status = fovea_plan_init(plan.as<fovea_plan>(), &test.desc);
+    CHECK(std::string(fovea_status_string(status)) == fovea_status_string(wrong.want));
+    CHECK(plan.untouched());
+    CHECK(plan.margin_intact());
+    // Nor does any target have a workspace for it.
+    if (wrong.want != FOVEA_ERR_TARGET && wrong.want != FOVEA_ERR_ENUM) {
+      CHECK(fovea_workspace_bytes_for(&test.desc, fovea_target_at(0)) == 0);
+    }
+  }
+  fovea_plan plan{};
+  AttentionCase test(everything());
+  CHECK(fovea_plan_init(nullptr, &test.desc) == FOVEA_ERR_NULL);
+  CHECK(fovea_plan_init(&plan, nullptr) == FOVEA_ERR_NULL);
+}
+
+TEST_CASE("misuse: numbers at the edge of their range are no mistake", "[short]") {
+  using Desc = fovea_attention_desc;
+  const std::function<void(Desc&)> table[] = {
+      [](Desc& d) { d.max_kv_tokens = 1u << 30; },
+      [](Desc& d) { d.scale = -1e-40f; },
+      [](Desc& d) { d.scale = 3e38f; },
+      [](Desc& d) { d.softcap = 1e-30f; },
+      [](Desc& d) { d.window_left = d.window_right = 0xffffffffu; },
+      [](Desc& d) { d.max_batch = 0xffffffffu; },
+      [](Desc& d) { d.max_batch = d.max_q_tokens = d.max_kv_tokens = 0; },
+      [](Desc& d) { d.portable_bits = 0xffffffffu; },
+      [](Desc& d) { d.workspace_budget_bytes = SIZE_MAX; },
+  };
+  for (const auto& change : table) {
+    AttentionCase test(everything());
+    change(test.desc);
+    fovea_plan plan{};
+    CHECK(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
+  }
+}
+
+TEST_CASE("misuse: the arguments of a call that are wrong have their status, and nothing is written", "[short]") {
+  check_calls({
+      {"nothing wrong", FOVEA_OK, [](Call&) {}},
+      // Pointers.
+      {"no workspace", FOVEA_ERR_NULL, [](Call& c) { c.memory = nullptr; }},
+      {"no out", FOVEA_ERR_NULL, [](Call& c) { c.a.out.data = nullptr; }},
+      {"no q", FOVEA_ERR_NULL, [](Call& c) { c.a.q.data = nullptr; }},
+      {"no keys", FOVEA_ERR_NULL, [](Call& c) { c.a.kv.keys.data = nullptr; }},
+      {"no values", FOVEA_ERR_NULL, [](Call& c) { c.a.kv.values.data = nullptr; }},
+      {"no scores", FOVEA_ERR_NULL, [](Call& c) { c.a.scores.data = nullptr; }},
+      // Structures.
+      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](Call& c) { c.a.struct_bytes = 0; }},
+      {"struct_bytes too small", FOVEA_ERR_STRUCT, [](Call& c) { c.a.struct_bytes -= 1; }},
+      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](Call& c) { c.a.struct_bytes += 8; }},
+      {"a plan of zeros", FOVEA_ERR_PLAN, [](Call& c) { std::memset(&c.plan, 0, sizeof c.plan); }},
+      {"a plan of other bytes", FOVEA_ERR_PLAN, [](Call& c) { std::memset(&c.plan, 0xa5, sizeof c.plan); }},
+      {"a plan of another version", FOVEA_ERR_PLAN, [](Call& c) { c.plan.magic += 1; }},
+      // Enums.
+      {"scores_stage 5", FOVEA_ERR_ENUM, [](Call& c) { c.a.scores_stage = enum_of<fovea_scores_stage>(5); }},
+      {"scores_stage -1", FOVEA_ERR_ENUM, [](Call& c) { c.a.scores_stage = enum_of<fovea_scores_stage>(kNegative); }},
+      {"mask.kind 3", FOVEA_ERR_ENUM, [](Call& c) { c.a.mask.kind = enum_of<fovea_mask_kind>(3); }},
+      {"mask.kind -1", FOVEA_ERR_ENUM, [](Call& c) { c.a.mask.kind = enum_of<fovea_mask_kind>(kNegative); }},
+      // Counts.
+      {"batch", FOVEA_ERR_CAPACITY, [](Call& c) { c.a.batch += 1; }},
+      {"q_tokens", FOVEA_ERR_CAPACITY, [](Call& c) { c.a.q_tokens += 1; }},
+      {"kv_tokens", FOVEA_ERR_CAPACITY, [](Call& c) { c.a.kv_tokens += 1; }},
+      {"kv_tokens, most of all", FOVEA_ERR_CAPACITY, [](Call& c) { c.a.kv_tokens = 0xffffffffu; }},
+      {"a length too long", FOVEA_ERR_LENGTH, [](Call& c) { const_cast<uint32_t*>(c.a.kv_lengths)[1] = 10; }},
+      {"the longest length", FOVEA_ERR_LENGTH, [](Call& c) { const_cast<uint32_t*>(c.a.kv_lengths)[0] = 0xffffffffu; }},
+      // Positions.
+      {"causal positions without them", FOVEA_ERR_POSITIONS, [](Call& c) { c.a.positions = nullptr; }},
+      {"window_left without positions", FOVEA_ERR_POSITIONS,
+       [](Call& c) {
+         c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_NONE, d.window_left = 3; });
+         c.a.positions = nullptr;
+         c.a.alibi_slopes = nullptr;
+       }},
+      {"window_right without positions", FOVEA_ERR_POSITIONS,
+       [](Call& c) {
+         c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_NONE, d.window_right = 3; });
+         c.a.positions = nullptr;
+         c.a.alibi_slopes = nullptr;
+       }},
+      {"ALiBi without positions", FOVEA_ERR_POSITIONS,
+       [](Call& c) {
+         c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_NONE; });
+         c.a.positions = nullptr;
+       }},
+      {"no positions where none are needed", FOVEA_OK,
+       [](Call& c) {
+         c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_NONE; });
+         c.a.positions = nullptr;
+         c.a.alibi_slopes = nullptr;
+       }},
+      {"positions with top-left", FOVEA_ERR_POSITIONS,
+       [](Call& c) { c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_TOP_LEFT; }); }},
+      {"positions with bottom-right", FOVEA_ERR_POSITIONS,
+       [](Call& c) { c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }); }},
+      {"a position too far", FOVEA_ERR_SIZE,
+       [](Call& c) { const_cast<int64_t*>(c.a.positions)[1] = (int64_t{1} << 62) + 1; }},
+      {"a position too far back", FOVEA_ERR_SIZE,
+       [](Call& c) { const_cast<int64_t*>(c.a.positions)[0] = -(int64_t{1} << 62) - 1; }},
+      {"the last position", FOVEA_ERR_SIZE, [](Call& c) { const_cast<int64_t*>(c.a.positions)[0] = INT64_MAX; }},
+      {"the first position", FOVEA_ERR_SIZE, [](Call& c) { const_cast<int64_t*>(c.a.positions)[0] = INT64_MIN; }},
+      // The mask.
+      {"a mask without a kind", FOVEA_ERR_MASK, [](Call& c) { c.a.mask.kind = FOVEA_MASK_NONE; }},
+      {"a float mask without data", FOVEA_ERR_MASK, [](Call& c) { c.a.mask.data = nullptr; }},
+      {"a byte mask without data", FOVEA_ERR_MASK,
+       [](Call& c) { c.a.mask.kind = FOVEA_MASK_BYTE, c.a.mask.data = nullptr; }},
+      {"a mask longer than the keys", FOVEA_ERR_MASK, [](Call& c) { c.a.mask.kv_tokens += 1; }},
+      {"the longest mask", FOVEA_ERR_MASK, [](Call& c) { c.a.mask.kv_tokens = 0xffffffffu; }},
+      // The workspace.
+      {"a byte too few", FOVEA_ERR_WORKSPACE, [](Call& c) { c.bytes -= 1; }},
+      {"no bytes", FOVEA_ERR_WORKSPACE, [](Call& c) { c.bytes = 0; }},
+      {"a byte more", FOVEA_OK, [](Call& c) { c.bytes += 1; }},
+  });
+  Call call;
+  CHECK(fovea_attention(nullptr, &call.a, call.memory, call.bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_attention(&call.plan, nullptr, call.memory, call.bytes) == FOVEA_ERR_NULL);
+}
+
+TEST_CASE("misuse: a pointer that is not aligned to its element is refused, whichever it is", "[short]") {
+  std::vector<Misuse> table;
+  for (const int off : {1, 2, 3}) {
+    const auto add = [&](const char* what, std::function<void(Call&)> change) {
+      table.push_back({what, FOVEA_ERR_ALIGNMENT, std::move(change)});
+    };
+    add("out", [=](Call& c) { c.a.out.data = shifted<void>(c.a.out.data, off); });
+    add("lse", [=](Call& c) { c.a.lse.data = shifted<void>(c.a.lse.data, off); });
+    add("scores", [=](Call& c) { c.a.scores.data = shifted<void>(c.a.scores.data, off); });
+    add("q", [=](Call& c) { c.a.q.data = shifted<void>(c.a.q.data, off); });
+    add("keys", [=](Call& c) { c.a.kv.keys.data = shifted<void>(c.a.kv.keys.data, off); });
+    add("values", [=](Call& c) { c.a.kv.values.data = shifted<void>(c.a.kv.values.data, off); });
+    add("mask", [=](Call& c) { c.a.mask.data = shifted<void>(c.a.mask.data, off); });
+    add("kv_lengths", [=](Call& c) { c.a.kv_lengths = shifted<uint32_t>(c.a.kv_lengths, off); });
+    add("positions", [=](Call& c) { c.a.positions = shifted<int64_t>(c.a.positions, off); });
+    add("alibi_slopes", [=](Call& c) { c.a.alibi_slopes = shifted<float>(c.a.alibi_slopes, off); });
+    add("sinks", [=](Call& c) { c.a.sinks = shifted<float>(c.a.sinks, off); });
+  }
+  for (const size_t off : {1u, 4u, 16u, 32u, 63u}) {
+    table.push_back({"workspace", FOVEA_ERR_ALIGNMENT, [=](Call& c) { c.memory += off; }});
+  }
+  table.push_back({"a workspace 64 bytes on", FOVEA_OK, [](Call& c) { c.memory += 64; }});
+  check_calls(table);
+
+  Problem p = everything();
+  p.mask = FOVEA_MASK_BYTE;
+  p.placement = Placement::kOffset;
+  CHECK(run_on_all_targets(p) == "");  // bytes may lie anywhere
+}
+
+TEST_CASE("misuse: an output whose strides let two elements share a place is refused", "[short]") {
+  check_calls({
+      {"out tokens overlap", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.token_stride = 6; }},
+      {"out tokens are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.token_stride = 0; }},
+      {"out tokens overlap backwards", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.token_stride = -1; }},
+      {"out heads overlap", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.head_stride -= 1; }},
+      {"out heads are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.head_stride = 0; }},
+      {"out heads are tokens", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.head_stride = c.a.out.token_stride; }},
+      {"out entries overlap", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.batch_stride -= 1; }},
+      {"out entries are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.batch_stride = 0; }},
+      {"lse tokens are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.lse.token_stride = 0; }},
+      {"lse heads overlap", FOVEA_ERR_STRIDE, [](Call& c) { c.a.lse.head_stride = 4; }},
+      {"lse entries are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.lse.batch_stride = 0; }},
+      {"scores tokens overlap", FOVEA_ERR_STRIDE, [](Call& c) { c.a.scores.token_stride = 8; }},
+      {"scores heads are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.scores.head_stride = 0; }},
+      {"scores entries overlap", FOVEA_ERR_STRIDE,
+       [](Call& c) { c.a.scores.batch_stride = c.a.scores.head_stride * 3; }},
+      {"one token may have any stride", FOVEA_OK, [](Call& c) { c.a.q_tokens = 1, c.a.out.token_stride = 0; }},
+      {"one entry may have any stride", FOVEA_OK, [](Call& c) { c.a.batch = 1, c.a.out.batch_stride = 0; }},
+  });
+}
+
+TEST_CASE("misuse: strides whose products overflow are refused", "[short]") {
+  std::vector<Misuse> table;
+  // The largest strides; the smallest whose bytes overflow; and one that would wrap around the address space.
+  for (const ptrdiff_t stride : {kMost, -kMost, -kMost - 1, kMost / 2, kMost / 4 + 1, -(kMost / 4) - 2}) {
+    const auto add = [&](const char* what, std::function<void(Call&)> change) {
+      table.push_back({what, FOVEA_ERR_SIZE, std::move(change)});
+    };
+    add("out batch", [=](Call& c) { c.a.out.batch_stride = stride; });
+    add("out head", [=](Call& c) { c.a.out.head_stride = stride; });
+    add("out token", [=](Call& c) { c.a.out.token_stride = stride; });
+    add("lse batch", [=](Call& c) { c.a.lse.batch_stride = stride; });
+    add("lse head", [=](Call& c) { c.a.lse.head_stride = stride; });
+    add("lse token", [=](Call& c) { c.a.lse.token_stride = stride; });
+    add("scores batch", [=](Call& c) { c.a.scores.batch_stride = stride; });
+    add("scores head", [=](Call& c) { c.a.scores.head_stride = stride; });
+    add("scores token", [=](Call& c) { c.a.scores.token_stride = stride; });
+    add("q batch", [=](Call& c) { c.a.q.batch_stride = stride; });
+    add("q head", [=](Call& c) { c.a.q.head_stride = stride; });
+    add("q token", [=](Call& c) { c.a.q.token_stride = stride; });
+    add("keys batch", [=](Call& c) { c.a.kv.keys.batch_stride = stride; });
+    add("keys head", [=](Call& c) { c.a.kv.keys.head_stride = stride; });
+    add("keys token", [=](Call& c) { c.a.kv.keys.token_stride = stride; });
+    add("values batch", [=](Call& c) { c.a.kv.values.batch_stride = stride; });
+    add("values head", [=](Call& c) { c.a.kv.values.head_stride = stride; });
+    add("values token", [=](Call& c) { c.a.kv.values.token_stride = stride; });
+    add("mask batch", [=](Call& c) { c.a.mask.batch_stride = stride; });
+    add("mask head", [=](Call& c) { c.a.mask.head_stride = stride; });
+    add("mask q", [=](Call& c) { c.a.mask.q_stride = stride; });
+  }
+  check_calls(table);
+}
+
+TEST_CASE("misuse: an output that overlaps another buffer by one element is refused, whichever they are", "[short]") {
+  // The bytes that each array covers.
+  struct Part {
+    const char* what;
+    std::function<char*(Call&)> begin;
+    std::function<size_t(const Call&)> bytes;
+  };
+  const auto size_of = [](size_t heads, size_t tokens, size_t dim) {
+    return [=](const Call&) { return size_t{2} * heads * tokens * dim * sizeof(float); };
+  };
+  const std::vector<Part> outputs = {
+      {"out", [](Call& c) { return static_cast<char*>(c.a.out.data); }, size_of(4, 5, 7)},
+      {"lse", [](Call& c) { return static_cast<char*>(c.a.lse.data); }, size_of(4, 5, 1)},
+      {"scores", [](Call& c) { return static_cast<char*>(c.a.scores.data); }, size_of(4, 5, 9)},
+      {"workspace", [](Call& c) { return c.memory; }, [](const Call& c) { return c.bytes; }},
+  };
+  const std::vector<Part> inputs = {
+      {"q", [](Call& c) { return shifted<char>(c.a.q.data, 0); }, size_of(4, 5, 6)},
+      {"keys", [](Call& c) { return shifted<char>(c.a.kv.keys.data, 0); }, size_of(2, 9, 6)},
+      {"values", [](Call& c) { return shifted<char>(c.a.kv.values.data, 0); }, size_of(2, 9, 7)},
+      {"mask", [](Call& c) { return shifted<char>(c.a.mask.data, 0); }, size_of(4, 5, 9)},
+      {"kv_lengths", [](Call& c) { return shifted<char>(c.a.kv_lengths, 0); }, [](const Call&) { return size_t{8}; }},
+      {"positions", [](Call& c) { return shifted<char>(c.a.positions, 0); }, [](const Call&) { return size_t{16}; }},
+      {"alibi_slopes", [](Call& c) { return shifted<char>(c.a.alibi_slopes, 0); },
+       [](const Call&) { return size_t{16}; }},
+      {"sinks", [](Call& c) { return shifted<char>(c.a.sinks, 0); }, [](const Call&) { return size_t{16}; }},
+  };
+  const auto move_output = [](Call& c, size_t which, char* to) {
+    if (which == 0) c.a.out.data = to;
+    if (which == 1) c.a.lse.data = to;
+    if (which == 2) c.a.scores.data = to;
+    if (which == 3) c.memory = to;
+  };
+  const auto move_input = [](Call& c, size_t which, char* to) {
+    const void* data = to;
+    if (which == 0) c.a.q.data = data;
+    if (which == 1) c.a.kv.keys.data = data;
+    if (which == 2) c.a.kv.values.data = data;
+    if (which == 3) c.a.mask.data = data;
+    if (which == 4) c.a.kv_lengths = reinterpret_cast<uint32_t*>(to);
+    if (which == 5) c.a.positions = reinterpret_cast<int64_t*>(to);
+    if (which == 6) c.a.alibi_slopes = reinterpret_cast<float*>(to);
+    if (which == 7) c.a.sinks = reinterpret_cast<float*>(to);
+  };
+
+  // An input is laid before an output, or behind it, with one element in common, or, as the control, none. Nothing
+  // reads what is refused; so the memory behind the pointers need not be there, but for the control.
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const size_t step = i == 5 ? 8 : 4;  // alignment of the input
+      for (const bool behind : {false, true}) {
+        Call c;
+        Guarded arena(1 << 17, 64, Placement::kStart);
+        char* middle = arena.as<char>() + (1 << 16);
+        move_output(c, o, middle);
+        const size_t out_bytes = (outputs[o].bytes(c) + step - 1) / step * step, in_bytes = inputs[i].bytes(c);
+        move_input(c, i, behind ? middle + out_bytes - step : middle - in_bytes + step);
+        c.test.fill_outputs();
+        INFO(outputs[o].what << " and " << inputs[i].what << (behind ? " behind" : " before"));
+        set_current_case(std::string(outputs[o].what) + " overlaps");
+        CHECK(fovea_attention(&c.plan, &c.a, c.memory, c.bytes) == FOVEA_ERR_OVERLAP);
+        CHECK(c.test.outputs_untouched());
+        CHECK(arena.untouched());
+      }
+    }
+    for (size_t other = 0; other < o; ++other) {
+      for (const bool behind : {false, true}) {
+        Call c;
+        Guarded arena(1 << 17, 64, Placement::kStart);
+        char* middle = arena.as<char>() + (1 << 16);
+        move_output(c, o, middle);
+        const size_t bytes = outputs[o].bytes(c), other_bytes = outputs[other].bytes(c);
+        move_output(c, other, behind ? middle + bytes - 4 : middle - other_bytes + 4);
+        INFO(outputs[o].what << " and " << outputs[other].what << (behind ? " behind" : " before"));
+        set_current_case(std::string(outputs[o].what) + " overlaps");
+        CHECK(fovea_attention(&c.plan, &c.a, c.memory, c.bytes) == FOVEA_ERR_OVERLAP);
+        CHECK(arena.untouched());
+      }
+    }
+  }
+}
+
+TEST_CASE("misuse: buffers that only touch one another do not overlap", "[short]") {
+  for (const fovea_target target : targets()) {
+    Problem p = everything();
+    p.stage = FOVEA_SCORES_SOFTMAX;
+    AttentionCase test(p);
+    const Attention& want = test.expected();
+    test.desc.target = target;
+    fovea_plan plan{};
+    REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
+    // workspace, out, lse, scores, q, keys, values, mask: one behind the other.
+    const size_t counts[] = {2 * 4 * 5 * 7, 2 * 4 * 5,     2 * 4 * 5 * 9, 2 * 4 * 5 * 6,
+                             2 * 2 * 9 * 6, 2 * 2 * 9 * 7, 2 * 4 * 5 * 9};
+    size_t bytes = (plan.workspace_bytes + 63) / 64 * 64;
+    for (const size_t count : counts) bytes += count * sizeof(float);
+    const Guarded arena(bytes, 64, Placement::kStart);
+    char* at = arena.as<char>() + (plan.workspace_bytes + 63) / 64 * 64;
+    const auto take = [&](size_t which, const void* from) {
+      char* here = at;
+      if (from != nullptr) std::memcpy(here, from, counts[which] * sizeof(float));
+      at += counts[which] * sizeof(float);
+      return here;
+    };
+    fovea_attention_args a = test.args;
+    a.out.data = take(0, nullptr);
+    a.lse.data = take(1, nullptr);
+    a.scores.data = take(2, nullptr);
+    a.q.data = take(3, test.args.q.data);
+    a.kv.keys.data = take(4, test.args.kv.keys.data);
+    a.kv.values.data = take(5, test.args.kv.values.data);
+    a.mask.data = take(6, test.args.mask.data);
+    set_current_case("buffers that touch");
+    REQUIRE(fovea_attention(&plan, &a, arena.as<void>(), plan.workspace_bytes) == FOVEA_OK);
+    const float* out = static_cast<const float*>(a.out.data);
+    for (size_t i = 0; i < want.out.size(); ++i) {
+      REQUIRE(close(out[i], want.out[i], want.out_tolerance[i / p.value_dim]));
+    }
+  }
+}
+
+TEST_CASE("misuse: inputs may overlap one another", "[short]") {
+  Problem p = everything();
+  p.head_dim = p.value_dim = 6;
+  p.kv_heads = 4;
+  p.q_tokens = p.kv_tokens = 9;
+  AttentionCase test(p);
+  // Keys are values are queries. NaN hides where no query may look, so the queries' numbers go everywhere.
+  test.args.kv.keys = test.args.q;
+  test.args.kv.values = test.args.q;
+  CHECK(run_on_all_targets(test) == "");
+}
+
+}  // namespace fovea_test

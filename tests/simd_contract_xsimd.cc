@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tests of the vocabulary and of the functions over it, on the xsimd page.
+#include <xsimd/xsimd.hpp>
+
+#include "simd/macros.h"
+#include "simd_contract_pages.h"
+
+namespace fovea_test {
+namespace xsimd_target {
+namespace {
+// clang-format off
+#include "simd/xsimd.inl"
+#include "kernels/common.inl"
+#include "kernels/math.inl"
+#include "math_test.inl"
+#include "simd_contract.inl"
+#include "simd_contract_lanes.inl"
+// clang-format on
+
+void Contract(ContractLog& log, const ContractMemory& memory, bool fused) {
+  TestWords(log, memory, fused);
+  TestWordsOfSeveralLanes(log);
+}
+}  // namespace
+
+extern const SimdTests kSimdTests;
+const SimdTests kSimdTests = {kLanes, Contract, {EvaluateExp2, EvaluateExp, EvaluateLog, EvaluateTanh}};
+
+}  // namespace xsimd_target
+}  // namespace fovea_test
