@@ -130,11 +130,12 @@ def bars(peers, folder):
             if library in by_case[name]:
                 where.append(row + (i - (len(libraries) - 1) / 2) * height)
                 widths.append(by_case[name][library] / by_case[name]["fovea"])
-        axis.barh(where, widths, height * 0.92, color=style(library)[0], label=library)
+        axis.barh(where, [width - 1 for width in widths], height * 0.92, left=1, color=style(library)[0], label=library)
     axis.axvline(1, color=style("fovea")[0], linewidth=1.5)
     axis.text(1, -0.9, " fovea", color=style("fovea")[0], fontsize=8, ha="left")
     axis.set_yticks(range(len(names)), names, fontsize=7)
-    axis.set(xscale="log", xlabel="time, as a multiple of fovea's", ylim=(len(names) - 0.4, -1.1))
+    axis.set(xscale="log", ylim=(len(names) - 0.4, -1.1))
+    axis.set_xlabel(f"time, as a multiple of fovea's\n{caption(peers)}", fontsize=8)
     ticks = [0.5, 1, 2, 4, 8, 16, 32]
     axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axis.minorticks_off()
@@ -142,7 +143,6 @@ def bars(peers, folder):
     axis.set_xlim(0.7, 1.2 * widest)
     axis.grid(axis="y", visible=False)
     axis.legend(fontsize=7, loc="lower right")
-    figure.text(0.5, 0.0, caption(peers), ha="center", fontsize=7, color="#666666")
     save(figure, folder, "peers.svg")
 
 

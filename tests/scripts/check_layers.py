@@ -96,7 +96,7 @@ def main():
     source_root = lib / "src"
     complaints = []
     count = 0
-    files = [(layer_of(file.relative_to(source_root)), file) for file in source_root.rglob("*.*")]
+    files = [(layer_of(file.relative_to(source_root)), file) for file in source_root.rglob("*.*") if file.suffix != ".md"]
     files += [("public", file) for file in (lib / "include").rglob("*.*")]
     for layer, file in sorted(files, key=lambda pair: str(pair[1])):
         if file.suffix not in {".c", ".cc", ".h", ".hpp", ".inl"}:
