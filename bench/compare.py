@@ -30,7 +30,8 @@ def bound(result):
     """The speed of the probe beside the case that bounds it, or 0."""
     if result.get("exp_geps"):
         return result["exp_geps"]
-    if result.get("fraction_of_read_bandwidth", 0) > result.get("fraction_of_fma_peak", 0):
+    from_memory = result.get("read_level") in ("l3", "dram")
+    if from_memory and result.get("fraction_of_read_bandwidth", 0) > result.get("fraction_of_fma_peak", 0):
         return result.get("read_gbps", 0)
     return result.get("peak_gflops", 0)
 

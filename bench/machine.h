@@ -15,9 +15,10 @@ size_t cache_bytes(int level);
 // Nanoseconds that this thread has had the processor: does not count while another program has it.
 uint64_t thread_cpu_ns();
 
-// 64-byte aligned memory that lives until the program ends; null where there is none. On large pages where the system
-// gives them, so that what is measured is the memory and not the page tables.
+// 64-byte aligned memory; null where there is none. On large pages where the system gives them, so that what is
+// measured is the memory and not the page tables.
 void* allocate(size_t bytes);
+void release(void* memory);
 
 // Whether somebody watches: stderr is a terminal.
 bool stderr_is_terminal();

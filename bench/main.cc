@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <regex>
 #include <string>
 #include <vector>
@@ -196,10 +197,12 @@ void write_file(const std::string& path, const Write& write) {
   if (std::fclose(file) != 0) complain("cannot write ", path.c_str());
 }
 
-void* allocate_or_end(size_t bytes) {
-  void* memory = allocate(std::max<size_t>(bytes, 64));
+using Memory = std::unique_ptr<void, void (*)(void*)>;
+
+Memory allocate_or_end(size_t bytes) {
+  Memory memory(allocate(std::max<size_t>(bytes, 64)), release);
   if (!memory) complain("not enough memory");
-  std::memset(memory, 1, bytes);
+  std::memset(memory.get(), 1, bytes);
   return memory;
 }
 
@@ -237,10 +240,13 @@ int bench(const Options& options) {
   machine.method.min_seconds = options.min_seconds;
   machine.memory_bytes = read_probe_bytes();
   for (const Job& job : jobs) machine.memory_bytes = std::max(machine.memory_bytes, memory_bytes(*job.one, job.target));
-  machine.memory = allocate_or_end(machine.memory_bytes);
+  const Memory memory = allocate_or_end(machine.memory_bytes);
+  machine.memory = memory.get();
+  const size_t sweep_bytes = options.cold ? read_probe_bytes() / 2 : 0;
+  const Memory sweep = allocate_or_end(sweep_bytes);
   if (options.cold) {
-    machine.method.sweep_bytes = read_probe_bytes() / 2;
-    machine.method.sweep = allocate_or_end(machine.method.sweep_bytes);
+    machine.method.sweep_bytes = sweep_bytes;
+    machine.method.sweep = sweep.get();
   }
   const Host host = {platform::processor_name(),
                      options.cpu_time ? "processor time of the thread" : platform::clock_source(), options.cold};

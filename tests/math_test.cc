@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp2, exp, log and tanh of kernels/math.inl against double precision, on each page of the vocabulary: the numbers asserted
-// here are those that math.inl states.
+// exp2, exp, log and tanh of kernels/math.inl against double precision, on each page of the vocabulary: the numbers
+// asserted here are those that math.inl states.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -48,8 +48,10 @@ struct Function {
 const Function kFunctions[] = {
     {"exp2", fovea_test::kExp2, std::exp2, 0.80, 1.08, -126.0f, 127.0f},
     {"exp", fovea_test::kExp, std::exp, 0.91, 1.18, -87.33654f, 88.0f},
-    {"log", fovea_test::kLog, std::log, 0.81, 0.83, -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::max()},
-    {"tanh", fovea_test::kTanh, std::tanh, 1.41, 1.45, -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::max()},
+    {"log", fovea_test::kLog, std::log, 0.81, 0.83, -std::numeric_limits<float>::infinity(),
+     std::numeric_limits<float>::max()},
+    {"tanh", fovea_test::kTanh, std::tanh, 1.41, 1.45, -std::numeric_limits<float>::infinity(),
+     std::numeric_limits<float>::max()},
 };
 
 // |got - wanted| in units of the last place of a float at `wanted`, which is normal or 0.
@@ -137,8 +139,8 @@ bool in_range(const Function& function, uint32_t bits) {
 }
 
 // Bit patterns [first, last] in steps, on some pages.
-void sweep(const Function& function, uint64_t first, uint64_t last, uint64_t step, const std::vector<const SimdPage*>& pages,
-           Worst* worst) {
+void sweep(const Function& function, uint64_t first, uint64_t last, uint64_t step,
+           const std::vector<const SimdPage*>& pages, Worst* worst) {
   Block block(function);
   for (uint64_t bits = first; bits <= last; bits += step) {
     if (!in_range(function, static_cast<uint32_t>(bits))) continue;
@@ -159,8 +161,8 @@ std::vector<const SimdPage*> all_pages() {
 void judge(const Function& function, const SimdPage& page, const Worst& worst, bool print) {
   const double stated = page.fused ? function.fused_ulp : function.unfused_ulp;
   if (print) {
-    std::printf("%s on %s (%s): largest error %.4f ulp at %a, stated %.2f\n", function.name, fovea_target_name(page.target),
-                page.backend, worst.ulp, static_cast<double>(worst.at), stated);
+    std::printf("%s on %s (%s): largest error %.4f ulp at %a, stated %.2f\n", function.name,
+                fovea_target_name(page.target), page.backend, worst.ulp, static_cast<double>(worst.at), stated);
   }
   INFO(function.name << " on " << fovea_target_name(page.target) << " (" << page.backend << "), worst at " << worst.at
                      << ", first wrong at " << worst.wrong_at);
@@ -177,8 +179,9 @@ TEST_CASE("math: exp2, exp, log and tanh keep their stated errors on samples of 
     // A step that shares no factor with the places where floats turn: about 2000 in each power of two.
     sweep(function, 0, 0xffffffffu, 4001, pages, worst.data());
     // Every float near the ends, near what the reductions and the branches turn at, and around 1.
-    for (const float x : {0.0f, -0.0f, 1.17549435e-38f, 0.35355339f, 0.5f, 0.65f, 0.70710678f, 1.0f, 1.41421356f, 88.0f, 127.0f,
-                          -126.0f, -125.5f, -87.33654f, -0.5f, -0.34657359f, -1.0f, 9.01f, 10.0f, 3.40282347e38f}) {
+    for (const float x : {0.0f,  -0.0f,        1.17549435e-38f, 0.35355339f, 0.5f,    0.65f,         0.70710678f,
+                          1.0f,  1.41421356f,  88.0f,           127.0f,      -126.0f, -125.5f,       -87.33654f,
+                          -0.5f, -0.34657359f, -1.0f,           9.01f,       10.0f,   3.40282347e38f}) {
       const uint64_t bits = bits_of(x);
       sweep(function, bits < 1500 ? 0 : bits - 1500, bits + 1500, 1, pages, worst.data());
     }
@@ -228,7 +231,8 @@ TEST_CASE("math: pages that fuse alike give the same bits", "[short][math]") {
       size_t different = 0;
       for (size_t i = 0; i < in.size(); ++i) {
         if (!in_range(function, bits_of(in[i])) || is_nan(bits_of(in[i]))) continue;
-        different += bits_of(out[i]) != bits_of(expected[i]) && !(is_nan(bits_of(out[i])) && is_nan(bits_of(expected[i])));
+        different +=
+            bits_of(out[i]) != bits_of(expected[i]) && !(is_nan(bits_of(out[i])) && is_nan(bits_of(expected[i])));
       }
       CHECK(different == 0);
     }

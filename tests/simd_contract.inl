@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The contract of the vocabulary (lib/src/simd/VOCABULARY.md), word by word. Included inside the namespace of a target, after
-// its page. Words that have one exact answer are compared bit for bit.
+// The contract of the vocabulary (lib/src/simd/VOCABULARY.md), word by word. Included inside the namespace of a target,
+// after its page. Words that have one exact answer are compared bit for bit.
 
 // How a lane is compared: all bits; any NaN for any NaN; and also either zero for either zero.
 enum class Same { kBits, kNumber, kValue };
@@ -70,9 +70,9 @@ uint32_t Random(uint32_t& state) {
 
 // Zeros, subnormals, the ends of the normal numbers, infinities and NaNs of both signs, and some ordinary numbers.
 constexpr uint32_t kSpecial[] = {
-    0x00000000u, 0x80000000u, 0x00000001u, 0x80000001u, 0x007fffffu, 0x807fffffu, 0x00800000u, 0x80800000u, 0x7f7fffffu,
-    0xff7fffffu, 0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffc00000u, 0x7fc12345u, 0xffedcba9u, 0x3f800000u, 0xbf800000u,
-    0x3f800001u, 0x40490fdbu, 0xc2f6e979u, 0x4b800000u, 0x1e3ce508u, 0xe0ad78ecu,
+    0x00000000u, 0x80000000u, 0x00000001u, 0x80000001u, 0x007fffffu, 0x807fffffu, 0x00800000u, 0x80800000u,
+    0x7f7fffffu, 0xff7fffffu, 0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffc00000u, 0x7fc12345u, 0xffedcba9u,
+    0x3f800000u, 0xbf800000u, 0x3f800001u, 0x40490fdbu, 0xc2f6e979u, 0x4b800000u, 0x1e3ce508u, 0xe0ad78ecu,
 };
 constexpr size_t kSpecials = sizeof kSpecial / sizeof kSpecial[0];
 
@@ -250,7 +250,8 @@ void TestElem(ContractLog& log, VF v, VF acc, MF m) {
   for (int k = 0; k < hn::kElems; ++k) x[k] = k == i ? 3.1415927f : __builtin_nanf("");
   const hn::Elems elems = hn::LoadElems(x);
   const VF broadcast = hn::Set(kF, x[i]);
-  CompareLanes(log, Same::kNumber, LanesOf(hn::MulAddElem<i>(v, elems, acc)), LanesOf(hn::MulAdd(v, broadcast, acc)).bits);
+  CompareLanes(log, Same::kNumber, LanesOf(hn::MulAddElem<i>(v, elems, acc)),
+               LanesOf(hn::MulAdd(v, broadcast, acc)).bits);
   CompareLanes(log, Same::kValue, LanesOf(hn::MulAddElemUnless<i>(m, v, elems, acc)),
                LanesOf(hn::MulAddUnless(m, v, broadcast, acc)).bits);
   if constexpr (i + 1 < hn::kElems) TestElem<i + 1>(log, v, acc, m);
@@ -439,7 +440,8 @@ void TestReductions(ContractLog& log) {
 }
 
 void TestWords(ContractLog& log, const ContractMemory& memory, bool fused) {
-  static_assert(hn::kBlockVectors <= 4 && hn::kBlockKeys <= 8, "larger blocks need longer unrolled loops in the kernels");
+  static_assert(hn::kBlockVectors <= 4 && hn::kBlockKeys <= 8,
+                "larger blocks need longer unrolled loops in the kernels");
   TestMemory(log, memory);
   TestConstants(log);
   TestPairs<AddWord>(log, "Add");

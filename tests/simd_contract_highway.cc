@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tests of the vocabulary and of the functions over it, on each of Highway's targets: foreach_target includes this file
-// once for each.
+// The tests of the vocabulary and of the functions over it, on each of Highway's targets: foreach_target includes this
+// file once for each.
 #include "simd/highway_targets.h"
 #include "simd_contract_pages.h"
 

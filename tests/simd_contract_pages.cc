@@ -98,8 +98,9 @@ void ContractLog::count(size_t checks) { checks_ += checks; }
 void ContractLog::fail(size_t lane, uint32_t got, uint32_t wanted) {
   ++failures_;
   if (failures_ > 20) return;
-  const int written = std::snprintf(text_ + used_, sizeof text_ - used_, "%s: lane %u is %08x, wanted %08x\n", word_,
-                                    static_cast<unsigned>(lane), static_cast<unsigned>(got), static_cast<unsigned>(wanted));
+  const int written =
+      std::snprintf(text_ + used_, sizeof text_ - used_, "%s: lane %u is %08x, wanted %08x\n", word_,
+                    static_cast<unsigned>(lane), static_cast<unsigned>(got), static_cast<unsigned>(wanted));
   if (written > 0 && used_ + static_cast<size_t>(written) < sizeof text_) used_ += static_cast<size_t>(written);
 }
 

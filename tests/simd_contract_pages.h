@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pages of the vocabulary that this build has, each with the tests that are compiled for its vectors. Plain functions and
-// pointers only: what is compiled for a target must bring no inline function of the standard library into the program.
+// The pages of the vocabulary that this build has, each with the tests that are compiled for its vectors. Plain
+// functions and pointers only: what is compiled for a target must bring no inline function of the standard library into
+// the program.
 #ifndef FOVEA_TESTS_SIMD_CONTRACT_PAGES_H_
 #define FOVEA_TESTS_SIMD_CONTRACT_PAGES_H_
 
@@ -30,8 +31,8 @@ class ContractLog {
   char text_[2048] = "";
 };
 
-// Memory at whose edges the next byte faults, where the system can do that: `first` is the first byte behind such an edge and
-// `last` is one after the last byte before one. At least 256 bytes each, aligned to 64.
+// Memory at whose edges the next byte faults, where the system can do that: `first` is the first byte behind such an
+// edge and `last` is one after the last byte before one. At least 256 bytes each, aligned to 64.
 struct ContractMemory {
   uint8_t* first;
   uint8_t* last;

@@ -25,7 +25,8 @@ TEST_CASE("simd: every word means on every page what VOCABULARY.md says", "[shor
     fovea_test::set_current_case("simd contract, " + name);
     ContractLog log;
     page->tests->contract(log, memory, page->fused);
-    INFO(name << ": " << log.failures() << " failures in " << log.checks() << " checks, the first ones:\n" << log.text());
+    INFO(name << ": " << log.failures() << " failures in " << log.checks() << " checks, the first ones:\n"
+              << log.text());
     CHECK(log.failures() == 0);
     CHECK(log.checks() > 10000);
   }

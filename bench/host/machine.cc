@@ -89,6 +89,8 @@ void* allocate(size_t bytes) {
   return memory;
 }
 
+void release(void* memory) { std::free(memory); }
+
 bool stderr_is_terminal() {
 #if __has_include(<unistd.h>)
   return isatty(STDERR_FILENO) != 0;

@@ -48,7 +48,6 @@ class Library:
         self.c.fovea_target_from_name.argtypes = [ctypes.c_char_p]
         self.c.fovea_workspace_bytes.restype = c_size_t
         self.c.fovea_plan_describe.restype = c_size_t
-        self.c.fovea_attention.argtypes = [c_void_p, c_void_p, c_void_p, c_size_t]
 
     def version(self):
         number = self.c.fovea_version()
@@ -65,7 +64,7 @@ class Library:
             raise RuntimeError("fovea: " + self.c.fovea_status_string(status).decode())
 
     def attention(self, out, q, keys, values, causal=False, target="best"):
-        """A plan for these arrays, and a function that runs it."""
+        """Plans for these arrays; answers a function that runs the plan, and the bytes of workspace that it has."""
         batch, q_heads, q_tokens, head_dim = q.shape
         desc = Desc(struct_bytes=ctypes.sizeof(Desc), q_heads=q_heads, kv_heads=keys.shape[1], head_dim=head_dim,
                     value_dim=values.shape[3], max_batch=batch, max_q_tokens=q_tokens, max_kv_tokens=keys.shape[2],
@@ -78,19 +77,12 @@ class Library:
         address = -(-ctypes.addressof(workspace) // WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
         args = Args(struct_bytes=ctypes.sizeof(Args), batch=batch, q_tokens=q_tokens, kv_tokens=keys.shape[2],
                     out=Array.of(out), q=Array.of(q), keys=Array.of(keys), values=Array.of(values))
-        call = Call(self.c.fovea_attention, plan, args, workspace, address, workspace_bytes, (out, q, keys, values))
+        function = self.c.fovea_attention
+        arguments = c_void_p(ctypes.addressof(plan)), c_void_p(ctypes.addressof(args)), c_void_p(address), c_size_t(workspace_bytes)
+
+        def call(function=function, a=arguments[0], b=arguments[1], c=arguments[2], d=arguments[3],
+                 keep=(plan, args, workspace, out, q, keys, values)):
+            return function(a, b, c, d)
+
         self.check(call())
-        return call
-
-
-class Call:
-    """Runs the plan; keeps all that it points to."""
-
-    def __init__(self, function, plan, args, workspace, address, workspace_bytes, arrays):
-        self.owned = plan, args, workspace, arrays
-        self.workspace_bytes = workspace_bytes
-        self.arguments = ctypes.addressof(plan), ctypes.addressof(args), address, workspace_bytes
-        self.function = function
-
-    def __call__(self):
-        return self.function(*self.arguments)
+        return call, workspace_bytes

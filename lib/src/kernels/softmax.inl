@@ -10,23 +10,26 @@ FOVEA_INLINE VF ScaledMasked(VF x, VF scale, VF mask) {
   return hn::IfThenElse(hn::Le(mask, hn::Set(kF, kHiddenMask)), hn::Set(kF, -kInfinity), hn::MulAdd(x, scale, mask));
 }
 
-// How `count` scaled elements at in + offset are loaded; lanes beyond count are -inf.
+// Scaled and masked elements of a row; lanes beyond its end are -inf.
+template <bool kMasked>
 struct RowReader {
   const float* in;
   const float* mask;
-  ptrdiff_t mask_stride;
   VF scale;
 
   inline __attribute__((always_inline)) VF Whole(size_t i) const {
     const VF x = hn::LoadU(kF, in + i);
-    if (!mask) return Scaled(x, scale);
-    return ScaledMasked(x, scale, mask_stride ? hn::LoadU(kF, mask + i) : hn::Set(kF, *mask));
+    if constexpr (kMasked) return ScaledMasked(x, scale, hn::LoadU(kF, mask + i));
+    return Scaled(x, scale);
   }
   inline __attribute__((always_inline)) VF Part(size_t i, size_t count) const {
-    const VF x = hn::LoadN(kF, in + i, count);
-    const VF y = !mask ? Scaled(x, scale)
-                       : ScaledMasked(x, scale, mask_stride ? hn::LoadN(kF, mask + i, count) : hn::Set(kF, *mask));
-    return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(count))), y, hn::Set(kF, -kInfinity));
+    VF x = hn::LoadN(kF, in + i, count);
+    if constexpr (kMasked) {
+      x = ScaledMasked(x, scale, hn::LoadN(kF, mask + i, count));
+    } else {
+      x = Scaled(x, scale);
+    }
+    return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(count))), x, hn::Set(kF, -kInfinity));
   }
 };
 
@@ -48,8 +51,8 @@ struct LongSum {
 };
 
 // exp(x - shift) over a row, stored where kStore; returns the sums of each lane.
-template <bool kStore>
-FOVEA_INLINE VF ExpRow(const RowReader& reader, size_t axis, VF shift, float* out) {
+template <bool kStore, bool kMasked>
+FOVEA_INLINE VF ExpRow(const RowReader<kMasked>& reader, size_t axis, VF shift, float* out) {
   LongSum sum = LongSum::Empty();
   const size_t whole = axis / kLanes * kLanes;
   size_t i = 0;
@@ -57,11 +60,14 @@ FOVEA_INLINE VF ExpRow(const RowReader& reader, size_t axis, VF shift, float* ou
     VF strands[4] = {hn::Zero(kF), hn::Zero(kF), hn::Zero(kF), hn::Zero(kF)};
     const size_t chunk_end = whole - i < kSumChunk * kLanes ? whole : i + kSumChunk * kLanes;
     for (; i + 4 * kLanes <= chunk_end; i += 4 * kLanes) {
+      VF p[4];
+      FOVEA_UNROLL(4)
+      for (size_t k = 0; k < 4; ++k) p[k] = hn::Sub(reader.Whole(i + k * kLanes), shift);
+      Exp(p);
       FOVEA_UNROLL(4)
       for (size_t k = 0; k < 4; ++k) {
-        const VF p = Exp(hn::Sub(reader.Whole(i + k * kLanes), shift));
-        if constexpr (kStore) hn::StoreU(p, kF, out + i + k * kLanes);
-        strands[k] = hn::Add(strands[k], p);
+        if constexpr (kStore) hn::StoreU(p[k], kF, out + i + k * kLanes);
+        strands[k] = hn::Add(strands[k], p[k]);
       }
     }
     for (; i < chunk_end; i += kLanes) {
@@ -82,8 +88,9 @@ FOVEA_INLINE VF ExpRow(const RowReader& reader, size_t axis, VF shift, float* ou
 // Weights of a row from its exponentials, in place.
 FOVEA_INLINE VF Weight(VF p, VF inverse_sum) { return ZeroIfSubnormal(hn::Mul(p, inverse_sum)); }
 
-static void SoftmaxRow(const SoftmaxSlice& slice) {
-  const RowReader reader = {slice.in, slice.mask, slice.mask_axis_stride, hn::Set(kF, slice.scale)};
+template <bool kMasked>
+static void SoftmaxOneRow(const SoftmaxSlice& slice) {
+  const RowReader<kMasked> reader = {slice.in, slice.mask, hn::Set(kF, slice.scale)};
   float* out = slice.out;
   const size_t whole = slice.axis / kLanes * kLanes, rest = slice.axis - whole;
   const VF minus_infinity = hn::Set(kF, -kInfinity);
@@ -111,6 +118,14 @@ static void SoftmaxRow(const SoftmaxSlice& slice) {
   const VF inverse_sum = hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(kF)), hn::Div(hn::Set(kF, 1.0f), sum));
   for (i = 0; i < whole; i += kLanes) hn::StoreU(Weight(hn::LoadU(kF, out + i), inverse_sum), kF, out + i);
   if (rest) hn::StoreN(Weight(hn::LoadN(kF, out + whole, rest), inverse_sum), kF, out + whole, rest);
+}
+
+static void SoftmaxRow(const SoftmaxSlice& slice) {
+  if (slice.mask) {
+    SoftmaxOneRow<true>(slice);
+  } else {
+    SoftmaxOneRow<false>(slice);
+  }
 }
 
 // Elements of `count` <= kLanes softmaxes side by side, at place i of the axis.

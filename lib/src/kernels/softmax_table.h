@@ -23,7 +23,7 @@ struct SoftmaxSlice {
 };
 
 struct SoftmaxKernels {
-  void (*row)(const SoftmaxSlice&);      // inner == 1, axis strides 1 (the mask's 0 or 1)
+  void (*row)(const SoftmaxSlice&);      // inner == 1, all axis strides 1
   void (*columns)(const SoftmaxSlice&);  // anything else
 };
 

@@ -96,13 +96,18 @@ FOVEA_INLINE void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, 
 
   VF sum[4] = {hn::Zero(kF), hn::Zero(kF), hn::Zero(kF), hn::Zero(kF)};
   for (float* row = s_begin; row != s_end; row += 4 * rows) {
+    VF p[4];
+    FOVEA_UNROLL(4)
+    for (size_t i = 0; i < 4; ++i) p[i] = hn::Sub(hn::LoadU(kF, row + i * rows), shift);
+    Exp2(p);
     FOVEA_UNROLL(4)
     for (size_t i = 0; i < 4; ++i) {
-      const VF x = hn::LoadU(kF, row + i * rows);
-      VF p = Exp2(hn::Sub(x, shift));
-      if constexpr (kHides) p = hn::IfThenElse(hn::Eq(x, minus_infinity), hn::Set(kF, -0.0f), p);
-      hn::StoreU(p, kF, row + i * rows);
-      sum[i] = hn::Add(sum[i], p);
+      if constexpr (kHides) {
+        const MF hidden = hn::Eq(hn::LoadU(kF, row + i * rows), minus_infinity);
+        p[i] = hn::IfThenElse(hidden, hn::Set(kF, -0.0f), p[i]);
+      }
+      hn::StoreU(p[i], kF, row + i * rows);
+      sum[i] = hn::Add(sum[i], p[i]);
     }
   }
   const VF rescale = Exp2(hn::Sub(old_max, shift));

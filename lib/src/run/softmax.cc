@@ -14,7 +14,7 @@ void run_softmax(const fovea_softmax_args& args, bool logarithm, const SoftmaxKe
   slice.inner = args.inner;
   slice.scale = args.scale == 0.0f ? 1.0f : args.scale;
   slice.logarithm = logarithm;
-  const bool mask_fits_row = !args.mask || args.mask_axis_stride == 0 || args.mask_axis_stride == 1;
+  const bool mask_fits_row = !args.mask || args.mask_axis_stride == 1;
   const bool contiguous = args.axis == 1 || (args.in_axis_stride == 1 && args.out_axis_stride == 1);
   const auto kernel = args.inner == 1 && contiguous && mask_fits_row ? kernels.row : kernels.columns;
   for (size_t i = 0; i < args.outer; ++i) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The xsimd page of the vocabulary: xsimd's batches of the one processor that the file is compiled for. Intrinsics where
-// xsimd's own form is approximate, slow or another in other releases; written for 8.1, with only names that 13 still has.
+// The xsimd page of the vocabulary: xsimd's batches of the one processor that the file is compiled for. Intrinsics
+// where xsimd's own form is approximate, slow or another in other releases; written for 8.1, with only names that 13
+// still has.
 
 namespace hn {
 
-// The register blocks are those of the Highway page. In a build with Highway, which picks at run time, the files of xsimd are
-// AVX2 ones: see targets/compiled.h.
+// The register blocks are those of the Highway page. In a build with Highway, which picks at run time, the files of
+// xsimd are AVX2 ones: see targets/compiled.h.
 #if defined(__AVX512F__) && !FOVEA_WITH_HIGHWAY
 #if !defined(__AVX512BW__) || !defined(__AVX512DQ__) || !defined(__AVX512VL__)
 #error "AVX-512 means F, BW, DQ and VL here: compile with -march=skylake-avx512 or later, or without -mavx512f"
@@ -32,7 +33,7 @@ constexpr int kBlockKeys = 8, kBlockVectors = 2, kMaskedVectors = 2;
 using Arch = xsimd::neon;
 constexpr int kBlockKeys = 8, kBlockVectors = 2, kMaskedVectors = 2;
 #else
-#error "xsimd needs a vector unit: set the compiler's processor (-march, or a toolchain file), or choose FOVEA_SIMD=highway"
+#error "xsimd needs a vector unit: set the compiler's processor (-march, or a toolchain file)"
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push  // GCC 12 warns of what its own headers for AVX-512 leave undefined
@@ -96,7 +97,9 @@ FOVEA_INLINE void Transpose(VF (&v)[kLanes]) {
   for (size_t i = 0; i < kLanes; ++i) v[i] = VF(r[i]);
 }
 template <int k>
-FOVEA_INLINE VF SwapLanes(VF v) { return VF(raw::SwapLanes<k>(v.data)); }
+FOVEA_INLINE VF SwapLanes(VF v) {
+  return VF(raw::SwapLanes<k>(v.data));
+}
 FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
   raw::V r[kLanes];
   FOVEA_UNROLL(16)
@@ -113,9 +116,13 @@ FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm512_max_ps(a.data, b.data)); }
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(_mm512_fmadd_ps(a.data, b.data, c.data)); }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(_mm512_fnmadd_ps(a.data, b.data, c.data)); }
 template <int n>
-FOVEA_INLINE VI ShiftLeft(VI a) { return VI(_mm512_slli_epi32(a.data, n)); }
+FOVEA_INLINE VI ShiftLeft(VI a) {
+  return VI(_mm512_slli_epi32(a.data, n));
+}
 template <int n>
-FOVEA_INLINE VI ShiftRight(VI a) { return VI(_mm512_srai_epi32(a.data, n)); }
+FOVEA_INLINE VI ShiftRight(VI a) {
+  return VI(_mm512_srai_epi32(a.data, n));
+}
 FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return VF(_mm512_castsi512_ps(a.data)); }
 FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return VI(_mm512_castps_si512(a.data)); }
 FOVEA_INLINE VF Iota(Tag<float>, float first) {
@@ -134,17 +141,19 @@ FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm256_max_ps(a.data, b.data)); }
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(_mm256_fmadd_ps(a.data, b.data, c.data)); }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(_mm256_fnmadd_ps(a.data, b.data, c.data)); }
 template <int n>
-FOVEA_INLINE VI ShiftLeft(VI a) { return VI(_mm256_slli_epi32(a.data, n)); }
+FOVEA_INLINE VI ShiftLeft(VI a) {
+  return VI(_mm256_slli_epi32(a.data, n));
+}
 template <int n>
-FOVEA_INLINE VI ShiftRight(VI a) { return VI(_mm256_srai_epi32(a.data, n)); }
+FOVEA_INLINE VI ShiftRight(VI a) {
+  return VI(_mm256_srai_epi32(a.data, n));
+}
 FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return VF(_mm256_castsi256_ps(a.data)); }
 FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return VI(_mm256_castps_si256(a.data)); }
 FOVEA_INLINE VF Iota(Tag<float>, float first) {
   return Add(Set(kF, first), VF(_mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7)));
 }
-FOVEA_INLINE MF SignMask(VF v) {
-  return MF(_mm256_castsi256_ps(_mm256_srai_epi32(_mm256_castps_si256(v.data), 31)));
-}
+FOVEA_INLINE MF SignMask(VF v) { return MF(_mm256_castsi256_ps(_mm256_srai_epi32(_mm256_castps_si256(v.data), 31))); }
 FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return VF(_mm256_andnot_ps(m.data, no.data)); }
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
 
@@ -154,9 +163,13 @@ FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm_max_ps(a.data, b.data)); }
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return a * b + c; }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return c - a * b; }
 template <int n>
-FOVEA_INLINE VI ShiftLeft(VI a) { return VI(_mm_slli_epi32(a.data, n)); }
+FOVEA_INLINE VI ShiftLeft(VI a) {
+  return VI(_mm_slli_epi32(a.data, n));
+}
 template <int n>
-FOVEA_INLINE VI ShiftRight(VI a) { return VI(_mm_srai_epi32(a.data, n)); }
+FOVEA_INLINE VI ShiftRight(VI a) {
+  return VI(_mm_srai_epi32(a.data, n));
+}
 FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return VF(_mm_castsi128_ps(a.data)); }
 FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return VI(_mm_castps_si128(a.data)); }
 FOVEA_INLINE VF Iota(Tag<float>, float first) { return Add(Set(kF, first), VF(_mm_setr_ps(0, 1, 2, 3))); }
@@ -208,24 +221,28 @@ FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return a * b + c; }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return c - a * b; }
 #endif
 template <int n>
-FOVEA_INLINE VI ShiftLeft(VI a) { return VI(vshlq_n_s32(a.data, n)); }
+FOVEA_INLINE VI ShiftLeft(VI a) {
+  return VI(vshlq_n_s32(a.data, n));
+}
 template <int n>
-FOVEA_INLINE VI ShiftRight(VI a) { return VI(vshrq_n_s32(a.data, n)); }
+FOVEA_INLINE VI ShiftRight(VI a) {
+  return VI(vshrq_n_s32(a.data, n));
+}
 FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return VF(vreinterpretq_f32_s32(a.data)); }
 FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return VI(vreinterpretq_s32_f32(a.data)); }
 FOVEA_INLINE VF Iota(Tag<float>, float first) {
   const float lanes[4] = {0.0f, 1.0f, 2.0f, 3.0f};
   return Add(Set(kF, first), LoadU(kF, lanes));
 }
-FOVEA_INLINE MF SignMask(VF v) {
-  return MF(vreinterpretq_u32_s32(vshrq_n_s32(vreinterpretq_s32_f32(v.data), 31)));
-}
+FOVEA_INLINE MF SignMask(VF v) { return MF(vreinterpretq_u32_s32(vshrq_n_s32(vreinterpretq_s32_f32(v.data), 31))); }
 FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) {
   return VF(vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(no.data), m.data)));
 }
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
 template <int k>
-FOVEA_INLINE VF SwapLanes(VF v) { return VF(k == 1 ? vrev64q_f32(v.data) : vextq_f32(v.data, v.data, 2)); }
+FOVEA_INLINE VF SwapLanes(VF v) {
+  return VF(k == 1 ? vrev64q_f32(v.data) : vextq_f32(v.data, v.data, 2));
+}
 FOVEA_INLINE VF SumsOfLanes(const VF (&v)[4]) {
   VF columns[4] = {v[0], v[1], v[2], v[3]};
   Transpose(columns);
@@ -254,7 +271,9 @@ FOVEA_INLINE Elems LoadElem(const float* p) { return Set(kF, *p); }
 constexpr int kElems = 4;
 FOVEA_INLINE Elems LoadElems(const float* p) { return LoadU(kF, p); }
 template <int i>
-FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) { return VF(vfmaq_laneq_f32(acc.data, v.data, e.data, i)); }
+FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) {
+  return VF(vfmaq_laneq_f32(acc.data, v.data, e.data, i));
+}
 template <int i>
 FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
   return MulAddUnless(m, v, VF(vdupq_laneq_f32(e.data, i)), acc);
@@ -263,9 +282,13 @@ FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
 constexpr int kElems = 1;
 FOVEA_INLINE Elems LoadElems(const float* p) { return Set(kF, *p); }
 template <int i>
-FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) { return MulAdd(v, e, acc); }
+FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) {
+  return MulAdd(v, e, acc);
+}
 template <int i>
-FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) { return MulAddUnless(m, v, e, acc); }
+FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
+  return MulAddUnless(m, v, e, acc);
+}
 #endif
 
 #if defined(__GNUC__) && !defined(__clang__)
