@@ -219,8 +219,9 @@ TEST_CASE("misuse: numbers at the edge of their range are no mistake", "[short]"
   const std::function<void(Desc&)> table[] = {
       [](Desc& d) { d.max_kv_tokens = 1u << 30; },
       [](Desc& d) { d.scale = -1e-40f; },
-      [](Desc& d) { d.scale = 3e38f; },
-      [](Desc& d) { d.softcap = 1e-30f; },
+      [](Desc& d) { d.scale = 2.3e38f; },
+      [](Desc& d) { d.softcap = 1.2e-38f; },
+      [](Desc& d) { d.softcap = 3.4e38f; },
       [](Desc& d) { d.window_left = d.window_right = 0xffffffffu; },
       [](Desc& d) { d.max_batch = 0xffffffffu; },
       [](Desc& d) { d.max_batch = d.max_q_tokens = d.max_kv_tokens = 0; },

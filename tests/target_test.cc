@@ -8,6 +8,7 @@
 
 #include "catch.h"
 #include "support/problem.h"
+#include "targets/registry.h"
 
 namespace fovea_test {
 
@@ -70,6 +71,18 @@ TEST_CASE("target: names go back and forth", "[short]") {
   for (const uint32_t unknown : {8u, 63u, 65u, kNegative, 0x7fffffffu}) {
     CHECK(fovea_target_name(enum_of<fovea_target>(unknown)) == nullptr);
     CHECK(fovea_target_backend(enum_of<fovea_target>(unknown)) == nullptr);
+  }
+}
+
+TEST_CASE("target: what the plan knows of a target is what its kernels are", "[short]") {
+  for (const fovea_target target : targets()) {
+    const fovea::TargetTraits* traits = fovea::target_traits(target);
+    REQUIRE(traits != nullptr);
+    const fovea::AttentionKernels& kernels = fovea::attention_kernels(target);
+    INFO(fovea_target_name(target));
+    CHECK(traits->lanes == kernels.lanes);
+    CHECK(traits->tile_vectors == kernels.tile_vectors);
+    CHECK((traits->few_rows > 0) == (kernels.few_rows.attend != nullptr));
   }
 }
 

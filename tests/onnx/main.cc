@@ -5,7 +5,7 @@
 //
 // A line a case, then the totals of each operator. Operators that fovea has no function for are counted as not covered;
 // of the others every case must pass: one that cannot be expressed has failed.
-// Exit codes: 0 all pass, 1 a case failed or there was none, 77 there is no such folder (the test counts as skipped).
+// Exit codes: 0 all pass, 1 a case failed or there was none, 77 no folder was named (the test counts as skipped).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -121,6 +121,9 @@ int main(int argc, char** argv) {
   const char* variable = std::getenv("FOVEA_ONNX_DIR");
   const std::string dir = argc > 1 ? argv[1] : variable != nullptr ? variable : "";
   if (dir.empty()) return fovea_onnx::skip("no folder of ONNX conformance vectors; name one in FOVEA_ONNX_DIR");
-  if (!std::filesystem::is_directory(dir)) return fovea_onnx::skip(dir + " is not a folder");
+  if (!std::filesystem::is_directory(dir)) {
+    std::fprintf(stderr, "%s is not a folder\n", dir.c_str());
+    return EXIT_FAILURE;
+  }
   return fovea_onnx::run_all(dir);
 }

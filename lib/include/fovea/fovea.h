@@ -17,7 +17,7 @@
  *
  * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init and
  * may serve any number of threads at once, each with a workspace of its own. Functions may be called from an interrupt
- * handler or a fibre if its stack is large enough (about 1 KiB) and the handler saves the floating-point and vector
+ * handler or a fibre if its stack is large enough (about 2 KiB; 2.5 KiB with AVX2, 4 KiB with AVX-512) and the handler saves the floating-point and vector
  * registers that the target uses (on Cortex-M: lazy stacking left on; on x86: the operating system's business).
  * Floating point runs in the caller's environment: the default rounding mode is assumed; flush-to-zero changes only results
  * that are subnormal.
@@ -41,6 +41,10 @@
  *   hidden from a query
  *   a weight below 2^-126                 is exactly 0, and costs no more time than another
  *   zero queries, zero keys               allowed
+ *   a score, bias, sink or mask beyond    counts as infinite: scores are kept in base 2
+ *   2.3e38
+ *   sum of |weight * value| before the    must stay below FLT_MAX; weights are up to 1 there
+ *   division
  *
  * Versions. The number before the first point is 0: until it is 1, names and structures may change with the second number,
  * which fovea_version() lets a program check. The third number only mends. What stays: a description or argument structure
@@ -55,6 +59,9 @@
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default) /* all that a shared library exports */
 #endif
 
 #define FOVEA_VERSION_MAJOR 0
@@ -80,7 +87,7 @@ typedef enum fovea_status {
   FOVEA_ERR_DIM = -6,           /* head_dim, value_dim, q_heads or kv_heads is 0 */
   FOVEA_ERR_HEADS = -7,         /* kv_heads does not divide q_heads */
   FOVEA_ERR_SIZE = -8,          /* a size, or a product of sizes and strides, overflows or differs from its counterpart */
-  FOVEA_ERR_NUMBER = -9,        /* scale or softcap is NaN, infinite or out of range */
+  FOVEA_ERR_NUMBER = -9,        /* scale or softcap is NaN, infinite or out of its range */
   FOVEA_ERR_BUDGET = -10,       /* workspace_budget_bytes is too small for even one vector of rows */
   FOVEA_ERR_PLAN = -11,         /* the plan was not made by fovea_plan_init of this version */
   FOVEA_ERR_CAPACITY = -12,     /* a count is greater than the plan's capacity */
@@ -207,8 +214,8 @@ typedef struct fovea_attention_desc {
   uint32_t max_batch, max_q_tokens, max_kv_tokens; /* max_kv_tokens <= 2^30 (FOVEA_ERR_SIZE) */
 
   /* Score: x = scale * dot(q, k); with softcap > 0 then x = softcap * tanh(x / softcap); then bias and masks. */
-  float scale;   /* 0 = 1 / sqrt(head_dim); else finite, of either sign (FOVEA_ERR_NUMBER) */
-  float softcap; /* 0 = none; else finite and > 0 (FOVEA_ERR_NUMBER). Gemma 2, arXiv 2408.00118, section 2 */
+  float scale;   /* 0 = 1 / sqrt(head_dim); else finite, of either sign, at most 2.3e38 (FOVEA_ERR_NUMBER) */
+  float softcap; /* 0 = none; else finite, > 0 and normal (FOVEA_ERR_NUMBER). Gemma 2, arXiv 2408.00118, section 2 */
 
   /* Visible keys. Windows count keys including the query's own position; 0 = unlimited. A query at position p sees
    * p - window_left < j < p + window_right, as far as the causal limit and the entry's length allow. A causal limit
@@ -251,16 +258,15 @@ size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target 
 
 /* The same as a constant expression, for static arrays: an upper bound over the targets of the architecture that is being
  * compiled for, without a budget, for any counts of tokens and heads.
- *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)]; */
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
+ * (_Alignas is C11; in C99 use the compiler's attribute.) Compile the program for the same processor as the library: the
+ * macro asks the compiler which vector unit there is. */
 #if defined(__x86_64__) || defined(_M_X64) || defined(__i386__)
 #define FOVEA_TILE_ROWS_MAX 48
-#define FOVEA_LANES_MAX 16
 #elif defined(__ARM_NEON) || defined(__ARM_FEATURE_MVE) || defined(__wasm_simd128__)
 #define FOVEA_TILE_ROWS_MAX 12
-#define FOVEA_LANES_MAX 4
 #else
 #define FOVEA_TILE_ROWS_MAX 4
-#define FOVEA_LANES_MAX 1
 #endif
 #define FOVEA_KEY_TILE 64
 #define FOVEA_WORKSPACE_BYTES(head_dim, value_dim) \
@@ -349,7 +355,9 @@ typedef struct fovea_attention_args {
  * (FOVEA_ERR_ALIGNMENT); its content before and after means nothing.
  * Bits. The tile kernel's output is the same to the bit for any budget, any row tile, any place in a batch, and on all
  * IEEE targets with fused multiply-add; see portable_bits.
- * Time depends on shapes, counts, lengths and positions, never on values. */
+ * Time. No branch, skip or early exit depends on values: only shapes, counts, lengths and positions do. Where a processor
+ * itself is slower on subnormal operands (SSE4 and plain scalar code on x86, for data around 1e-20 and below), set its
+ * flush-to-zero mode. */
 fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args* args, void* workspace,
                              size_t workspace_bytes);
 
@@ -361,6 +369,9 @@ fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args*
    FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * (size_t)(rows) * 4u) + 9u * FOVEA_ALIGN_UP_((size_t)(rows) * 4u))
 /* clang-format on */
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The entries of the attention table: what run/ calls. See design of the tile in tile.inl.
+// The entries of the attention table: what run/ calls.
 
 // One step of the running softmax for kVectors vectors of rows from `column` on (Milakov and Gimelshein, arXiv 1805.02867).
 template <bool kHides, int kVectors>
@@ -123,10 +123,14 @@ static void End(const QueryTile& t, const RowOutputs& outputs) {
 }
 
 // A score in base 2 as the caller wants it.
-FOVEA_INLINE VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fovea_scores_stage stage) {
-  if (stage != FOVEA_SCORES_SOFTMAX) return hn::Mul(x, hn::Set(kF, kLn2));
-  const VF weight = Exp2(hn::Sub(x, hn::LoadU(kF, t.row_max + column)));
-  return ZeroIfSubnormal(hn::Mul(weight, hn::LoadU(kF, t.row_sum + column)));
+FOVEA_INLINE VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fovea_scores_stage stage, bool hides) {
+  if (stage != FOVEA_SCORES_SOFTMAX) {
+    return hn::Mul(hides ? MinusInfinityIfLowest(x) : x, hn::Set(kF, kLn2));
+  }
+  const VF exponential = Exp2(hn::Sub(x, hn::LoadU(kF, t.row_max + column)));
+  const VF weight = ZeroIfSubnormal(hn::Mul(exponential, hn::LoadU(kF, t.row_sum + column)));
+  // A hidden key is 0 even in a row of NaN.
+  return hides ? hn::IfThenZeroElse(hn::Eq(x, hn::Set(kF, -kInfinity)), weight) : weight;
 }
 
 static void ScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, fovea_scores_stage stage,
@@ -142,7 +146,10 @@ static void ScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreStages
       const size_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
       VF lanes[kLanes];
       for (size_t i = 0; i < kLanes; ++i) {
-        lanes[i] = i < n ? ScoreAtStage(t, column, hn::LoadU(kF, t.s + (j + i) * t.columns + column), stage) : hn::Zero(kF);
+        lanes[i] = hn::Zero(kF);
+        if (i >= n) continue;
+        const VF x = hn::LoadU(kF, t.s + (j + i) * t.columns + column);
+        lanes[i] = ScoreAtStage(t, column, x, stage, Hides(keys, stages));
       }
       StoreTransposed(lanes, rows, live, size_t(keys.first) + j, n);
     }

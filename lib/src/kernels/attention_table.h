@@ -14,8 +14,10 @@ namespace fovea {
 
 // Keys a tile, on every target: part of what makes the bits the same everywhere.
 constexpr uint32_t kKeyTile = FOVEA_KEY_TILE;
-// Key tiles are entered at multiples of this many keys (the sum of weights has four strands, see SoftmaxTile).
+// Key tiles are entered at multiples of this many keys: the largest register block of keys.
 constexpr uint32_t kKeyGrain = 8;
+// Scores are kept in base 2.
+constexpr float kLog2E = 1.44269504f;
 
 // A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. The first `live`
 // rows are real; the others repeat the last one and are never stored.

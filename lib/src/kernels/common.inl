@@ -10,3 +10,5 @@ using hn::VF;
 using hn::VI;
 
 constexpr float kInfinity = __builtin_inff();
+constexpr float kLowest = -3.40282347e38f;      // -FLT_MAX
+constexpr float kHiddenMask = -1.70141173e38f;  // -FLT_MAX / 2: a float mask at or below it hides

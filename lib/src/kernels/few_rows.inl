@@ -17,7 +17,7 @@ constexpr size_t kLineElements = 16;
 FOVEA_INLINE size_t PaddedToLanes(size_t dim) { return (dim + kLanes - 1) / kLanes * kLanes; }
 
 FOVEA_INLINE void PrefetchRow(const float* row, size_t d) {
-  if (kLanes >= kLineElements || d % kLineElements == 0) __builtin_prefetch(row + d);
+  if (kLanes >= kLineElements || d % kLineElements == 0) __builtin_prefetch(row + d, 0, 2);
 }
 
 // lane % kKeys, as floats.
@@ -139,6 +139,7 @@ static void FewStages(const QueryTile& t, const KeyTile& keys, const ScoreStages
     if (stages.mask_kind == FOVEA_MASK_F32 && masked) x = AddMask(x, FewMask<kRows>(t, stages.mask_f32, keys, j));
     if (stages.mask_kind == FOVEA_MASK_BYTE && masked) x = HideZeros(x, FewMask<kRows>(t, stages.mask_byte, keys, j));
     if (keys.edge && masked) {
+      if (stages.mask_kind == FOVEA_MASK_NONE) x = Visible(x);
       x = HideOutside(x, RelativePositions(t.lo, keys.first), RelativePositions(t.hi, keys.first), key_pos);
     }
     // Lanes behind the end stay hidden whatever the stages made of them.
@@ -162,7 +163,7 @@ static void FewSoftmax(const QueryTile& t, const KeyTile& keys) {
   const VF old_max = hn::LoadU(kF, t.row_max);
   VF max = old_max;
   for (size_t i = 0; i < count; i += kLanes) max = hn::Max(max, hn::LoadU(kF, t.s + i));
-  max = ReduceRows<kRows, true>(max);
+  max = MinusInfinityIfLowest(ReduceRows<kRows, true>(max));
   const VF shift = hn::IfThenZeroElse(hn::Eq(max, minus_infinity), max);
   VF sum = hn::Zero(kF);
   for (size_t i = 0; i < count; i += kLanes) {
@@ -259,7 +260,7 @@ template <int kRows>
 static void FewAttendRows(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
   FewStagedScores<kRows>(t, keys, stages, FOVEA_SCORES_SOFTMAX);
   FewSoftmax<kRows>(t, keys);
-  if (keys.edge || stages.mask_kind != FOVEA_MASK_NONE) {
+  if (Hides(keys, stages)) {
     FewValues<kRows, true>(t, keys);
   } else {
     FewValues<kRows, false>(t, keys);
@@ -282,11 +283,10 @@ static void FewBegin(const QueryTile& t, const RowArray<const float>& q, float s
 }
 
 static void FewAttend(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
-  switch (t.columns / t.row_lanes) {
-    case 1: return FewAttendRows<1>(t, keys, stages);
-    case 2: return FewAttendRows<2>(t, keys, stages);
-    default: return FewAttendRows<4>(t, keys, stages);
-  }
+  const uint32_t rows = t.columns / t.row_lanes;
+  if (rows == 1) return FewAttendRows<1>(t, keys, stages);
+  if (rows == 2) return FewAttendRows<2>(t, keys, stages);
+  if constexpr (kLanes > 4) FewAttendRows<4>(t, keys, stages);  // with 4 lanes, 4 rows fill the tile kernel
 }
 
 static void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
@@ -315,7 +315,7 @@ static void FewScoresOutRows(const QueryTile& t, const KeyTile& keys, const Scor
   FewStagedScores<kRows>(t, keys, stages, stage);
   for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
     float lanes[kLanes];
-    hn::StoreU(ScoreAtStage(t, 0, hn::LoadU(kF, BlockScores<kRows>(t, keys, j)), stage), kF, lanes);
+    hn::StoreU(ScoreAtStage(t, 0, hn::LoadU(kF, BlockScores<kRows>(t, keys, j)), stage, Hides(keys, stages)), kF, lanes);
     for (uint32_t r = 0; r < t.live; ++r) {
       float* row = scores.data + RowOffset(t, r, scores.token_stride, scores.head_stride) + keys.first + j;
       for (uint32_t k = 0; k < kKeys && j + k < keys.end; ++k) row[k] = lanes[r * kKeys + k];
@@ -325,11 +325,10 @@ static void FewScoresOutRows(const QueryTile& t, const KeyTile& keys, const Scor
 
 static void FewScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, fovea_scores_stage stage,
                          const RowArray<float>& scores) {
-  switch (t.columns / t.row_lanes) {
-    case 1: return FewScoresOutRows<1>(t, keys, stages, stage, scores);
-    case 2: return FewScoresOutRows<2>(t, keys, stages, stage, scores);
-    default: return FewScoresOutRows<4>(t, keys, stages, stage, scores);
-  }
+  const uint32_t rows = t.columns / t.row_lanes;
+  if (rows == 1) return FewScoresOutRows<1>(t, keys, stages, stage, scores);
+  if (rows == 2) return FewScoresOutRows<2>(t, keys, stages, stage, scores);
+  if constexpr (kLanes > 4) FewScoresOutRows<4>(t, keys, stages, stage, scores);
 }
 
 constexpr TileKernels kFewRowsKernels = {FewBegin, FewAttend, FewEnd, FewScoresOut, ScoresHidden};

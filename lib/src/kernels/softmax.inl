@@ -2,8 +2,6 @@
 //
 // Softmax and log-softmax, along the lanes (a row) or with a lane for each of the softmaxes side by side (columns).
 
-constexpr float kHiddenMask = -1.70141173e38f;  // -FLT_MAX / 2: a mask at or below it hides
-
 // scale * x + mask; -inf where hidden.
 FOVEA_INLINE VF Scaled(VF x, VF scale) { return hn::Mul(x, scale); }
 FOVEA_INLINE VF ScaledMasked(VF x, VF scale, VF mask) {

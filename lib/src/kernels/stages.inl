@@ -3,9 +3,7 @@
 // What may happen to scores before the softmax. Each stage is a function of one vector of scores, with the positions of its
 // rows and keys as vectors, so that it serves whichever of the two runs along the lanes.
 
-constexpr float kLog2E = 1.44269504f;
 constexpr float kLn2 = 0.693147181f;
-constexpr float kHiddenMask = -1.70141173e38f;  // -FLT_MAX / 2: a float mask at or below it hides
 
 // cap * tanh(x / cap)
 FOVEA_INLINE VF Softcap(VF x, const ScoreStages& stages) {
@@ -16,17 +14,21 @@ FOVEA_INLINE VF Alibi(VF x, VF slope, VF row_pos, VF key_pos) {
   return hn::NegMulAdd(slope, hn::Abs(hn::Sub(row_pos, key_pos)), x);
 }
 
+// Hidden scores are -inf. Where some are hidden, a visible score of -inf becomes kLowest, so that it is not taken for one of
+// them: its weight is 0 as well, but a NaN in its value counts.
+FOVEA_INLINE VF Visible(VF x) { return hn::IfThenElse(hn::Lt(x, hn::Set(kF, kLowest)), hn::Set(kF, kLowest), x); }
+
 FOVEA_INLINE VF HideOutside(VF x, VF lo, VF hi, VF key_pos) {
   return hn::IfThenElse(hn::Or(hn::Lt(key_pos, lo), hn::Le(hi, key_pos)), hn::Set(kF, -kInfinity), x);
 }
 
 FOVEA_INLINE VF AddMask(VF x, VF mask) {
   const VF sum = hn::MulAdd(mask, hn::Set(kF, kLog2E), x);
-  return hn::IfThenElse(hn::Le(mask, hn::Set(kF, kHiddenMask)), hn::Set(kF, -kInfinity), sum);
+  return hn::IfThenElse(hn::Le(mask, hn::Set(kF, kHiddenMask)), hn::Set(kF, -kInfinity), Visible(sum));
 }
 
 FOVEA_INLINE VF HideZeros(VF x, VF mask) {
-  return hn::IfThenElse(hn::Eq(mask, hn::Zero(kF)), hn::Set(kF, -kInfinity), x);
+  return hn::IfThenElse(hn::Eq(mask, hn::Zero(kF)), hn::Set(kF, -kInfinity), Visible(x));
 }
 
 // positions[column..] - first, as floats: exact where it matters, next to the tile.
@@ -48,8 +50,12 @@ FOVEA_INLINE void MaskBlock(VF (&mask)[kLanes], size_t n, bool added, float* s, 
   }
 }
 
+FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreStages& stages) {
+  return keys.edge || stages.mask_kind != FOVEA_MASK_NONE;
+}
+
 FOVEA_INLINE bool AnyStage(const KeyTile& keys, const ScoreStages& stages) {
-  return stages.softcap > 0.0f || stages.alibi || stages.mask_kind != FOVEA_MASK_NONE || keys.edge;
+  return stages.softcap > 0.0f || stages.alibi || Hides(keys, stages);
 }
 
 // All stages over the scores of one vector of rows, in their order; a stage that is off costs a test. `last` is the last one
@@ -93,8 +99,10 @@ static inline __attribute__((noinline)) void ApplyStages(const QueryTile& t, con
   }
   if (keys.edge) {
     const VF lo = RelativePositions(t.lo + column, keys.first), hi = RelativePositions(t.hi + column, keys.first);
+    const bool masked = stages.mask_kind != FOVEA_MASK_NONE;
     for (uint32_t j = keys.begin; j < keys.end; ++j) {
-      hn::StoreU(HideOutside(hn::LoadU(kF, s + j * columns), lo, hi, hn::Set(kF, float(j))), kF, s + j * columns);
+      const VF x = hn::LoadU(kF, s + j * columns);
+      hn::StoreU(HideOutside(masked ? x : Visible(x), lo, hi, hn::Set(kF, float(j))), kF, s + j * columns);
     }
   }
 }

@@ -72,6 +72,11 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
   }
 }
 
+// A maximum of kLowest means that no visible score was more than -inf, see Visible.
+FOVEA_INLINE VF MinusInfinityIfLowest(VF x) {
+  return hn::IfThenElse(hn::Eq(x, hn::Set(kF, kLowest)), hn::Set(kF, -kInfinity), x);
+}
+
 // For one vector of rows: row_max and row_sum take in the scores of [begin, end), and s becomes weights. With kHides, scores
 // of -inf become weights of -0: their sign tells Values which values must not be looked at.
 template <bool kHides>
@@ -91,7 +96,8 @@ FOVEA_INLINE void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, 
     FOVEA_UNROLL(4)
     for (size_t i = 0; i < 4; ++i) max[i] = hn::Max(max[i], hn::LoadU(kF, x + i * rows));
   }
-  const VF new_max = hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
+  VF new_max = hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
+  if constexpr (kHides) new_max = MinusInfinityIfLowest(new_max);
   const VF shift = hn::IfThenZeroElse(hn::Eq(new_max, minus_infinity), new_max);
 
   VF sum[4] = {hn::Zero(kF), hn::Zero(kF), hn::Zero(kF), hn::Zero(kF)};

@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint32_t kPlanMagic = 0x666f7600u + FOVEA_VERSION;  // "fov" and the version
 constexpr uint32_t kMostTokens = 1u << 30;
+constexpr float kLeastNormal = 1.17549435e-38f;
 
 bool is_finite(float x) { return x - x == 0.0f; }
 
@@ -34,8 +35,8 @@ fovea_status check_desc(const fovea_attention_desc& d) {
       {d.head_dim == 0 || d.value_dim == 0 || d.q_heads == 0 || d.kv_heads == 0, FOVEA_ERR_DIM},
       {d.kv_heads != 0 && d.q_heads % d.kv_heads != 0, FOVEA_ERR_HEADS},
       {d.max_kv_tokens > kMostTokens || d.max_q_tokens > kMostTokens, FOVEA_ERR_SIZE},
-      {!is_finite(d.scale), FOVEA_ERR_NUMBER},
-      {!is_finite(d.softcap) || d.softcap < 0.0f, FOVEA_ERR_NUMBER},
+      {!is_finite(d.scale * kLog2E), FOVEA_ERR_NUMBER},
+      {!is_finite(d.softcap) || d.softcap < 0.0f || (d.softcap > 0.0f && d.softcap < kLeastNormal), FOVEA_ERR_NUMBER},
       {d.q_dtype != FOVEA_F32 || d.key_dtype != FOVEA_F32, FOVEA_ERR_UNSUPPORTED},
       {d.value_dtype != FOVEA_F32 || d.out_dtype != FOVEA_F32, FOVEA_ERR_UNSUPPORTED},
       {d.kv_kind != FOVEA_KV_STRIDED, FOVEA_ERR_UNSUPPORTED},
@@ -47,9 +48,9 @@ fovea_status check_desc(const fovea_attention_desc& d) {
 }
 
 fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, fovea_plan* plan) {
-  // Rows of a key head at most.
+  // Rows of a key head at most. run/ counts them, and vectors of them, in 32 bits.
   const uint64_t most_rows = uint64_t(desc.q_heads / desc.kv_heads) * desc.max_q_tokens;
-  if (most_rows > UINT32_MAX) return FOVEA_ERR_SIZE;
+  if (most_rows > INT32_MAX) return FOVEA_ERR_SIZE;
   const size_t budget = desc.workspace_budget_bytes != 0 ? desc.workspace_budget_bytes : SIZE_MAX;
   const auto fits = [budget](const CheckedSize& bytes) { return !bytes.overflow && bytes.value <= budget; };
 

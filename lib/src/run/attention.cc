@@ -9,8 +9,6 @@
 namespace fovea {
 namespace {
 
-constexpr float kLog2E = 1.44269504f;
-
 template <class T, class Array>
 T* entry(const Array& array, size_t batch, size_t head) {
   return static_cast<T*>(array.data) + ptrdiff_t(batch) * array.batch_stride + ptrdiff_t(head) * array.head_stride;
@@ -188,7 +186,7 @@ void write_scores(const HeadTask& task, const QueryTile& tile) {
 }
 
 // Up to kMostTiles query tiles of a head, which take each key tile one after the other while it is in the cache.
-constexpr uint32_t kMostTiles = 4;
+constexpr uint32_t kMostTiles = 2;
 
 void run_query_tiles(const HeadTask& task, const QueryTile* tiles, uint32_t count) {
   TileLimits limits[kMostTiles];

@@ -4,7 +4,7 @@
 #ifndef FOVEA_SRC_SIMD_MACROS_H_
 #define FOVEA_SRC_SIMD_MACROS_H_
 
-#if defined(__FAST_MATH__)
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
 #error "fovea needs infinities and NaNs as IEEE has them: compile without -ffast-math"
 #endif
 

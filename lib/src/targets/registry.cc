@@ -67,7 +67,7 @@ const TargetTraits* target_traits_at(uint32_t index) {
   constexpr uint32_t count = sizeof(kTargets) / sizeof(kTargets[0]);
   if (index < count) return &kTargets[index];
 #if FOVEA_WITH_XSIMD
-  if (index == count) return &kXsimd;
+  if (index == count && !kXsimdAlone) return &kXsimd;
 #endif
   return nullptr;
 }
@@ -95,7 +95,7 @@ const char* target_backend(fovea_target target) {
     default: break;
   }
 #if FOVEA_WITH_XSIMD
-  if (target == (kXsimdAlone ? FOVEA_XSIMD_SERVES : FOVEA_TARGET_XSIMD)) return "xsimd";
+  if (target == FOVEA_TARGET_XSIMD || (kXsimdAlone && target == FOVEA_XSIMD_SERVES)) return "xsimd";
 #endif
   return nullptr;
 }
