@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers at the ends of their ranges in places where kernels might take them for something else: scores of -inf that are
-// not hidden, hidden keys in rows of NaN, counts and constants next to an overflow.
+// Numbers at the ends of their ranges in places where kernels might take them for something else: scores of -inf that
+// are not hidden, hidden keys in rows of NaN, counts and constants next to an overflow.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -44,7 +44,8 @@ struct OneHead {
     args.kv.keys = {keys.data(), 0, 0, 1};
     args.kv.values = {values.data(), 0, 0, 1};
     args.out = {out.data(), 0, 0, 1};
-    if (args.scores_stage != FOVEA_SCORES_NONE) args.scores = {weights.data(), 0, 0, static_cast<ptrdiff_t>(keys.size())};
+    if (args.scores_stage != FOVEA_SCORES_NONE)
+      args.scores = {weights.data(), 0, 0, static_cast<ptrdiff_t>(keys.size())};
     fovea_plan plan{};
     REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
     std::vector<unsigned char> memory(plan.workspace_bytes + FOVEA_WORKSPACE_ALIGNMENT);
@@ -132,7 +133,8 @@ TEST_CASE("extremes: rows of a key head are refused where 32 bits would not coun
   CHECK(fovea_plan_init(&plan, &call.desc) == FOVEA_OK);
 }
 
-TEST_CASE("extremes: scale and softcap that base 2 cannot hold are refused, the largest and least others work", "[short]") {
+TEST_CASE("extremes: scale and softcap that base 2 cannot hold are refused, the largest and least others work",
+          "[short]") {
   OneHead call(3, 3, FOVEA_TARGET_BEST);
   fovea_plan plan{};
   for (const float scale : {2.4e38f, -2.4e38f, 3.4e38f}) {

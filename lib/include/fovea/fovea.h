@@ -6,33 +6,32 @@
  *
  * What the library does. Given queries, keys and values in buffers that the caller owns, it computes
  *
- *     out[i] = sum_j w[i][j] * value[j],    w[i] = softmax_j(score(i, j)),    score(i, j) = scale * dot(query[i], key[j])
+ *     out[i] = sum_j w[i][j] * value[j],   w[i] = softmax_j(score(i, j)),   score(i, j) = scale * dot(query[i], key[j])
  *
  * (Vaswani et al., "Attention Is All You Need", arXiv 1706.03762, eq. 1) with the options that models use today, in one
- * pass over the keys with a running maximum and sum (Milakov and Gimelshein, arXiv 1805.02867; Dao et al., FlashAttention,
- * arXiv 2205.14135), so the matrix of scores never exists.
+ * pass over the keys with a running maximum and sum (Milakov and Gimelshein, arXiv 1805.02867; Dao et al.,
+ * FlashAttention, arXiv 2205.14135), so the matrix of scores never exists.
  *
- * What it never does: allocate, throw, print, abort, read the environment, start a thread, keep global state, or touch a
- * byte outside the buffers it was given.
+ * What it never does: allocate, throw, print, abort, read the environment, start a thread, keep global state, or touch
+ * a byte outside the buffers it was given.
  *
- * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init and
- * may serve any number of threads at once, each with a workspace of its own. Functions may be called from an interrupt
- * handler or a fibre if its stack is large enough (about 2 KiB; 2.5 KiB with AVX2, 4 KiB with AVX-512) and the handler saves the floating-point and vector
- * registers that the target uses (on Cortex-M: lazy stacking left on; on x86: the operating system's business).
- * Floating point runs in the caller's environment: the default rounding mode is assumed; flush-to-zero changes only results
- * that are subnormal.
+ * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init
+ * and may serve any number of threads at once, each with a workspace of its own. Functions may be called from an
+ * interrupt handler or a fibre if its stack is large enough (about 2 KiB; 2.5 KiB with AVX2, 4 KiB with AVX-512) and
+ * the handler saves the floating-point and vector registers that the target uses (on Cortex-M: lazy stacking left on;
+ * on x86: the operating system's business). Floating point runs in the caller's environment: the default rounding mode
+ * is assumed; flush-to-zero changes only results that are subnormal.
  *
  * Conventions.
  *   tokens    q_tokens queries attend to kv_tokens keys; each key has a value.
  *   heads     q_heads query heads share kv_heads key/value heads: query head h reads key head h / (q_heads / kv_heads).
  *             q_heads == kv_heads is multi-head, kv_heads == 1 multi-query, anything between grouped-query attention.
- *   _stride   counts elements of the array, not bytes. Any stride may be 0 on an input (the same data again: broadcasting)
- *             or negative. Strides are never defaulted. The last dimension is always contiguous.
- *   _bytes    counts bytes.
- *   NULL      for an optional array means: without it. Required pointers say so.
- *   errors    are negative fovea_status values. On every error but FOVEA_ERR_LOAD nothing was written.
- *   numbers   arithmetic is IEEE single precision. Sizes are limited only by the memory they describe: every product is
- *             checked against overflow (FOVEA_ERR_SIZE).
+ *   _stride   counts elements of the array, not bytes. Any stride may be 0 on an input (the same data again:
+ * broadcasting) or negative. Strides are never defaulted. The last dimension is always contiguous. _bytes    counts
+ * bytes. NULL      for an optional array means: without it. Required pointers say so. errors    are negative
+ * fovea_status values. On every error but FOVEA_ERR_LOAD nothing was written. numbers   arithmetic is IEEE single
+ * precision. Sizes are limited only by the memory they describe: every product is checked against overflow
+ * (FOVEA_ERR_SIZE).
  *
  * At the edges.
  *   a query that may see no key           zeros; lse = -inf (with a sink: the sink); its row of weights is zeros
@@ -41,15 +40,13 @@
  *   hidden from a query
  *   a weight below 2^-126                 is exactly 0, and costs no more time than another
  *   zero queries, zero keys               allowed
- *   a score, bias, sink or mask beyond    counts as infinite: scores are kept in base 2
- *   2.3e38
- *   sum of |weight * value| before the    must stay below FLT_MAX; weights are up to 1 there
- *   division
+ *   a score, sink or mask beyond 2.3e38   counts as infinite: scores are kept in base 2
+ *   values near FLT_MAX                   the sum before the division may overflow: its weights are up to 1
  *
- * Versions. The number before the first point is 0: until it is 1, names and structures may change with the second number,
- * which fovea_version() lets a program check. The third number only mends. What stays: a description or argument structure
- * that begins with struct_bytes may grow at its end, and 0 in a new field will mean what the version before did. Results may
- * change in the last bits with any version.
+ * Versions. The number before the first point is 0: until it is 1, names and structures may change with the second
+ * number, which fovea_version() lets a program check. The third number only mends. What stays: a description or
+ * argument structure that begins with struct_bytes may grow at its end, and 0 in a new field will mean what the version
+ * before did. Results may change in the last bits with any version.
  */
 #ifndef FOVEA_FOVEA_H_
 #define FOVEA_FOVEA_H_
@@ -79,28 +76,28 @@ uint32_t fovea_version(void);
 
 typedef enum fovea_status {
   FOVEA_OK = 0,
-  FOVEA_ERR_NULL = -1,          /* a required pointer is NULL */
-  FOVEA_ERR_STRUCT = -2,        /* struct_bytes is not that of a structure this version knows */
-  FOVEA_ERR_ENUM = -3,          /* an enum field holds no value of its enum */
-  FOVEA_ERR_UNSUPPORTED = -4,   /* a valid choice that this version, or this combination of options, does not serve */
-  FOVEA_ERR_TARGET = -5,        /* the target is not compiled in, or this processor cannot run it */
-  FOVEA_ERR_DIM = -6,           /* head_dim, value_dim, q_heads or kv_heads is 0 */
-  FOVEA_ERR_HEADS = -7,         /* kv_heads does not divide q_heads */
-  FOVEA_ERR_SIZE = -8,          /* a size, or a product of sizes and strides, overflows or differs from its counterpart */
-  FOVEA_ERR_NUMBER = -9,        /* scale or softcap is NaN, infinite or out of its range */
-  FOVEA_ERR_BUDGET = -10,       /* workspace_budget_bytes is too small for even one vector of rows */
-  FOVEA_ERR_PLAN = -11,         /* the plan was not made by fovea_plan_init of this version */
-  FOVEA_ERR_CAPACITY = -12,     /* a count is greater than the plan's capacity */
-  FOVEA_ERR_LENGTH = -13,       /* a kv_length is greater than kv_tokens */
-  FOVEA_ERR_POSITIONS = -14,    /* positions are required and missing, or given where the diagonal is already named */
-  FOVEA_ERR_MASK = -15,         /* the mask's fields contradict one another */
-  FOVEA_ERR_STRIDE = -16,       /* an output's strides do not nest: each must step over all that the smaller ones cover, or
-                                   two elements could share a place */
-  FOVEA_ERR_OVERLAP = -17,      /* an output or the workspace overlaps another buffer of the call. What counts is the span
-                                   from an array's first to its last element */
-  FOVEA_ERR_ALIGNMENT = -18,    /* a pointer is not aligned to its element, or the workspace to 64 bytes */
-  FOVEA_ERR_WORKSPACE = -19,    /* workspace_bytes is less than fovea_workspace_bytes of the plan */
-  FOVEA_ERR_LOAD = -20,         /* a load callback failed */
+  FOVEA_ERR_NULL = -1,        /* a required pointer is NULL */
+  FOVEA_ERR_STRUCT = -2,      /* struct_bytes is not that of a structure this version knows */
+  FOVEA_ERR_ENUM = -3,        /* an enum field holds no value of its enum */
+  FOVEA_ERR_UNSUPPORTED = -4, /* a valid choice that this version, or this combination of options, does not serve */
+  FOVEA_ERR_TARGET = -5,      /* the target is not compiled in, or this processor cannot run it */
+  FOVEA_ERR_DIM = -6,         /* head_dim, value_dim, q_heads or kv_heads is 0 */
+  FOVEA_ERR_HEADS = -7,       /* kv_heads does not divide q_heads */
+  FOVEA_ERR_SIZE = -8,        /* a size, or a product of sizes and strides, overflows or differs from its counterpart */
+  FOVEA_ERR_NUMBER = -9,      /* scale or softcap is NaN, infinite or out of its range */
+  FOVEA_ERR_BUDGET = -10,     /* workspace_budget_bytes is too small for even one vector of rows */
+  FOVEA_ERR_PLAN = -11,       /* the plan was not made by fovea_plan_init of this version */
+  FOVEA_ERR_CAPACITY = -12,   /* a count is greater than the plan's capacity */
+  FOVEA_ERR_LENGTH = -13,     /* a kv_length is greater than kv_tokens */
+  FOVEA_ERR_POSITIONS = -14,  /* positions are required and missing, or given where the diagonal is already named */
+  FOVEA_ERR_MASK = -15,       /* the mask's fields contradict one another */
+  FOVEA_ERR_STRIDE = -16,    /* an output's strides do not nest: each must step over all that the smaller ones cover, or
+                                two elements could share a place */
+  FOVEA_ERR_OVERLAP = -17,   /* an output or the workspace overlaps another buffer of the call. What counts is the span
+                                from an array's first to its last element */
+  FOVEA_ERR_ALIGNMENT = -18, /* a pointer is not aligned to its element, or the workspace to 64 bytes */
+  FOVEA_ERR_WORKSPACE = -19, /* workspace_bytes is less than fovea_workspace_bytes of the plan */
+  FOVEA_ERR_LOAD = -20,      /* a load callback failed */
   FOVEA_STATUS_IS_32_BITS = 0x7fffffff /* not a status: keeps the type 32 bits wide under -fshort-enums */
 } fovea_status;
 
@@ -111,15 +108,15 @@ const char* fovea_status_string(fovea_status status);
 
 /* The instruction set that the kernels use. */
 typedef enum fovea_target {
-  FOVEA_TARGET_BEST = 0,    /* the best that is compiled in and that this processor runs */
-  FOVEA_TARGET_SCALAR = 1,  /* no vector unit: 1 lane */
-  FOVEA_TARGET_SSE4 = 2,    /* x86 SSE4.2, 4 lanes; no fused multiply-add */
-  FOVEA_TARGET_AVX2 = 3,    /* x86 AVX2 + FMA3 + F16C, 8 lanes */
-  FOVEA_TARGET_AVX512 = 4,  /* x86 AVX-512 F, BW, DQ, VL, 16 lanes */
-  FOVEA_TARGET_NEON = 5,    /* Arm Advanced SIMD, 4 lanes */
-  FOVEA_TARGET_HELIUM = 6,  /* Arm M-profile vector extension with floating point, 4 lanes */
-  FOVEA_TARGET_WASM = 7,    /* WebAssembly SIMD128, 4 lanes; no fused multiply-add */
-  FOVEA_TARGET_XSIMD = 64,  /* the target that the xsimd backend was compiled for, where a build has several backends */
+  FOVEA_TARGET_BEST = 0,   /* the best that is compiled in and that this processor runs */
+  FOVEA_TARGET_SCALAR = 1, /* no vector unit: 1 lane */
+  FOVEA_TARGET_SSE4 = 2,   /* x86 SSE4.2, 4 lanes; no fused multiply-add */
+  FOVEA_TARGET_AVX2 = 3,   /* x86 AVX2 + FMA3 + F16C, 8 lanes */
+  FOVEA_TARGET_AVX512 = 4, /* x86 AVX-512 F, BW, DQ, VL, 16 lanes */
+  FOVEA_TARGET_NEON = 5,   /* Arm Advanced SIMD, 4 lanes */
+  FOVEA_TARGET_HELIUM = 6, /* Arm M-profile vector extension with floating point, 4 lanes */
+  FOVEA_TARGET_WASM = 7,   /* WebAssembly SIMD128, 4 lanes; no fused multiply-add */
+  FOVEA_TARGET_XSIMD = 64, /* the target that the xsimd backend was compiled for, where a build has several backends */
   FOVEA_TARGET_IS_32_BITS = 0x7fffffff
 } fovea_target;
 
@@ -146,11 +143,10 @@ const char* fovea_target_backend(fovea_target target);
  *   in, out               required unless a count is 0. out may be in with the same strides; any other overlap is
  *                         FOVEA_ERR_OVERLAP.
  *   mask                  optional, added to scale * in; strides of 0 broadcast it. mask_inner_stride is 0 or 1.
- *                         A mask of -inf, or of -FLT_MAX/2 or below, hides the element: its weight is 0, even where in is
- *                         NaN.
- * Results. Every weight has an error of at most 3 ulp, plus half an ulp for each doubling of the axis, plus what the rounding
- * of x and of x - max(x) to float changes (up to |x - max(x)| half ulps of a weight). A row that is all hidden, or all -inf, gives zeros (log-softmax: -inf).
- * A +inf or NaN that is not hidden makes its row NaN. */
+ *                         A mask of -inf, or of -FLT_MAX/2 or below, hides the element: its weight is 0, even where in
+ * is NaN. Results. Every weight has an error of at most 3 ulp, plus half an ulp for each doubling of the axis, plus
+ * what the rounding of x and of x - max(x) to float changes (up to |x - max(x)| half ulps of a weight). A row that is
+ * all hidden, or all -inf, gives zeros (log-softmax: -inf). A +inf or NaN that is not hidden makes its row NaN. */
 typedef struct fovea_softmax_args {
   uint32_t struct_bytes; /* sizeof(fovea_softmax_args) */
   fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
@@ -174,15 +170,16 @@ fovea_status fovea_log_softmax_f32(const fovea_softmax_args* args);
 /* The type of elements in memory. Arithmetic is always f32. */
 typedef enum fovea_dtype {
   FOVEA_F32 = 0,
-  FOVEA_F16 = 1,  /* this and the following: not yet served, FOVEA_ERR_UNSUPPORTED */
+  FOVEA_F16 = 1, /* this and the following: not yet served, FOVEA_ERR_UNSUPPORTED */
   FOVEA_BF16 = 2,
   FOVEA_I8 = 3,
   FOVEA_I4 = 4,
   FOVEA_DTYPE_IS_32_BITS = 0x7fffffff
 } fovea_dtype;
 
-/* Which keys a query may see because of its place. Key j of a batch entry is at position j. A causal query at position p
- * sees the keys at positions <= p. The enum says at which position query i of batch entry b sits, on which libraries differ:
+/* Which keys a query may see because of its place. Key j of a batch entry is at position j. A causal query at position
+ * p sees the keys at positions <= p. The enum says at which position query i of batch entry b sits, on which libraries
+ * differ:
  */
 typedef enum fovea_causal {
   FOVEA_CAUSAL_NONE = 0,         /* every key; positions, where windows or ALiBi need them: as FOVEA_CAUSAL_POSITIONS */
@@ -206,7 +203,8 @@ typedef enum fovea_kv_kind {
 typedef struct fovea_attention_desc {
   uint32_t struct_bytes; /* sizeof(fovea_attention_desc) */
 
-  /* Shape. The first four are >= 1 (FOVEA_ERR_DIM) and hold for every call; kv_heads divides q_heads (FOVEA_ERR_HEADS). */
+  /* Shape. The first four are >= 1 (FOVEA_ERR_DIM) and hold for every call; kv_heads divides q_heads (FOVEA_ERR_HEADS).
+   */
   uint32_t q_heads, kv_heads;
   uint32_t head_dim;  /* elements of a query and of a key */
   uint32_t value_dim; /* elements of a value and of an output row */
@@ -228,21 +226,22 @@ typedef struct fovea_attention_desc {
   fovea_kv_kind kv_kind;
 
   /* How. */
-  fovea_target target;            /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
-  uint32_t portable_bits;         /* nonzero: only the kernel whose bits are the same on AVX2, AVX-512 and AArch64 NEON, and
-                                     the same for any counts of rows a tile. 0: the faster one for few rows as well */
-  size_t workspace_budget_bytes;  /* 0 = as much as is fastest. Else the plan takes fewer query rows a tile until it fits;
-                                     FOVEA_ERR_BUDGET when one vector of rows does not. Never changes the tile kernel's bits */
+  fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
+  uint32_t portable_bits; /* nonzero: only the kernel whose bits are the same on AVX2, AVX-512 and AArch64 NEON, and
+                             the same for any counts of rows a tile. 0: the faster one for few rows as well */
+  size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else the plan takes fewer query rows a tile until it
+                                    fits; FOVEA_ERR_BUDGET when one vector of rows does not. Never changes the tile
+                                    kernel's bits */
 } fovea_attention_desc;
 
-/* A plan: a plain structure without pointers into the description. Made once by fovea_plan_init, then read-only; it may be
- * copied. Its fields are for reading, and may change between versions. */
+/* A plan: a plain structure without pointers into the description. Made once by fovea_plan_init, then read-only; it may
+ * be copied. Its fields are for reading, and may change between versions. */
 typedef struct fovea_plan {
   fovea_attention_desc desc; /* with scale and target resolved: never 0 */
   uint32_t magic;            /* tells a plan of this version from other bytes */
   uint32_t lanes;            /* f32 elements in a vector of the target */
   uint32_t tile_vectors;     /* most vectors of query rows in a tile; tile rows = lanes * tile_vectors */
-  uint32_t few_rows;         /* calls with at most this many rows for a key head take the few-rows kernel; 0 = none do */
+  uint32_t few_rows; /* calls with at most this many rows for a key head take the few-rows kernel; 0 = none do */
   size_t workspace_bytes;
 } fovea_plan;
 
@@ -256,11 +255,11 @@ size_t fovea_workspace_bytes(const fovea_plan* plan);
  * FOVEA_TARGET_BEST asks for the largest over all targets. 0 when the description is not valid. */
 size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target);
 
-/* The same as a constant expression, for static arrays: an upper bound over the targets of the architecture that is being
- * compiled for, without a budget, for any counts of tokens and heads.
- *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
- * (_Alignas is C11; in C99 use the compiler's attribute.) Compile the program for the same processor as the library: the
- * macro asks the compiler which vector unit there is. */
+/* The same as a constant expression, for static arrays: an upper bound over the targets of the architecture that is
+ * being compiled for, without a budget, for any counts of tokens and heads. static _Alignas(FOVEA_WORKSPACE_ALIGNMENT)
+ * unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
+ * (_Alignas is C11; in C99 use the compiler's attribute.) Compile the program for the same processor as the library:
+ * the macro asks the compiler which vector unit there is. */
 #if defined(__x86_64__) || defined(_M_X64) || defined(__i386__)
 #define FOVEA_TILE_ROWS_MAX 48
 #elif defined(__ARM_NEON) || defined(__ARM_FEATURE_MVE) || defined(__wasm_simd128__)
@@ -272,10 +271,11 @@ size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target 
 #define FOVEA_WORKSPACE_BYTES(head_dim, value_dim) \
   FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_TILE_ROWS_MAX)
 
-/* Writes into text, at most text_bytes with the closing 0, one line that says what the plan will do: target and backend,
- * tile, kernel, bytes. Returns the bytes that the whole line needs, as snprintf does; text may be NULL when text_bytes is 0.
- * q_tokens and kv_tokens are those of the call in question. */
-size_t fovea_plan_describe(const fovea_plan* plan, uint32_t q_tokens, uint32_t kv_tokens, char* text, size_t text_bytes);
+/* Writes into text, at most text_bytes with the closing 0, one line that says what the plan will do: target and
+ * backend, tile, kernel, bytes. Returns the bytes that the whole line needs, as snprintf does; text may be NULL when
+ * text_bytes is 0. q_tokens and kv_tokens are those of the call in question. */
+size_t fovea_plan_describe(const fovea_plan* plan, uint32_t q_tokens, uint32_t kv_tokens, char* text,
+                           size_t text_bytes);
 
 /* An input array [batch][heads][tokens][dim] of the type that the description names. */
 typedef struct fovea_in {
@@ -296,9 +296,9 @@ typedef enum fovea_mask_kind {
   FOVEA_MASK_KIND_IS_32_BITS = 0x7fffffff
 } fovea_mask_kind;
 
-/* A mask [batch][q_heads][q_tokens][kv_tokens]; strides of 0 broadcast it over batch, heads or queries. Keys are contiguous.
- * kind FOVEA_MASK_NONE goes with data NULL, the others with data (FOVEA_ERR_MASK). kv_tokens is how many keys each row of
- * the mask covers: keys behind it are hidden; at most the call's (FOVEA_ERR_MASK). */
+/* A mask [batch][q_heads][q_tokens][kv_tokens]; strides of 0 broadcast it over batch, heads or queries. Keys are
+ * contiguous. kind FOVEA_MASK_NONE goes with data NULL, the others with data (FOVEA_ERR_MASK). kv_tokens is how many
+ * keys each row of the mask covers: keys behind it are hidden; at most the call's (FOVEA_ERR_MASK). */
 typedef struct fovea_mask {
   fovea_mask_kind kind;
   uint32_t kv_tokens;
@@ -322,7 +322,8 @@ typedef struct fovea_kv_source {
   fovea_in values; /* [batch][kv_heads][kv_tokens][value_dim] */
 } fovea_kv_source;
 
-/* The arguments of one call. Set all to 0 first, then fill in. Arrays must not overlap an output (FOVEA_ERR_OVERLAP). */
+/* The arguments of one call. Set all to 0 first, then fill in. Arrays must not overlap an output (FOVEA_ERR_OVERLAP).
+ */
 typedef struct fovea_attention_args {
   uint32_t struct_bytes; /* sizeof(fovea_attention_args) */
 
@@ -330,9 +331,9 @@ typedef struct fovea_attention_args {
   uint32_t batch, q_tokens, kv_tokens;
 
   /* Outputs. */
-  fovea_out out; /* required: [batch][q_heads][q_tokens][value_dim] */
-  fovea_out lse; /* optional f32 [batch][q_heads][q_tokens]: log(sum_j exp(score)), natural, sink included; -inf of nothing.
-                    Here "the last dimension" is a single element: token_stride is usually 1 */
+  fovea_out out;    /* required: [batch][q_heads][q_tokens][value_dim] */
+  fovea_out lse;    /* optional f32 [batch][q_heads][q_tokens]: log(sum_j exp(score)), natural, sink included; -inf of
+                       nothing.    Here "the last dimension" is a single element: token_stride is usually 1 */
   fovea_out scores; /* f32 [batch][q_heads][q_tokens][kv_tokens], required unless scores_stage is 0 */
   fovea_scores_stage scores_stage;
 
@@ -340,11 +341,11 @@ typedef struct fovea_attention_args {
   fovea_in q; /* required: [batch][q_heads][q_tokens][head_dim] */
   fovea_kv_source kv;
 
-  const uint32_t* kv_lengths; /* optional [batch]: keys of each entry, <= kv_tokens (FOVEA_ERR_LENGTH); NULL = kv_tokens.
-                                 Keys and values behind the length are hidden */
-  const int64_t* positions;   /* [batch]: the position of each entry's first query, within -2^62 to 2^62 (FOVEA_ERR_SIZE).
-                                 Required with FOVEA_CAUSAL_POSITIONS, and with FOVEA_CAUSAL_NONE when a window or ALiBi
-                                 is used; must be NULL with the other two (FOVEA_ERR_POSITIONS) */
+  const uint32_t* kv_lengths; /* optional [batch]: keys of each entry, <= kv_tokens (FOVEA_ERR_LENGTH); NULL =
+                                 kv_tokens. Keys and values behind the length are hidden */
+  const int64_t* positions; /* [batch]: the position of each entry's first query, within -2^62 to 2^62 (FOVEA_ERR_SIZE).
+                               Required with FOVEA_CAUSAL_POSITIONS, and with FOVEA_CAUSAL_NONE when a window or ALiBi
+                               is used; must be NULL with the other two (FOVEA_ERR_POSITIONS) */
   fovea_mask mask;
   const float* alibi_slopes; /* optional [q_heads]: adds -slope * |p - j| (Press et al., arXiv 2108.12409) */
   const float* sinks;        /* optional [q_heads]: a logit for each head that joins the normalisation and has no value
@@ -355,9 +356,9 @@ typedef struct fovea_attention_args {
  * (FOVEA_ERR_ALIGNMENT); its content before and after means nothing.
  * Bits. The tile kernel's output is the same to the bit for any budget, any row tile, any place in a batch, and on all
  * IEEE targets with fused multiply-add; see portable_bits.
- * Time. No branch, skip or early exit depends on values: only shapes, counts, lengths and positions do. Where a processor
- * itself is slower on subnormal operands (SSE4 and plain scalar code on x86, for data around 1e-20 and below), set its
- * flush-to-zero mode. */
+ * Time. No branch, skip or early exit depends on values: only shapes, counts, lengths and positions do. Where a
+ * processor itself is slower on subnormal operands (SSE4 and plain scalar code on x86, for data around 1e-20 and
+ * below), set its flush-to-zero mode. */
 fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args* args, void* workspace,
                              size_t workspace_bytes);
 

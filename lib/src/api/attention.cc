@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "run/attention.h"
 #include "fovea/fovea.h"
 #include "plan/attention_plan.h"
-#include "run/attention.h"
 #include "targets/registry.h"
 
 extern "C" fovea_status fovea_plan_init(fovea_plan* plan, const fovea_attention_desc* desc) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "run/softmax.h"
 #include "fovea/fovea.h"
 #include "plan/softmax_check.h"
-#include "run/softmax.h"
 #include "targets/registry.h"
 
 namespace {

@@ -2,7 +2,8 @@
 //
 // The entries of the attention table: what run/ calls.
 
-// One step of the running softmax for kVectors vectors of rows from `column` on (Milakov and Gimelshein, arXiv 1805.02867).
+// One step of the running softmax for kVectors vectors of rows from `column` on (Milakov and Gimelshein, arXiv
+// 1805.02867).
 template <bool kHides, int kVectors>
 static void AttendVectors(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column) {
   const size_t end = column + kVectors * kLanes;
@@ -70,8 +71,9 @@ static void Begin(const QueryTile& t, const RowArray<const float>& q, float scal
   }
 }
 
-// Joins the sinks to one vector of rows, and returns what its output rows are multiplied by: 0 for rows that saw no key. Leaves
-// in row_max and row_sum what ScoreAtStage needs, and the log of the sum of exponentials in lse, which may be null.
+// Joins the sinks to one vector of rows, and returns what its output rows are multiplied by: 0 for rows that saw no
+// key. Leaves in row_max and row_sum what ScoreAtStage needs, and the log of the sum of exponentials in lse, which may
+// be null.
 FOVEA_INLINE VF Normalise(const QueryTile& t, size_t column, bool sinks, float* lse) {
   const VF minus_infinity = hn::Set(kF, -kInfinity);
   VF max = hn::LoadU(kF, t.row_max + column), sum = hn::LoadU(kF, t.row_sum + column);

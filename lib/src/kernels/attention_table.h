@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The seam between run/, which knows the algorithm, and kernels/, which know the vectors: plain structures, and a table of
-// functions that each target fills in.
+// The seam between run/, which knows the algorithm, and kernels/, which know the vectors: plain structures, and a table
+// of functions that each target fills in.
 #ifndef FOVEA_SRC_KERNELS_ATTENTION_TABLE_H_
 #define FOVEA_SRC_KERNELS_ATTENTION_TABLE_H_
 
@@ -19,11 +19,12 @@ constexpr uint32_t kKeyGrain = 8;
 // Scores are kept in base 2.
 constexpr float kLog2E = 1.44269504f;
 
-// A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. The first `live`
-// rows are real; the others repeat the last one and are never stored.
+// A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. The first
+// `live` rows are real; the others repeat the last one and are never stored.
 //
-// Two kernels use it. The tile kernel has a lane for each row: its matrices are [..][columns] with a row a column. The few-rows
-// kernel has its lanes along head_dim: its matrices are [row][..], and in the arrays of columns a row has `row_lanes` lanes.
+// Two kernels use it. The tile kernel has a lane for each row: its matrices are [..][columns] with a row a column. The
+// few-rows kernel has its lanes along head_dim: its matrices are [row][..], and in the arrays of columns a row has
+// `row_lanes` lanes.
 struct QueryTile {
   uint32_t head_dim, value_dim;
   uint32_t columns;      // of the arrays below: a multiple of the lanes of a vector
@@ -47,7 +48,8 @@ struct QueryTile {
   float* sink;     // [columns]  sink logit * log2(e)
 };
 
-// Where the rows of a tile lie in an array of the caller: the element of (first token of the call, first head of the group).
+// Where the rows of a tile lie in an array of the caller: the element of (first token of the call, first head of the
+// group).
 template <class T>
 struct RowArray {
   T* data;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The few-rows kernel: one-token decode leaves most lanes of the tile kernel empty, so here the lanes run along head_dim, and
-// one to four query rows read each key and value once. Scores stand kRows by kKeys in a vector: lane = row * kKeys + key.
-// The values of a tile are asked for while its keys are multiplied, and the next keys while the values are.
+// The few-rows kernel: one-token decode leaves most lanes of the tile kernel empty, so here the lanes run along
+// head_dim, and one to four query rows read each key and value once. Scores stand kRows by kKeys in a vector: lane =
+// row * kKeys + key. The values of a tile are asked for while its keys are multiplied, and the next keys while the
+// values are.
 
 // A block of keys for kRows rows: kRows * kKeys dot products, whose sums fill one vector.
 template <int kRows>
@@ -178,8 +179,8 @@ static void FewSoftmax(const QueryTile& t, const KeyTile& keys) {
   hn::StoreU(rescale, kF, t.rescale);
 }
 
-// o[r][element + ..] for kVectors vectors, the last of which has `part` elements (kLanes = a whole one). Keys go round kStrands
-// accumulators, so that there are enough independent sums where rows and vectors are few.
+// o[r][element + ..] for kVectors vectors, the last of which has `part` elements (kLanes = a whole one). Keys go round
+// kStrands accumulators, so that there are enough independent sums where rows and vectors are few.
 template <int kRows, bool kHides, int kVectors, int kStrands>
 FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t element, size_t part) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
@@ -315,7 +316,8 @@ static void FewScoresOutRows(const QueryTile& t, const KeyTile& keys, const Scor
   FewStagedScores<kRows>(t, keys, stages, stage);
   for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
     float lanes[kLanes];
-    hn::StoreU(ScoreAtStage(t, 0, hn::LoadU(kF, BlockScores<kRows>(t, keys, j)), stage, Hides(keys, stages)), kF, lanes);
+    hn::StoreU(ScoreAtStage(t, 0, hn::LoadU(kF, BlockScores<kRows>(t, keys, j)), stage, Hides(keys, stages)), kF,
+               lanes);
     for (uint32_t r = 0; r < t.live; ++r) {
       float* row = scores.data + RowOffset(t, r, scores.token_stride, scores.head_stride) + keys.first + j;
       for (uint32_t k = 0; k < kKeys && j + k < keys.end; ++k) row[k] = lanes[r * kKeys + k];

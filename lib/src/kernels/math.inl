@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp2, exp, log and tanh over the vocabulary, written once. The polynomials are minimax fits of the relative error with
-// coefficients rounded to float one at a time, lowest first. Errors are the largest over all floats of the stated range, in
-// units of the last place, where multiply-adds are fused and where they are not. tests/math_test.cc asserts these numbers.
+// exp2, exp, log and tanh over the vocabulary, written once. The polynomials are minimax fits of the relative error
+// with coefficients rounded to float one at a time, lowest first. Errors are the largest over all floats of the stated
+// range, in units of the last place, where multiply-adds are fused and where they are not. tests/math_test.cc asserts
+// these numbers.
 
 // Round to nearest by adding 1.5 * 2^23: right for |x| < 2^22. The integer is also in the low bits of the sum.
 constexpr float kRoundMagic = 12582912.0f;
@@ -16,8 +17,8 @@ FOVEA_INLINE VF ScaleByPowerOf2(VF p, VF biased) {
   return hn::Mul(p, hn::BitCast(kF, exponent));
 }
 
-// p[i] = p[i] * x[i] + c. Functions below take n vectors at once, step by step: one alone is a chain of dependent operations,
-// and a processor's window is too short to find the next chain behind it.
+// p[i] = p[i] * x[i] + c. Functions below take n vectors at once, step by step: one alone is a chain of dependent
+// operations, and a processor's window is too short to find the next chain behind it.
 template <int n>
 FOVEA_INLINE void HornerStep(VF (&p)[n], const VF (&x)[n], float c) {
   const VF constant = hn::Set(kF, c);
@@ -60,8 +61,8 @@ FOVEA_INLINE VF Exp2(VF x) {
   return one[0];
 }
 
-// e^x for x <= 88, exactly 0 below ln(2^-126). Two-constant reduction (Cody and Waite), exact because the first constant has
-// 9 significant bits. Largest error 0.91 ulp, 1.18 not fused. NaN stays NaN.
+// e^x for x <= 88, exactly 0 below ln(2^-126). Two-constant reduction (Cody and Waite), exact because the first
+// constant has 9 significant bits. Largest error 0.91 ulp, 1.18 not fused. NaN stays NaN.
 template <int n>
 FOVEA_INLINE void Exp(VF (&x)[n]) {
   const VF magic = hn::Set(kF, kRoundMagic);
@@ -130,8 +131,8 @@ FOVEA_INLINE VF Log(VF x) {
 FOVEA_INLINE VF Tanh(VF x) {
   const VF a = hn::Abs(x);
   const VF one = hn::Set(kF, 1.0f);
-  // |x| < 0.65: x + x^3 P(x^2). Else 1 - 2 e / (1 + e) with e = exp(-2 |x|): a quotient below 1/2 brings less error than the
-  // quotient (1 - e) / (1 + e), which is the result itself.
+  // |x| < 0.65: x + x^3 P(x^2). Else 1 - 2 e / (1 + e) with e = exp(-2 |x|): a quotient below 1/2 brings less error
+  // than the quotient (1 - e) / (1 + e), which is the result itself.
   const VF z = hn::Mul(x, x);
   VF p = hn::Set(kF, -0.00551480474f);
   p = hn::MulAdd(p, z, hn::Set(kF, 0.0204690769f));

@@ -31,7 +31,8 @@ struct RowReader {
   }
 };
 
-// A sum in three levels, so that its rounding does not grow with its length: chunks of kSumChunk, blocks of kSumChunk chunks.
+// A sum in three levels, so that its rounding does not grow with its length: chunks of kSumChunk, blocks of kSumChunk
+// chunks.
 constexpr size_t kSumChunk = 64;
 
 struct LongSum {
@@ -146,7 +147,7 @@ static void SoftmaxColumns(const SoftmaxSlice& slice) {
   for (size_t column = 0; column < slice.inner; column += kLanes) {
     const size_t count = slice.inner - column < kLanes ? slice.inner - column : kLanes;
     const float* mask = slice.mask ? slice.mask + ptrdiff_t(column) * slice.mask_inner_stride : nullptr;
-    const ColumnReader reader = {slice.in + column,       mask,  slice.in_axis_stride,      slice.mask_axis_stride,
+    const ColumnReader reader = {slice.in + column,       mask,  slice.in_axis_stride,    slice.mask_axis_stride,
                                  slice.mask_inner_stride, count, hn::Set(kF, slice.scale)};
     float* out = slice.out + column;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What may happen to scores before the softmax. Each stage is a function of one vector of scores, with the positions of its
-// rows and keys as vectors, so that it serves whichever of the two runs along the lanes.
+// What may happen to scores before the softmax. Each stage is a function of one vector of scores, with the positions of
+// its rows and keys as vectors, so that it serves whichever of the two runs along the lanes.
 
 constexpr float kLn2 = 0.693147181f;
 
@@ -14,8 +14,8 @@ FOVEA_INLINE VF Alibi(VF x, VF slope, VF row_pos, VF key_pos) {
   return hn::NegMulAdd(slope, hn::Abs(hn::Sub(row_pos, key_pos)), x);
 }
 
-// Hidden scores are -inf. Where some are hidden, a visible score of -inf becomes kLowest, so that it is not taken for one of
-// them: its weight is 0 as well, but a NaN in its value counts.
+// Hidden scores are -inf. Where some are hidden, a visible score of -inf becomes kLowest, so that it is not taken for
+// one of them: its weight is 0 as well, but a NaN in its value counts.
 FOVEA_INLINE VF Visible(VF x) { return hn::IfThenElse(hn::Lt(x, hn::Set(kF, kLowest)), hn::Set(kF, kLowest), x); }
 
 FOVEA_INLINE VF HideOutside(VF x, VF lo, VF hi, VF key_pos) {
@@ -58,10 +58,11 @@ FOVEA_INLINE bool AnyStage(const KeyTile& keys, const ScoreStages& stages) {
   return stages.softcap > 0.0f || stages.alibi || Hides(keys, stages);
 }
 
-// All stages over the scores of one vector of rows, in their order; a stage that is off costs a test. `last` is the last one
-// wanted.
-static inline __attribute__((noinline)) void ApplyStages(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
-                                                         fovea_scores_stage last, size_t column) {
+// All stages over the scores of one vector of rows, in their order; a stage that is off costs a test. `last` is the
+// last one wanted.
+static inline __attribute__((noinline)) void ApplyStages(const QueryTile& t, const KeyTile& keys,
+                                                         const ScoreStages& stages, fovea_scores_stage last,
+                                                         size_t column) {
   const size_t columns = t.columns;
   float* FOVEA_RESTRICT s = t.s + column;
   if (stages.softcap > 0.0f && last >= FOVEA_SCORES_CAPPED) {

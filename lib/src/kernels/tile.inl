@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two matrix products of a tile and the running softmax between them. A lane is a query; keys and values are read as they
-// lie in memory, an element at a time, and multiply whole vectors of queries.
+// The two matrix products of a tile and the running softmax between them. A lane is a query; keys and values are read
+// as they lie in memory, an element at a time, and multiply whole vectors of queries.
 
 using hn::kBlockKeys;
 using hn::kBlockVectors;
 using hn::kElems;
 
-// Keys, or value elements, of a register block with this many vectors of rows: one vector alone needs more of them, or the
-// multiply-adds would wait for one another.
+// Keys, or value elements, of a register block with this many vectors of rows: one vector alone needs more of them, or
+// the multiply-adds would wait for one another.
 template <int kVectors>
-constexpr int kBlockOf = kVectors == 1 && kBlockKeys < 8 && kLanes > 1 ? 8 : kBlockKeys;
+constexpr int kBlockOf = kVectors == 1 && kBlockKeys<8 && kLanes> 1 ? 8 : kBlockKeys;
 
 // acc[v] += x[v] * e[0..kElems), for one key or value element block.
 template <int kCount, int kVectors, int i = 0>
@@ -20,8 +20,8 @@ FOVEA_INLINE void MulAddElems(const VF (&x)[kElems][kVectors], hn::Elems e, VF (
   if constexpr (i + 1 < kCount) MulAddElems<kCount, kVectors, i + 1>(x, e, acc);
 }
 
-// s[key][vector] = sum_d q[d][vector] * key[d], for a block of keys. Each score is one chain of multiply-adds in the order of d,
-// whatever the block, so that its bits do not depend on it.
+// s[key][vector] = sum_d q[d][vector] * key[d], for a block of keys. Each score is one chain of multiply-adds in the
+// order of d, whatever the block, so that its bits do not depend on it.
 template <int kVectors, int kKeys>
 FOVEA_INLINE void ScoreBlock(const float* FOVEA_RESTRICT q, size_t columns, size_t head_dim,
                              const float* const (&key)[kKeys], float* FOVEA_RESTRICT s) {
@@ -55,8 +55,8 @@ FOVEA_INLINE void ScoreBlock(const float* FOVEA_RESTRICT q, size_t columns, size
   }
 }
 
-// Scores of the keys [begin, end), for kVectors vectors of rows from `column` on. A last block that is not full repeats key
-// end - 1: blocks tile the key tile, so there is room for its scores, and SoftmaxTile does not look at them.
+// Scores of the keys [begin, end), for kVectors vectors of rows from `column` on. A last block that is not full repeats
+// key end - 1: blocks tile the key tile, so there is room for its scores, and SoftmaxTile does not look at them.
 template <int kVectors>
 FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
   constexpr uint32_t kKeys = kBlockOf<kVectors>;
@@ -77,8 +77,8 @@ FOVEA_INLINE VF MinusInfinityIfLowest(VF x) {
   return hn::IfThenElse(hn::Eq(x, hn::Set(kF, kLowest)), hn::Set(kF, -kInfinity), x);
 }
 
-// For one vector of rows: row_max and row_sum take in the scores of [begin, end), and s becomes weights. With kHides, scores
-// of -inf become weights of -0: their sign tells Values which values must not be looked at.
+// For one vector of rows: row_max and row_sum take in the scores of [begin, end), and s becomes weights. With kHides,
+// scores of -inf become weights of -0: their sign tells Values which values must not be looked at.
 template <bool kHides>
 FOVEA_INLINE void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, size_t column) {
   const size_t rows = t.columns;
@@ -138,8 +138,8 @@ FOVEA_INLINE void AddValueElems(const VF (&p)[kVectors], const MF (&hidden)[kVec
   if constexpr (i + 1 < kCount) AddValueElems<kHides, kCount, kVectors, kBlock, i + 1>(p, hidden, value, e, acc);
 }
 
-// o_t[e][vector] = o_t[e][vector] * rescale + sum_j p[j][vector] * values[j][e], for kBlock elements of which the first `skip`
-// are not stored.
+// o_t[e][vector] = o_t[e][vector] * rescale + sum_j p[j][vector] * values[j][e], for kBlock elements of which the first
+// `skip` are not stored.
 template <bool kHides, int kVectors, int kBlock>
 FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element, int skip) {
   constexpr int kStep = kBlock < kElems ? 1 : kElems;
@@ -176,7 +176,8 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
   }
 }
 
-// All elements of the values: whole blocks, the last of which may overlap the one before it and then leaves its part alone.
+// All elements of the values: whole blocks, the last of which may overlap the one before it and then leaves its part
+// alone.
 template <bool kHides, int kVectors>
 FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
   constexpr size_t kBlock = kBlockOf<kVectors>;

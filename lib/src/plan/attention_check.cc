@@ -52,10 +52,10 @@ class Buffers {
   size_t count_ = 0, outputs_ = 0;
 };
 
-#define FOVEA_RETURN_IF_ERROR(expression)                       \
-  do {                                                          \
-    const fovea_status status_of_step = (expression);           \
-    if (status_of_step != FOVEA_OK) return status_of_step;      \
+#define FOVEA_RETURN_IF_ERROR(expression)                  \
+  do {                                                     \
+    const fovea_status status_of_step = (expression);      \
+    if (status_of_step != FOVEA_OK) return status_of_step; \
   } while (false)
 
 fovea_status check_buffers(const fovea_attention_desc& d, const fovea_attention_args& a, const void* workspace,
@@ -63,15 +63,12 @@ fovea_status check_buffers(const fovea_attention_desc& d, const fovea_attention_
   const size_t batch = a.batch, q_tokens = a.q_tokens, kv_tokens = a.kv_tokens;
   Buffers buffers;
   // Outputs and the workspace.
-  FOVEA_RETURN_IF_ERROR(buffers.add_output(a.out.data, 4,
-                                           {{batch, a.out.batch_stride},
-                                            {d.q_heads, a.out.head_stride},
-                                            {q_tokens, a.out.token_stride},
-                                            {d.value_dim, 1}}));
+  FOVEA_RETURN_IF_ERROR(buffers.add_output(
+      a.out.data, 4,
+      {{batch, a.out.batch_stride}, {d.q_heads, a.out.head_stride}, {q_tokens, a.out.token_stride}, {d.value_dim, 1}}));
   if (a.lse.data) {
     FOVEA_RETURN_IF_ERROR(buffers.add_output(
-        a.lse.data, 4,
-        {{batch, a.lse.batch_stride}, {d.q_heads, a.lse.head_stride}, {q_tokens, a.lse.token_stride}}));
+        a.lse.data, 4, {{batch, a.lse.batch_stride}, {d.q_heads, a.lse.head_stride}, {q_tokens, a.lse.token_stride}}));
   }
   if (a.scores_stage != FOVEA_SCORES_NONE) {
     FOVEA_RETURN_IF_ERROR(buffers.add_output(a.scores.data, 4,
@@ -82,11 +79,9 @@ fovea_status check_buffers(const fovea_attention_desc& d, const fovea_attention_
   }
   FOVEA_RETURN_IF_ERROR(buffers.add_output(workspace, 1, {{workspace_bytes, 1}}));
   // Inputs.
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.q.data, 4,
-                                          {{batch, a.q.batch_stride},
-                                           {d.q_heads, a.q.head_stride},
-                                           {q_tokens, a.q.token_stride},
-                                           {d.head_dim, 1}}));
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(
+      a.q.data, 4,
+      {{batch, a.q.batch_stride}, {d.q_heads, a.q.head_stride}, {q_tokens, a.q.token_stride}, {d.head_dim, 1}}));
   FOVEA_RETURN_IF_ERROR(buffers.add_input(a.kv.keys.data, 4,
                                           {{batch, a.kv.keys.batch_stride},
                                            {d.kv_heads, a.kv.keys.head_stride},

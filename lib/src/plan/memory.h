@@ -31,7 +31,8 @@ bool span_of(const void* data, size_t element_bytes, const Dimension (&dimension
       return true;
     }
     ptrdiff_t reach;
-    if (d.count - 1 > size_t(PTRDIFF_MAX) || __builtin_mul_overflow(ptrdiff_t(d.count - 1), d.stride, &reach)) return false;
+    if (d.count - 1 > size_t(PTRDIFF_MAX) || __builtin_mul_overflow(ptrdiff_t(d.count - 1), d.stride, &reach))
+      return false;
     if (__builtin_add_overflow(reach < 0 ? lowest : highest, reach, reach < 0 ? &lowest : &highest)) return false;
   }
   if (__builtin_add_overflow(highest, ptrdiff_t(1), &highest)) return false;

@@ -8,7 +8,8 @@ namespace fovea {
 
 fovea_status check_softmax_args(const fovea_softmax_args& a) {
   if (a.struct_bytes != sizeof(fovea_softmax_args)) return FOVEA_ERR_STRUCT;
-  if (a.target != FOVEA_TARGET_BEST && a.target != FOVEA_TARGET_XSIMD && !target_traits(a.target)) return FOVEA_ERR_ENUM;
+  if (a.target != FOVEA_TARGET_BEST && a.target != FOVEA_TARGET_XSIMD && !target_traits(a.target))
+    return FOVEA_ERR_ENUM;
   if (!resolve_target(a.target)) return FOVEA_ERR_TARGET;
   if (!(a.scale - a.scale == 0.0f)) return FOVEA_ERR_NUMBER;
   if (a.mask && a.mask_inner_stride != 0 && a.mask_inner_stride != 1) return FOVEA_ERR_MASK;
@@ -16,7 +17,8 @@ fovea_status check_softmax_args(const fovea_softmax_args& a) {
 
   const Dimension out[] = {{a.outer, a.out_outer_stride}, {a.axis, a.out_axis_stride}, {a.inner, 1}};
   const Dimension in[] = {{a.outer, a.in_outer_stride}, {a.axis, a.in_axis_stride}, {a.inner, 1}};
-  const Dimension mask[] = {{a.outer, a.mask_outer_stride}, {a.axis, a.mask_axis_stride}, {a.inner, a.mask_inner_stride}};
+  const Dimension mask[] = {
+      {a.outer, a.mask_outer_stride}, {a.axis, a.mask_axis_stride}, {a.inner, a.mask_inner_stride}};
   if (!a.out || !a.in) return FOVEA_ERR_NULL;
   if (!is_aligned(a.out, 4) || !is_aligned(a.in, 4) || !is_aligned(a.mask, 4)) return FOVEA_ERR_ALIGNMENT;
   Span out_span, in_span, mask_span;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention as one reads it in a paper: for each batch entry, each key head, each tile of query rows, each tile of keys, one
-// step of the running softmax (Milakov and Gimelshein, arXiv 1805.02867, algorithm 3; Dao et al., arXiv 2205.14135).
+// Attention as one reads it in a paper: for each batch entry, each key head, each tile of query rows, each tile of
+// keys, one step of the running softmax (Milakov and Gimelshein, arXiv 1805.02867, algorithm 3; Dao et al., arXiv
+// 2205.14135).
 #include "run/attention.h"
 
 #include "run/workspace.h"
@@ -69,8 +70,8 @@ struct HeadTask {
   ScoreStages stages;
 };
 
-HeadTask head_task(const fovea_plan& plan, const fovea_attention_args& args, const TileKernels& kernels,
-                   uint32_t batch, uint32_t kv_head) {
+HeadTask head_task(const fovea_plan& plan, const fovea_attention_args& args, const TileKernels& kernels, uint32_t batch,
+                   uint32_t kv_head) {
   const fovea_attention_desc& d = plan.desc;
   const uint32_t group = d.q_heads / d.kv_heads;
   const uint32_t head = kv_head * group;
@@ -136,7 +137,8 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
   }
 }
 
-// The keys that rows of a tile may see, as positions tell: some row sees [some_lo, some_hi), all rows see [all_lo, all_hi).
+// The keys that rows of a tile may see, as positions tell: some row sees [some_lo, some_hi), all rows see [all_lo,
+// all_hi).
 struct TileLimits {
   uint32_t some_lo, all_lo, all_hi, some_hi;
 

@@ -11,7 +11,8 @@
 #define FOVEA_INLINE static inline __attribute__((always_inline, unused))
 #define FOVEA_RESTRICT __restrict__
 
-// Before a loop of constant length whose body indexes arrays of vectors: they stay in registers only when it is unrolled.
+// Before a loop of constant length whose body indexes arrays of vectors: they stay in registers only when it is
+// unrolled.
 #define FOVEA_PRAGMA_(x) _Pragma(#x)
 #if defined(__clang__)
 #define FOVEA_UNROLL(n) _Pragma("clang loop unroll(full)")

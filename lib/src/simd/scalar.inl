@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scalar page of the vocabulary: vectors of one lane, for machines without a vector unit and as the plainest statement of
-// what each word means. No libm: the compiler's own operations only.
+// The scalar page of the vocabulary: vectors of one lane, for machines without a vector unit and as the plainest
+// statement of what each word means. No libm: the compiler's own operations only.
 
 namespace hn {
 
@@ -20,15 +20,23 @@ constexpr size_t kLanes = 1;
 constexpr int kBlockKeys = 4, kBlockVectors = 4, kMaskedVectors = 2;
 
 template <class T>
-FOVEA_INLINE Scalar<T> Zero(ScalableTag<T>) { return {T(0)}; }
+FOVEA_INLINE Scalar<T> Zero(ScalableTag<T>) {
+  return {T(0)};
+}
 template <class T>
-FOVEA_INLINE Scalar<T> Set(ScalableTag<T>, T x) { return {x}; }
+FOVEA_INLINE Scalar<T> Set(ScalableTag<T>, T x) {
+  return {x};
+}
 FOVEA_INLINE VF Iota(ScalableTag<float>, float first) { return {first}; }
 
 template <class T>
-FOVEA_INLINE Scalar<T> LoadU(ScalableTag<T>, const T* p) { return {*p}; }
+FOVEA_INLINE Scalar<T> LoadU(ScalableTag<T>, const T* p) {
+  return {*p};
+}
 template <class T>
-FOVEA_INLINE void StoreU(Scalar<T> v, ScalableTag<T>, T* p) { *p = v.raw; }
+FOVEA_INLINE void StoreU(Scalar<T> v, ScalableTag<T>, T* p) {
+  *p = v.raw;
+}
 FOVEA_INLINE VF LoadN(ScalableTag<float>, const float* p, size_t n) { return {n ? *p : 0.0f}; }
 FOVEA_INLINE void StoreN(VF v, ScalableTag<float>, float* p, size_t n) {
   if (n) *p = v.raw;
@@ -54,9 +62,13 @@ FOVEA_INLINE VI Sub(VI a, VI b) { return {int32_t(uint32_t(a.raw) - uint32_t(b.r
 FOVEA_INLINE VI And(VI a, VI b) { return {a.raw & b.raw}; }
 FOVEA_INLINE VI Or(VI a, VI b) { return {a.raw | b.raw}; }
 template <int n>
-FOVEA_INLINE VI ShiftLeft(VI a) { return {int32_t(uint32_t(a.raw) << n)}; }
+FOVEA_INLINE VI ShiftLeft(VI a) {
+  return {int32_t(uint32_t(a.raw) << n)};
+}
 template <int n>
-FOVEA_INLINE VI ShiftRight(VI a) { return {a.raw >> n}; }
+FOVEA_INLINE VI ShiftRight(VI a) {
+  return {a.raw >> n};
+}
 FOVEA_INLINE VF ConvertTo(ScalableTag<float>, VI a) { return {float(a.raw)}; }
 FOVEA_INLINE VF BitCast(ScalableTag<float>, VI a) {
   VF v;
@@ -87,8 +99,12 @@ using Elems = VF;
 FOVEA_INLINE Elems LoadElems(const float* p) { return {*p}; }
 FOVEA_INLINE Elems LoadElem(const float* p) { return {*p}; }
 template <int i>
-FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) { return MulAdd(v, e, acc); }
+FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) {
+  return MulAdd(v, e, acc);
+}
 template <int i>
-FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) { return MulAddUnless(m, v, e, acc); }
+FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
+  return MulAddUnless(m, v, e, acc);
+}
 
 }  // namespace hn

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words that x86 libraries lack or define inexactly, on raw vectors of FOVEA_X86_LANES floats. Included by the Highway
-// and xsimd pages inside their namespace hn.
+// The words that x86 libraries lack or define inexactly, on raw vectors of FOVEA_X86_LANES floats. Included by the
+// Highway and xsimd pages inside their namespace hn.
 
 namespace raw {
 
@@ -28,7 +28,8 @@ FOVEA_INLINE __m512i LoadU8N(const uint8_t* p, size_t n) {
 FOVEA_INLINE void TransposeBlocks(V (&v)[16]) {
   FOVEA_UNROLL(4)
   for (int c = 0; c < 4; ++c) {
-    const V even01 = _mm512_shuffle_f32x4(v[c], v[4 + c], 0x88), even23 = _mm512_shuffle_f32x4(v[8 + c], v[12 + c], 0x88);
+    const V even01 = _mm512_shuffle_f32x4(v[c], v[4 + c], 0x88),
+            even23 = _mm512_shuffle_f32x4(v[8 + c], v[12 + c], 0x88);
     const V odd01 = _mm512_shuffle_f32x4(v[c], v[4 + c], 0xdd), odd23 = _mm512_shuffle_f32x4(v[8 + c], v[12 + c], 0xdd);
     v[c] = _mm512_shuffle_f32x4(even01, even23, 0x88);
     v[4 + c] = _mm512_shuffle_f32x4(odd01, odd23, 0x88);

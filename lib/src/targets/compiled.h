@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which targets this build compiles: from the backends that the build system chose and the processor that the compiler is
-// set to.
+// Which targets this build compiles: from the backends that the build system chose and the processor that the compiler
+// is set to.
 #ifndef FOVEA_SRC_TARGETS_COMPILED_H_
 #define FOVEA_SRC_TARGETS_COMPILED_H_
 
@@ -30,8 +30,8 @@
 #define FOVEA_COMPILED_WASM 0
 #endif
 
-// The target that xsimd serves: the one the compiler is set to, or in a build with several backends the one whose flags its
-// files are given.
+// The target that xsimd serves: the one the compiler is set to, or in a build with several backends the one whose flags
+// its files are given.
 #if FOVEA_WITH_XSIMD
 #if FOVEA_WITH_HIGHWAY || defined(__AVX2__)
 #if defined(__AVX512F__) && !FOVEA_WITH_HIGHWAY
@@ -44,7 +44,8 @@
 #elif defined(__ARM_NEON)
 #define FOVEA_XSIMD_SERVES FOVEA_TARGET_NEON
 #else
-#error "xsimd needs a vector unit: set the compiler's processor (-march, or a toolchain file), or choose FOVEA_SIMD=highway"
+#error \
+    "xsimd needs a vector unit: set the compiler's processor (-march, or a toolchain file), or choose FOVEA_SIMD=highway"
 #endif
 #endif
 

@@ -34,8 +34,9 @@ bool processor_runs(fovea_target target) {
   switch (target) {
 #if !defined(__AVX512F__)
     case FOVEA_TARGET_AVX512:
-      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+             __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
 #if !defined(__AVX2__)
     case FOVEA_TARGET_AVX2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel tables of every target that may be compiled in. Highway's targets live in the namespaces that Highway names.
+// The kernel tables of every target that may be compiled in. Highway's targets live in the namespaces that Highway
+// names.
 #ifndef FOVEA_SRC_TARGETS_TABLES_H_
 #define FOVEA_SRC_TARGETS_TABLES_H_
 
