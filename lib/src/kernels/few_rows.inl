@@ -24,9 +24,14 @@ FOVEA_INLINE void PrefetchRow(const float* row, size_t d) {
 // lane % kKeys, as floats.
 template <int kRows>
 FOVEA_INLINE VF KeyOffsets() {
-  float offsets[kLanes];
-  for (size_t i = 0; i < kLanes; ++i) offsets[i] = float(i % FewBlock<kRows>::kKeys);
-  return hn::LoadU(kF, offsets);
+  struct Table {
+    float lanes[kLanes];
+    constexpr Table() : lanes() {
+      for (size_t i = 0; i < kLanes; ++i) lanes[i] = float(i % FewBlock<kRows>::kKeys);
+    }
+  };
+  static constexpr Table table;
+  return hn::LoadU(kF, table.lanes);
 }
 
 // Sum or maximum over the lanes of each row.
@@ -46,12 +51,12 @@ FOVEA_INLINE float* BlockScores(const QueryTile& t, const KeyTile& keys, uint32_
   return t.s + size_t(j - keys.begin) / FewBlock<kRows>::kKeys * kLanes;
 }
 
-template <int kRows>
+template <int kRows, bool kPrefetch>
 static void FewScores(const QueryTile& t, const KeyTile& keys) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroup = FewBlock<kRows>::kGroup;
   const size_t head_dim = t.head_dim, whole = head_dim / kLanes * kLanes, padded = PaddedToLanes(head_dim);
-  const VF key_offsets = KeyOffsets<kRows>();
-  const bool prefetch = t.value_dim == head_dim;
+  const float* next_key = keys.keys + ptrdiff_t(keys.begin) * keys.key_stride;
+  const float* next_value = keys.values + ptrdiff_t(keys.begin) * keys.value_stride;
   for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
     VF products[kLanes];
     FOVEA_UNROLL(4)
@@ -61,9 +66,12 @@ static void FewScores(const QueryTile& t, const KeyTile& keys) {
       VF acc[kRows][kGroup];
       FOVEA_UNROLL(4)
       for (uint32_t k = 0; k < kGroup; ++k) {
-        const uint32_t index = j + g + k < keys.end ? j + g + k : keys.end - 1;
-        key[k] = keys.keys + ptrdiff_t(index) * keys.key_stride;
-        value[k] = keys.values + ptrdiff_t(index) * keys.value_stride;
+        key[k] = next_key;
+        value[k] = next_value;
+        if (j + g + k + 1 < keys.end) {  // keys behind the end repeat the last one
+          next_key += keys.key_stride;
+          next_value += keys.value_stride;
+        }
         FOVEA_UNROLL(4)
         for (int r = 0; r < kRows; ++r) acc[r][k] = hn::Zero(kF);
       }
@@ -72,7 +80,7 @@ static void FewScores(const QueryTile& t, const KeyTile& keys) {
         FOVEA_UNROLL(4)
         for (uint32_t k = 0; k < kGroup; ++k) {
           x[k] = hn::LoadU(kF, key[k] + d);
-          if (prefetch) PrefetchRow(value[k], d);
+          if (kPrefetch) PrefetchRow(value[k], d);
         }
         FOVEA_UNROLL(4)
         for (int r = 0; r < kRows; ++r) {
@@ -96,9 +104,9 @@ static void FewScores(const QueryTile& t, const KeyTile& keys) {
       }
     }
     VF sums = hn::SumsOfLanes(products);
-    if (j + kKeys > keys.end) {  // keys behind the end repeat the last one
+    if (j + kKeys > keys.end) {
       const VF past_end = hn::Set(kF, float(keys.end - j));
-      sums = hn::IfThenElse(hn::Lt(key_offsets, past_end), sums, hn::Set(kF, -kInfinity));
+      sums = hn::IfThenElse(hn::Lt(KeyOffsets<kRows>(), past_end), sums, hn::Set(kF, -kInfinity));
     }
     hn::StoreU(sums, kF, BlockScores<kRows>(t, keys, j));
   }
@@ -152,8 +160,36 @@ static void FewStages(const QueryTile& t, const KeyTile& keys, const ScoreStages
 template <int kRows>
 FOVEA_INLINE void FewStagedScores(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
                                   fovea_scores_stage last) {
-  FewScores<kRows>(t, keys);
+  // Nothing is asked for where all keys fit one tile: next to the rest of such a call it costs more than it brings.
+  const bool prefetch = t.value_dim == t.head_dim && (keys.more || keys.first > 0);
+  if (prefetch) {
+    FewScores<kRows, true>(t, keys);
+  } else {
+    FewScores<kRows, false>(t, keys);
+  }
   if (AnyStage(keys, stages)) FewStages<kRows>(t, keys, stages, last);
+}
+
+// Weights of n vectors of scores, in place: -0 for hidden ones. Returns their sum.
+template <int n>
+FOVEA_INLINE VF FewWeights(float* s, VF shift) {
+  MF hidden[n];
+  VF p[n];
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < n; ++i) {
+    const VF x = hn::LoadU(kF, s + i * kLanes);
+    hidden[i] = hn::Eq(x, hn::Set(kF, -kInfinity));
+    p[i] = hn::Sub(x, shift);
+  }
+  Exp2(p);
+  VF sum = hn::Zero(kF);
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < n; ++i) {
+    p[i] = hn::IfThenElse(hidden[i], hn::Set(kF, -0.0f), p[i]);
+    hn::StoreU(p[i], kF, s + i * kLanes);
+    sum = hn::Add(sum, p[i]);
+  }
+  return sum;
 }
 
 // As SoftmaxTile; row_max, row_sum and rescale hold the same number in all lanes of a row.
@@ -167,16 +203,37 @@ static void FewSoftmax(const QueryTile& t, const KeyTile& keys) {
   max = MinusInfinityIfLowest(ReduceRows<kRows, true>(max));
   const VF shift = hn::IfThenZeroElse(hn::Eq(max, minus_infinity), max);
   VF sum = hn::Zero(kF);
-  for (size_t i = 0; i < count; i += kLanes) {
-    const VF x = hn::LoadU(kF, t.s + i);
-    const VF p = hn::IfThenElse(hn::Eq(x, minus_infinity), hn::Set(kF, -0.0f), Exp2(hn::Sub(x, shift)));
-    hn::StoreU(p, kF, t.s + i);
-    sum = hn::Add(sum, p);
-  }
+  size_t i = 0;
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes) sum = hn::Add(sum, FewWeights<4>(t.s + i, shift));
+  for (; i < count; i += kLanes) sum = hn::Add(sum, FewWeights<1>(t.s + i, shift));
   const VF rescale = Exp2(hn::Sub(old_max, shift));
   hn::StoreU(max, kF, t.row_max);
   hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum), rescale, ReduceRows<kRows, false>(sum)), kF, t.row_sum);
   hn::StoreU(rescale, kF, t.rescale);
+}
+
+template <int kVectors>
+FOVEA_INLINE void PrefetchVectors(const float* row) {
+  FOVEA_UNROLL(8)
+  for (int v = 0; v < kVectors; ++v) PrefetchRow(row, v * kLanes);
+}
+
+// sums += the weights of one key (that of row 0 stands at p) times its value, of `part` elements where it is not whole.
+template <int kRows, bool kHides, int kVectors>
+FOVEA_INLINE void FewValueStep(const float* p, const float* value, size_t part, VF (&sums)[kRows][kVectors]) {
+  VF weight[kRows];
+  FOVEA_UNROLL(4)
+  for (int r = 0; r < kRows; ++r) weight[r] = hn::Set(kF, p[r * FewBlock<kRows>::kKeys]);
+  FOVEA_UNROLL(8)
+  for (int v = 0; v < kVectors; ++v) {
+    const float* at = value + v * kLanes;
+    const VF x = part == kLanes ? hn::LoadU(kF, at) : hn::LoadN(kF, at, part);
+    FOVEA_UNROLL(4)
+    for (int r = 0; r < kRows; ++r) {
+      VF& sum = sums[r][v];
+      sum = kHides ? hn::MulAddUnless(hn::SignMask(weight[r]), weight[r], x, sum) : hn::MulAdd(weight[r], x, sum);
+    }
+  }
 }
 
 // o[r][element + ..] for kVectors vectors, the last of which has `part` elements (kLanes = a whole one). Keys go round
@@ -201,29 +258,18 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
   const float* value = keys.values + ptrdiff_t(keys.begin) * keys.value_stride + element;
   const float* next = keys.keys + (ptrdiff_t(keys.begin) + to_next) * keys.key_stride + element;
   const uint32_t count = keys.end - keys.begin;
-  for (uint32_t j = 0; j < count; j += kStrands) {
+  uint32_t j = 0;
+  for (; j + kStrands <= count; j += kStrands) {
     FOVEA_UNROLL(8)
     for (uint32_t strand = 0; strand < kStrands; ++strand) {
-      const uint32_t key = j + strand;
-      if (kStrands > 1 && key >= count) break;
-      const float* p_row = t.s + key / kKeys * kLanes + key % kKeys;
-      VF p[kRows];
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kRows; ++r) p[r] = hn::Set(kF, p_row[r * kKeys]);
-      FOVEA_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) {
-        const float* at = value + v * kLanes;
-        const VF x = part == kLanes ? hn::LoadU(kF, at) : hn::LoadN(kF, at, part);
-        if (to_next) PrefetchRow(next, v * kLanes);
-        FOVEA_UNROLL(4)
-        for (int r = 0; r < kRows; ++r) {
-          VF& sum = acc[strand][r][v];
-          sum = kHides ? hn::MulAddUnless(hn::SignMask(p[r]), p[r], x, sum) : hn::MulAdd(p[r], x, sum);
-        }
-      }
+      FewValueStep<kRows, kHides>(t.s + (j + strand) / kKeys * kLanes + (j + strand) % kKeys, value, part, acc[strand]);
+      if (to_next) PrefetchVectors<kVectors>(next);
       value += keys.value_stride;
       next += keys.key_stride;
     }
+  }
+  for (; kStrands > 1 && j < count; ++j, value += keys.value_stride) {
+    FewValueStep<kRows, kHides>(t.s + j / kKeys * kLanes + j % kKeys, value, part, acc[0]);
   }
   FOVEA_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {

@@ -8,8 +8,11 @@ FOVEA_INLINE VF ScaledMasked(VF x, VF scale, VF mask) {
   return hn::IfThenElse(hn::Le(mask, hn::Set(kF, kHiddenMask)), hn::Set(kF, -kInfinity), hn::MulAdd(x, scale, mask));
 }
 
+// What is done to the elements of a row as they are read.
+enum class Reading { kPlain, kScaled, kMasked };
+
 // Scaled and masked elements of a row; lanes beyond its end are -inf.
-template <bool kMasked>
+template <Reading kReading>
 struct RowReader {
   const float* in;
   const float* mask;
@@ -17,16 +20,14 @@ struct RowReader {
 
   inline __attribute__((always_inline)) VF Whole(size_t i) const {
     const VF x = hn::LoadU(kF, in + i);
-    if constexpr (kMasked) return ScaledMasked(x, scale, hn::LoadU(kF, mask + i));
-    return Scaled(x, scale);
+    if constexpr (kReading == Reading::kPlain) return x;
+    if constexpr (kReading == Reading::kScaled) return Scaled(x, scale);
+    if constexpr (kReading == Reading::kMasked) return ScaledMasked(x, scale, hn::LoadU(kF, mask + i));
   }
   inline __attribute__((always_inline)) VF Part(size_t i, size_t count) const {
     VF x = hn::LoadN(kF, in + i, count);
-    if constexpr (kMasked) {
-      x = ScaledMasked(x, scale, hn::LoadN(kF, mask + i, count));
-    } else {
-      x = Scaled(x, scale);
-    }
+    if constexpr (kReading == Reading::kScaled) x = Scaled(x, scale);
+    if constexpr (kReading == Reading::kMasked) x = ScaledMasked(x, scale, hn::LoadN(kF, mask + i, count));
     return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(count))), x, hn::Set(kF, -kInfinity));
   }
 };
@@ -49,14 +50,29 @@ struct LongSum {
   inline __attribute__((always_inline)) VF Value() const { return hn::Add(total, block); }
 };
 
+// The largest elements of a row in each lane.
+template <Reading kReading>
+FOVEA_INLINE VF MaxOfRow(const RowReader<kReading>& reader, size_t axis) {
+  const size_t whole = axis / kLanes * kLanes;
+  VF max = hn::Set(kF, -kInfinity);
+  size_t i = 0;
+  for (; i + 4 * kLanes <= whole; i += 4 * kLanes) {
+    const VF max01 = hn::Max(reader.Whole(i), reader.Whole(i + kLanes));
+    const VF max23 = hn::Max(reader.Whole(i + 2 * kLanes), reader.Whole(i + 3 * kLanes));
+    max = hn::Max(max, hn::Max(max01, max23));
+  }
+  for (; i < whole; i += kLanes) max = hn::Max(max, reader.Whole(i));
+  return whole < axis ? hn::Max(max, reader.Part(whole, axis - whole)) : max;
+}
+
 // exp(x - shift) over a row, stored where kStore; returns the sums of each lane.
-template <bool kStore, bool kMasked>
-FOVEA_INLINE VF ExpRow(const RowReader<kMasked>& reader, size_t axis, VF shift, float* out) {
+template <bool kStore, Reading kReading>
+FOVEA_INLINE VF ExpRow(const RowReader<kReading>& reader, size_t axis, VF shift, float* out) {
   LongSum sum = LongSum::Empty();
   const size_t whole = axis / kLanes * kLanes;
   size_t i = 0;
   while (i < whole) {
-    VF strands[4] = {hn::Zero(kF), hn::Zero(kF), hn::Zero(kF), hn::Zero(kF)};
+    VF chunk = hn::Zero(kF);
     const size_t chunk_end = whole - i < kSumChunk * kLanes ? whole : i + kSumChunk * kLanes;
     for (; i + 4 * kLanes <= chunk_end; i += 4 * kLanes) {
       VF p[4];
@@ -66,64 +82,136 @@ FOVEA_INLINE VF ExpRow(const RowReader<kMasked>& reader, size_t axis, VF shift, 
       FOVEA_UNROLL(4)
       for (size_t k = 0; k < 4; ++k) {
         if constexpr (kStore) hn::StoreU(p[k], kF, out + i + k * kLanes);
-        strands[k] = hn::Add(strands[k], p[k]);
       }
+      chunk = hn::Add(chunk, hn::Add(hn::Add(p[0], p[1]), hn::Add(p[2], p[3])));
     }
     for (; i < chunk_end; i += kLanes) {
-      const VF p = Exp(hn::Sub(reader.Whole(i), shift));
-      if constexpr (kStore) hn::StoreU(p, kF, out + i);
-      strands[0] = hn::Add(strands[0], p);
+      VF p[1] = {hn::Sub(reader.Whole(i), shift)};
+      Exp(p);
+      if constexpr (kStore) hn::StoreU(p[0], kF, out + i);
+      chunk = hn::Add(chunk, p[0]);
     }
-    sum.AddChunk(hn::Add(hn::Add(strands[0], strands[1]), hn::Add(strands[2], strands[3])));
+    sum.AddChunk(chunk);
   }
   if (whole < axis) {
-    const VF p = Exp(hn::Sub(reader.Part(whole, axis - whole), shift));
-    if constexpr (kStore) hn::StoreN(p, kF, out + whole, axis - whole);
-    sum.AddChunk(p);
+    VF p[1] = {hn::Sub(reader.Part(whole, axis - whole), shift)};
+    Exp(p);
+    if constexpr (kStore) hn::StoreN(p[0], kF, out + whole, axis - whole);
+    sum.AddChunk(p[0]);
   }
   return sum.Value();
 }
 
+// Lane i of the result is the largest lane of v[i]: the reductions of kLanes rows at once. Destroys v.
+FOVEA_INLINE VF MaxOfEach(VF (&v)[kLanes]) {
+  hn::Transpose(v);
+  FOVEA_UNROLL(4)
+  for (size_t step = kLanes / 2; step > 0; step /= 2) {
+    FOVEA_UNROLL(8)
+    for (size_t i = 0; i < step; ++i) v[i] = hn::Max(v[i], v[i + step]);
+  }
+  return v[0];
+}
 // Weights of a row from its exponentials, in place.
 FOVEA_INLINE VF Weight(VF p, VF inverse_sum) { return ZeroIfSubnormal(hn::Mul(p, inverse_sum)); }
 
-template <bool kMasked>
-static void SoftmaxOneRow(const SoftmaxSlice& slice) {
-  const RowReader<kMasked> reader = {slice.in, slice.mask, hn::Set(kF, slice.scale)};
-  float* out = slice.out;
-  const size_t whole = slice.axis / kLanes * kLanes, rest = slice.axis - whole;
-  const VF minus_infinity = hn::Set(kF, -kInfinity);
-
-  VF max[4] = {minus_infinity, minus_infinity, minus_infinity, minus_infinity};
+FOVEA_INLINE void WeighRow(float* p, size_t axis, VF inverse_sum) {
+  const size_t whole = axis / kLanes * kLanes;
   size_t i = 0;
   for (; i + 4 * kLanes <= whole; i += 4 * kLanes) {
     FOVEA_UNROLL(4)
-    for (size_t k = 0; k < 4; ++k) max[k] = hn::Max(max[k], reader.Whole(i + k * kLanes));
+    for (size_t k = 0; k < 4; ++k) {
+      hn::StoreU(Weight(hn::LoadU(kF, p + i + k * kLanes), inverse_sum), kF, p + i + k * kLanes);
+    }
   }
-  for (; i < whole; i += kLanes) max[0] = hn::Max(max[0], reader.Whole(i));
-  if (rest) max[0] = hn::Max(max[0], reader.Part(whole, rest));
-  const VF all_max = hn::MaxOfLanes(kF, hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3])));
-  const VF shift = hn::IfThenZeroElse(hn::Eq(all_max, minus_infinity), all_max);
-
-  if (slice.logarithm) {
-    const VF sum = hn::SumOfLanes(kF, ExpRow<false>(reader, slice.axis, shift, nullptr));
-    // An empty row has no sum: -inf - 0 all along it.
-    const VF log_sum = hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(kF)), Log(sum));
-    for (i = 0; i < whole; i += kLanes) hn::StoreU(hn::Sub(hn::Sub(reader.Whole(i), shift), log_sum), kF, out + i);
-    if (rest) hn::StoreN(hn::Sub(hn::Sub(reader.Part(whole, rest), shift), log_sum), kF, out + whole, rest);
-    return;
-  }
-  const VF sum = hn::SumOfLanes(kF, ExpRow<true>(reader, slice.axis, shift, out));
-  const VF inverse_sum = hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(kF)), hn::Div(hn::Set(kF, 1.0f), sum));
-  for (i = 0; i < whole; i += kLanes) hn::StoreU(Weight(hn::LoadU(kF, out + i), inverse_sum), kF, out + i);
-  if (rest) hn::StoreN(Weight(hn::LoadN(kF, out + whole, rest), inverse_sum), kF, out + whole, rest);
+  for (; i < whole; i += kLanes) hn::StoreU(Weight(hn::LoadU(kF, p + i), inverse_sum), kF, p + i);
+  const size_t rest = axis - whole;
+  if (rest) hn::StoreN(Weight(hn::LoadN(kF, p + whole, rest), inverse_sum), kF, p + whole, rest);
 }
 
-static void SoftmaxRow(const SoftmaxSlice& slice) {
+// At once are worked on: rows of so many elements together, but one row at least and at most so many.
+constexpr size_t kGroupElements = 4096;
+constexpr size_t kGroupRows = 32;
+
+// The rows of a group in the caller's arrays.
+template <Reading kReading>
+struct RowGroup {
+  const SoftmaxSlice& slice;
+  size_t first;
+
+  inline __attribute__((always_inline)) RowReader<kReading> Reader(size_t row) const {
+    const ptrdiff_t i = ptrdiff_t(first + row);
+    return {slice.in + i * slice.in_outer_stride, slice.mask ? slice.mask + i * slice.mask_outer_stride : nullptr,
+            hn::Set(kF, slice.scale)};
+  }
+  inline __attribute__((always_inline)) float* Out(size_t row) const {
+    return slice.out + ptrdiff_t(first + row) * slice.out_outer_stride;
+  }
+};
+
+// out = x - shift - log_sum
+template <Reading kReading>
+FOVEA_INLINE void LogRow(const RowReader<kReading>& x, size_t axis, VF shift, VF log_sum, float* out) {
+  const size_t whole = axis / kLanes * kLanes, rest = axis - whole;
+  for (size_t i = 0; i < whole; i += kLanes) hn::StoreU(hn::Sub(hn::Sub(x.Whole(i), shift), log_sum), kF, out + i);
+  if (rest) hn::StoreN(hn::Sub(hn::Sub(x.Part(whole, rest), shift), log_sum), kF, out + whole, rest);
+}
+
+// Up to kGroupRows rows step by step together: the steps of one short row alone would wait for each other.
+template <Reading kReading>
+static void SoftmaxRowGroup(const SoftmaxSlice& slice, size_t first, size_t rows) {
+  const RowGroup<kReading> group = {slice, first};
+  const size_t axis = slice.axis;
+  VF lanes[kGroupRows / kLanes][kLanes];  // of each row
+  float shift[kGroupRows], factor[kGroupRows];
+  for (size_t row = rows; row % kLanes != 0; ++row) lanes[row / kLanes][row % kLanes] = hn::Zero(kF);
+  for (size_t row = 0; row < rows; ++row) lanes[row / kLanes][row % kLanes] = MaxOfRow(group.Reader(row), axis);
+  for (size_t row = 0; row < rows; row += kLanes) {
+    const VF max = MaxOfEach(lanes[row / kLanes]);
+    hn::StoreU(hn::IfThenZeroElse(hn::Eq(max, hn::Set(kF, -kInfinity)), max), kF, shift + row);
+  }
+  for (size_t row = 0; row < rows; ++row) {
+    const VF row_shift = hn::Set(kF, shift[row]);
+    VF& sums = lanes[row / kLanes][row % kLanes];
+    if (slice.logarithm) {
+      sums = ExpRow<false>(group.Reader(row), axis, row_shift, nullptr);
+    } else {
+      sums = ExpRow<true>(group.Reader(row), axis, row_shift, group.Out(row));
+    }
+  }
+  for (size_t row = 0; row < rows; row += kLanes) {
+    const VF sum = hn::SumsOfLanes(lanes[row / kLanes]);
+    // An empty row has no sum: zeros, or -inf - 0 all along it.
+    const VF of_row = slice.logarithm ? Log(sum) : hn::Div(hn::Set(kF, 1.0f), sum);
+    hn::StoreU(hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(kF)), of_row), kF, factor + row);
+  }
+  for (size_t row = 0; row < rows; ++row) {
+    const VF of_row = hn::Set(kF, factor[row]);
+    if (slice.logarithm) {
+      LogRow(group.Reader(row), axis, hn::Set(kF, shift[row]), of_row, group.Out(row));
+    } else {
+      WeighRow(group.Out(row), axis, of_row);
+    }
+  }
+}
+
+template <Reading kReading>
+static void SoftmaxRowsOf(const SoftmaxSlice& slice) {
+  // As many rows at once as stay in a small L1 cache with their results.
+  const size_t fitting = kGroupElements / slice.axis;
+  const size_t group = fitting < 1 ? 1 : fitting < kGroupRows ? fitting : kGroupRows;
+  for (size_t first = 0; first < slice.outer; first += group) {
+    SoftmaxRowGroup<kReading>(slice, first, slice.outer - first < group ? slice.outer - first : group);
+  }
+}
+
+static void SoftmaxRows(const SoftmaxSlice& slice) {
   if (slice.mask) {
-    SoftmaxOneRow<true>(slice);
+    SoftmaxRowsOf<Reading::kMasked>(slice);
+  } else if (slice.scale == 1.0f) {
+    SoftmaxRowsOf<Reading::kPlain>(slice);
   } else {
-    SoftmaxOneRow<false>(slice);
+    SoftmaxRowsOf<Reading::kScaled>(slice);
   }
 }
 

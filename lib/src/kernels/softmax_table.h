@@ -9,13 +9,15 @@
 
 namespace fovea {
 
-// One softmax (a row, contiguous along the axis) or several side by side (columns, contiguous across).
+// Rows, contiguous along the axis, or one softmax of several side by side (columns, contiguous across).
 struct SoftmaxSlice {
   const float* in;
   float* out;
-  const float* mask;  // null = none
-  ptrdiff_t in_axis_stride, out_axis_stride, mask_axis_stride;
-  ptrdiff_t mask_inner_stride;  // 0 or 1
+  const float* mask;                                               // null = none
+  ptrdiff_t in_outer_stride, out_outer_stride, mask_outer_stride;  // of rows only
+  ptrdiff_t in_axis_stride, out_axis_stride, mask_axis_stride;     // of columns only
+  ptrdiff_t mask_inner_stride;                                     // 0 or 1
+  size_t outer;                                                    // of rows only
   size_t axis;
   size_t inner;
   float scale;
@@ -23,7 +25,7 @@ struct SoftmaxSlice {
 };
 
 struct SoftmaxKernels {
-  void (*row)(const SoftmaxSlice&);      // inner == 1, all axis strides 1
+  void (*rows)(const SoftmaxSlice&);     // inner == 1, all axis strides 1
   void (*columns)(const SoftmaxSlice&);  // anything else
 };
 

@@ -11,7 +11,7 @@ namespace fovea {
 
 // The bytes from an array's first to its last element, as addresses.
 struct Span {
-  uintptr_t begin = 0, end = 0;  // equal when the array is empty
+  uintptr_t begin, end;  // equal when the array is empty
 
   bool overlaps(const Span& other) const { return begin < other.end && other.begin < end; }
 };
@@ -49,26 +49,27 @@ bool span_of(const void* data, size_t element_bytes, const Dimension (&dimension
 // Whether no two elements share a place: each dimension must step over all that lies within the smaller ones.
 template <size_t kDimensions>
 bool elements_distinct(const Dimension (&dimensions)[kDimensions]) {
-  for (const Dimension& d : dimensions) {
-    if (d.count == 0) return true;
-  }
-  bool used[kDimensions] = {};
-  size_t extent = 1;  // elements from first to last of the dimensions taken so far
-  for (size_t step = 0; step < kDimensions; ++step) {
-    size_t smallest = kDimensions, smallest_stride = 0;
-    for (size_t i = 0; i < kDimensions; ++i) {
-      const ptrdiff_t stride = dimensions[i].stride;
-      const size_t absolute = stride < 0 ? size_t(0) - size_t(stride) : size_t(stride);
-      if (!used[i] && (smallest == kDimensions || absolute < smallest_stride)) {
-        smallest = i;
-        smallest_stride = absolute;
-      }
-    }
-    used[smallest] = true;
-    const size_t count = dimensions[smallest].count;
+  // The dimensions of more than one element, smallest stride first. Callers list the outermost first, as arrays mostly
+  // lie, so the sort has little to move.
+  size_t counts[kDimensions], strides[kDimensions], used = 0;
+  for (size_t i = kDimensions; i-- > 0;) {
+    const size_t count = dimensions[i].count;
+    if (count == 0) return true;
     if (count == 1) continue;
-    if (smallest_stride < extent) return false;
-    extent += (count - 1) * smallest_stride;  // span_of has seen that this does not overflow
+    const ptrdiff_t stride = dimensions[i].stride;
+    const size_t absolute = stride < 0 ? size_t(0) - size_t(stride) : size_t(stride);
+    size_t place = used++;
+    for (; place > 0 && absolute < strides[place - 1]; --place) {
+      counts[place] = counts[place - 1];
+      strides[place] = strides[place - 1];
+    }
+    counts[place] = count;
+    strides[place] = absolute;
+  }
+  size_t extent = 1;  // elements from first to last of the dimensions taken so far
+  for (size_t i = 0; i < used; ++i) {
+    if (strides[i] < extent) return false;
+    extent += (counts[i] - 1) * strides[i];  // span_of has seen that this does not overflow
   }
   return true;
 }

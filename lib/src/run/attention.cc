@@ -54,13 +54,17 @@ Positions positions_of(const fovea_plan& plan, const fovea_attention_args& args,
   return p;
 }
 
-// All that one key head of one batch entry needs.
+// All that one key head of one batch entry needs. The first part is the same for all heads of a call.
 struct HeadTask {
+  HeadTask(const fovea_plan& plan_, const fovea_attention_args& args_, const TileKernels& kernels_)
+      : plan(plan_), args(args_), kernels(kernels_), group(plan.desc.q_heads / plan.desc.kv_heads) {}
+
   const fovea_plan& plan;
   const fovea_attention_args& args;
   const TileKernels& kernels;
-  uint32_t batch, kv_head;
   uint32_t group;  // query heads that share the key head
+
+  uint32_t kv_head;
   Positions positions;
   RowArray<const float> q;
   RowOutputs outputs;
@@ -70,36 +74,41 @@ struct HeadTask {
   ScoreStages stages;
 };
 
-HeadTask head_task(const fovea_plan& plan, const fovea_attention_args& args, const TileKernels& kernels, uint32_t batch,
-                   uint32_t kv_head) {
+// The part that is the same for all heads.
+HeadTask call_task(const fovea_plan& plan, const fovea_attention_args& args, const TileKernels& kernels) {
   const fovea_attention_desc& d = plan.desc;
-  const uint32_t group = d.q_heads / d.kv_heads;
-  const uint32_t head = kv_head * group;
-  HeadTask task = {plan, args, kernels, batch, kv_head, group, positions_of(plan, args, batch), {}, {}, {}, {}, {}, {}};
-  task.q = {entry<const float>(args.q, batch, head), args.q.token_stride, args.q.head_stride};
-  task.outputs.out = {entry<float>(args.out, batch, head), args.out.token_stride, args.out.head_stride};
-  if (args.lse.data) {
-    task.outputs.lse = {entry<float>(args.lse, batch, head), args.lse.token_stride, args.lse.head_stride};
-  }
+  HeadTask task(plan, args, kernels);
+  task.outputs.lse.data = nullptr;
   task.outputs.sinks = args.sinks != nullptr;
-  if (args.scores_stage != FOVEA_SCORES_NONE) {
-    task.scores = {entry<float>(args.scores, batch, head), args.scores.token_stride, args.scores.head_stride};
-  }
-  task.keys = entry<const float>(args.kv.keys, batch, kv_head);
-  task.values = entry<const float>(args.kv.values, batch, kv_head);
-
   ScoreStages& stages = task.stages;
   constexpr float most = 8.5e37f;  // its inverse is not subnormal; no score is near
   stages.softcap = d.softcap < most / kLog2E ? d.softcap * kLog2E : most;
   stages.inverse_softcap = d.softcap > 0.0f ? 1.0f / stages.softcap : 0.0f;
   stages.alibi = args.alibi_slopes != nullptr;
   stages.mask_kind = args.mask.kind;
-  if (args.mask.kind == FOVEA_MASK_F32) {
-    stages.mask_f32 = {entry<const float>(args.mask, batch, head), args.mask.q_stride, args.mask.head_stride};
-  } else if (args.mask.kind == FOVEA_MASK_BYTE) {
-    stages.mask_byte = {entry<const uint8_t>(args.mask, batch, head), args.mask.q_stride, args.mask.head_stride};
-  }
   return task;
+}
+
+// Turns a task to a key head, within the batch entry that its positions are of.
+void enter_head(HeadTask* task, uint32_t batch, uint32_t kv_head) {
+  const fovea_attention_args& args = task->args;
+  const uint32_t head = kv_head * task->group;
+  task->kv_head = kv_head;
+  task->q = {entry<const float>(args.q, batch, head), args.q.token_stride, args.q.head_stride};
+  task->outputs.out = {entry<float>(args.out, batch, head), args.out.token_stride, args.out.head_stride};
+  if (args.lse.data) {
+    task->outputs.lse = {entry<float>(args.lse, batch, head), args.lse.token_stride, args.lse.head_stride};
+  }
+  if (args.scores_stage != FOVEA_SCORES_NONE) {
+    task->scores = {entry<float>(args.scores, batch, head), args.scores.token_stride, args.scores.head_stride};
+  }
+  task->keys = entry<const float>(args.kv.keys, batch, kv_head);
+  task->values = entry<const float>(args.kv.values, batch, kv_head);
+  if (args.mask.kind == FOVEA_MASK_F32) {
+    task->stages.mask_f32 = {entry<const float>(args.mask, batch, head), args.mask.q_stride, args.mask.head_stride};
+  } else if (args.mask.kind == FOVEA_MASK_BYTE) {
+    task->stages.mask_byte = {entry<const uint8_t>(args.mask, batch, head), args.mask.q_stride, args.mask.head_stride};
+  }
 }
 
 // The keys [begin, end) of the tile that starts at absolute key `first`.
@@ -213,63 +222,71 @@ void run_query_tiles(const HeadTask& task, const QueryTile* tiles, uint32_t coun
   }
 }
 
-void place_rows(const HeadTask& task, uint32_t row, uint32_t live, QueryTile* tile) {
-  tile->head_dim = task.plan.desc.head_dim;
-  tile->value_dim = task.plan.desc.value_dim;
+void place_rows(const fovea_attention_desc& d, uint32_t row, uint32_t live, QueryTile* tile) {
+  const uint32_t group = d.q_heads / d.kv_heads;
+  tile->head_dim = d.head_dim;
+  tile->value_dim = d.value_dim;
   tile->live = live;
-  tile->group = task.group;
-  tile->first_token = row / task.group;
-  tile->first_head = row % task.group;
+  tile->group = group;
+  tile->first_token = row / group;
+  tile->first_head = row % group;
 }
 
-// Tiles of nearly equal numbers of vectors: 64 rows of 16 lanes are 2 + 2, not 3 + 1.
-void run_head(const HeadTask& task, uint32_t rows, void* workspace) {
+// Tiles of nearly equal numbers of vectors: 64 rows of 16 lanes are 2 + 2, not 3 + 1. *tile is carved.
+void run_head(const HeadTask& task, uint32_t rows, QueryTile* tile) {
   const fovea_plan& plan = task.plan;
-  Carver carver(workspace);
-  QueryTile tile = {};
-  carve_query_tile(carver, tile_shape(plan.lanes, plan.tile_vectors, plan.desc.head_dim, plan.desc.value_dim), &tile);
-  tile.row_lanes = 1;
   uint32_t vectors = (rows + plan.lanes - 1) / plan.lanes;
   uint32_t tiles = (vectors + plan.tile_vectors - 1) / plan.tile_vectors;
-  for (uint32_t row = 0; row < rows; row += tile.live) {
+  for (uint32_t row = 0; row < rows; row += tile->live) {
     const uint32_t tile_vectors = (vectors + tiles - 1) / tiles;
     vectors -= tile_vectors;
     --tiles;
-    tile.columns = tile_vectors * plan.lanes;
-    place_rows(task, row, rows - row < tile.columns ? rows - row : tile.columns, &tile);
-    run_query_tiles(task, &tile, 1);
+    tile->columns = tile_vectors * plan.lanes;
+    place_rows(plan.desc, row, rows - row < tile->columns ? rows - row : tile->columns, tile);
+    run_query_tiles(task, tile, 1);
   }
 }
 
-void run_head_of_few_rows(const HeadTask& task, uint32_t rows, void* workspace) {
-  const fovea_plan& plan = task.plan;
-  Carver carver(workspace);
-  QueryTile tiles[kMostTiles] = {};
+// Tiles for the few-rows kernel, the same for every head: carved and placed. Returns how many.
+uint32_t few_row_tiles(const fovea_plan& plan, uint32_t rows, Carver& carver, QueryTile (&tiles)[kMostTiles]) {
   uint32_t count = 0;
   for (uint32_t row = 0; row < rows; row += tiles[count++].live) {
     QueryTile& tile = tiles[count];
     carve_query_tile(carver, few_rows_shape(plan.lanes, plan.desc.head_dim, plan.desc.value_dim), &tile);
-    place_rows(task, row, rows - row < kFewRows ? rows - row : kFewRows, &tile);
+    place_rows(plan.desc, row, rows - row < kFewRows ? rows - row : kFewRows, &tile);
     tile.columns = plan.lanes;
     tile.row_lanes = plan.lanes / (tile.live == 3 ? kFewRows : tile.live);
   }
-  run_query_tiles(task, tiles, count);
+  return count;
 }
 
 }  // namespace
 
 void run_attention(const fovea_plan& plan, const fovea_attention_args& args, const AttentionKernels& kernels,
                    void* workspace) {
-  const uint32_t rows = plan.desc.q_heads / plan.desc.kv_heads * args.q_tokens;
+  const fovea_attention_desc& d = plan.desc;
+  const uint32_t rows = d.q_heads / d.kv_heads * args.q_tokens;
   if (rows == 0) return;
+  // Heads take the workspace one after the other.
   const bool few = rows <= plan.few_rows;
+  Carver carver(workspace);
+  QueryTile tiles[kMostTiles];
+  uint32_t few_tiles = 0;
+  if (few) {
+    few_tiles = few_row_tiles(plan, rows, carver, tiles);
+  } else {
+    carve_query_tile(carver, tile_shape(plan.lanes, plan.tile_vectors, d.head_dim, d.value_dim), tiles);
+    tiles[0].row_lanes = 1;
+  }
+  HeadTask task = call_task(plan, args, few ? kernels.few_rows : kernels.tile);
   for (uint32_t batch = 0; batch < args.batch; ++batch) {
-    for (uint32_t kv_head = 0; kv_head < plan.desc.kv_heads; ++kv_head) {
-      const HeadTask task = head_task(plan, args, few ? kernels.few_rows : kernels.tile, batch, kv_head);
+    task.positions = positions_of(plan, args, batch);
+    for (uint32_t kv_head = 0; kv_head < d.kv_heads; ++kv_head) {
+      enter_head(&task, batch, kv_head);
       if (few) {
-        run_head_of_few_rows(task, rows, workspace);
+        run_query_tiles(task, tiles, few_tiles);
       } else {
-        run_head(task, rows, workspace);
+        run_head(task, rows, tiles);
       }
     }
   }

@@ -93,6 +93,7 @@ FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZe
 FOVEA_INLINE VF SumOfLanes(ScalableTag<float>, VF v) { return v; }
 FOVEA_INLINE VF MaxOfLanes(ScalableTag<float>, VF v) { return v; }
 FOVEA_INLINE void Transpose(VF (&)[1]) {}
+FOVEA_INLINE VF SumsOfLanes(const VF (&v)[1]) { return v[0]; }
 
 constexpr int kElems = 1;
 using Elems = VF;

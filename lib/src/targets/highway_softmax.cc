@@ -23,7 +23,7 @@ namespace {
 }  // namespace
 
 extern const SoftmaxKernels kSoftmax;
-const SoftmaxKernels kSoftmax = {SoftmaxRow, SoftmaxColumns};
+const SoftmaxKernels kSoftmax = {SoftmaxRows, SoftmaxColumns};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace fovea

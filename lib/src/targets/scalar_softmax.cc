@@ -16,7 +16,7 @@ namespace {
 // clang-format on
 }  // namespace
 
-const SoftmaxKernels kSoftmax = {SoftmaxRow, SoftmaxColumns};
+const SoftmaxKernels kSoftmax = {SoftmaxRows, SoftmaxColumns};
 
 }  // namespace scalar_target
 }  // namespace fovea
