@@ -12,14 +12,31 @@ struct FewBlock {
   static constexpr uint32_t kGroup = kKeys < 4 ? kKeys : 4;  // keys multiplied at a time
 };
 
-// How far ahead of use bytes are asked for, in elements: a cache line's worth.
+// Elements in a cache line.
 constexpr size_t kLineElements = 16;
 
 FOVEA_INLINE size_t PaddedToLanes(size_t dim) { return (dim + kLanes - 1) / kLanes * kLanes; }
 
-FOVEA_INLINE void PrefetchRow(const float* row, size_t d) {
-  if (kLanes >= kLineElements || d % kLineElements == 0) __builtin_prefetch(row + d, 0, 2);
-}
+// Asks for the rows of a tile in the order of addresses, a few lines at a time: that is what the processor's own
+// prefetcher goes by. Lines behind the end of a row may be asked for, which reads nothing.
+struct LineCursor {
+  const float* row;
+  ptrdiff_t stride;
+  size_t dim, element;
+
+  // At `position` of the tile, counted in elements row by row.
+  FOVEA_INLINE LineCursor At(const float* tile, ptrdiff_t stride, size_t dim, size_t position) {
+    return {tile + ptrdiff_t(position / dim) * stride, stride, dim, position % dim};
+  }
+  inline __attribute__((always_inline)) void Ask(size_t elements) {
+    FOVEA_UNROLL(8)
+    for (size_t i = 0; i < elements; i += kLineElements) __builtin_prefetch(row + element + i);
+    element += elements;
+    const bool row_ends = element >= dim;
+    row += row_ends ? stride : 0;
+    element = row_ends ? 0 : element;
+  }
+};
 
 // lane % kKeys, as floats.
 template <int kRows>
@@ -56,32 +73,26 @@ static void FewScores(const QueryTile& t, const KeyTile& keys) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroup = FewBlock<kRows>::kGroup;
   const size_t head_dim = t.head_dim, whole = head_dim / kLanes * kLanes, padded = PaddedToLanes(head_dim);
   const float* next_key = keys.keys + ptrdiff_t(keys.begin) * keys.key_stride;
-  const float* next_value = keys.values + ptrdiff_t(keys.begin) * keys.value_stride;
+  const float* values = keys.values + ptrdiff_t(keys.begin) * keys.value_stride;
+  LineCursor ahead = {values, keys.value_stride, t.value_dim, 0};
   for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
     VF products[kLanes];
     FOVEA_UNROLL(4)
     for (uint32_t g = 0; g < kKeys; g += kGroup) {
       const float* key[kGroup];
-      const float* value[kGroup];
       VF acc[kRows][kGroup];
       FOVEA_UNROLL(4)
       for (uint32_t k = 0; k < kGroup; ++k) {
         key[k] = next_key;
-        value[k] = next_value;
-        if (j + g + k + 1 < keys.end) {  // keys behind the end repeat the last one
-          next_key += keys.key_stride;
-          next_value += keys.value_stride;
-        }
+        if (j + g + k + 1 < keys.end) next_key += keys.key_stride;  // keys behind the end repeat the last one
         FOVEA_UNROLL(4)
         for (int r = 0; r < kRows; ++r) acc[r][k] = hn::Zero(kF);
       }
       for (size_t d = 0; d < whole; d += kLanes) {
         VF x[kGroup];
         FOVEA_UNROLL(4)
-        for (uint32_t k = 0; k < kGroup; ++k) {
-          x[k] = hn::LoadU(kF, key[k] + d);
-          if (kPrefetch) PrefetchRow(value[k], d);
-        }
+        for (uint32_t k = 0; k < kGroup; ++k) x[k] = hn::LoadU(kF, key[k] + d);
+        if constexpr (kPrefetch) ahead.Ask(kGroup * kLanes);
         FOVEA_UNROLL(4)
         for (int r = 0; r < kRows; ++r) {
           const VF q = hn::LoadU(kF, t.q + r * padded + d);
@@ -212,12 +223,6 @@ static void FewSoftmax(const QueryTile& t, const KeyTile& keys) {
   hn::StoreU(rescale, kF, t.rescale);
 }
 
-template <int kVectors>
-FOVEA_INLINE void PrefetchVectors(const float* row) {
-  FOVEA_UNROLL(8)
-  for (int v = 0; v < kVectors; ++v) PrefetchRow(row, v * kLanes);
-}
-
 // sums += the weights of one key (that of row 0 stands at p) times its value, of `part` elements where it is not whole.
 template <int kRows, bool kHides, int kVectors>
 FOVEA_INLINE void FewValueStep(const float* p, const float* value, size_t part, VF (&sums)[kRows][kVectors]) {
@@ -253,19 +258,19 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
       for (int strand = 1; strand < kStrands; ++strand) acc[strand][r][v] = hn::Zero(kF);
     }
   }
-  // The same elements of the keys that come next.
-  const ptrdiff_t to_next = keys.more && t.value_dim == t.head_dim ? ptrdiff_t(kKeyTile) : 0;
   const float* value = keys.values + ptrdiff_t(keys.begin) * keys.value_stride + element;
-  const float* next = keys.keys + (ptrdiff_t(keys.begin) + to_next) * keys.key_stride + element;
+  // Each block asks for its share of the keys that come next.
+  const bool ask = keys.more && t.value_dim == t.head_dim;
+  LineCursor ahead = LineCursor::At(keys.keys + ptrdiff_t(ask ? kKeyTile : 0) * keys.key_stride, keys.key_stride,
+                                    t.head_dim, element * kKeyTile);
   const uint32_t count = keys.end - keys.begin;
   uint32_t j = 0;
   for (; j + kStrands <= count; j += kStrands) {
     FOVEA_UNROLL(8)
     for (uint32_t strand = 0; strand < kStrands; ++strand) {
       FewValueStep<kRows, kHides>(t.s + (j + strand) / kKeys * kLanes + (j + strand) % kKeys, value, part, acc[strand]);
-      if (to_next) PrefetchVectors<kVectors>(next);
+      if (ask) ahead.Ask(kVectors * kLanes);
       value += keys.value_stride;
-      next += keys.key_stride;
     }
   }
   for (; kStrands > 1 && j < count; ++j, value += keys.value_stride) {
