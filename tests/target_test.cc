@@ -74,6 +74,7 @@ TEST_CASE("target: names go back and forth", "[short]") {
   }
 }
 
+#if defined(FOVEA_TESTS_SEE_INSIDE)
 TEST_CASE("target: what the plan knows of a target is what its kernels are", "[short]") {
   for (const fovea_target target : targets()) {
     const fovea::TargetTraits* traits = fovea::target_traits(target);
@@ -85,6 +86,7 @@ TEST_CASE("target: what the plan knows of a target is what its kernels are", "[s
     CHECK((traits->few_rows > 0) == (kernels.few_rows.attend != nullptr));
   }
 }
+#endif
 
 TEST_CASE("target: BEST is the first, and the plan says which", "[short]") {
   AttentionCase test{Problem()};
