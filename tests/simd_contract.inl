@@ -382,48 +382,7 @@ void TestMasks(ContractLog& log) {
 
 // ------------------------------------------------------------------------------------------ across lanes
 
-void TestReductions(ContractLog& log) {
-  log.begin("SumOfLanes");
-  for (size_t place = 0; place < kLanes; ++place) {
-    // Integers, whose sum is exact in any order.
-    float x[kLanes], sum = 0.0f;
-    for (size_t i = 0; i < kLanes; ++i) {
-      x[i] = i == place ? -1048576.0f : float(3 * i + 1);
-      sum += x[i];
-    }
-    for (const uint32_t bits : LanesOf(hn::SumOfLanes(kF, hn::LoadU(kF, x))).bits) {
-      Compare(log, Same::kBits, place, bits, BitsOf(sum));
-    }
-    x[place] = -__builtin_inff();
-    for (const uint32_t bits : LanesOf(hn::SumOfLanes(kF, hn::LoadU(kF, x))).bits) {
-      Compare(log, Same::kBits, place, bits, 0xff800000u);
-    }
-    x[place] = __builtin_nanf("");
-    for (const uint32_t bits : LanesOf(hn::SumOfLanes(kF, hn::LoadU(kF, x))).bits) {
-      Compare(log, Same::kNumber, place, bits, 0x7fc00000u);
-    }
-  }
-  // Whatever the order is, all lanes have taken the same one.
-  uint32_t state = 5;
-  for (int repeat = 0; repeat < 100; ++repeat) {
-    uint32_t bits[kLanes];
-    for (uint32_t& x : bits) x = (Random(state) & 0x83ffffffu) + 0x3e000000u;
-    const Lanes sums = LanesOf(hn::SumOfLanes(kF, FromBits(bits)));
-    for (size_t i = 1; i < kLanes; ++i) Compare(log, Same::kBits, i, sums.bits[i], sums.bits[0]);
-  }
-
-  log.begin("MaxOfLanes");
-  const float maxima[] = {5.0f, -1.0f, __builtin_inff()};
-  for (size_t place = 0; place < kLanes; ++place) {
-    for (const float largest : maxima) {
-      float x[kLanes];
-      for (size_t i = 0; i < kLanes; ++i) x[i] = i == place ? largest : -__builtin_inff();
-      for (const uint32_t bits : LanesOf(hn::MaxOfLanes(kF, hn::LoadU(kF, x))).bits) {
-        Compare(log, Same::kBits, place, bits, BitsOf(largest));
-      }
-    }
-  }
-
+void TestTranspose(ContractLog& log) {
   log.begin("Transpose");
   VF v[kLanes];
   for (uint32_t i = 0; i < kLanes; ++i) {
@@ -455,5 +414,5 @@ void TestWords(ContractLog& log, const ContractMemory& memory, bool fused) {
   TestMulAdd(log, fused);
   TestIntegers(log);
   TestMasks(log);
-  TestReductions(log);
+  TestTranspose(log);
 }

@@ -149,8 +149,7 @@ static void FewStages(const QueryTile& t, const KeyTile& keys, const ScoreStages
   for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
     float* s = BlockScores<kRows>(t, keys, j);
     const VF key_pos = hn::Add(key_offsets, hn::Set(kF, float(j)));
-    const VF unmasked = hn::LoadU(kF, s);
-    VF x = unmasked;
+    VF x = hn::LoadU(kF, s);
     if (stages.softcap > 0.0f && last >= FOVEA_SCORES_CAPPED) x = Softcap(x, stages);
     if (stages.alibi && masked) {
       const VF pos = hn::Add(RelativePositions(t.pos, keys.first), hn::LoadU(kF, t.far_pos));

@@ -90,8 +90,6 @@ FOVEA_INLINE VF IfThenElse(MF m, VF yes, VF no) { return {m.raw ? yes.raw : no.r
 FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return {m.raw ? 0.0f : no.raw}; }
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
 
-FOVEA_INLINE VF SumOfLanes(ScalableTag<float>, VF v) { return v; }
-FOVEA_INLINE VF MaxOfLanes(ScalableTag<float>, VF v) { return v; }
 FOVEA_INLINE void Transpose(VF (&)[1]) {}
 FOVEA_INLINE VF SumsOfLanes(const VF (&v)[1]) { return v[0]; }
 

@@ -251,19 +251,6 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[4]) {
 
 #endif
 
-FOVEA_INLINE VF SumOfLanes(Tag<float>, VF v) {
-  if constexpr (kLanes >= 16) v = Add(v, SwapLanes<8>(v));
-  if constexpr (kLanes >= 8) v = Add(v, SwapLanes<4>(v));
-  v = Add(v, SwapLanes<2>(v));
-  return Add(v, SwapLanes<1>(v));
-}
-FOVEA_INLINE VF MaxOfLanes(Tag<float>, VF v) {
-  if constexpr (kLanes >= 16) v = Max(v, SwapLanes<8>(v));
-  if constexpr (kLanes >= 8) v = Max(v, SwapLanes<4>(v));
-  v = Max(v, SwapLanes<2>(v));
-  return Max(v, SwapLanes<1>(v));
-}
-
 // Elements to multiply by: four in a vector on AArch64, whose multiply-add takes a lane; one broadcast elsewhere.
 using Elems = VF;
 FOVEA_INLINE Elems LoadElem(const float* p) { return Set(kF, *p); }
