@@ -6,6 +6,7 @@
 #ifndef FOVEA_PLATFORM_PLATFORM_H_
 #define FOVEA_PLATFORM_PLATFORM_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "fovea/fovea.h"
@@ -14,11 +15,24 @@ namespace fovea::platform {
 
 // ------------------------------------------------------------------------------------------------ clock
 
-// Nanoseconds since some moment before the program began; never runs backwards. Where a machine has no clock that tells
-// time (an emulator), it counts something else and clock_unit says what.
+// A count that grows while the program runs, from the finest clock there is. What it counts, clock_unit says: "ns",
+// "cycles" of a processor whose speed nothing tells, "instructions" of an emulator. Never runs backwards. A counter of
+// a few bits is read through it, so it must be read at least once in the time that its source takes to go round: 2^24
+// ticks of SysTick, 2^32 cycles of 32-bit processors.
+uint64_t clock_ticks();
+const char* clock_unit();
+const char* clock_source();  // "std::chrono::steady_clock", "DWT CYCCNT", ...
+
+// Nanoseconds since some moment before the program began; never runs backwards. 0 where no clock tells time.
 uint64_t clock_ns();
-const char* clock_unit();    // what a tick of clock_ns stands for: "ns" on real machines
-const char* clock_source();  // where it comes from: "std::chrono::steady_clock", ...
+
+// ---------------------------------------------------------------------------------------------- stack
+
+// The deepest that the stack has been since stack_paint(), or since the program began, and what of it is in use now:
+// their difference is what a call in between took. 0 where nothing tells.
+void stack_paint();
+size_t stack_used_bytes();
+size_t stack_in_use_bytes();
 
 // ---------------------------------------------------------------------------------------------- console
 

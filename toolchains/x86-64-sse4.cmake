@@ -2,8 +2,9 @@
 #
 # x86-64 with SSE4.2 (Intel Nehalem, 2008, and later). On an x86-64 machine:
 #   cmake --preset x86-64-sse4 && cmake --build build/x86-64-sse4 && ctest --preset x86-64-sse4
-# or, for a project of your own, cmake -DCMAKE_TOOLCHAIN_FILE=.../toolchains/x86-64-sse4.cmake. With -DFOVEA_EMULATE=ON the tests
-# run under qemu-x86_64 as on the oldest processor that will do, to show that nothing newer is used.
+# or, for a project of your own, cmake -DCMAKE_TOOLCHAIN_FILE=.../toolchains/x86-64-sse4.cmake. With
+# -DFOVEA_QEMU_CPU=Nehalem the tests run under qemu-x86_64 (Debian's package qemu-user) as on the oldest processor that will do,
+# to show that nothing newer is used.
 set(FOVEA_EXPECT_TARGET sse4)
 set(FOVEA_CPU_FLAGS "-march=nehalem -DHWY_DISABLE_PCLMUL_AES")  # Highway's SSE4 asks for AES, which Nehalem has not
 include(${CMAKE_CURRENT_LIST_DIR}/common/x86-64.cmake)

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What bare/clock.cc makes a clock of: the finest counter of the kind of processor.
+#ifndef FOVEA_PLATFORM_BARE_COUNTER_H_
+#define FOVEA_PLATFORM_BARE_COUNTER_H_
+
+#include <cstdint>
+
+namespace fovea::platform {
+
+uint64_t counter();  // never runs backwards if it is read before it has gone round
+const char* counter_unit();
+const char* counter_source();
+
+}  // namespace fovea::platform
+
+#endif  // FOVEA_PLATFORM_BARE_COUNTER_H_

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What programs need of a C++ library where there is none: bare 64-bit Arm has libstdc++'s headers alone, without
+// exceptions.
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+void* operator new(size_t bytes) {
+  void* memory = std::malloc(bytes);
+  if (!memory) std::abort();
+  return memory;
+}
+void* operator new[](size_t bytes) { return operator new(bytes); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+
+// What its templates call where they would throw.
+namespace std {
+[[noreturn]] void __throw_bad_alloc() { abort(); }
+[[noreturn]] void __throw_bad_array_new_length() { abort(); }
+[[noreturn]] void __throw_bad_function_call() { abort(); }
+[[noreturn]] void __throw_length_error(const char*) { abort(); }
+[[noreturn]] void __throw_logic_error(const char*) { abort(); }
+[[noreturn]] void __throw_out_of_range_fmt(const char*, ...) { abort(); }
+}  // namespace std
+
+extern "C" {
+[[noreturn]] void __cxa_pure_virtual() { std::abort(); }
+int __cxa_atexit(void (*)(void*), void*, void*) { return 0; }  // objects of the program live as long as the machine
+}

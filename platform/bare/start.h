@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_PLATFORM_BARE_START_H_
+#define FOVEA_PLATFORM_BARE_START_H_
+
+#include <cstdint>
+
+extern "C" {
+
+// Where sections.ld put things.
+extern const char code_begin[], code_end[];
+extern uint32_t stack_guard[], stack_limit[], stack_top[];
+extern uint32_t data_image[], data_begin[], data_end[], bss_begin[], bss_end[];
+extern char heap_begin[], heap_end[];
+
+// Called by a processor's reset code with the stack pointer set and its vector unit switched on: fills the memory that
+// the program expects filled, runs constructors and main, and ends with main's status.
+[[noreturn]] void fovea_start();
+
+// Makes writes to [stack_guard, stack_limit) fault, or does nothing where the processor has no means of it.
+void fovea_protect_guard();
+
+// Whether the stack never grew into the guard.
+bool fovea_stack_held();
+
+// Called by a processor's fault handlers: says what happened, and ends with the status kFaultStatus.
+[[noreturn]] void fovea_fault(const char* what, uintptr_t instruction, uintptr_t caller, uintptr_t detail);
+}
+
+constexpr int kFaultStatus = 70;
+constexpr uint32_t kStackPaint = 0x5ac0ffee;  // what stack that was never used holds
+
+#endif  // FOVEA_PLATFORM_BARE_START_H_

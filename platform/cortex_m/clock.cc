@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cycle counter of the debug unit (DWT CYCCNT) where the processor has one that runs; else SysTick, which counts a
+// clock that the chip's maker chose. QEMU has no DWT.
+#include "platform/bare/counter.h"
+#include "platform/bare/semihosting.h"
+#include "platform/platform.h"
+
+namespace fovea::platform {
+namespace {
+
+volatile uint32_t& system_register(uintptr_t address) { return *reinterpret_cast<volatile uint32_t*>(address); }
+
+constexpr uintptr_t kDemcr = 0xe000edfc, kDwtCtrl = 0xe0001000, kDwtCyccnt = 0xe0001004;
+constexpr uintptr_t kSystCsr = 0xe000e010, kSystRvr = 0xe000e014, kSystCvr = 0xe000e018;
+constexpr uint32_t kSystMask = 0xffffff;  // it counts 24 bits down
+
+bool start_cycle_counter() {
+  system_register(kDemcr) |= 1u << 24;                       // TRCENA
+  if (system_register(kDwtCtrl) & (1u << 25)) return false;  // NOCYCCNT
+  system_register(kDwtCtrl) |= 1;                            // CYCCNTENA
+  const uint32_t before = system_register(kDwtCyccnt);
+  for (int i = 0; i < 16; ++i) __asm__ volatile("nop");
+  return system_register(kDwtCyccnt) != before;
+}
+
+bool start_systick() {
+  system_register(kSystRvr) = kSystMask;
+  system_register(kSystCvr) = 0;
+  system_register(kSystCsr) = 5;  // run on the processor's clock, without an interrupt
+  return false;
+}
+
+bool has_cycles() {
+  static const bool cycles = start_cycle_counter() || start_systick();
+  return cycles;
+}
+
+}  // namespace
+
+// Both counters wrap: after 2^32 cycles, and after 2^24. They must be read within that time of one another.
+uint64_t counter() {
+  static uint64_t ticks;
+  static uint32_t before;
+  const bool cycles = has_cycles();
+  const uint32_t now = cycles ? system_register(kDwtCyccnt) : kSystMask - system_register(kSystCvr);
+  ticks += cycles ? now - before : (now - before) & kSystMask;
+  before = now;
+  return ticks;
+}
+
+// How fast the processor runs, nothing tells: this is the debugger's or emulator's clock, in steps of 10 ms.
+uint64_t clock_ns() { return static_cast<uint64_t>(semihosting::call(semihosting::kClock, nullptr)) * 10000000u; }
+
+const char* counter_unit() { return has_cycles() ? "cycles" : "ticks of SysTick"; }
+
+const char* counter_source() { return has_cycles() ? "DWT CYCCNT" : "SysTick"; }
+
+}  // namespace fovea::platform

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cortex-M: vector table, reset, faults. Register names and addresses: Armv7-M and Armv8-M Architecture Reference
+// Manuals, "System Control Block".
+#include "platform/bare/start.h"
+
+namespace {
+
+volatile uint32_t& system_register(uintptr_t address) { return *reinterpret_cast<volatile uint32_t*>(address); }
+
+constexpr uintptr_t kVtor = 0xe000ed08, kShcsr = 0xe000ed24, kCfsr = 0xe000ed28, kHfsr = 0xe000ed2c,
+                    kCpacr = 0xe000ed88;
+constexpr uintptr_t kFpdscr = 0xe000ef3c;
+
+}  // namespace
+
+extern "C" {
+
+[[noreturn]] void fovea_reset();
+
+// exception: its number. frame: what the processor pushed, r0 to r3, r12, lr, pc, xpsr; or where it had no more room
+// to.
+[[noreturn, gnu::used]] void fovea_exception(uint32_t exception, const uint32_t* frame) {
+  const bool pushed = frame >= stack_limit && frame + 8 <= stack_top;  // else the stack was full
+  static const char* const kNames[] = {"NMI", "HardFault", "MemManage", "BusFault", "UsageFault", "SecureFault"};
+  const char* name = exception >= 2 && exception <= 7 ? kNames[exception - 2] : "unexpected interrupt";
+  if (!pushed) name = "stack overflow";
+  const uint32_t hard = system_register(kHfsr);
+  fovea_fault(name, pushed ? frame[6] : 0, pushed ? frame[5] : 0,
+              system_register(kCfsr) | (hard & 2));  // with VECTTBL of HFSR, which CFSR leaves 0
+}
+
+// Gives the handler a stack: what is left of this one, or where nothing is left, all of it.
+[[gnu::naked]] static void fault() {
+  __asm__ volatile(
+      "tst lr, #4\n"
+      "ite eq\n"
+      "mrseq r1, msp\n"
+      "mrsne r1, psp\n"
+      "mrs r0, ipsr\n"
+#if defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)
+      "mov r3, #0\n"
+      "msr msplim, r3\n"
+#endif
+      "ldr r3, =stack_limit + 1024\n"
+      "cmp r1, r3\n"
+      "it lo\n"
+      "ldrlo r3, =stack_top\n"
+      "it hs\n"
+      "movhs r3, r1\n"
+      "mov sp, r3\n"
+      "b fovea_exception\n");
+}
+
+using Handler = void (*)();
+
+struct Vectors {
+  const void* stack;
+  Handler handlers[15];
+};
+
+[[gnu::used, gnu::section(".vectors")]] extern const Vectors fovea_vectors = {
+    stack_top,
+    {fovea_reset, fault, fault, fault, fault, fault, fault, nullptr, nullptr, nullptr, fault, fault, nullptr, fault,
+     fault}};
+
+void fovea_protect_guard() {
+#if defined(__ARM_ARCH_7EM__)
+  // One region of the memory protection unit, read-only, over the default memory map. The others have MSPLIM.
+  constexpr uintptr_t kType = 0xe000ed90, kControl = 0xe000ed94, kBase = 0xe000ed9c, kAttributes = 0xe000eda0;
+  if (system_register(kType) == 0) return;                                                 // the chip has none
+  system_register(kBase) = reinterpret_cast<uintptr_t>(stack_guard) | 1u << 4;             // VALID; region 0
+  system_register(kAttributes) = 1u << 28 | 6u << 24 | 1u << 19 | 3u << 16 | 9u << 1 | 1;  // no code, read-only, 1 KiB
+  system_register(kControl) = 5;
+  __asm__ volatile("dsb\n isb" : : : "memory");
+#endif
+}
+
+void fovea_reset() {
+#if defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)
+  __asm__ volatile("msr msplim, %0" : : "r"(stack_limit));  // a push below it is a UsageFault
+#endif
+  system_register(kVtor) = reinterpret_cast<uintptr_t>(&fovea_vectors);
+  system_register(kShcsr) |= 7u << 16;    // MemManage, BusFault and UsageFault report as themselves
+  system_register(kCpacr) |= 0xfu << 20;  // full access to coprocessors 10 and 11: floating point, and Helium
+  __asm__ volatile("dsb\n isb" : : : "memory");
+#if defined(__ARM_FEATURE_MVE)
+  // LTPSIZE = 4: no tail of a loop is being predicated. So it is after reset, but a boot loader may have left another
+  // value; code of interrupts starts with that of FPDSCR.
+  const uint32_t no_tail = 4u << 16;
+  system_register(kFpdscr) = (system_register(kFpdscr) & ~(7u << 16)) | no_tail;
+  __asm__ volatile("vmsr fpscr, %0" : : "r"(no_tail));
+#endif
+  fovea_start();
+}
+}

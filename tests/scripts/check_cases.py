@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the tests on another machine, and shows that no case was left out:
+check_cases.py --filter "[short]" --tests <folder tests> -- <command that runs them> <arguments>
+
+The command gets the filter, and "-d yes", which makes Catch2 name each case that it ran; the small driver always does.
+These names are held against the TEST_CASEs of the sources. The status is that of the command, or 1 where the names differ.
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+CASE = re.compile(r'^TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)(?:,\s*"([^"]*)")?\s*\)', flags=re.M)
+RAN = re.compile(r"^\d+\.\d+ s: (.*)$")
+
+
+def cases(folder):
+    """Names of the cases in the sources, and their tags."""
+    found = {}
+    for path in sorted(folder.glob("*.cc")):
+        text = path.read_text()
+        matches = list(CASE.finditer(text))
+        if len(matches) != len(re.findall(r"^TEST_CASE\(", text, flags=re.M)):
+            sys.exit(f"{path}: a TEST_CASE that this script does not understand")
+        for match in matches:
+            found["".join(re.findall(r'"((?:[^"\\]|\\.)*)"', match.group(1)))] = match.group(2) or ""
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--filter", required=True, help="[tag], or ~[tag] for all cases without it")
+    parser.add_argument("--tests", required=True, type=pathlib.Path)
+    parser.add_argument("command", nargs="+")
+    arguments = parser.parse_args()
+    tag = re.fullmatch(r"(~?)(\[\w+\])", arguments.filter)
+    if not tag:
+        sys.exit(f"{arguments.filter} is no tag")
+    wanted = {name for name, tags in cases(arguments.tests).items() if (tag.group(2) in tags) != bool(tag.group(1))}
+
+    ran = []
+    command = arguments.command + [arguments.filter, "-d", "yes"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+    for line in process.stdout:
+        print(line, end="", flush=True)
+        match = RAN.match(line)
+        if match:
+            ran.append(match.group(1).strip())
+    status = process.wait()
+
+    complaints = [f"not run: {name}" for name in sorted(wanted - set(ran))]
+    complaints += [f"run, but not among the sources' {arguments.filter}: {name}" for name in sorted(set(ran) - wanted)]
+    complaints += [f"run more than once: {name}" for name in sorted(set(ran)) if ran.count(name) > 1]
+    print("\n".join(complaints))
+    print(f"{len(set(ran) & wanted)} of {len(wanted)} cases {arguments.filter} run; status {status}")
+    sys.exit(status or (1 if complaints or not wanted else 0))
+
+
+main()

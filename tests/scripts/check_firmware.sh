@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds examples/firmware as its README says, with a fovea that is installed, and runs it in the emulator:
+# check_firmware.sh <source> <work> <toolchain>...
+# A toolchain is the name of a file in toolchains/, without .cmake.
+set -eu
+source=$(cd "$1" && pwd)
+mkdir -p "$2"
+work=$(cd "$2" && pwd)
+shift 2
+
+# quietly <command...>: its output only if it fails.
+quietly() {
+  "$@" >"$work/log" 2>&1 || {
+    tail -n 60 "$work/log"
+    return 1
+  }
+}
+
+for name in "$@"; do
+  toolchain=$source/toolchains/$name.cmake
+  rm -rf "${work:?}/$name"
+  quietly cmake -S "$source" -B "$work/$name/fovea" -DCMAKE_TOOLCHAIN_FILE="$toolchain" -DCMAKE_BUILD_TYPE=MinSizeRel \
+    -DCMAKE_INSTALL_PREFIX="$work/$name/prefix" -DFOVEA_BUILD_TESTS=OFF
+  quietly cmake --build "$work/$name/fovea" --target install
+  quietly cmake -S "$source/examples/firmware" -B "$work/$name/firmware" -DCMAKE_TOOLCHAIN_FILE="$toolchain" \
+    -DCMAKE_PREFIX_PATH="$work/$name/prefix"
+  quietly cmake --build "$work/$name/firmware"
+  echo "== $name"
+  # Time is the count of instructions, so that it is the same each time.
+  FOVEA_QEMU_ARGS="-icount shift=0" cmake --build "$work/$name/firmware" --target run
+done

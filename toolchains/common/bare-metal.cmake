@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What all processors without an operating system share. Start-up code and linker script are the program's: they are
+# platform/cortex_*/ for what is built of this tree, and a project's own elsewhere. FOVEA_BOARD names the board that the program
+# is linked for, as QEMU calls it.
+set(CMAKE_SYSTEM_NAME Generic)
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)  # nothing links before there is start-up code
+set(CMAKE_C_COMPILER ${FOVEA_TRIPLE}-gcc)
+set(CMAKE_CXX_COMPILER ${FOVEA_TRIPLE}-g++)
+set(CMAKE_ASM_COMPILER ${FOVEA_TRIPLE}-gcc)
+foreach(language IN ITEMS C CXX ASM)
+  set(CMAKE_${language}_FLAGS_INIT "${FOVEA_CPU_FLAGS} ${FOVEA_${language}_FLAGS}")
+  set(CMAKE_EXECUTABLE_SUFFIX_${language} .elf)
+endforeach()
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
+
+# The script hands a program's arguments on through semihosting. More arguments for QEMU, such as "-icount shift=0" to make time
+# the count of instructions: in the environment variable FOVEA_QEMU_ARGS.
+set(fovea_qemu_mps2-an386 qemu-system-arm -M mps2-an386)
+set(fovea_qemu_mps2-an500 qemu-system-arm -M mps2-an500)
+set(fovea_qemu_mps3-an547 qemu-system-arm -M mps3-an547)
+set(fovea_qemu_virt-cortex-a15 qemu-system-arm -M virt -cpu cortex-a15 -m 64)
+set(fovea_qemu_virt-cortex-a53 qemu-system-aarch64 -M virt -cpu cortex-a53 -m 64)
+if(DEFINED fovea_qemu_${FOVEA_BOARD})
+  set(CMAKE_CROSSCOMPILING_EMULATOR ${CMAKE_CURRENT_LIST_DIR}/qemu-system.sh ${fovea_qemu_${FOVEA_BOARD}} --)
+endif()
