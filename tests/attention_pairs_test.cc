@@ -96,8 +96,9 @@ size_t run_array(uint64_t seed) {
     const std::string wrong = run_on_all_targets(c.problem, c.budget, c.portable_bits);
     CHECK(wrong == "");
   }
-  std::printf("attention options: %zu cases hold every pair of %zu factors, on %u targets\n", rows.size(),
-              factors.counts.size(), fovea_target_count());
+  std::printf("attention options: %u cases hold every pair of %u factors, on %u targets\n",
+              static_cast<unsigned>(rows.size()), static_cast<unsigned>(factors.counts.size()),
+              static_cast<unsigned>(fovea_target_count()));
   return rows.size();
 }
 

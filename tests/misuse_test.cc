@@ -35,6 +35,8 @@
 //       .q_stride                          attention: each mask stride moves along its dimension
 //       alibi_slopes                       attention: ALiBi takes slope times distance off the score
 //       sinks                              attention: a sink joins the normalisation
+//       slow_workspace,
+//       slow_workspace_bytes               workspace: cut in two at any place; a slow part that is null
 //     workspace, workspace_bytes           misuse: the arguments; plan: exactly the bytes it names are enough
 //     fovea_softmax_args
 //       struct_bytes                       softmax: every misuse

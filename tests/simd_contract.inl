@@ -18,12 +18,26 @@ float FloatOf(uint32_t bits) {
 }
 bool IsNan(uint32_t bits) { return (bits & 0x7fffffffu) > 0x7f800000u; }
 
+bool Agree(Same same, uint32_t got, uint32_t wanted) {
+  if (got == wanted) return true;
+  if (same != Same::kBits && IsNan(got) && IsNan(wanted)) return true;
+  return same == Same::kValue && ((got | wanted) & 0x7fffffffu) == 0;
+}
+
 void Compare(ContractLog& log, Same same, size_t lane, uint32_t got, uint32_t wanted) {
   log.count(1);
-  if (got == wanted) return;
-  if (same != Same::kBits && IsNan(got) && IsNan(wanted)) return;
-  if (same == Same::kValue && ((got | wanted) & 0x7fffffffu) == 0) return;
-  log.fail(lane, got, wanted);
+  if (!Agree(same, got, wanted)) log.fail(lane, got, wanted);
+}
+
+// The vectors of 32-bit Arm compute with a zero of the same sign in place of a subnormal number, operand or result.
+#if (defined(__ARM_NEON) && !defined(__aarch64__)) || defined(__ARM_FEATURE_MVE)
+constexpr bool kFlushes = kLanes > 1;
+#else
+constexpr bool kFlushes = false;
+#endif
+float Flushed(float x) {
+  const uint32_t bits = BitsOf(x);
+  return kFlushes && (bits & 0x7f800000u) == 0 ? FloatOf(bits & 0x80000000u) : x;
 }
 
 // The lanes of vectors as bits, by way of StoreU alone.
@@ -61,6 +75,13 @@ VI IntsFromBits(const uint32_t* bits) {
 
 void CompareLanes(ContractLog& log, Same same, const Lanes& got, const uint32_t* wanted) {
   for (size_t i = 0; i < kLanes; ++i) Compare(log, same, i, got.bits[i], wanted[i]);
+}
+// Where subnormal numbers may be flushed: a word that flushes them, and one that does not, are right.
+void CompareLanes(ContractLog& log, Same same, const Lanes& got, const uint32_t* wanted, const uint32_t* flushed) {
+  for (size_t i = 0; i < kLanes; ++i) {
+    const bool flushes = kFlushes && Agree(same, got.bits[i], flushed[i]);
+    Compare(log, same, i, got.bits[i], flushes ? flushed[i] : wanted[i]);
+  }
 }
 
 uint32_t Random(uint32_t& state) {
@@ -126,17 +147,23 @@ void TestMemory(ContractLog& log, const ContractMemory& memory) {
     for (size_t i = 0; i < n; ++i) Compare(log, Same::kBits, i, stored[i], bits[i]);
   }
 
-  log.begin("LoadU8N");
-  for (size_t n = 0; n <= kLanes; ++n) {
-    uint8_t* const places[] = {memory.last - n, memory.first + 1};
-    for (uint8_t* p : places) {
-      uint32_t wanted[kLanes] = {};
-      for (uint32_t i = 0; i < n; ++i) {
-        wanted[i] = (i * 83u + 255u) & 255u;
-        p[i] = uint8_t(wanted[i]);
-      }
-      CompareLanes(log, Same::kBits, LanesOf(hn::LoadU8N(kI, p, n)), wanted);
+  log.begin("LoadPairs, StorePairs");
+  for (size_t offset = 0; offset <= 64; offset += 4) {
+    uint8_t* p = offset < 64 ? memory.first + offset : memory.last - 8 * kLanes;
+    uint32_t firsts[kLanes], seconds[kLanes], pairs[2 * kLanes], stored[2 * kLanes];
+    for (uint32_t i = 0; i < kLanes; ++i) {
+      pairs[2 * i] = firsts[i] = bits[i];
+      pairs[2 * i + 1] = seconds[i] = ~bits[i];
     }
+    __builtin_memcpy(p, pairs, sizeof pairs);
+    VF a, b;
+    hn::LoadPairs(kF, reinterpret_cast<const float*>(p), a, b);
+    CompareLanes(log, Same::kBits, LanesOf(a), firsts);
+    CompareLanes(log, Same::kBits, LanesOf(b), seconds);
+    __builtin_memset(p, 0, sizeof pairs);
+    hn::StorePairs(a, b, kF, reinterpret_cast<float*>(p));
+    __builtin_memcpy(stored, p, sizeof stored);
+    for (size_t i = 0; i < 2 * kLanes; ++i) Compare(log, Same::kBits, i, stored[i], pairs[i]);
   }
 
   log.begin("LoadElem, LoadElems");
@@ -150,6 +177,182 @@ void TestMemory(ContractLog& log, const ContractMemory& memory) {
   for (size_t i = 0; i < kLanes; ++i) {
     Compare(log, Same::kBits, i, LanesOf(hn::MulAddElem<0>(one, first, zero)).bits[i], BitsOf(1.5f));
     Compare(log, Same::kBits, i, LanesOf(hn::MulAddElem<0>(one, last, zero)).bits[i], BitsOf(0.5f + hn::kElems));
+  }
+
+  log.begin("NextElems");
+  const float* next = reinterpret_cast<const float*>(memory.last) - hn::kElems;
+  const hn::Elems moved = hn::NextElems(next);
+  Compare(log, Same::kBits, 0, uint32_t(next == reinterpret_cast<const float*>(memory.last)), 1);
+  Compare(log, Same::kBits, 0, LanesOf(hn::MulAddElem<0>(one, moved, zero)).bits[0], BitsOf(1.5f));
+  Compare(log, Same::kBits, 0, LanesOf(hn::MulAddElem<hn::kElems - 1>(one, moved, zero)).bits[0],
+          BitsOf(0.5f + hn::kElems));
+}
+
+// ----------------------------------------------------------------------------------------- narrow elements
+
+// The words of one type of element, by names that TestNarrow can use for all.
+struct U16Words {
+  using T = uint16_t;
+  static VI Load(const T* p) { return hn::LoadU16(kI, p); }
+  static VI LoadN(const T* p, size_t n) { return hn::LoadU16N(kI, p, n); }
+  static void Store(VI v, T* p) { hn::StoreU16(v, p); }
+  static void StoreN(VI v, T* p, size_t n) { hn::StoreU16N(v, p, n); }
+};
+struct U8Words {
+  using T = uint8_t;
+  static VI Load(const T* p) { return hn::LoadU8(kI, p); }
+  static VI LoadN(const T* p, size_t n) { return hn::LoadU8N(kI, p, n); }
+  static void Store(VI v, T* p) { hn::StoreU8(v, p); }
+  static void StoreN(VI v, T* p, size_t n) { hn::StoreU8N(v, p, n); }
+};
+struct I8Words {  // stored as bytes
+  using T = int8_t;
+  static VI Load(const T* p) { return hn::LoadI8(kI, p); }
+  static VI LoadN(const T* p, size_t n) { return hn::LoadI8N(kI, p, n); }
+  static void Store(VI v, T* p) { hn::StoreU8(v, reinterpret_cast<uint8_t*>(p)); }
+  static void StoreN(VI v, T* p, size_t n) { hn::StoreU8N(v, reinterpret_cast<uint8_t*>(p), n); }
+};
+
+template <class T>
+void CompareStored(ContractLog& log, const void* got, const T* wanted, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    T x;
+    __builtin_memcpy(&x, static_cast<const uint8_t*>(got) + i * sizeof x, sizeof x);
+    Compare(log, Same::kBits, i, uint32_t(x), uint32_t(wanted[i]));
+  }
+}
+
+// Values all over the type (of a byte: all) go through every lane, beside the guards and at every place within 64
+// bytes.
+template <class Words>
+void TestNarrow(ContractLog& log, const ContractMemory& memory, const char* name) {
+  using T = typename Words::T;
+  constexpr size_t kArea = kLanes + 8;
+  log.begin(name);
+  for (uint32_t step = 0; step < 768; ++step) {
+    const uint32_t value = sizeof(T) == 1 ? step : step * 257;
+    const size_t n = step % (kLanes + 1), offset = step * sizeof(T) % 64;
+    T x[kLanes], area[kArea];
+    uint32_t lanes[kLanes], first[kLanes] = {}, more[kLanes];
+    for (uint32_t i = 0; i < kLanes; ++i) {
+      x[i] = T(value + 2897 * i);
+      lanes[i] = uint32_t(int32_t(x[i]));
+      if (i < n) first[i] = lanes[i];
+      more[i] = lanes[i] ^ 0x5a5a5a5au << 8 * sizeof(T);  // other bits above those that are stored
+    }
+    T* const last = reinterpret_cast<T*>(memory.last);
+    T* const inside = reinterpret_cast<T*>(memory.first + offset);
+    T* const whole[] = {last - kLanes, inside};
+    for (T* p : whole) {
+      __builtin_memcpy(p, x, sizeof x);
+      CompareLanes(log, Same::kBits, LanesOf(Words::Load(p)), lanes);
+      __builtin_memset(p, 0x77, sizeof x);
+      Words::Store(IntsFromBits(more), p);
+      CompareStored(log, p, x, kLanes);
+    }
+    __builtin_memcpy(last - n, x, n * sizeof(T));
+    CompareLanes(log, Same::kBits, LanesOf(Words::LoadN(last - n, n)), first);
+    __builtin_memset(last - n, 0x77, n * sizeof(T));
+    Words::StoreN(IntsFromBits(more), last - n, n);
+    CompareStored(log, last - n, x, n);
+
+    __builtin_memset(area, 0x77, sizeof area);
+    __builtin_memcpy(inside, area, sizeof area);
+    __builtin_memcpy(area, x, n * sizeof(T));
+    Words::StoreN(IntsFromBits(more), inside, n);
+    CompareStored(log, inside, area, kArea);
+    CompareLanes(log, Same::kBits, LanesOf(Words::LoadN(inside, n)), first);
+  }
+}
+
+// A half-precision number by its definition: units of 2^-24, twice as large for each exponent behind the first.
+float HalfValue(uint32_t half) {
+  const uint32_t exponent = half >> 10 & 31u, fraction = half & 1023u;
+  if (exponent == 31 && fraction != 0) return __builtin_nanf("");
+  double size = exponent == 31 ? __builtin_inf() : exponent != 0 ? 1024 + fraction : fraction;
+  size *= 0x1p-24;
+  for (uint32_t e = 1; e < exponent; ++e) size *= 2;
+  return float((half & 0x8000u) != 0 ? -size : size);
+}
+// The nearest one, counted in units of the last place.
+uint32_t NearestHalf(float x) {
+  const uint32_t sign = BitsOf(x) >> 16 & 0x8000u;
+  const double size = __builtin_fabs(double(x));
+  if (IsNan(BitsOf(x))) return 0x7e00u;
+  if (size >= 65520.0) return sign | 0x7c00u;
+  double unit = 0x1p-24;
+  uint32_t exponent = 0;
+  for (; size >= 2048 * unit; unit *= 2) ++exponent;
+  const uint32_t below = uint32_t(size / unit);
+  const double rest = size / unit - below;
+  const bool up = rest > 0.5 || (rest == 0.5 && below % 2 == 1);
+  return sign | (1024 * exponent + below + (up ? 1 : 0));
+}
+
+void CheckNearestHalf(ContractLog& log, const uint32_t (&bits)[kLanes]) {
+  uint16_t halves[kLanes + 1];
+  hn::StoreF16(FromBits(bits), halves + 1);
+  for (size_t i = 0; i < kLanes; ++i) {
+    const uint32_t got = halves[i + 1], wanted = NearestHalf(FloatOf(bits[i]));
+    const bool quiet = wanted == 0x7e00u && (got & 0x7e00u) == 0x7e00u;  // any quiet NaN
+    Compare(log, Same::kBits, i, quiet ? wanted : got, wanted);
+  }
+}
+
+void TestHalf(ContractLog& log, const ContractMemory& memory) {
+  log.begin("LoadF16, LoadF16N, SetF16");
+  for (uint32_t half = 0; half < 65536; half += kLanes) {
+    uint16_t x[kLanes];
+    uint32_t wanted[kLanes], first[kLanes] = {}, all[kLanes];
+    const size_t n = half / kLanes % (kLanes + 1);
+    for (uint32_t i = 0; i < kLanes; ++i) {
+      x[i] = uint16_t(half + i);
+      wanted[i] = BitsOf(HalfValue(half + i));
+      if (i < n) first[i] = wanted[i];
+    }
+    for (size_t i = 0; i < kLanes; ++i) all[i] = wanted[n % kLanes];
+    uint16_t* const last = reinterpret_cast<uint16_t*>(memory.last);
+    __builtin_memcpy(last - kLanes, x, sizeof x);
+    CompareLanes(log, Same::kNumber, LanesOf(hn::LoadF16(kF, last - kLanes)), wanted);
+    CompareLanes(log, Same::kNumber, LanesOf(hn::SetF16(kF, x[n % kLanes])), all);
+    __builtin_memcpy(last - n, x, 2 * n);
+    CompareLanes(log, Same::kNumber, LanesOf(hn::LoadF16N(kF, last - n, n)), first);
+  }
+
+  log.begin("StoreF16");
+  // Every half-precision number, the place half-way to the next one, and the floats beside that.
+  for (uint32_t half = 0; half < 0x7c00u; ++half) {
+    const float here = HalfValue(half), next = half == 0x7bffu ? 65536.0f : HalfValue(half + 1);
+    const uint32_t between = BitsOf((here + next) / 2);
+    const uint32_t all[4] = {BitsOf(here), between - 1, between, between + 1};
+    for (uint32_t k = 0; k < 4; k += kLanes) {
+      uint32_t bits[kLanes];
+      for (uint32_t i = 0; i < kLanes; ++i) bits[i] = all[(k + i) % 4] | ((half + i / 4) % 2 != 0 ? 0x80000000u : 0u);
+      CheckNearestHalf(log, bits);
+    }
+  }
+  for (uint32_t p = 0; p < 65536; p += kLanes) {
+    uint32_t bits[kLanes];
+    for (uint32_t i = 0; i < kLanes; ++i) {
+      bits[i] = p < kSpecials * kLanes ? kSpecial[(p / kLanes + i) % kSpecials] : (p + i) * 65521u;
+    }
+    CheckNearestHalf(log, bits);
+  }
+
+  log.begin("StoreF16N");
+  for (size_t n = 0; n <= kLanes; ++n) {
+    for (size_t offset = 0; offset < 64; offset += 2) {
+      uint16_t area[kLanes + 8];
+      for (size_t i = 0; i < kLanes + 8; ++i) area[i] = uint16_t(0xc0de + i);
+      uint8_t* const inside = memory.first + offset;
+      __builtin_memcpy(inside, area, sizeof area);
+      for (size_t i = 0; i < n; ++i) area[i] = uint16_t(NearestHalf(1.25f + float(i)));
+      const VF v = hn::Iota(kF, 1.25f);
+      hn::StoreF16N(v, reinterpret_cast<uint16_t*>(inside), n);
+      CompareStored(log, inside, area, kLanes + 8);
+      hn::StoreF16N(v, reinterpret_cast<uint16_t*>(memory.last) - n, n);
+      CompareStored(log, memory.last - 2 * n, area, n);
+    }
   }
 }
 
@@ -204,14 +407,15 @@ void TestPairs(ContractLog& log, const char* name) {
   uint32_t state = 7;
   constexpr size_t kPairs = kSpecials * kSpecials;
   for (size_t p = 0; p < kPairs + 4096; p += p < kPairs ? 1 : kLanes) {
-    uint32_t a[kLanes], b[kLanes], wanted[kLanes];
+    uint32_t a[kLanes], b[kLanes], wanted[kLanes], flushed[kLanes];
     for (size_t i = 0; i < kLanes; ++i) {
       const size_t pair = (p + i) % kPairs;
       a[i] = p < kPairs ? kSpecial[pair / kSpecials] : (Random(state) & 0x87ffffffu) + 0x3c000000u;
       b[i] = p < kPairs ? kSpecial[pair % kSpecials] : (Random(state) & 0x87ffffffu) + 0x3c000000u;
       wanted[i] = BitsOf(Word::Wanted(FloatOf(a[i]), FloatOf(b[i])));
+      flushed[i] = BitsOf(Flushed(Word::Wanted(Flushed(FloatOf(a[i])), Flushed(FloatOf(b[i])))));
     }
-    CompareLanes(log, Same::kNumber, LanesOf(Word::Of(FromBits(a), FromBits(b))), wanted);
+    CompareLanes(log, Same::kNumber, LanesOf(Word::Of(FromBits(a), FromBits(b))), wanted, flushed);
   }
 }
 
@@ -220,12 +424,21 @@ void TestMaxAbs(ContractLog& log) {
   for (const uint32_t a : kSpecial) {
     for (const uint32_t b : kSpecial) {
       const Lanes got = LanesOf(hn::Max(hn::Set(kF, FloatOf(a)), hn::Set(kF, FloatOf(b))));
-      const uint32_t larger = FloatOf(a) > FloatOf(b) ? a : b;
+      const uint32_t larger = FloatOf(a) > FloatOf(b) ? a : b, flushed = BitsOf(Flushed(FloatOf(larger)));
       for (const uint32_t bits : got.bits) {
         // NaN and a number: either, as the processor has it.
         const bool either = IsNan(a) != IsNan(b) && (IsNan(bits) || bits == (IsNan(a) ? b : a));
-        Compare(log, Same::kValue, 0, bits, either ? bits : larger);
+        Compare(log, Same::kValue, 0, bits, either ? bits : bits == flushed ? flushed : larger);
       }
+    }
+  }
+  log.begin("ClampMin");
+  for (const uint32_t a : kSpecial) {
+    for (const uint32_t least : kSpecial) {
+      if (IsNan(least)) continue;
+      const Lanes got = LanesOf(hn::ClampMin(hn::Set(kF, FloatOf(a)), hn::Set(kF, FloatOf(least))));
+      const uint32_t larger = FloatOf(a) < FloatOf(least) ? least : a, flushed = BitsOf(Flushed(FloatOf(larger)));
+      for (const uint32_t bits : got.bits) Compare(log, Same::kValue, 0, bits, bits == flushed ? flushed : larger);
     }
   }
   log.begin("Abs");
@@ -241,6 +454,17 @@ float MulAddWanted(bool fused, float a, float b, float c) {
   if (fused) return __builtin_fmaf(a, b, c);
   const float product = a * b;
   return product + c;
+}
+// The same where subnormal numbers are flushed. A fused result is judged before it is rounded: p + c is sum + lost.
+float FlushedMulAdd(bool fused, float a, float b, float c) {
+  a = Flushed(a), b = Flushed(b), c = Flushed(c);
+  if (!fused) return Flushed(Flushed(a * b) + c);
+  constexpr double kLeastNormal = 0x1p-126;
+  const double p = double(a) * double(b), sum = p + double(c), part = sum - p;
+  const double lost = (p - (sum - part)) + (double(c) - part);
+  const double size = __builtin_fabs(sum);
+  const bool subnormal = sum != 0 && (size < kLeastNormal || (size == kLeastNormal && sum * lost < 0));
+  return subnormal ? FloatOf(sum < 0 ? 0x80000000u : 0u) : Flushed(__builtin_fmaf(a, b, c));
 }
 
 // Every i of MulAddElem<i> and MulAddElemUnless<i>, against MulAdd and MulAddUnless by a broadcast.
@@ -269,11 +493,12 @@ void TestMulAdd(ContractLog& log, bool fused) {
     for (const uint32_t bits : LanesOf(hn::NegMulAdd(a, a, c)).bits) Compare(log, Same::kBits, 0, bits, tiny | sign);
   }
 
-  log.begin("MulAdd, NegMulAdd");
+  log.begin("MulAdd, NegMulAdd, MulAddSet");
   constexpr size_t kTriples = kSpecials * kSpecials * kSpecials;
   uint32_t state = 11;
   for (size_t t = 0; t < kTriples + 8192; t += kLanes) {
     uint32_t a[kLanes], b[kLanes], c[kLanes], sum[kLanes], difference[kLanes];
+    uint32_t flushed_sum[kLanes], flushed_difference[kLanes];
     for (size_t i = 0; i < kLanes; ++i) {
       const size_t triple = (t + i) % kTriples;
       const bool special = t < kTriples;
@@ -282,9 +507,17 @@ void TestMulAdd(ContractLog& log, bool fused) {
       c[i] = special ? kSpecial[triple / kSpecials / kSpecials] : (Random(state) & 0x83ffffffu) + 0x3e000000u;
       sum[i] = BitsOf(MulAddWanted(fused, FloatOf(a[i]), FloatOf(b[i]), FloatOf(c[i])));
       difference[i] = BitsOf(MulAddWanted(fused, -FloatOf(a[i]), FloatOf(b[i]), FloatOf(c[i])));
+      flushed_sum[i] = BitsOf(FlushedMulAdd(fused, FloatOf(a[i]), FloatOf(b[i]), FloatOf(c[i])));
+      flushed_difference[i] = BitsOf(FlushedMulAdd(fused, -FloatOf(a[i]), FloatOf(b[i]), FloatOf(c[i])));
     }
-    CompareLanes(log, Same::kNumber, LanesOf(hn::MulAdd(FromBits(a), FromBits(b), FromBits(c))), sum);
-    CompareLanes(log, Same::kNumber, LanesOf(hn::NegMulAdd(FromBits(a), FromBits(b), FromBits(c))), difference);
+    const VF x = FromBits(a), y = FromBits(b), z = FromBits(c);
+    CompareLanes(log, Same::kNumber, LanesOf(hn::MulAdd(x, y, z)), sum, flushed_sum);
+    CompareLanes(log, Same::kNumber, LanesOf(hn::NegMulAdd(x, y, z)), difference, flushed_difference);
+    for (size_t i = 0; i < kLanes; ++i) {
+      const Lanes set = LanesOf(hn::MulAddSet(x, y, FloatOf(c[i])));
+      const bool flushes = kFlushes && Agree(Same::kNumber, set.bits[i], flushed_sum[i]);
+      Compare(log, Same::kNumber, i, set.bits[i], flushes ? flushed_sum[i] : sum[i]);
+    }
   }
 
   log.begin("MulAddUnless");
@@ -294,15 +527,16 @@ void TestMulAdd(ContractLog& log, bool fused) {
       for (const float a : weights) {
         // Lanes whose number has a bit set are hidden: whatever b is there, c comes out.
         for (uint32_t bit = 1; bit <= 16; bit *= 2) {
-          uint32_t hidden[kLanes], wanted[kLanes];
+          uint32_t hidden[kLanes], wanted[kLanes], flushed[kLanes];
           for (uint32_t i = 0; i < kLanes; ++i) {
             const bool hides = bit == 16 || (i & bit) != 0;
             hidden[i] = BitsOf(hides ? 1.0f : 0.0f);
             wanted[i] = hides ? c : BitsOf(MulAddWanted(fused, a, FloatOf(b), FloatOf(c)));
+            flushed[i] = BitsOf(hides ? Flushed(FloatOf(c)) : FlushedMulAdd(fused, a, FloatOf(b), FloatOf(c)));
           }
           const MF m = hn::Eq(FromBits(hidden), hn::Set(kF, 1.0f));
           const VF got = hn::MulAddUnless(m, hn::Set(kF, a), hn::Set(kF, FloatOf(b)), hn::Set(kF, FloatOf(c)));
-          CompareLanes(log, Same::kValue, LanesOf(got), wanted);
+          CompareLanes(log, Same::kValue, LanesOf(got), wanted, flushed);
         }
       }
     }
@@ -398,10 +632,59 @@ void TestTranspose(ContractLog& log) {
   }
 }
 
+// Rows whose last elements lie at the edge of the memory, or whose first ones do.
+void TestRowsOfMemory(ContractLog& log, const ContractMemory& memory) {
+  constexpr size_t kDim = kLanes + 1, kBytes = 4 * kDim;
+  for (size_t n = 0; n <= kLanes; ++n) {
+    for (size_t d = 0; d < 2; ++d) {
+      uint32_t rows[kLanes][kDim];
+      float* at[kLanes];
+      const float* from[kLanes];
+      // One row ends where d + n elements do, behind which the next byte faults; the others lie where there is room.
+      alignas(64) float room[kLanes][kDim];
+      for (size_t i = 0; i < kLanes; ++i) {
+        at[i] = i + 1 == kLanes ? reinterpret_cast<float*>(memory.last) - (d + n) : room[i];
+        from[i] = at[i];
+        for (uint32_t e = 0; e < kDim; ++e) rows[i][e] = 0x7f812345u + 64u * uint32_t(i) + e;
+        __builtin_memcpy(at[i], rows[i], i + 1 == kLanes ? 4 * (d + n) : kBytes);
+      }
+      log.begin("LoadTransposed");
+      VF v[kLanes];
+      for (VF& x : v) x = hn::Zero(kF);
+      hn::LoadTransposed(from, d, n, v);
+      for (size_t e = 0; e < n; ++e) {
+        const Lanes got = LanesOf(v[e]);
+        for (size_t i = 0; i < kLanes; ++i) Compare(log, Same::kBits, i, got.bits[i], rows[i][d + e]);
+      }
+      log.begin("StoreTransposed");
+      for (size_t live = 0; live <= kLanes; ++live) {
+        for (size_t i = 0; i < kLanes; ++i) __builtin_memset(at[i], 0, i + 1 == kLanes ? 4 * (d + n) : kBytes);
+        for (size_t e = 0; e < kLanes; ++e) {
+          uint32_t bits[kLanes];
+          for (size_t i = 0; i < kLanes; ++i) bits[i] = e < n ? rows[i][d + e] : 0u;
+          v[e] = FromBits(bits);
+        }
+        hn::StoreTransposed(v, at, live, d, n);
+        for (size_t i = 0; i < kLanes; ++i) {
+          uint32_t got[kDim] = {};
+          __builtin_memcpy(got, at[i], i + 1 == kLanes ? 4 * (d + n) : kBytes);
+          for (size_t e = 0; e < kDim; ++e) {
+            Compare(log, Same::kBits, i, got[e], i < live && e >= d && e < d + n ? rows[i][e] : 0u);
+          }
+        }
+      }
+    }
+  }
+}
+
 void TestWords(ContractLog& log, const ContractMemory& memory, bool fused) {
   static_assert(hn::kBlockVectors <= 4 && hn::kBlockKeys <= 8,
                 "larger blocks need longer unrolled loops in the kernels");
   TestMemory(log, memory);
+  TestNarrow<U16Words>(log, memory, "LoadU16, LoadU16N, StoreU16, StoreU16N");
+  TestNarrow<U8Words>(log, memory, "LoadU8, LoadU8N, StoreU8, StoreU8N");
+  TestNarrow<I8Words>(log, memory, "LoadI8, LoadI8N, StoreU8, StoreU8N");
+  TestHalf(log, memory);
   TestConstants(log);
   TestPairs<AddWord>(log, "Add");
   TestPairs<SubWord>(log, "Sub");
@@ -415,4 +698,5 @@ void TestWords(ContractLog& log, const ContractMemory& memory, bool fused) {
   TestIntegers(log);
   TestMasks(log);
   TestTranspose(log);
+  TestRowsOfMemory(log, memory);
 }

@@ -29,6 +29,11 @@ namespace xsimd_target {
 extern const SimdTests kSimdTests;
 }
 #endif
+#if FOVEA_WITH_HELIUM
+namespace helium_target {
+extern const SimdTests kSimdTests;
+}
+#endif
 #if FOVEA_WITH_SCALAR
 namespace scalar_target {
 extern const SimdTests kSimdTests;
@@ -44,7 +49,7 @@ constexpr bool fuses(fovea_target target) {
 #if defined(__aarch64__) || defined(__ARM_FEATURE_FMA)
   if (target == FOVEA_TARGET_NEON) return true;
 #endif
-  return target == FOVEA_TARGET_AVX512 || target == FOVEA_TARGET_AVX2;
+  return target == FOVEA_TARGET_AVX512 || target == FOVEA_TARGET_AVX2 || target == FOVEA_TARGET_HELIUM;
 }
 
 const SimdPage kPages[] = {
@@ -66,6 +71,9 @@ const SimdPage kPages[] = {
 #if FOVEA_WITH_XSIMD
     {"xsimd", FOVEA_WITH_HIGHWAY ? FOVEA_TARGET_XSIMD : FOVEA_XSIMD_SERVES, fuses(FOVEA_XSIMD_SERVES),
      &xsimd_target::kSimdTests},
+#endif
+#if FOVEA_WITH_HELIUM
+    {"helium", FOVEA_TARGET_HELIUM, fuses(FOVEA_TARGET_HELIUM), &helium_target::kSimdTests},
 #endif
 #if FOVEA_WITH_SCALAR
     {"scalar", FOVEA_TARGET_SCALAR, fuses(FOVEA_TARGET_SCALAR), &scalar_target::kSimdTests},

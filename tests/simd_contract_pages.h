@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "fovea/fovea.h"
+#include "kernels/convert_table.h"
 
 namespace fovea_test {
 
@@ -45,10 +46,12 @@ struct SimdTests {
   size_t lanes;
   void (*contract)(ContractLog&, const ContractMemory&, bool fused);
   void (*math[kMathFunctions])(const float* in, float* out, size_t count);
+  // With a row of a format, by fovea_dtype.
+  float (*dot[fovea::kDtypes])(const float* x, const void* data, const void* scales, size_t dim);
 };
 
 struct SimdPage {
-  const char* backend;  // "highway", "xsimd", "scalar"
+  const char* backend;  // "helium", "highway", "scalar", "xsimd"
   fovea_target target;  // as which this program offers it
   bool fused;           // MulAdd rounds once
   const SimdTests* tests;

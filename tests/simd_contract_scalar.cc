@@ -10,14 +10,20 @@ namespace {
 // clang-format off
 #include "simd/scalar.inl"
 #include "kernels/common.inl"
+#include "kernels/formats.inl"
 #include "kernels/math.inl"
+#include "formats_test.inl"
 #include "math_test.inl"
 #include "simd_contract.inl"
 // clang-format on
 }  // namespace
 
 extern const SimdTests kSimdTests;
-const SimdTests kSimdTests = {kLanes, TestWords, {EvaluateExp2, EvaluateExp, EvaluateLog, EvaluateTanh}};
+const SimdTests kSimdTests = {
+    kLanes,
+    TestWords,
+    {EvaluateExp2, EvaluateExp, EvaluateLog, EvaluateTanh},
+    {DotOfRow<FOVEA_F32>, DotOfRow<FOVEA_F16>, DotOfRow<FOVEA_BF16>, DotOfRow<FOVEA_I8>, DotOfRow<FOVEA_I4>}};
 
 }  // namespace scalar_target
 }  // namespace fovea_test

@@ -42,6 +42,7 @@ TEST_CASE("simd: a page has the lanes that its target is planned with", "[short]
       case FOVEA_TARGET_AVX2: CHECK(page->tests->lanes == 8); break;
       case FOVEA_TARGET_SSE4:
       case FOVEA_TARGET_NEON:
+      case FOVEA_TARGET_HELIUM:
       case FOVEA_TARGET_WASM: CHECK(page->tests->lanes == 4); break;
       case FOVEA_TARGET_SCALAR: CHECK(page->tests->lanes == 1); break;
       default: CHECK(page->tests->lanes > 1); break;

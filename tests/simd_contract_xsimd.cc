@@ -12,7 +12,9 @@ namespace {
 // clang-format off
 #include "simd/xsimd.inl"
 #include "kernels/common.inl"
+#include "kernels/formats.inl"
 #include "kernels/math.inl"
+#include "formats_test.inl"
 #include "math_test.inl"
 #include "simd_contract.inl"
 #include "simd_contract_lanes.inl"
@@ -25,7 +27,11 @@ void Contract(ContractLog& log, const ContractMemory& memory, bool fused) {
 }  // namespace
 
 extern const SimdTests kSimdTests;
-const SimdTests kSimdTests = {kLanes, Contract, {EvaluateExp2, EvaluateExp, EvaluateLog, EvaluateTanh}};
+const SimdTests kSimdTests = {
+    kLanes,
+    Contract,
+    {EvaluateExp2, EvaluateExp, EvaluateLog, EvaluateTanh},
+    {DotOfRow<FOVEA_F32>, DotOfRow<FOVEA_F16>, DotOfRow<FOVEA_BF16>, DotOfRow<FOVEA_I8>, DotOfRow<FOVEA_I4>}};
 
 }  // namespace xsimd_target
 }  // namespace fovea_test

@@ -9,11 +9,11 @@
 #include <functional>
 #include <iterator>
 #include <limits>
-#include <sstream>
 
 #include "catch.h"
 #include "support/covering.h"
 #include "support/problem.h"
+#include "support/text.h"
 #include "support/tolerance.h"
 
 namespace fovea_test {
@@ -43,7 +43,7 @@ std::string name(const SoftmaxProblem& p, fovea_target target, bool log) {
   static const char* const kLayouts[] = {"dense", "padded", "axis-first", "reversed", "broadcast"};
   static const char* const kMasks[] = {"no mask",         "mask",         "mask over axis", "mask over outer",
                                        "mask over inner", "mask over all"};
-  std::ostringstream text;
+  fovea_test::Text text;
   text << (log ? "log-softmax " : "softmax ") << p.outer << "x" << p.axis << "x" << p.inner << " " << kLayouts[p.layout]
        << " " << kMasks[p.mask] << (p.in_place ? " in place" : "") << (p.special ? " special" : "") << " scale "
        << p.scale << " " << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
@@ -172,8 +172,7 @@ class SoftmaxCase {
       const float got = *out(o, a, i);
       written[static_cast<size_t>(out(o, a, i) - out_.as<float>())] = true;
       if (wrong.empty() && !close(got, want.out[at], want.tolerance[at])) {
-        std::ostringstream text;
-        text.precision(9);
+        fovea_test::Text text;
         text << full_name << ": [" << o << "][" << a << "][" << i << "] is " << got << ", not " << want.out[at]
              << " +- " << want.tolerance[at];
         wrong = text.str();
@@ -260,7 +259,8 @@ TEST_CASE("softmax: any two of layout, mask, place, counts and scale agree with 
   const size_t axes[] = {1, 2, 9, 17, 67, 300}, inners[] = {1, 2, 8, 16, 19, 50};
   const float scales[] = {0.0f, 1.0f, 0.25f, -1.5f, 30.0f};
   const auto rows = covering_array({5, 2, 6, std::size(axes), std::size(inners), 3, std::size(scales), 2, 3}, 3);
-  std::printf("softmax: %zu cases hold every pair of 9 factors, on %u targets\n", rows.size(), fovea_target_count());
+  std::printf("softmax: %u cases hold every pair of 9 factors, on %u targets\n", static_cast<unsigned>(rows.size()),
+              static_cast<unsigned>(fovea_target_count()));
   REQUIRE(rows.size() == 49);
   for (const auto& row : rows) {
     SoftmaxProblem p;

@@ -115,5 +115,8 @@ macro(fovea_find_catch)
     target_compile_features(fovea_catch PUBLIC cxx_std_17)
     target_compile_options(fovea_catch PRIVATE -O0 -g0)  # 13000 lines: three times as fast to compile
     target_include_directories(fovea_catch SYSTEM PUBLIC ${FOVEA_DEPS_INCLUDE})
+    if(CMAKE_SYSTEM_NAME STREQUAL Generic)
+      target_compile_definitions(fovea_catch PUBLIC CATCH_CONFIG_COLOUR_NONE CATCH_CONFIG_NO_POSIX_SIGNALS)
+    endif()
   endif()
 endmacro()

@@ -93,6 +93,12 @@ constexpr size_t kMargin = 256;  // of pattern on both sides, and what alignment
 
 }  // namespace
 
+#if defined(__linux__)
+bool guards_fault() { return true; }
+#else
+bool guards_fault() { return false; }
+#endif
+
 const char* name(Placement placement) {
   switch (placement) {
     case Placement::kEnd: return "end";

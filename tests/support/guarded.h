@@ -19,8 +19,11 @@ enum class Placement {
 
 const char* name(Placement placement);
 
-// A buffer filled, with all that is mapped around it, with a pattern that is NaN as a float and nonzero as a byte. On
-// systems without memory protection it is a plain heap block, and only writes outside are seen, by margin_intact().
+// Whether this system has memory protection. Where it has not, a buffer is a plain heap block: writes beside it are
+// seen, by margin_intact(), and reads are not.
+bool guards_fault();
+
+// A buffer filled, with all that is mapped around it, with a pattern that is NaN as a float and nonzero as a byte.
 class Guarded {
  public:
   Guarded() = default;

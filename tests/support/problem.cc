@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <sstream>
 
+#include "support/text.h"
 #include "support/tolerance.h"
 
 namespace fovea_test {
@@ -22,7 +22,8 @@ struct Strided {
 
 Strided strided(Layout layout, uint32_t batch, uint32_t heads, uint32_t tokens, uint32_t dim) {
   Strided s{};
-  const ptrdiff_t h = heads, t = tokens, d = dim;
+  const auto b = static_cast<ptrdiff_t>(batch), h = static_cast<ptrdiff_t>(heads);
+  const auto t = static_cast<ptrdiff_t>(tokens), d = static_cast<ptrdiff_t>(dim);
   switch (layout) {
     case Layout::kTokensFirst:
     case Layout::kPacked: s.head = d, s.token = h * d, s.batch = t * h * d; break;
@@ -30,7 +31,7 @@ Strided strided(Layout layout, uint32_t batch, uint32_t heads, uint32_t tokens, 
     default: s.token = d, s.head = t * d, s.batch = h * t * d; break;
   }
   if (batch == 0 || heads == 0 || tokens == 0 || dim == 0) return s;
-  s.elements = static_cast<size_t>((ptrdiff_t{batch} - 1) * s.batch + (h - 1) * s.head + (t - 1) * s.token + d);
+  s.elements = static_cast<size_t>((b - 1) * s.batch + (h - 1) * s.head + (t - 1) * s.token + d);
   if (layout == Layout::kReversed) {
     s.first = s.elements - dim;
     s.batch = -s.batch, s.head = -s.head, s.token = -s.token;
@@ -48,8 +49,8 @@ void describe(Array* array, const Guarded& buffer, const Strided& s) {
 
 template <class Array>
 float* row(const Array& a, uint32_t b, uint32_t h, uint32_t t) {
-  return const_cast<float*>(static_cast<const float*>(a.data)) + ptrdiff_t{b} * a.batch_stride +
-         ptrdiff_t{h} * a.head_stride + ptrdiff_t{t} * a.token_stride;
+  return const_cast<float*>(static_cast<const float*>(a.data)) + static_cast<ptrdiff_t>(b) * a.batch_stride +
+         static_cast<ptrdiff_t>(h) * a.head_stride + static_cast<ptrdiff_t>(t) * a.token_stride;
 }
 
 Guarded floats(size_t count, Placement placement) { return Guarded(count * sizeof(float), alignof(float), placement); }
@@ -76,7 +77,7 @@ std::vector<float> dense(const fovea_out& a, uint32_t batch, uint32_t heads, uin
 std::string compare_array(const char* what, const fovea_out& a, const Guarded& buffer, uint32_t batch, uint32_t heads,
                           uint32_t tokens, uint32_t dim, const std::vector<double>& want,
                           const std::vector<double>& tolerance, bool tolerance_for_rows) {
-  std::ostringstream wrong;
+  Text wrong;
   std::vector<bool> written(buffer.bytes() / sizeof(float));
   const float* base = buffer.as<float>();
   size_t r = 0;
@@ -89,7 +90,6 @@ std::string compare_array(const char* what, const fovea_out& a, const Guarded& b
           const double allowed = tolerance[tolerance_for_rows ? r : at];
           written[static_cast<size_t>(got + e - base)] = true;
           if (close(got[e], want[at], allowed)) continue;
-          wrong.precision(9);
           wrong << what << "[b " << b << "][h " << h << "][q " << t << "][" << e << "] is " << got[e] << ", not "
                 << want[at] << " +- " << allowed;
           return wrong.str();
@@ -123,6 +123,15 @@ uint32_t lanes(fovea_target target) {
   desc.target = target;
   fovea_plan plan{};
   return fovea_plan_init(&plan, &desc) == FOVEA_OK ? plan.lanes : 0;
+}
+
+bool flushes_subnormals(fovea_target target) {
+#if defined(__arm__)
+  return target != FOVEA_TARGET_SCALAR;
+#else
+  (void)target;
+  return false;
+#endif
 }
 
 uint64_t random_bits(uint64_t seed, uint64_t index) {
@@ -175,7 +184,7 @@ std::string name(const Run& run) {
 }
 
 std::string name(const Problem& p) {
-  std::ostringstream text;
+  Text text;
   text << p.batch << "x" << p.q_heads << "/" << p.kv_heads << "x" << p.q_tokens << "x" << p.kv_tokens << " d"
        << p.head_dim << "/" << p.value_dim << " " << name(p.layout) << " " << name(p.placement) << " seed " << p.seed;
   if (p.scale != 0) text << " scale " << p.scale;
@@ -254,12 +263,13 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
     const size_t width = size_t{p.q_heads} * p.head_dim + size_t{p.kv_heads} * (p.head_dim + p.value_dim);
     const size_t tokens = std::max(p.q_tokens, p.kv_tokens);
     q_ = floats(p.batch * tokens * width, p.placement);
-    const ptrdiff_t token = static_cast<ptrdiff_t>(width), batch = static_cast<ptrdiff_t>(tokens * width);
+    const auto token = static_cast<ptrdiff_t>(width), batch = static_cast<ptrdiff_t>(tokens * width);
+    const auto head_dim = static_cast<ptrdiff_t>(p.head_dim), value_dim = static_cast<ptrdiff_t>(p.value_dim);
     const size_t keys = size_t{p.q_heads} * p.head_dim, values = keys + size_t{p.kv_heads} * p.head_dim;
     const bool empty = q_.bytes() == 0;
-    describe(&args.q, q_, {batch, p.head_dim, token, 0, 0});
-    describe(&args.kv.keys, q_, {batch, p.head_dim, token, 0, empty ? 0 : keys});
-    describe(&args.kv.values, q_, {batch, p.value_dim, token, 0, empty ? 0 : values});
+    describe(&args.q, q_, {batch, head_dim, token, 0, 0});
+    describe(&args.kv.keys, q_, {batch, head_dim, token, 0, empty ? 0 : keys});
+    describe(&args.kv.values, q_, {batch, value_dim, token, 0, empty ? 0 : values});
   } else {
     const auto input = [&](fovea_in* a, Guarded* buffer, uint32_t heads, uint32_t tokens, uint32_t dim,
                            uint64_t zeros) {
@@ -302,8 +312,8 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
 void AttentionCase::fill_mask() {
   const Problem& p = problem;
   const uint32_t columns = p.kv_tokens - std::min(p.mask_missing, p.kv_tokens);
-  const uint32_t batch = p.mask_batch ? p.batch : std::min(p.batch, 1u), heads = p.mask_heads ? p.q_heads : 1;
-  const uint32_t queries = p.mask_queries ? p.q_tokens : std::min(p.q_tokens, 1u);
+  const uint32_t batch = p.mask_batch ? p.batch : std::min<uint32_t>(p.batch, 1), heads = p.mask_heads ? p.q_heads : 1;
+  const uint32_t queries = p.mask_queries ? p.q_tokens : std::min<uint32_t>(p.q_tokens, 1);
   const Layout layout = p.layout == Layout::kPadded || p.layout == Layout::kReversed ? p.layout : Layout::kHeadsFirst;
   const Strided s = strided(layout, batch, heads, queries, columns);
   const bool bytes = p.mask == FOVEA_MASK_BYTE;
@@ -320,8 +330,9 @@ void AttentionCase::fill_mask() {
   for (uint32_t b = 0; b < batch; ++b) {
     for (uint32_t h = 0; h < heads; ++h) {
       for (uint32_t i = 0; i < queries; ++i) {
-        const size_t first = static_cast<size_t>(static_cast<ptrdiff_t>(s.first) + ptrdiff_t{b} * s.batch +
-                                                 ptrdiff_t{h} * s.head + ptrdiff_t{i} * s.token);
+        const auto first =
+            static_cast<size_t>(static_cast<ptrdiff_t>(s.first) + static_cast<ptrdiff_t>(b) * s.batch +
+                                static_cast<ptrdiff_t>(h) * s.head + static_cast<ptrdiff_t>(i) * s.token);
         const bool nothing = p.mask_queries && random_bits(p.seed + 14, first) % 5 == 0;  // the whole row is hidden
         for (uint32_t j = 0; j < columns; ++j) {
           const uint64_t bits = random_bits(p.seed + 13, first + j);

@@ -20,6 +20,8 @@ namespace fovea_test {
 // The targets that this build has and this processor runs, best first.
 std::vector<fovea_target> targets();
 uint32_t lanes(fovea_target target);
+// Whether it computes with zero in place of a subnormal number, as the vectors of 32-bit Arm do.
+bool flushes_subnormals(fovea_target target);
 
 // An enum that holds any 32 bits, as a C program may pass it.
 template <class Enum>
@@ -37,6 +39,9 @@ constexpr uint32_t kNegative = 0x7ffffffeu;
 #else
 constexpr uint32_t kNegative = 0xffffffffu;
 #endif
+
+// Numbers that are no target, and never will be the next one.
+constexpr uint32_t kUnknownTargets[] = {8, 63, 65, kNegative, 0x7fffffff};
 
 // A number that depends on seed and index alone, equally spread over 64 bits.
 uint64_t random_bits(uint64_t seed, uint64_t index);
@@ -116,6 +121,9 @@ class AttentionCase {
   // The same, but looks at nothing except the status: for tests that compare the outputs on their own.
   std::string run_unchecked(const Run& run);
 
+  // "" if the outputs are those of expected(), which was called before.
+  std::string compare() const;
+
   // For calls that are expected to write nothing.
   void fill_outputs();
   bool outputs_untouched() const;
@@ -130,7 +138,6 @@ class AttentionCase {
  private:
   void fill_mask();
   void fill_inputs();
-  std::string compare() const;
 
   Guarded q_, keys_, values_;  // with Layout::kPacked, q_ holds all three
   Guarded kv_lengths_, positions_, mask_, slopes_, sinks_;

@@ -75,6 +75,15 @@ inline double log_softmax_tolerance(double log_weight, double magnitude_of_x, si
   return kTiny + kEpsilon * (4.0 + doublings + 2.0 * magnitude_of_x + 2.0 * std::fabs(log_weight));
 }
 
+// Absolute error of cos and sin of an angle that is known exactly (fovea.h states 2e-7).
+constexpr double kTurnError = 1.5e-7;
+
+// Absolute error of an element of a pair (a, b) that is turned: a product is rounded, then a sum; where multiply-adds are
+// not fused, the other product too. `angle_error` is that of cos and sin.
+inline double rope_tolerance(double a, double b, double angle_error) {
+  return kTiny + (std::fabs(a) + std::fabs(b)) * (angle_error + 1.5 * kEpsilon);
+}
+
 // How much larger than its tolerance a difference must be, to show that an option has an effect that a test can see.
 constexpr double kVisibleEffect = 100.0;
 

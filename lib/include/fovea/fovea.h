@@ -20,25 +20,27 @@
  * interrupt handler or a fibre if its stack is large enough (about 2 KiB; 2.5 KiB with AVX2, 4 KiB with AVX-512) and
  * the handler saves the floating-point and vector registers that the target uses (on Cortex-M: lazy stacking left on;
  * on x86: the operating system's business). Floating point runs in the caller's environment: the default rounding mode
- * is assumed; flush-to-zero changes only results that are subnormal.
+ * is assumed. Flush-to-zero, which the vectors of 32-bit Arm always have, changes only results that are subnormal, and
+ * scores smaller than softcap * 2^-126, which become 0.
  *
  * Conventions.
  *   tokens    q_tokens queries attend to kv_tokens keys; each key has a value.
  *   heads     q_heads query heads share kv_heads key/value heads: query head h reads key head h / (q_heads / kv_heads).
  *             q_heads == kv_heads is multi-head, kv_heads == 1 multi-query, anything between grouped-query attention.
  *   _stride   counts elements of the array, not bytes. Any stride may be 0 on an input (the same data again:
- * broadcasting) or negative. Strides are never defaulted. The last dimension is always contiguous. _bytes    counts
- * bytes. NULL      for an optional array means: without it. Required pointers say so. errors    are negative
- * fovea_status values. On every error but FOVEA_ERR_LOAD nothing was written. numbers   arithmetic is IEEE single
- * precision. Sizes are limited only by the memory they describe: every product is checked against overflow
- * (FOVEA_ERR_SIZE).
+ *             broadcasting) or negative. Strides are never defaulted. The last dimension is always contiguous.
+ *   _bytes    counts bytes.
+ *   NULL      for an optional array means: without it. Required pointers say so.
+ *   errors    are negative fovea_status values. On every error but FOVEA_ERR_LOAD nothing was written.
+ *   numbers   arithmetic is IEEE single precision. Sizes are limited only by the memory they describe: every product
+ *             is checked against overflow (FOVEA_ERR_SIZE).
  *
  * At the edges.
  *   a query that may see no key           zeros; lse = -inf (with a sink: the sink); its row of weights is zeros
  *   a score of +inf or NaN                NaN in that query's output, and in no other
  *   NaN or inf in a key or value that is  has no influence on that query
  *   hidden from a query
- *   a weight below 2^-126                 is exactly 0, and costs no more time than another
+ *   a weight below 2^-126                 is exactly 0 (one below 2^-125 may be), and costs no more time than another
  *   zero queries, zero keys               allowed
  *   a score, sink or mask beyond 2.3e38   counts as infinite: scores are kept in base 2
  *   values near FLT_MAX                   the sum before the division may overflow: its weights are up to 1
@@ -81,15 +83,16 @@ typedef enum fovea_status {
   FOVEA_ERR_ENUM = -3,        /* an enum field holds no value of its enum */
   FOVEA_ERR_UNSUPPORTED = -4, /* a valid choice that this version, or this combination of options, does not serve */
   FOVEA_ERR_TARGET = -5,      /* the target is not compiled in, or this processor cannot run it */
-  FOVEA_ERR_DIM = -6,         /* head_dim, value_dim, q_heads or kv_heads is 0 */
+  FOVEA_ERR_DIM = -6,         /* head_dim, value_dim, q_heads, kv_heads or dim is 0; rotary_dim is odd or larger than dim */
   FOVEA_ERR_HEADS = -7,       /* kv_heads does not divide q_heads */
   FOVEA_ERR_SIZE = -8,        /* a size, or a product of sizes and strides, overflows or differs from its counterpart */
-  FOVEA_ERR_NUMBER = -9,      /* scale or softcap is NaN, infinite or out of its range */
+  FOVEA_ERR_NUMBER = -9,      /* scale, softcap, base or position_scale is NaN, infinite or out of its range */
   FOVEA_ERR_BUDGET = -10,     /* workspace_budget_bytes is too small for even one vector of rows */
   FOVEA_ERR_PLAN = -11,       /* the plan was not made by fovea_plan_init of this version */
   FOVEA_ERR_CAPACITY = -12,   /* a count is greater than the plan's capacity */
   FOVEA_ERR_LENGTH = -13,     /* a kv_length is greater than kv_tokens */
-  FOVEA_ERR_POSITIONS = -14,  /* positions are required and missing, or given where the diagonal is already named */
+  FOVEA_ERR_POSITIONS = -14,  /* positions are required and missing, given where others or the diagonal are already named, or
+                                not in the tables */
   FOVEA_ERR_MASK = -15,       /* the mask's fields contradict one another */
   FOVEA_ERR_STRIDE = -16,    /* an output's strides do not nest: each must step over all that the smaller ones cover, or
                                 two elements could share a place */
@@ -98,6 +101,9 @@ typedef enum fovea_status {
   FOVEA_ERR_ALIGNMENT = -18, /* a pointer is not aligned to its element, or the workspace to 64 bytes */
   FOVEA_ERR_WORKSPACE = -19, /* workspace_bytes is less than fovea_workspace_bytes of the plan */
   FOVEA_ERR_LOAD = -20,      /* a load callback failed */
+  FOVEA_ERR_STATE = -21,     /* the memory is too small for the state, or holds none that fits the call */
+  FOVEA_ERR_IMAGE = -22,     /* the bytes are no image of a state, or are not those that were written */
+  FOVEA_ERR_EXECUTOR = -23,  /* the executor did not run all tasks */
   FOVEA_STATUS_IS_32_BITS = 0x7fffffff /* not a status: keeps the type 32 bits wide under -fshort-enums */
 } fovea_status;
 
@@ -129,7 +135,7 @@ fovea_target fovea_target_at(uint32_t index);
 const char* fovea_target_name(fovea_target target);
 /* The reverse; FOVEA_TARGET_IS_32_BITS where no target has that name. "best" and "" name FOVEA_TARGET_BEST. */
 fovea_target fovea_target_from_name(const char* name);
-/* "highway", "xsimd" or "scalar": what serves the target in this build; NULL where it is not compiled in. */
+/* "helium", "highway", "xsimd" or "scalar": what serves the target in this build; NULL where it is not compiled in. */
 const char* fovea_target_backend(fovea_target target);
 
 /* ----------------------------------------------------------------------------------------------------- softmax */
@@ -143,10 +149,11 @@ const char* fovea_target_backend(fovea_target target);
  *   in, out               required unless a count is 0. out may be in with the same strides; any other overlap is
  *                         FOVEA_ERR_OVERLAP.
  *   mask                  optional, added to scale * in; strides of 0 broadcast it. mask_inner_stride is 0 or 1.
- *                         A mask of -inf, or of -FLT_MAX/2 or below, hides the element: its weight is 0, even where in
- * is NaN. Results. Every weight has an error of at most 3 ulp, plus half an ulp for each doubling of the axis, plus
- * what the rounding of x and of x - max(x) to float changes (up to |x - max(x)| half ulps of a weight). A row that is
- * all hidden, or all -inf, gives zeros (log-softmax: -inf). A +inf or NaN that is not hidden makes its row NaN. */
+ *                         A mask of -inf, or of -FLT_MAX/2 or below, hides the element: its weight is 0, even where
+ *                         in is NaN.
+ * Results. Every weight has an error of at most 3 ulp, plus half an ulp for each doubling of the axis, plus what the
+ * rounding of x and of x - max(x) to float changes (up to |x - max(x)| half ulps of a weight). A row that is all
+ * hidden, or all -inf, gives zeros (log-softmax: -inf). A +inf or NaN that is not hidden makes its row NaN. */
 typedef struct fovea_softmax_args {
   uint32_t struct_bytes; /* sizeof(fovea_softmax_args) */
   fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
@@ -232,6 +239,14 @@ typedef struct fovea_attention_desc {
   size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else the plan takes fewer query rows a tile until it
                                     fits; FOVEA_ERR_BUDGET when one vector of rows does not. Never changes the tile
                                     kernel's bits */
+
+  /* Threads: see fovea_executor. */
+  uint32_t max_workers;      /* most workers of a call's executor; each needs a workspace. 0 = 1; at most 4096
+                                (FOVEA_ERR_SIZE) */
+  uint32_t key_split_tokens; /* 0 = a query's keys are never split. Else a multiple of 64 (FOVEA_ERR_SIZE): each so many keys
+                                are a task of their own, and the parts are merged in their order: for few rows and many keys.
+                                It decides bits, workers do not, and costs workspace for partial states of all rows, as
+                                many as there are parts. Not for streams, which merge by themselves */
 } fovea_attention_desc;
 
 /* A plan: a plain structure without pointers into the description. Made once by fovea_plan_init, then read-only; it may
@@ -242,7 +257,9 @@ typedef struct fovea_plan {
   uint32_t lanes;            /* f32 elements in a vector of the target */
   uint32_t tile_vectors;     /* most vectors of query rows in a tile; tile rows = lanes * tile_vectors */
   uint32_t few_rows; /* calls with at most this many rows for a key head take the few-rows kernel; 0 = none do */
-  size_t workspace_bytes;
+  size_t worker_bytes;    /* of workspace, for each worker */
+  size_t split_bytes;     /* of workspace, for the partial states of split keys */
+  size_t workspace_bytes; /* in all */
 } fovea_plan;
 
 /* Validates the description, picks the target, cuts the tiles. On error *plan is not written. */
@@ -255,9 +272,14 @@ size_t fovea_workspace_bytes(const fovea_plan* plan);
  * FOVEA_TARGET_BEST asks for the largest over all targets. 0 when the description is not valid. */
 size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target);
 
-/* The same as a constant expression, for static arrays: an upper bound over the targets of the architecture that is
- * being compiled for, without a budget, for any counts of tokens and heads. static _Alignas(FOVEA_WORKSPACE_ALIGNMENT)
- * unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
+/* Bytes that args->slow_workspace must have beside a workspace of this many bytes: 0 where that alone is enough, all
+ * that is needed where workspace_bytes is 0 (a call needs some: the workspace is never NULL). Not always less by as much
+ * as the workspace has more: an array lies in one part or the other. */
+size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes);
+
+/* fovea_workspace_bytes as a constant expression, for static arrays: an upper bound over the targets of the
+ * architecture that is being compiled for, without a budget, for one worker, any counts of tokens and heads.
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
  * (_Alignas is C11; in C99 use the compiler's attribute.) Compile the program for the same processor as the library:
  * the macro asks the compiler which vector unit there is. */
 #if defined(__x86_64__) || defined(_M_X64) || defined(__i386__)
@@ -322,6 +344,17 @@ typedef struct fovea_kv_source {
   fovea_in values; /* [batch][kv_heads][kv_tokens][value_dim] */
 } fovea_kv_source;
 
+/* What runs tasks in parallel: the library starts no thread. run must call task(arg, i, worker) once for each i < tasks,
+ * in any order, on any threads, and return when all are done, with 0, or anything else if it could not (FOVEA_ERR_EXECUTOR;
+ * outputs are then unspecified). worker < workers is a number that no other task has at the same time. What is written
+ * before run is called must be seen by the tasks, and what they write after it has returned: as with any pool of threads,
+ * parallel loop or second core. Tasks are cut by shapes alone, so results are the same to the bit whatever runs them. */
+typedef struct fovea_executor {
+  int (*run)(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg);
+  void* self;       /* for run */
+  uint32_t workers; /* 1 to max_workers of the description (FOVEA_ERR_CAPACITY) */
+} fovea_executor;
+
 /* The arguments of one call. Set all to 0 first, then fill in. Arrays must not overlap an output (FOVEA_ERR_OVERLAP).
  */
 typedef struct fovea_attention_args {
@@ -350,10 +383,18 @@ typedef struct fovea_attention_args {
   const float* alibi_slopes; /* optional [q_heads]: adds -slope * |p - j| (Press et al., arXiv 2108.12409) */
   const float* sinks;        /* optional [q_heads]: a logit for each head that joins the normalisation and has no value
                                 (gpt-oss; Xiao et al., arXiv 2309.17453) */
+
+  void* slow_workspace; /* optional: more workspace, where no one region is large enough; see fovea_attention */
+  size_t slow_workspace_bytes; /* 0 = none */
+
+  const fovea_executor* executor; /* optional; NULL = the calling thread does all */
 } fovea_attention_args;
 
 /* Computes attention. workspace: at least fovea_workspace_bytes(plan) bytes (FOVEA_ERR_WORKSPACE), 64-byte aligned
  * (FOVEA_ERR_ALIGNMENT); its content before and after means nothing.
+ * It may be smaller if args->slow_workspace, aligned in the same way, has at least
+ * fovea_slow_workspace_bytes(plan, workspace_bytes) bytes: workspace is the fast part (DTCM, say), which the arrays that
+ * are used most take as far as they fit, and the others lie in the slow part. The bits are the same however it is cut.
  * Bits. The tile kernel's output is the same to the bit for any budget, any row tile, any place in a batch, and on all
  * IEEE targets with fused multiply-add; see portable_bits.
  * Time. No branch, skip or early exit depends on values: only shapes, counts, lengths and positions do. Where a
@@ -361,6 +402,133 @@ typedef struct fovea_attention_args {
  * below), set its flush-to-zero mode. */
 fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args* args, void* workspace,
                              size_t workspace_bytes);
+
+/* ----------------------------------------------------------------------------------------------------- streams */
+
+/* Attention over keys that come in pieces: from a sensor, from flash or another core, or more of them than memory has
+ * room for. What the queries have seen so far is a state: for each query row the largest score, the sum of
+ * exponentials and the sum of weighted values (Milakov and Gimelshein, arXiv 1805.02867). Pieces are pushed into it and
+ * may then be thrown away.
+ *
+ *     fovea_stream_begin(&plan, state, bytes, batch, q_tokens, 0);
+ *     while (...) fovea_stream_push(&plan, state, &args, workspace, workspace_bytes);   // args: q, and some keys
+ *     fovea_stream_end(&plan, state, &args, workspace, workspace_bytes);                // args: out
+ *
+ * Bits. Keys lie on a grid of 64, by their position. However they are split at its lines, the result is that of one
+ * call with all keys, to the bit; split elsewhere, it differs as sums in another order do.
+ *
+ * A state is plain memory, 64-byte aligned (FOVEA_ERR_ALIGNMENT), the same on every target: this header, and behind it
+ * f32 arrays max[rows], sum[rows], o[rows][value_dim] with rows = batch * q_heads * q_tokens, in the order
+ * [batch][kv_heads][q_tokens][q_heads / kv_heads]; scores are in base 2. It may be copied. */
+typedef struct fovea_state {
+  uint32_t magic;    /* tells a state of this layout from other bytes */
+  uint32_t checksum; /* in an image, CRC-32 (IEEE 802.3) of all its bytes, with these as 0; in a state 0 */
+  uint32_t batch, q_heads, kv_heads, q_tokens, value_dim;
+  uint32_t reserved; /* 0 */
+  int64_t next_key;  /* position of the key that is pushed next */
+  uint32_t reserved_too[6];
+} fovea_state;
+
+/* Bytes of a state for these counts; 0 for no plan, or where they overflow. The macro is for static arrays. */
+size_t fovea_state_bytes(const fovea_plan* plan, uint32_t batch, uint32_t q_tokens);
+#define FOVEA_STATE_BYTES(rows, value_dim) (sizeof(fovea_state) + (size_t)(rows) * ((size_t)(value_dim) + 2u) * 4u)
+
+/* A state that has seen no key, in state_bytes bytes of memory (FOVEA_ERR_STATE if they are too few). The next key pushed is at
+ * position first_key >= 0 (FOVEA_ERR_SIZE): not 0 where another state has the keys before it, to be merged later.
+ * A plan with FOVEA_CAUSAL_BOTTOM_RIGHT is refused (FOVEA_ERR_UNSUPPORTED), here and below: where the last key is, no
+ * stream knows. */
+fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* state, size_t state_bytes, uint32_t batch,
+                                uint32_t q_tokens, int64_t first_key);
+
+/* Takes in args->kv_tokens keys and values, at the positions from state->next_key on, which then moves by as many.
+ * Arguments are those of fovea_attention, and so are checks; batch and q_tokens are the state's (FOVEA_ERR_STATE), and
+ * q is the same in every push. kv_lengths and the mask are of these keys alone: kv_lengths[b] of them are seen, the mask's
+ * column 0 is the first of them. scores_stage must be 0 (FOVEA_ERR_UNSUPPORTED); out, lse and sinks are not looked at. On
+ * an error nothing was taken in. */
+fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const fovea_attention_args* args,
+                               void* workspace, size_t workspace_bytes);
+
+/* The state of two parts of the keys, in `into`; `from` stays. Both may have been made on any target. Merging a with b or
+ * b with a is the same to the bit; in another order of three or more, the same within rounding. next_key becomes the
+ * larger. They must be of the same counts (FOVEA_ERR_STATE), and of the same queries, which nobody can check. */
+fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* into, const fovea_state* from);
+
+/* The answer over all keys so far: out, and lse where wanted, with the sinks, if any. Of args are looked at batch,
+ * q_tokens, out, lse, sinks and slow_workspace. The state stays as it was: more keys may be pushed. */
+fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_state* state, const fovea_attention_args* args,
+                              void* workspace, size_t workspace_bytes);
+
+/* An image of a state: as many bytes as the state, at any address, little-endian and with a checksum, to be sent or
+ * stored. FOVEA_ERR_STATE where image_bytes are too few. */
+fovea_status fovea_stream_export(const fovea_state* state, void* image, size_t image_bytes);
+
+/* The state of an image. FOVEA_ERR_IMAGE where the image is not whole, FOVEA_ERR_STATE where state_bytes are too few;
+ * then the state is not written. */
+fovea_status fovea_stream_import(fovea_state* state, size_t state_bytes, const void* image, size_t image_bytes);
+
+/* -------------------------------------------------------------------------------------------------------- rope */
+
+/* Rotary position embedding (Su et al., RoFormer, arXiv 2104.09864): the first rotary_dim elements of a query or key are
+ * taken in pairs, and pair i of a token at position p is turned by p times an angle that falls with i:
+ *     (a, b) -> (a cos - b sin, b cos + a sin),    angle = p * position_scale * base^(-2 i / rotary_dim) radians
+ * The dot product of two rows so turned depends on the difference of their positions alone.
+ *
+ * Which elements make a pair, on which models differ: weights trained with one layout are useless with the other. */
+typedef enum fovea_rope_layout {
+  FOVEA_ROPE_INTERLEAVED = 1, /* 2 i and 2 i + 1: the paper, GPT-J, Meta's Llama; ONNX with interleaved = 1 */
+  FOVEA_ROPE_HALF_SPLIT = 2,  /* i and i + rotary_dim / 2: GPT-NeoX, Hugging Face; ONNX with interleaved = 0 */
+  FOVEA_ROPE_LAYOUT_IS_32_BITS = 0x7fffffff
+} fovea_rope_layout;
+
+/* Writes the angles of a position: turns[i] = position_scale * base^(-2 i / rotary_dim) / (2 pi), the part of a turn that
+ * pair i goes on from a position to the next, in units of 2^-64. An angle is then position * turns[i] in 64-bit integers,
+ * in which whole turns drop out exactly; a float would have lost all digits of it at long contexts. Made once for a model.
+ *   turns           [rotary_dim / 2], required. They are plain numbers: who scales the angle of each pair in a way of its
+ *                   own (YaRN, Llama 3.1) multiplies them, or computes them otherwise.
+ *   base            theta. 0 = 10000; else finite and at least 1 (FOVEA_ERR_NUMBER).
+ *   position_scale  positions are multiplied by it (linear interpolation, Chen et al., arXiv 2306.15595): 1 / 8 stretches
+ *                   what was trained for 4096 positions over 32768. 0 = 1; else above 0 and at most 1 (FOVEA_ERR_NUMBER).
+ *   rotary_dim      even and at least 2 (FOVEA_ERR_DIM).
+ * Error: turns[i] is off by at most rotary_dim / 16 + 2 units. It is computed in integers: nothing of double precision is
+ * linked. */
+fovea_status fovea_rope_frequencies(uint64_t* turns, double base, double position_scale, uint32_t rotary_dim);
+
+/* The arguments of fovea_rope_f32. Set all to 0 first, then fill in. */
+typedef struct fovea_rope_args {
+  uint32_t struct_bytes; /* sizeof(fovea_rope_args) */
+  fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
+
+  uint32_t batch, heads, tokens; /* counts; any may be 0: nothing is written */
+  uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
+  uint32_t rotary_dim;           /* the first so many are turned, the others copied. 0 = dim. Even, and at most dim
+                                    (FOVEA_ERR_DIM) */
+  fovea_rope_layout layout;      /* never 0 (FOVEA_ERR_ENUM) */
+  uint32_t inverse;              /* nonzero: turns back what was turned */
+
+  fovea_out out; /* f32 [batch][heads][tokens][dim]. May be in with the same strides; any other overlap is
+                    FOVEA_ERR_OVERLAP */
+  fovea_in in;   /* f32 [batch][heads][tokens][dim] */
+
+  /* The angles: turns, or both of cos and sin (FOVEA_ERR_NULL with neither, FOVEA_ERR_UNSUPPORTED with both kinds). */
+  const uint64_t* turns;  /* [rotary_dim / 2], as of fovea_rope_frequencies */
+  const float* cos;       /* [table_positions][rotary_dim / 2] */
+  const float* sin;       /* [table_positions][rotary_dim / 2] */
+  ptrdiff_t table_stride; /* from a position to the next, of cos and of sin */
+  size_t table_positions; /* a token whose position is not below it, or is negative, is refused (FOVEA_ERR_POSITIONS) */
+
+  /* A token's position: position_offset + positions[b] + its number in the entry, or position_offset +
+   * token_positions[b][token]. Of 64 bits, of either sign (FOVEA_ERR_SIZE where the sum has more). */
+  const int64_t* positions;         /* optional [batch]: of each entry's first token. NULL = 0 */
+  const int64_t* token_positions;   /* optional [batch][tokens]; then positions is NULL (FOVEA_ERR_POSITIONS) */
+  ptrdiff_t token_positions_stride; /* from an entry to the next; 0 = the same positions for all */
+  int64_t position_offset;
+} fovea_rope_args;
+
+/* Turns all pairs. cos and sin of turns are computed without libm and are within 2e-7 at any position, for turns as they
+ * are given. For those of fovea_rope_frequencies with a rotary_dim up to 256 they are within 2e-7 of the true angle's up to
+ * position 2^32, and within 1e-6 up to 2^36, negative ones too. Turning adds two roundings, of the products of a and of b.
+ * Bits: the same in both layouts, and on all IEEE targets with fused multiply-add. At position 0 out equals in. */
+fovea_status fovea_rope_f32(const fovea_rope_args* args);
 
 /* ----------------------------------------------------------------------------------- the macro's arithmetic */
 /* clang-format off */

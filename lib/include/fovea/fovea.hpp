@@ -151,6 +151,21 @@ inline Status log_softmax(Span<float> out, Span<const float> in, float scale = 1
   return out.size() == in.size() ? log_softmax(softmax_row(out, in, scale)) : FOVEA_ERR_SIZE;
 }
 
+// -------------------------------------------------------------------------------------------------------- rope
+
+struct RopeArgs : fovea_rope_args {
+  constexpr RopeArgs() : fovea_rope_args{} { struct_bytes = sizeof(fovea_rope_args); }
+};
+
+inline Status rope(const fovea_rope_args& args) { return fovea_rope_f32(&args); }
+
+// As many as half of rotary_dim.
+inline Status rope_frequencies(Span<std::uint64_t> turns, double base = 0, double position_scale = 0) {
+  if (turns.size() > 0x7fffffff) return FOVEA_ERR_SIZE;
+  const auto rotary_dim = static_cast<std::uint32_t>(2 * turns.size());
+  return fovea_rope_frequencies(turns.data(), base, position_scale, rotary_dim);
+}
+
 // --------------------------------------------------------------------------------------------------- attention
 
 struct AttentionDesc : fovea_attention_desc {
@@ -175,6 +190,9 @@ class Plan {
   Status init(const fovea_attention_desc& desc) { return fovea_plan_init(&plan_, &desc); }
 
   std::size_t workspace_bytes() const { return fovea_workspace_bytes(&plan_); }
+  std::size_t slow_workspace_bytes(std::size_t workspace_bytes) const {
+    return fovea_slow_workspace_bytes(&plan_, workspace_bytes);
+  }
   Target target() const { return plan_.desc.target; }
   const fovea_plan& get() const { return plan_; }
 
@@ -188,6 +206,13 @@ class Plan {
   }
   Status run(const fovea_attention_args& args, Span<std::byte> workspace) const {
     return run(args, workspace.data(), workspace.size());
+  }
+  // A fast part and a slow one, where no one region is large enough.
+  Status run(const fovea_attention_args& args, Span<std::byte> workspace, Span<std::byte> slow_workspace) const {
+    fovea_attention_args with_slow = args;
+    with_slow.slow_workspace = slow_workspace.data();
+    with_slow.slow_workspace_bytes = slow_workspace.size();
+    return run(with_slow, workspace);
   }
 
  private:

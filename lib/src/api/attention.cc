@@ -13,6 +13,10 @@ extern "C" size_t fovea_workspace_bytes(const fovea_plan* plan) {
   return plan && fovea::is_plan(*plan) ? plan->workspace_bytes : 0;
 }
 
+extern "C" size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes) {
+  return plan && fovea::is_plan(*plan) ? fovea::slow_workspace_bytes(*plan, workspace_bytes) : 0;
+}
+
 extern "C" size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target) {
   if (!desc) return 0;
   fovea_plan plan;
@@ -31,8 +35,8 @@ extern "C" size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fo
 extern "C" fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args* args, void* workspace,
                                         size_t workspace_bytes) {
   if (!plan || !args) return FOVEA_ERR_NULL;
-  const fovea_status status = fovea::check_attention_args(*plan, *args, workspace, workspace_bytes);
+  const fovea::Workspace parts = {workspace, workspace_bytes, args->slow_workspace, args->slow_workspace_bytes};
+  const fovea_status status = fovea::check_attention_args(*plan, *args, parts, nullptr);
   if (status != FOVEA_OK) return status;
-  fovea::run_attention(*plan, *args, fovea::attention_kernels(plan->desc.target), workspace);
-  return FOVEA_OK;
+  return fovea::run_attention(*plan, *args, parts, nullptr);
 }

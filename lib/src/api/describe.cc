@@ -2,6 +2,7 @@
 //
 // fovea_plan_describe: a line of text, put together without stdio.
 #include "fovea/fovea.h"
+#include "fovea/fovea_config.h"
 #include "plan/attention_plan.h"
 #include "targets/registry.h"
 
@@ -46,6 +47,7 @@ class Line {
 extern "C" size_t fovea_plan_describe(const fovea_plan* plan, uint32_t q_tokens, uint32_t kv_tokens, char* text,
                                       size_t text_bytes) {
   Line line(text, text ? text_bytes : 0);
+  if (!fovea::config::kText) return line.finish();
   if (!plan || !fovea::is_plan(*plan)) return (line << "not a plan").finish();
   const fovea_attention_desc& d = plan->desc;
   const uint64_t rows = uint64_t(d.q_heads / d.kv_heads) * q_tokens;

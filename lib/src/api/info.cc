@@ -2,6 +2,7 @@
 //
 // What the library says of itself: version, statuses, targets.
 #include "fovea/fovea.h"
+#include "fovea/fovea_config.h"
 #include "targets/registry.h"
 
 namespace {
@@ -16,6 +17,7 @@ bool equal(const char* a, const char* b) {
 extern "C" uint32_t fovea_version(void) { return FOVEA_VERSION; }
 
 extern "C" const char* fovea_status_string(fovea_status status) {
+  if (!fovea::config::kText) return "";
   switch (status) {
     case FOVEA_OK: return "no error";
     case FOVEA_ERR_NULL: return "a required pointer is null";
@@ -23,21 +25,24 @@ extern "C" const char* fovea_status_string(fovea_status status) {
     case FOVEA_ERR_ENUM: return "an enum field holds no value of its enum";
     case FOVEA_ERR_UNSUPPORTED: return "a valid choice that this version does not serve";
     case FOVEA_ERR_TARGET: return "the target is not compiled in, or this processor cannot run it";
-    case FOVEA_ERR_DIM: return "head_dim, value_dim, q_heads and kv_heads must be at least 1";
+    case FOVEA_ERR_DIM: return "a dimension or number of heads is 0, or rotary_dim is odd or too large";
     case FOVEA_ERR_HEADS: return "kv_heads must divide q_heads";
     case FOVEA_ERR_SIZE: return "a size, or a product of sizes and strides, is too large";
-    case FOVEA_ERR_NUMBER: return "scale or softcap is not a number in its range";
+    case FOVEA_ERR_NUMBER: return "scale, softcap, base or position_scale is not a number in its range";
     case FOVEA_ERR_BUDGET: return "workspace_budget_bytes is too small for one vector of query rows";
     case FOVEA_ERR_PLAN: return "the plan was not made by fovea_plan_init of this version";
     case FOVEA_ERR_CAPACITY: return "a count is greater than the plan's capacity";
     case FOVEA_ERR_LENGTH: return "an entry of kv_lengths is greater than kv_tokens";
-    case FOVEA_ERR_POSITIONS: return "positions are missing, or given where the causal kind already names them";
+    case FOVEA_ERR_POSITIONS: return "positions are missing, given where they are already named, or not in the tables";
     case FOVEA_ERR_MASK: return "the mask's fields contradict one another";
     case FOVEA_ERR_STRIDE: return "the strides of an output let two of its elements share a place";
     case FOVEA_ERR_OVERLAP: return "an output or the workspace overlaps another buffer of the call";
     case FOVEA_ERR_ALIGNMENT: return "a pointer is not aligned as it must be";
     case FOVEA_ERR_WORKSPACE: return "the workspace is smaller than fovea_workspace_bytes";
     case FOVEA_ERR_LOAD: return "a load callback failed";
+    case FOVEA_ERR_STATE: return "the memory is too small for the state, or holds none that fits the call";
+    case FOVEA_ERR_IMAGE: return "the bytes are no whole image of a state";
+    case FOVEA_ERR_EXECUTOR: return "the executor did not run all tasks";
     case FOVEA_STATUS_IS_32_BITS: break;
   }
   return "unknown status";

@@ -8,7 +8,7 @@ namespace {
 
 fovea_status softmax(const fovea_softmax_args* args, bool logarithm) {
   if (!args) return FOVEA_ERR_NULL;
-  const fovea_status status = fovea::check_softmax_args(*args);
+  const fovea_status status = fovea::check_softmax_args(*args, logarithm);
   if (status != FOVEA_OK) return status;
   const fovea_target target = fovea::resolve_target(args->target)->target;
   fovea::run_softmax(*args, logarithm, fovea::softmax_kernels(target));

@@ -4,15 +4,34 @@
 
 // One step of the running softmax for kVectors vectors of rows from `column` on (Milakov and Gimelshein, arXiv
 // 1805.02867).
-template <bool kHides, int kVectors>
-static void AttendVectors(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column) {
+template <int kVectors>
+FOVEA_INLINE void AttendStep(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column,
+                             bool hides) {
   const size_t end = column + kVectors * kLanes;
   Scores<kVectors>(t, keys, column);
   for (size_t c = column; c < end; c += kLanes) {
     if (AnyStage(keys, stages)) ApplyStages(t, keys, stages, FOVEA_SCORES_SOFTMAX, c);
-    SoftmaxTile<kHides>(t, keys.begin, keys.end, c);
+    SoftmaxTile(t, keys.begin, keys.end, c, hides);
   }
-  Values<kHides, kVectors>(t, keys, column);
+  if (hides) {
+    Values<true, kVectors>(t, keys, column);
+  } else {
+    Values<false, kVectors>(t, keys, column);
+  }
+}
+
+FOVEA_SHARED void AttendVector(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column,
+                               bool hides) {
+  AttendStep<1>(t, keys, stages, column, hides);
+}
+
+template <bool kHides, int kVectors>
+FOVEA_TEMPLATE void AttendVectors(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column) {
+  if constexpr (kVectors == 1) {
+    AttendVector(t, keys, stages, column, kHides);
+  } else {
+    AttendStep<kVectors>(t, keys, stages, column, kHides);
+  }
 }
 
 // AttendVectors over all of a tile, at most kMost vectors at a time.
@@ -21,7 +40,7 @@ FOVEA_INLINE void AttendColumns(const QueryTile& t, const KeyTile& keys, const S
   for (; column + kMost * kLanes <= t.columns; column += kMost * kLanes) {
     AttendVectors<kHides, kMost>(t, keys, stages, column);
   }
-  if constexpr (kMost > 1) AttendColumns<kHides, kMost - 1>(t, keys, stages, column);
+  if constexpr (kMost > 1) AttendColumns<kHides, kPreferSize ? 1 : kMost - 1>(t, keys, stages, column);
 }
 
 // The keys of a tile that one vector of rows may see. False if none.
@@ -36,9 +55,9 @@ FOVEA_INLINE bool ClipToVector(const QueryTile& t, size_t column, KeyTile* keys)
   return some_lo < some_hi && keys->begin < keys->end;
 }
 
-static void Attend(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
-  const bool masked = stages.mask_kind != FOVEA_MASK_NONE;
-  if (keys.edge) {  // a vector of rows at a time sees fewest keys in vain
+FOVEA_KERNEL void Attend(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
+  const bool masked = Masked(stages);
+  if (AtEdge(keys)) {  // a vector of rows at a time sees fewest keys in vain
     for (size_t column = 0; column < t.columns; column += kLanes) {
       KeyTile visible = keys;
       if (!ClipToVector(t, column, &visible)) continue;
@@ -49,36 +68,42 @@ static void Attend(const QueryTile& t, const KeyTile& keys, const ScoreStages& s
       }
     }
   } else if (masked) {
-    AttendColumns<true, hn::kMaskedVectors>(t, keys, stages, 0);
+    AttendColumns<true, kPreferSize ? 1 : hn::kMaskedVectors>(t, keys, stages, 0);
   } else {
     AttendColumns<false, kBlockVectors>(t, keys, stages, 0);
   }
 }
 
-static void Begin(const QueryTile& t, const RowArray<const float>& q, float scale) {
+FOVEA_KERNEL void Begin(const QueryTile& t, const RowArray<const float>& q, float scale) {
   const VF scales = hn::Set(kF, scale);
-  for (size_t column = 0; column < t.columns; column += kLanes) {
+  const size_t columns = t.columns, head_dim = t.head_dim;
+  for (size_t column = 0; column < columns; column += kLanes) {
     const LaneRows<const float> rows = RowsOf(t, q, column);
-    for (size_t d = 0; d < t.head_dim; d += kLanes) {
-      const size_t n = t.head_dim - d < kLanes ? t.head_dim - d : kLanes;
+    float* q_t = t.q + column;
+    for (size_t d = 0; d < head_dim; d += kLanes) {
+      const size_t n = head_dim - d < kLanes ? head_dim - d : kLanes;
       VF lanes[kLanes];
       LoadTransposed(rows, d, n, lanes);
-      for (size_t i = 0; i < n; ++i) hn::StoreU(hn::Mul(lanes[i], scales), kF, t.q + (d + i) * t.columns + column);
+      FOVEA_UNROLL(16)
+      for (size_t i = 0; i < kLanes; ++i, q_t += columns) {
+        if (i < n) hn::StoreU(hn::Mul(lanes[i], scales), kF, q_t);
+      }
     }
     hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
     hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);
-    for (size_t e = 0; e < t.value_dim; ++e) hn::StoreU(hn::Zero(kF), kF, t.o + e * t.columns + column);
+    float* o_t = t.o + column;
+    for (size_t e = t.value_dim; e > 0; --e, o_t += columns) hn::StoreU(hn::Zero(kF), kF, o_t);
   }
 }
 
 // Joins the sinks to one vector of rows, and returns what its output rows are multiplied by: 0 for rows that saw no
 // key. Leaves in row_max and row_sum what ScoreAtStage needs, and the log of the sum of exponentials in lse, which may
 // be null.
-FOVEA_INLINE VF Normalise(const QueryTile& t, size_t column, bool sinks, float* lse) {
+FOVEA_SHARED VF Normalise(const QueryTile& t, size_t column, bool sinks, float* lse) {
   const VF minus_infinity = hn::Set(kF, -kInfinity);
   VF max = hn::LoadU(kF, t.row_max + column), sum = hn::LoadU(kF, t.row_sum + column);
   VF rescale = hn::Set(kF, 1.0f);
-  if (sinks) {
+  if (config::kSinks && sinks) {
     const VF sink = hn::LoadU(kF, t.sink + column);
     const VF joint_max = hn::Max(max, sink);
     const VF shift = hn::IfThenZeroElse(hn::Eq(joint_max, minus_infinity), joint_max);
@@ -87,7 +112,8 @@ FOVEA_INLINE VF Normalise(const QueryTile& t, size_t column, bool sinks, float* 
     max = joint_max;
   }
   const MF empty = hn::Eq(sum, hn::Zero(kF));
-  if (lse) hn::StoreU(hn::IfThenElse(empty, minus_infinity, hn::MulAdd(max, hn::Set(kF, kLn2), Log(sum))), kF, lse);
+  if (config::kLse && lse)
+    hn::StoreU(hn::IfThenElse(empty, minus_infinity, hn::MulAdd(max, hn::Set(kF, kLn2), Log(sum))), kF, lse);
   hn::StoreU(hn::IfThenZeroElse(hn::Eq(max, minus_infinity), max), kF, t.row_max + column);
   hn::StoreU(hn::IfThenZeroElse(empty, hn::Div(hn::Set(kF, 1.0f), sum)), kF, t.row_sum + column);
   return hn::IfThenZeroElse(empty, hn::Div(rescale, sum));
@@ -98,27 +124,30 @@ FOVEA_INLINE MF EmptyRows(const QueryTile& t, size_t column) {
   return hn::Eq(hn::LoadU(kF, t.row_sum + column), hn::Zero(kF));
 }
 
-static void End(const QueryTile& t, const RowOutputs& outputs) {
+FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
+  const size_t columns = t.columns, value_dim = t.value_dim;
   size_t left = t.live;
-  for (size_t column = 0; column < t.columns; column += kLanes) {
+  for (size_t column = 0; column < columns; column += kLanes) {
     const size_t live = left < kLanes ? left : kLanes;
     left -= live;
     float lse[kLanes];
-    const VF normalise = Normalise(t, column, outputs.sinks, outputs.lse.data ? lse : nullptr);
+    const bool wants_lse = config::kLse && outputs.lse.data;
+    const VF normalise = Normalise(t, column, outputs.sinks, wants_lse ? lse : nullptr);
     const MF empty = EmptyRows(t, column);
-    if (outputs.lse.data) {
+    if (wants_lse) {
       const LaneRows<float> rows = RowsOf(t, outputs.lse, column);
       for (size_t i = 0; i < live; ++i) *rows.at[i] = lse[i];
     }
     const LaneRows<float> rows = RowsOf(t, outputs.out, column);
-    for (size_t e = 0; e < t.value_dim; e += kLanes) {
-      const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
+    const float* o_t = t.o + column;
+    for (size_t e = 0; e < value_dim; e += kLanes) {
+      const size_t n = value_dim - e < kLanes ? value_dim - e : kLanes;
       VF lanes[kLanes];
-      for (size_t i = 0; i < n; ++i) {
-        const VF o = hn::Mul(hn::LoadU(kF, t.o + (e + i) * t.columns + column), normalise);
-        lanes[i] = hn::IfThenZeroElse(empty, o);
+      FOVEA_UNROLL(16)
+      for (size_t i = 0; i < kLanes; ++i, o_t += columns) {
+        lanes[i] = hn::Zero(kF);
+        if (i < n) lanes[i] = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, o_t), normalise));
       }
-      for (size_t i = n; i < kLanes; ++i) lanes[i] = hn::Zero(kF);
       StoreTransposed(lanes, rows, live, e, n);
     }
   }
@@ -135,8 +164,8 @@ FOVEA_INLINE VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fovea_scor
   return hides ? hn::IfThenZeroElse(hn::Eq(x, hn::Set(kF, -kInfinity)), weight) : weight;
 }
 
-static void ScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, fovea_scores_stage stage,
-                      const RowArray<float>& scores) {
+FOVEA_KERNEL void ScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
+                            fovea_scores_stage stage, const RowArray<float>& scores) {
   size_t left = t.live;
   for (size_t column = 0; column < t.columns; column += kLanes) {
     const size_t live = left < kLanes ? left : kLanes;
@@ -158,8 +187,8 @@ static void ScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreStages
   }
 }
 
-static void ScoresHidden(const QueryTile& t, uint32_t first, uint32_t count, fovea_scores_stage stage,
-                         const RowArray<float>& scores) {
+FOVEA_KERNEL void ScoresHidden(const QueryTile& t, uint32_t first, uint32_t count, fovea_scores_stage stage,
+                               const RowArray<float>& scores) {
   const VF x = stage == FOVEA_SCORES_SOFTMAX ? hn::Zero(kF) : hn::Set(kF, -kInfinity);
   for (uint32_t r = 0; r < t.live; ++r) {
     float* row = scores.data + RowOffset(t, r, scores.token_stride, scores.head_stride) + first;
@@ -169,4 +198,5 @@ static void ScoresHidden(const QueryTile& t, uint32_t first, uint32_t count, fov
   }
 }
 
-constexpr TileKernels kTileKernels = {Begin, Attend, End, ScoresOut, ScoresHidden};
+constexpr TileKernels kTileKernels = {Begin, Attend, End, config::kScores ? ScoresOut : nullptr,
+                                      config::kScores ? ScoresHidden : nullptr};

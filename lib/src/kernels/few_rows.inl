@@ -15,10 +15,9 @@ struct FewBlock {
 // Elements in a cache line.
 constexpr size_t kLineElements = 16;
 
-FOVEA_INLINE size_t PaddedToLanes(size_t dim) { return (dim + kLanes - 1) / kLanes * kLanes; }
-
 // Asks for the rows of a tile in the order of addresses, a few lines at a time: that is what the processor's own
-// prefetcher goes by. Lines behind the end of a row may be asked for, which reads nothing.
+// prefetcher goes by. They are asked into the second cache, which waits for more lines at once than the first and has
+// room for a tile. Lines behind the end of a row may be asked for, which reads nothing.
 struct LineCursor {
   const float* row;
   ptrdiff_t stride;
@@ -30,13 +29,19 @@ struct LineCursor {
   }
   inline __attribute__((always_inline)) void Ask(size_t elements) {
     FOVEA_UNROLL(8)
-    for (size_t i = 0; i < elements; i += kLineElements) __builtin_prefetch(row + element + i);
+    for (size_t i = 0; i < elements; i += kLineElements) __builtin_prefetch(row + element + i, 0, 2);
     element += elements;
     const bool row_ends = element >= dim;
     row += row_ends ? stride : 0;
     element = row_ends ? 0 : element;
   }
 };
+
+// A single row does so little with a line that the processor's prefetcher keeps up by itself.
+template <int kRows>
+FOVEA_INLINE bool AsksAhead(const QueryTile& t) {
+  return kRows > 1 && t.value_dim == t.head_dim;
+}
 
 // lane % kKeys, as floats.
 template <int kRows>
@@ -69,7 +74,7 @@ FOVEA_INLINE float* BlockScores(const QueryTile& t, const KeyTile& keys, uint32_
 }
 
 template <int kRows, bool kPrefetch>
-static void FewScores(const QueryTile& t, const KeyTile& keys) {
+FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroup = FewBlock<kRows>::kGroup;
   const size_t head_dim = t.head_dim, whole = head_dim / kLanes * kLanes, padded = PaddedToLanes(head_dim);
   const float* next_key = keys.keys + ptrdiff_t(keys.begin) * keys.key_stride;
@@ -125,7 +130,7 @@ static void FewScores(const QueryTile& t, const KeyTile& keys) {
 
 // mask elements of the block at key j, as floats.
 template <int kRows, class T>
-static VF FewMask(const QueryTile& t, const RowArray<const T>& mask, const KeyTile& keys, uint32_t j) {
+FOVEA_TEMPLATE VF FewMask(const QueryTile& t, const RowArray<const T>& mask, const KeyTile& keys, uint32_t j) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
   float lanes[kLanes];
   const T* row = mask.data + ptrdiff_t(t.first_token) * mask.token_stride;
@@ -143,22 +148,23 @@ static VF FewMask(const QueryTile& t, const RowArray<const T>& mask, const KeyTi
 
 // The stages of ApplyStages, over blocks of rows by keys.
 template <int kRows>
-static void FewStages(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, fovea_scores_stage last) {
+FOVEA_TEMPLATE void FewStages(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
+                              fovea_scores_stage last) {
   const VF key_offsets = KeyOffsets<kRows>();
   const bool masked = last >= FOVEA_SCORES_MASKED;
   for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
     float* s = BlockScores<kRows>(t, keys, j);
     const VF key_pos = hn::Add(key_offsets, hn::Set(kF, float(j)));
     VF x = hn::LoadU(kF, s);
-    if (stages.softcap > 0.0f && last >= FOVEA_SCORES_CAPPED) x = Softcap(x, stages);
-    if (stages.alibi && masked) {
+    if (Capped(stages) && last >= FOVEA_SCORES_CAPPED) x = Softcap(x, stages);
+    if (Biased(stages) && masked) {
       const VF pos = hn::Add(RelativePositions(t.pos, keys.first), hn::LoadU(kF, t.far_pos));
       x = Alibi(x, hn::LoadU(kF, t.slope), pos, key_pos);
     }
-    if (stages.mask_kind == FOVEA_MASK_F32 && masked) x = AddMask(x, FewMask<kRows>(t, stages.mask_f32, keys, j));
-    if (stages.mask_kind == FOVEA_MASK_BYTE && masked) x = HideZeros(x, FewMask<kRows>(t, stages.mask_byte, keys, j));
-    if (keys.edge && masked) {
-      if (stages.mask_kind == FOVEA_MASK_NONE) x = Visible(x);
+    if (MaskedBy(stages, FOVEA_MASK_F32) && masked) x = AddMask(x, FewMask<kRows>(t, stages.mask_f32, keys, j));
+    if (MaskedBy(stages, FOVEA_MASK_BYTE) && masked) x = HideZeros(x, FewMask<kRows>(t, stages.mask_byte, keys, j));
+    if (AtEdge(keys) && masked) {
+      if (!Masked(stages)) x = Visible(x);
       x = HideOutside(x, RelativePositions(t.lo, keys.first), RelativePositions(t.hi, keys.first), key_pos);
     }
     // Lanes behind the end stay hidden whatever the stages made of them.
@@ -171,8 +177,8 @@ template <int kRows>
 FOVEA_INLINE void FewStagedScores(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
                                   fovea_scores_stage last) {
   // Nothing is asked for where all keys fit one tile: next to the rest of such a call it costs more than it brings.
-  const bool prefetch = t.value_dim == t.head_dim && (keys.more || keys.first > 0);
-  if (prefetch) {
+  const bool prefetch = AsksAhead<kRows>(t) && (keys.more || keys.first > 0);
+  if (!kPreferSize && prefetch) {
     FewScores<kRows, true>(t, keys);
   } else {
     FewScores<kRows, false>(t, keys);
@@ -204,7 +210,7 @@ FOVEA_INLINE VF FewWeights(float* s, VF shift) {
 
 // As SoftmaxTile; row_max, row_sum and rescale hold the same number in all lanes of a row.
 template <int kRows>
-static void FewSoftmax(const QueryTile& t, const KeyTile& keys) {
+FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys) {
   const VF minus_infinity = hn::Set(kF, -kInfinity);
   const size_t count = (keys.end - keys.begin + FewBlock<kRows>::kKeys - 1) / FewBlock<kRows>::kKeys * kLanes;
   const VF old_max = hn::LoadU(kF, t.row_max);
@@ -240,6 +246,9 @@ FOVEA_INLINE void FewValueStep(const float* p, const float* value, size_t part, 
   }
 }
 
+// Independent sums that keep the multiply-adds busy, as far as there are registers for them.
+constexpr int kFewSums = hn::kRegisters / 2 < 8 ? hn::kRegisters / 2 : 8;
+
 // o[r][element + ..] for kVectors vectors, the last of which has `part` elements (kLanes = a whole one). Keys go round
 // kStrands accumulators, so that there are enough independent sums where rows and vectors are few.
 template <int kRows, bool kHides, int kVectors, int kStrands>
@@ -259,7 +268,7 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
   }
   const float* value = keys.values + ptrdiff_t(keys.begin) * keys.value_stride + element;
   // Each block asks for its share of the keys that come next.
-  const bool ask = keys.more && t.value_dim == t.head_dim;
+  const bool ask = AsksAhead<kRows>(t) && keys.more;
   LineCursor ahead = LineCursor::At(keys.keys + ptrdiff_t(ask ? kKeyTile : 0) * keys.key_stride, keys.key_stride,
                                     t.head_dim, element * kKeyTile);
   const uint32_t count = keys.end - keys.begin;
@@ -290,25 +299,25 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
 // Blocks of kVectors vectors while they fit, then of half as many.
 template <int kRows, bool kHides, int kVectors>
 FOVEA_INLINE void FewValueBlocks(const QueryTile& t, const KeyTile& keys, size_t element) {
-  constexpr int kStrands = kRows * kVectors >= 8 ? 1 : 8 / (kRows * kVectors);
+  constexpr int kStrands = kRows * kVectors >= kFewSums ? 1 : kFewSums / (kRows * kVectors);
   for (; element + kVectors * kLanes <= t.value_dim; element += kVectors * kLanes) {
     FewValueBlock<kRows, kHides, kVectors, kStrands>(t, keys, element, kLanes);
   }
   if constexpr (kVectors > 1) {
-    FewValueBlocks<kRows, kHides, kVectors / 2>(t, keys, element);
+    FewValueBlocks<kRows, kHides, kPreferSize ? 1 : kVectors / 2>(t, keys, element);
   } else if (element < t.value_dim) {
     FewValueBlock<kRows, kHides, 1, kStrands>(t, keys, element, t.value_dim - element);
   }
 }
 
 template <int kRows, bool kHides>
-static void FewValues(const QueryTile& t, const KeyTile& keys) {
-  constexpr int kAccumulators = kLanes == 16 ? 16 : 8;
+FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
+  constexpr int kAccumulators = hn::kRegisters / 2;
   FewValueBlocks<kRows, kHides, (kAccumulators / kRows < 8 ? kAccumulators / kRows : 8)>(t, keys, 0);
 }
 
 template <int kRows>
-static void FewAttendRows(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
+FOVEA_TEMPLATE void FewAttendRows(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
   FewStagedScores<kRows>(t, keys, stages, FOVEA_SCORES_SOFTMAX);
   FewSoftmax<kRows>(t, keys);
   if (Hides(keys, stages)) {
@@ -318,7 +327,7 @@ static void FewAttendRows(const QueryTile& t, const KeyTile& keys, const ScoreSt
   }
 }
 
-static void FewBegin(const QueryTile& t, const RowArray<const float>& q, float scale) {
+FOVEA_KERNEL void FewBegin(const QueryTile& t, const RowArray<const float>& q, float scale) {
   const size_t padded = PaddedToLanes(t.head_dim), rows = t.columns / t.row_lanes;
   const VF scales = hn::Set(kF, scale);
   for (size_t r = 0; r < rows; ++r) {
@@ -333,16 +342,17 @@ static void FewBegin(const QueryTile& t, const RowArray<const float>& q, float s
   for (size_t i = 0; i < rows * PaddedToLanes(t.value_dim); i += kLanes) hn::StoreU(hn::Zero(kF), kF, t.o + i);
 }
 
-static void FewAttend(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
+FOVEA_KERNEL void FewAttend(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
   const uint32_t rows = t.columns / t.row_lanes;
   if (rows == 1) return FewAttendRows<1>(t, keys, stages);
   if (rows == 2) return FewAttendRows<2>(t, keys, stages);
   if constexpr (kLanes > 4) FewAttendRows<4>(t, keys, stages);  // with 4 lanes, 4 rows fill the tile kernel
 }
 
-static void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
+FOVEA_KERNEL void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
   float normalise[kLanes], lse[kLanes];
-  hn::StoreU(Normalise(t, 0, outputs.sinks, outputs.lse.data ? lse : nullptr), kF, normalise);
+  const bool wants_lse = config::kLse && outputs.lse.data;
+  hn::StoreU(Normalise(t, 0, outputs.sinks, wants_lse ? lse : nullptr), kF, normalise);
   const size_t padded = PaddedToLanes(t.value_dim);
   for (size_t r = 0; r < t.live; ++r) {
     float* out = outputs.out.data + RowOffset(t, r, outputs.out.token_stride, outputs.out.head_stride);
@@ -353,15 +363,15 @@ static void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
       const VF o = hn::Mul(hn::LoadU(kF, t.o + r * padded + e), factor);
       hn::StoreN(hn::IfThenZeroElse(empty, o), kF, out + e, n);
     }
-    if (outputs.lse.data) {
+    if (wants_lse) {
       outputs.lse.data[RowOffset(t, r, outputs.lse.token_stride, outputs.lse.head_stride)] = lse[r * t.row_lanes];
     }
   }
 }
 
 template <int kRows>
-static void FewScoresOutRows(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
-                             fovea_scores_stage stage, const RowArray<float>& scores) {
+FOVEA_TEMPLATE void FewScoresOutRows(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
+                                     fovea_scores_stage stage, const RowArray<float>& scores) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
   FewStagedScores<kRows>(t, keys, stages, stage);
   for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
@@ -375,12 +385,15 @@ static void FewScoresOutRows(const QueryTile& t, const KeyTile& keys, const Scor
   }
 }
 
-static void FewScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, fovea_scores_stage stage,
-                         const RowArray<float>& scores) {
+FOVEA_KERNEL void FewScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
+                               fovea_scores_stage stage, const RowArray<float>& scores) {
   const uint32_t rows = t.columns / t.row_lanes;
   if (rows == 1) return FewScoresOutRows<1>(t, keys, stages, stage, scores);
   if (rows == 2) return FewScoresOutRows<2>(t, keys, stages, stage, scores);
   if constexpr (kLanes > 4) FewScoresOutRows<4>(t, keys, stages, stage, scores);
 }
 
-constexpr TileKernels kFewRowsKernels = {FewBegin, FewAttend, FewEnd, FewScoresOut, ScoresHidden};
+constexpr TileKernels kFewRowsKernels =
+    config::kFewRows ? TileKernels{FewBegin, FewAttend, FewEnd, config::kScores ? FewScoresOut : nullptr,
+                                   config::kScores ? ScoresHidden : nullptr}
+                     : TileKernels{};

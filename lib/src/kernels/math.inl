@@ -11,88 +11,110 @@ constexpr float kRoundMagic = 12582912.0f;
 // x >= 0 or NaN; a weight that falls below the normal numbers is 0.
 FOVEA_INLINE VF ZeroIfSubnormal(VF x) { return hn::IfThenZeroElse(hn::Lt(x, hn::Set(kF, 1.17549435e-38f)), x); }
 
-// p * 2^n, where n is in the low bits of biased = n + kRoundMagic, and -126 <= n <= 127. NaN in p stays NaN.
+// 2^(n - 1) * p, where biased = n + kExpMagic: n is in its low bits, with the exponent's bias. 0 for n = -126. NaN in p
+// stays NaN.
+constexpr float kExpMagic = kRoundMagic + 126.0f;
 FOVEA_INLINE VF ScaleByPowerOf2(VF p, VF biased) {
-  const VI exponent = hn::Add(hn::ShiftLeft<23>(hn::BitCast(kI, biased)), hn::Set(kI, 127 << 23));
-  return hn::Mul(p, hn::BitCast(kF, exponent));
+  return hn::Mul(p, hn::BitCast(kF, hn::ShiftLeft<23>(hn::BitCast(kI, biased))));
 }
 
 // p[i] = p[i] * x[i] + c. Functions below take n vectors at once, step by step: one alone is a chain of dependent
 // operations, and a processor's window is too short to find the next chain behind it.
 template <int n>
 FOVEA_INLINE void HornerStep(VF (&p)[n], const VF (&x)[n], float c) {
-  const VF constant = hn::Set(kF, c);
   FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) p[i] = hn::MulAdd(p[i], x[i], constant);
+  for (int i = 0; i < n; ++i) p[i] = hn::MulAddSet(p[i], x[i], c);
 }
 
-// x[i] = 2^n * p[i] with n as in ScaleByPowerOf2, and 0 where x[i] is below least.
+// 2^x for x <= 127, exactly 0 for x <= -125.5, exactly 1 for 0. Largest error 0.80 ulp, 1.08 not fused. NaN stays NaN.
+// The polynomial is that of 2 * 2^f, so that a result is either normal or the zero that ScaleByPowerOf2 makes.
 template <int n>
-FOVEA_INLINE void FinishExp(VF (&x)[n], const VF (&p)[n], const VF (&biased)[n], float least) {
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) {
-    x[i] = hn::IfThenZeroElse(hn::Lt(x[i], hn::Set(kF, least)), ScaleByPowerOf2(p[i], biased[i]));
-  }
-}
-
-// 2^x for x <= 127, exactly 0 for x < -126, exactly 1 for 0. Largest error 0.80 ulp, 1.08 not fused. NaN stays NaN.
-template <int n>
-FOVEA_INLINE void Exp2(VF (&x)[n]) {
-  const VF magic = hn::Set(kF, kRoundMagic);
+FOVEA_INLINE void Exp2Steps(VF (&x)[n]) {
+  const VF magic = hn::Set(kF, kExpMagic), least = hn::Set(kF, -126.0f);
   VF biased[n], f[n], p[n];
   FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) biased[i] = hn::Add(x[i], magic);
+  for (int i = 0; i < n; ++i) {
+    x[i] = hn::ClampMin(x[i], least);
+    biased[i] = hn::Add(x[i], magic);
+  }
   FOVEA_UNROLL(8)
   for (int i = 0; i < n; ++i) {
     f[i] = hn::Sub(x[i], hn::Sub(biased[i], magic));
-    p[i] = hn::Set(kF, 0.000153264627f);
+    p[i] = hn::Set(kF, 2 * 0.000153264627f);
   }
-  HornerStep(p, f, 0.00133908063f);
-  HornerStep(p, f, 0.00961850584f);
-  HornerStep(p, f, 0.0555035993f);
-  HornerStep(p, f, 0.240226477f);
-  HornerStep(p, f, 0.693147182f);
-  HornerStep(p, f, 1.0f);
-  FinishExp(x, p, biased, -126.0f);
+  HornerStep(p, f, 2 * 0.00133908063f);
+  HornerStep(p, f, 2 * 0.00961850584f);
+  HornerStep(p, f, 2 * 0.0555035993f);
+  HornerStep(p, f, 2 * 0.240226477f);
+  HornerStep(p, f, 2 * 0.693147182f);
+  HornerStep(p, f, 2.0f);
+  FOVEA_UNROLL(8)
+  for (int i = 0; i < n; ++i) x[i] = ScaleByPowerOf2(p[i], biased[i]);
 }
-FOVEA_INLINE VF Exp2(VF x) {
+FOVEA_SHARED VF Exp2(VF x) {
   VF one[1] = {x};
-  Exp2(one);
+  Exp2Steps(one);
   return one[0];
 }
+template <int n>
+FOVEA_INLINE void Exp2(VF (&x)[n]) {
+  if constexpr (kPreferSize) {
+    for (VF& v : x) v = Exp2(v);
+  } else if constexpr (n > hn::kRegisters / 4) {
+    Exp2(reinterpret_cast<VF(&)[n / 2]>(x[0]));
+    Exp2(reinterpret_cast<VF(&)[n / 2]>(x[n / 2]));
+  } else {
+    Exp2Steps(x);
+  }
+}
 
-// e^x for x <= 88, exactly 0 below ln(2^-126). Two-constant reduction (Cody and Waite), exact because the first
+// e^x for x <= 88, exactly 0 below ln(2^-125.5). Two-constant reduction (Cody and Waite), exact because the first
 // constant has 9 significant bits. Largest error 0.91 ulp, 1.18 not fused. NaN stays NaN.
 template <int n>
-FOVEA_INLINE void Exp(VF (&x)[n]) {
-  const VF magic = hn::Set(kF, kRoundMagic);
+FOVEA_INLINE void ExpSteps(VF (&x)[n]) {
+  const VF magic = hn::Set(kF, kExpMagic), least = hn::Set(kF, -87.3f);
   VF biased[n], r[n], p[n];
   FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) biased[i] = hn::MulAdd(x[i], hn::Set(kF, 1.44269504f), magic);
+  for (int i = 0; i < n; ++i) {
+    x[i] = hn::ClampMin(x[i], least);
+    biased[i] = hn::MulAdd(x[i], hn::Set(kF, 1.44269504f), magic);
+  }
   FOVEA_UNROLL(8)
   for (int i = 0; i < n; ++i) {
     const VF whole = hn::Sub(biased[i], magic);
     r[i] = hn::NegMulAdd(whole, hn::Set(kF, 0.693359375f), x[i]);
     r[i] = hn::NegMulAdd(whole, hn::Set(kF, -2.12194440e-4f), r[i]);
-    p[i] = hn::Set(kF, 0.00138214522f);
+    p[i] = hn::Set(kF, 2 * 0.00138214522f);
   }
-  HornerStep(p, r, 0.00836866163f);
-  HornerStep(p, r, 0.0416682549f);
-  HornerStep(p, r, 0.166665211f);
-  HornerStep(p, r, 0.49999994f);
-  HornerStep(p, r, 1.0f);
-  HornerStep(p, r, 1.0f);
-  FinishExp(x, p, biased, -87.33654f);
+  HornerStep(p, r, 2 * 0.00836866163f);
+  HornerStep(p, r, 2 * 0.0416682549f);
+  HornerStep(p, r, 2 * 0.166665211f);
+  HornerStep(p, r, 2 * 0.49999994f);
+  HornerStep(p, r, 2.0f);
+  HornerStep(p, r, 2.0f);
+  FOVEA_UNROLL(8)
+  for (int i = 0; i < n; ++i) x[i] = ScaleByPowerOf2(p[i], biased[i]);
 }
-FOVEA_INLINE VF Exp(VF x) {
+FOVEA_SHARED VF Exp(VF x) {
   VF one[1] = {x};
-  Exp(one);
+  ExpSteps(one);
   return one[0];
+}
+template <int n>
+FOVEA_INLINE void Exp(VF (&x)[n]) {
+  if constexpr (kPreferSize) {
+    for (VF& v : x) v = Exp(v);
+  } else if constexpr (n > hn::kRegisters / 4) {
+    Exp(reinterpret_cast<VF(&)[n / 2]>(x[0]));
+    Exp(reinterpret_cast<VF(&)[n / 2]>(x[n / 2]));
+  } else {
+    ExpSteps(x);
+  }
 }
 
 // Natural logarithm of every float: log(0) = -inf, log(+inf) = +inf, NaN of a negative number and of NaN. Largest error
 // 0.81 ulp, 0.83 not fused.
-FOVEA_INLINE VF Log(VF x) {
+FOVEA_SHARED VF Log(VF x) {
   // x = 2^e * z with z in [sqrt(1/2), sqrt(2)); subnormals are scaled by 2^24 first.
   const auto subnormal = hn::Lt(x, hn::Set(kF, 1.17549435e-38f));
   const VF scaled = hn::IfThenElse(subnormal, hn::Mul(x, hn::Set(kF, 16777216.0f)), x);
@@ -128,7 +150,7 @@ FOVEA_INLINE VF Log(VF x) {
 }
 
 // tanh of every float. Largest error 1.41 ulp, 1.45 not fused. NaN stays NaN.
-FOVEA_INLINE VF Tanh(VF x) {
+FOVEA_SHARED VF Tanh(VF x) {
   const VF a = hn::Abs(x);
   const VF one = hn::Set(kF, 1.0f);
   // |x| < 0.65: x + x^3 P(x^2). Else 1 - 2 e / (1 + e) with e = exp(-2 |x|): a quotient below 1/2 brings less error

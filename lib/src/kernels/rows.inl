@@ -2,8 +2,11 @@
 //
 // Rows of a tile in the caller's arrays: found by walking token by token, and turned from row-major to one lane a row.
 
+// What a row of the few-rows kernel takes.
+FOVEA_INLINE size_t PaddedToLanes(size_t dim) { return (dim + kLanes - 1) / kLanes * kLanes; }
+
 // Elements from the first row of the call to row r of the tile; r beyond the live rows means the last one.
-FOVEA_INLINE ptrdiff_t RowOffset(const QueryTile& t, size_t r, ptrdiff_t token_stride, ptrdiff_t head_stride) {
+FOVEA_SHARED ptrdiff_t RowOffset(const QueryTile& t, size_t r, ptrdiff_t token_stride, ptrdiff_t head_stride) {
   const size_t row = t.first_head + (r < t.live ? r : t.live - 1);
   return ptrdiff_t(t.first_token + row / t.group) * token_stride + ptrdiff_t(row % t.group) * head_stride;
 }
@@ -16,11 +19,15 @@ struct LaneRows {
 
 template <class T>
 FOVEA_INLINE LaneRows<T> RowsOf(const QueryTile& t, const RowArray<T>& a, size_t column) {
+  LaneRows<T> rows;
+  if constexpr (kPreferSize) {
+    for (size_t i = 0; i < kLanes; ++i) rows.at[i] = a.data + RowOffset(t, column + i, a.token_stride, a.head_stride);
+    return rows;
+  }
   const size_t first = t.first_head + column;
   uint32_t head = uint32_t(first % t.group);
   T* token = a.data + ptrdiff_t(t.first_token + first / t.group) * a.token_stride;
   T* row = token + ptrdiff_t(head) * a.head_stride;
-  LaneRows<T> rows;
   for (size_t i = 0; i < kLanes; ++i) {
     rows.at[i] = row;
     if (column + i + 1 >= t.live) continue;
@@ -35,26 +42,10 @@ FOVEA_INLINE LaneRows<T> RowsOf(const QueryTile& t, const RowArray<T>& a, size_t
 
 // lanes[i] = element d + i of the kLanes rows, for i < n.
 FOVEA_INLINE void LoadTransposed(const LaneRows<const float>& rows, size_t d, size_t n, VF (&lanes)[kLanes]) {
-  if (n == kLanes) {
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) lanes[i] = hn::LoadU(kF, rows.at[i] + d);
-  } else {
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) lanes[i] = hn::LoadN(kF, rows.at[i] + d, n);
-  }
-  hn::Transpose(lanes);
+  hn::LoadTransposed(rows.at, d, n, lanes);
 }
 
 // The reverse: element d + i of the first `live` rows = lanes[i], for i < n. lanes is destroyed.
 FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<float>& rows, size_t live, size_t d, size_t n) {
-  hn::Transpose(lanes);
-  if (n == kLanes && live >= kLanes) {
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) hn::StoreU(lanes[i], kF, rows.at[i] + d);
-  } else {
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) {
-      if (i < live) hn::StoreN(lanes[i], kF, rows.at[i] + d, n);
-    }
-  }
+  hn::StoreTransposed(lanes, rows.at, live, d, n);
 }

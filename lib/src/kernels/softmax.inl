@@ -8,8 +8,11 @@ FOVEA_INLINE VF ScaledMasked(VF x, VF scale, VF mask) {
   return hn::IfThenElse(hn::Le(mask, hn::Set(kF, kHiddenMask)), hn::Set(kF, -kInfinity), hn::MulAdd(x, scale, mask));
 }
 
-// What is done to the elements of a row as they are read.
-enum class Reading { kPlain, kScaled, kMasked };
+FOVEA_INLINE bool OfLogarithm(const SoftmaxSlice& slice) { return config::kLogSoftmax && slice.logarithm; }
+FOVEA_INLINE bool OfMasked(const SoftmaxSlice& slice) { return config::kSoftmaxMask && slice.mask; }
+
+// What is done to the elements of a row as they are read; kAny asks the row.
+enum class Reading { kPlain, kScaled, kMasked, kAny };
 
 // Scaled and masked elements of a row; lanes beyond its end are -inf.
 template <Reading kReading>
@@ -18,16 +21,22 @@ struct RowReader {
   const float* mask;
   VF scale;
 
+  inline __attribute__((always_inline)) bool Masked() const {
+    return config::kSoftmaxMask && (kReading == Reading::kMasked || (kReading == Reading::kAny && mask));
+  }
   inline __attribute__((always_inline)) VF Whole(size_t i) const {
     const VF x = hn::LoadU(kF, in + i);
     if constexpr (kReading == Reading::kPlain) return x;
-    if constexpr (kReading == Reading::kScaled) return Scaled(x, scale);
-    if constexpr (kReading == Reading::kMasked) return ScaledMasked(x, scale, hn::LoadU(kF, mask + i));
+    if (kReading == Reading::kScaled || !Masked()) return Scaled(x, scale);
+    return ScaledMasked(x, scale, hn::LoadU(kF, mask + i));
   }
   inline __attribute__((always_inline)) VF Part(size_t i, size_t count) const {
     VF x = hn::LoadN(kF, in + i, count);
-    if constexpr (kReading == Reading::kScaled) x = Scaled(x, scale);
-    if constexpr (kReading == Reading::kMasked) x = ScaledMasked(x, scale, hn::LoadN(kF, mask + i, count));
+    if (Masked()) {
+      x = ScaledMasked(x, scale, hn::LoadN(kF, mask + i, count));
+    } else if constexpr (kReading != Reading::kPlain) {
+      x = Scaled(x, scale);
+    }
     return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(count))), x, hn::Set(kF, -kInfinity));
   }
 };
@@ -65,9 +74,9 @@ FOVEA_INLINE VF MaxOfRow(const RowReader<kReading>& reader, size_t axis) {
   return whole < axis ? hn::Max(max, reader.Part(whole, axis - whole)) : max;
 }
 
-// exp(x - shift) over a row, stored where kStore; returns the sums of each lane.
-template <bool kStore, Reading kReading>
-FOVEA_INLINE VF ExpRow(const RowReader<kReading>& reader, size_t axis, VF shift, float* out) {
+// exp(x - shift) over a row, stored if asked for; returns the sums of each lane.
+template <Reading kReading>
+FOVEA_INLINE VF ExpRow(const RowReader<kReading>& reader, size_t axis, VF shift, bool store, float* out) {
   LongSum sum = LongSum::Empty();
   const size_t whole = axis / kLanes * kLanes;
   size_t i = 0;
@@ -81,14 +90,14 @@ FOVEA_INLINE VF ExpRow(const RowReader<kReading>& reader, size_t axis, VF shift,
       Exp(p);
       FOVEA_UNROLL(4)
       for (size_t k = 0; k < 4; ++k) {
-        if constexpr (kStore) hn::StoreU(p[k], kF, out + i + k * kLanes);
+        if (store) hn::StoreU(p[k], kF, out + i + k * kLanes);
       }
       chunk = hn::Add(chunk, hn::Add(hn::Add(p[0], p[1]), hn::Add(p[2], p[3])));
     }
     for (; i < chunk_end; i += kLanes) {
       VF p[1] = {hn::Sub(reader.Whole(i), shift)};
       Exp(p);
-      if constexpr (kStore) hn::StoreU(p[0], kF, out + i);
+      if (store) hn::StoreU(p[0], kF, out + i);
       chunk = hn::Add(chunk, p[0]);
     }
     sum.AddChunk(chunk);
@@ -96,7 +105,7 @@ FOVEA_INLINE VF ExpRow(const RowReader<kReading>& reader, size_t axis, VF shift,
   if (whole < axis) {
     VF p[1] = {hn::Sub(reader.Part(whole, axis - whole), shift)};
     Exp(p);
-    if constexpr (kStore) hn::StoreN(p[0], kF, out + whole, axis - whole);
+    if (store) hn::StoreN(p[0], kF, out + whole, axis - whole);
     sum.AddChunk(p[0]);
   }
   return sum.Value();
@@ -159,7 +168,7 @@ FOVEA_INLINE void LogRow(const RowReader<kReading>& x, size_t axis, VF shift, VF
 
 // Up to kGroupRows rows step by step together: the steps of one short row alone would wait for each other.
 template <Reading kReading>
-static void SoftmaxRowGroup(const SoftmaxSlice& slice, size_t first, size_t rows) {
+FOVEA_TEMPLATE void SoftmaxRowGroup(const SoftmaxSlice& slice, size_t first, size_t rows) {
   const RowGroup<kReading> group = {slice, first};
   const size_t axis = slice.axis;
   VF lanes[kGroupRows / kLanes][kLanes];  // of each row
@@ -173,21 +182,21 @@ static void SoftmaxRowGroup(const SoftmaxSlice& slice, size_t first, size_t rows
   for (size_t row = 0; row < rows; ++row) {
     const VF row_shift = hn::Set(kF, shift[row]);
     VF& sums = lanes[row / kLanes][row % kLanes];
-    if (slice.logarithm) {
-      sums = ExpRow<false>(group.Reader(row), axis, row_shift, nullptr);
+    if (kPreferSize || !OfLogarithm(slice)) {
+      sums = ExpRow(group.Reader(row), axis, row_shift, !OfLogarithm(slice), group.Out(row));
     } else {
-      sums = ExpRow<true>(group.Reader(row), axis, row_shift, group.Out(row));
+      sums = ExpRow(group.Reader(row), axis, row_shift, false, nullptr);
     }
   }
   for (size_t row = 0; row < rows; row += kLanes) {
     const VF sum = hn::SumsOfLanes(lanes[row / kLanes]);
     // An empty row has no sum: zeros, or -inf - 0 all along it.
-    const VF of_row = slice.logarithm ? Log(sum) : hn::Div(hn::Set(kF, 1.0f), sum);
+    const VF of_row = OfLogarithm(slice) ? Log(sum) : hn::Div(hn::Set(kF, 1.0f), sum);
     hn::StoreU(hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(kF)), of_row), kF, factor + row);
   }
   for (size_t row = 0; row < rows; ++row) {
     const VF of_row = hn::Set(kF, factor[row]);
-    if (slice.logarithm) {
+    if (OfLogarithm(slice)) {
       LogRow(group.Reader(row), axis, hn::Set(kF, shift[row]), of_row, group.Out(row));
     } else {
       WeighRow(group.Out(row), axis, of_row);
@@ -196,7 +205,7 @@ static void SoftmaxRowGroup(const SoftmaxSlice& slice, size_t first, size_t rows
 }
 
 template <Reading kReading>
-static void SoftmaxRowsOf(const SoftmaxSlice& slice) {
+FOVEA_TEMPLATE void SoftmaxRowsOf(const SoftmaxSlice& slice) {
   // As many rows at once as stay in a small L1 cache with their results.
   const size_t fitting = kGroupElements / slice.axis;
   const size_t group = fitting < 1 ? 1 : fitting < kGroupRows ? fitting : kGroupRows;
@@ -205,8 +214,10 @@ static void SoftmaxRowsOf(const SoftmaxSlice& slice) {
   }
 }
 
-static void SoftmaxRows(const SoftmaxSlice& slice) {
-  if (slice.mask) {
+FOVEA_KERNEL void SoftmaxRows(const SoftmaxSlice& slice) {
+  if constexpr (kPreferSize) {
+    SoftmaxRowsOf<Reading::kAny>(slice);
+  } else if (OfMasked(slice)) {
     SoftmaxRowsOf<Reading::kMasked>(slice);
   } else if (slice.scale == 1.0f) {
     SoftmaxRowsOf<Reading::kPlain>(slice);
@@ -222,25 +233,25 @@ struct ColumnReader {
   ptrdiff_t in_stride, mask_stride, mask_inner_stride;
   size_t count;
   VF scale;
-
-  inline __attribute__((always_inline)) VF At(size_t i) const {
-    const VF x = hn::LoadN(kF, in + ptrdiff_t(i) * in_stride, count);
-    if (!mask) return Scaled(x, scale);
-    const float* m = mask + ptrdiff_t(i) * mask_stride;
-    return ScaledMasked(x, scale, mask_inner_stride ? hn::LoadN(kF, m, count) : hn::Set(kF, *m));
-  }
 };
 
-static void SoftmaxColumns(const SoftmaxSlice& slice) {
+FOVEA_SHARED VF ColumnElements(const ColumnReader& reader, size_t i) {
+  const VF x = hn::LoadN(kF, reader.in + ptrdiff_t(i) * reader.in_stride, reader.count);
+  if (!config::kSoftmaxMask || !reader.mask) return Scaled(x, reader.scale);
+  const float* m = reader.mask + ptrdiff_t(i) * reader.mask_stride;
+  return ScaledMasked(x, reader.scale, reader.mask_inner_stride ? hn::LoadN(kF, m, reader.count) : hn::Set(kF, *m));
+}
+
+FOVEA_KERNEL void SoftmaxColumns(const SoftmaxSlice& slice) {
   for (size_t column = 0; column < slice.inner; column += kLanes) {
     const size_t count = slice.inner - column < kLanes ? slice.inner - column : kLanes;
-    const float* mask = slice.mask ? slice.mask + ptrdiff_t(column) * slice.mask_inner_stride : nullptr;
+    const float* mask = OfMasked(slice) ? slice.mask + ptrdiff_t(column) * slice.mask_inner_stride : nullptr;
     const ColumnReader reader = {slice.in + column,       mask,  slice.in_axis_stride,    slice.mask_axis_stride,
                                  slice.mask_inner_stride, count, hn::Set(kF, slice.scale)};
     float* out = slice.out + column;
 
     VF max = hn::Set(kF, -kInfinity);
-    for (size_t i = 0; i < slice.axis; ++i) max = hn::Max(max, reader.At(i));
+    for (size_t i = 0; i < slice.axis; ++i) max = hn::Max(max, ColumnElements(reader, i));
     const VF shift = hn::IfThenZeroElse(hn::Eq(max, hn::Set(kF, -kInfinity)), max);
 
     LongSum long_sum = LongSum::Empty();
@@ -248,18 +259,18 @@ static void SoftmaxColumns(const SoftmaxSlice& slice) {
       VF chunk = hn::Zero(kF);
       const size_t chunk_end = slice.axis - i < kSumChunk ? slice.axis : i + kSumChunk;
       for (; i < chunk_end; ++i) {
-        const VF p = Exp(hn::Sub(reader.At(i), shift));
+        const VF p = Exp(hn::Sub(ColumnElements(reader, i), shift));
         chunk = hn::Add(chunk, p);
-        if (!slice.logarithm) hn::StoreN(p, kF, out + ptrdiff_t(i) * slice.out_axis_stride, count);
+        if (!OfLogarithm(slice)) hn::StoreN(p, kF, out + ptrdiff_t(i) * slice.out_axis_stride, count);
       }
       long_sum.AddChunk(chunk);
     }
     const VF sum = long_sum.Value();
     const MF empty = hn::Eq(sum, hn::Zero(kF));
-    if (slice.logarithm) {
+    if (OfLogarithm(slice)) {
       const VF log_sum = hn::IfThenZeroElse(empty, Log(sum));
       for (size_t i = 0; i < slice.axis; ++i) {
-        const VF x = hn::Sub(hn::Sub(reader.At(i), shift), log_sum);
+        const VF x = hn::Sub(hn::Sub(ColumnElements(reader, i), shift), log_sum);
         hn::StoreN(x, kF, out + ptrdiff_t(i) * slice.out_axis_stride, count);
       }
     } else {
@@ -271,3 +282,8 @@ static void SoftmaxColumns(const SoftmaxSlice& slice) {
     }
   }
 }
+
+// With one lane, columns are rows.
+constexpr bool kColumnsServeRows = kLanes == 1 && kPreferSize;
+constexpr SoftmaxKernels kSoftmaxKernels = {kColumnsServeRows ? nullptr : SoftmaxRows,
+                                            kColumnsServeRows || config::kSoftmaxStrided ? SoftmaxColumns : nullptr};

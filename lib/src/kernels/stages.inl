@@ -50,41 +50,45 @@ FOVEA_INLINE void MaskBlock(VF (&mask)[kLanes], size_t n, bool added, float* s, 
   }
 }
 
-FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreStages& stages) {
-  return keys.edge || stages.mask_kind != FOVEA_MASK_NONE;
+// What a call asks for, of what is compiled in.
+FOVEA_INLINE bool Capped(const ScoreStages& stages) { return config::kSoftcap && stages.softcap > 0.0f; }
+FOVEA_INLINE bool Biased(const ScoreStages& stages) { return config::kAlibi && stages.alibi; }
+FOVEA_INLINE bool MaskedBy(const ScoreStages& stages, fovea_mask_kind kind) {
+  return (kind == FOVEA_MASK_F32 ? config::kMaskF32 : config::kMaskByte) && stages.mask_kind == kind;
 }
-
+FOVEA_INLINE bool Masked(const ScoreStages& stages) { return config::kMask && stages.mask_kind != FOVEA_MASK_NONE; }
+FOVEA_INLINE bool AtEdge(const KeyTile& keys) { return config::kLimits && keys.edge; }
+FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreStages& stages) { return AtEdge(keys) || Masked(stages); }
 FOVEA_INLINE bool AnyStage(const KeyTile& keys, const ScoreStages& stages) {
-  return stages.softcap > 0.0f || stages.alibi || Hides(keys, stages);
+  return Capped(stages) || Biased(stages) || Hides(keys, stages);
 }
 
 // All stages over the scores of one vector of rows, in their order; a stage that is off costs a test. `last` is the
 // last one wanted.
-static inline __attribute__((noinline)) void ApplyStages(const QueryTile& t, const KeyTile& keys,
-                                                         const ScoreStages& stages, fovea_scores_stage last,
-                                                         size_t column) {
+FOVEA_CALLED void ApplyStages(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
+                              fovea_scores_stage last, size_t column) {
   const size_t columns = t.columns;
   float* FOVEA_RESTRICT s = t.s + column;
-  if (stages.softcap > 0.0f && last >= FOVEA_SCORES_CAPPED) {
+  if (Capped(stages) && last >= FOVEA_SCORES_CAPPED) {
     for (uint32_t j = keys.begin; j < keys.end; ++j) {
       hn::StoreU(Softcap(hn::LoadU(kF, s + j * columns), stages), kF, s + j * columns);
     }
   }
   if (last < FOVEA_SCORES_MASKED) return;
-  if (stages.alibi) {
+  if (Biased(stages)) {
     const VF slope = hn::LoadU(kF, t.slope + column), far_pos = hn::LoadU(kF, t.far_pos + column);
     const VF pos = hn::Add(RelativePositions(t.pos + column, keys.first), far_pos);
     for (uint32_t j = keys.begin; j < keys.end; ++j) {
       hn::StoreU(Alibi(hn::LoadU(kF, s + j * columns), slope, pos, hn::Set(kF, float(j))), kF, s + j * columns);
     }
   }
-  if (stages.mask_kind != FOVEA_MASK_NONE) {
-    const bool added = stages.mask_kind == FOVEA_MASK_F32;
+  if (Masked(stages)) {
+    const bool added = MaskedBy(stages, FOVEA_MASK_F32);
     LaneRows<const float> rows_f32;
     LaneRows<const uint8_t> rows_byte;
     if (added) {
       rows_f32 = RowsOf(t, stages.mask_f32, column);
-    } else {
+    } else if (config::kMaskByte) {
       rows_byte = RowsOf(t, stages.mask_byte, column);
     }
     for (uint32_t j = keys.begin; j < keys.end; j += kLanes) {
@@ -92,15 +96,15 @@ static inline __attribute__((noinline)) void ApplyStages(const QueryTile& t, con
       VF mask[kLanes];
       if (added) {
         LoadTransposed(rows_f32, size_t(keys.first) + j, n, mask);
-      } else {
+      } else if (config::kMaskByte) {
         LoadMaskTransposed(rows_byte, size_t(keys.first) + j, n, mask);
       }
       MaskBlock(mask, n, added, s + j * columns, columns);
     }
   }
-  if (keys.edge) {
+  if (AtEdge(keys)) {
     const VF lo = RelativePositions(t.lo + column, keys.first), hi = RelativePositions(t.hi + column, keys.first);
-    const bool masked = stages.mask_kind != FOVEA_MASK_NONE;
+    const bool masked = Masked(stages);
     for (uint32_t j = keys.begin; j < keys.end; ++j) {
       const VF x = hn::LoadU(kF, s + j * columns);
       hn::StoreU(HideOutside(masked ? x : Visible(x), lo, hi, hn::Set(kF, float(j))), kF, s + j * columns);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/attention_plan.h"
 
-#include "run/workspace.h"
 #include "targets/registry.h"
 
 namespace fovea {
@@ -9,84 +8,127 @@ namespace {
 
 constexpr uint32_t kPlanMagic = 0x666f7600u + FOVEA_VERSION;  // "fov" and the version
 constexpr uint32_t kMostTokens = 1u << 30;
+constexpr uint32_t kMostWorkers = 4096;
 constexpr float kLeastNormal = 1.17549435e-38f;
 
 bool is_finite(float x) { return x - x == 0.0f; }
 
-// Without libm: Newton's iteration in double, from a start below the root of 3 / x, where it converges.
+// 1 / sqrt(x), x >= 1, to the nearest float: no libm, and no double, which an M4F has not. A bit of the root at a time,
+// by hand as one learns it for square roots: root is the integer part of 2^k / sqrt(x), rest is 4^k - root^2 x.
 float inverse_square_root(uint32_t x) {
-  double guess = 0.75;
-  for (double y = x; y >= 4.0; y *= 0.25) guess *= 0.5;
-  for (int i = 0; i < 8; ++i) guess *= 1.5 - 0.5 * double(x) * guess * guess;
-  return float(guess);
+  uint64_t root = x == 1, rest = x != 1;
+  float unit = 1.0f;         // 2^-k
+  while (root >> 24 == 0) {  // 24 bits, and one to round by
+    unit *= 0.5f;
+    root *= 2;
+    rest *= 4;
+    const uint64_t step = (2 * root + 1) * x;
+    if (step > rest) continue;
+    rest -= step;
+    ++root;
+  }
+  return float(uint32_t((root + 1) / 2)) * (2.0f * unit);
 }
 
+template <class Enum>
+bool is_enum(Enum value, Enum last) {
+  return uint32_t(value) <= uint32_t(last);
+}
+
+bool is_f32(fovea_dtype type) { return type == FOVEA_F32; }
+
 fovea_status check_desc(const fovea_attention_desc& d) {
-  struct {
-    bool bad;
-    fovea_status status;
-  } const rejections[] = {
-      {d.struct_bytes != sizeof(fovea_attention_desc), FOVEA_ERR_STRUCT},
-      {d.causal > FOVEA_CAUSAL_POSITIONS || d.causal < 0, FOVEA_ERR_ENUM},
-      {d.q_dtype > FOVEA_I4 || d.q_dtype < 0 || d.key_dtype > FOVEA_I4 || d.key_dtype < 0, FOVEA_ERR_ENUM},
-      {d.value_dtype > FOVEA_I4 || d.value_dtype < 0 || d.out_dtype > FOVEA_I4 || d.out_dtype < 0, FOVEA_ERR_ENUM},
-      {d.kv_kind > FOVEA_KV_LOAD || d.kv_kind < 0, FOVEA_ERR_ENUM},
-      {d.target != FOVEA_TARGET_BEST && d.target != FOVEA_TARGET_XSIMD && !target_traits(d.target), FOVEA_ERR_ENUM},
-      {d.head_dim == 0 || d.value_dim == 0 || d.q_heads == 0 || d.kv_heads == 0, FOVEA_ERR_DIM},
-      {d.kv_heads != 0 && d.q_heads % d.kv_heads != 0, FOVEA_ERR_HEADS},
-      {d.max_kv_tokens > kMostTokens || d.max_q_tokens > kMostTokens, FOVEA_ERR_SIZE},
-      {!is_finite(d.scale * kLog2E), FOVEA_ERR_NUMBER},
-      {!is_finite(d.softcap) || d.softcap < 0.0f || (d.softcap > 0.0f && d.softcap < kLeastNormal), FOVEA_ERR_NUMBER},
-      {d.q_dtype != FOVEA_F32 || d.key_dtype != FOVEA_F32, FOVEA_ERR_UNSUPPORTED},
-      {d.value_dtype != FOVEA_F32 || d.out_dtype != FOVEA_F32, FOVEA_ERR_UNSUPPORTED},
-      {d.kv_kind != FOVEA_KV_STRIDED, FOVEA_ERR_UNSUPPORTED},
-  };
-  for (const auto& rejection : rejections) {
-    if (rejection.bad) return rejection.status;
+  if (d.struct_bytes != sizeof(fovea_attention_desc)) return FOVEA_ERR_STRUCT;
+  if (!is_enum(d.causal, FOVEA_CAUSAL_POSITIONS) || !is_enum(d.kv_kind, FOVEA_KV_LOAD)) return FOVEA_ERR_ENUM;
+  if (!is_enum(d.q_dtype, FOVEA_I4) || !is_enum(d.key_dtype, FOVEA_I4)) return FOVEA_ERR_ENUM;
+  if (!is_enum(d.value_dtype, FOVEA_I4) || !is_enum(d.out_dtype, FOVEA_I4)) return FOVEA_ERR_ENUM;
+  if (!is_target(d.target)) return FOVEA_ERR_ENUM;
+  if (d.head_dim == 0 || d.value_dim == 0 || d.q_heads == 0 || d.kv_heads == 0) return FOVEA_ERR_DIM;
+  if (d.q_heads % d.kv_heads != 0) return FOVEA_ERR_HEADS;
+  if (d.max_kv_tokens > kMostTokens || d.max_q_tokens > kMostTokens) return FOVEA_ERR_SIZE;
+  if (!is_finite(d.scale * kLog2E) || !is_finite(d.softcap)) return FOVEA_ERR_NUMBER;
+  if (d.softcap != 0.0f && !(d.softcap >= kLeastNormal)) return FOVEA_ERR_NUMBER;
+  if (!is_f32(d.q_dtype) || !is_f32(d.key_dtype) || !is_f32(d.value_dtype) || !is_f32(d.out_dtype) ||
+      d.kv_kind != FOVEA_KV_STRIDED) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  if (d.max_workers > kMostWorkers || d.key_split_tokens % kKeyTile != 0) return FOVEA_ERR_SIZE;
+  if ((!config::kExecutor && d.max_workers > 1) || (!config::kKeySplits && d.key_split_tokens != 0)) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  if ((!config::kCausal && d.causal != FOVEA_CAUSAL_NONE) || (!config::kSoftcap && d.softcap != 0.0f) ||
+      (!config::kPositions && d.causal == FOVEA_CAUSAL_POSITIONS) ||
+      (!config::kWindows && (d.window_left || d.window_right))) {
+    return FOVEA_ERR_UNSUPPORTED;
   }
   return FOVEA_OK;
+}
+
+TileShape tile_shape_of(const fovea_plan& plan) {
+  return tile_shape(plan.lanes, plan.tile_vectors, plan.desc.head_dim, plan.desc.value_dim);
+}
+
+// The few-rows kernel's tiles are small, and all of a key head share each key tile while it is in the first cache.
+CheckedSize measure_few_rows(const fovea_plan& plan, size_t fast_bytes) {
+  return measure_query_tiles(few_rows_shape(plan.lanes, plan.desc.head_dim, plan.desc.value_dim),
+                             (plan.few_rows + kFewRows - 1) / kFewRows, fast_bytes);
+}
+
+// Partial states of split keys: of all rows, for each part.
+CheckedSize measure_splits(const fovea_attention_desc& d) {
+  CheckedSize bytes;
+  if (!config::kKeySplits || d.key_split_tokens == 0) return bytes;
+  bytes.value = split_count(d, d.max_kv_tokens);
+  bytes.times(d.max_batch).times(d.q_heads).times(d.max_q_tokens);
+  CheckedSize row{d.value_dim};
+  row.plus(2).times(sizeof(float));
+  bytes.overflow |= row.overflow;
+  bytes.times(row.value).plus(FOVEA_WORKSPACE_ALIGNMENT - 1);
+  bytes.value = bytes.value / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+  return bytes;
 }
 
 fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, fovea_plan* plan) {
   // Rows of a key head at most. run/ counts them, and vectors of them, in 32 bits.
   const uint64_t most_rows = uint64_t(desc.q_heads / desc.kv_heads) * desc.max_q_tokens;
   if (most_rows > INT32_MAX) return FOVEA_ERR_SIZE;
-  const size_t budget = desc.workspace_budget_bytes != 0 ? desc.workspace_budget_bytes : SIZE_MAX;
-  const auto fits = [budget](const CheckedSize& bytes) { return !bytes.overflow && bytes.value <= budget; };
-
-  // The tile kernel: as many vectors of rows as there are, and as fit.
-  uint32_t vectors = traits.tile_vectors;
-  while (vectors > 1 && uint64_t(vectors - 1) * traits.lanes >= most_rows) --vectors;
-  const auto tile_bytes = [&] {
-    return measure_query_tiles(tile_shape(traits.lanes, vectors, desc.head_dim, desc.value_dim), 1);
-  };
-  while (vectors > 1 && !fits(tile_bytes())) --vectors;
-  CheckedSize bytes = tile_bytes();
-  if (bytes.overflow) return FOVEA_ERR_SIZE;
-  if (!fits(bytes)) return FOVEA_ERR_BUDGET;
-
-  // The few-rows kernel: its tiles are small, and all of a key head share each key tile while it is in the first cache.
-  uint32_t few_rows = desc.portable_bits ? 0 : traits.few_rows;
-  if (most_rows < few_rows) few_rows = uint32_t(most_rows);
-  uint32_t few_tiles = 0;
-  for (; few_rows > 0; few_rows = few_rows > kFewRows ? few_rows - kFewRows : 0) {
-    few_tiles = (few_rows + kFewRows - 1) / kFewRows;
-    const CheckedSize few_bytes =
-        measure_query_tiles(few_rows_shape(traits.lanes, desc.head_dim, desc.value_dim), few_tiles);
-    if (!fits(few_bytes)) continue;
-    if (few_bytes.value > bytes.value) bytes = few_bytes;
-    break;
-  }
-
+  const uint32_t rows = uint32_t(most_rows);
   fovea_plan made = {};  // desc may be that of *plan
   made.desc = desc;
   made.desc.target = traits.target;
   if (desc.scale == 0.0f) made.desc.scale = inverse_square_root(desc.head_dim);
   made.magic = kPlanMagic;
   made.lanes = traits.lanes;
-  made.tile_vectors = vectors;
-  made.few_rows = few_rows;
-  made.workspace_bytes = bytes.value;
+
+  // What each worker may have.
+  const uint32_t workers = worker_count(desc);
+  const CheckedSize split = measure_splits(desc);
+  if (split.overflow) return FOVEA_ERR_SIZE;
+  size_t budget = desc.workspace_budget_bytes != 0 ? desc.workspace_budget_bytes : SIZE_MAX;
+  budget = budget < split.value ? 0 : (budget - split.value) / workers;
+
+  // The tile kernel: as many vectors of rows as there are, and as fit.
+  made.tile_vectors = traits.tile_vectors;
+  while (made.tile_vectors > 1 && (made.tile_vectors - 1) * traits.lanes >= rows) --made.tile_vectors;
+  CheckedSize bytes;
+  while (bytes = measure_query_tiles(tile_shape_of(made), 1, 0), bytes.overflow || bytes.value > budget) {
+    if (--made.tile_vectors == 0) return bytes.overflow ? FOVEA_ERR_SIZE : FOVEA_ERR_BUDGET;
+  }
+  made.worker_bytes = bytes.value;
+
+  // The few-rows kernel, for as many rows as fit.
+  if (config::kFewRows && !desc.portable_bits) made.few_rows = rows < traits.few_rows ? rows : traits.few_rows;
+  while (made.few_rows > 0) {
+    bytes = measure_few_rows(made, 0);
+    if (!bytes.overflow && bytes.value <= budget) break;
+    made.few_rows = made.few_rows > kFewRows ? made.few_rows - kFewRows : 0;
+  }
+  if (made.few_rows > 0 && bytes.value > made.worker_bytes) made.worker_bytes = bytes.value;
+
+  CheckedSize all{made.worker_bytes};
+  if (all.times(workers).plus(split.value).overflow) return FOVEA_ERR_SIZE;
+  made.split_bytes = split.value;
+  made.workspace_bytes = all.value;
   *plan = made;
   return FOVEA_OK;
 }
@@ -109,6 +151,15 @@ fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target
   const TargetTraits* traits = target_traits(target);
   if (!traits) return FOVEA_ERR_ENUM;
   return plan_for(any_target, *traits, plan);
+}
+
+size_t slow_workspace_bytes(const fovea_plan& plan, size_t workspace_bytes) {
+  if (workspace_bytes >= plan.workspace_bytes) return 0;
+  const uint32_t workers = worker_count(plan.desc);
+  const size_t share = worker_share(workspace_bytes, workers);
+  const size_t tile = measure_query_tiles(tile_shape_of(plan), 1, share).value;
+  const size_t few = measure_few_rows(plan, share).value;
+  return plan.split_bytes + (tile > few ? tile : few) * workers;
 }
 
 bool is_plan(const fovea_plan& plan) { return plan.magic == kPlanMagic; }

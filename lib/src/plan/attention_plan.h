@@ -5,8 +5,12 @@
 #define FOVEA_SRC_PLAN_ATTENTION_PLAN_H_
 
 #include "fovea/fovea.h"
+#include "run/workspace.h"
 
 namespace fovea {
+
+// Of queries and keys, in size.
+constexpr int64_t kMostPosition = int64_t(1) << 62;
 
 fovea_status make_plan(const fovea_attention_desc& desc, fovea_plan* plan);
 
@@ -15,8 +19,19 @@ fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target
 
 bool is_plan(const fovea_plan& plan);
 
-fovea_status check_attention_args(const fovea_plan& plan, const fovea_attention_args& args, const void* workspace,
-                                  size_t workspace_bytes);
+// What a call needs of slow_workspace beside a workspace of this many bytes.
+size_t slow_workspace_bytes(const fovea_plan& plan, size_t workspace_bytes);
+
+// A call that works on the state of a stream, in this memory, rather than from keys to outputs: it takes in keys, or ends with
+// outputs. The arguments that it does not look at are 0.
+struct StreamState {
+  void* state;
+  size_t bytes;
+  bool ends;
+};
+
+fovea_status check_attention_args(const fovea_plan& plan, const fovea_attention_args& args, const Workspace& workspace,
+                                  const StreamState* stream);
 
 }  // namespace fovea
 

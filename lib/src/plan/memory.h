@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fovea/fovea.h"
+
 namespace fovea {
 
 // The bytes from an array's first to its last element, as addresses.
@@ -21,9 +23,12 @@ struct Dimension {
   ptrdiff_t stride;  // elements, of either sign
 };
 
+// Dimensions of an array at most. Those that an array lacks have a count of 1.
+constexpr size_t kDimensions = 4;
+using Dimensions = Dimension[kDimensions];
+
 // The span of an array with these dimensions. False on overflow.
-template <size_t kDimensions>
-bool span_of(const void* data, size_t element_bytes, const Dimension (&dimensions)[kDimensions], Span* span) {
+inline bool span_of(const void* data, size_t element_bytes, const Dimensions& dimensions, Span* span) {
   ptrdiff_t lowest = 0, highest = 0;
   for (const Dimension& d : dimensions) {
     if (d.count == 0) {
@@ -33,22 +38,20 @@ bool span_of(const void* data, size_t element_bytes, const Dimension (&dimension
     ptrdiff_t reach;
     if (d.count - 1 > size_t(PTRDIFF_MAX) || __builtin_mul_overflow(ptrdiff_t(d.count - 1), d.stride, &reach))
       return false;
-    if (__builtin_add_overflow(reach < 0 ? lowest : highest, reach, reach < 0 ? &lowest : &highest)) return false;
+    if (reach < 0 ? __builtin_add_overflow(lowest, reach, &lowest) : __builtin_add_overflow(highest, reach, &highest))
+      return false;
   }
   if (__builtin_add_overflow(highest, ptrdiff_t(1), &highest)) return false;
   if (__builtin_mul_overflow(lowest, ptrdiff_t(element_bytes), &lowest)) return false;
   if (__builtin_mul_overflow(highest, ptrdiff_t(element_bytes), &highest)) return false;
   const uintptr_t base = reinterpret_cast<uintptr_t>(data);
   // lowest <= 0 < highest
-  if (base < uintptr_t(0) - uintptr_t(lowest) && lowest < 0) return false;
-  if (__builtin_add_overflow(base, uintptr_t(highest), &span->end)) return false;
-  span->begin = base + uintptr_t(lowest);
-  return true;
+  return !__builtin_sub_overflow(base, uintptr_t(0) - uintptr_t(lowest), &span->begin) &&
+         !__builtin_add_overflow(base, uintptr_t(highest), &span->end);
 }
 
 // Whether no two elements share a place: each dimension must step over all that lies within the smaller ones.
-template <size_t kDimensions>
-bool elements_distinct(const Dimension (&dimensions)[kDimensions]) {
+inline bool elements_distinct(const Dimensions& dimensions) {
   // The dimensions of more than one element, smallest stride first. Callers list the outermost first, as arrays mostly
   // lie, so the sort has little to move.
   size_t counts[kDimensions], strides[kDimensions], used = 0;
@@ -76,6 +79,16 @@ bool elements_distinct(const Dimension (&dimensions)[kDimensions]) {
 
 inline bool is_aligned(const void* pointer, size_t alignment) {
   return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
+}
+
+// Whether an array may be used: its span, or why not. The elements of an output must be distinct.
+inline fovea_status check_array(const void* data, size_t element_bytes, const Dimensions& dimensions, bool output,
+                                Span* span) {
+  if (!span_of(data, element_bytes, dimensions, span)) return FOVEA_ERR_SIZE;
+  if (span->begin == span->end) return FOVEA_OK;  // no element: the pointer means nothing
+  if (!data) return FOVEA_ERR_NULL;
+  if (!is_aligned(data, element_bytes)) return FOVEA_ERR_ALIGNMENT;
+  return output && !elements_distinct(dimensions) ? FOVEA_ERR_STRIDE : FOVEA_OK;
 }
 
 }  // namespace fovea

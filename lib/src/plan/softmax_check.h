@@ -6,7 +6,7 @@
 
 namespace fovea {
 
-fovea_status check_softmax_args(const fovea_softmax_args& args);
+fovea_status check_softmax_args(const fovea_softmax_args& args, bool logarithm);
 
 }  // namespace fovea
 

@@ -4,12 +4,22 @@
 
 #include "fovea/fovea.h"
 #include "kernels/attention_table.h"
+#include "kernels/stream_table.h"
+#include "run/workspace.h"
 
 namespace fovea {
 
-// The whole call, after every check.
-void run_attention(const fovea_plan& plan, const fovea_attention_args& args, const AttentionKernels& kernels,
-                   void* workspace);
+// What is different where a call works on the state of a stream: it takes in keys, or finishes with outputs.
+struct StreamCall {
+  const StreamKernels& kernels;
+  StateRows rows;     // [batch][kv_heads][q_tokens][heads of the group]
+  int64_t first_key;  // position of the first key of the call, not negative
+  bool ends;          // no keys: the outputs of a copy of the state
+};
+
+// The whole call, or one on a stream, after every check. Fails only where an executor does.
+fovea_status run_attention(const fovea_plan& plan, const fovea_attention_args& args, const Workspace& workspace,
+                           const StreamCall* stream);
 
 }  // namespace fovea
 

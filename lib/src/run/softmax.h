@@ -7,6 +7,9 @@
 
 namespace fovea {
 
+// Whether each softmax is along one contiguous row of memory.
+bool is_rows(const fovea_softmax_args& args);
+
 void run_softmax(const fovea_softmax_args& args, bool logarithm, const SoftmaxKernels& kernels);
 
 }  // namespace fovea

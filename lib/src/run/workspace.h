@@ -4,6 +4,7 @@
 #ifndef FOVEA_SRC_RUN_WORKSPACE_H_
 #define FOVEA_SRC_RUN_WORKSPACE_H_
 
+#include "fovea/fovea_config.h"
 #include "kernels/attention_table.h"
 
 namespace fovea {
@@ -23,25 +24,79 @@ struct CheckedSize {
   }
 };
 
-// Hands out consecutive aligned arrays; with a null base it only counts.
+// The caller's workspace, of one part or two.
+struct Workspace {
+  void* fast;
+  size_t fast_bytes;
+  void* slow;
+  size_t slow_bytes;
+};
+
+// Workers that a call may have, and into how many parts the keys of a call are split.
+inline uint32_t worker_count(const fovea_attention_desc& d) {
+  return config::kExecutor && d.max_workers ? d.max_workers : 1;
+}
+inline uint32_t split_count(const fovea_attention_desc& d, uint32_t kv_tokens) {
+  if (!config::kKeySplits || d.key_split_tokens == 0) return 1;
+  return kv_tokens / d.key_split_tokens + (kv_tokens % d.key_split_tokens != 0);
+}
+
+// Of a part of the workspace, what each worker has.
+inline size_t worker_share(size_t bytes, uint32_t workers) {
+  return bytes / workers / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+}
+
+// The workspace of a worker. Partial states of split keys lie before all: in the slow part, where there is one.
+inline Workspace worker_workspace(const fovea_plan& plan, const Workspace& all, uint32_t worker) {
+  const uint32_t workers = worker_count(plan.desc);
+  const bool parts = all.fast_bytes < plan.workspace_bytes;
+  const size_t fast_skip = parts ? 0 : plan.split_bytes, slow_skip = parts ? plan.split_bytes : 0;
+  const size_t fast = worker_share(all.fast_bytes - fast_skip, workers);
+  const size_t slow = parts ? worker_share(all.slow_bytes - slow_skip, workers) : 0;
+  return {static_cast<char*>(all.fast) + fast_skip + worker * fast, fast,
+          parts ? static_cast<char*>(all.slow) + slow_skip + worker * slow : nullptr, slow};
+}
+inline void* split_workspace(const fovea_plan& plan, const Workspace& all) {
+  return all.fast_bytes < plan.workspace_bytes ? all.slow : all.fast;
+}
+
+// Hands out aligned arrays, each from the fast part if it still fits there, else from the slow one. To measure, the
+// parts are null and what is handed out is not used.
 class Carver {
  public:
-  explicit Carver(void* base) : base_(static_cast<unsigned char*>(base)) {}
+  explicit Carver(const Workspace& workspace)
+      : fast_(reinterpret_cast<uintptr_t>(workspace.fast)),
+        fast_left_(workspace.fast_bytes),
+        slow_(reinterpret_cast<uintptr_t>(workspace.slow)) {}
 
   template <class T>
   T* take(size_t columns, size_t rows = 1) {
-    T* array = base_ ? reinterpret_cast<T*>(base_ + used_.value) : nullptr;
-    CheckedSize bytes{columns};
-    bytes.times(rows).times(sizeof(T)).plus(FOVEA_WORKSPACE_ALIGNMENT - 1);
-    used_.plus(bytes.value / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT);
-    used_.overflow |= bytes.overflow;
-    return array;
+    static_assert(sizeof(T) == 4, "all arrays are of four-byte elements");
+    return reinterpret_cast<T*>(take_words(columns, rows));
   }
-  CheckedSize used() const { return used_; }
+  // What the slow part must have.
+  CheckedSize slow_bytes() const { return slow_used_; }
 
  private:
-  unsigned char* base_;
-  CheckedSize used_;
+  uintptr_t take_words(size_t columns, size_t rows) {
+    CheckedSize bytes{columns};
+    bytes.times(rows).times(4).plus(FOVEA_WORKSPACE_ALIGNMENT - 1);
+    bytes.value = bytes.value / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+    if (bytes.value <= fast_left_ && !bytes.overflow) {
+      const uintptr_t array = fast_;
+      fast_ += bytes.value;
+      fast_left_ -= bytes.value;
+      return array;
+    }
+    const uintptr_t array = slow_ + slow_used_.value;
+    slow_used_.plus(bytes.value).overflow |= bytes.overflow;
+    return array;
+  }
+
+  uintptr_t fast_;
+  size_t fast_left_;
+  uintptr_t slow_;
+  CheckedSize slow_used_;
 };
 
 // The arrays of a query tile. Fills in the pointers of *tile.
@@ -61,26 +116,32 @@ inline TileShape few_rows_shape(size_t lanes, size_t head_dim, size_t value_dim)
   return {lanes, vectors(head_dim), lanes * kFewRows, vectors(value_dim), lanes * kFewRows};
 }
 
+// Hottest first: how often an element is touched for each key tile, in the tile kernel with blocks of b keys or values.
 inline void carve_query_tile(Carver& carver, const TileShape& shape, QueryTile* tile) {
-  tile->q = carver.take<float>(shape.q_columns, shape.q_rows);
-  tile->s = carver.take<float>(shape.columns, kKeyTile);
-  tile->o = carver.take<float>(shape.o_columns, shape.o_rows);
-  tile->row_max = carver.take<float>(shape.columns);
-  tile->row_sum = carver.take<float>(shape.columns);
-  tile->rescale = carver.take<float>(shape.columns);
-  tile->lo = carver.take<int32_t>(shape.columns);
-  tile->hi = carver.take<int32_t>(shape.columns);
-  tile->pos = carver.take<int32_t>(shape.columns);
-  tile->far_pos = carver.take<float>(shape.columns);
-  tile->slope = carver.take<float>(shape.columns);
-  tile->sink = carver.take<float>(shape.columns);
+  tile->s = carver.take<float>(shape.columns, kKeyTile);        // value_dim / b + 5
+  tile->q = carver.take<float>(shape.q_columns, shape.q_rows);  // 64 / b
+  tile->rescale = carver.take<float>(shape.columns);            // value_dim / b
+  tile->row_max = carver.take<float>(shape.columns);            // 2
+  tile->row_sum = carver.take<float>(shape.columns);            // 2
+  tile->o = carver.take<float>(shape.o_columns, shape.o_rows);  // 2
+  if (config::kLimits) {
+    tile->lo = carver.take<int32_t>(shape.columns);  // 1, and the same for the following
+    tile->hi = carver.take<int32_t>(shape.columns);
+  }
+  if (config::kAlibi) {
+    tile->pos = carver.take<int32_t>(shape.columns);
+    tile->far_pos = carver.take<float>(shape.columns);
+    tile->slope = carver.take<float>(shape.columns);
+  }
+  if (config::kSinks) tile->sink = carver.take<float>(shape.columns);  // 0: once at the end
 }
 
-inline CheckedSize measure_query_tiles(const TileShape& shape, uint32_t tiles) {
-  Carver carver(nullptr);
+// What this many tiles need beside a fast part of fast_bytes.
+inline CheckedSize measure_query_tiles(const TileShape& shape, uint32_t tiles, size_t fast_bytes) {
+  Carver carver({nullptr, fast_bytes, nullptr, 0});
   QueryTile tile;
   for (uint32_t i = 0; i < tiles; ++i) carve_query_tile(carver, shape, &tile);
-  return carver.used();
+  return carver.slow_bytes();
 }
 
 }  // namespace fovea

@@ -16,12 +16,15 @@ constexpr size_t kLanes = MaxLanes(kF);
 
 // Register blocks: keys by vectors of rows. Where masks are vectors too, fewer vectors fit beside them.
 #if HWY_TARGET == HWY_AVX3
-constexpr int kBlockKeys = 8, kBlockVectors = 3, kMaskedVectors = 3;
+constexpr int kRegisters = 32, kBlockKeys = 8, kBlockVectors = 3, kMaskedVectors = 3;
 #elif HWY_TARGET == HWY_NEON
-constexpr int kBlockKeys = 8, kBlockVectors = 2, kMaskedVectors = 2;
+constexpr int kRegisters = HWY_ARCH_ARM_A64 ? 32 : 16, kBlockKeys = 8, kBlockVectors = 2, kMaskedVectors = 2;
 #else
-constexpr int kBlockKeys = 4, kBlockVectors = 3, kMaskedVectors = 2;
+constexpr int kRegisters = 16, kBlockKeys = 4, kBlockVectors = 3, kMaskedVectors = 2;
 #endif
+
+// The processors' maximum gives back the second operand where one is NaN, or NaN itself.
+FOVEA_INLINE VF ClampMin(VF a, VF least) { return Max(least, a); }
 
 #if HWY_ARCH_X86
 
@@ -37,7 +40,8 @@ constexpr int kBlockKeys = 4, kBlockVectors = 3, kMaskedVectors = 2;
 
 FOVEA_INLINE VF LoadN(ScalableTag<float>, const float* p, size_t n) { return VF{raw::LoadN(p, n)}; }
 FOVEA_INLINE void StoreN(VF v, ScalableTag<float>, float* p, size_t n) { raw::StoreN(v.raw, p, n); }
-FOVEA_INLINE VI LoadU8N(ScalableTag<int32_t>, const uint8_t* p, size_t n) { return VI{raw::LoadU8N(p, n)}; }
+FOVEA_INLINE void LoadPairs(ScalableTag<float>, const float* p, VF& a, VF& b) { raw::LoadPairs(p, a.raw, b.raw); }
+FOVEA_INLINE void StorePairs(VF a, VF b, ScalableTag<float>, float* p) { raw::StorePairs(a.raw, b.raw, p); }
 FOVEA_INLINE void Transpose(VF (&v)[kLanes]) {
   raw::V r[kLanes];
   FOVEA_UNROLL(16)
@@ -70,11 +74,18 @@ FOVEA_INLINE void StoreN(VF v, ScalableTag<float>, float* p, size_t n) {
   Store(v, kF, lanes);
   for (size_t i = 0; i < n; ++i) p[i] = lanes[i];
 }
-FOVEA_INLINE VI LoadU8N(ScalableTag<int32_t>, const uint8_t* p, size_t n) {
-  alignas(16) int32_t lanes[4] = {0, 0, 0, 0};
-  for (size_t i = 0; i < n; ++i) lanes[i] = p[i];
-  return Load(kI, lanes);
+FOVEA_INLINE void LoadPairs(ScalableTag<float>, const float* p, VF& a, VF& b) { LoadInterleaved2(kF, p, a, b); }
+FOVEA_INLINE void StorePairs(VF a, VF b, ScalableTag<float>, float* p) { StoreInterleaved2(a, b, kF, p); }
+#if HWY_ARCH_ARM_V7
+// Highway's own is an estimate.
+FOVEA_INLINE VF Div(VF a, VF b) {
+  alignas(16) float x[4], y[4];
+  Store(a, kF, x);
+  Store(b, kF, y);
+  for (int i = 0; i < 4; ++i) x[i] /= y[i];
+  return Load(kF, x);
 }
+#endif
 FOVEA_INLINE void Transpose(VF (&v)[4]) {
   const VF lo02 = InterleaveLower(kF, v[0], v[2]), hi02 = InterleaveUpper(kF, v[0], v[2]);
   const VF lo13 = InterleaveLower(kF, v[1], v[3]), hi13 = InterleaveUpper(kF, v[1], v[3]);
@@ -93,7 +104,17 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[4]) {
   return Add(Add(columns[0], columns[1]), Add(columns[2], columns[3]));
 }
 
+#if HWY_ARCH_WASM
+#include "simd/wasm.inl"
+#else
+#include "simd/neon.inl"
 #endif
+
+#endif
+
+FOVEA_INLINE raw::V Raw(VF v) { return v.raw; }
+FOVEA_INLINE raw::I Raw(VI v) { return v.raw; }
+#include "simd/narrow.inl"
 
 #if HWY_TARGET == HWY_AVX3
 FOVEA_INLINE MF SignMask(VF v) { return MF{_mm512_movepi32_mask(_mm512_castps_si512(v.raw))}; }
@@ -133,5 +154,7 @@ FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
   return MulAddUnless(m, v, e, acc);
 }
 #endif
+
+#include "simd/derived.inl"
 
 }  // namespace hn

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the kernels are compiled: the three things the language has no word for.
+// How the kernels are compiled: what the language has no word for.
 #ifndef FOVEA_SRC_SIMD_MACROS_H_
 #define FOVEA_SRC_SIMD_MACROS_H_
+
+#include "fovea/fovea_config.h"
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
 #error "fovea needs infinities and NaNs as IEEE has them: compile without -ffast-math"
@@ -11,6 +13,25 @@
 #define FOVEA_INLINE static inline __attribute__((always_inline, unused))
 #define FOVEA_RESTRICT __restrict__
 
+// Functions of their own: entries, and what is called rather than repeated.
+#define FOVEA_KERNEL static FOVEA_IN_CODE_SECTION
+#define FOVEA_CALLED FOVEA_KERNEL __attribute__((noinline, unused))
+// Repeated in each place for speed, called for size.
+#if FOVEA_PREFER_SIZE
+#define FOVEA_SHARED FOVEA_CALLED
+#else
+#define FOVEA_SHARED FOVEA_INLINE
+#endif
+// Function templates. g++ before 13 forgets the section of a template: then they are part of what calls them.
+#if defined(FOVEA_CODE_SECTION)
+#define FOVEA_TEMPLATE FOVEA_INLINE
+#else
+#define FOVEA_TEMPLATE static
+#endif
+
+// Hides from the compiler where a pointer comes from, so that it counts from it and not from where it began.
+#define FOVEA_OPAQUE(p) asm("" : "+r"(p))
+
 // Before a loop of constant length whose body indexes arrays of vectors: they stay in registers only when it is
 // unrolled.
 #define FOVEA_PRAGMA_(x) _Pragma(#x)
@@ -18,6 +39,12 @@
 #define FOVEA_UNROLL(n) _Pragma("clang loop unroll(full)")
 #else
 #define FOVEA_UNROLL(n) FOVEA_PRAGMA_(GCC unroll n)
+#endif
+// The same where nothing is lost but time.
+#if FOVEA_PREFER_SIZE
+#define FOVEA_UNROLL_FOR_SPEED(n)
+#else
+#define FOVEA_UNROLL_FOR_SPEED(n) FOVEA_UNROLL(n)
 #endif
 
 #endif  // FOVEA_SRC_SIMD_MACROS_H_

@@ -17,16 +17,14 @@ using VF = Scalar<float>;
 using VI = Scalar<int32_t>;
 using MF = Scalar<bool>;
 constexpr size_t kLanes = 1;
-constexpr int kBlockKeys = 4, kBlockVectors = 4, kMaskedVectors = 2;
+constexpr int kRegisters = 8, kBlockKeys = 4, kBlockVectors = 4, kMaskedVectors = 2;
 
 template <class T>
 FOVEA_INLINE Scalar<T> Zero(ScalableTag<T>) {
   return {T(0)};
 }
-template <class T>
-FOVEA_INLINE Scalar<T> Set(ScalableTag<T>, T x) {
-  return {x};
-}
+FOVEA_INLINE VF Set(ScalableTag<float>, float x) { return {x}; }
+FOVEA_INLINE VI Set(ScalableTag<int32_t>, int32_t x) { return {x}; }
 FOVEA_INLINE VF Iota(ScalableTag<float>, float first) { return {first}; }
 
 template <class T>
@@ -41,13 +39,29 @@ FOVEA_INLINE VF LoadN(ScalableTag<float>, const float* p, size_t n) { return {n 
 FOVEA_INLINE void StoreN(VF v, ScalableTag<float>, float* p, size_t n) {
   if (n) *p = v.raw;
 }
+FOVEA_INLINE VI LoadU16(ScalableTag<int32_t>, const uint16_t* p) { return {*p}; }
+FOVEA_INLINE VI LoadU16N(ScalableTag<int32_t>, const uint16_t* p, size_t n) { return {n ? *p : 0}; }
+FOVEA_INLINE VI LoadU8(ScalableTag<int32_t>, const uint8_t* p) { return {*p}; }
 FOVEA_INLINE VI LoadU8N(ScalableTag<int32_t>, const uint8_t* p, size_t n) { return {n ? *p : 0}; }
+FOVEA_INLINE VI LoadI8(ScalableTag<int32_t>, const int8_t* p) { return {*p}; }
+FOVEA_INLINE VI LoadI8N(ScalableTag<int32_t>, const int8_t* p, size_t n) { return {n ? *p : 0}; }
+FOVEA_INLINE void StoreU16(VI v, uint16_t* p) { *p = uint16_t(v.raw); }
+FOVEA_INLINE void StoreU16N(VI v, uint16_t* p, size_t n) {
+  if (n) *p = uint16_t(v.raw);
+}
+FOVEA_INLINE void StoreU8(VI v, uint8_t* p) { *p = uint8_t(v.raw); }
+FOVEA_INLINE void StoreU8N(VI v, uint8_t* p, size_t n) {
+  if (n) *p = uint8_t(v.raw);
+}
+FOVEA_INLINE void LoadPairs(ScalableTag<float>, const float* p, VF& a, VF& b) { a.raw = p[0], b.raw = p[1]; }
+FOVEA_INLINE void StorePairs(VF a, VF b, ScalableTag<float>, float* p) { p[0] = a.raw, p[1] = b.raw; }
 
 FOVEA_INLINE VF Add(VF a, VF b) { return {a.raw + b.raw}; }
 FOVEA_INLINE VF Sub(VF a, VF b) { return {a.raw - b.raw}; }
 FOVEA_INLINE VF Mul(VF a, VF b) { return {a.raw * b.raw}; }
 FOVEA_INLINE VF Div(VF a, VF b) { return {a.raw / b.raw}; }
 FOVEA_INLINE VF Max(VF a, VF b) { return {a.raw > b.raw ? a.raw : b.raw}; }
+FOVEA_INLINE VF ClampMin(VF a, VF least) { return {a.raw < least.raw ? least.raw : a.raw}; }
 FOVEA_INLINE VF Abs(VF a) { return {__builtin_fabsf(a.raw)}; }
 #if defined(__FP_FAST_FMAF)
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return {__builtin_fmaf(a.raw, b.raw, c.raw)}; }
@@ -91,7 +105,14 @@ FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return {m.raw ? 0.0f : no.raw}; }
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
 
 FOVEA_INLINE void Transpose(VF (&)[1]) {}
+template <int k>
+FOVEA_INLINE VF SwapLanes(VF v) {
+  static_assert(k < 0, "a single lane has none to swap with");
+  return v;
+}
 FOVEA_INLINE VF SumsOfLanes(const VF (&v)[1]) { return v[0]; }
+
+#include "simd/half.inl"
 
 constexpr int kElems = 1;
 using Elems = VF;
@@ -105,5 +126,7 @@ template <int i>
 FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
   return MulAddUnless(m, v, e, acc);
 }
+
+#include "simd/derived.inl"
 
 }  // namespace hn

@@ -11,6 +11,19 @@ using V = __m512;
 
 FOVEA_INLINE V LoadN(const float* p, size_t n) { return _mm512_maskz_loadu_ps(__mmask16((1u << n) - 1u), p); }
 FOVEA_INLINE void StoreN(V v, float* p, size_t n) { _mm512_mask_storeu_ps(p, __mmask16((1u << n) - 1u), v); }
+FOVEA_INLINE void LoadPairs(const float* p, V& a, V& b) {
+  const V lo = _mm512_loadu_ps(p), hi = _mm512_loadu_ps(p + 16);
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  a = _mm512_permutex2var_ps(lo, even, hi);
+  b = _mm512_permutex2var_ps(lo, odd, hi);
+}
+FOVEA_INLINE void StorePairs(V a, V b, float* p) {
+  const __m512i lo = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const __m512i hi = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  _mm512_storeu_ps(p, _mm512_permutex2var_ps(a, lo, b));
+  _mm512_storeu_ps(p + 16, _mm512_permutex2var_ps(a, hi, b));
+}
 FOVEA_INLINE V UnpackLo32(V a, V b) { return _mm512_unpacklo_ps(a, b); }
 FOVEA_INLINE V UnpackHi32(V a, V b) { return _mm512_unpackhi_ps(a, b); }
 FOVEA_INLINE V UnpackLo64(V a, V b) {
@@ -19,10 +32,31 @@ FOVEA_INLINE V UnpackLo64(V a, V b) {
 FOVEA_INLINE V UnpackHi64(V a, V b) {
   return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
 }
-// n bytes, each in a 32-bit lane; the other lanes 0.
-FOVEA_INLINE __m512i LoadU8N(const uint8_t* p, size_t n) {
-  return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(__mmask16((1u << n) - 1u), p));
+
+using I = __m512i;
+using Halves = __m256i;
+using Bytes = __m128i;
+FOVEA_INLINE Halves LoadHalves(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+FOVEA_INLINE Halves LoadHalvesN(const void* p, size_t n) {
+  return _mm256_maskz_loadu_epi16(__mmask16((1u << n) - 1u), p);
 }
+FOVEA_INLINE void StoreHalves(Halves v, void* p) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
+FOVEA_INLINE void StoreHalvesN(Halves v, void* p, size_t n) {
+  _mm256_mask_storeu_epi16(p, __mmask16((1u << n) - 1u), v);
+}
+FOVEA_INLINE Bytes LoadBytes(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
+FOVEA_INLINE Bytes LoadBytesN(const void* p, size_t n) { return _mm_maskz_loadu_epi8(__mmask16((1u << n) - 1u), p); }
+FOVEA_INLINE void StoreBytes(Bytes v, void* p) { _mm_storeu_si128(static_cast<__m128i*>(p), v); }
+FOVEA_INLINE void StoreBytesN(Bytes v, void* p, size_t n) { _mm_mask_storeu_epi8(p, __mmask16((1u << n) - 1u), v); }
+FOVEA_INLINE I WidenU16(Halves v) { return _mm512_cvtepu16_epi32(v); }
+FOVEA_INLINE I WidenU8(Bytes v) { return _mm512_cvtepu8_epi32(v); }
+FOVEA_INLINE I WidenI8(Bytes v) { return _mm512_cvtepi8_epi32(v); }
+FOVEA_INLINE Halves Narrow16(I v) { return _mm512_cvtepi32_epi16(v); }
+FOVEA_INLINE Bytes Narrow8(I v) { return _mm512_cvtepi32_epi8(v); }
+#define FOVEA_HAS_F16 1
+FOVEA_INLINE V WidenF16(Halves v) { return _mm512_cvtph_ps(v); }
+FOVEA_INLINE Halves NarrowF16(V v) { return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+FOVEA_INLINE V SetF16(uint16_t bits) { return WidenF16(_mm256_set1_epi16(int16_t(bits))); }
 
 // Column c of block b of rows 4g..4g+3 stands in v[4g + c], block b: bring the blocks of a column together.
 FOVEA_INLINE void TransposeBlocks(V (&v)[16]) {
@@ -62,6 +96,17 @@ FOVEA_INLINE __m256i FirstN(size_t n) {
 }
 FOVEA_INLINE V LoadN(const float* p, size_t n) { return _mm256_maskload_ps(p, FirstN(n)); }
 FOVEA_INLINE void StoreN(V v, float* p, size_t n) { _mm256_maskstore_ps(p, FirstN(n), v); }
+FOVEA_INLINE void LoadPairs(const float* p, V& a, V& b) {
+  const V even_blocks = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), _mm_loadu_ps(p + 8), 1);
+  const V odd_blocks = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p + 4)), _mm_loadu_ps(p + 12), 1);
+  a = _mm256_shuffle_ps(even_blocks, odd_blocks, 0x88);
+  b = _mm256_shuffle_ps(even_blocks, odd_blocks, 0xdd);
+}
+FOVEA_INLINE void StorePairs(V a, V b, float* p) {
+  const V lo = _mm256_unpacklo_ps(a, b), hi = _mm256_unpackhi_ps(a, b);
+  _mm256_storeu_ps(p, _mm256_permute2f128_ps(lo, hi, 0x20));
+  _mm256_storeu_ps(p + 8, _mm256_permute2f128_ps(lo, hi, 0x31));
+}
 FOVEA_INLINE V UnpackLo32(V a, V b) { return _mm256_unpacklo_ps(a, b); }
 FOVEA_INLINE V UnpackHi32(V a, V b) { return _mm256_unpackhi_ps(a, b); }
 FOVEA_INLINE V UnpackLo64(V a, V b) {
@@ -70,11 +115,29 @@ FOVEA_INLINE V UnpackLo64(V a, V b) {
 FOVEA_INLINE V UnpackHi64(V a, V b) {
   return _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(a), _mm256_castps_pd(b)));
 }
-FOVEA_INLINE __m256i LoadU8N(const uint8_t* p, size_t n) {
-  uint64_t bytes = 0;
-  __builtin_memcpy(&bytes, p, n);
-  return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(int64_t(bytes)));
+
+using I = __m256i;
+using Halves = __m128i;
+using Bytes = __m128i;  // the low half
+FOVEA_INLINE Halves LoadHalves(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
+FOVEA_INLINE void StoreHalves(Halves v, void* p) { _mm_storeu_si128(static_cast<__m128i*>(p), v); }
+FOVEA_INLINE Bytes LoadBytes(const void* p) { return _mm_loadl_epi64(static_cast<const __m128i*>(p)); }
+FOVEA_INLINE void StoreBytes(Bytes v, void* p) { _mm_storel_epi64(static_cast<__m128i*>(p), v); }
+FOVEA_INLINE I WidenU16(Halves v) { return _mm256_cvtepu16_epi32(v); }
+FOVEA_INLINE I WidenU8(Bytes v) { return _mm256_cvtepu8_epi32(v); }
+FOVEA_INLINE I WidenI8(Bytes v) { return _mm256_cvtepi8_epi32(v); }
+FOVEA_INLINE Halves Narrow16(I v) {
+  const I low = _mm256_and_si256(v, _mm256_set1_epi32(0xffff));
+  return _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
 }
+FOVEA_INLINE Bytes Narrow8(I v) {
+  const Halves low = Narrow16(_mm256_and_si256(v, _mm256_set1_epi32(0xff)));
+  return _mm_packus_epi16(low, low);
+}
+#define FOVEA_HAS_F16 1
+FOVEA_INLINE V WidenF16(Halves v) { return _mm256_cvtph_ps(v); }
+FOVEA_INLINE Halves NarrowF16(V v) { return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+FOVEA_INLINE V SetF16(uint16_t bits) { return WidenF16(_mm_set1_epi16(int16_t(bits))); }
 
 FOVEA_INLINE void TransposeBlocks(V (&v)[8]) {
   FOVEA_UNROLL(4)
@@ -123,15 +186,46 @@ FOVEA_INLINE void StoreN(V v, float* p, size_t n) {
     default: _mm_storeu_ps(p, v); return;
   }
 }
+FOVEA_INLINE void LoadPairs(const float* p, V& a, V& b) {
+  const V lo = _mm_loadu_ps(p), hi = _mm_loadu_ps(p + 4);
+  a = _mm_shuffle_ps(lo, hi, 0x88);
+  b = _mm_shuffle_ps(lo, hi, 0xdd);
+}
+FOVEA_INLINE void StorePairs(V a, V b, float* p) {
+  _mm_storeu_ps(p, _mm_unpacklo_ps(a, b));
+  _mm_storeu_ps(p + 4, _mm_unpackhi_ps(a, b));
+}
 FOVEA_INLINE V UnpackLo32(V a, V b) { return _mm_unpacklo_ps(a, b); }
 FOVEA_INLINE V UnpackHi32(V a, V b) { return _mm_unpackhi_ps(a, b); }
 FOVEA_INLINE V UnpackLo64(V a, V b) { return _mm_movelh_ps(a, b); }
 FOVEA_INLINE V UnpackHi64(V a, V b) { return _mm_movehl_ps(b, a); }
-FOVEA_INLINE __m128i LoadU8N(const uint8_t* p, size_t n) {
-  uint32_t bytes = 0;
-  __builtin_memcpy(&bytes, p, n);
-  return _mm_cvtepu8_epi32(_mm_cvtsi32_si128(int32_t(bytes)));
+
+using I = __m128i;
+using Halves = __m128i;  // the low half
+using Bytes = __m128i;   // the low quarter
+FOVEA_INLINE Halves LoadHalves(const void* p) { return _mm_loadl_epi64(static_cast<const __m128i*>(p)); }
+FOVEA_INLINE void StoreHalves(Halves v, void* p) { _mm_storel_epi64(static_cast<__m128i*>(p), v); }
+FOVEA_INLINE Bytes LoadBytes(const void* p) {
+  int32_t bytes;
+  __builtin_memcpy(&bytes, p, 4);
+  return _mm_cvtsi32_si128(bytes);
 }
+FOVEA_INLINE void StoreBytes(Bytes v, void* p) {
+  const int32_t bytes = _mm_cvtsi128_si32(v);
+  __builtin_memcpy(p, &bytes, 4);
+}
+FOVEA_INLINE I WidenU16(Halves v) { return _mm_cvtepu16_epi32(v); }
+FOVEA_INLINE I WidenU8(Bytes v) { return _mm_cvtepu8_epi32(v); }
+FOVEA_INLINE I WidenI8(Bytes v) { return _mm_cvtepi8_epi32(v); }
+FOVEA_INLINE Halves Narrow16(I v) {
+  const I low = _mm_and_si128(v, _mm_set1_epi32(0xffff));
+  return _mm_packus_epi32(low, low);
+}
+FOVEA_INLINE Bytes Narrow8(I v) {
+  const Halves low = Narrow16(_mm_and_si128(v, _mm_set1_epi32(0xff)));
+  return _mm_packus_epi16(low, low);
+}
+#define FOVEA_HAS_F16 0
 
 FOVEA_INLINE void TransposeBlocks(V (&)[4]) {}
 
@@ -143,6 +237,47 @@ FOVEA_INLINE V SwapLanes(V v) {
 FOVEA_INLINE V Sum(V a, V b) { return _mm_add_ps(a, b); }
 FOVEA_INLINE V SumBlocks(const V (&v)[1]) { return v[0]; }
 
+#endif
+
+#if FOVEA_X86_LANES != 16
+FOVEA_INLINE Halves LoadHalvesN(const void* p, size_t n) {
+  uint16_t halves[8] = {};
+  __builtin_memcpy(halves, p, 2 * n);
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(halves));
+}
+FOVEA_INLINE void StoreHalvesN(Halves v, void* p, size_t n) {
+  uint16_t halves[8];
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(halves), v);
+  __builtin_memcpy(p, halves, 2 * n);
+}
+FOVEA_INLINE Bytes LoadBytesN(const void* p, size_t n) {
+  uint64_t bytes = 0;
+  __builtin_memcpy(&bytes, p, n);
+  return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(&bytes));
+}
+FOVEA_INLINE void StoreBytesN(Bytes v, void* p, size_t n) {
+  uint64_t bytes;
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(&bytes), v);
+  __builtin_memcpy(p, &bytes, n);
+}
+#endif
+
+// What narrow.inl makes words of.
+FOVEA_INLINE I LoadU16(const uint16_t* p) { return WidenU16(LoadHalves(p)); }
+FOVEA_INLINE I LoadU16N(const uint16_t* p, size_t n) { return WidenU16(LoadHalvesN(p, n)); }
+FOVEA_INLINE I LoadU8(const uint8_t* p) { return WidenU8(LoadBytes(p)); }
+FOVEA_INLINE I LoadU8N(const uint8_t* p, size_t n) { return WidenU8(LoadBytesN(p, n)); }
+FOVEA_INLINE I LoadI8(const int8_t* p) { return WidenI8(LoadBytes(p)); }
+FOVEA_INLINE I LoadI8N(const int8_t* p, size_t n) { return WidenI8(LoadBytesN(p, n)); }
+FOVEA_INLINE void StoreU16(I v, uint16_t* p) { StoreHalves(Narrow16(v), p); }
+FOVEA_INLINE void StoreU16N(I v, uint16_t* p, size_t n) { StoreHalvesN(Narrow16(v), p, n); }
+FOVEA_INLINE void StoreU8(I v, uint8_t* p) { StoreBytes(Narrow8(v), p); }
+FOVEA_INLINE void StoreU8N(I v, uint8_t* p, size_t n) { StoreBytesN(Narrow8(v), p, n); }
+#if FOVEA_HAS_F16
+FOVEA_INLINE V LoadF16(const uint16_t* p) { return WidenF16(LoadHalves(p)); }
+FOVEA_INLINE V LoadF16N(const uint16_t* p, size_t n) { return WidenF16(LoadHalvesN(p, n)); }
+FOVEA_INLINE void StoreF16(V v, uint16_t* p) { StoreHalves(NarrowF16(v), p); }
+FOVEA_INLINE void StoreF16N(V v, uint16_t* p, size_t n) { StoreHalvesN(NarrowF16(v), p, n); }
 #endif
 
 FOVEA_INLINE void Transpose(V (&v)[FOVEA_X86_LANES]) {

@@ -14,24 +14,24 @@ namespace hn {
 #endif
 #define FOVEA_X86_LANES 16
 using Arch = xsimd::avx512bw;
-constexpr int kBlockKeys = 8, kBlockVectors = 3, kMaskedVectors = 3;
+constexpr int kRegisters = 32, kBlockKeys = 8, kBlockVectors = 3, kMaskedVectors = 3;
 #elif defined(__AVX2__)
-#if !defined(__FMA__)
-#error "AVX2 means AVX2 and FMA here: compile with -mfma too"
+#if !defined(__FMA__) || !defined(__F16C__)
+#error "AVX2 means AVX2, FMA and F16C here: compile with -mfma -mf16c too"
 #endif
 #define FOVEA_X86_LANES 8
 using Arch = xsimd::fma3<xsimd::avx2>;
-constexpr int kBlockKeys = 4, kBlockVectors = 3, kMaskedVectors = 2;
+constexpr int kRegisters = 16, kBlockKeys = 4, kBlockVectors = 3, kMaskedVectors = 2;
 #elif defined(__SSE4_2__)
 #define FOVEA_X86_LANES 4
 using Arch = xsimd::sse4_2;
-constexpr int kBlockKeys = 4, kBlockVectors = 3, kMaskedVectors = 2;
+constexpr int kRegisters = 16, kBlockKeys = 4, kBlockVectors = 3, kMaskedVectors = 2;
 #elif defined(__aarch64__)
 using Arch = xsimd::neon64;
-constexpr int kBlockKeys = 8, kBlockVectors = 2, kMaskedVectors = 2;
+constexpr int kRegisters = 32, kBlockKeys = 8, kBlockVectors = 2, kMaskedVectors = 2;
 #elif defined(__ARM_NEON)
 using Arch = xsimd::neon;
-constexpr int kBlockKeys = 8, kBlockVectors = 2, kMaskedVectors = 2;
+constexpr int kRegisters = 16, kBlockKeys = 8, kBlockVectors = 2, kMaskedVectors = 2;
 #else
 #error "xsimd needs a vector unit: set the compiler's processor (-march, or a toolchain file)"
 #endif
@@ -87,7 +87,8 @@ FOVEA_INLINE VF IfThenElse(MF m, VF yes, VF no) { return xsimd::select(m, yes, n
 
 FOVEA_INLINE VF LoadN(Tag<float>, const float* p, size_t n) { return VF(raw::LoadN(p, n)); }
 FOVEA_INLINE void StoreN(VF v, Tag<float>, float* p, size_t n) { raw::StoreN(v.data, p, n); }
-FOVEA_INLINE VI LoadU8N(Tag<int32_t>, const uint8_t* p, size_t n) { return VI(raw::LoadU8N(p, n)); }
+FOVEA_INLINE void LoadPairs(Tag<float>, const float* p, VF& a, VF& b) { raw::LoadPairs(p, a.data, b.data); }
+FOVEA_INLINE void StorePairs(VF a, VF b, Tag<float>, float* p) { raw::StorePairs(a.data, b.data, p); }
 FOVEA_INLINE void Transpose(VF (&v)[kLanes]) {
   raw::V r[kLanes];
   FOVEA_UNROLL(16)
@@ -107,12 +108,18 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
   return VF(raw::SumsOfLanes(r));
 }
 FOVEA_INLINE VF Div(VF a, VF b) { return a / b; }
+#else
+#include "simd/neon.inl"
 #endif
+
+FOVEA_INLINE raw::V Raw(VF v) { return v.data; }
+FOVEA_INLINE raw::I Raw(VI v) { return v.data; }
 
 // What is left, a section for each kind of register.
 #if FOVEA_X86_LANES == 16
 
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm512_max_ps(a.data, b.data)); }
+FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm512_max_ps(least.data, a.data)); }  // the second, if one is NaN
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(_mm512_fmadd_ps(a.data, b.data, c.data)); }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(_mm512_fnmadd_ps(a.data, b.data, c.data)); }
 template <int n>
@@ -138,6 +145,7 @@ FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) {
 #elif FOVEA_X86_LANES == 8
 
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm256_max_ps(a.data, b.data)); }
+FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm256_max_ps(least.data, a.data)); }  // the second, if one is NaN
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(_mm256_fmadd_ps(a.data, b.data, c.data)); }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(_mm256_fnmadd_ps(a.data, b.data, c.data)); }
 template <int n>
@@ -160,6 +168,7 @@ FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZe
 #elif FOVEA_X86_LANES == 4
 
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm_max_ps(a.data, b.data)); }
+FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm_max_ps(least.data, a.data)); }  // the second, if one is NaN
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return a * b + c; }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return c - a * b; }
 template <int n>
@@ -189,10 +198,14 @@ FOVEA_INLINE void StoreN(VF v, Tag<float>, float* p, size_t n) {
   StoreU(v, kF, lanes);
   for (size_t i = 0; i < n; ++i) p[i] = lanes[i];
 }
-FOVEA_INLINE VI LoadU8N(Tag<int32_t>, const uint8_t* p, size_t n) {
-  int32_t lanes[4] = {0, 0, 0, 0};
-  for (size_t i = 0; i < n; ++i) lanes[i] = p[i];
-  return LoadU(kI, lanes);
+FOVEA_INLINE void LoadPairs(Tag<float>, const float* p, VF& a, VF& b) {
+  const float32x4x2_t pairs = vld2q_f32(p);
+  a = VF(pairs.val[0]);
+  b = VF(pairs.val[1]);
+}
+FOVEA_INLINE void StorePairs(VF a, VF b, Tag<float>, float* p) {
+  const float32x4x2_t pairs = {{a.data, b.data}};
+  vst2q_f32(p, pairs);
 }
 FOVEA_INLINE void Transpose(VF (&v)[4]) {
   const float32x4x2_t v01 = vtrnq_f32(v[0].data, v[1].data), v23 = vtrnq_f32(v[2].data, v[3].data);
@@ -202,6 +215,7 @@ FOVEA_INLINE void Transpose(VF (&v)[4]) {
   v[3] = VF(vcombine_f32(vget_high_f32(v01.val[1]), vget_high_f32(v23.val[1])));
 }
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(vmaxq_f32(a.data, b.data)); }
+FOVEA_INLINE VF ClampMin(VF a, VF least) { return Max(a, least); }  // NaN, if one is
 #if defined(__aarch64__)
 FOVEA_INLINE VF Div(VF a, VF b) { return VF(vdivq_f32(a.data, b.data)); }
 #else
@@ -251,6 +265,8 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[4]) {
 
 #endif
 
+#include "simd/narrow.inl"
+
 // Elements to multiply by: four in a vector on AArch64, whose multiply-add takes a lane; one broadcast elsewhere.
 using Elems = VF;
 FOVEA_INLINE Elems LoadElem(const float* p) { return Set(kF, *p); }
@@ -282,5 +298,7 @@ FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
 #pragma GCC diagnostic pop
 #endif
 #undef FOVEA_X86_LANES
+
+#include "simd/derived.inl"
 
 }  // namespace hn

@@ -27,7 +27,7 @@ namespace {
 }  // namespace
 
 extern const AttentionKernels kAttention;
-const AttentionKernels kAttention = {kLanes, hn::kBlockVectors, kTileKernels, kFewRowsKernels};
+FOVEA_IN_DATA_SECTION const AttentionKernels kAttention = {kLanes, hn::kBlockVectors, kTileKernels, kFewRowsKernels};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace fovea

@@ -23,7 +23,7 @@ namespace {
 }  // namespace
 
 extern const SoftmaxKernels kSoftmax;
-const SoftmaxKernels kSoftmax = {SoftmaxRows, SoftmaxColumns};
+FOVEA_IN_DATA_SECTION const SoftmaxKernels kSoftmax = kSoftmaxKernels;
 
 }  // namespace HWY_NAMESPACE
 }  // namespace fovea

@@ -10,7 +10,7 @@ namespace {
 constexpr TargetTraits kTargets[] = {
     {FOVEA_TARGET_AVX512, "avx512", 16, 3, 8}, {FOVEA_TARGET_AVX2, "avx2", 8, 3, 4},
     {FOVEA_TARGET_SSE4, "sse4", 4, 3, 2},      {FOVEA_TARGET_NEON, "neon", 4, 2, 2},
-    {FOVEA_TARGET_HELIUM, "helium", 4, 2, 2},  {FOVEA_TARGET_WASM, "wasm", 4, 3, 2},
+    {FOVEA_TARGET_HELIUM, "helium", 4, 3, 2},  {FOVEA_TARGET_WASM, "wasm", 4, 3, 2},
     {FOVEA_TARGET_SCALAR, "scalar", 1, 4, 0},
 };
 
@@ -89,6 +89,9 @@ const char* target_backend(fovea_target target) {
 #endif
 #if FOVEA_COMPILED_WASM
     case FOVEA_TARGET_WASM: return "highway";
+#endif
+#if FOVEA_WITH_HELIUM
+    case FOVEA_TARGET_HELIUM: return "helium";
 #endif
 #if FOVEA_WITH_SCALAR
     case FOVEA_TARGET_SCALAR: return "scalar";

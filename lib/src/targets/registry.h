@@ -4,8 +4,12 @@
 #ifndef FOVEA_SRC_TARGETS_REGISTRY_H_
 #define FOVEA_SRC_TARGETS_REGISTRY_H_
 
+#include "fovea/fovea_config.h"
 #include "kernels/attention_table.h"
+#include "kernels/convert_table.h"
+#include "kernels/rope_table.h"
 #include "kernels/softmax_table.h"
+#include "kernels/stream_table.h"
 
 namespace fovea {
 
@@ -18,12 +22,23 @@ struct TargetTraits {
   uint32_t few_rows;      // up to this many rows a key head the few-rows kernel is faster; 0 = there is none
 };
 
+// Whether any target of this build has a few-rows kernel.
+#if FOVEA_WITH_HELIUM || FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD
+constexpr bool kFewRowsServed = config::kFewRows;
+#else
+constexpr bool kFewRowsServed = false;
+#endif
+
 // Null for a number that is no target.
 const TargetTraits* target_traits(fovea_target target);
+// Whether a number names a target, or the best one, in some build.
+inline bool is_target(fovea_target target) {
+  return target == FOVEA_TARGET_BEST || target == FOVEA_TARGET_XSIMD || target_traits(target) != nullptr;
+}
 // All targets, best first; null when index is out of range.
 const TargetTraits* target_traits_at(uint32_t index);
 
-// "highway", "xsimd" or "scalar"; null where the target is not compiled in.
+// "helium", "highway", "xsimd" or "scalar"; null where the target is not compiled in.
 const char* target_backend(fovea_target target);
 // Compiled in and runnable on this processor.
 bool target_available(fovea_target target);
@@ -32,7 +47,10 @@ const TargetTraits* resolve_target(fovea_target target);
 
 // The tables of an available target. A program that never calls one of these does not link that family's kernels.
 const AttentionKernels& attention_kernels(fovea_target target);
+const ConvertKernels& convert_kernels(fovea_target target);
+const RopeKernels& rope_kernels(fovea_target target);
 const SoftmaxKernels& softmax_kernels(fovea_target target);
+const StreamKernels& stream_kernels(fovea_target target);
 
 }  // namespace fovea
 

@@ -24,7 +24,9 @@ const AttentionKernels& attention_kernels(fovea_target target) {
 #endif
     default: break;
   }
-#if FOVEA_WITH_SCALAR && FOVEA_WITH_XSIMD
+#if FOVEA_WITH_HELIUM
+  return helium_target::kAttention;
+#elif FOVEA_WITH_SCALAR && FOVEA_WITH_XSIMD
   return target == FOVEA_TARGET_SCALAR ? scalar_target::kAttention : xsimd_target::kAttention;
 #elif FOVEA_WITH_XSIMD
   return xsimd_target::kAttention;

@@ -24,7 +24,9 @@ const SoftmaxKernels& softmax_kernels(fovea_target target) {
 #endif
     default: break;
   }
-#if FOVEA_WITH_SCALAR && FOVEA_WITH_XSIMD
+#if FOVEA_WITH_HELIUM
+  return helium_target::kSoftmax;
+#elif FOVEA_WITH_SCALAR && FOVEA_WITH_XSIMD
   return target == FOVEA_TARGET_SCALAR ? scalar_target::kSoftmax : xsimd_target::kSoftmax;
 #elif FOVEA_WITH_XSIMD
   return xsimd_target::kSoftmax;

@@ -19,7 +19,7 @@ namespace {
 // clang-format on
 }  // namespace
 
-const AttentionKernels kAttention = {kLanes, hn::kBlockVectors, kTileKernels, {}};
+FOVEA_IN_DATA_SECTION const AttentionKernels kAttention = {kLanes, hn::kBlockVectors, kTileKernels, {}};
 
 }  // namespace scalar_target
 }  // namespace fovea

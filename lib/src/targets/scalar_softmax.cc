@@ -16,7 +16,7 @@ namespace {
 // clang-format on
 }  // namespace
 
-const SoftmaxKernels kSoftmax = {SoftmaxRows, SoftmaxColumns};
+FOVEA_IN_DATA_SECTION const SoftmaxKernels kSoftmax = kSoftmaxKernels;
 
 }  // namespace scalar_target
 }  // namespace fovea

@@ -20,7 +20,7 @@ namespace {
 // clang-format on
 }  // namespace
 
-const AttentionKernels kAttention = {kLanes, hn::kBlockVectors, kTileKernels, kFewRowsKernels};
+FOVEA_IN_DATA_SECTION const AttentionKernels kAttention = {kLanes, hn::kBlockVectors, kTileKernels, kFewRowsKernels};
 
 }  // namespace xsimd_target
 }  // namespace fovea

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_SRC_PLAN_ROPE_CHECK_H_
+#define FOVEA_SRC_PLAN_ROPE_CHECK_H_
+
+#include "fovea/fovea.h"
+
+namespace fovea {
+
+fovea_status check_rope_args(const fovea_rope_args& args);
+fovea_status check_rope_frequencies(const uint64_t* turns, double base, double position_scale, uint32_t rotary_dim);
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_PLAN_ROPE_CHECK_H_

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Words for elements of 16 and 8 bits, over a page's raw vectors: included inside namespace hn by pages that have VI,
+// VF, a function Raw() that takes the raw vector out of either, and a namespace raw with a function for each word.
+// FOVEA_HAS_F16 says whether half-precision numbers are among them.
+
+FOVEA_INLINE VI LoadU16(decltype(kI), const uint16_t* p) { return VI{raw::LoadU16(p)}; }
+FOVEA_INLINE VI LoadU16N(decltype(kI), const uint16_t* p, size_t n) { return VI{raw::LoadU16N(p, n)}; }
+FOVEA_INLINE VI LoadU8(decltype(kI), const uint8_t* p) { return VI{raw::LoadU8(p)}; }
+FOVEA_INLINE VI LoadU8N(decltype(kI), const uint8_t* p, size_t n) { return VI{raw::LoadU8N(p, n)}; }
+FOVEA_INLINE VI LoadI8(decltype(kI), const int8_t* p) { return VI{raw::LoadI8(p)}; }
+FOVEA_INLINE VI LoadI8N(decltype(kI), const int8_t* p, size_t n) { return VI{raw::LoadI8N(p, n)}; }
+FOVEA_INLINE void StoreU16(VI v, uint16_t* p) { raw::StoreU16(Raw(v), p); }
+FOVEA_INLINE void StoreU16N(VI v, uint16_t* p, size_t n) { raw::StoreU16N(Raw(v), p, n); }
+FOVEA_INLINE void StoreU8(VI v, uint8_t* p) { raw::StoreU8(Raw(v), p); }
+FOVEA_INLINE void StoreU8N(VI v, uint8_t* p, size_t n) { raw::StoreU8N(Raw(v), p, n); }
+
+#if FOVEA_HAS_F16
+FOVEA_INLINE VF SetF16(decltype(kF), uint16_t bits) { return VF{raw::SetF16(bits)}; }
+FOVEA_INLINE VF LoadF16(decltype(kF), const uint16_t* p) { return VF{raw::LoadF16(p)}; }
+FOVEA_INLINE VF LoadF16N(decltype(kF), const uint16_t* p, size_t n) { return VF{raw::LoadF16N(p, n)}; }
+FOVEA_INLINE void StoreF16(VF v, uint16_t* p) { raw::StoreF16(Raw(v), p); }
+FOVEA_INLINE void StoreF16N(VF v, uint16_t* p, size_t n) { raw::StoreF16N(Raw(v), p, n); }
+#else
+#include "simd/half.inl"
+#endif
+#undef FOVEA_HAS_F16

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elements of 16 and 8 bits on raw NEON vectors, for narrow.inl. Included by the Highway and xsimd pages inside their
+// namespace hn.
+
+namespace raw {
+
+using V = float32x4_t;
+using I = int32x4_t;
+
+FOVEA_INLINE uint8x8_t LoadFourBytes(const void* p, size_t n) {
+  uint32_t bytes = 0;
+  __builtin_memcpy(&bytes, p, n);
+  return vcreate_u8(bytes);
+}
+FOVEA_INLINE uint16x4_t LoadHalvesN(const uint16_t* p, size_t n) {
+  uint16_t halves[4] = {0, 0, 0, 0};
+  for (size_t i = 0; i < n; ++i) halves[i] = p[i];
+  return vld1_u16(halves);
+}
+FOVEA_INLINE void StoreHalvesN(uint16x4_t v, uint16_t* p, size_t n) {
+  uint16_t halves[4];
+  vst1_u16(halves, v);
+  for (size_t i = 0; i < n; ++i) p[i] = halves[i];
+}
+FOVEA_INLINE I WidenU16(uint16x4_t v) { return vreinterpretq_s32_u32(vmovl_u16(v)); }
+FOVEA_INLINE I WidenU8(uint8x8_t v) { return WidenU16(vget_low_u16(vmovl_u8(v))); }
+FOVEA_INLINE I WidenI8(uint8x8_t v) { return vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u8(v)))); }
+FOVEA_INLINE uint16x4_t Narrow16(I v) { return vmovn_u32(vreinterpretq_u32_s32(v)); }
+
+FOVEA_INLINE I LoadU16(const uint16_t* p) { return WidenU16(vld1_u16(p)); }
+FOVEA_INLINE I LoadU16N(const uint16_t* p, size_t n) { return WidenU16(LoadHalvesN(p, n)); }
+FOVEA_INLINE I LoadU8(const uint8_t* p) { return WidenU8(LoadFourBytes(p, 4)); }
+FOVEA_INLINE I LoadU8N(const uint8_t* p, size_t n) { return WidenU8(LoadFourBytes(p, n)); }
+FOVEA_INLINE I LoadI8(const int8_t* p) { return WidenI8(LoadFourBytes(p, 4)); }
+FOVEA_INLINE I LoadI8N(const int8_t* p, size_t n) { return WidenI8(LoadFourBytes(p, n)); }
+FOVEA_INLINE void StoreU16(I v, uint16_t* p) { vst1_u16(p, Narrow16(v)); }
+FOVEA_INLINE void StoreU16N(I v, uint16_t* p, size_t n) { StoreHalvesN(Narrow16(v), p, n); }
+FOVEA_INLINE void StoreU8N(I v, uint8_t* p, size_t n) {
+  const uint16x4_t halves = Narrow16(v);
+  const uint32_t bytes = vget_lane_u32(vreinterpret_u32_u8(vmovn_u16(vcombine_u16(halves, halves))), 0);
+  __builtin_memcpy(p, &bytes, n);
+}
+FOVEA_INLINE void StoreU8(I v, uint8_t* p) { StoreU8N(v, p, 4); }
+
+// Bit 1 of __ARM_FP: the processor converts half-precision numbers. g++ gives the intrinsics only with a format for
+// them.
+#if defined(__aarch64__) || ((__ARM_FP & 2) && defined(__ARM_FP16_FORMAT_IEEE))
+#define FOVEA_HAS_F16 1
+FOVEA_INLINE V WidenF16(uint16x4_t v) { return vcvt_f32_f16(vreinterpret_f16_u16(v)); }
+FOVEA_INLINE uint16x4_t NarrowF16(V v) { return vreinterpret_u16_f16(vcvt_f16_f32(v)); }
+FOVEA_INLINE V SetF16(uint16_t bits) { return WidenF16(vdup_n_u16(bits)); }
+FOVEA_INLINE V LoadF16(const uint16_t* p) { return WidenF16(vld1_u16(p)); }
+FOVEA_INLINE V LoadF16N(const uint16_t* p, size_t n) { return WidenF16(LoadHalvesN(p, n)); }
+FOVEA_INLINE void StoreF16(V v, uint16_t* p) { vst1_u16(p, NarrowF16(v)); }
+FOVEA_INLINE void StoreF16N(V v, uint16_t* p, size_t n) { StoreHalvesN(NarrowF16(v), p, n); }
+#else
+#define FOVEA_HAS_F16 0
+#endif
+
+}  // namespace raw

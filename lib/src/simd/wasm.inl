@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elements of 16 and 8 bits on raw WebAssembly vectors, for narrow.inl. Included by the Highway page inside its
+// namespace hn.
+
+namespace raw {
+
+// Highway's vectors hold these types, which are all v128_t with a size of their lanes.
+using V = decltype(VF::raw);
+using I = decltype(VI::raw);
+
+FOVEA_INLINE v128_t LoadPart(const void* p, size_t bytes) {
+  uint64_t part = 0;
+  __builtin_memcpy(&part, p, bytes);
+  return wasm_i64x2_make(int64_t(part), 0);
+}
+FOVEA_INLINE void StorePart(v128_t v, void* p, size_t bytes) {
+  const int64_t part = wasm_i64x2_extract_lane(v, 0);
+  __builtin_memcpy(p, &part, bytes);
+}
+FOVEA_INLINE v128_t WidenU8(v128_t v) { return wasm_u32x4_extend_low_u16x8(wasm_u16x8_extend_low_u8x16(v)); }
+FOVEA_INLINE v128_t WidenI8(v128_t v) { return wasm_i32x4_extend_low_i16x8(wasm_i16x8_extend_low_i8x16(v)); }
+FOVEA_INLINE v128_t Narrow16(v128_t v) {
+  return wasm_u16x8_narrow_i32x4(wasm_v128_and(v, wasm_i32x4_splat(0xffff)), wasm_i32x4_splat(0));
+}
+FOVEA_INLINE v128_t Narrow8(v128_t v) {
+  return wasm_u8x16_narrow_i16x8(Narrow16(wasm_v128_and(v, wasm_i32x4_splat(0xff))), wasm_i32x4_splat(0));
+}
+
+FOVEA_INLINE I LoadU16(const uint16_t* p) { return I(wasm_u32x4_load16x4(p)); }
+FOVEA_INLINE I LoadU16N(const uint16_t* p, size_t n) { return I(wasm_u32x4_extend_low_u16x8(LoadPart(p, 2 * n))); }
+FOVEA_INLINE I LoadU8(const uint8_t* p) { return I(WidenU8(LoadPart(p, 4))); }
+FOVEA_INLINE I LoadU8N(const uint8_t* p, size_t n) { return I(WidenU8(LoadPart(p, n))); }
+FOVEA_INLINE I LoadI8(const int8_t* p) { return I(WidenI8(LoadPart(p, 4))); }
+FOVEA_INLINE I LoadI8N(const int8_t* p, size_t n) { return I(WidenI8(LoadPart(p, n))); }
+FOVEA_INLINE void StoreU16(I v, uint16_t* p) { StorePart(Narrow16(v128_t(v)), p, 8); }
+FOVEA_INLINE void StoreU16N(I v, uint16_t* p, size_t n) { StorePart(Narrow16(v128_t(v)), p, 2 * n); }
+FOVEA_INLINE void StoreU8(I v, uint8_t* p) { StorePart(Narrow8(v128_t(v)), p, 4); }
+FOVEA_INLINE void StoreU8N(I v, uint8_t* p, size_t n) { StorePart(Narrow8(v128_t(v)), p, n); }
+
+}  // namespace raw
+
+#define FOVEA_HAS_F16 0

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The softmax kernels on the Helium page.
+#include <arm_mve.h>
+#include "simd/macros.h"
+#include "targets/tables.h"
+
+namespace fovea {
+namespace helium_target {
+namespace {
+// clang-format off
+#include "simd/helium.inl"
+#include "kernels/common.inl"
+#include "kernels/math.inl"
+#include "kernels/softmax.inl"
+// clang-format on
+}  // namespace
+
+FOVEA_IN_DATA_SECTION const SoftmaxKernels kSoftmax = kSoftmaxKernels;
+
+}  // namespace helium_target
+}  // namespace fovea

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The conversion kernels on each of Highway's targets: foreach_target includes this file once for each.
+#include "simd/highway_targets.h"
+#include "targets/tables.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "targets/highway_convert.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+HWY_BEFORE_NAMESPACE();
+namespace fovea {
+namespace HWY_NAMESPACE {
+namespace {
+// clang-format off
+#include "simd/highway.inl"
+#include "kernels/common.inl"
+#include "kernels/formats.inl"
+#include "kernels/convert.inl"
+// clang-format on
+}  // namespace
+
+extern const ConvertKernels kConvert;
+FOVEA_IN_DATA_SECTION const ConvertKernels kConvert = kConvertKernels;
+
+}  // namespace HWY_NAMESPACE
+}  // namespace fovea
+HWY_AFTER_NAMESPACE();
+#endif

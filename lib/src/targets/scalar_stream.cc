@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of streams on the scalar page.
+
+#include "simd/macros.h"
+#include "targets/tables.h"
+
+namespace fovea {
+namespace scalar_target {
+namespace {
+// clang-format off
+#include "simd/scalar.inl"
+#include "kernels/common.inl"
+#include "kernels/math.inl"
+#include "kernels/rows.inl"
+#include "kernels/stream.inl"
+// clang-format on
+}  // namespace
+
+FOVEA_IN_DATA_SECTION const StreamKernels kStream = kStreamKernels;
+
+}  // namespace scalar_target
+}  // namespace fovea

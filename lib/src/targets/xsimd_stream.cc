@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of streams on the xsimd page.
+#include <xsimd/xsimd.hpp>
+#include "simd/macros.h"
+#include "targets/tables.h"
+
+namespace fovea {
+namespace xsimd_target {
+namespace {
+// clang-format off
+#include "simd/xsimd.inl"
+#include "kernels/common.inl"
+#include "kernels/math.inl"
+#include "kernels/rows.inl"
+#include "kernels/stream.inl"
+// clang-format on
+}  // namespace
+
+FOVEA_IN_DATA_SECTION const StreamKernels kStream = kStreamKernels;
+
+}  // namespace xsimd_target
+}  // namespace fovea

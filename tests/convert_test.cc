@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The formats of keys and values in memory: conversion from and to f32 on every target, against references of its own.
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "simd_contract_pages.h"
+#include "support/guarded.h"
+#include "support/problem.h"
+#include "support/text.h"
+#include "targets/registry.h"
+
+#if defined(FOVEA_TESTS_SEE_INSIDE)
+
+namespace fovea_test {
+namespace {
+
+using fovea::ConvertKernels;
+using fovea::dense_scale_stride;
+using fovea::dense_stride;
+using fovea::kI4Group;
+using fovea::scale_bytes;
+using fovea::unit_bytes;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr fovea_dtype kTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4};
+const char* const kTypeNames[] = {"f32", "f16", "bf16", "i8", "i4"};
+
+std::vector<fovea_dtype> served_types() {
+  std::vector<fovea_dtype> types;
+  for (const fovea_dtype type : kTypes) {
+    if (fovea::format_served(type)) types.push_back(type);
+  }
+  return types;
+}
+
+uint32_t bits_of(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, 4);
+  return bits;
+}
+float float_of(uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, 4);
+  return x;
+}
+
+// ---- References: numbers of few bits by their definition, in double.
+
+// A binary format of 16 bits: sign, exponent, fraction.
+struct Half {
+  int fraction_bits, bias;
+  int exponents() const { return 1 << (15 - fraction_bits); }
+};
+constexpr Half kF16 = {10, 15}, kBf16 = {7, 127};
+Half half_of(fovea_dtype type) { return type == FOVEA_F16 ? kF16 : kBf16; }
+
+double value_of(Half format, uint32_t bits) {
+  const int exponent = static_cast<int>(bits >> format.fraction_bits) & (format.exponents() - 1);
+  const int fraction = static_cast<int>(bits) & ((1 << format.fraction_bits) - 1);
+  const double sign = (bits & 0x8000u) != 0 ? -1.0 : 1.0;
+  if (exponent == format.exponents() - 1) return fraction != 0 ? static_cast<double>(kNaN) : sign * HUGE_VAL;
+  const int units = exponent == 0 ? fraction : fraction + (1 << format.fraction_bits);
+  return sign * std::ldexp(units, std::max(exponent, 1) - format.bias - format.fraction_bits);
+}
+
+// The bits of the nearest number, ties to even; 0x7fff for NaN.
+uint32_t nearest_of(Half format, float x) {
+  if (x != x) return 0x7fff;
+  const uint32_t sign = std::signbit(x) ? 0x8000u : 0u;
+  const uint32_t infinite = static_cast<uint32_t>(format.exponents() - 1) << format.fraction_bits;
+  const double size = std::fabs(static_cast<double>(x));
+  if (std::isinf(size)) return sign | infinite;
+  const int exponent = std::max(size == 0 ? -1000 : std::ilogb(size), 1 - format.bias);
+  const double units = std::nearbyint(std::ldexp(size, format.fraction_bits - exponent));
+  // Units of the last place, counted from 0: they run on over the powers of two.
+  const uint32_t bits =
+      (static_cast<uint32_t>(exponent + format.bias - 1) << format.fraction_bits) + static_cast<uint32_t>(units);
+  return sign | std::min(bits, infinite);
+}
+
+bool same_half(Half format, uint32_t got, uint32_t wanted) {
+  if (wanted != 0x7fff) return got == wanted;
+  const uint32_t quiet = (2u * static_cast<uint32_t>(format.exponents()) - 1) << (format.fraction_bits - 1);
+  return (got & quiet) == quiet;
+}
+
+// Element d of a row, as its format defines it. One rounding where there is a scale.
+float element_of(fovea_dtype type, const void* data, const void* scales, size_t d) {
+  if (type == FOVEA_F32) return static_cast<const float*>(data)[d];
+  if (type == FOVEA_F16 || type == FOVEA_BF16) {
+    return static_cast<float>(value_of(half_of(type), static_cast<const uint16_t*>(data)[d]));
+  }
+  if (type == FOVEA_I8) return *static_cast<const float*>(scales) * float(static_cast<const int8_t*>(data)[d]);
+  const uint8_t byte = static_cast<const uint8_t*>(data)[d / 32 * 16 + d % 16];
+  const int code = (d % 32 < 16 ? byte & 15 : byte >> 4) - 8;
+  const float scale = static_cast<float>(value_of(kF16, static_cast<const uint16_t*>(scales)[d / 32]));
+  return scale * static_cast<float>(code);
+}
+
+bool same_number(float got, float wanted) {
+  return bits_of(got) == bits_of(wanted) || (got != got && wanted != wanted);
+}
+
+// ---- Rows of a format behind guards.
+
+struct Rows {
+  fovea_dtype type = FOVEA_F32;
+  size_t rows = 0, dim = 0, stride = 0, scale_stride = 0, f32_stride = 0;
+  Guarded data, scales, f32;
+
+  static size_t span(size_t rows, size_t stride, size_t row) { return rows == 0 ? 0 : (rows - 1) * stride + row; }
+  Rows(fovea_dtype of, size_t count, size_t elements, size_t padding, Placement placement)
+      : type(of), rows(count), dim(elements) {
+    stride = dense_stride(type, dim) + padding;
+    scale_stride = dense_scale_stride(type, dim) + padding;
+    f32_stride = dim + padding;
+    const size_t unit = unit_bytes(type), scale_unit = std::max<size_t>(scale_bytes(type), 1);
+    data = Guarded(unit * span(rows, stride, dense_stride(type, dim)), unit, placement);
+    scales =
+        Guarded(scale_bytes(type) * span(rows, scale_stride, dense_scale_stride(type, dim)), scale_unit, placement);
+    f32 = Guarded(4 * span(rows, f32_stride, dim), 4, placement);
+  }
+  float* f32_row(size_t row) const { return f32.as<float>() + row * f32_stride; }
+  const uint8_t* data_row(size_t row) const { return data.as<uint8_t>() + row * stride * unit_bytes(type); }
+  const uint8_t* scale_row(size_t row) const { return scales.as<uint8_t>() + row * scale_stride * scale_bytes(type); }
+  float element(size_t row, size_t d) const { return element_of(type, data_row(row), scale_row(row), d); }
+
+  void narrow(fovea_target target) const {
+    f32.read_only(true);
+    const fovea::NarrowRows arguments = {rows,
+                                         dim,
+                                         data.as<void>(),
+                                         static_cast<ptrdiff_t>(stride),
+                                         scale_bytes(type) ? scales.as<void>() : nullptr,
+                                         static_cast<ptrdiff_t>(scale_stride),
+                                         f32.as<float>(),
+                                         static_cast<ptrdiff_t>(f32_stride)};
+    fovea::convert_kernels(target).narrow[type](arguments);
+    f32.read_only(false);
+  }
+  void widen(fovea_target target) const {
+    data.read_only(true);
+    scales.read_only(true);
+    const fovea::WidenRows arguments = {rows,
+                                        dim,
+                                        f32.as<float>(),
+                                        static_cast<ptrdiff_t>(f32_stride),
+                                        data.as<void>(),
+                                        static_cast<ptrdiff_t>(stride),
+                                        scale_bytes(type) ? scales.as<void>() : nullptr,
+                                        static_cast<ptrdiff_t>(scale_stride)};
+    fovea::convert_kernels(target).widen[type](arguments);
+    data.read_only(false);
+    scales.read_only(false);
+  }
+  // Nothing written around the buffers, nor between rows.
+  bool margins_intact() const {
+    bool intact = data.margin_intact() && scales.margin_intact() && f32.margin_intact();
+    const auto gaps = [&](const Guarded& buffer, size_t unit, size_t step, size_t row) {
+      for (size_t r = 0; r + 1 < rows; ++r) {
+        for (size_t i = unit * (r * step + row); i < unit * (r + 1) * step; ++i) intact = intact && buffer.untouched(i);
+      }
+    };
+    gaps(data, unit_bytes(type), stride, dense_stride(type, dim));
+    gaps(scales, scale_bytes(type), scale_stride, dense_scale_stride(type, dim));
+    gaps(f32, 4, f32_stride, dim);
+    return intact;
+  }
+};
+
+std::string name(const Rows& rows, Placement placement, fovea_target target) {
+  Text text;
+  text << kTypeNames[rows.type] << " " << rows.rows << "x" << rows.dim << " stride " << rows.stride << " "
+       << name(placement) << " | " << fovea_target_name(target);
+  return text.str();
+}
+
+// Normally distributed, by Box and Muller.
+float normal(uint64_t seed, uint64_t index) {
+  const double u = (static_cast<double>(random_bits(seed, 2 * index) >> 12) + 0.5) * 0x1p-52;
+  const double v = static_cast<double>(random_bits(seed, 2 * index + 1) >> 12) * 0x1p-52;
+  return static_cast<float>(std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586 * v));
+}
+
+double squared_error(const float* x, const float* y, size_t count) {
+  double sum = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const double difference = static_cast<double>(x[i]) - static_cast<double>(y[i]);
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+// ---- ggml's block formats by their definitions: 32 elements and a scale in f16.
+
+float rounded_to_f16(float x) { return static_cast<float>(value_of(kF16, nearest_of(kF16, x))); }
+
+void through_q8_0(const float* x, float* y) {
+  float max = 0;
+  for (size_t i = 0; i < 32; ++i) max = std::max(max, std::fabs(x[i]));
+  const float d = max / 127, inverse = d != 0 ? 1 / d : 0;
+  for (size_t i = 0; i < 32; ++i) y[i] = rounded_to_f16(d) * std::round(x[i] * inverse);
+}
+
+void through_q4_0(const float* x, float* y) {
+  float largest = 0;
+  for (size_t i = 0; i < 32; ++i) {
+    if (std::fabs(x[i]) > std::fabs(largest)) largest = x[i];
+  }
+  const float d = largest / -8, inverse = d != 0 ? 1 / d : 0;
+  for (size_t i = 0; i < 32; ++i) {
+    const int code = std::min(15, static_cast<int>(x[i] * inverse + 8.5f));
+    y[i] = rounded_to_f16(d) * static_cast<float>(code - 8);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("formats: rows are converted alone, from any place, with any stride, the same on every target",
+          "[short][formats]") {
+  const size_t dims[] = {0,  1,  2,  3,  4,  5,  7,  8,  9,  15, 16,  17,  24,
+                         31, 32, 33, 47, 48, 63, 64, 65, 80, 96, 100, 128, 131};
+  for (const fovea_dtype type : served_types()) {
+    for (const size_t dim : dims) {
+      for (const Placement placement : {Placement::kEnd, Placement::kStart, Placement::kOffset}) {
+        const size_t padding = dim % 3 == 0 ? 0 : dim % 5, count = dim % 4;
+        std::vector<uint8_t> first;  // what the first target wrote
+        for (const fovea_target target : targets()) {
+          Rows rows(type, count, dim, padding, placement);
+          const std::string text = name(rows, placement, target);
+          set_current_case(text);
+          INFO(text);
+          for (size_t r = 0; r < count; ++r) {
+            for (size_t d = 0; d < dim; ++d) rows.f32_row(r)[d] = normal(dim + 7, r * dim + d);
+          }
+          rows.narrow(target);
+          bool near = true, padded = true, exact = true;
+          for (size_t r = 0; r < count; ++r) {
+            const float* x = rows.f32_row(r);
+            for (size_t d = 0; d < dim; ++d) {
+              float max = 0;  // of what shares the scale
+              const size_t begin = type == FOVEA_I4 ? d / 32 * 32 : 0,
+                           end = type == FOVEA_I4 ? std::min(begin + 32, dim) : dim;
+              for (size_t i = begin; i < end; ++i) max = std::max(max, std::fabs(x[i]));
+              const float size = std::fabs(x[d]), error = std::fabs(x[d] - rows.element(r, d));
+              if (type == FOVEA_F32) near = near && error == 0;
+              if (type == FOVEA_F16) near = near && error <= std::max(size * 0x1p-11f, 0x1p-25f);
+              if (type == FOVEA_BF16) near = near && error <= size * 0x1p-8f;
+              if (type == FOVEA_I8) near = near && error <= max * (0.501f / 127);
+              if (type == FOVEA_I4) near = near && error <= max * 0.23f;  // 1.2 / 6.8 and its rounding
+            }
+            for (size_t d = dim; type == FOVEA_I4 && d % 32 != 0; ++d) {
+              const uint8_t byte = rows.data_row(r)[d / 32 * 16 + d % 16];
+              padded = padded && (d % 32 < 16 ? byte & 15 : byte >> 4) == 8;
+            }
+          }
+          CHECK(near);
+          CHECK(padded);
+          CHECK(rows.margins_intact());
+          std::vector<uint8_t> written(rows.data.as<uint8_t>(), rows.data.as<uint8_t>() + rows.data.bytes());
+          written.insert(written.end(), rows.scales.as<uint8_t>(), rows.scales.as<uint8_t>() + rows.scales.bytes());
+          if (placement != Placement::kOffset || padding == 0) {  // else the pattern between rows is another
+            if (first.empty()) first = written;
+            CHECK(written == first);
+          }
+
+          rows.f32.fill();
+          rows.widen(target);
+          for (size_t r = 0; r < count; ++r) {
+            for (size_t d = 0; d < dim; ++d) exact = exact && same_number(rows.f32_row(r)[d], rows.element(r, d));
+          }
+          CHECK(exact);
+          CHECK(rows.margins_intact());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("formats: every f16, bf16 and i8 is widened to the number that it is", "[short][formats]") {
+  constexpr size_t kBlock = 4096;
+  for (const fovea_target target : targets()) {
+    for (const fovea_dtype type : {FOVEA_F16, FOVEA_BF16}) {
+      if (!fovea::format_served(type)) continue;
+      for (size_t begin = 0; begin < 65536; begin += kBlock) {
+        Rows rows(type, 1, kBlock, 0, Placement::kOffset);
+        for (size_t i = 0; i < kBlock; ++i) rows.data.as<uint16_t>()[i] = static_cast<uint16_t>(begin + i);
+        rows.widen(target);
+        size_t wrong = 0;
+        for (size_t i = 0; i < kBlock; ++i) {
+          const double wanted = value_of(half_of(type), static_cast<uint32_t>(begin + i));
+          wrong += same_number(rows.f32_row(0)[i], static_cast<float>(wanted)) ? 0u : 1u;
+        }
+        INFO(kTypeNames[type] << " from " << begin << " on " << fovea_target_name(target));
+        CHECK(wrong == 0);
+      }
+    }
+    if (fovea::format_served(FOVEA_I8)) {
+      Rows rows(FOVEA_I8, 3, 256, 1, Placement::kOffset);
+      const float scales[] = {1.0f, 0.37f, kNaN};
+      for (size_t r = 0; r < 3; ++r) {
+        rows.scales.as<float>()[r * rows.scale_stride] = scales[r];
+        for (size_t i = 0; i < 256; ++i) rows.data.as<uint8_t>()[r * rows.stride + i] = static_cast<uint8_t>(i);
+      }
+      rows.widen(target);
+      size_t wrong = 0;
+      for (size_t r = 0; r < 3; ++r) {
+        for (size_t i = 0; i < 256; ++i) {
+          const float code = static_cast<float>(i < 128 ? static_cast<int>(i) : static_cast<int>(i) - 256);
+          wrong += same_number(rows.f32_row(r)[i], scales[r] * code) ? 0u : 1u;
+        }
+      }
+      INFO(fovea_target_name(target));
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+namespace {
+
+// Narrows all floats of a block on each target and compares.
+class NearestCheck {
+ public:
+  explicit NearestCheck(fovea_dtype type) : type_(type), rows_(type, 1, kBlock, 0, Placement::kEnd) {}
+  void push(uint32_t bits) {
+    rows_.f32_row(0)[count_++] = float_of(bits);
+    if (count_ == kBlock) check();
+  }
+  void check() {
+    for (size_t i = count_; i < kBlock; ++i) rows_.f32_row(0)[i] = 0;
+    uint16_t wanted[kBlock];
+    for (size_t i = 0; i < kBlock; ++i) {
+      wanted[i] = static_cast<uint16_t>(nearest_of(half_of(type_), rows_.f32_row(0)[i]));
+    }
+    for (const fovea_target target : targets()) {
+      rows_.narrow(target);
+      for (size_t i = 0; i < kBlock; ++i) {
+        if (same_half(half_of(type_), rows_.data.as<uint16_t>()[i], wanted[i])) continue;
+        if (wrong_++ == 0) wrong_at_ = rows_.f32_row(0)[i];
+      }
+    }
+    count_ = 0;
+  }
+  size_t wrong() const { return wrong_; }
+  float wrong_at() const { return wrong_at_; }
+
+ private:
+  static constexpr size_t kBlock = 1024;
+  fovea_dtype type_;
+  Rows rows_;
+  size_t count_ = 0, wrong_ = 0;
+  float wrong_at_ = 0;
+};
+
+void check_nearest(uint64_t step) {
+  for (const fovea_dtype type : {FOVEA_F16, FOVEA_BF16}) {
+    if (!fovea::format_served(type)) continue;
+    const Half format = half_of(type);
+    NearestCheck check(type);
+    for (uint64_t bits = 0; bits <= 0xffffffffu; bits += step) check.push(static_cast<uint32_t>(bits));
+    // Each number of the format, the place half-way to the next, which a float holds, and the floats beside it.
+    const uint32_t infinite = nearest_of(format, kInfinity);
+    for (uint32_t half = 0; half < infinite; ++half) {
+      const double here = value_of(format, half);
+      const double next = half + 1 < infinite ? value_of(format, half + 1) : 2 * here - value_of(format, half - 1);
+      const uint32_t between = bits_of(static_cast<float>((here + next) / 2));
+      for (const uint32_t sign : {0u, 0x80000000u}) {
+        check.push(bits_of(static_cast<float>(here)) | sign);
+        for (uint32_t bits = between - 1; bits != between + 2; ++bits) check.push(bits | sign);
+      }
+    }
+    for (const float x : {kInfinity, kNaN, FLT_MAX, FLT_MIN, FLT_TRUE_MIN}) {
+      check.push(bits_of(x));
+      check.push(bits_of(-x));
+    }
+    for (const uint32_t signalling : {0x7f800001u, 0xff800001u, 0x7fbfffffu, 0xffbfffffu}) check.push(signalling);
+    check.check();
+    INFO(kTypeNames[type] << ", first wrong at " << check.wrong_at());
+    CHECK(check.wrong() == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on samples of all floats and at every tie",
+          "[short][formats]") {
+  check_nearest(65521);
+}
+
+TEST_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on many floats", "[slow][formats]") {
+  check_nearest(251);
+}
+
+TEST_CASE("formats: i8 is the nearest of 255 codes", "[short][formats]") {
+  if (!fovea::format_served(FOVEA_I8)) return;
+  for (const fovea_target target : targets()) {
+    Rows rows(FOVEA_I8, 8, 129, 3, Placement::kOffset);
+    for (size_t r = 0; r < rows.rows; ++r) {
+      // Of a maximum of 127 the codes are the numbers themselves: ties, too.
+      const float unit = std::ldexp(1.0f, static_cast<int>(r) * 30 - 110);
+      for (size_t d = 0; d < rows.dim; ++d) rows.f32_row(r)[d] = unit * (random_uniform(r, d, -127, 127));
+      rows.f32_row(r)[5] = unit * 127;
+      for (size_t d = 6; d < 40; ++d) rows.f32_row(r)[d] = unit * (static_cast<float>(d) - 20.5f);
+    }
+    rows.narrow(target);
+    size_t wrong = 0;
+    for (size_t r = 0; r < rows.rows; ++r) {
+      const float unit = std::ldexp(1.0f, static_cast<int>(r) * 30 - 110);
+      float scale;
+      std::memcpy(&scale, rows.scale_row(r), 4);
+      wrong += scale == unit ? 0u : 1u;
+      for (size_t d = 0; d < rows.dim; ++d) {
+        const float wanted = std::nearbyint(rows.f32_row(r)[d] / unit);
+        wrong += float(reinterpret_cast<const int8_t*>(rows.data_row(r))[d]) == wanted ? 0u : 1u;
+      }
+    }
+    INFO(fovea_target_name(target));
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("formats: what is not finite, too large or too small for a scale", "[short][formats]") {
+  struct Planted {
+    float x;
+    bool i8_nan, i4_nan;    // the row, or the group, reads as NaN
+    bool i8_zero, i4_zero;  // or as zeros, if there is nothing else in it
+  };
+  const Planted kPlanted[] = {
+      {kNaN, true, true, false, false},      {-kNaN, true, true, false, false},
+      {kInfinity, true, true, false, false}, {-kInfinity, true, true, false, false},
+      {6e5f, false, true, false, false},     {-3.4e38f, false, true, false, false},
+      {4e5f, false, false, false, false},    {0x1p-118f, false, false, false, true},
+      {0x1p-120f, false, false, true, true}, {FLT_TRUE_MIN, false, false, true, true},
+      {0.0f, false, false, true, true},      {-0.0f, false, false, true, true},
+  };
+  for (const fovea_target target : targets()) {
+    for (const fovea_dtype type : {FOVEA_I8, FOVEA_I4}) {
+      if (!fovea::format_served(type)) continue;
+      for (const Planted& planted : kPlanted) {
+        for (const size_t place : {size_t{0}, size_t{37}, size_t{63}, size_t{66}}) {
+          Rows rows(type, 3, 67, 1, Placement::kEnd);
+          for (size_t r = 0; r < 3; ++r) {
+            for (size_t d = 0; d < rows.dim; ++d) rows.f32_row(r)[d] = r == 1 ? 0.0f : 1.0f;
+          }
+          rows.f32_row(1)[place] = planted.x;
+          rows.narrow(target);
+          rows.widen(target);
+          size_t wrong = 0;
+          for (size_t d = 0; d < rows.dim; ++d) {
+            const bool here = type == FOVEA_I8 || d / 32 == place / 32;  // shares the scale
+            const bool is_nan = here && (type == FOVEA_I8 ? planted.i8_nan : planted.i4_nan);
+            const bool is_zero = !here || d != place || (type == FOVEA_I8 ? planted.i8_zero : planted.i4_zero);
+            const float got = rows.f32_row(1)[d];
+            const bool right = is_nan ? got != got : is_zero ? got == 0 : std::fabs(got / planted.x - 1) < 0.01f;
+            wrong += right ? 0u : 1u;
+            wrong += std::fabs(rows.f32_row(0)[d] - 1) < 0.002f && rows.f32_row(2)[d] == rows.f32_row(0)[d] ? 0u : 1u;
+            const int code = type == FOVEA_I8
+                                 ? static_cast<int8_t>(rows.data_row(1)[d])
+                                 : (rows.data_row(1)[d / 32 * 16 + d % 16] >> (d % 32 < 16 ? 0 : 4) & 15) - 8;
+            wrong += (planted.x != planted.x || std::isinf(planted.x)) && code != 0 ? 1u : 0u;
+          }
+          INFO(kTypeNames[type] << " with " << planted.x << " at " << place << " on " << fovea_target_name(target));
+          CHECK(wrong == 0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("formats: no group of i4 has more squared error than in q4_0", "[short][formats]") {
+  if (!fovea::format_served(FOVEA_I4)) return;
+  for (const fovea_target target : targets()) {
+    Rows rows(FOVEA_I4, 1, kI4Group, 0, Placement::kEnd);
+    size_t worse = 0;
+    for (uint64_t group = 0; group < 2000; ++group) {
+      float x[kI4Group], reference[kI4Group];
+      for (size_t i = 0; i < kI4Group; ++i) {
+        const float value = group % 3 == 0 ? random_uniform(group, i, -1, 1) : normal(group, i);
+        x[i] = value * (group % 7 == 0 && i == group % 32 ? 20.0f : 1.0f) *
+               std::ldexp(1.0f, static_cast<int>(group % 20) - 10);
+      }
+      std::copy(x, x + kI4Group, rows.f32_row(0));
+      rows.narrow(target);
+      rows.widen(target);
+      through_q4_0(x, reference);
+      const float zeros[kI4Group] = {};
+      // What rounding the scale to f16 may add.
+      const double slack = 1e-6 * squared_error(x, zeros, kI4Group);
+      worse += squared_error(x, rows.f32_row(0), kI4Group) > squared_error(x, reference, kI4Group) + slack ? 1u : 0u;
+    }
+    INFO(fovea_target_name(target));
+    CHECK(worse == 0);
+  }
+}
+
+namespace {
+
+// Normalised mean square error: sum (x - y)^2 / sum x^2, of rows of 128 normally distributed elements, some of which
+// are larger. i4 beats q4_0, which has the same bits. i8 has one scale a row instead of one for 32 elements: a quarter
+// of the scales, and for it more error than q8_0.
+struct Distribution {
+  const char* name;
+  double outliers;             // share of elements
+  float factor;                // they are larger by
+  double i8_most, i8_to_q8_0;  // largest error, and relative to that of q8_0
+  double i4_most, i4_to_q4_0;
+};
+const Distribution kDistributions[] = {
+    {"normal", 0.0, 1, 4.4e-5, 1.50, 0.0070, 0.91},   {"0.1% x 10", 0.001, 10, 1.1e-4, 2.6, 0.0097, 0.94},
+    {"1% x 10", 0.01, 10, 3.1e-4, 3.4, 0.0210, 0.96}, {"0.1% x 50", 0.001, 50, 6.5e-4, 4.6, 0.0100, 0.99},
+    {"1% x 50", 0.01, 50, 6.0e-4, 3.9, 0.0090, 0.99},
+};
+
+void check_squared_error(size_t count, bool print) {
+  constexpr size_t kDim = 128;
+  const fovea_target target = fovea_target_at(0);  // all write the same bits
+  for (const Distribution& distribution : kDistributions) {
+    double power = 0, errors[4] = {};  // i8, q8_0, i4, q4_0
+    Rows i8(FOVEA_I8, 1, kDim, 0, Placement::kEnd), i4(FOVEA_I4, 1, kDim, 0, Placement::kEnd);
+    for (size_t r = 0; r < count; ++r) {
+      float x[kDim], y[kDim];
+      const float zeros[kDim] = {};
+      for (size_t d = 0; d < kDim; ++d) {
+        const double u = static_cast<double>(random_bits(99, r * kDim + d) >> 12) * 0x1p-52;
+        x[d] = normal(5, r * kDim + d) * (u < distribution.outliers ? distribution.factor : 1.0f);
+      }
+      power += squared_error(x, zeros, kDim);
+      for (size_t d = 0; d < kDim; d += 32) through_q8_0(x + d, y + d);
+      errors[1] += squared_error(x, y, kDim);
+      for (size_t d = 0; d < kDim; d += 32) through_q4_0(x + d, y + d);
+      errors[3] += squared_error(x, y, kDim);
+      const Rows* const rows[] = {&i8, &i4};
+      for (size_t k = 0; k < 2; ++k) {
+        if (!fovea::format_served(rows[k]->type)) continue;
+        std::copy(x, x + kDim, rows[k]->f32_row(0));
+        rows[k]->narrow(target);
+        rows[k]->widen(target);
+        errors[2 * k] += squared_error(x, rows[k]->f32_row(0), kDim);
+      }
+    }
+    INFO(distribution.name << ": i8 " << errors[0] / power << " q8_0 " << errors[1] / power << " i4 "
+                           << errors[2] / power << " q4_0 " << errors[3] / power);
+    if (print) {
+      std::printf("%-10s i8 %.3g, q8_0 %.3g (%.2f times), i4 %.5f, q4_0 %.5f (%.3f times)\n", distribution.name,
+                  errors[0] / power, errors[1] / power, errors[0] / errors[1], errors[2] / power, errors[3] / power,
+                  errors[2] / errors[3]);
+    }
+    CHECK(errors[0] <= distribution.i8_most * power);
+    CHECK(errors[0] <= distribution.i8_to_q8_0 * errors[1]);
+    CHECK(errors[2] <= distribution.i4_most * power);
+    CHECK(errors[2] <= distribution.i4_to_q4_0 * errors[3]);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("formats: the squared error of i8 and i4, beside q8_0 and q4_0", "[short][formats]") {
+  check_squared_error(500, false);
+}
+TEST_CASE("formats: the squared error of i8 and i4, on many rows", "[slow][formats]") {
+  check_squared_error(20000, true);
+}
+
+TEST_CASE("formats: a dot product that reads a row in registers is that with the widened row", "[short][formats]") {
+  const size_t dims[] = {1, 4, 7, 16, 24, 31, 32, 33, 48, 64, 72, 80, 128, 131};
+  for (size_t index = 0; const SimdPage* page = simd_page(index); ++index) {
+    for (const fovea_dtype type : kTypes) {
+      for (const size_t dim : dims) {
+        const Rows rows(type, 1, dim, 0, Placement::kEnd);
+        const Guarded q(4 * dim, 4, Placement::kEnd);
+        for (size_t d = 0; d < dim; ++d) {
+          rows.f32_row(0)[d] = normal(dim, d);
+          q.as<float>()[d] = normal(dim + 1000, d);
+        }
+        set_current_case(name(rows, Placement::kEnd, page->target));
+        if (!fovea::format_served(type)) continue;
+        rows.narrow(fovea_target_at(0));
+        double wanted = 0, magnitude = 0;
+        for (size_t d = 0; d < dim; ++d) {
+          const double product = static_cast<double>(q.as<float>()[d]) * static_cast<double>(rows.element(0, d));
+          wanted += product;
+          magnitude += std::fabs(product);
+        }
+        const float got = page->tests->dot[type](q.as<float>(), rows.data.as<void>(), rows.scales.as<void>(), dim);
+        INFO(kTypeNames[type] << " of " << dim << " on " << fovea_target_name(page->target));
+        CHECK(std::fabs(static_cast<double>(got) - wanted) <= magnitude * static_cast<double>(FLT_EPSILON) * 4);
+      }
+    }
+  }
+}
+
+}  // namespace fovea_test
+
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tests of the vocabulary and of the functions over it, on the Helium page.
+#include <arm_mve.h>
+
+#include "simd/macros.h"
+#include "simd_contract_pages.h"
+
+namespace fovea_test {
+namespace helium_target {
+namespace {
+// clang-format off
+#include "simd/helium.inl"
+#include "kernels/common.inl"
+#include "kernels/formats.inl"
+#include "kernels/math.inl"
+#include "formats_test.inl"
+#include "math_test.inl"
+#include "simd_contract.inl"
+#include "simd_contract_lanes.inl"
+// clang-format on
+
+void Contract(ContractLog& log, const ContractMemory& memory, bool fused) {
+  TestWords(log, memory, fused);
+  TestWordsOfSeveralLanes(log);
+}
+}  // namespace
+
+extern const SimdTests kSimdTests;
+const SimdTests kSimdTests = {
+    kLanes,
+    Contract,
+    {EvaluateExp2, EvaluateExp, EvaluateLog, EvaluateTanh},
+    {DotOfRow<FOVEA_F32>, DotOfRow<FOVEA_F16>, DotOfRow<FOVEA_BF16>, DotOfRow<FOVEA_I8>, DotOfRow<FOVEA_I4>}};
+
+}  // namespace helium_target
+}  // namespace fovea_test

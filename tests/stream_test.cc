@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams: keys in pieces give what one call gives, to the bit where they are split on the grid; states merge in any
+// order, travel as images, and refuse what does not fit.
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "support/guarded.h"
+#include "support/problem.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr size_t kAlignment = FOVEA_WORKSPACE_ALIGNMENT;
+
+// All options that streams serve, with more rows than a tile and more keys than two tiles.
+std::vector<Problem> problems() {
+  std::vector<Problem> all;
+  for (int i = 0; i < 12; ++i) {
+    Problem p;
+    p.seed = static_cast<uint64_t>(i) + 100;
+    p.batch = i % 4 == 3 ? 1 : 2;
+    p.q_heads = i % 2 == 0 ? 4 : 3, p.kv_heads = i % 2 == 0 ? 2 : 1;
+    p.q_tokens = i % 3 == 0 ? 67 : i % 3 == 1 ? 1 : 21;
+    p.kv_tokens = i % 4 == 0 ? 200 : i % 4 == 1 ? 128 : i % 4 == 2 ? 83 : 131;
+    p.head_dim = i % 3 == 0 ? 33 : i % 3 == 1 ? 64 : 5;
+    p.value_dim = i % 3 == 0 ? 40 : i % 3 == 1 ? 17 : 3;
+    p.layout = i % 2 == 0 ? Layout::kPadded : Layout::kTokensFirst;
+    p.placement = i % 3 == 0 ? Placement::kEnd : i % 3 == 1 ? Placement::kStart : Placement::kOffset;
+    if (i % 4 == 1) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {90, 128}, p.window_left = 71;
+    if (i % 4 == 2) p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = true;
+    if (i % 4 == 3) p.positions = {60}, p.window_left = 77, p.window_right = 9, p.alibi = i > 6;
+    if (i % 3 == 1) p.softcap = 2.0f, p.sinks = true;
+    if (i % 5 == 1) p.mask = FOVEA_MASK_F32;
+    if (i % 5 == 2) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 5;
+    if (i % 5 == 3) p.kv_lengths = std::vector<uint32_t>(p.batch, p.kv_tokens / 2 + 1);
+    if (i % 5 == 4) p.scale = -0.4f;
+    all.push_back(p);
+  }
+  return all;
+}
+
+struct Piece {
+  uint32_t begin, end;
+};
+
+// The keys cut at these places.
+std::vector<Piece> pieces(uint32_t kv_tokens, const std::vector<uint32_t>& cuts) {
+  std::vector<Piece> all;
+  uint32_t begin = 0;
+  for (const uint32_t cut : cuts) {
+    if (cut > kv_tokens) break;
+    all.push_back({begin, cut});
+    begin = cut;
+  }
+  all.push_back({begin, kv_tokens});
+  return all;
+}
+
+std::vector<uint32_t> every(uint32_t step) {
+  std::vector<uint32_t> cuts;
+  for (uint32_t cut = step; cut < 4096; cut += step) cuts.push_back(cut);
+  return cuts;
+}
+
+// The arguments for some of the keys. Keeps what they point to.
+class PieceArgs {
+ public:
+  PieceArgs(const AttentionCase& test, Piece piece) : args(test.args) {
+    const Problem& p = test.problem;
+    args.kv_tokens = piece.end - piece.begin;
+    const auto skip = [&](fovea_in& array, size_t element_bytes) {
+      const ptrdiff_t elements = static_cast<ptrdiff_t>(piece.begin) * array.token_stride;
+      array.data = static_cast<const char*>(array.data) + elements * static_cast<ptrdiff_t>(element_bytes);
+    };
+    skip(args.kv.keys, 4);
+    skip(args.kv.values, 4);
+    const auto part = [&](uint32_t count) {
+      return count <= piece.begin ? 0 : (count < piece.end ? count : piece.end) - piece.begin;
+    };
+    for (const uint32_t length : p.kv_lengths) lengths_.push_back(part(length));
+    if (!lengths_.empty()) args.kv_lengths = lengths_.data();
+    if (p.mask != FOVEA_MASK_NONE) {
+      args.mask.data = static_cast<const char*>(args.mask.data) + piece.begin * (p.mask == FOVEA_MASK_F32 ? 4u : 1u);
+      args.mask.kv_tokens = part(args.mask.kv_tokens);
+    }
+    args.out = args.lse = {};  // not looked at
+    args.sinks = nullptr;
+  }
+  PieceArgs(const PieceArgs&) = delete;
+
+  fovea_attention_args args;
+
+ private:
+  std::vector<uint32_t> lengths_;
+};
+
+// A plan, a workspace and states for a case.
+class Streamer {
+ public:
+  Streamer(AttentionCase& test, const Run& run) : test_(test) {
+    set_current_case(name(test.problem) + " | stream | " + name(run));
+    fovea_attention_desc d = test.desc;
+    d.target = run.target;
+    d.portable_bits = run.portable_bits;
+    d.workspace_budget_bytes = budget_bytes(d, run.budget);
+    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+    workspace_ = Guarded(fovea_workspace_bytes(&plan), kAlignment, Placement::kStart);
+  }
+
+  fovea_plan plan;
+
+  Guarded begin(int64_t first_key = 0) const {
+    const Problem& p = test_.problem;
+    const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
+    REQUIRE(bytes == FOVEA_STATE_BYTES(size_t{p.batch} * p.q_heads * p.q_tokens, p.value_dim));
+    Guarded state((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment, Placement::kEnd);
+    REQUIRE(fovea_stream_begin(&plan, state.as<fovea_state>(), bytes, p.batch, p.q_tokens, first_key) == FOVEA_OK);
+    return state;
+  }
+  void push(const Guarded& state, Piece piece) const {
+    const PieceArgs part(test_, piece);
+    REQUIRE(fovea_stream_push(&plan, state.as<fovea_state>(), &part.args, workspace_.as<void>(), workspace_.bytes()) ==
+            FOVEA_OK);
+  }
+  void merge(const Guarded& into, const Guarded& from) const {
+    REQUIRE(fovea_stream_merge(&plan, into.as<fovea_state>(), from.as<fovea_state>()) == FOVEA_OK);
+  }
+  // Into the outputs of the case. The state is not written.
+  void end(const Guarded& state) const {
+    fovea_attention_args args = test_.args;
+    args.q = args.kv.keys = args.kv.values = {};
+    args.kv_lengths = nullptr;
+    args.positions = nullptr;
+    args.mask = {};
+    args.alibi_slopes = nullptr;
+    args.kv_tokens = 0xffffffffu;
+    test_.fill_outputs();
+    state.read_only(true);
+    const fovea_status status =
+        fovea_stream_end(&plan, state.as<fovea_state>(), &args, workspace_.as<void>(), workspace_.bytes());
+    state.read_only(false);
+    REQUIRE(status == FOVEA_OK);
+    CHECK(workspace_.margin_intact());
+  }
+  void push_all(const Guarded& state, const std::vector<Piece>& all) const {
+    for (const Piece& piece : all) push(state, piece);
+  }
+
+ private:
+  AttentionCase& test_;
+  Guarded workspace_;
+};
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+bool same_bytes(const Guarded& a, const Guarded& b) {
+  const fovea_state& state = *a.as<fovea_state>();
+  const size_t bytes = FOVEA_STATE_BYTES(size_t{state.batch} * state.q_heads * state.q_tokens, state.value_dim);
+  return std::memcmp(a.as<void>(), b.as<void>(), bytes) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("stream: keys in pieces of multiples of 64 give the bits of one call, other pieces its answer",
+          "[short][stream]") {
+  for (const Problem& problem : problems()) {
+    AttentionCase test(problem);
+    test.expected();
+    for (const fovea_target target : targets()) {
+      for (const bool portable : {false, true}) {
+        const Run run = {target, portable ? Budget::kLeast : Budget::kNone, portable};
+        INFO(name(problem) << " | " << name(run));
+        const std::string failed = test.run_unchecked(run);
+        REQUIRE(failed.empty());
+        const std::vector<float> out = test.out(), lse = test.lse();
+        const Streamer stream(test, run);
+        for (const std::vector<uint32_t>& cuts : {std::vector<uint32_t>{}, every(64), {0, 64, 64}, {128}}) {
+          const Guarded state = stream.begin();
+          stream.push_all(state, pieces(problem.kv_tokens, cuts));
+          CHECK(state.as<fovea_state>()->next_key == problem.kv_tokens);
+          stream.end(state);
+          CHECK(same_bits(test.out(), out));
+          CHECK(same_bits(test.lse(), lse));
+        }
+        for (const std::vector<uint32_t>& cuts : {every(1), every(7), {1, 40, 64, 65, 129}}) {
+          const Guarded state = stream.begin();
+          stream.push_all(state, pieces(problem.kv_tokens, cuts));
+          stream.end(state);
+          CHECK(test.compare() == "");
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("stream: an answer in between leaves the stream as it was", "[short][stream]") {
+  for (const fovea_target target : targets()) {
+    AttentionCase test(problems()[4]);
+    test.expected();
+    const Streamer stream(test, {target});
+    const std::vector<Piece> all = pieces(test.problem.kv_tokens, every(64));
+    const Guarded quiet = stream.begin(), looked_at = stream.begin();
+    for (const Piece& piece : all) {
+      stream.push(quiet, piece);
+      stream.push(looked_at, piece);
+      stream.end(looked_at);
+      stream.end(looked_at);
+    }
+    CHECK(same_bytes(quiet, looked_at));
+    CHECK(test.compare() == "");
+  }
+}
+
+TEST_CASE("stream: states merge to the answer over all keys, in any order and tree", "[short][stream]") {
+  for (const Problem& problem : problems()) {
+    AttentionCase test(problem);
+    test.expected();
+    for (const fovea_target target : targets()) {
+      INFO(name(problem) << " | " << fovea_target_name(target));
+      const Streamer stream(test, {target});
+      const std::vector<Piece> parts = pieces(problem.kv_tokens, {37, 64, 100});
+      const auto part = [&](size_t i) {
+        Guarded state = stream.begin(i < parts.size() ? parts[i].begin : problem.kv_tokens);
+        if (i < parts.size()) stream.push(state, parts[i]);
+        return state;
+      };
+      // ((0 1) (2 3)), of which each is also merged the other way round.
+      const Guarded left = part(0), right = part(2);
+      const Guarded left_reversed = part(1), right_reversed = part(3);
+      stream.merge(left, left_reversed);
+      stream.merge(left_reversed, part(0));
+      CHECK(same_bytes(left, left_reversed));
+      stream.merge(right, part(3));
+      stream.merge(right_reversed, part(2));
+      CHECK(same_bytes(right, right_reversed));
+      stream.merge(left, right);
+      CHECK(left.as<fovea_state>()->next_key == problem.kv_tokens);
+      stream.end(left);
+      CHECK(test.compare() == "");
+      // (((3 2) 1) 0), beginning with a state that saw nothing.
+      const Guarded line = stream.begin();
+      for (size_t i = 4; i-- > 0;) stream.merge(line, part(i));
+      stream.end(line);
+      CHECK(test.compare() == "");
+    }
+  }
+}
+
+TEST_CASE("stream: a state goes on on another target, and as an image", "[short][stream]") {
+  AttentionCase test(problems()[0]);
+  test.expected();
+  const std::vector<Piece> all = pieces(test.problem.kv_tokens, every(50));
+  for (size_t i = 0; i < targets().size(); ++i) {
+    const Streamer stream(test, {targets()[i]});
+    const size_t bytes = fovea_state_bytes(&stream.plan, test.problem.batch, test.problem.q_tokens);
+    Guarded state = stream.begin();
+    for (size_t k = 0; k < all.size(); ++k) {
+      Streamer(test, {targets()[(i + k) % targets().size()]}).push(state, all[k]);
+      const Guarded image(bytes, 1, Placement::kEnd);
+      REQUIRE(fovea_stream_export(state.as<fovea_state>(), image.as<void>(), bytes) == FOVEA_OK);
+      CHECK(image.margin_intact());
+      state.fill();
+      image.read_only(true);
+      REQUIRE(fovea_stream_import(state.as<fovea_state>(), bytes, image.as<void>(), bytes) == FOVEA_OK);
+    }
+    stream.end(state);
+    CHECK(test.compare() == "");
+  }
+}
+
+TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken", "[short][stream]") {
+  fovea_attention_desc d = {};
+  d.struct_bytes = sizeof d;
+  d.q_heads = d.kv_heads = d.head_dim = d.max_batch = d.max_q_tokens = 1;
+  d.value_dim = 2;
+  fovea_plan plan;
+  REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+  const size_t bytes = fovea_state_bytes(&plan, 1, 1);
+  REQUIRE(bytes == 80);
+  const Guarded state(128, kAlignment, Placement::kStart);
+  REQUIRE(fovea_stream_begin(&plan, state.as<fovea_state>(), bytes, 1, 1, 0x123456789ll) == FOVEA_OK);
+  uint8_t image[80] = {};
+  REQUIRE(fovea_stream_export(state.as<fovea_state>(), image, sizeof image) == FOVEA_OK);
+  // The checksum is that of any CRC-32, as of Python's zlib.crc32 over these bytes.
+  const uint8_t wanted[80] = {'f', 'o', 's', '1', 0, 0, 0,    0,    1, 0, 0, 0, 1,    0,    0,    0,    1, 0, 0, 0,
+                              1,   0,   0,   0,   2, 0, 0,    0,    0, 0, 0, 0, 0x89, 0x67, 0x45, 0x23, 1, 0, 0, 0,
+                              0,   0,   0,   0,   0, 0, 0,    0,    0, 0, 0, 0, 0,    0,    0,    0,    0, 0, 0, 0,
+                              0,   0,   0,   0,   0, 0, 0x80, 0xff, 0, 0, 0, 0, 0,    0,    0,    0,    0, 0, 0, 0};
+  for (size_t i = 0; i < sizeof image; ++i) {
+    INFO(i);
+    if (i < 4 || i >= 8) CHECK(int{image[i]} == int{wanted[i]});
+  }
+  uint32_t crc = 0xffffffffu;
+  for (const uint8_t byte : wanted) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0u);
+  }
+  const uint32_t stored = image[4] | uint32_t{image[5]} << 8 | uint32_t{image[6]} << 16 | uint32_t{image[7]} << 24;
+  CHECK(stored == ~crc);
+
+  const Guarded other(128, kAlignment, Placement::kStart);
+  fovea_state* const to = other.as<fovea_state>();
+  for (size_t bit = 0; bit < 8 * sizeof image; ++bit) {
+    INFO(bit);
+    image[bit / 8] = static_cast<uint8_t>(image[bit / 8] ^ 1u << bit % 8);
+    CHECK(fovea_stream_import(to, 128, image, sizeof image) == FOVEA_ERR_IMAGE);
+    image[bit / 8] = static_cast<uint8_t>(image[bit / 8] ^ 1u << bit % 8);
+  }
+  for (size_t count = 0; count < sizeof image; ++count) {
+    const Guarded part(count, 1, Placement::kEnd);
+    std::memcpy(part.as<void>(), image, count);
+    CHECK(fovea_stream_import(to, 128, part.as<void>(), count) == FOVEA_ERR_IMAGE);
+  }
+  CHECK(fovea_stream_import(to, sizeof image - 1, image, sizeof image) == FOVEA_ERR_STATE);
+  CHECK(fovea_stream_import(nullptr, 128, image, sizeof image) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_import(to, 128, nullptr, sizeof image) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_import(reinterpret_cast<fovea_state*>(other.as<char>() + 8), 100, image, sizeof image) ==
+        FOVEA_ERR_ALIGNMENT);
+  CHECK(fovea_stream_import(to, 128, to, 80) == FOVEA_ERR_IMAGE);
+  CHECK(other.untouched());
+  REQUIRE(fovea_stream_import(to, 80, image, sizeof image) == FOVEA_OK);
+  CHECK(same_bytes(state, other));
+  CHECK(fovea_stream_export(to, image, 79) == FOVEA_ERR_STATE);
+  CHECK(fovea_stream_export(to, nullptr, 80) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_export(nullptr, image, 80) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_export(to, other.as<char>() + 40, 80) == FOVEA_ERR_OVERLAP);
+}
+
+TEST_CASE("stream: positions go on far beyond what a call may hold", "[short][stream]") {
+  // A window over the last keys of a stream that has run for long, against the same keys in one call near position 0.
+  Problem p;
+  p.q_heads = 2, p.q_tokens = 3, p.kv_tokens = 150, p.head_dim = 16, p.value_dim = 9;
+  p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {140}, p.window_left = 90, p.alibi = true;
+  AttentionCase test(p);
+  test.expected();
+  const int64_t far = int64_t{1} << 50;  // a multiple of 64
+  for (const fovea_target target : targets()) {
+    REQUIRE(test.run_unchecked({target}) == "");
+    const std::vector<float> out = test.out();
+    const Streamer stream(test, {target});
+    const Guarded state = stream.begin(far);
+    const int64_t position = far + 140;
+    for (const Piece& piece : pieces(p.kv_tokens, every(64))) {
+      PieceArgs part(test, piece);
+      part.args.positions = &position;
+      const Guarded workspace(fovea_workspace_bytes(&stream.plan), kAlignment, Placement::kStart);
+      REQUIRE(fovea_stream_push(&stream.plan, state.as<fovea_state>(), &part.args, workspace.as<void>(),
+                                workspace.bytes()) == FOVEA_OK);
+    }
+    stream.end(state);
+    CHECK(same_bits(test.out(), out));
+  }
+}
+
+TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written", "[short][stream]") {
+  Problem p;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 70;
+  AttentionCase test(p);
+  const Streamer stream(test, {});
+  const fovea_plan& plan = stream.plan;
+  const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens), workspace_bytes = fovea_workspace_bytes(&plan);
+  const Guarded workspace(workspace_bytes, kAlignment, Placement::kStart);
+  const Guarded memory((bytes + 2 * kAlignment) / kAlignment * kAlignment, kAlignment, Placement::kStart);
+  fovea_state* const state = memory.as<fovea_state>();
+
+  CHECK(fovea_state_bytes(nullptr, 1, 1) == 0);
+  CHECK(fovea_state_bytes(&plan, 0xffffffffu, 0xffffffffu) == 0);
+  CHECK(fovea_stream_begin(nullptr, state, bytes, 2, 3, 0) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_begin(&plan, nullptr, bytes, 2, 3, 0) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_begin(&plan, state, bytes - 1, 2, 3, 0) == FOVEA_ERR_STATE);
+  CHECK(fovea_stream_begin(&plan, state, bytes, 3, 3, 0) == FOVEA_ERR_CAPACITY);
+  CHECK(fovea_stream_begin(&plan, state, bytes, 2, 4, 0) == FOVEA_ERR_CAPACITY);
+  CHECK(fovea_stream_begin(&plan, state, bytes, 2, 3, -1) == FOVEA_ERR_SIZE);
+  CHECK(fovea_stream_begin(&plan, state, bytes, 2, 3, (int64_t{1} << 62) + 1) == FOVEA_ERR_SIZE);
+  CHECK(fovea_stream_begin(&plan, reinterpret_cast<fovea_state*>(memory.as<char>() + 4), bytes, 2, 3, 0) ==
+        FOVEA_ERR_ALIGNMENT);
+  fovea_plan no_plan = plan;
+  no_plan.magic ^= 1;
+  CHECK(fovea_state_bytes(&no_plan, 1, 1) == 0);
+  CHECK(fovea_stream_begin(&no_plan, state, bytes, 2, 3, 0) == FOVEA_ERR_PLAN);
+  fovea_plan bottom_right;
+  fovea_attention_desc d = test.desc;
+  d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+  REQUIRE(fovea_plan_init(&bottom_right, &d) == FOVEA_OK);
+  CHECK(fovea_stream_begin(&bottom_right, state, bytes, 2, 3, 0) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(memory.untouched());
+
+  const PieceArgs piece(test, {0, 70});
+  const auto push = [&](const fovea_plan* with, fovea_state* into, const fovea_attention_args& args) {
+    return fovea_stream_push(with, into, &args, workspace.as<void>(), workspace_bytes);
+  };
+  CHECK(push(&plan, state, piece.args) == FOVEA_ERR_STATE);  // there is none
+  REQUIRE(fovea_stream_begin(&plan, state, bytes, 2, 3, 0) == FOVEA_OK);
+  const Guarded before = stream.begin();
+  CHECK(push(nullptr, state, piece.args) == FOVEA_ERR_NULL);
+  CHECK(push(&plan, nullptr, piece.args) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_push(&plan, state, nullptr, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_push(&plan, state, &piece.args, workspace.as<void>(), workspace_bytes - 1) == FOVEA_ERR_WORKSPACE);
+  CHECK(push(&no_plan, state, piece.args) == FOVEA_ERR_PLAN);
+  CHECK(push(&bottom_right, state, piece.args) == FOVEA_ERR_UNSUPPORTED);
+  fovea_attention_args args = piece.args;
+  args.struct_bytes -= 4;
+  CHECK(push(&plan, state, args) == FOVEA_ERR_STRUCT);
+  args = piece.args, args.batch = 1;
+  CHECK(push(&plan, state, args) == FOVEA_ERR_STATE);
+  args = piece.args, args.q_tokens = 2;
+  CHECK(push(&plan, state, args) == FOVEA_ERR_STATE);
+  args = piece.args, args.kv_tokens = 71;
+  CHECK(push(&plan, state, args) == FOVEA_ERR_CAPACITY);
+  args = piece.args, args.scores_stage = FOVEA_SCORES_SOFTMAX, args.scores = test.args.out;
+  CHECK(push(&plan, state, args) == FOVEA_ERR_UNSUPPORTED);
+  args = piece.args, args.q.data = state;
+  CHECK(push(&plan, state, args) == FOVEA_ERR_OVERLAP);
+  args = piece.args, args.kv.keys.data = nullptr;
+  CHECK(push(&plan, state, args) == FOVEA_ERR_NULL);
+  for (uint32_t* const field :
+       {&state->magic, &state->batch, &state->q_heads, &state->kv_heads, &state->q_tokens, &state->value_dim}) {
+    const uint32_t kept = *field;
+    *field += 1;
+    CHECK(push(&plan, state, piece.args) == FOVEA_ERR_STATE);
+    *field = 0x80000001u;
+    CHECK(push(&plan, state, piece.args) == FOVEA_ERR_STATE);
+    *field = kept;
+  }
+  state->next_key = (int64_t{1} << 62) - 69;
+  CHECK(push(&plan, state, piece.args) == FOVEA_ERR_SIZE);
+  state->next_key = -1;
+  CHECK(push(&plan, state, piece.args) == FOVEA_ERR_STATE);
+  state->next_key = 0;
+  CHECK(same_bytes(memory, before));
+
+  CHECK(fovea_stream_merge(&plan, state, state) == FOVEA_ERR_OVERLAP);
+  CHECK(fovea_stream_merge(&plan, state, nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_merge(&plan, nullptr, state) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_merge(nullptr, state, before.as<fovea_state>()) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_merge(&no_plan, state, before.as<fovea_state>()) == FOVEA_ERR_PLAN);
+  for (uint32_t fovea_state::*const field : {&fovea_state::magic, &fovea_state::batch, &fovea_state::q_tokens}) {
+    before.as<fovea_state>()->*field -= 1;
+    CHECK(fovea_stream_merge(&plan, state, before.as<fovea_state>()) == FOVEA_ERR_STATE);
+    before.as<fovea_state>()->*field += 1;
+  }
+
+  test.fill_outputs();
+  const auto end = [&](const fovea_attention_args& with) {
+    return fovea_stream_end(&plan, state, &with, workspace.as<void>(), workspace_bytes);
+  };
+  CHECK(fovea_stream_end(nullptr, state, &test.args, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_end(&plan, nullptr, &test.args, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_end(&plan, state, nullptr, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
+  args = test.args, args.q_tokens = 2;
+  CHECK(end(args) == FOVEA_ERR_STATE);
+  args = test.args, args.out.data = nullptr;
+  CHECK(end(args) == FOVEA_ERR_NULL);
+  args = test.args, args.out.data = state;
+  CHECK(end(args) == FOVEA_ERR_OVERLAP);
+  args = test.args, args.lse.data = args.out.data;
+  CHECK(end(args) == FOVEA_ERR_OVERLAP);
+  CHECK(test.outputs_untouched());
+  CHECK(same_bytes(memory, before));
+}
+
+}  // namespace fovea_test
