@@ -28,6 +28,10 @@ constexpr Shape capped(float softcap, Shape s) { return s.softcap = softcap, s; 
 constexpr Shape alibi(Shape s) { return s.alibi = true, s; }
 constexpr Shape sinks(Shape s) { return s.sinks = true, s; }
 constexpr Shape lse(Shape s) { return s.lse = true, s; }
+constexpr Shape threads(uint32_t count, Shape s) { return s.threads = count, s; }
+constexpr Shape split(uint32_t tokens, Shape s) { return s.split = tokens, s; }
+constexpr Shape push(uint32_t tokens, Shape s) { return s.push = tokens, s; }
+constexpr Shape merge(Shape s) { return s.merge = true, s; }
 
 constexpr SoftmaxShape rows(uint32_t outer, uint32_t axis, uint32_t inner = 1) {
   SoftmaxShape s;
@@ -47,6 +51,8 @@ constexpr Goal exp(float value) { return {GoalKind::kExpRate, value, 0}; }
 constexpr Goal peak_time(float value) { return {GoalKind::kPeakTime, value, 0}; }
 constexpr Goal plain_time(float value) { return {GoalKind::kPlainTime, value, 0}; }
 constexpr Goal like_round() { return {GoalKind::kLikeRound, 0.9f, 0}; }
+constexpr Goal time(float value = 0) { return {GoalKind::kTime, value, 0}; }
+constexpr Goal speed_up(float value = 0) { return {GoalKind::kSpeedUp, value, 0}; }
 
 constexpr Case attention(const char* suite, Shape shape, Goal goal = none(), const char* reference = nullptr) {
   return {suite, Kind::kAttention, shape, {}, goal, reference};
@@ -55,11 +61,23 @@ constexpr Case softmax(SoftmaxShape shape, Goal goal = none()) {
   return {"softmax", Kind::kSoftmax, {}, shape, goal, nullptr};
 }
 
+constexpr Case linear(uint32_t tokens, uint32_t in_dim, uint32_t out_dim, Goal goal = none(),
+                      fovea_dtype dtype = FOVEA_F32) {
+  return {"linear", Kind::kLinear, {}, {}, goal, nullptr, {tokens, in_dim, out_dim, dtype}};
+}
+
 constexpr Shape kPlain = heads(8, 512, 512, 64);
 constexpr const char* kPlainName = "options/8x512x512x64";
 constexpr const char* kRound32 = "prefill/8x512x512x32";
 constexpr const char* kRound64 = "prefill/8x512x512x64";
 constexpr const char* kRound128 = "prefill/8x512x512x128";
+constexpr Shape kStream1 = heads(8, 1, 4096, 64), kStream64 = heads(8, 64, 4096, 64);
+constexpr Shape kStreamGrouped = grouped(32, 8, 1, 4096, 128);
+constexpr const char* kStream1Name = "stream/8x1x4096x64";
+constexpr const char* kStream64Name = "stream/8x64x4096x64";
+constexpr const char* kStreamGroupedName = "stream/32over8x1x4096x128";
+constexpr Shape kOneKeyHead = grouped(4, 1, 1, 16384, 128);
+constexpr const char* kOneKeyHeadName = "threads/4over1x1x16384x128";
 
 constexpr Case kCases[] = {
     // In and out together in a first cache of 32 KiB,
@@ -143,6 +161,45 @@ constexpr Case kCases[] = {
     attention("options", masked(FOVEA_MASK_BYTE, grouped(32, 8, 1, 1024, 128))),
     attention("options", alibi(grouped(32, 8, 1, 1024, 128))),
     attention("options", capped(30.0f, grouped(32, 8, 1, 1024, 128))),
+
+    attention("stream", kStream1),
+    attention("stream", push(16, kStream1), time(), kStream1Name),
+    attention("stream", push(64, kStream1), time(), kStream1Name),
+    attention("stream", push(256, kStream1), time(), kStream1Name),
+    attention("stream", push(4096, kStream1), time(), kStream1Name),
+    attention("stream", merge(kStream1), time(), kStream1Name),
+    attention("stream", kStreamGrouped),
+    attention("stream", push(16, kStreamGrouped), time(), kStreamGroupedName),
+    attention("stream", push(64, kStreamGrouped), time(1.1f), kStreamGroupedName),
+    attention("stream", push(256, kStreamGrouped), time(), kStreamGroupedName),
+    attention("stream", push(4096, kStreamGrouped), time(), kStreamGroupedName),
+    attention("stream", merge(kStreamGrouped), time(), kStreamGroupedName),
+    attention("stream", kStream64),
+    attention("stream", push(16, kStream64), time(), kStream64Name),
+    attention("stream", push(64, kStream64), time(1.1f), kStream64Name),
+    attention("stream", push(256, kStream64), time(), kStream64Name),
+    attention("stream", push(4096, kStream64), time(), kStream64Name),
+    attention("stream", merge(kStream64), time(), kStream64Name),
+
+    attention("threads", threads(2, heads(8, 2048, 2048, 64)), speed_up(1.9f), "prefill/8x2048x2048x64"),
+    attention("threads", threads(2, causal(heads(8, 2048, 2048, 64))), speed_up(), "causal/8x2048x2048x64-causal"),
+    attention("threads", threads(2, grouped(32, 8, 1, 16384, 128)), speed_up(1.6f), "decode/32over8x1x16384x128"),
+    attention("threads", kOneKeyHead),
+    attention("threads", split(4096, kOneKeyHead), time(), kOneKeyHeadName),
+    attention("threads", threads(2, split(4096, kOneKeyHead)), speed_up(), kOneKeyHeadName),
+    attention("threads", threads(2, heads(4, 64, 64, 32)), speed_up(), "small/4x64x64x32"),  // what waking costs
+
+    linear(128, 384, 384, fma(0.8f)),
+    linear(128, 384, 1536, fma(0.8f)),
+    linear(128, 1536, 384, fma(0.8f)),
+    linear(128, 384, 1536, fma(0.8f), FOVEA_F16),
+    linear(128, 384, 1536, fma(0.8f), FOVEA_I8),
+    linear(50, 384, 384),
+    linear(8, 384, 384),
+    linear(1, 384, 1536),
+    linear(1, 384, 1536, none(), FOVEA_F16),
+    linear(1, 384, 1536, none(), FOVEA_I8),
+    linear(1, 4096, 4096, read(0.75f)),
 };
 
 // Appends to a text of fixed size.
@@ -184,6 +241,9 @@ void add_attention(const Shape& s, Text& text) {
   if (s.alibi) text.add("-alibi");
   if (s.sinks) text.add("-sinks");
   if (s.lse) text.add("-lse");
+  if (s.split) text.add("-split%u", s.split);
+  if (s.push) text.add("-push%u", s.push);
+  if (s.merge) text.add("-merge");
   if (s.threads != 1) text.add("-threads%u", s.threads);
 }
 
@@ -193,6 +253,11 @@ void add_softmax(const SoftmaxShape& s, Text& text) {
   if (s.log) text.add("-log");
   if (s.mask) text.add("-mask");
   if (s.in_place) text.add("-in_place");
+}
+
+void add_linear(const LinearShape& s, Text& text) {
+  text.add("%ux%ux%u", s.tokens, s.in_dim, s.out_dim);
+  if (s.dtype != FOVEA_F32) text.add("-%s", kDtypes[s.dtype]);
 }
 
 // The index of word[length] in names, or -1.
@@ -215,6 +280,8 @@ const char* name(GoalKind kind) {
     case GoalKind::kPeakTime: return "time at fma peak";
     case GoalKind::kPlainTime: return "plain, by tiles";
     case GoalKind::kLikeRound: return "fma, as the round shape";
+    case GoalKind::kTime: return "time of the whole call";
+    case GoalKind::kSpeedUp: return "speed of one thread";
   }
   return "";
 }
@@ -224,6 +291,8 @@ void name_of(const Case& one, char (&text)[kNameBytes]) {
   out.add("%s/", one.suite);
   if (one.kind == Kind::kSoftmax) {
     add_softmax(one.softmax, out);
+  } else if (one.kind == Kind::kLinear) {
+    add_linear(one.linear, out);
   } else {
     add_attention(one.shape, out);
   }
@@ -234,7 +303,8 @@ size_t case_count() { return sizeof kCases / sizeof kCases[0]; }
 const Case& case_at(size_t index) { return kCases[index]; }
 
 const char* suite_at(size_t index) {
-  constexpr const char* kSuites[] = {"softmax", "prefill", "causal", "decode", "small", "options"};
+  constexpr const char* kSuites[] = {"softmax", "prefill", "causal",  "decode", "small",
+                                     "options", "stream",  "threads", "linear"};
   return index < sizeof kSuites / sizeof kSuites[0] ? kSuites[index] : nullptr;
 }
 
@@ -253,11 +323,12 @@ const char* parse_shape(const char* text, Shape* shape) {
       {"dim", &s.head_dim, nullptr, 1},       {"vdim", &s.value_dim, &value_dim, 1},
       {"batch", &s.batch, nullptr, 0},        {"window", &s.window_left, nullptr, 0},
       {"right", &s.window_right, nullptr, 0}, {"threads", &s.threads, nullptr, 1},
+      {"split", &s.split, nullptr, 0},        {"push", &s.push, nullptr, 0},
   };
   const struct {
     const char* key;
     bool* flag;
-  } flags[] = {{"alibi", &s.alibi}, {"sinks", &s.sinks}, {"lse", &s.lse}};
+  } flags[] = {{"alibi", &s.alibi}, {"sinks", &s.sinks}, {"lse", &s.lse}, {"merge", &s.merge}};
   constexpr const char* kMasks[] = {"none", "float", "byte"};
 
   const char* const separators = " ,\t\n";

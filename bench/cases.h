@@ -17,6 +17,9 @@ struct Shape {
   fovea_causal causal = FOVEA_CAUSAL_NONE;
   uint32_t window_left = 0, window_right = 0;
   uint32_t threads = 1;
+  uint32_t split = 0;  // key_split_tokens
+  uint32_t push = 0;   // not one call, but a stream into which so many keys are pushed at a time, each piece an array
+  bool merge = false;  // not a call, but two states that become one
   fovea_dtype dtype = FOVEA_F32, kv_dtype = FOVEA_F32;
   fovea_mask_kind mask = FOVEA_MASK_NONE;  // [q_tokens][kv_tokens], the same for all heads
   float softcap = 0;
@@ -29,6 +32,12 @@ struct SoftmaxShape {
   bool log = false, mask = false, in_place = false;
 };
 
+// One linear layer, with a bias.
+struct LinearShape {
+  uint32_t tokens = 1, in_dim = 1, out_dim = 1;
+  fovea_dtype dtype = FOVEA_F32;  // of the weights
+};
+
 // What a goal is a number of.
 enum class GoalKind {
   kNone,
@@ -38,6 +47,8 @@ enum class GoalKind {
   kPeakTime,   // at most this many times the time at the multiply-add peak
   kPlainTime,  // at most this many times the reference case's time * tiles / tiles of the reference case
   kLikeRound,  // at least this many times the reference case's fraction of the peak * (rows / rows of whole vectors)
+  kTime,       // at most this many times the reference case's time; 0 = only shown
+  kSpeedUp,    // at least this many times as fast as the reference case; 0 = only shown
 };
 const char* name(GoalKind kind);  // what the number is held against, for tables: "fma", "plain", ...
 
@@ -47,7 +58,7 @@ struct Goal {
   float avx2 = 0;  // where 8 lanes are asked for another value; 0 = the same. Such cases run on avx2 by default as well
 };
 
-enum class Kind { kAttention, kSoftmax };
+enum class Kind { kAttention, kLinear, kSoftmax };
 
 struct Case {
   const char* suite;
@@ -55,13 +66,14 @@ struct Case {
   Shape shape;
   SoftmaxShape softmax;
   Goal goal;
-  const char* reference;  // the name of the case that kPlainTime and kLikeRound speak of, or null
+  const char* reference;  // the name of the case that the last four speak of, or null
+  LinearShape linear = {};
 };
 
 constexpr size_t kNameBytes = 128;
 
 // "prefill/8x512x512x64": suite, then [batch.]heads x queries x keys x head_dim, then what is not plain.
-// For softmax: rows x axis [x inner].
+// For softmax: rows x axis [x inner]. For linear layers: tokens x in_dim x out_dim.
 void name_of(const Case& one, char (&text)[kNameBytes]);
 
 size_t case_count();

@@ -27,12 +27,14 @@ constexpr const char* kUsage =
                          q=1 k=q heads=1 kv_heads=heads dim=64 vdim=dim batch=1 causal=0 (1 or bottom_right, top_left)
                          window=0 right=0 mask=none (byte, float) softcap=0 alibi=0 sinks=0 lse=0
                          dtype=f32 kv=f32 (f16, bf16, i8, i4) threads=1
+                         split=0 (key_split_tokens) push=0 (keys a time, into a stream) merge=0 (two states)
   --target NAMES       avx512, avx2, ... with commas between, or all. Without it: FOVEA_TARGET, else the best one, and avx2
                        as well for cases that have a goal of their own there
-  --threads N          1 is all there is as yet: the library has no way to take an executor
+  --threads N          the attention cases on N threads, beside their times on one
   --min-time S         seconds of measured calls a case, 0.3
   --cold               caches are swept before each call
-  --cpu-time           count the time this thread has the processor, not the time that passes: for a machine shared with others
+  --cpu-time           count the time this thread has the processor, not the time that passes: for a machine shared with others.
+                       Not of cases of several threads
   --json FILE          results and probes; --csv FILE: results
   --plans              print what the library plans for each case
   --help               this text
@@ -43,6 +45,7 @@ struct Options {
   std::string filter, targets, json, csv;
   std::vector<Shape> shapes;
   double min_seconds = 0.3;
+  uint32_t threads = 1;
 };
 
 [[noreturn]] void complain(const char* text, const char* detail = "") {
@@ -95,13 +98,12 @@ Options parse(int argc, char** argv) {
       options.min_seconds = std::atof(take().c_str());
       if (!(options.min_seconds > 0)) complain("--min-time wants a number of seconds above 0, not ", value.c_str());
     } else if (flag == "--threads") {
-      if (take() != "1") complain("the library runs on the caller's thread as yet: --threads 1 is all there is");
+      const int threads = std::atoi(take().c_str());
+      if (threads < 1 || threads > 4096) complain("--threads wants a number from 1 to 4096, not ", value.c_str());
+      options.threads = static_cast<uint32_t>(threads);
     } else {
       complain("unknown option, see --help: ", flag.c_str());
     }
-  }
-  for (const Shape& shape : options.shapes) {
-    if (shape.threads != 1) complain("the library runs on the caller's thread as yet: threads=1 is all there is");
   }
   return options;
 }
@@ -210,6 +212,21 @@ int bench(const Options& options) {
   std::vector<Case> own;  // shapes of the command line
   for (const Shape& shape : options.shapes) {
     own.push_back({"shape", Kind::kAttention, shape, {}, {}, nullptr});
+  }
+  struct Name {
+    char text[kNameBytes];
+  };
+  std::vector<Name> on_one_thread(case_count());
+  for (size_t i = 0; options.threads > 1 && options.shapes.empty() && i < case_count(); ++i) {
+    Case one = case_at(i);
+    if (one.kind != Kind::kAttention || one.shape.threads != 1) continue;
+    name_of(one, on_one_thread[i].text);
+    one.reference = on_one_thread[i].text;
+    one.goal = {GoalKind::kSpeedUp, 0, 0};
+    own.push_back(one);
+  }
+  for (Case& one : own) {
+    if (one.shape.threads == 1) one.shape.threads = options.threads;
   }
   std::vector<const Case*> cases;
   try {

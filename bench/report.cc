@@ -53,12 +53,17 @@ void write_shape(Json& json, const Case& one) {
     const SoftmaxShape& s = one.softmax;
     json.member("outer", s.outer).member("axis", s.axis).member("inner", s.inner);
     json.flag("log", s.log).flag("mask", s.mask).flag("in_place", s.in_place);
+  } else if (one.kind == Kind::kLinear) {
+    const LinearShape& s = one.linear;
+    json.member("tokens", s.tokens).member("in_dim", s.in_dim).member("out_dim", s.out_dim);
+    json.member("dtype", kDtypes[s.dtype]);
   } else {
     const Shape& s = one.shape;
     json.member("batch", s.batch).member("heads", s.q_heads).member("kv_heads", s.kv_heads);
     json.member("q", s.q_tokens).member("k", s.kv_tokens).member("dim", s.head_dim).member("vdim", s.value_dim);
     json.member("causal", kCausal[s.causal]).member("window", s.window_left).member("right", s.window_right);
-    json.member("threads", s.threads).member("dtype", kDtypes[s.dtype]).member("kv", kDtypes[s.kv_dtype]);
+    json.member("threads", s.threads).member("split", s.split).member("push", s.push).flag("merge", s.merge);
+    json.member("dtype", kDtypes[s.dtype]).member("kv", kDtypes[s.kv_dtype]);
     json.member("mask", kMasks[s.mask]).member("softcap", static_cast<double>(s.softcap));
     json.flag("alibi", s.alibi).flag("sinks", s.sinks).flag("lse", s.lse);
   }
@@ -86,6 +91,8 @@ void write_result(Json& json, const Result& r, const Result* reference) {
   json.member("flops", r.work.flops).member("bytes", r.work.bytes);
   json.member("tiles", static_cast<double>(r.work.tiles));
   json.member("workspace_bytes", static_cast<double>(r.workspace_bytes)).member("plan", r.plan);
+  if (reference)
+    json.member("reference", reference->name).member("times_reference", r.times.ns_median / reference->times.ns_median);
   const Verdict verdict = judge(r, reference);
   if (verdict.kind != GoalKind::kNone) {
     json.key("goal").begin('{').member("of", name(verdict.kind)).member("goal", verdict.goal);
@@ -137,7 +144,12 @@ void print_result(std::FILE* file, const Result& r, const Result* reference) {
     std::fprintf(file, "   %.3f %s %.3f %s %s", v.reached, v.at_most ? "<=" : ">=", v.goal, name(v.kind),
                  v.met() ? "ok" : "MISSED");
   }
-  if (reference && r.one->goal.kind != GoalKind::kLikeRound && reference != &r) {
+  const GoalKind kind = r.one->goal.kind;
+  if (reference && v.kind == GoalKind::kNone && (kind == GoalKind::kTime || kind == GoalKind::kSpeedUp)) {
+    const double times = r.times.ns_median / reference->times.ns_median;
+    std::fprintf(file, "   %.3f of the %s", kind == GoalKind::kTime ? times : 1 / times, name(kind));
+  }
+  if (reference && (kind == GoalKind::kNone || kind == GoalKind::kPlainTime) && reference != &r) {
     std::fprintf(file, "   tiles %llu of %llu", static_cast<unsigned long long>(r.work.tiles),
                  static_cast<unsigned long long>(reference->work.tiles));
     if (v.kind == GoalKind::kNone && r.work.tiles) {

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "bench/linear.h"
+#include "platform/platform.h"
+
 namespace fovea::bench {
 namespace {
 
@@ -20,18 +23,19 @@ unsigned lanes_of(fovea_target target) {
 }
 
 // Takes the probes that bound the case, and keeps the higher of this and the time before.
-void probe_beside(const Machine& machine, const Probes& known, Result* result) {
+void probe_beside(const Machine& machine, const Probes& known, const fovea_executor* executor, Result* result) {
   const Clock clock = machine.method.clock_ns;
   const fovea_target target = probe_target(result->target, lanes_of(result->target));
-  if (result->one->kind == Kind::kAttention) {
-    result->peak_gflops = std::max(result->peak_gflops, fma_peak_gflops(target, clock));
+  const bool multiplies = result->one->kind != Kind::kSoftmax;
+  if (multiplies) {
+    result->peak_gflops = std::max(result->peak_gflops, result->one->shape.threads * fma_peak_gflops(target, clock));
   } else {
     result->exp_geps = std::max(result->exp_geps, exp_geps(target, clock));
   }
-  if (result->one->kind == Kind::kAttention && result->work.flops < kReadBoundFlopsPerByte * result->work.bytes) {
-    result->read_gbps = std::max(result->read_gbps, read_gbps(result->level, machine.memory, clock));
+  if (multiplies && result->work.flops < kReadBoundFlopsPerByte * result->work.bytes) {
+    result->read_gbps = std::max(result->read_gbps, read_gbps(result->level, machine.memory, clock, executor));
   } else {
-    result->read_gbps = known.read_gbps[result->level];
+    result->read_gbps = executor ? 0 : known.read_gbps[result->level];
   }
 }
 
@@ -53,12 +57,20 @@ Probes probe(const Machine& machine) {
 }
 
 size_t memory_bytes(const Case& one, fovea_target target) {
-  return one.kind == Kind::kSoftmax ? SoftmaxCall::arena_bytes(one.softmax)
-                                    : AttentionCall::arena_bytes(one.shape, target);
+  switch (one.kind) {
+    case Kind::kLinear: return LinearCall::arena_bytes(one.linear, target);
+    case Kind::kSoftmax: return SoftmaxCall::arena_bytes(one.softmax);
+    default: return AttentionCall::arena_bytes(one.shape, target);
+  }
 }
 
-void run(const Case& one, fovea_target target, const Machine& machine, const Probes& known, Result* result) {
+void run(const Case& one, fovea_target target, const Machine& given, const Probes& known, Result* result) {
   *result = {};
+  const uint32_t threads = one.kind == Kind::kAttention ? one.shape.threads : 1;
+  const platform::ThreadPool pool(threads);
+  const fovea_executor* const executor = threads > 1 ? &pool.executor() : nullptr;
+  Machine machine = given;
+  if (executor) machine.method.clock_ns = platform::clock_ns;  // the time of one of the threads would say little
   result->one = &one;
   result->target = target;
   result->cold = machine.method.sweep != nullptr;
@@ -67,18 +79,34 @@ void run(const Case& one, fovea_target target, const Machine& machine, const Pro
 
   const auto timed = [&](Timed& subject) {
     result->level = result->cold ? kDram : level_of(static_cast<size_t>(result->work.working_set_bytes));
-    probe_beside(machine, known, result);
+    probe_beside(machine, known, executor, result);
     result->times = measure(subject, machine.method);
-    probe_beside(machine, known, result);
+    probe_beside(machine, known, executor, result);
   };
   if (one.kind == Kind::kAttention) {
     AttentionCall call;
-    result->status = call.init(one.shape, target, arena);
+    result->status =
+        pool.executor().workers < threads ? FOVEA_ERR_UNSUPPORTED : call.init(one.shape, target, executor, arena);
     if (result->status != FOVEA_OK) return;
     const fovea_plan& plan = call.plan();
     fovea_plan_describe(&plan, one.shape.q_tokens, one.shape.kv_tokens, result->plan, sizeof result->plan);
     result->work = work_of(one.shape, plan);
     result->workspace_bytes = plan.workspace_bytes;
+    timed(call);
+    result->status = call.status();
+    result->finite = call.output_is_finite();
+  } else if (one.kind == Kind::kLinear) {
+    const LinearShape& s = one.linear;
+    LinearCall call;
+    result->status = call.init(s, target, arena);
+    if (result->status != FOVEA_OK) return;
+    const double weights = static_cast<double>(s.in_dim) * s.out_dim;
+    const double weight_bytes = s.dtype == FOVEA_F32 ? 4 : s.dtype == FOVEA_I8 ? 1 : 2;
+    result->work.flops = 2 * weights * s.tokens;
+    result->work.bytes = weight_bytes * weights + 4.0 * s.tokens * (static_cast<double>(s.in_dim) + s.out_dim);
+    result->work.working_set_bytes = result->work.bytes + static_cast<double>(call.workspace_bytes());
+    result->work.row_fill = 1;
+    result->workspace_bytes = call.workspace_bytes();
     timed(call);
     result->status = call.status();
     result->finite = call.output_is_finite();
@@ -127,6 +155,17 @@ Verdict judge(const Result& r, const Result* reference) {
       bound = r.peak_gflops;
       v.reached = r.of_fma_peak();
       v.goal = value * r.work.row_fill / reference->work.row_fill * reference->of_fma_peak();
+      break;
+    case GoalKind::kTime:
+      if (!has_reference || value <= 0) break;
+      bound = reference->times.ns_median;
+      v.reached = r.times.ns_median / bound;
+      v.at_most = true;
+      break;
+    case GoalKind::kSpeedUp:
+      if (!has_reference || value <= 0 || r.one->shape.threads > platform::processor_threads()) break;
+      bound = reference->times.ns_median;
+      v.reached = bound / r.times.ns_median;
       break;
   }
   if (bound <= 0 || lanes < 8 || r.cold || r.status != FOVEA_OK) v.kind = GoalKind::kNone;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes and stack of the library: bench/size.py [target...] [--features] [--check | --update | --readme]
+"""Bytes and stack of the library: bench/size.py [target...] [--features] [--compare | --update | --markdown]
 
 Builds the library for each target as it ships (-Os for Cortex-M, -O2 for the others) and prints, for each function, its code
 and its own stack; for each public function and for whole programs, what a static link brings in (code, read-only data, data,
@@ -10,25 +10,28 @@ Code, read-only data, data, bss: of a relocatable link with --gc-sections that k
 unwinding are left out. memcpy and the compiler's helpers for integers, which the link leaves undefined, are not counted.
 
 Stack: the longest way through the compiler's own call graph (-fcallgraph-info=su), the caller's frame not counted. An indirect
-call may reach every function that is named in a table of the link (kAttention, kSoftmax, ...): the relocations of the object
-files tell which. Undefined helpers count 0.
+call through a field of a kernel table, as kernels.scores_out(...), may reach the functions in tables of the link (kAttention,
+kSoftmax, ...) that have the field's name in theirs, as FewScoresOut has; the relocations of the object files tell which there
+are. What an executor or a loader needs is its own, and undefined helpers count 0.
 
 --features  leaves out each feature of fovea_config.h in turn, and prints by how much the whole library becomes smaller.
---check     holds all of this against bench/size_baseline.csv: 1 if anything that is linked is more than 2 % or 64 bytes larger
-            than there, or if a limit in LIMITS is passed. Differences below 16 bytes are never counted.
---update    writes that file.
---readme    prints the tables of README.md.
+--compare   holds all of this against bench/size_baseline.csv: 1 if anything that is linked is larger than there, by a byte, or
+            if a limit in LIMITS is passed. With another compiler than the baseline's it only says what differs.
+--update    writes that file: growth is explained by the commit that changes it.
+--markdown  prints the tables of README.md.
 """
 import argparse
 import collections
 import csv
-import os
+import functools
 import pathlib
 import re
-import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "scripts"))
+from library import Library, features, public_functions, run  # noqa: E402
+
 BASELINE = ROOT / "bench" / "size_baseline.csv"
 
 # Name: toolchain file, build type, what it is.
@@ -40,88 +43,50 @@ TARGETS = {
 }
 
 ATTENTION = ["fovea_plan_init", "fovea_workspace_bytes", "fovea_attention"]
-# Program: the functions it calls, and whether all features but those of LEAST are left out.
+NOT_ONE_CALL_IN_F32 = {"BF16", "EXECUTOR", "F16", "I4", "I8", "KEY_SPLITS", "LOAD", "PAGES", "RAGGED", "RING", "STREAMS"}
+# Program: the functions that it calls, None for all; the features that are left out.
 PROGRAMS = {
-    "softmax alone": (["fovea_softmax_f32"], False),
-    "attention, causal and key lengths": (ATTENTION, True),
-    "attention": (ATTENTION, False),
-    "all functions": (None, False),
+    "softmax alone": (["fovea_softmax_f32"], set()),
+    "attention, causal and key lengths": (ATTENTION, set(features()) - {"CAUSAL"}),
+    "attention, all options of one f32 call": (ATTENTION, NOT_ONE_CALL_IN_F32),
+    "attention": (ATTENTION, set()),
+    "all functions": (None, set()),
 }
-LEAST = {"CAUSAL"}
 
-# Target, what, column: bytes at most.
+# Target, program, column: bytes at most.
 LIMITS = {
     ("m4f", "softmax alone", "code"): 2048,
     ("m4f", "attention, causal and key lengths", "code"): 6144,
-    ("m4f", "attention", "code"): 16384,
+    ("m4f", "attention, all options of one f32 call", "code"): 16384,
     ("m4f", "all functions", "stack"): 768,
     **{(target, "all functions", column): 0 for target in TARGETS for column in ("data", "bss")},
 }
+
+# Targets whose features --update and --markdown measure: the others take minutes, and on none of them is it asked.
+FEATURE_TARGETS = ["m4f", "m55"]
 
 COLUMNS = ["code", "rodata", "data", "bss", "stack"]
 Row = collections.namedtuple("Row", ["target", "kind", "name"] + COLUMNS)
 
 
-def run(*command, **options):
-    return subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE, universal_newlines=True,
-                          **options).stdout
-
-
-def features():
-    """The names of the switches: SOFTCAP for FOVEA_ENABLE_SOFTCAP."""
-    header = (ROOT / "lib/include/fovea/fovea_config.h").read_text()
-    return re.findall(r"^#define FOVEA_ENABLE_(\w+) 1\b", header, flags=re.M)
-
-
-def public_functions():
-    header = re.sub(r"/\*.*?\*/", " ", (ROOT / "lib/include/fovea/fovea.h").read_text(), flags=re.S)
-    return re.findall(r"^[a-z][\w \*]*?\b(fovea_\w+)\(", header, flags=re.M)
-
 
 class Build:
-    """The library for a target, with some features left out."""
+    """The library of a target, with some features left out."""
 
-    def __init__(self, target, folder, left_out=()):
+    def __init__(self, target, folder):
         toolchain, build_type, _ = TARGETS[target]
-        self.target, self.folder = target, folder / target
-        self.folder.mkdir(parents=True, exist_ok=True)
-        settings = self.folder / "settings.h"
-        text = "".join(f"#define FOVEA_ENABLE_{name} 0\n" for name in sorted(left_out))
-        if not settings.exists() or settings.read_text() != text:
-            settings.write_text(text)
-        if not (self.folder / "CMakeCache.txt").exists():
-            environment = dict(os.environ, CXXFLAGS="-fstack-usage -fcallgraph-info=su")
-            run("cmake", "-S", ROOT, "-B", self.folder, f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/toolchains/{toolchain}.cmake",
-                f"-DCMAKE_BUILD_TYPE={build_type}", f"-DFOVEA_CONFIG_HEADER={settings}", "-DFOVEA_BUILD_TESTS=OFF",
-                "-DFOVEA_BUILD_BENCH=OFF", "-DFOVEA_BUILD_EXAMPLES=OFF", env=environment)
-        jobs = str(os.cpu_count() or 1)
-        run("cmake", "--build", self.folder, "--target", "fovea", "--parallel", jobs)
-        cache = (self.folder / "CMakeCache.txt").read_text()
-        tool = lambda name: re.search(rf"^{name}:\w+=(.*)$", cache, flags=re.M).group(1)
-        self.nm, self.readelf = tool("CMAKE_NM"), tool("CMAKE_READELF")
-        found = next(self.folder.glob("CMakeFiles/*/CMakeCXXCompiler.cmake")).read_text()
-        self.compiler = re.search(r'set\(CMAKE_CXX_COMPILER "(.*)"\)', found).group(1)
-        self.library = self.folder / "lib" / "libfovea.a"
+        self.target = target
+        self.library = Library(folder / target, f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/toolchains/{toolchain}.cmake",
+                               f"-DCMAKE_BUILD_TYPE={build_type}", flags="-fstack-usage -fcallgraph-info=su")
 
-    def version(self):
-        return run(self.compiler, "-dumpfullversion").strip()
-
-    def objects(self):
-        """(source file below lib/src, object file, call graph) of each file of the library."""
-        base = self.folder / "lib/CMakeFiles/fovea.dir/src"
-        for graph in sorted(base.glob("**/*.ci")):
-            name = graph.with_suffix("")
-            objects = [path for path in (name.parent / f"{name.name}{suffix}" for suffix in (".o", ".obj")) if path.exists()]
-            yield str(name.relative_to(base)), objects[0], graph
-
-    def linked(self, functions):
+    def linked(self, functions, left_out=frozenset()):
         """(code, rodata, data, bss) of a link that keeps these functions, and its symbols."""
-        image = self.folder / "image.o"
+        library, image = self.library, self.library.folder / "image.o"
         keep = [f"-Wl,-u,{name}" for name in functions]
-        run(self.compiler, "-r", "-nostdlib", "-no-pie" if self.target in ("avx2", "a53") else "-nostartfiles",
-            "-Wl,--gc-sections", *keep, self.library, "-o", image)
+        run(library.compiler, "-r", "-nostdlib", "-Wl,--gc-sections", *keep, *(item.path for item in library.objects(left_out)),
+            "-o", image)
         size = dict.fromkeys(COLUMNS[:4], 0)
-        for line in run(self.readelf, "--sections", "--wide", image).splitlines():
+        for line in run(library.readelf, "--sections", "--wide", image).splitlines():
             match = re.match(r"\s*\[\s*\d+\]\s+(\S+)\s+([A-Z_0-9]+)\s+\S+\s+\S+\s+([0-9a-f]+)\s+\S+\s+([A-Za-z]+)\s", line)
             if not match or "A" not in match.group(4):
                 continue
@@ -130,54 +95,92 @@ class Build:
                 continue
             writes = "W" in flags and not name.startswith(".data.rel.ro")
             size["code" if "X" in flags else "rodata" if not writes else "bss" if kind == "NOBITS" else "data"] += size_bytes
-        symbols = {line.split()[0] for line in run(self.nm, "--defined-only", "--format=posix", image).splitlines()}
+        symbols = {line.split()[0] for line in run(library.nm, "--defined-only", "--format=posix", image).splitlines()}
         return [size[column] for column in COLUMNS[:4]], symbols
 
 
+@functools.lru_cache(maxsize=None)
+def fields(pattern):
+    """Names of the pointers to functions in headers of the library."""
+    return {name for path in (ROOT / "lib").glob(pattern) for name in re.findall(r"\(\*(\w+)(?:\[\w+\])?\)\(", path.read_text())}
+
+
+@functools.lru_cache(maxsize=None)
+def called_fields(place):
+    """The fields that an indirect call at file:line:column goes through."""
+    path, number, column = place.rsplit(":", 2)
+    text = pathlib.Path(path).read_text()
+    line = text.splitlines()[int(number) - 1]
+    known = fields("src/kernels/*_table.h") | fields("include/fovea/fovea.h")
+    found = set(re.findall(r"[.>](\w+)(?=[\[(])", line)) & known
+    if not found:  # a variable that was set to one of them
+        name = re.search(r"\w*$", line[:int(column) - 1]).group()
+        found = set(re.findall(r"\w+", " ".join(re.findall(rf"\b{name} = ([^;]*);", text)))) & known
+    if not found:
+        sys.exit(f"{place}: through which field of a table is this call?")
+    return found
+
+
+def is_reached(function, field):
+    return "".join(word.capitalize() for word in field.split("_")) in function
+
+
+@functools.lru_cache(maxsize=None)  # most are the same whatever is left out
+def read_object(path, nm, readelf, target):
+    """Of an object file: code and frame and label of functions, their calls, what is called by pointer, entries of tables."""
+    code, frame, label, calls, tables = {}, {}, {}, [], []
+    for line in run(nm, "-S", "--defined-only", path).splitlines():
+        fields = line.split()
+        if len(fields) == 4 and fields[2] in "tTwWuV":
+            code[fields[3]] = int(fields[1], 16)
+    for line in path.with_suffix(".ci").read_text().splitlines():
+        node = re.match(r'node: \{ title: "([^"]+)" label: "([^"]*)"', line)
+        edge = re.match(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"(?: label: "([^"]+)")?', line)
+        if node and " bytes (" in node.group(2):
+            name = node.group(1).split(":")[-1]
+            label[name], _, stack = node.group(2).split("\\n")[:3]
+            if "dynamic" in stack and "bounded" not in stack:
+                sys.exit(f"{target}: {name} has a stack of no fixed size")
+            frame[name] = int(stack.split()[0])
+        elif edge:
+            calls.append((edge.group(1).split(":")[-1], edge.group(2).split(":")[-1], edge.group(3)))
+    # An address of a function in a constant, which has a section of its own, is an entry of a table.
+    table = None
+    for line in run(readelf, "--relocs", "--wide", path).splitlines():
+        section = re.match(r"Relocation section '(\S+)'", line)
+        if section:
+            found = re.match(r"\.rela?\.(?:rodata|data\.rel\.ro(?:\.local)?)\.(\w+)$", section.group(1))
+            table = found.group(1) if found else None
+        elif table and re.match(r"[0-9a-f]{8}", line):
+            fields = line.split()
+            if len(fields) >= 5 and (fields[4].startswith(".text.") or not fields[4].startswith(".")):
+                tables.append((table, re.sub(r"^\.text\.", "", fields[4])))
+    return code, frame, label, calls, tables
+
+
 class CallGraph:
-    """Functions with their frames and calls. A function is (object file, name): names within files may repeat."""
+    """Functions with their frames and calls. A function is (source file, name): names within files may repeat."""
 
-    def __init__(self, build):
+    def __init__(self, build, left_out=frozenset()):
         self.frame, self.code, self.label, self.calls, self.home = {}, {}, {}, collections.defaultdict(set), {}
-        self.tables, self.indirect, self.target = collections.defaultdict(set), set(), build.target
-        for part, path, graph in build.objects():
-            for line in run(build.nm, "-S", "--defined-only", path).splitlines():
-                fields = line.split()
-                if len(fields) == 4 and fields[2] in "tTwWuV":
-                    self.code[part, fields[3]] = int(fields[1], 16)
-            for line in graph.read_text().splitlines():
-                node = re.match(r'node: \{ title: "([^"]+)" label: "([^"]*)"', line)
-                edge = re.match(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', line)
-                if node and " bytes (" in node.group(2):
-                    name = node.group(1).split(":")[-1]
-                    label, _, frame = node.group(2).split("\\n")[:3]
-                    if "dynamic" in frame and "bounded" not in frame:
-                        sys.exit(f"{build.target}: {name} has a stack of no fixed size")
-                    self.frame[part, name] = int(frame.split()[0])
-                    self.label[part, name] = label
-                    self.home.setdefault(name, (part, name))
-                elif edge:
-                    caller, callee = ((part, end.split(":")[-1]) for end in edge.groups())
-                    if callee[1] == "__indirect_call":
-                        self.indirect.add(caller)
-                    else:
-                        self.calls[caller].add(callee)
-            for table, name in self.table_entries(build, path):
+        self.tables, self.indirect = collections.defaultdict(set), collections.defaultdict(set)
+        library = build.library
+        for part, path in library.objects(left_out):
+            code, frame, label, calls, tables = read_object(path, library.nm, library.readelf, build.target)
+            self.code.update(((part, name), size) for name, size in code.items())
+            self.frame.update(((part, name), size) for name, size in frame.items())
+            self.label.update(((part, name), text) for name, text in label.items())
+            for name in frame:
+                self.home.setdefault(name, (part, name))
+            for caller, callee, place in calls:
+                if callee == "__indirect_call":
+                    self.indirect[part, caller] |= called_fields(place)
+                else:
+                    self.calls[part, caller].add((part, callee))
+            for table, name in tables:
                 self.tables[table].add((part, name))
-
-    @staticmethod
-    def table_entries(build, path):
-        """(table, function) for each address of a function in a constant of its own section."""
-        table = None
-        for line in run(build.readelf, "--relocs", "--wide", path).splitlines():
-            section = re.match(r"Relocation section '(\S+)'", line)
-            if section:
-                found = re.match(r"\.rela?\.(?:rodata|data\.rel\.ro(?:\.local)?)\.(\w+)$", section.group(1))
-                table = found.group(1) if found else None
-            elif table and re.match(r"[0-9a-f]{8}", line):
-                fields = line.split()
-                if len(fields) >= 5 and (fields[4].startswith(".text.") or not fields[4].startswith(".")):
-                    yield table, re.sub(r"^\.text\.", "", fields[4])
+                if not any(is_reached(name, field) for field in fields("src/kernels/*_table.h")):
+                    sys.exit(f"{part}: {name} in {table} has the name of no field of a table")
 
     def resolve(self, function):
         return function if function in self.frame else self.home.get(function[1])
@@ -190,150 +193,152 @@ class CallGraph:
         if function in path:
             sys.exit(f"{function[1]} calls itself")
         callees = set(self.calls[function])
-        if function in self.indirect:
-            named = {callee for table in symbols & set(self.tables) for callee in self.tables[table]}
-            if not named:
-                sys.exit(f"{self.target}: {function[1]} calls through a table, and there is none")
-            callees |= named
+        for field in self.indirect.get(function, ()):
+            callees |= {callee for table in symbols & set(self.tables) for callee in self.tables[table]
+                        if is_reached(callee[1], field)}
         return self.frame[function] + max((self.worst(callee, symbols, path + (function,)) for callee in callees), default=0)
 
     def worst_of(self, names, symbols):
         return max(self.worst(("", name), symbols) for name in names)
 
 
-def measure(build, least):
+def measure(build):
+    public, rows = public_functions(), []
+    for name, (functions, left_out) in PROGRAMS.items():
+        size, symbols = build.linked(functions or public, left_out)
+        rows.append(Row(build.target, "program", name, *size, CallGraph(build, left_out).worst_of(functions or public, symbols)))
     graph = CallGraph(build)
-    public = public_functions()
-    rows = []
-    for name, (functions, is_least) in PROGRAMS.items():
-        if is_least == least:
-            functions = functions or public
-            size, symbols = build.linked(functions)
-            rows.append(Row(build.target, "program", name, *size, graph.worst_of(functions, symbols)))
-    if least:
-        return rows
     for name in public:
         size, symbols = build.linked([name])
         rows.append(Row(build.target, "entry", name, *size, graph.worst_of([name], symbols)))
     for function in sorted(graph.frame):
         label = re.sub(r"^.*?((?:\w+::|\{anonymous\}::)*[\w~]+(?:::operator\S+)?)\(.*$", r"\1", graph.label[function])
-        with_clone = function[1].split(".", 1)[1:]
+        clones = function[1].split(".")[1:]
         arguments = re.search(r"\[with (.*)\]", graph.label[function])
         name = re.sub(r"\{anonymous\}::|fovea::", "", label) + (f" <{arguments.group(1)}>" if arguments else "")
-        name = function[0] + ": " + name + "".join("." + clone for clone in with_clone)
+        name = ".".join([f"{function[0]}: {name}"] + clones)
         rows.append(Row(build.target, "function", name, graph.code.get(function, 0), 0, 0, 0, graph.frame[function]))
     return rows
 
 
-def measure_features(target, folder):
-    """Rows whose bytes are what a feature adds to the whole library."""
-    whole, _ = Build(target, folder).linked(public_functions())
+def measure_features(build):
+    """What each feature adds to the whole library."""
+    public = public_functions()
+    whole, symbols = build.linked(public)
+    whole.append(CallGraph(build).worst_of(public, symbols))
     rows = []
     for name in features():
-        without, _ = Build(target, folder, {name}).linked(public_functions())
-        rows.append(Row(target, "feature", name, *(a - b for a, b in zip(whole, without)), 0))
-    Build(target, folder)
+        without, symbols = build.linked(public, {name})
+        without.append(CallGraph(build, {name}).worst_of(public, symbols))
+        rows.append(Row(build.target, "feature", name, *(a - b for a, b in zip(whole, without))))
     return rows
 
 
-def show(rows, kinds):
-    for kind in kinds:
+def show(rows):
+    for kind in ("function", "entry", "program", "feature"):
         chosen = [row for row in rows if row.kind == kind]
-        if not chosen:
-            continue
         if kind == "function":
             chosen.sort(key=lambda row: -row.code)
-        print(f"\n{chosen[0].target} {kind:<66}" + "".join(f"{column:>8}" for column in COLUMNS))
+        if chosen:
+            print(f"\n{chosen[0].target} {kind:<66}" + "".join(f"{column:>8}" for column in COLUMNS))
         for row in chosen:
             print(f"{row.name[:70]:<70}" + "".join(f"{getattr(row, column):>8}" for column in COLUMNS))
 
 
-def load_baseline():
+def write_baseline(rows, compilers):
+    with open(BASELINE, "w", encoding="utf-8", newline="") as file:
+        file.writelines(f"# {target}: {compiler}\n" for target, compiler in compilers.items())
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Row._fields)
+        writer.writerows(rows)
+
+
+def compare(rows, compilers):
     with open(BASELINE, encoding="utf-8") as file:
-        version = file.readline().split()[-1]
-        rows = {(row["target"], row["kind"], row["name"]): row for row in csv.DictReader(file)}
-    return version, rows
+        lines = file.readlines()
+    base_compilers = dict(line[2:].rstrip("\n").split(": ", 1) for line in lines if line.startswith("#"))
+    base = {(row["target"], row["kind"], row["name"]): row for row in csv.DictReader(line for line in lines if line[0] != "#")}
+
+    failed = False
+    for target, compiler in compilers.items():
+        grown, smaller, functions = [], 0, []
+        for row in (row for row in rows if row.target == target):
+            before = base.get((row.target, row.kind, row.name))
+            for column in COLUMNS:
+                now, limit = getattr(row, column), LIMITS.get((row.target, row.name, column))
+                if row.kind == "program" and limit is not None and now > limit:
+                    grown.append(f"{target} {row.name}: {column} {now} is over the limit of {limit}")
+                was = int(before[column]) if before else 0
+                if row.kind == "function":
+                    if now > was and column in ("code", "stack"):
+                        functions.append((now - was, f"{row.name}: {column} {was} -> {now}"))
+                elif now > was:
+                    grown.append(f"{target} {row.kind} {row.name}: {column} {was} -> {now}")
+                else:
+                    smaller += now < was
+        print(f"{target}: {len(grown)} figures grew or are over a limit, {smaller} are smaller")
+        print("".join(f"  {line}\n" for line in grown), end="")
+        if grown:
+            print("".join(f"    {line}\n" for _, line in sorted(functions, reverse=True)[:20]), end="")
+        if compiler == base_compilers.get(target):
+            failed = failed or bool(grown)
+        else:
+            print(f"  not held against it: this is {compiler}, the baseline is of {base_compilers.get(target)}")
+    if failed:
+        print(f"If it must grow, write {BASELINE.relative_to(ROOT)} anew with --update, and say in the commit why.")
+    return 1 if failed else 0
 
 
-def check(rows, version):
-    base_version, base = load_baseline()
-    if version.split(".")[0] != base_version.split(".")[0]:
-        print(f"not compared: {BASELINE.name} was made with g++ {base_version}, this is {version}")
-        return 0
-    complaints = []
-    for row in rows:
-        before = base.get((row.target, row.kind, row.name))
-        for column in COLUMNS:
-            now = getattr(row, column)
-            limit = LIMITS.get((row.target, row.name, column))
-            if limit is not None and now > limit:
-                complaints.append(f"{row.target} {row.name}: {column} {now} is over the limit of {limit}")
-            if row.kind != "function" and before:
-                was = int(before[column])
-                if now - was >= 16 and (now - was > 64 or now > was * 1.02):
-                    complaints.append(f"{row.target} {row.kind} {row.name}: {column} grew from {was} to {now}")
-        if not before and row.kind != "function":
-            complaints.append(f"{row.target} {row.kind} {row.name} is not in {BASELINE.name}: --update it")
-    grown = [(row, int(base[key]["code"])) for row in rows if row.kind == "function"
-             for key in [tuple(row[:3])] if key in base and row.code > int(base[key]["code"])]
-    if complaints and grown:
-        print("\nfunctions that grew:")
-        for row, was in sorted(grown, key=lambda pair: pair[1] - pair[0].code):
-            print(f"  {row.target} {row.name}: {was} to {row.code}")
-    print("\n".join(complaints) or "nothing grew beyond what is allowed")
-    return 1 if complaints else 0
+def markdown(rows):
+    targets = [target for target in TARGETS if any(row.target == target for row in rows)]
+    print("| static link of | " + " | ".join(TARGETS[target][2] for target in targets) + " |")
+    print("| --- |" + " ---: |" * len(targets))
+    found = {(row.target, row.kind, row.name): row for row in rows}
 
+    def line(title, kind, name, text):
+        print(f"| {title} | " + " | ".join(text(found[target, kind, name]) for target in targets) + " |")
 
-def readme(rows):
-    print("| | code | read-only data | worst stack |\n| --- | ---: | ---: | ---: |")
-    for target in TARGETS:
-        for row in rows:
-            if row.kind == "program" and row.target == target:
-                print(f"| {TARGETS[target][2]}: {row.name} | {row.code} | {row.rodata} | {row.stack} |")
-    sizes = {(row.target, row.name): row.code + row.rodata for row in rows if row.kind == "feature"}
-    targets = [target for target in TARGETS if any(key[0] == target for key in sizes)]
-    print("\n| left out | " + " | ".join(TARGETS[target][2] for target in targets) + " |")
+    for name in PROGRAMS:
+        line(name, "program", name, lambda row: f"{row.code + row.rodata}, {row.stack}")
+    targets = [target for target in targets if any(row.target == target and row.kind == "feature" for row in rows)]
+    print("\n| feature | " + " | ".join(TARGETS[target][2] for target in targets) + " |")
     print("| --- |" + " ---: |" * len(targets))
     for name in features():
-        print(f"| `FOVEA_ENABLE_{name}` | " + " | ".join(str(sizes.get((target, name), "")) for target in targets) + " |")
+        line(f"`{name}`", "feature", name, lambda row: str(row.code + row.rodata))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", metavar="target", help=f"of {', '.join(TARGETS)}; without it: all")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "size", help="folder to build in")
-    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--compare", action="store_true")
     parser.add_argument("--features", action="store_true")
-    parser.add_argument("--readme", action="store_true")
+    parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--update", action="store_true")
     arguments = parser.parse_args()
     unknown = set(arguments.targets) - set(TARGETS)
     if unknown:
         parser.error(f"no such target: {', '.join(sorted(unknown))}")
-    arguments.build = arguments.build.resolve()
     targets = arguments.targets or list(TARGETS)
     if arguments.update and targets != list(TARGETS):
         parser.error("--update measures all targets")
 
-    rows, version = [], ""
+    rows, compilers = [], {}
     for target in targets:
-        least = Build(target, arguments.build / "least", set(features()) - LEAST)
-        full = Build(target, arguments.build / "full")
-        version = full.version()
-        rows += measure(least, True) + measure(full, False)
-        if (arguments.features or arguments.update or arguments.readme) and target in ("m4f", "m55"):
-            rows += measure_features(target, arguments.build / "features")
-        if not arguments.readme:
-            show([row for row in rows if row.target == target], ["function", "entry", "program", "feature"])
+        build = Build(target, arguments.build)
+        compilers[target] = build.library.compiler_version()
+        found = measure(build)
+        if arguments.features or (target in FEATURE_TARGETS and (arguments.update or arguments.markdown)):
+            found += measure_features(build)
+        if not (arguments.compare or arguments.update or arguments.markdown):
+            show(found)
+        rows += found
     if arguments.update:
-        with open(BASELINE, "w", encoding="utf-8", newline="") as file:
-            file.write(f"# made by bench/size.py --update with g++ {version}\n")
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(Row._fields)
-            writer.writerows(rows)
-    if arguments.readme:
-        readme(rows)
-    return check(rows, version) if arguments.check else 0
+        write_baseline(rows, compilers)
+    if arguments.markdown:
+        markdown(rows)
+    return compare(rows, compilers) if arguments.compare else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -34,6 +34,8 @@ fovea_attention_desc description(const Shape& s, fovea_target target) {
   d.q_dtype = d.out_dtype = s.dtype;
   d.key_dtype = d.value_dtype = s.kv_dtype;
   d.target = target;
+  d.max_workers = s.threads;
+  d.key_split_tokens = s.split;
   return d;
 }
 
@@ -92,14 +94,18 @@ void AttentionCall::take(const Shape& s, Arena& arena) {
   if (s.sinks) sinks_.take(arena, s.q_heads, 1.0f);
   positions_ = arena.take<int64_t>(s.batch);
   workspace_ = arena.take<unsigned char>(plan_.workspace_bytes);
+  state_bytes_ = s.push || s.merge ? fovea_state_bytes(&plan_, s.batch, s.q_tokens) : 0;
+  if (state_bytes_) state_ = reinterpret_cast<fovea_state*>(arena.take<unsigned char>(state_bytes_));
+  if (s.merge) other_ = reinterpret_cast<fovea_state*>(arena.take<unsigned char>(state_bytes_));
 }
 
-fovea_status AttentionCall::init(const Shape& s, fovea_target target, Arena& arena) {
+fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fovea_executor* executor, Arena& arena) {
+  shape_ = s;
   const fovea_attention_desc d = description(s, target);
   status_ = fovea_plan_init(&plan_, &d);
   if (status_ != FOVEA_OK) return status_;
   take(s, arena);
-  if (!workspace_) return status_ = FOVEA_ERR_SIZE;
+  if (!workspace_ || (state_bytes_ && !state_)) return status_ = FOVEA_ERR_SIZE;
   for (RandomFloats* array : {&q_, &keys_, &values_, &mask_f32_, &slopes_, &sinks_}) array->draw_all();
   for (size_t i = 0; i < mask_count_; ++i) mask_byte_[i] = static_cast<uint8_t>((i * 2654435761u >> 7) % 4 != 0);
   std::fill_n(positions_, s.batch, 0);
@@ -121,12 +127,55 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, Arena& are
   if (s.alibi) a.alibi_slopes = slopes_.data();
   if (s.sinks) a.sinks = sinks_.data();
   if (s.causal == FOVEA_CAUSAL_NONE && (s.alibi || s.window_left || s.window_right)) a.positions = positions_;
+  a.executor = executor;
+  if (s.merge) {
+    shape_.push = s.kv_tokens;
+    for (fovea_state* state : {state_, other_}) {
+      if (status_ == FOVEA_OK) status_ = begin(state);
+      if (status_ == FOVEA_OK) status_ = push_all(state);
+    }
+    if (status_ == FOVEA_OK) status_ = fovea_stream_end(&plan_, state_, &a, workspace_, plan_.workspace_bytes);
+  }
   call();
   return status_;
 }
 
+fovea_status AttentionCall::begin(fovea_state* state) {
+  return fovea_stream_begin(&plan_, state, state_bytes_, shape_.batch, shape_.q_tokens, 0);
+}
+
+fovea_status AttentionCall::push_all(fovea_state* state) {
+  fovea_attention_args piece = args_;
+  const size_t key_heads = size_t{shape_.batch} * shape_.kv_heads;
+  const uint32_t mask_bytes = shape_.mask == FOVEA_MASK_F32 ? 4 : 1;
+  for (uint32_t first = 0; first < shape_.kv_tokens; first += shape_.push) {
+    piece.kv_tokens = std::min(shape_.push, shape_.kv_tokens - first);
+    // Pieces lie one behind the other, each [batch][kv_heads][tokens][dim].
+    piece.kv.keys = dense<fovea_in>(keys_.data() + first * key_heads * shape_.head_dim, shape_.kv_heads, piece.kv_tokens,
+                                    shape_.head_dim);
+    piece.kv.values = dense<fovea_in>(values_.data() + first * key_heads * shape_.value_dim, shape_.kv_heads,
+                                      piece.kv_tokens, shape_.value_dim);
+    if (shape_.mask != FOVEA_MASK_NONE) {
+      piece.mask.data = static_cast<const unsigned char*>(args_.mask.data) + size_t{first} * mask_bytes;
+      piece.mask.kv_tokens = piece.kv_tokens;
+    }
+    const fovea_status status = fovea_stream_push(&plan_, state, &piece, workspace_, plan_.workspace_bytes);
+    if (status != FOVEA_OK) return status;
+  }
+  return FOVEA_OK;
+}
+
+fovea_status AttentionCall::call_once() {
+  if (shape_.merge) return fovea_stream_merge(&plan_, state_, other_);
+  if (!shape_.push) return fovea_attention(&plan_, &args_, workspace_, plan_.workspace_bytes);
+  fovea_status status = begin(state_);
+  if (status == FOVEA_OK) status = push_all(state_);
+  if (status == FOVEA_OK) status = fovea_stream_end(&plan_, state_, &args_, workspace_, plan_.workspace_bytes);
+  return status;
+}
+
 void AttentionCall::call() {
-  const fovea_status status = fovea_attention(&plan_, &args_, workspace_, plan_.workspace_bytes);
+  const fovea_status status = call_once();
   if (status != FOVEA_OK) status_ = status;
 }
 

@@ -54,7 +54,8 @@ class AttentionCall final : public Timed {
   // Bytes of arena that init wants; 0 where no plan can be made.
   static size_t arena_bytes(const Shape& shape, fovea_target target);
 
-  fovea_status init(const Shape& shape, fovea_target target, Arena& arena);  // also makes a first call
+  // Also makes a first call. executor: of shape.threads workers, or null where that is 1.
+  fovea_status init(const Shape& shape, fovea_target target, const fovea_executor* executor, Arena& arena);
   void call() override;
   void redraw(uint32_t round) override;
 
@@ -64,9 +65,16 @@ class AttentionCall final : public Timed {
 
  private:
   void take(const Shape& shape, Arena& arena);
+  fovea_status begin(fovea_state* state);
+  fovea_status push_all(fovea_state* state);
+  fovea_status call_once();
 
+  Shape shape_;
   fovea_plan plan_ = {};
   fovea_attention_args args_ = {};
+  size_t state_bytes_ = 0;
+  fovea_state* state_ = nullptr;  // of a stream
+  fovea_state* other_ = nullptr;  // to merge
   RandomFloats q_, keys_, values_, mask_f32_, slopes_, sinks_;
   uint8_t* mask_byte_ = nullptr;
   float* out_ = nullptr;

@@ -51,9 +51,21 @@ uint64_t count_tiles(const Shape& s, const fovea_plan& plan) {
   return pairs * s.kv_heads * s.batch;
 }
 
+// Two states are read and one is written, each element of it by a multiply-add.
+Work work_of_merge(const Shape& s, const fovea_plan& plan) {
+  const double state_bytes = static_cast<double>(fovea_state_bytes(&plan, s.batch, s.q_tokens));
+  Work work = {};
+  work.flops = 2.0 * s.batch * s.q_heads * s.q_tokens * (s.value_dim + 1.0);
+  work.bytes = 3 * state_bytes;
+  work.working_set_bytes = 2 * state_bytes;
+  work.row_fill = 1;
+  return work;
+}
+
 }  // namespace
 
 Work work_of(const Shape& s, const fovea_plan& plan) {
+  if (s.merge) return work_of_merge(s, plan);
   double pairs = 0;
   int64_t lo = s.kv_tokens, hi = 0;  // keys that any query sees
   for (int64_t query = 0; query < s.q_tokens; ++query) {

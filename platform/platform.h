@@ -45,6 +45,30 @@ struct Console {
 
 Console console();
 
+// ---------------------------------------------------------------------------------------------- threads
+
+// How many threads this program can run at once: at least 1.
+uint32_t processor_threads();
+
+// An executor (see fovea.h) of threads that wait for tasks, asleep after some microseconds without any. The thread that
+// makes a call is worker 0 and takes its part. One call at a time.
+class ThreadPool {
+ public:
+  // So many threads, the caller's among them: 1 starts none. Where the system has no more, there are fewer.
+  explicit ThreadPool(uint32_t threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  // Valid as long as the pool. Its workers are the threads.
+  const fovea_executor& executor() const { return executor_; }
+
+ private:
+  class Threads;
+  Threads* threads_;
+  fovea_executor executor_;
+};
+
 // ------------------------------------------------------------------------------------------ environment
 
 // The target that the user wants, from the environment variable FOVEA_TARGET ("avx2", "scalar", ...). Unset or empty:

@@ -16,25 +16,6 @@ struct Case {
   bool portable_bits;
 };
 
-// Takes levels one factor after the other, first to count them, then to read a row of the array.
-class Levels {
- public:
-  std::vector<size_t> counts;
-  const std::vector<size_t>* row = nullptr;
-
-  template <class T>
-  T choose(std::initializer_list<T> choices) {
-    if (row == nullptr) {
-      counts.push_back(choices.size());
-      return *choices.begin();
-    }
-    return choices.begin()[(*row)[next_++]];
-  }
-
- private:
-  size_t next_ = 0;
-};
-
 Case make_case(Levels& levels, uint64_t seed) {
   struct Pair {
     uint32_t first, second;

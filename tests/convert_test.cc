@@ -12,6 +12,7 @@
 
 #include "catch.h"
 #include "simd_contract_pages.h"
+#include "support/formats.h"
 #include "support/guarded.h"
 #include "support/problem.h"
 #include "support/text.h"
@@ -31,8 +32,6 @@ using fovea::unit_bytes;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr fovea_dtype kTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4};
-const char* const kTypeNames[] = {"f32", "f16", "bf16", "i8", "i4"};
 
 std::vector<fovea_dtype> served_types() {
   std::vector<fovea_dtype> types;
@@ -53,57 +52,10 @@ float float_of(uint32_t bits) {
   return x;
 }
 
-// ---- References: numbers of few bits by their definition, in double.
-
-// A binary format of 16 bits: sign, exponent, fraction.
-struct Half {
-  int fraction_bits, bias;
-  int exponents() const { return 1 << (15 - fraction_bits); }
-};
-constexpr Half kF16 = {10, 15}, kBf16 = {7, 127};
-Half half_of(fovea_dtype type) { return type == FOVEA_F16 ? kF16 : kBf16; }
-
-double value_of(Half format, uint32_t bits) {
-  const int exponent = static_cast<int>(bits >> format.fraction_bits) & (format.exponents() - 1);
-  const int fraction = static_cast<int>(bits) & ((1 << format.fraction_bits) - 1);
-  const double sign = (bits & 0x8000u) != 0 ? -1.0 : 1.0;
-  if (exponent == format.exponents() - 1) return fraction != 0 ? static_cast<double>(kNaN) : sign * HUGE_VAL;
-  const int units = exponent == 0 ? fraction : fraction + (1 << format.fraction_bits);
-  return sign * std::ldexp(units, std::max(exponent, 1) - format.bias - format.fraction_bits);
-}
-
-// The bits of the nearest number, ties to even; 0x7fff for NaN.
-uint32_t nearest_of(Half format, float x) {
-  if (x != x) return 0x7fff;
-  const uint32_t sign = std::signbit(x) ? 0x8000u : 0u;
-  const uint32_t infinite = static_cast<uint32_t>(format.exponents() - 1) << format.fraction_bits;
-  const double size = std::fabs(static_cast<double>(x));
-  if (std::isinf(size)) return sign | infinite;
-  const int exponent = std::max(size == 0 ? -1000 : std::ilogb(size), 1 - format.bias);
-  const double units = std::nearbyint(std::ldexp(size, format.fraction_bits - exponent));
-  // Units of the last place, counted from 0: they run on over the powers of two.
-  const uint32_t bits =
-      (static_cast<uint32_t>(exponent + format.bias - 1) << format.fraction_bits) + static_cast<uint32_t>(units);
-  return sign | std::min(bits, infinite);
-}
-
 bool same_half(Half format, uint32_t got, uint32_t wanted) {
   if (wanted != 0x7fff) return got == wanted;
   const uint32_t quiet = (2u * static_cast<uint32_t>(format.exponents()) - 1) << (format.fraction_bits - 1);
   return (got & quiet) == quiet;
-}
-
-// Element d of a row, as its format defines it. One rounding where there is a scale.
-float element_of(fovea_dtype type, const void* data, const void* scales, size_t d) {
-  if (type == FOVEA_F32) return static_cast<const float*>(data)[d];
-  if (type == FOVEA_F16 || type == FOVEA_BF16) {
-    return static_cast<float>(value_of(half_of(type), static_cast<const uint16_t*>(data)[d]));
-  }
-  if (type == FOVEA_I8) return *static_cast<const float*>(scales) * float(static_cast<const int8_t*>(data)[d]);
-  const uint8_t byte = static_cast<const uint8_t*>(data)[d / 32 * 16 + d % 16];
-  const int code = (d % 32 < 16 ? byte & 15 : byte >> 4) - 8;
-  const float scale = static_cast<float>(value_of(kF16, static_cast<const uint16_t*>(scales)[d / 32]));
-  return scale * static_cast<float>(code);
 }
 
 bool same_number(float got, float wanted) {
@@ -179,7 +131,7 @@ struct Rows {
 
 std::string name(const Rows& rows, Placement placement, fovea_target target) {
   Text text;
-  text << kTypeNames[rows.type] << " " << rows.rows << "x" << rows.dim << " stride " << rows.stride << " "
+  text << type_name(rows.type) << " " << rows.rows << "x" << rows.dim << " stride " << rows.stride << " "
        << name(placement) << " | " << fovea_target_name(target);
   return text.str();
 }
@@ -300,7 +252,7 @@ TEST_CASE("formats: every f16, bf16 and i8 is widened to the number that it is",
           const double wanted = value_of(half_of(type), static_cast<uint32_t>(begin + i));
           wrong += same_number(rows.f32_row(0)[i], static_cast<float>(wanted)) ? 0u : 1u;
         }
-        INFO(kTypeNames[type] << " from " << begin << " on " << fovea_target_name(target));
+        INFO(type_name(type) << " from " << begin << " on " << fovea_target_name(target));
         CHECK(wrong == 0);
       }
     }
@@ -384,7 +336,7 @@ void check_nearest(uint64_t step) {
     }
     for (const uint32_t signalling : {0x7f800001u, 0xff800001u, 0x7fbfffffu, 0xffbfffffu}) check.push(signalling);
     check.check();
-    INFO(kTypeNames[type] << ", first wrong at " << check.wrong_at());
+    INFO(type_name(type) << ", first wrong at " << check.wrong_at());
     CHECK(check.wrong() == 0);
   }
 }
@@ -468,7 +420,7 @@ TEST_CASE("formats: what is not finite, too large or too small for a scale", "[s
                                  : (rows.data_row(1)[d / 32 * 16 + d % 16] >> (d % 32 < 16 ? 0 : 4) & 15) - 8;
             wrong += (planted.x != planted.x || std::isinf(planted.x)) && code != 0 ? 1u : 0u;
           }
-          INFO(kTypeNames[type] << " with " << planted.x << " at " << place << " on " << fovea_target_name(target));
+          INFO(type_name(type) << " with " << planted.x << " at " << place << " on " << fovea_target_name(target));
           CHECK(wrong == 0);
         }
       }
@@ -591,7 +543,7 @@ TEST_CASE("formats: a dot product that reads a row in registers is that with the
           magnitude += std::fabs(product);
         }
         const float got = page->tests->dot[type](q.as<float>(), rows.data.as<void>(), rows.scales.as<void>(), dim);
-        INFO(kTypeNames[type] << " of " << dim << " on " << fovea_target_name(page->target));
+        INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(page->target));
         CHECK(std::fabs(static_cast<double>(got) - wanted) <= magnitude * static_cast<double>(FLT_EPSILON) * 4);
       }
     }

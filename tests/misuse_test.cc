@@ -20,6 +20,8 @@
 //       target                             attention: a plan's target is the one that runs
 //       portable_bits                      bits: all targets with a fused multiply-add; plan: target and scale
 //       workspace_budget_bytes             plan: a budget takes rows off the tile
+//       max_workers                        executor: a plan asks for a workspace a worker; one that is wrong
+//       key_split_tokens                   key splits: shorter ones other bits; executor: a plan asks for states
 //     fovea_attention_args
 //       struct_bytes                       misuse: the arguments
 //       batch, q_tokens, kv_tokens         attention: a plan with larger capacities serves smaller calls
@@ -37,7 +39,17 @@
 //       sinks                              attention: a sink joins the normalisation
 //       slow_workspace,
 //       slow_workspace_bytes               workspace: cut in two at any place; a slow part that is null
+//       executor                           executor: the bits are those of one thread
+//     fovea_executor
+//       run, self                          executor: the bits are those of one thread; one that fails
+//       workers                            executor: one that is wrong has its status
 //     workspace, workspace_bytes           misuse: the arguments; plan: exactly the bytes it names are enough
+//     fovea_stream_begin
+//       state, state_bytes, batch,
+//       q_tokens                           misuse: what does not fit a stream
+//       first_key                          stream: positions go on far beyond; states merge
+//     fovea_state                          stream: an image has a fixed form; misuse: what does not fit a stream
+//     fovea_rope_args                      rope_test.cc has a table of its own
 //     fovea_softmax_args
 //       struct_bytes                       softmax: every misuse
 //       target                             softmax: every misuse; BEST is the first target
@@ -178,16 +190,26 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
     {"out_dtype -1", FOVEA_ERR_ENUM, [](Desc& d) { d.out_dtype = enum_of<fovea_dtype>(kNegative); }},
     {"kv_kind 4", FOVEA_ERR_ENUM, [](Desc& d) { d.kv_kind = enum_of<fovea_kv_kind>(4); }},
     {"kv_kind -1", FOVEA_ERR_ENUM, [](Desc& d) { d.kv_kind = enum_of<fovea_kv_kind>(kNegative); }},
-    {"q of f16", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.q_dtype = FOVEA_F16; }},
-    {"keys of bf16", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.key_dtype = FOVEA_BF16; }},
-    {"values of int8", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.value_dtype = FOVEA_I8; }},
+    {"q of int8", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.q_dtype = FOVEA_I8; }},
     {"out of int4", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.out_dtype = FOVEA_I4; }},
-    {"a ring", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.kv_kind = FOVEA_KV_RING; }},
-    {"pages", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.kv_kind = FOVEA_KV_PAGED; }},
-    {"a callback", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.kv_kind = FOVEA_KV_LOAD; }},
+    {"a ring of no slots", FOVEA_ERR_SIZE, [](Desc& d) { d.kv_kind = FOVEA_KV_RING; }},
+    {"a ring all pinned", FOVEA_ERR_SIZE,
+     [](Desc& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = d.pinned_tokens = 4; }},
+    {"a ring of too many slots", FOVEA_ERR_SIZE,
+     [](Desc& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = (1u << 30) + 1; }},
+    {"slots without a ring", FOVEA_ERR_SIZE, [](Desc& d) { d.ring_tokens = 64; }},
+    {"pinned tokens without a ring", FOVEA_ERR_SIZE, [](Desc& d) { d.pinned_tokens = 4; }},
+    {"pages of no tokens", FOVEA_ERR_SIZE, [](Desc& d) { d.kv_kind = FOVEA_KV_PAGED; }},
+    {"tokens of a page without pages", FOVEA_ERR_SIZE, [](Desc& d) { d.page_tokens = 16; }},
     {"target 9", FOVEA_ERR_ENUM, [](Desc& d) { d.target = enum_of<fovea_target>(9); }},
     {"target -1", FOVEA_ERR_ENUM, [](Desc& d) { d.target = enum_of<fovea_target>(kNegative); }},
     {"another machine's target", FOVEA_ERR_TARGET, [](Desc& d) { d.target = kForeign; }},
+    {"more workers than may be", FOVEA_ERR_SIZE, [](Desc& d) { d.max_workers = 4097; }},
+    {"most workers of all", FOVEA_ERR_SIZE, [](Desc& d) { d.max_workers = 0xffffffffu; }},
+    {"keys split at 1", FOVEA_ERR_SIZE, [](Desc& d) { d.key_split_tokens = 1; }},
+    {"keys split at 63", FOVEA_ERR_SIZE, [](Desc& d) { d.key_split_tokens = 63; }},
+    {"keys split at 96", FOVEA_ERR_SIZE, [](Desc& d) { d.key_split_tokens = 96; }},
+    {"keys split at 2^32 - 1", FOVEA_ERR_SIZE, [](Desc& d) { d.key_split_tokens = 0xffffffffu; }},
     {"a budget of 1 byte", FOVEA_ERR_BUDGET, [](Desc& d) { d.workspace_budget_bytes = 1; }},
     {"a budget of 63 bytes", FOVEA_ERR_BUDGET, [](Desc& d) { d.workspace_budget_bytes = 63; }},
 #if UINTPTR_MAX <= 0xffffffffu
@@ -229,6 +251,9 @@ TEST_CASE("misuse: numbers at the edge of their range are no mistake", "[short]"
       [](Desc& d) { d.max_batch = d.max_q_tokens = d.max_kv_tokens = 0; },
       [](Desc& d) { d.portable_bits = 0xffffffffu; },
       [](Desc& d) { d.workspace_budget_bytes = SIZE_MAX; },
+      [](Desc& d) { d.max_workers = 4096; },
+      [](Desc& d) { d.key_split_tokens = 64; },
+      [](Desc& d) { d.key_split_tokens = 0xffffffc0u; },
   };
   for (const auto& change : table) {
     AttentionCase test(everything());

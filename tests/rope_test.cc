@@ -516,7 +516,7 @@ TEST_CASE("rope: any two of layout, angles, positions and strides agree with the
   const uint32_t dims[][2] = {{2, 0}, {9, 8}, {32, 0}, {64, 32}, {80, 20}, {130, 0}};
   const int64_t offsets[] = {0, 1, 14};
   const auto rows = covering_array({2, 3, 4, std::size(offsets), 5, 2, 2, std::size(dims), 3, 3, 3, 3}, 5);
-  std::printf("rope: %zu cases hold every pair of 12 factors, on %u targets\n", rows.size(),
+  std::printf("rope: %u cases hold every pair of 12 factors, on %u targets\n", static_cast<unsigned>(rows.size()),
               static_cast<unsigned>(fovea_target_count()));
   for (const auto& row : rows) {
     RopeProblem p;

@@ -229,8 +229,158 @@ TEST_CASE("veneer: softmax between spans of different sizes is refused and write
   CHECK(out == std::vector<float>(3, 7.0f));
 }
 
+TEST_CASE("veneer: rope is rope of C, and frequencies are as many as the span holds", "[veneer][short]") {
+  std::vector<uint64_t> turns(kDim / 2), c_turns(kDim / 2);
+  REQUIRE(fovea::rope_frequencies(turns, 500, 0.5) == FOVEA_OK);
+  REQUIRE(fovea_rope_frequencies(c_turns.data(), 500, 0.5, 2 * (kDim / 2)) == FOVEA_OK);
+  CHECK(turns == c_turns);
+  CHECK(fovea::rope_frequencies({}) == FOVEA_ERR_DIM);
+
+  std::vector<float> in(kBatch * kTokens * kQHeads * kDim), out(in.size()), c_out(in.size());
+  const auto view = fovea::tokens_first(in.data(), kTokens, kQHeads, kDim);
+  fill(0, kQHeads, view);
+  fovea::RopeArgs args;
+  STATIC_REQUIRE(sizeof args == sizeof(fovea_rope_args));
+  CHECK((args.struct_bytes == sizeof(fovea_rope_args) && args.in.data == nullptr && args.position_offset == 0));
+  args.batch = kBatch, args.heads = kQHeads, args.tokens = kTokens;
+  args.dim = kDim, args.rotary_dim = 2 * (kDim / 2);
+  args.layout = FOVEA_ROPE_HALF_SPLIT;
+  args.turns = turns.data();
+  args.in = view;
+  args.out = fovea::tokens_first(c_out.data(), kTokens, kQHeads, kDim);
+  REQUIRE(fovea_rope_f32(&args) == FOVEA_OK);
+  args.out = fovea::tokens_first(out.data(), kTokens, kQHeads, kDim);
+  REQUIRE(fovea::rope(args) == FOVEA_OK);
+  CHECK(out == c_out);
+  CHECK(out != in);
+}
+
+TEST_CASE("veneer: linear is linear of C", "[veneer][short]") {
+  constexpr size_t kIn = 9, kOut = 4, kRows = 20;
+  std::vector<float> x(kRows * kIn), weights(kOut * kIn), y(kRows * kOut), c_y(y.size());
+  for (size_t i = 0; i < x.size(); ++i) x[i] = element(0, 0, 0, 0, i);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = element(1, 0, 0, 0, i);
+  fovea::LinearArgs args;
+  STATIC_REQUIRE(sizeof args == sizeof(fovea_linear_args));
+  CHECK((args.struct_bytes == sizeof(fovea_linear_args) && args.x == nullptr && args.executor == nullptr));
+  args.tokens = kRows, args.in_dim = kIn, args.out_dim = kOut;
+  args.x = x.data(), args.x_stride = kIn;
+  args.weights.data = weights.data(), args.weights.row_stride = kIn;
+  args.y_stride = kOut;
+
+  alignas(FOVEA_WORKSPACE_ALIGNMENT) static std::byte workspace[FOVEA_TILE_ROWS_MAX * 4 * (kIn + 64)];
+  CHECK(fovea::linear_workspace_bytes(args) == fovea_linear_workspace_bytes(&args));
+  args.y = c_y.data();
+  REQUIRE(fovea_linear_f32(&args, workspace, sizeof workspace) == FOVEA_OK);
+  args.y = y.data();
+  REQUIRE(fovea::linear(args, workspace) == FOVEA_OK);
+  CHECK(y == c_y);
+  CHECK(y != std::vector<float>(y.size()));
+  CHECK(fovea::linear(args, {workspace, 64}) == FOVEA_ERR_WORKSPACE);
+}
+
 TEST_CASE("veneer: statuses and targets have names", "[veneer][short]") {
   CHECK(std::string(fovea::to_string(FOVEA_OK)) == fovea_status_string(FOVEA_OK));
   CHECK(std::string(fovea::to_string(FOVEA_ERR_HEADS)) == fovea_status_string(FOVEA_ERR_HEADS));
   CHECK(std::string(fovea::to_string(FOVEA_TARGET_SCALAR)) == "scalar");
+}
+
+TEST_CASE("veneer: a stream is that of C, in memory of the caller's", "[veneer][short]") {
+  fovea::AttentionDesc desc = small_desc();
+  desc.causal = FOVEA_CAUSAL_NONE;
+  fovea::Plan plan;
+  REQUIRE(plan.init(desc) == FOVEA_OK);
+  constexpr size_t kRows = kBatch * kQHeads * kTokens;
+  CHECK(plan.state_bytes(kBatch, kTokens) == fovea_state_bytes(&plan.get(), kBatch, kTokens));
+
+  std::vector<float> q(kRows * kDim), keys(kBatch * kKvHeads * kTokens * kDim), values(keys.size());
+  std::vector<float> out(q.size()), streamed(q.size(), 3e33f);
+  const auto key_view = fovea::heads_first(keys.data(), kKvHeads, kTokens, kDim);
+  const auto value_view = fovea::heads_first(values.data(), kKvHeads, kTokens, kDim);
+  fovea::AttentionArgs args;
+  args.batch = kBatch, args.q_tokens = args.kv_tokens = kTokens;
+  args.q = fovea::heads_first(q.data(), kQHeads, kTokens, kDim);
+  args.kv.keys = key_view, args.kv.values = value_view;
+  args.out = fovea::heads_first(out.data(), kQHeads, kTokens, kDim);
+  fill(0, kQHeads, fovea::heads_first(q.data(), kQHeads, kTokens, kDim));
+  fill(1, kKvHeads, key_view);
+  fill(2, kKvHeads, value_view);
+  fovea::Workspace<kDim> workspace;
+  REQUIRE(plan.run(args, workspace) == FOVEA_OK);
+
+  // The first two keys go into one state, the others into another, which travels as an image.
+  fovea::State<kRows, kDim> first_memory, other_memory, memory;
+  STATIC_REQUIRE(alignof(decltype(memory)) == FOVEA_WORKSPACE_ALIGNMENT);
+  fovea::Stream first, other, arrived;
+  REQUIRE(first.begin(plan, first_memory, kBatch, kTokens) == FOVEA_OK);
+  REQUIRE(other.begin(plan, other_memory, kBatch, kTokens, 2) == FOVEA_OK);
+  CHECK(other.next_key() == 2);
+  CHECK(other.state() == reinterpret_cast<const fovea_state*>(other_memory.bytes));
+  CHECK(first.state_bytes() == fovea::Span<std::byte>(memory).size());
+  args.kv_tokens = 2;
+  REQUIRE(first.push(args, workspace) == FOVEA_OK);
+  args.kv_tokens = kTokens - 2;
+  args.kv.keys.data = key_view.row(0, 0, 2), args.kv.values.data = value_view.row(0, 0, 2);
+  REQUIRE(other.push(args, workspace) == FOVEA_OK);
+  CHECK(other.next_key() == kTokens);
+  std::vector<std::byte> image(other.state_bytes());
+  REQUIRE(other.export_to(image) == FOVEA_OK);
+  REQUIRE(arrived.import_from(plan, memory, image) == FOVEA_OK);
+  REQUIRE(first.merge(arrived) == FOVEA_OK);
+  args.out.data = streamed.data();
+  REQUIRE(first.end(args, workspace) == FOVEA_OK);
+  for (size_t i = 0; i < out.size(); ++i) CHECK(std::fabs(out[i] - streamed[i]) < 1e-6f);
+  CHECK(first.end(args, {workspace.bytes, 0}) == FOVEA_ERR_WORKSPACE);
+  CHECK(first.push(args, {workspace.bytes, 0}) == FOVEA_ERR_WORKSPACE);
+
+  image[0] ^= std::byte{1};
+  CHECK(arrived.import_from(plan, memory, image) == FOVEA_ERR_IMAGE);
+  // Now, as before it began, it has no state.
+  CHECK(arrived.state() == nullptr);
+  CHECK(arrived.state_bytes() == 0);
+  CHECK(arrived.next_key() == 0);
+  CHECK(arrived.push(args, workspace) == FOVEA_ERR_NULL);
+  CHECK(arrived.end(args, workspace) == FOVEA_ERR_NULL);
+  CHECK(arrived.merge(first) == FOVEA_ERR_NULL);
+  CHECK(first.merge(arrived) == FOVEA_ERR_NULL);
+  CHECK(arrived.export_to(image) == FOVEA_ERR_NULL);
+  CHECK(arrived.begin(plan, {memory.bytes, 64}, kBatch, kTokens) == FOVEA_ERR_STATE);
+  CHECK(arrived.begin(fovea::Plan(), memory, kBatch, kTokens) == FOVEA_ERR_PLAN);
+}
+
+TEST_CASE("veneer: a lambda is an executor", "[veneer][short]") {
+  fovea::AttentionDesc desc = small_desc();
+  desc.max_workers = 3;
+  fovea::Plan plan;
+  REQUIRE(plan.init(desc) == FOVEA_OK);
+  std::vector<float> q(kBatch * kQHeads * kTokens * kDim, 0.5f), keys(kBatch * kKvHeads * kTokens * kDim),
+      out(q.size());
+  fill(1, kKvHeads, fovea::heads_first(keys.data(), kKvHeads, kTokens, kDim));
+  fovea::AttentionArgs args;
+  args.batch = kBatch, args.q_tokens = args.kv_tokens = kTokens;
+  args.q = fovea::heads_first(q.data(), kQHeads, kTokens, kDim);
+  args.kv.keys = args.kv.values = fovea::heads_first(keys.data(), kKvHeads, kTokens, kDim);
+  args.out = fovea::heads_first(out.data(), kQHeads, kTokens, kDim);
+  std::vector<std::byte> memory(plan.workspace_bytes() + FOVEA_WORKSPACE_ALIGNMENT);
+  const auto misaligned = reinterpret_cast<std::uintptr_t>(memory.data()) % FOVEA_WORKSPACE_ALIGNMENT;
+  const fovea::Span<std::byte> workspace(memory.data() + (FOVEA_WORKSPACE_ALIGNMENT - misaligned),
+                                         plan.workspace_bytes());
+  REQUIRE(plan.run(args, workspace) == FOVEA_OK);
+  const std::vector<float> alone = out;
+
+  size_t ran = 0;
+  int answer = 0;
+  const auto run = [&](size_t tasks, fovea::Task task) {
+    for (size_t i = tasks; i-- > 0; ++ran) task(i, static_cast<uint32_t>(i % 3));
+    return answer;
+  };
+  const fovea_executor executor = fovea::executor_of(run, 3);
+  CHECK(executor.workers == 3);
+  args.executor = &executor;
+  out.assign(out.size(), 3e33f);
+  REQUIRE(plan.run(args, workspace) == FOVEA_OK);
+  CHECK(ran >= kBatch * kKvHeads);
+  CHECK(out == alone);
+  answer = 1;
+  CHECK(plan.run(args, workspace) == FOVEA_ERR_EXECUTOR);
 }

@@ -62,16 +62,31 @@ Level level_of(size_t working_set_bytes) {
 
 size_t read_probe_bytes() { return probe_bytes(kDram); }
 
-double read_gbps(Level level, void* memory, Clock clock_ns) {
-  const size_t bytes = probe_bytes(level);
+double read_gbps(Level level, void* memory, Clock clock_ns, const fovea_executor* executor) {
+  if (executor && level < kL3) return executor->workers * read_gbps(level, memory, clock_ns);
+  const size_t parts = executor ? executor->workers : 1;
+  const size_t bytes = probe_bytes(level) / parts / kReadGrain * kReadGrain;
   if (!bytes) return 0.0;
+  struct Reader {
+    unsigned char* memory;
+    size_t bytes;
+    volatile uint64_t result;
+    static void read_part(void* self, size_t index, uint32_t) {
+      Reader& reader = *static_cast<Reader*>(self);
+      reader.result = read_all(reader.memory + index * reader.bytes, reader.bytes);
+    }
+  } reader = {static_cast<unsigned char*>(memory), bytes, 0};
   // The best of several: now and then DRAM is read at half speed for some tens of milliseconds (seen on Zen 5).
   constexpr int kTries = 4;
-  volatile uint64_t result = 0;
   double best = 0;
   for (int i = 0; i < kTries; ++i) {
-    const double ns = median_ns([&] { result = read_all(memory, bytes); }, clock_ns);
-    best = std::max(best, static_cast<double>(bytes) / ns);
+    const double ns = median_ns(
+        [&] {
+          if (!executor) return Reader::read_part(&reader, 0, 0);
+          executor->run(executor->self, parts, Reader::read_part, &reader);
+        },
+        clock_ns);
+    best = std::max(best, static_cast<double>(parts * bytes) / ns);
   }
   return best;
 }

@@ -1,30 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One layer's attention on a processor without an operating system, heap or C library: a real sentence's queries, keys
-// and values, held against what ONNX Runtime answers.
-#include <cstddef>
-#include <cstdint>
-
-#include "data.h"
+// One layer's attention without an operating system or heap: a real sentence's queries, keys and values, held against
+// what ONNX Runtime answers. Once by one call, and once by a stream, to which keys and values come in two pieces.
+#include "../attend_sentence/data.h"
+#include "board/board.h"
 #include "fovea/fovea.h"
-#include "platform/bare/semihosting.h"
-#include "platform/bare/start.h"
-#include "platform/platform.h"
 
 namespace {
 
 using namespace attend_sentence;
 
-// All memory of the program: nothing is allocated.
-alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_workspace[FOVEA_WORKSPACE_BYTES(kHeadDim, kHeadDim)];
-float g_out[kHeads][kTokens][kHeadDim];
+constexpr uint32_t kFirstPiece = 5;  // keys; the second piece is the others
+constexpr float kTolerance = 1e-5f;  // largest difference from the reference that is right
+
+// All memory of the program.
 fovea_plan g_plan;
+fovea_attention_args g_args;
+alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_workspace[FOVEA_WORKSPACE_BYTES(kHeadDim, kHeadDim)];
+alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_state[FOVEA_STATE_BYTES(kHeads * kTokens, kHeadDim)];
+float g_out[kHeads][kTokens][kHeadDim];
+fovea_status g_status;
 
-// ---- Printing. On a board: write the text to a UART instead.
+// ---- The work.
 
-void print(const char* text) { fovea::semihosting::write_text(text); }
+template <class T, class Element>
+T array(Element* data) {
+  return {data, 0, ptrdiff_t{kTokens} * kHeadDim, kHeadDim};
+}
 
-void print(uint64_t number, unsigned least_digits = 1) {
+fovea_status prepare() {
+  fovea_attention_desc desc = {};
+  desc.struct_bytes = sizeof desc;
+  desc.q_heads = desc.kv_heads = kHeads;
+  desc.head_dim = desc.value_dim = kHeadDim;
+  desc.max_batch = 1;
+  desc.max_q_tokens = desc.max_kv_tokens = kTokens;
+
+  g_args.struct_bytes = sizeof g_args;
+  g_args.batch = 1;
+  g_args.q_tokens = g_args.kv_tokens = kTokens;
+  g_args.out = array<fovea_out>(&g_out[0][0][0]);
+  g_args.q = array<fovea_in>(&kQ[0][0][0]);
+  g_args.kv.keys = array<fovea_in>(&kK[0][0][0]);
+  g_args.kv.values = array<fovea_in>(&kV[0][0][0]);
+  return fovea_plan_init(&g_plan, &desc);
+}
+
+void attend() { g_status = fovea_attention(&g_plan, &g_args, g_workspace, sizeof g_workspace); }
+
+fovea_status push(fovea_state* state, uint32_t first_key, uint32_t keys) {
+  fovea_attention_args piece = g_args;
+  piece.kv_tokens = keys;
+  piece.kv.keys.data = &kK[0][first_key][0];
+  piece.kv.values.data = &kV[0][first_key][0];
+  return fovea_stream_push(&g_plan, state, &piece, g_workspace, sizeof g_workspace);
+}
+
+void attend_in_pieces() {
+  fovea_state* const state = reinterpret_cast<fovea_state*>(g_state);
+  g_status = fovea_stream_begin(&g_plan, state, sizeof g_state, 1, kTokens, 0);
+  if (g_status == FOVEA_OK) g_status = push(state, 0, kFirstPiece);
+  if (g_status == FOVEA_OK) g_status = push(state, kFirstPiece, kTokens - kFirstPiece);
+  if (g_status == FOVEA_OK) g_status = fovea_stream_end(&g_plan, state, &g_args, g_workspace, sizeof g_workspace);
+}
+
+// The largest difference from the reference; at most 1, and 1 for NaN.
+float largest_difference() {
+  float largest = 0;
+  for (int h = 0; h < kHeads; ++h) {
+    for (int t = 0; t < kTokens; ++t) {
+      for (int d = 0; d < kHeadDim; ++d) {
+        const float difference = g_out[h][t][d] - kOut[h][t][d];
+        const float size = difference < 0 ? -difference : difference;
+        if (!(size <= largest)) largest = size <= 1 ? size : 1;
+        g_out[h][t][d] = 0;
+      }
+    }
+  }
+  return largest;
+}
+
+// ---- What is printed.
+
+using board::print;
+
+void print(size_t number, unsigned least_digits = 1) {
   char text[24];
   char* p = text + sizeof text;
   *--p = 0;
@@ -34,108 +94,58 @@ void print(uint64_t number, unsigned least_digits = 1) {
   print(p);
 }
 
-void print(const char* what, uint64_t number, const char* unit) {
+void print_row(const char* what, size_t number, const char* unit, const char* note) {
   print(what);
   print(number);
   print(unit);
+  print(note);
 }
 
-// ---- The work.
-
-template <class T>
-T array(const float* data) {
-  T a = {};
-  a.data = const_cast<float*>(data);
-  a.head_stride = ptrdiff_t{kTokens} * kHeadDim;
-  a.token_stride = kHeadDim;
-  return a;
-}
-
-fovea_status attend(fovea_attention_args* args) {
-  fovea_attention_desc desc = {};
-  desc.struct_bytes = sizeof desc;
-  desc.q_heads = desc.kv_heads = kHeads;
-  desc.head_dim = desc.value_dim = kHeadDim;
-  desc.max_batch = 1;
-  desc.max_q_tokens = desc.max_kv_tokens = kTokens;
-  const fovea_status status = fovea_plan_init(&g_plan, &desc);
-  if (status != FOVEA_OK) return status;
-
-  args->struct_bytes = sizeof *args;
-  args->batch = 1;
-  args->q_tokens = args->kv_tokens = kTokens;
-  args->out = array<fovea_out>(&g_out[0][0][0]);
-  args->q = array<fovea_in>(&kQ[0][0][0]);
-  args->kv.keys = array<fovea_in>(&kK[0][0][0]);
-  args->kv.values = array<fovea_in>(&kV[0][0][0]);
-  return fovea_attention(&g_plan, args, g_workspace, sizeof g_workspace);
-}
-
-// The largest difference from the reference; NaN counts as a large one.
-float largest_difference() {
-  float largest = 0;
-  for (int h = 0; h < kHeads; ++h) {
-    for (int t = 0; t < kTokens; ++t) {
-      for (int d = 0; d < kHeadDim; ++d) {
-        const float difference = g_out[h][t][d] - kOut[h][t][d];
-        const float size = difference < 0 ? -difference : difference;
-        if (!(size <= largest)) largest = size <= 1 ? size : 1;
-      }
-    }
+// Runs it and prints what it took and whether it was right; returns that.
+bool show(const char* what, void (*work)()) {
+  const board::Cost cost = board::measure(work);
+  if (g_status != FOVEA_OK) {
+    print(fovea_status_string(g_status));
+    print("\n");
+    return false;
   }
-  return largest;
-}
-
-size_t distance(const void* begin, const void* end) {
-  return reinterpret_cast<uintptr_t>(end) - reinterpret_cast<uintptr_t>(begin);
+  const float difference = largest_difference();
+  const bool right = difference <= kTolerance;
+  print_row(what, cost.count, " ", cost.unit);
+  print("; largest difference from ");
+  print(kReferenceBy);
+  print(": ");
+  print(static_cast<size_t>(difference * 1e9f));
+  print(right ? "e-9, right\n" : "e-9, WRONG\n");
+  return right;
 }
 
 }  // namespace
 
-int main(int, char**) {
-  fovea_attention_args args = {};
-  fovea_status status = attend(&args);  // once to warm up, and to see the status
-  if (status != FOVEA_OK) {
-    print(fovea_status_string(status));
+int main() {
+  g_status = prepare();
+  if (g_status != FOVEA_OK) {
+    print(fovea_status_string(g_status));
     print("\n");
     return 1;
   }
-  using namespace fovea::platform;
-  stack_paint();
-  const size_t stack_before = stack_in_use_bytes();
-  const uint64_t begin = clock_ticks();
-  status = fovea_attention(&g_plan, &args, g_workspace, sizeof g_workspace);
-  const uint64_t ticks = clock_ticks() - begin;
-  const size_t stack = stack_used_bytes() - stack_before;
-
   print("fovea on " FIRMWARE_BOARD ", target ");
   print(fovea_target_name(g_plan.desc.target));
   print(": ");
   print(kSentence);
   print("\n");
+  const bool right = show("one call    ", attend);
+  const bool right_in_pieces = show("two pieces  ", attend_in_pieces);
 
-  const size_t data = distance(data_begin, data_end);
-  print("flash      ", distance(code_begin, code_end) + data, " bytes, of which ");
-  print("", sizeof kQ + sizeof kK + sizeof kV + sizeof kOut, " are the input and the reference\n");
-  print("data       ", data, " bytes\n");
-  print("bss        ", distance(bss_begin, bss_end), " bytes, of which ");
-  print("", sizeof g_workspace, " are the workspace\n");
-  print("workspace  ", fovea_workspace_bytes(&g_plan), " bytes are needed\n");
-  print("plan       ", sizeof g_plan, " bytes, state of a call: none is kept\n");
-  print("stack      ", stack, " bytes for the call\n");
-  const uint64_t products = uint64_t{2} * kHeads * kTokens * kTokens * kHeadDim;
-  print("call       ", ticks, " ");
-  print(clock_unit());
-  print(" by ");
-  print(clock_source());
-  print(", ", products, " multiply-adds\n");
-
-  const float difference = largest_difference();
-  print("largest difference from ");
-  print(kReferenceBy);
-  print(": 0.");
-  print(static_cast<uint64_t>(difference * 1e9f), 9);
-  const bool right = status == FOVEA_OK && difference < 1e-5f;
-  print(right ? ", right\n" : ", WRONG\n");
-  return right ? 0 : 1;
+  const board::Memory memory = board::memory();
+  print_row("flash       ", memory.flash_bytes, " bytes, ", "of which ");
+  print_row("", sizeof kQ + sizeof kK + sizeof kV + sizeof kOut, " are", " the input and the reference\n");
+  print_row("data        ", memory.data_bytes, " bytes", "\n");
+  print_row("bss         ", memory.bss_bytes, " bytes", ", of which\n");
+  print_row("  workspace ", sizeof g_workspace, " bytes", "\n");
+  print_row("  state     ", sizeof g_state, " bytes", ", for the pieces\n");
+  print_row("  output    ", sizeof g_out, " bytes", "\n");
+  print_row("stack       ", board::stack_bytes_used(), " bytes used, ", "of ");
+  print_row("", memory.stack_bytes, "", "\n");
+  return right && right_in_pieces ? 0 : 1;
 }

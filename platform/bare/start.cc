@@ -60,11 +60,7 @@ void fovea_start() {
   for (uint32_t* p = bss_begin; p < bss_end; ++p) *p = 0;
   for (void (**constructor)() = init_array_begin; constructor < init_array_end; ++constructor) (*constructor)();
   const int count = read_arguments();
-#if defined(FOVEA_NO_C_LIBRARY)
-  fovea::semihosting::exit(fovea_main(count, g_arguments));
-#else
   exit(fovea_main(count, g_arguments));
-#endif
 }
 
 bool fovea_stack_held() {

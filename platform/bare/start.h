@@ -7,7 +7,6 @@
 extern "C" {
 
 // Where sections.ld put things.
-extern const char code_begin[], code_end[];
 extern uint32_t stack_guard[], stack_limit[], stack_top[];
 extern uint32_t data_image[], data_begin[], data_end[], bss_begin[], bss_end[];
 extern char heap_begin[], heap_end[];

@@ -1,81 +1,123 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/host/threads.h"
-
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "platform/platform.h"
 
 namespace fovea::platform {
 namespace {
 
-// Waits for something that mostly comes soon. False after some microseconds.
+// Waits without sleep for something that mostly comes soon. False if it has not come after some microseconds: about
+// what it takes to wake a thread.
 template <class Condition>
 bool comes_soon(const Condition& condition) {
   using Clock = std::chrono::steady_clock;
   constexpr auto kAwake = std::chrono::microseconds(5);
-  if (condition()) return true;
   const Clock::time_point until = Clock::now() + kAwake;
-  while (Clock::now() < until) {
+  do {
     if (condition()) return true;
-  }
+  } while (Clock::now() < until);
   return false;
 }
 
 }  // namespace
 
-ThreadPool::ThreadPool(uint32_t threads) {
-  for (uint32_t worker = 1; worker < threads; ++worker) others_.emplace_back([this, worker] { work(worker); });
-  executor_ = {};
-  executor_.self = this;
-  executor_.workers = this->threads();
-  executor_.run = [](void* self, size_t tasks, Task task, void* arg) {
-    static_cast<ThreadPool*>(self)->run(tasks, task, arg);
+// A thread takes a task by counting waiting_ down, and only then looks at what the tasks are, which stays the same until
+// all that were taken are done. So who wakes too late for one call just takes part in the next.
+class ThreadPool::Threads {
+ public:
+  using Task = void (*)(void* arg, size_t index, uint32_t worker);
+
+  explicit Threads(uint32_t threads) {
+    others_.reserve(threads);
+    try {
+      for (uint32_t worker = 1; worker < threads; ++worker) others_.emplace_back([this, worker] { work(worker); });
+    } catch (const std::system_error&) {
+      // The system has no more threads.
+    }
+  }
+
+  ~Threads() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& thread : others_) thread.join();
+  }
+
+  uint32_t count() const { return static_cast<uint32_t>(others_.size()) + 1; }
+
+  void run(size_t tasks, Task task, void* arg) {
+    task_ = task;
+    arg_ = arg;
+    unfinished_ = tasks;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      waiting_ = tasks;
+    }
+    if (tasks > 1) wake_.notify_all();
+    take_tasks(0);
+    wait_until(finished_, [this] { return unfinished_ == 0; });
+  }
+
+ private:
+  void work(uint32_t worker) {
+    while (true) {
+      wait_until(wake_, [this] { return stop_ || waiting_ != 0; });
+      if (stop_) return;
+      take_tasks(worker);
+    }
+  }
+
+  // From the last to the first: of a causal call the last tiles are the longest, and are better not begun last.
+  void take_tasks(uint32_t worker) {
+    size_t waiting = waiting_;
+    while (waiting != 0) {
+      if (!waiting_.compare_exchange_weak(waiting, waiting - 1)) continue;
+      task_(arg_, waiting - 1, worker);
+      if (--unfinished_ == 0 && worker != 0) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        finished_.notify_one();
+      }
+      waiting = waiting_;
+    }
+  }
+
+  template <class Condition>
+  void wait_until(std::condition_variable& event, const Condition& condition) {
+    if (comes_soon(condition)) return;
+    std::unique_lock<std::mutex> lock(mutex_);
+    event.wait(lock, condition);
+  }
+
+  Task task_ = nullptr;
+  void* arg_ = nullptr;
+  std::atomic<size_t> waiting_{0};     // tasks that nobody has taken
+  std::atomic<size_t> unfinished_{0};  // and those that somebody is at
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;  // held where something changes that a sleeper waits for
+  std::condition_variable wake_, finished_;
+  std::vector<std::thread> others_;
+};
+
+uint32_t processor_threads() { return std::max(std::thread::hardware_concurrency(), 1u); }
+
+ThreadPool::ThreadPool(uint32_t threads) : threads_(new Threads(threads)), executor_{} {
+  executor_.self = threads_;
+  executor_.workers = threads_->count();
+  executor_.run = [](void* self, size_t tasks, Threads::Task task, void* arg) {
+    static_cast<Threads*>(self)->run(tasks, task, arg);
     return 0;
   };
 }
 
-ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stop_ = true;
-  }
-  wake_.notify_all();
-  for (std::thread& thread : others_) thread.join();
-}
-
-void ThreadPool::run(size_t tasks, Task task, void* arg) {
-  task_ = task;
-  arg_ = arg;
-  tasks_ = tasks;
-  next_ = 0;
-  if (tasks > 1 && !others_.empty()) {
-    busy_ = static_cast<uint32_t>(others_.size());
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      ++job_;
-    }
-    wake_.notify_all();
-  }
-  take_tasks(0);
-  // The others' last tasks: each as long as one, so this wait is short, unless the system runs something else meanwhile.
-  while (!comes_soon([this] { return busy_ == 0; })) std::this_thread::yield();
-}
-
-void ThreadPool::take_tasks(uint32_t worker) {
-  for (size_t i; (i = next_.fetch_add(1)) < tasks_;) task_(arg_, i, worker);
-}
-
-void ThreadPool::work(uint32_t worker) {
-  uint32_t done = 0;
-  while (true) {
-    const auto called = [&] { return stop_ || job_ != done; };
-    if (!comes_soon(called)) {
-      std::unique_lock<std::mutex> lock(mutex_);
-      wake_.wait(lock, called);
-    }
-    if (stop_) return;
-    ++done;
-    take_tasks(worker);
-    --busy_;
-  }
-}
+ThreadPool::~ThreadPool() { delete threads_; }
 
 }  // namespace fovea::platform

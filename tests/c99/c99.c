@@ -121,10 +121,57 @@ static void attention(void) {
   }
 }
 
+/* A quarter of a turn a position: at position 1, (1, 0) becomes (0, 1). */
+static void rope(void) {
+  uint64_t turns[1];
+  const float in[2] = {1.0f, 0.0f};
+  float out[2];
+  fovea_rope_args args;
+  expect(fovea_rope_frequencies(turns, 0, 0, 2) == FOVEA_OK, "frequencies are computed");
+  expect(turns[0] >> 32 == 0x28be60dbu, "the first is one radian");
+  turns[0] = (uint64_t)1 << 62;
+  memset(&args, 0, sizeof args);
+  args.struct_bytes = sizeof args;
+  args.batch = args.heads = args.tokens = 1;
+  args.dim = 2;
+  args.layout = FOVEA_ROPE_INTERLEAVED;
+  args.in.data = in;
+  args.out.data = out;
+  args.turns = turns;
+  args.position_offset = 1;
+  expect(fovea_rope_f32(&args) == FOVEA_OK, "a row is turned");
+  expect(near(out[0], 0.0f) && near(out[1], 1.0f), "by a quarter");
+}
+
+static void linear(void) {
+  static unsigned char memory[4 * FOVEA_TILE_ROWS_MAX * (2 + 64) + FOVEA_WORKSPACE_ALIGNMENT];
+  unsigned char* workspace = memory + (FOVEA_WORKSPACE_ALIGNMENT - (uintptr_t)memory % FOVEA_WORKSPACE_ALIGNMENT);
+  const float x[2] = {2.0f, 3.0f}, weights[3][2] = {{1.0f, 0.0f}, {0.0f, 1.0f}, {10.0f, 100.0f}};
+  const float bias[3] = {0.5f, 0.0f, 1.0f};
+  float y[3];
+  fovea_linear_args args;
+  memset(&args, 0, sizeof args);
+  args.struct_bytes = sizeof args;
+  args.tokens = 1;
+  args.in_dim = 2;
+  args.out_dim = 3;
+  args.x = x;
+  args.y = y;
+  args.weights.data = weights;
+  args.weights.row_stride = 2;
+  args.weights.bias = bias;
+  expect(fovea_linear_workspace_bytes(&args) + FOVEA_WORKSPACE_ALIGNMENT <= sizeof memory, "a workspace is enough");
+  expect(fovea_linear_f32(&args, workspace, sizeof memory - FOVEA_WORKSPACE_ALIGNMENT) == FOVEA_OK,
+         "a layer is computed");
+  expect(near(y[0], 2.5f) && near(y[1], 3.0f) && near(y[2] / 100.0f, 3.21f), "its outputs are sums of products");
+}
+
 int main(void) {
   targets();
   softmax();
   attention();
+  rope();
+  linear();
   printf("%d failures\n", failures);
   return failures != 0;
 }

@@ -12,44 +12,13 @@
 //     is_causal, and nonpad                       FOVEA_CAUSAL_BOTTOM_RIGHT of each entry's length
 //     qk_matmul_output_mode 0, 1, 2, 3            FOVEA_SCORES_SCALED, _CAPPED, _MASKED, _SOFTMAX
 #include <algorithm>
-#include <limits>
 
 #include "fovea/fovea.hpp"
+#include "heads.h"
 #include "operators.h"
 
 namespace fovea_onnx {
 namespace {
-
-uint32_t count32(size_t count) {
-  if (count > std::numeric_limits<uint32_t>::max()) throw Error("a count of more than 32 bits");
-  return static_cast<uint32_t>(count);
-}
-
-// [batch][heads][tokens][dim] of a tensor that has this rank, or the rank 3 of [batch][tokens][heads * dim].
-struct Heads {
-  size_t batch, heads, tokens, dim;
-  bool tokens_first;
-
-  Heads(const Tensor& tensor, int64_t heads_attribute) {
-    const Shape& s = tensor.shape;
-    if (!tensor.is_float()) throw Error("Q, K and V of a type that is not float");
-    tokens_first = s.size() == 3;
-    if (tokens_first) {
-      if (heads_attribute <= 0 || s[2] % static_cast<size_t>(heads_attribute) != 0) throw Error("number of heads");
-      heads = static_cast<size_t>(heads_attribute);
-      batch = s[0], tokens = s[1], dim = s[2] / heads;
-    } else if (s.size() == 4) {
-      batch = s[0], heads = s[1], tokens = s[2], dim = s[3];
-    } else {
-      throw Error("Q, K or V of rank " + std::to_string(s.size()));
-    }
-  }
-
-  template <class T>
-  fovea::View<T> view(T* data) const {
-    return tokens_first ? fovea::tokens_first(data, tokens, heads, dim) : fovea::heads_first(data, heads, tokens, dim);
-  }
-};
 
 // past, then fresh, along tokens: [batch][heads][past tokens + fresh tokens][dim].
 std::vector<float> join(const Tensor* past, const Tensor& fresh, const Heads& shape, size_t past_tokens) {

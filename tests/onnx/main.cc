@@ -30,6 +30,7 @@ struct Operator {
 constexpr Operator kOperators[] = {
     {"Attention", run_attention},
     {"LogSoftmax", run_softmax},
+    {"RotaryEmbedding", run_rotary_embedding},
     {"Softmax", run_softmax},
 };
 

@@ -43,6 +43,7 @@ inline constexpr float kUnwritten = 3e33f;
 
 // Each throws Error for a case that it cannot express.
 void run_attention(const Case& test, fovea_target target, Verdict* verdict);
+void run_rotary_embedding(const Case& test, fovea_target target, Verdict* verdict);
 void run_softmax(const Case& test, fovea_target target, Verdict* verdict);  // LogSoftmax too
 
 }  // namespace fovea_onnx

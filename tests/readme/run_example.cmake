@@ -1,20 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# cmake -DEXPECTED=file -P run_example.cmake -- command...
-# Runs the command: it must succeed and print what the file holds.
+# cmake -DEXPECTED=file "-DCOMMAND=program;argument;..." -P run_example.cmake
+# Runs the command: it must succeed and print what the file holds. (CMake takes options such as an emulator's -L for its own,
+# even behind --.)
 cmake_minimum_required(VERSION 3.22)
-set(command "")
-set(behind_dashes OFF)
-math(EXPR last "${CMAKE_ARGC} - 1")
-foreach(i RANGE ${last})
-  if(behind_dashes)
-    list(APPEND command "${CMAKE_ARGV${i}}")
-  elseif(CMAKE_ARGV${i} STREQUAL "--")
-    set(behind_dashes ON)
-  endif()
-endforeach()
-
-execute_process(COMMAND ${command} RESULT_VARIABLE result OUTPUT_VARIABLE got)
+execute_process(COMMAND ${COMMAND} RESULT_VARIABLE result OUTPUT_VARIABLE got)
 file(READ "${EXPECTED}" want)
 string(REPLACE "\r" "" got "${got}")
 message("${got}")

@@ -21,11 +21,11 @@ quietly() {
 for name in "$@"; do
   toolchain=$source/toolchains/$name.cmake
   rm -rf "${work:?}/$name"
-  quietly cmake -S "$source" -B "$work/$name/fovea" -DCMAKE_TOOLCHAIN_FILE="$toolchain" -DCMAKE_BUILD_TYPE=MinSizeRel \
-    -DCMAKE_INSTALL_PREFIX="$work/$name/prefix" -DFOVEA_BUILD_TESTS=OFF
-  quietly cmake --build "$work/$name/fovea" --target install
-  quietly cmake -S "$source/examples/firmware" -B "$work/$name/firmware" -DCMAKE_TOOLCHAIN_FILE="$toolchain" \
-    -DCMAKE_PREFIX_PATH="$work/$name/prefix"
+  quietly cmake -S "$source" -B "$work/$name/fovea" --toolchain "$toolchain" -DCMAKE_BUILD_TYPE=MinSizeRel \
+    -DFOVEA_BUILD_TESTS=OFF --install-prefix "$work/$name/installed"
+  quietly cmake --build "$work/$name/fovea" --parallel "$(nproc)" --target install
+  quietly cmake -S "$source/examples/firmware" -B "$work/$name/firmware" --toolchain "$toolchain" \
+    -DCMAKE_PREFIX_PATH="$work/$name/installed"
   quietly cmake --build "$work/$name/firmware"
   echo "== $name"
   # Time is the count of instructions, so that it is the same each time.

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Shows that the static library needs no run time and keeps no state:
-check_symbols.py --nm nm --readelf readelf --header fovea.h libfovea.a
+check_symbols.py --nm nm --readelf readelf --header fovea.h [--cxx g++ --only function [--most-code bytes]] libfovea.a
 
 - Every function that fovea.h declares is defined.
 - What is undefined is defined by another file of the library, or is on the list below.
 - No code runs before main, and no byte can be written: no section for either.
+
+With --only the same of what a program links that calls this function alone. It must come from files of the function's family
+(those that a program cannot do without: targets/registry.cc), and its code, if so asked, be of at most so many bytes.
 """
 import argparse
 import re
@@ -31,13 +34,26 @@ def main():
     parser.add_argument("--nm", default="nm")
     parser.add_argument("--readelf", default="readelf")
     parser.add_argument("--header", required=True)
+    parser.add_argument("--cxx", help="with --only: links")
+    parser.add_argument("--only", metavar="function")
+    parser.add_argument("--most-code", type=int, metavar="bytes")
     parser.add_argument("archive")
     arguments = parser.parse_args()
     complaints = []
 
+    image = arguments.archive
+    if arguments.only:
+        image = f"{arguments.archive}.{arguments.only}.o"
+        run(arguments.cxx, "-r", "-nostdlib", "-Wl,--gc-sections", f"-Wl,-u,{arguments.only}", arguments.archive, "-o", image)
+        family = arguments.only.split("_")[1]
+        for line in run(arguments.readelf, "--symbols", "--wide", image).splitlines():
+            name = line.split()[-1] if " FILE " in line else ""
+            if name.endswith(".cc") and name != "registry.cc" and family not in name:
+                complaints.append(f"{name} is linked")
+
     defined, undefined = set(), {}
     member = ""
-    for line in run(arguments.nm, "--format=posix", arguments.archive).splitlines():
+    for line in run(arguments.nm, "--format=posix", image).splitlines():
         if line.endswith(":"):
             member = line[:-1]
             continue
@@ -55,11 +71,14 @@ def main():
 
     header = re.sub(r"/\*.*?\*/", " ", open(arguments.header).read(), flags=re.S)
     functions = set(re.findall(r"^[a-z][\w \*]*?\b(fovea_\w+)\(", header, flags=re.M))
-    for name in sorted(functions - defined):
+    wanted = {arguments.only} if arguments.only else functions
+    for name in sorted(wanted - defined):
         complaints.append(f"fovea.h declares {name}, which the library lacks")
+    for name in sorted(functions & defined - wanted):
+        complaints.append(f"{name} is linked")
 
-    sections = 0
-    for line in run(arguments.readelf, "--sections", "--wide", arguments.archive).splitlines():
+    sections = code_bytes = 0
+    for line in run(arguments.readelf, "--sections", "--wide", image).splitlines():
         if line.startswith("File: "):
             member = line[6:]
         # [Nr] name type address offset size entry-size flags ...
@@ -68,14 +87,18 @@ def main():
             continue
         name, size_bytes, flags = match.group(1), int(match.group(2), 16), match.group(3)
         sections += 1
+        code_bytes += size_bytes if "X" in flags else 0
         if re.match(r"\.(preinit_array|init_array|fini_array|ctors|dtors|init|fini)\b", name):
             complaints.append(f"section {name} in {member}: code that runs by itself")
         if "W" in flags and "A" in flags and size_bytes != 0 and not name.startswith(".data.rel.ro"):
             complaints.append(f"section {name} in {member}: {size_bytes} bytes that can be written")
 
+    if arguments.most_code and code_bytes > arguments.most_code:
+        complaints.append(f"{code_bytes} bytes of code, at most {arguments.most_code} wanted")
     print("\n".join(complaints))
-    print(f"{len(functions)} functions, {len(defined)} symbols, {sections} sections, {len(complaints)} complaints")
-    return 1 if complaints or not functions or not sections else 0
+    print(f"{len(wanted)} functions, {len(defined)} symbols, {sections} sections, {code_bytes} bytes of code, "
+          f"{len(complaints)} complaints")
+    return 1 if complaints or not functions or not code_bytes else 0
 
 
 sys.exit(main())

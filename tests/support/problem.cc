@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "support/formats.h"
 #include "support/text.h"
 #include "support/tolerance.h"
 
@@ -62,35 +63,56 @@ Guarded copy_of(const std::vector<T>& values, Placement placement) {
   return buffer;
 }
 
-std::vector<float> dense(const fovea_out& a, uint32_t batch, uint32_t heads, uint32_t tokens, uint32_t dim) {
+// The row of an output of any type, as its first byte.
+const uint8_t* bytes_of_row(const fovea_out& a, size_t size, uint32_t b, uint32_t h, uint32_t t) {
+  const ptrdiff_t elements = static_cast<ptrdiff_t>(b) * a.batch_stride + static_cast<ptrdiff_t>(h) * a.head_stride +
+                             static_cast<ptrdiff_t>(t) * a.token_stride;
+  return static_cast<const uint8_t*>(a.data) + elements * static_cast<ptrdiff_t>(size);
+}
+
+std::vector<float> dense(const fovea_out& a, fovea_dtype type, uint32_t batch, uint32_t heads, uint32_t tokens,
+                         uint32_t dim) {
   std::vector<float> all;
   all.reserve(size_t{batch} * heads * tokens * dim);
   for (uint32_t b = 0; b < batch; ++b) {
     for (uint32_t h = 0; h < heads; ++h) {
-      for (uint32_t t = 0; t < tokens; ++t) all.insert(all.end(), row(a, b, h, t), row(a, b, h, t) + dim);
+      for (uint32_t t = 0; t < tokens; ++t) {
+        const uint8_t* at = bytes_of_row(a, unit_size(type), b, h, t);
+        for (uint32_t e = 0; e < dim; ++e) all.push_back(element_of(type, at, nullptr, e));
+      }
     }
   }
   return all;
 }
 
+// What the rounding to a type adds to the error.
+double rounding_error(fovea_dtype type, double want) {
+  if (type == FOVEA_F32 || !std::isfinite(want)) return 0;
+  const Half format = half_of(type);
+  const double least = std::ldexp(1.0, -format.bias - format.fraction_bits);  // half of the last subnormal place
+  return std::ldexp(std::fabs(want), -format.fraction_bits - 1) * 1.01 + least;
+}
+
 // Compares an output array, and looks whether the rest of its buffer is as it was.
-std::string compare_array(const char* what, const fovea_out& a, const Guarded& buffer, uint32_t batch, uint32_t heads,
-                          uint32_t tokens, uint32_t dim, const std::vector<double>& want,
+std::string compare_array(const char* what, const fovea_out& a, fovea_dtype type, const Guarded& buffer, uint32_t batch,
+                          uint32_t heads, uint32_t tokens, uint32_t dim, const std::vector<double>& want,
                           const std::vector<double>& tolerance, bool tolerance_for_rows) {
   Text wrong;
-  std::vector<bool> written(buffer.bytes() / sizeof(float));
-  const float* base = buffer.as<float>();
+  const size_t size = unit_size(type);
+  std::vector<bool> written(buffer.bytes() / size);
+  const uint8_t* base = buffer.as<uint8_t>();
   size_t r = 0;
   for (uint32_t b = 0; b < batch; ++b) {
     for (uint32_t h = 0; h < heads; ++h) {
       for (uint32_t t = 0; t < tokens; ++t, ++r) {
-        const float* got = row(a, b, h, t);
+        const uint8_t* got = bytes_of_row(a, size, b, h, t);
         for (uint32_t e = 0; e < dim; ++e) {
           const size_t at = r * dim + e;
-          const double allowed = tolerance[tolerance_for_rows ? r : at];
-          written[static_cast<size_t>(got + e - base)] = true;
-          if (close(got[e], want[at], allowed)) continue;
-          wrong << what << "[b " << b << "][h " << h << "][q " << t << "][" << e << "] is " << got[e] << ", not "
+          const double allowed = tolerance[tolerance_for_rows ? r : at] + rounding_error(type, want[at]);
+          written[static_cast<size_t>(got - base) / size + e] = true;
+          const float number = element_of(type, got, nullptr, e);
+          if (close(number, want[at], allowed)) continue;
+          wrong << what << "[b " << b << "][h " << h << "][q " << t << "][" << e << "] is " << number << ", not "
                 << want[at] << " +- " << allowed;
           return wrong.str();
         }
@@ -98,8 +120,8 @@ std::string compare_array(const char* what, const fovea_out& a, const Guarded& b
     }
   }
   for (size_t i = 0; i < written.size(); ++i) {
-    for (size_t byte = 0; byte < sizeof(float) && !written[i]; ++byte) {
-      if (buffer.untouched(i * sizeof(float) + byte)) continue;
+    for (size_t byte = 0; byte < size && !written[i]; ++byte) {
+      if (buffer.untouched(i * size + byte)) continue;
       wrong << what << ": element " << i << " of the buffer, between the rows, was written";
       return wrong.str();
     }
@@ -180,6 +202,8 @@ std::string name(const Run& run) {
   std::string text = run.target == FOVEA_TARGET_BEST ? "best" : fovea_target_name(run.target);
   text += std::string(", ") + name(run.budget);
   if (run.portable_bits) text += ", portable bits";
+  if (run.key_split_tokens != 0) text += ", keys split at " + std::to_string(run.key_split_tokens);
+  if (run.executor != nullptr) text += ", workers " + std::to_string(run.executor->workers);
   return text;
 }
 
@@ -207,6 +231,11 @@ std::string name(const Problem& p) {
   }
   text << (p.alibi ? " alibi" : "") << (p.sinks ? " sinks" : "") << (p.lse ? "" : " no-lse");
   if (p.stage != FOVEA_SCORES_NONE) text << " stage " << p.stage;
+  text << " " << type_name(p.q_dtype) << "/" << type_name(p.key_dtype) << "/" << type_name(p.value_dtype) << "/"
+       << type_name(p.out_dtype);
+  if (p.kv_kind == FOVEA_KV_RING) text << " ring " << p.ring_tokens << " pinned " << p.pinned_tokens;
+  if (p.kv_kind == FOVEA_KV_PAGED) text << " pages of " << p.page_tokens;
+  if (p.kv_kind == FOVEA_KV_LOAD) text << " loader";
   return text.str();
 }
 
@@ -244,6 +273,11 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   desc.max_batch = p.batch, desc.max_q_tokens = p.q_tokens, desc.max_kv_tokens = p.kv_tokens;
   desc.scale = p.scale, desc.softcap = p.softcap;
   desc.causal = p.causal, desc.window_left = p.window_left, desc.window_right = p.window_right;
+
+  desc.q_dtype = p.q_dtype, desc.key_dtype = p.key_dtype;
+  desc.value_dtype = p.value_dtype, desc.out_dtype = p.out_dtype;
+  desc.kv_kind = p.kv_kind;
+  desc.ring_tokens = p.ring_tokens, desc.pinned_tokens = p.pinned_tokens, desc.page_tokens = p.page_tokens;
 
   args.struct_bytes = sizeof args;
   args.batch = p.batch, args.q_tokens = p.q_tokens, args.kv_tokens = p.kv_tokens;
@@ -306,7 +340,40 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
     args.sinks = sinks();
   }
   if (p.mask != FOVEA_MASK_NONE) fill_mask();
+  if (!p.first_tokens.empty()) {
+    first_tokens_ = copy_of(p.first_tokens, p.placement);
+    args.kv.first_tokens = first_tokens_.as<uint32_t>();
+  }
   fill_inputs();
+  if (p.stored() || p.q_dtype != FOVEA_F32 || p.out_dtype != FOVEA_F32) encode();
+}
+
+// Outputs and queries keep their strides, in elements of the new type.
+void AttentionCase::encode() {
+  const Problem& p = problem;
+  encoded_ = true;
+  truth_ = args;
+  if (p.out_dtype != FOVEA_F32) {
+    const auto first = static_cast<const float*>(args.out.data) - out_.as<float>();
+    out_ = Guarded(out_.bytes() / 2, 2, p.placement);
+    args.out.data = out_.as<uint16_t>() + first;
+  }
+  if (p.q_dtype != FOVEA_F32) {
+    const auto first = static_cast<const float*>(args.q.data) - q_.as<float>();
+    typed_q_ = Guarded(q_.bytes() / 2, 2, p.placement);
+    args.q.data = typed_q_.as<uint16_t>() + first;
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      for (uint32_t h = 0; h < p.q_heads; ++h) {
+        for (uint32_t i = 0; i < p.q_tokens; ++i) {
+          float* x = q(b, h, i);
+          uint16_t* typed = typed_q_.as<uint16_t>() + (x - q_.as<float>());
+          encode_row(p.q_dtype, x, p.head_dim, typed, nullptr);
+          for (uint32_t e = 0; e < p.head_dim; ++e) x[e] = element_of(p.q_dtype, typed, nullptr, e);
+        }
+      }
+    }
+  }
+  if (p.stored()) stored.store(desc, &args, p.placement, p.seed, p.layout == Layout::kPadded);
 }
 
 void AttentionCase::fill_mask() {
@@ -380,19 +447,23 @@ void AttentionCase::fill_inputs() {
   }
 }
 
-float* AttentionCase::q(uint32_t b, uint32_t head, uint32_t i) const { return row(args.q, b, head, i); }
-float* AttentionCase::key(uint32_t b, uint32_t kv_head, uint32_t j) const { return row(args.kv.keys, b, kv_head, j); }
+float* AttentionCase::q(uint32_t b, uint32_t head, uint32_t i) const { return row(truth().q, b, head, i); }
+float* AttentionCase::key(uint32_t b, uint32_t kv_head, uint32_t j) const {
+  return row(truth().kv.keys, b, kv_head, j);
+}
 float* AttentionCase::value(uint32_t b, uint32_t kv_head, uint32_t j) const {
-  return row(args.kv.values, b, kv_head, j);
+  return row(truth().kv.values, b, kv_head, j);
 }
 
 const Attention& AttentionCase::expected() {
   if (has_expected_) return expected_;
-  expected_ = attention(desc, args);
+  expected_ = attention(desc, truth());
   has_expected_ = true;
-  for (const Guarded* input : {&q_, &keys_, &values_, &kv_lengths_, &positions_, &mask_, &slopes_, &sinks_}) {
+  for (const Guarded* input :
+       {&q_, &keys_, &values_, &kv_lengths_, &positions_, &mask_, &slopes_, &sinks_, &typed_q_, &first_tokens_}) {
     input->read_only(true);
   }
+  stored.read_only(true);
   return expected_;
 }
 
@@ -402,6 +473,9 @@ std::string AttentionCase::run_unchecked(const Run& run) {
   fovea_attention_desc d = desc;
   d.target = run.target;
   d.portable_bits = run.portable_bits ? 1 : 0;
+  d.key_split_tokens = run.key_split_tokens;
+  d.max_workers = run.executor != nullptr ? run.executor->workers : 0;
+  args.executor = run.executor;
   d.workspace_budget_bytes = budget_bytes(d, run.budget);
   const fovea_status planned = fovea_plan_init(&plan, &d);
   if (planned != FOVEA_OK) return full_name + ": plan: " + fovea_status_string(planned);
@@ -414,6 +488,9 @@ std::string AttentionCase::run_unchecked(const Run& run) {
   const fovea_status status = fovea_attention(&plan, &args, workspace.as<void>(), bytes);
   if (status != FOVEA_OK) return full_name + ": " + fovea_status_string(status);
   if (!workspace.margin_intact()) return full_name + ": written outside the workspace";
+  const TestLoader& loader = stored.loader;
+  if (!loader.wrong.empty()) return full_name + ": loader: " + loader.wrong;
+  if (loader.started != loader.finished) return full_name + ": loader: not all that was started is finished";
   return "";
 }
 
@@ -440,7 +517,8 @@ std::string AttentionCase::compare() const {
   const Problem& p = problem;
   const auto array = [&](const char* what, const fovea_out& a, const Guarded& buffer, uint32_t dim,
                          const std::vector<double>& want, const std::vector<double>& tolerance, bool for_rows) {
-    return compare_array(what, a, buffer, p.batch, p.q_heads, p.q_tokens, dim, want, tolerance, for_rows);
+    const fovea_dtype type = &buffer == &out_ ? p.out_dtype : FOVEA_F32;
+    return compare_array(what, a, type, buffer, p.batch, p.q_heads, p.q_tokens, dim, want, tolerance, for_rows);
   };
   std::string wrong = array("out", args.out, out_, p.value_dim, expected_.out, expected_.out_tolerance, true);
   if (wrong.empty() && p.lse) wrong = array("lse", args.lse, lse_, 1, expected_.lse, expected_.lse_tolerance, true);
@@ -451,13 +529,13 @@ std::string AttentionCase::compare() const {
 }
 
 std::vector<float> AttentionCase::out() const {
-  return dense(args.out, problem.batch, problem.q_heads, problem.q_tokens, problem.value_dim);
+  return dense(args.out, problem.out_dtype, problem.batch, problem.q_heads, problem.q_tokens, problem.value_dim);
 }
 std::vector<float> AttentionCase::lse() const {
-  return dense(args.lse, problem.batch, problem.q_heads, problem.q_tokens, 1);
+  return dense(args.lse, FOVEA_F32, problem.batch, problem.q_heads, problem.q_tokens, 1);
 }
 std::vector<float> AttentionCase::scores() const {
-  return dense(args.scores, problem.batch, problem.q_heads, problem.q_tokens, problem.kv_tokens);
+  return dense(args.scores, FOVEA_F32, problem.batch, problem.q_heads, problem.q_tokens, problem.kv_tokens);
 }
 
 std::string run_on_all_targets(AttentionCase& test, Budget budget, bool portable_bits) {

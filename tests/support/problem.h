@@ -14,6 +14,7 @@
 #include "fovea/fovea.h"
 #include "support/guarded.h"
 #include "support/reference.h"
+#include "support/stored.h"
 
 namespace fovea_test {
 
@@ -72,6 +73,14 @@ struct Problem {
   bool alibi = false, sinks = false, lse = true;
   fovea_scores_stage stage = FOVEA_SCORES_NONE;
 
+  // With anything but f32 in strided arrays, inputs are stored in these formats, and what counts is what they hold then.
+  fovea_dtype q_dtype = FOVEA_F32, key_dtype = FOVEA_F32, value_dtype = FOVEA_F32, out_dtype = FOVEA_F32;
+  fovea_kv_kind kv_kind = FOVEA_KV_STRIDED;
+  uint32_t ring_tokens = 0, pinned_tokens = 0, page_tokens = 0;
+  std::vector<uint32_t> first_tokens;  // of a ring [batch]; empty = NULL
+
+  bool stored() const { return kv_kind != FOVEA_KV_STRIDED || key_dtype != FOVEA_F32 || value_dtype != FOVEA_F32; }
+
   Layout layout = Layout::kHeadsFirst;
   Placement placement = Placement::kEnd;
   uint64_t seed = 1;
@@ -89,6 +98,8 @@ struct Run {
   fovea_target target = FOVEA_TARGET_BEST;
   Budget budget = Budget::kNone;
   bool portable_bits = false;
+  uint32_t key_split_tokens = 0;
+  const fovea_executor* executor = nullptr;  // the plan is for as many workers as it has
 };
 std::string name(const Run& run);
 
@@ -133,15 +144,21 @@ class AttentionCase {
   std::vector<float> lse() const;
   std::vector<float> scores() const;
 
-  fovea_plan plan;  // of the last run
+  fovea_plan plan;    // of the last run
+  StoredKeys stored;  // keys and values, where they are not f32 arrays
 
  private:
+  // The arguments as the reference takes them: all f32, in arrays.
+  const fovea_attention_args& truth() const { return encoded_ ? truth_ : args; }
+  void encode();
   void fill_mask();
   void fill_inputs();
 
   Guarded q_, keys_, values_;  // with Layout::kPacked, q_ holds all three
   Guarded kv_lengths_, positions_, mask_, slopes_, sinks_;
-  Guarded out_, lse_, scores_;
+  Guarded out_, lse_, scores_, typed_q_, first_tokens_;
+  bool encoded_ = false;
+  fovea_attention_args truth_{};
   Attention expected_;
   bool has_expected_ = false;
 };

@@ -46,6 +46,11 @@ bool visible(const fovea_attention_desc& desc, const fovea_attention_args& args,
   if (desc.causal != FOVEA_CAUSAL_NONE && j > p) return false;
   if (desc.window_left != 0 && j <= p - desc.window_left) return false;
   if (desc.window_right != 0 && j >= p + desc.window_right) return false;
+  if (desc.kv_kind == FOVEA_KV_RING && j >= desc.pinned_tokens) {
+    const uint32_t n = length(args, b), slots = desc.ring_tokens - desc.pinned_tokens;
+    if (int64_t{j} < int64_t{n} - slots) return false;
+    if (args.kv.first_tokens != nullptr && j < args.kv.first_tokens[b]) return false;
+  }
   const fovea_mask& m = args.mask;
   if (m.kind == FOVEA_MASK_NONE) return true;
   if (j >= m.kv_tokens) return false;
@@ -56,6 +61,7 @@ bool visible(const fovea_attention_desc& desc, const fovea_attention_args& args,
 
 Attention attention(const fovea_attention_desc& desc, const fovea_attention_args& args) {
   const uint32_t group = desc.q_heads / desc.kv_heads;
+  const double unit_error = score_error(1.0, desc.head_dim);
   const double scale = desc.scale != 0 ? double{desc.scale} : 1.0 / std::sqrt(static_cast<double>(desc.head_dim));
   const fovea_scores_stage stage = args.scores_stage;
   const bool every_key = stage == FOVEA_SCORES_SCALED || stage == FOVEA_SCORES_CAPPED;
@@ -81,7 +87,8 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
       for (uint32_t i = 0; i < args.q_tokens; ++i, ++r) {
         const float* q = row(args.q, b, h, i);
         const int64_t p = position(desc, args, b, i);
-        double largest = -kInfinity, largest_value = 0;
+        double largest = -kInfinity;
+        float largest_value = 0;
         size_t seen = 0;
         for (uint32_t j = 0; j < n; ++j) {
           const bool sees = visible(desc, args, b, h, i, j);
@@ -90,13 +97,14 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
           if (!sees && !every_key) continue;
 
           const float* key = row(args.kv.keys, b, h / group, j);
-          double dot = 0, magnitude = 0;
+          double dot = 0;
+          float magnitude = 0;  // for a tolerance, which f32 is good enough for
           for (uint32_t d = 0; d < desc.head_dim; ++d) {
             dot += double{q[d]} * key[d];
-            magnitude += std::fabs(double{q[d]} * key[d]);
+            magnitude += std::fabs(q[d] * key[d]);
           }
           double score = scale * dot;
-          double e = score_error(std::fabs(scale) * magnitude, desc.head_dim);
+          double e = unit_error * std::fabs(scale) * static_cast<double>(magnitude);
           double written = score;
           if (desc.softcap != 0) {
             score = desc.softcap * std::tanh(score / desc.softcap);
@@ -140,13 +148,13 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
           const float* value = row(args.kv.values, b, h / group, j);
           for (uint32_t e = 0; e < desc.value_dim; ++e) {
             answer.out[r * desc.value_dim + e] += weights[j] * value[e];
-            largest_value = std::max(largest_value, std::fabs(double{value[e]}));
+            largest_value = std::max(largest_value, std::fabs(value[e]));
           }
         }
         const double lse = sum == 0 ? -kInfinity : shift + std::log(sum);
         answer.lse[r] = lse;
         answer.lse_tolerance[r] = lse_tolerance(weighted_error, lse, seen);
-        answer.out_tolerance[r] = out_tolerance(weighted_error, largest_value, seen);
+        answer.out_tolerance[r] = out_tolerance(weighted_error, double{largest_value}, seen);
         for (uint32_t j = 0; j < n && (stage == FOVEA_SCORES_MASKED || stage == FOVEA_SCORES_SOFTMAX); ++j) {
           const bool masked = stage == FOVEA_SCORES_MASKED;
           answer.scores[r * n + j] = masked ? x[j] : weights[j];

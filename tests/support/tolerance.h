@@ -84,6 +84,12 @@ inline double rope_tolerance(double a, double b, double angle_error) {
   return kTiny + (std::fabs(a) + std::fabs(b)) * (angle_error + 1.5 * kEpsilon);
 }
 
+// Absolute error of an output of a linear layer. `magnitude` is |bias| + sum_i |x[i] * w[i]|: see score_error. 2 are for the
+// rounding of a weight that has a scale, and for the bias.
+inline double linear_tolerance(double magnitude, size_t in_dim) {
+  return kTiny + kEpsilon * magnitude * (2.0 + std::sqrt(static_cast<double>(in_dim)));
+}
+
 // How much larger than its tolerance a difference must be, to show that an option has an effect that a test can see.
 constexpr double kVisibleEffect = 100.0;
 

@@ -31,7 +31,8 @@
  *             broadcasting) or negative. Strides are never defaulted. The last dimension is always contiguous.
  *   _bytes    counts bytes.
  *   NULL      for an optional array means: without it. Required pointers say so.
- *   errors    are negative fovea_status values. On every error but FOVEA_ERR_LOAD nothing was written.
+ *   errors    are negative fovea_status values. On every error but FOVEA_ERR_LOAD and FOVEA_ERR_EXECUTOR nothing was
+ *             written.
  *   numbers   arithmetic is IEEE single precision. Sizes are limited only by the memory they describe: every product
  *             is checked against overflow (FOVEA_ERR_SIZE).
  *
@@ -83,7 +84,8 @@ typedef enum fovea_status {
   FOVEA_ERR_ENUM = -3,        /* an enum field holds no value of its enum */
   FOVEA_ERR_UNSUPPORTED = -4, /* a valid choice that this version, or this combination of options, does not serve */
   FOVEA_ERR_TARGET = -5,      /* the target is not compiled in, or this processor cannot run it */
-  FOVEA_ERR_DIM = -6,         /* head_dim, value_dim, q_heads, kv_heads or dim is 0; rotary_dim is odd or larger than dim */
+  FOVEA_ERR_DIM = -6,         /* head_dim, value_dim, q_heads, kv_heads, dim, in_dim or out_dim is 0; rotary_dim is odd or larger
+                                than dim */
   FOVEA_ERR_HEADS = -7,       /* kv_heads does not divide q_heads */
   FOVEA_ERR_SIZE = -8,        /* a size, or a product of sizes and strides, overflows or differs from its counterpart */
   FOVEA_ERR_NUMBER = -9,      /* scale, softcap, base or position_scale is NaN, infinite or out of its range */
@@ -100,10 +102,12 @@ typedef enum fovea_status {
                                 from an array's first to its last element */
   FOVEA_ERR_ALIGNMENT = -18, /* a pointer is not aligned to its element, or the workspace to 64 bytes */
   FOVEA_ERR_WORKSPACE = -19, /* workspace_bytes is less than fovea_workspace_bytes of the plan */
-  FOVEA_ERR_LOAD = -20,      /* a load callback failed */
+  FOVEA_ERR_LOAD = -20,      /* a load callback failed: outputs are unspecified */
   FOVEA_ERR_STATE = -21,     /* the memory is too small for the state, or holds none that fits the call */
   FOVEA_ERR_IMAGE = -22,     /* the bytes are no image of a state, or are not those that were written */
   FOVEA_ERR_EXECUTOR = -23,  /* the executor did not run all tasks */
+  FOVEA_ERR_PAGE = -24,      /* a page table names a page that the pool does not have */
+  FOVEA_ERR_FULL = -25,      /* a cache has no room for the tokens */
   FOVEA_STATUS_IS_32_BITS = 0x7fffffff /* not a status: keeps the type 32 bits wide under -fshort-enums */
 } fovea_status;
 
@@ -174,13 +178,18 @@ fovea_status fovea_log_softmax_f32(const fovea_softmax_args* args);
 
 /* --------------------------------------------------------------------------------------------------- attention */
 
-/* The type of elements in memory. Arithmetic is always f32. */
+/* The type of elements in memory. Arithmetic is always f32. Queries and outputs may be f32, f16 or bf16; keys and values any,
+ * each its own. Narrowing rounds to nearest, ties to even. */
 typedef enum fovea_dtype {
   FOVEA_F32 = 0,
-  FOVEA_F16 = 1, /* this and the following: not yet served, FOVEA_ERR_UNSUPPORTED */
-  FOVEA_BF16 = 2,
-  FOVEA_I8 = 3,
-  FOVEA_I4 = 4,
+  FOVEA_F16 = 1,  /* uint16_t, IEEE 754 binary16 */
+  FOVEA_BF16 = 2, /* uint16_t, the upper half of an f32 */
+  FOVEA_I8 = 3,   /* int8_t, -127 to 127, with a float scale for each row of a token and head: x = scale * q. The largest
+                     magnitude of the row is 127, so the error is at most scale / 2. A row with a NaN or an infinity
+                     becomes all NaN */
+  FOVEA_I4 = 4,   /* uint8_t[16] for each 32 elements of a row (the last group filled up), with a uint16_t scale of f16:
+                     x = scale * (u - 8). The low nibble of byte i is u of element i, the high one that of element
+                     i + 16. The scale is of either sign, and the best of a few by squared error */
   FOVEA_DTYPE_IS_32_BITS = 0x7fffffff
 } fovea_dtype;
 
@@ -197,12 +206,12 @@ typedef enum fovea_causal {
   FOVEA_CAUSAL_IS_32_BITS = 0x7fffffff
 } fovea_causal;
 
-/* Where keys and values come from. */
+/* Where keys and values come from. Whichever it is, the bits are the same. */
 typedef enum fovea_kv_kind {
   FOVEA_KV_STRIDED = 0, /* arrays with strides, as the inputs of most libraries */
-  FOVEA_KV_RING = 1,    /* this and the following: not yet served, FOVEA_ERR_UNSUPPORTED */
-  FOVEA_KV_PAGED = 2,
-  FOVEA_KV_LOAD = 3,
+  FOVEA_KV_RING = 1,    /* the last tokens, and some that are pinned, in a fixed number of slots */
+  FOVEA_KV_PAGED = 2,   /* pages of a pool, in the order of a table */
+  FOVEA_KV_LOAD = 3,    /* not in memory: a callback brings a tile at a time */
   FOVEA_KV_KIND_IS_32_BITS = 0x7fffffff
 } fovea_kv_kind;
 
@@ -228,9 +237,12 @@ typedef struct fovea_attention_desc {
   fovea_causal causal;
   uint32_t window_left, window_right;
 
-  /* Types and source (FOVEA_ERR_UNSUPPORTED where not yet served). */
-  fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype;
+  /* Types and source. */
+  fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype; /* q and out not I8 or I4 (FOVEA_ERR_UNSUPPORTED) */
   fovea_kv_kind kv_kind;
+  uint32_t ring_tokens;   /* slots of a ring, for each entry: more than pinned_tokens; 0 with other kinds (FOVEA_ERR_SIZE) */
+  uint32_t pinned_tokens; /* of a ring: its first tokens, which stay (StreamingLLM's sinks, arXiv 2309.17453) */
+  uint32_t page_tokens;   /* of a page, at least 1; 0 with other kinds (FOVEA_ERR_SIZE). Fastest is a multiple of 64 */
 
   /* How. */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
@@ -257,8 +269,9 @@ typedef struct fovea_plan {
   uint32_t lanes;            /* f32 elements in a vector of the target */
   uint32_t tile_vectors;     /* most vectors of query rows in a tile; tile rows = lanes * tile_vectors */
   uint32_t few_rows; /* calls with at most this many rows for a key head take the few-rows kernel; 0 = none do */
+  uint32_t block_tiles;   /* tiles that share each tile of keys, where keys must be converted or brought */
   size_t worker_bytes;    /* of workspace, for each worker */
-  size_t split_bytes;     /* of workspace, for the partial states of split keys */
+  size_t split_bytes;     /* of workspace, for the partial states of split keys, or of pushes with a loader */
   size_t workspace_bytes; /* in all */
 } fovea_plan;
 
@@ -328,7 +341,8 @@ typedef struct fovea_mask {
   ptrdiff_t batch_stride, head_stride, q_stride;
 } fovea_mask;
 
-/* At which stage scores are written out. */
+/* At which stage scores are written out: not of a ring, and of pages or a loader not the first two
+ * (FOVEA_ERR_UNSUPPORTED). */
 typedef enum fovea_scores_stage {
   FOVEA_SCORES_NONE = 0,
   FOVEA_SCORES_SCALED = 1,  /* scale * dot(q, k), of every key < kv_tokens, hidden ones too */
@@ -338,17 +352,60 @@ typedef enum fovea_scores_stage {
   FOVEA_SCORES_IS_32_BITS = 0x7fffffff
 } fovea_scores_stage;
 
-/* Keys and values. The kind is that of the description. */
+/* A tile of keys and values that is asked of a callback: tokens [first, first + count), at most 64, of a key head of a
+ * batch entry. Rows are to be dense: keys [count][head_dim], values [count][value_dim], and scales, where the format has
+ * them, [count] of I8 or [count][groups] of I4. All four are 64-byte aligned and nothing of the library's lies in the same
+ * 64 bytes, so a cache may be cleaned or invalidated by the line. */
+typedef struct fovea_kv_tile {
+  uint32_t batch, kv_head;
+  uint32_t first, count; /* first counts from the first key of the call, also in streams */
+  uint32_t worker;       /* of the executor; 0 without one */
+  uint32_t buffer;       /* 0 or 1, by turns for each worker: which of its two buffers these are */
+  void *keys, *values;
+  void *key_scales, *value_scales; /* NULL where the format has none */
+} fovea_kv_tile;
+
+/* Brings tiles from where the processor cannot read them: flash on a bus, a file, another core. start begins the transfer
+ * and may return before it is done; finish returns when it is, with the bytes visible to the processor. Tiles are asked for
+ * one ahead: start of the next comes before finish's tile is computed with, so that transfer and arithmetic overlap. Every
+ * tile that was started is finished, in the order of starts (for each worker), also when a call fails. Each returns 0, or
+ * anything else if the tile cannot be had: then the call ends with FOVEA_ERR_LOAD. They may call the library, with other
+ * buffers. With an executor they are called by its workers side by side. */
+typedef struct fovea_loader {
+  int (*start)(void* self, const fovea_kv_tile* tile);
+  int (*finish)(void* self, const fovea_kv_tile* tile); /* optional; NULL = what was started is done */
+  void* self;
+} fovea_loader;
+
+/* Keys and values. The kind, types and sizes are those of the description.
+ *   strided   [batch][kv_heads][kv_tokens][dim] by the strides of the arrays.
+ *   ring      [batch][kv_heads][ring_tokens][dim]. Tokens keep their numbers for ever: kv_tokens, kv_lengths, positions and
+ *             masks count all that were ever put in. Token j is in slot j if j < pinned_tokens, else in slot
+ *             pinned_tokens + (j - pinned_tokens) % (ring_tokens - pinned_tokens). What is no longer there is hidden.
+ *   paged     a pool [pages][kv_heads][page_tokens][dim]: batch_stride steps from page to page. Token j of entry b is row
+ *             j % page_tokens of page page_table[b * page_table_stride + j / page_tokens].
+ *   load      no arrays: loader brings them. */
 typedef struct fovea_kv_source {
-  fovea_in keys;   /* [batch][kv_heads][kv_tokens][head_dim] */
-  fovea_in values; /* [batch][kv_heads][kv_tokens][value_dim] */
+  fovea_in keys, values;
+  fovea_in key_scales, value_scales; /* of I8: one float a row; of I4: ceil(dim / 32) uint16_t a row. Else data NULL */
+
+  const uint32_t* first_tokens; /* ring, optional [batch]: the oldest token behind the pinned ones that is there, at most
+                                   the entry's length. NULL = as many as fit. (FOVEA_ERR_LENGTH if more than fit) */
+  const uint32_t* page_table;   /* paged: of each entry as many as its length needs, each < pages (FOVEA_ERR_PAGE) */
+  ptrdiff_t page_table_stride;
+  uint32_t pages;
+  const fovea_loader* loader;
 } fovea_kv_source;
 
 /* What runs tasks in parallel: the library starts no thread. run must call task(arg, i, worker) once for each i < tasks,
- * in any order, on any threads, and return when all are done, with 0, or anything else if it could not (FOVEA_ERR_EXECUTOR;
- * outputs are then unspecified). worker < workers is a number that no other task has at the same time. What is written
- * before run is called must be seen by the tasks, and what they write after it has returned: as with any pool of threads,
- * parallel loop or second core. Tasks are cut by shapes alone, so results are the same to the bit whatever runs them. */
+ * in any order, on any threads, and return when all are done, with 0, or anything else if it could not. worker < workers
+ * is a number that no other task has at the same time. What is written before run is called must be seen by the tasks,
+ * and what they write after it has returned: as with any pool of threads, parallel loop or second core. run may be called
+ * more than once in a call, not at all where there is only one task, and never from a task. Tasks are cut by shapes alone, so
+ * results are the same to the bit whatever runs them.
+ * FOVEA_ERR_EXECUTOR: run did not return 0, or a task came with a worker that is not below max_workers. Outputs are then
+ * unspecified, as is the state of a stream into which keys were pushed: some of its rows have seen them, others not. Begin
+ * it again, or go on with a copy from before. Of other memory nothing was written. */
 typedef struct fovea_executor {
   int (*run)(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg);
   void* self;       /* for run */
@@ -376,6 +433,13 @@ typedef struct fovea_attention_args {
 
   const uint32_t* kv_lengths; /* optional [batch]: keys of each entry, <= kv_tokens (FOVEA_ERR_LENGTH); NULL =
                                  kv_tokens. Keys and values behind the length are hidden */
+  /* Ragged batches: entries one after the other on the token axis, whose batch strides are not looked at. Each has one offset
+   * more than there are entries: entry b has the tokens from offsets[b] to before offsets[b + 1], which never fall
+   * (FOVEA_ERR_LENGTH), and the last is at most q_tokens or kv_tokens, which then count all. */
+  const uint32_t* q_offsets;  /* optional [batch + 1]: of q, out and lse. An entry has at most max_q_tokens, all together may
+                                 have more: at most max_batch * max_q_tokens. Not with scores (FOVEA_ERR_UNSUPPORTED) */
+  const uint32_t* kv_offsets; /* optional [batch + 1]: of strided keys and values, an entry's at most max_kv_tokens. With
+                                 kv_lengths an entry may have less. Masks and positions begin anew with each entry */
   const int64_t* positions; /* [batch]: the position of each entry's first query, within -2^62 to 2^62 (FOVEA_ERR_SIZE).
                                Required with FOVEA_CAUSAL_POSITIONS, and with FOVEA_CAUSAL_NONE when a window or ALiBi
                                is used; must be NULL with the other two (FOVEA_ERR_POSITIONS) */
@@ -444,7 +508,7 @@ fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* state, size
  * Arguments are those of fovea_attention, and so are checks; batch and q_tokens are the state's (FOVEA_ERR_STATE), and
  * q is the same in every push. kv_lengths and the mask are of these keys alone: kv_lengths[b] of them are seen, the mask's
  * column 0 is the first of them. scores_stage must be 0 (FOVEA_ERR_UNSUPPORTED); out, lse and sinks are not looked at. On
- * an error nothing was taken in. */
+ * an error nothing was taken in, but on FOVEA_ERR_EXECUTOR: see fovea_executor. */
 fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const fovea_attention_args* args,
                                void* workspace, size_t workspace_bytes);
 
@@ -454,7 +518,7 @@ fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const
 fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* into, const fovea_state* from);
 
 /* The answer over all keys so far: out, and lse where wanted, with the sinks, if any. Of args are looked at batch,
- * q_tokens, out, lse, sinks and slow_workspace. The state stays as it was: more keys may be pushed. */
+ * q_tokens, out, lse, sinks, slow_workspace and executor. The state stays as it was: more keys may be pushed. */
 fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_state* state, const fovea_attention_args* args,
                               void* workspace, size_t workspace_bytes);
 
@@ -529,6 +593,54 @@ typedef struct fovea_rope_args {
  * position 2^32, and within 1e-6 up to 2^36, negative ones too. Turning adds two roundings, of the products of a and of b.
  * Bits: the same in both layouts, and on all IEEE targets with fused multiply-add. At position 0 out equals in. */
 fovea_status fovea_rope_f32(const fovea_rope_args* args);
+
+/* ------------------------------------------------------------------------------------------------------ linear */
+
+/* Weights of a linear layer, as PyTorch, ONNX and safetensors hold them: a row for each output. */
+typedef struct fovea_linear_weights {
+  fovea_dtype dtype; /* F32, F16, BF16 or I8; I4 is FOVEA_ERR_UNSUPPORTED */
+  const void* data;  /* required: [out_dim][in_dim] */
+  ptrdiff_t row_stride;
+  const float* scales; /* [out_dim]: of I8, required: weight = scale * q. Else NULL (FOVEA_ERR_UNSUPPORTED) */
+  const float* bias;   /* optional [out_dim] */
+} fovea_linear_weights;
+
+/* The arguments of fovea_linear_f32. Set all to 0 first, then fill in. */
+typedef struct fovea_linear_args {
+  uint32_t struct_bytes;  /* sizeof(fovea_linear_args) */
+  fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
+  uint32_t portable_bits; /* nonzero: a token's bits are the same among any number of tokens, and on AVX2, AVX-512 and
+                             AArch64 NEON. 0: few tokens take a kernel that is faster for them */
+
+  uint32_t tokens;          /* at most 2^30 (FOVEA_ERR_SIZE); 0: nothing is written */
+  uint32_t in_dim, out_dim; /* at least 1 (FOVEA_ERR_DIM) */
+
+  float* y; /* required: [tokens][out_dim] */
+  ptrdiff_t y_stride;
+  const float* x; /* required: [tokens][in_dim] */
+  ptrdiff_t x_stride;
+  fovea_linear_weights weights;
+
+  size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else fewer tokens are taken at a time until it fits;
+                                    FOVEA_ERR_BUDGET where one vector of them does not. Never changes bits */
+  const fovea_executor* executor; /* optional; NULL = the calling thread does all. At most 4096 workers
+                                     (FOVEA_ERR_CAPACITY), each of which needs workspace. Never changes bits */
+} fovea_linear_args;
+
+/* Bytes of workspace that a call with these arguments needs: 0 where none is needed (few tokens, but for scalar targets
+ * and portable_bits), and for what fovea_linear_f32 refuses. It looks at counts, weights.dtype, budget, executor and
+ * target, and at no array. The target may be that of another machine, so that a host can size a board's memory. More
+ * tokens never need less, from some tens of them on no more: in all 4 * (in_dim + 64) bytes for each of
+ * FOVEA_TILE_ROWS_MAX tokens; where weights are not F32, for each of twice as many, and 4 KiB. */
+size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
+
+/* y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o].
+ * workspace: at least as many bytes (FOVEA_ERR_WORKSPACE), 64-byte aligned (FOVEA_ERR_ALIGNMENT); may be NULL where none
+ * are needed. Its content before and after means nothing.
+ * Arithmetic is f32: narrower weights are widened, which is exact but for the scale of I8. A sum is one chain of
+ * multiply-adds in the order of the inputs; for few tokens, as many chains as a vector has lanes. NaN and infinity go
+ * where the sums take them. y and the workspace must not overlap anything (FOVEA_ERR_OVERLAP). */
+fovea_status fovea_linear_f32(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
 
 /* ----------------------------------------------------------------------------------- the macro's arithmetic */
 /* clang-format off */

@@ -166,6 +166,18 @@ inline Status rope_frequencies(Span<std::uint64_t> turns, double base = 0, doubl
   return fovea_rope_frequencies(turns.data(), base, position_scale, rotary_dim);
 }
 
+// ------------------------------------------------------------------------------------------------------ linear
+
+struct LinearArgs : fovea_linear_args {
+  constexpr LinearArgs() : fovea_linear_args{} { struct_bytes = sizeof(fovea_linear_args); }
+};
+
+inline std::size_t linear_workspace_bytes(const fovea_linear_args& args) { return fovea_linear_workspace_bytes(&args); }
+
+inline Status linear(const fovea_linear_args& args, Span<std::byte> workspace) {
+  return fovea_linear_f32(&args, workspace.data(), workspace.size());
+}
+
 // --------------------------------------------------------------------------------------------------- attention
 
 struct AttentionDesc : fovea_attention_desc {
@@ -193,6 +205,10 @@ class Plan {
   std::size_t slow_workspace_bytes(std::size_t workspace_bytes) const {
     return fovea_slow_workspace_bytes(&plan_, workspace_bytes);
   }
+  // Of a stream of these counts.
+  std::size_t state_bytes(std::uint32_t batch, std::uint32_t q_tokens) const {
+    return fovea_state_bytes(&plan_, batch, q_tokens);
+  }
   Target target() const { return plan_.desc.target; }
   const fovea_plan& get() const { return plan_; }
 
@@ -217,6 +233,89 @@ class Plan {
 
  private:
   fovea_plan plan_{};
+};
+
+// ----------------------------------------------------------------------------------------------------- threads
+
+// What an executor runs: once for each index, with a worker that no other task has at the same time.
+struct Task {
+  void (*function)(void* arg, std::size_t index, std::uint32_t worker);
+  void* arg;
+
+  void operator()(std::size_t index, std::uint32_t worker) const { function(arg, index, worker); }
+};
+
+// An executor of anything that can be called as int(std::size_t tasks, fovea::Task task), a lambda for instance, and does
+// not throw. It refers to f, which must stay where it is as long as the executor is used.
+//     auto run = [&](std::size_t tasks, fovea::Task task) {
+//       pool.parallel_for(tasks, [=](std::size_t i) { task(i, pool.this_worker()); });
+//       return 0;
+//     };
+//     const fovea_executor executor = fovea::executor_of(run, pool.workers());
+//     args.executor = &executor;
+template <class F>
+fovea_executor executor_of(F& f, std::uint32_t workers) {
+  fovea_executor executor{};
+  executor.run = [](void* self, std::size_t tasks, void (*function)(void*, std::size_t, std::uint32_t), void* arg) {
+    return static_cast<int>((*static_cast<F*>(self))(tasks, Task{function, arg}));
+  };
+  executor.self = const_cast<void*>(static_cast<const void*>(&f));
+  executor.workers = workers;
+  return executor;
+}
+template <class F>
+fovea_executor executor_of(const F&& f, std::uint32_t workers) = delete;  // f would be gone
+
+// ----------------------------------------------------------------------------------------------------- streams
+
+// Memory for the state of a stream of so many rows (batch * q_heads * q_tokens): a static array, or a member.
+template <std::size_t Rows, std::size_t ValueDim>
+struct alignas(FOVEA_WORKSPACE_ALIGNMENT) State {
+  std::byte bytes[FOVEA_STATE_BYTES(Rows, ValueDim)];
+
+  constexpr operator Span<std::byte>() { return {bytes, sizeof bytes}; }
+};
+
+// Attention over keys that come in pieces. The state lies in memory of the caller's, to which a Stream refers, as it does to
+// its plan; it may be copied, and is then another name of the same state. Until begin or import has answered FOVEA_OK, the
+// others answer FOVEA_ERR_NULL.
+class Stream {
+ public:
+  // memory: at least plan.state_bytes(batch, q_tokens), 64-byte aligned.
+  Status begin(const Plan& plan, Span<std::byte> memory, std::uint32_t batch, std::uint32_t q_tokens,
+               std::int64_t first_key = 0) {
+    fovea_state* const state = reinterpret_cast<fovea_state*>(memory.data());
+    return attach(plan, state, fovea_stream_begin(&plan.get(), state, memory.size(), batch, q_tokens, first_key));
+  }
+  Status push(const fovea_attention_args& args, Span<std::byte> workspace) {
+    return fovea_stream_push(plan_, state_, &args, workspace.data(), workspace.size());
+  }
+  // Takes in what the other has seen, which stays as it is.
+  Status merge(const Stream& other) { return fovea_stream_merge(plan_, state_, other.state_); }
+  Status end(const fovea_attention_args& args, Span<std::byte> workspace) const {
+    return fovea_stream_end(plan_, state_, &args, workspace.data(), workspace.size());
+  }
+
+  // The image of the state, of state_bytes() bytes, and the state of an image.
+  Status export_to(Span<std::byte> image) const { return fovea_stream_export(state_, image.data(), image.size()); }
+  Status import_from(const Plan& plan, Span<std::byte> memory, Span<const std::byte> image) {
+    fovea_state* const state = reinterpret_cast<fovea_state*>(memory.data());
+    return attach(plan, state, fovea_stream_import(state, memory.size(), image.data(), image.size()));
+  }
+
+  std::size_t state_bytes() const { return state_ ? fovea_state_bytes(plan_, state_->batch, state_->q_tokens) : 0; }
+  std::int64_t next_key() const { return state_ ? state_->next_key : 0; }
+  const fovea_state* state() const { return state_; }
+
+ private:
+  Status attach(const Plan& plan, fovea_state* state, Status status) {
+    plan_ = status == FOVEA_OK ? &plan.get() : nullptr;
+    state_ = status == FOVEA_OK ? state : nullptr;
+    return status;
+  }
+
+  const fovea_plan* plan_ = nullptr;
+  fovea_state* state_ = nullptr;
 };
 
 }  // namespace fovea

@@ -56,11 +56,28 @@
 #ifndef FOVEA_ENABLE_SINKS
 #define FOVEA_ENABLE_SINKS 1 /* sinks */
 #endif
+#ifndef FOVEA_ENABLE_SLOW_WORKSPACE
+#define FOVEA_ENABLE_SLOW_WORKSPACE 1 /* slow_workspace; fovea_slow_workspace_bytes: SIZE_MAX where it is not 0 */
+#endif
 
 /* Nothing is refused without it: calls of few query rows are slower on targets with vectors, and their bits are those
  * of portable_bits. */
 #ifndef FOVEA_ENABLE_FEW_ROWS
 #define FOVEA_ENABLE_FEW_ROWS 1
+#endif
+
+/* Where keys and values come from. */
+#ifndef FOVEA_ENABLE_LOAD
+#define FOVEA_ENABLE_LOAD 1 /* FOVEA_KV_LOAD */
+#endif
+#ifndef FOVEA_ENABLE_PAGES
+#define FOVEA_ENABLE_PAGES 1 /* FOVEA_KV_PAGED */
+#endif
+#ifndef FOVEA_ENABLE_RAGGED
+#define FOVEA_ENABLE_RAGGED 1 /* q_offsets, kv_offsets */
+#endif
+#ifndef FOVEA_ENABLE_RING
+#define FOVEA_ENABLE_RING 1 /* FOVEA_KV_RING */
 #endif
 
 #ifndef FOVEA_ENABLE_EXECUTOR
@@ -167,18 +184,23 @@ constexpr bool kFewRows = FOVEA_ENABLE_FEW_ROWS != 0;
 constexpr bool kI4 = FOVEA_ENABLE_I4 != 0;
 constexpr bool kI8 = FOVEA_ENABLE_I8 != 0;
 constexpr bool kKeySplits = FOVEA_ENABLE_KEY_SPLITS != 0;
+constexpr bool kLoad = FOVEA_ENABLE_LOAD != 0;
 constexpr bool kLogSoftmax = FOVEA_ENABLE_LOG_SOFTMAX != 0;
 constexpr bool kLse = FOVEA_ENABLE_LSE != 0;
 constexpr bool kMaskByte = FOVEA_ENABLE_MASK_BYTE != 0;
 constexpr bool kMaskF32 = FOVEA_ENABLE_MASK_F32 != 0;
+constexpr bool kPages = FOVEA_ENABLE_PAGES != 0;
 constexpr bool kPositions = FOVEA_ENABLE_POSITIONS != 0;
 constexpr bool kPreferSize = FOVEA_PREFER_SIZE != 0;
+constexpr bool kRagged = FOVEA_ENABLE_RAGGED != 0;
+constexpr bool kRing = FOVEA_ENABLE_RING != 0;
 constexpr bool kRopeHalfSplit = FOVEA_ENABLE_ROPE_HALF_SPLIT != 0;
 constexpr bool kRopeInterleaved = FOVEA_ENABLE_ROPE_INTERLEAVED != 0;
 constexpr bool kRopeTables = FOVEA_ENABLE_ROPE_TABLES != 0;
 constexpr bool kRopeTurns = FOVEA_ENABLE_ROPE_TURNS != 0;
 constexpr bool kScores = FOVEA_ENABLE_SCORES != 0;
 constexpr bool kSinks = FOVEA_ENABLE_SINKS != 0;
+constexpr bool kSlowWorkspace = FOVEA_ENABLE_SLOW_WORKSPACE != 0;
 constexpr bool kSoftcap = FOVEA_ENABLE_SOFTCAP != 0;
 constexpr bool kSoftmaxMask = FOVEA_ENABLE_SOFTMAX_MASK != 0;
 constexpr bool kSoftmaxStrided = FOVEA_ENABLE_SOFTMAX_STRIDED != 0;
@@ -187,8 +209,11 @@ constexpr bool kText = FOVEA_ENABLE_TEXT != 0;
 constexpr bool kWindows = FOVEA_ENABLE_WINDOWS != 0;
 
 constexpr bool kStates = kStreams || kKeySplits; /* partial states */
+constexpr bool kHalf = kF16 || kBf16;
 constexpr bool kMask = kMaskF32 || kMaskByte;
-constexpr bool kLimits = kCausal || kWindows;           /* a key may be hidden by its place */
+constexpr bool kNarrow = kHalf || kI8 || kI4;
+constexpr bool kStaged = kNarrow || kRing || kPages || kLoad; /* keys may not be used where they lie */
+constexpr bool kLimits = kCausal || kWindows || kRing;  /* a key may be hidden by its place */
 constexpr bool kPlaces = kCausal || kWindows || kAlibi; /* anything that depends on positions */
 } /* namespace config */
 } /* namespace fovea */

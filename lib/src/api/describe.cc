@@ -62,7 +62,10 @@ extern "C" size_t fovea_plan_describe(const fovea_plan* plan, uint32_t q_tokens,
     line << "tile kernel, rows for each key head " << rows << " in tiles: " << tiles << " of at most " << tile_rows;
   }
   line << ", keys in tiles of " << uint64_t(FOVEA_KEY_TILE) << ": "
-       << (uint64_t(kv_tokens) + FOVEA_KEY_TILE - 1) / FOVEA_KEY_TILE << ", workspace "
-       << uint64_t(plan->workspace_bytes) << " bytes";
+       << (uint64_t(kv_tokens) + FOVEA_KEY_TILE - 1) / FOVEA_KEY_TILE;
+  const uint32_t splits = fovea::split_count(d, kv_tokens), workers = fovea::worker_count(d);
+  if (splits > 1) line << " in " << uint64_t(splits) << " parts of " << uint64_t(d.key_split_tokens);
+  line << ", workspace " << uint64_t(plan->workspace_bytes) << " bytes";
+  if (workers > 1) line << " for " << uint64_t(workers) << " workers";
   return line.finish();
 }

@@ -43,6 +43,8 @@ extern "C" const char* fovea_status_string(fovea_status status) {
     case FOVEA_ERR_STATE: return "the memory is too small for the state, or holds none that fits the call";
     case FOVEA_ERR_IMAGE: return "the bytes are no whole image of a state";
     case FOVEA_ERR_EXECUTOR: return "the executor did not run all tasks";
+    case FOVEA_ERR_PAGE: return "a page table names a page that the pool does not have";
+    case FOVEA_ERR_FULL: return "a cache has no room for the tokens";
     case FOVEA_STATUS_IS_32_BITS: break;
   }
   return "unknown status";

@@ -13,7 +13,8 @@ FOVEA_INLINE void AttendStep(const QueryTile& t, const KeyTile& keys, const Scor
     if (AnyStage(keys, stages)) ApplyStages(t, keys, stages, FOVEA_SCORES_SOFTMAX, c);
     SoftmaxTile(t, keys.begin, keys.end, c, hides);
   }
-  if (hides) {
+  // Where nothing hides, no weight is -0.
+  if (hides || (kPreferSize && kVectors == 1)) {
     Values<true, kVectors>(t, keys, column);
   } else {
     Values<false, kVectors>(t, keys, column);
@@ -74,16 +75,16 @@ FOVEA_KERNEL void Attend(const QueryTile& t, const KeyTile& keys, const ScoreSta
   }
 }
 
-FOVEA_KERNEL void Begin(const QueryTile& t, const RowArray<const float>& q, float scale) {
+FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
   const VF scales = hn::Set(kF, scale);
   const size_t columns = t.columns, head_dim = t.head_dim;
   for (size_t column = 0; column < columns; column += kLanes) {
-    const LaneRows<const float> rows = RowsOf(t, q, column);
+    const LaneRows<char> rows = RowsOf(t, BytesOf(q), column);
     float* q_t = t.q + column;
     for (size_t d = 0; d < head_dim; d += kLanes) {
       const size_t n = head_dim - d < kLanes ? head_dim - d : kLanes;
       VF lanes[kLanes];
-      LoadTransposed(rows, d, n, lanes);
+      LoadTransposed(rows, q.dtype, d, n, lanes);
       FOVEA_UNROLL(16)
       for (size_t i = 0; i < kLanes; ++i, q_t += columns) {
         if (i < n) hn::StoreU(hn::Mul(lanes[i], scales), kF, q_t);
@@ -138,7 +139,7 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
       const LaneRows<float> rows = RowsOf(t, outputs.lse, column);
       for (size_t i = 0; i < live; ++i) *rows.at[i] = lse[i];
     }
-    const LaneRows<float> rows = RowsOf(t, outputs.out, column);
+    const LaneRows<char> rows = RowsOf(t, BytesOf(outputs.out), column);
     const float* o_t = t.o + column;
     for (size_t e = 0; e < value_dim; e += kLanes) {
       const size_t n = value_dim - e < kLanes ? value_dim - e : kLanes;
@@ -148,7 +149,7 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
         lanes[i] = hn::Zero(kF);
         if (i < n) lanes[i] = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, o_t), normalise));
       }
-      StoreTransposed(lanes, rows, live, e, n);
+      StoreTransposed(lanes, rows, outputs.out.dtype, live, e, n);
     }
   }
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "fovea/fovea.h"
+#include "kernels/convert_table.h"
 
 namespace fovea {
 
@@ -56,15 +57,37 @@ struct RowArray {
   ptrdiff_t token_stride, head_stride;
 };
 
+// The same for queries and outputs, whose elements are of the type that the description names: f32, f16 or bf16.
+struct TypedRows {
+  void* data;
+  ptrdiff_t token_stride, head_stride;
+  fovea_dtype dtype;
+
+  template <class T>
+  RowArray<T> as() const {
+    return {static_cast<T*>(data), token_stride, head_stride};
+  }
+};
+
+// Rows of keys or of values, in a format of convert_table.h; strides in elements of it. The tile kernel takes f32 alone.
+struct KeyRows {
+  const void* data;
+  const void* scales;
+  ptrdiff_t stride, scale_stride;
+  fovea_dtype dtype;
+
+  const float* f32(ptrdiff_t row) const { return static_cast<const float*>(data) + row * stride; }
+};
+
 // Keys [begin, end) of the tile that starts at absolute key `first`. begin is a multiple of kKeyGrain.
-struct KeyTile {
-  const float* keys;    // of key `first`
-  const float* values;  // of key `first`
-  ptrdiff_t key_stride, value_stride;
+struct KeySpan {
   uint32_t first;
   uint32_t begin, end;  // 0 <= begin < end <= kKeyTile
   bool edge;            // some row may not see some of these keys, by position
-  bool more;            // the tile behind this one comes next
+};
+struct KeyTile : KeySpan {
+  KeyRows keys, values;   // from key `first` on
+  const void* next_keys;  // of the tile behind this one, where it comes next; else null
 };
 
 // What happens to a score between the dot product and the softmax, in this order.
@@ -78,14 +101,14 @@ struct ScoreStages {
 };
 
 struct RowOutputs {
-  RowArray<float> out;
+  TypedRows out;
   RowArray<float> lse;  // data may be null
   bool sinks;
 };
 
 struct TileKernels {
   // q = queries * scale; the running softmax starts.
-  void (*begin)(const QueryTile&, const RowArray<const float>& q, float scale);
+  void (*begin)(const QueryTile&, const TypedRows& q, float scale);
   // One step of the running softmax over the keys of a tile.
   void (*attend)(const QueryTile&, const KeyTile&, const ScoreStages&);
   // Sinks join, rows are normalised and stored. Leaves for scores_out in row_max what to subtract from a score, and in

@@ -54,30 +54,6 @@ FOVEA_TEMPLATE void Widen(const WidenRows& w) {
 // n <= kLanes elements.
 FOVEA_INLINE VF LoadUpTo(const float* p, size_t n) { return n == kLanes ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n); }
 
-// The upper half of a float, rounded, in the low 16 bits of each lane. A carry goes on into the exponent, up to
-// infinity.
-FOVEA_INLINE VI ToBf16(VF v) {
-  const VI bits = hn::BitCast(kI, v);
-  const VI odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(kI, 1));
-  const VI rounded = hn::Add(hn::Add(bits, odd), hn::Set(kI, 0x7fff));
-  const VI quiet = hn::Or(bits, hn::Set(kI, 0x400000));
-  const VF either = hn::IfThenElse(hn::Eq(v, v), hn::BitCast(kF, rounded), hn::BitCast(kF, quiet));
-  return hn::ShiftRight<16>(hn::BitCast(kI, either));
-}
-
-template <fovea_dtype kType>
-FOVEA_INLINE void StoreAsN(VF v, void* row, size_t d, size_t n) {
-  if constexpr (kType == FOVEA_F32) hn::StoreN(v, kF, static_cast<float*>(row) + d, n);
-  if constexpr (kType == FOVEA_F16) hn::StoreF16N(v, static_cast<uint16_t*>(row) + d, n);
-  if constexpr (kType == FOVEA_BF16) hn::StoreU16N(ToBf16(v), static_cast<uint16_t*>(row) + d, n);
-}
-template <fovea_dtype kType>
-FOVEA_INLINE void StoreAs(VF v, void* row, size_t d) {
-  if constexpr (kType == FOVEA_F32) hn::StoreU(v, kF, static_cast<float*>(row) + d);
-  if constexpr (kType == FOVEA_F16) hn::StoreF16(v, static_cast<uint16_t*>(row) + d);
-  if constexpr (kType == FOVEA_BF16) hn::StoreU16(ToBf16(v), static_cast<uint16_t*>(row) + d);
-}
-
 // Over the lanes of a vector, in all lanes. Sums are those of a tree that adds what is half of it apart, and below, in
 // Total, the vectors of a group are its upper levels: so they are the same with any number of lanes.
 template <bool kMax, int kStep = int(kLanes) / 2>
@@ -172,8 +148,10 @@ FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, ui
     best_factor = hn::IfThenElse(better, factor, best_factor);
     best_tried = hn::IfThenElse(better, hn::Set(kF, tried), best_tried);
   }
+  // From 2^126 on 1 / largest is subnormal, which some targets take for 0, and then the factor is 0.
   const VF exact = hn::Add(hn::Mul(best_factor, largest), not_finite);
-  const MF fits = hn::Lt(hn::Abs(exact), hn::Set(kF, 65520.0f));
+  const VF size = hn::Abs(hn::IfThenElse(hn::Lt(hn::Set(kF, 0x1p100f), hn::Abs(largest)), largest, exact));
+  const MF fits = hn::Lt(size, hn::Set(kF, 65520.0f));
   hn::StoreF16N(hn::IfThenElse(fits, exact, hn::Set(kF, __builtin_nanf(""))), scale, 1);
 
   const VI nibble = hn::Set(kI, 15);

@@ -12,35 +12,40 @@ struct FewBlock {
   static constexpr uint32_t kGroup = kKeys < 4 ? kKeys : 4;  // keys multiplied at a time
 };
 
-// Elements in a cache line.
-constexpr size_t kLineElements = 16;
+constexpr size_t kCacheLine = 64;  // bytes
 
 // Asks for the rows of a tile in the order of addresses, a few lines at a time: that is what the processor's own
 // prefetcher goes by. They are asked into the second cache, which waits for more lines at once than the first and has
 // room for a tile. Lines behind the end of a row may be asked for, which reads nothing.
+template <fovea_dtype kType>
 struct LineCursor {
-  const float* row;
+  static constexpr size_t kBits = kType == FOVEA_I4 ? 4 : 8 * unit_bytes(kType);  // an element
+  const char* row;
   ptrdiff_t stride;
-  size_t dim, element;
+  size_t row_bytes, byte;
 
-  // At `position` of the tile, counted in elements row by row.
-  FOVEA_INLINE LineCursor At(const float* tile, ptrdiff_t stride, size_t dim, size_t position) {
-    return {tile + ptrdiff_t(position / dim) * stride, stride, dim, position % dim};
+  // At element `index` of the rows, counted row by row.
+  FOVEA_INLINE LineCursor At(const void* rows, ptrdiff_t stride, size_t dim, size_t index) {
+    const ptrdiff_t row_stride = stride * ptrdiff_t(unit_bytes(kType));
+    return {static_cast<const char*>(rows) + ptrdiff_t(index / dim) * row_stride, row_stride, dim * kBits / 8,
+            index % dim * kBits / 8};
   }
-  inline __attribute__((always_inline)) void Ask(size_t elements) {
+  template <size_t kElements>
+  inline __attribute__((always_inline)) void Ask() {
+    constexpr size_t kBytes = kElements * kBits / 8;
     FOVEA_UNROLL(8)
-    for (size_t i = 0; i < elements; i += kLineElements) __builtin_prefetch(row + element + i, 0, 2);
-    element += elements;
-    const bool row_ends = element >= dim;
+    for (size_t i = 0; i < kBytes; i += kCacheLine) __builtin_prefetch(row + byte + i, 0, 2);
+    byte += kBytes;
+    const bool row_ends = byte >= row_bytes;
     row += row_ends ? stride : 0;
-    element = row_ends ? 0 : element;
+    byte = row_ends ? 0 : byte;
   }
 };
 
 // A single row does so little with a line that the processor's prefetcher keeps up by itself.
 template <int kRows>
-FOVEA_INLINE bool AsksAhead(const QueryTile& t) {
-  return kRows > 1 && t.value_dim == t.head_dim;
+FOVEA_INLINE bool AsksAhead(const QueryTile& t, const KeyTile& keys) {
+  return kRows > 1 && t.value_dim == t.head_dim && keys.keys.dtype == keys.values.dtype;
 }
 
 // lane % kKeys, as floats.
@@ -73,31 +78,57 @@ FOVEA_INLINE float* BlockScores(const QueryTile& t, const KeyTile& keys, uint32_
   return t.s + size_t(j - keys.begin) / FewBlock<kRows>::kKeys * kLanes;
 }
 
-template <int kRows, bool kPrefetch>
-FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
+// Rows of a format, one after the other.
+template <fovea_dtype kType>
+struct RowCursor {
+  const char* data;
+  const char* scales;
+  ptrdiff_t stride, scale_stride;  // bytes
+
+  FOVEA_INLINE RowCursor At(const KeyRows& rows, ptrdiff_t first) {
+    const ptrdiff_t stride = rows.stride * ptrdiff_t(unit_bytes(kType));
+    const ptrdiff_t scale_stride = rows.scale_stride * ptrdiff_t(scale_bytes(kType));
+    return {static_cast<const char*>(rows.data) + first * stride,
+            static_cast<const char*>(rows.scales) + first * scale_stride, stride, scale_stride};
+  }
+  inline __attribute__((always_inline)) FormatRow<kType> Row() const { return FormatRow<kType>::Of(data, scales); }
+  inline __attribute__((always_inline)) void Next() {
+    data += stride;
+    scales += scale_stride;
+  }
+};
+
+template <int kRows, bool kPrefetch, fovea_dtype kType>
+FOVEA_TEMPLATE void FewScoresOf(const QueryTile& t, const KeyTile& keys) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroup = FewBlock<kRows>::kGroup;
+  constexpr bool kRowScales = FormatRow<kType>::kScaled == Scaled::kRow;
   const size_t head_dim = t.head_dim, whole = head_dim / kLanes * kLanes, padded = PaddedToLanes(head_dim);
-  const float* next_key = keys.keys + ptrdiff_t(keys.begin) * keys.key_stride;
-  const float* values = keys.values + ptrdiff_t(keys.begin) * keys.value_stride;
-  LineCursor ahead = {values, keys.value_stride, t.value_dim, 0};
+  auto next_key = RowCursor<kType>::At(keys.keys, ptrdiff_t(keys.begin));
+  const auto first_value = RowCursor<kType>::At(keys.values, ptrdiff_t(keys.begin));
+  auto ahead = LineCursor<kType>::At(first_value.data, keys.values.stride, t.value_dim, 0);
   for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
     VF products[kLanes];
+    float scales[kLanes];
     FOVEA_UNROLL(4)
     for (uint32_t g = 0; g < kKeys; g += kGroup) {
-      const float* key[kGroup];
+      FormatRow<kType> key[kGroup];
       VF acc[kRows][kGroup];
       FOVEA_UNROLL(4)
       for (uint32_t k = 0; k < kGroup; ++k) {
-        key[k] = next_key;
-        if (j + g + k + 1 < keys.end) next_key += keys.key_stride;  // keys behind the end repeat the last one
+        key[k] = next_key.Row();
+        if constexpr (kRowScales) {
+          FOVEA_UNROLL(4)
+          for (int r = 0; r < kRows; ++r) scales[r * kKeys + g + k] = *key[k].scale;
+        }
+        if (j + g + k + 1 < keys.end) next_key.Next();  // keys behind the end repeat the last one
         FOVEA_UNROLL(4)
         for (int r = 0; r < kRows; ++r) acc[r][k] = hn::Zero(kF);
       }
       for (size_t d = 0; d < whole; d += kLanes) {
         VF x[kGroup];
         FOVEA_UNROLL(4)
-        for (uint32_t k = 0; k < kGroup; ++k) x[k] = hn::LoadU(kF, key[k] + d);
-        if constexpr (kPrefetch) ahead.Ask(kGroup * kLanes);
+        for (uint32_t k = 0; k < kGroup; ++k) x[k] = LoadAs(key[k], d);
+        if constexpr (kPrefetch) ahead.template Ask<kGroup * kLanes>();
         FOVEA_UNROLL(4)
         for (int r = 0; r < kRows; ++r) {
           const VF q = hn::LoadU(kF, t.q + r * padded + d);
@@ -108,7 +139,7 @@ FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
       if (whole < head_dim) {
         FOVEA_UNROLL(4)
         for (uint32_t k = 0; k < kGroup; ++k) {
-          const VF x = hn::LoadN(kF, key[k] + whole, head_dim - whole);
+          const VF x = LoadAsN(key[k], whole, head_dim - whole);
           FOVEA_UNROLL(4)
           for (int r = 0; r < kRows; ++r) acc[r][k] = hn::MulAdd(hn::LoadU(kF, t.q + r * padded + whole), x, acc[r][k]);
         }
@@ -120,12 +151,24 @@ FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
       }
     }
     VF sums = hn::SumsOfLanes(products);
+    if constexpr (kRowScales) sums = hn::Mul(sums, hn::LoadU(kF, scales));
     if (j + kKeys > keys.end) {
       const VF past_end = hn::Set(kF, float(keys.end - j));
       sums = hn::IfThenElse(hn::Lt(KeyOffsets<kRows>(), past_end), sums, hn::Set(kF, -kInfinity));
     }
     hn::StoreU(sums, kF, BlockScores<kRows>(t, keys, j));
   }
+}
+
+template <int kRows, bool kPrefetch>
+FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
+  const fovea_dtype dtype = keys.keys.dtype;
+  constexpr bool kAsk = kRows > 1 && !kPreferSize;  // for f32 alone it is worth two versions
+  if (config::kF16 && dtype == FOVEA_F16) return FewScoresOf<kRows, kAsk, FOVEA_F16>(t, keys);
+  if (config::kBf16 && dtype == FOVEA_BF16) return FewScoresOf<kRows, kAsk, FOVEA_BF16>(t, keys);
+  if (config::kI8 && dtype == FOVEA_I8) return FewScoresOf<kRows, kAsk, FOVEA_I8>(t, keys);
+  if (config::kI4 && dtype == FOVEA_I4) return FewScoresOf<kRows, kAsk, FOVEA_I4>(t, keys);
+  FewScoresOf<kRows, kPrefetch, FOVEA_F32>(t, keys);
 }
 
 // mask elements of the block at key j, as floats.
@@ -177,7 +220,7 @@ template <int kRows>
 FOVEA_INLINE void FewStagedScores(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
                                   fovea_scores_stage last) {
   // Nothing is asked for where all keys fit one tile: next to the rest of such a call it costs more than it brings.
-  const bool prefetch = AsksAhead<kRows>(t) && (keys.more || keys.first > 0);
+  const bool prefetch = AsksAhead<kRows>(t, keys) && (keys.next_keys || keys.first > 0);
   if (!kPreferSize && prefetch) {
     FewScores<kRows, true>(t, keys);
   } else {
@@ -228,20 +271,30 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys) {
   hn::StoreU(rescale, kF, t.rescale);
 }
 
-// sums += the weights of one key (that of row 0 stands at p) times its value, of `part` elements where it is not whole.
-template <int kRows, bool kHides, int kVectors>
-FOVEA_INLINE void FewValueStep(const float* p, const float* value, size_t part, VF (&sums)[kRows][kVectors]) {
+// sums += the weights of one key (that of row 0 stands at p) times its value from `element` on, of `part` elements where
+// it is not whole.
+template <int kRows, bool kHides, int kVectors, fovea_dtype kType>
+FOVEA_INLINE void FewValueStep(const float* p, const FormatRow<kType>& value, size_t element, size_t part,
+                               VF (&sums)[kRows][kVectors]) {
   VF weight[kRows];
+  MF hidden[kRows];
   FOVEA_UNROLL(4)
-  for (int r = 0; r < kRows; ++r) weight[r] = hn::Set(kF, p[r * FewBlock<kRows>::kKeys]);
+  for (int r = 0; r < kRows; ++r) {
+    weight[r] = hn::Set(kF, p[r * FewBlock<kRows>::kKeys]);
+    if constexpr (kHides) hidden[r] = hn::SignMask(weight[r]);
+    if constexpr (FormatRow<kType>::kScaled == Scaled::kRow) {
+      const VF scaled = hn::Mul(weight[r], value.Scale(0));
+      weight[r] = kHides ? hn::IfThenElse(hidden[r], weight[r], scaled) : scaled;  // a hidden scale may be NaN
+    }
+  }
   FOVEA_UNROLL(8)
   for (int v = 0; v < kVectors; ++v) {
-    const float* at = value + v * kLanes;
-    const VF x = part == kLanes ? hn::LoadU(kF, at) : hn::LoadN(kF, at, part);
+    const size_t e = element + v * kLanes;
+    const VF x = part == kLanes ? LoadAs(value, e) : LoadAsN(value, e, part);
     FOVEA_UNROLL(4)
     for (int r = 0; r < kRows; ++r) {
       VF& sum = sums[r][v];
-      sum = kHides ? hn::MulAddUnless(hn::SignMask(weight[r]), weight[r], x, sum) : hn::MulAdd(weight[r], x, sum);
+      sum = kHides ? hn::MulAddUnless(hidden[r], weight[r], x, sum) : hn::MulAdd(weight[r], x, sum);
     }
   }
 }
@@ -251,7 +304,7 @@ constexpr int kFewSums = hn::kRegisters / 2 < 8 ? hn::kRegisters / 2 : 8;
 
 // o[r][element + ..] for kVectors vectors, the last of which has `part` elements (kLanes = a whole one). Keys go round
 // kStrands accumulators, so that there are enough independent sums where rows and vectors are few.
-template <int kRows, bool kHides, int kVectors, int kStrands>
+template <int kRows, bool kHides, int kVectors, int kStrands, fovea_dtype kType>
 FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t element, size_t part) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
   const size_t padded = PaddedToLanes(t.value_dim);
@@ -266,23 +319,23 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
       for (int strand = 1; strand < kStrands; ++strand) acc[strand][r][v] = hn::Zero(kF);
     }
   }
-  const float* value = keys.values + ptrdiff_t(keys.begin) * keys.value_stride + element;
+  auto value = RowCursor<kType>::At(keys.values, ptrdiff_t(keys.begin));
   // Each block asks for its share of the keys that come next.
-  const bool ask = AsksAhead<kRows>(t) && keys.more;
-  LineCursor ahead = LineCursor::At(keys.keys + ptrdiff_t(ask ? kKeyTile : 0) * keys.key_stride, keys.key_stride,
-                                    t.head_dim, element * kKeyTile);
+  const bool ask = AsksAhead<kRows>(t, keys) && keys.next_keys;
+  auto ahead = LineCursor<kType>::At(keys.next_keys, keys.keys.stride, t.head_dim, element * kKeyTile);
   const uint32_t count = keys.end - keys.begin;
   uint32_t j = 0;
   for (; j + kStrands <= count; j += kStrands) {
     FOVEA_UNROLL(8)
     for (uint32_t strand = 0; strand < kStrands; ++strand) {
-      FewValueStep<kRows, kHides>(t.s + (j + strand) / kKeys * kLanes + (j + strand) % kKeys, value, part, acc[strand]);
-      if (ask) ahead.Ask(kVectors * kLanes);
-      value += keys.value_stride;
+      FewValueStep<kRows, kHides>(t.s + (j + strand) / kKeys * kLanes + (j + strand) % kKeys, value.Row(), element,
+                                  part, acc[strand]);
+      if (ask) ahead.template Ask<kVectors * kLanes>();
+      value.Next();
     }
   }
-  for (; kStrands > 1 && j < count; ++j, value += keys.value_stride) {
-    FewValueStep<kRows, kHides>(t.s + j / kKeys * kLanes + j % kKeys, value, part, acc[0]);
+  for (; kStrands > 1 && j < count; ++j, value.Next()) {
+    FewValueStep<kRows, kHides>(t.s + j / kKeys * kLanes + j % kKeys, value.Row(), element, part, acc[0]);
   }
   FOVEA_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
@@ -296,24 +349,34 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
   }
 }
 
-// Blocks of kVectors vectors while they fit, then of half as many.
-template <int kRows, bool kHides, int kVectors>
+// Blocks of kVectors vectors while they fit, then of half as many; of formats other than f32 one at a time.
+template <int kRows, bool kHides, fovea_dtype kType, int kVectors>
 FOVEA_INLINE void FewValueBlocks(const QueryTile& t, const KeyTile& keys, size_t element) {
   constexpr int kStrands = kRows * kVectors >= kFewSums ? 1 : kFewSums / (kRows * kVectors);
   for (; element + kVectors * kLanes <= t.value_dim; element += kVectors * kLanes) {
-    FewValueBlock<kRows, kHides, kVectors, kStrands>(t, keys, element, kLanes);
+    FewValueBlock<kRows, kHides, kVectors, kStrands, kType>(t, keys, element, kLanes);
   }
   if constexpr (kVectors > 1) {
-    FewValueBlocks<kRows, kHides, kPreferSize ? 1 : kVectors / 2>(t, keys, element);
+    FewValueBlocks<kRows, kHides, kType, kPreferSize || kType != FOVEA_F32 ? 1 : kVectors / 2>(t, keys, element);
   } else if (element < t.value_dim) {
-    FewValueBlock<kRows, kHides, 1, kStrands>(t, keys, element, t.value_dim - element);
+    FewValueBlock<kRows, kHides, 1, kStrands, kType>(t, keys, element, t.value_dim - element);
   }
 }
 
-template <int kRows, bool kHides>
-FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
+template <int kRows, bool kHides, fovea_dtype kType>
+FOVEA_TEMPLATE void FewValuesOf(const QueryTile& t, const KeyTile& keys) {
   constexpr int kAccumulators = hn::kRegisters / 2;
-  FewValueBlocks<kRows, kHides, (kAccumulators / kRows < 8 ? kAccumulators / kRows : 8)>(t, keys, 0);
+  FewValueBlocks<kRows, kHides, kType, (kAccumulators / kRows < 8 ? kAccumulators / kRows : 8)>(t, keys, 0);
+}
+
+template <int kRows, bool kHides>
+FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys) {
+  const fovea_dtype dtype = keys.values.dtype;
+  if (config::kF16 && dtype == FOVEA_F16) return FewValuesOf<kRows, kHides, FOVEA_F16>(t, keys);
+  if (config::kBf16 && dtype == FOVEA_BF16) return FewValuesOf<kRows, kHides, FOVEA_BF16>(t, keys);
+  if (config::kI8 && dtype == FOVEA_I8) return FewValuesOf<kRows, kHides, FOVEA_I8>(t, keys);
+  if (config::kI4 && dtype == FOVEA_I4) return FewValuesOf<kRows, kHides, FOVEA_I4>(t, keys);
+  FewValuesOf<kRows, kHides, FOVEA_F32>(t, keys);
 }
 
 template <int kRows>
@@ -327,14 +390,17 @@ FOVEA_TEMPLATE void FewAttendRows(const QueryTile& t, const KeyTile& keys, const
   }
 }
 
-FOVEA_KERNEL void FewBegin(const QueryTile& t, const RowArray<const float>& q, float scale) {
+FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) {
   const size_t padded = PaddedToLanes(t.head_dim), rows = t.columns / t.row_lanes;
   const VF scales = hn::Set(kF, scale);
   for (size_t r = 0; r < rows; ++r) {
-    const float* row = q.data + RowOffset(t, r, q.token_stride, q.head_stride);
+    const ptrdiff_t row = RowOffset(t, r, q.token_stride, q.head_stride);
     for (size_t d = 0; d < t.head_dim; d += kLanes) {
       const size_t n = t.head_dim - d < kLanes ? t.head_dim - d : kLanes;
-      hn::StoreU(hn::Mul(hn::LoadN(kF, row + d, n), scales), kF, t.q + r * padded + d);
+      const VF x = config::kHalf && q.dtype != FOVEA_F32
+                       ? LoadHalfN(static_cast<const uint16_t*>(q.data) + row + d, q.dtype, n)
+                       : hn::LoadN(kF, static_cast<const float*>(q.data) + row + d, n);
+      hn::StoreU(hn::Mul(x, scales), kF, t.q + r * padded + d);
     }
   }
   hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
@@ -355,13 +421,17 @@ FOVEA_KERNEL void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
   hn::StoreU(Normalise(t, 0, outputs.sinks, wants_lse ? lse : nullptr), kF, normalise);
   const size_t padded = PaddedToLanes(t.value_dim);
   for (size_t r = 0; r < t.live; ++r) {
-    float* out = outputs.out.data + RowOffset(t, r, outputs.out.token_stride, outputs.out.head_stride);
+    const ptrdiff_t row = RowOffset(t, r, outputs.out.token_stride, outputs.out.head_stride);
     const VF factor = hn::Set(kF, normalise[r * t.row_lanes]);
     const MF empty = hn::Eq(hn::Set(kF, t.row_sum[r * t.row_lanes]), hn::Zero(kF));
     for (size_t e = 0; e < t.value_dim; e += kLanes) {
       const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
-      const VF o = hn::Mul(hn::LoadU(kF, t.o + r * padded + e), factor);
-      hn::StoreN(hn::IfThenZeroElse(empty, o), kF, out + e, n);
+      const VF o = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, t.o + r * padded + e), factor));
+      if (config::kHalf && outputs.out.dtype != FOVEA_F32) {
+        StoreHalfN(o, static_cast<uint16_t*>(outputs.out.data) + row + e, outputs.out.dtype, n);
+      } else {
+        hn::StoreN(o, kF, static_cast<float*>(outputs.out.data) + row + e, n);
+      }
     }
     if (wants_lse) {
       outputs.lse.data[RowOffset(t, r, outputs.lse.token_stride, outputs.lse.head_stride)] = lse[r * t.row_lanes];

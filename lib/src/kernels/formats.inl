@@ -110,3 +110,37 @@ FOVEA_INLINE VF LoadAsN(const FormatRow<kType>& row, size_t d, size_t n) {
   if constexpr (FormatRow<kType>::kScaled != Scaled::kGroup) return row.Part(d, n);
   return hn::Mul(row.Part(d, n), row.Scale(d));
 }
+
+// The upper half of a float, rounded, in the low 16 bits of each lane. A carry goes on into the exponent, up to
+// infinity.
+FOVEA_INLINE VI ToBf16(VF v) {
+  const VI bits = hn::BitCast(kI, v);
+  const VI odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(kI, 1));
+  const VI rounded = hn::Add(hn::Add(bits, odd), hn::Set(kI, 0x7fff));
+  const VI quiet = hn::Or(bits, hn::Set(kI, 0x400000));
+  const VF either = hn::IfThenElse(hn::Eq(v, v), hn::BitCast(kF, rounded), hn::BitCast(kF, quiet));
+  return hn::ShiftRight<16>(hn::BitCast(kI, either));
+}
+
+template <fovea_dtype kType>
+FOVEA_INLINE void StoreAsN(VF v, void* row, size_t d, size_t n) {
+  if constexpr (kType == FOVEA_F32) hn::StoreN(v, kF, static_cast<float*>(row) + d, n);
+  if constexpr (kType == FOVEA_F16) hn::StoreF16N(v, static_cast<uint16_t*>(row) + d, n);
+  if constexpr (kType == FOVEA_BF16) hn::StoreU16N(ToBf16(v), static_cast<uint16_t*>(row) + d, n);
+}
+template <fovea_dtype kType>
+FOVEA_INLINE void StoreAs(VF v, void* row, size_t d) {
+  if constexpr (kType == FOVEA_F32) hn::StoreU(v, kF, static_cast<float*>(row) + d);
+  if constexpr (kType == FOVEA_F16) hn::StoreF16(v, static_cast<uint16_t*>(row) + d);
+  if constexpr (kType == FOVEA_BF16) hn::StoreU16(ToBf16(v), static_cast<uint16_t*>(row) + d);
+}
+
+// The first n <= kLanes elements of a row of f16 or bf16, where which of them is known only now.
+FOVEA_INLINE VF LoadHalfN(const uint16_t* p, fovea_dtype dtype, size_t n) {
+  if (::fovea::config::kBf16 && dtype == FOVEA_BF16) return FormatRow<FOVEA_BF16>{p}.Part(0, n);
+  return hn::LoadF16N(kF, p, n);
+}
+FOVEA_INLINE void StoreHalfN(VF v, uint16_t* p, fovea_dtype dtype, size_t n) {
+  if (::fovea::config::kBf16 && dtype == FOVEA_BF16) return hn::StoreU16N(ToBf16(v), p, n);
+  hn::StoreF16N(v, p, n);
+}

@@ -40,6 +40,12 @@ FOVEA_INLINE LaneRows<T> RowsOf(const QueryTile& t, const RowArray<T>& a, size_t
   return rows;
 }
 
+// Rows of a type that is known only now, counted in bytes.
+FOVEA_INLINE RowArray<char> BytesOf(const TypedRows& rows) {
+  const ptrdiff_t size = !config::kHalf || rows.dtype == FOVEA_F32 ? 4 : 2;
+  return {static_cast<char*>(rows.data), rows.token_stride * size, rows.head_stride * size};
+}
+
 // lanes[i] = element d + i of the kLanes rows, for i < n.
 FOVEA_INLINE void LoadTransposed(const LaneRows<const float>& rows, size_t d, size_t n, VF (&lanes)[kLanes]) {
   hn::LoadTransposed(rows.at, d, n, lanes);
@@ -48,4 +54,31 @@ FOVEA_INLINE void LoadTransposed(const LaneRows<const float>& rows, size_t d, si
 // The reverse: element d + i of the first `live` rows = lanes[i], for i < n. lanes is destroyed.
 FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<float>& rows, size_t live, size_t d, size_t n) {
   hn::StoreTransposed(lanes, rows.at, live, d, n);
+}
+
+// The same for rows of a type that is known only now.
+FOVEA_INLINE void LoadTransposed(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n,
+                                 VF (&lanes)[kLanes]) {
+  if (config::kHalf && dtype != FOVEA_F32) {
+    for (size_t i = 0; i < kLanes; ++i) {
+      lanes[i] = LoadHalfN(reinterpret_cast<const uint16_t*>(rows.at[i]) + d, dtype, n);
+    }
+    return hn::Transpose(lanes);
+  }
+  LaneRows<const float> f32;
+  for (size_t i = 0; i < kLanes; ++i) f32.at[i] = reinterpret_cast<const float*>(rows.at[i]);
+  LoadTransposed(f32, d, n, lanes);
+}
+FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<char>& rows, fovea_dtype dtype, size_t live,
+                                  size_t d, size_t n) {
+  if (config::kHalf && dtype != FOVEA_F32) {
+    hn::Transpose(lanes);
+    for (size_t i = 0; i < live; ++i) {
+      StoreHalfN(lanes[i], reinterpret_cast<uint16_t*>(rows.at[i]) + d, dtype, n);
+    }
+    return;
+  }
+  LaneRows<float> f32;
+  for (size_t i = 0; i < kLanes; ++i) f32.at[i] = reinterpret_cast<float*>(rows.at[i]);
+  StoreTransposed(lanes, f32, live, d, n);
 }

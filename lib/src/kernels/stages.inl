@@ -83,7 +83,7 @@ FOVEA_CALLED void ApplyStages(const QueryTile& t, const KeyTile& keys, const Sco
     }
   }
   if (Masked(stages)) {
-    const bool added = MaskedBy(stages, FOVEA_MASK_F32);
+    const bool added = !config::kMaskByte || MaskedBy(stages, FOVEA_MASK_F32);
     LaneRows<const float> rows_f32;
     LaneRows<const uint8_t> rows_byte;
     if (added) {

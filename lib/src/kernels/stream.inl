@@ -55,10 +55,8 @@ FOVEA_KERNEL void Suspend(const QueryTile& t, const StateRows& state) {
 FOVEA_KERNEL void FewResume(const QueryTile& t, const StateRows& state) {
   const size_t padded = PaddedToLanes(t.value_dim);
   for (size_t r = 0; r < t.live; ++r) {
-    for (size_t lane = r * t.row_lanes; lane < (r + 1) * t.row_lanes; ++lane) {
-      t.row_max[lane] = state.max[r];
-      t.row_sum[lane] = state.sum[r];
-    }
+    hn::StoreN(hn::Set(kF, state.max[r]), kF, t.row_max + r * t.row_lanes, t.row_lanes);
+    hn::StoreN(hn::Set(kF, state.sum[r]), kF, t.row_sum + r * t.row_lanes, t.row_lanes);
     for (size_t e = 0; e < t.value_dim; e += kLanes) {
       const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
       hn::StoreU(hn::LoadN(kF, state.o + r * t.value_dim + e, n), kF, t.o + r * padded + e);

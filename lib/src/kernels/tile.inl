@@ -1,108 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two matrix products of a tile and the running softmax between them. A lane is a query; keys and values are read
-// as they lie in memory, an element at a time, and multiply whole vectors of queries.
+// The two matrix products of a tile (the first is that of block.inl) and the running softmax between them. A lane is a
+// query; keys and values are read as they lie in memory, an element at a time, and multiply whole vectors of queries.
 
-using hn::kBlockKeys;
-using hn::kBlockVectors;
-using hn::kElems;
-
-// Keys, or value elements, of a register block with this many vectors of rows: one vector alone needs more of them, or
-// the multiply-adds would wait for one another.
-template <int kVectors>
-constexpr int kBlockOf = kVectors == 1 ? hn::kRegisters / 2 < 8 ? hn::kRegisters / 2 : 8 : kBlockKeys;
-
-// acc[v] += x[v] * e[0..kElems), for one key or value element block.
-template <int kCount, int kVectors, int i = 0>
-FOVEA_INLINE void MulAddElems(const VF (&x)[kElems][kVectors], hn::Elems e, VF (&acc)[kVectors]) {
-  FOVEA_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) acc[v] = hn::MulAddElem<i>(x[i][v], e, acc[v]);
-  if constexpr (i + 1 < kCount) MulAddElems<kCount, kVectors, i + 1>(x, e, acc);
-}
-
-// The same for a block of keys, where elements are scalars: all of them stay in general registers, and a vector of rows
-// at a time is loaded for them.
-template <int kCount, int kKeys, int kVectors, int i = 0>
-FOVEA_INLINE void MulAddScalars(const float* FOVEA_RESTRICT& q, size_t columns, const hn::Elems (&e)[kKeys],
-                                VF (&acc)[kKeys][kVectors]) {
-  FOVEA_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) {
-    const VF x = hn::LoadU(kF, q + v * kLanes);
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kKeys; ++k) acc[k][v] = hn::MulAddElem<i>(x, e[k], acc[k][v]);
-  }
-  q += columns;
-  FOVEA_OPAQUE(q);
-  if constexpr (i + 1 < kCount) MulAddScalars<kCount, kKeys, kVectors, i + 1>(q, columns, e, acc);
-}
-
-// s[key][vector] = sum_d q[d][vector] * key[d], for a block of keys. Each score is one chain of multiply-adds in the
-// order of d, whatever the block, so that its bits do not depend on it.
-template <int kVectors, int kKeys>
-FOVEA_INLINE void ScoreBlock(const float* FOVEA_RESTRICT q, size_t columns, size_t head_dim,
-                             const float* const (&key)[kKeys], float* FOVEA_RESTRICT s) {
-  VF acc[kKeys][kVectors];
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kKeys; ++k) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::Zero(kF);
-  }
-  if constexpr (hn::kScalarElems) {
-    const float* at[kKeys];
-    hn::Elems e[kKeys];
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kKeys; ++k) at[k] = key[k];
-    for (size_t n = head_dim / kElems; n > 0; --n) {
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kKeys; ++k) e[k] = hn::NextElems(at[k]);
-      MulAddScalars<kElems>(q, columns, e, acc);
-    }
-    for (size_t n = head_dim % kElems; n > 0; --n) {
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kKeys; ++k) e[k] = hn::LoadElem(at[k]++);
-      MulAddScalars<1>(q, columns, e, acc);
-    }
-  } else {
-    VF x[kElems][kVectors];
-    size_t d = 0;
-    for (; d + kElems <= head_dim; d += kElems) {
-      FOVEA_UNROLL(4)
-      for (int i = 0; i < kElems; ++i) {
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) x[i][v] = hn::LoadU(kF, q + (d + i) * columns + v * kLanes);
-      }
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kKeys; ++k) MulAddElems<kElems>(x, hn::LoadElems(key[k] + d), acc[k]);
-    }
-    for (; d < head_dim; ++d) {  // never runs where kElems is 1
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) x[0][v] = hn::LoadU(kF, q + d * columns + v * kLanes);
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kKeys; ++k) MulAddElems<1>(x, hn::LoadElem(key[k] + d), acc[k]);
-    }
-  }
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kKeys; ++k, s += columns) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[k][v], kF, s + v * kLanes);
-  }
-}
-
-// Scores of the keys [begin, end), for kVectors vectors of rows from `column` on. A last block that is not full repeats
-// key end - 1: blocks tile the key tile, so there is room for its scores, and SoftmaxTile does not look at them.
+// Scores of the keys [begin, end), for kVectors vectors of rows from `column` on. Blocks tile the key tile, so there is room
+// for the scores of a last one that is not full, and SoftmaxTile does not look at them.
 template <int kVectors>
 FOVEA_INLINE void ScoresOfVectors(const QueryTile& t, const KeyTile& keys, size_t column) {
-  constexpr uint32_t kKeys = kBlockOf<kVectors>;
-  static_assert(kKeyTile % kKeys == 0 && kKeyGrain % kKeys == 0, "blocks must tile the key tile");
-  for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
-    const float* key[kKeys];
-    FOVEA_UNROLL(8)
-    for (uint32_t k = 0; k < kKeys; ++k) {
-      const uint32_t index = j + k < keys.end ? j + k : keys.end - 1;
-      key[k] = keys.keys + ptrdiff_t(index) * keys.key_stride;
-    }
-    ScoreBlock<kVectors>(t.q + column, t.columns, t.head_dim, key, t.s + size_t(j) * t.columns + column);
-  }
+  static_assert(kKeyTile % kBlockOf<kVectors> == 0 && kKeyGrain % kBlockOf<kVectors> == 0,
+                "blocks must tile the key tile");
+  MultiplyRows<kVectors, false>(t.q + column, t.columns, t.head_dim, keys.keys.f32(ptrdiff_t(keys.begin)),
+                                keys.keys.stride, keys.end - keys.begin, t.s + size_t(keys.begin) * t.columns + column);
 }
 
 FOVEA_SHARED void ScoresOfVector(const QueryTile& t, const KeyTile& keys, size_t column) {
@@ -229,8 +137,8 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
     for (int v = 0; v < kVectors; ++v) acc[e][v] = hn::Mul(hn::LoadU(kF, o + v * kLanes), rescale[v]);
   }
   const float* FOVEA_RESTRICT p_row = t.s + size_t(keys.begin) * rows + column;
-  const float* value = keys.values + ptrdiff_t(keys.begin) * keys.value_stride + element;
-  for (uint32_t j = keys.begin; j < keys.end; ++j, p_row += rows, value += keys.value_stride) {
+  const float* value = keys.values.f32(ptrdiff_t(keys.begin)) + element;
+  for (uint32_t j = keys.begin; j < keys.end; ++j, p_row += rows, value += keys.values.stride) {
     if constexpr (hn::kScalarElems) {
       hn::Elems elems[kBlock / kStep];
       FOVEA_UNROLL(8)

@@ -3,6 +3,7 @@
 // Validation of a call's arguments. Nothing has been written when one is refused.
 #include "plan/attention_plan.h"
 #include "plan/memory.h"
+#include "run/key_source.h"
 
 namespace fovea {
 namespace {
@@ -10,21 +11,21 @@ namespace {
 // Arrays of the call, for the checks of alignment and overlap. Inputs may overlap one another.
 class Buffers {
  public:
-  explicit Buffers(size_t batch) : batch_(batch) {}
-
   // An array [batch][heads][tokens][dim].
-  fovea_status add_input(const fovea_in& array, size_t element_bytes, size_t heads, size_t tokens, size_t dim) {
-    return add(array, element_bytes, heads, tokens, dim, false);
+  fovea_status add_input(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
+                         size_t dim) {
+    return add(array, element_bytes, batch, heads, tokens, dim, false);
   }
   // Outputs come first; each must be distinct in itself and from everything else.
-  fovea_status add_output(const fovea_out& array, size_t element_bytes, size_t heads, size_t tokens, size_t dim) {
+  fovea_status add_output(const fovea_out& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
+                          size_t dim) {
     const fovea_in as_input = {array.data, array.batch_stride, array.head_stride, array.token_stride};
     outputs_ = count_ + 1;
-    return add(as_input, element_bytes, heads, tokens, dim, true);
+    return add(as_input, element_bytes, batch, heads, tokens, dim, true);
   }
   // One that may be absent, of count elements.
   fovea_status add_list(const void* data, size_t element_bytes, size_t count) {
-    return data ? add_input({data, 0, 0, 0}, element_bytes, 1, 1, count) : FOVEA_OK;
+    return data ? add_input({data, 0, 0, 0}, element_bytes, 1, 1, 1, count) : FOVEA_OK;
   }
   // A part of the workspace.
   fovea_status add_memory(void* data, size_t bytes) {
@@ -43,14 +44,14 @@ class Buffers {
   }
 
  private:
-  fovea_status add(const fovea_in& array, size_t element_bytes, size_t heads, size_t tokens, size_t dim, bool output) {
+  fovea_status add(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens, size_t dim,
+                   bool output) {
     const Dimensions dimensions = {
-        {batch_, array.batch_stride}, {heads, array.head_stride}, {tokens, array.token_stride}, {dim, 1}};
+        {batch, array.batch_stride}, {heads, array.head_stride}, {tokens, array.token_stride}, {dim, 1}};
     return check_array(array.data, element_bytes, dimensions, output, &spans_[count_++]);
   }
 
-  static constexpr size_t kMost = 16;
-  size_t batch_;
+  static constexpr size_t kMost = 20;
   Span spans_[kMost];
   size_t count_ = 0, outputs_ = 0;
 };
@@ -61,30 +62,78 @@ class Buffers {
     if (status_of_step != FOVEA_OK) return status_of_step; \
   } while (false)
 
+// Null, always, where there are no ragged batches.
+const uint32_t* q_offsets(const fovea_attention_args& a) { return config::kRagged ? a.q_offsets : nullptr; }
+const uint32_t* kv_offsets(const fovea_attention_args& a) { return config::kRagged ? a.kv_offsets : nullptr; }
+
+// Of any entry.
+struct Most {
+  uint32_t queries, keys;
+};
+
+// Keys or values, with the scales that their format needs.
+fovea_status add_rows(Buffers& buffers, const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, size_t dim,
+                      size_t blocks, size_t heads, size_t tokens) {
+  if (!config::kNarrow) dtype = FOVEA_F32;
+  const size_t units = dense_stride(dtype, dim);
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(array, unit_bytes(dtype), blocks, heads, tokens, units));
+  if (!config::kNarrow || scale_bytes(dtype) == 0) return FOVEA_OK;
+  return buffers.add_input(scales, scale_bytes(dtype), blocks, heads, tokens, dense_scale_stride(dtype, dim));
+}
+
+fovea_status add_source(Buffers& buffers, const fovea_attention_desc& d, const fovea_attention_args& a,
+                        uint32_t most_keys) {
+  size_t blocks = kv_offsets(a) ? 1 : a.batch, tokens = a.kv_tokens;
+  if (config::kRing && d.kv_kind == FOVEA_KV_RING) {
+    tokens = most_keys < d.ring_tokens ? most_keys : d.ring_tokens;
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(a.kv.first_tokens, sizeof(uint32_t), a.batch));
+  }
+  if (config::kPages && d.kv_kind == FOVEA_KV_PAGED) {
+    blocks = a.kv.pages;
+    tokens = d.page_tokens;
+    const size_t columns = most_keys / d.page_tokens + (most_keys % d.page_tokens != 0);
+    const fovea_in table = {a.kv.page_table, a.kv.page_table_stride, 0, 0};
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(table, sizeof(uint32_t), a.batch, 1, 1, columns));
+  }
+  if (config::kLoad && d.kv_kind == FOVEA_KV_LOAD) return FOVEA_OK;
+  FOVEA_RETURN_IF_ERROR(
+      add_rows(buffers, a.kv.keys, a.kv.key_scales, d.key_dtype, d.head_dim, blocks, d.kv_heads, tokens));
+  return add_rows(buffers, a.kv.values, a.kv.value_scales, d.value_dtype, d.value_dim, blocks, d.kv_heads, tokens);
+}
+
 fovea_status check_buffers(const fovea_attention_desc& d, const fovea_attention_args& a, const Workspace& workspace,
-                           const StreamState* stream) {
-  const size_t q_tokens = a.q_tokens, kv_tokens = a.kv_tokens;
-  Buffers buffers(a.batch);
+                           const StreamState* stream, const Most& most) {
+  const size_t q_tokens = a.q_tokens, q_batch = q_offsets(a) ? 1 : a.batch;
+  Buffers buffers;
   // Outputs and the workspace.
   const bool whole = !config::kStreams || !stream;
-  if (whole || stream->ends) FOVEA_RETURN_IF_ERROR(buffers.add_output(a.out, 4, d.q_heads, q_tokens, d.value_dim));
-  if (config::kLse && a.lse.data) FOVEA_RETURN_IF_ERROR(buffers.add_output(a.lse, 4, d.q_heads, q_tokens, 1));
+  if (whole || stream->ends) {
+    const size_t element_bytes = unit_bytes(config::kHalf ? d.out_dtype : FOVEA_F32);
+    FOVEA_RETURN_IF_ERROR(buffers.add_output(a.out, element_bytes, q_batch, d.q_heads, q_tokens, d.value_dim));
+  }
+  if (config::kLse && a.lse.data) FOVEA_RETURN_IF_ERROR(buffers.add_output(a.lse, 4, q_batch, d.q_heads, q_tokens, 1));
   if (config::kScores && a.scores_stage != FOVEA_SCORES_NONE) {
-    FOVEA_RETURN_IF_ERROR(buffers.add_output(a.scores, 4, d.q_heads, q_tokens, kv_tokens));
+    FOVEA_RETURN_IF_ERROR(buffers.add_output(a.scores, 4, a.batch, d.q_heads, q_tokens, a.kv_tokens));
   }
   FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace.fast, workspace.fast_bytes));
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace.slow, a.slow_workspace_bytes));
+  if (config::kSlowWorkspace) FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace.slow, a.slow_workspace_bytes));
   if (!whole) FOVEA_RETURN_IF_ERROR(buffers.add_memory(stream->state, stream->bytes));
   // Inputs.
-  if (whole || !stream->ends) FOVEA_RETURN_IF_ERROR(buffers.add_input(a.q, 4, d.q_heads, q_tokens, d.head_dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.kv.keys, 4, d.kv_heads, kv_tokens, d.head_dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.kv.values, 4, d.kv_heads, kv_tokens, d.value_dim));
+  if (whole || !stream->ends) {
+    const size_t element_bytes = unit_bytes(config::kHalf ? d.q_dtype : FOVEA_F32);
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(a.q, element_bytes, q_batch, d.q_heads, q_tokens, d.head_dim));
+  }
+  FOVEA_RETURN_IF_ERROR(add_source(buffers, d, a, most.keys));
   if (config::kMask && a.mask.kind != FOVEA_MASK_NONE) {
     const fovea_in mask = {a.mask.data, a.mask.batch_stride, a.mask.head_stride, a.mask.q_stride};
     const size_t element_bytes = a.mask.kind == FOVEA_MASK_F32 ? 4 : 1;
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(mask, element_bytes, d.q_heads, q_tokens, a.mask.kv_tokens));
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(mask, element_bytes, a.batch, d.q_heads, most.queries, a.mask.kv_tokens));
   }
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.kv_lengths, sizeof(uint32_t), a.batch));
+  if (config::kRagged) {
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(q_offsets(a), sizeof(uint32_t), size_t(a.batch) + 1));
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(kv_offsets(a), sizeof(uint32_t), size_t(a.batch) + 1));
+  }
   if (config::kPositions) FOVEA_RETURN_IF_ERROR(buffers.add_list(a.positions, sizeof(int64_t), a.batch));
   if (config::kAlibi) FOVEA_RETURN_IF_ERROR(buffers.add_list(a.alibi_slopes, sizeof(float), d.q_heads));
   if (config::kSinks) FOVEA_RETURN_IF_ERROR(buffers.add_list(a.sinks, sizeof(float), d.q_heads));
@@ -96,7 +145,8 @@ bool asks_for_what_is_left_out(const fovea_attention_args& a) {
   return (!config::kAlibi && a.alibi_slopes) || (!config::kLse && a.lse.data) ||
          (!config::kMaskByte && a.mask.kind == FOVEA_MASK_BYTE) ||
          (!config::kMaskF32 && a.mask.kind == FOVEA_MASK_F32) || (!config::kPositions && a.positions) ||
-         (!config::kScores && a.scores_stage != FOVEA_SCORES_NONE) || (!config::kSinks && a.sinks);
+         (!config::kScores && a.scores_stage != FOVEA_SCORES_NONE) || (!config::kSinks && a.sinks) ||
+         (!config::kRagged && (a.q_offsets || a.kv_offsets));
 }
 
 fovea_status check_options(const fovea_attention_desc& d, const fovea_attention_args& a, const StreamState* stream) {
@@ -108,7 +158,18 @@ fovea_status check_options(const fovea_attention_desc& d, const fovea_attention_
     if (!a.executor->run) return FOVEA_ERR_NULL;
     if (a.executor->workers == 0 || a.executor->workers > worker_count(d)) return FOVEA_ERR_CAPACITY;
   }
-  if (a.batch > d.max_batch || a.q_tokens > d.max_q_tokens || a.kv_tokens > d.max_kv_tokens) return FOVEA_ERR_CAPACITY;
+  const uint64_t entries_q = q_offsets(a) ? d.max_batch : 1, entries_kv = kv_offsets(a) ? d.max_batch : 1;
+  if (a.batch > d.max_batch || a.q_tokens > entries_q * d.max_q_tokens || a.kv_tokens > entries_kv * d.max_kv_tokens) {
+    return FOVEA_ERR_CAPACITY;
+  }
+  const bool ragged = q_offsets(a) || kv_offsets(a), ring = config::kRing && d.kv_kind == FOVEA_KV_RING;
+  const bool scores = config::kScores && a.scores_stage != FOVEA_SCORES_NONE;
+  if ((ragged || ring) && (scores || stream)) return FOVEA_ERR_UNSUPPORTED;
+  if (scores && a.scores_stage < FOVEA_SCORES_MASKED && d.kv_kind != FOVEA_KV_STRIDED) return FOVEA_ERR_UNSUPPORTED;
+  if (kv_offsets(a) && d.kv_kind != FOVEA_KV_STRIDED) return FOVEA_ERR_UNSUPPORTED;
+  if (config::kLoad && d.kv_kind == FOVEA_KV_LOAD && !(stream && stream->ends)) {
+    if (!a.kv.loader || !a.kv.loader->start) return FOVEA_ERR_NULL;
+  }
   if ((a.mask.kind == FOVEA_MASK_NONE) != (a.mask.data == nullptr)) return FOVEA_ERR_MASK;
   if (a.mask.kv_tokens > (a.mask.kind == FOVEA_MASK_NONE ? 0 : a.kv_tokens)) return FOVEA_ERR_MASK;
 
@@ -125,20 +186,74 @@ fovea_status check_options(const fovea_attention_desc& d, const fovea_attention_
 }
 
 fovea_status check_workspace(const fovea_plan& plan, const fovea_attention_args& a, const Workspace& workspace) {
+  if (!config::kSlowWorkspace && (workspace.slow || a.slow_workspace_bytes)) return FOVEA_ERR_UNSUPPORTED;
   if (!workspace.fast || (!workspace.slow && a.slow_workspace_bytes)) return FOVEA_ERR_NULL;
   if (!is_aligned(workspace.fast, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
   if (!is_aligned(workspace.slow, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
   if (workspace.fast_bytes >= plan.workspace_bytes) return FOVEA_OK;
-  if (a.slow_workspace_bytes == 0) return FOVEA_ERR_WORKSPACE;
+  if (!config::kSlowWorkspace || a.slow_workspace_bytes == 0) return FOVEA_ERR_WORKSPACE;
   return a.slow_workspace_bytes < slow_workspace_bytes(plan, workspace.fast_bytes) ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
 }
 
-// What stands in the small arrays: read only after check_buffers.
-fovea_status check_entries(const fovea_attention_args& a) {
+// What stands in the small arrays. They are aligned.
+fovea_status check_offsets(const uint32_t* offsets, uint32_t batch, uint32_t tokens, uint32_t capacity) {
+  for (uint32_t b = 0; b < batch; ++b) {
+    if (offsets[b] > offsets[b + 1]) return FOVEA_ERR_LENGTH;
+    if (offsets[b + 1] - offsets[b] > capacity) return FOVEA_ERR_CAPACITY;
+  }
+  return offsets[batch] > tokens ? FOVEA_ERR_LENGTH : FOVEA_OK;
+}
+
+fovea_status check_ring(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t batch, uint32_t length) {
+  const uint32_t first = ring_first(d, kv, batch, length), slots = d.ring_tokens - d.pinned_tokens;
+  if (length <= d.pinned_tokens) return FOVEA_OK;
+  return first > length || length - first > slots ? FOVEA_ERR_LENGTH : FOVEA_OK;
+}
+
+fovea_status check_pages(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t batch, uint32_t length) {
+  const uint32_t* const table = kv.page_table + ptrdiff_t(batch) * kv.page_table_stride;
+  for (uint32_t p = 0; uint64_t(p) * d.page_tokens < length; ++p) {
+    if (table[p] >= kv.pages) return FOVEA_ERR_PAGE;
+  }
+  return FOVEA_OK;
+}
+
+// What an entry has by the offsets, or where there are none.
+uint32_t entry_count(const uint32_t* offsets, uint32_t batch, uint32_t otherwise) {
+  return offsets ? offsets[batch + 1] - offsets[batch] : otherwise;
+}
+
+fovea_status check_entries(const fovea_attention_desc& d, const fovea_attention_args& a) {
+  if (q_offsets(a)) {
+    FOVEA_RETURN_IF_ERROR(check_offsets(q_offsets(a), a.batch, a.q_tokens, d.max_q_tokens));
+  }
+  if (kv_offsets(a)) {
+    FOVEA_RETURN_IF_ERROR(check_offsets(kv_offsets(a), a.batch, a.kv_tokens, d.max_kv_tokens));
+  }
   for (uint32_t b = 0; b < a.batch; ++b) {
-    if (a.kv_lengths && a.kv_lengths[b] > a.kv_tokens) return FOVEA_ERR_LENGTH;
-    if (config::kPositions && a.positions && (a.positions[b] > kMostPosition || a.positions[b] < -kMostPosition))
+    const uint32_t all = entry_count(kv_offsets(a), b, a.kv_tokens);
+    const uint32_t length = a.kv_lengths ? a.kv_lengths[b] : all;
+    if (length > all) return FOVEA_ERR_LENGTH;
+    if (config::kRing && d.kv_kind == FOVEA_KV_RING) FOVEA_RETURN_IF_ERROR(check_ring(d, a.kv, b, length));
+    if (config::kPages && d.kv_kind == FOVEA_KV_PAGED) FOVEA_RETURN_IF_ERROR(check_pages(d, a.kv, b, length));
+    if (config::kPositions && a.positions && (a.positions[b] > kMostPosition || a.positions[b] < -kMostPosition)) {
       return FOVEA_ERR_SIZE;
+    }
+  }
+  return FOVEA_OK;
+}
+
+// The largest entry, whatever the small arrays hold: they are aligned, and not yet known to be right.
+fovea_status measure_entries(const fovea_attention_args& a, Most* most) {
+  const void* const lists[] = {a.kv_lengths, q_offsets(a), kv_offsets(a)};
+  for (const void* list : lists) {
+    if (!is_aligned(list, sizeof(uint32_t))) return FOVEA_ERR_ALIGNMENT;
+  }
+  for (uint32_t b = 0; b < a.batch; ++b) {
+    const uint32_t all = entry_count(kv_offsets(a), b, a.kv_tokens);
+    const uint32_t keys = a.kv_lengths ? a.kv_lengths[b] : all, queries = entry_count(q_offsets(a), b, a.q_tokens);
+    if (keys > most->keys && keys <= a.kv_tokens) most->keys = keys;
+    if (queries > most->queries && queries <= a.q_tokens) most->queries = queries;
   }
   return FOVEA_OK;
 }
@@ -151,8 +266,10 @@ fovea_status check_attention_args(const fovea_plan& plan, const fovea_attention_
   if (args.struct_bytes != sizeof(fovea_attention_args)) return FOVEA_ERR_STRUCT;
   FOVEA_RETURN_IF_ERROR(check_workspace(plan, args, workspace));
   FOVEA_RETURN_IF_ERROR(check_options(plan.desc, args, stream));
-  FOVEA_RETURN_IF_ERROR(check_buffers(plan.desc, args, workspace, stream));
-  return check_entries(args);
+  Most most = {};
+  FOVEA_RETURN_IF_ERROR(measure_entries(args, &most));
+  FOVEA_RETURN_IF_ERROR(check_buffers(plan.desc, args, workspace, stream, most));
+  return check_entries(plan.desc, args);
 }
 
 }  // namespace fovea

@@ -8,7 +8,6 @@ namespace {
 
 constexpr uint32_t kPlanMagic = 0x666f7600u + FOVEA_VERSION;  // "fov" and the version
 constexpr uint32_t kMostTokens = 1u << 30;
-constexpr uint32_t kMostWorkers = 4096;
 constexpr float kLeastNormal = 1.17549435e-38f;
 
 bool is_finite(float x) { return x - x == 0.0f; }
@@ -35,7 +34,20 @@ bool is_enum(Enum value, Enum last) {
   return uint32_t(value) <= uint32_t(last);
 }
 
-bool is_f32(fovea_dtype type) { return type == FOVEA_F32; }
+bool is_float(fovea_dtype type) { return type <= FOVEA_BF16; }
+
+// The sizes that a kind of source needs are there, and those of others are not.
+fovea_status check_source(const fovea_attention_desc& d) {
+  if ((!config::kRing && d.kv_kind == FOVEA_KV_RING) || (!config::kPages && d.kv_kind == FOVEA_KV_PAGED) ||
+      (!config::kLoad && d.kv_kind == FOVEA_KV_LOAD)) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  const bool ring = config::kRing && d.kv_kind == FOVEA_KV_RING, pages = config::kPages && d.kv_kind == FOVEA_KV_PAGED;
+  if (ring ? d.ring_tokens <= d.pinned_tokens || d.ring_tokens > kMostTokens : d.ring_tokens || d.pinned_tokens) {
+    return FOVEA_ERR_SIZE;
+  }
+  return pages == (d.page_tokens != 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
+}
 
 fovea_status check_desc(const fovea_attention_desc& d) {
   if (d.struct_bytes != sizeof(fovea_attention_desc)) return FOVEA_ERR_STRUCT;
@@ -48,10 +60,11 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (d.max_kv_tokens > kMostTokens || d.max_q_tokens > kMostTokens) return FOVEA_ERR_SIZE;
   if (!is_finite(d.scale * kLog2E) || !is_finite(d.softcap)) return FOVEA_ERR_NUMBER;
   if (d.softcap != 0.0f && !(d.softcap >= kLeastNormal)) return FOVEA_ERR_NUMBER;
-  if (!is_f32(d.q_dtype) || !is_f32(d.key_dtype) || !is_f32(d.value_dtype) || !is_f32(d.out_dtype) ||
-      d.kv_kind != FOVEA_KV_STRIDED) {
-    return FOVEA_ERR_UNSUPPORTED;
-  }
+  if (!is_float(d.q_dtype) || !is_float(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!format_served(d.q_dtype) || !format_served(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!format_served(d.key_dtype) || !format_served(d.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  const fovea_status source = check_source(d);
+  if (source != FOVEA_OK) return source;
   if (d.max_workers > kMostWorkers || d.key_split_tokens % kKeyTile != 0) return FOVEA_ERR_SIZE;
   if ((!config::kExecutor && d.max_workers > 1) || (!config::kKeySplits && d.key_split_tokens != 0)) {
     return FOVEA_ERR_UNSUPPORTED;
@@ -68,17 +81,23 @@ TileShape tile_shape_of(const fovea_plan& plan) {
   return tile_shape(plan.lanes, plan.tile_vectors, plan.desc.head_dim, plan.desc.value_dim);
 }
 
-// The few-rows kernel's tiles are small, and all of a key head share each key tile while it is in the first cache.
-CheckedSize measure_few_rows(const fovea_plan& plan, size_t fast_bytes) {
-  return measure_query_tiles(few_rows_shape(plan.lanes, plan.desc.head_dim, plan.desc.value_dim),
-                             (plan.few_rows + kFewRows - 1) / kFewRows, fast_bytes);
+CheckedSize measure_tiles(const fovea_plan& plan, size_t fast_bytes) {
+  return measure_worker(plan.desc, tile_shape_of(plan), plan.block_tiles, fast_bytes);
 }
 
-// Partial states of split keys: of all rows, for each part.
+// The few-rows kernel's tiles are small, and all of a key head share each key tile while it is in the first cache.
+CheckedSize measure_few_rows(const fovea_plan& plan, size_t fast_bytes) {
+  return measure_worker(plan.desc, few_rows_shape(plan.lanes, plan.desc.head_dim, plan.desc.value_dim),
+                        (plan.few_rows + kFewRows - 1) / kFewRows, fast_bytes);
+}
+
+// Partial states: of all rows, for each part of the keys where there are several, or where a loader may fail in a push.
 CheckedSize measure_splits(const fovea_attention_desc& d) {
   CheckedSize bytes;
-  if (!config::kKeySplits || d.key_split_tokens == 0) return bytes;
-  bytes.value = split_count(d, d.max_kv_tokens);
+  const uint32_t splits = split_count(d, d.max_kv_tokens);
+  const bool loads = config::kLoad && config::kStreams && d.kv_kind == FOVEA_KV_LOAD;
+  if (splits <= 1 && !loads) return bytes;
+  bytes.value = splits;
   bytes.times(d.max_batch).times(d.q_heads).times(d.max_q_tokens);
   CheckedSize row{d.value_dim};
   row.plus(2).times(sizeof(float));
@@ -86,6 +105,18 @@ CheckedSize measure_splits(const fovea_attention_desc& d) {
   bytes.times(row.value).plus(FOVEA_WORKSPACE_ALIGNMENT - 1);
   bytes.value = bytes.value / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
   return bytes;
+}
+
+// Query tiles that share each key tile. Where that costs nothing to bring, one; else so many that it is brought for some
+// 48 rows.
+uint32_t most_block_tiles(const fovea_plan& plan, uint32_t rows) {
+  const fovea_attention_desc& d = plan.desc;
+  if (!config::kStaged) return 1;
+  if (d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32 && !rows_may_part(d) && d.kv_kind != FOVEA_KV_LOAD)
+    return 1;
+  const uint32_t tile_rows = plan.lanes * plan.tile_vectors, tiles = (rows + tile_rows - 1) / tile_rows;
+  const uint32_t enough = (48 + tile_rows - 1) / tile_rows, most = enough < kMostTiles ? enough : kMostTiles;
+  return tiles == 0 ? 1 : tiles < most ? tiles : most;
 }
 
 fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, fovea_plan* plan) {
@@ -110,9 +141,14 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   // The tile kernel: as many vectors of rows as there are, and as fit.
   made.tile_vectors = traits.tile_vectors;
   while (made.tile_vectors > 1 && (made.tile_vectors - 1) * traits.lanes >= rows) --made.tile_vectors;
+  made.block_tiles = most_block_tiles(made, rows);
   CheckedSize bytes;
-  while (bytes = measure_query_tiles(tile_shape_of(made), 1, 0), bytes.overflow || bytes.value > budget) {
-    if (--made.tile_vectors == 0) return bytes.overflow ? FOVEA_ERR_SIZE : FOVEA_ERR_BUDGET;
+  while (bytes = measure_tiles(made, 0), bytes.overflow || bytes.value > budget) {
+    if (made.block_tiles > 1) {
+      --made.block_tiles;
+    } else if (--made.tile_vectors == 0) {
+      return bytes.overflow || desc.workspace_budget_bytes == 0 ? FOVEA_ERR_SIZE : FOVEA_ERR_BUDGET;
+    }
   }
   made.worker_bytes = bytes.value;
 
@@ -155,10 +191,11 @@ fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target
 
 size_t slow_workspace_bytes(const fovea_plan& plan, size_t workspace_bytes) {
   if (workspace_bytes >= plan.workspace_bytes) return 0;
+  if (!config::kSlowWorkspace) return SIZE_MAX;
   const uint32_t workers = worker_count(plan.desc);
   const size_t share = worker_share(workspace_bytes, workers);
-  const size_t tile = measure_query_tiles(tile_shape_of(plan), 1, share).value;
-  const size_t few = measure_few_rows(plan, share).value;
+  const size_t tile = measure_tiles(plan, share).value;
+  const size_t few = kFewRowsServed ? measure_few_rows(plan, share).value : 0;
   return plan.split_bytes + (tile > few ? tile : few) * workers;
 }
 

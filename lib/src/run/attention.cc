@@ -5,6 +5,7 @@
 // 2205.14135).
 #include "run/attention.h"
 
+#include "run/key_source.h"
 #include "targets/registry.h"
 
 namespace fovea {
@@ -24,21 +25,22 @@ struct Visible {
 // Where the queries of a batch entry sit, and how far each sees.
 struct Positions {
   int64_t first;         // position of query 0
-  uint32_t begin, keys;  // no query sees a key before begin, which is 0 but in streams, or from keys on
+  uint32_t begin, keys;  // no query sees a key before begin, or from keys on
   uint32_t left, right;  // windows, 0 = unlimited; causal is right = 1
+  bool on_grid;          // key tiles are entered on the grid, before begin: not where begin is the first key of a push
 
-  bool limited() const { return left || right; }
+  bool limited() const { return left || right || (config::kRing && on_grid && begin % kKeyGrain != 0); }
 
   Visible visible(uint32_t token) const {
     if (!config::kLimits) return {begin, keys};
     const int64_t position = first + token;
     return {left ? clamp(position - left + 1) : begin, right ? clamp(position + right) : keys};
   }
-  // Only these keys from now on.
-  void keep(uint32_t first_key, uint32_t count) {
-    const uint32_t end = keys > first_key ? keys : first_key;
-    keys = end - first_key < count ? end : first_key + count;
-    begin = first_key;
+  // Only these of the keys.
+  void keep(const KeyRange& range) {
+    begin = begin > range.first ? begin : range.first;
+    keys = keys < range.end ? keys : range.end;
+    if (keys < begin) keys = begin;
   }
   uint32_t clamp(int64_t key) const {
     return key < int64_t(begin) ? begin : key > int64_t(keys) ? keys : uint32_t(key);
@@ -51,21 +53,48 @@ int32_t narrow(int64_t position) {
   return int32_t(position < -limit ? -limit : position > limit ? limit : position);
 }
 
+// Within 2^-23 of the number. The compiler's own conversion is a call into its library on 32-bit processors.
+float to_float(int64_t number) {
+  const uint64_t size = number < 0 ? 0 - uint64_t(number) : uint64_t(number);
+  const float rounded = float(uint32_t(size >> 32)) * 4294967296.0f + float(uint32_t(size));
+  return number < 0 ? -rounded : rounded;
+}
+
+// The queries of a batch entry.
+struct EntryQueries {
+  uint32_t count;
+  uint32_t batch, first;  // the first one's place in the arrays: its entry, and its token there
+};
+
+EntryQueries queries_of(const fovea_attention_args& args, uint32_t batch) {
+  if (!config::kRagged || !args.q_offsets) return {args.q_tokens, batch, 0};
+  return {args.q_offsets[batch + 1] - args.q_offsets[batch], 0, args.q_offsets[batch]};
+}
+
+uint32_t key_count(const fovea_attention_args& args, uint32_t batch) {
+  if (args.kv_lengths) return args.kv_lengths[batch];
+  return config::kRagged && args.kv_offsets ? args.kv_offsets[batch + 1] - args.kv_offsets[batch] : args.kv_tokens;
+}
+
 // In a call on a stream, key 0 is not the first of all but the last on the grid of key tiles, so that tiles lie where
 // those of a whole call do.
 Positions positions_of(const fovea_plan& plan, const fovea_attention_args& args, const StreamCall* stream,
                        uint32_t batch) {
   const fovea_attention_desc& d = plan.desc;
   Positions p;
+  p.on_grid = true;
   p.begin = 0;
-  p.keys = args.kv_lengths ? args.kv_lengths[batch] : args.kv_tokens;
+  p.keys = key_count(args, batch);
   p.first = config::kPositions && args.positions ? args.positions[batch] : 0;
-  if (config::kCausal && d.causal == FOVEA_CAUSAL_BOTTOM_RIGHT) p.first = int64_t(p.keys) - int64_t(args.q_tokens);
+  if (config::kCausal && d.causal == FOVEA_CAUSAL_BOTTOM_RIGHT) {
+    p.first = int64_t(p.keys) - int64_t(queries_of(args, batch).count);
+  }
   p.left = config::kWindows ? d.window_left : 0;
   p.right = config::kCausal && d.causal != FOVEA_CAUSAL_NONE ? 1 : config::kWindows ? d.window_right : 0;
   // A mask that ends early hides the keys behind it.
   if (config::kMask && args.mask.kind != FOVEA_MASK_NONE && args.mask.kv_tokens < p.keys) p.keys = args.mask.kv_tokens;
   if (config::kStreams && stream) {
+    p.on_grid = false;
     p.begin = uint32_t(stream->first_key % kKeyTile);
     p.keys = stream->ends ? p.begin : p.begin + p.keys;
     p.first -= stream->first_key - p.begin;
@@ -83,8 +112,13 @@ enum class Part {
 
 // All that one key head of one batch entry needs. The first part is the same for all heads of a call.
 struct HeadTask {
-  HeadTask(const fovea_plan& plan_, const fovea_attention_args& args_, const TileKernels& kernels_)
-      : plan(plan_), args(args_), kernels(kernels_), group(plan.desc.q_heads / plan.desc.kv_heads) {}
+  HeadTask(const fovea_plan& plan_, const fovea_attention_args& args_, const TileKernels& kernels_,
+           const KeyStage& stage, bool widens, uint32_t first_key, uint32_t worker)
+      : plan(plan_),
+        args(args_),
+        kernels(kernels_),
+        group(plan.desc.q_heads / plan.desc.kv_heads),
+        source(plan, args, stage, widens, first_key, worker) {}
 
   const fovea_plan& plan;
   const fovea_attention_args& args;
@@ -92,32 +126,33 @@ struct HeadTask {
   const StateKernels* states;  // where there are any
   uint32_t group;              // query heads that share the key head
   Part part;
-  uint32_t first_key;  // the key that keys and values begin with: 0 but in streams
+  KeySource source;
+  KeyRanges ranges;  // the keys that are there
 
   uint32_t kv_head;
   Positions positions;
-  RowArray<const float> q;
+  TypedRows q;
   RowOutputs outputs;
   RowArray<float> scores;
-  const float* keys;
-  const float* values;
-  StateRows state;  // of the head
+  StateRows state;      // of the head: taken up
+  StateRows state_out;  // put down: mostly the same
   ScoreStages stages;
 
   // A constant where there are no states.
   Part doing() const { return config::kStates ? part : Part::kWhole; }
-  bool begins() const { return doing() != Part::kEnd || (config::kScores && args.scores_stage != FOVEA_SCORES_NONE); }
+  bool begins() const { return doing() != Part::kEnd || writes_scores(); }
   bool takes_up() const { return doing() == Part::kPush || doing() == Part::kEnd; }
   bool puts_down() const { return doing() == Part::kPush || doing() == Part::kSplit; }
+  bool writes_scores() const { return config::kScores && args.scores_stage != FOVEA_SCORES_NONE; }
 };
 
 // The part that is the same for all heads.
-HeadTask call_task(const fovea_plan& plan, const fovea_attention_args& args, const TileKernels& kernels) {
-  const fovea_attention_desc& d = plan.desc;
-  HeadTask task(plan, args, kernels);
-  task.outputs.lse.data = nullptr;
-  task.outputs.sinks = args.sinks != nullptr;
-  ScoreStages& stages = task.stages;
+void enter_call(HeadTask* task) {
+  const fovea_attention_desc& d = task->plan.desc;
+  const fovea_attention_args& args = task->args;
+  task->outputs.lse.data = nullptr;
+  task->outputs.sinks = args.sinks != nullptr;
+  ScoreStages& stages = task->stages;
   if (config::kSoftcap) {
     constexpr float most = 8.5e37f;  // its inverse is not subnormal; no score is near
     stages.softcap = d.softcap < most / kLog2E ? d.softcap * kLog2E : most;
@@ -125,26 +160,35 @@ HeadTask call_task(const fovea_plan& plan, const fovea_attention_args& args, con
   }
   stages.alibi = args.alibi_slopes != nullptr;
   stages.mask_kind = args.mask.kind;
-  return task;
 }
 
-// Turns a task to a key head, within the batch entry that its positions are of.
-void enter_head(HeadTask* task, uint32_t batch, uint32_t kv_head) {
+// Rows of queries or outputs.
+template <class Array>
+TypedRows typed_rows(const Array& array, fovea_dtype dtype, const EntryQueries& queries, uint32_t head) {
+  const size_t unit = unit_bytes(config::kHalf ? dtype : FOVEA_F32);
+  char* const first = entry<char>(fovea_out{const_cast<void*>(array.data), array.batch_stride * ptrdiff_t(unit),
+                                            array.head_stride * ptrdiff_t(unit), 0},
+                                  queries.batch, head);
+  return {first + ptrdiff_t(queries.first) * array.token_stride * ptrdiff_t(unit), array.token_stride,
+          array.head_stride, dtype};
+}
+
+// Turns a task to a key head, within the batch entry that its positions are of. Masks are looked at by the key's index.
+void enter_head(HeadTask* task, uint32_t batch, uint32_t kv_head, const EntryQueries& queries, uint32_t first_key) {
   const fovea_attention_args& args = task->args;
+  const fovea_attention_desc& d = task->plan.desc;
   const uint32_t head = kv_head * task->group;
   task->kv_head = kv_head;
-  task->q = {entry<const float>(args.q, batch, head), args.q.token_stride, args.q.head_stride};
-  task->outputs.out = {entry<float>(args.out, batch, head), args.out.token_stride, args.out.head_stride};
+  task->q = typed_rows(args.q, d.q_dtype, queries, head);
+  task->outputs.out = typed_rows(args.out, d.out_dtype, queries, head);
   if (config::kLse && args.lse.data) {
-    task->outputs.lse = {entry<float>(args.lse, batch, head), args.lse.token_stride, args.lse.head_stride};
+    task->outputs.lse = typed_rows(args.lse, FOVEA_F32, queries, head).as<float>();
   }
-  if (config::kScores && args.scores_stage != FOVEA_SCORES_NONE) {
+  if (task->writes_scores()) {
     task->scores = {entry<float>(args.scores, batch, head), args.scores.token_stride, args.scores.head_stride};
   }
-  task->keys = entry<const float>(args.kv.keys, batch, kv_head);
-  task->values = entry<const float>(args.kv.values, batch, kv_head);
-  // Masks are looked at by the key's index.
-  const ptrdiff_t first = task->first_key;
+  task->source.enter_head(batch, kv_head);
+  const ptrdiff_t first = first_key;
   if (config::kMaskF32 && args.mask.kind == FOVEA_MASK_F32) {
     task->stages.mask_f32 = {entry<const float>(args.mask, batch, head) - first, args.mask.q_stride,
                              args.mask.head_stride};
@@ -152,22 +196,6 @@ void enter_head(HeadTask* task, uint32_t batch, uint32_t kv_head) {
     task->stages.mask_byte = {entry<const uint8_t>(args.mask, batch, head) - first, args.mask.q_stride,
                               args.mask.head_stride};
   }
-}
-
-// The keys [begin, end) of the tile that starts at absolute key `first`.
-KeyTile key_tile(const HeadTask& task, uint32_t first, uint32_t begin, uint32_t end) {
-  const fovea_kv_source& kv = task.args.kv;
-  KeyTile keys;
-  const ptrdiff_t token = ptrdiff_t(first) - ptrdiff_t(task.first_key);
-  keys.keys = task.keys + token * kv.keys.token_stride;
-  keys.values = task.values + token * kv.values.token_stride;
-  keys.key_stride = kv.keys.token_stride;
-  keys.value_stride = kv.values.token_stride;
-  keys.first = first;
-  keys.begin = begin;
-  keys.end = end;
-  keys.edge = keys.more = false;
-  return keys;
 }
 
 // Per-row facts that limits, ALiBi and sinks need. Padding rows repeat the last live one.
@@ -189,7 +217,7 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
     if (biased) {
       const int64_t position = task.positions.first + token;
       tile.pos[column] = narrow(position);
-      tile.far_pos[column] = float(position - tile.pos[column]);
+      tile.far_pos[column] = to_float(position - tile.pos[column]);
       tile.slope[column] = task.args.alibi_slopes[q_head] * kLog2E;
     }
     if (sinks) tile.sink[column] = task.args.sinks[q_head] * kLog2E;
@@ -213,77 +241,116 @@ struct TileLimits {
 // Key tiles end on the grid. Only the first tile of a stream's call may begin off it.
 uint32_t tile_end(uint32_t first) { return (first / kKeyTile + 1) * kKeyTile; }
 
-// The part of the key tile at `first` that a tile of rows with these limits takes. False if none.
-bool clip_key_tile(const HeadTask& task, const TileLimits& limits, uint32_t first, KeyTile* keys) {
+// The part of the key tile at keys->first that a tile of rows with these limits takes. False if none.
+bool clip_key_tile(const TileLimits& limits, KeySpan* keys) {
+  const uint32_t first = keys->first;
   if (limits.empty() || first >= limits.some_hi || tile_end(first) <= limits.some_lo) return false;
-  const uint32_t begin = limits.some_lo > first ? (limits.some_lo - first) / kKeyGrain * kKeyGrain : 0;
-  const uint32_t end = (limits.some_hi < tile_end(first) ? limits.some_hi : tile_end(first)) - first;
-  *keys = key_tile(task, first, begin, end);
-  keys->edge = first + begin < limits.all_lo || first + end > limits.all_hi;
-  keys->more = limits.some_hi - first > 2 * kKeyTile;
+  keys->begin = limits.some_lo > first ? (limits.some_lo - first) / kKeyGrain * kKeyGrain : 0;
+  keys->end = (limits.some_hi < tile_end(first) ? limits.some_hi : tile_end(first)) - first;
+  keys->edge = first + keys->begin < limits.all_lo || first + keys->end > limits.all_hi;
   return true;
 }
 
-// Scores to the caller: the scores of each tile once more, now that the normalisation is known.
-void write_scores(const HeadTask& task, const QueryTile& tile) {
+// What some of these query tiles take of it. False if none do.
+bool clip_for_some(const TileLimits* limits, uint32_t count, KeySpan* keys) {
+  uint32_t begin = kKeyTile, end = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!clip_key_tile(limits[i], keys)) continue;
+    if (keys->begin < begin) begin = keys->begin;
+    if (keys->end > end) end = keys->end;
+  }
+  keys->begin = begin;
+  keys->end = end;
+  return begin < end;
+}
+
+// Scores to the caller: the scores of each tile once more, now that the normalisation is known. False where keys cannot
+// be had.
+bool write_scores(HeadTask& task, const QueryTile& tile) {
   const fovea_scores_stage stage = task.args.scores_stage;
   const TileKernels& kernels = task.kernels;
-  if (stage < FOVEA_SCORES_MASKED) {
-    for (uint32_t first = 0; first < task.args.kv_tokens; first += kKeyTile) {
-      const uint32_t left = task.args.kv_tokens - first;
-      const KeyTile keys = key_tile(task, first, 0, left < kKeyTile ? left : kKeyTile);
-      kernels.scores_out(tile, keys, task.stages, stage, task.scores);
-    }
-    return;
-  }
-  const TileLimits limits = TileLimits::of(task, tile);
+  const uint32_t all_keys = task.args.kv_tokens;
+  const bool hidden_too = stage < FOVEA_SCORES_MASKED;
+  TileLimits limits = TileLimits::of(task, tile);
+  if (hidden_too) limits = {0, 0, all_keys, all_keys};
   uint32_t done = 0;
   for (uint32_t first = limits.some_lo / kKeyTile * kKeyTile; first < limits.some_hi; first += kKeyTile) {
     KeyTile keys;
-    if (!clip_key_tile(task, limits, first, &keys)) continue;
+    keys.first = first;
+    if (!clip_key_tile(limits, &keys)) continue;
+    if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, false)) return false;
     const uint32_t begin = first + keys.begin;
     if (begin > done) kernels.scores_hidden(tile, done, begin - done, stage, task.scores);
     kernels.scores_out(tile, keys, task.stages, stage, task.scores);
     done = first + keys.end;
   }
-  if (done < task.args.kv_tokens) kernels.scores_hidden(tile, done, task.args.kv_tokens - done, stage, task.scores);
+  if (done < all_keys) kernels.scores_hidden(tile, done, all_keys - done, stage, task.scores);
+  return true;
 }
 
-// Up to kMostTiles query tiles of a head, which take each key tile one after the other while it is in the cache.
-constexpr uint32_t kMostTiles = kFewRowsServed ? 2 : 1;
-
-StateRows state_rows(const HeadTask& task, const QueryTile& tile) {
-  return task.state.from(size_t(tile.first_token) * task.group + tile.first_head, tile.value_dim);
+StateRows state_rows(const HeadTask& task, const StateRows& state, const QueryTile& tile) {
+  return state.from(size_t(tile.first_token) * task.group + tile.first_head, tile.value_dim);
 }
 
-void run_query_tiles(const HeadTask& task, const QueryTile* tiles, uint32_t count) {
+// All keys from positions.begin to positions.keys. False where some cannot be had.
+bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
   TileLimits limits[kMostTiles];
   uint32_t lo = UINT32_MAX, hi = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    fill_row_facts(task, tiles[i]);
-    if (task.begins()) task.kernels.begin(tiles[i], task.q, task.plan.desc.scale * kLog2E);
-    if (task.takes_up()) task.states->resume(tiles[i], state_rows(task, tiles[i]));
     limits[i] = TileLimits::of(task, tiles[i]);
     if (limits[i].empty()) continue;
     if (limits[i].some_lo < lo) lo = limits[i].some_lo;
     if (limits[i].some_hi > hi) hi = limits[i].some_hi;
   }
-  const uint32_t on_grid = lo / kKeyTile * kKeyTile, begin = task.positions.begin;
-  if (task.doing() == Part::kEnd) hi = 0;
-  for (uint32_t first = on_grid > begin ? on_grid : begin; first < hi; first = tile_end(first)) {
+  KeySpan next = {};
+  next.first = lo / kKeyTile * kKeyTile;
+  if (!task.positions.on_grid && next.first < task.positions.begin) next.first = task.positions.begin;
+  // The next key tile of which something is taken, asked for ahead of its use.
+  const auto ask = [&]() {
+    while (next.first < hi && !clip_for_some(limits, count, &next)) next.first = tile_end(next.first);
+    return next.first >= hi || task.source.ask(next.first, next.begin, next.end);
+  };
+  if (!ask()) return false;
+  while (next.first < hi) {
     KeyTile keys;
+    static_cast<KeySpan&>(keys) = next;
+    if (!task.source.bring(&keys, hi - next.first > 2 * kKeyTile)) return false;
+    next.first = tile_end(next.first);
+    // A push has few keys for each head. Without this, 64 of head_dim 128 take 1.6 times as long from memory (Zen 5).
+    if (kFewRowsServed && task.doing() == Part::kPush && next.first >= hi) keys.next_keys = task.source.next_head();
+    if (!ask()) return false;
     for (uint32_t i = 0; i < count; ++i) {
-      if (clip_key_tile(task, limits[i], first, &keys)) task.kernels.attend(tiles[i], keys, task.stages);
+      if (clip_key_tile(limits[i], &keys)) task.kernels.attend(tiles[i], keys, task.stages);
     }
+  }
+  return true;
+}
+
+// False where keys cannot be had: then outputs and states are not written, or not all of them.
+bool run_query_tiles(HeadTask& task, const QueryTile* tiles, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (task.begins()) task.kernels.begin(tiles[i], task.q, task.plan.desc.scale * kLog2E);
+    if (task.takes_up()) task.states->resume(tiles[i], state_rows(task, task.state, tiles[i]));
+  }
+  const Positions all_positions = task.positions;
+  const uint32_t ranges = config::kRing ? task.ranges.count : 1;
+  for (uint32_t r = 0; r < ranges; ++r) {
+    if (config::kRing && ranges > 1) {
+      task.positions = all_positions;
+      task.positions.keep(task.ranges.range[r]);
+    }
+    for (uint32_t i = 0; i < count; ++i) fill_row_facts(task, tiles[i]);
+    if (task.doing() != Part::kEnd && !attend_to_keys(task, tiles, count)) return false;
   }
   for (uint32_t i = 0; i < count; ++i) {
     if (task.puts_down()) {
-      task.states->suspend(tiles[i], state_rows(task, tiles[i]));
+      task.states->suspend(tiles[i], state_rows(task, task.state_out, tiles[i]));
       continue;
     }
     task.kernels.end(tiles[i], task.outputs);
-    if (config::kScores && task.args.scores_stage != FOVEA_SCORES_NONE) write_scores(task, tiles[i]);
+    if (task.writes_scores() && !write_scores(task, tiles[i])) return false;
   }
+  return true;
 }
 
 void place_rows(const fovea_attention_desc& d, uint32_t row, uint32_t live, QueryTile* tile) {
@@ -319,101 +386,163 @@ uint32_t few_row_tiles(const fovea_plan& plan, uint32_t rows, Carver& carver, Qu
   return count;
 }
 
-// A call, cut into tasks that may run side by side. A task is a tile of a head of a batch entry, or all of its rows in the
-// few-rows kernel; where keys are split, one for each part of the keys, and then one that joins the parts.
+// How the rows of a key head are cut, in an entry with that many queries.
+struct Cut {
+  uint32_t rows;
+  bool few;         // they take the few-rows kernel, all in one task
+  uint32_t tiles;   // else tiles
+  uint32_t blocks;  // of up to plan.block_tiles tiles: tasks
+};
+
+Cut cut_of(const fovea_plan& plan, uint32_t q_tokens) {
+  Cut cut;
+  cut.rows = plan.desc.q_heads / plan.desc.kv_heads * q_tokens;
+  cut.few = kFewRowsServed && cut.rows <= plan.few_rows;
+  const uint32_t vectors = (cut.rows + plan.lanes - 1) / plan.lanes;
+  cut.tiles = cut.few ? 1 : (vectors + plan.tile_vectors - 1) / plan.tile_vectors;
+  cut.blocks = config::kStaged ? (cut.tiles + plan.block_tiles - 1) / plan.block_tiles : cut.tiles;
+  return cut;
+}
+
+// A call, cut into tasks that may run side by side. A task is a block of tiles of a head of a batch entry, or all of its rows in
+// the few-rows kernel; where keys are split, one for each part of the keys, and then one that joins the parts.
 class Call {
  public:
   Call(const fovea_plan& plan, const fovea_attention_args& args, const Workspace& workspace, const StreamCall* stream)
       : plan_(plan), args_(args), workspace_(workspace), stream_(stream) {
-    const fovea_attention_desc& d = plan.desc;
-    rows_ = d.q_heads / d.kv_heads * args.q_tokens;
-    few_ = kFewRowsServed && rows_ <= plan.few_rows;
-    const uint32_t vectors = (rows_ + plan.lanes - 1) / plan.lanes;
-    tiles_ = few_ ? 1 : (vectors + plan.tile_vectors - 1) / plan.tile_vectors;
-    splits_ = stream ? 1 : split_count(d, args.kv_tokens);
-    if (config::kKeySplits && splits_ > 1) {
-      float* const max = static_cast<float*>(split_workspace(plan, workspace));
-      const size_t states = all_rows() * splits_;
-      states_ = {max, max + states, max + 2 * states};
-    }
+    splits_ = stream ? 1 : split_count(plan.desc, args.kv_tokens);
+    if (!config::kStates || plan.split_bytes == 0) return;
+    float* const max = static_cast<float*>(split_workspace(plan, workspace));
+    const size_t states = all_rows() * splits_;
+    states_ = {max, max + states, max + 2 * states};
   }
 
   fovea_status run() {
-    const fovea_attention_desc& d = plan_.desc;
-    const size_t tasks = size_t(args_.batch) * d.kv_heads * tiles_;
-    if (rows_ == 0 || tasks == 0) return FOVEA_OK;
-    if (stream_) return run_tasks(stream_->ends ? Part::kEnd : Part::kPush, tasks);
+    uint32_t blocks = 0;  // of the largest entry
+    for (uint32_t b = 0; b < args_.batch; ++b) {
+      const uint32_t count = cut_of(plan_, queries_of(args_, b).count).blocks;
+      if (count > blocks) blocks = count;
+      if (!config::kRagged || !args_.q_offsets) break;
+    }
+    blocks_ = blocks;
+    const size_t tasks = size_t(args_.batch) * plan_.desc.kv_heads * blocks;
+    if (tasks == 0) return FOVEA_OK;
+    if (config::kStreams && stream_) return run_on_stream(tasks);
     if (!config::kKeySplits || splits_ <= 1) return run_tasks(Part::kWhole, tasks);
     const fovea_status status = run_tasks(Part::kSplit, tasks * splits_);
     return status != FOVEA_OK ? status : run_tasks(Part::kEnd, tasks);
   }
 
  private:
-  size_t all_rows() const { return size_t(args_.batch) * plan_.desc.kv_heads * rows_; }
+  size_t all_rows() const {
+    const size_t tokens = config::kRagged && args_.q_offsets ? args_.q_tokens : size_t(args_.batch) * args_.q_tokens;
+    return tokens * plan_.desc.q_heads;
+  }
+  bool loads() const { return config::kLoad && plan_.desc.kv_kind == FOVEA_KV_LOAD; }
+
+  // Where keys may fail to come, rows are put down beside the state, and replace it when all is well.
+  fovea_status run_on_stream(size_t tasks) {
+    if (stream_->ends) return run_tasks(Part::kEnd, tasks);
+    const fovea_status status = run_tasks(Part::kPush, tasks);
+    if (status == FOVEA_OK && loads()) {
+      const size_t row_floats = size_t(plan_.desc.value_dim) + 2;
+      __builtin_memcpy(stream_->rows.max, states_.max, all_rows() * row_floats * sizeof(float));
+    }
+    return status;
+  }
 
   fovea_status run_tasks(Part part, size_t tasks) {
     part_ = part;
     const fovea_executor* const executor = args_.executor;
     if (config::kExecutor && executor && tasks > 1) {
       const auto task = [](void* call, size_t index, uint32_t worker) {
-        static_cast<const Call*>(call)->run_task(index, worker);
+        static_cast<Call*>(call)->run_task(index, worker);
       };
-      return executor->run(executor->self, tasks, task, this) == 0 ? FOVEA_OK : FOVEA_ERR_EXECUTOR;
+      if (executor->run(executor->self, tasks, task, this) != 0) fail(FOVEA_ERR_EXECUTOR);
+    } else {
+      for (size_t index = 0; index < tasks; ++index) run_task(index, 0);
     }
-    for (size_t index = 0; index < tasks; ++index) run_task(index, 0);
-    return FOVEA_OK;
+    return fovea_status(__atomic_load_n(&status_, __ATOMIC_RELAXED));
   }
 
-  void run_task(size_t index, uint32_t worker) const {
-    if (worker >= worker_count(plan_.desc)) return;  // it has no workspace
-    const AttentionKernels& kernels = attention_kernels(plan_.desc.target);
-    HeadTask task = call_task(plan_, args_, few_ ? kernels.few_rows : kernels.tile);
-    task.part = part_;
+  void fail(fovea_status status) { __atomic_store_n(&status_, int(status), __ATOMIC_RELAXED); }
+
+  void run_task(size_t index, uint32_t worker) {
+    if (worker >= worker_count(plan_.desc)) return fail(FOVEA_ERR_EXECUTOR);  // it has no workspace
+    if (config::kLoad && __atomic_load_n(&status_, __ATOMIC_RELAXED) != FOVEA_OK) return;
     uint32_t split = 0;
     if (config::kKeySplits && part_ == Part::kSplit) {
       split = uint32_t(index % splits_);
       index /= splits_;
     }
-    const uint32_t tile = uint32_t(index % tiles_);
-    const size_t head = index / tiles_;  // of all entries
+    const uint32_t block = uint32_t(index % blocks_);
+    const size_t head = index / blocks_;  // of all entries
     const uint32_t batch = uint32_t(head / plan_.desc.kv_heads), kv_head = uint32_t(head % plan_.desc.kv_heads);
-    task.positions = positions_of(plan_, args_, stream_, batch);
-    task.first_key = task.positions.begin;
-    enter_head(&task, batch, kv_head);
+    const EntryQueries queries = queries_of(args_, batch);
+    const Cut cut = cut_of(plan_, queries.count);
+    if (block >= cut.blocks) return;  // an entry with fewer queries than another
 
     QueryTile tiles[kMostTiles];
-    uint32_t count = 1;
+    uint32_t first_tile = 0, count = 1;
+    if (config::kStaged && !cut.few) {
+      first_tile = block * plan_.block_tiles;
+      count = cut.tiles - first_tile < plan_.block_tiles ? cut.tiles - first_tile : plan_.block_tiles;
+    } else {
+      first_tile = block;
+    }
     Carver carver(worker_workspace(plan_, workspace_, worker));
-    if (few_) {
-      count = few_row_tiles(plan_, rows_, carver, tiles);
+    if (cut.few) {
+      count = few_row_tiles(plan_, cut.rows, carver, tiles);
     } else {
       const fovea_attention_desc& d = plan_.desc;
-      carve_query_tile(carver, tile_shape(plan_.lanes, plan_.tile_vectors, d.head_dim, d.value_dim), tiles);
-      place_tile(plan_, rows_, tiles_, tile, tiles);
+      for (uint32_t i = 0; i < count; ++i) {
+        carve_query_tile(carver, tile_shape(plan_.lanes, plan_.tile_vectors, d.head_dim, d.value_dim), &tiles[i]);
+        place_tile(plan_, cut.rows, cut.tiles, first_tile + i, &tiles[i]);
+      }
     }
-    if (config::kStates && part_ != Part::kWhole) find_states(head, split, tiles, count, &task);
-    run_query_tiles(task, tiles, count);
+    KeyStage stage;
+    carve_key_stage(carver, plan_.desc, &stage);
+
+    const AttentionKernels& kernels = attention_kernels(plan_.desc.target);
+    const Positions positions = positions_of(plan_, args_, stream_, batch);
+    HeadTask task(plan_, args_, cut.few ? kernels.few_rows : kernels.tile, stage, !cut.few, positions.begin, worker);
+    task.part = part_;
+    task.positions = positions;
+    if (config::kRing) task.ranges = ranges_of(plan_.desc, args_, batch, positions.keys);
+    enter_call(&task);
+    enter_head(&task, batch, kv_head, queries, positions.begin);
+    if (config::kStates && part_ != Part::kWhole) {
+      const size_t first_token = config::kRagged && args_.q_offsets ? queries.first : size_t(batch) * args_.q_tokens;
+      const size_t row = (first_token * plan_.desc.kv_heads + size_t(kv_head) * queries.count) * task.group;
+      find_states(row, split, tiles, count, cut, &task);
+    }
+    if (!run_query_tiles(task, tiles, count)) fail(FOVEA_ERR_LOAD);
   }
 
-  // Where the states of a task lie. That of split keys is limited to its part of them; the last task joins all parts.
-  void find_states(size_t head, uint32_t split, const QueryTile* tiles, uint32_t count, HeadTask* task) const {
+  // Where the states of a task lie, whose head begins with this row of all. That of split keys is limited to its part of
+  // them; the last task joins all parts.
+  void find_states(size_t row, uint32_t split, const QueryTile* tiles, uint32_t count, const Cut& cut,
+                   HeadTask* task) const {
     const size_t value_dim = plan_.desc.value_dim;
     const StreamKernels& kernels = stream_ ? stream_->kernels : stream_kernels(plan_.desc.target);
-    task->states = few_ ? &kernels.few_rows : &kernels.tile;
+    task->states = cut.few ? &kernels.few_rows : &kernels.tile;
     if (stream_) {
-      task->state = stream_->rows.from(head * rows_, value_dim);
+      task->state = stream_->rows.from(row, value_dim);
+      task->state_out = loads() ? states_.from(row, value_dim) : task->state;
       return;
     }
-    task->state = states_.from(split * all_rows() + head * rows_, value_dim);
+    task->state = task->state_out = states_.from(split * all_rows() + row, value_dim);
     if (part_ == Part::kSplit) {
-      task->positions.keep(split * plan_.desc.key_split_tokens, plan_.desc.key_split_tokens);
+      const uint32_t keys = plan_.desc.key_split_tokens, first = split * keys;
+      task->positions.keep({first, keys < UINT32_MAX - first ? first + keys : UINT32_MAX});
       return;
     }
-    const uint32_t row = tiles[0].first_token * task->group + tiles[0].first_head;
-    const uint32_t rows = few_ ? rows_ : tiles[count - 1].live;
+    const QueryTile& last = tiles[count - 1];
+    const uint32_t begin = tiles[0].first_token * task->group + tiles[0].first_head;
+    const uint32_t end = last.first_token * task->group + last.first_head + last.live;
     for (uint32_t other = 1; other < splits_; ++other) {
-      const StateRows from = states_.from(other * all_rows() + head * rows_ + row, value_dim);
-      kernels.merge(task->state.from(row, value_dim), from, rows, value_dim);
+      const StateRows from = states_.from(other * all_rows() + row + begin, value_dim);
+      kernels.merge(task->state.from(begin, value_dim), from, end - begin, value_dim);
     }
   }
 
@@ -421,12 +550,11 @@ class Call {
   const fovea_attention_args& args_;
   const Workspace& workspace_;
   const StreamCall* stream_;
-  uint32_t rows_;     // of a key head
-  bool few_;          // they take the few-rows kernel
-  uint32_t tiles_;    // tasks for the rows of a head
-  uint32_t splits_;   // parts of the keys
-  StateRows states_;  // [splits][batch][kv_heads][rows], of split keys
+  uint32_t blocks_ = 0;    // tasks for the rows of a head, in the entry that has most
+  uint32_t splits_;        // parts of the keys
+  StateRows states_ = {};  // [splits][batch][kv_heads][rows], of split keys; or what replaces the state of a stream
   Part part_ = Part::kWhole;
+  int status_ = FOVEA_OK;  // of the tasks
 };
 
 }  // namespace

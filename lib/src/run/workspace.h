@@ -6,6 +6,7 @@
 
 #include "fovea/fovea_config.h"
 #include "kernels/attention_table.h"
+#include "targets/registry.h"
 
 namespace fovea {
 
@@ -32,6 +33,8 @@ struct Workspace {
   size_t slow_bytes;
 };
 
+constexpr uint32_t kMostWorkers = 4096;
+
 // Workers that a call may have, and into how many parts the keys of a call are split.
 inline uint32_t worker_count(const fovea_attention_desc& d) {
   return config::kExecutor && d.max_workers ? d.max_workers : 1;
@@ -49,7 +52,7 @@ inline size_t worker_share(size_t bytes, uint32_t workers) {
 // The workspace of a worker. Partial states of split keys lie before all: in the slow part, where there is one.
 inline Workspace worker_workspace(const fovea_plan& plan, const Workspace& all, uint32_t worker) {
   const uint32_t workers = worker_count(plan.desc);
-  const bool parts = all.fast_bytes < plan.workspace_bytes;
+  const bool parts = config::kSlowWorkspace && all.fast_bytes < plan.workspace_bytes;
   const size_t fast_skip = parts ? 0 : plan.split_bytes, slow_skip = parts ? plan.split_bytes : 0;
   const size_t fast = worker_share(all.fast_bytes - fast_skip, workers);
   const size_t slow = parts ? worker_share(all.slow_bytes - slow_skip, workers) : 0;
@@ -57,17 +60,17 @@ inline Workspace worker_workspace(const fovea_plan& plan, const Workspace& all, 
           parts ? static_cast<char*>(all.slow) + slow_skip + worker * slow : nullptr, slow};
 }
 inline void* split_workspace(const fovea_plan& plan, const Workspace& all) {
-  return all.fast_bytes < plan.workspace_bytes ? all.slow : all.fast;
+  return config::kSlowWorkspace && all.fast_bytes < plan.workspace_bytes ? all.slow : all.fast;
 }
 
-// Hands out aligned arrays, each from the fast part if it still fits there, else from the slow one. To measure, the
-// parts are null and what is handed out is not used.
+// Hands out aligned arrays, each from the fast part if it still fits there, else from the slow one; where a workspace has
+// no parts, it is the slow one. To measure, the parts are null and what is handed out is not used.
 class Carver {
  public:
   explicit Carver(const Workspace& workspace)
       : fast_(reinterpret_cast<uintptr_t>(workspace.fast)),
         fast_left_(workspace.fast_bytes),
-        slow_(reinterpret_cast<uintptr_t>(workspace.slow)) {}
+        slow_(reinterpret_cast<uintptr_t>(config::kSlowWorkspace ? workspace.slow : workspace.fast)) {}
 
   template <class T>
   T* take(size_t columns, size_t rows = 1) {
@@ -82,7 +85,7 @@ class Carver {
     CheckedSize bytes{columns};
     bytes.times(rows).times(4).plus(FOVEA_WORKSPACE_ALIGNMENT - 1);
     bytes.value = bytes.value / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
-    if (bytes.value <= fast_left_ && !bytes.overflow) {
+    if (config::kSlowWorkspace && bytes.value <= fast_left_ && !bytes.overflow) {
       const uintptr_t array = fast_;
       fast_ += bytes.value;
       fast_left_ -= bytes.value;
@@ -98,6 +101,9 @@ class Carver {
   uintptr_t slow_;
   CheckedSize slow_used_;
 };
+
+// Query tiles of a head that take each key tile one after the other while it is in the cache, and is brought there once.
+constexpr uint32_t kMostTiles = config::kStaged ? 4 : kFewRowsServed ? 2 : 1;
 
 // The arrays of a query tile. Fills in the pointers of *tile.
 struct TileShape {
@@ -117,7 +123,7 @@ inline TileShape few_rows_shape(size_t lanes, size_t head_dim, size_t value_dim)
 }
 
 // Hottest first: how often an element is touched for each key tile, in the tile kernel with blocks of b keys or values.
-inline void carve_query_tile(Carver& carver, const TileShape& shape, QueryTile* tile) {
+__attribute__((noinline)) inline void carve_query_tile(Carver& carver, const TileShape& shape, QueryTile* tile) {
   tile->s = carver.take<float>(shape.columns, kKeyTile);        // value_dim / b + 5
   tile->q = carver.take<float>(shape.q_columns, shape.q_rows);  // 64 / b
   tile->rescale = carver.take<float>(shape.columns);            // value_dim / b
@@ -136,11 +142,59 @@ inline void carve_query_tile(Carver& carver, const TileShape& shape, QueryTile* 
   if (config::kSinks) tile->sink = carver.take<float>(shape.columns);  // 0: once at the end
 }
 
-// What this many tiles need beside a fast part of fast_bytes.
-inline CheckedSize measure_query_tiles(const TileShape& shape, uint32_t tiles, size_t fast_bytes) {
+// Rows of a key tile, brought to where a kernel can take them.
+struct StagedRows {
+  void* data;
+  void* scales;
+};
+
+// A worker's memory for key tiles that are not taken where they lie. Null where a plan does not need it.
+struct KeyStage {
+  StagedRows keys, values;                      // widened or gathered
+  StagedRows loaded_keys[2], loaded_values[2];  // as a loader brings them
+};
+
+// Whether the rows of a key tile may lie in more than one run.
+inline bool rows_may_part(const fovea_attention_desc& d) {
+  if (config::kRing && d.kv_kind == FOVEA_KV_RING) return d.pinned_tokens != 0 || d.ring_tokens % kKeyTile != 0;
+  return config::kPages && d.kv_kind == FOVEA_KV_PAGED && d.page_tokens % kKeyTile != 0;
+}
+
+// Rows as they are, one after the other.
+inline void carve_dense(Carver& carver, fovea_dtype dtype, size_t dim, StagedRows* rows) {
+  const auto words = [](size_t bytes) { return bytes / 4 + (bytes % 4 != 0); };
+  rows->data = carver.take<float>(words(dense_stride(dtype, dim) * unit_bytes(dtype)), kKeyTile);
+  const size_t scales = dense_scale_stride(dtype, dim) * scale_bytes(dtype);
+  rows->scales = scales ? carver.take<float>(words(scales), kKeyTile) : nullptr;
+}
+
+// Widened, or as they are: f32 rows of 5 elements or more have room for those of any other format with their scales.
+inline void carve_staged(Carver& carver, fovea_dtype dtype, size_t dim, bool parts, StagedRows* rows) {
+  *rows = {};
+  if (dtype == FOVEA_F32 && !parts) return;
+  rows->data = carver.take<float>(dim < 5 ? 5 : dim, kKeyTile);
+  rows->scales = static_cast<char*>(rows->data) + kKeyTile * dense_stride(dtype, dim) * unit_bytes(dtype);
+}
+
+inline void carve_key_stage(Carver& carver, const fovea_attention_desc& d, KeyStage* stage) {
+  if (!config::kStaged) return;
+  const bool parts = rows_may_part(d);
+  carve_staged(carver, d.key_dtype, d.head_dim, parts, &stage->keys);
+  carve_staged(carver, d.value_dtype, d.value_dim, parts, &stage->values);
+  for (int i = 0; config::kLoad && d.kv_kind == FOVEA_KV_LOAD && i < 2; ++i) {
+    carve_dense(carver, d.key_dtype, d.head_dim, &stage->loaded_keys[i]);
+    carve_dense(carver, d.value_dtype, d.value_dim, &stage->loaded_values[i]);
+  }
+}
+
+// What this many query tiles and their keys need beside a fast part of fast_bytes.
+inline CheckedSize measure_worker(const fovea_attention_desc& d, const TileShape& shape, uint32_t tiles,
+                                  size_t fast_bytes) {
   Carver carver({nullptr, fast_bytes, nullptr, 0});
   QueryTile tile;
   for (uint32_t i = 0; i < tiles; ++i) carve_query_tile(carver, shape, &tile);
+  KeyStage stage;
+  carve_key_stage(carver, d, &stage);
   return carver.slow_bytes();
 }
 

@@ -26,9 +26,12 @@ FOVEA_INLINE VF Set(Tag<float>, float x) { return vdupq_n_f32(x); }
 FOVEA_INLINE VI Set(Tag<int32_t>, int32_t x) { return vdupq_n_s32(x); }
 FOVEA_INLINE VF Iota(Tag<float>, float first) { return vaddq_n_f32(vcvtq_f32_u32(vidupq_n_u32(0, 1)), first); }
 
-FOVEA_INLINE VF LoadU(Tag<float>, const float* p) { return vldrwq_f32(p); }
-FOVEA_INLINE VI LoadU(Tag<int32_t>, const int32_t* p) { return vldrwq_s32(p); }
-FOVEA_INLINE void StoreU(VF v, Tag<float>, float* p) { vstrwq_f32(p, v); }
+// Not by intrinsics: g++ 12 takes what vldrwq and vstrwq touch for one element, and moves accesses to the others past it.
+typedef VF VFInMemory __attribute__((aligned(4), may_alias));
+typedef VI VIInMemory __attribute__((aligned(4), may_alias));
+FOVEA_INLINE VF LoadU(Tag<float>, const float* p) { return *reinterpret_cast<const VFInMemory*>(p); }
+FOVEA_INLINE VI LoadU(Tag<int32_t>, const int32_t* p) { return *reinterpret_cast<const VIInMemory*>(p); }
+FOVEA_INLINE void StoreU(VF v, Tag<float>, float* p) { *reinterpret_cast<VFInMemory*>(p) = v; }
 FOVEA_INLINE VF LoadN(Tag<float>, const float* p, size_t n) { return vldrwq_z_f32(p, vctp32q(n)); }
 FOVEA_INLINE void StoreN(VF v, Tag<float>, float* p, size_t n) { vstrwq_p_f32(p, v, vctp32q(n)); }
 FOVEA_INLINE void LoadPairs(Tag<float>, const float* p, VF& a, VF& b) {
@@ -55,9 +58,23 @@ FOVEA_INLINE void StoreU16N(VI v, uint16_t* p, size_t n) { vstrhq_p_u32(p, vrein
 FOVEA_INLINE void StoreU8(VI v, uint8_t* p) { vstrbq_u32(p, vreinterpretq_u32_s32(v)); }
 FOVEA_INLINE void StoreU8N(VI v, uint8_t* p, size_t n) { vstrbq_p_u32(p, vreinterpretq_u32_s32(v), vctp32q(n)); }
 
-// The conversions take and leave half-precision numbers in the low half of each lane.
+// The conversions take and leave half-precision numbers in the low half of each lane. GNU as (2.40 is one) encodes other
+// registers than are written in these two instructions, unless they are q0.
+#if defined(__clang__)
 FOVEA_INLINE VF FromF16(VI half) { return vcvtbq_f32_f16(vreinterpretq_f16_s32(half)); }
 FOVEA_INLINE VI ToF16(VF v) { return vreinterpretq_s32_f16(vcvtbq_f16_f32(vreinterpretq_f16_f32(v), v)); }
+#else
+FOVEA_INLINE VF FromF16(VI half) {
+  register VI q0 __asm__("q0") = half;
+  __asm__("vcvtb.f32.f16 q0, q0" : "+w"(q0));
+  return vreinterpretq_f32_s32(q0);
+}
+FOVEA_INLINE VI ToF16(VF v) {
+  register VF q0 __asm__("q0") = v;
+  __asm__("vcvtb.f16.f32 q0, q0" : "+w"(q0));
+  return vreinterpretq_s32_f32(q0);
+}
+#endif
 FOVEA_INLINE VF SetF16(Tag<float>, uint16_t bits) { return FromF16(Set(kI, bits)); }
 FOVEA_INLINE VF LoadF16(Tag<float>, const uint16_t* p) { return FromF16(LoadU16(kI, p)); }
 FOVEA_INLINE VF LoadF16N(Tag<float>, const uint16_t* p, size_t n) { return FromF16(LoadU16N(kI, p, n)); }

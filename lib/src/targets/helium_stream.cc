@@ -12,6 +12,7 @@ namespace {
 #include "simd/helium.inl"
 #include "kernels/common.inl"
 #include "kernels/math.inl"
+#include "kernels/formats.inl"
 #include "kernels/rows.inl"
 #include "kernels/stream.inl"
 // clang-format on

@@ -18,6 +18,7 @@ namespace {
 #include "simd/highway.inl"
 #include "kernels/common.inl"
 #include "kernels/math.inl"
+#include "kernels/formats.inl"
 #include "kernels/rows.inl"
 #include "kernels/stream.inl"
 // clang-format on

@@ -7,6 +7,7 @@
 #include "fovea/fovea_config.h"
 #include "kernels/attention_table.h"
 #include "kernels/convert_table.h"
+#include "kernels/linear_table.h"
 #include "kernels/rope_table.h"
 #include "kernels/softmax_table.h"
 #include "kernels/stream_table.h"
@@ -48,6 +49,7 @@ const TargetTraits* resolve_target(fovea_target target);
 // The tables of an available target. A program that never calls one of these does not link that family's kernels.
 const AttentionKernels& attention_kernels(fovea_target target);
 const ConvertKernels& convert_kernels(fovea_target target);
+const LinearKernels& linear_kernels(fovea_target target);
 const RopeKernels& rope_kernels(fovea_target target);
 const SoftmaxKernels& softmax_kernels(fovea_target target);
 const StreamKernels& stream_kernels(fovea_target target);

@@ -1,38 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "targets/compiled.h"
-#include "targets/registry.h"
-#include "targets/tables.h"
+#include "targets/choice.h"
 
 namespace fovea {
 
-const ConvertKernels& convert_kernels(fovea_target target) {
-  switch (target) {
-#if FOVEA_COMPILED_SSE4
-    case FOVEA_TARGET_SSE4: return N_SSE4::kConvert;
-#endif
-#if FOVEA_COMPILED_AVX2
-    case FOVEA_TARGET_AVX2: return N_AVX2::kConvert;
-#endif
-#if FOVEA_COMPILED_AVX512
-    case FOVEA_TARGET_AVX512: return N_AVX3::kConvert;
-#endif
-#if FOVEA_COMPILED_NEON
-    case FOVEA_TARGET_NEON: return N_NEON::kConvert;
-#endif
-#if FOVEA_COMPILED_WASM
-    case FOVEA_TARGET_WASM: return N_WASM::kConvert;
-#endif
-    default: break;
-  }
-#if FOVEA_WITH_HELIUM
-  return helium_target::kConvert;
-#elif FOVEA_WITH_SCALAR && FOVEA_WITH_XSIMD
-  return target == FOVEA_TARGET_SCALAR ? scalar_target::kConvert : xsimd_target::kConvert;
-#elif FOVEA_WITH_XSIMD
-  return xsimd_target::kConvert;
-#else
-  return scalar_target::kConvert;
-#endif
-}
+const ConvertKernels& convert_kernels(fovea_target target) { FOVEA_RETURN_TABLE(target, kConvert); }
 
 }  // namespace fovea

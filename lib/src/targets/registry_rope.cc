@@ -1,38 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "targets/compiled.h"
-#include "targets/registry.h"
-#include "targets/tables.h"
+#include "targets/choice.h"
 
 namespace fovea {
 
-const RopeKernels& rope_kernels(fovea_target target) {
-  switch (target) {
-#if FOVEA_COMPILED_SSE4
-    case FOVEA_TARGET_SSE4: return N_SSE4::kRope;
-#endif
-#if FOVEA_COMPILED_AVX2
-    case FOVEA_TARGET_AVX2: return N_AVX2::kRope;
-#endif
-#if FOVEA_COMPILED_AVX512
-    case FOVEA_TARGET_AVX512: return N_AVX3::kRope;
-#endif
-#if FOVEA_COMPILED_NEON
-    case FOVEA_TARGET_NEON: return N_NEON::kRope;
-#endif
-#if FOVEA_COMPILED_WASM
-    case FOVEA_TARGET_WASM: return N_WASM::kRope;
-#endif
-    default: break;
-  }
-#if FOVEA_WITH_HELIUM
-  return helium_target::kRope;
-#elif FOVEA_WITH_SCALAR && FOVEA_WITH_XSIMD
-  return target == FOVEA_TARGET_SCALAR ? scalar_target::kRope : xsimd_target::kRope;
-#elif FOVEA_WITH_XSIMD
-  return xsimd_target::kRope;
-#else
-  return scalar_target::kRope;
-#endif
-}
+const RopeKernels& rope_kernels(fovea_target target) { FOVEA_RETURN_TABLE(target, kRope); }
 
 }  // namespace fovea

@@ -7,72 +7,33 @@
 
 #include "kernels/attention_table.h"
 #include "kernels/convert_table.h"
+#include "kernels/linear_table.h"
 #include "kernels/rope_table.h"
 #include "kernels/softmax_table.h"
 #include "kernels/stream_table.h"
 
+// One line a family.
+#define FOVEA_TABLES(target)                \
+  namespace target {                        \
+  extern const AttentionKernels kAttention; \
+  extern const ConvertKernels kConvert;     \
+  extern const LinearKernels kLinear;       \
+  extern const RopeKernels kRope;           \
+  extern const SoftmaxKernels kSoftmax;     \
+  extern const StreamKernels kStream;       \
+  }
+
 namespace fovea {
-
-namespace N_SSE4 {
-extern const AttentionKernels kAttention;
-extern const ConvertKernels kConvert;
-extern const RopeKernels kRope;
-extern const SoftmaxKernels kSoftmax;
-extern const StreamKernels kStream;
-}  // namespace N_SSE4
-namespace N_AVX2 {
-extern const AttentionKernels kAttention;
-extern const ConvertKernels kConvert;
-extern const RopeKernels kRope;
-extern const SoftmaxKernels kSoftmax;
-extern const StreamKernels kStream;
-}  // namespace N_AVX2
-namespace N_AVX3 {
-extern const AttentionKernels kAttention;
-extern const ConvertKernels kConvert;
-extern const RopeKernels kRope;
-extern const SoftmaxKernels kSoftmax;
-extern const StreamKernels kStream;
-}  // namespace N_AVX3
-namespace N_NEON {
-extern const AttentionKernels kAttention;
-extern const ConvertKernels kConvert;
-extern const RopeKernels kRope;
-extern const SoftmaxKernels kSoftmax;
-extern const StreamKernels kStream;
-}  // namespace N_NEON
-namespace N_WASM {
-extern const AttentionKernels kAttention;
-extern const ConvertKernels kConvert;
-extern const RopeKernels kRope;
-extern const SoftmaxKernels kSoftmax;
-extern const StreamKernels kStream;
-}  // namespace N_WASM
-
-namespace xsimd_target {
-extern const AttentionKernels kAttention;
-extern const ConvertKernels kConvert;
-extern const RopeKernels kRope;
-extern const SoftmaxKernels kSoftmax;
-extern const StreamKernels kStream;
-}  // namespace xsimd_target
-
-namespace helium_target {
-extern const AttentionKernels kAttention;
-extern const ConvertKernels kConvert;
-extern const RopeKernels kRope;
-extern const SoftmaxKernels kSoftmax;
-extern const StreamKernels kStream;
-}  // namespace helium_target
-
-namespace scalar_target {
-extern const AttentionKernels kAttention;
-extern const ConvertKernels kConvert;
-extern const RopeKernels kRope;
-extern const SoftmaxKernels kSoftmax;
-extern const StreamKernels kStream;
-}  // namespace scalar_target
-
+FOVEA_TABLES(N_SSE4)
+FOVEA_TABLES(N_AVX2)
+FOVEA_TABLES(N_AVX3)
+FOVEA_TABLES(N_NEON)
+FOVEA_TABLES(N_WASM)
+FOVEA_TABLES(helium_target)
+FOVEA_TABLES(scalar_target)
+FOVEA_TABLES(xsimd_target)
 }  // namespace fovea
+
+#undef FOVEA_TABLES
 
 #endif  // FOVEA_SRC_TARGETS_TABLES_H_

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Instructions for each multiply-add of a whole attention call, and cycles of its inner loops by models of processors.
+
+    bench/counts.py                      # builds, counts, prints; --write makes the table the new baseline
+    bench/counts.py --compare            # exits with 1 where a figure is worse than in bench/counts_baseline.csv
+    bench/counts.py --targets arm-none-eabi-cortex-m55 --loops
+
+Instructions are counted by QEMU with a plugin of its own (counts/count_instructions.c), of two calls less those of one, so
+that start-up drops out. The inner loops are those of the two matrix products: loops without a loop in them that run a
+tenth or more of the multiply-adds. llvm-mca reckons their cycles, all loads hitting the first
+cache; the limit beside them is what the same model needs for the multiply-adds of these loops alone.
+"""
+import argparse
+import csv
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BASELINE = os.path.join(ROOT, "bench", "counts_baseline.csv")
+MULTIPLY_ADDS = 2 * 4 * 64 * 64 * 64  # of calls.c: q.k and p.v
+NOISE = {"instructions": 1.002, "cycles": 1.01}  # another figure than the baseline's is worse beyond this factor
+LEAST_SHARE = 0.1  # of the multiply-adds, for a loop to be looked at: the exponential has a twentieth
+
+
+class Target:
+    def __init__(self, name, goal, emulator, triple, models, objdump=(), suffix=""):
+        self.name, self.goal, self.emulator, self.triple = name, goal, emulator.split(), triple
+        self.models, self.objdump, self.suffix = models.split(), list(objdump), suffix
+
+
+def board(machine):
+    return f"{ROOT}/toolchains/common/qemu-system.sh qemu-system-arm -M {machine}"
+
+
+THUMB = ("--arch-name=thumb",)
+TARGETS = [
+    Target("aarch64-linux-gnu", 0.42, "qemu-aarch64 -cpu cortex-a53", "aarch64-linux-gnu",
+           "cortex-a53 cortex-a55 cortex-a76 neoverse-n1"),
+    Target("armv7-linux-gnueabihf-neon", 0.62, "qemu-arm -cpu cortex-a7", "armv7-linux-gnueabihf", "cortex-a57"),
+    Target("arm-none-eabi-cortex-m55", 0.70, board("mps3-an547"), "thumbv8.1m.main-none-eabihf", "cortex-m55",
+           ("--mcpu=cortex-m55", "--triple=thumbv8.1m.main-none-eabihf"), ".elf"),
+    Target("arm-none-eabi-cortex-m4f", 2.0, board("mps2-an386"), "thumbv7em-none-eabihf", "cortex-m4",
+           ("--mcpu=cortex-m4", "--triple=thumbv7em-none-eabihf"), ".elf"),
+    Target("arm-none-eabi-cortex-m7", None, board("mps2-an500"), "thumbv7em-none-eabihf", "cortex-m7",
+           ("--mcpu=cortex-m7", "--triple=thumbv7em-none-eabihf"), ".elf"),
+    Target("x86-64-avx2", 0.27, "qemu-x86_64 -cpu Haswell", "x86_64-linux-gnu", "haswell znver3"),
+]
+
+
+def run(command, **options):
+    done = subprocess.run(command, text=True, capture_output=True, **options)
+    if done.returncode != 0:
+        sys.exit(f"counts.py: failed: {' '.join(command)}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return done.stdout
+
+
+def llvm(tool):
+    for name in [f"{tool}-19", tool]:  # figures differ between releases
+        if subprocess.run(["sh", "-c", f"command -v {name}"], capture_output=True).returncode == 0:
+            return name
+    sys.exit(f"counts.py: there is no {tool}: install llvm-19, or say --no-cycles")
+
+
+def build(target, builds):
+    folder = os.path.join(builds, target.name)
+    run(["cmake", "--preset", target.name, "-B", folder, "-DFOVEA_BUILD_BENCH=ON"], cwd=ROOT)
+    run(["cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1), "--target", "fovea_calls"])
+    return os.path.join(folder, "bench", "fovea_calls" + target.suffix)
+
+
+def build_plugin(builds):
+    plugin = os.path.join(builds, "count_instructions.so")
+    run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-Wextra", "-shared", "-fPIC",
+         os.path.join(ROOT, "bench", "counts", "count_instructions.c"), "-o", plugin])
+    return plugin
+
+
+def counts(target, program, plugin):
+    """Of one call: {address: how often it ran}."""
+    def of_calls(calls):
+        out = f"{program}.{calls}.txt"
+        option = ["-plugin", f"{plugin},out={out}"]
+        if target.suffix:  # no operating system
+            command = target.emulator + ["--", program, str(calls)]
+            run(command, env={**os.environ, "FOVEA_QEMU_ARGS": " ".join(option)})
+        else:
+            run(target.emulator + option + [program, str(calls)])
+        with open(out) as lines:
+            return {int(address, 16): int(count) for address, count in (line.split() for line in lines)}
+    one, two = of_calls(1), of_calls(2)
+    return {address: count - one.get(address, 0) for address, count in two.items() if count > one.get(address, 0)}
+
+
+def disassemble(target, program):
+    """[(address, text)] in the order of addresses; branch targets as hexadecimal numbers behind 0x."""
+    text = run([llvm("llvm-objdump"), "-d", "--no-show-raw-insn"] + target.objdump + [program])
+    code = []
+    for line in text.splitlines():
+        match = re.match(r"\s*([0-9a-f]+):\s+(\S.*)", line)
+        if match:
+            code.append((int(match[1], 16), re.sub(r"\s*(<|//|@ imm).*", "", match[2])))
+    return code
+
+
+def multiply_adds(text):
+    """Of one instruction."""
+    match = re.match(r"(fmla|vfma|vfmat|vfmadd\d+ps|fmadd|vmla)(\.\S+)?\s+(.*)", text)
+    if not match:
+        return 0
+    operands = match[3]
+    if "%ymm" in operands:
+        return 8
+    return 4 if re.match(r"(v\d+\.4s|q\d+)", operands) else 1
+
+
+BRANCH = re.compile(r"^(b\.?[a-z]*|cbn?z|j[a-z]+|le|tbn?z)(\.[wn])?\s+(?:.*,\s*)?#?(0x)?([0-9a-f]+)$")
+
+
+def inner_loops(code, ran):
+    """Lists of instructions from a loop's first to the branch that closes it, with how often it ran."""
+    index = {address: i for i, (address, _) in enumerate(code)}
+    spans = []
+    for i, (address, text) in enumerate(code):
+        match = BRANCH.match(text)
+        if not match or not ran.get(address):
+            continue
+        begin = index.get(int(match[4], 16))
+        if begin is not None and begin <= i and "call" not in text and not text.startswith("bl"):
+            spans.append((begin, i))
+    loops = []
+    for begin, end in spans:
+        if any(begin <= b and e <= end and (b, e) != (begin, end) for b, e in spans):
+            continue
+        body = code[begin:end + 1]
+        rounds = ran[code[end][0]]
+        if rounds * sum(multiply_adds(text) for _, text in body) >= LEAST_SHARE * MULTIPLY_ADDS:
+            loops.append(([text for _, text in body], rounds))
+    return loops
+
+
+def cycles(target, model, body):
+    """llvm-mca's cycles for each round of a loop."""
+    lines = []
+    for text in body:
+        match = BRANCH.match(text)
+        if match and match[1] == "le":  # the end of a low-overhead loop: no cycle on the Cortex-M55, no figure in llvm-mca
+            continue
+        if match:  # to the begin: where it goes makes no difference
+            text = text[:match.start(3) if match[3] else match.start(4)] + "loop"
+        lines.append(text)
+    source = "loop:\n" + "\n".join(lines) + "\n"
+    if "thumb" in target.triple or target.triple.startswith("armv"):
+        source = ".syntax unified\n" + source
+
+    def total(rounds):
+        out = run([llvm("llvm-mca"), f"--mtriple={target.triple}", f"--mcpu={model}", f"--iterations={rounds}"], input=source)
+        return int(re.search(r"Total Cycles:\s+(\d+)", out)[1])
+    return (total(600) - total(100)) / 500
+
+
+def least_cycles(target, model, body):
+    """What the model needs for the multiply-adds alone, as if each were independent of all others."""
+    only = "\n".join(text for text in body if multiply_adds(text)) + "\n"
+    if "thumb" in target.triple or target.triple.startswith("armv"):
+        only = ".syntax unified\n" + only
+    out = run([llvm("llvm-mca"), f"--mtriple={target.triple}", f"--mcpu={model}"], input=only)
+    return float(re.search(r"Block RThroughput:\s+([\d.]+)", out)[1])
+
+
+def measure(target, builds, plugin, options):
+    """Rows of the table."""
+    program = build(target, builds)
+    ran = counts(target, program, plugin)
+    total = sum(ran.values())
+    rows = [{"toolchain": target.name, "measure": "instructions", "value": total / MULTIPLY_ADDS, "beside": target.goal}]
+    loops = inner_loops(disassemble(target, program), ran)
+    if options.loops:
+        for body, rounds in loops:
+            print(f"# {target.name}: {rounds} rounds, {len(body)} instructions, {sum(map(multiply_adds, body))} multiply-adds")
+            print("\n".join("    " + text for text in body))
+    done = sum(rounds * sum(map(multiply_adds, body)) for body, rounds in loops)
+    for model in target.models if done and not options.no_cycles else []:
+        taken = sum(rounds * cycles(target, model, body) for body, rounds in loops)
+        least = sum(rounds * least_cycles(target, model, body) for body, rounds in loops)
+        rows.append({"toolchain": target.name, "measure": f"cycles {model}", "value": taken / done, "beside": least / done})
+    if done < 0.95 * MULTIPLY_ADDS:
+        print(f"counts.py: {target.name}: the inner loops hold only {done / MULTIPLY_ADDS:.2f} of the multiply-adds", file=sys.stderr)
+    return rows
+
+
+def worse(row, baseline):
+    before = baseline.get((row["toolchain"], row["measure"]))
+    return before is not None and row["value"] > before * NOISE[row["measure"].split()[0]] + 0.00005
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--targets", nargs="+", metavar="NAME", choices=[t.name for t in TARGETS], help="only these toolchains")
+    parser.add_argument("--builds", default=os.path.join(ROOT, "build"), help="folder of build folders, build/")
+    parser.add_argument("--compare", action="store_true", help="exit with 1 where a figure is worse than the baseline's")
+    parser.add_argument("--write", action="store_true", help="write the baseline anew")
+    parser.add_argument("--loops", action="store_true", help="show the inner loops")
+    parser.add_argument("--no-cycles", action="store_true", help="count instructions only: llvm-mca is not needed")
+    options = parser.parse_args()
+    os.makedirs(options.builds, exist_ok=True)
+    baseline = {}
+    if os.path.exists(BASELINE):
+        with open(BASELINE, newline="") as file:
+            baseline = {(row["toolchain"], row["measure"]): float(row["value"]) for row in csv.DictReader(file)}
+    plugin = build_plugin(options.builds)
+    rows = []
+    for target in TARGETS:
+        if not options.targets or target.name in options.targets:
+            rows += measure(target, os.path.abspath(options.builds), plugin, options)
+
+    print(f"{'toolchain':29} {'for each multiply-add':24} {'value':>8} {'goal or limit':>14} {'baseline':>9}")
+    failed = False
+    for row in rows:
+        before = baseline.get((row["toolchain"], row["measure"]))
+        failed |= worse(row, baseline)
+        print(f"{row['toolchain']:29} {row['measure']:24} {row['value']:8.4f} "
+              f"{'' if row['beside'] is None else format(row['beside'], '.4f'):>14} "
+              f"{'' if before is None else format(before, '.4f'):>9}{'  WORSE' if worse(row, baseline) else ''}")
+    if options.write:
+        with open(BASELINE, "w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["toolchain", "measure", "value", "goal_or_limit"])
+            for row in rows:
+                writer.writerow([row["toolchain"], row["measure"], f"{row['value']:.4f}",
+                                 "" if row["beside"] is None else f"{row['beside']:.4f}"])
+    return 1 if options.compare and failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Linear layers as they are timed, with their buffers.
+#ifndef FOVEA_BENCH_LINEAR_H_
+#define FOVEA_BENCH_LINEAR_H_
+
+#include "bench/subjects.h"
+
+namespace fovea::bench {
+
+class LinearCall final : public Timed {
+ public:
+  static size_t arena_bytes(const LinearShape& shape, fovea_target target);
+
+  fovea_status init(const LinearShape& shape, fovea_target target, Arena& arena);  // also makes a first call
+  void call() override;
+  void redraw(uint32_t round) override;
+
+  size_t workspace_bytes() const { return workspace_bytes_; }
+  fovea_status status() const { return status_; }
+  bool output_is_finite() const;
+
+ private:
+  void take(const LinearShape& shape, fovea_target target, Arena& arena);
+
+  fovea_linear_args args_ = {};
+  RandomFloats x_, bias_, scales_;
+  uint32_t* weights_ = nullptr;  // f32, two of f16 or bf16, or four of i8 in each
+  size_t words_ = 0;             // of weights
+  float* y_ = nullptr;
+  void* workspace_ = nullptr;
+  size_t workspace_bytes_ = 0;
+  fovea_status status_ = FOVEA_OK;
+};
+
+}  // namespace fovea::bench
+
+#endif  // FOVEA_BENCH_LINEAR_H_

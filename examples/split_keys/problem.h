@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A call whose keys are to be split: queries, keys and values, a plan, and the answer of one whole call.
+#ifndef FOVEA_EXAMPLES_SPLIT_KEYS_PROBLEM_H_
+#define FOVEA_EXAMPLES_SPLIT_KEYS_PROBLEM_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fovea/fovea.hpp"
+
+namespace split_keys {
+
+constexpr uint32_t kHeads = 8, kKeyHeads = 2, kQueries = 4, kKeys = 5000, kDim = 64;
+constexpr double kTolerance = 1e-6;  // largest difference from the whole call that is right; values are up to 1
+
+using State = fovea::State<size_t{kHeads} * kQueries, kDim>;
+using Workspace = fovea::Workspace<kDim>;
+
+// Fills queries, keys and values with random numbers, the same in each process, and makes the plan.
+fovea::Status make_problem(fovea::Plan* plan);
+
+// Begins a stream at key `first` and pushes the keys [first, end).
+fovea::Status attend_to_part(const fovea::Plan& plan, uint32_t first, uint32_t end, State* state, Workspace* workspace,
+                             fovea::Stream* stream);
+
+// The part of all keys that worker `index` of `count` takes, at most as many as the others: [part_begin(index, count),
+// part_begin(index + 1, count)).
+uint32_t part_begin(uint32_t index, uint32_t count);
+
+// Ends the stream, and prints how far its answer is from that of one call over all keys. False where that is too far.
+bool compare_with_whole_call(const fovea::Plan& plan, const fovea::Stream& stream, const char* what);
+
+// Says so where the status is an error.
+bool works(fovea::Status status);
+
+}  // namespace split_keys
+
+#endif  // FOVEA_EXAMPLES_SPLIT_KEYS_PROBLEM_H_

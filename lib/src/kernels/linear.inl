@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A linear layer. Many tokens: a lane is a token, and weights multiply it as keys do queries (block.inl). Few: lanes run
+// along the inputs, and one to four tokens read each weight once.
+
+FOVEA_KERNEL void LinearBegin(const TokenTile& t, const float* x, ptrdiff_t stride) {
+  for (size_t column = 0; column < t.columns; column += kLanes) {
+    const float* rows[kLanes];
+    for (size_t i = 0; i < kLanes; ++i) {
+      rows[i] = x + ptrdiff_t(column + i < t.live ? column + i : t.live - 1) * stride;
+    }
+    float* x_t = t.x + column;
+    for (size_t d = 0; d < t.in_dim; d += kLanes) {
+      const size_t n = t.in_dim - d < kLanes ? t.in_dim - d : kLanes;
+      VF lanes[kLanes];
+      hn::LoadTransposed(rows, d, n, lanes);
+      FOVEA_UNROLL(16)
+      for (size_t i = 0; i < kLanes; ++i, x_t += t.columns) {
+        if (i < n) hn::StoreU(lanes[i], kF, x_t);
+      }
+    }
+  }
+}
+
+template <int kVectors>
+FOVEA_TEMPLATE void LinearVectors(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input,
+                                  size_t column) {
+  static_assert(kLinearGrain % kBlockOf<kVectors> == 0, "blocks must tile the tile");
+  const float* x = t.x + size_t(input) * t.columns + column;
+  float* sums = t.sums + size_t(output) * t.columns + column;
+  if (input == 0) {
+    MultiplyRows<kVectors, false>(x, t.columns, w.inputs, w.data, w.stride, w.outputs, sums);
+  } else {
+    MultiplyRows<kVectors, true>(x, t.columns, w.inputs, w.data, w.stride, w.outputs, sums);
+  }
+}
+
+template <int kMost>
+FOVEA_INLINE void LinearColumns(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input,
+                                size_t column) {
+  for (; column + kMost * kLanes <= t.columns; column += kMost * kLanes) {
+    LinearVectors<kMost>(t, w, output, input, column);
+  }
+  if constexpr (kMost > 1) LinearColumns<kPreferSize ? 1 : kMost - 1>(t, w, output, input, column);
+}
+
+FOVEA_KERNEL void LinearMultiply(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input) {
+  LinearColumns<kBlockVectors>(t, w, output, input, 0);
+}
+
+FOVEA_KERNEL void LinearEnd(const TokenTile& t, uint32_t outputs, const float* bias, float* y, ptrdiff_t stride) {
+  for (size_t column = 0; column < t.live; column += kLanes) {
+    const size_t live = t.live - column < kLanes ? t.live - column : kLanes;
+    float* rows[kLanes];
+    for (size_t i = 0; i < kLanes; ++i) rows[i] = y + ptrdiff_t(column + (i < live ? i : live - 1)) * stride;
+    const float* sums = t.sums + column;
+    for (size_t e = 0; e < outputs; e += kLanes) {
+      const size_t n = outputs - e < kLanes ? outputs - e : kLanes;
+      VF lanes[kLanes];
+      FOVEA_UNROLL(16)
+      for (size_t i = 0; i < kLanes; ++i, sums += t.columns) {
+        lanes[i] = hn::Zero(kF);
+        if (i >= n) continue;
+        lanes[i] = hn::LoadU(kF, sums);
+        if (bias) lanes[i] = hn::Add(lanes[i], hn::Set(kF, bias[e + i]));
+      }
+      hn::StoreTransposed(lanes, rows, live, e, n);
+    }
+  }
+}
+
+// The sums of kTokens tokens and as many outputs as fill a vector with them: lane = token * kOutputs + output.
+template <int kTokens, fovea_dtype kType>
+FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, uint32_t output) {
+  constexpr uint32_t kOutputs = kLanes / kTokens, kMost = kTokens == 1 ? 8 : 4;
+  constexpr uint32_t kGroup = kOutputs < kMost ? kOutputs : kMost;  // outputs multiplied at a time
+  const size_t whole = f.in_dim / kLanes * kLanes, rest = f.in_dim - whole;
+  VF products[kLanes];
+  FOVEA_UNROLL(4)
+  for (uint32_t g = 0; g < kOutputs; g += kGroup) {
+    FormatRow<kType> weights[kGroup];
+    VF acc[kTokens][kGroup];
+    FOVEA_UNROLL(8)
+    for (uint32_t k = 0; k < kGroup; ++k) {  // outputs behind the last repeat it
+      const uint32_t row = output + g + k < f.out_dim ? output + g + k : f.out_dim - 1;
+      const ptrdiff_t bytes = ptrdiff_t(row) * f.weights.row_stride * ptrdiff_t(unit_bytes(kType));
+      weights[k] = FormatRow<kType>::Of(static_cast<const char*>(f.weights.data) + bytes, nullptr);
+      FOVEA_UNROLL(4)
+      for (int r = 0; r < kTokens; ++r) acc[r][k] = hn::Zero(kF);
+    }
+    for (size_t d = 0; d < whole; d += kLanes) {
+      VF w[kGroup];
+      FOVEA_UNROLL(8)
+      for (uint32_t k = 0; k < kGroup; ++k) w[k] = weights[k].Whole(d);
+      FOVEA_UNROLL(4)
+      for (int r = 0; r < kTokens; ++r) {
+        const VF v = hn::LoadU(kF, x[r] + d);
+        FOVEA_UNROLL(8)
+        for (uint32_t k = 0; k < kGroup; ++k) acc[r][k] = hn::MulAdd(v, w[k], acc[r][k]);
+      }
+    }
+    if (rest) {
+      FOVEA_UNROLL(4)
+      for (int r = 0; r < kTokens; ++r) {
+        const VF v = hn::LoadN(kF, x[r] + whole, rest);
+        FOVEA_UNROLL(8)
+        for (uint32_t k = 0; k < kGroup; ++k) acc[r][k] = hn::MulAdd(v, weights[k].Part(whole, rest), acc[r][k]);
+      }
+    }
+    FOVEA_UNROLL(4)
+    for (int r = 0; r < kTokens; ++r) {
+      FOVEA_UNROLL(8)
+      for (uint32_t k = 0; k < kGroup; ++k) products[r * kOutputs + g + k] = acc[r][k];
+    }
+  }
+  return hn::SumsOfLanes(products);
+}
+
+// A vector of outputs for each token at a time.
+template <int kTokens, fovea_dtype kType>
+FOVEA_TEMPLATE void FewTokensOf(const FewTokens& f) {
+  constexpr uint32_t kOutputs = kLanes / kTokens;
+  const float* x[kTokens];
+  for (uint32_t r = 0; r < kTokens; ++r) x[r] = f.x + ptrdiff_t(r < f.tokens ? r : f.tokens - 1) * f.x_stride;
+  for (uint32_t j = 0; j < f.out_dim; j += kLanes) {
+    const uint32_t n = f.out_dim - j < kLanes ? f.out_dim - j : kLanes;
+    float sums[kTokens][kLanes];
+    for (uint32_t e = 0; e < n; e += kOutputs) {
+      float lanes[kTokens][kOutputs];
+      hn::StoreU(FewSums<kTokens, kType>(x, f, j + e), kF, lanes[0]);
+      for (int r = 0; r < kTokens; ++r) __builtin_memcpy(sums[r] + e, lanes[r], sizeof lanes[r]);
+    }
+    for (uint32_t r = 0; r < f.tokens; ++r) {
+      VF y = hn::LoadN(kF, sums[r], n);
+      if (f.weights.scales) y = hn::Mul(y, hn::LoadN(kF, f.weights.scales + j, n));
+      if (f.weights.bias) y = hn::Add(y, hn::LoadN(kF, f.weights.bias + j, n));
+      hn::StoreN(y, kF, f.y + ptrdiff_t(r) * f.y_stride + j, n);
+    }
+  }
+}
+
+template <int kTokens>
+FOVEA_INLINE void FewTokensAs(const FewTokens& f) {
+  const fovea_dtype dtype = f.weights.dtype;
+  if (config::kF16 && dtype == FOVEA_F16) return FewTokensOf<kTokens, FOVEA_F16>(f);
+  if (config::kBf16 && dtype == FOVEA_BF16) return FewTokensOf<kTokens, FOVEA_BF16>(f);
+  if (config::kI8 && dtype == FOVEA_I8) return FewTokensOf<kTokens, FOVEA_I8>(f);
+  FewTokensOf<kTokens, FOVEA_F32>(f);
+}
+
+FOVEA_KERNEL void LinearFew(const FewTokens& f) {
+  if constexpr (kLanes > 1) {
+    if (f.tokens == 1) return FewTokensAs<1>(f);
+    if (f.tokens == 2) return FewTokensAs<2>(f);
+    if constexpr (kLanes > 4) FewTokensAs<4>(f);  // with 4 lanes, 4 tokens fill the tile
+  }
+}
+
+constexpr LinearKernels kLinearKernels = {LinearBegin, LinearMultiply, LinearEnd,
+                                          kLanes > 1 && config::kFewRows ? LinearFew : nullptr};

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the keys and values of a head come from: wherever they lie, and in whatever format, kernels get tiles of rows.
+#ifndef FOVEA_SRC_RUN_KEY_SOURCE_H_
+#define FOVEA_SRC_RUN_KEY_SOURCE_H_
+
+#include "fovea/fovea.h"
+#include "kernels/attention_table.h"
+#include "run/workspace.h"
+
+namespace fovea {
+
+// Keys [first, end) that some batch entry has.
+struct KeyRange {
+  uint32_t first, end;
+
+  bool empty() const { return first >= end; }
+};
+
+// The keys of an entry of this length that are there. A ring has two ranges: the pinned ones and the latest.
+struct KeyRanges {
+  KeyRange range[2];
+  uint32_t count;
+};
+KeyRanges ranges_of(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t batch,
+                    uint32_t length);
+
+// The oldest token behind the pinned ones that a ring holds. Tokens before it, but for the pinned ones, are gone.
+inline uint32_t ring_first(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t batch, uint32_t length) {
+  const uint32_t first = kv.first_tokens          ? kv.first_tokens[batch]
+                         : length > d.ring_tokens ? length - (d.ring_tokens - d.pinned_tokens)
+                                                  : d.pinned_tokens;
+  return first < d.pinned_tokens ? d.pinned_tokens : first;
+}
+
+// The keys and values of one key head of one batch entry, for one task.
+class KeySource {
+ public:
+  // widens: the kernel takes f32 alone. The first token of the call is the key of index first_key.
+  KeySource(const fovea_plan& plan, const fovea_attention_args& args, const KeyStage& stage, bool widens,
+            uint32_t first_key, uint32_t worker);
+
+  void enter_head(uint32_t batch, uint32_t kv_head);
+
+  // Of a loader, begins to bring keys [begin, end) of the tile that starts at key `first`; the next bring() must be of the
+  // same. False where that fails; then nothing was begun.
+  bool ask(uint32_t first, uint32_t begin, uint32_t end) {
+    return !config::kLoad || desc_.kv_kind != FOVEA_KV_LOAD || start_loader(first, begin, end);
+  }
+
+  // Fills in where the rows of the tile lie, whose first, begin and end are set. False where a loader failed. `more`: the
+  // tile behind it comes next, and is worth asking the caches for.
+  bool bring(KeyTile* tile, bool more) {
+    if (config::kStaged) return bring_staged(tile, more);
+    point_to(tile, more);  // in place, and f32
+    return true;
+  }
+
+  // Where the keys of the head behind this one begin, to ask the caches for: null where there is none, or keys are copied.
+  const void* next_head() const;
+
+ private:
+  bool start_loader(uint32_t first, uint32_t begin, uint32_t end);
+  bool bring_staged(KeyTile* tile, bool more);
+  void point_to(KeyTile* tile, bool more) const;
+
+  // A token's row in the arrays, and how many rows follow it in order.
+  struct Place {
+    size_t block;  // an entry, or a page
+    size_t row;
+    size_t count;
+  };
+  Place place(uint32_t token) const;
+  KeyRows rows_at(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, const Place& place) const;
+  KeyRows gather(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, size_t dim, const StagedRows& staged,
+                 uint32_t token, uint32_t count) const;
+  KeyRows widen(const KeyRows& rows, size_t dim, const StagedRows& staged, size_t at, size_t count) const;
+
+  const fovea_attention_desc& desc_;
+  const fovea_attention_args& args_;
+  const KeyStage& stage_;
+  bool widens_;
+  uint32_t first_key_, worker_;
+  uint32_t batch_ = 0, kv_head_ = 0;
+  size_t first_row_ = 0;  // of a ragged entry
+  fovea_kv_tile asked_;   // of the loader
+  uint32_t buffer_ = 0;
+};
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_RUN_KEY_SOURCE_H_

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The linear kernels on each of Highway's targets: foreach_target includes this file once for each.
+#include "simd/highway_targets.h"
+#include "targets/tables.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "targets/highway_linear.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+HWY_BEFORE_NAMESPACE();
+namespace fovea {
+namespace HWY_NAMESPACE {
+namespace {
+// clang-format off
+#include "simd/highway.inl"
+#include "kernels/common.inl"
+#include "kernels/formats.inl"
+#include "kernels/block.inl"
+#include "kernels/linear.inl"
+// clang-format on
+}  // namespace
+
+extern const LinearKernels kLinear;
+FOVEA_IN_DATA_SECTION const LinearKernels kLinear = kLinearKernels;
+
+}  // namespace HWY_NAMESPACE
+}  // namespace fovea
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Executors and split keys: tasks run anywhere and in any order give the bits of one thread; keys in parts give the answer
+// of whole ones; each worker keeps to its own workspace; and memory is asked for where it is used.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "platform/platform.h"
+#include "simd_contract_pages.h"
+#include "support/guarded.h"
+#include "support/problem.h"
+#if FOVEA_TESTS_HAVE_THREADS
+#include <chrono>
+#include <thread>
+#endif
+
+namespace fovea_test {
+namespace {
+
+constexpr size_t kAlignment = FOVEA_WORKSPACE_ALIGNMENT;
+constexpr uint32_t kWorkers[] = {1, 2, 3, 5, 8, 64};
+
+// Runs tasks one after the other, in another order each time, with worker numbers that go round.
+class Shuffler {
+ public:
+  explicit Shuffler(uint32_t workers) : executor_{run, this, workers} {}
+
+  const fovea_executor* executor() const { return &executor_; }
+
+  size_t runs = 0, most_tasks = 0;
+  uint32_t most_worker = 0;
+  int answer = 0;           // of run
+  uint32_t added = 0;       // to each worker's number, modulo 2^32
+  bool one_worker = false;  // its number is always `added`
+
+ private:
+  static int run(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
+    return static_cast<Shuffler*>(self)->run_all(tasks, task, arg);
+  }
+  int run_all(size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
+    std::vector<size_t> order(tasks);
+    for (size_t i = 0; i < tasks; ++i) {
+      const size_t place = random_bits(runs, i) % (i + 1);  // Fisher and Yates, from the inside
+      order[i] = order[place];
+      order[place] = i;
+    }
+    if (runs % 3 == 0) {  // and now and then the reverse of what one thread does
+      for (size_t i = 0; i < tasks; ++i) order[i] = tasks - 1 - i;
+    }
+    ++runs;
+    most_tasks = std::max(most_tasks, tasks);
+    for (size_t i = 0; i < tasks; ++i) {
+      const uint32_t worker = one_worker ? 0 : static_cast<uint32_t>((i * 7 + runs) % executor_.workers);
+      most_worker = std::max(most_worker, worker);
+      task(arg, order[i], worker + added);
+    }
+    return answer;
+  }
+
+  fovea_executor executor_;
+};
+
+// All options, with more rows than a tile, few of them, and one to four parts of 64 keys.
+std::vector<Problem> problems() {
+  std::vector<Problem> all;
+  for (int i = 0; i < 12; ++i) {
+    Problem p;
+    p.seed = static_cast<uint64_t>(i) + 300;
+    p.batch = i % 4 == 3 ? 1 : 2;
+    p.q_heads = i % 2 == 0 ? 4 : 3, p.kv_heads = i % 2 == 0 ? 2 : 1;
+    p.q_tokens = i % 3 == 0 ? 67 : i % 3 == 1 ? 1 : 21;
+    p.kv_tokens = i % 4 == 0 ? 200 : i % 4 == 1 ? 128 : i % 4 == 2 ? 83 : 131;
+    p.head_dim = i % 3 == 0 ? 33 : i % 3 == 1 ? 64 : 5;
+    p.value_dim = i % 3 == 0 ? 40 : i % 3 == 1 ? 17 : 3;
+    p.layout = i % 2 == 0 ? Layout::kPadded : Layout::kTokensFirst;
+    p.placement = i % 3 == 0 ? Placement::kEnd : i % 3 == 1 ? Placement::kStart : Placement::kOffset;
+    if (i % 4 == 0) p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+    if (i % 4 == 1) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {90, 128}, p.window_left = 71;
+    if (i % 4 == 2) p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = true;
+    if (i % 4 == 3) p.positions = {60}, p.window_left = 77, p.window_right = 9, p.alibi = i > 6;
+    if (i % 3 == 1) p.softcap = 2.0f, p.sinks = true;
+    if (i % 5 == 1) p.mask = FOVEA_MASK_F32;
+    if (i % 5 == 2) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 5;
+    if (i % 5 == 3) p.kv_lengths = {p.kv_tokens / 2 + 1, 0}, p.kv_lengths.resize(p.batch);
+    if (i % 5 == 4) p.scale = -0.4f;
+    p.stage = static_cast<fovea_scores_stage>(i % 5);
+    p.lse = i != 7;
+    all.push_back(p);
+  }
+  Problem none;  // no keys
+  none.q_heads = 2, none.q_tokens = 3, none.kv_tokens = 0;
+  none.sinks = true;
+  all.push_back(none);
+  return all;
+}
+
+struct Outputs {
+  std::vector<float> out, lse, scores;
+};
+
+Outputs outputs(const AttentionCase& test) {
+  Outputs o;
+  o.out = test.out();
+  if (test.problem.lse) o.lse = test.lse();
+  if (test.problem.stage != FOVEA_SCORES_NONE) o.scores = test.scores();
+  return o;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+bool same_bits(const Outputs& a, const Outputs& b) {
+  return same_bits(a.out, b.out) && same_bits(a.lse, b.lse) && same_bits(a.scores, b.scores);
+}
+
+Outputs run(AttentionCase& test, const Run& how) {
+  const std::string failed = test.run_unchecked(how);
+  INFO(failed);
+  REQUIRE(failed.empty());
+  return outputs(test);
+}
+
+fovea_attention_desc description(uint32_t q_heads, uint32_t kv_heads, uint32_t q_tokens, uint32_t kv_tokens) {
+  fovea_attention_desc d{};
+  d.struct_bytes = sizeof d;
+  d.q_heads = q_heads, d.kv_heads = kv_heads;
+  d.head_dim = 24, d.value_dim = 40;
+  d.max_batch = 2, d.max_q_tokens = q_tokens, d.max_kv_tokens = kv_tokens;
+  return d;
+}
+
+fovea_plan plan_of(const fovea_attention_desc& d) {
+  fovea_plan plan{};
+  REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+  return plan;
+}
+
+size_t split_bytes(const fovea_attention_desc& d) {
+  const size_t parts = (size_t{d.max_kv_tokens} + d.key_split_tokens - 1) / d.key_split_tokens;
+  const size_t rows = size_t{d.max_batch} * d.q_heads * d.max_q_tokens;
+  return (parts * rows * (d.value_dim + size_t{2}) * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+TEST_CASE("executor: the bits are those of one thread, for any workers and any order, with keys split or not",
+          "[short][executor]") {
+  for (const Problem& problem : problems()) {
+    AttentionCase test(problem);
+    test.expected();
+    for (const fovea_target target : targets()) {
+      for (const bool portable : {false, true}) {
+        for (const uint32_t split : {0u, 64u, 128u, 4096u}) {
+          const Run alone = {target, Budget::kNone, portable, split, nullptr};
+          INFO(name(problem) << " | " << name(alone));
+          const Outputs want = run(test, alone);
+          CHECK(test.compare() == "");
+          for (const uint32_t workers : kWorkers) {
+            Shuffler shuffler(workers);
+            const Budget budget = workers == 64 ? Budget::kLeast : Budget::kNone;
+            INFO(workers << " workers");
+            const Outputs got = run(test, {target, budget, portable, split, shuffler.executor()});
+            // A budget may take rows off the tile, and calls off the few-rows kernel.
+            if (portable || budget == Budget::kNone) CHECK(same_bits(got, want));
+            CHECK(test.compare() == "");
+            const bool several = problem.batch * problem.kv_heads > 1 || (split == 64 && problem.kv_tokens > 64);
+            if (several) CHECK(shuffler.most_tasks > 1);
+            if (several && workers == 2) CHECK(shuffler.most_worker == 1);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("key splits: parts as long as all keys give the bits of unsplit ones, shorter ones other bits",
+          "[short][executor]") {
+  Problem p;
+  p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 128;
+  p.head_dim = 16, p.value_dim = 24;
+  AttentionCase test(p);
+  test.expected();
+  for (const fovea_target target : targets()) {
+    for (const bool portable : {false, true}) {
+      const Outputs whole = run(test, {target, Budget::kNone, portable});
+      CHECK(same_bits(run(test, {target, Budget::kNone, portable, 128}), whole));
+      CHECK(same_bits(run(test, {target, Budget::kNone, portable, 0xffffffc0u}), whole));
+      CHECK(!same_bits(run(test, {target, Budget::kNone, portable, 64}), whole));  // the field is not ignored
+      CHECK(test.compare() == "");
+    }
+  }
+}
+
+TEST_CASE("key splits: with portable_bits all targets that fuse multiply-adds agree", "[short][executor]") {
+  for (const Problem& problem : problems()) {
+    AttentionCase test(problem);
+    for (const bool fused : {true, false}) {
+      Outputs want;
+      bool first = true;
+      for (size_t i = 0; const SimdPage* page = simd_page(i); ++i) {
+        if (page->fused != fused) continue;
+        const Outputs got = run(test, {page->target, Budget::kNone, true, 64});
+        if (!first) CHECK(same_bits(got, want));
+        want = got;
+        first = false;
+      }
+    }
+  }
+}
+
+TEST_CASE("executor: streams take keys in and answer with it, to the bit", "[short][executor][stream]") {
+  for (const uint32_t q_tokens : {1u, 37u}) {
+    Problem p;
+    p.batch = 2, p.q_heads = 6, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
+    p.head_dim = 20, p.value_dim = 9;
+    p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {120, 149}, p.window_left = 99;
+    p.alibi = p.sinks = true;
+    AttentionCase test(p);
+    test.expected();
+    for (const fovea_target target : targets()) {
+      const Outputs want = run(test, {target});
+      for (const uint32_t workers : kWorkers) {
+        INFO(name(p) << " | " << fovea_target_name(target) << ", workers " << workers);
+        set_current_case("a stream with workers");
+        Shuffler shuffler(workers);
+        fovea_attention_desc d = test.desc;
+        d.target = target;
+        d.max_workers = workers;
+        d.key_split_tokens = 64;  // which streams do not look at
+        const fovea_plan plan = plan_of(d);
+        const Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kEnd);
+        const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
+        const Guarded memory((bytes + 63) / 64 * 64, kAlignment, Placement::kStart);
+        fovea_state* const state = memory.as<fovea_state>();
+        REQUIRE(fovea_stream_begin(&plan, state, bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
+        fovea_attention_args args = test.args;
+        args.executor = shuffler.executor();
+        for (uint32_t first = 0; first < p.kv_tokens; first += 64) {
+          args.kv_tokens = std::min(p.kv_tokens - first, uint32_t{64});
+          args.kv.keys.data = test.key(0, 0, first);
+          args.kv.values.data = test.value(0, 0, first);
+          REQUIRE(fovea_stream_push(&plan, state, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        }
+        CHECK(shuffler.runs == 3);
+        test.fill_outputs();
+        REQUIRE(fovea_stream_end(&plan, state, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        CHECK(shuffler.runs == 4);
+        CHECK(same_bits(outputs(test), want));
+        CHECK(test.compare() == "");
+        CHECK(workspace.margin_intact());
+        CHECK(memory.margin_intact());
+      }
+    }
+  }
+}
+
+TEST_CASE("executor: a worker writes its own part of the workspace and no other", "[short][executor]") {
+  constexpr uint32_t kCount = 3;
+  for (const uint32_t q_tokens : {1u, 30u}) {
+    for (const uint32_t split : {0u, 64u}) {
+      Problem p;
+      p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
+      p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = p.sinks = true;
+      AttentionCase test(p);
+      for (const fovea_target target : targets()) {
+        test.desc.target = target;
+        test.desc.max_workers = kCount;
+        test.desc.key_split_tokens = split;
+        const fovea_plan plan = plan_of(test.desc);
+        Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kStart);
+        for (uint32_t worker = 0; worker < kCount; ++worker) {
+          INFO(fovea_target_name(target) << ", " << name(p) << ", split " << split << ", worker " << worker);
+          Shuffler shuffler(kCount);
+          shuffler.one_worker = true;
+          shuffler.added = worker;
+          test.args.executor = shuffler.executor();
+          workspace.fill();
+          REQUIRE(fovea_attention(&plan, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+          const size_t begin = plan.split_bytes + worker * plan.worker_bytes, end = begin + plan.worker_bytes;
+          bool own = false, others = false;
+          for (size_t i = plan.split_bytes; i < workspace.bytes(); ++i) {
+            const bool touched = !workspace.untouched(i);
+            (i >= begin && i < end ? own : others) |= touched;
+          }
+          CHECK(own);
+          CHECK(!others);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("executor: with a workspace in two parts the bits are the same, and no byte is missing",
+          "[short][executor]") {
+  for (const uint32_t q_tokens : {1u, 9u}) {
+    for (const uint32_t split : {0u, 64u}) {
+      Problem p;
+      p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 130;
+      p.head_dim = 5, p.value_dim = 7;
+      p.alibi = p.sinks = true, p.positions = {100, 120};
+      p.stage = FOVEA_SCORES_SOFTMAX;
+      AttentionCase test(p);
+      test.expected();
+      for (const fovea_target target : targets()) {
+        const Outputs want = run(test, {target, Budget::kNone, false, split});
+        Shuffler shuffler(3);
+        test.desc.target = target;
+        test.desc.max_workers = 3;
+        test.desc.key_split_tokens = split;
+        const fovea_plan plan = plan_of(test.desc);
+        const size_t whole = plan.workspace_bytes;
+        CHECK(fovea_slow_workspace_bytes(&plan, 0) == whole);
+        CHECK(fovea_slow_workspace_bytes(&plan, whole) == 0);
+        fovea_attention_args args = test.args;
+        args.executor = shuffler.executor();
+        for (size_t fast_bytes = 0; fast_bytes < whole; fast_bytes += 5 * kAlignment) {
+          const size_t slow_bytes = fovea_slow_workspace_bytes(&plan, fast_bytes);
+          REQUIRE(slow_bytes > 0);
+          Guarded fast(fast_bytes, kAlignment, Placement::kEnd), slow(slow_bytes, kAlignment, Placement::kEnd);
+          args.slow_workspace = slow.as<void>();
+          args.slow_workspace_bytes = slow_bytes;
+          test.fill_outputs();
+          set_current_case("workers, a fast part of " + std::to_string(fast_bytes) + " bytes");
+          INFO(fovea_target_name(target) << ", " << name(p) << ", split " << split << ", fast " << fast_bytes);
+          REQUIRE(fovea_attention(&plan, &args, fast.as<void>(), fast_bytes) == FOVEA_OK);
+          REQUIRE(same_bits(outputs(test), want));
+          REQUIRE(fast.margin_intact());
+          REQUIRE(slow.margin_intact());
+          args.slow_workspace_bytes = slow_bytes - 1;
+          test.fill_outputs();
+          REQUIRE(fovea_attention(&plan, &args, fast.as<void>(), fast_bytes) == FOVEA_ERR_WORKSPACE);
+          REQUIRE(test.outputs_untouched());
+        }
+        test.args.executor = nullptr;
+      }
+    }
+  }
+}
+
+TEST_CASE("executor: a plan asks for a workspace a worker and for states of split keys, and else for nothing",
+          "[short][executor]") {
+  for (const fovea_target target : targets()) {
+    for (const uint32_t q_tokens : {0u, 1u, 33u}) {
+      fovea_attention_desc d = description(6, 2, q_tokens, 1000);
+      d.target = target;
+      const fovea_plan plain = plan_of(d);
+      CHECK(plain.worker_bytes == plain.workspace_bytes);
+      CHECK(plain.split_bytes == 0);
+      for (const uint32_t workers : {0u, 1u, 2u, 7u, 4096u}) {
+        for (const uint32_t split : {0u, 64u, 192u, 960u, 1024u, 0xffffffc0u}) {
+          d.max_workers = workers;
+          d.key_split_tokens = split;
+          const fovea_plan plan = plan_of(d);
+          INFO(fovea_target_name(target) << ", workers " << workers << ", split " << split);
+          CHECK(plan.worker_bytes == plain.worker_bytes);
+          CHECK(plan.split_bytes == (split == 0 || split >= 1000 ? 0 : split_bytes(d)));
+          CHECK(plan.workspace_bytes == plan.split_bytes + plan.worker_bytes * std::max(workers, uint32_t{1}));
+          CHECK(fovea_workspace_bytes_for(&d, target) == plan.workspace_bytes);
+          CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= plan.workspace_bytes);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("executor: a budget holds for all workers and split keys together", "[short][executor]") {
+  for (const fovea_target target : targets()) {
+    fovea_attention_desc d = description(4, 1, 20, 200);
+    d.target = target;
+    d.max_workers = 5;
+    d.key_split_tokens = 64;
+    const fovea_plan full = plan_of(d);
+    const size_t least = budget_bytes(d, Budget::kLeast);
+    CHECK(least <= full.workspace_bytes);
+    CHECK(least > full.split_bytes);
+    uint32_t vectors = full.tile_vectors;
+    for (size_t budget = full.workspace_bytes + kAlignment; budget >= least; budget -= kAlignment) {
+      d.workspace_budget_bytes = budget;
+      const fovea_plan plan = plan_of(d);
+      REQUIRE(plan.workspace_bytes <= budget);
+      REQUIRE(plan.split_bytes == full.split_bytes);
+      REQUIRE(plan.tile_vectors <= vectors);
+      vectors = plan.tile_vectors;
+    }
+    fovea_plan plan{};
+    for (const size_t budget : {least - 1, full.split_bytes, full.split_bytes - 1, size_t{1}}) {
+      d.workspace_budget_bytes = budget;
+      CHECK(fovea_plan_init(&plan, &d) == FOVEA_ERR_BUDGET);
+      CHECK(fovea_workspace_bytes_for(&d, target) == 0);
+    }
+  }
+}
+
+TEST_CASE("executor: sizes that overflow are refused", "[short][executor]") {
+  fovea_plan plan{};
+  const auto status = [&](const fovea_attention_desc& d) { return fovea_plan_init(&plan, &d); };
+  fovea_attention_desc d = description(1u << 10, 1u << 10, 1u << 20, 1u << 30);
+  d.max_batch = 1u << 31;
+  CHECK(status(d) == FOVEA_OK);
+  d.key_split_tokens = 64;
+  CHECK(status(d) == FOVEA_ERR_SIZE);
+  CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == 0);
+  d = description(1, 1, 1, 1u << 30);
+  d.max_batch = 0xffffffffu, d.value_dim = 0xfffffff0u, d.key_split_tokens = 64;
+  CHECK(status(d) == FOVEA_ERR_SIZE);
+  // Bytes that overflow by the last product alone, by the rounding up, and by the workers.
+  d = description(1, 1, 1, 128);
+  d.max_batch = 0xffffffffu, d.value_dim = 0xffffffffu - 2, d.key_split_tokens = 64;
+  CHECK(status(d) == FOVEA_ERR_SIZE);
+#if UINTPTR_MAX <= 0xffffffffu
+  d = description(1, 1, 1, 1);
+  d.head_dim = 1u << 20;
+  CHECK(status(d) == FOVEA_OK);
+  d.max_workers = 4096;
+  CHECK(status(d) == FOVEA_ERR_SIZE);
+#endif
+}
+
+TEST_CASE("executor: one that is wrong has its status, and nothing is written", "[short][executor]") {
+  Problem p;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 70;
+  AttentionCase test(p);
+  Shuffler shuffler(2);
+  const fovea_executor good = *shuffler.executor();
+  for (const uint32_t max_workers : {0u, 1u, 2u, 3u}) {
+    test.desc.max_workers = max_workers;
+    const fovea_plan plan = plan_of(test.desc);
+    const uint32_t most = std::max(max_workers, uint32_t{1});
+    Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kStart);
+    fovea_executor executor = good;
+    test.args.executor = &executor;
+    const auto refused = [&](fovea_status want) {
+      test.fill_outputs();
+      workspace.fill();
+      CHECK(fovea_attention(&plan, &test.args, workspace.as<void>(), workspace.bytes()) == want);
+      CHECK(test.outputs_untouched());
+      CHECK(workspace.untouched());
+    };
+    for (const uint32_t workers : {uint32_t{0}, most + 1, most + 2, uint32_t{4097}, uint32_t{0xffffffff}}) {
+      executor.workers = workers;
+      refused(FOVEA_ERR_CAPACITY);
+    }
+    executor.workers = most;
+    executor.run = nullptr;
+    refused(FOVEA_ERR_NULL);
+  }
+  CHECK(shuffler.runs == 0);
+}
+
+TEST_CASE("executor: one that fails, or numbers a worker wrongly, has its status, and nothing outside is written",
+          "[short][executor]") {
+  Problem p;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 150;
+  AttentionCase test(p);
+  test.expected();
+  for (const fovea_target target : targets()) {
+    for (const uint32_t split : {0u, 64u}) {
+      const auto answer = [&](int of_run, uint32_t added) {
+        Shuffler shuffler(2);
+        shuffler.answer = of_run;
+        shuffler.added = added;
+        const std::string failed =
+            test.run_unchecked({target, Budget::kNone, false, split, shuffler.executor()});  // looks at guards as well
+        CHECK(shuffler.runs > 0);
+        const std::string status = fovea_status_string(FOVEA_ERR_EXECUTOR);
+        return failed.size() >= status.size() && failed.substr(failed.size() - status.size()) == status;
+      };
+      CHECK(answer(1, 0));
+      CHECK(answer(-1, 0));
+      CHECK(answer(0, 1));  // workers 1 and 2 of 2
+      CHECK(answer(0, 2));
+      CHECK(answer(0, 4096));
+      CHECK(answer(0, 0x7fffffff));
+      CHECK(!answer(0, 0));
+      CHECK(test.compare() == "");
+    }
+    // A stream does not move on.
+    Shuffler shuffler(2);
+    test.desc.target = target;
+    test.desc.max_workers = 2;
+    const fovea_plan plan = plan_of(test.desc);
+    const Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kStart);
+    const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
+    const Guarded memory((bytes + 63) / 64 * 64, kAlignment, Placement::kStart);
+    fovea_state* const state = memory.as<fovea_state>();
+    REQUIRE(fovea_stream_begin(&plan, state, bytes, p.batch, p.q_tokens, 7) == FOVEA_OK);
+    test.args.executor = shuffler.executor();
+    shuffler.answer = 1;
+    CHECK(fovea_stream_push(&plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_EXECUTOR);
+    CHECK(state->next_key == 7);
+    // Begun again, it is as good as new.
+    REQUIRE(fovea_stream_begin(&plan, state, bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
+    shuffler.answer = 0;
+    CHECK(fovea_stream_push(&plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    const std::vector<unsigned char> before(memory.as<unsigned char>(), memory.as<unsigned char>() + bytes);
+    shuffler.answer = 1;
+    CHECK(fovea_stream_end(&plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_EXECUTOR);
+    CHECK(std::memcmp(before.data(), state, bytes) == 0);
+    test.args.executor = nullptr;
+    CHECK(fovea_stream_end(&plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    CHECK(test.compare() == "");
+    CHECK(memory.margin_intact());
+    CHECK(workspace.margin_intact());
+  }
+}
+
+TEST_CASE("executor: the plan's text names parts and workers", "[short][executor]") {
+  fovea_attention_desc d = description(4, 2, 1, 1000);
+  const auto text = [&] {
+    const fovea_plan plan = plan_of(d);
+    char line[512];
+    REQUIRE(fovea_plan_describe(&plan, 1, 1000, line, sizeof line) < sizeof line);
+    return std::string(line);
+  };
+  CHECK(text().find("parts") == std::string::npos);
+  CHECK(text().find("workers") == std::string::npos);
+  d.max_workers = 7, d.key_split_tokens = 192;
+  CHECK(text().find(" in 6 parts of 192") != std::string::npos);
+  CHECK(text().find(" for 7 workers") != std::string::npos);
+}
+
+TEST_CASE("threads: a pool runs each task once, and no two at once with the same worker", "[short][executor]") {
+  struct Job {
+    std::unique_ptr<std::atomic<int>[]> done, at_work;
+    std::atomic<int> wrong{0};
+    uint32_t workers;
+  };
+  for (const uint32_t threads : {1u, 2u, 5u}) {
+    const fovea::platform::ThreadPool pool(threads);
+    const fovea_executor& executor = pool.executor();
+    REQUIRE(executor.workers >= 1);
+    REQUIRE(executor.workers <= threads);
+    Job job;
+    job.workers = executor.workers;
+    job.at_work = std::make_unique<std::atomic<int>[]>(threads);
+    for (size_t tasks = 0; tasks < 200; ++tasks) {
+      job.done = std::make_unique<std::atomic<int>[]>(tasks);
+      const auto task = [](void* arg, size_t index, uint32_t worker) {
+        Job& j = *static_cast<Job*>(arg);
+        if (worker >= j.workers || j.at_work[worker].exchange(1) != 0) ++j.wrong;
+        ++j.done[index];
+        j.at_work[worker] = 0;
+      };
+      REQUIRE(executor.run(executor.self, tasks, task, &job) == 0);
+      for (size_t i = 0; i < tasks; ++i) {
+        if (job.done[i] != 1) ++job.wrong;
+      }
+    }
+    CHECK(job.wrong == 0);
+  }
+}
+
+TEST_CASE("threads: a pool of any size gives the bits of one thread, call after call", "[short][executor]") {
+  for (const uint32_t q_tokens : {1u, 70u}) {
+    Problem p;
+    p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 200;
+    p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+    p.stage = FOVEA_SCORES_SOFTMAX;
+    AttentionCase test(p);
+    test.expected();
+    for (const uint32_t split : {0u, 64u}) {
+      const Outputs want = run(test, {FOVEA_TARGET_BEST, Budget::kNone, false, split});
+      for (const uint32_t threads : {1u, 2u, 3u, 5u, 8u}) {
+        const fovea::platform::ThreadPool pool(threads);
+        for (int i = 0; i < 20; ++i) {
+          REQUIRE(same_bits(run(test, {FOVEA_TARGET_BEST, Budget::kNone, false, split, &pool.executor()}), want));
+        }
+        CHECK(test.compare() == "");
+      }
+    }
+  }
+}
+
+#if FOVEA_TESTS_HAVE_THREADS
+TEST_CASE("threads: a pool without tasks sleeps", "[short][executor]") {
+  const fovea::platform::ThreadPool pool(4);
+  const auto nothing = [](void*, size_t, uint32_t) {};
+  REQUIRE(pool.executor().run(pool.executor().self, 100, nothing, nullptr) == 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const std::clock_t before = std::clock();  // processor time of all threads of the program
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  CHECK(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC < 0.05);
+}
+#endif
+
+}  // namespace fovea_test

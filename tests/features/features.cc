@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One call for each feature of fovea_config.h, of small shapes. Prints for each: what it is | the features that it
+// needs | status | hash of what was written. check_features.py links it with libraries that lack some features, and
+// compares.
+#include <fovea/fovea.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace {
+
+constexpr uint32_t kBatch = 2, kQHeads = 4, kKvHeads = 2, kQTokens = 9, kKvTokens = 150, kHeadDim = 12, kValueDim = 7;
+constexpr uint32_t kRotaryDim = 8;
+constexpr unsigned char kUntouched = 0xa5;
+constexpr size_t kWorkspaceBytes = size_t(1) << 20;
+
+// Numbers of any kind, in arrays that are large enough for every format.
+float q[kBatch * kQHeads * kQTokens * kHeadDim];
+float keys[kBatch * kKvHeads * kKvTokens * kHeadDim], values[kBatch * kKvHeads * kKvTokens * kValueDim];
+uint16_t half[kBatch * kKvHeads * kKvTokens * kHeadDim];  // from 1 to 2 as f16, below 2 as bf16
+uint8_t codes[kBatch * kKvHeads * kKvTokens * 16];
+float scales[kBatch * kKvHeads * kKvTokens], few[16];
+float mask_f32[kQTokens * kKvTokens];
+uint8_t mask_byte[kQTokens * kKvTokens];
+int64_t positions[kBatch] = {3, -2};
+uint64_t turns[kRotaryDim / 2];
+
+// What a call may write.
+struct Outputs {
+  float out[kBatch * kQHeads * kQTokens * kHeadDim];
+  float lse[kBatch * kQHeads * kQTokens];
+  float scores[kBatch * kQHeads * kQTokens * kKvTokens];
+} outputs;
+
+alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[kWorkspaceBytes];
+alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char slow_workspace[kWorkspaceBytes];
+alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char state[FOVEA_STATE_BYTES(kBatch * kQHeads * kQTokens, kValueDim)];
+
+uint32_t next_random = 1;
+uint32_t random_bits() { return next_random = next_random * 1664525u + 1013904223u; }
+template <size_t kCount>
+void fill(float (&x)[kCount]) {
+  for (float& element : x) element = float(int32_t(random_bits()) >> 8) / float(1 << 22);
+}
+
+void fill_inputs() {
+  fill(q), fill(keys), fill(values), fill(scales), fill(few), fill(mask_f32);
+  for (uint16_t& element : half) element = uint16_t(0x3c00u | (random_bits() >> 22));
+  for (uint8_t& element : codes) element = uint8_t(random_bits() >> 24);
+  for (uint8_t& element : mask_byte) element = random_bits() >> 31;
+  for (uint64_t& element : turns) element = uint64_t(random_bits()) << 30;
+}
+
+// ------------------------------------------------------------------------------------------------ attention
+
+struct Call {
+  fovea_attention_desc desc = {};
+  fovea_attention_args args = {};
+  bool streams = false;
+  size_t fast_bytes = kWorkspaceBytes;
+};
+
+fovea_in input(const void* data, uint32_t heads, uint32_t tokens, uint32_t dim) {
+  return {data, ptrdiff_t(heads * tokens * dim), ptrdiff_t(tokens * dim), ptrdiff_t(dim)};
+}
+fovea_out output(void* data, uint32_t tokens, uint32_t dim) {
+  return {data, ptrdiff_t(kQHeads * tokens * dim), ptrdiff_t(tokens * dim), ptrdiff_t(dim)};
+}
+
+Call plain_call() {
+  Call call;
+  fovea_attention_desc& d = call.desc;
+  d.struct_bytes = sizeof d;
+  d.q_heads = kQHeads, d.kv_heads = kKvHeads, d.head_dim = kHeadDim, d.value_dim = kValueDim;
+  d.max_batch = kBatch, d.max_q_tokens = kQTokens, d.max_kv_tokens = kKvTokens;
+  fovea_attention_args& a = call.args;
+  a.struct_bytes = sizeof a;
+  a.batch = kBatch, a.q_tokens = kQTokens, a.kv_tokens = kKvTokens;
+  a.out = output(outputs.out, kQTokens, kValueDim);
+  a.q = input(q, kQHeads, kQTokens, kHeadDim);
+  a.kv.keys = input(keys, kKvHeads, kKvTokens, kHeadDim);
+  a.kv.values = input(values, kKvHeads, kKvTokens, kValueDim);
+  return call;
+}
+
+int run_tasks(void*, size_t tasks, void (*task)(void*, size_t, uint32_t), void* arg) {
+  for (size_t i = tasks; i-- > 0;) task(arg, i, uint32_t(i % 2));
+  return 0;
+}
+const fovea_executor executor = {run_tasks, nullptr, 2};
+
+int load(void*, const fovea_kv_tile* tile) {
+  const size_t row = (size_t(tile->batch) * kKvHeads + tile->kv_head) * kKvTokens + tile->first;
+  std::memcpy(tile->keys, keys + row * kHeadDim, tile->count * kHeadDim * sizeof(float));
+  std::memcpy(tile->values, values + row * kValueDim, tile->count * kValueDim * sizeof(float));
+  return 0;
+}
+const fovea_loader loader = {load, nullptr, nullptr};
+
+void set_keys(Call& c, fovea_dtype dtype, const void* data, uint32_t key_units, uint32_t value_units) {
+  c.desc.key_dtype = c.desc.value_dtype = dtype;
+  c.args.kv.keys = input(data, kKvHeads, kKvTokens, key_units);
+  c.args.kv.values = input(data, kKvHeads, kKvTokens, value_units);
+}
+void set_all(Call& c, fovea_dtype dtype) {
+  set_keys(c, dtype, half, kHeadDim, kValueDim);
+  c.desc.q_dtype = c.desc.out_dtype = dtype;
+  c.args.q = input(half, kQHeads, kQTokens, kHeadDim);
+}
+void set_mask(Call& c, fovea_mask_kind kind, const void* data) {
+  c.args.mask = {kind, kKvTokens, data, 0, 0, kKvTokens};
+}
+
+struct Request {
+  const char* title;
+  const char* needs;  // features, with commas
+  void (*change)(Call&);
+};
+
+const Request kAttentionRequests[] = {
+    {"attention", "", [](Call&) {}},
+    {"key lengths", "",
+     [](Call& c) {
+       static const uint32_t n[] = {77, 150};
+       c.args.kv_lengths = n;
+     }},
+    {"causal", "CAUSAL", [](Call& c) { c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
+    {"causal at positions", "CAUSAL,POSITIONS",
+     [](Call& c) { c.desc.causal = FOVEA_CAUSAL_POSITIONS, c.args.positions = positions; }},
+    {"positions", "POSITIONS", [](Call& c) { c.args.positions = positions; }},
+    {"window", "POSITIONS,WINDOWS",
+     [](Call& c) { c.desc.window_left = 2, c.desc.window_right = 5, c.args.positions = positions; }},
+    {"causal window", "CAUSAL,WINDOWS",
+     [](Call& c) { c.desc.window_left = 4, c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
+    {"softcap", "SOFTCAP", [](Call& c) { c.desc.softcap = 1.5f; }},
+    {"alibi", "ALIBI,POSITIONS", [](Call& c) { c.args.alibi_slopes = few, c.args.positions = positions; }},
+    {"causal alibi", "ALIBI,CAUSAL", [](Call& c) { c.args.alibi_slopes = few, c.desc.causal = FOVEA_CAUSAL_TOP_LEFT; }},
+    {"lse", "LSE", [](Call& c) { c.args.lse = output(outputs.lse, kQTokens, 1); }},
+    {"byte mask", "MASK_BYTE", [](Call& c) { set_mask(c, FOVEA_MASK_BYTE, mask_byte); }},
+    {"float mask", "MASK_F32", [](Call& c) { set_mask(c, FOVEA_MASK_F32, mask_f32); }},
+    {"weights", "SCORES",
+     [](Call& c) {
+       c.args.scores = output(outputs.scores, kQTokens, kKvTokens), c.args.scores_stage = FOVEA_SCORES_SOFTMAX;
+     }},
+    {"sinks", "SINKS", [](Call& c) { c.args.sinks = few; }},
+    {"slow workspace", "SLOW_WORKSPACE",
+     [](Call& c) {
+       c.fast_bytes = 1024, c.args.slow_workspace = slow_workspace, c.args.slow_workspace_bytes = kWorkspaceBytes;
+     }},
+    {"one query", "FEW_ROWS", [](Call& c) { c.args.q_tokens = 1; }},
+    {"one query, portable bits", "", [](Call& c) { c.args.q_tokens = 1, c.desc.portable_bits = 1; }},
+    {"executor", "EXECUTOR", [](Call& c) { c.desc.max_workers = 2, c.args.executor = &executor; }},
+    {"key splits", "KEY_SPLITS", [](Call& c) { c.desc.key_split_tokens = 64; }},
+    {"stream", "STREAMS", [](Call& c) { c.streams = true; }},
+    {"ragged", "RAGGED",
+     [](Call& c) {
+       static const uint32_t q_offsets[] = {0, 4, 9}, kv_offsets[] = {0, 70, 150};
+       c.args.q_offsets = q_offsets, c.args.kv_offsets = kv_offsets;
+     }},
+    {"ring", "RING",
+     [](Call& c) {
+       constexpr uint32_t slots = 100;
+       c.desc.kv_kind = FOVEA_KV_RING, c.desc.ring_tokens = slots, c.desc.pinned_tokens = 3;
+       c.args.kv.keys = input(keys, kKvHeads, slots, kHeadDim);
+       c.args.kv.values = input(values, kKvHeads, slots, kValueDim);
+     }},
+    {"pages", "PAGES",
+     [](Call& c) {
+       static const uint32_t table[] = {5, 0, 3, 2, 4, 1};
+       c.desc.kv_kind = FOVEA_KV_PAGED, c.desc.page_tokens = 50;
+       c.args.kv.page_table = table, c.args.kv.page_table_stride = 3, c.args.kv.pages = 6;
+       c.args.kv.keys = input(keys, kKvHeads, 50, kHeadDim);
+       c.args.kv.values = input(values, kKvHeads, 50, kValueDim);
+     }},
+    {"loader", "LOAD", [](Call& c) { c.desc.kv_kind = FOVEA_KV_LOAD, c.args.kv = {}, c.args.kv.loader = &loader; }},
+    {"bf16", "BF16", [](Call& c) { set_all(c, FOVEA_BF16); }},
+    {"f16", "F16", [](Call& c) { set_all(c, FOVEA_F16); }},
+    {"i8", "I8",
+     [](Call& c) {
+       set_keys(c, FOVEA_I8, codes, kHeadDim, kValueDim);
+       c.args.kv.key_scales = c.args.kv.value_scales = input(scales, kKvHeads, kKvTokens, 1);
+     }},
+    {"i4", "I4",
+     [](Call& c) {
+       set_keys(c, FOVEA_I4, codes, 16, 16);
+       c.args.kv.key_scales = c.args.kv.value_scales = input(half, kKvHeads, kKvTokens, 1);
+     }},
+};
+
+fovea_status attend(const Call& call) {
+  fovea_plan plan;
+  fovea_status status = fovea_plan_init(&plan, &call.desc);
+  if (status != FOVEA_OK) return status;
+  if (!call.streams) return fovea_attention(&plan, &call.args, workspace, call.fast_bytes);
+  fovea_state* const stream = reinterpret_cast<fovea_state*>(state);
+  status = fovea_stream_begin(&plan, stream, sizeof state, kBatch, kQTokens, 0);
+  if (status == FOVEA_OK) status = fovea_stream_push(&plan, stream, &call.args, workspace, call.fast_bytes);
+  if (status == FOVEA_OK) status = fovea_stream_end(&plan, stream, &call.args, workspace, call.fast_bytes);
+  return status;
+}
+
+// -------------------------------------------------------------------------------------------- other functions
+
+fovea_status softmax(bool logarithm, bool masked, bool strided) {
+  fovea_softmax_args a = {};
+  a.struct_bytes = sizeof a;
+  a.outer = 3, a.axis = 21, a.inner = strided ? 5 : 1;
+  a.in = q, a.out = outputs.out;
+  a.in_axis_stride = a.out_axis_stride = ptrdiff_t(a.inner);
+  a.in_outer_stride = a.out_outer_stride = ptrdiff_t(a.axis * a.inner);
+  if (masked) a.mask = mask_f32, a.mask_axis_stride = 1;
+  return logarithm ? fovea_log_softmax_f32(&a) : fovea_softmax_f32(&a);
+}
+
+fovea_status rope(fovea_rope_layout layout, bool tables) {
+  fovea_rope_args a = {};
+  a.struct_bytes = sizeof a;
+  a.batch = kBatch, a.heads = kQHeads, a.tokens = kQTokens, a.dim = kHeadDim, a.rotary_dim = kRotaryDim;
+  a.layout = layout;
+  a.in = input(q, kQHeads, kQTokens, kHeadDim);
+  a.out = output(outputs.out, kQTokens, kHeadDim);
+  if (tables) {
+    a.cos = keys, a.sin = keys + 100, a.table_stride = kRotaryDim / 2, a.table_positions = kQTokens;
+  } else {
+    a.turns = turns;
+  }
+  return fovea_rope_f32(&a);
+}
+
+// Empty texts count as a refusal.
+fovea_status texts() {
+  const Call call = plain_call();
+  fovea_plan plan;
+  fovea_plan_init(&plan, &call.desc);
+  char* const text = reinterpret_cast<char*>(outputs.out);
+  const size_t bytes = fovea_plan_describe(&plan, kQTokens, kKvTokens, text, sizeof outputs.out);
+  const char* const status = fovea_status_string(FOVEA_ERR_NULL);
+  const bool described = bytes > 1 && text[0], named = status[0];
+  std::memset(text, kUntouched, sizeof outputs.out);
+  text[0] = described && named ? 1 : described || named ? 2 : char(kUntouched);  // the description's bytes may differ
+  return described ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
+}
+
+struct OtherRequest {
+  const char* title;
+  const char* needs;
+  fovea_status (*run)();
+};
+
+const OtherRequest kOtherRequests[] = {
+    {"softmax", "", [] { return softmax(false, false, false); }},
+    {"log-softmax", "LOG_SOFTMAX", [] { return softmax(true, false, false); }},
+    {"masked softmax", "SOFTMAX_MASK", [] { return softmax(false, true, false); }},
+    {"softmax of columns", "SOFTMAX_STRIDED", [] { return softmax(false, false, true); }},
+    {"rope, halves, tables", "ROPE_HALF_SPLIT,ROPE_TABLES", [] { return rope(FOVEA_ROPE_HALF_SPLIT, true); }},
+    {"rope, halves, turns", "ROPE_HALF_SPLIT,ROPE_TURNS", [] { return rope(FOVEA_ROPE_HALF_SPLIT, false); }},
+    {"rope, pairs, tables", "ROPE_INTERLEAVED,ROPE_TABLES", [] { return rope(FOVEA_ROPE_INTERLEAVED, true); }},
+    {"rope, pairs, turns", "ROPE_INTERLEAVED,ROPE_TURNS", [] { return rope(FOVEA_ROPE_INTERLEAVED, false); }},
+    {"texts", "TEXT", texts},
+};
+
+// ------------------------------------------------------------------------------------------------------------
+
+// Status, and the hash (FNV-1a) of all outputs; 0 where nothing was written.
+void print(const char* title, const char* needs, fovea_status status) {
+  uint64_t hash = 14695981039346656037u;
+  bool untouched = true;
+  const unsigned char* const bytes = reinterpret_cast<const unsigned char*>(&outputs);
+  for (size_t i = 0; i < sizeof outputs; ++i) {
+    untouched = untouched && bytes[i] == kUntouched;
+    hash = (hash ^ bytes[i]) * 1099511628211u;
+  }
+  std::printf("%s|%s|%d|%016llx\n", title, needs, int(status),
+              untouched ? 0ull : static_cast<unsigned long long>(hash));
+  std::memset(&outputs, kUntouched, sizeof outputs);
+}
+
+}  // namespace
+
+int main() {
+  fill_inputs();
+  std::memset(&outputs, kUntouched, sizeof outputs);
+  for (const Request& request : kAttentionRequests) {
+    Call call = plain_call();
+    request.change(call);
+    print(request.title, request.needs, attend(call));
+  }
+  for (const OtherRequest& request : kOtherRequests) print(request.title, request.needs, request.run());
+  return 0;
+}

@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Linear layers against a reference in double, on every target. The fields of fovea_linear_args, and which test fails when
+// one is ignored:
+//
+//     struct_bytes, target               every misuse; BEST is the first target
+//     portable_bits                      portable bits are those of the token, whatever else
+//     tokens, in_dim, out_dim            every count around those of vectors, blocks and tiles
+//     y, x and their strides             any two of formats, counts, strides and memory
+//     weights                            any two of formats, counts, strides and memory
+//     workspace_budget_bytes             a budget makes the workspace smaller, and no bit different
+//     executor                           an executor changes no bit
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "simd_contract_pages.h"
+#include "support/covering.h"
+#include "support/guarded.h"
+#include "support/problem.h"
+#include "support/text.h"
+#include "support/tolerance.h"
+
+namespace fovea_test {
+namespace {
+
+struct LinearProblem {
+  uint32_t tokens = 5, in_dim = 19, out_dim = 11;
+  fovea_dtype dtype = FOVEA_F32;
+  bool bias = true;
+  enum Strides { kDense, kPadded, kReversed, kBroadcast } strides = kDense;  // broadcast: the inputs alone
+  Placement placement = Placement::kEnd;
+  uint64_t seed = 1;
+};
+
+constexpr fovea_dtype kDtypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8};
+
+std::string name(const LinearProblem& p, fovea_target target) {
+  static const char* const kNames[] = {"f32", "f16", "bf16", "i8"};
+  static const char* const kStrides[] = {"dense", "padded", "reversed", "broadcast"};
+  Text text;
+  text << "linear " << p.tokens << "x" << p.in_dim << "x" << p.out_dim << " " << kNames[p.dtype]
+       << (p.bias ? " " : " no bias ") << kStrides[p.strides] << " " << name(p.placement) << " seed " << p.seed << " | "
+       << fovea_target_name(target);
+  return text.str();
+}
+
+// Where the rows of an array lie in its buffer.
+struct Place {
+  ptrdiff_t stride;
+  size_t elements, first;
+};
+
+Place place(size_t rows, size_t dim, LinearProblem::Strides strides) {
+  if (rows == 0) return {static_cast<ptrdiff_t>(dim), 0, 0};
+  if (strides == LinearProblem::kBroadcast) return {0, dim, 0};
+  const size_t stride = dim + (strides == LinearProblem::kPadded ? 3 : 0), last = (rows - 1) * stride;
+  if (strides == LinearProblem::kReversed) return {-static_cast<ptrdiff_t>(stride), last + dim, last};
+  return {static_cast<ptrdiff_t>(stride), last + dim, 0};
+}
+
+size_t element_bytes(fovea_dtype dtype) { return dtype == FOVEA_F32 ? 4 : dtype == FOVEA_I8 ? 1 : 2; }
+
+// Runs tasks backwards, with worker numbers that go round.
+struct Backwards {
+  fovea_executor executor;
+  size_t tasks = 0;
+  int answer = 0;
+  uint32_t wrong_worker = 0;  // added to the last task's
+
+  explicit Backwards(uint32_t workers) : executor{run, this, workers} {}
+
+  static int run(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
+    auto& me = *static_cast<Backwards*>(self);
+    me.tasks = tasks;
+    for (size_t i = tasks; i-- > 0;) {
+      task(arg, i, static_cast<uint32_t>(i % me.executor.workers) + (i == 0 ? me.wrong_worker : 0));
+    }
+    return me.answer;
+  }
+};
+
+class LinearCase {
+ public:
+  explicit LinearCase(const LinearProblem& problem) : p(problem), args{} {
+    const LinearProblem::Strides outputs = p.strides == LinearProblem::kBroadcast ? LinearProblem::kDense : p.strides;
+    const Place of_y = place(p.tokens, p.out_dim, outputs);
+    const Place of_x = place(p.tokens, p.in_dim, p.strides);
+    const Place of_w = place(p.out_dim, p.in_dim, p.strides == LinearProblem::kBroadcast ? outputs : p.strides);
+    const size_t unit = element_bytes(p.dtype);
+    y_ = Guarded(of_y.elements * sizeof(float), sizeof(float), p.placement);
+    x_ = Guarded(of_x.elements * sizeof(float), sizeof(float), p.placement);
+    w_ = Guarded(of_w.elements * unit, unit, p.placement);
+    args.struct_bytes = sizeof args;
+    args.tokens = p.tokens, args.in_dim = p.in_dim, args.out_dim = p.out_dim;
+    args.y = y_.as<float>() + of_y.first, args.y_stride = of_y.stride;
+    args.x = x_.as<float>() + of_x.first, args.x_stride = of_x.stride;
+    args.weights.dtype = p.dtype;
+    args.weights.data = w_.as<char>() + of_w.first * unit;
+    args.weights.row_stride = of_w.stride;
+    for (size_t t = 0; t < p.tokens; ++t) {
+      for (size_t i = 0; i < p.in_dim; ++i) *x(t, i) = random_normal(p.seed, t * 8192 + i);
+    }
+    for (size_t o = 0; o < p.out_dim; ++o) {
+      for (size_t i = 0; i < p.in_dim; ++i) draw_weight(o, i);
+    }
+    if (p.dtype == FOVEA_I8) {
+      scales_ = Guarded(p.out_dim * sizeof(float), sizeof(float), p.placement);
+      for (size_t o = 0; o < p.out_dim; ++o) scales_.as<float>()[o] = random_uniform(p.seed + 3, o, 0.001f, 0.02f);
+      args.weights.scales = scales_.as<float>();
+    }
+    if (p.bias) {
+      bias_ = Guarded(p.out_dim * sizeof(float), sizeof(float), p.placement);
+      for (size_t o = 0; o < p.out_dim; ++o) bias_.as<float>()[o] = random_normal(p.seed + 2, o);
+      args.weights.bias = bias_.as<float>();
+    }
+  }
+
+  float* x(size_t token, size_t i) const {
+    return const_cast<float*>(args.x) + static_cast<ptrdiff_t>(token) * args.x_stride + static_cast<ptrdiff_t>(i);
+  }
+  float* y(size_t token, size_t o) const {
+    return args.y + static_cast<ptrdiff_t>(token) * args.y_stride + static_cast<ptrdiff_t>(o);
+  }
+  template <class T>
+  T* w(size_t o, size_t i) const {
+    return static_cast<T*>(const_cast<void*>(args.weights.data)) + static_cast<ptrdiff_t>(o) * args.weights.row_stride +
+           static_cast<ptrdiff_t>(i);
+  }
+
+  double weight(size_t o, size_t i) const {
+    if (p.dtype == FOVEA_F32) return static_cast<double>(*w<float>(o, i));
+    if (p.dtype == FOVEA_I8) return static_cast<double>(args.weights.scales[o]) * *w<int8_t>(o, i);
+    const uint16_t bits = *w<uint16_t>(o, i);
+    const int fraction_bits = p.dtype == FOVEA_F16 ? 10 : 7, bias = p.dtype == FOVEA_F16 ? 15 : 127;
+    const int exponent = bits >> fraction_bits & (p.dtype == FOVEA_F16 ? 31 : 255);
+    const double fraction = 1.0 + std::ldexp(bits & ((1 << fraction_bits) - 1), -fraction_bits);
+    return std::ldexp(bits >> 15 ? -fraction : fraction, exponent - bias);
+  }
+
+  // Runs with exactly the workspace that is asked for, behind guards.
+  fovea_status run(fovea_target target) {
+    args.target = target;
+    const Guarded workspace(fovea_linear_workspace_bytes(&args), FOVEA_WORKSPACE_ALIGNMENT,
+                            p.placement == Placement::kOffset ? Placement::kEnd : p.placement);
+    y_.fill();
+    for (const Guarded* input : {&x_, &w_, &scales_, &bias_}) input->read_only(true);
+    const fovea_status status =
+        fovea_linear_f32(&args, workspace.bytes() ? workspace.as<void>() : nullptr, workspace.bytes());
+    for (const Guarded* input : {&x_, &w_, &scales_, &bias_}) input->read_only(false);
+    REQUIRE(workspace.margin_intact());
+    return status;
+  }
+
+  std::vector<float> outputs() const {
+    std::vector<float> all;
+    for (size_t t = 0; t < p.tokens; ++t) all.insert(all.end(), y(t, 0), y(t, 0) + p.out_dim);
+    return all;
+  }
+
+  // "" or what is wrong.
+  std::string check(fovea_target target) {
+    const std::string full_name = name(p, target);
+    set_current_case(full_name);
+    const fovea_status status = run(target);
+    if (status != FOVEA_OK) return full_name + ": " + fovea_status_string(status);
+    if (!y_.margin_intact()) return full_name + ": written outside of y";
+    for (size_t t = 0; t < p.tokens; ++t) {
+      for (size_t o = 0; o < p.out_dim; ++o) {
+        double want = p.bias ? static_cast<double>(args.weights.bias[o]) : 0, magnitude = std::fabs(want);
+        for (size_t i = 0; i < p.in_dim; ++i) {
+          const double product = static_cast<double>(*x(t, i)) * weight(o, i);
+          want += product;
+          magnitude += std::fabs(product);
+        }
+        if (std::fabs(static_cast<double>(*y(t, o)) - want) <= linear_tolerance(magnitude, p.in_dim)) continue;
+        Text text;
+        text << full_name << ": [" << t << "][" << o << "] is " << *y(t, o) << ", want " << want;
+        return text.str();
+      }
+    }
+    size_t touched = 0;
+    for (size_t i = 0; i < y_.bytes(); i += sizeof(float)) {
+      touched += !(y_.untouched(i) && y_.untouched(i + 1) && y_.untouched(i + 2) && y_.untouched(i + 3));
+    }
+    return touched == size_t{p.tokens} * p.out_dim ? "" : full_name + ": written between the rows";
+  }
+
+  LinearProblem p;
+  fovea_linear_args args;
+  Guarded y_, x_, w_, scales_, bias_;
+
+ private:
+  // Normal numbers between 2^-5 and 2 in size; any code.
+  void draw_weight(size_t o, size_t i) {
+    const uint64_t bits = random_bits(p.seed + 1, o * 8192 + i);
+    const uint64_t exponent = bits >> 20 & 3;
+    if (p.dtype == FOVEA_F32) *w<float>(o, i) = random_normal(p.seed + 1, o * 8192 + i);
+    if (p.dtype == FOVEA_F16) *w<uint16_t>(o, i) = static_cast<uint16_t>((bits & 0x83ff) | (exponent + 12) << 10);
+    if (p.dtype == FOVEA_BF16) *w<uint16_t>(o, i) = static_cast<uint16_t>((bits & 0x807f) | (exponent + 124) << 7);
+    if (p.dtype == FOVEA_I8) *w<int8_t>(o, i) = static_cast<int8_t>(static_cast<int>(bits % 255) - 127);
+  }
+};
+
+std::string run_on_all_targets(const LinearProblem& problem) {
+  LinearCase test(problem);
+  for (const fovea_target target : targets()) {
+    const std::string wrong = test.check(target);
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+bool fused(fovea_target target) {
+  for (size_t i = 0; const SimdPage* page = simd_page(i); ++i) {
+    if (page->target == target) return page->fused;
+  }
+  return false;
+}
+
+// Bits of two lists of floats.
+bool same(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------------------ numbers
+
+TEST_CASE("linear: every count around those of vectors, blocks and tiles agrees with the reference", "[short]") {
+  uint64_t seed = 0;
+  for (uint32_t tokens : {1u, 2u, 3u, 4u, 5u, 8u, 9u, 12u, 13u, 16u, 17u, 47u, 48u, 49u, 65u}) {
+    for (uint32_t in_dim : {1u, 2u, 3u, 4u, 7u, 8u, 15u, 16u, 17u, 33u}) {
+      for (uint32_t out_dim : {1u, 2u, 3u, 4u, 7u, 8u, 9u, 16u, 17u}) {
+        if (++seed % 5 != 0 && in_dim != 17 && out_dim != 9) continue;
+        LinearProblem p;
+        p.tokens = tokens, p.in_dim = in_dim, p.out_dim = out_dim;
+        p.dtype = kDtypes[seed % 4];
+        p.placement = static_cast<Placement>(seed % 3);
+        p.seed = seed;
+        REQUIRE(run_on_all_targets(p) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("linear: more inputs and outputs than a block takes agree with the reference", "[short]") {
+  for (const fovea_dtype dtype : kDtypes) {
+    for (const uint32_t tokens : {1u, 3u, 20u}) {
+      for (const uint32_t in_dim : {127u, 128u, 129u, 257u}) {
+        for (const uint32_t out_dim : {63u, 64u, 65u, 131u}) {
+          if (in_dim == 127 && out_dim == 131) continue;
+          LinearProblem p;
+          p.tokens = tokens, p.in_dim = in_dim, p.out_dim = out_dim;
+          p.dtype = dtype;
+          p.seed = in_dim + out_dim;
+          REQUIRE(run_on_all_targets(p) == "");
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("linear: any two of formats, counts, strides and memory agree with the reference", "[short]") {
+  const uint32_t tokens[] = {0, 1, 2, 4, 7, 19, 50}, ins[] = {1, 5, 30, 64, 140}, outs[] = {1, 6, 40, 70};
+  const auto rows =
+      covering_array({std::size(kDtypes), 2, 4, 3, std::size(tokens), std::size(ins), std::size(outs)}, 9);
+  std::printf("linear: %zu cases hold every pair of 7 factors, on %u targets\n", rows.size(),
+              static_cast<unsigned>(fovea_target_count()));
+  for (const auto& row : rows) {
+    LinearProblem p;
+    p.dtype = kDtypes[row[0]];
+    p.bias = row[1] == 1;
+    p.strides = static_cast<LinearProblem::Strides>(row[2]);
+    p.placement = static_cast<Placement>(row[3]);
+    p.tokens = tokens[row[4]], p.in_dim = ins[row[5]], p.out_dim = outs[row[6]];
+    p.seed = static_cast<uint64_t>(&row - rows.data()) + 1;
+    CHECK(run_on_all_targets(p) == "");
+  }
+}
+
+TEST_CASE("linear: NaN and infinity go where the sums take them, and nowhere else", "[short]") {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
+  for (const uint32_t tokens : {4u, 21u}) {
+    LinearProblem p;
+    p.tokens = tokens, p.in_dim = 40, p.out_dim = 13;
+    LinearCase test(p);
+    *test.x(1, 39) = kNan;
+    *test.x(2, 5) = kInf;
+    *test.w<float>(7, 3) = kNan;
+    *test.w<float>(8, 20) = -kInf;
+    const_cast<float*>(test.args.weights.bias)[9] = kInf;
+    *test.w<float>(10, 5) = 0;  // times infinity
+    for (const fovea_target target : targets()) {
+      REQUIRE(test.run(target) == FOVEA_OK);
+      INFO(name(p, target));
+      for (size_t t = 0; t < tokens; ++t) {
+        for (size_t o = 0; o < p.out_dim; ++o) {
+          const float got = *test.y(t, o);
+          if (t == 1 || o == 7 || (t == 2 && o == 10)) {
+            CHECK(std::isnan(got));
+          } else if (t == 2 && (o == 8 || o == 9)) {
+            CHECK(!std::isfinite(got));
+          } else if (t == 2 || o == 8 || o == 9) {
+            CHECK(std::isinf(got));
+          } else {
+            CHECK(std::isfinite(got));
+          }
+        }
+      }
+    }
+  }
+}
+
+// --------------------------------------------------------------------------------------------------------------- bits
+
+TEST_CASE("linear: portable bits are those of the token, whatever else", "[short]") {
+  for (const fovea_dtype dtype : kDtypes) {
+    std::vector<float> first[2];  // targets that do not fuse agree with one another too
+    LinearProblem p;
+    p.tokens = 53, p.in_dim = 150, p.out_dim = 75;
+    p.dtype = dtype;
+    LinearCase test(p);
+    test.args.portable_bits = 1;
+    for (const fovea_target target : targets()) {
+      INFO(name(p, target));
+      REQUIRE(test.run(target) == FOVEA_OK);
+      const std::vector<float> all = test.outputs();
+      if (first[fused(target)].empty()) first[fused(target)] = all;
+      CHECK(same(all, first[fused(target)]));
+      for (const uint32_t tokens : {1u, 2u, 7u, 30u}) {
+        test.args.tokens = tokens;
+        REQUIRE(test.run(target) == FOVEA_OK);
+        test.args.tokens = p.tokens;
+        std::vector<float> some = test.outputs(), want = all;
+        some.resize(tokens * p.out_dim), want.resize(some.size());
+        CHECK(same(some, want));
+      }
+    }
+  }
+}
+
+TEST_CASE("linear: a budget makes the workspace smaller, and no bit different", "[short]") {
+  for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_I8}) {
+    LinearProblem p;
+    p.tokens = 60, p.in_dim = 37, p.out_dim = 20;
+    p.dtype = dtype;
+    LinearCase test(p);
+    for (const fovea_target target : targets()) {
+      INFO(name(p, target));
+      test.args.workspace_budget_bytes = 0;
+      REQUIRE(test.run(target) == FOVEA_OK);
+      const std::vector<float> want = test.outputs();
+      size_t bytes = fovea_linear_workspace_bytes(&test.args), steps = 0;
+      while (bytes > 0) {
+        test.args.workspace_budget_bytes = bytes;
+        CHECK(fovea_linear_workspace_bytes(&test.args) == bytes);
+        REQUIRE(test.run(target) == FOVEA_OK);
+        CHECK(same(test.outputs(), want));
+        test.args.workspace_budget_bytes = bytes - 1;
+        bytes = fovea_linear_workspace_bytes(&test.args);
+        ++steps;
+      }
+      CHECK(steps > 1);
+      CHECK(fovea_linear_f32(&test.args, test.y_.as<void>(), 1 << 20) == FOVEA_ERR_BUDGET);
+    }
+  }
+}
+
+TEST_CASE("linear: an executor changes no bit", "[short]") {
+  for (const uint32_t tokens : {3u, 70u}) {
+    for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_F16}) {
+      LinearProblem p;
+      p.tokens = tokens, p.in_dim = 29, p.out_dim = 777;
+      p.dtype = dtype;
+      LinearCase test(p);
+      for (const fovea_target target : targets()) {
+        INFO(name(p, target));
+        test.args.executor = nullptr;
+        REQUIRE(test.run(target) == FOVEA_OK);
+        const std::vector<float> want = test.outputs();
+        const size_t bytes = fovea_linear_workspace_bytes(&test.args);
+        for (const uint32_t workers : {1u, 2u, 3u, 64u}) {
+          Backwards backwards(workers);
+          test.args.executor = &backwards.executor;
+          CHECK(fovea_linear_workspace_bytes(&test.args) == bytes * workers);
+          REQUIRE(test.run(target) == FOVEA_OK);
+          CHECK(backwards.tasks >= 4);
+          CHECK(same(test.outputs(), want));
+        }
+      }
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------- memory
+
+TEST_CASE("linear: workspace grows with tokens up to a tile, and few tokens need none", "[short]") {
+  LinearProblem p;
+  LinearCase test(p);
+  for (const fovea_target target : targets()) {
+    test.args.target = target;
+    test.args.in_dim = 384;
+    size_t before = 0;
+    for (const uint32_t tokens : {0u, 1u, 2u, 5u, 9u, 17u, 33u, 48u, 49u, 1u << 30}) {
+      test.args.tokens = tokens;
+      const size_t bytes = fovea_linear_workspace_bytes(&test.args);
+      CHECK(bytes >= before);
+      CHECK(bytes <= FOVEA_TILE_ROWS_MAX * 4 * (384 + 64));
+      CHECK((bytes == 0) == (tokens <= lanes(target) / 2));
+      before = bytes;
+    }
+  }
+  test.args.weights.dtype = FOVEA_I8;
+  CHECK(fovea_linear_workspace_bytes(&test.args) <= 2 * FOVEA_TILE_ROWS_MAX * 4 * (384 + 64) + 4096);
+  test.args.weights.dtype = FOVEA_F32;
+  // Of a board, asked on a host.
+  test.args.tokens = 100;
+  test.args.target = FOVEA_TARGET_HELIUM;
+  CHECK(fovea_linear_workspace_bytes(&test.args) == 12 * 4 * (384 + 64));
+  test.args.target = FOVEA_TARGET_SCALAR;
+  CHECK(fovea_linear_workspace_bytes(&test.args) == 4 * 4 * (384 + 64));
+  CHECK(fovea_linear_workspace_bytes(nullptr) == 0);
+}
+
+// ------------------------------------------------------------------------------------------------------------- misuse
+
+TEST_CASE("linear: no tokens write nothing, whatever the pointers", "[short]") {
+  LinearCase test(LinearProblem{});
+  test.args.tokens = 0;
+  CHECK(fovea_linear_f32(&test.args, nullptr, 0) == FOVEA_OK);
+  CHECK(test.y_.untouched());
+  test.args.x = nullptr, test.args.y = nullptr, test.args.weights.data = nullptr;
+  CHECK(fovea_linear_f32(&test.args, nullptr, 0) == FOVEA_OK);
+  test.args.in_dim = 0;
+  CHECK(fovea_linear_f32(&test.args, nullptr, 0) == FOVEA_ERR_DIM);
+  CHECK(fovea_linear_f32(nullptr, nullptr, 0) == FOVEA_ERR_NULL);
+}
+
+TEST_CASE("linear: every misuse has its status, and nothing is written", "[short]") {
+  static Backwards backwards(2);
+  struct Call {
+    LinearCase& test;
+    fovea_linear_args& args;
+    void* workspace;
+    size_t workspace_bytes;
+  };
+  struct Misuse {
+    const char* what;
+    fovea_status want;
+    std::function<void(Call&)> change;
+  };
+  constexpr ptrdiff_t kMost = PTRDIFF_MAX;
+#if defined(__x86_64__)
+  constexpr fovea_target kOther = FOVEA_TARGET_NEON;
+#else
+  constexpr fovea_target kOther = FOVEA_TARGET_AVX2;
+#endif
+  const std::vector<Misuse> all = {
+      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](Call& c) { c.args.struct_bytes = 0; }},
+      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](Call& c) { c.args.struct_bytes += 8; }},
+      {"unknown target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(9); }},
+      {"negative target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
+      {"another machine's target", FOVEA_ERR_TARGET, [](Call& c) { c.args.target = kOther; }},
+      {"unknown type", FOVEA_ERR_ENUM, [](Call& c) { c.args.weights.dtype = enum_of<fovea_dtype>(5); }},
+      {"negative type", FOVEA_ERR_ENUM, [](Call& c) { c.args.weights.dtype = enum_of<fovea_dtype>(kNegative); }},
+      {"weights of four bits", FOVEA_ERR_UNSUPPORTED, [](Call& c) { c.args.weights.dtype = FOVEA_I4; }},
+      {"in_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.in_dim = 0; }},
+      {"out_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.out_dim = 0; }},
+      {"too many tokens", FOVEA_ERR_SIZE, [](Call& c) { c.args.tokens = (1u << 30) + 1; }},
+      {"no y", FOVEA_ERR_NULL, [](Call& c) { c.args.y = nullptr; }},
+      {"no x", FOVEA_ERR_NULL, [](Call& c) { c.args.x = nullptr; }},
+      {"no weights", FOVEA_ERR_NULL, [](Call& c) { c.args.weights.data = nullptr; }},
+      {"no workspace", FOVEA_ERR_NULL, [](Call& c) { c.workspace = nullptr; }},
+      {"no scales", FOVEA_ERR_NULL, [](Call& c) { c.args.weights.dtype = FOVEA_I8; }},
+      {"scales without use", FOVEA_ERR_UNSUPPORTED, [](Call& c) { c.args.weights.scales = c.args.x; }},
+      {"a workspace too small", FOVEA_ERR_WORKSPACE, [](Call& c) { --c.workspace_bytes; }},
+      {"no bytes of workspace", FOVEA_ERR_WORKSPACE, [](Call& c) { c.workspace_bytes = 0; }},
+      {"a workspace for one worker", FOVEA_ERR_WORKSPACE, [](Call& c) { c.args.executor = &backwards.executor; }},
+      {"the smallest budget", FOVEA_ERR_BUDGET, [](Call& c) { c.args.workspace_budget_bytes = 1; }},
+      {"workspace misaligned", FOVEA_ERR_ALIGNMENT,
+       [](Call& c) { c.workspace = static_cast<char*>(c.workspace) + 32, c.workspace_bytes -= 32; }},
+      {"y misaligned", FOVEA_ERR_ALIGNMENT,
+       [](Call& c) { c.args.y = reinterpret_cast<float*>(c.test.y_.as<char>() + 1); }},
+      {"x misaligned", FOVEA_ERR_ALIGNMENT,
+       [](Call& c) { c.args.x = reinterpret_cast<float*>(c.test.x_.as<char>() + 2); }},
+      {"weights misaligned", FOVEA_ERR_ALIGNMENT, [](Call& c) { c.args.weights.data = c.test.w_.as<char>() + 2; }},
+      {"bias misaligned", FOVEA_ERR_ALIGNMENT,
+       [](Call& c) { c.args.weights.bias = reinterpret_cast<float*>(c.test.bias_.as<char>() + 1); }},
+      {"tokens of y overlap", FOVEA_ERR_STRIDE, [](Call& c) { --c.args.y_stride; }},
+      {"tokens of y are one", FOVEA_ERR_STRIDE, [](Call& c) { c.args.y_stride = 0; }},
+      {"x is y", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.x = c.args.y; }},
+      {"x ends in y", FOVEA_ERR_OVERLAP,
+       [](Call& c) { c.args.x = c.test.y_.as<float>() + c.test.y_.bytes() / 4 - 1, c.args.x_stride = 0; }},
+      {"weights in y", FOVEA_ERR_OVERLAP,
+       [](Call& c) { c.args.weights.data = c.args.y, c.args.weights.row_stride = 0; }},
+      {"bias in y", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.weights.bias = c.args.y; }},
+      {"y in the workspace", FOVEA_ERR_OVERLAP,
+       [](Call& c) { c.args.y = static_cast<float*>(c.workspace) + c.workspace_bytes / 4 - 1; }},
+      {"x in the workspace", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.x = static_cast<float*>(c.workspace); }},
+      {"weights in the workspace", FOVEA_ERR_OVERLAP,
+       [](Call& c) { c.args.weights.data = c.workspace, c.args.weights.row_stride = 0; }},
+      {"y too far", FOVEA_ERR_SIZE, [](Call& c) { c.args.y_stride = kMost; }},
+      {"x too far", FOVEA_ERR_SIZE, [](Call& c) { c.args.x_stride = -kMost; }},
+      {"weights too far", FOVEA_ERR_SIZE, [](Call& c) { c.args.weights.row_stride = kMost / 4; }},
+      {"a workspace behind all memory", FOVEA_ERR_SIZE, [](Call& c) { c.workspace_bytes = SIZE_MAX; }},
+      {"an executor without run", FOVEA_ERR_NULL,
+       [](Call& c) {
+         static const fovea_executor executor = {nullptr, nullptr, 1};
+         c.args.executor = &executor;
+       }},
+      {"an executor without workers", FOVEA_ERR_CAPACITY,
+       [](Call& c) {
+         static const Backwards none(0);
+         c.args.executor = &none.executor;
+       }},
+      {"an executor with too many workers", FOVEA_ERR_CAPACITY,
+       [](Call& c) {
+         static const Backwards many(4097);
+         c.args.executor = &many.executor;
+       }},
+  };
+  for (const Misuse& misuse : all) {
+    LinearProblem p;
+    p.tokens = 20;
+    p.placement = Placement::kStart;
+    LinearCase test(p);
+    const size_t bytes = fovea_linear_workspace_bytes(&test.args);
+    const Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+    Call call = {test, test.args, workspace.as<void>(), bytes};
+    misuse.change(call);
+    INFO(misuse.what);
+    set_current_case(misuse.what);
+    const fovea_status status = fovea_linear_f32(&test.args, call.workspace, call.workspace_bytes);
+    CHECK(std::string(fovea_status_string(status)) == fovea_status_string(misuse.want));
+    CHECK(test.y_.untouched());
+    CHECK(test.y_.margin_intact());
+    CHECK(workspace.untouched());
+  }
+}
+
+TEST_CASE("linear: an executor that fails is told of", "[short]") {
+  LinearProblem p;
+  p.out_dim = 600;
+  LinearCase test(p);
+  for (const fovea_target target : targets()) {
+    Backwards backwards(3);
+    test.args.executor = &backwards.executor;
+    CHECK(test.run(target) == FOVEA_OK);
+    backwards.answer = 1;
+    CHECK(test.run(target) == FOVEA_ERR_EXECUTOR);
+    backwards.answer = 0;
+    backwards.wrong_worker = 3;
+    CHECK(test.run(target) == FOVEA_ERR_EXECUTOR);
+  }
+}
+
+TEST_CASE("linear: BEST is the first target", "[short]") {
+  LinearProblem p;
+  p.tokens = 30;
+  LinearCase test(p);
+  REQUIRE(test.run(FOVEA_TARGET_BEST) == FOVEA_OK);
+  const std::vector<float> best = test.outputs();
+  const size_t bytes = fovea_linear_workspace_bytes(&test.args);
+  REQUIRE(test.run(fovea_target_at(0)) == FOVEA_OK);
+  CHECK(same(test.outputs(), best));
+  CHECK(fovea_linear_workspace_bytes(&test.args) == bytes);
+}
+
+}  // namespace fovea_test

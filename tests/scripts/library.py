@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library, built with any features of fovea_config.h left out: for the scripts that measure or test what each is."""
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CONFIG = ROOT / "lib" / "include" / "fovea" / "fovea_config.h"
+
+
+def run(*command, **options):
+    return subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE, universal_newlines=True,
+                          **options).stdout
+
+
+def features():
+    """The names of the switches: SOFTCAP for FOVEA_ENABLE_SOFTCAP."""
+    return re.findall(r"^#define FOVEA_ENABLE_(\w+) 1\b", CONFIG.read_text(), flags=re.M)
+
+
+def public_functions():
+    header = re.sub(r"/\*.*?\*/", " ", (ROOT / "lib/include/fovea/fovea.h").read_text(), flags=re.S)
+    return re.findall(r"^[a-z][\w \*]*?\b(fovea_\w+)\(", header, flags=re.M)
+
+
+def features_of_constants():
+    """Constant of namespace config -> the features that it depends on."""
+    found = {}
+    for name, value in re.findall(r"^constexpr bool (k\w+) = (.*?);", CONFIG.read_text(), flags=re.M):
+        found[name] = set(re.findall(r"FOVEA_ENABLE_(\w+)", value)).union(*(found.get(k, ()) for k in re.findall(r"k\w+", value)))
+    return found
+
+
+Object = collections.namedtuple("Object", ["source", "path"])  # source: below lib/src
+
+
+class Library:
+    """The library as CMake builds it in a folder. With features left out, only the files that depend on them are compiled again."""
+
+    def __init__(self, folder, *arguments, flags=""):
+        self.folder = pathlib.Path(folder).resolve()
+        if not (self.folder / "CMakeCache.txt").exists():
+            run("cmake", "-S", ROOT, "-B", self.folder, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DFOVEA_BUILD_TESTS=OFF",
+                "-DFOVEA_BUILD_BENCH=OFF", "-DFOVEA_BUILD_EXAMPLES=OFF", *arguments, env=dict(os.environ, CXXFLAGS=flags))
+        self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1)
+        run("cmake", "--build", self.folder, "--target", "fovea", "--parallel", os.cpu_count() or 1)
+        cache = (self.folder / "CMakeCache.txt").read_text()
+        self.nm, self.readelf = (re.search(rf"^{tool}:\w+=(.*)$", cache, flags=re.M).group(1)
+                                 for tool in ("CMAKE_NM", "CMAKE_READELF"))
+        self.commands, self.outputs = {}, {}
+        for entry in json.loads((self.folder / "compile_commands.json").read_text()):
+            source = pathlib.Path(entry["file"])
+            if ROOT / "lib" / "src" in source.parents:
+                command = shlex.split(entry["command"])
+                name = str(source.relative_to(ROOT / "lib" / "src"))
+                self.directory = pathlib.Path(entry["directory"])  # of all
+                self.outputs[name] = self.directory / command[command.index("-o") + 1]
+                self.commands[name] = command
+        self.compiler = next(iter(self.commands.values()))[0]
+        self.needs = dict(zip(self.commands, self.pool.map(self.features_of, self.commands)))
+
+    def compiler_version(self):
+        return run(self.compiler, "--version").splitlines()[0]
+
+    def features_of(self, source):
+        """The features whose constants a file asks, itself or in what it includes."""
+        command = list(self.commands[source])
+        at = command.index("-o")
+        command[at:at + 2] = []
+        command[command.index("-c")] = "-E"
+        names, in_config = set(), False
+        for line in run(*command, cwd=self.directory).splitlines():
+            if line.startswith("# "):
+                in_config = line.split('"')[1].endswith("/fovea_config.h")
+            elif not in_config:
+                names.update(re.findall(r"\bk[A-Z]\w*", line))
+        return set().union(*(needs for name, needs in features_of_constants().items() if name in names))
+
+    def objects(self, left_out=frozenset()):
+        """All object files. What the compiler writes beside them is there too."""
+        name = "without " + min(("-".join(sorted(left_out)), f"all but {'-'.join(sorted(set(features()) - left_out))}"), key=len)
+
+        def compiled(source):
+            if not self.needs[source] & left_out:
+                return Object(source, self.outputs[source])
+            output = self.folder / name / f"{source}.o"
+            if not output.exists() or output.stat().st_mtime < self.outputs[source].stat().st_mtime:
+                output.parent.mkdir(parents=True, exist_ok=True)
+                command = list(self.commands[source])
+                command[command.index("-o") + 1] = output
+                run(*command, *(f"-DFOVEA_ENABLE_{feature}=0" for feature in sorted(left_out)), cwd=self.directory)
+            return Object(source, output)
+
+        return list(self.pool.map(compiled, self.commands))

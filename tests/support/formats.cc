@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/formats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fovea_test {
+
+const char* type_name(fovea_dtype type) {
+  static const char* const kNames[] = {"f32", "f16", "bf16", "i8", "i4"};
+  return kNames[type];
+}
+
+double value_of(Half format, uint32_t bits) {
+  const int exponent = static_cast<int>(bits >> format.fraction_bits) & (format.exponents() - 1);
+  const int fraction = static_cast<int>(bits) & ((1 << format.fraction_bits) - 1);
+  const double sign = (bits & 0x8000u) != 0 ? -1.0 : 1.0;
+  if (exponent == format.exponents() - 1)
+    return fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * HUGE_VAL;
+  const int units = exponent == 0 ? fraction : fraction + (1 << format.fraction_bits);
+  return sign * std::ldexp(units, std::max(exponent, 1) - format.bias - format.fraction_bits);
+}
+
+uint32_t nearest_of(Half format, float x) {
+  if (x != x) return 0x7fff;
+  const uint32_t sign = std::signbit(x) ? 0x8000u : 0u;
+  const uint32_t infinite = static_cast<uint32_t>(format.exponents() - 1) << format.fraction_bits;
+  const double size = std::fabs(static_cast<double>(x));
+  if (std::isinf(size)) return sign | infinite;
+  const int exponent = std::max(size == 0 ? -1000 : std::ilogb(size), 1 - format.bias);
+  const double units = std::nearbyint(std::ldexp(size, format.fraction_bits - exponent));
+  // Units of the last place, counted from 0: they run on over the powers of two.
+  const uint32_t bits =
+      (static_cast<uint32_t>(exponent + format.bias - 1) << format.fraction_bits) + static_cast<uint32_t>(units);
+  return sign | std::min(bits, infinite);
+}
+
+float element_of(fovea_dtype type, const void* data, const void* scales, size_t d) {
+  if (type == FOVEA_F32) return static_cast<const float*>(data)[d];
+  if (type == FOVEA_F16 || type == FOVEA_BF16) {
+    return static_cast<float>(value_of(half_of(type), static_cast<const uint16_t*>(data)[d]));
+  }
+  if (type == FOVEA_I8) return *static_cast<const float*>(scales) * float(static_cast<const int8_t*>(data)[d]);
+  const uint8_t byte = static_cast<const uint8_t*>(data)[d / 32 * 16 + d % 16];
+  const int code = (d % 32 < 16 ? byte & 15 : byte >> 4) - 8;
+  const float scale = static_cast<float>(value_of(kF16, static_cast<const uint16_t*>(scales)[d / 32]));
+  return scale * static_cast<float>(code);
+}
+
+size_t row_units(fovea_dtype type, size_t dim) { return type == FOVEA_I4 ? (dim + 31) / 32 * 16 : dim; }
+size_t unit_size(fovea_dtype type) { return type == FOVEA_F32 ? 4 : type == FOVEA_F16 || type == FOVEA_BF16 ? 2 : 1; }
+size_t row_scales(fovea_dtype type, size_t dim) {
+  return type == FOVEA_I8 ? 1 : type == FOVEA_I4 ? (dim + 31) / 32 : 0;
+}
+size_t scale_size(fovea_dtype type) { return type == FOVEA_I8 ? 4 : type == FOVEA_I4 ? 2 : 0; }
+
+namespace {
+
+void encode_group(const float* x, size_t count, uint8_t* data, uint16_t* scale) {
+  float largest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (std::fabs(x[i]) > std::fabs(largest)) largest = x[i];
+  }
+  *scale = static_cast<uint16_t>(nearest_of(kF16, largest / -8));
+  const double unit = value_of(kF16, *scale);
+  std::fill_n(data, 16, uint8_t{0x88});
+  for (size_t i = 0; i < count; ++i) {
+    const double code = unit == 0 ? 0 : std::min(7.0, std::max(-8.0, std::nearbyint(double{x[i]} / unit)));
+    const auto u = static_cast<uint8_t>(code + 8);
+    uint8_t& byte = data[i % 16];
+    byte = static_cast<uint8_t>(i < 16 ? (byte & 0xf0) | u : (byte & 0x0f) | u << 4);
+  }
+}
+
+}  // namespace
+
+void encode_row(fovea_dtype type, const float* x, size_t dim, void* data, void* scales) {
+  if (type == FOVEA_F32) std::copy(x, x + dim, static_cast<float*>(data));
+  for (size_t d = 0; d < dim && (type == FOVEA_F16 || type == FOVEA_BF16); ++d) {
+    static_cast<uint16_t*>(data)[d] = static_cast<uint16_t>(nearest_of(half_of(type), x[d]));
+  }
+  if (type == FOVEA_I8) {
+    float max = 0;
+    for (size_t d = 0; d < dim; ++d) max = std::max(max, std::fabs(x[d]));
+    const float scale = max / 127;
+    *static_cast<float*>(scales) = scale;
+    for (size_t d = 0; d < dim; ++d) {
+      const double code = scale == 0 ? 0 : std::nearbyint(double{x[d]} / double{scale});
+      static_cast<int8_t*>(data)[d] = static_cast<int8_t>(std::min(127.0, std::max(-127.0, code)));
+    }
+  }
+  for (size_t d = 0; d < dim && type == FOVEA_I4; d += 32) {
+    encode_group(x + d, std::min<size_t>(dim - d, 32), static_cast<uint8_t*>(data) + d / 2,
+                 static_cast<uint16_t*>(scales) + d / 32);
+  }
+}
+
+}  // namespace fovea_test

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Formats of few bits by their definition in fovea.h, in double: what the conversions of the library are held against.
+#ifndef FOVEA_TESTS_SUPPORT_FORMATS_H_
+#define FOVEA_TESTS_SUPPORT_FORMATS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fovea/fovea.h"
+
+namespace fovea_test {
+
+constexpr fovea_dtype kTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4};
+const char* type_name(fovea_dtype type);
+
+// A binary format of 16 bits: sign, exponent, fraction.
+struct Half {
+  int fraction_bits, bias;
+  int exponents() const { return 1 << (15 - fraction_bits); }
+};
+constexpr Half kF16 = {10, 15}, kBf16 = {7, 127};
+inline Half half_of(fovea_dtype type) { return type == FOVEA_F16 ? kF16 : kBf16; }
+
+double value_of(Half format, uint32_t bits);
+// The bits of the nearest number, ties to even; 0x7fff for NaN.
+uint32_t nearest_of(Half format, float x);
+
+// Of a row: units of its C type, their size, and the same of its scales.
+size_t row_units(fovea_dtype type, size_t dim);
+size_t unit_size(fovea_dtype type);
+size_t row_scales(fovea_dtype type, size_t dim);
+size_t scale_size(fovea_dtype type);  // 0 where there are none
+
+// Element d of a row, as its format defines it. One rounding where there is a scale.
+float element_of(fovea_dtype type, const void* data, const void* scales, size_t d);
+
+// A row in the format: rounded to nearest, with the plainest scale, max / 127 or largest / -8.
+void encode_row(fovea_dtype type, const float* x, size_t dim, void* data, void* scales);
+
+}  // namespace fovea_test
+
+#endif  // FOVEA_TESTS_SUPPORT_FORMATS_H_
