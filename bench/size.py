@@ -16,7 +16,8 @@ are. What an executor or a loader needs is its own, and undefined helpers count 
 
 --features  leaves out each feature of fovea_config.h in turn, and prints by how much the whole library becomes smaller.
 --compare   holds all of this against bench/size_baseline.csv: 1 if anything that is linked is larger than there, by a byte, or
-            if a limit in LIMITS is passed. With another compiler than the baseline's it only says what differs.
+            if a goal in GOALS is missed that is not in MISSED. With another compiler than the baseline's it only says what
+            differs.
 --update    writes that file: growth is explained by the commit that changes it.
 --markdown  prints the tables of README.md.
 """
@@ -54,12 +55,17 @@ PROGRAMS = {
 }
 
 # Target, program, column: bytes at most.
-LIMITS = {
+GOALS = {
     ("m4f", "softmax alone", "code"): 2048,
     ("m4f", "attention, causal and key lengths", "code"): 6144,
     ("m4f", "attention, all options of one f32 call", "code"): 16384,
     ("m4f", "all functions", "stack"): 768,
     **{(target, "all functions", column): 0 for target in TARGETS for column in ("data", "bss")},
+}
+# Those that are not reached. The baseline keeps them from becoming worse.
+MISSED = {
+    ("m4f", "attention, causal and key lengths", "code"),
+    ("m4f", "all functions", "stack"),
 }
 
 # Targets whose features --update and --markdown measure: the others take minutes, and on none of them is it asked.
@@ -265,9 +271,11 @@ def compare(rows, compilers):
         for row in (row for row in rows if row.target == target):
             before = base.get((row.target, row.kind, row.name))
             for column in COLUMNS:
-                now, limit = getattr(row, column), LIMITS.get((row.target, row.name, column))
-                if row.kind == "program" and limit is not None and now > limit:
-                    grown.append(f"{target} {row.name}: {column} {now} is over the limit of {limit}")
+                now, key = getattr(row, column), (row.target, row.name, column)
+                if row.kind == "program" and key in GOALS and (now > GOALS[key]) != (key in MISSED):
+                    grown.append(f"{target} {row.name}: {column} {now}, goal {GOALS[key]}: not as MISSED has it")
+                elif row.kind == "program" and key in MISSED:
+                    print(f"{target} {row.name}: {column} {now}, {now - GOALS[key]} over its goal of {GOALS[key]}")
                 was = int(before[column]) if before else 0
                 if row.kind == "function":
                     if now > was and column in ("code", "stack"):
@@ -276,7 +284,7 @@ def compare(rows, compilers):
                     grown.append(f"{target} {row.kind} {row.name}: {column} {was} -> {now}")
                 else:
                     smaller += now < was
-        print(f"{target}: {len(grown)} figures grew or are over a limit, {smaller} are smaller")
+        print(f"{target}: {len(grown)} figures grew, {smaller} are smaller")
         print("".join(f"  {line}\n" for line in grown), end="")
         if grown:
             print("".join(f"    {line}\n" for _, line in sorted(functions, reverse=True)[:20]), end="")

@@ -151,8 +151,8 @@ fovea_status AttentionCall::push_all(fovea_state* state) {
   for (uint32_t first = 0; first < shape_.kv_tokens; first += shape_.push) {
     piece.kv_tokens = std::min(shape_.push, shape_.kv_tokens - first);
     // Pieces lie one behind the other, each [batch][kv_heads][tokens][dim].
-    piece.kv.keys = dense<fovea_in>(keys_.data() + first * key_heads * shape_.head_dim, shape_.kv_heads, piece.kv_tokens,
-                                    shape_.head_dim);
+    piece.kv.keys = dense<fovea_in>(keys_.data() + first * key_heads * shape_.head_dim, shape_.kv_heads,
+                                    piece.kv_tokens, shape_.head_dim);
     piece.kv.values = dense<fovea_in>(values_.data() + first * key_heads * shape_.value_dim, shape_.kv_heads,
                                       piece.kv_tokens, shape_.value_dim);
     if (shape_.mask != FOVEA_MASK_NONE) {

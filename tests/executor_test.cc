@@ -568,7 +568,7 @@ TEST_CASE("threads: a pool of any size gives the bits of one thread, call after 
       const Outputs want = run(test, {FOVEA_TARGET_BEST, Budget::kNone, false, split});
       for (const uint32_t threads : {1u, 2u, 3u, 5u, 8u}) {
         const fovea::platform::ThreadPool pool(threads);
-        for (int i = 0; i < 20; ++i) {
+        for (int i = 0; i < (pool.executor().workers > 1 ? 20 : 1); ++i) {
           REQUIRE(same_bits(run(test, {FOVEA_TARGET_BEST, Budget::kNone, false, split, &pool.executor()}), want));
         }
         CHECK(test.compare() == "");

@@ -106,4 +106,292 @@ TEST_CASE("sources: the same holds for other arrays of pairs") {
   for (uint64_t seed = 2; seed <= 6; ++seed) CHECK(run_array(seed) > 0);
 }
 
+namespace {
+
+Problem decode(uint32_t q_tokens, fovea_kv_kind kind) {
+  Problem p;
+  p.batch = 2;
+  p.q_heads = 4, p.kv_heads = 2;
+  p.q_tokens = q_tokens, p.kv_tokens = 300;
+  p.head_dim = 40, p.value_dim = 24;
+  p.key_dtype = FOVEA_F16, p.value_dtype = FOVEA_I8;
+  p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+  p.kv_lengths = {300, 213};
+  p.kv_kind = kind;
+  if (kind == FOVEA_KV_PAGED) p.page_tokens = 24;
+  if (kind == FOVEA_KV_RING) p.ring_tokens = 307, p.pinned_tokens = 3;
+  return p;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("sources: whichever holds the keys, the bits are the same", "[short]") {
+  for (const fovea_target target : targets()) {
+    for (const uint32_t q_tokens : {1u, 2u, 40u}) {
+      AttentionCase strided(decode(q_tokens, FOVEA_KV_STRIDED));
+      REQUIRE(strided.run({target}) == "");
+      for (const fovea_kv_kind kind : {FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD}) {
+        AttentionCase other(decode(q_tokens, kind));
+        REQUIRE(other.run({target}) == "");
+        CHECK(same_bits(other.out(), strided.out()));
+        CHECK(same_bits(other.lse(), strided.lse()));
+      }
+    }
+  }
+}
+
+TEST_CASE("sources: a ring that wrapped around gives the bits of a window", "[short]") {
+  for (const fovea_target target : targets()) {
+    Problem window = decode(1, FOVEA_KV_STRIDED), ring = decode(1, FOVEA_KV_RING);
+    window.kv_lengths = ring.kv_lengths = {300, 250};
+    window.window_left = 101;
+    ring.ring_tokens = 101, ring.pinned_tokens = 0;
+    AttentionCase a(window), b(ring);
+    REQUIRE(a.run({target}) == "");
+    REQUIRE(b.run({target}) == "");
+    CHECK(same_bits(a.out(), b.out()));
+  }
+}
+
+TEST_CASE("sources: a loader that fails ends the call, and every tile that was started is finished", "[short]") {
+  for (const fovea_target target : targets()) {
+    for (const bool at_start : {true, false}) {
+      for (uint32_t tile = 0; tile < 7; ++tile) {
+        AttentionCase test(decode(3, FOVEA_KV_LOAD));
+        TestLoader& loader = test.stored.loader;
+        (at_start ? loader.fail_start_at : loader.fail_finish_at) = tile;
+        CHECK(test.run_unchecked({target}).find(fovea_status_string(FOVEA_ERR_LOAD)) != std::string::npos);
+        CHECK(loader.wrong == "");
+        CHECK(loader.started == loader.finished + (at_start ? 1 : 0));
+        CHECK(loader.finished <= tile + 1);
+        // It comes back.
+        loader.fail_start_at = loader.fail_finish_at = UINT32_MAX;
+        loader.started = loader.finished = 0;
+        CHECK(test.run({target}) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("sources: a push of which a tile cannot be loaded leaves the stream as it was", "[short]") {
+  for (const fovea_target target : targets()) {
+    for (const uint32_t q_tokens : {1u, 40u}) {
+      Problem p = decode(q_tokens, FOVEA_KV_LOAD);
+      p.causal = FOVEA_CAUSAL_POSITIONS;
+      p.positions = {300, 300};
+      p.kv_lengths = {};
+      AttentionCase test(p);
+      REQUIRE(test.run({target}) == "");
+      const std::vector<float> want = test.out();
+      const size_t bytes = fovea_state_bytes(&test.plan, p.batch, q_tokens);
+      Guarded memory(bytes, 64, Placement::kStart), workspace(test.plan.workspace_bytes, 64, Placement::kStart);
+      auto* const state = memory.as<fovea_state>();
+      REQUIRE(fovea_stream_begin(&test.plan, state, bytes, p.batch, q_tokens, 0) == FOVEA_OK);
+      TestLoader& loader = test.stored.loader;
+      for (const uint32_t fails : {0u, 2u, 5u, 9u}) {
+        loader.started = loader.finished = 0;
+        loader.fail_finish_at = fails;
+        const std::vector<uint8_t> before(memory.as<uint8_t>(), memory.as<uint8_t>() + bytes);
+        REQUIRE(fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) ==
+                FOVEA_ERR_LOAD);
+        CHECK(std::memcmp(before.data(), state, bytes) == 0);
+      }
+      loader.fail_finish_at = UINT32_MAX;
+      REQUIRE(fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      CHECK(state->next_key == 300);
+      test.fill_outputs();
+      REQUIRE(fovea_stream_end(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      CHECK(same_bits(test.out(), want));
+      CHECK(loader.wrong == "");
+    }
+  }
+}
+
+TEST_CASE("sources: what is wrong with a source has its status, and nothing is written", "[short]") {
+  const auto attend = [](AttentionCase& test) {
+    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+    const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kStart);
+    test.fill_outputs();
+    const fovea_status status = fovea_attention(&test.plan, &test.args, workspace.as<void>(), workspace.bytes());
+    CHECK((status == FOVEA_OK || (test.outputs_untouched() && workspace.untouched())));
+    return status;
+  };
+  {
+    AttentionCase pages(decode(1, FOVEA_KV_PAGED));
+    CHECK(attend(pages) == FOVEA_OK);
+    const uint32_t pool = pages.args.kv.pages;
+    pages.args.kv.pages = 1;
+    CHECK(attend(pages) == FOVEA_ERR_PAGE);
+    pages.args.kv.pages = pool;
+    pages.args.kv.page_table = nullptr;
+    CHECK(attend(pages) == FOVEA_ERR_NULL);
+    const uint32_t table[2 * 13] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 1, 2, 3, 4, 5, 6, 7, 8, pool, pool};
+    pages.args.kv.page_table = table;
+    pages.args.kv.page_table_stride = 13;
+    CHECK(attend(pages) == FOVEA_OK);  // the second entry has 213 tokens, on nine pages
+    const uint32_t lengths[2] = {300, 217};
+    pages.args.kv_lengths = lengths;
+    CHECK(attend(pages) == FOVEA_ERR_PAGE);
+    pages.args.kv.page_table = reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(table) + 1);
+    CHECK(attend(pages) == FOVEA_ERR_ALIGNMENT);
+    pages.args.kv.page_table = table;
+    pages.args.kv_lengths = nullptr;
+    pages.args.scores = pages.args.out;
+    pages.args.scores_stage = FOVEA_SCORES_SCALED;
+    CHECK(attend(pages) == FOVEA_ERR_UNSUPPORTED);
+  }
+  {
+    AttentionCase ring(decode(1, FOVEA_KV_RING));
+    CHECK(attend(ring) == FOVEA_OK);
+    ring.desc.ring_tokens = 200;  // of which 197 are not pinned
+    CHECK(attend(ring) == FOVEA_OK);
+    const uint32_t good[2] = {103, 16}, early[2] = {103, 15}, late[2] = {301, 16};
+    ring.args.kv.first_tokens = good;
+    CHECK(attend(ring) == FOVEA_OK);
+    ring.args.kv.first_tokens = early;
+    CHECK(attend(ring) == FOVEA_ERR_LENGTH);
+    ring.args.kv.first_tokens = late;
+    CHECK(attend(ring) == FOVEA_ERR_LENGTH);
+    ring.args.kv.first_tokens = nullptr;
+    ring.args.scores = ring.args.out;
+    ring.args.scores_stage = FOVEA_SCORES_SOFTMAX;
+    CHECK(attend(ring) == FOVEA_ERR_UNSUPPORTED);
+    ring.args.scores_stage = FOVEA_SCORES_NONE;
+    ring.args.scores = {};
+    Guarded memory(fovea_state_bytes(&ring.plan, 2, 1), 64, Placement::kStart),
+        workspace(1 << 20, 64, Placement::kStart);
+    ring.desc.causal = FOVEA_CAUSAL_NONE;
+    REQUIRE(fovea_plan_init(&ring.plan, &ring.desc) == FOVEA_OK);
+    REQUIRE(fovea_stream_begin(&ring.plan, memory.as<fovea_state>(), memory.bytes(), 2, 1, 0) == FOVEA_OK);
+    CHECK(fovea_stream_push(&ring.plan, memory.as<fovea_state>(), &ring.args, workspace.as<void>(), 1 << 20) ==
+          FOVEA_ERR_UNSUPPORTED);
+  }
+  {
+    AttentionCase load(decode(1, FOVEA_KV_LOAD));
+    CHECK(attend(load) == FOVEA_OK);
+    fovea_loader none = *load.args.kv.loader;
+    none.start = nullptr;
+    load.args.kv.loader = &none;
+    CHECK(attend(load) == FOVEA_ERR_NULL);
+    load.args.kv.loader = nullptr;
+    CHECK(attend(load) == FOVEA_ERR_NULL);
+  }
+  {
+    AttentionCase scales(decode(1, FOVEA_KV_STRIDED));
+    CHECK(attend(scales) == FOVEA_OK);
+    const void* const data = scales.args.kv.value_scales.data;
+    scales.args.kv.value_scales.data = static_cast<const char*>(data) + 2;
+    CHECK(attend(scales) == FOVEA_ERR_ALIGNMENT);
+    scales.args.kv.value_scales.data = nullptr;
+    CHECK(attend(scales) == FOVEA_ERR_NULL);
+    scales.args.kv.value_scales.data = scales.args.out.data;
+    CHECK(attend(scales) == FOVEA_ERR_OVERLAP);
+  }
+}
+
+// ---- Ragged batches
+
+namespace {
+
+constexpr uint32_t kEntries = 5;
+constexpr uint32_t kQueries[kEntries] = {3, 0, 17, 1, 40}, kKeys[kEntries] = {70, 5, 0, 130, 64};
+
+}  // namespace
+
+TEST_CASE("ragged: each entry has the bits of a call of its own", "[short]") {
+  Problem p;
+  p.q_heads = 4, p.kv_heads = 2, p.head_dim = 20, p.value_dim = 12;
+  p.q_tokens = 61, p.kv_tokens = 269;
+  p.layout = Layout::kTokensFirst;
+  p.alibi = p.sinks = true;
+  for (const fovea_target target : targets()) {
+    for (const bool masked : {false, true}) {
+      AttentionCase all(p);
+      all.desc.target = target;
+      all.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+      all.desc.max_batch = kEntries;
+      all.desc.max_q_tokens = 40;
+      all.desc.max_kv_tokens = 130;
+      REQUIRE(fovea_plan_init(&all.plan, &all.desc) == FOVEA_OK);
+      const Guarded workspace(all.plan.workspace_bytes, 64, Placement::kStart);
+      uint32_t q_offsets[kEntries + 1] = {}, kv_offsets[kEntries + 1] = {};
+      for (uint32_t b = 0; b < kEntries; ++b) {
+        q_offsets[b + 1] = q_offsets[b] + kQueries[b];
+        kv_offsets[b + 1] = kv_offsets[b] + kKeys[b];
+      }
+      std::vector<uint8_t> mask(kEntries * 40 * 130);
+      for (size_t i = 0; i < mask.size(); ++i) mask[i] = random_bits(7, i) % 3 != 0;
+      const uint32_t lengths[kEntries] = {60, 5, 0, 130, 33};
+      all.args.batch = kEntries;
+      all.args.q_offsets = q_offsets;
+      all.args.kv_offsets = kv_offsets;
+      all.args.kv_lengths = masked ? lengths : nullptr;
+      if (masked) all.args.mask = {FOVEA_MASK_BYTE, 130, mask.data(), 40 * 130, 0, 130};
+      all.fill_outputs();
+      REQUIRE(fovea_attention(&all.plan, &all.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      const std::vector<float> out = all.out(), lse = all.lse();
+
+      all.fill_outputs();
+      for (uint32_t b = 0; b < kEntries; ++b) {
+        fovea_attention_args one = all.args;
+        one.batch = 1, one.q_tokens = kQueries[b], one.kv_tokens = kKeys[b];
+        one.q_offsets = one.kv_offsets = nullptr;
+        one.kv_lengths = masked ? &lengths[b] : nullptr;
+        const auto skip = [](auto* array, uint32_t tokens) {
+          array->data = const_cast<float*>(static_cast<const float*>(array->data)) +
+                        static_cast<ptrdiff_t>(tokens) * array->token_stride;
+        };
+        skip(&one.q, q_offsets[b]), skip(&one.out, q_offsets[b]), skip(&one.lse, q_offsets[b]);
+        skip(&one.kv.keys, kv_offsets[b]), skip(&one.kv.values, kv_offsets[b]);
+        if (masked) one.mask.data = mask.data() + b * 40 * 130, one.mask.kv_tokens = kKeys[b];
+        INFO("entry " << b << " on " << fovea_target_name(target));
+        REQUIRE(fovea_attention(&all.plan, &one, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      }
+      CHECK(same_bits(all.out(), out));
+      CHECK(same_bits(all.lse(), lse));
+    }
+  }
+}
+
+TEST_CASE("ragged: offsets that fall, or reach too far, are refused", "[short]") {
+  Problem p;
+  p.q_tokens = 6, p.kv_tokens = 9;
+  AttentionCase test(p);
+  test.desc.max_batch = 2;
+  REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+  const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kStart);
+  test.args.batch = 2;
+  const auto attend = [&](std::vector<uint32_t> q, std::vector<uint32_t> kv) {
+    test.args.q_offsets = q.empty() ? nullptr : q.data();
+    test.args.kv_offsets = kv.empty() ? nullptr : kv.data();
+    test.fill_outputs();
+    const fovea_status status = fovea_attention(&test.plan, &test.args, workspace.as<void>(), workspace.bytes());
+    CHECK((status == FOVEA_OK || test.outputs_untouched()));
+    return status;
+  };
+  CHECK(attend({0, 4, 6}, {0, 4, 9}) == FOVEA_OK);
+  CHECK(attend({1, 1, 5}, {3, 3, 3}) == FOVEA_OK);
+  CHECK(attend({0, 4, 7}, {0, 4, 9}) == FOVEA_ERR_LENGTH);
+  CHECK(attend({0, 4, 6}, {0, 4, 10}) == FOVEA_ERR_LENGTH);
+  CHECK(attend({0, 4, 3}, {0, 4, 9}) == FOVEA_ERR_LENGTH);
+  CHECK(attend({0, 4, 6}, {5, 4, 9}) == FOVEA_ERR_LENGTH);
+  const uint32_t too_long[2] = {5, 5};
+  test.args.kv_lengths = too_long;
+  CHECK(attend({0, 4, 6}, {0, 4, 9}) == FOVEA_ERR_LENGTH);
+  test.args.kv_lengths = nullptr;
+  test.args.q_tokens = 13, test.args.kv_tokens = 19;
+  CHECK(attend({0, 4, 6}, {0, 4, 9}) == FOVEA_ERR_CAPACITY);
+  test.args.q_tokens = 12, test.args.kv_tokens = 18;
+  CHECK(attend({0, 7, 8}, {0, 4, 9}) == FOVEA_ERR_CAPACITY);
+  CHECK(attend({0, 4, 6}, {0, 10, 12}) == FOVEA_ERR_CAPACITY);
+  test.args.q_tokens = 6, test.args.kv_tokens = 9;
+  test.args.scores = test.args.out;
+  test.args.scores_stage = FOVEA_SCORES_SOFTMAX;
+  CHECK(attend({0, 4, 6}, {0, 4, 9}) == FOVEA_ERR_UNSUPPORTED);
+}
+
 }  // namespace fovea_test

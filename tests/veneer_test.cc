@@ -268,7 +268,7 @@ TEST_CASE("veneer: linear is linear of C", "[veneer][short]") {
   args.weights.data = weights.data(), args.weights.row_stride = kIn;
   args.y_stride = kOut;
 
-  alignas(FOVEA_WORKSPACE_ALIGNMENT) static std::byte workspace[FOVEA_TILE_ROWS_MAX * 4 * (kIn + 64)];
+  alignas(FOVEA_WORKSPACE_ALIGNMENT) static std::byte workspace[FOVEA_LINEAR_WORKSPACE_BYTES(kIn, FOVEA_F32)];
   CHECK(fovea::linear_workspace_bytes(args) == fovea_linear_workspace_bytes(&args));
   args.y = c_y.data();
   REQUIRE(fovea_linear_f32(&args, workspace, sizeof workspace) == FOVEA_OK);

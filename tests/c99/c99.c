@@ -144,7 +144,7 @@ static void rope(void) {
 }
 
 static void linear(void) {
-  static unsigned char memory[4 * FOVEA_TILE_ROWS_MAX * (2 + 64) + FOVEA_WORKSPACE_ALIGNMENT];
+  static unsigned char memory[FOVEA_LINEAR_WORKSPACE_BYTES(2, FOVEA_F32) + FOVEA_WORKSPACE_ALIGNMENT];
   unsigned char* workspace = memory + (FOVEA_WORKSPACE_ALIGNMENT - (uintptr_t)memory % FOVEA_WORKSPACE_ALIGNMENT);
   const float x[2] = {2.0f, 3.0f}, weights[3][2] = {{1.0f, 0.0f}, {0.0f, 1.0f}, {10.0f, 100.0f}};
   const float bias[3] = {0.5f, 0.0f, 1.0f};

@@ -41,6 +41,7 @@ RULES = [
      "a macro of an instruction set"),
     (r"\b(__x86_64__|__i386__|__aarch64__|__arm__|__wasm__|_M_X64|_M_IX86|_M_ARM64)\b", ISA_WORDS | {"public"},
      "a macro of an architecture"),
+    (r"\bFOVEA_ENABLE_\w+", {"public"}, "a switch of fovea_config.h: its constant in namespace config is what scripts look for"),
     (r"<(algorithm|cmath|cstdio|cstdlib|functional|iostream|math\.h|memory|new|stdio\.h|stdlib\.h|string|thread|vector)>",
      set(), "a header for what the library must not do"),
 ]

@@ -32,7 +32,8 @@ def features_of_constants():
     """Constant of namespace config -> the features that it depends on."""
     found = {}
     for name, value in re.findall(r"^constexpr bool (k\w+) = (.*?);", CONFIG.read_text(), flags=re.M):
-        found[name] = set(re.findall(r"FOVEA_ENABLE_(\w+)", value)).union(*(found.get(k, ()) for k in re.findall(r"k\w+", value)))
+        found[name] = set(re.findall(r"FOVEA_ENABLE_(\w+)", value))
+        found[name].update(*(found.get(constant, ()) for constant in re.findall(r"k\w+", value)))
     return found
 
 

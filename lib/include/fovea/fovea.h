@@ -630,9 +630,15 @@ typedef struct fovea_linear_args {
 /* Bytes of workspace that a call with these arguments needs: 0 where none is needed (few tokens, but for scalar targets
  * and portable_bits), and for what fovea_linear_f32 refuses. It looks at counts, weights.dtype, budget, executor and
  * target, and at no array. The target may be that of another machine, so that a host can size a board's memory. More
- * tokens never need less, from some tens of them on no more: in all 4 * (in_dim + 64) bytes for each of
- * FOVEA_TILE_ROWS_MAX tokens; where weights are not F32, for each of twice as many, and 4 KiB. */
+ * tokens never need less, and from some tens of them on no more. */
 size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
+
+/* The same as a constant expression, for static arrays: an upper bound over the targets of the architecture that is being
+ * compiled for (see FOVEA_WORKSPACE_BYTES), without a budget, for one worker and any counts of tokens and outputs. dtype is
+ * that of the weights. */
+#define FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype)                                       \
+  ((dtype) == FOVEA_F32 ? FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, FOVEA_TILE_ROWS_MAX) \
+                        : FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, 2u * FOVEA_TILE_ROWS_MAX) + 4096u)
 
 /* y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o].
  * workspace: at least as many bytes (FOVEA_ERR_WORKSPACE), 64-byte aligned (FOVEA_ERR_ALIGNMENT); may be NULL where none
@@ -642,12 +648,106 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * where the sums take them. y and the workspace must not overlap anything (FOVEA_ERR_OVERLAP). */
 fovea_status fovea_linear_f32(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
 
+/* ------------------------------------------------------------------------------------------------------ caches */
+
+/* The keys and values of some sequences, in memory of the caller's: fovea_attention takes them from there as a
+ * fovea_kv_source, whichever the kind and the formats. A cache is a plain structure: set the first part, the rest is
+ * fovea_kv_cache_init's, to be read, and not to be changed but for page_table.
+ *
+ *     fovea_kv_cache cache = {0};                        // 2 sequences of up to 4096 tokens in int8
+ *     cache.struct_bytes = sizeof cache; cache.batch = 2; cache.max_tokens = 4096; ...
+ *     fovea_kv_cache_init(&cache, memory, fovea_kv_cache_bytes(&cache));
+ *     fovea_kv_describe(&cache, &desc);                  // then fovea_plan_init
+ *     for (;;) {
+ *       fovea_kv_append(&cache, &append);                // f32 keys and values of new tokens
+ *       fovea_kv_attach(&cache, &args);                  // then fovea_attention
+ *     } */
+#define FOVEA_NO_PAGE 0xffffffffu
+#define FOVEA_ALL_ENTRIES 0xffffffffu
+
+typedef struct fovea_kv_cache {
+  uint32_t struct_bytes; /* sizeof(fovea_kv_cache) */
+  fovea_kv_kind kind;    /* not FOVEA_KV_LOAD (FOVEA_ERR_UNSUPPORTED) */
+  fovea_dtype key_dtype, value_dtype;
+  uint32_t batch;                           /* entries, each a sequence; may be 0 */
+  uint32_t kv_heads, head_dim, value_dim;   /* >= 1 (FOVEA_ERR_DIM) */
+  uint32_t max_tokens;    /* of an entry, at most 2^30 (FOVEA_ERR_SIZE); of a ring its slots, more than pinned_tokens */
+  uint32_t pinned_tokens; /* of a ring: the first so many tokens stay. 0 with other kinds (FOVEA_ERR_SIZE) */
+  uint32_t page_tokens;   /* of a page, >= 1; 0 with other kinds (FOVEA_ERR_SIZE) */
+  uint32_t pages;         /* in the pool, for all entries; 0 with other kinds (FOVEA_ERR_SIZE) */
+
+  uint32_t magic;         /* tells a cache of this version */
+  void* memory;
+  size_t memory_bytes;
+  fovea_kv_source source; /* for fovea_attention_args.kv */
+  uint32_t* lengths;      /* [batch]: tokens that were put in; of a ring, those that are gone included */
+  uint32_t* first_tokens; /* ring [batch]: the oldest token behind the pinned ones that is still there */
+  uint32_t* page_table;   /* paged [batch][ceil(max_tokens / page_tokens)]: which page of the pool has these tokens.
+                             FOVEA_NO_PAGE at first. Who runs the pool sets an entry's next pages before tokens are
+                             appended, and takes them back after a reset or truncation */
+} fovea_kv_cache;
+
+/* Bytes of memory that the cache needs; 0 where its first part is not valid. The macro is an upper bound for static arrays, of
+ * strided caches and rings. */
+size_t fovea_kv_cache_bytes(const fovea_kv_cache* cache);
+#define FOVEA_KV_CACHE_BYTES(key_dtype, value_dtype, batch, kv_heads, max_tokens, head_dim, value_dim) \
+  FOVEA_KV_CACHE_BYTES_(FOVEA_ROW_BYTES_(key_dtype, head_dim) + FOVEA_ROW_BYTES_(value_dtype, value_dim), \
+                        (size_t)(batch) * (kv_heads) * (max_tokens), batch)
+
+/* Lays an empty cache out in memory: 64-byte aligned (FOVEA_ERR_ALIGNMENT), at least fovea_kv_cache_bytes of it
+ * (FOVEA_ERR_WORKSPACE). */
+fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory, size_t memory_bytes);
+
+/* The arguments of fovea_kv_append. Set all to 0 first, then fill in. */
+typedef struct fovea_kv_append_args {
+  uint32_t struct_bytes;  /* sizeof(fovea_kv_append_args) */
+  fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET). Bits do not depend on it */
+  uint32_t entry, batch;  /* entries [entry, entry + batch), all of the cache (FOVEA_ERR_CAPACITY) */
+  uint32_t tokens;        /* new ones of each */
+  const uint32_t* counts; /* optional [batch]: each entry has only the first so many, <= tokens (FOVEA_ERR_LENGTH) */
+  fovea_in keys;          /* f32 [batch][kv_heads][tokens][head_dim] */
+  fovea_in values;        /* f32 [batch][kv_heads][tokens][value_dim] */
+
+  /* Optional: keys are turned on their way in, by the position of their token in the entry. Of it are looked at layout,
+   * rotary_dim, inverse, turns, cos, sin, table_stride, table_positions and position_offset. */
+  const fovea_rope_args* rope;
+  void* workspace;        /* with rope: floats [kv_heads][head_dim], or of more tokens at a time (FOVEA_ERR_WORKSPACE) */
+  size_t workspace_bytes;
+} fovea_kv_append_args;
+
+/* Puts tokens behind those that are there, converted to the cache's formats. Where there is no room for all of them, of all
+ * entries, FOVEA_ERR_FULL and nothing was written. A ring never is full: its oldest tokens give way. It is full, and a page
+ * table ends, at 2^30 tokens that were put in. */
+fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* args);
+
+/* An entry's first `length` tokens stay, the others are taken back, as after a draft that was not accepted. length is at most
+ * the entry's (FOVEA_ERR_LENGTH). A ring does not get back tokens that gave way to those: at most its slots can be
+ * taken back, or all but pinned ones (FOVEA_ERR_LENGTH). */
+fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t length);
+
+/* An entry without tokens, or with FOVEA_ALL_ENTRIES all of them. Page tables stay. */
+fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry);
+
+/* Writes into a description what the cache knows: kv_heads, head_dim, value_dim, max_batch, max_kv_tokens, the types of keys and
+ * values, and the kind with its sizes. */
+fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc);
+
+/* Writes into arguments what the cache holds now: batch, kv_tokens, kv_lengths and kv. After each append. */
+fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_attention_args* args);
+
 /* ----------------------------------------------------------------------------------- the macro's arithmetic */
 /* clang-format off */
 #define FOVEA_ALIGN_UP_(bytes) (((size_t)(bytes) + 63u) / 64u * 64u)
 #define FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, rows)                                  \
   (FOVEA_ALIGN_UP_((size_t)(head_dim) * (rows) * 4u) + FOVEA_ALIGN_UP_((size_t)(value_dim) * (rows) * 4u) + \
    FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * (size_t)(rows) * 4u) + 9u * FOVEA_ALIGN_UP_((size_t)(rows) * 4u))
+#define FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, rows) \
+  (FOVEA_ALIGN_UP_((size_t)(in_dim) * (rows) * 4u) + 64u * (size_t)(rows) * 4u)
+#define FOVEA_ROW_BYTES_(dtype, dim)                                                               \
+  ((dtype) == FOVEA_F32 ? (size_t)(dim) * 4u : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? (size_t)(dim) * 2u : \
+   (dtype) == FOVEA_I8 ? (size_t)(dim) + 4u : ((size_t)(dim) + 31u) / 32u * 18u)
+#define FOVEA_KV_CACHE_BYTES_(row_bytes, rows, batch)                                              \
+  ((rows) * (row_bytes) + 2u * FOVEA_ALIGN_UP_((size_t)(batch) * 4u) + 4u * 63u)
 /* clang-format on */
 
 #if defined(__GNUC__)

@@ -114,16 +114,21 @@ FOVEA_INLINE VF CodeI4(VF y, VF tried) {
 }
 
 FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, uint16_t* scale) {
-  VF y[kGroupVectors], high[kGroupVectors], low[kGroupVectors], zeros[kGroupVectors];
+  // Of these arrays a scalar target has 128 bytes each on the stack, so one after the other uses the same.
+  VF y[kGroupVectors], used[kGroupVectors];
   FOVEA_UNROLL(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors; ++i) {
     const size_t first = i * kLanes, left = first < count ? count - first : 0;
     y[i] = left >= kLanes ? hn::LoadU(kF, x + first) : hn::LoadN(kF, x + first, left);
-    high[i] = y[i];
-    low[i] = hn::Sub(hn::Zero(kF), y[i]);
-    zeros[i] = hn::Mul(y[i], hn::Zero(kF));
+    used[i] = y[i];
   }
-  const VF highest = Total<true>(high), lowest = Total<true>(low), not_finite = Total<false>(zeros);
+  const VF highest = Total<true>(used);
+  FOVEA_UNROLL(kGroupUnroll)
+  for (size_t i = 0; i < kGroupVectors; ++i) used[i] = hn::Sub(hn::Zero(kF), y[i]);
+  const VF lowest = Total<true>(used);
+  FOVEA_UNROLL(kGroupUnroll)
+  for (size_t i = 0; i < kGroupVectors; ++i) used[i] = hn::Mul(y[i], hn::Zero(kF));
+  const VF not_finite = Total<false>(used);
   const VF largest = hn::IfThenElse(hn::Lt(highest, lowest), hn::Sub(hn::Zero(kF), lowest), highest);
   const MF tiny = hn::Lt(hn::Abs(largest), hn::Set(kF, 0x1p-100f));
   const VF inverse = hn::Add(hn::IfThenZeroElse(tiny, hn::Div(hn::Set(kF, 1.0f), largest)), not_finite);
@@ -134,14 +139,14 @@ FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, ui
   // factor.
   VF best = hn::Zero(kF), best_factor = hn::Zero(kF), best_tried = hn::Zero(kF);
   for (const float tried : kI4Tried) {
-    VF yq[kGroupVectors], qq[kGroupVectors];
+    VF qq[kGroupVectors];
     FOVEA_UNROLL(kGroupUnroll)
     for (size_t i = 0; i < kGroupVectors; ++i) {
       const VF q = CodeI4(y[i], hn::Set(kF, tried));
-      yq[i] = hn::Mul(y[i], q);
+      used[i] = hn::Mul(y[i], q);
       qq[i] = hn::Mul(q, q);
     }
-    const VF sum = Total<false>(yq), factor = hn::Div(sum, Total<false>(qq));  // NaN, and never better, if all are 0
+    const VF sum = Total<false>(used), factor = hn::Div(sum, Total<false>(qq));  // NaN, and never better, if all are 0
     const VF gain = hn::Mul(sum, factor);
     const MF better = hn::Lt(best, gain);
     best = hn::IfThenElse(better, gain, best);

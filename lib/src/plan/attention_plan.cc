@@ -7,7 +7,6 @@ namespace fovea {
 namespace {
 
 constexpr uint32_t kPlanMagic = 0x666f7600u + FOVEA_VERSION;  // "fov" and the version
-constexpr uint32_t kMostTokens = 1u << 30;
 constexpr float kLeastNormal = 1.17549435e-38f;
 
 bool is_finite(float x) { return x - x == 0.0f; }

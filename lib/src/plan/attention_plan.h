@@ -5,6 +5,7 @@
 #define FOVEA_SRC_PLAN_ATTENTION_PLAN_H_
 
 #include "fovea/fovea.h"
+#include "run/key_places.h"
 #include "run/workspace.h"
 
 namespace fovea {

@@ -44,7 +44,14 @@ KeyRanges ranges_of(const fovea_attention_desc& d, const fovea_attention_args& a
 
 KeySource::KeySource(const fovea_plan& plan, const fovea_attention_args& args, const KeyStage& stage, bool widens,
                      uint32_t first_key, uint32_t worker)
-    : desc_(plan.desc), args_(args), stage_(stage), widens_(widens), first_key_(first_key), worker_(worker) {}
+    : desc_(plan.desc),
+      args_(args),
+      places_{desc_.kv_kind,     desc_.ring_tokens,  desc_.pinned_tokens,
+              desc_.page_tokens, args.kv.page_table, args.kv.page_table_stride},
+      stage_(stage),
+      widens_(widens),
+      first_key_(first_key),
+      worker_(worker) {}
 
 void KeySource::enter_head(uint32_t batch, uint32_t kv_head) {
   batch_ = batch;
@@ -55,22 +62,14 @@ void KeySource::enter_head(uint32_t batch, uint32_t kv_head) {
   }
 }
 
-KeySource::Place KeySource::place(uint32_t token) const {
-  if (config::kRing && desc_.kv_kind == FOVEA_KV_RING) {
-    const uint32_t pinned = desc_.pinned_tokens, slots = desc_.ring_tokens - pinned;
-    if (token < pinned) return {batch_, token, pinned - token};
-    const uint32_t slot = (token - pinned) % slots;
-    return {batch_, size_t(pinned) + slot, slots - slot};
-  }
-  if (config::kPages && desc_.kv_kind == FOVEA_KV_PAGED) {
-    const uint32_t row = token % desc_.page_tokens;
-    const uint32_t* const pages = args_.kv.page_table + ptrdiff_t(batch_) * args_.kv.page_table_stride;
-    return {pages[token / desc_.page_tokens], row, desc_.page_tokens - row};
-  }
-  return {batch_, first_row_ + token, SIZE_MAX};
+KeyPlace KeySource::place(uint32_t token) const {
+  KeyPlace place = places_.of(batch_, token);
+  if (config::kRagged) place.row += first_row_;
+  return place;
 }
 
-KeyRows KeySource::rows_at(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, const Place& place) const {
+KeyRows KeySource::rows_at(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype,
+                           const KeyPlace& place) const {
   const auto at = [&](const fovea_in& in, size_t unit) {
     const ptrdiff_t elements = ptrdiff_t(place.block) * in.batch_stride + ptrdiff_t(kv_head_) * in.head_stride +
                                ptrdiff_t(place.row) * in.token_stride;
@@ -98,7 +97,7 @@ KeyRows KeySource::gather(const fovea_in& array, const fovea_in& scales, fovea_d
   const size_t row_bytes = dense_stride(dtype, dim) * unit_bytes(dtype);
   const size_t scales_bytes = dense_scale_stride(dtype, dim) * scale_bytes(dtype);
   for (uint32_t done = 0; done < count;) {
-    const Place from = place(token + done);
+    const KeyPlace from = place(token + done);
     const uint32_t left = count - done, n = from.count < left ? uint32_t(from.count) : left;
     const KeyRows rows = rows_at(array, scales, dtype, from);
     if (widens_) {
@@ -143,7 +142,7 @@ bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
 void KeySource::point_to(KeyTile* tile, bool more) const {
   const fovea_kv_source& kv = args_.kv;
   const size_t row = size_t(tile->first - first_key_) + (config::kRagged ? first_row_ : 0);
-  const Place from = {batch_, row, SIZE_MAX};
+  const KeyPlace from = {batch_, row, SIZE_MAX};
   tile->keys = rows_at(kv.keys, kv.key_scales, FOVEA_F32, from);
   tile->values = rows_at(kv.values, kv.value_scales, FOVEA_F32, from);
   tile->next_keys = nullptr;
@@ -160,7 +159,7 @@ bool KeySource::bring_staged(KeyTile* tile, bool more) {
     tile->keys = dense({asked_.keys, asked_.key_scales}, desc_.key_dtype, head_dim);
     tile->values = dense({asked_.values, asked_.value_scales}, desc_.value_dtype, value_dim);
   } else {
-    const Place from = place(token);
+    const KeyPlace from = place(token);
     if (config::kStaged && from.count < count) {
       tile->keys = gather(kv.keys, kv.key_scales, desc_.key_dtype, head_dim, stage_.keys, token, count);
       tile->values = gather(kv.values, kv.value_scales, desc_.value_dtype, value_dim, stage_.values, token, count);

@@ -6,6 +6,7 @@
 
 #include "fovea/fovea.h"
 #include "kernels/attention_table.h"
+#include "run/key_places.h"
 #include "run/workspace.h"
 
 namespace fovea {
@@ -64,20 +65,15 @@ class KeySource {
   bool bring_staged(KeyTile* tile, bool more);
   void point_to(KeyTile* tile, bool more) const;
 
-  // A token's row in the arrays, and how many rows follow it in order.
-  struct Place {
-    size_t block;  // an entry, or a page
-    size_t row;
-    size_t count;
-  };
-  Place place(uint32_t token) const;
-  KeyRows rows_at(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, const Place& place) const;
+  KeyPlace place(uint32_t token) const;
+  KeyRows rows_at(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, const KeyPlace& place) const;
   KeyRows gather(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, size_t dim, const StagedRows& staged,
                  uint32_t token, uint32_t count) const;
   KeyRows widen(const KeyRows& rows, size_t dim, const StagedRows& staged, size_t at, size_t count) const;
 
   const fovea_attention_desc& desc_;
   const fovea_attention_args& args_;
+  const KeyPlaces places_;
   const KeyStage& stage_;
   bool widens_;
   uint32_t first_key_, worker_;

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/cache_check.h"
+
+#include "plan/attention_plan.h"
+#include "plan/memory.h"
+#include "plan/rope_check.h"
+#include "run/cache.h"
+#include "targets/registry.h"
+
+namespace fovea {
+namespace {
+
+// Arrays one after the other, each 64-byte aligned.
+class Layout {
+ public:
+  explicit Layout(void* memory) : at_(reinterpret_cast<uintptr_t>(memory)) {}
+
+  template <class T>
+  T* take(size_t count, size_t size, size_t more = 1, size_t and_more = 1) {
+    bytes_.overflow |= bytes_.plus(FOVEA_WORKSPACE_ALIGNMENT - 1).overflow;
+    bytes_.value = bytes_.value / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+    T* const array = reinterpret_cast<T*>(at_ + bytes_.value);
+    CheckedSize taken{count};
+    taken.times(size).times(more).times(and_more);
+    bytes_.plus(taken.value).overflow |= taken.overflow;
+    return array;
+  }
+  CheckedSize bytes() const { return bytes_; }
+
+ private:
+  uintptr_t at_;
+  CheckedSize bytes_;
+};
+
+fovea_in dense_rows(void* data, size_t row, size_t tokens, size_t heads) {
+  return {data, ptrdiff_t(row * tokens * heads), ptrdiff_t(row * tokens), ptrdiff_t(row)};
+}
+
+fovea_status check_shape(const fovea_kv_cache& c) {
+  if (c.struct_bytes != sizeof c) return FOVEA_ERR_STRUCT;
+  if (uint32_t(c.kind) > FOVEA_KV_LOAD || uint32_t(c.key_dtype) > FOVEA_I4 || uint32_t(c.value_dtype) > FOVEA_I4) {
+    return FOVEA_ERR_ENUM;
+  }
+  if (c.kv_heads == 0 || c.head_dim == 0 || c.value_dim == 0) return FOVEA_ERR_DIM;
+  const bool ring = c.kind == FOVEA_KV_RING, paged = c.kind == FOVEA_KV_PAGED;
+  if (c.kind == FOVEA_KV_LOAD || (ring && !config::kRing) || (paged && !config::kPages) ||
+      !format_served(c.key_dtype) || !format_served(c.value_dtype)) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  if (c.max_tokens > kMostTokens) return FOVEA_ERR_SIZE;
+  if (ring ? c.pinned_tokens >= c.max_tokens : c.pinned_tokens != 0) return FOVEA_ERR_SIZE;
+  return paged == (c.page_tokens != 0) && (paged || c.pages == 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
+}
+
+// Rows of f32, which must not lie in the cache.
+fovea_status check_input(const fovea_in& array, const fovea_kv_cache& c, const fovea_kv_append_args& a, size_t dim) {
+  Span span;
+  const Dimensions dimensions = {
+      {a.batch, array.batch_stride}, {c.kv_heads, array.head_stride}, {a.tokens, array.token_stride}, {dim, 1}};
+  const fovea_status status = check_array(array.data, sizeof(float), dimensions, false, &span);
+  if (status != FOVEA_OK) return status;
+  const uintptr_t memory = reinterpret_cast<uintptr_t>(c.memory);
+  return span.overlaps({memory, memory + c.memory_bytes}) ? FOVEA_ERR_OVERLAP : FOVEA_OK;
+}
+
+fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t count) {
+  const uint32_t most = c.kind == FOVEA_KV_RING ? kMostTokens : c.max_tokens, length = c.lengths[entry];
+  if (count > most - length) return FOVEA_ERR_FULL;
+  if (!config::kPages || c.kind != FOVEA_KV_PAGED || count == 0) return FOVEA_OK;
+  const uint32_t* const table = c.page_table + ptrdiff_t(entry) * c.source.page_table_stride;
+  for (uint32_t page = length / c.page_tokens; page <= (length + count - 1) / c.page_tokens; ++page) {
+    if (table[page] == FOVEA_NO_PAGE) return FOVEA_ERR_FULL;
+    if (table[page] >= c.pages) return FOVEA_ERR_PAGE;
+  }
+  return FOVEA_OK;
+}
+
+fovea_status check_turning(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+  if (a.rope->struct_bytes != sizeof *a.rope) return FOVEA_ERR_STRUCT;
+  if (!a.workspace) return FOVEA_ERR_NULL;
+  if (!is_aligned(a.workspace, sizeof(float))) return FOVEA_ERR_ALIGNMENT;
+  CheckedSize token{c.kv_heads};
+  token.times(c.head_dim).times(sizeof(float));
+  if (token.overflow || a.workspace_bytes < token.value) return FOVEA_ERR_WORKSPACE;
+  const uintptr_t memory = reinterpret_cast<uintptr_t>(c.memory), scratch = reinterpret_cast<uintptr_t>(a.workspace);
+  if (Span{scratch, scratch + a.workspace_bytes}.overlaps({memory, memory + c.memory_bytes})) return FOVEA_ERR_OVERLAP;
+  for (uint32_t b = 0; b < a.batch; ++b) {
+    const uint32_t count = a.counts ? a.counts[b] : a.tokens;
+    int64_t last;
+    if (count == 0) continue;
+    if (__builtin_add_overflow(a.rope->position_offset, int64_t(c.lengths[a.entry + b]) + count, &last)) {
+      return FOVEA_ERR_SIZE;
+    }
+    // Positions count on: what holds for the first and the last token holds for all.
+    fovea_status status = check_rope_args(turning_args(c, a, b, 0, 1));
+    if (status == FOVEA_OK) status = check_rope_args(turning_args(c, a, b, count - 1, 1));
+    if (status != FOVEA_OK) return status;
+  }
+  return FOVEA_OK;
+}
+
+}  // namespace
+
+fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
+  fovea_kv_cache& c = *cache;
+  const fovea_status status = check_shape(c);
+  if (status != FOVEA_OK) return status;
+  const bool paged = c.kind == FOVEA_KV_PAGED;
+  const size_t blocks = paged ? c.pages : c.batch, tokens = paged ? c.page_tokens : c.max_tokens;
+  const size_t columns = paged ? (size_t(c.max_tokens) + c.page_tokens - 1) / c.page_tokens : 0;
+  CheckedSize rows{blocks};
+  rows.times(c.kv_heads).times(tokens);
+  if (rows.overflow) return FOVEA_ERR_SIZE;
+
+  Layout layout(c.memory);
+  c.source = {};
+  c.lengths = layout.take<uint32_t>(c.batch, sizeof(uint32_t));
+  c.first_tokens = c.kind == FOVEA_KV_RING ? layout.take<uint32_t>(c.batch, sizeof(uint32_t)) : nullptr;
+  c.page_table = paged ? layout.take<uint32_t>(columns, sizeof(uint32_t), c.batch) : nullptr;
+  const auto place = [&](fovea_dtype dtype, size_t dim, fovea_in* array, fovea_in* scales) {
+    const size_t row = dense_stride(dtype, dim), row_scales = dense_scale_stride(dtype, dim);
+    *array = dense_rows(layout.take<char>(row, unit_bytes(dtype), rows.value), row, tokens, c.kv_heads);
+    if (row_scales == 0) return;
+    *scales = dense_rows(layout.take<char>(row_scales, scale_bytes(dtype), rows.value), row_scales, tokens, c.kv_heads);
+  };
+  place(c.key_dtype, c.head_dim, &c.source.keys, &c.source.key_scales);
+  place(c.value_dtype, c.value_dim, &c.source.values, &c.source.value_scales);
+  c.source.first_tokens = c.first_tokens;
+  c.source.page_table = c.page_table;
+  c.source.page_table_stride = ptrdiff_t(columns);
+  c.source.pages = c.pages;
+  *bytes = layout.bytes();
+  return bytes->overflow || bytes->value > PTRDIFF_MAX ? FOVEA_ERR_SIZE : FOVEA_OK;
+}
+
+fovea_status check_new_cache(const fovea_kv_cache& cache, const void* memory, size_t memory_bytes) {
+  fovea_kv_cache laid_out = cache;
+  laid_out.memory = nullptr;
+  CheckedSize bytes;
+  const fovea_status status = lay_out_cache(&laid_out, &bytes);
+  if (status != FOVEA_OK) return status;
+  if (!memory) return FOVEA_ERR_NULL;
+  if (!is_aligned(memory, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
+  return memory_bytes < bytes.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
+}
+
+fovea_status check_cache(const fovea_kv_cache* cache) {
+  if (!cache) return FOVEA_ERR_NULL;
+  if (cache->struct_bytes != sizeof *cache) return FOVEA_ERR_STRUCT;
+  return cache->magic == kCacheMagic ? FOVEA_OK : FOVEA_ERR_PLAN;
+}
+
+fovea_status check_append(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  if (!is_target(a.target)) return FOVEA_ERR_ENUM;
+  if (!resolve_target(a.target)) return FOVEA_ERR_TARGET;
+  if (a.entry > c.batch || a.batch > c.batch - a.entry) return FOVEA_ERR_CAPACITY;
+  if (!is_aligned(a.counts, sizeof(uint32_t))) return FOVEA_ERR_ALIGNMENT;
+  fovea_status status = check_input(a.keys, c, a, c.head_dim);
+  if (status == FOVEA_OK) status = check_input(a.values, c, a, c.value_dim);
+  for (uint32_t b = 0; b < a.batch && status == FOVEA_OK; ++b) {
+    const uint32_t count = a.counts ? a.counts[b] : a.tokens;
+    status = count > a.tokens ? FOVEA_ERR_LENGTH : check_room(c, a.entry + b, count);
+  }
+  return status == FOVEA_OK && a.rope ? check_turning(c, a) : status;
+}
+
+fovea_status check_truncate(const fovea_kv_cache& c, uint32_t entry, uint32_t length) {
+  if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
+  if (length > c.lengths[entry]) return FOVEA_ERR_LENGTH;
+  const bool lost =
+      config::kRing && c.kind == FOVEA_KV_RING && length > c.pinned_tokens && length < c.first_tokens[entry];
+  return lost ? FOVEA_ERR_LENGTH : FOVEA_OK;
+}
+
+}  // namespace fovea
