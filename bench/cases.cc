@@ -31,6 +31,8 @@ constexpr Shape lse(Shape s) { return s.lse = true, s; }
 constexpr Shape threads(uint32_t count, Shape s) { return s.threads = count, s; }
 constexpr Shape split(uint32_t tokens, Shape s) { return s.split = tokens, s; }
 constexpr Shape push(uint32_t tokens, Shape s) { return s.push = tokens, s; }
+constexpr Shape kv(fovea_dtype dtype, Shape s) { return s.kv_dtype = dtype, s; }
+constexpr Shape from(fovea_kv_kind source, Shape s) { return s.source = source, s; }
 constexpr Shape merge(Shape s) { return s.merge = true, s; }
 
 constexpr SoftmaxShape rows(uint32_t outer, uint32_t axis, uint32_t inner = 1) {
@@ -76,6 +78,7 @@ constexpr Shape kStreamGrouped = grouped(32, 8, 1, 4096, 128);
 constexpr const char* kStream1Name = "stream/8x1x4096x64";
 constexpr const char* kStream64Name = "stream/8x64x4096x64";
 constexpr const char* kStreamGroupedName = "stream/32over8x1x4096x128";
+constexpr Shape kDecode1k = grouped(32, 8, 1, 1024, 128), kDecode16k = grouped(32, 8, 1, 16384, 128);
 constexpr Shape kOneKeyHead = grouped(4, 1, 1, 16384, 128);
 constexpr const char* kOneKeyHeadName = "threads/4over1x1x16384x128";
 
@@ -137,6 +140,26 @@ constexpr Case kCases[] = {
     attention("decode", grouped(8, 1, 1, 4096, 128)),
     attention("decode", grouped(32, 8, 4, 4096, 128)),
     attention("decode", batch(4, grouped(32, 8, 1, 1024, 128))),
+
+    attention("formats", kv(FOVEA_F16, kDecode1k), fma(0.76f)),
+    attention("formats", kv(FOVEA_BF16, kDecode1k)),
+    attention("formats", kv(FOVEA_I8, kDecode1k), fma(0.70f)),
+    attention("formats", kv(FOVEA_I4, kDecode1k)),
+    attention("formats", kv(FOVEA_F16, kDecode16k), read(0.68f)),
+    attention("formats", kv(FOVEA_BF16, kDecode16k), read(0.68f)),
+    attention("formats", kv(FOVEA_I8, kDecode16k), fma(0.70f)),
+    attention("formats", kv(FOVEA_I4, kDecode16k), fma(0.58f)),
+    attention("formats", kv(FOVEA_F16, heads(8, 2048, 2048, 64)), time(1.087f), "prefill/8x2048x2048x64"),
+    attention("formats", kv(FOVEA_BF16, heads(8, 2048, 2048, 64)), time(), "prefill/8x2048x2048x64"),
+    attention("formats", kv(FOVEA_I8, heads(8, 2048, 2048, 64)), time(1.087f), "prefill/8x2048x2048x64"),
+    attention("formats", kv(FOVEA_I4, heads(8, 2048, 2048, 64)), time(), "prefill/8x2048x2048x64"),
+
+    attention("sources", from(FOVEA_KV_RING, kDecode1k), time(1.05f), "decode/32over8x1x1024x128"),
+    attention("sources", from(FOVEA_KV_PAGED, kDecode1k), time(1.05f), "decode/32over8x1x1024x128"),
+    attention("sources", from(FOVEA_KV_RING, kDecode16k), time(1.05f), "decode/32over8x1x16384x128"),
+    attention("sources", from(FOVEA_KV_PAGED, kDecode16k), time(1.05f), "decode/32over8x1x16384x128"),
+    attention("sources", from(FOVEA_KV_RING, heads(8, 512, 512, 64)), time(1.05f), "prefill/8x512x512x64"),
+    attention("sources", from(FOVEA_KV_PAGED, heads(8, 512, 512, 64)), time(1.05f), "prefill/8x512x512x64"),
 
     attention("small", heads(4, 64, 64, 32), fma(0.72f)),
     attention("small", heads(4, 128, 128, 32), fma(0.76f)),
@@ -222,6 +245,7 @@ class Text {
 };
 
 const char* const kDtypes[] = {"f32", "f16", "bf16", "i8", "i4"};
+constexpr const char* kSources[] = {"strided", "ring", "pages"};
 
 void add_attention(const Shape& s, Text& text) {
   if (s.batch != 1) text.add("%u.", s.batch);
@@ -231,6 +255,7 @@ void add_attention(const Shape& s, Text& text) {
   if (s.value_dim != s.head_dim) text.add("v%u", s.value_dim);
   if (s.dtype != FOVEA_F32) text.add("-%s", kDtypes[s.dtype]);
   if (s.kv_dtype != FOVEA_F32) text.add("-kv_%s", kDtypes[s.kv_dtype]);
+  if (s.source != FOVEA_KV_STRIDED) text.add("-%s", kSources[s.source]);
   if (s.causal == FOVEA_CAUSAL_BOTTOM_RIGHT) text.add("-causal");
   if (s.causal == FOVEA_CAUSAL_TOP_LEFT) text.add("-causal_top_left");
   if (s.window_left) text.add("-window%u", s.window_left);
@@ -303,8 +328,8 @@ size_t case_count() { return sizeof kCases / sizeof kCases[0]; }
 const Case& case_at(size_t index) { return kCases[index]; }
 
 const char* suite_at(size_t index) {
-  constexpr const char* kSuites[] = {"softmax", "prefill", "causal",  "decode", "small",
-                                     "options", "stream",  "threads", "linear"};
+  constexpr const char* kSuites[] = {"softmax", "prefill", "causal", "decode",  "formats", "sources",
+                                     "small",   "options", "stream", "threads", "linear"};
   return index < sizeof kSuites / sizeof kSuites[0] ? kSuites[index] : nullptr;
 }
 
@@ -378,6 +403,11 @@ const char* parse_shape(const char* text, Shape* shape) {
       const int which = find(kDtypes, value, value_length);
       if (which < 0) return mistake;
       (is("kv") ? s.kv_dtype : s.dtype) = static_cast<fovea_dtype>(which);
+      known = true;
+    } else if (is("source")) {
+      const int which = find(kSources, value, value_length);
+      if (which < 0) return mistake;
+      s.source = static_cast<fovea_kv_kind>(which);
       known = true;
     } else if (is("softcap")) {
       s.softcap = std::strtof(value, &end);

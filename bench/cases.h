@@ -20,8 +20,9 @@ struct Shape {
   uint32_t split = 0;  // key_split_tokens
   uint32_t push = 0;   // not one call, but a stream into which so many keys are pushed at a time, each piece an array
   bool merge = false;  // not a call, but two states that become one
-  fovea_dtype dtype = FOVEA_F32, kv_dtype = FOVEA_F32;
-  fovea_mask_kind mask = FOVEA_MASK_NONE;  // [q_tokens][kv_tokens], the same for all heads
+  fovea_dtype dtype = FOVEA_F32, kv_dtype = FOVEA_F32;  // of queries and outputs; of keys and values
+  fovea_kv_kind source = FOVEA_KV_STRIDED;  // a ring has wrapped around; pages are of 64 tokens, in no order
+  fovea_mask_kind mask = FOVEA_MASK_NONE;   // [q_tokens][kv_tokens], the same for all heads
   float softcap = 0;
   bool alibi = false, sinks = false, lse = false;
 };

@@ -11,7 +11,8 @@ namespace fovea::bench {
 
 class Json {
  public:
-  explicit Json(std::FILE* file) : file_(file) {}
+  // Down to this depth each member has a line, deeper down all is on one.
+  explicit Json(std::FILE* file, int broken_lines = 3) : file_(file), broken_lines_(broken_lines) {}
 
   Json& begin(char bracket) {  // '{' or '['
     separate();
@@ -22,7 +23,7 @@ class Json {
   }
   Json& end(char bracket) {
     --depth_;
-    if (!first_ && depth_ < kBrokenLines) std::fprintf(file_, "\n%*s", 2 * depth_, "");
+    if (!first_ && depth_ < broken_lines_) std::fprintf(file_, "\n%*s", 2 * depth_, "");
     std::fputc(bracket, file_);
     first_ = false;
     if (depth_ == 0) std::fputc('\n', file_);
@@ -69,15 +70,13 @@ class Json {
   Json& flag(const char* name, bool value) { return key(name).boolean(value); }
 
  private:
-  static constexpr int kBrokenLines = 3;  // deeper down all is on one line
-
   void separate() {
     if (after_key_) {
       after_key_ = false;
       return;
     }
     if (!first_) std::fputc(',', file_);
-    if (depth_ > 0 && depth_ < kBrokenLines) {
+    if (depth_ > 0 && depth_ < broken_lines_) {
       std::fprintf(file_, "\n%*s", 2 * depth_, "");
     } else if (!first_) {
       std::fputc(' ', file_);
@@ -86,7 +85,7 @@ class Json {
   }
 
   std::FILE* file_;
-  int depth_ = 0;
+  int broken_lines_, depth_ = 0;
   bool first_ = true, after_key_ = false;
 };
 

@@ -27,6 +27,7 @@ constexpr const char* kUsage =
                          q=1 k=q heads=1 kv_heads=heads dim=64 vdim=dim batch=1 causal=0 (1 or bottom_right, top_left)
                          window=0 right=0 mask=none (byte, float) softcap=0 alibi=0 sinks=0 lse=0
                          dtype=f32 kv=f32 (f16, bf16, i8, i4) threads=1
+                         source=strided (ring, pages)
                          split=0 (key_split_tokens) push=0 (keys a time, into a stream) merge=0 (two states)
   --target NAMES       avx512, avx2, ... with commas between, or all. Without it: FOVEA_TARGET, else the best one, and avx2
                        as well for cases that have a goal of their own there
@@ -35,13 +36,15 @@ constexpr const char* kUsage =
   --cold               caches are swept before each call
   --cpu-time           count the time this thread has the processor, not the time that passes: for a machine shared with others.
                        Not of cases of several threads
+  --ticks              count what the finest counter counts, and say what that is: cycles where the system allows it, else the
+                       processor's time stamps; GFLOP/s and GB/s then are operations and bytes a tick
   --json FILE          results and probes; --csv FILE: results
   --plans              print what the library plans for each case
   --help               this text
 )";
 
 struct Options {
-  bool list = false, cold = false, cpu_time = false, plans = false;
+  bool list = false, cold = false, cpu_time = false, ticks = false, plans = false;
   std::string filter, targets, json, csv;
   std::vector<Shape> shapes;
   double min_seconds = 0.3;
@@ -80,6 +83,8 @@ Options parse(int argc, char** argv) {
       options.cold = true;
     } else if (flag == "--cpu-time") {
       options.cpu_time = true;
+    } else if (flag == "--ticks") {
+      options.ticks = true;
     } else if (flag == "--plans") {
       options.plans = true;
     } else if (flag == "--filter") {
@@ -253,7 +258,9 @@ int bench(const Options& options) {
   if (jobs.empty()) complain("no case matches ", options.filter.c_str());
 
   Machine machine = {};
-  machine.method.clock_ns = options.cpu_time ? thread_cpu_ns : platform::clock_ns;
+  machine.method.clock_ns = options.ticks      ? platform::clock_ticks
+                            : options.cpu_time ? thread_cpu_ns
+                                               : platform::clock_ns;
   machine.method.min_seconds = options.min_seconds;
   machine.memory_bytes = read_probe_bytes();
   for (const Job& job : jobs) machine.memory_bytes = std::max(machine.memory_bytes, memory_bytes(*job.one, job.target));
@@ -266,7 +273,10 @@ int bench(const Options& options) {
     machine.method.sweep = sweep.get();
   }
   const Host host = {platform::processor_name(),
-                     options.cpu_time ? "processor time of the thread" : platform::clock_source(), options.cold};
+                     options.ticks      ? platform::clock_source()
+                     : options.cpu_time ? "processor time of the thread"
+                                        : "std::chrono::steady_clock",
+                     options.ticks ? platform::clock_unit() : "ns", options.cold};
   const Probes probes = probe(machine);
   machine.method.overhead_ns = probes.timer_overhead_ns;
   print_probes(stdout, host, probes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/report.h"
 
+#include <cstring>
 #include <initializer_list>
 
 #include "bench/json.h"
@@ -25,6 +26,7 @@ constexpr const char* kCompiler = "unknown";
 #endif
 
 const char* const kDtypes[] = {"f32", "f16", "bf16", "i8", "i4"};
+constexpr const char* kSources[] = {"strided", "ring", "pages"};
 const char* const kCausal[] = {"none", "top_left", "bottom_right", "positions"};
 const char* const kMasks[] = {"none", "float", "byte"};
 
@@ -64,6 +66,7 @@ void write_shape(Json& json, const Case& one) {
     json.member("causal", kCausal[s.causal]).member("window", s.window_left).member("right", s.window_right);
     json.member("threads", s.threads).member("split", s.split).member("push", s.push).flag("merge", s.merge);
     json.member("dtype", kDtypes[s.dtype]).member("kv", kDtypes[s.kv_dtype]);
+    json.member("source", kSources[s.source]);
     json.member("mask", kMasks[s.mask]).member("softcap", static_cast<double>(s.softcap));
     json.flag("alibi", s.alibi).flag("sinks", s.sinks).flag("lse", s.lse);
   }
@@ -106,7 +109,9 @@ void write_result(Json& json, const Result& r, const Result* reference) {
 }  // namespace
 
 void print_probes(std::FILE* file, const Host& host, const Probes& p) {
-  std::fprintf(file, "%s; %s; clock %s, %.0f ns to read\n", host.processor, kCompiler, host.clock, p.timer_overhead_ns);
+  std::fprintf(file, "%s; %s; clock %s, %.0f %s to read\n", host.processor, kCompiler, host.clock, p.timer_overhead_ns,
+               host.unit);
+  if (std::strcmp(host.unit, "ns") != 0) std::fprintf(file, "every ns below is one of: %s\n", host.unit);
   std::fprintf(file, "multiply-add peak, GFLOP/s:");
   for (size_t i = 0; i < p.targets; ++i)
     std::fprintf(file, "  %s %.1f", fovea_target_name(p.target[i]), p.fma_gflops[i]);

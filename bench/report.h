@@ -13,6 +13,7 @@ namespace fovea::bench {
 struct Host {
   const char* processor;
   const char* clock;  // where times come from
+  const char* unit;   // "ns", or what they are instead
   bool cold;
 };
 

@@ -156,7 +156,7 @@ def read_object(path, nm, readelf, target):
         section = re.match(r"Relocation section '(\S+)'", line)
         if section:
             found = re.match(r"\.rela?\.(?:rodata|data\.rel\.ro(?:\.local)?)\.(\w+)$", section.group(1))
-            table = found.group(1) if found else None
+            table = found.group(1) if found and found.group(1) not in code else None  # of a function: where a switch jumps to
         elif table and re.match(r"[0-9a-f]{8}", line):
             fields = line.split()
             if len(fields) >= 5 and (fields[4].startswith(".text.") or not fields[4].startswith(".")):

@@ -17,6 +17,32 @@ bool finite(const float* data, size_t count) {
   return true;
 }
 
+constexpr uint32_t kPageTokens = 64;
+
+bool is_cached(const Shape& s) { return s.kv_dtype != FOVEA_F32 || s.source != FOVEA_KV_STRIDED; }
+
+// Of a ring, tokens that were put in: so many that it has wrapped around.
+uint32_t tokens_put_in(const Shape& s) {
+  return s.source == FOVEA_KV_RING ? s.kv_tokens + s.kv_tokens / 2 : s.kv_tokens;
+}
+
+fovea_kv_cache cache_of(const Shape& s) {
+  fovea_kv_cache c = {};
+  c.struct_bytes = sizeof c;
+  c.kind = s.source;
+  c.key_dtype = c.value_dtype = s.kv_dtype;
+  c.batch = s.batch;
+  c.kv_heads = s.kv_heads;
+  c.head_dim = s.head_dim;
+  c.value_dim = s.value_dim;
+  c.max_tokens = s.kv_tokens;
+  if (s.source == FOVEA_KV_PAGED) {
+    c.page_tokens = kPageTokens;
+    c.pages = s.batch * ((s.kv_tokens + kPageTokens - 1) / kPageTokens);
+  }
+  return c;
+}
+
 fovea_attention_desc description(const Shape& s, fovea_target target) {
   fovea_attention_desc d = {};
   d.struct_bytes = sizeof d;
@@ -33,6 +59,9 @@ fovea_attention_desc description(const Shape& s, fovea_target target) {
   d.window_right = s.window_right;
   d.q_dtype = d.out_dtype = s.dtype;
   d.key_dtype = d.value_dtype = s.kv_dtype;
+  d.kv_kind = s.source;
+  if (s.source == FOVEA_KV_RING) d.ring_tokens = s.kv_tokens, d.max_kv_tokens = tokens_put_in(s);
+  if (s.source == FOVEA_KV_PAGED) d.page_tokens = kPageTokens;
   d.target = target;
   d.max_workers = s.threads;
   d.key_split_tokens = s.split;
@@ -84,6 +113,8 @@ void AttentionCall::take(const Shape& s, Arena& arena) {
   q_.take(arena, q_rows * s.head_dim, kUnitVariance);
   keys_.take(arena, keys * s.head_dim, kUnitVariance);
   values_.take(arena, keys * s.value_dim, 1.0f);
+  cache_ = cache_of(s);
+  if (is_cached(s)) cache_memory_ = arena.take<unsigned char>(fovea_kv_cache_bytes(&cache_));
   out_count_ = q_rows * s.value_dim;
   out_ = arena.take<float>(out_count_);
   if (s.lse) lse_ = arena.take<float>(q_rows);
@@ -128,6 +159,10 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
   if (s.sinks) a.sinks = sinks_.data();
   if (s.causal == FOVEA_CAUSAL_NONE && (s.alibi || s.window_left || s.window_right)) a.positions = positions_;
   a.executor = executor;
+  if (is_cached(s)) {
+    status_ = fill_cache();
+    if (status_ != FOVEA_OK) return status_;
+  }
   if (s.merge) {
     shape_.push = s.kv_tokens;
     for (fovea_state* state : {state_, other_}) {
@@ -138,6 +173,26 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
   }
   call();
   return status_;
+}
+
+fovea_status AttentionCall::fill_cache() {
+  const fovea_status status = fovea_kv_cache_init(&cache_, cache_memory_, fovea_kv_cache_bytes(&cache_));
+  if (status != FOVEA_OK) return status;
+  for (uint32_t page = 0; page < cache_.pages; ++page) {  // neighbours lie far from one another
+    const uint32_t half = (cache_.pages + 1) / 2;
+    cache_.page_table[page] = page % 2 ? half + page / 2 : page / 2;
+  }
+  fovea_kv_append_args append = {};
+  append.struct_bytes = sizeof append;
+  append.batch = shape_.batch;
+  append.keys = args_.kv.keys;
+  append.values = args_.kv.values;
+  for (uint32_t left = tokens_put_in(shape_); left > 0; left -= append.tokens) {
+    append.tokens = std::min(left, shape_.kv_tokens);
+    const fovea_status appended = fovea_kv_append(&cache_, &append);
+    if (appended != FOVEA_OK) return appended;
+  }
+  return fovea_kv_attach(&cache_, &args_);
 }
 
 fovea_status AttentionCall::begin(fovea_state* state) {

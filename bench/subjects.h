@@ -65,6 +65,7 @@ class AttentionCall final : public Timed {
 
  private:
   void take(const Shape& shape, Arena& arena);
+  fovea_status fill_cache();
   fovea_status begin(fovea_state* state);
   fovea_status push_all(fovea_state* state);
   fovea_status call_once();
@@ -72,6 +73,8 @@ class AttentionCall final : public Timed {
   Shape shape_;
   fovea_plan plan_ = {};
   fovea_attention_args args_ = {};
+  fovea_kv_cache cache_ = {};  // where keys and values are not f32 arrays
+  void* cache_memory_ = nullptr;
   size_t state_bytes_ = 0;
   fovea_state* state_ = nullptr;  // of a stream
   fovea_state* other_ = nullptr;  // to merge

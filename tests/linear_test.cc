@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linear layers against a reference in double, on every target. The fields of fovea_linear_args, and which test fails when
-// one is ignored:
+// Linear layers against a reference in double, on every target. The fields of fovea_linear_args, and which test fails
+// when one is ignored:
 //
 //     struct_bytes, target               every misuse; BEST is the first target
 //     portable_bits                      portable bits are those of the token, whatever else

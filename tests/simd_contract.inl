@@ -99,6 +99,62 @@ constexpr size_t kSpecials = sizeof kSpecial / sizeof kSpecial[0];
 
 // ------------------------------------------------------------------------------------------------ memory
 
+// Element k of each block and the next one on: kElems * n numbers from 1 on, and a step of any length and sign.
+template <int n>
+void TestNextElems(ContractLog& log, const ContractMemory& memory) {
+  constexpr int kCount = n * hn::kElems;
+  const float* const numbers = reinterpret_cast<const float*>(memory.last) - kCount;
+  for (int i = 0; i < kCount; ++i) {
+    const float x = 1.0f + float(i);
+    __builtin_memcpy(memory.last - 4 * (kCount - i), &x, 4);
+  }
+  const VF one = hn::Set(kF, 1.0f), zero = hn::Zero(kF);
+  log.begin("NextElems of a row");
+  const ptrdiff_t steps[] = {ptrdiff_t(kCount), 0, -3};
+  for (const ptrdiff_t step : steps) {
+    const float* p = numbers;
+    hn::Elems e[n];
+    hn::NextElems(p, step, e);
+    Compare(log, Same::kBits, 0, uint32_t(p == numbers + step), 1);
+    for (int i = 0; i < n; ++i) {
+      const VF first = hn::MulAddElem<0>(one, e[i], zero), last = hn::MulAddElem<hn::kElems - 1>(one, e[i], zero);
+      Compare(log, Same::kBits, size_t(i), LanesOf(first).bits[0], BitsOf(1.0f + float(i * hn::kElems)));
+      Compare(log, Same::kBits, size_t(i), LanesOf(last).bits[0], BitsOf(float((i + 1) * hn::kElems)));
+    }
+  }
+  log.begin("NextElems of several rows");
+  const float* at[n];
+  for (int i = 0; i < n; ++i) at[i] = numbers + (n - 1 - i) * hn::kElems;
+  hn::Elems e[n];
+  hn::NextElems(at, e);
+  for (int i = 0; i < n; ++i) {
+    Compare(log, Same::kBits, size_t(i), uint32_t(at[i] == numbers + (n - i) * hn::kElems), 1);
+    const VF last = hn::MulAddElem<hn::kElems - 1>(one, e[i], zero);
+    Compare(log, Same::kBits, size_t(i), LanesOf(last).bits[0], BitsOf(float((n - i) * hn::kElems)));
+  }
+}
+
+template <int n>
+void TestNextVectors(ContractLog& log, const ContractMemory& memory) {
+  constexpr size_t kCount = n * kLanes;
+  const float* const numbers = reinterpret_cast<const float*>(memory.last) - kCount;
+  for (size_t i = 0; i < kCount; ++i) {
+    const float x = 1.0f + float(i);
+    __builtin_memcpy(memory.last - 4 * (kCount - i), &x, 4);
+  }
+  log.begin("NextVectors");
+  const ptrdiff_t steps[] = {ptrdiff_t(kCount), 0, -5};
+  for (const ptrdiff_t step : steps) {
+    const float* p = numbers;
+    VF v[n];
+    hn::NextVectors(p, step, v);
+    Compare(log, Same::kBits, 0, uint32_t(p == numbers + step), 1);
+    for (size_t i = 0; i < kCount; ++i) {
+      Compare(log, Same::kBits, i, LanesOf(v[i / kLanes]).bits[i % kLanes], BitsOf(1.0f + float(i)));
+    }
+  }
+}
+
 void TestMemory(ContractLog& log, const ContractMemory& memory) {
   uint32_t bits[kLanes];
   for (uint32_t i = 0; i < kLanes; ++i) bits[i] = 0x7f800000u + 0x54321u * (i + 1);  // NaNs, signalling ones among them
@@ -186,6 +242,16 @@ void TestMemory(ContractLog& log, const ContractMemory& memory) {
   Compare(log, Same::kBits, 0, LanesOf(hn::MulAddElem<0>(one, moved, zero)).bits[0], BitsOf(1.5f));
   Compare(log, Same::kBits, 0, LanesOf(hn::MulAddElem<hn::kElems - 1>(one, moved, zero)).bits[0],
           BitsOf(0.5f + hn::kElems));
+
+  // Each page has forms of its own for some counts; what is read ends where memory ends.
+  TestNextElems<1>(log, memory);
+  TestNextElems<2>(log, memory);
+  TestNextElems<4>(log, memory);
+  TestNextElems<8>(log, memory);
+  TestNextVectors<1>(log, memory);
+  TestNextVectors<2>(log, memory);
+  TestNextVectors<3>(log, memory);
+  TestNextVectors<4>(log, memory);
 }
 
 // ----------------------------------------------------------------------------------------- narrow elements
@@ -684,8 +750,7 @@ void TestRowsOfMemory(ContractLog& log, const ContractMemory& memory) {
 }
 
 void TestWords(ContractLog& log, const ContractMemory& memory, bool fused) {
-  static_assert(hn::kBlockVectors <= 4 && hn::kBlockKeys <= 8,
-                "larger blocks need longer unrolled loops in the kernels");
+  static_assert(hn::kBlockVectors <= 4, "larger blocks need longer unrolled loops in the kernels");
   TestMemory(log, memory);
   TestNarrow<U16Words>(log, memory, "LoadU16, LoadU16N, StoreU16, StoreU16N");
   TestNarrow<U8Words>(log, memory, "LoadU8, LoadU8N, StoreU8, StoreU8N");

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <initializer_list>
+
 #include "fovea/fovea.h"
 #include "kernels/convert_table.h"
 

@@ -293,6 +293,28 @@ TEST_CASE("sources: what is wrong with a source has its status, and nothing is w
   }
 }
 
+TEST_CASE("sources: the macro has room for any format, ring or pages", "[short]") {
+  for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED}) {
+    for (const fovea_dtype type : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4}) {
+      for (const uint32_t dim : {1u, 7u, 64u, 130u}) {
+        fovea_attention_desc d{};
+        d.struct_bytes = sizeof d;
+        d.q_heads = 8, d.kv_heads = 2, d.head_dim = dim, d.value_dim = 131 - dim;
+        d.max_batch = 2, d.max_q_tokens = 500, d.max_kv_tokens = 4000;
+        d.key_dtype = type, d.value_dtype = type, d.kv_kind = kind;
+        if (kind == FOVEA_KV_RING) d.ring_tokens = 100, d.pinned_tokens = 4;
+        if (kind == FOVEA_KV_PAGED) d.page_tokens = 16;
+        for (const fovea_target target : targets()) {
+          d.target = target;
+          fovea_plan plan{};
+          REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+          CHECK(plan.workspace_bytes <= FOVEA_KV_WORKSPACE_BYTES(d.head_dim, d.value_dim));
+        }
+      }
+    }
+  }
+}
+
 // ---- Ragged batches
 
 namespace {

@@ -6,8 +6,8 @@
 //     0     X, of rank 4 or 3                     strides: [batch][heads][tokens][dim] or [batch][tokens][heads][dim]
 //     1, 2  cos_cache, sin_cache                  args.cos, args.sin: [positions][rotary_dim / 2]
 //     3     position_ids [batch][tokens]          args.token_positions
-//     no position_ids                             the caches are [batch][tokens][rotary_dim / 2]: token t of entry b is at
-//                                                 position b * tokens + t of them, by args.positions
+//     no position_ids                             the caches are [batch][tokens][rotary_dim / 2]: token t of entry b is
+//                                                 at position b * tokens + t of them, by args.positions
 //     interleaved                                 FOVEA_ROPE_INTERLEAVED, else FOVEA_ROPE_HALF_SPLIT
 //     rotary_embedding_dim                        args.rotary_dim: 0 is all
 #include "fovea/fovea.hpp"

@@ -297,14 +297,22 @@ size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes
  * the macro asks the compiler which vector unit there is. */
 #if defined(__x86_64__) || defined(_M_X64) || defined(__i386__)
 #define FOVEA_TILE_ROWS_MAX 48
+#define FOVEA_BLOCK_ROWS_MAX 48
 #elif defined(__ARM_NEON) || defined(__ARM_FEATURE_MVE) || defined(__wasm_simd128__)
 #define FOVEA_TILE_ROWS_MAX 12
+#define FOVEA_BLOCK_ROWS_MAX 48
 #else
 #define FOVEA_TILE_ROWS_MAX 4
+#define FOVEA_BLOCK_ROWS_MAX 16
 #endif
 #define FOVEA_KEY_TILE 64
 #define FOVEA_WORKSPACE_BYTES(head_dim, value_dim) \
   FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_TILE_ROWS_MAX)
+/* The same where keys and values are not f32, or in a ring or pages: key tiles are converted or gathered for several query
+ * tiles. Not for loaders. */
+#define FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                     \
+  (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_BLOCK_ROWS_MAX / 4u) + \
+   FOVEA_KEY_TILE * 4u * ((size_t)(head_dim) + (size_t)(value_dim) + 8u))
 
 /* Writes into text, at most text_bytes with the closing 0, one line that says what the plan will do: target and
  * backend, tile, kernel, bytes. Returns the bytes that the whole line needs, as snprintf does; text may be NULL when
@@ -633,10 +641,10 @@ typedef struct fovea_linear_args {
  * tokens never need less, and from some tens of them on no more. */
 size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
 
-/* The same as a constant expression, for static arrays: an upper bound over the targets of the architecture that is being
- * compiled for (see FOVEA_WORKSPACE_BYTES), without a budget, for one worker and any counts of tokens and outputs. dtype is
- * that of the weights. */
-#define FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype)                                       \
+/* The same as a constant expression, for static arrays: an upper bound over the targets of the architecture that is
+ * being compiled for (see FOVEA_WORKSPACE_BYTES), without a budget, for one worker and any counts of tokens and outputs.
+ * dtype is that of the weights. */
+#define FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype)                                 \
   ((dtype) == FOVEA_F32 ? FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, FOVEA_TILE_ROWS_MAX) \
                         : FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, 2u * FOVEA_TILE_ROWS_MAX) + 4096u)
 

@@ -3,27 +3,27 @@
 // The entries of the attention table: what run/ calls.
 
 // One step of the running softmax for kVectors vectors of rows from `column` on (Milakov and Gimelshein, arXiv
-// 1805.02867).
+// 1805.02867). `own` is t, of which the compiler may know more.
 template <int kVectors>
-FOVEA_INLINE void AttendStep(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column,
-                             bool hides) {
+FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const KeyTile& keys, const ScoreStages& stages,
+                             size_t column, bool hides) {
   const size_t end = column + kVectors * kLanes;
-  Scores<kVectors>(t, keys, column);
+  Scores<kVectors>(own, keys, column);
   for (size_t c = column; c < end; c += kLanes) {
     if (AnyStage(keys, stages)) ApplyStages(t, keys, stages, FOVEA_SCORES_SOFTMAX, c);
-    SoftmaxTile(t, keys.begin, keys.end, c, hides);
+    SoftmaxTile(own, keys.begin, keys.end, c, hides);
   }
   // Where nothing hides, no weight is -0.
   if (hides || (kPreferSize && kVectors == 1)) {
-    Values<true, kVectors>(t, keys, column);
+    Values<true, kVectors>(own, keys, column);
   } else {
-    Values<false, kVectors>(t, keys, column);
+    Values<false, kVectors>(own, keys, column);
   }
 }
 
 FOVEA_SHARED void AttendVector(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column,
                                bool hides) {
-  AttendStep<1>(t, keys, stages, column, hides);
+  AttendStep<1>(t, t, keys, stages, column, hides);
 }
 
 template <bool kHides, int kVectors>
@@ -31,7 +31,27 @@ FOVEA_TEMPLATE void AttendVectors(const QueryTile& t, const KeyTile& keys, const
   if constexpr (kVectors == 1) {
     AttendVector(t, keys, stages, column, kHides);
   } else {
-    AttendStep<kVectors>(t, keys, stages, column, kHides);
+    AttendStep<kVectors>(t, t, keys, stages, column, kHides);
+  }
+}
+
+// A tile of kVectors vectors at once: how far its rows lie apart is known.
+template <int kVectors>
+FOVEA_TEMPLATE void AttendTile(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
+  QueryTile own = t;
+  own.columns = kVectors * kLanes;
+  AttendStep<kVectors>(t, own, keys, stages, 0, false);
+}
+
+// The same for a tile of up to kMost vectors.
+template <int kMost>
+FOVEA_INLINE void AttendWhole(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
+  if constexpr (kMost == 1) {
+    AttendVectors<false, 1>(t, keys, stages, 0);
+  } else if (t.columns == kMost * kLanes) {
+    AttendTile<kMost>(t, keys, stages);
+  } else {
+    AttendWhole<kMost - 1>(t, keys, stages);
   }
 }
 
@@ -70,8 +90,30 @@ FOVEA_KERNEL void Attend(const QueryTile& t, const KeyTile& keys, const ScoreSta
     }
   } else if (masked) {
     AttendColumns<true, kPreferSize ? 1 : hn::kMaskedVectors>(t, keys, stages, 0);
-  } else {
+  } else if constexpr (kPreferSize) {
     AttendColumns<false, kBlockVectors>(t, keys, stages, 0);
+  } else {
+    AttendWhole<kBlockVectors>(t, keys, stages);
+  }
+}
+
+FOVEA_INLINE void ZeroVectors(float* p, size_t vectors) {
+  constexpr size_t kAtOnce = kPreferSize ? 1 : 8;
+  for (; vectors >= kAtOnce; vectors -= kAtOnce) {
+    FOVEA_UNROLL(8)
+    for (size_t i = 0; i < kAtOnce; ++i, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);
+  }
+  for (; vectors > 0; --vectors, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);
+}
+
+// Elements d + i of the rows of a vector, i < n, into q_t, which moves on by kLanes rows of the tile.
+FOVEA_INLINE void StoreQueries(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n, VF scales,
+                               float*& q_t, size_t columns) {
+  VF lanes[kLanes];
+  LoadTransposed(rows, dtype, d, n, lanes);
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i, q_t += columns) {
+    if (i < n) hn::StoreU(hn::Mul(lanes[i], scales), kF, q_t);
   }
 }
 
@@ -81,20 +123,17 @@ FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
   for (size_t column = 0; column < columns; column += kLanes) {
     const LaneRows<char> rows = RowsOf(t, BytesOf(q), column);
     float* q_t = t.q + column;
-    for (size_t d = 0; d < head_dim; d += kLanes) {
-      const size_t n = head_dim - d < kLanes ? head_dim - d : kLanes;
-      VF lanes[kLanes];
-      LoadTransposed(rows, q.dtype, d, n, lanes);
-      FOVEA_UNROLL(16)
-      for (size_t i = 0; i < kLanes; ++i, q_t += columns) {
-        if (i < n) hn::StoreU(hn::Mul(lanes[i], scales), kF, q_t);
-      }
+    size_t d = 0;
+    if constexpr (!kPreferSize) {  // whole vectors are known to be whole
+      for (; d + kLanes <= head_dim; d += kLanes) StoreQueries(rows, q.dtype, d, kLanes, scales, q_t, columns);
+    }
+    for (; d < head_dim; d += kLanes) {
+      StoreQueries(rows, q.dtype, d, head_dim - d < kLanes ? head_dim - d : kLanes, scales, q_t, columns);
     }
     hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
     hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);
-    float* o_t = t.o + column;
-    for (size_t e = t.value_dim; e > 0; --e, o_t += columns) hn::StoreU(hn::Zero(kF), kF, o_t);
   }
+  ZeroVectors(t.o, columns / kLanes * t.value_dim);
 }
 
 // Joins the sinks to one vector of rows, and returns what its output rows are multiplied by: 0 for rows that saw no
@@ -125,6 +164,18 @@ FOVEA_INLINE MF EmptyRows(const QueryTile& t, size_t column) {
   return hn::Eq(hn::LoadU(kF, t.row_sum + column), hn::Zero(kF));
 }
 
+// Elements e + i of `live` rows, i < n, from o_t, which moves on by kLanes rows of the tile.
+FOVEA_INLINE void StoreOutputs(const float*& o_t, size_t columns, VF normalise, MF empty, const LaneRows<char>& rows,
+                               fovea_dtype dtype, size_t live, size_t e, size_t n) {
+  VF lanes[kLanes];
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i, o_t += columns) {
+    lanes[i] = hn::Zero(kF);
+    if (i < n) lanes[i] = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, o_t), normalise));
+  }
+  StoreTransposed(lanes, rows, dtype, live, e, n);
+}
+
 FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
   const size_t columns = t.columns, value_dim = t.value_dim;
   size_t left = t.live;
@@ -141,15 +192,15 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
     }
     const LaneRows<char> rows = RowsOf(t, BytesOf(outputs.out), column);
     const float* o_t = t.o + column;
-    for (size_t e = 0; e < value_dim; e += kLanes) {
-      const size_t n = value_dim - e < kLanes ? value_dim - e : kLanes;
-      VF lanes[kLanes];
-      FOVEA_UNROLL(16)
-      for (size_t i = 0; i < kLanes; ++i, o_t += columns) {
-        lanes[i] = hn::Zero(kF);
-        if (i < n) lanes[i] = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, o_t), normalise));
+    size_t e = 0;
+    if (!kPreferSize && live == kLanes) {
+      for (; e + kLanes <= value_dim; e += kLanes) {
+        StoreOutputs(o_t, columns, normalise, empty, rows, outputs.out.dtype, kLanes, e, kLanes);
       }
-      StoreTransposed(lanes, rows, outputs.out.dtype, live, e, n);
+    }
+    for (; e < value_dim; e += kLanes) {
+      const size_t n = value_dim - e < kLanes ? value_dim - e : kLanes;
+      StoreOutputs(o_t, columns, normalise, empty, rows, outputs.out.dtype, live, e, n);
     }
   }
 }

@@ -3,27 +3,54 @@
 // A tile times rows, by register blocks: the product that q.k and a linear layer share. A lane is a query, or a token;
 // rows (keys, or weights) are read as they lie in memory, an element at a time, and multiply whole vectors.
 
-using hn::kBlockKeys;
 using hn::kBlockVectors;
 using hn::kElems;
 
-// Rows, or value elements, of a register block with this many vectors: one vector alone needs more of them, or the
-// multiply-adds would wait for one another.
+// Rows, or elements of one row, of a register block: the largest count whose sums with kVectors vectors fit the
+// registers beside those vectors and the elements that are loaded at once.
+constexpr int kMostRows = kLanes == 1 ? 4 : 8;
+template <int kVectors, bool kOneRow, int kCount = kMostRows>
+constexpr int LargestBlock() {
+  constexpr int kLoads = kElems == 1 ? 1 : kOneRow ? kCount / kElems : kCount;
+  constexpr int kOfEach = kElems > int(kLanes) ? kElems : 1;
+  constexpr int kBeside = hn::kScalarElems ? 1 : kVectors + kLoads * kOfEach;
+  if constexpr (kCount == 2 || kCount * kVectors + kBeside <= hn::kRegisters) {
+    return kCount;
+  } else {
+    return LargestBlock<kVectors, kOneRow, kCount / 2>();
+  }
+}
 template <int kVectors>
-constexpr int kBlockOf = kVectors == 1 ? hn::kRegisters / 2 < 8 ? hn::kRegisters / 2 : 8 : kBlockKeys;
+constexpr int kBlockOf = LargestBlock<kVectors, false>();
 
-// acc[v] += x[v] * e[0..kElems), for one row or value element block.
-template <int kCount, int kVectors, int i = 0>
-FOVEA_INLINE void MulAddElems(const VF (&x)[kElems][kVectors], hn::Elems e, VF (&acc)[kVectors]) {
-  FOVEA_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) acc[v] = hn::MulAddElem<i>(x[i][v], e, acc[v]);
-  if constexpr (i + 1 < kCount) MulAddElems<kCount, kVectors, i + 1>(x, e, acc);
+// acc[k][v] += x[v] * element i of e[k].
+template <int i, int kRows, int kVectors>
+FOVEA_INLINE void MulAddElem(const VF (&x)[kVectors], const hn::Elems (&e)[kRows], VF (&acc)[kRows][kVectors]) {
+  FOVEA_UNROLL(8)
+  for (int k = 0; k < kRows; ++k) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::MulAddElem<i>(x[v], e[k], acc[k][v]);
+  }
 }
 
-// The same for a block of rows, where elements are scalars: all of them stay in general registers, and a vector of x at a
-// time is loaded for them.
-template <int kCount, int kRows, int kVectors, int i = 0>
-FOVEA_INLINE void MulAddScalars(const float* FOVEA_RESTRICT& x, size_t columns, const hn::Elems (&e)[kRows],
+// The same for elements from i on, each with the next vectors of x; the first of them are loaded.
+template <int kCount, int i, int kRows, int kVectors>
+FOVEA_INLINE void MulAddElems(const VF (&xi)[kVectors], const float*& x, size_t columns, const hn::Elems (&e)[kRows],
+                              VF (&acc)[kRows][kVectors]) {
+  if constexpr (i + 1 == kCount) {
+    MulAddElem<i>(xi, e, acc);
+  } else {  // a load takes some cycles, which not every processor fills by itself
+    VF next[kVectors];
+    if (hn::kLoadsAhead) hn::NextVectors(x, ptrdiff_t(columns), next);
+    MulAddElem<i>(xi, e, acc);
+    if (!hn::kLoadsAhead) hn::NextVectors(x, ptrdiff_t(columns), next);
+    MulAddElems<kCount, i + 1>(next, x, columns, e, acc);
+  }
+}
+
+// The same where elements are scalars, which leave the vectors' registers to the sums: one is enough for x.
+template <int kCount, int i, int kRows, int kVectors>
+FOVEA_INLINE void MulAddScalars(const float*& x, size_t columns, const hn::Elems (&e)[kRows],
                                 VF (&acc)[kRows][kVectors]) {
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) {
@@ -33,14 +60,34 @@ FOVEA_INLINE void MulAddScalars(const float* FOVEA_RESTRICT& x, size_t columns, 
   }
   x += columns;
   FOVEA_OPAQUE(x);
-  if constexpr (i + 1 < kCount) MulAddScalars<kCount, kRows, kVectors, i + 1>(x, columns, e, acc);
+  if constexpr (i + 1 < kCount) MulAddScalars<kCount, i + 1>(x, columns, e, acc);
 }
 
-// s[row][vector] = sum_d x[d][vector] * row[d], for a block of rows; or, where it goes on, s += that. Each sum is one chain
-// of multiply-adds in the order of d, whatever the block, so that its bits do not depend on it.
+// acc += x * row, for kCount elements of each row, which move on, as x does.
+template <int kCount, int kRows, int kVectors>
+FOVEA_INLINE void MultiplyElems(const float*& x, size_t columns, const float* (&at)[kRows],
+                                VF (&acc)[kRows][kVectors]) {
+  VF xv[kVectors];
+  hn::Elems e[kRows];
+  if constexpr (kCount == kElems) {
+    hn::NextElems(at, e);
+  } else {
+    FOVEA_UNROLL(8)
+    for (int k = 0; k < kRows; ++k) e[k] = hn::LoadElem(at[k]++);
+  }
+  if constexpr (hn::kScalarElems) {
+    MulAddScalars<kCount, 0>(x, columns, e, acc);
+  } else {
+    hn::NextVectors(x, ptrdiff_t(columns), xv);
+    MulAddElems<kCount, 0>(xv, x, columns, e, acc);
+  }
+}
+
+// s[row][vector] = sum_d x[d][vector] * row[d], for a block of rows; or, where it goes on, s += that. Each sum is one
+// chain of multiply-adds in the order of d, whatever the block, so that its bits do not depend on it.
 template <int kVectors, bool kGoesOn, int kRows>
-FOVEA_INLINE void MultiplyBlock(const float* FOVEA_RESTRICT x, size_t columns, size_t dim,
-                                const float* const (&row)[kRows], float* FOVEA_RESTRICT s) {
+FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, const float* const (&row)[kRows],
+                                float* FOVEA_RESTRICT s) {
   VF acc[kRows][kVectors];
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k) {
@@ -49,39 +96,27 @@ FOVEA_INLINE void MultiplyBlock(const float* FOVEA_RESTRICT x, size_t columns, s
       acc[k][v] = kGoesOn ? hn::LoadU(kF, s + size_t(k) * columns + v * kLanes) : hn::Zero(kF);
     }
   }
-  if constexpr (hn::kScalarElems) {
-    const float* at[kRows];
-    hn::Elems e[kRows];
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) at[k] = row[k];
-    for (size_t n = dim / kElems; n > 0; --n) {
+  const float* at[kRows];
+  FOVEA_UNROLL(8)
+  for (int k = 0; k < kRows; ++k) {
+    at[k] = row[k];
+    FOVEA_OPAQUE(at[k]);
+  }
+  if constexpr (kElems == 1) {  // each takes a vector's register, so one after the other
+    FOVEA_UNROLL_LONG_LOOP(4)
+    for (size_t d = 0; d < dim; ++d) {
+      VF xd[kVectors];
+      hn::NextVectors(x, ptrdiff_t(columns), xd);
       FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) e[k] = hn::NextElems(at[k]);
-      MulAddScalars<kElems>(x, columns, e, acc);
-    }
-    for (size_t n = dim % kElems; n > 0; --n) {
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) e[k] = hn::LoadElem(at[k]++);
-      MulAddScalars<1>(x, columns, e, acc);
+      for (int k = 0; k < kRows; ++k) {
+        const hn::Elems e = hn::kIndexed ? hn::LoadElem(at[k] + d) : hn::NextElems(at[k]);
+        FOVEA_UNROLL(4)
+        for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::MulAddElem<0>(xd[v], e, acc[k][v]);
+      }
     }
   } else {
-    VF vectors[kElems][kVectors];
-    size_t d = 0;
-    for (; d + kElems <= dim; d += kElems) {
-      FOVEA_UNROLL(4)
-      for (int i = 0; i < kElems; ++i) {
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) vectors[i][v] = hn::LoadU(kF, x + (d + i) * columns + v * kLanes);
-      }
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) MulAddElems<kElems>(vectors, hn::LoadElems(row[k] + d), acc[k]);
-    }
-    for (; d < dim; ++d) {  // never runs where kElems is 1
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) vectors[0][v] = hn::LoadU(kF, x + d * columns + v * kLanes);
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) MulAddElems<1>(vectors, hn::LoadElem(row[k] + d), acc[k]);
-    }
+    for (size_t n = dim / kElems; n > 0; --n) MultiplyElems<kElems>(x, columns, at, acc);
+    for (size_t n = dim % kElems; n > 0; --n) MultiplyElems<1>(x, columns, at, acc);
   }
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k, s += columns) {
@@ -90,16 +125,23 @@ FOVEA_INLINE void MultiplyBlock(const float* FOVEA_RESTRICT x, size_t columns, s
   }
 }
 
-// The same for `count` rows, and vectors from the column x on. A last block that is not full repeats the last row, so s has
-// room for whole blocks.
+// The same for `count` rows, and vectors from the column x on. A last block that is not full repeats the last row, so s
+// has room for whole blocks.
 template <int kVectors, bool kGoesOn>
 FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, size_t dim, const float* rows, ptrdiff_t stride,
                                uint32_t count, float* s) {
   constexpr uint32_t kRows = kBlockOf<kVectors>;
-  for (uint32_t j = 0; j < count; j += kRows, s += kRows * columns) {
+  for (uint32_t left = count; left > 0;) {
     const float* row[kRows];
-    FOVEA_UNROLL(8)
-    for (uint32_t k = 0; k < kRows; ++k) row[k] = rows + ptrdiff_t(j + k < count ? j + k : count - 1) * stride;
+    if (left >= kRows) {
+      FOVEA_UNROLL(8)
+      for (uint32_t k = 0; k < kRows; ++k) row[k] = rows + ptrdiff_t(k) * stride;
+    } else {
+      for (uint32_t k = 0; k < kRows; ++k) row[k] = rows + ptrdiff_t(k < left ? k : left - 1) * stride;
+    }
     MultiplyBlock<kVectors, kGoesOn>(x, columns, dim, row, s);
+    left = left > kRows ? left - kRows : 0;
+    rows += ptrdiff_t(kRows) * stride;
+    s += kRows * columns;
   }
 }

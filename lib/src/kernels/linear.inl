@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A linear layer. Many tokens: a lane is a token, and weights multiply it as keys do queries (block.inl). Few: lanes run
-// along the inputs, and one to four tokens read each weight once.
+// A linear layer. Many tokens: a lane is a token, and weights multiply it as keys do queries (block.inl). Few: lanes
+// run along the inputs, and one to four tokens read each weight once.
 
 FOVEA_KERNEL void LinearBegin(const TokenTile& t, const float* x, ptrdiff_t stride) {
   for (size_t column = 0; column < t.columns; column += kLanes) {

@@ -11,8 +11,8 @@
 
 namespace fovea {
 
-// Outputs and inputs that a tile of tokens is multiplied with at a time: what that takes of three vectors of tokens, and of
-// their sums, stays in a first cache.
+// Outputs and inputs that a tile of tokens is multiplied with at a time: what that takes of three vectors of tokens,
+// and of their sums, stays in a first cache.
 constexpr uint32_t kLinearOutputs = 64;
 constexpr uint32_t kLinearInputs = 128;
 // Outputs whose weights are widened at a time: the largest register block.
@@ -20,7 +20,8 @@ constexpr uint32_t kLinearGrain = 8;
 // Most tokens of FewTokens.
 constexpr uint32_t kMostFewTokens = 4;
 
-// A tile of tokens: a lane is a token. The first `live` ones are real; the others repeat the last one and are never stored.
+// A tile of tokens: a lane is a token. The first `live` ones are real; the others repeat the last one and are never
+// stored.
 struct TokenTile {
   uint32_t in_dim;
   uint32_t columns;  // a multiple of the lanes of a vector

@@ -2,8 +2,8 @@
 //
 // Rotary position embedding: pairs of elements, turned by an angle that each token has for each pair.
 
-// Polynomials of y in [-1, 1], an eighth of a turn: minimax fits of the absolute error, coefficients rounded to float one
-// at a time, lowest first.
+// Polynomials of y in [-1, 1], an eighth of a turn: minimax fits of the absolute error, coefficients rounded to float
+// one at a time, lowest first.
 FOVEA_INLINE VF SinOfEighth(VF y, VF y2) {
   VF p = hn::Set(kF, -3.55794182e-05f);
   p = hn::MulAdd(p, y2, hn::Set(kF, 0.00248937076f));

@@ -3,8 +3,8 @@
 // The two matrix products of a tile (the first is that of block.inl) and the running softmax between them. A lane is a
 // query; keys and values are read as they lie in memory, an element at a time, and multiply whole vectors of queries.
 
-// Scores of the keys [begin, end), for kVectors vectors of rows from `column` on. Blocks tile the key tile, so there is room
-// for the scores of a last one that is not full, and SoftmaxTile does not look at them.
+// Scores of the keys [begin, end), for kVectors vectors of rows from `column` on. Blocks tile the key tile, so there is
+// room for the scores of a last one that is not full, and SoftmaxTile does not look at them.
 template <int kVectors>
 FOVEA_INLINE void ScoresOfVectors(const QueryTile& t, const KeyTile& keys, size_t column) {
   static_assert(kKeyTile % kBlockOf<kVectors> == 0 && kKeyGrain % kBlockOf<kVectors> == 0,
@@ -120,6 +120,38 @@ FOVEA_INLINE void AddValueScalars(VF p, MF hidden, const hn::Elems (&values)[kBl
   }
 }
 
+// A row of values, of which the first elements are taken; value moves on to the next.
+template <int kStep, int kCount>
+FOVEA_INLINE void NextValues(const float*& value, ptrdiff_t stride, hn::Elems (&elems)[kCount]) {
+  if constexpr (kStep == kElems) {
+    hn::NextElems(value, stride, elems);
+  } else {
+    elems[0] = hn::LoadElem(value);
+    value += stride;
+  }
+}
+
+// acc[e] += p * value[e] of one key.
+template <bool kHides, int kStep, int kVectors, int kBlock>
+FOVEA_INLINE void AddValues(const float*& p_row, size_t rows, const float*& value, ptrdiff_t stride,
+                            VF (&acc)[kBlock][kVectors]) {
+  VF p[kVectors];
+  MF hidden[kVectors];
+  hn::Elems elems[kBlock / kStep];
+  if constexpr (kElems > 1) NextValues<kStep>(value, stride, elems);
+  hn::NextVectors(p_row, ptrdiff_t(rows), p);
+  if constexpr (kHides) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) hidden[v] = hn::SignMask(p[v]);
+  }
+  FOVEA_UNROLL(8)
+  for (int e = 0; e < kBlock; e += kStep) {
+    if constexpr (kElems == 1) elems[e] = hn::NextElems(value);  // each takes a vector's register: one after the other
+    AddValueElems<kHides, kStep>(p, hidden, elems[e / kStep], e, acc);
+  }
+  if constexpr (kElems == 1) value += stride - kBlock;
+}
+
 // o_t[e][vector] = o_t[e][vector] * rescale + sum_j p[j][vector] * values[j][e], for kBlock elements of which the first
 // `skip` are not stored.
 template <bool kHides, int kVectors, int kBlock>
@@ -136,34 +168,23 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) acc[e][v] = hn::Mul(hn::LoadU(kF, o + v * kLanes), rescale[v]);
   }
-  const float* FOVEA_RESTRICT p_row = t.s + size_t(keys.begin) * rows + column;
+  const float* p_row = t.s + size_t(keys.begin) * rows + column;
   const float* value = keys.values.f32(ptrdiff_t(keys.begin)) + element;
-  for (uint32_t j = keys.begin; j < keys.end; ++j, p_row += rows, value += keys.values.stride) {
-    if constexpr (hn::kScalarElems) {
+  const ptrdiff_t stride = keys.values.stride;
+  uint32_t n = keys.end - keys.begin;
+  if constexpr (hn::kScalarElems) {
+    for (; n > 0; --n, p_row += rows) {
       hn::Elems elems[kBlock / kStep];
-      FOVEA_UNROLL(8)
-      for (int e = 0; e < kBlock; e += kStep) {
-        elems[e / kStep] = kStep == 1 ? hn::LoadElem(value + e) : hn::LoadElems(value + e);
-      }
+      NextValues<kStep>(value, stride, elems);
       FOVEA_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) {
         const VF p = hn::LoadU(kF, p_row + v * kLanes);
         AddValueScalars<kHides, kStep>(p, kHides ? hn::SignMask(p) : MF(), elems, v, acc);
       }
-    } else {
-      VF p[kVectors];
-      MF hidden[kVectors];
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
-        p[v] = hn::LoadU(kF, p_row + v * kLanes);
-        if constexpr (kHides) hidden[v] = hn::SignMask(p[v]);
-      }
-      FOVEA_UNROLL(8)
-      for (int e = 0; e < kBlock; e += kStep) {
-        const hn::Elems elems = kStep == 1 ? hn::LoadElem(value + e) : hn::LoadElems(value + e);
-        AddValueElems<kHides, kStep>(p, hidden, elems, e, acc);
-      }
     }
+  } else {
+    FOVEA_UNROLL_LONG_LOOP(4)
+    for (; n > 0; --n) AddValues<kHides, kStep>(p_row, rows, value, stride, acc);
   }
   FOVEA_UNROLL(8)
   for (int e = 0; e < kBlock; ++e, o_t += rows) {
@@ -178,11 +199,14 @@ FOVEA_SHARED void ValueElement(const QueryTile& t, const KeyTile& keys, size_t c
   ValueBlock<true, 1, 1>(t, keys, column, element, 0);
 }
 
+template <int kVectors>
+constexpr int kValueBlockOf = LargestBlock<kVectors, true>();
+
 // All elements of the values: whole blocks, the last of which may overlap the one before it and then leaves its part
 // alone.
 template <bool kHides, int kVectors>
 FOVEA_INLINE void ValuesOfVectors(const QueryTile& t, const KeyTile& keys, size_t column) {
-  constexpr size_t kBlock = kBlockOf<kVectors>;
+  constexpr size_t kBlock = kValueBlockOf<kVectors>;
   const size_t value_dim = t.value_dim;
   if constexpr (kPreferSize) {  // what does not fill a block, an element at a time
     size_t e = 0;

@@ -25,8 +25,8 @@ T* from(T* list, uint32_t index) {
   return list ? list + index : nullptr;
 }
 
-// A task is some tokens and some outputs. How a call is cut into them changes no bit: each output of each token is a chain
-// of its own.
+// A task is some tokens and some outputs. How a call is cut into them changes no bit: each output of each token is a
+// chain of its own.
 class LinearCall {
  public:
   LinearCall(const LinearPlan& plan, const fovea_linear_args& args, void* workspace)

@@ -19,7 +19,7 @@ using VI = int32x4_t;
 using MF = mve_pred16_t;
 constexpr size_t kLanes = 4;
 // 6 sums, a vector of rows and a spare one fill the 8 registers; predicates take none.
-constexpr int kRegisters = 8, kBlockKeys = 2, kBlockVectors = 3, kMaskedVectors = 3;
+constexpr int kRegisters = 8, kBlockVectors = 3, kMaskedVectors = 3;
 
 FOVEA_INLINE VF Zero(Tag<float>) { return vdupq_n_f32(0.0f); }
 FOVEA_INLINE VF Set(Tag<float>, float x) { return vdupq_n_f32(x); }
@@ -153,7 +153,7 @@ FOVEA_INLINE VF MulAddScalarUnless(MF m, VF a, float b, VF c) {
 #endif
 
 // Two elements, which one instruction loads into two general registers.
-constexpr bool kScalarElems = true;
+constexpr bool kScalarElems = true, kIndexed = false, kLoadsAhead = false;
 constexpr int kElems = 2;
 struct Elems {
   float at[2];
@@ -179,6 +179,24 @@ FOVEA_INLINE Elems NextElems(const float*& p) {
   return e;
 }
 #endif
+template <int n>
+FOVEA_INLINE void NextElems(const float* (&p)[n], Elems (&e)[n]) {
+  FOVEA_UNROLL(8)
+  for (int i = 0; i < n; ++i) e[i] = NextElems(p[i]);
+}
+template <int n>
+FOVEA_INLINE void NextElems(const float*& p, ptrdiff_t step, Elems (&e)[n]) {
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < n; ++i) e[i] = LoadElems(p + 2 * i);
+  p += step;
+}
+template <int n>
+FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < n; ++i) v[i] = LoadU(kF, p + 4 * i);
+  p += step;
+  FOVEA_OPAQUE(p);
+}
 template <int i>
 FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) {
   return MulAddScalar(v, e.at[i], acc);

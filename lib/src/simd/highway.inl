@@ -16,11 +16,11 @@ constexpr size_t kLanes = MaxLanes(kF);
 
 // Register blocks: keys by vectors of rows. Where masks are vectors too, fewer vectors fit beside them.
 #if HWY_TARGET == HWY_AVX3
-constexpr int kRegisters = 32, kBlockKeys = 8, kBlockVectors = 3, kMaskedVectors = 3;
+constexpr int kRegisters = 32, kBlockVectors = 3, kMaskedVectors = 3;
 #elif HWY_TARGET == HWY_NEON
-constexpr int kRegisters = HWY_ARCH_ARM_A64 ? 32 : 16, kBlockKeys = 8, kBlockVectors = 2, kMaskedVectors = 2;
+constexpr int kRegisters = HWY_ARCH_ARM_A64 ? 32 : 16, kBlockVectors = 3, kMaskedVectors = 2;
 #else
-constexpr int kRegisters = 16, kBlockKeys = 4, kBlockVectors = 3, kMaskedVectors = 2;
+constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 #endif
 
 // The processors' maximum gives back the second operand where one is NaN, or NaN itself.

@@ -31,6 +31,13 @@
 
 // Hides from the compiler where a pointer comes from, so that it counts from it and not from where it began.
 #define FOVEA_OPAQUE(p) asm("" : "+r"(p))
+// After a step of a pointer that a load may take with it: on Arm it must be seen as one. Elsewhere an address with a
+// constant costs nothing.
+#if defined(__arm__) || defined(__aarch64__)
+#define FOVEA_MOVED(p) FOVEA_OPAQUE(p)
+#else
+#define FOVEA_MOVED(p)
+#endif
 
 // Before a loop of constant length whose body indexes arrays of vectors: they stay in registers only when it is
 // unrolled.
@@ -40,11 +47,17 @@
 #else
 #define FOVEA_UNROLL(n) FOVEA_PRAGMA_(GCC unroll n)
 #endif
-// The same where nothing is lost but time.
+// The same where nothing is lost but time; and for a loop of any length, whose test is then needed every n rounds.
 #if FOVEA_PREFER_SIZE
 #define FOVEA_UNROLL_FOR_SPEED(n)
+#define FOVEA_UNROLL_LONG_LOOP(n)
 #else
 #define FOVEA_UNROLL_FOR_SPEED(n) FOVEA_UNROLL(n)
+#if defined(__clang__)
+#define FOVEA_UNROLL_LONG_LOOP(n) FOVEA_PRAGMA_(clang loop unroll_count(n))
+#else
+#define FOVEA_UNROLL_LONG_LOOP(n) FOVEA_PRAGMA_(GCC unroll n)
+#endif
 #endif
 
 #endif  // FOVEA_SRC_SIMD_MACROS_H_

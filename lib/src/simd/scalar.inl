@@ -17,7 +17,7 @@ using VF = Scalar<float>;
 using VI = Scalar<int32_t>;
 using MF = Scalar<bool>;
 constexpr size_t kLanes = 1;
-constexpr int kRegisters = 8, kBlockKeys = 4, kBlockVectors = 4, kMaskedVectors = 2;
+constexpr int kRegisters = 32, kBlockVectors = 4, kMaskedVectors = 2;
 
 template <class T>
 FOVEA_INLINE Scalar<T> Zero(ScalableTag<T>) {
@@ -114,6 +114,77 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[1]) { return v[0]; }
 
 #include "simd/half.inl"
 
+// Elements to multiply by. Where one instruction loads several floating-point registers, whose numbers must then follow
+// each other, two at a time.
+#if defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4) != 0
+#define FOVEA_HAS_NEXT
+constexpr int kElems = 2;
+struct Elems {
+  float at[2];
+};
+FOVEA_INLINE Elems LoadElem(const float* p) { return {{*p, 0.0f}}; }
+FOVEA_INLINE Elems LoadElems(const float* p) { return {{p[0], p[1]}}; }
+FOVEA_INLINE Elems NextElems(const float*& p) {
+  p += 2;
+  return LoadElems(p - 2);
+}
+template <int n>
+FOVEA_INLINE void NextElems(const float* (&p)[n], Elems (&e)[n]) {
+  if constexpr (n == 4) {
+    typedef float Pair[2];
+    register float s24 asm("s24"), s25 asm("s25"), s26 asm("s26"), s27 asm("s27");
+    register float s28 asm("s28"), s29 asm("s29"), s30 asm("s30"), s31 asm("s31");
+    asm("vldmia %2!, {s24, s25}" : "=t"(s24), "=t"(s25), "+r"(p[0]) : "m"(*reinterpret_cast<const Pair*>(p[0])));
+    asm("vldmia %2!, {s26, s27}" : "=t"(s26), "=t"(s27), "+r"(p[1]) : "m"(*reinterpret_cast<const Pair*>(p[1])));
+    asm("vldmia %2!, {s28, s29}" : "=t"(s28), "=t"(s29), "+r"(p[2]) : "m"(*reinterpret_cast<const Pair*>(p[2])));
+    asm("vldmia %2!, {s30, s31}" : "=t"(s30), "=t"(s31), "+r"(p[3]) : "m"(*reinterpret_cast<const Pair*>(p[3])));
+    e[0] = {{s24, s25}}, e[1] = {{s26, s27}}, e[2] = {{s28, s29}}, e[3] = {{s30, s31}};
+  } else {
+    FOVEA_UNROLL(4)
+    for (int i = 0; i < n; ++i) e[i] = NextElems(p[i]);
+  }
+}
+template <int n>
+FOVEA_INLINE void NextElems(const float*& p, ptrdiff_t step, Elems (&e)[n]) {
+  if constexpr (n == 2) {
+    typedef float Four[4];
+    register float s24 asm("s24"), s25 asm("s25"), s26 asm("s26"), s27 asm("s27");
+    asm("vldmia %4, {s24-s27}"
+        : "=t"(s24), "=t"(s25), "=t"(s26), "=t"(s27)
+        : "r"(p), "m"(*reinterpret_cast<const Four*>(p)));
+    e[0] = {{s24, s25}}, e[1] = {{s26, s27}};
+  } else {
+    FOVEA_UNROLL(4)
+    for (int i = 0; i < n; ++i) e[i] = LoadElems(p + 2 * i);
+  }
+  p += step;
+  FOVEA_MOVED(p);
+}
+template <int n>
+FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
+  if constexpr (n == 4) {
+    typedef float Four[4];
+    register float s20 asm("s20"), s21 asm("s21"), s22 asm("s22"), s23 asm("s23");
+    asm("vldmia %4, {s20-s23}"
+        : "=t"(s20), "=t"(s21), "=t"(s22), "=t"(s23)
+        : "r"(p), "m"(*reinterpret_cast<const Four*>(p)));
+    v[0].raw = s20, v[1].raw = s21, v[2].raw = s22, v[3].raw = s23;
+  } else {
+    FOVEA_UNROLL(4)
+    for (int i = 0; i < n; ++i) v[i].raw = p[i];
+  }
+  p += step;
+  FOVEA_MOVED(p);
+}
+template <int i>
+FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) {
+  return MulAdd(v, {e.at[i]}, acc);
+}
+template <int i>
+FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
+  return MulAddUnless(m, v, {e.at[i]}, acc);
+}
+#else
 constexpr int kElems = 1;
 using Elems = VF;
 FOVEA_INLINE Elems LoadElems(const float* p) { return {*p}; }
@@ -126,6 +197,7 @@ template <int i>
 FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
   return MulAddUnless(m, v, e, acc);
 }
+#endif
 
 #include "simd/derived.inl"
 

@@ -14,24 +14,24 @@ namespace hn {
 #endif
 #define FOVEA_X86_LANES 16
 using Arch = xsimd::avx512bw;
-constexpr int kRegisters = 32, kBlockKeys = 8, kBlockVectors = 3, kMaskedVectors = 3;
+constexpr int kRegisters = 32, kBlockVectors = 3, kMaskedVectors = 3;
 #elif defined(__AVX2__)
 #if !defined(__FMA__) || !defined(__F16C__)
 #error "AVX2 means AVX2, FMA and F16C here: compile with -mfma -mf16c too"
 #endif
 #define FOVEA_X86_LANES 8
 using Arch = xsimd::fma3<xsimd::avx2>;
-constexpr int kRegisters = 16, kBlockKeys = 4, kBlockVectors = 3, kMaskedVectors = 2;
+constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 #elif defined(__SSE4_2__)
 #define FOVEA_X86_LANES 4
 using Arch = xsimd::sse4_2;
-constexpr int kRegisters = 16, kBlockKeys = 4, kBlockVectors = 3, kMaskedVectors = 2;
+constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 #elif defined(__aarch64__)
 using Arch = xsimd::neon64;
-constexpr int kRegisters = 32, kBlockKeys = 8, kBlockVectors = 2, kMaskedVectors = 2;
+constexpr int kRegisters = 32, kBlockVectors = 3, kMaskedVectors = 2;
 #elif defined(__ARM_NEON)
 using Arch = xsimd::neon;
-constexpr int kRegisters = 16, kBlockKeys = 8, kBlockVectors = 2, kMaskedVectors = 2;
+constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 #else
 #error "xsimd needs a vector unit: set the compiler's processor (-march, or a toolchain file)"
 #endif
@@ -209,10 +209,19 @@ FOVEA_INLINE void StorePairs(VF a, VF b, Tag<float>, float* p) {
 }
 FOVEA_INLINE void Transpose(VF (&v)[4]) {
   const float32x4x2_t v01 = vtrnq_f32(v[0].data, v[1].data), v23 = vtrnq_f32(v[2].data, v[3].data);
+#if defined(__aarch64__)
+  const float64x2_t a = vreinterpretq_f64_f32(v01.val[0]), b = vreinterpretq_f64_f32(v23.val[0]);
+  const float64x2_t c = vreinterpretq_f64_f32(v01.val[1]), d = vreinterpretq_f64_f32(v23.val[1]);
+  v[0] = VF(vreinterpretq_f32_f64(vzip1q_f64(a, b)));
+  v[1] = VF(vreinterpretq_f32_f64(vzip1q_f64(c, d)));
+  v[2] = VF(vreinterpretq_f32_f64(vzip2q_f64(a, b)));
+  v[3] = VF(vreinterpretq_f32_f64(vzip2q_f64(c, d)));
+#else
   v[0] = VF(vcombine_f32(vget_low_f32(v01.val[0]), vget_low_f32(v23.val[0])));
   v[1] = VF(vcombine_f32(vget_low_f32(v01.val[1]), vget_low_f32(v23.val[1])));
   v[2] = VF(vcombine_f32(vget_high_f32(v01.val[0]), vget_high_f32(v23.val[0])));
   v[3] = VF(vcombine_f32(vget_high_f32(v01.val[1]), vget_high_f32(v23.val[1])));
+#endif
 }
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(vmaxq_f32(a.data, b.data)); }
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return Max(a, least); }  // NaN, if one is

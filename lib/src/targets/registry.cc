@@ -9,7 +9,7 @@ namespace {
 // Best first. Vectors a tile: the register blocks of the pages in simd/.
 constexpr TargetTraits kTargets[] = {
     {FOVEA_TARGET_AVX512, "avx512", 16, 3, 8}, {FOVEA_TARGET_AVX2, "avx2", 8, 3, 4},
-    {FOVEA_TARGET_SSE4, "sse4", 4, 3, 2},      {FOVEA_TARGET_NEON, "neon", 4, 2, 2},
+    {FOVEA_TARGET_SSE4, "sse4", 4, 3, 2},      {FOVEA_TARGET_NEON, "neon", 4, 3, 2},
     {FOVEA_TARGET_HELIUM, "helium", 4, 3, 2},  {FOVEA_TARGET_WASM, "wasm", 4, 3, 2},
     {FOVEA_TARGET_SCALAR, "scalar", 1, 4, 0},
 };

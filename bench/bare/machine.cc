@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A machine without an operating system: what caches it has nobody tells, and there are no other programs.
+#include "bench/machine.h"
+
+#include <cstdlib>
+
+#include "platform/platform.h"
+
+namespace fovea::bench {
+
+size_t cache_bytes(int) { return 0; }
+
+uint64_t thread_cpu_ns() { return platform::clock_ns(); }
+
+void* allocate(size_t bytes) {
+  void* const block = std::malloc(bytes + 64 + sizeof(void*));
+  if (!block) return nullptr;
+  const uintptr_t aligned = (reinterpret_cast<uintptr_t>(block) + sizeof(void*) + 63) & ~uintptr_t{63};
+  void** const memory = reinterpret_cast<void**>(aligned);
+  memory[-1] = block;
+  return memory;
+}
+
+void release(void* memory) {
+  if (memory) std::free(static_cast<void**>(memory)[-1]);
+}
+
+bool stderr_is_terminal() { return false; }
+
+}  // namespace fovea::bench
