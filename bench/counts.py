@@ -8,13 +8,16 @@
 
 Instructions are counted by QEMU with a plugin of its own (counts/count_instructions.c), of two calls less those of one, so
 that start-up drops out. The inner loops are those of the two matrix products: loops without a loop in them that run a
-tenth or more of the multiply-adds. llvm-mca reckons their cycles, all loads hitting the first
-cache; the limit beside them is what the same model needs for the multiply-adds of these loops alone.
+tenth or more of the multiply-adds. llvm-mca reckons their cycles, with every load in the first cache; the limit beside
+them is what the same model needs for the multiply-adds of these loops alone. Needs QEMU and llvm-19, and for each
+toolchain what its file names.
 """
 import argparse
 import csv
 import os
+import platform
 import re
+import shutil
 import subprocess
 import sys
 
@@ -26,26 +29,27 @@ LEAST_SHARE = 0.1  # of the multiply-adds, for a loop to be looked at: the expon
 
 
 class Target:
-    def __init__(self, name, goal, emulator, triple, models, objdump=(), suffix=""):
+    def __init__(self, name, goal, emulator, triple, models):
         self.name, self.goal, self.emulator, self.triple = name, goal, emulator.split(), triple
-        self.models, self.objdump, self.suffix = models.split(), list(objdump), suffix
+        self.models = models.split()
+        self.bare = triple.endswith("none-eabihf")
+        self.suffix = ".elf" if self.bare else ""
+
+    def assembly(self, lines):
+        return "\n".join(([] if self.triple.startswith(("aarch64", "x86_64")) else [".syntax unified"]) + lines) + "\n"
 
 
 def board(machine):
     return f"{ROOT}/toolchains/common/qemu-system.sh qemu-system-arm -M {machine}"
 
 
-THUMB = ("--arch-name=thumb",)
 TARGETS = [
     Target("aarch64-linux-gnu", 0.42, "qemu-aarch64 -cpu cortex-a53", "aarch64-linux-gnu",
            "cortex-a53 cortex-a55 cortex-a76 neoverse-n1"),
     Target("armv7-linux-gnueabihf-neon", 0.62, "qemu-arm -cpu cortex-a7", "armv7-linux-gnueabihf", "cortex-a57"),
-    Target("arm-none-eabi-cortex-m55", 0.70, board("mps3-an547"), "thumbv8.1m.main-none-eabihf", "cortex-m55",
-           ("--mcpu=cortex-m55", "--triple=thumbv8.1m.main-none-eabihf"), ".elf"),
-    Target("arm-none-eabi-cortex-m4f", 2.0, board("mps2-an386"), "thumbv7em-none-eabihf", "cortex-m4",
-           ("--mcpu=cortex-m4", "--triple=thumbv7em-none-eabihf"), ".elf"),
-    Target("arm-none-eabi-cortex-m7", None, board("mps2-an500"), "thumbv7em-none-eabihf", "cortex-m7",
-           ("--mcpu=cortex-m7", "--triple=thumbv7em-none-eabihf"), ".elf"),
+    Target("arm-none-eabi-cortex-m55", 0.70, board("mps3-an547"), "thumbv8.1m.main-none-eabihf", "cortex-m55"),
+    Target("arm-none-eabi-cortex-m4f", 2.0, board("mps2-an386"), "thumbv7em-none-eabihf", "cortex-m4"),
+    Target("arm-none-eabi-cortex-m7", None, board("mps2-an500"), "thumbv7em-none-eabihf", "cortex-m7"),
     Target("x86-64-avx2", 0.27, "qemu-x86_64 -cpu Haswell", "x86_64-linux-gnu", "haswell znver3"),
 ]
 
@@ -58,14 +62,16 @@ def run(command, **options):
 
 
 def llvm(tool):
-    for name in [f"{tool}-19", tool]:  # figures differ between releases
-        if subprocess.run(["sh", "-c", f"command -v {name}"], capture_output=True).returncode == 0:
+    for name in (f"{tool}-19", tool):  # figures differ between releases
+        if shutil.which(name):
             return name
-    sys.exit(f"counts.py: there is no {tool}: install llvm-19, or say --no-cycles")
+    sys.exit(f"counts.py: there is no {tool}: install llvm-19")
 
 
 def build(target, builds):
     folder = os.path.join(builds, target.name)
+    if shutil.which("ninja"):
+        os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
     run(["cmake", "--preset", target.name, "-B", folder, "-DFOVEA_BUILD_BENCH=ON"], cwd=ROOT)
     run(["cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1), "--target", "fovea_calls"])
     return os.path.join(folder, "bench", "fovea_calls" + target.suffix)
@@ -83,7 +89,7 @@ def counts(target, program, plugin):
     def of_calls(calls):
         out = f"{program}.{calls}.txt"
         option = ["-plugin", f"{plugin},out={out}"]
-        if target.suffix:  # no operating system
+        if target.bare:
             command = target.emulator + ["--", program, str(calls)]
             run(command, env={**os.environ, "FOVEA_QEMU_ARGS": " ".join(option)})
         else:
@@ -96,7 +102,8 @@ def counts(target, program, plugin):
 
 def disassemble(target, program):
     """[(address, text)] in the order of addresses; branch targets as hexadecimal numbers behind 0x."""
-    text = run([llvm("llvm-objdump"), "-d", "--no-show-raw-insn"] + target.objdump + [program])
+    processor = [f"--triple={target.triple}", f"--mcpu={target.models[0]}"] if target.bare else []
+    text = run([llvm("llvm-objdump"), "-d", "--no-show-raw-insn"] + processor + [program])
     code = []
     for line in text.splitlines():
         match = re.match(r"\s*([0-9a-f]+):\s+(\S.*)", line)
@@ -143,7 +150,7 @@ def inner_loops(code, ran):
 
 def cycles(target, model, body):
     """llvm-mca's cycles for each round of a loop."""
-    lines = []
+    lines = ["loop:"]
     for text in body:
         match = BRANCH.match(text)
         if match and match[1] == "le":  # the end of a low-overhead loop: no cycle on the Cortex-M55, no figure in llvm-mca
@@ -151,22 +158,18 @@ def cycles(target, model, body):
         if match:  # to the begin: where it goes makes no difference
             text = text[:match.start(3) if match[3] else match.start(4)] + "loop"
         lines.append(text)
-    source = "loop:\n" + "\n".join(lines) + "\n"
-    if "thumb" in target.triple or target.triple.startswith("armv"):
-        source = ".syntax unified\n" + source
 
     def total(rounds):
-        out = run([llvm("llvm-mca"), f"--mtriple={target.triple}", f"--mcpu={model}", f"--iterations={rounds}"], input=source)
+        out = run([llvm("llvm-mca"), f"--mtriple={target.triple}", f"--mcpu={model}", f"--iterations={rounds}"],
+                  input=target.assembly(lines))
         return int(re.search(r"Total Cycles:\s+(\d+)", out)[1])
     return (total(600) - total(100)) / 500
 
 
 def least_cycles(target, model, body):
     """What the model needs for the multiply-adds alone, as if each were independent of all others."""
-    only = "\n".join(text for text in body if multiply_adds(text)) + "\n"
-    if "thumb" in target.triple or target.triple.startswith("armv"):
-        only = ".syntax unified\n" + only
-    out = run([llvm("llvm-mca"), f"--mtriple={target.triple}", f"--mcpu={model}"], input=only)
+    only = [text for text in body if multiply_adds(text)]
+    out = run([llvm("llvm-mca"), f"--mtriple={target.triple}", f"--mcpu={model}"], input=target.assembly(only))
     return float(re.search(r"Block RThroughput:\s+([\d.]+)", out)[1])
 
 
@@ -179,15 +182,15 @@ def measure(target, builds, plugin, options):
     loops = inner_loops(disassemble(target, program), ran)
     if options.loops:
         for body, rounds in loops:
-            print(f"# {target.name}: {rounds} rounds, {len(body)} instructions, {sum(map(multiply_adds, body))} multiply-adds")
+            print(f"# {target.name}: {rounds} rounds of {len(body)} instructions, {sum(map(multiply_adds, body))} multiply-adds")
             print("\n".join("    " + text for text in body))
     done = sum(rounds * sum(map(multiply_adds, body)) for body, rounds in loops)
-    for model in target.models if done and not options.no_cycles else []:
+    for model in target.models if done else []:
         taken = sum(rounds * cycles(target, model, body) for body, rounds in loops)
         least = sum(rounds * least_cycles(target, model, body) for body, rounds in loops)
         rows.append({"toolchain": target.name, "measure": f"cycles {model}", "value": taken / done, "beside": least / done})
     if done < 0.95 * MULTIPLY_ADDS:
-        print(f"counts.py: {target.name}: the inner loops hold only {done / MULTIPLY_ADDS:.2f} of the multiply-adds", file=sys.stderr)
+        sys.exit(f"counts.py: {target.name}: the loops found hold only {done / MULTIPLY_ADDS:.2f} of the multiply-adds")
     return rows
 
 
@@ -203,8 +206,9 @@ def main():
     parser.add_argument("--compare", action="store_true", help="exit with 1 where a figure is worse than the baseline's")
     parser.add_argument("--write", action="store_true", help="write the baseline anew")
     parser.add_argument("--loops", action="store_true", help="show the inner loops")
-    parser.add_argument("--no-cycles", action="store_true", help="count instructions only: llvm-mca is not needed")
     options = parser.parse_args()
+    if options.write and options.targets:
+        parser.error("the baseline is of all targets: --write without --targets")
     os.makedirs(options.builds, exist_ok=True)
     baseline = {}
     if os.path.exists(BASELINE):
@@ -213,6 +217,8 @@ def main():
     plugin = build_plugin(options.builds)
     rows = []
     for target in TARGETS:
+        if target.name.startswith("x86-64") and platform.machine() != "x86_64":
+            continue  # there is no toolchain file for it elsewhere
         if not options.targets or target.name in options.targets:
             rows += measure(target, os.path.abspath(options.builds), plugin, options)
 

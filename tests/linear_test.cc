@@ -272,7 +272,7 @@ TEST_CASE("linear: any two of formats, counts, strides and memory agree with the
   const uint32_t tokens[] = {0, 1, 2, 4, 7, 19, 50}, ins[] = {1, 5, 30, 64, 140}, outs[] = {1, 6, 40, 70};
   const auto rows =
       covering_array({std::size(kDtypes), 2, 4, 3, std::size(tokens), std::size(ins), std::size(outs)}, 9);
-  std::printf("linear: %zu cases hold every pair of 7 factors, on %u targets\n", rows.size(),
+  std::printf("linear: %u cases hold every pair of 7 factors, on %u targets\n", static_cast<unsigned>(rows.size()),
               static_cast<unsigned>(fovea_target_count()));
   for (const auto& row : rows) {
     LinearProblem p;

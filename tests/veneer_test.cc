@@ -348,6 +348,75 @@ TEST_CASE("veneer: a stream is that of C, in memory of the caller's", "[veneer][
   CHECK(arrived.begin(fovea::Plan(), memory, kBatch, kTokens) == FOVEA_ERR_PLAN);
 }
 
+TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][short]") {
+  STATIC_REQUIRE(sizeof(fovea::KvCacheDesc) == sizeof(fovea_kv_cache));
+  STATIC_REQUIRE(sizeof(fovea::KvAppendArgs) == sizeof(fovea_kv_append_args));
+  fovea::KvCacheDesc cache_desc;
+  CHECK((cache_desc.struct_bytes == sizeof(fovea_kv_cache) && cache_desc.magic == 0));
+  cache_desc.batch = kBatch, cache_desc.kv_heads = kKvHeads;
+  cache_desc.head_dim = cache_desc.value_dim = kDim;
+  cache_desc.max_tokens = kTokens + 2;
+  constexpr size_t kBytes = FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, kBatch, kKvHeads, kTokens + 2, kDim, kDim);
+  alignas(FOVEA_WORKSPACE_ALIGNMENT) static std::byte memory[kBytes];
+  CHECK(fovea::kv_cache_bytes(cache_desc) == fovea_kv_cache_bytes(&cache_desc));
+  CHECK(fovea::kv_cache_bytes(cache_desc) <= kBytes);
+
+  std::vector<float> q(kBatch * kQHeads * kTokens * kDim), keys(kBatch * kKvHeads * kTokens * kDim),
+      values(keys.size());
+  std::vector<float> out(q.size()), cached(q.size(), 3e33f);
+  fovea::AttentionArgs args;
+  args.batch = kBatch, args.q_tokens = args.kv_tokens = kTokens;
+  const auto q_view = fovea::heads_first(q.data(), kQHeads, kTokens, kDim);
+  const auto key_view = fovea::heads_first(keys.data(), kKvHeads, kTokens, kDim);
+  const auto value_view = fovea::heads_first(values.data(), kKvHeads, kTokens, kDim);
+  fill(0, kQHeads, q_view), fill(1, kKvHeads, key_view), fill(2, kKvHeads, value_view);
+  args.q = q_view, args.kv.keys = key_view, args.kv.values = value_view;
+  args.out = fovea::heads_first(out.data(), kQHeads, kTokens, kDim);
+  fovea::Workspace<kDim> workspace;
+  fovea::Plan plan;
+  REQUIRE(plan.init(small_desc()) == FOVEA_OK);
+  REQUIRE(plan.run(args, workspace) == FOVEA_OK);
+
+  fovea::KvAppendArgs append;
+  CHECK((append.struct_bytes == sizeof(fovea_kv_append_args) && append.keys.data == nullptr && append.rope == nullptr));
+  append.batch = kBatch, append.tokens = kTokens;
+  append.keys = key_view, append.values = value_view;
+  fovea::AttentionDesc desc;
+  desc.q_heads = kQHeads, desc.max_q_tokens = kTokens, desc.causal = FOVEA_CAUSAL_TOP_LEFT;
+
+  // Before it began it is none.
+  fovea::KvCache cache;
+  CHECK(cache.append(append) == FOVEA_ERR_PLAN);
+  CHECK(cache.truncate(0, 0) == FOVEA_ERR_PLAN);
+  CHECK(cache.reset() == FOVEA_ERR_PLAN);
+  CHECK(cache.describe(desc) == FOVEA_ERR_PLAN);
+  CHECK(cache.attach(args) == FOVEA_ERR_PLAN);
+  CHECK(cache.init(cache_desc, {memory, 64}) == FOVEA_ERR_WORKSPACE);
+  CHECK(cache.reset() == FOVEA_ERR_PLAN);
+
+  REQUIRE(cache.init(cache_desc, memory) == FOVEA_OK);
+  CHECK(cache.get().memory == memory);
+  REQUIRE(cache.append(append) == FOVEA_OK);
+  CHECK(cache.append(append) == FOVEA_ERR_FULL);
+  CHECK(cache.init(cache_desc, {memory, 64}) == FOVEA_ERR_WORKSPACE);  // which leaves it as it is
+  REQUIRE(cache.describe(desc) == FOVEA_OK);
+  CHECK((desc.kv_heads == kKvHeads && desc.max_batch == kBatch && desc.max_kv_tokens == kTokens + 2));
+  REQUIRE(cache.attach(args) == FOVEA_OK);
+  CHECK((args.kv_tokens == kTokens && args.kv_lengths == cache.get().lengths));
+  args.out.data = cached.data();
+  REQUIRE(plan.init(desc) == FOVEA_OK);
+  REQUIRE(plan.run(args, workspace) == FOVEA_OK);
+  CHECK(cached == out);
+
+  fovea::KvCache same = cache;
+  REQUIRE(same.truncate(1, 2) == FOVEA_OK);
+  CHECK((cache.get().lengths[0] == kTokens && cache.get().lengths[1] == 2));
+  REQUIRE(cache.reset(0) == FOVEA_OK);
+  CHECK((cache.get().lengths[0] == 0 && cache.get().lengths[1] == 2));
+  REQUIRE(cache.reset() == FOVEA_OK);
+  CHECK(cache.get().lengths[1] == 0);
+}
+
 TEST_CASE("veneer: a lambda is an executor", "[veneer][short]") {
   fovea::AttentionDesc desc = small_desc();
   desc.max_workers = 3;

@@ -166,12 +166,69 @@ static void linear(void) {
   expect(near(y[0], 2.5f) && near(y[1], 3.0f) && near(y[2] / 100.0f, 3.21f), "its outputs are sums of products");
 }
 
+/* One head, keys and values of one element: zero queries answer the mean of the values that the cache holds. */
+static void caches(void) {
+  static unsigned char memory[FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, 1, 1, kTokens, 1, 1) +
+                              FOVEA_KV_WORKSPACE_BYTES(1, 1) + 2 * FOVEA_WORKSPACE_ALIGNMENT];
+  unsigned char* aligned = memory + (FOVEA_WORKSPACE_ALIGNMENT - (uintptr_t)memory % FOVEA_WORKSPACE_ALIGNMENT);
+  const float q = 0.0f, keys[3] = {1.0f, 2.0f, 3.0f}, values[3] = {4.0f, 6.0f, 80.0f};
+  float out = 0.0f;
+  size_t cache_bytes;
+  fovea_kv_cache cache;
+  fovea_kv_append_args append;
+  fovea_attention_desc desc;
+  fovea_attention_args args;
+  fovea_plan plan;
+
+  memset(&cache, 0, sizeof cache);
+  cache.struct_bytes = sizeof cache;
+  cache.batch = cache.kv_heads = cache.head_dim = cache.value_dim = 1;
+  cache.max_tokens = kTokens;
+  cache_bytes = fovea_kv_cache_bytes(&cache);
+  expect(cache_bytes > 0 && cache_bytes <= FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, 1, 1, kTokens, 1, 1),
+         "the macro is an upper bound of a cache");
+  expect(fovea_kv_cache_init(&cache, aligned, 0) == FOVEA_ERR_WORKSPACE, "short memory of a cache is refused");
+  expect(fovea_kv_cache_init(&cache, aligned, cache_bytes) == FOVEA_OK, "a cache is made");
+
+  memset(&append, 0, sizeof append);
+  append.struct_bytes = sizeof append;
+  append.batch = 1;
+  append.tokens = 3;
+  append.keys.data = keys;
+  append.values.data = values;
+  append.keys.token_stride = append.values.token_stride = 1;
+  expect(fovea_kv_append(&cache, &append) == FOVEA_OK && cache.lengths[0] == 3, "tokens are appended");
+  expect(fovea_kv_append(&cache, &append) == FOVEA_ERR_FULL, "more than there is room for are refused");
+  expect(fovea_kv_truncate(&cache, 0, 2) == FOVEA_OK && cache.lengths[0] == 2, "the last token is taken back");
+
+  memset(&desc, 0, sizeof desc);
+  desc.struct_bytes = sizeof desc;
+  desc.q_heads = desc.max_q_tokens = 1;
+  expect(fovea_kv_describe(&cache, &desc) == FOVEA_OK, "a cache describes itself");
+  expect(fovea_plan_init(&plan, &desc) == FOVEA_OK, "a plan for a cache is made");
+  memset(&args, 0, sizeof args);
+  args.struct_bytes = sizeof args;
+  args.q_tokens = 1;
+  args.q.data = &q;
+  args.out.data = &out;
+  args.q.batch_stride = args.q.head_stride = args.q.token_stride = 1;
+  args.out.batch_stride = args.out.head_stride = args.out.token_stride = 1;
+  expect(fovea_kv_attach(&cache, &args) == FOVEA_OK && args.kv_tokens == 2, "a cache is attached");
+  aligned += (cache_bytes + FOVEA_WORKSPACE_ALIGNMENT - 1) / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+  expect(fovea_attention(&plan, &args, aligned, FOVEA_KV_WORKSPACE_BYTES(1, 1)) == FOVEA_OK,
+         "attention over a cache is computed");
+  expect(near(out, 5.0f), "the output is the mean of what is in the cache");
+
+  expect(fovea_kv_reset(&cache, FOVEA_ALL_ENTRIES) == FOVEA_OK && cache.lengths[0] == 0, "a cache is emptied");
+}
+
 int main(void) {
   targets();
   softmax();
   attention();
   rope();
   linear();
+  caches();
   printf("%d failures\n", failures);
   return failures != 0;
 }

@@ -5,7 +5,7 @@
 //     slot  input                                 here
 //     0..2  Q, K, V, of rank 4 or 3               strides: [batch][heads][tokens][dim] or [batch][tokens][heads][dim]
 //     3     attn_mask, bool or float              args.mask, which broadcasts as ONNX does, but not over keys
-//     4, 5  past_key, past_value                  copied in front of K and V: the present outputs
+//     4, 5  past_key, past_value                  in front of K and V, copied, and in caches: the present outputs
 //     6     nonpad_kv_seqlen                      args.kv_lengths
 //     is_causal, and no past, no nonpad           FOVEA_CAUSAL_TOP_LEFT
 //     is_causal, and past                         FOVEA_CAUSAL_POSITIONS: the first query stands behind the past
@@ -13,9 +13,7 @@
 //     qk_matmul_output_mode 0, 1, 2, 3            FOVEA_SCORES_SCALED, _CAPPED, _MASKED, _SOFTMAX
 #include <algorithm>
 
-#include "fovea/fovea.hpp"
-#include "heads.h"
-#include "operators.h"
+#include "cache.h"
 
 namespace fovea_onnx {
 namespace {
@@ -110,6 +108,51 @@ void check_softmax_precision(int64_t type) {
   }
 }
 
+// Where fovea writes scores out.
+bool gives_scores(fovea_kv_kind kind, fovea_scores_stage stage) {
+  return kind == FOVEA_KV_STRIDED || (kind == FOVEA_KV_PAGED && stage >= FOVEA_SCORES_MASKED);
+}
+
+// Y and qk_matmul_output from one source of keys and values. Twice: with the kernel that the plan likes best, and with
+// the one that it takes for any count of rows.
+void attend(const Case& test, fovea::AttentionDesc desc, fovea::AttentionArgs args, const Heads& out_shape,
+            const std::string& source, Verdict* verdict) {
+  const size_t rows = out_shape.batch * out_shape.heads * out_shape.tokens;
+  const fovea_scores_stage stage = stage_of(test.integer("qk_matmul_output_mode", 0));
+  const bool with_scores = test.output(3) != nullptr && gives_scores(desc.kv_kind, stage);
+  for (const uint32_t portable_bits : {0u, 1u}) {
+    const std::string where = source + (portable_bits != 0 ? ", portable_bits" : "");
+    desc.portable_bits = portable_bits;
+    fovea::Plan plan;
+    if (!verdict->accept(plan.init(desc), "fovea_plan_init", where)) return;
+
+    std::vector<float> out(rows * out_shape.dim + 1, kUnwritten);
+    args.out = out_shape.view(out.data());
+    out.pop_back();
+
+    std::vector<float> scores;
+    if (with_scores) {
+      scores.resize(rows * args.kv_tokens + 1, kUnwritten);
+      args.scores = fovea::heads_first(scores.data(), out_shape.heads, out_shape.tokens, args.kv_tokens);
+      args.scores_stage = stage;
+      scores.pop_back();
+    }
+
+    std::vector<Line> workspace(plan.workspace_bytes() / sizeof(Line) + 1);
+    const fovea_status status = plan.run(args, workspace.data(), plan.workspace_bytes());
+    if (!verdict->accept(status, "fovea_attention", where)) return;
+    verdict->compare(out, test.required_output(0), "Y", where);
+    if (with_scores) verdict->compare(scores, *test.output(3), "qk_matmul_output", where);
+  }
+}
+
+// The present outputs, [batch][kv_heads][tokens][dim].
+void compare_present(const Case& test, const std::vector<float>& keys, const std::vector<float>& values,
+                     const std::string& where, Verdict* verdict) {
+  if (const Tensor* present = test.output(1)) verdict->compare_exactly(keys, *present, "present_key", where);
+  if (const Tensor* present = test.output(2)) verdict->compare_exactly(values, *present, "present_value", where);
+}
+
 }  // namespace
 
 void run_attention(const Case& test, fovea_target target, Verdict* verdict) {
@@ -156,14 +199,14 @@ void run_attention(const Case& test, fovea_target target, Verdict* verdict) {
   args.q = q_shape.view(q.floats.data());
   args.kv.keys = k_shape.view(k.floats.data());
   args.kv.values = v_shape.view(v.floats.data());
+  const std::string where = fovea_target_name(target);
   std::vector<float> keys, values;
   if (past_key != nullptr || test.output(1) != nullptr || test.output(2) != nullptr) {
     keys = join(past_key, k, k_shape, past_tokens);
     values = join(past_value, v, v_shape, past_tokens);
     args.kv.keys = fovea::heads_first(keys.data(), k_shape.heads, kv_tokens, k_shape.dim);
     args.kv.values = fovea::heads_first(values.data(), v_shape.heads, kv_tokens, v_shape.dim);
-    if (const Tensor* present = test.output(1)) verdict->compare_exactly(keys, *present, "present_key");
-    if (const Tensor* present = test.output(2)) verdict->compare_exactly(values, *present, "present_value");
+    compare_present(test, keys, values, where, verdict);
   }
 
   std::vector<uint32_t> kv_lengths;
@@ -191,38 +234,25 @@ void run_attention(const Case& test, fovea_target target, Verdict* verdict) {
   const Mask mask(test.input(3), q_shape.batch, q_shape.heads, q_shape.tokens, kv_tokens);
   args.mask = mask.mask;
 
-  // Twice: with the kernel that the plan likes best, and with the one that it takes for any count of rows.
-  for (const uint32_t portable_bits : {0u, 1u}) {
-    const std::string where = std::string(fovea_target_name(target)) + (portable_bits != 0 ? ", portable_bits" : "");
-    desc.portable_bits = portable_bits;
-    fovea::Plan plan;
-    if (!verdict->accept(plan.init(desc), "fovea_plan_init", where)) return;
+  Heads out_shape = q_shape;
+  out_shape.dim = v_shape.dim;
+  attend(test, desc, args, out_shape, where, verdict);
+  if (past_key == nullptr) return;
 
-    const Heads out_shape = [&] {
-      Heads shape = q_shape;
-      shape.dim = v_shape.dim;
-      return shape;
-    }();
-    std::vector<float> out(q_shape.batch * q_shape.heads * q_shape.tokens * v_shape.dim + 1, kUnwritten);
-    args.out = out_shape.view(out.data());
-    out.pop_back();
-
-    std::vector<float> scores;
-    if (test.output(3) != nullptr) {
-      scores.resize(q_shape.batch * q_shape.heads * q_shape.tokens * kv_tokens + 1, kUnwritten);
-      args.scores = fovea::heads_first(scores.data(), q_shape.heads, q_shape.tokens, kv_tokens);
-      args.scores_stage = stage_of(test.integer("qk_matmul_output_mode", 0));
-      scores.pop_back();
+  // The same from caches: the past is appended, then K and V.
+  const Heads past_key_shape(*past_key, 0), past_value_shape(*past_value, 0);
+  for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED}) {
+    Cache cache(kind, k_shape, v_shape, kv_tokens, target, verdict);
+    if (!cache.init() || !cache.append(*past_key, past_key_shape, *past_value, past_value_shape) ||
+        !cache.append(k, k_shape, v, v_shape)) {
+      return;
     }
-
-    struct alignas(FOVEA_WORKSPACE_ALIGNMENT) Line {
-      unsigned char bytes[FOVEA_WORKSPACE_ALIGNMENT];
-    };
-    std::vector<Line> workspace(plan.workspace_bytes() / sizeof(Line) + 1);
-    const fovea_status status = plan.run(args, workspace.data(), plan.workspace_bytes());
-    if (!verdict->accept(status, "fovea_attention", where)) return;
-    verdict->compare(out, test.required_output(0), "Y", where);
-    if (test.output(3) != nullptr) verdict->compare(scores, *test.output(3), "qk_matmul_output", where);
+    compare_present(test, cache.key_rows(), cache.value_rows(), cache.where(), verdict);
+    if (!verdict->accept(cache.get().describe(desc), "fovea_kv_describe", cache.where()) ||
+        !verdict->accept(cache.get().attach(args), "fovea_kv_attach", cache.where())) {
+      return;
+    }
+    attend(test, desc, args, out_shape, cache.where(), verdict);
   }
 }
 

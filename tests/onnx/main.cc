@@ -28,10 +28,8 @@ struct Operator {
 };
 
 constexpr Operator kOperators[] = {
-    {"Attention", run_attention},
-    {"LogSoftmax", run_softmax},
-    {"RotaryEmbedding", run_rotary_embedding},
-    {"Softmax", run_softmax},
+    {"Attention", run_attention}, {"LogSoftmax", run_softmax},           {"RotaryEmbedding", run_rotary_embedding},
+    {"Softmax", run_softmax},     {"TensorScatter", run_tensor_scatter},
 };
 
 const Operator* find_operator(const std::string& name) {

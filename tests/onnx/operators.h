@@ -23,7 +23,8 @@ class Verdict {
   // `where` tells the runs of a case apart.
   void compare(const std::vector<float>& got, const Tensor& want, const std::string& output, const std::string& where);
   // The same, but to the bit.
-  void compare_exactly(const std::vector<float>& got, const Tensor& want, const std::string& output);
+  void compare_exactly(const std::vector<float>& got, const Tensor& want, const std::string& output,
+                       const std::string& where);
   // A call that answered a status other than FOVEA_OK fails the case. True when it was FOVEA_OK.
   bool accept(fovea_status status, const std::string& call, const std::string& where);
 
@@ -41,10 +42,16 @@ class Verdict {
 // What outputs hold before a call, so that an element that is never written cannot pass.
 inline constexpr float kUnwritten = 3e33f;
 
+// Of which memory for the library is made.
+struct alignas(FOVEA_WORKSPACE_ALIGNMENT) Line {
+  unsigned char bytes[FOVEA_WORKSPACE_ALIGNMENT];
+};
+
 // Each throws Error for a case that it cannot express.
 void run_attention(const Case& test, fovea_target target, Verdict* verdict);
 void run_rotary_embedding(const Case& test, fovea_target target, Verdict* verdict);
 void run_softmax(const Case& test, fovea_target target, Verdict* verdict);  // LogSoftmax too
+void run_tensor_scatter(const Case& test, fovea_target target, Verdict* verdict);
 
 }  // namespace fovea_onnx
 

@@ -318,6 +318,45 @@ class Stream {
   fovea_state* state_ = nullptr;
 };
 
+// ------------------------------------------------------------------------------------------------------ caches
+
+// The first part of a cache: its kind, formats and sizes.
+struct KvCacheDesc : fovea_kv_cache {
+  constexpr KvCacheDesc() : fovea_kv_cache{} { struct_bytes = sizeof(fovea_kv_cache); }
+};
+
+struct KvAppendArgs : fovea_kv_append_args {
+  constexpr KvAppendArgs() : fovea_kv_append_args{} { struct_bytes = sizeof(fovea_kv_append_args); }
+};
+
+inline std::size_t kv_cache_bytes(const fovea_kv_cache& desc) { return fovea_kv_cache_bytes(&desc); }
+
+// The keys and values of some sequences. They, and their lengths, lie in memory of the caller's, to which a KvCache
+// refers; it may be copied, and is then another name of the same cache. Until init has answered FOVEA_OK, the others
+// answer FOVEA_ERR_PLAN; an init that fails leaves what there was.
+class KvCache {
+ public:
+  // memory: at least kv_cache_bytes(desc), 64-byte aligned.
+  Status init(const fovea_kv_cache& desc, Span<std::byte> memory) {
+    fovea_kv_cache cache = desc;
+    const Status status = fovea_kv_cache_init(&cache, memory.data(), memory.size());
+    if (status == FOVEA_OK) cache_ = cache;
+    return status;
+  }
+
+  Status append(const fovea_kv_append_args& args) { return fovea_kv_append(&cache_, &args); }
+  Status truncate(std::uint32_t entry, std::uint32_t length) { return fovea_kv_truncate(&cache_, entry, length); }
+  Status reset(std::uint32_t entry = FOVEA_ALL_ENTRIES) { return fovea_kv_reset(&cache_, entry); }
+
+  Status describe(fovea_attention_desc& desc) const { return fovea_kv_describe(&cache_, &desc); }
+  Status attach(fovea_attention_args& args) const { return fovea_kv_attach(&cache_, &args); }
+
+  const fovea_kv_cache& get() const { return cache_; }  // lengths, and the page table, which the caller fills in
+
+ private:
+  fovea_kv_cache cache_ = KvCacheDesc();
+};
+
 }  // namespace fovea
 
 #endif  // FOVEA_FOVEA_HPP_

@@ -320,7 +320,7 @@ bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
     if (kFewRowsServed && task.doing() == Part::kPush && next.first >= hi) keys.next_keys = task.source.next_head();
     if (!ask()) return false;
     for (uint32_t i = 0; i < count; ++i) {
-      if (clip_key_tile(limits[i], &keys)) task.kernels.attend(tiles[i], keys, task.stages);
+      if (count == 1 || clip_key_tile(limits[i], &keys)) task.kernels.attend(tiles[i], keys, task.stages);
     }
   }
   return true;
@@ -373,17 +373,36 @@ void place_tile(const fovea_plan& plan, uint32_t rows, uint32_t tiles, uint32_t 
   place_rows(plan.desc, row, rows - row < tile->columns ? rows - row : tile->columns, tile);
 }
 
-// All tiles of the few-rows kernel: carved and placed. Returns how many.
-uint32_t few_row_tiles(const fovea_plan& plan, uint32_t rows, Carver& carver, QueryTile (&tiles)[kMostTiles]) {
+// All tiles of the few-rows kernel, which are carved. Returns how many.
+uint32_t place_few_rows(const fovea_plan& plan, uint32_t rows, QueryTile (&tiles)[kMostTiles]) {
   uint32_t count = 0;
   for (uint32_t row = 0; row < rows; row += tiles[count++].live) {
     QueryTile& tile = tiles[count];
-    carve_query_tile(carver, few_rows_shape(plan.lanes, plan.desc.head_dim, plan.desc.value_dim), &tile);
     place_rows(plan.desc, row, rows - row < kFewRows ? rows - row : kFewRows, &tile);
     tile.columns = plan.lanes;
     tile.row_lanes = plan.lanes / (tile.live == 3 ? kFewRows : tile.live);
   }
   return count;
+}
+
+// The arrays of a worker, for one task after the other.
+struct WorkerArrays {
+  QueryTile tiles[kMostTiles];
+  KeyStage stage;
+  bool carved = false, few;  // for which kernel
+};
+
+void carve(const fovea_plan& plan, const Workspace& workspace, bool few, WorkerArrays* arrays) {
+  if (arrays->carved && arrays->few == few) return;
+  arrays->carved = true;
+  arrays->few = few;
+  const fovea_attention_desc& d = plan.desc;
+  const TileShape shape = few ? few_rows_shape(plan.lanes, d.head_dim, d.value_dim)
+                              : tile_shape(plan.lanes, plan.tile_vectors, d.head_dim, d.value_dim);
+  const uint32_t count = few ? (plan.few_rows + kFewRows - 1) / kFewRows : config::kStaged ? plan.block_tiles : 1;
+  Carver carver(workspace);
+  for (uint32_t i = 0; i < count; ++i) carve_query_tile(carver, shape, &arrays->tiles[i]);
+  carve_key_stage(carver, d, &arrays->stage);
 }
 
 // How the rows of a key head are cut, in an entry with that many queries.
@@ -418,14 +437,12 @@ class Call {
   }
 
   fovea_status run() {
-    uint32_t blocks = 0;  // of the largest entry
     for (uint32_t b = 0; b < args_.batch; ++b) {
-      const uint32_t count = cut_of(plan_, queries_of(args_, b).count).blocks;
-      if (count > blocks) blocks = count;
-      if (!config::kRagged || !args_.q_offsets) break;
+      cut_ = cut_of(plan_, queries_of(args_, b).count);
+      if (cut_.blocks > blocks_) blocks_ = cut_.blocks;
+      if (!ragged()) break;
     }
-    blocks_ = blocks;
-    const size_t tasks = size_t(args_.batch) * plan_.desc.kv_heads * blocks;
+    const size_t tasks = size_t(args_.batch) * plan_.desc.kv_heads * blocks_;
     if (tasks == 0) return FOVEA_OK;
     if (config::kStreams && stream_) return run_on_stream(tasks);
     if (!config::kKeySplits || splits_ <= 1) return run_tasks(Part::kWhole, tasks);
@@ -438,6 +455,7 @@ class Call {
     const size_t tokens = config::kRagged && args_.q_offsets ? args_.q_tokens : size_t(args_.batch) * args_.q_tokens;
     return tokens * plan_.desc.q_heads;
   }
+  bool ragged() const { return config::kRagged && args_.q_offsets; }
   bool loads() const { return config::kLoad && plan_.desc.kv_kind == FOVEA_KV_LOAD; }
 
   // Where keys may fail to come, rows are put down beside the state, and replace it when all is well.
@@ -456,18 +474,20 @@ class Call {
     const fovea_executor* const executor = args_.executor;
     if (config::kExecutor && executor && tasks > 1) {
       const auto task = [](void* call, size_t index, uint32_t worker) {
-        static_cast<Call*>(call)->run_task(index, worker);
+        WorkerArrays arrays;
+        static_cast<Call*>(call)->run_task(index, worker, &arrays);
       };
       if (executor->run(executor->self, tasks, task, this) != 0) fail(FOVEA_ERR_EXECUTOR);
     } else {
-      for (size_t index = 0; index < tasks; ++index) run_task(index, 0);
+      WorkerArrays arrays;
+      for (size_t index = 0; index < tasks; ++index) run_task(index, 0, &arrays);
     }
     return fovea_status(__atomic_load_n(&status_, __ATOMIC_RELAXED));
   }
 
   void fail(fovea_status status) { __atomic_store_n(&status_, int(status), __ATOMIC_RELAXED); }
 
-  void run_task(size_t index, uint32_t worker) {
+  void run_task(size_t index, uint32_t worker, WorkerArrays* arrays) {
     if (worker >= worker_count(plan_.desc)) return fail(FOVEA_ERR_EXECUTOR);  // it has no workspace
     if (config::kLoad && __atomic_load_n(&status_, __ATOMIC_RELAXED) != FOVEA_OK) return;
     uint32_t split = 0;
@@ -479,40 +499,31 @@ class Call {
     const size_t head = index / blocks_;  // of all entries
     const uint32_t batch = uint32_t(head / plan_.desc.kv_heads), kv_head = uint32_t(head % plan_.desc.kv_heads);
     const EntryQueries queries = queries_of(args_, batch);
-    const Cut cut = cut_of(plan_, queries.count);
+    const Cut cut = ragged() ? cut_of(plan_, queries.count) : cut_;
     if (block >= cut.blocks) return;  // an entry with fewer queries than another
 
-    QueryTile tiles[kMostTiles];
-    uint32_t first_tile = 0, count = 1;
-    if (config::kStaged && !cut.few) {
-      first_tile = block * plan_.block_tiles;
-      count = cut.tiles - first_tile < plan_.block_tiles ? cut.tiles - first_tile : plan_.block_tiles;
-    } else {
-      first_tile = block;
-    }
-    Carver carver(worker_workspace(plan_, workspace_, worker));
+    carve(plan_, worker_workspace(plan_, workspace_, worker), cut.few, arrays);
+    QueryTile(&tiles)[kMostTiles] = arrays->tiles;
+    uint32_t count = 1;
     if (cut.few) {
-      count = few_row_tiles(plan_, cut.rows, carver, tiles);
+      count = place_few_rows(plan_, cut.rows, tiles);
     } else {
-      const fovea_attention_desc& d = plan_.desc;
-      for (uint32_t i = 0; i < count; ++i) {
-        carve_query_tile(carver, tile_shape(plan_.lanes, plan_.tile_vectors, d.head_dim, d.value_dim), &tiles[i]);
-        place_tile(plan_, cut.rows, cut.tiles, first_tile + i, &tiles[i]);
-      }
+      const uint32_t at_once = config::kStaged ? plan_.block_tiles : 1, first = block * at_once;
+      count = cut.tiles - first < at_once ? cut.tiles - first : at_once;
+      for (uint32_t i = 0; i < count; ++i) place_tile(plan_, cut.rows, cut.tiles, first + i, &tiles[i]);
     }
-    KeyStage stage;
-    carve_key_stage(carver, plan_.desc, &stage);
 
     const AttentionKernels& kernels = attention_kernels(plan_.desc.target);
     const Positions positions = positions_of(plan_, args_, stream_, batch);
-    HeadTask task(plan_, args_, cut.few ? kernels.few_rows : kernels.tile, stage, !cut.few, positions.begin, worker);
+    HeadTask task(plan_, args_, cut.few ? kernels.few_rows : kernels.tile, arrays->stage, !cut.few, positions.begin,
+                  worker);
     task.part = part_;
     task.positions = positions;
     if (config::kRing) task.ranges = ranges_of(plan_.desc, args_, batch, positions.keys);
     enter_call(&task);
     enter_head(&task, batch, kv_head, queries, positions.begin);
     if (config::kStates && part_ != Part::kWhole) {
-      const size_t first_token = config::kRagged && args_.q_offsets ? queries.first : size_t(batch) * args_.q_tokens;
+      const size_t first_token = ragged() ? queries.first : size_t(batch) * args_.q_tokens;
       const size_t row = (first_token * plan_.desc.kv_heads + size_t(kv_head) * queries.count) * task.group;
       find_states(row, split, tiles, count, cut, &task);
     }
@@ -550,6 +561,7 @@ class Call {
   const fovea_attention_args& args_;
   const Workspace& workspace_;
   const StreamCall* stream_;
+  Cut cut_ = {};           // of every entry, where batches are not ragged
   uint32_t blocks_ = 0;    // tasks for the rows of a head, in the entry that has most
   uint32_t splits_;        // parts of the keys
   StateRows states_ = {};  // [splits][batch][kv_heads][rows], of split keys; or what replaces the state of a stream

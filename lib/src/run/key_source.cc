@@ -50,6 +50,8 @@ KeySource::KeySource(const fovea_plan& plan, const fovea_attention_args& args, c
               desc_.page_tokens, args.kv.page_table, args.kv.page_table_stride},
       stage_(stage),
       widens_(widens),
+      in_place_(!config::kStaged ||
+                (desc_.kv_kind == FOVEA_KV_STRIDED && desc_.key_dtype == FOVEA_F32 && desc_.value_dtype == FOVEA_F32)),
       first_key_(first_key),
       worker_(worker) {}
 
@@ -60,6 +62,10 @@ void KeySource::enter_head(uint32_t batch, uint32_t kv_head) {
     batch_ = 0;
     first_row_ = args_.kv_offsets[batch];
   }
+  if (!in_place_) return;
+  const KeyPlace first = {batch_, first_row_, SIZE_MAX};
+  keys_ = rows_at(args_.kv.keys, args_.kv.key_scales, FOVEA_F32, first);
+  values_ = rows_at(args_.kv.values, args_.kv.value_scales, FOVEA_F32, first);
 }
 
 KeyPlace KeySource::place(uint32_t token) const {
@@ -137,16 +143,6 @@ bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
   asked_.value_scales = values.scales;
   buffer_ ^= 1;
   return args_.kv.loader->start(args_.kv.loader->self, &asked_) == 0;
-}
-
-void KeySource::point_to(KeyTile* tile, bool more) const {
-  const fovea_kv_source& kv = args_.kv;
-  const size_t row = size_t(tile->first - first_key_) + (config::kRagged ? first_row_ : 0);
-  const KeyPlace from = {batch_, row, SIZE_MAX};
-  tile->keys = rows_at(kv.keys, kv.key_scales, FOVEA_F32, from);
-  tile->values = rows_at(kv.values, kv.value_scales, FOVEA_F32, from);
-  tile->next_keys = nullptr;
-  if (kFewRowsServed && more && !widens_) tile->next_keys = tile->keys.f32(kKeyTile);
 }
 
 bool KeySource::bring_staged(KeyTile* tile, bool more) {

@@ -52,8 +52,13 @@ class KeySource {
   // Fills in where the rows of the tile lie, whose first, begin and end are set. False where a loader failed. `more`: the
   // tile behind it comes next, and is worth asking the caches for.
   bool bring(KeyTile* tile, bool more) {
-    if (config::kStaged) return bring_staged(tile, more);
-    point_to(tile, more);  // in place, and f32
+    if (config::kStaged && !in_place_) return bring_staged(tile, more);
+    const ptrdiff_t row = ptrdiff_t(tile->first) - ptrdiff_t(first_key_);
+    tile->keys = keys_;
+    tile->values = values_;
+    tile->keys.data = keys_.f32(row);
+    tile->values.data = values_.f32(row);
+    tile->next_keys = kFewRowsServed && more ? keys_.f32(row + ptrdiff_t(kKeyTile)) : nullptr;
     return true;
   }
 
@@ -63,7 +68,6 @@ class KeySource {
  private:
   bool start_loader(uint32_t first, uint32_t begin, uint32_t end);
   bool bring_staged(KeyTile* tile, bool more);
-  void point_to(KeyTile* tile, bool more) const;
 
   KeyPlace place(uint32_t token) const;
   KeyRows rows_at(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, const KeyPlace& place) const;
@@ -75,11 +79,12 @@ class KeySource {
   const fovea_attention_args& args_;
   const KeyPlaces places_;
   const KeyStage& stage_;
-  bool widens_;
+  const bool widens_, in_place_;  // in place: f32 in strided arrays
   uint32_t first_key_, worker_;
   uint32_t batch_ = 0, kv_head_ = 0;
-  size_t first_row_ = 0;  // of a ragged entry
-  fovea_kv_tile asked_;   // of the loader
+  size_t first_row_ = 0;   // of a ragged entry
+  KeyRows keys_, values_;  // of the head, from its first row on, where they are taken in place
+  fovea_kv_tile asked_;    // of the loader
   uint32_t buffer_ = 0;
 };
 

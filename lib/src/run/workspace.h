@@ -46,7 +46,8 @@ inline uint32_t split_count(const fovea_attention_desc& d, uint32_t kv_tokens) {
 
 // Of a part of the workspace, what each worker has.
 inline size_t worker_share(size_t bytes, uint32_t workers) {
-  return bytes / workers / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+  const size_t share = workers == 1 ? bytes : bytes / workers;
+  return share / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
 }
 
 // The workspace of a worker. Partial states of split keys lie before all: in the slow part, where there is one.

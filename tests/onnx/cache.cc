@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache.h"
+
+#include <algorithm>
+
+namespace fovea_onnx {
+namespace {
+
+constexpr uint32_t kPageTokens = 5;  // an odd one, so that tokens cross pages
+
+const char* name_of(fovea_kv_kind kind) {
+  return kind == FOVEA_KV_RING ? "ring" : kind == FOVEA_KV_PAGED ? "paged" : "strided";
+}
+
+}  // namespace
+
+Cache::Cache(fovea_kv_kind kind, const Heads& keys, const Heads& values, size_t max_tokens, fovea_target target,
+             Verdict* verdict)
+    : target_(target), where_(std::string(name_of(kind)) + ", " + fovea_target_name(target)), verdict_(verdict) {
+  desc_.kind = kind;
+  desc_.batch = count32(keys.batch);
+  desc_.kv_heads = count32(keys.heads);
+  desc_.head_dim = count32(keys.dim);
+  desc_.value_dim = count32(values.dim);
+  desc_.max_tokens = count32(max_tokens);
+  if (kind == FOVEA_KV_PAGED) {
+    desc_.page_tokens = kPageTokens;
+    desc_.pages = desc_.batch * ((desc_.max_tokens + kPageTokens - 1) / kPageTokens);
+  }
+}
+
+bool Cache::init() {
+  const size_t bytes = fovea::kv_cache_bytes(desc_);
+  memory_.resize(bytes / sizeof(Line) + 1);
+  std::byte* const memory = reinterpret_cast<std::byte*>(memory_.data());
+  std::fill_n(reinterpret_cast<float*>(memory), bytes / sizeof(float), kUnwritten);
+  if (!verdict_->accept(cache_.init(desc_, {memory, bytes}), "fovea_kv_cache_init", where_)) return false;
+  // From the last page to the first.
+  for (uint32_t i = 0; i < desc_.pages; ++i) cache_.get().page_table[i] = desc_.pages - 1 - i;
+  return true;
+}
+
+bool Cache::append(const Tensor& keys, const Heads& key_shape, const Tensor& values, const Heads& value_shape) {
+  fovea::KvAppendArgs args;
+  args.target = target_;
+  args.batch = desc_.batch;
+  args.tokens = count32(key_shape.tokens);
+  args.keys = key_shape.view(keys.floats.data());
+  args.values = value_shape.view(values.floats.data());
+  return verdict_->accept(cache_.append(args), "fovea_kv_append", where_);
+}
+
+bool Cache::truncate(size_t entry, size_t length) {
+  return verdict_->accept(cache_.truncate(count32(entry), count32(length)), "fovea_kv_truncate", where_);
+}
+
+std::vector<float> Cache::key_rows() const { return rows(cache_.get().source.keys, desc_.head_dim); }
+std::vector<float> Cache::value_rows() const { return rows(cache_.get().source.values, desc_.value_dim); }
+
+std::vector<float> Cache::rows(const fovea_in& array, size_t dim) const {
+  const fovea::View<const float> view = {static_cast<const float*>(array.data), array.batch_stride, array.head_stride,
+                                         array.token_stride};
+  const uint32_t columns = desc_.batch != 0 ? desc_.pages / desc_.batch : 0;  // of the page table
+  std::vector<float> all;
+  for (uint32_t b = 0; b < desc_.batch; ++b) {
+    for (uint32_t h = 0; h < desc_.kv_heads; ++h) {
+      for (uint32_t t = 0; t < desc_.max_tokens; ++t) {
+        const bool paged = desc_.kind == FOVEA_KV_PAGED;
+        const uint32_t block = paged ? cache_.get().page_table[b * columns + t / kPageTokens] : b;
+        const float* row = view.row(block, h, paged ? t % kPageTokens : t);
+        all.insert(all.end(), row, row + dim);
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace fovea_onnx

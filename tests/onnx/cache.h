@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A cache of the library's that holds tensors of ONNX.
+#ifndef FOVEA_TESTS_ONNX_CACHE_H_
+#define FOVEA_TESTS_ONNX_CACHE_H_
+
+#include <string>
+#include <vector>
+
+#include "fovea/fovea.hpp"
+#include "heads.h"
+#include "operators.h"
+
+namespace fovea_onnx {
+
+class Cache {
+ public:
+  // In f32, with the entries, heads and dims of keys and values, and room for max_tokens of each entry.
+  Cache(fovea_kv_kind kind, const Heads& keys, const Heads& values, size_t max_tokens, fovea_target target,
+        Verdict* verdict);
+
+  // Each answers false where the library refuses, which fails the case. To be called in this order.
+  bool init();
+  bool append(const Tensor& keys, const Heads& key_shape, const Tensor& values, const Heads& value_shape);
+  bool truncate(size_t entry, size_t length);
+
+  // All rows that there is memory for, behind the tokens too: [batch][heads][max_tokens][dim].
+  std::vector<float> key_rows() const;
+  std::vector<float> value_rows() const;
+
+  const fovea::KvCache& get() const { return cache_; }
+  const std::string& where() const { return where_; }  // "ring, avx2"
+
+ private:
+  std::vector<float> rows(const fovea_in& array, size_t dim) const;
+
+  fovea::KvCacheDesc desc_;
+  fovea::KvCache cache_;
+  std::vector<Line> memory_;
+  fovea_target target_;
+  std::string where_;
+  Verdict* verdict_;
+};
+
+}  // namespace fovea_onnx
+
+#endif  // FOVEA_TESTS_ONNX_CACHE_H_
