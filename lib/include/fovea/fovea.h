@@ -17,8 +17,9 @@
  *
  * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init
  * and may serve any number of threads at once, each with a workspace of its own. Functions may be called from an
- * interrupt handler or a fibre if its stack is large enough (about 2 KiB; 2.5 KiB with AVX2, 4 KiB with AVX-512) and
- * the handler saves the floating-point and vector registers that the target uses (on Cortex-M: lazy stacking left on;
+ * interrupt handler or a fibre if its stack is large enough (about 2 KiB; 2.5 KiB with Helium, 4 KiB with NEON and
+ * AVX2, more with AVX-512: bench/size.py) and the handler saves the floating-point and vector registers that the target
+ * uses (on Cortex-M: lazy stacking left on;
  * on x86: the operating system's business). Floating point runs in the caller's environment: the default rounding mode
  * is assumed. Flush-to-zero, which the vectors of 32-bit Arm always have, changes only results that are subnormal, and
  * scores smaller than softcap * 2^-126, which become 0.
@@ -49,8 +50,7 @@
  * Versions. The number before the first point is 0: until it is 1, names and structures may change with the second
  * number, which fovea_version() lets a program check. The third number only mends. What stays: a description or
  * argument structure that begins with struct_bytes may grow at its end, and 0 in a new field will mean what the version
- * before did. Results may change in the last bits with any version.
- */
+ * before did. Results may change in the last bits with any version. */
 #ifndef FOVEA_FOVEA_H_
 #define FOVEA_FOVEA_H_
 
@@ -84,8 +84,8 @@ typedef enum fovea_status {
   FOVEA_ERR_ENUM = -3,        /* an enum field holds no value of its enum */
   FOVEA_ERR_UNSUPPORTED = -4, /* a valid choice that this version, or this combination of options, does not serve */
   FOVEA_ERR_TARGET = -5,      /* the target is not compiled in, or this processor cannot run it */
-  FOVEA_ERR_DIM = -6,         /* head_dim, value_dim, q_heads, kv_heads, dim, in_dim or out_dim is 0; rotary_dim is odd or larger
-                                than dim */
+  FOVEA_ERR_DIM = -6,         /* head_dim, value_dim, q_heads, kv_heads, dim, in_dim or out_dim is 0; rotary_dim is odd
+                                or larger than dim */
   FOVEA_ERR_HEADS = -7,       /* kv_heads does not divide q_heads */
   FOVEA_ERR_SIZE = -8,        /* a size, or a product of sizes and strides, overflows or differs from its counterpart */
   FOVEA_ERR_NUMBER = -9,      /* scale, softcap, base or position_scale is NaN, infinite or out of its range */
@@ -93,8 +93,8 @@ typedef enum fovea_status {
   FOVEA_ERR_PLAN = -11,       /* the plan was not made by fovea_plan_init of this version */
   FOVEA_ERR_CAPACITY = -12,   /* a count is greater than the plan's capacity */
   FOVEA_ERR_LENGTH = -13,     /* a kv_length is greater than kv_tokens */
-  FOVEA_ERR_POSITIONS = -14,  /* positions are required and missing, given where others or the diagonal are already named, or
-                                not in the tables */
+  FOVEA_ERR_POSITIONS = -14,  /* positions are required and missing, given where others or the diagonal are already
+                                named, or not in the tables */
   FOVEA_ERR_MASK = -15,       /* the mask's fields contradict one another */
   FOVEA_ERR_STRIDE = -16,    /* an output's strides do not nest: each must step over all that the smaller ones cover, or
                                 two elements could share a place */
@@ -178,15 +178,15 @@ fovea_status fovea_log_softmax_f32(const fovea_softmax_args* args);
 
 /* --------------------------------------------------------------------------------------------------- attention */
 
-/* The type of elements in memory. Arithmetic is always f32. Queries and outputs may be f32, f16 or bf16; keys and values any,
- * each its own. Narrowing rounds to nearest, ties to even. */
+/* The type of elements in memory. Arithmetic is always f32. Queries and outputs may be f32, f16 or bf16; keys and
+ * values any, each its own. Narrowing rounds to nearest, ties to even. */
 typedef enum fovea_dtype {
   FOVEA_F32 = 0,
   FOVEA_F16 = 1,  /* uint16_t, IEEE 754 binary16 */
   FOVEA_BF16 = 2, /* uint16_t, the upper half of an f32 */
-  FOVEA_I8 = 3,   /* int8_t, -127 to 127, with a float scale for each row of a token and head: x = scale * q. The largest
-                     magnitude of the row is 127, so the error is at most scale / 2. A row with a NaN or an infinity
-                     becomes all NaN */
+  FOVEA_I8 = 3,   /* int8_t, -127 to 127, with a float scale for each row of a token and head: x = scale * q. The
+                     largest magnitude of the row is 127, so the error is at most scale / 2. A row with a NaN or an
+                     infinity becomes all NaN */
   FOVEA_I4 = 4,   /* uint8_t[16] for each 32 elements of a row (the last group filled up), with a uint16_t scale of f16:
                      x = scale * (u - 8). The low nibble of byte i is u of element i, the high one that of element
                      i + 16. The scale is of either sign, and the best of a few by squared error */
@@ -195,8 +195,7 @@ typedef enum fovea_dtype {
 
 /* Which keys a query may see because of its place. Key j of a batch entry is at position j. A causal query at position
  * p sees the keys at positions <= p. The enum says at which position query i of batch entry b sits, on which libraries
- * differ:
- */
+ * differ: */
 typedef enum fovea_causal {
   FOVEA_CAUSAL_NONE = 0,         /* every key; positions, where windows or ALiBi need them: as FOVEA_CAUSAL_POSITIONS */
   FOVEA_CAUSAL_TOP_LEFT = 1,     /* p = i */
@@ -219,8 +218,7 @@ typedef enum fovea_kv_kind {
 typedef struct fovea_attention_desc {
   uint32_t struct_bytes; /* sizeof(fovea_attention_desc) */
 
-  /* Shape. The first four are >= 1 (FOVEA_ERR_DIM) and hold for every call; kv_heads divides q_heads (FOVEA_ERR_HEADS).
-   */
+  /* Shape. The first four are >= 1 (FOVEA_ERR_DIM) and hold for every call; kv_heads divides q_heads (FOVEA_ERR_HEADS). */
   uint32_t q_heads, kv_heads;
   uint32_t head_dim;  /* elements of a query and of a key */
   uint32_t value_dim; /* elements of a value and of an output row */
@@ -240,7 +238,8 @@ typedef struct fovea_attention_desc {
   /* Types and source. */
   fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype; /* q and out not I8 or I4 (FOVEA_ERR_UNSUPPORTED) */
   fovea_kv_kind kv_kind;
-  uint32_t ring_tokens;   /* slots of a ring, for each entry: more than pinned_tokens; 0 with other kinds (FOVEA_ERR_SIZE) */
+  uint32_t ring_tokens;   /* slots of a ring, for each entry: more than pinned_tokens; 0 with other kinds
+                             (FOVEA_ERR_SIZE) */
   uint32_t pinned_tokens; /* of a ring: its first tokens, which stay (StreamingLLM's sinks, arXiv 2309.17453) */
   uint32_t page_tokens;   /* of a page, at least 1; 0 with other kinds (FOVEA_ERR_SIZE). Fastest is a multiple of 64 */
 
@@ -255,10 +254,10 @@ typedef struct fovea_attention_desc {
   /* Threads: see fovea_executor. */
   uint32_t max_workers;      /* most workers of a call's executor; each needs a workspace. 0 = 1; at most 4096
                                 (FOVEA_ERR_SIZE) */
-  uint32_t key_split_tokens; /* 0 = a query's keys are never split. Else a multiple of 64 (FOVEA_ERR_SIZE): each so many keys
-                                are a task of their own, and the parts are merged in their order: for few rows and many keys.
-                                It decides bits, workers do not, and costs workspace for partial states of all rows, as
-                                many as there are parts. Not for streams, which merge by themselves */
+  uint32_t key_split_tokens; /* 0 = a query's keys are never split. Else a multiple of 64 (FOVEA_ERR_SIZE): each so many
+                                keys are a task of their own, and the parts are merged in their order: for few rows and
+                                many keys. It decides bits, workers do not, and costs workspace for partial states of
+                                all rows, as many as there are parts. Not for streams, which merge by themselves */
 } fovea_attention_desc;
 
 /* A plan: a plain structure without pointers into the description. Made once by fovea_plan_init, then read-only; it may
@@ -286,8 +285,8 @@ size_t fovea_workspace_bytes(const fovea_plan* plan);
 size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target);
 
 /* Bytes that args->slow_workspace must have beside a workspace of this many bytes: 0 where that alone is enough, all
- * that is needed where workspace_bytes is 0 (a call needs some: the workspace is never NULL). Not always less by as much
- * as the workspace has more: an array lies in one part or the other. */
+ * that is needed where workspace_bytes is 0 (a call needs some: the workspace is never NULL). Not always less by as
+ * much as the workspace has more: an array lies in one part or the other. */
 size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes);
 
 /* fovea_workspace_bytes as a constant expression, for static arrays: an upper bound over the targets of the
@@ -308,8 +307,8 @@ size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes
 #define FOVEA_KEY_TILE 64
 #define FOVEA_WORKSPACE_BYTES(head_dim, value_dim) \
   FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_TILE_ROWS_MAX)
-/* The same where keys and values are not f32, or in a ring or pages: key tiles are converted or gathered for several query
- * tiles. Not for loaders. */
+/* The same where keys and values are not f32, or in a ring or pages: key tiles are converted or gathered for several
+ * query tiles. Not for loaders. */
 #define FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                     \
   (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_BLOCK_ROWS_MAX / 4u) + \
    FOVEA_KEY_TILE * 4u * ((size_t)(head_dim) + (size_t)(value_dim) + 8u))
@@ -361,9 +360,9 @@ typedef enum fovea_scores_stage {
 } fovea_scores_stage;
 
 /* A tile of keys and values that is asked of a callback: tokens [first, first + count), at most 64, of a key head of a
- * batch entry. Rows are to be dense: keys [count][head_dim], values [count][value_dim], and scales, where the format has
- * them, [count] of I8 or [count][groups] of I4. All four are 64-byte aligned and nothing of the library's lies in the same
- * 64 bytes, so a cache may be cleaned or invalidated by the line. */
+ * batch entry. Rows are to be dense: keys [count][head_dim], values [count][value_dim], and scales, where the format
+ * has them, [count] of I8 or [count][groups] of I4. All four are 64-byte aligned and nothing of the library's lies in
+ * the same 64 bytes, so a cache may be cleaned or invalidated by the line. */
 typedef struct fovea_kv_tile {
   uint32_t batch, kv_head;
   uint32_t first, count; /* first counts from the first key of the call, also in streams */
@@ -373,12 +372,12 @@ typedef struct fovea_kv_tile {
   void *key_scales, *value_scales; /* NULL where the format has none */
 } fovea_kv_tile;
 
-/* Brings tiles from where the processor cannot read them: flash on a bus, a file, another core. start begins the transfer
- * and may return before it is done; finish returns when it is, with the bytes visible to the processor. Tiles are asked for
- * one ahead: start of the next comes before finish's tile is computed with, so that transfer and arithmetic overlap. Every
- * tile that was started is finished, in the order of starts (for each worker), also when a call fails. Each returns 0, or
- * anything else if the tile cannot be had: then the call ends with FOVEA_ERR_LOAD. They may call the library, with other
- * buffers. With an executor they are called by its workers side by side. */
+/* Brings tiles from where the processor cannot read them: flash on a bus, a file, another core. start begins the
+ * transfer and may return before it is done; finish returns when it is, with the bytes visible to the processor. Tiles
+ * are asked for one ahead: start of the next comes before finish's tile is computed with, so that transfer and
+ * arithmetic overlap. Every tile that was started is finished, in the order of starts (for each worker), also when a
+ * call fails. Each returns 0, or anything else if the tile cannot be had: then the call ends with FOVEA_ERR_LOAD. They
+ * may call the library, with other buffers. With an executor they are called by its workers side by side. */
 typedef struct fovea_loader {
   int (*start)(void* self, const fovea_kv_tile* tile);
   int (*finish)(void* self, const fovea_kv_tile* tile); /* optional; NULL = what was started is done */
@@ -387,41 +386,40 @@ typedef struct fovea_loader {
 
 /* Keys and values. The kind, types and sizes are those of the description.
  *   strided   [batch][kv_heads][kv_tokens][dim] by the strides of the arrays.
- *   ring      [batch][kv_heads][ring_tokens][dim]. Tokens keep their numbers for ever: kv_tokens, kv_lengths, positions and
- *             masks count all that were ever put in. Token j is in slot j if j < pinned_tokens, else in slot
+ *   ring      [batch][kv_heads][ring_tokens][dim]. Tokens keep their numbers for ever: kv_tokens, kv_lengths, positions
+ *             and masks count all that were ever put in. Token j is in slot j if j < pinned_tokens, else in slot
  *             pinned_tokens + (j - pinned_tokens) % (ring_tokens - pinned_tokens). What is no longer there is hidden.
- *   paged     a pool [pages][kv_heads][page_tokens][dim]: batch_stride steps from page to page. Token j of entry b is row
- *             j % page_tokens of page page_table[b * page_table_stride + j / page_tokens].
+ *   paged     a pool [pages][kv_heads][page_tokens][dim]: batch_stride steps from page to page. Token j of entry b is
+ *             row j % page_tokens of page page_table[b * page_table_stride + j / page_tokens].
  *   load      no arrays: loader brings them. */
 typedef struct fovea_kv_source {
   fovea_in keys, values;
   fovea_in key_scales, value_scales; /* of I8: one float a row; of I4: ceil(dim / 32) uint16_t a row. Else data NULL */
 
-  const uint32_t* first_tokens; /* ring, optional [batch]: the oldest token behind the pinned ones that is there, at most
-                                   the entry's length. NULL = as many as fit. (FOVEA_ERR_LENGTH if more than fit) */
+  const uint32_t* first_tokens; /* ring, optional [batch]: the oldest token behind the pinned ones that is there, at
+                                   most the entry's length. NULL = as many as fit. (FOVEA_ERR_LENGTH if more than fit) */
   const uint32_t* page_table;   /* paged: of each entry as many as its length needs, each < pages (FOVEA_ERR_PAGE) */
   ptrdiff_t page_table_stride;
   uint32_t pages;
   const fovea_loader* loader;
 } fovea_kv_source;
 
-/* What runs tasks in parallel: the library starts no thread. run must call task(arg, i, worker) once for each i < tasks,
- * in any order, on any threads, and return when all are done, with 0, or anything else if it could not. worker < workers
- * is a number that no other task has at the same time. What is written before run is called must be seen by the tasks,
- * and what they write after it has returned: as with any pool of threads, parallel loop or second core. run may be called
- * more than once in a call, not at all where there is only one task, and never from a task. Tasks are cut by shapes alone, so
- * results are the same to the bit whatever runs them.
- * FOVEA_ERR_EXECUTOR: run did not return 0, or a task came with a worker that is not below max_workers. Outputs are then
- * unspecified, as is the state of a stream into which keys were pushed: some of its rows have seen them, others not. Begin
- * it again, or go on with a copy from before. Of other memory nothing was written. */
+/* What runs tasks in parallel: the library starts no thread. run must call task(arg, i, worker) once for each i <
+ * tasks, in any order, on any threads, and return when all are done, with 0, or anything else if it could not. worker <
+ * workers is a number that no other task has at the same time. What is written before run is called must be seen by the
+ * tasks, and what they write after it has returned: as with any pool of threads, parallel loop or second core. run may
+ * be called more than once in a call, not at all where there is only one task, and never from a task. Tasks are cut by
+ * shapes alone, so results are the same to the bit whatever runs them.
+ * FOVEA_ERR_EXECUTOR: run did not return 0, or a task came with a worker that is not below max_workers. Outputs are
+ * then unspecified, as is the state of a stream into which keys were pushed: some of its rows have seen them, others
+ * not. Begin it again, or go on with a copy from before. Of other memory nothing was written. */
 typedef struct fovea_executor {
   int (*run)(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg);
   void* self;       /* for run */
   uint32_t workers; /* 1 to max_workers of the description (FOVEA_ERR_CAPACITY) */
 } fovea_executor;
 
-/* The arguments of one call. Set all to 0 first, then fill in. Arrays must not overlap an output (FOVEA_ERR_OVERLAP).
- */
+/* The arguments of one call. Set all to 0 first, then fill in. Arrays must not overlap an output (FOVEA_ERR_OVERLAP). */
 typedef struct fovea_attention_args {
   uint32_t struct_bytes; /* sizeof(fovea_attention_args) */
 
@@ -441,13 +439,14 @@ typedef struct fovea_attention_args {
 
   const uint32_t* kv_lengths; /* optional [batch]: keys of each entry, <= kv_tokens (FOVEA_ERR_LENGTH); NULL =
                                  kv_tokens. Keys and values behind the length are hidden */
-  /* Ragged batches: entries one after the other on the token axis, whose batch strides are not looked at. Each has one offset
-   * more than there are entries: entry b has the tokens from offsets[b] to before offsets[b + 1], which never fall
-   * (FOVEA_ERR_LENGTH), and the last is at most q_tokens or kv_tokens, which then count all. */
-  const uint32_t* q_offsets;  /* optional [batch + 1]: of q, out and lse. An entry has at most max_q_tokens, all together may
-                                 have more: at most max_batch * max_q_tokens. Not with scores (FOVEA_ERR_UNSUPPORTED) */
-  const uint32_t* kv_offsets; /* optional [batch + 1]: of strided keys and values, an entry's at most max_kv_tokens. With
-                                 kv_lengths an entry may have less. Masks and positions begin anew with each entry */
+  /* Ragged batches: entries one after the other on the token axis, whose batch strides are not looked at. Each has one
+   * offset more than there are entries: entry b has the tokens from offsets[b] to before offsets[b + 1], which never
+   * fall (FOVEA_ERR_LENGTH), and the last is at most q_tokens or kv_tokens, which then count all. */
+  const uint32_t* q_offsets;  /* optional [batch + 1]: of q, out and lse. An entry has at most max_q_tokens, all
+                                 together may have more: at most max_batch * max_q_tokens. Not with scores
+                                 (FOVEA_ERR_UNSUPPORTED) */
+  const uint32_t* kv_offsets; /* optional [batch + 1]: of strided keys and values, an entry's at most max_kv_tokens.
+                                 With kv_lengths an entry may have less. Masks and positions begin anew with each entry */
   const int64_t* positions; /* [batch]: the position of each entry's first query, within -2^62 to 2^62 (FOVEA_ERR_SIZE).
                                Required with FOVEA_CAUSAL_POSITIONS, and with FOVEA_CAUSAL_NONE when a window or ALiBi
                                is used; must be NULL with the other two (FOVEA_ERR_POSITIONS) */
@@ -465,8 +464,9 @@ typedef struct fovea_attention_args {
 /* Computes attention. workspace: at least fovea_workspace_bytes(plan) bytes (FOVEA_ERR_WORKSPACE), 64-byte aligned
  * (FOVEA_ERR_ALIGNMENT); its content before and after means nothing.
  * It may be smaller if args->slow_workspace, aligned in the same way, has at least
- * fovea_slow_workspace_bytes(plan, workspace_bytes) bytes: workspace is the fast part (DTCM, say), which the arrays that
- * are used most take as far as they fit, and the others lie in the slow part. The bits are the same however it is cut.
+ * fovea_slow_workspace_bytes(plan, workspace_bytes) bytes: workspace is the fast part (DTCM, say), which the arrays
+ * that are used most take as far as they fit, and the others lie in the slow part. The bits are the same however it is
+ * cut.
  * Bits. The tile kernel's output is the same to the bit for any budget, any row tile, any place in a batch, and on all
  * IEEE targets with fused multiply-add; see portable_bits.
  * Time. No branch, skip or early exit depends on values: only shapes, counts, lengths and positions do. Where a
@@ -505,23 +505,23 @@ typedef struct fovea_state {
 size_t fovea_state_bytes(const fovea_plan* plan, uint32_t batch, uint32_t q_tokens);
 #define FOVEA_STATE_BYTES(rows, value_dim) (sizeof(fovea_state) + (size_t)(rows) * ((size_t)(value_dim) + 2u) * 4u)
 
-/* A state that has seen no key, in state_bytes bytes of memory (FOVEA_ERR_STATE if they are too few). The next key pushed is at
- * position first_key >= 0 (FOVEA_ERR_SIZE): not 0 where another state has the keys before it, to be merged later.
- * A plan with FOVEA_CAUSAL_BOTTOM_RIGHT is refused (FOVEA_ERR_UNSUPPORTED), here and below: where the last key is, no
- * stream knows. */
+/* A state that has seen no key, in state_bytes bytes of memory (FOVEA_ERR_STATE if they are too few). The next key
+ * pushed is at position first_key >= 0 (FOVEA_ERR_SIZE): not 0 where another state has the keys before it, to be merged
+ * later. A plan with FOVEA_CAUSAL_BOTTOM_RIGHT is refused (FOVEA_ERR_UNSUPPORTED), here and below: where the last key
+ * is, no stream knows. */
 fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* state, size_t state_bytes, uint32_t batch,
                                 uint32_t q_tokens, int64_t first_key);
 
 /* Takes in args->kv_tokens keys and values, at the positions from state->next_key on, which then moves by as many.
  * Arguments are those of fovea_attention, and so are checks; batch and q_tokens are the state's (FOVEA_ERR_STATE), and
- * q is the same in every push. kv_lengths and the mask are of these keys alone: kv_lengths[b] of them are seen, the mask's
- * column 0 is the first of them. scores_stage must be 0 (FOVEA_ERR_UNSUPPORTED); out, lse and sinks are not looked at. On
- * an error nothing was taken in, but on FOVEA_ERR_EXECUTOR: see fovea_executor. */
+ * q is the same in every push. kv_lengths and the mask are of these keys alone: kv_lengths[b] of them are seen, the
+ * mask's column 0 is the first of them. scores_stage must be 0 (FOVEA_ERR_UNSUPPORTED); out, lse and sinks are not
+ * looked at. On an error nothing was taken in, but on FOVEA_ERR_EXECUTOR: see fovea_executor. */
 fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const fovea_attention_args* args,
                                void* workspace, size_t workspace_bytes);
 
-/* The state of two parts of the keys, in `into`; `from` stays. Both may have been made on any target. Merging a with b or
- * b with a is the same to the bit; in another order of three or more, the same within rounding. next_key becomes the
+/* The state of two parts of the keys, in `into`; `from` stays. Both may have been made on any target. Merging a with b
+ * or b with a is the same to the bit; in another order of three or more, the same within rounding. next_key becomes the
  * larger. They must be of the same counts (FOVEA_ERR_STATE), and of the same queries, which nobody can check. */
 fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* into, const fovea_state* from);
 
@@ -540,8 +540,8 @@ fovea_status fovea_stream_import(fovea_state* state, size_t state_bytes, const v
 
 /* -------------------------------------------------------------------------------------------------------- rope */
 
-/* Rotary position embedding (Su et al., RoFormer, arXiv 2104.09864): the first rotary_dim elements of a query or key are
- * taken in pairs, and pair i of a token at position p is turned by p times an angle that falls with i:
+/* Rotary position embedding (Su et al., RoFormer, arXiv 2104.09864): the first rotary_dim elements of a query or key
+ * are taken in pairs, and pair i of a token at position p is turned by p times an angle that falls with i:
  *     (a, b) -> (a cos - b sin, b cos + a sin),    angle = p * position_scale * base^(-2 i / rotary_dim) radians
  * The dot product of two rows so turned depends on the difference of their positions alone.
  *
@@ -552,17 +552,19 @@ typedef enum fovea_rope_layout {
   FOVEA_ROPE_LAYOUT_IS_32_BITS = 0x7fffffff
 } fovea_rope_layout;
 
-/* Writes the angles of a position: turns[i] = position_scale * base^(-2 i / rotary_dim) / (2 pi), the part of a turn that
- * pair i goes on from a position to the next, in units of 2^-64. An angle is then position * turns[i] in 64-bit integers,
- * in which whole turns drop out exactly; a float would have lost all digits of it at long contexts. Made once for a model.
- *   turns           [rotary_dim / 2], required. They are plain numbers: who scales the angle of each pair in a way of its
- *                   own (YaRN, Llama 3.1) multiplies them, or computes them otherwise.
+/* Writes the angles of a position: turns[i] = position_scale * base^(-2 i / rotary_dim) / (2 pi), the part of a turn
+ * that pair i goes on from a position to the next, in units of 2^-64. An angle is then position * turns[i] in 64-bit
+ * integers, in which whole turns drop out exactly; a float would have lost all digits of it at long contexts. Made once
+ * for a model.
+ *   turns           [rotary_dim / 2], required. They are plain numbers: who scales the angle of each pair in a way of
+ *                   its own (YaRN, Llama 3.1) multiplies them, or computes them otherwise.
  *   base            theta. 0 = 10000; else finite and at least 1 (FOVEA_ERR_NUMBER).
- *   position_scale  positions are multiplied by it (linear interpolation, Chen et al., arXiv 2306.15595): 1 / 8 stretches
- *                   what was trained for 4096 positions over 32768. 0 = 1; else above 0 and at most 1 (FOVEA_ERR_NUMBER).
+ *   position_scale  positions are multiplied by it (linear interpolation, Chen et al., arXiv 2306.15595): 1 / 8
+ *                   stretches what was trained for 4096 positions over 32768. 0 = 1; else above 0 and at most 1
+ *   (FOVEA_ERR_NUMBER).
  *   rotary_dim      even and at least 2 (FOVEA_ERR_DIM).
- * Error: turns[i] is off by at most rotary_dim / 16 + 2 units. It is computed in integers: nothing of double precision is
- * linked. */
+ * Error: turns[i] is off by at most rotary_dim / 16 + 2 units. It is computed in integers: nothing of double precision
+ * is linked. */
 fovea_status fovea_rope_frequencies(uint64_t* turns, double base, double position_scale, uint32_t rotary_dim);
 
 /* The arguments of fovea_rope_f32. Set all to 0 first, then fill in. */
@@ -596,10 +598,11 @@ typedef struct fovea_rope_args {
   int64_t position_offset;
 } fovea_rope_args;
 
-/* Turns all pairs. cos and sin of turns are computed without libm and are within 2e-7 at any position, for turns as they
- * are given. For those of fovea_rope_frequencies with a rotary_dim up to 256 they are within 2e-7 of the true angle's up to
- * position 2^32, and within 1e-6 up to 2^36, negative ones too. Turning adds two roundings, of the products of a and of b.
- * Bits: the same in both layouts, and on all IEEE targets with fused multiply-add. At position 0 out equals in. */
+/* Turns all pairs. cos and sin of turns are computed without libm and are within 2e-7 at any position, for turns as
+ * they are given. For those of fovea_rope_frequencies with a rotary_dim up to 256 they are within 2e-7 of the true
+ * angle's up to position 2^32, and within 1e-6 up to 2^36, negative ones too. Turning adds two roundings, of the
+ * products of a and of b. Bits: the same in both layouts, and on all IEEE targets with fused multiply-add. At position
+ * 0 out equals in. */
 fovea_status fovea_rope_f32(const fovea_rope_args* args);
 
 /* ------------------------------------------------------------------------------------------------------ linear */
@@ -642,15 +645,15 @@ typedef struct fovea_linear_args {
 size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
 
 /* The same as a constant expression, for static arrays: an upper bound over the targets of the architecture that is
- * being compiled for (see FOVEA_WORKSPACE_BYTES), without a budget, for one worker and any counts of tokens and outputs.
- * dtype is that of the weights. */
+ * being compiled for (see FOVEA_WORKSPACE_BYTES), without a budget, for one worker and any counts of tokens and
+ * outputs. dtype is that of the weights. */
 #define FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype)                                 \
   ((dtype) == FOVEA_F32 ? FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, FOVEA_TILE_ROWS_MAX) \
                         : FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, 2u * FOVEA_TILE_ROWS_MAX) + 4096u)
 
 /* y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o].
- * workspace: at least as many bytes (FOVEA_ERR_WORKSPACE), 64-byte aligned (FOVEA_ERR_ALIGNMENT); may be NULL where none
- * are needed. Its content before and after means nothing.
+ * workspace: at least as many bytes (FOVEA_ERR_WORKSPACE), 64-byte aligned (FOVEA_ERR_ALIGNMENT); may be NULL where
+ * none are needed. Its content before and after means nothing.
  * Arithmetic is f32: narrower weights are widened, which is exact but for the scale of I8. A sum is one chain of
  * multiply-adds in the order of the inputs; for few tokens, as many chains as a vector has lanes. NaN and infinity go
  * where the sums take them. y and the workspace must not overlap anything (FOVEA_ERR_OVERLAP). */
@@ -695,8 +698,8 @@ typedef struct fovea_kv_cache {
                              appended, and takes them back after a reset or truncation */
 } fovea_kv_cache;
 
-/* Bytes of memory that the cache needs; 0 where its first part is not valid. The macro is an upper bound for static arrays, of
- * strided caches and rings. */
+/* Bytes of memory that the cache needs; 0 where its first part is not valid. The macro is an upper bound for static
+ * arrays, of strided caches and rings. */
 size_t fovea_kv_cache_bytes(const fovea_kv_cache* cache);
 #define FOVEA_KV_CACHE_BYTES(key_dtype, value_dtype, batch, kv_heads, max_tokens, head_dim, value_dim) \
   FOVEA_KV_CACHE_BYTES_(FOVEA_ROW_BYTES_(key_dtype, head_dim) + FOVEA_ROW_BYTES_(value_dtype, value_dim), \
@@ -723,21 +726,21 @@ typedef struct fovea_kv_append_args {
   size_t workspace_bytes;
 } fovea_kv_append_args;
 
-/* Puts tokens behind those that are there, converted to the cache's formats. Where there is no room for all of them, of all
- * entries, FOVEA_ERR_FULL and nothing was written. A ring never is full: its oldest tokens give way. It is full, and a page
- * table ends, at 2^30 tokens that were put in. */
+/* Puts tokens behind those that are there, converted to the cache's formats. Where there is no room for all of them, of
+ * all entries, FOVEA_ERR_FULL and nothing was written. A ring never is full: its oldest tokens give way. It is full,
+ * and a page table ends, at 2^30 tokens that were put in. */
 fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* args);
 
-/* An entry's first `length` tokens stay, the others are taken back, as after a draft that was not accepted. length is at most
- * the entry's (FOVEA_ERR_LENGTH). A ring does not get back tokens that gave way to those: at most its slots can be
- * taken back, or all but pinned ones (FOVEA_ERR_LENGTH). */
+/* An entry's first `length` tokens stay, the others are taken back, as after a draft that was not accepted. length is
+ * at most the entry's (FOVEA_ERR_LENGTH). A ring does not get back tokens that gave way to those: at most its slots can
+ * be taken back, or all but pinned ones (FOVEA_ERR_LENGTH). */
 fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t length);
 
 /* An entry without tokens, or with FOVEA_ALL_ENTRIES all of them. Page tables stay. */
 fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry);
 
-/* Writes into a description what the cache knows: kv_heads, head_dim, value_dim, max_batch, max_kv_tokens, the types of keys and
- * values, and the kind with its sizes. */
+/* Writes into a description what the cache knows: kv_heads, head_dim, value_dim, max_batch, max_kv_tokens, the types of
+ * keys and values, and the kind with its sizes. */
 fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc);
 
 /* Writes into arguments what the cache holds now: batch, kv_tokens, kv_lengths and kv. After each append. */
