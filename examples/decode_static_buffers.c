@@ -12,8 +12,8 @@
 
 enum { Q_HEADS = 8, KV_HEADS = 2, DIM = 64, SLOTS = 96, PINNED = 4, TOKENS = 400, ROTARY = 32 };
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
-    cache_memory[FOVEA_KV_CACHE_BYTES(FOVEA_I8, FOVEA_I8, 1, KV_HEADS, SLOTS, DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char cache_memory[FOVEA_KV_CACHE_BYTES(FOVEA_I8, FOVEA_I8, 1,
+                                                                                           KV_HEADS, SLOTS, DIM, DIM)];
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(DIM, DIM)];
 
 static fovea_kv_cache cache;

@@ -31,9 +31,7 @@ PUBLIC int qemu_plugin_version = 1;
 
 // A hash table that is never enlarged, since QEMU keeps the addresses of its counters.
 enum { kSlots = 1 << 20 };
-static struct {
-  uint64_t address, count;
-} slots[kSlots];
+static struct { uint64_t address, count; } slots[kSlots];
 static size_t used;
 static const char* out_path = "counts.txt";
 

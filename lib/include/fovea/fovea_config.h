@@ -213,8 +213,8 @@ constexpr bool kHalf = kF16 || kBf16;
 constexpr bool kMask = kMaskF32 || kMaskByte;
 constexpr bool kNarrow = kHalf || kI8 || kI4;
 constexpr bool kStaged = kNarrow || kRing || kPages || kLoad; /* keys may not be used where they lie */
-constexpr bool kLimits = kCausal || kWindows || kRing;  /* a key may be hidden by its place */
-constexpr bool kPlaces = kCausal || kWindows || kAlibi; /* anything that depends on positions */
+constexpr bool kLimits = kCausal || kWindows || kRing;        /* a key may be hidden by its place */
+constexpr bool kPlaces = kCausal || kWindows || kAlibi;       /* anything that depends on positions */
 } /* namespace config */
 } /* namespace fovea */
 #endif
