@@ -159,5 +159,8 @@ TEST_CASE("extremes: a plan can be made from the description that stands in it",
   REQUIRE(fovea_plan_init(&plan, &call.desc) == FOVEA_OK);
   again = plan;
   REQUIRE(fovea_plan_init(&again, &again.desc) == FOVEA_OK);
-  CHECK(std::memcmp(&plan, &again, sizeof plan) == 0);
+  CHECK(again.desc.scale == plan.desc.scale);
+  CHECK(again.desc.target == plan.desc.target);
+  CHECK(again.desc.max_kv_tokens == plan.desc.max_kv_tokens);
+  CHECK(again.workspace_bytes == plan.workspace_bytes);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of kernels/math.inl over arrays, for math_test.cc.
+// The functions of kernels/math.inl over arrays, and kernels/philox.inl, for math_test.cc.
 
 template <VF (*function)(VF)>
 void Evaluate(const float* in, float* out, size_t count) {
@@ -14,3 +14,18 @@ void EvaluateExp2(const float* in, float* out, size_t count) { Evaluate<Exp2>(in
 void EvaluateExp(const float* in, float* out, size_t count) { Evaluate<Exp>(in, out, count); }
 void EvaluateLog(const float* in, float* out, size_t count) { Evaluate<Log>(in, out, count); }
 void EvaluateTanh(const float* in, float* out, size_t count) { Evaluate<Tanh>(in, out, count); }
+
+// In every lane the same; 0 in all words where lanes differ.
+void PhiloxWords(uint32_t (&words)[4], const uint32_t (&key)[2]) {
+  VI c[4];
+  for (int i = 0; i < 4; ++i) c[i] = hn::Set(kI, int32_t(words[i]));
+  Philox(c, key[0], key[1]);
+  for (int i = 0; i < 4; ++i) {
+    float lanes[kLanes];
+    hn::StoreU(hn::BitCast(kF, c[i]), kF, lanes);
+    __builtin_memcpy(&words[i], lanes, sizeof words[i]);
+    for (size_t lane = 1; lane < kLanes; ++lane) {
+      if (__builtin_memcmp(&lanes[lane], &lanes[0], sizeof lanes[0]) != 0) words[i] = 0;
+    }
+  }
+}

@@ -624,10 +624,11 @@ void TestMulAdd(ContractLog& log, bool fused) {
 // ------------------------------------------------------------------------------------- integers and masks
 
 void TestIntegers(ContractLog& log) {
-  log.begin("Add, Sub, And, Or, ShiftLeft, ShiftRight, ConvertTo, BitCast of integers");
+  log.begin("Add, Sub, And, Or, Xor, MulWide, ShiftLeft, ShiftRight, ConvertTo, BitCast of integers");
   uint32_t state = 3;
   for (size_t p = 0; p < 4096; ++p) {
-    uint32_t a[kLanes], b[kLanes], wanted[8][kLanes];
+    uint32_t a[kLanes], b[kLanes], wanted[11][kLanes];
+    const uint32_t factor = p < 2 * kSpecials ? kSpecial[p / 2 % kSpecials] : Random(state);
     for (size_t i = 0; i < kLanes; ++i) {
       a[i] = p < 2 * kSpecials ? kSpecial[(p + i) % kSpecials] : Random(state) >> p % 32;
       b[i] = p < 2 * kSpecials ? kSpecial[(2 * p + i) % kSpecials] : Random(state);
@@ -639,6 +640,9 @@ void TestIntegers(ContractLog& log) {
       wanted[5][i] = a[i] >> 23 | ((a[i] >> 31) != 0 ? 0xfffffe00u : 0u);
       wanted[6][i] = BitsOf(float(int32_t(a[i])));
       wanted[7][i] = a[i] << 1;
+      wanted[8][i] = a[i] ^ b[i];
+      wanted[9][i] = a[i] * factor;
+      wanted[10][i] = uint32_t(uint64_t(a[i]) * factor >> 32);
     }
     const VI x = IntsFromBits(a), y = IntsFromBits(b);
     CompareLanes(log, Same::kBits, LanesOf(hn::Add(x, y)), wanted[0]);
@@ -649,6 +653,10 @@ void TestIntegers(ContractLog& log) {
     CompareLanes(log, Same::kBits, LanesOf(hn::ShiftRight<23>(x)), wanted[5]);
     CompareLanes(log, Same::kBits, LanesOf(hn::ConvertTo(kF, x)), wanted[6]);
     CompareLanes(log, Same::kBits, LanesOf(hn::ShiftLeft<1>(x)), wanted[7]);
+    CompareLanes(log, Same::kBits, LanesOf(hn::Xor(x, y)), wanted[8]);
+    VI high;
+    CompareLanes(log, Same::kBits, LanesOf(hn::MulWide(x, factor, high)), wanted[9]);
+    CompareLanes(log, Same::kBits, LanesOf(high), wanted[10]);
     CompareLanes(log, Same::kBits, LanesOf(hn::BitCast(kI, FromBits(a))), a);
     CompareLanes(log, Same::kBits, LanesOf(hn::BitCast(kF, x)), a);
   }

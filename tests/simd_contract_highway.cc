@@ -20,6 +20,7 @@ namespace {
 #include "kernels/common.inl"
 #include "kernels/formats.inl"
 #include "kernels/math.inl"
+#include "kernels/philox.inl"
 #include "formats_test.inl"
 #include "math_test.inl"
 #include "simd_contract.inl"
@@ -37,6 +38,7 @@ const SimdTests kSimdTests = {
     kLanes,
     Contract,
     {EvaluateExp2, EvaluateExp, EvaluateLog, EvaluateTanh},
+    PhiloxWords,
     {DotOfRow<FOVEA_F32>, DotOfRow<FOVEA_F16>, DotOfRow<FOVEA_BF16>, DotOfRow<FOVEA_I8>, DotOfRow<FOVEA_I4>}};
 
 }  // namespace HWY_NAMESPACE

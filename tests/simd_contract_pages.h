@@ -48,6 +48,8 @@ struct SimdTests {
   size_t lanes;
   void (*contract)(ContractLog&, const ContractMemory&, bool fused);
   void (*math[kMathFunctions])(const float* in, float* out, size_t count);
+  // Philox 4x32-10 of a counter, in place.
+  void (*philox)(uint32_t (&words)[4], const uint32_t (&key)[2]);
   // With a row of a format, by fovea_dtype.
   float (*dot[fovea::kDtypes])(const float* x, const void* data, const void* scales, size_t dim);
 };

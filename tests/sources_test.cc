@@ -39,6 +39,7 @@ Case make_case(Levels& levels, uint64_t seed) {
   p.kv_tokens = levels.choose<uint32_t>({1, 63, 130, 200});
   const Pair dims = levels.choose<Pair>({{1, 1}, {5, 3}, {32, 32}, {33, 20}, {64, 80}, {130, 7}});
   p.head_dim = dims.first, p.value_dim = dims.second;
+  p.score = levels.choose({FOVEA_SCORE_SCALED_DOT, FOVEA_SCORE_ADDITIVE});
   p.causal = levels.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_POSITIONS});
   p.window_left = levels.choose<uint32_t>({0, 9, 66});
   p.alibi = levels.choose({false, true});

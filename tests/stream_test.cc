@@ -38,6 +38,8 @@ std::vector<Problem> problems() {
     if (i % 5 == 2) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 5;
     if (i % 5 == 3) p.kv_lengths = std::vector<uint32_t>(p.batch, p.kv_tokens / 2 + 1);
     if (i % 5 == 4) p.scale = -0.4f;
+    if (i % 4 == 1) p.score = i == 5 ? FOVEA_SCORE_DOT : FOVEA_SCORE_ADDITIVE;
+    if (i % 6 > 3) p.dropout = 0.25f;
     all.push_back(p);
   }
   return all;
@@ -136,7 +138,7 @@ class Streamer {
     args.kv_lengths = nullptr;
     args.positions = nullptr;
     args.mask = {};
-    args.alibi_slopes = nullptr;
+    args.alibi_slopes = args.score_vector = nullptr;
     args.kv_tokens = 0xffffffffu;
     test_.fill_outputs();
     state.read_only(true);

@@ -39,7 +39,7 @@ class Guarded {
   }
   size_t bytes() const { return bytes_; }
 
-  void fill();                    // writes the pattern again
+  void fill();                    // writes the pattern again: for what is to be written before it is read
   void read_only(bool on) const;  // from now on a write faults
   bool margin_intact() const;     // nothing was written around the buffer
   // Whether the byte at this offset still holds the pattern.
@@ -55,6 +55,7 @@ class Guarded {
 
 // Names the case that runs from now on: a fault prints it before it kills the program.
 void set_current_case(const std::string& text);
+const char* current_case();
 
 }  // namespace fovea_test
 

@@ -211,8 +211,11 @@ std::string name(const Problem& p) {
   Text text;
   text << p.batch << "x" << p.q_heads << "/" << p.kv_heads << "x" << p.q_tokens << "x" << p.kv_tokens << " d"
        << p.head_dim << "/" << p.value_dim << " " << name(p.layout) << " " << name(p.placement) << " seed " << p.seed;
+  static const char* const kScores[] = {"", " dot", " additive"};
+  text << kScores[p.score];
   if (p.scale != 0) text << " scale " << p.scale;
   if (p.softcap != 0) text << " softcap " << p.softcap;
+  if (p.dropout != 0) text << " dropout " << p.dropout;
   static const char* const kCausal[] = {"", " top-left", " bottom-right", " causal-positions"};
   text << kCausal[p.causal];
   if (p.window_left != 0) text << " left " << p.window_left;
@@ -271,7 +274,7 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   desc.q_heads = p.q_heads, desc.kv_heads = p.kv_heads;
   desc.head_dim = p.head_dim, desc.value_dim = p.value_dim;
   desc.max_batch = p.batch, desc.max_q_tokens = p.q_tokens, desc.max_kv_tokens = p.kv_tokens;
-  desc.scale = p.scale, desc.softcap = p.softcap;
+  desc.score = p.score, desc.scale = p.scale, desc.softcap = p.softcap, desc.dropout = p.dropout;
   desc.causal = p.causal, desc.window_left = p.window_left, desc.window_right = p.window_right;
 
   desc.q_dtype = p.q_dtype, desc.key_dtype = p.key_dtype;
@@ -339,6 +342,18 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
     for (uint32_t h = 0; h < p.q_heads; ++h) sinks()[h] = random_uniform(p.seed + 12, h, -1.0f, 4.0f);
     args.sinks = sinks();
   }
+  if (p.score == FOVEA_SCORE_ADDITIVE) {
+    const uint32_t vectors = p.layout == Layout::kBroadcast ? 1 : p.kv_heads;
+    const Strided s = strided(p.layout, 1, vectors, 1, p.head_dim);
+    score_vector_ = floats(s.elements, p.placement);
+    args.score_vector = score_vector_.as<float>() + s.first;
+    args.score_vector_stride = vectors == 1 ? 0 : s.head;
+    for (uint32_t h = 0; h < vectors; ++h) {
+      float* const v = score_vector() + static_cast<ptrdiff_t>(h) * args.score_vector_stride;
+      for (uint32_t d = 0; d < p.head_dim; ++d) v[d] = random_uniform(p.seed + 16, h * p.head_dim + d, -1.0f, 1.0f);
+    }
+  }
+  args.dropout_seed = p.dropout_seed;
   if (p.mask != FOVEA_MASK_NONE) fill_mask();
   if (!p.first_tokens.empty()) {
     first_tokens_ = copy_of(p.first_tokens, p.placement);
@@ -459,8 +474,8 @@ const Attention& AttentionCase::expected() {
   if (has_expected_) return expected_;
   expected_ = attention(desc, truth());
   has_expected_ = true;
-  for (const Guarded* input :
-       {&q_, &keys_, &values_, &kv_lengths_, &positions_, &mask_, &slopes_, &sinks_, &typed_q_, &first_tokens_}) {
+  for (const Guarded* input : {&q_, &keys_, &values_, &kv_lengths_, &positions_, &mask_, &slopes_, &sinks_,
+                               &score_vector_, &typed_q_, &first_tokens_}) {
     input->read_only(true);
   }
   stored.read_only(true);
@@ -483,7 +498,8 @@ std::string AttentionCase::run_unchecked(const Run& run) {
   const size_t bytes = fovea_workspace_bytes(&plan);
   if (run.budget != Budget::kNone && bytes > d.workspace_budget_bytes) return full_name + ": more than the budget";
   const bool flush = problem.placement == Placement::kEnd && bytes % FOVEA_WORKSPACE_ALIGNMENT == 0;
-  const Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, flush ? Placement::kEnd : Placement::kStart);
+  Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, flush ? Placement::kEnd : Placement::kStart);
+  workspace.fill();
   fill_outputs();
   const fovea_status status = fovea_attention(&plan, &args, workspace.as<void>(), bytes);
   if (status != FOVEA_OK) return full_name + ": " + fovea_status_string(status);
@@ -529,13 +545,15 @@ std::string AttentionCase::compare() const {
 }
 
 std::vector<float> AttentionCase::out() const {
-  return dense(args.out, problem.out_dtype, problem.batch, problem.q_heads, problem.q_tokens, problem.value_dim);
+  return dense(args.out, problem.out_dtype, std::min(args.batch, problem.batch), problem.q_heads, problem.q_tokens,
+               problem.value_dim);
 }
 std::vector<float> AttentionCase::lse() const {
-  return dense(args.lse, FOVEA_F32, problem.batch, problem.q_heads, problem.q_tokens, 1);
+  return dense(args.lse, FOVEA_F32, std::min(args.batch, problem.batch), problem.q_heads, problem.q_tokens, 1);
 }
 std::vector<float> AttentionCase::scores() const {
-  return dense(args.scores, FOVEA_F32, problem.batch, problem.q_heads, problem.q_tokens, problem.kv_tokens);
+  return dense(args.scores, FOVEA_F32, std::min(args.batch, problem.batch), problem.q_heads, problem.q_tokens,
+               problem.kv_tokens);
 }
 
 std::string run_on_all_targets(AttentionCase& test, Budget budget, bool portable_bits) {

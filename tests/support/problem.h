@@ -62,7 +62,10 @@ const char* name(Layout layout);
 struct Problem {
   uint32_t batch = 1, q_heads = 1, kv_heads = 1, q_tokens = 1, kv_tokens = 1, head_dim = 8, value_dim = 8;
 
+  fovea_score score = FOVEA_SCORE_SCALED_DOT;
   float scale = 0, softcap = 0;
+  float dropout = 0;
+  uint64_t dropout_seed = 0x0123456789abcdefu;
   fovea_causal causal = FOVEA_CAUSAL_NONE;
   uint32_t window_left = 0, window_right = 0;
   std::vector<uint32_t> kv_lengths;  // [batch]; empty = NULL
@@ -123,6 +126,7 @@ class AttentionCase {
   uint8_t* mask_byte() const { return mask_.as<uint8_t>(); }
   float* slopes() const { return slopes_.as<float>(); }
   float* sinks() const { return sinks_.as<float>(); }
+  float* score_vector() const { return const_cast<float*>(args.score_vector); }
 
   // The reference's answer, computed once. From then on the inputs are read-only.
   const Attention& expected();
@@ -139,7 +143,7 @@ class AttentionCase {
   void fill_outputs();
   bool outputs_untouched() const;
 
-  // Outputs of the last run, dense as in the reference.
+  // Outputs of the last run, dense as in the reference, of as many entries as args now has.
   std::vector<float> out() const;
   std::vector<float> lse() const;
   std::vector<float> scores() const;
@@ -155,7 +159,7 @@ class AttentionCase {
   void fill_inputs();
 
   Guarded q_, keys_, values_;  // with Layout::kPacked, q_ holds all three
-  Guarded kv_lengths_, positions_, mask_, slopes_, sinks_;
+  Guarded kv_lengths_, positions_, mask_, slopes_, sinks_, score_vector_;
   Guarded out_, lse_, scores_, typed_q_, first_tokens_;
   bool encoded_ = false;
   fovea_attention_args truth_{};

@@ -27,9 +27,30 @@ uint32_t length(const fovea_attention_args& args, uint32_t b) {
   return args.kv_lengths != nullptr ? args.kv_lengths[b] : args.kv_tokens;
 }
 
+// Philox 4x32-10 as its authors write it (Salmon et al., SC 2011).
+struct Words {
+  uint32_t word[4];
+};
+Words philox(Words c, uint64_t seed) {
+  uint32_t key[2] = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = uint64_t{0xd2511f53u} * c.word[0], b = uint64_t{0xcd9e8d57u} * c.word[2];
+    c = {{static_cast<uint32_t>(b >> 32) ^ c.word[1] ^ key[0], static_cast<uint32_t>(b),
+          static_cast<uint32_t>(a >> 32) ^ c.word[3] ^ key[1], static_cast<uint32_t>(a)}};
+    key[0] += 0x9e3779b9u;
+    key[1] += 0xbb67ae85u;
+  }
+  return c;
+}
+
 bool hides(float mask) { return mask <= -FLT_MAX / 2; }
 
 }  // namespace
+
+bool dropped(float probability, uint64_t seed, uint32_t b, uint32_t h, uint32_t i, uint32_t j) {
+  const uint32_t word = philox({{j / 4, i, h, b}}, seed).word[j % 4];
+  return static_cast<double>(word >> 8) < static_cast<double>(probability) * 16777216.0;
+}
 
 int64_t position(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t i) {
   switch (desc.causal) {
@@ -61,8 +82,11 @@ bool visible(const fovea_attention_desc& desc, const fovea_attention_args& args,
 
 Attention attention(const fovea_attention_desc& desc, const fovea_attention_args& args) {
   const uint32_t group = desc.q_heads / desc.kv_heads;
-  const double unit_error = score_error(1.0, desc.head_dim);
-  const double scale = desc.scale != 0 ? double{desc.scale} : 1.0 / std::sqrt(static_cast<double>(desc.head_dim));
+  const bool additive = desc.score == FOVEA_SCORE_ADDITIVE;
+  const double unit_error = additive ? additive_error(1.0, desc.head_dim) : score_error(1.0, desc.head_dim);
+  const double no_scale =
+      desc.score == FOVEA_SCORE_SCALED_DOT ? 1.0 / std::sqrt(static_cast<double>(desc.head_dim)) : 1.0;
+  const double scale = desc.scale != 0 ? double{desc.scale} : no_scale;
   const fovea_scores_stage stage = args.scores_stage;
   const bool every_key = stage == FOVEA_SCORES_SCALED || stage == FOVEA_SCORES_CAPPED;
   const size_t n = args.kv_tokens;
@@ -86,6 +110,8 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
     for (uint32_t h = 0; h < desc.q_heads; ++h) {
       for (uint32_t i = 0; i < args.q_tokens; ++i, ++r) {
         const float* q = row(args.q, b, h, i);
+        const float* v =
+            additive ? args.score_vector + static_cast<ptrdiff_t>(h / group) * args.score_vector_stride : nullptr;
         const int64_t p = position(desc, args, b, i);
         double largest = -kInfinity;
         float largest_value = 0;
@@ -97,13 +123,13 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
           if (!sees && !every_key) continue;
 
           const float* key = row(args.kv.keys, b, h / group, j);
-          double dot = 0;
+          double sum = 0;
           float magnitude = 0;  // for a tolerance, which f32 is good enough for
           for (uint32_t d = 0; d < desc.head_dim; ++d) {
-            dot += double{q[d]} * key[d];
-            magnitude += std::fabs(q[d] * key[d]);
+            sum += additive ? double{v[d]} * std::tanh(double{q[d]} + key[d]) : double{q[d]} * key[d];
+            magnitude += std::fabs(additive ? v[d] : q[d] * key[d]);
           }
-          double score = scale * dot;
+          double score = scale * sum;
           double e = unit_error * std::fabs(scale) * static_cast<double>(magnitude);
           double written = score;
           if (desc.softcap != 0) {
@@ -145,6 +171,9 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
           if (sum != 0) weights[j] /= sum;
           if (!visible(desc, args, b, h, i, j)) continue;
           if (weights[j] != 0) weighted_error += weights[j] * error[j];
+          if (desc.dropout != 0) {
+            weights[j] *= dropped(desc.dropout, args.dropout_seed, b, h, i, j) ? 0 : 1 / (1 - double{desc.dropout});
+          }
           const float* value = row(args.kv.values, b, h / group, j);
           for (uint32_t e = 0; e < desc.value_dim; ++e) {
             answer.out[r * desc.value_dim + e] += weights[j] * value[e];
@@ -154,7 +183,8 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
         const double lse = sum == 0 ? -kInfinity : shift + std::log(sum);
         answer.lse[r] = lse;
         answer.lse_tolerance[r] = lse_tolerance(weighted_error, lse, seen);
-        answer.out_tolerance[r] = out_tolerance(weighted_error, double{largest_value}, seen);
+        answer.out_tolerance[r] =
+            out_tolerance(weighted_error, double{largest_value}, seen) / (1 - double{desc.dropout});
         for (uint32_t j = 0; j < n && (stage == FOVEA_SCORES_MASKED || stage == FOVEA_SCORES_SOFTMAX); ++j) {
           const bool masked = stage == FOVEA_SCORES_MASKED;
           answer.scores[r * n + j] = masked ? x[j] : weights[j];

@@ -27,6 +27,9 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
 bool visible(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t h, uint32_t i,
              uint32_t j);
 
+// Whether dropout of this probability drops the weight of query i of head h and key j.
+bool dropped(float probability, uint64_t seed, uint32_t b, uint32_t h, uint32_t i, uint32_t j);
+
 // The position of query i of batch entry b.
 int64_t position(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t i);
 

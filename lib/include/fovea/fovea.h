@@ -8,9 +8,9 @@
  *
  *     out[i] = sum_j w[i][j] * value[j],   w[i] = softmax_j(score(i, j)),   score(i, j) = scale * dot(query[i], key[j])
  *
- * (Vaswani et al., "Attention Is All You Need", arXiv 1706.03762, eq. 1) with the options that models use today, in one
- * pass over the keys with a running maximum and sum (Milakov and Gimelshein, arXiv 1805.02867; Dao et al.,
- * FlashAttention, arXiv 2205.14135), so the matrix of scores never exists.
+ * (Vaswani et al., "Attention Is All You Need", arXiv 1706.03762, eq. 1; for other scores see fovea_score) with the
+ * options that models use today, in one pass over the keys with a running maximum and sum (Milakov and Gimelshein,
+ * arXiv 1805.02867; Dao et al., FlashAttention, arXiv 2205.14135), so the matrix of scores never exists.
  *
  * What it never does: allocate, throw, print, abort, read the environment, start a thread, keep global state, or touch
  * a byte outside the buffers it was given.
@@ -88,7 +88,7 @@ typedef enum fovea_status {
                                 or larger than dim */
   FOVEA_ERR_HEADS = -7,       /* kv_heads does not divide q_heads */
   FOVEA_ERR_SIZE = -8,        /* a size, or a product of sizes and strides, overflows or differs from its counterpart */
-  FOVEA_ERR_NUMBER = -9,      /* scale, softcap, base or position_scale is NaN, infinite or out of its range */
+  FOVEA_ERR_NUMBER = -9,      /* scale, softcap, dropout, base or position_scale is NaN, infinite or out of its range */
   FOVEA_ERR_BUDGET = -10,     /* workspace_budget_bytes is too small for even one vector of rows */
   FOVEA_ERR_PLAN = -11,       /* the plan was not made by fovea_plan_init of this version */
   FOVEA_ERR_CAPACITY = -12,   /* a count is greater than the plan's capacity */
@@ -214,19 +214,40 @@ typedef enum fovea_kv_kind {
   FOVEA_KV_KIND_IS_32_BITS = 0x7fffffff
 } fovea_kv_kind;
 
+/* How a query and a key make a score. Linear layers in a score function are made once for all tokens, by
+ * fovea_linear_f32 or in a multi-head layer, as Bahdanau et al. do (appendix A.1.2), and not for each pair:
+ *     scaled dot  q . k / sqrt(head_dim)   Vaswani et al., arXiv 1706.03762, section 3.2.1
+ *     dot         q . k                    Luong et al., arXiv 1508.04025, section 3.1, as the next two
+ *     general     q^T W k                  keys are W k: a linear layer with the weights W[head_dim][elements of k]
+ *     concat      v^T tanh(W [q; k])       queries are W_q q, keys W_k k: the two blocks of columns of W, each with W's
+ *                                          row_stride
+ *     additive    v^T tanh(W_1 q + W_2 k)  Bahdanau et al., arXiv 1409.0473, appendix A.1.2: queries are W_1 q, keys
+ *                                          W_2 k */
+typedef enum fovea_score {
+  FOVEA_SCORE_SCALED_DOT = 0, /* scale * q . k; a scale of 0 is 1 / sqrt(head_dim) */
+  FOVEA_SCORE_DOT = 1,        /* the same, but a scale of 0 is 1 */
+  FOVEA_SCORE_ADDITIVE = 2,   /* scale * sum_d score_vector[d] * tanh(q[d] + k[d]); a scale of 0 is 1. tanh has an error
+                                 of at most 1.5 ulp */
+  FOVEA_SCORE_GENERAL = FOVEA_SCORE_DOT,     /* with the keys that are said above */
+  FOVEA_SCORE_CONCAT = FOVEA_SCORE_ADDITIVE, /* with the queries and keys that are said above */
+  FOVEA_SCORE_IS_32_BITS = 0x7fffffff
+} fovea_score;
+
 /* What a plan is for: capacities, and the options that decide how the work is cut. Set all to 0 first, then fill in. */
 typedef struct fovea_attention_desc {
   uint32_t struct_bytes; /* sizeof(fovea_attention_desc) */
 
-  /* Shape. The first four are >= 1 (FOVEA_ERR_DIM) and hold for every call; kv_heads divides q_heads (FOVEA_ERR_HEADS). */
+  /* Shape. The first four are >= 1 (FOVEA_ERR_DIM) and hold for every call; kv_heads divides q_heads
+   * (FOVEA_ERR_HEADS). */
   uint32_t q_heads, kv_heads;
   uint32_t head_dim;  /* elements of a query and of a key */
   uint32_t value_dim; /* elements of a value and of an output row */
   /* Capacities: a call may have any count up to these; 0 is allowed and then so is only 0. */
   uint32_t max_batch, max_q_tokens, max_kv_tokens; /* max_kv_tokens <= 2^30 (FOVEA_ERR_SIZE) */
 
-  /* Score: x = scale * dot(q, k); with softcap > 0 then x = softcap * tanh(x / softcap); then bias and masks. */
-  float scale;   /* 0 = 1 / sqrt(head_dim); else finite, of either sign, at most 2.3e38 (FOVEA_ERR_NUMBER) */
+  /* Score: x = scale * score(q, k); with softcap > 0 then x = softcap * tanh(x / softcap); then bias and masks. */
+  fovea_score score;
+  float scale;   /* 0 = what the score says; else finite, of either sign, at most 2.3e38 (FOVEA_ERR_NUMBER) */
   float softcap; /* 0 = none; else finite, > 0 and normal (FOVEA_ERR_NUMBER). Gemma 2, arXiv 2408.00118, section 2 */
 
   /* Visible keys. Windows count keys including the query's own position; 0 = unlimited. A query at position p sees
@@ -234,6 +255,11 @@ typedef struct fovea_attention_desc {
    * is the same as window_right = 1. */
   fovea_causal causal;
   uint32_t window_left, window_right;
+
+  /* Each weight is kept with probability 1 - dropout, and then divided by that, else it is 0 (Srivastava et al., JMLR
+   * 15, 2014; inverted). 0 = none; else above 0 and below 1 (FOVEA_ERR_NUMBER). Which are kept: see dropout_seed. A
+   * dropped weight still meets its value: a NaN there counts. */
+  float dropout;
 
   /* Types and source. */
   fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype; /* q and out not I8 or I4 (FOVEA_ERR_UNSUPPORTED) */
@@ -355,7 +381,7 @@ typedef enum fovea_scores_stage {
   FOVEA_SCORES_SCALED = 1,  /* scale * dot(q, k), of every key < kv_tokens, hidden ones too */
   FOVEA_SCORES_CAPPED = 2,  /* after softcap, otherwise the same */
   FOVEA_SCORES_MASKED = 3,  /* after bias and masks; hidden keys are -inf */
-  FOVEA_SCORES_SOFTMAX = 4, /* the weights; hidden keys are 0. With a sink a row sums to less than 1 */
+  FOVEA_SCORES_SOFTMAX = 4, /* the weights, after dropout; hidden keys are 0. With a sink a row sums to less than 1 */
   FOVEA_SCORES_IS_32_BITS = 0x7fffffff
 } fovea_scores_stage;
 
@@ -397,7 +423,8 @@ typedef struct fovea_kv_source {
   fovea_in key_scales, value_scales; /* of I8: one float a row; of I4: ceil(dim / 32) uint16_t a row. Else data NULL */
 
   const uint32_t* first_tokens; /* ring, optional [batch]: the oldest token behind the pinned ones that is there, at
-                                   most the entry's length. NULL = as many as fit. (FOVEA_ERR_LENGTH if more than fit) */
+                                   most the entry's length. NULL = as many as fit. (FOVEA_ERR_LENGTH if more than
+                                   fit) */
   const uint32_t* page_table;   /* paged: of each entry as many as its length needs, each < pages (FOVEA_ERR_PAGE) */
   ptrdiff_t page_table_stride;
   uint32_t pages;
@@ -419,7 +446,8 @@ typedef struct fovea_executor {
   uint32_t workers; /* 1 to max_workers of the description (FOVEA_ERR_CAPACITY) */
 } fovea_executor;
 
-/* The arguments of one call. Set all to 0 first, then fill in. Arrays must not overlap an output (FOVEA_ERR_OVERLAP). */
+/* The arguments of one call. Set all to 0 first, then fill in. Arrays must not overlap an output
+ * (FOVEA_ERR_OVERLAP). */
 typedef struct fovea_attention_args {
   uint32_t struct_bytes; /* sizeof(fovea_attention_args) */
 
@@ -446,7 +474,8 @@ typedef struct fovea_attention_args {
                                  together may have more: at most max_batch * max_q_tokens. Not with scores
                                  (FOVEA_ERR_UNSUPPORTED) */
   const uint32_t* kv_offsets; /* optional [batch + 1]: of strided keys and values, an entry's at most max_kv_tokens.
-                                 With kv_lengths an entry may have less. Masks and positions begin anew with each entry */
+                                 With kv_lengths an entry may have less. Masks and positions begin anew with each
+                                 entry */
   const int64_t* positions; /* [batch]: the position of each entry's first query, within -2^62 to 2^62 (FOVEA_ERR_SIZE).
                                Required with FOVEA_CAUSAL_POSITIONS, and with FOVEA_CAUSAL_NONE when a window or ALiBi
                                is used; must be NULL with the other two (FOVEA_ERR_POSITIONS) */
@@ -454,6 +483,14 @@ typedef struct fovea_attention_args {
   const float* alibi_slopes; /* optional [q_heads]: adds -slope * |p - j| (Press et al., arXiv 2108.12409) */
   const float* sinks;        /* optional [q_heads]: a logit for each head that joins the normalisation and has no value
                                 (gpt-oss; Xiao et al., arXiv 2309.17453) */
+  const float* score_vector; /* [kv_heads][head_dim]: v of FOVEA_SCORE_ADDITIVE, required; else NULL
+                                (FOVEA_ERR_UNSUPPORTED) */
+  ptrdiff_t score_vector_stride; /* from a key head to the next; 0 = the same for all */
+  /* Word (key % 4) of Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011), of the
+   * key dropout_seed (low half first) and the counter (key / 4, query, query head, batch entry), decides on a weight:
+   * it is dropped where the word's upper 24 bits are less than dropout * 2^24. In a stream, keys count from the first
+   * of all. So a weight's fate depends on its place alone, whatever tile, split, worker or push it is in. */
+  uint64_t dropout_seed;
 
   void* slow_workspace; /* optional: more workspace, where no one region is large enough; see fovea_attention */
   size_t slow_workspace_bytes; /* 0 = none */
@@ -722,7 +759,8 @@ typedef struct fovea_kv_append_args {
   /* Optional: keys are turned on their way in, by the position of their token in the entry. Of it are looked at layout,
    * rotary_dim, inverse, turns, cos, sin, table_stride, table_positions and position_offset. */
   const fovea_rope_args* rope;
-  void* workspace;        /* with rope: floats [kv_heads][head_dim], or of more tokens at a time (FOVEA_ERR_WORKSPACE) */
+  void* workspace;        /* with rope: floats [kv_heads][head_dim], or of more tokens at a time
+                             (FOVEA_ERR_WORKSPACE) */
   size_t workspace_bytes;
 } fovea_kv_append_args;
 
@@ -745,6 +783,114 @@ fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc
 
 /* Writes into arguments what the cache holds now: batch, kv_tokens, kv_lengths and kv. After each append. */
 fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_attention_args* args);
+
+/* ----------------------------------------------------------------------------------------- multi-head layers */
+
+/* A layer of multi-head attention (Vaswani et al., arXiv 1706.03762, section 3.2.2; PyTorch's nn.MultiheadAttention):
+ *     q = x W_q^T + b_q,    k = keys W_k^T + b_k,    v = values W_v^T + b_v,
+ *     y = concat_h(attention(q_h, k_h, v_h)) W_o^T + b_o
+ * where head h has elements [h * head_dim, (h + 1) * head_dim) of each token's q, and so on. Three uses:
+ *     self-attention             x alone
+ *     encoder-decoder attention  x, and keys from another sequence, each time or once for all: projected by
+ *                                fovea_multihead_append into a cache, which calls then attend to
+ *     decoder self-attention     a token or more at a time: fovea_multihead_append of x, then fovea_multihead with the
+ *                                cache; FOVEA_CAUSAL_BOTTOM_RIGHT is right for any number of new tokens
+ * Everything else, masks, limits, scores, statuses and edges, is as of fovea_attention and fovea_linear_f32, of which
+ * it is made. */
+typedef struct fovea_multihead_desc {
+  uint32_t struct_bytes;    /* sizeof(fovea_multihead_desc) */
+  uint32_t d_model;         /* elements of a token of x and of y. 0 = q_heads * head_dim */
+  uint32_t key_model;       /* of a token that keys are projected from. 0 = d_model */
+  uint32_t value_model;     /* the same of values. 0 = key_model */
+  fovea_dtype weight_dtype; /* of all weights: F32, F16, BF16 or I8 (FOVEA_ERR_UNSUPPORTED) */
+
+  /* Most keys of an entry that one call projects: 1 where tokens come one by one. 0 = attention.max_kv_tokens. */
+  uint32_t max_new_tokens;
+
+  /* Heads, capacities and options. max_kv_tokens counts all that are attended to, those in a cache too. q_dtype and
+   * out_dtype are F32 (FOVEA_ERR_UNSUPPORTED). kv_kind, its sizes, key_dtype and value_dtype are those of the cache;
+   * where they are not FOVEA_KV_STRIDED and F32, calls without one are refused (FOVEA_ERR_UNSUPPORTED). portable_bits
+   * and max_workers are for the linear layers too; the budget is the attention's alone. */
+  fovea_attention_desc attention;
+} fovea_multihead_desc;
+
+/* A plan, as fovea_plan. */
+typedef struct fovea_multihead_plan {
+  fovea_multihead_desc desc; /* with what is 0 resolved */
+  fovea_plan attention;
+  uint32_t magic;         /* tells a plan of this version from other bytes */
+  size_t shared_bytes;    /* of workspace, for attention and linear layers by turns */
+  size_t workspace_bytes; /* in all */
+} fovea_multihead_plan;
+
+/* Validates the description. On error *plan is not written. */
+fovea_status fovea_multihead_plan_init(fovea_multihead_plan* plan, const fovea_multihead_desc* desc);
+
+/* Bytes of workspace that any call with this plan needs; 0 for no plan. Beside what attention and a linear layer need
+ * it has room for the projections of max_batch * max_q_tokens queries, the outputs of their heads, and max_batch *
+ * max_new_tokens keys and values. The second is for another target, as fovea_workspace_bytes_for. */
+size_t fovea_multihead_workspace_bytes(const fovea_multihead_plan* plan);
+size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fovea_target target);
+
+/* The same as a constant expression, for static arrays: an upper bound as FOVEA_WORKSPACE_BYTES is, for head_dim ==
+ * value_dim. q_rows is max_batch * max_q_tokens, kv_rows max_batch * max_new_tokens; d_model is the largest of the
+ * three models. For f32 caches in one run; else put FOVEA_KV_WORKSPACE_BYTES(head_dim, head_dim) on top. */
+#define FOVEA_MULTIHEAD_WORKSPACE_BYTES(d_model, q_heads, kv_heads, head_dim, q_rows, kv_rows, weight_dtype) \
+  (2u * FOVEA_ALIGN_UP_((size_t)(q_rows) * (q_heads) * (head_dim) * 4u) +                                    \
+   2u * FOVEA_ALIGN_UP_((size_t)(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                  \
+   FOVEA_WORKSPACE_BYTES(head_dim, head_dim) +                                                               \
+   FOVEA_LINEAR_WORKSPACE_BYTES((size_t)(d_model) + (size_t)(q_heads) * (head_dim), weight_dtype))
+
+/* Weights of a layer, each with a bias or none. data NULL = no such layer: what it would project is taken as it is, and
+ * has as many elements as the projection (FOVEA_ERR_SIZE). */
+typedef struct fovea_multihead_weights {
+  fovea_linear_weights q;   /* [q_heads * head_dim][d_model] */
+  fovea_linear_weights k;   /* [kv_heads * head_dim][key_model] */
+  fovea_linear_weights v;   /* [kv_heads * value_dim][value_model] */
+  fovea_linear_weights out; /* [d_model][q_heads * value_dim] */
+  fovea_linear_weights qkv; /* optional: instead of q, k and v (FOVEA_ERR_UNSUPPORTED with both): their rows one after
+                               the other, and so scales and bias. All three models are then the same (FOVEA_ERR_SIZE).
+                               Where x alone is projected they are one linear layer, which is faster */
+} fovea_multihead_weights;
+
+/* The arguments of a call. Set all to 0 first, then fill in. Tokens are f32 [batch][tokens][model]; which of batch and
+ * tokens comes first in memory the strides say. head_stride is not looked at. */
+typedef struct fovea_multihead_args {
+  uint32_t struct_bytes; /* sizeof(fovea_multihead_args) */
+  uint32_t batch;
+  uint32_t q_tokens;  /* of x and y */
+  uint32_t kv_tokens; /* of keys and values; not looked at where they are x, or in a cache */
+  fovea_out y;        /* required: [batch][q_tokens][d_model] */
+  fovea_in x;         /* required: [batch][q_tokens][d_model] */
+  fovea_in keys;      /* [batch][kv_tokens][key_model]. data NULL = x */
+  fovea_in values;    /* [batch][kv_tokens][value_model]. data NULL = keys */
+  fovea_multihead_weights weights;
+
+  const fovea_kv_cache* cache; /* optional: attend to what its first `batch` entries hold. Then keys, values and
+                                  kv_lengths are NULL (FOVEA_ERR_UNSUPPORTED). Kind, types and sizes as in the
+                                  description (FOVEA_ERR_SIZE) */
+
+  /* Optional: queries are turned, and so are keys, but those of a cache, which were turned on their way in. Of it are
+   * looked at what fovea_kv_append looks at, and positions: of the first query, without a cache of the first key too. */
+  const fovea_rope_args* rope;
+
+  /* lse, scores, mask, kv_lengths, positions, slopes, sinks, score_vector, dropout_seed and executor, as of
+   * fovea_attention. struct_bytes is its own. Its batch, counts of tokens, out, q and kv are not looked at. No
+   * slow_workspace, no ragged batches (FOVEA_ERR_UNSUPPORTED). */
+  fovea_attention_args attention;
+} fovea_multihead_args;
+
+/* Computes y. workspace as of fovea_attention. Arrays and the cache must not overlap y, lse, scores and the workspace
+ * (FOVEA_ERR_OVERLAP). */
+fovea_status fovea_multihead(const fovea_multihead_plan* plan, const fovea_multihead_args* args, void* workspace,
+                             size_t workspace_bytes);
+
+/* Projects keys and values and puts them behind those of the cache's first `batch` entries, as fovea_kv_append does,
+ * and with its statuses: kv_tokens of args->keys and args->values for each entry, or q_tokens of x. Of args are looked
+ * at these, weights, rope (a key's position is its number in the entry), attention.executor and
+ * attention.struct_bytes. */
+fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_cache* cache,
+                                    const fovea_multihead_args* args, void* workspace, size_t workspace_bytes);
 
 /* ----------------------------------------------------------------------------------- the macro's arithmetic */
 /* clang-format off */

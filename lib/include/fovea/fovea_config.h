@@ -24,8 +24,14 @@
 /* ------------------------------------------------------------------------------------------------- attention */
 
 /* fovea_attention_desc */
+#ifndef FOVEA_ENABLE_ADDITIVE
+#define FOVEA_ENABLE_ADDITIVE 1 /* FOVEA_SCORE_ADDITIVE */
+#endif
 #ifndef FOVEA_ENABLE_CAUSAL
 #define FOVEA_ENABLE_CAUSAL 1 /* causal other than FOVEA_CAUSAL_NONE */
+#endif
+#ifndef FOVEA_ENABLE_DROPOUT
+#define FOVEA_ENABLE_DROPOUT 1 /* dropout */
 #endif
 #ifndef FOVEA_ENABLE_SOFTCAP
 #define FOVEA_ENABLE_SOFTCAP 1 /* softcap */
@@ -175,9 +181,11 @@
 #ifdef __cplusplus
 namespace fovea {
 namespace config {
+constexpr bool kAdditive = FOVEA_ENABLE_ADDITIVE != 0;
 constexpr bool kAlibi = FOVEA_ENABLE_ALIBI != 0;
 constexpr bool kBf16 = FOVEA_ENABLE_BF16 != 0;
 constexpr bool kCausal = FOVEA_ENABLE_CAUSAL != 0;
+constexpr bool kDropout = FOVEA_ENABLE_DROPOUT != 0;
 constexpr bool kF16 = FOVEA_ENABLE_F16 != 0;
 constexpr bool kExecutor = FOVEA_ENABLE_EXECUTOR != 0;
 constexpr bool kFewRows = FOVEA_ENABLE_FEW_ROWS != 0;

@@ -12,6 +12,7 @@ FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const Key
   for (size_t c = column; c < end; c += kLanes) {
     if (AnyStage(keys, stages)) ApplyStages(t, keys, stages, FOVEA_SCORES_SOFTMAX, c);
     SoftmaxTile(own, keys.begin, keys.end, c, hides);
+    if (Drops(stages)) DropWeights(t, keys, stages, c);
   }
   // Where nothing hides, no weight is -0.
   if (hides || (kPreferSize && kVectors == 1)) {
@@ -224,15 +225,17 @@ FOVEA_KERNEL void ScoresOut(const QueryTile& t, const KeyTile& keys, const Score
     left -= live;
     Scores<1>(t, keys, column);
     if (AnyStage(keys, stages)) ApplyStages(t, keys, stages, stage, column);
+    for (uint32_t j = keys.begin; j < keys.end; ++j) {
+      float* const s = t.s + j * t.columns + column;
+      hn::StoreU(ScoreAtStage(t, column, hn::LoadU(kF, s), stage, Hides(keys, stages)), kF, s);
+    }
+    if (Drops(stages) && stage == FOVEA_SCORES_SOFTMAX) DropWeights(t, keys, stages, column);
     const LaneRows<float> rows = RowsOf(t, scores, column);
     for (uint32_t j = keys.begin; j < keys.end; j += kLanes) {
       const size_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
       VF lanes[kLanes];
       for (size_t i = 0; i < kLanes; ++i) {
-        lanes[i] = hn::Zero(kF);
-        if (i >= n) continue;
-        const VF x = hn::LoadU(kF, t.s + (j + i) * t.columns + column);
-        lanes[i] = ScoreAtStage(t, column, x, stage, Hides(keys, stages));
+        lanes[i] = i < n ? hn::LoadU(kF, t.s + (j + i) * t.columns + column) : hn::Zero(kF);
       }
       StoreTransposed(lanes, rows, live, size_t(keys.first) + j, n);
     }

@@ -35,7 +35,11 @@ struct QueryTile {
   uint32_t first_token;  // of row 0
   uint32_t first_head;   // of row 0, within the group
 
-  float* q;        // [head_dim][columns], few-rows [row][head_dim rounded up to lanes]   queries, times scale * log2(e)
+  const float* score_vector;  // [head_dim]  of an additive score; null = the score is the dot product
+  float score_factor;         // of an additive score: scale * log2(e)
+
+  float* q;        // [head_dim][columns], few-rows [row][head_dim rounded up to lanes]   queries, times scale * log2(e),
+                   // but those of an additive score as they are
   float* s;        // [kKeyTile][columns]   scores in base 2, then weights
   float* o;        // [value_dim][columns], few-rows [row][value_dim rounded up to lanes] sum of weight * value
   float* row_max;  // [columns]  largest score so far, base 2; -inf at first
@@ -98,6 +102,12 @@ struct ScoreStages {
   fovea_mask_kind mask_kind;
   RowArray<const float> mask_f32;  // [token][head] rows of keys, at absolute key 0
   RowArray<const uint8_t> mask_byte;
+
+  // Dropout, behind the softmax.
+  float dropout;  // probability; 0 = none
+  uint64_t dropout_seed;
+  uint32_t batch, first_head;  // entry, and query head of the group's first, as random numbers count them
+  uint32_t first_quad;         // key / 4, of the key that is 0 here
 };
 
 struct RowOutputs {

@@ -98,6 +98,16 @@ struct RowCursor {
   }
 };
 
+// The block at key j: sums of products, and -inf in the lanes behind the end.
+template <int kRows>
+FOVEA_INLINE void StoreFewScores(const QueryTile& t, const KeyTile& keys, uint32_t j, VF sums) {
+  if (j + FewBlock<kRows>::kKeys > keys.end) {
+    const VF past_end = hn::Set(kF, float(keys.end - j));
+    sums = hn::IfThenElse(hn::Lt(KeyOffsets<kRows>(), past_end), sums, hn::Set(kF, -kInfinity));
+  }
+  hn::StoreU(sums, kF, BlockScores<kRows>(t, keys, j));
+}
+
 template <int kRows, bool kPrefetch, fovea_dtype kType>
 FOVEA_TEMPLATE void FewScoresOf(const QueryTile& t, const KeyTile& keys) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroup = FewBlock<kRows>::kGroup;
@@ -152,16 +162,26 @@ FOVEA_TEMPLATE void FewScoresOf(const QueryTile& t, const KeyTile& keys) {
     }
     VF sums = hn::SumsOfLanes(products);
     if constexpr (kRowScales) sums = hn::Mul(sums, hn::LoadU(kF, scales));
-    if (j + kKeys > keys.end) {
-      const VF past_end = hn::Set(kF, float(keys.end - j));
-      sums = hn::IfThenElse(hn::Lt(KeyOffsets<kRows>(), past_end), sums, hn::Set(kF, -kInfinity));
+    StoreFewScores<kRows>(t, keys, j, sums);
+  }
+}
+
+template <int kRows>
+FOVEA_TEMPLATE void FewAdditiveScores(const QueryTile& t, const KeyTile& keys) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
+    VF products[kLanes];
+    for (uint32_t i = 0; i < kLanes; ++i) {  // keys behind the end repeat the last one
+      const uint32_t row = i / kKeys, key = j + i % kKeys < keys.end ? j + i % kKeys : keys.end - 1;
+      products[i] = AdditiveSum(t, t.q + row * PaddedToLanes(t.head_dim), keys.keys.f32(ptrdiff_t(key)));
     }
-    hn::StoreU(sums, kF, BlockScores<kRows>(t, keys, j));
+    StoreFewScores<kRows>(t, keys, j, hn::Mul(hn::SumsOfLanes(products), hn::Set(kF, t.score_factor)));
   }
 }
 
 template <int kRows, bool kPrefetch>
 FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
+  if (config::kAdditive && t.score_vector) return FewAdditiveScores<kRows>(t, keys);
   const fovea_dtype dtype = keys.keys.dtype;
   constexpr bool kAsk = kRows > 1 && !kPreferSize;  // for f32 alone it is worth two versions
   if (config::kF16 && dtype == FOVEA_F16) return FewScoresOf<kRows, kAsk, FOVEA_F16>(t, keys);

@@ -22,6 +22,10 @@ FOVEA_SHARED void ScoresOfBlock(const QueryTile& t, const KeyTile& keys, size_t 
 
 template <int kVectors>
 FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
+  if (config::kAdditive && t.score_vector) {
+    for (size_t v = 0; v < kVectors; ++v) AdditiveScores(t, keys, column + v * kLanes);
+    return;
+  }
   if constexpr (kVectors == 1) {
     ScoresOfVector(t, keys, column);
   } else if constexpr (kVectors == kBlockVectors) {

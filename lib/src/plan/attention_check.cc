@@ -56,12 +56,6 @@ class Buffers {
   size_t count_ = 0, outputs_ = 0;
 };
 
-#define FOVEA_RETURN_IF_ERROR(expression)                  \
-  do {                                                     \
-    const fovea_status status_of_step = (expression);      \
-    if (status_of_step != FOVEA_OK) return status_of_step; \
-  } while (false)
-
 // Null, always, where there are no ragged batches.
 const uint32_t* q_offsets(const fovea_attention_args& a) { return config::kRagged ? a.q_offsets : nullptr; }
 const uint32_t* kv_offsets(const fovea_attention_args& a) { return config::kRagged ? a.kv_offsets : nullptr; }
@@ -137,6 +131,10 @@ fovea_status check_buffers(const fovea_attention_desc& d, const fovea_attention_
   if (config::kPositions) FOVEA_RETURN_IF_ERROR(buffers.add_list(a.positions, sizeof(int64_t), a.batch));
   if (config::kAlibi) FOVEA_RETURN_IF_ERROR(buffers.add_list(a.alibi_slopes, sizeof(float), d.q_heads));
   if (config::kSinks) FOVEA_RETURN_IF_ERROR(buffers.add_list(a.sinks, sizeof(float), d.q_heads));
+  if (config::kAdditive && a.score_vector) {
+    const fovea_in vector = {a.score_vector, 0, a.score_vector_stride, 0};
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(vector, sizeof(float), 1, d.kv_heads, 1, d.head_dim));
+  }
   return buffers.check_overlap();
 }
 
@@ -180,6 +178,9 @@ fovea_status check_options(const fovea_attention_desc& d, const fovea_attention_
     if (a.scores_stage != FOVEA_SCORES_NONE) return FOVEA_ERR_UNSUPPORTED;
     if (stream->ends) return FOVEA_OK;
   }
+  const bool additive = config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE;
+  if (additive && !a.score_vector) return FOVEA_ERR_NULL;
+  if (!additive && a.score_vector) return FOVEA_ERR_UNSUPPORTED;
   if (positions_named && a.positions) return FOVEA_ERR_POSITIONS;
   if (positions_needed && !a.positions && a.batch > 0) return FOVEA_ERR_POSITIONS;
   return FOVEA_OK;

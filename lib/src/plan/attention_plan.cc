@@ -53,12 +53,13 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (!is_enum(d.causal, FOVEA_CAUSAL_POSITIONS) || !is_enum(d.kv_kind, FOVEA_KV_LOAD)) return FOVEA_ERR_ENUM;
   if (!is_enum(d.q_dtype, FOVEA_I4) || !is_enum(d.key_dtype, FOVEA_I4)) return FOVEA_ERR_ENUM;
   if (!is_enum(d.value_dtype, FOVEA_I4) || !is_enum(d.out_dtype, FOVEA_I4)) return FOVEA_ERR_ENUM;
-  if (!is_target(d.target)) return FOVEA_ERR_ENUM;
+  if (!is_target(d.target) || !is_enum(d.score, FOVEA_SCORE_ADDITIVE)) return FOVEA_ERR_ENUM;
   if (d.head_dim == 0 || d.value_dim == 0 || d.q_heads == 0 || d.kv_heads == 0) return FOVEA_ERR_DIM;
   if (d.q_heads % d.kv_heads != 0) return FOVEA_ERR_HEADS;
   if (d.max_kv_tokens > kMostTokens || d.max_q_tokens > kMostTokens) return FOVEA_ERR_SIZE;
   if (!is_finite(d.scale * kLog2E) || !is_finite(d.softcap)) return FOVEA_ERR_NUMBER;
   if (d.softcap != 0.0f && !(d.softcap >= kLeastNormal)) return FOVEA_ERR_NUMBER;
+  if (!(d.dropout >= 0.0f && d.dropout < 1.0f)) return FOVEA_ERR_NUMBER;
   if (!is_float(d.q_dtype) || !is_float(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (!format_served(d.q_dtype) || !format_served(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (!format_served(d.key_dtype) || !format_served(d.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
@@ -66,6 +67,9 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (source != FOVEA_OK) return source;
   if (d.max_workers > kMostWorkers || d.key_split_tokens % kKeyTile != 0) return FOVEA_ERR_SIZE;
   if ((!config::kExecutor && d.max_workers > 1) || (!config::kKeySplits && d.key_split_tokens != 0)) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  if ((!config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE) || (!config::kDropout && d.dropout != 0.0f)) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   if ((!config::kCausal && d.causal != FOVEA_CAUSAL_NONE) || (!config::kSoftcap && d.softcap != 0.0f) ||
@@ -126,7 +130,9 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   fovea_plan made = {};  // desc may be that of *plan
   made.desc = desc;
   made.desc.target = traits.target;
-  if (desc.scale == 0.0f) made.desc.scale = inverse_square_root(desc.head_dim);
+  if (desc.scale == 0.0f) {
+    made.desc.scale = desc.score == FOVEA_SCORE_SCALED_DOT ? inverse_square_root(desc.head_dim) : 1.0f;
+  }
   made.magic = kPlanMagic;
   made.lanes = traits.lanes;
 
@@ -152,7 +158,9 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   made.worker_bytes = bytes.value;
 
   // The few-rows kernel, for as many rows as fit.
-  if (config::kFewRows && !desc.portable_bits) made.few_rows = rows < traits.few_rows ? rows : traits.few_rows;
+  const bool few = !desc.portable_bits && desc.dropout == 0.0f &&
+                   (desc.score != FOVEA_SCORE_ADDITIVE || desc.key_dtype == FOVEA_F32);
+  if (config::kFewRows && few) made.few_rows = rows < traits.few_rows ? rows : traits.few_rows;
   while (made.few_rows > 0) {
     bytes = measure_few_rows(made, 0);
     if (!bytes.overflow && bytes.value <= budget) break;

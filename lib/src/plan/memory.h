@@ -9,6 +9,12 @@
 
 #include "fovea/fovea.h"
 
+#define FOVEA_RETURN_IF_ERROR(expression)                  \
+  do {                                                     \
+    const fovea_status status_of_step = (expression);      \
+    if (status_of_step != FOVEA_OK) return status_of_step; \
+  } while (false)
+
 namespace fovea {
 
 // The bytes from an array's first to its last element, as addresses.

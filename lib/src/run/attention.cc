@@ -143,6 +143,7 @@ struct HeadTask {
   bool begins() const { return doing() != Part::kEnd || writes_scores(); }
   bool takes_up() const { return doing() == Part::kPush || doing() == Part::kEnd; }
   bool puts_down() const { return doing() == Part::kPush || doing() == Part::kSplit; }
+  float score_factor() const { return plan.desc.scale * kLog2E; }
   bool writes_scores() const { return config::kScores && args.scores_stage != FOVEA_SCORES_NONE; }
 };
 
@@ -160,6 +161,8 @@ void enter_call(HeadTask* task) {
   }
   stages.alibi = args.alibi_slopes != nullptr;
   stages.mask_kind = args.mask.kind;
+  stages.dropout = d.dropout;
+  stages.dropout_seed = args.dropout_seed;
 }
 
 // Rows of queries or outputs.
@@ -174,6 +177,7 @@ TypedRows typed_rows(const Array& array, fovea_dtype dtype, const EntryQueries& 
 }
 
 // Turns a task to a key head, within the batch entry that its positions are of. Masks are looked at by the key's index.
+// first_key is that of a stream's call, counted from the last on the grid.
 void enter_head(HeadTask* task, uint32_t batch, uint32_t kv_head, const EntryQueries& queries, uint32_t first_key) {
   const fovea_attention_args& args = task->args;
   const fovea_attention_desc& d = task->plan.desc;
@@ -188,6 +192,8 @@ void enter_head(HeadTask* task, uint32_t batch, uint32_t kv_head, const EntryQue
     task->scores = {entry<float>(args.scores, batch, head), args.scores.token_stride, args.scores.head_stride};
   }
   task->source.enter_head(batch, kv_head);
+  task->stages.batch = batch;
+  task->stages.first_head = head;
   const ptrdiff_t first = first_key;
   if (config::kMaskF32 && args.mask.kind == FOVEA_MASK_F32) {
     task->stages.mask_f32 = {entry<const float>(args.mask, batch, head) - first, args.mask.q_stride,
@@ -329,7 +335,7 @@ bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
 // False where keys cannot be had: then outputs and states are not written, or not all of them.
 bool run_query_tiles(HeadTask& task, const QueryTile* tiles, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
-    if (task.begins()) task.kernels.begin(tiles[i], task.q, task.plan.desc.scale * kLog2E);
+    if (task.begins()) task.kernels.begin(tiles[i], task.q, tiles[i].score_vector ? 1.0f : task.score_factor());
     if (task.takes_up()) task.states->resume(tiles[i], state_rows(task, task.state, tiles[i]));
   }
   const Positions all_positions = task.positions;
@@ -526,6 +532,14 @@ class Call {
       const size_t first_token = ragged() ? queries.first : size_t(batch) * args_.q_tokens;
       const size_t row = (first_token * plan_.desc.kv_heads + size_t(kv_head) * queries.count) * task.group;
       find_states(row, split, tiles, count, cut, &task);
+    }
+    if (config::kDropout) task.stages.first_quad = stream_ ? uint32_t((stream_->first_key - positions.begin) / 4) : 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      tiles[i].score_factor = task.score_factor();
+      tiles[i].score_vector = nullptr;
+      if (config::kAdditive && args_.score_vector) {
+        tiles[i].score_vector = args_.score_vector + ptrdiff_t(kv_head) * args_.score_vector_stride;
+      }
     }
     if (!run_query_tiles(task, tiles, count)) fail(FOVEA_ERR_LOAD);
   }

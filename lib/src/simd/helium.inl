@@ -105,6 +105,12 @@ FOVEA_INLINE VI Add(VI a, VI b) { return vaddq_s32(a, b); }
 FOVEA_INLINE VI Sub(VI a, VI b) { return vsubq_s32(a, b); }
 FOVEA_INLINE VI And(VI a, VI b) { return vandq_s32(a, b); }
 FOVEA_INLINE VI Or(VI a, VI b) { return vorrq_s32(a, b); }
+FOVEA_INLINE VI Xor(VI a, VI b) { return veorq_s32(a, b); }
+FOVEA_INLINE VI MulWide(VI a, uint32_t b, VI& high) {
+  const uint32x4_t x = vreinterpretq_u32_s32(a);
+  high = vreinterpretq_s32_u32(vmulhq_u32(x, vdupq_n_u32(b)));
+  return vreinterpretq_s32_u32(vmulq_n_u32(x, b));
+}
 template <int n>
 FOVEA_INLINE VI ShiftLeft(VI a) {
   return vshlq_n_s32(a, n);

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words for elements of 16 and 8 bits, over a page's raw vectors: included inside namespace hn by pages that have VI,
+// Words for integers, over a page's raw vectors: elements of 16 and 8 bits, and products of 64. Included inside namespace hn by pages that have VI,
 // VF, a function Raw() that takes the raw vector out of either, and a namespace raw with a function for each word.
 // FOVEA_HAS_F16 says whether half-precision numbers are among them.
+
+FOVEA_INLINE VI MulWide(VI a, uint32_t b, VI& high) {
+  raw::I upper;
+  const raw::I lower = raw::MulWide(Raw(a), b, upper);
+  high = VI{upper};
+  return VI{lower};
+}
 
 FOVEA_INLINE VI LoadU16(decltype(kI), const uint16_t* p) { return VI{raw::LoadU16(p)}; }
 FOVEA_INLINE VI LoadU16N(decltype(kI), const uint16_t* p, size_t n) { return VI{raw::LoadU16N(p, n)}; }

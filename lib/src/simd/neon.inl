@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements of 16 and 8 bits on raw NEON vectors, for narrow.inl. Included by the Highway and xsimd pages inside their
+// Integers on raw NEON vectors, for narrow.inl. Included by the Highway and xsimd pages inside their
 // namespace hn.
 
 namespace raw {
 
 using V = float32x4_t;
 using I = int32x4_t;
+
+FOVEA_INLINE I MulWide(I a, uint32_t b, I& high) {
+  const uint32x4_t x = vreinterpretq_u32_s32(a);
+  const uint64x2_t lower = vmull_n_u32(vget_low_u32(x), b), upper = vmull_n_u32(vget_high_u32(x), b);
+  high = vreinterpretq_s32_u32(vcombine_u32(vshrn_n_u64(lower, 32), vshrn_n_u64(upper, 32)));
+  return vreinterpretq_s32_u32(vcombine_u32(vmovn_u64(lower), vmovn_u64(upper)));
+}
 
 FOVEA_INLINE uint8x8_t LoadFourBytes(const void* p, size_t n) {
   uint32_t bytes = 0;

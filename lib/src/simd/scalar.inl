@@ -75,6 +75,12 @@ FOVEA_INLINE VI Add(VI a, VI b) { return {int32_t(uint32_t(a.raw) + uint32_t(b.r
 FOVEA_INLINE VI Sub(VI a, VI b) { return {int32_t(uint32_t(a.raw) - uint32_t(b.raw))}; }
 FOVEA_INLINE VI And(VI a, VI b) { return {a.raw & b.raw}; }
 FOVEA_INLINE VI Or(VI a, VI b) { return {a.raw | b.raw}; }
+FOVEA_INLINE VI Xor(VI a, VI b) { return {a.raw ^ b.raw}; }
+FOVEA_INLINE VI MulWide(VI a, uint32_t b, VI& high) {
+  const uint64_t product = uint64_t(uint32_t(a.raw)) * b;
+  high = {int32_t(uint32_t(product >> 32))};
+  return {int32_t(uint32_t(product))};
+}
 template <int n>
 FOVEA_INLINE VI ShiftLeft(VI a) {
   return {int32_t(uint32_t(a.raw) << n)};

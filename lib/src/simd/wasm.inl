@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements of 16 and 8 bits on raw WebAssembly vectors, for narrow.inl. Included by the Highway page inside its
+// Integers on raw WebAssembly vectors, for narrow.inl. Included by the Highway page inside its
 // namespace hn.
 
 namespace raw {
@@ -8,6 +8,13 @@ namespace raw {
 // Highway's vectors hold these types, which are all v128_t with a size of their lanes.
 using V = decltype(VF::raw);
 using I = decltype(VI::raw);
+
+FOVEA_INLINE I MulWide(v128_t a, uint32_t b, I& high) {
+  const v128_t factor = wasm_u32x4_splat(b);
+  const v128_t lower = wasm_u64x2_extmul_low_u32x4(a, factor), upper = wasm_u64x2_extmul_high_u32x4(a, factor);
+  high = I(wasm_i32x4_shuffle(lower, upper, 1, 3, 5, 7));
+  return I(wasm_i32x4_shuffle(lower, upper, 0, 2, 4, 6));
+}
 
 FOVEA_INLINE v128_t LoadPart(const void* p, size_t bytes) {
   uint64_t part = 0;

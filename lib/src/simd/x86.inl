@@ -34,6 +34,12 @@ FOVEA_INLINE V UnpackHi64(V a, V b) {
 }
 
 using I = __m512i;
+FOVEA_INLINE I MulWide(I a, uint32_t b, I& high) {
+  const I factor = _mm512_set1_epi32(int32_t(b));
+  const I even = _mm512_mul_epu32(a, factor), odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), factor);
+  high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+  return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+}
 using Halves = __m256i;
 using Bytes = __m128i;
 FOVEA_INLINE Halves LoadHalves(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
@@ -117,6 +123,12 @@ FOVEA_INLINE V UnpackHi64(V a, V b) {
 }
 
 using I = __m256i;
+FOVEA_INLINE I MulWide(I a, uint32_t b, I& high) {
+  const I factor = _mm256_set1_epi32(int32_t(b));
+  const I even = _mm256_mul_epu32(a, factor), odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), factor);
+  high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+  return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+}
 using Halves = __m128i;
 using Bytes = __m128i;  // the low half
 FOVEA_INLINE Halves LoadHalves(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
@@ -201,6 +213,12 @@ FOVEA_INLINE V UnpackLo64(V a, V b) { return _mm_movelh_ps(a, b); }
 FOVEA_INLINE V UnpackHi64(V a, V b) { return _mm_movehl_ps(b, a); }
 
 using I = __m128i;
+FOVEA_INLINE I MulWide(I a, uint32_t b, I& high) {
+  const I factor = _mm_set1_epi32(int32_t(b));
+  const I even = _mm_mul_epu32(a, factor), odd = _mm_mul_epu32(_mm_srli_epi64(a, 32), factor);
+  high = _mm_blend_epi16(_mm_srli_epi64(even, 32), odd, 0xcc);
+  return _mm_blend_epi16(even, _mm_slli_epi64(odd, 32), 0xcc);
+}
 using Halves = __m128i;  // the low half
 using Bytes = __m128i;   // the low quarter
 FOVEA_INLINE Halves LoadHalves(const void* p) { return _mm_loadl_epi64(static_cast<const __m128i*>(p)); }

@@ -74,6 +74,7 @@ FOVEA_INLINE VI Add(VI a, VI b) { return a + b; }
 FOVEA_INLINE VI Sub(VI a, VI b) { return a - b; }
 FOVEA_INLINE VI And(VI a, VI b) { return a & b; }
 FOVEA_INLINE VI Or(VI a, VI b) { return a | b; }
+FOVEA_INLINE VI Xor(VI a, VI b) { return a ^ b; }
 FOVEA_INLINE VF ConvertTo(Tag<float>, VI a) { return xsimd::to_float(a); }
 
 FOVEA_INLINE MF Eq(VF a, VF b) { return a == b; }

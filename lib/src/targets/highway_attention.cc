@@ -21,8 +21,11 @@ namespace {
 #include "kernels/formats.inl"
 #include "kernels/rows.inl"
 #include "kernels/block.inl"
+#include "kernels/additive.inl"
 #include "kernels/tile.inl"
 #include "kernels/stages.inl"
+#include "kernels/philox.inl"
+#include "kernels/dropout.inl"
 #include "kernels/attention.inl"
 #include "kernels/few_rows.inl"
 // clang-format on

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "examples/sentence_similarity/encoder.h"
+
+#include <algorithm>
+
+#include "examples/sentence_similarity/rows.h"
+
+namespace sentence_similarity {
+namespace {
+
+// q, k, v and the heads' outputs, and what attention and linear layers need: more than fovea_multihead_workspace_bytes.
+constexpr size_t kProjections = size_t{kTokens} * 4 * kWidth * sizeof(float);
+constexpr size_t kAttentionBytes = FOVEA_WORKSPACE_BYTES(kHeadDim, kHeadDim);
+constexpr size_t kLinearBytes =
+    std::max<size_t>(FOVEA_LINEAR_WORKSPACE_BYTES(kHidden, FOVEA_F32), FOVEA_LINEAR_WORKSPACE_BYTES(kHidden, FOVEA_I8));
+constexpr size_t kMultiheadBytes = kProjections + std::max(kAttentionBytes, kLinearBytes);
+
+// All activations. What has its turn in one half of a layer shares its place with what has it in the other.
+struct FeedForward {
+  float hidden[kTokens][kHidden];
+  alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[kLinearBytes];
+};
+struct Arena {
+  float x[kTokens][kWidth];      // the tokens
+  float added[kTokens][kWidth];  // what half a layer adds to them
+  union {
+    alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char attention[kMultiheadBytes];
+    FeedForward feed_forward;
+  };
+};
+alignas(FOVEA_WORKSPACE_ALIGNMENT) Arena arena;
+
+fovea_status linear(float* y, uint32_t out_dim, const float* x, uint32_t in_dim, uint32_t tokens,
+                    const fovea_linear_weights& weights, fovea_target target) {
+  fovea_linear_args args = {};
+  args.struct_bytes = sizeof args;
+  args.target = target;
+  args.tokens = tokens;
+  args.in_dim = in_dim;
+  args.out_dim = out_dim;
+  args.y = y;
+  args.y_stride = out_dim;
+  args.x = x;
+  args.x_stride = in_dim;
+  args.weights = weights;
+  return fovea_linear_f32(&args, arena.feed_forward.workspace, sizeof arena.feed_forward.workspace);
+}
+
+fovea_status self_attention(const fovea_multihead_plan& plan, const Layer& layer, uint32_t tokens) {
+  fovea_multihead_args args = {};
+  args.struct_bytes = sizeof args;
+  args.attention.struct_bytes = sizeof args.attention;
+  args.batch = 1;
+  args.q_tokens = tokens;
+  args.y = {arena.added, 0, 0, kWidth};
+  args.x = {arena.x, 0, 0, kWidth};
+  args.weights.qkv = layer.qkv;
+  args.weights.out = layer.attention;
+  return fovea_multihead(&plan, &args, arena.attention, sizeof arena.attention);
+}
+
+}  // namespace
+
+size_t Encoder::arena_bytes() { return sizeof arena; }
+
+fovea_status Encoder::init(const Model& model, fovea_target target) {
+  fovea_multihead_desc desc = {};
+  desc.struct_bytes = sizeof desc;
+  desc.weight_dtype = model.dtype;
+  desc.attention.struct_bytes = sizeof desc.attention;
+  desc.attention.q_heads = desc.attention.kv_heads = kHeads;
+  desc.attention.head_dim = desc.attention.value_dim = kHeadDim;
+  desc.attention.max_batch = 1;
+  desc.attention.max_q_tokens = desc.attention.max_kv_tokens = kTokens;
+  desc.attention.target = target;
+  model_ = &model;
+  return fovea_multihead_plan_init(&plan_, &desc);
+}
+
+fovea_status Encoder::encode(float (&embedding)[kWidth], const uint32_t* tokens, uint32_t count) const {
+  float *const x = arena.x[0], *const hidden = arena.feed_forward.hidden[0];
+  for (uint32_t i = 0; i < count; ++i) take_row(arena.x[i], model_->words, tokens[i]);
+  add_norm(x, model_->positions, model_->embedding_norm, count);
+  for (const Layer& layer : model_->layers) {
+    fovea_status status = self_attention(plan_, layer, count);
+    if (status != FOVEA_OK) return status;
+    add_norm(x, arena.added[0], layer.attention_norm, count);
+
+    status = linear(hidden, kHidden, x, kWidth, count, layer.hidden, target());
+    if (status != FOVEA_OK) return status;
+    gelu(hidden, size_t{count} * kHidden);
+    status = linear(arena.added[0], kWidth, hidden, kHidden, count, layer.out, target());
+    if (status != FOVEA_OK) return status;
+    add_norm(x, arena.added[0], layer.out_norm, count);
+  }
+  pool(embedding, x, count);
+  return FOVEA_OK;
+}
+
+}  // namespace sentence_similarity

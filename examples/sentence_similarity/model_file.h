@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The model as convert.py writes it: one file, mapped into memory and used where it lies.
+#ifndef FOVEA_EXAMPLES_SENTENCE_SIMILARITY_MODEL_FILE_H_
+#define FOVEA_EXAMPLES_SENTENCE_SIMILARITY_MODEL_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "fovea/fovea.h"
+
+namespace sentence_similarity {
+
+// The shape of all-MiniLM-L6-v2. A file of another shape is refused.
+constexpr uint32_t kPieces = 30522;  // of the vocabulary
+constexpr uint32_t kTokens = 256;    // longest sentence, with the two tokens that begin and end it
+constexpr uint32_t kWidth = 384, kHeads = 12, kHeadDim = kWidth / kHeads;
+constexpr uint32_t kHidden = 1536, kLayers = 6;
+
+// What a character becomes before words are looked up: see Tokenizer. An entry holds the new character, XORed with the
+// old one, and these bits.
+constexpr uint32_t kCharacterBits = 0x1fffff;
+constexpr uint32_t kIsolated = 1u << 21;  // it is a word of its own
+constexpr uint32_t kSpace = 1u << 22;
+constexpr uint32_t kDropped = 1u << 23;
+constexpr uint32_t kSequence = 1u << 24;  // several characters: an index of sequences, where their count comes first
+
+struct Characters {
+  static constexpr uint32_t kBlock = 256, kBlocks = 0x110000 / kBlock;
+  const uint16_t* block_of;  // [kBlocks]
+  const uint32_t (*blocks)[kBlock];
+  const uint32_t* sequences;
+};
+
+struct Vocabulary {
+  const uint32_t* begins;   // [kPieces + 1], in the order of the pieces' bytes
+  const uint32_t* numbers;  // [kPieces]
+  const char* text;
+};
+
+struct Norm {
+  const float *weight, *bias;  // [kWidth]
+};
+
+struct Layer {
+  fovea_linear_weights qkv;        // [3 * kWidth][kWidth]
+  fovea_linear_weights attention;  // [kWidth][kWidth]
+  Norm attention_norm;
+  fovea_linear_weights hidden;  // [kHidden][kWidth]
+  fovea_linear_weights out;     // [kWidth][kHidden]
+  Norm out_norm;
+};
+
+struct Model {
+  fovea_dtype dtype;  // of weights and word embeddings: F32 or I8
+  Characters characters;
+  Vocabulary vocabulary;
+  fovea_linear_weights words;  // [kPieces][kWidth]; without a bias
+  const float* positions;      // [kTokens][kWidth], with the embedding of the token's type
+  Norm embedding_norm;
+  Layer layers[kLayers];
+};
+
+// A mapped file. All pointers of the model lead into it.
+class ModelFile {
+ public:
+  ModelFile() = default;
+  ~ModelFile();
+  ModelFile(const ModelFile&) = delete;
+  ModelFile& operator=(const ModelFile&) = delete;
+
+  // Maps the file and checks all of it: size, checksum, each index. Empty, or what is wrong.
+  std::string open(const char* path);
+
+  const Model& model() const { return model_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  std::string check();
+
+  const unsigned char* data_ = nullptr;
+  size_t bytes_ = 0;
+  Model model_ = {};
+};
+
+}  // namespace sentence_similarity
+
+#endif  // FOVEA_EXAMPLES_SENTENCE_SIMILARITY_MODEL_FILE_H_

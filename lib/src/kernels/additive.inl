@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Additive scores, s = factor * sum_d v[d] tanh(q[d] + k[d]) (Bahdanau et al., arXiv 1409.0473, appendix A.1.2; Luong et
+// al., arXiv 1508.04025, "concat"): the other first line of the loop over keys. Queries and keys have been through their
+// linear layers.
+
+// For one vector of rows and a block of keys. Each sum is one chain in the order of d.
+template <int kKeys>
+FOVEA_INLINE void AdditiveBlock(const QueryTile& t, const float* const (&key)[kKeys], size_t column, float* s) {
+  VF sum[kKeys];
+  FOVEA_UNROLL(4)
+  for (int k = 0; k < kKeys; ++k) sum[k] = hn::Zero(kF);
+  const float* q = t.q + column;
+  for (size_t d = 0; d < t.head_dim; ++d, q += t.columns) {
+    VF x[kKeys];
+    FOVEA_UNROLL(4)
+    for (int k = 0; k < kKeys; ++k) x[k] = hn::Add(hn::LoadU(kF, q), hn::Set(kF, key[k][d]));
+    Tanh(x);
+    FOVEA_UNROLL(4)
+    for (int k = 0; k < kKeys; ++k) sum[k] = hn::MulAdd(x[k], hn::Set(kF, t.score_vector[d]), sum[k]);
+  }
+  FOVEA_UNROLL(4)
+  for (int k = 0; k < kKeys; ++k) {
+    hn::StoreU(hn::Mul(sum[k], hn::Set(kF, t.score_factor)), kF, s + size_t(k) * t.columns);
+  }
+}
+
+// Of the keys [begin, end). A last block that is not full repeats the last key.
+FOVEA_CALLED void AdditiveScores(const QueryTile& t, const KeyTile& keys, size_t column) {
+  constexpr int kKeys = kPreferSize ? 1 : hn::kRegisters >= 32 ? 4 : 2;
+  for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
+    const float* key[kKeys];
+    for (uint32_t k = 0; k < kKeys; ++k) key[k] = keys.keys.f32(ptrdiff_t(j + k < keys.end ? j + k : keys.end - 1));
+    AdditiveBlock(t, key, column, t.s + size_t(j) * t.columns + column);
+  }
+}
+
+// One score of the few-rows kernel but for the factor, still in lanes. The lanes behind the last element add nothing: v is
+// 0 there.
+FOVEA_CALLED VF AdditiveSum(const QueryTile& t, const float* q, const float* key) {
+  VF sum = hn::Zero(kF);
+  for (size_t d = 0; d < t.head_dim; d += kLanes) {
+    const size_t n = t.head_dim - d < kLanes ? t.head_dim - d : kLanes;
+    const VF x = hn::Add(hn::LoadU(kF, q + d), hn::LoadN(kF, key + d, n));
+    sum = hn::MulAdd(Tanh(x), hn::LoadN(kF, t.score_vector + d, n), sum);
+  }
+  return sum;
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Score functions: each agrees with the reference, and with its paper's formula. With every other option they meet in
+// attention_pairs_test.cc, with formats and sources in sources_test.cc, in streams in stream_test.cc.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "simd_contract_pages.h"
+#include "support/guarded.h"
+#include "support/problem.h"
+#include "support/tolerance.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr fovea_score kScores[] = {FOVEA_SCORE_SCALED_DOT, FOVEA_SCORE_DOT, FOVEA_SCORE_ADDITIVE};
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+bool fused(fovea_target target) {
+  for (size_t i = 0; const SimdPage* page = simd_page(i); ++i) {
+    if (page->target == target) return page->fused;
+  }
+  return false;
+}
+
+// A problem that needs more than one tile of rows and of keys.
+Problem large() {
+  Problem p;
+  p.score = FOVEA_SCORE_ADDITIVE;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 53, p.kv_tokens = 131, p.head_dim = 19, p.value_dim = 6;
+  p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+  p.stage = FOVEA_SCORES_SOFTMAX;
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("score: every count around those of vectors, blocks and tiles agrees with the reference", "[short]") {
+  uint64_t seed = 0;
+  for (const uint32_t q_tokens : {1u, 2u, 3u, 4u, 5u, 8u, 13u, 17u, 49u}) {
+    for (const uint32_t kv_tokens : {1u, 2u, 3u, 5u, 63u, 64u, 65u}) {
+      for (const uint32_t head_dim : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 9u, 15u, 16u, 17u, 33u}) {
+        if (++seed % 5 != 0 && q_tokens * kv_tokens * head_dim > 300) continue;
+        Problem p;
+        p.score = kScores[1 + seed % 2];
+        p.q_heads = seed % 3 == 0 ? 2 : 1;
+        p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
+        p.head_dim = head_dim, p.value_dim = 1 + head_dim % 6;
+        p.stage = static_cast<fovea_scores_stage>(seed % 5);
+        p.placement = static_cast<Placement>(seed % 3);
+        p.layout = seed % 2 == 0 ? Layout::kPadded : Layout::kReversed;
+        p.seed = seed;
+        REQUIRE(run_on_all_targets(p) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("score: which it is, the vector, its stride and the scale have an effect", "[short]") {
+  Problem p;
+  p.q_heads = p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 20, p.head_dim = 12;
+  for (const fovea_score a : kScores) {
+    for (const fovea_score b : kScores) {
+      if (a == b) continue;
+      Problem with = p, without = p;
+      with.score = a, without.score = b;
+      CHECK(effect_is_visible(with, without) == "");
+    }
+    Problem with = p, without = p;
+    with.score = without.score = a;
+    with.scale = 0.7f;
+    CHECK(effect_is_visible(with, without) == "");
+    CHECK(run_on_all_targets(with) == "");
+  }
+  // The same vector for all heads, or one for each.
+  p.score = FOVEA_SCORE_ADDITIVE;
+  AttentionCase test(p);
+  REQUIRE(test.run({}) == "");
+  const std::vector<float> out = test.out();
+  test.args.score_vector_stride = 0;
+  REQUIRE(test.run_unchecked({}) == "");
+  CHECK(test.compare() != "");
+  CHECK(!same_bits(test.out(), out));
+}
+
+TEST_CASE("score: dot is scaled dot with a scale of 1", "[short]") {
+  Problem p;
+  p.q_tokens = 9, p.kv_tokens = 40, p.head_dim = 11;
+  Problem scaled = p;
+  p.score = FOVEA_SCORE_DOT;
+  scaled.scale = 1.0f;
+  AttentionCase dot(p), same(scaled);
+  for (const fovea_target target : targets()) {
+    REQUIRE(dot.run({target}) == "");
+    REQUIRE(same.run({target}) == "");
+    CHECK(same_bits(dot.out(), same.out()));
+  }
+}
+
+TEST_CASE("score: with portable_bits additive ones are the same on all targets that fuse, and for any budget",
+          "[short]") {
+  AttentionCase test(large());
+  test.expected();
+  std::vector<float> first[2];
+  for (const fovea_target target : targets()) {
+    for (const Budget budget : {Budget::kNone, Budget::kHalf, Budget::kLeast}) {
+      INFO(name(Run{target, budget, true}));
+      REQUIRE(test.run({target, budget, true}) == "");
+      std::vector<float>& want = first[fused(target)];
+      if (want.empty()) want = test.out();
+      CHECK(same_bits(test.out(), want));
+    }
+  }
+}
+
+TEST_CASE("score: a NaN in a query, key or the vector reaches the rows that see it, and no other", "[short]") {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (const uint32_t q_tokens : {3u, 20u}) {
+    Problem p;
+    p.score = FOVEA_SCORE_ADDITIVE;
+    p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 20, p.head_dim = 5, p.value_dim = 3;
+    p.causal = FOVEA_CAUSAL_TOP_LEFT;
+    AttentionCase test(p);
+    test.q(0, 1, 0)[4] = kNan;
+    test.key(0, 0, 2)[0] = kNan;
+    test.score_vector()[test.args.score_vector_stride + 4] = kNan;
+    for (const fovea_target target : targets()) {
+      REQUIRE(test.run_unchecked({target}) == "");
+      INFO(fovea_target_name(target));
+      const std::vector<float> out = test.out();
+      for (uint32_t h = 0; h < p.q_heads; ++h) {
+        for (uint32_t i = 0; i < q_tokens; ++i) {
+          const bool nan = h >= 2 || i >= 2 || (h == 1 && i == 0);
+          for (uint32_t e = 0; e < p.value_dim; ++e) {
+            CHECK(std::isnan(out[(h * q_tokens + i) * p.value_dim + e]) == nan);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("score: large queries and keys, where tanh is 1, agree with the reference", "[short]") {
+  Problem p;
+  p.score = FOVEA_SCORE_ADDITIVE;
+  p.q_tokens = 6, p.kv_tokens = 30, p.head_dim = 9, p.stage = FOVEA_SCORES_SCALED;
+  AttentionCase test(p);
+  for (uint32_t d = 0; d < p.head_dim; ++d) {
+    for (uint32_t i = 0; i < p.q_tokens; ++i) test.q(0, 0, i)[d] *= std::ldexp(1.0f, static_cast<int>(i * 24));
+    for (uint32_t j = 0; j < p.kv_tokens; ++j) test.key(0, 0, j)[d] *= std::ldexp(1.0f, static_cast<int>(j * 4));
+  }
+  test.key(0, 0, 7)[3] = std::numeric_limits<float>::infinity();
+  CHECK(run_on_all_targets(test) == "");
+}
+
+// -------------------------------------------------------------------------------------------- the formulas of the papers
+
+namespace {
+
+constexpr uint32_t kQueries = 5, kKeys = 23, kQueryDim = 7, kKeyDim = 10, kHidden = 13, kValueDim = 4;
+
+// Queries, keys, values and weights as the papers have them, before any linear layer.
+struct PaperCase {
+  float q[kQueries][kQueryDim], keys[kKeys][kKeyDim], values[kKeys][kValueDim];
+  float w[kQueryDim][kKeyDim];                 // of general: q^T W k
+  float w_both[kHidden][kQueryDim + kKeyDim];  // of concat; of additive its two parts
+  float v[kHidden];
+
+  PaperCase() {
+    uint64_t draw = 0;
+    const auto fill = [&](float* begin, size_t count, float size) {
+      for (size_t i = 0; i < count; ++i) begin[i] = size * random_normal(77, draw++);
+    };
+    fill(q[0], kQueries * kQueryDim, 1), fill(keys[0], kKeys * kKeyDim, 1), fill(values[0], kKeys * kValueDim, 1);
+    fill(w[0], kQueryDim * kKeyDim, 0.4f), fill(w_both[0], kHidden * (kQueryDim + kKeyDim), 0.4f), fill(v, kHidden, 1);
+  }
+
+  double general(uint32_t i, uint32_t j) const {
+    double sum = 0;
+    for (uint32_t a = 0; a < kQueryDim; ++a) {
+      for (uint32_t b = 0; b < kKeyDim; ++b) sum += double{q[i][a]} * w[a][b] * keys[j][b];
+    }
+    return sum;
+  }
+  // v^T tanh(W [q; k]), which with W = [W_1 W_2] is v^T tanh(W_1 q + W_2 k).
+  double concat(uint32_t i, uint32_t j) const {
+    double sum = 0;
+    for (uint32_t d = 0; d < kHidden; ++d) {
+      double x = 0;
+      for (uint32_t a = 0; a < kQueryDim; ++a) x += double{w_both[d][a]} * q[i][a];
+      for (uint32_t b = 0; b < kKeyDim; ++b) x += double{w_both[d][kQueryDim + b]} * keys[j][b];
+      sum += v[d] * std::tanh(x);
+    }
+    return sum;
+  }
+};
+
+void project(fovea_target target, float* y, uint32_t out_dim, const float* x, uint32_t tokens, uint32_t in_dim,
+             const float* w, uint32_t row_stride) {
+  fovea_linear_args args{};
+  args.struct_bytes = sizeof args;
+  args.target = target;
+  args.tokens = tokens, args.in_dim = in_dim, args.out_dim = out_dim;
+  args.y = y, args.y_stride = static_cast<ptrdiff_t>(out_dim);
+  args.x = x, args.x_stride = static_cast<ptrdiff_t>(in_dim);
+  args.weights.data = w, args.weights.row_stride = static_cast<ptrdiff_t>(row_stride);
+  const Guarded workspace(fovea_linear_workspace_bytes(&args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+  REQUIRE(fovea_linear_f32(&args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+}
+
+struct Answer {
+  float out[kQueries][kValueDim], lse[kQueries], weights[kQueries][kKeys];
+};
+
+fovea_attention_args paper_args(const float* q, const float* keys, uint32_t dim, const PaperCase& c, Answer* answer) {
+  const auto stride = static_cast<ptrdiff_t>(dim);
+  fovea_attention_args args{};
+  args.struct_bytes = sizeof args;
+  args.batch = 1, args.q_tokens = kQueries, args.kv_tokens = kKeys;
+  args.q = {q, 0, 0, stride};
+  args.kv.keys = {keys, 0, 0, stride};
+  args.kv.values = {c.values, 0, 0, kValueDim};
+  args.out = {answer->out, kQueries * kValueDim, kQueries * kValueDim, kValueDim};
+  args.lse = {answer->lse, kQueries, kQueries, 1};
+  args.scores = {answer->weights, kQueries * kKeys, kQueries * kKeys, kKeys};
+  args.scores_stage = FOVEA_SCORES_SOFTMAX;
+  return args;
+}
+
+// Holds the whole call, and streams of two sorts of pieces, against scores of the paper, in double.
+template <class Score>
+void check_paper(fovea_target target, fovea_score score, const float* q, const float* keys, uint32_t dim,
+                 const PaperCase& c, Score paper_score) {
+  fovea_attention_desc desc{};
+  desc.struct_bytes = sizeof desc;
+  desc.q_heads = desc.kv_heads = desc.max_batch = 1;
+  desc.head_dim = dim, desc.value_dim = kValueDim;
+  desc.max_q_tokens = kQueries, desc.max_kv_tokens = kKeys;
+  desc.score = score;
+  desc.target = target;
+  fovea_plan plan{};
+  REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
+  const Guarded workspace(fovea_workspace_bytes(&plan), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+  const Guarded state(fovea_state_bytes(&plan, 1, kQueries), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+  for (const uint32_t piece : {0u, 64u, 5u}) {
+    Answer answer;
+    fovea_attention_args args = paper_args(q, keys, dim, c, &answer);
+    if (score == FOVEA_SCORE_ADDITIVE) args.score_vector = c.v;
+    if (piece == 0) {
+      REQUIRE(fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    } else {
+      args.scores = {}, args.scores_stage = FOVEA_SCORES_NONE;
+      auto* const s = state.as<fovea_state>();
+      REQUIRE(fovea_stream_begin(&plan, s, state.bytes(), 1, kQueries, 0) == FOVEA_OK);
+      for (uint32_t first = 0; first < kKeys; first += piece) {
+        args.kv_tokens = kKeys - first < piece ? kKeys - first : piece;
+        args.kv.keys.data = keys + first * dim;
+        args.kv.values.data = c.values[first];
+        REQUIRE(fovea_stream_push(&plan, s, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      }
+      REQUIRE(fovea_stream_end(&plan, s, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    }
+    for (uint32_t i = 0; i < kQueries; ++i) {
+      double sum = 0, out[kValueDim] = {};
+      for (uint32_t j = 0; j < kKeys; ++j) {
+        const double weight = std::exp(paper_score(i, j));
+        sum += weight;
+        for (uint32_t e = 0; e < kValueDim; ++e) out[e] += weight * c.values[j][e];
+      }
+      INFO(fovea_target_name(target) << ", pieces of " << piece << ", query " << i);
+      CHECK(close(answer.lse[i], std::log(sum), kProjectedError));
+      for (uint32_t e = 0; e < kValueDim; ++e) CHECK(close(answer.out[i][e], out[e] / sum, kProjectedError));
+      for (uint32_t j = 0; piece == 0 && j < kKeys; ++j) {
+        CHECK(close(answer.weights[i][j], std::exp(paper_score(i, j)) / sum, kProjectedError));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("score: general is dot with keys W k, as Luong et al. have it", "[short]") {
+  const PaperCase c;
+  for (const fovea_target target : targets()) {
+    float keys[kKeys][kQueryDim];
+    project(target, keys[0], kQueryDim, c.keys[0], kKeys, kKeyDim, c.w[0], kKeyDim);
+    check_paper(target, FOVEA_SCORE_GENERAL, c.q[0], keys[0], kQueryDim, c,
+                [&](uint32_t i, uint32_t j) { return c.general(i, j); });
+  }
+}
+
+TEST_CASE("score: concat and additive are tanh of the sum of two projections, as Luong and Bahdanau have it",
+          "[short]") {
+  const PaperCase c;
+  for (const fovea_target target : targets()) {
+    float q[kQueries][kHidden], keys[kKeys][kHidden];
+    constexpr uint32_t kRow = kQueryDim + kKeyDim;  // of W: its first columns are those of the query
+    project(target, q[0], kHidden, c.q[0], kQueries, kQueryDim, c.w_both[0], kRow);
+    project(target, keys[0], kHidden, c.keys[0], kKeys, kKeyDim, c.w_both[0] + kQueryDim, kRow);
+    for (const fovea_score score : {FOVEA_SCORE_CONCAT, FOVEA_SCORE_ADDITIVE}) {
+      check_paper(target, score, q[0], keys[0], kHidden, c, [&](uint32_t i, uint32_t j) { return c.concat(i, j); });
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------- misuse
+
+TEST_CASE("score: what is wrong with it has its status, and nothing is written", "[short]") {
+  AttentionCase test(large());
+  fovea_plan plan{};
+  for (const uint32_t wrong : {3u, 64u, kNegative, 0x7fffffffu}) {
+    fovea_attention_desc desc = test.desc;
+    desc.score = enum_of<fovea_score>(wrong);
+    CHECK(fovea_plan_init(&plan, &desc) == FOVEA_ERR_ENUM);
+  }
+  CHECK(plan.magic == 0);
+
+  REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
+  const Guarded workspace(fovea_workspace_bytes(&plan), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+  const auto call = [&](const fovea_attention_args& args) {
+    test.fill_outputs();
+    const fovea_status status = fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes());
+    CHECK((status == FOVEA_OK || test.outputs_untouched()));
+    return status;
+  };
+  CHECK(call(test.args) == FOVEA_OK);
+  fovea_attention_args args = test.args;
+  args.score_vector = nullptr;
+  CHECK(call(args) == FOVEA_ERR_NULL);
+  args.score_vector = reinterpret_cast<const float*>(reinterpret_cast<const char*>(test.args.score_vector) + 1);
+  CHECK(call(args) == FOVEA_ERR_ALIGNMENT);
+  args.score_vector = static_cast<const float*>(args.out.data);
+  CHECK(call(args) == FOVEA_ERR_OVERLAP);
+  args.score_vector = test.args.score_vector;
+  args.score_vector_stride = PTRDIFF_MAX;
+  CHECK(call(args) == FOVEA_ERR_SIZE);
+
+  Problem dot = large();
+  dot.score = FOVEA_SCORE_DOT;
+  AttentionCase without(dot);
+  REQUIRE(fovea_plan_init(&plan, &without.desc) == FOVEA_OK);
+  args = without.args;
+  args.score_vector = test.args.score_vector;
+  CHECK(fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_UNSUPPORTED);
+}
+
+}  // namespace fovea_test

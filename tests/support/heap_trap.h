@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// No allocation during a library call. Where the trap is linked (see heap_trap.cc), every call of a function of fovea.h
+// goes through call(), by wrappers that scripts/wrap_calls.py writes. No test needs to know.
+#ifndef FOVEA_TESTS_SUPPORT_HEAP_TRAP_H_
+#define FOVEA_TESTS_SUPPORT_HEAP_TRAP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "fovea/fovea.h"
+
+namespace fovea_test {
+
+// What this thread runs, as long as it lives: a function of the library, in which an allocation ends the program, or, with
+// nullptr, the tests' own code.
+class Within {
+ public:
+  explicit Within(const char* function);
+  ~Within();
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+
+ private:
+  const char* outer_;
+};
+
+// An argument on its way into the library.
+template <class T, class = void>
+class Passed {
+ public:
+  explicit Passed(T value) : value_(value) {}
+  operator T() const { return value_; }
+
+ private:
+  T value_;
+};
+
+// An executor whose run() is the tests' own code, and whose tasks are the library's, whatever thread they are on.
+class PassedExecutor {
+ public:
+  const fovea_executor* pass(const fovea_executor* executor);
+
+ private:
+  static int run(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg);
+  static void run_task(void* self, size_t index, uint32_t worker);
+
+  const fovea_executor* executor_ = nullptr;
+  fovea_executor replacement_{};
+  void (*task_)(void* arg, size_t index, uint32_t worker) = nullptr;
+  void* arg_ = nullptr;
+};
+
+// A loader whose callbacks are the tests' own code.
+class PassedLoader {
+ public:
+  const fovea_loader* pass(const fovea_loader* loader);
+
+ private:
+  static int start(void* self, const fovea_kv_tile* tile);
+  static int finish(void* self, const fovea_kv_tile* tile);
+
+  const fovea_loader* loader_ = nullptr;
+  fovea_loader replacement_{};
+};
+
+template <class Args, class = void>
+struct HasLoader : std::false_type {};
+template <class Args>
+struct HasLoader<Args, std::void_t<decltype(std::declval<Args&>().kv.loader)>> : std::true_type {};
+
+// Arguments that name callbacks are passed as a copy. Those of another size are refused before the library looks at more.
+template <class Args>
+class Passed<const Args*, std::void_t<decltype(std::declval<Args&>().executor)>> {
+ public:
+  explicit Passed(const Args* args) : args_(args), copy_{} {
+    if (args == nullptr || args->struct_bytes != sizeof *args) return;
+    copy_ = *args;
+    copy_.executor = executor_.pass(args->executor);
+    if constexpr (HasLoader<Args>::value) copy_.kv.loader = loader_.pass(args->kv.loader);
+    args_ = &copy_;
+  }
+  operator const Args*() const { return args_; }
+
+ private:
+  const Args* args_;
+  Args copy_;
+  PassedExecutor executor_;
+  PassedLoader loader_;
+};
+
+template <class Result, class... Arguments>
+Result call(const char* name, Result (*function)(Arguments...), Arguments... arguments) {
+  const Within library(name);
+  return function(Passed<Arguments>(arguments)...);
+}
+
+}  // namespace fovea_test
+
+#endif  // FOVEA_TESTS_SUPPORT_HEAP_TRAP_H_
