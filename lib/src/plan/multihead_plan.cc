@@ -138,6 +138,7 @@ fovea_status Layout::check_counts() const {
   }
   const fovea_attention_args& a = args_.attention;
   if (a.slow_workspace || a.slow_workspace_bytes || a.q_offsets || a.kv_offsets) return FOVEA_ERR_UNSUPPORTED;
+  if (config::kExecutor && a.executor && a.executor->workers > worker_count(d_)) return FOVEA_ERR_CAPACITY;
   if (args_.batch > d_.max_batch || args_.q_tokens > d_.max_q_tokens) return FOVEA_ERR_CAPACITY;
   if (projects_keys()) {
     return keys().count > plan_.desc.max_new_tokens || values().count != keys().count ? FOVEA_ERR_CAPACITY : FOVEA_OK;

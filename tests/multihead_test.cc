@@ -1,0 +1,683 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Multi-head layers against plain loops in double, on every target. The fields of the three structures, and which test
+// fails when one is ignored:
+//
+//     d_model, key_model, value_model    every pair of shapes and options
+//     weight_dtype                       every pair of shapes and options; statuses
+//     max_new_tokens                     the workspace has room for what a call projects; statuses
+//     attention (of the description)     every pair of shapes and options; a cache of each kind
+//     batch, q_tokens, kv_tokens         every pair of shapes and options
+//     y, x, keys, values                 every pair of shapes and options
+//     weights                            every pair of shapes and options; packed weights
+//     cache                              keys that are kept; a token at a time
+//     rope                               a token at a time
+//     attention (of the arguments)       every pair of shapes and options; an executor changes no bit
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "support/covering.h"
+#include "support/formats.h"
+#include "support/guarded.h"
+#include "support/problem.h"
+#include "support/text.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr size_t kAlignment = FOVEA_WORKSPACE_ALIGNMENT;
+
+enum class Order { kBatchFirst, kTokensFirst, kPadded };
+
+struct LayerProblem {
+  uint32_t batch = 2, q_tokens = 5, kv_tokens = 7;
+  uint32_t q_heads = 4, kv_heads = 2, head_dim = 6, value_dim = 6;
+  uint32_t d_model = 24, key_model = 24, value_model = 24;
+  fovea_dtype dtype = FOVEA_F32;
+  bool bias = true, packed = false;
+  enum Keys { kSelf, kCross, kCrossValues } keys = kSelf;  // the last: values are not those that keys are made of
+  bool no_q = false, no_k = false, no_v = false, no_out = false;  // layers that are left out, where widths allow it
+  Order order = Order::kBatchFirst;
+  fovea_causal causal = FOVEA_CAUSAL_NONE;
+  bool lengths = false, mask = false, scores = true, portable_bits = false;
+  uint64_t seed = 1;
+
+  uint32_t keys_of_call() const { return keys == kSelf ? q_tokens : kv_tokens; }
+};
+
+std::string name(const LayerProblem& p, fovea_target target) {
+  Text text;
+  text << "multihead " << p.batch << "x" << p.q_tokens << "x" << p.keys_of_call() << " heads " << p.q_heads << "/"
+       << p.kv_heads << " d " << p.head_dim << "/" << p.value_dim << " models " << p.d_model << "/" << p.key_model
+       << "/" << p.value_model << " dtype " << p.dtype << (p.bias ? " bias" : "") << (p.packed ? " packed" : "")
+       << " keys " << p.keys << " without " << p.no_q << p.no_k << p.no_v << p.no_out << " order "
+       << static_cast<int>(p.order) << " causal " << p.causal << (p.lengths ? " lengths" : "")
+       << (p.mask ? " mask" : "") << " seed " << p.seed << " | " << fovea_target_name(target);
+  return text.str();
+}
+
+// [batch][tokens][width] in some order.
+struct TokenArray {
+  Guarded memory;
+  uint32_t width = 0;
+  ptrdiff_t batch_stride = 0, token_stride = 0;
+
+  TokenArray() = default;
+  TokenArray(uint32_t batch, uint32_t tokens, uint32_t width_, Order order) : width(width_) {
+    const uint32_t more = order == Order::kPadded ? 3 : 0;
+    const auto row = static_cast<ptrdiff_t>(width + more);
+    const bool tokens_first = order == Order::kTokensFirst;
+    token_stride = tokens_first ? row * static_cast<ptrdiff_t>(batch) : row;
+    batch_stride = tokens_first ? row : row * static_cast<ptrdiff_t>(tokens + (more ? 1 : 0));
+    size_t elements = 0;
+    if (batch && tokens) {
+      elements = static_cast<size_t>((batch - 1) * batch_stride + (tokens - 1) * token_stride) + width;
+    }
+    memory = Guarded(elements * sizeof(float), sizeof(float), Placement::kEnd);
+    std::fill_n(memory.as<float>(), elements, std::nanf(""));
+  }
+  float* at(uint32_t b, uint32_t t) const {
+    return memory.as<float>() + static_cast<ptrdiff_t>(b) * batch_stride + static_cast<ptrdiff_t>(t) * token_stride;
+  }
+  fovea_in in() const { return {memory.as<void>(), batch_stride, 0, token_stride}; }
+  fovea_out out() const { return {memory.as<void>(), batch_stride, 0, token_stride}; }
+};
+
+// Weights [out][in] as they are stored, and as numbers.
+struct LayerWeights {
+  Guarded data, scales, bias;
+  std::vector<double> numbers, biases;
+  uint32_t in = 0, out = 0;
+  fovea_linear_weights view{};
+
+  LayerWeights() = default;
+  LayerWeights(uint32_t out_, uint32_t in_, fovea_dtype dtype, bool biased, uint64_t seed) : in(in_), out(out_) {
+    const size_t unit = dtype == FOVEA_F32 ? 4 : dtype == FOVEA_I8 ? 1 : 2;
+    data = Guarded(size_t{out} * in * unit, unit, Placement::kEnd);
+    scales = Guarded(dtype == FOVEA_I8 ? out * sizeof(float) : 0, sizeof(float), Placement::kEnd);
+    bias = Guarded(biased ? out * sizeof(float) : 0, sizeof(float), Placement::kEnd);
+    std::vector<float> row(in);
+    const float size = 1.0f / std::sqrt(static_cast<float>(in));
+    for (uint32_t o = 0; o < out; ++o) {
+      for (uint32_t i = 0; i < in; ++i) row[i] = size * random_normal(seed, uint64_t{o} * in + i);
+      void* const at = data.as<char>() + size_t{o} * in * unit;
+      float* const scale = dtype == FOVEA_I8 ? scales.as<float>() + o : nullptr;
+      if (dtype == FOVEA_F32) std::memcpy(at, row.data(), in * sizeof(float));
+      if (dtype != FOVEA_F32) encode_row(dtype, row.data(), in, at, scale);
+      for (uint32_t i = 0; i < in; ++i) {
+        numbers.push_back(double{dtype == FOVEA_F32 ? row[i] : element_of(dtype, at, scale, i)});
+      }
+      biases.push_back(biased ? double{random_normal(seed + 1, o)} : 0.0);
+      if (biased) bias.as<float>()[o] = static_cast<float>(biases[o]);
+    }
+    view.dtype = dtype;
+    view.data = data.as<void>();
+    view.row_stride = static_cast<ptrdiff_t>(in);
+    if (dtype == FOVEA_I8) view.scales = scales.as<float>();
+    if (biased) view.bias = bias.as<float>();
+  }
+
+  std::vector<double> apply(const std::vector<double>& x) const {
+    std::vector<double> y = biases;
+    for (uint32_t o = 0; o < out; ++o) {
+      for (uint32_t i = 0; i < in; ++i) y[o] += numbers[size_t{o} * in + i] * x[i];
+    }
+    return y;
+  }
+};
+
+class LayerCase {
+ public:
+  explicit LayerCase(const LayerProblem& problem) : p(problem) {
+    const uint32_t keys_of_call = p.keys_of_call();
+    y = TokenArray(p.batch, p.q_tokens, p.d_model, p.order);
+    x = filled(p.q_tokens, p.d_model, 10);
+    if (p.keys != LayerProblem::kSelf) keys = filled(p.kv_tokens, p.key_model, 11);
+    if (p.keys == LayerProblem::kCrossValues) values = filled(p.kv_tokens, p.value_model, 12);
+    const uint32_t widths[] = {p.q_heads * p.head_dim, p.kv_heads * p.head_dim, p.kv_heads * p.value_dim,
+                               p.q_heads * p.value_dim};
+    if (p.packed) {
+      qkv = LayerWeights(widths[0] + widths[1] + widths[2], p.d_model, p.dtype, p.bias, p.seed + 20);
+    } else {
+      if (!p.no_q) wq = LayerWeights(widths[0], p.d_model, p.dtype, p.bias, p.seed + 21);
+      if (!p.no_k) wk = LayerWeights(widths[1], p.key_model, p.dtype, p.bias, p.seed + 22);
+      if (!p.no_v) wv = LayerWeights(widths[2], p.value_model, p.dtype, p.bias, p.seed + 23);
+    }
+    if (!p.no_out) wo = LayerWeights(p.d_model, widths[3], p.dtype, p.bias, p.seed + 24);
+
+    desc.struct_bytes = sizeof desc;
+    desc.d_model = p.d_model, desc.key_model = p.key_model, desc.value_model = p.value_model;
+    desc.weight_dtype = p.dtype;
+    fovea_attention_desc& d = desc.attention;
+    d.struct_bytes = sizeof d;
+    d.q_heads = p.q_heads, d.kv_heads = p.kv_heads, d.head_dim = p.head_dim, d.value_dim = p.value_dim;
+    d.max_batch = p.batch, d.max_q_tokens = p.q_tokens, d.max_kv_tokens = keys_of_call;
+    d.causal = p.causal;
+    d.portable_bits = p.portable_bits;
+
+    args.struct_bytes = sizeof args;
+    args.batch = p.batch, args.q_tokens = p.q_tokens;
+    args.kv_tokens = p.keys == LayerProblem::kSelf ? 0xffffffffu : p.kv_tokens;
+    args.y = y.out(), args.x = x.in();
+    if (p.keys != LayerProblem::kSelf) args.keys = keys.in();
+    if (p.keys == LayerProblem::kCrossValues) args.values = values.in();
+    args.weights = {wq.view, wk.view, wv.view, wo.view, qkv.view};
+    args.attention.struct_bytes = sizeof args.attention;
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      lengths.push_back(b % 3 == 1 ? keys_of_call / 2 : b % 3 == 2 ? 0 : keys_of_call);
+    }
+    if (p.lengths) args.attention.kv_lengths = lengths.data();
+    mask.resize(size_t{p.q_tokens} * keys_of_call);
+    for (size_t i = 0; i < mask.size(); ++i) mask[i] = random_bits(p.seed + 30, i) % 3 != 0;
+    if (p.mask) {
+      args.attention.mask = {FOVEA_MASK_BYTE, keys_of_call, mask.data(), 0, 0, static_cast<ptrdiff_t>(keys_of_call)};
+    }
+    scores.resize(size_t{p.batch} * p.q_heads * p.q_tokens * keys_of_call);
+    if (p.scores) {
+      const auto row = static_cast<ptrdiff_t>(keys_of_call), tokens = static_cast<ptrdiff_t>(p.q_tokens);
+      args.attention.scores_stage = FOVEA_SCORES_SOFTMAX;
+      args.attention.scores = {scores.data(), row * tokens * static_cast<ptrdiff_t>(p.q_heads), row * tokens, row};
+    }
+  }
+
+  fovea_status run(fovea_target target) {
+    desc.attention.target = target;
+    fovea_status status = fovea_multihead_plan_init(&plan, &desc);
+    if (status != FOVEA_OK) return status;
+    workspace = Guarded(fovea_multihead_workspace_bytes(&plan), kAlignment, Placement::kStart);
+    std::memset(workspace.as<void>(), 0xff, workspace.bytes());
+    return fovea_multihead(&plan, &args, workspace.as<void>(), workspace.bytes());
+  }
+
+  // y as [batch][tokens][d_model].
+  std::vector<float> answer() const {
+    std::vector<float> all;
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      for (uint32_t t = 0; t < p.q_tokens; ++t) all.insert(all.end(), y.at(b, t), y.at(b, t) + p.d_model);
+    }
+    return all;
+  }
+
+  // "" if y and the weights are those of plain loops.
+  std::string compare() const {
+    const uint32_t n = p.keys_of_call(), group = p.q_heads / p.kv_heads;
+    const TokenArray& k_source = p.keys == LayerProblem::kSelf ? x : keys;
+    const TokenArray& v_source = p.keys == LayerProblem::kCrossValues ? values : k_source;
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      std::vector<std::vector<double>> k, v;
+      for (uint32_t j = 0; j < n; ++j) {
+        k.push_back(projected(1, k_source.at(b, j), k_source.width));
+        v.push_back(projected(2, v_source.at(b, j), v_source.width));
+      }
+      const uint32_t length = p.lengths ? lengths[b] : n;
+      for (uint32_t i = 0; i < p.q_tokens; ++i) {
+        const std::vector<double> q = projected(0, x.at(b, i), p.d_model);
+        std::vector<double> o(size_t{p.q_heads} * p.value_dim);
+        for (uint32_t h = 0; h < p.q_heads; ++h) {
+          std::vector<double> w(n);
+          double sum = 0;
+          for (uint32_t j = 0; j < length; ++j) {
+            const int64_t last = p.causal == FOVEA_CAUSAL_BOTTOM_RIGHT ? int64_t{i} + length - p.q_tokens : int64_t{i};
+            if (p.causal != FOVEA_CAUSAL_NONE && j > last) continue;
+            if (p.mask && !mask[size_t{i} * n + j]) continue;
+            double score = 0;
+            for (uint32_t d = 0; d < p.head_dim; ++d) score += q[h * p.head_dim + d] * k[j][h / group * p.head_dim + d];
+            w[j] = std::exp(score / std::sqrt(static_cast<double>(p.head_dim)));
+            sum += w[j];
+          }
+          for (uint32_t j = 0; j < n; ++j) {
+            if (sum != 0) w[j] /= sum;
+            for (uint32_t e = 0; e < p.value_dim; ++e) {
+              o[h * p.value_dim + e] += w[j] * v[j][h / group * p.value_dim + e];
+            }
+            const float got = scores[((size_t{b} * p.q_heads + h) * p.q_tokens + i) * n + j];
+            if (p.scores && !close(double{got}, w[j], 2e-5 * w[j] + 1e-37)) return "a weight";
+          }
+        }
+        const std::vector<double> wanted = p.no_out ? o : wo.apply(o);
+        for (uint32_t e = 0; e < p.d_model; ++e) {
+          if (!close(double{y.at(b, i)[e]}, wanted[e], 2e-5)) {
+            Text text;
+            text << "y of entry " << b << " token " << i << " element " << e << ": " << y.at(b, i)[e] << ", not "
+                 << wanted[e];
+            return text.str();
+          }
+        }
+      }
+    }
+    return "";
+  }
+
+  LayerProblem p;
+  fovea_multihead_desc desc{};
+  fovea_multihead_plan plan{};
+  fovea_multihead_args args{};
+  TokenArray y, x, keys, values;
+  LayerWeights wq, wk, wv, wo, qkv;
+  std::vector<uint32_t> lengths;
+  std::vector<uint8_t> mask;
+  std::vector<float> scores;
+  Guarded workspace;
+
+ private:
+  TokenArray filled(uint32_t tokens, uint32_t width, uint64_t stream) const {
+    TokenArray array(p.batch, tokens, width, p.order);
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      for (uint32_t t = 0; t < tokens; ++t) {
+        for (uint32_t i = 0; i < width; ++i) {
+          array.at(b, t)[i] = random_normal(p.seed + stream, (uint64_t{b} * tokens + t) * width + i);
+        }
+      }
+    }
+    return array;
+  }
+
+  // What becomes queries (0), keys (1) or values (2) of a token.
+  std::vector<double> projected(int which, const float* token, uint32_t width) const {
+    const std::vector<double> in(token, token + width);
+    if (p.packed) {
+      const std::vector<double> all = qkv.apply(in);
+      const size_t q = size_t{p.q_heads} * p.head_dim, k = size_t{p.kv_heads} * p.head_dim;
+      const size_t begin = which == 0   ? 0
+                           : which == 1 ? q
+                                        : q + k,
+                   end = which == 0   ? q
+                         : which == 1 ? q + k
+                                      : all.size();
+      return {all.begin() + static_cast<ptrdiff_t>(begin), all.begin() + static_cast<ptrdiff_t>(end)};
+    }
+    const LayerWeights& w = which == 0 ? wq : which == 1 ? wk : wv;
+    return w.view.data ? w.apply(in) : in;
+  }
+};
+
+LayerProblem make_problem(Levels& levels, uint64_t seed) {
+  struct Heads {
+    uint32_t q, kv, head_dim, value_dim;
+  };
+  LayerProblem p;
+  p.seed = seed;
+  p.batch = levels.choose<uint32_t>({1, 2, 3});
+  p.q_tokens = levels.choose<uint32_t>({1, 2, 7, 33});
+  p.kv_tokens = levels.choose<uint32_t>({1, 5, 66});
+  const Heads heads = levels.choose<Heads>({{1, 1, 8, 8}, {4, 4, 6, 6}, {6, 2, 5, 9}, {8, 1, 16, 3}});
+  p.q_heads = heads.q, p.kv_heads = heads.kv, p.head_dim = heads.head_dim, p.value_dim = heads.value_dim;
+  p.keys = levels.choose({LayerProblem::kSelf, LayerProblem::kCross, LayerProblem::kCrossValues});
+  p.d_model = levels.choose<uint32_t>({24, 7, 40});
+  const uint32_t key_model = levels.choose<uint32_t>({24, 11}), value_model = levels.choose<uint32_t>({24, 13});
+  p.key_model = p.keys == LayerProblem::kSelf ? p.d_model : key_model;
+  p.value_model = p.keys == LayerProblem::kCrossValues ? value_model : p.key_model;
+  p.dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8});
+  p.bias = levels.choose({false, true});
+  p.packed = levels.choose({false, true});
+  if (p.packed) p.key_model = p.value_model = p.d_model;
+  p.order = levels.choose({Order::kBatchFirst, Order::kTokensFirst, Order::kPadded});
+  p.causal = levels.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT});
+  p.lengths = levels.choose({false, true});
+  p.mask = levels.choose({false, true});
+  p.scores = levels.choose({true, false});
+  p.portable_bits = levels.choose({false, true});
+  const int without = levels.choose({0, 1, 2, 3, 4, 5});
+  p.no_q = without == 1 && !p.packed && p.d_model == p.q_heads * p.head_dim;
+  p.no_k = without == 2 && !p.packed && p.key_model == p.kv_heads * p.head_dim;
+  p.no_v = without == 3 && !p.packed && p.value_model == p.kv_heads * p.value_dim;
+  p.no_out = without == 4 && p.d_model == p.q_heads * p.value_dim;
+  return p;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+// A cache for a layer, with pages in an order of their own.
+struct LayerCache {
+  fovea_kv_cache cache{};
+  Guarded memory;
+
+  LayerCache(const LayerProblem& p, fovea_kv_kind kind, fovea_dtype dtype, uint32_t tokens) {
+    cache.struct_bytes = sizeof cache;
+    cache.kind = kind;
+    cache.key_dtype = cache.value_dtype = dtype;
+    cache.batch = p.batch;
+    cache.kv_heads = p.kv_heads, cache.head_dim = p.head_dim, cache.value_dim = p.value_dim;
+    cache.max_tokens = tokens;
+    if (kind == FOVEA_KV_RING) cache.pinned_tokens = 1;
+    if (kind == FOVEA_KV_PAGED) cache.page_tokens = 3, cache.pages = p.batch * ((tokens + 2) / 3);
+    memory = Guarded((fovea_kv_cache_bytes(&cache) + kAlignment - 1) / kAlignment * kAlignment, kAlignment,
+                     Placement::kStart);
+    REQUIRE(fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()) == FOVEA_OK);
+    for (uint32_t i = 0; i < cache.pages; ++i) cache.page_table[i] = cache.pages - 1 - i;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("multihead: any two choices of shapes and options agree with plain loops", "[short][multihead]") {
+  Levels factors;
+  make_problem(factors, 1);
+  const auto rows = covering_array(factors.counts, 1);
+  size_t without = 0;
+  for (const auto& row : rows) {
+    Levels levels;
+    levels.row = &row;
+    const LayerProblem p = make_problem(levels, static_cast<uint64_t>(&row - rows.data()) + 1);
+    without += p.no_q + p.no_k + p.no_v + p.no_out;
+    for (const fovea_target target : targets()) {
+      LayerCase test(p);
+      set_current_case(name(p, target));
+      INFO(name(p, target));
+      REQUIRE(test.run(target) == FOVEA_OK);
+      CHECK(test.compare() == "");
+      CHECK(test.workspace.margin_intact());
+    }
+  }
+  CHECK(rows.size() > 20);
+  CHECK(without > 1);
+}
+
+TEST_CASE("multihead: layers that are left out take tokens as they are", "[short][multihead]") {
+  for (const fovea_target target : targets()) {
+    for (int which = 0; which < 16; ++which) {
+      LayerProblem p;
+      p.q_heads = p.kv_heads = 4;
+      p.no_q = which & 1, p.no_k = which & 2, p.no_v = which & 4, p.no_out = which & 8;
+      p.keys = which % 3 == 0 ? LayerProblem::kSelf : LayerProblem::kCross;
+      p.order = which % 2 == 0 ? Order::kPadded : Order::kTokensFirst;
+      LayerCase test(p);
+      INFO(name(p, target));
+      REQUIRE(test.run(target) == FOVEA_OK);
+      CHECK(test.compare() == "");
+    }
+  }
+}
+
+TEST_CASE("multihead: packed weights, the order of tokens and an executor change no bit", "[short][multihead]") {
+  struct Reversed {
+    fovea_executor executor;
+    size_t tasks = 0;
+    explicit Reversed(uint32_t workers) : executor{run, this, workers} {}
+    static int run(void* self, size_t tasks, void (*task)(void*, size_t, uint32_t), void* arg) {
+      auto& me = *static_cast<Reversed*>(self);
+      me.tasks += tasks;
+      for (size_t i = tasks; i-- > 0;) task(arg, i, static_cast<uint32_t>(i % me.executor.workers));
+      return 0;
+    }
+  };
+  for (const fovea_target target : targets()) {
+    LayerProblem p;
+    p.q_tokens = 37, p.d_model = p.key_model = p.value_model = 50;
+    p.packed = true;
+    LayerCase packed(p);
+    INFO(name(p, target));
+    REQUIRE(packed.run(target) == FOVEA_OK);
+
+    p.order = Order::kTokensFirst;
+    LayerCase turned(p);
+    REQUIRE(turned.run(target) == FOVEA_OK);
+    CHECK(same_bits(turned.answer(), packed.answer()));
+
+    // The rows of the packed weights, one by one.
+    p.order = Order::kBatchFirst, p.packed = false;
+    LayerCase parts(p);
+    const fovea_linear_weights& all = packed.args.weights.qkv;
+    fovea_linear_weights* const each[] = {&parts.args.weights.q, &parts.args.weights.k, &parts.args.weights.v};
+    size_t first = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      *each[i] = all;
+      each[i]->data = static_cast<const float*>(all.data) + first * p.d_model;
+      each[i]->bias = all.bias + first;
+      first += i == 0 ? p.q_heads * p.head_dim : p.kv_heads * p.head_dim;
+    }
+    parts.args.weights.out = packed.args.weights.out;
+    REQUIRE(parts.run(target) == FOVEA_OK);
+    CHECK(same_bits(parts.answer(), packed.answer()));
+
+    const Reversed reversed(3);
+    parts.desc.attention.max_workers = 3;
+    parts.args.attention.executor = &reversed.executor;
+    REQUIRE(parts.run(target) == FOVEA_OK);
+    CHECK(reversed.tasks > 4);
+    CHECK(same_bits(parts.answer(), packed.answer()));
+  }
+}
+
+TEST_CASE("multihead: keys that are projected once and kept give the bits of those projected each time",
+          "[short][multihead]") {
+  for (const fovea_target target : targets()) {
+    LayerProblem p;
+    p.keys = LayerProblem::kCrossValues;
+    p.key_model = 11, p.value_model = 13, p.kv_tokens = 70, p.scores = false;
+    LayerCase test(p);
+    INFO(name(p, target));
+    REQUIRE(test.run(target) == FOVEA_OK);
+    const std::vector<float> wanted = test.answer();
+    for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}) {
+      LayerCache kept(p, kind, FOVEA_F32, 72);
+      LayerCase again(p);
+      REQUIRE(fovea_kv_describe(&kept.cache, &again.desc.attention) == FOVEA_OK);
+      again.desc.max_new_tokens = p.kv_tokens;
+      again.desc.attention.target = target;
+      REQUIRE(fovea_multihead_plan_init(&again.plan, &again.desc) == FOVEA_OK);
+      Guarded workspace(fovea_multihead_workspace_bytes(&again.plan), kAlignment, Placement::kStart);
+      REQUIRE(fovea_multihead_append(&again.plan, &kept.cache, &again.args, workspace.as<void>(), workspace.bytes()) ==
+              FOVEA_OK);
+      again.args.keys = again.args.values = {};
+      again.args.cache = &kept.cache;
+      for (int call = 0; call < 2; ++call) {
+        REQUIRE(fovea_multihead(&again.plan, &again.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        CHECK(same_bits(again.answer(), wanted));
+      }
+    }
+  }
+}
+
+TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of one call", "[short][multihead]") {
+  for (const fovea_target target : targets()) {
+    for (const bool turned : {false, true}) {
+      for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}) {
+        LayerProblem p;
+        p.q_tokens = 67, p.causal = FOVEA_CAUSAL_TOP_LEFT, p.scores = false, p.portable_bits = true;
+        p.packed = turned;
+        uint64_t turns[3];
+        REQUIRE(fovea_rope_frequencies(turns, 100.0, 0.0, p.head_dim) == FOVEA_OK);
+        fovea_rope_args rope{};
+        rope.struct_bytes = sizeof rope;
+        rope.layout = FOVEA_ROPE_HALF_SPLIT;
+        rope.turns = turns;
+        LayerCase whole(p);
+        if (turned) whole.args.rope = &rope;
+        INFO(name(p, target) << " cache of kind " << kind << (turned ? " rope" : ""));
+        REQUIRE(whole.run(target) == FOVEA_OK);
+        if (!turned) CHECK(whole.compare() == "");
+        const std::vector<float> wanted = whole.answer();
+
+        LayerCase decoder(p);
+        LayerCache kept(p, kind, FOVEA_F32, 70);
+        decoder.desc.attention.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+        REQUIRE(fovea_kv_describe(&kept.cache, &decoder.desc.attention) == FOVEA_OK);
+        decoder.desc.attention.target = target;
+        decoder.desc.attention.max_q_tokens = decoder.desc.max_new_tokens = 5;
+        REQUIRE(fovea_multihead_plan_init(&decoder.plan, &decoder.desc) == FOVEA_OK);
+        Guarded workspace(fovea_multihead_workspace_bytes(&decoder.plan), kAlignment, Placement::kStart);
+        int64_t positions[2];
+        for (uint32_t t = 0; t < p.q_tokens;) {
+          const uint32_t count = std::min(t % 4 == 3 ? 5u : 1u, p.q_tokens - t);
+          decoder.args.q_tokens = count;
+          decoder.args.x.data = decoder.x.at(0, t);
+          decoder.args.y.data = decoder.y.at(0, t);
+          decoder.args.cache = nullptr;
+          decoder.args.rope = turned ? &rope : nullptr;
+          rope.positions = nullptr;
+          REQUIRE(fovea_multihead_append(&decoder.plan, &kept.cache, &decoder.args, workspace.as<void>(),
+                                         workspace.bytes()) == FOVEA_OK);
+          positions[0] = positions[1] = t;
+          rope.positions = positions;
+          decoder.args.cache = &kept.cache;
+          REQUIRE(fovea_multihead(&decoder.plan, &decoder.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+          t += count;
+        }
+        CHECK(same_bits(decoder.answer(), wanted));
+        CHECK(workspace.margin_intact());
+      }
+    }
+  }
+}
+
+TEST_CASE("multihead: the workspace is what a plan says, on every target, and the macro is not less",
+          "[short][multihead]") {
+  for (const uint32_t head_dim : {1u, 17u, 64u}) {
+    LayerProblem p;
+    p.head_dim = p.value_dim = head_dim;
+    p.d_model = p.key_model = p.value_model = 100;
+    LayerCase test(p);
+    for (const fovea_target target : targets()) {
+      REQUIRE(test.run(target) == FOVEA_OK);
+      const size_t bytes = fovea_multihead_workspace_bytes(&test.plan);
+      CHECK(bytes == fovea_multihead_workspace_bytes_for(&test.desc, target == FOVEA_TARGET_XSIMD ? target : target));
+      CHECK(bytes <= fovea_multihead_workspace_bytes_for(&test.desc, FOVEA_TARGET_BEST));
+      CHECK(bytes <= FOVEA_MULTIHEAD_WORKSPACE_BYTES(100, p.q_heads, p.kv_heads, head_dim, p.batch * p.q_tokens,
+                                                     p.batch * p.q_tokens, FOVEA_F32));
+      CHECK(fovea_multihead(&test.plan, &test.args, test.workspace.as<void>(), bytes - 1) == FOVEA_ERR_WORKSPACE);
+    }
+  }
+  CHECK(fovea_multihead_workspace_bytes(nullptr) == 0);
+  const fovea_multihead_plan no_plan{};
+  CHECK(fovea_multihead_workspace_bytes(&no_plan) == 0);
+  CHECK(fovea_multihead_workspace_bytes_for(nullptr, FOVEA_TARGET_BEST) == 0);
+}
+
+TEST_CASE("multihead: every misuse has its status, and nothing is written", "[short][multihead]") {
+  LayerProblem p;
+  p.keys = LayerProblem::kCross;
+  const auto plan_status = [&](void (*change)(fovea_multihead_desc&)) {
+    LayerCase test(p);
+    change(test.desc);
+    return fovea_multihead_plan_init(&test.plan, &test.desc);
+  };
+  using Desc = fovea_multihead_desc;
+  CHECK(fovea_multihead_plan_init(nullptr, nullptr) == FOVEA_ERR_NULL);
+  CHECK(plan_status([](Desc& d) { d.struct_bytes -= 4; }) == FOVEA_ERR_STRUCT);
+  CHECK(plan_status([](Desc& d) { d.attention.struct_bytes -= 4; }) == FOVEA_ERR_STRUCT);
+  CHECK(plan_status([](Desc& d) { d.weight_dtype = enum_of<fovea_dtype>(5); }) == FOVEA_ERR_ENUM);
+  CHECK(plan_status([](Desc& d) { d.weight_dtype = FOVEA_I4; }) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(plan_status([](Desc& d) { d.attention.q_dtype = FOVEA_F16; }) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(plan_status([](Desc& d) { d.attention.out_dtype = FOVEA_BF16; }) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(plan_status([](Desc& d) { d.attention.kv_kind = FOVEA_KV_LOAD; }) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(plan_status([](Desc& d) { d.attention.kv_heads = 3; }) == FOVEA_ERR_HEADS);
+  CHECK(plan_status([](Desc& d) { d.attention.head_dim = 1u << 30; }) == FOVEA_ERR_SIZE);
+  CHECK(plan_status([](Desc& d) {
+          d.attention.max_batch = 0xffffffffu;
+          d.attention.max_q_tokens = 1u << 28;
+        }) == FOVEA_ERR_SIZE);
+
+  struct Misuse {
+    const char* what;
+    fovea_status status;
+    void (*change)(LayerCase&);
+  };
+  const Misuse misuses[] = {
+      {"plan", FOVEA_ERR_PLAN, [](LayerCase& c) { c.plan.magic ^= 1; }},
+      {"struct_bytes", FOVEA_ERR_STRUCT, [](LayerCase& c) { c.args.struct_bytes += 4; }},
+      {"attention.struct_bytes", FOVEA_ERR_STRUCT, [](LayerCase& c) { c.args.attention.struct_bytes = 0; }},
+      {"batch", FOVEA_ERR_CAPACITY, [](LayerCase& c) { ++c.args.batch; }},
+      {"q_tokens", FOVEA_ERR_CAPACITY, [](LayerCase& c) { ++c.args.q_tokens; }},
+      {"kv_tokens", FOVEA_ERR_CAPACITY, [](LayerCase& c) { ++c.args.kv_tokens; }},
+      {"values without keys of as many", FOVEA_ERR_CAPACITY,
+       [](LayerCase& c) {
+         c.args.keys = {};
+         c.args.values = c.keys.in();
+         c.args.kv_tokens = c.p.q_tokens - 1;
+       }},
+      {"x", FOVEA_ERR_NULL, [](LayerCase& c) { c.args.x.data = nullptr; }},
+      {"y", FOVEA_ERR_NULL, [](LayerCase& c) { c.args.y.data = nullptr; }},
+      {"y's strides", FOVEA_ERR_STRIDE, [](LayerCase& c) { c.args.y.token_stride = 1; }},
+      {"x's alignment", FOVEA_ERR_ALIGNMENT,
+       [](LayerCase& c) { c.args.x.data = static_cast<const char*>(c.args.x.data) + 1; }},
+      {"x's strides", FOVEA_ERR_SIZE, [](LayerCase& c) { c.args.x.token_stride = PTRDIFF_MAX / 2; }},
+      {"y over x", FOVEA_ERR_OVERLAP, [](LayerCase& c) { c.args.y.data = const_cast<void*>(c.args.x.data); }},
+      {"y over weights", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) { c.args.weights.k.data = static_cast<char*>(c.args.y.data); }},
+      {"y over a bias", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) { c.args.weights.out.bias = static_cast<float*>(c.args.y.data); }},
+      {"scores over keys", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) { c.args.attention.scores.data = const_cast<void*>(c.args.keys.data); }},
+      {"workspace over x", FOVEA_ERR_OVERLAP, [](LayerCase& c) { c.args.x.data = c.workspace.as<float>(); }},
+      {"both kinds of weights", FOVEA_ERR_UNSUPPORTED, [](LayerCase& c) { c.args.weights.qkv = c.args.weights.q; }},
+      {"weights of another type", FOVEA_ERR_UNSUPPORTED, [](LayerCase& c) { c.args.weights.v.dtype = FOVEA_F16; }},
+      {"scales of f32", FOVEA_ERR_UNSUPPORTED, [](LayerCase& c) { c.args.weights.v.scales = c.args.weights.v.bias; }},
+      {"no weights for other widths", FOVEA_ERR_SIZE, [](LayerCase& c) { c.args.weights.k = {}; }},
+      {"slow workspace", FOVEA_ERR_UNSUPPORTED, [](LayerCase& c) { c.args.attention.slow_workspace_bytes = 64; }},
+      {"ragged", FOVEA_ERR_UNSUPPORTED, [](LayerCase& c) { c.args.attention.q_offsets = c.lengths.data(); }},
+      {"executor", FOVEA_ERR_CAPACITY,
+       [](LayerCase& c) {
+         static const fovea_executor two = {[](void*, size_t, void (*)(void*, size_t, uint32_t), void*) { return 0; },
+                                            nullptr, 2};
+         c.args.attention.executor = &two;
+       }},
+      {"lengths", FOVEA_ERR_LENGTH,
+       [](LayerCase& c) {
+         c.lengths[1] = 8;
+         c.args.attention.kv_lengths = c.lengths.data();
+       }},
+      {"score_vector", FOVEA_ERR_UNSUPPORTED,
+       [](LayerCase& c) { c.args.attention.score_vector = c.args.weights.q.bias; }},
+      {"rope", FOVEA_ERR_STRUCT,
+       [](LayerCase& c) {
+         static const fovea_rope_args none{};
+         c.args.rope = &none;
+       }},
+  };
+  for (const Misuse& misuse : misuses) {
+    INFO(misuse.what);
+    LayerCase test(p);
+    REQUIRE(test.run(FOVEA_TARGET_BEST) == FOVEA_OK);
+    std::fill_n(test.y.memory.as<float>(), test.y.memory.bytes() / 4, 7.0f);
+    test.scores.assign(test.scores.size(), 7.0f);
+    misuse.change(test);
+    CHECK(fovea_multihead(&test.plan, &test.args, test.workspace.as<void>(), test.workspace.bytes()) == misuse.status);
+    const std::vector<float> y = test.answer();
+    CHECK(std::count(y.begin(), y.end(), 7.0f) == static_cast<ptrdiff_t>(y.size()));
+    CHECK(std::count(test.scores.begin(), test.scores.end(), 7.0f) == static_cast<ptrdiff_t>(test.scores.size()));
+  }
+
+  LayerCase test(p);
+  REQUIRE(test.run(FOVEA_TARGET_BEST) == FOVEA_OK);
+  void* const workspace = test.workspace.as<void>();
+  const size_t bytes = test.workspace.bytes();
+  CHECK(fovea_multihead(nullptr, &test.args, workspace, bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_multihead(&test.plan, nullptr, workspace, bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_multihead(&test.plan, &test.args, nullptr, bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_multihead(&test.plan, &test.args, static_cast<char*>(workspace) + 4, bytes) == FOVEA_ERR_ALIGNMENT);
+
+  // Caches.
+  CHECK(fovea_multihead_append(&test.plan, nullptr, &test.args, workspace, bytes) == FOVEA_ERR_NULL);
+  fovea_kv_cache none{};
+  none.struct_bytes = sizeof none;
+  CHECK(fovea_multihead_append(&test.plan, &none, &test.args, workspace, bytes) == FOVEA_ERR_PLAN);
+  LayerCache kept(p, FOVEA_KV_STRIDED, FOVEA_F32, 10);
+  REQUIRE(fovea_multihead_append(&test.plan, &kept.cache, &test.args, workspace, bytes) == FOVEA_OK);
+  CHECK(fovea_multihead_append(&test.plan, &kept.cache, &test.args, workspace, bytes) == FOVEA_ERR_FULL);
+  CHECK(kept.cache.lengths[0] == p.kv_tokens);
+  test.args.cache = &kept.cache;
+  CHECK(fovea_multihead(&test.plan, &test.args, workspace, bytes) == FOVEA_ERR_UNSUPPORTED);  // keys besides
+  test.args.keys = {};
+  CHECK(fovea_multihead(&test.plan, &test.args, workspace, bytes) == FOVEA_OK);
+  test.args.attention.kv_lengths = test.lengths.data();
+  CHECK(fovea_multihead(&test.plan, &test.args, workspace, bytes) == FOVEA_ERR_UNSUPPORTED);
+  test.args.attention.kv_lengths = nullptr;
+  const LayerCache narrow(p, FOVEA_KV_STRIDED, FOVEA_F16, 10);
+  test.args.cache = &narrow.cache;
+  CHECK(fovea_multihead(&test.plan, &test.args, workspace, bytes) == FOVEA_ERR_SIZE);
+  test.desc.attention.key_dtype = test.desc.attention.value_dtype = FOVEA_F16;
+  REQUIRE(fovea_multihead_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+  Guarded larger(fovea_multihead_workspace_bytes(&test.plan), kAlignment, Placement::kStart);
+  CHECK(fovea_multihead(&test.plan, &test.args, larger.as<void>(), larger.bytes()) == FOVEA_OK);
+  test.args.cache = nullptr;  // projected keys are f32
+  CHECK(fovea_multihead(&test.plan, &test.args, larger.as<void>(), larger.bytes()) == FOVEA_ERR_UNSUPPORTED);
+}
+
+}  // namespace fovea_test
