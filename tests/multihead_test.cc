@@ -537,7 +537,7 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
     for (const fovea_target target : targets()) {
       REQUIRE(test.run(target) == FOVEA_OK);
       const size_t bytes = fovea_multihead_workspace_bytes(&test.plan);
-      CHECK(bytes == fovea_multihead_workspace_bytes_for(&test.desc, target == FOVEA_TARGET_XSIMD ? target : target));
+      CHECK(bytes == fovea_multihead_workspace_bytes_for(&test.desc, target));
       CHECK(bytes <= fovea_multihead_workspace_bytes_for(&test.desc, FOVEA_TARGET_BEST));
       CHECK(bytes <= FOVEA_MULTIHEAD_WORKSPACE_BYTES(100, p.q_heads, p.kv_heads, head_dim, p.batch * p.q_tokens,
                                                      p.batch * p.q_tokens, FOVEA_F32));

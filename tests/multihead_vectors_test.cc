@@ -172,7 +172,7 @@ class MultiheadCase {
     REQUIRE(fovea_multihead_plan_init(&plan, &desc) == FOVEA_OK);
     const Guarded workspace(fovea_multihead_workspace_bytes(&plan), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
     y_.fill();
-    scores_.fill();
+    std::fill_n(scores_.as<float>(), scores_.bytes() / sizeof(float), 0.0f);  // keys to come have no weight, nor a place
     make_cache();
     const fovea_multihead_args all = args;
     for (uint32_t first = 0; first < v.q_tokens; first += step) {
@@ -284,7 +284,7 @@ class MultiheadCase {
     cache_.struct_bytes = sizeof cache_;
     cache_.batch = v.batch, cache_.kv_heads = v.heads, cache_.max_tokens = v.kv_tokens;
     cache_.head_dim = cache_.value_dim = v.d_model / v.heads;
-    cache_memory_ = Guarded(fovea_kv_cache_bytes(&cache_), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+    cache_memory_ = Guarded(fovea_kv_cache_bytes(&cache_), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
     REQUIRE(fovea_kv_cache_init(&cache_, cache_memory_.as<void>(), cache_memory_.bytes()) == FOVEA_OK);
     args.cache = nullptr;
   }

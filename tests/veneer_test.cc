@@ -453,3 +453,52 @@ TEST_CASE("veneer: a lambda is an executor", "[veneer][short]") {
   answer = 1;
   CHECK(plan.run(args, workspace) == FOVEA_ERR_EXECUTOR);
 }
+
+TEST_CASE("veneer: a multi-head layer, and its cache", "[veneer][short]") {
+  constexpr std::size_t kModel = 8, kSteps = 3;
+  fovea::MultiheadDesc desc;
+  desc.attention.q_heads = desc.attention.kv_heads = 2;
+  desc.attention.head_dim = desc.attention.value_dim = 4;
+  desc.attention.max_batch = 1;
+  desc.attention.max_q_tokens = desc.attention.max_kv_tokens = kSteps;
+  desc.attention.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+  desc.attention.portable_bits = 1;
+  fovea::Multihead layer;
+  fovea::MultiheadArgs args;
+  CHECK(layer.workspace_bytes() == 0);
+  CHECK(layer.run(args, {}) == FOVEA_ERR_PLAN);
+  REQUIRE(layer.init(desc) == FOVEA_OK);
+  CHECK(layer.get().desc.d_model == kModel);
+
+  std::vector<float> weights(kModel * kModel), bias(kModel), x(kSteps * kModel), y(x.size()), step(x.size());
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i * 7 % 11) / 11.0f - 0.4f;
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 5 % 13) / 6.0f - 1.0f;
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<float>(i);
+  const fovea_linear_weights each = fovea::linear_weights(weights.data(), kModel, bias.data());
+  CHECK((each.data == weights.data() && each.bias == bias.data() && each.row_stride == 8 && each.dtype == FOVEA_F32));
+  args.weights.q = args.weights.k = args.weights.v = args.weights.out = each;
+  args.batch = 1, args.q_tokens = kSteps;
+  args.x = fovea::tokens_of(x.data(), kSteps, kModel);
+  args.y = fovea::tokens_of(y.data(), kSteps, kModel);
+  std::vector<std::byte> memory(layer.workspace_bytes() + 4096);
+  const auto misaligned = reinterpret_cast<std::uintptr_t>(memory.data()) % FOVEA_WORKSPACE_ALIGNMENT;
+  std::byte* const aligned = memory.data() + (FOVEA_WORKSPACE_ALIGNMENT - misaligned);
+  const fovea::Span<std::byte> workspace(aligned + 2048, layer.workspace_bytes());
+  REQUIRE(layer.run(args, workspace) == FOVEA_OK);
+
+  fovea::KvCacheDesc cache_desc;
+  cache_desc.batch = 1, cache_desc.kv_heads = 2, cache_desc.head_dim = cache_desc.value_dim = 4;
+  cache_desc.max_tokens = kSteps;
+  fovea::KvCache cache;
+  REQUIRE(cache.init(cache_desc, {aligned, 2048}) == FOVEA_OK);
+  args.q_tokens = 1;
+  for (std::size_t t = 0; t < kSteps; ++t) {
+    args.x.data = x.data() + t * kModel;
+    args.y.data = step.data() + t * kModel;
+    args.cache = nullptr;
+    REQUIRE(layer.append(cache, args, workspace) == FOVEA_OK);
+    args.cache = &cache.get();
+    REQUIRE(layer.run(args, workspace) == FOVEA_OK);
+  }
+  CHECK(step == y);
+}

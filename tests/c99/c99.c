@@ -89,6 +89,7 @@ static void attention(void) {
   expect(fovea_plan_init(&plan, &desc) == FOVEA_OK, "a plan is made");
   expect(fovea_workspace_bytes(&plan) > 0 && fovea_workspace_bytes(&plan) <= workspace_bytes,
          "the macro is an upper bound");
+  expect(fovea_slow_workspace_bytes(&plan, workspace_bytes) == 0, "no slow workspace is needed beside it");
   expect(fovea_workspace_bytes_for(&desc, plan.desc.target) > 0, "the target's workspace is known");
   expect(fovea_plan_describe(&plan, kTokens, kTokens, text, sizeof text) < sizeof text, "the plan's line is short");
   printf("%s\n", text);
@@ -222,6 +223,93 @@ static void caches(void) {
   expect(fovea_kv_reset(&cache, FOVEA_ALL_ENTRIES) == FOVEA_OK && cache.lengths[0] == 0, "a cache is emptied");
 }
 
+/* One query of zeros over two keys, one in each of two streams: merged, and carried over as an image, they answer the mean of
+ * the values. */
+static void streams(void) {
+  enum { kStateBytes = (FOVEA_STATE_BYTES(1, 1) + 63) / 64 * 64 };
+  static unsigned char memory[FOVEA_WORKSPACE_BYTES(1, 1) + 3 * kStateBytes + FOVEA_WORKSPACE_ALIGNMENT];
+  unsigned char* aligned = memory + (FOVEA_WORKSPACE_ALIGNMENT - (uintptr_t)memory % FOVEA_WORKSPACE_ALIGNMENT);
+  unsigned char* workspace = aligned + 3 * kStateBytes;
+  fovea_state* state[3];
+  static unsigned char image[kStateBytes];
+  const float q = 0.0f, keys[2] = {1.0f, 2.0f}, values[2] = {4.0f, 6.0f};
+  float out = 0.0f;
+  fovea_attention_desc desc;
+  fovea_attention_args args;
+  fovea_plan plan;
+  int i;
+  for (i = 0; i < 3; ++i) state[i] = (fovea_state*)(void*)(aligned + i * kStateBytes);
+  memset(&desc, 0, sizeof desc);
+  desc.struct_bytes = sizeof desc;
+  desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = 1;
+  desc.max_batch = desc.max_q_tokens = desc.max_kv_tokens = 1;
+  expect(fovea_plan_init(&plan, &desc) == FOVEA_OK, "a plan for a stream is made");
+  expect(fovea_state_bytes(&plan, 1, 1) == FOVEA_STATE_BYTES(1, 1), "the macro is the size of a state");
+  memset(&args, 0, sizeof args);
+  args.struct_bytes = sizeof args;
+  args.batch = args.q_tokens = args.kv_tokens = 1;
+  args.q.data = &q;
+  args.out.data = &out;
+  for (i = 0; i < 2; ++i) {
+    args.kv.keys.data = &keys[i];
+    args.kv.values.data = &values[i];
+    expect(fovea_stream_begin(&plan, state[i], kStateBytes, 1, 1, i) == FOVEA_OK, "a stream begins");
+    expect(fovea_stream_push(&plan, state[i], &args, workspace, FOVEA_WORKSPACE_BYTES(1, 1)) == FOVEA_OK,
+           "a key is pushed");
+  }
+  expect(fovea_stream_merge(&plan, state[0], state[1]) == FOVEA_OK, "streams merge");
+  expect(fovea_stream_export(state[0], image, sizeof image) == FOVEA_OK, "a state becomes an image");
+  expect(fovea_stream_import(state[2], kStateBytes, image, sizeof image) == FOVEA_OK, "and an image a state");
+  expect(fovea_stream_end(&plan, state[2], &args, workspace, FOVEA_WORKSPACE_BYTES(1, 1)) == FOVEA_OK, "a stream ends");
+  expect(near(out, 5.0f), "the output is the mean of what was pushed");
+}
+
+/* A layer of one head and one element, whose queries are 0: y is the mean of 2 x so far, plus 1. */
+static void multihead(void) {
+  static unsigned char memory[FOVEA_MULTIHEAD_WORKSPACE_BYTES(1, 1, 1, 1, 1, 1, FOVEA_F32) + 512];
+  unsigned char* aligned = memory + (FOVEA_WORKSPACE_ALIGNMENT - (uintptr_t)memory % FOVEA_WORKSPACE_ALIGNMENT);
+  unsigned char* workspace = aligned + 256;
+  const size_t bytes = FOVEA_MULTIHEAD_WORKSPACE_BYTES(1, 1, 1, 1, 1, 1, FOVEA_F32);
+  const float x[2] = {3.0f, 5.0f}, zero = 0.0f, one = 1.0f, two = 2.0f;
+  float y = 0.0f;
+  fovea_kv_cache cache;
+  fovea_multihead_desc desc;
+  fovea_multihead_args args;
+  fovea_multihead_plan plan;
+  int token;
+  memset(&cache, 0, sizeof cache);
+  cache.struct_bytes = sizeof cache;
+  cache.batch = cache.kv_heads = cache.head_dim = cache.value_dim = 1;
+  cache.max_tokens = 2;
+  expect(fovea_kv_cache_init(&cache, aligned, 256) == FOVEA_OK, "a cache is made");
+  memset(&desc, 0, sizeof desc);
+  desc.struct_bytes = sizeof desc;
+  desc.max_new_tokens = 1;
+  desc.attention.struct_bytes = sizeof desc.attention;
+  expect(fovea_kv_describe(&cache, &desc.attention) == FOVEA_OK, "it describes itself");
+  desc.attention.q_heads = desc.attention.max_q_tokens = 1;
+  expect(fovea_multihead_plan_init(&plan, &desc) == FOVEA_OK, "a plan for a layer is made");
+  expect(fovea_multihead_workspace_bytes(&plan) <= bytes, "the macro is an upper bound");
+  expect(fovea_multihead_workspace_bytes_for(&desc, plan.attention.desc.target) > 0, "the target's workspace is known");
+  memset(&args, 0, sizeof args);
+  args.struct_bytes = sizeof args;
+  args.attention.struct_bytes = sizeof args.attention;
+  args.batch = args.q_tokens = 1;
+  args.y.data = &y;
+  args.weights.q.data = &zero;
+  args.weights.v.data = &two;
+  args.weights.out.data = &one;
+  args.weights.out.bias = &one;
+  for (token = 0; token < 2; ++token) {
+    args.x.data = &x[token];
+    args.cache = NULL;
+    expect(fovea_multihead_append(&plan, &cache, &args, workspace, bytes) == FOVEA_OK, "a token is appended");
+    args.cache = &cache;
+    expect(fovea_multihead(&plan, &args, workspace, bytes) == FOVEA_OK, "a layer is computed");
+    expect(near(y, token == 0 ? 7.0f : 9.0f), "its output is the mean so far");
+  }
+}
+
 int main(void) {
   targets();
   softmax();
@@ -229,6 +317,8 @@ int main(void) {
   rope();
   linear();
   caches();
+  streams();
+  multihead();
   printf("%d failures\n", failures);
   return failures != 0;
 }

@@ -98,11 +98,11 @@ inline double linear_tolerance(double magnitude, size_t in_dim) {
 
 // Absolute error of what comes of some tens of keys whose scores are sums of some tens of projected numbers, all of them
 // near 1.
-constexpr double kProjectedError = 40.0 * kEpsilon;
+constexpr double kProjectedError = 20.0 * kEpsilon;
 
 // Absolute error of an output of a multi-head layer, or of a weight, whose largest number is this: sums over a few tens of
 // numbers of its projections, scores, values and output, one after the other. What is measured is below 6.
-inline double multihead_tolerance(double largest) { return kEpsilon * 12.0 * largest; }
+inline double multihead_tolerance(double largest) { return kEpsilon * 10.0 * largest; }
 
 // How much larger than its tolerance a difference must be, to show that an option has an effect that a test can see.
 constexpr double kVisibleEffect = 100.0;

@@ -103,6 +103,12 @@ constexpr View<T> tokens_first(T* data, std::size_t tokens, std::size_t heads, s
           static_cast<std::ptrdiff_t>(heads * dim)};
 }
 
+// Memory in the order [batch][tokens][dim], of tokens that have no heads yet: of a multi-head layer.
+template <class T>
+constexpr View<T> tokens_of(T* data, std::size_t tokens, std::size_t dim) {
+  return {data, static_cast<std::ptrdiff_t>(tokens * dim), 0, static_cast<std::ptrdiff_t>(dim)};
+}
+
 // Queries, keys and values as one projection writes them: [batch][tokens][q_heads + kv_heads + kv_heads][dim], which
 // with equal heads is [batch][tokens][3][heads][dim].
 template <class T>
@@ -245,8 +251,8 @@ struct Task {
   void operator()(std::size_t index, std::uint32_t worker) const { function(arg, index, worker); }
 };
 
-// An executor of anything that can be called as int(std::size_t tasks, fovea::Task task), a lambda for instance, and does
-// not throw. It refers to f, which must stay where it is as long as the executor is used.
+// An executor of anything that can be called as int(std::size_t tasks, fovea::Task task), a lambda for instance, and
+// does not throw. It refers to f, which must stay where it is as long as the executor is used.
 //     auto run = [&](std::size_t tasks, fovea::Task task) {
 //       pool.parallel_for(tasks, [=](std::size_t i) { task(i, pool.this_worker()); });
 //       return 0;
@@ -276,9 +282,9 @@ struct alignas(FOVEA_WORKSPACE_ALIGNMENT) State {
   constexpr operator Span<std::byte>() { return {bytes, sizeof bytes}; }
 };
 
-// Attention over keys that come in pieces. The state lies in memory of the caller's, to which a Stream refers, as it does to
-// its plan; it may be copied, and is then another name of the same state. Until begin or import has answered FOVEA_OK, the
-// others answer FOVEA_ERR_NULL.
+// Attention over keys that come in pieces. The state lies in memory of the caller's, to which a Stream refers, as it does
+// to its plan; it may be copied, and is then another name of the same state. Until begin or import has answered FOVEA_OK,
+// the others answer FOVEA_ERR_NULL.
 class Stream {
  public:
   // memory: at least plan.state_bytes(batch, q_tokens), 64-byte aligned.
@@ -354,8 +360,58 @@ class KvCache {
   const fovea_kv_cache& get() const { return cache_; }  // lengths, and the page table, which the caller fills in
 
  private:
+  friend class Multihead;
   fovea_kv_cache cache_ = KvCacheDesc();
 };
+
+// ------------------------------------------------------------------------------------------- multi-head layers
+
+struct MultiheadDesc : fovea_multihead_desc {
+  constexpr MultiheadDesc() : fovea_multihead_desc{} {
+    struct_bytes = sizeof(fovea_multihead_desc);
+    attention.struct_bytes = sizeof(fovea_attention_desc);
+  }
+};
+
+struct MultiheadArgs : fovea_multihead_args {
+  constexpr MultiheadArgs() : fovea_multihead_args{} {
+    struct_bytes = sizeof(fovea_multihead_args);
+    attention.struct_bytes = sizeof(fovea_attention_args);
+  }
+};
+
+// Weights [out][in] of f32, dense; bias [out] or null.
+inline fovea_linear_weights linear_weights(const float* data, std::size_t in_dim, const float* bias = nullptr) {
+  fovea_linear_weights weights{};
+  weights.dtype = FOVEA_F32;
+  weights.data = data;
+  weights.row_stride = static_cast<std::ptrdiff_t>(in_dim);
+  weights.bias = bias;
+  return weights;
+}
+
+// A multi-head layer, planned once and read-only after. Until init has answered FOVEA_OK, the others answer
+// FOVEA_ERR_PLAN.
+class Multihead {
+ public:
+  Status init(const fovea_multihead_desc& desc) { return fovea_multihead_plan_init(&plan_, &desc); }
+
+  std::size_t workspace_bytes() const { return fovea_multihead_workspace_bytes(&plan_); }
+  const fovea_multihead_plan& get() const { return plan_; }
+
+  Status run(const fovea_multihead_args& args, Span<std::byte> workspace) const {
+    return fovea_multihead(&plan_, &args, workspace.data(), workspace.size());
+  }
+  // Projects keys and values into a cache.
+  Status append(KvCache& cache, const fovea_multihead_args& args, Span<std::byte> workspace) const;
+
+ private:
+  fovea_multihead_plan plan_{};
+};
+
+inline Status Multihead::append(KvCache& cache, const fovea_multihead_args& args, Span<std::byte> workspace) const {
+  return fovea_multihead_append(&plan_, &cache.cache_, &args, workspace.data(), workspace.size());
+}
 
 }  // namespace fovea
 
