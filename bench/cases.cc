@@ -25,6 +25,8 @@ constexpr Shape causal(Shape s) { return s.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, s
 constexpr Shape window(uint32_t left, Shape s) { return s.window_left = left, s; }
 constexpr Shape masked(fovea_mask_kind kind, Shape s) { return s.mask = kind, s; }
 constexpr Shape capped(float softcap, Shape s) { return s.softcap = softcap, s; }
+constexpr Shape additive(Shape s) { return s.additive = true, s; }
+constexpr Shape dropped(float dropout, Shape s) { return s.dropout = dropout, s; }
 constexpr Shape alibi(Shape s) { return s.alibi = true, s; }
 constexpr Shape sinks(Shape s) { return s.sinks = true, s; }
 constexpr Shape lse(Shape s) { return s.lse = true, s; }
@@ -181,9 +183,14 @@ constexpr Case kCases[] = {
     attention("options", alibi(causal(kPlain)), none(), kPlainName),
     attention("options", sinks(kPlain), none(), kPlainName),
     attention("options", lse(kPlain), none(), kPlainName),
+    attention("options", dropped(0.1f, kPlain), none(), kPlainName),
     attention("options", masked(FOVEA_MASK_BYTE, grouped(32, 8, 1, 1024, 128))),
     attention("options", alibi(grouped(32, 8, 1, 1024, 128))),
     attention("options", capped(30.0f, grouped(32, 8, 1, 1024, 128))),
+
+    attention("additive", additive(heads(8, 64, 64, 64))),
+    attention("additive", additive(heads(1, 1, 64, 512))),  // a step of a translator, as Bahdanau et al. have it
+    attention("additive", additive(heads(1, 32, 64, 512))),
 
     attention("stream", kStream1),
     attention("stream", push(16, kStream1), time(), kStream1Name),
@@ -262,7 +269,9 @@ void add_attention(const Shape& s, Text& text) {
   if (s.window_right) text.add("-right%u", s.window_right);
   if (s.mask == FOVEA_MASK_BYTE) text.add("-byte_mask");
   if (s.mask == FOVEA_MASK_F32) text.add("-float_mask");
+  if (s.additive) text.add("-additive");
   if (s.softcap != 0) text.add("-softcap");
+  if (s.dropout != 0) text.add("-dropout");
   if (s.alibi) text.add("-alibi");
   if (s.sinks) text.add("-sinks");
   if (s.lse) text.add("-lse");
@@ -353,7 +362,8 @@ const char* parse_shape(const char* text, Shape* shape) {
   const struct {
     const char* key;
     bool* flag;
-  } flags[] = {{"alibi", &s.alibi}, {"sinks", &s.sinks}, {"lse", &s.lse}, {"merge", &s.merge}};
+  } flags[] = {
+      {"alibi", &s.alibi}, {"sinks", &s.sinks}, {"lse", &s.lse}, {"merge", &s.merge}, {"additive", &s.additive}};
   constexpr const char* kMasks[] = {"none", "float", "byte"};
 
   const char* const separators = " ,\t\n";
@@ -409,8 +419,8 @@ const char* parse_shape(const char* text, Shape* shape) {
       if (which < 0) return mistake;
       s.source = static_cast<fovea_kv_kind>(which);
       known = true;
-    } else if (is("softcap")) {
-      s.softcap = std::strtof(value, &end);
+    } else if (is("softcap") || is("dropout")) {
+      (is("softcap") ? s.softcap : s.dropout) = std::strtof(value, &end);
       if (end != value_end) return mistake;
       known = true;
     }

@@ -23,7 +23,8 @@ struct Shape {
   fovea_dtype dtype = FOVEA_F32, kv_dtype = FOVEA_F32;  // of queries and outputs; of keys and values
   fovea_kv_kind source = FOVEA_KV_STRIDED;  // a ring has wrapped around; pages are of 64 tokens, in no order
   fovea_mask_kind mask = FOVEA_MASK_NONE;   // [q_tokens][kv_tokens], the same for all heads
-  float softcap = 0;
+  float softcap = 0, dropout = 0;
+  bool additive = false;  // the score
   bool alibi = false, sinks = false, lse = false;
 };
 

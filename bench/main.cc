@@ -25,7 +25,7 @@ constexpr const char* kUsage =
   --filter REGEX       only cases whose name matches somewhere, as in prefill/ or 'x64$' (ECMAScript)
   --shape "KEY=N ..."  this shape instead of the table's; may be given several times. Keys and what they are without it:
                          q=1 k=q heads=1 kv_heads=heads dim=64 vdim=dim batch=1 causal=0 (1 or bottom_right, top_left)
-                         window=0 right=0 mask=none (byte, float) softcap=0 alibi=0 sinks=0 lse=0
+                         window=0 right=0 mask=none (byte, float) softcap=0 alibi=0 sinks=0 lse=0 additive=0 dropout=0
                          dtype=f32 kv=f32 (f16, bf16, i8, i4) threads=1
                          source=strided (ring, pages)
                          split=0 (key_split_tokens) push=0 (keys a time, into a stream) merge=0 (two states)

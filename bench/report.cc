@@ -68,6 +68,7 @@ void write_shape(Json& json, const Case& one) {
     json.member("dtype", kDtypes[s.dtype]).member("kv", kDtypes[s.kv_dtype]);
     json.member("source", kSources[s.source]);
     json.member("mask", kMasks[s.mask]).member("softcap", static_cast<double>(s.softcap));
+    json.member("dropout", static_cast<double>(s.dropout)).flag("additive", s.additive);
     json.flag("alibi", s.alibi).flag("sinks", s.sinks).flag("lse", s.lse);
   }
   json.end('}');

@@ -53,7 +53,9 @@ fovea_attention_desc description(const Shape& s, fovea_target target) {
   d.max_batch = s.batch;
   d.max_q_tokens = s.q_tokens;
   d.max_kv_tokens = s.kv_tokens;
+  if (s.additive) d.score = FOVEA_SCORE_ADDITIVE;
   d.softcap = s.softcap;
+  d.dropout = s.dropout;
   d.causal = s.causal;
   d.window_left = s.window_left;
   d.window_right = s.window_right;
@@ -122,6 +124,7 @@ void AttentionCall::take(const Shape& s, Arena& arena) {
   if (s.mask == FOVEA_MASK_F32) mask_f32_.take(arena, size_t{s.q_tokens} * s.kv_tokens, 1.0f);
   if (s.mask == FOVEA_MASK_BYTE) mask_byte_ = arena.take<uint8_t>(mask_count_);
   if (s.alibi) slopes_.take(arena, s.q_heads, 0.1f);
+  if (s.additive) score_vector_.take(arena, s.head_dim, 0.1f);
   if (s.sinks) sinks_.take(arena, s.q_heads, 1.0f);
   positions_ = arena.take<int64_t>(s.batch);
   workspace_ = arena.take<unsigned char>(plan_.workspace_bytes);
@@ -137,7 +140,7 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
   if (status_ != FOVEA_OK) return status_;
   take(s, arena);
   if (!workspace_ || (state_bytes_ && !state_)) return status_ = FOVEA_ERR_SIZE;
-  for (RandomFloats* array : {&q_, &keys_, &values_, &mask_f32_, &slopes_, &sinks_}) array->draw_all();
+  for (RandomFloats* array : {&q_, &keys_, &values_, &mask_f32_, &slopes_, &sinks_, &score_vector_}) array->draw_all();
   for (size_t i = 0; i < mask_count_; ++i) mask_byte_[i] = static_cast<uint8_t>((i * 2654435761u >> 7) % 4 != 0);
   std::fill_n(positions_, s.batch, 0);
 
@@ -156,6 +159,7 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
     a.mask = {s.mask, s.kv_tokens, data, 0, 0, static_cast<ptrdiff_t>(s.kv_tokens)};
   }
   if (s.alibi) a.alibi_slopes = slopes_.data();
+  if (s.additive) a.score_vector = score_vector_.data();
   if (s.sinks) a.sinks = sinks_.data();
   if (s.causal == FOVEA_CAUSAL_NONE && (s.alibi || s.window_left || s.window_right)) a.positions = positions_;
   a.executor = executor;
@@ -235,7 +239,7 @@ void AttentionCall::call() {
 }
 
 void AttentionCall::redraw(uint32_t round) {
-  for (RandomFloats* array : {&q_, &keys_, &values_, &mask_f32_, &slopes_, &sinks_}) array->draw_some(round);
+  for (RandomFloats* array : {&q_, &keys_, &values_, &mask_f32_, &slopes_, &sinks_, &score_vector_}) array->draw_some(round);
 }
 
 bool AttentionCall::output_is_finite() const { return finite(out_, out_count_); }

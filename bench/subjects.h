@@ -78,7 +78,7 @@ class AttentionCall final : public Timed {
   size_t state_bytes_ = 0;
   fovea_state* state_ = nullptr;  // of a stream
   fovea_state* other_ = nullptr;  // to merge
-  RandomFloats q_, keys_, values_, mask_f32_, slopes_, sinks_;
+  RandomFloats q_, keys_, values_, mask_f32_, slopes_, sinks_, score_vector_;
   uint8_t* mask_byte_ = nullptr;
   float* out_ = nullptr;
   float* lse_ = nullptr;
