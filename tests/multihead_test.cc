@@ -505,7 +505,7 @@ TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of on
         Guarded workspace(fovea_multihead_workspace_bytes(&decoder.plan), kAlignment, Placement::kStart);
         int64_t positions[2];
         for (uint32_t t = 0; t < p.q_tokens;) {
-          const uint32_t count = std::min(t % 4 == 3 ? 5u : 1u, p.q_tokens - t);
+          const uint32_t count = std::min<uint32_t>(t % 4 == 3 ? 5 : 1, p.q_tokens - t);
           decoder.args.q_tokens = count;
           decoder.args.x.data = decoder.x.at(0, t);
           decoder.args.y.data = decoder.y.at(0, t);

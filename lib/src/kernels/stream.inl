@@ -77,11 +77,12 @@ FOVEA_KERNEL void FewSuspend(const QueryTile& t, const StateRows& state) {
 }
 
 // into += from, of which the one with the smaller maximum is rescaled.
-FOVEA_INLINE void AddRescaled(float* into, const float* from, size_t count, bool from_larger, VF rescale) {
+FOVEA_INLINE void AddRescaled(float* into, const float* from, size_t count, MF from_larger, VF rescale) {
   for (size_t i = 0; i < count; i += kLanes) {
     const size_t n = count - i < kLanes ? count - i : kLanes;
     const VF a = hn::LoadN(kF, into + i, n), b = hn::LoadN(kF, from + i, n);
-    hn::StoreN(from_larger ? hn::MulAdd(a, rescale, b) : hn::MulAdd(b, rescale, a), kF, into + i, n);
+    const VF larger = hn::IfThenElse(from_larger, b, a), smaller = hn::IfThenElse(from_larger, a, b);
+    hn::StoreN(hn::MulAdd(smaller, rescale, larger), kF, into + i, n);
   }
 }
 
@@ -89,13 +90,14 @@ FOVEA_INLINE void AddRescaled(float* into, const float* from, size_t count, bool
 // Which of them is `into` does not show in the result.
 FOVEA_KERNEL void MergeStates(const StateRows& into, const StateRows& from, size_t rows, size_t value_dim) {
   for (size_t r = 0; r < rows; ++r) {
-    const bool from_larger = from.max[r] > into.max[r];
-    const float larger = from_larger ? from.max[r] : into.max[r], smaller = from_larger ? into.max[r] : from.max[r];
-    const float shift = larger == -kInfinity ? 0.0f : larger;
-    const VF rescale = Exp2(hn::Set(kF, smaller - shift));
+    const VF a = hn::Set(kF, into.max[r]), b = hn::Set(kF, from.max[r]);
+    const MF from_larger = hn::Lt(a, b);
+    const VF larger = hn::IfThenElse(from_larger, b, a), smaller = hn::IfThenElse(from_larger, a, b);
+    const VF shift = hn::IfThenZeroElse(hn::Eq(larger, hn::Set(kF, -kInfinity)), larger);
+    const VF rescale = Exp2(hn::Sub(smaller, shift));
     AddRescaled(into.o + r * value_dim, from.o + r * value_dim, value_dim, from_larger, rescale);
     AddRescaled(into.sum + r, from.sum + r, 1, from_larger, rescale);
-    into.max[r] = larger;
+    hn::StoreN(larger, kF, into.max + r, 1);
   }
 }
 

@@ -19,6 +19,42 @@ using MF = Scalar<bool>;
 constexpr size_t kLanes = 1;
 constexpr int kRegisters = 32, kBlockVectors = 4, kMaskedVectors = 2;
 
+// Compilers are free to make a branch of a question mark, but time must not depend on values.
+#if defined(__thumb2__) && defined(__ARM_FP)
+#define FOVEA_THUMB_FLOATS 1
+#else
+#define FOVEA_THUMB_FLOATS 0
+#endif
+
+// m ? yes : no
+FOVEA_INLINE float Select(bool m, float yes, float no) {
+#if FOVEA_THUMB_FLOATS
+  asm("cmp %1, #0\n\tit ne\n\tvmovne.f32 %0, %2" : "+t"(no) : "r"(int(m)), "t"(yes) : "cc");
+  return no;
+#elif defined(__aarch64__)
+  asm("cmp %w1, #0\n\tfcsel %s0, %s2, %s0, ne" : "+w"(no) : "r"(int(m)), "w"(yes) : "cc");
+  return no;
+#else
+  uint32_t yes_bits, no_bits, all = 0u - uint32_t(m);
+  asm("" : "+r"(all));  // no longer known to be a condition
+  __builtin_memcpy(&yes_bits, &yes, 4);
+  __builtin_memcpy(&no_bits, &no, 4);
+  no_bits = (yes_bits & all) | (no_bits & ~all);
+  __builtin_memcpy(&no, &no_bits, 4);
+  return no;
+#endif
+}
+
+// a < b ? b : a
+FOVEA_INLINE float Larger(float a, float b) {
+#if FOVEA_THUMB_FLOATS
+  asm("vcmp.f32 %0, %1\n\tvmrs APSR_nzcv, FPSCR\n\tit mi\n\tvmovmi.f32 %0, %1" : "+t"(a) : "t"(b) : "cc");
+  return a;
+#else
+  return Select(a < b, b, a);
+#endif
+}
+
 template <class T>
 FOVEA_INLINE Scalar<T> Zero(ScalableTag<T>) {
   return {T(0)};
@@ -60,8 +96,8 @@ FOVEA_INLINE VF Add(VF a, VF b) { return {a.raw + b.raw}; }
 FOVEA_INLINE VF Sub(VF a, VF b) { return {a.raw - b.raw}; }
 FOVEA_INLINE VF Mul(VF a, VF b) { return {a.raw * b.raw}; }
 FOVEA_INLINE VF Div(VF a, VF b) { return {a.raw / b.raw}; }
-FOVEA_INLINE VF Max(VF a, VF b) { return {a.raw > b.raw ? a.raw : b.raw}; }
-FOVEA_INLINE VF ClampMin(VF a, VF least) { return {a.raw < least.raw ? least.raw : a.raw}; }
+FOVEA_INLINE VF Max(VF a, VF b) { return {Larger(a.raw, b.raw)}; }
+FOVEA_INLINE VF ClampMin(VF a, VF least) { return {Larger(a.raw, least.raw)}; }
 FOVEA_INLINE VF Abs(VF a) { return {__builtin_fabsf(a.raw)}; }
 #if defined(__FP_FAST_FMAF)
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return {__builtin_fmaf(a.raw, b.raw, c.raw)}; }
@@ -104,11 +140,18 @@ FOVEA_INLINE VI BitCast(ScalableTag<int32_t>, VF a) {
 FOVEA_INLINE MF Eq(VF a, VF b) { return {a.raw == b.raw}; }
 FOVEA_INLINE MF Lt(VF a, VF b) { return {a.raw < b.raw}; }
 FOVEA_INLINE MF Le(VF a, VF b) { return {a.raw <= b.raw}; }
-FOVEA_INLINE MF Or(MF a, MF b) { return {a.raw || b.raw}; }
+FOVEA_INLINE MF Or(MF a, MF b) { return {bool(a.raw | b.raw)}; }
 FOVEA_INLINE MF SignMask(VF v) { return {BitCast(kI, v).raw < 0}; }
-FOVEA_INLINE VF IfThenElse(MF m, VF yes, VF no) { return {m.raw ? yes.raw : no.raw}; }
-FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return {m.raw ? 0.0f : no.raw}; }
+FOVEA_INLINE VF IfThenElse(MF m, VF yes, VF no) { return {Select(m.raw, yes.raw, no.raw)}; }
+FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return {Select(m.raw, 0.0f, no.raw)}; }
+#if FOVEA_THUMB_FLOATS && defined(__FP_FAST_FMAF)
+FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) {
+  asm("cmp %1, #0\n\tit eq\n\tvfmaeq.f32 %0, %2, %3" : "+t"(c.raw) : "r"(int(m.raw)), "t"(a.raw), "t"(b.raw) : "cc");
+  return c;
+}
+#else
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
+#endif
 
 FOVEA_INLINE void Transpose(VF (&)[1]) {}
 template <int k>
@@ -205,6 +248,7 @@ FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
 }
 #endif
 
+#undef FOVEA_THUMB_FLOATS
 #include "simd/derived.inl"
 
 }  // namespace hn

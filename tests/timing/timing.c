@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls of one shape with inputs of one kind, for tests/scripts/check_timing.py, which counts their instructions: those of
+ * every kind must be as many. All memory is static, and inputs are made without branches, so it runs on every machine and
+ * what is not the library's takes as many instructions for each kind as well.
+ *
+ *     fovea_timing KIND             runs all calls once; KIND is a number below kKinds
+ *     fovea_timing KIND ROUNDS      so many times; prints nothing but the seconds of processor time of each call
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fovea/fovea.h"
+
+enum { kBatch = 2, kQHeads = 4, kKvHeads = 2, kQTokens = 9, kKvTokens = 131, kDim = 20, kModel = kQHeads * kDim };
+enum { kQFloats = kBatch * kQHeads * kQTokens * kDim, kKvFloats = kBatch * kKvHeads * kKvTokens * kDim };
+
+static float q[kQFloats], keys[kKvFloats], values[kKvFloats], out[kQFloats];
+static float lse[kBatch * kQHeads * kQTokens], scores[kBatch * kQHeads * kQTokens * kKvTokens];
+static float mask[kQTokens * kKvTokens], slopes[kQHeads], sinks[kQHeads], vector[kDim];
+static float weights[kModel * kModel];
+static unsigned char byte_mask[kQTokens * kKvTokens];
+static const int64_t positions[kBatch] = {100, 40};
+static uint64_t turns[kDim / 2];
+static fovea_target target;
+
+typedef union Aligned {
+  unsigned char bytes[1 << 17];
+  struct {
+    _Alignas(FOVEA_WORKSPACE_ALIGNMENT) char first;
+  } aligned;
+} Aligned;
+static Aligned workspace, cache_memory, state;
+
+/* Each element's bits are (random & and_bits) | or_bits. The last kind has all of the others, by element. */
+typedef struct Kind {
+  const char* name;
+  uint32_t and_bits, or_bits;
+} Kind;
+static const Kind kinds[] = {
+    {"random", 0x80ffffffu, 0x3f000000u},    /* 0.5 to 2, and -0.5 to -2 */
+    {"constant", 0, 0x3f000000u},            /* 0.5 */
+    {"zero", 0, 0},                          /**/
+    {"huge", 0x80000000u, 0x7f700000u},      /* +-3.2e38 */
+    {"subnormal", 0x807fffffu, 1},           /**/
+    {"infinite", 0x80000000u, 0x7f800000u},  /**/
+    {"-infinite", 0, 0xff800000u},           /**/
+    {"NaN", 0x803fffffu, 0x7fc00000u},       /* quiet */
+    {"all kinds", 0, 0},
+};
+enum { kKinds = sizeof kinds / sizeof kinds[0] };
+
+static uint32_t random_state = 1;
+static uint32_t next_random(void) {
+  random_state = random_state * 1664525u + 1013904223u;
+  return (random_state >> 16) | (random_state << 16);
+}
+
+static void fill(float* data, int count, int kind) {
+  const uint32_t mixed = 0u - (uint32_t)(kind == kKinds - 1);
+  int i;
+  for (i = 0; i < count; ++i) {
+    const uint32_t which = (next_random() >> 7) % (kKinds - 1);
+    const Kind* k = &kinds[((uint32_t)kind & ~mixed) | (which & mixed)];
+    const uint32_t bits = (next_random() & k->and_bits) | k->or_bits;
+    memcpy(&data[i], &bits, sizeof bits);
+  }
+}
+
+static void fill_all(int kind) {
+  const uint32_t some = 0u - (uint32_t)((kind == 0) | (kind == kKinds - 1)), all = 0u - (uint32_t)(kind > 3);
+  int i;
+  fill(q, kQFloats, kind);
+  fill(keys, kKvFloats, kind);
+  fill(values, kKvFloats, kind);
+  fill(mask, kQTokens * kKvTokens, kind);
+  fill(slopes, kQHeads, kind);
+  fill(sinks, kQHeads, kind);
+  fill(vector, kDim, kind);
+  fill(weights, kModel * kModel, kind);
+  for (i = 0; i < kQTokens * kKvTokens; ++i) byte_mask[i] = (unsigned char)(((next_random() >> 9) & some) | (all & 1));
+}
+
+/* ------------------------------------------------------------------------------------------------------ calls */
+
+static fovea_in input(const float* data, int heads, int tokens) {
+  const fovea_in in = {data, heads * tokens * kDim, tokens * kDim, kDim};
+  return in;
+}
+static fovea_out output(float* data, int tokens, int dim) {
+  const fovea_out o = {data, kQHeads * tokens * dim, tokens * dim, dim};
+  return o;
+}
+
+static fovea_attention_desc desc;
+static fovea_attention_args args;
+
+static void plain(int q_tokens) {
+  memset(&desc, 0, sizeof desc);
+  desc.struct_bytes = sizeof desc;
+  desc.q_heads = kQHeads;
+  desc.kv_heads = kKvHeads;
+  desc.head_dim = desc.value_dim = kDim;
+  desc.max_batch = kBatch;
+  desc.max_q_tokens = kQTokens;
+  desc.max_kv_tokens = kKvTokens;
+  desc.target = target;
+  memset(&args, 0, sizeof args);
+  args.struct_bytes = sizeof args;
+  args.batch = kBatch;
+  args.q_tokens = (uint32_t)q_tokens;
+  args.kv_tokens = kKvTokens;
+  args.q = input(q, kQHeads, kQTokens);
+  args.kv.keys = input(keys, kKvHeads, kKvTokens);
+  args.kv.values = input(values, kKvHeads, kKvTokens);
+  args.out = output(out, kQTokens, kDim);
+}
+
+static fovea_status attend(void) {
+  fovea_plan plan;
+  const fovea_status status = fovea_plan_init(&plan, &desc);
+  return status != FOVEA_OK ? status : fovea_attention(&plan, &args, workspace.bytes, sizeof workspace.bytes);
+}
+
+static fovea_status plain_prefill(void) {
+  plain(kQTokens);
+  return attend();
+}
+static fovea_status plain_decode(void) {
+  plain(1);
+  return attend();
+}
+static void set_options(void) {
+  desc.window_left = 100;
+  desc.softcap = 3.0f;
+  args.positions = positions;
+  args.alibi_slopes = slopes;
+  args.sinks = sinks;
+  args.lse = output(lse, kQTokens, 1);
+  args.scores = output(scores, kQTokens, kKvTokens);
+  args.scores_stage = FOVEA_SCORES_SOFTMAX;
+}
+static fovea_status options_prefill(void) {
+  plain(kQTokens);
+  set_options();
+  return attend();
+}
+static fovea_status options_decode(void) {
+  plain(1);
+  set_options();
+  return attend();
+}
+static void set_mask(fovea_mask_kind kind, const void* data) {
+  args.mask.kind = kind;
+  args.mask.kv_tokens = kKvTokens;
+  args.mask.data = data;
+  args.mask.q_stride = kKvTokens;
+}
+static fovea_status float_mask(void) {
+  plain(kQTokens);
+  set_mask(FOVEA_MASK_F32, mask);
+  return attend();
+}
+static fovea_status byte_masks(void) {
+  plain(kQTokens);
+  set_mask(FOVEA_MASK_BYTE, byte_mask);
+  return attend();
+}
+static fovea_status masked_decode(void) {
+  plain(1);
+  set_mask(FOVEA_MASK_BYTE, byte_mask);
+  return attend();
+}
+static fovea_status additive(void) {
+  fovea_status status;
+  plain(kQTokens);
+  desc.score = FOVEA_SCORE_ADDITIVE;
+  args.score_vector = vector;
+  status = attend();
+  args.q_tokens = 1;
+  return status != FOVEA_OK ? status : attend();
+}
+static fovea_status dropout(void) {
+  plain(kQTokens);
+  desc.dropout = 0.25f;
+  return attend();
+}
+
+/* Into a cache of a format, and attention over it, of many queries and of one. */
+static fovea_status cached(fovea_dtype dtype, fovea_kv_kind kind) {
+  fovea_kv_cache cache;
+  fovea_kv_append_args append;
+  fovea_status status;
+  plain(kQTokens);
+  memset(&cache, 0, sizeof cache);
+  cache.struct_bytes = sizeof cache;
+  cache.kind = kind;
+  cache.key_dtype = cache.value_dtype = dtype;
+  cache.batch = kBatch;
+  cache.kv_heads = kKvHeads;
+  cache.head_dim = cache.value_dim = kDim;
+  cache.max_tokens = kKvTokens;
+  memset(&append, 0, sizeof append);
+  append.struct_bytes = sizeof append;
+  append.target = target;
+  append.batch = kBatch;
+  append.tokens = kKvTokens;
+  append.keys = args.kv.keys;
+  append.values = args.kv.values;
+  status = fovea_kv_cache_init(&cache, cache_memory.bytes, sizeof cache_memory.bytes);
+  if (status == FOVEA_OK) status = fovea_kv_append(&cache, &append);
+  if (status == FOVEA_OK) status = fovea_kv_describe(&cache, &desc);
+  if (status == FOVEA_OK) status = fovea_kv_attach(&cache, &args);
+  if (status == FOVEA_OK) status = attend();
+  args.q_tokens = 1;
+  return status == FOVEA_OK ? attend() : status;
+}
+static fovea_status cached_f16(void) { return cached(FOVEA_F16, FOVEA_KV_STRIDED); }
+static fovea_status cached_bf16(void) { return cached(FOVEA_BF16, FOVEA_KV_RING); }
+static fovea_status cached_i8(void) { return cached(FOVEA_I8, FOVEA_KV_STRIDED); }
+static fovea_status cached_i4(void) { return cached(FOVEA_I4, FOVEA_KV_RING); }
+
+static fovea_status streams(void) {
+  fovea_state* const first = (fovea_state*)(void*)state.bytes;
+  fovea_state* const second = (fovea_state*)(void*)(state.bytes + sizeof state.bytes / 2);
+  const size_t bytes = sizeof state.bytes / 2;
+  fovea_plan plan;
+  fovea_status status;
+  plain(kQTokens);
+  status = fovea_plan_init(&plan, &desc);
+  args.kv_tokens = 64;
+  if (status == FOVEA_OK) status = fovea_stream_begin(&plan, first, bytes, kBatch, kQTokens, 0);
+  if (status == FOVEA_OK) status = fovea_stream_begin(&plan, second, bytes, kBatch, kQTokens, 64);
+  if (status == FOVEA_OK) status = fovea_stream_push(&plan, first, &args, workspace.bytes, sizeof workspace.bytes);
+  if (status == FOVEA_OK) status = fovea_stream_push(&plan, second, &args, workspace.bytes, sizeof workspace.bytes);
+  if (status == FOVEA_OK) status = fovea_stream_merge(&plan, first, second);
+  if (status == FOVEA_OK) status = fovea_stream_end(&plan, first, &args, workspace.bytes, sizeof workspace.bytes);
+  return status;
+}
+
+static fovea_status softmax(void) {
+  fovea_softmax_args a;
+  fovea_status status;
+  memset(&a, 0, sizeof a);
+  a.struct_bytes = sizeof a;
+  a.target = target;
+  a.out = scores;
+  a.in = keys;
+  a.out_outer_stride = a.in_outer_stride = kKvTokens;
+  a.out_axis_stride = a.in_axis_stride = 1;
+  a.outer = kQTokens;
+  a.axis = kKvTokens;
+  a.inner = 1;
+  status = fovea_softmax_f32(&a);
+  if (status == FOVEA_OK) status = fovea_log_softmax_f32(&a);
+  a.mask = mask;
+  a.mask_outer_stride = kKvTokens;
+  a.mask_axis_stride = 1;
+  if (status == FOVEA_OK) status = fovea_softmax_f32(&a);
+  a.mask = NULL;
+  a.outer = 1;
+  a.axis = kQTokens;
+  a.inner = kKvTokens;
+  a.in_axis_stride = a.out_axis_stride = kKvTokens;
+  return status == FOVEA_OK ? fovea_softmax_f32(&a) : status;
+}
+
+static fovea_status rope(void) {
+  fovea_rope_args a;
+  memset(&a, 0, sizeof a);
+  a.struct_bytes = sizeof a;
+  a.target = target;
+  a.batch = kBatch;
+  a.heads = kQHeads;
+  a.tokens = kQTokens;
+  a.dim = kDim;
+  a.layout = FOVEA_ROPE_HALF_SPLIT;
+  a.in = input(q, kQHeads, kQTokens);
+  a.out = output(out, kQTokens, kDim);
+  a.turns = turns;
+  return fovea_rope_f32(&a);
+}
+
+static fovea_status layers(void) {
+  fovea_multihead_desc d;
+  fovea_multihead_args a;
+  fovea_multihead_plan plan;
+  fovea_status status;
+  plain(kQTokens);
+  memset(&d, 0, sizeof d);
+  d.struct_bytes = sizeof d;
+  d.attention = desc;
+  d.attention.kv_heads = kQHeads;
+  d.attention.max_kv_tokens = kQTokens;
+  memset(&a, 0, sizeof a);
+  a.struct_bytes = sizeof a;
+  a.attention.struct_bytes = sizeof a.attention;
+  a.batch = kBatch;
+  a.q_tokens = kQTokens;
+  a.x.data = q;
+  a.y.data = out;
+  a.x.token_stride = a.y.token_stride = kModel;
+  a.x.batch_stride = a.y.batch_stride = kQTokens * kModel;
+  a.weights.q.data = weights;
+  a.weights.q.row_stride = kModel;
+  a.weights.k = a.weights.v = a.weights.out = a.weights.q;
+  status = fovea_multihead_plan_init(&plan, &d);
+  if (status == FOVEA_OK) status = fovea_multihead(&plan, &a, workspace.bytes, sizeof workspace.bytes);
+  a.q_tokens = 1; /* few tokens take a linear kernel of their own */
+  a.batch = 1;
+  return status == FOVEA_OK ? fovea_multihead(&plan, &a, workspace.bytes, sizeof workspace.bytes) : status;
+}
+
+static const struct {
+  const char* name;
+  fovea_status (*run)(void);
+} calls[] = {
+    {"prefill", plain_prefill},
+    {"decode", plain_decode},
+    {"prefill, options", options_prefill},
+    {"decode, options", options_decode},
+    {"float mask", float_mask},
+    {"byte mask", byte_masks},
+    {"decode, byte mask", masked_decode},
+    {"additive", additive},
+    {"dropout", dropout},
+    {"f16 cache", cached_f16},
+    {"bf16 ring", cached_bf16},
+    {"int8 cache", cached_i8},
+    {"int4 ring", cached_i4},
+    {"stream", streams},
+    {"softmax", softmax},
+    {"rope", rope},
+    {"multi-head layer", layers},
+};
+enum { kCalls = sizeof calls / sizeof calls[0] };
+
+/* Seconds of processor time. */
+static double now(void) {
+#if defined(__linux__)
+  return (double)clock() / CLOCKS_PER_SEC;
+#else
+  return 0;
+#endif
+}
+
+int main(int argc, char** argv) {
+  const int kind = argc > 1 ? argv[1][0] - '0' : 0, rounds = argc > 2 ? atoi(argv[2]) : 0;
+  const char* const wanted = argc > 3 ? argv[3] : "";
+  int i, round;
+  if (kind < 0 || kind >= kKinds) {
+    printf("there are %d kinds\n", (int)kKinds);
+    return 2;
+  }
+  target = fovea_target_from_name(wanted);
+  fill_all(kind);
+  if (fovea_rope_frequencies(turns, 0, 0, kDim) != FOVEA_OK) return 1;
+  for (i = 0; i < kCalls; ++i) {
+    double best = 1e9;
+    fovea_status status = calls[i].run();
+    for (round = 0; round < rounds; ++round) {
+      const double begin = now();
+      double seconds;
+      int again;
+      for (again = 0; again < 20; ++again) status = calls[i].run();
+      seconds = (now() - begin) / 20;
+      if (seconds < best) best = seconds;
+    }
+    if (status != FOVEA_OK) {
+      printf("%s: %s\n", calls[i].name, fovea_status_string(status));
+      return 1;
+    }
+    if (rounds > 0) printf("%s,%s,%.9f\n", kinds[kind].name, calls[i].name, best);
+  }
+  return 0;
+}
