@@ -149,7 +149,7 @@
 /* -------------------------------------------------------------------------------------------- size and place */
 
 /* 1 = the kernels have fewer versions of their loops, and call what they would otherwise repeat: smaller and slower,
- * with the same bits in attention. By default as the compiler was told: with -Os. */
+ * with the same bits in attention, but for few rows over int8 and int4. By default as the compiler was told: with -Os. */
 #ifndef FOVEA_PREFER_SIZE
 #if defined(__OPTIMIZE_SIZE__)
 #define FOVEA_PREFER_SIZE 1

@@ -147,7 +147,7 @@ FOVEA_SHARED VF Normalise(const QueryTile& t, size_t column, bool sinks, float* 
   if (config::kSinks && sinks) {
     const VF sink = hn::LoadU(kF, t.sink + column);
     const VF joint_max = hn::Max(max, sink);
-    const VF shift = hn::IfThenZeroElse(hn::Eq(joint_max, minus_infinity), joint_max);
+    const VF shift = ShiftOf(joint_max);
     rescale = Exp2(hn::Sub(max, shift));
     sum = hn::MulAdd(sum, rescale, Exp2(hn::Sub(sink, shift)));
     max = joint_max;
@@ -155,7 +155,7 @@ FOVEA_SHARED VF Normalise(const QueryTile& t, size_t column, bool sinks, float* 
   const MF empty = hn::Eq(sum, hn::Zero(kF));
   if (config::kLse && lse)
     hn::StoreU(hn::IfThenElse(empty, minus_infinity, hn::MulAdd(max, hn::Set(kF, kLn2), Log(sum))), kF, lse);
-  hn::StoreU(hn::IfThenZeroElse(hn::Eq(max, minus_infinity), max), kF, t.row_max + column);
+  hn::StoreU(ShiftOf(max), kF, t.row_max + column);
   hn::StoreU(hn::IfThenZeroElse(empty, hn::Div(hn::Set(kF, 1.0f), sum)), kF, t.row_sum + column);
   return hn::IfThenZeroElse(empty, hn::Div(rescale, sum));
 }

@@ -184,10 +184,10 @@ FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
   if (config::kAdditive && t.score_vector) return FewAdditiveScores<kRows>(t, keys);
   const fovea_dtype dtype = keys.keys.dtype;
   constexpr bool kAsk = kRows > 1 && !kPreferSize;  // for f32 alone it is worth two versions
-  if (config::kF16 && dtype == FOVEA_F16) return FewScoresOf<kRows, kAsk, FOVEA_F16>(t, keys);
-  if (config::kBf16 && dtype == FOVEA_BF16) return FewScoresOf<kRows, kAsk, FOVEA_BF16>(t, keys);
-  if (config::kI8 && dtype == FOVEA_I8) return FewScoresOf<kRows, kAsk, FOVEA_I8>(t, keys);
-  if (config::kI4 && dtype == FOVEA_I4) return FewScoresOf<kRows, kAsk, FOVEA_I4>(t, keys);
+  if (config::kF16 && !kPreferSize && dtype == FOVEA_F16) return FewScoresOf<kRows, kAsk, FOVEA_F16>(t, keys);
+  if (config::kBf16 && !kPreferSize && dtype == FOVEA_BF16) return FewScoresOf<kRows, kAsk, FOVEA_BF16>(t, keys);
+  if (config::kI8 && !kPreferSize && dtype == FOVEA_I8) return FewScoresOf<kRows, kAsk, FOVEA_I8>(t, keys);
+  if (config::kI4 && !kPreferSize && dtype == FOVEA_I4) return FewScoresOf<kRows, kAsk, FOVEA_I4>(t, keys);
   FewScoresOf<kRows, kPrefetch, FOVEA_F32>(t, keys);
 }
 
@@ -280,7 +280,7 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys) {
   VF max = old_max;
   for (size_t i = 0; i < count; i += kLanes) max = hn::Max(max, hn::LoadU(kF, t.s + i));
   max = MinusInfinityIfLowest(ReduceRows<kRows, true>(max));
-  const VF shift = hn::IfThenZeroElse(hn::Eq(max, minus_infinity), max);
+  const VF shift = ShiftOf(max);
   VF sum = hn::Zero(kF);
   size_t i = 0;
   for (; i + 4 * kLanes <= count; i += 4 * kLanes) sum = hn::Add(sum, FewWeights<4>(t.s + i, shift));
@@ -392,10 +392,10 @@ FOVEA_TEMPLATE void FewValuesOf(const QueryTile& t, const KeyTile& keys) {
 template <int kRows, bool kHides>
 FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys) {
   const fovea_dtype dtype = keys.values.dtype;
-  if (config::kF16 && dtype == FOVEA_F16) return FewValuesOf<kRows, kHides, FOVEA_F16>(t, keys);
-  if (config::kBf16 && dtype == FOVEA_BF16) return FewValuesOf<kRows, kHides, FOVEA_BF16>(t, keys);
-  if (config::kI8 && dtype == FOVEA_I8) return FewValuesOf<kRows, kHides, FOVEA_I8>(t, keys);
-  if (config::kI4 && dtype == FOVEA_I4) return FewValuesOf<kRows, kHides, FOVEA_I4>(t, keys);
+  if (config::kF16 && !kPreferSize && dtype == FOVEA_F16) return FewValuesOf<kRows, kHides, FOVEA_F16>(t, keys);
+  if (config::kBf16 && !kPreferSize && dtype == FOVEA_BF16) return FewValuesOf<kRows, kHides, FOVEA_BF16>(t, keys);
+  if (config::kI8 && !kPreferSize && dtype == FOVEA_I8) return FewValuesOf<kRows, kHides, FOVEA_I8>(t, keys);
+  if (config::kI4 && !kPreferSize && dtype == FOVEA_I4) return FewValuesOf<kRows, kHides, FOVEA_I4>(t, keys);
   FewValuesOf<kRows, kHides, FOVEA_F32>(t, keys);
 }
 

@@ -11,6 +11,9 @@ constexpr float kRoundMagic = 12582912.0f;
 // x >= 0 or NaN; a weight that falls below the normal numbers is 0.
 FOVEA_INLINE VF ZeroIfSubnormal(VF x) { return hn::IfThenZeroElse(hn::Lt(x, hn::Set(kF, 1.17549435e-38f)), x); }
 
+// What is subtracted from scores before the exponential: the largest, but 0 where all are -inf.
+FOVEA_SHARED VF ShiftOf(VF max) { return hn::IfThenZeroElse(hn::Eq(max, hn::Set(kF, -kInfinity)), max); }
+
 // 2^(n - 1) * p, where biased = n + kExpMagic: n is in its low bits, with the exponent's bias. 0 for n = -126. NaN in p
 // stays NaN.
 constexpr float kExpMagic = kRoundMagic + 126.0f;

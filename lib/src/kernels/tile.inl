@@ -61,7 +61,7 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, 
   }
   VF new_max = kAtOnce == 1 ? max[0] : hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
   if (hides) new_max = MinusInfinityIfLowest(new_max);
-  const VF shift = hn::IfThenZeroElse(hn::Eq(new_max, minus_infinity), new_max);
+  const VF shift = ShiftOf(new_max);
 
   VF sums[4];
   for (size_t strand = 0; strand < 4; strand += kAtOnce) {

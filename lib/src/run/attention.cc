@@ -521,7 +521,9 @@ class Call {
 
     const AttentionKernels& kernels = attention_kernels(plan_.desc.target);
     const Positions positions = positions_of(plan_, args_, stream_, batch);
-    HeadTask task(plan_, args_, cut.few ? kernels.few_rows : kernels.tile, arrays->stage, !cut.few, positions.begin,
+    // The few-rows kernel converts in registers, but takes a kernel for each format to do so.
+    const bool widens = !cut.few || config::kPreferSize;
+    HeadTask task(plan_, args_, cut.few ? kernels.few_rows : kernels.tile, arrays->stage, widens, positions.begin,
                   worker);
     task.part = part_;
     task.positions = positions;

@@ -15,30 +15,36 @@ constexpr ScalableTag<float> kF;
 constexpr ScalableTag<int32_t> kI;
 using VF = Scalar<float>;
 using VI = Scalar<int32_t>;
-using MF = Scalar<bool>;
 constexpr size_t kLanes = 1;
 constexpr int kRegisters = 32, kBlockVectors = 4, kMaskedVectors = 2;
 
+// A truth value is an integer that is negative where true: what a comparison leaves in the upper bits of an Arm
+// processor's status.
+struct MF {
+  int32_t raw;
+};
+
 // Compilers are free to make a branch of a question mark, but time must not depend on values.
-#if defined(__thumb2__) && defined(__ARM_FP)
+#if defined(__thumb2__) && defined(__ARM_FP) && !defined(__clang__)
 #define FOVEA_THUMB_FLOATS 1
 #else
 #define FOVEA_THUMB_FLOATS 0
 #endif
 
-// m ? yes : no
-FOVEA_INLINE float Select(bool m, float yes, float no) {
+// m < 0 ? yes : no
+FOVEA_INLINE float Select(int32_t m, float yes, float no) {
 #if FOVEA_THUMB_FLOATS
-  asm("cmp %1, #0\n\tit ne\n\tvmovne.f32 %0, %2" : "+t"(no) : "r"(int(m)), "t"(yes) : "cc");
+  asm("cmp %1, #0\n\tit lt\n\tvmovlt.f32 %0, %2" : "+t"(no) : "r"(m), "t"(yes) : "cc");
   return no;
 #elif defined(__aarch64__)
-  asm("cmp %w1, #0\n\tfcsel %s0, %s2, %s0, ne" : "+w"(no) : "r"(int(m)), "w"(yes) : "cc");
+  asm("cmp %w1, #0\n\tfcsel %s0, %s2, %s0, lt" : "+w"(no) : "r"(m), "w"(yes) : "cc");
   return no;
 #else
-  uint32_t yes_bits, no_bits, all = 0u - uint32_t(m);
-  asm("" : "+r"(all));  // no longer known to be a condition
+  uint32_t yes_bits, no_bits;
   __builtin_memcpy(&yes_bits, &yes, 4);
   __builtin_memcpy(&no_bits, &no, 4);
+  asm("" : "+r"(m));  // no longer known to be a condition
+  const uint32_t all = uint32_t(m >> 31);
   no_bits = (yes_bits & all) | (no_bits & ~all);
   __builtin_memcpy(&no, &no_bits, 4);
   return no;
@@ -48,12 +54,24 @@ FOVEA_INLINE float Select(bool m, float yes, float no) {
 // a < b ? b : a
 FOVEA_INLINE float Larger(float a, float b) {
 #if FOVEA_THUMB_FLOATS
-  asm("vcmp.f32 %0, %1\n\tvmrs APSR_nzcv, FPSCR\n\tit mi\n\tvmovmi.f32 %0, %1" : "+t"(a) : "t"(b) : "cc");
+  asm("vcmp.f32 %0, %1\n\tvmrs APSR_nzcv, FPSCR\n\tit mi\n\tvmovmi.f32 %0, %1"
+      : "+t"(a)
+      : "t"(b)
+      : "cc", "vfpcc");
   return a;
 #else
-  return Select(a < b, b, a);
+  return Select(-int32_t(a < b), b, a);
 #endif
 }
+
+#if FOVEA_THUMB_FLOATS
+// The flags of a comparison: bit 31 says that a is less, bit 30 that they are equal.
+FOVEA_INLINE int32_t Compare(float a, float b) {
+  int32_t flags;
+  asm("vcmp.f32 %1, %2\n\tvmrs %0, FPSCR" : "=r"(flags) : "t"(a), "t"(b) : "vfpcc");
+  return flags;
+}
+#endif
 
 template <class T>
 FOVEA_INLINE Scalar<T> Zero(ScalableTag<T>) {
@@ -137,16 +155,25 @@ FOVEA_INLINE VI BitCast(ScalableTag<int32_t>, VF a) {
   return v;
 }
 
-FOVEA_INLINE MF Eq(VF a, VF b) { return {a.raw == b.raw}; }
-FOVEA_INLINE MF Lt(VF a, VF b) { return {a.raw < b.raw}; }
-FOVEA_INLINE MF Le(VF a, VF b) { return {a.raw <= b.raw}; }
-FOVEA_INLINE MF Or(MF a, MF b) { return {bool(a.raw | b.raw)}; }
-FOVEA_INLINE MF SignMask(VF v) { return {BitCast(kI, v).raw < 0}; }
+#if FOVEA_THUMB_FLOATS
+FOVEA_INLINE MF Eq(VF a, VF b) { return {int32_t(uint32_t(Compare(a.raw, b.raw)) << 1)}; }
+FOVEA_INLINE MF Lt(VF a, VF b) { return {Compare(a.raw, b.raw)}; }
+FOVEA_INLINE MF Le(VF a, VF b) {
+  const int32_t flags = Compare(a.raw, b.raw);
+  return {int32_t(uint32_t(flags) | uint32_t(flags) << 1)};
+}
+#else
+FOVEA_INLINE MF Eq(VF a, VF b) { return {-int32_t(a.raw == b.raw)}; }
+FOVEA_INLINE MF Lt(VF a, VF b) { return {-int32_t(a.raw < b.raw)}; }
+FOVEA_INLINE MF Le(VF a, VF b) { return {-int32_t(a.raw <= b.raw)}; }
+#endif
+FOVEA_INLINE MF Or(MF a, MF b) { return {a.raw | b.raw}; }
+FOVEA_INLINE MF SignMask(VF v) { return {BitCast(kI, v).raw}; }
 FOVEA_INLINE VF IfThenElse(MF m, VF yes, VF no) { return {Select(m.raw, yes.raw, no.raw)}; }
 FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return {Select(m.raw, 0.0f, no.raw)}; }
 #if FOVEA_THUMB_FLOATS && defined(__FP_FAST_FMAF)
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) {
-  asm("cmp %1, #0\n\tit eq\n\tvfmaeq.f32 %0, %2, %3" : "+t"(c.raw) : "r"(int(m.raw)), "t"(a.raw), "t"(b.raw) : "cc");
+  asm("cmp %1, #0\n\tit ge\n\tvfmage.f32 %0, %2, %3" : "+t"(c.raw) : "r"(m.raw), "t"(a.raw), "t"(b.raw) : "cc");
   return c;
 }
 #else
