@@ -274,7 +274,6 @@ FOVEA_INLINE VF FewWeights(float* s, VF shift) {
 // As SoftmaxTile; row_max, row_sum and rescale hold the same number in all lanes of a row.
 template <int kRows>
 FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys) {
-  const VF minus_infinity = hn::Set(kF, -kInfinity);
   const size_t count = (keys.end - keys.begin + FewBlock<kRows>::kKeys - 1) / FewBlock<kRows>::kKeys * kLanes;
   const VF old_max = hn::LoadU(kF, t.row_max);
   VF max = old_max;
