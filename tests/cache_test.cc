@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "support/cache_model.h"
 #include "support/formats.h"
 #include "support/problem.h"
 
@@ -35,216 +36,8 @@ fovea_kv_cache cache_of(const Kind& kind, fovea_dtype key_dtype, fovea_dtype val
   return c;
 }
 
-// A cache beside what was put into it, token by token, and what of it must still be there.
-class Model {
- public:
-  Model(const Kind& kind, fovea_dtype key_dtype, fovea_dtype value_dtype, uint64_t seed)
-      : cache(cache_of(kind, key_dtype, value_dtype)), entries_(cache.batch), seed_(seed) {
-    const size_t bytes = fovea_kv_cache_bytes(&cache);
-    memory = Guarded(bytes, 64, bytes % 64 == 0 ? Placement::kEnd : Placement::kStart);
-    REQUIRE(fovea_kv_cache_init(&cache, memory.as<void>(), bytes) == FOVEA_OK);
-    for (uint32_t page = 0; page < cache.pages; ++page) free_pages_.push_back((page * 7 + 3) % cache.pages);
-  }
-
-  fovea_kv_cache cache;
-  Guarded memory;
-
-  // Appends to entries [entry, entry + batch), as many tokens to each as counts says.
-  fovea_status append(fovea_target target, uint32_t entry, const std::vector<uint32_t>& counts) {
-    const auto batch = static_cast<uint32_t>(counts.size());
-    const uint32_t tokens = *std::max_element(counts.begin(), counts.end());
-    const size_t key_row = cache.head_dim + 1, value_row = cache.value_dim + 2;  // padded
-    std::vector<float> keys(batch * cache.kv_heads * tokens * key_row),
-        values(batch * cache.kv_heads * tokens * value_row);
-    for (float& x : keys) x = random_normal(seed_, next_++);
-    for (float& x : values) x = 3 * random_normal(seed_, next_++);
-    fovea_kv_append_args a{};
-    a.struct_bytes = sizeof a;
-    a.target = target;
-    a.entry = entry, a.batch = batch, a.tokens = tokens, a.counts = counts.data();
-    const auto stride = [](size_t x) { return static_cast<ptrdiff_t>(x); };
-    a.keys = {keys.data(), stride(cache.kv_heads * tokens * key_row), stride(tokens * key_row), stride(key_row)};
-    a.values = {values.data(), stride(cache.kv_heads * tokens * value_row), stride(tokens * value_row),
-                stride(value_row)};
-    const fovea_status status = fovea_kv_append(&cache, &a);
-    for (uint32_t b = 0; b < batch && status == FOVEA_OK; ++b) {
-      Entry& e = entries_[entry + b];
-      for (uint32_t t = 0; t < counts[b]; ++t) {
-        std::vector<float> token;
-        for (uint32_t h = 0; h < cache.kv_heads; ++h) {
-          const float* key = keys.data() + ((b * cache.kv_heads + h) * tokens + t) * key_row;
-          const float* value = values.data() + ((b * cache.kv_heads + h) * tokens + t) * value_row;
-          token.insert(token.end(), key, key + cache.head_dim);
-          token.insert(token.end(), value, value + cache.value_dim);
-        }
-        e.tokens.push_back(token);
-        e.most = std::max<size_t>(e.most, e.tokens.size());
-      }
-    }
-    return status;
-  }
-
-  // Gives an entry the pages that this many more tokens need.
-  void give_pages(uint32_t entry, uint32_t more) {
-    if (cache.kind != FOVEA_KV_PAGED) return;
-    const size_t tokens = entries_[entry].tokens.size() + more;
-    for (size_t column = 0; column * cache.page_tokens < tokens; ++column) {
-      uint32_t& page = cache.page_table[entry * cache.source.page_table_stride + static_cast<ptrdiff_t>(column)];
-      if (page != FOVEA_NO_PAGE || free_pages_.empty()) continue;
-      page = free_pages_.back();
-      free_pages_.pop_back();
-    }
-  }
-
-  fovea_status truncate(uint32_t entry, uint32_t length) {
-    const fovea_status status = fovea_kv_truncate(&cache, entry, length);
-    if (status != FOVEA_OK) return status;
-    Entry& e = entries_[entry];
-    e.tokens.resize(length);
-    if (length <= cache.pinned_tokens) e.most = length;
-    if (cache.kind != FOVEA_KV_PAGED) return status;
-    for (ptrdiff_t column = (length + cache.page_tokens - 1) / cache.page_tokens;
-         column < cache.source.page_table_stride; ++column) {
-      uint32_t& page = cache.page_table[entry * cache.source.page_table_stride + column];
-      if (page != FOVEA_NO_PAGE) free_pages_.push_back(page);
-      page = FOVEA_NO_PAGE;
-    }
-    return status;
-  }
-
-  uint32_t length(uint32_t entry) const { return static_cast<uint32_t>(entries_[entry].tokens.size()); }
-  // The oldest token behind the pinned ones that no other has replaced.
-  uint32_t oldest(uint32_t entry) const {
-    const auto most = static_cast<uint32_t>(entries_[entry].most);
-    if (cache.kind != FOVEA_KV_RING || most <= cache.max_tokens) return cache.pinned_tokens;
-    return most - (cache.max_tokens - cache.pinned_tokens);
-  }
-
-  // "" if every token is where it should be, and attention over all of them is right.
-  std::string check(fovea_target target) {
-    if (!memory.margin_intact()) return "written outside the memory";
-    for (uint32_t b = 0; b < cache.batch; ++b) {
-      if (cache.lengths[b] != length(b)) return "length of entry " + std::to_string(b);
-      if (cache.kind == FOVEA_KV_RING && cache.first_tokens[b] != oldest(b))
-        return "first token of entry " + std::to_string(b);
-      for (uint32_t t = 0; t < length(b); ++t) {
-        if (t >= cache.pinned_tokens && t < oldest(b)) continue;
-        for (uint32_t h = 0; h < cache.kv_heads; ++h) {
-          const float* want = entries_[b].tokens[t].data() + h * (cache.head_dim + cache.value_dim);
-          if (!near(want, row(true, b, h, t), cache.key_dtype) ||
-              !near(want + cache.head_dim, row(false, b, h, t), cache.value_dtype)) {
-            return "token " + std::to_string(t) + " of entry " + std::to_string(b);
-          }
-        }
-      }
-    }
-    return attend(target);
-  }
-
-  // A row of the cache, decoded.
-  std::vector<float> row(bool keys, uint32_t b, uint32_t h, uint32_t t) const {
-    size_t block = b, at = t;
-    if (cache.kind == FOVEA_KV_RING && t >= cache.pinned_tokens) {
-      at = cache.pinned_tokens + (t - cache.pinned_tokens) % (cache.max_tokens - cache.pinned_tokens);
-    }
-    if (cache.kind == FOVEA_KV_PAGED) {
-      block = cache.page_table[b * cache.source.page_table_stride + t / cache.page_tokens];
-      at = t % cache.page_tokens;
-    }
-    const fovea_in& data = keys ? cache.source.keys : cache.source.values;
-    const fovea_in& scales = keys ? cache.source.key_scales : cache.source.value_scales;
-    const fovea_dtype type = keys ? cache.key_dtype : cache.value_dtype;
-    const auto place = [&](const fovea_in& in, size_t unit) {
-      const ptrdiff_t elements = static_cast<ptrdiff_t>(block) * in.batch_stride +
-                                 static_cast<ptrdiff_t>(h) * in.head_stride +
-                                 static_cast<ptrdiff_t>(at) * in.token_stride;
-      return static_cast<const uint8_t*>(in.data) + elements * static_cast<ptrdiff_t>(unit);
-    };
-    const uint8_t* const units = place(data, unit_size(type));
-    const uint8_t* const scale = scale_size(type) != 0 ? place(scales, scale_size(type)) : nullptr;
-    std::vector<float> x(keys ? cache.head_dim : cache.value_dim);
-    for (size_t d = 0; d < x.size(); ++d) x[d] = element_of(type, units, scale, d);
-    return x;
-  }
-
- private:
-  struct Entry {
-    std::vector<std::vector<float>> tokens;  // [kv_heads][key, value]
-    size_t most = 0;                         // that there ever were
-  };
-
-  static bool near(const float* want, const std::vector<float>& got, fovea_dtype type) {
-    float largest = 0;
-    for (size_t d = 0; d < got.size(); ++d) largest = std::max(largest, std::fabs(want[d]));
-    for (size_t d = 0; d < got.size(); ++d) {
-      const float allowed = type == FOVEA_F32    ? 0
-                            : type == FOVEA_F16  ? std::fabs(want[d]) / 2048 + 1e-7f
-                            : type == FOVEA_BF16 ? std::fabs(want[d]) / 256 + 1e-30f
-                            : type == FOVEA_I8   ? largest / 253
-                                                 : largest / 6;
-      if (std::fabs(got[d] - want[d]) > allowed) return false;
-    }
-    return true;
-  }
-
-  // Two queries an entry over the cache, held against the reference over the decoded rows.
-  std::string attend(fovea_target target) {
-    fovea_attention_desc d{};
-    d.struct_bytes = sizeof d;
-    REQUIRE(fovea_kv_describe(&cache, &d) == FOVEA_OK);
-    d.q_heads = 4, d.max_q_tokens = 2;
-    d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-    d.target = target;
-    fovea_plan plan{};
-    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-    fovea_attention_args a{};
-    a.struct_bytes = sizeof a;
-    REQUIRE(fovea_kv_attach(&cache, &a) == FOVEA_OK);
-    a.q_tokens = 2;
-    std::vector<float> q(cache.batch * 4 * 2 * cache.head_dim), out(cache.batch * 4 * 2 * cache.value_dim);
-    for (size_t i = 0; i < q.size(); ++i) q[i] = random_normal(seed_ + 1, i);
-    const auto dims = [](uint32_t heads, uint32_t tokens, uint32_t dim, auto* array) {
-      array->token_stride = dim, array->head_stride = static_cast<ptrdiff_t>(tokens) * dim;
-      array->batch_stride = static_cast<ptrdiff_t>(heads) * tokens * dim;
-    };
-    a.q.data = q.data(), a.out.data = out.data();
-    dims(4, 2, cache.head_dim, &a.q), dims(4, 2, cache.value_dim, &a.out);
-    const Guarded workspace(plan.workspace_bytes, 64, Placement::kStart);
-    const fovea_status status = fovea_attention(&plan, &a, workspace.as<void>(), workspace.bytes());
-    if (status != FOVEA_OK) return fovea_status_string(status);
-
-    // The same keys as f32 arrays. Of the ring's, those that are gone are not looked at.
-    fovea_attention_args truth = a;
-    std::vector<float> keys(size_t{cache.batch} * cache.kv_heads * a.kv_tokens * cache.head_dim, NAN);
-    std::vector<float> values(size_t{cache.batch} * cache.kv_heads * a.kv_tokens * cache.value_dim, NAN);
-    truth.kv.keys.data = keys.data(), truth.kv.values.data = values.data();
-    dims(cache.kv_heads, a.kv_tokens, cache.head_dim, &truth.kv.keys);
-    dims(cache.kv_heads, a.kv_tokens, cache.value_dim, &truth.kv.values);
-    for (uint32_t b = 0; b < cache.batch; ++b) {
-      for (uint32_t h = 0; h < cache.kv_heads; ++h) {
-        for (uint32_t t = 0; t < length(b); ++t) {
-          const std::vector<float> key = row(true, b, h, t), value = row(false, b, h, t);
-          const size_t at = (size_t{b} * cache.kv_heads + h) * a.kv_tokens + t;
-          std::copy(key.begin(), key.end(), keys.begin() + static_cast<ptrdiff_t>(at * cache.head_dim));
-          std::copy(value.begin(), value.end(), values.begin() + static_cast<ptrdiff_t>(at * cache.value_dim));
-        }
-      }
-    }
-    const Attention want = attention(d, truth);
-    for (size_t i = 0; i < out.size(); ++i) {
-      if (!close(out[i], want.out[i], want.out_tolerance[i / cache.value_dim]))
-        return "attention, at " + std::to_string(i);
-    }
-    return "";
-  }
-
-  std::vector<Entry> entries_;
-  std::vector<uint32_t> free_pages_;
-  uint64_t seed_, next_ = 0;
-};
-
 void run_operations(const Kind& kind, fovea_dtype keys, fovea_dtype values, uint64_t seed, int operations) {
-  Model model(kind, keys, values, seed);
+  CacheModel model(cache_of(kind, keys, values), seed);
   const std::vector<fovea_target> all = targets();
   for (int i = 0; i < operations; ++i) {
     const uint64_t bits = random_bits(seed + 5, static_cast<uint64_t>(i));
@@ -255,8 +48,8 @@ void run_operations(const Kind& kind, fovea_dtype keys, fovea_dtype values, uint
     switch (bits >> 16 & 7) {
       case 0: {
         const auto to = static_cast<uint32_t>(bits >> 24) % (length + 1);
-        const bool lost = to > model.cache.pinned_tokens && to < model.oldest(entry);
-        CHECK(model.truncate(entry, to) == (lost ? FOVEA_ERR_LENGTH : FOVEA_OK));
+        const fovea_status want = model.loses(entry, to) ? FOVEA_ERR_LENGTH : FOVEA_OK;
+        CHECK(model.truncate(entry, to) == want);
         break;
       }
       case 1:
@@ -269,9 +62,9 @@ void run_operations(const Kind& kind, fovea_dtype keys, fovea_dtype values, uint
         for (uint32_t b = 0; b < batch; ++b) {
           counts.push_back(static_cast<uint32_t>(bits >> (24 + 6 * b)) % 20);
           if ((bits >> 60) == 3) counts.back() += 60;
-          if (kind.kind != FOVEA_KV_RING) fits = fits && model.length(entry + b) + counts.back() <= kind.max_tokens;
+          model.give_pages(entry + b, counts.back());
+          fits = fits && model.fits(entry + b, counts.back());
         }
-        for (uint32_t b = 0; b < batch && fits; ++b) model.give_pages(entry + b, counts[b]);
         CHECK(model.append(target, entry, counts) == (fits ? FOVEA_OK : FOVEA_ERR_FULL));
       }
     }
@@ -297,7 +90,7 @@ TEST_CASE("cache: the same for many operations") {
 TEST_CASE("cache: a full one says so, and loses nothing", "[short]") {
   for (const Kind& kind : kKinds) {
     if (kind.kind == FOVEA_KV_RING) continue;
-    Model model(kind, FOVEA_I8, FOVEA_F32, 3);
+    CacheModel model(cache_of(kind, FOVEA_I8, FOVEA_F32), 3);
     model.give_pages(0, 100), model.give_pages(1, 20);
     REQUIRE(model.append(FOVEA_TARGET_BEST, 0, {100, 20}) == FOVEA_OK);
     const std::vector<uint8_t> before(model.memory.as<uint8_t>(), model.memory.as<uint8_t>() + model.memory.bytes());
@@ -324,7 +117,7 @@ TEST_CASE("cache: bits do not depend on the target, nor on how tokens are put in
       std::vector<float> want;
       for (const fovea_target target : targets()) {
         if (flushes_subnormals(target)) continue;
-        Model model(kind, type, type, 9);
+        CacheModel model(cache_of(kind, type, type), 9);
         model.give_pages(0, 90);
         REQUIRE(model.append(target, 0, {90}) == FOVEA_OK);
         std::vector<float> got;

@@ -15,6 +15,7 @@
 #include "simd_contract_pages.h"
 #include "support/guarded.h"
 #include "support/problem.h"
+#include "support/shuffler.h"
 #if FOVEA_TESTS_HAVE_THREADS
 #include <chrono>
 #include <thread>
@@ -25,46 +26,6 @@ namespace {
 
 constexpr size_t kAlignment = FOVEA_WORKSPACE_ALIGNMENT;
 constexpr uint32_t kWorkers[] = {1, 2, 3, 5, 8, 64};
-
-// Runs tasks one after the other, in another order each time, with worker numbers that go round.
-class Shuffler {
- public:
-  explicit Shuffler(uint32_t workers) : executor_{run, this, workers} {}
-
-  const fovea_executor* executor() const { return &executor_; }
-
-  size_t runs = 0, most_tasks = 0;
-  uint32_t most_worker = 0;
-  int answer = 0;           // of run
-  uint32_t added = 0;       // to each worker's number, modulo 2^32
-  bool one_worker = false;  // its number is always `added`
-
- private:
-  static int run(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
-    return static_cast<Shuffler*>(self)->run_all(tasks, task, arg);
-  }
-  int run_all(size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
-    std::vector<size_t> order(tasks);
-    for (size_t i = 0; i < tasks; ++i) {
-      const size_t place = random_bits(runs, i) % (i + 1);  // Fisher and Yates, from the inside
-      order[i] = order[place];
-      order[place] = i;
-    }
-    if (runs % 3 == 0) {  // and now and then the reverse of what one thread does
-      for (size_t i = 0; i < tasks; ++i) order[i] = tasks - 1 - i;
-    }
-    ++runs;
-    most_tasks = std::max(most_tasks, tasks);
-    for (size_t i = 0; i < tasks; ++i) {
-      const uint32_t worker = one_worker ? 0 : static_cast<uint32_t>((i * 7 + runs) % executor_.workers);
-      most_worker = std::max(most_worker, worker);
-      task(arg, order[i], worker + added);
-    }
-    return answer;
-  }
-
-  fovea_executor executor_;
-};
 
 // All options, with more rows than a tile, few of them, and one to four parts of 64 keys.
 std::vector<Problem> problems() {

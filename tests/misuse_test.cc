@@ -1,67 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every mistake has its status, and nothing is written. And which test fails when a field is ignored:
-//
-//     fovea_attention_desc
-//       struct_bytes                       misuse: a description
-//       q_heads, kv_heads                  attention: query heads share key heads in groups
-//       head_dim                           attention: every head_dim from 1 to 130
-//       value_dim                          attention: every value_dim from 1 to 130
-//       max_batch                          misuse: the arguments (capacity)
-//       max_q_tokens                       misuse: the arguments (capacity); plan: a budget takes rows off
-//       max_kv_tokens                      misuse: the arguments (capacity)
-//       scale                              attention: scale multiplies the scores
-//       softcap                            attention: softcap bends the scores
-//       causal                             attention: causal top-left, bottom-right, positions
-//       window_left                        attention: window_left counts visible keys
-//       window_right                       attention: window_right counts visible keys
-//       q_dtype, key_dtype, value_dtype,
-//       out_dtype, kv_kind                 misuse: a description
-//       target                             attention: a plan's target is the one that runs
-//       portable_bits                      bits: all targets with a fused multiply-add; plan: target and scale
-//       workspace_budget_bytes             plan: a budget takes rows off the tile
-//       max_workers                        executor: a plan asks for a workspace a worker; one that is wrong
-//       key_split_tokens                   key splits: shorter ones other bits; executor: a plan asks for states
-//     fovea_attention_args
-//       struct_bytes                       misuse: the arguments
-//       batch, q_tokens, kv_tokens         attention: a plan with larger capacities serves smaller calls
-//       out                                attention: any layout and any stride
-//       lse                                attention: lse is the natural logarithm
-//       scores, scores_stage               attention: scores come out at each of the four stages
-//       q, kv.keys, kv.values              attention: any layout and any stride; each input stride of 0
-//       kv_lengths                         attention: kv_lengths hide the keys behind
-//       positions                          attention: causal positions
-//       mask.kind, .data                   attention: a float mask; a byte mask
-//       mask.kv_tokens                     attention: keys that a shorter mask does not cover
-//       mask.batch_stride, .head_stride,
-//       .q_stride                          attention: each mask stride moves along its dimension
-//       alibi_slopes                       attention: ALiBi takes slope times distance off the score
-//       sinks                              attention: a sink joins the normalisation
-//       slow_workspace,
-//       slow_workspace_bytes               workspace: cut in two at any place; a slow part that is null
-//       executor                           executor: the bits are those of one thread
-//     fovea_executor
-//       run, self                          executor: the bits are those of one thread; one that fails
-//       workers                            executor: one that is wrong has its status
-//     workspace, workspace_bytes           misuse: the arguments; plan: exactly the bytes it names are enough
-//     fovea_stream_begin
-//       state, state_bytes, batch,
-//       q_tokens                           misuse: what does not fit a stream
-//       first_key                          stream: positions go on far beyond; states merge
-//     fovea_state                          stream: an image has a fixed form; misuse: what does not fit a stream
-//     fovea_rope_args                      rope_test.cc has a table of its own
-//     fovea_softmax_args
-//       struct_bytes                       softmax: every misuse
-//       target                             softmax: every misuse; BEST is the first target
-//       out, out_outer_stride,
-//       out_axis_stride                    softmax: input and output may have different strides
-//       in, in_outer_stride,
-//       in_axis_stride                     softmax: a strided axis; any two of layout, mask, place
-//       mask, mask_outer_stride,
-//       mask_axis_stride,
-//       mask_inner_stride                  softmax: any two of layout, mask, place
-//       outer, axis, inner                 softmax: every length of the axis; every inner count
-//       scale                              softmax: scale is 1 / temperature
+// Every mistake has its status, and nothing is written. FIELDS.md has which test fails when a field is ignored.
 #include <cmath>
 #include <cstring>
 #include <functional>

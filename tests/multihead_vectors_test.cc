@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Multi-head layers give what nn.MultiheadAttention of PyTorch gave: vectors/multihead.inl, which vectors/make_multihead.py
-// wrote. Every vector runs on every target with weights in each format, from separate and from packed projections, with keys
-// and values projected in the call and kept in a cache, and causal ones some tokens at a time.
+// Multi-head layers give what nn.MultiheadAttention of PyTorch gave: vectors/multihead.inl, which
+// vectors/make_multihead.py wrote. Every vector runs on every target with weights in each format, from separate and
+// from packed projections, with keys and values projected in the call and kept in a cache, and causal ones some tokens
+// at a time.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -172,7 +173,8 @@ class MultiheadCase {
     REQUIRE(fovea_multihead_plan_init(&plan, &desc) == FOVEA_OK);
     const Guarded workspace(fovea_multihead_workspace_bytes(&plan), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
     y_.fill();
-    std::fill_n(scores_.as<float>(), scores_.bytes() / sizeof(float), 0.0f);  // keys to come have no weight, nor a place
+    // Weights of keys to come are not written.
+    std::fill_n(scores_.as<float>(), scores_.bytes() / sizeof(float), 0.0f);
     make_cache();
     const fovea_multihead_args all = args;
     for (uint32_t first = 0; first < v.q_tokens; first += step) {
@@ -246,8 +248,8 @@ class MultiheadCase {
     return v.padding == kAnywhere && j > 0 && random_bits(v.seed + kHidden, b * v.kv_tokens + j) % 3 == 0;
   }
 
-  // The mask of the scores and the keys that are hidden anywhere, as one: it has a batch, heads and queries only where one
-  // of them has.
+  // The mask of the scores and the keys that are hidden anywhere, as one: it has a batch, heads and queries only where
+  // one of them has.
   void make_mask() {
     if (v.mask == kNoMask && v.padding != kAnywhere) return;
     const bool planes = v.mask == kBool3 || v.mask == kFloat3, adds = v.mask == kFloat2 || v.mask == kFloat3;

@@ -160,7 +160,7 @@ TEST_CASE("score: large queries and keys, where tanh is 1, agree with the refere
   CHECK(run_on_all_targets(test) == "");
 }
 
-// -------------------------------------------------------------------------------------------- the formulas of the papers
+// ------------------------------------------------------------------------------------------ the formulas of the papers
 
 namespace {
 
@@ -310,12 +310,12 @@ TEST_CASE("score: concat and additive are tanh of the sum of two projections, as
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------- misuse
+// -------------------------------------------------------------------------------------------------------------- misuse
 
 TEST_CASE("score: what is wrong with it has its status, and nothing is written", "[short]") {
   AttentionCase test(large());
   fovea_plan plan{};
-  for (const uint32_t wrong : {3u, 64u, kNegative, 0x7fffffffu}) {
+  for (const uint32_t wrong : std::initializer_list<uint32_t>{3, 64, kNegative, 0x7fffffff}) {
     fovea_attention_desc desc = test.desc;
     desc.score = enum_of<fovea_score>(wrong);
     CHECK(fovea_plan_init(&plan, &desc) == FOVEA_ERR_ENUM);

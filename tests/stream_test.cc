@@ -9,6 +9,7 @@
 
 #include "catch.h"
 #include "support/guarded.h"
+#include "support/pieces.h"
 #include "support/problem.h"
 
 namespace fovea_test {
@@ -45,10 +46,6 @@ std::vector<Problem> problems() {
   return all;
 }
 
-struct Piece {
-  uint32_t begin, end;
-};
-
 // The keys cut at these places.
 std::vector<Piece> pieces(uint32_t kv_tokens, const std::vector<uint32_t>& cuts) {
   std::vector<Piece> all;
@@ -67,38 +64,6 @@ std::vector<uint32_t> every(uint32_t step) {
   for (uint32_t cut = step; cut < 4096; cut += step) cuts.push_back(cut);
   return cuts;
 }
-
-// The arguments for some of the keys. Keeps what they point to.
-class PieceArgs {
- public:
-  PieceArgs(const AttentionCase& test, Piece piece) : args(test.args) {
-    const Problem& p = test.problem;
-    args.kv_tokens = piece.end - piece.begin;
-    const auto skip = [&](fovea_in& array, size_t element_bytes) {
-      const ptrdiff_t elements = static_cast<ptrdiff_t>(piece.begin) * array.token_stride;
-      array.data = static_cast<const char*>(array.data) + elements * static_cast<ptrdiff_t>(element_bytes);
-    };
-    skip(args.kv.keys, 4);
-    skip(args.kv.values, 4);
-    const auto part = [&](uint32_t count) {
-      return count <= piece.begin ? 0 : (count < piece.end ? count : piece.end) - piece.begin;
-    };
-    for (const uint32_t length : p.kv_lengths) lengths_.push_back(part(length));
-    if (!lengths_.empty()) args.kv_lengths = lengths_.data();
-    if (p.mask != FOVEA_MASK_NONE) {
-      args.mask.data = static_cast<const char*>(args.mask.data) + piece.begin * (p.mask == FOVEA_MASK_F32 ? 4u : 1u);
-      args.mask.kv_tokens = part(args.mask.kv_tokens);
-    }
-    args.out = args.lse = {};  // not looked at
-    args.sinks = nullptr;
-  }
-  PieceArgs(const PieceArgs&) = delete;
-
-  fovea_attention_args args;
-
- private:
-  std::vector<uint32_t> lengths_;
-};
 
 // A plan, a workspace and states for a case.
 class Streamer {

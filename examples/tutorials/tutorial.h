@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the four programs share: one head and a linear layer on plain arrays, numbers to begin with, printing and checking.
+// What the four programs share: one head and a linear layer on plain arrays, numbers to begin with, printing and
+// checking.
 #ifndef FOVEA_EXAMPLES_TUTORIALS_TUTORIAL_H_
 #define FOVEA_EXAMPLES_TUTORIALS_TUTORIAL_H_
 
@@ -46,14 +47,15 @@ struct OneHead {
   fovea::Workspace<kDim, kValueDim> workspace;
 };
 
-// y = x W^T: a row of W for each output.
+// y = x W^T: a row of W for each output. W may be some columns of a wider matrix.
 template <size_t kTokens, size_t kIn, size_t kOut>
-fovea::Status linear(float (&y)[kTokens][kOut], const float (&x)[kTokens][kIn], const float (&w)[kOut][kIn]) {
+fovea::Status linear(float (&y)[kTokens][kOut], const float (&x)[kTokens][kIn], const float* w,
+                     size_t row_stride = kIn) {
   fovea::LinearArgs args;
   args.tokens = kTokens, args.in_dim = kIn, args.out_dim = kOut;
   args.y = y[0], args.y_stride = kOut;
   args.x = x[0], args.x_stride = kIn;
-  args.weights.data = w, args.weights.row_stride = kIn;
+  args.weights = fovea::linear_weights(w, row_stride);
   alignas(FOVEA_WORKSPACE_ALIGNMENT) std::byte workspace[FOVEA_LINEAR_WORKSPACE_BYTES(kIn, FOVEA_F32)];
   return fovea::linear(args, workspace);
 }

@@ -26,8 +26,8 @@ inline double score_error(double magnitude, size_t head_dim) {
   return kEpsilon * magnitude * (3.0 + std::sqrt(static_cast<double>(head_dim)));
 }
 
-// The same of an additive score, where `magnitude` is |scale| * sum_d |v[d]|. 2 more are for tanh, of 1.5 ulp, and for the
-// rounding of q[d] + k[d], of which tanh leaves a quarter at most.
+// The same of an additive score, where `magnitude` is |scale| * sum_d |v[d]|. 2 more are for tanh, of 1.5 ulp, and for
+// the rounding of q[d] + k[d], of which tanh leaves a quarter at most.
 inline double additive_error(double magnitude, size_t head_dim) {
   return score_error(magnitude, head_dim) + kEpsilon * 2.0 * magnitude;
 }
@@ -96,12 +96,12 @@ inline double linear_tolerance(double magnitude, size_t in_dim) {
   return kTiny + kEpsilon * magnitude * (2.0 + std::sqrt(static_cast<double>(in_dim)));
 }
 
-// Absolute error of what comes of some tens of keys whose scores are sums of some tens of projected numbers, all of them
-// near 1.
+// Absolute error of what comes of some tens of keys whose scores are sums of some tens of projected numbers, all of
+// them near 1. What is measured is below 10.
 constexpr double kProjectedError = 20.0 * kEpsilon;
 
-// Absolute error of an output of a multi-head layer, or of a weight, whose largest number is this: sums over a few tens of
-// numbers of its projections, scores, values and output, one after the other. What is measured is below 6.
+// Absolute error of an output of a multi-head layer, or of a weight, whose largest number is this: sums over a few tens
+// of numbers of its projections, scores, values and output, one after the other. What is measured is below 6.
 inline double multihead_tolerance(double largest) { return kEpsilon * 10.0 * largest; }
 
 // How much larger than its tolerance a difference must be, to show that an option has an effect that a test can see.

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Descriptions and arguments with any numbers in any field. What is refused must have written nothing; what is accepted runs
+// with arrays of exactly the bytes that the arguments describe, so that the address sanitizer sees any other byte touched.
+// Where they describe more than a test has memory for, the workspace is too small, and the call must be refused.
+#include <algorithm>
+#include <vector>
+
+#include "fuzz/fuzz.h"
+#include "support/formats.h"
+#include "support/problem.h"
+#include "support/shuffler.h"
+
+namespace fovea_test {
+namespace {
+
+using Wide = __int128;
+constexpr size_t kMostBytes = size_t{1} << 20;  // of an array that is allocated
+constexpr double kMostWork = 2e6;               // multiply-adds of a call
+
+// A word of any value, most often a telling one.
+uint32_t word(Bytes& bytes) {
+  switch (bytes.below(4)) {
+    case 0: return bytes.take<uint32_t>();
+    case 1: return 0xffffffffu - bytes.take<uint8_t>();
+    case 2: return 1u << bytes.below(32);
+    default: return bytes.take<uint8_t>();
+  }
+}
+
+ptrdiff_t stride(Bytes& bytes) {
+  switch (bytes.below(4)) {
+    case 0: return bytes.take<int64_t>();
+    case 1: return PTRDIFF_MAX >> bytes.below(63);
+    case 2: return -(PTRDIFF_MAX >> bytes.below(63)) - 1;
+    default: return bytes.take<int8_t>();
+  }
+}
+
+// The memory of a call.
+class Memory {
+ public:
+  explicit Memory(uint64_t seed) : seed_(seed) {}
+  ~Memory() {
+    for (const Block& block : blocks_) std::free(block.data);
+  }
+  Memory(const Memory&) = delete;
+
+  bool complete = true;  // all that was asked for was small enough
+
+  // What an array covers: `row` elements at each of the places that counts and strides name. Null for nothing; an address
+  // that nobody may touch where it is too much.
+  void* array(size_t element, size_t row, std::initializer_list<uint32_t> counts,
+              std::initializer_list<ptrdiff_t> strides, bool output) {
+    Wide low = 0, high = static_cast<Wide>(row);
+    const ptrdiff_t* step = strides.begin();
+    for (const uint32_t count : counts) {
+      if (count == 0) return allocate(element, 0, output);
+      const Wide reach = static_cast<Wide>(count - 1) * *step++;
+      (reach < 0 ? low : high) += reach;
+    }
+    const Wide bytes = (high - low) * static_cast<Wide>(element);
+    if (bytes > static_cast<Wide>(kMostBytes)) {
+      complete = false;
+      return reinterpret_cast<void*>(uintptr_t{4096});
+    }
+    return static_cast<char*>(allocate(element, static_cast<size_t>(bytes), output)) -
+           static_cast<ptrdiff_t>(low) * static_cast<ptrdiff_t>(element);
+  }
+
+  void* allocate(size_t alignment, size_t bytes, bool output) {
+    void* data = nullptr;
+    if (posix_memalign(&data, std::max(alignment, sizeof(void*)), bytes) != 0) std::abort();
+    auto* const content = static_cast<uint8_t*>(data);
+    for (size_t i = 0; i < bytes; ++i)
+      content[i] = output ? 0xa5 : static_cast<uint8_t>(random_bits(seed_, blocks_.size() << 32 | i));
+    blocks_.push_back({content, bytes, output});
+    return data;
+  }
+
+  bool outputs_untouched() const {
+    for (const Block& block : blocks_) {
+      for (size_t i = 0; block.output && i < block.bytes; ++i) {
+        if (block.data[i] != 0xa5) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  struct Block {
+    uint8_t* data;
+    size_t bytes;
+    bool output;
+  };
+  std::vector<Block> blocks_;
+  uint64_t seed_;
+};
+
+fovea_attention_desc description(Bytes& bytes) {
+  fovea_attention_desc d{};
+  d.struct_bytes = sizeof d;
+  d.kv_heads = 1 + bytes.below(3), d.q_heads = d.kv_heads * (1 + bytes.below(4));
+  d.head_dim = 1 + bytes.below(70), d.value_dim = 1 + bytes.below(70);
+  d.max_batch = bytes.below(4), d.max_q_tokens = bytes.below(20), d.max_kv_tokens = bytes.below(150);
+  d.causal =
+      bytes.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
+  d.q_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
+  d.out_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
+  d.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  d.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  d.kv_kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD});
+  if (d.kv_kind == FOVEA_KV_RING)
+    d.pinned_tokens = bytes.below(10), d.ring_tokens = d.pinned_tokens + 1 + bytes.below(90);
+  if (d.kv_kind == FOVEA_KV_PAGED) d.page_tokens = 1 + bytes.below(80);
+  d.target = targets()[bytes.below(fovea_target_count())];
+  d.portable_bits = bytes.flag();
+  d.max_workers = bytes.below(4);
+  for (uint32_t changes = bytes.below(4); changes > 0; --changes) {
+    const size_t at = bytes.below(sizeof d / 4) * 4;
+    // Half of an enum's numbers are none of C++'s, and are not what a C program should pass.
+    const uint32_t any = word(bytes) & 0x7fffffffu;
+    std::memcpy(reinterpret_cast<char*>(&d) + at, &any, 4);
+  }
+  return d;
+}
+
+int start(void*, const fovea_kv_tile* tile) {
+  // All that the contract gives to it.
+  expect(tile->count <= FOVEA_KEY_TILE, "a tile of too many tokens");
+  return 0;
+}
+
+struct Loading {
+  fovea_attention_desc desc;
+  static int load(void* self, const fovea_kv_tile* tile) {
+    const fovea_attention_desc& d = static_cast<Loading*>(self)->desc;
+    std::memset(tile->keys, 1, tile->count * row_units(d.key_dtype, d.head_dim) * unit_size(d.key_dtype));
+    std::memset(tile->values, 1, tile->count * row_units(d.value_dtype, d.value_dim) * unit_size(d.value_dtype));
+    const size_t key_scales = row_scales(d.key_dtype, d.head_dim) * scale_size(d.key_dtype);
+    const size_t value_scales = row_scales(d.value_dtype, d.value_dim) * scale_size(d.value_dtype);
+    if (tile->key_scales != nullptr) std::memset(tile->key_scales, 1, tile->count * key_scales);
+    if (tile->value_scales != nullptr) std::memset(tile->value_scales, 1, tile->count * value_scales);
+    return start(self, tile);
+  }
+};
+
+// Counts and strides of arguments, then memory for exactly that.
+class Arguments {
+ public:
+  Arguments(const fovea_plan& plan, Bytes& bytes)
+      : d_(plan.desc), memory(bytes.take<uint8_t>()), shuffler(1 + bytes.below(4)) {
+    a.struct_bytes = sizeof a;
+    a.batch = count(bytes, d_.max_batch), a.q_tokens = count(bytes, d_.max_q_tokens);
+    a.kv_tokens = count(bytes, d_.max_kv_tokens);
+    ragged_q = bytes.below(6) == 0, ragged_kv = bytes.below(6) == 0;
+    if (bytes.below(16) == 0) a.struct_bytes = word(bytes);
+    if (bytes.below(16) == 0) a.q_tokens = word(bytes);
+    if (bytes.below(16) == 0) a.kv_tokens = word(bytes);
+    if (bytes.below(16) == 0) a.batch = word(bytes);
+    if (bytes.below(3) == 0) a.scores_stage = enum_of<fovea_scores_stage>(bytes.below(6));
+    if (bytes.below(3) == 0) a.mask.kind = enum_of<fovea_mask_kind>(bytes.below(4));
+    a.mask.kv_tokens = bytes.below(8) == 0 ? word(bytes) : a.kv_tokens;
+    a.kv.pages = bytes.below(8) == 0 ? word(bytes) : bytes.below(20);
+    a.dropout_seed = bytes.take<uint8_t>();
+
+    const bool lse = bytes.flag();
+    const size_t key_units = row_units(d_.key_dtype, d_.head_dim),
+                 value_units = row_units(d_.value_dtype, d_.value_dim);
+    rows(bytes, &a.q, d_.q_heads, a.q_tokens, d_.head_dim);
+    rows(bytes, &a.out, d_.q_heads, a.q_tokens, d_.value_dim);
+    rows(bytes, &a.lse, d_.q_heads, a.q_tokens, 1);
+    rows(bytes, &a.scores, d_.q_heads, a.q_tokens, a.kv_tokens);
+    tokens_ = d_.kv_kind == FOVEA_KV_RING    ? d_.ring_tokens
+              : d_.kv_kind == FOVEA_KV_PAGED ? d_.page_tokens
+                                             : a.kv_tokens;
+    blocks_ = d_.kv_kind == FOVEA_KV_PAGED ? a.kv.pages : ragged_kv ? 1 : a.batch;
+    rows(bytes, &a.kv.keys, d_.kv_heads, tokens_, key_units);
+    rows(bytes, &a.kv.values, d_.kv_heads, tokens_, value_units);
+    rows(bytes, &a.kv.key_scales, d_.kv_heads, tokens_, row_scales(d_.key_dtype, d_.head_dim));
+    rows(bytes, &a.kv.value_scales, d_.kv_heads, tokens_, row_scales(d_.value_dtype, d_.value_dim));
+    fovea_in mask{};
+    rows(bytes, &mask, d_.q_heads, a.q_tokens, a.mask.kv_tokens);
+    a.mask.batch_stride = mask.batch_stride, a.mask.head_stride = mask.head_stride, a.mask.q_stride = mask.token_stride;
+    a.score_vector_stride = bytes.below(4) == 0 ? stride(bytes) : static_cast<ptrdiff_t>(d_.head_dim);
+    a.kv.page_table_stride = bytes.below(8) == 0 ? stride(bytes) : table_columns();
+
+    // Memory.
+    const uint32_t q_batch = ragged_q ? 1 : a.batch;
+    a.q.data = of(a.q, unit_size(d_.q_dtype), d_.head_dim, q_batch, d_.q_heads, a.q_tokens, false);
+    a.out.data = of(a.out, unit_size(d_.out_dtype), d_.value_dim, q_batch, d_.q_heads, a.q_tokens, true);
+    if (lse) a.lse.data = of(a.lse, 4, 1, q_batch, d_.q_heads, a.q_tokens, true);
+    if (a.scores_stage != FOVEA_SCORES_NONE) {
+      a.scores.data = of(a.scores, 4, a.kv_tokens, a.batch, d_.q_heads, a.q_tokens, true);
+    }
+    if (d_.kv_kind != FOVEA_KV_LOAD) {
+      a.kv.keys.data = of(a.kv.keys, unit_size(d_.key_dtype), key_units, blocks_, d_.kv_heads, tokens_, false);
+      a.kv.values.data = of(a.kv.values, unit_size(d_.value_dtype), value_units, blocks_, d_.kv_heads, tokens_, false);
+      scales(&a.kv.key_scales, d_.key_dtype, d_.head_dim), scales(&a.kv.value_scales, d_.value_dtype, d_.value_dim);
+    }
+    if (a.mask.kind != FOVEA_MASK_NONE) {
+      a.mask.data =
+          of(mask, a.mask.kind == FOVEA_MASK_F32 ? 4 : 1, a.mask.kv_tokens, a.batch, d_.q_heads, a.q_tokens, false);
+    }
+    const bool places = d_.causal == FOVEA_CAUSAL_POSITIONS || d_.causal == FOVEA_CAUSAL_NONE;
+    if (bytes.below(8) != 0 ? places : !places) {
+      a.positions =
+          numbers<int64_t>(a.batch, [&] { return bytes.below(8) == 0 ? bytes.take<int64_t>() : bytes.take<int8_t>(); });
+    }
+    if (bytes.flag()) a.kv_lengths = indices(bytes, a.batch, a.kv_tokens);
+    if (ragged_q) a.q_offsets = offsets(bytes, a.q_tokens);
+    if (ragged_kv) a.kv_offsets = offsets(bytes, a.kv_tokens);
+    if (d_.kv_kind == FOVEA_KV_RING && bytes.flag()) a.kv.first_tokens = indices(bytes, a.batch, a.kv_tokens);
+    if (d_.kv_kind == FOVEA_KV_PAGED) page_table(bytes);
+    if (bytes.flag()) a.alibi_slopes = numbers<float>(d_.q_heads, [&] { return 0.5f; });
+    if (bytes.flag()) a.sinks = numbers<float>(d_.q_heads, [&] { return 0.5f; });
+    if (d_.score == FOVEA_SCORE_ADDITIVE) {
+      a.score_vector = static_cast<float*>(memory.array(4, d_.head_dim, {d_.kv_heads}, {a.score_vector_stride}, false));
+    }
+    loading.desc = d_;
+    loader = {Loading::load, bytes.flag() ? start : nullptr, &loading};
+    if (d_.kv_kind == FOVEA_KV_LOAD) a.kv.loader = &loader;
+    if (bytes.flag()) a.executor = shuffler.executor();
+    spoil(bytes);
+  }
+
+  fovea_attention_args a{};
+  bool overlaps = false;  // out lies on q: never right
+  bool ragged_q, ragged_kv;
+
+  double work() const {
+    // Every head of every entry is visited, whatever its counts.
+    const double heads = (double{1} + a.batch) * d_.q_heads;
+    const double keys = a.kv_tokens + 64.0, dims = 16.0 + d_.head_dim + d_.value_dim;
+    return heads * (1.0 + a.q_tokens) * keys * dims;
+  }
+
+ private:
+  const fovea_attention_desc d_;
+
+ public:
+  Memory memory;
+
+ private:
+  Shuffler shuffler;
+  Loading loading;
+  fovea_loader loader;
+  uint32_t tokens_, blocks_;
+
+  static uint32_t count(Bytes& bytes, uint32_t most) { return most < 200 ? bytes.below(most + 1) : bytes.below(200); }
+
+  // Dense strides, mostly: then one or all of any value.
+  template <class Array>
+  void rows(Bytes& bytes, Array* array, uint32_t heads, uint32_t tokens, size_t row) {
+    const Wide token = static_cast<Wide>(row), head = token * tokens, batch = head * heads;
+    const Wide most = PTRDIFF_MAX;
+    array->token_stride = static_cast<ptrdiff_t>(std::min(token, most));
+    array->head_stride = static_cast<ptrdiff_t>(std::min(head, most));
+    array->batch_stride = static_cast<ptrdiff_t>(std::min(batch, most));
+    const uint32_t any = bytes.below(8) == 0 ? bytes.below(8) : 0;
+    if (any & 1) array->token_stride = stride(bytes);
+    if (any & 2) array->head_stride = stride(bytes);
+    if (any & 4) array->batch_stride = stride(bytes);
+  }
+  template <class Array>
+  void* of(const Array& array, size_t element, size_t row, uint32_t batch, uint32_t heads, uint32_t tokens,
+           bool output) {
+    return memory.array(element, row, {batch, heads, tokens},
+                        {array.batch_stride, array.head_stride, array.token_stride}, output);
+  }
+  void scales(fovea_in* array, fovea_dtype type, uint32_t dim) {
+    if (scale_size(type) != 0)
+      array->data = of(*array, scale_size(type), row_scales(type, dim), blocks_, d_.kv_heads, tokens_, false);
+  }
+  template <class T, class Number>
+  const T* numbers(uint32_t elements, Number number) {
+    if (elements > kMostBytes / sizeof(T)) {
+      memory.complete = false;
+      return nullptr;
+    }
+    T* const values = static_cast<T*>(memory.allocate(alignof(T), elements * sizeof(T), false));
+    for (uint32_t i = 0; i < elements; ++i) values[i] = number();
+    return values;
+  }
+  const uint32_t* indices(Bytes& bytes, uint32_t elements, uint32_t most) {
+    return numbers<uint32_t>(
+        elements, [&] { return bytes.below(32) == 0 ? word(bytes) : bytes.below(most < 1000 ? most + 1 : 1000); });
+  }
+  const uint32_t* offsets(Bytes& bytes, uint32_t most) {
+    uint32_t last = 0;
+    return numbers<uint32_t>(a.batch == UINT32_MAX ? UINT32_MAX : a.batch + 1, [&] {
+      if (bytes.below(32) == 0) return word(bytes);
+      const uint32_t left = most > last ? most - last : 0;
+      return last += bytes.below(left < 200 ? left + 1 : 200);
+    });
+  }
+  uint32_t table_columns() const {
+    return d_.page_tokens == 0 ? 0
+                               : static_cast<uint32_t>((uint64_t{a.kv_tokens} + d_.page_tokens - 1) / d_.page_tokens);
+  }
+  void page_table(Bytes& bytes) {
+    auto* const table =
+        static_cast<uint32_t*>(memory.array(4, table_columns(), {a.batch}, {a.kv.page_table_stride}, false));
+    a.kv.page_table = table;
+    if (!memory.complete) return;
+    for (uint32_t b = 0; b < a.batch; ++b) {
+      for (uint32_t column = 0; column < table_columns(); ++column) {
+        uint32_t& page = table[static_cast<ptrdiff_t>(b) * a.kv.page_table_stride + column];
+        page =
+            bytes.below(64) == 1 ? word(bytes) : bytes.below(a.kv.pages < 255 ? a.kv.pages + (a.kv.pages == 0) : 255);
+      }
+    }
+  }
+  // Spoils a pointer now and then: null, off its alignment, or an output that lies on an input.
+  void spoil(Bytes& bytes) {
+    const void** const pointers[] = {&a.q.data,
+                                     const_cast<const void**>(&a.out.data),
+                                     const_cast<const void**>(&a.lse.data),
+                                     const_cast<const void**>(&a.scores.data),
+                                     &a.kv.keys.data,
+                                     &a.kv.values.data,
+                                     &a.kv.key_scales.data,
+                                     &a.kv.value_scales.data,
+                                     &a.mask.data};
+    const void** const one = pointers[bytes.below(9)];
+    switch (bytes.below(16)) {
+      case 0: *one = nullptr; break;
+      case 1:
+        if (*one != nullptr) *one = static_cast<const char*>(*one) + 1;
+        break;
+      case 2:
+        overlaps = a.batch != 0 && a.q_tokens != 0;
+        a.out.data = const_cast<void*>(a.q.data);
+        break;
+      default: break;
+    }
+  }
+};
+
+void run(Bytes bytes) {
+  const fovea_attention_desc desc = description(bytes);
+  fovea_plan plan;
+  std::memset(&plan, 0xa5, sizeof plan);
+  const fovea_status planned = fovea_plan_init(&plan, &desc);
+  for (uint32_t i = 0; i < fovea_target_count(); ++i) fovea_workspace_bytes_for(&desc, fovea_target_at(i));
+  if (planned != FOVEA_OK) {
+    for (size_t i = 0; i < sizeof plan; ++i) {
+      expect(reinterpret_cast<const uint8_t*>(&plan)[i] == 0xa5, "a refused description wrote the plan");
+    }
+    return;
+  }
+  char text[256];
+  fovea_plan_describe(&plan, 1, 1, text, sizeof text);
+
+  Arguments arguments(plan, bytes);
+  fovea_attention_args& a = arguments.a;
+  const size_t whole = fovea_workspace_bytes(&plan);
+  size_t fast_bytes = whole;
+  if (bytes.below(4) == 0) fast_bytes = bytes.below(static_cast<uint32_t>(std::min(whole, kMostBytes) / 64 + 1)) * 64;
+  const size_t slow_bytes = fovea_slow_workspace_bytes(&plan, fast_bytes);
+  const bool runs =
+      arguments.memory.complete && arguments.work() < kMostWork && fast_bytes <= kMostBytes && slow_bytes <= kMostBytes;
+  if (!runs) {
+    // Nothing may be touched: arrays may be anywhere.
+    if (whole == 0) return;
+    alignas(64) char byte[64];
+    expect(fovea_attention(&plan, &a, byte, 0) != FOVEA_OK, "no workspace is enough");
+    return;
+  }
+  void* const fast = arguments.memory.allocate(64, std::max<size_t>(fast_bytes, 1), true);
+  a.slow_workspace_bytes = slow_bytes;
+  if (slow_bytes != 0) a.slow_workspace = arguments.memory.allocate(64, slow_bytes, true);
+  const bool streams = bytes.below(4) == 0;
+  fovea_status status = FOVEA_OK;
+  if (!streams) {
+    status = fovea_attention(&plan, &a, fast, fast_bytes);
+  } else {
+    const size_t state_bytes = fovea_state_bytes(&plan, a.batch, a.q_tokens);
+    if (state_bytes == 0 || state_bytes > kMostBytes) return;
+    auto* const state = static_cast<fovea_state*>(arguments.memory.allocate(64, state_bytes, false));
+    const int64_t first_key = bytes.below(4) == 0 ? bytes.take<int64_t>() : bytes.take<uint8_t>();
+    if (fovea_stream_begin(&plan, state, state_bytes, a.batch, a.q_tokens, first_key) != FOVEA_OK) return;
+    fovea_stream_push(&plan, state, &a, fast, fast_bytes);
+    status = fovea_stream_end(&plan, state, &a, fast, fast_bytes);
+    if (arguments.overlaps && status == FOVEA_OK) return;  // which does not look at q
+  }
+  if (arguments.overlaps) expect(status != FOVEA_OK, "an overlap is not refused");
+  if (!streams && status != FOVEA_OK && status != FOVEA_ERR_LOAD && status != FOVEA_ERR_EXECUTOR) {
+    expect(arguments.memory.outputs_untouched(), "a refused call wrote something");
+  }
+}
+
+}  // namespace
+}  // namespace fovea_test
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+  fovea_test::run({data, bytes});
+  return 0;
+}

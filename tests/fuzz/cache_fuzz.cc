@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Caches of any shape: whatever is put in, taken back and put in again is there, and what has no room changes nothing.
+#include <algorithm>
+#include <vector>
+
+#include "fuzz/fuzz.h"
+#include "support/cache_model.h"
+#include "support/problem.h"
+
+namespace fovea_test {
+namespace {
+
+fovea_kv_cache cache_of(Bytes& bytes) {
+  fovea_kv_cache c{};
+  c.struct_bytes = sizeof c;
+  c.kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED});
+  c.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  c.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  c.batch = 1 + bytes.below(3);
+  c.kv_heads = 1 + bytes.below(2);
+  c.head_dim = 1 + bytes.below(40), c.value_dim = 1 + bytes.below(40);
+  c.max_tokens = 1 + bytes.below(150);
+  if (c.kind == FOVEA_KV_RING) c.pinned_tokens = bytes.below(c.max_tokens);
+  if (c.kind == FOVEA_KV_PAGED) c.page_tokens = 1 + bytes.below(40), c.pages = 1 + bytes.below(40);
+  return c;
+}
+
+void run(Bytes bytes) {
+  const fovea_kv_cache empty = cache_of(bytes);
+  CacheModel model(empty, bytes.take<uint16_t>());
+  const std::vector<fovea_target> all = targets();
+  // The check after each operation looks at all tokens.
+  for (int operations = 0; operations < 24 && !bytes.empty(); ++operations) {
+    const fovea_target target = all[bytes.below(static_cast<uint32_t>(all.size()))];
+    const uint32_t entry = bytes.below(empty.batch);
+    fovea_status status = FOVEA_OK;
+    switch (bytes.below(8)) {
+      case 0: {
+        const uint32_t to = bytes.below(model.length(entry) + 2);
+        const bool wrong = to > model.length(entry) || model.loses(entry, to);
+        status = model.truncate(entry, to);
+        expect(status == (wrong ? FOVEA_ERR_LENGTH : FOVEA_OK), "truncate has another status");
+        break;
+      }
+      case 1:
+        status = model.reset(bytes.below(4) == 0 ? FOVEA_ALL_ENTRIES : entry);
+        expect(status == FOVEA_OK, "reset has another status");
+        break;
+      default: {
+        std::vector<uint32_t> counts(1 + bytes.below(empty.batch - entry));
+        bool fits = true;
+        const bool pages = bytes.below(8) != 0;
+        for (uint32_t b = 0; b < counts.size(); ++b) {
+          counts[b] = bytes.below(bytes.below(4) == 0 ? 100 : 12);
+          if (pages) model.give_pages(entry + b, counts[b]);
+          fits = fits && model.fits(entry + b, counts[b]);
+        }
+        const std::vector<uint8_t> full(model.memory.as<uint8_t>(), model.memory.as<uint8_t>() + model.memory.bytes());
+        status = model.append(target, entry, counts);
+        expect(status == (fits ? FOVEA_OK : FOVEA_ERR_FULL), "append has another status");
+        if (!fits)
+          expect(std::memcmp(full.data(), model.memory.as<void>(), full.size()) == 0, "a full cache is changed");
+      }
+    }
+    expect(model.check(target));
+  }
+}
+
+}  // namespace
+}  // namespace fovea_test
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+  fovea_test::run({data, bytes});
+  return 0;
+}

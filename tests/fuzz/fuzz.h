@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the fuzzers share: numbers taken from the bytes that libFuzzer hands in, and an end when something is wrong.
+#ifndef FOVEA_TESTS_FUZZ_FUZZ_H_
+#define FOVEA_TESTS_FUZZ_FUZZ_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+
+namespace fovea_test {
+
+// Zeros when the bytes have come to their end.
+class Bytes {
+ public:
+  Bytes(const uint8_t* data, size_t bytes) : data_(data), left_(bytes) {}
+
+  bool empty() const { return left_ == 0; }
+  template <class T>
+  T take() {
+    T value{};
+    const size_t bytes = left_ < sizeof value ? left_ : sizeof value;
+    if (bytes != 0) std::memcpy(&value, data_, bytes);
+    data_ += bytes;
+    left_ -= bytes;
+    return value;
+  }
+  bool flag() { return take<uint8_t>() & 1; }
+  // Below bound, which is at least 1. One byte is taken where one is enough.
+  uint32_t below(uint32_t bound) { return bound <= 256 ? take<uint8_t>() % bound : take<uint32_t>() % bound; }
+  template <class T>
+  T choose(std::initializer_list<T> choices) {
+    return choices.begin()[below(static_cast<uint32_t>(choices.size()))];
+  }
+
+ private:
+  const uint8_t* data_;
+  size_t left_;
+};
+
+// Ends the program, for libFuzzer to keep the input.
+inline void fail(const std::string& what) {
+  std::fprintf(stderr, "%s\n", what.c_str());
+  std::abort();
+}
+inline void expect(bool holds, const char* what) {
+  if (!holds) fail(what);
+}
+inline void expect(const std::string& wrong) {
+  if (!wrong.empty()) fail(wrong);
+}
+
+}  // namespace fovea_test
+
+// libFuzzer's entry point.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes);
+
+#endif  // FOVEA_TESTS_FUZZ_FUZZ_H_

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Valid calls with any options: every target, split, budget and executor answers as the reference does, to the bit where
+// that is promised, and touches nothing else.
+#include <vector>
+
+#include "fuzz/fuzz.h"
+#include "support/problem.h"
+#include "support/shuffler.h"
+
+namespace fovea_test {
+namespace {
+
+// So small that the reference takes no time.
+Problem problem_of(Bytes& bytes) {
+  Problem p;
+  p.seed = bytes.take<uint16_t>();
+  p.batch = 1 + bytes.below(3);
+  p.kv_heads = 1 + bytes.below(3);
+  p.q_heads = p.kv_heads * (1 + bytes.below(5));
+  p.q_tokens = bytes.below(bytes.flag() ? 70 : 5);
+  p.kv_tokens = bytes.below(bytes.flag() ? 200 : 70);
+  p.head_dim = 1 + bytes.below(bytes.flag() ? 140 : 20);
+  p.value_dim = 1 + bytes.below(bytes.flag() ? 140 : 20);
+
+  p.score = bytes.choose({FOVEA_SCORE_SCALED_DOT, FOVEA_SCORE_DOT, FOVEA_SCORE_ADDITIVE});
+  p.scale = bytes.choose({0.0f, 0.3f, -0.2f, 1.0f});
+  p.softcap = bytes.choose({0.0f, 1.5f, 30.0f});
+  p.dropout = bytes.choose({0.0f, 0.0f, 0.3f});
+  p.dropout_seed = bytes.take<uint8_t>();
+  p.causal =
+      bytes.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
+  if (bytes.flag()) p.window_left = 1 + bytes.below(100);
+  if (bytes.flag()) p.window_right = 1 + bytes.below(20);
+  p.alibi = bytes.flag();
+  p.sinks = bytes.flag();
+  p.lse = bytes.flag();
+
+  p.mask = bytes.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE});
+  p.mask_batch = bytes.flag(), p.mask_heads = bytes.flag(), p.mask_queries = bytes.flag();
+  p.mask_missing = bytes.below(p.kv_tokens + 1);
+  p.layout = bytes.choose({Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPacked, Layout::kPadded,
+                           Layout::kBroadcast, Layout::kReversed});
+  p.placement = bytes.choose({Placement::kEnd, Placement::kStart, Placement::kOffset});
+
+  p.q_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
+  p.out_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
+  p.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  p.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  p.kv_kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD});
+  const bool typed = p.stored() || p.q_dtype != FOVEA_F32 || p.out_dtype != FOVEA_F32;
+  if (typed && p.layout != Layout::kTokensFirst && p.layout != Layout::kPadded) p.layout = Layout::kHeadsFirst;
+  if (p.kv_kind == FOVEA_KV_PAGED) p.page_tokens = 1 + bytes.below(130);
+  if (p.kv_kind == FOVEA_KV_RING)
+    p.pinned_tokens = bytes.below(80), p.ring_tokens = p.pinned_tokens + 1 + bytes.below(130);
+
+  if (p.kv_kind != FOVEA_KV_RING) {
+    p.stage = bytes.choose(
+        {FOVEA_SCORES_NONE, FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX});
+    const bool whole = p.kv_kind == FOVEA_KV_STRIDED;
+    if (!whole && (p.stage == FOVEA_SCORES_SCALED || p.stage == FOVEA_SCORES_CAPPED)) p.stage = FOVEA_SCORES_MASKED;
+  }
+
+  const bool places = p.causal == FOVEA_CAUSAL_POSITIONS || p.causal == FOVEA_CAUSAL_NONE;
+  const bool needed = p.causal == FOVEA_CAUSAL_POSITIONS || p.window_left != 0 || p.window_right != 0 || p.alibi;
+  const int64_t position = int64_t{bytes.below(400)} - 100;
+  const bool lengths = bytes.flag(), rolled_back = bytes.flag();
+  for (uint32_t b = 0; b < p.batch; ++b) {
+    if (places && needed) p.positions.push_back(position + bytes.below(64));
+    const uint32_t length = lengths ? bytes.below(p.kv_tokens + 1) : p.kv_tokens;
+    if (lengths) p.kv_lengths.push_back(length);
+    if (p.kv_kind != FOVEA_KV_RING || !rolled_back) continue;
+    const uint32_t size = p.ring_tokens - p.pinned_tokens;
+    const uint32_t oldest = length > p.ring_tokens ? length - size : p.pinned_tokens;
+    p.first_tokens.push_back(length > oldest ? oldest + bytes.below(length - oldest + 1) : oldest);
+  }
+  return p;
+}
+
+struct Outputs {
+  std::vector<float> out, lse, scores;
+};
+
+Outputs outputs(const AttentionCase& test) {
+  const bool scores = test.problem.stage != FOVEA_SCORES_NONE;
+  return {test.out(), test.problem.lse ? test.lse() : std::vector<float>(),
+          scores ? test.scores() : std::vector<float>()};
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+bool same_bits(const Outputs& a, const Outputs& b) {
+  return same_bits(a.out, b.out) && same_bits(a.lse, b.lse) && same_bits(a.scores, b.scores);
+}
+
+void run(Bytes bytes) {
+  AttentionCase test(problem_of(bytes));
+  Run alone;
+  alone.portable_bits = bytes.flag();
+  alone.key_split_tokens = bytes.choose({0u, 0u, 64u, 128u});
+  alone.budget = bytes.choose({Budget::kNone, Budget::kHalf, Budget::kLeast});
+  Shuffler shuffler(1 + bytes.below(8));
+  Outputs fused;
+  bool first = true;
+  for (const fovea_target target : targets()) {
+    Run how = alone;
+    how.target = target;
+    expect(test.run(how));
+    const Outputs want = outputs(test);
+    how.executor = shuffler.executor();
+    expect(test.run(how));
+    // Without portable_bits a budget that is for more workers may choose another kernel.
+    if (alone.portable_bits || alone.budget == Budget::kNone)
+      expect(same_bits(outputs(test), want), "workers change bits");
+    const bool fuses = target == FOVEA_TARGET_AVX2 || target == FOVEA_TARGET_AVX512 || target == FOVEA_TARGET_NEON;
+    if (!alone.portable_bits || !fuses) continue;
+    if (!first) expect(same_bits(want, fused), "targets differ in bits");
+    fused = want;
+    first = false;
+  }
+}
+
+}  // namespace
+}  // namespace fovea_test
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+  fovea_test::run({data, bytes});
+  return 0;
+}

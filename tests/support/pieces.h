@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_TESTS_SUPPORT_PIECES_H_
+#define FOVEA_TESTS_SUPPORT_PIECES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "fovea/fovea.h"
+#include "support/problem.h"
+
+namespace fovea_test {
+
+// Some of the keys of a call: [begin, end).
+struct Piece {
+  uint32_t begin, end;
+};
+
+// The arguments for some of the keys. Keeps what they point to.
+class PieceArgs {
+ public:
+  PieceArgs(const AttentionCase& test, Piece piece) : args(test.args) {
+    const Problem& p = test.problem;
+    args.kv_tokens = piece.end - piece.begin;
+    const auto skip = [&](fovea_in& array, size_t element_bytes) {
+      const ptrdiff_t elements = static_cast<ptrdiff_t>(piece.begin) * array.token_stride;
+      array.data = static_cast<const char*>(array.data) + elements * static_cast<ptrdiff_t>(element_bytes);
+    };
+    skip(args.kv.keys, 4);
+    skip(args.kv.values, 4);
+    const auto part = [&](uint32_t count) {
+      return count <= piece.begin ? 0 : (count < piece.end ? count : piece.end) - piece.begin;
+    };
+    for (const uint32_t length : p.kv_lengths) lengths_.push_back(part(length));
+    if (!lengths_.empty()) args.kv_lengths = lengths_.data();
+    if (p.mask != FOVEA_MASK_NONE) {
+      args.mask.data = static_cast<const char*>(args.mask.data) + piece.begin * (p.mask == FOVEA_MASK_F32 ? 4u : 1u);
+      args.mask.kv_tokens = part(args.mask.kv_tokens);
+    }
+    args.out = args.lse = {};  // not looked at
+    args.sinks = nullptr;
+  }
+  PieceArgs(const PieceArgs&) = delete;
+
+  fovea_attention_args args;
+
+ private:
+  std::vector<uint32_t> lengths_;
+};
+
+}  // namespace fovea_test
+
+#endif  // FOVEA_TESTS_SUPPORT_PIECES_H_

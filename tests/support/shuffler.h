@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_TESTS_SUPPORT_SHUFFLER_H_
+#define FOVEA_TESTS_SUPPORT_SHUFFLER_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "fovea/fovea.h"
+#include "support/problem.h"
+
+namespace fovea_test {
+
+// Runs tasks one after the other, in another order each time, with worker numbers that go round.
+class Shuffler {
+ public:
+  explicit Shuffler(uint32_t workers) : executor_{run, this, workers} {}
+
+  const fovea_executor* executor() const { return &executor_; }
+
+  size_t runs = 0, most_tasks = 0;
+  uint32_t most_worker = 0;
+  int answer = 0;           // of run
+  uint32_t added = 0;       // to each worker's number, modulo 2^32
+  bool one_worker = false;  // its number is always `added`
+
+ private:
+  static int run(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
+    return static_cast<Shuffler*>(self)->run_all(tasks, task, arg);
+  }
+  int run_all(size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
+    std::vector<size_t> order(tasks);
+    for (size_t i = 0; i < tasks; ++i) {
+      const size_t place = random_bits(runs, i) % (i + 1);  // Fisher and Yates, from the inside
+      order[i] = order[place];
+      order[place] = i;
+    }
+    if (runs % 3 == 0) {  // and now and then the reverse of what one thread does
+      for (size_t i = 0; i < tasks; ++i) order[i] = tasks - 1 - i;
+    }
+    ++runs;
+    most_tasks = std::max(most_tasks, tasks);
+    for (size_t i = 0; i < tasks; ++i) {
+      const uint32_t worker = one_worker ? 0 : static_cast<uint32_t>((i * 7 + runs) % executor_.workers);
+      most_worker = std::max(most_worker, worker);
+      task(arg, order[i], worker + added);
+    }
+    return answer;
+  }
+
+  fovea_executor executor_;
+};
+
+}  // namespace fovea_test
+
+#endif  // FOVEA_TESTS_SUPPORT_SHUFFLER_H_
