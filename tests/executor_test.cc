@@ -158,6 +158,20 @@ TEST_CASE("key splits: parts as long as all keys give the bits of unsplit ones, 
   }
 }
 
+TEST_CASE("key splits: calls without queries, keys or entries are allowed", "[short][executor]") {
+  for (int which = 0; which < 3; ++which) {
+    Problem p;
+    p.q_heads = 2, p.q_tokens = which == 0 ? 0 : 3, p.kv_tokens = which == 1 ? 0 : 200, p.batch = which == 2 ? 0 : 2;
+    AttentionCase test(p);
+    for (const fovea_target target : targets()) {
+      for (const bool portable : {false, true}) {
+        CHECK(test.run({target, Budget::kNone, portable, 64}) == "");
+        CHECK(test.run({target, Budget::kLeast, portable, 64}) == "");
+      }
+    }
+  }
+}
+
 TEST_CASE("key splits: with portable_bits all targets that fuse multiply-adds agree", "[short][executor]") {
   for (const Problem& problem : problems()) {
     AttentionCase test(problem);

@@ -56,8 +56,8 @@ enum class Form {
 std::string text_of(const MultiheadVector& v, fovea_dtype dtype, Form form, fovea_target target) {
   static const char* const kForms[] = {"separate", "packed", "cached"};
   Text text;
-  text << "multi-head: " << v.name << ", " << type_name(dtype) << " weights, " << kForms[static_cast<int>(form)]
-       << " | " << fovea_target_name(target);
+  text << "multihead: " << v.name << ", " << type_name(dtype) << " weights, " << kForms[static_cast<int>(form)] << " | "
+       << fovea_target_name(target);
   return text.str();
 }
 
@@ -367,15 +367,15 @@ void run_on_all_targets(Form form) {
 
 }  // namespace
 
-TEST_CASE("multi-head: separate projections give PyTorch's answers", "[short]") { run_on_all_targets(Form::kSeparate); }
+TEST_CASE("multihead: separate projections give PyTorch's answers", "[short]") { run_on_all_targets(Form::kSeparate); }
 
-TEST_CASE("multi-head: packed projections give PyTorch's answers", "[short]") { run_on_all_targets(Form::kPacked); }
+TEST_CASE("multihead: packed projections give PyTorch's answers", "[short]") { run_on_all_targets(Form::kPacked); }
 
-TEST_CASE("multi-head: keys and values kept in a cache give PyTorch's answers", "[short]") {
+TEST_CASE("multihead: keys and values kept in a cache give PyTorch's answers", "[short]") {
   run_on_all_targets(Form::kCached);
 }
 
-TEST_CASE("multi-head: causal layers give PyTorch's answers some tokens at a time", "[short]") {
+TEST_CASE("multihead: causal layers give PyTorch's answers some tokens at a time", "[short]") {
   size_t vectors = 0;
   for (const MultiheadVector& v : kMultiheadVectors) {
     if (!v.causal || v.padding != kNoPadding) continue;

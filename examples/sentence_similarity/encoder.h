@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The encoder of all-MiniLM-L6-v2: a BERT of six layers (Devlin et al., arXiv 1810.04805), whose output is averaged over the
-// tokens (Reimers and Gurevych, Sentence-BERT, arXiv 1908.10084). Linear layers and attention are the library's.
+// The encoder of all-MiniLM-L6-v2: a BERT of six layers (Devlin et al., arXiv 1810.04805), whose output is averaged
+// over the tokens (Reimers and Gurevych, Sentence-BERT, arXiv 1908.10084). Linear layers and attention are the
+// library's.
 #ifndef FOVEA_EXAMPLES_SENTENCE_SIMILARITY_ENCODER_H_
 #define FOVEA_EXAMPLES_SENTENCE_SIMILARITY_ENCODER_H_
 

@@ -2,7 +2,8 @@
 //
 // How alike sentences are in meaning, by the model all-MiniLM-L6-v2. See README.md.
 // The environment variable FOVEA_TARGET chooses the instruction set ("avx2", "scalar", ...).
-// Exit code: 0; 1 when the model cannot be read or a call fails; 2 for wrong arguments; 3 for a sentence that is too long.
+// Exit code: 0; 1 when the model cannot be read or a call fails; 2 for wrong arguments; 3 for a sentence that is too
+// long.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -92,8 +93,9 @@ class Program {
 
   void end() {
     if (print_ != Print::kRanking) return;
-    std::stable_sort(ranked_.begin(), ranked_.end(),
-                     [](const Ranked& a, const Ranked& b) { return a.similarity > b.similarity; });
+    std::sort(ranked_.begin(), ranked_.end(), [](const Ranked& a, const Ranked& b) {
+      return a.similarity != b.similarity ? a.similarity > b.similarity : a.text < b.text;
+    });
     if (sentences_ > 0) std::printf("        %s\n", first_.text.c_str());
     for (const Ranked& r : ranked_) std::printf("%6.3f  %s\n", static_cast<double>(r.similarity), r.text.c_str());
     std::printf("\nmodel: %zu bytes, mapped; activations: %zu bytes, static; target: %s\n", file_.bytes(),
@@ -140,7 +142,7 @@ class Program {
   float similarity(const float (&embedding)[kWidth]) const {
     float sum = 0.0f;
     for (uint32_t i = 0; i < kWidth; ++i) sum += embedding[i] * first_.embedding[i];
-    return sum;
+    return sum >= -1.1f ? sum : -2.0f;  // a NaN, which only a strange model has, comes last
   }
 
   const ModelFile& file_;

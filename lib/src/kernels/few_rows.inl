@@ -26,7 +26,7 @@ struct LineCursor {
 
   // At element `index` of the rows, counted row by row.
   FOVEA_INLINE LineCursor At(const void* rows, ptrdiff_t stride, size_t dim, size_t index) {
-    const ptrdiff_t row_stride = stride * ptrdiff_t(unit_bytes(kType));
+    const ptrdiff_t row_stride = stride_bytes(stride, unit_bytes(kType));
     return {static_cast<const char*>(rows) + ptrdiff_t(index / dim) * row_stride, row_stride, dim * kBits / 8,
             index % dim * kBits / 8};
   }
@@ -86,8 +86,8 @@ struct RowCursor {
   ptrdiff_t stride, scale_stride;  // bytes
 
   FOVEA_INLINE RowCursor At(const KeyRows& rows, ptrdiff_t first) {
-    const ptrdiff_t stride = rows.stride * ptrdiff_t(unit_bytes(kType));
-    const ptrdiff_t scale_stride = rows.scale_stride * ptrdiff_t(scale_bytes(kType));
+    const ptrdiff_t stride = stride_bytes(rows.stride, unit_bytes(kType));
+    const ptrdiff_t scale_stride = stride_bytes(rows.scale_stride, scale_bytes(kType));
     return {static_cast<const char*>(rows.data) + first * stride,
             static_cast<const char*>(rows.scales) + first * scale_stride, stride, scale_stride};
   }

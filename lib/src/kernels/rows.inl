@@ -42,8 +42,8 @@ FOVEA_INLINE LaneRows<T> RowsOf(const QueryTile& t, const RowArray<T>& a, size_t
 
 // Rows of a type that is known only now, counted in bytes.
 FOVEA_INLINE RowArray<char> BytesOf(const TypedRows& rows) {
-  const ptrdiff_t size = !config::kHalf || rows.dtype == FOVEA_F32 ? 4 : 2;
-  return {static_cast<char*>(rows.data), rows.token_stride * size, rows.head_stride * size};
+  const size_t size = !config::kHalf || rows.dtype == FOVEA_F32 ? 4 : 2;
+  return {static_cast<char*>(rows.data), stride_bytes(rows.token_stride, size), stride_bytes(rows.head_stride, size)};
 }
 
 // lanes[i] = element d + i of the kLanes rows, for i < n.

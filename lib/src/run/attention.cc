@@ -14,7 +14,9 @@ namespace {
 template <class T, class Array>
 T* entry(const Array& array, size_t batch, size_t head) {
   if (!array.data) return nullptr;
-  return static_cast<T*>(array.data) + ptrdiff_t(batch) * array.batch_stride + ptrdiff_t(head) * array.head_stride;
+  // Of no tokens strides may be any numbers: they wrap, and nobody goes there.
+  const size_t elements = batch * size_t(array.batch_stride) + head * size_t(array.head_stride);
+  return static_cast<T*>(array.data) + ptrdiff_t(elements);
 }
 
 // Keys that a query may see by its position: [lo, hi).
@@ -169,8 +171,8 @@ void enter_call(HeadTask* task) {
 template <class Array>
 TypedRows typed_rows(const Array& array, fovea_dtype dtype, const EntryQueries& queries, uint32_t head) {
   const size_t unit = unit_bytes(config::kHalf ? dtype : FOVEA_F32);
-  char* const first = entry<char>(fovea_out{const_cast<void*>(array.data), array.batch_stride * ptrdiff_t(unit),
-                                            array.head_stride * ptrdiff_t(unit), 0},
+  char* const first = entry<char>(fovea_out{const_cast<void*>(array.data), stride_bytes(array.batch_stride, unit),
+                                            stride_bytes(array.head_stride, unit), 0},
                                   queries.batch, head);
   return {first + ptrdiff_t(queries.first) * array.token_stride * ptrdiff_t(unit), array.token_stride,
           array.head_stride, dtype};
@@ -506,7 +508,7 @@ class Call {
     const uint32_t batch = uint32_t(head / plan_.desc.kv_heads), kv_head = uint32_t(head % plan_.desc.kv_heads);
     const EntryQueries queries = queries_of(args_, batch);
     const Cut cut = ragged() ? cut_of(plan_, queries.count) : cut_;
-    if (block >= cut.blocks) return;  // an entry with fewer queries than another
+    if (block >= cut.blocks || queries.count == 0) return;  // an entry with fewer queries than another, or none
 
     carve(plan_, worker_workspace(plan_, workspace_, worker), cut.few, arrays);
     QueryTile(&tiles)[kMostTiles] = arrays->tiles;

@@ -14,9 +14,9 @@ T* advanced(T* base, ptrdiff_t bytes) {
 
 // The same rows, counted from `rows` rows before.
 KeyRows from_before(KeyRows rows, uint32_t count) {
-  rows.data = advanced(rows.data, -ptrdiff_t(count) * rows.stride * ptrdiff_t(unit_bytes(rows.dtype)));
+  rows.data = advanced(rows.data, stride_bytes(rows.stride, unit_bytes(rows.dtype), -ptrdiff_t(count)));
   if (rows.scales) {
-    rows.scales = advanced(rows.scales, -ptrdiff_t(count) * rows.scale_stride * ptrdiff_t(scale_bytes(rows.dtype)));
+    rows.scales = advanced(rows.scales, stride_bytes(rows.scale_stride, scale_bytes(rows.dtype), -ptrdiff_t(count)));
   }
   return rows;
 }
@@ -77,9 +77,10 @@ KeyPlace KeySource::place(uint32_t token) const {
 KeyRows KeySource::rows_at(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype,
                            const KeyPlace& place) const {
   const auto at = [&](const fovea_in& in, size_t unit) {
-    const ptrdiff_t elements = ptrdiff_t(place.block) * in.batch_stride + ptrdiff_t(kv_head_) * in.head_stride +
-                               ptrdiff_t(place.row) * in.token_stride;
-    return advanced(in.data, elements * ptrdiff_t(unit));
+    const ptrdiff_t block = stride_bytes(in.batch_stride, unit, ptrdiff_t(place.block));
+    const ptrdiff_t head = stride_bytes(in.head_stride, unit, ptrdiff_t(kv_head_));
+    const ptrdiff_t row = stride_bytes(in.token_stride, unit, ptrdiff_t(place.row));
+    return advanced(in.data, ptrdiff_t(size_t(block) + size_t(head) + size_t(row)));
   };
   KeyRows rows = {at(array, unit_bytes(dtype)), nullptr, array.token_stride, 0, dtype};
   if (config::kNarrow && scale_bytes(dtype)) {
@@ -110,10 +111,10 @@ KeyRows KeySource::gather(const fovea_in& array, const fovea_in& scales, fovea_d
       widen(rows, dim, staged, done, n);
     } else {
       copy_rows(static_cast<char*>(staged.data) + done * row_bytes, rows.data,
-                rows.stride * ptrdiff_t(unit_bytes(dtype)), row_bytes, n);
+                stride_bytes(rows.stride, unit_bytes(dtype)), row_bytes, n);
       if (config::kNarrow && scales_bytes) {
         copy_rows(static_cast<char*>(staged.scales) + done * scales_bytes, rows.scales,
-                  rows.scale_stride * ptrdiff_t(scale_bytes(dtype)), scales_bytes, n);
+                  stride_bytes(rows.scale_stride, scale_bytes(dtype)), scales_bytes, n);
       }
     }
     done += n;
