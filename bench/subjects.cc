@@ -239,7 +239,8 @@ void AttentionCall::call() {
 }
 
 void AttentionCall::redraw(uint32_t round) {
-  for (RandomFloats* array : {&q_, &keys_, &values_, &mask_f32_, &slopes_, &sinks_, &score_vector_}) array->draw_some(round);
+  for (RandomFloats* array : {&q_, &keys_, &values_, &mask_f32_, &slopes_, &sinks_, &score_vector_})
+    array->draw_some(round);
 }
 
 bool AttentionCall::output_is_finite() const { return finite(out_, out_count_); }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A decoder's attention in C, with every byte static: tokens come one at a time, their keys and values go into a ring in
- * int8, the first tokens pinned, and each new query attends to what the ring holds. The plain loop beside it keeps all
- * tokens in f32; what it says the same window should give must come out. The exit code is 0 then. */
+ * A decoder's attention in C, with every byte static: tokens come one at a time, their keys and values go into a ring
+ * in int8, the first tokens pinned, and each new query attends to what the ring holds. The plain loop beside it keeps
+ * all tokens in f32; what it says the same window should give must come out. The exit code is 0 then. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Caches of keys and values: what is put in is there, in order and to within the format's error, whatever comes between;
-// what does not fit changes nothing.
+// Caches of keys and values: what is put in is there, in order and to within the format's error, whatever comes
+// between; what does not fit changes nothing.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

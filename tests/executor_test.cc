@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Executors and split keys: tasks run anywhere and in any order give the bits of one thread; keys in parts give the answer
-// of whole ones; each worker keeps to its own workspace; and memory is asked for where it is used.
+// Executors and split keys: tasks run anywhere and in any order give the bits of one thread; keys in parts give the
+// answer of whole ones; each worker keeps to its own workspace; and memory is asked for where it is used.
 #include <algorithm>
 #include <atomic>
 #include <cstring>

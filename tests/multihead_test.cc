@@ -167,6 +167,8 @@ class LayerCase {
     if (p.keys == LayerProblem::kCrossValues) args.values = values.in();
     args.weights = {wq.view, wk.view, wv.view, wo.view, qkv.view};
     args.attention.struct_bytes = sizeof args.attention;
+    rope.struct_bytes = sizeof rope;
+    rope.layout = FOVEA_ROPE_HALF_SPLIT;
     for (uint32_t b = 0; b < p.batch; ++b) {
       lengths.push_back(b % 3 == 1 ? keys_of_call / 2 : b % 3 == 2 ? 0 : keys_of_call);
     }
@@ -256,6 +258,7 @@ class LayerCase {
   fovea_multihead_desc desc{};
   fovea_multihead_plan plan{};
   fovea_multihead_args args{};
+  fovea_rope_args rope{};
   TokenArray y, x, keys, values;
   LayerWeights wq, wk, wv, wo, qkv;
   std::vector<uint32_t> lengths;
@@ -586,7 +589,7 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
       {"batch", FOVEA_ERR_CAPACITY, [](LayerCase& c) { ++c.args.batch; }},
       {"q_tokens", FOVEA_ERR_CAPACITY, [](LayerCase& c) { ++c.args.q_tokens; }},
       {"kv_tokens", FOVEA_ERR_CAPACITY, [](LayerCase& c) { ++c.args.kv_tokens; }},
-      {"values without keys of as many", FOVEA_ERR_CAPACITY,
+      {"values without keys of as many", FOVEA_ERR_SIZE,
        [](LayerCase& c) {
          c.args.keys = {};
          c.args.values = c.keys.in();
@@ -606,6 +609,37 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
       {"scores over keys", FOVEA_ERR_OVERLAP,
        [](LayerCase& c) { c.args.attention.scores.data = const_cast<void*>(c.args.keys.data); }},
       {"workspace over x", FOVEA_ERR_OVERLAP, [](LayerCase& c) { c.args.x.data = c.workspace.as<float>(); }},
+      {"lengths in the workspace", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) { c.args.attention.kv_lengths = c.workspace.as<uint32_t>(); }},
+      {"positions in the workspace", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) { c.args.attention.positions = c.workspace.as<int64_t>(); }},
+      {"slopes in y", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) { c.args.attention.alibi_slopes = static_cast<float*>(c.args.y.data); }},
+      {"sinks in y", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) { c.args.attention.sinks = static_cast<float*>(c.args.y.data); }},
+      {"a score vector in y", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) { c.args.attention.score_vector = static_cast<float*>(c.args.y.data); }},
+      {"a mask in y", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) { c.args.attention.mask = {FOVEA_MASK_F32, 2, c.args.y.data, 0, 0, 0}; }},
+      {"a mask in the workspace", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) { c.args.attention.mask = {FOVEA_MASK_BYTE, 2, c.workspace.as<void>(), 0, 0, 0}; }},
+      {"rope's turns in the workspace", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) {
+         c.rope.turns = c.workspace.as<uint64_t>();
+         c.args.rope = &c.rope;
+       }},
+      {"rope's positions in the workspace", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) {
+         c.rope.positions = c.workspace.as<int64_t>();
+         c.args.rope = &c.rope;
+       }},
+      {"rope's table in y", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) {
+         c.rope.cos = c.rope.sin = static_cast<float*>(c.args.y.data);
+         c.rope.table_positions = 2;
+         c.args.rope = &c.rope;
+       }},
+      {"a bias of no layer", FOVEA_ERR_NULL, [](LayerCase& c) { c.args.weights.k.data = nullptr; }},
       {"both kinds of weights", FOVEA_ERR_UNSUPPORTED, [](LayerCase& c) { c.args.weights.qkv = c.args.weights.q; }},
       {"weights of another type", FOVEA_ERR_UNSUPPORTED, [](LayerCase& c) { c.args.weights.v.dtype = FOVEA_F16; }},
       {"scales of f32", FOVEA_ERR_UNSUPPORTED, [](LayerCase& c) { c.args.weights.v.scales = c.args.weights.v.bias; }},
@@ -652,6 +686,32 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
   CHECK(fovea_multihead(&test.plan, nullptr, workspace, bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_multihead(&test.plan, &test.args, nullptr, bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_multihead(&test.plan, &test.args, static_cast<char*>(workspace) + 4, bytes) == FOVEA_ERR_ALIGNMENT);
+
+  // A prompt of many tokens into a cache by a plan for one at a time, with fields that it does not look at; and scores
+  // of as many keys as the cache holds, with y right behind them.
+  {
+    LayerProblem one = p;
+    one.batch = 1, one.keys = LayerProblem::kSelf, one.q_tokens = 5;
+    LayerCase decoder(one);
+    LayerCache cache(one, FOVEA_KV_STRIDED, FOVEA_F32, 64);
+    REQUIRE(fovea_kv_describe(&cache.cache, &decoder.desc.attention) == FOVEA_OK);
+    decoder.desc.attention.max_q_tokens = 1, decoder.desc.max_new_tokens = 8;
+    REQUIRE(fovea_multihead_plan_init(&decoder.plan, &decoder.desc) == FOVEA_OK);
+    Guarded memory(fovea_multihead_workspace_bytes(&decoder.plan), kAlignment, Placement::kStart);
+    decoder.args.attention.q_offsets = decoder.lengths.data();
+    CHECK(fovea_multihead_append(&decoder.plan, &cache.cache, &decoder.args, memory.as<void>(), memory.bytes()) ==
+          FOVEA_OK);
+    decoder.args.attention.q_offsets = nullptr;
+    decoder.args.cache = &cache.cache;
+    CHECK(fovea_multihead(&decoder.plan, &decoder.args, memory.as<void>(), memory.bytes()) == FOVEA_ERR_CAPACITY);
+    decoder.args.q_tokens = 1;
+    std::vector<float> outputs(size_t{one.q_heads} * 5 + one.d_model);
+    decoder.args.attention.scores = {outputs.data(), 0, 5, 5};
+    decoder.args.y.data = outputs.data() + one.q_heads * 5;
+    CHECK(fovea_multihead(&decoder.plan, &decoder.args, memory.as<void>(), memory.bytes()) == FOVEA_OK);
+    decoder.args.y.data = outputs.data() + one.q_heads * 5 - 1;
+    CHECK(fovea_multihead(&decoder.plan, &decoder.args, memory.as<void>(), memory.bytes()) == FOVEA_ERR_OVERLAP);
+  }
 
   // Caches.
   CHECK(fovea_multihead_append(&test.plan, nullptr, &test.args, workspace, bytes) == FOVEA_ERR_NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rotary position embedding against a reference in double, on every target. The fields of fovea_rope_args, and which test
-// fails when one is ignored:
+// Rotary position embedding against a reference in double, on every target. The fields of fovea_rope_args, and which
+// test fails when one is ignored:
 //
 //     struct_bytes, target               every misuse; BEST is the first target
 //     batch, heads, tokens               any two of layout, angles, positions and strides
@@ -411,8 +411,8 @@ TEST_CASE("rope: frequencies fall from 1 radian as powers of the base", "[short]
 }
 
 TEST_CASE("rope: angles are right to 1e-6 at any position to 2^20, before and after 0", "[short]") {
-  // Random ones, both ends, and those at which an angle of 1 radian a position is next to a quarter of a turn: numerators
-  // of the continued fraction of pi / 2.
+  // Random ones, both ends, and those at which an angle of 1 radian a position is next to a quarter of a turn:
+  // numerators of the continued fraction of pi / 2.
   std::vector<int64_t> positions = {0,     1,      2,      3,      11,     33,     344,    355,           51819,
                                     52174, 104348, 208341, 260515, 312689, 573204, 833719, (1 << 20) - 1, 1 << 20};
   for (uint64_t i = 0; i < 10; ++i) positions.push_back(static_cast<int64_t>(random_bits(5, i) >> 44));

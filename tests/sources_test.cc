@@ -158,6 +158,18 @@ TEST_CASE("sources: a ring that wrapped around gives the bits of a window", "[sh
   }
 }
 
+TEST_CASE("sources: a mask that ends early does not bring back what a ring has lost", "[short]") {
+  for (const uint32_t pinned : {0u, 29u}) {
+    for (const uint32_t q_tokens : {1u, 49u}) {
+      Problem p;
+      p.q_tokens = q_tokens, p.kv_tokens = 189;
+      p.kv_kind = FOVEA_KV_RING, p.ring_tokens = 155, p.pinned_tokens = pinned;
+      p.mask = FOVEA_MASK_BYTE, p.mask_missing = 30;
+      CHECK(run_on_all_targets(p) == "");
+    }
+  }
+}
+
 TEST_CASE("sources: a loader that fails ends the call, and every tile that was started is finished", "[short]") {
   for (const fovea_target target : targets()) {
     for (const bool at_start : {true, false}) {

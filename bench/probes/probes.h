@@ -17,8 +17,8 @@ const char* name(Level level);  // "l1", ...
 Level level_of(size_t working_set_bytes);
 
 // 10^9 bytes a second that one thread reads from a buffer which lies in this level. memory: at least
-// read_probe_bytes(), 64-byte aligned. 0 = the machine has no such level. With an executor: that its workers read together, each
-// its part of the buffer; of caches that each core has to itself, as many times what one thread reads.
+// read_probe_bytes(), 64-byte aligned. 0 = the machine has no such level. With an executor: that its workers read
+// together, each its part of the buffer; of caches that each core has to itself, as many times what one thread reads.
 double read_gbps(Level level, void* memory, Clock clock_ns, const fovea_executor* executor = nullptr);
 size_t read_probe_bytes();
 

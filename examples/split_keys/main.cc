@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One call's keys, split over threads. Each part of the keys goes into a state of its own; then states merge in pairs, and
-// pairs of pairs, until one has seen all keys. Cores, boards and DMA halves do the same; mpi.cc does it over processes.
-// (For threads alone desc.key_split_tokens and an executor do all this within one call.)
+// One call's keys, split over threads. Each part of the keys goes into a state of its own; then states merge in pairs,
+// and pairs of pairs, until one has seen all keys. Cores, boards and DMA halves do the same; mpi.cc does it over
+// processes. (For threads alone desc.key_split_tokens and an executor do all this within one call.)
 // Exit code: 0, or 1 when a result is wrong or a call fails.
 #include <cstdio>
 #include <initializer_list>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention over a sensor that never ends, in constant memory. A thermometer writes a sample every quarter of an hour into
-// a ring; now and then the program takes what is new into a stream, and the ring may forget it. Three questions are asked of
-// all that was ever seen, by the stream, and of the last two days, which the ring still holds.
+// Attention over a sensor that never ends, in constant memory. A thermometer writes a sample every quarter of an hour
+// into a ring; now and then the program takes what is new into a stream, and the ring may forget it. Three questions
+// are asked of all that was ever seen, by the stream, and of the last two days, which the ring still holds.
 //
-// A sample's key is its time of day, as a point on a circle; its value the temperature and the day. A question is such a point
-// too, times how narrow it is meant: the weight of a sample is exp(kNarrow * cos(difference of the times)). So each answer is
-// an average that one can check: the temperature rises by 0.02 degrees a day, and swings by 5 to both sides, warmest at 15:00.
-// Exit code: 0, or 1 when an answer is wrong or a call fails.
+// A sample's key is its time of day, as a point on a circle; its value the temperature and the day. A question is such
+// a point too, times how narrow it is meant: the weight of a sample is exp(kNarrow * cos(difference of the times)). So
+// each answer is an average that one can check: the temperature rises by 0.02 degrees a day, and swings by 5 to both
+// sides, warmest at 15:00. Exit code: 0, or 1 when an answer is wrong or a call fails.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -118,7 +118,8 @@ int run() {
   uint64_t written = 0, taken = 0;  // samples, since the beginning
   for (uint32_t day = 1; day <= kDays; ++day) {
     while (written < uint64_t{day} * kDaySamples) {
-      // The sensor goes on by a few samples, up to the end of the day; then they are taken, in two pieces where the ring ends.
+      // The sensor goes on by a few samples, up to the end of the day; then they are taken, in two pieces where the
+      // ring ends.
       const uint64_t until = std::min(written + 1 + written * 7 % 61, uint64_t{day} * kDaySamples);
       while (written < until) write_sample(written++);
       while (taken < written) {

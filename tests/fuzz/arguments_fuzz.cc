@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Descriptions and arguments with any numbers in any field. What is refused must have written nothing; what is accepted runs
-// with arrays of exactly the bytes that the arguments describe, so that the address sanitizer sees any other byte touched.
-// Where they describe more than a test has memory for, the workspace is too small, and the call must be refused.
+// Descriptions and arguments with any numbers in any field. What is refused must have written nothing; what is accepted
+// runs with arrays of exactly the bytes that the arguments describe, so that the address sanitizer sees any other byte
+// touched. Where they describe more than a test has memory for, the workspace is too small, and the call must be
+// refused.
 #include <algorithm>
 #include <vector>
 
@@ -49,8 +50,8 @@ class Memory {
 
   bool complete = true;  // all that was asked for was small enough
 
-  // What an array covers: `row` elements at each of the places that counts and strides name. Null for nothing; an address
-  // that nobody may touch where it is too much.
+  // What an array covers: `row` elements at each of the places that counts and strides name. Null for nothing; an
+  // address that nobody may touch where it is too much.
   void* array(size_t element, size_t row, std::initializer_list<uint32_t> counts,
               std::initializer_list<ptrdiff_t> strides, bool output) {
     Wide low = 0, high = static_cast<Wide>(row);

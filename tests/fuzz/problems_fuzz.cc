@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Valid calls with any options: every target, split, budget and executor answers as the reference does, to the bit where
-// that is promised, and touches nothing else.
+// Valid calls with any options: every target, split, budget and executor answers as the reference does, to the bit
+// where that is promised, and touches nothing else.
 #include <vector>
 
 #include "fuzz/fuzz.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams. Keys in any pieces, pushed on any target, merged in any order, and moved as images, give the reference's answer.
-// Bytes that are no image, and states whose header was changed, are refused, or used within their memory.
+// Streams. Keys in any pieces, pushed on any target, merged in any order, and moved as images, give the reference's
+// answer. Bytes that are no image, and states whose header was changed, are refused, or used within their memory.
 #include <vector>
 
 #include "fuzz/fuzz.h"

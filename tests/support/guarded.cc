@@ -17,8 +17,8 @@
 #include <unistd.h>
 #endif
 
-// To the memory sanitizer a buffer that was filled again is not initialised, and these functions alone may read it. What
-// the constructor fills is: kernels compute with NaN where keys are hidden, and throw it away.
+// To the memory sanitizer a buffer that was filled again is not initialised, and these functions alone may read it.
+// What the constructor fills is: kernels compute with NaN where keys are hidden, and throw it away.
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
 #define FOVEA_TESTS_MSAN 1
@@ -95,8 +95,9 @@ bool masked_load_faults() {
 bool masked_load_faults() { return false; }
 #endif
 
-// Bytes of pattern between the end of a buffer and the unmapped page: none, but in an emulator that reads too far. There it is
-// 32 elements and a vector, since loads of no element at all may stand anywhere in the 32 elements of a group of i4.
+// Bytes of pattern between the end of a buffer and the unmapped page: none, but in an emulator that reads too far.
+// There it is 32 elements and a vector, since loads of no element at all may stand anywhere in the 32 elements of a
+// group of i4.
 size_t slack_bytes() {
   static const size_t bytes = masked_load_faults() ? 256 : 0;
   return bytes;

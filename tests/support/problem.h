@@ -76,7 +76,8 @@ struct Problem {
   bool alibi = false, sinks = false, lse = true;
   fovea_scores_stage stage = FOVEA_SCORES_NONE;
 
-  // With anything but f32 in strided arrays, inputs are stored in these formats, and what counts is what they hold then.
+  // With anything but f32 in strided arrays, inputs are stored in these formats, and what counts is what they hold
+  // then.
   fovea_dtype q_dtype = FOVEA_F32, key_dtype = FOVEA_F32, value_dtype = FOVEA_F32, out_dtype = FOVEA_F32;
   fovea_kv_kind kv_kind = FOVEA_KV_STRIDED;
   uint32_t ring_tokens = 0, pinned_tokens = 0, page_tokens = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keys and values as a library call gets them from elsewhere than f32 arrays: in formats of few bits, in a ring, in pages,
-// or through a loader.
+// Keys and values as a library call gets them from elsewhere than f32 arrays: in formats of few bits, in a ring, in
+// pages, or through a loader.
 #ifndef FOVEA_TESTS_SUPPORT_STORED_H_
 #define FOVEA_TESTS_SUPPORT_STORED_H_
 
@@ -41,8 +41,8 @@ class TestLoader {
 // Buffers that hold the keys and values of f32 arrays in the formats and the kind of a description.
 class StoredKeys {
  public:
-  // Stores all rows of args->kv whose first element is not NaN, and writes back to them what they are once rounded. Then
-  // turns args->kv to the new arrays.
+  // Stores all rows of args->kv whose first element is not NaN, and writes back to them what they are once rounded.
+  // Then turns args->kv to the new arrays.
   void store(const fovea_attention_desc& desc, fovea_attention_args* args, Placement placement, uint64_t seed,
              bool padded);
   void read_only(bool on) const;

@@ -84,14 +84,14 @@ inline double log_softmax_tolerance(double log_weight, double magnitude_of_x, si
 // Absolute error of cos and sin of an angle that is known exactly (fovea.h states 2e-7).
 constexpr double kTurnError = 1.5e-7;
 
-// Absolute error of an element of a pair (a, b) that is turned: a product is rounded, then a sum; where multiply-adds are
-// not fused, the other product too. `angle_error` is that of cos and sin.
+// Absolute error of an element of a pair (a, b) that is turned: a product is rounded, then a sum; where multiply-adds
+// are not fused, the other product too. `angle_error` is that of cos and sin.
 inline double rope_tolerance(double a, double b, double angle_error) {
   return kTiny + (std::fabs(a) + std::fabs(b)) * (angle_error + 1.5 * kEpsilon);
 }
 
-// Absolute error of an output of a linear layer. `magnitude` is |bias| + sum_i |x[i] * w[i]|: see score_error. 2 are for the
-// rounding of a weight that has a scale, and for the bias.
+// Absolute error of an output of a linear layer. `magnitude` is |bias| + sum_i |x[i] * w[i]|: see score_error. 2 are
+// for the rounding of a weight that has a scale, and for the bias.
 inline double linear_tolerance(double magnitude, size_t in_dim) {
   return kTiny + kEpsilon * magnitude * (2.0 + std::sqrt(static_cast<double>(in_dim)));
 }

@@ -489,7 +489,8 @@ typedef struct fovea_attention_args {
   /* Word (key % 4) of Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011), of the
    * key dropout_seed (low half first) and the counter (key / 4, query, query head, batch entry), decides on a weight:
    * it is dropped where the word's upper 24 bits are less than dropout * 2^24. In a stream, keys count from the first
-   * of all. So a weight's fate depends on its place alone, whatever tile, split, worker or push it is in. */
+   * of all, modulo 2^34. So a weight's fate depends on its place alone, whatever tile, split, worker or push it is in.
+   * Queries count from 0 in each call and entry: give each step of a decoder, and each layer, a seed of its own. */
   uint64_t dropout_seed;
 
   void* slow_workspace; /* optional: more workspace, where no one region is large enough; see fovea_attention */
@@ -809,8 +810,9 @@ typedef struct fovea_multihead_desc {
 
   /* Heads, capacities and options. max_kv_tokens counts all that are attended to, those in a cache too. q_dtype and
    * out_dtype are F32 (FOVEA_ERR_UNSUPPORTED). kv_kind, its sizes, key_dtype and value_dtype are those of the cache;
-   * where they are not FOVEA_KV_STRIDED and F32, calls without one are refused (FOVEA_ERR_UNSUPPORTED). portable_bits
-   * and max_workers are for the linear layers too; the budget is the attention's alone. */
+   * where they are not FOVEA_KV_STRIDED and F32, calls without one are refused (FOVEA_ERR_UNSUPPORTED), and so is a
+   * kv_kind of FOVEA_KV_LOAD. portable_bits and max_workers are for the linear layers too; the budget is the
+   * attention's alone. */
   fovea_attention_desc attention;
 } fovea_multihead_desc;
 
@@ -842,7 +844,7 @@ size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fov
    FOVEA_LINEAR_WORKSPACE_BYTES((size_t)(d_model) + (size_t)(q_heads) * (head_dim), weight_dtype))
 
 /* Weights of a layer, each with a bias or none. data NULL = no such layer: what it would project is taken as it is, and
- * has as many elements as the projection (FOVEA_ERR_SIZE). */
+ * has as many elements as the projection (FOVEA_ERR_SIZE); without a bias (FOVEA_ERR_NULL). */
 typedef struct fovea_multihead_weights {
   fovea_linear_weights q;   /* [q_heads * head_dim][d_model] */
   fovea_linear_weights k;   /* [kv_heads * head_dim][key_model] */
@@ -862,8 +864,8 @@ typedef struct fovea_multihead_args {
   uint32_t kv_tokens; /* of keys and values; not looked at where they are x, or in a cache */
   fovea_out y;        /* required: [batch][q_tokens][d_model] */
   fovea_in x;         /* required: [batch][q_tokens][d_model] */
-  fovea_in keys;      /* [batch][kv_tokens][key_model]. data NULL = x */
-  fovea_in values;    /* [batch][kv_tokens][value_model]. data NULL = keys */
+  fovea_in keys;      /* [batch][kv_tokens][key_model]. data NULL = x, whatever kv_tokens is */
+  fovea_in values;    /* [batch][kv_tokens][value_model], as many as keys (FOVEA_ERR_SIZE). data NULL = keys */
   fovea_multihead_weights weights;
 
   const fovea_kv_cache* cache; /* optional: attend to what its first `batch` entries hold. Then keys, values and
@@ -871,7 +873,8 @@ typedef struct fovea_multihead_args {
                                   description (FOVEA_ERR_SIZE) */
 
   /* Optional: queries are turned, and so are keys, but those of a cache, which were turned on their way in. Of it are
-   * looked at what fovea_kv_append looks at, and positions: of the first query, without a cache of the first key too. */
+   * looked at what fovea_kv_append looks at, and positions: of the first query, and without a cache of the first key.
+   * With a cache the first query is, in most uses, at position length - q_tokens: NULL would say 0. */
   const fovea_rope_args* rope;
 
   /* lse, scores, mask, kv_lengths, positions, slopes, sinks, score_vector, dropout_seed and executor, as of

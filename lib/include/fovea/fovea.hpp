@@ -282,9 +282,9 @@ struct alignas(FOVEA_WORKSPACE_ALIGNMENT) State {
   constexpr operator Span<std::byte>() { return {bytes, sizeof bytes}; }
 };
 
-// Attention over keys that come in pieces. The state lies in memory of the caller's, to which a Stream refers, as it does
-// to its plan; it may be copied, and is then another name of the same state. Until begin or import has answered FOVEA_OK,
-// the others answer FOVEA_ERR_NULL.
+// Attention over keys that come in pieces. The state lies in memory of the caller's, to which a Stream refers, as it
+// does to its plan; it may be copied, and is then another name of the same state. Until begin or import has answered
+// FOVEA_OK, the others answer FOVEA_ERR_NULL.
 class Stream {
  public:
   // memory: at least plan.state_bytes(batch, q_tokens), 64-byte aligned.

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Every macro here may be set before: with -D for the whole build, or in a header of the user's that is named with
- * -DFOVEA_CONFIG_HEADER='"my_config.h"'. CMake: -DFOVEA_CONFIG_HEADER=<path of the file>, which is installed as well, so
- * that users of the installed library see the same settings.
+ * -DFOVEA_CONFIG_HEADER='"my_config.h"'. CMake: -DFOVEA_CONFIG_HEADER=<path of the file>, which is installed as well,
+ * so that users of the installed library see the same settings.
  *
  * Features: 1 = compiled in, the default; 0 = left out. A description or arguments that ask for what is left out are
  * refused with FOVEA_ERR_UNSUPPORTED. What else a call may ask for gives the same bits whatever is left out. What each
@@ -149,7 +149,7 @@
 /* -------------------------------------------------------------------------------------------- size and place */
 
 /* 1 = the kernels have fewer versions of their loops, and call what they would otherwise repeat: smaller and slower,
- * with the same bits in attention, but for few rows over int8 and int4. By default as the compiler was told: with -Os. */
+ * with the same bits in attention, but for few rows. By default as the compiler was told: with -Os. */
 #ifndef FOVEA_PREFER_SIZE
 #if defined(__OPTIMIZE_SIZE__)
 #define FOVEA_PREFER_SIZE 1

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Additive scores, s = factor * sum_d v[d] tanh(q[d] + k[d]) (Bahdanau et al., arXiv 1409.0473, appendix A.1.2; Luong et
-// al., arXiv 1508.04025, "concat"): the other first line of the loop over keys. Queries and keys have been through their
-// linear layers.
+// Additive scores, s = factor * sum_d v[d] tanh(q[d] + k[d]) (Bahdanau et al., arXiv 1409.0473, appendix A.1.2; Luong
+// et al., arXiv 1508.04025, "concat"): the other first line of the loop over keys. Queries and keys have been through
+// their linear layers.
 
 // For one vector of rows and a block of keys. Each sum is one chain in the order of d.
 template <int kKeys>
@@ -35,14 +35,17 @@ FOVEA_CALLED void AdditiveScores(const QueryTile& t, const KeyTile& keys, size_t
   }
 }
 
-// One score of the few-rows kernel but for the factor, still in lanes. The lanes behind the last element add nothing: v is
-// 0 there.
+// One score of the few-rows kernel but for the factor, still in lanes. The lanes behind the last element add nothing: v
+// is 0 there.
 FOVEA_CALLED VF AdditiveSum(const QueryTile& t, const float* q, const float* key) {
+  const float* v = t.score_vector;
+  const size_t whole = t.head_dim / kLanes * kLanes, rest = t.head_dim - whole;
   VF sum = hn::Zero(kF);
-  for (size_t d = 0; d < t.head_dim; d += kLanes) {
-    const size_t n = t.head_dim - d < kLanes ? t.head_dim - d : kLanes;
-    const VF x = hn::Add(hn::LoadU(kF, q + d), hn::LoadN(kF, key + d, n));
-    sum = hn::MulAdd(Tanh(x), hn::LoadN(kF, t.score_vector + d, n), sum);
+  for (size_t d = 0; d < whole; d += kLanes) {
+    const VF x = hn::Add(hn::LoadU(kF, q + d), hn::LoadU(kF, key + d));
+    sum = hn::MulAdd(Tanh(x), hn::LoadU(kF, v + d), sum);
   }
-  return sum;
+  if (rest == 0) return sum;
+  const VF x = hn::Add(hn::LoadU(kF, q + whole), hn::LoadN(kF, key + whole, rest));
+  return hn::MulAdd(Tanh(x), hn::LoadN(kF, v + whole, rest), sum);
 }

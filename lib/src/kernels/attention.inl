@@ -225,17 +225,23 @@ FOVEA_KERNEL void ScoresOut(const QueryTile& t, const KeyTile& keys, const Score
     left -= live;
     Scores<1>(t, keys, column);
     if (AnyStage(keys, stages)) ApplyStages(t, keys, stages, stage, column);
-    for (uint32_t j = keys.begin; j < keys.end; ++j) {
-      float* const s = t.s + j * t.columns + column;
-      hn::StoreU(ScoreAtStage(t, column, hn::LoadU(kF, s), stage, Hides(keys, stages)), kF, s);
+    const bool drops = Drops(stages) && stage == FOVEA_SCORES_SOFTMAX;
+    if (drops) {
+      for (uint32_t j = keys.begin; j < keys.end; ++j) {
+        float* const s = t.s + j * t.columns + column;
+        hn::StoreU(ScoreAtStage(t, column, hn::LoadU(kF, s), stage, Hides(keys, stages)), kF, s);
+      }
+      DropWeights(t, keys, stages, column);
     }
-    if (Drops(stages) && stage == FOVEA_SCORES_SOFTMAX) DropWeights(t, keys, stages, column);
     const LaneRows<float> rows = RowsOf(t, scores, column);
     for (uint32_t j = keys.begin; j < keys.end; j += kLanes) {
       const size_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
       VF lanes[kLanes];
       for (size_t i = 0; i < kLanes; ++i) {
-        lanes[i] = i < n ? hn::LoadU(kF, t.s + (j + i) * t.columns + column) : hn::Zero(kF);
+        lanes[i] = hn::Zero(kF);
+        if (i >= n) continue;
+        const VF x = hn::LoadU(kF, t.s + (j + i) * t.columns + column);
+        lanes[i] = drops ? x : ScoreAtStage(t, column, x, stage, Hides(keys, stages));
       }
       StoreTransposed(lanes, rows, live, size_t(keys.first) + j, n);
     }

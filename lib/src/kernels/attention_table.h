@@ -73,7 +73,8 @@ struct TypedRows {
   }
 };
 
-// Rows of keys or of values, in a format of convert_table.h; strides in elements of it. The tile kernel takes f32 alone.
+// Rows of keys or of values, in a format of convert_table.h; strides in elements of it. The tile kernel takes f32
+// alone.
 struct KeyRows {
   const void* data;
   const void* scales;

@@ -84,10 +84,11 @@ FOVEA_INLINE void MultiplyElems(const float*& x, size_t columns, const float* (&
 }
 
 // s[row][vector] = sum_d x[d][vector] * row[d], for a block of rows; or, where it goes on, s += that. Each sum is one
-// chain of multiply-adds in the order of d, whatever the block, so that its bits do not depend on it.
-template <int kVectors, bool kGoesOn, int kRows>
+// chain of multiply-adds in the order of d, whatever the block, so that its bits do not depend on it. Where it
+// asks ahead, as much as the rows are is brought meanwhile from `ahead` on, for later. (Only where kElems is 1.)
+template <int kVectors, bool kGoesOn, bool kAsks, int kRows>
 FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, const float* const (&row)[kRows],
-                                float* FOVEA_RESTRICT s) {
+                                float* FOVEA_RESTRICT s, const float* ahead) {
   VF acc[kRows][kVectors];
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k) {
@@ -107,6 +108,7 @@ FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, cons
     for (size_t d = 0; d < dim; ++d) {
       VF xd[kVectors];
       hn::NextVectors(x, ptrdiff_t(columns), xd);
+      if constexpr (kAsks) __builtin_prefetch(ahead + d * kRows, 0, 2);
       FOVEA_UNROLL(8)
       for (int k = 0; k < kRows; ++k) {
         const hn::Elems e = hn::kIndexed ? hn::LoadElem(at[k] + d) : hn::NextElems(at[k]);
@@ -127,9 +129,9 @@ FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, cons
 
 // The same for `count` rows, and vectors from the column x on. A last block that is not full repeats the last row, so s
 // has room for whole blocks.
-template <int kVectors, bool kGoesOn>
+template <int kVectors, bool kGoesOn, bool kAsks = false>
 FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, size_t dim, const float* rows, ptrdiff_t stride,
-                               uint32_t count, float* s) {
+                               uint32_t count, float* s, const float* ahead = nullptr) {
   constexpr uint32_t kRows = kBlockOf<kVectors>;
   for (uint32_t left = count; left > 0;) {
     const float* row[kRows];
@@ -139,7 +141,8 @@ FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, size_t dim, const
     } else {
       for (uint32_t k = 0; k < kRows; ++k) row[k] = rows + ptrdiff_t(k < left ? k : left - 1) * stride;
     }
-    MultiplyBlock<kVectors, kGoesOn>(x, columns, dim, row, s);
+    MultiplyBlock<kVectors, kGoesOn, kAsks>(x, columns, dim, row, s, ahead);
+    if constexpr (kAsks) ahead += kRows * dim;
     left = left > kRows ? left - kRows : 0;
     rows += ptrdiff_t(kRows) * stride;
     s += kRows * columns;

@@ -45,7 +45,8 @@ constexpr size_t dense_scale_stride(fovea_dtype dtype, size_t dim) {
 constexpr size_t unit_bytes(fovea_dtype dtype) {
   return dtype == FOVEA_F32 ? 4 : dtype == FOVEA_F16 || dtype == FOVEA_BF16 ? 2 : 1;
 }
-// So many steps of a stride, in bytes. That of a dimension of one element may be any number, and wraps: nobody goes there.
+// So many steps of a stride, in bytes. That of a dimension of one element may be any number, and wraps: nobody goes
+// there.
 constexpr ptrdiff_t stride_bytes(ptrdiff_t stride, size_t unit, ptrdiff_t steps = 1) {
   return ptrdiff_t(size_t(stride) * unit * size_t(steps));
 }

@@ -290,8 +290,8 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys) {
   hn::StoreU(rescale, kF, t.rescale);
 }
 
-// sums += the weights of one key (that of row 0 stands at p) times its value from `element` on, of `part` elements where
-// it is not whole.
+// sums += the weights of one key (that of row 0 stands at p) times its value from `element` on, of `part` elements
+// where it is not whole.
 template <int kRows, bool kHides, int kVectors, fovea_dtype kType>
 FOVEA_INLINE void FewValueStep(const float* p, const FormatRow<kType>& value, size_t element, size_t part,
                                VF (&sums)[kRows][kVectors]) {

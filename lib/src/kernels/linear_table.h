@@ -19,6 +19,9 @@ constexpr uint32_t kLinearInputs = 128;
 constexpr uint32_t kLinearGrain = 8;
 // Most tokens of FewTokens.
 constexpr uint32_t kMostFewTokens = 4;
+// Outputs of FewTokens, where there are more tokens: their weights stay in a second cache from the first tokens to the
+// last. A multiple of the lanes of any vector.
+constexpr uint32_t kFewOutputs = 32;
 
 // A tile of tokens: a lane is a token. The first `live` ones are real; the others repeat the last one and are never
 // stored.
@@ -35,6 +38,7 @@ struct WeightRows {
   const float* data;
   ptrdiff_t stride;
   uint32_t outputs, inputs;
+  const float* ahead;  // what is asked for meanwhile, as much as these weights are: see run/linear.cc
 };
 
 // Few tokens, whose inputs and weights lanes run along. Nothing is transposed.

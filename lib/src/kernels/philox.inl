@@ -2,8 +2,8 @@
 //
 // Random numbers by counting.
 
-// Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 4.3) of
-// a counter in each lane: four words, in place.
+// Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 4.3)
+// of a counter in each lane: four words, in place.
 FOVEA_INLINE void Philox(VI (&c)[4], uint32_t key0, uint32_t key1) {
   for (int round = 0; round < 10; ++round, key0 += 0x9e3779b9u, key1 += 0xbb67ae85u) {
     VI high0, high1;

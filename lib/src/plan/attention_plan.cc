@@ -110,8 +110,8 @@ CheckedSize measure_splits(const fovea_attention_desc& d) {
   return bytes;
 }
 
-// Query tiles that share each key tile. Where that costs nothing to bring, one; else so many that it is brought for some
-// 48 rows.
+// Query tiles that share each key tile. Where that costs nothing to bring, one; else so many that it is brought for
+// some 48 rows.
 uint32_t most_block_tiles(const fovea_plan& plan, uint32_t rows) {
   const fovea_attention_desc& d = plan.desc;
   if (!config::kStaged) return 1;
@@ -158,9 +158,8 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   made.worker_bytes = bytes.value;
 
   // The few-rows kernel, for as many rows as fit.
-  const bool few = !desc.portable_bits && desc.dropout == 0.0f &&
-                   (desc.score != FOVEA_SCORE_ADDITIVE || desc.key_dtype == FOVEA_F32);
-  if (config::kFewRows && few) made.few_rows = rows < traits.few_rows ? rows : traits.few_rows;
+  if (config::kFewRows && !desc.portable_bits && desc.dropout == 0.0f)
+    made.few_rows = rows < traits.few_rows ? rows : traits.few_rows;
   while (made.few_rows > 0) {
     bytes = measure_few_rows(made, 0);
     if (!bytes.overflow && bytes.value <= budget) break;

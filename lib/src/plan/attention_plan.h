@@ -23,8 +23,8 @@ bool is_plan(const fovea_plan& plan);
 // What a call needs of slow_workspace beside a workspace of this many bytes.
 size_t slow_workspace_bytes(const fovea_plan& plan, size_t workspace_bytes);
 
-// A call that works on the state of a stream, in this memory, rather than from keys to outputs: it takes in keys, or ends with
-// outputs. The arguments that it does not look at are 0.
+// A call that works on the state of a stream, in this memory, rather than from keys to outputs: it takes in keys, or
+// ends with outputs. The arguments that it does not look at are 0.
 struct StreamState {
   void* state;
   size_t bytes;

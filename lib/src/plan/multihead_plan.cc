@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A multi-head layer as the calls that it is made of: their arguments, where projections lie in the workspace, and every
-// check before the first of them runs.
+// A multi-head layer as the calls that it is made of: their arguments, where projections lie in the workspace, and
+// every check before the first of them runs.
 #include "plan/multihead_plan.h"
 
 #include "plan/attention_plan.h"
@@ -119,6 +119,7 @@ class Layout {
   Tokens keys() const { return args_.keys.data ? tokens_of(args_.keys, args_.batch, args_.kv_tokens) : x(); }
   Tokens values() const { return args_.values.data ? tokens_of(args_.values, args_.batch, args_.kv_tokens) : keys(); }
 
+  uint32_t longest() const;
   LinearStep linear_step(const fovea_linear_weights& weights, const Tokens& x, uint32_t in_dim, const Tokens& y,
                          uint64_t out_dim) const;
   fovea_rope_args turning(const Tokens& from, const Tokens& to, uint32_t heads) const;
@@ -136,12 +137,17 @@ fovea_status Layout::check_counts() const {
   if (args_.struct_bytes != sizeof args_ || args_.attention.struct_bytes != sizeof args_.attention) {
     return FOVEA_ERR_STRUCT;
   }
+  if (args_.rope && args_.rope->struct_bytes != sizeof *args_.rope) return FOVEA_ERR_STRUCT;
   const fovea_attention_args& a = args_.attention;
-  if (a.slow_workspace || a.slow_workspace_bytes || a.q_offsets || a.kv_offsets) return FOVEA_ERR_UNSUPPORTED;
   if (config::kExecutor && a.executor && a.executor->workers > worker_count(d_)) return FOVEA_ERR_CAPACITY;
-  if (args_.batch > d_.max_batch || args_.q_tokens > d_.max_q_tokens) return FOVEA_ERR_CAPACITY;
+  if (args_.batch > d_.max_batch) return FOVEA_ERR_CAPACITY;
+  if (attends()) {
+    if (a.slow_workspace || a.slow_workspace_bytes || a.q_offsets || a.kv_offsets) return FOVEA_ERR_UNSUPPORTED;
+    if (args_.q_tokens > d_.max_q_tokens) return FOVEA_ERR_CAPACITY;
+  }
   if (projects_keys()) {
-    return keys().count > plan_.desc.max_new_tokens || values().count != keys().count ? FOVEA_ERR_CAPACITY : FOVEA_OK;
+    if (keys().count > plan_.desc.max_new_tokens) return FOVEA_ERR_CAPACITY;
+    return values().count != keys().count ? FOVEA_ERR_SIZE : FOVEA_OK;
   }
   const fovea_kv_cache& c = *args_.cache;
   FOVEA_RETURN_IF_ERROR(check_cache(&c));
@@ -191,13 +197,23 @@ fovea_status Layout::check_weights() {
   if (projects_keys() && (key_elements != m.key_model || value_elements != m.value_model)) return FOVEA_ERR_SIZE;
   for (const Layer& layer : layers().all) {
     if (!layer.used) continue;
+    if (!layer.weights.data && (layer.weights.bias || layer.weights.scales)) return FOVEA_ERR_NULL;
     if (!layer.weights.data && layer.in != layer.out) return FOVEA_ERR_SIZE;
     if (layer.weights.data && layer.weights.dtype != m.weight_dtype) return FOVEA_ERR_UNSUPPORTED;
   }
   return FOVEA_OK;
 }
 
-// Outputs and the workspace are apart from all else. What only attention or a linear layer looks at, their own checks see.
+// The most tokens that the cache holds of an entry of the call.
+uint32_t Layout::longest() const {
+  uint32_t most = 0;
+  for (uint32_t b = 0; b < args_.batch; ++b) {
+    if (args_.cache->lengths[b] > most) most = args_.cache->lengths[b];
+  }
+  return most;
+}
+
+// Outputs and the workspace are apart from all that any step reads: steps check only what they write themselves.
 fovea_status Layout::check_memory(void* workspace, size_t workspace_bytes) const {
   const fovea_multihead_desc& m = plan_.desc;
   if (!workspace) return FOVEA_ERR_NULL;
@@ -213,7 +229,7 @@ fovea_status Layout::check_memory(void* workspace, size_t workspace_bytes) const
   };
   Dimensions d;
   const fovea_attention_args& a = args_.attention;
-  const size_t kv_tokens = args_.cache ? d_.max_kv_tokens : keys().count;
+  const size_t kv_tokens = args_.cache ? longest() : keys().count;
   if (attends()) {
     dimensions_of(y(), m.d_model, d);
     FOVEA_RETURN_IF_ERROR(check_array(y().data, sizeof(float), d, true, &outputs[1]));
@@ -238,6 +254,16 @@ fovea_status Layout::check_memory(void* workspace, size_t workspace_bytes) const
       if (outputs[i].overlaps(outputs[j])) return FOVEA_ERR_OVERLAP;
     }
   }
+  const auto input = [&](const void* data, size_t element_bytes, size_t blocks, ptrdiff_t block_stride, size_t rows,
+                         ptrdiff_t row_stride, size_t dim) {
+    const Dimensions dimensions = {{1, 0}, {blocks, block_stride}, {rows, row_stride}, {dim, 1}};
+    Span span;
+    const fovea_status status = check_array(data, element_bytes, dimensions, false, &span);
+    return status == FOVEA_OK ? apart(span) : status;
+  };
+  const auto list = [&](const void* data, size_t element_bytes, size_t count) {
+    return data ? input(data, element_bytes, 1, 0, 1, 0, count) : FOVEA_OK;
+  };
   if (const fovea_kv_cache* cache = append_to_ ? append_to_ : args_.cache) {
     const uintptr_t begin = reinterpret_cast<uintptr_t>(cache->memory);
     FOVEA_RETURN_IF_ERROR(apart({begin, begin + cache->memory_bytes}));
@@ -246,32 +272,48 @@ fovea_status Layout::check_memory(void* workspace, size_t workspace_bytes) const
     bool used;
     Tokens tokens;
     size_t dim;
-  } inputs[] = {{attends() || !args_.keys.data, x(), m.d_model},
+  } arrays[] = {{attends() || !args_.keys.data, x(), m.d_model},
                 {projects_keys() && args_.keys.data, keys(), m.key_model},
                 {projects_keys() && args_.values.data, values(), m.value_model}};
-  for (const auto& input : inputs) {
-    if (!input.used) continue;
-    Span span;
-    dimensions_of(input.tokens, input.dim, d);
-    FOVEA_RETURN_IF_ERROR(check_array(input.tokens.data, sizeof(float), d, false, &span));
-    FOVEA_RETURN_IF_ERROR(apart(span));
+  for (const auto& array : arrays) {
+    const Tokens& t = array.tokens;
+    if (!array.used) continue;
+    FOVEA_RETURN_IF_ERROR(input(t.data, sizeof(float), t.batch, t.batch_stride, t.count, t.token_stride, array.dim));
   }
   for (const Layer& layer : layers().all) {
     const fovea_linear_weights& w = layer.weights;
     if (!layer.used || !w.data) continue;
-    const Dimensions rows = {{1, 0}, {1, 0}, {size_t(layer.out), w.row_stride}, {size_t(layer.in), 1}};
-    const Dimensions list = {{1, 0}, {1, 0}, {1, 0}, {size_t(layer.out), 1}};
-    Span span;
-    FOVEA_RETURN_IF_ERROR(check_array(w.data, unit_bytes(m.weight_dtype), rows, false, &span));
-    FOVEA_RETURN_IF_ERROR(apart(span));
-    const float* const lists[] = {w.scales, w.bias};
-    for (const float* of_outputs : lists) {
-      if (!of_outputs) continue;
-      FOVEA_RETURN_IF_ERROR(check_array(of_outputs, sizeof(float), list, false, &span));
-      FOVEA_RETURN_IF_ERROR(apart(span));
+    FOVEA_RETURN_IF_ERROR(input(w.data, unit_bytes(w.dtype), 1, 0, size_t(layer.out), w.row_stride, size_t(layer.in)));
+    FOVEA_RETURN_IF_ERROR(list(w.scales, sizeof(float), size_t(layer.out)));
+    FOVEA_RETURN_IF_ERROR(list(w.bias, sizeof(float), size_t(layer.out)));
+  }
+  if (const fovea_rope_args* rope = args_.rope) {
+    const size_t pairs = (rope->rotary_dim ? rope->rotary_dim : d_.head_dim) / 2;
+    FOVEA_RETURN_IF_ERROR(list(rope->turns, sizeof(uint64_t), pairs));
+    FOVEA_RETURN_IF_ERROR(list(rope->positions, sizeof(int64_t), args_.batch));
+    const float* const tables[] = {rope->cos, rope->sin};
+    for (const float* table : tables) {
+      if (!table) continue;
+      FOVEA_RETURN_IF_ERROR(input(table, sizeof(float), 1, 0, rope->table_positions, rope->table_stride, pairs));
     }
   }
-  return FOVEA_OK;
+  if (!attends()) return FOVEA_OK;
+  FOVEA_RETURN_IF_ERROR(list(a.kv_lengths, sizeof(uint32_t), args_.batch));
+  FOVEA_RETURN_IF_ERROR(list(a.positions, sizeof(int64_t), args_.batch));
+  FOVEA_RETURN_IF_ERROR(list(a.alibi_slopes, sizeof(float), d_.q_heads));
+  FOVEA_RETURN_IF_ERROR(list(a.sinks, sizeof(float), d_.q_heads));
+  if (a.score_vector) {
+    FOVEA_RETURN_IF_ERROR(input(a.score_vector, sizeof(float), 1, 0, d_.kv_heads, a.score_vector_stride, d_.head_dim));
+  }
+  if (!a.mask.data) return FOVEA_OK;
+  const size_t unit = a.mask.kind == FOVEA_MASK_BYTE ? 1 : sizeof(float);
+  const Dimensions mask = {{args_.batch, a.mask.batch_stride},
+                           {d_.q_heads, a.mask.head_stride},
+                           {args_.q_tokens, a.mask.q_stride},
+                           {a.mask.kv_tokens, 1}};
+  Span span;
+  FOVEA_RETURN_IF_ERROR(check_array(a.mask.data, unit, mask, false, &span));
+  return apart(span);
 }
 
 LinearStep Layout::linear_step(const fovea_linear_weights& weights, const Tokens& x, uint32_t in_dim, const Tokens& y,
@@ -384,10 +426,7 @@ void Layout::lay_out(void* workspace, MultiheadSteps* steps) const {
   if (!args_.cache) return;
   a.kv = args_.cache->source;
   a.kv_lengths = args_.cache->lengths;
-  a.kv_tokens = 0;
-  for (uint32_t b = 0; b < args_.batch; ++b) {
-    if (a.kv_lengths[b] > a.kv_tokens) a.kv_tokens = a.kv_lengths[b];
-  }
+  a.kv_tokens = longest();
 }
 
 fovea_status check_step(LinearStep* step, const Workspace& shared) {
@@ -457,7 +496,6 @@ fovea_status plan_multihead_call(const fovea_multihead_plan& plan, const fovea_m
   layout.lay_out(workspace, steps);
   LinearStep* const linear[] = {&steps->q, &steps->k, &steps->v, &steps->out};
   for (LinearStep* step : linear) FOVEA_RETURN_IF_ERROR(check_step(step, steps->shared));
-  if (args.rope && args.rope->struct_bytes != sizeof *args.rope) return FOVEA_ERR_STRUCT;
   if (append_to) return check_append(*append_to, steps->append);
   if (steps->turns_q) FOVEA_RETURN_IF_ERROR(check_rope_args(steps->turn_q));
   if (steps->turns_k) FOVEA_RETURN_IF_ERROR(check_rope_args(steps->turn_k));

@@ -371,8 +371,8 @@ void place_rows(const fovea_attention_desc& d, uint32_t row, uint32_t live, Quer
   tile->first_head = row % group;
 }
 
-// One tile of the tile kernel, which is carved. Tiles have nearly equal numbers of vectors: 64 rows of 16 lanes are 2 + 2,
-// not 3 + 1.
+// One tile of the tile kernel, which is carved. Tiles have nearly equal numbers of vectors: 64 rows of 16 lanes are 2 +
+// 2, not 3 + 1.
 void place_tile(const fovea_plan& plan, uint32_t rows, uint32_t tiles, uint32_t index, QueryTile* tile) {
   const uint32_t vectors = (rows + plan.lanes - 1) / plan.lanes, more = vectors % tiles;
   const uint32_t row = (vectors / tiles * index + (index < more ? index : more)) * plan.lanes;
@@ -431,8 +431,9 @@ Cut cut_of(const fovea_plan& plan, uint32_t q_tokens) {
   return cut;
 }
 
-// A call, cut into tasks that may run side by side. A task is a block of tiles of a head of a batch entry, or all of its rows in
-// the few-rows kernel; where keys are split, one for each part of the keys, and then one that joins the parts.
+// A call, cut into tasks that may run side by side. A task is a block of tiles of a head of a batch entry, or all of
+// its rows in the few-rows kernel; where keys are split, one for each part of the keys, and then one that joins the
+// parts.
 class Call {
  public:
   Call(const fovea_plan& plan, const fovea_attention_args& args, const Workspace& workspace, const StreamCall* stream)
@@ -523,13 +524,14 @@ class Call {
 
     const AttentionKernels& kernels = attention_kernels(plan_.desc.target);
     const Positions positions = positions_of(plan_, args_, stream_, batch);
-    // The few-rows kernel converts in registers, but takes a kernel for each format to do so.
-    const bool widens = !cut.few || config::kPreferSize;
+    // The few-rows kernel converts in registers, but takes a version for each format to do so.
+    const bool additive = config::kAdditive && plan_.desc.score == FOVEA_SCORE_ADDITIVE;
+    const bool widens = !cut.few || config::kPreferSize || additive;
     HeadTask task(plan_, args_, cut.few ? kernels.few_rows : kernels.tile, arrays->stage, widens, positions.begin,
                   worker);
     task.part = part_;
     task.positions = positions;
-    if (config::kRing) task.ranges = ranges_of(plan_.desc, args_, batch, positions.keys);
+    if (config::kRing) task.ranges = ranges_of(plan_.desc, args_, batch, key_count(args_, batch));
     enter_call(&task);
     enter_head(&task, batch, kv_head, queries, positions.begin);
     if (config::kStates && part_ != Part::kWhole) {
@@ -548,8 +550,8 @@ class Call {
     if (!run_query_tiles(task, tiles, count)) fail(FOVEA_ERR_LOAD);
   }
 
-  // Where the states of a task lie, whose head begins with this row of all. That of split keys is limited to its part of
-  // them; the last task joins all parts.
+  // Where the states of a task lie, whose head begins with this row of all. That of split keys is limited to its part
+  // of them; the last task joins all parts.
   void find_states(size_t row, uint32_t split, const QueryTile* tiles, uint32_t count, const Cut& cut,
                    HeadTask* task) const {
     const size_t value_dim = plan_.desc.value_dim;

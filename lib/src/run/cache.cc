@@ -20,8 +20,8 @@ void* element(const fovea_in& array, size_t unit, const KeyPlace& place, uint32_
   return static_cast<char*>(const_cast<void*>(array.data)) + at * ptrdiff_t(unit);
 }
 
-// Narrows `count` rows into the tokens from `token` on, run by run. Of a ring only those that will not give way to others
-// of the same call, which are the ones from `from` on.
+// Narrows `count` rows into the tokens from `token` on, run by run. Of a ring only those that will not give way to
+// others of the same call, which are the ones from `from` on.
 void put_rows(const fovea_kv_cache& c, const ConvertKernels& kernels, bool keys, uint32_t entry, uint32_t head,
               uint32_t token, uint32_t count, uint32_t from, const NewRows& rows) {
   const KeyPlaces places = {c.kind,        c.max_tokens, c.pinned_tokens,

@@ -43,14 +43,14 @@ class KeySource {
 
   void enter_head(uint32_t batch, uint32_t kv_head);
 
-  // Of a loader, begins to bring keys [begin, end) of the tile that starts at key `first`; the next bring() must be of the
-  // same. False where that fails; then nothing was begun.
+  // Of a loader, begins to bring keys [begin, end) of the tile that starts at key `first`; the next bring() must be of
+  // the same. False where that fails; then nothing was begun.
   bool ask(uint32_t first, uint32_t begin, uint32_t end) {
     return !config::kLoad || desc_.kv_kind != FOVEA_KV_LOAD || start_loader(first, begin, end);
   }
 
-  // Fills in where the rows of the tile lie, whose first, begin and end are set. False where a loader failed. `more`: the
-  // tile behind it comes next, and is worth asking the caches for.
+  // Fills in where the rows of the tile lie, whose first, begin and end are set. False where a loader failed. `more`:
+  // the tile behind it comes next, and is worth asking the caches for.
   bool bring(KeyTile* tile, bool more) {
     if (config::kStaged && !in_place_) return bring_staged(tile, more);
     const ptrdiff_t row = ptrdiff_t(tile->first) - ptrdiff_t(first_key_);
@@ -62,7 +62,8 @@ class KeySource {
     return true;
   }
 
-  // Where the keys of the head behind this one begin, to ask the caches for: null where there is none, or keys are copied.
+  // Where the keys of the head behind this one begin, to ask the caches for: null where there is none, or keys are
+  // copied.
   const void* next_head() const;
 
  private:

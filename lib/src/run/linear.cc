@@ -16,8 +16,8 @@ uint32_t divide_up(uint32_t x, uint32_t y) { return x / y + (x % y != 0); }
 
 // Weights from an output and an input on.
 const void* weights_at(const fovea_linear_weights& w, uint32_t output, uint32_t input) {
-  const ptrdiff_t elements = ptrdiff_t(output) * w.row_stride + ptrdiff_t(input);
-  return static_cast<const char*>(w.data) + elements * ptrdiff_t(unit_bytes(w.dtype));
+  const size_t unit = unit_bytes(w.dtype);
+  return static_cast<const char*>(w.data) + stride_bytes(w.row_stride, unit, ptrdiff_t(output)) + input * unit;
 }
 
 template <class T>
@@ -65,7 +65,10 @@ class LinearCall {
     const uint32_t end =
         part + 1 == parts_ ? args_.out_dim : uint32_t(uint64_t(blocks) * (part + 1) / parts_) * kLinearGrain;
     if (few()) {
-      run_few(begin, end);
+      const uint32_t step = args_.tokens > kMostFewTokens ? kFewOutputs : end - begin;
+      for (uint32_t output = begin; output < end; output += step) {
+        run_few(output, end - output < step ? end : output + step);
+      }
     } else {
       run_tile(tile, begin, end, workspace_ + worker * plan_.worker_bytes);
     }
@@ -107,13 +110,18 @@ class LinearCall {
     }
   }
 
-  // Weights that are f32 are taken where they lie, others widened for a register block at a time.
+  // Weights that are f32 are taken where they lie, others widened for a register block at a time. Rows are longer than
+  // what is taken of them here, so a processor's own prefetcher does not see where they go on. All weights of the next
+  // outputs are therefore asked for in the order of addresses while these are multiplied, as many bytes with each block
+  // of inputs. With 42 MB of weights 16 tokens take 0.7 of the time that they take without (AVX-512, Zen 4).
   void multiply(const TokenTile& tile, uint32_t output, uint32_t outputs, uint32_t input, uint32_t inputs,
                 float* widened) const {
     const fovea_linear_weights& w = args_.weights;
     if (w.dtype == FOVEA_F32) {
       const auto data = static_cast<const float*>(weights_at(w, output, input));
-      return kernels_.multiply(tile, {data, w.row_stride, outputs, inputs}, 0, input);
+      const float* const ahead =
+          static_cast<const float*>(weights_at(w, output + outputs, 0)) + size_t(input) * outputs;
+      return kernels_.multiply(tile, {data, w.row_stride, outputs, inputs, ahead}, 0, input);
     }
     for (uint32_t done = 0; done < outputs; done += kLinearGrain) {
       const uint32_t count = outputs - done < kLinearGrain ? outputs - done : kLinearGrain;
@@ -121,7 +129,7 @@ class LinearCall {
       const WidenRows rows = {count, inputs, widened, kLinearInputs, data, w.row_stride, from(w.scales, output + done),
                               1};
       convert_kernels(plan_.target).widen[w.dtype](rows);
-      kernels_.multiply(tile, {widened, kLinearInputs, count, inputs}, done, input);
+      kernels_.multiply(tile, {widened, kLinearInputs, count, inputs, widened}, done, input);
     }
   }
 

@@ -64,8 +64,8 @@ inline void* split_workspace(const fovea_plan& plan, const Workspace& all) {
   return config::kSlowWorkspace && all.fast_bytes < plan.workspace_bytes ? all.slow : all.fast;
 }
 
-// Hands out aligned arrays, each from the fast part if it still fits there, else from the slow one; where a workspace has
-// no parts, it is the slow one. To measure, the parts are null and what is handed out is not used.
+// Hands out aligned arrays, each from the fast part if it still fits there, else from the slow one; where a workspace
+// has no parts, it is the slow one. To measure, the parts are null and what is handed out is not used.
 class Carver {
  public:
   explicit Carver(const Workspace& workspace)
@@ -103,7 +103,8 @@ class Carver {
   CheckedSize slow_used_;
 };
 
-// Query tiles of a head that take each key tile one after the other while it is in the cache, and is brought there once.
+// Query tiles of a head that take each key tile one after the other while it is in the cache, and is brought there
+// once.
 constexpr uint32_t kMostTiles = config::kStaged ? 4 : kFewRowsServed ? 2 : 1;
 
 // The arrays of a query tile. Fills in the pointers of *tile.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Helium page of the vocabulary: the intrinsics of Arm's M-profile vector extension with floating point, four lanes.
-// A lane mask is a predicate register, and elements to multiply by are scalars in general registers.
+// The Helium page of the vocabulary: the intrinsics of Arm's M-profile vector extension with floating point, four
+// lanes. A lane mask is a predicate register, and elements to multiply by are scalars in general registers.
 
 namespace hn {
 
@@ -26,7 +26,8 @@ FOVEA_INLINE VF Set(Tag<float>, float x) { return vdupq_n_f32(x); }
 FOVEA_INLINE VI Set(Tag<int32_t>, int32_t x) { return vdupq_n_s32(x); }
 FOVEA_INLINE VF Iota(Tag<float>, float first) { return vaddq_n_f32(vcvtq_f32_u32(vidupq_n_u32(0, 1)), first); }
 
-// Not by intrinsics: g++ 12 takes what vldrwq and vstrwq touch for one element, and moves accesses to the others past it.
+// Not by intrinsics: g++ 12 takes what vldrwq and vstrwq touch for one element, and moves accesses to the others past
+// it.
 typedef VF VFInMemory __attribute__((aligned(4), may_alias));
 typedef VI VIInMemory __attribute__((aligned(4), may_alias));
 FOVEA_INLINE VF LoadU(Tag<float>, const float* p) { return *reinterpret_cast<const VFInMemory*>(p); }
@@ -58,8 +59,8 @@ FOVEA_INLINE void StoreU16N(VI v, uint16_t* p, size_t n) { vstrhq_p_u32(p, vrein
 FOVEA_INLINE void StoreU8(VI v, uint8_t* p) { vstrbq_u32(p, vreinterpretq_u32_s32(v)); }
 FOVEA_INLINE void StoreU8N(VI v, uint8_t* p, size_t n) { vstrbq_p_u32(p, vreinterpretq_u32_s32(v), vctp32q(n)); }
 
-// The conversions take and leave half-precision numbers in the low half of each lane. GNU as (2.40 is one) encodes other
-// registers than are written in these two instructions, unless they are q0.
+// The conversions take and leave half-precision numbers in the low half of each lane. GNU as (2.40 is one) encodes
+// other registers than are written in these two instructions, unless they are q0.
 #if defined(__clang__)
 FOVEA_INLINE VF FromF16(VI half) { return vcvtbq_f32_f16(vreinterpretq_f16_s32(half)); }
 FOVEA_INLINE VI ToF16(VF v) { return vreinterpretq_s32_f16(vcvtbq_f16_f32(vreinterpretq_f16_f32(v), v)); }

@@ -59,6 +59,12 @@ FOVEA_INLINE float Larger(float a, float b) {
       : "t"(b)
       : "cc", "vfpcc");
   return a;
+#elif defined(__AVX__)
+  asm("vmaxss %1, %0, %0" : "+x"(b) : "x"(a));  // a where one is NaN
+  return b;
+#elif defined(__SSE__)
+  asm("maxss %1, %0" : "+x"(b) : "x"(a));  // a where one is NaN
+  return b;
 #else
   return Select(-int32_t(a < b), b, a);
 #endif
@@ -171,14 +177,7 @@ FOVEA_INLINE MF Or(MF a, MF b) { return {a.raw | b.raw}; }
 FOVEA_INLINE MF SignMask(VF v) { return {BitCast(kI, v).raw}; }
 FOVEA_INLINE VF IfThenElse(MF m, VF yes, VF no) { return {Select(m.raw, yes.raw, no.raw)}; }
 FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return {Select(m.raw, 0.0f, no.raw)}; }
-#if FOVEA_THUMB_FLOATS && defined(__FP_FAST_FMAF)
-FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) {
-  asm("cmp %1, #0\n\tit ge\n\tvfmage.f32 %0, %2, %3" : "+t"(c.raw) : "r"(m.raw), "t"(a.raw), "t"(b.raw) : "cc");
-  return c;
-}
-#else
-FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
-#endif
+FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return IfThenElse(m, c, MulAdd(a, b, c)); }
 
 FOVEA_INLINE void Transpose(VF (&)[1]) {}
 template <int k>
