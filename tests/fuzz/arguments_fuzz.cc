@@ -5,9 +5,8 @@
 // touched. Where they describe more than a test has memory for, the workspace is too small, and the call must be
 // refused.
 #include <algorithm>
-#include <vector>
 
-#include "fuzz/fuzz.h"
+#include "fuzz/memory.h"
 #include "support/formats.h"
 #include "support/problem.h"
 #include "support/shuffler.h"
@@ -15,89 +14,8 @@
 namespace fovea_test {
 namespace {
 
-using Wide = __int128;
-constexpr size_t kMostBytes = size_t{1} << 16;  // of an array that is allocated
-constexpr uint32_t kMostEntries = 4096;         // of a batch, each of which costs time
-constexpr double kMostWork = 2e6;               // multiply-adds of a call
-
-// A word of any value, most often a telling one.
-uint32_t word(Bytes& bytes) {
-  switch (bytes.below(4)) {
-    case 0: return bytes.take<uint32_t>();
-    case 1: return 0xffffffffu - bytes.take<uint8_t>();
-    case 2: return 1u << bytes.below(32);
-    default: return bytes.take<uint8_t>();
-  }
-}
-
-ptrdiff_t stride(Bytes& bytes) {
-  switch (bytes.below(4)) {
-    case 0: return bytes.take<int64_t>();
-    case 1: return PTRDIFF_MAX >> bytes.below(63);
-    case 2: return -(PTRDIFF_MAX >> bytes.below(63)) - 1;
-    default: return bytes.take<int8_t>();
-  }
-}
-
-// The memory of a call.
-class Memory {
- public:
-  explicit Memory(uint64_t seed) : seed_(seed) {}
-  ~Memory() {
-    for (const Block& block : blocks_) std::free(block.data);
-  }
-  Memory(const Memory&) = delete;
-
-  bool complete = true;  // all that was asked for was small enough
-
-  // What an array covers: `row` elements at each of the places that counts and strides name. Null for nothing; an
-  // address that nobody may touch where it is too much.
-  void* array(size_t element, size_t row, std::initializer_list<uint32_t> counts,
-              std::initializer_list<ptrdiff_t> strides, bool output) {
-    Wide low = 0, high = static_cast<Wide>(row);
-    const ptrdiff_t* step = strides.begin();
-    for (const uint32_t count : counts) {
-      if (count == 0) return allocate(element, 0, output);
-      const Wide reach = static_cast<Wide>(count - 1) * *step++;
-      (reach < 0 ? low : high) += reach;
-    }
-    const Wide bytes = (high - low) * static_cast<Wide>(element);
-    if (bytes > static_cast<Wide>(kMostBytes)) {
-      complete = false;
-      return reinterpret_cast<void*>(uintptr_t{4096});
-    }
-    return static_cast<char*>(allocate(element, static_cast<size_t>(bytes), output)) -
-           static_cast<ptrdiff_t>(low) * static_cast<ptrdiff_t>(element);
-  }
-
-  void* allocate(size_t alignment, size_t bytes, bool output) {
-    void* data = nullptr;
-    if (posix_memalign(&data, std::max(alignment, sizeof(void*)), bytes) != 0) std::abort();
-    auto* const content = static_cast<uint8_t*>(data);
-    for (size_t i = 0; i < bytes; ++i)
-      content[i] = output ? 0xa5 : static_cast<uint8_t>(random_bits(seed_, blocks_.size() << 32 | i));
-    blocks_.push_back({content, bytes, output});
-    return data;
-  }
-
-  bool outputs_untouched() const {
-    for (const Block& block : blocks_) {
-      for (size_t i = 0; block.output && i < block.bytes; ++i) {
-        if (block.data[i] != 0xa5) return false;
-      }
-    }
-    return true;
-  }
-
- private:
-  struct Block {
-    uint8_t* data;
-    size_t bytes;
-    bool output;
-  };
-  std::vector<Block> blocks_;
-  uint64_t seed_;
-};
+constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
+constexpr double kMostWork = 2e6;        // multiply-adds of a call
 
 fovea_attention_desc description(Bytes& bytes) {
   fovea_attention_desc d{};
@@ -118,12 +36,7 @@ fovea_attention_desc description(Bytes& bytes) {
   d.target = targets()[bytes.below(fovea_target_count())];
   d.portable_bits = bytes.flag();
   d.max_workers = bytes.below(4);
-  for (uint32_t changes = bytes.below(4); changes > 0; --changes) {
-    const size_t at = bytes.below(sizeof d / 4) * 4;
-    // Half of an enum's numbers are none of C++'s, and are not what a C program should pass.
-    const uint32_t any = word(bytes) & 0x7fffffffu;
-    std::memcpy(reinterpret_cast<char*>(&d) + at, &any, 4);
-  }
+  damage(bytes, &d, sizeof d / 4);
   return d;
 }
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dropout of weights: which are dropped depends on their place and the seed alone, in every kind of call.
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "support/guarded.h"
+#include "support/problem.h"
+
+namespace fovea_test {
+namespace {
+
+Problem problem() {
+  Problem p;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 19, p.kv_tokens = 135, p.head_dim = 12, p.value_dim = 9;
+  p.dropout = 0.4f;
+  p.stage = FOVEA_SCORES_SOFTMAX;
+  return p;
+}
+
+std::vector<float> weights_of(const Problem& p, const Run& run) {
+  AttentionCase test(p);
+  test.expected();
+  const std::string wrong = test.run(run);
+  CHECK(wrong == "");
+  return test.scores();
+}
+
+}  // namespace
+
+TEST_CASE("dropout: the seed, both halves of it, decides what is dropped, and nothing else changes", "[short]") {
+  const uint64_t seeds[] = {0, 1, uint64_t{1} << 32, 0xfedcba9876543210u};
+  for (const fovea_target target : targets()) {
+    Problem p = problem();
+    const float keep = 1.0f / (1.0f - p.dropout);
+    p.dropout = 0;
+    const std::vector<float> all = weights_of(p, {target, Budget::kNone, true});
+    p.dropout = problem().dropout;
+    std::vector<std::vector<float>> each;
+    for (const uint64_t seed : seeds) {
+      p.dropout_seed = seed;
+      each.push_back(weights_of(p, {target}));
+      size_t kept = 0, wrong = 0;
+      for (size_t i = 0; i < all.size(); ++i) {
+        const float weight = each.back()[i];
+        kept += weight != 0;
+        wrong += weight != 0 && std::fabs(weight - all[i] * keep) > 1e-6f * weight;
+      }
+      CHECK(wrong == 0);
+      const double share = static_cast<double>(kept) / static_cast<double>(all.size());  // of 20520: 4 sigma are 0.014
+      CHECK(std::fabs(share - 0.6) < 0.014);
+      for (size_t other = 0; other + 1 < each.size(); ++other) CHECK(each[other] != each.back());
+    }
+  }
+}
+
+TEST_CASE("dropout: entries, heads, queries and keys differ in what is dropped", "[short]") {
+  const Problem p = problem();
+  const auto at = [&](uint32_t b, uint32_t h, uint32_t i, uint32_t j) {
+    return dropped(p.dropout, p.dropout_seed, b, h, i, j);
+  };
+  // Of 64 keys, some are dropped in one place and not in its neighbour; the reference knows no more than the formula.
+  for (int what = 0; what < 4; ++what) {
+    size_t different = 0;
+    for (uint32_t j = 0; j < 64; ++j) {
+      different += at(0, 0, 0, j) != at(what == 0, what == 1, what == 2, what == 3 ? j + 1 : j);
+    }
+    CHECK(different > 10);
+  }
+  AttentionCase test(p);
+  CHECK(run_on_all_targets(test) == "");
+}
+
+TEST_CASE("dropout: it is the same for any budget, split, place in memory and batch", "[short]") {
+  for (const fovea_target target : targets()) {
+    Problem p = problem();
+    const std::vector<float> whole = weights_of(p, {target});
+    CHECK(weights_of(p, {target, Budget::kLeast}) == whole);
+    p.layout = Layout::kPadded, p.placement = Placement::kOffset;
+    // The same numbers elsewhere: weights are compared by what is dropped, since inputs are drawn by their place.
+    const std::vector<float> elsewhere = weights_of(p, {target, Budget::kNone, true});
+    size_t different = 0;
+    for (size_t i = 0; i < whole.size(); ++i) different += (whole[i] == 0) != (elsewhere[i] == 0);
+    CHECK(different == 0);
+    p = problem();
+    p.stage = FOVEA_SCORES_NONE;
+    AttentionCase split(p);
+    split.expected();
+    Run run = {target};
+    run.key_split_tokens = 64;
+    CHECK(split.run(run) == "");
+  }
+}
+
+TEST_CASE("dropout: hidden keys stay hidden, and lse and a row without keys are those without it", "[short]") {
+  for (const fovea_target target : targets()) {
+    Problem p = problem();
+    p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.mask = FOVEA_MASK_BYTE, p.kv_lengths = {135, 3}, p.sinks = true;
+    AttentionCase test(p);
+    test.expected();
+    CHECK(test.run({target}) == "");
+    p.dropout = 0;
+    AttentionCase without(p);
+    CHECK(without.run({target, Budget::kNone, true}) == "");
+    CHECK(test.lse() == without.lse());
+  }
+}
+
+TEST_CASE("dropout: probabilities below 0, of 1 and NaN are refused", "[short]") {
+  for (const float wrong : {-0.1f, -1e-30f, 1.0f, 2.0f, HUGE_VALF, std::nanf("")}) {
+    AttentionCase test(problem());
+    test.desc.dropout = wrong;
+    fovea_plan plan;
+    CHECK(fovea_plan_init(&plan, &test.desc) == FOVEA_ERR_NUMBER);
+  }
+  AttentionCase test(problem());
+  test.desc.dropout = 0x1.fffffep-1f;  // the largest below 1: nearly nothing is left, and that is large
+  test.desc.target = FOVEA_TARGET_BEST;
+  fovea_plan plan;
+  CHECK(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
+  CHECK(plan.few_rows == 0);
+}
+
+}  // namespace fovea_test

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers of any value, most often telling ones, and memory of exactly the bytes that counts and strides reach, so that
+// the address sanitizer sees any other byte touched.
+#ifndef FOVEA_TESTS_FUZZ_MEMORY_H_
+#define FOVEA_TESTS_FUZZ_MEMORY_H_
+
+#include <algorithm>
+#include <vector>
+
+#include "fuzz/fuzz.h"
+#include "support/problem.h"
+
+namespace fovea_test {
+
+using Wide = __int128;
+constexpr size_t kMostBytes = size_t{1} << 16;  // of an array that is allocated
+
+// A word of any value, most often a telling one.
+inline uint32_t word(Bytes& bytes) {
+  switch (bytes.below(4)) {
+    case 0: return bytes.take<uint32_t>();
+    case 1: return 0xffffffffu - bytes.take<uint8_t>();
+    case 2: return 1u << bytes.below(32);
+    default: return bytes.take<uint8_t>();
+  }
+}
+
+inline ptrdiff_t stride(Bytes& bytes) {
+  switch (bytes.below(4)) {
+    case 0: return bytes.take<int64_t>();
+    case 1: return PTRDIFF_MAX >> bytes.below(63);
+    case 2: return -(PTRDIFF_MAX >> bytes.below(63)) - 1;
+    default: return bytes.take<int8_t>();
+  }
+}
+
+// Puts any words in the place of up to three of a structure's first `words`.
+inline void damage(Bytes& bytes, void* structure, uint32_t words) {
+  for (uint32_t changes = bytes.below(4); changes > 0; --changes) {
+    const size_t at = bytes.below(words) * 4;
+    // Half of an enum's numbers are none of C++'s, and are not what a C program should pass.
+    const uint32_t any = word(bytes) & 0x7fffffffu;
+    std::memcpy(static_cast<char*>(structure) + at, &any, 4);
+  }
+}
+
+// The memory of a call.
+class Memory {
+ public:
+  explicit Memory(uint64_t seed) : seed_(seed) {}
+  ~Memory() {
+    for (const Block& block : blocks_) std::free(block.data);
+  }
+  Memory(const Memory&) = delete;
+
+  bool complete = true;  // all that was asked for was small enough
+
+  // What an array covers: `row` elements at each of the places that counts and strides name. Null for nothing; an
+  // address that nobody may touch where it is too much.
+  void* array(size_t element, size_t row, std::initializer_list<size_t> counts,
+              std::initializer_list<ptrdiff_t> strides, bool output) {
+    Wide low = 0, high = static_cast<Wide>(row);
+    const ptrdiff_t* step = strides.begin();
+    for (const size_t count : counts) {
+      if (count == 0) return allocate(element, 0, output);
+      const Wide reach = static_cast<Wide>(count - 1) * *step++;
+      (reach < 0 ? low : high) += std::clamp(reach, -kMostReach, kMostReach);
+    }
+    const Wide bytes = (high - low) * static_cast<Wide>(element);
+    if (bytes > static_cast<Wide>(kMostBytes)) {
+      complete = false;
+      return reinterpret_cast<void*>(uintptr_t{4096});
+    }
+    return static_cast<char*>(allocate(element, static_cast<size_t>(bytes), output)) -
+           static_cast<ptrdiff_t>(low) * static_cast<ptrdiff_t>(element);
+  }
+
+  void* allocate(size_t alignment, size_t bytes, bool output) {
+    void* data = nullptr;
+    if (posix_memalign(&data, std::max(alignment, sizeof(void*)), bytes) != 0) std::abort();
+    auto* const content = static_cast<uint8_t*>(data);
+    for (size_t i = 0; i < bytes; ++i)
+      content[i] = output ? 0xa5 : static_cast<uint8_t>(random_bits(seed_, blocks_.size() << 32 | i));
+    blocks_.push_back({content, bytes, output});
+    return data;
+  }
+
+  bool outputs_untouched() const {
+    for (const Block& block : blocks_) {
+      for (size_t i = 0; block.output && i < block.bytes; ++i) {
+        if (block.data[i] != 0xa5) return false;
+      }
+    }
+    return true;
+  }
+
+  // All bytes, for what a refused call must leave as it is.
+  std::vector<uint8_t> content() const {
+    std::vector<uint8_t> all;
+    for (const Block& block : blocks_) all.insert(all.end(), block.data, block.data + block.bytes);
+    return all;
+  }
+
+ private:
+  static constexpr Wide kMostReach = Wide{1} << 100;  // of which a few, in bytes, still are no overflow
+
+  struct Block {
+    uint8_t* data;
+    size_t bytes;
+    bool output;
+  };
+  std::vector<Block> blocks_;
+  uint64_t seed_;
+};
+
+}  // namespace fovea_test
+
+#endif  // FOVEA_TESTS_FUZZ_MEMORY_H_
