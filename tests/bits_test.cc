@@ -32,6 +32,7 @@ std::vector<Problem> problems() {
     if (i % 5 == 2) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 5;
     if (i % 5 == 3) p.kv_lengths = {p.kv_tokens, p.kv_tokens / 2 + 1};
     if (i % 5 == 4) p.scale = -0.4f;
+    if (i == 3 || i == 10) p.score = FOVEA_SCORE_ADDITIVE;
     p.stage = static_cast<fovea_scores_stage>(i % 5);
     all.push_back(p);
   }
@@ -77,11 +78,12 @@ uint64_t hash_bits(uint64_t hash, const std::vector<float>& values) {
 TEST_CASE("bits: all targets that fuse multiply-adds give the same, on all machines, as do all that do not",
           "[short]") {
   // Of the outputs of all problems(). A change to the kernels that is meant to change bits sets them anew.
-  constexpr uint64_t kFused = 0xe3c61fc62411acd3u, kTwiceRounded = 0x7a2ae7162626dad1u;
+  constexpr uint64_t kFused = 0xfc8b75355ce8453du, kTwiceRounded = 0xdde6f0f77c728f18u;
   size_t index = 0;
   while (const SimdPage* page = simd_page(index++)) {
     uint64_t hash = 0xcbf29ce484222325u;
-    for (const Problem& p : problems()) {
+    for (Problem p : problems()) {
+      if (p.seed % 4 == 3) p.dropout = 0.3f;  // which depends on the place in the batch, and so is not in problems()
       AttentionCase test(p);
       const Outputs o = run(test, {page->target, Budget::kNone, true});
       hash = hash_bits(hash_bits(hash_bits(hash, o.out), o.lse), o.scores);
