@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Softmax, linear layers, rope, caches and multi-head layers, with any numbers in any field: see arguments_fuzz.cc.
+// What is refused must have changed nothing, no cache either.
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "fuzz/memory.h"
+#include "support/formats.h"
+#include "support/problem.h"
+#include "support/shuffler.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr size_t kMostWorkspace = size_t{1} << 18;
+constexpr double kMostWork = 1e6;        // multiply-adds of a call
+constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
+
+// Memory that nobody may touch.
+template <class T>
+T* nowhere() {
+  return reinterpret_cast<T*>(uintptr_t{4096});
+}
+
+// Mostly at most `most`, or the usual one; else any.
+uint32_t count(Bytes& bytes, uint32_t most) {
+  return bytes.below(24) == 1 ? word(bytes) : bytes.below(std::min(most, 200u) + 1);
+}
+size_t long_count(Bytes& bytes, uint32_t most) {
+  return bytes.below(24) == 1 ? static_cast<size_t>(stride(bytes)) : count(bytes, most);
+}
+uint32_t number(Bytes& bytes, size_t usual) {
+  return bytes.below(48) == 1 ? word(bytes) : static_cast<uint32_t>(usual);
+}
+ptrdiff_t stride_of(Bytes& bytes, Wide dense) {
+  return bytes.below(16) == 1 ? stride(bytes) : static_cast<ptrdiff_t>(std::min(dense, Wide{PTRDIFF_MAX}));
+}
+float real(Bytes& bytes, float usual) { return bytes.below(16) == 1 ? bytes.take<float>() : usual; }
+int64_t position(Bytes& bytes) { return bytes.below(8) == 1 ? bytes.take<int64_t>() : bytes.below(60) - 10; }
+template <class Enum>
+Enum choice(Bytes& bytes, std::initializer_list<Enum> usual) {
+  return bytes.below(48) == 1 ? enum_of<Enum>(word(bytes) & 0x7fffffffu) : bytes.choose(usual);
+}
+fovea_target target(Bytes& bytes) {
+  return choice(bytes, {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, targets()[bytes.below(fovea_target_count())]});
+}
+size_t unit(fovea_dtype type) { return static_cast<uint32_t>(type) <= FOVEA_I4 ? unit_size(type) : 4; }
+
+// Now and then takes a pointer away, or off its alignment. `pointers` are where they stand.
+void spoil(Bytes& bytes, std::initializer_list<void*> pointers) {
+  void* const place = bytes.choose(pointers);
+  const uint32_t how = bytes.below(24);
+  const char* pointer;
+  std::memcpy(&pointer, place, sizeof pointer);
+  if (how == 1) pointer = nullptr;
+  if (how == 2 && pointer != nullptr) ++pointer;
+  std::memcpy(place, &pointer, sizeof pointer);
+}
+
+template <class Call>
+fovea_status unchanged_if_refused(const Memory& memory, Call call) {
+  const std::vector<uint8_t> before = memory.content();
+  const fovea_status status = call();
+  if (status != FOVEA_OK && status != FOVEA_ERR_EXECUTOR) {
+    expect(memory.content() == before, "a refused call wrote something");
+  }
+  return status;
+}
+
+template <class Array>
+void dense(Bytes& bytes, Array* array, uint32_t heads, uint32_t tokens, size_t row) {
+  const Wide token = static_cast<Wide>(row), head = token * tokens, batch = head * heads;
+  array->token_stride = stride_of(bytes, token);
+  array->head_stride = stride_of(bytes, head);
+  array->batch_stride = stride_of(bytes, batch);
+}
+// Memory for rows of f32.
+template <class Array>
+void* rows(Memory& memory, const Array& array, uint32_t batch, uint32_t heads, uint32_t tokens, size_t row,
+           bool output) {
+  return memory.array(4, row, {batch, heads, tokens}, {array.batch_stride, array.head_stride, array.token_stride},
+                      output);
+}
+
+// Elements one after the other. Random ones, but the first few by `number`.
+template <class T, class Number>
+const T* list(Memory& memory, size_t elements, Number number) {
+  auto* const data = static_cast<T*>(memory.array(sizeof(T), elements, {}, {}, false));
+  if (!memory.complete) return data;
+  for (size_t i = 0; i < std::min<size_t>(elements, 64); ++i) data[i] = number();
+  return data;
+}
+const float* reals(Memory& memory, size_t elements) {
+  return static_cast<const float*>(memory.array(4, elements, {}, {}, false));
+}
+
+// Often none, now and then one that breaks its word.
+class Executor {
+ public:
+  explicit Executor(Bytes& bytes) : used_(bytes.below(3) == 1), shuffler_(1 + bytes.below(4)) {
+    executor_ = *shuffler_.executor();
+    if (!used_) return;
+    executor_.workers = number(bytes, executor_.workers);
+    if (bytes.below(48) == 1) executor_.run = nullptr;
+    shuffler_.answer = bytes.below(48) == 1;
+  }
+  const fovea_executor* get() const { return used_ ? &executor_ : nullptr; }
+
+ private:
+  bool used_;
+  Shuffler shuffler_;
+  fovea_executor executor_;
+};
+
+void softmax(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_softmax_args a{};
+  a.struct_bytes = number(bytes, sizeof a);
+  a.target = target(bytes);
+  a.outer = long_count(bytes, 6), a.axis = long_count(bytes, 100);
+  a.inner = bytes.flag() ? 1 : long_count(bytes, 40);
+  a.scale = real(bytes, 0.5f);
+  const Wide axis = static_cast<Wide>(a.inner), outer = axis * static_cast<Wide>(a.axis & UINT32_MAX);
+  a.in_axis_stride = a.out_axis_stride = stride_of(bytes, axis);
+  a.in_outer_stride = a.out_outer_stride = stride_of(bytes, outer);
+  if (bytes.flag()) a.out_axis_stride = stride_of(bytes, axis), a.out_outer_stride = stride_of(bytes, outer);
+  a.mask_axis_stride = bytes.flag() ? stride_of(bytes, axis) : 0;
+  a.mask_outer_stride = bytes.flag() ? stride_of(bytes, outer) : 0;
+  a.mask_inner_stride = bytes.below(16) == 1 ? stride(bytes) : bytes.flag();
+
+  const bool in_place = bytes.flag();
+  auto* const in =
+      static_cast<float*>(memory.array(4, a.inner, {a.outer, a.axis}, {a.in_outer_stride, a.in_axis_stride}, false));
+  a.in = a.out = in;
+  if (!in_place) {
+    a.out =
+        static_cast<float*>(memory.array(4, a.inner, {a.outer, a.axis}, {a.out_outer_stride, a.out_axis_stride}, true));
+  }
+  if (bytes.flag()) {
+    a.mask = static_cast<const float*>(memory.array(
+        4, 1, {a.outer, a.axis, a.inner}, {a.mask_outer_stride, a.mask_axis_stride, a.mask_inner_stride}, false));
+  }
+  spoil(bytes, {&a.in, &a.out, &a.mask});
+  if (!memory.complete) a.out = nullptr;
+  const bool logarithm = bytes.flag();
+  unchanged_if_refused(memory, [&] { return logarithm ? fovea_log_softmax_f32(&a) : fovea_softmax_f32(&a); });
+}
+
+fovea_linear_weights weights(Bytes& bytes, Memory& memory, fovea_dtype dtype, size_t out, size_t in) {
+  fovea_linear_weights w{};
+  w.dtype = dtype;
+  w.row_stride = stride_of(bytes, static_cast<Wide>(in));
+  w.data = memory.array(unit(dtype), in, {out}, {w.row_stride}, false);
+  if ((dtype == FOVEA_I8) != (bytes.below(48) == 1)) w.scales = reals(memory, out);
+  if (bytes.flag()) w.bias = reals(memory, out);
+  spoil(bytes, {dtype == FOVEA_I8 ? static_cast<void*>(&w.scales) : &w.data, &w.bias});
+  return w;
+}
+
+void linear(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  const Executor executor(bytes);
+  fovea_linear_args a{};
+  a.struct_bytes = number(bytes, sizeof a);
+  a.target = target(bytes);
+  a.portable_bits = bytes.flag();
+  a.tokens = count(bytes, 60), a.in_dim = count(bytes, 80), a.out_dim = count(bytes, 80);
+  a.y_stride = stride_of(bytes, a.out_dim), a.x_stride = stride_of(bytes, a.in_dim);
+  a.workspace_budget_bytes = bytes.below(4) == 1 ? word(bytes) : 0;
+  a.executor = executor.get();
+  a.weights = weights(bytes, memory, choice(bytes, {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8}), a.out_dim, a.in_dim);
+  a.x = static_cast<const float*>(memory.array(4, a.in_dim, {a.tokens}, {a.x_stride}, false));
+  a.y = static_cast<float*>(memory.array(4, a.out_dim, {a.tokens}, {a.y_stride}, true));
+  spoil(bytes, {&a.x, &a.y});
+  const bool overlaps = bytes.below(24) == 1;
+  if (overlaps) a.y = const_cast<float*>(a.x);
+
+  const size_t needed = fovea_linear_workspace_bytes(&a);
+  size_t given = needed;
+  if (bytes.below(16) == 1) given = bytes.below(static_cast<uint32_t>(std::min(needed, kMostWorkspace) + 1));
+  void* workspace = nullptr;
+  if (given > kMostWorkspace || double{1} * a.tokens * a.in_dim * a.out_dim > kMostWork) memory.complete = false;
+  if (memory.complete && given != 0) workspace = memory.allocate(64, given, true);
+  spoil(bytes, {&workspace});
+  if (!memory.complete) a.y = nullptr;
+  const fovea_status status =
+      unchanged_if_refused(memory, [&] { return fovea_linear_f32(&a, workspace, workspace == nullptr ? 0 : given); });
+  if (overlaps && a.tokens != 0) expect(status != FOVEA_OK, "an overlap is not refused");
+}
+
+// Angles for rows of `dim`, in tables of as many positions as they say.
+void draw_angles(Bytes& bytes, Memory& memory, uint32_t dim, fovea_rope_args* a) {
+  a->struct_bytes = number(bytes, sizeof *a);
+  a->layout = choice(bytes, {FOVEA_ROPE_INTERLEAVED, FOVEA_ROPE_HALF_SPLIT});
+  a->inverse = bytes.flag();
+  a->rotary_dim = bytes.flag() ? count(bytes, dim) & ~bytes.below(2) : 0;
+  a->position_offset = bytes.flag() ? position(bytes) : 0;
+  const size_t pairs = (a->rotary_dim != 0 ? a->rotary_dim : dim) / 2;
+  const uint32_t kind = bytes.below(16);  // 0 = neither, 1 = both
+  if (kind % 2 == 1) a->turns = static_cast<const uint64_t*>(memory.array(8, pairs, {}, {}, false));
+  if (kind == 1 || (kind != 0 && kind % 2 == 0)) {
+    a->table_positions = long_count(bytes, 120);
+    a->table_stride = stride_of(bytes, static_cast<Wide>(pairs));
+    for (const float** table : {&a->cos, &a->sin}) {
+      *table = static_cast<const float*>(memory.array(4, pairs, {a->table_positions}, {a->table_stride}, false));
+    }
+  }
+  spoil(bytes, {&a->turns, &a->cos, &a->sin});
+}
+
+void rope(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_rope_args a{};
+  a.batch = count(bytes, 4), a.heads = count(bytes, 4), a.tokens = count(bytes, 12);
+  a.dim = count(bytes, 80) & ~bytes.below(2);
+  draw_angles(bytes, memory, a.dim, &a);
+  a.target = target(bytes);
+  dense(bytes, &a.in, a.heads, a.tokens, a.dim);
+  a.out.batch_stride = a.in.batch_stride, a.out.head_stride = a.in.head_stride;
+  a.out.token_stride = a.in.token_stride;
+  if (bytes.flag()) dense(bytes, &a.out, a.heads, a.tokens, a.dim);
+  a.in.data = a.out.data = rows(memory, a.in, a.batch, a.heads, a.tokens, a.dim, false);
+  if (bytes.flag()) a.out.data = rows(memory, a.out, a.batch, a.heads, a.tokens, a.dim, true);
+  const uint32_t kind = bytes.below(16);
+  if (kind % 3 == 1) a.positions = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
+  if (kind % 3 == 2 || kind == 1) {
+    a.token_positions_stride = bytes.flag() ? stride_of(bytes, a.tokens) : 0;
+    auto* const at = static_cast<int64_t*>(memory.array(8, a.tokens, {a.batch}, {a.token_positions_stride}, false));
+    a.token_positions = at;
+    for (uint32_t t = 0; memory.complete && a.batch != 0 && t < a.tokens; ++t) at[t] = position(bytes);
+  }
+  spoil(bytes, {&a.in.data, &a.out.data, &a.positions, &a.token_positions});
+  if (!memory.complete) a.out.data = nullptr;
+  unchanged_if_refused(memory, [&] { return fovea_rope_f32(&a); });
+}
+
+void frequencies(Bytes& bytes) {
+  Memory memory(0);
+  const uint32_t rotary_dim = count(bytes, 200);
+  const double base = bytes.flag() ? bytes.take<double>() : 10000.0;
+  const double scale = bytes.flag() ? bytes.take<double>() : 0.0;
+  auto* turns = static_cast<uint64_t*>(memory.array(8, rotary_dim / 2, {}, {}, true));
+  spoil(bytes, {&turns});
+  if (!memory.complete) turns = nullptr;
+  unchanged_if_refused(memory, [&] { return fovea_rope_frequencies(turns, base, scale, rotary_dim); });
+}
+
+// A cache of any shape in memory of exactly its bytes. False where it is refused, or too large to be tried.
+bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
+  fovea_kv_cache& c = *cache;
+  c.struct_bytes = sizeof c;
+  c.kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED});
+  c.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  c.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  c.batch = bytes.below(4), c.kv_heads = 1 + bytes.below(2), c.max_tokens = 1 + bytes.below(80);
+  c.head_dim = 2 + 2 * bytes.below(20), c.value_dim = bytes.flag() ? c.head_dim : 1 + bytes.below(40);
+  if (c.kind == FOVEA_KV_RING) c.pinned_tokens = bytes.below(c.max_tokens);
+  if (c.kind == FOVEA_KV_PAGED) c.page_tokens = 1 + bytes.below(40), c.pages = bytes.below(12);
+  if (bytes.below(4) == 1) damage(bytes, &c, offsetof(fovea_kv_cache, magic) / 4);
+
+  const size_t needed = fovea_kv_cache_bytes(&c);
+  if (needed > kMostBytes) return false;
+  const size_t given = bytes.below(24) == 1 ? bytes.below(static_cast<uint32_t>(needed + 1)) : needed;
+  void* data = memory.allocate(64, given, false);
+  spoil(bytes, {&data});
+  const fovea_kv_cache before = c;
+  const fovea_status status = unchanged_if_refused(memory, [&] { return fovea_kv_cache_init(&c, data, given); });
+  if (status == FOVEA_OK) {
+    expect(needed != 0 && given == needed, "a cache is without memory");
+  } else {
+    expect(std::memcmp(&c, &before, sizeof c) == 0, "a refused cache is written");
+    return false;
+  }
+  const size_t entries = c.page_table == nullptr ? 0 : static_cast<size_t>(c.source.page_table_stride) * c.batch;
+  for (size_t i = 0; i < entries; ++i) {
+    if (c.pages != 0) c.page_table[i] = static_cast<uint32_t>(i % c.pages);
+    if (bytes.below(24) == 1) c.page_table[i] = word(bytes);
+  }
+  return true;
+}
+
+void append(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
+  fovea_kv_append_args a{};
+  a.struct_bytes = number(bytes, sizeof a);
+  a.target = target(bytes);
+  a.entry = bytes.flag() ? count(bytes, cache->batch) : 0;
+  a.batch = bytes.flag() ? count(bytes, cache->batch) : cache->batch - a.entry;
+  a.tokens = count(bytes, 24);
+  dense(bytes, &a.keys, cache->kv_heads, a.tokens, cache->head_dim);
+  dense(bytes, &a.values, cache->kv_heads, a.tokens, cache->value_dim);
+  a.keys.data = rows(memory, a.keys, a.batch, cache->kv_heads, a.tokens, cache->head_dim, false);
+  a.values.data = rows(memory, a.values, a.batch, cache->kv_heads, a.tokens, cache->value_dim, false);
+  if (bytes.flag()) a.counts = list<uint32_t>(memory, a.batch, [&] { return count(bytes, a.tokens); });
+  fovea_rope_args turning{};
+  if (bytes.flag()) {
+    draw_angles(bytes, memory, cache->head_dim, &turning);
+    a.rope = &turning;
+    a.workspace_bytes = size_t{cache->kv_heads} * cache->head_dim * 4 * (1 + bytes.below(3));
+    if (bytes.below(24) == 1) a.workspace_bytes = bytes.below(200);
+    a.workspace = memory.array(1, a.workspace_bytes, {}, {}, true);
+  }
+  spoil(bytes, {&a.keys.data, &a.values.data, &a.counts, &a.workspace});
+  const bool overlaps = bytes.below(24) == 1;
+  if (overlaps) a.keys.data = cache->memory;
+  if (!memory.complete) a.keys.data = a.values.data = nullptr;
+  const fovea_status status = unchanged_if_refused(memory, [&] { return fovea_kv_append(cache, &a); });
+  if (overlaps && a.batch != 0 && a.tokens != 0) expect(status != FOVEA_OK, "an overlap is not refused");
+}
+
+void cache(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_kv_cache c{};
+  if (!make_cache(bytes, memory, &c)) return;
+  const fovea_kv_cache before = c;
+  for (int operations = 0; operations < 6 && !bytes.empty(); ++operations) {
+    const uint32_t entry = count(bytes, c.batch), length = count(bytes, c.max_tokens);
+    switch (bytes.below(8)) {
+      case 0: unchanged_if_refused(memory, [&] { return fovea_kv_truncate(&c, entry, length); }); break;
+      case 1: unchanged_if_refused(memory, [&] { return fovea_kv_reset(&c, entry); }); break;
+      default: append(bytes, memory, &c);
+    }
+    memory.complete = true;
+  }
+  expect(std::memcmp(&c, &before, sizeof c) == 0, "a cache's places have changed");
+}
+
+// ---- Multi-head layers.
+
+fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
+  fovea_multihead_desc m{};
+  fovea_attention_desc& d = m.attention;
+  m.struct_bytes = sizeof m, d.struct_bytes = sizeof d;
+  m.weight_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8});
+  if (cache != nullptr) {
+    expect(fovea_kv_describe(cache, &d) == FOVEA_OK, "a cache does not describe itself");
+  } else {
+    d.kv_heads = 1 + bytes.below(2), d.head_dim = 1 + bytes.below(20);
+    d.value_dim = bytes.flag() ? d.head_dim : 1 + bytes.below(20);
+    d.max_batch = bytes.below(4), d.max_kv_tokens = bytes.below(80);
+  }
+  d.q_heads = d.kv_heads * (1 + bytes.below(3));
+  d.max_q_tokens = bytes.below(12), m.max_new_tokens = bytes.below(16);
+  if (bytes.below(3) == 1) m.d_model = bytes.below(48);
+  if (bytes.below(3) == 1) m.key_model = bytes.below(48);
+  if (bytes.below(3) == 1) m.value_model = bytes.below(48);
+  d.score = bytes.choose({FOVEA_SCORE_SCALED_DOT, FOVEA_SCORE_DOT, FOVEA_SCORE_ADDITIVE});
+  d.causal =
+      bytes.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
+  if (bytes.below(4) == 1) d.window_left = bytes.below(20), d.dropout = 0.25f, d.softcap = 5;
+  if (bytes.below(4) == 1) d.key_split_tokens = 64;
+  d.target = bytes.choose({FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, targets()[bytes.below(fovea_target_count())]});
+  d.portable_bits = bytes.flag();
+  d.max_workers = bytes.below(4);
+  if (bytes.below(4) == 1) damage(bytes, &m, sizeof m / 4);
+  return m;
+}
+
+// A call's arguments, and memory for exactly that.
+class Arguments {
+ public:
+  Arguments(Bytes& bytes, Memory& memory, const fovea_multihead_plan& plan, const fovea_kv_cache* cache, bool appends)
+      : executor_(bytes), m_(plan.desc), d_(plan.attention.desc) {
+    a.struct_bytes = number(bytes, sizeof a);
+    a.attention.struct_bytes = number(bytes, sizeof a.attention);
+    a.batch = count(bytes, d_.max_batch), a.q_tokens = count(bytes, d_.max_q_tokens);
+    a.kv_tokens = count(bytes, m_.max_new_tokens);
+    a.attention.executor = executor_.get();
+    const bool keys = bytes.flag(), values = bytes.flag();
+    const bool attends_to_cache = cache != nullptr && !appends && bytes.below(8) != 1;
+    if (attends_to_cache) a.cache = cache;
+    if (appends && bytes.flag()) a.cache = &unused_;
+
+    tokens(bytes, memory, &a.x, a.q_tokens, m_.d_model, false);
+    tokens(bytes, memory, &a.y, a.q_tokens, m_.d_model, true);
+    if (keys && (!attends_to_cache || bytes.below(24) == 1)) {
+      tokens(bytes, memory, &a.keys, a.kv_tokens, m_.key_model, false);
+    }
+    if (values && (!attends_to_cache || bytes.below(24) == 1)) {
+      tokens(bytes, memory, &a.values, a.kv_tokens, m_.value_model, false);
+    }
+    const size_t q = size_t{d_.q_heads} * d_.head_dim, k = size_t{d_.kv_heads} * d_.head_dim,
+                 v = size_t{d_.kv_heads} * d_.value_dim, out = size_t{d_.q_heads} * d_.value_dim;
+    const auto layer = [&](fovea_linear_weights* w, size_t outputs, size_t inputs) {
+      if (bytes.below(6) != 1) *w = weights(bytes, memory, choice(bytes, {m_.weight_dtype}), outputs, inputs);
+    };
+    layer(&a.weights.out, m_.d_model, out);
+    const bool packed = bytes.below(3) == 1;
+    if (packed) layer(&a.weights.qkv, q + k + v, m_.d_model);
+    if (!packed || bytes.below(48) == 1) {
+      layer(&a.weights.q, q, m_.d_model), layer(&a.weights.k, k, m_.key_model);
+      layer(&a.weights.v, v, m_.value_model);
+    }
+    if (bytes.below(3) == 1) {
+      draw_angles(bytes, memory, d_.head_dim, &rope_);
+      a.rope = &rope_;
+      if (bytes.flag()) rope_.positions = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
+      if (bytes.flag()) rope_.token_positions = nowhere<const int64_t>();  // which is not looked at
+    }
+    uint32_t longest = a.keys.data != nullptr ? a.kv_tokens : a.q_tokens;
+    if (attends_to_cache) {
+      longest = 0;
+      for (uint32_t b = 0; b < std::min(a.batch, cache->batch); ++b) longest = std::max(longest, cache->lengths[b]);
+    }
+    if (!appends) draw_options(bytes, memory, longest);
+    spoil(bytes, {&a.x.data, &a.y.data, &a.keys.data, &a.values.data});
+    overlaps = !appends && bytes.below(24) == 1;
+    if (overlaps) a.y.data = attends_to_cache ? cache->memory : const_cast<void*>(a.x.data);
+
+    const double projected = 1.0 * (double{1} + a.q_tokens) * m_.d_model * static_cast<double>(q + out) +
+                             (1.0 + longest) * (double{1} * m_.key_model * static_cast<double>(k) +
+                                                double{1} * m_.value_model * static_cast<double>(v));
+    const double attended = (1.0 + a.q_tokens) * (64.0 + longest) * d_.q_heads * (16.0 + d_.head_dim + d_.value_dim);
+    if (a.batch > kMostEntries || a.batch * (projected + attended) > kMostWork) memory.complete = false;
+  }
+
+  fovea_multihead_args a{};
+  bool overlaps = false;  // y lies on an input: never right
+
+ private:
+  template <class Array>
+  void tokens(Bytes& bytes, Memory& memory, Array* array, uint32_t count, uint32_t model, bool output) {
+    const bool tokens_first = bytes.below(4) == 1;
+    array->token_stride = stride_of(bytes, Wide{model} * (tokens_first ? a.batch : 1));
+    array->batch_stride = stride_of(bytes, Wide{model} * (tokens_first ? 1 : count));
+    array->head_stride = bytes.take<int8_t>();  // which is not looked at
+    array->data = memory.array(4, model, {a.batch, count}, {array->batch_stride, array->token_stride}, output);
+  }
+
+  void draw_options(Bytes& bytes, Memory& memory, uint32_t kv_tokens) {
+    fovea_attention_args& o = a.attention;
+    o.q.data = o.out.data = nowhere<void>();  // which are not looked at, as kv
+    if (bytes.flag()) {
+      dense(bytes, &o.lse, d_.q_heads, a.q_tokens, 1);
+      o.lse.data = rows(memory, o.lse, a.batch, d_.q_heads, a.q_tokens, 1, true);
+    }
+    if (bytes.below(3) == 1) {
+      o.scores_stage =
+          choice(bytes, {FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX});
+      dense(bytes, &o.scores, d_.q_heads, a.q_tokens, kv_tokens);
+      o.scores.data = rows(memory, o.scores, a.batch, d_.q_heads, a.q_tokens, kv_tokens, true);
+    }
+    if (bytes.below(3) == 1) {
+      fovea_in mask{};
+      o.mask.kind = choice(bytes, {FOVEA_MASK_F32, FOVEA_MASK_BYTE});
+      o.mask.kv_tokens = number(bytes, kv_tokens);
+      dense(bytes, &mask, d_.q_heads, a.q_tokens, o.mask.kv_tokens);
+      o.mask.batch_stride = mask.batch_stride, o.mask.head_stride = mask.head_stride;
+      o.mask.q_stride = mask.token_stride;
+      o.mask.data =
+          memory.array(o.mask.kind == FOVEA_MASK_BYTE ? 1 : 4, o.mask.kv_tokens, {a.batch, d_.q_heads, a.q_tokens},
+                       {o.mask.batch_stride, o.mask.head_stride, o.mask.q_stride}, false);
+    }
+    if (a.cache == nullptr ? bytes.flag() : bytes.below(48) == 1) {
+      o.kv_lengths = list<uint32_t>(memory, a.batch, [&] { return count(bytes, kv_tokens); });
+    }
+    const bool places = d_.causal == FOVEA_CAUSAL_POSITIONS || d_.causal == FOVEA_CAUSAL_NONE;
+    if (places != (bytes.below(24) == 1)) {
+      o.positions = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
+    }
+    if (bytes.flag()) o.alibi_slopes = reals(memory, d_.q_heads);
+    if (bytes.flag()) o.sinks = reals(memory, d_.q_heads);
+    if (d_.score == FOVEA_SCORE_ADDITIVE) {
+      o.score_vector_stride = stride_of(bytes, d_.head_dim);
+      o.score_vector =
+          static_cast<const float*>(memory.array(4, d_.head_dim, {d_.kv_heads}, {o.score_vector_stride}, false));
+    }
+    o.dropout_seed = bytes.take<uint8_t>();
+    switch (bytes.below(64)) {
+      case 1: o.slow_workspace = nowhere<void>(); break;
+      case 2: o.q_offsets = nowhere<const uint32_t>(); break;
+      case 3: o.kv_offsets = nowhere<const uint32_t>(); break;
+      default: break;
+    }
+    spoil(bytes,
+          {&o.lse.data, &o.scores.data, &o.kv_lengths, &o.positions, &o.alibi_slopes, &o.sinks, &o.score_vector});
+    if (o.mask.kind != FOVEA_MASK_BYTE) spoil(bytes, {&o.mask.data});
+  }
+
+  static fovea_kv_cache elsewhere() {
+    fovea_kv_cache c{};
+    c.lengths = nowhere<uint32_t>();
+    return c;
+  }
+  const fovea_kv_cache unused_ = elsewhere();
+  const Executor executor_;
+  const fovea_multihead_desc m_;
+  const fovea_attention_desc d_;
+  fovea_rope_args rope_{};
+};
+
+void multihead(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_kv_cache made{}, *cache = nullptr;
+  if (bytes.flag()) {
+    if (!make_cache(bytes, memory, &made)) return;
+    cache = &made;
+  }
+  const fovea_multihead_desc desc = description(bytes, cache);
+  fovea_multihead_plan plan;
+  std::memset(&plan, 0xa5, sizeof plan);
+  const fovea_multihead_plan unwritten = plan;
+  const fovea_status planned = fovea_multihead_plan_init(&plan, &desc);
+  fovea_multihead_workspace_bytes_for(&desc, FOVEA_TARGET_BEST);
+  if (planned != FOVEA_OK) {
+    expect(std::memcmp(&plan, &unwritten, sizeof plan) == 0, "a refused description wrote the plan");
+    return;
+  }
+  const size_t needed = fovea_multihead_workspace_bytes(&plan);
+  expect(needed != 0, "a plan without a workspace");
+  void* const workspace = needed <= kMostWorkspace ? memory.allocate(64, needed, true) : nowhere<void>();
+  for (int calls = 0; calls < 3 && !bytes.empty(); ++calls) {
+    memory.complete = needed <= kMostWorkspace;
+    const bool appends = cache != nullptr && bytes.flag();
+    Arguments arguments(bytes, memory, plan, cache, appends);
+    void* given = workspace;
+    spoil(bytes, {&given});
+    // Where an array is not there, nothing may be touched.
+    const size_t given_bytes = memory.complete ? needed - (bytes.below(24) == 1) : 0;
+    const fovea_status status = unchanged_if_refused(memory, [&] {
+      return appends ? fovea_multihead_append(&plan, cache, &arguments.a, given, given_bytes)
+                     : fovea_multihead(&plan, &arguments.a, given, given_bytes);
+    });
+    if (given_bytes < needed) expect(status != FOVEA_OK, "too small a workspace is not refused");
+    if (arguments.overlaps && arguments.a.batch != 0 && arguments.a.q_tokens != 0) {
+      expect(status != FOVEA_OK, "an overlap is not refused");
+    }
+  }
+}
+
+void run(Bytes bytes) {
+  switch (bytes.below(8)) {
+    case 0: return softmax(bytes);
+    case 1: return linear(bytes);
+    case 2: return rope(bytes);
+    case 3: return frequencies(bytes);
+    case 4: return cache(bytes);
+    default: return multihead(bytes);
+  }
+}
+
+}  // namespace
+}  // namespace fovea_test
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+  fovea_test::run({data, bytes});
+  return 0;
+}
