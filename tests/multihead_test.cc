@@ -698,6 +698,8 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
     decoder.desc.attention.max_q_tokens = 1, decoder.desc.max_new_tokens = 8;
     REQUIRE(fovea_multihead_plan_init(&decoder.plan, &decoder.desc) == FOVEA_OK);
     Guarded memory(fovea_multihead_workspace_bytes(&decoder.plan), kAlignment, Placement::kStart);
+    const fovea_kv_cache unused{};
+    decoder.args.cache = &unused;
     decoder.args.attention.q_offsets = decoder.lengths.data();
     CHECK(fovea_multihead_append(&decoder.plan, &cache.cache, &decoder.args, memory.as<void>(), memory.bytes()) ==
           FOVEA_OK);

@@ -122,6 +122,54 @@ bool valid(const Vocabulary& vocabulary, uint32_t text_bytes) {
 
 }  // namespace
 
+std::string check_bytes(const unsigned char* data, size_t bytes) {
+  Header header;
+  std::memcpy(&header, data, sizeof header);
+  const size_t body_bytes = bytes - sizeof header;
+  if (std::memcmp(header.magic, kMagic, sizeof header.magic) != 0) return "is not a model of convert.py";
+  if (header.version != kVersion) return "is of version " + std::to_string(header.version) + ", not 1";
+  if (header.body_bytes != body_bytes) {
+    return "has " + std::to_string(body_bytes) + " bytes behind its header, not " + std::to_string(header.body_bytes) +
+           (body_bytes < header.body_bytes ? ": it was cut short" : "");
+  }
+  if (header.checksum != adler32(data + sizeof header, body_bytes)) return "is damaged: its checksum is wrong";
+  return {};
+}
+
+std::string read_model(const unsigned char* data, size_t bytes, Model* model) {
+  Header header;
+  std::memcpy(&header, data, sizeof header);
+  if ((header.dtype != FOVEA_F32 && header.dtype != FOVEA_I8) || header.pieces != kPieces || header.tokens != kTokens ||
+      header.width != kWidth || header.heads != kHeads || header.hidden != kHidden || header.layers != kLayers ||
+      header.blocks > kMaxBlocks || header.sequences > kMaxSequences || header.text_bytes > kMaxText) {
+    return "holds a model of another shape";
+  }
+
+  model->dtype = static_cast<fovea_dtype>(header.dtype);
+  Reader reader(data + sizeof header, bytes - sizeof header, model->dtype);
+  model->characters.block_of = reader.take<uint16_t>(Characters::kBlocks);
+  model->characters.blocks = reader.take<uint32_t[Characters::kBlock]>(header.blocks);
+  model->characters.sequences = reader.take<uint32_t>(header.sequences);
+  model->vocabulary.begins = reader.take<uint32_t>(kPieces + 1);
+  model->vocabulary.numbers = reader.take<uint32_t>(kPieces);
+  model->vocabulary.text = reader.take<char>(header.text_bytes);
+  model->words = reader.take_matrix(kPieces, kWidth);
+  model->positions = reader.take<float>(size_t{kTokens} * kWidth);
+  model->embedding_norm = reader.take_norm();
+  for (Layer& layer : model->layers) {
+    layer.qkv = reader.take_linear(3 * kWidth, kWidth);
+    layer.attention = reader.take_linear(kWidth, kWidth);
+    layer.attention_norm = reader.take_norm();
+    layer.hidden = reader.take_linear(kHidden, kWidth);
+    layer.out = reader.take_linear(kWidth, kHidden);
+    layer.out_norm = reader.take_norm();
+  }
+  if (!reader.took_all()) return "has another size than its header tells";
+  if (!valid(model->characters, header.blocks, header.sequences)) return "has a damaged table of characters";
+  if (!valid(model->vocabulary, header.text_bytes)) return "has a damaged vocabulary";
+  return {};
+}
+
 ModelFile::~ModelFile() {
   if (data_) munmap(const_cast<unsigned char*>(data_), bytes_);
 }
@@ -146,49 +194,8 @@ std::string ModelFile::open(const char* path) {
   close(file);
   if (!problem.empty()) return problem;
   data_ = static_cast<const unsigned char*>(data);
-  return check();
-}
-
-std::string ModelFile::check() {
-  Header header;
-  std::memcpy(&header, data_, sizeof header);
-  const size_t body_bytes = bytes_ - sizeof header;
-  if (std::memcmp(header.magic, kMagic, sizeof header.magic) != 0) return "is not a model of convert.py";
-  if (header.version != kVersion) return "is of version " + std::to_string(header.version) + ", not 1";
-  if (header.body_bytes != body_bytes) {
-    return "has " + std::to_string(body_bytes) + " bytes behind its header, not " + std::to_string(header.body_bytes) +
-           (body_bytes < header.body_bytes ? ": it was cut short" : "");
-  }
-  if (header.checksum != adler32(data_ + sizeof header, body_bytes)) return "is damaged: its checksum is wrong";
-  if ((header.dtype != FOVEA_F32 && header.dtype != FOVEA_I8) || header.pieces != kPieces || header.tokens != kTokens ||
-      header.width != kWidth || header.heads != kHeads || header.hidden != kHidden || header.layers != kLayers ||
-      header.blocks > kMaxBlocks || header.sequences > kMaxSequences || header.text_bytes > kMaxText) {
-    return "holds a model of another shape";
-  }
-
-  model_.dtype = static_cast<fovea_dtype>(header.dtype);
-  Reader reader(data_ + sizeof header, body_bytes, model_.dtype);
-  model_.characters.block_of = reader.take<uint16_t>(Characters::kBlocks);
-  model_.characters.blocks = reader.take<uint32_t[Characters::kBlock]>(header.blocks);
-  model_.characters.sequences = reader.take<uint32_t>(header.sequences);
-  model_.vocabulary.begins = reader.take<uint32_t>(kPieces + 1);
-  model_.vocabulary.numbers = reader.take<uint32_t>(kPieces);
-  model_.vocabulary.text = reader.take<char>(header.text_bytes);
-  model_.words = reader.take_matrix(kPieces, kWidth);
-  model_.positions = reader.take<float>(size_t{kTokens} * kWidth);
-  model_.embedding_norm = reader.take_norm();
-  for (Layer& layer : model_.layers) {
-    layer.qkv = reader.take_linear(3 * kWidth, kWidth);
-    layer.attention = reader.take_linear(kWidth, kWidth);
-    layer.attention_norm = reader.take_norm();
-    layer.hidden = reader.take_linear(kHidden, kWidth);
-    layer.out = reader.take_linear(kWidth, kHidden);
-    layer.out_norm = reader.take_norm();
-  }
-  if (!reader.took_all()) return "has another size than its header tells";
-  if (!valid(model_.characters, header.blocks, header.sequences)) return "has a damaged table of characters";
-  if (!valid(model_.vocabulary, header.text_bytes)) return "has a damaged vocabulary";
-  return {};
+  problem = check_bytes(data_, bytes_);
+  return problem.empty() ? read_model(data_, bytes_, &model_) : problem;
 }
 
 }  // namespace sentence_similarity

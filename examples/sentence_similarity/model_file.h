@@ -62,6 +62,13 @@ struct Model {
   Layer layers[kLayers];
 };
 
+// What a file's bytes are checked for: each is empty, or what is wrong. There are at least the 64 bytes of a header.
+// First whether they are what convert.py has written, whole and unharmed: header, size, checksum.
+std::string check_bytes(const unsigned char* data, size_t bytes);
+// Then, of any bytes at a multiple of 64, whether they hold a model of that shape, and each index in them leads where it
+// may. All pointers of the model lead into them.
+std::string read_model(const unsigned char* data, size_t bytes, Model* model);
+
 // A mapped file. All pointers of the model lead into it.
 class ModelFile {
  public:
@@ -70,15 +77,13 @@ class ModelFile {
   ModelFile(const ModelFile&) = delete;
   ModelFile& operator=(const ModelFile&) = delete;
 
-  // Maps the file and checks all of it: size, checksum, each index. Empty, or what is wrong.
+  // Maps the file and checks all of it. Empty, or what is wrong.
   std::string open(const char* path);
 
   const Model& model() const { return model_; }
   size_t bytes() const { return bytes_; }
 
  private:
-  std::string check();
-
   const unsigned char* data_ = nullptr;
   size_t bytes_ = 0;
   Model model_ = {};

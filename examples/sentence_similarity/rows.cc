@@ -3,8 +3,9 @@
 
 #include <cmath>
 
-// Where one binary serves several processors, the compiler makes a copy of a function for each, and picks at load time.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && !defined(__AVX2__)
+// Where one binary serves several processors, the compiler makes a copy of a function for each, and picks at load time:
+// too early for the thread sanitizer.
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
 #define FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define FOR_EACH_PROCESSOR

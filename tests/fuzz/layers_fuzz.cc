@@ -268,7 +268,7 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
   const fovea_kv_cache before = c;
   const fovea_status status = unchanged_if_refused(memory, [&] { return fovea_kv_cache_init(&c, data, given); });
   if (status == FOVEA_OK) {
-    expect(needed != 0 && given == needed, "a cache is without memory");
+    expect(given == needed, "a cache has less memory than it needs");
   } else {
     expect(std::memcmp(&c, &before, sizeof c) == 0, "a refused cache is written");
     return false;

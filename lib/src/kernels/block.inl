@@ -144,7 +144,7 @@ FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, size_t dim, const
     MultiplyBlock<kVectors, kGoesOn, kAsks>(x, columns, dim, row, s, ahead);
     if constexpr (kAsks) ahead += kRows * dim;
     left = left > kRows ? left - kRows : 0;
-    rows += ptrdiff_t(kRows) * stride;
+    rows += ptrdiff_t(kRows * size_t(stride));  // of a single row it may be any number, and wraps: nobody goes there
     s += kRows * columns;
   }
 }

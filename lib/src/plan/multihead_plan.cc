@@ -229,8 +229,8 @@ fovea_status Layout::check_memory(void* workspace, size_t workspace_bytes) const
   };
   Dimensions d;
   const fovea_attention_args& a = args_.attention;
-  const size_t kv_tokens = args_.cache ? longest() : keys().count;
   if (attends()) {
+    const size_t kv_tokens = args_.cache ? longest() : keys().count;
     dimensions_of(y(), m.d_model, d);
     FOVEA_RETURN_IF_ERROR(check_array(y().data, sizeof(float), d, true, &outputs[1]));
     const auto add = [&](const fovea_out& array, size_t dim, Span* span) {

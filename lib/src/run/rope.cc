@@ -35,7 +35,7 @@ void copy_rest(const RopeRows& rows, size_t rotary_dim, size_t dim) {
 }  // namespace
 
 void run_rope(const fovea_rope_args& a, const RopeKernels& kernels) {
-  if (a.heads == 0) return;
+  if (a.heads == 0 || a.tokens == 0) return;
   const size_t rotary_dim = a.rotary_dim ? a.rotary_dim : a.dim;
   const size_t all_pairs = rotary_dim / 2;
   const bool interleaved = a.layout == FOVEA_ROPE_INTERLEAVED;
