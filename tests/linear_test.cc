@@ -447,6 +447,23 @@ TEST_CASE("linear: the macro is an upper bound of the workspace, and what AVX-51
 
 // ------------------------------------------------------------------------------------------------------------- misuse
 
+TEST_CASE("linear: the stride of a single token, or of a single output, may be any number", "[short]") {
+  const uint32_t counts[][2] = {{1, 11}, {70, 1}, {1, 1}};  // tokens, outputs
+  for (const fovea_dtype dtype : kDtypes) {
+    for (const uint32_t(&count)[2] : counts) {
+      LinearProblem p;
+      p.dtype = dtype, p.tokens = count[0], p.out_dim = count[1];
+      LinearCase test(p);
+      if (p.tokens == 1) test.args.x_stride = PTRDIFF_MAX, test.args.y_stride = PTRDIFF_MIN;
+      if (p.out_dim == 1) test.args.weights.row_stride = PTRDIFF_MAX;
+      for (const bool portable : {false, true}) {
+        test.args.portable_bits = portable;
+        for (const fovea_target target : targets()) CHECK(test.check(target) == "");
+      }
+    }
+  }
+}
+
 TEST_CASE("linear: no tokens write nothing, whatever the pointers", "[short]") {
   LinearCase test(LinearProblem{});
   test.args.tokens = 0;
