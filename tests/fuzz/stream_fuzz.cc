@@ -124,14 +124,14 @@ void run_image(Bytes& bytes) {
   const size_t whole = fovea_state_bytes(&plan, batch, q_tokens);
   std::vector<uint8_t> content(whole);
   expect(fovea_stream_export(state.as<fovea_state>(), content.data(), whole) == FOVEA_OK, "export");
-  bool changed = false;
+  const std::vector<uint8_t> original = content;
   for (uint32_t words = bytes.below(4); words > 0; --words) {
     const size_t at = bytes.below(static_cast<uint32_t>(whole / 4)) * 4;
     const auto word = bytes.flag() ? bytes.take<uint32_t>() : uint32_t{bytes.take<uint8_t>()};
     if (at == 4) continue;  // the checksum itself
-    changed = changed || std::memcmp(&content[at], &word, 4) != 0;
     std::memcpy(&content[at], &word, 4);
   }
+  const bool changed = content != original;
   const bool mended = bytes.flag();
   if (mended) {
     std::memset(&content[4], 0, 4);
