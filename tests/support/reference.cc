@@ -190,7 +190,8 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
           answer.scores[r * n + j] = masked ? x[j] : weights[j];
           answer.scores_tolerance[r * n + j] =
               masked ? score_tolerance(error[j], x[j])
-                     : weight_tolerance(weights[j], error[j], answer.lse_tolerance[r], x[j], lse);
+                     : weight_tolerance(weights[j], error[j], answer.lse_tolerance[r], x[j], lse) /
+                           (1 - double{desc.dropout});
         }
       }
     }
