@@ -509,7 +509,7 @@ typedef struct fovea_attention_args {
  * IEEE targets with fused multiply-add; see portable_bits.
  * Time. No branch, skip or early exit depends on values: only shapes, counts, lengths and positions do. Where a
  * processor itself is slower on subnormal numbers (x86: for data below some 1e-20 with SSE4 and plain scalar code, below
- * 1e-38 with AVX2 and AVX-512; up to 1.2 times as slow in attention, 2.8 with additive scores), its flush-to-zero mode
+ * 1e-38 with AVX2 and AVX-512; up to 1.2 times as slow in attention, 1.9 with additive scores), its flush-to-zero mode
  * mends that. */
 fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args* args, void* workspace,
                              size_t workspace_bytes);
