@@ -32,6 +32,13 @@ class Bytes {
   bool flag() { return take<uint8_t>() & 1; }
   // Below bound, which is at least 1. One byte is taken where one is enough.
   uint32_t below(uint32_t bound) { return bound <= 256 ? take<uint8_t>() % bound : take<uint32_t>() % bound; }
+  // Below bound; half of them beside a multiple of 64, where tiles of keys begin.
+  uint32_t count_below(uint32_t bound) {
+    if (flag() || bound <= 64) return below(bound);
+    const uint32_t tile = 64 * (1 + below((bound - 1) / 64));
+    const uint32_t count = tile + below(3) - 1;
+    return count < bound ? count : tile;
+  }
   template <class T>
   T choose(std::initializer_list<T> choices) {
     return choices.begin()[below(static_cast<uint32_t>(choices.size()))];

@@ -18,8 +18,8 @@ Problem problem_of(Bytes& bytes) {
   p.batch = 1 + bytes.below(3);
   p.kv_heads = 1 + bytes.below(3);
   p.q_heads = p.kv_heads * (1 + bytes.below(5));
-  p.q_tokens = bytes.below(bytes.flag() ? 70 : 5);
-  p.kv_tokens = bytes.below(bytes.flag() ? 200 : 70);
+  p.q_tokens = bytes.count_below(bytes.flag() ? 70 : 5);
+  p.kv_tokens = bytes.count_below(bytes.flag() ? 200 : 70);
   p.head_dim = 1 + bytes.below(bytes.flag() ? 140 : 20);
   p.value_dim = 1 + bytes.below(bytes.flag() ? 140 : 20);
 
@@ -30,7 +30,7 @@ Problem problem_of(Bytes& bytes) {
   p.dropout_seed = bytes.take<uint8_t>();
   p.causal =
       bytes.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
-  if (bytes.flag()) p.window_left = 1 + bytes.below(100);
+  if (bytes.flag()) p.window_left = bytes.count_below(140);
   if (bytes.flag()) p.window_right = 1 + bytes.below(20);
   p.alibi = bytes.flag();
   p.sinks = bytes.flag();
@@ -50,9 +50,9 @@ Problem problem_of(Bytes& bytes) {
   p.kv_kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD});
   const bool typed = p.stored() || p.q_dtype != FOVEA_F32 || p.out_dtype != FOVEA_F32;
   if (typed && p.layout != Layout::kTokensFirst && p.layout != Layout::kPadded) p.layout = Layout::kHeadsFirst;
-  if (p.kv_kind == FOVEA_KV_PAGED) p.page_tokens = 1 + bytes.below(130);
+  if (p.kv_kind == FOVEA_KV_PAGED) p.page_tokens = 1 + bytes.count_below(130);
   if (p.kv_kind == FOVEA_KV_RING)
-    p.pinned_tokens = bytes.below(80), p.ring_tokens = p.pinned_tokens + 1 + bytes.below(130);
+    p.pinned_tokens = bytes.count_below(80), p.ring_tokens = p.pinned_tokens + 1 + bytes.count_below(130);
 
   if (p.kv_kind != FOVEA_KV_RING) {
     p.stage = bytes.choose(
@@ -67,7 +67,7 @@ Problem problem_of(Bytes& bytes) {
   const bool lengths = bytes.flag(), rolled_back = bytes.flag();
   for (uint32_t b = 0; b < p.batch; ++b) {
     if (places && needed) p.positions.push_back(position + bytes.below(64));
-    const uint32_t length = lengths ? bytes.below(p.kv_tokens + 1) : p.kv_tokens;
+    const uint32_t length = lengths ? bytes.count_below(p.kv_tokens + 1) : p.kv_tokens;
     if (lengths) p.kv_lengths.push_back(length);
     if (p.kv_kind != FOVEA_KV_RING || !rolled_back) continue;
     const uint32_t size = p.ring_tokens - p.pinned_tokens;

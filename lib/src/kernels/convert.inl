@@ -131,7 +131,10 @@ FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, ui
   const VF not_finite = Total<false>(used);
   const VF largest = hn::IfThenElse(hn::Lt(highest, lowest), hn::Sub(hn::Zero(kF), lowest), highest);
   const MF tiny = hn::Lt(hn::Abs(largest), hn::Set(kF, 0x1p-100f));
-  const VF inverse = hn::Add(hn::IfThenZeroElse(tiny, hn::Div(hn::Set(kF, 1.0f), largest)), not_finite);
+  const MF huge = hn::Lt(hn::Set(kF, 0x1p100f), hn::Abs(largest));
+  // From 2^126 on the inverse would be subnormal: slow here, 0 there. Of what is too large for a scale it is 0.
+  const VF divisor = hn::IfThenElse(huge, hn::Set(kF, __builtin_inff()), largest);
+  const VF inverse = hn::Add(hn::IfThenZeroElse(tiny, hn::Div(hn::Set(kF, 1.0f), divisor)), not_finite);
   FOVEA_UNROLL(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors; ++i) y[i] = ZeroIfNan(hn::Mul(y[i], inverse));
 
@@ -153,9 +156,8 @@ FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, ui
     best_factor = hn::IfThenElse(better, factor, best_factor);
     best_tried = hn::IfThenElse(better, hn::Set(kF, tried), best_tried);
   }
-  // From 2^126 on 1 / largest is subnormal, which some targets take for 0, and then the factor is 0.
   const VF exact = hn::Add(hn::Mul(best_factor, largest), not_finite);
-  const VF size = hn::Abs(hn::IfThenElse(hn::Lt(hn::Set(kF, 0x1p100f), hn::Abs(largest)), largest, exact));
+  const VF size = hn::Abs(hn::IfThenElse(huge, largest, exact));
   const MF fits = hn::Lt(size, hn::Set(kF, 65520.0f));
   hn::StoreF16N(hn::IfThenElse(fits, exact, hn::Set(kF, __builtin_nanf(""))), scale, 1);
 
