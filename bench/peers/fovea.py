@@ -1,43 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C interface of fovea by ctypes: as much of it as the comparison needs. The structures are those of fovea.h."""
+"""The C interface of fovea by ctypes: its structures and constants as fovea.h has them, and what the comparison calls."""
 import ctypes
-from ctypes import c_float, c_int32, c_size_t, c_ssize_t, c_uint32, c_void_p
+import pathlib
+import re
+from ctypes import c_float, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32, c_uint64, c_void_p
 
-CAUSAL_NONE, CAUSAL_BOTTOM_RIGHT = 0, 2
+HEADER = pathlib.Path(__file__).resolve().parents[2] / "lib" / "include" / "fovea" / "fovea.h"
 WORKSPACE_ALIGNMENT = 64
-PLAN_BYTES = 1024  # more than sizeof(fovea_plan)
+SCALARS = {"float": c_float, "int": c_int, "int64_t": c_int64, "ptrdiff_t": c_ssize_t, "size_t": c_size_t,
+           "uint32_t": c_uint32, "uint64_t": c_uint64}
 
 
-class Desc(ctypes.Structure):
-    _fields_ = [("struct_bytes", c_uint32), ("q_heads", c_uint32), ("kv_heads", c_uint32), ("head_dim", c_uint32),
-                ("value_dim", c_uint32), ("max_batch", c_uint32), ("max_q_tokens", c_uint32), ("max_kv_tokens", c_uint32),
-                ("scale", c_float), ("softcap", c_float), ("causal", c_int32), ("window_left", c_uint32),
-                ("window_right", c_uint32), ("q_dtype", c_int32), ("key_dtype", c_int32), ("value_dtype", c_int32),
-                ("out_dtype", c_int32), ("kv_kind", c_int32), ("target", c_int32), ("portable_bits", c_uint32),
-                ("workspace_budget_bytes", c_size_t)]
+def declared(header):
+    """The structures and the enumerators of a header that is written like fovea.h, each by its name without fovea_."""
+    text = re.sub(r"/\*.*?\*/", " ", header, flags=re.S)
+    structures, constants, types = {}, {}, dict(SCALARS)
+    for kind, body, name in re.findall(r"typedef (enum|struct) \w+ \{(.*?)\n\} (\w+);", text, flags=re.S):
+        if kind == "enum":
+            types[name] = c_int32
+            for key, value in re.findall(r"\bFOVEA_(\w+) = (\w+)", body):  # a number, or an enumerator before it
+                constants[key] = constants[value[6:]] if value.startswith("FOVEA_") else int(value, 0)
+            continue
+        fields = []
+        for declaration in filter(None, (" ".join(part.split()) for part in body.split(";"))):
+            function = re.match(r"[^(]*\(\*(\w+)\)\(", declaration)
+            if function:
+                fields.append((function[1], c_void_p))
+                continue
+            of, declarators = re.fullmatch(r"(?:const )?(\w+)\b(.*)", declaration).groups()
+            for declarator in declarators.split(","):
+                pointer, field, count = re.fullmatch(r" ?(\*?) ?(\w+)(?:\[(\d+)\])?", declarator).groups()
+                one = c_void_p if pointer else types[of]
+                fields.append((field, one * int(count) if count else one))
+        types[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
+        structures[name.replace("fovea_", "", 1)] = types[name]
+    return structures, constants
 
 
-class Array(ctypes.Structure):
-    """fovea_in and fovea_out."""
-    _fields_ = [("data", c_void_p), ("batch_stride", c_ssize_t), ("head_stride", c_ssize_t), ("token_stride", c_ssize_t)]
-
-    @classmethod
-    def of(cls, array):
-        """A NumPy array [batch][heads][tokens][dim] of floats, the last dimension contiguous."""
-        assert array.dtype.name == "float32" and array.strides[3] == 4
-        return cls(array.ctypes.data, *(stride // 4 for stride in array.strides[:3]))
+STRUCTURES, CONSTANTS = declared(HEADER.read_text())
 
 
-class Mask(ctypes.Structure):
-    _fields_ = [("kind", c_int32), ("kv_tokens", c_uint32), ("data", c_void_p), ("batch_stride", c_ssize_t),
-                ("head_stride", c_ssize_t), ("q_stride", c_ssize_t)]
+def structure(name, **fields):
+    """A structure of fovea.h, all 0 but these fields, and struct_bytes where it has that."""
+    of = STRUCTURES[name]
+    if of._fields_[0][0] == "struct_bytes":
+        fields["struct_bytes"] = ctypes.sizeof(of)
+    return of(**fields)
 
 
-class Args(ctypes.Structure):
-    _fields_ = [("struct_bytes", c_uint32), ("batch", c_uint32), ("q_tokens", c_uint32), ("kv_tokens", c_uint32),
-                ("out", Array), ("lse", Array), ("scores", Array), ("scores_stage", c_int32), ("q", Array),
-                ("keys", Array), ("values", Array), ("kv_lengths", c_void_p), ("positions", c_void_p), ("mask", Mask),
-                ("alibi_slopes", c_void_p), ("sinks", c_void_p)]
+def array(kind, floats):
+    """A fovea_in or fovea_out of floats [batch][heads][tokens][dim], the last dimension contiguous: of NumPy or ctypes."""
+    view = memoryview(floats)
+    assert view.format in ("f", "<f") and view.ndim == 4 and view.strides[3] == 4
+    address = floats.ctypes.data if hasattr(floats, "ctypes") else ctypes.addressof(floats)
+    strides = [stride // 4 for stride in view.strides]
+    return structure(kind, data=address, batch_stride=strides[0], head_stride=strides[1], token_stride=strides[2])
 
 
 class Library:
@@ -65,18 +82,19 @@ class Library:
 
     def attention(self, out, q, keys, values, causal=False, target="best"):
         """Plans for these arrays; answers a function that runs the plan, and the bytes of workspace that it has."""
-        batch, q_heads, q_tokens, head_dim = q.shape
-        desc = Desc(struct_bytes=ctypes.sizeof(Desc), q_heads=q_heads, kv_heads=keys.shape[1], head_dim=head_dim,
-                    value_dim=values.shape[3], max_batch=batch, max_q_tokens=q_tokens, max_kv_tokens=keys.shape[2],
-                    causal=CAUSAL_BOTTOM_RIGHT if causal else CAUSAL_NONE,
-                    target=self.c.fovea_target_from_name(target.encode()))
-        plan = ctypes.create_string_buffer(PLAN_BYTES)
-        self.check(self.c.fovea_plan_init(plan, ctypes.byref(desc)))
-        workspace_bytes = self.c.fovea_workspace_bytes(plan)
+        batch, q_heads, q_tokens, head_dim = memoryview(q).shape
+        _, kv_heads, kv_tokens, value_dim = memoryview(values).shape
+        desc = structure("attention_desc", q_heads=q_heads, kv_heads=kv_heads, head_dim=head_dim, value_dim=value_dim,
+                         max_batch=batch, max_q_tokens=q_tokens, max_kv_tokens=kv_tokens,
+                         causal=CONSTANTS["CAUSAL_BOTTOM_RIGHT" if causal else "CAUSAL_NONE"],
+                         target=self.c.fovea_target_from_name(target.encode()))
+        plan = structure("plan")
+        self.check(self.c.fovea_plan_init(ctypes.byref(plan), ctypes.byref(desc)))
+        workspace_bytes = self.c.fovea_workspace_bytes(ctypes.byref(plan))
         workspace = ctypes.create_string_buffer(workspace_bytes + WORKSPACE_ALIGNMENT)
         address = -(-ctypes.addressof(workspace) // WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
-        args = Args(struct_bytes=ctypes.sizeof(Args), batch=batch, q_tokens=q_tokens, kv_tokens=keys.shape[2],
-                    out=Array.of(out), q=Array.of(q), keys=Array.of(keys), values=Array.of(values))
+        args = structure("attention_args", batch=batch, q_tokens=q_tokens, kv_tokens=kv_tokens, out=array("out", out),
+                         q=array("in", q), kv=structure("kv_source", keys=array("in", keys), values=array("in", values)))
         function = self.c.fovea_attention
         arguments = c_void_p(ctypes.addressof(plan)), c_void_p(ctypes.addressof(args)), c_void_p(address), c_size_t(workspace_bytes)
 

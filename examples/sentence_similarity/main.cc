@@ -25,8 +25,9 @@ constexpr uint64_t kBenchNs = 200'000'000;  // of each line
 constexpr size_t kBenchRuns = 1000;         // most of them
 
 constexpr char kUsage[] =
-    "usage: sentence_similarity [--embedding | --tokens | --bench] MODEL [SENTENCE...]\n"
+    "usage: sentence_similarity [--embedding | --tokens | --bench] MODEL [--] [SENTENCE...]\n"
     "Ranks sentences by how alike they are to the first. Without sentences, each line of the standard input is one.\n"
+    "Sentences that begin with -- go behind a lone --.\n"
     "  --embedding  print each sentence's vector instead, 384 numbers a line\n"
     "  --tokens     print the numbers of each sentence's tokens instead\n"
     "  --bench      print how many tokens each sentence has and the seconds from its text to its vector instead: "
@@ -180,10 +181,22 @@ int run(int count, char** arguments) {
     std::fprintf(stderr, "%s", kUsage);
     return kExitUsage;
   }
+  const char* const path = arguments[next++];
+  std::vector<std::string> sentences;
+  for (bool literal = false; next < count; ++next) {
+    const std::string argument = arguments[next];
+    if (literal || argument.compare(0, 2, "--") != 0) {
+      sentences.push_back(argument);
+    } else if (argument == "--") {
+      literal = true;
+    } else {
+      std::fprintf(stderr, "sentence_similarity: an option behind MODEL: %s\n%s", argument.c_str(), kUsage);
+      return kExitUsage;
+    }
+  }
   const fovea_target target = fovea::platform::target_from_environment();
   if (target == fovea::platform::kNoTarget) return kExitUsage;
 
-  const char* const path = arguments[next++];
   ModelFile file;
   const std::string problem = file.open(path);
   if (!problem.empty()) {
@@ -192,9 +205,8 @@ int run(int count, char** arguments) {
   }
   static Program program(file, print);
   int code = program.init(target);
-  if (next < count) {
-    for (; code == 0 && next < count; ++next) code = program.take(arguments[next]);
-  } else {
+  for (size_t i = 0; code == 0 && i < sentences.size(); ++i) code = program.take(sentences[i]);
+  if (sentences.empty()) {
     for (std::string line; code == 0 && std::getline(std::cin, line);) code = program.take(line);
   }
   if (code == 0) program.end();

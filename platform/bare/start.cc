@@ -69,6 +69,8 @@ bool fovea_stack_held() {
   return p == stack_limit;
 }
 
+const char* fovea_fault_note;
+
 void fovea_fault(const char* what, uintptr_t instruction, uintptr_t caller, uintptr_t detail) {
   fovea::semihosting::write_text("\nfault: ");
   fovea::semihosting::write_text(what);
@@ -78,6 +80,10 @@ void fovea_fault(const char* what, uintptr_t instruction, uintptr_t caller, uint
   write_hex(caller);
   fovea::semihosting::write_text(", detail ");
   write_hex(detail);
+  if (fovea_fault_note != nullptr) {
+    fovea::semihosting::write_text(", in case: ");
+    fovea::semihosting::write_text(fovea_fault_note);
+  }
   fovea::semihosting::write_text(fovea_stack_held() ? "\n" : "\nthe stack was too small\n");
   fovea::semihosting::exit(kFaultStatus);
 }

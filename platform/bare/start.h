@@ -23,6 +23,9 @@ bool fovea_stack_held();
 
 // Called by a processor's fault handlers: says what happened, and ends with the status kFaultStatus.
 [[noreturn]] void fovea_fault(const char* what, uintptr_t instruction, uintptr_t caller, uintptr_t detail);
+
+// What the program was at, if it says: a report of a fault ends with it.
+extern const char* fovea_fault_note;
 }
 
 constexpr int kFaultStatus = 70;

@@ -4,12 +4,11 @@
 // clock that the chip's maker chose. QEMU has no DWT.
 #include "platform/bare/counter.h"
 #include "platform/bare/semihosting.h"
+#include "platform/cortex_m/registers.h"
 #include "platform/platform.h"
 
 namespace fovea::platform {
 namespace {
-
-volatile uint32_t& system_register(uintptr_t address) { return *reinterpret_cast<volatile uint32_t*>(address); }
 
 constexpr uintptr_t kDemcr = 0xe000edfc, kDwtCtrl = 0xe0001000, kDwtCyccnt = 0xe0001004;
 constexpr uintptr_t kSystCsr = 0xe000e010, kSystRvr = 0xe000e014, kSystCvr = 0xe000e018;

@@ -3,10 +3,11 @@
 // Cortex-M: vector table, reset, faults. Register names and addresses: Armv7-M and Armv8-M Architecture Reference
 // Manuals, "System Control Block".
 #include "platform/bare/start.h"
+#include "platform/cortex_m/registers.h"
+
+using fovea::platform::system_register;
 
 namespace {
-
-volatile uint32_t& system_register(uintptr_t address) { return *reinterpret_cast<volatile uint32_t*>(address); }
 
 constexpr uintptr_t kVtor = 0xe000ed08, kShcsr = 0xe000ed24, kCfsr = 0xe000ed28, kHfsr = 0xe000ed2c,
                     kCpacr = 0xe000ed88;
@@ -63,18 +64,6 @@ struct Vectors {
     stack_top,
     {fovea_reset, fault, fault, fault, fault, fault, fault, nullptr, nullptr, nullptr, fault, fault, nullptr, fault,
      fault}};
-
-void fovea_protect_guard() {
-#if defined(__ARM_ARCH_7EM__)
-  // One region of the memory protection unit, read-only, over the default memory map. The others have MSPLIM.
-  constexpr uintptr_t kType = 0xe000ed90, kControl = 0xe000ed94, kBase = 0xe000ed9c, kAttributes = 0xe000eda0;
-  if (system_register(kType) == 0) return;                                                 // the chip has none
-  system_register(kBase) = reinterpret_cast<uintptr_t>(stack_guard) | 1u << 4;             // VALID; region 0
-  system_register(kAttributes) = 1u << 28 | 6u << 24 | 1u << 19 | 3u << 16 | 9u << 1 | 1;  // no code, read-only, 1 KiB
-  system_register(kControl) = 5;
-  __asm__ volatile("dsb\n isb" : : : "memory");
-#endif
-}
 
 void fovea_reset() {
 #if defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)

@@ -19,9 +19,13 @@ echo "== find_package(fovea), a project in C alone"
 "$cmake" --build "$work/find"
 "$work/find/consumer"
 
-echo "== add_subdirectory"
-"$cmake" -S "$consumer" -B "$work/subdirectory" -DCMAKE_BUILD_TYPE="$configuration" -DFOVEA_SOURCE_DIR="$source" \
-  -DFOVEA_SIMD=scalar
+echo "== add_subdirectory, in a project without a configuration"
+"$cmake" -S "$consumer" -B "$work/subdirectory" -DCMAKE_BUILD_TYPE= -DFOVEA_SOURCE_DIR="$source" -DFOVEA_SIMD=scalar \
+  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+grep -q -e ' -O2 .*scalar_attention' "$work/subdirectory/compile_commands.json" || {
+  echo "the library is not optimised"
+  exit 1
+}
 "$cmake" --build "$work/subdirectory"
 "$work/subdirectory/consumer"
 

@@ -15,6 +15,13 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#elif defined(__arm__) || defined(__aarch64__)
+#include "platform/bare/start.h"
+#define FOVEA_TESTS_BARE 1
+#if __ARM_ARCH_PROFILE == 'M'
+#include "platform/cortex_m/protection.h"
+#define FOVEA_TESTS_FORBID 1
+#endif
 #endif
 
 // To the memory sanitizer a buffer that was filled again is not initialised, and these functions alone may read it.
@@ -34,7 +41,8 @@
 namespace fovea_test {
 namespace {
 
-// Little-endian words 0x7fc5a5a5: a quiet NaN that no arithmetic makes.
+// A quiet NaN that no arithmetic makes; and its bytes, where it lies at a multiple of 4.
+constexpr uint32_t kPatternWord = 0x7fc5a5a5u;
 uint8_t pattern_at(const uint8_t* p) {
   static const uint8_t kPattern[4] = {0xa5, 0xa5, 0xc5, 0x7f};
   return kPattern[reinterpret_cast<uintptr_t>(p) % 4];
@@ -42,12 +50,19 @@ uint8_t pattern_at(const uint8_t* p) {
 
 void fill_range(uint8_t* begin, uint8_t* end) {
   for (; begin != end && reinterpret_cast<uintptr_t>(begin) % 4 != 0; ++begin) *begin = pattern_at(begin);
-  const uint32_t word = 0x7fc5a5a5u;
-  for (; end - begin >= 4; begin += 4) std::memcpy(begin, &word, 4);
+  for (; end - begin >= 4; begin += 4) std::memcpy(begin, &kPatternWord, 4);
   for (; begin != end; ++begin) *begin = pattern_at(begin);
 }
 
 FOVEA_TESTS_READS_FILLED bool range_intact(const uint8_t* begin, const uint8_t* end) {
+  for (; begin != end && reinterpret_cast<uintptr_t>(begin) % 4 != 0; ++begin) {
+    if (*begin != pattern_at(begin)) return false;
+  }
+  uint32_t word;
+  for (; end - begin >= 4; begin += 4) {
+    std::memcpy(&word, begin, 4);
+    if (word != kPatternWord) return false;
+  }
   for (; begin != end; ++begin) {
     if (*begin != pattern_at(begin)) return false;
   }
@@ -103,13 +118,15 @@ size_t slack_bytes() {
   return bytes;
 }
 
+#elif FOVEA_TESTS_FORBID
+constexpr size_t kMargin = fovea::platform::kForbiddenBytes;
 #else
-constexpr size_t kMargin = 256;  // of pattern on both sides, and what alignment takes
+constexpr size_t kMargin = 256;
 #endif
 
 }  // namespace
 
-#if defined(__linux__)
+#if defined(__linux__) || FOVEA_TESTS_FORBID
 bool guards_fault() { return true; }
 #else
 bool guards_fault() { return false; }
@@ -136,13 +153,19 @@ Guarded::Guarded(size_t bytes, size_t alignment, Placement placement) : bytes_(b
   if (mprotect(pages_, pages_bytes_, PROT_READ | PROT_WRITE) != 0) std::abort();
   data_ = placement == Placement::kEnd ? pages_ + pages_bytes_ - slack - bytes : pages_ + shift;
 #else
-  pages_bytes_ = bytes + shift + 3 * kMargin;
+  // A margin on both sides, and what alignment takes: the buffer ends or begins at a multiple of kMargin.
+  pages_bytes_ = bytes + shift + 4 * kMargin;
   pages_ = static_cast<uint8_t*>(std::malloc(pages_bytes_));
   if (pages_ == nullptr) std::abort();
-  const size_t past = reinterpret_cast<uintptr_t>(pages_) % kMargin;
-  data_ = pages_ + (kMargin - past) + kMargin / 2 + shift;
+  uint8_t* const first = pages_ + 2 * kMargin - reinterpret_cast<uintptr_t>(pages_) % kMargin;
+  uint8_t* const behind = first + (bytes + shift + kMargin - 1) / kMargin * kMargin;
+  data_ = placement == Placement::kEnd ? behind - bytes : first + shift;
 #endif
   fill_range(pages_, pages_ + pages_bytes_);
+#if FOVEA_TESTS_FORBID
+  uint8_t* const edge = placement == Placement::kEnd ? behind : first - kMargin;
+  if (placement != Placement::kOffset && fovea::platform::forbid_memory(edge)) forbidden_ = edge;
+#endif
 }
 
 Guarded::~Guarded() {
@@ -150,6 +173,9 @@ Guarded::~Guarded() {
 #if defined(__linux__)
   munmap(pages_ - page_bytes(), pages_bytes_ + 2 * page_bytes());
 #else
+#if FOVEA_TESTS_FORBID
+  if (forbidden_ != nullptr) fovea::platform::allow_memory(forbidden_);
+#endif
   std::free(pages_);
 #endif
 }
@@ -161,6 +187,7 @@ Guarded& Guarded::operator=(Guarded&& other) noexcept {
   std::swap(pages_bytes_, other.pages_bytes_);
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
+  std::swap(forbidden_, other.forbidden_);
   return *this;
 }
 
@@ -180,7 +207,9 @@ void Guarded::read_only(bool on) const {
 }
 
 bool Guarded::margin_intact() const {
-  return range_intact(pages_, data_) && range_intact(data_ + bytes_, pages_ + pages_bytes_);
+  const uint8_t *begin = pages_, *end = pages_ + pages_bytes_;
+  if (forbidden_ != nullptr) (forbidden_ < data_ ? begin : end) = data_ + (forbidden_ < data_ ? 0 : bytes_);
+  return range_intact(begin, data_) && range_intact(data_ + bytes_, end);
 }
 
 FOVEA_TESTS_READS_FILLED bool Guarded::untouched(size_t offset) const {
@@ -228,6 +257,10 @@ void install_handlers() {
     sigaction(kSignals[i], &ours, nullptr);
   }
 }
+
+#elif FOVEA_TESTS_BARE
+
+void install_handlers() { fovea_fault_note = g_case; }
 
 #else
 

@@ -12,15 +12,16 @@ namespace fovea_test {
 
 // Where in its pages a buffer lies.
 enum class Placement {
-  kEnd,     // its last byte is the last before an unmapped page
-  kStart,   // its first byte is the first after an unmapped page
+  kEnd,     // its last byte is the last before an unmapped page, or before forbidden memory
+  kStart,   // its first byte is the first after one
   kOffset,  // one element behind the start of a page: as misaligned as an array of that type may be
 };
 
 const char* name(Placement placement);
 
-// Whether this system has memory protection. Where it has not, a buffer is a plain heap block: writes beside it are
-// seen, by margin_intact(), and reads are not.
+// Whether this system has memory protection: pages on Linux, on Cortex-M the regions of its protection unit, which are
+// enough for 7 or 15 buffers at a time. Where it has not, and for more buffers, and behind one side of all buffers on
+// Cortex-M, writes beside them are seen, by margin_intact(), and reads are not.
 bool guards_fault();
 
 // A buffer filled, with all that is mapped around it, with a pattern that is NaN as a float and nonzero as a byte.
@@ -51,6 +52,7 @@ class Guarded {
   size_t pages_bytes_ = 0;
   uint8_t* data_ = nullptr;
   size_t bytes_ = 0;
+  const uint8_t* forbidden_ = nullptr;  // where a memory protection unit forbids an edge: what it forbids
 };
 
 // Names the case that runs from now on: a fault prints it before it kills the program.

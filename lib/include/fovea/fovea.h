@@ -228,8 +228,8 @@ typedef enum fovea_score {
   FOVEA_SCORE_DOT = 1,        /* the same, but a scale of 0 is 1 */
   FOVEA_SCORE_ADDITIVE = 2,   /* scale * sum_d score_vector[d] * tanh(q[d] + k[d]); a scale of 0 is 1. tanh has an error
                                  of at most 1.5 ulp */
-  FOVEA_SCORE_GENERAL = FOVEA_SCORE_DOT,     /* with the keys that are said above */
-  FOVEA_SCORE_CONCAT = FOVEA_SCORE_ADDITIVE, /* with the queries and keys that are said above */
+  FOVEA_SCORE_GENERAL = FOVEA_SCORE_DOT,     /* with keys as described above */
+  FOVEA_SCORE_CONCAT = FOVEA_SCORE_ADDITIVE, /* with queries and keys as described above */
   FOVEA_SCORE_IS_32_BITS = 0x7fffffff
 } fovea_score;
 
@@ -242,7 +242,7 @@ typedef struct fovea_attention_desc {
   uint32_t q_heads, kv_heads;
   uint32_t head_dim;  /* elements of a query and of a key */
   uint32_t value_dim; /* elements of a value and of an output row */
-  /* Capacities: a call may have any count up to these; 0 is allowed and then so is only 0. */
+  /* Capacities: a call may have any count up to these. 0 is allowed; calls may then have only 0. */
   uint32_t max_batch, max_q_tokens, max_kv_tokens; /* max_kv_tokens <= 2^30 (FOVEA_ERR_SIZE) */
 
   /* Score: x = scale * score(q, k); with softcap > 0 then x = softcap * tanh(x / softcap); then bias and masks. */
@@ -319,7 +319,11 @@ size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes
  * architecture that is being compiled for, without a budget, for one worker, any counts of tokens and heads.
  *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
  * (_Alignas is C11; in C99 use the compiler's attribute.) Compile the program for the same processor as the library:
- * the macro asks the compiler which vector unit there is. */
+ * the macro asks the compiler which vector unit there is.
+ *   FOVEA_TILE_ROWS_MAX   most query rows that a tile has on any of these targets
+ *   FOVEA_BLOCK_ROWS_MAX  most query rows of the tiles, up to four, that share a key tile where it is converted or
+ *                         gathered for them
+ *   FOVEA_KEY_TILE        keys of a key tile, on every target */
 #if defined(__x86_64__) || defined(_M_X64) || defined(__i386__)
 #define FOVEA_TILE_ROWS_MAX 48
 #define FOVEA_BLOCK_ROWS_MAX 48
@@ -340,8 +344,8 @@ size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes
    FOVEA_KEY_TILE * 4u * ((size_t)(head_dim) + (size_t)(value_dim) + 8u))
 
 /* Writes into text, at most text_bytes with the closing 0, one line that says what the plan will do: target and
- * backend, tile, kernel, bytes. Returns the bytes that the whole line needs, as snprintf does; text may be NULL when
- * text_bytes is 0. q_tokens and kv_tokens are those of the call in question. */
+ * backend, tile, kernel, bytes. Returns the length of the whole line without the closing 0, as snprintf does; text may
+ * be NULL when text_bytes is 0. q_tokens and kv_tokens are those of the call in question. */
 size_t fovea_plan_describe(const fovea_plan* plan, uint32_t q_tokens, uint32_t kv_tokens, char* text,
                            size_t text_bytes);
 
@@ -456,8 +460,8 @@ typedef struct fovea_attention_args {
 
   /* Outputs. */
   fovea_out out;    /* required: [batch][q_heads][q_tokens][value_dim] */
-  fovea_out lse;    /* optional f32 [batch][q_heads][q_tokens]: log(sum_j exp(score)), natural, sink included; -inf of
-                       nothing.    Here "the last dimension" is a single element: token_stride is usually 1 */
+  fovea_out lse;    /* optional f32 [batch][q_heads][q_tokens]: log(sum_j exp(score)), natural, sink included; -inf if
+                       there is none. Here "the last dimension" is a single element: token_stride is usually 1 */
   fovea_out scores; /* f32 [batch][q_heads][q_tokens][kv_tokens], required unless scores_stage is 0 */
   fovea_scores_stage scores_stage;
 
@@ -486,11 +490,12 @@ typedef struct fovea_attention_args {
   const float* score_vector; /* [kv_heads][head_dim]: v of FOVEA_SCORE_ADDITIVE, required; else NULL
                                 (FOVEA_ERR_UNSUPPORTED) */
   ptrdiff_t score_vector_stride; /* from a key head to the next; 0 = the same for all */
-  /* Word (key % 4) of Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011), of the
-   * key dropout_seed (low half first) and the counter (key / 4, query, query head, batch entry), decides on a weight:
-   * it is dropped where the word's upper 24 bits are less than dropout * 2^24. In a stream, keys count from the first
-   * of all, modulo 2^34. So a weight's fate depends on its place alone, whatever tile, split, worker or push it is in.
-   * Queries count from 0 in each call and entry: give each step of a decoder, and each layer, a seed of its own. */
+  /* Decides which weights dropout drops: that of attention key j and query i where the upper 24 bits of word j % 4 are
+   * less than dropout * 2^24. The words are those of Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy
+   * as 1, 2, 3", SC 2011) with the Philox key dropout_seed (low half first) and the counter (j / 4, i, query head,
+   * batch entry). In a stream, j counts from the first key of all, modulo 2^34. So whether a weight is dropped depends
+   * on its place alone, whatever tile, split, worker or push it is in. i counts from 0 in each call and entry: give
+   * each step of a decoder, and each layer, a seed of its own. */
   uint64_t dropout_seed;
 
   void* slow_workspace; /* optional: more workspace, where no one region is large enough; see fovea_attention */
@@ -508,9 +513,9 @@ typedef struct fovea_attention_args {
  * Bits. The tile kernel's output is the same to the bit for any budget, any row tile, any place in a batch, and on all
  * IEEE targets with fused multiply-add; see portable_bits.
  * Time. No branch, skip or early exit depends on values: only shapes, counts, lengths and positions do. Where a
- * processor itself is slower on subnormal numbers (x86: for data below some 1e-20 with SSE4 and plain scalar code, below
- * 1e-38 with AVX2 and AVX-512; up to 1.2 times as slow in attention, 1.9 with additive scores), its flush-to-zero mode
- * mends that. */
+ * processor itself is slower on subnormal numbers (x86: for data below some 1e-20 with SSE4 and plain scalar code, and
+ * below 1e-38 with AVX2 and AVX-512, where attention takes up to 1.13 times as long, with additive scores 1.9 times),
+ * its flush-to-zero mode mends that. */
 fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args* args, void* workspace,
                              size_t workspace_bytes);
 
@@ -540,7 +545,8 @@ typedef struct fovea_state {
   uint32_t reserved_too[6];
 } fovea_state;
 
-/* Bytes of a state for these counts; 0 for no plan, or where they overflow. The macro is for static arrays. */
+/* Bytes of a state for these counts; 0 for no plan, or where they overflow. The macro is for static arrays. In an array
+ * of states each begins at a multiple of 64 bytes: round the size up to one. */
 size_t fovea_state_bytes(const fovea_plan* plan, uint32_t batch, uint32_t q_tokens);
 #define FOVEA_STATE_BYTES(rows, value_dim) (sizeof(fovea_state) + (size_t)(rows) * ((size_t)(value_dim) + 2u) * 4u)
 
@@ -564,8 +570,9 @@ fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const
  * larger. They must be of the same counts (FOVEA_ERR_STATE), and of the same queries, which nobody can check. */
 fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* into, const fovea_state* from);
 
-/* The answer over all keys so far: out, and lse where wanted, with the sinks, if any. Of args are looked at batch,
- * q_tokens, out, lse, sinks, slow_workspace and executor. The state stays as it was: more keys may be pushed. */
+/* The answer over all keys so far: out, and lse where wanted, with the sinks, if any. Of args, only these are
+ * read: batch, q_tokens, out, lse, sinks, slow_workspace and executor. The state stays as it was: more keys may be
+ * pushed. */
 fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_state* state, const fovea_attention_args* args,
                               void* workspace, size_t workspace_bytes);
 
@@ -595,8 +602,8 @@ typedef enum fovea_rope_layout {
  * that pair i goes on from a position to the next, in units of 2^-64. An angle is then position * turns[i] in 64-bit
  * integers, in which whole turns drop out exactly; a float would have lost all digits of it at long contexts. Made once
  * for a model.
- *   turns           [rotary_dim / 2], required. They are plain numbers: who scales the angle of each pair in a way of
- *                   its own (YaRN, Llama 3.1) multiplies them, or computes them otherwise.
+ *   turns           [rotary_dim / 2], required. They are plain numbers: a model that scales each pair's angle its own
+ *                   way (YaRN, Llama 3.1) multiplies these numbers or computes them itself.
  *   base            theta. 0 = 10000; else finite and at least 1 (FOVEA_ERR_NUMBER).
  *   position_scale  positions are multiplied by it (linear interpolation, Chen et al., arXiv 2306.15595): 1 / 8
  *                   stretches what was trained for 4096 positions over 32768. 0 = 1; else above 0 and at most 1
@@ -646,7 +653,8 @@ fovea_status fovea_rope_f32(const fovea_rope_args* args);
 
 /* ------------------------------------------------------------------------------------------------------ linear */
 
-/* Weights of a linear layer, as PyTorch, ONNX and safetensors hold them: a row for each output. */
+/* Weights of a linear layer, as PyTorch's nn.Linear and ONNX's Gemm with transB = 1 hold them: a row for each output.
+ * Weights of x @ W (NumPy, ONNX MatMul, TensorFlow) have a column for each output: transpose them first. */
 typedef struct fovea_linear_weights {
   fovea_dtype dtype; /* F32, F16, BF16 or I8; I4 is FOVEA_ERR_UNSUPPORTED */
   const void* data;  /* required: [out_dim][in_dim] */
@@ -733,8 +741,8 @@ typedef struct fovea_kv_cache {
   uint32_t* lengths;      /* [batch]: tokens that were put in; of a ring, those that are gone included */
   uint32_t* first_tokens; /* ring [batch]: the oldest token behind the pinned ones that is still there */
   uint32_t* page_table;   /* paged [batch][ceil(max_tokens / page_tokens)]: which page of the pool has these tokens.
-                             FOVEA_NO_PAGE at first. Who runs the pool sets an entry's next pages before tokens are
-                             appended, and takes them back after a reset or truncation */
+                             FOVEA_NO_PAGE at first. Whoever manages the pool sets an entry's next pages before tokens
+                             are appended, and takes them back after a reset or truncation */
 } fovea_kv_cache;
 
 /* Bytes of memory that the cache needs; 0 where its first part is not valid. The macro is an upper bound for static
@@ -758,22 +766,23 @@ typedef struct fovea_kv_append_args {
   fovea_in keys;          /* f32 [batch][kv_heads][tokens][head_dim] */
   fovea_in values;        /* f32 [batch][kv_heads][tokens][value_dim] */
 
-  /* Optional: keys are turned on their way in, by the position of their token in the entry. Of it are looked at layout,
-   * rotary_dim, inverse, turns, cos, sin, table_stride, table_positions and position_offset. */
+  /* Optional: keys are turned on their way in, by the position of their token in the entry. Of it, only these are read:
+   * struct_bytes, layout, rotary_dim, inverse, turns, cos, sin, table_stride, table_positions and position_offset. */
   const fovea_rope_args* rope;
   void* workspace;        /* with rope: floats [kv_heads][head_dim], or of more tokens at a time
                              (FOVEA_ERR_WORKSPACE) */
   size_t workspace_bytes;
 } fovea_kv_append_args;
 
-/* Puts tokens behind those that are there, converted to the cache's formats. Where there is no room for all of them, of
- * all entries, FOVEA_ERR_FULL and nothing was written. A ring never is full: its oldest tokens give way. It is full,
- * and a page table ends, at 2^30 tokens that were put in. */
+/* Appends tokens after those that are there, converted to the cache's formats. Where there is no room for all of them,
+ * of all entries, FOVEA_ERR_FULL and nothing was written: an entry holds max_tokens, and in pages no more than its
+ * table has pages for. A ring does not fill up: its oldest tokens give way. Only after 2^30 tokens in all is an append
+ * to it refused. */
 fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* args);
 
 /* An entry's first `length` tokens stay, the others are taken back, as after a draft that was not accepted. length is
- * at most the entry's (FOVEA_ERR_LENGTH). A ring does not get back tokens that gave way to those: at most its slots can
- * be taken back, or all but pinned ones (FOVEA_ERR_LENGTH). */
+ * at most the entry's (FOVEA_ERR_LENGTH). In a ring, tokens that were overwritten do not come back: length is also at
+ * least first_tokens of the entry, or so small that only pinned tokens stay (FOVEA_ERR_LENGTH). */
 fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t length);
 
 /* An entry without tokens, or with FOVEA_ALL_ENTRIES all of them. Page tables stay. */
@@ -862,7 +871,9 @@ typedef struct fovea_multihead_args {
   uint32_t struct_bytes; /* sizeof(fovea_multihead_args) */
   uint32_t batch;
   uint32_t q_tokens;  /* of x and y */
-  uint32_t kv_tokens; /* of keys and values; not looked at where they are x, or in a cache */
+  uint32_t kv_tokens; /* of keys and values. Not read where they are x, or in a cache, whose largest length among the
+                         call's entries then counts: so many has a row of scores, and at most so many a mask
+                         (FOVEA_ERR_MASK) */
   fovea_out y;        /* required: [batch][q_tokens][d_model] */
   fovea_in x;         /* required: [batch][q_tokens][d_model] */
   fovea_in keys;      /* [batch][kv_tokens][key_model]. data NULL = x, whatever kv_tokens is */
@@ -873,14 +884,15 @@ typedef struct fovea_multihead_args {
                                   kv_lengths are NULL (FOVEA_ERR_UNSUPPORTED). Kind, types and sizes as in the
                                   description (FOVEA_ERR_SIZE) */
 
-  /* Optional: queries are turned, and so are keys, but those of a cache, which were turned on their way in. Of it are
-   * looked at what fovea_kv_append looks at, and positions: of the first query, and without a cache of the first key.
-   * With a cache the first query is, in most uses, at position length - q_tokens: NULL would say 0. */
+  /* Optional: queries are turned, and so are keys, but those of a cache, which were turned on their way in. Of it, only
+   * these are read: what fovea_kv_append reads, and positions: of the first query, and without a cache of the first
+   * key. With a cache the first query is, in most uses, at position length - q_tokens: NULL would say 0. */
   const fovea_rope_args* rope;
 
   /* lse, scores, mask, kv_lengths, positions, slopes, sinks, score_vector, dropout_seed and executor, as of
-   * fovea_attention. struct_bytes is its own. Its batch, counts of tokens, out, q and kv are not looked at. No
-   * slow_workspace, no ragged batches (FOVEA_ERR_UNSUPPORTED). */
+   * fovea_attention. struct_bytes is its own. Its batch, counts of tokens, out, q and kv are not read. No
+   * slow_workspace, no ragged batches (FOVEA_ERR_UNSUPPORTED). Weights out (scores) are those of each head; PyTorch's
+   * nn.MultiheadAttention averages them over the heads unless average_attn_weights is false. */
   fovea_attention_args attention;
 } fovea_multihead_args;
 
@@ -889,10 +901,10 @@ typedef struct fovea_multihead_args {
 fovea_status fovea_multihead(const fovea_multihead_plan* plan, const fovea_multihead_args* args, void* workspace,
                              size_t workspace_bytes);
 
-/* Projects keys and values and puts them behind those of the cache's first `batch` entries, as fovea_kv_append does,
- * and with its statuses: kv_tokens of args->keys and args->values for each entry, or q_tokens of x. Of args are looked
- * at these, weights, rope (a key's position is its number in the entry), attention.executor and
- * attention.struct_bytes. */
+/* Projects keys and values and appends them after those of the cache's first `batch` entries, as fovea_kv_append does,
+ * and with its statuses: kv_tokens of args->keys and args->values for each entry, or q_tokens of x. Of args, only these
+ * arrays and counts are read, batch, weights, rope (a key's position is its number in the entry), attention.executor
+ * and attention.struct_bytes. */
 fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_cache* cache,
                                     const fovea_multihead_args* args, void* workspace, size_t workspace_bytes);
 

@@ -72,6 +72,15 @@ class Span {
 };
 #endif
 
+// Memory for whatever a macro of fovea.h sizes, aligned for it: a static array, or a member.
+//     static fovea::Memory<FOVEA_LINEAR_WORKSPACE_BYTES(384, FOVEA_I8)> workspace;
+template <std::size_t Bytes>
+struct alignas(FOVEA_WORKSPACE_ALIGNMENT) Memory {
+  std::byte bytes[Bytes];
+
+  constexpr operator Span<std::byte>() { return {bytes, sizeof bytes}; }
+};
+
 // An array of attention, [batch][heads][tokens][dim] in any order of memory: where its first element is, and how many
 // elements lie between neighbours of each dimension. The last dimension is contiguous.
 template <class T>
@@ -194,13 +203,10 @@ struct AttentionArgs : fovea_attention_args {
   constexpr AttentionArgs() : fovea_attention_args{} { struct_bytes = sizeof(fovea_attention_args); }
 };
 
-// Memory for any call with these dimensions, without a budget: a static array, or a member.
+// Memory for calls on f32 arrays by one worker, without a budget: a static array, or a member. For other formats and
+// sources: Memory<FOVEA_KV_WORKSPACE_BYTES(HeadDim, ValueDim)>.
 template <std::size_t HeadDim, std::size_t ValueDim = HeadDim>
-struct alignas(FOVEA_WORKSPACE_ALIGNMENT) Workspace {
-  std::byte bytes[FOVEA_WORKSPACE_BYTES(HeadDim, ValueDim)];
-
-  constexpr operator Span<std::byte>() { return {bytes, sizeof bytes}; }
-};
+using Workspace = Memory<FOVEA_WORKSPACE_BYTES(HeadDim, ValueDim)>;
 
 // A plan, made once and read-only after. Until init has answered FOVEA_OK, run answers FOVEA_ERR_PLAN.
 class Plan {
@@ -218,7 +224,8 @@ class Plan {
   Target target() const { return plan_.desc.target; }
   const fovea_plan& get() const { return plan_; }
 
-  // As snprintf: what a call of these counts will do, in one line; returns the bytes that the whole line needs.
+  // As snprintf: what a call of these counts will do, in one line; returns the length of the whole line
+  // without the closing 0.
   std::size_t describe(std::uint32_t q_tokens, std::uint32_t kv_tokens, Span<char> text) const {
     return fovea_plan_describe(&plan_, q_tokens, kv_tokens, text.data(), text.size());
   }
@@ -276,11 +283,7 @@ fovea_executor executor_of(const F&& f, std::uint32_t workers) = delete;  // f w
 
 // Memory for the state of a stream of so many rows (batch * q_heads * q_tokens): a static array, or a member.
 template <std::size_t Rows, std::size_t ValueDim>
-struct alignas(FOVEA_WORKSPACE_ALIGNMENT) State {
-  std::byte bytes[FOVEA_STATE_BYTES(Rows, ValueDim)];
-
-  constexpr operator Span<std::byte>() { return {bytes, sizeof bytes}; }
-};
+using State = Memory<FOVEA_STATE_BYTES(Rows, ValueDim)>;
 
 // Attention over keys that come in pieces. The state lies in memory of the caller's, to which a Stream refers, as it
 // does to its plan; it may be copied, and is then another name of the same state. Until begin or import has answered

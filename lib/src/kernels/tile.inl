@@ -153,7 +153,7 @@ FOVEA_INLINE void AddValues(const float*& p_row, size_t rows, const float*& valu
     if constexpr (kElems == 1) elems[e] = hn::NextElems(value);  // each takes a vector's register: one after the other
     AddValueElems<kHides, kStep>(p, hidden, elems[e / kStep], e, acc);
   }
-  if constexpr (kElems == 1) value += stride - kBlock;
+  if constexpr (kElems == 1) value += ptrdiff_t(size_t(stride) - kBlock);  // of one key alone, stride may be anything
 }
 
 // o_t[e][vector] = o_t[e][vector] * rescale + sum_j p[j][vector] * values[j][e], for kBlock elements of which the first
