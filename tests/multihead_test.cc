@@ -547,6 +547,33 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
       CHECK(fovea_multihead(&test.plan, &test.args, test.workspace.as<void>(), bytes - 1) == FOVEA_ERR_WORKSPACE);
     }
   }
+  for (const uint32_t head_dim : {1u, 17u, 64u}) {
+    for (const uint32_t d_model : {1u, 100u, 700u}) {
+      for (const uint32_t q_tokens : {1u, 5u, 33u, 200u}) {
+        for (const uint32_t new_tokens : {1u, 60u}) {
+          for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_F16, FOVEA_I8}) {
+            fovea_multihead_desc d{};
+            d.struct_bytes = sizeof d;
+            d.attention.struct_bytes = sizeof d.attention;
+            d.attention.q_heads = 4, d.attention.kv_heads = 2, d.attention.head_dim = d.attention.value_dim = head_dim;
+            d.attention.max_batch = 2, d.attention.max_q_tokens = q_tokens, d.attention.max_kv_tokens = 60;
+            d.attention.portable_bits = q_tokens == 5;
+            d.max_new_tokens = new_tokens;
+            d.d_model = d_model, d.key_model = 30;
+            d.weight_dtype = dtype;
+            CAPTURE(head_dim, d_model, q_tokens, new_tokens, int(dtype));
+            const size_t most = FOVEA_MULTIHEAD_WORKSPACE_BYTES(std::max(d_model, 30u), 4, 2, head_dim, 2 * q_tokens,
+                                                                2 * new_tokens, dtype);
+            for (const fovea_target target : targets()) {
+              const size_t bytes = fovea_multihead_workspace_bytes_for(&d, target);
+              CHECK(bytes > 0);
+              CHECK(bytes <= most);
+            }
+          }
+        }
+      }
+    }
+  }
   CHECK(fovea_multihead_workspace_bytes(nullptr) == 0);
   const fovea_multihead_plan no_plan{};
   CHECK(fovea_multihead_workspace_bytes(&no_plan) == 0);

@@ -174,6 +174,17 @@ TEST_CASE("veneer: a static workspace is aligned and as large as any plan of its
   CHECK(fovea::Span<std::byte>(workspace).data() == workspace.bytes);
 }
 
+TEST_CASE("veneer: memory is as large as is asked, and aligned, also in an array", "[veneer][short]") {
+  static fovea::Memory<FOVEA_STATE_BYTES(3, 5)> memory[2];
+  STATIC_REQUIRE(sizeof memory[0].bytes == FOVEA_STATE_BYTES(3, 5));
+  STATIC_REQUIRE(FOVEA_STATE_BYTES(3, 5) % FOVEA_WORKSPACE_ALIGNMENT != 0);
+  for (auto& part : memory) {
+    CHECK(reinterpret_cast<uintptr_t>(part.bytes) % FOVEA_WORKSPACE_ALIGNMENT == 0);
+    CHECK(fovea::Span<std::byte>(part).data() == part.bytes);
+    CHECK(fovea::Span<std::byte>(part).size() == FOVEA_STATE_BYTES(3, 5));
+  }
+}
+
 TEST_CASE("veneer: a span is made of an array, of a container, and of a span to change", "[veneer][short]") {
   float array[3] = {};
   std::vector<float> vector(4);
@@ -268,15 +279,15 @@ TEST_CASE("veneer: linear is linear of C", "[veneer][short]") {
   args.weights.data = weights.data(), args.weights.row_stride = kIn;
   args.y_stride = kOut;
 
-  alignas(FOVEA_WORKSPACE_ALIGNMENT) static std::byte workspace[FOVEA_LINEAR_WORKSPACE_BYTES(kIn, FOVEA_F32)];
+  static fovea::Memory<FOVEA_LINEAR_WORKSPACE_BYTES(kIn, FOVEA_F32)> workspace;
   CHECK(fovea::linear_workspace_bytes(args) == fovea_linear_workspace_bytes(&args));
   args.y = c_y.data();
-  REQUIRE(fovea_linear_f32(&args, workspace, sizeof workspace) == FOVEA_OK);
+  REQUIRE(fovea_linear_f32(&args, workspace.bytes, sizeof workspace.bytes) == FOVEA_OK);
   args.y = y.data();
   REQUIRE(fovea::linear(args, workspace) == FOVEA_OK);
   CHECK(y == c_y);
   CHECK(y != std::vector<float>(y.size()));
-  CHECK(fovea::linear(args, {workspace, 64}) == FOVEA_ERR_WORKSPACE);
+  CHECK(fovea::linear(args, {workspace.bytes, 64}) == FOVEA_ERR_WORKSPACE);
 }
 
 TEST_CASE("veneer: statuses and targets have names", "[veneer][short]") {
@@ -357,7 +368,7 @@ TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][s
   cache_desc.head_dim = cache_desc.value_dim = kDim;
   cache_desc.max_tokens = kTokens + 2;
   constexpr size_t kBytes = FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, kBatch, kKvHeads, kTokens + 2, kDim, kDim);
-  alignas(FOVEA_WORKSPACE_ALIGNMENT) static std::byte memory[kBytes];
+  static fovea::Memory<kBytes> memory;
   CHECK(fovea::kv_cache_bytes(cache_desc) == fovea_kv_cache_bytes(&cache_desc));
   CHECK(fovea::kv_cache_bytes(cache_desc) <= kBytes);
 
@@ -391,14 +402,14 @@ TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][s
   CHECK(cache.reset() == FOVEA_ERR_PLAN);
   CHECK(cache.describe(desc) == FOVEA_ERR_PLAN);
   CHECK(cache.attach(args) == FOVEA_ERR_PLAN);
-  CHECK(cache.init(cache_desc, {memory, 64}) == FOVEA_ERR_WORKSPACE);
+  CHECK(cache.init(cache_desc, {memory.bytes, 64}) == FOVEA_ERR_WORKSPACE);
   CHECK(cache.reset() == FOVEA_ERR_PLAN);
 
   REQUIRE(cache.init(cache_desc, memory) == FOVEA_OK);
-  CHECK(cache.get().memory == memory);
+  CHECK(cache.get().memory == memory.bytes);
   REQUIRE(cache.append(append) == FOVEA_OK);
   CHECK(cache.append(append) == FOVEA_ERR_FULL);
-  CHECK(cache.init(cache_desc, {memory, 64}) == FOVEA_ERR_WORKSPACE);  // which leaves it as it is
+  CHECK(cache.init(cache_desc, {memory.bytes, 64}) == FOVEA_ERR_WORKSPACE);  // which leaves it as it is
   REQUIRE(cache.describe(desc) == FOVEA_OK);
   CHECK((desc.kv_heads == kKvHeads && desc.max_batch == kBatch && desc.max_kv_tokens == kTokens + 2));
   REQUIRE(cache.attach(args) == FOVEA_OK);

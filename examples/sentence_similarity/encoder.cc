@@ -8,12 +8,12 @@
 namespace sentence_similarity {
 namespace {
 
-// q, k, v and the heads' outputs, and what attention and linear layers need: more than fovea_multihead_workspace_bytes.
-constexpr size_t kProjections = size_t{kTokens} * 4 * kWidth * sizeof(float);
-constexpr size_t kAttentionBytes = FOVEA_WORKSPACE_BYTES(kHeadDim, kHeadDim);
+// For weights of either format.
+constexpr size_t kMultiheadBytes =
+    std::max(FOVEA_MULTIHEAD_WORKSPACE_BYTES(kWidth, kHeads, kHeads, kHeadDim, kTokens, kTokens, FOVEA_F32),
+             FOVEA_MULTIHEAD_WORKSPACE_BYTES(kWidth, kHeads, kHeads, kHeadDim, kTokens, kTokens, FOVEA_I8));
 constexpr size_t kLinearBytes =
     std::max<size_t>(FOVEA_LINEAR_WORKSPACE_BYTES(kHidden, FOVEA_F32), FOVEA_LINEAR_WORKSPACE_BYTES(kHidden, FOVEA_I8));
-constexpr size_t kMultiheadBytes = kProjections + std::max(kAttentionBytes, kLinearBytes);
 
 // All activations. What has its turn in one half of a layer shares its place with what has it in the other.
 struct FeedForward {

@@ -2,9 +2,12 @@
 //
 // The tutorial that gathers what a Transformer is made of (Vaswani et al., arXiv 1706.03762): attention(query, key,
 // value, mask, dropout), then MultiHeadedAttention(h = 8, d_model = 512), so heads of 64, in its three uses: an encoder
-// attends to itself, a decoder to the encoder, and the decoder to itself without looking ahead, here a token at a time.
-// Weights are those of no training; everything is held against plain loops in double. Exit code: 0, or 1 when a number
-// is wrong.
+// attends to itself, a decoder to the encoder, and the decoder to itself without looking ahead, here a token at a time;
+// then once more with all that its class has: a mask, dropout, the weights kept as self.attn. Its layers are nn.Linear,
+// with biases. Weights are those of no training; everything is held against plain loops in double. Exit code: 0, or 1
+// when a number is wrong.
+#include <vector>
+
 #include "tutorial.h"
 
 using tutorial::Matrix;
@@ -17,17 +20,35 @@ tutorial::Verdict verdict;
 tutorial::Random numbers;
 
 constexpr size_t kHeads = 8, kModel = 512, kDim = kModel / kHeads, kSource = 9, kTarget = 6;
+constexpr float kDropout = 0.1f;
+
+// 0 hides a key, as masked_fill(mask == 0, -1e9) does. A query that may see no key gets zeros here; where all scores
+// are -1e9 it gets the mean of the values.
+uint8_t mask[kTarget][kTarget];
+
+// Dropout: a weight becomes 0, or larger by what is lost on average. The seed decides which.
+struct Dropout {
+  size_t dropped = 0, kept = 0;  // of the weights that are not hidden
+
+  // What it makes of plain weights, as `given` has it.
+  Matrix operator()(Matrix weights, const float (&given)[kTarget][kTarget]) {
+    for (size_t i = 0; i < kTarget; ++i) {
+      for (size_t j = 0; j < kTarget; ++j) {
+        if (weights(i, j) == 0) continue;
+        const bool drops = given[i][j] == 0;
+        ++(drops ? dropped : kept);
+        weights(i, j) *= drops ? 0 : 1 / (1 - double{kDropout});
+      }
+    }
+    return weights;
+  }
+  bool some_of_both() const { return dropped > 0 && kept > dropped; }
+};
 
 // One head, with a mask and with dropout.
 void attend() {
   float q[kTarget][kDim], k[kTarget][kDim], v[kTarget][kDim], p_attn[kTarget][kTarget], out[kTarget][kDim];
   numbers.fill(q, -2, 2), numbers.fill(k, -2, 2), numbers.fill(v, -1, 1);
-  // 0 hides a key, as masked_fill(mask == 0, -1e9) does. A query that may see no key gets zeros here; where all scores
-  // are -1e9 it gets the mean of the values.
-  uint8_t mask[kTarget][kTarget];
-  for (size_t i = 0; i < kTarget; ++i) {
-    for (size_t j = 0; j < kTarget; ++j) mask[i][j] = j <= i;
-  }
   tutorial::OneHead head(out, q, k, v);
   head.weights(p_attn);
   head.args.mask = {FOVEA_MASK_BYTE, kTarget, mask, 0, 0, kTarget};
@@ -35,28 +56,26 @@ void attend() {
 
   Matrix want = softmax_of_rows(not_ahead(1 / std::sqrt(kDim) * (Matrix(q) * transposed(k))));
   tutorial::print("p_attn, masked", p_attn, " %.4f");
-  verdict.check("plain loops'", p_attn, want, 1e-6);
-  verdict.check("and the output", out, want * Matrix(v), 1e-6);
+  verdict.check("p_attn against plain loops in double", p_attn, want, 1e-6);
+  verdict.check("the output against plain loops in double", out, want * Matrix(v), 1e-6);
 
-  // Dropout: a weight becomes 0, or larger by what is lost on average. The seed decides which.
-  head.desc.dropout = 0.1f;
+  head.desc.dropout = kDropout;
   head.args.dropout_seed = 3;
   verdict.status(head.run());
-  for (size_t i = 0; i < kTarget; ++i) {
-    for (size_t j = 0; j < kTarget; ++j) want(i, j) *= p_attn[i][j] == 0 ? 0 : 1 / 0.9;
-  }
+  Dropout dropout;
+  want = dropout(want, p_attn);
   tutorial::print("\np_attn, masked, after dropout of 0.1", p_attn, " %.4f");
-  verdict.check("plain loops' / 0.9, or 0", p_attn, want, 1e-6);
-  verdict.check("and the output", out, want * Matrix(v), 1e-6);
+  verdict.require(dropout.some_of_both(), "some weights are dropped, most are kept");
+  verdict.check("p_attn against plain loops in double", p_attn, want, 1e-6);
+  verdict.check("the output against plain loops in double", out, want * Matrix(v), 1e-6);
 }
 
-// The projections of a block; the paper has them without a bias.
+// The projections of a block. (The paper has them without biases, PyTorch's nn.Linear with.)
 float w_q[kModel][kModel], w_k[kModel][kModel], w_v[kModel][kModel], w_o[kModel][kModel];
+float b_q[1][kModel], b_k[1][kModel], b_v[1][kModel], b_o[1][kModel];
 
-alignas(FOVEA_WORKSPACE_ALIGNMENT)
-    std::byte workspace[FOVEA_MULTIHEAD_WORKSPACE_BYTES(kModel, kHeads, kHeads, kDim, kSource, kSource, FOVEA_F32)];
-alignas(FOVEA_WORKSPACE_ALIGNMENT) std::byte
-    cache_memory[FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, 1, kHeads, kTarget, kDim, kDim)];
+fovea::Memory<FOVEA_MULTIHEAD_WORKSPACE_BYTES(kModel, kHeads, kHeads, kDim, kSource, kSource, FOVEA_F32)> workspace;
+fovea::Memory<FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, 1, kHeads, kTarget, kDim, kDim)> cache_memory;
 
 // The call for `count` tokens x, to y.
 fovea::MultiheadArgs arguments(float* y, const float* x, uint32_t count) {
@@ -64,22 +83,45 @@ fovea::MultiheadArgs arguments(float* y, const float* x, uint32_t count) {
   args.batch = 1, args.q_tokens = count;
   args.y = {y, 0, 0, kModel};
   args.x = {x, 0, 0, kModel};
-  args.weights.q = fovea::linear_weights(w_q[0], kModel);
-  args.weights.k = fovea::linear_weights(w_k[0], kModel);
-  args.weights.v = fovea::linear_weights(w_v[0], kModel);
-  args.weights.out = fovea::linear_weights(w_o[0], kModel);
+  args.weights.q = fovea::linear_weights(w_q[0], kModel, b_q[0]);
+  args.weights.k = fovea::linear_weights(w_k[0], kModel, b_k[0]);
+  args.weights.v = fovea::linear_weights(w_v[0], kModel, b_v[0]);
+  args.weights.out = fovea::linear_weights(w_o[0], kModel, b_o[0]);
   return args;
 }
 
-// The same by plain loops: Concat(head_1, ..., head_h) W^O is the sum of all head_i W_i^O.
-Matrix multi_head(const Matrix& x, const Matrix& memory, bool masked) {
-  Matrix sum(x.rows, kModel);
-  for (size_t h = 0; h < kModel; h += kDim) {
-    const Matrix q = x * transposed(rows(w_q, h, kDim)), k = memory * transposed(rows(w_k, h, kDim));
-    const Matrix v = memory * transposed(rows(w_v, h, kDim)), scores = 1 / std::sqrt(kDim) * (q * transposed(k));
-    sum = sum + softmax_of_rows(masked ? not_ahead(scores) : scores) * v * rows(transposed(w_o), h, kDim);
+// The same by plain loops. x W^T + b of a head:
+Matrix projected(const Matrix& x, const Matrix& w, const Matrix& b, size_t head) {
+  Matrix y = x * transposed(rows(w, head * kDim, kDim));
+  for (size_t t = 0; t < y.rows; ++t) {
+    for (size_t d = 0; d < kDim; ++d) y(t, d) += b(0, head * kDim + d);
+  }
+  return y;
+}
+
+Matrix weights_of(const Matrix& x, const Matrix& memory, bool masked, size_t head) {
+  const Matrix q = projected(x, w_q, b_q, head), k = projected(memory, w_k, b_k, head);
+  const Matrix scores = 1 / std::sqrt(kDim) * (q * transposed(k));
+  return softmax_of_rows(masked ? not_ahead(scores) : scores);
+}
+
+// Concat(head_1, ..., head_h) W^O is the sum of all head_i W_i^O.
+Matrix joined(const std::vector<Matrix>& weights, const Matrix& memory) {
+  Matrix sum(weights[0].rows, kModel);
+  for (size_t t = 0; t < sum.rows; ++t) {
+    for (size_t d = 0; d < kModel; ++d) sum(t, d) = double{b_o[0][d]};
+  }
+  const Matrix w_o_columns = transposed(w_o);
+  for (size_t h = 0; h < kHeads; ++h) {
+    sum = sum + weights[h] * projected(memory, w_v, b_v, h) * rows(w_o_columns, h * kDim, kDim);
   }
   return sum;
+}
+
+Matrix multi_head(const Matrix& x, const Matrix& memory, bool masked) {
+  std::vector<Matrix> weights;
+  for (size_t h = 0; h < kHeads; ++h) weights.push_back(weights_of(x, memory, masked, h));
+  return joined(weights, memory);
 }
 
 void attend_in_eight_heads() {
@@ -87,6 +129,7 @@ void attend_in_eight_heads() {
   numbers.fill(encoder, -2, 2), numbers.fill(decoder, -2, 2);
   numbers.fill(w_q, -0.1f, 0.1f), numbers.fill(w_k, -0.1f, 0.1f), numbers.fill(w_v, -0.1f, 0.1f);
   numbers.fill(w_o, -0.1f, 0.1f);
+  numbers.fill(b_q, -1, 1), numbers.fill(b_k, -1, 1), numbers.fill(b_v, -1, 1), numbers.fill(b_o, -1, 1);
 
   fovea::MultiheadDesc desc;
   desc.attention.q_heads = desc.attention.kv_heads = kHeads;
@@ -98,14 +141,16 @@ void attend_in_eight_heads() {
 
   // The encoder: all tokens attend to all.
   verdict.status(layer.run(arguments(memory[0], encoder[0], kSource), workspace));
-  verdict.check("encoder self-attention", memory, multi_head(encoder, encoder, false), 2e-5);
+  verdict.check("encoder self-attention, against plain loops in double", memory, multi_head(encoder, encoder, false),
+                2e-5);
 
   // The decoder's queries attend to the encoder's output.
   fovea::MultiheadArgs cross = arguments(y[0], decoder[0], kTarget);
   cross.keys = {memory, 0, 0, kModel};
   cross.kv_tokens = kSource;
   verdict.status(layer.run(cross, workspace));
-  verdict.check("encoder-decoder attention", y, multi_head(decoder, memory, false), 2e-5);
+  verdict.check("encoder-decoder attention, against plain loops in double", y, multi_head(decoder, memory, false),
+                2e-5);
 
   // The decoder attends to itself. Where each token is made from those before, its key and value go into a cache, and
   // its query sees what is there.
@@ -120,12 +165,36 @@ void attend_in_eight_heads() {
     next.cache = &cache.get();
     verdict.status(layer.run(next, workspace));
   }
-  verdict.check("masked decoder self-attention, a token at a time", y, multi_head(decoder, decoder, true), 2e-5);
+  verdict.check("masked decoder self-attention, a token at a time, against plain loops in double", y,
+                multi_head(decoder, decoder, true), 2e-5);
+
+  // The decoder's tokens at once, with all that the class has: a mask, the same for all heads, and dropout; the weights
+  // are kept.
+  static float attn[kHeads][kTarget][kTarget];
+  desc.attention.dropout = kDropout;
+  verdict.status(layer.init(desc));
+  fovea::MultiheadArgs all = arguments(y[0], decoder[0], kTarget);
+  all.attention.mask = {FOVEA_MASK_BYTE, kTarget, mask, 0, 0, kTarget};
+  all.attention.dropout_seed = 4;
+  all.attention.scores = fovea::heads_first(attn[0][0], kHeads, kTarget, kTarget);
+  all.attention.scores_stage = FOVEA_SCORES_SOFTMAX;
+  verdict.status(layer.run(all, workspace));
+  Dropout dropout;
+  std::vector<Matrix> weights;
+  for (size_t h = 0; h < kHeads; ++h) {
+    weights.push_back(dropout(weights_of(decoder, decoder, true, h), attn[h]));
+    verdict.check("weights of a head, masked, after dropout, against plain loops in double", attn[h], weights[h], 1e-6);
+  }
+  verdict.require(dropout.some_of_both(), "some weights are dropped, most are kept");
+  verdict.check("and y, against plain loops in double", y, joined(weights, decoder), 2e-5);
 }
 
 }  // namespace
 
 int main() {
+  for (size_t i = 0; i < kTarget; ++i) {
+    for (size_t j = 0; j < kTarget; ++j) mask[i][j] = j <= i;
+  }
   attend();
   attend_in_eight_heads();
   return verdict.exit_code();

@@ -47,12 +47,12 @@ void attend_to_words() {
 
   std::printf("\nAttention Weights\n");
   for (size_t w = 0; w < kWords; ++w) std::printf("%s:%.3f\n", words[w], static_cast<double>(weights[0][w]));
-  verdict.check("the tutorial's, of three digits", weights,
+  verdict.check("against the tutorial's numbers, of three digits", weights,
                 {{{0.081f, 0.189f, 0.054f, 0.243f, 0.135f, 0.054f, 0.243f}}}, 5e-4);
   tutorial::print("\nFinal Vector Before Transformation", sum, " %.3f");
-  verdict.check("the tutorial's", sum, {{{13.297297297297298f, 7.837837837837839f}}}, 1e-5);
+  verdict.check("against the tutorial's numbers", sum, {{{13.297297297297298f, 7.837837837837839f}}}, 1e-5);
   tutorial::print("\nProcessed Output", processed, " %.3f");
-  verdict.check("the tutorial's", processed, {{{21.135135135135137f}}}, 1e-5);
+  verdict.check("against the tutorial's numbers", processed, {{{21.135135135135137f}}}, 1e-5);
 }
 
 void test_softmax() {
@@ -60,7 +60,7 @@ void test_softmax() {
   float weights[1][3];
   verdict.status(fovea::softmax(weights[0], vector));
   tutorial::print("\nTest softmax", weights, " %.6f");
-  verdict.check("the tutorial's", weights, {{{0.65900114f, 0.24243297f, 0.09856589f}}}, 1e-7);
+  verdict.check("against the tutorial's numbers", weights, {{{0.65900114f, 0.24243297f, 0.09856589f}}}, 1e-7);
 }
 
 constexpr size_t kTokens = 10, kDim = 16;
@@ -89,9 +89,9 @@ void attend() {
   const Matrix scores = 1 / std::sqrt(kDim) * (all_q * transposed(all_k));
   // Scores are as large as 70, which single precision knows to about 4e-6.
   tutorial::print("\nSoftmax probabilities of each row", weights, " %.2e");
-  verdict.check("plain loops'", weights, softmax_of_rows(scores), 2e-5);
+  verdict.check("against plain loops in double", weights, softmax_of_rows(scores), 2e-5);
   tutorial::print("\nOutput", output, " %.4f");
-  verdict.check("plain loops'", output, softmax_of_rows(scores) * all_v, 2e-5);
+  verdict.check("against plain loops in double", output, softmax_of_rows(scores) * all_v, 2e-5);
 
   // The tutorial's softmax is over the whole matrix: all rows together sum to 1. What a row has of that is its sum of
   // exponentials among the sums of all, whose logarithms attention has returned.
@@ -102,9 +102,9 @@ void attend() {
     for (float& number : output[i]) number *= share[0][i];
   }
   tutorial::print("\nSoftmax probabilities of the whole matrix, as the tutorial has them", weights, " %.2e");
-  verdict.check("plain loops'", weights, softmax_of_all(scores), 2e-5);
+  verdict.check("against plain loops in double", weights, softmax_of_all(scores), 2e-5);
   tutorial::print("\nOutput", output, " %.4f");
-  verdict.check("plain loops'", output, softmax_of_all(scores) * all_v, 2e-5);
+  verdict.check("against plain loops in double", output, softmax_of_all(scores) * all_v, 2e-5);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // scores are s = g(k_i, q) by any g, weights are softmax(s), and the answer is the sum of the values by their weights.
 // (The tutorial's last formula leaves the weights out, its text does not.) Here the words of its sentence attend to one
 // another by each g that the library knows; all but dot need linear layers before, which are made once for all words.
+// Then what the decoder of Luong et al. makes of the answer.
 // Exit code: 0, or 1 when a number is wrong.
 #include "tutorial.h"
 
@@ -20,13 +21,17 @@ const char* const words[kWords] = {"Jane",   "is",      "hungry", "and",  "she's
 
 float x[kWords][kIn], to_q[kDim][kIn], to_k[kDim][kIn], to_v[kValue][kIn];  // Q, K and V of the tutorial
 float q[kWords][kDim], k[kWords][kDim], v[kWords][kValue];
-float general[kDim][kDim], both[kHidden][2 * kDim], score_vector[1][kHidden];  // what the score functions learn
+// What the score functions learn, and Luong's decoder.
+float general[kDim][kDim], concat[kHidden][2 * kDim], w_1[kHidden][kDim], w_2[kHidden][kDim], score_vector[1][kHidden];
+float w_c[kDim][kValue + kDim];
+
+float answers[kWords][kValue];  // of the last call
 
 // Attends by queries and keys that are ready for a score, and holds it against scores in double.
 template <size_t kSize>
 void attend(const char* name, fovea_score score, const float (&queries)[kWords][kSize],
             const float (&keys)[kWords][kSize], const Matrix& scores) {
-  float weights[kWords][kWords], answers[kWords][kValue];
+  float weights[kWords][kWords];
   tutorial::OneHead head(answers, queries, keys, v);
   head.desc.score = score;
   if (score == FOVEA_SCORE_ADDITIVE) head.args.score_vector = score_vector[0];
@@ -36,31 +41,48 @@ void attend(const char* name, fovea_score score, const float (&queries)[kWords][
   std::printf("\n%s: Jane looks at\n", name);
   for (size_t w = 0; w < kWords; ++w) std::printf(" %s %.3f", words[w], static_cast<double>(weights[0][w]));
   std::printf("\n");
-  verdict.check("weights of all words", weights, softmax_of_rows(scores), 1e-6);
-  verdict.check("and their answers", answers, softmax_of_rows(scores) * Matrix(x) * transposed(to_v), 1e-5);
+  verdict.check("weights of all words, against plain loops in double", weights, softmax_of_rows(scores), 1e-6);
+  verdict.check("their answers, against plain loops in double", answers,
+                softmax_of_rows(scores) * Matrix(x) * transposed(to_v), 1e-5);
 }
 
-// v^T tanh(W [q; k]) of all pairs, as it stands there.
-Matrix concat_scores(const Matrix& all_q, const Matrix& all_k) {
+// v^T tanh(a + b) of all pairs.
+Matrix tanh_scores(const Matrix& all_a, const Matrix& all_b) {
   Matrix scores(kWords, kWords);
   for (size_t i = 0; i < kWords; ++i) {
     for (size_t j = 0; j < kWords; ++j) {
       for (size_t h = 0; h < kHidden; ++h) {
-        double sum = 0;
-        for (size_t d = 0; d < kDim; ++d)
-          sum += double{both[h][d]} * all_q(i, d) + double{both[h][kDim + d]} * all_k(j, d);
-        scores(i, j) += double{score_vector[0][h]} * std::tanh(sum);
+        scores(i, j) += double{score_vector[0][h]} * std::tanh(all_a(i, h) + all_b(j, h));
       }
     }
   }
   return scores;
 }
 
+// What Luong's decoder makes of an answer c and its own state h, here the word's query: tanh(W_c [c; h]). That is a
+// linear layer; its tanh, as any activation outside of attention, is the program's.
+void go_on(const Matrix& all_c, const Matrix& all_q) {
+  float joined[kWords][kValue + kDim], next[kWords][kDim];
+  Matrix all_joined(kWords, kValue + kDim);
+  for (size_t w = 0; w < kWords; ++w) {
+    for (size_t d = 0; d < kValue; ++d) joined[w][d] = answers[w][d], all_joined(w, d) = all_c(w, d);
+    for (size_t d = 0; d < kDim; ++d) joined[w][kValue + d] = q[w][d], all_joined(w, kValue + d) = all_q(w, d);
+  }
+  verdict.status(tutorial::linear(next, joined, w_c[0]));
+  for (float(&row)[kDim] : next) {
+    for (float& number : row) number = std::tanh(number);
+  }
+  Matrix want = all_joined * transposed(w_c);
+  for (double& number : want.numbers) number = std::tanh(number);
+  verdict.check("tanh(W_c [c; h]), against plain loops in double", next, want, 1e-5);
+}
+
 void fill() {
   tutorial::Random numbers;
   numbers.fill(x, -1, 1);
   numbers.fill(to_q, -0.7f, 0.7f), numbers.fill(to_k, -0.7f, 0.7f), numbers.fill(to_v, -0.7f, 0.7f);
-  numbers.fill(general, -0.7f, 0.7f), numbers.fill(both, -0.7f, 0.7f), numbers.fill(score_vector, -2, 2);
+  numbers.fill(general, -0.7f, 0.7f), numbers.fill(concat, -0.7f, 0.7f), numbers.fill(score_vector, -2, 2);
+  numbers.fill(w_1, -0.7f, 0.7f), numbers.fill(w_2, -0.7f, 0.7f), numbers.fill(w_c, -0.7f, 0.7f);
 }
 
 }  // namespace
@@ -79,13 +101,22 @@ int main() {
   // Luong et al., arXiv 1508.04025: the keys are W k.
   float general_k[kWords][kDim];
   verdict.status(tutorial::linear(general_k, k, general[0]));
-  attend("q^T W k, general", FOVEA_SCORE_GENERAL, q, general_k, all_q * general * transposed(all_k));
+  const Matrix scores = all_q * general * transposed(all_k);
+  attend("q^T W k, general", FOVEA_SCORE_GENERAL, q, general_k, scores);
+  go_on(softmax_of_rows(scores) * Matrix(x) * transposed(to_v), all_q);
 
-  // Luong et al., and Bahdanau et al., arXiv 1409.0473, with W_1 and W_2 for the two halves of W.
+  // Luong et al. W [q; k] is W_q q + W_k k, with the two halves of W's columns.
   float hidden_q[kWords][kHidden], hidden_k[kWords][kHidden];
-  verdict.status(tutorial::linear(hidden_q, q, &both[0][0], 2 * kDim));
-  verdict.status(tutorial::linear(hidden_k, k, &both[0][kDim], 2 * kDim));
-  attend("v^T tanh(W [q; k]), concat", FOVEA_SCORE_CONCAT, hidden_q, hidden_k, concat_scores(all_q, all_k));
-  attend("v^T tanh(W_1 q + W_2 k), additive", FOVEA_SCORE_ADDITIVE, hidden_q, hidden_k, concat_scores(all_q, all_k));
+  verdict.status(tutorial::linear(hidden_q, q, &concat[0][0], 2 * kDim));
+  verdict.status(tutorial::linear(hidden_k, k, &concat[0][kDim], 2 * kDim));
+  const Matrix columns = transposed(concat);
+  attend("v^T tanh(W [q; k]), concat", FOVEA_SCORE_CONCAT, hidden_q, hidden_k,
+         tanh_scores(all_q * rows(columns, 0, kDim), all_k * rows(columns, kDim, kDim)));
+
+  // Bahdanau et al., arXiv 1409.0473.
+  verdict.status(tutorial::linear(hidden_q, q, w_1[0]));
+  verdict.status(tutorial::linear(hidden_k, k, w_2[0]));
+  attend("v^T tanh(W_1 q + W_2 k), additive", FOVEA_SCORE_ADDITIVE, hidden_q, hidden_k,
+         tanh_scores(all_q * transposed(w_1), all_k * transposed(w_2)));
   return verdict.exit_code();
 }

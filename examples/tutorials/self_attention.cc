@@ -40,14 +40,17 @@ void translate() {
   head.desc.scale = 1.0f / 3;  // the tutorial's d_k is len(K)
   verdict.status(head.run());
   tutorial::print("PERRO looks at PERRO, TIENE, PELO", weights, " %.7f");
-  verdict.check("the tutorial's", weights, {{{0.37996893436819246f, 0.3603853979421595f, 0.2596456676896481f}}}, 1e-7);
+  verdict.check("against the tutorial's numbers", weights,
+                {{{0.37996893436819246f, 0.3603853979421595f, 0.2596456676896481f}}}, 1e-7);
   tutorial::print("and so at this point, among DOG, HAS, HAIR", out, " %9.6f");
-  verdict.check("plain loops'", out, softmax_of_rows(1.0 / 3 * (Matrix(q) * transposed(k))) * Matrix(v), 1e-6);
+  verdict.check("against plain loops in double", out,
+                softmax_of_rows(1.0 / 3 * (Matrix(q) * transposed(k))) * Matrix(v), 1e-6);
 
   head.desc.scale = 0;  // the formula's: 1 / sqrt(d_k), of the two numbers of a point
   verdict.status(head.run());
   tutorial::print("\nThe same with the scores divided by sqrt(2)", weights, " %.7f");
-  verdict.check("plain loops'", weights, softmax_of_rows(1 / std::sqrt(2) * (Matrix(q) * transposed(k))), 1e-6);
+  verdict.check("against plain loops in double", weights,
+                softmax_of_rows(1 / std::sqrt(2) * (Matrix(q) * transposed(k))), 1e-6);
 }
 
 void attend_to_itself() {
@@ -62,14 +65,14 @@ void attend_to_itself() {
   verdict.status(head.run());
   const Matrix scores = 1 / std::sqrt(kDim) * (Matrix(x) * transposed(x));
   tutorial::print("\nSelf-attention of \"El perro tiene el pelo suelto\"", weights, " %.4f");
-  verdict.check("plain loops'", weights, softmax_of_rows(scores), 1e-6);
+  verdict.check("against plain loops in double", weights, softmax_of_rows(scores), 1e-6);
 
   head.desc.causal = FOVEA_CAUSAL_TOP_LEFT;
   verdict.status(head.run());
   tutorial::print("\nMasked: no word sees those behind it", weights, " %.4f");
-  verdict.check("plain loops'", weights, softmax_of_rows(not_ahead(scores)), 1e-6);
+  verdict.check("against plain loops in double", weights, softmax_of_rows(not_ahead(scores)), 1e-6);
   tutorial::print("\nOutput", out, " %9.6f");
-  verdict.check("plain loops'", out, softmax_of_rows(not_ahead(scores)) * Matrix(x), 1e-6);
+  verdict.check("against plain loops in double", out, softmax_of_rows(not_ahead(scores)) * Matrix(x), 1e-6);
 }
 
 }  // namespace

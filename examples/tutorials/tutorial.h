@@ -56,7 +56,7 @@ fovea::Status linear(float (&y)[kTokens][kOut], const float (&x)[kTokens][kIn], 
   args.y = y[0], args.y_stride = kOut;
   args.x = x[0], args.x_stride = kIn;
   args.weights = fovea::linear_weights(w, row_stride);
-  alignas(FOVEA_WORKSPACE_ALIGNMENT) std::byte workspace[FOVEA_LINEAR_WORKSPACE_BYTES(kIn, FOVEA_F32)];
+  fovea::Memory<FOVEA_LINEAR_WORKSPACE_BYTES(kIn, FOVEA_F32)> workspace;
   return fovea::linear(args, workspace);
 }
 
@@ -105,6 +105,12 @@ class Verdict {
     const bool right = difference <= allowed;
     std::printf("  (%s: largest difference %.1e, %s %.0e)\n", name, difference, right ? "allowed" : "TOO MUCH, allowed",
                 allowed);
+    if (!right) wrong_ = true;
+  }
+
+  // Says what must hold.
+  void require(bool right, const char* what) {
+    std::printf("  (%s%s)\n", right ? "" : "NOT SO: ", what);
     if (!right) wrong_ = true;
   }
 

@@ -6,8 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <initializer_list>
 #include <vector>
+
+#include "fovea/fovea.h"
+#include "support/problem.h"
 
 namespace fovea_test {
 
@@ -33,6 +37,23 @@ class Levels {
  private:
   size_t next_ = 0;
 };
+
+// Runs run(make(levels, seed of the case)) for each row of an array over all levels that make chooses from. Prints,
+// after the name, and answers how many there were.
+template <class Make, class RunCase>
+size_t run_array(const char* name, uint64_t seed, Make make, RunCase run) {
+  Levels factors;
+  make(factors, seed);
+  const auto rows = covering_array(factors.counts, seed);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Levels levels;
+    levels.row = &rows[i];
+    run(make(levels, random_bits(seed, i)));
+  }
+  std::printf("%s: %u cases hold every pair of %u factors, on %u targets\n", name, static_cast<unsigned>(rows.size()),
+              static_cast<unsigned>(factors.counts.size()), static_cast<unsigned>(fovea_target_count()));
+  return rows.size();
+}
 
 }  // namespace fovea_test
 

@@ -82,17 +82,17 @@ typedef enum fovea_status {
   FOVEA_ERR_NULL = -1,        /* a required pointer is NULL */
   FOVEA_ERR_STRUCT = -2,      /* struct_bytes is not that of a structure this version knows */
   FOVEA_ERR_ENUM = -3,        /* an enum field holds no value of its enum */
-  FOVEA_ERR_UNSUPPORTED = -4, /* a valid choice that this version, or this combination of options, does not serve */
+  FOVEA_ERR_UNSUPPORTED = -4, /* a valid choice that this build, or this combination of options, does not serve */
   FOVEA_ERR_TARGET = -5,      /* the target is not compiled in, or this processor cannot run it */
   FOVEA_ERR_DIM = -6,         /* head_dim, value_dim, q_heads, kv_heads, dim, in_dim or out_dim is 0; rotary_dim is odd
                                 or larger than dim */
   FOVEA_ERR_HEADS = -7,       /* kv_heads does not divide q_heads */
-  FOVEA_ERR_SIZE = -8,        /* a size, or a product of sizes and strides, overflows or differs from its counterpart */
+  FOVEA_ERR_SIZE = -8,        /* a size is out of range, differs from its counterpart, or overflows with the strides */
   FOVEA_ERR_NUMBER = -9,      /* scale, softcap, dropout, base or position_scale is NaN, infinite or out of its range */
   FOVEA_ERR_BUDGET = -10,     /* workspace_budget_bytes is too small for even one vector of rows */
-  FOVEA_ERR_PLAN = -11,       /* the plan was not made by fovea_plan_init of this version */
-  FOVEA_ERR_CAPACITY = -12,   /* a count is greater than the plan's capacity */
-  FOVEA_ERR_LENGTH = -13,     /* a kv_length is greater than kv_tokens */
+  FOVEA_ERR_PLAN = -11,       /* the plan or cache was not initialised by this version */
+  FOVEA_ERR_CAPACITY = -12,   /* a count is greater than the capacity of the plan or cache */
+  FOVEA_ERR_LENGTH = -13,     /* a length or offset is greater than what it is part of, as kv_lengths than kv_tokens */
   FOVEA_ERR_POSITIONS = -14,  /* positions are required and missing, given where others or the diagonal are already
                                 named, or not in the tables */
   FOVEA_ERR_MASK = -15,       /* the mask's fields contradict one another */
@@ -101,7 +101,7 @@ typedef enum fovea_status {
   FOVEA_ERR_OVERLAP = -17,   /* an output or the workspace overlaps another buffer of the call. What counts is the span
                                 from an array's first to its last element */
   FOVEA_ERR_ALIGNMENT = -18, /* a pointer is not aligned to its element, or the workspace to 64 bytes */
-  FOVEA_ERR_WORKSPACE = -19, /* workspace_bytes is less than fovea_workspace_bytes of the plan */
+  FOVEA_ERR_WORKSPACE = -19, /* the workspace, or a cache's memory, is smaller than its size function says */
   FOVEA_ERR_LOAD = -20,      /* a load callback failed: outputs are unspecified */
   FOVEA_ERR_STATE = -21,     /* the memory is too small for the state, or holds none that fits the call */
   FOVEA_ERR_IMAGE = -22,     /* the bytes are no image of a state, or are not those that were written */
@@ -694,9 +694,8 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
 /* The same as a constant expression, for static arrays: an upper bound over the targets of the architecture that is
  * being compiled for (see FOVEA_WORKSPACE_BYTES), without a budget, for one worker and any counts of tokens and
  * outputs. dtype is that of the weights. */
-#define FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype)                                 \
-  ((dtype) == FOVEA_F32 ? FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, FOVEA_TILE_ROWS_MAX) \
-                        : FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, 2u * FOVEA_TILE_ROWS_MAX) + 4096u)
+#define FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype) \
+  FOVEA_LINEAR_BYTES_FOR_TOKENS_(in_dim, 2u * FOVEA_TILE_ROWS_MAX, dtype)
 
 /* y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o].
  * workspace: at least as many bytes (FOVEA_ERR_WORKSPACE), 64-byte aligned (FOVEA_ERR_ALIGNMENT); may be NULL where
@@ -847,11 +846,12 @@ size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fov
 /* The same as a constant expression, for static arrays: an upper bound as FOVEA_WORKSPACE_BYTES is, for head_dim ==
  * value_dim. q_rows is max_batch * max_q_tokens, kv_rows max_batch * max_new_tokens; d_model is the largest of the
  * three models. For f32 caches in one run; else put FOVEA_KV_WORKSPACE_BYTES(head_dim, head_dim) on top. */
-#define FOVEA_MULTIHEAD_WORKSPACE_BYTES(d_model, q_heads, kv_heads, head_dim, q_rows, kv_rows, weight_dtype) \
-  (2u * FOVEA_ALIGN_UP_((size_t)(q_rows) * (q_heads) * (head_dim) * 4u) +                                    \
-   2u * FOVEA_ALIGN_UP_((size_t)(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                  \
-   FOVEA_WORKSPACE_BYTES(head_dim, head_dim) +                                                               \
-   FOVEA_LINEAR_WORKSPACE_BYTES((size_t)(d_model) + (size_t)(q_heads) * (head_dim), weight_dtype))
+#define FOVEA_MULTIHEAD_WORKSPACE_BYTES(d_model, q_heads, kv_heads, head_dim, q_rows, kv_rows, weight_dtype)    \
+  (2u * FOVEA_ALIGN_UP_((size_t)(q_rows) * (q_heads) * (head_dim) * 4u) +                                       \
+   2u * FOVEA_ALIGN_UP_((size_t)(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                     \
+   FOVEA_LARGER_(FOVEA_WORKSPACE_BYTES(head_dim, head_dim),                                                     \
+                 FOVEA_LINEAR_BYTES_FOR_TOKENS_(FOVEA_LARGER_((size_t)(d_model), (size_t)(q_heads) * (head_dim)), \
+                                                FOVEA_LARGER_((size_t)(q_rows), (size_t)(kv_rows)), weight_dtype)))
 
 /* Weights of a layer, each with a bias or none. data NULL = no such layer: what it would project is taken as it is, and
  * has as many elements as the projection (FOVEA_ERR_SIZE); without a bias (FOVEA_ERR_NULL). */
@@ -914,8 +914,18 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 #define FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, rows)                                  \
   (FOVEA_ALIGN_UP_((size_t)(head_dim) * (rows) * 4u) + FOVEA_ALIGN_UP_((size_t)(value_dim) * (rows) * 4u) + \
    FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * (size_t)(rows) * 4u) + 9u * FOVEA_ALIGN_UP_((size_t)(rows) * 4u))
+#define FOVEA_LARGER_(a, b) ((a) > (b) ? (a) : (b))
+/* A tile has three vectors of tokens on most targets, for narrow weights six, or as many as the tokens fill. */
+#define FOVEA_LANES_MAX_ (FOVEA_TILE_ROWS_MAX / 3u)
+#define FOVEA_LINEAR_ROWS_(tokens, most)                                                                      \
+  ((tokens) < (most) ? ((size_t)(tokens) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_          \
+                     : (size_t)(most))
+#define FOVEA_LINEAR_BYTES_FOR_TOKENS_(in_dim, tokens, dtype)                                                    \
+  ((dtype) == FOVEA_F32                                                                                          \
+       ? FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, FOVEA_TILE_ROWS_MAX))                   \
+       : FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, 2u * FOVEA_TILE_ROWS_MAX)) + 4096u)
 #define FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, rows) \
-  (FOVEA_ALIGN_UP_((size_t)(in_dim) * (rows) * 4u) + 64u * (size_t)(rows) * 4u)
+  (FOVEA_ALIGN_UP_((size_t)(in_dim) * (rows) * 4u) + 64u * (rows) * 4u)
 #define FOVEA_ROW_BYTES_(dtype, dim)                                                               \
   ((dtype) == FOVEA_F32 ? (size_t)(dim) * 4u : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? (size_t)(dim) * 2u : \
    (dtype) == FOVEA_I8 ? (size_t)(dim) + 4u : ((size_t)(dim) + 31u) / 32u * 18u)

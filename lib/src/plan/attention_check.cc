@@ -8,54 +8,6 @@
 namespace fovea {
 namespace {
 
-// Arrays of the call, for the checks of alignment and overlap. Inputs may overlap one another.
-class Buffers {
- public:
-  // An array [batch][heads][tokens][dim].
-  fovea_status add_input(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
-                         size_t dim) {
-    return add(array, element_bytes, batch, heads, tokens, dim, false);
-  }
-  // Outputs come first; each must be distinct in itself and from everything else.
-  fovea_status add_output(const fovea_out& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
-                          size_t dim) {
-    const fovea_in as_input = {array.data, array.batch_stride, array.head_stride, array.token_stride};
-    outputs_ = count_ + 1;
-    return add(as_input, element_bytes, batch, heads, tokens, dim, true);
-  }
-  // One that may be absent, of count elements.
-  fovea_status add_list(const void* data, size_t element_bytes, size_t count) {
-    return data ? add_input({data, 0, 0, 0}, element_bytes, 1, 1, 1, count) : FOVEA_OK;
-  }
-  // A part of the workspace.
-  fovea_status add_memory(void* data, size_t bytes) {
-    outputs_ = count_ + 1;
-    if (__builtin_add_overflow(reinterpret_cast<uintptr_t>(data), bytes, &spans_[count_].end)) return FOVEA_ERR_SIZE;
-    spans_[count_++].begin = reinterpret_cast<uintptr_t>(data);
-    return FOVEA_OK;
-  }
-  fovea_status check_overlap() const {
-    for (size_t i = 0; i < outputs_; ++i) {
-      for (size_t j = i + 1; j < count_; ++j) {
-        if (spans_[i].overlaps(spans_[j])) return FOVEA_ERR_OVERLAP;
-      }
-    }
-    return FOVEA_OK;
-  }
-
- private:
-  fovea_status add(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens, size_t dim,
-                   bool output) {
-    const Dimensions dimensions = {
-        {batch, array.batch_stride}, {heads, array.head_stride}, {tokens, array.token_stride}, {dim, 1}};
-    return check_array(array.data, element_bytes, dimensions, output, &spans_[count_++]);
-  }
-
-  static constexpr size_t kMost = 20;
-  Span spans_[kMost];
-  size_t count_ = 0, outputs_ = 0;
-};
-
 // Null, always, where there are no ragged batches.
 const uint32_t* q_offsets(const fovea_attention_args& a) { return config::kRagged ? a.q_offsets : nullptr; }
 const uint32_t* kv_offsets(const fovea_attention_args& a) { return config::kRagged ? a.kv_offsets : nullptr; }
@@ -135,7 +87,7 @@ fovea_status check_buffers(const fovea_attention_desc& d, const fovea_attention_
     const fovea_in vector = {a.score_vector, 0, a.score_vector_stride, 0};
     FOVEA_RETURN_IF_ERROR(buffers.add_input(vector, sizeof(float), 1, d.kv_heads, 1, d.head_dim));
   }
-  return buffers.check_overlap();
+  return FOVEA_OK;
 }
 
 // What the description does not say already.

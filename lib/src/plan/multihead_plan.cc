@@ -119,6 +119,8 @@ class Layout {
   Tokens keys() const { return args_.keys.data ? tokens_of(args_.keys, args_.batch, args_.kv_tokens) : x(); }
   Tokens values() const { return args_.values.data ? tokens_of(args_.values, args_.batch, args_.kv_tokens) : keys(); }
 
+  fovea_status add_outputs(Buffers& buffers) const;
+  fovea_status add_options(Buffers& buffers) const;
   uint32_t longest() const;
   LinearStep linear_step(const fovea_linear_weights& weights, const Tokens& x, uint32_t in_dim, const Tokens& y,
                          uint64_t out_dim) const;
@@ -219,54 +221,11 @@ fovea_status Layout::check_memory(void* workspace, size_t workspace_bytes) const
   if (!workspace) return FOVEA_ERR_NULL;
   if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
   if (workspace_bytes < plan_.workspace_bytes) return FOVEA_ERR_WORKSPACE;
-  const uintptr_t memory = reinterpret_cast<uintptr_t>(workspace);
-
-  constexpr size_t kOutputs = 4;
-  Span outputs[kOutputs] = {{memory, memory}, {}, {}, {}};
-  if (__builtin_add_overflow(memory, workspace_bytes, &outputs[0].end)) return FOVEA_ERR_SIZE;
-  const auto dimensions_of = [&](const Tokens& t, size_t dim, Dimensions& d) {
-    d[0] = {1, 0}, d[1] = {t.batch, t.batch_stride}, d[2] = {t.count, t.token_stride}, d[3] = {dim, 1};
-  };
-  Dimensions d;
-  const fovea_attention_args& a = args_.attention;
-  if (attends()) {
-    const size_t kv_tokens = args_.cache ? longest() : keys().count;
-    dimensions_of(y(), m.d_model, d);
-    FOVEA_RETURN_IF_ERROR(check_array(y().data, sizeof(float), d, true, &outputs[1]));
-    const auto add = [&](const fovea_out& array, size_t dim, Span* span) {
-      const Dimensions rows = {{args_.batch, array.batch_stride},
-                               {d_.q_heads, array.head_stride},
-                               {args_.q_tokens, array.token_stride},
-                               {dim, 1}};
-      return span_of(array.data, sizeof(float), rows, span) ? FOVEA_OK : FOVEA_ERR_SIZE;
-    };
-    if (a.lse.data) FOVEA_RETURN_IF_ERROR(add(a.lse, 1, &outputs[2]));
-    if (a.scores_stage != FOVEA_SCORES_NONE) FOVEA_RETURN_IF_ERROR(add(a.scores, kv_tokens, &outputs[3]));
-  }
-  const auto apart = [&](const Span& span) {
-    for (const Span& output : outputs) {
-      if (output.overlaps(span)) return FOVEA_ERR_OVERLAP;
-    }
-    return FOVEA_OK;
-  };
-  for (size_t i = 1; i < kOutputs; ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (outputs[i].overlaps(outputs[j])) return FOVEA_ERR_OVERLAP;
-    }
-  }
-  const auto input = [&](const void* data, size_t element_bytes, size_t blocks, ptrdiff_t block_stride, size_t rows,
-                         ptrdiff_t row_stride, size_t dim) {
-    const Dimensions dimensions = {{1, 0}, {blocks, block_stride}, {rows, row_stride}, {dim, 1}};
-    Span span;
-    const fovea_status status = check_array(data, element_bytes, dimensions, false, &span);
-    return status == FOVEA_OK ? apart(span) : status;
-  };
-  const auto list = [&](const void* data, size_t element_bytes, size_t count) {
-    return data ? input(data, element_bytes, 1, 0, 1, 0, count) : FOVEA_OK;
-  };
+  Buffers buffers;
+  FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace, workspace_bytes));
+  if (attends()) FOVEA_RETURN_IF_ERROR(add_outputs(buffers));
   if (const fovea_kv_cache* cache = append_to_ ? append_to_ : args_.cache) {
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(cache->memory);
-    FOVEA_RETURN_IF_ERROR(apart({begin, begin + cache->memory_bytes}));
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(cache->memory, 1, cache->memory_bytes));
   }
   const struct {
     bool used;
@@ -278,42 +237,56 @@ fovea_status Layout::check_memory(void* workspace, size_t workspace_bytes) const
   for (const auto& array : arrays) {
     const Tokens& t = array.tokens;
     if (!array.used) continue;
-    FOVEA_RETURN_IF_ERROR(input(t.data, sizeof(float), t.batch, t.batch_stride, t.count, t.token_stride, array.dim));
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(t.heads(0), sizeof(float), t.batch, 1, t.count, array.dim));
   }
   for (const Layer& layer : layers().all) {
     const fovea_linear_weights& w = layer.weights;
     if (!layer.used || !w.data) continue;
-    FOVEA_RETURN_IF_ERROR(input(w.data, unit_bytes(w.dtype), 1, 0, size_t(layer.out), w.row_stride, size_t(layer.in)));
-    FOVEA_RETURN_IF_ERROR(list(w.scales, sizeof(float), size_t(layer.out)));
-    FOVEA_RETURN_IF_ERROR(list(w.bias, sizeof(float), size_t(layer.out)));
+    const fovea_in rows = {w.data, 0, 0, w.row_stride};
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, unit_bytes(w.dtype), 1, 1, size_t(layer.out), size_t(layer.in)));
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(w.scales, sizeof(float), size_t(layer.out)));
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(w.bias, sizeof(float), size_t(layer.out)));
   }
   if (const fovea_rope_args* rope = args_.rope) {
     const size_t pairs = (rope->rotary_dim ? rope->rotary_dim : d_.head_dim) / 2;
-    FOVEA_RETURN_IF_ERROR(list(rope->turns, sizeof(uint64_t), pairs));
-    FOVEA_RETURN_IF_ERROR(list(rope->positions, sizeof(int64_t), args_.batch));
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(rope->turns, sizeof(uint64_t), pairs));
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(rope->positions, sizeof(int64_t), args_.batch));
     const float* const tables[] = {rope->cos, rope->sin};
     for (const float* table : tables) {
       if (!table) continue;
-      FOVEA_RETURN_IF_ERROR(input(table, sizeof(float), 1, 0, rope->table_positions, rope->table_stride, pairs));
+      const fovea_in rows = {table, 0, 0, rope->table_stride};
+      FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, sizeof(float), 1, 1, rope->table_positions, pairs));
     }
   }
-  if (!attends()) return FOVEA_OK;
-  FOVEA_RETURN_IF_ERROR(list(a.kv_lengths, sizeof(uint32_t), args_.batch));
-  FOVEA_RETURN_IF_ERROR(list(a.positions, sizeof(int64_t), args_.batch));
-  FOVEA_RETURN_IF_ERROR(list(a.alibi_slopes, sizeof(float), d_.q_heads));
-  FOVEA_RETURN_IF_ERROR(list(a.sinks, sizeof(float), d_.q_heads));
+  return attends() ? add_options(buffers) : FOVEA_OK;
+}
+
+fovea_status Layout::add_outputs(Buffers& buffers) const {
+  const fovea_attention_args& a = args_.attention;
+  const Tokens y = this->y();
+  FOVEA_RETURN_IF_ERROR(buffers.add_output(y.heads_out(0), sizeof(float), y.batch, 1, y.count, plan_.desc.d_model));
+  if (a.lse.data) {
+    FOVEA_RETURN_IF_ERROR(buffers.add_output(a.lse, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, 1));
+  }
+  if (a.scores_stage == FOVEA_SCORES_NONE) return FOVEA_OK;
+  const size_t kv_tokens = args_.cache ? longest() : keys().count;
+  return buffers.add_output(a.scores, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, kv_tokens);
+}
+
+fovea_status Layout::add_options(Buffers& buffers) const {
+  const fovea_attention_args& a = args_.attention;
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.kv_lengths, sizeof(uint32_t), args_.batch));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.positions, sizeof(int64_t), args_.batch));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.alibi_slopes, sizeof(float), d_.q_heads));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.sinks, sizeof(float), d_.q_heads));
   if (a.score_vector) {
-    FOVEA_RETURN_IF_ERROR(input(a.score_vector, sizeof(float), 1, 0, d_.kv_heads, a.score_vector_stride, d_.head_dim));
+    const fovea_in vector = {a.score_vector, 0, a.score_vector_stride, 0};
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(vector, sizeof(float), 1, d_.kv_heads, 1, d_.head_dim));
   }
   if (!a.mask.data) return FOVEA_OK;
-  const size_t unit = a.mask.kind == FOVEA_MASK_BYTE ? 1 : sizeof(float);
-  const Dimensions mask = {{args_.batch, a.mask.batch_stride},
-                           {d_.q_heads, a.mask.head_stride},
-                           {args_.q_tokens, a.mask.q_stride},
-                           {a.mask.kv_tokens, 1}};
-  Span span;
-  FOVEA_RETURN_IF_ERROR(check_array(a.mask.data, unit, mask, false, &span));
-  return apart(span);
+  const fovea_in mask = {a.mask.data, a.mask.batch_stride, a.mask.head_stride, a.mask.q_stride};
+  const size_t element_bytes = a.mask.kind == FOVEA_MASK_BYTE ? 1 : sizeof(float);
+  return buffers.add_input(mask, element_bytes, args_.batch, d_.q_heads, args_.q_tokens, a.mask.kv_tokens);
 }
 
 LinearStep Layout::linear_step(const fovea_linear_weights& weights, const Tokens& x, uint32_t in_dim, const Tokens& y,

@@ -44,7 +44,7 @@ class LinearCall {
         static_cast<LinearCall*>(call)->run_task(index, worker);
       };
       const bool done = executor->run(executor->self, tasks, task, this) == 0;
-      return done && !lacks_task_ ? FOVEA_OK : FOVEA_ERR_EXECUTOR;
+      return done && !__atomic_load_n(&lacks_task_, __ATOMIC_RELAXED) ? FOVEA_OK : FOVEA_ERR_EXECUTOR;
     }
     for (size_t index = 0; index < tasks; ++index) run_task(index, 0);
     return FOVEA_OK;
@@ -55,7 +55,7 @@ class LinearCall {
 
   void run_task(size_t index, uint32_t worker) {
     if (worker >= plan_.workers) {  // which has no workspace
-      lacks_task_ = true;
+      __atomic_store_n(&lacks_task_, true, __ATOMIC_RELAXED);
       return;
     }
     const uint32_t part = uint32_t(index % parts_), tile = uint32_t(index / parts_);
