@@ -158,7 +158,7 @@ TEST_CASE("bits: the place in a batch does not change them", "[short]") {
         CHECK(std::memcmp(want.out.data(), want.out.data() + b * each, each * sizeof(float)) == 0);
       }
       many.args.batch = 1;
-      Guarded workspace(many.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+      Guarded workspace(many.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
       many.fill_outputs();
       REQUIRE(fovea_attention(&many.plan, &many.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
       CHECK(std::memcmp(many.out().data(), want.out.data(), each * sizeof(float)) == 0);
@@ -177,7 +177,7 @@ TEST_CASE("bits: a query's do not depend on the other queries of the call", "[sh
     for (const fovea_target target : targets()) {
       const Outputs want = run(test, {target, Budget::kNone, true});
       const fovea_attention_args all = test.args;
-      Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+      Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
       std::vector<int64_t> positions = p.positions;
       const size_t mask_element = p.mask == FOVEA_MASK_BYTE ? 1 : sizeof(float);
       uint32_t next = 0;
@@ -215,7 +215,7 @@ TEST_CASE("bits: hidden keys behind the last visible one do not change them", "[
     AttentionCase test(p);
     for (const fovea_target target : targets()) {
       const Outputs want = run(test, {target, Budget::kNone, true});
-      Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+      Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
       fovea_attention_args shorter = test.args;
       shorter.kv_tokens = keys;
       shorter.kv_lengths = nullptr;

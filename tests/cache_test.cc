@@ -188,8 +188,34 @@ TEST_CASE("cache: keys may be turned on their way in", "[short]") {
     CHECK(fovea_kv_append(&c, &a) == FOVEA_ERR_NULL);
     a.workspace = c.memory;
     CHECK(fovea_kv_append(&c, &a) == FOVEA_ERR_OVERLAP);
-    Guarded workspace(heads * dim * sizeof(float), sizeof(float), Placement::kEnd);
+    Guarded workspace(200 * heads * dim * sizeof(float), sizeof(float), Placement::kEnd);
     a.workspace = workspace.as<void>();
+    // All of the workspace may be written, not only what one token needs; and the cache.
+    a.workspace_bytes = workspace.bytes();
+    for (char* const written : {workspace.as<char>() + workspace.bytes() - 25 * heads * dim * sizeof(float),
+                                static_cast<char*>(c.memory) + 64}) {
+      const auto overlaps = [&](void (*change)(fovea_kv_append_args&, fovea_rope_args&, void*)) {
+        fovea_kv_append_args own = a;
+        fovea_rope_args own_rope = rope;
+        own.rope = &own_rope;
+        change(own, own_rope, written);
+        return fovea_kv_append(&c, &own) == FOVEA_ERR_OVERLAP;
+      };
+      using A = fovea_kv_append_args;
+      using R = fovea_rope_args;
+      CHECK(overlaps([](A& own, R&, void* at) { own.keys.data = at; }));
+      CHECK(overlaps([](A& own, R&, void* at) { own.values.data = at; }));
+      CHECK(overlaps([](A& own, R&, void* at) { own.counts = static_cast<uint32_t*>(at); }));
+      CHECK(overlaps([](A&, R& own, void* at) { own.turns = static_cast<uint64_t*>(at); }));
+      CHECK(overlaps([](A&, R& own, void* at) {
+        static const float table[9] = {};
+        own.turns = nullptr, own.cos = table, own.sin = static_cast<float*>(at), own.table_positions = 1;
+      }));
+    }
+    a.workspace_bytes = SIZE_MAX;
+    CHECK(fovea_kv_append(&c, &a) == FOVEA_ERR_SIZE);
+    a.workspace_bytes = workspace.bytes();
+    CHECK(workspace.untouched());
     fovea_rope_args wrong = rope;
     a.rope = &wrong;
     wrong.rotary_dim = 17;
@@ -231,6 +257,13 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   CHECK(init([](C& c) { c.kind = FOVEA_KV_PAGED; }) == FOVEA_ERR_SIZE);
   CHECK(init([](C& c) { c.batch = 0xffffffffu, c.kv_heads = 0xffffffffu; }) == FOVEA_ERR_SIZE);
   CHECK(init([](C& c) { c.batch = 4; }) == FOVEA_ERR_WORKSPACE);
+  C huge_pages = cache_of(kKinds[0], FOVEA_F32, FOVEA_F32);
+  huge_pages.kind = FOVEA_KV_PAGED, huge_pages.page_tokens = 0xfffffff0u;
+  CHECK(fovea_kv_cache_bytes(&huge_pages) > 0);
+  huge_pages.pages = 0;
+  Guarded no_pages(4096, 64, Placement::kEnd);
+  REQUIRE(fovea_kv_cache_init(&huge_pages, no_pages.as<void>(), no_pages.bytes()) == FOVEA_OK);
+  CHECK(huge_pages.source.page_table_stride == 1);
   CHECK(init([](C& c) { c.batch = 0; }) == FOVEA_OK);
 
   fovea_kv_cache c = cache_of(kKinds[0], FOVEA_F32, FOVEA_I8);

@@ -248,7 +248,7 @@ TEST_CASE("executor: a worker writes its own part of the workspace and no other"
         test.desc.max_workers = kCount;
         test.desc.key_split_tokens = split;
         const fovea_plan plan = plan_of(test.desc);
-        Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kStart);
+        Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kEnd);
         for (uint32_t worker = 0; worker < kCount; ++worker) {
           INFO(fovea_target_name(target) << ", " << name(p) << ", split " << split << ", worker " << worker);
           Shuffler shuffler(kCount);
@@ -407,7 +407,7 @@ TEST_CASE("executor: one that is wrong has its status, and nothing is written", 
     test.desc.max_workers = max_workers;
     const fovea_plan plan = plan_of(test.desc);
     const uint32_t most = std::max(max_workers, uint32_t{1});
-    Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kStart);
+    Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kEnd);
     fovea_executor executor = good;
     test.args.executor = &executor;
     const auto refused = [&](fovea_status want) {
@@ -460,7 +460,7 @@ TEST_CASE("executor: one that fails, or numbers a worker wrongly, has its status
     test.desc.target = target;
     test.desc.max_workers = 2;
     const fovea_plan plan = plan_of(test.desc);
-    const Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kStart);
+    const Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kEnd);
     const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
     const Guarded memory((bytes + 63) / 64 * 64, kAlignment, Placement::kStart);
     fovea_state* const state = memory.as<fovea_state>();

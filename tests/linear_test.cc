@@ -507,6 +507,8 @@ TEST_CASE("linear: every misuse has its status, and nothing is written", "[short
       {"in_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.in_dim = 0; }},
       {"out_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.out_dim = 0; }},
       {"too many tokens", FOVEA_ERR_SIZE, [](Call& c) { c.args.tokens = (1u << 30) + 1; }},
+      {"too many inputs", FOVEA_ERR_SIZE, [](Call& c) { c.args.in_dim = 0x80000000u; }},
+      {"too many outputs", FOVEA_ERR_SIZE, [](Call& c) { c.args.out_dim = 0xffffffffu; }},
       {"no y", FOVEA_ERR_NULL, [](Call& c) { c.args.y = nullptr; }},
       {"no x", FOVEA_ERR_NULL, [](Call& c) { c.args.x = nullptr; }},
       {"no weights", FOVEA_ERR_NULL, [](Call& c) { c.args.weights.data = nullptr; }},

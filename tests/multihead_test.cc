@@ -190,7 +190,7 @@ class LayerCase {
     desc.attention.target = target;
     fovea_status status = fovea_multihead_plan_init(&plan, &desc);
     if (status != FOVEA_OK) return status;
-    workspace = Guarded(fovea_multihead_workspace_bytes(&plan), kAlignment, Placement::kStart);
+    workspace = Guarded(fovea_multihead_workspace_bytes(&plan), kAlignment, Placement::kEnd);
     std::memset(workspace.as<void>(), 0xff, workspace.bytes());
     return fovea_multihead(&plan, &args, workspace.as<void>(), workspace.bytes());
   }
@@ -465,7 +465,7 @@ TEST_CASE("multihead: keys that are projected once and kept give the bits of tho
       again.desc.max_new_tokens = p.kv_tokens;
       again.desc.attention.target = target;
       REQUIRE(fovea_multihead_plan_init(&again.plan, &again.desc) == FOVEA_OK);
-      Guarded workspace(fovea_multihead_workspace_bytes(&again.plan), kAlignment, Placement::kStart);
+      Guarded workspace(fovea_multihead_workspace_bytes(&again.plan), kAlignment, Placement::kEnd);
       REQUIRE(fovea_multihead_append(&again.plan, &kept.cache, &again.args, workspace.as<void>(), workspace.bytes()) ==
               FOVEA_OK);
       again.args.keys = again.args.values = {};
@@ -505,7 +505,7 @@ TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of on
         decoder.desc.attention.target = target;
         decoder.desc.attention.max_q_tokens = decoder.desc.max_new_tokens = 5;
         REQUIRE(fovea_multihead_plan_init(&decoder.plan, &decoder.desc) == FOVEA_OK);
-        Guarded workspace(fovea_multihead_workspace_bytes(&decoder.plan), kAlignment, Placement::kStart);
+        Guarded workspace(fovea_multihead_workspace_bytes(&decoder.plan), kAlignment, Placement::kEnd);
         int64_t positions[2];
         for (uint32_t t = 0; t < p.q_tokens;) {
           const uint32_t count = std::min<uint32_t>(t % 4 == 3 ? 5 : 1, p.q_tokens - t);
@@ -724,7 +724,7 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
     REQUIRE(fovea_kv_describe(&cache.cache, &decoder.desc.attention) == FOVEA_OK);
     decoder.desc.attention.max_q_tokens = 1, decoder.desc.max_new_tokens = 8;
     REQUIRE(fovea_multihead_plan_init(&decoder.plan, &decoder.desc) == FOVEA_OK);
-    Guarded memory(fovea_multihead_workspace_bytes(&decoder.plan), kAlignment, Placement::kStart);
+    Guarded memory(fovea_multihead_workspace_bytes(&decoder.plan), kAlignment, Placement::kEnd);
     const fovea_kv_cache unused{};
     decoder.args.cache = &unused;
     decoder.args.attention.q_offsets = decoder.lengths.data();
@@ -763,7 +763,7 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
   CHECK(fovea_multihead(&test.plan, &test.args, workspace, bytes) == FOVEA_ERR_SIZE);
   test.desc.attention.key_dtype = test.desc.attention.value_dtype = FOVEA_F16;
   REQUIRE(fovea_multihead_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-  Guarded larger(fovea_multihead_workspace_bytes(&test.plan), kAlignment, Placement::kStart);
+  Guarded larger(fovea_multihead_workspace_bytes(&test.plan), kAlignment, Placement::kEnd);
   CHECK(fovea_multihead(&test.plan, &test.args, larger.as<void>(), larger.bytes()) == FOVEA_OK);
   test.args.cache = nullptr;  // projected keys are f32
   CHECK(fovea_multihead(&test.plan, &test.args, larger.as<void>(), larger.bytes()) == FOVEA_ERR_UNSUPPORTED);

@@ -122,7 +122,7 @@ TEST_CASE("re-entrance: many threads at once, with one plan or with several, are
   const auto work = [&](size_t thread) {
     const Alone& one = cases[thread / 2];
     std::vector<float> out(one.out.size()), lse(one.lse.size());
-    const Guarded workspace(one.test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+    const Guarded workspace(one.test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
     fovea_attention_args args = one.test.args;
     args.out.data = out.data(), args.lse.data = lse.data();
     for (int i = 0; i < 20; ++i) {

@@ -211,7 +211,7 @@ void project(fovea_target target, float* y, uint32_t out_dim, const float* x, ui
   args.y = y, args.y_stride = static_cast<ptrdiff_t>(out_dim);
   args.x = x, args.x_stride = static_cast<ptrdiff_t>(in_dim);
   args.weights.data = w, args.weights.row_stride = static_cast<ptrdiff_t>(row_stride);
-  const Guarded workspace(fovea_linear_workspace_bytes(&args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+  const Guarded workspace(fovea_linear_workspace_bytes(&args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
   REQUIRE(fovea_linear_f32(&args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
 }
 
@@ -247,7 +247,7 @@ void check_paper(fovea_target target, fovea_score score, const float* q, const f
   desc.target = target;
   fovea_plan plan{};
   REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
-  const Guarded workspace(fovea_workspace_bytes(&plan), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+  const Guarded workspace(fovea_workspace_bytes(&plan), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
   const Guarded state(fovea_state_bytes(&plan, 1, kQueries), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
   for (const uint32_t piece : {0u, 64u, 5u}) {
     Answer answer;
@@ -323,7 +323,7 @@ TEST_CASE("score: what is wrong with it has its status, and nothing is written",
   CHECK(plan.magic == 0);
 
   REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
-  const Guarded workspace(fovea_workspace_bytes(&plan), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+  const Guarded workspace(fovea_workspace_bytes(&plan), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
   const auto call = [&](const fovea_attention_args& args) {
     test.fill_outputs();
     const fovea_status status = fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes());

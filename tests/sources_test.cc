@@ -190,7 +190,7 @@ TEST_CASE("sources: a push of which a tile cannot be loaded leaves the stream as
       REQUIRE(test.run({target}) == "");
       const std::vector<float> want = test.out();
       const size_t bytes = fovea_state_bytes(&test.plan, p.batch, q_tokens);
-      Guarded memory(bytes, 64, Placement::kStart), workspace(test.plan.workspace_bytes, 64, Placement::kStart);
+      Guarded memory(bytes, 64, Placement::kEnd), workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
       auto* const state = memory.as<fovea_state>();
       REQUIRE(fovea_stream_begin(&test.plan, state, bytes, p.batch, q_tokens, 0) == FOVEA_OK);
       TestLoader& loader = test.stored.loader;
@@ -213,10 +213,52 @@ TEST_CASE("sources: a push of which a tile cannot be loaded leaves the stream as
   }
 }
 
+// Their tiles do not lie on the grid of positions, and cross no page: there is no memory to gather f32 rows in.
+TEST_CASE("sources: pages of whole tiles are pushed at any position", "[short]") {
+  const fovea_dtype types[][2] = {
+      {FOVEA_F32, FOVEA_F32}, {FOVEA_F16, FOVEA_F32}, {FOVEA_F32, FOVEA_I8}, {FOVEA_BF16, FOVEA_I4}};
+  for (const fovea_target target : targets()) {
+    for (const auto& type : types) {
+      for (const uint32_t q_tokens : {1u, 40u}) {
+        for (const uint32_t page_tokens : {64u, 128u}) {
+          Problem p = decode(q_tokens, FOVEA_KV_PAGED);
+          p.page_tokens = page_tokens;
+          p.key_dtype = type[0], p.value_dtype = type[1];
+          p.causal = FOVEA_CAUSAL_NONE;
+          p.positions = {};
+          p.kv_lengths = {};
+          AttentionCase test(p);
+          REQUIRE(test.run({target}) == "");
+          const size_t bytes = fovea_state_bytes(&test.plan, p.batch, q_tokens);
+          Guarded memory((bytes + 63) / 64 * 64, 64, Placement::kEnd);
+          Guarded workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
+          auto* const state = memory.as<fovea_state>();
+          const auto push_at = [&](int64_t first_key) {
+            REQUIRE(fovea_stream_begin(&test.plan, state, bytes, p.batch, q_tokens, first_key) == FOVEA_OK);
+            return fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes());
+          };
+          for (const int64_t first_key : {0, 1, 10, 63, 64, 132}) {
+            INFO(name(p) << " pushed at " << first_key);
+            REQUIRE(push_at(first_key) == FOVEA_OK);
+            test.fill_outputs();
+            REQUIRE(fovea_stream_end(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) ==
+                    FOVEA_OK);
+            CHECK(test.compare() == "");
+          }
+          test.plan.desc.dropout = 0.5f;
+          const bool follows = type[0] == FOVEA_F32 || type[1] == FOVEA_F32;
+          CHECK(push_at(12) == FOVEA_OK);
+          CHECK(push_at(10) == (follows ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("sources: what is wrong with a source has its status, and nothing is written", "[short]") {
   const auto attend = [](AttentionCase& test) {
     REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-    const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kStart);
+    const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
     test.fill_outputs();
     const fovea_status status = fovea_attention(&test.plan, &test.args, workspace.as<void>(), workspace.bytes());
     CHECK((status == FOVEA_OK || (test.outputs_untouched() && workspace.untouched())));
@@ -333,15 +375,17 @@ TEST_CASE("ragged: each entry has the bits of a call of its own", "[short]") {
   p.layout = Layout::kTokensFirst;
   p.alibi = p.sinks = true;
   for (const fovea_target target : targets()) {
-    for (const bool masked : {false, true}) {
+    for (const uint32_t choice : {0u, 1u, 2u, 3u}) {
+      const bool masked = choice % 2 == 1;
       AttentionCase all(p);
       all.desc.target = target;
+      all.desc.key_split_tokens = choice < 2 ? 0 : 64;
       all.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
       all.desc.max_batch = kEntries;
       all.desc.max_q_tokens = 40;
       all.desc.max_kv_tokens = 130;
       REQUIRE(fovea_plan_init(&all.plan, &all.desc) == FOVEA_OK);
-      const Guarded workspace(all.plan.workspace_bytes, 64, Placement::kStart);
+      const Guarded workspace(all.plan.workspace_bytes, 64, Placement::kEnd);
       uint32_t q_offsets[kEntries + 1] = {}, kv_offsets[kEntries + 1] = {};
       for (uint32_t b = 0; b < kEntries; ++b) {
         q_offsets[b + 1] = q_offsets[b] + kQueries[b];
@@ -387,7 +431,7 @@ TEST_CASE("ragged: offsets that fall, or reach too far, are refused", "[short]")
   AttentionCase test(p);
   test.desc.max_batch = 2;
   REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-  const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kStart);
+  const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
   test.args.batch = 2;
   const auto attend = [&](std::vector<uint32_t> q, std::vector<uint32_t> kv) {
     test.args.q_offsets = q.empty() ? nullptr : q.data();

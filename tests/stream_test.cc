@@ -75,7 +75,7 @@ class Streamer {
     d.portable_bits = run.portable_bits;
     d.workspace_budget_bytes = budget_bytes(d, run.budget);
     REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-    workspace_ = Guarded(fovea_workspace_bytes(&plan), kAlignment, Placement::kStart);
+    workspace_ = Guarded(fovea_workspace_bytes(&plan), kAlignment, Placement::kEnd);
   }
 
   fovea_plan plan;
@@ -316,7 +316,7 @@ TEST_CASE("stream: positions go on far beyond what a call may hold", "[short][st
     for (const Piece& piece : pieces(p.kv_tokens, every(64))) {
       PieceArgs part(test, piece);
       part.args.positions = &position;
-      const Guarded workspace(fovea_workspace_bytes(&stream.plan), kAlignment, Placement::kStart);
+      const Guarded workspace(fovea_workspace_bytes(&stream.plan), kAlignment, Placement::kEnd);
       REQUIRE(fovea_stream_push(&stream.plan, state.as<fovea_state>(), &part.args, workspace.as<void>(),
                                 workspace.bytes()) == FOVEA_OK);
     }
@@ -332,7 +332,7 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   const Streamer stream(test, {});
   const fovea_plan& plan = stream.plan;
   const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens), workspace_bytes = fovea_workspace_bytes(&plan);
-  const Guarded workspace(workspace_bytes, kAlignment, Placement::kStart);
+  const Guarded workspace(workspace_bytes, kAlignment, Placement::kEnd);
   const Guarded memory((bytes + 2 * kAlignment) / kAlignment * kAlignment, kAlignment, Placement::kStart);
   fovea_state* const state = memory.as<fovea_state>();
 

@@ -32,10 +32,11 @@ fovea_attention_desc description(Bytes& bytes) {
   d.kv_kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD});
   if (d.kv_kind == FOVEA_KV_RING)
     d.pinned_tokens = bytes.below(10), d.ring_tokens = d.pinned_tokens + 1 + bytes.below(90);
-  if (d.kv_kind == FOVEA_KV_PAGED) d.page_tokens = 1 + bytes.below(80);
+  if (d.kv_kind == FOVEA_KV_PAGED) d.page_tokens = bytes.flag() ? 64 * (1 + bytes.below(2)) : 1 + bytes.below(80);
   d.target = targets()[bytes.below(fovea_target_count())];
   d.portable_bits = bytes.flag();
   d.max_workers = bytes.below(4);
+  d.key_split_tokens = bytes.choose({0u, 0u, 64u});
   damage(bytes, &d, sizeof d / 4);
   return d;
 }
@@ -70,6 +71,7 @@ class Arguments {
     a.kv_tokens = count(bytes, d_.max_kv_tokens);
     // fovea_stream_end does not look at offsets.
     ragged_q = bytes.below(6) == 0 && !streams, ragged_kv = bytes.below(6) == 0 && !streams;
+    if (ragged_kv) a.kv_tokens = count(bytes, d_.max_batch * d_.max_kv_tokens);
     if (bytes.below(16) == 0) a.struct_bytes = word(bytes);
     if (bytes.below(16) == 0) a.q_tokens = word(bytes);
     if (bytes.below(16) == 0) a.kv_tokens = word(bytes);

@@ -11,6 +11,10 @@ consumer=$source/tests/consumer
 rm -rf "$work"
 mkdir -p "$work"
 "$cmake" --install "$build" --prefix "$work/installed" --config "$configuration" >"$work/install.log"
+[ -f "$work/installed/share/licenses/fovea/LICENSE" ] || {
+  echo "the licence is not installed"
+  exit 1
+}
 # An installed tree can be moved.
 mv "$work/installed" "$work/prefix"
 

@@ -341,7 +341,7 @@ size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes
  * query tiles. Not for loaders. */
 #define FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                     \
   (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_BLOCK_ROWS_MAX / 4u) + \
-   FOVEA_KEY_TILE * 4u * ((size_t)(head_dim) + (size_t)(value_dim) + 8u))
+   FOVEA_KEY_TILE * 4u * (FOVEA_SIZE_(head_dim) + FOVEA_SIZE_(value_dim) + 8u))
 
 /* Writes into text, at most text_bytes with the closing 0, one line that says what the plan will do: target and
  * backend, tile, kernel, bytes. Returns the length of the whole line without the closing 0, as snprintf does; text may
@@ -548,7 +548,7 @@ typedef struct fovea_state {
 /* Bytes of a state for these counts; 0 for no plan, or where they overflow. The macro is for static arrays. In an array
  * of states each begins at a multiple of 64 bytes: round the size up to one. */
 size_t fovea_state_bytes(const fovea_plan* plan, uint32_t batch, uint32_t q_tokens);
-#define FOVEA_STATE_BYTES(rows, value_dim) (sizeof(fovea_state) + (size_t)(rows) * ((size_t)(value_dim) + 2u) * 4u)
+#define FOVEA_STATE_BYTES(rows, value_dim) (sizeof(fovea_state) + FOVEA_SIZE_(rows) * (FOVEA_SIZE_(value_dim) + 2u) * 4u)
 
 /* A state that has seen no key, in state_bytes bytes of memory (FOVEA_ERR_STATE if they are too few). The next key
  * pushed is at position first_key >= 0 (FOVEA_ERR_SIZE): not 0 where another state has the keys before it, to be merged
@@ -561,7 +561,8 @@ fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* state, size
  * Arguments are those of fovea_attention, and so are checks; batch and q_tokens are the state's (FOVEA_ERR_STATE), and
  * q is the same in every push. kv_lengths and the mask are of these keys alone: kv_lengths[b] of them are seen, the
  * mask's column 0 is the first of them. scores_stage must be 0 (FOVEA_ERR_UNSUPPORTED); out, lse and sinks are not
- * looked at. On an error nothing was taken in, but on FOVEA_ERR_EXECUTOR: see fovea_executor. */
+ * looked at. With dropout, f32 keys or values from pages of a multiple of 64 tokens must come at multiples of 4
+ * (FOVEA_ERR_UNSUPPORTED). On an error nothing was taken in, but on FOVEA_ERR_EXECUTOR: see fovea_executor. */
 fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const fovea_attention_args* args,
                                void* workspace, size_t workspace_bytes);
 
@@ -749,7 +750,7 @@ typedef struct fovea_kv_cache {
 size_t fovea_kv_cache_bytes(const fovea_kv_cache* cache);
 #define FOVEA_KV_CACHE_BYTES(key_dtype, value_dtype, batch, kv_heads, max_tokens, head_dim, value_dim) \
   FOVEA_KV_CACHE_BYTES_(FOVEA_ROW_BYTES_(key_dtype, head_dim) + FOVEA_ROW_BYTES_(value_dtype, value_dim), \
-                        (size_t)(batch) * (kv_heads) * (max_tokens), batch)
+                        FOVEA_SIZE_(batch) * (kv_heads) * (max_tokens), batch)
 
 /* Lays an empty cache out in memory: 64-byte aligned (FOVEA_ERR_ALIGNMENT), at least fovea_kv_cache_bytes of it
  * (FOVEA_ERR_WORKSPACE). */
@@ -847,11 +848,11 @@ size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fov
  * value_dim. q_rows is max_batch * max_q_tokens, kv_rows max_batch * max_new_tokens; d_model is the largest of the
  * three models. For f32 caches in one run; else put FOVEA_KV_WORKSPACE_BYTES(head_dim, head_dim) on top. */
 #define FOVEA_MULTIHEAD_WORKSPACE_BYTES(d_model, q_heads, kv_heads, head_dim, q_rows, kv_rows, weight_dtype)    \
-  (2u * FOVEA_ALIGN_UP_((size_t)(q_rows) * (q_heads) * (head_dim) * 4u) +                                       \
-   2u * FOVEA_ALIGN_UP_((size_t)(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                     \
+  (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) +                                       \
+   2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                     \
    FOVEA_LARGER_(FOVEA_WORKSPACE_BYTES(head_dim, head_dim),                                                     \
-                 FOVEA_LINEAR_BYTES_FOR_TOKENS_(FOVEA_LARGER_((size_t)(d_model), (size_t)(q_heads) * (head_dim)), \
-                                                FOVEA_LARGER_((size_t)(q_rows), (size_t)(kv_rows)), weight_dtype)))
+                 FOVEA_LINEAR_BYTES_FOR_TOKENS_(FOVEA_LARGER_(FOVEA_SIZE_(d_model), FOVEA_SIZE_(q_heads) * (head_dim)), \
+                                                FOVEA_LARGER_(FOVEA_SIZE_(q_rows), FOVEA_SIZE_(kv_rows)), weight_dtype)))
 
 /* Weights of a layer, each with a bias or none. data NULL = no such layer: what it would project is taken as it is, and
  * has as many elements as the projection (FOVEA_ERR_SIZE); without a bias (FOVEA_ERR_NULL). */
@@ -910,27 +911,28 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 
 /* ----------------------------------------------------------------------------------- the macro's arithmetic */
 /* clang-format off */
-#define FOVEA_ALIGN_UP_(bytes) (((size_t)(bytes) + 63u) / 64u * 64u)
+#define FOVEA_SIZE_(count) (sizeof(char) * (count)) /* as a size_t, without a cast, of which C++ compilers warn */
+#define FOVEA_ALIGN_UP_(bytes) ((FOVEA_SIZE_(bytes) + 63u) / 64u * 64u)
 #define FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, rows)                                  \
-  (FOVEA_ALIGN_UP_((size_t)(head_dim) * (rows) * 4u) + FOVEA_ALIGN_UP_((size_t)(value_dim) * (rows) * 4u) + \
-   FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * (size_t)(rows) * 4u) + 9u * FOVEA_ALIGN_UP_((size_t)(rows) * 4u))
+  (FOVEA_ALIGN_UP_(FOVEA_SIZE_(head_dim) * (rows) * 4u) + FOVEA_ALIGN_UP_(FOVEA_SIZE_(value_dim) * (rows) * 4u) + \
+   FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * FOVEA_SIZE_(rows) * 4u) + 9u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(rows) * 4u))
 #define FOVEA_LARGER_(a, b) ((a) > (b) ? (a) : (b))
 /* A tile has three vectors of tokens on most targets, for narrow weights six, or as many as the tokens fill. */
 #define FOVEA_LANES_MAX_ (FOVEA_TILE_ROWS_MAX / 3u)
 #define FOVEA_LINEAR_ROWS_(tokens, most)                                                                      \
-  ((tokens) < (most) ? ((size_t)(tokens) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_          \
-                     : (size_t)(most))
+  ((tokens) < (most) ? (FOVEA_SIZE_(tokens) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_          \
+                     : FOVEA_SIZE_(most))
 #define FOVEA_LINEAR_BYTES_FOR_TOKENS_(in_dim, tokens, dtype)                                                    \
   ((dtype) == FOVEA_F32                                                                                          \
        ? FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, FOVEA_TILE_ROWS_MAX))                   \
        : FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, 2u * FOVEA_TILE_ROWS_MAX)) + 4096u)
 #define FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, rows) \
-  (FOVEA_ALIGN_UP_((size_t)(in_dim) * (rows) * 4u) + 64u * (rows) * 4u)
+  (FOVEA_ALIGN_UP_(FOVEA_SIZE_(in_dim) * (rows) * 4u) + 64u * (rows) * 4u)
 #define FOVEA_ROW_BYTES_(dtype, dim)                                                               \
-  ((dtype) == FOVEA_F32 ? (size_t)(dim) * 4u : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? (size_t)(dim) * 2u : \
-   (dtype) == FOVEA_I8 ? (size_t)(dim) + 4u : ((size_t)(dim) + 31u) / 32u * 18u)
+  ((dtype) == FOVEA_F32 ? FOVEA_SIZE_(dim) * 4u : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u : \
+   (dtype) == FOVEA_I8 ? FOVEA_SIZE_(dim) + 4u : (FOVEA_SIZE_(dim) + 31u) / 32u * 18u)
 #define FOVEA_KV_CACHE_BYTES_(row_bytes, rows, batch)                                              \
-  ((rows) * (row_bytes) + 2u * FOVEA_ALIGN_UP_((size_t)(batch) * 4u) + 4u * 63u)
+  ((rows) * (row_bytes) + 2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(batch) * 4u) + 4u * 63u)
 /* clang-format on */
 
 #if defined(__GNUC__)

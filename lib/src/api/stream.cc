@@ -46,6 +46,7 @@ fovea_status call_on_stream(const fovea_plan& plan, fovea_state* state, const fo
   status = fovea::check_attention_args(plan, args, parts, &stream);
   if (status != FOVEA_OK) return status;
   if (args.batch != state->batch || args.q_tokens != state->q_tokens) return FOVEA_ERR_STATE;
+  if (!ends && !fovea::push_served(plan.desc, state->next_key)) return FOVEA_ERR_UNSUPPORTED;
   if (state->next_key > fovea::kMostPosition - int64_t(args.kv_tokens)) return FOVEA_ERR_SIZE;
   const StreamCall call = {fovea::stream_kernels(plan.desc.target), fovea::state_rows(*state), state->next_key, ends};
   return fovea::run_attention(plan, args, parts, &call);

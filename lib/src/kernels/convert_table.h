@@ -50,6 +50,11 @@ constexpr size_t unit_bytes(fovea_dtype dtype) {
 constexpr ptrdiff_t stride_bytes(ptrdiff_t stride, size_t unit, ptrdiff_t steps = 1) {
   return ptrdiff_t(size_t(stride) * unit * size_t(steps));
 }
+// Through an integer: nothing need be there, as before the first row, or in an array without elements.
+template <class T>
+T* advanced(T* base, ptrdiff_t bytes) {
+  return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(base) + uintptr_t(bytes));
+}
 constexpr size_t scale_bytes(fovea_dtype dtype) { return dtype == FOVEA_I8 ? 4 : dtype == FOVEA_I4 ? 2 : 0; }
 
 // Whether this build has the format.

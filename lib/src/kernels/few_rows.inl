@@ -20,24 +20,26 @@ constexpr size_t kCacheLine = 64;  // bytes
 template <fovea_dtype kType>
 struct LineCursor {
   static constexpr size_t kBits = kType == FOVEA_I4 ? 4 : 8 * unit_bytes(kType);  // an element
-  const char* row;
+  uintptr_t row;  // an address at which there need be nothing
   ptrdiff_t stride;
   size_t row_bytes, byte;
 
   // At element `index` of the rows, counted row by row.
   FOVEA_INLINE LineCursor At(const void* rows, ptrdiff_t stride, size_t dim, size_t index) {
     const ptrdiff_t row_stride = stride_bytes(stride, unit_bytes(kType));
-    return {static_cast<const char*>(rows) + ptrdiff_t(index / dim) * row_stride, row_stride, dim * kBits / 8,
+    return {reinterpret_cast<uintptr_t>(rows) + index / dim * uintptr_t(row_stride), row_stride, dim * kBits / 8,
             index % dim * kBits / 8};
   }
   template <size_t kElements>
   inline __attribute__((always_inline)) void Ask() {
     constexpr size_t kBytes = kElements * kBits / 8;
     FOVEA_UNROLL(8)
-    for (size_t i = 0; i < kBytes; i += kCacheLine) __builtin_prefetch(row + byte + i, 0, 2);
+    for (size_t i = 0; i < kBytes; i += kCacheLine) {
+      __builtin_prefetch(reinterpret_cast<const char*>(row + byte + i), 0, 2);
+    }
     byte += kBytes;
     const bool row_ends = byte >= row_bytes;
-    row += row_ends ? stride : 0;
+    row += row_ends ? uintptr_t(stride) : 0;
     byte = row_ends ? 0 : byte;
   }
 };

@@ -164,7 +164,7 @@ fovea_status check_ring(const fovea_attention_desc& d, const fovea_kv_source& kv
 }
 
 fovea_status check_pages(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t batch, uint32_t length) {
-  const uint32_t* const table = kv.page_table + ptrdiff_t(batch) * kv.page_table_stride;
+  const uint32_t* const table = length ? kv.page_table + ptrdiff_t(batch) * kv.page_table_stride : nullptr;
   for (uint32_t p = 0; uint64_t(p) * d.page_tokens < length; ++p) {
     if (table[p] >= kv.pages) return FOVEA_ERR_PAGE;
   }

@@ -52,15 +52,15 @@ fovea_status check_shape(const fovea_kv_cache& c) {
   return paged == (c.page_tokens != 0) && (paged || c.pages == 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
 
-// Rows of f32, which must not lie in the cache.
-fovea_status check_input(const fovea_in& array, const fovea_kv_cache& c, const fovea_kv_append_args& a, size_t dim) {
-  Span span;
-  const Dimensions dimensions = {
-      {a.batch, array.batch_stride}, {c.kv_heads, array.head_stride}, {a.tokens, array.token_stride}, {dim, 1}};
-  const fovea_status status = check_array(array.data, sizeof(float), dimensions, false, &span);
-  if (status != FOVEA_OK) return status;
-  const uintptr_t memory = reinterpret_cast<uintptr_t>(c.memory);
-  return span.overlaps({memory, memory + c.memory_bytes}) ? FOVEA_ERR_OVERLAP : FOVEA_OK;
+// Nothing that is read lies in what is written: the cache, and the workspace where keys are turned.
+fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+  Buffers buffers;
+  FOVEA_RETURN_IF_ERROR(buffers.add_memory(c.memory, c.memory_bytes));
+  if (a.rope) FOVEA_RETURN_IF_ERROR(buffers.add_memory(a.workspace, a.workspace_bytes));
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.keys, sizeof(float), a.batch, c.kv_heads, a.tokens, c.head_dim));
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.values, sizeof(float), a.batch, c.kv_heads, a.tokens, c.value_dim));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.counts, sizeof(uint32_t), a.batch));
+  return a.rope ? add_rope_tables(buffers, *a.rope, c.head_dim) : FOVEA_OK;
 }
 
 fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t count) {
@@ -75,15 +75,16 @@ fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t count)
   return FOVEA_OK;
 }
 
-fovea_status check_turning(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+fovea_status check_turning_workspace(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
   if (a.rope->struct_bytes != sizeof *a.rope) return FOVEA_ERR_STRUCT;
   if (!a.workspace) return FOVEA_ERR_NULL;
   if (!is_aligned(a.workspace, sizeof(float))) return FOVEA_ERR_ALIGNMENT;
   CheckedSize token{c.kv_heads};
   token.times(c.head_dim).times(sizeof(float));
-  if (token.overflow || a.workspace_bytes < token.value) return FOVEA_ERR_WORKSPACE;
-  const uintptr_t memory = reinterpret_cast<uintptr_t>(c.memory), scratch = reinterpret_cast<uintptr_t>(a.workspace);
-  if (Span{scratch, scratch + a.workspace_bytes}.overlaps({memory, memory + c.memory_bytes})) return FOVEA_ERR_OVERLAP;
+  return token.overflow || a.workspace_bytes < token.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
+}
+
+fovea_status check_turning(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
   for (uint32_t b = 0; b < a.batch; ++b) {
     const uint32_t count = a.counts ? a.counts[b] : a.tokens;
     int64_t last;
@@ -107,7 +108,7 @@ fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
   if (status != FOVEA_OK) return status;
   const bool paged = c.kind == FOVEA_KV_PAGED;
   const size_t blocks = paged ? c.pages : c.batch, tokens = paged ? c.page_tokens : c.max_tokens;
-  const size_t columns = paged ? (size_t(c.max_tokens) + c.page_tokens - 1) / c.page_tokens : 0;
+  const size_t columns = paged ? size_t(c.max_tokens / c.page_tokens + (c.max_tokens % c.page_tokens != 0)) : 0;
   CheckedSize rows{blocks};
   rows.times(c.kv_heads).times(tokens);
   if (rows.overflow) return FOVEA_ERR_SIZE;
@@ -155,14 +156,14 @@ fovea_status check_append(const fovea_kv_cache& c, const fovea_kv_append_args& a
   if (!is_target(a.target)) return FOVEA_ERR_ENUM;
   if (!resolve_target(a.target)) return FOVEA_ERR_TARGET;
   if (a.entry > c.batch || a.batch > c.batch - a.entry) return FOVEA_ERR_CAPACITY;
-  if (!is_aligned(a.counts, sizeof(uint32_t))) return FOVEA_ERR_ALIGNMENT;
-  fovea_status status = check_input(a.keys, c, a, c.head_dim);
-  if (status == FOVEA_OK) status = check_input(a.values, c, a, c.value_dim);
-  for (uint32_t b = 0; b < a.batch && status == FOVEA_OK; ++b) {
+  if (a.rope) FOVEA_RETURN_IF_ERROR(check_turning_workspace(c, a));
+  FOVEA_RETURN_IF_ERROR(check_buffers(c, a));
+  for (uint32_t b = 0; b < a.batch; ++b) {
     const uint32_t count = a.counts ? a.counts[b] : a.tokens;
-    status = count > a.tokens ? FOVEA_ERR_LENGTH : check_room(c, a.entry + b, count);
+    if (count > a.tokens) return FOVEA_ERR_LENGTH;
+    FOVEA_RETURN_IF_ERROR(check_room(c, a.entry + b, count));
   }
-  return status == FOVEA_OK && a.rope ? check_turning(c, a) : status;
+  return a.rope ? check_turning(c, a) : FOVEA_OK;
 }
 
 fovea_status check_truncate(const fovea_kv_cache& c, uint32_t entry, uint32_t length) {

@@ -15,7 +15,7 @@ fovea_status check_shape(const fovea_linear_args& a) {
   if (!is_target(a.target) || uint32_t(a.weights.dtype) > FOVEA_I4) return FOVEA_ERR_ENUM;
   if (a.weights.dtype == FOVEA_I4 || !format_served(a.weights.dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (a.in_dim == 0 || a.out_dim == 0) return FOVEA_ERR_DIM;
-  if (a.tokens > kMostTokens) return FOVEA_ERR_SIZE;
+  if (a.tokens > kMostTokens || a.in_dim > INT32_MAX || a.out_dim > INT32_MAX) return FOVEA_ERR_SIZE;
   if (!a.executor) return FOVEA_OK;
   if (!config::kExecutor) return FOVEA_ERR_UNSUPPORTED;
   if (!a.executor->run) return FOVEA_ERR_NULL;

@@ -248,15 +248,8 @@ fovea_status Layout::check_memory(void* workspace, size_t workspace_bytes) const
     FOVEA_RETURN_IF_ERROR(buffers.add_list(w.bias, sizeof(float), size_t(layer.out)));
   }
   if (const fovea_rope_args* rope = args_.rope) {
-    const size_t pairs = (rope->rotary_dim ? rope->rotary_dim : d_.head_dim) / 2;
-    FOVEA_RETURN_IF_ERROR(buffers.add_list(rope->turns, sizeof(uint64_t), pairs));
+    FOVEA_RETURN_IF_ERROR(add_rope_tables(buffers, *rope, d_.head_dim));
     FOVEA_RETURN_IF_ERROR(buffers.add_list(rope->positions, sizeof(int64_t), args_.batch));
-    const float* const tables[] = {rope->cos, rope->sin};
-    for (const float* table : tables) {
-      if (!table) continue;
-      const fovea_in rows = {table, 0, 0, rope->table_stride};
-      FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, sizeof(float), 1, 1, rope->table_positions, pairs));
-    }
   }
   return attends() ? add_options(buffers) : FOVEA_OK;
 }

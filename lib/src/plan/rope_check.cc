@@ -88,6 +88,17 @@ fovea_status check_rope_args(const fovea_rope_args& a) {
   return status == FOVEA_OK ? check_positions(a) : status;
 }
 
+fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& a, size_t dim) {
+  const size_t pairs = (a.rotary_dim ? a.rotary_dim : dim) / 2;
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.turns, sizeof(uint64_t), pairs));
+  const float* const tables[] = {a.cos, a.sin};
+  for (const float* table : tables) {
+    const fovea_in rows = {table, 0, 0, a.table_stride};
+    if (table) FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, sizeof(float), 1, 1, a.table_positions, pairs));
+  }
+  return FOVEA_OK;
+}
+
 fovea_status check_rope_frequencies(const uint64_t* turns, double base, double position_scale, uint32_t rotary_dim) {
   const uint64_t base_bits = bits_of(base), scale_bits = bits_of(position_scale);
   if (base_bits && (base_bits < bits_of(1.0) || base_bits >= bits_of(__builtin_inf()))) return FOVEA_ERR_NUMBER;

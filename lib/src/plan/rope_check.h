@@ -3,10 +3,13 @@
 #define FOVEA_SRC_PLAN_ROPE_CHECK_H_
 
 #include "fovea/fovea.h"
+#include "plan/memory.h"
 
 namespace fovea {
 
 fovea_status check_rope_args(const fovea_rope_args& args);
+// What rows of dim elements are turned by, as inputs of a call.
+fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& args, size_t dim);
 fovea_status check_rope_frequencies(const uint64_t* turns, double base, double position_scale, uint32_t rotary_dim);
 
 }  // namespace fovea

@@ -44,6 +44,10 @@ StateRows state_rows(const fovea_state& s) {
   return {max, max + rows, max + 2 * rows};
 }
 
+bool push_served(const fovea_attention_desc& d, int64_t next_key) {
+  return !config::kDropout || d.dropout == 0 || next_key % 4 == 0 || !tiles_follow_pages(d);
+}
+
 fovea_status check_new_state(const fovea_plan& plan, uint32_t batch, uint32_t q_tokens, int64_t first_key,
                              const void* memory, size_t bytes, fovea_state* header) {
   const fovea_attention_desc& d = plan.desc;

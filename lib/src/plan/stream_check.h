@@ -33,6 +33,10 @@ fovea_status check_export(const fovea_state* state, const void* image, size_t im
 // Reads the image only within image_bytes, and all of it: its checksum must be right.
 fovea_status check_import(const fovea_state* state, size_t bytes, const uint8_t* image, size_t image_bytes);
 
+// Whether keys can be pushed at this position. Key tiles that follow pages begin where the push does, and dropout has
+// numbers for four keys at a time.
+bool push_served(const fovea_attention_desc& desc, int64_t next_key);
+
 }  // namespace fovea
 
 #endif  // FOVEA_SRC_PLAN_STREAM_CHECK_H_

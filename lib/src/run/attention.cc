@@ -16,7 +16,7 @@ T* entry(const Array& array, size_t batch, size_t head) {
   if (!array.data) return nullptr;
   // Of no tokens strides may be any numbers: they wrap, and nobody goes there.
   const size_t elements = batch * size_t(array.batch_stride) + head * size_t(array.head_stride);
-  return static_cast<T*>(array.data) + ptrdiff_t(elements);
+  return advanced(static_cast<T*>(array.data), ptrdiff_t(elements * sizeof(T)));
 }
 
 // Keys that a query may see by its position: [lo, hi).
@@ -79,7 +79,7 @@ uint32_t key_count(const fovea_attention_args& args, uint32_t batch) {
 }
 
 // In a call on a stream, key 0 is not the first of all but the last on the grid of key tiles, so that tiles lie where
-// those of a whole call do.
+// those of a whole call do; or where the pages do.
 Positions positions_of(const fovea_plan& plan, const fovea_attention_args& args, const StreamCall* stream,
                        uint32_t batch) {
   const fovea_attention_desc& d = plan.desc;
@@ -97,7 +97,7 @@ Positions positions_of(const fovea_plan& plan, const fovea_attention_args& args,
   if (config::kMask && args.mask.kind != FOVEA_MASK_NONE && args.mask.kv_tokens < p.keys) p.keys = args.mask.kv_tokens;
   if (config::kStreams && stream) {
     p.on_grid = false;
-    p.begin = uint32_t(stream->first_key % kKeyTile);
+    p.begin = uint32_t(stream->first_key % (tiles_follow_pages(d) ? 1 : kKeyTile));
     p.keys = stream->ends ? p.begin : p.begin + p.keys;
     p.first -= stream->first_key - p.begin;
   }
@@ -438,7 +438,9 @@ class Call {
  public:
   Call(const fovea_plan& plan, const fovea_attention_args& args, const Workspace& workspace, const StreamCall* stream)
       : plan_(plan), args_(args), workspace_(workspace), stream_(stream) {
-    splits_ = stream ? 1 : split_count(plan.desc, args.kv_tokens);
+    // Of ragged keys kv_tokens counts all entries, and the plan has room for the parts of one.
+    const uint32_t capacity = plan.desc.max_kv_tokens;
+    splits_ = stream ? 1 : split_count(plan.desc, args.kv_tokens < capacity ? args.kv_tokens : capacity);
     if (!config::kStates || plan.split_bytes == 0) return;
     float* const max = static_cast<float*>(split_workspace(plan, workspace));
     const size_t states = all_rows() * splits_;

@@ -6,12 +6,6 @@
 namespace fovea {
 namespace {
 
-template <class T>
-T* advanced(T* base, ptrdiff_t bytes) {
-  // Through an integer: what is pointed to may be the row before the first one, which is not read.
-  return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(base) + uintptr_t(bytes));
-}
-
 // The same rows, counted from `rows` rows before.
 KeyRows from_before(KeyRows rows, uint32_t count) {
   rows.data = advanced(rows.data, stride_bytes(rows.stride, unit_bytes(rows.dtype), -ptrdiff_t(count)));

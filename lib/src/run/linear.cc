@@ -17,7 +17,7 @@ uint32_t divide_up(uint32_t x, uint32_t y) { return x / y + (x % y != 0); }
 // Weights from an output and an input on.
 const void* weights_at(const fovea_linear_weights& w, uint32_t output, uint32_t input) {
   const size_t unit = unit_bytes(w.dtype);
-  return static_cast<const char*>(w.data) + stride_bytes(w.row_stride, unit, ptrdiff_t(output)) + input * unit;
+  return advanced(w.data, ptrdiff_t(size_t(stride_bytes(w.row_stride, unit, ptrdiff_t(output))) + input * unit));
 }
 
 template <class T>

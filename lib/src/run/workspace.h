@@ -162,6 +162,12 @@ inline bool rows_may_part(const fovea_attention_desc& d) {
   return config::kPages && d.kv_kind == FOVEA_KV_PAGED && d.page_tokens % kKeyTile != 0;
 }
 
+// Whether key tiles must lie within pages, for there is no memory to gather f32 rows in.
+inline bool tiles_follow_pages(const fovea_attention_desc& d) {
+  return config::kPages && d.kv_kind == FOVEA_KV_PAGED && !rows_may_part(d) &&
+         (d.key_dtype == FOVEA_F32 || d.value_dtype == FOVEA_F32);
+}
+
 // Rows as they are, one after the other.
 inline void carve_dense(Carver& carver, fovea_dtype dtype, size_t dim, StagedRows* rows) {
   const auto words = [](size_t bytes) { return bytes / 4 + (bytes % 4 != 0); };
