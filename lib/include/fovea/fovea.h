@@ -44,7 +44,8 @@
  *   hidden from a query
  *   a weight below 2^-126                 is exactly 0 (one below 2^-125 may be), and costs no more time than another
  *   zero queries, zero keys               allowed
- *   a score, sink or mask beyond 2.3e38   counts as infinite: scores are kept in base 2
+ *   a score, sink, slope or mask beyond   counts as infinite: scores are kept in base 2
+ *   2.3e38, or scale times a query
  *   values near FLT_MAX                   the sum before the division may overflow: its weights are up to 1
  *
  * Versions. The number before the first point is 0: until it is 1, names and structures may change with the second
@@ -370,7 +371,8 @@ typedef enum fovea_mask_kind {
 
 /* A mask [batch][q_heads][q_tokens][kv_tokens]; strides of 0 broadcast it over batch, heads or queries. Keys are
  * contiguous. kind FOVEA_MASK_NONE goes with data NULL, the others with data (FOVEA_ERR_MASK). kv_tokens is how many
- * keys each row of the mask covers: keys behind it are hidden; at most the call's (FOVEA_ERR_MASK). */
+ * keys each row of the mask covers: keys behind it are hidden (with 0, all); at most as
+ * many as the call has (FOVEA_ERR_MASK). */
 typedef struct fovea_mask {
   fovea_mask_kind kind;
   uint32_t kv_tokens;
@@ -548,7 +550,8 @@ typedef struct fovea_state {
 /* Bytes of a state for these counts; 0 for no plan, or where they overflow. The macro is for static arrays. In an array
  * of states each begins at a multiple of 64 bytes: round the size up to one. */
 size_t fovea_state_bytes(const fovea_plan* plan, uint32_t batch, uint32_t q_tokens);
-#define FOVEA_STATE_BYTES(rows, value_dim) (sizeof(fovea_state) + FOVEA_SIZE_(rows) * (FOVEA_SIZE_(value_dim) + 2u) * 4u)
+#define FOVEA_STATE_BYTES(rows, value_dim) \
+  (sizeof(fovea_state) + FOVEA_SIZE_(rows) * (FOVEA_SIZE_(value_dim) + 2u) * 4u)
 
 /* A state that has seen no key, in state_bytes bytes of memory (FOVEA_ERR_STATE if they are too few). The next key
  * pushed is at position first_key >= 0 (FOVEA_ERR_SIZE): not 0 where another state has the keys before it, to be merged
@@ -610,8 +613,8 @@ typedef enum fovea_rope_layout {
  *                   stretches what was trained for 4096 positions over 32768. 0 = 1; else above 0 and at most 1
  *   (FOVEA_ERR_NUMBER).
  *   rotary_dim      even and at least 2 (FOVEA_ERR_DIM).
- * Error: turns[i] is off by at most rotary_dim / 16 + 2 units. It is computed in integers: nothing of double precision
- * is linked. */
+ * Error: turns[i] is off by at most rotary_dim / 16 + 2 units, for bases below 1.5 by rotary_dim / 4 + 2. It is
+ * computed in integers: nothing of double precision is linked. */
 fovea_status fovea_rope_frequencies(uint64_t* turns, double base, double position_scale, uint32_t rotary_dim);
 
 /* The arguments of fovea_rope_f32. Set all to 0 first, then fill in. */
@@ -851,8 +854,9 @@ size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fov
   (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) +                                       \
    2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                     \
    FOVEA_LARGER_(FOVEA_WORKSPACE_BYTES(head_dim, head_dim),                                                     \
-                 FOVEA_LINEAR_BYTES_FOR_TOKENS_(FOVEA_LARGER_(FOVEA_SIZE_(d_model), FOVEA_SIZE_(q_heads) * (head_dim)), \
-                                                FOVEA_LARGER_(FOVEA_SIZE_(q_rows), FOVEA_SIZE_(kv_rows)), weight_dtype)))
+                 FOVEA_LINEAR_BYTES_FOR_TOKENS_(                                                                \
+                     FOVEA_LARGER_(FOVEA_SIZE_(d_model), FOVEA_SIZE_(q_heads) * (head_dim)),                    \
+                     FOVEA_LARGER_(FOVEA_SIZE_(q_rows), FOVEA_SIZE_(kv_rows)), weight_dtype)))
 
 /* Weights of a layer, each with a bias or none. data NULL = no such layer: what it would project is taken as it is, and
  * has as many elements as the projection (FOVEA_ERR_SIZE); without a bias (FOVEA_ERR_NULL). */
@@ -929,8 +933,9 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 #define FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, rows) \
   (FOVEA_ALIGN_UP_(FOVEA_SIZE_(in_dim) * (rows) * 4u) + 64u * (rows) * 4u)
 #define FOVEA_ROW_BYTES_(dtype, dim)                                                               \
-  ((dtype) == FOVEA_F32 ? FOVEA_SIZE_(dim) * 4u : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u : \
-   (dtype) == FOVEA_I8 ? FOVEA_SIZE_(dim) + 4u : (FOVEA_SIZE_(dim) + 31u) / 32u * 18u)
+  ((dtype) == FOVEA_F32 ? FOVEA_SIZE_(dim) * 4u                                                    \
+   : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u                         \
+   : (dtype) == FOVEA_I8 ? FOVEA_SIZE_(dim) + 4u : (FOVEA_SIZE_(dim) + 31u) / 32u * 18u)
 #define FOVEA_KV_CACHE_BYTES_(row_bytes, rows, batch)                                              \
   ((rows) * (row_bytes) + 2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(batch) * 4u) + 4u * 63u)
 /* clang-format on */

@@ -12,8 +12,6 @@ struct FewBlock {
   static constexpr uint32_t kGroup = kKeys < 4 ? kKeys : 4;  // keys multiplied at a time
 };
 
-constexpr size_t kCacheLine = 64;  // bytes
-
 // Asks for the rows of a tile in the order of addresses, a few lines at a time: that is what the processor's own
 // prefetcher goes by. They are asked into the second cache, which waits for more lines at once than the first and has
 // room for a tile. Lines behind the end of a row may be asked for, which reads nothing.

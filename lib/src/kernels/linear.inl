@@ -26,7 +26,6 @@ FOVEA_KERNEL void LinearBegin(const TokenTile& t, const float* x, ptrdiff_t stri
 // prefetcher goes; behind the last ones that reads nothing. With 4 lanes arithmetic takes longer than memory does.
 constexpr bool kAsksAhead = kLanes > 4;
 constexpr size_t kRowsAhead = 8;  // with few tokens
-constexpr size_t kLine = 64;      // bytes
 
 template <int kVectors>
 FOVEA_TEMPLATE void LinearVectors(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input,
@@ -100,7 +99,7 @@ FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, ui
         static_cast<const char*>(f.weights.data) + stride_bytes(f.weights.row_stride, unit_bytes(kType), next);
     for (size_t d = 0; d < whole; d += kLanes, ahead += kBytes) {
       FOVEA_UNROLL(8)
-      for (size_t i = 0; kAsksAhead && i < kBytes; i += kLine) __builtin_prefetch(ahead + i, 0, 2);
+      for (size_t i = 0; kAsksAhead && i < kBytes; i += kCacheLine) __builtin_prefetch(ahead + i, 0, 2);
       VF w[kGroup];
       FOVEA_UNROLL(8)
       for (uint32_t k = 0; k < kGroup; ++k) w[k] = weights[k].Whole(d);

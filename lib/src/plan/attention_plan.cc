@@ -105,8 +105,7 @@ CheckedSize measure_splits(const fovea_attention_desc& d) {
   CheckedSize row{d.value_dim};
   row.plus(2).times(sizeof(float));
   bytes.overflow |= row.overflow;
-  bytes.times(row.value).plus(FOVEA_WORKSPACE_ALIGNMENT - 1);
-  bytes.value = bytes.value / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+  bytes.times(row.value).aligned();
   return bytes;
 }
 

@@ -17,8 +17,7 @@ class Layout {
 
   template <class T>
   T* take(size_t count, size_t size, size_t more = 1, size_t and_more = 1) {
-    bytes_.overflow |= bytes_.plus(FOVEA_WORKSPACE_ALIGNMENT - 1).overflow;
-    bytes_.value = bytes_.value / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+    bytes_.aligned();
     T* const array = reinterpret_cast<T*>(at_ + bytes_.value);
     CheckedSize taken{count};
     taken.times(size).times(more).times(and_more);

@@ -51,8 +51,7 @@ fovea_status measure_linear(const fovea_multihead_desc& m, fovea_target target, 
 CheckedSize array_bytes(uint64_t rows, uint64_t width) {
   CheckedSize bytes{size_t(rows)};
   bytes.overflow = rows > SIZE_MAX || width > SIZE_MAX;
-  bytes.times(size_t(width)).times(sizeof(float)).plus(FOVEA_WORKSPACE_ALIGNMENT - 1);
-  bytes.value = bytes.value / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+  bytes.times(size_t(width)).times(sizeof(float)).aligned();
   return bytes;
 }
 
@@ -75,12 +74,12 @@ bool is_product(ptrdiff_t product, uint32_t a, ptrdiff_t b) {
   ptrdiff_t exact;
   return !__builtin_mul_overflow(ptrdiff_t(a), b, &exact) && exact == product;
 }
-bool batch_first(const Tokens& x) { return x.batch == 1 || is_product(x.batch_stride, x.count, x.token_stride); }
-bool tokens_first(const Tokens& x) { return x.count == 1 || is_product(x.token_stride, x.batch, x.batch_stride); }
+bool batch_is_outer(const Tokens& x) { return x.batch == 1 || is_product(x.batch_stride, x.count, x.token_stride); }
+bool tokens_are_outer(const Tokens& x) { return x.count == 1 || is_product(x.token_stride, x.batch, x.batch_stride); }
 
 // A dense array for these tokens, in their order in memory, so that one linear layer may make all of it.
 Tokens dense_like(const Tokens& x, float* data, ptrdiff_t width) {
-  if (!batch_first(x) && tokens_first(x)) return {data, x.batch, x.count, width, width * ptrdiff_t(x.batch)};
+  if (!batch_is_outer(x) && tokens_are_outer(x)) return {data, x.batch, x.count, width, width * ptrdiff_t(x.batch)};
   return {data, x.batch, x.count, width * ptrdiff_t(x.count), width};
 }
 
@@ -301,8 +300,8 @@ LinearStep Layout::linear_step(const fovea_linear_weights& weights, const Tokens
   a.x_stride = x.token_stride;
   a.y_stride = y.token_stride;
   if (uint64_t(x.batch) * x.count <= kMostTokens) {
-    if (batch_first(x) && batch_first(y)) return step;
-    if (tokens_first(x) && tokens_first(y)) {
+    if (batch_is_outer(x) && batch_is_outer(y)) return step;
+    if (tokens_are_outer(x) && tokens_are_outer(y)) {
       a.x_stride = x.batch_stride;
       a.y_stride = y.batch_stride;
       return step;

@@ -23,6 +23,12 @@ struct CheckedSize {
     overflow |= __builtin_add_overflow(value, x, &value);
     return *this;
   }
+  // Up to a multiple of the workspace's alignment.
+  CheckedSize& aligned() {
+    plus(FOVEA_WORKSPACE_ALIGNMENT - 1);
+    value = value / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+    return *this;
+  }
 };
 
 // The caller's workspace, of one part or two.
@@ -84,8 +90,7 @@ class Carver {
  private:
   uintptr_t take_words(size_t columns, size_t rows) {
     CheckedSize bytes{columns};
-    bytes.times(rows).times(4).plus(FOVEA_WORKSPACE_ALIGNMENT - 1);
-    bytes.value = bytes.value / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+    bytes.times(rows).times(4).aligned();
     if (config::kSlowWorkspace && bytes.value <= fast_left_ && !bytes.overflow) {
       const uintptr_t array = fast_;
       fast_ += bytes.value;
