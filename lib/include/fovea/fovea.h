@@ -371,8 +371,8 @@ typedef enum fovea_mask_kind {
 
 /* A mask [batch][q_heads][q_tokens][kv_tokens]; strides of 0 broadcast it over batch, heads or queries. Keys are
  * contiguous. kind FOVEA_MASK_NONE goes with data NULL, the others with data (FOVEA_ERR_MASK). kv_tokens is how many
- * keys each row of the mask covers: keys behind it are hidden (with 0, all); at most as
- * many as the call has (FOVEA_ERR_MASK). */
+ * keys each row of the mask covers: keys behind it are hidden (with 0, all). Not more than the
+ * call's (FOVEA_ERR_MASK). */
 typedef struct fovea_mask {
   fovea_mask_kind kind;
   uint32_t kv_tokens;

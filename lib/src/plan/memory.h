@@ -97,50 +97,24 @@ inline fovea_status check_array(const void* data, size_t element_bytes, const Di
   return output && !elements_distinct(dimensions) ? FOVEA_ERR_STRIDE : FOVEA_OK;
 }
 
-// The arrays of a call, outputs first: each output, and each memory, is apart from all that is added after it. Inputs may
-// overlap one another.
+// The arrays of a call, outputs first: each output, and each memory, is apart from all that is added after it. Inputs
+// may overlap one another.
 class Buffers {
  public:
   // An array [batch][heads][tokens][dim].
   fovea_status add_output(const fovea_out& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
-                          size_t dim) {
-    return add(array.data, element_bytes, array_dimensions(array, batch, heads, tokens, dim), true);
-  }
+                          size_t dim);
   fovea_status add_input(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
-                         size_t dim) {
-    return add(array.data, element_bytes, array_dimensions(array, batch, heads, tokens, dim), false);
-  }
+                         size_t dim);
   // One that may be absent, of count elements.
-  fovea_status add_list(const void* data, size_t element_bytes, size_t count) {
-    return data ? add_input({data, 0, 0, 0}, element_bytes, 1, 1, 1, count) : FOVEA_OK;
-  }
+  fovea_status add_list(const void* data, size_t element_bytes, size_t count);
   // Bytes that the call writes, such as the workspace.
-  fovea_status add_memory(const void* data, size_t bytes) {
-    Span span = {reinterpret_cast<uintptr_t>(data), 0};
-    if (__builtin_add_overflow(span.begin, bytes, &span.end)) return FOVEA_ERR_SIZE;
-    return add(span, true);
-  }
+  fovea_status add_memory(const void* data, size_t bytes);
 
  private:
-  struct Array {
-    Dimensions dimensions;
-  };
-  template <class Any>
-  static Array array_dimensions(const Any& array, size_t batch, size_t heads, size_t tokens, size_t dim) {
-    return {{{batch, array.batch_stride}, {heads, array.head_stride}, {tokens, array.token_stride}, {dim, 1}}};
-  }
-  fovea_status add(const void* data, size_t element_bytes, const Array& array, bool output) {
-    Span span;
-    FOVEA_RETURN_IF_ERROR(check_array(data, element_bytes, array.dimensions, output, &span));
-    return add(span, output);
-  }
-  fovea_status add(const Span& span, bool output) {
-    for (size_t i = 0; i < count_; ++i) {
-      if (outputs_[i].overlaps(span)) return FOVEA_ERR_OVERLAP;
-    }
-    if (output) outputs_[count_++] = span;
-    return FOVEA_OK;
-  }
+  fovea_status add(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens, size_t dim,
+                   bool output);
+  fovea_status add(const Span& span, bool output);
 
   static constexpr size_t kMostOutputs = 6;  // out, lse, scores, two parts of the workspace, a state
   Span outputs_[kMostOutputs];
