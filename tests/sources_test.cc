@@ -213,6 +213,33 @@ TEST_CASE("sources: a push of which a tile cannot be loaded leaves the stream as
   }
 }
 
+TEST_CASE("sources: a stream of a loader, with split keys and without room for any, takes none", "[short]") {
+  for (const fovea_target target : targets()) {
+    for (const uint32_t key_split_tokens : {0u, 64u}) {
+      Problem p = decode(3, FOVEA_KV_LOAD);
+      p.kv_tokens = 0;
+      p.kv_lengths = {};
+      p.causal = FOVEA_CAUSAL_NONE;
+      p.positions = {};
+      AttentionCase test(p);
+      test.expected();
+      test.desc.target = target;
+      test.desc.key_split_tokens = key_split_tokens;
+      REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+      REQUIRE(test.plan.desc.max_kv_tokens == 0);
+      const size_t bytes = fovea_state_bytes(&test.plan, p.batch, p.q_tokens);
+      Guarded memory((bytes + 63) / 64 * 64, 64, Placement::kEnd),
+          workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
+      auto* const state = memory.as<fovea_state>();
+      REQUIRE(fovea_stream_begin(&test.plan, state, bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
+      REQUIRE(fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      test.fill_outputs();
+      REQUIRE(fovea_stream_end(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      CHECK(test.compare() == "");
+    }
+  }
+}
+
 // Their tiles do not lie on the grid of positions, and cross no page: there is no memory to gather f32 rows in.
 TEST_CASE("sources: pages of whole tiles are pushed at any position", "[short]") {
   const fovea_dtype types[][2] = {

@@ -47,7 +47,8 @@ inline uint32_t worker_count(const fovea_attention_desc& d) {
 }
 inline uint32_t split_count(const fovea_attention_desc& d, uint32_t kv_tokens) {
   if (!config::kKeySplits || d.key_split_tokens == 0) return 1;
-  return kv_tokens / d.key_split_tokens + (kv_tokens % d.key_split_tokens != 0);
+  const uint32_t count = kv_tokens / d.key_split_tokens + (kv_tokens % d.key_split_tokens != 0);
+  return count == 0 ? 1 : count;
 }
 
 // Of a part of the workspace, what each worker has.
