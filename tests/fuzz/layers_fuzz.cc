@@ -302,8 +302,19 @@ void append(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
     a.workspace = memory.array(1, a.workspace_bytes, {}, {}, true);
   }
   spoil(bytes, {&a.keys.data, &a.values.data, &a.counts, &a.workspace});
-  const bool overlaps = bytes.below(24) == 1;
-  if (overlaps) a.keys.data = cache->memory;
+  const bool overlaps = bytes.below(16) == 1 && cache->memory_bytes != 0;
+  if (overlaps) {
+    // An input begins in the cache, or in the workspace, all of which may be written.
+    const bool scratch = a.workspace != nullptr && a.workspace_bytes >= 8 && bytes.flag();
+    const size_t words = (scratch ? a.workspace_bytes : cache->memory_bytes) / 8;
+    char* const at = static_cast<char*>(scratch ? a.workspace : cache->memory) + word(bytes) % words * 8;
+    switch (bytes.below(turning.turns != nullptr ? 4 : 3)) {
+      case 0: a.keys.data = at; break;
+      case 1: a.values.data = at; break;
+      case 2: a.counts = reinterpret_cast<uint32_t*>(at); break;
+      default: turning.turns = reinterpret_cast<uint64_t*>(at);
+    }
+  }
   if (!memory.complete) a.keys.data = a.values.data = nullptr;
   const fovea_status status = unchanged_if_refused(memory, [&] { return fovea_kv_append(cache, &a); });
   if (overlaps && a.batch != 0 && a.tokens != 0) expect(status != FOVEA_OK, "an overlap is not refused");

@@ -19,17 +19,10 @@ extern "C" size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t work
 
 extern "C" size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target) {
   if (!desc) return 0;
-  fovea_plan plan;
-  if (target != FOVEA_TARGET_BEST) {
-    return fovea::make_plan_for(*desc, target, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
-  }
-  size_t most = 0;
-  const fovea::TargetTraits* traits;
-  for (uint32_t i = 0; (traits = fovea::target_traits_at(i)) != nullptr; ++i) {
-    if (fovea::make_plan_for(*desc, traits->target, &plan) != FOVEA_OK) continue;
-    if (plan.workspace_bytes > most) most = plan.workspace_bytes;
-  }
-  return most;
+  return fovea::largest_for(target, [=](fovea_target one) {
+    fovea_plan plan;
+    return fovea::make_plan_for(*desc, one, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
+  });
 }
 
 extern "C" fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args* args, void* workspace,

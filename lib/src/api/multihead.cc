@@ -16,17 +16,10 @@ extern "C" size_t fovea_multihead_workspace_bytes(const fovea_multihead_plan* pl
 
 extern "C" size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fovea_target target) {
   if (!desc) return 0;
-  fovea_multihead_plan plan;
-  if (target != FOVEA_TARGET_BEST) {
-    return fovea::make_multihead_plan(*desc, target, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
-  }
-  size_t most = 0;
-  const fovea::TargetTraits* traits;
-  for (uint32_t i = 0; (traits = fovea::target_traits_at(i)) != nullptr; ++i) {
-    if (fovea::make_multihead_plan(*desc, traits->target, &plan) != FOVEA_OK) continue;
-    if (plan.workspace_bytes > most) most = plan.workspace_bytes;
-  }
-  return most;
+  return fovea::largest_for(target, [=](fovea_target one) {
+    fovea_multihead_plan plan;
+    return fovea::make_multihead_plan(*desc, one, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
+  });
 }
 
 extern "C" fovea_status fovea_multihead(const fovea_multihead_plan* plan, const fovea_multihead_args* args,

@@ -39,6 +39,19 @@ inline bool is_target(fovea_target target) {
 // All targets, best first; null when index is out of range.
 const TargetTraits* target_traits_at(uint32_t index);
 
+// The number for a target, or for FOVEA_TARGET_BEST the largest for any.
+template <class NumberFor>
+size_t largest_for(fovea_target target, const NumberFor& number_for) {
+  if (target != FOVEA_TARGET_BEST) return number_for(target);
+  size_t largest = 0;
+  const TargetTraits* traits;
+  for (uint32_t i = 0; (traits = target_traits_at(i)) != nullptr; ++i) {
+    const size_t number = number_for(traits->target);
+    if (number > largest) largest = number;
+  }
+  return largest;
+}
+
 // "helium", "highway", "xsimd" or "scalar"; null where the target is not compiled in.
 const char* target_backend(fovea_target target);
 // Compiled in and runnable on this processor.
