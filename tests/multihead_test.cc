@@ -561,7 +561,8 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
             d.max_new_tokens = new_tokens;
             d.d_model = d_model, d.key_model = 30;
             d.weight_dtype = dtype;
-            CAPTURE(head_dim, d_model, q_tokens, new_tokens, int(dtype));
+            INFO("head_dim " << head_dim << " d_model " << d_model << " queries " << q_tokens << " keys "
+                             << new_tokens);
             const size_t most = FOVEA_MULTIHEAD_WORKSPACE_BYTES(std::max<uint32_t>(d_model, 30), 4, 2, head_dim,
                                                                 2 * q_tokens, 2 * new_tokens, dtype);
             for (const fovea_target target : targets()) {
