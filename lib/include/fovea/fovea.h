@@ -675,7 +675,7 @@ typedef struct fovea_linear_args {
                              AArch64 NEON. 0: few tokens take a kernel that is faster for them */
 
   uint32_t tokens;          /* at most 2^30 (FOVEA_ERR_SIZE); 0: nothing is written */
-  uint32_t in_dim, out_dim; /* at least 1 (FOVEA_ERR_DIM) */
+  uint32_t in_dim, out_dim; /* 1 (FOVEA_ERR_DIM) to 2^31 - 1 (FOVEA_ERR_SIZE) */
 
   float* y; /* required: [tokens][out_dim] */
   ptrdiff_t y_stride;

@@ -58,32 +58,14 @@ fovea_status check_linear_args(const fovea_linear_args& a, const LinearPlan& pla
   if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
   if (workspace_bytes < needed) return FOVEA_ERR_WORKSPACE;
 
-  struct Array {
-    const void* data;
-    size_t element_bytes, count;
-    ptrdiff_t stride;
-    size_t dim;
-  };
-  const Array arrays[] = {
-      {a.y, sizeof(float), a.tokens, a.y_stride, a.out_dim},
-      {a.x, sizeof(float), a.tokens, a.x_stride, a.in_dim},
-      {w.data, unit_bytes(w.dtype), a.out_dim, w.row_stride, a.in_dim},
-      {w.scales, sizeof(float), 1, 0, w.scales ? a.out_dim : 0u},
-      {w.bias, sizeof(float), 1, 0, w.bias ? a.out_dim : 0u},
-  };
-  const uintptr_t memory = reinterpret_cast<uintptr_t>(workspace);
-  Span taken[2] = {{memory, memory}, {}};  // what is written: the workspace and y
-  if (__builtin_add_overflow(memory, workspace ? workspace_bytes : 0, &taken[0].end)) return FOVEA_ERR_SIZE;
-  for (const Array& array : arrays) {
-    const bool output = &array == arrays;
-    const Dimensions dimensions = {{1, 0}, {1, 0}, {array.count, array.stride}, {array.dim, 1}};
-    Span span;
-    const fovea_status status = check_array(array.data, array.element_bytes, dimensions, output, &span);
-    if (status != FOVEA_OK) return status;
-    if (span.overlaps(taken[0]) || span.overlaps(taken[1])) return FOVEA_ERR_OVERLAP;
-    if (output) taken[1] = span;
-  }
-  return FOVEA_OK;
+  Buffers buffers;
+  FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace, workspace ? workspace_bytes : 0));
+  FOVEA_RETURN_IF_ERROR(buffers.add_output({a.y, 0, 0, a.y_stride}, sizeof(float), 1, 1, a.tokens, a.out_dim));
+  FOVEA_RETURN_IF_ERROR(buffers.add_input({a.x, 0, 0, a.x_stride}, sizeof(float), 1, 1, a.tokens, a.in_dim));
+  const fovea_in rows = {w.data, 0, 0, w.row_stride};
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, unit_bytes(w.dtype), 1, 1, a.out_dim, a.in_dim));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(w.scales, sizeof(float), a.out_dim));
+  return buffers.add_list(w.bias, sizeof(float), a.out_dim);
 }
 
 }  // namespace fovea
