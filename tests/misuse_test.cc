@@ -2,6 +2,7 @@
 //
 // Every mistake has its status, and nothing is written. FIELDS.md has which test fails when a field is ignored.
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -281,6 +282,27 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
   Call call;
   CHECK(fovea_attention(nullptr, &call.a, call.memory, call.bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_attention(&call.plan, nullptr, call.memory, call.bytes) == FOVEA_ERR_NULL);
+}
+
+TEST_CASE("misuse: every enum refuses any 32 bits that it has no name for, those that C++ sees as negative too",
+          "[short]") {
+  using Desc = fovea_attention_desc;
+  using Args = fovea_attention_args;
+  for (const uint32_t bits : std::initializer_list<uint32_t>{0x7fffffff, 0x80000000, 0x80000001, kNegative}) {
+    INFO(bits);
+    for (const size_t at :
+         {offsetof(Desc, score), offsetof(Desc, causal), offsetof(Desc, q_dtype), offsetof(Desc, key_dtype),
+          offsetof(Desc, value_dtype), offsetof(Desc, out_dtype), offsetof(Desc, kv_kind), offsetof(Desc, target)}) {
+      AttentionCase test(everything());
+      std::memcpy(reinterpret_cast<char*>(&test.desc) + at, &bits, sizeof bits);
+      CHECK(fovea_plan_init(&test.plan, &test.desc) == FOVEA_ERR_ENUM);
+    }
+    for (const size_t at : {offsetof(Args, scores_stage), offsetof(Args, mask) + offsetof(fovea_mask, kind)}) {
+      Call call;
+      std::memcpy(reinterpret_cast<char*>(&call.a) + at, &bits, sizeof bits);
+      CHECK(fovea_attention(&call.plan, &call.a, call.memory, call.bytes) == FOVEA_ERR_ENUM);
+    }
+  }
 }
 
 TEST_CASE("misuse: a pointer that is not aligned to its element is refused, whichever it is", "[short]") {

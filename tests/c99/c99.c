@@ -86,6 +86,9 @@ static void attention(void) {
   desc.max_q_tokens = desc.max_kv_tokens = kTokens;
   desc.causal = FOVEA_CAUSAL_TOP_LEFT;
   expect(fovea_plan_init(NULL, &desc) == FOVEA_ERR_NULL, "no plan is refused");
+  desc.score = (fovea_score)0x80000000u;
+  expect(fovea_plan_init(&plan, &desc) == FOVEA_ERR_ENUM, "a number that is no score is refused");
+  desc.score = FOVEA_SCORE_SCALED_DOT;
   expect(fovea_plan_init(&plan, &desc) == FOVEA_OK, "a plan is made");
   expect(fovea_workspace_bytes(&plan) > 0 && fovea_workspace_bytes(&plan) <= workspace_bytes,
          "the macro is an upper bound");

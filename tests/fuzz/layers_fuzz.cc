@@ -41,7 +41,7 @@ float real(Bytes& bytes, float usual) { return bytes.below(16) == 1 ? bytes.take
 int64_t position(Bytes& bytes) { return bytes.below(8) == 1 ? bytes.take<int64_t>() : bytes.below(60) - 10; }
 template <class Enum>
 Enum choice(Bytes& bytes, std::initializer_list<Enum> usual) {
-  return bytes.below(48) == 1 ? enum_of<Enum>(word(bytes) & 0x7fffffffu) : bytes.choose(usual);
+  return bytes.below(48) == 1 ? enum_of<Enum>(word(bytes)) : bytes.choose(usual);
 }
 fovea_target target(Bytes& bytes) {
   return choice(bytes, {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, targets()[bytes.below(fovea_target_count())]});

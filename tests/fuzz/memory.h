@@ -39,8 +39,7 @@ inline ptrdiff_t stride(Bytes& bytes) {
 inline void damage(Bytes& bytes, void* structure, uint32_t words) {
   for (uint32_t changes = bytes.below(4); changes > 0; --changes) {
     const size_t at = bytes.below(words) * 4;
-    // Half of an enum's numbers are none of C++'s, and are not what a C program should pass.
-    const uint32_t any = word(bytes) & 0x7fffffffu;
+    const uint32_t any = word(bytes);
     std::memcpy(static_cast<char*>(structure) + at, &any, 4);
   }
 }

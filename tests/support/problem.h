@@ -33,16 +33,11 @@ Enum enum_of(uint32_t bits) {
   return value;
 }
 
-// A negative number in an enum. The sanitizer reports the very load that must come before it can be refused, so there
-// it is a number that C++ lets such an enum hold.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr uint32_t kNegative = 0x7ffffffeu;
-#else
+// In an enum, -1 as C programs may write it.
 constexpr uint32_t kNegative = 0xffffffffu;
-#endif
 
 // Numbers that are no target, and never will be the next one.
-constexpr uint32_t kUnknownTargets[] = {8, 63, 65, kNegative, 0x7fffffff};
+constexpr uint32_t kUnknownTargets[] = {8, 63, 65, kNegative, 0x7fffffff, 0x80000000};
 
 // A number that depends on seed and index alone, equally spread over 64 bits.
 uint64_t random_bits(uint64_t seed, uint64_t index);

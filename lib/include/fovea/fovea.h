@@ -76,9 +76,16 @@ uint32_t fovea_version(void);
 /* Alignment in bytes that a workspace must have. Inputs and outputs need only that of their element type. */
 #define FOVEA_WORKSPACE_ALIGNMENT 64
 
+/* To C++ an enum's type is named, so that any 32 bits may stand in one and are refused (FOVEA_ERR_ENUM). */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define FOVEA_ENUM_TYPE_(type) : type
+#else
+#define FOVEA_ENUM_TYPE_(type)
+#endif
+
 /* ---------------------------------------------------------------------------------------------------- statuses */
 
-typedef enum fovea_status {
+typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_OK = 0,
   FOVEA_ERR_NULL = -1,        /* a required pointer is NULL */
   FOVEA_ERR_STRUCT = -2,      /* struct_bytes is not that of a structure this version knows */
@@ -118,7 +125,7 @@ const char* fovea_status_string(fovea_status status);
 /* ----------------------------------------------------------------------------------------------------- targets */
 
 /* The instruction set that the kernels use. */
-typedef enum fovea_target {
+typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_TARGET_BEST = 0,   /* the best that is compiled in and that this processor runs */
   FOVEA_TARGET_SCALAR = 1, /* no vector unit: 1 lane */
   FOVEA_TARGET_SSE4 = 2,   /* x86 SSE4.2, 4 lanes; no fused multiply-add */
@@ -181,7 +188,7 @@ fovea_status fovea_log_softmax_f32(const fovea_softmax_args* args);
 
 /* The type of elements in memory. Arithmetic is always f32. Queries and outputs may be f32, f16 or bf16; keys and
  * values any, each its own. Narrowing rounds to nearest, ties to even. */
-typedef enum fovea_dtype {
+typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_F32 = 0,
   FOVEA_F16 = 1,  /* uint16_t, IEEE 754 binary16 */
   FOVEA_BF16 = 2, /* uint16_t, the upper half of an f32 */
@@ -197,7 +204,7 @@ typedef enum fovea_dtype {
 /* Which keys a query may see because of its place. Key j of a batch entry is at position j. A causal query at position
  * p sees the keys at positions <= p. The enum says at which position query i of batch entry b sits, on which libraries
  * differ: */
-typedef enum fovea_causal {
+typedef enum fovea_causal FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_CAUSAL_NONE = 0,         /* every key; positions, where windows or ALiBi need them: as FOVEA_CAUSAL_POSITIONS */
   FOVEA_CAUSAL_TOP_LEFT = 1,     /* p = i */
   FOVEA_CAUSAL_BOTTOM_RIGHT = 2, /* p = i + (keys of the entry) - q_tokens: the last query sees the last key. Negative
@@ -207,7 +214,7 @@ typedef enum fovea_causal {
 } fovea_causal;
 
 /* Where keys and values come from. Whichever it is, the bits are the same. */
-typedef enum fovea_kv_kind {
+typedef enum fovea_kv_kind FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_KV_STRIDED = 0, /* arrays with strides, as the inputs of most libraries */
   FOVEA_KV_RING = 1,    /* the last tokens, and some that are pinned, in a fixed number of slots */
   FOVEA_KV_PAGED = 2,   /* pages of a pool, in the order of a table */
@@ -224,7 +231,7 @@ typedef enum fovea_kv_kind {
  *                                          row_stride
  *     additive    v^T tanh(W_1 q + W_2 k)  Bahdanau et al., arXiv 1409.0473, appendix A.1.2: queries are W_1 q, keys
  *                                          W_2 k */
-typedef enum fovea_score {
+typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_SCORE_SCALED_DOT = 0, /* scale * q . k; a scale of 0 is 1 / sqrt(head_dim) */
   FOVEA_SCORE_DOT = 1,        /* the same, but a scale of 0 is 1 */
   FOVEA_SCORE_ADDITIVE = 2,   /* scale * sum_d score_vector[d] * tanh(q[d] + k[d]); a scale of 0 is 1. tanh has an error
@@ -362,7 +369,7 @@ typedef struct fovea_out {
   ptrdiff_t batch_stride, head_stride, token_stride;
 } fovea_out;
 
-typedef enum fovea_mask_kind {
+typedef enum fovea_mask_kind FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_MASK_NONE = 0,
   FOVEA_MASK_F32 = 1,  /* float, added to the score; -inf, and anything <= -FLT_MAX / 2, hides the key */
   FOVEA_MASK_BYTE = 2, /* one byte a pair: 0 hides the key, anything else lets it be seen */
@@ -382,7 +389,7 @@ typedef struct fovea_mask {
 
 /* At which stage scores are written out: not of a ring, and of pages or a loader not the first two
  * (FOVEA_ERR_UNSUPPORTED). */
-typedef enum fovea_scores_stage {
+typedef enum fovea_scores_stage FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_SCORES_NONE = 0,
   FOVEA_SCORES_SCALED = 1,  /* scale * dot(q, k), of every key < kv_tokens, hidden ones too */
   FOVEA_SCORES_CAPPED = 2,  /* after softcap, otherwise the same */
@@ -596,7 +603,7 @@ fovea_status fovea_stream_import(fovea_state* state, size_t state_bytes, const v
  * The dot product of two rows so turned depends on the difference of their positions alone.
  *
  * Which elements make a pair, on which models differ: weights trained with one layout are useless with the other. */
-typedef enum fovea_rope_layout {
+typedef enum fovea_rope_layout FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_ROPE_INTERLEAVED = 1, /* 2 i and 2 i + 1: the paper, GPT-J, Meta's Llama; ONNX with interleaved = 1 */
   FOVEA_ROPE_HALF_SPLIT = 2,  /* i and i + rotary_dim / 2: GPT-NeoX, Hugging Face; ONNX with interleaved = 0 */
   FOVEA_ROPE_LAYOUT_IS_32_BITS = 0x7fffffff
