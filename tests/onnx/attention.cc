@@ -2,6 +2,8 @@
 //
 // ONNX Attention (opsets 23 to 25) as fovea_attention.
 //
+// Queries, keys, values and outputs are of the case's own types, float32, float16 or bfloat16, in arrays and in caches.
+//
 //     slot  input                                 here
 //     0..2  Q, K, V, of rank 4 or 3               strides: [batch][heads][tokens][dim] or [batch][tokens][heads][dim]
 //     3     attn_mask, bool or float              args.mask, which broadcasts as ONNX does, but not over keys
@@ -10,6 +12,8 @@
 //     is_causal, and no past, no nonpad           FOVEA_CAUSAL_TOP_LEFT
 //     is_causal, and past                         FOVEA_CAUSAL_POSITIONS: the first query stands behind the past
 //     is_causal, and nonpad                       FOVEA_CAUSAL_BOTTOM_RIGHT of each entry's length
+//     left_window_size, right_window_size         window_left, window_right, which count the query's own position too;
+//                                                 without is_causal at positions, which are the same in number
 //     qk_matmul_output_mode 0, 1, 2, 3            FOVEA_SCORES_SCALED, _CAPPED, _MASKED, _SOFTMAX
 #include <algorithm>
 
@@ -19,21 +23,28 @@ namespace fovea_onnx {
 namespace {
 
 // past, then fresh, along tokens: [batch][heads][past tokens + fresh tokens][dim].
-std::vector<float> join(const Tensor* past, const Tensor& fresh, const Heads& shape, size_t past_tokens) {
-  const size_t tokens = past_tokens + shape.tokens;
-  std::vector<float> joined(shape.batch * shape.heads * tokens * shape.dim + 1);  // never without a pointer
-  const fovea::View<const float> from = shape.view(fresh.floats.data());
-  float* to = joined.data();
+Tensor join(const Tensor* past, const Tensor& fresh, const Heads& shape, size_t past_tokens) {
+  if (past != nullptr && past->dtype != fresh.dtype) throw Error("a past of another type");
+  const size_t row_bytes = shape.dim * bytes_of(fresh.dtype);
+  Tensor joined;
+  joined.dtype = fresh.dtype;
+  joined.shape = {shape.batch, shape.heads, past_tokens + shape.tokens, shape.dim};
+  joined.bytes.reserve(element_count(joined.shape) * bytes_of(fresh.dtype) + 1);  // never without a pointer
+  const auto put = [&joined](const uint8_t* from, size_t bytes) {
+    joined.bytes.insert(joined.bytes.end(), from, from + bytes);
+  };
+  const fovea::View<const float> fresh_rows = shape.view(fresh.floats.data());
   for (size_t b = 0; b < shape.batch; ++b) {
     for (size_t h = 0; h < shape.heads; ++h) {
-      const size_t past_elements = past_tokens * shape.dim;
-      if (past != nullptr) {
-        to = std::copy_n(past->floats.data() + (b * shape.heads + h) * past_elements, past_elements, to);
+      const size_t past_bytes = past_tokens * row_bytes;
+      if (past != nullptr) put(past->bytes.data() + (b * shape.heads + h) * past_bytes, past_bytes);
+      for (size_t t = 0; t < shape.tokens; ++t) {
+        const auto element = static_cast<size_t>(fresh_rows.row(b, h, t) - fresh_rows.data);
+        put(fresh.bytes.data() + element * bytes_of(fresh.dtype), row_bytes);
       }
-      for (size_t t = 0; t < shape.tokens; ++t) to = std::copy_n(from.row(b, h, t), shape.dim, to);
     }
   }
-  joined.pop_back();
+  joined.floats = widen(joined.dtype, joined.bytes.data(), element_count(joined.shape));
   return joined;
 }
 
@@ -55,7 +66,8 @@ struct Mask {
 
   Mask(const Tensor* tensor, size_t batch, size_t q_heads, size_t q_tokens, size_t kv_tokens) {
     if (tensor == nullptr) return;
-    if (tensor->dtype == DType::kI64 || tensor->shape.size() > 4) throw Error("attn_mask of this type or rank");
+    const bool is_bool = tensor->dtype == DType::kBool;
+    if ((!is_bool && !tensor->is_float()) || tensor->shape.size() > 4) throw Error("attn_mask of this type or rank");
     Shape s(4 - tensor->shape.size(), 1);
     s.insert(s.end(), tensor->shape.begin(), tensor->shape.end());
     const Shape full = {batch, q_heads, q_tokens};
@@ -63,12 +75,11 @@ struct Mask {
       if (s[i] != 1 && s[i] != full[i]) throw Error("attn_mask of shape " + to_string(tensor->shape));
     }
     const size_t repeats = s[3] == 1 ? kv_tokens : 1;
-    floats = repeat_each(tensor->floats, repeats);
-    bytes = repeat_each(tensor->bytes, repeats);
+    if (is_bool) bytes = repeat_each(tensor->bytes, repeats);
+    if (!is_bool) floats = repeat_each(tensor->floats, repeats);
     const size_t columns = s[3] * repeats;
     if (columns > kv_tokens) throw Error("attn_mask longer than the keys");
 
-    const bool is_bool = tensor->dtype == DType::kBool;
     mask.kind = is_bool ? FOVEA_MASK_BYTE : FOVEA_MASK_F32;
     mask.data = is_bool ? static_cast<const void*>(bytes.data()) : floats.data();
     mask.kv_tokens = count32(columns);
@@ -98,14 +109,21 @@ fovea_scores_stage stage_of(int64_t mode) {
 }
 
 // ONNX's numbers of its types; 0 where a case names none.
-constexpr int64_t kUnset = 0, kFloat = 1, kFloat16 = 10, kBfloat16 = 16;
+constexpr int64_t kUnset = 0, kFloat = 1, kFloat16 = 10, kDouble = 11, kBfloat16 = 16;
 
-// fovea computes in float32. That serves a softmax asked for in float32 or narrower; the numbers are ONNX's of its
-// types.
+// fovea's softmax is always in float32, which is within the suite's bound of one in double too.
 void check_softmax_precision(int64_t type) {
-  if (type != kUnset && type != kFloat && type != kFloat16 && type != kBfloat16) {
+  if (type != kUnset && type != kFloat && type != kFloat16 && type != kDouble && type != kBfloat16) {
     throw Error("softmax_precision " + std::to_string(type));
   }
+}
+
+// A window of ONNX counts the positions beside the query's own, and -1 is none; fovea's counts that position too, and 0
+// is none.
+uint32_t window_of(const Case& test, const std::string& attribute) {
+  const int64_t size = test.integer(attribute, -1);
+  if (size < -1) throw Error(attribute + " " + std::to_string(size));
+  return count32(static_cast<size_t>(size + 1));
 }
 
 // Where fovea writes scores out.
@@ -126,9 +144,9 @@ void attend(const Case& test, fovea::AttentionDesc desc, fovea::AttentionArgs ar
     fovea::Plan plan;
     if (!verdict->accept(plan.init(desc), "fovea_plan_init", where)) return;
 
-    std::vector<float> out(rows * out_shape.dim + 1, kUnwritten);
+    const Tensor& y = test.required_output(0);
+    std::vector<uint8_t> out(rows * out_shape.dim * bytes_of(y.dtype) + 1, kUnwrittenByte);
     args.out = out_shape.view(out.data());
-    out.pop_back();
 
     std::vector<float> scores;
     if (with_scores) {
@@ -141,7 +159,7 @@ void attend(const Case& test, fovea::AttentionDesc desc, fovea::AttentionArgs ar
     std::vector<Line> workspace(plan.workspace_bytes() / sizeof(Line) + 1);
     const fovea_status status = plan.run(args, workspace.data(), plan.workspace_bytes());
     if (!verdict->accept(status, "fovea_attention", where)) return;
-    verdict->compare(out, test.required_output(0), "Y", where);
+    verdict->compare(widen(y.dtype, out.data(), rows * out_shape.dim), y, "Y", where);
     if (with_scores) verdict->compare(scores, *test.output(3), "qk_matmul_output", where);
   }
 }
@@ -153,107 +171,147 @@ void compare_present(const Case& test, const std::vector<float>& keys, const std
   if (const Tensor* present = test.output(2)) verdict->compare_exactly(values, *present, "present_value", where);
 }
 
-}  // namespace
+// The inputs of a case, and what they say of fovea's description and arguments, which refer to them.
+struct Call {
+  const Case& test;
+  const Tensor &q, &k, &v;
+  const Tensor *past_key, *past_value, *nonpad;
+  Heads q_shape, k_shape, v_shape;
+  size_t past_tokens, kv_tokens;
+  fovea::AttentionDesc desc;
+  fovea::AttentionArgs args;
+  Tensor keys, values;  // with the past in front
+  std::vector<uint32_t> kv_lengths;
+  std::vector<int64_t> positions;
+  Mask mask;
 
-void run_attention(const Case& test, fovea_target target, Verdict* verdict) {
-  if (test.opset < 23 || test.opset > 25) throw Error("opset " + std::to_string(test.opset));
-  test.allow(
-      {"is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode", "scale", "softcap", "softmax_precision"}, 6,
-      3);
-  check_softmax_precision(test.integer("softmax_precision", 0));
+  explicit Call(const Case& test_case);
+  Call(const Call&) = delete;
+  void describe();
+  void take_keys();
+  void take_lengths();
+  void place();
+};
 
-  const Tensor& q = test.required_input(0);
-  const Tensor& k = test.required_input(1);
-  const Tensor& v = test.required_input(2);
-  const Tensor *past_key = test.input(4), *past_value = test.input(5), *nonpad = test.input(6);
-  const Heads q_shape(q, test.integer("q_num_heads", 0));
-  const Heads k_shape(k, test.integer("kv_num_heads", 0));
-  const Heads v_shape(v, test.integer("kv_num_heads", 0));
-  const size_t past_tokens = past_tokens_of(past_key, k_shape);
-  const size_t kv_tokens = past_tokens + k_shape.tokens;
+Call::Call(const Case& test_case)
+    : test(test_case),
+      q(test.required_input(0)),
+      k(test.required_input(1)),
+      v(test.required_input(2)),
+      past_key(test.input(4)),
+      past_value(test.input(5)),
+      nonpad(test.input(6)),
+      q_shape(q, test.integer("q_num_heads", 0)),
+      k_shape(k, test.integer("kv_num_heads", 0)),
+      v_shape(v, test.integer("kv_num_heads", 0)),
+      past_tokens(past_tokens_of(past_key, k_shape)),
+      kv_tokens(past_tokens + k_shape.tokens),
+      mask(test.input(3), q_shape.batch, q_shape.heads, q_shape.tokens, kv_tokens) {
   if (q_shape.batch != k_shape.batch || q_shape.batch != v_shape.batch || k_shape.heads != v_shape.heads ||
       k_shape.tokens != v_shape.tokens || q_shape.dim != k_shape.dim ||
       past_tokens != past_tokens_of(past_value, v_shape)) {
     throw Error("Q, K and V do not fit together");
   }
   if (past_key != nullptr && nonpad != nullptr) throw Error("both past_key and nonpad_kv_seqlen");
+  if (test.required_output(0).dtype != q.dtype) throw Error("Y of another type than Q");
+  describe();
+  take_keys();
+  take_lengths();
+  place();
+  args.mask = mask.mask;
+}
 
-  fovea::AttentionDesc desc;
+void Call::describe() {
   desc.q_heads = count32(q_shape.heads);
   desc.kv_heads = count32(k_shape.heads);
   desc.head_dim = count32(q_shape.dim);
   desc.value_dim = count32(v_shape.dim);
-  desc.max_batch = count32(q_shape.batch);
-  desc.max_q_tokens = count32(q_shape.tokens);
-  desc.max_kv_tokens = count32(kv_tokens);
+  args.batch = desc.max_batch = count32(q_shape.batch);
+  args.q_tokens = desc.max_q_tokens = count32(q_shape.tokens);
+  args.kv_tokens = desc.max_kv_tokens = count32(kv_tokens);
+  desc.q_dtype = desc.out_dtype = type_of(q.dtype);
+  desc.key_dtype = type_of(k.dtype);
+  desc.value_dtype = type_of(v.dtype);
   desc.softcap = test.number("softcap", 0);
   desc.scale = test.number("scale", 0);
   if (test.attributes.count("scale") != 0 && desc.scale == 0) throw Error("a scale of 0");
-  desc.target = target;
+  desc.window_left = window_of(test, "left_window_size");
+  desc.window_right = window_of(test, "right_window_size");
+}
 
-  fovea::AttentionArgs args;
-  args.batch = desc.max_batch;
-  args.q_tokens = desc.max_q_tokens;
-  args.kv_tokens = desc.max_kv_tokens;
+void Call::take_keys() {
+  args.q = q_shape.view(q.bytes.data());
+  args.kv.keys = k_shape.view(k.bytes.data());
+  args.kv.values = v_shape.view(v.bytes.data());
+  if (past_key == nullptr && test.output(1) == nullptr && test.output(2) == nullptr) return;
+  keys = join(past_key, k, k_shape, past_tokens);
+  values = join(past_value, v, v_shape, past_tokens);
+  args.kv.keys = fovea::heads_first(keys.bytes.data(), k_shape.heads, kv_tokens, k_shape.dim);
+  args.kv.values = fovea::heads_first(values.bytes.data(), v_shape.heads, kv_tokens, v_shape.dim);
+}
 
-  args.q = q_shape.view(q.floats.data());
-  args.kv.keys = k_shape.view(k.floats.data());
-  args.kv.values = v_shape.view(v.floats.data());
-  const std::string where = fovea_target_name(target);
-  std::vector<float> keys, values;
-  if (past_key != nullptr || test.output(1) != nullptr || test.output(2) != nullptr) {
-    keys = join(past_key, k, k_shape, past_tokens);
-    values = join(past_value, v, v_shape, past_tokens);
-    args.kv.keys = fovea::heads_first(keys.data(), k_shape.heads, kv_tokens, k_shape.dim);
-    args.kv.values = fovea::heads_first(values.data(), v_shape.heads, kv_tokens, v_shape.dim);
-    compare_present(test, keys, values, where, verdict);
+void Call::take_lengths() {
+  if (nonpad == nullptr) return;
+  if (nonpad->dtype != DType::kI64 || nonpad->shape != Shape{q_shape.batch}) throw Error("nonpad_kv_seqlen");
+  for (const int64_t length : nonpad->ints) {
+    if (length < 0) throw Error("a negative length");
+    kv_lengths.push_back(count32(static_cast<size_t>(length)));
   }
+  args.kv_lengths = kv_lengths.data();
+}
 
-  std::vector<uint32_t> kv_lengths;
-  if (nonpad != nullptr) {
-    if (nonpad->dtype != DType::kI64 || nonpad->shape != Shape{q_shape.batch}) throw Error("nonpad_kv_seqlen");
-    for (const int64_t length : nonpad->ints) {
-      if (length < 0) throw Error("a negative length");
-      kv_lengths.push_back(count32(static_cast<size_t>(length)));
-    }
-    args.kv_lengths = kv_lengths.data();
-  }
-
-  const std::vector<int64_t> positions(q_shape.batch, static_cast<int64_t>(past_tokens));
+// Where the queries stand among the keys: from the first, behind the past, or at the end of each entry's length.
+void Call::place() {
+  const bool windows = desc.window_left != 0 || desc.window_right != 0;
   if (test.integer("is_causal", 0) != 0) {
-    if (nonpad != nullptr) {
-      desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-    } else if (past_key != nullptr) {
-      desc.causal = FOVEA_CAUSAL_POSITIONS;
-      args.positions = positions.data();
-    } else {
-      desc.causal = FOVEA_CAUSAL_TOP_LEFT;
-    }
+    desc.causal = nonpad != nullptr     ? FOVEA_CAUSAL_BOTTOM_RIGHT
+                  : past_key != nullptr ? FOVEA_CAUSAL_POSITIONS
+                                        : FOVEA_CAUSAL_TOP_LEFT;
   }
+  if (desc.causal != FOVEA_CAUSAL_POSITIONS && !(desc.causal == FOVEA_CAUSAL_NONE && windows)) return;
+  positions.assign(q_shape.batch, static_cast<int64_t>(past_tokens));
+  for (size_t b = 0; b < kv_lengths.size(); ++b) positions[b] = static_cast<int64_t>(kv_lengths[b]) - args.q_tokens;
+  args.positions = positions.data();
+}
 
-  const Mask mask(test.input(3), q_shape.batch, q_shape.heads, q_shape.tokens, kv_tokens);
-  args.mask = mask.mask;
-
-  Heads out_shape = q_shape;
-  out_shape.dim = v_shape.dim;
-  attend(test, desc, args, out_shape, where, verdict);
-  if (past_key == nullptr) return;
-
-  // The same from caches: the past is appended, then K and V.
-  const Heads past_key_shape(*past_key, 0), past_value_shape(*past_value, 0);
+// The same from caches: the past is appended, then K and V.
+void attend_to_caches(const Call& call, const Heads& out_shape, Verdict* verdict) {
+  const Heads past_key_shape(*call.past_key, 0), past_value_shape(*call.past_value, 0);
   for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED}) {
-    Cache cache(kind, k_shape, v_shape, kv_tokens, target, verdict);
-    if (!cache.init() || !cache.append(*past_key, past_key_shape, *past_value, past_value_shape) ||
-        !cache.append(k, k_shape, v, v_shape)) {
+    fovea::AttentionDesc desc = call.desc;
+    fovea::AttentionArgs args = call.args;
+    Cache cache(kind, call.k_shape, call.v_shape, call.kv_tokens, desc.target, verdict);
+    if (!cache.init() || !cache.append(*call.past_key, past_key_shape, *call.past_value, past_value_shape) ||
+        !cache.append(call.k, call.k_shape, call.v, call.v_shape)) {
       return;
     }
-    compare_present(test, cache.key_rows(), cache.value_rows(), cache.where(), verdict);
+    compare_present(call.test, cache.key_rows(), cache.value_rows(), cache.where(), verdict);
     if (!verdict->accept(cache.get().describe(desc), "fovea_kv_describe", cache.where()) ||
         !verdict->accept(cache.get().attach(args), "fovea_kv_attach", cache.where())) {
       return;
     }
-    attend(test, desc, args, out_shape, cache.where(), verdict);
+    attend(call.test, desc, args, out_shape, cache.where(), verdict);
   }
+}
+
+}  // namespace
+
+void run_attention(const Case& test, fovea_target target, Verdict* verdict) {
+  if (test.opset < 23 || test.opset > 25) throw Error("opset " + std::to_string(test.opset));
+  std::set<std::string> attributes = {"is_causal", "kv_num_heads", "q_num_heads",      "qk_matmul_output_mode",
+                                      "scale",     "softcap",      "softmax_precision"};
+  if (test.opset >= 25) attributes.insert({"left_window_size", "right_window_size"});
+  test.allow(attributes, 6, 3);
+  check_softmax_precision(test.integer("softmax_precision", kUnset));
+
+  Call call(test);
+  call.desc.target = target;
+  const std::string where = fovea_target_name(target);
+  if (!call.keys.bytes.empty()) compare_present(test, call.keys.floats, call.values.floats, where, verdict);
+  Heads out_shape = call.q_shape;
+  out_shape.dim = call.v_shape.dim;
+  attend(test, call.desc, call.args, out_shape, where, verdict);
+  if (call.past_key != nullptr) attend_to_caches(call, out_shape, verdict);
 }
 
 }  // namespace fovea_onnx

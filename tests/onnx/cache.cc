@@ -16,8 +16,14 @@ const char* name_of(fovea_kv_kind kind) {
 
 Cache::Cache(fovea_kv_kind kind, const Heads& keys, const Heads& values, size_t max_tokens, fovea_target target,
              Verdict* verdict)
-    : target_(target), where_(std::string(name_of(kind)) + ", " + fovea_target_name(target)), verdict_(verdict) {
+    : key_dtype_(keys.dtype),
+      value_dtype_(values.dtype),
+      target_(target),
+      where_(std::string(name_of(kind)) + ", " + fovea_target_name(target)),
+      verdict_(verdict) {
   desc_.kind = kind;
+  desc_.key_dtype = type_of(keys.dtype);
+  desc_.value_dtype = type_of(values.dtype);
   desc_.batch = count32(keys.batch);
   desc_.kv_heads = count32(keys.heads);
   desc_.head_dim = count32(keys.dim);
@@ -33,7 +39,7 @@ bool Cache::init() {
   const size_t bytes = fovea::kv_cache_bytes(desc_);
   memory_.resize(bytes / sizeof(Line) + 1);
   std::byte* const memory = reinterpret_cast<std::byte*>(memory_.data());
-  std::fill_n(reinterpret_cast<float*>(memory), bytes / sizeof(float), kUnwritten);
+  std::fill_n(memory, bytes, std::byte{kUnwrittenByte});
   if (!verdict_->accept(cache_.init(desc_, {memory, bytes}), "fovea_kv_cache_init", where_)) return false;
   // From the last page to the first.
   for (uint32_t i = 0; i < desc_.pages; ++i) cache_.get().page_table[i] = desc_.pages - 1 - i;
@@ -54,12 +60,13 @@ bool Cache::truncate(size_t entry, size_t length) {
   return verdict_->accept(cache_.truncate(count32(entry), count32(length)), "fovea_kv_truncate", where_);
 }
 
-std::vector<float> Cache::key_rows() const { return rows(cache_.get().source.keys, desc_.head_dim); }
-std::vector<float> Cache::value_rows() const { return rows(cache_.get().source.values, desc_.value_dim); }
+std::vector<float> Cache::key_rows() const { return rows(cache_.get().source.keys, key_dtype_, desc_.head_dim); }
+std::vector<float> Cache::value_rows() const { return rows(cache_.get().source.values, value_dtype_, desc_.value_dim); }
 
-std::vector<float> Cache::rows(const fovea_in& array, size_t dim) const {
-  const fovea::View<const float> view = {static_cast<const float*>(array.data), array.batch_stride, array.head_stride,
-                                         array.token_stride};
+std::vector<float> Cache::rows(const fovea_in& array, DType dtype, size_t dim) const {
+  const auto element_bytes = static_cast<ptrdiff_t>(bytes_of(dtype));
+  const fovea::View<const uint8_t> view = {static_cast<const uint8_t*>(array.data), array.batch_stride * element_bytes,
+                                           array.head_stride * element_bytes, array.token_stride * element_bytes};
   const uint32_t columns = desc_.batch != 0 ? desc_.pages / desc_.batch : 0;  // of the page table
   std::vector<float> all;
   for (uint32_t b = 0; b < desc_.batch; ++b) {
@@ -67,8 +74,8 @@ std::vector<float> Cache::rows(const fovea_in& array, size_t dim) const {
       for (uint32_t t = 0; t < desc_.max_tokens; ++t) {
         const bool paged = desc_.kind == FOVEA_KV_PAGED;
         const uint32_t block = paged ? cache_.get().page_table[b * columns + t / kPageTokens] : b;
-        const float* row = view.row(block, h, paged ? t % kPageTokens : t);
-        all.insert(all.end(), row, row + dim);
+        const std::vector<float> row = widen(dtype, view.row(block, h, paged ? t % kPageTokens : t), dim);
+        all.insert(all.end(), row.begin(), row.end());
       }
     }
   }

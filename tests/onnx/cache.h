@@ -15,7 +15,7 @@ namespace fovea_onnx {
 
 class Cache {
  public:
-  // In f32, with the entries, heads and dims of keys and values, and room for max_tokens of each entry.
+  // With the entries, heads, dims and types of keys and values, and room for max_tokens of each entry.
   Cache(fovea_kv_kind kind, const Heads& keys, const Heads& values, size_t max_tokens, fovea_target target,
         Verdict* verdict);
 
@@ -24,7 +24,7 @@ class Cache {
   bool append(const Tensor& keys, const Heads& key_shape, const Tensor& values, const Heads& value_shape);
   bool truncate(size_t entry, size_t length);
 
-  // All rows that there is memory for, behind the tokens too: [batch][heads][max_tokens][dim].
+  // All rows that there is memory for, behind the tokens too, as float: [batch][heads][max_tokens][dim].
   std::vector<float> key_rows() const;
   std::vector<float> value_rows() const;
 
@@ -32,9 +32,10 @@ class Cache {
   const std::string& where() const { return where_; }  // "ring, avx2"
 
  private:
-  std::vector<float> rows(const fovea_in& array, size_t dim) const;
+  std::vector<float> rows(const fovea_in& array, DType dtype, size_t dim) const;
 
   fovea::KvCacheDesc desc_;
+  DType key_dtype_, value_dtype_;
   fovea::KvCache cache_;
   std::vector<Line> memory_;
   fovea_target target_;

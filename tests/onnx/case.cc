@@ -99,6 +99,10 @@ Case read_case(const std::filesystem::path& folder) {
       words >> result.op;
     } else if (key == "opset") {
       words >> result.opset;
+    } else if (key == "rtol") {
+      words >> result.rtol;
+    } else if (key == "atol") {
+      words >> result.atol;
     } else if (key == "attr") {
       std::string name, value;
       words >> name >> value;

@@ -5,6 +5,8 @@
 // Its case.txt says a fact a line:
 //     op NAME                          the operator
 //     opset N                          the version of its definition
+//     rtol R                           optional: an output may differ by atol + rtol * |what it must be|
+//     atol A                           optional
 //     attr NAME VALUE                  an attribute that the case sets
 //     input SLOT NAME DTYPE SHAPE      the file input_SLOT_NAME.npy
 //     output SLOT NAME DTYPE SHAPE     the file output_SLOT_NAME.npy: what the operator must answer
@@ -30,6 +32,7 @@ struct Case {
   std::string name;  // of the folder
   std::string op;
   int opset = 0;
+  double rtol = 1e-3, atol = 1e-7;  // what the ONNX suite takes unless a case says otherwise
   std::map<std::string, std::string> attributes;
   std::map<int, NamedTensor> inputs, outputs;  // by slot
 

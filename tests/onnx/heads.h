@@ -19,12 +19,18 @@ inline uint32_t count32(size_t count) {
   return static_cast<uint32_t>(count);
 }
 
+// The type of a float tensor's elements, as fovea calls it.
+inline fovea_dtype type_of(DType dtype) {
+  return dtype == DType::kF16 ? FOVEA_F16 : dtype == DType::kBf16 ? FOVEA_BF16 : FOVEA_F32;
+}
+
 // [batch][heads][tokens][dim] of a tensor that has this rank, or the rank 3 of [batch][tokens][heads * dim].
 struct Heads {
   size_t batch, heads, tokens, dim;
   bool tokens_first;
+  DType dtype;
 
-  Heads(const Tensor& tensor, int64_t heads_attribute) {
+  Heads(const Tensor& tensor, int64_t heads_attribute) : dtype(tensor.dtype) {
     const Shape& s = tensor.shape;
     if (!tensor.is_float()) throw Error("heads of a type that is not float");
     tokens_first = s.size() == 3;

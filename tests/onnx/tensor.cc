@@ -10,8 +10,14 @@ namespace {
 
 constexpr unsigned char kMagic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
+float from_bits(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
 // IEEE binary16 to binary32. Every half is a float, so nothing is rounded.
-float widen(uint16_t half) {
+float from_f16(uint16_t half) {
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
   const uint32_t exponent = (half >> 10) & 0x1fu;
   const uint32_t mantissa = half & 0x3ffu;
@@ -20,10 +26,7 @@ float widen(uint16_t half) {
     return sign != 0 ? -magnitude : magnitude;
   }
   const uint32_t wide_exponent = exponent == 0x1fu ? 0xffu : exponent + 127 - 15;
-  const uint32_t bits = sign | (wide_exponent << 23) | (mantissa << 13);
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
+  return from_bits(sign | (wide_exponent << 23) | (mantissa << 13));
 }
 
 uint32_t little_endian(const unsigned char* bytes, size_t count) {
@@ -64,24 +67,37 @@ Shape shape_in(const std::string& header) {
   return shape;
 }
 
+template <class T>
+std::vector<T> copy_elements(const void* from, size_t count) {
+  std::vector<T> to;
+  to.reserve(count + 1);  // so that data() is a pointer even where count is 0
+  to.resize(count);
+  if (count > 0) std::memcpy(to.data(), from, count * sizeof(T));
+  return to;
+}
+
+}  // namespace
+
 size_t bytes_of(DType dtype) {
   switch (dtype) {
     case DType::kF32: return 4;
     case DType::kF16: return 2;
+    case DType::kBf16: return 2;
     case DType::kI64: return 8;
     case DType::kBool: return 1;
   }
   return 0;
 }
 
-template <class T>
-void copy_elements(std::vector<T>* to, const unsigned char* from, size_t count) {
-  to->reserve(count + 1);  // so that data() is a pointer even where count is 0
-  to->resize(count);
-  if (count > 0) std::memcpy(to->data(), from, count * sizeof(T));
+std::vector<float> widen(DType dtype, const void* elements, size_t count) {
+  if (dtype == DType::kF32) return copy_elements<float>(elements, count);
+  std::vector<float> floats;
+  floats.reserve(count + 1);
+  for (const uint16_t half : copy_elements<uint16_t>(elements, count)) {
+    floats.push_back(dtype == DType::kF16 ? from_f16(half) : from_bits(static_cast<uint32_t>(half) << 16));
+  }
+  return floats;
 }
-
-}  // namespace
 
 size_t element_count(const Shape& shape) {
   size_t count = 1;
@@ -101,6 +117,7 @@ std::string to_string(const Shape& shape) {
 DType dtype_from(const std::string& descr) {
   if (descr == "<f4") return DType::kF32;
   if (descr == "<f2") return DType::kF16;
+  if (descr == "<V2") return DType::kBf16;  // what numpy writes of a type that it does not know itself
   if (descr == "<i8") return DType::kI64;
   if (descr == "|b1") return DType::kBool;
   throw Error("elements of type " + descr);
@@ -130,18 +147,9 @@ Tensor read_npy(const std::filesystem::path& path) {
   if (all.size() - start - header_bytes != count * bytes_of(tensor.dtype)) {
     throw Error(path.filename().string() + " has not the bytes that its shape needs");
   }
-  switch (tensor.dtype) {
-    case DType::kF32: copy_elements(&tensor.floats, data, count); break;
-    case DType::kI64: copy_elements(&tensor.ints, data, count); break;
-    case DType::kBool: copy_elements(&tensor.bytes, data, count); break;
-    case DType::kF16: {
-      tensor.floats.reserve(count + 1);
-      for (size_t i = 0; i < count; ++i) {
-        tensor.floats.push_back(widen(static_cast<uint16_t>(little_endian(data + 2 * i, 2))));
-      }
-      break;
-    }
-  }
+  tensor.bytes = copy_elements<uint8_t>(data, count * bytes_of(tensor.dtype));
+  if (tensor.is_float()) tensor.floats = widen(tensor.dtype, data, count);
+  if (tensor.dtype == DType::kI64) tensor.ints = copy_elements<int64_t>(data, count);
   return tensor;
 }
 

@@ -9,9 +9,7 @@
 namespace fovea_onnx {
 namespace {
 
-constexpr double kAbsolute = 1e-7;
-constexpr double kRelative = 1e-3;
-constexpr double kF16Step = 1.0 / 1024;  // between neighbours of type float16 in [1, 2)
+constexpr double kLeastRtolOfBf16 = 0x1p-6;  // two units in the last place of 1
 
 }  // namespace
 
@@ -21,13 +19,13 @@ void Verdict::compare(const std::vector<float>& got, const Tensor& want, const s
     fail(output + " has " + std::to_string(got.size()) + " elements, want " + to_string(want.shape));
     return;
   }
-  const double absolute = kAbsolute + (want.dtype == DType::kF16 ? kF16Step : 0);
+  const double rtol = want.dtype == DType::kBf16 ? std::max(rtol_, kLeastRtolOfBf16) : rtol_;
   for (size_t i = 0; i < got.size(); ++i) {
     const float a = got[i], b = want.floats[i];
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     const double error = std::fabs(static_cast<double>(a) - b);
     if (std::isfinite(error)) largest_error_ = std::max(largest_error_, error);
-    if (!(error <= absolute + kRelative * std::fabs(b)) || std::isinf(b)) {
+    if (!(error <= atol_ + rtol * std::fabs(b)) || std::isinf(b)) {
       std::ostringstream reason;
       reason << output << "[" << i << "] is " << a << ", want " << b << " (" << where << ")";
       fail(reason.str());

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the ONNX project's own test cases of some operators as plain files, which fovea_onnx reads: a folder a case, in the
+form that case.h describes: make_vectors.py <folder>, which is replaced.
+
+The package onnx makes the cases; requirements.txt pins its version. "./run onnx" installs it below build/ and calls this.
+Inputs are random; the seed makes them the same each time.
+"""
+import pathlib
+import shutil
+import sys
+
+import numpy
+import onnx
+from onnx.backend.test.case.node import collect_testcases
+
+# The operators that fovea_onnx runs, and beside them those that it counts as not covered.
+OPERATORS = {"Attention", "LogSoftmax", "RotaryEmbedding", "Softmax", "TensorScatter"}
+NOT_COVERED = {"CausalConvWithState", "FlexAttention", "LinearAttention", "RMSNormalization", "Swish"}
+
+
+def value_of(attribute):
+    value = onnx.helper.get_attribute_value(attribute)
+    if attribute.type == onnx.AttributeProto.GRAPH:
+        return value.name
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def write_case(folder, case):
+    """A case is a model of one node, and one set of inputs and outputs."""
+    graph = case.model.graph
+    (node,), ((inputs, outputs),) = graph.node, case.data_sets
+    folder.mkdir(parents=True)
+    (opset,) = (o.version for o in case.model.opset_import if o.domain == node.domain)
+    facts = [f"op {node.op_type}", f"opset {opset}", f"rtol {case.rtol}", f"atol {case.atol}"]
+    facts += [f"attr {attribute.name} {value_of(attribute)}" for attribute in node.attribute]
+    for role, slots, values, arrays in (("input", node.input, graph.input, inputs),
+                                        ("output", node.output, graph.output, outputs)):
+        arrays = dict(zip((value.name for value in values), arrays, strict=True))
+        for slot, name in enumerate(slots):
+            if name:
+                array = numpy.ascontiguousarray(arrays[name])
+                shape = "x".join(map(str, array.shape))
+                facts.append(f"{role} {slot} {name} {numpy.lib.format.dtype_to_descr(array.dtype)} {shape}".rstrip())
+                numpy.save(folder / f"{role}_{slot}_{name}.npy", array)
+    (folder / "case.txt").write_text("\n".join(facts) + "\n")
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    partial = folder.with_name(folder.name + ".partial")
+    for old in (partial, folder):
+        shutil.rmtree(old, ignore_errors=True)
+    numpy.random.seed(0)
+    count = 0
+    for case in collect_testcases():
+        nodes = case.model.graph.node
+        if len(nodes) == 1 and nodes[0].op_type in OPERATORS | NOT_COVERED:
+            write_case(partial / case.name.removeprefix("test_"), case)
+            count += 1
+    partial.rename(folder)
+    print(f"{count} cases of onnx {onnx.__version__} in {folder}")
+
+
+main()
