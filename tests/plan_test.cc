@@ -163,6 +163,35 @@ TEST_CASE("plan: a budget takes rows off the tile, down to one vector, and is ne
   }
 }
 
+TEST_CASE("plan: which rows take the few-rows kernel is decided by shape, not by memory, workers or source", "[short]") {
+  for (const fovea_target target : targets()) {
+    for (uint32_t q_tokens = 1; q_tokens <= 9; ++q_tokens) {
+      for (const uint32_t dim : {1u, 5u, 64u}) {
+        fovea_attention_desc d = description(dim, dim, q_tokens, 1, 1);
+        d.target = target;
+        fovea_plan full{};
+        REQUIRE(fovea_plan_init(&full, &d) == FOVEA_OK);
+        for (const uint32_t workers : {1u, 3u}) {
+          for (const uint32_t page_tokens : {0u, 16u}) {
+            d.max_workers = workers;
+            d.kv_kind = page_tokens ? FOVEA_KV_PAGED : FOVEA_KV_STRIDED;
+            d.page_tokens = page_tokens;
+            for (const Budget budget : {Budget::kNone, Budget::kHalf, Budget::kLeast}) {
+              d.workspace_budget_bytes = budget_bytes(d, budget);
+              fovea_plan plan{};
+              REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+              INFO(fovea_target_name(target) << ", " << q_tokens << " rows of " << dim);
+              CHECK(plan.few_rows == full.few_rows);
+              CHECK(plan.few_tiles <= full.few_tiles);
+              CHECK((plan.few_rows == 0) == (plan.few_tiles == 0));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("plan: it may be copied, and needs neither the description nor the first copy", "[short]") {
   Problem p;
   p.q_tokens = 40, p.kv_tokens = 70;

@@ -97,7 +97,7 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_ERR_HEADS = -7,       /* kv_heads does not divide q_heads */
   FOVEA_ERR_SIZE = -8,        /* a size is out of range, differs from its counterpart, or overflows with the strides */
   FOVEA_ERR_NUMBER = -9,      /* scale, softcap, dropout, base or position_scale is NaN, infinite or out of its range */
-  FOVEA_ERR_BUDGET = -10,     /* workspace_budget_bytes is too small for even one vector of rows */
+  FOVEA_ERR_BUDGET = -10,     /* workspace_budget_bytes is too small for even the smallest tile of rows */
   FOVEA_ERR_PLAN = -11,       /* the plan or cache was not initialised by this version */
   FOVEA_ERR_CAPACITY = -12,   /* a count is greater than the capacity of the plan or cache */
   FOVEA_ERR_LENGTH = -13,     /* a length or offset is greater than what it is part of, as kv_lengths than kv_tokens */
@@ -281,9 +281,8 @@ typedef struct fovea_attention_desc {
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
   uint32_t portable_bits; /* nonzero: only the kernel whose bits are the same on AVX2, AVX-512 and AArch64 NEON, and
                              the same for any counts of rows a tile. 0: the faster one for few rows as well */
-  size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else the plan takes fewer query rows a tile until it
-                                    fits; FOVEA_ERR_BUDGET when one vector of rows does not. Never changes the tile
-                                    kernel's bits */
+  size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else the plan takes fewer query rows at a time until it
+                                    fits; FOVEA_ERR_BUDGET when the smallest tile does not. Never changes bits */
 
   /* Threads: see fovea_executor. */
   uint32_t max_workers;      /* most workers of a call's executor; each needs a workspace. 0 = 1; at most 4096
@@ -302,7 +301,8 @@ typedef struct fovea_plan {
   uint32_t lanes;            /* f32 elements in a vector of the target */
   uint32_t tile_vectors;     /* most vectors of query rows in a tile; tile rows = lanes * tile_vectors */
   uint32_t few_rows; /* calls with at most this many rows for a key head take the few-rows kernel; 0 = none do */
-  uint32_t block_tiles;   /* tiles that share each tile of keys, where keys must be converted or brought */
+  uint32_t few_tiles;     /* tiles of up to four rows, in the few-rows kernel, that share each tile of keys */
+  uint32_t block_tiles;   /* tiles of the other that share each tile of keys, where those are converted or brought */
   size_t worker_bytes;    /* of workspace, for each worker */
   size_t split_bytes;     /* of workspace, for the partial states of split keys, or of pushes with a loader */
   size_t workspace_bytes; /* in all */
@@ -519,8 +519,8 @@ typedef struct fovea_attention_args {
  * fovea_slow_workspace_bytes(plan, workspace_bytes) bytes: workspace is the fast part (DTCM, say), which the arrays
  * that are used most take as far as they fit, and the others lie in the slow part. The bits are the same however it is
  * cut.
- * Bits. The tile kernel's output is the same to the bit for any budget, any row tile, any place in a batch, and on all
- * IEEE targets with fused multiply-add; see portable_bits.
+ * Bits. The output is the same to the bit for any budget, any workers, any kv_kind and any place in a batch; that of
+ * the tile kernel also for any row tile, and on all IEEE targets with fused multiply-add; see portable_bits.
  * Time. No branch, skip or early exit depends on values: only shapes, counts, lengths and positions do. Where a
  * processor itself is slower on subnormal numbers (x86: for data below some 1e-20 with SSE4 and plain scalar code, and
  * below 1e-38 with AVX2 and AVX-512, where attention takes up to 1.13 times as long, with additive scores 1.9 times),

@@ -29,7 +29,7 @@ extern "C" const char* fovea_status_string(fovea_status status) {
     case FOVEA_ERR_HEADS: return "kv_heads must divide q_heads";
     case FOVEA_ERR_SIZE: return "a size is out of range, differs from its counterpart, or overflows with the strides";
     case FOVEA_ERR_NUMBER: return "scale, softcap, dropout, base or position_scale is not a number in its range";
-    case FOVEA_ERR_BUDGET: return "workspace_budget_bytes is too small for one vector of query rows";
+    case FOVEA_ERR_BUDGET: return "workspace_budget_bytes is too small for the smallest tile of query rows";
     case FOVEA_ERR_PLAN: return "the plan or cache was not initialised by this version";
     case FOVEA_ERR_CAPACITY: return "a count is greater than the capacity of the plan or cache";
     case FOVEA_ERR_LENGTH: return "a length or offset is greater than what it is a part of";

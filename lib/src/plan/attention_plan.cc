@@ -88,10 +88,9 @@ CheckedSize measure_tiles(const fovea_plan& plan, size_t fast_bytes) {
   return measure_worker(plan.desc, tile_shape_of(plan), plan.block_tiles, fast_bytes);
 }
 
-// The few-rows kernel's tiles are small, and all of a key head share each key tile while it is in the first cache.
 CheckedSize measure_few_rows(const fovea_plan& plan, size_t fast_bytes) {
-  return measure_worker(plan.desc, few_rows_shape(plan.lanes, plan.desc.head_dim, plan.desc.value_dim),
-                        (plan.few_rows + kFewRows - 1) / kFewRows, fast_bytes);
+  const TileShape shape = few_rows_shape(plan.lanes, plan.few_rows, plan.desc.head_dim, plan.desc.value_dim);
+  return measure_worker(plan.desc, shape, plan.few_tiles, fast_bytes);
 }
 
 // Partial states: of all rows, for each part of the keys where there are several, or where a loader may fail in a push.
@@ -119,6 +118,10 @@ uint32_t most_block_tiles(const fovea_plan& plan, uint32_t rows) {
   const uint32_t tile_rows = plan.lanes * plan.tile_vectors, tiles = (rows + tile_rows - 1) / tile_rows;
   const uint32_t enough = (48 + tile_rows - 1) / tile_rows, most = enough < kMostTiles ? enough : kMostTiles;
   return tiles == 0 ? 1 : tiles < most ? tiles : most;
+}
+
+fovea_status too_large(const fovea_attention_desc& d, const CheckedSize& bytes) {
+  return bytes.overflow || d.workspace_budget_bytes == 0 ? FOVEA_ERR_SIZE : FOVEA_ERR_BUDGET;
 }
 
 fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, fovea_plan* plan) {
@@ -151,20 +154,20 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
     if (made.block_tiles > 1) {
       --made.block_tiles;
     } else if (--made.tile_vectors == 0) {
-      return bytes.overflow || desc.workspace_budget_bytes == 0 ? FOVEA_ERR_SIZE : FOVEA_ERR_BUDGET;
+      return too_large(desc, bytes);
     }
   }
   made.worker_bytes = bytes.value;
 
-  // The few-rows kernel, for as many rows as fit.
+  // The few-rows kernel. Which rows it takes decides bits, so the budget has no say in that. Its tiles are small, and
+  // all of a key head share each key tile while it is in the first cache, if they fit.
   if (config::kFewRows && !desc.portable_bits && desc.dropout == 0.0f)
     made.few_rows = rows < traits.few_rows ? rows : traits.few_rows;
-  while (made.few_rows > 0) {
-    bytes = measure_few_rows(made, 0);
-    if (!bytes.overflow && bytes.value <= budget) break;
-    made.few_rows = made.few_rows > kFewRows ? made.few_rows - kFewRows : 0;
+  made.few_tiles = (made.few_rows + kFewRows - 1) / kFewRows;
+  while (bytes = measure_few_rows(made, 0), bytes.overflow || bytes.value > budget) {
+    if (--made.few_tiles == 0) return too_large(desc, bytes);
   }
-  if (made.few_rows > 0 && bytes.value > made.worker_bytes) made.worker_bytes = bytes.value;
+  if (bytes.value > made.worker_bytes) made.worker_bytes = bytes.value;
 
   CheckedSize all{made.worker_bytes};
   if (all.times(workers).plus(split.value).overflow) return FOVEA_ERR_SIZE;

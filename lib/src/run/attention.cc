@@ -381,16 +381,17 @@ void place_tile(const fovea_plan& plan, uint32_t rows, uint32_t tiles, uint32_t 
   place_rows(plan.desc, row, rows - row < tile->columns ? rows - row : tile->columns, tile);
 }
 
-// All tiles of the few-rows kernel, which are carved. Returns how many.
-uint32_t place_few_rows(const fovea_plan& plan, uint32_t rows, QueryTile (&tiles)[kMostTiles]) {
-  uint32_t count = 0;
-  for (uint32_t row = 0; row < rows; row += tiles[count++].live) {
-    QueryTile& tile = tiles[count];
-    place_rows(plan.desc, row, rows - row < kFewRows ? rows - row : kFewRows, &tile);
-    tile.columns = plan.lanes;
-    tile.row_lanes = plan.lanes / (tile.live == 3 ? kFewRows : tile.live);
-  }
-  return count;
+// One of the few-rows kernel.
+void place_few_rows(const fovea_plan& plan, uint32_t rows, uint32_t index, QueryTile* tile) {
+  const uint32_t row = kFewRows * index;
+  place_rows(plan.desc, row, rows - row < kFewRows ? rows - row : kFewRows, tile);
+  tile->columns = plan.lanes;
+  tile->row_lanes = plan.lanes / (tile->live == 3 ? kFewRows : tile->live);
+}
+
+// Tiles that share each key tile.
+uint32_t tiles_at_once(const fovea_plan& plan, bool few) {
+  return kFewRowsServed && few ? plan.few_tiles : config::kStaged ? plan.block_tiles : 1;
 }
 
 // The arrays of a worker, for one task after the other.
@@ -405,35 +406,34 @@ void carve(const fovea_plan& plan, const Workspace& workspace, bool few, WorkerA
   arrays->carved = true;
   arrays->few = few;
   const fovea_attention_desc& d = plan.desc;
-  const TileShape shape = few ? few_rows_shape(plan.lanes, d.head_dim, d.value_dim)
+  const TileShape shape = few ? few_rows_shape(plan.lanes, plan.few_rows, d.head_dim, d.value_dim)
                               : tile_shape(plan.lanes, plan.tile_vectors, d.head_dim, d.value_dim);
-  const uint32_t count = few ? (plan.few_rows + kFewRows - 1) / kFewRows : config::kStaged ? plan.block_tiles : 1;
   Carver carver(workspace);
-  for (uint32_t i = 0; i < count; ++i) carve_query_tile(carver, shape, &arrays->tiles[i]);
+  for (uint32_t i = 0; i < tiles_at_once(plan, few); ++i) carve_query_tile(carver, shape, &arrays->tiles[i]);
   carve_key_stage(carver, d, &arrays->stage);
 }
 
 // How the rows of a key head are cut, in an entry with that many queries.
 struct Cut {
   uint32_t rows;
-  bool few;         // they take the few-rows kernel, all in one task
-  uint32_t tiles;   // else tiles
-  uint32_t blocks;  // of up to plan.block_tiles tiles: tasks
+  bool few;         // they take the few-rows kernel
+  uint32_t tiles;
+  uint32_t blocks;  // of tiles at once: tasks
 };
 
 Cut cut_of(const fovea_plan& plan, uint32_t q_tokens) {
   Cut cut;
   cut.rows = plan.desc.q_heads / plan.desc.kv_heads * q_tokens;
-  cut.few = kFewRowsServed && cut.rows <= plan.few_rows;
+  cut.few = kFewRowsServed && cut.rows > 0 && cut.rows <= plan.few_rows;
   const uint32_t vectors = (cut.rows + plan.lanes - 1) / plan.lanes;
-  cut.tiles = cut.few ? 1 : (vectors + plan.tile_vectors - 1) / plan.tile_vectors;
-  cut.blocks = config::kStaged ? (cut.tiles + plan.block_tiles - 1) / plan.block_tiles : cut.tiles;
+  cut.tiles = cut.few ? (cut.rows + kFewRows - 1) / kFewRows : (vectors + plan.tile_vectors - 1) / plan.tile_vectors;
+  const uint32_t at_once = tiles_at_once(plan, cut.few);
+  cut.blocks = (cut.tiles + at_once - 1) / at_once;
   return cut;
 }
 
-// A call, cut into tasks that may run side by side. A task is a block of tiles of a head of a batch entry, or all of
-// its rows in the few-rows kernel; where keys are split, one for each part of the keys, and then one that joins the
-// parts.
+// A call, cut into tasks that may run side by side. A task is a block of tiles of a head of a batch entry; where keys
+// are split, one for each part of the keys, and then one that joins the parts.
 class Call {
  public:
   Call(const fovea_plan& plan, const fovea_attention_args& args, const Workspace& workspace, const StreamCall* stream)
@@ -515,13 +515,14 @@ class Call {
 
     carve(plan_, worker_workspace(plan_, workspace_, worker), cut.few, arrays);
     QueryTile(&tiles)[kMostTiles] = arrays->tiles;
-    uint32_t count = 1;
-    if (cut.few) {
-      count = place_few_rows(plan_, cut.rows, tiles);
-    } else {
-      const uint32_t at_once = config::kStaged ? plan_.block_tiles : 1, first = block * at_once;
-      count = cut.tiles - first < at_once ? cut.tiles - first : at_once;
-      for (uint32_t i = 0; i < count; ++i) place_tile(plan_, cut.rows, cut.tiles, first + i, &tiles[i]);
+    const uint32_t at_once = tiles_at_once(plan_, cut.few), first = block * at_once;
+    const uint32_t count = cut.tiles - first < at_once ? cut.tiles - first : at_once;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (cut.few) {
+        place_few_rows(plan_, cut.rows, first + i, &tiles[i]);
+      } else {
+        place_tile(plan_, cut.rows, cut.tiles, first + i, &tiles[i]);
+      }
     }
 
     const AttentionKernels& kernels = attention_kernels(plan_.desc.target);

@@ -125,9 +125,10 @@ inline TileShape tile_shape(size_t lanes, size_t vectors, size_t head_dim, size_
   return {columns, head_dim, columns, value_dim, columns};
 }
 
-inline TileShape few_rows_shape(size_t lanes, size_t head_dim, size_t value_dim) {
+inline TileShape few_rows_shape(size_t lanes, size_t rows, size_t head_dim, size_t value_dim) {
   const auto vectors = [lanes](size_t dim) { return dim / lanes + (dim % lanes != 0); };
-  return {lanes, vectors(head_dim), lanes * kFewRows, vectors(value_dim), lanes * kFewRows};
+  const size_t columns = lanes * (rows > 2 ? kFewRows : rows);
+  return {lanes, vectors(head_dim), columns, vectors(value_dim), columns};
 }
 
 // Hottest first: how often an element is touched for each key tile, in the tile kernel with blocks of b keys or values.
