@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "simd/macros.h"
 #include "targets/compiled.h"
 
 namespace fovea_test {
@@ -43,7 +44,7 @@ extern const SimdTests kSimdTests;
 namespace {
 
 constexpr bool fuses(fovea_target target) {
-#if defined(__FP_FAST_FMAF)
+#if FOVEA_SCALAR_FUSES
   if (target == FOVEA_TARGET_SCALAR) return true;
 #endif
 #if defined(__aarch64__) || defined(__ARM_FEATURE_FMA)

@@ -10,6 +10,22 @@
 #error "fovea needs infinities and NaNs as IEEE has them: compile without -ffast-math"
 #endif
 
+// 16 is 0 with a half-precision type that is not widened.
+static_assert(__FLT_EVAL_METHOD__ == 0 || __FLT_EVAL_METHOD__ == 16,
+              "fovea needs float arithmetic that rounds to float (FLT_EVAL_METHOD 0): on 32-bit x86, whose x87 unit does "
+              "not, compile with -msse2 -mfpmath=sse");
+
+// Whether scalar code fuses multiply-adds: where the processor does it in one instruction, whichever compiler it is.
+// clang never defines __FP_FAST_FMAF.
+#if defined(__FP_FAST_FMAF) || defined(__aarch64__) || (defined(__ARM_FEATURE_FMA) && (__ARM_FP & 4) != 0) || \
+    defined(__FMA__) || (defined(__riscv_flen) && __riscv_flen >= 32) || defined(__riscv_zfinx) ||           \
+    (defined(__powerpc__) && !defined(_SOFT_FLOAT) && !defined(__NO_FPRS__)) || defined(__s390x__) ||        \
+    (defined(__loongarch_frlen) && __loongarch_frlen >= 32)
+#define FOVEA_SCALAR_FUSES 1
+#else
+#define FOVEA_SCALAR_FUSES 0
+#endif
+
 #define FOVEA_INLINE static inline __attribute__((always_inline, unused))
 #define FOVEA_RESTRICT __restrict__
 

@@ -123,7 +123,7 @@ FOVEA_INLINE VF Div(VF a, VF b) { return {a.raw / b.raw}; }
 FOVEA_INLINE VF Max(VF a, VF b) { return {Larger(a.raw, b.raw)}; }
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return {Larger(a.raw, least.raw)}; }
 FOVEA_INLINE VF Abs(VF a) { return {__builtin_fabsf(a.raw)}; }
-#if defined(__FP_FAST_FMAF)
+#if FOVEA_SCALAR_FUSES
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return {__builtin_fmaf(a.raw, b.raw, c.raw)}; }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return {__builtin_fmaf(-a.raw, b.raw, c.raw)}; }
 #else
