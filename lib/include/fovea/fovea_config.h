@@ -4,7 +4,8 @@
  *
  * Every macro here may be set before: with -D for the whole build, or in a header of the user's that is named with
  * -DFOVEA_CONFIG_HEADER='"my_config.h"'. CMake: -DFOVEA_CONFIG_HEADER=<path of the file>, which is installed as well,
- * so that users of the installed library see the same settings.
+ * so that users of the installed library see the same settings. config/minimal.h is such a header: all left out but the
+ * simplest call.
  *
  * Features: 1 = compiled in, the default; 0 = left out. A description or arguments that ask for what is left out are
  * refused with FOVEA_ERR_UNSUPPORTED. What else a call may ask for gives the same bits whatever is left out. What each

@@ -1,0 +1,111 @@
+/* The smallest attention: f32, plain arrays, any heads, key lengths, one call; and softmax over contiguous rows. For
+ * FOVEA_CONFIG_HEADER: see fovea_config.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What is set before stays, so a feature is had back by -DFOVEA_ENABLE_CAUSAL=1 for the whole build, or in a header of
+ * your own that defines it and then includes this one. */
+#ifndef FOVEA_CONFIG_MINIMAL_H_
+#define FOVEA_CONFIG_MINIMAL_H_
+
+#ifndef FOVEA_ENABLE_ADDITIVE
+#define FOVEA_ENABLE_ADDITIVE 0
+#endif
+#ifndef FOVEA_ENABLE_ALIBI
+#define FOVEA_ENABLE_ALIBI 0
+#endif
+#ifndef FOVEA_ENABLE_BF16
+#define FOVEA_ENABLE_BF16 0
+#endif
+#ifndef FOVEA_ENABLE_CAUSAL
+#define FOVEA_ENABLE_CAUSAL 0
+#endif
+#ifndef FOVEA_ENABLE_DROPOUT
+#define FOVEA_ENABLE_DROPOUT 0
+#endif
+#ifndef FOVEA_ENABLE_EXECUTOR
+#define FOVEA_ENABLE_EXECUTOR 0
+#endif
+#ifndef FOVEA_ENABLE_F16
+#define FOVEA_ENABLE_F16 0
+#endif
+#ifndef FOVEA_ENABLE_FEW_ROWS
+#define FOVEA_ENABLE_FEW_ROWS 0
+#endif
+#ifndef FOVEA_ENABLE_I4
+#define FOVEA_ENABLE_I4 0
+#endif
+#ifndef FOVEA_ENABLE_I8
+#define FOVEA_ENABLE_I8 0
+#endif
+#ifndef FOVEA_ENABLE_KEY_SPLITS
+#define FOVEA_ENABLE_KEY_SPLITS 0
+#endif
+#ifndef FOVEA_ENABLE_LOAD
+#define FOVEA_ENABLE_LOAD 0
+#endif
+#ifndef FOVEA_ENABLE_LOG_SOFTMAX
+#define FOVEA_ENABLE_LOG_SOFTMAX 0
+#endif
+#ifndef FOVEA_ENABLE_LSE
+#define FOVEA_ENABLE_LSE 0
+#endif
+#ifndef FOVEA_ENABLE_MASK_BYTE
+#define FOVEA_ENABLE_MASK_BYTE 0
+#endif
+#ifndef FOVEA_ENABLE_MASK_F32
+#define FOVEA_ENABLE_MASK_F32 0
+#endif
+#ifndef FOVEA_ENABLE_PAGES
+#define FOVEA_ENABLE_PAGES 0
+#endif
+#ifndef FOVEA_ENABLE_POSITIONS
+#define FOVEA_ENABLE_POSITIONS 0
+#endif
+#ifndef FOVEA_ENABLE_RAGGED
+#define FOVEA_ENABLE_RAGGED 0
+#endif
+#ifndef FOVEA_ENABLE_RING
+#define FOVEA_ENABLE_RING 0
+#endif
+#ifndef FOVEA_ENABLE_ROPE_HALF_SPLIT
+#define FOVEA_ENABLE_ROPE_HALF_SPLIT 0
+#endif
+#ifndef FOVEA_ENABLE_ROPE_INTERLEAVED
+#define FOVEA_ENABLE_ROPE_INTERLEAVED 0
+#endif
+#ifndef FOVEA_ENABLE_ROPE_TABLES
+#define FOVEA_ENABLE_ROPE_TABLES 0
+#endif
+#ifndef FOVEA_ENABLE_ROPE_TURNS
+#define FOVEA_ENABLE_ROPE_TURNS 0
+#endif
+#ifndef FOVEA_ENABLE_SCORES
+#define FOVEA_ENABLE_SCORES 0
+#endif
+#ifndef FOVEA_ENABLE_SINKS
+#define FOVEA_ENABLE_SINKS 0
+#endif
+#ifndef FOVEA_ENABLE_SLOW_WORKSPACE
+#define FOVEA_ENABLE_SLOW_WORKSPACE 0
+#endif
+#ifndef FOVEA_ENABLE_SOFTCAP
+#define FOVEA_ENABLE_SOFTCAP 0
+#endif
+#ifndef FOVEA_ENABLE_SOFTMAX_MASK
+#define FOVEA_ENABLE_SOFTMAX_MASK 0
+#endif
+#ifndef FOVEA_ENABLE_SOFTMAX_STRIDED
+#define FOVEA_ENABLE_SOFTMAX_STRIDED 0
+#endif
+#ifndef FOVEA_ENABLE_STREAMS
+#define FOVEA_ENABLE_STREAMS 0
+#endif
+#ifndef FOVEA_ENABLE_TEXT
+#define FOVEA_ENABLE_TEXT 0
+#endif
+#ifndef FOVEA_ENABLE_WINDOWS
+#define FOVEA_ENABLE_WINDOWS 0
+#endif
+
+#endif /* FOVEA_CONFIG_MINIMAL_H_ */
