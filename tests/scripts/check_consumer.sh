@@ -23,13 +23,42 @@ echo "== find_package(fovea), a project in C alone"
 "$cmake" --build "$work/find"
 "$work/find/consumer"
 
-echo "== add_subdirectory, in a project without a configuration"
-"$cmake" -S "$consumer" -B "$work/subdirectory" -DCMAKE_BUILD_TYPE= -DFOVEA_SOURCE_DIR="$source" -DFOVEA_SIMD=scalar \
-  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
-grep -q -e ' -O2 .*scalar_attention' "$work/subdirectory/compile_commands.json" || {
-  echo "the library is not optimised"
-  exit 1
+# The last level of optimisation in the command that compiles a kernel, in a project with these arguments of cmake.
+level() {
+  rm -rf "$work/level"
+  "$cmake" -S "$consumer" -B "$work/level" -DFOVEA_SOURCE_DIR="$source" -DFOVEA_SIMD=scalar -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "$@" \
+    >"$work/level.log"
+  grep 'command.*scalar_attention' "$work/level/compile_commands.json" | grep -o -e ' -O[^ ]*' | tail -n 1
 }
+# expect_level <" -O..." or none> <arguments of cmake>...
+expect_level() {
+  expected=$1
+  shift
+  found=$(level "$@")
+  [ "${found:-none}" = "$expected" ] || {
+    echo "the library is compiled with${found:- no level}, not$expected: $*"
+    exit 1
+  }
+}
+echo "== add_subdirectory: how the library is optimised"
+if [ "$CMAKE_GENERATOR" = Ninja ] || [ "$CMAKE_GENERATOR" = "Unix Makefiles" ]; then
+  expect_level " -O2" -DCMAKE_BUILD_TYPE=
+  expect_level " -O2" -DCMAKE_BUILD_TYPE=Release
+  expect_level " -O2" -DCMAKE_BUILD_TYPE=Debug
+  expect_level " -O1" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-g -O0"
+  expect_level " -O1" -DCMAKE_BUILD_TYPE= -DCMAKE_CXX_FLAGS=-O0
+  expect_level " -O1" -DCMAKE_BUILD_TYPE= -DCONSUMER_OPTIONS=-O0
+  expect_level " -O0" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O0 -DFOVEA_OPTIMIZE=OFF
+  expect_level none -DCMAKE_BUILD_TYPE=Debug -DFOVEA_OPTIMIZE=OFF
+  expect_level " -Os" -DCMAKE_BUILD_TYPE= -DCMAKE_CXX_FLAGS=-Os
+  expect_level " -Os" -DCMAKE_BUILD_TYPE= -DCONSUMER_OPTIONS=-Os
+  expect_level " -Os" -DCMAKE_BUILD_TYPE=MinSizeRel
+  expect_level " -O3" -DCMAKE_BUILD_TYPE= -DCMAKE_CXX_FLAGS=-O3
+fi
+
+echo "== add_subdirectory, in a project without a configuration, of unity builds"
+"$cmake" -S "$consumer" -B "$work/subdirectory" -DCMAKE_BUILD_TYPE= -DFOVEA_SOURCE_DIR="$source" -DFOVEA_SIMD=scalar \
+  -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0
 "$cmake" --build "$work/subdirectory"
 "$work/subdirectory/consumer"
 

@@ -18,6 +18,12 @@
 #define FOVEA_WITH_SCALAR 0
 #endif
 
+#include "targets/offered.h"
+
+#if defined(FOVEA_EXPECT_TARGET_SCALAR) && FOVEA_OFFERS_FIXED_VECTORS
+#error "FOVEA_SIMD=auto chose scalar, but the compiler's flags offer vectors: name them in CMAKE_CXX_FLAGS, or set FOVEA_SIMD"
+#endif
+
 #if FOVEA_WITH_HIGHWAY
 #include "simd/highway_targets.h"
 #define FOVEA_COMPILED_SSE4 ((HWY_TARGETS & HWY_SSE4) != 0)

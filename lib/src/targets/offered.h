@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the compiler is set to, by its own macros: each is 1 where its flags offer the target. Of several the first is
+// the best. lib/cmake/offered_target.cc asks this for CMake.
+#ifndef FOVEA_SRC_TARGETS_OFFERED_H_
+#define FOVEA_SRC_TARGETS_OFFERED_H_
+
+#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#define FOVEA_OFFERS_AVX2 1
+#else
+#define FOVEA_OFFERS_AVX2 0
+#endif
+#if FOVEA_OFFERS_AVX2 && defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#define FOVEA_OFFERS_AVX512 1
+#else
+#define FOVEA_OFFERS_AVX512 0
+#endif
+#if defined(__SSE4_2__)
+#define FOVEA_OFFERS_SSE4 1
+#else
+#define FOVEA_OFFERS_SSE4 0
+#endif
+#if defined(__ARM_NEON)
+#define FOVEA_OFFERS_NEON 1
+#else
+#define FOVEA_OFFERS_NEON 0
+#endif
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) != 0  // with floating point
+#define FOVEA_OFFERS_HELIUM 1
+#else
+#define FOVEA_OFFERS_HELIUM 0
+#endif
+#if defined(__wasm_simd128__)
+#define FOVEA_OFFERS_WASM 1
+#else
+#define FOVEA_OFFERS_WASM 0
+#endif
+
+// Vectors that are there or not when the compiler runs: on x86 the program asks.
+#define FOVEA_OFFERS_FIXED_VECTORS (FOVEA_OFFERS_NEON || FOVEA_OFFERS_HELIUM || FOVEA_OFFERS_WASM)
+
+#endif  // FOVEA_SRC_TARGETS_OFFERED_H_

@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# What a build takes by itself from a toolchain file of the user's: check_chosen_target.sh <cmake> <source> <work>
+# Configures with the README's toolchain file, and with others that differ from it as a user's would.
+set -eu
+cmake=$1 source=$2 work=$3
+failures=0
+cases=0
+rm -rf "$work"
+mkdir -p "$work"
+sed -n '/^<!-- example: toolchain -->/,/^```$/p' "$source/README.md" | grep '^set(' >"$work/readme.cmake"
+
+# try <compiler> <its flags> <what CMake must say> <arguments of cmake>...
+try() {
+  compiler=$1 flags=$2 expected=$3
+  shift 3
+  command -v "$compiler-g++" >/dev/null || {
+    echo "skipped, there is no $compiler-g++: $flags"
+    return 0
+  }
+  sed -e "s/arm-none-eabi-/$compiler-/" -e "s/\(FLAGS_INIT\) \"-.*\"/\1 \"$flags\"/" "$work/readme.cmake" >"$work/user.cmake"
+  rm -rf "$work/build"
+  "$cmake" -S "$source" -B "$work/build" --toolchain "$work/user.cmake" -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF \
+    -DFOVEA_BUILD_EXAMPLES=OFF "$@" >"$work/log" 2>&1 || true
+  cases=$((cases + 1))
+  tr '\n' ' ' <"$work/log" | tr -s ' ' | grep -q -e "$expected" || {
+    failures=$((failures + 1))
+    echo "$compiler-g++ $flags $*: should say \"$expected\", but says:"
+    grep -e '^-- fovea [0-9]' -A 3 -e '^CMake Error' "$work/log" || tail -n 5 "$work/log"
+  }
+}
+
+arm=arm-none-eabi
+m4f="-mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=hard"
+m55="-mcpu=cortex-m55 -mthumb -mfloat-abi=hard"
+a7="-mcpu=cortex-a7 -mfpu=neon-vfpv4 -mfloat-abi=hard"
+try $arm "$m4f" ": scalar for scalar alone: "
+try $arm "-mcpu=cortex-m0plus -mthumb" ": scalar for scalar alone: "
+try $arm "$m55" ": helium for helium alone: FOVEA_SIMD is auto, the compiler's flags offer helium"
+try $arm "$a7" ": xsimd for neon alone: FOVEA_SIMD is auto, the compiler's flags offer neon"
+try $arm "-mcpu=cortex-a7 -mfloat-abi=soft" ": scalar for scalar alone: "
+try $arm "" ": xsimd for neon alone: " -DCMAKE_CXX_FLAGS="$a7"
+# Less than the flags offer is refused, unless it is asked for.
+try $arm "$m55" ": scalar: FOVEA_SIMD is scalar, the compiler's flags offer helium" -DFOVEA_SIMD=scalar
+try $arm "$m55" "which does not serve helium" -DFOVEA_SIMD=highway
+try $arm "$m55" "which does not serve helium" -DFOVEA_SIMD=xsimd
+try $arm "$a7" "which does not serve neon" -DFOVEA_SIMD=helium
+try $arm "$m4f" "which does not serve scalar" -DFOVEA_SIMD=highway
+try $arm "$m55" "FOVEA_EXPECT_TARGET is scalar, but the compiler's flags offer helium" -DFOVEA_EXPECT_TARGET=scalar
+try $arm "$m4f" "FOVEA_EXPECT_TARGET is helium, but the compiler's flags offer scalar" -DFOVEA_EXPECT_TARGET=helium
+try $arm "$m55" "which does not serve helium" -DFOVEA_SIMD=all
+try aarch64-linux-gnu "-O2" ": xsimd for neon alone: "
+try riscv64-linux-gnu "-O2" ": scalar for scalar alone: "
+if [ "$(uname -m)" = x86_64 ]; then
+  picks=": highway, scalar: FOVEA_SIMD is auto, the compiler's flags offer"
+  try x86_64-linux-gnu "-O2" "$picks x86, "
+  try x86_64-linux-gnu "-march=haswell" "$picks avx2, "
+  try x86_64-linux-gnu "-march=skylake-avx512" "$picks avx512, "
+  try x86_64-linux-gnu "-mavx2" "$picks sse4, "
+  try x86_64-linux-gnu "-march=haswell" ": xsimd for avx2 alone: " -DFOVEA_EXPECT_TARGET=avx2
+  try x86_64-linux-gnu "-march=nehalem" "FOVEA_EXPECT_TARGET is avx2, but the compiler's flags offer sse4" -DFOVEA_EXPECT_TARGET=avx2
+  try x86_64-linux-gnu "-march=haswell" ": scalar: FOVEA_SIMD is scalar, the compiler's flags offer avx2" -DFOVEA_SIMD=scalar
+fi
+
+# Flags that CMake does not see, as those of an interface target: the sources refuse.
+if command -v $arm-g++ >/dev/null; then
+  cases=$((cases + 1))
+  # shellcheck disable=SC2086  # flags, one word each
+  $arm-g++ -std=gnu++17 -fsyntax-only $m55 -DFOVEA_WITH_SCALAR=1 -DFOVEA_EXPECT_TARGET_SCALAR=1 -I"$source/lib/src" \
+    -I"$source/lib/include" "$source/lib/src/targets/registry.cc" 2>&1 | grep -q 'auto chose scalar' || {
+    failures=$((failures + 1))
+    echo "a scalar build with flags for Helium compiles"
+  }
+fi
+# Arithmetic that does not round to float.
+if [ "$(uname -m)" = x86_64 ]; then
+  for flags in "-m32" "-m32 -msse2 -mfpmath=sse"; do
+    cases=$((cases + 1))
+    # shellcheck disable=SC2086  # flags, one word each
+    text=$(c++ -std=gnu++17 -ffreestanding -fsyntax-only $flags -I"$source/lib/src" -I"$source/lib/include" -include simd/macros.h \
+      -x c++ /dev/null 2>&1) || true
+    case "$flags,$text" in
+      "-m32,"*"fovea needs float arithmetic"* | *sse,) ;;
+      *)
+        failures=$((failures + 1))
+        echo "with $flags the compiler says: $text"
+        ;;
+    esac
+  done
+fi
+echo "$cases cases, $failures failures"
+[ $failures = 0 ]
