@@ -380,6 +380,41 @@ TEST_CASE("formats: i8 is the nearest of 255 codes", "[short][formats]") {
   }
 }
 
+TEST_CASE("formats: every finite row of i8 is within half of its scale, from the smallest numbers to the largest",
+          "[short][formats]") {
+  if (!fovea::format_served(FOVEA_I8)) return;
+  std::vector<float> largest = {0, FLT_TRUE_MIN, FLT_MIN, 127 * FLT_MIN, 0x1p-120f, 0x1p-119f, 0x1p-118f};
+  for (int exponent = -149; exponent < 128; exponent += 3) largest.push_back(std::ldexp(1.37f, exponent));
+  for (float x = FLT_MAX; largest.size() < 400; x = std::nextafter(x, 0.0f)) largest.push_back(x);
+  for (const fovea_target target : targets()) {
+    const double least = flushes_subnormals(target) ? double{FLT_MIN} : 0.0;
+    Rows rows(FOVEA_I8, largest.size(), 67, 1, Placement::kEnd);
+    for (size_t r = 0; r < rows.rows; ++r) {
+      for (size_t d = 0; d < rows.dim; ++d) rows.f32_row(r)[d] = largest[r] * random_uniform(r, d, -1, 1);
+      rows.f32_row(r)[r % rows.dim] = r % 2 == 0 ? largest[r] : -largest[r];
+    }
+    const std::vector<float> x(rows.f32.as<float>(), rows.f32.as<float>() + rows.f32.bytes() / 4);
+    rows.narrow(target);
+    rows.widen(target);
+    for (size_t r = 0; r < rows.rows; ++r) {
+      float scale;
+      std::memcpy(&scale, rows.scale_row(r), 4);
+      INFO("largest " << largest[r] << ", scale " << scale << " on " << fovea_target_name(target));
+      size_t wrong = 0;
+      int most = 0;
+      for (size_t d = 0; d < rows.dim; ++d) {
+        const double wanted = double{x[r * rows.f32_stride + d]};
+        const double error = std::fabs(wanted - double{rows.f32_row(r)[d]});
+        if (!(error <= 0.5001 * double{scale}) && !(std::fabs(wanted) < least)) ++wrong;
+        most = std::max(most, std::abs(int{reinterpret_cast<const int8_t*>(rows.data_row(r))[d]}));
+      }
+      CHECK(wrong == 0);
+      CHECK((most == 127 || (largest[r] < 127 * FLT_MIN && most < 127)));
+      CHECK(scale >= FLT_MIN);
+    }
+  }
+}
+
 TEST_CASE("formats: what is not finite, too large or too small for a scale", "[short][formats]") {
   struct Planted {
     float x;
@@ -389,9 +424,9 @@ TEST_CASE("formats: what is not finite, too large or too small for a scale", "[s
   const Planted kPlanted[] = {
       {kNaN, true, true, false, false},      {-kNaN, true, true, false, false},
       {kInfinity, true, true, false, false}, {-kInfinity, true, true, false, false},
-      {6e5f, false, true, false, false},     {-3.4e38f, false, true, false, false},
+      {1.8e37f, false, false, false, false}, {-3.4e38f, false, false, false, false},
       {4e5f, false, false, false, false},    {0x1p-118f, false, false, false, true},
-      {0x1p-120f, false, false, true, true}, {FLT_TRUE_MIN, false, false, true, true},
+      {0x1p-120f, false, false, false, true}, {FLT_TRUE_MIN, false, false, true, true},
       {0.0f, false, false, true, true},      {-0.0f, false, false, true, true},
   };
   for (const fovea_target target : targets()) {
@@ -411,8 +446,9 @@ TEST_CASE("formats: what is not finite, too large or too small for a scale", "[s
             const bool here = type == FOVEA_I8 || d / 32 == place / 32;  // shares the scale
             const bool is_nan = here && (type == FOVEA_I8 ? planted.i8_nan : planted.i4_nan);
             const bool is_zero = !here || d != place || (type == FOVEA_I8 ? planted.i8_zero : planted.i4_zero);
-            const float got = rows.f32_row(1)[d];
-            const bool right = is_nan ? got != got : is_zero ? got == 0 : std::fabs(got / planted.x - 1) < 0.01f;
+            const float got = rows.f32_row(1)[d], most = type == FOVEA_I4 ? 8 * 65504.0f : FLT_MAX;
+            const float wanted = std::max(-most, std::min(planted.x, most));
+            const bool right = is_nan ? got != got : is_zero ? got == 0 : std::fabs(got / wanted - 1) < 0.01f;
             wrong += right ? 0u : 1u;
             wrong += std::fabs(rows.f32_row(0)[d] - 1) < 0.002f && rows.f32_row(2)[d] == rows.f32_row(0)[d] ? 0u : 1u;
             const int code = type == FOVEA_I8
@@ -423,6 +459,30 @@ TEST_CASE("formats: what is not finite, too large or too small for a scale", "[s
           INFO(type_name(type) << " with " << planted.x << " at " << place << " on " << fovea_target_name(target));
           CHECK(wrong == 0);
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("formats: what no scale of i4 reaches becomes the nearest that the largest scale does", "[short][formats]") {
+  if (!fovea::format_served(FOVEA_I4)) return;
+  for (const fovea_target target : targets()) {
+    for (const float largest : {8e5f, 1e7f, 0x1p99f, 0x1p100f, 0x1p101f, 0x1p126f, FLT_MAX}) {
+      for (const float sign : {1.0f, -1.0f}) {
+        Rows rows(FOVEA_I4, 1, kI4Group, 0, Placement::kEnd);
+        float* const x = rows.f32_row(0);
+        for (size_t d = 0; d < kI4Group; ++d) x[d] = sign * random_uniform(3, d, -6e5f, 5.2e5f);
+        x[3] = sign * largest, x[17] = -sign * 65504.0f, x[31] = sign * 1000.0f, x[30] = -sign * largest / 2;
+        const std::vector<float> before(x, x + kI4Group);
+        rows.narrow(target);
+        rows.widen(target);
+        size_t wrong = 0;
+        for (size_t d = 0; d < kI4Group; ++d) {
+          const float wanted = std::max(-7.0f, std::min(std::nearbyint(sign * before[d] / 65504.0f), 8.0f));
+          wrong += rows.f32_row(0)[d] == sign * wanted * 65504.0f ? 0u : 1u;
+        }
+        INFO("largest " << sign * largest << " on " << fovea_target_name(target));
+        CHECK(wrong == 0);
       }
     }
   }

@@ -193,11 +193,14 @@ typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_F16 = 1,  /* uint16_t, IEEE 754 binary16 */
   FOVEA_BF16 = 2, /* uint16_t, the upper half of an f32 */
   FOVEA_I8 = 3,   /* int8_t, -127 to 127, with a float scale for each row of a token and head: x = scale * q. The
-                     largest magnitude of the row is 127, so the error is at most scale / 2. A row with a NaN or an
-                     infinity becomes all NaN */
+                     largest magnitude of the row is 127, so the error is at most scale / 2 and what f32 rounds, less
+                     than scale / 10000. The scale is at least 2^-126: rows below 127 * 2^-126 have smaller numbers and
+                     the same bound. A row with a NaN or an infinity becomes all NaN */
   FOVEA_I4 = 4,   /* uint8_t[16] for each 32 elements of a row (the last group filled up), with a uint16_t scale of f16:
                      x = scale * (u - 8). The low nibble of byte i is u of element i, the high one that of element
-                     i + 16. The scale is of either sign, and the best of a few by squared error */
+                     i + 16. The scale is of either sign, and the best of a few by squared error. It is at most 65504:
+                     a group that needs more saturates at 8 * 65504 with the sign of its largest element, and at
+                     7 * 65504 with the other. Groups below 2e-7 become zeros; one with a NaN or an infinity, all NaN */
   FOVEA_DTYPE_IS_32_BITS = 0x7fffffff
 } fovea_dtype;
 

@@ -14,12 +14,10 @@
 // Narrowing rounds to nearest, ties to even, and gives the same bits on every target (32-bit Arm flushes subnormal
 // numbers first). Widening is exact but for the rounding of the product with a scale.
 //   f16, bf16  what is too large becomes infinite; NaN becomes a quiet NaN.
-//   i8         a row with a NaN or an infinity has the scale NaN, so that all of it reads as NaN; its codes are 0. A
-//   row all
-//              below 2^-119 has the scale 0.
-//   i4         a group with a NaN or an infinity, or with elements beyond about 5.2e5, for which f16 has no scale: the
-//   same. The
-//              scale has either sign: it is the best of a few by squared error.
+//   i8         a row with a NaN or an infinity has the scale NaN, so that all of it reads as NaN; its codes are 0. No
+//              scale is below 2^-126, nor so large that 127 times it is infinite.
+//   i4         a group with a NaN or an infinity: the same. The scale has either sign: it is the best of a few by
+//              squared error, or the largest that f16 has, and elements beyond its codes take the last of them.
 #ifndef FOVEA_SRC_KERNELS_CONVERT_TABLE_H_
 #define FOVEA_SRC_KERNELS_CONVERT_TABLE_H_
 
