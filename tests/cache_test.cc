@@ -36,8 +36,11 @@ fovea_kv_cache cache_of(const Kind& kind, fovea_dtype key_dtype, fovea_dtype val
   return c;
 }
 
-void run_operations(const Kind& kind, fovea_dtype keys, fovea_dtype values, uint64_t seed, int operations) {
-  CacheModel model(cache_of(kind, keys, values), seed);
+void run_operations(const Kind& kind, fovea_dtype keys, fovea_dtype values, uint64_t seed, int operations,
+                    bool values_in_keys = false) {
+  fovea_kv_cache empty = cache_of(kind, keys, values);
+  empty.values_in_keys = values_in_keys;
+  CacheModel model(empty, seed);
   const std::vector<fovea_target> all = targets();
   for (int i = 0; i < operations; ++i) {
     const uint64_t bits = random_bits(seed + 5, static_cast<uint64_t>(i));
@@ -52,9 +55,23 @@ void run_operations(const Kind& kind, fovea_dtype keys, fovea_dtype values, uint
         CHECK(model.truncate(entry, to) == want);
         break;
       }
-      case 1:
-        if ((bits >> 24) % 4 == 0) CHECK(model.truncate(entry, 0) == FOVEA_OK);
+      case 1: {
+        const uint32_t from = (entry + 1 + static_cast<uint32_t>(bits >> 40) % 2) % 3;
+        const auto tokens = static_cast<uint32_t>(bits >> 24) % (model.length(from) + 1);
+        if (tokens > length) model.give_pages(entry, tokens - length);
+        if ((bits >> 60) == 5) {
+          CHECK(model.truncate(entry, 0) == FOVEA_OK);
+        } else {
+          const fovea_status want = model.may_copy(entry, model, from, tokens);
+          CHECK(model.copy(entry, model, from, tokens) == want);
+        }
         break;
+      }
+      case 2: {
+        const auto to = static_cast<uint32_t>(bits >> 24) % (length + 1);
+        CHECK(model.take_back_and_restore(entry, to) == (model.loses(entry, to) ? FOVEA_ERR_LENGTH : FOVEA_OK));
+        break;
+      }
       default: {
         const uint32_t batch = 1 + static_cast<uint32_t>(bits >> 20) % (3 - entry);
         std::vector<uint32_t> counts;
@@ -65,7 +82,9 @@ void run_operations(const Kind& kind, fovea_dtype keys, fovea_dtype values, uint
           model.give_pages(entry + b, counts.back());
           fits = fits && model.fits(entry + b, counts.back());
         }
-        CHECK(model.append(target, entry, counts) == (fits ? FOVEA_OK : FOVEA_ERR_FULL));
+        const fovea_dtype dtype = (bits >> 58 & 3) == 1 ? FOVEA_F16 : (bits >> 58 & 3) == 2 ? FOVEA_BF16 : FOVEA_F32;
+        const bool packed = (bits >> 57 & 1) != 0;
+        CHECK(model.append(target, entry, counts, dtype, packed) == (fits ? FOVEA_OK : FOVEA_ERR_FULL));
       }
     }
     REQUIRE(model.check(target) == "");
@@ -81,9 +100,18 @@ TEST_CASE("cache: whatever is put in, taken back and put in again is there", "[s
   }
 }
 
+TEST_CASE("cache: the same where values are the first elements of keys", "[short]") {
+  for (const Kind& kind : kKinds) {
+    for (const fovea_dtype type : kTypes) run_operations(kind, type, type, 29 + type, 20, true);
+  }
+}
+
 TEST_CASE("cache: the same for many operations") {
   for (const Kind& kind : kKinds) {
-    for (const fovea_dtype type : kTypes) run_operations(kind, type, kTypes[(type + 2) % 5], 40 + type, 150);
+    for (const fovea_dtype type : kTypes) {
+      run_operations(kind, type, kTypes[(type + 2) % 5], 40 + type, 150);
+      run_operations(kind, type, type, 50 + type, 50, true);
+    }
   }
 }
 

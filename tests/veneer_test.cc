@@ -424,6 +424,12 @@ TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][s
   CHECK((cache.get().lengths[0] == kTokens && cache.get().lengths[1] == 2));
   REQUIRE(cache.reset(0) == FOVEA_OK);
   CHECK((cache.get().lengths[0] == 0 && cache.get().lengths[1] == 2));
+  REQUIRE(cache.set_length(1, 3) == FOVEA_OK);
+  REQUIRE(cache.copy(0, cache, 1, 1) == FOVEA_OK);
+  CHECK((cache.get().lengths[0] == 1 && cache.get().lengths[1] == 3));
+  CHECK(cache.get().source.keys.data != nullptr);
+  CHECK(fovea::KvCache().copy(0, cache, 1, 1) == FOVEA_ERR_PLAN);
+  CHECK(fovea::KvCache().set_length(0, 0) == FOVEA_ERR_PLAN);
   REQUIRE(cache.reset() == FOVEA_OK);
   CHECK(cache.get().lengths[1] == 0);
 }

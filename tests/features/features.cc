@@ -231,6 +231,30 @@ fovea_status rope(fovea_rope_layout layout, bool tables) {
   return fovea_rope_f32(&a);
 }
 
+// Keys and values of two entries, into a cache of f32.
+fovea_status append(fovea_dtype dtype, bool packed) {
+  static const uint32_t offsets[] = {0, 70, kKvTokens};
+  static float token[kKvHeads * kHeadDim];
+  fovea_kv_cache cache = {};
+  cache.struct_bytes = sizeof cache;
+  cache.batch = 2, cache.kv_heads = kKvHeads, cache.head_dim = kHeadDim, cache.value_dim = kValueDim;
+  cache.max_tokens = kKvTokens;
+  fovea_kv_append_args a = {};
+  a.struct_bytes = sizeof a;
+  a.batch = packed ? 2 : 1, a.tokens = kKvTokens, a.dtype = dtype;
+  if (packed) a.offsets = offsets;
+  const bool whole = dtype == FOVEA_F32;
+  a.keys = input(whole ? static_cast<const void*>(keys) : half, kKvHeads, kKvTokens, kHeadDim);
+  a.values = input(whole ? static_cast<const void*>(values) : half, kKvHeads, kKvTokens, kValueDim);
+  a.workspace = token, a.workspace_bytes = sizeof token;
+  std::memset(workspace, 0, sizeof workspace);
+  fovea_status status = fovea_kv_cache_init(&cache, workspace, sizeof workspace);
+  if (status == FOVEA_OK) status = fovea_kv_append(&cache, &a);
+  const size_t rows = size_t(kKvHeads) * kKvTokens * kHeadDim;  // of the first entry
+  if (status == FOVEA_OK) std::memcpy(outputs.scores, cache.source.keys.data, rows * sizeof(float));
+  return status;
+}
+
 // Empty texts count as a refusal.
 fovea_status texts() {
   const Call call = plain_call();
@@ -260,6 +284,10 @@ const OtherRequest kOtherRequests[] = {
     {"rope, halves, turns", "ROPE_HALF_SPLIT,ROPE_TURNS", [] { return rope(FOVEA_ROPE_HALF_SPLIT, false); }},
     {"rope, pairs, tables", "ROPE_INTERLEAVED,ROPE_TABLES", [] { return rope(FOVEA_ROPE_INTERLEAVED, true); }},
     {"rope, pairs, turns", "ROPE_INTERLEAVED,ROPE_TURNS", [] { return rope(FOVEA_ROPE_INTERLEAVED, false); }},
+    {"append", "", [] { return append(FOVEA_F32, false); }},
+    {"packed append", "RAGGED", [] { return append(FOVEA_F32, true); }},
+    {"append of f16", "F16", [] { return append(FOVEA_F16, false); }},
+    {"append of bf16", "BF16", [] { return append(FOVEA_BF16, false); }},
     {"texts", "TEXT", texts},
 };
 

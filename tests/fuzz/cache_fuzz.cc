@@ -23,12 +23,32 @@ fovea_kv_cache cache_of(Bytes& bytes) {
   c.max_tokens = 1 + bytes.below(150);
   if (c.kind == FOVEA_KV_RING) c.pinned_tokens = bytes.below(c.max_tokens);
   if (c.kind == FOVEA_KV_PAGED) c.page_tokens = 1 + bytes.below(40), c.pages = 1 + bytes.below(40);
+  c.values_in_keys = bytes.below(4) == 1;
+  if (c.values_in_keys != 0) c.value_dtype = c.key_dtype, c.value_dim = std::min(c.value_dim, c.head_dim);
   return c;
+}
+
+// A cache whose entries may be copied from the first, of any kind.
+fovea_kv_cache beside(fovea_kv_cache c, Bytes& bytes) {
+  const fovea_kv_cache drawn = cache_of(bytes);
+  if (bytes.flag()) return c;
+  c.kind = drawn.kind, c.batch = drawn.batch, c.max_tokens = drawn.max_tokens;
+  c.pinned_tokens = drawn.pinned_tokens, c.page_tokens = drawn.page_tokens, c.pages = drawn.pages;
+  return c;
+}
+
+void copy(Bytes& bytes, CacheModel& to, const CacheModel& from) {
+  const uint32_t entry = bytes.below(to.cache.batch), from_entry = bytes.below(from.cache.batch);
+  const uint32_t tokens = bytes.below(from.length(from_entry) + 2), length = to.length(entry);
+  if (tokens > length && bytes.below(8) != 0) to.give_pages(entry, tokens - length);
+  const fovea_status wanted = to.may_copy(entry, from, from_entry, tokens);
+  expect(to.copy(entry, from, from_entry, tokens) == wanted, "copy has another status");
 }
 
 void run(Bytes bytes) {
   const fovea_kv_cache empty = cache_of(bytes);
   CacheModel model(empty, bytes.take<uint16_t>());
+  CacheModel other(beside(empty, bytes), 1);
   const std::vector<fovea_target> all = targets();
   // The check after each operation looks at all tokens.
   for (int operations = 0; operations < 24 && !bytes.empty(); ++operations) {
@@ -47,6 +67,23 @@ void run(Bytes bytes) {
         status = model.reset(bytes.below(4) == 0 ? FOVEA_ALL_ENTRIES : entry);
         expect(status == FOVEA_OK, "reset has another status");
         break;
+      case 2:
+        copy(bytes, model, model);
+        break;
+      case 3:
+        if (bytes.flag()) {
+          copy(bytes, model, other);
+        } else {
+          copy(bytes, other, model);
+          expect(other.check(target));
+        }
+        break;
+      case 4: {
+        const uint32_t to = bytes.below(model.length(entry) + 1);
+        status = model.take_back_and_restore(entry, to);
+        expect(status == (model.loses(entry, to) ? FOVEA_ERR_LENGTH : FOVEA_OK), "set_length has another status");
+        break;
+      }
       default: {
         std::vector<uint32_t> counts(1 + bytes.below(empty.batch - entry));
         bool fits = true;
@@ -57,7 +94,8 @@ void run(Bytes bytes) {
           fits = fits && model.fits(entry + b, counts[b]);
         }
         const std::vector<uint8_t> full(model.memory.as<uint8_t>(), model.memory.as<uint8_t>() + model.memory.bytes());
-        status = model.append(target, entry, counts);
+        const fovea_dtype dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
+        status = model.append(target, entry, counts, dtype, bytes.flag());
         expect(status == (fits ? FOVEA_OK : FOVEA_ERR_FULL), "append has another status");
         if (!fits)
           expect(std::memcmp(full.data(), model.memory.as<void>(), full.size()) == 0, "a full cache is changed");

@@ -76,11 +76,11 @@ void dense(Bytes& bytes, Array* array, uint32_t heads, uint32_t tokens, size_t r
   array->head_stride = stride_of(bytes, head);
   array->batch_stride = stride_of(bytes, batch);
 }
-// Memory for rows of f32.
+// Memory for rows, of f32 or of other elements.
 template <class Array>
-void* rows(Memory& memory, const Array& array, uint32_t batch, uint32_t heads, uint32_t tokens, size_t row,
-           bool output) {
-  return memory.array(4, row, {batch, heads, tokens}, {array.batch_stride, array.head_stride, array.token_stride},
+void* rows(Memory& memory, const Array& array, uint32_t batch, uint32_t heads, uint32_t tokens, size_t row, bool output,
+           size_t element = 4) {
+  return memory.array(element, row, {batch, heads, tokens}, {array.batch_stride, array.head_stride, array.token_stride},
                       output);
 }
 
@@ -258,6 +258,9 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
   c.head_dim = 2 + 2 * bytes.below(20), c.value_dim = bytes.flag() ? c.head_dim : 1 + bytes.below(40);
   if (c.kind == FOVEA_KV_RING) c.pinned_tokens = bytes.below(c.max_tokens);
   if (c.kind == FOVEA_KV_PAGED) c.page_tokens = 1 + bytes.below(40), c.pages = bytes.below(12);
+  if (bytes.below(8) == 1) {
+    c.values_in_keys = 1, c.value_dtype = c.key_dtype, c.value_dim = std::min(c.value_dim, c.head_dim);
+  }
   if (bytes.below(4) == 1) damage(bytes, &c, offsetof(fovea_kv_cache, magic) / 4);
 
   const size_t needed = fovea_kv_cache_bytes(&c);
@@ -288,30 +291,46 @@ void append(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
   a.entry = bytes.flag() ? count(bytes, cache->batch) : 0;
   a.batch = bytes.flag() ? count(bytes, cache->batch) : cache->batch - a.entry;
   a.tokens = count(bytes, 24);
+  a.dtype = choice(bytes, {FOVEA_F32, FOVEA_F32, FOVEA_F16, FOVEA_BF16});
+  const bool half = a.dtype == FOVEA_F16 || a.dtype == FOVEA_BF16;
+  const size_t element = half ? 2 : 4;
+  if (bytes.below(3) == 1) {
+    uint32_t sum = 0;
+    const size_t offsets = size_t{a.batch} + 1;
+    a.offsets = list<uint32_t>(memory, offsets, [&] { return sum += count(bytes, a.tokens / 2); });
+  }
+  const uint32_t blocks = a.offsets != nullptr ? 1 : a.batch;
   dense(bytes, &a.keys, cache->kv_heads, a.tokens, cache->head_dim);
   dense(bytes, &a.values, cache->kv_heads, a.tokens, cache->value_dim);
-  a.keys.data = rows(memory, a.keys, a.batch, cache->kv_heads, a.tokens, cache->head_dim, false);
-  a.values.data = rows(memory, a.values, a.batch, cache->kv_heads, a.tokens, cache->value_dim, false);
+  a.keys.data = rows(memory, a.keys, blocks, cache->kv_heads, a.tokens, cache->head_dim, false, element);
+  a.values.data = rows(memory, a.values, blocks, cache->kv_heads, a.tokens, cache->value_dim, false, element);
+  if (cache->values_in_keys != 0 && bytes.flag()) a.values.data = nowhere<void>();  // which is not looked at
   if (bytes.flag()) a.counts = list<uint32_t>(memory, a.batch, [&] { return count(bytes, a.tokens); });
   fovea_rope_args turning{};
   if (bytes.flag()) {
     draw_angles(bytes, memory, cache->head_dim, &turning);
     a.rope = &turning;
-    a.workspace_bytes = size_t{cache->kv_heads} * cache->head_dim * 4 * (1 + bytes.below(3));
+    if (bytes.flag()) a.position_offsets = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
+  }
+  if (half || a.rope != nullptr) {
+    const uint32_t dim = half ? std::max(cache->head_dim, cache->value_dim) : cache->head_dim;
+    a.workspace_bytes = size_t{cache->kv_heads} * dim * 4 * (1 + bytes.below(3));
     if (bytes.below(24) == 1) a.workspace_bytes = bytes.below(200);
     a.workspace = memory.array(1, a.workspace_bytes, {}, {}, true);
   }
-  spoil(bytes, {&a.keys.data, &a.values.data, &a.counts, &a.workspace});
+  spoil(bytes, {&a.keys.data, &a.values.data, &a.counts, &a.offsets, &a.position_offsets, &a.workspace});
   const bool overlaps = bytes.below(16) == 1 && cache->memory_bytes != 0;
   if (overlaps) {
     // An input begins in the cache, or in the workspace, all of which may be written.
     const bool scratch = a.workspace != nullptr && a.workspace_bytes >= 8 && bytes.flag();
     const size_t words = (scratch ? a.workspace_bytes : cache->memory_bytes) / 8;
     char* const at = static_cast<char*>(scratch ? a.workspace : cache->memory) + word(bytes) % words * 8;
-    switch (bytes.below(turning.turns != nullptr ? 4 : 3)) {
+    switch (bytes.below(turning.turns != nullptr ? 6 : 4)) {
       case 0: a.keys.data = at; break;
-      case 1: a.values.data = at; break;
+      case 1: (cache->values_in_keys != 0 ? a.keys : a.values).data = at; break;
       case 2: a.counts = reinterpret_cast<uint32_t*>(at); break;
+      case 3: a.offsets = reinterpret_cast<uint32_t*>(at); break;
+      case 4: a.position_offsets = reinterpret_cast<int64_t*>(at); break;
       default: turning.turns = reinterpret_cast<uint64_t*>(at);
     }
   }
@@ -322,14 +341,27 @@ void append(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
 
 void cache(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
-  fovea_kv_cache c{};
+  fovea_kv_cache c{}, other{};
   if (!make_cache(bytes, memory, &c)) return;
+  const bool has_other = bytes.flag() && make_cache(bytes, memory, &other);
   const fovea_kv_cache before = c;
   for (int operations = 0; operations < 6 && !bytes.empty(); ++operations) {
     const uint32_t entry = count(bytes, c.batch), length = count(bytes, c.max_tokens);
     switch (bytes.below(8)) {
       case 0: unchanged_if_refused(memory, [&] { return fovea_kv_truncate(&c, entry, length); }); break;
       case 1: unchanged_if_refused(memory, [&] { return fovea_kv_reset(&c, entry); }); break;
+      case 2: {
+        const uint32_t first = bytes.flag() ? 0 : count(bytes, length);
+        unchanged_if_refused(memory, [&] { return fovea_kv_set_length(&c, entry, length, first); });
+        break;
+      }
+      case 3: {
+        const uint32_t from_entry = count(bytes, c.batch);
+        fovea_kv_cache* const from = has_other && bytes.flag() ? &other : &c;
+        if (from == &other && bytes.flag()) fovea_kv_set_length(from, from_entry, count(bytes, from->max_tokens), 0);
+        unchanged_if_refused(memory, [&] { return fovea_kv_copy(&c, entry, from, from_entry, length); });
+        break;
+      }
       default: append(bytes, memory, &c);
     }
     memory.complete = true;

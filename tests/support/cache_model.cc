@@ -12,9 +12,10 @@
 namespace fovea_test {
 namespace {
 
-bool near(const float* want, const std::vector<float>& got, fovea_dtype type) {
+// `got` is a row, or its beginning, of which `dim` elements were given.
+bool near(const float* want, size_t dim, const std::vector<float>& got, fovea_dtype type) {
   float largest = 0;
-  for (size_t d = 0; d < got.size(); ++d) largest = std::max(largest, std::fabs(want[d]));
+  for (size_t d = 0; d < dim; ++d) largest = std::max(largest, std::fabs(want[d]));
   for (size_t d = 0; d < got.size(); ++d) {
     const float allowed = type == FOVEA_F32    ? 0
                           : type == FOVEA_F16  ? std::fabs(want[d]) / 2048 + 1e-7f
@@ -25,6 +26,30 @@ bool near(const float* want, const std::vector<float>& got, fovea_dtype type) {
   }
   return true;
 }
+
+// New rows [blocks][kv_heads][tokens][dim] of some type, with two elements behind each; and the floats that they are.
+struct NewRows {
+  std::vector<float> floats;
+  std::vector<uint16_t> halves;
+  fovea_in in{};
+
+  NewRows(fovea_dtype type, size_t blocks, size_t heads, size_t tokens, size_t dim, float factor, uint64_t seed)
+      : floats(blocks * heads * tokens * (dim + 2)) {
+    const auto stride = [](size_t x) { return static_cast<ptrdiff_t>(x); };
+    for (size_t i = 0; i < floats.size(); ++i) floats[i] = factor * random_normal(seed, i);
+    in = {floats.data(), stride(heads * tokens * (dim + 2)), stride(tokens * (dim + 2)), stride(dim + 2)};
+    if (type == FOVEA_F32) return;
+    for (float& x : floats) {
+      halves.push_back(static_cast<uint16_t>(nearest_of(half_of(type), x)));
+      x = static_cast<float>(value_of(half_of(type), halves.back()));
+    }
+    in.data = halves.data();
+  }
+  const float* row(size_t block, size_t head, size_t token) const {
+    return floats.data() + static_cast<ptrdiff_t>(block) * in.batch_stride +
+           static_cast<ptrdiff_t>(head) * in.head_stride + static_cast<ptrdiff_t>(token) * in.token_stride;
+  }
+};
 
 }  // namespace
 
@@ -37,30 +62,35 @@ CacheModel::CacheModel(const fovea_kv_cache& empty, uint64_t seed) : cache(empty
     std::swap(free_pages_[i], free_pages_[random_bits(seed, i) % (i + 1)]);
 }
 
-fovea_status CacheModel::append(fovea_target target, uint32_t entry, const std::vector<uint32_t>& counts) {
+fovea_status CacheModel::append(fovea_target target, uint32_t entry, const std::vector<uint32_t>& counts,
+                                fovea_dtype dtype, bool packed) {
   const auto batch = static_cast<uint32_t>(counts.size());
-  const uint32_t tokens = *std::max_element(counts.begin(), counts.end());
-  const size_t key_row = cache.head_dim + 1, value_row = cache.value_dim + 2;  // padded
-  std::vector<float> keys(batch * cache.kv_heads * tokens * key_row),
-      values(batch * cache.kv_heads * tokens * value_row);
-  for (float& x : keys) x = random_normal(seed_, next_++);
-  for (float& x : values) x = 3 * random_normal(seed_, next_++);
+  std::vector<uint32_t> offsets = {static_cast<uint32_t>(next_ % 3)};
+  for (const uint32_t count : counts) offsets.push_back(offsets.back() + count);
+  const uint32_t tokens = packed ? offsets.back() : *std::max_element(counts.begin(), counts.end());
+  const uint32_t blocks = packed ? 1 : batch, heads = cache.kv_heads;
+  const NewRows keys(dtype, blocks, heads, tokens, cache.head_dim, 1, seed_ + next_++);
+  const NewRows values(dtype, blocks, heads, tokens, cache.value_dim, 3, seed_ + next_++);
   fovea_kv_append_args a{};
   a.struct_bytes = sizeof a;
   a.target = target;
-  a.entry = entry, a.batch = batch, a.tokens = tokens, a.counts = counts.data();
-  const auto stride = [](size_t x) { return static_cast<ptrdiff_t>(x); };
-  a.keys = {keys.data(), stride(cache.kv_heads * tokens * key_row), stride(tokens * key_row), stride(key_row)};
-  a.values = {values.data(), stride(cache.kv_heads * tokens * value_row), stride(tokens * value_row),
-              stride(value_row)};
+  a.entry = entry, a.batch = batch, a.tokens = tokens;
+  a.counts = packed ? nullptr : counts.data();
+  a.offsets = packed ? offsets.data() : nullptr;
+  a.dtype = dtype;
+  a.keys = keys.in;
+  if (cache.values_in_keys == 0) a.values = values.in;
+  const size_t token_bytes = size_t{4} * heads * std::max(cache.head_dim, cache.value_dim);
+  const Guarded workspace(token_bytes * (1 + next_ % 4), sizeof(float), Placement::kEnd);
+  if (dtype != FOVEA_F32) a.workspace = workspace.as<void>(), a.workspace_bytes = workspace.bytes();
   const fovea_status status = fovea_kv_append(&cache, &a);
   for (uint32_t b = 0; b < batch && status == FOVEA_OK; ++b) {
     Entry& e = entries_[entry + b];
     for (uint32_t t = 0; t < counts[b]; ++t) {
       std::vector<float> token;
-      for (uint32_t h = 0; h < cache.kv_heads; ++h) {
-        const float* key = keys.data() + ((b * cache.kv_heads + h) * tokens + t) * key_row;
-        const float* value = values.data() + ((b * cache.kv_heads + h) * tokens + t) * value_row;
+      for (uint32_t h = 0; h < heads; ++h) {
+        const float* const key = packed ? keys.row(0, h, offsets[b] + t) : keys.row(b, h, t);
+        const float* const value = packed ? values.row(0, h, offsets[b] + t) : values.row(b, h, t);
         token.insert(token.end(), key, key + cache.head_dim);
         token.insert(token.end(), value, value + cache.value_dim);
       }
@@ -71,8 +101,7 @@ fovea_status CacheModel::append(fovea_target target, uint32_t entry, const std::
   return status;
 }
 
-bool CacheModel::fits(uint32_t entry, uint32_t more) const {
-  const size_t tokens = size_t{length(entry)} + more;
+bool CacheModel::has_room(uint32_t entry, size_t tokens) const {
   if (cache.kind == FOVEA_KV_RING) return true;
   if (tokens > cache.max_tokens) return false;
   for (size_t column = 0; cache.kind == FOVEA_KV_PAGED && column * cache.page_tokens < tokens; ++column) {
@@ -122,6 +151,31 @@ fovea_status CacheModel::truncate(uint32_t entry, uint32_t length) {
   return status;
 }
 
+fovea_status CacheModel::may_copy(uint32_t entry, const CacheModel& from, uint32_t from_entry, uint32_t tokens) const {
+  const fovea_kv_cache& other = from.cache;
+  const bool same_ring = cache.kind == other.kind && cache.max_tokens == other.max_tokens &&
+                         cache.pinned_tokens == other.pinned_tokens;
+  if ((cache.kind == FOVEA_KV_RING || other.kind == FOVEA_KV_RING) && !same_ring) return FOVEA_ERR_SIZE;
+  if (tokens > from.length(from_entry) || from.loses(from_entry, tokens)) return FOVEA_ERR_LENGTH;
+  return has_room(entry, tokens) ? FOVEA_OK : FOVEA_ERR_FULL;
+}
+
+fovea_status CacheModel::copy(uint32_t entry, const CacheModel& from, uint32_t from_entry, uint32_t tokens) {
+  const fovea_status status = fovea_kv_copy(&cache, entry, &from.cache, from_entry, tokens);
+  if (status != FOVEA_OK) return status;
+  Entry copied = from.entries_[from_entry];
+  copied.tokens.resize(tokens);
+  if (tokens <= cache.pinned_tokens) copied.most = tokens;
+  entries_[entry] = copied;
+  return status;
+}
+
+fovea_status CacheModel::take_back_and_restore(uint32_t entry, uint32_t length) {
+  const uint32_t before = cache.lengths[entry], first = cache.first_tokens != nullptr ? cache.first_tokens[entry] : 0;
+  const fovea_status status = fovea_kv_truncate(&cache, entry, length);
+  return status == FOVEA_OK ? fovea_kv_set_length(&cache, entry, before, first) : status;
+}
+
 uint32_t CacheModel::oldest(uint32_t entry) const {
   const auto most = static_cast<uint32_t>(entries_[entry].most);
   if (cache.kind != FOVEA_KV_RING || most <= cache.max_tokens) return cache.pinned_tokens;
@@ -137,9 +191,11 @@ std::string CacheModel::check(fovea_target target) {
     for (uint32_t t = 0; t < length(b); ++t) {
       if (t >= cache.pinned_tokens && t < oldest(b)) continue;
       for (uint32_t h = 0; h < cache.kv_heads; ++h) {
-        const float* want = entries_[b].tokens[t].data() + h * (cache.head_dim + cache.value_dim);
-        if (!near(want, row(true, b, h, t), cache.key_dtype) ||
-            !near(want + cache.head_dim, row(false, b, h, t), cache.value_dtype)) {
+        const float* const key = entries_[b].tokens[t].data() + h * (cache.head_dim + cache.value_dim);
+        const bool in_keys = cache.values_in_keys != 0;
+        if (!near(key, cache.head_dim, row(true, b, h, t), cache.key_dtype) ||
+            !near(in_keys ? key : key + cache.head_dim, in_keys ? cache.head_dim : cache.value_dim, row(false, b, h, t),
+                  cache.value_dtype)) {
           return "token " + std::to_string(t) + " of entry " + std::to_string(b);
         }
       }

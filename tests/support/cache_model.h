@@ -21,16 +21,24 @@ class CacheModel {
   fovea_kv_cache cache;
   Guarded memory;
 
-  // Appends to entries [entry, entry + batch), as many tokens to each as counts says.
-  fovea_status append(fovea_target target, uint32_t entry, const std::vector<uint32_t>& counts);
-  // Whether these many more tokens of an entry have room: they must not be refused then.
-  bool fits(uint32_t entry, uint32_t more) const;
+  // Appends to entries [entry, entry + batch), as many tokens to each as counts says: of this type, and packed, where
+  // they lie one after the other.
+  fovea_status append(fovea_target target, uint32_t entry, const std::vector<uint32_t>& counts,
+                      fovea_dtype dtype = FOVEA_F32, bool packed = false);
+  // Whether these many more tokens of an entry, or so many in all, have room: they must not be refused then.
+  bool fits(uint32_t entry, uint32_t more) const { return has_room(entry, size_t{length(entry)} + more); }
+  bool has_room(uint32_t entry, size_t tokens) const;
   // Gives an entry the pages that this many more tokens need, as long as there are any.
   void give_pages(uint32_t entry, uint32_t more);
   // Whether a ring would have to bring back tokens that are gone: it must refuse to.
   bool loses(uint32_t entry, uint32_t length) const;
   fovea_status truncate(uint32_t entry, uint32_t length);
   fovea_status reset(uint32_t entry);  // or FOVEA_ALL_ENTRIES
+  // The first tokens of another's entry. What it must answer is may_copy.
+  fovea_status copy(uint32_t entry, const CacheModel& from, uint32_t from_entry, uint32_t tokens);
+  fovea_status may_copy(uint32_t entry, const CacheModel& from, uint32_t from_entry, uint32_t tokens) const;
+  // Takes tokens back, and then sets the length to what it was: nothing has changed.
+  fovea_status take_back_and_restore(uint32_t entry, uint32_t length);
 
   uint32_t length(uint32_t entry) const { return static_cast<uint32_t>(entries_[entry].tokens.size()); }
   // The oldest token behind the pinned ones that no other has replaced.
@@ -44,7 +52,7 @@ class CacheModel {
 
  private:
   struct Entry {
-    std::vector<std::vector<float>> tokens;  // [kv_heads][key, value]
+    std::vector<std::vector<float>> tokens;  // [kv_heads][key, value], as they were given
     size_t most = 0;                         // that there ever were
   };
 

@@ -723,7 +723,8 @@ fovea_status fovea_linear_f32(const fovea_linear_args* args, void* workspace, si
 
 /* The keys and values of some sequences, in memory of the caller's: fovea_attention takes them from there as a
  * fovea_kv_source, whichever the kind and the formats. A cache is a plain structure: set the first part, the rest is
- * fovea_kv_cache_init's, to be read, and not to be changed but for page_table.
+ * fovea_kv_cache_init's, to be read, and not to be changed but for page_table. What source names is there to be read
+ * and written: see fovea_kv_set_length.
  *
  *     fovea_kv_cache cache = {0};                        // 2 sequences of up to 4096 tokens in int8
  *     cache.struct_bytes = sizeof cache; cache.batch = 2; cache.max_tokens = 4096; ...
@@ -747,6 +748,12 @@ typedef struct fovea_kv_cache {
   uint32_t page_tokens;   /* of a page, >= 1; 0 with other kinds (FOVEA_ERR_SIZE) */
   uint32_t pages;         /* in the pool, for all entries; 0 with other kinds (FOVEA_ERR_SIZE) */
 
+  /* Nonzero: a value is the first value_dim elements of its key, as in multi-head latent attention (DeepSeek-V2, arXiv
+   * 2405.04434, section 2.1, with the up-projections in queries and outputs: kv_heads is 1, a key the latent vector and
+   * behind it what carries the position). Keys alone are stored, and source.values is source.keys. Then value_dtype is
+   * key_dtype and value_dim at most head_dim (FOVEA_ERR_SIZE). A scale of I8 is that of the whole key. */
+  uint32_t values_in_keys;
+
   uint32_t magic;         /* tells a cache of this version */
   void* memory;
   size_t memory_bytes;
@@ -759,7 +766,7 @@ typedef struct fovea_kv_cache {
 } fovea_kv_cache;
 
 /* Bytes of memory that the cache needs; 0 where its first part is not valid. The macro is an upper bound for static
- * arrays, of strided caches and rings. */
+ * arrays, of strided caches and rings. With values_in_keys its value_dtype is FOVEA_F32 and its value_dim 0. */
 size_t fovea_kv_cache_bytes(const fovea_kv_cache* cache);
 #define FOVEA_KV_CACHE_BYTES(key_dtype, value_dtype, batch, kv_heads, max_tokens, head_dim, value_dim) \
   FOVEA_KV_CACHE_BYTES_(FOVEA_ROW_BYTES_(key_dtype, head_dim) + FOVEA_ROW_BYTES_(value_dtype, value_dim), \
@@ -774,16 +781,23 @@ typedef struct fovea_kv_append_args {
   uint32_t struct_bytes;  /* sizeof(fovea_kv_append_args) */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET). Bits do not depend on it */
   uint32_t entry, batch;  /* entries [entry, entry + batch), all of the cache (FOVEA_ERR_CAPACITY) */
-  uint32_t tokens;        /* new ones of each */
-  const uint32_t* counts; /* optional [batch]: each entry has only the first so many, <= tokens (FOVEA_ERR_LENGTH) */
-  fovea_in keys;          /* f32 [batch][kv_heads][tokens][head_dim] */
-  fovea_in values;        /* f32 [batch][kv_heads][tokens][value_dim] */
+  uint32_t tokens;        /* new ones of each; with offsets, of all together */
+  const uint32_t* counts; /* optional [batch]: each entry has only the first so many of its tokens (FOVEA_ERR_LENGTH) */
+  const uint32_t* offsets; /* optional [batch + 1]: ragged, as kv_offsets of fovea_attention_args: entry entry + b gets
+                              the tokens from offsets[b] to before offsets[b + 1], which never fall, and of which the
+                              last is at most `tokens` (FOVEA_ERR_LENGTH). Batch strides are not looked at */
+  fovea_dtype dtype;      /* of keys and values here: F32, F16 or BF16 (FOVEA_ERR_UNSUPPORTED) */
+  fovea_in keys;          /* [batch][kv_heads][tokens][head_dim] */
+  fovea_in values;        /* [batch][kv_heads][tokens][value_dim]. Not looked at with values_in_keys */
 
   /* Optional: keys are turned on their way in, by the position of their token in the entry. Of it, only these are read:
-   * struct_bytes, layout, rotary_dim, inverse, turns, cos, sin, table_stride, table_positions and position_offset. */
+   * struct_bytes, layout, rotary_dim, inverse, turns, cos, sin, table_stride, table_positions and position_offset. With
+   * values_in_keys the elements of a value stay as they are, and what is turned begins behind them. */
   const fovea_rope_args* rope;
-  void* workspace;        /* with rope: floats [kv_heads][head_dim], or of more tokens at a time
-                             (FOVEA_ERR_WORKSPACE) */
+  const int64_t* position_offsets; /* optional [batch], with rope: each entry's own, on top of position_offset. Left
+                                      padding, say: minus as much (FOVEA_ERR_SIZE where the sum overflows) */
+  void* workspace;        /* with rope, or a dtype that is not F32: floats [kv_heads][head_dim], or of more tokens at a
+                             time; for the dtype, of the larger of head_dim and value_dim (FOVEA_ERR_WORKSPACE) */
   size_t workspace_bytes;
 } fovea_kv_append_args;
 
@@ -792,6 +806,27 @@ typedef struct fovea_kv_append_args {
  * table has pages for. A ring does not fill up: its oldest tokens give way. Only after 2^30 tokens in all is an append
  * to it refused. */
 fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* args);
+
+/* Entry to_entry of `to` becomes the first `tokens` tokens of entry from_entry of `from`: a prompt that several
+ * sequences share, the beams of a search, a cache that grows. Bytes are copied as they are, scales too. The caches may
+ * be one, or must be of the same kv_heads, dimensions, types and values_in_keys (FOVEA_ERR_SIZE), in memory that is
+ * apart (FOVEA_ERR_OVERLAP). Strided and paged ones go with one another, a ring with one of as many slots and pinned
+ * tokens (FOVEA_ERR_SIZE).
+ *   tokens     at most the entry's, and of a ring with those that are there, as in fovea_kv_truncate
+ *              (FOVEA_ERR_LENGTH). FOVEA_ERR_FULL and FOVEA_ERR_PAGE as of an append of so many to an empty entry.
+ *   pages      that both tables name in the same place are shared, and are not copied: one entry's prefix serves
+ *              another for as long as neither appends to a page that it shares. A page of to_entry that from_entry has
+ *              in another place is FOVEA_ERR_OVERLAP. */
+fovea_status fovea_kv_copy(fovea_kv_cache* to, uint32_t to_entry, const fovea_kv_cache* from, uint32_t from_entry,
+                           uint32_t tokens);
+
+/* The entry has `length` tokens, whatever it had before, and source has their rows: read from a file, written by
+ * another processor, or in pages that another entry has too.
+ *   length         FOVEA_ERR_FULL where it is more than max_tokens (of a ring, than 2^30), or than the table has pages
+ *                  for; FOVEA_ERR_PAGE as of an append.
+ *   first_token    of a ring: the oldest token behind the pinned ones whose row is there, at most `length`; no more may
+ *                  be there than fit (FOVEA_ERR_LENGTH). 0 = as many as fit. With other kinds 0 (FOVEA_ERR_LENGTH). */
+fovea_status fovea_kv_set_length(fovea_kv_cache* cache, uint32_t entry, uint32_t length, uint32_t first_token);
 
 /* An entry's first `length` tokens stay, the others are taken back, as after a draft that was not accepted. length is
  * at most the entry's (FOVEA_ERR_LENGTH). In a ring, tokens that were overwritten do not come back: length is also at
@@ -897,7 +932,7 @@ typedef struct fovea_multihead_args {
 
   const fovea_kv_cache* cache; /* optional: attend to what its first `batch` entries hold. Then keys, values and
                                   kv_lengths are NULL (FOVEA_ERR_UNSUPPORTED). Kind, types and sizes as in the
-                                  description (FOVEA_ERR_SIZE) */
+                                  description, and without values_in_keys (FOVEA_ERR_SIZE) */
 
   /* Optional: queries are turned, and so are keys, but those of a cache, which were turned on their way in. Of it, only
    * these are read: what fovea_kv_append reads, and positions: of the first query, and without a cache of the first

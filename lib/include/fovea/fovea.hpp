@@ -356,6 +356,13 @@ class KvCache {
   Status append(const fovea_kv_append_args& args) { return fovea_kv_append(&cache_, &args); }
   Status truncate(std::uint32_t entry, std::uint32_t length) { return fovea_kv_truncate(&cache_, entry, length); }
   Status reset(std::uint32_t entry = FOVEA_ALL_ENTRIES) { return fovea_kv_reset(&cache_, entry); }
+  Status set_length(std::uint32_t entry, std::uint32_t length, std::uint32_t first_token = 0) {
+    return fovea_kv_set_length(&cache_, entry, length, first_token);
+  }
+  // This entry becomes the first tokens of another's, or of another of this cache.
+  Status copy(std::uint32_t entry, const KvCache& from, std::uint32_t from_entry, std::uint32_t tokens) {
+    return fovea_kv_copy(&cache_, entry, &from.cache_, from_entry, tokens);
+  }
 
   Status describe(fovea_attention_desc& desc) const { return fovea_kv_describe(&cache_, &desc); }
   Status attach(fovea_attention_args& args) const { return fovea_kv_attach(&cache_, &args); }

@@ -81,7 +81,7 @@
 #define FOVEA_ENABLE_PAGES 1 /* FOVEA_KV_PAGED */
 #endif
 #ifndef FOVEA_ENABLE_RAGGED
-#define FOVEA_ENABLE_RAGGED 1 /* q_offsets, kv_offsets */
+#define FOVEA_ENABLE_RAGGED 1 /* q_offsets, kv_offsets, and offsets of an append */
 #endif
 #ifndef FOVEA_ENABLE_RING
 #define FOVEA_ENABLE_RING 1 /* FOVEA_KV_RING */

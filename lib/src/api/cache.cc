@@ -41,8 +41,27 @@ extern "C" fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry,
   fovea_status status = fovea::check_cache(cache);
   if (status == FOVEA_OK) status = fovea::check_truncate(*cache, entry, length);
   if (status != FOVEA_OK) return status;
-  cache->lengths[entry] = length;
-  if (cache->first_tokens && length <= cache->pinned_tokens) cache->first_tokens[entry] = cache->pinned_tokens;
+  fovea::set_length(*cache, entry, length, cache->first_tokens ? cache->first_tokens[entry] : 0);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_kv_set_length(fovea_kv_cache* cache, uint32_t entry, uint32_t length,
+                                            uint32_t first_token) {
+  fovea_status status = fovea::check_cache(cache);
+  if (status == FOVEA_OK) status = fovea::check_length(*cache, entry, length, &first_token);
+  if (status != FOVEA_OK) return status;
+  fovea::set_length(*cache, entry, length, first_token);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_kv_copy(fovea_kv_cache* to, uint32_t to_entry, const fovea_kv_cache* from,
+                                      uint32_t from_entry, uint32_t tokens) {
+  fovea_status status = fovea::check_cache(to);
+  if (status == FOVEA_OK) status = fovea::check_cache(from);
+  if (status == FOVEA_OK) status = fovea::check_copy(*to, to_entry, *from, from_entry, tokens);
+  if (status != FOVEA_OK) return status;
+  fovea::copy_tokens(*to, to_entry, *from, from_entry, tokens);
+  fovea::set_length(*to, to_entry, tokens, from->first_tokens ? from->first_tokens[from_entry] : 0);
   return FOVEA_OK;
 }
 
@@ -50,10 +69,7 @@ extern "C" fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry) {
   const fovea_status status = fovea::check_cache(cache);
   if (status != FOVEA_OK) return status;
   if (entry != FOVEA_ALL_ENTRIES) return fovea_kv_truncate(cache, entry, 0);
-  for (uint32_t b = 0; b < cache->batch; ++b) {
-    cache->lengths[b] = 0;
-    if (cache->first_tokens) cache->first_tokens[b] = cache->pinned_tokens;
-  }
+  for (uint32_t b = 0; b < cache->batch; ++b) fovea::set_length(*cache, b, 0, 0);
   return FOVEA_OK;
 }
 

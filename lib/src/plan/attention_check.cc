@@ -149,14 +149,6 @@ fovea_status check_workspace(const fovea_plan& plan, const fovea_attention_args&
 }
 
 // What stands in the small arrays. They are aligned.
-fovea_status check_offsets(const uint32_t* offsets, uint32_t batch, uint32_t tokens, uint32_t capacity) {
-  for (uint32_t b = 0; b < batch; ++b) {
-    if (offsets[b] > offsets[b + 1]) return FOVEA_ERR_LENGTH;
-    if (offsets[b + 1] - offsets[b] > capacity) return FOVEA_ERR_CAPACITY;
-  }
-  return offsets[batch] > tokens ? FOVEA_ERR_LENGTH : FOVEA_OK;
-}
-
 fovea_status check_ring(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t batch, uint32_t length) {
   const uint32_t first = ring_first(d, kv, batch, length), slots = d.ring_tokens - d.pinned_tokens;
   if (length <= d.pinned_tokens) return FOVEA_OK;

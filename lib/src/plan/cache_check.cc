@@ -47,24 +47,32 @@ fovea_status check_shape(const fovea_kv_cache& c) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   if (c.max_tokens > kMostTokens) return FOVEA_ERR_SIZE;
+  if (c.values_in_keys && (c.value_dtype != c.key_dtype || c.value_dim > c.head_dim)) return FOVEA_ERR_SIZE;
   if (ring ? c.pinned_tokens >= c.max_tokens : c.pinned_tokens != 0) return FOVEA_ERR_SIZE;
   return paged == (c.page_tokens != 0) && (paged || c.pages == 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
 
-// Nothing that is read lies in what is written: the cache, and the workspace where keys are turned.
+// Nothing that is read lies in what is written: the cache, and the workspace where new rows pass through it.
 fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+  const size_t element_bytes = unit_bytes(a.dtype), blocks = a.offsets ? 1 : a.batch;
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(buffers.add_memory(c.memory, c.memory_bytes));
-  if (a.rope) FOVEA_RETURN_IF_ERROR(buffers.add_memory(a.workspace, a.workspace_bytes));
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.keys, sizeof(float), a.batch, c.kv_heads, a.tokens, c.head_dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.values, sizeof(float), a.batch, c.kv_heads, a.tokens, c.value_dim));
+  if (is_staged(a, true)) FOVEA_RETURN_IF_ERROR(buffers.add_memory(a.workspace, a.workspace_bytes));
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.keys, element_bytes, blocks, c.kv_heads, a.tokens, c.head_dim));
+  if (!c.values_in_keys) {
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(a.values, element_bytes, blocks, c.kv_heads, a.tokens, c.value_dim));
+  }
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.counts, sizeof(uint32_t), a.batch));
-  return a.rope ? add_rope_tables(buffers, *a.rope, c.head_dim) : FOVEA_OK;
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.offsets, sizeof(uint32_t), size_t(a.batch) + 1));
+  if (!a.rope) return FOVEA_OK;
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.position_offsets, sizeof(int64_t), a.batch));
+  return add_rope_tables(buffers, *a.rope, c.head_dim - first_turned(c));
 }
 
-fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t count) {
-  const uint32_t most = c.kind == FOVEA_KV_RING ? kMostTokens : c.max_tokens, length = c.lengths[entry];
-  if (count > most - length) return FOVEA_ERR_FULL;
+// Whether an entry of this length has room for `count` tokens more.
+fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t count) {
+  const uint32_t most = c.kind == FOVEA_KV_RING ? kMostTokens : c.max_tokens;
+  if (length > most || count > most - length) return FOVEA_ERR_FULL;
   if (!config::kPages || c.kind != FOVEA_KV_PAGED || count == 0) return FOVEA_OK;
   const uint32_t* const table = c.page_table + ptrdiff_t(entry) * c.source.page_table_stride;
   for (uint32_t page = length / c.page_tokens; page <= (length + count - 1) / c.page_tokens; ++page) {
@@ -74,27 +82,50 @@ fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t count)
   return FOVEA_OK;
 }
 
-fovea_status check_turning_workspace(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
-  if (a.rope->struct_bytes != sizeof *a.rope) return FOVEA_ERR_STRUCT;
+fovea_status check_workspace(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+  if (a.rope && a.rope->struct_bytes != sizeof *a.rope) return FOVEA_ERR_STRUCT;
+  if (!is_staged(a, true)) return FOVEA_OK;
   if (!a.workspace) return FOVEA_ERR_NULL;
   if (!is_aligned(a.workspace, sizeof(float))) return FOVEA_ERR_ALIGNMENT;
   CheckedSize token{c.kv_heads};
-  token.times(c.head_dim).times(sizeof(float));
+  token.times(is_staged(a, false) && c.value_dim > c.head_dim ? c.value_dim : c.head_dim).times(sizeof(float));
   return token.overflow || a.workspace_bytes < token.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
 }
 
 fovea_status check_turning(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
   for (uint32_t b = 0; b < a.batch; ++b) {
-    const uint32_t count = a.counts ? a.counts[b] : a.tokens;
-    int64_t last;
+    const uint32_t count = new_tokens(a, b).count;
+    int64_t offset = a.rope->position_offset, last;
     if (count == 0) continue;
-    if (__builtin_add_overflow(a.rope->position_offset, int64_t(c.lengths[a.entry + b]) + count, &last)) {
+    if ((a.position_offsets && __builtin_add_overflow(offset, a.position_offsets[b], &offset)) ||
+        __builtin_add_overflow(offset, int64_t(c.lengths[a.entry + b]) + count, &last)) {
       return FOVEA_ERR_SIZE;
     }
     // Positions count on: what holds for the first and the last token holds for all.
     fovea_status status = check_rope_args(turning_args(c, a, b, 0, 1));
     if (status == FOVEA_OK) status = check_rope_args(turning_args(c, a, b, count - 1, 1));
     if (status != FOVEA_OK) return status;
+  }
+  return FOVEA_OK;
+}
+
+// Whether a token of an entry has its row in the same place in both, where entries and pages have the same numbers.
+bool same_places(const fovea_kv_cache& a, const fovea_kv_cache& b) {
+  return a.kind == b.kind && a.max_tokens == b.max_tokens && a.pinned_tokens == b.pinned_tokens &&
+         a.page_tokens == b.page_tokens;
+}
+
+// No page that is written is one that is read, but where both entries have it in the same place.
+fovea_status check_shared_pages(const fovea_kv_cache& c, uint32_t to_entry, uint32_t from_entry, uint32_t tokens) {
+  if (!config::kPages || c.kind != FOVEA_KV_PAGED || tokens == 0) return FOVEA_OK;
+  const uint32_t* const to = c.page_table + ptrdiff_t(to_entry) * c.source.page_table_stride;
+  const uint32_t* const from = c.page_table + ptrdiff_t(from_entry) * c.source.page_table_stride;
+  const uint32_t last = (tokens - 1) / c.page_tokens;
+  for (uint32_t written = 0; written <= last; ++written) {
+    if (to[written] == from[written]) continue;
+    for (uint32_t read = 0; read <= last; ++read) {
+      if (to[written] == from[read]) return FOVEA_ERR_OVERLAP;
+    }
   }
   return FOVEA_OK;
 }
@@ -124,7 +155,12 @@ fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
     *scales = dense_rows(layout.take<char>(row_scales, scale_bytes(dtype), rows.value), row_scales, tokens, c.kv_heads);
   };
   place(c.key_dtype, c.head_dim, &c.source.keys, &c.source.key_scales);
-  place(c.value_dtype, c.value_dim, &c.source.values, &c.source.value_scales);
+  if (c.values_in_keys) {
+    c.source.values = c.source.keys;
+    c.source.value_scales = c.source.key_scales;
+  } else {
+    place(c.value_dtype, c.value_dim, &c.source.values, &c.source.value_scales);
+  }
   c.source.first_tokens = c.first_tokens;
   c.source.page_table = c.page_table;
   c.source.page_table_stride = ptrdiff_t(columns);
@@ -152,15 +188,18 @@ fovea_status check_cache(const fovea_kv_cache* cache) {
 
 fovea_status check_append(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  if (!is_target(a.target)) return FOVEA_ERR_ENUM;
+  if (!is_target(a.target) || uint32_t(a.dtype) > FOVEA_I4) return FOVEA_ERR_ENUM;
+  if (uint32_t(a.dtype) > FOVEA_BF16 || !format_served(a.dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!config::kRagged && a.offsets) return FOVEA_ERR_UNSUPPORTED;
   if (!resolve_target(a.target)) return FOVEA_ERR_TARGET;
   if (a.entry > c.batch || a.batch > c.batch - a.entry) return FOVEA_ERR_CAPACITY;
-  if (a.rope) FOVEA_RETURN_IF_ERROR(check_turning_workspace(c, a));
+  FOVEA_RETURN_IF_ERROR(check_workspace(c, a));
   FOVEA_RETURN_IF_ERROR(check_buffers(c, a));
+  if (config::kRagged && a.offsets) FOVEA_RETURN_IF_ERROR(check_offsets(a.offsets, a.batch, a.tokens, UINT32_MAX));
   for (uint32_t b = 0; b < a.batch; ++b) {
-    const uint32_t count = a.counts ? a.counts[b] : a.tokens;
-    if (count > a.tokens) return FOVEA_ERR_LENGTH;
-    FOVEA_RETURN_IF_ERROR(check_room(c, a.entry + b, count));
+    const NewTokens tokens = new_tokens(a, b);
+    if (tokens.count > tokens.all) return FOVEA_ERR_LENGTH;
+    FOVEA_RETURN_IF_ERROR(check_room(c, a.entry + b, c.lengths[a.entry + b], tokens.count));
   }
   return a.rope ? check_turning(c, a) : FOVEA_OK;
 }
@@ -171,6 +210,34 @@ fovea_status check_truncate(const fovea_kv_cache& c, uint32_t entry, uint32_t le
   const bool lost =
       config::kRing && c.kind == FOVEA_KV_RING && length > c.pinned_tokens && length < c.first_tokens[entry];
   return lost ? FOVEA_ERR_LENGTH : FOVEA_OK;
+}
+
+fovea_status check_length(const fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t* first_token) {
+  if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
+  FOVEA_RETURN_IF_ERROR(check_room(c, entry, 0, length));
+  if (!config::kRing || c.kind != FOVEA_KV_RING) return *first_token ? FOVEA_ERR_LENGTH : FOVEA_OK;
+  const uint32_t slots = c.max_tokens - c.pinned_tokens;
+  if (*first_token == 0 && length > c.max_tokens) *first_token = length - slots;
+  if (*first_token < c.pinned_tokens) *first_token = c.pinned_tokens;
+  if (length <= c.pinned_tokens) return FOVEA_OK;
+  return *first_token > length || length - *first_token > slots ? FOVEA_ERR_LENGTH : FOVEA_OK;
+}
+
+fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
+                        uint32_t tokens) {
+  if (to_entry >= to.batch) return FOVEA_ERR_CAPACITY;
+  const bool rings = to.kind == FOVEA_KV_RING || from.kind == FOVEA_KV_RING;
+  const bool alike = to.key_dtype == from.key_dtype && to.value_dtype == from.value_dtype &&
+                     to.kv_heads == from.kv_heads && to.head_dim == from.head_dim && to.value_dim == from.value_dim &&
+                     !to.values_in_keys == !from.values_in_keys;
+  if (!alike || (rings && !same_places(to, from))) return FOVEA_ERR_SIZE;
+  FOVEA_RETURN_IF_ERROR(check_truncate(from, from_entry, tokens));
+  FOVEA_RETURN_IF_ERROR(check_room(from, from_entry, 0, tokens));
+  FOVEA_RETURN_IF_ERROR(check_room(to, to_entry, 0, tokens));
+  if (to.memory == from.memory && same_places(to, from)) return check_shared_pages(to, to_entry, from_entry, tokens);
+  Buffers buffers;
+  FOVEA_RETURN_IF_ERROR(buffers.add_memory(to.memory, to.memory_bytes));
+  return buffers.add_list(from.memory, 1, from.memory_bytes);
 }
 
 }  // namespace fovea

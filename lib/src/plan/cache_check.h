@@ -19,6 +19,10 @@ fovea_status check_new_cache(const fovea_kv_cache& cache, const void* memory, si
 fovea_status check_cache(const fovea_kv_cache* cache);
 fovea_status check_append(const fovea_kv_cache& cache, const fovea_kv_append_args& args);
 fovea_status check_truncate(const fovea_kv_cache& cache, uint32_t entry, uint32_t length);
+// Of a ring, puts in the first token what 0 stands for, and at least the pinned ones.
+fovea_status check_length(const fovea_kv_cache& cache, uint32_t entry, uint32_t length, uint32_t* first_token);
+fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
+                        uint32_t tokens);
 
 constexpr uint32_t kCacheMagic = 0x666b7600u + FOVEA_VERSION;
 

@@ -41,4 +41,12 @@ fovea_status Buffers::add(const Span& span, bool output) {
   return FOVEA_OK;
 }
 
+fovea_status check_offsets(const uint32_t* offsets, uint32_t batch, uint32_t tokens, uint32_t capacity) {
+  for (uint32_t b = 0; b < batch; ++b) {
+    if (offsets[b] > offsets[b + 1]) return FOVEA_ERR_LENGTH;
+    if (offsets[b + 1] - offsets[b] > capacity) return FOVEA_ERR_CAPACITY;
+  }
+  return offsets[batch] > tokens ? FOVEA_ERR_LENGTH : FOVEA_OK;
+}
+
 }  // namespace fovea

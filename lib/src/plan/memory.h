@@ -121,6 +121,9 @@ class Buffers {
   size_t count_ = 0;
 };
 
+// Offsets [batch + 1] of ragged entries, each of at most `capacity` tokens. They are aligned.
+fovea_status check_offsets(const uint32_t* offsets, uint32_t batch, uint32_t tokens, uint32_t capacity);
+
 }  // namespace fovea
 
 #endif  // FOVEA_SRC_PLAN_MEMORY_H_

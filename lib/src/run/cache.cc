@@ -20,12 +20,15 @@ void* element(const fovea_in& array, size_t unit, const KeyPlace& place, uint32_
   return static_cast<char*>(const_cast<void*>(array.data)) + at * ptrdiff_t(unit);
 }
 
+KeyPlaces places_of(const fovea_kv_cache& c) {
+  return {c.kind, c.max_tokens, c.pinned_tokens, c.page_tokens, c.page_table, c.source.page_table_stride};
+}
+
 // Narrows `count` rows into the tokens from `token` on, run by run. Of a ring only those that will not give way to
 // others of the same call, which are the ones from `from` on.
 void put_rows(const fovea_kv_cache& c, const ConvertKernels& kernels, bool keys, uint32_t entry, uint32_t head,
               uint32_t token, uint32_t count, uint32_t from, const NewRows& rows) {
-  const KeyPlaces places = {c.kind,        c.max_tokens, c.pinned_tokens,
-                            c.page_tokens, c.page_table, c.source.page_table_stride};
+  const KeyPlaces places = places_of(c);
   const fovea_dtype dtype = keys ? c.key_dtype : c.value_dtype;
   const fovea_in& array = keys ? c.source.keys : c.source.values;
   const fovea_in& scales = keys ? c.source.key_scales : c.source.value_scales;
@@ -52,56 +55,95 @@ void put_rows(const fovea_kv_cache& c, const ConvertKernels& kernels, bool keys,
   }
 }
 
+// The new keys or values of entry args.entry + b.
+void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_target target, bool keys, uint32_t b,
+               uint32_t from) {
+  const ConvertKernels& kernels = convert_kernels(target);
+  const fovea_in& in = keys ? a.keys : a.values;
+  const NewTokens tokens = new_tokens(a, b);
+  const size_t dim = keys ? c.head_dim : c.value_dim, unit = unit_bytes(a.dtype);
+  const bool staged = is_staged(a, keys);
+  const size_t room = staged ? a.workspace_bytes / sizeof(float) / (c.kv_heads * dim) : tokens.count;
+  for (uint32_t first = 0; first < tokens.count;) {
+    const uint32_t n = room < tokens.count - first ? uint32_t(room) : tokens.count - first;
+    const KeyPlace at = {tokens.block, size_t(tokens.first) + first, n};
+    float* const workspace = static_cast<float*>(a.workspace);
+    for (uint32_t head = 0; staged && head < c.kv_heads; ++head) {
+      kernels.widen[a.dtype]({n, dim, workspace + head * n * dim, ptrdiff_t(dim), element(in, unit, at, head),
+                              in.token_stride, nullptr, 0});
+    }
+    if (keys && a.rope) run_rope(turning_args(c, a, b, first, n), rope_kernels(target));
+    for (uint32_t head = 0; head < c.kv_heads; ++head) {
+      const NewRows rows = staged ? NewRows{workspace + head * n * dim, ptrdiff_t(dim)}
+                                  : NewRows{static_cast<const float*>(element(in, unit, at, head)), in.token_stride};
+      put_rows(c, kernels, keys, a.entry + b, head, c.lengths[a.entry + b] + first, n, from, rows);
+    }
+    first += n;
+  }
+}
+
+// `count` rows of all heads, as they are.
+void copy_rows(const fovea_in& to, const KeyPlace& to_place, const fovea_in& from, const KeyPlace& from_place,
+               size_t unit, uint32_t heads, uint32_t count) {
+  const size_t bytes = count * size_t(to.token_stride) * unit;
+  for (uint32_t head = 0; bytes > 0 && head < heads; ++head) {
+    __builtin_memcpy(element(to, unit, to_place, head), element(from, unit, from_place, head), bytes);
+  }
+}
+
 }  // namespace
 
 fovea_rope_args turning_args(const fovea_kv_cache& c, const fovea_kv_append_args& a, uint32_t b, uint32_t first,
                              uint32_t count) {
   fovea_rope_args rope = *a.rope;
+  float* const keys = static_cast<float*>(a.workspace) + first_turned(c);
   rope.target = a.target;
   rope.batch = 1;
   rope.heads = c.kv_heads;
   rope.tokens = count;
-  rope.dim = c.head_dim;
-  rope.out = {a.workspace, 0, ptrdiff_t(count) * ptrdiff_t(c.head_dim), ptrdiff_t(c.head_dim)};
-  rope.in = a.keys;
-  rope.in.batch_stride = 0;
-  rope.in.data = static_cast<const float*>(a.keys.data) + ptrdiff_t(b) * a.keys.batch_stride +
-                 ptrdiff_t(first) * a.keys.token_stride;
+  rope.dim = c.head_dim - first_turned(c);
+  rope.out = {keys, 0, ptrdiff_t(count) * ptrdiff_t(c.head_dim), ptrdiff_t(c.head_dim)};
+  rope.in = {keys, 0, rope.out.head_stride, rope.out.token_stride};
   rope.positions = rope.token_positions = nullptr;
+  if (a.position_offsets) rope.position_offset += a.position_offsets[b];
   rope.position_offset += int64_t(c.lengths[a.entry + b]) + first;
   return rope;
 }
 
 void append_to_cache(fovea_kv_cache& c, const fovea_kv_append_args& a) {
   const fovea_target target = resolve_target(a.target)->target;
-  const ConvertKernels& kernels = convert_kernels(target);
   for (uint32_t b = 0; b < a.batch; ++b) {
-    const uint32_t entry = a.entry + b, length = c.lengths[entry], count = a.counts ? a.counts[b] : a.tokens;
-    const uint32_t end = length + count, slots = c.max_tokens - c.pinned_tokens;
+    const uint32_t entry = a.entry + b, end = c.lengths[entry] + new_tokens(a, b).count;
+    const uint32_t slots = c.max_tokens - c.pinned_tokens;
     const bool ring = config::kRing && c.kind == FOVEA_KV_RING;
     const uint32_t from = ring && end > slots ? end - slots : 0;  // tokens before it give way
-    for (uint32_t head = 0; head < c.kv_heads; ++head) {
-      const auto rows = [&](const fovea_in& in) {
-        return NewRows{
-            static_cast<const float*>(in.data) + ptrdiff_t(b) * in.batch_stride + ptrdiff_t(head) * in.head_stride,
-            in.token_stride};
-      };
-      put_rows(c, kernels, false, entry, head, length, count, from, rows(a.values));
-      if (!a.rope) put_rows(c, kernels, true, entry, head, length, count, from, rows(a.keys));
-    }
-    const size_t token_floats = size_t(c.kv_heads) * c.head_dim,
-                 room = a.workspace_bytes / sizeof(float) / token_floats;
-    for (uint32_t first = 0; a.rope && first < count;) {
-      const uint32_t n = room < count - first ? uint32_t(room) : count - first;
-      run_rope(turning_args(c, a, b, first, n), rope_kernels(target));
-      for (uint32_t head = 0; head < c.kv_heads; ++head) {
-        const float* const in = static_cast<const float*>(a.workspace) + size_t(head) * n * c.head_dim;
-        put_rows(c, kernels, true, entry, head, length + first, n, from, {in, ptrdiff_t(c.head_dim)});
-      }
-      first += n;
-    }
+    if (!c.values_in_keys) put_array(c, a, target, false, b, from);
+    put_array(c, a, target, true, b, from);
     c.lengths[entry] = end;
     if (ring && end > c.max_tokens && end - slots > c.first_tokens[entry]) c.first_tokens[entry] = end - slots;
+  }
+}
+
+void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
+                 uint32_t tokens) {
+  const KeyPlaces to_places = places_of(to), from_places = places_of(from);
+  for (uint32_t token = 0; token < tokens;) {
+    // Of a ring, what is between the pinned tokens and the first that is there is gone.
+    if (to.first_tokens && token >= to.pinned_tokens && token < from.first_tokens[from_entry]) {
+      token = from.first_tokens[from_entry];
+      continue;
+    }
+    const KeyPlace t = to_places.of(to_entry, token), f = from_places.of(from_entry, token);
+    const size_t run = t.count < f.count ? t.count : f.count;
+    const uint32_t n = run < tokens - token ? uint32_t(run) : tokens - token;
+    token += n;
+    if (to.memory == from.memory && t.block == f.block) continue;  // the same rows
+    const fovea_kv_source &out = to.source, &in = from.source;
+    copy_rows(out.keys, t, in.keys, f, unit_bytes(to.key_dtype), to.kv_heads, n);
+    copy_rows(out.key_scales, t, in.key_scales, f, scale_bytes(to.key_dtype), to.kv_heads, n);
+    if (to.values_in_keys) continue;
+    copy_rows(out.values, t, in.values, f, unit_bytes(to.value_dtype), to.kv_heads, n);
+    copy_rows(out.value_scales, t, in.value_scales, f, scale_bytes(to.value_dtype), to.kv_heads, n);
   }
 }
 
