@@ -342,6 +342,14 @@ const char* suite_at(size_t index) {
   return index < sizeof kSuites / sizeof kSuites[0] ? kSuites[index] : nullptr;
 }
 
+const char* const kShapeKeys =
+    R"(    q=1 k=q heads=1 kv_heads=heads dim=64 vdim=dim batch=1 causal=0 (1 or bottom_right, top_left)
+    window=0 right=0 mask=none (byte, float) softcap=0 alibi=0 sinks=0 lse=0 additive=0 dropout=0
+    dtype=f32 kv=f32 (f16, bf16, i8, i4) threads=1
+    source=strided (ring, pages)
+    split=0 (key_split_tokens) push=0 (keys a time, into a stream) merge=0 (two states)
+)";
+
 const char* parse_shape(const char* text, Shape* shape) {
   static char mistake[160];
   Shape s;

@@ -84,8 +84,11 @@ const Case& case_at(size_t index);
 // Suites in the order of the table; null behind the last.
 const char* suite_at(size_t index);
 
+// The keys of parse_shape and what they are where they are not given, as lines of a usage text.
+extern const char* const kShapeKeys;
+
 // Reads "q=197 k=197 heads=3 dim=64 causal=1 ..." (spaces or commas) into *shape. On a mistake answers a text that says
-// what is wrong, else null. Keys that are not given: see the usage text.
+// what is wrong, else null.
 const char* parse_shape(const char* text, Shape* shape);
 
 }  // namespace fovea::bench

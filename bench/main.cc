@@ -24,12 +24,7 @@ constexpr const char* kUsage =
   --list               the cases, and nothing else
   --filter REGEX       only cases whose name matches somewhere, as in prefill/ or 'x64$' (ECMAScript)
   --shape "KEY=N ..."  this shape instead of the table's; may be given several times. Keys and what they are without it:
-                         q=1 k=q heads=1 kv_heads=heads dim=64 vdim=dim batch=1 causal=0 (1 or bottom_right, top_left)
-                         window=0 right=0 mask=none (byte, float) softcap=0 alibi=0 sinks=0 lse=0 additive=0 dropout=0
-                         dtype=f32 kv=f32 (f16, bf16, i8, i4) threads=1
-                         source=strided (ring, pages)
-                         split=0 (key_split_tokens) push=0 (keys a time, into a stream) merge=0 (two states)
-  --target NAMES       avx512, avx2, ... with commas between, or all. Without it: FOVEA_TARGET, else the best one, and avx2
+%s  --target NAMES       avx512, avx2, ... with commas between, or all. Without it: FOVEA_TARGET, else the best one, and avx2
                        as well for cases that have a goal of their own there
   --threads N          the attention cases on N threads, beside their times on one
   --min-time S         seconds of measured calls a case, 0.3
@@ -75,7 +70,7 @@ Options parse(int argc, char** argv) {
       return value;
     };
     if (flag == "--help" || flag == "-h") {
-      std::fputs(kUsage, stdout);
+      std::printf(kUsage, kShapeKeys);
       std::exit(0);
     } else if (flag == "--list") {
       options.list = true;

@@ -3,8 +3,6 @@
 // fovea_bench where there is no operating system: small cases, and a line of JSON for each through the console, with
 // members named as those of the host's results. Times are in what the finest counter counts: cycles_median, say, in
 // place of ns_median.
-//   --filter TEXT        only cases whose name has TEXT in it
-//   --shape "KEY=N ..."  this shape in place of the cases; may be given several times. Keys: see the host's --help
 #include <cstdio>
 #include <cstring>
 
@@ -17,6 +15,14 @@
 
 namespace fovea::bench {
 namespace {
+
+constexpr const char* kUsage =
+    R"(fovea_bench, where there is no operating system:
+
+  --filter TEXT        only cases whose name has TEXT in it
+  --shape "KEY=N ..."  this shape in place of the cases; may be given several times. Keys and what they are without it:
+%s  --help               this text
+)";
 
 constexpr const char* kShapes[] = {
     "q=64 heads=4",
@@ -124,35 +130,53 @@ bool chosen(const Case& one, const char* filter) {
   return std::strstr(name, filter) != nullptr;
 }
 
-int bench(int argc, char** argv) {
+struct Options {
   const char* filter = "";
-  bool own = false, right = true;
+  Shape shapes[8];
+  size_t shape_count = 0;
+};
+
+// Null, or what is wrong.
+const char* parse(int argc, char** argv, Options* options) {
   for (int i = 1; i < argc; ++i) {
-    Shape shape;
-    if (i + 1 < argc && std::strcmp(argv[i], "--filter") == 0) {
-      filter = argv[++i];
-    } else if (i + 1 < argc && std::strcmp(argv[i], "--shape") == 0) {
-      if (const char* mistake = parse_shape(argv[++i], &shape)) {
-        std::printf("fovea_bench: --shape: %s\n", mistake);
-        return platform::kExitUsage;
-      }
-      own = true;
-      right = run_attention(shape, "shape") && right;
-    } else if (std::strncmp(argv[i], "--", 2) == 0) {
-      std::printf("fovea_bench: here there are --filter TEXT and --shape \"KEY=N ...\", not %s\n", argv[i]);
-      return platform::kExitUsage;
+    const char* const value = i + 1 < argc ? argv[i + 1] : nullptr;
+    if (value && std::strcmp(argv[i], "--filter") == 0) {
+      options->filter = value;
+    } else if (value && std::strcmp(argv[i], "--shape") == 0) {
+      if (options->shape_count == sizeof options->shapes / sizeof options->shapes[0]) return "too many shapes";
+      if (const char* mistake = parse_shape(value, &options->shapes[options->shape_count++])) return mistake;
+    } else {
+      static char mistake[160];
+      std::snprintf(mistake, sizeof mistake, "do not understand \"%.100s\", see --help", argv[i]);
+      return mistake;
     }
+    ++i;
   }
-  if (own) return right ? 0 : 1;
+  return nullptr;
+}
+
+int bench(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--help") == 0) {
+    std::printf(kUsage, kShapeKeys);
+    return 0;
+  }
+  static Options options;
+  if (const char* mistake = parse(argc, argv, &options)) {
+    std::printf("fovea_bench: %s\n", mistake);
+    return platform::kExitUsage;
+  }
+  bool right = true;
+  for (size_t i = 0; i < options.shape_count; ++i) right = run_attention(options.shapes[i], "shape") && right;
+  if (options.shape_count) return right ? 0 : 1;
   for (const char* text : kShapes) {
     Shape shape;
     if (parse_shape(text, &shape)) return platform::kExitUsage;
     const Case one = {"board", Kind::kAttention, shape, {}, {}, nullptr};
-    if (chosen(one, filter)) right = run_attention(shape, "board") && right;
+    if (chosen(one, options.filter)) right = run_attention(shape, "board") && right;
   }
   for (const SoftmaxShape& shape : kSoftmaxes) {
     const Case one = {"softmax", Kind::kSoftmax, {}, shape, {}, nullptr};
-    if (chosen(one, filter)) right = run_softmax(shape) && right;
+    if (chosen(one, options.filter)) right = run_softmax(shape) && right;
   }
   return right ? 0 : 1;
 }

@@ -20,22 +20,28 @@ constexpr size_t kMostArguments = 16;
 char g_command_line[1024];
 char* g_arguments[kMostArguments + 1];
 
-// Cuts the line at its spaces; an argument in double quotes may hold some.
+// Cuts the line at its spaces; an argument in double quotes may hold some. A line that does not fit is refused: a program
+// must not run with some of its arguments.
 int read_arguments() {
   const uintptr_t block[2] = {reinterpret_cast<uintptr_t>(g_command_line), sizeof g_command_line};
-  if (fovea::semihosting::call(fovea::semihosting::kGetCommandLine, block) != 0) return 0;
+  if (fovea::semihosting::call(fovea::semihosting::kGetCommandLine, block) != 0) {
+    fovea::semihosting::write_text("no command line, or one that is too long: running without arguments\n");
+    return 0;
+  }
   size_t count = 0;
-  char* p = g_command_line;
-  while (count < kMostArguments) {
+  for (char* p = g_command_line;;) {
     while (*p == ' ') ++p;
-    if (!*p) break;
+    if (!*p) return static_cast<int>(count);
+    if (count == kMostArguments) {
+      fovea::semihosting::write_text("too many arguments\n");
+      fovea::semihosting::exit(fovea::platform::kExitUsage);
+    }
     const char end = *p == '"' ? '"' : ' ';
     if (end == '"') ++p;
     g_arguments[count++] = p;
     while (*p && *p != end) ++p;
     if (*p) *p++ = 0;
   }
-  return static_cast<int>(count);
 }
 
 void write_hex(uintptr_t number) {
