@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/driver.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,11 +19,18 @@ const Case* g_case;
 size_t g_cases, g_cases_failed, g_checks, g_failures;
 bool g_case_failed;
 
-// A filter is a tag, "[short]", or a part of a name; ~ before it turns it round.
+bool contains(const char* text, const std::string& part) {  // small and capital letters alike, as Catch2
+  const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
+  const char* const end = text + std::strlen(text);
+  return std::search(text, end, part.begin(), part.end(), same) != end;
+}
+
+// A filter is a tag, "[short]", or a part of a name, "*stream*"; ~ before it turns it round.
 bool selects(const char* filter, const Case& one) {
   const bool inverted = filter[0] == '~';
-  const char* part = filter + inverted;
-  return (std::strstr(part[0] == '[' ? one.tags : one.name, part) != nullptr) != inverted;
+  std::string part = filter + inverted;
+  part.erase(std::remove(part.begin(), part.end(), '*'), part.end());
+  return contains(part[0] == '[' ? one.tags : one.name, part) != inverted;
 }
 
 bool selected(const Case& one, int count, char** filters) {

@@ -5,6 +5,7 @@ check_cases.py --filter "[short]" --tests <folder tests> -- <command that runs t
 
 The command gets the filter, and "-d yes", which makes Catch2 name each case that it ran; the small driver always does.
 These names are held against the TEST_CASEs of the sources. The status is that of the command, or 1 where the names differ.
+A filter is a tag, "[short]", or a part of a name, "*stream*"; ~ before it turns it round.
 """
 import argparse
 import pathlib
@@ -31,14 +32,17 @@ def cases(folder):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--filter", required=True, help="[tag], or ~[tag] for all cases without it")
+    parser.add_argument("--filter", required=True, help="[tag] or *part of a name*; ~ before it turns it round")
     parser.add_argument("--tests", required=True, type=pathlib.Path)
     parser.add_argument("command", nargs="+")
     arguments = parser.parse_args()
-    tag = re.fullmatch(r"(~?)(\[\w+\])", arguments.filter)
-    if not tag:
-        sys.exit(f"{arguments.filter} is no tag")
-    wanted = {name for name, tags in cases(arguments.tests).items() if (tag.group(2) in tags) != bool(tag.group(1))}
+    match = re.fullmatch(r"(~?)(?:(\[\w+\])|\*([^[*,]+)\*)", arguments.filter)
+    if not match:
+        sys.exit(f"{arguments.filter} is neither a tag nor a part of a name")
+    inverted, tag, part = match.groups()
+    wanted = {name for name, tags in cases(arguments.tests).items()
+              if (tag in tags if tag else part.lower() in name.lower()) != bool(inverted)}
+    print(f"{len(wanted)} cases {arguments.filter} to run", flush=True)
 
     ran = []
     command = arguments.command + [arguments.filter, "-d", "yes"]
