@@ -99,18 +99,20 @@ struct Rows {
     fovea::convert_kernels(target).narrow[type](arguments);
     f32.read_only(false);
   }
+  fovea::WidenRows to_widen() const {
+    return {rows,
+            dim,
+            f32.as<float>(),
+            static_cast<ptrdiff_t>(f32_stride),
+            data.as<void>(),
+            static_cast<ptrdiff_t>(stride),
+            scale_bytes(type) ? scales.as<void>() : nullptr,
+            static_cast<ptrdiff_t>(scale_stride)};
+  }
   void widen(fovea_target target) const {
     data.read_only(true);
     scales.read_only(true);
-    const fovea::WidenRows arguments = {rows,
-                                        dim,
-                                        f32.as<float>(),
-                                        static_cast<ptrdiff_t>(f32_stride),
-                                        data.as<void>(),
-                                        static_cast<ptrdiff_t>(stride),
-                                        scale_bytes(type) ? scales.as<void>() : nullptr,
-                                        static_cast<ptrdiff_t>(scale_stride)};
-    fovea::convert_kernels(target).widen[type](arguments);
+    fovea::convert_kernels(target).widen[type](to_widen());
     data.read_only(false);
     scales.read_only(false);
   }
@@ -234,6 +236,36 @@ TEST_CASE("formats: rows are converted alone, from any place, with any stride, t
           CHECK(rows.margins_intact());
         }
       }
+    }
+  }
+}
+
+TEST_CASE("formats: some elements of a row are widened as in the whole row", "[short][formats]") {
+  constexpr size_t kCount = 3, kDim = 45, kPiece = 8;
+  for (const fovea_target target : targets()) {
+    for (const fovea_dtype type : {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4}) {
+      if (!fovea::format_served(type)) continue;
+      INFO(type_name(type) << " on " << fovea_target_name(target));
+      Rows rows(type, kCount, kDim, 0, Placement::kOffset);
+      for (size_t i = 0; i < rows.data.bytes(); ++i) rows.data.as<uint8_t>()[i] = static_cast<uint8_t>(37 * i % 64);
+      for (size_t i = 0; i < rows.scales.bytes(); ++i) rows.scales.as<uint8_t>()[i] = static_cast<uint8_t>(29 * i % 64);
+      rows.widen(target);
+      bool same = true;
+      for (size_t first = 0; first < kDim; first += kPiece) {
+        const size_t dim = std::min(kPiece, kDim - first);
+        Guarded piece(kCount * kPiece * sizeof(float), 4, Placement::kOffset);
+        fovea::WidenRows part = rows.to_widen();
+        part.dim = dim, part.first = first, part.out = piece.as<float>(), part.out_stride = kPiece;
+        fovea::convert_kernels(target).widen[type](part);
+        for (size_t r = 0; r < kCount; ++r) {
+          for (size_t d = 0; d < dim; ++d) {
+            same = same && same_number(piece.as<float>()[r * kPiece + d], rows.f32_row(r)[first + d]);
+          }
+          for (size_t i = 4 * (r * kPiece + dim); i < 4 * (r + 1) * kPiece; ++i) same = same && piece.untouched(i);
+        }
+        CHECK(piece.margin_intact());
+      }
+      CHECK(same);
     }
   }
 }

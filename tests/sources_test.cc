@@ -2,6 +2,7 @@
 //
 // Where keys and values come from, and in which formats: every pair of choices agrees with the reference, and sources
 // that hold the same keys give the same bits.
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -382,6 +383,24 @@ TEST_CASE("sources: the macro has room for any format, ring or pages", "[short]"
           CHECK(plan.workspace_bytes <= FOVEA_KV_WORKSPACE_BYTES(d.head_dim, d.value_dim));
         }
       }
+    }
+  }
+}
+
+TEST_CASE("sources: on a target of one lane a format needs memory for a piece of a key tile alone", "[short]") {
+  fovea_attention_desc d{};
+  d.struct_bytes = sizeof d;
+  d.q_heads = d.kv_heads = 1, d.max_batch = 1, d.max_q_tokens = 4, d.max_kv_tokens = 1000;
+  for (const uint32_t dim : {8u, 32u, 128u}) {
+    for (const fovea_dtype type : {FOVEA_F16, FOVEA_I8, FOVEA_I4}) {
+      d.head_dim = d.value_dim = dim;
+      d.key_dtype = d.value_dtype = FOVEA_F32;
+      const size_t f32 = fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR);
+      const size_t keys = 4 * size_t{FOVEA_PIECE_KEYS} * dim, values = 4 * FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS;
+      d.key_dtype = d.value_dtype = type;
+      CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == f32 + std::max(keys, values));
+      d.key_dtype = FOVEA_F32;
+      CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == f32 + values);
     }
   }
 }

@@ -334,7 +334,10 @@ size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes
  *   FOVEA_TILE_ROWS_MAX   most query rows that a tile has on any of these targets
  *   FOVEA_BLOCK_ROWS_MAX  most query rows of the tiles, up to four, that share a key tile where it is converted or
  *                         gathered for them
- *   FOVEA_KEY_TILE        keys of a key tile, on every target */
+ *   FOVEA_KEY_TILE        keys of a key tile, on every target
+ *   FOVEA_PIECE_KEYS      keys of a tile, or
+ *   FOVEA_PIECE_ELEMENTS  elements of its values, that are converted or gathered at once: on targets of one lane a
+ *                         part of a tile, to need little memory */
 #if defined(__x86_64__) || defined(_M_X64) || defined(__i386__)
 #define FOVEA_TILE_ROWS_MAX 48
 #define FOVEA_BLOCK_ROWS_MAX 48
@@ -346,13 +349,15 @@ size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes
 #define FOVEA_BLOCK_ROWS_MAX 16
 #endif
 #define FOVEA_KEY_TILE 64
+#define FOVEA_PIECE_KEYS 16
+#define FOVEA_PIECE_ELEMENTS 8
 #define FOVEA_WORKSPACE_BYTES(head_dim, value_dim) \
   FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_TILE_ROWS_MAX)
 /* The same where keys and values are not f32, or in a ring or pages: key tiles are converted or gathered for several
  * query tiles. Not for loaders. */
 #define FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                     \
   (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_BLOCK_ROWS_MAX / 4u) + \
-   FOVEA_KEY_TILE * 4u * (FOVEA_SIZE_(head_dim) + FOVEA_SIZE_(value_dim) + 8u))
+   FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
 
 /* Writes into text, at most text_bytes with the closing 0, one line that says what the plan will do: target and
  * backend, tile, kernel, bytes. Returns the length of the whole line without the closing 0, as snprintf does; text may
@@ -966,6 +971,13 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
   (FOVEA_ALIGN_UP_(FOVEA_SIZE_(head_dim) * (rows) * 4u) + FOVEA_ALIGN_UP_(FOVEA_SIZE_(value_dim) * (rows) * 4u) + \
    FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * FOVEA_SIZE_(rows) * 4u) + 9u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(rows) * 4u))
 #define FOVEA_LARGER_(a, b) ((a) > (b) ? (a) : (b))
+#if FOVEA_TILE_ROWS_MAX == 4
+#define FOVEA_KV_STAGE_BYTES_(head_dim, value_dim)                                                  \
+  FOVEA_LARGER_(FOVEA_PIECE_KEYS * FOVEA_SIZE_(head_dim) * 4u, FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS * 4u)
+#else
+#define FOVEA_KV_STAGE_BYTES_(head_dim, value_dim) \
+  (FOVEA_KEY_TILE * 4u * (FOVEA_SIZE_(head_dim) + FOVEA_SIZE_(value_dim) + 8u))
+#endif
 /* A tile has three vectors of tokens on most targets, for narrow weights six, or as many as the tokens fill. */
 #define FOVEA_LANES_MAX_ (FOVEA_TILE_ROWS_MAX / 3u)
 #define FOVEA_LINEAR_ROWS_(tokens, most)                                                                      \

@@ -2,18 +2,23 @@
 //
 // The entries of the attention table: what run/ calls.
 
+FOVEA_INLINE bool Does(const KeyTile& keys, AttendPart part) {
+  return !config::kStaged || kLanes > 1 || (keys.parts & part) != 0;
+}
+
 // One step of the running softmax for kVectors vectors of rows from `column` on (Milakov and Gimelshein, arXiv
 // 1805.02867). `own` is t, of which the compiler may know more.
 template <int kVectors>
 FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const KeyTile& keys, const ScoreStages& stages,
                              size_t column, bool hides) {
   const size_t end = column + kVectors * kLanes;
-  Scores<kVectors>(own, keys, column);
-  for (size_t c = column; c < end; c += kLanes) {
+  if (Does(keys, kScorePart)) Scores<kVectors>(own, keys, column);
+  for (size_t c = column; c < end && Does(keys, kWeightPart); c += kLanes) {
     if (AnyStage(keys, stages)) ApplyStages(t, keys, stages, FOVEA_SCORES_SOFTMAX, c);
     SoftmaxTile(own, keys.begin, keys.end, c, hides);
     if (Drops(stages)) DropWeights(t, keys, stages, c);
   }
+  if (!Does(keys, kValuePart)) return;
   // Where nothing hides, no weight is -0.
   if (hides || (kPreferSize && kVectors == 1)) {
     Values<true, kVectors>(own, keys, column);

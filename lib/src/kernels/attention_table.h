@@ -90,9 +90,14 @@ struct KeySpan {
   uint32_t begin, end;  // 0 <= begin < end <= kKeyTile
   bool edge;            // some row may not see some of these keys, by position
 };
+// What attend does of its step. Where rows are brought in pieces it is called for each piece: scores need keys, and
+// values need values, of which a piece may be of some elements.
+enum AttendPart : uint32_t { kScorePart = 1, kWeightPart = 2, kValuePart = 4, kAllParts = 7 };
+
 struct KeyTile : KeySpan {
   KeyRows keys, values;   // from key `first` on
   const void* next_keys;  // of the tile behind this one, where it comes next; else null
+  uint32_t parts = kAllParts;  // others on a target of one lane alone
 };
 
 // What happens to a score between the dot product and the softmax, in this order.

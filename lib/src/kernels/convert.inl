@@ -15,21 +15,22 @@ constexpr int kGroupUnroll = kLanes > 1 && !kPreferSize ? 8 : 1;
 
 // By groups of 32 elements, whatever the format.
 template <fovea_dtype kType>
-FOVEA_TEMPLATE void WidenRow(const FormatRow<kType>& row, size_t dim, float* out) {
+FOVEA_TEMPLATE void WidenRow(const FormatRow<kType>& row, size_t first, size_t dim, float* out) {
   constexpr bool kScales = FormatRow<kType>::kScaled != Scaled::kNothing;
-  size_t d = 0;
-  for (; d + kI4Group <= dim; d += kI4Group) {
+  const size_t end = first + dim;
+  size_t d = first;
+  for (; d + kI4Group <= end; d += kI4Group, out += kI4Group) {
     const VF scale = row.Scale(d);
     FOVEA_UNROLL(kGroupUnroll)
     for (size_t i = 0; i < kI4Group; i += kLanes) {
       const VF x = row.Whole(d + i);
-      hn::StoreU(kScales ? hn::Mul(x, scale) : x, kF, out + d + i);
+      hn::StoreU(kScales ? hn::Mul(x, scale) : x, kF, out + i);
     }
   }
-  for (; d < dim; d += kLanes) {
-    const size_t n = dim - d < kLanes ? dim - d : kLanes;
+  for (; d < end; d += kLanes, out += kLanes) {
+    const size_t n = end - d < kLanes ? end - d : kLanes;
     const VF x = row.Part(d, n);
-    hn::StoreN(kScales ? hn::Mul(x, row.Scale(d)) : x, kF, out + d, n);
+    hn::StoreN(kScales ? hn::Mul(x, row.Scale(d)) : x, kF, out, n);
   }
 }
 
@@ -45,7 +46,7 @@ FOVEA_TEMPLATE void Widen(const WidenRows& w) {
   for (size_t r = 0; r < w.rows; ++r) {
     const void* data = RowAt(w.data, unit_bytes(kType), r, w.stride);
     const void* scales = RowAt(w.scales, scale_bytes(kType), r, w.scale_stride);
-    WidenRow(FormatRow<kType>::Of(data, scales), w.dim, w.out + ptrdiff_t(r) * w.out_stride);
+    WidenRow(FormatRow<kType>::Of(data, scales), w.first, w.dim, w.out + ptrdiff_t(r) * w.out_stride);
   }
 }
 

@@ -61,7 +61,8 @@ constexpr bool format_served(fovea_dtype dtype) {
          (dtype == FOVEA_I8 && config::kI8) || (dtype == FOVEA_I4 && config::kI4);
 }
 
-// Any counts may be 0. Nothing may overlap. scales is used by i8 and i4 alone.
+// Any counts may be 0. Nothing may overlap. scales is used by i8 and i4 alone. Elements are [first, first + dim) of each
+// row, where first is a multiple of kI4Group, or all of them lie in one group.
 struct WidenRows {
   size_t rows, dim;
   float* out;
@@ -70,6 +71,7 @@ struct WidenRows {
   ptrdiff_t stride;
   const void* scales;
   ptrdiff_t scale_stride;
+  size_t first = 0;
 };
 
 struct NarrowRows {

@@ -85,12 +85,12 @@ TileShape tile_shape_of(const fovea_plan& plan) {
 }
 
 CheckedSize measure_tiles(const fovea_plan& plan, size_t fast_bytes) {
-  return measure_worker(plan.desc, tile_shape_of(plan), plan.block_tiles, fast_bytes);
+  return measure_worker(plan, tile_shape_of(plan), plan.block_tiles, fast_bytes);
 }
 
 CheckedSize measure_few_rows(const fovea_plan& plan, size_t fast_bytes) {
   const TileShape shape = few_rows_shape(plan.lanes, plan.few_rows, plan.desc.head_dim, plan.desc.value_dim);
-  return measure_worker(plan.desc, shape, plan.few_tiles, fast_bytes);
+  return measure_worker(plan, shape, plan.few_tiles, fast_bytes);
 }
 
 // Partial states: of all rows, for each part of the keys where there are several, or where a loader may fail in a push.

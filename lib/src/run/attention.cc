@@ -272,6 +272,48 @@ bool clip_for_some(const TileLimits* limits, uint32_t count, KeySpan* keys) {
   return begin < end;
 }
 
+// Calls `take` for each piece of a key tile, with its keys; where there are no pieces, for the tile.
+template <class Take>
+void for_key_pieces(const KeySource& source, const KeyTile& keys, const Take& take) {
+  const uint32_t step = source.piece_keys();
+  for (uint32_t begin = keys.begin; begin < keys.end; begin += step) {
+    KeyTile piece = keys;
+    piece.begin = begin;
+    if (keys.end - begin > step) piece.end = begin + step;
+    if (source.in_pieces()) piece.keys = source.keys_of(piece);
+    take(piece);
+  }
+}
+
+// The parts of attend one after the other, each for all query tiles while a piece is there.
+void attend_in_pieces(const HeadTask& task, const QueryTile* tiles, const TileLimits* limits, uint32_t count,
+                      const KeyTile& keys) {
+  uint32_t element = 0, elements = 0;  // of a piece of values
+  const auto attend = [&](const KeyTile& piece, AttendPart part) {
+    for (uint32_t i = 0; i < count; ++i) {
+      KeyTile own = piece;
+      if (count > 1 && !clip_key_tile(limits[i], &own)) continue;
+      if (own.begin < piece.begin) own.begin = piece.begin;
+      if (own.end > piece.end) own.end = piece.end;
+      if (own.begin >= own.end) continue;
+      own.parts = part;
+      QueryTile tile = tiles[i];
+      tile.o += size_t(element) * tile.columns;
+      tile.value_dim = elements;
+      task.kernels.attend(tile, own, task.stages);
+    }
+  };
+  for_key_pieces(task.source, keys, [&](const KeyTile& piece) { attend(piece, kScorePart); });
+  attend(keys, kWeightPart);
+  const uint32_t value_dim = task.plan.desc.value_dim, step = task.source.piece_elements();
+  for (; element < value_dim; element += elements) {
+    elements = value_dim - element < step ? value_dim - element : step;
+    KeyTile piece = keys;
+    piece.values = task.source.values_of(keys, element, elements);
+    attend(piece, kValuePart);
+  }
+}
+
 // Scores to the caller: the scores of each tile once more, now that the normalisation is known. False where keys cannot
 // be had.
 bool write_scores(HeadTask& task, const QueryTile& tile) {
@@ -289,7 +331,9 @@ bool write_scores(HeadTask& task, const QueryTile& tile) {
     if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, false)) return false;
     const uint32_t begin = first + keys.begin;
     if (begin > done) kernels.scores_hidden(tile, done, begin - done, stage, task.scores);
-    kernels.scores_out(tile, keys, task.stages, stage, task.scores);
+    for_key_pieces(task.source, keys, [&](const KeyTile& piece) {
+      kernels.scores_out(tile, piece, task.stages, stage, task.scores);
+    });
     done = first + keys.end;
   }
   if (done < all_keys) kernels.scores_hidden(tile, done, all_keys - done, stage, task.scores);
@@ -327,6 +371,10 @@ bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
     // A push has few keys for each head. Without this, 64 of head_dim 128 take 1.6 times as long from memory (Zen 5).
     if (kFewRowsServed && task.doing() == Part::kPush && next.first >= hi) keys.next_keys = task.source.next_head();
     if (!ask()) return false;
+    if (task.source.in_pieces()) {
+      attend_in_pieces(task, tiles, limits, count, keys);
+      continue;
+    }
     for (uint32_t i = 0; i < count; ++i) {
       if (count == 1 || clip_key_tile(limits[i], &keys)) task.kernels.attend(tiles[i], keys, task.stages);
     }
@@ -410,7 +458,7 @@ void carve(const fovea_plan& plan, const Workspace& workspace, bool few, WorkerA
                               : tile_shape(plan.lanes, plan.tile_vectors, d.head_dim, d.value_dim);
   Carver carver(workspace);
   for (uint32_t i = 0; i < tiles_at_once(plan, few); ++i) carve_query_tile(carver, shape, &arrays->tiles[i]);
-  carve_key_stage(carver, d, &arrays->stage);
+  carve_key_stage(carver, d, takes_pieces(plan.lanes), &arrays->stage);
 }
 
 // How the rows of a key head are cut, in an entry with that many queries.

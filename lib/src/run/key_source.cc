@@ -6,12 +6,10 @@
 namespace fovea {
 namespace {
 
-// The same rows, counted from `rows` rows before.
-KeyRows from_before(KeyRows rows, uint32_t count) {
-  rows.data = advanced(rows.data, stride_bytes(rows.stride, unit_bytes(rows.dtype), -ptrdiff_t(count)));
-  if (rows.scales) {
-    rows.scales = advanced(rows.scales, stride_bytes(rows.scale_stride, scale_bytes(rows.dtype), -ptrdiff_t(count)));
-  }
+// The same rows, counted from this one on.
+KeyRows from_row(KeyRows rows, ptrdiff_t row) {
+  rows.data = advanced(rows.data, stride_bytes(rows.stride, unit_bytes(rows.dtype), row));
+  if (rows.scales) rows.scales = advanced(rows.scales, stride_bytes(rows.scale_stride, scale_bytes(rows.dtype), row));
   return rows;
 }
 
@@ -20,10 +18,14 @@ KeyRows dense(const StagedRows& staged, fovea_dtype dtype, size_t dim) {
           dtype};
 }
 
-void copy_rows(void* to, const void* from, ptrdiff_t stride_bytes, size_t row_bytes, size_t count) {
-  char* out = static_cast<char*>(to);
+// `count` rows of row_units units, to row `at` of dense ones.
+void copy_rows(void* to, const void* from, size_t at, size_t count, ptrdiff_t stride, size_t row_units, size_t unit) {
+  const size_t row_bytes = row_units * unit;
+  char* out = static_cast<char*>(to) + at * row_bytes;
   const char* in = static_cast<const char*>(from);
-  for (size_t r = 0; r < count; ++r, out += row_bytes, in += stride_bytes) __builtin_memcpy(out, in, row_bytes);
+  for (size_t r = 0; r < count; ++r, out += row_bytes, in += stride_bytes(stride, unit)) {
+    __builtin_memcpy(out, in, row_bytes);
+  }
 }
 
 }  // namespace
@@ -46,6 +48,7 @@ KeySource::KeySource(const fovea_plan& plan, const fovea_attention_args& args, c
       widens_(widens),
       in_place_(!config::kStaged ||
                 (desc_.kv_kind == FOVEA_KV_STRIDED && desc_.key_dtype == FOVEA_F32 && desc_.value_dtype == FOVEA_F32)),
+      in_pieces_(takes_pieces(plan.lanes) && (stage.keys.data || stage.values.data)),
       first_key_(first_key),
       worker_(worker) {}
 
@@ -84,36 +87,40 @@ KeyRows KeySource::rows_at(const fovea_in& array, const fovea_in& scales, fovea_
   return rows;
 }
 
-// `count` rows to f32, from row `at` of the staged ones on.
-KeyRows KeySource::widen(const KeyRows& rows, size_t dim, const StagedRows& staged, size_t at, size_t count) const {
-  float* const out = static_cast<float*>(staged.data) + at * dim;
-  const WidenRows widened = {count, dim, out, ptrdiff_t(dim), rows.data, rows.stride, rows.scales, rows.scale_stride};
-  convert_kernels(desc_.target).widen[rows.dtype](widened);
-  return {staged.data, nullptr, ptrdiff_t(dim), 0, FOVEA_F32};
-}
-
-// Tokens that lie in several runs, one after the other: widened, or as they are.
-KeyRows KeySource::gather(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, size_t dim,
-                          const StagedRows& staged, uint32_t token, uint32_t count) const {
-  const size_t row_bytes = dense_stride(dtype, dim) * unit_bytes(dtype);
-  const size_t scales_bytes = dense_scale_stride(dtype, dim) * scale_bytes(dtype);
+// Keys [begin, end) of the tile, or their values, of these elements: where they lie, if the kernel takes them there;
+// else widened, or as they are, one after the other. Those of a loader are where the tile says.
+KeyRows KeySource::rows_of(const KeyTile& tile, bool values, size_t element, size_t elements) const {
+  const fovea_kv_source& kv = args_.kv;
+  const fovea_in& array = values ? kv.values : kv.keys;
+  const fovea_in& scales = values ? kv.value_scales : kv.key_scales;
+  const fovea_dtype dtype = values ? desc_.value_dtype : desc_.key_dtype;
+  const StagedRows& staged = values ? stage_.values : stage_.keys;
+  const bool loads = config::kLoad && desc_.kv_kind == FOVEA_KV_LOAD, widens = widens_ && dtype != FOVEA_F32;
+  const uint32_t token = tile.first + tile.begin - first_key_, count = tile.end - tile.begin;
   for (uint32_t done = 0; done < count;) {
-    const KeyPlace from = place(token + done);
+    const KeyPlace from = loads ? KeyPlace{0, 0, count} : place(token + done);
     const uint32_t left = count - done, n = from.count < left ? uint32_t(from.count) : left;
-    const KeyRows rows = rows_at(array, scales, dtype, from);
+    KeyRows rows = !loads ? rows_at(array, scales, dtype, from) : values ? tile.values : tile.keys;
+    if (loads) rows = from_row(rows, ptrdiff_t(tile.begin));
+    if (n == count && !widens) {
+      rows.data = advanced(rows.data, ptrdiff_t(element * unit_bytes(dtype)));
+      return from_row(rows, -ptrdiff_t(tile.begin));
+    }
     if (widens_) {
-      widen(rows, dim, staged, done, n);
+      float* const out = static_cast<float*>(staged.data) + done * elements;
+      convert_kernels(desc_.target)
+          .widen[dtype]({n, elements, out, ptrdiff_t(elements), rows.data, rows.stride, rows.scales, rows.scale_stride,
+                         element});
     } else {
-      copy_rows(static_cast<char*>(staged.data) + done * row_bytes, rows.data,
-                stride_bytes(rows.stride, unit_bytes(dtype)), row_bytes, n);
-      if (config::kNarrow && scales_bytes) {
-        copy_rows(static_cast<char*>(staged.scales) + done * scales_bytes, rows.scales,
-                  stride_bytes(rows.scale_stride, scale_bytes(dtype)), scales_bytes, n);
+      copy_rows(staged.data, rows.data, done, n, rows.stride, dense_stride(dtype, elements), unit_bytes(dtype));
+      if (config::kNarrow && scale_bytes(dtype)) {
+        copy_rows(staged.scales, rows.scales, done, n, rows.scale_stride, dense_scale_stride(dtype, elements),
+                  scale_bytes(dtype));
       }
     }
     done += n;
   }
-  return dense(staged, widens_ ? FOVEA_F32 : dtype, dim);
+  return from_row(dense(staged, widens_ ? FOVEA_F32 : dtype, elements), -ptrdiff_t(tile.begin));
 }
 
 const void* KeySource::next_head() const {
@@ -141,36 +148,20 @@ bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
 }
 
 bool KeySource::bring_staged(KeyTile* tile, bool more) {
-  const uint32_t token = tile->first + tile->begin - first_key_, count = tile->end - tile->begin;
   const fovea_kv_source& kv = args_.kv;
   tile->next_keys = nullptr;
-  const size_t head_dim = desc_.head_dim, value_dim = desc_.value_dim;
   if (config::kLoad && desc_.kv_kind == FOVEA_KV_LOAD) {
     if (kv.loader->finish && kv.loader->finish(kv.loader->self, &asked_) != 0) return false;
-    tile->keys = dense({asked_.keys, asked_.key_scales}, desc_.key_dtype, head_dim);
-    tile->values = dense({asked_.values, asked_.value_scales}, desc_.value_dtype, value_dim);
-  } else {
-    const KeyPlace from = place(token);
-    if (config::kStaged && from.count < count) {
-      tile->keys = gather(kv.keys, kv.key_scales, desc_.key_dtype, head_dim, stage_.keys, token, count);
-      tile->values = gather(kv.values, kv.value_scales, desc_.value_dtype, value_dim, stage_.values, token, count);
-    } else {
-      tile->keys = rows_at(kv.keys, kv.key_scales, desc_.key_dtype, from);
-      tile->values = rows_at(kv.values, kv.value_scales, desc_.value_dtype, from);
-    }
-    if (kFewRowsServed && more && !widens_) {
-      tile->next_keys =
-          rows_at(kv.keys, kv.key_scales, desc_.key_dtype, place(tile->first - first_key_ + kKeyTile)).data;
-    }
+    const ptrdiff_t before = -ptrdiff_t(tile->begin);
+    tile->keys = from_row(dense({asked_.keys, asked_.key_scales}, desc_.key_dtype, desc_.head_dim), before);
+    tile->values = from_row(dense({asked_.values, asked_.value_scales}, desc_.value_dtype, desc_.value_dim), before);
+  } else if (kFewRowsServed && more && !widens_) {
+    tile->next_keys =
+        rows_at(kv.keys, kv.key_scales, desc_.key_dtype, place(tile->first - first_key_ + kKeyTile)).data;
   }
-  if (config::kNarrow && widens_ && tile->keys.dtype != FOVEA_F32) {
-    tile->keys = widen(tile->keys, head_dim, stage_.keys, 0, count);
-  }
-  if (config::kNarrow && widens_ && tile->values.dtype != FOVEA_F32) {
-    tile->values = widen(tile->values, value_dim, stage_.values, 0, count);
-  }
-  tile->keys = from_before(tile->keys, tile->begin);
-  tile->values = from_before(tile->values, tile->begin);
+  if (in_pieces()) return true;
+  tile->keys = rows_of(*tile, false, 0, desc_.head_dim);
+  tile->values = rows_of(*tile, true, 0, desc_.value_dim);
   return true;
 }
 

@@ -62,6 +62,16 @@ class KeySource {
     return true;
   }
 
+  // Where a target takes them so, rows are brought in pieces instead, for which the stage has room; the next piece takes
+  // the place of the last one. bring() is called before, and finishes what a loader began.
+  bool in_pieces() const { return kPiecesServed && in_pieces_; }
+  uint32_t piece_keys() const { return in_pieces() && stage_.keys.data ? kPieceKeys : kKeyTile; }
+  uint32_t piece_elements() const { return stage_.values.data ? kPieceElements : desc_.value_dim; }
+  KeyRows keys_of(const KeyTile& piece) const { return rows_of(piece, false, 0, desc_.head_dim); }
+  KeyRows values_of(const KeyTile& tile, uint32_t element, uint32_t elements) const {
+    return rows_of(tile, true, element, elements);
+  }
+
   // Where the keys of the head behind this one begin, to ask the caches for: null where there is none, or keys are
   // copied.
   const void* next_head() const;
@@ -72,15 +82,14 @@ class KeySource {
 
   KeyPlace place(uint32_t token) const;
   KeyRows rows_at(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, const KeyPlace& place) const;
-  KeyRows gather(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, size_t dim, const StagedRows& staged,
-                 uint32_t token, uint32_t count) const;
-  KeyRows widen(const KeyRows& rows, size_t dim, const StagedRows& staged, size_t at, size_t count) const;
+  KeyRows rows_of(const KeyTile& tile, bool values, size_t element, size_t elements) const;
 
   const fovea_attention_desc& desc_;
   const fovea_attention_args& args_;
   const KeyPlaces places_;
   const KeyStage& stage_;
   const bool widens_, in_place_;  // in place: f32 in strided arrays
+  const bool in_pieces_;
   uint32_t first_key_, worker_;
   uint32_t batch_ = 0, kv_head_ = 0;
   size_t first_row_ = 0;   // of a ragged entry

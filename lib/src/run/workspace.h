@@ -191,11 +191,29 @@ inline void carve_staged(Carver& carver, fovea_dtype dtype, size_t dim, bool par
   rows->scales = static_cast<char*>(rows->data) + kKeyTile * dense_stride(dtype, dim) * unit_bytes(dtype);
 }
 
-inline void carve_key_stage(Carver& carver, const fovea_attention_desc& d, KeyStage* stage) {
+// A piece of a key tile: some keys, or some elements of all values. Of elements a divisor of kI4Group.
+constexpr uint32_t kPieceKeys = FOVEA_PIECE_KEYS, kPieceElements = FOVEA_PIECE_ELEMENTS;
+
+// Room for one piece at a time.
+inline void carve_pieces(Carver& carver, const fovea_attention_desc& d, bool parts, KeyStage* stage) {
+  *stage = {};
+  const bool keys = d.key_dtype != FOVEA_F32 || parts, values = d.value_dtype != FOVEA_F32 || parts;
+  if (!keys && !values) return;
+  const size_t of_values = kKeyTile / kPieceKeys * kPieceElements;  // a row of this is room for them
+  void* const room = carver.take<float>(keys && d.head_dim > of_values ? d.head_dim : of_values, kPieceKeys);
+  if (keys) stage->keys.data = room;
+  if (values) stage->values.data = room;
+}
+
+inline void carve_key_stage(Carver& carver, const fovea_attention_desc& d, bool pieces, KeyStage* stage) {
   if (!config::kStaged) return;
   const bool parts = rows_may_part(d);
-  carve_staged(carver, d.key_dtype, d.head_dim, parts, &stage->keys);
-  carve_staged(carver, d.value_dtype, d.value_dim, parts, &stage->values);
+  if (pieces) {
+    carve_pieces(carver, d, parts, stage);
+  } else {
+    carve_staged(carver, d.key_dtype, d.head_dim, parts, &stage->keys);
+    carve_staged(carver, d.value_dtype, d.value_dim, parts, &stage->values);
+  }
   for (int i = 0; config::kLoad && d.kv_kind == FOVEA_KV_LOAD && i < 2; ++i) {
     carve_dense(carver, d.key_dtype, d.head_dim, &stage->loaded_keys[i]);
     carve_dense(carver, d.value_dtype, d.value_dim, &stage->loaded_values[i]);
@@ -203,13 +221,12 @@ inline void carve_key_stage(Carver& carver, const fovea_attention_desc& d, KeySt
 }
 
 // What this many query tiles and their keys need beside a fast part of fast_bytes.
-inline CheckedSize measure_worker(const fovea_attention_desc& d, const TileShape& shape, uint32_t tiles,
-                                  size_t fast_bytes) {
+inline CheckedSize measure_worker(const fovea_plan& plan, const TileShape& shape, uint32_t tiles, size_t fast_bytes) {
   Carver carver({nullptr, fast_bytes, nullptr, 0});
   QueryTile tile;
   for (uint32_t i = 0; i < tiles; ++i) carve_query_tile(carver, shape, &tile);
   KeyStage stage;
-  carve_key_stage(carver, d, &stage);
+  carve_key_stage(carver, plan.desc, takes_pieces(plan.lanes), &stage);
   return carver.slow_bytes();
 }
 

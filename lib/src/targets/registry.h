@@ -30,6 +30,10 @@ constexpr bool kFewRowsServed = config::kFewRows;
 constexpr bool kFewRowsServed = false;
 #endif
 
+// Whether rows of keys and values are brought in pieces: on a target of one lane, where few of them are in use at once.
+constexpr bool takes_pieces(uint32_t lanes) { return config::kStaged && lanes == 1; }
+constexpr bool kPiecesServed = FOVEA_WITH_SCALAR && config::kStaged;
+
 // Null for a number that is no target.
 const TargetTraits* target_traits(fovea_target target);
 // Whether a number names a target, or the best one, in some build.
