@@ -427,7 +427,7 @@ TEST_CASE("executor: one that is wrong has its status, and nothing is written", 
   CHECK(shuffler.runs == 0);
 }
 
-TEST_CASE("executor: one that fails, or numbers a worker wrongly, has its status, and nothing outside is written",
+TEST_CASE("executor: one that fails, or numbers workers or tasks wrongly, has its status, and nothing outside is written",
           "[short][executor]") {
   Problem p;
   p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 150;
@@ -435,10 +435,11 @@ TEST_CASE("executor: one that fails, or numbers a worker wrongly, has its status
   test.expected();
   for (const fovea_target target : targets()) {
     for (const uint32_t split : {0u, 64u}) {
-      const auto answer = [&](int of_run, uint32_t added) {
+      const auto answer = [&](int of_run, uint32_t added, size_t beyond = 0) {
         Shuffler shuffler(2);
         shuffler.answer = of_run;
         shuffler.added = added;
+        shuffler.beyond = beyond;
         const std::string failed =
             test.run_unchecked({target, Budget::kNone, false, split, shuffler.executor()});  // looks at guards as well
         CHECK(shuffler.runs > 0);
@@ -451,6 +452,9 @@ TEST_CASE("executor: one that fails, or numbers a worker wrongly, has its status
       CHECK(answer(0, 2));
       CHECK(answer(0, 4096));
       CHECK(answer(0, 0x7fffffff));
+      for (const size_t beyond : {size_t{1}, size_t{2}, size_t{1} << 20, size_t{SIZE_MAX} / 2}) {
+        CHECK(answer(0, 0, beyond));
+      }
       CHECK(!answer(0, 0));
       CHECK(test.compare() == "");
     }

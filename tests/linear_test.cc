@@ -74,6 +74,7 @@ struct Backwards {
   size_t tasks = 0;
   int answer = 0;
   uint32_t wrong_worker = 0;  // added to the last task's
+  size_t wrong_index = 0;     // the same
 
   explicit Backwards(uint32_t workers) : executor{run, this, workers} {}
 
@@ -81,7 +82,9 @@ struct Backwards {
     auto& me = *static_cast<Backwards*>(self);
     me.tasks = tasks;
     for (size_t i = tasks; i-- > 0;) {
-      task(arg, i, static_cast<uint32_t>(i % me.executor.workers) + (i == 0 ? me.wrong_worker : 0));
+      const bool last = i == 0;
+      task(arg, i + (last ? me.wrong_index : 0),
+           static_cast<uint32_t>(i % me.executor.workers) + (last ? me.wrong_worker : 0));
     }
     return me.answer;
   }
@@ -593,6 +596,11 @@ TEST_CASE("linear: an executor that fails is told of", "[short]") {
     backwards.answer = 0;
     backwards.wrong_worker = 3;
     CHECK(test.run(target) == FOVEA_ERR_EXECUTOR);
+    backwards.wrong_worker = 0;
+    for (const size_t index : {backwards.tasks, backwards.tasks + 1, size_t{SIZE_MAX}}) {
+      backwards.wrong_index = index;
+      CHECK(test.run(target) == FOVEA_ERR_EXECUTOR);
+    }
   }
 }
 

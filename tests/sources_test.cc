@@ -241,6 +241,23 @@ TEST_CASE("sources: a stream of a loader, with split keys and without room for a
   }
 }
 
+TEST_CASE("sources: a stream of a loader whose plan has no queries takes keys in", "[short]") {
+  Problem p = decode(3, FOVEA_KV_LOAD);
+  p.q_tokens = 0;
+  p.causal = FOVEA_CAUSAL_NONE;
+  p.positions = {};
+  AttentionCase test(p);
+  REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+  const size_t bytes = fovea_state_bytes(&test.plan, p.batch, 0);
+  const Guarded memory((bytes + 63) / 64 * 64, 64, Placement::kEnd),
+      workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
+  auto* const state = memory.as<fovea_state>();
+  REQUIRE(fovea_stream_begin(&test.plan, state, bytes, p.batch, 0, 0) == FOVEA_OK);
+  CHECK(fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+  CHECK(state->next_key == p.kv_tokens);
+  CHECK(fovea_stream_end(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+}
+
 // Their tiles do not lie on the grid of positions, and cross no page: there is no memory to gather f32 rows in.
 TEST_CASE("sources: pages of whole tiles are pushed at any position", "[short]") {
   const fovea_dtype types[][2] = {
@@ -469,6 +486,36 @@ TEST_CASE("ragged: each entry has the bits of a call of its own", "[short]") {
       CHECK(same_bits(all.lse(), lse));
     }
   }
+}
+
+// Where a size_t has 32 bits. Where it has 64, so many entries fit no memory.
+TEST_CASE("ragged: more entries without queries, times heads, than a size_t counts are refused", "[short]") {
+  if (sizeof(size_t) > 4) return;
+  constexpr uint32_t kMany = 1u << 16;
+  std::vector<uint32_t> q_offsets(kMany + 1, 1);
+  q_offsets[0] = 0;
+  std::vector<float> out(kMany, 7.0f);
+  const float one = 1.0f;
+  fovea_attention_desc d{};
+  d.struct_bytes = sizeof d;
+  d.q_heads = d.kv_heads = d.max_batch = kMany;
+  d.head_dim = d.value_dim = d.max_q_tokens = d.max_kv_tokens = 1;
+  fovea_plan plan{};
+  REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+  const Guarded workspace(plan.workspace_bytes, 64, Placement::kEnd);
+  fovea_attention_args a{};
+  a.struct_bytes = sizeof a;
+  a.q_tokens = a.kv_tokens = 1;
+  a.out = {out.data(), 0, 1, kMany};
+  a.q = {&one, 0, 0, 0};
+  a.kv.keys = a.kv.values = a.q;
+  a.q_offsets = q_offsets.data();
+  a.batch = kMany;
+  CHECK(fovea_attention(&plan, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_SIZE);
+  CHECK(std::count(out.begin(), out.end(), 7.0f) == ptrdiff_t{kMany});
+  a.batch = 2;
+  CHECK(fovea_attention(&plan, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+  CHECK(std::count(out.begin(), out.end(), 1.0f) == ptrdiff_t{kMany});
 }
 
 TEST_CASE("ragged: offsets that fall, or reach too far, are refused", "[short]") {

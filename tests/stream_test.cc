@@ -325,6 +325,29 @@ TEST_CASE("stream: positions go on far beyond what a call may hold", "[short][st
   }
 }
 
+TEST_CASE("stream: a window hides no key from a query as far before it as positions go", "[short][stream]") {
+  Problem p;
+  p.q_heads = 2, p.q_tokens = 3, p.kv_tokens = 150, p.head_dim = 16, p.value_dim = 9;
+  p.positions = {-10}, p.window_left = 1000;  // of the keys, all on the right, it hides none
+  AttentionCase test(p);
+  test.expected();
+  const int64_t most = int64_t{1} << 62;
+  for (const fovea_target target : targets()) {
+    REQUIRE(test.run_unchecked({target}) == "");
+    const std::vector<float> out = test.out();
+    const Streamer stream(test, {target});
+    const Guarded state = stream.begin(most - 256);
+    const int64_t position = -most;
+    PieceArgs part(test, {0, p.kv_tokens});
+    part.args.positions = &position;
+    const Guarded workspace(fovea_workspace_bytes(&stream.plan), kAlignment, Placement::kEnd);
+    REQUIRE(fovea_stream_push(&stream.plan, state.as<fovea_state>(), &part.args, workspace.as<void>(),
+                              workspace.bytes()) == FOVEA_OK);
+    stream.end(state);
+    CHECK(same_bits(test.out(), out));
+  }
+}
+
 TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written", "[short][stream]") {
   Problem p;
   p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 70;

@@ -24,6 +24,7 @@ class Shuffler {
   int answer = 0;           // of run
   uint32_t added = 0;       // to each worker's number, modulo 2^32
   bool one_worker = false;  // its number is always `added`
+  size_t beyond = 0;        // if not 0, task 0 is not run, but one that there is not: so many behind the last
 
  private:
   static int run(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
@@ -44,7 +45,7 @@ class Shuffler {
     for (size_t i = 0; i < tasks; ++i) {
       const uint32_t worker = one_worker ? 0 : static_cast<uint32_t>((i * 7 + runs) % executor_.workers);
       most_worker = std::max(most_worker, worker);
-      task(arg, order[i], worker + added);
+      task(arg, order[i] == 0 && beyond ? tasks - 1 + beyond : order[i], worker + added);
     }
     return answer;
   }

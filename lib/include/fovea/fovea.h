@@ -259,7 +259,8 @@ typedef struct fovea_attention_desc {
   /* Score: x = scale * score(q, k); with softcap > 0 then x = softcap * tanh(x / softcap); then bias and masks. */
   fovea_score score;
   float scale;   /* 0 = what the score says; else finite, of either sign, at most 2.3e38 (FOVEA_ERR_NUMBER) */
-  float softcap; /* 0 = none; else finite, > 0 and normal (FOVEA_ERR_NUMBER). Gemma 2, arXiv 2408.00118, section 2 */
+  float softcap; /* 0 = none; else normal, > 0 and at most 5.8e37 (FOVEA_ERR_NUMBER). Gemma 2, arXiv 2408.00118,
+                    section 2 */
 
   /* Visible keys. Windows count keys including the query's own position; 0 = unlimited. A query at position p sees
    * p - window_left < j < p + window_right, as far as the causal limit and the entry's length allow. A causal limit
@@ -458,8 +459,8 @@ typedef struct fovea_kv_source {
  * tasks, and what they write after it has returned: as with any pool of threads, parallel loop or second core. run may
  * be called more than once in a call, not at all where there is only one task, and never from a task. Tasks are cut by
  * shapes alone, so results are the same to the bit whatever runs them.
- * FOVEA_ERR_EXECUTOR: run did not return 0, or a task came with a worker that is not below max_workers. Outputs are
- * then unspecified, as is the state of a stream into which keys were pushed: some of its rows have seen them, others
+ * FOVEA_ERR_EXECUTOR: run did not return 0, or a task came with an i that is not below tasks, or with a worker that is
+ * not below max_workers. Outputs are then unspecified, as is the state of a stream into which keys were pushed: some of its rows have seen them, others
  * not. Begin it again, or go on with a copy from before. Of other memory nothing was written. */
 typedef struct fovea_executor {
   int (*run)(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg);

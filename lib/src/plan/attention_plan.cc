@@ -8,6 +8,7 @@ namespace {
 
 constexpr uint32_t kPlanMagic = 0x666f7600u + FOVEA_VERSION;  // "fov" and the version
 constexpr float kLeastNormal = 1.17549435e-38f;
+constexpr float kMostSoftcap = 5.8e37f;  // in base 2 its inverse is normal, too
 
 bool is_finite(float x) { return x - x == 0.0f; }
 
@@ -57,8 +58,8 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (d.head_dim == 0 || d.value_dim == 0 || d.q_heads == 0 || d.kv_heads == 0) return FOVEA_ERR_DIM;
   if (d.q_heads % d.kv_heads != 0) return FOVEA_ERR_HEADS;
   if (d.max_kv_tokens > kMostTokens || d.max_q_tokens > kMostTokens) return FOVEA_ERR_SIZE;
-  if (!is_finite(d.scale * kLog2E) || !is_finite(d.softcap)) return FOVEA_ERR_NUMBER;
-  if (d.softcap != 0.0f && !(d.softcap >= kLeastNormal)) return FOVEA_ERR_NUMBER;
+  if (!is_finite(d.scale * kLog2E)) return FOVEA_ERR_NUMBER;
+  if (d.softcap != 0.0f && !(d.softcap >= kLeastNormal && d.softcap <= kMostSoftcap)) return FOVEA_ERR_NUMBER;
   if (!(d.dropout >= 0.0f && d.dropout < 1.0f)) return FOVEA_ERR_NUMBER;
   if (!is_float(d.q_dtype) || !is_float(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (!format_served(d.q_dtype) || !format_served(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;

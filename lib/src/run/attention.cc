@@ -36,7 +36,8 @@ struct Positions {
   Visible visible(uint32_t token) const {
     if (!config::kLimits) return {begin, keys};
     const int64_t position = first + token;
-    return {left ? clamp(position - left + 1) : begin, right ? clamp(position + right) : keys};
+    // Before position 1 a window reaches no key on its left; far before, the difference would overflow.
+    return {left && position > 0 ? clamp(position - left + 1) : begin, right ? clamp(position + right) : keys};
   }
   // Only these of the keys.
   void keep(const KeyRange& range) {
@@ -157,8 +158,7 @@ void enter_call(HeadTask* task) {
   task->outputs.sinks = args.sinks != nullptr;
   ScoreStages& stages = task->stages;
   if (config::kSoftcap) {
-    constexpr float most = 8.5e37f;  // its inverse is not subnormal; no score is near
-    stages.softcap = d.softcap < most / kLog2E ? d.softcap * kLog2E : most;
+    stages.softcap = d.softcap * kLog2E;
     stages.inverse_softcap = d.softcap > 0.0f ? 1.0f / stages.softcap : 0.0f;
   }
   stages.alibi = args.alibi_slopes != nullptr;
@@ -501,12 +501,15 @@ class Call {
       if (cut_.blocks > blocks_) blocks_ = cut_.blocks;
       if (!ragged()) break;
     }
-    const size_t tasks = size_t(args_.batch) * plan_.desc.kv_heads * blocks_;
-    if (tasks == 0) return FOVEA_OK;
-    if (config::kStreams && stream_) return run_on_stream(tasks);
-    if (!config::kKeySplits || splits_ <= 1) return run_tasks(Part::kWhole, tasks);
-    const fovea_status status = run_tasks(Part::kSplit, tasks * splits_);
-    return status != FOVEA_OK ? status : run_tasks(Part::kEnd, tasks);
+    // Ragged entries without queries take no memory: there may be more of them, times heads, than a size_t holds. Parts
+    // of the keys have states, which the plan has counted.
+    CheckedSize tasks{args_.batch};
+    if (tasks.times(plan_.desc.kv_heads).times(blocks_).overflow) return FOVEA_ERR_SIZE;
+    if (tasks.value == 0) return FOVEA_OK;
+    if (config::kStreams && stream_) return run_on_stream(tasks.value);
+    if (!config::kKeySplits || splits_ <= 1) return run_tasks(Part::kWhole, tasks.value);
+    const fovea_status status = run_tasks(Part::kSplit, tasks.value * splits_);
+    return status != FOVEA_OK ? status : run_tasks(Part::kEnd, tasks.value);
   }
 
  private:
@@ -530,6 +533,7 @@ class Call {
 
   fovea_status run_tasks(Part part, size_t tasks) {
     part_ = part;
+    tasks_ = tasks;
     const fovea_executor* const executor = args_.executor;
     if (config::kExecutor && executor && tasks > 1) {
       const auto task = [](void* call, size_t index, uint32_t worker) {
@@ -547,7 +551,8 @@ class Call {
   void fail(fovea_status status) { __atomic_store_n(&status_, int(status), __ATOMIC_RELAXED); }
 
   void run_task(size_t index, uint32_t worker, WorkerArrays* arrays) {
-    if (worker >= worker_count(plan_.desc)) return fail(FOVEA_ERR_EXECUTOR);  // it has no workspace
+    // A worker that there is not has no workspace.
+    if (worker >= worker_count(plan_.desc) || index >= tasks_) return fail(FOVEA_ERR_EXECUTOR);
     if (config::kLoad && __atomic_load_n(&status_, __ATOMIC_RELAXED) != FOVEA_OK) return;
     uint32_t split = 0;
     if (config::kKeySplits && part_ == Part::kSplit) {
@@ -637,6 +642,7 @@ class Call {
   uint32_t splits_;        // parts of the keys
   StateRows states_ = {};  // [splits][batch][kv_heads][rows], of split keys; or what replaces the state of a stream
   Part part_ = Part::kWhole;
+  size_t tasks_ = 0;       // of this part of the work
   int status_ = FOVEA_OK;  // of the tasks
 };
 

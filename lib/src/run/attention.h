@@ -17,7 +17,8 @@ struct StreamCall {
   bool ends;          // no keys: the outputs of a copy of the state
 };
 
-// The whole call, or one on a stream, after every check. Fails only where an executor does.
+// The whole call, or one on a stream, after every check. Fails only where a loader or an executor does, or before
+// anything is written where tasks cannot be counted.
 fovea_status run_attention(const fovea_plan& plan, const fovea_attention_args& args, const Workspace& workspace,
                            const StreamCall* stream);
 

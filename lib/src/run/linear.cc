@@ -54,7 +54,7 @@ class LinearCall {
   bool few() const { return kFewRowsServed && plan_.tile_vectors == 0; }
 
   void run_task(size_t index, uint32_t worker) {
-    if (worker >= plan_.workers) {  // which has no workspace
+    if (worker >= plan_.workers || index >= size_t(tiles_) * parts_) {  // no such worker has workspace
       __atomic_store_n(&lacks_task_, true, __ATOMIC_RELAXED);
       return;
     }
@@ -139,7 +139,7 @@ class LinearCall {
   const LinearKernels& kernels_;
   uint32_t vectors_;         // of tokens
   uint32_t tiles_, parts_;   // of tokens and of outputs
-  bool lacks_task_ = false;  // a task came with the number of a worker that there is not
+  bool lacks_task_ = false;  // a task came with a number, or that of a worker, that there is not
 };
 
 }  // namespace
