@@ -51,8 +51,13 @@ bool Cache::append(const Tensor& keys, const Heads& key_shape, const Tensor& val
   args.target = target_;
   args.batch = desc_.batch;
   args.tokens = count32(key_shape.tokens);
-  args.keys = key_shape.view(keys.floats.data());
-  args.values = value_shape.view(values.floats.data());
+  if (keys.dtype != values.dtype) throw Error("keys and values of two types");
+  args.dtype = type_of(keys.dtype);
+  args.keys = key_shape.view(keys.bytes.data());
+  args.values = value_shape.view(values.bytes.data());
+  std::vector<Line> workspace(key_shape.heads * std::max(key_shape.dim, value_shape.dim));
+  args.workspace = workspace.data();
+  args.workspace_bytes = workspace.size() * sizeof(Line);
   return verdict_->accept(cache_.append(args), "fovea_kv_append", where_);
 }
 
