@@ -180,6 +180,48 @@ TEST_CASE("sources: a loader that fails ends the call, and every tile that was s
   }
 }
 
+TEST_CASE("sources: a loader is asked for each tile once for each block of query rows", "[short]") {
+  const auto asked = [](AttentionCase& test, const Run& run) {
+    test.stored.loader.started = test.stored.loader.finished = 0;
+    CHECK(test.run_unchecked(run) == "");
+    return test.stored.loader.started;
+  };
+  for (const fovea_target target : targets()) {
+    for (const Budget budget : {Budget::kNone, Budget::kLeast}) {
+      for (const uint32_t key_split_tokens : {0u, 64u}) {
+        for (const uint32_t q_tokens : {1u, 25u, 60u}) {
+          Problem p;
+          p.q_heads = 4, p.kv_heads = 2;
+          p.q_tokens = q_tokens, p.kv_tokens = 130;  // three tiles
+          p.kv_kind = FOVEA_KV_LOAD;
+          AttentionCase test(p);
+          Run run{target, budget};
+          run.key_split_tokens = key_split_tokens;
+          const uint32_t started = asked(test, run), rows = 2 * q_tokens;
+          const uint32_t tile_rows = test.plan.lanes * test.plan.tile_vectors;
+          const uint32_t block_rows = tile_rows * test.plan.block_tiles;
+          const uint32_t times = rows <= test.plan.few_rows ? 1 : (rows + block_rows - 1) / block_rows;
+          CHECK(started == 2 * 3 * times);
+
+          // What no query of a block may see, the block does not ask for.
+          p.causal = FOVEA_CAUSAL_TOP_LEFT;
+          AttentionCase causal(p);
+          CHECK(asked(causal, run) == 2 * times);  // queries end before the second tile
+
+          // Scores out ask once more.
+          if (key_split_tokens != 0) continue;
+          p.causal = FOVEA_CAUSAL_NONE;
+          p.stage = FOVEA_SCORES_SOFTMAX;
+          AttentionCase scores(p);
+          run.portable_bits = true;
+          const uint32_t tiles = (rows + tile_rows - 1) / tile_rows, blocks = (rows + block_rows - 1) / block_rows;
+          CHECK(asked(scores, run) == 2 * 3 * (blocks + tiles));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("sources: a push of which a tile cannot be loaded leaves the stream as it was", "[short]") {
   for (const fovea_target target : targets()) {
     for (const uint32_t q_tokens : {1u, 40u}) {

@@ -425,7 +425,12 @@ typedef struct fovea_kv_tile {
  * are asked for one ahead: start of the next comes before finish's tile is computed with, so that transfer and
  * arithmetic overlap. Every tile that was started is finished, in the order of starts (for each worker), also when a
  * call fails. Each returns 0, or anything else if the tile cannot be had: then the call ends with FOVEA_ERR_LOAD. They
- * may call the library, with other buffers. With an executor they are called by its workers side by side. */
+ * may call the library, with other buffers. With an executor they are called by its workers side by side.
+ * How often. Each tile of a key head is asked for once for each block of query rows that may see some of it. An entry
+ * has rows = q_heads / kv_heads * (its queries) for each key head, in ceil(rows / (lanes * tile_vectors * block_tiles))
+ * blocks, with these fields of the plan; in one block where rows <= few_rows. Scores out ask once more for each tile of
+ * query rows. To bring each tile once for any number of rows, push tiles into a stream: see
+ * examples/recipes/each_tile_once.c. */
 typedef struct fovea_loader {
   int (*start)(void* self, const fovea_kv_tile* tile);
   int (*finish)(void* self, const fovea_kv_tile* tile); /* optional; NULL = what was started is done */
