@@ -39,6 +39,7 @@
  *
  * At the edges.
  *   a query that may see no key           zeros; lse = -inf (with a sink: the sink); its row of weights is zeros
+ *                                         (Hugging Face's models differ: examples/recipes/hugging_face_mask.c)
  *   a score of +inf or NaN                NaN in that query's output, and in no other
  *   NaN or inf in a key or value that is  has no influence on that query
  *   hidden from a query
@@ -388,7 +389,8 @@ typedef enum fovea_mask_kind FOVEA_ENUM_TYPE_(unsigned) {
 /* A mask [batch][q_heads][q_tokens][kv_tokens]; strides of 0 broadcast it over batch, heads or queries. Keys are
  * contiguous. kind FOVEA_MASK_NONE goes with data NULL, the others with data (FOVEA_ERR_MASK). kv_tokens is how many
  * keys each row of the mask covers: keys behind it are hidden (with 0, all). Not more than the
- * call's (FOVEA_ERR_MASK). */
+ * call's (FOVEA_ERR_MASK). A mask that depends on key - query alone is one line a head, with a q_stride of -1:
+ * examples/recipes/relative_bias.c, dilation.c. */
 typedef struct fovea_mask {
   fovea_mask_kind kind;
   uint32_t kv_tokens;
@@ -443,7 +445,8 @@ typedef struct fovea_loader {
  *             and masks count all that were ever put in. Token j is in slot j if j < pinned_tokens, else in slot
  *             pinned_tokens + (j - pinned_tokens) % (ring_tokens - pinned_tokens). What is no longer there is hidden.
  *   paged     a pool [pages][kv_heads][page_tokens][dim]: batch_stride steps from page to page. Token j of entry b is
- *             row j % page_tokens of page page_table[b * page_table_stride + j / page_tokens].
+ *             row j % page_tokens of page page_table[b * page_table_stride + j / page_tokens]. Pages may overlap, and
+ *             be blocks of plain arrays: examples/recipes/block_sparse.c, neighbourhood.c and cache_batch_idx.c.
  *   load      no arrays: loader brings them. */
 typedef struct fovea_kv_source {
   fovea_in keys, values;
@@ -496,7 +499,8 @@ typedef struct fovea_attention_args {
                                  kv_tokens. Keys and values behind the length are hidden */
   /* Ragged batches: entries one after the other on the token axis, whose batch strides are not looked at. Each has one
    * offset more than there are entries: entry b has the tokens from offsets[b] to before offsets[b + 1], which never
-   * fall (FOVEA_ERR_LENGTH), and the last is at most q_tokens or kv_tokens, which then count all. */
+   * fall (FOVEA_ERR_LENGTH), and the last is at most q_tokens or kv_tokens, which then count all. For
+   * documents in one sequence, prefixes and left padding: examples/recipes/documents.c, prefix_lm.c, left_padding.c. */
   const uint32_t* q_offsets;  /* optional [batch + 1]: of q, out and lse. An entry has at most max_q_tokens, all
                                  together may have more: at most max_batch * max_q_tokens. Not with scores
                                  (FOVEA_ERR_UNSUPPORTED) */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The relative bias of T5 (Raffel et al., arXiv 1910.10683, section 2.1): a number for each head and bucket of
+ * distances is added to the score. A bias that depends on key - query alone is one line a head: with q_stride = -1 each
+ * query's row begins an element before that of the query before it, so that element (i, j) of the mask is line[j - i].
+ * A decoder moves the pointer by the position of its first query. */
+#include "recipe.h"
+
+enum { HEADS = 4, DIM = 16, TOKENS = 150, BUCKETS = 32, FAR = 128, LINE = 2 * TOKENS - 1 };
+
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
+static float table[BUCKETS][HEADS]; /* what the model has learnt */
+static float line[HEADS][LINE];     /* line[h][TOKENS - 1] is that of distance 0 */
+
+/* Near distances have a bucket each, farther ones share buckets that grow with the logarithm, all from FAR on the last.
+ * In an encoder half of them are for keys behind the query; a decoder sees none. */
+static int bucket(int distance, int both_sides) {
+  const int buckets = both_sides ? BUCKETS / 2 : BUCKETS, near = buckets / 2;
+  const int first = both_sides && distance > 0 ? buckets : 0;
+  const int away = both_sides ? abs(distance) : distance < 0 ? -distance : 0;
+  if (away < near) return first + away;
+  /* The small number keeps a distance at a border on its side, however the logarithms are rounded. */
+  const int far = near + (int)(log((double)away / near) / log((double)FAR / near) * (buckets - near) + 1e-6);
+  return first + (far < buckets ? far : buckets - 1);
+}
+
+static void attend(uint32_t first, uint32_t count, fovea_causal causal) {
+  for (int h = 0; h < HEADS; ++h) {
+    for (int d = 1 - TOKENS; d < TOKENS; ++d) {
+      line[h][TOKENS - 1 + d] = table[bucket(d, causal == FOVEA_CAUSAL_NONE)][h];
+    }
+  }
+  const fovea_attention_desc desc = {
+      .struct_bytes = sizeof desc,
+      .q_heads = HEADS,
+      .kv_heads = HEADS,
+      .head_dim = DIM,
+      .value_dim = DIM,
+      .max_batch = 1,
+      .max_q_tokens = count,
+      .max_kv_tokens = TOKENS,
+      .causal = causal,
+      .score = FOVEA_SCORE_DOT, /* T5 does not divide by sqrt(DIM) */
+  };
+  const fovea_attention_args args = {
+      .struct_bytes = sizeof args,
+      .batch = 1,
+      .q_tokens = count,
+      .kv_tokens = TOKENS,
+      .q = {q[first], 0, DIM, HEADS * DIM},
+      .out = {out[first], 0, DIM, HEADS * DIM},
+      .kv = {.keys = {keys, 0, DIM, HEADS * DIM}, .values = {values, 0, DIM, HEADS * DIM}},
+      .mask = {.kind = FOVEA_MASK_F32,
+               .kv_tokens = TOKENS,
+               .data = &line[0][TOKENS - 1 - first],
+               .head_stride = LINE,
+               .q_stride = -1},
+  };
+  recipe_attend(&desc, &args, workspace, sizeof workspace);
+}
+
+static double difference(int first, int decoder) {
+  const recipe_rows rows = {DIM, HEADS * DIM, 1};
+  double worst = 0, bias[TOKENS];
+  for (int h = 0; h < HEADS; ++h) {
+    for (int i = first; i < TOKENS; ++i) {
+      for (int j = 0; j < TOKENS; ++j) bias[j] = decoder && j > i ? -INFINITY : table[bucket(j - i, !decoder)][h];
+      recipe_worst(&worst, recipe_difference(&rows, out[i][h], q[i][h], keys[0][h], values[0][h], bias, TOKENS));
+    }
+  }
+  return worst;
+}
+
+int main(void) {
+  RECIPE_FILL(q), RECIPE_FILL(keys), RECIPE_FILL(values), RECIPE_FILL(table);
+  attend(0, TOKENS, FOVEA_CAUSAL_NONE); /* an encoder: all at once */
+  double worst = difference(0, 0);
+  attend(TOKENS - 3, 3, FOVEA_CAUSAL_BOTTOM_RIGHT); /* a decoder: the last three tokens */
+  recipe_worst(&worst, difference(TOKENS - 3, 1));
+  return recipe_verdict("relative_bias", "T5's buckets as a line of 299 floats a head, not 150 x 150", worst);
+}
