@@ -39,14 +39,15 @@ Case make_case(Levels& levels, uint64_t seed) {
   p.dropout = levels.choose({0.0f, 0.3f});
   p.causal =
       levels.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
+  const fovea_diagonal diagonal = levels.choose({FOVEA_DIAGONAL_AS_CAUSAL, FOVEA_DIAGONAL_TOP_LEFT,
+                                                 FOVEA_DIAGONAL_BOTTOM_RIGHT, FOVEA_DIAGONAL_POSITIONS});
+  if (p.causal == FOVEA_CAUSAL_NONE) p.diagonal = diagonal;
   p.window_left = levels.choose<uint32_t>({0, 1, 9, 66});
   p.window_right = levels.choose<uint32_t>({0, 1, 12});
   p.alibi = levels.choose({false, true});
   p.sinks = levels.choose({false, true});
   const int64_t offset = levels.choose<int64_t>({0, -3, 40, int64_t{1} << 20});
-  const bool places = p.causal == FOVEA_CAUSAL_POSITIONS || p.causal == FOVEA_CAUSAL_NONE;
-  const bool needed = p.causal == FOVEA_CAUSAL_POSITIONS || p.window_left != 0 || p.window_right != 0 || p.alibi;
-  for (uint32_t b = 0; b < p.batch && places && needed; ++b) p.positions.push_back(offset + 7 * b);
+  for (uint32_t b = 0; b < p.batch && p.positions_needed(); ++b) p.positions.push_back(offset + 7 * b);
   const int lengths = levels.choose({0, 1, 2});
   for (uint32_t b = 0; b < p.batch && lengths != 0; ++b) {
     // One entry of full length, one that is short, one of none.
@@ -78,7 +79,7 @@ size_t run_pairs(uint64_t seed) { return run_array("attention options", seed, ma
 }  // namespace
 
 TEST_CASE("attention: any two choices of any two options agree with the reference", "[short]") {
-  REQUIRE(run_pairs(1) == 64);
+  REQUIRE(run_pairs(1) == 68);
 }
 
 TEST_CASE("attention: the same holds for other arrays of pairs") {

@@ -349,6 +349,35 @@ TEST_CASE("attention: window_right counts visible keys, the query's own included
   REQUIRE(effect_is_visible(right, causal) != "");
 }
 
+TEST_CASE("attention: windows and ALiBi without a causal limit go by the diagonal that is named, without positions",
+          "[short]") {
+  for (const fovea_diagonal diagonal : {FOVEA_DIAGONAL_TOP_LEFT, FOVEA_DIAGONAL_BOTTOM_RIGHT}) {
+    for (int option = 0; option < 3; ++option) {
+      Problem p = base();
+      p.kv_lengths = {83, 40};
+      p.diagonal = diagonal;
+      if (option == 0) p.window_left = 9;
+      if (option == 1) p.window_right = 7;
+      if (option == 2) p.alibi = true;
+      Problem other = p;
+      other.diagonal =
+          diagonal == FOVEA_DIAGONAL_TOP_LEFT ? FOVEA_DIAGONAL_BOTTOM_RIGHT : FOVEA_DIAGONAL_TOP_LEFT;
+      check_option(p, other);
+      // The same queries from an array of positions.
+      Problem placed = p;
+      placed.diagonal = FOVEA_DIAGONAL_POSITIONS;
+      placed.positions = {0, 0};
+      if (diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT) placed.positions = {83 - 19, 40 - 19};
+      AttentionCase named(p), positioned(placed);
+      for (const fovea_target target : targets()) {
+        REQUIRE(named.run({target}) == "");
+        REQUIRE(positioned.run({target}) == "");
+        CHECK(named.out() == positioned.out());
+      }
+    }
+  }
+}
+
 TEST_CASE("attention: windows of any size do not overflow", "[short]") {
   for (const uint32_t left : {0u, 1u, 5u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
     for (const uint32_t right : {0u, 1u, 5u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {

@@ -125,6 +125,10 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
     {"causal 4", FOVEA_ERR_ENUM, [](Desc& d) { d.causal = enum_of<fovea_causal>(4); }},
     {"causal -1", FOVEA_ERR_ENUM, [](Desc& d) { d.causal = enum_of<fovea_causal>(kNegative); }},
     {"causal 2^31 - 1", FOVEA_ERR_ENUM, [](Desc& d) { d.causal = FOVEA_CAUSAL_IS_32_BITS; }},
+    {"diagonal 4", FOVEA_ERR_ENUM, [](Desc& d) { d.diagonal = enum_of<fovea_diagonal>(4); }},
+    {"diagonal -1", FOVEA_ERR_ENUM, [](Desc& d) { d.diagonal = enum_of<fovea_diagonal>(kNegative); }},
+    {"a diagonal other than the causal one", FOVEA_ERR_POSITIONS_TWICE,
+     [](Desc& d) { d.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT; }},
     {"q_dtype 5", FOVEA_ERR_ENUM, [](Desc& d) { d.q_dtype = enum_of<fovea_dtype>(5); }},
     {"key_dtype 5", FOVEA_ERR_ENUM, [](Desc& d) { d.key_dtype = enum_of<fovea_dtype>(5); }},
     {"value_dtype 77", FOVEA_ERR_ENUM, [](Desc& d) { d.value_dtype = enum_of<fovea_dtype>(77); }},
@@ -188,6 +192,7 @@ TEST_CASE("misuse: numbers at the edge of their range are no mistake", "[short]"
       [](Desc& d) { d.softcap = 1.2e-38f; },
       [](Desc& d) { d.softcap = 5.8e37f; },
       [](Desc& d) { d.window_left = d.window_right = 0xffffffffu; },
+      [](Desc& d) { d.diagonal = FOVEA_DIAGONAL_POSITIONS; },
       [](Desc& d) { d.max_batch = 0xffffffffu; },
       [](Desc& d) { d.max_batch = d.max_q_tokens = d.max_kv_tokens = 0; },
       [](Desc& d) { d.portable_bits = 0xffffffffu; },
@@ -234,20 +239,20 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
       {"a length too long", FOVEA_ERR_LENGTH, [](Call& c) { const_cast<uint32_t*>(c.a.kv_lengths)[1] = 10; }},
       {"the longest length", FOVEA_ERR_LENGTH, [](Call& c) { const_cast<uint32_t*>(c.a.kv_lengths)[0] = 0xffffffffu; }},
       // Positions.
-      {"causal positions without them", FOVEA_ERR_POSITIONS, [](Call& c) { c.a.positions = nullptr; }},
-      {"window_left without positions", FOVEA_ERR_POSITIONS,
+      {"causal positions without them", FOVEA_ERR_POSITIONS_MISSING, [](Call& c) { c.a.positions = nullptr; }},
+      {"window_left without positions", FOVEA_ERR_POSITIONS_MISSING,
        [](Call& c) {
          c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_NONE, d.window_left = 3; });
          c.a.positions = nullptr;
          c.a.alibi_slopes = nullptr;
        }},
-      {"window_right without positions", FOVEA_ERR_POSITIONS,
+      {"window_right without positions", FOVEA_ERR_POSITIONS_MISSING,
        [](Call& c) {
          c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_NONE, d.window_right = 3; });
          c.a.positions = nullptr;
          c.a.alibi_slopes = nullptr;
        }},
-      {"ALiBi without positions", FOVEA_ERR_POSITIONS,
+      {"ALiBi without positions", FOVEA_ERR_POSITIONS_MISSING,
        [](Call& c) {
          c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_NONE; });
          c.a.positions = nullptr;
@@ -258,10 +263,31 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
          c.a.positions = nullptr;
          c.a.alibi_slopes = nullptr;
        }},
-      {"positions with top-left", FOVEA_ERR_POSITIONS,
+      {"positions with top-left", FOVEA_ERR_POSITIONS_TWICE,
        [](Call& c) { c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_TOP_LEFT; }); }},
-      {"positions with bottom-right", FOVEA_ERR_POSITIONS,
+      {"positions with bottom-right", FOVEA_ERR_POSITIONS_TWICE,
        [](Call& c) { c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }); }},
+      {"positions where a diagonal says them", FOVEA_ERR_POSITIONS_TWICE,
+       [](Call& c) {
+         c.plan_again([](fovea_attention_desc& d) {
+           d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT;
+         });
+       }},
+      {"a diagonal of positions without them", FOVEA_ERR_POSITIONS_MISSING,
+       [](Call& c) {
+         c.plan_again([](fovea_attention_desc& d) {
+           d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_POSITIONS;
+         });
+         c.a.positions = nullptr;
+         c.a.alibi_slopes = nullptr;
+       }},
+      {"no positions where a diagonal says them", FOVEA_OK,
+       [](Call& c) {
+         c.plan_again([](fovea_attention_desc& d) {
+           d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_TOP_LEFT, d.window_left = 3;
+         });
+         c.a.positions = nullptr;
+       }},
       {"a position too far", FOVEA_ERR_SIZE,
        [](Call& c) { const_cast<int64_t*>(c.a.positions)[1] = (int64_t{1} << 62) + 1; }},
       {"a position too far back", FOVEA_ERR_SIZE,

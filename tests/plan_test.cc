@@ -27,7 +27,7 @@ alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_workspace[FOVEA_WORKSPACE_BYT
 
 }  // namespace
 
-TEST_CASE("plan: target and scale are resolved, all else is the description", "[short]") {
+TEST_CASE("plan: target, scale and diagonal are resolved, all else is the description", "[short]") {
   fovea_attention_desc d = description(64, 48, 100, 4, 2);
   d.softcap = 3.0f;
   d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
@@ -40,6 +40,7 @@ TEST_CASE("plan: target and scale are resolved, all else is the description", "[
   fovea_attention_desc resolved = d;
   resolved.target = plan.desc.target;
   resolved.scale = plan.desc.scale;
+  resolved.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT;
   CHECK(std::memcmp(&resolved, &plan.desc, sizeof resolved) == 0);
   CHECK(plan.lanes >= 1);
   CHECK(plan.tile_vectors >= 1);

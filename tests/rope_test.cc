@@ -723,7 +723,7 @@ TEST_CASE("rope: every misuse has its status, and nothing is written", "[short]"
     {"no out", FOVEA_ERR_NULL, [](RopeCase& c) { c.args.out.data = nullptr; }},
     {"no in", FOVEA_ERR_NULL, [](RopeCase& c) { c.args.in.data = nullptr; }},
     {"no angles", FOVEA_ERR_NULL, [](RopeCase& c) { c.args.turns = nullptr, c.args.cos = c.args.sin = nullptr; }},
-    {"both kinds of positions", FOVEA_ERR_POSITIONS,
+    {"both kinds of positions", FOVEA_ERR_POSITIONS_TWICE,
      [](RopeCase& c) { c.args.positions = c.args.token_positions = kLastPositions; }},
     {"out misaligned", FOVEA_ERR_ALIGNMENT, [](RopeCase& c) { c.args.out.data = c.out_.as<char>() + 1; }},
     {"in misaligned", FOVEA_ERR_ALIGNMENT, [](RopeCase& c) { c.args.in.data = c.in_.as<char>() + 2; }},
@@ -773,16 +773,17 @@ TEST_CASE("rope: every misuse has its status, and nothing is written", "[short]"
       {"sin in out", FOVEA_ERR_OVERLAP, [](RopeCase& c) { c.args.sin = c.out_.as<float>(), c.args.table_stride = 0; }},
       {"table too far", FOVEA_ERR_SIZE, [](RopeCase& c) { c.args.table_stride = kMost / 2; }},
       {"table too long", FOVEA_ERR_SIZE, [](RopeCase& c) { c.args.table_positions = SIZE_MAX; }},
-      {"no positions in the table", FOVEA_ERR_POSITIONS, [](RopeCase& c) { c.args.table_positions = 0; }},
-      {"the last token is behind the table", FOVEA_ERR_POSITIONS, [](RopeCase& c) { c.args.table_positions = 4; }},
-      {"the offset leads behind the table", FOVEA_ERR_POSITIONS, [](RopeCase& c) { c.args.position_offset = 56; }},
-      {"the first token is before the table", FOVEA_ERR_POSITIONS, [](RopeCase& c) { c.args.position_offset = -1; }},
-      {"a token's position is behind the table", FOVEA_ERR_POSITIONS,
+      {"no positions in the table", FOVEA_ERR_POSITION_RANGE, [](RopeCase& c) { c.args.table_positions = 0; }},
+      {"the last token is behind the table", FOVEA_ERR_POSITION_RANGE, [](RopeCase& c) { c.args.table_positions = 4; }},
+      {"the offset leads behind the table", FOVEA_ERR_POSITION_RANGE, [](RopeCase& c) { c.args.position_offset = 56; }},
+      {"the first token is before the table", FOVEA_ERR_POSITION_RANGE,
+       [](RopeCase& c) { c.args.position_offset = -1; }},
+      {"a token's position is behind the table", FOVEA_ERR_POSITION_RANGE,
        [](RopeCase& c) {
          static const int64_t positions[5] = {0, 59, 60, 1, 2};
          c.args.token_positions = positions;
        }},
-      {"a token's position is negative", FOVEA_ERR_POSITIONS,
+      {"a token's position is negative", FOVEA_ERR_POSITION_RANGE,
        [](RopeCase& c) {
          static const int64_t positions[5] = {0, 59, -1, 1, 2};
          c.args.token_positions = positions;

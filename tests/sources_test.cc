@@ -55,10 +55,8 @@ Case make_case(Levels& levels, uint64_t seed) {
   const bool strided = p.kv_kind == FOVEA_KV_STRIDED;
   if (p.kv_kind != FOVEA_KV_RING) p.stage = strided || stage != FOVEA_SCORES_SCALED ? stage : FOVEA_SCORES_MASKED;
   if (p.kv_kind == FOVEA_KV_PAGED) p.page_tokens = size;
-  const bool places = p.causal == FOVEA_CAUSAL_POSITIONS || p.causal == FOVEA_CAUSAL_NONE;
-  const bool needed = p.causal == FOVEA_CAUSAL_POSITIONS || p.window_left != 0 || p.alibi;
   for (uint32_t b = 0; b < p.batch; ++b) {
-    if (places && needed) p.positions.push_back(int64_t{p.kv_tokens} - p.q_tokens + 3 * b);
+    if (p.positions_needed()) p.positions.push_back(int64_t{p.kv_tokens} - p.q_tokens + 3 * b);
     const uint32_t at = (b + static_cast<uint32_t>(lengths)) % 3;
     const uint32_t length = lengths == 0 || at == 0 ? p.kv_tokens : at == 1 ? (p.kv_tokens + 1) / 2 : 0;
     if (lengths != 0) p.kv_lengths.push_back(length);

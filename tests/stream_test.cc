@@ -379,6 +379,9 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
   REQUIRE(fovea_plan_init(&bottom_right, &d) == FOVEA_OK);
   CHECK(fovea_stream_begin(&bottom_right, state, bytes, 2, 3, 0) == FOVEA_ERR_UNSUPPORTED);
+  d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT, d.window_left = 3;
+  REQUIRE(fovea_plan_init(&bottom_right, &d) == FOVEA_OK);
+  CHECK(fovea_stream_begin(&bottom_right, state, bytes, 2, 3, 0) == FOVEA_ERR_UNSUPPORTED);
   CHECK(memory.untouched());
 
   const PieceArgs piece(test, {0, 70});

@@ -131,6 +131,8 @@ const Request kAttentionRequests[] = {
     {"positions", "POSITIONS", [](Call& c) { c.args.positions = positions; }},
     {"window", "POSITIONS,WINDOWS",
      [](Call& c) { c.desc.window_left = 2, c.desc.window_right = 5, c.args.positions = positions; }},
+    {"window from a diagonal", "WINDOWS",
+     [](Call& c) { c.desc.window_left = 2, c.desc.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT; }},
     {"causal window", "CAUSAL,WINDOWS",
      [](Call& c) { c.desc.window_left = 4, c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
     {"softcap", "SOFTCAP", [](Call& c) { c.desc.softcap = 1.5f; }},

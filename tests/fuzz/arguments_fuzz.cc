@@ -37,6 +37,7 @@ fovea_attention_desc description(Bytes& bytes) {
   d.portable_bits = bytes.flag();
   d.max_workers = bytes.below(4);
   d.key_split_tokens = bytes.choose({0u, 0u, 64u});
+  if (bytes.below(4) == 1) d.diagonal = enum_of<fovea_diagonal>(bytes.below(4));
   damage(bytes, &d, sizeof d / 4);
   return d;
 }
@@ -121,7 +122,7 @@ class Arguments {
       a.mask.data =
           of(mask, a.mask.kind == FOVEA_MASK_F32 ? 4 : 1, a.mask.kv_tokens, a.batch, d_.q_heads, a.q_tokens, false);
     }
-    const bool places = d_.causal == FOVEA_CAUSAL_POSITIONS || d_.causal == FOVEA_CAUSAL_NONE;
+    const bool places = d_.diagonal == FOVEA_DIAGONAL_POSITIONS || d_.diagonal == FOVEA_DIAGONAL_AS_CAUSAL;
     if (bytes.below(8) != 0 ? places : !places) {
       a.positions =
           numbers<int64_t>(a.batch, [&] { return bytes.below(8) == 0 ? bytes.take<int64_t>() : bytes.take<int8_t>(); });

@@ -393,6 +393,7 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
       bytes.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
   if (bytes.below(4) == 1) d.window_left = bytes.below(20), d.dropout = 0.25f, d.softcap = 5;
   if (bytes.below(4) == 1) d.key_split_tokens = 64;
+  if (bytes.below(4) == 1) d.diagonal = enum_of<fovea_diagonal>(bytes.below(4));
   d.target = bytes.choose({FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, targets()[bytes.below(fovea_target_count())]});
   d.portable_bits = bytes.flag();
   d.max_workers = bytes.below(4);
@@ -498,7 +499,7 @@ class Arguments {
     if (a.cache == nullptr ? bytes.flag() : bytes.below(48) == 1) {
       o.kv_lengths = list<uint32_t>(memory, a.batch, [&] { return count(bytes, kv_tokens); });
     }
-    const bool places = d_.causal == FOVEA_CAUSAL_POSITIONS || d_.causal == FOVEA_CAUSAL_NONE;
+    const bool places = d_.diagonal == FOVEA_DIAGONAL_POSITIONS || d_.diagonal == FOVEA_DIAGONAL_AS_CAUSAL;
     if (places != (bytes.below(24) == 1)) {
       o.positions = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
     }

@@ -61,12 +61,13 @@ Problem problem_of(Bytes& bytes) {
     if (!whole && (p.stage == FOVEA_SCORES_SCALED || p.stage == FOVEA_SCORES_CAPPED)) p.stage = FOVEA_SCORES_MASKED;
   }
 
-  const bool places = p.causal == FOVEA_CAUSAL_POSITIONS || p.causal == FOVEA_CAUSAL_NONE;
-  const bool needed = p.causal == FOVEA_CAUSAL_POSITIONS || p.window_left != 0 || p.window_right != 0 || p.alibi;
   const int64_t position = int64_t{bytes.below(400)} - 100;
   const bool lengths = bytes.flag(), rolled_back = bytes.flag();
+  const fovea_diagonal diagonal = bytes.choose({FOVEA_DIAGONAL_AS_CAUSAL, FOVEA_DIAGONAL_TOP_LEFT,
+                                                FOVEA_DIAGONAL_BOTTOM_RIGHT, FOVEA_DIAGONAL_POSITIONS});
+  if (p.causal == FOVEA_CAUSAL_NONE) p.diagonal = diagonal;
   for (uint32_t b = 0; b < p.batch; ++b) {
-    if (places && needed) p.positions.push_back(position + bytes.below(64));
+    if (p.positions_needed()) p.positions.push_back(position + bytes.below(64));
     const uint32_t length = lengths ? bytes.count_below(p.kv_tokens + 1) : p.kv_tokens;
     if (lengths) p.kv_lengths.push_back(length);
     if (p.kv_kind != FOVEA_KV_RING || !rolled_back) continue;

@@ -42,11 +42,10 @@ void run_pieces(Bytes& bytes) {
   p.mask = bytes.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE});
   p.mask_missing = bytes.below(p.kv_tokens + 1);
   p.softcap = bytes.choose({0.0f, 2.0f});
-  const bool places = p.causal == FOVEA_CAUSAL_POSITIONS || p.causal == FOVEA_CAUSAL_NONE;
-  const bool needed = p.causal == FOVEA_CAUSAL_POSITIONS || p.window_left != 0 || p.alibi;
   const bool lengths = bytes.flag();
+  if (p.causal == FOVEA_CAUSAL_NONE) p.diagonal = bytes.choose({FOVEA_DIAGONAL_AS_CAUSAL, FOVEA_DIAGONAL_TOP_LEFT});
   for (uint32_t b = 0; b < p.batch; ++b) {
-    if (places && needed) p.positions.push_back(int64_t{bytes.below(256)} - 20);
+    if (p.positions_needed()) p.positions.push_back(int64_t{bytes.below(256)} - 20);
     if (lengths) p.kv_lengths.push_back(bytes.below(p.kv_tokens + 1));
   }
   AttentionCase test(p);

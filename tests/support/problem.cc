@@ -218,6 +218,8 @@ std::string name(const Problem& p) {
   if (p.dropout != 0) text << " dropout " << p.dropout;
   static const char* const kCausal[] = {"", " top-left", " bottom-right", " causal-positions"};
   text << kCausal[p.causal];
+  static const char* const kDiagonal[] = {"", " from-top-left", " from-bottom-right", " from-positions"};
+  text << kDiagonal[p.diagonal];
   if (p.window_left != 0) text << " left " << p.window_left;
   if (p.window_right != 0) text << " right " << p.window_right;
   if (!p.kv_lengths.empty()) {
@@ -275,7 +277,8 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   desc.head_dim = p.head_dim, desc.value_dim = p.value_dim;
   desc.max_batch = p.batch, desc.max_q_tokens = p.q_tokens, desc.max_kv_tokens = p.kv_tokens;
   desc.score = p.score, desc.scale = p.scale, desc.softcap = p.softcap, desc.dropout = p.dropout;
-  desc.causal = p.causal, desc.window_left = p.window_left, desc.window_right = p.window_right;
+  desc.causal = p.causal, desc.diagonal = p.diagonal;
+  desc.window_left = p.window_left, desc.window_right = p.window_right;
 
   desc.q_dtype = p.q_dtype, desc.key_dtype = p.key_dtype;
   desc.value_dtype = p.value_dtype, desc.out_dtype = p.out_dtype;

@@ -62,6 +62,7 @@ struct Problem {
   float dropout = 0;
   uint64_t dropout_seed = 0x0123456789abcdefu;
   fovea_causal causal = FOVEA_CAUSAL_NONE;
+  fovea_diagonal diagonal = FOVEA_DIAGONAL_AS_CAUSAL;
   uint32_t window_left = 0, window_right = 0;
   std::vector<uint32_t> kv_lengths;  // [batch]; empty = NULL
   std::vector<int64_t> positions;    // [batch]; empty = NULL
@@ -78,6 +79,12 @@ struct Problem {
   uint32_t ring_tokens = 0, pinned_tokens = 0, page_tokens = 0;
   std::vector<uint32_t> first_tokens;  // of a ring [batch]; empty = NULL
 
+  // Whether a call must say by positions where its queries sit.
+  bool positions_needed() const {
+    const uint32_t named = causal != FOVEA_CAUSAL_NONE ? uint32_t{causal} : uint32_t{diagonal};
+    if (named != FOVEA_DIAGONAL_AS_CAUSAL) return named == FOVEA_DIAGONAL_POSITIONS;
+    return window_left != 0 || window_right != 0 || alibi;
+  }
   bool stored() const { return kv_kind != FOVEA_KV_STRIDED || key_dtype != FOVEA_F32 || value_dtype != FOVEA_F32; }
 
   Layout layout = Layout::kHeadsFirst;

@@ -53,9 +53,9 @@ bool dropped(float probability, uint64_t seed, uint32_t b, uint32_t h, uint32_t 
 }
 
 int64_t position(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t i) {
-  switch (desc.causal) {
-    case FOVEA_CAUSAL_TOP_LEFT: return i;
-    case FOVEA_CAUSAL_BOTTOM_RIGHT: return int64_t{i} + length(args, b) - args.q_tokens;
+  switch (desc.causal != FOVEA_CAUSAL_NONE ? uint32_t{desc.causal} : uint32_t{desc.diagonal}) {
+    case FOVEA_DIAGONAL_TOP_LEFT: return i;
+    case FOVEA_DIAGONAL_BOTTOM_RIGHT: return int64_t{i} + length(args, b) - args.q_tokens;
     default: return i + (args.positions != nullptr ? args.positions[b] : 0);
   }
 }

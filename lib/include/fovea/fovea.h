@@ -102,8 +102,8 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_ERR_PLAN = -11,       /* the plan or cache was not initialised by this version */
   FOVEA_ERR_CAPACITY = -12,   /* a count is greater than the capacity of the plan or cache */
   FOVEA_ERR_LENGTH = -13,     /* a length or offset is greater than what it is part of, as kv_lengths than kv_tokens */
-  FOVEA_ERR_POSITIONS = -14,  /* positions are required and missing, given where others or the diagonal are already
-                                named, or not in the tables */
+  FOVEA_ERR_POSITIONS_MISSING = -14, /* where queries sit is asked for and not said: neither by positions nor by a
+                                       diagonal */
   FOVEA_ERR_MASK = -15,       /* the mask's fields contradict one another */
   FOVEA_ERR_STRIDE = -16,    /* an output's strides do not nest: each must step over all that the smaller ones cover, or
                                 two elements could share a place */
@@ -117,6 +117,9 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_ERR_EXECUTOR = -23,  /* the executor did not run all tasks */
   FOVEA_ERR_PAGE = -24,      /* a page table names a page that the pool does not have */
   FOVEA_ERR_FULL = -25,      /* a cache has no room for the tokens */
+  FOVEA_ERR_POSITIONS_TWICE = -26, /* where tokens sit is said twice: positions beside a diagonal or token_positions, or
+                                     a diagonal other than the causal one */
+  FOVEA_ERR_POSITION_RANGE = -27,  /* a token's position is not in the tables of cos and sin */
   FOVEA_STATUS_IS_32_BITS = 0x7fffffff /* not a status: keeps the type 32 bits wide under -fshort-enums */
 } fovea_status;
 
@@ -209,13 +212,22 @@ typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
  * p sees the keys at positions <= p. The enum says at which position query i of batch entry b sits, on which libraries
  * differ: */
 typedef enum fovea_causal FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_CAUSAL_NONE = 0,         /* every key; positions, where windows or ALiBi need them: as FOVEA_CAUSAL_POSITIONS */
+  FOVEA_CAUSAL_NONE = 0,         /* every key */
   FOVEA_CAUSAL_TOP_LEFT = 1,     /* p = i */
   FOVEA_CAUSAL_BOTTOM_RIGHT = 2, /* p = i + (keys of the entry) - q_tokens: the last query sees the last key. Negative
                                     positions (more queries than keys) see nothing */
   FOVEA_CAUSAL_POSITIONS = 3,    /* p = i + positions[b], which may be negative */
   FOVEA_CAUSAL_IS_32_BITS = 0x7fffffff
 } fovea_causal;
+
+/* The same positions, on the diagonal p = j, for windows and ALiBi without a causal limit. */
+typedef enum fovea_diagonal FOVEA_ENUM_TYPE_(unsigned) {
+  FOVEA_DIAGONAL_AS_CAUSAL = 0,    /* as causal says; without a causal limit at positions, if anything needs them */
+  FOVEA_DIAGONAL_TOP_LEFT = 1,     /* p = i: queries and keys begin together */
+  FOVEA_DIAGONAL_BOTTOM_RIGHT = 2, /* p = i + (keys of the entry) - q_tokens: queries and keys end together */
+  FOVEA_DIAGONAL_POSITIONS = 3,    /* p = i + positions[b] */
+  FOVEA_DIAGONAL_IS_32_BITS = 0x7fffffff
+} fovea_diagonal;
 
 /* Where keys and values come from. Whichever it is, the bits are the same. */
 typedef enum fovea_kv_kind FOVEA_ENUM_TYPE_(unsigned) {
@@ -265,8 +277,9 @@ typedef struct fovea_attention_desc {
 
   /* Visible keys. Windows count keys including the query's own position; 0 = unlimited. A query at position p sees
    * p - window_left < j < p + window_right, as far as the causal limit and the entry's length allow. A causal limit
-   * is the same as window_right = 1. */
+   * is the same as window_right = 1. With a causal limit, diagonal is 0 or the same (FOVEA_ERR_POSITIONS_TWICE). */
   fovea_causal causal;
+  fovea_diagonal diagonal;
   uint32_t window_left, window_right;
 
   /* Each weight is kept with probability 1 - dropout, and then divided by that, else it is 0 (Srivastava et al., JMLR
@@ -301,7 +314,7 @@ typedef struct fovea_attention_desc {
 /* A plan: a plain structure without pointers into the description. Made once by fovea_plan_init, then read-only; it may
  * be copied. Its fields are for reading, and may change between versions. */
 typedef struct fovea_plan {
-  fovea_attention_desc desc; /* with scale and target resolved: never 0 */
+  fovea_attention_desc desc; /* with scale and target resolved: never 0; and diagonal, where causal says it */
   uint32_t magic;            /* tells a plan of this version from other bytes */
   uint32_t lanes;            /* f32 elements in a vector of the target */
   uint32_t tile_vectors;     /* most vectors of query rows in a tile; tile rows = lanes * tile_vectors */
@@ -508,8 +521,9 @@ typedef struct fovea_attention_args {
                                  With kv_lengths an entry may have less. Masks and positions begin anew with each
                                  entry */
   const int64_t* positions; /* [batch]: the position of each entry's first query, within -2^62 to 2^62 (FOVEA_ERR_SIZE).
-                               Required with FOVEA_CAUSAL_POSITIONS, and with FOVEA_CAUSAL_NONE when a window or ALiBi
-                               is used; must be NULL with the other two (FOVEA_ERR_POSITIONS) */
+                               Required (FOVEA_ERR_POSITIONS_MISSING) where the diagonal is FOVEA_DIAGONAL_POSITIONS,
+                               by itself or by causal, and where none is named when a window or ALiBi is used; NULL with
+                               the other two (FOVEA_ERR_POSITIONS_TWICE) */
   fovea_mask mask;
   const float* alibi_slopes; /* optional [q_heads]: adds -slope * |p - j| (Press et al., arXiv 2108.12409) */
   const float* sinks;        /* optional [q_heads]: a logit for each head that joins the normalisation and has no value
@@ -580,8 +594,8 @@ size_t fovea_state_bytes(const fovea_plan* plan, uint32_t batch, uint32_t q_toke
 
 /* A state that has seen no key, in state_bytes bytes of memory (FOVEA_ERR_STATE if they are too few). The next key
  * pushed is at position first_key >= 0 (FOVEA_ERR_SIZE): not 0 where another state has the keys before it, to be merged
- * later. A plan with FOVEA_CAUSAL_BOTTOM_RIGHT is refused (FOVEA_ERR_UNSUPPORTED), here and below: where the last key
- * is, no stream knows. */
+ * later. A plan whose diagonal is bottom-right, by itself or by causal, is refused (FOVEA_ERR_UNSUPPORTED), here and
+ * below: where the last key is, no stream knows. */
 fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* state, size_t state_bytes, uint32_t batch,
                                 uint32_t q_tokens, int64_t first_key);
 
@@ -663,12 +677,14 @@ typedef struct fovea_rope_args {
   const float* cos;       /* [table_positions][rotary_dim / 2] */
   const float* sin;       /* [table_positions][rotary_dim / 2] */
   ptrdiff_t table_stride; /* from a position to the next, of cos and of sin */
-  size_t table_positions; /* a token whose position is not below it, or is negative, is refused (FOVEA_ERR_POSITIONS) */
+  size_t table_positions; /* a token whose position is not below it, or is negative, is refused
+                             (FOVEA_ERR_POSITION_RANGE) */
 
   /* A token's position: position_offset + positions[b] + its number in the entry, or position_offset +
    * token_positions[b][token]. Of 64 bits, of either sign (FOVEA_ERR_SIZE where the sum has more). */
   const int64_t* positions;         /* optional [batch]: of each entry's first token. NULL = 0 */
-  const int64_t* token_positions;   /* optional [batch][tokens]; then positions is NULL (FOVEA_ERR_POSITIONS) */
+  const int64_t* token_positions;   /* optional [batch][tokens]; then positions is NULL
+                                       (FOVEA_ERR_POSITIONS_TWICE) */
   ptrdiff_t token_positions_stride; /* from an entry to the next; 0 = the same positions for all */
   int64_t position_offset;
 } fovea_rope_args;

@@ -55,7 +55,7 @@
 #define FOVEA_ENABLE_MASK_F32 1 /* FOVEA_MASK_F32 */
 #endif
 #ifndef FOVEA_ENABLE_POSITIONS
-#define FOVEA_ENABLE_POSITIONS 1 /* positions, and FOVEA_CAUSAL_POSITIONS */
+#define FOVEA_ENABLE_POSITIONS 1 /* positions, and diagonals that need them */
 #endif
 #ifndef FOVEA_ENABLE_SCORES
 #define FOVEA_ENABLE_SCORES 1 /* scores, of any stage: attention weights too */

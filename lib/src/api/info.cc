@@ -33,7 +33,7 @@ extern "C" const char* fovea_status_string(fovea_status status) {
     case FOVEA_ERR_PLAN: return "the plan or cache was not initialised by this version";
     case FOVEA_ERR_CAPACITY: return "a count is greater than the capacity of the plan or cache";
     case FOVEA_ERR_LENGTH: return "a length or offset is greater than what it is a part of";
-    case FOVEA_ERR_POSITIONS: return "positions are missing, given where they are already named, or not in the tables";
+    case FOVEA_ERR_POSITIONS_MISSING: return "positions are missing, and no diagonal names them";
     case FOVEA_ERR_MASK: return "the mask's fields contradict one another";
     case FOVEA_ERR_STRIDE: return "the strides of an output let two of its elements share a place";
     case FOVEA_ERR_OVERLAP: return "an output or the workspace overlaps another buffer of the call";
@@ -45,6 +45,8 @@ extern "C" const char* fovea_status_string(fovea_status status) {
     case FOVEA_ERR_EXECUTOR: return "the executor did not run all tasks";
     case FOVEA_ERR_PAGE: return "a page table names a page that the pool does not have";
     case FOVEA_ERR_FULL: return "a cache has no room for the tokens";
+    case FOVEA_ERR_POSITIONS_TWICE: return "positions are given where a diagonal or other positions already name them";
+    case FOVEA_ERR_POSITION_RANGE: return "a token's position is not in the tables of cos and sin";
     case FOVEA_STATUS_IS_32_BITS: break;
   }
   return "unknown status";

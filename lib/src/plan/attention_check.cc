@@ -123,9 +123,10 @@ fovea_status check_options(const fovea_attention_desc& d, const fovea_attention_
   if ((a.mask.kind == FOVEA_MASK_NONE) != (a.mask.data == nullptr)) return FOVEA_ERR_MASK;
   if (a.mask.kv_tokens > (a.mask.kind == FOVEA_MASK_NONE ? 0 : a.kv_tokens)) return FOVEA_ERR_MASK;
 
-  const bool positions_named = d.causal == FOVEA_CAUSAL_TOP_LEFT || d.causal == FOVEA_CAUSAL_BOTTOM_RIGHT;
-  const bool positions_needed =
-      !positions_named && (d.causal == FOVEA_CAUSAL_POSITIONS || d.window_left || d.window_right || a.alibi_slopes);
+  const bool positions_named =
+      d.diagonal == FOVEA_DIAGONAL_TOP_LEFT || d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT;
+  const bool positions_needed = !positions_named && (d.diagonal == FOVEA_DIAGONAL_POSITIONS || d.window_left ||
+                                                     d.window_right || a.alibi_slopes);
   if (config::kStreams && stream) {
     if (a.scores_stage != FOVEA_SCORES_NONE) return FOVEA_ERR_UNSUPPORTED;
     if (stream->ends) return FOVEA_OK;
@@ -133,8 +134,8 @@ fovea_status check_options(const fovea_attention_desc& d, const fovea_attention_
   const bool additive = config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE;
   if (additive && !a.score_vector) return FOVEA_ERR_NULL;
   if (!additive && a.score_vector) return FOVEA_ERR_UNSUPPORTED;
-  if (positions_named && a.positions) return FOVEA_ERR_POSITIONS;
-  if (positions_needed && !a.positions && a.batch > 0) return FOVEA_ERR_POSITIONS;
+  if (positions_named && a.positions) return FOVEA_ERR_POSITIONS_TWICE;
+  if (positions_needed && !a.positions && a.batch > 0) return FOVEA_ERR_POSITIONS_MISSING;
   return FOVEA_OK;
 }
 

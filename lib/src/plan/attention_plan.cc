@@ -34,6 +34,15 @@ bool is_enum(Enum value, Enum last) {
   return uint32_t(value) <= uint32_t(last);
 }
 
+// Of the two that may name it: FOVEA_DIAGONAL_AS_CAUSAL where none does.
+fovea_diagonal diagonal_of(const fovea_attention_desc& d) {
+  static_assert(FOVEA_CAUSAL_TOP_LEFT == int(FOVEA_DIAGONAL_TOP_LEFT) &&
+                    FOVEA_CAUSAL_BOTTOM_RIGHT == int(FOVEA_DIAGONAL_BOTTOM_RIGHT) &&
+                    FOVEA_CAUSAL_POSITIONS == int(FOVEA_DIAGONAL_POSITIONS),
+                "a causal limit names its diagonal by the same number");
+  return d.causal == FOVEA_CAUSAL_NONE ? d.diagonal : fovea_diagonal(d.causal);
+}
+
 bool is_float(fovea_dtype type) { return type <= FOVEA_BF16; }
 
 // The sizes that a kind of source needs are there, and those of others are not.
@@ -52,6 +61,7 @@ fovea_status check_source(const fovea_attention_desc& d) {
 fovea_status check_desc(const fovea_attention_desc& d) {
   if (d.struct_bytes != sizeof(fovea_attention_desc)) return FOVEA_ERR_STRUCT;
   if (!is_enum(d.causal, FOVEA_CAUSAL_POSITIONS) || !is_enum(d.kv_kind, FOVEA_KV_LOAD)) return FOVEA_ERR_ENUM;
+  if (!is_enum(d.diagonal, FOVEA_DIAGONAL_POSITIONS)) return FOVEA_ERR_ENUM;
   if (!is_enum(d.q_dtype, FOVEA_I4) || !is_enum(d.key_dtype, FOVEA_I4)) return FOVEA_ERR_ENUM;
   if (!is_enum(d.value_dtype, FOVEA_I4) || !is_enum(d.out_dtype, FOVEA_I4)) return FOVEA_ERR_ENUM;
   if (!is_target(d.target) || !is_enum(d.score, FOVEA_SCORE_ADDITIVE)) return FOVEA_ERR_ENUM;
@@ -64,6 +74,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (!is_float(d.q_dtype) || !is_float(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (!format_served(d.q_dtype) || !format_served(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (!format_served(d.key_dtype) || !format_served(d.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (d.diagonal != FOVEA_DIAGONAL_AS_CAUSAL && d.diagonal != diagonal_of(d)) return FOVEA_ERR_POSITIONS_TWICE;
   const fovea_status source = check_source(d);
   if (source != FOVEA_OK) return source;
   if (d.max_workers > kMostWorkers || d.key_split_tokens % kKeyTile != 0) return FOVEA_ERR_SIZE;
@@ -74,7 +85,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   if ((!config::kCausal && d.causal != FOVEA_CAUSAL_NONE) || (!config::kSoftcap && d.softcap != 0.0f) ||
-      (!config::kPositions && d.causal == FOVEA_CAUSAL_POSITIONS) ||
+      (!config::kPositions && diagonal_of(d) == FOVEA_DIAGONAL_POSITIONS) ||
       (!config::kWindows && (d.window_left || d.window_right))) {
     return FOVEA_ERR_UNSUPPORTED;
   }
@@ -133,6 +144,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   fovea_plan made = {};  // desc may be that of *plan
   made.desc = desc;
   made.desc.target = traits.target;
+  made.desc.diagonal = diagonal_of(desc);
   if (desc.scale == 0.0f) {
     made.desc.scale = desc.score == FOVEA_SCORE_SCALED_DOT ? inverse_square_root(desc.head_dim) : 1.0f;
   }

@@ -14,7 +14,7 @@ fovea_status check_choices(const fovea_rope_args& a) {
   if (!resolve_target(a.target)) return FOVEA_ERR_TARGET;
   const uint32_t rotary_dim = a.rotary_dim ? a.rotary_dim : a.dim;
   if (rotary_dim == 0 || rotary_dim % 2 != 0 || rotary_dim > a.dim) return FOVEA_ERR_DIM;
-  if (a.positions && a.token_positions) return FOVEA_ERR_POSITIONS;
+  if (a.positions && a.token_positions) return FOVEA_ERR_POSITIONS_TWICE;
   if (a.turns && (a.cos || a.sin)) return FOVEA_ERR_UNSUPPORTED;
   const bool left_out = (!config::kRopeTurns && a.turns) || (!config::kRopeTables && (a.cos || a.sin)) ||
                         (!config::kRopeHalfSplit && a.layout == FOVEA_ROPE_HALF_SPLIT) ||
@@ -55,7 +55,7 @@ fovea_status check_positions(const fovea_rope_args& a) {
     for (size_t token = 0; token < a.tokens; token += step) {
       int64_t position;
       if (!rope_position(a, entry, uint32_t(token), &position)) return FOVEA_ERR_SIZE;
-      if (!a.turns && (position < 0 || uint64_t(position) >= a.table_positions)) return FOVEA_ERR_POSITIONS;
+      if (!a.turns && (position < 0 || uint64_t(position) >= a.table_positions)) return FOVEA_ERR_POSITION_RANGE;
     }
   }
   return FOVEA_OK;

@@ -53,7 +53,7 @@ fovea_status check_new_state(const fovea_plan& plan, uint32_t batch, uint32_t q_
   const fovea_attention_desc& d = plan.desc;
   if (!memory) return FOVEA_ERR_NULL;
   if (!is_aligned(memory, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  if (!config::kStreams || d.causal == FOVEA_CAUSAL_BOTTOM_RIGHT) return FOVEA_ERR_UNSUPPORTED;
+  if (!config::kStreams || d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT) return FOVEA_ERR_UNSUPPORTED;
   if (batch > d.max_batch || q_tokens > d.max_q_tokens) return FOVEA_ERR_CAPACITY;
   if (first_key < 0 || first_key > kMostPosition) return FOVEA_ERR_SIZE;
   *header = {};
@@ -83,7 +83,7 @@ fovea_status check_state_of(const fovea_plan& plan, const fovea_state* state) {
   const bool fits = state->q_heads == d.q_heads && state->kv_heads == d.kv_heads && state->value_dim == d.value_dim &&
                     state->batch <= d.max_batch && state->q_tokens <= d.max_q_tokens;
   if (!fits) return FOVEA_ERR_STATE;
-  return d.causal == FOVEA_CAUSAL_BOTTOM_RIGHT ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
+  return d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
 }
 
 fovea_status check_mergeable(const fovea_state& into, const fovea_state& from) {

@@ -89,7 +89,7 @@ Positions positions_of(const fovea_plan& plan, const fovea_attention_args& args,
   p.begin = 0;
   p.keys = key_count(args, batch);
   p.first = config::kPositions && args.positions ? args.positions[batch] : 0;
-  if (config::kCausal && d.causal == FOVEA_CAUSAL_BOTTOM_RIGHT) {
+  if (config::kPlaces && d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT) {
     p.first = int64_t(p.keys) - int64_t(queries_of(args, batch).count);
   }
   p.left = config::kWindows ? d.window_left : 0;
