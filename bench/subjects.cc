@@ -156,7 +156,7 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
   if (s.lse) a.lse = dense<fovea_out>(lse_, s.q_heads, s.q_tokens, 1);
   if (s.mask != FOVEA_MASK_NONE) {
     const void* data = s.mask == FOVEA_MASK_F32 ? static_cast<const void*>(mask_f32_.data()) : mask_byte_;
-    a.mask = {s.mask, s.kv_tokens, data, 0, 0, static_cast<ptrdiff_t>(s.kv_tokens)};
+    a.mask = {s.mask, s.kv_tokens, data, 0, 0, static_cast<ptrdiff_t>(s.kv_tokens), 0, nullptr};
   }
   if (s.alibi) a.alibi_slopes = slopes_.data();
   if (s.additive) a.score_vector = score_vector_.data();

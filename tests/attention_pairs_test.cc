@@ -55,9 +55,10 @@ Case make_case(Levels& levels, uint64_t seed) {
     p.kv_lengths.push_back(at == 0 ? p.kv_tokens : at == 1 ? (p.kv_tokens + 1) / 2 : 0);
   }
 
-  p.mask = levels.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE});
+  p.mask = levels.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16});
   const int broadcast = levels.choose({0, 1, 2, 4, 6, 7});
   p.mask_batch = !(broadcast & 1), p.mask_heads = !(broadcast & 2), p.mask_queries = !(broadcast & 4);
+  p.mask_keys = levels.choose({true, false}), p.mask_factors = levels.choose({false, true});
   const int missing = levels.choose({0, 1, 2, 3});
   p.mask_missing = missing == 0 ? 0 : missing == 1 ? 1 : missing == 2 ? p.kv_tokens / 2 : p.kv_tokens;
 

@@ -2,9 +2,11 @@
 //
 // Attention against the double reference: shapes, every option alone, and what happens at the edges. Every case runs on
 // every target. Which field is held by which test stands in misuse_test.cc.
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -435,8 +437,103 @@ TEST_CASE("attention: a byte mask hides where it is 0 and shows where it is anyt
   check_option(with, base());
 }
 
+TEST_CASE("attention: a mask of f16 or bf16 is added, and hides where it is -inf or the lowest number", "[short]") {
+  for (const fovea_mask_kind kind : {FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
+    Problem with = base();
+    with.mask = kind;
+    check_option(with, base());
+    // All keys of query 2 have the lowest number: it sees none. The next number above hides nothing.
+    with.mask_heads = with.mask_batch = false;
+    AttentionCase test(with);
+    for (size_t j = 0; j < 83; ++j) {
+      test.mask_half()[2 * 83 + j] = kind == FOVEA_MASK_F16 ? 0xfbff : 0xff7f;
+      if (kind == FOVEA_MASK_F16) test.mask_half()[3 * 83 + j] = 0xfbfe;
+    }
+    for (const fovea_target target : targets()) {
+      REQUIRE(test.run_unchecked({target}) == "");
+      const std::vector<float> out = test.out(), lse = test.lse();
+      for (size_t row = 0; row < lse.size(); row += 19) {
+        CHECK(lse[row + 2] == -kInfinity);
+        for (size_t e = 0; e < 13; ++e) CHECK(out[(row + 2) * 13 + e] == 0.0f);
+        if (kind == FOVEA_MASK_F16) CHECK(lse[row + 3] < -65000.0f);
+        if (kind == FOVEA_MASK_F16) CHECK(lse[row + 3] > -66000.0f);
+      }
+    }
+  }
+}
+
+TEST_CASE("attention: a mask of one element a row counts for all keys that it covers", "[short]") {
+  for (const fovea_mask_kind kind : {FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
+    Problem with = base();
+    with.mask = kind, with.mask_keys = false, with.mask_missing = 11;
+    Problem each = with;
+    each.mask_keys = true;
+    check_option(with, each);
+    for (int which = 0; which < 8; ++which) {
+      with.mask_batch = which & 1, with.mask_heads = which & 2, with.mask_queries = which & 4;
+      CHECK(run_on_all_targets(with) == "");
+    }
+  }
+}
+
+TEST_CASE("attention: a mask that is added may have a factor for each head, which brings back nothing that it hides",
+          "[short]") {
+  for (const fovea_mask_kind kind : {FOVEA_MASK_F32, FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
+    Problem with = base();  // head 2 has a factor of 0
+    with.mask = kind, with.mask_factors = true;
+    Problem without = with;
+    without.mask_factors = false;
+    check_option(with, without);
+    with.mask_heads = with.mask_keys = false;
+    CHECK(run_on_all_targets(with) == "");
+  }
+}
+
+TEST_CASE("attention: slopes times a mask of distances are ALiBi", "[short]") {
+  Problem p = base();
+  p.alibi = true, p.diagonal = FOVEA_DIAGONAL_TOP_LEFT;
+  AttentionCase alibi(p);
+  p.alibi = false;
+  p.mask = FOVEA_MASK_F32, p.mask_factors = true, p.mask_batch = p.mask_heads = false;
+  AttentionCase masked(p);
+  masked.args.q = alibi.args.q, masked.args.kv = alibi.args.kv;
+  for (int i = 0; i < 19; ++i) {
+    for (int j = 0; j < 83; ++j) masked.mask_f32()[i * 83 + j] = -static_cast<float>(std::abs(i - j));
+  }
+  std::copy_n(alibi.slopes(), 4, masked.mask_factors());
+  alibi.expected();
+  for (const fovea_target target : targets()) {
+    REQUIRE(alibi.run({target}) == "");
+    REQUIRE(masked.run_unchecked({target}) == "");
+    const std::vector<float> want = alibi.out(), got = masked.out();
+    for (size_t i = 0; i < want.size(); ++i) REQUIRE(close(got[i], want[i], 1e-5));
+  }
+}
+
+TEST_CASE("attention: a mask covers all keys of the call where kv_tokens is 0, and none only by that name", "[short]") {
+  for (const fovea_mask_kind kind : {FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
+    for (const bool each : {true, false}) {
+      Problem p = base();
+      p.mask = kind, p.mask_keys = each;
+      AttentionCase test(p);
+      for (const fovea_target target : targets()) {
+        test.args.mask.kv_tokens = 83;
+        REQUIRE(test.run({target}) == "");
+        const std::vector<float> all = test.out();
+        test.args.mask.kv_tokens = 0;
+        REQUIRE(test.run({target}) == "");
+        CHECK(test.out() == all);
+        test.args.mask.kv_tokens = FOVEA_MASK_COVERS_NONE;
+        REQUIRE(test.run_unchecked({target}) == "");
+        for (const float x : test.out()) CHECK(x == 0.0f);
+        for (const float x : test.lse()) CHECK(x == -kInfinity);
+      }
+    }
+  }
+}
+
 TEST_CASE("attention: each mask stride moves along its dimension, and 0 broadcasts", "[short]") {
-  for (const fovea_mask_kind kind : {FOVEA_MASK_F32, FOVEA_MASK_BYTE}) {
+  for (const fovea_mask_kind kind : {FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
     for (int which = 0; which < 8; ++which) {
       for (const Layout layout : {Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed}) {
         Problem p = base();

@@ -7,6 +7,7 @@
 
 #include "catch.h"
 #include "simd_contract_pages.h"
+#include "support/formats.h"
 #include "support/problem.h"
 
 namespace fovea_test {
@@ -208,6 +209,56 @@ TEST_CASE("bits: a query's do not depend on the other queries of the call", "[sh
       INFO(name(p) << ": " << fovea_target_name(target));
       CHECK(same_bits(test.out(), want.out));
       CHECK(same_bits(test.lse(), want.lse));
+    }
+  }
+}
+
+// Widened, but for the lowest number of f16, which hides there alone.
+TEST_CASE("bits: a mask of f16 or bf16 has those of the same numbers in f32", "[short]") {
+  for (Problem p : problems()) {
+    p.mask_batch = p.seed % 2 != 0;
+    for (const fovea_mask_kind kind : {FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
+      p.mask = kind;
+      AttentionCase narrow(p);
+      p.mask = FOVEA_MASK_F32;
+      AttentionCase wide(p);
+      REQUIRE(wide.mask_elements() == narrow.mask_elements());
+      for (size_t i = 0; i < wide.mask_elements(); ++i) {
+        const uint16_t bits = narrow.mask_half()[i];
+        const bool lowest = kind == FOVEA_MASK_F16 && bits == 0xfbff;
+        const Half format = kind == FOVEA_MASK_F16 ? kF16 : kBf16;
+        wide.mask_f32()[i] = static_cast<float>(value_of(format, lowest ? 0xfc00u : bits));
+      }
+      for (const fovea_target target : targets()) {
+        for (const bool portable_bits : {false, true}) {
+          INFO(name(p) << ": " << fovea_target_name(target));
+          CHECK(same_bits(run(narrow, {target, Budget::kNone, portable_bits}),
+                          run(wide, {target, Budget::kNone, portable_bits})));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("bits: a mask of one element a row has those of that element for each key, and factors of 2 double it",
+          "[short]") {
+  for (Problem p : problems()) {
+    p.mask = FOVEA_MASK_F32, p.mask_missing = 3, p.mask_keys = false, p.mask_factors = true;
+    AttentionCase one(p);
+    p.mask_keys = true, p.mask_factors = false;
+    AttentionCase each(p);
+    each.args.q = one.args.q, each.args.kv = one.args.kv;  // where other keys have no data
+    for (uint32_t h = 0; h < p.q_heads; ++h) one.mask_factors()[h] = 2;
+    const size_t columns = p.kv_tokens - 3;
+    for (size_t row = 0; row < one.mask_elements(); ++row) {
+      for (size_t j = 0; j < columns; ++j) each.mask_f32()[row * columns + j] = 2 * one.mask_f32()[row];
+    }
+    for (const fovea_target target : targets()) {
+      for (const bool portable_bits : {false, true}) {
+        INFO(name(p) << ": " << fovea_target_name(target));
+        CHECK(same_bits(run(one, {target, Budget::kNone, portable_bits}),
+                        run(each, {target, Budget::kNone, portable_bits})));
+      }
     }
   }
 }

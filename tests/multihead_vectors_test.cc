@@ -277,7 +277,9 @@ class MultiheadCase {
                            mask_.as<void>(),
                            batch > 1 ? static_cast<ptrdiff_t>(heads) * head : 0,
                            heads > 1 ? head : 0,
-                           queries > 1 ? row : 0};
+                           queries > 1 ? row : 0,
+                           0,
+                           nullptr};
   }
 
   // An empty cache for all keys.

@@ -109,7 +109,7 @@ void set_all(Call& c, fovea_dtype dtype) {
   c.args.q = input(half, kQHeads, kQTokens, kHeadDim);
 }
 void set_mask(Call& c, fovea_mask_kind kind, const void* data) {
-  c.args.mask = {kind, kKvTokens, data, 0, 0, kKvTokens};
+  c.args.mask = {kind, kKvTokens, data, 0, 0, kKvTokens, 0, nullptr};
 }
 
 struct Request {
@@ -144,6 +144,10 @@ const Request kAttentionRequests[] = {
     {"lse", "LSE", [](Call& c) { c.args.lse = output(outputs.lse, kQTokens, 1); }},
     {"byte mask", "MASK_BYTE", [](Call& c) { set_mask(c, FOVEA_MASK_BYTE, mask_byte); }},
     {"float mask", "MASK_F32", [](Call& c) { set_mask(c, FOVEA_MASK_F32, mask_f32); }},
+    {"float mask times factors", "MASK_F32",
+     [](Call& c) { set_mask(c, FOVEA_MASK_F32, mask_f32), c.args.mask.head_factors = few; }},
+    {"f16 mask", "F16,MASK_F32", [](Call& c) { set_mask(c, FOVEA_MASK_F16, half); }},
+    {"bf16 mask", "BF16,MASK_F32", [](Call& c) { set_mask(c, FOVEA_MASK_BF16, half); }},
     {"weights", "SCORES",
      [](Call& c) {
        c.args.scores = output(outputs.scores, kQTokens, kKvTokens), c.args.scores_stage = FOVEA_SCORES_SOFTMAX;

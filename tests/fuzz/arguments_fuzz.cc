@@ -78,8 +78,10 @@ class Arguments {
     if (bytes.below(16) == 0) a.kv_tokens = word(bytes);
     if (bytes.below(16) == 0) a.batch = word(bytes);
     if (bytes.below(3) == 0) a.scores_stage = enum_of<fovea_scores_stage>(bytes.below(6));
-    if (bytes.below(3) == 0) a.mask.kind = enum_of<fovea_mask_kind>(bytes.below(4));
-    a.mask.kv_tokens = bytes.below(8) == 0 ? word(bytes) : a.kv_tokens;
+    if (bytes.below(3) == 0) a.mask.kind = enum_of<fovea_mask_kind>(bytes.below(6));
+    if (a.mask.kind != FOVEA_MASK_NONE || bytes.below(16) == 0) {
+      a.mask.kv_tokens = bytes.below(8) == 0 ? word(bytes) : bytes.below(8) == 0 ? 0 : a.kv_tokens;
+    }
     a.kv.pages = bytes.below(8) == 0 ? word(bytes) : bytes.below(20);
     a.dropout_seed = bytes.take<uint8_t>();
 
@@ -99,7 +101,12 @@ class Arguments {
     rows(bytes, &a.kv.key_scales, d_.kv_heads, tokens_, row_scales(d_.key_dtype, d_.head_dim));
     rows(bytes, &a.kv.value_scales, d_.kv_heads, tokens_, row_scales(d_.value_dtype, d_.value_dim));
     fovea_in mask{};
-    rows(bytes, &mask, d_.q_heads, a.q_tokens, a.mask.kv_tokens);
+    a.mask.broadcast_keys = a.mask.kind != FOVEA_MASK_NONE && bytes.below(4) == 1;
+    const uint32_t covered = a.mask.kv_tokens == 0                        ? a.kv_tokens
+                             : a.mask.kv_tokens == FOVEA_MASK_COVERS_NONE ? 0
+                                                                          : a.mask.kv_tokens;
+    const uint32_t columns = a.mask.broadcast_keys != 0 ? std::min(covered, 1u) : covered;
+    rows(bytes, &mask, d_.q_heads, a.q_tokens, columns);
     a.mask.batch_stride = mask.batch_stride, a.mask.head_stride = mask.head_stride, a.mask.q_stride = mask.token_stride;
     a.score_vector_stride = bytes.below(4) == 0 ? stride(bytes) : static_cast<ptrdiff_t>(d_.head_dim);
     a.kv.page_table_stride = bytes.below(8) == 0 ? stride(bytes) : table_columns();
@@ -120,7 +127,8 @@ class Arguments {
     }
     if (a.mask.kind != FOVEA_MASK_NONE) {
       a.mask.data =
-          of(mask, a.mask.kind == FOVEA_MASK_F32 ? 4 : 1, a.mask.kv_tokens, a.batch, d_.q_heads, a.q_tokens, false);
+          of(mask, mask_element_size(a.mask.kind), columns, a.batch, d_.q_heads, a.q_tokens, false);
+      if (bytes.below(4) == 1) a.mask.head_factors = numbers<float>(d_.q_heads, [&] { return 0.5f; });
     }
     const bool places = d_.diagonal == FOVEA_DIAGONAL_POSITIONS || d_.diagonal == FOVEA_DIAGONAL_AS_CAUSAL;
     if (bytes.below(8) != 0 ? places : !places) {
@@ -246,7 +254,7 @@ class Arguments {
                                 {&a.kv.values.data, unit_size(d_.value_dtype)},
                                 {&a.kv.key_scales.data, scale_size(d_.key_dtype)},
                                 {&a.kv.value_scales.data, scale_size(d_.value_dtype)},
-                                {&a.mask.data, a.mask.kind == FOVEA_MASK_F32 ? size_t{4} : size_t{1}}};
+                                {&a.mask.data, mask_element_size(a.mask.kind)}};
     const Pointer& one = pointers[bytes.below(9)];
     switch (bytes.below(16)) {
       case 0: *one.data = nullptr; break;

@@ -487,14 +487,20 @@ class Arguments {
     }
     if (bytes.below(3) == 1) {
       fovea_in mask{};
-      o.mask.kind = choice(bytes, {FOVEA_MASK_F32, FOVEA_MASK_BYTE});
+      o.mask.kind = choice(bytes, {FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16});
       o.mask.kv_tokens = number(bytes, kv_tokens);
-      dense(bytes, &mask, d_.q_heads, a.q_tokens, o.mask.kv_tokens);
+      o.mask.broadcast_keys = bytes.below(4) == 1;
+      const uint32_t covered = o.mask.kv_tokens == 0                        ? kv_tokens
+                               : o.mask.kv_tokens == FOVEA_MASK_COVERS_NONE ? 0
+                                                                            : o.mask.kv_tokens;
+      const uint32_t columns = o.mask.broadcast_keys != 0 ? std::min(covered, 1u) : covered;
+      dense(bytes, &mask, d_.q_heads, a.q_tokens, columns);
       o.mask.batch_stride = mask.batch_stride, o.mask.head_stride = mask.head_stride;
       o.mask.q_stride = mask.token_stride;
       o.mask.data =
-          memory.array(o.mask.kind == FOVEA_MASK_BYTE ? 1 : 4, o.mask.kv_tokens, {a.batch, d_.q_heads, a.q_tokens},
+          memory.array(mask_element_size(o.mask.kind), columns, {a.batch, d_.q_heads, a.q_tokens},
                        {o.mask.batch_stride, o.mask.head_stride, o.mask.q_stride}, false);
+      if (bytes.below(4) == 1) o.mask.head_factors = reals(memory, d_.q_heads);
     }
     if (a.cache == nullptr ? bytes.flag() : bytes.below(48) == 1) {
       o.kv_lengths = list<uint32_t>(memory, a.batch, [&] { return count(bytes, kv_tokens); });

@@ -36,7 +36,7 @@ Problem problem_of(Bytes& bytes) {
   p.sinks = bytes.flag();
   p.lse = bytes.flag();
 
-  p.mask = bytes.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE});
+  p.mask = bytes.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16});
   p.mask_batch = bytes.flag(), p.mask_heads = bytes.flag(), p.mask_queries = bytes.flag();
   p.mask_missing = bytes.below(p.kv_tokens + 1);
   p.layout = bytes.choose({Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPacked, Layout::kPadded,
@@ -66,6 +66,7 @@ Problem problem_of(Bytes& bytes) {
   const fovea_diagonal diagonal = bytes.choose({FOVEA_DIAGONAL_AS_CAUSAL, FOVEA_DIAGONAL_TOP_LEFT,
                                                 FOVEA_DIAGONAL_BOTTOM_RIGHT, FOVEA_DIAGONAL_POSITIONS});
   if (p.causal == FOVEA_CAUSAL_NONE) p.diagonal = diagonal;
+  p.mask_keys = !bytes.flag(), p.mask_factors = bytes.flag();
   for (uint32_t b = 0; b < p.batch; ++b) {
     if (p.positions_needed()) p.positions.push_back(position + bytes.below(64));
     const uint32_t length = lengths ? bytes.count_below(p.kv_tokens + 1) : p.kv_tokens;

@@ -39,10 +39,11 @@ void run_pieces(Bytes& bytes) {
   p.causal = bytes.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_POSITIONS});
   if (bytes.flag()) p.window_left = 1 + bytes.below(100);
   p.alibi = bytes.flag(), p.sinks = bytes.flag();
-  p.mask = bytes.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE});
+  p.mask = bytes.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16});
   p.mask_missing = bytes.below(p.kv_tokens + 1);
   p.softcap = bytes.choose({0.0f, 2.0f});
   const bool lengths = bytes.flag();
+  p.mask_keys = !bytes.flag(), p.mask_factors = bytes.flag();
   if (p.causal == FOVEA_CAUSAL_NONE) p.diagonal = bytes.choose({FOVEA_DIAGONAL_AS_CAUSAL, FOVEA_DIAGONAL_TOP_LEFT});
   for (uint32_t b = 0; b < p.batch; ++b) {
     if (p.positions_needed()) p.positions.push_back(int64_t{bytes.below(256)} - 20);

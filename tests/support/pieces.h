@@ -34,8 +34,11 @@ class PieceArgs {
     for (const uint32_t length : p.kv_lengths) lengths_.push_back(part(length));
     if (!lengths_.empty()) args.kv_lengths = lengths_.data();
     if (p.mask != FOVEA_MASK_NONE) {
-      args.mask.data = static_cast<const char*>(args.mask.data) + piece.begin * (p.mask == FOVEA_MASK_F32 ? 4u : 1u);
-      args.mask.kv_tokens = part(args.mask.kv_tokens);
+      const size_t begin = p.mask_keys ? piece.begin : 0;
+      args.mask.data = static_cast<const char*>(args.mask.data) + begin * mask_element_size(p.mask);
+      uint32_t& covered = args.mask.kv_tokens;
+      if (covered != 0 && covered != FOVEA_MASK_COVERS_NONE) covered = part(covered);
+      if (covered == 0 && test.args.mask.kv_tokens != 0) covered = FOVEA_MASK_COVERS_NONE;
     }
     args.out = args.lse = {};  // not looked at
     args.sinks = nullptr;

@@ -231,8 +231,10 @@ std::string name(const Problem& p) {
     for (int64_t n : p.positions) text << " " << n;
   }
   if (p.mask != FOVEA_MASK_NONE) {
-    text << (p.mask == FOVEA_MASK_F32 ? " f32-mask[" : " byte-mask[") << (p.mask_batch ? "b" : "1")
-         << (p.mask_heads ? "h" : "1") << (p.mask_queries ? "q" : "1") << "] missing " << p.mask_missing;
+    static const char* const kMasks[] = {"", " f32", " byte", " f16", " bf16"};
+    text << kMasks[p.mask] << "-mask[" << (p.mask_batch ? "b" : "1") << (p.mask_heads ? "h" : "1")
+         << (p.mask_queries ? "q" : "1") << (p.mask_keys ? "k" : "1") << "]" << (p.mask_factors ? " times factors" : "")
+         << " missing " << p.mask_missing;
   }
   text << (p.alibi ? " alibi" : "") << (p.sinks ? " sinks" : "") << (p.lse ? "" : " no-lse");
   if (p.stage != FOVEA_SCORES_NONE) text << " stage " << p.stage;
@@ -396,21 +398,29 @@ void AttentionCase::encode() {
 
 void AttentionCase::fill_mask() {
   const Problem& p = problem;
-  const uint32_t columns = p.kv_tokens - std::min(p.mask_missing, p.kv_tokens);
+  const uint32_t covered = p.kv_tokens - std::min(p.mask_missing, p.kv_tokens);
+  const uint32_t columns = p.mask_keys ? covered : std::min<uint32_t>(covered, 1);
   const uint32_t batch = p.mask_batch ? p.batch : std::min<uint32_t>(p.batch, 1), heads = p.mask_heads ? p.q_heads : 1;
   const uint32_t queries = p.mask_queries ? p.q_tokens : std::min<uint32_t>(p.q_tokens, 1);
   const Layout layout = p.layout == Layout::kPadded || p.layout == Layout::kReversed ? p.layout : Layout::kHeadsFirst;
   const Strided s = strided(layout, batch, heads, queries, columns);
-  const bool bytes = p.mask == FOVEA_MASK_BYTE;
-  const size_t size = bytes ? 1 : sizeof(float);
+  const size_t size = mask_element_size(p.mask);
   mask_ = Guarded(s.elements * size, size, p.placement);
   fovea_mask& m = args.mask;
   m.kind = p.mask;
-  m.kv_tokens = columns;
+  m.kv_tokens = covered == 0 ? FOVEA_MASK_COVERS_NONE : covered == p.kv_tokens && p.seed % 2 != 0 ? 0 : covered;
   m.data = mask_.as<uint8_t>() + s.first * size;
   m.batch_stride = p.mask_batch ? s.batch : 0;
   m.head_stride = p.mask_heads ? s.head : 0;
   m.q_stride = p.mask_queries ? s.token : 0;
+  m.broadcast_keys = p.mask_keys ? 0 : 1;
+  if (p.mask_factors && p.mask_adds()) {
+    mask_factors_ = floats(p.q_heads, p.placement);
+    for (uint32_t h = 0; h < p.q_heads; ++h) {
+      mask_factors()[h] = h % 3 == 2 ? 0.0f : random_uniform(p.seed + 17, h, -1.5f, 3.0f);
+    }
+    m.head_factors = mask_factors();
+  }
 
   for (uint32_t b = 0; b < batch; ++b) {
     for (uint32_t h = 0; h < heads; ++h) {
@@ -419,22 +429,33 @@ void AttentionCase::fill_mask() {
             static_cast<size_t>(static_cast<ptrdiff_t>(s.first) + static_cast<ptrdiff_t>(b) * s.batch +
                                 static_cast<ptrdiff_t>(h) * s.head + static_cast<ptrdiff_t>(i) * s.token);
         const bool nothing = p.mask_queries && random_bits(p.seed + 14, first) % 5 == 0;  // the whole row is hidden
-        for (uint32_t j = 0; j < columns; ++j) {
-          const uint64_t bits = random_bits(p.seed + 13, first + j);
-          if (bytes) {
-            static const uint8_t kSeen[4] = {1, 2, 128, 255};
-            mask_byte()[first + j] = nothing || bits % 3 == 0 ? uint8_t{0} : kSeen[bits / 3 % 4];
-          } else {
-            static const float kHidden[4] = {-std::numeric_limits<float>::infinity(), -FLT_MAX, -FLT_MAX / 2, -2e38f};
-            const bool hidden = nothing || bits % 3 == 0;
-            mask_f32()[first + j] =
-                hidden ? kHidden[bits / 3 % 4] : random_uniform(p.seed + 15, first + j, -2.0f, 2.0f);
-          }
-        }
+        for (uint32_t j = 0; j < columns; ++j) fill_mask_element(first + j, nothing);
       }
     }
   }
 }
+
+void AttentionCase::fill_mask_element(size_t at, bool hidden) {
+  const Problem& p = problem;
+  const uint64_t bits = random_bits(p.seed + 13, at);
+  hidden = hidden || bits % 3 == 0;
+  if (p.mask == FOVEA_MASK_BYTE) {
+    static const uint8_t kSeen[4] = {1, 2, 128, 255};
+    mask_byte()[at] = hidden ? uint8_t{0} : kSeen[bits / 3 % 4];
+    return;
+  }
+  static const float kHidden[4] = {-std::numeric_limits<float>::infinity(), -FLT_MAX, -FLT_MAX / 2, -2e38f};
+  const float x = hidden ? kHidden[bits / 3 % 4] : random_uniform(p.seed + 15, at, -2.0f, 2.0f);
+  if (p.mask == FOVEA_MASK_F32) {
+    mask_f32()[at] = x;
+  } else if (p.mask == FOVEA_MASK_F16) {
+    mask_half()[at] = static_cast<uint16_t>(hidden && bits / 3 % 2 != 0 ? 0xfbffu : nearest_of(kF16, x));  // -65504
+  } else {
+    mask_half()[at] = static_cast<uint16_t>(hidden && bits / 3 % 2 != 0 ? 0xff7fu : nearest_of(kBf16, x));  // lowest
+  }
+}
+
+size_t AttentionCase::mask_elements() const { return mask_.bytes() / mask_element_size(problem.mask); }
 
 void AttentionCase::fill_inputs() {
   const Problem& p = problem;
@@ -477,8 +498,8 @@ const Attention& AttentionCase::expected() {
   if (has_expected_) return expected_;
   expected_ = attention(desc, truth());
   has_expected_ = true;
-  for (const Guarded* input : {&q_, &keys_, &values_, &kv_lengths_, &positions_, &mask_, &slopes_, &sinks_,
-                               &score_vector_, &typed_q_, &first_tokens_}) {
+  for (const Guarded* input : {&q_, &keys_, &values_, &kv_lengths_, &positions_, &mask_, &mask_factors_, &slopes_,
+                               &sinks_, &score_vector_, &typed_q_, &first_tokens_}) {
     input->read_only(true);
   }
   stored.read_only(true);

@@ -44,6 +44,10 @@ uint64_t random_bits(uint64_t seed, uint64_t index);
 float random_uniform(uint64_t seed, uint64_t index, float low, float high);
 float random_normal(uint64_t seed, uint64_t index);  // mean 0, variance 1, at most 3.5 in size
 
+constexpr size_t mask_element_size(fovea_mask_kind kind) {
+  return kind == FOVEA_MASK_F32 ? 4 : kind == FOVEA_MASK_BYTE ? 1 : 2;
+}
+
 enum class Layout {
   kHeadsFirst,   // [batch][heads][tokens][dim], dense
   kTokensFirst,  // [batch][tokens][heads][dim], dense
@@ -68,7 +72,9 @@ struct Problem {
   std::vector<int64_t> positions;    // [batch]; empty = NULL
   fovea_mask_kind mask = FOVEA_MASK_NONE;
   bool mask_batch = true, mask_heads = true, mask_queries = true;  // false: broadcast over these
-  uint32_t mask_missing = 0;                                       // keys at the end that the mask does not cover
+  bool mask_keys = true;
+  bool mask_factors = false;  // of masks that are added
+  uint32_t mask_missing = 0;  // keys at the end that the mask does not cover; where none, kv_tokens is 0 by the seed
   bool alibi = false, sinks = false, lse = true;
   fovea_scores_stage stage = FOVEA_SCORES_NONE;
 
@@ -79,6 +85,7 @@ struct Problem {
   uint32_t ring_tokens = 0, pinned_tokens = 0, page_tokens = 0;
   std::vector<uint32_t> first_tokens;  // of a ring [batch]; empty = NULL
 
+  bool mask_adds() const { return mask != FOVEA_MASK_NONE && mask != FOVEA_MASK_BYTE; }
   // Whether a call must say by positions where its queries sit.
   bool positions_needed() const {
     const uint32_t named = causal != FOVEA_CAUSAL_NONE ? uint32_t{causal} : uint32_t{diagonal};
@@ -127,6 +134,9 @@ class AttentionCase {
   float* value(uint32_t b, uint32_t kv_head, uint32_t j) const;
   float* mask_f32() const { return mask_.as<float>(); }
   uint8_t* mask_byte() const { return mask_.as<uint8_t>(); }
+  uint16_t* mask_half() const { return mask_.as<uint16_t>(); }
+  float* mask_factors() const { return mask_factors_.as<float>(); }
+  size_t mask_elements() const;  // of its buffer
   float* slopes() const { return slopes_.as<float>(); }
   float* sinks() const { return sinks_.as<float>(); }
   float* score_vector() const { return const_cast<float*>(args.score_vector); }
@@ -159,10 +169,11 @@ class AttentionCase {
   const fovea_attention_args& truth() const { return encoded_ ? truth_ : args; }
   void encode();
   void fill_mask();
+  void fill_mask_element(size_t at, bool hidden);
   void fill_inputs();
 
   Guarded q_, keys_, values_;  // with Layout::kPacked, q_ holds all three
-  Guarded kv_lengths_, positions_, mask_, slopes_, sinks_, score_vector_;
+  Guarded kv_lengths_, positions_, mask_, mask_factors_, slopes_, sinks_, score_vector_;
   Guarded out_, lse_, scores_, typed_q_, first_tokens_;
   bool encoded_ = false;
   fovea_attention_args truth_{};

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "support/formats.h"
 #include "support/tolerance.h"
 
 namespace fovea_test {
@@ -20,7 +21,7 @@ const float* row(const fovea_in& a, uint32_t b, uint32_t h, uint32_t t) {
 
 ptrdiff_t mask_offset(const fovea_mask& m, uint32_t b, uint32_t h, uint32_t i, uint32_t j) {
   return static_cast<ptrdiff_t>(b) * m.batch_stride + static_cast<ptrdiff_t>(h) * m.head_stride +
-         static_cast<ptrdiff_t>(i) * m.q_stride + static_cast<ptrdiff_t>(j);
+         static_cast<ptrdiff_t>(i) * m.q_stride + static_cast<ptrdiff_t>(m.broadcast_keys != 0 ? 0 : j);
 }
 
 uint32_t length(const fovea_attention_args& args, uint32_t b) {
@@ -44,6 +45,13 @@ Words philox(Words c, uint64_t seed) {
 }
 
 bool hides(float mask) { return mask <= -FLT_MAX / 2; }
+
+// An element of a mask that is added.
+float mask_element(const fovea_mask& m, ptrdiff_t at) {
+  if (m.kind == FOVEA_MASK_F32) return static_cast<const float*>(m.data)[at];
+  const uint16_t bits = static_cast<const uint16_t*>(m.data)[at];
+  return static_cast<float>(value_of(m.kind == FOVEA_MASK_F16 ? kF16 : kBf16, bits));
+}
 
 }  // namespace
 
@@ -74,10 +82,11 @@ bool visible(const fovea_attention_desc& desc, const fovea_attention_args& args,
   }
   const fovea_mask& m = args.mask;
   if (m.kind == FOVEA_MASK_NONE) return true;
-  if (j >= m.kv_tokens) return false;
+  if (m.kv_tokens == FOVEA_MASK_COVERS_NONE || (m.kv_tokens != 0 && j >= m.kv_tokens)) return false;
   const ptrdiff_t at = mask_offset(m, b, h, i, j);
   if (m.kind == FOVEA_MASK_BYTE) return static_cast<const uint8_t*>(m.data)[at] != 0;
-  return !hides(static_cast<const float*>(m.data)[at]);
+  const float mask = mask_element(m, at);
+  return !hides(mask) && !(m.kind == FOVEA_MASK_F16 && mask <= -65504.0f);
 }
 
 Attention attention(const fovea_attention_desc& desc, const fovea_attention_args& args) {
@@ -148,8 +157,9 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
             score += bias;
             e += bias_error(bias, score);
           }
-          if (args.mask.kind == FOVEA_MASK_F32) {
-            const double bias = static_cast<const float*>(args.mask.data)[mask_offset(args.mask, b, h, i, j)];
+          if (args.mask.kind != FOVEA_MASK_NONE && args.mask.kind != FOVEA_MASK_BYTE) {
+            const double factor = args.mask.head_factors != nullptr ? args.mask.head_factors[h] : 1;
+            const double bias = factor * mask_element(args.mask, mask_offset(args.mask, b, h, i, j));
             score += bias;
             e += bias_error(bias, score);
           }

@@ -396,19 +396,24 @@ typedef enum fovea_mask_kind FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_MASK_NONE = 0,
   FOVEA_MASK_F32 = 1,  /* float, added to the score; -inf, and anything <= -FLT_MAX / 2, hides the key */
   FOVEA_MASK_BYTE = 2, /* one byte a pair: 0 hides the key, anything else lets it be seen */
+  FOVEA_MASK_F16 = 3,  /* uint16_t as FOVEA_F16, added; -inf and the lowest number, -65504, hide the key */
+  FOVEA_MASK_BF16 = 4, /* uint16_t as FOVEA_BF16, added; hides where the same number in float does */
   FOVEA_MASK_KIND_IS_32_BITS = 0x7fffffff
 } fovea_mask_kind;
 
 /* A mask [batch][q_heads][q_tokens][kv_tokens]; strides of 0 broadcast it over batch, heads or queries. Keys are
- * contiguous. kind FOVEA_MASK_NONE goes with data NULL, the others with data (FOVEA_ERR_MASK). kv_tokens is how many
- * keys each row of the mask covers: keys behind it are hidden (with 0, all). Not more than the
- * call's (FOVEA_ERR_MASK). A mask that depends on key - query alone is one line a head, with a q_stride of -1:
- * examples/recipes/relative_bias.c, dilation.c. */
+ * contiguous. kind FOVEA_MASK_NONE goes with zeros, the others with data (FOVEA_ERR_MASK). A mask that depends on key -
+ * query alone is one line a head, with a q_stride of -1: examples/recipes/relative_bias.c, dilation.c. */
+#define FOVEA_MASK_COVERS_NONE 0xffffffffu
 typedef struct fovea_mask {
   fovea_mask_kind kind;
-  uint32_t kv_tokens;
+  uint32_t kv_tokens; /* keys that each row covers, at most the call's (FOVEA_ERR_MASK); those behind are hidden. 0 = as
+                         many as the call's, of ragged keys as the longest entry's; FOVEA_MASK_COVERS_NONE hides all */
   const void* data;
   ptrdiff_t batch_stride, head_stride, q_stride;
+  uint32_t broadcast_keys;   /* nonzero: a row has one element, for all keys that it covers */
+  const float* head_factors; /* optional [q_heads], not of bytes (FOVEA_ERR_MASK): multiplies what is added, as slopes
+                                do one mask of distances (ggml's max_bias). What is hidden stays so, with 0 too */
 } fovea_mask;
 
 /* At which stage scores are written out: not of a ring, and of pages or a loader not the first two

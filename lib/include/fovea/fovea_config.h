@@ -52,7 +52,7 @@
 #define FOVEA_ENABLE_MASK_BYTE 1 /* FOVEA_MASK_BYTE */
 #endif
 #ifndef FOVEA_ENABLE_MASK_F32
-#define FOVEA_ENABLE_MASK_F32 1 /* FOVEA_MASK_F32 */
+#define FOVEA_ENABLE_MASK_F32 1 /* FOVEA_MASK_F32; with F16 and BF16 masks of these too */
 #endif
 #ifndef FOVEA_ENABLE_POSITIONS
 #define FOVEA_ENABLE_POSITIONS 1 /* positions, and diagonals that need them */

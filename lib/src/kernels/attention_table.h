@@ -19,6 +19,8 @@ constexpr uint32_t kKeyTile = FOVEA_KEY_TILE;
 constexpr uint32_t kKeyGrain = 8;
 // Scores are kept in base 2.
 constexpr float kLog2E = 1.44269504f;
+// Masks that are added hide from here down: of f16 its lowest number, of the others -FLT_MAX / 2.
+constexpr float kHidingMask = -1.70141173e38f, kHidingMaskF16 = -65504.0f;
 
 // A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. The first
 // `live` rows are real; the others repeat the last one and are never stored.
@@ -84,6 +86,14 @@ struct KeyRows {
   const float* f32(ptrdiff_t row) const { return static_cast<const float*>(data) + row * stride; }
 };
 
+// The type of a mask's elements. Bytes are counted as I8.
+constexpr fovea_dtype mask_dtype(fovea_mask_kind kind) {
+  return kind == FOVEA_MASK_BYTE   ? FOVEA_I8
+         : kind == FOVEA_MASK_F16  ? FOVEA_F16
+         : kind == FOVEA_MASK_BF16 ? FOVEA_BF16
+                                   : FOVEA_F32;
+}
+
 // Keys [begin, end) of the tile that starts at absolute key `first`. begin is a multiple of kKeyGrain.
 struct KeySpan {
   uint32_t first;
@@ -106,8 +116,10 @@ struct ScoreStages {
   float inverse_softcap;  // 1 / softcap
   bool alibi;
   fovea_mask_kind mask_kind;
-  RowArray<const float> mask_f32;  // [token][head] rows of keys, at absolute key 0
-  RowArray<const uint8_t> mask_byte;
+  RowArray<char> mask;         // [token][head] rows of keys, at absolute key 0; strides in bytes
+  uint32_t mask_step;          // from a key to the next: 1, or 0 where a row has one element for all
+  float mask_hides;            // what is added hides from here down
+  RowArray<char> mask_factor;  // [head] floats: of what is added
 
   // Dropout, behind the softmax.
   float dropout;  // probability; 0 = none

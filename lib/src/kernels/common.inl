@@ -13,5 +13,4 @@ using hn::VI;
 constexpr bool kPreferSize = ::fovea::config::kPreferSize;
 constexpr size_t kCacheLine = 64;  // bytes
 constexpr float kInfinity = __builtin_inff();
-constexpr float kLowest = -3.40282347e38f;      // -FLT_MAX
-constexpr float kHiddenMask = -1.70141173e38f;  // -FLT_MAX / 2: a float mask at or below it hides
+constexpr float kLowest = -3.40282347e38f;  // -FLT_MAX

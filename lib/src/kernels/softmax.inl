@@ -5,7 +5,8 @@
 // scale * x + mask; -inf where hidden.
 FOVEA_INLINE VF Scaled(VF x, VF scale) { return hn::Mul(x, scale); }
 FOVEA_INLINE VF ScaledMasked(VF x, VF scale, VF mask) {
-  return hn::IfThenElse(hn::Le(mask, hn::Set(kF, kHiddenMask)), hn::Set(kF, -kInfinity), hn::MulAdd(x, scale, mask));
+  const VF hides = hn::Set(kF, ::fovea::kHidingMask);
+  return hn::IfThenElse(hn::Le(mask, hides), hn::Set(kF, -kInfinity), hn::MulAdd(x, scale, mask));
 }
 
 FOVEA_INLINE bool OfLogarithm(const SoftmaxSlice& slice) { return config::kLogSoftmax && slice.logarithm; }

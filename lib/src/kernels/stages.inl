@@ -22,9 +22,10 @@ FOVEA_INLINE VF HideOutside(VF x, VF lo, VF hi, VF key_pos) {
   return hn::IfThenElse(hn::Or(hn::Lt(key_pos, lo), hn::Le(hi, key_pos)), hn::Set(kF, -kInfinity), x);
 }
 
-FOVEA_INLINE VF AddMask(VF x, VF mask) {
-  const VF sum = hn::MulAdd(mask, hn::Set(kF, kLog2E), x);
-  return hn::IfThenElse(hn::Le(mask, hn::Set(kF, kHiddenMask)), hn::Set(kF, -kInfinity), Visible(sum));
+// factor is the head's, times log2(e).
+FOVEA_INLINE VF AddMask(VF x, VF mask, VF factor, VF hides) {
+  const VF sum = hn::MulAdd(mask, factor, x);
+  return hn::IfThenElse(hn::Le(mask, hides), hn::Set(kF, -kInfinity), Visible(sum));
 }
 
 FOVEA_INLINE VF HideZeros(VF x, VF mask) {
@@ -36,31 +37,52 @@ FOVEA_INLINE VF RelativePositions(const int32_t* positions, uint32_t first) {
   return hn::ConvertTo(kF, hn::Sub(hn::LoadU(kI, positions), hn::Set(kI, int32_t(first))));
 }
 
-// mask[i] = mask elements of key j + i for the rows of a vector, i < n, as floats.
-FOVEA_INLINE void LoadMaskTransposed(const LaneRows<const uint8_t>& rows, size_t j, size_t n, VF (&mask)[kLanes]) {
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) mask[i] = hn::ConvertTo(kF, hn::LoadU8N(kI, rows.at[i] + j, n));
-  hn::Transpose(mask);
-}
-
-FOVEA_INLINE void MaskBlock(VF (&mask)[kLanes], size_t n, bool added, float* s, size_t rows) {
-  for (size_t i = 0; i < n; ++i, s += rows) {
-    const VF x = hn::LoadU(kF, s);
-    hn::StoreU(added ? AddMask(x, mask[i]) : HideZeros(x, mask[i]), kF, s);
-  }
-}
-
 // What a call asks for, of what is compiled in.
 FOVEA_INLINE bool Capped(const ScoreStages& stages) { return config::kSoftcap && stages.softcap > 0.0f; }
 FOVEA_INLINE bool Biased(const ScoreStages& stages) { return config::kAlibi && stages.alibi; }
-FOVEA_INLINE bool MaskedBy(const ScoreStages& stages, fovea_mask_kind kind) {
-  return (kind == FOVEA_MASK_F32 ? config::kMaskF32 : config::kMaskByte) && stages.mask_kind == kind;
-}
 FOVEA_INLINE bool Masked(const ScoreStages& stages) { return config::kMask && stages.mask_kind != FOVEA_MASK_NONE; }
+// Or else hides zeros.
+FOVEA_INLINE bool MaskAdds(const ScoreStages& stages) {
+  return config::kMaskF32 && (!config::kMaskByte || stages.mask_kind != FOVEA_MASK_BYTE);
+}
 FOVEA_INLINE bool AtEdge(const KeyTile& keys) { return config::kLimits && keys.edge; }
 FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreStages& stages) { return AtEdge(keys) || Masked(stages); }
 FOVEA_INLINE bool AnyStage(const KeyTile& keys, const ScoreStages& stages) {
   return Capped(stages) || Biased(stages) || Hides(keys, stages);
+}
+
+// mask[i] = mask elements of key j + i for the rows of a vector, i < n, as floats.
+FOVEA_INLINE void LoadMask(const ScoreStages& stages, const LaneRows<char>& rows, size_t j, size_t n,
+                           VF (&mask)[kLanes]) {
+  if (MaskAdds(stages)) return LoadTransposed(rows, mask_dtype(stages.mask_kind), j, n, mask);
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i) {
+    mask[i] = hn::ConvertTo(kF, hn::LoadU8N(kI, reinterpret_cast<const uint8_t*>(rows.at[i]) + j, n));
+  }
+  hn::Transpose(mask);
+}
+
+// The mask over the scores of one vector of rows.
+FOVEA_INLINE void ApplyMask(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column,
+                            float* FOVEA_RESTRICT s) {
+  const bool added = MaskAdds(stages), each = stages.mask_step != 0;
+  const LaneRows<char> rows = RowsOf(t, stages.mask, column);
+  VF mask[kLanes];
+  LoadTransposed(RowsOf(t, stages.mask_factor, column), FOVEA_F32, 0, 1, mask);
+  const VF factor = hn::Mul(mask[0], hn::Set(kF, kLog2E)), hides = hn::Set(kF, stages.mask_hides);
+  if (!each) {
+    LoadMask(stages, rows, 0, 1, mask);
+    for (size_t i = 1; i < kLanes; ++i) mask[i] = mask[0];
+  }
+  for (uint32_t j = keys.begin; j < keys.end; j += kLanes) {
+    const size_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
+    if (each) LoadMask(stages, rows, size_t(keys.first) + j, n, mask);
+    for (size_t i = 0; i < n; ++i) {
+      float* const at = s + (j + i) * t.columns;
+      const VF x = hn::LoadU(kF, at);
+      hn::StoreU(added ? AddMask(x, mask[i], factor, hides) : HideZeros(x, mask[i]), kF, at);
+    }
+  }
 }
 
 // All stages over the scores of one vector of rows, in their order; a stage that is off costs a test. `last` is the
@@ -82,26 +104,7 @@ FOVEA_CALLED void ApplyStages(const QueryTile& t, const KeyTile& keys, const Sco
       hn::StoreU(Alibi(hn::LoadU(kF, s + j * columns), slope, pos, hn::Set(kF, float(j))), kF, s + j * columns);
     }
   }
-  if (Masked(stages)) {
-    const bool added = !config::kMaskByte || MaskedBy(stages, FOVEA_MASK_F32);
-    LaneRows<const float> rows_f32;
-    LaneRows<const uint8_t> rows_byte;
-    if (added) {
-      rows_f32 = RowsOf(t, stages.mask_f32, column);
-    } else if (config::kMaskByte) {
-      rows_byte = RowsOf(t, stages.mask_byte, column);
-    }
-    for (uint32_t j = keys.begin; j < keys.end; j += kLanes) {
-      const size_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
-      VF mask[kLanes];
-      if (added) {
-        LoadTransposed(rows_f32, size_t(keys.first) + j, n, mask);
-      } else if (config::kMaskByte) {
-        LoadMaskTransposed(rows_byte, size_t(keys.first) + j, n, mask);
-      }
-      MaskBlock(mask, n, added, s + j * columns, columns);
-    }
-  }
+  if (Masked(stages)) ApplyMask(t, keys, stages, column, s);
   if (AtEdge(keys)) {
     const VF lo = RelativePositions(t.lo + column, keys.first), hi = RelativePositions(t.hi + column, keys.first);
     const bool masked = Masked(stages);

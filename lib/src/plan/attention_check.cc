@@ -70,10 +70,9 @@ fovea_status check_buffers(const fovea_attention_desc& d, const fovea_attention_
     FOVEA_RETURN_IF_ERROR(buffers.add_input(a.q, element_bytes, q_batch, d.q_heads, q_tokens, d.head_dim));
   }
   FOVEA_RETURN_IF_ERROR(add_source(buffers, d, a, most.keys));
-  if (config::kMask && a.mask.kind != FOVEA_MASK_NONE) {
-    const fovea_in mask = {a.mask.data, a.mask.batch_stride, a.mask.head_stride, a.mask.q_stride};
-    const size_t element_bytes = a.mask.kind == FOVEA_MASK_F32 ? 4 : 1;
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(mask, element_bytes, a.batch, d.q_heads, most.queries, a.mask.kv_tokens));
+  if (config::kMask) {
+    const uint32_t keys = kv_offsets(a) ? most.keys : a.kv_tokens;
+    FOVEA_RETURN_IF_ERROR(add_mask(buffers, a.mask, a.batch, d.q_heads, most.queries, keys));
   }
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.kv_lengths, sizeof(uint32_t), a.batch));
   if (config::kRagged) {
@@ -90,18 +89,29 @@ fovea_status check_buffers(const fovea_attention_desc& d, const fovea_attention_
   return FOVEA_OK;
 }
 
+bool mask_served(fovea_mask_kind kind) {
+  if (kind == FOVEA_MASK_NONE) return true;
+  return kind == FOVEA_MASK_BYTE ? config::kMaskByte : config::kMaskF32 && format_served(mask_dtype(kind));
+}
+
+fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
+  const bool none = m.kind == FOVEA_MASK_NONE, adds = !none && m.kind != FOVEA_MASK_BYTE;
+  if (none == (m.data != nullptr) || (none && (m.kv_tokens || m.broadcast_keys))) return FOVEA_ERR_MASK;
+  if (m.head_factors && !adds) return FOVEA_ERR_MASK;
+  return m.kv_tokens > kv_tokens && m.kv_tokens != FOVEA_MASK_COVERS_NONE ? FOVEA_ERR_MASK : FOVEA_OK;
+}
+
 // What the description does not say already.
 bool asks_for_what_is_left_out(const fovea_attention_args& a) {
   return (!config::kAlibi && a.alibi_slopes) || (!config::kLse && a.lse.data) ||
-         (!config::kMaskByte && a.mask.kind == FOVEA_MASK_BYTE) ||
-         (!config::kMaskF32 && a.mask.kind == FOVEA_MASK_F32) || (!config::kPositions && a.positions) ||
+         !mask_served(a.mask.kind) || (!config::kPositions && a.positions) ||
          (!config::kScores && a.scores_stage != FOVEA_SCORES_NONE) || (!config::kSinks && a.sinks) ||
          (!config::kRagged && (a.q_offsets || a.kv_offsets));
 }
 
 fovea_status check_options(const fovea_attention_desc& d, const fovea_attention_args& a, const StreamState* stream) {
   if (uint32_t(a.scores_stage) > FOVEA_SCORES_SOFTMAX) return FOVEA_ERR_ENUM;
-  if (uint32_t(a.mask.kind) > FOVEA_MASK_BYTE) return FOVEA_ERR_ENUM;
+  if (uint32_t(a.mask.kind) > FOVEA_MASK_BF16) return FOVEA_ERR_ENUM;
   if (asks_for_what_is_left_out(a)) return FOVEA_ERR_UNSUPPORTED;
   if (a.executor) {
     if (!config::kExecutor) return FOVEA_ERR_UNSUPPORTED;
@@ -120,8 +130,7 @@ fovea_status check_options(const fovea_attention_desc& d, const fovea_attention_
   if (config::kLoad && d.kv_kind == FOVEA_KV_LOAD && !(stream && stream->ends)) {
     if (!a.kv.loader || !a.kv.loader->start) return FOVEA_ERR_NULL;
   }
-  if ((a.mask.kind == FOVEA_MASK_NONE) != (a.mask.data == nullptr)) return FOVEA_ERR_MASK;
-  if (a.mask.kv_tokens > (a.mask.kind == FOVEA_MASK_NONE ? 0 : a.kv_tokens)) return FOVEA_ERR_MASK;
+  FOVEA_RETURN_IF_ERROR(check_mask(a.mask, a.kv_tokens));
 
   const bool positions_named =
       d.diagonal == FOVEA_DIAGONAL_TOP_LEFT || d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT;
@@ -205,6 +214,16 @@ fovea_status measure_entries(const fovea_attention_args& a, Most* most) {
 }
 
 }  // namespace
+
+fovea_status add_mask(Buffers& buffers, const fovea_mask& m, size_t batch, size_t q_heads, size_t queries,
+                      uint32_t keys) {
+  if (m.kind == FOVEA_MASK_NONE) return FOVEA_OK;
+  const fovea_in mask = {m.data, m.batch_stride, m.head_stride, m.q_stride};
+  uint32_t columns = mask_columns(m, keys);
+  if (m.broadcast_keys && columns > 1) columns = 1;
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(mask, unit_bytes(mask_dtype(m.kind)), batch, q_heads, queries, columns));
+  return buffers.add_list(m.head_factors, sizeof(float), q_heads);
+}
 
 fovea_status check_attention_args(const fovea_plan& plan, const fovea_attention_args& args, const Workspace& workspace,
                                   const StreamState* stream) {

@@ -5,6 +5,7 @@
 #define FOVEA_SRC_PLAN_ATTENTION_PLAN_H_
 
 #include "fovea/fovea.h"
+#include "plan/memory.h"
 #include "run/key_places.h"
 #include "run/workspace.h"
 
@@ -33,6 +34,10 @@ struct StreamState {
 
 fovea_status check_attention_args(const fovea_plan& plan, const fovea_attention_args& args, const Workspace& workspace,
                                   const StreamState* stream);
+
+// The arrays of a call's mask, of which a row covers at most so many keys.
+fovea_status add_mask(Buffers& buffers, const fovea_mask& mask, size_t batch, size_t q_heads, size_t queries,
+                      uint32_t keys);
 
 }  // namespace fovea
 

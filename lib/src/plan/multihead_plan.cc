@@ -121,6 +121,7 @@ class Layout {
   fovea_status add_outputs(Buffers& buffers) const;
   fovea_status add_options(Buffers& buffers) const;
   uint32_t longest() const;
+  uint32_t kv_tokens() const { return args_.cache ? longest() : keys().count; }  // that are attended to
   LinearStep linear_step(const fovea_linear_weights& weights, const Tokens& x, uint32_t in_dim, const Tokens& y,
                          uint64_t out_dim) const;
   fovea_rope_args turning(const Tokens& from, const Tokens& to, uint32_t heads) const;
@@ -261,8 +262,7 @@ fovea_status Layout::add_outputs(Buffers& buffers) const {
     FOVEA_RETURN_IF_ERROR(buffers.add_output(a.lse, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, 1));
   }
   if (a.scores_stage == FOVEA_SCORES_NONE) return FOVEA_OK;
-  const size_t kv_tokens = args_.cache ? longest() : keys().count;
-  return buffers.add_output(a.scores, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, kv_tokens);
+  return buffers.add_output(a.scores, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, kv_tokens());
 }
 
 fovea_status Layout::add_options(Buffers& buffers) const {
@@ -275,10 +275,7 @@ fovea_status Layout::add_options(Buffers& buffers) const {
     const fovea_in vector = {a.score_vector, 0, a.score_vector_stride, 0};
     FOVEA_RETURN_IF_ERROR(buffers.add_input(vector, sizeof(float), 1, d_.kv_heads, 1, d_.head_dim));
   }
-  if (!a.mask.data) return FOVEA_OK;
-  const fovea_in mask = {a.mask.data, a.mask.batch_stride, a.mask.head_stride, a.mask.q_stride};
-  const size_t element_bytes = a.mask.kind == FOVEA_MASK_BYTE ? 1 : sizeof(float);
-  return buffers.add_input(mask, element_bytes, args_.batch, d_.q_heads, args_.q_tokens, a.mask.kv_tokens);
+  return add_mask(buffers, a.mask, args_.batch, d_.q_heads, args_.q_tokens, kv_tokens());
 }
 
 LinearStep Layout::linear_step(const fovea_linear_weights& weights, const Tokens& x, uint32_t in_dim, const Tokens& y,

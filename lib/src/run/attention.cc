@@ -95,7 +95,8 @@ Positions positions_of(const fovea_plan& plan, const fovea_attention_args& args,
   p.left = config::kWindows ? d.window_left : 0;
   p.right = config::kCausal && d.causal != FOVEA_CAUSAL_NONE ? 1 : config::kWindows ? d.window_right : 0;
   // A mask that ends early hides the keys behind it.
-  if (config::kMask && args.mask.kind != FOVEA_MASK_NONE && args.mask.kv_tokens < p.keys) p.keys = args.mask.kv_tokens;
+  const uint32_t covered = config::kMask ? mask_columns(args.mask, p.keys) : p.keys;
+  if (covered < p.keys) p.keys = covered;
   if (config::kStreams && stream) {
     p.on_grid = false;
     p.begin = uint32_t(stream->first_key % (tiles_follow_pages(d) ? 1 : kKeyTile));
@@ -163,6 +164,8 @@ void enter_call(HeadTask* task) {
   }
   stages.alibi = args.alibi_slopes != nullptr;
   stages.mask_kind = args.mask.kind;
+  stages.mask_step = args.mask.broadcast_keys ? 0 : 1;
+  stages.mask_hides = args.mask.kind == FOVEA_MASK_F16 ? kHidingMaskF16 : kHidingMask;
   stages.dropout = d.dropout;
   stages.dropout_seed = args.dropout_seed;
 }
@@ -176,6 +179,18 @@ TypedRows typed_rows(const Array& array, fovea_dtype dtype, const EntryQueries& 
                                   queries.batch, head);
   return {first + ptrdiff_t(queries.first) * array.token_stride * ptrdiff_t(unit), array.token_stride,
           array.head_stride, dtype};
+}
+
+void enter_mask(const fovea_mask& mask, uint32_t batch, uint32_t head, uint32_t first_key, ScoreStages* stages) {
+  const size_t unit = unit_bytes(mask_dtype(mask.kind));
+  const ptrdiff_t batch_stride = stride_bytes(mask.batch_stride, unit);
+  const ptrdiff_t head_stride = stride_bytes(mask.head_stride, unit), q_stride = stride_bytes(mask.q_stride, unit);
+  char* const first = entry<char>(fovea_out{const_cast<void*>(mask.data), batch_stride, head_stride, 0}, batch, head);
+  stages->mask = {advanced(first, -ptrdiff_t(first_key * unit * stages->mask_step)), q_stride, head_stride};
+  static const float kNoFactor = 1.0f;
+  const float* const factors = mask.head_factors ? mask.head_factors + head : &kNoFactor;
+  stages->mask_factor = {reinterpret_cast<char*>(const_cast<float*>(factors)), 0,
+                         mask.head_factors ? ptrdiff_t(sizeof(float)) : 0};
 }
 
 // Turns a task to a key head, within the batch entry that its positions are of. Masks are looked at by the key's index.
@@ -196,14 +211,7 @@ void enter_head(HeadTask* task, uint32_t batch, uint32_t kv_head, const EntryQue
   task->source.enter_head(batch, kv_head);
   task->stages.batch = batch;
   task->stages.first_head = head;
-  const ptrdiff_t first = first_key;
-  if (config::kMaskF32 && args.mask.kind == FOVEA_MASK_F32) {
-    task->stages.mask_f32 = {entry<const float>(args.mask, batch, head) - first, args.mask.q_stride,
-                             args.mask.head_stride};
-  } else if (config::kMaskByte && args.mask.kind == FOVEA_MASK_BYTE) {
-    task->stages.mask_byte = {entry<const uint8_t>(args.mask, batch, head) - first, args.mask.q_stride,
-                              args.mask.head_stride};
-  }
+  if (config::kMask && args.mask.kind != FOVEA_MASK_NONE) enter_mask(args.mask, batch, head, first_key, &task->stages);
 }
 
 // Per-row facts that limits, ALiBi and sinks need. Padding rows repeat the last live one.

@@ -12,6 +12,11 @@ namespace fovea {
 // Of a batch entry.
 constexpr uint32_t kMostTokens = 1u << 30;
 
+// Keys that a row of the mask covers, of as many as there are.
+inline uint32_t mask_columns(const fovea_mask& mask, uint32_t keys) {
+  return mask.kv_tokens == FOVEA_MASK_COVERS_NONE ? 0 : mask.kv_tokens ? mask.kv_tokens : keys;
+}
+
 // A token's row, and how many tokens from it on have the following rows, in order.
 struct KeyPlace {
   size_t block;  // an entry, or a page
