@@ -138,7 +138,7 @@ struct Options {
 
 // Null, or what is wrong.
 const char* parse(int argc, char** argv, Options* options) {
-  for (int i = 1; i < argc; ++i) {
+  for (int i = 1; i < argc; i += 2) {
     const char* const value = i + 1 < argc ? argv[i + 1] : nullptr;
     if (value && std::strcmp(argv[i], "--filter") == 0) {
       options->filter = value;
@@ -150,7 +150,6 @@ const char* parse(int argc, char** argv, Options* options) {
       std::snprintf(mistake, sizeof mistake, "do not understand \"%.100s\", see --help", argv[i]);
       return mistake;
     }
-    ++i;
   }
   return nullptr;
 }
