@@ -6,14 +6,14 @@
 //
 //     slot  input                                 here
 //     0..2  Q, K, V, of rank 4 or 3               strides: [batch][heads][tokens][dim] or [batch][tokens][heads][dim]
-//     3     attn_mask, bool or float              args.mask, which broadcasts as ONNX does, but not over keys
+//     3     attn_mask, bool or float              args.mask, which broadcasts as ONNX does
 //     4, 5  past_key, past_value                  in front of K and V, copied, and in caches: the present outputs
 //     6     nonpad_kv_seqlen                      args.kv_lengths
 //     is_causal, and no past, no nonpad           FOVEA_CAUSAL_TOP_LEFT
 //     is_causal, and past                         FOVEA_CAUSAL_POSITIONS: the first query stands behind the past
 //     is_causal, and nonpad                       FOVEA_CAUSAL_BOTTOM_RIGHT of each entry's length
 //     left_window_size, right_window_size         window_left, window_right, which count the query's own position too;
-//                                                 without is_causal at positions, which are the same in number
+//                                                 without is_causal the same places by FOVEA_DIAGONAL_...
 //     qk_matmul_output_mode 0, 1, 2, 3            FOVEA_SCORES_SCALED, _CAPPED, _MASKED, _SOFTMAX
 #include <algorithm>
 
@@ -57,46 +57,38 @@ size_t past_tokens_of(const Tensor* past, const Heads& fresh) {
   return s[2];
 }
 
-// attn_mask as fovea's mask. A mask of one column means that column for every key; fovea's keys are contiguous, so it
-// is written out in full.
-struct Mask {
+fovea_mask_kind mask_kind_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF32: return FOVEA_MASK_F32;
+    case DType::kF16: return FOVEA_MASK_F16;
+    case DType::kBf16: return FOVEA_MASK_BF16;
+    case DType::kBool: return FOVEA_MASK_BYTE;
+    case DType::kI64: break;
+  }
+  throw Error("attn_mask of this type");
+}
+
+// attn_mask as fovea's mask. A mask of one column means that column for every key.
+fovea_mask mask_of(const Tensor* tensor, size_t batch, size_t q_heads, size_t q_tokens, size_t kv_tokens) {
   fovea_mask mask{};
-  std::vector<float> floats;
-  std::vector<uint8_t> bytes;
-
-  Mask(const Tensor* tensor, size_t batch, size_t q_heads, size_t q_tokens, size_t kv_tokens) {
-    if (tensor == nullptr) return;
-    const bool is_bool = tensor->dtype == DType::kBool;
-    if ((!is_bool && !tensor->is_float()) || tensor->shape.size() > 4) throw Error("attn_mask of this type or rank");
-    Shape s(4 - tensor->shape.size(), 1);
-    s.insert(s.end(), tensor->shape.begin(), tensor->shape.end());
-    const Shape full = {batch, q_heads, q_tokens};
-    for (size_t i = 0; i < 3; ++i) {
-      if (s[i] != 1 && s[i] != full[i]) throw Error("attn_mask of shape " + to_string(tensor->shape));
-    }
-    const size_t repeats = s[3] == 1 ? kv_tokens : 1;
-    if (is_bool) bytes = repeat_each(tensor->bytes, repeats);
-    if (!is_bool) floats = repeat_each(tensor->floats, repeats);
-    const size_t columns = s[3] * repeats;
-    if (columns > kv_tokens) throw Error("attn_mask longer than the keys");
-
-    mask.kind = is_bool ? FOVEA_MASK_BYTE : FOVEA_MASK_F32;
-    mask.data = is_bool ? static_cast<const void*>(bytes.data()) : floats.data();
-    mask.kv_tokens = count32(columns);
-    mask.q_stride = s[2] == 1 ? 0 : static_cast<ptrdiff_t>(columns);
-    mask.head_stride = s[1] == 1 ? 0 : static_cast<ptrdiff_t>(s[2] * columns);
-    mask.batch_stride = s[0] == 1 ? 0 : static_cast<ptrdiff_t>(s[1] * s[2] * columns);
+  if (tensor == nullptr) return mask;
+  if (tensor->shape.size() > 4) throw Error("attn_mask of this rank");
+  Shape s(4 - tensor->shape.size(), 1);
+  s.insert(s.end(), tensor->shape.begin(), tensor->shape.end());
+  const Shape full = {batch, q_heads, q_tokens};
+  for (size_t i = 0; i < 3; ++i) {
+    if (s[i] != 1 && s[i] != full[i]) throw Error("attn_mask of shape " + to_string(tensor->shape));
   }
-
- private:
-  template <class T>
-  static std::vector<T> repeat_each(const std::vector<T>& column, size_t repeats) {
-    std::vector<T> all;
-    all.reserve(column.size() * repeats + 1);
-    for (const T& element : column) all.insert(all.end(), repeats, element);
-    return all;
-  }
-};
+  if (s[3] == 0) throw Error("attn_mask without columns");
+  mask.kind = mask_kind_of(tensor->dtype);
+  mask.data = tensor->bytes.data();
+  mask.broadcast_keys = s[3] == 1;
+  mask.kv_tokens = count32(s[3] == 1 ? kv_tokens : s[3]);
+  mask.q_stride = s[2] == 1 ? 0 : static_cast<ptrdiff_t>(s[3]);
+  mask.head_stride = s[1] == 1 ? 0 : static_cast<ptrdiff_t>(s[2] * s[3]);
+  mask.batch_stride = s[0] == 1 ? 0 : static_cast<ptrdiff_t>(s[1] * s[2] * s[3]);
+  return mask;
+}
 
 fovea_scores_stage stage_of(int64_t mode) {
   switch (mode) {
@@ -183,7 +175,6 @@ struct Call {
   Tensor keys, values;  // with the past in front
   std::vector<uint32_t> kv_lengths;
   std::vector<int64_t> positions;
-  Mask mask;
 
   explicit Call(const Case& test_case);
   Call(const Call&) = delete;
@@ -205,8 +196,7 @@ Call::Call(const Case& test_case)
       k_shape(k, test.integer("kv_num_heads", 0)),
       v_shape(v, test.integer("kv_num_heads", 0)),
       past_tokens(past_tokens_of(past_key, k_shape)),
-      kv_tokens(past_tokens + k_shape.tokens),
-      mask(test.input(3), q_shape.batch, q_shape.heads, q_shape.tokens, kv_tokens) {
+      kv_tokens(past_tokens + k_shape.tokens) {
   if (q_shape.batch != k_shape.batch || q_shape.batch != v_shape.batch || k_shape.heads != v_shape.heads ||
       k_shape.tokens != v_shape.tokens || q_shape.dim != k_shape.dim ||
       past_tokens != past_tokens_of(past_value, v_shape)) {
@@ -218,7 +208,7 @@ Call::Call(const Case& test_case)
   take_keys();
   take_lengths();
   place();
-  args.mask = mask.mask;
+  args.mask = mask_of(test.input(3), q_shape.batch, q_shape.heads, q_shape.tokens, kv_tokens);
 }
 
 void Call::describe() {
@@ -260,17 +250,18 @@ void Call::take_lengths() {
   args.kv_lengths = kv_lengths.data();
 }
 
-// Where the queries stand among the keys: from the first, behind the past, or at the end of each entry's length.
+// Where the queries stand among the keys: at the end of each entry's length, behind the past, or from the first on.
 void Call::place() {
-  const bool windows = desc.window_left != 0 || desc.window_right != 0;
+  const bool at_end = nonpad != nullptr, behind_past = past_key != nullptr;
   if (test.integer("is_causal", 0) != 0) {
-    desc.causal = nonpad != nullptr     ? FOVEA_CAUSAL_BOTTOM_RIGHT
-                  : past_key != nullptr ? FOVEA_CAUSAL_POSITIONS
-                                        : FOVEA_CAUSAL_TOP_LEFT;
+    desc.causal = at_end ? FOVEA_CAUSAL_BOTTOM_RIGHT : behind_past ? FOVEA_CAUSAL_POSITIONS : FOVEA_CAUSAL_TOP_LEFT;
+  } else if (desc.window_left != 0 || desc.window_right != 0) {
+    desc.diagonal = at_end        ? FOVEA_DIAGONAL_BOTTOM_RIGHT
+                    : behind_past ? FOVEA_DIAGONAL_POSITIONS
+                                  : FOVEA_DIAGONAL_TOP_LEFT;
   }
-  if (desc.causal != FOVEA_CAUSAL_POSITIONS && !(desc.causal == FOVEA_CAUSAL_NONE && windows)) return;
+  if (desc.causal != FOVEA_CAUSAL_POSITIONS && desc.diagonal != FOVEA_DIAGONAL_POSITIONS) return;
   positions.assign(q_shape.batch, static_cast<int64_t>(past_tokens));
-  for (size_t b = 0; b < kv_lengths.size(); ++b) positions[b] = static_cast<int64_t>(kv_lengths[b]) - args.q_tokens;
   args.positions = positions.data();
 }
 
