@@ -67,6 +67,7 @@ Case make_case(Levels& levels, uint64_t seed) {
       {FOVEA_SCORES_NONE, FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX});
   const Budget budget = levels.choose({Budget::kNone, Budget::kHalf, Budget::kLeast});
   const bool portable_bits = levels.choose({false, true});
+  p.pinned_tokens = levels.choose<uint32_t>({0, 3, 70});
   return {p, budget, portable_bits};
 }
 

@@ -336,6 +336,43 @@ TEST_CASE("attention: window_left counts visible keys, the query's own included"
   check_option(with, without);
 }
 
+TEST_CASE("attention: pinned tokens stay visible, whatever window_left says", "[short]") {
+  Problem without = base();
+  without.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+  without.window_left = 9;
+  for (const uint32_t pinned : {1u, 5u, 64u, 70u, 83u, 0xffffffffu}) {
+    Problem with = without;
+    with.pinned_tokens = pinned;
+    check_option(with, without);
+  }
+  // Window and pinned tokens in one key tile, and in two; hidden by what hides others, but not by the window.
+  for (const int64_t position : {-3, 6, 11, 40, 66}) {
+    for (const fovea_scores_stage stage : {FOVEA_SCORES_SCALED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX}) {
+      Problem p = base();
+      p.positions = {position, position + 7};
+      p.causal = position < 10 ? FOVEA_CAUSAL_POSITIONS : FOVEA_CAUSAL_NONE;
+      p.window_left = 4, p.window_right = 3;
+      p.pinned_tokens = 5;
+      p.kv_lengths = {83, 3};
+      p.mask = position == 11 ? FOVEA_MASK_F32 : FOVEA_MASK_NONE;
+      p.alibi = p.sinks = true;
+      p.stage = stage;
+      CHECK(run_on_all_targets(p) == "");
+      p.q_tokens = 2;
+      CHECK(run_on_all_targets(p) == "");
+    }
+  }
+  // Without a window they are as other tokens.
+  Problem p = base();
+  p.pinned_tokens = 5;
+  AttentionCase pinned(p), plain(base());
+  for (const fovea_target target : targets()) {
+    REQUIRE(pinned.run({target}) == "");
+    REQUIRE(plain.run({target}) == "");
+    CHECK(std::memcmp(pinned.out().data(), plain.out().data(), plain.out().size() * sizeof(float)) == 0);
+  }
+}
+
 TEST_CASE("attention: window_right counts visible keys, the query's own included", "[short]") {
   Problem without = base();
   without.positions = {3, 30};

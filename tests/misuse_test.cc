@@ -143,7 +143,6 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
     {"a ring of too many slots", FOVEA_ERR_SIZE,
      [](Desc& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = (1u << 30) + 1; }},
     {"slots without a ring", FOVEA_ERR_SIZE, [](Desc& d) { d.ring_tokens = 64; }},
-    {"pinned tokens without a ring", FOVEA_ERR_SIZE, [](Desc& d) { d.pinned_tokens = 4; }},
     {"pages of no tokens", FOVEA_ERR_SIZE, [](Desc& d) { d.kv_kind = FOVEA_KV_PAGED; }},
     {"tokens of a page without pages", FOVEA_ERR_SIZE, [](Desc& d) { d.page_tokens = 16; }},
     {"target 9", FOVEA_ERR_ENUM, [](Desc& d) { d.target = enum_of<fovea_target>(9); }},

@@ -55,13 +55,14 @@ Case make_case(Levels& levels, uint64_t seed) {
   const bool strided = p.kv_kind == FOVEA_KV_STRIDED;
   if (p.kv_kind != FOVEA_KV_RING) p.stage = strided || stage != FOVEA_SCORES_SCALED ? stage : FOVEA_SCORES_MASKED;
   if (p.kv_kind == FOVEA_KV_PAGED) p.page_tokens = size;
+  p.pinned_tokens = pinned;
   for (uint32_t b = 0; b < p.batch; ++b) {
     if (p.positions_needed()) p.positions.push_back(int64_t{p.kv_tokens} - p.q_tokens + 3 * b);
     const uint32_t at = (b + static_cast<uint32_t>(lengths)) % 3;
     const uint32_t length = lengths == 0 || at == 0 ? p.kv_tokens : at == 1 ? (p.kv_tokens + 1) / 2 : 0;
     if (lengths != 0) p.kv_lengths.push_back(length);
     if (p.kv_kind != FOVEA_KV_RING) continue;
-    p.ring_tokens = size + pinned, p.pinned_tokens = pinned;
+    p.ring_tokens = size + pinned;
     // As after a roll-back: fewer tokens are there than would fit.
     const uint32_t oldest = length > p.ring_tokens ? length - size : pinned;
     if (gone == 1) p.first_tokens.push_back(length > oldest ? oldest + (length - oldest) / 2 : oldest);
@@ -143,6 +144,35 @@ TEST_CASE("sources: a ring that wrapped around gives the bits of a window", "[sh
     REQUIRE(a.run({target}) == "");
     REQUIRE(b.run({target}) == "");
     CHECK(same_bits(a.out(), b.out()));
+  }
+}
+
+TEST_CASE("sources: whichever holds pinned tokens and a window, the bits are the same", "[short]") {
+  for (const fovea_target target : targets()) {
+    for (const uint32_t q_tokens : {1u, 2u, 40u}) {
+      for (const uint32_t pinned : {3u, 29u, 70u}) {
+        const auto problem = [&](fovea_kv_kind kind) {
+          Problem p = decode(q_tokens, kind);
+          p.kv_lengths = {300, 100};
+          p.pinned_tokens = pinned;
+          p.window_left = 61;
+          if (kind == FOVEA_KV_RING) p.ring_tokens = pinned + p.window_left + q_tokens - 1;
+          return p;
+        };
+        for (const uint32_t key_split_tokens : {0u, 64u}) {
+          Run run{target};
+          run.key_split_tokens = key_split_tokens;
+          AttentionCase strided(problem(FOVEA_KV_STRIDED));
+          REQUIRE(strided.run(run) == "");
+          for (const fovea_kv_kind kind : {FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD}) {
+            AttentionCase other(problem(kind));
+            REQUIRE(other.run(run) == "");
+            CHECK(same_bits(other.out(), strided.out()));
+            CHECK(same_bits(other.lse(), strided.lse()));
+          }
+        }
+      }
+    }
   }
 }
 

@@ -35,6 +35,7 @@ std::vector<Problem> problems() {
     if (i % 4 == 2) p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = true;
     if (i % 4 == 3) p.positions = {60}, p.window_left = 77, p.window_right = 9, p.alibi = i > 6;
     if (i % 3 == 1) p.softcap = 2.0f, p.sinks = true;
+    if (p.window_left != 0 && i < 8) p.pinned_tokens = i < 4 ? 5 : 70;
     if (i % 5 == 1) p.mask = FOVEA_MASK_F16, p.mask_keys = i % 2 == 0, p.mask_factors = true;
     if (i % 5 == 2) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 5;
     if (i % 5 == 3) p.kv_lengths = std::vector<uint32_t>(p.batch, p.kv_tokens / 2 + 1);

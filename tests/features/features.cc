@@ -174,6 +174,10 @@ const Request kAttentionRequests[] = {
        c.args.kv.keys = input(keys, kKvHeads, slots, kHeadDim);
        c.args.kv.values = input(values, kKvHeads, slots, kValueDim);
      }},
+    {"pinned tokens", "CAUSAL,RING,WINDOWS",
+     [](Call& c) {
+       c.desc.pinned_tokens = 3, c.desc.window_left = 4, c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+     }},
     {"pages", "PAGES",
      [](Call& c) {
        static const uint32_t table[] = {5, 0, 3, 2, 4, 1};

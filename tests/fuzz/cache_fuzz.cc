@@ -21,7 +21,7 @@ fovea_kv_cache cache_of(Bytes& bytes) {
   c.kv_heads = 1 + bytes.below(2);
   c.head_dim = 1 + bytes.below(40), c.value_dim = 1 + bytes.below(40);
   c.max_tokens = 1 + bytes.below(150);
-  if (c.kind == FOVEA_KV_RING) c.pinned_tokens = bytes.below(c.max_tokens);
+  c.pinned_tokens = bytes.below(c.max_tokens);
   if (c.kind == FOVEA_KV_PAGED) c.page_tokens = 1 + bytes.below(40), c.pages = 1 + bytes.below(40);
   c.values_in_keys = bytes.below(4) == 1;
   if (c.values_in_keys != 0) c.value_dtype = c.key_dtype, c.value_dim = std::min(c.value_dim, c.head_dim);

@@ -256,7 +256,7 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
   c.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
   c.batch = bytes.below(4), c.kv_heads = 1 + bytes.below(2), c.max_tokens = 1 + bytes.below(80);
   c.head_dim = 2 + 2 * bytes.below(20), c.value_dim = bytes.flag() ? c.head_dim : 1 + bytes.below(40);
-  if (c.kind == FOVEA_KV_RING) c.pinned_tokens = bytes.below(c.max_tokens);
+  c.pinned_tokens = bytes.below(c.max_tokens);
   if (c.kind == FOVEA_KV_PAGED) c.page_tokens = 1 + bytes.below(40), c.pages = bytes.below(12);
   if (bytes.below(8) == 1) {
     c.values_in_keys = 1, c.value_dtype = c.key_dtype, c.value_dim = std::min(c.value_dim, c.head_dim);

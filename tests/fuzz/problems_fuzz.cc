@@ -51,8 +51,8 @@ Problem problem_of(Bytes& bytes) {
   const bool typed = p.stored() || p.q_dtype != FOVEA_F32 || p.out_dtype != FOVEA_F32;
   if (typed && p.layout != Layout::kTokensFirst && p.layout != Layout::kPadded) p.layout = Layout::kHeadsFirst;
   if (p.kv_kind == FOVEA_KV_PAGED) p.page_tokens = 1 + bytes.count_below(130);
-  if (p.kv_kind == FOVEA_KV_RING)
-    p.pinned_tokens = bytes.count_below(80), p.ring_tokens = p.pinned_tokens + 1 + bytes.count_below(130);
+  p.pinned_tokens = bytes.count_below(80);
+  if (p.kv_kind == FOVEA_KV_RING) p.ring_tokens = p.pinned_tokens + 1 + bytes.count_below(130);
 
   if (p.kv_kind != FOVEA_KV_RING) {
     p.stage = bytes.choose(

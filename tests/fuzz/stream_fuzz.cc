@@ -37,7 +37,7 @@ void run_pieces(Bytes& bytes) {
   p.q_tokens = 1 + bytes.below(40), p.kv_tokens = bytes.below(200);
   p.head_dim = 1 + bytes.below(70), p.value_dim = 1 + bytes.below(70);
   p.causal = bytes.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_POSITIONS});
-  if (bytes.flag()) p.window_left = 1 + bytes.below(100);
+  if (bytes.flag()) p.window_left = 1 + bytes.below(100), p.pinned_tokens = bytes.below(80);
   p.alibi = bytes.flag(), p.sinks = bytes.flag();
   p.mask = bytes.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16});
   p.mask_missing = bytes.below(p.kv_tokens + 1);

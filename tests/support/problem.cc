@@ -240,7 +240,8 @@ std::string name(const Problem& p) {
   if (p.stage != FOVEA_SCORES_NONE) text << " stage " << p.stage;
   text << " " << type_name(p.q_dtype) << "/" << type_name(p.key_dtype) << "/" << type_name(p.value_dtype) << "/"
        << type_name(p.out_dtype);
-  if (p.kv_kind == FOVEA_KV_RING) text << " ring " << p.ring_tokens << " pinned " << p.pinned_tokens;
+  if (p.pinned_tokens != 0) text << " pinned " << p.pinned_tokens;
+  if (p.kv_kind == FOVEA_KV_RING) text << " ring " << p.ring_tokens;
   if (p.kv_kind == FOVEA_KV_PAGED) text << " pages of " << p.page_tokens;
   if (p.kv_kind == FOVEA_KV_LOAD) text << " loader";
   return text.str();

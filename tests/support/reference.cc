@@ -73,7 +73,7 @@ bool visible(const fovea_attention_desc& desc, const fovea_attention_args& args,
   const int64_t p = position(desc, args, b, i);
   if (j >= length(args, b)) return false;
   if (desc.causal != FOVEA_CAUSAL_NONE && j > p) return false;
-  if (desc.window_left != 0 && j <= p - desc.window_left) return false;
+  if (desc.window_left != 0 && j >= desc.pinned_tokens && j <= p - desc.window_left) return false;
   if (desc.window_right != 0 && j >= p + desc.window_right) return false;
   if (desc.kv_kind == FOVEA_KV_RING && j >= desc.pinned_tokens) {
     const uint32_t n = length(args, b), slots = desc.ring_tokens - desc.pinned_tokens;

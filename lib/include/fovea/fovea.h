@@ -276,8 +276,9 @@ typedef struct fovea_attention_desc {
                     section 2 */
 
   /* Visible keys. Windows count keys including the query's own position; 0 = unlimited. A query at position p sees
-   * p - window_left < j < p + window_right, as far as the causal limit and the entry's length allow. A causal limit
-   * is the same as window_right = 1. With a causal limit, diagonal is 0 or the same (FOVEA_ERR_POSITIONS_TWICE). */
+   * p - window_left < j < p + window_right, and the pinned j < pinned_tokens whatever window_left says, as far as the
+   * causal limit and the entry's length allow. A causal limit is the same as window_right = 1. With a causal limit,
+   * diagonal is 0 or the same (FOVEA_ERR_POSITIONS_TWICE). */
   fovea_causal causal;
   fovea_diagonal diagonal;
   uint32_t window_left, window_right;
@@ -292,7 +293,8 @@ typedef struct fovea_attention_desc {
   fovea_kv_kind kv_kind;
   uint32_t ring_tokens;   /* slots of a ring, for each entry: more than pinned_tokens; 0 with other kinds
                              (FOVEA_ERR_SIZE) */
-  uint32_t pinned_tokens; /* of a ring: its first tokens, which stay (StreamingLLM's sinks, arXiv 2309.17453) */
+  uint32_t pinned_tokens; /* of any kind: the first so many tokens, which window_left does not hide, and which stay in a
+                             ring (StreamingLLM's sinks, arXiv 2309.17453). In a stream, those at positions below it */
   uint32_t page_tokens;   /* of a page, at least 1; 0 with other kinds (FOVEA_ERR_SIZE). Fastest is a multiple of 64 */
 
   /* How. */
@@ -780,7 +782,7 @@ typedef struct fovea_kv_cache {
   uint32_t batch;                           /* entries, each a sequence; may be 0 */
   uint32_t kv_heads, head_dim, value_dim;   /* >= 1 (FOVEA_ERR_DIM) */
   uint32_t max_tokens;    /* of an entry, at most 2^30 (FOVEA_ERR_SIZE); of a ring its slots, more than pinned_tokens */
-  uint32_t pinned_tokens; /* of a ring: the first so many tokens stay. 0 with other kinds (FOVEA_ERR_SIZE) */
+  uint32_t pinned_tokens; /* as in a description: in a ring, the first so many tokens stay */
   uint32_t page_tokens;   /* of a page, >= 1; 0 with other kinds (FOVEA_ERR_SIZE) */
   uint32_t pages;         /* in the pool, for all entries; 0 with other kinds (FOVEA_ERR_SIZE) */
 

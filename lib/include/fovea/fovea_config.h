@@ -84,7 +84,7 @@
 #define FOVEA_ENABLE_RAGGED 1 /* q_offsets, kv_offsets, and offsets of an append */
 #endif
 #ifndef FOVEA_ENABLE_RING
-#define FOVEA_ENABLE_RING 1 /* FOVEA_KV_RING */
+#define FOVEA_ENABLE_RING 1 /* FOVEA_KV_RING, and pinned_tokens of any kind */
 #endif
 
 #ifndef FOVEA_ENABLE_EXECUTOR

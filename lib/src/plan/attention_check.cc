@@ -3,7 +3,7 @@
 // Validation of a call's arguments. Nothing has been written when one is refused.
 #include "plan/attention_plan.h"
 #include "plan/memory.h"
-#include "run/key_source.h"
+#include "run/positions.h"
 
 namespace fovea {
 namespace {
@@ -159,10 +159,10 @@ fovea_status check_workspace(const fovea_plan& plan, const fovea_attention_args&
 }
 
 // What stands in the small arrays. They are aligned.
-fovea_status check_ring(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t batch, uint32_t length) {
-  const uint32_t first = ring_first(d, kv, batch, length), slots = d.ring_tokens - d.pinned_tokens;
+fovea_status check_ring(const fovea_attention_desc& d, const fovea_attention_args& a, uint32_t batch) {
+  const uint32_t first = ring_first(d, a, batch), length = key_count(a, batch);
   if (length <= d.pinned_tokens) return FOVEA_OK;
-  return first > length || length - first > slots ? FOVEA_ERR_LENGTH : FOVEA_OK;
+  return first > length || length - first > d.ring_tokens - d.pinned_tokens ? FOVEA_ERR_LENGTH : FOVEA_OK;
 }
 
 fovea_status check_pages(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t batch, uint32_t length) {
@@ -189,7 +189,7 @@ fovea_status check_entries(const fovea_attention_desc& d, const fovea_attention_
     const uint32_t all = entry_count(kv_offsets(a), b, a.kv_tokens);
     const uint32_t length = a.kv_lengths ? a.kv_lengths[b] : all;
     if (length > all) return FOVEA_ERR_LENGTH;
-    if (config::kRing && d.kv_kind == FOVEA_KV_RING) FOVEA_RETURN_IF_ERROR(check_ring(d, a.kv, b, length));
+    if (config::kRing && d.kv_kind == FOVEA_KV_RING) FOVEA_RETURN_IF_ERROR(check_ring(d, a, b));
     if (config::kPages && d.kv_kind == FOVEA_KV_PAGED) FOVEA_RETURN_IF_ERROR(check_pages(d, a.kv, b, length));
     if (config::kPositions && a.positions && (a.positions[b] > kMostPosition || a.positions[b] < -kMostPosition)) {
       return FOVEA_ERR_SIZE;

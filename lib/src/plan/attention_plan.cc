@@ -48,13 +48,11 @@ bool is_float(fovea_dtype type) { return type <= FOVEA_BF16; }
 // The sizes that a kind of source needs are there, and those of others are not.
 fovea_status check_source(const fovea_attention_desc& d) {
   if ((!config::kRing && d.kv_kind == FOVEA_KV_RING) || (!config::kPages && d.kv_kind == FOVEA_KV_PAGED) ||
-      (!config::kLoad && d.kv_kind == FOVEA_KV_LOAD)) {
+      (!config::kLoad && d.kv_kind == FOVEA_KV_LOAD) || (!config::kRing && d.pinned_tokens)) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   const bool ring = config::kRing && d.kv_kind == FOVEA_KV_RING, pages = config::kPages && d.kv_kind == FOVEA_KV_PAGED;
-  if (ring ? d.ring_tokens <= d.pinned_tokens || d.ring_tokens > kMostTokens : d.ring_tokens || d.pinned_tokens) {
-    return FOVEA_ERR_SIZE;
-  }
+  if (ring ? d.ring_tokens <= d.pinned_tokens || d.ring_tokens > kMostTokens : d.ring_tokens) return FOVEA_ERR_SIZE;
   return pages == (d.page_tokens != 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
 

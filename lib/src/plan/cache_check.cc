@@ -46,9 +46,8 @@ fovea_status check_shape(const fovea_kv_cache& c) {
       !format_served(c.key_dtype) || !format_served(c.value_dtype)) {
     return FOVEA_ERR_UNSUPPORTED;
   }
-  if (c.max_tokens > kMostTokens) return FOVEA_ERR_SIZE;
+  if (c.max_tokens > kMostTokens || (ring && c.pinned_tokens >= c.max_tokens)) return FOVEA_ERR_SIZE;
   if (c.values_in_keys && (c.value_dtype != c.key_dtype || c.value_dim > c.head_dim)) return FOVEA_ERR_SIZE;
-  if (ring ? c.pinned_tokens >= c.max_tokens : c.pinned_tokens != 0) return FOVEA_ERR_SIZE;
   return paged == (c.page_tokens != 0) && (paged || c.pages == 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
 

@@ -161,8 +161,9 @@ fovea_status Layout::check_counts() const {
 fovea_status check_cache_shape(const fovea_attention_desc& d, const fovea_kv_cache& c) {
   const bool same = c.kind == d.kv_kind && c.key_dtype == d.key_dtype && c.value_dtype == d.value_dtype &&
                     c.kv_heads == d.kv_heads && c.head_dim == d.head_dim && c.value_dim == d.value_dim &&
-                    c.pinned_tokens == d.pinned_tokens && c.page_tokens == d.page_tokens && !c.values_in_keys &&
-                    (d.kv_kind != FOVEA_KV_RING || c.max_tokens == d.ring_tokens);
+                    c.page_tokens == d.page_tokens && !c.values_in_keys &&
+                    (d.kv_kind != FOVEA_KV_RING ||
+                     (c.max_tokens == d.ring_tokens && c.pinned_tokens == d.pinned_tokens));
   return same ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
 

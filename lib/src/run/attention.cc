@@ -6,6 +6,7 @@
 #include "run/attention.h"
 
 #include "run/key_source.h"
+#include "run/positions.h"
 #include "targets/registry.h"
 
 namespace fovea {
@@ -19,37 +20,6 @@ T* entry(const Array& array, size_t batch, size_t head) {
   return advanced(static_cast<T*>(array.data), ptrdiff_t(elements * sizeof(T)));
 }
 
-// Keys that a query may see by its position: [lo, hi).
-struct Visible {
-  uint32_t lo, hi;
-};
-
-// Where the queries of a batch entry sit, and how far each sees.
-struct Positions {
-  int64_t first;         // position of query 0
-  uint32_t begin, keys;  // no query sees a key before begin, or from keys on
-  uint32_t left, right;  // windows, 0 = unlimited; causal is right = 1
-  bool on_grid;          // key tiles are entered on the grid, before begin: not where begin is the first key of a push
-
-  bool limited() const { return left || right || (config::kRing && on_grid && begin % kKeyGrain != 0); }
-
-  Visible visible(uint32_t token) const {
-    if (!config::kLimits) return {begin, keys};
-    const int64_t position = first + token;
-    // Before position 1 a window reaches no key on its left; far before, the difference would overflow.
-    return {left && position > 0 ? clamp(position - left + 1) : begin, right ? clamp(position + right) : keys};
-  }
-  // Only these of the keys.
-  void keep(const KeyRange& range) {
-    begin = begin > range.first ? begin : range.first;
-    keys = keys < range.end ? keys : range.end;
-    if (keys < begin) keys = begin;
-  }
-  uint32_t clamp(int64_t key) const {
-    return key < int64_t(begin) ? begin : key > int64_t(keys) ? keys : uint32_t(key);
-  }
-};
-
 // The part of a position that an int32_t less a key's index holds. It is all of it where keys are near.
 int32_t narrow(int64_t position) {
   constexpr int64_t limit = int64_t(1) << 30;
@@ -61,49 +31,6 @@ float to_float(int64_t number) {
   const uint64_t size = number < 0 ? 0 - uint64_t(number) : uint64_t(number);
   const float rounded = float(uint32_t(size >> 32)) * 4294967296.0f + float(uint32_t(size));
   return number < 0 ? -rounded : rounded;
-}
-
-// The queries of a batch entry.
-struct EntryQueries {
-  uint32_t count;
-  uint32_t batch, first;  // the first one's place in the arrays: its entry, and its token there
-};
-
-EntryQueries queries_of(const fovea_attention_args& args, uint32_t batch) {
-  if (!config::kRagged || !args.q_offsets) return {args.q_tokens, batch, 0};
-  return {args.q_offsets[batch + 1] - args.q_offsets[batch], 0, args.q_offsets[batch]};
-}
-
-uint32_t key_count(const fovea_attention_args& args, uint32_t batch) {
-  if (args.kv_lengths) return args.kv_lengths[batch];
-  return config::kRagged && args.kv_offsets ? args.kv_offsets[batch + 1] - args.kv_offsets[batch] : args.kv_tokens;
-}
-
-// In a call on a stream, key 0 is not the first of all but the last on the grid of key tiles, so that tiles lie where
-// those of a whole call do; or where the pages do.
-Positions positions_of(const fovea_plan& plan, const fovea_attention_args& args, const StreamCall* stream,
-                       uint32_t batch) {
-  const fovea_attention_desc& d = plan.desc;
-  Positions p;
-  p.on_grid = true;
-  p.begin = 0;
-  p.keys = key_count(args, batch);
-  p.first = config::kPositions && args.positions ? args.positions[batch] : 0;
-  if (config::kPlaces && d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT) {
-    p.first = int64_t(p.keys) - int64_t(queries_of(args, batch).count);
-  }
-  p.left = config::kWindows ? d.window_left : 0;
-  p.right = config::kCausal && d.causal != FOVEA_CAUSAL_NONE ? 1 : config::kWindows ? d.window_right : 0;
-  // A mask that ends early hides the keys behind it.
-  const uint32_t covered = config::kMask ? mask_columns(args.mask, p.keys) : p.keys;
-  if (covered < p.keys) p.keys = covered;
-  if (config::kStreams && stream) {
-    p.on_grid = false;
-    p.begin = uint32_t(stream->first_key % (tiles_follow_pages(d) ? 1 : kKeyTile));
-    p.keys = stream->ends ? p.begin : p.begin + p.keys;
-    p.first -= stream->first_key - p.begin;
-  }
-  return p;
 }
 
 // What a task does of: begin, take up a state, attend to keys, put down the state, end with outputs.
@@ -131,10 +58,11 @@ struct HeadTask {
   uint32_t group;              // query heads that share the key head
   Part part;
   KeySource source;
+  Positions entry;   // of the batch entry, or of a split's keys in it
   KeyRanges ranges;  // the keys that are there
 
   uint32_t kv_head;
-  Positions positions;
+  Positions positions;  // of the range that was entered
   TypedRows q;
   RowOutputs outputs;
   RowArray<float> scores;
@@ -148,6 +76,11 @@ struct HeadTask {
   bool takes_up() const { return doing() == Part::kPush || doing() == Part::kEnd; }
   bool puts_down() const { return doing() == Part::kPush || doing() == Part::kSplit; }
   float score_factor() const { return plan.desc.scale * kLog2E; }
+  uint32_t range_count() const { return config::kRing ? ranges.count : 1; }
+  void enter_range(uint32_t range) {
+    positions = entry;
+    if (config::kRing) positions.keep(ranges.range[range]);
+  }
   bool writes_scores() const { return config::kScores && args.scores_stage != FOVEA_SCORES_NONE; }
 };
 
@@ -322,15 +255,11 @@ void attend_in_pieces(const HeadTask& task, const QueryTile* tiles, const TileLi
   }
 }
 
-// Scores to the caller: the scores of each tile once more, now that the normalisation is known. False where keys cannot
-// be had.
-bool write_scores(HeadTask& task, const QueryTile& tile) {
+// The scores of the keys within these limits once more, stored; and where it `fills`, those of all others.
+bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits, bool fills) {
   const fovea_scores_stage stage = task.args.scores_stage;
   const TileKernels& kernels = task.kernels;
-  const uint32_t all_keys = task.args.kv_tokens;
-  const bool hidden_too = stage < FOVEA_SCORES_MASKED;
-  TileLimits limits = TileLimits::of(task, tile);
-  if (hidden_too) limits = {0, 0, all_keys, all_keys};
+  const uint32_t all_keys = fills ? task.args.kv_tokens : 0;
   uint32_t done = 0;
   for (uint32_t first = limits.some_lo / kKeyTile * kKeyTile; first < limits.some_hi; first += kKeyTile) {
     KeyTile keys;
@@ -338,13 +267,27 @@ bool write_scores(HeadTask& task, const QueryTile& tile) {
     if (!clip_key_tile(limits, &keys)) continue;
     if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, false)) return false;
     const uint32_t begin = first + keys.begin;
-    if (begin > done) kernels.scores_hidden(tile, done, begin - done, stage, task.scores);
+    if (fills && begin > done) kernels.scores_hidden(tile, done, begin - done, stage, task.scores);
     for_key_pieces(task.source, keys, [&](const KeyTile& piece) {
       kernels.scores_out(tile, piece, task.stages, stage, task.scores);
     });
     done = first + keys.end;
   }
   if (done < all_keys) kernels.scores_hidden(tile, done, all_keys - done, stage, task.scores);
+  return true;
+}
+
+// Scores to the caller, now that the normalisation is known. False where keys cannot be had. Pinned keys come last: they
+// may lie in a key tile with others, to which they are hidden.
+bool write_scores(HeadTask& task, const QueryTile& tile) {
+  const uint32_t all_keys = task.args.kv_tokens;
+  if (task.args.scores_stage < FOVEA_SCORES_MASKED) return write_range(task, tile, {0, 0, all_keys, all_keys}, true);
+  const uint32_t ranges = task.range_count();
+  for (uint32_t r = ranges; r-- > 0;) {
+    task.enter_range(r);
+    fill_row_facts(task, tile);
+    if (!write_range(task, tile, TileLimits::of(task, tile), r + 1 == ranges)) return false;
+  }
   return true;
 }
 
@@ -364,7 +307,7 @@ bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
   }
   KeySpan next = {};
   next.first = lo / kKeyTile * kKeyTile;
-  if (!task.positions.on_grid && next.first < task.positions.begin) next.first = task.positions.begin;
+  if (next.first < task.positions.entered) next.first = task.positions.entered;
   // The next key tile of which something is taken, asked for ahead of its use.
   const auto ask = [&]() {
     while (next.first < hi && !clip_for_some(limits, count, &next)) next.first = tile_end(next.first);
@@ -396,13 +339,8 @@ bool run_query_tiles(HeadTask& task, const QueryTile* tiles, uint32_t count) {
     if (task.begins()) task.kernels.begin(tiles[i], task.q, tiles[i].score_vector ? 1.0f : task.score_factor());
     if (task.takes_up()) task.states->resume(tiles[i], state_rows(task, task.state, tiles[i]));
   }
-  const Positions all_positions = task.positions;
-  const uint32_t ranges = config::kRing ? task.ranges.count : 1;
-  for (uint32_t r = 0; r < ranges; ++r) {
-    if (config::kRing && ranges > 1) {
-      task.positions = all_positions;
-      task.positions.keep(task.ranges.range[r]);
-    }
+  for (uint32_t r = 0; r < task.range_count(); ++r) {
+    task.enter_range(r);
     for (uint32_t i = 0; i < count; ++i) fill_row_facts(task, tiles[i]);
     if (task.doing() != Part::kEnd && !attend_to_keys(task, tiles, count)) return false;
   }
@@ -587,15 +525,15 @@ class Call {
     }
 
     const AttentionKernels& kernels = attention_kernels(plan_.desc.target);
-    const Positions positions = positions_of(plan_, args_, stream_, batch);
+    const Positions positions = positions_of(plan_.desc, args_, stream_, batch);
     // The few-rows kernel converts in registers, but takes a version for each format to do so.
     const bool additive = config::kAdditive && plan_.desc.score == FOVEA_SCORE_ADDITIVE;
     const bool widens = !cut.few || config::kPreferSize || additive;
     HeadTask task(plan_, args_, cut.few ? kernels.few_rows : kernels.tile, arrays->stage, widens, positions.begin,
                   worker);
     task.part = part_;
-    task.positions = positions;
-    if (config::kRing) task.ranges = ranges_of(plan_.desc, args_, batch, key_count(args_, batch));
+    task.entry = positions;
+    if (config::kRing) task.ranges = ranges_of(plan_.desc, args_, stream_, batch);
     enter_call(&task);
     enter_head(&task, batch, kv_head, queries, positions.begin);
     if (config::kStates && part_ != Part::kWhole) {
@@ -629,7 +567,7 @@ class Call {
     task->state = task->state_out = states_.from(split * all_rows() + row, value_dim);
     if (part_ == Part::kSplit) {
       const uint32_t keys = plan_.desc.key_split_tokens, first = split * keys;
-      task->positions.keep({first, keys < UINT32_MAX - first ? first + keys : UINT32_MAX});
+      task->entry.keep({first, keys < UINT32_MAX - first ? first + keys : UINT32_MAX, false});
       return;
     }
     const QueryTile& last = tiles[count - 1];

@@ -30,14 +30,6 @@ void copy_rows(void* to, const void* from, size_t at, size_t count, ptrdiff_t st
 
 }  // namespace
 
-KeyRanges ranges_of(const fovea_attention_desc& d, const fovea_attention_args& args, uint32_t batch, uint32_t length) {
-  if (config::kRing && d.kv_kind == FOVEA_KV_RING) {
-    const uint32_t first = ring_first(d, args.kv, batch, length);
-    if (first > d.pinned_tokens && length > d.pinned_tokens) return {{{0, d.pinned_tokens}, {first, length}}, 2};
-  }
-  return {{{0, length}, {0, 0}}, 1};
-}
-
 KeySource::KeySource(const fovea_plan& plan, const fovea_attention_args& args, const KeyStage& stage, bool widens,
                      uint32_t first_key, uint32_t worker)
     : desc_(plan.desc),

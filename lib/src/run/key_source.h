@@ -11,29 +11,6 @@
 
 namespace fovea {
 
-// Keys [first, end) that some batch entry has.
-struct KeyRange {
-  uint32_t first, end;
-
-  bool empty() const { return first >= end; }
-};
-
-// The keys of an entry of this length that are there. A ring has two ranges: the pinned ones and the latest.
-struct KeyRanges {
-  KeyRange range[2];
-  uint32_t count;
-};
-KeyRanges ranges_of(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t batch,
-                    uint32_t length);
-
-// The oldest token behind the pinned ones that a ring holds. Tokens before it, but for the pinned ones, are gone.
-inline uint32_t ring_first(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t batch, uint32_t length) {
-  const uint32_t first = kv.first_tokens          ? kv.first_tokens[batch]
-                         : length > d.ring_tokens ? length - (d.ring_tokens - d.pinned_tokens)
-                                                  : d.pinned_tokens;
-  return first < d.pinned_tokens ? d.pinned_tokens : first;
-}
-
 // The keys and values of one key head of one batch entry, for one task.
 class KeySource {
  public:
