@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A decoder's attention in C, with every byte static: tokens come one at a time, their keys and values go into a ring
- * in int8, the first tokens pinned, and each new query attends to what the ring holds. The plain loop beside it keeps
- * all tokens in f32; what it says the same window should give must come out. The exit code is 0 then. */
+ * in int8, the first tokens pinned, and each new query attends to those and to a window of the last ones, for which
+ * the ring has just enough slots. The plain loop beside it keeps all tokens in f32; what it says the same window should
+ * give must come out. The exit code is 0 then. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 
 #include "fovea/fovea.h"
 
-enum { Q_HEADS = 8, KV_HEADS = 2, DIM = 64, SLOTS = 96, PINNED = 4, TOKENS = 400, ROTARY = 32 };
+enum { Q_HEADS = 8, KV_HEADS = 2, DIM = 64, TOKENS = 400, ROTARY = 32 };
+enum { WINDOW = 92, PINNED = 4, SLOTS = PINNED + WINDOW };
 
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char cache_memory[FOVEA_KV_CACHE_BYTES(FOVEA_I8, FOVEA_I8, 1,
                                                                                            KV_HEADS, SLOTS, DIM, DIM)];
@@ -56,7 +58,9 @@ static void make_cache_and_plan(void) {
   desc.struct_bytes = sizeof desc;
   check(fovea_kv_describe(&cache, &desc), "description");
   desc.q_heads = Q_HEADS;
-  desc.max_q_tokens = 1;
+  desc.max_q_tokens = 1; /* of n tokens at a time, the ring would need n - 1 slots more */
+  desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+  desc.window_left = WINDOW;
   check(fovea_plan_init(&plan, &desc), "plan");
   check(fovea_rope_frequencies(turns, 0, 0, ROTARY), "frequencies");
 }
@@ -102,9 +106,9 @@ static void decode(int token) {
   check(fovea_attention(&plan, &args, workspace, sizeof workspace), "attention");
 }
 
-/* The largest difference of out from softmax(q k / sqrt(DIM)) v over the tokens that the ring should hold. */
+/* The largest difference of out from softmax(q k / sqrt(DIM)) v over the tokens that are pinned or in the window. */
 static double difference(int token) {
-  const int tokens = token + 1, oldest = tokens > SLOTS ? tokens - (SLOTS - PINNED) : PINNED;
+  const int tokens = token + 1, oldest = tokens - WINDOW;
   double largest = 0;
   for (int h = 0; h < Q_HEADS; ++h) {
     const int kv = h / (Q_HEADS / KV_HEADS);

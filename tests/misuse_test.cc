@@ -92,6 +92,17 @@ void check_calls(const std::vector<Misuse>& table) {
 
 }  // namespace
 
+namespace {
+
+void ring(fovea_attention_desc& d, uint32_t slots, uint32_t pinned, uint32_t window) {
+  d.kv_kind = FOVEA_KV_RING;
+  d.max_kv_tokens = 300;
+  d.ring_tokens = slots, d.pinned_tokens = pinned;
+  d.window_left = window;
+}
+
+}  // namespace
+
 TEST_CASE("misuse: a description that is wrong has its status, and the plan is not written", "[short]") {
   struct Wrong {
     const char* what;
@@ -142,6 +153,12 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
      [](Desc& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = d.pinned_tokens = 4; }},
     {"a ring of too many slots", FOVEA_ERR_SIZE,
      [](Desc& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = (1u << 30) + 1; }},
+    {"a ring without a window", FOVEA_ERR_RING, [](Desc& d) { ring(d, 299, 0, 0); }},
+    {"a ring as large as its window", FOVEA_ERR_RING, [](Desc& d) { ring(d, 20, 0, 20); }},
+    {"a ring one slot short", FOVEA_ERR_RING, [](Desc& d) { ring(d, 20 + d.max_q_tokens - 2, 0, 20); }},
+    {"a ring as many slots short as are pinned", FOVEA_ERR_RING,
+     [](Desc& d) { ring(d, 20 + d.max_q_tokens - 1, 3, 20); }},
+    {"a ring with the widest window", FOVEA_ERR_RING, [](Desc& d) { ring(d, 20, 0, 0xffffffffu); }},
     {"slots without a ring", FOVEA_ERR_SIZE, [](Desc& d) { d.ring_tokens = 64; }},
     {"pages of no tokens", FOVEA_ERR_SIZE, [](Desc& d) { d.kv_kind = FOVEA_KV_PAGED; }},
     {"tokens of a page without pages", FOVEA_ERR_SIZE, [](Desc& d) { d.page_tokens = 16; }},
@@ -197,6 +214,12 @@ TEST_CASE("misuse: numbers at the edge of their range are no mistake", "[short]"
       [](Desc& d) { d.portable_bits = 0xffffffffu; },
       [](Desc& d) { d.workspace_budget_bytes = SIZE_MAX; },
       [](Desc& d) { d.max_workers = 4096; },
+      [](Desc& d) { ring(d, 300, 3, 0); },
+      [](Desc& d) { ring(d, 20 + d.max_q_tokens - 1, 0, 20); },
+      [](Desc& d) { ring(d, 20 + d.max_q_tokens + 2, 3, 20); },
+      [](Desc& d) { ring(d, 4, 3, 0), d.hide_gone = 1; },
+      [](Desc& d) { d.hide_gone = 0xffffffffu; },
+      [](Desc& d) { d.pinned_tokens = 0xffffffffu; },
       [](Desc& d) { d.key_split_tokens = 64; },
       [](Desc& d) { d.key_split_tokens = 0xffffffc0u; },
   };

@@ -463,6 +463,7 @@ TEST_CASE("multihead: keys that are projected once and kept give the bits of tho
       LayerCache kept(p, kind, FOVEA_F32, 72);
       LayerCase again(p);
       REQUIRE(fovea_kv_describe(&kept.cache, &again.desc.attention) == FOVEA_OK);
+      again.desc.attention.max_kv_tokens = kept.cache.max_tokens;  // of a ring too
       again.desc.max_new_tokens = p.kv_tokens;
       again.desc.attention.target = target;
       REQUIRE(fovea_multihead_plan_init(&again.plan, &again.desc) == FOVEA_OK);
@@ -503,6 +504,7 @@ TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of on
         LayerCache kept(p, kind, FOVEA_F32, 70);
         decoder.desc.attention.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
         REQUIRE(fovea_kv_describe(&kept.cache, &decoder.desc.attention) == FOVEA_OK);
+        decoder.desc.attention.max_kv_tokens = kept.cache.max_tokens;  // of a ring too
         decoder.desc.attention.target = target;
         decoder.desc.attention.max_q_tokens = decoder.desc.max_new_tokens = 5;
         REQUIRE(fovea_multihead_plan_init(&decoder.plan, &decoder.desc) == FOVEA_OK);

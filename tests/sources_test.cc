@@ -68,6 +68,7 @@ Case make_case(Levels& levels, uint64_t seed) {
     if (gone == 1) p.first_tokens.push_back(length > oldest ? oldest + (length - oldest) / 2 : oldest);
     if (gone == 2) p.first_tokens.push_back(length > pinned ? length : pinned);
   }
+  p.hide_gone = levels.choose({false, true}) || !p.ring_suffices();
   const Budget budget = levels.choose({Budget::kNone, Budget::kHalf, Budget::kLeast});
   const bool portable_bits = levels.choose({false, true});
   Run run{FOVEA_TARGET_BEST, budget, portable_bits};
@@ -139,7 +140,7 @@ TEST_CASE("sources: a ring that wrapped around gives the bits of a window", "[sh
     Problem window = decode(1, FOVEA_KV_STRIDED), ring = decode(1, FOVEA_KV_RING);
     window.kv_lengths = ring.kv_lengths = {300, 250};
     window.window_left = 101;
-    ring.ring_tokens = 101, ring.pinned_tokens = 0;
+    ring.ring_tokens = 101, ring.pinned_tokens = 0, ring.hide_gone = true;
     AttentionCase a(window), b(ring);
     REQUIRE(a.run({target}) == "");
     REQUIRE(b.run({target}) == "");
@@ -181,7 +182,7 @@ TEST_CASE("sources: a mask that ends early does not bring back what a ring has l
     for (const uint32_t q_tokens : {1u, 49u}) {
       Problem p;
       p.q_tokens = q_tokens, p.kv_tokens = 189;
-      p.kv_kind = FOVEA_KV_RING, p.ring_tokens = 155, p.pinned_tokens = pinned;
+      p.kv_kind = FOVEA_KV_RING, p.ring_tokens = 155, p.pinned_tokens = pinned, p.hide_gone = true;
       p.mask = FOVEA_MASK_BYTE, p.mask_missing = 30;
       CHECK(run_on_all_targets(p) == "");
     }
@@ -407,6 +408,7 @@ TEST_CASE("sources: what is wrong with a source has its status, and nothing is w
     AttentionCase ring(decode(1, FOVEA_KV_RING));
     CHECK(attend(ring) == FOVEA_OK);
     ring.desc.ring_tokens = 200;  // of which 197 are not pinned
+    ring.desc.hide_gone = 1;
     CHECK(attend(ring) == FOVEA_OK);
     const uint32_t good[2] = {103, 16}, early[2] = {103, 15}, late[2] = {301, 16};
     ring.args.kv.first_tokens = good;
@@ -461,7 +463,7 @@ TEST_CASE("sources: the macro has room for any format, ring or pages", "[short]"
         d.q_heads = 8, d.kv_heads = 2, d.head_dim = dim, d.value_dim = 131 - dim;
         d.max_batch = 2, d.max_q_tokens = 500, d.max_kv_tokens = 4000;
         d.key_dtype = type, d.value_dtype = type, d.kv_kind = kind;
-        if (kind == FOVEA_KV_RING) d.ring_tokens = 100, d.pinned_tokens = 4;
+        if (kind == FOVEA_KV_RING) d.ring_tokens = 100, d.pinned_tokens = 4, d.hide_gone = 1;
         if (kind == FOVEA_KV_PAGED) d.page_tokens = 16;
         for (const fovea_target target : targets()) {
           d.target = target;

@@ -171,6 +171,7 @@ const Request kAttentionRequests[] = {
      [](Call& c) {
        constexpr uint32_t slots = 100;
        c.desc.kv_kind = FOVEA_KV_RING, c.desc.ring_tokens = slots, c.desc.pinned_tokens = 3;
+       c.desc.hide_gone = 1;
        c.args.kv.keys = input(keys, kKvHeads, slots, kHeadDim);
        c.args.kv.values = input(values, kKvHeads, slots, kValueDim);
      }},

@@ -32,6 +32,8 @@ fovea_attention_desc description(Bytes& bytes) {
   d.kv_kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD});
   d.pinned_tokens = bytes.below(10);
   if (d.kv_kind == FOVEA_KV_RING) d.ring_tokens = d.pinned_tokens + 1 + bytes.below(90);
+  if (d.kv_kind == FOVEA_KV_RING && bytes.flag()) d.window_left = 1 + bytes.below(60);
+  d.hide_gone = bytes.flag();
   if (d.kv_kind == FOVEA_KV_PAGED) d.page_tokens = bytes.flag() ? 64 * (1 + bytes.below(2)) : 1 + bytes.below(80);
   d.target = targets()[bytes.below(fovea_target_count())];
   d.portable_bits = bytes.flag();

@@ -378,6 +378,7 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   m.weight_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8});
   if (cache != nullptr) {
     expect(fovea_kv_describe(cache, &d) == FOVEA_OK, "a cache does not describe itself");
+    d.hide_gone = bytes.below(4) != 1;
   } else {
     d.kv_heads = 1 + bytes.below(2), d.head_dim = 1 + bytes.below(20);
     d.value_dim = bytes.flag() ? d.head_dim : 1 + bytes.below(20);

@@ -76,6 +76,7 @@ Problem problem_of(Bytes& bytes) {
     const uint32_t oldest = length > p.ring_tokens ? length - size : p.pinned_tokens;
     p.first_tokens.push_back(length > oldest ? oldest + bytes.below(length - oldest + 1) : oldest);
   }
+  if (p.kv_kind == FOVEA_KV_RING) p.hide_gone = bytes.flag() || !p.ring_suffices();
   return p;
 }
 

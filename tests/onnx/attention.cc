@@ -281,6 +281,7 @@ void attend_to_caches(const Call& call, const Heads& out_shape, Verdict* verdict
         !verdict->accept(cache.get().attach(args), "fovea_kv_attach", cache.where())) {
       return;
     }
+    desc.max_kv_tokens = args.kv_tokens;  // a ring takes any number: these fit
     attend(call.test, desc, args, out_shape, cache.where(), verdict);
   }
 }

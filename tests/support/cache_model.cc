@@ -237,6 +237,12 @@ std::string CacheModel::attend(fovea_target target) {
   d.q_heads = heads, d.max_q_tokens = 2;
   d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
   d.target = target;
+  const uint32_t slots = cache.max_tokens - cache.pinned_tokens;
+  if (cache.kind == FOVEA_KV_RING && slots > 1 && seed_ % 2 == 0) {
+    d.window_left = slots - 1;  // the largest that two queries may have
+  } else {
+    d.hide_gone = 1;
+  }
   fovea_plan plan{};
   if (fovea_plan_init(&plan, &d) != FOVEA_OK) return "plan";
   fovea_attention_args a{};
@@ -254,6 +260,7 @@ std::string CacheModel::attend(fovea_target target) {
   dims(heads, 2, cache.head_dim, &a.q), dims(heads, 2, cache.value_dim, &a.out);
   const Guarded workspace(plan.workspace_bytes, 64, Placement::kEnd);
   const fovea_status status = fovea_attention(&plan, &a, workspace.as<void>(), workspace.bytes());
+  if (d.hide_gone == 0 && sees_gone_token(d, a)) return status == FOVEA_ERR_RING ? "" : "a token is gone";
   if (status != FOVEA_OK) return fovea_status_string(status);
 
   // The same keys as f32 arrays. Of the ring's, those that are gone are not looked at.

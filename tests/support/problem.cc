@@ -241,7 +241,7 @@ std::string name(const Problem& p) {
   text << " " << type_name(p.q_dtype) << "/" << type_name(p.key_dtype) << "/" << type_name(p.value_dtype) << "/"
        << type_name(p.out_dtype);
   if (p.pinned_tokens != 0) text << " pinned " << p.pinned_tokens;
-  if (p.kv_kind == FOVEA_KV_RING) text << " ring " << p.ring_tokens;
+  if (p.kv_kind == FOVEA_KV_RING) text << " ring " << p.ring_tokens << (p.hide_gone ? " hide-gone" : "");
   if (p.kv_kind == FOVEA_KV_PAGED) text << " pages of " << p.page_tokens;
   if (p.kv_kind == FOVEA_KV_LOAD) text << " loader";
   return text.str();
@@ -287,6 +287,7 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   desc.value_dtype = p.value_dtype, desc.out_dtype = p.out_dtype;
   desc.kv_kind = p.kv_kind;
   desc.ring_tokens = p.ring_tokens, desc.pinned_tokens = p.pinned_tokens, desc.page_tokens = p.page_tokens;
+  desc.hide_gone = p.hide_gone;
 
   args.struct_bytes = sizeof args;
   args.batch = p.batch, args.q_tokens = p.q_tokens, args.kv_tokens = p.kv_tokens;
@@ -549,6 +550,10 @@ bool AttentionCase::outputs_untouched() const {
 std::string AttentionCase::run(const Run& run) {
   expected();
   const std::string failed = run_unchecked(run);
+  if (!desc.hide_gone && sees_gone_token(desc, args)) {
+    const bool refused = failed.find(fovea_status_string(FOVEA_ERR_RING)) != std::string::npos && outputs_untouched();
+    return refused ? "" : name(problem) + " | " + name(run) + ": a token that is gone would be seen: " + failed;
+  }
   if (!failed.empty()) return failed;
   const std::string wrong = compare();
   return wrong.empty() ? "" : name(problem) + " | " + name(run) + ": " + wrong;

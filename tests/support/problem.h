@@ -84,6 +84,12 @@ struct Problem {
   fovea_kv_kind kv_kind = FOVEA_KV_STRIDED;
   uint32_t ring_tokens = 0, pinned_tokens = 0, page_tokens = 0;
   std::vector<uint32_t> first_tokens;  // of a ring [batch]; empty = NULL
+  bool hide_gone = false;              // of a ring
+  // Whether its slots are enough for a plan: for all keys, or for the window and the chunk.
+  bool ring_suffices() const {
+    return kv_tokens <= ring_tokens ||
+           (window_left != 0 && uint64_t{window_left} + q_tokens <= uint64_t{ring_tokens} - pinned_tokens + 1);
+  }
 
   bool mask_adds() const { return mask != FOVEA_MASK_NONE && mask != FOVEA_MASK_BYTE; }
   // Whether a call must say by positions where its queries sit.
@@ -144,7 +150,8 @@ class AttentionCase {
   // The reference's answer, computed once. From then on the inputs are read-only.
   const Attention& expected();
 
-  // Plans and runs; "" if all outputs are right, all else is untouched, else what is wrong.
+  // Plans and runs; "" if all outputs are right, all else is untouched, else what is wrong. Where a query would see a
+  // token that is gone from a ring it is right to be refused.
   std::string run(const Run& run);
   // The same, but looks at nothing except the status: for tests that compare the outputs on their own.
   std::string run_unchecked(const Run& run);

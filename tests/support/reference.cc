@@ -53,6 +53,24 @@ float mask_element(const fovea_mask& m, ptrdiff_t at) {
   return static_cast<float>(value_of(m.kind == FOVEA_MASK_F16 ? kF16 : kBf16, bits));
 }
 
+// By its place, gone or not.
+bool within_limits(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t i,
+                   uint32_t j) {
+  const int64_t p = position(desc, args, b, i);
+  if (j >= length(args, b)) return false;
+  if (desc.causal != FOVEA_CAUSAL_NONE && j > p) return false;
+  if (desc.window_left != 0 && j >= desc.pinned_tokens && j <= p - desc.window_left) return false;
+  if (desc.window_right != 0 && j >= p + desc.window_right) return false;
+  const fovea_mask& m = args.mask;
+  return m.kv_tokens == 0 || (m.kv_tokens != FOVEA_MASK_COVERS_NONE && j < m.kv_tokens);
+}
+
+bool gone(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t j) {
+  if (desc.kv_kind != FOVEA_KV_RING || j < desc.pinned_tokens) return false;
+  const uint32_t n = length(args, b), slots = desc.ring_tokens - desc.pinned_tokens;
+  return int64_t{j} < int64_t{n} - slots || (args.kv.first_tokens != nullptr && j < args.kv.first_tokens[b]);
+}
+
 }  // namespace
 
 bool dropped(float probability, uint64_t seed, uint32_t b, uint32_t h, uint32_t i, uint32_t j) {
@@ -70,23 +88,24 @@ int64_t position(const fovea_attention_desc& desc, const fovea_attention_args& a
 
 bool visible(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t h, uint32_t i,
              uint32_t j) {
-  const int64_t p = position(desc, args, b, i);
-  if (j >= length(args, b)) return false;
-  if (desc.causal != FOVEA_CAUSAL_NONE && j > p) return false;
-  if (desc.window_left != 0 && j >= desc.pinned_tokens && j <= p - desc.window_left) return false;
-  if (desc.window_right != 0 && j >= p + desc.window_right) return false;
-  if (desc.kv_kind == FOVEA_KV_RING && j >= desc.pinned_tokens) {
-    const uint32_t n = length(args, b), slots = desc.ring_tokens - desc.pinned_tokens;
-    if (int64_t{j} < int64_t{n} - slots) return false;
-    if (args.kv.first_tokens != nullptr && j < args.kv.first_tokens[b]) return false;
-  }
+  if (!within_limits(desc, args, b, i, j) || gone(desc, args, b, j)) return false;
   const fovea_mask& m = args.mask;
   if (m.kind == FOVEA_MASK_NONE) return true;
-  if (m.kv_tokens == FOVEA_MASK_COVERS_NONE || (m.kv_tokens != 0 && j >= m.kv_tokens)) return false;
   const ptrdiff_t at = mask_offset(m, b, h, i, j);
   if (m.kind == FOVEA_MASK_BYTE) return static_cast<const uint8_t*>(m.data)[at] != 0;
   const float mask = mask_element(m, at);
   return !hides(mask) && !(m.kind == FOVEA_MASK_F16 && mask <= -65504.0f);
+}
+
+bool sees_gone_token(const fovea_attention_desc& desc, const fovea_attention_args& args) {
+  for (uint32_t b = 0; b < args.batch; ++b) {
+    for (uint32_t j = 0; j < length(args, b); ++j) {
+      for (uint32_t i = 0; i < args.q_tokens && gone(desc, args, b, j); ++i) {
+        if (within_limits(desc, args, b, i, j)) return true;
+      }
+    }
+  }
+  return false;
 }
 
 Attention attention(const fovea_attention_desc& desc, const fovea_attention_args& args) {

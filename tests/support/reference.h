@@ -27,6 +27,9 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
 bool visible(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t h, uint32_t i,
              uint32_t j);
 
+// Whether some query would see a token that a ring has lost, were it not for that, and for the numbers in a mask.
+bool sees_gone_token(const fovea_attention_desc& desc, const fovea_attention_args& args);
+
 // Whether dropout of this probability drops the weight of query i of head h and key j.
 bool dropped(float probability, uint64_t seed, uint32_t b, uint32_t h, uint32_t i, uint32_t j);
 

@@ -213,6 +213,7 @@ static fovea_status cached(fovea_dtype dtype, fovea_kv_kind kind) {
   status = fovea_kv_cache_init(&cache, cache_memory.bytes, sizeof cache_memory.bytes);
   if (status == FOVEA_OK) status = fovea_kv_append(&cache, &append);
   if (status == FOVEA_OK) status = fovea_kv_describe(&cache, &desc);
+  desc.max_kv_tokens = kKvTokens; /* a ring takes any number: these fit */
   if (status == FOVEA_OK) status = fovea_kv_attach(&cache, &args);
   if (status == FOVEA_OK) status = attend();
   args.q_tokens = 1;

@@ -120,6 +120,8 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_ERR_POSITIONS_TWICE = -26, /* where tokens sit is said twice: positions beside a diagonal or token_positions, or
                                      a diagonal other than the causal one */
   FOVEA_ERR_POSITION_RANGE = -27,  /* a token's position is not in the tables of cos and sin */
+  FOVEA_ERR_RING = -28,      /* a ring is too small for its window and the most new tokens, or a token that a query is
+                                to see is gone from it: see ring_tokens and hide_gone */
   FOVEA_STATUS_IS_32_BITS = 0x7fffffff /* not a status: keeps the type 32 bits wide under -fshort-enums */
 } fovea_status;
 
@@ -278,7 +280,8 @@ typedef struct fovea_attention_desc {
   /* Visible keys. Windows count keys including the query's own position; 0 = unlimited. A query at position p sees
    * p - window_left < j < p + window_right, and the pinned j < pinned_tokens whatever window_left says, as far as the
    * causal limit and the entry's length allow. A causal limit is the same as window_right = 1. With a causal limit,
-   * diagonal is 0 or the same (FOVEA_ERR_POSITIONS_TWICE). */
+   * diagonal is 0 or the same (FOVEA_ERR_POSITIONS_TWICE). How many slots a ring must have for window_left: see
+   * ring_tokens. */
   fovea_causal causal;
   fovea_diagonal diagonal;
   uint32_t window_left, window_right;
@@ -292,9 +295,18 @@ typedef struct fovea_attention_desc {
   fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype; /* q and out not I8 or I4 (FOVEA_ERR_UNSUPPORTED) */
   fovea_kv_kind kv_kind;
   uint32_t ring_tokens;   /* slots of a ring, for each entry: more than pinned_tokens; 0 with other kinds
-                             (FOVEA_ERR_SIZE) */
-  uint32_t pinned_tokens; /* of any kind: the first so many tokens, which window_left does not hide, and which stay in a
-                             ring (StreamingLLM's sinks, arXiv 2309.17453). In a stream, those at positions below it */
+                             (FOVEA_ERR_SIZE). And enough for what queries see: the first of n new tokens still sees
+                             window_left tokens, its own counted, when the n - 1 behind it are there already. So
+                                 ring_tokens - pinned_tokens >= window_left + n - 1
+                             for n = max_q_tokens, or as many as are taken back of a draft, if these are more. Without
+                             a window_left every token must stay: ring_tokens >= max_kv_tokens */
+  uint32_t pinned_tokens; /* the first so many tokens, which window_left does not hide, whatever the kind, and which
+                             stay in a ring (StreamingLLM's sinks, arXiv 2309.17453). In a stream, by position */
+  uint32_t hide_gone;     /* 0: a plan of a ring that is too small for max_q_tokens is refused, and a call of which a
+                             query would see a token that is gone, as lengths, first_tokens, positions and windows tell,
+                             not the numbers in a mask (FOVEA_ERR_RING). Else both are served, and queries see what is
+                             there: without a window_left, all that the ring holds up to their own position. Of n new
+                             tokens the first then sees n - 1 less than alone, whose slots the others have taken */
   uint32_t page_tokens;   /* of a page, at least 1; 0 with other kinds (FOVEA_ERR_SIZE). Fastest is a multiple of 64 */
 
   /* How. */
@@ -451,7 +463,8 @@ typedef struct fovea_kv_tile {
  * How often. Each tile of a key head is asked for once for each block of query rows that may see some of it. An entry
  * has rows = q_heads / kv_heads * (its queries) for each key head, in ceil(rows / (lanes * tile_vectors * block_tiles))
  * blocks, with these fields of the plan; in one block where rows <= few_rows. Scores out ask once more for each tile of
- * query rows. To bring each tile once for any number of rows, push tiles into a stream: see
+ * query rows. A tile of which some tokens are pinned and a window hides others is asked for in two parts, the second not
+ * ahead. To bring each tile once for any number of rows, push tiles into a stream: see
  * examples/recipes/each_tile_once.c. */
 typedef struct fovea_loader {
   int (*start)(void* self, const fovea_kv_tile* tile);
@@ -463,7 +476,8 @@ typedef struct fovea_loader {
  *   strided   [batch][kv_heads][kv_tokens][dim] by the strides of the arrays.
  *   ring      [batch][kv_heads][ring_tokens][dim]. Tokens keep their numbers for ever: kv_tokens, kv_lengths, positions
  *             and masks count all that were ever put in. Token j is in slot j if j < pinned_tokens, else in slot
- *             pinned_tokens + (j - pinned_tokens) % (ring_tokens - pinned_tokens). What is no longer there is hidden.
+ *             pinned_tokens + (j - pinned_tokens) % (ring_tokens - pinned_tokens). No query may look for what is gone,
+ *             but with hide_gone (FOVEA_ERR_RING).
  *   paged     a pool [pages][kv_heads][page_tokens][dim]: batch_stride steps from page to page. Token j of entry b is
  *             row j % page_tokens of page page_table[b * page_table_stride + j / page_tokens]. Pages may overlap, and
  *             be blocks of plain arrays: examples/recipes/block_sparse.c, neighbourhood.c and cache_batch_idx.c.
@@ -868,14 +882,16 @@ fovea_status fovea_kv_set_length(fovea_kv_cache* cache, uint32_t entry, uint32_t
 
 /* An entry's first `length` tokens stay, the others are taken back, as after a draft that was not accepted. length is
  * at most the entry's (FOVEA_ERR_LENGTH). In a ring, tokens that were overwritten do not come back: length is also at
- * least first_tokens of the entry, or so small that only pinned tokens stay (FOVEA_ERR_LENGTH). */
+ * least first_tokens of the entry, or so small that only pinned tokens stay (FOVEA_ERR_LENGTH). A call that would see
+ * them is refused (FOVEA_ERR_RING): how many slots a draft needs stands with ring_tokens. */
 fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t length);
 
 /* An entry without tokens, or with FOVEA_ALL_ENTRIES all of them. Page tables stay. */
 fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry);
 
 /* Writes into a description what the cache knows: kv_heads, head_dim, value_dim, max_batch, max_kv_tokens, the types of
- * keys and values, and the kind with its sizes. */
+ * keys and values, pinned_tokens, and the kind with its sizes. A ring's max_kv_tokens is 2^30: it needs a window_left,
+ * or hide_gone. */
 fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc);
 
 /* Writes into arguments what the cache holds now: batch, kv_tokens, kv_lengths and kv. After each append. */

@@ -47,6 +47,7 @@ extern "C" const char* fovea_status_string(fovea_status status) {
     case FOVEA_ERR_FULL: return "a cache has no room for the tokens";
     case FOVEA_ERR_POSITIONS_TWICE: return "positions are given where a diagonal or other positions already name them";
     case FOVEA_ERR_POSITION_RANGE: return "a token's position is not in the tables of cos and sin";
+    case FOVEA_ERR_RING: return "a ring is too small for its window, or a token that is to be seen is gone from it";
     case FOVEA_STATUS_IS_32_BITS: break;
   }
   return "unknown status";

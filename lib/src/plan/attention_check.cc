@@ -162,7 +162,8 @@ fovea_status check_workspace(const fovea_plan& plan, const fovea_attention_args&
 fovea_status check_ring(const fovea_attention_desc& d, const fovea_attention_args& a, uint32_t batch) {
   const uint32_t first = ring_first(d, a, batch), length = key_count(a, batch);
   if (length <= d.pinned_tokens) return FOVEA_OK;
-  return first > length || length - first > d.ring_tokens - d.pinned_tokens ? FOVEA_ERR_LENGTH : FOVEA_OK;
+  if (first > length || length - first > d.ring_tokens - d.pinned_tokens) return FOVEA_ERR_LENGTH;
+  return !d.hide_gone && sees_gone_token(d, a, batch) ? FOVEA_ERR_RING : FOVEA_OK;
 }
 
 fovea_status check_pages(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t batch, uint32_t length) {
@@ -189,11 +190,11 @@ fovea_status check_entries(const fovea_attention_desc& d, const fovea_attention_
     const uint32_t all = entry_count(kv_offsets(a), b, a.kv_tokens);
     const uint32_t length = a.kv_lengths ? a.kv_lengths[b] : all;
     if (length > all) return FOVEA_ERR_LENGTH;
-    if (config::kRing && d.kv_kind == FOVEA_KV_RING) FOVEA_RETURN_IF_ERROR(check_ring(d, a, b));
     if (config::kPages && d.kv_kind == FOVEA_KV_PAGED) FOVEA_RETURN_IF_ERROR(check_pages(d, a.kv, b, length));
     if (config::kPositions && a.positions && (a.positions[b] > kMostPosition || a.positions[b] < -kMostPosition)) {
       return FOVEA_ERR_SIZE;
     }
+    if (config::kRing && d.kv_kind == FOVEA_KV_RING) FOVEA_RETURN_IF_ERROR(check_ring(d, a, b));
   }
   return FOVEA_OK;
 }

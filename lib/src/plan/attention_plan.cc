@@ -56,6 +56,13 @@ fovea_status check_source(const fovea_attention_desc& d) {
   return pages == (d.page_tokens != 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
 
+// Whether the first of the most new tokens may look for one that the last of them replaces.
+bool may_lose_tokens(const fovea_attention_desc& d) {
+  if (!config::kRing || d.kv_kind != FOVEA_KV_RING || d.hide_gone || d.max_kv_tokens <= d.ring_tokens) return false;
+  const uint64_t room = d.ring_tokens - d.pinned_tokens;
+  return d.window_left == 0 || uint64_t(d.window_left) + d.max_q_tokens > room + 1;
+}
+
 fovea_status check_desc(const fovea_attention_desc& d) {
   if (d.struct_bytes != sizeof(fovea_attention_desc)) return FOVEA_ERR_STRUCT;
   if (!is_enum(d.causal, FOVEA_CAUSAL_POSITIONS) || !is_enum(d.kv_kind, FOVEA_KV_LOAD)) return FOVEA_ERR_ENUM;
@@ -87,7 +94,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
       (!config::kWindows && (d.window_left || d.window_right))) {
     return FOVEA_ERR_UNSUPPORTED;
   }
-  return FOVEA_OK;
+  return may_lose_tokens(d) ? FOVEA_ERR_RING : FOVEA_OK;
 }
 
 TileShape tile_shape_of(const fovea_plan& plan) {

@@ -277,8 +277,8 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
   return true;
 }
 
-// Scores to the caller, now that the normalisation is known. False where keys cannot be had. Pinned keys come last: they
-// may lie in a key tile with others, to which they are hidden.
+// Scores to the caller, now that the normalisation is known. False where keys cannot be had. Pinned keys come last: in
+// a key tile that they share with others, they are written as hidden at first.
 bool write_scores(HeadTask& task, const QueryTile& tile) {
   const uint32_t all_keys = task.args.kv_tokens;
   if (task.args.scores_stage < FOVEA_SCORES_MASKED) return write_range(task, tile, {0, 0, all_keys, all_keys}, true);

@@ -35,7 +35,7 @@ struct Positions {
   int64_t first;         // position of query 0
   uint32_t begin, keys;  // no query sees a key before begin, or from keys on
   uint32_t left, right;  // windows, 0 = unlimited; causal is right = 1
-  uint32_t entered;      // key tiles are entered on the grid, before begin, but not before this key: the first of a push
+  uint32_t entered;      // key tiles are entered on the grid, but not before this key: 0, or the first of a push
 
   bool limited() const { return left || right || begin > entered; }
 
