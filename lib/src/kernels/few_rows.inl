@@ -191,58 +191,13 @@ FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
   FewScoresOf<kRows, kPrefetch, FOVEA_F32>(t, keys);
 }
 
-// Elements of the block at key j, from the row of each query on: `step` is from a key to the next.
-template <int kRows, class T>
-FOVEA_TEMPLATE void GatherBlock(const QueryTile& t, const RowArray<char>& rows, uint32_t step, const KeyTile& keys,
-                                uint32_t j, T (&lanes)[kLanes]) {
-  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
-  const char* row = rows.data + ptrdiff_t(t.first_token) * rows.token_stride;
-  uint32_t head = t.first_head;
-  for (uint32_t r = 0; r < kRows; ++r) {
-    const T* const at = reinterpret_cast<const T*>(row + ptrdiff_t(head) * rows.head_stride) +
-                        size_t(step) * (size_t(keys.first) + j);
-    for (uint32_t k = 0; k < kKeys; ++k) lanes[r * kKeys + k] = j + k < keys.end ? at[step * k] : T(0);
-    if (r + 1 < t.live && ++head == t.group) {
-      head = 0;
-      row += rows.token_stride;
-    }
-  }
-}
-
-// Mask elements of the block at key j, as floats.
-template <int kRows>
-FOVEA_TEMPLATE VF FewMask(const QueryTile& t, const ScoreStages& stages, const KeyTile& keys, uint32_t j) {
-  if (!MaskAdds(stages)) {
-    uint8_t lanes[kLanes];
-    GatherBlock<kRows>(t, stages.mask, stages.mask_step, keys, j, lanes);
-    return hn::ConvertTo(kF, hn::LoadU8(kI, lanes));
-  }
-  const fovea_dtype dtype = mask_dtype(stages.mask_kind);
-  if (config::kHalf && dtype != FOVEA_F32) {
-    uint16_t lanes[kLanes];
-    GatherBlock<kRows>(t, stages.mask, stages.mask_step, keys, j, lanes);
-    return LoadHalfN(lanes, dtype, kLanes);
-  }
-  float lanes[kLanes];
-  GatherBlock<kRows>(t, stages.mask, stages.mask_step, keys, j, lanes);
-  return hn::LoadU(kF, lanes);
-}
-
-// What a mask is multiplied by before it is added, for each row.
-template <int kRows>
-FOVEA_INLINE VF FewMaskFactor(const QueryTile& t, const ScoreStages& stages, const KeyTile& keys) {
-  float lanes[kLanes];
-  GatherBlock<kRows>(t, stages.mask_factor, 0, keys, keys.begin, lanes);
-  return hn::Mul(hn::LoadU(kF, lanes), hn::Set(kF, kLog2E));
-}
-
 // The stages of ApplyStages, over blocks of rows by keys.
 template <int kRows>
 FOVEA_TEMPLATE void FewStages(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
                               fovea_scores_stage last) {
   const VF key_offsets = KeyOffsets<kRows>();
   const bool masked = last >= FOVEA_SCORES_MASKED;
-  const VF factor = Masked(stages) ? FewMaskFactor<kRows>(t, stages, keys) : hn::Zero(kF);
+  const VF factor = Masked(stages) ? FewMaskFactor(t, stages, keys, kRows) : hn::Zero(kF);
   for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
     float* s = BlockScores<kRows>(t, keys, j);
     const VF key_pos = hn::Add(key_offsets, hn::Set(kF, float(j)));
@@ -253,7 +208,7 @@ FOVEA_TEMPLATE void FewStages(const QueryTile& t, const KeyTile& keys, const Sco
       x = Alibi(x, hn::LoadU(kF, t.slope), pos, key_pos);
     }
     if (Masked(stages) && masked) {
-      const VF mask = FewMask<kRows>(t, stages, keys, j);
+      const VF mask = FewMask(t, stages, keys, j, kRows);
       x = MaskAdds(stages) ? AddMask(x, mask, factor, hn::Set(kF, stages.mask_hides)) : HideZeros(x, mask);
     }
     if (AtEdge(keys) && masked) {

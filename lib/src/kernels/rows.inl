@@ -57,7 +57,7 @@ FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<float>& ro
 }
 
 // The same for rows of a type that is known only now.
-FOVEA_INLINE void LoadTransposed(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n,
+FOVEA_SHARED void LoadTransposed(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n,
                                  VF (&lanes)[kLanes]) {
   if (config::kHalf && dtype != FOVEA_F32) {
     for (size_t i = 0; i < kLanes; ++i) {

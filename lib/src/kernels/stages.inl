@@ -62,6 +62,59 @@ FOVEA_INLINE void LoadMask(const ScoreStages& stages, const LaneRows<char>& rows
   hn::Transpose(mask);
 }
 
+// What a few-rows block, of some rows by the keys from key j on, has in an array: elements of `unit` bytes, 0 behind the
+// end. `step` is from a key to the next.
+FOVEA_SHARED void GatherBlock(const QueryTile& t, const RowArray<char>& rows, size_t unit, uint32_t step,
+                              const KeyTile& keys, uint32_t j, uint32_t row_count, void* lanes) {
+  const char* row = rows.data + ptrdiff_t(t.first_token) * rows.token_stride;
+  char* lane = static_cast<char*>(lanes);
+  uint32_t head = t.first_head;
+  for (uint32_t r = 0; r < row_count; ++r) {
+    const char* const at = row + ptrdiff_t(head) * rows.head_stride + unit * step * (size_t(keys.first) + j);
+    for (uint32_t k = 0; k < kLanes / row_count; ++k, lane += unit) {
+      const uint32_t zero = 0;
+      const void* const from = j + k < keys.end ? static_cast<const void*>(at + unit * step * k) : &zero;
+      if (unit == 4) {
+        __builtin_memcpy(lane, from, 4);
+      } else if (unit == 2) {
+        __builtin_memcpy(lane, from, 2);
+      } else {
+        *lane = *static_cast<const char*>(from);
+      }
+    }
+    if (r + 1 < t.live && ++head == t.group) {
+      head = 0;
+      row += rows.token_stride;
+    }
+  }
+}
+
+// Its mask elements, as floats.
+FOVEA_SHARED VF FewMask(const QueryTile& t, const ScoreStages& stages, const KeyTile& keys, uint32_t j,
+                        uint32_t row_count) {
+  if (!MaskAdds(stages)) {
+    uint8_t lanes[kLanes];
+    GatherBlock(t, stages.mask, 1, stages.mask_step, keys, j, row_count, lanes);
+    return hn::ConvertTo(kF, hn::LoadU8(kI, lanes));
+  }
+  const fovea_dtype dtype = mask_dtype(stages.mask_kind);
+  if (config::kHalf && dtype != FOVEA_F32) {
+    uint16_t lanes[kLanes];
+    GatherBlock(t, stages.mask, 2, stages.mask_step, keys, j, row_count, lanes);
+    return LoadHalfN(lanes, dtype, kLanes);
+  }
+  float lanes[kLanes];
+  GatherBlock(t, stages.mask, 4, stages.mask_step, keys, j, row_count, lanes);
+  return hn::LoadU(kF, lanes);
+}
+
+// What a mask is multiplied by before it is added, for each row.
+FOVEA_INLINE VF FewMaskFactor(const QueryTile& t, const ScoreStages& stages, const KeyTile& keys, uint32_t row_count) {
+  float lanes[kLanes];
+  GatherBlock(t, stages.mask_factor, 4, 0, keys, keys.begin, row_count, lanes);
+  return hn::Mul(hn::LoadU(kF, lanes), hn::Set(kF, kLog2E));
+}
+
 // The mask over the scores of one vector of rows.
 FOVEA_INLINE void ApplyMask(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column,
                             float* FOVEA_RESTRICT s) {
