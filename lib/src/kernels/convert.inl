@@ -21,7 +21,7 @@ FOVEA_TEMPLATE void WidenRow(const FormatRow<kType>& row, size_t first, size_t d
   size_t d = first;
   for (; d + kI4Group <= end; d += kI4Group, out += kI4Group) {
     const VF scale = row.Scale(d);
-    FOVEA_UNROLL(kGroupUnroll)
+    FOVEA_UNROLL_BY(kGroupUnroll)
     for (size_t i = 0; i < kI4Group; i += kLanes) {
       const VF x = row.Whole(d + i);
       hn::StoreU(kScales ? hn::Mul(x, scale) : x, kF, out + i);
@@ -70,9 +70,9 @@ FOVEA_INLINE VF OverLanes(VF v) {
 // Destroys the group.
 template <bool kMax>
 FOVEA_INLINE VF Total(VF (&group)[kGroupVectors]) {
-  FOVEA_UNROLL(kGroupUnroll)
+  FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t half = kGroupVectors / 2; half > 0; half /= 2) {
-    FOVEA_UNROLL(kGroupUnroll)
+    FOVEA_UNROLL_BY(kGroupUnroll)
     for (size_t i = 0; i < half; ++i) {
       group[i] = kMax ? hn::Max(group[i], group[i + half]) : hn::Add(group[i], group[i + half]);
     }
@@ -118,17 +118,17 @@ FOVEA_INLINE VF CodeI4(VF y, VF tried) {
 FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, uint16_t* scale) {
   // Of these arrays a scalar target has 128 bytes each on the stack, so one after the other uses the same.
   VF y[kGroupVectors], used[kGroupVectors];
-  FOVEA_UNROLL(kGroupUnroll)
+  FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors; ++i) {
     const size_t first = i * kLanes, left = first < count ? count - first : 0;
     y[i] = left >= kLanes ? hn::LoadU(kF, x + first) : hn::LoadN(kF, x + first, left);
     used[i] = y[i];
   }
   const VF highest = Total<true>(used);
-  FOVEA_UNROLL(kGroupUnroll)
+  FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors; ++i) used[i] = hn::Sub(hn::Zero(kF), y[i]);
   const VF lowest = Total<true>(used);
-  FOVEA_UNROLL(kGroupUnroll)
+  FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors; ++i) used[i] = hn::Mul(y[i], hn::Zero(kF));
   const VF not_finite = Total<false>(used);
   // From 2^126 on the inverse would be subnormal: slow here, 0 there. What is far too large for a scale counts as 2^100.
@@ -137,7 +137,7 @@ FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, ui
   const VF largest = hn::IfThenElse(hn::Lt(highest, lowest), hn::Sub(hn::Zero(kF), size), size);
   const MF tiny = hn::Lt(size, hn::Set(kF, 0x1p-100f));
   const VF inverse = hn::Add(hn::IfThenZeroElse(tiny, hn::Div(hn::Set(kF, 1.0f), largest)), not_finite);
-  FOVEA_UNROLL(kGroupUnroll)
+  FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors; ++i) y[i] = ZeroIfNan(hn::Mul(y[i], inverse));
 
   // With codes q, the squared error is least for the factor sum(y q) / sum(q q), and is then sum(y y) - sum(y q) *
@@ -145,7 +145,7 @@ FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, ui
   VF best = hn::Zero(kF), best_factor = hn::Zero(kF), best_tried = hn::Zero(kF);
   for (const float tried : kI4Tried) {
     VF qq[kGroupVectors];
-    FOVEA_UNROLL(kGroupUnroll)
+    FOVEA_UNROLL_BY(kGroupUnroll)
     for (size_t i = 0; i < kGroupVectors; ++i) {
       const VF q = CodeI4(y[i], hn::Set(kF, tried));
       used[i] = hn::Mul(y[i], q);
@@ -166,7 +166,7 @@ FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, ui
   best_tried = hn::IfThenElse(beyond, hn::Mul(size, hn::Set(kF, 1 / 65504.0f)), best_tried);
 
   const VI nibble = hn::Set(kI, 15);
-  FOVEA_UNROLL(kGroupUnroll)
+  FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors / 2; ++i) {
     const VF bias = hn::Set(kF, kRoundingBias + 8.0f);
     const VI even = hn::BitCast(kI, hn::Add(CodeI4(y[i], best_tried), bias));

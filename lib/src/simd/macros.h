@@ -12,8 +12,8 @@
 
 // 16 is 0 with a half-precision type that is not widened.
 static_assert(__FLT_EVAL_METHOD__ == 0 || __FLT_EVAL_METHOD__ == 16,
-              "fovea needs float arithmetic that rounds to float (FLT_EVAL_METHOD 0): on 32-bit x86, whose x87 unit does "
-              "not, compile with -msse2 -mfpmath=sse");
+              "fovea needs float arithmetic that rounds to float (FLT_EVAL_METHOD 0): on 32-bit x86, whose x87 unit "
+              "does not, compile with -msse2 -mfpmath=sse");
 
 // Whether scalar code fuses multiply-adds: where the processor does it in one instruction, whichever compiler it is.
 // clang never defines __FP_FAST_FMAF.
@@ -63,17 +63,19 @@ static_assert(__FLT_EVAL_METHOD__ == 0 || __FLT_EVAL_METHOD__ == 16,
 #else
 #define FOVEA_UNROLL(n) FOVEA_PRAGMA_(GCC unroll n)
 #endif
+// By a constant of at least 1, which leaves the loop as it is.
+#if defined(__clang__)
+#define FOVEA_UNROLL_BY(n) FOVEA_PRAGMA_(clang loop unroll_count(n))
+#else
+#define FOVEA_UNROLL_BY(n) FOVEA_UNROLL(n)
+#endif
 // The same where nothing is lost but time; and for a loop of any length, whose test is then needed every n rounds.
 #if FOVEA_PREFER_SIZE
 #define FOVEA_UNROLL_FOR_SPEED(n)
 #define FOVEA_UNROLL_LONG_LOOP(n)
 #else
 #define FOVEA_UNROLL_FOR_SPEED(n) FOVEA_UNROLL(n)
-#if defined(__clang__)
-#define FOVEA_UNROLL_LONG_LOOP(n) FOVEA_PRAGMA_(clang loop unroll_count(n))
-#else
-#define FOVEA_UNROLL_LONG_LOOP(n) FOVEA_PRAGMA_(GCC unroll n)
-#endif
+#define FOVEA_UNROLL_LONG_LOOP(n) FOVEA_UNROLL_BY(n)
 #endif
 
 #endif  // FOVEA_SRC_SIMD_MACROS_H_

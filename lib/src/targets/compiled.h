@@ -21,7 +21,7 @@
 #include "targets/offered.h"
 
 #if defined(FOVEA_EXPECT_TARGET_SCALAR) && FOVEA_OFFERS_FIXED_VECTORS
-#error "FOVEA_SIMD=auto chose scalar, but the compiler's flags offer vectors: name them in CMAKE_CXX_FLAGS, or set FOVEA_SIMD"
+#error "FOVEA_SIMD=auto chose scalar, but the flags offer vectors: name them in CMAKE_CXX_FLAGS, or set FOVEA_SIMD"
 #endif
 
 #if FOVEA_WITH_HIGHWAY
