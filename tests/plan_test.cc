@@ -85,17 +85,62 @@ TEST_CASE("plan: the workspace of each target is what another machine would answ
 TEST_CASE("plan: the macro is an upper bound for every count of tokens and heads", "[short]") {
   for (const uint32_t head_dim : {1u, 2u, 17u, 64u, 127u, 128u, 256u, 1000u}) {
     for (const uint32_t value_dim : {1u, 3u, 16u, 65u, 128u, 513u}) {
-      for (const uint32_t q_tokens : {0u, 1u, 2u, 15u, 16u, 17u, 48u, 49u, 64u, 100000u}) {
+      for (const uint32_t q_tokens : {0u, 1u, 2u, 4u, 7u, 15u, 16u, 17u, 48u, 49u, 64u, 100000u}) {
         for (const uint32_t group : {1u, 3u, 8u}) {
           fovea_attention_desc d = description(head_dim, value_dim, q_tokens, group * 2, 2);
           for (const fovea_target target : targets()) {
             const size_t bytes = fovea_workspace_bytes_for(&d, target);
             REQUIRE(bytes > 0);
             REQUIRE(bytes <= FOVEA_WORKSPACE_BYTES(head_dim, value_dim));
+            const uint32_t rows = std::max<uint32_t>(q_tokens * group, 1);
+            REQUIRE(bytes <= FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
+            d.key_dtype = FOVEA_I8, d.kv_kind = FOVEA_KV_PAGED, d.page_tokens = 3;
+            const size_t kv_bytes = fovea_workspace_bytes_for(&d, target);
+            REQUIRE(kv_bytes <= FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim));
+            REQUIRE(kv_bytes <= FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
+            d = description(head_dim, value_dim, q_tokens, group * 2, 2);
           }
         }
       }
     }
+  }
+}
+
+TEST_CASE("plan: the macro for a number of rows is at most that for any, and for decode on one lane what it takes",
+          "[short]") {
+  for (const uint32_t rows : {1u, 2u, 3u, 4u, 8u, 12u, 13u, 48u, 1000u}) {
+    CHECK(FOVEA_WORKSPACE_BYTES_FOR(64, 48, rows) <= FOVEA_WORKSPACE_BYTES(64, 48));
+    CHECK(FOVEA_KV_WORKSPACE_BYTES_FOR(64, 48, rows) <= FOVEA_KV_WORKSPACE_BYTES(64, 48));
+  }
+#if FOVEA_TILE_ROWS_MAX == 4
+  static_assert(FOVEA_WORKSPACE_BYTES_FOR(32, 32, 1) == 1088, "a query, its output, 64 scores, 9 numbers of it");
+  const fovea_attention_desc d = description(32, 32, 1, 4, 4);
+  CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == 1088);
+#endif
+}
+
+TEST_CASE("plan: the workspaces in the README's table are those", "[short]") {
+  struct Row {
+    uint32_t q_heads, kv_heads, dim, q_tokens;
+    fovea_dtype dtype;
+    size_t scalar, four_lanes, avx2;
+  };
+  for (const Row& row : {
+           Row{4, 4, 32, 1, FOVEA_F32, 1088, 2624, 4672},
+           Row{4, 4, 64, 1, FOVEA_F32, 1344, 3648, 6720},
+           Row{8, 2, 64, 1, FOVEA_F32, 3648, 3648, 6720},
+           Row{8, 2, 64, 1, FOVEA_I8, 7744, 36416, 39488},
+           Row{4, 4, 32, 64, FOVEA_F32, 2624, 6720, 13440},
+           Row{4, 4, 64, 64, FOVEA_F32, 3648, 9792, 19584},
+           Row{4, 4, 128, 64, FOVEA_F32, 5696, 15936, 31872},
+           Row{4, 4, 64, 64, FOVEA_I8, 18688, 71936, 71936},
+       }) {
+    fovea_attention_desc d = description(row.dim, row.dim, row.q_tokens, row.q_heads, row.kv_heads);
+    d.key_dtype = d.value_dtype = row.dtype;
+    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == row.scalar);
+    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_HELIUM) == row.four_lanes);
+    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_NEON) == row.four_lanes);
+    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_AVX2) == row.avx2);
   }
 }
 

@@ -387,6 +387,16 @@ size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes
 #define FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                     \
   (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_BLOCK_ROWS_MAX / 4u) + \
    FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
+/* Both for a plan of few query rows, as for decode: of so many that share a key head, max_q_tokens * q_heads / kv_heads,
+ * at least 1. */
+#define FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows)                                                          \
+  FOVEA_LARGER_(                                                                                                      \
+      FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_LINEAR_ROWS_(rows, FOVEA_TILE_ROWS_MAX)),            \
+      FOVEA_FEW_ROWS_BYTES_(head_dim, value_dim, (rows) < FOVEA_FEW_ROWS_MAX_ ? (rows) : FOVEA_FEW_ROWS_MAX_))
+#define FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows)                                                       \
+  ((rows) > FOVEA_BLOCK_ROWS_MAX / 4u                                                                                 \
+       ? FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                                                \
+       : FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows) + FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
 
 /* Writes into text, at most text_bytes with the closing 0, one line that says what the plan will do: target and
  * backend, tile, kernel, bytes. Returns the length of the whole line without the closing 0, as snprintf does; text may
@@ -1027,6 +1037,19 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 #define FOVEA_KV_STAGE_BYTES_(head_dim, value_dim) \
   (FOVEA_KEY_TILE * 4u * (FOVEA_SIZE_(head_dim) + FOVEA_SIZE_(value_dim) + 8u))
 #endif
+/* Tiles of the few-rows kernel, of four rows or as many as there are, whose lanes run along a row. */
+#if FOVEA_TILE_ROWS_MAX == 48
+#define FOVEA_FEW_ROWS_MAX_ 8u
+#else
+#define FOVEA_FEW_ROWS_MAX_ 4u
+#endif
+#define FOVEA_FEW_ROWS_BYTES_(head_dim, value_dim, rows)                                                             \
+  (((rows) + 3u) / 4u *                                                                                              \
+   (FOVEA_WHOLE_VECTORS_BYTES_(head_dim, (rows) > 2u ? 4u : (rows)) +                                                \
+    FOVEA_WHOLE_VECTORS_BYTES_(value_dim, (rows) > 2u ? 4u : (rows)) +                                               \
+    FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * FOVEA_LANES_MAX_ * 4u) + 9u * FOVEA_ALIGN_UP_(FOVEA_LANES_MAX_ * 4u)))
+#define FOVEA_WHOLE_VECTORS_BYTES_(dim, rows) \
+  FOVEA_ALIGN_UP_((FOVEA_SIZE_(dim) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_ * (rows) * 4u)
 /* A tile has three vectors of tokens on most targets, for narrow weights six, or as many as the tokens fill. */
 #define FOVEA_LANES_MAX_ (FOVEA_TILE_ROWS_MAX / 3u)
 #define FOVEA_LINEAR_ROWS_(tokens, most)                                                                      \
