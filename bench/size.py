@@ -31,7 +31,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "scripts"))
-from library import Library, features, public_functions, run  # noqa: E402
+from library import MINIMAL, Library, features, left_out_by, public_functions, run  # noqa: E402
 
 BASELINE = ROOT / "bench" / "size_baseline.csv"
 
@@ -48,7 +48,7 @@ NOT_ONE_CALL_IN_F32 = {"BF16", "EXECUTOR", "F16", "I4", "I8", "KEY_SPLITS", "LOA
 # Program: the functions that it calls, None for all; the features that are left out.
 PROGRAMS = {
     "softmax alone": (["fovea_softmax_f32"], set()),
-    "attention, causal and key lengths": (ATTENTION, set(features()) - {"CAUSAL"}),
+    "attention, causal and key lengths": (ATTENTION, left_out_by(MINIMAL)),
     "attention, all options of one f32 call": (ATTENTION, NOT_ONE_CALL_IN_F32),
     "attention": (ATTENTION, set()),
     "all functions": (None, set()),

@@ -62,6 +62,12 @@ echo "== add_subdirectory, in a project without a configuration, of unity builds
 "$cmake" --build "$work/subdirectory"
 "$work/subdirectory/consumer"
 
+echo "== the smallest configuration"
+"$cmake" -S "$consumer" -B "$work/minimal" -DCMAKE_BUILD_TYPE=MinSizeRel -DFOVEA_SOURCE_DIR="$source" -DFOVEA_SIMD=scalar \
+  -DFOVEA_CONFIG_HEADER="$work/prefix/include/fovea/config/minimal.h"
+"$cmake" --build "$work/minimal"
+"$work/minimal/consumer"
+
 echo "== pkg-config, in C and in C++"
 if ! command -v pkg-config >/dev/null; then
   echo "skipped: there is no pkg-config"

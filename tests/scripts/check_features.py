@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 import sys
 
-from library import ROOT, Library, features, run
+from library import MINIMAL, ROOT, Library, features, left_out_by, run
 
 UNSUPPORTED = "-4"
 NOTHING = "0" * 16
@@ -62,7 +62,8 @@ def main():
     needed = set().union(*(needs for needs, _, _ in whole.values()))
     failures += [f"no call needs {name}" for name in sorted(every - needed)]
     failures += [f"fovea_config.h has no {name}" for name in sorted(needed - every)]
-    variants = {"none": every}
+    failures += [f"minimal.h does not leave out {name}" for name in sorted(every - left_out_by(MINIMAL) - {"CAUSAL"})]
+    variants = {"none": every, "minimal.h": left_out_by(MINIMAL)}
     for name in arguments.features or sorted(every):
         variants[f"without {name}"] = {name}
         variants[f"{name} alone"] = every - {name}

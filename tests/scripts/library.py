@@ -11,6 +11,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CONFIG = ROOT / "lib" / "include" / "fovea" / "fovea_config.h"
+MINIMAL = CONFIG.parent / "config" / "minimal.h"
 
 
 def run(*command, **options):
@@ -21,6 +22,11 @@ def run(*command, **options):
 def features():
     """The names of the switches: SOFTCAP for FOVEA_ENABLE_SOFTCAP."""
     return re.findall(r"^#define FOVEA_ENABLE_(\w+) 1\b", CONFIG.read_text(), flags=re.M)
+
+
+def left_out_by(header):
+    """What a header for FOVEA_CONFIG_HEADER leaves out."""
+    return set(re.findall(r"^#define FOVEA_ENABLE_(\w+) 0\b", header.read_text(), flags=re.M))
 
 
 def public_functions():

@@ -1,9 +1,9 @@
-/* The smallest attention: f32, plain arrays, any heads, key lengths, one call; and softmax over contiguous rows. For
- * FOVEA_CONFIG_HEADER: see fovea_config.h.
+/* The smallest attention: f32, plain arrays, any heads, causal limits, key lengths, one call; and softmax over contiguous
+ * rows. For FOVEA_CONFIG_HEADER: see fovea_config.h. What it comes to is in README.md, "Size".
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * What is set before stays, so a feature is had back by -DFOVEA_ENABLE_CAUSAL=1 for the whole build, or in a header of
+ * What is set before stays, so a feature is had back by -DFOVEA_ENABLE_I8=1 for the whole build, or in a header of
  * your own that defines it and then includes this one. */
 #ifndef FOVEA_CONFIG_MINIMAL_H_
 #define FOVEA_CONFIG_MINIMAL_H_
@@ -16,9 +16,6 @@
 #endif
 #ifndef FOVEA_ENABLE_BF16
 #define FOVEA_ENABLE_BF16 0
-#endif
-#ifndef FOVEA_ENABLE_CAUSAL
-#define FOVEA_ENABLE_CAUSAL 0
 #endif
 #ifndef FOVEA_ENABLE_DROPOUT
 #define FOVEA_ENABLE_DROPOUT 0
