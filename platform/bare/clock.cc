@@ -14,7 +14,10 @@ constexpr uint32_t kInstructions = kRounds * 10;  // of either loop
 
 #define FOVEA_EIGHT(text) text text text text text text text text
 
-#if defined(__aarch64__)
+#if defined(__riscv)
+#define FOVEA_LOOP(body) "1:\n" FOVEA_EIGHT(body) "addi %0, %0, -1\n bnez %0, 1b\n"
+#define FOVEA_DIVIDE "divu %1, %1, %2\n"
+#elif defined(__aarch64__)
 #define FOVEA_LOOP(body) "1:\n" FOVEA_EIGHT(body) "subs %w0, %w0, #1\n b.ne 1b\n"
 #define FOVEA_DIVIDE "udiv %w1, %w1, %w2\n"
 #else

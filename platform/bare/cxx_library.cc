@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What programs need of a C++ library where there is none: bare 64-bit Arm has libstdc++'s headers alone, without
+// What programs need of a C++ library where there is none: bare 64-bit Arm and RISC-V have its headers alone, without
 // exceptions.
 #include <cstddef>
 #include <cstdlib>

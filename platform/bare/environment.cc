@@ -8,9 +8,14 @@
 namespace fovea::platform {
 namespace {
 
-// The main identification register: Arm architecture reference manuals, MIDR (A), CPUID (M).
+// The main identification register: Arm architecture reference manuals, MIDR (A), CPUID (M). RISC-V's marchid has the
+// numbers of an open list.
 uint32_t identification() {
-#if defined(__aarch64__)
+#if defined(__riscv)
+  uintptr_t number;
+  __asm__(".option push\n .option arch, +zicsr\n csrr %0, marchid\n .option pop" : "=r"(number));
+  return static_cast<uint32_t>(number);
+#elif defined(__aarch64__)
   uint64_t number;
   __asm__("mrs %0, midr_el1" : "=r"(number));
   return static_cast<uint32_t>(number);

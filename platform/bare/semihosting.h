@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Semihosting: a program without an operating system asks the debugger, or the emulator, to write and to end.
-// Arm, "Semihosting for AArch32 and AArch64", release 2.0.
+// Arm, "Semihosting for AArch32 and AArch64", release 2.0, which RISC-V took over.
 #ifndef FOVEA_PLATFORM_BARE_SEMIHOSTING_H_
 #define FOVEA_PLATFORM_BARE_SEMIHOSTING_H_
 
@@ -25,6 +25,16 @@ inline intptr_t call(Operation operation, const void* argument) {
   register uintptr_t result __asm__("x0") = operation;
   register const void* block __asm__("x1") = argument;
   __asm__ volatile("hlt #0xf000" : "+r"(result) : "r"(block) : "memory");
+#elif defined(__riscv)
+  // Three instructions of 32 bits, which may not lie in two pages: RISC-V Semihosting 1.0.
+  register uintptr_t result __asm__("a0") = operation;
+  register const void* block __asm__("a1") = argument;
+  __asm__ volatile(
+      ".option push\n .balign 16\n .option norvc\n"
+      "slli x0, x0, 0x1f\n ebreak\n srai x0, x0, 7\n .option pop"
+      : "+r"(result)
+      : "r"(block)
+      : "memory");
 #else
   register uintptr_t result __asm__("r0") = operation;
   register const void* block __asm__("r1") = argument;

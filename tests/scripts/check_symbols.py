@@ -12,6 +12,7 @@ With --only the same of what a program links that calls this function alone. It 
 """
 import argparse
 import re
+import shlex
 import subprocess
 import sys
 
@@ -19,6 +20,8 @@ ALLOWED = re.compile(
     r"mem(cpy|move|set)"
     r"|__cpu_(model|features2|indicator_init)"  # the compiler's test of what an x86 processor has
     r"|__aeabi_(u?idiv(mod)?|u?ldivmod|l(lsl|lsr|asr|mul|cmp|div0)|idiv0|ulcmp|mem(cpy|move|set|clr)[48]?)"  # integers on Arm
+    r"|__u?divdi3"  # integers on other processors of 32 bits
+    r"|__(add|sub|mul|div)sf3|__(eq|ne|lt|le|gt|ge|unord)sf2|__float(un)?sisf"  # floats where there is no FPU; no doubles
     r"|_GLOBAL_OFFSET_TABLE_"
     # Put in by compilers that are configured to harden what they compile, as Ubuntu's:
     r"|__stack_chk_(fail|guard)|__mem(cpy|move|set)_chk"
@@ -34,7 +37,7 @@ def main():
     parser.add_argument("--nm", default="nm")
     parser.add_argument("--readelf", default="readelf")
     parser.add_argument("--header", required=True)
-    parser.add_argument("--cxx", help="with --only: links")
+    parser.add_argument("--cxx", help="with --only: links, with what flags it needs to know the processor")
     parser.add_argument("--only", metavar="function")
     parser.add_argument("--most-code", type=int, metavar="bytes")
     parser.add_argument("archive")
@@ -44,7 +47,7 @@ def main():
     image = arguments.archive
     if arguments.only:
         image = f"{arguments.archive}.{arguments.only}.o"
-        run(arguments.cxx, "-r", "-nostdlib", "-Wl,--gc-sections", f"-Wl,-u,{arguments.only}", arguments.archive, "-o", image)
+        run(*shlex.split(arguments.cxx), "-r", "-nostdlib", "-Wl,--gc-sections", f"-Wl,-u,{arguments.only}", arguments.archive, "-o", image)
         family = arguments.only.split("_")[1]
         for line in run(arguments.readelf, "--symbols", "--wide", image).splitlines():
             name = line.split()[-1] if " FILE " in line else ""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What all processors without an operating system share. Start-up code and linker script are the program's: they are
-# platform/cortex_*/ for what is built of this tree, and a project's own elsewhere. FOVEA_BOARD names the board that the program
+# platform/<processor>/ for what is built of this tree, and a project's own elsewhere. FOVEA_BOARD names the board that the program
 # is linked for, as QEMU calls it.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)  # nothing links before there is start-up code
@@ -24,6 +24,7 @@ set(fovea_qemu_mps2-an500 qemu-system-arm -M mps2-an500)
 set(fovea_qemu_mps3-an547 qemu-system-arm -M mps3-an547)
 set(fovea_qemu_virt-cortex-a15 qemu-system-arm -M virt -cpu cortex-a15 -m 64)
 set(fovea_qemu_virt-cortex-a53 qemu-system-aarch64 -M virt -cpu cortex-a53 -m 64)
+set(fovea_qemu_virt-riscv32 qemu-system-riscv32 -M virt -bios none -m 64)
 if(DEFINED fovea_qemu_${FOVEA_BOARD})
   set(CMAKE_CROSSCOMPILING_EMULATOR ${CMAKE_CURRENT_LIST_DIR}/qemu-system.sh ${fovea_qemu_${FOVEA_BOARD}} --)
 endif()
