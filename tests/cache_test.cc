@@ -349,6 +349,16 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   CHECK(c.lengths[0] + c.lengths[1] + c.lengths[2] == 0);
   CHECK(fovea_kv_describe(&c, nullptr) == FOVEA_ERR_NULL);
   CHECK(fovea_kv_attach(&c, nullptr) == FOVEA_ERR_NULL);
+  for (const uint32_t wrong : {0u, 1u, static_cast<uint32_t>(sizeof(fovea_attention_desc)) + 8}) {
+    fovea_attention_desc d{}, d_before{};
+    d.struct_bytes = d_before.struct_bytes = wrong;
+    CHECK(fovea_kv_describe(&c, &d) == FOVEA_ERR_STRUCT);
+    CHECK(std::memcmp(&d, &d_before, sizeof d) == 0);
+    fovea_attention_args a{}, a_before{};
+    a.struct_bytes = a_before.struct_bytes = wrong;
+    CHECK(fovea_kv_attach(&c, &a) == FOVEA_ERR_STRUCT);
+    CHECK(std::memcmp(&a, &a_before, sizeof a) == 0);
+  }
   CHECK(fovea_kv_cache_bytes(nullptr) == 0);
 }
 

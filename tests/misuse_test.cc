@@ -396,6 +396,27 @@ TEST_CASE("misuse: a pointer that is not aligned to its element is refused, whic
   CHECK(run_on_all_targets(p) == "");  // bytes may lie anywhere
 }
 
+TEST_CASE("misuse: arrays of 64 bits may lie wherever structures have them on the processor", "[short]") {
+  struct Positions {
+    int32_t before;
+    int64_t first[2];
+  } positions = {0, {2, 3}};
+  struct Turns {
+    int32_t before;
+    uint64_t turns[3];
+  } turns = {};
+  alignas(8) unsigned char memory[64];
+  unsigned char* const at = memory + offsetof(Positions, first);  // an odd multiple of what is asked for
+  std::memcpy(at, positions.first, sizeof positions.first);
+  Call call;
+  call.a.positions = reinterpret_cast<const int64_t*>(at);
+  CHECK(fovea_attention(&call.plan, &call.a, call.memory, call.bytes) == FOVEA_OK);
+  unsigned char* const turns_at = memory + offsetof(Turns, turns);
+  CHECK(fovea_rope_frequencies(reinterpret_cast<uint64_t*>(turns_at), 0, 0, 6) == FOVEA_OK);
+  CHECK(fovea_rope_frequencies(turns.turns, 0, 0, 6) == FOVEA_OK);
+  CHECK(std::memcmp(turns_at, turns.turns, sizeof turns.turns) == 0);
+}
+
 TEST_CASE("misuse: an output whose strides let two elements share a place is refused", "[short]") {
   check_calls({
       {"out tokens overlap", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.token_stride = 6; }},

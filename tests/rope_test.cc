@@ -728,9 +728,9 @@ TEST_CASE("rope: every misuse has its status, and nothing is written", "[short]"
     {"out misaligned", FOVEA_ERR_ALIGNMENT, [](RopeCase& c) { c.args.out.data = c.out_.as<char>() + 1; }},
     {"in misaligned", FOVEA_ERR_ALIGNMENT, [](RopeCase& c) { c.args.in.data = c.in_.as<char>() + 2; }},
     {"positions misaligned", FOVEA_ERR_ALIGNMENT,
-     [](RopeCase& c) { c.args.positions = reinterpret_cast<const int64_t*>(c.in_.as<char>() + 4); }},
+     [](RopeCase& c) { c.args.positions = reinterpret_cast<const int64_t*>(c.in_.as<char>() + 2); }},
     {"token_positions misaligned", FOVEA_ERR_ALIGNMENT,
-     [](RopeCase& c) { c.args.token_positions = reinterpret_cast<const int64_t*>(c.in_.as<char>() + 4); }},
+     [](RopeCase& c) { c.args.token_positions = reinterpret_cast<const int64_t*>(c.in_.as<char>() + 2); }},
     {"out tokens overlap", FOVEA_ERR_STRIDE, [](RopeCase& c) { c.args.out.token_stride -= 1; }},
     {"out heads are one", FOVEA_ERR_STRIDE, [](RopeCase& c) { c.args.out.head_stride = 0; }},
     {"out entries overlap", FOVEA_ERR_STRIDE, [](RopeCase& c) { c.args.out.batch_stride = 119; }},
@@ -757,7 +757,7 @@ TEST_CASE("rope: every misuse has its status, and nothing is written", "[short]"
       {"turns and cos", FOVEA_ERR_UNSUPPORTED, [](RopeCase& c) { c.args.cos = c.in_.as<float>(); }},
       {"turns and sin", FOVEA_ERR_UNSUPPORTED, [](RopeCase& c) { c.args.sin = c.in_.as<float>(); }},
       {"turns misaligned", FOVEA_ERR_ALIGNMENT,
-       [](RopeCase& c) { c.args.turns = reinterpret_cast<const uint64_t*>(c.in_.as<char>() + 4); }},
+       [](RopeCase& c) { c.args.turns = reinterpret_cast<const uint64_t*>(c.in_.as<char>() + 2); }},
       {"turns in out", FOVEA_ERR_OVERLAP,
        [](RopeCase& c) { c.args.turns = reinterpret_cast<const uint64_t*>(c.out_.as<char>() + 232 * 4); }},
   };
@@ -836,7 +836,7 @@ TEST_CASE("rope: frequencies of what is wrong are refused, and not written", "[s
   CHECK(status(0, 0, 0) == FOVEA_ERR_DIM);
   CHECK(status(0, 0, 7) == FOVEA_ERR_DIM);
   CHECK(fovea_rope_frequencies(nullptr, 0, 0, 8) == FOVEA_ERR_NULL);
-  CHECK(fovea_rope_frequencies(reinterpret_cast<uint64_t*>(turns.as<char>() + 4), 0, 0, 6) == FOVEA_ERR_ALIGNMENT);
+  CHECK(fovea_rope_frequencies(reinterpret_cast<uint64_t*>(turns.as<char>() + 2), 0, 0, 6) == FOVEA_ERR_ALIGNMENT);
   CHECK(turns.untouched());
   CHECK(status(1.0, 5e-324, 8) == FOVEA_OK);  // no angle at all
   for (size_t i = 0; i < 4; ++i) CHECK(turns.as<uint64_t>()[i] == 0);

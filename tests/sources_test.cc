@@ -10,6 +10,7 @@
 #include "catch.h"
 #include "support/covering.h"
 #include "support/problem.h"
+#include "support/shuffler.h"
 
 namespace fovea_test {
 namespace {
@@ -309,6 +310,88 @@ TEST_CASE("sources: a stream of a loader, with split keys and without room for a
       REQUIRE(fovea_stream_end(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
       CHECK(test.compare() == "");
     }
+  }
+}
+
+namespace {
+
+// A loader in front of another, that looks at whose turn it is.
+struct Turns {
+  explicit Turns(const fovea_loader* inner_) : loader{start, finish, this}, inner(inner_) {}
+
+  static int start(void* self, const fovea_kv_tile* tile) {
+    auto& me = *static_cast<Turns*>(self);
+    if (tile->buffer != me.tiles[tile->worker % 4]++ % 2) me.wrong = true;
+    return me.inner->start(me.inner->self, tile);
+  }
+  static int finish(void* self, const fovea_kv_tile* tile) {
+    const auto& me = *static_cast<Turns*>(self);
+    return me.inner->finish(me.inner->self, tile);
+  }
+
+  fovea_loader loader;
+  const fovea_loader* inner;
+  uint32_t tiles[4] = {};  // of each worker
+  bool wrong = false;
+};
+
+}  // namespace
+
+TEST_CASE("sources: a loader's buffers take turns for each worker, over all tasks of a call", "[short]") {
+  Problem p = decode(3, FOVEA_KV_LOAD);  // three tiles a task
+  p.q_heads = 6, p.kv_heads = 3;
+  for (const fovea_target target : targets()) {
+    for (const uint32_t workers : {0u, 1u, 3u}) {
+      for (const uint32_t key_split_tokens : {0u, 64u}) {
+        AttentionCase test(p);
+        test.expected();
+        Shuffler shuffler(workers);
+        Run run{target};
+        run.key_split_tokens = key_split_tokens;
+        run.executor = workers ? shuffler.executor() : nullptr;
+        Turns turns(test.args.kv.loader);
+        test.args.kv.loader = &turns.loader;
+        INFO(fovea_target_name(target) << ", " << workers << " workers");
+        CHECK(test.run_unchecked(run) == "");
+        CHECK(test.compare() == "");
+        CHECK(!turns.wrong);
+        CHECK(turns.tiles[0] > 3);
+      }
+    }
+  }
+}
+
+TEST_CASE("sources: of a page table an entry's row ends with the pages that it needs", "[short]") {
+  Problem p = decode(1, FOVEA_KV_PAGED);
+  p.q_heads = 2, p.kv_heads = 1, p.value_dim = 2, p.layout = Layout::kHeadsFirst;
+  p.causal = FOVEA_CAUSAL_NONE;
+  p.positions = {};
+  p.page_tokens = 16;
+  p.batch = 2, p.kv_tokens = 48;
+  p.kv_lengths = {48, 7};
+  AttentionCase test(p);
+  test.expected();
+  // Three pages, one page, and at once the output.
+  struct Packed {
+    uint32_t table[4];
+    float out[8];
+  } packed{};
+  const uint32_t* const table = test.args.kv.page_table;
+  for (size_t i = 0; i < 3; ++i) packed.table[i] = table[i];
+  packed.table[3] = table[test.args.kv.page_table_stride];
+  for (const fovea_target target : targets()) {
+    REQUIRE(test.run_unchecked({target}) == "");
+    const std::vector<float> want = test.out();
+    fovea_attention_args args = test.args;
+    args.kv.page_table = packed.table;
+    args.kv.page_table_stride = 3;
+    args.out = {packed.out, 4, 2, 2};
+    args.lse = {};
+    const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
+    CHECK(fovea_attention(&test.plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    CHECK(std::memcmp(packed.out, want.data(), sizeof packed.out) == 0);
+    args.out.data = packed.table + 3;  // the row itself is apart from outputs
+    CHECK(fovea_attention(&test.plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_OVERLAP);
   }
 }
 

@@ -11,6 +11,9 @@
 #include "support/guarded.h"
 #include "support/pieces.h"
 #include "support/problem.h"
+#if defined(FOVEA_TESTS_SEE_INSIDE)
+#include "run/workspace.h"
+#endif
 
 namespace fovea_test {
 namespace {
@@ -219,6 +222,68 @@ TEST_CASE("stream: states merge to the answer over all keys, in any order and tr
     }
   }
 }
+
+TEST_CASE("stream: NaN in a state merges to NaN, whichever way round", "[short][stream]") {
+  Problem p;
+  p.q_heads = 1, p.kv_heads = 1, p.q_tokens = 1, p.kv_tokens = 8, p.value_dim = 5;
+  AttentionCase test(p);
+  for (const fovea_target target : targets()) {
+    const Streamer stream(test, {target});
+    for (size_t field = 0; field < 7; ++field) {  // the maximum, the sum, or an output
+      for (const bool empty : {false, true}) {
+        const auto state = [&](bool spoilt) {
+          Guarded made = stream.begin();
+          if (spoilt || !empty) stream.push(made, {0, spoilt ? 3u : 8u});
+          if (spoilt) reinterpret_cast<float*>(made.as<fovea_state>() + 1)[field] = NAN;
+          return made;
+        };
+        const Guarded a = state(false), b = state(true);
+        stream.merge(a, b);
+        stream.merge(b, state(false));
+        const float* const x = reinterpret_cast<const float*>(a.as<fovea_state>() + 1);
+        const float* const y = reinterpret_cast<const float*>(b.as<fovea_state>() + 1);
+        INFO(fovea_target_name(target) << ": number " << field << (empty ? ", and a state that saw nothing" : ""));
+        CHECK(std::isnan(x[field]));
+        for (size_t i = 0; i < 7; ++i) {
+          CHECK(std::isnan(x[i]) == std::isnan(y[i]));
+          CHECK((std::isnan(x[i]) || std::memcmp(&x[i], &y[i], sizeof(float)) == 0));
+        }
+      }
+    }
+  }
+}
+
+#if defined(FOVEA_TESTS_SEE_INSIDE)
+TEST_CASE("stream: the distance that ALiBi goes by is right from the first position to the last key there may be",
+          "[short][stream]") {
+  constexpr uint32_t kFarthest = 1u << 30;  // in a push that begins off the grid
+  for (const fovea_target target : targets()) {
+    const fovea::AttentionKernels& kernels = fovea::attention_kernels(target);
+    const fovea::TileShape shape = fovea::tile_shape(kernels.lanes, 1, 1, 1);
+    alignas(64) static char memory[64 * 1024];
+    fovea::Carver carver({memory, sizeof memory, nullptr, 0});
+    fovea::QueryTile tile{};
+    fovea::carve_query_tile(carver, shape, &tile);
+    tile.head_dim = tile.value_dim = tile.row_lanes = tile.live = tile.group = 1;
+    tile.columns = kernels.lanes;
+    for (size_t i = 0; i < kernels.lanes; ++i) {
+      tile.pos[i] = -static_cast<int32_t>(kFarthest);
+      tile.far_pos[i] = 0.0f;
+      tile.slope[i] = -1.0f;
+    }
+    float zero = 0.0f;
+    kernels.tile.begin(tile, {&zero, 0, 0, FOVEA_F32}, 1.0f);
+    fovea::ScoreStages stages{};
+    stages.alibi = true;
+    fovea::KeyTile keys{};
+    keys.first = kFarthest;
+    keys.end = 63;
+    keys.keys = keys.values = {&zero, nullptr, 0, 0, FOVEA_F32};
+    kernels.tile.attend(tile, keys, stages);
+    CHECK(tile.row_max[0] == 2147483648.0f);
+  }
+}
+#endif
 
 TEST_CASE("stream: a state goes on on another target, and as an image", "[short][stream]") {
   AttentionCase test(problems()[0]);

@@ -459,7 +459,7 @@ typedef struct fovea_kv_tile {
   uint32_t batch, kv_head;
   uint32_t first, count; /* first counts from the first key of the call, also in streams */
   uint32_t worker;       /* of the executor; 0 without one */
-  uint32_t buffer;       /* 0 or 1, by turns for each worker: which of its two buffers these are */
+  uint32_t buffer;       /* 0 or 1, by turns for each worker, 0 first in a call: which of its two buffers these are */
   void *keys, *values;
   void *key_scales, *value_scales; /* NULL where the format has none */
 } fovea_kv_tile;
@@ -640,8 +640,9 @@ fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const
                                void* workspace, size_t workspace_bytes);
 
 /* The state of two parts of the keys, in `into`; `from` stays. Both may have been made on any target. Merging a with b
- * or b with a is the same to the bit; in another order of three or more, the same within rounding. next_key becomes the
- * larger. They must be of the same counts (FOVEA_ERR_STATE), and of the same queries, which nobody can check. */
+ * or b with a is the same to the bit, but for the bits of a NaN; in another order of three or more, the same within
+ * rounding. next_key becomes the larger. They must be of the same counts (FOVEA_ERR_STATE), and of the same queries,
+ * which nobody can check. */
 fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* into, const fovea_state* from);
 
 /* The answer over all keys so far: out, and lse where wanted, with the sinks, if any. Of args, only these are
@@ -899,12 +900,13 @@ fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t l
 /* An entry without tokens, or with FOVEA_ALL_ENTRIES all of them. Page tables stay. */
 fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry);
 
-/* Writes into a description what the cache knows: kv_heads, head_dim, value_dim, max_batch, max_kv_tokens, the types of
- * keys and values, pinned_tokens, and the kind with its sizes. A ring's max_kv_tokens is 2^30: it needs a window_left,
- * or hide_gone. */
+/* Writes into a description, whose struct_bytes is set (FOVEA_ERR_STRUCT), what the cache knows: kv_heads, head_dim,
+ * value_dim, max_batch, max_kv_tokens, the types of keys and values, pinned_tokens, and the kind with its sizes. A
+ * ring's max_kv_tokens is 2^30: it needs a window_left, or hide_gone. */
 fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc);
 
-/* Writes into arguments what the cache holds now: batch, kv_tokens, kv_lengths and kv. After each append. */
+/* Writes into arguments, whose struct_bytes is set (FOVEA_ERR_STRUCT), what the cache holds now: batch, kv_tokens,
+ * kv_lengths and kv. After each append. */
 fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_attention_args* args);
 
 /* ----------------------------------------------------------------------------------------- multi-head layers */

@@ -77,6 +77,7 @@ extern "C" fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_att
   const fovea_status status = fovea::check_cache(cache);
   if (status != FOVEA_OK) return status;
   if (!desc) return FOVEA_ERR_NULL;
+  if (desc->struct_bytes != sizeof *desc) return FOVEA_ERR_STRUCT;
   const bool ring = cache->kind == FOVEA_KV_RING;
   desc->kv_heads = cache->kv_heads;
   desc->head_dim = cache->head_dim;
@@ -96,6 +97,7 @@ extern "C" fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_atten
   const fovea_status status = fovea::check_cache(cache);
   if (status != FOVEA_OK) return status;
   if (!args) return FOVEA_ERR_NULL;
+  if (args->struct_bytes != sizeof *args) return FOVEA_ERR_STRUCT;
   uint32_t most = 0;
   for (uint32_t b = 0; b < cache->batch; ++b) most = cache->lengths[b] > most ? cache->lengths[b] : most;
   args->batch = cache->batch;

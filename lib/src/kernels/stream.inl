@@ -97,7 +97,8 @@ FOVEA_KERNEL void MergeStates(const StateRows& into, const StateRows& from, size
     const VF rescale = Exp2(hn::Sub(smaller, shift));
     AddRescaled(into.o + r * value_dim, from.o + r * value_dim, value_dim, from_larger, rescale);
     AddRescaled(into.sum + r, from.sum + r, 1, from_larger, rescale);
-    hn::StoreN(larger, kF, into.max + r, 1);
+    // Whichever of them is NaN, the maximum is.
+    hn::StoreN(hn::IfThenElse(hn::Eq(b, b), larger, b), kF, into.max + r, 1);
   }
 }
 

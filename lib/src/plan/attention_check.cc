@@ -27,6 +27,23 @@ fovea_status add_rows(Buffers& buffers, const fovea_in& array, const fovea_in& s
   return buffers.add_input(scales, scale_bytes(dtype), blocks, heads, tokens, dense_scale_stride(dtype, dim));
 }
 
+// Of each entry as many pages as its keys need: what lies behind a shorter row is no part of the table.
+fovea_status add_page_table(Buffers& buffers, const fovea_attention_desc& d, const fovea_attention_args& a,
+                            uint32_t most_keys) {
+  const auto pages = [&](uint32_t keys) { return size_t(keys / d.page_tokens + (keys % d.page_tokens != 0)); };
+  const fovea_kv_source& kv = a.kv;
+  const Dimensions rows = {{a.batch, kv.page_table_stride}, {1, 0}, {1, 0}, {pages(most_keys), 1}};
+  Span all;
+  FOVEA_RETURN_IF_ERROR(check_array(kv.page_table, sizeof(uint32_t), rows, false, &all));
+  if (all.begin == all.end) return FOVEA_OK;
+  for (uint32_t b = 0; b < a.batch; ++b) {
+    const uint32_t keys = a.kv_lengths && a.kv_lengths[b] < most_keys ? a.kv_lengths[b] : most_keys;
+    const uint32_t* const row = kv.page_table + ptrdiff_t(b) * kv.page_table_stride;
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(row, sizeof(uint32_t), pages(keys)));
+  }
+  return FOVEA_OK;
+}
+
 fovea_status add_source(Buffers& buffers, const fovea_attention_desc& d, const fovea_attention_args& a,
                         uint32_t most_keys) {
   size_t blocks = kv_offsets(a) ? 1 : a.batch, tokens = a.kv_tokens;
@@ -37,9 +54,7 @@ fovea_status add_source(Buffers& buffers, const fovea_attention_desc& d, const f
   if (config::kPages && d.kv_kind == FOVEA_KV_PAGED) {
     blocks = a.kv.pages;
     tokens = d.page_tokens;
-    const size_t columns = most_keys / d.page_tokens + (most_keys % d.page_tokens != 0);
-    const fovea_in table = {a.kv.page_table, a.kv.page_table_stride, 0, 0};
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(table, sizeof(uint32_t), a.batch, 1, 1, columns));
+    FOVEA_RETURN_IF_ERROR(add_page_table(buffers, d, a, most_keys));
   }
   if (config::kLoad && d.kv_kind == FOVEA_KV_LOAD) return FOVEA_OK;
   FOVEA_RETURN_IF_ERROR(

@@ -87,13 +87,21 @@ inline bool is_aligned(const void* pointer, size_t alignment) {
   return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
 }
 
+// To elements of so many bytes, as arrays and structures of them lie: on i386 those of 64 bits as those of 32.
+inline bool is_aligned_to_element(const void* pointer, size_t element_bytes) {
+  struct Widest {
+    int64_t element;
+  };
+  return is_aligned(pointer, element_bytes < alignof(Widest) ? element_bytes : alignof(Widest));
+}
+
 // Whether an array may be used: its span, or why not. The elements of an output must be distinct.
 inline fovea_status check_array(const void* data, size_t element_bytes, const Dimensions& dimensions, bool output,
                                 Span* span) {
   if (!span_of(data, element_bytes, dimensions, span)) return FOVEA_ERR_SIZE;
   if (span->begin == span->end) return FOVEA_OK;  // no element: the pointer means nothing
   if (!data) return FOVEA_ERR_NULL;
-  if (!is_aligned(data, element_bytes)) return FOVEA_ERR_ALIGNMENT;
+  if (!is_aligned_to_element(data, element_bytes)) return FOVEA_ERR_ALIGNMENT;
   return output && !elements_distinct(dimensions) ? FOVEA_ERR_STRIDE : FOVEA_OK;
 }
 

@@ -105,7 +105,7 @@ fovea_status check_rope_frequencies(const uint64_t* turns, double base, double p
   if (scale_bits > bits_of(1.0)) return FOVEA_ERR_NUMBER;
   if (rotary_dim == 0 || rotary_dim % 2 != 0) return FOVEA_ERR_DIM;
   if (!turns) return FOVEA_ERR_NULL;
-  return is_aligned(turns, sizeof(uint64_t)) ? FOVEA_OK : FOVEA_ERR_ALIGNMENT;
+  return is_aligned_to_element(turns, sizeof(uint64_t)) ? FOVEA_OK : FOVEA_ERR_ALIGNMENT;
 }
 
 }  // namespace fovea

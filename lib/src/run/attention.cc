@@ -403,6 +403,7 @@ void carve(const fovea_plan& plan, const Workspace& workspace, bool few, WorkerA
   const TileShape shape = few ? few_rows_shape(plan.lanes, plan.few_rows, d.head_dim, d.value_dim)
                               : tile_shape(plan.lanes, plan.tile_vectors, d.head_dim, d.value_dim);
   Carver carver(workspace);
+  carve_turn(carver, d, &arrays->stage);
   for (uint32_t i = 0; i < tiles_at_once(plan, few); ++i) carve_query_tile(carver, shape, &arrays->tiles[i]);
   carve_key_stage(carver, d, takes_pieces(plan.lanes), &arrays->stage);
 }
@@ -452,6 +453,7 @@ class Call {
     CheckedSize tasks{args_.batch};
     if (tasks.times(plan_.desc.kv_heads).times(blocks_).overflow) return FOVEA_ERR_SIZE;
     if (tasks.value == 0) return FOVEA_OK;
+    begin_turns();
     if (config::kStreams && stream_) return run_on_stream(tasks.value);
     if (!config::kKeySplits || splits_ <= 1) return run_tasks(Part::kWhole, tasks.value);
     const fovea_status status = run_tasks(Part::kSplit, tasks.value * splits_);
@@ -465,6 +467,15 @@ class Call {
   }
   bool ragged() const { return config::kRagged && args_.q_offsets; }
   bool loads() const { return config::kLoad && plan_.desc.kv_kind == FOVEA_KV_LOAD; }
+
+  void begin_turns() const {
+    for (uint32_t worker = 0; loads() && worker < worker_count(plan_.desc); ++worker) {
+      Carver carver(worker_workspace(plan_, workspace_, worker));
+      KeyStage stage;
+      carve_turn(carver, plan_.desc, &stage);
+      *stage.turn = 0;
+    }
+  }
 
   // Where keys may fail to come, rows are put down beside the state, and replace it when all is well.
   fovea_status run_on_stream(size_t tasks) {

@@ -123,19 +123,20 @@ const void* KeySource::next_head() const {
 }
 
 bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
-  const StagedRows& keys = stage_.loaded_keys[buffer_];
-  const StagedRows& values = stage_.loaded_values[buffer_];
+  const uint32_t buffer = *stage_.turn;
+  *stage_.turn = buffer ^ 1;
+  const StagedRows& keys = stage_.loaded_keys[buffer];
+  const StagedRows& values = stage_.loaded_values[buffer];
   asked_.batch = batch_;
   asked_.kv_head = kv_head_;
   asked_.first = first + begin - first_key_;
   asked_.count = end - begin;
   asked_.worker = worker_;
-  asked_.buffer = buffer_;
+  asked_.buffer = buffer;
   asked_.keys = keys.data;
   asked_.key_scales = keys.scales;
   asked_.values = values.data;
   asked_.value_scales = values.scales;
-  buffer_ ^= 1;
   return args_.kv.loader->start(args_.kv.loader->self, &asked_) == 0;
 }
 

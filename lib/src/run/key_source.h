@@ -72,7 +72,6 @@ class KeySource {
   size_t first_row_ = 0;   // of a ragged entry
   KeyRows keys_, values_;  // of the head, from its first row on, where they are taken in place
   fovea_kv_tile asked_;    // of the loader
-  uint32_t buffer_ = 0;
 };
 
 }  // namespace fovea

@@ -161,6 +161,7 @@ struct StagedRows {
 struct KeyStage {
   StagedRows keys, values;                      // widened or gathered
   StagedRows loaded_keys[2], loaded_values[2];  // as a loader brings them
+  uint32_t* turn;                               // which of the two the worker's next tile takes
 };
 
 // Whether the rows of a key tile may lie in more than one run.
@@ -196,13 +197,18 @@ constexpr uint32_t kPieceKeys = FOVEA_PIECE_KEYS, kPieceElements = FOVEA_PIECE_E
 
 // Room for one piece at a time.
 inline void carve_pieces(Carver& carver, const fovea_attention_desc& d, bool parts, KeyStage* stage) {
-  *stage = {};
+  stage->keys = stage->values = {};
   const bool keys = d.key_dtype != FOVEA_F32 || parts, values = d.value_dtype != FOVEA_F32 || parts;
   if (!keys && !values) return;
   const size_t of_values = kKeyTile / kPieceKeys * kPieceElements;  // a row of this is room for them
   void* const room = carver.take<float>(keys && d.head_dim > of_values ? d.head_dim : of_values, kPieceKeys);
   if (keys) stage->keys.data = room;
   if (values) stage->values.data = room;
+}
+
+// The first array of a worker, for it must lie where it lay in the worker's last task, of whichever kernel.
+inline void carve_turn(Carver& carver, const fovea_attention_desc& d, KeyStage* stage) {
+  stage->turn = config::kLoad && d.kv_kind == FOVEA_KV_LOAD ? carver.take<uint32_t>(1) : nullptr;
 }
 
 inline void carve_key_stage(Carver& carver, const fovea_attention_desc& d, bool pieces, KeyStage* stage) {
@@ -224,8 +230,9 @@ inline void carve_key_stage(Carver& carver, const fovea_attention_desc& d, bool 
 inline CheckedSize measure_worker(const fovea_plan& plan, const TileShape& shape, uint32_t tiles, size_t fast_bytes) {
   Carver carver({nullptr, fast_bytes, nullptr, 0});
   QueryTile tile;
-  for (uint32_t i = 0; i < tiles; ++i) carve_query_tile(carver, shape, &tile);
   KeyStage stage;
+  carve_turn(carver, plan.desc, &stage);
+  for (uint32_t i = 0; i < tiles; ++i) carve_query_tile(carver, shape, &tile);
   carve_key_stage(carver, plan.desc, takes_pieces(plan.lanes), &stage);
   return carver.slow_bytes();
 }
