@@ -759,6 +759,12 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
   CHECK(fovea_multihead(&test.plan, &test.args, workspace, bytes) == FOVEA_ERR_UNSUPPORTED);  // keys besides
   test.args.keys = {};
   CHECK(fovea_multihead(&test.plan, &test.args, workspace, bytes) == FOVEA_OK);
+  fovea_kv_cache latent = kept.cache;
+  latent.values_in_keys = 1;
+  test.args.cache = &latent;
+  CHECK(fovea_multihead(&test.plan, &test.args, workspace, bytes) == FOVEA_ERR_SIZE);
+  CHECK(fovea_multihead_append(&test.plan, &latent, &test.args, workspace, bytes) == FOVEA_ERR_SIZE);
+  test.args.cache = &kept.cache;
   test.args.attention.kv_lengths = test.lengths.data();
   CHECK(fovea_multihead(&test.plan, &test.args, workspace, bytes) == FOVEA_ERR_UNSUPPORTED);
   test.args.attention.kv_lengths = nullptr;
