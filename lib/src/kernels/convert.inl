@@ -131,7 +131,7 @@ FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, ui
   FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors; ++i) used[i] = hn::Mul(y[i], hn::Zero(kF));
   const VF not_finite = Total<false>(used);
-  // From 2^126 on the inverse would be subnormal: slow here, 0 there. What is far too large for a scale counts as 2^100.
+  // From 2^126 on the inverse would be subnormal: slow here, 0 there. What is too large for any scale is as 2^100 is.
   const VF either = hn::Max(highest, lowest), huge = hn::Set(kF, 0x1p100f);
   const VF size = hn::IfThenElse(hn::Lt(huge, either), huge, either);
   const VF largest = hn::IfThenElse(hn::Lt(highest, lowest), hn::Sub(hn::Zero(kF), size), size);

@@ -25,9 +25,10 @@ KeyPlaces places_of(const fovea_kv_cache& c) {
 }
 
 // Narrows `count` rows into the tokens from `token` on, run by run. Of a ring only those that will not give way to
-// others of the same call, which are the ones from `from` on.
-void put_rows(const fovea_kv_cache& c, const ConvertKernels& kernels, bool keys, uint32_t entry, uint32_t head,
-              uint32_t token, uint32_t count, uint32_t from, const NewRows& rows) {
+// others of the same call, which are the ones from `from` on. Not inlined, so that keys are turned on a smaller stack.
+__attribute__((noinline)) void put_rows(const fovea_kv_cache& c, const ConvertKernels& kernels, bool keys,
+                                        uint32_t entry, uint32_t head, uint32_t token, uint32_t count, uint32_t from,
+                                        const NewRows& rows) {
   const KeyPlaces places = places_of(c);
   const fovea_dtype dtype = keys ? c.key_dtype : c.value_dtype;
   const fovea_in& array = keys ? c.source.keys : c.source.values;
