@@ -23,7 +23,7 @@ std::vector<Problem> problems() {
     p.q_heads = i % 2 == 0 ? 4 : 3, p.kv_heads = i % 2 == 0 ? 2 : 1;
     p.q_tokens = i % 3 == 0 ? 130 : i % 3 == 1 ? 1 : 37;
     p.kv_tokens = i % 4 == 0 ? 200 : i % 4 == 1 ? 64 : i % 4 == 2 ? 83 : 131;
-    p.head_dim = i % 3 == 0 ? 33 : i % 3 == 1 ? 64 : 5;
+    p.head_dim = (i % 3 == 0 ? 33 : i % 3 == 1 ? 64 : 5) + (i >= 8 ? 100 : 0);
     p.value_dim = i % 3 == 0 ? 64 : i % 3 == 1 ? 17 : 3;
     if (i % 4 == 1) p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 21;
     if (i % 4 == 2) p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = true;
@@ -79,7 +79,7 @@ uint64_t hash_bits(uint64_t hash, const std::vector<float>& values) {
 TEST_CASE("bits: all targets that fuse multiply-adds give the same, on all machines, as do all that do not",
           "[short]") {
   // Of the outputs of all problems(). A change to the kernels that is meant to change bits sets them anew.
-  constexpr uint64_t kFused = 0xfc8b75355ce8453du, kTwiceRounded = 0xdde6f0f77c728f18u;
+  constexpr uint64_t kFused = 0x731493bf3b6e072au, kTwiceRounded = 0x38cfe23b84ffb0a8u;
   size_t index = 0;
   while (const SimdPage* page = simd_page(index++)) {
     uint64_t hash = 0xcbf29ce484222325u;

@@ -31,6 +31,37 @@ std::vector<float> weights_of(const Problem& p, const Run& run) {
 
 }  // namespace
 
+TEST_CASE("dropout: a weight below 2^-126 is 0, though what divides it by 1 - dropout would make it larger", "[short]") {
+  for (const fovea_target target : targets()) {
+    const float q = 1.0f, keys[2] = {0.0f, -87.5f}, values[2] = {0.0f, 0.0f};  // exp(-87.5) is 0.86 * 2^-126
+    float out = 0.0f, weights[2] = {};
+    fovea_attention_desc desc{};
+    desc.struct_bytes = sizeof desc;
+    desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = desc.max_batch = desc.max_q_tokens = 1;
+    desc.max_kv_tokens = 2;
+    desc.dropout = 0.5f;
+    desc.target = target;
+    fovea_attention_args args{};
+    args.struct_bytes = sizeof args;
+    args.batch = args.q_tokens = 1, args.kv_tokens = 2;
+    args.q = {&q, 0, 0, 0};
+    args.kv.keys = {keys, 0, 0, 1};
+    args.kv.values = {values, 0, 0, 1};
+    args.out = {&out, 0, 0, 0};
+    args.scores = {weights, 0, 0, 0};
+    args.scores_stage = FOVEA_SCORES_SOFTMAX;
+    fovea_plan plan{};
+    REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
+    Guarded workspace(plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+    for (args.dropout_seed = 0; args.dropout_seed < 8; ++args.dropout_seed) {
+      REQUIRE(fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      INFO(fovea_target_name(target) << ", seed " << args.dropout_seed);
+      CHECK((weights[0] == 0.0f || weights[0] == 2.0f));
+      CHECK(weights[1] == 0.0f);
+    }
+  }
+}
+
 TEST_CASE("dropout: the seed, both halves of it, decides what is dropped, and nothing else changes", "[short]") {
   const uint64_t seeds[] = {0, 1, uint64_t{1} << 32, 0xfedcba9876543210u};
   for (const fovea_target target : targets()) {

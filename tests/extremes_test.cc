@@ -19,6 +19,15 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
+void attend(const fovea_attention_desc& desc, const fovea_attention_args& args) {
+  fovea_plan plan{};
+  REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
+  std::vector<unsigned char> memory(plan.workspace_bytes + FOVEA_WORKSPACE_ALIGNMENT);
+  const uintptr_t at = reinterpret_cast<uintptr_t>(memory.data()) + FOVEA_WORKSPACE_ALIGNMENT - 1;
+  void* workspace = reinterpret_cast<void*>(at / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT);
+  REQUIRE(fovea_attention(&plan, &args, workspace, plan.workspace_bytes) == FOVEA_OK);
+}
+
 // One head with head_dim and value_dim 1, so that a score is a product of two numbers.
 struct OneHead {
   std::vector<float> q, keys, values, out, weights;
@@ -46,14 +55,60 @@ struct OneHead {
     args.out = {out.data(), 0, 0, 1};
     if (args.scores_stage != FOVEA_SCORES_NONE)
       args.scores = {weights.data(), 0, 0, static_cast<ptrdiff_t>(keys.size())};
-    fovea_plan plan{};
-    REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
-    std::vector<unsigned char> memory(plan.workspace_bytes + FOVEA_WORKSPACE_ALIGNMENT);
-    const uintptr_t at = reinterpret_cast<uintptr_t>(memory.data()) + FOVEA_WORKSPACE_ALIGNMENT - 1;
-    void* workspace = reinterpret_cast<void*>(at / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT);
-    REQUIRE(fovea_attention(&plan, &args, workspace, plan.workspace_bytes) == FOVEA_OK);
+    attend(desc, args);
   }
 };
+
+// One query or 50 of 33 elements against 70 keys of a format: so few and so many take both kernels, and rows do not fill
+// vectors. The scale of key 3, or of value 3, is this.
+void check_scale(fovea_dtype dtype, bool of_keys, float scale, fovea_target target, uint32_t queries) {
+  constexpr uint32_t kDim = 33, kTokens = 70, kGroups = 2;
+  std::vector<float> q(size_t{queries} * kDim, 1.0f), out(q.size());
+  std::vector<uint8_t> rows(size_t{kTokens} * kGroups * 16);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<uint8_t>(i % 7);  // of key 3 some are 0, all of a sign
+  std::vector<float> scales(kTokens, 0.01f), bad_scales = scales;
+  std::vector<uint16_t> halves(kTokens * kGroups, 0x2000), bad_halves = halves;
+  bad_scales[3] = scale;
+  bad_halves[3 * kGroups + 1] = std::isnan(scale) ? 0x7e00 : scale < 0 ? 0xfc00 : 0x7c00;
+  const bool i8 = dtype == FOVEA_I8;
+  fovea_attention_desc desc{};
+  desc.struct_bytes = sizeof desc;
+  desc.q_heads = desc.kv_heads = desc.max_batch = 1;
+  desc.head_dim = desc.value_dim = kDim;
+  desc.max_q_tokens = queries, desc.max_kv_tokens = kTokens;
+  desc.key_dtype = desc.value_dtype = dtype;
+  desc.causal = FOVEA_CAUSAL_POSITIONS;
+  desc.target = target;
+  fovea_attention_args args{};
+  args.struct_bytes = sizeof args;
+  args.batch = 1, args.q_tokens = queries, args.kv_tokens = kTokens;
+  const ptrdiff_t stride = i8 ? kDim : kGroups * 16, scale_stride = i8 ? 1 : kGroups;
+  args.q = {q.data(), 0, 0, kDim};
+  args.out = {out.data(), 0, 0, kDim};
+  args.kv.keys = args.kv.values = {rows.data(), 0, 0, stride};
+  const void* const good = i8 ? static_cast<void*>(scales.data()) : halves.data();
+  const void* const bad = i8 ? static_cast<void*>(bad_scales.data()) : bad_halves.data();
+  args.kv.key_scales = {of_keys ? bad : good, 0, 0, scale_stride};
+  args.kv.value_scales = {of_keys ? good : bad, 0, 0, scale_stride};
+  for (const int64_t position : {int64_t{2}, int64_t{60}}) {  // key 3 is hidden from the first query, or seen by all
+    args.positions = &position;
+    attend(desc, args);
+    INFO(fovea_target_name(target) << ", dtype " << dtype << ", " << queries << " queries, scale " << scale
+                                   << (of_keys ? " of a key" : " of a value") << ", position " << position);
+    for (uint32_t i = 0; i < queries; ++i) {
+      for (uint32_t d = 0; d < kDim; ++d) {
+        const bool sees = position + i >= 3;
+        if (of_keys || i8) {
+          CHECK(std::isnan(out[i * kDim + d]) == sees);
+        } else if (!sees || d < 32) {
+          CHECK(std::isfinite(out[i * kDim + d]));
+        } else {
+          CHECK(!std::isfinite(out[i * kDim + d]));
+        }
+      }
+    }
+  }
+}
 
 }  // namespace
 
@@ -116,6 +171,73 @@ TEST_CASE("extremes: in a row of NaN the weights of hidden keys are 0, those of 
           CHECK((j <= row ? std::isnan(weight) : weight == 0.0f));
         }
       }
+    }
+  }
+}
+
+TEST_CASE("extremes: an infinite scale of an int8 row counts as NaN, one of int4 as it does in scale * (u - 8)",
+          "[short]") {
+  for (const fovea_target target : targets()) {
+    for (const uint32_t queries : {1u, 2u, 50u}) {
+      for (const bool of_keys : {true, false}) {
+        for (const float scale : {kInf, -kInf, kNan}) {
+          check_scale(FOVEA_I8, of_keys, scale, target, queries);
+          if (scale < 0 || !of_keys) check_scale(FOVEA_I4, of_keys, scale, target, queries);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("extremes: sums over many keys are as exact as sums of sums of 64 terms", "[short]") {
+  constexpr size_t kKeys = 20000;
+  for (const fovea_target target : targets()) {
+    for (const size_t queries : {size_t{1}, size_t{5}}) {
+      OneHead call(queries, kKeys, target);
+      call.q.assign(queries, 0.0f);  // all weights are 1
+      double sum = 0;
+      for (size_t j = 0; j < kKeys; ++j) {
+        call.values[j] = 1.0f + 0.25f * random_normal(7, j);
+        sum += static_cast<double>(call.values[j]);
+      }
+      const double mean = sum / static_cast<double>(kKeys);
+      call.run();
+      INFO(fovea_target_name(target) << ", " << queries << " queries");
+      // One chain over all keys is off by 2e-6 to 6e-6.
+      for (const float x : call.out) CHECK(std::fabs(static_cast<double>(x) - mean) < 6e-7);
+    }
+  }
+}
+
+TEST_CASE("extremes: scores of a wide head are as exact as sums of sums of 64 terms", "[short]") {
+  // With the terms c, 1, 1, ... one chain of f32 loses each 1 that is below half a unit of c's last place; sums of 64
+  // terms lose those of the first block alone.
+  constexpr uint32_t kDim = 1024;
+  constexpr float kLarge = 33554432.0f;  // 2^25: 1 is a quarter of its unit
+  for (const fovea_target target : targets()) {
+    for (const uint32_t queries : {1u, 5u}) {
+      std::vector<float> q(size_t{queries} * kDim, 1.0f), key(kDim, 1.0f), out(size_t{queries}), scores(queries);
+      key[0] = kLarge;
+      const float value = 1.0f;
+      fovea_attention_desc desc{};
+      desc.struct_bytes = sizeof desc;
+      desc.q_heads = desc.kv_heads = desc.max_batch = desc.value_dim = desc.max_kv_tokens = 1;
+      desc.head_dim = kDim, desc.max_q_tokens = queries;
+      desc.scale = 0.69314718f;  // the factor of base 2 becomes 1
+      desc.target = target, desc.portable_bits = 1;
+      fovea_attention_args args{};
+      args.struct_bytes = sizeof args;
+      args.batch = 1, args.q_tokens = queries, args.kv_tokens = 1;
+      args.q = {q.data(), 0, 0, kDim};
+      args.kv.keys = {key.data(), 0, 0, kDim};
+      args.kv.values = {&value, 0, 0, 1};
+      args.out = {out.data(), 0, 0, 1};
+      args.scores = {scores.data(), 0, 0, 1};
+      args.scores_stage = FOVEA_SCORES_SCALED;
+      attend(desc, args);
+      const double exact = (static_cast<double>(kLarge) + kDim - 1) * 0.69314718;
+      INFO(fovea_target_name(target) << ", " << queries << " queries");
+      for (const float score : scores) CHECK(std::fabs(static_cast<double>(score) - exact) < 0.25 * kDim);
     }
   }
 }

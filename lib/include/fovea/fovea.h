@@ -43,7 +43,8 @@
  *   a score of +inf or NaN                NaN in that query's output, and in no other
  *   NaN or inf in a key or value that is  has no influence on that query
  *   hidden from a query
- *   a weight below 2^-126                 is exactly 0 (one below 2^-125 may be), and costs no more time than another
+ *   a weight below 2^-126                 is exactly 0 (one below 2^-125 may be), and costs no more time than another;
+ *                                         with dropout, before the division by 1 - dropout
  *   zero queries, zero keys               allowed
  *   a score, sink, slope or mask beyond   counts as infinite: scores are kept in base 2
  *   2.3e38, or scale times a query
@@ -201,7 +202,8 @@ typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_I8 = 3,   /* int8_t, -127 to 127, with a float scale for each row of a token and head: x = scale * q. The
                      largest magnitude of the row is 127, so the error is at most scale / 2 and what f32 rounds, less
                      than scale / 10000. The scale is at least 2^-126: rows below 127 * 2^-126 have smaller numbers and
-                     the same bound. A row with a NaN or an infinity becomes all NaN */
+                     the same bound. A row with a NaN or an infinity becomes all NaN. An infinite scale that is
+                     read counts as NaN */
   FOVEA_I4 = 4,   /* uint8_t[16] for each 32 elements of a row (the last group filled up), with a uint16_t scale of f16:
                      x = scale * (u - 8). The low nibble of byte i is u of element i, the high one that of element
                      i + 16. The scale is of either sign, and the best of a few by squared error. It is at most 65504:
@@ -777,8 +779,9 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
 /* y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o].
  * workspace: at least as many bytes (FOVEA_ERR_WORKSPACE), 64-byte aligned (FOVEA_ERR_ALIGNMENT); may be NULL where
  * none are needed. Its content before and after means nothing.
- * Arithmetic is f32: narrower weights are widened, which is exact but for the scale of I8. A sum is one chain of
- * multiply-adds in the order of the inputs; for few tokens, as many chains as a vector has lanes. NaN and infinity go
+ * Arithmetic is f32: narrower weights are widened, which is exact but for the scale of I8. A sum is made of
+ * partial sums, each a chain of 64 multiply-adds in the order of the inputs; for few tokens it is as many chains as a
+ * vector has lanes. NaN and infinity go
  * where the sums take them. y and the workspace must not overlap anything (FOVEA_ERR_OVERLAP). */
 fovea_status fovea_linear_f32(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
 

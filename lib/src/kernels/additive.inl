@@ -4,20 +4,28 @@
 // et al., arXiv 1508.04025, "concat"): the other first line of the loop over keys. Queries and keys have been through
 // their linear layers.
 
-// For one vector of rows and a block of keys. Each sum is one chain in the order of d.
+// For one vector of rows and a block of keys: partial sums, as those of MultiplyBlock.
 template <int kKeys>
 FOVEA_INLINE void AdditiveBlock(const QueryTile& t, const float* const (&key)[kKeys], size_t column, float* s) {
   VF sum[kKeys];
   FOVEA_UNROLL(4)
   for (int k = 0; k < kKeys; ++k) sum[k] = hn::Zero(kF);
   const float* q = t.q + column;
-  for (size_t d = 0; d < t.head_dim; ++d, q += t.columns) {
-    VF x[kKeys];
+  for (size_t d = 0; d < t.head_dim;) {
+    const size_t end = t.head_dim - d < kPartialSum ? t.head_dim : d + kPartialSum;
+    VF part[kKeys];
     FOVEA_UNROLL(4)
-    for (int k = 0; k < kKeys; ++k) x[k] = hn::Add(hn::LoadU(kF, q), hn::Set(kF, key[k][d]));
-    Tanh(x);
+    for (int k = 0; k < kKeys; ++k) part[k] = hn::Zero(kF);
+    for (; d < end; ++d, q += t.columns) {
+      VF x[kKeys];
+      FOVEA_UNROLL(4)
+      for (int k = 0; k < kKeys; ++k) x[k] = hn::Add(hn::LoadU(kF, q), hn::Set(kF, key[k][d]));
+      Tanh(x);
+      FOVEA_UNROLL(4)
+      for (int k = 0; k < kKeys; ++k) part[k] = hn::MulAdd(x[k], hn::Set(kF, t.score_vector[d]), part[k]);
+    }
     FOVEA_UNROLL(4)
-    for (int k = 0; k < kKeys; ++k) sum[k] = hn::MulAdd(x[k], hn::Set(kF, t.score_vector[d]), sum[k]);
+    for (int k = 0; k < kKeys; ++k) sum[k] = hn::Add(sum[k], part[k]);
   }
   FOVEA_UNROLL(4)
   for (int k = 0; k < kKeys; ++k) {

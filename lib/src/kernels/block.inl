@@ -83,26 +83,11 @@ FOVEA_INLINE void MultiplyElems(const float*& x, size_t columns, const float* (&
   }
 }
 
-// s[row][vector] = sum_d x[d][vector] * row[d], for a block of rows; or, where it goes on, s += that. Each sum is one
-// chain of multiply-adds in the order of d, whatever the block, so that its bits do not depend on it. Where it
-// asks ahead, as much as the rows are is brought meanwhile from `ahead` on, for later. (Only where kElems is 1.)
-template <int kVectors, bool kGoesOn, bool kAsks, int kRows>
-FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, const float* const (&row)[kRows],
-                                float* FOVEA_RESTRICT s, const float* ahead) {
-  VF acc[kRows][kVectors];
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
-      acc[k][v] = kGoesOn ? hn::LoadU(kF, s + size_t(k) * columns + v * kLanes) : hn::Zero(kF);
-    }
-  }
-  const float* at[kRows];
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k) {
-    at[k] = row[k];
-    FOVEA_OPAQUE(at[k]);
-  }
+// acc += x * row, for `dim` elements of each row, behind which x and `at` then are. Where it asks ahead, as much as the
+// rows are is brought meanwhile from `ahead` on, for later. (Only where kElems is 1.)
+template <bool kAsks, int kRows, int kVectors>
+FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows],
+                               const float* ahead, VF (&acc)[kRows][kVectors]) {
   if constexpr (kElems == 1) {  // each takes a vector's register, so one after the other
     FOVEA_UNROLL_LONG_LOOP(4)
     for (size_t d = 0; d < dim; ++d) {
@@ -116,14 +101,54 @@ FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, cons
         for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::MulAddElem<0>(xd[v], e, acc[k][v]);
       }
     }
+    FOVEA_UNROLL(8)
+    for (int k = 0; hn::kIndexed && k < kRows; ++k) at[k] += dim;
   } else {
     for (size_t n = dim / kElems; n > 0; --n) MultiplyElems<kElems>(x, columns, at, acc);
     for (size_t n = dim % kElems; n > 0; --n) MultiplyElems<1>(x, columns, at, acc);
   }
+}
+
+// Products in a partial sum: its rounding errors are those of so many terms, whatever the dimension. A multiple of
+// kElems.
+constexpr size_t kPartialSum = 64;
+
+// s[row][vector] = sum_d x[d][vector] * row[d], for a block of rows; or, where it goes on, s += that. Partial sums, each
+// a chain of multiply-adds in the order of d, are added in their order, whatever the block, so that bits do not depend
+// on it.
+template <int kVectors, bool kGoesOn, bool kAsks, int kRows>
+FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, const float* const (&row)[kRows],
+                                float* FOVEA_RESTRICT s, const float* ahead) {
+  const float* at[kRows];
   FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k, s += columns) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[k][v], kF, s + v * kLanes);
+  for (int k = 0; k < kRows; ++k) {
+    at[k] = row[k];
+    FOVEA_OPAQUE(at[k]);
+  }
+  for (bool goes_on = kGoesOn;; goes_on = true) {
+    const size_t part = dim < kPartialSum ? dim : kPartialSum;
+    VF acc[kRows][kVectors];
+    FOVEA_UNROLL(8)
+    for (int k = 0; k < kRows; ++k) {
+      FOVEA_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::Zero(kF);
+    }
+    MultiplyPart<kAsks>(x, columns, part, at, ahead, acc);
+    FOVEA_UNROLL(8)
+    for (int k = 0; goes_on && k < kRows; ++k) {
+      FOVEA_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) {
+        acc[k][v] = hn::Add(hn::LoadU(kF, s + size_t(k) * columns + v * kLanes), acc[k][v]);
+      }
+    }
+    FOVEA_UNROLL(8)
+    for (int k = 0; k < kRows; ++k) {
+      FOVEA_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[k][v], kF, s + size_t(k) * columns + v * kLanes);
+    }
+    dim -= part;
+    if (dim == 0) return;
+    ahead += part * kRows;
   }
 }
 

@@ -161,7 +161,7 @@ FOVEA_TEMPLATE void FewScoresOf(const QueryTile& t, const KeyTile& keys) {
       }
     }
     VF sums = hn::SumsOfLanes(products);
-    if constexpr (kRowScales) sums = hn::Mul(sums, hn::LoadU(kF, scales));
+    if constexpr (kRowScales) sums = hn::Mul(sums, FiniteOrNaN(hn::LoadU(kF, scales)));
     StoreFewScores<kRows>(t, keys, j, sums);
   }
 }
@@ -315,12 +315,10 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
   VF acc[kStrands][kRows][kVectors];
   FOVEA_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
-    const VF rescale = hn::Set(kF, t.rescale[r * kKeys]);
     FOVEA_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {
-      acc[0][r][v] = hn::Mul(hn::LoadU(kF, t.o + r * padded + element + v * kLanes), rescale);
       FOVEA_UNROLL(8)
-      for (int strand = 1; strand < kStrands; ++strand) acc[strand][r][v] = hn::Zero(kF);
+      for (int strand = 0; strand < kStrands; ++strand) acc[strand][r][v] = hn::Zero(kF);
     }
   }
   auto value = RowCursor<kType>::At(keys.values, ptrdiff_t(keys.begin));
@@ -343,12 +341,14 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
   }
   FOVEA_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
+    const VF rescale = hn::Set(kF, t.rescale[r * kKeys]);
     FOVEA_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {
       VF sum = acc[0][r][v];
       FOVEA_UNROLL(8)
       for (int strand = 1; strand < kStrands; ++strand) sum = hn::Add(sum, acc[strand][r][v]);
-      hn::StoreU(sum, kF, t.o + r * padded + element + v * kLanes);
+      float* const o = t.o + r * padded + element + v * kLanes;
+      hn::StoreU(hn::MulAdd(hn::LoadU(kF, o), rescale, sum), kF, o);
     }
   }
 }

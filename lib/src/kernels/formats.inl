@@ -19,6 +19,14 @@ enum class Scaled { kNothing, kRow, kGroup };
 template <fovea_dtype kType>
 struct FormatRow;
 
+// An infinite scale counts as NaN: whether it is applied to elements or to their sum would make a difference.
+FOVEA_INLINE VF FiniteOrNaN(VF scale) { return hn::Add(scale, hn::Sub(scale, scale)); }
+
+// The first n lanes, and 0 in those behind.
+FOVEA_INLINE VF FirstLanes(VF v, size_t n) {
+  return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(n))), v, hn::Zero(kF));
+}
+
 template <>
 struct FormatRow<FOVEA_F32> {
   static constexpr Scaled kScaled = Scaled::kNothing;
@@ -69,7 +77,7 @@ struct FormatRow<FOVEA_I8> {
   inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const {
     return hn::ConvertTo(kF, hn::LoadI8N(kI, data + d, n));
   }
-  inline __attribute__((always_inline)) VF Scale(size_t) const { return hn::Set(kF, *scale); }
+  inline __attribute__((always_inline)) VF Scale(size_t) const { return FiniteOrNaN(hn::Set(kF, *scale)); }
 };
 
 template <>
@@ -94,7 +102,7 @@ struct FormatRow<FOVEA_I4> {
     return hn::Sub(hn::BitCast(kF, u), hn::Set(kF, 0x1p19f + 8.0f));
   }
   inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const {  // a group is there as a whole
-    return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(n))), Whole(d), hn::Zero(kF));
+    return FirstLanes(Whole(d), n);
   }
   inline __attribute__((always_inline)) VF Scale(size_t d) const { return hn::SetF16(kF, scales[d / kI4Group]); }
 };
@@ -108,7 +116,7 @@ FOVEA_INLINE VF LoadAs(const FormatRow<kType>& row, size_t d) {
 template <fovea_dtype kType>
 FOVEA_INLINE VF LoadAsN(const FormatRow<kType>& row, size_t d, size_t n) {
   if constexpr (FormatRow<kType>::kScaled != Scaled::kGroup) return row.Part(d, n);
-  return hn::Mul(row.Part(d, n), row.Scale(d));
+  return FirstLanes(LoadAs(row, d), n);  // what follows stays 0 where the scale is infinite or NaN
 }
 
 // The upper half of a float, rounded, in the low 16 bits of each lane. A carry goes on into the exponent, up to

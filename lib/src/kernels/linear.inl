@@ -143,7 +143,7 @@ FOVEA_TEMPLATE void FewTokensOf(const FewTokens& f) {
     }
     for (uint32_t r = 0; r < f.tokens; ++r) {
       VF y = hn::LoadN(kF, sums[r], n);
-      if (f.weights.scales) y = hn::Mul(y, hn::LoadN(kF, f.weights.scales + j, n));
+      if (f.weights.scales) y = hn::Mul(y, FiniteOrNaN(hn::LoadN(kF, f.weights.scales + j, n)));
       if (f.weights.bias) y = hn::Add(y, hn::LoadN(kF, f.weights.bias + j, n));
       hn::StoreN(y, kF, f.y + ptrdiff_t(r) * f.y_stride + j, n);
     }

@@ -157,20 +157,18 @@ FOVEA_INLINE void AddValues(const float*& p_row, size_t rows, const float*& valu
 }
 
 // o_t[e][vector] = o_t[e][vector] * rescale + sum_j p[j][vector] * values[j][e], for kBlock elements of which the first
-// `skip` are not stored.
+// `skip` are not stored. The sum of a key tile starts at zero and joins o_t at its end: its rounding errors are those of
+// 64 terms, and o_t has one for each key tile, not one for each key.
 template <bool kHides, int kVectors, int kBlock>
 FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element, int skip) {
   constexpr int kStep = kBlock < kElems ? 1 : kElems;
   const size_t rows = t.columns;
   float* FOVEA_RESTRICT o_t = t.o + element * rows + column;
-  VF acc[kBlock][kVectors], rescale[kVectors];
-  FOVEA_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) rescale[v] = hn::LoadU(kF, t.rescale + column + v * kLanes);
-  const float* o = o_t;
+  VF acc[kBlock][kVectors];
   FOVEA_UNROLL(8)
-  for (int e = 0; e < kBlock; ++e, o += rows) {
+  for (int e = 0; e < kBlock; ++e) {
     FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) acc[e][v] = hn::Mul(hn::LoadU(kF, o + v * kLanes), rescale[v]);
+    for (int v = 0; v < kVectors; ++v) acc[e][v] = hn::Zero(kF);
   }
   const float* p_row = t.s + size_t(keys.begin) * rows + column;
   const float* value = keys.values.f32(ptrdiff_t(keys.begin)) + element;
@@ -190,11 +188,16 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
     FOVEA_UNROLL_LONG_LOOP(4)
     for (; n > 0; --n) AddValues<kHides, kStep>(p_row, rows, value, stride, acc);
   }
+  VF rescale[kVectors];
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) rescale[v] = hn::LoadU(kF, t.rescale + column + v * kLanes);
   FOVEA_UNROLL(8)
   for (int e = 0; e < kBlock; ++e, o_t += rows) {
     if (e < skip) continue;
     FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[e][v], kF, o_t + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) {
+      hn::StoreU(hn::MulAdd(hn::LoadU(kF, o_t + v * kLanes), rescale[v], acc[e][v]), kF, o_t + v * kLanes);
+    }
   }
 }
 
