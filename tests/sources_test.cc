@@ -219,7 +219,7 @@ TEST_CASE("sources: a loader is asked for each tile once for each block of query
   for (const fovea_target target : targets()) {
     for (const Budget budget : {Budget::kNone, Budget::kLeast}) {
       for (const uint32_t key_split_tokens : {0u, 64u}) {
-        for (const uint32_t q_tokens : {1u, 25u, 60u}) {
+        for (const uint32_t q_tokens : {1u, 4u, 25u, 60u}) {
           Problem p;
           p.q_heads = 4, p.kv_heads = 2;
           p.q_tokens = q_tokens, p.kv_tokens = 130;  // three tiles
@@ -230,7 +230,8 @@ TEST_CASE("sources: a loader is asked for each tile once for each block of query
           const uint32_t started = asked(test, run), rows = 2 * q_tokens;
           const uint32_t tile_rows = test.plan.lanes * test.plan.tile_vectors;
           const uint32_t block_rows = tile_rows * test.plan.block_tiles;
-          const uint32_t times = rows <= test.plan.few_rows ? 1 : (rows + block_rows - 1) / block_rows;
+          const uint32_t block = rows <= test.plan.few_rows ? 4 * test.plan.few_tiles : block_rows;
+          const uint32_t times = (rows + block - 1) / block;
           CHECK(started == 2 * 3 * times);
 
           // What no query of a block may see, the block does not ask for.

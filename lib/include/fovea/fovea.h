@@ -473,8 +473,8 @@ typedef struct fovea_kv_tile {
  * call fails. Each returns 0, or anything else if the tile cannot be had: then the call ends with FOVEA_ERR_LOAD. They
  * may call the library, with other buffers. With an executor they are called by its workers side by side.
  * How often. Each tile of a key head is asked for once for each block of query rows that may see some of it. An entry
- * has rows = q_heads / kv_heads * (its queries) for each key head, in ceil(rows / (lanes * tile_vectors * block_tiles))
- * blocks, with these fields of the plan; in one block where rows <= few_rows. Scores out ask once more for each tile of
+ * has rows = q_heads / kv_heads * (its queries) for each key head. A block has, with these fields of the plan, lanes *
+ * tile_vectors * block_tiles of them; where rows <= few_rows, 4 * few_tiles. Scores out ask once more for each tile of
  * query rows. A tile of which some tokens are pinned and a window hides others is asked for in two parts, the second not
  * ahead. To bring each tile once for any number of rows, push tiles into a stream: see
  * examples/recipes/each_tile_once.c. */
