@@ -42,7 +42,7 @@ static void attend(void) {
              .page_table = cache_batch_idx,
              .page_table_stride = 1,
              .pages = ENTRIES},
-      .mask = {.kind = FOVEA_MASK_BYTE, .kv_tokens = MOST, .data = lines, .batch_stride = MOST},
+      .mask = {.kind = FOVEA_MASK_BYTE, .data = lines, .batch_stride = MOST},
   };
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }

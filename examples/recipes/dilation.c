@@ -45,8 +45,7 @@ static void attend(uint32_t batch, uint32_t window, const uint8_t* center) {
       .kv = {.keys = {keys, TOKEN, DIM, step}, .values = {values, TOKEN, DIM, step}},
   };
   if (center) {
-    args.mask =
-        (fovea_mask){.kind = FOVEA_MASK_BYTE, .kv_tokens = tokens, .data = center, .head_stride = LINE, .q_stride = -1};
+    args.mask = (fovea_mask){.kind = FOVEA_MASK_BYTE, .data = center, .head_stride = LINE, .q_stride = -1};
   }
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }

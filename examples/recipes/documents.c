@@ -38,7 +38,7 @@ static void attend(uint32_t entries, uint32_t longest, const uint32_t* borders, 
       .kv = {.keys = {keys, 0, DIM, TOKEN}, .values = {values, 0, DIM, TOKEN}},
   };
   if (bytes) {
-    args.mask = (fovea_mask){.kind = FOVEA_MASK_BYTE, .kv_tokens = TOKENS, .data = bytes, .q_stride = TOKENS};
+    args.mask = (fovea_mask){.kind = FOVEA_MASK_BYTE, .data = bytes, .q_stride = TOKENS};
   }
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }

@@ -45,11 +45,7 @@ static void attend(float hidden) {
       .q = {q, TOKENS * TOKEN, DIM, TOKEN},
       .out = {out, TOKENS * TOKEN, DIM, TOKEN},
       .kv = {.keys = {keys, TOKENS * TOKEN, DIM, TOKEN}, .values = {values, TOKENS * TOKEN, DIM, TOKEN}},
-      .mask = {.kind = FOVEA_MASK_F32,
-               .kv_tokens = TOKENS,
-               .data = mask,
-               .batch_stride = TOKENS * TOKENS,
-               .q_stride = TOKENS},
+      .mask = {.kind = FOVEA_MASK_F32, .data = mask, .batch_stride = TOKENS * TOKENS, .q_stride = TOKENS},
   };
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }

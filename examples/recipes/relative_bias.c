@@ -51,11 +51,7 @@ static void attend(uint32_t first, uint32_t count, fovea_causal causal) {
       .q = {q[first], 0, DIM, HEADS * DIM},
       .out = {out[first], 0, DIM, HEADS * DIM},
       .kv = {.keys = {keys, 0, DIM, HEADS * DIM}, .values = {values, 0, DIM, HEADS * DIM}},
-      .mask = {.kind = FOVEA_MASK_F32,
-               .kv_tokens = TOKENS,
-               .data = &line[0][TOKENS - 1 - first],
-               .head_stride = LINE,
-               .q_stride = -1},
+      .mask = {.kind = FOVEA_MASK_F32, .data = &line[0][TOKENS - 1 - first], .head_stride = LINE, .q_stride = -1},
   };
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
