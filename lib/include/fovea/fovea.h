@@ -396,7 +396,7 @@ size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes
       FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_LINEAR_ROWS_(rows, FOVEA_TILE_ROWS_MAX)),            \
       FOVEA_FEW_ROWS_BYTES_(head_dim, value_dim, (rows) < FOVEA_FEW_ROWS_MAX_ ? (rows) : FOVEA_FEW_ROWS_MAX_))
 #define FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows)                                                       \
-  ((rows) > FOVEA_BLOCK_ROWS_MAX / 4u                                                                                 \
+  ((rows) > FOVEA_FEW_ROWS_MAX_                                                                                       \
        ? FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                                                \
        : FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows) + FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
 
