@@ -20,7 +20,7 @@ FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const Key
   }
   if (!Does(keys, kValuePart)) return;
   // Where nothing hides, no weight is -0.
-  if (hides || (kPreferSize && kVectors == 1)) {
+  if (hides) {
     Values<true, kVectors>(own, keys, column);
   } else {
     Values<false, kVectors>(own, keys, column);
@@ -29,7 +29,7 @@ FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const Key
 
 FOVEA_SHARED void AttendVector(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column,
                                bool hides) {
-  AttendStep<1>(t, t, keys, stages, column, hides);
+  AttendStep<1>(t, t, keys, stages, column, kMayHide && hides);
 }
 
 template <bool kHides, int kVectors>
@@ -78,7 +78,7 @@ FOVEA_INLINE bool ClipToVector(const QueryTile& t, size_t column, KeyTile* keys)
   const int32_t all_hi = t.hi[column] - first, some_hi = t.hi[last_lane] - first;
   if (some_lo > int32_t(keys->begin)) keys->begin = uint32_t(some_lo) / kKeyGrain * kKeyGrain;
   if (some_hi < int32_t(keys->end)) keys->end = some_hi > 0 ? uint32_t(some_hi) : 0;
-  keys->edge = all_lo > int32_t(keys->begin) || all_hi < int32_t(keys->end);
+  keys->edge = kEdgeHides && (all_lo > int32_t(keys->begin) || all_hi < int32_t(keys->end));
   return some_lo < some_hi && keys->begin < keys->end;
 }
 

@@ -164,7 +164,12 @@ FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, size_t dim, const
       FOVEA_UNROLL(8)
       for (uint32_t k = 0; k < kRows; ++k) row[k] = rows + ptrdiff_t(k) * stride;
     } else {
-      for (uint32_t k = 0; k < kRows; ++k) row[k] = rows + ptrdiff_t(k < left ? k : left - 1) * stride;
+      const float* next = rows;
+      FOVEA_UNROLL(8)
+      for (uint32_t k = 0; k < kRows; ++k) {
+        row[k] = next;
+        next += k + 1 < left ? stride : 0;
+      }
     }
     MultiplyBlock<kVectors, kGoesOn, kAsks>(x, columns, dim, row, s, ahead);
     if constexpr (kAsks) ahead += kRows * dim;

@@ -46,7 +46,9 @@ FOVEA_INLINE bool MaskAdds(const ScoreStages& stages) {
   return config::kMaskF32 && (!config::kMaskByte || stages.mask_kind != FOVEA_MASK_BYTE);
 }
 FOVEA_INLINE bool AtEdge(const KeyTile& keys) { return config::kLimits && keys.edge; }
-FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreStages& stages) { return AtEdge(keys) || Masked(stages); }
+FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreStages& stages) {
+  return (kEdgeHides && keys.edge) || Masked(stages);
+}
 FOVEA_INLINE bool AnyStage(const KeyTile& keys, const ScoreStages& stages) {
   return Capped(stages) || Biased(stages) || Hides(keys, stages);
 }
@@ -158,7 +160,7 @@ FOVEA_CALLED void ApplyStages(const QueryTile& t, const KeyTile& keys, const Sco
     }
   }
   if (Masked(stages)) ApplyMask(t, keys, stages, column, s);
-  if (AtEdge(keys)) {
+  if (kEdgeHides && keys.edge) {
     const VF lo = RelativePositions(t.lo + column, keys.first), hi = RelativePositions(t.hi + column, keys.first);
     const bool masked = Masked(stages);
     for (uint32_t j = keys.begin; j < keys.end; ++j) {

@@ -73,7 +73,11 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, 
       VF p[kAtOnce];
       FOVEA_UNROLL(4)
       for (size_t i = 0; i < kAtOnce; ++i) p[i] = hn::Sub(hn::LoadU(kF, row + i * rows), shift);
-      Exp2(p);
+      if constexpr (kLanes == 1) {  // constants stay in registers, of which there are enough
+        Exp2Steps(p);
+      } else {
+        Exp2(p);
+      }
       FOVEA_UNROLL(4)
       for (size_t i = 0; i < kAtOnce; ++i) {
         if (hides) {
@@ -203,11 +207,21 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
 
 // One element. Which weights are hidden is seen in them.
 FOVEA_SHARED void ValueElement(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
-  ValueBlock<true, 1, 1>(t, keys, column, element, 0);
+  ValueBlock<kMayHide, 1, 1>(t, keys, column, element, 0);
 }
 
 template <int kVectors>
 constexpr int kValueBlockOf = LargestBlock<kVectors, true>();
+
+// Blocks of one vector of rows, the first of elements where nothing hides. Where size counts they are functions of their
+// own: in one with others their loops lack registers.
+constexpr int kLongBlock = kLanes == 1 ? 8 : kValueBlockOf<1>;
+FOVEA_SHARED void LongBlockOfVector(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
+  ValueBlock<false, 1, kLongBlock>(t, keys, column, element, 0);
+}
+FOVEA_SHARED void BlockOfVector(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
+  ValueBlock<kMayHide, 1, kValueBlockOf<1>>(t, keys, column, element, 0);
+}
 
 // All elements of the values: whole blocks, the last of which may overlap the one before it and then leaves its part
 // alone.
@@ -217,7 +231,16 @@ FOVEA_INLINE void ValuesOfVectors(const QueryTile& t, const KeyTile& keys, size_
   const size_t value_dim = t.value_dim;
   if constexpr (kPreferSize) {  // what does not fill a block, an element at a time
     size_t e = 0;
-    for (; e + kBlock <= value_dim; e += kBlock) ValueBlock<kHides, kVectors, kBlock>(t, keys, column, e, 0);
+    if constexpr (kVectors == 1 && !kHides) {
+      for (; e + kLongBlock <= value_dim; e += kLongBlock) LongBlockOfVector(t, keys, column, e);
+    }
+    for (; e + kBlock <= value_dim; e += kBlock) {
+      if constexpr (kVectors == 1) {
+        BlockOfVector(t, keys, column, e);
+      } else {
+        ValueBlock<kHides, kVectors, kBlock>(t, keys, column, e, 0);
+      }
+    }
     for (; e < value_dim; ++e) {
       for (size_t v = 0; v < kVectors; ++v) ValueElement(t, keys, column + v * kLanes, e);
     }

@@ -177,7 +177,14 @@ FOVEA_INLINE MF Or(MF a, MF b) { return {a.raw | b.raw}; }
 FOVEA_INLINE MF SignMask(VF v) { return {BitCast(kI, v).raw}; }
 FOVEA_INLINE VF IfThenElse(MF m, VF yes, VF no) { return {Select(m.raw, yes.raw, no.raw)}; }
 FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return {Select(m.raw, 0.0f, no.raw)}; }
-FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return IfThenElse(m, c, MulAdd(a, b, c)); }
+#if FOVEA_THUMB_FLOATS && defined(__ARM_FEATURE_FMA)
+FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) {
+  asm("cmp %1, #0\n\tit ge\n\tvfmage.f32 %0, %2, %3" : "+t"(c.raw) : "r"(m.raw), "t"(a.raw), "t"(b.raw) : "cc");
+  return c;
+}
+#else
+FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
+#endif
 
 FOVEA_INLINE void Transpose(VF (&)[1]) {}
 template <int k>
@@ -228,6 +235,14 @@ FOVEA_INLINE void NextElems(const float*& p, ptrdiff_t step, Elems (&e)[n]) {
         : "=t"(s24), "=t"(s25), "=t"(s26), "=t"(s27)
         : "r"(p), "m"(*reinterpret_cast<const Four*>(p)));
     e[0] = {{s24, s25}}, e[1] = {{s26, s27}};
+  } else if constexpr (n == 4) {
+    typedef float Eight[8];
+    register float s24 asm("s24"), s25 asm("s25"), s26 asm("s26"), s27 asm("s27");
+    register float s28 asm("s28"), s29 asm("s29"), s30 asm("s30"), s31 asm("s31");
+    asm("vldmia %8, {s24-s31}"
+        : "=t"(s24), "=t"(s25), "=t"(s26), "=t"(s27), "=t"(s28), "=t"(s29), "=t"(s30), "=t"(s31)
+        : "r"(p), "m"(*reinterpret_cast<const Eight*>(p)));
+    e[0] = {{s24, s25}}, e[1] = {{s26, s27}}, e[2] = {{s28, s29}}, e[3] = {{s30, s31}};
   } else {
     FOVEA_UNROLL(4)
     for (int i = 0; i < n; ++i) e[i] = LoadElems(p + 2 * i);
