@@ -84,16 +84,16 @@ def build_plugin(builds):
     return plugin
 
 
-def counts(target, program, plugin):
-    """Of one call: {address: how often it ran}."""
+def counts(target, program, plugin, *words):
+    """Of one call, by the program with these words behind the count: {address: how often it ran}."""
     def of_calls(calls):
         out = f"{program}.{calls}.txt"
         option = ["-plugin", f"{plugin},out={out}"]
         if target.bare:
-            command = target.emulator + ["--", program, str(calls)]
+            command = target.emulator + ["--", program, str(calls), *words]
             run(command, env={**os.environ, "FOVEA_QEMU_ARGS": " ".join(option)})
         else:
-            run(target.emulator + option + [program, str(calls)])
+            run(target.emulator + option + [program, str(calls), *words])
         with open(out) as lines:
             return {int(address, 16): int(count) for address, count in (line.split() for line in lines)}
     one, two = of_calls(1), of_calls(2)

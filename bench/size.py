@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes and stack of the library: bench/size.py [target...] [--features] [--compare | --update | --markdown]
+"""Bytes, stack and speed of the library: bench/size.py [target...] [--features] [--compare | --update | --markdown]
 
 Builds the library for each target as it ships (-Os for Cortex-M, -O2 for the others) and prints, for each function, its code
 and its own stack; for each public function and for whole programs, what a static link brings in (code, read-only data, data,
@@ -14,9 +14,12 @@ call through a field of a kernel table, as kernels.scores_out(...), may reach th
 kSoftmax, ...) that have the field's name in theirs, as FewScoresOut has; the relocations of the object files tell which there
 are. What an executor or a loader needs is its own, and undefined helpers count 0.
 
+Speed: instructions of a whole call, counted in an emulator as bench/counts.py does, for shapes in SHAPES; beside those of plain
+loops (counts/naive.c), which are compiled with -O2. The library may be as small as it likes, but not slower than these.
+
 --features  leaves out each feature of fovea_config.h in turn, and prints by how much the whole library becomes smaller.
 --compare   holds all of this against bench/size_baseline.csv: 1 if anything that is linked is larger than there, by a byte, or
-            if a goal in GOALS is missed that is not in MISSED. With another compiler than the baseline's it only says what
+            if a goal in GOALS is missed that is not in MISSED, or if a shape is slower than plain loops. With another compiler than the baseline's it only says what
             differs.
 --update    writes that file: growth is explained by the commit that changes it.
 --markdown  prints the tables of README.md.
@@ -25,6 +28,7 @@ import argparse
 import collections
 import csv
 import functools
+import os
 import pathlib
 import re
 import sys
@@ -32,6 +36,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "scripts"))
 from library import MINIMAL, Library, features, left_out_by, public_functions, run  # noqa: E402
+import counts  # noqa: E402
 
 BASELINE = ROOT / "bench" / "size_baseline.csv"
 
@@ -54,6 +59,17 @@ PROGRAMS = {
     "all functions": (None, set()),
 }
 
+# Shape: heads, queries, keys and head_dim, as counts/calls.c takes them, and whether there is a mask.
+SHAPES = {
+    "1 query, 64 keys, head_dim 8": "1 1 64 8",
+    "4 heads, 1 query, 64 keys, head_dim 64": "4 1 64 64",
+    "4 heads, 1 query, 256 keys, head_dim 32": "4 1 256 32",
+    "the same, masked": "4 1 256 32 mask",
+    "4 heads, 64 queries, 64 keys, head_dim 64": "4 64 64 64",
+}
+# Targets that prefer size, on which these are counted: counts.py has the others.
+BOARDS = {"m4f": "mps2-an386", "m55": "mps3-an547"}
+
 # Target, program, column: bytes at most.
 GOALS = {
     ("m4f", "softmax alone", "code"): 2048,
@@ -73,7 +89,7 @@ FEATURE_TARGETS = ["m4f", "m55"]
 
 COLUMNS = ["code", "rodata", "data", "bss", "stack"]
 Row = collections.namedtuple("Row", ["target", "kind", "name"] + COLUMNS)
-
+Speed = collections.namedtuple("Speed", ["target", "shape", "fovea", "naive"])
 
 
 class Build:
@@ -227,6 +243,20 @@ def measure(build):
     return rows
 
 
+def measure_speed(target, folder):
+    """Instructions of a call of each shape, in a build whose library is there."""
+    run("cmake", folder / target, "-DFOVEA_BUILD_BENCH=ON")
+    run("cmake", "--build", folder / target, "--target", "fovea_calls", "--parallel", os.cpu_count() or 1)
+    emulated = counts.Target(target, None, counts.board(BOARDS[target]), "arm-none-eabihf", "")
+    program = folder.resolve() / target / "bench" / ("fovea_calls" + emulated.suffix)
+    plugin = counts.build_plugin(str(folder.resolve()))
+
+    def instructions(who, shape):
+        return sum(counts.counts(emulated, str(program), plugin, who, *shape.split()).values())
+
+    return [Speed(target, name, instructions("fovea", shape), instructions("naive", shape)) for name, shape in SHAPES.items()]
+
+
 def measure_features(build):
     """What each feature adds to the whole library."""
     public = public_functions()
@@ -249,6 +279,20 @@ def show(rows):
             print(f"\n{chosen[0].target} {kind:<66}" + "".join(f"{column:>8}" for column in COLUMNS))
         for row in chosen:
             print(f"{row.name[:70]:<70}" + "".join(f"{getattr(row, column):>8}" for column in COLUMNS))
+
+
+def show_speeds(speeds):
+    for speed in speeds:
+        print(f"{speed.target:5} {speed.shape:<50} {speed.fovea:>9} instructions, plain loops {speed.naive:>9}: "
+              f"{speed.naive / speed.fovea:.2f} times as many")
+
+
+def slower(speeds):
+    """Whether a shape is slower than plain loops; says which."""
+    found = [speed for speed in speeds if speed.fovea > speed.naive]
+    for speed in found:
+        print(f"{speed.target} {speed.shape}: {speed.fovea} instructions, plain loops {speed.naive}: slower")
+    return bool(found)
 
 
 def write_baseline(rows, compilers):
@@ -297,7 +341,7 @@ def compare(rows, compilers):
     return 1 if failed else 0
 
 
-def markdown(rows):
+def markdown(rows, speeds):
     targets = [target for target in TARGETS if any(row.target == target for row in rows)]
     print("| static link of | " + " | ".join(TARGETS[target][2] for target in targets) + " |")
     print("| --- |" + " ---: |" * len(targets))
@@ -308,6 +352,12 @@ def markdown(rows):
 
     for name in PROGRAMS:
         line(name, "program", name, lambda row: f"{row.code + row.rodata}, {row.stack}")
+    found_speeds = {(speed.target, speed.shape): speed for speed in speeds}
+    targets = [target for target in targets if target in BOARDS]
+    print("\n| instructions of a call (plain loops at -O2) | " + " | ".join(TARGETS[target][2] for target in targets) + " |")
+    print("| --- |" + " ---: |" * len(targets))
+    for shape in SHAPES:
+        print(f"| {shape} | " + " | ".join("{0.fovea:,} ({0.naive:,})".format(found_speeds[target, shape]) for target in targets) + " |")
     targets = [target for target in targets if any(row.target == target and row.kind == "feature" for row in rows)]
     print("\n| feature | " + " | ".join(TARGETS[target][2] for target in targets) + " |")
     print("| --- |" + " ---: |" * len(targets))
@@ -331,21 +381,27 @@ def main():
     if arguments.update and targets != list(TARGETS):
         parser.error("--update measures all targets")
 
-    rows, compilers = [], {}
+    rows, compilers, speeds = [], {}, []
     for target in targets:
         build = Build(target, arguments.build)
         compilers[target] = build.library.compiler_version()
         found = measure(build)
+        if target in BOARDS:
+            speeds += measure_speed(target, arguments.build)
         if arguments.features or (target in FEATURE_TARGETS and (arguments.update or arguments.markdown)):
             found += measure_features(build)
         if not (arguments.compare or arguments.update or arguments.markdown):
             show(found)
+            show_speeds([speed for speed in speeds if speed.target == target])
         rows += found
     if arguments.update:
         write_baseline(rows, compilers)
     if arguments.markdown:
-        markdown(rows)
-    return compare(rows, compilers) if arguments.compare else 0
+        markdown(rows, speeds)
+    if arguments.compare:
+        failed = slower(speeds)
+        return compare(rows, compilers) or int(failed)
+    return 0
 
 
 if __name__ == "__main__":
