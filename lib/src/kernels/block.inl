@@ -134,11 +134,13 @@ FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, cons
       for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::Zero(kF);
     }
     MultiplyPart<kAsks>(x, columns, part, at, ahead, acc);
-    FOVEA_UNROLL(8)
-    for (int k = 0; goes_on && k < kRows; ++k) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
-        acc[k][v] = hn::Add(hn::LoadU(kF, s + size_t(k) * columns + v * kLanes), acc[k][v]);
+    if (goes_on) {
+      FOVEA_UNROLL(8)
+      for (int k = 0; k < kRows; ++k) {
+        FOVEA_UNROLL(4)
+        for (int v = 0; v < kVectors; ++v) {
+          acc[k][v] = hn::Add(hn::LoadU(kF, s + size_t(k) * columns + v * kLanes), acc[k][v]);
+        }
       }
     }
     FOVEA_UNROLL(8)
