@@ -64,8 +64,8 @@ FOVEA_INLINE void LoadMask(const ScoreStages& stages, const LaneRows<char>& rows
   hn::Transpose(mask);
 }
 
-// What a few-rows block, of some rows by the keys from key j on, has in an array: elements of `unit` bytes, 0 behind the
-// end. `step` is from a key to the next.
+// What a few-rows block, of some rows by the keys from key j on, has in an array: elements of `unit` bytes, 0 behind
+// the end. `step` is from a key to the next.
 FOVEA_SHARED void GatherBlock(const QueryTile& t, const RowArray<char>& rows, size_t unit, uint32_t step,
                               const KeyTile& keys, uint32_t j, uint32_t row_count, void* lanes) {
   const char* row = rows.data + ptrdiff_t(t.first_token) * rows.token_stride;
