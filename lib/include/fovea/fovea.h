@@ -17,12 +17,12 @@
  *
  * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init
  * and may serve any number of threads at once, each with a workspace of its own. Functions may be called from an
- * interrupt handler or a fibre if its stack is large enough (about 2 KiB; 2.5 KiB with Helium, 4 KiB with NEON and
- * AVX2, more with AVX-512; multi-head layers up to 2 KiB more: bench/size.py) and the handler saves the floating-point
- * and vector registers that the target uses (on Cortex-M: lazy stacking left on; on x86: the operating system's
- * business). Floating point runs in the caller's environment: the default rounding mode
- * is assumed. Flush-to-zero, which the vectors of 32-bit Arm always have, changes only results that are subnormal, and
- * scores smaller than softcap * 2^-126, which become 0.
+ * interrupt handler or a fibre if its stack is large enough (2.5 KiB on Cortex-M, 5 KiB on 64-bit processors, 6 KiB with
+ * AVX-512; for multi-head layers 1 KiB more: bench/size.py) and the handler saves the floating-point and vector
+ * registers that the target uses (on Cortex-M: lazy stacking left on; on x86: the operating system's business). Floating
+ * point runs in the caller's environment: the default rounding mode is assumed. Flush-to-zero, which the vectors of
+ * 32-bit Arm always have, changes only results that are subnormal, and scores smaller than softcap * 2^-126, which
+ * become 0.
  *
  * Conventions.
  *   tokens    q_tokens queries attend to kv_tokens keys; each key has a value.
