@@ -62,8 +62,8 @@ struct Tokens {
     args.struct_bytes = sizeof args;
     args.batch = batch, args.tokens = tokens;
     const auto in = [&](const std::vector<float>& x, ptrdiff_t dim) {
-      return fovea_in{x.data(), kHeads * static_cast<ptrdiff_t>(tokens) * dim, static_cast<ptrdiff_t>(tokens) * dim,
-                      dim};
+      const ptrdiff_t head = static_cast<ptrdiff_t>(tokens) * dim;
+      return fovea_in{x.data(), static_cast<ptrdiff_t>(kHeads) * head, head, dim};
     };
     args.keys = in(keys, kHeadDim), args.values = in(values, kValueDim);
   }
@@ -351,7 +351,7 @@ TEST_CASE("cache: values that are the first elements of keys take no memory, and
   REQUIRE(fovea_kv_append(&made.cache, &a) == FOVEA_OK);
   const fovea_kv_source& source = made.cache.source;
   CHECK(source.values.data == source.keys.data);
-  for (ptrdiff_t row = 0; row < 3 * kHeads; ++row) {
+  for (ptrdiff_t row = 0; row < static_cast<ptrdiff_t>(3 * kHeads); ++row) {
     const float* const got = static_cast<const float*>(source.keys.data) + row / 2 * source.keys.batch_stride +
                              row % 2 * source.keys.head_stride;
     CHECK(std::memcmp(got, turned.data() + row * 11 * kHeadDim, 11 * kHeadDim * sizeof(float)) == 0);

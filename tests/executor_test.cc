@@ -428,7 +428,7 @@ TEST_CASE("executor: one that is wrong has its status, and nothing is written", 
   CHECK(shuffler.runs == 0);
 }
 
-TEST_CASE("executor: one that fails, or numbers workers or tasks wrongly, has its status, and nothing outside is written",
+TEST_CASE("executor: one that fails, or numbers workers or tasks wrongly, has its status, and writes nothing outside",
           "[short][executor]") {
   Problem p;
   p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 150;

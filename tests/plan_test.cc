@@ -209,7 +209,8 @@ TEST_CASE("plan: a budget takes rows off the tile, down to one vector, and is ne
   }
 }
 
-TEST_CASE("plan: which rows take the few-rows kernel is decided by shape, not by memory, workers or source", "[short]") {
+TEST_CASE("plan: which rows take the few-rows kernel is decided by shape, not by memory, workers or source",
+          "[short]") {
   for (const fovea_target target : targets()) {
     for (uint32_t q_tokens = 1; q_tokens <= 9; ++q_tokens) {
       for (const uint32_t dim : {1u, 5u, 64u}) {

@@ -17,12 +17,12 @@
  *
  * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init
  * and may serve any number of threads at once, each with a workspace of its own. Functions may be called from an
- * interrupt handler or a fibre if its stack is large enough (2.5 KiB on Cortex-M, 5 KiB on 64-bit processors, 6 KiB with
- * AVX-512; for multi-head layers 1 KiB more: bench/size.py) and the handler saves the floating-point and vector
- * registers that the target uses (on Cortex-M: lazy stacking left on; on x86: the operating system's business). Floating
- * point runs in the caller's environment: the default rounding mode is assumed. Flush-to-zero, which the vectors of
- * 32-bit Arm always have, changes only results that are subnormal, and scores smaller than softcap * 2^-126, which
- * become 0.
+ * interrupt handler or a fibre if its stack is large enough (2.5 KiB on Cortex-M, 5 KiB on 64-bit processors, 6 KiB
+ * with AVX-512; for multi-head layers 1 KiB more: bench/size.py) and the handler saves the floating-point and vector
+ * registers that the target uses (on Cortex-M: lazy stacking left on; on x86: the operating system's business).
+ * Floating point runs in the caller's environment: the default rounding mode is assumed. Flush-to-zero, which the
+ * vectors of 32-bit Arm always have, changes only results that are subnormal, and scores smaller than
+ * softcap * 2^-126, which become 0.
  *
  * Conventions.
  *   tokens    q_tokens queries attend to kv_tokens keys; each key has a value.
@@ -514,8 +514,9 @@ typedef struct fovea_kv_source {
  * be called more than once in a call, not at all where there is only one task, and never from a task. Tasks are cut by
  * shapes alone, so results are the same to the bit whatever runs them.
  * FOVEA_ERR_EXECUTOR: run did not return 0, or a task came with an i that is not below tasks, or with a worker that is
- * not below max_workers. Outputs are then unspecified, as is the state of a stream into which keys were pushed: some of its rows have seen them, others
- * not. Begin it again, or go on with a copy from before. Of other memory nothing was written. */
+ * not below max_workers. Outputs are then unspecified, as is the state of a stream into which keys were pushed: some of
+ * its rows have seen them, others not. Begin it again, or go on with a copy from before. Of other memory nothing was
+ * written. */
 typedef struct fovea_executor {
   int (*run)(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg);
   void* self;       /* for run */
