@@ -319,6 +319,7 @@ void append(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
     a.workspace = memory.array(1, a.workspace_bytes, {}, {}, true);
   }
   spoil(bytes, {&a.keys.data, &a.values.data, &a.counts, &a.offsets, &a.position_offsets, &a.workspace});
+  if (a.offsets == nullptr && blocks != a.batch) memory.complete = false;  // there are no rows but for packed tokens
   const bool overlaps = bytes.below(16) == 1 && cache->memory_bytes != 0;
   if (overlaps) {
     // An input begins in the cache, or in the workspace, all of which may be written.

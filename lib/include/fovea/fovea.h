@@ -475,8 +475,8 @@ typedef struct fovea_kv_tile {
  * How often. Each tile of a key head is asked for once for each block of query rows that may see some of it. An entry
  * has rows = q_heads / kv_heads * (its queries) for each key head. A block has, with these fields of the plan, lanes *
  * tile_vectors * block_tiles of them; where rows <= few_rows, 4 * few_tiles. Scores out ask once more for each tile of
- * query rows. A tile of which some tokens are pinned and a window hides others is asked for in two parts, the second not
- * ahead. To bring each tile once for any number of rows, push tiles into a stream: see
+ * query rows. A tile of which some tokens are pinned, with a window, is asked for in two parts, and what is behind the
+ * pinned tokens not ahead. To bring each tile once for any number of rows, push tiles into a stream: see
  * examples/recipes/each_tile_once.c. */
 typedef struct fovea_loader {
   int (*start)(void* self, const fovea_kv_tile* tile);
