@@ -781,7 +781,7 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * workspace: at least as many bytes (FOVEA_ERR_WORKSPACE), 64-byte aligned (FOVEA_ERR_ALIGNMENT); may be NULL where
  * none are needed. Its content before and after means nothing.
  * Arithmetic is f32: narrower weights are widened, which is exact but for the scale of I8. A sum is made of
- * partial sums, each a chain of 64 multiply-adds in the order of the inputs; for few tokens it is as many chains as a
+ * partial sums, each a chain of 32 multiply-adds in the order of the inputs; for few tokens it is as many chains as a
  * vector has lanes. NaN and infinity go
  * where the sums take them. y and the workspace must not overlap anything (FOVEA_ERR_OVERLAP). */
 fovea_status fovea_linear_f32(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);

@@ -111,21 +111,21 @@ FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, cons
 
 // Products in a partial sum: its rounding errors are those of so many terms, whatever the dimension. A multiple of
 // kElems.
-constexpr size_t kPartialSum = 64;
+constexpr size_t kPartialSum = 32;
 
 // s[row][vector] = sum_d x[d][vector] * row[d], for a block of rows; or, where it goes on, s += that. Partial sums, each
 // a chain of multiply-adds in the order of d, are added in their order, whatever the block, so that bits do not depend
 // on it.
-template <int kVectors, bool kGoesOn, bool kAsks, int kRows>
+template <int kVectors, bool kAsks, int kRows>
 FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, const float* const (&row)[kRows],
-                                float* FOVEA_RESTRICT s, const float* ahead) {
+                                bool goes_on, float* FOVEA_RESTRICT s, const float* ahead) {
   const float* at[kRows];
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k) {
     at[k] = row[k];
     FOVEA_OPAQUE(at[k]);
   }
-  for (bool goes_on = kGoesOn;; goes_on = true) {
+  for (;; goes_on = true) {
     const size_t part = dim < kPartialSum ? dim : kPartialSum;
     VF acc[kRows][kVectors];
     FOVEA_UNROLL(8)
@@ -154,13 +154,13 @@ FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, cons
   }
 }
 
-// The same for `count` rows, and vectors from the column x on. A last block that is not full repeats the last row, so s
+// The same for `count` >= 1 rows, and vectors from the column x on. A last block that is not full repeats the last row, so s
 // has room for whole blocks.
-template <int kVectors, bool kGoesOn, bool kAsks = false>
+template <int kVectors, bool kAsks = false>
 FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, size_t dim, const float* rows, ptrdiff_t stride,
-                               uint32_t count, float* s, const float* ahead = nullptr) {
+                               uint32_t count, bool goes_on, float* s, const float* ahead = nullptr) {
   constexpr uint32_t kRows = kBlockOf<kVectors>;
-  for (uint32_t left = count; left > 0;) {
+  for (uint32_t left = count;;) {
     const float* row[kRows];
     if (!kPreferSize && left >= kRows) {
       FOVEA_UNROLL(8)
@@ -173,10 +173,11 @@ FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, size_t dim, const
         next += k + 1 < left ? stride : 0;
       }
     }
-    MultiplyBlock<kVectors, kGoesOn, kAsks>(x, columns, dim, row, s, ahead);
+    MultiplyBlock<kVectors, kAsks>(x, columns, dim, row, goes_on, s, ahead);
+    if (left <= kRows) return;
+    left -= kRows;
     if constexpr (kAsks) ahead += kRows * dim;
-    left = left > kRows ? left - kRows : 0;
-    rows += ptrdiff_t(kRows * size_t(stride));  // of a single row it may be any number, and wraps: nobody goes there
+    rows += ptrdiff_t(kRows) * stride;
     s += kRows * columns;
   }
 }

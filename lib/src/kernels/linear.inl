@@ -33,11 +33,7 @@ FOVEA_TEMPLATE void LinearVectors(const TokenTile& t, const WeightRows& w, uint3
   static_assert(kLinearGrain % kBlockOf<kVectors> == 0, "blocks must tile the tile");
   const float* x = t.x + size_t(input) * t.columns + column;
   float* sums = t.sums + size_t(output) * t.columns + column;
-  if (input == 0) {
-    MultiplyRows<kVectors, false, kAsksAhead>(x, t.columns, w.inputs, w.data, w.stride, w.outputs, sums, w.ahead);
-  } else {
-    MultiplyRows<kVectors, true, kAsksAhead>(x, t.columns, w.inputs, w.data, w.stride, w.outputs, sums, w.ahead);
-  }
+  MultiplyRows<kVectors, kAsksAhead>(x, t.columns, w.inputs, w.data, w.stride, w.outputs, input != 0, sums, w.ahead);
 }
 
 template <int kMost>

@@ -9,8 +9,8 @@ template <int kVectors>
 FOVEA_INLINE void ScoresOfVectors(const QueryTile& t, const KeyTile& keys, size_t column) {
   static_assert(kKeyTile % kBlockOf<kVectors> == 0 && kKeyGrain % kBlockOf<kVectors> == 0,
                 "blocks must tile the key tile");
-  MultiplyRows<kVectors, false>(t.q + column, t.columns, t.head_dim, keys.keys.f32(ptrdiff_t(keys.begin)),
-                                keys.keys.stride, keys.end - keys.begin, t.s + size_t(keys.begin) * t.columns + column);
+  MultiplyRows<kVectors>(t.q + column, t.columns, t.head_dim, keys.keys.f32(ptrdiff_t(keys.begin)), keys.keys.stride,
+                         keys.end - keys.begin, false, t.s + size_t(keys.begin) * t.columns + column);
 }
 
 FOVEA_SHARED void ScoresOfVector(const QueryTile& t, const KeyTile& keys, size_t column) {
