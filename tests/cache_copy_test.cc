@@ -130,6 +130,8 @@ TEST_CASE("cache: pages that two entries share are not copied, and none is copie
   const auto copy = [&](uint32_t count) { return made.unchanged([&] { return fovea_kv_copy(&c, 1, &c, 0, count); }); };
   second[2] = 1;  // which entry 0 has in another place
   CHECK(copy(40) == FOVEA_ERR_OVERLAP);
+  second[2] = 3;  // and there it has tokens that are not copied
+  CHECK(copy(40) == FOVEA_ERR_OVERLAP);
   second[2] = FOVEA_NO_PAGE;
   CHECK(copy(33) == FOVEA_ERR_FULL);
   second[2] = 9;
@@ -312,6 +314,9 @@ TEST_CASE("cache: each entry may have an offset of its own for the turning of it
   CHECK(got.unchanged([&] { return fovea_kv_append(&got.cache, &a); }) == FOVEA_ERR_SIZE);
   rope.position_offset = INT64_MAX - 50;
   CHECK(got.unchanged([&] { return fovea_kv_append(&got.cache, &a); }) == FOVEA_ERR_SIZE);
+  a.rope = nullptr;
+  CHECK(got.unchanged([&] { return fovea_kv_append(&got.cache, &a); }) == FOVEA_ERR_NULL);
+  a.rope = &rope;
   a.position_offsets = reinterpret_cast<const int64_t*>(a.workspace);
   CHECK(got.unchanged([&] { return fovea_kv_append(&got.cache, &a); }) == FOVEA_ERR_OVERLAP);
 }

@@ -98,8 +98,10 @@ void check_scale(fovea_dtype dtype, bool of_keys, float scale, fovea_target targ
     for (uint32_t i = 0; i < queries; ++i) {
       for (uint32_t d = 0; d < kDim; ++d) {
         const bool sees = position + i >= 3;
-        if (of_keys || i8) {
+        if (i8 || (of_keys && !(scale > 0))) {
           CHECK(std::isnan(out[i * kDim + d]) == sees);
+        } else if (of_keys) {  // a score of -inf: no weight
+          CHECK(std::isfinite(out[i * kDim + d]));
         } else if (!sees || d < 32) {
           CHECK(std::isfinite(out[i * kDim + d]));
         } else {
@@ -175,14 +177,14 @@ TEST_CASE("extremes: in a row of NaN the weights of hidden keys are 0, those of 
   }
 }
 
-TEST_CASE("extremes: an infinite scale of an int8 row counts as NaN, one of int4 as it does in scale * (u - 8)",
+TEST_CASE("extremes: an infinite scale of an int8 row counts as NaN, one of int4 makes u - 8 as large",
           "[short]") {
   for (const fovea_target target : targets()) {
     for (const uint32_t queries : {1u, 2u, 50u}) {
       for (const bool of_keys : {true, false}) {
         for (const float scale : {kInf, -kInf, kNan}) {
           check_scale(FOVEA_I8, of_keys, scale, target, queries);
-          if (scale < 0 || !of_keys) check_scale(FOVEA_I4, of_keys, scale, target, queries);
+          check_scale(FOVEA_I4, of_keys, scale, target, queries);
         }
       }
     }
@@ -205,11 +207,16 @@ TEST_CASE("extremes: sums over many keys are as exact as sums of sums of 64 term
       INFO(fovea_target_name(target) << ", " << queries << " queries");
       // One chain over all keys is off by 2e-6 to 6e-6.
       for (const float x : call.out) CHECK(std::fabs(static_cast<double>(x) - mean) < 6e-7);
+      call.desc.score = FOVEA_SCORE_ADDITIVE;  // tanh(0 + 0) is 0 as well
+      const float factor = 1.0f;
+      call.args.score_vector = &factor;
+      call.run();
+      for (const float x : call.out) CHECK(std::fabs(static_cast<double>(x) - mean) < 6e-7);
     }
   }
 }
 
-TEST_CASE("extremes: scores of a wide head are as exact as sums of sums of 64 terms", "[short]") {
+TEST_CASE("extremes: scores of a wide head, by either kernel, are as exact as sums of sums of 64 terms", "[short]") {
   // With the terms c, 1, 1, ... one chain of f32 loses each 1 that is below half a unit of c's last place; sums of 64
   // terms lose those of the first block alone.
   constexpr uint32_t kDim = 1024;
@@ -224,7 +231,7 @@ TEST_CASE("extremes: scores of a wide head are as exact as sums of sums of 64 te
       desc.q_heads = desc.kv_heads = desc.max_batch = desc.value_dim = desc.max_kv_tokens = 1;
       desc.head_dim = kDim, desc.max_q_tokens = queries;
       desc.scale = 0.69314718f;  // the factor of base 2 becomes 1
-      desc.target = target, desc.portable_bits = 1;
+      desc.target = target;
       fovea_attention_args args{};
       args.struct_bytes = sizeof args;
       args.batch = 1, args.q_tokens = queries, args.kv_tokens = 1;
@@ -234,10 +241,12 @@ TEST_CASE("extremes: scores of a wide head are as exact as sums of sums of 64 te
       args.out = {out.data(), 0, 0, 1};
       args.scores = {scores.data(), 0, 0, 1};
       args.scores_stage = FOVEA_SCORES_SCALED;
-      attend(desc, args);
       const double exact = (static_cast<double>(kLarge) + kDim - 1) * 0.69314718;
-      INFO(fovea_target_name(target) << ", " << queries << " queries");
-      for (const float score : scores) CHECK(std::fabs(static_cast<double>(score) - exact) < 0.25 * kDim);
+      for (desc.portable_bits = 0; desc.portable_bits < 2; ++desc.portable_bits) {
+        attend(desc, args);
+        INFO(fovea_target_name(target) << ", " << queries << " queries, portable bits " << desc.portable_bits);
+        for (const float score : scores) CHECK(std::fabs(static_cast<double>(score) - exact) < 0.25 * kDim);
+      }
     }
   }
 }

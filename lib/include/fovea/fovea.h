@@ -115,7 +115,7 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_ERR_LOAD = -20,      /* a load callback failed: outputs are unspecified */
   FOVEA_ERR_STATE = -21,     /* the memory is too small for the state, or holds none that fits the call */
   FOVEA_ERR_IMAGE = -22,     /* the bytes are no image of a state, or are not those that were written */
-  FOVEA_ERR_EXECUTOR = -23,  /* the executor did not run all tasks */
+  FOVEA_ERR_EXECUTOR = -23,  /* the executor failed, or called for a task or a worker that there is not */
   FOVEA_ERR_PAGE = -24,      /* a page table names a page that the pool does not have */
   FOVEA_ERR_FULL = -25,      /* a cache has no room for the tokens */
   FOVEA_ERR_POSITIONS_TWICE = -26, /* where tokens sit is said twice: positions beside a diagonal or token_positions, or
@@ -202,13 +202,14 @@ typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_I8 = 3,   /* int8_t, -127 to 127, with a float scale for each row of a token and head: x = scale * q. The
                      largest magnitude of the row is 127, so the error is at most scale / 2 and what f32 rounds, less
                      than scale / 10000. The scale is at least 2^-126: rows below 127 * 2^-126 have smaller numbers and
-                     the same bound. A row with a NaN or an infinity becomes all NaN. An infinite scale that is
-                     read counts as NaN */
+                     the same bound. A row with a NaN or an infinity becomes all NaN. An infinite scale that is read
+                     counts as NaN */
   FOVEA_I4 = 4,   /* uint8_t[16] for each 32 elements of a row (the last group filled up), with a uint16_t scale of f16:
                      x = scale * (u - 8). The low nibble of byte i is u of element i, the high one that of element
                      i + 16. The scale is of either sign, and the best of a few by squared error. It is at most 65504:
                      a group that needs more saturates at 8 * 65504 with the sign of its largest element, and at
-                     7 * 65504 with the other. Groups below 2e-7 become zeros; one with a NaN or an infinity, all NaN */
+                     7 * 65504 with the other. Groups below 2e-7 become zeros; one with a NaN or an infinity, all NaN. By
+                     an infinite scale that is read elements are infinite, and NaN where u is 8 */
   FOVEA_DTYPE_IS_32_BITS = 0x7fffffff
 } fovea_dtype;
 
@@ -439,7 +440,8 @@ typedef struct fovea_mask {
   ptrdiff_t batch_stride, head_stride, q_stride;
   uint32_t broadcast_keys;   /* nonzero: a row has one element, for all keys that it covers */
   const float* head_factors; /* optional [q_heads], not of bytes (FOVEA_ERR_MASK): multiplies what is added, as slopes
-                                do one mask of distances (ggml's max_bias). What is hidden stays so, with 0 too */
+                                do one mask of distances (ggml's max_bias). What is hidden stays so, with 0 too; +inf
+                                times 0 is NaN */
 } fovea_mask;
 
 /* At which stage scores are written out: not of a ring, and of pages or a loader not the first two
@@ -499,8 +501,9 @@ typedef struct fovea_kv_source {
   fovea_in key_scales, value_scales; /* of I8: one float a row; of I4: ceil(dim / 32) uint16_t a row. Else data NULL */
 
   const uint32_t* first_tokens; /* ring, optional [batch]: the oldest token behind the pinned ones that is there, at
-                                   most the entry's length. NULL = as many as fit. (FOVEA_ERR_LENGTH if more than
-                                   fit) */
+                                   most the entry's length (FOVEA_ERR_LENGTH if more than fit). NULL = as many as fit,
+                                   which is right only where none was ever taken back: a rejected draft has
+                                   overwritten some, which nothing else tells */
   const uint32_t* page_table;   /* paged: of each entry as many as its length needs, each < pages (FOVEA_ERR_PAGE) */
   ptrdiff_t page_table_stride;
   uint32_t pages;
@@ -780,10 +783,10 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
 /* y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o].
  * workspace: at least as many bytes (FOVEA_ERR_WORKSPACE), 64-byte aligned (FOVEA_ERR_ALIGNMENT); may be NULL where
  * none are needed. Its content before and after means nothing.
- * Arithmetic is f32: narrower weights are widened, which is exact but for the scale of I8. A sum is made of
- * partial sums, each a chain of 32 multiply-adds in the order of the inputs; for few tokens it is as many chains as a
- * vector has lanes. NaN and infinity go
- * where the sums take them. y and the workspace must not overlap anything (FOVEA_ERR_OVERLAP). */
+ * Arithmetic is f32: narrower weights are widened, which is exact but for the scale of I8, an infinite one counts as NaN.
+ * A sum is made of partial sums, each a chain of 32 multiply-adds in the order of the inputs; for few tokens it is as
+ * many chains as a vector has lanes. NaN and infinity go where the sums take them. y and the workspace must not overlap
+ * anything (FOVEA_ERR_OVERLAP). */
 fovea_status fovea_linear_f32(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
 
 /* ------------------------------------------------------------------------------------------------------ caches */
@@ -862,7 +865,9 @@ typedef struct fovea_kv_append_args {
    * values_in_keys the elements of a value stay as they are, and what is turned begins behind them. */
   const fovea_rope_args* rope;
   const int64_t* position_offsets; /* optional [batch], with rope: each entry's own, on top of position_offset. Left
-                                      padding, say: minus as much (FOVEA_ERR_SIZE where the sum overflows) */
+                                      padding, say: minus as much; with cos and sin no token may come below position 0
+                                      (FOVEA_ERR_POSITION_RANGE). FOVEA_ERR_SIZE where the sum overflows, FOVEA_ERR_NULL
+                                      without rope */
   void* workspace;        /* with rope, or a dtype that is not F32: floats [kv_heads][head_dim], or of more tokens at a
                              time; for the dtype, of the larger of head_dim and value_dim (FOVEA_ERR_WORKSPACE) */
   size_t workspace_bytes;
@@ -882,8 +887,9 @@ fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* 
  *   tokens     at most the entry's, and of a ring with those that are there, as in fovea_kv_truncate
  *              (FOVEA_ERR_LENGTH). FOVEA_ERR_FULL and FOVEA_ERR_PAGE as of an append of so many to an empty entry.
  *   pages      that both tables name in the same place are shared, and are not copied: one entry's prefix serves
- *              another for as long as neither appends to a page that it shares. A page of to_entry that from_entry has
- *              in another place is FOVEA_ERR_OVERLAP. */
+ *              another for as long as neither is appended or copied to in a page that it shares: give an entry other
+ *              pages before. A page of to_entry that from_entry has in another place, behind those
+ *              tokens too, is FOVEA_ERR_OVERLAP. */
 fovea_status fovea_kv_copy(fovea_kv_cache* to, uint32_t to_entry, const fovea_kv_cache* from, uint32_t from_entry,
                            uint32_t tokens);
 
@@ -891,8 +897,10 @@ fovea_status fovea_kv_copy(fovea_kv_cache* to, uint32_t to_entry, const fovea_kv
  * another processor, or in pages that another entry has too.
  *   length         FOVEA_ERR_FULL where it is more than max_tokens (of a ring, than 2^30), or than the table has pages
  *                  for; FOVEA_ERR_PAGE as of an append.
- *   first_token    of a ring: the oldest token behind the pinned ones whose row is there, at most `length`; no more may
- *                  be there than fit (FOVEA_ERR_LENGTH). 0 = as many as fit. With other kinds 0 (FOVEA_ERR_LENGTH). */
+ *   first_token    of a ring: the oldest token behind the pinned ones whose row is there, at most `length` if that is
+ *                  more than pinned_tokens (where there are pinned ones alone it is not looked at); no more may
+ *                  be there than fit (FOVEA_ERR_LENGTH). 0 = as many as fit, whatever was there before: tokens that were
+ *                  appended and are to be taken back go by fovea_kv_truncate. With other kinds 0 (FOVEA_ERR_LENGTH). */
 fovea_status fovea_kv_set_length(fovea_kv_cache* cache, uint32_t entry, uint32_t length, uint32_t first_token);
 
 /* An entry's first `length` tokens stay, the others are taken back, as after a draft that was not accepted. length is

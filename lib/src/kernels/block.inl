@@ -154,8 +154,8 @@ FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, cons
   }
 }
 
-// The same for `count` >= 1 rows, and vectors from the column x on. A last block that is not full repeats the last row, so s
-// has room for whole blocks.
+// The same for `count` >= 1 rows, and vectors from the column x on. A last block that is not full repeats the last row,
+// so s has room for whole blocks.
 template <int kVectors, bool kAsks = false>
 FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, size_t dim, const float* rows, ptrdiff_t stride,
                                uint32_t count, bool goes_on, float* s, const float* ahead = nullptr) {

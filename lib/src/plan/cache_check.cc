@@ -114,16 +114,16 @@ bool same_places(const fovea_kv_cache& a, const fovea_kv_cache& b) {
          a.page_tokens == b.page_tokens;
 }
 
-// No page that is written is one that is read, but where both entries have it in the same place.
+// No page that is written is one of from_entry's, but where both entries have it in the same place.
 fovea_status check_shared_pages(const fovea_kv_cache& c, uint32_t to_entry, uint32_t from_entry, uint32_t tokens) {
   if (!config::kPages || c.kind != FOVEA_KV_PAGED || tokens == 0) return FOVEA_OK;
   const uint32_t* const to = c.page_table + ptrdiff_t(to_entry) * c.source.page_table_stride;
   const uint32_t* const from = c.page_table + ptrdiff_t(from_entry) * c.source.page_table_stride;
-  const uint32_t last = (tokens - 1) / c.page_tokens;
+  const uint32_t last = (tokens - 1) / c.page_tokens, last_from = (c.lengths[from_entry] - 1) / c.page_tokens;
   for (uint32_t written = 0; written <= last; ++written) {
     if (to[written] == from[written]) continue;
-    for (uint32_t read = 0; read <= last; ++read) {
-      if (to[written] == from[read]) return FOVEA_ERR_OVERLAP;
+    for (uint32_t page = 0; page <= last_from; ++page) {
+      if (to[written] == from[page]) return FOVEA_ERR_OVERLAP;
     }
   }
   return FOVEA_OK;
@@ -191,6 +191,7 @@ fovea_status check_append(const fovea_kv_cache& c, const fovea_kv_append_args& a
   if (uint32_t(a.dtype) > FOVEA_BF16 || !format_served(a.dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (!config::kRagged && a.offsets) return FOVEA_ERR_UNSUPPORTED;
   if (!resolve_target(a.target)) return FOVEA_ERR_TARGET;
+  if (a.position_offsets && !a.rope) return FOVEA_ERR_NULL;
   if (a.entry > c.batch || a.batch > c.batch - a.entry) return FOVEA_ERR_CAPACITY;
   FOVEA_RETURN_IF_ERROR(check_workspace(c, a));
   FOVEA_RETURN_IF_ERROR(check_buffers(c, a));

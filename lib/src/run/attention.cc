@@ -448,15 +448,16 @@ class Call {
       if (cut_.blocks > blocks_) blocks_ = cut_.blocks;
       if (!ragged()) break;
     }
-    // Ragged entries without queries take no memory: there may be more of them, times heads, than a size_t holds. Parts
-    // of the keys have states, which the plan has counted.
+    // Ragged entries without queries take no memory: there may be more of them, times heads, than a size_t holds.
     CheckedSize tasks{args_.batch};
-    if (tasks.times(plan_.desc.kv_heads).times(blocks_).overflow) return FOVEA_ERR_SIZE;
+    tasks.times(plan_.desc.kv_heads).times(blocks_);
+    CheckedSize parts = tasks;
+    if (parts.times(splits_).overflow) return FOVEA_ERR_SIZE;
     if (tasks.value == 0) return FOVEA_OK;
     begin_turns();
     if (config::kStreams && stream_) return run_on_stream(tasks.value);
     if (!config::kKeySplits || splits_ <= 1) return run_tasks(Part::kWhole, tasks.value);
-    const fovea_status status = run_tasks(Part::kSplit, tasks.value * splits_);
+    const fovea_status status = run_tasks(Part::kSplit, parts.value);
     return status != FOVEA_OK ? status : run_tasks(Part::kEnd, tasks.value);
   }
 

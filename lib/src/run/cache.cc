@@ -70,12 +70,12 @@ void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_tar
     const KeyPlace at = {tokens.block, size_t(tokens.first) + first, n};
     float* const workspace = static_cast<float*>(a.workspace);
     for (uint32_t head = 0; staged && head < c.kv_heads; ++head) {
-      kernels.widen[a.dtype]({n, dim, workspace + head * n * dim, ptrdiff_t(dim), element(in, unit, at, head),
+      kernels.widen[a.dtype]({n, dim, workspace + size_t(head) * n * dim, ptrdiff_t(dim), element(in, unit, at, head),
                               in.token_stride, nullptr, 0});
     }
     if (keys && a.rope) run_rope(turning_args(c, a, b, first, n), rope_kernels(target));
     for (uint32_t head = 0; head < c.kv_heads; ++head) {
-      const NewRows rows = staged ? NewRows{workspace + head * n * dim, ptrdiff_t(dim)}
+      const NewRows rows = staged ? NewRows{workspace + size_t(head) * n * dim, ptrdiff_t(dim)}
                                   : NewRows{static_cast<const float*>(element(in, unit, at, head)), in.token_stride};
       put_rows(c, kernels, keys, a.entry + b, head, c.lengths[a.entry + b] + first, n, from, rows);
     }
