@@ -64,7 +64,7 @@ struct OneHead {
 void check_scale(fovea_dtype dtype, bool of_keys, float scale, fovea_target target, uint32_t queries) {
   constexpr uint32_t kDim = 33, kTokens = 70, kGroups = 2;
   std::vector<float> q(size_t{queries} * kDim, 1.0f), out(q.size());
-  std::vector<uint8_t> rows(size_t{kTokens} * kGroups * 16);
+  std::vector<uint8_t> rows(size_t{kTokens} * kDim);  // of either format
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<uint8_t>(i % 7);  // of key 3 some are 0, all of a sign
   std::vector<float> scales(kTokens, 0.01f), bad_scales = scales;
   std::vector<uint16_t> halves(kTokens * kGroups, 0x2000), bad_halves = halves;

@@ -15,7 +15,7 @@ def declared(header):
     """The structures and the enumerators of a header that is written like fovea.h, each by its name without fovea_."""
     text = re.sub(r"/\*.*?\*/", " ", header, flags=re.S)
     structures, constants, types = {}, {}, dict(SCALARS)
-    for kind, body, name in re.findall(r"typedef (enum|struct) \w+ \{(.*?)\n\} (\w+);", text, flags=re.S):
+    for kind, body, name in re.findall(r"typedef (enum|struct) \w+ (?:FOVEA_ENUM_TYPE_\(\w+\) )?\{(.*?)\n\} (\w+);", text, flags=re.S):
         if kind == "enum":
             types[name] = c_int32
             for key, value in re.findall(r"\bFOVEA_(\w+) = (\w+)", body):  # a number, or an enumerator before it
