@@ -84,7 +84,7 @@ struct Decoder {
 
 TEST_CASE("ring: window and chunk are room enough for any chunks and any drafts of them", "[short]") {
   for (const fovea_target target : targets()) {
-    for (const uint32_t most : {1u, 2u, kMostNew}) {
+    for (const uint32_t most : {uint32_t{1}, uint32_t{2}, kMostNew}) {
       Decoder ring(FOVEA_KV_RING, kWindow + most - 1, most, target), plain(FOVEA_KV_STRIDED, 0, most, target);
       REQUIRE(ring.planned == FOVEA_OK);
       for (uint64_t step = 0; plain.length() + most <= kTokens; ++step) {
