@@ -177,8 +177,9 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
             e += bias_error(bias, score);
           }
           if (args.mask.kind != FOVEA_MASK_NONE && args.mask.kind != FOVEA_MASK_BYTE) {
-            const double factor = args.mask.head_factors != nullptr ? args.mask.head_factors[h] : 1;
-            const double bias = factor * mask_element(args.mask, mask_offset(args.mask, b, h, i, j));
+            // In float and then widened: g++ 12's conditional conversion is one that Arm's assembler does not read.
+            const float factor = args.mask.head_factors != nullptr ? args.mask.head_factors[h] : 1.0f;
+            const double bias = double{factor} * double{mask_element(args.mask, mask_offset(args.mask, b, h, i, j))};
             score += bias;
             e += bias_error(bias, score);
           }
