@@ -114,7 +114,8 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
   const double unit_error = additive ? additive_error(1.0, desc.head_dim) : score_error(1.0, desc.head_dim);
   const double no_scale =
       desc.score == FOVEA_SCORE_SCALED_DOT ? 1.0 / std::sqrt(static_cast<double>(desc.head_dim)) : 1.0;
-  const double scale = desc.scale != 0 ? double{desc.scale} : no_scale;
+  const double given = desc.scale;  // g++ 12's conditional conversion is one that Arm's assembler does not read
+  const double scale = given != 0 ? given : no_scale;
   const fovea_scores_stage stage = args.scores_stage;
   const bool every_key = stage == FOVEA_SCORES_SCALED || stage == FOVEA_SCORES_CAPPED;
   const size_t n = args.kv_tokens;
@@ -177,9 +178,8 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
             e += bias_error(bias, score);
           }
           if (args.mask.kind != FOVEA_MASK_NONE && args.mask.kind != FOVEA_MASK_BYTE) {
-            // In float and then widened: g++ 12's conditional conversion is one that Arm's assembler does not read.
-            const float factor = args.mask.head_factors != nullptr ? args.mask.head_factors[h] : 1.0f;
-            const double bias = double{factor} * double{mask_element(args.mask, mask_offset(args.mask, b, h, i, j))};
+            const double factor = args.mask.head_factors != nullptr ? args.mask.head_factors[h] : 1;
+            const double bias = factor * mask_element(args.mask, mask_offset(args.mask, b, h, i, j));
             score += bias;
             e += bias_error(bias, score);
           }
