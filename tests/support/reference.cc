@@ -114,8 +114,8 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
   const double unit_error = additive ? additive_error(1.0, desc.head_dim) : score_error(1.0, desc.head_dim);
   const double no_scale =
       desc.score == FOVEA_SCORE_SCALED_DOT ? 1.0 / std::sqrt(static_cast<double>(desc.head_dim)) : 1.0;
-  const double given = desc.scale;  // g++ 12's conditional conversion is one that Arm's assembler does not read
-  const double scale = given != 0 ? given : no_scale;
+  // As a sum: g++ 12 writes a conditional conversion in a way that Arm's assembler does not read.
+  const double scale = double{desc.scale} + (desc.scale != 0 ? 0.0 : no_scale);
   const fovea_scores_stage stage = args.scores_stage;
   const bool every_key = stage == FOVEA_SCORES_SCALED || stage == FOVEA_SCORES_CAPPED;
   const size_t n = args.kv_tokens;
