@@ -32,7 +32,11 @@ constexpr bool kFewRowsServed = false;
 
 // Whether rows of keys and values are brought in pieces: on a target of one lane, where few of them are in use at once.
 constexpr bool takes_pieces(uint32_t lanes) { return config::kStaged && lanes == 1; }
-constexpr bool kPiecesServed = FOVEA_WITH_SCALAR && config::kStaged;
+#if FOVEA_WITH_SCALAR
+constexpr bool kPiecesServed = config::kStaged;
+#else
+constexpr bool kPiecesServed = false;
+#endif
 
 // Null for a number that is no target.
 const TargetTraits* target_traits(fovea_target target);
