@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp2, exp, log and tanh of kernels/math.inl against double precision, on each page of the vocabulary: the numbers
+// exp2, exp, log and tanh of math/math.inl against double precision, on each page of the vocabulary: the numbers
 // asserted here are those that math.inl states.
 #include <cmath>
 #include <cstdio>
@@ -49,7 +49,7 @@ struct Function {
   float highest;                  // of the stated range
 };
 
-// Stated in kernels/math.inl.
+// Stated in math/math.inl.
 const Function kFunctions[] = {
     {"exp2", fovea_test::kExp2, std::exp2, 0.80, 1.08, -125.5f, -125.5f, 127.0f},
     {"exp", fovea_test::kExp, std::exp, 0.91, 1.18, -86.98999f, -86.98995f, 88.0f},

@@ -314,7 +314,7 @@ bool fused(fovea_target target) {
   return false;
 }
 
-// What kernels/rope.inl states.
+// What rope/rope.inl states.
 double stated_error(fovea_target target) { return fused(target) ? 8.5e-8 : 8.8e-8; }
 
 }  // namespace

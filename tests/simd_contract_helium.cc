@@ -11,10 +11,10 @@ namespace helium_target {
 namespace {
 // clang-format off
 #include "simd/helium.inl"
-#include "kernels/common.inl"
-#include "kernels/formats.inl"
-#include "kernels/math.inl"
-#include "kernels/philox.inl"
+#include "simd/common.inl"
+#include "formats/rows.inl"
+#include "math/math.inl"
+#include "math/philox.inl"
 #include "formats_test.inl"
 #include "math_test.inl"
 #include "simd_contract.inl"

@@ -17,10 +17,10 @@ namespace HWY_NAMESPACE {
 namespace {
 // clang-format off
 #include "simd/highway.inl"
-#include "kernels/common.inl"
-#include "kernels/formats.inl"
-#include "kernels/math.inl"
-#include "kernels/philox.inl"
+#include "simd/common.inl"
+#include "formats/rows.inl"
+#include "math/math.inl"
+#include "math/philox.inl"
 #include "formats_test.inl"
 #include "math_test.inl"
 #include "simd_contract.inl"

@@ -12,7 +12,7 @@
 #include <initializer_list>
 
 #include "fovea/fovea.h"
-#include "kernels/convert_table.h"
+#include "formats/formats.h"
 
 namespace fovea_test {
 

@@ -12,7 +12,7 @@
 #include "support/pieces.h"
 #include "support/problem.h"
 #if defined(FOVEA_TESTS_SEE_INSIDE)
-#include "run/workspace.h"
+#include "attention/layout.h"
 #endif
 
 namespace fovea_test {

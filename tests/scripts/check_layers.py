@@ -2,28 +2,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the library to its layers: check_layers.py <folder lib>
 
-Include direction, left to right, nothing back:
-    api -> plan -> run -> kernel tables <- targets -> kernels/*.inl -> simd/*
-and which files may speak of SIMD. Prints each line that does otherwise.
+An operator is a folder (attention, cache, ...), and the layer of its files is told by their names. Includes go from left to right:
+    api -> resolve -> call -> kernels.h <- kernel texts (*.inl) -> math, formats, simd
+The resolve layer is resolve.h and plan.h, the call layer all files that are not of another. An operator includes another one's resolve.h,
+plan.h and call.h alone. The script also says which files may speak of SIMD. It prints each line that does otherwise.
 """
 import pathlib
 import re
 import sys
 
+OPERATORS = {"attention", "cache", "linear", "multihead", "rope", "softmax"}
+# What an operator shows to others.
+SEAM = {"call.h", "plan.h", "resolve.h"}
+
 # Layer of a file -> layers it may include. fovea/ (the public headers) may be included by all.
 MAY_INCLUDE = {
     "public": set(),
-    "api": {"api", "plan", "run", "tables"},
-    "plan": {"plan", "run", "tables"},
-    "run": {"run", "tables"},
-    "tables": {"tables"},
-    "targets": {"targets", "tables", "kernels", "simd"},
+    "base": {"base", "tables"},
+    "api": {"base", "api", "resolve", "call", "tables"},
+    "resolve": {"base", "resolve", "call", "tables"},
+    "call": {"base", "call", "tables"},
+    "tables": {"base", "tables"},
+    "targets": {"base", "targets", "tables", "kernels", "simd"},
     "kernels": {"kernels", "simd"},
     "simd": {"simd"},
 }
 
-# Headers at the level of the kernel tables, though they lie elsewhere: how the tables are found.
-SEAMS = {"targets/registry.h"}
+# Headers at the level of the kernel tables, though they lie elsewhere: what is asked of formats and of targets.
+SEAMS = {"formats/formats.h", "targets/registry.h", "attention/stream_kernels.h"}
 
 SIMD_WORDS = {"kernels", "simd", "targets"}  # layers that speak the vocabulary
 ISA_WORDS = {"simd", "targets"}  # layers that know of instruction sets
@@ -50,12 +56,24 @@ XSIMD_RULE = RULES[2]
 
 def layer_of(path):
     """Layer of a path relative to lib/src, or None."""
-    first = path.parts[0]
+    folder, name = path.parts[0], path.name
     if path.as_posix() in SEAMS:
         return "tables"
-    if first == "kernels":
-        return "kernels" if path.suffix == ".inl" else "tables"
-    return first if first in MAY_INCLUDE else None
+    if folder in {"base", "simd", "targets"}:
+        return folder
+    if path.suffix == ".inl":
+        return "kernels" if folder in OPERATORS | {"formats", "math"} else None
+    if folder not in OPERATORS:
+        return None
+    if name == "kernels.h":
+        return "tables"
+    stem = path.stem.split("_")[-1]
+    return stem if stem in {"api", "resolve"} else {"describe": "api", "plan": "resolve"}.get(stem, "call")
+
+
+def is_inside_another(file, target):
+    """Whether a file of an operator includes what another operator keeps to itself."""
+    return {file.parts[0], target.parts[0]} <= OPERATORS and file.parts[0] != target.parts[0] and target.name not in SEAM
 
 
 def without_comments(text):
@@ -80,6 +98,8 @@ def check_file(layer, file, source_root, complain):
                 complain(f'{where}: "{target}" is no file of the library, named from lib/src')
             elif layer_of(target) not in MAY_INCLUDE[layer]:
                 complain(f"{where}: {layer} must not include {target}")
+            elif layer != "public" and is_inside_another(file.relative_to(source_root), target):
+                complain(f"{where}: another operator may include {', '.join(sorted(SEAM))} alone, not {target}")
             continue
         for rule in RULES:
             pattern, layers, what = rule

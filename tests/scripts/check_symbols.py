@@ -7,8 +7,8 @@ check_symbols.py --nm nm --readelf readelf --header fovea.h [--cxx g++ --only fu
 - What is undefined is defined by another file of the library, or is on the list below.
 - No code runs before main, and no byte can be written: no section for either.
 
-With --only the same of what a program links that calls this function alone. It must come from files of the function's family
-(those that a program cannot do without: targets/registry.cc), and its code, if so asked, be of at most so many bytes.
+With --only the same of what a program links that calls this function alone. Each file of it must be linked for a symbol of the
+function's operator, or of targets/registry.cc, and its code, if so asked, be of at most so many bytes.
 """
 import argparse
 import re
@@ -47,12 +47,16 @@ def main():
     image = arguments.archive
     if arguments.only:
         image = f"{arguments.archive}.{arguments.only}.o"
-        run(*shlex.split(arguments.cxx), "-r", "-nostdlib", "-Wl,--gc-sections", f"-Wl,-u,{arguments.only}", arguments.archive, "-o", image)
-        family = arguments.only.split("_")[1]
-        for line in run(arguments.readelf, "--symbols", "--wide", image).splitlines():
-            name = line.split()[-1] if " FILE " in line else ""
-            if name.endswith(".cc") and name != "registry.cc" and family not in name:
-                complaints.append(f"{name} is linked")
+        operator = arguments.only.split("_")[1]
+        link_map = run(*shlex.split(arguments.cxx), "-r", "-nostdlib", "-Wl,--gc-sections", f"-Wl,-u,{arguments.only}",
+                       "-Wl,--print-map", arguments.archive, "-o", image)
+        # Files of operators have the same names, so each is told by the symbol that it was linked for.
+        linked = re.findall(r"\((\S+\.o)\)\s+(?:\S+\s+)?\((.+)\)$", link_map.split("\nMemory Configuration")[0], flags=re.M)
+        for file, symbol in linked:
+            if operator not in symbol.lower() and not re.search(r"\b(resolve_target|target_\w+)", symbol):
+                complaints.append(f"{file} is linked for {symbol}")
+        if not linked:
+            complaints.append("the linker's map says nothing of what is linked")
 
     defined, undefined = set(), {}
     member = ""

@@ -10,8 +10,8 @@ namespace helium_target {
 namespace {
 // clang-format off
 #include "simd/helium.inl"
-#include "kernels/common.inl"
-#include "kernels/rope.inl"
+#include "simd/common.inl"
+#include "rope/rope.inl"
 // clang-format on
 }  // namespace
 

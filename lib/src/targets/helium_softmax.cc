@@ -10,9 +10,9 @@ namespace helium_target {
 namespace {
 // clang-format off
 #include "simd/helium.inl"
-#include "kernels/common.inl"
-#include "kernels/math.inl"
-#include "kernels/softmax.inl"
+#include "simd/common.inl"
+#include "math/math.inl"
+#include "softmax/softmax.inl"
 // clang-format on
 }  // namespace
 

@@ -16,9 +16,9 @@ namespace HWY_NAMESPACE {
 namespace {
 // clang-format off
 #include "simd/highway.inl"
-#include "kernels/common.inl"
-#include "kernels/formats.inl"
-#include "kernels/convert.inl"
+#include "simd/common.inl"
+#include "formats/rows.inl"
+#include "formats/convert.inl"
 // clang-format on
 }  // namespace
 

@@ -16,8 +16,8 @@ namespace HWY_NAMESPACE {
 namespace {
 // clang-format off
 #include "simd/highway.inl"
-#include "kernels/common.inl"
-#include "kernels/rope.inl"
+#include "simd/common.inl"
+#include "rope/rope.inl"
 // clang-format on
 }  // namespace
 

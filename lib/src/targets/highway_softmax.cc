@@ -16,9 +16,9 @@ namespace HWY_NAMESPACE {
 namespace {
 // clang-format off
 #include "simd/highway.inl"
-#include "kernels/common.inl"
-#include "kernels/math.inl"
-#include "kernels/softmax.inl"
+#include "simd/common.inl"
+#include "math/math.inl"
+#include "softmax/softmax.inl"
 // clang-format on
 }  // namespace
 

@@ -16,11 +16,11 @@ namespace HWY_NAMESPACE {
 namespace {
 // clang-format off
 #include "simd/highway.inl"
-#include "kernels/common.inl"
-#include "kernels/math.inl"
-#include "kernels/formats.inl"
-#include "kernels/rows.inl"
-#include "kernels/stream.inl"
+#include "simd/common.inl"
+#include "math/math.inl"
+#include "formats/rows.inl"
+#include "attention/rows.inl"
+#include "attention/stream.inl"
 // clang-format on
 }  // namespace
 

@@ -5,12 +5,12 @@
 #define FOVEA_SRC_TARGETS_REGISTRY_H_
 
 #include "fovea/fovea_config.h"
-#include "kernels/attention_table.h"
-#include "kernels/convert_table.h"
-#include "kernels/linear_table.h"
-#include "kernels/rope_table.h"
-#include "kernels/softmax_table.h"
-#include "kernels/stream_table.h"
+#include "attention/kernels.h"
+#include "formats/formats.h"
+#include "linear/kernels.h"
+#include "rope/kernels.h"
+#include "softmax/kernels.h"
+#include "attention/stream_kernels.h"
 
 namespace fovea {
 

@@ -10,17 +10,17 @@ namespace scalar_target {
 namespace {
 // clang-format off
 #include "simd/scalar.inl"
-#include "kernels/common.inl"
-#include "kernels/math.inl"
-#include "kernels/formats.inl"
-#include "kernels/rows.inl"
-#include "kernels/block.inl"
-#include "kernels/additive.inl"
-#include "kernels/tile.inl"
-#include "kernels/stages.inl"
-#include "kernels/philox.inl"
-#include "kernels/dropout.inl"
-#include "kernels/attention.inl"
+#include "simd/common.inl"
+#include "math/math.inl"
+#include "formats/rows.inl"
+#include "attention/rows.inl"
+#include "math/block.inl"
+#include "attention/additive.inl"
+#include "attention/tile.inl"
+#include "attention/score_steps.inl"
+#include "math/philox.inl"
+#include "attention/dropout.inl"
+#include "attention/tile_kernel.inl"
 // clang-format on
 }  // namespace
 

@@ -10,9 +10,9 @@ namespace scalar_target {
 namespace {
 // clang-format off
 #include "simd/scalar.inl"
-#include "kernels/common.inl"
-#include "kernels/formats.inl"
-#include "kernels/convert.inl"
+#include "simd/common.inl"
+#include "formats/rows.inl"
+#include "formats/convert.inl"
 // clang-format on
 }  // namespace
 

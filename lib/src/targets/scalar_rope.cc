@@ -10,8 +10,8 @@ namespace scalar_target {
 namespace {
 // clang-format off
 #include "simd/scalar.inl"
-#include "kernels/common.inl"
-#include "kernels/rope.inl"
+#include "simd/common.inl"
+#include "rope/rope.inl"
 // clang-format on
 }  // namespace
 

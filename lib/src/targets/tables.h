@@ -5,12 +5,12 @@
 #ifndef FOVEA_SRC_TARGETS_TABLES_H_
 #define FOVEA_SRC_TARGETS_TABLES_H_
 
-#include "kernels/attention_table.h"
-#include "kernels/convert_table.h"
-#include "kernels/linear_table.h"
-#include "kernels/rope_table.h"
-#include "kernels/softmax_table.h"
-#include "kernels/stream_table.h"
+#include "attention/kernels.h"
+#include "formats/formats.h"
+#include "linear/kernels.h"
+#include "rope/kernels.h"
+#include "softmax/kernels.h"
+#include "attention/stream_kernels.h"
 
 // One line a family.
 #define FOVEA_TABLES(target)                \

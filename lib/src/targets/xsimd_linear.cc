@@ -10,10 +10,10 @@ namespace xsimd_target {
 namespace {
 // clang-format off
 #include "simd/xsimd.inl"
-#include "kernels/common.inl"
-#include "kernels/formats.inl"
-#include "kernels/block.inl"
-#include "kernels/linear.inl"
+#include "simd/common.inl"
+#include "formats/rows.inl"
+#include "math/block.inl"
+#include "linear/linear.inl"
 // clang-format on
 }  // namespace
 

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The seam between run/, which knows the algorithm, and kernels/, which know the vectors: plain structures, and a table
+// of functions that each target fills in.
+#ifndef FOVEA_SRC_ATTENTION_KERNELS_H_
+#define FOVEA_SRC_ATTENTION_KERNELS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/formats.h"
+#include "fovea/fovea.h"
+
+namespace fovea {
+
+// Keys a tile, on every target: part of what makes the bits the same everywhere.
+constexpr uint32_t kKeyTile = FOVEA_KEY_TILE;
+// Key tiles are entered at multiples of this many keys: the largest register block of keys.
+constexpr uint32_t kKeyGrain = 8;
+// Scores are kept in base 2.
+constexpr float kLog2E = 1.44269504f;
+// Masks that are added hide from here down: of f16 its lowest number, of the others -FLT_MAX / 2.
+constexpr float kHidingMask = -1.70141173e38f, kHidingMaskF16 = -65504.0f;
+
+// A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. The first
+// `live` rows are real; the others repeat the last one and are never stored.
+//
+// Two kernels use it. The tile kernel has a lane for each row: its matrices are [..][columns] with a row a column. The
+// few-rows kernel has its lanes along head_dim: its matrices are [row][..], and in the arrays of columns a row has
+// `row_lanes` lanes.
+struct QueryTile {
+  uint32_t head_dim, value_dim;
+  uint32_t columns;      // of the arrays below: a multiple of the lanes of a vector
+  uint32_t row_lanes;    // columns a row; 1 in the tile kernel
+  uint32_t live;         // rows that exist
+  uint32_t group;        // query heads a key head
+  uint32_t first_token;  // of row 0
+  uint32_t first_head;   // of row 0, within the group
+
+  const float* score_vector;  // [head_dim]  of an additive score; null = the score is the dot product
+  float score_factor;         // of an additive score: scale * log2(e)
+
+  float* q;        // [head_dim][columns], few-rows [row][head_dim rounded up to lanes]   queries, times scale * log2(e),
+                   // but those of an additive score as they are
+  float* s;        // [kKeyTile][columns]   scores in base 2, then weights
+  float* o;        // [value_dim][columns], few-rows [row][value_dim rounded up to lanes] sum of weight * value
+  float* row_max;  // [columns]  largest score so far, base 2; -inf at first
+  float* row_sum;  // [columns]  sum of weights so far
+  float* rescale;  // [columns]  what the last key tile multiplied row_sum by
+  int32_t* lo;     // [columns]  first key that the row may see by position    } filled where a limit
+  int32_t* hi;     // [columns]  one after the last                            } or ALiBi needs them
+  int32_t* pos;    // [columns]  position of the query, as far as 2^30 from 0
+  float* far_pos;  // [columns]  the rest of it
+  float* slope;    // [columns]  ALiBi slope * log2(e)
+  float* sink;     // [columns]  sink logit * log2(e)
+};
+
+// Where the rows of a tile lie in an array of the caller: the element of (first token of the call, first head of the
+// group).
+template <class T>
+struct RowArray {
+  T* data;
+  ptrdiff_t token_stride, head_stride;
+};
+
+// The same for queries and outputs, whose elements are of the type that the description names: f32, f16 or bf16.
+struct TypedRows {
+  void* data;
+  ptrdiff_t token_stride, head_stride;
+  fovea_dtype dtype;
+
+  template <class T>
+  RowArray<T> as() const {
+    return {static_cast<T*>(data), token_stride, head_stride};
+  }
+};
+
+// Rows of keys or of values, in a format of convert_table.h; strides in elements of it. The tile kernel takes f32
+// alone.
+struct KeyRows {
+  const void* data;
+  const void* scales;
+  ptrdiff_t stride, scale_stride;
+  fovea_dtype dtype;
+
+  const float* f32(ptrdiff_t row) const { return static_cast<const float*>(data) + row * stride; }
+};
+
+// The type of a mask's elements. Bytes are counted as I8.
+constexpr fovea_dtype mask_dtype(fovea_mask_kind kind) {
+  return kind == FOVEA_MASK_BYTE   ? FOVEA_I8
+         : kind == FOVEA_MASK_F16  ? FOVEA_F16
+         : kind == FOVEA_MASK_BF16 ? FOVEA_BF16
+                                   : FOVEA_F32;
+}
+
+// Keys [begin, end) of the tile that starts at absolute key `first`. begin is a multiple of kKeyGrain.
+struct KeySpan {
+  uint32_t first;
+  uint32_t begin, end;  // 0 <= begin < end <= kKeyTile
+  bool edge;            // some row may not see some of these keys, by position
+};
+// What attend does of its step. Where rows are brought in pieces it is called for each piece: scores need keys, and
+// values need values, of which a piece may be of some elements.
+enum AttendPart : uint32_t { kScorePart = 1, kWeightPart = 2, kValuePart = 4, kAllParts = 7 };
+
+struct KeyTile : KeySpan {
+  KeyRows keys, values;   // from key `first` on
+  const void* next_keys;  // of the tile behind this one, where it comes next; else null
+  uint32_t parts = kAllParts;  // others on a target of one lane alone
+};
+
+// What happens to a score between the dot product and the softmax, in this order.
+struct ScoreStages {
+  float softcap;          // in base 2; 0 = none
+  float inverse_softcap;  // 1 / softcap
+  bool alibi;
+  fovea_mask_kind mask_kind;
+  RowArray<char> mask;         // [token][head] rows of keys, at absolute key 0; strides in bytes
+  uint32_t mask_step;          // from a key to the next: 1, or 0 where a row has one element for all
+  float mask_hides;            // what is added hides from here down
+  RowArray<char> mask_factor;  // [head] floats: of what is added
+
+  // Dropout, behind the softmax.
+  float dropout;  // probability; 0 = none
+  uint64_t dropout_seed;
+  uint32_t batch, first_head;  // entry, and query head of the group's first, as random numbers count them
+  uint32_t first_quad;         // key / 4, of the key that is 0 here
+};
+
+struct RowOutputs {
+  TypedRows out;
+  RowArray<float> lse;  // data may be null
+  bool sinks;
+};
+
+struct TileKernels {
+  // q = queries * scale; the running softmax starts.
+  void (*begin)(const QueryTile&, const TypedRows& q, float scale);
+  // One step of the running softmax over the keys of a tile.
+  void (*attend)(const QueryTile&, const KeyTile&, const ScoreStages&);
+  // Sinks join, rows are normalised and stored. Leaves for scores_out in row_max what to subtract from a score, and in
+  // row_sum what to multiply its exponential by.
+  void (*end)(const QueryTile&, const RowOutputs&);
+  // Computes the scores of [begin, end) again and stores them, at the asked stage, at absolute key `first` + begin.
+  void (*scores_out)(const QueryTile&, const KeyTile&, const ScoreStages&, fovea_scores_stage,
+                     const RowArray<float>& scores);
+  // The same for keys that no row sees: -inf or 0.
+  void (*scores_hidden)(const QueryTile&, uint32_t first, uint32_t count, fovea_scores_stage,
+                        const RowArray<float>& scores);
+};
+
+struct AttentionKernels {
+  uint32_t lanes;
+  uint32_t tile_vectors;  // the most vectors of columns in a tile
+  TileKernels tile;
+  TileKernels few_rows;  // at most kFewRows rows a tile; null functions on a target without it
+};
+constexpr uint32_t kFewRows = 4;
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_ATTENTION_KERNELS_H_

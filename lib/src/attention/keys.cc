@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/keys.h"
+
+#include "targets/registry.h"
+
+namespace fovea {
+namespace {
+
+// The same rows, counted from this one on.
+KeyRows from_row(KeyRows rows, ptrdiff_t row) {
+  rows.data = advanced(rows.data, stride_bytes(rows.stride, unit_bytes(rows.dtype), row));
+  if (rows.scales) rows.scales = advanced(rows.scales, stride_bytes(rows.scale_stride, scale_bytes(rows.dtype), row));
+  return rows;
+}
+
+KeyRows dense(const StagedRows& staged, fovea_dtype dtype, size_t dim) {
+  return {staged.data, staged.scales, ptrdiff_t(dense_stride(dtype, dim)), ptrdiff_t(dense_scale_stride(dtype, dim)),
+          dtype};
+}
+
+// `count` rows of row_units units, to row `at` of dense ones.
+void copy_rows(void* to, const void* from, size_t at, size_t count, ptrdiff_t stride, size_t row_units, size_t unit) {
+  const size_t row_bytes = row_units * unit;
+  char* out = static_cast<char*>(to) + at * row_bytes;
+  const char* in = static_cast<const char*>(from);
+  for (size_t r = 0; r < count; ++r, out += row_bytes, in += stride_bytes(stride, unit)) {
+    __builtin_memcpy(out, in, row_bytes);
+  }
+}
+
+}  // namespace
+
+KeySource::KeySource(const fovea_plan& plan, const fovea_attention_args& args, const KeyStage& stage, bool widens,
+                     uint32_t first_key, uint32_t worker)
+    : desc_(plan.desc),
+      args_(args),
+      places_{desc_.kv_kind,     desc_.ring_tokens,  desc_.pinned_tokens,
+              desc_.page_tokens, args.kv.page_table, args.kv.page_table_stride},
+      stage_(stage),
+      widens_(widens),
+      in_place_(!config::kStaged ||
+                (desc_.kv_kind == FOVEA_KV_STRIDED && desc_.key_dtype == FOVEA_F32 && desc_.value_dtype == FOVEA_F32)),
+      in_pieces_(takes_pieces(plan.lanes) && (stage.keys.data || stage.values.data)),
+      first_key_(first_key),
+      worker_(worker) {}
+
+void KeySource::enter_head(uint32_t batch, uint32_t kv_head) {
+  batch_ = batch;
+  kv_head_ = kv_head;
+  if (config::kRagged && args_.kv_offsets) {
+    batch_ = 0;
+    first_row_ = args_.kv_offsets[batch];
+  }
+  if (!in_place_) return;
+  const KeyPlace first = {batch_, first_row_, SIZE_MAX};
+  keys_ = rows_at(args_.kv.keys, args_.kv.key_scales, FOVEA_F32, first);
+  values_ = rows_at(args_.kv.values, args_.kv.value_scales, FOVEA_F32, first);
+}
+
+KeyPlace KeySource::place(uint32_t token) const {
+  KeyPlace place = places_.of(batch_, token);
+  if (config::kRagged) place.row += first_row_;
+  return place;
+}
+
+KeyRows KeySource::rows_at(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype,
+                           const KeyPlace& place) const {
+  const auto at = [&](const fovea_in& in, size_t unit) {
+    const ptrdiff_t block = stride_bytes(in.batch_stride, unit, ptrdiff_t(place.block));
+    const ptrdiff_t head = stride_bytes(in.head_stride, unit, ptrdiff_t(kv_head_));
+    const ptrdiff_t row = stride_bytes(in.token_stride, unit, ptrdiff_t(place.row));
+    return advanced(in.data, ptrdiff_t(size_t(block) + size_t(head) + size_t(row)));
+  };
+  KeyRows rows = {at(array, unit_bytes(dtype)), nullptr, array.token_stride, 0, dtype};
+  if (config::kNarrow && scale_bytes(dtype)) {
+    rows.scales = at(scales, scale_bytes(dtype));
+    rows.scale_stride = scales.token_stride;
+  }
+  return rows;
+}
+
+// Keys [begin, end) of the tile, or their values, of these elements: where they lie, if the kernel takes them there;
+// else widened, or as they are, one after the other. Those of a loader are where the tile says.
+KeyRows KeySource::rows_of(const KeyTile& tile, bool values, size_t element, size_t elements) const {
+  const fovea_kv_source& kv = args_.kv;
+  const fovea_in& array = values ? kv.values : kv.keys;
+  const fovea_in& scales = values ? kv.value_scales : kv.key_scales;
+  const fovea_dtype dtype = values ? desc_.value_dtype : desc_.key_dtype;
+  const StagedRows& staged = values ? stage_.values : stage_.keys;
+  const bool loads = config::kLoad && desc_.kv_kind == FOVEA_KV_LOAD, widens = widens_ && dtype != FOVEA_F32;
+  const uint32_t token = tile.first + tile.begin - first_key_, count = tile.end - tile.begin;
+  for (uint32_t done = 0; done < count;) {
+    const KeyPlace from = loads ? KeyPlace{0, 0, count} : place(token + done);
+    const uint32_t left = count - done, n = from.count < left ? uint32_t(from.count) : left;
+    KeyRows rows = !loads ? rows_at(array, scales, dtype, from) : values ? tile.values : tile.keys;
+    if (loads) rows = from_row(rows, ptrdiff_t(tile.begin));
+    if (n == count && !widens) {
+      rows.data = advanced(rows.data, ptrdiff_t(element * unit_bytes(dtype)));
+      return from_row(rows, -ptrdiff_t(tile.begin));
+    }
+    if (widens_) {
+      float* const out = static_cast<float*>(staged.data) + done * elements;
+      convert_kernels(desc_.target)
+          .widen[dtype]({n, elements, out, ptrdiff_t(elements), rows.data, rows.stride, rows.scales, rows.scale_stride,
+                         element});
+    } else {
+      copy_rows(staged.data, rows.data, done, n, rows.stride, dense_stride(dtype, elements), unit_bytes(dtype));
+      if (config::kNarrow && scale_bytes(dtype)) {
+        copy_rows(staged.scales, rows.scales, done, n, rows.scale_stride, dense_scale_stride(dtype, elements),
+                  scale_bytes(dtype));
+      }
+    }
+    done += n;
+  }
+  return from_row(dense(staged, widens_ ? FOVEA_F32 : dtype, elements), -ptrdiff_t(tile.begin));
+}
+
+const void* KeySource::next_head() const {
+  if (widens_ || (config::kLoad && desc_.kv_kind == FOVEA_KV_LOAD) || kv_head_ + 1 == desc_.kv_heads) return nullptr;
+  KeySource next = *this;
+  ++next.kv_head_;
+  return next.rows_at(args_.kv.keys, args_.kv.key_scales, desc_.key_dtype, place(0)).data;
+}
+
+bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
+  const uint32_t buffer = *stage_.turn;
+  *stage_.turn = buffer ^ 1;
+  const StagedRows& keys = stage_.loaded_keys[buffer];
+  const StagedRows& values = stage_.loaded_values[buffer];
+  asked_.batch = batch_;
+  asked_.kv_head = kv_head_;
+  asked_.first = first + begin - first_key_;
+  asked_.count = end - begin;
+  asked_.worker = worker_;
+  asked_.buffer = buffer;
+  asked_.keys = keys.data;
+  asked_.key_scales = keys.scales;
+  asked_.values = values.data;
+  asked_.value_scales = values.scales;
+  return args_.kv.loader->start(args_.kv.loader->self, &asked_) == 0;
+}
+
+bool KeySource::bring_staged(KeyTile* tile, bool more) {
+  const fovea_kv_source& kv = args_.kv;
+  tile->next_keys = nullptr;
+  if (config::kLoad && desc_.kv_kind == FOVEA_KV_LOAD) {
+    if (kv.loader->finish && kv.loader->finish(kv.loader->self, &asked_) != 0) return false;
+    const ptrdiff_t before = -ptrdiff_t(tile->begin);
+    tile->keys = from_row(dense({asked_.keys, asked_.key_scales}, desc_.key_dtype, desc_.head_dim), before);
+    tile->values = from_row(dense({asked_.values, asked_.value_scales}, desc_.value_dtype, desc_.value_dim), before);
+  } else if (kFewRowsServed && more && !widens_) {
+    tile->next_keys =
+        rows_at(kv.keys, kv.key_scales, desc_.key_dtype, place(tile->first - first_key_ + kKeyTile)).data;
+  }
+  if (in_pieces()) return true;
+  tile->keys = rows_of(*tile, false, 0, desc_.head_dim);
+  tile->values = rows_of(*tile, true, 0, desc_.value_dim);
+  return true;
+}
+
+}  // namespace fovea

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which keys a query may see by its place: from counts and positions alone.
+#ifndef FOVEA_SRC_ATTENTION_LIMITS_H_
+#define FOVEA_SRC_ATTENTION_LIMITS_H_
+
+#include "attention/call.h"
+#include "attention/kernels.h"
+#include "fovea/fovea.h"
+
+namespace fovea {
+
+// The queries of a batch entry.
+struct EntryQueries {
+  uint32_t count;
+  uint32_t batch, first;  // the first one's place in the arrays: its entry, and its token there
+};
+EntryQueries queries_of(const fovea_attention_args& args, uint32_t batch);
+
+uint32_t key_count(const fovea_attention_args& args, uint32_t batch);
+
+// Keys [first, end) that some batch entry has.
+struct KeyRange {
+  uint32_t first, end;
+  bool pinned;  // window_left does not hide them
+};
+
+// Keys that a query may see by its position: [lo, hi).
+struct Visible {
+  uint32_t lo, hi;
+};
+
+// Where the queries of a batch entry sit, and how far each sees.
+struct Positions {
+  int64_t first;         // position of query 0
+  uint32_t begin, keys;  // no query sees a key before begin, or from keys on
+  uint32_t left, right;  // windows, 0 = unlimited; causal is right = 1
+  uint32_t entered;      // key tiles are entered on the grid, but not before this key: 0, or the first of a push
+
+  bool limited() const { return left || right || begin > entered; }
+
+  Visible visible(uint32_t token) const {
+    if (!config::kLimits) return {begin, keys};
+    const int64_t position = first + token;
+    // Before position 1 a window reaches no key on its left; far before, the difference would overflow.
+    return {left && position > 0 ? clamp(position - left + 1) : begin, right ? clamp(position + right) : keys};
+  }
+  // Only these of the keys.
+  void keep(const KeyRange& range) {
+    begin = begin > range.first ? begin : range.first;
+    keys = keys < range.end ? keys : range.end;
+    if (keys < begin) keys = begin;
+    if (range.pinned) left = 0;
+  }
+  uint32_t clamp(int64_t key) const {
+    return key < int64_t(begin) ? begin : key > int64_t(keys) ? keys : uint32_t(key);
+  }
+};
+
+// In a call on a stream, key 0 is not the first of all but the last on the grid of key tiles, so that tiles lie where
+// those of a whole call do; or where the pages do. The stream is null in other calls.
+Positions positions_of(const fovea_attention_desc& desc, const fovea_attention_args& args, const StreamCall* stream,
+                       uint32_t batch);
+
+// The keys of an entry that are there, counted as its positions are: where tokens are pinned, and a window or a ring
+// parts them from the others, the pinned ones and the others.
+struct KeyRanges {
+  KeyRange range[2];
+  uint32_t count;
+};
+KeyRanges ranges_of(const fovea_attention_desc& desc, const fovea_attention_args& args, const StreamCall* stream,
+                    uint32_t batch);
+
+// The oldest token behind the pinned ones that a ring holds. Tokens before it, but for the pinned ones, are gone.
+uint32_t ring_first(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t batch);
+
+// Whether some query would see a token that is gone.
+bool sees_gone_token(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t batch);
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_ATTENTION_LIMITS_H_

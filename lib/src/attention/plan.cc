@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/plan.h"
+
+#include "targets/registry.h"
+
+namespace fovea {
+namespace {
+
+constexpr uint32_t kPlanMagic = 0x666f7600u + FOVEA_VERSION;  // "fov" and the version
+constexpr float kLeastNormal = 1.17549435e-38f;
+constexpr float kMostSoftcap = 5.8e37f;  // in base 2 its inverse is normal, too
+
+bool is_finite(float x) { return x - x == 0.0f; }
+
+// 1 / sqrt(x), x >= 1, to the nearest float: no libm, and no double, which an M4F has not. A bit of the root at a time,
+// by hand as one learns it for square roots: root is the integer part of 2^k / sqrt(x), rest is 4^k - root^2 x.
+float inverse_square_root(uint32_t x) {
+  uint64_t root = x == 1, rest = x != 1;
+  float unit = 1.0f;         // 2^-k
+  while (root >> 24 == 0) {  // 24 bits, and one to round by
+    unit *= 0.5f;
+    root *= 2;
+    rest *= 4;
+    const uint64_t step = (2 * root + 1) * x;
+    if (step > rest) continue;
+    rest -= step;
+    ++root;
+  }
+  return float(uint32_t((root + 1) / 2)) * (2.0f * unit);
+}
+
+template <class Enum>
+bool is_enum(Enum value, Enum last) {
+  return uint32_t(value) <= uint32_t(last);
+}
+
+// Of the two that may name it: FOVEA_DIAGONAL_AS_CAUSAL where none does.
+fovea_diagonal diagonal_of(const fovea_attention_desc& d) {
+  static_assert(FOVEA_CAUSAL_TOP_LEFT == int(FOVEA_DIAGONAL_TOP_LEFT) &&
+                    FOVEA_CAUSAL_BOTTOM_RIGHT == int(FOVEA_DIAGONAL_BOTTOM_RIGHT) &&
+                    FOVEA_CAUSAL_POSITIONS == int(FOVEA_DIAGONAL_POSITIONS),
+                "a causal limit names its diagonal by the same number");
+  return d.causal == FOVEA_CAUSAL_NONE ? d.diagonal : fovea_diagonal(d.causal);
+}
+
+bool is_float(fovea_dtype type) { return type <= FOVEA_BF16; }
+
+// The sizes that a kind of source needs are there, and those of others are not.
+fovea_status check_source(const fovea_attention_desc& d) {
+  if ((!config::kRing && d.kv_kind == FOVEA_KV_RING) || (!config::kPages && d.kv_kind == FOVEA_KV_PAGED) ||
+      (!config::kLoad && d.kv_kind == FOVEA_KV_LOAD) || (!config::kRing && d.pinned_tokens)) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  const bool ring = config::kRing && d.kv_kind == FOVEA_KV_RING, pages = config::kPages && d.kv_kind == FOVEA_KV_PAGED;
+  if (ring ? d.ring_tokens <= d.pinned_tokens || d.ring_tokens > kMostTokens : d.ring_tokens) return FOVEA_ERR_SIZE;
+  return pages == (d.page_tokens != 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
+}
+
+// Whether the first of the most new tokens may look for one that the last of them replaces.
+bool may_lose_tokens(const fovea_attention_desc& d) {
+  if (!config::kRing || d.kv_kind != FOVEA_KV_RING || d.hide_gone || d.max_kv_tokens <= d.ring_tokens) return false;
+  const uint64_t room = d.ring_tokens - d.pinned_tokens;
+  return d.window_left == 0 || uint64_t(d.window_left) + d.max_q_tokens > room + 1;
+}
+
+fovea_status check_desc(const fovea_attention_desc& d) {
+  if (d.struct_bytes != sizeof(fovea_attention_desc)) return FOVEA_ERR_STRUCT;
+  if (!is_enum(d.causal, FOVEA_CAUSAL_POSITIONS) || !is_enum(d.kv_kind, FOVEA_KV_LOAD)) return FOVEA_ERR_ENUM;
+  if (!is_enum(d.diagonal, FOVEA_DIAGONAL_POSITIONS)) return FOVEA_ERR_ENUM;
+  if (!is_enum(d.q_dtype, FOVEA_I4) || !is_enum(d.key_dtype, FOVEA_I4)) return FOVEA_ERR_ENUM;
+  if (!is_enum(d.value_dtype, FOVEA_I4) || !is_enum(d.out_dtype, FOVEA_I4)) return FOVEA_ERR_ENUM;
+  if (!is_target(d.target) || !is_enum(d.score, FOVEA_SCORE_ADDITIVE)) return FOVEA_ERR_ENUM;
+  if (d.head_dim == 0 || d.value_dim == 0 || d.q_heads == 0 || d.kv_heads == 0) return FOVEA_ERR_DIM;
+  if (d.q_heads % d.kv_heads != 0) return FOVEA_ERR_HEADS;
+  if (d.max_kv_tokens > kMostTokens || d.max_q_tokens > kMostTokens) return FOVEA_ERR_SIZE;
+  if (!is_finite(d.scale * kLog2E)) return FOVEA_ERR_NUMBER;
+  if (d.softcap != 0.0f && !(d.softcap >= kLeastNormal && d.softcap <= kMostSoftcap)) return FOVEA_ERR_NUMBER;
+  if (!(d.dropout >= 0.0f && d.dropout < 1.0f)) return FOVEA_ERR_NUMBER;
+  if (!is_float(d.q_dtype) || !is_float(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!format_served(d.q_dtype) || !format_served(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!format_served(d.key_dtype) || !format_served(d.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (d.diagonal != FOVEA_DIAGONAL_AS_CAUSAL && d.diagonal != diagonal_of(d)) return FOVEA_ERR_POSITIONS_TWICE;
+  const fovea_status source = check_source(d);
+  if (source != FOVEA_OK) return source;
+  if (d.max_workers > kMostWorkers || d.key_split_tokens % kKeyTile != 0) return FOVEA_ERR_SIZE;
+  if ((!config::kExecutor && d.max_workers > 1) || (!config::kKeySplits && d.key_split_tokens != 0)) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  if ((!config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE) || (!config::kDropout && d.dropout != 0.0f)) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  if ((!config::kCausal && d.causal != FOVEA_CAUSAL_NONE) || (!config::kSoftcap && d.softcap != 0.0f) ||
+      (!config::kPositions && diagonal_of(d) == FOVEA_DIAGONAL_POSITIONS) ||
+      (!config::kWindows && (d.window_left || d.window_right))) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  return may_lose_tokens(d) ? FOVEA_ERR_RING : FOVEA_OK;
+}
+
+TileShape tile_shape_of(const fovea_plan& plan) {
+  return tile_shape(plan.lanes, plan.tile_vectors, plan.desc.head_dim, plan.desc.value_dim);
+}
+
+CheckedSize measure_tiles(const fovea_plan& plan, size_t fast_bytes) {
+  return measure_worker(plan, tile_shape_of(plan), plan.block_tiles, fast_bytes);
+}
+
+CheckedSize measure_few_rows(const fovea_plan& plan, size_t fast_bytes) {
+  const TileShape shape = few_rows_shape(plan.lanes, plan.few_rows, plan.desc.head_dim, plan.desc.value_dim);
+  return measure_worker(plan, shape, plan.few_tiles, fast_bytes);
+}
+
+// Partial states: of all rows, for each part of the keys where there are several, or where a loader may fail in a push.
+CheckedSize measure_splits(const fovea_attention_desc& d) {
+  CheckedSize bytes;
+  const uint32_t splits = split_count(d, d.max_kv_tokens);
+  const bool loads = config::kLoad && config::kStreams && d.kv_kind == FOVEA_KV_LOAD;
+  if (splits <= 1 && !loads) return bytes;
+  bytes.value = splits;
+  bytes.times(d.max_batch).times(d.q_heads).times(d.max_q_tokens);
+  CheckedSize row{d.value_dim};
+  row.plus(2).times(sizeof(float));
+  bytes.overflow |= row.overflow;
+  bytes.times(row.value).aligned();
+  return bytes;
+}
+
+// Query tiles that share each key tile. Where that costs nothing to bring, one; else so many that it is brought for
+// some 48 rows.
+uint32_t most_block_tiles(const fovea_plan& plan, uint32_t rows) {
+  const fovea_attention_desc& d = plan.desc;
+  if (!config::kStaged) return 1;
+  if (d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32 && !rows_may_part(d) && d.kv_kind != FOVEA_KV_LOAD)
+    return 1;
+  const uint32_t tile_rows = plan.lanes * plan.tile_vectors, tiles = (rows + tile_rows - 1) / tile_rows;
+  const uint32_t enough = (48 + tile_rows - 1) / tile_rows, most = enough < kMostTiles ? enough : kMostTiles;
+  return tiles == 0 ? 1 : tiles < most ? tiles : most;
+}
+
+fovea_status too_large(const fovea_attention_desc& d, const CheckedSize& bytes) {
+  return bytes.overflow || d.workspace_budget_bytes == 0 ? FOVEA_ERR_SIZE : FOVEA_ERR_BUDGET;
+}
+
+fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, fovea_plan* plan) {
+  // Rows of a key head at most. run/ counts them, and vectors of them, in 32 bits.
+  const uint64_t most_rows = uint64_t(desc.q_heads / desc.kv_heads) * desc.max_q_tokens;
+  if (most_rows > INT32_MAX) return FOVEA_ERR_SIZE;
+  const uint32_t rows = uint32_t(most_rows);
+  fovea_plan made = {};  // desc may be that of *plan
+  made.desc = desc;
+  made.desc.target = traits.target;
+  made.desc.diagonal = diagonal_of(desc);
+  if (desc.scale == 0.0f) {
+    made.desc.scale = desc.score == FOVEA_SCORE_SCALED_DOT ? inverse_square_root(desc.head_dim) : 1.0f;
+  }
+  made.magic = kPlanMagic;
+  made.lanes = traits.lanes;
+
+  // What each worker may have.
+  const uint32_t workers = worker_count(desc);
+  const CheckedSize split = measure_splits(desc);
+  if (split.overflow) return FOVEA_ERR_SIZE;
+  size_t budget = desc.workspace_budget_bytes != 0 ? desc.workspace_budget_bytes : SIZE_MAX;
+  budget = budget < split.value ? 0 : (budget - split.value) / workers;
+
+  // The tile kernel: as many vectors of rows as there are, and as fit.
+  made.tile_vectors = traits.tile_vectors;
+  while (made.tile_vectors > 1 && (made.tile_vectors - 1) * traits.lanes >= rows) --made.tile_vectors;
+  made.block_tiles = most_block_tiles(made, rows);
+  CheckedSize bytes;
+  while (bytes = measure_tiles(made, 0), bytes.overflow || bytes.value > budget) {
+    if (made.block_tiles > 1) {
+      --made.block_tiles;
+    } else if (--made.tile_vectors == 0) {
+      return too_large(desc, bytes);
+    }
+  }
+  made.worker_bytes = bytes.value;
+
+  // The few-rows kernel. Which rows it takes decides bits, so the budget has no say in that. Its tiles are small, and
+  // all of a key head share each key tile while it is in the first cache, if they fit.
+  if (config::kFewRows && !desc.portable_bits && desc.dropout == 0.0f)
+    made.few_rows = rows < traits.few_rows ? rows : traits.few_rows;
+  made.few_tiles = (made.few_rows + kFewRows - 1) / kFewRows;
+  while (bytes = measure_few_rows(made, 0), bytes.overflow || bytes.value > budget) {
+    if (--made.few_tiles == 0) return too_large(desc, bytes);
+  }
+  if (bytes.value > made.worker_bytes) made.worker_bytes = bytes.value;
+
+  CheckedSize all{made.worker_bytes};
+  if (all.times(workers).plus(split.value).overflow) return FOVEA_ERR_SIZE;
+  made.split_bytes = split.value;
+  made.workspace_bytes = all.value;
+  *plan = made;
+  return FOVEA_OK;
+}
+
+}  // namespace
+
+fovea_status make_plan(const fovea_attention_desc& desc, fovea_plan* plan) {
+  const fovea_status status = check_desc(desc);
+  if (status != FOVEA_OK) return status;
+  const TargetTraits* traits = resolve_target(desc.target);
+  if (!traits) return FOVEA_ERR_TARGET;
+  return plan_for(desc, *traits, plan);
+}
+
+fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target, fovea_plan* plan) {
+  fovea_attention_desc any_target = desc;
+  any_target.target = FOVEA_TARGET_BEST;
+  const fovea_status status = check_desc(any_target);
+  if (status != FOVEA_OK) return status;
+  const TargetTraits* traits = target_traits(target);
+  if (!traits) return FOVEA_ERR_ENUM;
+  return plan_for(any_target, *traits, plan);
+}
+
+size_t slow_workspace_bytes(const fovea_plan& plan, size_t workspace_bytes) {
+  if (workspace_bytes >= plan.workspace_bytes) return 0;
+  if (!config::kSlowWorkspace) return SIZE_MAX;
+  const uint32_t workers = worker_count(plan.desc);
+  const size_t share = worker_share(workspace_bytes, workers);
+  const size_t tile = measure_tiles(plan, share).value;
+  const size_t few = kFewRowsServed ? measure_few_rows(plan, share).value : 0;
+  return plan.split_bytes + (tile > few ? tile : few) * workers;
+}
+
+bool is_plan(const fovea_plan& plan) { return plan.magic == kPlanMagic; }
+
+}  // namespace fovea

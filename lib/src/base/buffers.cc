@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/buffers.h"
+
+namespace fovea {
+
+fovea_status Buffers::add_output(const fovea_out& array, size_t element_bytes, size_t batch, size_t heads,
+                                 size_t tokens, size_t dim) {
+  const fovea_in as_input = {array.data, array.batch_stride, array.head_stride, array.token_stride};
+  return add(as_input, element_bytes, batch, heads, tokens, dim, true);
+}
+
+fovea_status Buffers::add_input(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
+                                size_t dim) {
+  return add(array, element_bytes, batch, heads, tokens, dim, false);
+}
+
+fovea_status Buffers::add_list(const void* data, size_t element_bytes, size_t count) {
+  return data ? add({data, 0, 0, 0}, element_bytes, 1, 1, 1, count, false) : FOVEA_OK;
+}
+
+fovea_status Buffers::add_memory(const void* data, size_t bytes) {
+  Span span = {reinterpret_cast<uintptr_t>(data), 0};
+  if (__builtin_add_overflow(span.begin, bytes, &span.end)) return FOVEA_ERR_SIZE;
+  return add(span, true);
+}
+
+fovea_status Buffers::add(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
+                          size_t dim, bool output) {
+  const Dimensions dimensions = {
+      {batch, array.batch_stride}, {heads, array.head_stride}, {tokens, array.token_stride}, {dim, 1}};
+  Span span;
+  FOVEA_RETURN_IF_ERROR(check_array(array.data, element_bytes, dimensions, output, &span));
+  return add(span, output);
+}
+
+fovea_status Buffers::add(const Span& span, bool output) {
+  for (size_t i = 0; i < count_; ++i) {
+    if (outputs_[i].overlaps(span)) return FOVEA_ERR_OVERLAP;
+  }
+  if (output) outputs_[count_++] = span;
+  return FOVEA_OK;
+}
+
+fovea_status check_offsets(const uint32_t* offsets, uint32_t batch, uint32_t tokens, uint32_t capacity) {
+  for (uint32_t b = 0; b < batch; ++b) {
+    if (offsets[b] > offsets[b + 1]) return FOVEA_ERR_LENGTH;
+    if (offsets[b + 1] - offsets[b] > capacity) return FOVEA_ERR_CAPACITY;
+  }
+  return offsets[batch] > tokens ? FOVEA_ERR_LENGTH : FOVEA_OK;
+}
+
+}  // namespace fovea

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which row of its arrays a token has, in each kind of source.
+#ifndef FOVEA_SRC_BASE_KEY_PLACES_H_
+#define FOVEA_SRC_BASE_KEY_PLACES_H_
+
+#include "fovea/fovea.h"
+#include "fovea/fovea_config.h"
+
+namespace fovea {
+
+// Of a batch entry.
+constexpr uint32_t kMostTokens = 1u << 30;
+
+// Keys that a row of the mask covers, of as many as there are.
+inline uint32_t mask_columns(const fovea_mask& mask, uint32_t keys) {
+  return mask.kv_tokens == FOVEA_MASK_COVERS_NONE ? 0 : mask.kv_tokens ? mask.kv_tokens : keys;
+}
+
+// A token's row, and how many tokens from it on have the following rows, in order.
+struct KeyPlace {
+  size_t block;  // an entry, or a page
+  size_t row;
+  size_t count;
+};
+
+struct KeyPlaces {
+  fovea_kv_kind kind;
+  uint32_t ring_tokens, pinned_tokens;
+  uint32_t page_tokens;
+  const uint32_t* page_table;
+  ptrdiff_t page_table_stride;
+
+  KeyPlace of(uint32_t batch, uint32_t token) const {
+    if (config::kRing && kind == FOVEA_KV_RING) {
+      const uint32_t slots = ring_tokens - pinned_tokens;
+      if (token < pinned_tokens) return {batch, token, pinned_tokens - token};
+      const uint32_t slot = (token - pinned_tokens) % slots;
+      return {batch, size_t(pinned_tokens) + slot, slots - slot};
+    }
+    if (config::kPages && kind == FOVEA_KV_PAGED) {
+      const uint32_t row = token % page_tokens;
+      const uint32_t page = page_table[ptrdiff_t(batch) * page_table_stride + ptrdiff_t(token / page_tokens)];
+      return {page, row, page_tokens - row};
+    }
+    return {batch, token, SIZE_MAX};
+  }
+};
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_BASE_KEY_PLACES_H_

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/call.h"
+
+#include "base/key_places.h"
+#include "rope/call.h"
+#include "targets/registry.h"
+
+namespace fovea {
+namespace {
+
+// Rows of one head on their way into the cache: f32, from the token at `in` on.
+struct NewRows {
+  const float* in;
+  ptrdiff_t stride;
+};
+
+void* element(const fovea_in& array, size_t unit, const KeyPlace& place, uint32_t head) {
+  const ptrdiff_t at = ptrdiff_t(place.block) * array.batch_stride + ptrdiff_t(head) * array.head_stride +
+                       ptrdiff_t(place.row) * array.token_stride;
+  return static_cast<char*>(const_cast<void*>(array.data)) + at * ptrdiff_t(unit);
+}
+
+KeyPlaces places_of(const fovea_kv_cache& c) {
+  return {c.kind, c.max_tokens, c.pinned_tokens, c.page_tokens, c.page_table, c.source.page_table_stride};
+}
+
+// Narrows `count` rows into the tokens from `token` on, run by run. Of a ring only those that will not give way to
+// others of the same call, which are the ones from `from` on. Not inlined, so that keys are turned on a smaller stack.
+__attribute__((noinline)) void put_rows(const fovea_kv_cache& c, const ConvertKernels& kernels, bool keys,
+                                        uint32_t entry, uint32_t head, uint32_t token, uint32_t count, uint32_t from,
+                                        const NewRows& rows) {
+  const KeyPlaces places = places_of(c);
+  const fovea_dtype dtype = keys ? c.key_dtype : c.value_dtype;
+  const fovea_in& array = keys ? c.source.keys : c.source.values;
+  const fovea_in& scales = keys ? c.source.key_scales : c.source.value_scales;
+  for (uint32_t done = 0; done < count;) {
+    const KeyPlace place = places.of(entry, token + done);
+    const uint32_t n = place.count < count - done ? uint32_t(place.count) : count - done;
+    const bool pinned = c.kind == FOVEA_KV_RING && token + done < c.pinned_tokens;
+    const uint32_t end = token + done + n;  // of the run
+    const uint32_t skip = pinned || token + done >= from ? 0 : from < end ? from - (token + done) : n;
+    if (skip < n) {
+      KeyPlace first = place;
+      first.row += skip;
+      const NarrowRows narrow = {n - skip,
+                                 keys ? c.head_dim : c.value_dim,
+                                 element(array, unit_bytes(dtype), first, head),
+                                 array.token_stride,
+                                 scale_bytes(dtype) ? element(scales, scale_bytes(dtype), first, head) : nullptr,
+                                 scales.token_stride,
+                                 rows.in + ptrdiff_t(done + skip) * rows.stride,
+                                 rows.stride};
+      kernels.narrow[dtype](narrow);
+    }
+    done += n;
+  }
+}
+
+// The new keys or values of entry args.entry + b.
+void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_target target, bool keys, uint32_t b,
+               uint32_t from) {
+  const ConvertKernels& kernels = convert_kernels(target);
+  const fovea_in& in = keys ? a.keys : a.values;
+  const NewTokens tokens = new_tokens(a, b);
+  const size_t dim = keys ? c.head_dim : c.value_dim, unit = unit_bytes(a.dtype);
+  const bool staged = is_staged(a, keys);
+  const size_t room = staged ? a.workspace_bytes / sizeof(float) / (c.kv_heads * dim) : tokens.count;
+  for (uint32_t first = 0; first < tokens.count;) {
+    const uint32_t n = room < tokens.count - first ? uint32_t(room) : tokens.count - first;
+    const KeyPlace at = {tokens.block, size_t(tokens.first) + first, n};
+    float* const workspace = static_cast<float*>(a.workspace);
+    for (uint32_t head = 0; staged && head < c.kv_heads; ++head) {
+      kernels.widen[a.dtype]({n, dim, workspace + size_t(head) * n * dim, ptrdiff_t(dim), element(in, unit, at, head),
+                              in.token_stride, nullptr, 0});
+    }
+    if (keys && a.rope) run_rope(turning_args(c, a, b, first, n), rope_kernels(target));
+    for (uint32_t head = 0; head < c.kv_heads; ++head) {
+      const NewRows rows = staged ? NewRows{workspace + size_t(head) * n * dim, ptrdiff_t(dim)}
+                                  : NewRows{static_cast<const float*>(element(in, unit, at, head)), in.token_stride};
+      put_rows(c, kernels, keys, a.entry + b, head, c.lengths[a.entry + b] + first, n, from, rows);
+    }
+    first += n;
+  }
+}
+
+// `count` rows of all heads, as they are.
+void copy_rows(const fovea_in& to, const KeyPlace& to_place, const fovea_in& from, const KeyPlace& from_place,
+               size_t unit, uint32_t heads, uint32_t count) {
+  const size_t bytes = count * size_t(to.token_stride) * unit;
+  for (uint32_t head = 0; bytes > 0 && head < heads; ++head) {
+    __builtin_memcpy(element(to, unit, to_place, head), element(from, unit, from_place, head), bytes);
+  }
+}
+
+}  // namespace
+
+fovea_rope_args turning_args(const fovea_kv_cache& c, const fovea_kv_append_args& a, uint32_t b, uint32_t first,
+                             uint32_t count) {
+  fovea_rope_args rope = *a.rope;
+  float* const keys = static_cast<float*>(a.workspace) + first_turned(c);
+  rope.target = a.target;
+  rope.batch = 1;
+  rope.heads = c.kv_heads;
+  rope.tokens = count;
+  rope.dim = c.head_dim - first_turned(c);
+  rope.out = {keys, 0, ptrdiff_t(count) * ptrdiff_t(c.head_dim), ptrdiff_t(c.head_dim)};
+  rope.in = {keys, 0, rope.out.head_stride, rope.out.token_stride};
+  rope.positions = rope.token_positions = nullptr;
+  if (a.position_offsets) rope.position_offset += a.position_offsets[b];
+  rope.position_offset += int64_t(c.lengths[a.entry + b]) + first;
+  return rope;
+}
+
+void append_to_cache(fovea_kv_cache& c, const fovea_kv_append_args& a) {
+  const fovea_target target = resolve_target(a.target)->target;
+  for (uint32_t b = 0; b < a.batch; ++b) {
+    const uint32_t entry = a.entry + b, end = c.lengths[entry] + new_tokens(a, b).count;
+    const uint32_t slots = c.max_tokens - c.pinned_tokens;
+    const bool ring = config::kRing && c.kind == FOVEA_KV_RING;
+    const uint32_t from = ring && end > slots ? end - slots : 0;  // tokens before it give way
+    if (!c.values_in_keys) put_array(c, a, target, false, b, from);
+    put_array(c, a, target, true, b, from);
+    c.lengths[entry] = end;
+    if (ring && end > c.max_tokens && end - slots > c.first_tokens[entry]) c.first_tokens[entry] = end - slots;
+  }
+}
+
+void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
+                 uint32_t tokens) {
+  const KeyPlaces to_places = places_of(to), from_places = places_of(from);
+  for (uint32_t token = 0; token < tokens;) {
+    // Of a ring, what is between the pinned tokens and the first that is there is gone.
+    if (to.first_tokens && token >= to.pinned_tokens && token < from.first_tokens[from_entry]) {
+      token = from.first_tokens[from_entry];
+      continue;
+    }
+    const KeyPlace t = to_places.of(to_entry, token), f = from_places.of(from_entry, token);
+    const size_t run = t.count < f.count ? t.count : f.count;
+    const uint32_t n = run < tokens - token ? uint32_t(run) : tokens - token;
+    token += n;
+    if (to.memory == from.memory && t.block == f.block) continue;  // the same rows
+    const fovea_kv_source &out = to.source, &in = from.source;
+    copy_rows(out.keys, t, in.keys, f, unit_bytes(to.key_dtype), to.kv_heads, n);
+    copy_rows(out.key_scales, t, in.key_scales, f, scale_bytes(to.key_dtype), to.kv_heads, n);
+    if (to.values_in_keys) continue;
+    copy_rows(out.values, t, in.values, f, unit_bytes(to.value_dtype), to.kv_heads, n);
+    copy_rows(out.value_scales, t, in.value_scales, f, scale_bytes(to.value_dtype), to.kv_heads, n);
+  }
+}
+
+}  // namespace fovea

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_SRC_CACHE_CALL_H_
+#define FOVEA_SRC_CACHE_CALL_H_
+
+#include "fovea/fovea.h"
+#include "fovea/fovea_config.h"
+
+namespace fovea {
+
+// The new tokens of entry args.entry + b: where they are in the arrays, how many there are, and how many are taken.
+struct NewTokens {
+  uint32_t block, first, all, count;
+};
+inline NewTokens new_tokens(const fovea_kv_append_args& a, uint32_t b) {
+  const bool ragged = config::kRagged && a.offsets;
+  const uint32_t first = ragged ? a.offsets[b] : 0, all = ragged ? a.offsets[b + 1] - first : a.tokens;
+  return {ragged ? 0 : b, first, all, a.counts ? a.counts[b] : all};
+}
+
+// Whether new keys, or values, are f32 rows of the workspace on their way.
+inline bool is_staged(const fovea_kv_append_args& a, bool keys) {
+  return (config::kHalf && a.dtype != FOVEA_F32) || (keys && a.rope);
+}
+
+// The first element of a key that may be turned.
+inline uint32_t first_turned(const fovea_kv_cache& c) { return c.values_in_keys ? c.value_dim : 0; }
+
+// How the new keys [first, first + count) of entry args.entry + b are turned: in the workspace, where they are
+// [kv_heads][count][head_dim].
+fovea_rope_args turning_args(const fovea_kv_cache& cache, const fovea_kv_append_args& args, uint32_t b, uint32_t first,
+                             uint32_t count);
+
+// After every check.
+void append_to_cache(fovea_kv_cache& cache, const fovea_kv_append_args& args);
+
+// An entry's length, and of a ring the oldest token behind the pinned ones that is there.
+inline void set_length(fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t first_token) {
+  c.lengths[entry] = length;
+  if (c.first_tokens) c.first_tokens[entry] = length <= c.pinned_tokens ? c.pinned_tokens : first_token;
+}
+
+// After every check: the rows, and not yet the length.
+void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
+                 uint32_t tokens);
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_CACHE_CALL_H_

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/resolve.h"
+
+#include "attention/plan.h"
+#include "base/buffers.h"
+#include "cache/call.h"
+#include "rope/resolve.h"
+#include "targets/registry.h"
+
+namespace fovea {
+namespace {
+
+// Arrays one after the other, each 64-byte aligned.
+class Layout {
+ public:
+  explicit Layout(void* memory) : at_(reinterpret_cast<uintptr_t>(memory)) {}
+
+  template <class T>
+  T* take(size_t count, size_t size, size_t more = 1, size_t and_more = 1) {
+    bytes_.aligned();
+    T* const array = reinterpret_cast<T*>(at_ + bytes_.value);
+    CheckedSize taken{count};
+    taken.times(size).times(more).times(and_more);
+    bytes_.plus(taken.value).overflow |= taken.overflow;
+    return array;
+  }
+  CheckedSize bytes() const { return bytes_; }
+
+ private:
+  uintptr_t at_;
+  CheckedSize bytes_;
+};
+
+fovea_in dense_rows(void* data, size_t row, size_t tokens, size_t heads) {
+  return {data, ptrdiff_t(row * tokens * heads), ptrdiff_t(row * tokens), ptrdiff_t(row)};
+}
+
+fovea_status check_shape(const fovea_kv_cache& c) {
+  if (c.struct_bytes != sizeof c) return FOVEA_ERR_STRUCT;
+  if (uint32_t(c.kind) > FOVEA_KV_LOAD || uint32_t(c.key_dtype) > FOVEA_I4 || uint32_t(c.value_dtype) > FOVEA_I4) {
+    return FOVEA_ERR_ENUM;
+  }
+  if (c.kv_heads == 0 || c.head_dim == 0 || c.value_dim == 0) return FOVEA_ERR_DIM;
+  const bool ring = c.kind == FOVEA_KV_RING, paged = c.kind == FOVEA_KV_PAGED;
+  if (c.kind == FOVEA_KV_LOAD || (ring && !config::kRing) || (paged && !config::kPages) ||
+      !format_served(c.key_dtype) || !format_served(c.value_dtype)) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  if (c.max_tokens > kMostTokens || (ring && c.pinned_tokens >= c.max_tokens)) return FOVEA_ERR_SIZE;
+  if (c.values_in_keys && (c.value_dtype != c.key_dtype || c.value_dim > c.head_dim)) return FOVEA_ERR_SIZE;
+  return paged == (c.page_tokens != 0) && (paged || c.pages == 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
+}
+
+// Nothing that is read lies in what is written: the cache, and the workspace where new rows pass through it.
+fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+  const size_t element_bytes = unit_bytes(a.dtype), blocks = a.offsets ? 1 : a.batch;
+  Buffers buffers;
+  FOVEA_RETURN_IF_ERROR(buffers.add_memory(c.memory, c.memory_bytes));
+  if (is_staged(a, true)) FOVEA_RETURN_IF_ERROR(buffers.add_memory(a.workspace, a.workspace_bytes));
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.keys, element_bytes, blocks, c.kv_heads, a.tokens, c.head_dim));
+  if (!c.values_in_keys) {
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(a.values, element_bytes, blocks, c.kv_heads, a.tokens, c.value_dim));
+  }
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.counts, sizeof(uint32_t), a.batch));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.offsets, sizeof(uint32_t), size_t(a.batch) + 1));
+  if (!a.rope) return FOVEA_OK;
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.position_offsets, sizeof(int64_t), a.batch));
+  return add_rope_tables(buffers, *a.rope, c.head_dim - first_turned(c));
+}
+
+// Whether an entry of this length has room for `count` tokens more.
+fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t count) {
+  const uint32_t most = c.kind == FOVEA_KV_RING ? kMostTokens : c.max_tokens;
+  if (length > most || count > most - length) return FOVEA_ERR_FULL;
+  if (!config::kPages || c.kind != FOVEA_KV_PAGED || count == 0) return FOVEA_OK;
+  const uint32_t* const table = c.page_table + ptrdiff_t(entry) * c.source.page_table_stride;
+  for (uint32_t page = length / c.page_tokens; page <= (length + count - 1) / c.page_tokens; ++page) {
+    if (table[page] == FOVEA_NO_PAGE) return FOVEA_ERR_FULL;
+    if (table[page] >= c.pages) return FOVEA_ERR_PAGE;
+  }
+  return FOVEA_OK;
+}
+
+fovea_status check_workspace(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+  if (a.rope && a.rope->struct_bytes != sizeof *a.rope) return FOVEA_ERR_STRUCT;
+  if (!is_staged(a, true)) return FOVEA_OK;
+  if (!a.workspace) return FOVEA_ERR_NULL;
+  if (!is_aligned(a.workspace, sizeof(float))) return FOVEA_ERR_ALIGNMENT;
+  CheckedSize token{c.kv_heads};
+  token.times(is_staged(a, false) && c.value_dim > c.head_dim ? c.value_dim : c.head_dim).times(sizeof(float));
+  return token.overflow || a.workspace_bytes < token.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
+}
+
+fovea_status check_turning(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+  for (uint32_t b = 0; b < a.batch; ++b) {
+    const uint32_t count = new_tokens(a, b).count;
+    int64_t offset = a.rope->position_offset, last;
+    if (count == 0) continue;
+    if ((a.position_offsets && __builtin_add_overflow(offset, a.position_offsets[b], &offset)) ||
+        __builtin_add_overflow(offset, int64_t(c.lengths[a.entry + b]) + count, &last)) {
+      return FOVEA_ERR_SIZE;
+    }
+    // Positions count on: what holds for the first and the last token holds for all.
+    fovea_status status = check_rope_args(turning_args(c, a, b, 0, 1));
+    if (status == FOVEA_OK) status = check_rope_args(turning_args(c, a, b, count - 1, 1));
+    if (status != FOVEA_OK) return status;
+  }
+  return FOVEA_OK;
+}
+
+// Whether a token of an entry has its row in the same place in both, where entries and pages have the same numbers.
+bool same_places(const fovea_kv_cache& a, const fovea_kv_cache& b) {
+  return a.kind == b.kind && a.max_tokens == b.max_tokens && a.pinned_tokens == b.pinned_tokens &&
+         a.page_tokens == b.page_tokens;
+}
+
+// No page that is written is one of from_entry's, but where both entries have it in the same place.
+fovea_status check_shared_pages(const fovea_kv_cache& c, uint32_t to_entry, uint32_t from_entry, uint32_t tokens) {
+  if (!config::kPages || c.kind != FOVEA_KV_PAGED || tokens == 0) return FOVEA_OK;
+  const uint32_t* const to = c.page_table + ptrdiff_t(to_entry) * c.source.page_table_stride;
+  const uint32_t* const from = c.page_table + ptrdiff_t(from_entry) * c.source.page_table_stride;
+  const uint32_t last = (tokens - 1) / c.page_tokens, last_from = (c.lengths[from_entry] - 1) / c.page_tokens;
+  for (uint32_t written = 0; written <= last; ++written) {
+    if (to[written] == from[written]) continue;
+    for (uint32_t page = 0; page <= last_from; ++page) {
+      if (to[written] == from[page]) return FOVEA_ERR_OVERLAP;
+    }
+  }
+  return FOVEA_OK;
+}
+
+}  // namespace
+
+fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
+  fovea_kv_cache& c = *cache;
+  const fovea_status status = check_shape(c);
+  if (status != FOVEA_OK) return status;
+  const bool paged = c.kind == FOVEA_KV_PAGED;
+  const size_t blocks = paged ? c.pages : c.batch, tokens = paged ? c.page_tokens : c.max_tokens;
+  const size_t columns = paged ? size_t(c.max_tokens / c.page_tokens + (c.max_tokens % c.page_tokens != 0)) : 0;
+  CheckedSize rows{blocks};
+  rows.times(c.kv_heads).times(tokens);
+  if (rows.overflow) return FOVEA_ERR_SIZE;
+
+  Layout layout(c.memory);
+  c.source = {};
+  c.lengths = layout.take<uint32_t>(c.batch, sizeof(uint32_t));
+  c.first_tokens = c.kind == FOVEA_KV_RING ? layout.take<uint32_t>(c.batch, sizeof(uint32_t)) : nullptr;
+  c.page_table = paged ? layout.take<uint32_t>(columns, sizeof(uint32_t), c.batch) : nullptr;
+  const auto place = [&](fovea_dtype dtype, size_t dim, fovea_in* array, fovea_in* scales) {
+    const size_t row = dense_stride(dtype, dim), row_scales = dense_scale_stride(dtype, dim);
+    *array = dense_rows(layout.take<char>(row, unit_bytes(dtype), rows.value), row, tokens, c.kv_heads);
+    if (row_scales == 0) return;
+    *scales = dense_rows(layout.take<char>(row_scales, scale_bytes(dtype), rows.value), row_scales, tokens, c.kv_heads);
+  };
+  place(c.key_dtype, c.head_dim, &c.source.keys, &c.source.key_scales);
+  if (c.values_in_keys) {
+    c.source.values = c.source.keys;
+    c.source.value_scales = c.source.key_scales;
+  } else {
+    place(c.value_dtype, c.value_dim, &c.source.values, &c.source.value_scales);
+  }
+  c.source.first_tokens = c.first_tokens;
+  c.source.page_table = c.page_table;
+  c.source.page_table_stride = ptrdiff_t(columns);
+  c.source.pages = c.pages;
+  *bytes = layout.bytes();
+  return bytes->overflow || bytes->value > PTRDIFF_MAX ? FOVEA_ERR_SIZE : FOVEA_OK;
+}
+
+fovea_status check_new_cache(const fovea_kv_cache& cache, const void* memory, size_t memory_bytes) {
+  fovea_kv_cache laid_out = cache;
+  laid_out.memory = nullptr;
+  CheckedSize bytes;
+  const fovea_status status = lay_out_cache(&laid_out, &bytes);
+  if (status != FOVEA_OK) return status;
+  if (!memory) return FOVEA_ERR_NULL;
+  if (!is_aligned(memory, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
+  return memory_bytes < bytes.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
+}
+
+fovea_status check_cache(const fovea_kv_cache* cache) {
+  if (!cache) return FOVEA_ERR_NULL;
+  if (cache->struct_bytes != sizeof *cache) return FOVEA_ERR_STRUCT;
+  return cache->magic == kCacheMagic ? FOVEA_OK : FOVEA_ERR_PLAN;
+}
+
+fovea_status check_append(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  if (!is_target(a.target) || uint32_t(a.dtype) > FOVEA_I4) return FOVEA_ERR_ENUM;
+  if (uint32_t(a.dtype) > FOVEA_BF16 || !format_served(a.dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!config::kRagged && a.offsets) return FOVEA_ERR_UNSUPPORTED;
+  if (!resolve_target(a.target)) return FOVEA_ERR_TARGET;
+  if (a.position_offsets && !a.rope) return FOVEA_ERR_NULL;
+  if (a.entry > c.batch || a.batch > c.batch - a.entry) return FOVEA_ERR_CAPACITY;
+  FOVEA_RETURN_IF_ERROR(check_workspace(c, a));
+  FOVEA_RETURN_IF_ERROR(check_buffers(c, a));
+  if (config::kRagged && a.offsets) FOVEA_RETURN_IF_ERROR(check_offsets(a.offsets, a.batch, a.tokens, UINT32_MAX));
+  for (uint32_t b = 0; b < a.batch; ++b) {
+    const NewTokens tokens = new_tokens(a, b);
+    if (tokens.count > tokens.all) return FOVEA_ERR_LENGTH;
+    FOVEA_RETURN_IF_ERROR(check_room(c, a.entry + b, c.lengths[a.entry + b], tokens.count));
+  }
+  return a.rope ? check_turning(c, a) : FOVEA_OK;
+}
+
+fovea_status check_truncate(const fovea_kv_cache& c, uint32_t entry, uint32_t length) {
+  if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
+  if (length > c.lengths[entry]) return FOVEA_ERR_LENGTH;
+  const bool lost =
+      config::kRing && c.kind == FOVEA_KV_RING && length > c.pinned_tokens && length < c.first_tokens[entry];
+  return lost ? FOVEA_ERR_LENGTH : FOVEA_OK;
+}
+
+fovea_status check_length(const fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t* first_token) {
+  if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
+  FOVEA_RETURN_IF_ERROR(check_room(c, entry, 0, length));
+  if (!config::kRing || c.kind != FOVEA_KV_RING) return *first_token ? FOVEA_ERR_LENGTH : FOVEA_OK;
+  const uint32_t slots = c.max_tokens - c.pinned_tokens;
+  if (*first_token == 0 && length > c.max_tokens) *first_token = length - slots;
+  if (*first_token < c.pinned_tokens) *first_token = c.pinned_tokens;
+  if (length <= c.pinned_tokens) return FOVEA_OK;
+  return *first_token > length || length - *first_token > slots ? FOVEA_ERR_LENGTH : FOVEA_OK;
+}
+
+fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
+                        uint32_t tokens) {
+  if (to_entry >= to.batch) return FOVEA_ERR_CAPACITY;
+  const bool rings = to.kind == FOVEA_KV_RING || from.kind == FOVEA_KV_RING;
+  const bool alike = to.key_dtype == from.key_dtype && to.value_dtype == from.value_dtype &&
+                     to.kv_heads == from.kv_heads && to.head_dim == from.head_dim && to.value_dim == from.value_dim &&
+                     !to.values_in_keys == !from.values_in_keys;
+  if (!alike || (rings && !same_places(to, from))) return FOVEA_ERR_SIZE;
+  FOVEA_RETURN_IF_ERROR(check_truncate(from, from_entry, tokens));
+  FOVEA_RETURN_IF_ERROR(check_room(from, from_entry, 0, tokens));
+  FOVEA_RETURN_IF_ERROR(check_room(to, to_entry, 0, tokens));
+  if (to.memory == from.memory && same_places(to, from)) return check_shared_pages(to, to_entry, from_entry, tokens);
+  Buffers buffers;
+  FOVEA_RETURN_IF_ERROR(buffers.add_memory(to.memory, to.memory_bytes));
+  return buffers.add_list(from.memory, 1, from.memory_bytes);
+}
+
+}  // namespace fovea

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Caches of keys and values: their layout in memory, and what may be done with them.
+#ifndef FOVEA_SRC_CACHE_RESOLVE_H_
+#define FOVEA_SRC_CACHE_RESOLVE_H_
+
+#include "base/checked_size.h"
+#include "base/key_places.h"
+#include "fovea/fovea.h"
+
+namespace fovea {
+
+// Lays the cache out in its memory, or measures it where that is null. FOVEA_ERR_* where the first part is not valid.
+fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes);
+
+fovea_status check_new_cache(const fovea_kv_cache& cache, const void* memory, size_t memory_bytes);
+
+// A cache that fovea_kv_cache_init made.
+fovea_status check_cache(const fovea_kv_cache* cache);
+fovea_status check_append(const fovea_kv_cache& cache, const fovea_kv_append_args& args);
+fovea_status check_truncate(const fovea_kv_cache& cache, uint32_t entry, uint32_t length);
+// Of a ring, puts in the first token what 0 stands for, and at least the pinned ones.
+fovea_status check_length(const fovea_kv_cache& cache, uint32_t entry, uint32_t length, uint32_t* first_token);
+fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
+                        uint32_t tokens);
+
+constexpr uint32_t kCacheMagic = 0x666b7600u + FOVEA_VERSION;
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_CACHE_RESOLVE_H_

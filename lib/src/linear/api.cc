@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fovea/fovea.h"
+#include "linear/call.h"
+#include "linear/resolve.h"
+
+extern "C" size_t fovea_linear_workspace_bytes(const fovea_linear_args* args) {
+  fovea::LinearPlan plan;
+  return args && fovea::plan_linear(*args, &plan) == FOVEA_OK ? plan.worker_bytes * plan.workers : 0;
+}
+
+extern "C" fovea_status fovea_linear_f32(const fovea_linear_args* args, void* workspace, size_t workspace_bytes) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::LinearPlan plan;
+  fovea_status status = fovea::plan_linear(*args, &plan);
+  if (status == FOVEA_OK) status = fovea::check_linear_args(*args, plan, workspace, workspace_bytes);
+  if (status != FOVEA_OK || args->tokens == 0) return status;
+  return fovea::run_linear(plan, *args, workspace);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_SRC_MULTIHEAD_CALL_H_
+#define FOVEA_SRC_MULTIHEAD_CALL_H_
+
+#include "base/carver.h"
+#include "fovea/fovea.h"
+#include "linear/call.h"
+
+namespace fovea {
+
+// A linear layer over tokens [batch][tokens]: one call where they are equally far from one another, else one an entry.
+struct LinearStep {
+  fovea_linear_args args;
+  LinearPlan plan;
+  uint32_t calls;            // 0 = nothing to do
+  ptrdiff_t x_step, y_step;  // from call to call
+};
+
+// A layer as the calls that it is made of, in this order.
+struct MultiheadSteps {
+  LinearStep q, k, v;  // q is that of qkv, where they are one
+  bool turns_q, turns_k;
+  fovea_rope_args turn_q, turn_k;
+  fovea_attention_args attention;
+  fovea_kv_append_args append;  // instead of attention and out
+  LinearStep out;
+  Workspace shared;  // for each of them
+};
+
+// After every check: the layer, or with a cache its keys and values. Fails only where an executor does.
+fovea_status run_multihead(const fovea_multihead_plan& plan, const MultiheadSteps& steps, fovea_kv_cache* append_to);
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_MULTIHEAD_CALL_H_

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A file of its own: programs that bring tables do not link it.
+#include "fovea/fovea.h"
+#include "rope/call.h"
+#include "rope/resolve.h"
+
+extern "C" fovea_status fovea_rope_frequencies(uint64_t* turns, double base, double position_scale,
+                                               uint32_t rotary_dim) {
+  const fovea_status status = fovea::check_rope_frequencies(turns, base, position_scale, rotary_dim);
+  if (status == FOVEA_OK) fovea::rope_frequencies(turns, base, position_scale, rotary_dim);
+  return status;
+}

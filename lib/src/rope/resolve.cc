@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rope/resolve.h"
+
+#include "base/buffers.h"
+#include "rope/call.h"
+#include "targets/registry.h"
+
+namespace fovea {
+namespace {
+
+fovea_status check_choices(const fovea_rope_args& a) {
+  if (!is_target(a.target)) return FOVEA_ERR_ENUM;
+  if (a.layout != FOVEA_ROPE_INTERLEAVED && a.layout != FOVEA_ROPE_HALF_SPLIT) return FOVEA_ERR_ENUM;
+  if (!resolve_target(a.target)) return FOVEA_ERR_TARGET;
+  const uint32_t rotary_dim = a.rotary_dim ? a.rotary_dim : a.dim;
+  if (rotary_dim == 0 || rotary_dim % 2 != 0 || rotary_dim > a.dim) return FOVEA_ERR_DIM;
+  if (a.positions && a.token_positions) return FOVEA_ERR_POSITIONS_TWICE;
+  if (a.turns && (a.cos || a.sin)) return FOVEA_ERR_UNSUPPORTED;
+  const bool left_out = (!config::kRopeTurns && a.turns) || (!config::kRopeTables && (a.cos || a.sin)) ||
+                        (!config::kRopeHalfSplit && a.layout == FOVEA_ROPE_HALF_SPLIT) ||
+                        (!config::kRopeInterleaved && a.layout == FOVEA_ROPE_INTERLEAVED);
+  return left_out ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
+}
+
+bool same_places(const fovea_rope_args& a) {
+  return a.out.data == a.in.data && (a.batch == 1 || a.out.batch_stride == a.in.batch_stride) &&
+         (a.heads == 1 || a.out.head_stride == a.in.head_stride) &&
+         (a.tokens == 1 || a.out.token_stride == a.in.token_stride);
+}
+
+// An input and the output, where it must not lie.
+fovea_status check_apart(const void* data, size_t element_bytes, size_t count, ptrdiff_t stride, size_t inner_count,
+                         const Span& out) {
+  Span span;
+  const Dimensions dimensions = {{1, 0}, {1, 0}, {count, stride}, {inner_count, 1}};
+  const fovea_status status = check_array(data, element_bytes, dimensions, false, &span);
+  if (status != FOVEA_OK) return status;
+  return out.overlaps(span) ? FOVEA_ERR_OVERLAP : FOVEA_OK;
+}
+
+fovea_status check_angles(const fovea_rope_args& a, const Span& out) {
+  const size_t pairs = (a.rotary_dim ? a.rotary_dim : a.dim) / 2;
+  if (config::kRopeTurns && a.turns) return check_apart(a.turns, sizeof(uint64_t), 1, 0, pairs, out);
+  if (!a.cos || !a.sin) return FOVEA_ERR_NULL;
+  const fovea_status status = check_apart(a.cos, sizeof(float), a.table_positions, a.table_stride, pairs, out);
+  if (status != FOVEA_OK) return status;
+  return check_apart(a.sin, sizeof(float), a.table_positions, a.table_stride, pairs, out);
+}
+
+// What stands in the arrays of positions: read only after they are known to be there.
+fovea_status check_positions(const fovea_rope_args& a) {
+  // Where positions count on, the first and the last say it for all.
+  const uint32_t step = a.token_positions || a.tokens == 1 ? 1 : a.tokens - 1;
+  for (uint32_t entry = 0; entry < a.batch; ++entry) {
+    for (size_t token = 0; token < a.tokens; token += step) {
+      int64_t position;
+      if (!rope_position(a, entry, uint32_t(token), &position)) return FOVEA_ERR_SIZE;
+      if (!a.turns && (position < 0 || uint64_t(position) >= a.table_positions)) return FOVEA_ERR_POSITION_RANGE;
+    }
+  }
+  return FOVEA_OK;
+}
+
+}  // namespace
+
+fovea_status check_rope_args(const fovea_rope_args& a) {
+  if (a.struct_bytes != sizeof(fovea_rope_args)) return FOVEA_ERR_STRUCT;
+  fovea_status status = check_choices(a);
+  if (status != FOVEA_OK) return status;
+  if (a.batch == 0 || a.heads == 0 || a.tokens == 0) return FOVEA_OK;
+
+  Span out, in;
+  const Dimensions out_dimensions = {
+      {a.batch, a.out.batch_stride}, {a.heads, a.out.head_stride}, {a.tokens, a.out.token_stride}, {a.dim, 1}};
+  const Dimensions in_dimensions = {
+      {a.batch, a.in.batch_stride}, {a.heads, a.in.head_stride}, {a.tokens, a.in.token_stride}, {a.dim, 1}};
+  status = check_array(a.out.data, sizeof(float), out_dimensions, true, &out);
+  if (status != FOVEA_OK) return status;
+  status = check_array(a.in.data, sizeof(float), in_dimensions, false, &in);
+  if (status != FOVEA_OK) return status;
+  if (!same_places(a) && out.overlaps(in)) return FOVEA_ERR_OVERLAP;
+  status = check_angles(a, out);
+  if (status != FOVEA_OK) return status;
+  if (a.positions) status = check_apart(a.positions, sizeof(int64_t), 1, 0, a.batch, out);
+  if (a.token_positions) {
+    status = check_apart(a.token_positions, sizeof(int64_t), a.batch, a.token_positions_stride, a.tokens, out);
+  }
+  return status == FOVEA_OK ? check_positions(a) : status;
+}
+
+fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& a, size_t dim) {
+  const size_t pairs = (a.rotary_dim ? a.rotary_dim : dim) / 2;
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.turns, sizeof(uint64_t), pairs));
+  const float* const tables[] = {a.cos, a.sin};
+  for (const float* table : tables) {
+    const fovea_in rows = {table, 0, 0, a.table_stride};
+    if (table) FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, sizeof(float), 1, 1, a.table_positions, pairs));
+  }
+  return FOVEA_OK;
+}
+
+fovea_status check_rope_frequencies(const uint64_t* turns, double base, double position_scale, uint32_t rotary_dim) {
+  const uint64_t base_bits = bits_of(base), scale_bits = bits_of(position_scale);
+  if (base_bits && (base_bits < bits_of(1.0) || base_bits >= bits_of(__builtin_inf()))) return FOVEA_ERR_NUMBER;
+  if (scale_bits > bits_of(1.0)) return FOVEA_ERR_NUMBER;
+  if (rotary_dim == 0 || rotary_dim % 2 != 0) return FOVEA_ERR_DIM;
+  if (!turns) return FOVEA_ERR_NULL;
+  return is_aligned_to_element(turns, sizeof(uint64_t)) ? FOVEA_OK : FOVEA_ERR_ALIGNMENT;
+}
+
+}  // namespace fovea

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_SRC_ROPE_RESOLVE_H_
+#define FOVEA_SRC_ROPE_RESOLVE_H_
+
+#include "base/buffers.h"
+#include "fovea/fovea.h"
+
+namespace fovea {
+
+fovea_status check_rope_args(const fovea_rope_args& args);
+// What rows of dim elements are turned by, as inputs of a call.
+fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& args, size_t dim);
+fovea_status check_rope_frequencies(const uint64_t* turns, double base, double position_scale, uint32_t rotary_dim);
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_ROPE_RESOLVE_H_

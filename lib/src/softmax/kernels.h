@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The seam of the softmax family.
+#ifndef FOVEA_SRC_SOFTMAX_KERNELS_H_
+#define FOVEA_SRC_SOFTMAX_KERNELS_H_
+
+#include "fovea/fovea.h"
+
+namespace fovea {
+
+// Rows, contiguous along the axis, or one softmax of several side by side (columns, contiguous across): then outer and
+// the outer strides mean nothing. scale is resolved: never 0.
+struct SoftmaxSlice : fovea_softmax_args {
+  bool logarithm;
+};
+
+struct SoftmaxKernels {
+  void (*rows)(const SoftmaxSlice&);     // inner == 1, all axis strides 1; null where columns serves these too
+  void (*columns)(const SoftmaxSlice&);  // anything else
+};
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_SOFTMAX_KERNELS_H_
