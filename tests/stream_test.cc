@@ -273,13 +273,13 @@ TEST_CASE("stream: the distance that ALiBi goes by is right from the first posit
     }
     float zero = 0.0f;
     kernels.tile.begin(tile, {&zero, 0, 0, FOVEA_F32}, 1.0f);
-    fovea::ScoreStages stages{};
-    stages.alibi = true;
+    fovea::ScoreSteps steps{};
+    steps.alibi = true;
     fovea::KeyTile keys{};
     keys.first = kFarthest;
     keys.end = 63;
     keys.keys = keys.values = {&zero, nullptr, 0, 0, FOVEA_F32};
-    kernels.tile.attend(tile, keys, stages);
+    kernels.tile.attend(tile, keys, steps);
     CHECK(tile.row_max[0] == 2147483648.0f);
   }
 }

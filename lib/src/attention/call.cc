@@ -68,7 +68,7 @@ struct HeadTask {
   RowArray<float> scores;
   StateRows state;      // of the head: taken up
   StateRows state_out;  // put down: mostly the same
-  ScoreStages stages;
+  ScoreSteps steps;
 
   // A constant where there are no states.
   Part doing() const { return config::kStates ? part : Part::kWhole; }
@@ -90,17 +90,17 @@ void enter_call(HeadTask* task) {
   const fovea_attention_args& args = task->args;
   task->outputs.lse.data = nullptr;
   task->outputs.sinks = args.sinks != nullptr;
-  ScoreStages& stages = task->stages;
+  ScoreSteps& steps = task->steps;
   if (config::kSoftcap) {
-    stages.softcap = d.softcap * kLog2E;
-    stages.inverse_softcap = d.softcap > 0.0f ? 1.0f / stages.softcap : 0.0f;
+    steps.softcap = d.softcap * kLog2E;
+    steps.inverse_softcap = d.softcap > 0.0f ? 1.0f / steps.softcap : 0.0f;
   }
-  stages.alibi = args.alibi_slopes != nullptr;
-  stages.mask_kind = args.mask.kind;
-  stages.mask_step = args.mask.broadcast_keys ? 0 : 1;
-  stages.mask_hides = args.mask.kind == FOVEA_MASK_F16 ? kHidingMaskF16 : kHidingMask;
-  stages.dropout = d.dropout;
-  stages.dropout_seed = args.dropout_seed;
+  steps.alibi = args.alibi_slopes != nullptr;
+  steps.mask_kind = args.mask.kind;
+  steps.mask_step = args.mask.broadcast_keys ? 0 : 1;
+  steps.mask_hides = args.mask.kind == FOVEA_MASK_F16 ? kHidingMaskF16 : kHidingMask;
+  steps.dropout = d.dropout;
+  steps.dropout_seed = args.dropout_seed;
 }
 
 // Rows of queries or outputs.
@@ -114,16 +114,16 @@ TypedRows typed_rows(const Array& array, fovea_dtype dtype, const EntryQueries& 
           array.head_stride, dtype};
 }
 
-void enter_mask(const fovea_mask& mask, uint32_t batch, uint32_t head, uint32_t first_key, ScoreStages* stages) {
+void enter_mask(const fovea_mask& mask, uint32_t batch, uint32_t head, uint32_t first_key, ScoreSteps* steps) {
   const size_t unit = unit_bytes(mask_dtype(mask.kind));
   const ptrdiff_t batch_stride = stride_bytes(mask.batch_stride, unit);
   const ptrdiff_t head_stride = stride_bytes(mask.head_stride, unit), q_stride = stride_bytes(mask.q_stride, unit);
   char* const first = entry<char>(fovea_out{const_cast<void*>(mask.data), batch_stride, head_stride, 0}, batch, head);
-  stages->mask = {advanced(first, -ptrdiff_t(first_key * unit * stages->mask_step)), q_stride, head_stride};
+  steps->mask = {advanced(first, -ptrdiff_t(first_key * unit * steps->mask_step)), q_stride, head_stride};
   static const float kNoFactor = 1.0f;
   const float* const factors = mask.head_factors ? mask.head_factors + head : &kNoFactor;
-  stages->mask_factor = {reinterpret_cast<char*>(const_cast<float*>(factors)), 0,
-                         mask.head_factors ? ptrdiff_t(sizeof(float)) : 0};
+  steps->mask_factor = {reinterpret_cast<char*>(const_cast<float*>(factors)), 0,
+                        mask.head_factors ? ptrdiff_t(sizeof(float)) : 0};
 }
 
 // Turns a task to a key head, within the batch entry that its positions are of. Masks are looked at by the key's index.
@@ -142,15 +142,15 @@ void enter_head(HeadTask* task, uint32_t batch, uint32_t kv_head, const EntryQue
     task->scores = {entry<float>(args.scores, batch, head), args.scores.token_stride, args.scores.head_stride};
   }
   task->source.enter_head(batch, kv_head);
-  task->stages.batch = batch;
-  task->stages.first_head = head;
-  if (config::kMask && args.mask.kind != FOVEA_MASK_NONE) enter_mask(args.mask, batch, head, first_key, &task->stages);
+  task->steps.batch = batch;
+  task->steps.first_head = head;
+  if (config::kMask && args.mask.kind != FOVEA_MASK_NONE) enter_mask(args.mask, batch, head, first_key, &task->steps);
 }
 
 // Per-row facts that limits, ALiBi and sinks need. Padding rows repeat the last live one.
 void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
   const bool limited = config::kLimits && task.positions.limited();
-  const bool biased = config::kAlibi && task.stages.alibi;
+  const bool biased = config::kAlibi && task.steps.alibi;
   const bool sinks = config::kSinks && task.outputs.sinks;
   if (!limited && !biased && !sinks) return;
   for (uint32_t column = 0; column < tile.columns; ++column) {
@@ -241,7 +241,7 @@ void attend_in_pieces(const HeadTask& task, const QueryTile* tiles, const TileLi
       QueryTile tile = tiles[i];
       tile.o += size_t(element) * tile.columns;
       tile.value_dim = elements;
-      task.kernels.attend(tile, own, task.stages);
+      task.kernels.attend(tile, own, task.steps);
     }
   };
   for_key_pieces(task.source, keys, [&](const KeyTile& piece) { attend(piece, kScorePart); });
@@ -268,9 +268,8 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
     if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, false)) return false;
     const uint32_t begin = first + keys.begin;
     if (fills && begin > done) kernels.scores_hidden(tile, done, begin - done, stage, task.scores);
-    for_key_pieces(task.source, keys, [&](const KeyTile& piece) {
-      kernels.scores_out(tile, piece, task.stages, stage, task.scores);
-    });
+    for_key_pieces(task.source, keys,
+                   [&](const KeyTile& piece) { kernels.scores_out(tile, piece, task.steps, stage, task.scores); });
     done = first + keys.end;
   }
   if (done < all_keys) kernels.scores_hidden(tile, done, all_keys - done, stage, task.scores);
@@ -327,7 +326,7 @@ bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
       continue;
     }
     for (uint32_t i = 0; i < count; ++i) {
-      if (count == 1 || clip_key_tile(limits[i], &keys)) task.kernels.attend(tiles[i], keys, task.stages);
+      if (count == 1 || clip_key_tile(limits[i], &keys)) task.kernels.attend(tiles[i], keys, task.steps);
     }
   }
   return true;
@@ -411,7 +410,7 @@ void carve(const fovea_plan& plan, const Workspace& workspace, bool few, WorkerA
 // How the rows of a key head are cut, in an entry with that many queries.
 struct Cut {
   uint32_t rows;
-  bool few;         // they take the few-rows kernel
+  bool few;  // they take the few-rows kernel
   uint32_t tiles;
   uint32_t blocks;  // of tiles at once: tasks
 };
@@ -553,7 +552,7 @@ class Call {
       const size_t row = (first_token * plan_.desc.kv_heads + size_t(kv_head) * queries.count) * task.group;
       find_states(row, split, tiles, count, cut, &task);
     }
-    if (config::kDropout) task.stages.first_quad = stream_ ? uint32_t((stream_->first_key - positions.begin) / 4) : 0;
+    if (config::kDropout) task.steps.first_quad = stream_ ? uint32_t((stream_->first_key - positions.begin) / 4) : 0;
     for (uint32_t i = 0; i < count; ++i) {
       tiles[i].score_factor = task.score_factor();
       tiles[i].score_vector = nullptr;

@@ -191,39 +191,39 @@ FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
   FewScoresOf<kRows, kPrefetch, FOVEA_F32>(t, keys);
 }
 
-// The stages of ApplyStages, over blocks of rows by keys.
+// The steps of ApplySteps, over blocks of rows by keys.
 template <int kRows>
-FOVEA_TEMPLATE void FewStages(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
-                              fovea_scores_stage last) {
+FOVEA_TEMPLATE void FewSteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
+                             fovea_scores_stage last) {
   const VF key_offsets = KeyOffsets<kRows>();
   const bool masked = last >= FOVEA_SCORES_MASKED;
-  const VF factor = Masked(stages) ? FewMaskFactor(t, stages, keys, kRows) : hn::Zero(kF);
+  const VF factor = Masked(steps) ? FewMaskFactor(t, steps, keys, kRows) : hn::Zero(kF);
   for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
     float* s = BlockScores<kRows>(t, keys, j);
     const VF key_pos = hn::Add(key_offsets, hn::Set(kF, float(j)));
     VF x = hn::LoadU(kF, s);
-    if (Capped(stages) && last >= FOVEA_SCORES_CAPPED) x = Softcap(x, stages);
-    if (Biased(stages) && masked) {
+    if (Capped(steps) && last >= FOVEA_SCORES_CAPPED) x = Softcap(x, steps);
+    if (Biased(steps) && masked) {
       const VF pos = hn::Add(RelativePositions(t.pos, keys.first), hn::LoadU(kF, t.far_pos));
       x = Alibi(x, hn::LoadU(kF, t.slope), pos, key_pos);
     }
-    if (Masked(stages) && masked) {
-      const VF mask = FewMask(t, stages, keys, j, kRows);
-      x = MaskAdds(stages) ? AddMask(x, mask, factor, hn::Set(kF, stages.mask_hides)) : HideZeros(x, mask);
+    if (Masked(steps) && masked) {
+      const VF mask = FewMask(t, steps, keys, j, kRows);
+      x = MaskAdds(steps) ? AddMask(x, mask, factor, hn::Set(kF, steps.mask_hides)) : HideZeros(x, mask);
     }
     if (AtEdge(keys) && masked) {
-      if (!Masked(stages)) x = Visible(x);
+      if (!Masked(steps)) x = Visible(x);
       x = HideOutside(x, RelativePositions(t.lo, keys.first), RelativePositions(t.hi, keys.first), key_pos);
     }
-    // Lanes behind the end stay hidden whatever the stages made of them.
+    // Lanes behind the end stay hidden whatever the steps made of them.
     const VF past_end = hn::Set(kF, float(keys.end));
     hn::StoreU(hn::IfThenElse(hn::Lt(key_pos, past_end), x, hn::Set(kF, -kInfinity)), kF, s);
   }
 }
 
 template <int kRows>
-FOVEA_INLINE void FewStagedScores(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
-                                  fovea_scores_stage last) {
+FOVEA_INLINE void FewSteppedScores(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
+                                   fovea_scores_stage last) {
   // Nothing is asked for where all keys fit one tile: next to the rest of such a call it costs more than it brings.
   const bool prefetch = AsksAhead<kRows>(t, keys) && (keys.next_keys || keys.first > 0);
   if (!kPreferSize && prefetch) {
@@ -231,7 +231,7 @@ FOVEA_INLINE void FewStagedScores(const QueryTile& t, const KeyTile& keys, const
   } else {
     FewScores<kRows, false>(t, keys);
   }
-  if (AnyStage(keys, stages)) FewStages<kRows>(t, keys, stages, last);
+  if (AnyStep(keys, steps)) FewSteps<kRows>(t, keys, steps, last);
 }
 
 // Weights of n vectors of scores, in place: -0 for hidden ones. Returns their sum.
@@ -384,10 +384,10 @@ FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys) {
 }
 
 template <int kRows>
-FOVEA_TEMPLATE void FewAttendRows(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
-  FewStagedScores<kRows>(t, keys, stages, FOVEA_SCORES_SOFTMAX);
+FOVEA_TEMPLATE void FewAttendRows(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
+  FewSteppedScores<kRows>(t, keys, steps, FOVEA_SCORES_SOFTMAX);
   FewSoftmax<kRows>(t, keys);
-  if (Hides(keys, stages)) {
+  if (Hides(keys, steps)) {
     FewValues<kRows, true>(t, keys);
   } else {
     FewValues<kRows, false>(t, keys);
@@ -412,11 +412,11 @@ FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) 
   for (size_t i = 0; i < rows * PaddedToLanes(t.value_dim); i += kLanes) hn::StoreU(hn::Zero(kF), kF, t.o + i);
 }
 
-FOVEA_KERNEL void FewAttend(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
+FOVEA_KERNEL void FewAttend(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
   const uint32_t rows = t.columns / t.row_lanes;
-  if (rows == 1) return FewAttendRows<1>(t, keys, stages);
-  if (rows == 2) return FewAttendRows<2>(t, keys, stages);
-  if constexpr (kLanes > 4) FewAttendRows<4>(t, keys, stages);  // with 4 lanes, 4 rows fill the tile kernel
+  if (rows == 1) return FewAttendRows<1>(t, keys, steps);
+  if (rows == 2) return FewAttendRows<2>(t, keys, steps);
+  if constexpr (kLanes > 4) FewAttendRows<4>(t, keys, steps);  // with 4 lanes, 4 rows fill the tile kernel
 }
 
 FOVEA_KERNEL void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
@@ -444,14 +444,13 @@ FOVEA_KERNEL void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
 }
 
 template <int kRows>
-FOVEA_TEMPLATE void FewScoresOutRows(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
+FOVEA_TEMPLATE void FewScoresOutRows(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
                                      fovea_scores_stage stage, const RowArray<float>& scores) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
-  FewStagedScores<kRows>(t, keys, stages, stage);
+  FewSteppedScores<kRows>(t, keys, steps, stage);
   for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
     float lanes[kLanes];
-    hn::StoreU(ScoreAtStage(t, 0, hn::LoadU(kF, BlockScores<kRows>(t, keys, j)), stage, Hides(keys, stages)), kF,
-               lanes);
+    hn::StoreU(ScoreAtStage(t, 0, hn::LoadU(kF, BlockScores<kRows>(t, keys, j)), stage, Hides(keys, steps)), kF, lanes);
     for (uint32_t r = 0; r < t.live; ++r) {
       float* row = scores.data + RowOffset(t, r, scores.token_stride, scores.head_stride) + keys.first + j;
       for (uint32_t k = 0; k < kKeys && j + k < keys.end; ++k) row[k] = lanes[r * kKeys + k];
@@ -459,12 +458,12 @@ FOVEA_TEMPLATE void FewScoresOutRows(const QueryTile& t, const KeyTile& keys, co
   }
 }
 
-FOVEA_KERNEL void FewScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
+FOVEA_KERNEL void FewScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
                                fovea_scores_stage stage, const RowArray<float>& scores) {
   const uint32_t rows = t.columns / t.row_lanes;
-  if (rows == 1) return FewScoresOutRows<1>(t, keys, stages, stage, scores);
-  if (rows == 2) return FewScoresOutRows<2>(t, keys, stages, stage, scores);
-  if constexpr (kLanes > 4) FewScoresOutRows<4>(t, keys, stages, stage, scores);
+  if (rows == 1) return FewScoresOutRows<1>(t, keys, steps, stage, scores);
+  if (rows == 2) return FewScoresOutRows<2>(t, keys, steps, stage, scores);
+  if constexpr (kLanes > 4) FewScoresOutRows<4>(t, keys, steps, stage, scores);
 }
 
 constexpr TileKernels kFewRowsKernels =

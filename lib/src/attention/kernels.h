@@ -111,7 +111,7 @@ struct KeyTile : KeySpan {
 };
 
 // What happens to a score between the dot product and the softmax, in this order.
-struct ScoreStages {
+struct ScoreSteps {
   float softcap;          // in base 2; 0 = none
   float inverse_softcap;  // 1 / softcap
   bool alibi;
@@ -138,12 +138,12 @@ struct TileKernels {
   // q = queries * scale; the running softmax starts.
   void (*begin)(const QueryTile&, const TypedRows& q, float scale);
   // One step of the running softmax over the keys of a tile.
-  void (*attend)(const QueryTile&, const KeyTile&, const ScoreStages&);
+  void (*attend)(const QueryTile&, const KeyTile&, const ScoreSteps&);
   // Sinks join, rows are normalised and stored. Leaves for scores_out in row_max what to subtract from a score, and in
   // row_sum what to multiply its exponential by.
   void (*end)(const QueryTile&, const RowOutputs&);
   // Computes the scores of [begin, end) again and stores them, at the asked stage, at absolute key `first` + begin.
-  void (*scores_out)(const QueryTile&, const KeyTile&, const ScoreStages&, fovea_scores_stage,
+  void (*scores_out)(const QueryTile&, const KeyTile&, const ScoreSteps&, fovea_scores_stage,
                      const RowArray<float>& scores);
   // The same for keys that no row sees: -inf or 0.
   void (*scores_hidden)(const QueryTile&, uint32_t first, uint32_t count, fovea_scores_stage,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What may happen to scores before the softmax. Each stage is a function of one vector of scores, with the positions of
+// What may happen to scores before the softmax. Each step is a function of one vector of scores, with the positions of
 // its rows and keys as vectors, so that it serves whichever of the two runs along the lanes.
 
 constexpr float kLn2 = 0.693147181f;
 
 // cap * tanh(x / cap)
-FOVEA_INLINE VF Softcap(VF x, const ScoreStages& stages) {
-  return hn::Mul(Tanh(hn::Mul(x, hn::Set(kF, stages.inverse_softcap))), hn::Set(kF, stages.softcap));
+FOVEA_INLINE VF Softcap(VF x, const ScoreSteps& steps) {
+  return hn::Mul(Tanh(hn::Mul(x, hn::Set(kF, steps.inverse_softcap))), hn::Set(kF, steps.softcap));
 }
 
 FOVEA_INLINE VF Alibi(VF x, VF slope, VF row_pos, VF key_pos) {
@@ -38,25 +38,25 @@ FOVEA_INLINE VF RelativePositions(const int32_t* positions, uint32_t first) {
 }
 
 // What a call asks for, of what is compiled in.
-FOVEA_INLINE bool Capped(const ScoreStages& stages) { return config::kSoftcap && stages.softcap > 0.0f; }
-FOVEA_INLINE bool Biased(const ScoreStages& stages) { return config::kAlibi && stages.alibi; }
-FOVEA_INLINE bool Masked(const ScoreStages& stages) { return config::kMask && stages.mask_kind != FOVEA_MASK_NONE; }
+FOVEA_INLINE bool Capped(const ScoreSteps& steps) { return config::kSoftcap && steps.softcap > 0.0f; }
+FOVEA_INLINE bool Biased(const ScoreSteps& steps) { return config::kAlibi && steps.alibi; }
+FOVEA_INLINE bool Masked(const ScoreSteps& steps) { return config::kMask && steps.mask_kind != FOVEA_MASK_NONE; }
 // Or else hides zeros.
-FOVEA_INLINE bool MaskAdds(const ScoreStages& stages) {
-  return config::kMaskF32 && (!config::kMaskByte || stages.mask_kind != FOVEA_MASK_BYTE);
+FOVEA_INLINE bool MaskAdds(const ScoreSteps& steps) {
+  return config::kMaskF32 && (!config::kMaskByte || steps.mask_kind != FOVEA_MASK_BYTE);
 }
 FOVEA_INLINE bool AtEdge(const KeyTile& keys) { return config::kLimits && keys.edge; }
-FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreStages& stages) {
-  return (kEdgeHides && keys.edge) || Masked(stages);
+FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreSteps& steps) {
+  return (kEdgeHides && keys.edge) || Masked(steps);
 }
-FOVEA_INLINE bool AnyStage(const KeyTile& keys, const ScoreStages& stages) {
-  return Capped(stages) || Biased(stages) || Hides(keys, stages);
+FOVEA_INLINE bool AnyStep(const KeyTile& keys, const ScoreSteps& steps) {
+  return Capped(steps) || Biased(steps) || Hides(keys, steps);
 }
 
 // mask[i] = mask elements of key j + i for the rows of a vector, i < n, as floats.
-FOVEA_INLINE void LoadMask(const ScoreStages& stages, const LaneRows<char>& rows, size_t j, size_t n,
+FOVEA_INLINE void LoadMask(const ScoreSteps& steps, const LaneRows<char>& rows, size_t j, size_t n,
                            VF (&mask)[kLanes]) {
-  if (MaskAdds(stages)) return LoadTransposed(rows, mask_dtype(stages.mask_kind), j, n, mask);
+  if (MaskAdds(steps)) return LoadTransposed(rows, mask_dtype(steps.mask_kind), j, n, mask);
   FOVEA_UNROLL(16)
   for (size_t i = 0; i < kLanes; ++i) {
     mask[i] = hn::ConvertTo(kF, hn::LoadU8N(kI, reinterpret_cast<const uint8_t*>(rows.at[i]) + j, n));
@@ -92,46 +92,46 @@ FOVEA_SHARED void GatherBlock(const QueryTile& t, const RowArray<char>& rows, si
 }
 
 // Its mask elements, as floats.
-FOVEA_SHARED VF FewMask(const QueryTile& t, const ScoreStages& stages, const KeyTile& keys, uint32_t j,
+FOVEA_SHARED VF FewMask(const QueryTile& t, const ScoreSteps& steps, const KeyTile& keys, uint32_t j,
                         uint32_t row_count) {
-  if (!MaskAdds(stages)) {
+  if (!MaskAdds(steps)) {
     uint8_t lanes[kLanes];
-    GatherBlock(t, stages.mask, 1, stages.mask_step, keys, j, row_count, lanes);
+    GatherBlock(t, steps.mask, 1, steps.mask_step, keys, j, row_count, lanes);
     return hn::ConvertTo(kF, hn::LoadU8(kI, lanes));
   }
-  const fovea_dtype dtype = mask_dtype(stages.mask_kind);
+  const fovea_dtype dtype = mask_dtype(steps.mask_kind);
   if (config::kHalf && dtype != FOVEA_F32) {
     uint16_t lanes[kLanes];
-    GatherBlock(t, stages.mask, 2, stages.mask_step, keys, j, row_count, lanes);
+    GatherBlock(t, steps.mask, 2, steps.mask_step, keys, j, row_count, lanes);
     return LoadHalfN(lanes, dtype, kLanes);
   }
   float lanes[kLanes];
-  GatherBlock(t, stages.mask, 4, stages.mask_step, keys, j, row_count, lanes);
+  GatherBlock(t, steps.mask, 4, steps.mask_step, keys, j, row_count, lanes);
   return hn::LoadU(kF, lanes);
 }
 
 // What a mask is multiplied by before it is added, for each row.
-FOVEA_INLINE VF FewMaskFactor(const QueryTile& t, const ScoreStages& stages, const KeyTile& keys, uint32_t row_count) {
+FOVEA_INLINE VF FewMaskFactor(const QueryTile& t, const ScoreSteps& steps, const KeyTile& keys, uint32_t row_count) {
   float lanes[kLanes];
-  GatherBlock(t, stages.mask_factor, 4, 0, keys, keys.begin, row_count, lanes);
+  GatherBlock(t, steps.mask_factor, 4, 0, keys, keys.begin, row_count, lanes);
   return hn::Mul(hn::LoadU(kF, lanes), hn::Set(kF, kLog2E));
 }
 
 // The mask over the scores of one vector of rows.
-FOVEA_INLINE void ApplyMask(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column,
+FOVEA_INLINE void ApplyMask(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column,
                             float* FOVEA_RESTRICT s) {
-  const bool added = MaskAdds(stages), each = stages.mask_step != 0;
-  const LaneRows<char> rows = RowsOf(t, stages.mask, column);
+  const bool added = MaskAdds(steps), each = steps.mask_step != 0;
+  const LaneRows<char> rows = RowsOf(t, steps.mask, column);
   VF mask[kLanes];
-  LoadTransposed(RowsOf(t, stages.mask_factor, column), FOVEA_F32, 0, 1, mask);
-  const VF factor = hn::Mul(mask[0], hn::Set(kF, kLog2E)), hides = hn::Set(kF, stages.mask_hides);
+  LoadTransposed(RowsOf(t, steps.mask_factor, column), FOVEA_F32, 0, 1, mask);
+  const VF factor = hn::Mul(mask[0], hn::Set(kF, kLog2E)), hides = hn::Set(kF, steps.mask_hides);
   if (!each) {
-    LoadMask(stages, rows, 0, 1, mask);
+    LoadMask(steps, rows, 0, 1, mask);
     for (size_t i = 1; i < kLanes; ++i) mask[i] = mask[0];
   }
   for (uint32_t j = keys.begin; j < keys.end; j += kLanes) {
     const size_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
-    if (each) LoadMask(stages, rows, size_t(keys.first) + j, n, mask);
+    if (each) LoadMask(steps, rows, size_t(keys.first) + j, n, mask);
     for (size_t i = 0; i < n; ++i) {
       float* const at = s + (j + i) * t.columns;
       const VF x = hn::LoadU(kF, at);
@@ -140,29 +140,29 @@ FOVEA_INLINE void ApplyMask(const QueryTile& t, const KeyTile& keys, const Score
   }
 }
 
-// All stages over the scores of one vector of rows, in their order; a stage that is off costs a test. `last` is the
+// All steps over the scores of one vector of rows, in their order; a step that is off costs a test. `last` is the
 // last one wanted.
-FOVEA_CALLED void ApplyStages(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
-                              fovea_scores_stage last, size_t column) {
+FOVEA_CALLED void ApplySteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last,
+                             size_t column) {
   const size_t columns = t.columns;
   float* FOVEA_RESTRICT s = t.s + column;
-  if (Capped(stages) && last >= FOVEA_SCORES_CAPPED) {
+  if (Capped(steps) && last >= FOVEA_SCORES_CAPPED) {
     for (uint32_t j = keys.begin; j < keys.end; ++j) {
-      hn::StoreU(Softcap(hn::LoadU(kF, s + j * columns), stages), kF, s + j * columns);
+      hn::StoreU(Softcap(hn::LoadU(kF, s + j * columns), steps), kF, s + j * columns);
     }
   }
   if (last < FOVEA_SCORES_MASKED) return;
-  if (Biased(stages)) {
+  if (Biased(steps)) {
     const VF slope = hn::LoadU(kF, t.slope + column), far_pos = hn::LoadU(kF, t.far_pos + column);
     const VF pos = hn::Add(RelativePositions(t.pos + column, keys.first), far_pos);
     for (uint32_t j = keys.begin; j < keys.end; ++j) {
       hn::StoreU(Alibi(hn::LoadU(kF, s + j * columns), slope, pos, hn::Set(kF, float(j))), kF, s + j * columns);
     }
   }
-  if (Masked(stages)) ApplyMask(t, keys, stages, column, s);
+  if (Masked(steps)) ApplyMask(t, keys, steps, column, s);
   if (kEdgeHides && keys.edge) {
     const VF lo = RelativePositions(t.lo + column, keys.first), hi = RelativePositions(t.hi + column, keys.first);
-    const bool masked = Masked(stages);
+    const bool masked = Masked(steps);
     for (uint32_t j = keys.begin; j < keys.end; ++j) {
       const VF x = hn::LoadU(kF, s + j * columns);
       hn::StoreU(HideOutside(masked ? x : Visible(x), lo, hi, hn::Set(kF, float(j))), kF, s + j * columns);

@@ -9,14 +9,14 @@ FOVEA_INLINE bool Does(const KeyTile& keys, AttendPart part) {
 // One step of the running softmax for kVectors vectors of rows from `column` on (Milakov and Gimelshein, arXiv
 // 1805.02867). `own` is t, of which the compiler may know more.
 template <int kVectors>
-FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const KeyTile& keys, const ScoreStages& stages,
+FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const KeyTile& keys, const ScoreSteps& steps,
                              size_t column, bool hides) {
   const size_t end = column + kVectors * kLanes;
   if (Does(keys, kScorePart)) Scores<kVectors>(own, keys, column);
   for (size_t c = column; c < end && Does(keys, kWeightPart); c += kLanes) {
-    if (AnyStage(keys, stages)) ApplyStages(t, keys, stages, FOVEA_SCORES_SOFTMAX, c);
+    if (AnyStep(keys, steps)) ApplySteps(t, keys, steps, FOVEA_SCORES_SOFTMAX, c);
     SoftmaxTile(own, keys.begin, keys.end, c, hides);
-    if (Drops(stages)) DropWeights(t, keys, stages, c);
+    if (Drops(steps)) DropWeights(t, keys, steps, c);
   }
   if (!Does(keys, kValuePart)) return;
   // Where nothing hides, no weight is -0.
@@ -27,47 +27,47 @@ FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const Key
   }
 }
 
-FOVEA_SHARED void AttendVector(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column,
+FOVEA_SHARED void AttendVector(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column,
                                bool hides) {
-  AttendStep<1>(t, t, keys, stages, column, kMayHide && hides);
+  AttendStep<1>(t, t, keys, steps, column, kMayHide && hides);
 }
 
 template <bool kHides, int kVectors>
-FOVEA_TEMPLATE void AttendVectors(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column) {
+FOVEA_TEMPLATE void AttendVectors(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column) {
   if constexpr (kVectors == 1) {
-    AttendVector(t, keys, stages, column, kHides);
+    AttendVector(t, keys, steps, column, kHides);
   } else {
-    AttendStep<kVectors>(t, t, keys, stages, column, kHides);
+    AttendStep<kVectors>(t, t, keys, steps, column, kHides);
   }
 }
 
 // A tile of kVectors vectors at once: how far its rows lie apart is known.
 template <int kVectors>
-FOVEA_TEMPLATE void AttendTile(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
+FOVEA_TEMPLATE void AttendTile(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
   QueryTile own = t;
   own.columns = kVectors * kLanes;
-  AttendStep<kVectors>(t, own, keys, stages, 0, false);
+  AttendStep<kVectors>(t, own, keys, steps, 0, false);
 }
 
 // The same for a tile of up to kMost vectors.
 template <int kMost>
-FOVEA_INLINE void AttendWhole(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
+FOVEA_INLINE void AttendWhole(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
   if constexpr (kMost == 1) {
-    AttendVectors<false, 1>(t, keys, stages, 0);
+    AttendVectors<false, 1>(t, keys, steps, 0);
   } else if (t.columns == kMost * kLanes) {
-    AttendTile<kMost>(t, keys, stages);
+    AttendTile<kMost>(t, keys, steps);
   } else {
-    AttendWhole<kMost - 1>(t, keys, stages);
+    AttendWhole<kMost - 1>(t, keys, steps);
   }
 }
 
 // AttendVectors over all of a tile, at most kMost vectors at a time.
 template <bool kHides, int kMost>
-FOVEA_INLINE void AttendColumns(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages, size_t column) {
+FOVEA_INLINE void AttendColumns(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column) {
   for (; column + kMost * kLanes <= t.columns; column += kMost * kLanes) {
-    AttendVectors<kHides, kMost>(t, keys, stages, column);
+    AttendVectors<kHides, kMost>(t, keys, steps, column);
   }
-  if constexpr (kMost > 1) AttendColumns<kHides, kPreferSize ? 1 : kMost - 1>(t, keys, stages, column);
+  if constexpr (kMost > 1) AttendColumns<kHides, kPreferSize ? 1 : kMost - 1>(t, keys, steps, column);
 }
 
 // The keys of a tile that one vector of rows may see. False if none.
@@ -82,24 +82,24 @@ FOVEA_INLINE bool ClipToVector(const QueryTile& t, size_t column, KeyTile* keys)
   return some_lo < some_hi && keys->begin < keys->end;
 }
 
-FOVEA_KERNEL void Attend(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages) {
-  const bool masked = Masked(stages);
+FOVEA_KERNEL void Attend(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
+  const bool masked = Masked(steps);
   if (AtEdge(keys)) {  // a vector of rows at a time sees fewest keys in vain
     for (size_t column = 0; column < t.columns; column += kLanes) {
       KeyTile visible = keys;
       if (!ClipToVector(t, column, &visible)) continue;
       if (visible.edge || masked) {
-        AttendVectors<true, 1>(t, visible, stages, column);
+        AttendVectors<true, 1>(t, visible, steps, column);
       } else {
-        AttendVectors<false, 1>(t, visible, stages, column);
+        AttendVectors<false, 1>(t, visible, steps, column);
       }
     }
   } else if (masked) {
-    AttendColumns<true, kPreferSize ? 1 : hn::kMaskedVectors>(t, keys, stages, 0);
+    AttendColumns<true, kPreferSize ? 1 : hn::kMaskedVectors>(t, keys, steps, 0);
   } else if constexpr (kPreferSize) {
-    AttendColumns<false, kBlockVectors>(t, keys, stages, 0);
+    AttendColumns<false, kBlockVectors>(t, keys, steps, 0);
   } else {
-    AttendWhole<kBlockVectors>(t, keys, stages);
+    AttendWhole<kBlockVectors>(t, keys, steps);
   }
 }
 
@@ -222,21 +222,21 @@ FOVEA_INLINE VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fovea_scor
   return hides ? hn::IfThenZeroElse(hn::Eq(x, hn::Set(kF, -kInfinity)), weight) : weight;
 }
 
-FOVEA_KERNEL void ScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreStages& stages,
-                            fovea_scores_stage stage, const RowArray<float>& scores) {
+FOVEA_KERNEL void ScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage stage,
+                            const RowArray<float>& scores) {
   size_t left = t.live;
   for (size_t column = 0; column < t.columns; column += kLanes) {
     const size_t live = left < kLanes ? left : kLanes;
     left -= live;
     Scores<1>(t, keys, column);
-    if (AnyStage(keys, stages)) ApplyStages(t, keys, stages, stage, column);
-    const bool drops = Drops(stages) && stage == FOVEA_SCORES_SOFTMAX;
+    if (AnyStep(keys, steps)) ApplySteps(t, keys, steps, stage, column);
+    const bool drops = Drops(steps) && stage == FOVEA_SCORES_SOFTMAX;
     if (drops) {
       for (uint32_t j = keys.begin; j < keys.end; ++j) {
         float* const s = t.s + j * t.columns + column;
-        hn::StoreU(ScoreAtStage(t, column, hn::LoadU(kF, s), stage, Hides(keys, stages)), kF, s);
+        hn::StoreU(ScoreAtStage(t, column, hn::LoadU(kF, s), stage, Hides(keys, steps)), kF, s);
       }
-      DropWeights(t, keys, stages, column);
+      DropWeights(t, keys, steps, column);
     }
     const LaneRows<float> rows = RowsOf(t, scores, column);
     for (uint32_t j = keys.begin; j < keys.end; j += kLanes) {
@@ -246,7 +246,7 @@ FOVEA_KERNEL void ScoresOut(const QueryTile& t, const KeyTile& keys, const Score
         lanes[i] = hn::Zero(kF);
         if (i >= n) continue;
         const VF x = hn::LoadU(kF, t.s + (j + i) * t.columns + column);
-        lanes[i] = drops ? x : ScoreAtStage(t, column, x, stage, Hides(keys, stages));
+        lanes[i] = drops ? x : ScoreAtStage(t, column, x, stage, Hides(keys, steps));
       }
       StoreTransposed(lanes, rows, live, size_t(keys.first) + j, n);
     }
