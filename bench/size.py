@@ -22,7 +22,7 @@ loops (counts/naive.c), which are compiled with -O2. The library may be as small
             if a goal in GOALS is missed that is not in MISSED, or if a shape is slower than plain loops. With another compiler than the baseline's it only says what
             differs.
 --update    writes that file: growth is explained by the commit that changes it.
---markdown  prints the tables of README.md.
+--markdown  prints the tables of bench/README.md.
 """
 import argparse
 import collections

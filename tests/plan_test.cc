@@ -119,7 +119,7 @@ TEST_CASE("plan: the macro for a number of rows is at most that for any, and for
 #endif
 }
 
-TEST_CASE("plan: the workspaces in the README's table are those", "[short]") {
+TEST_CASE("plan: workspaces are as large as bench/README.md says", "[short]") {
   struct Row {
     uint32_t q_heads, kv_heads, dim, q_tokens;
     fovea_dtype dtype;

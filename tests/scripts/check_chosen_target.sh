@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What a build takes by itself from a toolchain file of the user's: check_chosen_target.sh <cmake> <source> <work>
-# Configures with the README's toolchain file, and with others that differ from it as a user's would.
+# Configures with the toolchain file of examples/firmware/README.md, and with others that differ from it as a user's would.
 set -eu
 cmake=$1 source=$2 work=$3
 failures=0
 cases=0
 rm -rf "$work"
 mkdir -p "$work"
-sed -n '/^<!-- example: toolchain -->/,/^```$/p' "$source/README.md" | grep '^set(' >"$work/readme.cmake"
+sed -n '/^<!-- example: toolchain -->/,/^```$/p' "$source/examples/firmware/README.md" |
+  grep '^set(' >"$work/readme.cmake"
 
 # try <compiler> <its flags> <what CMake must say> <arguments of cmake>...
 try() {

@@ -9,7 +9,7 @@
  *
  * Features: 1 = compiled in, the default; 0 = left out. A description or arguments that ask for what is left out are
  * refused with FOVEA_ERR_UNSUPPORTED. What else a call may ask for gives the same bits whatever is left out. What each
- * costs in bytes is in README.md, "Size". A static link leaves out by itself the functions that nothing calls.
+ * costs in bytes is in bench/README.md, "Size". A static link leaves out by itself the functions that nothing calls.
  */
 #ifndef FOVEA_FOVEA_CONFIG_H_
 #define FOVEA_FOVEA_CONFIG_H_

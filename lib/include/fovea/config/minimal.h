@@ -1,5 +1,5 @@
 /* The smallest attention: f32, plain arrays, any heads, causal limits, key lengths, one call; and softmax over contiguous
- * rows. For FOVEA_CONFIG_HEADER: see fovea_config.h. What it comes to is in README.md, "Size".
+ * rows. For FOVEA_CONFIG_HEADER: see fovea_config.h. What it comes to is in bench/README.md, "Size".
  *
  * SPDX-License-Identifier: Apache-2.0
  *
