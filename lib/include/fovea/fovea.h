@@ -9,51 +9,52 @@
  *     out[i] = sum_j w[i][j] * value[j],   w[i] = softmax_j(score(i, j)),   score(i, j) = scale * dot(query[i], key[j])
  *
  * (Vaswani et al., "Attention Is All You Need", arXiv 1706.03762, eq. 1; for other scores see fovea_score) with the
- * options that models use today, in one pass over the keys with a running maximum and sum (Milakov and Gimelshein,
- * arXiv 1805.02867; Dao et al., FlashAttention, arXiv 2205.14135), so the matrix of scores never exists.
+ * options that models use today. It does so in one pass over the keys, with a running maximum and sum (Milakov and
+ * Gimelshein, arXiv 1805.02867; Dao et al., FlashAttention, arXiv 2205.14135), so the matrix of scores never exists.
  *
  * What it never does: allocate, throw, print, abort, read the environment, start a thread, keep global state, or touch
  * a byte outside the buffers it was given.
  *
- * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init
- * and may serve any number of threads at once, each with a workspace of its own. Functions may be called from an
- * interrupt handler or a fibre if its stack is large enough (2.5 KiB on Cortex-M, 5 KiB on 64-bit processors, 6 KiB
- * with AVX-512; for multi-head layers 1 KiB more: bench/size.py) and the handler saves the floating-point and vector
- * registers that the target uses (on Cortex-M: lazy stacking left on; on x86: the operating system's business).
- * Floating point runs in the caller's environment: the default rounding mode is assumed. Flush-to-zero, which the
- * vectors of 32-bit Arm always have, changes only results that are subnormal, and scores smaller than
- * softcap * 2^-126, which become 0.
+ * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init.
+ * Any number of threads may use it at once, each with its own workspace. An interrupt handler or a fibre may call
+ * fovea if its stack is large enough (2.5 KiB on Cortex-M, 5 KiB on 64-bit processors, 6 KiB with AVX-512; multi-head
+ * layers need 1 KiB more: bench/size.py) and if the floating-point and vector registers that the target uses are saved
+ * (on Cortex-M lazy stacking does that when left on; on x86 the operating system does).
+ * fovea runs in the caller's floating-point environment and assumes the default rounding mode. Flush-to-zero, which is
+ * always on for the vectors of 32-bit Arm, changes only subnormal results, and sets scores smaller than
+ * softcap * 2^-126 to 0.
  *
  * Conventions.
  *   tokens    q_tokens queries attend to kv_tokens keys; each key has a value.
  *   heads     q_heads query heads share kv_heads key/value heads: query head h reads key head h / (q_heads / kv_heads).
  *             q_heads == kv_heads is multi-head, kv_heads == 1 multi-query, anything between grouped-query attention.
- *   _stride   counts elements of the array, not bytes. Any stride may be 0 on an input (the same data again:
- *             broadcasting) or negative. Strides are never defaulted. The last dimension is always contiguous.
+ *   _stride   counts elements of the array, not bytes. An input's stride may be 0 (the same data again: broadcasting)
+ *             or negative. Strides have no defaults. The last dimension is always contiguous.
  *   _bytes    counts bytes.
- *   NULL      for an optional array means: without it. Required pointers say so.
- *   errors    are negative fovea_status values. On every error but FOVEA_ERR_LOAD and FOVEA_ERR_EXECUTOR nothing was
- *             written.
- *   numbers   arithmetic is IEEE single precision. Sizes are limited only by the memory they describe: every product
- *             is checked against overflow (FOVEA_ERR_SIZE).
+ *   NULL      for an optional array means: do without it. Required pointers are marked as required.
+ *   errors    are negative fovea_status values. A call that fails has written nothing, except with FOVEA_ERR_LOAD and
+ *             FOVEA_ERR_EXECUTOR.
+ *   numbers   arithmetic is IEEE single precision. Only memory limits sizes: every product of sizes is checked for
+ *             overflow (FOVEA_ERR_SIZE).
  *
- * At the edges.
- *   a query that may see no key           zeros; lse = -inf (with a sink: the sink); its row of weights is zeros
- *                                         (Hugging Face's models differ: examples/recipes/hugging_face_mask.c)
+ * Edge cases.
+ *   a query that may see no key           its output is zeros, its lse -inf (with a sink: the sink), its row of weights
+ *                                         zeros (Hugging Face's models differ: examples/recipes/hugging_face_mask.c)
  *   a score of +inf or NaN                NaN in that query's output, and in no other
  *   NaN or inf in a key or value that is  has no influence on that query
  *   hidden from a query
- *   a weight below 2^-126                 is exactly 0 (one below 2^-125 may be), and costs no more time than another;
- *                                         with dropout, before the division by 1 - dropout
+ *   a weight below 2^-126                 is exactly 0 (one below 2^-125 may be), and takes no longer than any other
+ *                                         weight. With dropout this is the weight before its division by 1 - dropout
  *   zero queries, zero keys               allowed
  *   a score, sink, slope or mask beyond   counts as infinite: scores are kept in base 2
  *   2.3e38, or scale times a query
- *   values near FLT_MAX                   the sum before the division may overflow: its weights are up to 1
+ *   values near FLT_MAX                   may overflow in the weighted sum, which is divided by the sum of weights only
+ *                                         at the end: until then the weights are up to 1 each
  *
- * Versions. The number before the first point is 0: until it is 1, names and structures may change with the second
- * number, which fovea_version() lets a program check. The third number only mends. What stays: a description or
- * argument structure that begins with struct_bytes may grow at its end, and 0 in a new field will mean what the version
- * before did. Results may change in the last bits with any version. */
+ * Versions. While the first number is 0, names and structures may change whenever the second number does; a program
+ * can check it with fovea_version(). The third number counts corrections. These two promises hold already: a structure
+ * that begins with struct_bytes may grow at its end, and 0 in a new field means what the version before did.
+ * Results may change in the last bits with any version. */
 #ifndef FOVEA_FOVEA_H_
 #define FOVEA_FOVEA_H_
 
@@ -78,7 +79,8 @@ uint32_t fovea_version(void);
 /* Alignment in bytes that a workspace must have. Inputs and outputs need only that of their element type. */
 #define FOVEA_WORKSPACE_ALIGNMENT 64
 
-/* To C++ an enum's type is named, so that any 32 bits may stand in one and are refused (FOVEA_ERR_ENUM). */
+/* In C++ each enum has a fixed underlying type, so that a field may hold any 32 bits and a wrong value is refused
+ * (FOVEA_ERR_ENUM). */
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define FOVEA_ENUM_TYPE_(type) : type
 #else
@@ -90,7 +92,7 @@ uint32_t fovea_version(void);
 typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_OK = 0,
   FOVEA_ERR_NULL = -1,        /* a required pointer is NULL */
-  FOVEA_ERR_STRUCT = -2,      /* struct_bytes is not that of a structure this version knows */
+  FOVEA_ERR_STRUCT = -2,      /* struct_bytes is not the size of the structure in this version */
   FOVEA_ERR_ENUM = -3,        /* an enum field holds no value of its enum */
   FOVEA_ERR_UNSUPPORTED = -4, /* a valid choice that this build, or this combination of options, does not serve */
   FOVEA_ERR_TARGET = -5,      /* the target is not compiled in, or this processor cannot run it */
@@ -102,27 +104,28 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_ERR_BUDGET = -10,     /* workspace_budget_bytes is too small for even the smallest tile of rows */
   FOVEA_ERR_PLAN = -11,       /* the plan or cache was not initialised by this version */
   FOVEA_ERR_CAPACITY = -12,   /* a count is greater than the capacity of the plan or cache */
-  FOVEA_ERR_LENGTH = -13,     /* a length or offset is greater than what it is part of, as kv_lengths than kv_tokens */
-  FOVEA_ERR_POSITIONS_MISSING = -14, /* where queries sit is asked for and not said: neither by positions nor by a
-                                       diagonal */
+  FOVEA_ERR_LENGTH = -13,     /* a length or offset is greater than the whole that it is part of: kv_lengths greater
+                                than kv_tokens, for example */
+  FOVEA_ERR_POSITIONS_MISSING = -14, /* an option needs the queries' positions, but neither positions nor a diagonal
+                                       gives them */
   FOVEA_ERR_MASK = -15,       /* the mask's fields contradict one another */
-  FOVEA_ERR_STRIDE = -16,    /* an output's strides do not nest: each must step over all that the smaller ones cover, or
-                                two elements could share a place */
-  FOVEA_ERR_OVERLAP = -17,   /* an output or the workspace overlaps another buffer of the call. What counts is the span
-                                from an array's first to its last element */
+  FOVEA_ERR_STRIDE = -16,    /* an output's strides do not nest: each must be large enough to step over everything that
+                                the smaller ones cover, or two elements could share a place */
+  FOVEA_ERR_OVERLAP = -17,   /* an output or the workspace overlaps another buffer of the call. An array counts as the
+                                whole span from its first to its last element */
   FOVEA_ERR_ALIGNMENT = -18, /* a pointer is not aligned to its element, or the workspace to 64 bytes */
   FOVEA_ERR_WORKSPACE = -19, /* the workspace, or a cache's memory, is smaller than its size function says */
   FOVEA_ERR_LOAD = -20,      /* a load callback failed: outputs are unspecified */
-  FOVEA_ERR_STATE = -21,     /* the memory is too small for the state, or holds none that fits the call */
-  FOVEA_ERR_IMAGE = -22,     /* the bytes are no image of a state, or are not those that were written */
-  FOVEA_ERR_EXECUTOR = -23,  /* the executor failed, or called for a task or a worker that there is not */
+  FOVEA_ERR_STATE = -21,     /* the memory is too small for the state, or holds no state that fits the call */
+  FOVEA_ERR_IMAGE = -22,     /* the bytes are not the image of a state, or have changed since they were written */
+  FOVEA_ERR_EXECUTOR = -23,  /* the executor failed, or asked for a task or a worker that does not exist */
   FOVEA_ERR_PAGE = -24,      /* a page table names a page that the pool does not have */
   FOVEA_ERR_FULL = -25,      /* a cache has no room for the tokens */
-  FOVEA_ERR_POSITIONS_TWICE = -26, /* where tokens sit is said twice: positions beside a diagonal or token_positions, or
-                                     a diagonal other than the causal one */
+  FOVEA_ERR_POSITIONS_TWICE = -26, /* positions are given twice: positions beside a diagonal or token_positions, or a
+                                     diagonal other than the one that causal names */
   FOVEA_ERR_POSITION_RANGE = -27,  /* a token's position is not in the tables of cos and sin */
-  FOVEA_ERR_RING = -28,      /* a ring is too small for its window and the most new tokens, or a token that a query is
-                                to see is gone from it: see ring_tokens and hide_gone */
+  FOVEA_ERR_RING = -28,      /* a ring has too few slots for its window and the most new tokens, or a query should see a
+                                token that the ring has lost: see ring_tokens and hide_gone */
   FOVEA_STATUS_IS_32_BITS = 0x7fffffff /* not a status: keeps the type 32 bits wide under -fshort-enums */
 } fovea_status;
 
@@ -145,34 +148,35 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_TARGET_IS_32_BITS = 0x7fffffff
 } fovea_target;
 
-/* How many targets this processor can run of those compiled in, at least 1; and the i-th of them, best first
+/* How many of the compiled targets this processor can run, at least 1; and the i-th of them, best first
  * (FOVEA_TARGET_BEST when i is out of range). */
 uint32_t fovea_target_count(void);
 fovea_target fovea_target_at(uint32_t index);
 
 /* "avx2", "scalar", ...; "xsimd" for FOVEA_TARGET_XSIMD; NULL for a number that is no target. */
 const char* fovea_target_name(fovea_target target);
-/* The reverse; FOVEA_TARGET_IS_32_BITS where no target has that name. "best" and "" name FOVEA_TARGET_BEST. */
+/* The reverse: FOVEA_TARGET_IS_32_BITS where no target has that name. "best" and "" name FOVEA_TARGET_BEST. */
 fovea_target fovea_target_from_name(const char* name);
-/* "helium", "highway", "xsimd" or "scalar": what serves the target in this build; NULL where it is not compiled in. */
+/* The backend that serves the target in this build, "helium", "highway", "xsimd" or "scalar"; NULL where the target is
+ * not compiled in. */
 const char* fovea_target_backend(fovea_target target);
 
 /* ----------------------------------------------------------------------------------------------------- softmax */
 
 /* Softmax along one axis of a three-dimensional array, in[outer][axis][inner]:
  *     out = exp(x - max(x)) / sum(exp(x - max(x))),    x = scale * in + mask,    over the axis.
- * Any array is of this form: put all dimensions before the axis into outer and all after it into inner. With inner == 1
- * the axis may have any stride; with inner > 1 the inner dimension is contiguous.
+ * Any array fits: all dimensions before the axis together are outer, all dimensions after it together inner. With
+ * inner == 1 the axis may have any stride; with inner > 1 the inner dimension is contiguous.
  *   outer, axis, inner    counts; any may be 0: nothing is written.
- *   scale                 1 / temperature. 0 means 1, that is: none. Finite (FOVEA_ERR_NUMBER).
+ *   scale                 1 / temperature. 0 means 1, that is, no scaling. Finite (FOVEA_ERR_NUMBER).
  *   in, out               required unless a count is 0. out may be in with the same strides; any other overlap is
  *                         FOVEA_ERR_OVERLAP.
  *   mask                  optional, added to scale * in; strides of 0 broadcast it. mask_inner_stride is 0 or 1.
- *                         A mask of -inf, or of -FLT_MAX/2 or below, hides the element: its weight is 0, even where
- *                         in is NaN.
- * Results. Every weight has an error of at most 3 ulp, plus half an ulp for each doubling of the axis, plus what the
- * rounding of x and of x - max(x) to float changes (up to |x - max(x)| half ulps of a weight). A row that is all
- * hidden, or all -inf, gives zeros (log-softmax: -inf). A +inf or NaN that is not hidden makes its row NaN. */
+ *                         A mask value of -FLT_MAX / 2 or below (-inf too) hides the element: its weight is 0, even
+ *                         where in is NaN.
+ * Results. Every weight has an error of at most 3 ulp, plus half an ulp for each doubling of the axis, plus the effect
+ * of rounding x and x - max(x) to float (up to |x - max(x)| half ulps of a weight). A row in which everything is
+ * hidden or -inf gives zeros (log-softmax: -inf). A +inf or NaN that is not hidden makes its row NaN. */
 typedef struct fovea_softmax_args {
   uint32_t struct_bytes; /* sizeof(fovea_softmax_args) */
   fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
@@ -188,68 +192,69 @@ typedef struct fovea_softmax_args {
 
 fovea_status fovea_softmax_f32(const fovea_softmax_args* args);
 
-/* out = x - max(x) - log(sum(exp(x - max(x)))): the same arguments, the same edges, but a hidden element is -inf. */
+/* out = x - max(x) - log(sum(exp(x - max(x)))): the same arguments and edge cases, but a hidden element gives -inf. */
 fovea_status fovea_log_softmax_f32(const fovea_softmax_args* args);
 
 /* --------------------------------------------------------------------------------------------------- attention */
 
 /* The type of elements in memory. Arithmetic is always f32. Queries and outputs may be f32, f16 or bf16; keys and
- * values any, each its own. Narrowing rounds to nearest, ties to even. */
+ * values may have any type, each their own. Narrowing rounds to nearest, ties to even. */
 typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_F32 = 0,
   FOVEA_F16 = 1,  /* uint16_t, IEEE 754 binary16 */
   FOVEA_BF16 = 2, /* uint16_t, the upper half of an f32 */
-  FOVEA_I8 = 3,   /* int8_t, -127 to 127, with a float scale for each row of a token and head: x = scale * q. The
-                     largest magnitude of the row is 127, so the error is at most scale / 2 and what f32 rounds, less
-                     than scale / 10000. The scale is at least 2^-126: rows below 127 * 2^-126 have smaller numbers and
-                     the same bound. A row with a NaN or an infinity becomes all NaN. An infinite scale that is read
-                     counts as NaN */
-  FOVEA_I4 = 4,   /* uint8_t[16] for each 32 elements of a row (the last group filled up), with a uint16_t scale of f16:
-                     x = scale * (u - 8). The low nibble of byte i is u of element i, the high one that of element
-                     i + 16. The scale is of either sign, and the best of a few by squared error. It is at most 65504:
-                     a group that needs more saturates at 8 * 65504 with the sign of its largest element, and at
-                     7 * 65504 with the other. Groups below 2e-7 become zeros; one with a NaN or an infinity, all NaN. By
-                     an infinite scale that is read elements are infinite, and NaN where u is 8 */
+  /* int8_t q from -127 to 127, with one float scale for each row of a token and head: x = scale * q. The element of
+   * largest magnitude in a row becomes 127 or -127, so the error is at most scale / 2, plus f32 rounding of less than
+   * scale / 10000. The scale is at least 2^-126: rows below 127 * 2^-126 use smaller q, with the same bound. A row with
+   * a NaN or an infinity becomes all NaN. An infinite scale that is read counts as NaN. */
+  FOVEA_I8 = 3,
+  /* uint8_t[16] for each group of 32 elements of a row (the last group is filled up), with one f16 scale, a uint16_t:
+   * x = scale * (u - 8). The low nibble of byte i is u of element i, the high nibble that of element i + 16.
+   * The scale has either sign; of a few candidates it is the one with the least squared error. Its magnitude is at most
+   * 65504: where a group needs more, its elements saturate at 8 * 65504 with the sign of the largest and at 7 * 65504
+   * with the other sign. A group whose elements are all below 2e-7 becomes zeros; a group with a NaN or an infinity
+   * becomes all NaN. Where an infinite scale is read, elements are infinite, and NaN where u is 8. */
+  FOVEA_I4 = 4,
   FOVEA_DTYPE_IS_32_BITS = 0x7fffffff
 } fovea_dtype;
 
-/* Which keys a query may see because of its place. Key j of a batch entry is at position j. A causal query at position
- * p sees the keys at positions <= p. The enum says at which position query i of batch entry b sits, on which libraries
- * differ: */
+/* Which keys a query may see because of its position. Key j of a batch entry is at position j. A causal query at
+ * position p sees the keys at positions <= p. Libraries differ on p, the position of query i in batch entry b: */
 typedef enum fovea_causal FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_CAUSAL_NONE = 0,         /* every key */
+  FOVEA_CAUSAL_NONE = 0,         /* every query sees every key */
   FOVEA_CAUSAL_TOP_LEFT = 1,     /* p = i */
-  FOVEA_CAUSAL_BOTTOM_RIGHT = 2, /* p = i + (keys of the entry) - q_tokens: the last query sees the last key. Negative
-                                    positions (more queries than keys) see nothing */
+  FOVEA_CAUSAL_BOTTOM_RIGHT = 2, /* p = i + (keys of the entry) - q_tokens: the last query sees the last key. Queries at
+                                    negative positions (more queries than keys) see nothing */
   FOVEA_CAUSAL_POSITIONS = 3,    /* p = i + positions[b], which may be negative */
   FOVEA_CAUSAL_IS_32_BITS = 0x7fffffff
 } fovea_causal;
 
-/* The same positions, on the diagonal p = j, for windows and ALiBi without a causal limit. */
+/* The same choice of p, the query's position, for windows and ALiBi without a causal limit. The diagonal is where key j
+ * is at p. */
 typedef enum fovea_diagonal FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_DIAGONAL_AS_CAUSAL = 0,    /* as causal says; without a causal limit at positions, if anything needs them */
+  FOVEA_DIAGONAL_AS_CAUSAL = 0,    /* as causal says; with FOVEA_CAUSAL_NONE by positions, where an option needs p */
   FOVEA_DIAGONAL_TOP_LEFT = 1,     /* p = i: queries and keys begin together */
   FOVEA_DIAGONAL_BOTTOM_RIGHT = 2, /* p = i + (keys of the entry) - q_tokens: queries and keys end together */
   FOVEA_DIAGONAL_POSITIONS = 3,    /* p = i + positions[b] */
   FOVEA_DIAGONAL_IS_32_BITS = 0x7fffffff
 } fovea_diagonal;
 
-/* Where keys and values come from. Whichever it is, the bits are the same. */
+/* Where keys and values come from. The choice does not change the bits of the result. */
 typedef enum fovea_kv_kind FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_KV_STRIDED = 0, /* arrays with strides, as the inputs of most libraries */
-  FOVEA_KV_RING = 1,    /* the last tokens, and some that are pinned, in a fixed number of slots */
+  FOVEA_KV_STRIDED = 0, /* arrays with strides, like the inputs of most libraries */
+  FOVEA_KV_RING = 1,    /* a fixed number of slots, which hold some pinned tokens and the newest others */
   FOVEA_KV_PAGED = 2,   /* pages of a pool, in the order of a table */
   FOVEA_KV_LOAD = 3,    /* not in memory: a callback brings a tile at a time */
   FOVEA_KV_KIND_IS_32_BITS = 0x7fffffff
 } fovea_kv_kind;
 
-/* How a query and a key make a score. Linear layers in a score function are made once for all tokens, by
- * fovea_linear_f32 or in a multi-head layer, as Bahdanau et al. do (appendix A.1.2), and not for each pair:
+/* How a query and a key make a score. Linear layers inside a score function are not computed for each pair: apply them
+ * once to all tokens, with fovea_linear_f32 or in a multi-head layer, as Bahdanau et al. do (appendix A.1.2):
  *     scaled dot  q . k / sqrt(head_dim)   Vaswani et al., arXiv 1706.03762, section 3.2.1
- *     dot         q . k                    Luong et al., arXiv 1508.04025, section 3.1, as the next two
+ *     dot         q . k                    Luong et al., arXiv 1508.04025, section 3.1; so are the next two
  *     general     q^T W k                  keys are W k: a linear layer with the weights W[head_dim][elements of k]
- *     concat      v^T tanh(W [q; k])       queries are W_q q, keys W_k k: the two blocks of columns of W, each with W's
- *                                          row_stride
+ *     concat      v^T tanh(W [q; k])       queries are W_q q and keys W_k k, where W_q and W_k are the two blocks of
+ *                                          W's columns, each with W's row_stride
  *     additive    v^T tanh(W_1 q + W_2 k)  Bahdanau et al., arXiv 1409.0473, appendix A.1.2: queries are W_1 q, keys
  *                                          W_2 k */
 typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
@@ -262,7 +267,8 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_SCORE_IS_32_BITS = 0x7fffffff
 } fovea_score;
 
-/* What a plan is for: capacities, and the options that decide how the work is cut. Set all to 0 first, then fill in. */
+/* What a plan is for: capacities, and the options that decide how the work is divided. Set all to 0 first, then fill
+ * in. */
 typedef struct fovea_attention_desc {
   uint32_t struct_bytes; /* sizeof(fovea_attention_desc) */
 
@@ -276,100 +282,110 @@ typedef struct fovea_attention_desc {
 
   /* Score: x = scale * score(q, k); with softcap > 0 then x = softcap * tanh(x / softcap); then bias and masks. */
   fovea_score score;
-  float scale;   /* 0 = what the score says; else finite, of either sign, at most 2.3e38 (FOVEA_ERR_NUMBER) */
+  float scale;   /* 0 = the default of the score; else finite, of either sign, at most 2.3e38 (FOVEA_ERR_NUMBER) */
   float softcap; /* 0 = none; else normal, > 0 and at most 5.8e37 (FOVEA_ERR_NUMBER). Gemma 2, arXiv 2408.00118,
                     section 2 */
 
-  /* Visible keys. Windows count keys including the query's own position; 0 = unlimited. A query at position p sees
-   * p - window_left < j < p + window_right, and the pinned j < pinned_tokens whatever window_left says, as far as the
-   * causal limit and the entry's length allow. A causal limit is the same as window_right = 1. With a causal limit,
-   * diagonal is 0 or the same (FOVEA_ERR_POSITIONS_TWICE). How many slots a ring must have for window_left: see
-   * ring_tokens. */
+  /* Visible keys. A query at position p sees the keys p - window_left < j < p + window_right; a window of 0 is
+   * unlimited, and each window counts the key at p itself. window_left does not hide the pinned keys j < pinned_tokens.
+   * The causal limit and the entry's length still apply to all of them. A causal limit is the same as window_right = 1.
+   * With a causal limit, diagonal is 0 or names the same positions (FOVEA_ERR_POSITIONS_TWICE). For the slots that a
+   * ring needs with window_left see ring_tokens. */
   fovea_causal causal;
   fovea_diagonal diagonal;
   uint32_t window_left, window_right;
 
-  /* Each weight is kept with probability 1 - dropout, and then divided by that, else it is 0 (Srivastava et al., JMLR
-   * 15, 2014; inverted). 0 = none; else above 0 and below 1 (FOVEA_ERR_NUMBER). Which are kept: see dropout_seed. A
-   * dropped weight still meets its value: a NaN there counts. */
+  /* Each weight becomes 0 with probability dropout; the others are divided by 1 - dropout (Srivastava et al., JMLR 15,
+   * 2014; inverted). 0 = none; else above 0 and below 1 (FOVEA_ERR_NUMBER). dropout_seed decides which are dropped.
+   * A dropped weight is still multiplied by its value, so a NaN there counts. */
   float dropout;
 
   /* Types and source. */
   fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype; /* q and out not I8 or I4 (FOVEA_ERR_UNSUPPORTED) */
   fovea_kv_kind kv_kind;
-  uint32_t ring_tokens;   /* slots of a ring, for each entry: more than pinned_tokens; 0 with other kinds
-                             (FOVEA_ERR_SIZE). And enough for what queries see: the first of n new tokens still sees
-                             window_left tokens, its own counted, when the n - 1 behind it are there already. So
-                                 ring_tokens - pinned_tokens >= window_left + n - 1
-                             for n = max_q_tokens, or as many as are taken back of a draft, if these are more. Without
-                             a window_left every token must stay: ring_tokens >= max_kv_tokens */
-  uint32_t pinned_tokens; /* the first so many tokens, which window_left does not hide, whatever the kind, and which
-                             stay in a ring (StreamingLLM's sinks, arXiv 2309.17453). In a stream, by position */
-  uint32_t hide_gone;     /* 0: a plan of a ring that is too small for max_q_tokens is refused, and a call of which a
-                             query would see a token that is gone, as lengths, first_tokens, positions and windows tell,
-                             not the numbers in a mask (FOVEA_ERR_RING). Else both are served, and queries see what is
-                             there: without a window_left, all that the ring holds up to their own position. Of n new
-                             tokens the first then sees n - 1 less than alone, whose slots the others have taken */
-  uint32_t page_tokens;   /* of a page, at least 1; 0 with other kinds (FOVEA_ERR_SIZE). Fastest is a multiple of 64 */
+
+  /* Slots of a ring, for each entry: more than pinned_tokens; 0 with other kinds (FOVEA_ERR_SIZE). When n tokens are
+   * appended at once, the first of them must still see window_left tokens (itself included), although the n - 1 after
+   * it already have slots. The ring therefore needs (FOVEA_ERR_RING; see hide_gone)
+   *     ring_tokens - pinned_tokens >= window_left + n - 1
+   * where n is max_q_tokens, or the most tokens of a rejected draft that are taken back, whichever is more. Without a
+   * window_left every token must stay: ring_tokens >= max_kv_tokens. */
+  uint32_t ring_tokens;
+
+  /* The first pinned_tokens tokens stay visible: window_left does not hide them, whatever the kind, and a ring keeps
+   * them (StreamingLLM's sinks, arXiv 2309.17453). In a stream they are the tokens at the first positions. */
+  uint32_t pinned_tokens;
+
+  /* What happens when a query should see a token that is gone from its ring, its slot taken by a newer one.
+   * 0: FOVEA_ERR_RING, for a plan whose ring is too small for max_q_tokens, and for a call in which lengths,
+   * first_tokens, positions and windows let a query see such a token (the numbers in a mask are not looked at).
+   * Nonzero: both are served, and queries see what is there; without a window_left, all that the ring holds up to their
+   * own position. The first of n new tokens then sees n - 1 tokens fewer than it would alone, because the other new
+   * tokens have taken their slots. */
+  uint32_t hide_gone;
+  uint32_t page_tokens; /* tokens of a page, at least 1; 0 with other kinds (FOVEA_ERR_SIZE). Multiples of 64 are
+                           fastest */
 
   /* How. */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
-  uint32_t portable_bits; /* nonzero: only the kernel whose bits are the same on AVX2, AVX-512 and AArch64 NEON, and
-                             the same for any counts of rows a tile. 0: the faster one for few rows as well */
+  uint32_t portable_bits; /* nonzero: only the kernel whose bits are the same on AVX2, AVX-512 and AArch64 NEON, and for
+                             any number of rows in a tile. 0: few rows may take the kernel that is faster for them */
   size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else the plan takes fewer query rows at a time until it
                                     fits; FOVEA_ERR_BUDGET when the smallest tile does not. Never changes bits */
 
   /* Threads: see fovea_executor. */
-  uint32_t max_workers;      /* most workers of a call's executor; each needs a workspace. 0 = 1; at most 4096
-                                (FOVEA_ERR_SIZE) */
-  uint32_t key_split_tokens; /* 0 = a query's keys are never split. Else a multiple of 64 (FOVEA_ERR_SIZE): each so many
-                                keys are a task of their own, and the parts are merged in their order: for few rows and
-                                many keys. It decides bits, workers do not, and costs workspace for partial states of
-                                all rows, as many as there are parts. Not for streams, which merge by themselves */
+  uint32_t max_workers; /* most workers of a call's executor; each adds its part to the workspace. 0 = 1; at most 4096
+                           (FOVEA_ERR_SIZE) */
+
+  /* For few rows and many keys. 0 = a query's keys are never split. Else a multiple of 64 (FOVEA_ERR_SIZE): every
+   * key_split_tokens keys become a task of their own, and the parts are merged in order. The bits depend on it, but not
+   * on the number of workers. It costs workspace: a partial state of all rows for each part. Streams do not use it:
+   * they merge by themselves. */
+  uint32_t key_split_tokens;
 } fovea_attention_desc;
 
-/* A plan: a plain structure without pointers into the description. Made once by fovea_plan_init, then read-only; it may
- * be copied. Its fields are for reading, and may change between versions. */
+/* A plan: a plain structure without pointers into the description. fovea_plan_init makes it once; then it is read-only
+ * and may be copied. Its fields are for reading, and may change between versions. */
 typedef struct fovea_plan {
-  fovea_attention_desc desc; /* with scale and target resolved: never 0; and diagonal, where causal says it */
+  fovea_attention_desc desc; /* scale and target resolved, so never 0; diagonal resolved where causal names it */
   uint32_t magic;            /* tells a plan of this version from other bytes */
   uint32_t lanes;            /* f32 elements in a vector of the target */
   uint32_t tile_vectors;     /* most vectors of query rows in a tile; tile rows = lanes * tile_vectors */
   uint32_t few_rows; /* calls with at most this many rows for a key head take the few-rows kernel; 0 = none do */
-  uint32_t few_tiles;     /* tiles of up to four rows, in the few-rows kernel, that share each tile of keys */
-  uint32_t block_tiles;   /* tiles of the other that share each tile of keys, where those are converted or brought */
+  uint32_t few_tiles;     /* few-rows kernel: tiles of up to four rows that share each tile of keys */
+  uint32_t block_tiles;   /* tile kernel: tiles that share each tile of keys, where keys are converted or brought */
   size_t worker_bytes;    /* of workspace, for each worker */
   size_t split_bytes;     /* of workspace, for the partial states of split keys, or of pushes with a loader */
   size_t workspace_bytes; /* in all */
 } fovea_plan;
 
-/* Validates the description, picks the target, cuts the tiles. On error *plan is not written. */
+/* Validates the description, picks the target and chooses the tiles. On error *plan is not written. */
 fovea_status fovea_plan_init(fovea_plan* plan, const fovea_attention_desc* desc);
 
 /* Bytes of workspace that a call with this plan needs; 0 for a plan that fovea_plan_init did not make. */
 size_t fovea_workspace_bytes(const fovea_plan* plan);
 
-/* The same for another target than this machine's, so that a host can size a board's memory: desc.target is ignored.
+/* The same for another machine's target, so that a host can size a board's memory: desc.target is ignored.
  * FOVEA_TARGET_BEST asks for the largest over all targets. 0 when the description is not valid. */
 size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target);
 
-/* Bytes that args->slow_workspace must have beside a workspace of this many bytes: 0 where that alone is enough, all
- * that is needed where workspace_bytes is 0 (a call needs some: the workspace is never NULL). Not always less by as
- * much as the workspace has more: an array lies in one part or the other. */
+/* Bytes that args->slow_workspace needs beside a workspace of workspace_bytes. 0 if that workspace is enough by itself;
+ * all that the call needs if workspace_bytes is 0 (the call's workspace is nevertheless never NULL). A larger workspace
+ * does not always save as many bytes here, because each array lies wholly in one part or the other. */
 size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes);
 
-/* fovea_workspace_bytes as a constant expression, for static arrays: an upper bound over the targets of the
- * architecture that is being compiled for, without a budget, for one worker, any counts of tokens and heads.
+/* fovea_workspace_bytes as a constant expression, for static arrays. It is an upper bound over the targets of the
+ * architecture that the program is compiled for, without a budget, for one worker and any counts of tokens and heads.
  *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
  * (_Alignas is C11; in C99 use the compiler's attribute.) Compile the program for the same processor as the library:
  * the macro asks the compiler which vector unit there is.
- *   FOVEA_TILE_ROWS_MAX   most query rows that a tile has on any of these targets
- *   FOVEA_BLOCK_ROWS_MAX  most query rows of the tiles, up to four, that share a key tile where it is converted or
- *                         gathered for them
- *   FOVEA_KEY_TILE        keys of a key tile, on every target
- *   FOVEA_PIECE_KEYS      keys of a tile, or
- *   FOVEA_PIECE_ELEMENTS  elements of its values, that are converted or gathered at once: on targets of one lane a
- *                         part of a tile, to need little memory */
+ *   FOVEA_TILE_ROWS_MAX   most query rows of a tile on any of these targets
+ *   FOVEA_BLOCK_ROWS_MAX  most query rows that share a key tile which is converted or gathered for them: the rows of up
+ *                         to four tiles
+ *   FOVEA_KEY_TILE        keys in a key tile, on every target
+ * Targets of one lane convert or gather a key tile in pieces, to need little memory:
+ *   FOVEA_PIECE_KEYS      keys in a piece of the keys
+ *   FOVEA_PIECE_ELEMENTS  elements of each value in a piece of the values */
 #if defined(__x86_64__) || defined(_M_X64) || defined(__i386__)
 #define FOVEA_TILE_ROWS_MAX 48
 #define FOVEA_BLOCK_ROWS_MAX 48
@@ -385,13 +401,13 @@ size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes
 #define FOVEA_PIECE_ELEMENTS 8
 #define FOVEA_WORKSPACE_BYTES(head_dim, value_dim) \
   FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_TILE_ROWS_MAX)
-/* The same where keys and values are not f32, or in a ring or pages: key tiles are converted or gathered for several
- * query tiles. Not for loaders. */
+/* The same where keys and values are not f32, or are in a ring or in pages: key tiles are converted or gathered for
+ * several query tiles. Not for loaders. */
 #define FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                     \
   (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_BLOCK_ROWS_MAX / 4u) + \
    FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
-/* Both for a plan of few query rows, as for decode: of so many that share a key head, max_q_tokens * q_heads / kv_heads,
- * at least 1. */
+/* The same two for a plan of few query rows, as in decoding. rows is the number of query rows that share a key head:
+ * max_q_tokens * q_heads / kv_heads, at least 1. */
 #define FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows)                                                          \
   FOVEA_LARGER_(                                                                                                      \
       FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_LINEAR_ROWS_(rows, FOVEA_TILE_ROWS_MAX)),            \
@@ -401,9 +417,9 @@ size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes
        ? FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                                                \
        : FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows) + FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
 
-/* Writes into text, at most text_bytes with the closing 0, one line that says what the plan will do: target and
- * backend, tile, kernel, bytes. Returns the length of the whole line without the closing 0, as snprintf does; text may
- * be NULL when text_bytes is 0. q_tokens and kv_tokens are those of the call in question. */
+/* Writes one line into text that says what the plan will do: target and backend, tile, kernel, bytes. It writes at most
+ * text_bytes, the closing 0 included. Returns the length of the whole line without the closing 0, as snprintf does;
+ * text may be NULL when text_bytes is 0. q_tokens and kv_tokens are the counts of the call in question. */
 size_t fovea_plan_describe(const fovea_plan* plan, uint32_t q_tokens, uint32_t kv_tokens, char* text,
                            size_t text_bytes);
 
@@ -422,103 +438,106 @@ typedef struct fovea_out {
 typedef enum fovea_mask_kind FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_MASK_NONE = 0,
   FOVEA_MASK_F32 = 1,  /* float, added to the score; -inf, and anything <= -FLT_MAX / 2, hides the key */
-  FOVEA_MASK_BYTE = 2, /* one byte a pair: 0 hides the key, anything else lets it be seen */
+  FOVEA_MASK_BYTE = 2, /* one byte for each query and key: 0 hides the key, anything else shows it */
   FOVEA_MASK_F16 = 3,  /* uint16_t as FOVEA_F16, added; -inf and the lowest number, -65504, hide the key */
-  FOVEA_MASK_BF16 = 4, /* uint16_t as FOVEA_BF16, added; hides where the same number in float does */
+  FOVEA_MASK_BF16 = 4, /* uint16_t as FOVEA_BF16, added; hides the key where the same number in float does */
   FOVEA_MASK_KIND_IS_32_BITS = 0x7fffffff
 } fovea_mask_kind;
 
 /* A mask [batch][q_heads][q_tokens][kv_tokens]; strides of 0 broadcast it over batch, heads or queries. Keys are
- * contiguous. kind FOVEA_MASK_NONE goes with zeros, the others with data (FOVEA_ERR_MASK). A mask that depends on key -
- * query alone is one line a head, with a q_stride of -1: examples/recipes/relative_bias.c, dilation.c. */
+ * contiguous. With FOVEA_MASK_NONE all fields are 0; the other kinds need data (FOVEA_ERR_MASK). A mask that depends
+ * only on key - query needs one line for each head, and a q_stride of -1: examples/recipes/relative_bias.c,
+ * dilation.c. */
 #define FOVEA_MASK_COVERS_NONE 0xffffffffu
 typedef struct fovea_mask {
   fovea_mask_kind kind;
-  uint32_t kv_tokens; /* keys that each row covers, at most the call's (FOVEA_ERR_MASK); those behind are hidden. 0 = as
-                         many as the call's, of ragged keys as the longest entry's; FOVEA_MASK_COVERS_NONE hides all */
+  uint32_t kv_tokens; /* keys that each row covers, at most the call's (FOVEA_ERR_MASK); later keys are hidden. 0 = all
+                         keys of the call, of ragged keys those of the longest entry; FOVEA_MASK_COVERS_NONE covers
+                         none, which hides all */
   const void* data;
   ptrdiff_t batch_stride, head_stride, q_stride;
-  uint32_t broadcast_keys;   /* nonzero: a row has one element, for all keys that it covers */
-  const float* head_factors; /* optional [q_heads], not of bytes (FOVEA_ERR_MASK): multiplies what is added, as slopes
-                                do one mask of distances (ggml's max_bias). What is hidden stays so, with 0 too; +inf
-                                times 0 is NaN */
+  uint32_t broadcast_keys;   /* nonzero: a row has one element, which serves all keys that the row covers */
+  const float* head_factors; /* optional [q_heads], not for bytes (FOVEA_ERR_MASK): the mask is multiplied by its head's
+                                factor before it is added. Slopes for one mask of distances, for example (ggml's
+                                max_bias). A hidden key stays hidden, even with a factor of 0; +inf times 0 is NaN */
 } fovea_mask;
 
-/* At which stage scores are written out: not of a ring, and of pages or a loader not the first two
+/* The stage at which scores are written out: no stage with a ring, and not the first two with pages or a loader
  * (FOVEA_ERR_UNSUPPORTED). */
 typedef enum fovea_scores_stage FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_SCORES_NONE = 0,
-  FOVEA_SCORES_SCALED = 1,  /* scale * dot(q, k), of every key < kv_tokens, hidden ones too */
+  FOVEA_SCORES_SCALED = 1,  /* scale * dot(q, k), for every key < kv_tokens, hidden ones too */
   FOVEA_SCORES_CAPPED = 2,  /* after softcap, otherwise the same */
   FOVEA_SCORES_MASKED = 3,  /* after bias and masks; hidden keys are -inf */
   FOVEA_SCORES_SOFTMAX = 4, /* the weights, after dropout; hidden keys are 0. With a sink a row sums to less than 1 */
   FOVEA_SCORES_IS_32_BITS = 0x7fffffff
 } fovea_scores_stage;
 
-/* A tile of keys and values that is asked of a callback: tokens [first, first + count), at most 64, of a key head of a
- * batch entry. Rows are to be dense: keys [count][head_dim], values [count][value_dim], and scales, where the format
- * has them, [count] of I8 or [count][groups] of I4. All four are 64-byte aligned and nothing of the library's lies in
- * the same 64 bytes, so a cache may be cleaned or invalidated by the line. */
+/* A tile of keys and values that a callback has to bring: tokens [first, first + count), at most 64, of one key head of
+ * one batch entry. The callback writes dense rows: keys [count][head_dim], values [count][value_dim], and scales, where
+ * the format has them, [count] for I8 or [count][groups] for I4. All four arrays are 64-byte aligned and share no 64
+ * bytes with the library's own data, so whole cache lines may be cleaned or invalidated. */
 typedef struct fovea_kv_tile {
   uint32_t batch, kv_head;
   uint32_t first, count; /* first counts from the first key of the call, also in streams */
   uint32_t worker;       /* of the executor; 0 without one */
-  uint32_t buffer;       /* 0 or 1, by turns for each worker, 0 first in a call: which of its two buffers these are */
+  uint32_t buffer;       /* which of the worker's two buffers these are: 0 and 1 by turns, 0 first in a call */
   void *keys, *values;
   void *key_scales, *value_scales; /* NULL where the format has none */
 } fovea_kv_tile;
 
 /* Brings tiles from where the processor cannot read them: flash on a bus, a file, another core. start begins the
- * transfer and may return before it is done; finish returns when it is, with the bytes visible to the processor. Tiles
- * are asked for one ahead: start of the next comes before finish's tile is computed with, so that transfer and
- * arithmetic overlap. Every tile that was started is finished, in the order of starts (for each worker), also when a
- * call fails. Each returns 0, or anything else if the tile cannot be had: then the call ends with FOVEA_ERR_LOAD. They
- * may call the library, with other buffers. With an executor they are called by its workers side by side.
- * How often. Each tile of a key head is asked for once for each block of query rows that may see some of it. An entry
- * has rows = q_heads / kv_heads * (its queries) for each key head. A block has, with these fields of the plan, lanes *
- * tile_vectors * block_tiles of them; where rows <= few_rows, 4 * few_tiles. Scores out ask once more for each tile of
- * query rows. A tile of which some tokens are pinned, with a window, is asked for in two parts, and what is behind the
- * pinned tokens not ahead. To bring each tile once for any number of rows, push tiles into a stream: see
- * examples/recipes/each_tile_once.c. */
+ * transfer and may return before it is done; finish returns when the bytes are there and visible to the processor. The
+ * library works one tile ahead: it starts the next tile before it computes with the one just finished, so that transfer
+ * and arithmetic overlap. Each worker finishes every tile that it started, in the order of the starts, even when the
+ * call fails. Both callbacks return 0, or anything else if the tile cannot be had; then the call ends with
+ * FOVEA_ERR_LOAD. They may call the library, with other buffers. The workers of an executor call them side by side.
+ * How often. Query rows go through the keys in blocks, and each block asks once for each tile that any of its rows may
+ * see. For each key head, an entry has rows = q_heads / kv_heads * (its queries). A block holds, by the plan's fields,
+ * lanes * tile_vectors * block_tiles of them; where rows <= few_rows, 4 * few_tiles. Scores out ask for the tiles once
+ * more for each tile of query rows. With a window, a tile that holds some pinned tokens is asked for in two parts, and
+ * the part behind the pinned tokens is not asked for ahead. To bring each tile once whatever the number of rows, push
+ * tiles into a stream: see examples/recipes/each_tile_once.c. */
 typedef struct fovea_loader {
   int (*start)(void* self, const fovea_kv_tile* tile);
-  int (*finish)(void* self, const fovea_kv_tile* tile); /* optional; NULL = what was started is done */
+  int (*finish)(void* self, const fovea_kv_tile* tile); /* optional; NULL = start does not return before it is done */
   void* self;
 } fovea_loader;
 
 /* Keys and values. The kind, types and sizes are those of the description.
  *   strided   [batch][kv_heads][kv_tokens][dim] by the strides of the arrays.
  *   ring      [batch][kv_heads][ring_tokens][dim]. Tokens keep their numbers for ever: kv_tokens, kv_lengths, positions
- *             and masks count all that were ever put in. Token j is in slot j if j < pinned_tokens, else in slot
- *             pinned_tokens + (j - pinned_tokens) % (ring_tokens - pinned_tokens). No query may look for what is gone,
- *             but with hide_gone (FOVEA_ERR_RING).
+ *             and masks count all tokens that were ever put in. Token j is in slot j if j < pinned_tokens, else in slot
+ *             pinned_tokens + (j - pinned_tokens) % (ring_tokens - pinned_tokens). A query that should see
+ *             a token that is gone is refused (FOVEA_ERR_RING), unless hide_gone is set.
  *   paged     a pool [pages][kv_heads][page_tokens][dim]: batch_stride steps from page to page. Token j of entry b is
  *             row j % page_tokens of page page_table[b * page_table_stride + j / page_tokens]. Pages may overlap, and
- *             be blocks of plain arrays: examples/recipes/block_sparse.c, neighbourhood.c and cache_batch_idx.c.
+ *             may be blocks of plain arrays: examples/recipes/block_sparse.c, neighbourhood.c and cache_batch_idx.c.
  *   load      no arrays: loader brings them. */
 typedef struct fovea_kv_source {
   fovea_in keys, values;
-  fovea_in key_scales, value_scales; /* of I8: one float a row; of I4: ceil(dim / 32) uint16_t a row. Else data NULL */
+  fovea_in key_scales, value_scales; /* I8: one float for each row; I4: ceil(dim / 32) uint16_t. Else data NULL */
 
-  const uint32_t* first_tokens; /* ring, optional [batch]: the oldest token behind the pinned ones that is there, at
-                                   most the entry's length (FOVEA_ERR_LENGTH if more than fit). NULL = as many as fit,
-                                   which is right only where none was ever taken back: a rejected draft has
-                                   overwritten some, which nothing else tells */
-  const uint32_t* page_table;   /* paged: of each entry as many as its length needs, each < pages (FOVEA_ERR_PAGE) */
+  const uint32_t* first_tokens; /* ring, optional [batch]: the oldest token, apart from pinned ones, that is there. At
+                                   most the entry's length, and late enough that the tokens from it on fit
+                                   (FOVEA_ERR_LENGTH). NULL = as many tokens are there as fit. That is wrong once tokens
+                                   were taken back: a rejected draft has overwritten some,
+                                   and only this array shows it */
+  const uint32_t* page_table;   /* paged: for each entry as many as its length needs, each < pages (FOVEA_ERR_PAGE) */
   ptrdiff_t page_table_stride;
   uint32_t pages;
   const fovea_loader* loader;
 } fovea_kv_source;
 
 /* What runs tasks in parallel: the library starts no thread. run must call task(arg, i, worker) once for each i <
- * tasks, in any order, on any threads, and return when all are done, with 0, or anything else if it could not. worker <
- * workers is a number that no other task has at the same time. What is written before run is called must be seen by the
- * tasks, and what they write after it has returned: as with any pool of threads, parallel loop or second core. run may
- * be called more than once in a call, not at all where there is only one task, and never from a task. Tasks are cut by
- * shapes alone, so results are the same to the bit whatever runs them.
- * FOVEA_ERR_EXECUTOR: run did not return 0, or a task came with an i that is not below tasks, or with a worker that is
- * not below max_workers. Outputs are then unspecified, as is the state of a stream into which keys were pushed: some of
- * its rows have seen them, others not. Begin it again, or go on with a copy from before. Of other memory nothing was
+ * tasks, in any order and on any threads. It returns when all are done: 0, or anything else if it failed. worker is a
+ * number below workers that no other task has at the same time. As with any pool of threads, parallel loop or second
+ * core, the tasks must see what was written before run was called, and the caller must see what they wrote after run
+ * has returned. A call may use run more than once, or not at all where there is only one task, but never from within a
+ * task. Shapes alone decide what the tasks are, so results are the same to the bit whatever runs them.
+ * FOVEA_ERR_EXECUTOR: run did not return 0, or a task was called with an i that is not below tasks or a worker that is
+ * not below max_workers. Outputs are then unspecified. So is the state of a stream into which keys were pushed: some of
+ * its rows have seen them, others not. Begin the stream again, or go on with an earlier copy. No other memory was
  * written. */
 typedef struct fovea_executor {
   int (*run)(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg);
@@ -526,8 +545,7 @@ typedef struct fovea_executor {
   uint32_t workers; /* 1 to max_workers of the description (FOVEA_ERR_CAPACITY) */
 } fovea_executor;
 
-/* The arguments of one call. Set all to 0 first, then fill in. Arrays must not overlap an output
- * (FOVEA_ERR_OVERLAP). */
+/* The arguments of one call. Set all to 0 first, then fill in. No array may overlap an output (FOVEA_ERR_OVERLAP). */
 typedef struct fovea_attention_args {
   uint32_t struct_bytes; /* sizeof(fovea_attention_args) */
 
@@ -536,8 +554,9 @@ typedef struct fovea_attention_args {
 
   /* Outputs. */
   fovea_out out;    /* required: [batch][q_heads][q_tokens][value_dim] */
-  fovea_out lse;    /* optional f32 [batch][q_heads][q_tokens]: log(sum_j exp(score)), natural, sink included; -inf if
-                       there is none. Here "the last dimension" is a single element: token_stride is usually 1 */
+  fovea_out lse;    /* optional f32 [batch][q_heads][q_tokens]: log(sum_j exp(score)), the natural logarithm, with the
+                       sink in the sum; -inf for an empty sum. Tokens are its last dimension: usually token_stride
+                       is 1 */
   fovea_out scores; /* f32 [batch][q_heads][q_tokens][kv_tokens], required unless scores_stage is 0 */
   fovea_scores_stage scores_stage;
 
@@ -547,60 +566,64 @@ typedef struct fovea_attention_args {
 
   const uint32_t* kv_lengths; /* optional [batch]: keys of each entry, <= kv_tokens (FOVEA_ERR_LENGTH); NULL =
                                  kv_tokens. Keys and values behind the length are hidden */
-  /* Ragged batches: entries one after the other on the token axis, whose batch strides are not looked at. Each has one
-   * offset more than there are entries: entry b has the tokens from offsets[b] to before offsets[b + 1], which never
-   * fall (FOVEA_ERR_LENGTH), and the last is at most q_tokens or kv_tokens, which then count all. For
-   * documents in one sequence, prefixes and left padding: examples/recipes/documents.c, prefix_lm.c, left_padding.c. */
-  const uint32_t* q_offsets;  /* optional [batch + 1]: of q, out and lse. An entry has at most max_q_tokens, all
-                                 together may have more: at most max_batch * max_q_tokens. Not with scores
+
+  /* Ragged batches: entries lie one after the other on the token axis, and batch strides are not read. Each array has
+   * one offset more than there are entries. Entry b has the tokens from offsets[b] up to, but without, offsets[b + 1].
+   * Offsets never fall, and the last is at most q_tokens or kv_tokens (FOVEA_ERR_LENGTH), which here count the tokens
+   * of all entries. For documents in one sequence, prefixes and left padding see examples/recipes/documents.c,
+   * prefix_lm.c, left_padding.c. */
+  const uint32_t* q_offsets;  /* optional [batch + 1]: for q, out and lse. An entry has at most max_q_tokens, all
+                                 entries together at most max_batch * max_q_tokens. Not with scores
                                  (FOVEA_ERR_UNSUPPORTED) */
-  const uint32_t* kv_offsets; /* optional [batch + 1]: of strided keys and values, an entry's at most max_kv_tokens.
-                                 With kv_lengths an entry may have less. Masks and positions begin anew with each
-                                 entry */
+  const uint32_t* kv_offsets; /* optional [batch + 1]: for strided keys and values. An entry has at most max_kv_tokens,
+                                 and with kv_lengths may have fewer than its offsets say. Masks and positions begin anew
+                                 with each entry */
   const int64_t* positions; /* [batch]: the position of each entry's first query, within -2^62 to 2^62 (FOVEA_ERR_SIZE).
-                               Required (FOVEA_ERR_POSITIONS_MISSING) where the diagonal is FOVEA_DIAGONAL_POSITIONS,
-                               by itself or by causal, and where none is named when a window or ALiBi is used; NULL with
-                               the other two (FOVEA_ERR_POSITIONS_TWICE) */
+                               Required (FOVEA_ERR_POSITIONS_MISSING) where causal or diagonal says POSITIONS, and for
+                               windows and ALiBi where neither says anything. NULL where they say TOP_LEFT or
+                               BOTTOM_RIGHT (FOVEA_ERR_POSITIONS_TWICE) */
   fovea_mask mask;
   const float* alibi_slopes; /* optional [q_heads]: adds -slope * |p - j| (Press et al., arXiv 2108.12409) */
-  const float* sinks;        /* optional [q_heads]: a logit for each head that joins the normalisation and has no value
+  const float* sinks;        /* optional [q_heads]: for each head a logit that joins the normalisation and has no value
                                 (gpt-oss; Xiao et al., arXiv 2309.17453) */
   const float* score_vector; /* [kv_heads][head_dim]: v of FOVEA_SCORE_ADDITIVE, required; else NULL
                                 (FOVEA_ERR_UNSUPPORTED) */
   ptrdiff_t score_vector_stride; /* from a key head to the next; 0 = the same for all */
-  /* Decides which weights dropout drops: that of attention key j and query i where the upper 24 bits of word j % 4 are
-   * less than dropout * 2^24. The words are those of Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy
-   * as 1, 2, 3", SC 2011) with the Philox key dropout_seed (low half first) and the counter (j / 4, i, query head,
-   * batch entry). In a stream, j counts from the first key of all, modulo 2^34. So whether a weight is dropped depends
-   * on its place alone, whatever tile, split, worker or push it is in. i counts from 0 in each call and entry: give
+
+  /* Decides which weights dropout drops. Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+   * SC 2011) makes four 32-bit numbers from dropout_seed as its key (low half first) and the counter (j / 4, i, query
+   * head, batch entry). The weight of query i and attention key j is dropped where the upper 24 bits of number j % 4
+   * are less than dropout * 2^24. In a stream, j counts from the first key of all, modulo 2^34. So the place of a
+   * weight alone decides, whatever tile, split, worker or push it is in. i counts from 0 in each call and entry: give
    * each step of a decoder, and each layer, a seed of its own. */
   uint64_t dropout_seed;
 
-  void* slow_workspace; /* optional: more workspace, where no one region is large enough; see fovea_attention */
+  void* slow_workspace; /* optional: more workspace, where no single region is large enough; see fovea_attention */
   size_t slow_workspace_bytes; /* 0 = none */
 
   const fovea_executor* executor; /* optional; NULL = the calling thread does all */
 } fovea_attention_args;
 
-/* Computes attention. workspace: at least fovea_workspace_bytes(plan) bytes (FOVEA_ERR_WORKSPACE), 64-byte aligned
- * (FOVEA_ERR_ALIGNMENT); its content before and after means nothing.
- * It may be smaller if args->slow_workspace, aligned in the same way, has at least
- * fovea_slow_workspace_bytes(plan, workspace_bytes) bytes: workspace is the fast part (DTCM, say), which the arrays
- * that are used most take as far as they fit, and the others lie in the slow part. The bits are the same however it is
- * cut.
- * Bits. The output is the same to the bit for any budget, any workers, any kv_kind and any place in a batch; that of
- * the tile kernel also for any row tile, and on all IEEE targets with fused multiply-add; see portable_bits.
- * Time. No branch, skip or early exit depends on values: only shapes, counts, lengths and positions do. Where a
- * processor itself is slower on subnormal numbers (x86: for data below some 1e-20 with SSE4 and plain scalar code, and
- * below 1e-38 with AVX2 and AVX-512, where attention takes up to 1.13 times as long, with additive scores 1.9 times),
- * its flush-to-zero mode mends that. */
+/* Computes attention. workspace has at least fovea_workspace_bytes(plan) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte
+ * aligned (FOVEA_ERR_ALIGNMENT). What it holds before and after a call means nothing.
+ * It may be smaller if args->slow_workspace has the same alignment and at least
+ * fovea_slow_workspace_bytes(plan, workspace_bytes) bytes. workspace is then the fast part (DTCM, for example): it
+ * takes the arrays that are used most, as far as they fit, and the slow part takes the others. The bits do not depend
+ * on the division.
+ * Bits. The output is the same to the bit for any budget, any workers, any kv_kind and any place in a batch. The output
+ * of the tile kernel is also the same for any number of rows in a tile, and on all IEEE targets with fused
+ * multiply-add; see portable_bits.
+ * Time. No branch, skip or early exit depends on values: only shapes, counts, lengths and positions decide. Some
+ * processors are themselves slower on subnormal numbers: x86 on data below about 1e-20 with SSE4 and plain scalar code,
+ * and below 1e-38 with AVX2 and AVX-512, where attention takes up to 1.13 times as long, with additive scores 1.9
+ * times. Their flush-to-zero mode avoids that. */
 fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args* args, void* workspace,
                              size_t workspace_bytes);
 
 /* ----------------------------------------------------------------------------------------------------- streams */
 
 /* Attention over keys that come in pieces: from a sensor, from flash or another core, or more of them than memory has
- * room for. What the queries have seen so far is a state: for each query row the largest score, the sum of
+ * room for. A state holds what the queries have seen so far: for each query row the largest score, the sum of
  * exponentials and the sum of weighted values (Milakov and Gimelshein, arXiv 1805.02867). Pieces are pushed into it and
  * may then be thrown away.
  *
@@ -608,15 +631,15 @@ fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args*
  *     while (...) fovea_stream_push(&plan, state, &args, workspace, workspace_bytes);   // args: q, and some keys
  *     fovea_stream_end(&plan, state, &args, workspace, workspace_bytes);                // args: out
  *
- * Bits. Keys lie on a grid of 64, by their position. However they are split at its lines, the result is that of one
- * call with all keys, to the bit; split elsewhere, it differs as sums in another order do.
+ * Bits. Keys lie on a grid of 64, by their position. If pieces end only at its lines, the result is the same to the bit
+ * as one call with all keys; if they end elsewhere, it differs as sums in another order do.
  *
- * A state is plain memory, 64-byte aligned (FOVEA_ERR_ALIGNMENT), the same on every target: this header, and behind it
- * f32 arrays max[rows], sum[rows], o[rows][value_dim] with rows = batch * q_heads * q_tokens, in the order
+ * A state is plain memory, 64-byte aligned (FOVEA_ERR_ALIGNMENT), the same on every target: this header, followed by
+ * the f32 arrays max[rows], sum[rows], o[rows][value_dim] with rows = batch * q_heads * q_tokens, in the order
  * [batch][kv_heads][q_tokens][q_heads / kv_heads]; scores are in base 2. It may be copied. */
 typedef struct fovea_state {
   uint32_t magic;    /* tells a state of this layout from other bytes */
-  uint32_t checksum; /* in an image, CRC-32 (IEEE 802.3) of all its bytes, with these as 0; in a state 0 */
+  uint32_t checksum; /* in an image: CRC-32 (IEEE 802.3) of all its bytes, computed with 0 here; in a state: 0 */
   uint32_t batch, q_heads, kv_heads, q_tokens, value_dim;
   uint32_t reserved; /* 0 */
   int64_t next_key;  /* position of the key that is pushed next */
@@ -629,69 +652,69 @@ size_t fovea_state_bytes(const fovea_plan* plan, uint32_t batch, uint32_t q_toke
 #define FOVEA_STATE_BYTES(rows, value_dim) \
   (sizeof(fovea_state) + FOVEA_SIZE_(rows) * (FOVEA_SIZE_(value_dim) + 2u) * 4u)
 
-/* A state that has seen no key, in state_bytes bytes of memory (FOVEA_ERR_STATE if they are too few). The next key
- * pushed is at position first_key >= 0 (FOVEA_ERR_SIZE): not 0 where another state has the keys before it, to be merged
- * later. A plan whose diagonal is bottom-right, by itself or by causal, is refused (FOVEA_ERR_UNSUPPORTED), here and
- * below: where the last key is, no stream knows. */
+/* Makes a state that has seen no key, in state_bytes bytes of memory (FOVEA_ERR_STATE if they are too few). first_key
+ * >= 0 is the position of the key that is pushed first (FOVEA_ERR_SIZE). It is not 0 where another state, to be merged
+ * later, has the keys before it. A plan whose diagonal is bottom-right, by itself or by causal, is refused
+ * (FOVEA_ERR_UNSUPPORTED), here and below: no stream knows where the last key will be. */
 fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* state, size_t state_bytes, uint32_t batch,
                                 uint32_t q_tokens, int64_t first_key);
 
-/* Takes in args->kv_tokens keys and values, at the positions from state->next_key on, which then moves by as many.
- * Arguments are those of fovea_attention, and so are checks; batch and q_tokens are the state's (FOVEA_ERR_STATE), and
- * q is the same in every push. kv_lengths and the mask are of these keys alone: kv_lengths[b] of them are seen, the
- * mask's column 0 is the first of them. scores_stage must be 0 (FOVEA_ERR_UNSUPPORTED); out, lse and sinks are not
- * looked at. With dropout, f32 keys or values from pages of a multiple of 64 tokens must come at multiples of 4
- * (FOVEA_ERR_UNSUPPORTED). On an error nothing was taken in, but on FOVEA_ERR_EXECUTOR: see fovea_executor. */
+/* Takes in args->kv_tokens keys and values at the positions from state->next_key on, and moves next_key behind them.
+ * Arguments and checks are those of fovea_attention; batch and q_tokens are the state's (FOVEA_ERR_STATE), and q is the
+ * same in every push. kv_lengths and the mask belong to these keys alone: kv_lengths[b] of them are seen, and column 0
+ * of the mask is the first of them. Rings, ragged batches and scores out are refused (FOVEA_ERR_UNSUPPORTED); out, lse
+ * and sinks are not read. With dropout, f32 keys or values in pages of a multiple of 64 tokens must begin at a
+ * position that is a multiple of 4 (FOVEA_ERR_UNSUPPORTED). On an error nothing was taken in, except with
+ * FOVEA_ERR_EXECUTOR: see fovea_executor. */
 fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const fovea_attention_args* args,
                                void* workspace, size_t workspace_bytes);
 
-/* The state of two parts of the keys, in `into`; `from` stays. Both may have been made on any target. Merging a with b
- * or b with a is the same to the bit, but for the bits of a NaN; in another order of three or more, the same within
- * rounding. next_key becomes the larger. They must be of the same counts (FOVEA_ERR_STATE), and of the same queries,
- * which nobody can check. */
+/* Merges the states of two parts of the keys into `into`; `from` stays as it was. Both may have been made on any
+ * target. Merging a with b or b with a is the same to the bit, except for the bits of a NaN; three or more in another
+ * order are the same within rounding. next_key becomes the larger of the two. Both must have the same counts
+ * (FOVEA_ERR_STATE) and the same queries, which nobody can check. */
 fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* into, const fovea_state* from);
 
-/* The answer over all keys so far: out, and lse where wanted, with the sinks, if any. Of args, only these are
+/* Writes the answer over all keys so far: out, and lse if asked for, with the sinks, if any. Of args, only these are
  * read: batch, q_tokens, out, lse, sinks, slow_workspace and executor. The state stays as it was: more keys may be
  * pushed. */
 fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_state* state, const fovea_attention_args* args,
                               void* workspace, size_t workspace_bytes);
 
-/* An image of a state: as many bytes as the state, at any address, little-endian and with a checksum, to be sent or
- * stored. FOVEA_ERR_STATE where image_bytes are too few. */
+/* Writes an image of a state, to be sent or stored. It has as many bytes as the state, is little-endian with a
+ * checksum, and may lie at any address. FOVEA_ERR_STATE where image_bytes are too few. */
 fovea_status fovea_stream_export(const fovea_state* state, void* image, size_t image_bytes);
 
-/* The state of an image. FOVEA_ERR_IMAGE where the image is not whole, FOVEA_ERR_STATE where state_bytes are too few;
- * then the state is not written. */
+/* Makes the state again from its image. FOVEA_ERR_IMAGE where the image is not whole, FOVEA_ERR_STATE where state_bytes
+ * are too few; then the state is not written. */
 fovea_status fovea_stream_import(fovea_state* state, size_t state_bytes, const void* image, size_t image_bytes);
 
 /* -------------------------------------------------------------------------------------------------------- rope */
 
-/* Rotary position embedding (Su et al., RoFormer, arXiv 2104.09864): the first rotary_dim elements of a query or key
- * are taken in pairs, and pair i of a token at position p is turned by p times an angle that falls with i:
+/* Rotary position embedding (Su et al., RoFormer, arXiv 2104.09864). The first rotary_dim elements of a query or key
+ * are taken in pairs. Pair i of a token at position p is turned by p times an angle that falls with i:
  *     (a, b) -> (a cos - b sin, b cos + a sin),    angle = p * position_scale * base^(-2 i / rotary_dim) radians
- * The dot product of two rows so turned depends on the difference of their positions alone.
+ * The dot product of two rows turned in this way depends only on the difference of their positions.
  *
- * Which elements make a pair, on which models differ: weights trained with one layout are useless with the other. */
+ * Models differ in which elements make a pair: weights trained with one layout are useless with the other. */
 typedef enum fovea_rope_layout FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_ROPE_INTERLEAVED = 1, /* 2 i and 2 i + 1: the paper, GPT-J, Meta's Llama; ONNX with interleaved = 1 */
   FOVEA_ROPE_HALF_SPLIT = 2,  /* i and i + rotary_dim / 2: GPT-NeoX, Hugging Face; ONNX with interleaved = 0 */
   FOVEA_ROPE_LAYOUT_IS_32_BITS = 0x7fffffff
 } fovea_rope_layout;
 
-/* Writes the angles of a position: turns[i] = position_scale * base^(-2 i / rotary_dim) / (2 pi), the part of a turn
- * that pair i goes on from a position to the next, in units of 2^-64. An angle is then position * turns[i] in 64-bit
- * integers, in which whole turns drop out exactly; a float would have lost all digits of it at long contexts. Made once
- * for a model.
- *   turns           [rotary_dim / 2], required. They are plain numbers: a model that scales each pair's angle its own
- *                   way (YaRN, Llama 3.1) multiplies these numbers or computes them itself.
+/* Computes the angle from a position to the next for each pair, once for a model:
+ *     turns[i] = position_scale * base^(-2 i / rotary_dim) / (2 pi), the part of a whole turn, in units of 2^-64.
+ * The angle at a position is then position * turns[i] in 64-bit integers, which drop whole turns exactly; at long
+ * contexts a float would have lost all digits of it.
+ *   turns           [rotary_dim / 2], required. They are plain numbers: a model that scales each pair's angle in its
+ *                   own way (YaRN, Llama 3.1) multiplies them or computes them itself.
  *   base            theta. 0 = 10000; else finite and at least 1 (FOVEA_ERR_NUMBER).
- *   position_scale  positions are multiplied by it (linear interpolation, Chen et al., arXiv 2306.15595): 1 / 8
- *                   stretches what was trained for 4096 positions over 32768. 0 = 1; else above 0 and at most 1
- *   (FOVEA_ERR_NUMBER).
+ *   position_scale  multiplies positions (linear interpolation, Chen et al., arXiv 2306.15595): 1 / 8 stretches what
+ *                   was trained for 4096 positions over 32768. 0 = 1; else above 0 and at most 1 (FOVEA_ERR_NUMBER).
  *   rotary_dim      even and at least 2 (FOVEA_ERR_DIM).
- * Error: turns[i] is off by at most rotary_dim / 16 + 2 units, for bases below 1.5 by rotary_dim / 4 + 2. It is
- * computed in integers: nothing of double precision is linked. */
+ * Error: turns[i] is off by at most rotary_dim / 16 + 2 units, or rotary_dim / 4 + 2 for bases below 1.5. It is
+ * computed in integers, so no double-precision functions are linked. */
 fovea_status fovea_rope_frequencies(uint64_t* turns, double base, double position_scale, uint32_t rotary_dim);
 
 /* The arguments of fovea_rope_f32. Set all to 0 first, then fill in. */
@@ -701,8 +724,8 @@ typedef struct fovea_rope_args {
 
   uint32_t batch, heads, tokens; /* counts; any may be 0: nothing is written */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
-  uint32_t rotary_dim;           /* the first so many are turned, the others copied. 0 = dim. Even, and at most dim
-                                    (FOVEA_ERR_DIM) */
+  uint32_t rotary_dim;           /* the first rotary_dim elements are turned, the others copied. 0 = dim. Even, and at
+                                    most dim (FOVEA_ERR_DIM) */
   fovea_rope_layout layout;      /* never 0 (FOVEA_ERR_ENUM) */
   uint32_t inverse;              /* nonzero: turns back what was turned */
 
@@ -710,28 +733,28 @@ typedef struct fovea_rope_args {
                     FOVEA_ERR_OVERLAP */
   fovea_in in;   /* f32 [batch][heads][tokens][dim] */
 
-  /* The angles: turns, or both of cos and sin (FOVEA_ERR_NULL with neither, FOVEA_ERR_UNSUPPORTED with both kinds). */
-  const uint64_t* turns;  /* [rotary_dim / 2], as of fovea_rope_frequencies */
+  /* The angles: either turns, or cos and sin. FOVEA_ERR_NULL without any, FOVEA_ERR_UNSUPPORTED with both kinds. */
+  const uint64_t* turns;  /* [rotary_dim / 2], as fovea_rope_frequencies computes them */
   const float* cos;       /* [table_positions][rotary_dim / 2] */
   const float* sin;       /* [table_positions][rotary_dim / 2] */
-  ptrdiff_t table_stride; /* from a position to the next, of cos and of sin */
-  size_t table_positions; /* a token whose position is not below it, or is negative, is refused
+  ptrdiff_t table_stride; /* from a position to the next, for cos and for sin */
+  size_t table_positions; /* a token whose position is negative or not below it is refused
                              (FOVEA_ERR_POSITION_RANGE) */
 
   /* A token's position: position_offset + positions[b] + its number in the entry, or position_offset +
-   * token_positions[b][token]. Of 64 bits, of either sign (FOVEA_ERR_SIZE where the sum has more). */
-  const int64_t* positions;         /* optional [batch]: of each entry's first token. NULL = 0 */
+   * token_positions[b][token]. It may be negative, and must fit in 64 bits (FOVEA_ERR_SIZE). */
+  const int64_t* positions;         /* optional [batch]: the position of each entry's first token. NULL = 0 */
   const int64_t* token_positions;   /* optional [batch][tokens]; then positions is NULL
                                        (FOVEA_ERR_POSITIONS_TWICE) */
   ptrdiff_t token_positions_stride; /* from an entry to the next; 0 = the same positions for all */
   int64_t position_offset;
 } fovea_rope_args;
 
-/* Turns all pairs. cos and sin of turns are computed without libm and are within 2e-7 at any position, for turns as
- * they are given. For those of fovea_rope_frequencies with a rotary_dim up to 256 they are within 2e-7 of the true
- * angle's up to position 2^32, and within 1e-6 up to 2^36, negative ones too. Turning adds two roundings, of the
- * products of a and of b. Bits: the same in both layouts, and on all IEEE targets with fused multiply-add. At position
- * 0 out equals in. */
+/* Turns all pairs. With turns, cos and sin are computed without libm and are within 2e-7 at any position, for exactly
+ * those turns. With turns from fovea_rope_frequencies and a rotary_dim up to 256 they are within 2e-7 of the true
+ * angle's cos and sin up to position 2^32, and within 1e-6 up to 2^36; negative positions too. Turning adds two
+ * roundings, of the products of a and of b. Bits: the same in both layouts, and on all IEEE targets with fused
+ * multiply-add. At position 0 out equals in. */
 fovea_status fovea_rope_f32(const fovea_rope_args* args);
 
 /* ------------------------------------------------------------------------------------------------------ linear */
@@ -742,7 +765,7 @@ typedef struct fovea_linear_weights {
   fovea_dtype dtype; /* F32, F16, BF16 or I8; I4 is FOVEA_ERR_UNSUPPORTED */
   const void* data;  /* required: [out_dim][in_dim] */
   ptrdiff_t row_stride;
-  const float* scales; /* [out_dim]: of I8, required: weight = scale * q. Else NULL (FOVEA_ERR_UNSUPPORTED) */
+  const float* scales; /* [out_dim]: required for I8: weight = scale * q. Else NULL (FOVEA_ERR_UNSUPPORTED) */
   const float* bias;   /* optional [out_dim] */
 } fovea_linear_weights;
 
@@ -751,7 +774,7 @@ typedef struct fovea_linear_args {
   uint32_t struct_bytes;  /* sizeof(fovea_linear_args) */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
   uint32_t portable_bits; /* nonzero: a token's bits are the same among any number of tokens, and on AVX2, AVX-512 and
-                             AArch64 NEON. 0: few tokens take a kernel that is faster for them */
+                             AArch64 NEON. 0: few tokens may take the kernel that is faster for them */
 
   uint32_t tokens;          /* at most 2^30 (FOVEA_ERR_SIZE); 0: nothing is written */
   uint32_t in_dim, out_dim; /* 1 (FOVEA_ERR_DIM) to 2^31 - 1 (FOVEA_ERR_SIZE) */
@@ -768,33 +791,33 @@ typedef struct fovea_linear_args {
                                      (FOVEA_ERR_CAPACITY), each of which needs workspace. Never changes bits */
 } fovea_linear_args;
 
-/* Bytes of workspace that a call with these arguments needs: 0 where none is needed (few tokens, but for scalar targets
- * and portable_bits), and for what fovea_linear_f32 refuses. It looks at counts, weights.dtype, budget, executor and
- * target, and at no array. The target may be that of another machine, so that a host can size a board's memory. More
- * tokens never need less, and from some tens of them on no more. */
+/* Bytes of workspace that a call with these arguments needs: 0 for arguments that fovea_linear_f32 refuses, and where
+ * none is needed (few tokens, but not on scalar targets or with portable_bits). It reads counts, weights.dtype, budget,
+ * executor and target, but no array. The target may be another machine's, so that a host can size a board's memory.
+ * More tokens never need less, and beyond some tens of them they need no more. */
 size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
 
-/* The same as a constant expression, for static arrays: an upper bound over the targets of the architecture that is
- * being compiled for (see FOVEA_WORKSPACE_BYTES), without a budget, for one worker and any counts of tokens and
- * outputs. dtype is that of the weights. */
+/* The same as a constant expression, for static arrays. It is an upper bound over the targets of the architecture that
+ * the program is compiled for (see FOVEA_WORKSPACE_BYTES), without a budget, for one worker and any counts of tokens
+ * and outputs. dtype is the weights' type. */
 #define FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype) \
   FOVEA_LINEAR_BYTES_FOR_TOKENS_(in_dim, 2u * FOVEA_TILE_ROWS_MAX, dtype)
 
 /* y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o].
- * workspace: at least as many bytes (FOVEA_ERR_WORKSPACE), 64-byte aligned (FOVEA_ERR_ALIGNMENT); may be NULL where
- * none are needed. Its content before and after means nothing.
- * Arithmetic is f32: narrower weights are widened, which is exact but for the scale of I8, an infinite one counts as NaN.
- * A sum is made of partial sums, each a chain of 32 multiply-adds in the order of the inputs; for few tokens it is as
- * many chains as a vector has lanes. NaN and infinity go where the sums take them. y and the workspace must not overlap
- * anything (FOVEA_ERR_OVERLAP). */
+ * workspace has at least fovea_linear_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte aligned
+ * (FOVEA_ERR_ALIGNMENT); it may be NULL where no bytes are needed. What it holds before and after a call means nothing.
+ * Arithmetic is f32. Narrower weights are widened exactly, except for the scale of I8, which rounds; an infinite scale
+ * counts as NaN. A sum consists of partial sums, each a chain of 32 multiply-adds in the order of the inputs; for few
+ * tokens it has as many chains as a vector has lanes. NaN and infinity go where the sums take them. y and the workspace
+ * must not overlap anything (FOVEA_ERR_OVERLAP). */
 fovea_status fovea_linear_f32(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
 
 /* ------------------------------------------------------------------------------------------------------ caches */
 
-/* The keys and values of some sequences, in memory of the caller's: fovea_attention takes them from there as a
- * fovea_kv_source, whichever the kind and the formats. A cache is a plain structure: set the first part, the rest is
- * fovea_kv_cache_init's, to be read, and not to be changed but for page_table. What source names is there to be read
- * and written: see fovea_kv_set_length.
+/* The keys and values of some sequences, in the caller's memory. fovea_attention takes them from there as a
+ * fovea_kv_source, whatever the kind and the formats. A cache is a plain structure: set its first part, and
+ * fovea_kv_cache_init fills in the rest. The rest is for reading; only page_table is for the caller to change. The
+ * arrays that source names may be read and written: see fovea_kv_set_length.
  *
  *     fovea_kv_cache cache = {0};                        // 2 sequences of up to 4096 tokens in int8
  *     cache.struct_bytes = sizeof cache; cache.batch = 2; cache.max_tokens = 4096; ...
@@ -813,112 +836,113 @@ typedef struct fovea_kv_cache {
   fovea_dtype key_dtype, value_dtype;
   uint32_t batch;                           /* entries, each a sequence; may be 0 */
   uint32_t kv_heads, head_dim, value_dim;   /* >= 1 (FOVEA_ERR_DIM) */
-  uint32_t max_tokens;    /* of an entry, at most 2^30 (FOVEA_ERR_SIZE); of a ring its slots, more than pinned_tokens */
-  uint32_t pinned_tokens; /* as in a description: in a ring, the first so many tokens stay */
-  uint32_t page_tokens;   /* of a page, >= 1; 0 with other kinds (FOVEA_ERR_SIZE) */
+  uint32_t max_tokens;    /* of an entry, at most 2^30; in a ring its slots, more than pinned_tokens (FOVEA_ERR_SIZE) */
+  uint32_t pinned_tokens; /* as in a description: the first tokens of an entry, which a ring keeps */
+  uint32_t page_tokens;   /* tokens of a page, >= 1; 0 with other kinds (FOVEA_ERR_SIZE) */
   uint32_t pages;         /* in the pool, for all entries; 0 with other kinds (FOVEA_ERR_SIZE) */
 
-  /* Nonzero: a value is the first value_dim elements of its key, as in multi-head latent attention (DeepSeek-V2, arXiv
-   * 2405.04434, section 2.1, with the up-projections in queries and outputs: kv_heads is 1, a key the latent vector and
-   * behind it what carries the position). Keys alone are stored, and source.values is source.keys. Then value_dtype is
-   * key_dtype and value_dim at most head_dim (FOVEA_ERR_SIZE). A scale of I8 is that of the whole key. */
+  /* Nonzero: a value is the first value_dim elements of its key, and only keys are stored; source.values is
+   * source.keys. value_dtype is key_dtype, and value_dim at most head_dim (FOVEA_ERR_SIZE). A scale of I8 covers the
+   * whole key. This serves multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1, with the
+   * up-projections in queries and outputs): kv_heads is 1, and a key is the latent vector followed by the elements that
+   * carry the position. */
   uint32_t values_in_keys;
 
-  uint32_t magic;         /* tells a cache of this version */
+  uint32_t magic;         /* tells a cache of this version from other bytes */
   void* memory;
   size_t memory_bytes;
   fovea_kv_source source; /* for fovea_attention_args.kv */
-  uint32_t* lengths;      /* [batch]: tokens that were put in; of a ring, those that are gone included */
-  uint32_t* first_tokens; /* ring [batch]: the oldest token behind the pinned ones that is still there */
-  uint32_t* page_table;   /* paged [batch][ceil(max_tokens / page_tokens)]: which page of the pool has these tokens.
-                             FOVEA_NO_PAGE at first. Whoever manages the pool sets an entry's next pages before tokens
-                             are appended, and takes them back after a reset or truncation */
+  uint32_t* lengths;      /* [batch]: tokens that were put in; in a ring also those that are gone */
+  uint32_t* first_tokens; /* ring [batch]: the oldest token, apart from pinned ones, that is still there */
+  uint32_t* page_table;   /* paged [batch][ceil(max_tokens / page_tokens)]: the page of the pool that has these tokens;
+                             at first FOVEA_NO_PAGE. Whoever manages the pool sets an entry's next pages before tokens
+                             are appended, and takes pages back after a reset or truncation */
 } fovea_kv_cache;
 
 /* Bytes of memory that the cache needs; 0 where its first part is not valid. The macro is an upper bound for static
- * arrays, of strided caches and rings. With values_in_keys its value_dtype is FOVEA_F32 and its value_dim 0. */
+ * arrays, for strided caches and rings. With values_in_keys pass it FOVEA_F32 as value_dtype and 0 as value_dim. */
 size_t fovea_kv_cache_bytes(const fovea_kv_cache* cache);
 #define FOVEA_KV_CACHE_BYTES(key_dtype, value_dtype, batch, kv_heads, max_tokens, head_dim, value_dim) \
   FOVEA_KV_CACHE_BYTES_(FOVEA_ROW_BYTES_(key_dtype, head_dim) + FOVEA_ROW_BYTES_(value_dtype, value_dim), \
                         FOVEA_SIZE_(batch) * (kv_heads) * (max_tokens), batch)
 
-/* Lays an empty cache out in memory: 64-byte aligned (FOVEA_ERR_ALIGNMENT), at least fovea_kv_cache_bytes of it
- * (FOVEA_ERR_WORKSPACE). */
+/* Lays an empty cache out in memory, which is 64-byte aligned (FOVEA_ERR_ALIGNMENT) and has at least
+ * fovea_kv_cache_bytes (FOVEA_ERR_WORKSPACE). */
 fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory, size_t memory_bytes);
 
 /* The arguments of fovea_kv_append. Set all to 0 first, then fill in. */
 typedef struct fovea_kv_append_args {
   uint32_t struct_bytes;  /* sizeof(fovea_kv_append_args) */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET). Bits do not depend on it */
-  uint32_t entry, batch;  /* entries [entry, entry + batch), all of the cache (FOVEA_ERR_CAPACITY) */
-  uint32_t tokens;        /* new ones of each; with offsets, of all together */
-  const uint32_t* counts; /* optional [batch]: each entry has only the first so many of its tokens (FOVEA_ERR_LENGTH) */
-  const uint32_t* offsets; /* optional [batch + 1]: ragged, as kv_offsets of fovea_attention_args: entry entry + b gets
-                              the tokens from offsets[b] to before offsets[b + 1], which never fall, and of which the
-                              last is at most `tokens` (FOVEA_ERR_LENGTH). Batch strides are not looked at */
+  uint32_t entry, batch;  /* entries [entry, entry + batch), all of them in the cache (FOVEA_ERR_CAPACITY) */
+  uint32_t tokens;        /* new tokens of each entry; with offsets, of all entries together */
+  const uint32_t* counts; /* optional [batch]: of its tokens, each entry gets only the first counts[b]
+                             (FOVEA_ERR_LENGTH) */
+  const uint32_t* offsets; /* optional [batch + 1]: ragged, like kv_offsets of fovea_attention_args. Entry entry + b
+                              gets the tokens from offsets[b] up to, but without, offsets[b + 1]. Offsets never fall,
+                              and the last is at most `tokens` (FOVEA_ERR_LENGTH). Batch strides are not read */
   fovea_dtype dtype;      /* of keys and values here: F32, F16 or BF16 (FOVEA_ERR_UNSUPPORTED) */
   fovea_in keys;          /* [batch][kv_heads][tokens][head_dim] */
-  fovea_in values;        /* [batch][kv_heads][tokens][value_dim]. Not looked at with values_in_keys */
+  fovea_in values;        /* [batch][kv_heads][tokens][value_dim]. Not read with values_in_keys */
 
-  /* Optional: keys are turned on their way in, by the position of their token in the entry. Of it, only these are read:
+  /* Optional: turns keys on their way in, by the position of their token in the entry. Of rope, only these are read:
    * struct_bytes, layout, rotary_dim, inverse, turns, cos, sin, table_stride, table_positions and position_offset. With
-   * values_in_keys the elements of a value stay as they are, and what is turned begins behind them. */
+   * values_in_keys the elements of the value are not turned, and turning begins behind them. */
   const fovea_rope_args* rope;
-  const int64_t* position_offsets; /* optional [batch], with rope: each entry's own, on top of position_offset. Left
-                                      padding, say: minus as much; with cos and sin no token may come below position 0
-                                      (FOVEA_ERR_POSITION_RANGE). FOVEA_ERR_SIZE where the sum overflows, FOVEA_ERR_NULL
-                                      without rope */
-  void* workspace;        /* with rope, or a dtype that is not F32: floats [kv_heads][head_dim], or of more tokens at a
-                             time; for the dtype, of the larger of head_dim and value_dim (FOVEA_ERR_WORKSPACE) */
+  const int64_t* position_offsets; /* optional [batch], with rope (else FOVEA_ERR_NULL): added to position_offset for
+                                      each entry (FOVEA_ERR_SIZE where the sum overflows). With left padding, for
+                                      example, minus the padding; with cos and sin no token may then come below
+                                      position 0 (FOVEA_ERR_POSITION_RANGE) */
+  void* workspace;        /* required with rope, or with a dtype other than F32: floats [kv_heads][head_dim], or for
+                             such a dtype [kv_heads][the larger of head_dim and value_dim] (FOVEA_ERR_WORKSPACE). More
+                             lets several tokens pass at a time */
   size_t workspace_bytes;
 } fovea_kv_append_args;
 
-/* Appends tokens after those that are there, converted to the cache's formats. Where there is no room for all of them,
- * of all entries, FOVEA_ERR_FULL and nothing was written: an entry holds max_tokens, and in pages no more than its
- * table has pages for. A ring does not fill up: its oldest tokens give way. Only after 2^30 tokens in all is an append
- * to it refused. */
+/* Appends tokens to entries, converted to the cache's formats. If any entry has no room for all of its tokens, nothing
+ * is written (FOVEA_ERR_FULL): an entry holds max_tokens, and in pages no more than its table has pages for. A ring
+ * does not fill up, because its oldest tokens give way; it refuses only to go beyond 2^30 tokens in all. */
 fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* args);
 
-/* Entry to_entry of `to` becomes the first `tokens` tokens of entry from_entry of `from`: a prompt that several
+/* Makes entry to_entry of `to` the first `tokens` tokens of entry from_entry of `from`: for a prompt that several
  * sequences share, the beams of a search, a cache that grows. Bytes are copied as they are, scales too. The caches may
- * be one, or must be of the same kv_heads, dimensions, types and values_in_keys (FOVEA_ERR_SIZE), in memory that is
- * apart (FOVEA_ERR_OVERLAP). Strided and paged ones go with one another, a ring with one of as many slots and pinned
- * tokens (FOVEA_ERR_SIZE).
- *   tokens     at most the entry's, and of a ring with those that are there, as in fovea_kv_truncate
- *              (FOVEA_ERR_LENGTH). FOVEA_ERR_FULL and FOVEA_ERR_PAGE as of an append of so many to an empty entry.
- *   pages      that both tables name in the same place are shared, and are not copied: one entry's prefix serves
- *              another for as long as neither is appended or copied to in a page that it shares: give an entry other
- *              pages before. A page of to_entry that from_entry has in another place, behind those
- *              tokens too, is FOVEA_ERR_OVERLAP. */
+ * be the same one; if not, their memory is apart (FOVEA_ERR_OVERLAP). They have the same kv_heads, dimensions, types
+ * and values_in_keys. Strided and paged caches go together; a ring needs a ring with as many slots and pinned tokens
+ * (FOVEA_ERR_SIZE).
+ *   tokens     at most from_entry's length, and in a ring a length that fovea_kv_truncate would allow
+ *              (FOVEA_ERR_LENGTH). FOVEA_ERR_FULL and FOVEA_ERR_PAGE as if they were appended to an empty entry.
+ *   pages      that both tables name in the same place are shared, not copied. One entry's prefix thus serves another,
+ *              as long as neither is appended or copied to in a shared page: give that entry another page before. A
+ *              page of to_entry that from_entry has in another place is FOVEA_ERR_OVERLAP, even behind the tokens. */
 fovea_status fovea_kv_copy(fovea_kv_cache* to, uint32_t to_entry, const fovea_kv_cache* from, uint32_t from_entry,
                            uint32_t tokens);
 
-/* The entry has `length` tokens, whatever it had before, and source has their rows: read from a file, written by
- * another processor, or in pages that another entry has too.
- *   length         FOVEA_ERR_FULL where it is more than max_tokens (of a ring, than 2^30), or than the table has pages
- *                  for; FOVEA_ERR_PAGE as of an append.
- *   first_token    of a ring: the oldest token behind the pinned ones whose row is there, at most `length` if that is
- *                  more than pinned_tokens (where there are pinned ones alone it is not looked at); no more may
- *                  be there than fit (FOVEA_ERR_LENGTH). 0 = as many as fit, whatever was there before: tokens that were
- *                  appended and are to be taken back go by fovea_kv_truncate. With other kinds 0 (FOVEA_ERR_LENGTH). */
+/* Says that the entry now has `length` tokens, whatever it had before. Their rows are in the arrays of source already:
+ * read from a file, written by another processor, or in pages that another entry has too.
+ *   length         FOVEA_ERR_FULL where it is more than max_tokens (in a ring, than 2^30), or than the table has pages
+ *                  for; FOVEA_ERR_PAGE where the table names a page that the pool does not have.
+ *   first_token    in a ring: the oldest token, apart from pinned ones, whose row is there. At most `length`, and late
+ *                  enough that the tokens from it on fit (FOVEA_ERR_LENGTH); not read where `length` is at most
+ *                  pinned_tokens. 0 = as many as fit, whatever was there before. (To take appended tokens back, use
+ *                  fovea_kv_truncate.) With other kinds 0 (FOVEA_ERR_LENGTH). */
 fovea_status fovea_kv_set_length(fovea_kv_cache* cache, uint32_t entry, uint32_t length, uint32_t first_token);
 
-/* An entry's first `length` tokens stay, the others are taken back, as after a draft that was not accepted. length is
+/* Keeps an entry's first `length` tokens and takes the others back, as after a draft that was not accepted. length is
  * at most the entry's (FOVEA_ERR_LENGTH). In a ring, tokens that were overwritten do not come back: length is also at
- * least first_tokens of the entry, or so small that only pinned tokens stay (FOVEA_ERR_LENGTH). A call that would see
- * them is refused (FOVEA_ERR_RING): how many slots a draft needs stands with ring_tokens. */
+ * least the entry's first_tokens, or so small that only pinned tokens stay (FOVEA_ERR_LENGTH). A later call that would
+ * see an overwritten token is refused (FOVEA_ERR_RING); ring_tokens says how many slots a draft needs. */
 fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t length);
 
-/* An entry without tokens, or with FOVEA_ALL_ENTRIES all of them. Page tables stay. */
+/* Empties an entry, or with FOVEA_ALL_ENTRIES all of them. Page tables stay. */
 fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry);
 
-/* Writes into a description, whose struct_bytes is set (FOVEA_ERR_STRUCT), what the cache knows: kv_heads, head_dim,
+/* Writes what the cache knows into a description whose struct_bytes is set (FOVEA_ERR_STRUCT): kv_heads, head_dim,
  * value_dim, max_batch, max_kv_tokens, the types of keys and values, pinned_tokens, and the kind with its sizes. A
  * ring's max_kv_tokens is 2^30: it needs a window_left, or hide_gone. */
 fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc);
 
-/* Writes into arguments, whose struct_bytes is set (FOVEA_ERR_STRUCT), what the cache holds now: batch, kv_tokens,
- * kv_lengths and kv. After each append. */
+/* Writes what the cache holds now into arguments whose struct_bytes is set (FOVEA_ERR_STRUCT): batch, kv_tokens,
+ * kv_lengths and kv. Call it after each append. */
 fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_attention_args* args);
 
 /* ----------------------------------------------------------------------------------------- multi-head layers */
@@ -928,33 +952,33 @@ fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_attention_args* 
  *     y = concat_h(attention(q_h, k_h, v_h)) W_o^T + b_o
  * where head h has elements [h * head_dim, (h + 1) * head_dim) of each token's q, and so on. Three uses:
  *     self-attention             x alone
- *     encoder-decoder attention  x, and keys from another sequence, each time or once for all: projected by
- *                                fovea_multihead_append into a cache, which calls then attend to
+ *     encoder-decoder attention  x, and keys from another sequence: given with each call, or projected once by
+ *                                fovea_multihead_append into a cache, to which the calls then attend
  *     decoder self-attention     a token or more at a time: fovea_multihead_append of x, then fovea_multihead with the
  *                                cache; FOVEA_CAUSAL_BOTTOM_RIGHT is right for any number of new tokens
- * Everything else, masks, limits, scores, statuses and edges, is as of fovea_attention and fovea_linear_f32, of which
- * it is made. */
+ * The layer is made of fovea_attention and fovea_linear_f32: masks, limits, scores, statuses and edge cases are
+ * theirs. */
 typedef struct fovea_multihead_desc {
   uint32_t struct_bytes;    /* sizeof(fovea_multihead_desc) */
   uint32_t d_model;         /* elements of a token of x and of y. 0 = q_heads * head_dim */
-  uint32_t key_model;       /* of a token that keys are projected from. 0 = d_model */
-  uint32_t value_model;     /* the same of values. 0 = key_model */
+  uint32_t key_model;       /* elements of a token that keys are projected from. 0 = d_model */
+  uint32_t value_model;     /* elements of a token that values are projected from. 0 = key_model */
   fovea_dtype weight_dtype; /* of all weights: F32, F16, BF16 or I8 (FOVEA_ERR_UNSUPPORTED) */
 
   /* Most keys of an entry that one call projects: 1 where tokens come one by one. 0 = attention.max_kv_tokens. */
   uint32_t max_new_tokens;
 
-  /* Heads, capacities and options. max_kv_tokens counts all that are attended to, those in a cache too. q_dtype and
-   * out_dtype are F32 (FOVEA_ERR_UNSUPPORTED). kv_kind, its sizes, key_dtype and value_dtype are those of the cache;
-   * where they are not FOVEA_KV_STRIDED and F32, calls without one are refused (FOVEA_ERR_UNSUPPORTED), and so is a
-   * kv_kind of FOVEA_KV_LOAD. portable_bits and max_workers are for the linear layers too; the budget is the
-   * attention's alone. */
+  /* Heads, capacities and options. max_kv_tokens counts all keys that are attended to, those in a cache too. q_dtype
+   * and out_dtype are F32 (FOVEA_ERR_UNSUPPORTED). kv_kind, its sizes, key_dtype and value_dtype are the cache's; where
+   * they are not FOVEA_KV_STRIDED and F32, calls without a cache are refused (FOVEA_ERR_UNSUPPORTED). kv_kind is never
+   * FOVEA_KV_LOAD (FOVEA_ERR_UNSUPPORTED). portable_bits and max_workers hold for the linear layers too; the budget
+   * holds for the attention alone. */
   fovea_attention_desc attention;
 } fovea_multihead_desc;
 
-/* A plan, as fovea_plan. */
+/* A plan, like fovea_plan. */
 typedef struct fovea_multihead_plan {
-  fovea_multihead_desc desc; /* with what is 0 resolved */
+  fovea_multihead_desc desc; /* each 0 that stands for a default is replaced by it */
   fovea_plan attention;
   uint32_t magic;         /* tells a plan of this version from other bytes */
   size_t shared_bytes;    /* of workspace, for attention and linear layers by turns */
@@ -964,15 +988,16 @@ typedef struct fovea_multihead_plan {
 /* Validates the description. On error *plan is not written. */
 fovea_status fovea_multihead_plan_init(fovea_multihead_plan* plan, const fovea_multihead_desc* desc);
 
-/* Bytes of workspace that any call with this plan needs; 0 for no plan. Beside what attention and a linear layer need
- * it has room for the projections of max_batch * max_q_tokens queries, the outputs of their heads, and max_batch *
- * max_new_tokens keys and values. The second is for another target, as fovea_workspace_bytes_for. */
+/* Bytes of workspace that any call with this plan needs; 0 for no plan. It has room for what attention and a linear
+ * layer need, and for the projections of max_batch * max_q_tokens queries, the outputs of their heads, and max_batch *
+ * max_new_tokens keys and values. The second function is for another machine's target, as fovea_workspace_bytes_for. */
 size_t fovea_multihead_workspace_bytes(const fovea_multihead_plan* plan);
 size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fovea_target target);
 
-/* The same as a constant expression, for static arrays: an upper bound as FOVEA_WORKSPACE_BYTES is, for head_dim ==
- * value_dim. q_rows is max_batch * max_q_tokens, kv_rows max_batch * max_new_tokens; d_model is the largest of the
- * three models. For f32 caches in one run; else put FOVEA_KV_WORKSPACE_BYTES(head_dim, head_dim) on top. */
+/* The same as a constant expression, for static arrays: an upper bound like FOVEA_WORKSPACE_BYTES, for head_dim ==
+ * value_dim. q_rows is max_batch * max_q_tokens, kv_rows is max_batch * max_new_tokens, and d_model is the largest of
+ * d_model, key_model and value_model. It serves f32 keys and values in one run; for other caches add
+ * FOVEA_KV_WORKSPACE_BYTES(head_dim, head_dim). */
 #define FOVEA_MULTIHEAD_WORKSPACE_BYTES(d_model, q_heads, kv_heads, head_dim, q_rows, kv_rows, weight_dtype)    \
   (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) +                                       \
    2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                     \
@@ -981,27 +1006,29 @@ size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fov
                      FOVEA_LARGER_(FOVEA_SIZE_(d_model), FOVEA_SIZE_(q_heads) * (head_dim)),                    \
                      FOVEA_LARGER_(FOVEA_SIZE_(q_rows), FOVEA_SIZE_(kv_rows)), weight_dtype)))
 
-/* Weights of a layer, each with a bias or none. data NULL = no such layer: what it would project is taken as it is, and
- * has as many elements as the projection (FOVEA_ERR_SIZE); without a bias (FOVEA_ERR_NULL). */
+/* Weights of a layer, each with a bias or none. A linear layer with data NULL is left out: what it would project is
+ * taken as it is, has as many elements as the projection would have (FOVEA_ERR_SIZE), and gets no bias
+ * (FOVEA_ERR_NULL). */
 typedef struct fovea_multihead_weights {
   fovea_linear_weights q;   /* [q_heads * head_dim][d_model] */
   fovea_linear_weights k;   /* [kv_heads * head_dim][key_model] */
   fovea_linear_weights v;   /* [kv_heads * value_dim][value_model] */
   fovea_linear_weights out; /* [d_model][q_heads * value_dim] */
-  fovea_linear_weights qkv; /* optional: instead of q, k and v (FOVEA_ERR_UNSUPPORTED with both): their rows one after
-                               the other, and so scales and bias. All three models are then the same (FOVEA_ERR_SIZE).
-                               Where x alone is projected they are one linear layer, which is faster */
+  fovea_linear_weights qkv; /* optional, instead of q, k and v (FOVEA_ERR_UNSUPPORTED with both): their rows one after
+                               the other, and their scales and biases likewise. All three models are then the same
+                               (FOVEA_ERR_SIZE). Where x alone is projected, this is one linear layer, which is
+                               faster */
 } fovea_multihead_weights;
 
-/* The arguments of a call. Set all to 0 first, then fill in. Tokens are f32 [batch][tokens][model]; which of batch and
- * tokens comes first in memory the strides say. head_stride is not looked at. */
+/* The arguments of a call. Set all to 0 first, then fill in. Tokens are f32 [batch][tokens][model]; the strides say
+ * whether batch or tokens come first in memory. head_stride is not read. */
 typedef struct fovea_multihead_args {
   uint32_t struct_bytes; /* sizeof(fovea_multihead_args) */
   uint32_t batch;
   uint32_t q_tokens;  /* of x and y */
-  uint32_t kv_tokens; /* of keys and values. Not read where they are x, or in a cache, whose largest length among the
-                         call's entries then counts: so many has a row of scores, and at most so many a mask
-                         (FOVEA_ERR_MASK) */
+  uint32_t kv_tokens; /* of keys and values. Not read where keys and values are x, or in a cache. With a cache the
+                         largest length among the call's entries takes its place: it is the number of columns of scores
+                         out, and the most that a mask may cover (FOVEA_ERR_MASK) */
   fovea_out y;        /* required: [batch][q_tokens][d_model] */
   fovea_in x;         /* required: [batch][q_tokens][d_model] */
   fovea_in keys;      /* [batch][kv_tokens][key_model]. data NULL = x, whatever kv_tokens is */
@@ -1009,36 +1036,37 @@ typedef struct fovea_multihead_args {
   fovea_multihead_weights weights;
 
   const fovea_kv_cache* cache; /* optional: attend to what its first `batch` entries hold. Then keys, values and
-                                  kv_lengths are NULL (FOVEA_ERR_UNSUPPORTED). Kind, types and sizes as in the
-                                  description, and without values_in_keys (FOVEA_ERR_SIZE) */
+                                  kv_lengths are NULL (FOVEA_ERR_UNSUPPORTED). Its kind, types and sizes are those of
+                                  the description, and values_in_keys is 0 (FOVEA_ERR_SIZE) */
 
-  /* Optional: queries are turned, and so are keys, but those of a cache, which were turned on their way in. Of it, only
-   * these are read: what fovea_kv_append reads, and positions: of the first query, and without a cache of the first
-   * key. With a cache the first query is, in most uses, at position length - q_tokens: NULL would say 0. */
+  /* Optional: turns queries, and keys unless they are in a cache, where they were turned on their way in. Of rope, only
+   * these are read: what fovea_kv_append reads, and positions: the position of the first query, and without a cache of
+   * the first key. With a cache the first query is, in most uses, at position length - q_tokens; positions NULL would
+   * put it at 0. */
   const fovea_rope_args* rope;
 
-  /* lse, scores, mask, kv_lengths, positions, slopes, sinks, score_vector, dropout_seed and executor, as of
-   * fovea_attention. struct_bytes is its own. Its batch, counts of tokens, out, q and kv are not read. No
-   * slow_workspace, no ragged batches (FOVEA_ERR_UNSUPPORTED). Weights out (scores) are those of each head; PyTorch's
+  /* lse, scores, mask, kv_lengths, positions, slopes, sinks, score_vector, dropout_seed and executor, as in
+   * fovea_attention. Set its struct_bytes too. Its batch, counts of tokens, out, q and kv are not read. slow_workspace
+   * and ragged batches are refused (FOVEA_ERR_UNSUPPORTED). Weights come out (scores) for each head; PyTorch's
    * nn.MultiheadAttention averages them over the heads unless average_attn_weights is false. */
   fovea_attention_args attention;
 } fovea_multihead_args;
 
-/* Computes y. workspace as of fovea_attention. Arrays and the cache must not overlap y, lse, scores and the workspace
- * (FOVEA_ERR_OVERLAP). */
+/* Computes y. workspace is as in fovea_attention, with fovea_multihead_workspace_bytes. Arrays and the cache must not
+ * overlap y, lse, scores or the workspace (FOVEA_ERR_OVERLAP). */
 fovea_status fovea_multihead(const fovea_multihead_plan* plan, const fovea_multihead_args* args, void* workspace,
                              size_t workspace_bytes);
 
-/* Projects keys and values and appends them after those of the cache's first `batch` entries, as fovea_kv_append does,
- * and with its statuses: kv_tokens of args->keys and args->values for each entry, or q_tokens of x. Of args, only these
- * arrays and counts are read, batch, weights, rope (a key's position is its number in the entry), attention.executor
- * and attention.struct_bytes. */
+/* Projects keys and values and appends them to the cache's first `batch` entries, as fovea_kv_append does and with its
+ * statuses. Each entry gets kv_tokens tokens of args->keys and args->values, or q_tokens of x. Of args, only these
+ * arrays and counts are read, and batch, weights, rope (a key's position is its number in the entry),
+ * attention.executor and attention.struct_bytes. */
 fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_cache* cache,
                                     const fovea_multihead_args* args, void* workspace, size_t workspace_bytes);
 
-/* ----------------------------------------------------------------------------------- the macro's arithmetic */
+/* -------------------------------------------------------------------------------- arithmetic of the macros */
 /* clang-format off */
-#define FOVEA_SIZE_(count) (sizeof(char) * (count)) /* as a size_t, without a cast, of which C++ compilers warn */
+#define FOVEA_SIZE_(count) (sizeof(char) * (count)) /* as a size_t without a cast: C++ compilers warn of C casts */
 #define FOVEA_ALIGN_UP_(bytes) ((FOVEA_SIZE_(bytes) + 63u) / 64u * 64u)
 #define FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, rows)                                  \
   (FOVEA_ALIGN_UP_(FOVEA_SIZE_(head_dim) * (rows) * 4u) + FOVEA_ALIGN_UP_(FOVEA_SIZE_(value_dim) * (rows) * 4u) + \
@@ -1051,7 +1079,7 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 #define FOVEA_KV_STAGE_BYTES_(head_dim, value_dim) \
   (FOVEA_KEY_TILE * 4u * (FOVEA_SIZE_(head_dim) + FOVEA_SIZE_(value_dim) + 8u))
 #endif
-/* Tiles of the few-rows kernel, of four rows or as many as there are, whose lanes run along a row. */
+/* The few-rows kernel has tiles of up to four rows; its lanes run along a row. */
 #if FOVEA_TILE_ROWS_MAX == 48
 #define FOVEA_FEW_ROWS_MAX_ 8u
 #else
@@ -1064,7 +1092,8 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
     FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * FOVEA_LANES_MAX_ * 4u) + 9u * FOVEA_ALIGN_UP_(FOVEA_LANES_MAX_ * 4u)))
 #define FOVEA_WHOLE_VECTORS_BYTES_(dim, rows) \
   FOVEA_ALIGN_UP_((FOVEA_SIZE_(dim) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_ * (rows) * 4u)
-/* A tile has three vectors of tokens on most targets, for narrow weights six, or as many as the tokens fill. */
+/* A tile of a linear layer has at most three vectors of tokens on most targets, or six for weights narrower than f32.
+ * Fewer tokens fill fewer vectors. */
 #define FOVEA_LANES_MAX_ (FOVEA_TILE_ROWS_MAX / 3u)
 #define FOVEA_LINEAR_ROWS_(tokens, most)                                                                      \
   ((tokens) < (most) ? (FOVEA_SIZE_(tokens) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_          \
