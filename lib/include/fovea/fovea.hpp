@@ -41,8 +41,8 @@ inline const char* to_string(Target target) {
 
 // ------------------------------------------------------------------------------------------------------- views
 
-// A pointer and a count of elements: std::span where there is one. Converts from an array, and from what has data() and
-// size().
+// A pointer and a count of elements: std::span where the standard library has it. Converts from an array, and from
+// whatever has data() and size().
 #if defined(__cpp_lib_span)
 template <class T>
 using Span = std::span<T>;
@@ -72,7 +72,7 @@ class Span {
 };
 #endif
 
-// Memory for whatever a macro of fovea.h sizes, aligned for it: a static array, or a member.
+// Aligned memory for what a macro of fovea.h sizes: a static array, or a member.
 //     static fovea::Memory<FOVEA_LINEAR_WORKSPACE_BYTES(384, FOVEA_I8)> workspace;
 template <std::size_t Bytes>
 struct alignas(FOVEA_WORKSPACE_ALIGNMENT) Memory {
@@ -81,8 +81,8 @@ struct alignas(FOVEA_WORKSPACE_ALIGNMENT) Memory {
   constexpr operator Span<std::byte>() { return {bytes, sizeof bytes}; }
 };
 
-// An array of attention, [batch][heads][tokens][dim] in any order of memory: where its first element is, and how many
-// elements lie between neighbours of each dimension. The last dimension is contiguous.
+// An array [batch][heads][tokens][dim] whose dimensions lie in any order in memory: its first element, and how many
+// elements lie between neighbours in each dimension. The last dimension is contiguous.
 template <class T>
 struct View {
   T* data;
@@ -112,7 +112,7 @@ constexpr View<T> tokens_first(T* data, std::size_t tokens, std::size_t heads, s
           static_cast<std::ptrdiff_t>(heads * dim)};
 }
 
-// Memory in the order [batch][tokens][dim], of tokens that have no heads yet: of a multi-head layer.
+// Memory in the order [batch][tokens][dim], for a multi-head layer's tokens, which have no heads yet.
 template <class T>
 constexpr View<T> tokens_of(T* data, std::size_t tokens, std::size_t dim) {
   return {data, static_cast<std::ptrdiff_t>(tokens * dim), 0, static_cast<std::ptrdiff_t>(dim)};
@@ -137,7 +137,7 @@ constexpr PackedQkv<T> packed_qkv(T* data, std::size_t tokens, std::size_t q_hea
 
 // ----------------------------------------------------------------------------------------------------- softmax
 
-// The structures of C, all zero, which is each field's plainest choice, with struct_bytes filled in.
+// The structures of C with struct_bytes filled in and everything else zero, which is each field's simplest choice.
 struct SoftmaxArgs : fovea_softmax_args {
   constexpr SoftmaxArgs() : fovea_softmax_args{} { struct_bytes = sizeof(fovea_softmax_args); }
 };
@@ -174,7 +174,7 @@ struct RopeArgs : fovea_rope_args {
 
 inline Status rope(const fovea_rope_args& args) { return fovea_rope_f32(&args); }
 
-// As many as half of rotary_dim.
+// The number of turns is half of rotary_dim.
 inline Status rope_frequencies(Span<std::uint64_t> turns, double base = 0, double position_scale = 0) {
   if (turns.size() > 0x7fffffff) return FOVEA_ERR_SIZE;
   const auto rotary_dim = static_cast<std::uint32_t>(2 * turns.size());
@@ -204,11 +204,11 @@ struct AttentionArgs : fovea_attention_args {
 };
 
 // Memory for calls on f32 arrays by one worker, without a budget: a static array, or a member. For other formats and
-// sources: Memory<FOVEA_KV_WORKSPACE_BYTES(HeadDim, ValueDim)>.
+// sources use Memory<FOVEA_KV_WORKSPACE_BYTES(HeadDim, ValueDim)>.
 template <std::size_t HeadDim, std::size_t ValueDim = HeadDim>
 using Workspace = Memory<FOVEA_WORKSPACE_BYTES(HeadDim, ValueDim)>;
 
-// A plan, made once and read-only after. Until init has answered FOVEA_OK, run answers FOVEA_ERR_PLAN.
+// A plan: init makes it once, then it is read-only. Until init has returned FOVEA_OK, run returns FOVEA_ERR_PLAN.
 class Plan {
  public:
   Status init(const fovea_attention_desc& desc) { return fovea_plan_init(&plan_, &desc); }
@@ -217,14 +217,14 @@ class Plan {
   std::size_t slow_workspace_bytes(std::size_t workspace_bytes) const {
     return fovea_slow_workspace_bytes(&plan_, workspace_bytes);
   }
-  // Of a stream of these counts.
+  // Bytes of a stream's state for these counts.
   std::size_t state_bytes(std::uint32_t batch, std::uint32_t q_tokens) const {
     return fovea_state_bytes(&plan_, batch, q_tokens);
   }
   Target target() const { return plan_.desc.target; }
   const fovea_plan& get() const { return plan_; }
 
-  // As snprintf: what a call of these counts will do, in one line; returns the length of the whole line
+  // Writes one line that says what a call of these counts will do. Like snprintf, returns the length of the whole line
   // without the closing 0.
   std::size_t describe(std::uint32_t q_tokens, std::uint32_t kv_tokens, Span<char> text) const {
     return fovea_plan_describe(&plan_, q_tokens, kv_tokens, text.data(), text.size());
@@ -236,7 +236,7 @@ class Plan {
   Status run(const fovea_attention_args& args, Span<std::byte> workspace) const {
     return run(args, workspace.data(), workspace.size());
   }
-  // A fast part and a slow one, where no one region is large enough.
+  // With a fast and a slow part of workspace, where no single region is large enough.
   Status run(const fovea_attention_args& args, Span<std::byte> workspace, Span<std::byte> slow_workspace) const {
     fovea_attention_args with_slow = args;
     with_slow.slow_workspace = slow_workspace.data();
@@ -250,7 +250,7 @@ class Plan {
 
 // ----------------------------------------------------------------------------------------------------- threads
 
-// What an executor runs: once for each index, with a worker that no other task has at the same time.
+// What an executor runs: it calls the task once for each index, with a worker that no other task has at the same time.
 struct Task {
   void (*function)(void* arg, std::size_t index, std::uint32_t worker);
   void* arg;
@@ -258,8 +258,8 @@ struct Task {
   void operator()(std::size_t index, std::uint32_t worker) const { function(arg, index, worker); }
 };
 
-// An executor of anything that can be called as int(std::size_t tasks, fovea::Task task), a lambda for instance, and
-// does not throw. It refers to f, which must stay where it is as long as the executor is used.
+// Makes an executor from anything that can be called as int(std::size_t tasks, fovea::Task task) and does not throw, a
+// lambda for instance. The executor refers to f, which must stay where it is as long as the executor is used.
 //     auto run = [&](std::size_t tasks, fovea::Task task) {
 //       pool.parallel_for(tasks, [=](std::size_t i) { task(i, pool.this_worker()); });
 //       return 0;
@@ -277,17 +277,17 @@ fovea_executor executor_of(F& f, std::uint32_t workers) {
   return executor;
 }
 template <class F>
-fovea_executor executor_of(const F&& f, std::uint32_t workers) = delete;  // f would be gone
+fovea_executor executor_of(const F&& f, std::uint32_t workers) = delete;  // a temporary f would be gone
 
 // ----------------------------------------------------------------------------------------------------- streams
 
-// Memory for the state of a stream of so many rows (batch * q_heads * q_tokens): a static array, or a member.
+// Memory for a stream's state, for Rows = batch * q_heads * q_tokens: a static array, or a member.
 template <std::size_t Rows, std::size_t ValueDim>
 using State = Memory<FOVEA_STATE_BYTES(Rows, ValueDim)>;
 
-// Attention over keys that come in pieces. The state lies in memory of the caller's, to which a Stream refers, as it
-// does to its plan; it may be copied, and is then another name of the same state. Until begin or import has answered
-// FOVEA_OK, the others answer FOVEA_ERR_NULL.
+// Attention over keys that come in pieces. A Stream refers to its plan and to the state in the caller's memory; a copy
+// of a Stream is another name for the same state. Until begin or import_from has returned FOVEA_OK, the other functions
+// return FOVEA_ERR_NULL.
 class Stream {
  public:
   // memory: at least plan.state_bytes(batch, q_tokens), 64-byte aligned.
@@ -299,13 +299,13 @@ class Stream {
   Status push(const fovea_attention_args& args, Span<std::byte> workspace) {
     return fovea_stream_push(plan_, state_, &args, workspace.data(), workspace.size());
   }
-  // Takes in what the other has seen, which stays as it is.
+  // Takes in what the other stream has seen; the other stays as it is.
   Status merge(const Stream& other) { return fovea_stream_merge(plan_, state_, other.state_); }
   Status end(const fovea_attention_args& args, Span<std::byte> workspace) const {
     return fovea_stream_end(plan_, state_, &args, workspace.data(), workspace.size());
   }
 
-  // The image of the state, of state_bytes() bytes, and the state of an image.
+  // Writes the state's image, which has state_bytes() bytes, and makes a state from an image.
   Status export_to(Span<std::byte> image) const { return fovea_stream_export(state_, image.data(), image.size()); }
   Status import_from(const Plan& plan, Span<std::byte> memory, Span<const std::byte> image) {
     fovea_state* const state = reinterpret_cast<fovea_state*>(memory.data());
@@ -340,9 +340,9 @@ struct KvAppendArgs : fovea_kv_append_args {
 
 inline std::size_t kv_cache_bytes(const fovea_kv_cache& desc) { return fovea_kv_cache_bytes(&desc); }
 
-// The keys and values of some sequences. They, and their lengths, lie in memory of the caller's, to which a KvCache
-// refers; it may be copied, and is then another name of the same cache. Until init has answered FOVEA_OK, the others
-// answer FOVEA_ERR_PLAN; an init that fails leaves what there was.
+// The keys and values of some sequences. They and their lengths lie in the caller's memory, to which a KvCache refers;
+// a copy of a KvCache is another name for the same cache. Until init has returned FOVEA_OK, the other functions return
+// FOVEA_ERR_PLAN. An init that fails leaves the KvCache as it was.
 class KvCache {
  public:
   // memory: at least kv_cache_bytes(desc), 64-byte aligned.
@@ -359,7 +359,7 @@ class KvCache {
   Status set_length(std::uint32_t entry, std::uint32_t length, std::uint32_t first_token = 0) {
     return fovea_kv_set_length(&cache_, entry, length, first_token);
   }
-  // This entry becomes the first tokens of another's, or of another of this cache.
+  // Makes this entry the first tokens of an entry of another cache, or of another entry of this one.
   Status copy(std::uint32_t entry, const KvCache& from, std::uint32_t from_entry, std::uint32_t tokens) {
     return fovea_kv_copy(&cache_, entry, &from.cache_, from_entry, tokens);
   }
@@ -390,7 +390,7 @@ struct MultiheadArgs : fovea_multihead_args {
   }
 };
 
-// Weights [out][in] of f32, dense; bias [out] or null.
+// Dense f32 weights [out][in]; bias [out] or null.
 inline fovea_linear_weights linear_weights(const float* data, std::size_t in_dim, const float* bias = nullptr) {
   fovea_linear_weights weights{};
   weights.dtype = FOVEA_F32;
@@ -400,8 +400,8 @@ inline fovea_linear_weights linear_weights(const float* data, std::size_t in_dim
   return weights;
 }
 
-// A multi-head layer, planned once and read-only after. Until init has answered FOVEA_OK, the others answer
-// FOVEA_ERR_PLAN.
+// A multi-head layer: init plans it once, then it is read-only. Until init has returned FOVEA_OK, the other functions
+// return FOVEA_ERR_PLAN.
 class Multihead {
  public:
   Status init(const fovea_multihead_desc& desc) { return fovea_multihead_plan_init(&plan_, &desc); }

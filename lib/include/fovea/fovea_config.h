@@ -1,15 +1,15 @@
-/* What of fovea is compiled, and where it lies in memory.
+/* Which features of fovea are compiled, and where code and tables lie in memory.
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Every macro here may be set before: with -D for the whole build, or in a header of the user's that is named with
- * -DFOVEA_CONFIG_HEADER='"my_config.h"'. CMake: -DFOVEA_CONFIG_HEADER=<path of the file>, which is installed as well,
- * so that users of the installed library see the same settings. config/minimal.h is such a header: all left out but the
+ * Every macro here may be set beforehand: with -D for the whole build, or in a header of your own, named with
+ * -DFOVEA_CONFIG_HEADER='"my_config.h"'. With CMake, -DFOVEA_CONFIG_HEADER=<path of the file> also installs the file,
+ * so that users of the installed library see the same settings. config/minimal.h is such a header: it keeps only the
  * simplest call.
  *
- * Features: 1 = compiled in, the default; 0 = left out. A description or arguments that ask for what is left out are
- * refused with FOVEA_ERR_UNSUPPORTED. What else a call may ask for gives the same bits whatever is left out. What each
- * costs in bytes is in bench/README.md, "Size". A static link leaves out by itself the functions that nothing calls.
+ * Features: 1 = compiled in, the default; 0 = left out. A description or arguments that ask for a feature that is left
+ * out are refused with FOVEA_ERR_UNSUPPORTED; all other calls give the same bits either way. bench/README.md, "Size",
+ * says what each feature costs in bytes. A static link drops functions that nothing calls, without any setting here.
  */
 #ifndef FOVEA_FOVEA_CONFIG_H_
 #define FOVEA_FOVEA_CONFIG_H_
@@ -52,23 +52,23 @@
 #define FOVEA_ENABLE_MASK_BYTE 1 /* FOVEA_MASK_BYTE */
 #endif
 #ifndef FOVEA_ENABLE_MASK_F32
-#define FOVEA_ENABLE_MASK_F32 1 /* FOVEA_MASK_F32; with F16 and BF16 masks of these too */
+#define FOVEA_ENABLE_MASK_F32 1 /* FOVEA_MASK_F32, and with F16 and BF16 masks of those types too */
 #endif
 #ifndef FOVEA_ENABLE_POSITIONS
 #define FOVEA_ENABLE_POSITIONS 1 /* positions, and diagonals that need them */
 #endif
 #ifndef FOVEA_ENABLE_SCORES
-#define FOVEA_ENABLE_SCORES 1 /* scores, of any stage: attention weights too */
+#define FOVEA_ENABLE_SCORES 1 /* scores at any stage, attention weights included */
 #endif
 #ifndef FOVEA_ENABLE_SINKS
 #define FOVEA_ENABLE_SINKS 1 /* sinks */
 #endif
 #ifndef FOVEA_ENABLE_SLOW_WORKSPACE
-#define FOVEA_ENABLE_SLOW_WORKSPACE 1 /* slow_workspace; fovea_slow_workspace_bytes: SIZE_MAX where it is not 0 */
+#define FOVEA_ENABLE_SLOW_WORKSPACE 1 /* slow_workspace; without it fovea_slow_workspace_bytes is 0 or SIZE_MAX */
 #endif
 
-/* Nothing is refused without it: calls of few query rows are slower on targets with vectors, and their bits are those
- * of portable_bits. */
+/* The kernel for few query rows. Nothing is refused without it, but such calls are slower on targets with vectors, and
+ * have the bits of portable_bits. */
 #ifndef FOVEA_ENABLE_FEW_ROWS
 #define FOVEA_ENABLE_FEW_ROWS 1
 #endif
@@ -94,7 +94,7 @@
 #define FOVEA_ENABLE_KEY_SPLITS 1 /* key_split_tokens */
 #endif
 
-/* fovea_stream_*. Calls on whole keys are a little smaller without it. */
+/* fovea_stream_*. Without it the code of other attention calls is also a little smaller. */
 #ifndef FOVEA_ENABLE_STREAMS
 #define FOVEA_ENABLE_STREAMS 1
 #endif
@@ -144,13 +144,13 @@
 /* ----------------------------------------------------------------------------------------------------- texts */
 
 #ifndef FOVEA_ENABLE_TEXT
-#define FOVEA_ENABLE_TEXT 1 /* fovea_plan_describe, fovea_status_string: without it, both give empty texts */
+#define FOVEA_ENABLE_TEXT 1 /* fovea_plan_describe, fovea_status_string: without it both give empty texts */
 #endif
 
 /* -------------------------------------------------------------------------------------------- size and place */
 
-/* 1 = the kernels have fewer versions of their loops, and call what they would otherwise repeat: smaller and slower,
- * with the same bits in attention, but for few rows. By default as the compiler was told: with -Os. */
+/* 1 = kernels with fewer versions of their loops, which call what they would otherwise repeat: smaller and slower.
+ * Attention has the same bits, except for few rows. The default is 1 with -Os, else 0. */
 #ifndef FOVEA_PREFER_SIZE
 #if defined(__OPTIMIZE_SIZE__)
 #define FOVEA_PREFER_SIZE 1
@@ -159,13 +159,12 @@
 #endif
 #endif
 
-/* Sections of the object files that the kernels, and the tables that they and the calls to them read, are to lie in, as
- * strings: for instance -DFOVEA_CODE_SECTION='".itcm.fovea"' -DFOVEA_DATA_SECTION='".dtcm.rodata.fovea"'. The linker
- * script places them, and the start-up code copies them there, before the first call. Not set: where the compiler puts
- * code and constants.
- *   FOVEA_CODE_SECTION    every function of the kernels: all that runs for each element. What checks arguments and
- *                         loops over heads and tiles stays where code is.
- *   FOVEA_DATA_SECTION    the tables of kernel functions and the constants of the kernels; never written. */
+/* Names of sections in the object files, as strings: -DFOVEA_CODE_SECTION='".itcm.fovea"' and
+ * -DFOVEA_DATA_SECTION='".dtcm.rodata.fovea"', for instance. Your linker script places these sections, and your
+ * start-up code copies them there before the first call. Not set: where the compiler puts code and constants.
+ *   FOVEA_CODE_SECTION    for every function of the kernels, which is everything that runs for each element. Functions
+ *                         that check arguments or loop over heads and tiles stay with the other code.
+ *   FOVEA_DATA_SECTION    for the tables of kernel functions and the kernels' constants; never written. */
 #if defined(FOVEA_CODE_SECTION)
 #define FOVEA_IN_CODE_SECTION __attribute__((section(FOVEA_CODE_SECTION)))
 #else
@@ -177,8 +176,8 @@
 #define FOVEA_IN_DATA_SECTION
 #endif
 
-/* The library's own code asks these constants: all of it is compiled whatever they are, and what cannot be reached
- * drops out. */
+/* The library's own code reads these constants instead of the macros: all of it is compiled in every configuration, and
+ * the compiler drops what cannot be reached. */
 #ifdef __cplusplus
 namespace fovea {
 namespace config {
@@ -221,9 +220,9 @@ constexpr bool kStates = kStreams || kKeySplits; /* partial states */
 constexpr bool kHalf = kF16 || kBf16;
 constexpr bool kMask = kMaskF32 || kMaskByte;
 constexpr bool kNarrow = kHalf || kI8 || kI4;
-constexpr bool kStaged = kNarrow || kRing || kPages || kLoad; /* keys may not be used where they lie */
-constexpr bool kLimits = kCausal || kWindows || kRing;        /* a key may be hidden by its place */
-constexpr bool kPlaces = kCausal || kWindows || kAlibi;       /* anything that depends on positions */
+constexpr bool kStaged = kNarrow || kRing || kPages || kLoad; /* keys may need copying before use */
+constexpr bool kLimits = kCausal || kWindows || kRing;        /* a key may be hidden by its position */
+constexpr bool kPlaces = kCausal || kWindows || kAlibi;       /* something depends on positions */
 } /* namespace config */
 } /* namespace fovea */
 #endif

@@ -1,10 +1,10 @@
-/* The smallest attention: f32, plain arrays, any heads, causal limits, key lengths, one call; and softmax over contiguous
- * rows. For FOVEA_CONFIG_HEADER: see fovea_config.h. What it comes to is in bench/README.md, "Size".
+/* A value for FOVEA_CONFIG_HEADER (see fovea_config.h) that keeps the smallest attention: f32, plain arrays, any heads,
+ * causal limits, key lengths, one call; and softmax over contiguous rows. bench/README.md, "Size", has its size.
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * What is set before stays, so a feature is had back by -DFOVEA_ENABLE_I8=1 for the whole build, or in a header of
- * your own that defines it and then includes this one. */
+ * It does not change what is already set. To get a feature back, use -DFOVEA_ENABLE_I8=1, for example, for the whole
+ * build, or name a header of your own that defines it and then includes this one. */
 #ifndef FOVEA_CONFIG_MINIMAL_H_
 #define FOVEA_CONFIG_MINIMAL_H_
 
