@@ -428,7 +428,7 @@ TEST_CASE("executor: one that is wrong has its status, and nothing is written", 
   CHECK(shuffler.runs == 0);
 }
 
-TEST_CASE("executor: one that fails, or numbers workers or tasks wrongly, has its status, and writes nothing outside",
+TEST_CASE("executor: one that fails, leaves out tasks or misnumbers them has its status, and writes nothing outside",
           "[short][executor]") {
   Problem p;
   p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 150;
@@ -436,8 +436,9 @@ TEST_CASE("executor: one that fails, or numbers workers or tasks wrongly, has it
   test.expected();
   for (const fovea_target target : targets()) {
     for (const uint32_t split : {0u, 64u}) {
-      const auto answer = [&](int of_run, uint32_t added, size_t beyond = 0) {
+      const auto answer = [&](int of_run, uint32_t added, size_t beyond = 0, size_t left_out = 0) {
         Shuffler shuffler(2);
+        shuffler.left_out = left_out;
         shuffler.answer = of_run;
         shuffler.added = added;
         shuffler.beyond = beyond;
@@ -455,6 +456,9 @@ TEST_CASE("executor: one that fails, or numbers workers or tasks wrongly, has it
       CHECK(answer(0, 0x7fffffff));
       for (const size_t beyond : {size_t{1}, size_t{2}, size_t{1} << 20, size_t{SIZE_MAX} / 2}) {
         CHECK(answer(0, 0, beyond));
+      }
+      for (const size_t left_out : {size_t{1}, size_t{3}, size_t{SIZE_MAX}}) {
+        if (kCountsTasks) CHECK(answer(0, 0, 0, left_out));
       }
       CHECK(!answer(0, 0));
       CHECK(test.compare() == "");

@@ -25,6 +25,7 @@
 #include "support/covering.h"
 #include "support/guarded.h"
 #include "support/problem.h"
+#include "support/shuffler.h"
 #include "support/text.h"
 #include "support/tolerance.h"
 
@@ -75,13 +76,14 @@ struct Backwards {
   int answer = 0;
   uint32_t wrong_worker = 0;  // added to the last task's
   size_t wrong_index = 0;     // the same
+  size_t left_out = 0;        // this many of the last tasks are not run
 
   explicit Backwards(uint32_t workers) : executor{run, this, workers} {}
 
   static int run(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
     auto& me = *static_cast<Backwards*>(self);
     me.tasks = tasks;
-    for (size_t i = tasks; i-- > 0;) {
+    for (size_t i = tasks; i-- > me.left_out;) {
       const bool last = i == 0;
       task(arg, i + (last ? me.wrong_index : 0),
            static_cast<uint32_t>(i % me.executor.workers) + (last ? me.wrong_worker : 0));
@@ -600,6 +602,11 @@ TEST_CASE("linear: an executor that fails is told of", "[short]") {
     for (const size_t index : {backwards.tasks, backwards.tasks + 1, size_t{SIZE_MAX}}) {
       backwards.wrong_index = index;
       CHECK(test.run(target) == FOVEA_ERR_EXECUTOR);
+    }
+    backwards.wrong_index = 0;
+    for (size_t left_out = 1; left_out <= backwards.tasks; ++left_out) {
+      backwards.left_out = left_out;
+      CHECK(test.run(target) == (kCountsTasks ? FOVEA_ERR_EXECUTOR : FOVEA_OK));
     }
   }
 }

@@ -118,7 +118,7 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_ERR_LOAD = -20,      /* a load callback failed: outputs are unspecified */
   FOVEA_ERR_STATE = -21,     /* the memory is too small for the state, or holds no state that fits the call */
   FOVEA_ERR_IMAGE = -22,     /* the bytes are not the image of a state, or have changed since they were written */
-  FOVEA_ERR_EXECUTOR = -23,  /* the executor failed, or asked for a task or a worker that does not exist */
+  FOVEA_ERR_EXECUTOR = -23,  /* the executor failed, skipped a task, or used a task or worker that does not exist */
   FOVEA_ERR_PAGE = -24,      /* a page table names a page that the pool does not have */
   FOVEA_ERR_FULL = -25,      /* a cache has no room for the tokens */
   FOVEA_ERR_POSITIONS_TWICE = -26, /* positions are given twice: positions beside a diagonal or token_positions, or a
@@ -535,9 +535,10 @@ typedef struct fovea_kv_source {
  * core, the tasks must see what was written before run was called, and the caller must see what they wrote after run
  * has returned. A call may use run more than once, or not at all where there is only one task, but never from within a
  * task. Shapes alone decide what the tasks are, so results are the same to the bit whatever runs them.
- * FOVEA_ERR_EXECUTOR: run did not return 0, or a task was called with an i that is not below tasks or a worker that is
- * not below max_workers. Outputs are then unspecified. So is the state of a stream into which keys were pushed: some of
- * its rows have seen them, others not. Begin the stream again, or go on with an earlier copy. No other memory was
+ * FOVEA_ERR_EXECUTOR: run did not return 0; or it called fewer tasks than there are, which goes unnoticed on processors
+ * without atomic addition, such as a Cortex-M0+; or it called a task with an i that is not below tasks or a worker that
+ * is not below max_workers. Outputs are then unspecified. So is the state of a stream into which keys were pushed: some
+ * of its rows have seen them, others not. Begin the stream again, or go on with an earlier copy. No other memory was
  * written. */
 typedef struct fovea_executor {
   int (*run)(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg);

@@ -7,6 +7,7 @@
 
 #include "attention/keys.h"
 #include "attention/limits.h"
+#include "base/tasks.h"
 #include "targets/registry.h"
 
 namespace fovea {
@@ -490,27 +491,12 @@ class Call {
 
   fovea_status run_tasks(Part part, size_t tasks) {
     part_ = part;
-    tasks_ = tasks;
-    const fovea_executor* const executor = args_.executor;
-    if (config::kExecutor && executor && tasks > 1) {
-      const auto task = [](void* call, size_t index, uint32_t worker) {
-        WorkerArrays arrays;
-        static_cast<Call*>(call)->run_task(index, worker, &arrays);
-      };
-      if (executor->run(executor->self, tasks, task, this) != 0) fail(FOVEA_ERR_EXECUTOR);
-    } else {
-      WorkerArrays arrays;
-      for (size_t index = 0; index < tasks; ++index) run_task(index, 0, &arrays);
-    }
-    return fovea_status(__atomic_load_n(&status_, __ATOMIC_RELAXED));
+    return fovea::run_tasks(*this, args_.executor, worker_count(plan_.desc), tasks);
   }
 
-  void fail(fovea_status status) { __atomic_store_n(&status_, int(status), __ATOMIC_RELAXED); }
-
-  void run_task(size_t index, uint32_t worker, WorkerArrays* arrays) {
-    // A worker that there is not has no workspace.
-    if (worker >= worker_count(plan_.desc) || index >= tasks_) return fail(FOVEA_ERR_EXECUTOR);
-    if (config::kLoad && __atomic_load_n(&status_, __ATOMIC_RELAXED) != FOVEA_OK) return;
+ public:
+  using Scratch = WorkerArrays;
+  fovea_status run_task(size_t index, uint32_t worker, WorkerArrays* arrays) {
     uint32_t split = 0;
     if (config::kKeySplits && part_ == Part::kSplit) {
       split = uint32_t(index % splits_);
@@ -521,7 +507,7 @@ class Call {
     const uint32_t batch = uint32_t(head / plan_.desc.kv_heads), kv_head = uint32_t(head % plan_.desc.kv_heads);
     const EntryQueries queries = queries_of(args_, batch);
     const Cut cut = ragged() ? cut_of(plan_, queries.count) : cut_;
-    if (block >= cut.blocks || queries.count == 0) return;  // an entry with fewer queries than another, or none
+    if (block >= cut.blocks || queries.count == 0) return FOVEA_OK;  // an entry with fewer queries, or none
 
     carve(plan_, worker_workspace(plan_, workspace_, worker), cut.few, arrays);
     QueryTile(&tiles)[kMostTiles] = arrays->tiles;
@@ -560,9 +546,10 @@ class Call {
         tiles[i].score_vector = args_.score_vector + ptrdiff_t(kv_head) * args_.score_vector_stride;
       }
     }
-    if (!run_query_tiles(task, tiles, count)) fail(FOVEA_ERR_LOAD);
+    return run_query_tiles(task, tiles, count) ? FOVEA_OK : FOVEA_ERR_LOAD;
   }
 
+ private:
   // Where the states of a task lie, whose head begins with this row of all. That of split keys is limited to its part
   // of them; the last task joins all parts.
   void find_states(size_t row, uint32_t split, const QueryTile* tiles, uint32_t count, const Cut& cut,
@@ -599,8 +586,6 @@ class Call {
   uint32_t splits_;        // parts of the keys
   StateRows states_ = {};  // [splits][batch][kv_heads][rows], of split keys; or what replaces the state of a stream
   Part part_ = Part::kWhole;
-  size_t tasks_ = 0;       // of this part of the work
-  int status_ = FOVEA_OK;  // of the tasks
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 // A linear layer: for each tile of tokens, for each block of outputs, for each block of inputs, one step of the sums.
 #include "linear/call.h"
 
+#include "base/tasks.h"
 #include "formats/formats.h"
 #include "targets/registry.h"
 
@@ -36,28 +37,10 @@ class LinearCall {
     parts_ = config::kExecutor && args.executor ? divide_up(args.out_dim, kTaskOutputs) : 1;
   }
 
-  fovea_status run() {
-    const size_t tasks = size_t(tiles_) * parts_;
-    const fovea_executor* const executor = args_.executor;
-    if (config::kExecutor && executor && tasks > 1) {
-      const auto task = [](void* call, size_t index, uint32_t worker) {
-        static_cast<LinearCall*>(call)->run_task(index, worker);
-      };
-      const bool done = executor->run(executor->self, tasks, task, this) == 0;
-      return done && !__atomic_load_n(&lacks_task_, __ATOMIC_RELAXED) ? FOVEA_OK : FOVEA_ERR_EXECUTOR;
-    }
-    for (size_t index = 0; index < tasks; ++index) run_task(index, 0);
-    return FOVEA_OK;
-  }
+  fovea_status run() { return run_tasks(*this, args_.executor, plan_.workers, size_t(tiles_) * parts_); }
 
- private:
-  bool few() const { return kFewRowsServed && plan_.tile_vectors == 0; }
-
-  void run_task(size_t index, uint32_t worker) {
-    if (worker >= plan_.workers || index >= size_t(tiles_) * parts_) {  // no such worker has workspace
-      __atomic_store_n(&lacks_task_, true, __ATOMIC_RELAXED);
-      return;
-    }
+  struct Scratch {};
+  fovea_status run_task(size_t index, uint32_t worker, Scratch*) const {
     const uint32_t part = uint32_t(index % parts_), tile = uint32_t(index / parts_);
     // Parts are of whole blocks of outputs, as equal as these allow.
     const uint32_t blocks = divide_up(args_.out_dim, kLinearGrain);
@@ -72,7 +55,11 @@ class LinearCall {
     } else {
       run_tile(tile, begin, end, workspace_ + worker * plan_.worker_bytes);
     }
+    return FOVEA_OK;
   }
+
+ private:
+  bool few() const { return kFewRowsServed && plan_.tile_vectors == 0; }
 
   void run_few(uint32_t begin, uint32_t end) const {
     fovea_linear_weights w = args_.weights;
@@ -137,9 +124,8 @@ class LinearCall {
   const fovea_linear_args& args_;
   char* workspace_;
   const LinearKernels& kernels_;
-  uint32_t vectors_;         // of tokens
-  uint32_t tiles_, parts_;   // of tokens and of outputs
-  bool lacks_task_ = false;  // a task came with a number, or that of a worker, that there is not
+  uint32_t vectors_;        // of tokens
+  uint32_t tiles_, parts_;  // of tokens and of outputs
 };
 
 }  // namespace

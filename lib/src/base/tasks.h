@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loop over the tasks of a call: on the caller's executor, or in order where there is none or one task.
+#ifndef FOVEA_SRC_BASE_TASKS_H_
+#define FOVEA_SRC_BASE_TASKS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fovea/fovea.h"
+#include "fovea/fovea_config.h"
+
+namespace fovea {
+
+// Whether tasks are counted, so that one that an executor leaves out is noticed. Processors without an atomic addition
+// would call a library for it.
+constexpr bool kCountsTasks = __atomic_always_lock_free(sizeof(size_t), nullptr);
+
+// What the tasks of one loop share. Tasks may run at the same time.
+template <class Call>
+class TaskLoop {
+ public:
+  TaskLoop(Call& call, uint32_t workers, size_t tasks) : call_(call), workers_(workers), tasks_(tasks) {}
+
+  fovea_status run_in_order() {
+    typename Call::Scratch scratch;
+    fovea_status status = FOVEA_OK;
+    for (size_t index = 0; index < tasks_ && status == FOVEA_OK; ++index) status = call_.run_task(index, 0, &scratch);
+    return status;
+  }
+
+  fovea_status run_on(const fovea_executor& executor) {
+    const auto task = [](void* loop, size_t index, uint32_t worker) {
+      static_cast<TaskLoop*>(loop)->run_one(index, worker);
+    };
+    if (executor.run(executor.self, tasks_, task, this) != 0) return FOVEA_ERR_EXECUTOR;
+    const bool complete = !kCountsTasks || __atomic_load_n(&done_, __ATOMIC_RELAXED) == tasks_;
+    const int status = __atomic_load_n(&status_, __ATOMIC_RELAXED);
+    return status != FOVEA_OK || complete ? fovea_status(status) : FOVEA_ERR_EXECUTOR;
+  }
+
+ private:
+  void run_one(size_t index, uint32_t worker) {
+    fovea_status status = FOVEA_ERR_EXECUTOR;
+    if (index < tasks_ && worker < workers_) {
+      if (__atomic_load_n(&status_, __ATOMIC_RELAXED) != FOVEA_OK) return;
+      typename Call::Scratch scratch;
+      status = call_.run_task(index, worker, &scratch);
+    }
+    if (status != FOVEA_OK) {
+      __atomic_store_n(&status_, int(status), __ATOMIC_RELAXED);
+    } else if (kCountsTasks) {
+      __atomic_fetch_add(&done_, size_t(1), __ATOMIC_RELAXED);
+    }
+  }
+
+  Call& call_;
+  const uint32_t workers_;
+  const size_t tasks_;
+  int status_ = FOVEA_OK;  // the error of a task; after it no further one begins
+  size_t done_ = 0;
+};
+
+// Runs this many tasks of a call, each with a worker below `workers`. Call has
+//   fovea_status run_task(size_t index, uint32_t worker, Scratch* scratch);
+// where its type Scratch is what tasks that follow one another on a thread may hand on.
+template <class Call>
+fovea_status run_tasks(Call& call, const fovea_executor* executor, uint32_t workers, size_t tasks) {
+  TaskLoop<Call> loop(call, workers, tasks);
+  return config::kExecutor && executor && tasks > 1 ? loop.run_on(*executor) : loop.run_in_order();
+}
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_BASE_TASKS_H_
