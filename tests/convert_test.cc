@@ -16,6 +16,7 @@
 #include "support/guarded.h"
 #include "support/problem.h"
 #include "support/text.h"
+#include "formats/kernels.h"
 #include "targets/registry.h"
 
 #if defined(FOVEA_TESTS_SEE_INSIDE)

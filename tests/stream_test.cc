@@ -12,6 +12,7 @@
 #include "support/pieces.h"
 #include "support/problem.h"
 #if defined(FOVEA_TESTS_SEE_INSIDE)
+#include "attention/kernels.h"
 #include "attention/layout.h"
 #endif
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/kernels.h"
 #include "catch.h"
 #include "support/problem.h"
 #include "targets/registry.h"

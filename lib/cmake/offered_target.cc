@@ -15,7 +15,7 @@
 #error fovea_offers_helium
 #elif FOVEA_OFFERS_WASM
 #error fovea_offers_wasm
-#elif defined(__x86_64__) || defined(__i386__)
+#elif FOVEA_OFFERS_X86
 #error fovea_offers_x86
 #else
 #error fovea_offers_scalar

@@ -62,9 +62,11 @@ class Library:
         self.commands, self.outputs = {}, {}
         for entry in json.loads((self.folder / "compile_commands.json").read_text()):
             source = pathlib.Path(entry["file"])
-            if ROOT / "lib" / "src" in source.parents:
+            # With several backends, the second folder has a folder for each.
+            below = [folder for folder in (ROOT / "lib" / "src", self.folder / "lib") if folder in source.parents]
+            if below:
                 command = shlex.split(entry["command"])
-                name = str(source.relative_to(ROOT / "lib" / "src"))
+                name = str(source.relative_to(below[0]))
                 self.directory = pathlib.Path(entry["directory"])  # of all
                 self.outputs[name] = self.directory / command[command.index("-o") + 1]
                 self.commands[name] = command

@@ -8,8 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hiding_mask.h"
 #include "formats/formats.h"
 #include "fovea/fovea.h"
+#include "targets/choice.h"
 
 namespace fovea {
 
@@ -19,8 +21,6 @@ constexpr uint32_t kKeyTile = FOVEA_KEY_TILE;
 constexpr uint32_t kKeyGrain = 8;
 // Scores are kept in base 2.
 constexpr float kLog2E = 1.44269504f;
-// Masks that are added hide from here down: of f16 its lowest number, of the others -FLT_MAX / 2.
-constexpr float kHidingMask = -1.70141173e38f, kHidingMaskF16 = -65504.0f;
 
 // A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. The first
 // `live` rows are real; the others repeat the last one and are never stored.
@@ -157,6 +157,9 @@ struct AttentionKernels {
   TileKernels few_rows;  // at most kFewRows rows a tile; null functions on a target without it
 };
 constexpr uint32_t kFewRows = 4;
+
+FOVEA_TABLES(AttentionKernels, kAttention, attention_kernels)
+
 }  // namespace fovea
 
 #endif  // FOVEA_SRC_ATTENTION_KERNELS_H_

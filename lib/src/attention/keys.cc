@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention/keys.h"
 
+#include "formats/kernels.h"
 #include "targets/registry.h"
 
 namespace fovea {

@@ -5,6 +5,7 @@
 #define FOVEA_SRC_ATTENTION_STREAM_KERNELS_H_
 
 #include "attention/kernels.h"
+#include "targets/choice.h"
 
 namespace fovea {
 
@@ -27,6 +28,8 @@ struct StreamKernels {
   StateKernels tile, few_rows;
   void (*merge)(const StateRows& into, const StateRows& from, size_t rows, size_t value_dim);
 };
+
+FOVEA_TABLES(StreamKernels, kStream, stream_kernels)
 
 }  // namespace fovea
 

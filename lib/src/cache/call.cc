@@ -2,6 +2,7 @@
 #include "cache/call.h"
 
 #include "base/key_places.h"
+#include "formats/kernels.h"
 #include "rope/call.h"
 #include "targets/registry.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The formats of keys and values in memory, and the seam of the kernels that convert them from and to f32.
+// The formats of keys and values in memory.
 //
 // A row is one token's key or value in one head: `dim` elements. Arrays are of the C type named; strides count its
 // elements.
@@ -60,35 +60,6 @@ constexpr bool format_served(fovea_dtype dtype) {
   return dtype == FOVEA_F32 || (dtype == FOVEA_F16 && config::kF16) || (dtype == FOVEA_BF16 && config::kBf16) ||
          (dtype == FOVEA_I8 && config::kI8) || (dtype == FOVEA_I4 && config::kI4);
 }
-
-// Any counts may be 0. Nothing may overlap. scales is used by i8 and i4 alone. Elements are [first, first + dim) of each
-// row, where first is a multiple of kI4Group, or all of them lie in one group.
-struct WidenRows {
-  size_t rows, dim;
-  float* out;
-  ptrdiff_t out_stride;
-  const void* data;
-  ptrdiff_t stride;
-  const void* scales;
-  ptrdiff_t scale_stride;
-  size_t first = 0;
-};
-
-struct NarrowRows {
-  size_t rows, dim;
-  void* data;
-  ptrdiff_t stride;
-  void* scales;
-  ptrdiff_t scale_stride;
-  const float* in;
-  ptrdiff_t in_stride;
-};
-
-// By fovea_dtype; that of f32 copies. Null where format_served is false.
-struct ConvertKernels {
-  void (*widen[kDtypes])(const WidenRows&);
-  void (*narrow[kDtypes])(const NarrowRows&);
-};
 
 }  // namespace fovea
 

@@ -4,7 +4,7 @@
 #include "linear/call.h"
 
 #include "base/tasks.h"
-#include "formats/formats.h"
+#include "formats/kernels.h"
 #include "targets/registry.h"
 
 namespace fovea {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "fovea/fovea.h"
+#include "targets/choice.h"
 
 namespace fovea {
 
@@ -61,6 +62,8 @@ struct LinearKernels {
   // Null on a target without lanes.
   void (*few)(const FewTokens&);
 };
+
+FOVEA_TABLES(LinearKernels, kLinear, linear_kernels)
 
 }  // namespace fovea
 

@@ -6,7 +6,6 @@
 #include "attention/call.h"
 #include "cache/call.h"
 #include "rope/call.h"
-#include "targets/registry.h"
 
 namespace fovea {
 namespace {

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "targets/choice.h"
+
 namespace fovea {
 
 // Most pairs whose angles are held at a time, over all tokens: a multiple of any vector.
@@ -31,6 +33,8 @@ struct RopeKernels {
   void (*half_split)(const RopeRows&);
   void (*interleaved)(const RopeRows&);
 };
+
+FOVEA_TABLES(RopeKernels, kRope, rope_kernels)
 
 }  // namespace fovea
 

@@ -4,7 +4,9 @@
 #ifndef FOVEA_SRC_SOFTMAX_KERNELS_H_
 #define FOVEA_SRC_SOFTMAX_KERNELS_H_
 
+#include "base/hiding_mask.h"
 #include "fovea/fovea.h"
+#include "targets/choice.h"
 
 namespace fovea {
 
@@ -18,6 +20,8 @@ struct SoftmaxKernels {
   void (*rows)(const SoftmaxSlice&);     // inner == 1, all axis strides 1; null where columns serves these too
   void (*columns)(const SoftmaxSlice&);  // anything else
 };
+
+FOVEA_TABLES(SoftmaxKernels, kSoftmax, softmax_kernels)
 
 }  // namespace fovea
 

@@ -1,35 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The choice among the tables of a family: the same for each, in a file of its own for each.
+// The choice among the tables of an operator's kernels: each target has one in its namespace.
 #ifndef FOVEA_SRC_TARGETS_CHOICE_H_
 #define FOVEA_SRC_TARGETS_CHOICE_H_
 
-#include "targets/compiled.h"
-#include "targets/registry.h"
-#include "targets/tables.h"
+#include "fovea/fovea.h"
+#include "targets/list.h"
 
-// What serves a target that is neither Highway's nor scalar.
-#if FOVEA_WITH_HELIUM
-#define FOVEA_OTHER_TARGET helium_target
-#elif FOVEA_WITH_XSIMD
-#define FOVEA_OTHER_TARGET xsimd_target
-#else
-#define FOVEA_OTHER_TARGET scalar_target
-#endif
-
-#define FOVEA_RETURN_TABLE_IF(compiled, is_meant, table) \
-  if constexpr (compiled) {                              \
-    if (is_meant) return table;                          \
+// Declares `Type table` in the namespace of each target, and a function that returns the table of an available target.
+// With one target compiled that is a constant.
+#define FOVEA_TABLES(Type, table, function)                 \
+  FOVEA_TARGETS(FOVEA_DECLARE_TABLE_, Type, table)          \
+  static inline const Type& function(fovea_target target) { \
+    FOVEA_TARGETS(FOVEA_RETURN_TABLE_, Type, table)         \
+    __builtin_unreachable();                                \
   }
-
-// The body of a function that is given an available target: returns its table of this name.
-#define FOVEA_RETURN_TABLE(target, table)                                                       \
-  FOVEA_RETURN_TABLE_IF(FOVEA_COMPILED_SSE4, target == FOVEA_TARGET_SSE4, N_SSE4::table)        \
-  FOVEA_RETURN_TABLE_IF(FOVEA_COMPILED_AVX2, target == FOVEA_TARGET_AVX2, N_AVX2::table)        \
-  FOVEA_RETURN_TABLE_IF(FOVEA_COMPILED_AVX512, target == FOVEA_TARGET_AVX512, N_AVX3::table)    \
-  FOVEA_RETURN_TABLE_IF(FOVEA_COMPILED_NEON, target == FOVEA_TARGET_NEON, N_NEON::table)        \
-  FOVEA_RETURN_TABLE_IF(FOVEA_COMPILED_WASM, target == FOVEA_TARGET_WASM, N_WASM::table)        \
-  FOVEA_RETURN_TABLE_IF(FOVEA_WITH_SCALAR, target == FOVEA_TARGET_SCALAR, scalar_target::table) \
-  return FOVEA_OTHER_TARGET::table
+#define FOVEA_DECLARE_TABLE_(Type, table, id, target_namespace) \
+  namespace target_namespace {                                  \
+  extern const Type table;                                      \
+  }
+#define FOVEA_RETURN_TABLE_(Type, table, id, target_namespace)       \
+  if constexpr (FOVEA_COMPILED_##id) {                               \
+    if (target == FOVEA_TARGET_##id) return target_namespace::table; \
+  }
 
 #endif  // FOVEA_SRC_TARGETS_CHOICE_H_

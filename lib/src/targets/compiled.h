@@ -1,29 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which targets this build compiles: from the backends that the build system chose and the processor that the compiler
-// is set to.
+// Which backends and targets this build compiles, and which of the backends this compilation is for.
 #ifndef FOVEA_SRC_TARGETS_COMPILED_H_
 #define FOVEA_SRC_TARGETS_COMPILED_H_
 
+#include "targets/offered.h"
+
+// The build system names the backends, or leaves the choice of one to the compiler's flags.
+#if !defined(FOVEA_WITH_HELIUM) && !defined(FOVEA_WITH_HIGHWAY) && !defined(FOVEA_WITH_SCALAR) && \
+    !defined(FOVEA_WITH_XSIMD)
+#if FOVEA_OFFERS_HELIUM
+#define FOVEA_WITH_HELIUM 1
+#elif FOVEA_OFFERS_NEON
+#define FOVEA_WITH_XSIMD 1
+#elif FOVEA_OFFERS_WASM || FOVEA_OFFERS_X86
+#define FOVEA_WITH_HIGHWAY 1
+#else
+#define FOVEA_WITH_SCALAR 1
+#endif
+#endif
 #ifndef FOVEA_WITH_HELIUM
 #define FOVEA_WITH_HELIUM 0
 #endif
 #ifndef FOVEA_WITH_HIGHWAY
 #define FOVEA_WITH_HIGHWAY 0
 #endif
-#ifndef FOVEA_WITH_XSIMD
-#define FOVEA_WITH_XSIMD 0
-#endif
 #ifndef FOVEA_WITH_SCALAR
 #define FOVEA_WITH_SCALAR 0
 #endif
-
-#include "targets/offered.h"
+#ifndef FOVEA_WITH_XSIMD
+#define FOVEA_WITH_XSIMD 0
+#endif
 
 #if defined(FOVEA_EXPECT_TARGET_SCALAR) && FOVEA_OFFERS_FIXED_VECTORS
 #error "FOVEA_SIMD=auto chose scalar, but the flags offer vectors: name them in CMAKE_CXX_FLAGS, or set FOVEA_SIMD"
 #endif
 
+// A file of kernels is compiled once for each backend: the one that is named, or the only one there is.
+#if !defined(FOVEA_FOR_HELIUM) && !defined(FOVEA_FOR_HIGHWAY) && !defined(FOVEA_FOR_SCALAR) && !defined(FOVEA_FOR_XSIMD)
+#define FOVEA_FOR_HELIUM FOVEA_WITH_HELIUM
+#define FOVEA_FOR_HIGHWAY FOVEA_WITH_HIGHWAY
+#define FOVEA_FOR_SCALAR FOVEA_WITH_SCALAR
+#define FOVEA_FOR_XSIMD FOVEA_WITH_XSIMD
+#endif
+
+// Highway compiles several targets, and the program picks. xsimd compiles one: among other backends a target of its own
+// name, alone the best that the compiler's flags offer, under that target's name.
 #if FOVEA_WITH_HIGHWAY
 #include "simd/highway_targets.h"
 #define FOVEA_COMPILED_SSE4 ((HWY_TARGETS & HWY_SSE4) != 0)
@@ -31,31 +53,32 @@
 #define FOVEA_COMPILED_AVX512 ((HWY_TARGETS & HWY_AVX3) != 0)
 #define FOVEA_COMPILED_NEON ((HWY_TARGETS & HWY_NEON) != 0)
 #define FOVEA_COMPILED_WASM ((HWY_TARGETS & HWY_WASM) != 0)
+#define FOVEA_COMPILED_XSIMD FOVEA_WITH_XSIMD
 #else
-#define FOVEA_COMPILED_SSE4 0
-#define FOVEA_COMPILED_AVX2 0
-#define FOVEA_COMPILED_AVX512 0
-#define FOVEA_COMPILED_NEON 0
+#define FOVEA_COMPILED_SSE4 (FOVEA_WITH_XSIMD && FOVEA_OFFERS_SSE4 && !FOVEA_OFFERS_AVX2)
+#define FOVEA_COMPILED_AVX2 (FOVEA_WITH_XSIMD && FOVEA_OFFERS_AVX2 && !FOVEA_OFFERS_AVX512)
+#define FOVEA_COMPILED_AVX512 (FOVEA_WITH_XSIMD && FOVEA_OFFERS_AVX512)
+#define FOVEA_COMPILED_NEON (FOVEA_WITH_XSIMD && FOVEA_OFFERS_NEON)
 #define FOVEA_COMPILED_WASM 0
+#define FOVEA_COMPILED_XSIMD 0
 #endif
+#define FOVEA_COMPILED_HELIUM FOVEA_WITH_HELIUM
+#define FOVEA_COMPILED_SCALAR FOVEA_WITH_SCALAR
 
-// The target that xsimd serves: the one the compiler is set to, or in a build with several backends the one whose flags
-// its files are given.
-#if FOVEA_WITH_XSIMD
-#if FOVEA_WITH_HIGHWAY || defined(__AVX2__)
-#if defined(__AVX512F__) && !FOVEA_WITH_HIGHWAY
-#define FOVEA_XSIMD_SERVES FOVEA_TARGET_AVX512
-#else
-#define FOVEA_XSIMD_SERVES FOVEA_TARGET_AVX2
-#endif
-#elif defined(__SSE4_2__)
-#define FOVEA_XSIMD_SERVES FOVEA_TARGET_SSE4
-#elif defined(__ARM_NEON)
-#define FOVEA_XSIMD_SERVES FOVEA_TARGET_NEON
-#else
+#if FOVEA_WITH_XSIMD && !FOVEA_WITH_HIGHWAY && !FOVEA_OFFERS_SSE4 && !FOVEA_OFFERS_NEON
 #error \
     "xsimd needs a vector unit: set the compiler's processor (-march, or a toolchain file), or choose FOVEA_SIMD=highway"
 #endif
+
+// What xsimd compiles.
+#if FOVEA_OFFERS_NEON
+#define FOVEA_XSIMD_SERVES FOVEA_TARGET_NEON
+#elif FOVEA_WITH_HIGHWAY || FOVEA_COMPILED_AVX2
+#define FOVEA_XSIMD_SERVES FOVEA_TARGET_AVX2
+#elif FOVEA_COMPILED_AVX512
+#define FOVEA_XSIMD_SERVES FOVEA_TARGET_AVX512
+#else
+#define FOVEA_XSIMD_SERVES FOVEA_TARGET_SSE4
 #endif
 
 #endif  // FOVEA_SRC_TARGETS_COMPILED_H_

@@ -35,6 +35,11 @@
 #else
 #define FOVEA_OFFERS_WASM 0
 #endif
+#if defined(__x86_64__) || defined(__i386__)  // of which processor the program asks
+#define FOVEA_OFFERS_X86 1
+#else
+#define FOVEA_OFFERS_X86 0
+#endif
 
 // Vectors that are there or not when the compiler runs: on x86 the program asks.
 #define FOVEA_OFFERS_FIXED_VECTORS (FOVEA_OFFERS_NEON || FOVEA_OFFERS_HELIUM || FOVEA_OFFERS_WASM)

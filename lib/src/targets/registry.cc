@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/registry.h"
 
-#include "targets/compiled.h"
-
 namespace fovea {
 namespace {
 
@@ -74,21 +72,22 @@ const TargetTraits* target_traits_at(uint32_t index) {
 }
 
 const char* target_backend(fovea_target target) {
+  [[maybe_unused]] constexpr const char* kVectors = FOVEA_WITH_HIGHWAY ? "highway" : "xsimd";
   switch (target) {
 #if FOVEA_COMPILED_SSE4
-    case FOVEA_TARGET_SSE4: return "highway";
+    case FOVEA_TARGET_SSE4: return kVectors;
 #endif
 #if FOVEA_COMPILED_AVX2
-    case FOVEA_TARGET_AVX2: return "highway";
+    case FOVEA_TARGET_AVX2: return kVectors;
 #endif
 #if FOVEA_COMPILED_AVX512
-    case FOVEA_TARGET_AVX512: return "highway";
+    case FOVEA_TARGET_AVX512: return kVectors;
 #endif
 #if FOVEA_COMPILED_NEON
-    case FOVEA_TARGET_NEON: return "highway";
+    case FOVEA_TARGET_NEON: return kVectors;
 #endif
 #if FOVEA_COMPILED_WASM
-    case FOVEA_TARGET_WASM: return "highway";
+    case FOVEA_TARGET_WASM: return kVectors;
 #endif
 #if FOVEA_WITH_HELIUM
     case FOVEA_TARGET_HELIUM: return "helium";
@@ -99,7 +98,7 @@ const char* target_backend(fovea_target target) {
     default: break;
   }
 #if FOVEA_WITH_XSIMD
-  if (target == FOVEA_TARGET_XSIMD || (kXsimdAlone && target == FOVEA_XSIMD_SERVES)) return "xsimd";
+  if (target == FOVEA_TARGET_XSIMD) return "xsimd";
 #endif
   return nullptr;
 }

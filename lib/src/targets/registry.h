@@ -4,13 +4,9 @@
 #ifndef FOVEA_SRC_TARGETS_REGISTRY_H_
 #define FOVEA_SRC_TARGETS_REGISTRY_H_
 
+#include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
-#include "attention/kernels.h"
-#include "formats/formats.h"
-#include "linear/kernels.h"
-#include "rope/kernels.h"
-#include "softmax/kernels.h"
-#include "attention/stream_kernels.h"
+#include "targets/compiled.h"
 
 namespace fovea {
 
@@ -66,14 +62,6 @@ const char* target_backend(fovea_target target);
 bool target_available(fovea_target target);
 // FOVEA_TARGET_BEST becomes the best available one; null when the target is not available.
 const TargetTraits* resolve_target(fovea_target target);
-
-// The tables of an available target. A program that never calls one of these does not link that family's kernels.
-const AttentionKernels& attention_kernels(fovea_target target);
-const ConvertKernels& convert_kernels(fovea_target target);
-const LinearKernels& linear_kernels(fovea_target target);
-const RopeKernels& rope_kernels(fovea_target target);
-const SoftmaxKernels& softmax_kernels(fovea_target target);
-const StreamKernels& stream_kernels(fovea_target target);
 
 }  // namespace fovea
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of streams on the xsimd page.
-#include <xsimd/xsimd.hpp>
-#include "simd/macros.h"
-#include "targets/tables.h"
+// The kernels of streams, compiled once for each target: targets/each_target.inl includes this file again.
+#if !defined(FOVEA_IN_TARGET)
+#include "attention/stream_kernels.h"
+#define FOVEA_KERNELS_FILE "attention/stream_kernels.cc"
+#include "targets/each_target.inl"
+#else
 
-namespace fovea {
-namespace xsimd_target {
 namespace {
 // clang-format off
-#include "simd/xsimd.inl"
+#include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
 #include "math/math.inl"
 #include "formats/rows.inl"
@@ -20,5 +20,4 @@ namespace {
 
 FOVEA_IN_DATA_SECTION const StreamKernels kStream = kStreamKernels;
 
-}  // namespace xsimd_target
-}  // namespace fovea
+#endif

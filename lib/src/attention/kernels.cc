@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attention kernels on the Helium page.
-#include <arm_mve.h>
-#include "simd/macros.h"
-#include "targets/tables.h"
+// The attention kernels, compiled once for each target: targets/each_target.inl includes this file again.
+#if !defined(FOVEA_IN_TARGET)
+#include "attention/kernels.h"
+#define FOVEA_KERNELS_FILE "attention/kernels.cc"
+#include "targets/each_target.inl"
+#else
 
-namespace fovea {
-namespace helium_target {
 namespace {
 // clang-format off
-#include "simd/helium.inl"
+#include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
 #include "math/math.inl"
 #include "formats/rows.inl"
@@ -21,11 +21,14 @@ namespace {
 #include "math/philox.inl"
 #include "attention/dropout.inl"
 #include "attention/tile_kernel.inl"
+#if FOVEA_FOR_SCALAR  // a single lane leaves nothing empty
+constexpr TileKernels kFewRowsKernels = {};
+#else
 #include "attention/few_rows.inl"
+#endif
 // clang-format on
 }  // namespace
 
 FOVEA_IN_DATA_SECTION const AttentionKernels kAttention = {kLanes, hn::kBlockVectors, kTileKernels, kFewRowsKernels};
 
-}  // namespace helium_target
-}  // namespace fovea
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The linear kernels, compiled once for each target: targets/each_target.inl includes this file again.
+#if !defined(FOVEA_IN_TARGET)
+#include "linear/kernels.h"
+#include "formats/formats.h"
+#define FOVEA_KERNELS_FILE "linear/kernels.cc"
+#include "targets/each_target.inl"
+#else
+
+namespace {
+// clang-format off
+#include FOVEA_BACKEND_HEADER
+#include "simd/common.inl"
+#include "formats/rows.inl"
+#include "math/block.inl"
+#include "linear/linear.inl"
+// clang-format on
+}  // namespace
+
+FOVEA_IN_DATA_SECTION const LinearKernels kLinear = kLinearKernels;
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rope kernels, compiled once for each target: targets/each_target.inl includes this file again.
+#if !defined(FOVEA_IN_TARGET)
+#include "rope/kernels.h"
+#define FOVEA_KERNELS_FILE "rope/kernels.cc"
+#include "targets/each_target.inl"
+#else
+
+namespace {
+// clang-format off
+#include FOVEA_BACKEND_HEADER
+#include "simd/common.inl"
+#include "rope/rope.inl"
+// clang-format on
+}  // namespace
+
+FOVEA_IN_DATA_SECTION const RopeKernels kRope = kRopeKernels;
+
+#endif
