@@ -7,6 +7,7 @@
 
 #include "catch.h"
 #include "simd_contract_pages.h"
+#include "support/bits.h"
 #include "support/formats.h"
 #include "support/problem.h"
 
@@ -40,34 +41,17 @@ std::vector<Problem> problems() {
   return all;
 }
 
-struct Outputs {
-  std::vector<float> out, lse, scores;
-};
-
 Outputs run(AttentionCase& test, const Run& how) {
-  Outputs o;
   const std::string failed = test.run_unchecked(how);
   INFO(failed);
   REQUIRE(failed.empty());
-  o.out = test.out();
-  o.lse = test.lse();
-  if (test.problem.stage != FOVEA_SCORES_NONE) o.scores = test.scores();
-  return o;
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
-bool same_bits(const Outputs& a, const Outputs& b) {
-  return same_bits(a.out, b.out) && same_bits(a.lse, b.lse) && same_bits(a.scores, b.scores);
+  return test.outputs();
 }
 
 // FNV-1a (Fowler, Noll, Vo) over 32-bit words.
 uint64_t hash_bits(uint64_t hash, const std::vector<float>& values) {
   for (const float& value : values) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, 4);
-    hash = (hash ^ bits) * 0x100000001b3u;
+    hash = (hash ^ bits_of(value)) * 0x100000001b3u;
   }
   return hash;
 }

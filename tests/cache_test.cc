@@ -12,6 +12,7 @@
 #include "support/cache_model.h"
 #include "support/formats.h"
 #include "support/problem.h"
+#include "support/rows.h"
 
 namespace fovea_test {
 namespace {
@@ -201,9 +202,7 @@ TEST_CASE("cache: keys may be turned on their way in", "[short]") {
       }
       CHECK(workspace.margin_intact());
       for (uint32_t t = c.first_tokens[1]; t < tokens; ++t) {
-        const uint32_t slot = 5 + (t - 5) % 70;
-        const float* got = static_cast<const float*>(c.source.keys.data) + c.source.keys.batch_stride +
-                           c.source.keys.head_stride + static_cast<ptrdiff_t>(slot) * c.source.keys.token_stride;
+        const float* got = row(c.source.keys, 1, 1, ring_slot(t, c.max_tokens, c.pinned_tokens));
         REQUIRE(std::memcmp(got, turned.data() + (tokens + t) * dim, dim * sizeof(float)) == 0);
       }
     }

@@ -12,6 +12,7 @@
 
 #include "catch.h"
 #include "simd_contract_pages.h"
+#include "support/bits.h"
 #include "support/formats.h"
 #include "support/guarded.h"
 #include "support/problem.h"
@@ -40,17 +41,6 @@ std::vector<fovea_dtype> served_types() {
     if (fovea::format_served(type)) types.push_back(type);
   }
   return types;
-}
-
-uint32_t bits_of(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, 4);
-  return bits;
-}
-float float_of(uint32_t bits) {
-  float x;
-  std::memcpy(&x, &bits, 4);
-  return x;
 }
 
 bool same_half(Half format, uint32_t got, uint32_t wanted) {

@@ -62,30 +62,11 @@ std::vector<Problem> problems() {
   return all;
 }
 
-struct Outputs {
-  std::vector<float> out, lse, scores;
-};
-
-Outputs outputs(const AttentionCase& test) {
-  Outputs o;
-  o.out = test.out();
-  if (test.problem.lse) o.lse = test.lse();
-  if (test.problem.stage != FOVEA_SCORES_NONE) o.scores = test.scores();
-  return o;
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
-bool same_bits(const Outputs& a, const Outputs& b) {
-  return same_bits(a.out, b.out) && same_bits(a.lse, b.lse) && same_bits(a.scores, b.scores);
-}
-
 Outputs run(AttentionCase& test, const Run& how) {
   const std::string failed = test.run_unchecked(how);
   INFO(failed);
   REQUIRE(failed.empty());
-  return outputs(test);
+  return test.outputs();
 }
 
 fovea_attention_desc description(uint32_t q_heads, uint32_t kv_heads, uint32_t q_tokens, uint32_t kv_tokens) {
@@ -226,7 +207,7 @@ TEST_CASE("executor: streams take keys in and answer with it, to the bit", "[sho
         test.fill_outputs();
         REQUIRE(fovea_stream_end(&plan, state, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
         CHECK(shuffler.runs == 4);
-        CHECK(same_bits(outputs(test), want));
+        CHECK(same_bits(test.outputs(), want));
         CHECK(test.compare() == "");
         CHECK(workspace.margin_intact());
         CHECK(memory.margin_intact());
@@ -304,7 +285,7 @@ TEST_CASE("executor: with a workspace in two parts the bits are the same, and no
           set_current_case("workers, a fast part of " + std::to_string(fast_bytes) + " bytes");
           INFO(fovea_target_name(target) << ", " << name(p) << ", split " << split << ", fast " << fast_bytes);
           REQUIRE(fovea_attention(&plan, &args, fast.as<void>(), fast_bytes) == FOVEA_OK);
-          REQUIRE(same_bits(outputs(test), want));
+          REQUIRE(same_bits(test.outputs(), want));
           REQUIRE(fast.margin_intact());
           REQUIRE(slow.margin_intact());
           args.slow_workspace_bytes = slow_bytes - 1;

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -22,6 +21,7 @@
 
 #include "catch.h"
 #include "simd_contract_pages.h"
+#include "support/bits.h"
 #include "support/covering.h"
 #include "support/guarded.h"
 #include "support/problem.h"
@@ -223,18 +223,7 @@ std::string run_on_all_targets(const LinearProblem& problem) {
   return "";
 }
 
-bool fused(fovea_target target) {
-  for (size_t i = 0; const SimdPage* page = simd_page(i); ++i) {
-    if (page->target == target) return page->fused;
-  }
-  return false;
-}
-
 // Bits of two lists of floats.
-bool same(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
-
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------------------ numbers
@@ -339,14 +328,14 @@ TEST_CASE("linear: portable bits are those of the token, whatever else", "[short
       REQUIRE(test.run(target) == FOVEA_OK);
       const std::vector<float> all = test.outputs();
       if (first[fused(target)].empty()) first[fused(target)] = all;
-      CHECK(same(all, first[fused(target)]));
+      CHECK(same_bits(all, first[fused(target)]));
       for (const uint32_t tokens : {1u, 2u, 7u, 30u}) {
         test.args.tokens = tokens;
         REQUIRE(test.run(target) == FOVEA_OK);
         test.args.tokens = p.tokens;
         std::vector<float> some = test.outputs(), want = all;
         some.resize(tokens * p.out_dim), want.resize(some.size());
-        CHECK(same(some, want));
+        CHECK(same_bits(some, want));
       }
     }
   }
@@ -368,7 +357,7 @@ TEST_CASE("linear: a budget makes the workspace smaller, and no bit different", 
         test.args.workspace_budget_bytes = bytes;
         CHECK(fovea_linear_workspace_bytes(&test.args) == bytes);
         REQUIRE(test.run(target) == FOVEA_OK);
-        CHECK(same(test.outputs(), want));
+        CHECK(same_bits(test.outputs(), want));
         test.args.workspace_budget_bytes = bytes - 1;
         bytes = fovea_linear_workspace_bytes(&test.args);
         ++steps;
@@ -398,7 +387,7 @@ TEST_CASE("linear: an executor changes no bit", "[short]") {
           CHECK(fovea_linear_workspace_bytes(&test.args) == bytes * workers);
           REQUIRE(test.run(target) == FOVEA_OK);
           CHECK(backwards.tasks >= 4);
-          CHECK(same(test.outputs(), want));
+          CHECK(same_bits(test.outputs(), want));
         }
       }
     }
@@ -619,7 +608,7 @@ TEST_CASE("linear: BEST is the first target", "[short]") {
   const std::vector<float> best = test.outputs();
   const size_t bytes = fovea_linear_workspace_bytes(&test.args);
   REQUIRE(test.run(fovea_target_at(0)) == FOVEA_OK);
-  CHECK(same(test.outputs(), best));
+  CHECK(same_bits(test.outputs(), best));
   CHECK(fovea_linear_workspace_bytes(&test.args) == bytes);
 }
 

@@ -14,8 +14,11 @@
 #include <thread>
 #endif
 #include "simd_contract_pages.h"
+#include "support/bits.h"
 #include "support/problem.h"
 
+using fovea_test::bits_of;
+using fovea_test::float_of;
 using fovea_test::flushes_subnormals;
 using fovea_test::MathFunction;
 using fovea_test::simd_page;
@@ -24,18 +27,6 @@ using fovea_test::SimdPage;
 namespace {
 
 constexpr uint32_t kSignBit = 0x80000000u, kInfinityBits = 0x7f800000u;
-
-float float_of(uint32_t bits) {
-  float x;
-  std::memcpy(&x, &bits, 4);
-  return x;
-}
-
-uint32_t bits_of(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, 4);
-  return bits;
-}
 
 bool is_nan(uint32_t bits) { return (bits & ~kSignBit) > kInfinityBits; }
 bool is_subnormal(uint32_t bits) { return (bits & kInfinityBits) == 0 && (bits & ~kSignBit) != 0; }

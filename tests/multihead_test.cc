@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "support/bits.h"
 #include "support/covering.h"
 #include "support/formats.h"
 #include "support/guarded.h"
@@ -331,10 +332,6 @@ LayerProblem make_problem(Levels& levels, uint64_t seed) {
   p.no_v = without == 3 && !p.packed && p.value_model == p.kv_heads * p.value_dim;
   p.no_out = without == 4 && p.d_model == p.q_heads * p.value_dim;
   return p;
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
 // A cache for a layer, with pages in an order of their own.

@@ -3,11 +3,11 @@
 // Calls within calls, and side by side: none disturbs another.
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "catch.h"
+#include "support/bits.h"
 #include "support/problem.h"
 #if FOVEA_TESTS_HAVE_THREADS
 #include <thread>
@@ -15,10 +15,6 @@
 
 namespace fovea_test {
 namespace {
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
 
 Problem problem(uint32_t q_tokens, fovea_kv_kind kind, uint64_t seed) {
   Problem p;

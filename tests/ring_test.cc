@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rings answer as plain keys do, or say that tokens are gone which queries are to see.
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "catch.h"
+#include "support/bits.h"
 #include "support/guarded.h"
 #include "support/problem.h"
 
@@ -74,9 +74,7 @@ struct Decoder {
     return fovea_attention(&plan, &a, workspace.as<void>(), workspace.bytes());
   }
 
-  bool same_bits(const Decoder& other) const {
-    return std::memcmp(out.data(), other.out.data(), out.size() * sizeof(float)) == 0;
-  }
+  bool same_bits(const Decoder& other) const { return fovea_test::same_bits(out, other.out); }
   bool untouched() const { return out == std::vector<float>(out.size(), -7.0f); }
 };
 

@@ -28,6 +28,7 @@
 #include "simd_contract_pages.h"
 #include "support/covering.h"
 #include "support/problem.h"
+#include "support/rows.h"
 #include "support/text.h"
 #include "support/tolerance.h"
 
@@ -128,8 +129,8 @@ class RopeCase {
     });
   }
 
-  const float* in(size_t b, size_t h, size_t t, size_t d) const { return row<const float>(args.in, b, h, t) + d; }
-  float* out(size_t b, size_t h, size_t t, size_t d) const { return row<float>(args.out, b, h, t) + d; }
+  const float* in(size_t b, size_t h, size_t t, size_t d) const { return row(args.in, b, h, t) + d; }
+  float* out(size_t b, size_t h, size_t t, size_t d) const { return row(args.out, b, h, t) + d; }
   template <class Function>
   void each(Function function) const {
     for (size_t b = 0; b < p.batch; ++b) {
@@ -213,12 +214,6 @@ class RopeCase {
   Guarded out_, in_, turns_, cos_, sin_, positions_, token_positions_;
 
  private:
-  template <class T, class Array>
-  static T* row(const Array& a, size_t b, size_t h, size_t t) {
-    return static_cast<T*>(a.data) + static_cast<ptrdiff_t>(b) * a.batch_stride +
-           static_cast<ptrdiff_t>(h) * a.head_stride + static_cast<ptrdiff_t>(t) * a.token_stride;
-  }
-
   // Tables end after position 60.
   void make_positions() {
     const bool far = p.angles == RopeProblem::kTurns;
@@ -305,13 +300,6 @@ double worst_error(fovea_target target, const std::vector<uint64_t>& phases, std
     worst = std::max(worst, std::fabs(static_cast<double>((*memory)[phases.size() + i]) - std::sin(radians)));
   }
   return worst;
-}
-
-bool fused(fovea_target target) {
-  for (size_t i = 0; const SimdPage* page = simd_page(i); ++i) {
-    if (page->target == target) return page->fused;
-  }
-  return false;
 }
 
 // What rope/rope.inl states.

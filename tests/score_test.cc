@@ -3,13 +3,13 @@
 // Score functions: each agrees with the reference, and with its paper's formula. With every other option they meet in
 // attention_pairs_test.cc, with formats and sources in sources_test.cc, in streams in stream_test.cc.
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "catch.h"
 #include "simd_contract_pages.h"
+#include "support/bits.h"
 #include "support/guarded.h"
 #include "support/problem.h"
 #include "support/tolerance.h"
@@ -18,17 +18,6 @@ namespace fovea_test {
 namespace {
 
 constexpr fovea_score kScores[] = {FOVEA_SCORE_SCALED_DOT, FOVEA_SCORE_DOT, FOVEA_SCORE_ADDITIVE};
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
-
-bool fused(fovea_target target) {
-  for (size_t i = 0; const SimdPage* page = simd_page(i); ++i) {
-    if (page->target == target) return page->fused;
-  }
-  return false;
-}
 
 // A problem that needs more than one tile of rows and of keys.
 Problem large() {

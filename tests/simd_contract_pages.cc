@@ -97,6 +97,13 @@ const SimdPage* simd_page(size_t index) {
   return nullptr;
 }
 
+bool fused(fovea_target target) {
+  for (size_t i = 0; const SimdPage* page = simd_page(i); ++i) {
+    if (page->target == target) return page->fused;
+  }
+  return false;
+}
+
 void ContractLog::begin(const char* word) {
   word_ = word;
   ++words_;

@@ -64,6 +64,9 @@ struct SimdPage {
 // Those that this machine runs: page number `index`, best first, or null.
 const SimdPage* simd_page(size_t index);
 
+// Whether MulAdd rounds once on a target of them.
+bool fused(fovea_target target);
+
 }  // namespace fovea_test
 
 #endif  // FOVEA_TESTS_SIMD_CONTRACT_PAGES_H_

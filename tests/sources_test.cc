@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "support/bits.h"
 #include "support/covering.h"
 #include "support/problem.h"
 #include "support/shuffler.h"
@@ -113,10 +114,6 @@ Problem decode(uint32_t q_tokens, fovea_kv_kind kind) {
   if (kind == FOVEA_KV_PAGED) p.page_tokens = 24;
   if (kind == FOVEA_KV_RING) p.ring_tokens = 307, p.pinned_tokens = 3;
   return p;
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 }  // namespace

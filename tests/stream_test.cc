@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "support/bits.h"
 #include "support/guarded.h"
 #include "support/pieces.h"
 #include "support/problem.h"
@@ -126,10 +127,6 @@ class Streamer {
   AttentionCase& test_;
   Guarded workspace_;
 };
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
 
 bool same_bytes(const Guarded& a, const Guarded& b) {
   const fovea_state& state = *a.as<fovea_state>();

@@ -80,23 +80,6 @@ Problem problem_of(Bytes& bytes) {
   return p;
 }
 
-struct Outputs {
-  std::vector<float> out, lse, scores;
-};
-
-Outputs outputs(const AttentionCase& test) {
-  const bool scores = test.problem.stage != FOVEA_SCORES_NONE;
-  return {test.out(), test.problem.lse ? test.lse() : std::vector<float>(),
-          scores ? test.scores() : std::vector<float>()};
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
-bool same_bits(const Outputs& a, const Outputs& b) {
-  return same_bits(a.out, b.out) && same_bits(a.lse, b.lse) && same_bits(a.scores, b.scores);
-}
-
 void run(Bytes bytes) {
   AttentionCase test(problem_of(bytes));
   Run alone;
@@ -110,12 +93,12 @@ void run(Bytes bytes) {
     Run how = alone;
     how.target = target;
     expect(test.run(how));
-    const Outputs want = outputs(test);
+    const Outputs want = test.outputs();
     how.executor = shuffler.executor();
     expect(test.run(how));
     // Without portable_bits a budget that is for more workers may choose another kernel.
     if (alone.portable_bits || alone.budget == Budget::kNone)
-      expect(same_bits(outputs(test), want), "workers change bits");
+      expect(same_bits(test.outputs(), want), "workers change bits");
     const bool fuses = target == FOVEA_TARGET_AVX2 || target == FOVEA_TARGET_AVX512 || target == FOVEA_TARGET_NEON;
     if (!alone.portable_bits || !fuses) continue;
     if (!first) expect(same_bits(want, fused), "targets differ in bits");

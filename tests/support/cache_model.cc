@@ -8,6 +8,7 @@
 #include "support/formats.h"
 #include "support/problem.h"
 #include "support/reference.h"
+#include "support/rows.h"
 
 namespace fovea_test {
 namespace {
@@ -46,8 +47,9 @@ struct NewRows {
     in.data = halves.data();
   }
   const float* row(size_t block, size_t head, size_t token) const {
-    return floats.data() + static_cast<ptrdiff_t>(block) * in.batch_stride +
-           static_cast<ptrdiff_t>(head) * in.head_stride + static_cast<ptrdiff_t>(token) * in.token_stride;
+    fovea_in all = in;
+    all.data = floats.data();
+    return fovea_test::row(all, block, head, token);
   }
 };
 
@@ -206,9 +208,7 @@ std::string CacheModel::check(fovea_target target) {
 
 std::vector<float> CacheModel::row(bool keys, uint32_t b, uint32_t h, uint32_t t) const {
   size_t block = b, at = t;
-  if (cache.kind == FOVEA_KV_RING && t >= cache.pinned_tokens) {
-    at = cache.pinned_tokens + (t - cache.pinned_tokens) % (cache.max_tokens - cache.pinned_tokens);
-  }
+  if (cache.kind == FOVEA_KV_RING) at = ring_slot(t, cache.max_tokens, cache.pinned_tokens);
   if (cache.kind == FOVEA_KV_PAGED) {
     block = cache.page_table[b * cache.source.page_table_stride + t / cache.page_tokens];
     at = t % cache.page_tokens;
@@ -216,14 +216,8 @@ std::vector<float> CacheModel::row(bool keys, uint32_t b, uint32_t h, uint32_t t
   const fovea_in& data = keys ? cache.source.keys : cache.source.values;
   const fovea_in& scales = keys ? cache.source.key_scales : cache.source.value_scales;
   const fovea_dtype type = keys ? cache.key_dtype : cache.value_dtype;
-  const auto place = [&](const fovea_in& in, size_t unit) {
-    const ptrdiff_t elements = static_cast<ptrdiff_t>(block) * in.batch_stride +
-                               static_cast<ptrdiff_t>(h) * in.head_stride +
-                               static_cast<ptrdiff_t>(at) * in.token_stride;
-    return static_cast<const uint8_t*>(in.data) + elements * static_cast<ptrdiff_t>(unit);
-  };
-  const uint8_t* const units = place(data, unit_size(type));
-  const uint8_t* const scale = scale_size(type) != 0 ? place(scales, scale_size(type)) : nullptr;
+  const uint8_t* const units = row_bytes(data, unit_size(type), block, h, at);
+  const uint8_t* const scale = scale_size(type) != 0 ? row_bytes(scales, scale_size(type), block, h, at) : nullptr;
   std::vector<float> x(keys ? cache.head_dim : cache.value_dim);
   for (size_t d = 0; d < x.size(); ++d) x[d] = element_of(type, units, scale, d);
   return x;

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <limits>
 
+#include "support/bits.h"
 #include "support/formats.h"
+#include "support/rows.h"
 #include "support/text.h"
 #include "support/tolerance.h"
 
@@ -48,12 +50,6 @@ void describe(Array* array, const Guarded& buffer, const Strided& s) {
   array->token_stride = s.token;
 }
 
-template <class Array>
-float* row(const Array& a, uint32_t b, uint32_t h, uint32_t t) {
-  return const_cast<float*>(static_cast<const float*>(a.data)) + static_cast<ptrdiff_t>(b) * a.batch_stride +
-         static_cast<ptrdiff_t>(h) * a.head_stride + static_cast<ptrdiff_t>(t) * a.token_stride;
-}
-
 Guarded floats(size_t count, Placement placement) { return Guarded(count * sizeof(float), alignof(float), placement); }
 
 template <class T>
@@ -63,13 +59,6 @@ Guarded copy_of(const std::vector<T>& values, Placement placement) {
   return buffer;
 }
 
-// The row of an output of any type, as its first byte.
-const uint8_t* bytes_of_row(const fovea_out& a, size_t size, uint32_t b, uint32_t h, uint32_t t) {
-  const ptrdiff_t elements = static_cast<ptrdiff_t>(b) * a.batch_stride + static_cast<ptrdiff_t>(h) * a.head_stride +
-                             static_cast<ptrdiff_t>(t) * a.token_stride;
-  return static_cast<const uint8_t*>(a.data) + elements * static_cast<ptrdiff_t>(size);
-}
-
 std::vector<float> dense(const fovea_out& a, fovea_dtype type, uint32_t batch, uint32_t heads, uint32_t tokens,
                          uint32_t dim) {
   std::vector<float> all;
@@ -77,7 +66,7 @@ std::vector<float> dense(const fovea_out& a, fovea_dtype type, uint32_t batch, u
   for (uint32_t b = 0; b < batch; ++b) {
     for (uint32_t h = 0; h < heads; ++h) {
       for (uint32_t t = 0; t < tokens; ++t) {
-        const uint8_t* at = bytes_of_row(a, unit_size(type), b, h, t);
+        const uint8_t* at = row_bytes(a, unit_size(type), b, h, t);
         for (uint32_t e = 0; e < dim; ++e) all.push_back(element_of(type, at, nullptr, e));
       }
     }
@@ -105,7 +94,7 @@ std::string compare_array(const char* what, const fovea_out& a, fovea_dtype type
   for (uint32_t b = 0; b < batch; ++b) {
     for (uint32_t h = 0; h < heads; ++h) {
       for (uint32_t t = 0; t < tokens; ++t, ++r) {
-        const uint8_t* got = bytes_of_row(a, size, b, h, t);
+        const uint8_t* got = row_bytes(a, size, b, h, t);
         for (uint32_t e = 0; e < dim; ++e) {
           const size_t at = r * dim + e;
           const double allowed = tolerance[tolerance_for_rows ? r : at] + rounding_error(type, want[at]);
@@ -584,6 +573,18 @@ std::vector<float> AttentionCase::lse() const {
 std::vector<float> AttentionCase::scores() const {
   return dense(args.scores, FOVEA_F32, std::min(args.batch, problem.batch), problem.q_heads, problem.q_tokens,
                problem.kv_tokens);
+}
+
+Outputs AttentionCase::outputs() const {
+  Outputs all;
+  all.out = out();
+  if (problem.lse) all.lse = lse();
+  if (problem.stage != FOVEA_SCORES_NONE) all.scores = scores();
+  return all;
+}
+
+bool same_bits(const Outputs& a, const Outputs& b) {
+  return same_bits(a.out, b.out) && same_bits(a.lse, b.lse) && same_bits(a.scores, b.scores);
 }
 
 std::string run_on_all_targets(AttentionCase& test, Budget budget, bool portable_bits) {

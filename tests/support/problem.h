@@ -125,6 +125,11 @@ std::string name(const Run& run);
 // desc.workspace_budget_bytes for it. The description is otherwise valid.
 size_t budget_bytes(const fovea_attention_desc& desc, Budget budget);
 
+struct Outputs {
+  std::vector<float> out, lse, scores;  // those that were not asked for are empty
+};
+bool same_bits(const Outputs& a, const Outputs& b);
+
 // A problem's buffers, description and arguments.
 class AttentionCase {
  public:
@@ -167,6 +172,7 @@ class AttentionCase {
   std::vector<float> out() const;
   std::vector<float> lse() const;
   std::vector<float> scores() const;
+  Outputs outputs() const;  // all three
 
   fovea_plan plan;    // of the last run
   StoredKeys stored;  // keys and values, where they are not f32 arrays

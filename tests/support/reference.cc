@@ -7,17 +7,13 @@
 #include <limits>
 
 #include "support/formats.h"
+#include "support/rows.h"
 #include "support/tolerance.h"
 
 namespace fovea_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-const float* row(const fovea_in& a, uint32_t b, uint32_t h, uint32_t t) {
-  return static_cast<const float*>(a.data) + static_cast<ptrdiff_t>(b) * a.batch_stride +
-         static_cast<ptrdiff_t>(h) * a.head_stride + static_cast<ptrdiff_t>(t) * a.token_stride;
-}
 
 ptrdiff_t mask_offset(const fovea_mask& m, uint32_t b, uint32_t h, uint32_t i, uint32_t j) {
   return static_cast<ptrdiff_t>(b) * m.batch_stride + static_cast<ptrdiff_t>(h) * m.head_stride +

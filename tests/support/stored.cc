@@ -6,16 +6,10 @@
 
 #include "support/formats.h"
 #include "support/problem.h"
+#include "support/rows.h"
 
 namespace fovea_test {
 namespace {
-
-uint8_t* row_of(const fovea_in& array, size_t unit, size_t block, size_t head, size_t token) {
-  const ptrdiff_t elements = static_cast<ptrdiff_t>(block) * array.batch_stride +
-                             static_cast<ptrdiff_t>(head) * array.head_stride +
-                             static_cast<ptrdiff_t>(token) * array.token_stride;
-  return static_cast<uint8_t*>(const_cast<void*>(array.data)) + elements * static_cast<ptrdiff_t>(unit);
-}
 
 bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 0; }
 
@@ -71,7 +65,7 @@ void TestLoader::copy(const fovea_kv_tile& tile, const fovea_in& from, fovea_dty
   const size_t unit = scales ? scale_size(type) : unit_size(type);
   const size_t bytes = unit * (scales ? row_scales(type, dim) : row_units(type, dim));
   for (uint32_t t = 0; t < tile.count && bytes != 0; ++t) {
-    std::memcpy(static_cast<uint8_t*>(to) + t * bytes, row_of(from, unit, tile.batch, tile.kv_head, tile.first + t),
+    std::memcpy(static_cast<uint8_t*>(to) + t * bytes, row_bytes(from, unit, tile.batch, tile.kv_head, tile.first + t),
                 bytes);
   }
 }
@@ -121,9 +115,7 @@ void StoredKeys::store(const fovea_attention_desc& d, fovea_attention_args* args
   }
   const auto place = [&](uint32_t b, uint32_t j, size_t* block, size_t* token) {
     *block = b, *token = j;
-    if (ring && j >= d.pinned_tokens) {
-      *token = d.pinned_tokens + (j - d.pinned_tokens) % (d.ring_tokens - d.pinned_tokens);
-    }
+    if (ring) *token = ring_slot(j, d.ring_tokens, d.pinned_tokens);
     if (paged) *block = page_table_.as<uint32_t>()[b * columns + j / d.page_tokens], *token = j % d.page_tokens;
   };
 
@@ -135,12 +127,12 @@ void StoredKeys::store(const fovea_attention_desc& d, fovea_attention_args* args
     for (uint32_t b = 0; b < batch; ++b) {
       for (uint32_t h = 0; h < d.kv_heads; ++h) {
         for (uint32_t j = 0; j < (d.kv_kind == FOVEA_KV_STRIDED ? kv_tokens : length(b)); ++j) {
-          auto* x = reinterpret_cast<float*>(row_of(f32, sizeof(float), b, h, j));
+          float* const x = row(f32, b, h, j);
           if (x[0] != x[0]) continue;
           size_t block, token;
           place(b, j, &block, &token);
-          void* data = row_of(array.rows, unit_size(type), block, h, token);
-          void* scales = row_of(array.row_scales, scale_size(type), block, h, token);
+          void* data = row_bytes(array.rows, unit_size(type), block, h, token);
+          void* scales = row_bytes(array.row_scales, scale_size(type), block, h, token);
           encode_row(type, x, dim, data, scales);
           for (uint32_t e = 0; e < dim; ++e) x[e] = element_of(type, data, scales, e);
         }
