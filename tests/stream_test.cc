@@ -94,8 +94,10 @@ class Streamer {
     REQUIRE(fovea_stream_begin(&plan, state.as<fovea_state>(), bytes, p.batch, p.q_tokens, first_key) == FOVEA_OK);
     return state;
   }
-  void push(const Guarded& state, Piece piece) const {
-    const PieceArgs part(test_, piece);
+  // positions: instead of the case's.
+  void push(const Guarded& state, Piece piece, const int64_t* positions = nullptr) const {
+    PieceArgs part(test_, piece);
+    if (positions != nullptr) part.args.positions = positions;
     REQUIRE(fovea_stream_push(&plan, state.as<fovea_state>(), &part.args, workspace_.as<void>(), workspace_.bytes()) ==
             FOVEA_OK);
   }
@@ -377,13 +379,7 @@ TEST_CASE("stream: positions go on far beyond what a call may hold", "[short][st
     const Streamer stream(test, {target});
     const Guarded state = stream.begin(far);
     const int64_t position = far + 140;
-    for (const Piece& piece : pieces(p.kv_tokens, every(64))) {
-      PieceArgs part(test, piece);
-      part.args.positions = &position;
-      const Guarded workspace(fovea_workspace_bytes(&stream.plan), kAlignment, Placement::kEnd);
-      REQUIRE(fovea_stream_push(&stream.plan, state.as<fovea_state>(), &part.args, workspace.as<void>(),
-                                workspace.bytes()) == FOVEA_OK);
-    }
+    for (const Piece& piece : pieces(p.kv_tokens, every(64))) stream.push(state, piece, &position);
     stream.end(state);
     CHECK(same_bits(test.out(), out));
   }
@@ -402,11 +398,7 @@ TEST_CASE("stream: a window hides no key from a query as far before it as positi
     const Streamer stream(test, {target});
     const Guarded state = stream.begin(most - 256);
     const int64_t position = -most;
-    PieceArgs part(test, {0, p.kv_tokens});
-    part.args.positions = &position;
-    const Guarded workspace(fovea_workspace_bytes(&stream.plan), kAlignment, Placement::kEnd);
-    REQUIRE(fovea_stream_push(&stream.plan, state.as<fovea_state>(), &part.args, workspace.as<void>(),
-                              workspace.bytes()) == FOVEA_OK);
+    stream.push(state, {0, p.kv_tokens}, &position);
     stream.end(state);
     CHECK(same_bits(test.out(), out));
   }
