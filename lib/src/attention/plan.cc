@@ -120,8 +120,7 @@ CheckedSize measure_splits(const fovea_attention_desc& d) {
   bytes.times(d.max_batch).times(d.q_heads).times(d.max_q_tokens);
   CheckedSize row{d.value_dim};
   row.plus(2).times(sizeof(float));
-  bytes.overflow |= row.overflow;
-  bytes.times(row.value).aligned();
+  bytes.times(row).aligned();
   return bytes;
 }
 

@@ -32,10 +32,7 @@ CheckedSize state_bytes(const fovea_state& s) {
   rows.times(s.q_heads).times(s.q_tokens);
   CheckedSize row{s.value_dim};
   row.plus(2).times(sizeof(float));
-  CheckedSize bytes{row.value};
-  bytes.overflow = row.overflow || rows.overflow;
-  bytes.times(rows.value).plus(sizeof(fovea_state));
-  return bytes;
+  return row.times(rows).plus(sizeof(fovea_state));
 }
 
 StateRows state_rows(const fovea_state& s) {

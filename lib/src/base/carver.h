@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a workspace is shared by workers and cut into arrays. The same code measures it for a plan and carves it for a
-// call.
+// How a workspace is divided among workers and cut into arrays. The same code measures it for a plan and carves it for
+// a call.
 #ifndef FOVEA_SRC_BASE_CARVER_H_
 #define FOVEA_SRC_BASE_CARVER_H_
 
@@ -13,7 +13,7 @@
 
 namespace fovea {
 
-// The caller's workspace, of one part or two.
+// The caller's workspace: one part, or a fast and a slow one.
 struct Workspace {
   void* fast;
   size_t fast_bytes;
@@ -21,46 +21,37 @@ struct Workspace {
   size_t slow_bytes;
 };
 
+// Most workers that may share a workspace.
 constexpr uint32_t kMostWorkers = 4096;
 
-// Of a part of the workspace, what each worker has.
+// Each worker's bytes of a part of the workspace.
 inline size_t worker_share(size_t bytes, uint32_t workers) {
   const size_t share = workers == 1 ? bytes : bytes / workers;
   return share / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
 }
 
-// Hands out aligned arrays, each from the fast part if it still fits there, else from the slow one; where a workspace
-// has no parts, it is the slow one. To measure, the parts are null and what is handed out is not used.
+// Hands out arrays, each aligned to FOVEA_WORKSPACE_ALIGNMENT: from the fast part of a workspace if they still fit
+// there, else from the slow part. Memory without parts is a slow part. To measure, the parts are null, and the arrays
+// are not used.
 class Carver {
  public:
   explicit Carver(const Workspace& workspace)
       : fast_(reinterpret_cast<uintptr_t>(workspace.fast)),
         fast_left_(workspace.fast_bytes),
         slow_(reinterpret_cast<uintptr_t>(config::kSlowWorkspace ? workspace.slow : workspace.fast)) {}
+  explicit Carver(void* memory) : fast_(0), fast_left_(0), slow_(reinterpret_cast<uintptr_t>(memory)) {}
 
   template <class T>
   T* take(size_t columns, size_t rows = 1) {
-    static_assert(sizeof(T) == 4, "all arrays are of four-byte elements");
-    return reinterpret_cast<T*>(take_words(columns, rows));
+    return static_cast<T*>(take(columns, rows, sizeof(T)));
   }
-  // What the slow part must have.
-  CheckedSize slow_bytes() const { return slow_used_; }
+  void* take(size_t columns, size_t rows, size_t element_bytes);
+
+  // What the slow part must have, with all its arrays; and the same rounded up, so that another may follow it.
+  CheckedSize slow_used() const { return slow_used_; }
+  CheckedSize slow_bytes() const;
 
  private:
-  uintptr_t take_words(size_t columns, size_t rows) {
-    CheckedSize bytes{columns};
-    bytes.times(rows).times(4).aligned();
-    if (config::kSlowWorkspace && bytes.value <= fast_left_ && !bytes.overflow) {
-      const uintptr_t array = fast_;
-      fast_ += bytes.value;
-      fast_left_ -= bytes.value;
-      return array;
-    }
-    const uintptr_t array = slow_ + slow_used_.value;
-    slow_used_.plus(bytes.value).overflow |= bytes.overflow;
-    return array;
-  }
-
   uintptr_t fast_;
   size_t fast_left_;
   uintptr_t slow_;

@@ -8,7 +8,7 @@
 
 namespace fovea {
 
-// A size that remembers whether any step to it overflowed.
+// A size that remembers whether any step towards it overflowed.
 struct CheckedSize {
   size_t value = 0;
   bool overflow = false;
@@ -17,9 +17,17 @@ struct CheckedSize {
     overflow |= __builtin_mul_overflow(value, x, &value);
     return *this;
   }
+  CheckedSize& times(const CheckedSize& x) {
+    overflow |= x.overflow;
+    return times(x.value);
+  }
   CheckedSize& plus(size_t x) {
     overflow |= __builtin_add_overflow(value, x, &value);
     return *this;
+  }
+  CheckedSize& plus(const CheckedSize& x) {
+    overflow |= x.overflow;
+    return plus(x.value);
   }
   // Up to a multiple of the workspace's alignment.
   CheckedSize& aligned() {

@@ -3,33 +3,13 @@
 
 #include "attention/plan.h"
 #include "base/buffers.h"
+#include "base/carver.h"
 #include "cache/call.h"
 #include "rope/resolve.h"
 #include "targets/registry.h"
 
 namespace fovea {
 namespace {
-
-// Arrays one after the other, each 64-byte aligned.
-class Layout {
- public:
-  explicit Layout(void* memory) : at_(reinterpret_cast<uintptr_t>(memory)) {}
-
-  template <class T>
-  T* take(size_t count, size_t size, size_t more = 1, size_t and_more = 1) {
-    bytes_.aligned();
-    T* const array = reinterpret_cast<T*>(at_ + bytes_.value);
-    CheckedSize taken{count};
-    taken.times(size).times(more).times(and_more);
-    bytes_.plus(taken.value).overflow |= taken.overflow;
-    return array;
-  }
-  CheckedSize bytes() const { return bytes_; }
-
- private:
-  uintptr_t at_;
-  CheckedSize bytes_;
-};
 
 fovea_in dense_rows(void* data, size_t row, size_t tokens, size_t heads) {
   return {data, ptrdiff_t(row * tokens * heads), ptrdiff_t(row * tokens), ptrdiff_t(row)};
@@ -142,16 +122,16 @@ fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
   rows.times(c.kv_heads).times(tokens);
   if (rows.overflow) return FOVEA_ERR_SIZE;
 
-  Layout layout(c.memory);
+  Carver carver(c.memory);
   c.source = {};
-  c.lengths = layout.take<uint32_t>(c.batch, sizeof(uint32_t));
-  c.first_tokens = c.kind == FOVEA_KV_RING ? layout.take<uint32_t>(c.batch, sizeof(uint32_t)) : nullptr;
-  c.page_table = paged ? layout.take<uint32_t>(columns, sizeof(uint32_t), c.batch) : nullptr;
+  c.lengths = carver.take<uint32_t>(c.batch);
+  c.first_tokens = c.kind == FOVEA_KV_RING ? carver.take<uint32_t>(c.batch) : nullptr;
+  c.page_table = paged ? carver.take<uint32_t>(columns, c.batch) : nullptr;
   const auto place = [&](fovea_dtype dtype, size_t dim, fovea_in* array, fovea_in* scales) {
     const size_t row = dense_stride(dtype, dim), row_scales = dense_scale_stride(dtype, dim);
-    *array = dense_rows(layout.take<char>(row, unit_bytes(dtype), rows.value), row, tokens, c.kv_heads);
+    *array = dense_rows(carver.take(row, rows.value, unit_bytes(dtype)), row, tokens, c.kv_heads);
     if (row_scales == 0) return;
-    *scales = dense_rows(layout.take<char>(row_scales, scale_bytes(dtype), rows.value), row_scales, tokens, c.kv_heads);
+    *scales = dense_rows(carver.take(row_scales, rows.value, scale_bytes(dtype)), row_scales, tokens, c.kv_heads);
   };
   place(c.key_dtype, c.head_dim, &c.source.keys, &c.source.key_scales);
   if (c.values_in_keys) {
@@ -164,7 +144,7 @@ fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
   c.source.page_table = c.page_table;
   c.source.page_table_stride = ptrdiff_t(columns);
   c.source.pages = c.pages;
-  *bytes = layout.bytes();
+  *bytes = carver.slow_used();
   return bytes->overflow || bytes->value > PTRDIFF_MAX ? FOVEA_ERR_SIZE : FOVEA_OK;
 }
 

@@ -83,7 +83,7 @@ class LinearCall {
     tile.in_dim = args_.in_dim;
     tile.columns = (vectors_ / tiles_ + (index < more)) * plan_.lanes;
     tile.live = args_.tokens - token < tile.columns ? args_.tokens - token : tile.columns;
-    Carver carver({workspace, plan_.worker_bytes, nullptr, 0});
+    Carver carver(workspace);
     float* const widened = carve_token_tile(carver, args_, tile.columns, &tile);
     kernels_.begin(tile, args_.x + ptrdiff_t(token) * args_.x_stride, args_.x_stride);
     for (uint32_t output = begin; output < end; output += kLinearOutputs) {

@@ -26,7 +26,7 @@ inline float* carve_token_tile(Carver& carver, const fovea_linear_args& args, si
 }
 
 inline CheckedSize measure_token_tile(const fovea_linear_args& args, size_t columns) {
-  Carver carver({nullptr, 0, nullptr, 0});
+  Carver carver(nullptr);
   TokenTile tile;
   carve_token_tile(carver, args, columns, &tile);
   return carver.slow_bytes();

@@ -28,31 +28,31 @@ struct Widths {
   uint64_t all() const { return q + k + v; }
 };
 
-// What a linear layer of the plan needs for each worker.
-fovea_status measure_linear(const fovea_multihead_desc& m, fovea_target target, uint64_t tokens, uint32_t in_dim,
-                            size_t* most) {
+// What the steps of a call share: workspace for attention, for any of the linear layers, and for a token of keys on its
+// way into a cache. Not inlined, so that attention is planned on a smaller stack.
+__attribute__((noinline)) fovea_status measure_shared(const fovea_multihead_plan& plan, uint64_t tokens,
+                                                      const Widths& widths, CheckedSize* bytes) {
+  const fovea_multihead_desc& m = plan.desc;
+  *bytes = CheckedSize{size_t(widths.k)};
+  bytes->times(sizeof(float)).aligned();
+  if (plan.attention.workspace_bytes > bytes->value) bytes->value = plan.attention.workspace_bytes;
   fovea_linear_args a = {};
   a.struct_bytes = sizeof a;
-  a.target = target;
+  a.target = plan.attention.desc.target;
   a.portable_bits = m.attention.portable_bits;
   a.tokens = tokens < kMostTokens ? uint32_t(tokens) : kMostTokens;
-  a.in_dim = in_dim;
   a.out_dim = 1;
   a.weights.dtype = m.weight_dtype;
-  LinearPlan plan;
-  FOVEA_RETURN_IF_ERROR(plan_linear(a, &plan));
-  CheckedSize bytes{plan.worker_bytes};
-  if (bytes.times(worker_count(m.attention)).overflow) return FOVEA_ERR_SIZE;
-  if (bytes.value > *most) *most = bytes.value;
+  const uint32_t models[] = {m.d_model, m.key_model, m.value_model, uint32_t(widths.out)};
+  for (const uint32_t in_dim : models) {
+    a.in_dim = in_dim;
+    LinearPlan linear;
+    FOVEA_RETURN_IF_ERROR(plan_linear(a, &linear));
+    CheckedSize layer{linear.worker_bytes};
+    if (layer.times(worker_count(m.attention)).overflow) return FOVEA_ERR_SIZE;
+    if (layer.value > bytes->value) bytes->value = layer.value;
+  }
   return FOVEA_OK;
-}
-
-// Rounded up as Carver does.
-CheckedSize array_bytes(uint64_t rows, uint64_t width) {
-  CheckedSize bytes{size_t(rows)};
-  bytes.overflow = rows > SIZE_MAX || width > SIZE_MAX;
-  bytes.times(size_t(width)).times(sizeof(float)).aligned();
-  return bytes;
 }
 
 // Tokens [batch][tokens] of f32.
@@ -347,7 +347,7 @@ void Layout::lay_out(void* workspace, MultiheadSteps* steps) const {
   const bool packed = args_.weights.qkv.data && attends() && projects_keys() && !args_.keys.data && !args_.values.data;
   const bool turns = attends() && args_.rope;
   const size_t q_rows = size_t(args_.batch) * args_.q_tokens, k_rows = size_t(args_.batch) * keys().count;
-  Carver carver({workspace, 0, workspace, 0});
+  Carver carver(workspace);
   const auto project = [&](const Tokens& from, size_t rows, uint64_t width) {
     return dense_like(from, carver.take<float>(size_t(width), rows), ptrdiff_t(width));
   };
@@ -427,21 +427,17 @@ fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target 
   made.magic = kMultiheadMagic;
 
   const uint64_t q_rows = uint64_t(d.max_batch) * d.max_q_tokens, k_rows = uint64_t(d.max_batch) * m.max_new_tokens;
-  made.shared_bytes = made.attention.workspace_bytes;
-  const uint32_t models[] = {m.d_model, m.key_model, m.value_model, uint32_t(widths.out)};
-  for (const uint32_t in_dim : models) {
-    FOVEA_RETURN_IF_ERROR(measure_linear(m, d.target, q_rows > k_rows ? q_rows : k_rows, in_dim, &made.shared_bytes));
-  }
-  const size_t turned = array_bytes(1, widths.k).value;  // a token of keys, on its way into a cache
-  if (turned > made.shared_bytes) made.shared_bytes = turned;
-
-  // One array of packed projections is not larger than three.
-  const CheckedSize parts[] = {array_bytes(q_rows, widths.q), array_bytes(q_rows, widths.out),
-                               array_bytes(k_rows, widths.k), array_bytes(k_rows, widths.v)};
-  CheckedSize all{made.shared_bytes};
-  for (const CheckedSize& part : parts) {
-    if (part.overflow || all.plus(part.value).overflow) return FOVEA_ERR_SIZE;
-  }
+  CheckedSize shared;
+  FOVEA_RETURN_IF_ERROR(measure_shared(made, q_rows > k_rows ? q_rows : k_rows, widths, &shared));
+  if (q_rows > SIZE_MAX || k_rows > SIZE_MAX) return FOVEA_ERR_SIZE;
+  Carver carver(nullptr);
+  carver.take<float>(size_t(q_rows), size_t(widths.q));
+  carver.take<float>(size_t(q_rows), size_t(widths.out));
+  carver.take<float>(size_t(k_rows), size_t(widths.k));  // One array of packed projections is not larger than three.
+  carver.take<float>(size_t(k_rows), size_t(widths.v));
+  const CheckedSize all = carver.slow_bytes().plus(shared);
+  if (all.overflow) return FOVEA_ERR_SIZE;
+  made.shared_bytes = shared.value;
   made.workspace_bytes = all.value;
   *plan = made;
   return FOVEA_OK;
