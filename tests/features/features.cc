@@ -125,22 +125,20 @@ const Request kAttentionRequests[] = {
        static const uint32_t n[] = {77, 150};
        c.args.kv_lengths = n;
      }},
-    {"causal", "CAUSAL", [](Call& c) { c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
-    {"causal at positions", "CAUSAL,POSITIONS",
-     [](Call& c) { c.desc.causal = FOVEA_CAUSAL_POSITIONS, c.args.positions = positions; }},
-    {"positions", "POSITIONS", [](Call& c) { c.args.positions = positions; }},
-    {"window", "POSITIONS,WINDOWS",
+    {"causal", "", [](Call& c) { c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
+    {"causal at positions", "", [](Call& c) { c.desc.causal = FOVEA_CAUSAL_POSITIONS, c.args.positions = positions; }},
+    {"positions", "", [](Call& c) { c.args.positions = positions; }},
+    {"window", "WINDOWS",
      [](Call& c) { c.desc.window_left = 2, c.desc.window_right = 5, c.args.positions = positions; }},
     {"window from a diagonal", "WINDOWS",
      [](Call& c) { c.desc.window_left = 2, c.desc.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT; }},
-    {"causal window", "CAUSAL,WINDOWS",
-     [](Call& c) { c.desc.window_left = 4, c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
+    {"causal window", "WINDOWS", [](Call& c) { c.desc.window_left = 4, c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
     {"softcap", "SOFTCAP", [](Call& c) { c.desc.softcap = 1.5f; }},
     {"dot score", "", [](Call& c) { c.desc.score = FOVEA_SCORE_DOT; }},
     {"additive score", "ADDITIVE", [](Call& c) { c.desc.score = FOVEA_SCORE_ADDITIVE, c.args.score_vector = few; }},
     {"dropout", "DROPOUT", [](Call& c) { c.desc.dropout = 0.25f, c.args.dropout_seed = 7; }},
-    {"alibi", "ALIBI,POSITIONS", [](Call& c) { c.args.alibi_slopes = few, c.args.positions = positions; }},
-    {"causal alibi", "ALIBI,CAUSAL", [](Call& c) { c.args.alibi_slopes = few, c.desc.causal = FOVEA_CAUSAL_TOP_LEFT; }},
+    {"alibi", "ALIBI", [](Call& c) { c.args.alibi_slopes = few, c.args.positions = positions; }},
+    {"causal alibi", "ALIBI", [](Call& c) { c.args.alibi_slopes = few, c.desc.causal = FOVEA_CAUSAL_TOP_LEFT; }},
     {"lse", "LSE", [](Call& c) { c.args.lse = output(outputs.lse, kQTokens, 1); }},
     {"byte mask", "MASK_BYTE", [](Call& c) { set_mask(c, FOVEA_MASK_BYTE, mask_byte); }},
     {"float mask", "MASK_F32", [](Call& c) { set_mask(c, FOVEA_MASK_F32, mask_f32); }},
@@ -175,10 +173,8 @@ const Request kAttentionRequests[] = {
        c.args.kv.keys = input(keys, kKvHeads, slots, kHeadDim);
        c.args.kv.values = input(values, kKvHeads, slots, kValueDim);
      }},
-    {"pinned tokens", "CAUSAL,RING,WINDOWS",
-     [](Call& c) {
-       c.desc.pinned_tokens = 3, c.desc.window_left = 4, c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-     }},
+    {"pinned tokens", "RING,WINDOWS",
+     [](Call& c) { c.desc.pinned_tokens = 3, c.desc.window_left = 4, c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
     {"pages", "PAGES",
      [](Call& c) {
        static const uint32_t table[] = {5, 0, 3, 2, 4, 1};
@@ -291,9 +287,9 @@ const OtherRequest kOtherRequests[] = {
     {"log-softmax", "LOG_SOFTMAX", [] { return softmax(true, false, false); }},
     {"masked softmax", "SOFTMAX_MASK", [] { return softmax(false, true, false); }},
     {"softmax of columns", "SOFTMAX_STRIDED", [] { return softmax(false, false, true); }},
-    {"rope, halves, tables", "ROPE_HALF_SPLIT,ROPE_TABLES", [] { return rope(FOVEA_ROPE_HALF_SPLIT, true); }},
+    {"rope, halves, tables", "ROPE_HALF_SPLIT", [] { return rope(FOVEA_ROPE_HALF_SPLIT, true); }},
     {"rope, halves, turns", "ROPE_HALF_SPLIT,ROPE_TURNS", [] { return rope(FOVEA_ROPE_HALF_SPLIT, false); }},
-    {"rope, pairs, tables", "ROPE_INTERLEAVED,ROPE_TABLES", [] { return rope(FOVEA_ROPE_INTERLEAVED, true); }},
+    {"rope, pairs, tables", "ROPE_INTERLEAVED", [] { return rope(FOVEA_ROPE_INTERLEAVED, true); }},
     {"rope, pairs, turns", "ROPE_INTERLEAVED,ROPE_TURNS", [] { return rope(FOVEA_ROPE_INTERLEAVED, false); }},
     {"append", "", [] { return append(FOVEA_F32, false); }},
     {"packed append", "RAGGED", [] { return append(FOVEA_F32, true); }},

@@ -4,8 +4,8 @@
  *
  * Every macro here may be set beforehand: with -D for the whole build, or in a header of your own, named with
  * -DFOVEA_CONFIG_HEADER='"my_config.h"'. With CMake, -DFOVEA_CONFIG_HEADER=<path of the file> also installs the file,
- * so that users of the installed library see the same settings. config/minimal.h is such a header: it keeps only the
- * simplest call.
+ * so that users of the installed library see the same settings. config/minimal.h is such a header: it leaves out every
+ * feature.
  *
  * Features: 1 = compiled in, the default; 0 = left out. A description or arguments that ask for a feature that is left
  * out are refused with FOVEA_ERR_UNSUPPORTED; all other calls give the same bits either way. bench/README.md, "Size",
@@ -27,9 +27,6 @@
 /* fovea_attention_desc */
 #ifndef FOVEA_ENABLE_ADDITIVE
 #define FOVEA_ENABLE_ADDITIVE 1 /* FOVEA_SCORE_ADDITIVE */
-#endif
-#ifndef FOVEA_ENABLE_CAUSAL
-#define FOVEA_ENABLE_CAUSAL 1 /* causal other than FOVEA_CAUSAL_NONE */
 #endif
 #ifndef FOVEA_ENABLE_DROPOUT
 #define FOVEA_ENABLE_DROPOUT 1 /* dropout */
@@ -53,9 +50,6 @@
 #endif
 #ifndef FOVEA_ENABLE_MASK_F32
 #define FOVEA_ENABLE_MASK_F32 1 /* FOVEA_MASK_F32, and with F16 and BF16 masks of those types too */
-#endif
-#ifndef FOVEA_ENABLE_POSITIONS
-#define FOVEA_ENABLE_POSITIONS 1 /* positions, and diagonals that need them */
 #endif
 #ifndef FOVEA_ENABLE_SCORES
 #define FOVEA_ENABLE_SCORES 1 /* scores at any stage, attention weights included */
@@ -106,9 +100,6 @@
 #endif
 #ifndef FOVEA_ENABLE_ROPE_INTERLEAVED
 #define FOVEA_ENABLE_ROPE_INTERLEAVED 1 /* FOVEA_ROPE_INTERLEAVED */
-#endif
-#ifndef FOVEA_ENABLE_ROPE_TABLES
-#define FOVEA_ENABLE_ROPE_TABLES 1 /* cos and sin */
 #endif
 #ifndef FOVEA_ENABLE_ROPE_TURNS
 #define FOVEA_ENABLE_ROPE_TURNS 1 /* turns */
@@ -184,7 +175,6 @@ namespace config {
 constexpr bool kAdditive = FOVEA_ENABLE_ADDITIVE != 0;
 constexpr bool kAlibi = FOVEA_ENABLE_ALIBI != 0;
 constexpr bool kBf16 = FOVEA_ENABLE_BF16 != 0;
-constexpr bool kCausal = FOVEA_ENABLE_CAUSAL != 0;
 constexpr bool kDropout = FOVEA_ENABLE_DROPOUT != 0;
 constexpr bool kF16 = FOVEA_ENABLE_F16 != 0;
 constexpr bool kExecutor = FOVEA_ENABLE_EXECUTOR != 0;
@@ -198,13 +188,11 @@ constexpr bool kLse = FOVEA_ENABLE_LSE != 0;
 constexpr bool kMaskByte = FOVEA_ENABLE_MASK_BYTE != 0;
 constexpr bool kMaskF32 = FOVEA_ENABLE_MASK_F32 != 0;
 constexpr bool kPages = FOVEA_ENABLE_PAGES != 0;
-constexpr bool kPositions = FOVEA_ENABLE_POSITIONS != 0;
 constexpr bool kPreferSize = FOVEA_PREFER_SIZE != 0;
 constexpr bool kRagged = FOVEA_ENABLE_RAGGED != 0;
 constexpr bool kRing = FOVEA_ENABLE_RING != 0;
 constexpr bool kRopeHalfSplit = FOVEA_ENABLE_ROPE_HALF_SPLIT != 0;
 constexpr bool kRopeInterleaved = FOVEA_ENABLE_ROPE_INTERLEAVED != 0;
-constexpr bool kRopeTables = FOVEA_ENABLE_ROPE_TABLES != 0;
 constexpr bool kRopeTurns = FOVEA_ENABLE_ROPE_TURNS != 0;
 constexpr bool kScores = FOVEA_ENABLE_SCORES != 0;
 constexpr bool kSinks = FOVEA_ENABLE_SINKS != 0;
@@ -221,8 +209,6 @@ constexpr bool kHalf = kF16 || kBf16;
 constexpr bool kMask = kMaskF32 || kMaskByte;
 constexpr bool kNarrow = kHalf || kI8 || kI4;
 constexpr bool kStaged = kNarrow || kRing || kPages || kLoad; /* keys may need copying before use */
-constexpr bool kLimits = kCausal || kWindows || kRing;        /* a key may be hidden by its position */
-constexpr bool kPlaces = kCausal || kWindows || kAlibi;       /* something depends on positions */
 } /* namespace config */
 } /* namespace fovea */
 #endif

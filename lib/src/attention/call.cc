@@ -150,7 +150,7 @@ void enter_head(HeadTask* task, uint32_t batch, uint32_t kv_head, const EntryQue
 
 // Per-row facts that limits, ALiBi and sinks need. Padding rows repeat the last live one.
 void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
-  const bool limited = config::kLimits && task.positions.limited();
+  const bool limited = task.positions.limited();
   const bool biased = config::kAlibi && task.steps.alibi;
   const bool sinks = config::kSinks && task.outputs.sinks;
   if (!limited && !biased && !sinks) return;

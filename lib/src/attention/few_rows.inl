@@ -211,7 +211,7 @@ FOVEA_TEMPLATE void FewSteps(const QueryTile& t, const KeyTile& keys, const Scor
       const VF mask = FewMask(t, steps, keys, j, kRows);
       x = MaskAdds(steps) ? AddMask(x, mask, factor, hn::Set(kF, steps.mask_hides)) : HideZeros(x, mask);
     }
-    if (AtEdge(keys) && masked) {
+    if (keys.edge && masked) {
       if (!Masked(steps)) x = Visible(x);
       x = HideOutside(x, RelativePositions(t.lo, keys.first), RelativePositions(t.hi, keys.first), key_pos);
     }

@@ -65,10 +65,8 @@ __attribute__((noinline)) inline void carve_query_tile(Carver& carver, const Til
   tile->row_max = carver.take<float>(shape.columns);            // 2
   tile->row_sum = carver.take<float>(shape.columns);            // 2
   tile->o = carver.take<float>(shape.o_columns, shape.o_rows);  // 2
-  if (config::kLimits) {
-    tile->lo = carver.take<int32_t>(shape.columns);  // 1, and the same for the following
-    tile->hi = carver.take<int32_t>(shape.columns);
-  }
+  tile->lo = carver.take<int32_t>(shape.columns);               // 1, and the same for the following
+  tile->hi = carver.take<int32_t>(shape.columns);
   if (config::kAlibi) {
     tile->pos = carver.take<int32_t>(shape.columns);
     tile->far_pos = carver.take<float>(shape.columns);

@@ -20,12 +20,12 @@ Positions positions_of(const fovea_attention_desc& d, const fovea_attention_args
   Positions p;
   p.begin = p.entered = 0;
   p.keys = key_count(args, batch);
-  p.first = config::kPositions && args.positions ? args.positions[batch] : 0;
-  if (config::kPlaces && d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT) {
+  p.first = args.positions ? args.positions[batch] : 0;
+  if (d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT) {
     p.first = int64_t(p.keys) - int64_t(queries_of(args, batch).count);
   }
   p.left = config::kWindows ? d.window_left : 0;
-  p.right = config::kCausal && d.causal != FOVEA_CAUSAL_NONE ? 1 : config::kWindows ? d.window_right : 0;
+  p.right = d.causal != FOVEA_CAUSAL_NONE ? 1 : config::kWindows ? d.window_right : 0;
   // A mask that ends early hides the keys behind it.
   const uint32_t covered = config::kMask ? mask_columns(args.mask, p.keys) : p.keys;
   if (covered < p.keys) p.keys = covered;

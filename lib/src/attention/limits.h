@@ -40,7 +40,6 @@ struct Positions {
   bool limited() const { return left || right || begin > entered; }
 
   Visible visible(uint32_t token) const {
-    if (!config::kLimits) return {begin, keys};
     const int64_t position = first + token;
     // Before position 1 a window reaches no key on its left; far before, the difference would overflow.
     return {left && position > 0 ? clamp(position - left + 1) : begin, right ? clamp(position + right) : keys};

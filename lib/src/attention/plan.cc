@@ -89,9 +89,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if ((!config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE) || (!config::kDropout && d.dropout != 0.0f)) {
     return FOVEA_ERR_UNSUPPORTED;
   }
-  if ((!config::kCausal && d.causal != FOVEA_CAUSAL_NONE) || (!config::kSoftcap && d.softcap != 0.0f) ||
-      (!config::kPositions && diagonal_of(d) == FOVEA_DIAGONAL_POSITIONS) ||
-      (!config::kWindows && (d.window_left || d.window_right))) {
+  if ((!config::kSoftcap && d.softcap != 0.0f) || (!config::kWindows && (d.window_left || d.window_right))) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   return may_lose_tokens(d) ? FOVEA_ERR_RING : FOVEA_OK;

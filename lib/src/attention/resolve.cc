@@ -94,7 +94,7 @@ fovea_status check_buffers(const fovea_attention_desc& d, const fovea_attention_
     FOVEA_RETURN_IF_ERROR(buffers.add_list(q_offsets(a), sizeof(uint32_t), size_t(a.batch) + 1));
     FOVEA_RETURN_IF_ERROR(buffers.add_list(kv_offsets(a), sizeof(uint32_t), size_t(a.batch) + 1));
   }
-  if (config::kPositions) FOVEA_RETURN_IF_ERROR(buffers.add_list(a.positions, sizeof(int64_t), a.batch));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.positions, sizeof(int64_t), a.batch));
   if (config::kAlibi) FOVEA_RETURN_IF_ERROR(buffers.add_list(a.alibi_slopes, sizeof(float), d.q_heads));
   if (config::kSinks) FOVEA_RETURN_IF_ERROR(buffers.add_list(a.sinks, sizeof(float), d.q_heads));
   if (config::kAdditive && a.score_vector) {
@@ -118,8 +118,7 @@ fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
 
 // What the description does not say already.
 bool asks_for_what_is_left_out(const fovea_attention_args& a) {
-  return (!config::kAlibi && a.alibi_slopes) || (!config::kLse && a.lse.data) ||
-         !mask_served(a.mask.kind) || (!config::kPositions && a.positions) ||
+  return (!config::kAlibi && a.alibi_slopes) || (!config::kLse && a.lse.data) || !mask_served(a.mask.kind) ||
          (!config::kScores && a.scores_stage != FOVEA_SCORES_NONE) || (!config::kSinks && a.sinks) ||
          (!config::kRagged && (a.q_offsets || a.kv_offsets));
 }
@@ -147,10 +146,9 @@ fovea_status check_options(const fovea_attention_desc& d, const fovea_attention_
   }
   FOVEA_RETURN_IF_ERROR(check_mask(a.mask, a.kv_tokens));
 
-  const bool positions_named =
-      d.diagonal == FOVEA_DIAGONAL_TOP_LEFT || d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT;
-  const bool positions_needed = !positions_named && (d.diagonal == FOVEA_DIAGONAL_POSITIONS || d.window_left ||
-                                                     d.window_right || a.alibi_slopes);
+  const bool positions_named = d.diagonal == FOVEA_DIAGONAL_TOP_LEFT || d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT;
+  const bool positions_needed =
+      !positions_named && (d.diagonal == FOVEA_DIAGONAL_POSITIONS || d.window_left || d.window_right || a.alibi_slopes);
   if (config::kStreams && stream) {
     if (a.scores_stage != FOVEA_SCORES_NONE) return FOVEA_ERR_UNSUPPORTED;
     if (stream->ends) return FOVEA_OK;
@@ -206,9 +204,7 @@ fovea_status check_entries(const fovea_attention_desc& d, const fovea_attention_
     const uint32_t length = a.kv_lengths ? a.kv_lengths[b] : all;
     if (length > all) return FOVEA_ERR_LENGTH;
     if (config::kPages && d.kv_kind == FOVEA_KV_PAGED) FOVEA_RETURN_IF_ERROR(check_pages(d, a.kv, b, length));
-    if (config::kPositions && a.positions && (a.positions[b] > kMostPosition || a.positions[b] < -kMostPosition)) {
-      return FOVEA_ERR_SIZE;
-    }
+    if (a.positions && (a.positions[b] > kMostPosition || a.positions[b] < -kMostPosition)) return FOVEA_ERR_SIZE;
     if (config::kRing && d.kv_kind == FOVEA_KV_RING) FOVEA_RETURN_IF_ERROR(check_ring(d, a, b));
   }
   return FOVEA_OK;

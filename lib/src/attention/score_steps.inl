@@ -45,7 +45,6 @@ FOVEA_INLINE bool Masked(const ScoreSteps& steps) { return config::kMask && step
 FOVEA_INLINE bool MaskAdds(const ScoreSteps& steps) {
   return config::kMaskF32 && (!config::kMaskByte || steps.mask_kind != FOVEA_MASK_BYTE);
 }
-FOVEA_INLINE bool AtEdge(const KeyTile& keys) { return config::kLimits && keys.edge; }
 FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreSteps& steps) {
   return (kEdgeHides && keys.edge) || Masked(steps);
 }

@@ -84,7 +84,7 @@ FOVEA_INLINE bool ClipToVector(const QueryTile& t, size_t column, KeyTile* keys)
 
 FOVEA_KERNEL void Attend(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
   const bool masked = Masked(steps);
-  if (AtEdge(keys)) {  // a vector of rows at a time sees fewest keys in vain
+  if (keys.edge) {  // a vector of rows at a time sees fewest keys in vain
     for (size_t column = 0; column < t.columns; column += kLanes) {
       KeyTile visible = keys;
       if (!ClipToVector(t, column, &visible)) continue;

@@ -16,7 +16,7 @@ fovea_status check_choices(const fovea_rope_args& a) {
   if (rotary_dim == 0 || rotary_dim % 2 != 0 || rotary_dim > a.dim) return FOVEA_ERR_DIM;
   if (a.positions && a.token_positions) return FOVEA_ERR_POSITIONS_TWICE;
   if (a.turns && (a.cos || a.sin)) return FOVEA_ERR_UNSUPPORTED;
-  const bool left_out = (!config::kRopeTurns && a.turns) || (!config::kRopeTables && (a.cos || a.sin)) ||
+  const bool left_out = (!config::kRopeTurns && a.turns) ||
                         (!config::kRopeHalfSplit && a.layout == FOVEA_ROPE_HALF_SPLIT) ||
                         (!config::kRopeInterleaved && a.layout == FOVEA_ROPE_INTERLEAVED);
   return left_out ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;

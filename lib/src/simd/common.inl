@@ -17,6 +17,6 @@ constexpr float kLowest = -3.40282347e38f;  // -FLT_MAX
 
 // Whether positions may hide a key of those that a vector of rows takes: of one row alone, those before a window, and
 // those that are taken for other rows when scores are written.
-constexpr bool kEdgeHides = ::fovea::config::kLimits && (kLanes > 1 || ::fovea::config::kWindows ||
-                                                         ::fovea::config::kRing || ::fovea::config::kScores);
+constexpr bool kEdgeHides =
+    kLanes > 1 || ::fovea::config::kWindows || ::fovea::config::kRing || ::fovea::config::kScores;
 constexpr bool kMayHide = kEdgeHides || ::fovea::config::kMask;
