@@ -31,22 +31,20 @@ uint64_t key_tiles(const Shape& s, uint64_t row, uint64_t count) {
   return static_cast<uint64_t>((last.hi + FOVEA_KEY_TILE - 1) / FOVEA_KEY_TILE - first.lo / FOVEA_KEY_TILE);
 }
 
-// Query tiles as the plan cuts them: four rows a tile for few rows, else tiles of nearly equal numbers of vectors.
+// Query tiles as the plan cuts them: of whole vectors, nearly as many in each; or for few rows whole tiles.
 uint64_t count_tiles(const Shape& s, const fovea_plan& plan) {
   const uint64_t rows = uint64_t{s.q_heads / s.kv_heads} * s.q_tokens;
   uint64_t pairs = 0;
-  if (rows <= plan.few_rows) {
-    for (uint64_t row = 0; row < rows; row += 4) pairs += key_tiles(s, row, std::min<uint64_t>(4, rows - row));
-  } else {
-    uint64_t vectors = (rows + plan.lanes - 1) / plan.lanes;
-    uint64_t tiles = (vectors + plan.tile_vectors - 1) / plan.tile_vectors;
-    for (uint64_t row = 0; tiles; --tiles) {
-      const uint64_t tile_vectors = (vectors + tiles - 1) / tiles;
-      vectors -= tile_vectors;
-      const uint64_t count = std::min<uint64_t>(tile_vectors * plan.lanes, rows - row);
-      pairs += key_tiles(s, row, count);
-      row += count;
-    }
+  const bool few = rows <= plan.kernels[0].most_rows;
+  const uint64_t tile_rows = plan.kernels[few ? 0 : 1].tile_rows, grain = few ? tile_rows : plan.lanes;
+  uint64_t grains = (rows + grain - 1) / grain;
+  uint64_t tiles = (rows + tile_rows - 1) / tile_rows;
+  for (uint64_t row = 0; tiles; --tiles) {
+    const uint64_t tile_grains = (grains + tiles - 1) / tiles;
+    grains -= tile_grains;
+    const uint64_t count = std::min<uint64_t>(tile_grains * grain, rows - row);
+    pairs += key_tiles(s, row, count);
+    row += count;
   }
   return pairs * s.kv_heads * s.batch;
 }

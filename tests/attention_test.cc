@@ -117,13 +117,13 @@ TEST_CASE("attention: every value_dim from 1 to 130 agrees with the reference", 
   }
 }
 
-TEST_CASE("attention: calls on both sides of a plan's few_rows agree with the reference", "[short]") {
+TEST_CASE("attention: calls on both sides of the most rows of a plan's first kernel agree with the reference", "[short]") {
   for (const fovea_target target : targets()) {
     for (const auto& heads : kHeads) {
       AttentionCase probe(base());
       REQUIRE(probe.run({target}) == "");
       const uint32_t group = heads[0] / heads[1];
-      for (uint32_t q_tokens = 1; q_tokens <= probe.plan.few_rows / group + 2 && q_tokens <= 40; ++q_tokens) {
+      for (uint32_t q_tokens = 1; q_tokens <= probe.plan.kernels[0].most_rows / group + 2 && q_tokens <= 40; ++q_tokens) {
         Problem p = base();
         p.q_heads = heads[0], p.kv_heads = heads[1];
         p.q_tokens = q_tokens;

@@ -152,7 +152,7 @@ TEST_CASE("dropout: probabilities below 0, of 1 and NaN are refused", "[short]")
   test.desc.target = FOVEA_TARGET_BEST;
   fovea_plan plan;
   CHECK(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
-  CHECK(plan.few_rows == 0);
+  CHECK(plan.kernels[0].most_rows == 0);
 }
 
 }  // namespace fovea_test

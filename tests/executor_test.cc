@@ -335,14 +335,14 @@ TEST_CASE("executor: a budget holds for all workers and split keys together", "[
     const size_t least = budget_bytes(d, Budget::kLeast);
     CHECK(least <= full.workspace_bytes);
     CHECK(least > full.split_bytes);
-    uint32_t vectors = full.tile_vectors;
+    uint32_t tile_rows = full.kernels[1].tile_rows;
     for (size_t budget = full.workspace_bytes + kAlignment; budget >= least; budget -= kAlignment) {
       d.workspace_budget_bytes = budget;
       const fovea_plan plan = plan_of(d);
       REQUIRE(plan.workspace_bytes <= budget);
       REQUIRE(plan.split_bytes == full.split_bytes);
-      REQUIRE(plan.tile_vectors <= vectors);
-      vectors = plan.tile_vectors;
+      REQUIRE(plan.kernels[1].tile_rows <= tile_rows);
+      tile_rows = plan.kernels[1].tile_rows;
     }
     fovea_plan plan{};
     for (const size_t budget : {least - 1, full.split_bytes, full.split_bytes - 1, size_t{1}}) {

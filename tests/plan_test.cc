@@ -43,8 +43,9 @@ TEST_CASE("plan: target, scale and diagonal are resolved, all else is the descri
   resolved.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT;
   CHECK(std::memcmp(&resolved, &plan.desc, sizeof resolved) == 0);
   CHECK(plan.lanes >= 1);
-  CHECK(plan.tile_vectors >= 1);
-  CHECK(plan.few_rows == 0);  // portable bits
+  CHECK(plan.kernels[0].most_rows == 0);  // portable bits
+  CHECK(plan.kernels[1].most_rows == UINT32_MAX);
+  CHECK(plan.kernels[1].tile_rows >= plan.lanes);
   for (uint32_t dim = 1; dim <= 4096; dim = dim * 3 / 2 + 1) {
     d = description(dim, 1, 1, 1, 1);
     REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
@@ -188,21 +189,21 @@ TEST_CASE("plan: a budget takes rows off the tile, down to one vector, and is ne
     REQUIRE(fovea_plan_init(&full, &d) == FOVEA_OK);
     const size_t least = budget_bytes(d, Budget::kLeast);
     CHECK(least <= full.workspace_bytes);
-    uint32_t vectors = full.tile_vectors;
+    uint32_t tile_rows = full.kernels[1].tile_rows;
     for (size_t budget = full.workspace_bytes + 64; budget >= least; budget -= 64) {
       d.workspace_budget_bytes = budget;
       fovea_plan plan{};
       REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
       REQUIRE(plan.workspace_bytes <= budget);
-      REQUIRE(plan.tile_vectors <= vectors);
+      REQUIRE(plan.kernels[1].tile_rows <= tile_rows);
       REQUIRE(fovea_workspace_bytes_for(&d, target) == plan.workspace_bytes);
-      vectors = plan.tile_vectors;
+      tile_rows = plan.kernels[1].tile_rows;
     }
     d.workspace_budget_bytes = least;
     fovea_plan plan{};
     REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-    CHECK(plan.tile_vectors == 1);
-    if (full.tile_vectors > 1) CHECK(least < full.workspace_bytes);
+    CHECK(plan.kernels[1].tile_rows == plan.lanes);
+    if (full.kernels[1].tile_rows > plan.lanes) CHECK(least < full.workspace_bytes);
     d.workspace_budget_bytes = least - 1;
     CHECK(fovea_plan_init(&plan, &d) == FOVEA_ERR_BUDGET);
     CHECK(fovea_workspace_bytes_for(&d, target) == 0);
@@ -228,9 +229,12 @@ TEST_CASE("plan: which rows take the few-rows kernel is decided by shape, not by
               fovea_plan plan{};
               REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
               INFO(fovea_target_name(target) << ", " << q_tokens << " rows of " << dim);
-              CHECK(plan.few_rows == full.few_rows);
-              CHECK(plan.few_tiles <= full.few_tiles);
-              CHECK((plan.few_rows == 0) == (plan.few_tiles == 0));
+              const fovea_plan_kernel &few = plan.kernels[0], &most = full.kernels[0];
+              CHECK(few.index == most.index);
+              CHECK(few.most_rows == most.most_rows);
+              CHECK(few.tile_rows == most.tile_rows);
+              CHECK(few.tiles <= most.tiles);
+              CHECK((few.most_rows == 0) == (few.tiles == 0));
             }
           }
         }

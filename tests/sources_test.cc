@@ -225,9 +225,8 @@ TEST_CASE("sources: a loader is asked for each tile once for each block of query
           Run run{target, budget};
           run.key_split_tokens = key_split_tokens;
           const uint32_t started = asked(test, run), rows = 2 * q_tokens;
-          const uint32_t tile_rows = test.plan.lanes * test.plan.tile_vectors;
-          const uint32_t block_rows = tile_rows * test.plan.block_tiles;
-          const uint32_t block = rows <= test.plan.few_rows ? 4 * test.plan.few_tiles : block_rows;
+          const fovea_plan_kernel& kernel = test.plan.kernels[rows > test.plan.kernels[0].most_rows];
+          const uint32_t block = kernel.tile_rows * kernel.tiles;
           const uint32_t times = (rows + block - 1) / block;
           CHECK(started == 2 * 3 * times);
 
@@ -242,8 +241,11 @@ TEST_CASE("sources: a loader is asked for each tile once for each block of query
           p.stage = FOVEA_SCORES_SOFTMAX;
           AttentionCase scores(p);
           run.portable_bits = true;
-          const uint32_t tiles = (rows + tile_rows - 1) / tile_rows, blocks = (rows + block_rows - 1) / block_rows;
-          CHECK(asked(scores, run) == 2 * 3 * (blocks + tiles));
+          const uint32_t started_twice = asked(scores, run), tile_rows = scores.plan.kernels[1].tile_rows;
+          const uint32_t tiles = (rows + tile_rows - 1) / tile_rows;
+          const uint32_t block_rows = tile_rows * scores.plan.kernels[1].tiles;
+          const uint32_t blocks = (rows + block_rows - 1) / block_rows;
+          CHECK(started_twice == 2 * 3 * (blocks + tiles));
         }
       }
     }

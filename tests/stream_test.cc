@@ -259,11 +259,15 @@ TEST_CASE("stream: the distance that ALiBi goes by is right from the first posit
   constexpr uint32_t kFarthest = 1u << 30;  // in a push that begins off the grid
   for (const fovea_target target : targets()) {
     const fovea::AttentionKernels& kernels = fovea::attention_kernels(target);
-    const fovea::TileShape shape = fovea::tile_shape(kernels.lanes, 1, 1, 1);
+    const fovea::AttentionKernel& kernel = kernels.list[fovea::kTileKernel];
+    AttentionCase test{Problem()};
+    test.desc.target = target;
+    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
     alignas(64) static char memory[64 * 1024];
-    fovea::Carver carver({memory, sizeof memory, nullptr, 0});
-    fovea::QueryTile tile{};
-    fovea::carve_query_tile(carver, shape, &tile);
+    fovea::WorkerArrays arrays;
+    fovea::carve_worker(test.plan, {memory, sizeof memory, memory, 0}, test.plan.kernels[1], &arrays);
+    fovea::QueryTile tile = arrays.tiles[0];
+    tile.score_vector = nullptr;
     tile.head_dim = tile.value_dim = tile.row_lanes = tile.live = tile.group = 1;
     tile.columns = kernels.lanes;
     for (size_t i = 0; i < kernels.lanes; ++i) {
@@ -272,14 +276,14 @@ TEST_CASE("stream: the distance that ALiBi goes by is right from the first posit
       tile.slope[i] = -1.0f;
     }
     float zero = 0.0f;
-    kernels.tile.begin(tile, {&zero, 0, 0, FOVEA_F32}, 1.0f);
+    kernel.begin(tile, {&zero, 0, 0, FOVEA_F32}, 1.0f);
     fovea::ScoreSteps steps{};
     steps.alibi = true;
     fovea::KeyTile keys{};
     keys.first = kFarthest;
     keys.end = 63;
     keys.keys = keys.values = {&zero, nullptr, 0, 0, FOVEA_F32};
-    kernels.tile.attend(tile, keys, steps);
+    kernel.attend(tile, keys, steps);
     CHECK(tile.row_max[0] == 2147483648.0f);
   }
 }

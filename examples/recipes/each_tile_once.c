@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Keys and values in slow memory, and many queries. A loader is asked for each tile of keys once for each block of
- * query rows, of plan.lanes * plan.tile_vectors * plan.block_tiles rows: for 512 queries, 11 times on x86. Who can
+ * query rows, of plan.kernels[1].tile_rows * plan.kernels[1].tiles rows: for 512 queries, 11 times on x86. Who can
  * spare memory for a state of all rows, value_dim + 2 floats each, has each tile brought once: he brings it himself and
  * pushes it into a stream. The bits are the same. With an argument the program also measures both. */
 #include <string.h>
@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
   (void)argv;
   RECIPE_FILL(flash_keys), RECIPE_FILL(flash_values), RECIPE_FILL(q);
   const fovea_plan plan = plan_of(FOVEA_KV_LOAD);
-  const uint32_t block = plan.lanes * plan.tile_vectors * plan.block_tiles, times = (QUERIES + block - 1) / block;
+  const uint32_t block = plan.kernels[1].tile_rows * plan.kernels[1].tiles, times = (QUERIES + block - 1) / block;
   attend_by_loader();
   const unsigned by_loader = tiles_read;
   tiles_read = 0;

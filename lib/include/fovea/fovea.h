@@ -344,16 +344,23 @@ typedef struct fovea_attention_desc {
   uint32_t key_split_tokens;
 } fovea_attention_desc;
 
+/* What a plan knows of a kernel that its calls may take. */
+typedef struct fovea_plan_kernel {
+  uint32_t index;     /* of the kernel, among those of the target */
+  uint32_t most_rows; /* query rows for a key head, max_q_tokens * q_heads / kv_heads at most, that it takes in a batch
+                         entry; UINT32_MAX = any number; 0 = calls do not take this kernel */
+  uint32_t tile_rows; /* most query rows in a tile */
+  uint32_t tiles;     /* most tiles that share each tile of keys */
+} fovea_plan_kernel;
+
 /* A plan: a plain structure without pointers into the description. fovea_plan_init makes it once; then it is read-only
  * and may be copied. Its fields are for reading, and may change between versions. */
 typedef struct fovea_plan {
   fovea_attention_desc desc; /* scale and target resolved, so never 0; diagonal resolved where causal names it */
   uint32_t magic;            /* tells a plan of this version from other bytes */
   uint32_t lanes;            /* f32 elements in a vector of the target */
-  uint32_t tile_vectors;     /* most vectors of query rows in a tile; tile rows = lanes * tile_vectors */
-  uint32_t few_rows; /* calls with at most this many rows for a key head take the few-rows kernel; 0 = none do */
-  uint32_t few_tiles;     /* few-rows kernel: tiles of up to four rows that share each tile of keys */
-  uint32_t block_tiles;   /* tile kernel: tiles that share each tile of keys, where keys are converted or brought */
+  fovea_plan_kernel kernels[2]; /* one for few query rows, and one for any number: the first that takes the rows of a
+                                   batch entry serves it */
   size_t worker_bytes;    /* of workspace, for each worker */
   size_t split_bytes;     /* of workspace, for the partial states of split keys, or of pushes with a loader */
   size_t workspace_bytes; /* in all */
@@ -493,9 +500,9 @@ typedef struct fovea_kv_tile {
  * call fails. Both callbacks return 0, or anything else if the tile cannot be had; then the call ends with
  * FOVEA_ERR_LOAD. They may call the library, with other buffers. The workers of an executor call them side by side.
  * How often. Query rows go through the keys in blocks, and each block asks once for each tile that any of its rows may
- * see. For each key head, an entry has rows = q_heads / kv_heads * (its queries). A block holds, by the plan's fields,
- * lanes * tile_vectors * block_tiles of them; where rows <= few_rows, 4 * few_tiles. Scores out ask for the tiles once
- * more for each tile of query rows. With a window, a tile that holds some pinned tokens is asked for in two parts, and
+ * see. For each key head, an entry has rows = q_heads / kv_heads * (its queries). A block holds tile_rows * tiles of
+ * them, by the fields of the plan's kernel that serves the entry. Scores out ask for the tiles once more for each tile
+ * of query rows. With a window, a tile that holds some pinned tokens is asked for in two parts, and
  * the part behind the pinned tokens is not asked for ahead. To bring each tile once whatever the number of rows, push
  * tiles into a stream: see examples/recipes/each_tile_once.c. */
 typedef struct fovea_loader {

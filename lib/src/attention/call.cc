@@ -7,6 +7,7 @@
 
 #include "attention/keys.h"
 #include "attention/limits.h"
+#include "attention/merge_kernels.h"
 #include "base/tasks.h"
 #include "targets/registry.h"
 
@@ -44,18 +45,17 @@ enum class Part {
 
 // All that one key head of one batch entry needs. The first part is the same for all heads of a call.
 struct HeadTask {
-  HeadTask(const fovea_plan& plan_, const fovea_attention_args& args_, const TileKernels& kernels_,
+  HeadTask(const fovea_plan& plan_, const fovea_attention_args& args_, const AttentionKernel& kernel_,
            const KeyStage& stage, bool widens, uint32_t first_key, uint32_t worker)
       : plan(plan_),
         args(args_),
-        kernels(kernels_),
+        kernel(kernel_),
         group(plan.desc.q_heads / plan.desc.kv_heads),
         source(plan, args, stage, widens, first_key, worker) {}
 
   const fovea_plan& plan;
   const fovea_attention_args& args;
-  const TileKernels& kernels;
-  const StateKernels* states;  // where there are any
+  const AttentionKernel& kernel;
   uint32_t group;              // query heads that share the key head
   Part part;
   KeySource source;
@@ -242,7 +242,7 @@ void attend_in_pieces(const HeadTask& task, const QueryTile* tiles, const TileLi
       QueryTile tile = tiles[i];
       tile.o += size_t(element) * tile.columns;
       tile.value_dim = elements;
-      task.kernels.attend(tile, own, task.steps);
+      task.kernel.attend(tile, own, task.steps);
     }
   };
   for_key_pieces(task.source, keys, [&](const KeyTile& piece) { attend(piece, kScorePart); });
@@ -259,7 +259,7 @@ void attend_in_pieces(const HeadTask& task, const QueryTile* tiles, const TileLi
 // The scores of the keys within these limits once more, stored; and where it `fills`, those of all others.
 bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits, bool fills) {
   const fovea_scores_stage stage = task.args.scores_stage;
-  const TileKernels& kernels = task.kernels;
+  const AttentionKernel& kernel = task.kernel;
   const uint32_t all_keys = fills ? task.args.kv_tokens : 0;
   uint32_t done = 0;
   for (uint32_t first = limits.some_lo / kKeyTile * kKeyTile; first < limits.some_hi; first += kKeyTile) {
@@ -268,12 +268,12 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
     if (!clip_key_tile(limits, &keys)) continue;
     if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, false)) return false;
     const uint32_t begin = first + keys.begin;
-    if (fills && begin > done) kernels.scores_hidden(tile, done, begin - done, stage, task.scores);
+    if (fills && begin > done) kernel.scores_hidden(tile, done, begin - done, stage, task.scores);
     for_key_pieces(task.source, keys,
-                   [&](const KeyTile& piece) { kernels.scores_out(tile, piece, task.steps, stage, task.scores); });
+                   [&](const KeyTile& piece) { kernel.scores_out(tile, piece, task.steps, stage, task.scores); });
     done = first + keys.end;
   }
-  if (done < all_keys) kernels.scores_hidden(tile, done, all_keys - done, stage, task.scores);
+  if (done < all_keys) kernel.scores_hidden(tile, done, all_keys - done, stage, task.scores);
   return true;
 }
 
@@ -327,7 +327,7 @@ bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
       continue;
     }
     for (uint32_t i = 0; i < count; ++i) {
-      if (count == 1 || clip_key_tile(limits[i], &keys)) task.kernels.attend(tiles[i], keys, task.steps);
+      if (count == 1 || clip_key_tile(limits[i], &keys)) task.kernel.attend(tiles[i], keys, task.steps);
     }
   }
   return true;
@@ -336,8 +336,8 @@ bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
 // False where keys cannot be had: then outputs and states are not written, or not all of them.
 bool run_query_tiles(HeadTask& task, const QueryTile* tiles, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
-    if (task.begins()) task.kernels.begin(tiles[i], task.q, tiles[i].score_vector ? 1.0f : task.score_factor());
-    if (task.takes_up()) task.states->resume(tiles[i], state_rows(task, task.state, tiles[i]));
+    if (task.begins()) task.kernel.begin(tiles[i], task.q, tiles[i].score_vector ? 1.0f : task.score_factor());
+    if (task.takes_up()) task.kernel.resume(tiles[i], state_rows(task, task.state, tiles[i]));
   }
   for (uint32_t r = 0; r < task.range_count(); ++r) {
     task.enter_range(r);
@@ -346,72 +346,27 @@ bool run_query_tiles(HeadTask& task, const QueryTile* tiles, uint32_t count) {
   }
   for (uint32_t i = 0; i < count; ++i) {
     if (task.puts_down()) {
-      task.states->suspend(tiles[i], state_rows(task, task.state_out, tiles[i]));
+      task.kernel.suspend(tiles[i], state_rows(task, task.state_out, tiles[i]));
       continue;
     }
-    task.kernels.end(tiles[i], task.outputs);
+    task.kernel.end(tiles[i], task.outputs);
     if (task.writes_scores() && !write_scores(task, tiles[i])) return false;
   }
   return true;
 }
 
-void place_rows(const fovea_attention_desc& d, uint32_t row, uint32_t live, QueryTile* tile) {
-  const uint32_t group = d.q_heads / d.kv_heads;
-  tile->head_dim = d.head_dim;
-  tile->value_dim = d.value_dim;
-  tile->live = live;
-  tile->group = group;
-  tile->first_token = row / group;
-  tile->first_head = row % group;
-}
+// A constant in builds with one kernel.
+uint32_t kernel_index(const fovea_plan_kernel& kernel) { return kFewRowsServed ? kernel.index : kTileKernel; }
 
-// One tile of the tile kernel, which is carved. Tiles have nearly equal numbers of vectors: 64 rows of 16 lanes are 2 +
-// 2, not 3 + 1.
-void place_tile(const fovea_plan& plan, uint32_t rows, uint32_t tiles, uint32_t index, QueryTile* tile) {
-  const uint32_t vectors = (rows + plan.lanes - 1) / plan.lanes, more = vectors % tiles;
-  const uint32_t row = (vectors / tiles * index + (index < more ? index : more)) * plan.lanes;
-  tile->row_lanes = 1;
-  tile->columns = (vectors / tiles + (index < more)) * plan.lanes;
-  place_rows(plan.desc, row, rows - row < tile->columns ? rows - row : tile->columns, tile);
-}
+// Query tiles that share each key tile.
+uint32_t tiles_at_once(const fovea_plan_kernel& kernel) { return kMostTiles == 1 ? 1 : kernel.tiles; }
 
-// One of the few-rows kernel.
-void place_few_rows(const fovea_plan& plan, uint32_t rows, uint32_t index, QueryTile* tile) {
-  const uint32_t row = kFewRows * index;
-  place_rows(plan.desc, row, rows - row < kFewRows ? rows - row : kFewRows, tile);
-  tile->columns = plan.lanes;
-  tile->row_lanes = plan.lanes / (tile->live == 3 ? kFewRows : tile->live);
-}
-
-// Tiles that share each key tile.
-uint32_t tiles_at_once(const fovea_plan& plan, bool few) {
-  return kFewRowsServed && few ? plan.few_tiles : config::kStaged ? plan.block_tiles : 1;
-}
-
-// The arrays of a worker, for one task after the other.
-struct WorkerArrays {
-  QueryTile tiles[kMostTiles];
-  KeyStage stage;
-  bool carved = false, few;  // for which kernel
-};
-
-void carve(const fovea_plan& plan, const Workspace& workspace, bool few, WorkerArrays* arrays) {
-  if (arrays->carved && arrays->few == few) return;
-  arrays->carved = true;
-  arrays->few = few;
-  const fovea_attention_desc& d = plan.desc;
-  const TileShape shape = few ? few_rows_shape(plan.lanes, plan.few_rows, d.head_dim, d.value_dim)
-                              : tile_shape(plan.lanes, plan.tile_vectors, d.head_dim, d.value_dim);
-  Carver carver(workspace);
-  carve_turn(carver, d, &arrays->stage);
-  for (uint32_t i = 0; i < tiles_at_once(plan, few); ++i) carve_query_tile(carver, shape, &arrays->tiles[i]);
-  carve_key_stage(carver, d, takes_pieces(plan.lanes), &arrays->stage);
-}
-
-// How the rows of a key head are cut, in an entry with that many queries.
+// How the rows of a key head are cut, in an entry with that many queries. Tiles have nearly equal numbers of grains: 64
+// rows of 16 lanes are 2 + 2 vectors, not 3 + 1.
 struct Cut {
+  const fovea_plan_kernel* kernel;
   uint32_t rows;
-  bool few;  // they take the few-rows kernel
+  uint32_t grains;
   uint32_t tiles;
   uint32_t blocks;  // of tiles at once: tasks
 };
@@ -419,12 +374,30 @@ struct Cut {
 Cut cut_of(const fovea_plan& plan, uint32_t q_tokens) {
   Cut cut;
   cut.rows = plan.desc.q_heads / plan.desc.kv_heads * q_tokens;
-  cut.few = kFewRowsServed && cut.rows > 0 && cut.rows <= plan.few_rows;
-  const uint32_t vectors = (cut.rows + plan.lanes - 1) / plan.lanes;
-  cut.tiles = cut.few ? (cut.rows + kFewRows - 1) / kFewRows : (vectors + plan.tile_vectors - 1) / plan.tile_vectors;
-  const uint32_t at_once = tiles_at_once(plan, cut.few);
+  cut.kernel = &kernel_for(plan, cut.rows);
+  const uint32_t grain = row_grain(plan, *cut.kernel), most_grains = cut.kernel->tile_rows / grain;
+  cut.grains = (cut.rows + grain - 1) / grain;
+  cut.tiles = (cut.grains + most_grains - 1) / most_grains;
+  const uint32_t at_once = tiles_at_once(*cut.kernel);
   cut.blocks = (cut.tiles + at_once - 1) / at_once;
   return cut;
+}
+
+// The rows of a tile, which is carved.
+void place_tile(const fovea_plan& plan, const Cut& cut, uint32_t index, QueryTile* tile) {
+  const uint32_t grain = row_grain(plan, *cut.kernel), more = cut.grains % cut.tiles;
+  const uint32_t first = (cut.grains / cut.tiles * index + (index < more ? index : more)) * grain;
+  const uint32_t rows = (cut.grains / cut.tiles + (index < more)) * grain;
+  const uint32_t group = plan.desc.q_heads / plan.desc.kv_heads;
+  tile->head_dim = plan.desc.head_dim;
+  tile->value_dim = plan.desc.value_dim;
+  tile->live = cut.rows - first < rows ? cut.rows - first : rows;
+  tile->group = group;
+  tile->first_token = first / group;
+  tile->first_head = first % group;
+  const bool lanes_are_rows = fovea::lanes_are_rows(*cut.kernel);
+  tile->columns = lanes_are_rows ? rows : plan.lanes;
+  tile->row_lanes = lanes_are_rows ? 1 : plan.lanes / (tile->live == 3 ? kFewRows : tile->live);
 }
 
 // A call, cut into tasks that may run side by side. A task is a block of tiles of a head of a batch entry; where keys
@@ -467,14 +440,11 @@ class Call {
     return tokens * plan_.desc.q_heads;
   }
   bool ragged() const { return config::kRagged && args_.q_offsets; }
-  bool loads() const { return config::kLoad && plan_.desc.kv_kind == FOVEA_KV_LOAD; }
+  bool loads() const { return is_loaded(plan_.desc); }
 
   void begin_turns() const {
     for (uint32_t worker = 0; loads() && worker < worker_count(plan_.desc); ++worker) {
-      Carver carver(worker_workspace(plan_, workspace_, worker));
-      KeyStage stage;
-      carve_turn(carver, plan_.desc, &stage);
-      *stage.turn = 0;
+      *loader_turn(plan_, worker_workspace(plan_, workspace_, worker)) = 0;
     }
   }
 
@@ -509,24 +479,17 @@ class Call {
     const Cut cut = ragged() ? cut_of(plan_, queries.count) : cut_;
     if (block >= cut.blocks || queries.count == 0) return FOVEA_OK;  // an entry with fewer queries, or none
 
-    carve(plan_, worker_workspace(plan_, workspace_, worker), cut.few, arrays);
-    QueryTile(&tiles)[kMostTiles] = arrays->tiles;
-    const uint32_t at_once = tiles_at_once(plan_, cut.few), first = block * at_once;
-    const uint32_t count = cut.tiles - first < at_once ? cut.tiles - first : at_once;
-    for (uint32_t i = 0; i < count; ++i) {
-      if (cut.few) {
-        place_few_rows(plan_, cut.rows, first + i, &tiles[i]);
-      } else {
-        place_tile(plan_, cut.rows, cut.tiles, first + i, &tiles[i]);
-      }
+    if (arrays->carved_for != cut.kernel) {
+      carve_worker(plan_, worker_workspace(plan_, workspace_, worker), *cut.kernel, arrays);
     }
+    QueryTile(&tiles)[kMostTiles] = arrays->tiles;
+    const uint32_t at_once = tiles_at_once(*cut.kernel), first = block * at_once;
+    const uint32_t count = cut.tiles - first < at_once ? cut.tiles - first : at_once;
+    for (uint32_t i = 0; i < count; ++i) place_tile(plan_, cut, first + i, &tiles[i]);
 
-    const AttentionKernels& kernels = attention_kernels(plan_.desc.target);
+    const AttentionKernel& kernel = attention_kernels(plan_.desc.target).list[kernel_index(*cut.kernel)];
     const Positions positions = positions_of(plan_.desc, args_, stream_, batch);
-    // The few-rows kernel converts in registers, but takes a version for each format to do so.
-    const bool additive = config::kAdditive && plan_.desc.score == FOVEA_SCORE_ADDITIVE;
-    const bool widens = !cut.few || config::kPreferSize || additive;
-    HeadTask task(plan_, args_, cut.few ? kernels.few_rows : kernels.tile, arrays->stage, widens, positions.begin,
+    HeadTask task(plan_, args_, kernel, arrays->stage, kernel.widens || is_additive(plan_.desc), positions.begin,
                   worker);
     task.part = part_;
     task.entry = positions;
@@ -536,7 +499,7 @@ class Call {
     if (config::kStates && part_ != Part::kWhole) {
       const size_t first_token = ragged() ? queries.first : size_t(batch) * args_.q_tokens;
       const size_t row = (first_token * plan_.desc.kv_heads + size_t(kv_head) * queries.count) * task.group;
-      find_states(row, split, tiles, count, cut, &task);
+      find_states(row, split, tiles, count, &task);
     }
     if (config::kDropout) task.steps.first_quad = stream_ ? uint32_t((stream_->first_key - positions.begin) / 4) : 0;
     for (uint32_t i = 0; i < count; ++i) {
@@ -552,11 +515,9 @@ class Call {
  private:
   // Where the states of a task lie, whose head begins with this row of all. That of split keys is limited to its part
   // of them; the last task joins all parts.
-  void find_states(size_t row, uint32_t split, const QueryTile* tiles, uint32_t count, const Cut& cut,
+  void find_states(size_t row, uint32_t split, const QueryTile* tiles, uint32_t count,
                    HeadTask* task) const {
     const size_t value_dim = plan_.desc.value_dim;
-    const StreamKernels& kernels = stream_ ? stream_->kernels : stream_kernels(plan_.desc.target);
-    task->states = cut.few ? &kernels.few_rows : &kernels.tile;
     if (stream_) {
       task->state = stream_->rows.from(row, value_dim);
       task->state_out = loads() ? states_.from(row, value_dim) : task->state;
@@ -571,6 +532,7 @@ class Call {
     const QueryTile& last = tiles[count - 1];
     const uint32_t begin = tiles[0].first_token * task->group + tiles[0].first_head;
     const uint32_t end = last.first_token * task->group + last.first_head + last.live;
+    const MergeKernels& kernels = merge_kernels(plan_.desc.target);
     for (uint32_t other = 1; other < splits_; ++other) {
       const StateRows from = states_.from(other * all_rows() + row + begin, value_dim);
       kernels.merge(task->state.from(begin, value_dim), from, end - begin, value_dim);

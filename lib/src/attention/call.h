@@ -4,14 +4,12 @@
 
 #include "attention/kernels.h"
 #include "attention/layout.h"
-#include "attention/stream_kernels.h"
 #include "fovea/fovea.h"
 
 namespace fovea {
 
 // What is different where a call works on the state of a stream: it takes in keys, or finishes with outputs.
 struct StreamCall {
-  const StreamKernels& kernels;
   StateRows rows;     // [batch][kv_heads][q_tokens][heads of the group]
   int64_t first_key;  // position of the first key of the call, not negative
   bool ends;          // no keys: the outputs of a copy of the state

@@ -51,16 +51,10 @@ extern "C" size_t fovea_plan_describe(const fovea_plan* plan, uint32_t q_tokens,
   if (!plan || !fovea::is_plan(*plan)) return (line << "not a plan").finish();
   const fovea_attention_desc& d = plan->desc;
   const uint64_t rows = uint64_t(d.q_heads / d.kv_heads) * q_tokens;
-  const uint64_t tile_rows = uint64_t(plan->lanes) * plan->tile_vectors;
-  const uint64_t vectors = (rows + plan->lanes - 1) / plan->lanes;
-  const uint64_t tiles = (vectors + plan->tile_vectors - 1) / plan->tile_vectors;
-  const bool few = rows <= plan->few_rows;
-  line << fovea_target_name(d.target) << " (" << fovea_target_backend(d.target) << "), ";
-  if (few) {
-    line << "few-rows kernel, rows for each key head " << rows;
-  } else {
-    line << "tile kernel, rows for each key head " << rows << " in tiles: " << tiles << " of at most " << tile_rows;
-  }
+  const fovea_plan_kernel& kernel = fovea::kernel_for(*plan, rows);
+  line << fovea_target_name(d.target) << " (" << fovea_target_backend(d.target) << "), "
+       << fovea::kKernelNames[kernel.index] << " kernel, rows for each key head " << rows << " in tiles: "
+       << (rows + kernel.tile_rows - 1) / kernel.tile_rows << " of at most " << uint64_t(kernel.tile_rows);
   line << ", keys in tiles of " << uint64_t(FOVEA_KEY_TILE) << ": "
        << (uint64_t(kv_tokens) + FOVEA_KEY_TILE - 1) / FOVEA_KEY_TILE;
   const uint32_t splits = fovea::split_count(d, kv_tokens), workers = fovea::worker_count(d);

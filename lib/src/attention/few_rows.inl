@@ -466,7 +466,14 @@ FOVEA_KERNEL void FewScoresOut(const QueryTile& t, const KeyTile& keys, const Sc
   if constexpr (kLanes > 4) FewScoresOutRows<4>(t, keys, steps, stage, scores);
 }
 
-constexpr TileKernels kFewRowsKernels =
-    config::kFewRows ? TileKernels{FewBegin, FewAttend, FewEnd, config::kScores ? FewScoresOut : nullptr,
-                                   config::kScores ? ScoresHidden : nullptr}
-                     : TileKernels{};
+constexpr AttentionKernel kFewRowsOfTarget =
+    config::kFewRows ? AttentionKernel{false,
+                                       kPreferSize,
+                                       FewBegin,
+                                       FewAttend,
+                                       FewEnd,
+                                       config::kScores ? FewScoresOut : nullptr,
+                                       config::kScores ? ScoresHidden : nullptr,
+                                       config::kStates ? FewResume : nullptr,
+                                       config::kStates ? FewSuspend : nullptr}
+                     : AttentionKernel{};

@@ -14,6 +14,7 @@ namespace {
 #include "math/math.inl"
 #include "formats/rows.inl"
 #include "attention/rows.inl"
+#include "attention/stream.inl"
 #include "math/block.inl"
 #include "attention/additive.inl"
 #include "attention/tile.inl"
@@ -22,13 +23,14 @@ namespace {
 #include "attention/dropout.inl"
 #include "attention/tile_kernel.inl"
 #if FOVEA_FOR_SCALAR  // a single lane leaves nothing empty
-constexpr TileKernels kFewRowsKernels = {};
+constexpr AttentionKernel kFewRowsOfTarget = {};
 #else
+#include "attention/few_stream.inl"
 #include "attention/few_rows.inl"
 #endif
 // clang-format on
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const AttentionKernels kAttention = {kLanes, hn::kBlockVectors, kTileKernels, kFewRowsKernels};
+FOVEA_IN_DATA_SECTION const AttentionKernels kAttention = {kLanes, hn::kBlockVectors, {kFewRowsOfTarget, kTileOfTarget}};
 
 #endif

@@ -134,7 +134,31 @@ struct RowOutputs {
   bool sinks;
 };
 
-struct TileKernels {
+// What is known of a kernel without its code, so that one machine can plan for another.
+struct KernelTraits {
+  bool any_rows;        // it takes any number of query rows; else as many as its target says, TargetTraits::few_rows
+  bool lanes_are_rows;  // a lane is a query row; else lanes run along head_dim
+  bool portable_bits;   // its bits are the same for all counts of rows, and on all targets that fuse
+  bool drops;           // it serves dropout
+};
+// Best first: a plan takes the first that fits.
+constexpr KernelTraits kKernelTraits[] = {{false, false, false, false}, {true, true, true, true}};
+constexpr const char* kKernelNames[] = {"few-rows", "tile"};
+enum KernelIndex : uint32_t { kFewRowsKernel, kTileKernel, kKernels };
+
+// Rows of a partial state, one after the other: of a tile, from its row 0 on.
+struct StateRows {
+  float* max;  // [rows], base 2
+  float* sum;  // [rows]
+  float* o;    // [rows][value_dim]
+
+  StateRows from(size_t row, size_t value_dim) const { return {max + row, sum + row, o + row * value_dim}; }
+};
+
+// A kernel: its functions, and what they take.
+struct AttentionKernel {
+  bool lanes_are_rows;
+  bool widens;  // it takes keys and values as f32 alone; else as they lie, but for additive scores
   // q = queries * scale; the running softmax starts.
   void (*begin)(const QueryTile&, const TypedRows& q, float scale);
   // One step of the running softmax over the keys of a tile.
@@ -148,14 +172,18 @@ struct TileKernels {
   // The same for keys that no row sees: -inf or 0.
   void (*scores_hidden)(const QueryTile&, uint32_t first, uint32_t count, fovea_scores_stage,
                         const RowArray<float>& scores);
+  // Between a tile and a partial state: the tile takes it up, after begin, or puts down its live rows.
+  void (*resume)(const QueryTile&, const StateRows&);
+  void (*suspend)(const QueryTile&, const StateRows&);
 };
 
 struct AttentionKernels {
   uint32_t lanes;
   uint32_t tile_vectors;  // the most vectors of columns in a tile
-  TileKernels tile;
-  TileKernels few_rows;  // at most kFewRows rows a tile; null functions on a target without it
+  AttentionKernel list[kKernels];  // in the order of kKernelTraits; null functions where the target lacks one
 };
+
+// Most rows in a tile of the few-rows kernel.
 constexpr uint32_t kFewRows = 4;
 
 FOVEA_TABLES(AttentionKernels, kAttention, attention_kernels)

@@ -95,24 +95,11 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   return may_lose_tokens(d) ? FOVEA_ERR_RING : FOVEA_OK;
 }
 
-TileShape tile_shape_of(const fovea_plan& plan) {
-  return tile_shape(plan.lanes, plan.tile_vectors, plan.desc.head_dim, plan.desc.value_dim);
-}
-
-CheckedSize measure_tiles(const fovea_plan& plan, size_t fast_bytes) {
-  return measure_worker(plan, tile_shape_of(plan), plan.block_tiles, fast_bytes);
-}
-
-CheckedSize measure_few_rows(const fovea_plan& plan, size_t fast_bytes) {
-  const TileShape shape = few_rows_shape(plan.lanes, plan.few_rows, plan.desc.head_dim, plan.desc.value_dim);
-  return measure_worker(plan, shape, plan.few_tiles, fast_bytes);
-}
-
 // Partial states: of all rows, for each part of the keys where there are several, or where a loader may fail in a push.
 CheckedSize measure_splits(const fovea_attention_desc& d) {
   CheckedSize bytes;
   const uint32_t splits = split_count(d, d.max_kv_tokens);
-  const bool loads = config::kLoad && config::kStreams && d.kv_kind == FOVEA_KV_LOAD;
+  const bool loads = config::kStreams && is_loaded(d);
   if (splits <= 1 && !loads) return bytes;
   bytes.value = splits;
   bytes.times(d.max_batch).times(d.q_heads).times(d.max_q_tokens);
@@ -122,20 +109,60 @@ CheckedSize measure_splits(const fovea_attention_desc& d) {
   return bytes;
 }
 
-// Query tiles that share each key tile. Where that costs nothing to bring, one; else so many that it is brought for
-// some 48 rows.
-uint32_t most_block_tiles(const fovea_plan& plan, uint32_t rows) {
-  const fovea_attention_desc& d = plan.desc;
-  if (!config::kStaged) return 1;
-  if (d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32 && !rows_may_part(d) && d.kv_kind != FOVEA_KV_LOAD)
-    return 1;
-  const uint32_t tile_rows = plan.lanes * plan.tile_vectors, tiles = (rows + tile_rows - 1) / tile_rows;
-  const uint32_t enough = (48 + tile_rows - 1) / tile_rows, most = enough < kMostTiles ? enough : kMostTiles;
+bool fits(const KernelTraits& kernel, const fovea_attention_desc& d) {
+  return (kernel.portable_bits || !d.portable_bits) && (kernel.drops || d.dropout == 0.0f);
+}
+
+// Rows of the largest tile that `rows` rows fill, where tiles are whole vectors or, of the few-rows kernel, 1, 2 or 4.
+uint32_t largest_tile(const KernelTraits& kernel, const TargetTraits& target, uint32_t rows) {
+  if (!kernel.lanes_are_rows) return rows > 2 ? kFewRows : rows;
+  uint32_t vectors = target.tile_vectors;
+  while (vectors > 1 && (vectors - 1) * target.lanes >= rows) --vectors;
+  return vectors * target.lanes;
+}
+
+// Whether each key tile costs nothing to bring.
+bool takes_keys_where_they_lie(const fovea_attention_desc& d) {
+  return d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32 && !rows_may_part(d) && !is_loaded(d);
+}
+
+// Query tiles that share each key tile. Those of the few-rows kernel are small, and share it while it is in the first
+// cache. Else one, where a key tile costs nothing to bring, or so many that it is brought for some 48 rows.
+uint32_t most_tiles(const fovea_attention_desc& d, const KernelTraits& kernel, uint32_t tile_rows, uint32_t rows) {
+  if (kernel.lanes_are_rows && takes_keys_where_they_lie(d)) return 1;
+  const uint32_t tiles = (rows + tile_rows - 1) / tile_rows, enough = (48 + tile_rows - 1) / tile_rows;
+  const uint32_t most = enough < kMostTiles ? enough : kMostTiles;
   return tiles == 0 ? 1 : tiles < most ? tiles : most;
 }
 
 fovea_status too_large(const fovea_attention_desc& d, const CheckedSize& bytes) {
   return bytes.overflow || d.workspace_budget_bytes == 0 ? FOVEA_ERR_SIZE : FOVEA_ERR_BUDGET;
+}
+
+// Which rows a kernel takes decides bits, so the budget has no say in that: it takes from how many tiles share keys, then
+// from the rows of a tile.
+fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t rows, size_t budget, fovea_plan* plan) {
+  const KernelTraits& kernel = kKernelTraits[index];
+  if (!config::kFewRows && !kernel.any_rows) return FOVEA_OK;
+  const uint32_t served = kernel.any_rows || rows < target.few_rows ? rows : target.few_rows;
+  fovea_plan_kernel& planned = plan->kernels[kernel.any_rows];
+  if (planned.most_rows != 0 || !fits(kernel, plan->desc) || (!kernel.any_rows && served == 0)) return FOVEA_OK;
+  planned.index = index;
+  planned.most_rows = kernel.any_rows ? UINT32_MAX : served;
+  planned.tile_rows = largest_tile(kernel, target, served);
+  planned.tiles = most_tiles(plan->desc, kernel, planned.tile_rows, served);
+  CheckedSize bytes;
+  while (bytes = measure_worker(*plan, planned, 0), bytes.overflow || bytes.value > budget) {
+    if (planned.tiles > 1) {
+      --planned.tiles;
+    } else if (kernel.lanes_are_rows && planned.tile_rows > target.lanes) {
+      planned.tile_rows -= target.lanes;
+    } else {
+      return too_large(plan->desc, bytes);
+    }
+  }
+  if (bytes.value > plan->worker_bytes) plan->worker_bytes = bytes.value;
+  return FOVEA_OK;
 }
 
 fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, fovea_plan* plan) {
@@ -159,30 +186,9 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   if (split.overflow) return FOVEA_ERR_SIZE;
   size_t budget = desc.workspace_budget_bytes != 0 ? desc.workspace_budget_bytes : SIZE_MAX;
   budget = budget < split.value ? 0 : (budget - split.value) / workers;
-
-  // The tile kernel: as many vectors of rows as there are, and as fit.
-  made.tile_vectors = traits.tile_vectors;
-  while (made.tile_vectors > 1 && (made.tile_vectors - 1) * traits.lanes >= rows) --made.tile_vectors;
-  made.block_tiles = most_block_tiles(made, rows);
-  CheckedSize bytes;
-  while (bytes = measure_tiles(made, 0), bytes.overflow || bytes.value > budget) {
-    if (made.block_tiles > 1) {
-      --made.block_tiles;
-    } else if (--made.tile_vectors == 0) {
-      return too_large(desc, bytes);
-    }
+  for (uint32_t index = 0; index < kKernels; ++index) {
+    FOVEA_RETURN_IF_ERROR(plan_kernel(traits, index, rows, budget, &made));
   }
-  made.worker_bytes = bytes.value;
-
-  // The few-rows kernel. Which rows it takes decides bits, so the budget has no say in that. Its tiles are small, and
-  // all of a key head share each key tile while it is in the first cache, if they fit.
-  if (config::kFewRows && !desc.portable_bits && desc.dropout == 0.0f)
-    made.few_rows = rows < traits.few_rows ? rows : traits.few_rows;
-  made.few_tiles = (made.few_rows + kFewRows - 1) / kFewRows;
-  while (bytes = measure_few_rows(made, 0), bytes.overflow || bytes.value > budget) {
-    if (--made.few_tiles == 0) return too_large(desc, bytes);
-  }
-  if (bytes.value > made.worker_bytes) made.worker_bytes = bytes.value;
 
   CheckedSize all{made.worker_bytes};
   if (all.times(workers).plus(split.value).overflow) return FOVEA_ERR_SIZE;
@@ -217,9 +223,13 @@ size_t slow_workspace_bytes(const fovea_plan& plan, size_t workspace_bytes) {
   if (!config::kSlowWorkspace) return SIZE_MAX;
   const uint32_t workers = worker_count(plan.desc);
   const size_t share = worker_share(workspace_bytes, workers);
-  const size_t tile = measure_tiles(plan, share).value;
-  const size_t few = kFewRowsServed ? measure_few_rows(plan, share).value : 0;
-  return plan.split_bytes + (tile > few ? tile : few) * workers;
+  size_t most = 0;
+  for (const fovea_plan_kernel& kernel : plan.kernels) {
+    if (kernel.most_rows == 0) continue;
+    const size_t bytes = measure_worker(plan, kernel, share).value;
+    if (bytes > most) most = bytes;
+  }
+  return plan.split_bytes + most * workers;
 }
 
 bool is_plan(const fovea_plan& plan) { return plan.magic == kPlanMagic; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention/call.h"
+#include "attention/merge_kernels.h"
 #include "attention/plan.h"
 #include "attention/stream_image.h"
 #include "attention/stream_resolve.h"
@@ -48,7 +49,7 @@ fovea_status call_on_stream(const fovea_plan& plan, fovea_state* state, const fo
   if (args.batch != state->batch || args.q_tokens != state->q_tokens) return FOVEA_ERR_STATE;
   if (!ends && !fovea::push_served(plan.desc, state->next_key)) return FOVEA_ERR_UNSUPPORTED;
   if (state->next_key > fovea::kMostPosition - int64_t(args.kv_tokens)) return FOVEA_ERR_SIZE;
-  const StreamCall call = {fovea::stream_kernels(plan.desc.target), fovea::state_rows(*state), state->next_key, ends};
+  const StreamCall call = {fovea::state_rows(*state), state->next_key, ends};
   return fovea::run_attention(plan, args, parts, &call);
 }
 
@@ -98,7 +99,7 @@ extern "C" fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* 
   if (status == FOVEA_OK) status = fovea::check_mergeable(*into, *from);
   if (status != FOVEA_OK) return status;
   const fovea::StateRows a = fovea::state_rows(*into), b = fovea::state_rows(*from);
-  fovea::stream_kernels(plan->desc.target).merge(a, b, fovea::state_row_count(*into), into->value_dim);
+  fovea::merge_kernels(plan->desc.target).merge(a, b, fovea::state_row_count(*into), into->value_dim);
   if (from->next_key > into->next_key) into->next_key = from->next_key;
   return FOVEA_OK;
 }

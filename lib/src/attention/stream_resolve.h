@@ -4,7 +4,7 @@
 #ifndef FOVEA_SRC_ATTENTION_STREAM_RESOLVE_H_
 #define FOVEA_SRC_ATTENTION_STREAM_RESOLVE_H_
 
-#include "attention/stream_kernels.h"
+#include "attention/kernels.h"
 #include "base/checked_size.h"
 #include "fovea/fovea.h"
 

@@ -264,5 +264,12 @@ FOVEA_KERNEL void ScoresHidden(const QueryTile& t, uint32_t first, uint32_t coun
   }
 }
 
-constexpr TileKernels kTileKernels = {Begin, Attend, End, config::kScores ? ScoresOut : nullptr,
-                                      config::kScores ? ScoresHidden : nullptr};
+constexpr AttentionKernel kTileOfTarget = {true,
+                                           true,
+                                           Begin,
+                                           Attend,
+                                           End,
+                                           config::kScores ? ScoresOut : nullptr,
+                                           config::kScores ? ScoresHidden : nullptr,
+                                           config::kStates ? Resume : nullptr,
+                                           config::kStates ? Suspend : nullptr};

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/layout.h"
+
+namespace fovea {
+namespace {
+
+// The arrays of a query tile: what of them differs between kernels.
+struct TileShape {
+  size_t columns;            // of the arrays of rows, and of s
+  size_t q_rows, q_columns;  // of the matrices q and o
+  size_t o_rows, o_columns;
+};
+
+TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel, bool lanes_are_rows) {
+  const size_t rows = kernel.tile_rows, lanes = plan.lanes;
+  const size_t head_dim = plan.desc.head_dim, value_dim = plan.desc.value_dim;
+  if (lanes_are_rows) return {rows, head_dim, rows, value_dim, rows};
+  const auto vectors = [lanes](size_t dim) { return dim / lanes + (dim % lanes != 0); };
+  const size_t columns = lanes * rows;
+  return {lanes, vectors(head_dim), columns, vectors(value_dim), columns};
+}
+
+// Fills in the pointers of *tile, the hottest arrays first. The numbers: how often a key tile touches an element, in the
+// tile kernel with blocks of b keys or values.
+void carve_query_tile(Carver& carver, const TileShape& shape, QueryTile* tile) {
+  tile->s = carver.take<float>(shape.columns, kKeyTile);        // value_dim / b + 5
+  tile->q = carver.take<float>(shape.q_columns, shape.q_rows);  // 64 / b
+  tile->rescale = carver.take<float>(shape.columns);            // value_dim / b
+  tile->row_max = carver.take<float>(shape.columns);            // 2
+  tile->row_sum = carver.take<float>(shape.columns);            // 2
+  tile->o = carver.take<float>(shape.o_columns, shape.o_rows);  // 2
+  tile->lo = carver.take<int32_t>(shape.columns);               // 1, and the same for the following
+  tile->hi = carver.take<int32_t>(shape.columns);
+  if (config::kAlibi) {
+    tile->pos = carver.take<int32_t>(shape.columns);
+    tile->far_pos = carver.take<float>(shape.columns);
+    tile->slope = carver.take<float>(shape.columns);
+  }
+  if (config::kSinks) tile->sink = carver.take<float>(shape.columns);  // 0: once at the end
+}
+
+// Rows as they are, one after the other.
+void carve_dense(Carver& carver, fovea_dtype dtype, size_t dim, StagedRows* rows) {
+  const auto words = [](size_t bytes) { return bytes / 4 + (bytes % 4 != 0); };
+  rows->data = carver.take<float>(words(dense_stride(dtype, dim) * unit_bytes(dtype)), kKeyTile);
+  const size_t scales = dense_scale_stride(dtype, dim) * scale_bytes(dtype);
+  rows->scales = scales ? carver.take<float>(words(scales), kKeyTile) : nullptr;
+}
+
+// Widened, or as they are: f32 rows of 5 elements or more have room for those of any other format with their scales.
+void carve_staged(Carver& carver, fovea_dtype dtype, size_t dim, bool parts, StagedRows* rows) {
+  *rows = {};
+  if (dtype == FOVEA_F32 && !parts) return;
+  rows->data = carver.take<float>(dim < 5 ? 5 : dim, kKeyTile);
+  rows->scales = static_cast<char*>(rows->data) + kKeyTile * dense_stride(dtype, dim) * unit_bytes(dtype);
+}
+
+// Room for one piece at a time.
+void carve_pieces(Carver& carver, const fovea_attention_desc& d, bool parts, KeyStage* stage) {
+  stage->keys = stage->values = {};
+  const bool keys = d.key_dtype != FOVEA_F32 || parts, values = d.value_dtype != FOVEA_F32 || parts;
+  if (!keys && !values) return;
+  const size_t of_values = kKeyTile / kPieceKeys * kPieceElements;  // a row of this is room for them
+  void* const room = carver.take<float>(keys && d.head_dim > of_values ? d.head_dim : of_values, kPieceKeys);
+  if (keys) stage->keys.data = room;
+  if (values) stage->values.data = room;
+}
+
+// The first array of a worker: it must lie where it lay in the worker's last task, whichever kernel that had.
+uint32_t* carve_turn(Carver& carver, const fovea_attention_desc& d) {
+  return is_loaded(d) ? carver.take<uint32_t>(1) : nullptr;
+}
+
+void carve_key_stage(Carver& carver, const fovea_attention_desc& d, bool pieces, KeyStage* stage) {
+  if (!config::kStaged) return;
+  const bool parts = rows_may_part(d);
+  if (pieces) {
+    carve_pieces(carver, d, parts, stage);
+  } else {
+    carve_staged(carver, d.key_dtype, d.head_dim, parts, &stage->keys);
+    carve_staged(carver, d.value_dtype, d.value_dim, parts, &stage->values);
+  }
+  for (int i = 0; is_loaded(d) && i < 2; ++i) {
+    carve_dense(carver, d.key_dtype, d.head_dim, &stage->loaded_keys[i]);
+    carve_dense(carver, d.value_dtype, d.value_dim, &stage->loaded_values[i]);
+  }
+}
+
+// All tiles of the kernel: into tiles[0] alone, where step is 0.
+void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kernel, QueryTile* tiles, uint32_t step,
+           KeyStage* stage) {
+  const TileShape shape = tile_shape(plan, kernel, kKernelTraits[kernel.index].lanes_are_rows);
+  stage->turn = carve_turn(carver, plan.desc);
+  for (uint32_t i = 0; i < kernel.tiles; ++i) carve_query_tile(carver, shape, &tiles[i * step]);
+  carve_key_stage(carver, plan.desc, takes_pieces(plan.lanes), stage);
+}
+
+}  // namespace
+
+Workspace worker_workspace(const fovea_plan& plan, const Workspace& all, uint32_t worker) {
+  const uint32_t workers = worker_count(plan.desc);
+  const bool parts = has_slow_part(plan, all);
+  const size_t fast_skip = parts ? 0 : plan.split_bytes, slow_skip = parts ? plan.split_bytes : 0;
+  const size_t fast = worker_share(all.fast_bytes - fast_skip, workers);
+  const size_t slow = parts ? worker_share(all.slow_bytes - slow_skip, workers) : 0;
+  return {static_cast<char*>(all.fast) + fast_skip + worker * fast, fast,
+          parts ? static_cast<char*>(all.slow) + slow_skip + worker * slow : nullptr, slow};
+}
+
+void carve_worker(const fovea_plan& plan, const Workspace& workspace, const fovea_plan_kernel& kernel,
+                  WorkerArrays* arrays) {
+  Carver carver(workspace);
+  carve(carver, plan, kernel, arrays->tiles, 1, &arrays->stage);
+  arrays->carved_for = &kernel;
+}
+
+CheckedSize measure_worker(const fovea_plan& plan, const fovea_plan_kernel& kernel, size_t fast_bytes) {
+  Carver carver({nullptr, fast_bytes, nullptr, 0});
+  QueryTile tile;
+  KeyStage stage;
+  carve(carver, plan, kernel, &tile, 0, &stage);
+  return carver.slow_bytes();
+}
+
+uint32_t* loader_turn(const fovea_plan& plan, const Workspace& worker) {
+  Carver carver(worker);
+  return carve_turn(carver, plan.desc);
+}
+
+}  // namespace fovea

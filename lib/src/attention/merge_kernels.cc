@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernel that merges states, compiled once for each target: targets/each_target.inl includes this file again.
+#if !defined(FOVEA_IN_TARGET)
+#include "attention/merge_kernels.h"
+#define FOVEA_KERNELS_FILE "attention/merge_kernels.cc"
+#include "targets/each_target.inl"
+#else
+
+namespace {
+// clang-format off
+#include FOVEA_BACKEND_HEADER
+#include "simd/common.inl"
+#include "math/math.inl"
+#include "attention/merge.inl"
+// clang-format on
+}  // namespace
+
+FOVEA_IN_DATA_SECTION const MergeKernels kMerge = {MergeStates};
+
+#endif
