@@ -54,6 +54,7 @@ constexpr bool fuses(fovea_target target) {
 }
 
 const SimdPage kPages[] = {
+#if FOVEA_WITH_HIGHWAY
 #if FOVEA_COMPILED_AVX512
     {"highway", FOVEA_TARGET_AVX512, fuses(FOVEA_TARGET_AVX512), &N_AVX3::kSimdTests},
 #endif
@@ -68,6 +69,7 @@ const SimdPage kPages[] = {
 #endif
 #if FOVEA_COMPILED_WASM
     {"highway", FOVEA_TARGET_WASM, fuses(FOVEA_TARGET_WASM), &N_WASM::kSimdTests},
+#endif
 #endif
 #if FOVEA_WITH_XSIMD
     {"xsimd", FOVEA_WITH_HIGHWAY ? FOVEA_TARGET_XSIMD : FOVEA_XSIMD_SERVES, fuses(FOVEA_XSIMD_SERVES),
