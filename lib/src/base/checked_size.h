@@ -3,10 +3,13 @@
 #define FOVEA_SRC_BASE_CHECKED_SIZE_H_
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "fovea/fovea.h"
 
 namespace fovea {
+
+constexpr uint32_t divide_up(uint32_t x, uint32_t y) { return x / y + (x % y != 0); }
 
 // A size that remembers whether any step towards it overflowed.
 struct CheckedSize {

@@ -16,18 +16,11 @@ namespace fovea {
 // would call a library for it.
 constexpr bool kCountsTasks = __atomic_always_lock_free(sizeof(size_t), nullptr);
 
-// What the tasks of one loop share. Tasks may run at the same time.
+// What the tasks of a call on an executor share. Tasks may run at the same time.
 template <class Call>
 class TaskLoop {
  public:
   TaskLoop(Call& call, uint32_t workers, size_t tasks) : call_(call), workers_(workers), tasks_(tasks) {}
-
-  fovea_status run_in_order() {
-    typename Call::Scratch scratch;
-    fovea_status status = FOVEA_OK;
-    for (size_t index = 0; index < tasks_ && status == FOVEA_OK; ++index) status = call_.run_task(index, 0, &scratch);
-    return status;
-  }
 
   fovea_status run_on(const fovea_executor& executor) {
     const auto task = [](void* loop, size_t index, uint32_t worker) {
@@ -57,17 +50,27 @@ class TaskLoop {
   Call& call_;
   const uint32_t workers_;
   const size_t tasks_;
-  int status_ = FOVEA_OK;  // the error of a task; after it no further one begins
+  int status_ = FOVEA_OK;  // the error of a task; after it no further task begins
   size_t done_ = 0;
 };
 
+// Not inlined, so that tasks that run in order do so on a smaller stack.
+template <class Call>
+__attribute__((noinline)) fovea_status run_on_executor(Call& call, const fovea_executor& executor, uint32_t workers,
+                                                       size_t tasks) {
+  return TaskLoop<Call>(call, workers, tasks).run_on(executor);
+}
+
 // Runs this many tasks of a call, each with a worker below `workers`. Call has
 //   fovea_status run_task(size_t index, uint32_t worker, Scratch* scratch);
-// where its type Scratch is what tasks that follow one another on a thread may hand on.
+// where its type Scratch is what a task may hand on to the next one on the same thread.
 template <class Call>
 fovea_status run_tasks(Call& call, const fovea_executor* executor, uint32_t workers, size_t tasks) {
-  TaskLoop<Call> loop(call, workers, tasks);
-  return config::kExecutor && executor && tasks > 1 ? loop.run_on(*executor) : loop.run_in_order();
+  if (config::kExecutor && executor && tasks > 1) return run_on_executor(call, *executor, workers, tasks);
+  typename Call::Scratch scratch;
+  fovea_status status = FOVEA_OK;
+  for (size_t index = 0; index < tasks && status == FOVEA_OK; ++index) status = call.run_task(index, 0, &scratch);
+  return status;
 }
 
 }  // namespace fovea

@@ -10,9 +10,7 @@ extern "C" size_t fovea_linear_workspace_bytes(const fovea_linear_args* args) {
 
 extern "C" fovea_status fovea_linear_f32(const fovea_linear_args* args, void* workspace, size_t workspace_bytes) {
   if (!args) return FOVEA_ERR_NULL;
-  fovea::LinearPlan plan;
-  fovea_status status = fovea::plan_linear(*args, &plan);
-  if (status == FOVEA_OK) status = fovea::check_linear_args(*args, plan, workspace, workspace_bytes);
-  if (status != FOVEA_OK || args->tokens == 0) return status;
-  return fovea::run_linear(plan, *args, workspace);
+  fovea::LinearCall call;
+  const fovea_status status = fovea::resolve_linear(*args, workspace, workspace_bytes, &call);
+  return status == FOVEA_OK ? fovea::run_linear(call) : status;
 }

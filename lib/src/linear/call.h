@@ -2,38 +2,46 @@
 #ifndef FOVEA_SRC_LINEAR_CALL_H_
 #define FOVEA_SRC_LINEAR_CALL_H_
 
-#include "base/carver.h"
+#include "base/checked_size.h"
 #include "fovea/fovea.h"
 #include "linear/kernels.h"
 
 namespace fovea {
 
-// How a call is cut, by its shape and target.
+// What the shape and the target of a call decide.
 struct LinearPlan {
   fovea_target target;
   uint32_t lanes;
-  uint32_t tile_vectors;  // most vectors of tokens in a tile; 0 = they are few, and take no workspace
+  uint32_t tile_vectors;  // most vectors of tokens in a tile; 0 = the few tokens take FewTokens, and no workspace
   uint32_t workers;
   size_t worker_bytes;  // of workspace
 };
 
-// The arrays of a tile of tokens: fills in the pointers of *tile, and returns where weights are widened to,
-// [kLinearGrain][kLinearInputs], or null.
-inline float* carve_token_tile(Carver& carver, const fovea_linear_args& args, size_t columns, TokenTile* tile) {
-  tile->sums = carver.take<float>(columns, kLinearOutputs);
-  tile->x = carver.take<float>(columns, args.in_dim);
-  return args.weights.dtype == FOVEA_F32 ? nullptr : carver.take<float>(kLinearInputs, kLinearGrain);
-}
+// A checked call. A task is one tile of tokens and one part of the outputs. How a call is divided into tasks changes no
+// bit, because each output of each token is a chain of its own.
+struct LinearCall {
+  LinearPlan plan;
+  const LinearKernels* kernels;
+  uint32_t tokens, in_dim, out_dim;
+  const float* x;
+  float* y;
+  ptrdiff_t x_stride, y_stride;
+  fovea_linear_weights weights;
+  const fovea_executor* executor;  // null = the tasks run in order
+  char* workspace;
+  uint32_t vectors;       // of tokens
+  uint32_t tiles, parts;  // of tokens, of outputs
 
-inline CheckedSize measure_token_tile(const fovea_linear_args& args, size_t columns) {
-  Carver carver(nullptr);
-  TokenTile tile;
-  carve_token_tile(carver, args, columns, &tile);
-  return carver.slow_bytes();
-}
+  struct Scratch {};
+  fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;
+};
 
-// After every check. Fails only where an executor does.
-fovea_status run_linear(const LinearPlan& plan, const fovea_linear_args& args, void* workspace);
+// Places the arrays of a tile in a workspace, which is null to measure them: fills in the pointers of *tile, and
+// returns the bytes.
+CheckedSize place_token_tile(void* workspace, fovea_dtype weights, TokenTile* tile);
+
+// Fails only where an executor does.
+fovea_status run_linear(const LinearCall& call);
 
 }  // namespace fovea
 

@@ -12,16 +12,16 @@
 
 namespace fovea {
 
-// Outputs and inputs that a tile of tokens is multiplied with at a time: what that takes of three vectors of tokens,
-// and of their sums, stays in a first cache.
+// Outputs and inputs that a tile of tokens is multiplied with at a time. These inputs of three vectors of tokens, and
+// the sums of these outputs, stay in a first-level cache.
 constexpr uint32_t kLinearOutputs = 64;
 constexpr uint32_t kLinearInputs = 128;
 // Outputs whose weights are widened at a time: the largest register block.
 constexpr uint32_t kLinearGrain = 8;
-// Most tokens of FewTokens.
+// Most tokens in FewTokens.
 constexpr uint32_t kMostFewTokens = 4;
-// Outputs of FewTokens, where there are more tokens: their weights stay in a second cache from the first tokens to the
-// last. A multiple of the lanes of any vector.
+// Outputs in FewTokens where a call has more than kMostFewTokens tokens: their weights stay in a second-level cache
+// from the first tokens to the last. A multiple of the lanes of any vector.
 constexpr uint32_t kFewOutputs = 32;
 
 // A tile of tokens: a lane is a token. The first `live` ones are real; the others repeat the last one and are never
@@ -30,19 +30,20 @@ struct TokenTile {
   uint32_t in_dim;
   uint32_t columns;  // a multiple of the lanes of a vector
   uint32_t live;
-  float* x;     // [in_dim][columns]
-  float* sums;  // [kLinearOutputs][columns]
+  float* x;        // [in_dim][columns]
+  float* sums;     // [kLinearOutputs][columns]
+  float* widened;  // [kLinearGrain][kLinearInputs]: where weights are widened to; null where they are f32
 };
 
-// Weights of some outputs for some inputs.
+// The weights of some outputs for some inputs.
 struct WeightRows {
   const float* data;
   ptrdiff_t stride;
   uint32_t outputs, inputs;
-  const float* ahead;  // what is asked for meanwhile, as much as these weights are: see linear/call.cc
+  const float* ahead;  // as many weights as these, to prefetch meanwhile: see linear/call.cc
 };
 
-// Few tokens, whose inputs and weights lanes run along. Nothing is transposed.
+// Few tokens: lanes run along their inputs and the weights. Nothing is transposed.
 struct FewTokens {
   uint32_t tokens;  // 1 to kMostFewTokens
   uint32_t in_dim, out_dim;
@@ -53,11 +54,11 @@ struct FewTokens {
 };
 
 struct LinearKernels {
-  // The tokens of a tile.
+  // Transposes the tokens of a tile into it.
   void (*begin)(const TokenTile&, const float* x, ptrdiff_t stride);
-  // Sums from `output` of the tile on += weights times the inputs from `input` on; the first ones (input 0) are set.
+  // Sums of the outputs from `output` on += weights times the inputs from `input` on. Input 0 sets the sums instead.
   void (*multiply)(const TokenTile&, const WeightRows&, uint32_t output, uint32_t input);
-  // y of `outputs` outputs = sums + bias, which may be null.
+  // y = sums + bias, for `outputs` outputs. The bias may be null.
   void (*end)(const TokenTile&, uint32_t outputs, const float* bias, float* y, ptrdiff_t stride);
   // Null on a target without lanes.
   void (*few)(const FewTokens&);

@@ -2,13 +2,16 @@
 #include "linear/resolve.h"
 
 #include "base/buffers.h"
+#include "base/carver.h"
+#include "base/key_places.h"
 #include "formats/formats.h"
 #include "targets/registry.h"
 
 namespace fovea {
 namespace {
 
-constexpr uint32_t kMostTokens = 1u << 30;
+// With an executor, a task has about this many outputs: enough to be worth the transposition of its tokens.
+constexpr uint32_t kTaskOutputs = 256;
 
 fovea_status check_shape(const fovea_linear_args& a) {
   if (a.struct_bytes != sizeof(fovea_linear_args)) return FOVEA_ERR_STRUCT;
@@ -22,11 +25,30 @@ fovea_status check_shape(const fovea_linear_args& a) {
   return a.executor->workers == 0 || a.executor->workers > kMostWorkers ? FOVEA_ERR_CAPACITY : FOVEA_OK;
 }
 
+fovea_status check_arrays(const fovea_linear_args& a, size_t needed_bytes, const void* workspace,
+                          size_t workspace_bytes) {
+  const fovea_linear_weights& w = a.weights;
+  const bool scaled = scale_bytes(w.dtype) != 0;
+  if (a.tokens == 0) return FOVEA_OK;
+  if ((scaled && !w.scales) || (needed_bytes && !workspace)) return FOVEA_ERR_NULL;
+  if (!scaled && w.scales) return FOVEA_ERR_UNSUPPORTED;
+  if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
+  if (workspace_bytes < needed_bytes) return FOVEA_ERR_WORKSPACE;
+
+  Buffers buffers;
+  FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace, workspace ? workspace_bytes : 0));
+  FOVEA_RETURN_IF_ERROR(buffers.add_output({a.y, 0, 0, a.y_stride}, sizeof(float), 1, 1, a.tokens, a.out_dim));
+  FOVEA_RETURN_IF_ERROR(buffers.add_input({a.x, 0, 0, a.x_stride}, sizeof(float), 1, 1, a.tokens, a.in_dim));
+  const fovea_in rows = {w.data, 0, 0, w.row_stride};
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, unit_bytes(w.dtype), 1, 1, a.out_dim, a.in_dim));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(w.scales, sizeof(float), a.out_dim));
+  return buffers.add_list(w.bias, sizeof(float), a.out_dim);
+}
+
 }  // namespace
 
 fovea_status plan_linear(const fovea_linear_args& a, LinearPlan* plan) {
-  fovea_status status = check_shape(a);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(check_shape(a));
   const TargetTraits* traits = resolve_target(a.target);
   if (!traits) traits = target_traits(a.target);
   if (!traits) return FOVEA_ERR_TARGET;
@@ -38,7 +60,9 @@ fovea_status plan_linear(const fovea_linear_args& a, LinearPlan* plan) {
   plan->tile_vectors = traits->tile_vectors * (a.weights.dtype == FOVEA_F32 ? 1 : 2);
   while (plan->tile_vectors > 1 && (plan->tile_vectors - 1) * traits->lanes >= a.tokens) --plan->tile_vectors;
   CheckedSize bytes;
-  while (bytes = measure_token_tile(a, size_t(plan->tile_vectors) * traits->lanes),
+  TokenTile tile;
+  tile.in_dim = a.in_dim;
+  while (tile.columns = plan->tile_vectors * traits->lanes, bytes = place_token_tile(nullptr, a.weights.dtype, &tile),
          bytes.overflow || bytes.value > budget) {
     if (--plan->tile_vectors == 0) return bytes.overflow ? FOVEA_ERR_SIZE : FOVEA_ERR_BUDGET;
   }
@@ -46,26 +70,22 @@ fovea_status plan_linear(const fovea_linear_args& a, LinearPlan* plan) {
   return bytes.times(plan->workers).overflow ? FOVEA_ERR_SIZE : FOVEA_OK;
 }
 
-fovea_status check_linear_args(const fovea_linear_args& a, const LinearPlan& plan, const void* workspace,
-                               size_t workspace_bytes) {
+fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t workspace_bytes, LinearCall* call) {
+  FOVEA_RETURN_IF_ERROR(plan_linear(a, &call->plan));
+  const LinearPlan& plan = call->plan;
   if (!target_available(plan.target)) return FOVEA_ERR_TARGET;
-  const fovea_linear_weights& w = a.weights;
-  const bool scaled = scale_bytes(w.dtype) != 0;
-  const size_t needed = plan.worker_bytes * plan.workers;
-  if (a.tokens == 0) return FOVEA_OK;
-  if ((scaled && !w.scales) || (needed && !workspace)) return FOVEA_ERR_NULL;
-  if (!scaled && w.scales) return FOVEA_ERR_UNSUPPORTED;
-  if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  if (workspace_bytes < needed) return FOVEA_ERR_WORKSPACE;
-
-  Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace, workspace ? workspace_bytes : 0));
-  FOVEA_RETURN_IF_ERROR(buffers.add_output({a.y, 0, 0, a.y_stride}, sizeof(float), 1, 1, a.tokens, a.out_dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_input({a.x, 0, 0, a.x_stride}, sizeof(float), 1, 1, a.tokens, a.in_dim));
-  const fovea_in rows = {w.data, 0, 0, w.row_stride};
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, unit_bytes(w.dtype), 1, 1, a.out_dim, a.in_dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(w.scales, sizeof(float), a.out_dim));
-  return buffers.add_list(w.bias, sizeof(float), a.out_dim);
+  FOVEA_RETURN_IF_ERROR(check_arrays(a, plan.worker_bytes * plan.workers, workspace, workspace_bytes));
+  call->kernels = &linear_kernels(plan.target);
+  call->tokens = a.tokens, call->in_dim = a.in_dim, call->out_dim = a.out_dim;
+  call->x = a.x, call->y = a.y;
+  call->x_stride = a.x_stride, call->y_stride = a.y_stride;
+  call->weights = a.weights;
+  call->executor = a.executor;
+  call->workspace = static_cast<char*>(workspace);
+  call->vectors = divide_up(a.tokens, plan.lanes);
+  call->tiles = divide_up(call->vectors, plan.tile_vectors ? plan.tile_vectors : UINT32_MAX);
+  call->parts = a.executor ? divide_up(a.out_dim, kTaskOutputs) : 1;
+  return FOVEA_OK;
 }
 
 }  // namespace fovea

@@ -7,11 +7,11 @@
 
 namespace fovea {
 
-// Looks at no pointer but the executor's. The target need not be one of this machine, but where it is the best.
+// Follows no pointer but the executor's. A target that is named may be another machine's.
 fovea_status plan_linear(const fovea_linear_args& args, LinearPlan* plan);
 
-fovea_status check_linear_args(const fovea_linear_args& args, const LinearPlan& plan, const void* workspace,
-                               size_t workspace_bytes);
+// Every check; then *call is ready to run.
+fovea_status resolve_linear(const fovea_linear_args& args, void* workspace, size_t workspace_bytes, LinearCall* call);
 
 }  // namespace fovea
 

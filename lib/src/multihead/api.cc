@@ -3,6 +3,7 @@
 #include "fovea/fovea.h"
 #include "multihead/call.h"
 #include "multihead/plan.h"
+#include "multihead/resolve.h"
 #include "targets/registry.h"
 
 extern "C" fovea_status fovea_multihead_plan_init(fovea_multihead_plan* plan, const fovea_multihead_desc* desc) {
@@ -26,8 +27,8 @@ extern "C" fovea_status fovea_multihead(const fovea_multihead_plan* plan, const 
                                         void* workspace, size_t workspace_bytes) {
   if (!plan || !args) return FOVEA_ERR_NULL;
   fovea::MultiheadSteps steps;
-  const fovea_status status = fovea::plan_multihead_call(*plan, *args, workspace, workspace_bytes, nullptr, &steps);
-  return status == FOVEA_OK ? fovea::run_multihead(*plan, steps, nullptr) : status;
+  const fovea_status status = fovea::resolve_multihead(*plan, *args, workspace, workspace_bytes, nullptr, &steps);
+  return status == FOVEA_OK ? fovea::run_multihead(*plan, &steps, nullptr) : status;
 }
 
 extern "C" fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_cache* cache,
@@ -37,6 +38,6 @@ extern "C" fovea_status fovea_multihead_append(const fovea_multihead_plan* plan,
   fovea_status status = fovea::check_cache(cache);
   if (status != FOVEA_OK) return status;
   fovea::MultiheadSteps steps;
-  status = fovea::plan_multihead_call(*plan, *args, workspace, workspace_bytes, cache, &steps);
-  return status == FOVEA_OK ? fovea::run_multihead(*plan, steps, cache) : status;
+  status = fovea::resolve_multihead(*plan, *args, workspace, workspace_bytes, cache, &steps);
+  return status == FOVEA_OK ? fovea::run_multihead(*plan, &steps, cache) : status;
 }

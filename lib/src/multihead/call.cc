@@ -10,34 +10,33 @@
 namespace fovea {
 namespace {
 
-fovea_status run_step(const LinearStep& step, const Workspace& shared) {
-  fovea_linear_args args = step.args;
-  for (uint32_t call = 0; call < step.calls; ++call) {
-    const fovea_status status = run_linear(step.plan, args, shared.fast);
+fovea_status run_step(LinearStep* step) {
+  for (uint32_t call = 0; call < step->calls; ++call) {
+    const fovea_status status = run_linear(step->call);
     if (status != FOVEA_OK) return status;
-    if (call + 1 == step.calls) break;  // no pointer is made that may lie outside of an array
-    args.x += step.x_step;
-    args.y += step.y_step;
+    if (call + 1 == step->calls) break;  // no pointer is made that may lie outside of an array
+    step->call.x += step->x_step;
+    step->call.y += step->y_step;
   }
   return FOVEA_OK;
 }
 
 }  // namespace
 
-fovea_status run_multihead(const fovea_multihead_plan& plan, const MultiheadSteps& steps, fovea_kv_cache* append_to) {
-  fovea_status status = run_step(steps.q, steps.shared);
-  if (status == FOVEA_OK) status = run_step(steps.k, steps.shared);
-  if (status == FOVEA_OK) status = run_step(steps.v, steps.shared);
+fovea_status run_multihead(const fovea_multihead_plan& plan, MultiheadSteps* steps, fovea_kv_cache* append_to) {
+  fovea_status status = run_step(&steps->q);
+  if (status == FOVEA_OK) status = run_step(&steps->k);
+  if (status == FOVEA_OK) status = run_step(&steps->v);
   if (status != FOVEA_OK) return status;
   if (append_to) {
-    append_to_cache(*append_to, steps.append);
+    append_to_cache(*append_to, steps->append);
     return FOVEA_OK;
   }
   const RopeKernels& rope = rope_kernels(plan.attention.desc.target);
-  if (steps.turns_q) run_rope(steps.turn_q, rope);
-  if (steps.turns_k) run_rope(steps.turn_k, rope);
-  status = run_attention(plan.attention, steps.attention, steps.shared, nullptr);
-  return status == FOVEA_OK ? run_step(steps.out, steps.shared) : status;
+  if (steps->turns_q) run_rope(steps->turn_q, rope);
+  if (steps->turns_k) run_rope(steps->turn_k, rope);
+  status = run_attention(plan.attention, steps->attention, steps->shared, nullptr);
+  return status == FOVEA_OK ? run_step(&steps->out) : status;
 }
 
 }  // namespace fovea

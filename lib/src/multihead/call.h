@@ -8,27 +8,28 @@
 
 namespace fovea {
 
-// A linear layer over tokens [batch][tokens]: one call where they are equally far from one another, else one an entry.
+// A linear layer over tokens [batch][tokens]: one call, or one for each entry.
 struct LinearStep {
-  fovea_linear_args args;
-  LinearPlan plan;
+  LinearCall call;
   uint32_t calls;            // 0 = nothing to do
-  ptrdiff_t x_step, y_step;  // from call to call
+  ptrdiff_t x_step, y_step;  // from one call to the next
 };
 
-// A layer as the calls that it is made of, in this order.
+// The calls that a layer is made of, checked, in this order.
 struct MultiheadSteps {
-  LinearStep q, k, v;  // q is that of qkv, where they are one
+  LinearStep q, k, v;  // q computes all three where their weights are packed
   bool turns_q, turns_k;
   fovea_rope_args turn_q, turn_k;
-  fovea_attention_args attention;
-  fovea_kv_append_args append;  // instead of attention and out
+  union {
+    fovea_attention_args attention;
+    fovea_kv_append_args append;  // instead of attention and out
+  };
   LinearStep out;
-  Workspace shared;  // for each of them
+  Workspace shared;  // by all of them
 };
 
 // After every check: the layer, or with a cache its keys and values. Fails only where an executor does.
-fovea_status run_multihead(const fovea_multihead_plan& plan, const MultiheadSteps& steps, fovea_kv_cache* append_to);
+fovea_status run_multihead(const fovea_multihead_plan& plan, MultiheadSteps* steps, fovea_kv_cache* append_to);
 
 }  // namespace fovea
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A call of a multi-head layer, on its way to becoming the steps of multihead/call.h.
+#ifndef FOVEA_SRC_MULTIHEAD_LAYOUT_H_
+#define FOVEA_SRC_MULTIHEAD_LAYOUT_H_
+
+#include "base/buffers.h"
+#include "fovea/fovea.h"
+#include "multihead/call.h"
+
+namespace fovea {
+
+// Elements that each projection has for a token.
+struct Widths {
+  uint64_t q, k, v, out;
+
+  explicit Widths(const fovea_attention_desc& d)
+      : q(uint64_t(d.q_heads) * d.head_dim),
+        k(uint64_t(d.kv_heads) * d.head_dim),
+        v(uint64_t(d.kv_heads) * d.value_dim),
+        out(uint64_t(d.q_heads) * d.value_dim) {}
+  uint64_t all() const { return q + k + v; }
+};
+
+// f32 rows [batch][tokens].
+struct Tokens {
+  float* data;
+  uint32_t batch, count;
+  ptrdiff_t batch_stride, token_stride;
+
+  fovea_in heads(size_t dim) const { return {data, batch_stride, ptrdiff_t(dim), token_stride}; }
+  fovea_out heads_out(size_t dim) const { return {data, batch_stride, ptrdiff_t(dim), token_stride}; }
+  // Whether all rows, in the order of entries or of tokens, are equally far from one another.
+  bool batch_is_outer() const;
+  bool tokens_are_outer() const;
+};
+
+template <class Array>
+Tokens tokens_of(const Array& array, uint32_t batch, uint32_t count) {
+  return {static_cast<float*>(const_cast<void*>(array.data)), batch, count, array.batch_stride, array.token_stride};
+}
+
+// Where the projections of a call lie, and the workspace that its steps share.
+struct Places {
+  Tokens q, k, v, o;
+  bool packed;  // q, k and v are parts of the same rows
+  Workspace shared;
+};
+
+// A call as it was given. Its functions are called in the order in which they are declared: those that check or resolve
+// are in resolve.cc, those that place or lay out in layout.cc.
+class LayerCall {
+ public:
+  LayerCall(const fovea_multihead_plan& plan, const fovea_multihead_args& args, const fovea_kv_cache* append_to)
+      : plan_(plan), d_(plan.attention.desc), args_(args), append_to_(append_to), widths_(d_) {}
+
+  fovea_status check_counts() const;
+  fovea_status check_weights();
+  fovea_status check_memory(void* workspace, size_t workspace_bytes) const;
+  Places place(void* workspace) const;
+  fovea_status resolve_linear_steps(const Places& places, MultiheadSteps* steps) const;
+  void lay_out_append(const Places& places, fovea_kv_append_args* append) const;
+  void lay_out_attention(const Places& places, MultiheadSteps* steps) const;
+
+ private:
+  bool attends() const { return append_to_ == nullptr; }
+  bool projects_keys() const { return append_to_ || !args_.cache; }
+  // The linear layers of this call.
+  struct Linear {
+    bool used;
+    const fovea_linear_weights& weights;
+    uint64_t in, out;
+  };
+  struct Linears {
+    Linear all[4];
+  };
+  Linears linears() const {
+    const fovea_multihead_desc& m = plan_.desc;
+    return {{{attends(), w_.q, m.d_model, widths_.q},
+             {projects_keys(), w_.k, m.key_model, widths_.k},
+             {projects_keys(), w_.v, m.value_model, widths_.v},
+             {attends(), w_.out, widths_.out, m.d_model}}};
+  }
+  Tokens x() const { return tokens_of(args_.x, args_.batch, args_.q_tokens); }
+  Tokens y() const { return tokens_of(args_.y, args_.batch, args_.q_tokens); }
+  Tokens keys() const { return args_.keys.data ? tokens_of(args_.keys, args_.batch, args_.kv_tokens) : x(); }
+  Tokens values() const { return args_.values.data ? tokens_of(args_.values, args_.batch, args_.kv_tokens) : keys(); }
+  // The most tokens that the cache has in an entry of the call.
+  uint32_t longest() const;
+  uint32_t kv_tokens() const { return args_.cache ? longest() : keys().count; }  // that are attended to
+
+  fovea_status add_outputs(Buffers& buffers) const;
+  fovea_status add_options(Buffers& buffers) const;
+  fovea_status resolve_step(const fovea_linear_weights& weights, const Tokens& x, uint32_t in_dim, const Tokens& y,
+                            uint64_t out_dim, const Workspace& shared, LinearStep* step) const;
+  fovea_rope_args turning(const Tokens& from, const Tokens& to, uint32_t heads) const;
+
+  const fovea_multihead_plan& plan_;
+  const fovea_attention_desc& d_;
+  const fovea_multihead_args& args_;
+  const fovea_kv_cache* append_to_;
+  const Widths widths_;
+  fovea_multihead_weights w_ = {};  // with those of qkv in their places
+};
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_MULTIHEAD_LAYOUT_H_

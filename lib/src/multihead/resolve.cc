@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every check of a call before its first step runs.
+#include "multihead/resolve.h"
+
+#include "attention/plan.h"
+#include "cache/resolve.h"
+#include "formats/formats.h"
+#include "linear/resolve.h"
+#include "multihead/layout.h"
+#include "multihead/plan.h"
+#include "rope/resolve.h"
+
+namespace fovea {
+namespace {
+
+// Whether a cache is as the description says.
+fovea_status check_cache_shape(const fovea_attention_desc& d, const fovea_kv_cache& c) {
+  const bool same =
+      c.kind == d.kv_kind && c.key_dtype == d.key_dtype && c.value_dtype == d.value_dtype && c.kv_heads == d.kv_heads &&
+      c.head_dim == d.head_dim && c.value_dim == d.value_dim && c.page_tokens == d.page_tokens && !c.values_in_keys &&
+      (d.kv_kind != FOVEA_KV_RING || (c.max_tokens == d.ring_tokens && c.pinned_tokens == d.pinned_tokens));
+  return same ? FOVEA_OK : FOVEA_ERR_SIZE;
+}
+
+}  // namespace
+
+fovea_status LayerCall::check_counts() const {
+  if (args_.struct_bytes != sizeof args_ || args_.attention.struct_bytes != sizeof args_.attention) {
+    return FOVEA_ERR_STRUCT;
+  }
+  if (args_.rope && args_.rope->struct_bytes != sizeof *args_.rope) return FOVEA_ERR_STRUCT;
+  const fovea_attention_args& a = args_.attention;
+  if (config::kExecutor && a.executor && a.executor->workers > worker_count(d_)) return FOVEA_ERR_CAPACITY;
+  if (args_.batch > d_.max_batch) return FOVEA_ERR_CAPACITY;
+  if (attends()) {
+    if (a.slow_workspace || a.slow_workspace_bytes || a.q_offsets || a.kv_offsets) return FOVEA_ERR_UNSUPPORTED;
+    if (args_.q_tokens > d_.max_q_tokens) return FOVEA_ERR_CAPACITY;
+  }
+  if (projects_keys()) {
+    if (keys().count > plan_.desc.max_new_tokens) return FOVEA_ERR_CAPACITY;
+    return values().count != keys().count ? FOVEA_ERR_SIZE : FOVEA_OK;
+  }
+  const fovea_kv_cache& c = *args_.cache;
+  FOVEA_RETURN_IF_ERROR(check_cache(&c));
+  if (args_.keys.data || args_.values.data || a.kv_lengths) return FOVEA_ERR_UNSUPPORTED;
+  return args_.batch > c.batch ? FOVEA_ERR_CAPACITY : FOVEA_OK;
+}
+
+// What is projected has the elements that its layer, or the heads where there is none, take.
+fovea_status LayerCall::check_weights() {
+  const fovea_multihead_desc& m = plan_.desc;
+  w_ = args_.weights;
+  if (const fovea_kv_cache* cache = append_to_ ? append_to_ : args_.cache) {
+    FOVEA_RETURN_IF_ERROR(check_cache_shape(d_, *cache));
+  } else if (d_.kv_kind != FOVEA_KV_STRIDED || d_.key_dtype != FOVEA_F32 || d_.value_dtype != FOVEA_F32) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  if (w_.qkv.data) {
+    if (w_.q.data || w_.k.data || w_.v.data) return FOVEA_ERR_UNSUPPORTED;
+    if (m.key_model != m.d_model || m.value_model != m.d_model) return FOVEA_ERR_SIZE;
+    const Dimensions rows = {{1, 0}, {1, 0}, {size_t(widths_.all()), w_.qkv.row_stride}, {m.d_model, 1}};
+    Span span;
+    FOVEA_RETURN_IF_ERROR(check_array(w_.qkv.data, unit_bytes(m.weight_dtype), rows, false, &span));
+    const auto rows_from = [&](uint64_t first) {
+      fovea_linear_weights part = w_.qkv;
+      part.data = static_cast<const char*>(part.data) +
+                  ptrdiff_t(first) * part.row_stride * ptrdiff_t(unit_bytes(m.weight_dtype));
+      if (part.scales) part.scales += first;
+      if (part.bias) part.bias += first;
+      return part;
+    };
+    w_.q = w_.qkv;
+    w_.k = rows_from(widths_.q);
+    w_.v = rows_from(widths_.q + widths_.k);
+  }
+  // x is keys or values where these are not given, and must then be as wide.
+  const uint32_t key_elements = args_.keys.data ? m.key_model : m.d_model;
+  const uint32_t value_elements = args_.values.data ? m.value_model : key_elements;
+  if (projects_keys() && (key_elements != m.key_model || value_elements != m.value_model)) return FOVEA_ERR_SIZE;
+  for (const Linear& layer : linears().all) {
+    if (!layer.used) continue;
+    if (!layer.weights.data && (layer.weights.bias || layer.weights.scales)) return FOVEA_ERR_NULL;
+    if (!layer.weights.data && layer.in != layer.out) return FOVEA_ERR_SIZE;
+    if (layer.weights.data && layer.weights.dtype != m.weight_dtype) return FOVEA_ERR_UNSUPPORTED;
+  }
+  return FOVEA_OK;
+}
+
+// Outputs and the workspace are apart from all that any step reads: steps check only what they write themselves.
+fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) const {
+  const fovea_multihead_desc& m = plan_.desc;
+  if (!workspace) return FOVEA_ERR_NULL;
+  if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
+  if (workspace_bytes < plan_.workspace_bytes) return FOVEA_ERR_WORKSPACE;
+  Buffers buffers;
+  FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace, workspace_bytes));
+  if (attends()) FOVEA_RETURN_IF_ERROR(add_outputs(buffers));
+  if (const fovea_kv_cache* cache = append_to_ ? append_to_ : args_.cache) {
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(cache->memory, 1, cache->memory_bytes));
+  }
+  const struct {
+    bool used;
+    Tokens tokens;
+    size_t dim;
+  } arrays[] = {{attends() || !args_.keys.data, x(), m.d_model},
+                {projects_keys() && args_.keys.data, keys(), m.key_model},
+                {projects_keys() && args_.values.data, values(), m.value_model}};
+  for (const auto& array : arrays) {
+    const Tokens& t = array.tokens;
+    if (!array.used) continue;
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(t.heads(0), sizeof(float), t.batch, 1, t.count, array.dim));
+  }
+  for (const Linear& layer : linears().all) {
+    const fovea_linear_weights& w = layer.weights;
+    if (!layer.used || !w.data) continue;
+    const fovea_in rows = {w.data, 0, 0, w.row_stride};
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, unit_bytes(w.dtype), 1, 1, size_t(layer.out), size_t(layer.in)));
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(w.scales, sizeof(float), size_t(layer.out)));
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(w.bias, sizeof(float), size_t(layer.out)));
+  }
+  if (const fovea_rope_args* rope = args_.rope) {
+    FOVEA_RETURN_IF_ERROR(add_rope_tables(buffers, *rope, d_.head_dim));
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(rope->positions, sizeof(int64_t), args_.batch));
+  }
+  return attends() ? add_options(buffers) : FOVEA_OK;
+}
+
+fovea_status LayerCall::add_outputs(Buffers& buffers) const {
+  const fovea_attention_args& a = args_.attention;
+  const Tokens y = this->y();
+  FOVEA_RETURN_IF_ERROR(buffers.add_output(y.heads_out(0), sizeof(float), y.batch, 1, y.count, plan_.desc.d_model));
+  if (a.lse.data) {
+    FOVEA_RETURN_IF_ERROR(buffers.add_output(a.lse, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, 1));
+  }
+  if (a.scores_stage == FOVEA_SCORES_NONE) return FOVEA_OK;
+  return buffers.add_output(a.scores, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, kv_tokens());
+}
+
+fovea_status LayerCall::add_options(Buffers& buffers) const {
+  const fovea_attention_args& a = args_.attention;
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.kv_lengths, sizeof(uint32_t), args_.batch));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.positions, sizeof(int64_t), args_.batch));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.alibi_slopes, sizeof(float), d_.q_heads));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.sinks, sizeof(float), d_.q_heads));
+  if (a.score_vector) {
+    const fovea_in vector = {a.score_vector, 0, a.score_vector_stride, 0};
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(vector, sizeof(float), 1, d_.kv_heads, 1, d_.head_dim));
+  }
+  return add_mask(buffers, a.mask, args_.batch, d_.q_heads, args_.q_tokens, kv_tokens());
+}
+
+fovea_status LayerCall::resolve_step(const fovea_linear_weights& weights, const Tokens& x, uint32_t in_dim,
+                                     const Tokens& y, uint64_t out_dim, const Workspace& shared,
+                                     LinearStep* step) const {
+  if (!weights.data || x.batch == 0 || x.count == 0) return FOVEA_OK;
+  fovea_linear_args a = {};
+  a.struct_bytes = sizeof a;
+  a.target = d_.target;
+  a.portable_bits = d_.portable_bits;
+  a.in_dim = in_dim;
+  a.out_dim = uint32_t(out_dim);
+  a.x = x.data;
+  a.y = y.data;
+  a.weights = weights;
+  a.executor = args_.attention.executor;
+  // One call where the tokens of all entries, in the order of entries or of tokens, are equally far from one another.
+  const bool fits = uint64_t(x.batch) * x.count <= kMostTokens;
+  const bool by_entry = fits && x.batch_is_outer() && y.batch_is_outer();
+  const bool by_token = fits && !by_entry && x.tokens_are_outer() && y.tokens_are_outer();
+  step->calls = by_entry || by_token ? 1 : x.batch;
+  a.tokens = by_entry || by_token ? x.batch * x.count : x.count;
+  a.x_stride = by_token ? x.batch_stride : x.token_stride;
+  a.y_stride = by_token ? y.batch_stride : y.token_stride;
+  step->x_step = x.batch_stride;
+  step->y_step = y.batch_stride;
+  return resolve_linear(a, shared.fast, shared.fast_bytes, &step->call);
+}
+
+fovea_status LayerCall::resolve_linear_steps(const Places& p, MultiheadSteps* steps) const {
+  const fovea_multihead_desc& m = plan_.desc;
+  if (p.packed) {
+    FOVEA_RETURN_IF_ERROR(resolve_step(w_.qkv, x(), m.d_model, p.q, widths_.all(), p.shared, &steps->q));
+  } else {
+    if (attends()) FOVEA_RETURN_IF_ERROR(resolve_step(w_.q, x(), m.d_model, p.q, widths_.q, p.shared, &steps->q));
+    if (projects_keys()) {
+      FOVEA_RETURN_IF_ERROR(resolve_step(w_.k, keys(), m.key_model, p.k, widths_.k, p.shared, &steps->k));
+      FOVEA_RETURN_IF_ERROR(resolve_step(w_.v, values(), m.value_model, p.v, widths_.v, p.shared, &steps->v));
+    }
+  }
+  if (!attends()) return FOVEA_OK;
+  return resolve_step(w_.out, p.o, uint32_t(widths_.out), y(), m.d_model, p.shared, &steps->out);
+}
+
+fovea_status resolve_multihead(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
+                               size_t workspace_bytes, const fovea_kv_cache* append_to, MultiheadSteps* steps) {
+  if (!is_multihead_plan(plan)) return FOVEA_ERR_PLAN;
+  LayerCall call(plan, args, append_to);
+  FOVEA_RETURN_IF_ERROR(call.check_counts());
+  FOVEA_RETURN_IF_ERROR(call.check_weights());
+  FOVEA_RETURN_IF_ERROR(call.check_memory(workspace, workspace_bytes));
+  *steps = {};
+  const Places places = call.place(workspace);
+  steps->shared = places.shared;
+  FOVEA_RETURN_IF_ERROR(call.resolve_linear_steps(places, steps));
+  if (append_to) {
+    call.lay_out_append(places, &steps->append);
+    return check_append(*append_to, steps->append);
+  }
+  call.lay_out_attention(places, steps);
+  if (steps->turns_q) FOVEA_RETURN_IF_ERROR(check_rope_args(steps->turn_q));
+  if (steps->turns_k) FOVEA_RETURN_IF_ERROR(check_rope_args(steps->turn_k));
+  return check_attention_args(plan.attention, steps->attention, steps->shared, nullptr);
+}
+
+}  // namespace fovea
