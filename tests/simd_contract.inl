@@ -99,60 +99,80 @@ constexpr size_t kSpecials = sizeof kSpecial / sizeof kSpecial[0];
 
 // ------------------------------------------------------------------------------------------------ memory
 
-// Element k of each block and the next one on: kElems * n numbers from 1 on, and a step of any length and sign.
-template <int n>
-void TestNextElems(ContractLog& log, const ContractMemory& memory) {
-  constexpr int kCount = n * hn::kElems;
-  const float* const numbers = reinterpret_cast<const float*>(memory.last) - kCount;
-  for (int i = 0; i < kCount; ++i) {
-    const float x = 1.0f + float(i);
-    __builtin_memcpy(memory.last - 4 * (kCount - i), &x, 4);
+// The loops of a register block against MulAdd by a broadcast element. Rows and values end where memory ends.
+const float* NumbersAtEnd(const ContractMemory& memory, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const float x = 0.3f - float(i);
+    __builtin_memcpy(memory.last - 4 * (count - i), &x, 4);
   }
-  const VF one = hn::Set(kF, 1.0f), zero = hn::Zero(kF);
-  log.begin("NextElems of a row");
-  const ptrdiff_t steps[] = {ptrdiff_t(kCount), 0, -3};
-  for (const ptrdiff_t step : steps) {
-    const float* p = numbers;
-    hn::Elems e[n];
-    hn::NextElems(p, step, e);
-    Compare(log, Same::kBits, 0, uint32_t(p == numbers + step), 1);
-    for (int i = 0; i < n; ++i) {
-      const VF first = hn::MulAddElem<0>(one, e[i], zero), last = hn::MulAddElem<hn::kElems - 1>(one, e[i], zero);
-      Compare(log, Same::kBits, size_t(i), LanesOf(first).bits[0], BitsOf(1.0f + float(i * hn::kElems)));
-      Compare(log, Same::kBits, size_t(i), LanesOf(last).bits[0], BitsOf(float((i + 1) * hn::kElems)));
+  return reinterpret_cast<const float*>(memory.last) - count;
+}
+
+template <int kRows, int kVectors>
+void TestMultiplyPart(ContractLog& log, const ContractMemory& memory) {
+  constexpr size_t kColumns = kVectors * kLanes;
+  float x[8 * kColumns];
+  for (size_t i = 0; i < 8 * kColumns; ++i) x[i] = 0.7f + float(i % 13);
+  for (size_t dim = 1; dim <= 8; ++dim) {
+    const float* const rows = NumbersAtEnd(memory, kRows * dim);
+    const float* next = x;
+    const float* at[kRows];
+    VF acc[kRows][kVectors];
+    for (size_t k = 0; k < kRows; ++k) {
+      at[k] = rows + k * dim;
+      for (VF& sum : acc[k]) sum = hn::Set(kF, float(k));
     }
-  }
-  log.begin("NextElems of several rows");
-  const float* at[n];
-  for (int i = 0; i < n; ++i) at[i] = numbers + (n - 1 - i) * hn::kElems;
-  hn::Elems e[n];
-  hn::NextElems(at, e);
-  for (int i = 0; i < n; ++i) {
-    Compare(log, Same::kBits, size_t(i), uint32_t(at[i] == numbers + (n - i) * hn::kElems), 1);
-    const VF last = hn::MulAddElem<hn::kElems - 1>(one, e[i], zero);
-    Compare(log, Same::kBits, size_t(i), LanesOf(last).bits[0], BitsOf(float((n - i) * hn::kElems)));
+    MultiplyPart<false>(next, kColumns, dim, at, nullptr, acc);
+    Compare(log, Same::kBits, 0, uint32_t(next == x + dim * kColumns), 1);
+    for (size_t k = 0; k < kRows; ++k) {
+      Compare(log, Same::kBits, k, uint32_t(at[k] == rows + (k + 1) * dim), 1);
+      for (size_t v = 0; v < kVectors; ++v) {
+        VF sum = hn::Set(kF, float(k));
+        for (size_t d = 0; d < dim; ++d) {
+          sum = hn::MulAdd(hn::LoadU(kF, x + d * kColumns + v * kLanes), hn::Set(kF, rows[k * dim + d]), sum);
+        }
+        CompareLanes(log, Same::kNumber, LanesOf(acc[k][v]), LanesOf(sum).bits);
+      }
+    }
   }
 }
 
-template <int n>
-void TestNextVectors(ContractLog& log, const ContractMemory& memory) {
-  constexpr size_t kCount = n * kLanes;
-  const float* const numbers = reinterpret_cast<const float*>(memory.last) - kCount;
-  for (size_t i = 0; i < kCount; ++i) {
-    const float x = 1.0f + float(i);
-    __builtin_memcpy(memory.last - 4 * (kCount - i), &x, 4);
+// The values of the second key are hidden, and NaN.
+template <bool kHides, int kBlock, int kVectors>
+void TestAddValues(ContractLog& log, const ContractMemory& memory) {
+  constexpr size_t kColumns = kVectors * kLanes;
+  constexpr uint32_t kKeys = 5;
+  float p[kKeys * kColumns];
+  for (size_t i = 0; i < kKeys * kColumns; ++i) p[i] = kHides && i / kColumns == 1 ? -0.0f : 0.7f + float(i % 13);
+  const float* const value = NumbersAtEnd(memory, kKeys * kBlock);
+  const float nan = __builtin_nanf("");
+  for (size_t e = 0; kHides && e < kBlock; ++e) __builtin_memcpy(memory.last - 4 * (4 * kBlock - e), &nan, 4);
+  VF acc[kBlock][kVectors];
+  for (size_t e = 0; e < kBlock; ++e) {
+    for (VF& sum : acc[e]) sum = hn::Set(kF, float(e));
   }
-  log.begin("NextVectors");
-  const ptrdiff_t steps[] = {ptrdiff_t(kCount), 0, -5};
-  for (const ptrdiff_t step : steps) {
-    const float* p = numbers;
-    VF v[n];
-    hn::NextVectors(p, step, v);
-    Compare(log, Same::kBits, 0, uint32_t(p == numbers + step), 1);
-    for (size_t i = 0; i < kCount; ++i) {
-      Compare(log, Same::kBits, i, LanesOf(v[i / kLanes]).bits[i % kLanes], BitsOf(1.0f + float(i)));
+  AddValues<kHides>(p, kColumns, value, kBlock, kKeys, acc);
+  for (size_t e = 0; e < kBlock; ++e) {
+    for (size_t v = 0; v < kVectors; ++v) {
+      VF sum = hn::Set(kF, float(e));
+      for (size_t j = 0; j < kKeys; ++j) {
+        if (kHides && j == 1) continue;
+        sum = hn::MulAdd(hn::LoadU(kF, p + j * kColumns + v * kLanes), hn::Set(kF, value[j * kBlock + e]), sum);
+      }
+      CompareLanes(log, Same::kValue, LanesOf(acc[e][v]), LanesOf(sum).bits);
     }
   }
+}
+
+template <int kVectors>
+void TestBlocks(ContractLog& log, const ContractMemory& memory) {
+  constexpr int kElements = LargestBlock<kVectors, true>();
+  TestMultiplyPart<kBlockOf<kVectors>, kVectors>(log, memory);
+  TestAddValues<false, kElements, kVectors>(log, memory);
+  TestAddValues<true, kElements, kVectors>(log, memory);
+  TestAddValues<false, 1, kVectors>(log, memory);
+  TestAddValues<true, 1, kVectors>(log, memory);
+  if constexpr (kVectors > 1) TestBlocks<kVectors - 1>(log, memory);
 }
 
 void TestMemory(ContractLog& log, const ContractMemory& memory) {
@@ -222,36 +242,8 @@ void TestMemory(ContractLog& log, const ContractMemory& memory) {
     for (size_t i = 0; i < 2 * kLanes; ++i) Compare(log, Same::kBits, i, stored[i], pairs[i]);
   }
 
-  log.begin("LoadElem, LoadElems");
-  for (int i = 0; i < hn::kElems; ++i) {
-    const float x = 1.5f + float(i);
-    __builtin_memcpy(memory.last - 4 * (hn::kElems - i), &x, 4);
-  }
-  const VF one = hn::Set(kF, 1.0f), zero = hn::Zero(kF);
-  const hn::Elems first = hn::LoadElems(reinterpret_cast<const float*>(memory.last) - hn::kElems);
-  const hn::Elems last = hn::LoadElem(reinterpret_cast<const float*>(memory.last) - 1);
-  for (size_t i = 0; i < kLanes; ++i) {
-    Compare(log, Same::kBits, i, LanesOf(hn::MulAddElem<0>(one, first, zero)).bits[i], BitsOf(1.5f));
-    Compare(log, Same::kBits, i, LanesOf(hn::MulAddElem<0>(one, last, zero)).bits[i], BitsOf(0.5f + hn::kElems));
-  }
-
-  log.begin("NextElems");
-  const float* next = reinterpret_cast<const float*>(memory.last) - hn::kElems;
-  const hn::Elems moved = hn::NextElems(next);
-  Compare(log, Same::kBits, 0, uint32_t(next == reinterpret_cast<const float*>(memory.last)), 1);
-  Compare(log, Same::kBits, 0, LanesOf(hn::MulAddElem<0>(one, moved, zero)).bits[0], BitsOf(1.5f));
-  Compare(log, Same::kBits, 0, LanesOf(hn::MulAddElem<hn::kElems - 1>(one, moved, zero)).bits[0],
-          BitsOf(0.5f + hn::kElems));
-
-  // Each page has forms of its own for some counts; what is read ends where memory ends.
-  TestNextElems<1>(log, memory);
-  TestNextElems<2>(log, memory);
-  TestNextElems<4>(log, memory);
-  TestNextElems<8>(log, memory);
-  TestNextVectors<1>(log, memory);
-  TestNextVectors<2>(log, memory);
-  TestNextVectors<3>(log, memory);
-  TestNextVectors<4>(log, memory);
+  log.begin("MultiplyPart, AddValues");
+  TestBlocks<hn::kBlockVectors>(log, memory);
 }
 
 // ----------------------------------------------------------------------------------------- narrow elements
@@ -539,20 +531,6 @@ float FlushedMulAdd(bool fused, float a, float b, float c) {
   return subnormal ? FloatOf(sum < 0 ? 0x80000000u : 0u) : Flushed(__builtin_fmaf(a, b, c));
 }
 
-// Every i of MulAddElem<i> and MulAddElemUnless<i>, against MulAdd and MulAddUnless by a broadcast.
-template <int i>
-void TestElem(ContractLog& log, VF v, VF acc, MF m) {
-  float x[hn::kElems];
-  for (int k = 0; k < hn::kElems; ++k) x[k] = k == i ? 3.1415927f : __builtin_nanf("");
-  const hn::Elems elems = hn::LoadElems(x);
-  const VF broadcast = hn::Set(kF, x[i]);
-  CompareLanes(log, Same::kNumber, LanesOf(hn::MulAddElem<i>(v, elems, acc)),
-               LanesOf(hn::MulAdd(v, broadcast, acc)).bits);
-  CompareLanes(log, Same::kValue, LanesOf(hn::MulAddElemUnless<i>(m, v, elems, acc)),
-               LanesOf(hn::MulAddUnless(m, v, broadcast, acc)).bits);
-  if constexpr (i + 1 < hn::kElems) TestElem<i + 1>(log, v, acc, m);
-}
-
 void TestMulAdd(ContractLog& log, bool fused) {
   log.begin("MulAdd rounds once where it is fused, twice where it is not");
   {
@@ -612,12 +590,6 @@ void TestMulAdd(ContractLog& log, bool fused) {
         }
       }
     }
-  }
-
-  log.begin("MulAddElem, MulAddElemUnless");
-  for (uint32_t hide = 0; hide < 4; ++hide) {
-    const VF v = hn::Iota(kF, 0.3f), acc = hn::Iota(kF, -1.7f);
-    TestElem<0>(log, v, acc, hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(hide))));
   }
 }
 

@@ -13,6 +13,7 @@ namespace {
 #include "simd/helium.inl"
 #include "simd/common.inl"
 #include "formats/rows.inl"
+#include "math/block.inl"
 #include "math/math.inl"
 #include "math/philox.inl"
 #include "formats_test.inl"

@@ -98,74 +98,11 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, 
   hn::StoreU(rescale, kF, t.rescale + column);
 }
 
-// acc[e] += p * value[e] for kElems consecutive elements; rows whose p is -0 do not look at the value.
-template <bool kHides, int kCount, int kVectors, int kBlock, int i = 0>
-FOVEA_INLINE void AddValueElems(const VF (&p)[kVectors], const MF (&hidden)[kVectors], hn::Elems value, int e,
-                                VF (&acc)[kBlock][kVectors]) {
-  FOVEA_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) {
-    if constexpr (kHides) {
-      acc[e + i][v] = hn::MulAddElemUnless<i>(hidden[v], p[v], value, acc[e + i][v]);
-    } else {
-      acc[e + i][v] = hn::MulAddElem<i>(p[v], value, acc[e + i][v]);
-    }
-  }
-  if constexpr (i + 1 < kCount) AddValueElems<kHides, kCount, kVectors, kBlock, i + 1>(p, hidden, value, e, acc);
-}
-
-// The same for a block of elements and one vector of rows, where elements are scalars.
-template <bool kHides, int kStep, int kVectors, int kBlock, int k = 0>
-FOVEA_INLINE void AddValueScalars(VF p, MF hidden, const hn::Elems (&values)[kBlock / kStep], int v,
-                                  VF (&acc)[kBlock][kVectors]) {
-  VF& sum = acc[k][v];
-  if constexpr (kHides) {
-    sum = hn::MulAddElemUnless<k % kStep>(hidden, p, values[k / kStep], sum);
-  } else {
-    sum = hn::MulAddElem<k % kStep>(p, values[k / kStep], sum);
-  }
-  if constexpr (k + 1 < kBlock) {
-    AddValueScalars<kHides, kStep, kVectors, kBlock, k + 1>(p, hidden, values, v, acc);
-  }
-}
-
-// A row of values, of which the first elements are taken; value moves on to the next.
-template <int kStep, int kCount>
-FOVEA_INLINE void NextValues(const float*& value, ptrdiff_t stride, hn::Elems (&elems)[kCount]) {
-  if constexpr (kStep == kElems) {
-    hn::NextElems(value, stride, elems);
-  } else {
-    elems[0] = hn::LoadElem(value);
-    value += stride;
-  }
-}
-
-// acc[e] += p * value[e] of one key.
-template <bool kHides, int kStep, int kVectors, int kBlock>
-FOVEA_INLINE void AddValues(const float*& p_row, size_t rows, const float*& value, ptrdiff_t stride,
-                            VF (&acc)[kBlock][kVectors]) {
-  VF p[kVectors];
-  MF hidden[kVectors];
-  hn::Elems elems[kBlock / kStep];
-  if constexpr (kElems > 1) NextValues<kStep>(value, stride, elems);
-  hn::NextVectors(p_row, ptrdiff_t(rows), p);
-  if constexpr (kHides) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) hidden[v] = hn::SignMask(p[v]);
-  }
-  FOVEA_UNROLL(8)
-  for (int e = 0; e < kBlock; e += kStep) {
-    if constexpr (kElems == 1) elems[e] = hn::NextElems(value);  // each takes a vector's register: one after the other
-    AddValueElems<kHides, kStep>(p, hidden, elems[e / kStep], e, acc);
-  }
-  if constexpr (kElems == 1) value += ptrdiff_t(size_t(stride) - kBlock);  // of one key alone, stride may be anything
-}
-
 // o_t[e][vector] = o_t[e][vector] * rescale + sum_j p[j][vector] * values[j][e], for kBlock elements of which the first
 // `skip` are not stored. The sum of a key tile starts at zero and joins o_t at its end: its rounding errors are those of
 // 64 terms, and o_t has one for each key tile, not one for each key.
 template <bool kHides, int kVectors, int kBlock>
 FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element, int skip) {
-  constexpr int kStep = kBlock < kElems ? 1 : kElems;
   const size_t rows = t.columns;
   float* FOVEA_RESTRICT o_t = t.o + element * rows + column;
   VF acc[kBlock][kVectors];
@@ -174,24 +111,8 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) acc[e][v] = hn::Zero(kF);
   }
-  const float* p_row = t.s + size_t(keys.begin) * rows + column;
-  const float* value = keys.values.f32(ptrdiff_t(keys.begin)) + element;
-  const ptrdiff_t stride = keys.values.stride;
-  uint32_t n = keys.end - keys.begin;
-  if constexpr (hn::kScalarElems) {
-    for (; n > 0; --n, p_row += rows) {
-      hn::Elems elems[kBlock / kStep];
-      NextValues<kStep>(value, stride, elems);
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
-        const VF p = hn::LoadU(kF, p_row + v * kLanes);
-        AddValueScalars<kHides, kStep>(p, kHides ? hn::SignMask(p) : MF(), elems, v, acc);
-      }
-    }
-  } else {
-    FOVEA_UNROLL_LONG_LOOP(4)
-    for (; n > 0; --n) AddValues<kHides, kStep>(p_row, rows, value, stride, acc);
-  }
+  AddValues<kHides>(t.s + size_t(keys.begin) * rows + column, rows, keys.values.f32(ptrdiff_t(keys.begin)) + element,
+                    keys.values.stride, keys.end - keys.begin, acc);
   VF rescale[kVectors];
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) rescale[v] = hn::LoadU(kF, t.rescale + column + v * kLanes);

@@ -2,52 +2,15 @@
 //
 // Words that follow from others, for the pages whose processors have nothing better. Included at the end of a page.
 
-#if defined(__arm__) || defined(__aarch64__)
-constexpr bool kIndexed = false;
-#else
-constexpr bool kIndexed = true;
-#endif
-constexpr bool kScalarElems = false, kLoadsAhead = kElems > 1 && kElems == int(kLanes);
-
-#if !defined(FOVEA_HAS_NEXT)
+#if defined(FOVEA_HAS_RAW_NEXT)
 template <int n>
 FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
-#if defined(FOVEA_HAS_RAW_NEXT)
   raw::V r[n];
   raw::Next(p, step, r);
   FOVEA_UNROLL(4)
   for (int i = 0; i < n; ++i) v[i] = VF{r[i]};
-#else
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < n; ++i) v[i] = LoadU(kF, p + size_t(i) * kLanes);
-  p += step;
-  FOVEA_MOVED(p);
-#endif
-}
-FOVEA_INLINE Elems NextElems(const float*& p) {
-  const Elems e = LoadElems(p);
-  p += kElems;
-  FOVEA_MOVED(p);
-  return e;
-}
-template <int n>
-FOVEA_INLINE void NextElems(const float* (&p)[n], Elems (&e)[n]) {
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) e[i] = NextElems(p[i]);
-}
-template <int n>
-FOVEA_INLINE void NextElems(const float*& p, ptrdiff_t step, Elems (&e)[n]) {
-  if constexpr (kElems > 1 && kElems == int(kLanes)) {
-    NextVectors(p, step, e);
-  } else {
-    FOVEA_UNROLL(8)
-    for (int i = 0; i < n; ++i) e[i] = NextElems(p);
-    p += step - n * kElems;
-    FOVEA_MOVED(p);
-  }
 }
 #endif
-#undef FOVEA_HAS_NEXT
 #undef FOVEA_HAS_RAW_NEXT
 
 FOVEA_INLINE VF MulAddSet(VF a, VF b, float c) { return MulAdd(a, b, Set(kF, c)); }

@@ -159,59 +159,24 @@ FOVEA_INLINE VF MulAddScalarUnless(MF m, VF a, float b, VF c) {
 }
 #endif
 
-// Two elements, which one instruction loads into two general registers.
-constexpr bool kScalarElems = true, kIndexed = false, kLoadsAhead = false;
-constexpr int kElems = 2;
-struct Elems {
-  float at[2];
-};
-FOVEA_INLINE Elems LoadElem(const float* p) { return {{*p, 0.0f}}; }
+// Two floats, which one instruction loads into two general registers.
 #if defined(__clang__)
-FOVEA_INLINE Elems LoadElems(const float* p) { return {{p[0], p[1]}}; }
-FOVEA_INLINE Elems NextElems(const float*& p) {
+FOVEA_INLINE void LoadTwo(const float* p, float* e) { e[0] = p[0], e[1] = p[1]; }
+FOVEA_INLINE void NextTwo(const float*& p, float* e) {
+  LoadTwo(p, e);
   p += 2;
-  return LoadElems(p - 2);
 }
 #else
-FOVEA_INLINE Elems LoadElems(const float* p) {
+FOVEA_INLINE void LoadTwo(const float* p, float* e) {
   typedef uint64_t __attribute__((aligned(4), may_alias)) Pair;
-  Elems e;
-  asm("ldrd %0, %1, %2" : "=r"(e.at[0]), "=r"(e.at[1]) : "m"(*reinterpret_cast<const Pair*>(p)));
-  return e;
+  asm("ldrd %0, %1, %2" : "=r"(e[0]), "=r"(e[1]) : "m"(*reinterpret_cast<const Pair*>(p)));
 }
-FOVEA_INLINE Elems NextElems(const float*& p) {
+FOVEA_INLINE void NextTwo(const float*& p, float* e) {
   typedef float Pair[2];
-  Elems e;
-  asm("ldrd %0, %1, [%2], #8" : "=&r"(e.at[0]), "=&r"(e.at[1]), "+r"(p) : "m"(*reinterpret_cast<const Pair*>(p)));
-  return e;
+  asm("ldrd %0, %1, [%2], #8" : "=&r"(e[0]), "=&r"(e[1]), "+r"(p) : "m"(*reinterpret_cast<const Pair*>(p)));
 }
 #endif
-template <int n>
-FOVEA_INLINE void NextElems(const float* (&p)[n], Elems (&e)[n]) {
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) e[i] = NextElems(p[i]);
-}
-template <int n>
-FOVEA_INLINE void NextElems(const float*& p, ptrdiff_t step, Elems (&e)[n]) {
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < n; ++i) e[i] = LoadElems(p + 2 * i);
-  p += step;
-}
-template <int n>
-FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < n; ++i) v[i] = LoadU(kF, p + 4 * i);
-  p += step;
-  FOVEA_OPAQUE(p);
-}
-template <int i>
-FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) {
-  return MulAddScalar(v, e.at[i], acc);
-}
-template <int i>
-FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
-  return MulAddScalarUnless(m, v, e.at[i], acc);
-}
+#define FOVEA_BLOCK_LOOPS "math/block_helium.inl"
 
 // There are no zips of registers. Gathers and scatters take the addresses of four rows as they lie in memory.
 template <class T>

@@ -126,33 +126,18 @@ FOVEA_INLINE MF SignMask(VF v) { return MaskFromVec(BitCast(kF, BroadcastSignBit
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
 #endif
 
-// Elements to multiply by: four in a vector on NEON, whose multiply-add takes a lane; one broadcast elsewhere.
 #if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
-constexpr int kElems = 4;
-using Elems = VF;
-FOVEA_INLINE Elems LoadElems(const float* p) { return LoadU(kF, p); }
-FOVEA_INLINE Elems LoadElem(const float* p) { return Set(kF, *p); }
+#define FOVEA_BLOCK_LOOPS "math/block_neon64.inl"
 template <int i>
-FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) {
-  return VF{vfmaq_laneq_f32(acc.raw, v.raw, e.raw, i)};
+FOVEA_INLINE VF MulAddLane(VF a, VF b, VF c) {
+  return VF{vfmaq_laneq_f32(c.raw, a.raw, b.raw, i)};
 }
 template <int i>
-FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
-  return MulAddUnless(m, v, VF{vdupq_laneq_f32(e.raw, i)}, acc);
+FOVEA_INLINE VF MulAddLaneUnless(MF m, VF a, VF b, VF c) {
+  return MulAddUnless(m, a, VF{vdupq_laneq_f32(b.raw, i)}, c);
 }
-#else
-constexpr int kElems = 1;
-using Elems = VF;
-FOVEA_INLINE Elems LoadElems(const float* p) { return Set(kF, *p); }
-FOVEA_INLINE Elems LoadElem(const float* p) { return Set(kF, *p); }
-template <int i>
-FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) {
-  return MulAdd(v, e, acc);
-}
-template <int i>
-FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
-  return MulAddUnless(m, v, e, acc);
-}
+#elif HWY_TARGET == HWY_NEON
+#define FOVEA_BLOCK_LOOPS "math/block_neon32.inl"
 #endif
 
 #include "simd/derived.inl"

@@ -47,14 +47,6 @@ static_assert(__FLT_EVAL_METHOD__ == 0 || __FLT_EVAL_METHOD__ == 16,
 
 // Hides from the compiler where a pointer comes from, so that it counts from it and not from where it began.
 #define FOVEA_OPAQUE(p) asm("" : "+r"(p))
-// After a step of a pointer that a load may take with it: on Arm it must be seen as one. Elsewhere an address with a
-// constant costs nothing.
-#if defined(__arm__) || defined(__aarch64__)
-#define FOVEA_MOVED(p) FOVEA_OPAQUE(p)
-#else
-#define FOVEA_MOVED(p)
-#endif
-
 // Before a loop of constant length whose body indexes arrays of vectors: they stay in registers only when it is
 // unrolled.
 #define FOVEA_PRAGMA_(x) _Pragma(#x)

@@ -65,11 +65,11 @@ FOVEA_INLINE void StoreF16N(V v, uint16_t* p, size_t n) { StoreHalvesN(NarrowF16
 #define FOVEA_HAS_F16 0
 #endif
 
-#if !defined(__clang__)
 // n consecutive vectors, and p moves on by step. From intrinsics g++ 12 makes a load of each.
 #define FOVEA_HAS_RAW_NEXT
 template <int n>
 FOVEA_INLINE void Next(const float*& p, ptrdiff_t step, V (&v)[n]) {
+#if !defined(__clang__)
   typedef float Lanes[4 * n];
   if constexpr (n == 2) {
     float32x4x2_t two;
@@ -81,6 +81,7 @@ FOVEA_INLINE void Next(const float*& p, ptrdiff_t step, V (&v)[n]) {
         : "=w"(two), "+r"(p)
         : "r"(4 * step), "m"(*reinterpret_cast<const Lanes*>(p)));
     v[0] = two.val[0], v[1] = two.val[1];
+    return;
   } else if constexpr (n == 3) {
     float32x4x3_t three;
 #if defined(__aarch64__)
@@ -93,13 +94,13 @@ FOVEA_INLINE void Next(const float*& p, ptrdiff_t step, V (&v)[n]) {
     FOVEA_OPAQUE(p);
 #endif
     v[0] = three.val[0], v[1] = three.val[1], v[2] = three.val[2];
-  } else {
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) v[i] = vld1q_f32(p + 4 * i);
-    p += step;
-    FOVEA_OPAQUE(p);
+    return;
   }
-}
 #endif
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < n; ++i) v[i] = vld1q_f32(p + 4 * i);
+  p += step;
+  FOVEA_OPAQUE(p);
+}
 
 }  // namespace raw

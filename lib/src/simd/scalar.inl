@@ -54,10 +54,7 @@ FOVEA_INLINE float Select(int32_t m, float yes, float no) {
 // a < b ? b : a
 FOVEA_INLINE float Larger(float a, float b) {
 #if FOVEA_THUMB_FLOATS
-  asm("vcmp.f32 %0, %1\n\tvmrs APSR_nzcv, FPSCR\n\tit mi\n\tvmovmi.f32 %0, %1"
-      : "+t"(a)
-      : "t"(b)
-      : "cc", "vfpcc");
+  asm("vcmp.f32 %0, %1\n\tvmrs APSR_nzcv, FPSCR\n\tit mi\n\tvmovmi.f32 %0, %1" : "+t"(a) : "t"(b) : "cc", "vfpcc");
   return a;
 #elif defined(__AVX__)
   asm("vmaxss %1, %0, %0" : "+x"(b) : "x"(a));  // a where one is NaN
@@ -199,19 +196,9 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[1]) { return v[0]; }
 // Elements to multiply by. Where one instruction loads several floating-point registers, whose numbers must then follow
 // each other, two at a time.
 #if defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4) != 0
-#define FOVEA_HAS_NEXT
-constexpr int kElems = 2;
-struct Elems {
-  float at[2];
-};
-FOVEA_INLINE Elems LoadElem(const float* p) { return {{*p, 0.0f}}; }
-FOVEA_INLINE Elems LoadElems(const float* p) { return {{p[0], p[1]}}; }
-FOVEA_INLINE Elems NextElems(const float*& p) {
-  p += 2;
-  return LoadElems(p - 2);
-}
+#define FOVEA_BLOCK_LOOPS "math/block_vfp.inl"
 template <int n>
-FOVEA_INLINE void NextElems(const float* (&p)[n], Elems (&e)[n]) {
+FOVEA_INLINE void NextElements(const float* (&p)[n], VF (&e)[n][2]) {
   if constexpr (n == 4) {
     typedef float Pair[2];
     register float s24 asm("s24"), s25 asm("s25"), s26 asm("s26"), s27 asm("s27");
@@ -220,35 +207,37 @@ FOVEA_INLINE void NextElems(const float* (&p)[n], Elems (&e)[n]) {
     asm("vldmia %2!, {s26, s27}" : "=t"(s26), "=t"(s27), "+r"(p[1]) : "m"(*reinterpret_cast<const Pair*>(p[1])));
     asm("vldmia %2!, {s28, s29}" : "=t"(s28), "=t"(s29), "+r"(p[2]) : "m"(*reinterpret_cast<const Pair*>(p[2])));
     asm("vldmia %2!, {s30, s31}" : "=t"(s30), "=t"(s31), "+r"(p[3]) : "m"(*reinterpret_cast<const Pair*>(p[3])));
-    e[0] = {{s24, s25}}, e[1] = {{s26, s27}}, e[2] = {{s28, s29}}, e[3] = {{s30, s31}};
+    e[0][0].raw = s24, e[0][1].raw = s25, e[1][0].raw = s26, e[1][1].raw = s27;
+    e[2][0].raw = s28, e[2][1].raw = s29, e[3][0].raw = s30, e[3][1].raw = s31;
   } else {
     FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) e[i] = NextElems(p[i]);
+    for (int i = 0; i < n; ++i, p[i] += 2) e[i][0].raw = p[i][0], e[i][1].raw = p[i][1];
   }
 }
 template <int n>
-FOVEA_INLINE void NextElems(const float*& p, ptrdiff_t step, Elems (&e)[n]) {
-  if constexpr (n == 2) {
+FOVEA_INLINE void NextElements(const float*& p, ptrdiff_t step, VF (&e)[n]) {
+  if constexpr (n == 4) {
     typedef float Four[4];
     register float s24 asm("s24"), s25 asm("s25"), s26 asm("s26"), s27 asm("s27");
     asm("vldmia %4, {s24-s27}"
         : "=t"(s24), "=t"(s25), "=t"(s26), "=t"(s27)
         : "r"(p), "m"(*reinterpret_cast<const Four*>(p)));
-    e[0] = {{s24, s25}}, e[1] = {{s26, s27}};
-  } else if constexpr (n == 4) {
+    e[0].raw = s24, e[1].raw = s25, e[2].raw = s26, e[3].raw = s27;
+  } else if constexpr (n == 8) {
     typedef float Eight[8];
     register float s24 asm("s24"), s25 asm("s25"), s26 asm("s26"), s27 asm("s27");
     register float s28 asm("s28"), s29 asm("s29"), s30 asm("s30"), s31 asm("s31");
     asm("vldmia %8, {s24-s31}"
         : "=t"(s24), "=t"(s25), "=t"(s26), "=t"(s27), "=t"(s28), "=t"(s29), "=t"(s30), "=t"(s31)
         : "r"(p), "m"(*reinterpret_cast<const Eight*>(p)));
-    e[0] = {{s24, s25}}, e[1] = {{s26, s27}}, e[2] = {{s28, s29}}, e[3] = {{s30, s31}};
+    e[0].raw = s24, e[1].raw = s25, e[2].raw = s26, e[3].raw = s27;
+    e[4].raw = s28, e[5].raw = s29, e[6].raw = s30, e[7].raw = s31;
   } else {
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) e[i] = LoadElems(p + 2 * i);
+    FOVEA_UNROLL(8)
+    for (int i = 0; i < n; ++i) e[i].raw = p[i];
   }
   p += step;
-  FOVEA_MOVED(p);
+  FOVEA_OPAQUE(p);
 }
 template <int n>
 FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
@@ -264,28 +253,7 @@ FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
     for (int i = 0; i < n; ++i) v[i].raw = p[i];
   }
   p += step;
-  FOVEA_MOVED(p);
-}
-template <int i>
-FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) {
-  return MulAdd(v, {e.at[i]}, acc);
-}
-template <int i>
-FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
-  return MulAddUnless(m, v, {e.at[i]}, acc);
-}
-#else
-constexpr int kElems = 1;
-using Elems = VF;
-FOVEA_INLINE Elems LoadElems(const float* p) { return {*p}; }
-FOVEA_INLINE Elems LoadElem(const float* p) { return {*p}; }
-template <int i>
-FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) {
-  return MulAdd(v, e, acc);
-}
-template <int i>
-FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
-  return MulAddUnless(m, v, e, acc);
+  FOVEA_OPAQUE(p);
 }
 #endif
 

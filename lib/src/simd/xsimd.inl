@@ -277,31 +277,18 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[4]) {
 
 #include "simd/narrow.inl"
 
-// Elements to multiply by: four in a vector on AArch64, whose multiply-add takes a lane; one broadcast elsewhere.
-using Elems = VF;
-FOVEA_INLINE Elems LoadElem(const float* p) { return Set(kF, *p); }
 #if defined(__aarch64__)
-constexpr int kElems = 4;
-FOVEA_INLINE Elems LoadElems(const float* p) { return LoadU(kF, p); }
+#define FOVEA_BLOCK_LOOPS "math/block_neon64.inl"
 template <int i>
-FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) {
-  return VF(vfmaq_laneq_f32(acc.data, v.data, e.data, i));
+FOVEA_INLINE VF MulAddLane(VF a, VF b, VF c) {
+  return VF(vfmaq_laneq_f32(c.data, a.data, b.data, i));
 }
 template <int i>
-FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
-  return MulAddUnless(m, v, VF(vdupq_laneq_f32(e.data, i)), acc);
+FOVEA_INLINE VF MulAddLaneUnless(MF m, VF a, VF b, VF c) {
+  return MulAddUnless(m, a, VF(vdupq_laneq_f32(b.data, i)), c);
 }
-#else
-constexpr int kElems = 1;
-FOVEA_INLINE Elems LoadElems(const float* p) { return Set(kF, *p); }
-template <int i>
-FOVEA_INLINE VF MulAddElem(VF v, Elems e, VF acc) {
-  return MulAdd(v, e, acc);
-}
-template <int i>
-FOVEA_INLINE VF MulAddElemUnless(MF m, VF v, Elems e, VF acc) {
-  return MulAddUnless(m, v, e, acc);
-}
+#elif defined(__ARM_NEON)
+#define FOVEA_BLOCK_LOOPS "math/block_neon32.inl"
 #endif
 
 #if defined(__GNUC__) && !defined(__clang__)

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The inner loops of block_loops.inl for Helium, which multiplies a vector by a general register. One instruction loads
+// two of these, and as they leave the vectors' registers to the sums, one of those is enough for x.
+
+constexpr int kElems = 2;  // elements of a row that are loaded at once
+
+constexpr int RegistersForRows(int, int) { return 1; }
+constexpr int RegistersForValues(int, int) { return 1; }
+
+template <int kCount, int kRows, int kVectors>
+FOVEA_INLINE void MultiplyElements(const float*& x, size_t columns, const float (&row)[kRows][kElems],
+                                   VF (&acc)[kRows][kVectors]) {
+  FOVEA_UNROLL(2)
+  for (int i = 0; i < kCount; ++i) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      const VF xv = hn::LoadU(kF, x + v * kLanes);
+      FOVEA_UNROLL(8)
+      for (int k = 0; k < kRows; ++k) acc[k][v] = hn::MulAddScalar(xv, row[k][i], acc[k][v]);
+    }
+    x += columns;
+    FOVEA_OPAQUE(x);
+  }
+}
+
+template <bool kAsks, int kRows, int kVectors>
+FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows], const float*,
+                               VF (&acc)[kRows][kVectors]) {
+  float row[kRows][kElems];
+  for (size_t n = dim / kElems; n > 0; --n) {
+    FOVEA_UNROLL(8)
+    for (int k = 0; k < kRows; ++k) hn::NextTwo(at[k], row[k]);
+    MultiplyElements<kElems>(x, columns, row, acc);
+  }
+  for (size_t n = dim % kElems; n > 0; --n) {
+    FOVEA_UNROLL(8)
+    for (int k = 0; k < kRows; ++k) row[k][0] = *at[k]++;
+    MultiplyElements<1>(x, columns, row, acc);
+  }
+}
+
+template <bool kHides, int kBlock, int kVectors>
+FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, ptrdiff_t stride, uint32_t n,
+                            VF (&acc)[kBlock][kVectors]) {
+  for (; n > 0; --n, p += columns, value += stride) {
+    float elements[kBlock];
+    if constexpr (kBlock == 1) {
+      elements[0] = *value;
+    } else {
+      FOVEA_UNROLL(4)
+      for (int e = 0; e < kBlock; e += kElems) hn::LoadTwo(value + e, &elements[e]);
+    }
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      const VF pv = hn::LoadU(kF, p + v * kLanes);
+      const MF hidden = kHides ? hn::SignMask(pv) : MF();
+      FOVEA_UNROLL(8)
+      for (int e = 0; e < kBlock; ++e) {
+        VF& sum = acc[e][v];
+        sum = kHides ? hn::MulAddScalarUnless(hidden, pv, elements[e], sum) : hn::MulAddScalar(pv, elements[e], sum);
+      }
+    }
+  }
+}
