@@ -25,10 +25,9 @@
 namespace fovea_test {
 namespace {
 
-using fovea::ConvertKernels;
 using fovea::dense_scale_stride;
 using fovea::dense_stride;
-using fovea::kI4Group;
+using fovea::kScaleGroup;
 using fovea::scale_bytes;
 using fovea::unit_bytes;
 
@@ -87,7 +86,7 @@ struct Rows {
                                          static_cast<ptrdiff_t>(scale_stride),
                                          f32.as<float>(),
                                          static_cast<ptrdiff_t>(f32_stride)};
-    fovea::convert_kernels(target).narrow[type](arguments);
+    fovea::convert_kernels(target).narrow(type, arguments);
     f32.read_only(false);
   }
   fovea::WidenRows to_widen() const {
@@ -103,7 +102,7 @@ struct Rows {
   void widen(fovea_target target) const {
     data.read_only(true);
     scales.read_only(true);
-    fovea::convert_kernels(target).widen[type](to_widen());
+    fovea::convert_kernels(target).widen(type, to_widen());
     data.read_only(false);
     scales.read_only(false);
   }
@@ -247,7 +246,7 @@ TEST_CASE("formats: some elements of a row are widened as in the whole row", "[s
         Guarded piece(kCount * kPiece * sizeof(float), 4, Placement::kOffset);
         fovea::WidenRows part = rows.to_widen();
         part.dim = dim, part.first = first, part.out = piece.as<float>(), part.out_stride = kPiece;
-        fovea::convert_kernels(target).widen[type](part);
+        fovea::convert_kernels(target).widen(type, part);
         for (size_t r = 0; r < kCount; ++r) {
           for (size_t d = 0; d < dim; ++d) {
             same = same && same_number(piece.as<float>()[r * kPiece + d], rows.f32_row(r)[first + d]);
@@ -492,15 +491,15 @@ TEST_CASE("formats: what no scale of i4 reaches becomes the nearest that the lar
   for (const fovea_target target : targets()) {
     for (const float largest : {8e5f, 1e7f, 0x1p99f, 0x1p100f, 0x1p101f, 0x1p126f, FLT_MAX}) {
       for (const float sign : {1.0f, -1.0f}) {
-        Rows rows(FOVEA_I4, 1, kI4Group, 0, Placement::kEnd);
+        Rows rows(FOVEA_I4, 1, kScaleGroup, 0, Placement::kEnd);
         float* const x = rows.f32_row(0);
-        for (size_t d = 0; d < kI4Group; ++d) x[d] = sign * random_uniform(3, d, -6e5f, 5.2e5f);
+        for (size_t d = 0; d < kScaleGroup; ++d) x[d] = sign * random_uniform(3, d, -6e5f, 5.2e5f);
         x[3] = sign * largest, x[17] = -sign * 65504.0f, x[31] = sign * 1000.0f, x[30] = -sign * largest / 2;
-        const std::vector<float> before(x, x + kI4Group);
+        const std::vector<float> before(x, x + kScaleGroup);
         rows.narrow(target);
         rows.widen(target);
         size_t wrong = 0;
-        for (size_t d = 0; d < kI4Group; ++d) {
+        for (size_t d = 0; d < kScaleGroup; ++d) {
           const float wanted = std::max(-7.0f, std::min(std::nearbyint(sign * before[d] / 65504.0f), 8.0f));
           wrong += rows.f32_row(0)[d] == sign * wanted * 65504.0f ? 0u : 1u;
         }
@@ -514,23 +513,23 @@ TEST_CASE("formats: what no scale of i4 reaches becomes the nearest that the lar
 TEST_CASE("formats: no group of i4 has more squared error than in q4_0", "[short][formats]") {
   if (!fovea::format_served(FOVEA_I4)) return;
   for (const fovea_target target : targets()) {
-    Rows rows(FOVEA_I4, 1, kI4Group, 0, Placement::kEnd);
+    Rows rows(FOVEA_I4, 1, kScaleGroup, 0, Placement::kEnd);
     size_t worse = 0;
     for (uint64_t group = 0; group < 2000; ++group) {
-      float x[kI4Group], reference[kI4Group];
-      for (size_t i = 0; i < kI4Group; ++i) {
+      float x[kScaleGroup], reference[kScaleGroup];
+      for (size_t i = 0; i < kScaleGroup; ++i) {
         const float value = group % 3 == 0 ? random_uniform(group, i, -1, 1) : normal(group, i);
         x[i] = value * (group % 7 == 0 && i == group % 32 ? 20.0f : 1.0f) *
                std::ldexp(1.0f, static_cast<int>(group % 20) - 10);
       }
-      std::copy(x, x + kI4Group, rows.f32_row(0));
+      std::copy(x, x + kScaleGroup, rows.f32_row(0));
       rows.narrow(target);
       rows.widen(target);
       through_q4_0(x, reference);
-      const float zeros[kI4Group] = {};
+      const float zeros[kScaleGroup] = {};
       // What rounding the scale to f16 may add.
-      const double slack = 1e-6 * squared_error(x, zeros, kI4Group);
-      worse += squared_error(x, rows.f32_row(0), kI4Group) > squared_error(x, reference, kI4Group) + slack ? 1u : 0u;
+      const double slack = 1e-6 * squared_error(x, zeros, kScaleGroup);
+      worse += squared_error(x, rows.f32_row(0), kScaleGroup) > squared_error(x, reference, kScaleGroup) + slack ? 1u : 0u;
     }
     INFO(fovea_target_name(target));
     CHECK(worse == 0);
@@ -625,7 +624,7 @@ TEST_CASE("formats: a dot product that reads a row in registers is that with the
           wanted += product;
           magnitude += std::fabs(product);
         }
-        const float got = page->tests->dot[type](q.as<float>(), rows.data.as<void>(), rows.scales.as<void>(), dim);
+        const float got = page->tests->dot(type, q.as<float>(), rows.data.as<void>(), rows.scales.as<void>(), dim);
         INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(page->target));
         CHECK(std::fabs(static_cast<double>(got) - wanted) <= magnitude * static_cast<double>(FLT_EPSILON) * 4);
       }

@@ -50,8 +50,8 @@ struct SimdTests {
   void (*math[kMathFunctions])(const float* in, float* out, size_t count);
   // Philox 4x32-10 of a counter, in place.
   void (*philox)(uint32_t (&words)[4], const uint32_t (&key)[2]);
-  // With a row of a format, by fovea_dtype.
-  float (*dot[fovea::kDtypes])(const float* x, const void* data, const void* scales, size_t dim);
+  // With a row of a format.
+  float (*dot)(fovea_dtype dtype, const float* x, const void* data, const void* scales, size_t dim);
 };
 
 struct SimdPage {

@@ -26,7 +26,7 @@ const SimdTests kSimdTests = {
     TestWords,
     {EvaluateExp2, EvaluateExp, EvaluateLog, EvaluateTanh},
     PhiloxWords,
-    {DotOfRow<FOVEA_F32>, DotOfRow<FOVEA_F16>, DotOfRow<FOVEA_BF16>, DotOfRow<FOVEA_I8>, DotOfRow<FOVEA_I4>}};
+    DotOfRow};
 
 }  // namespace scalar_target
 }  // namespace fovea_test

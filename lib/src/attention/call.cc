@@ -107,7 +107,7 @@ void enter_call(HeadTask* task) {
 // Rows of queries or outputs.
 template <class Array>
 TypedRows typed_rows(const Array& array, fovea_dtype dtype, const EntryQueries& queries, uint32_t head) {
-  const size_t unit = unit_bytes(config::kHalf ? dtype : FOVEA_F32);
+  const size_t unit = unscaled_bytes(dtype);
   char* const first = entry<char>(fovea_out{const_cast<void*>(array.data), stride_bytes(array.batch_stride, unit),
                                             stride_bytes(array.head_stride, unit), 0},
                                   queries.batch, head);
@@ -116,7 +116,7 @@ TypedRows typed_rows(const Array& array, fovea_dtype dtype, const EntryQueries& 
 }
 
 void enter_mask(const fovea_mask& mask, uint32_t batch, uint32_t head, uint32_t first_key, ScoreSteps* steps) {
-  const size_t unit = unit_bytes(mask_dtype(mask.kind));
+  const size_t unit = mask_element_bytes(mask.kind);
   const ptrdiff_t batch_stride = stride_bytes(mask.batch_stride, unit);
   const ptrdiff_t head_stride = stride_bytes(mask.head_stride, unit), q_stride = stride_bytes(mask.q_stride, unit);
   char* const first = entry<char>(fovea_out{const_cast<void*>(mask.data), batch_stride, head_stride, 0}, batch, head);

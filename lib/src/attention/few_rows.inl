@@ -5,6 +5,9 @@
 // row * kKeys + key. The values of a tile are asked for while its keys are multiplied, and the next keys while the
 // values are.
 
+// Keys and values in these formats are taken as they lie.
+constexpr FormatSet kFewRowsFormats = kPreferSize ? kOnlyF32 : kServedFormats;
+
 // A block of keys for kRows rows: kRows * kKeys dot products, whose sums fill one vector.
 template <int kRows>
 struct FewBlock {
@@ -17,7 +20,7 @@ struct FewBlock {
 // room for a tile. Lines behind the end of a row may be asked for, which reads nothing.
 template <fovea_dtype kType>
 struct LineCursor {
-  static constexpr size_t kBits = kType == FOVEA_I4 ? 4 : 8 * unit_bytes(kType);  // an element
+  static constexpr size_t kBits = format_of(kType).bits;  // an element
   uintptr_t row;  // an address at which there need be nothing
   ptrdiff_t stride;
   size_t row_bytes, byte;
@@ -111,7 +114,7 @@ FOVEA_INLINE void StoreFewScores(const QueryTile& t, const KeyTile& keys, uint32
 template <int kRows, bool kPrefetch, fovea_dtype kType>
 FOVEA_TEMPLATE void FewScoresOf(const QueryTile& t, const KeyTile& keys) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroup = FewBlock<kRows>::kGroup;
-  constexpr bool kRowScales = FormatRow<kType>::kScaled == Scaled::kRow;
+  constexpr bool kRowScales = format_of(kType).scaled == Scaled::kRow;
   const size_t head_dim = t.head_dim, whole = head_dim / kLanes * kLanes, padded = PaddedToLanes(head_dim);
   auto next_key = RowCursor<kType>::At(keys.keys, ptrdiff_t(keys.begin));
   const auto first_value = RowCursor<kType>::At(keys.values, ptrdiff_t(keys.begin));
@@ -182,13 +185,9 @@ FOVEA_TEMPLATE void FewAdditiveScores(const QueryTile& t, const KeyTile& keys) {
 template <int kRows, bool kPrefetch>
 FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
   if (config::kAdditive && t.score_vector) return FewAdditiveScores<kRows>(t, keys);
-  const fovea_dtype dtype = keys.keys.dtype;
   constexpr bool kAsk = kRows > 1 && !kPreferSize;  // for f32 alone it is worth two versions
-  if (config::kF16 && !kPreferSize && dtype == FOVEA_F16) return FewScoresOf<kRows, kAsk, FOVEA_F16>(t, keys);
-  if (config::kBf16 && !kPreferSize && dtype == FOVEA_BF16) return FewScoresOf<kRows, kAsk, FOVEA_BF16>(t, keys);
-  if (config::kI8 && !kPreferSize && dtype == FOVEA_I8) return FewScoresOf<kRows, kAsk, FOVEA_I8>(t, keys);
-  if (config::kI4 && !kPreferSize && dtype == FOVEA_I4) return FewScoresOf<kRows, kAsk, FOVEA_I4>(t, keys);
-  FewScoresOf<kRows, kPrefetch, FOVEA_F32>(t, keys);
+  FOVEA_WITH_FORMAT(kFewRowsFormats, keys.keys.dtype,
+                    FewScoresOf<kRows, kType == FOVEA_F32 ? kPrefetch : kAsk, kType>(t, keys));
 }
 
 // The steps of ApplySteps, over blocks of rows by keys.
@@ -286,7 +285,7 @@ FOVEA_INLINE void FewValueStep(const float* p, const FormatRow<kType>& value, si
   for (int r = 0; r < kRows; ++r) {
     weight[r] = hn::Set(kF, p[r * FewBlock<kRows>::kKeys]);
     if constexpr (kHides) hidden[r] = hn::SignMask(weight[r]);
-    if constexpr (FormatRow<kType>::kScaled == Scaled::kRow) {
+    if constexpr (format_of(kType).scaled == Scaled::kRow) {
       const VF scaled = hn::Mul(weight[r], value.Scale(0));
       weight[r] = kHides ? hn::IfThenElse(hidden[r], weight[r], scaled) : scaled;  // a hidden scale may be NaN
     }
@@ -375,12 +374,7 @@ FOVEA_TEMPLATE void FewValuesOf(const QueryTile& t, const KeyTile& keys) {
 
 template <int kRows, bool kHides>
 FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys) {
-  const fovea_dtype dtype = keys.values.dtype;
-  if (config::kF16 && !kPreferSize && dtype == FOVEA_F16) return FewValuesOf<kRows, kHides, FOVEA_F16>(t, keys);
-  if (config::kBf16 && !kPreferSize && dtype == FOVEA_BF16) return FewValuesOf<kRows, kHides, FOVEA_BF16>(t, keys);
-  if (config::kI8 && !kPreferSize && dtype == FOVEA_I8) return FewValuesOf<kRows, kHides, FOVEA_I8>(t, keys);
-  if (config::kI4 && !kPreferSize && dtype == FOVEA_I4) return FewValuesOf<kRows, kHides, FOVEA_I4>(t, keys);
-  FewValuesOf<kRows, kHides, FOVEA_F32>(t, keys);
+  FOVEA_WITH_FORMAT(kFewRowsFormats, keys.values.dtype, FewValuesOf<kRows, kHides, kType>(t, keys));
 }
 
 template <int kRows>
@@ -397,14 +391,12 @@ FOVEA_TEMPLATE void FewAttendRows(const QueryTile& t, const KeyTile& keys, const
 FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) {
   const size_t padded = PaddedToLanes(t.head_dim), rows = t.columns / t.row_lanes;
   const VF scales = hn::Set(kF, scale);
+  const RowArray<char> queries = BytesOf(q);
   for (size_t r = 0; r < rows; ++r) {
-    const ptrdiff_t row = RowOffset(t, r, q.token_stride, q.head_stride);
+    const char* const row = queries.data + RowOffset(t, r, queries.token_stride, queries.head_stride);
     for (size_t d = 0; d < t.head_dim; d += kLanes) {
       const size_t n = t.head_dim - d < kLanes ? t.head_dim - d : kLanes;
-      const VF x = config::kHalf && q.dtype != FOVEA_F32
-                       ? LoadHalfN(static_cast<const uint16_t*>(q.data) + row + d, q.dtype, n)
-                       : hn::LoadN(kF, static_cast<const float*>(q.data) + row + d, n);
-      hn::StoreU(hn::Mul(x, scales), kF, t.q + r * padded + d);
+      hn::StoreU(hn::Mul(LoadPart(q.dtype, row, d, n), scales), kF, t.q + r * padded + d);
     }
   }
   hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
@@ -424,18 +416,15 @@ FOVEA_KERNEL void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
   const bool wants_lse = config::kLse && outputs.lse.data;
   hn::StoreU(Normalise(t, 0, outputs.sinks, wants_lse ? lse : nullptr), kF, normalise);
   const size_t padded = PaddedToLanes(t.value_dim);
+  const RowArray<char> out = BytesOf(outputs.out);
   for (size_t r = 0; r < t.live; ++r) {
-    const ptrdiff_t row = RowOffset(t, r, outputs.out.token_stride, outputs.out.head_stride);
+    char* const row = out.data + RowOffset(t, r, out.token_stride, out.head_stride);
     const VF factor = hn::Set(kF, normalise[r * t.row_lanes]);
     const MF empty = hn::Eq(hn::Set(kF, t.row_sum[r * t.row_lanes]), hn::Zero(kF));
     for (size_t e = 0; e < t.value_dim; e += kLanes) {
       const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
       const VF o = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, t.o + r * padded + e), factor));
-      if (config::kHalf && outputs.out.dtype != FOVEA_F32) {
-        StoreHalfN(o, static_cast<uint16_t*>(outputs.out.data) + row + e, outputs.out.dtype, n);
-      } else {
-        hn::StoreN(o, kF, static_cast<float*>(outputs.out.data) + row + e, n);
-      }
+      StorePart(outputs.out.dtype, o, row, e, n);
     }
     if (wants_lse) {
       outputs.lse.data[RowOffset(t, r, outputs.lse.token_stride, outputs.lse.head_stride)] = lse[r * t.row_lanes];

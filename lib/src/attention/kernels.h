@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/hiding_mask.h"
+#include "base/strides.h"
 #include "formats/formats.h"
 #include "fovea/fovea.h"
 #include "targets/choice.h"
@@ -75,7 +76,7 @@ struct TypedRows {
   }
 };
 
-// Rows of keys or of values, in a format of convert_table.h; strides in elements of it. The tile kernel takes f32
+// Rows of keys or of values, in a format of formats/formats.h; strides in elements of it. The tile kernel takes f32
 // alone.
 struct KeyRows {
   const void* data;
@@ -86,12 +87,12 @@ struct KeyRows {
   const float* f32(ptrdiff_t row) const { return static_cast<const float*>(data) + row * stride; }
 };
 
-// The type of a mask's elements. Bytes are counted as I8.
+// The format of a mask that is added.
 constexpr fovea_dtype mask_dtype(fovea_mask_kind kind) {
-  return kind == FOVEA_MASK_BYTE   ? FOVEA_I8
-         : kind == FOVEA_MASK_F16  ? FOVEA_F16
-         : kind == FOVEA_MASK_BF16 ? FOVEA_BF16
-                                   : FOVEA_F32;
+  return kind == FOVEA_MASK_F16 ? FOVEA_F16 : kind == FOVEA_MASK_BF16 ? FOVEA_BF16 : FOVEA_F32;
+}
+constexpr size_t mask_element_bytes(fovea_mask_kind kind) {
+  return kind == FOVEA_MASK_BYTE ? 1 : unit_bytes(mask_dtype(kind));
 }
 
 // Keys [begin, end) of the tile that starts at absolute key `first`. begin is a multiple of kKeyGrain.

@@ -73,7 +73,7 @@ KeyRows KeySource::rows_at(const fovea_in& array, const fovea_in& scales, fovea_
     return advanced(in.data, ptrdiff_t(size_t(block) + size_t(head) + size_t(row)));
   };
   KeyRows rows = {at(array, unit_bytes(dtype)), nullptr, array.token_stride, 0, dtype};
-  if (config::kNarrow && scale_bytes(dtype)) {
+  if (scale_bytes(dtype)) {
     rows.scales = at(scales, scale_bytes(dtype));
     rows.scale_stride = scales.token_stride;
   }
@@ -102,11 +102,11 @@ KeyRows KeySource::rows_of(const KeyTile& tile, bool values, size_t element, siz
     if (widens_) {
       float* const out = static_cast<float*>(staged.data) + done * elements;
       convert_kernels(desc_.target)
-          .widen[dtype]({n, elements, out, ptrdiff_t(elements), rows.data, rows.stride, rows.scales, rows.scale_stride,
+          .widen(dtype, {n, elements, out, ptrdiff_t(elements), rows.data, rows.stride, rows.scales, rows.scale_stride,
                          element});
     } else {
       copy_rows(staged.data, rows.data, done, n, rows.stride, dense_stride(dtype, elements), unit_bytes(dtype));
-      if (config::kNarrow && scale_bytes(dtype)) {
+      if (scale_bytes(dtype)) {
         copy_rows(staged.scales, rows.scales, done, n, rows.scale_stride, dense_scale_stride(dtype, elements),
                   scale_bytes(dtype));
       }

@@ -55,7 +55,7 @@ inline bool tiles_follow_pages(const fovea_attention_desc& d) {
          (d.key_dtype == FOVEA_F32 || d.value_dtype == FOVEA_F32);
 }
 
-// A piece of a key tile: some keys, or some elements of all values. Of elements a divisor of kI4Group.
+// A piece of a key tile: some keys, or some elements of all values. kPieceElements divides kScaleGroup.
 constexpr uint32_t kPieceKeys = FOVEA_PIECE_KEYS, kPieceElements = FOVEA_PIECE_ELEMENTS;
 
 // What a worker has in its workspace, for one task after the other.

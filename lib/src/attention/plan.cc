@@ -43,8 +43,6 @@ fovea_diagonal diagonal_of(const fovea_attention_desc& d) {
   return d.causal == FOVEA_CAUSAL_NONE ? d.diagonal : fovea_diagonal(d.causal);
 }
 
-bool is_float(fovea_dtype type) { return type <= FOVEA_BF16; }
-
 // The sizes that a kind of source needs are there, and those of others are not.
 fovea_status check_source(const fovea_attention_desc& d) {
   if ((!config::kRing && d.kv_kind == FOVEA_KV_RING) || (!config::kPages && d.kv_kind == FOVEA_KV_PAGED) ||
@@ -67,8 +65,8 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (d.struct_bytes != sizeof(fovea_attention_desc)) return FOVEA_ERR_STRUCT;
   if (!is_enum(d.causal, FOVEA_CAUSAL_POSITIONS) || !is_enum(d.kv_kind, FOVEA_KV_LOAD)) return FOVEA_ERR_ENUM;
   if (!is_enum(d.diagonal, FOVEA_DIAGONAL_POSITIONS)) return FOVEA_ERR_ENUM;
-  if (!is_enum(d.q_dtype, FOVEA_I4) || !is_enum(d.key_dtype, FOVEA_I4)) return FOVEA_ERR_ENUM;
-  if (!is_enum(d.value_dtype, FOVEA_I4) || !is_enum(d.out_dtype, FOVEA_I4)) return FOVEA_ERR_ENUM;
+  if (!is_dtype(d.q_dtype) || !is_dtype(d.key_dtype)) return FOVEA_ERR_ENUM;
+  if (!is_dtype(d.value_dtype) || !is_dtype(d.out_dtype)) return FOVEA_ERR_ENUM;
   if (!is_target(d.target) || !is_enum(d.score, FOVEA_SCORE_ADDITIVE)) return FOVEA_ERR_ENUM;
   if (d.head_dim == 0 || d.value_dim == 0 || d.q_heads == 0 || d.kv_heads == 0) return FOVEA_ERR_DIM;
   if (d.q_heads % d.kv_heads != 0) return FOVEA_ERR_HEADS;
@@ -76,8 +74,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (!is_finite(d.scale * kLog2E)) return FOVEA_ERR_NUMBER;
   if (d.softcap != 0.0f && !(d.softcap >= kLeastNormal && d.softcap <= kMostSoftcap)) return FOVEA_ERR_NUMBER;
   if (!(d.dropout >= 0.0f && d.dropout < 1.0f)) return FOVEA_ERR_NUMBER;
-  if (!is_float(d.q_dtype) || !is_float(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
-  if (!format_served(d.q_dtype) || !format_served(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!is_unscaled(d.q_dtype) || !is_unscaled(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (!format_served(d.key_dtype) || !format_served(d.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (d.diagonal != FOVEA_DIAGONAL_AS_CAUSAL && d.diagonal != diagonal_of(d)) return FOVEA_ERR_POSITIONS_TWICE;
   const fovea_status source = check_source(d);

@@ -20,10 +20,9 @@ struct Most {
 // Keys or values, with the scales that their format needs.
 fovea_status add_rows(Buffers& buffers, const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, size_t dim,
                       size_t blocks, size_t heads, size_t tokens) {
-  if (!config::kNarrow) dtype = FOVEA_F32;
   const size_t units = dense_stride(dtype, dim);
   FOVEA_RETURN_IF_ERROR(buffers.add_input(array, unit_bytes(dtype), blocks, heads, tokens, units));
-  if (!config::kNarrow || scale_bytes(dtype) == 0) return FOVEA_OK;
+  if (scale_bytes(dtype) == 0) return FOVEA_OK;
   return buffers.add_input(scales, scale_bytes(dtype), blocks, heads, tokens, dense_scale_stride(dtype, dim));
 }
 
@@ -69,7 +68,7 @@ fovea_status check_buffers(const fovea_attention_desc& d, const fovea_attention_
   // Outputs and the workspace.
   const bool whole = !config::kStreams || !stream;
   if (whole || stream->ends) {
-    const size_t element_bytes = unit_bytes(config::kHalf ? d.out_dtype : FOVEA_F32);
+    const size_t element_bytes = unscaled_bytes(d.out_dtype);
     FOVEA_RETURN_IF_ERROR(buffers.add_output(a.out, element_bytes, q_batch, d.q_heads, q_tokens, d.value_dim));
   }
   if (config::kLse && a.lse.data) FOVEA_RETURN_IF_ERROR(buffers.add_output(a.lse, 4, q_batch, d.q_heads, q_tokens, 1));
@@ -81,7 +80,7 @@ fovea_status check_buffers(const fovea_attention_desc& d, const fovea_attention_
   if (!whole) FOVEA_RETURN_IF_ERROR(buffers.add_memory(stream->state, stream->bytes));
   // Inputs.
   if (whole || !stream->ends) {
-    const size_t element_bytes = unit_bytes(config::kHalf ? d.q_dtype : FOVEA_F32);
+    const size_t element_bytes = unscaled_bytes(d.q_dtype);
     FOVEA_RETURN_IF_ERROR(buffers.add_input(a.q, element_bytes, q_batch, d.q_heads, q_tokens, d.head_dim));
   }
   FOVEA_RETURN_IF_ERROR(add_source(buffers, d, a, most.keys));
@@ -233,7 +232,7 @@ fovea_status add_mask(Buffers& buffers, const fovea_mask& m, size_t batch, size_
   const fovea_in mask = {m.data, m.batch_stride, m.head_stride, m.q_stride};
   uint32_t columns = mask_columns(m, keys);
   if (m.broadcast_keys && columns > 1) columns = 1;
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(mask, unit_bytes(mask_dtype(m.kind)), batch, q_heads, queries, columns));
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(mask, mask_element_bytes(m.kind), batch, q_heads, queries, columns));
   return buffers.add_list(m.head_factors, sizeof(float), q_heads);
 }
 

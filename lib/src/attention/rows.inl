@@ -42,7 +42,7 @@ FOVEA_INLINE LaneRows<T> RowsOf(const QueryTile& t, const RowArray<T>& a, size_t
 
 // Rows of a type that is known only now, counted in bytes.
 FOVEA_INLINE RowArray<char> BytesOf(const TypedRows& rows) {
-  const size_t size = !config::kHalf || rows.dtype == FOVEA_F32 ? 4 : 2;
+  const size_t size = unscaled_bytes(rows.dtype);
   return {static_cast<char*>(rows.data), stride_bytes(rows.token_stride, size), stride_bytes(rows.head_stride, size)};
 }
 
@@ -59,10 +59,8 @@ FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<float>& ro
 // The same for rows of a type that is known only now.
 FOVEA_SHARED void LoadTransposed(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n,
                                  VF (&lanes)[kLanes]) {
-  if (config::kHalf && dtype != FOVEA_F32) {
-    for (size_t i = 0; i < kLanes; ++i) {
-      lanes[i] = LoadHalfN(reinterpret_cast<const uint16_t*>(rows.at[i]) + d, dtype, n);
-    }
+  if (!is_f32<kUnscaledFormats>(dtype)) {
+    for (size_t i = 0; i < kLanes; ++i) lanes[i] = LoadPart(dtype, rows.at[i], d, n);
     return hn::Transpose(lanes);
   }
   LaneRows<const float> f32;
@@ -71,11 +69,9 @@ FOVEA_SHARED void LoadTransposed(const LaneRows<char>& rows, fovea_dtype dtype, 
 }
 FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<char>& rows, fovea_dtype dtype, size_t live,
                                   size_t d, size_t n) {
-  if (config::kHalf && dtype != FOVEA_F32) {
+  if (!is_f32<kUnscaledFormats>(dtype)) {
     hn::Transpose(lanes);
-    for (size_t i = 0; i < live; ++i) {
-      StoreHalfN(lanes[i], reinterpret_cast<uint16_t*>(rows.at[i]) + d, dtype, n);
-    }
+    for (size_t i = 0; i < live; ++i) StorePart(dtype, lanes[i], rows.at[i], d, n);
     return;
   }
   LaneRows<float> f32;

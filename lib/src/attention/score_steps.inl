@@ -91,6 +91,13 @@ FOVEA_SHARED void GatherBlock(const QueryTile& t, const RowArray<char>& rows, si
 }
 
 // Its mask elements, as floats.
+template <fovea_dtype kType>
+FOVEA_INLINE VF FewMaskAs(const QueryTile& t, const ScoreSteps& steps, const KeyTile& keys, uint32_t j,
+                          uint32_t row_count) {
+  typename FormatRow<kType>::Unit lanes[kLanes];
+  GatherBlock(t, steps.mask, sizeof lanes[0], steps.mask_step, keys, j, row_count, lanes);
+  return FormatRow<kType>{lanes}.Whole(0);
+}
 FOVEA_SHARED VF FewMask(const QueryTile& t, const ScoreSteps& steps, const KeyTile& keys, uint32_t j,
                         uint32_t row_count) {
   if (!MaskAdds(steps)) {
@@ -98,15 +105,7 @@ FOVEA_SHARED VF FewMask(const QueryTile& t, const ScoreSteps& steps, const KeyTi
     GatherBlock(t, steps.mask, 1, steps.mask_step, keys, j, row_count, lanes);
     return hn::ConvertTo(kF, hn::LoadU8(kI, lanes));
   }
-  const fovea_dtype dtype = mask_dtype(steps.mask_kind);
-  if (config::kHalf && dtype != FOVEA_F32) {
-    uint16_t lanes[kLanes];
-    GatherBlock(t, steps.mask, 2, steps.mask_step, keys, j, row_count, lanes);
-    return LoadHalfN(lanes, dtype, kLanes);
-  }
-  float lanes[kLanes];
-  GatherBlock(t, steps.mask, 4, steps.mask_step, keys, j, row_count, lanes);
-  return hn::LoadU(kF, lanes);
+  FOVEA_WITH_FORMAT(kUnscaledFormats, mask_dtype(steps.mask_kind), FewMaskAs<kType>(t, steps, keys, j, row_count));
 }
 
 // What a mask is multiplied by before it is added, for each row.

@@ -51,7 +51,7 @@ __attribute__((noinline)) void put_rows(const fovea_kv_cache& c, const ConvertKe
                                  scales.token_stride,
                                  rows.in + ptrdiff_t(done + skip) * rows.stride,
                                  rows.stride};
-      kernels.narrow[dtype](narrow);
+      kernels.narrow(dtype, narrow);
     }
     done += n;
   }
@@ -63,7 +63,7 @@ void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_tar
   const ConvertKernels& kernels = convert_kernels(target);
   const fovea_in& in = keys ? a.keys : a.values;
   const NewTokens tokens = new_tokens(a, b);
-  const size_t dim = keys ? c.head_dim : c.value_dim, unit = unit_bytes(a.dtype);
+  const size_t dim = keys ? c.head_dim : c.value_dim, unit = unscaled_bytes(a.dtype);
   const bool staged = is_staged(a, keys);
   const size_t room = staged ? a.workspace_bytes / sizeof(float) / (c.kv_heads * dim) : tokens.count;
   for (uint32_t first = 0; first < tokens.count;) {
@@ -71,7 +71,7 @@ void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_tar
     const KeyPlace at = {tokens.block, size_t(tokens.first) + first, n};
     float* const workspace = static_cast<float*>(a.workspace);
     for (uint32_t head = 0; staged && head < c.kv_heads; ++head) {
-      kernels.widen[a.dtype]({n, dim, workspace + size_t(head) * n * dim, ptrdiff_t(dim), element(in, unit, at, head),
+      kernels.widen(a.dtype, {n, dim, workspace + size_t(head) * n * dim, ptrdiff_t(dim), element(in, unit, at, head),
                               in.token_stride, nullptr, 0});
     }
     if (keys && a.rope) run_rope(turning_args(c, a, b, first, n), rope_kernels(target));

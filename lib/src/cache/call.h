@@ -2,6 +2,7 @@
 #ifndef FOVEA_SRC_CACHE_CALL_H_
 #define FOVEA_SRC_CACHE_CALL_H_
 
+#include "formats/formats.h"
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
 
@@ -19,7 +20,7 @@ inline NewTokens new_tokens(const fovea_kv_append_args& a, uint32_t b) {
 
 // Whether new keys, or values, are f32 rows of the workspace on their way.
 inline bool is_staged(const fovea_kv_append_args& a, bool keys) {
-  return (config::kHalf && a.dtype != FOVEA_F32) || (keys && a.rope);
+  return !is_f32<kUnscaledFormats>(a.dtype) || (keys && a.rope);
 }
 
 // The first element of a key that may be turned.

@@ -17,7 +17,7 @@ fovea_in dense_rows(void* data, size_t row, size_t tokens, size_t heads) {
 
 fovea_status check_shape(const fovea_kv_cache& c) {
   if (c.struct_bytes != sizeof c) return FOVEA_ERR_STRUCT;
-  if (uint32_t(c.kind) > FOVEA_KV_LOAD || uint32_t(c.key_dtype) > FOVEA_I4 || uint32_t(c.value_dtype) > FOVEA_I4) {
+  if (uint32_t(c.kind) > FOVEA_KV_LOAD || !is_dtype(c.key_dtype) || !is_dtype(c.value_dtype)) {
     return FOVEA_ERR_ENUM;
   }
   if (c.kv_heads == 0 || c.head_dim == 0 || c.value_dim == 0) return FOVEA_ERR_DIM;
@@ -33,7 +33,7 @@ fovea_status check_shape(const fovea_kv_cache& c) {
 
 // Nothing that is read lies in what is written: the cache, and the workspace where new rows pass through it.
 fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
-  const size_t element_bytes = unit_bytes(a.dtype), blocks = a.offsets ? 1 : a.batch;
+  const size_t element_bytes = unscaled_bytes(a.dtype), blocks = a.offsets ? 1 : a.batch;
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(buffers.add_memory(c.memory, c.memory_bytes));
   if (is_staged(a, true)) FOVEA_RETURN_IF_ERROR(buffers.add_memory(a.workspace, a.workspace_bytes));
@@ -167,8 +167,8 @@ fovea_status check_cache(const fovea_kv_cache* cache) {
 
 fovea_status check_append(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  if (!is_target(a.target) || uint32_t(a.dtype) > FOVEA_I4) return FOVEA_ERR_ENUM;
-  if (uint32_t(a.dtype) > FOVEA_BF16 || !format_served(a.dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!is_target(a.target) || !is_dtype(a.dtype)) return FOVEA_ERR_ENUM;
+  if (!is_unscaled(a.dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (!config::kRagged && a.offsets) return FOVEA_ERR_UNSUPPORTED;
   if (!resolve_target(a.target)) return FOVEA_ERR_TARGET;
   if (a.position_offsets && !a.rope) return FOVEA_ERR_NULL;

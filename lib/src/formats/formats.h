@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The formats of keys and values in memory.
+// The formats in which elements lie in memory: the table of all of them, and what may be asked about one. To add a
+// format, add its value to fovea_dtype in fovea.h, a row here, and its FormatRow in formats/rows.inl.
 //
-// A row is one token's key or value in one head: `dim` elements. Arrays are of the C type named; strides count its
-// elements.
+// A row is one token's key or value in one head, or an output's weights: `dim` elements. Arrays are of the C type
+// named, the unit in which strides count.
 //   f32   float[dim]
 //   f16   uint16_t[dim], IEEE 754 binary16
 //   bf16  uint16_t[dim], the upper half of an f32
 //   i8    int8_t[dim], -127 to 127, and a scale, float: x = scale * q. The largest magnitude of the row becomes 127.
-//   i4    uint8_t[16] a group of 32 elements, and a scale, uint16_t of f16: x = scale * (u - 8). The low nibble of byte
-//   i is u of
-//         element i, the high one that of element i + 16. ceil(dim / 32) groups, the last one filled up with u = 8.
+//   i4    uint8_t[16] for each group of 32 elements, and a scale, uint16_t of f16: x = scale * (u - 8). The low nibble
+//         of byte i is u of element i, the high nibble u of element i + 16. ceil(dim / 32) groups, the last one filled
+//         up with u = 8.
 // Narrowing rounds to nearest, ties to even, and gives the same bits on every target (32-bit Arm flushes subnormal
 // numbers first). Widening is exact but for the rounding of the product with a scale.
 //   f16, bf16  what is too large becomes infinite; NaN becomes a quiet NaN.
@@ -29,37 +30,142 @@
 
 namespace fovea {
 
-constexpr uint32_t kDtypes = 5;
-constexpr size_t kI4Group = 32;  // elements that share a scale
+constexpr size_t kScaleGroup = 32;  // elements that share a scale, in formats whose groups have scales
 
-// Of one row: bytes of its elements, of its scales; and strides of rows that lie one after the other.
-constexpr size_t i4_groups(size_t dim) { return dim / kI4Group + (dim % kI4Group != 0); }
+// What has a scale of its own. A row's scale is a float. A row with scales of groups is whole groups.
+enum class Scaled : uint8_t { kNothing, kRow, kGroup };
+
+struct Format {
+  fovea_dtype dtype;
+  uint8_t unit_bytes;
+  uint8_t bits;  // an element
+  Scaled scaled;
+  uint8_t scale_bytes;
+  bool served;  // in this build
+};
+
+// In the order of fovea_dtype's values. Only the compiler reads it: what is asked at run time becomes a few compares.
+constexpr Format kFormats[] = {
+    {FOVEA_F32, 4, 32, Scaled::kNothing, 0, true},           {FOVEA_F16, 2, 16, Scaled::kNothing, 0, config::kF16},
+    {FOVEA_BF16, 2, 16, Scaled::kNothing, 0, config::kBf16}, {FOVEA_I8, 1, 8, Scaled::kRow, 4, config::kI8},
+    {FOVEA_I4, 1, 4, Scaled::kGroup, 2, config::kI4},
+};
+constexpr uint32_t kFormatCount = sizeof kFormats / sizeof kFormats[0];
+
+constexpr const Format& format_of(fovea_dtype dtype) { return kFormats[dtype]; }
+
+// ----------------------------------------------------------------------------------------------- sets of formats
+
+// Bit n stands for the format whose fovea_dtype is n.
+using FormatSet = uint32_t;
+
+template <class Condition>
+constexpr FormatSet formats_where(const Condition& condition) {
+  FormatSet set = 0;
+  for (const Format& format : kFormats) {
+    if (format.served && condition(format)) set |= FormatSet{1} << format.dtype;
+  }
+  return set;
+}
+
+constexpr FormatSet kServedFormats = formats_where([](const Format&) { return true; });
+// Queries, outputs, masks and new tokens of a cache may have these.
+constexpr FormatSet kUnscaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kNothing; });
+constexpr FormatSet kRowScaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kRow; });
+constexpr FormatSet kGroupScaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kGroup; });
+constexpr FormatSet kOnlyF32 = FormatSet{1} << FOVEA_F32;
+
+constexpr bool contains(FormatSet set, fovea_dtype dtype) { return (set >> dtype & 1) != 0; }
+constexpr fovea_dtype first_of(FormatSet set) { return fovea_dtype(__builtin_ctz(set)); }
+constexpr fovea_dtype last_of(FormatSet set) { return fovea_dtype(31 - __builtin_clz(set)); }
+
+template <FormatSet kSet>
+constexpr bool is_one_of(fovea_dtype dtype) {
+  if constexpr (kSet == 0) {
+    return false;
+  } else {
+    constexpr uint32_t kFirst = first_of(kSet), kMore = last_of(kSet) - kFirst;
+    constexpr bool kAdjacent = kSet >> kFirst == (FormatSet{2} << kMore) - 1;
+    return kAdjacent ? dtype - kFirst <= kMore : contains(kSet, dtype);
+  }
+}
+
+// A number of a format of the set, from the table.
+template <uint8_t Format::*kNumber, FormatSet kSet = kServedFormats>
+constexpr size_t number_of(fovea_dtype dtype) {
+  constexpr uint8_t kFirst = format_of(first_of(kSet)).*kNumber;
+  constexpr FormatSet kSame = kSet & formats_where([](const Format& f) { return f.*kNumber == kFirst; });
+  if constexpr (kSame == kSet) {
+    return kFirst;
+  } else {
+    return is_one_of<kSame>(dtype) ? kFirst : number_of<kNumber, kSet & ~kSame>(dtype);
+  }
+}
+
+// ----------------------------------------------------------------------------------------- questions at run time
+
+// Whether a number is a value of the enum. Only of such a one may the rest be asked.
+constexpr bool is_dtype(fovea_dtype dtype) { return uint32_t(dtype) < kFormatCount; }
+
+constexpr bool format_served(fovea_dtype dtype) { return is_one_of<kServedFormats>(dtype); }
+constexpr bool is_unscaled(fovea_dtype dtype) { return is_one_of<kUnscaledFormats>(dtype); }
+// Of a format of the set. Where it has f32 alone, the compiler knows.
+template <FormatSet kSet = kServedFormats>
+constexpr bool is_f32(fovea_dtype dtype) {
+  return kSet == kOnlyF32 || dtype == FOVEA_F32;
+}
+
+// Of formats that are served.
+constexpr size_t unit_bytes(fovea_dtype dtype) { return number_of<&Format::unit_bytes>(dtype); }
+constexpr size_t unscaled_bytes(fovea_dtype dtype) { return number_of<&Format::unit_bytes, kUnscaledFormats>(dtype); }
+constexpr size_t scale_bytes(fovea_dtype dtype) { return number_of<&Format::scale_bytes>(dtype); }  // 0: no scale
+
+// Units of a row, and its scales: strides of rows that lie one after the other.
+constexpr size_t groups_of(size_t dim) { return dim / kScaleGroup + (dim % kScaleGroup != 0); }
 constexpr size_t dense_stride(fovea_dtype dtype, size_t dim) {
-  return dtype == FOVEA_I4 ? i4_groups(dim) * (kI4Group / 2) : dim;
+  if constexpr (kGroupScaledFormats != 0) {
+    if (is_one_of<kGroupScaledFormats>(dtype)) {
+      return groups_of(dim) * (kScaleGroup / 8 * number_of<&Format::bits, kGroupScaledFormats>(dtype));
+    }
+  }
+  return dim;
 }
 constexpr size_t dense_scale_stride(fovea_dtype dtype, size_t dim) {
-  return dtype == FOVEA_I8 ? 1 : dtype == FOVEA_I4 ? i4_groups(dim) : 0;
+  return is_one_of<kRowScaledFormats>(dtype) ? 1 : is_one_of<kGroupScaledFormats>(dtype) ? groups_of(dim) : 0;
 }
-constexpr size_t unit_bytes(fovea_dtype dtype) {
-  return dtype == FOVEA_F32 ? 4 : dtype == FOVEA_F16 || dtype == FOVEA_BF16 ? 2 : 1;
-}
-// So many steps of a stride, in bytes. That of a dimension of one element may be any number, and wraps: nobody goes
-// there.
-constexpr ptrdiff_t stride_bytes(ptrdiff_t stride, size_t unit, ptrdiff_t steps = 1) {
-  return ptrdiff_t(size_t(stride) * unit * size_t(steps));
-}
-// Through an integer: nothing need be there, as before the first row, or in an array without elements.
-template <class T>
-T* advanced(T* base, ptrdiff_t bytes) {
-  return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(base) + uintptr_t(bytes));
-}
-constexpr size_t scale_bytes(fovea_dtype dtype) { return dtype == FOVEA_I8 ? 4 : dtype == FOVEA_I4 ? 2 : 0; }
 
-// Whether this build has the format.
-constexpr bool format_served(fovea_dtype dtype) {
-  return dtype == FOVEA_F32 || (dtype == FOVEA_F16 && config::kF16) || (dtype == FOVEA_BF16 && config::kBf16) ||
-         (dtype == FOVEA_I8 && config::kI8) || (dtype == FOVEA_I4 && config::kI4);
+constexpr bool table_holds() {
+  for (uint32_t i = 0; i < kFormatCount; ++i) {
+    const Format& f = kFormats[i];
+    if (f.dtype != fovea_dtype(i)) return false;
+    if (f.scaled == Scaled::kGroup ? f.unit_bytes != 1 : f.unit_bytes * 8 != f.bits) return false;
+    if (f.scaled == Scaled::kRow && f.scale_bytes != sizeof(float)) return false;
+  }
+  return true;
 }
+static_assert(table_holds(), "a format is at its fovea_dtype, and has the units and scales that the rest reckons with");
+
+constexpr fovea_dtype number_or_last(uint32_t number, FormatSet set) {
+  return contains(set, fovea_dtype(number)) ? fovea_dtype(number) : last_of(set);
+}
+
+// Returns an expression in which kType is the format that `dtype` names, one of the set. The expression is compiled for
+// each format of the set alone, and the last of them needs no test.
+#define FOVEA_WITH_FORMAT(set, dtype, ...)     \
+  FOVEA_IF_FORMAT_(0, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(1, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(2, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(3, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(4, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(5, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(6, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(7, set, dtype, __VA_ARGS__)
+// Outside templates the compiler reads what it drops, too: there kType is a format of the set all the same.
+#define FOVEA_IF_FORMAT_(number, set, dtype, ...)                                                 \
+  if constexpr (constexpr auto kType = ::fovea::number_or_last(number, set); kType == (number)) { \
+    if (kType == ::fovea::last_of(set) || (dtype) == kType) return __VA_ARGS__;                   \
+  }
+static_assert(kFormatCount <= 8, "FOVEA_WITH_FORMAT tries 8 formats");
 
 }  // namespace fovea
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The seam of the kernels that convert rows of keys and values from and to f32.
+// The seam of the kernels that convert rows of a format from and to f32.
 #ifndef FOVEA_SRC_FORMATS_KERNELS_H_
 #define FOVEA_SRC_FORMATS_KERNELS_H_
 
@@ -9,8 +9,9 @@
 
 namespace fovea {
 
-// Any counts may be 0. Nothing may overlap. scales is used by i8 and i4 alone. Elements are [first, first + dim) of each
-// row, where first is a multiple of kI4Group, or all of them lie in one group.
+// Any count may be 0. Nothing may overlap. scales is read where the format has some.
+
+// Elements [first, first + dim) of each row. first is a multiple of kScaleGroup, or all of them lie in one group.
 struct WidenRows {
   size_t rows, dim;
   float* out;
@@ -32,10 +33,10 @@ struct NarrowRows {
   ptrdiff_t in_stride;
 };
 
-// By fovea_dtype; that of f32 copies. Null where format_served is false.
+// For every format that is served; rows of f32 are copied.
 struct ConvertKernels {
-  void (*widen[kDtypes])(const WidenRows&);
-  void (*narrow[kDtypes])(const NarrowRows&);
+  void (*widen)(fovea_dtype, const WidenRows&);
+  void (*narrow)(fovea_dtype, const NarrowRows&);
 };
 
 FOVEA_TABLES(ConvertKernels, kConvert, convert_kernels)

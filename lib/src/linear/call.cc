@@ -5,7 +5,6 @@
 
 #include "base/carver.h"
 #include "base/tasks.h"
-#include "formats/formats.h"
 #include "formats/kernels.h"
 #include "targets/registry.h"
 
@@ -53,8 +52,8 @@ void multiply(const LinearCall& c, const TokenTile& tile, uint32_t output, uint3
     const uint32_t count = outputs - done < kLinearGrain ? outputs - done : kLinearGrain;
     const float* const scales = from(w.scales, output + done);
     convert_kernels(c.plan.target)
-        .widen[w.dtype](
-            {count, inputs, tile.widened, kLinearInputs, weights_at(w, output + done, input), w.row_stride, scales, 1});
+        .widen(w.dtype, {count, inputs, tile.widened, kLinearInputs, weights_at(w, output + done, input), w.row_stride,
+                         scales, 1});
     c.kernels->multiply(tile, {tile.widened, kLinearInputs, count, inputs, tile.widened}, done, input);
   }
 }

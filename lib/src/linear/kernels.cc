@@ -3,7 +3,6 @@
 // The linear kernels, compiled once for each target: targets/each_target.inl includes this file again.
 #if !defined(FOVEA_IN_TARGET)
 #include "linear/kernels.h"
-#include "formats/formats.h"
 #define FOVEA_KERNELS_FILE "linear/kernels.cc"
 #include "targets/each_target.inl"
 #else

@@ -7,11 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strides.h"
+#include "formats/formats.h"
 #include "fovea/fovea.h"
 #include "targets/choice.h"
 
 namespace fovea {
 
+// Weights may have these formats: a row has one scale, if any.
+constexpr FormatSet kWeightFormats = kUnscaledFormats | kRowScaledFormats;
 // Outputs and inputs that a tile of tokens is multiplied with at a time. These inputs of three vectors of tokens, and
 // the sums of these outputs, stay in a first-level cache.
 constexpr uint32_t kLinearOutputs = 64;

@@ -148,11 +148,7 @@ FOVEA_TEMPLATE void FewTokensOf(const FewTokens& f) {
 
 template <int kTokens>
 FOVEA_INLINE void FewTokensAs(const FewTokens& f) {
-  const fovea_dtype dtype = f.weights.dtype;
-  if (config::kF16 && dtype == FOVEA_F16) return FewTokensOf<kTokens, FOVEA_F16>(f);
-  if (config::kBf16 && dtype == FOVEA_BF16) return FewTokensOf<kTokens, FOVEA_BF16>(f);
-  if (config::kI8 && dtype == FOVEA_I8) return FewTokensOf<kTokens, FOVEA_I8>(f);
-  FewTokensOf<kTokens, FOVEA_F32>(f);
+  FOVEA_WITH_FORMAT(kWeightFormats, f.weights.dtype, FewTokensOf<kTokens, kType>(f));
 }
 
 FOVEA_KERNEL void LinearFew(const FewTokens& f) {

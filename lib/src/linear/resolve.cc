@@ -4,7 +4,6 @@
 #include "base/buffers.h"
 #include "base/carver.h"
 #include "base/key_places.h"
-#include "formats/formats.h"
 #include "targets/registry.h"
 
 namespace fovea {
@@ -15,8 +14,8 @@ constexpr uint32_t kTaskOutputs = 256;
 
 fovea_status check_shape(const fovea_linear_args& a) {
   if (a.struct_bytes != sizeof(fovea_linear_args)) return FOVEA_ERR_STRUCT;
-  if (!is_target(a.target) || uint32_t(a.weights.dtype) > FOVEA_I4) return FOVEA_ERR_ENUM;
-  if (a.weights.dtype == FOVEA_I4 || !format_served(a.weights.dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!is_target(a.target) || !is_dtype(a.weights.dtype)) return FOVEA_ERR_ENUM;
+  if (!is_one_of<kWeightFormats>(a.weights.dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (a.in_dim == 0 || a.out_dim == 0) return FOVEA_ERR_DIM;
   if (a.tokens > kMostTokens || a.in_dim > INT32_MAX || a.out_dim > INT32_MAX) return FOVEA_ERR_SIZE;
   if (!a.executor) return FOVEA_OK;

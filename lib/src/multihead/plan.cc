@@ -14,7 +14,7 @@ constexpr uint32_t kMultiheadMagic = 0x666d6800u + FOVEA_VERSION;
 fovea_status check_desc(const fovea_multihead_desc& m) {
   const fovea_attention_desc& d = m.attention;
   if (m.struct_bytes != sizeof m) return FOVEA_ERR_STRUCT;
-  if (uint32_t(m.weight_dtype) > FOVEA_I4) return FOVEA_ERR_ENUM;
+  if (!is_dtype(m.weight_dtype)) return FOVEA_ERR_ENUM;
   if (d.q_dtype != FOVEA_F32 || d.out_dtype != FOVEA_F32 || d.kv_kind == FOVEA_KV_LOAD) return FOVEA_ERR_UNSUPPORTED;
   // What a linear layer counts in 32 bits.
   const Widths widths(d);

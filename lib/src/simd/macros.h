@@ -38,11 +38,14 @@ static_assert(__FLT_EVAL_METHOD__ == 0 || __FLT_EVAL_METHOD__ == 16,
 #else
 #define FOVEA_SHARED FOVEA_INLINE
 #endif
-// Function templates. g++ before 13 forgets the section of a template: then they are part of what calls them.
+// Function templates, and those that are called so that each has a stack frame of its own. g++ before 13 forgets the
+// section of a template: then they are part of what calls them.
 #if defined(FOVEA_CODE_SECTION)
 #define FOVEA_TEMPLATE FOVEA_INLINE
+#define FOVEA_CALLED_TEMPLATE FOVEA_INLINE
 #else
 #define FOVEA_TEMPLATE static
+#define FOVEA_CALLED_TEMPLATE static __attribute__((noinline))
 #endif
 
 // Hides from the compiler where a pointer comes from, so that it counts from it and not from where it began.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Steps through the caller's arrays, whose elements are of a size that is known only at run time.
+#ifndef FOVEA_SRC_BASE_STRIDES_H_
+#define FOVEA_SRC_BASE_STRIDES_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace fovea {
+
+// `steps` times a stride of units of `unit` bytes, in bytes. The stride of a dimension of one element may hold any
+// value: the product may wrap, but it is never used.
+constexpr ptrdiff_t stride_bytes(ptrdiff_t stride, size_t unit, ptrdiff_t steps = 1) {
+  return ptrdiff_t(size_t(stride) * unit * size_t(steps));
+}
+
+// The address so many bytes on. Computed as an integer, since there need be no object at it: it may lie before the
+// first row, or in an array without elements.
+template <class T>
+T* advanced(T* base, ptrdiff_t bytes) {
+  return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(base) + uintptr_t(bytes));
+}
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_BASE_STRIDES_H_
