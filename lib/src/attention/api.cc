@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention/call.h"
 #include "attention/plan.h"
+#include "attention/resolve.h"
 #include "fovea/fovea.h"
 #include "targets/registry.h"
 
@@ -29,7 +30,7 @@ extern "C" fovea_status fovea_attention(const fovea_plan* plan, const fovea_atte
                                         size_t workspace_bytes) {
   if (!plan || !args) return FOVEA_ERR_NULL;
   const fovea::Workspace parts = {workspace, workspace_bytes, args->slow_workspace, args->slow_workspace_bytes};
-  const fovea_status status = fovea::check_attention_args(*plan, *args, parts, nullptr);
-  if (status != FOVEA_OK) return status;
-  return fovea::run_attention(*plan, *args, parts, nullptr);
+  const fovea::AttentionCall call(*plan, *args, parts, nullptr);
+  const fovea_status status = fovea::check_attention(call, *args);
+  return status == FOVEA_OK ? fovea::run_attention(call) : status;
 }

@@ -4,21 +4,93 @@
 
 #include "attention/kernels.h"
 #include "attention/layout.h"
+#include "attention/options.h"
 #include "fovea/fovea.h"
 
 namespace fovea {
 
-// What is different where a call works on the state of a stream: it takes in keys, or finishes with outputs.
+// What is different where a call works on the state of a stream: it takes in keys, or finishes with outputs. The
+// arguments that it does not look at are 0.
 struct StreamCall {
+  void* state;  // with its header
+  size_t state_bytes;
   StateRows rows;     // [batch][kv_heads][q_tokens][heads of the group]
   int64_t first_key;  // position of the first key of the call, not negative
   bool ends;          // no keys: the outputs of a copy of the state
 };
 
+// The queries of a batch entry.
+struct EntryQueries {
+  uint32_t count;
+  uint32_t batch, first;  // where the first one lies in the arrays: its entry, and its token there
+};
+
+// A call as the algorithm wants it: the one place that knows the caller's arguments. An option that is compiled out is
+// never there, so nobody below asks fovea_config.h for it.
+class AttentionCall {
+ public:
+  AttentionCall(const fovea_plan& plan_of_call, const fovea_attention_args& args, const Workspace& parts,
+                const StreamCall* stream)
+      : plan(plan_of_call), desc(plan_of_call.desc), workspace(parts), args_(args), stream_(stream) {}
+
+  const fovea_plan& plan;
+  const fovea_attention_desc& desc;
+  const Workspace& workspace;
+
+  // Null where the call is on whole keys.
+  const StreamCall* stream() const { return config::kStreams ? stream_ : nullptr; }
+  bool ends_stream() const { return stream() && stream()->ends; }
+
+  uint32_t batch() const { return args_.batch; }
+  uint32_t q_tokens() const { return args_.q_tokens; }    // of an entry; of all where queries are ragged
+  uint32_t kv_tokens() const { return args_.kv_tokens; }  // the same for keys
+  const uint32_t* q_offsets() const { return config::kRagged ? args_.q_offsets : nullptr; }
+  const uint32_t* kv_offsets() const { return config::kRagged ? args_.kv_offsets : nullptr; }
+  const uint32_t* kv_lengths() const { return args_.kv_lengths; }
+  const int64_t* positions() const { return args_.positions; }
+  EntryQueries queries(uint32_t entry) const {
+    const uint32_t* const offsets = q_offsets();
+    if (!offsets) return {args_.q_tokens, entry, 0};
+    return {offsets[entry + 1] - offsets[entry], 0, offsets[entry]};
+  }
+  // Keys of an entry, without and with its length.
+  uint32_t whole_key_count(uint32_t entry) const {
+    const uint32_t* const offsets = kv_offsets();
+    return offsets ? offsets[entry + 1] - offsets[entry] : args_.kv_tokens;
+  }
+  uint32_t key_count(uint32_t entry) const {
+    return args_.kv_lengths ? args_.kv_lengths[entry] : whole_key_count(entry);
+  }
+
+  const fovea_in& q() const { return args_.q; }
+  const fovea_out& out() const { return args_.out; }
+  const fovea_kv_source& kv() const { return args_.kv; }
+  bool wants_lse() const { return config::kLse && args_.lse.data; }
+  const fovea_out& lse() const { return args_.lse; }
+  bool wants_scores() const { return config::kScores && args_.scores_stage != FOVEA_SCORES_NONE; }
+  fovea_scores_stage scores_stage() const { return args_.scores_stage; }
+  const fovea_out& scores() const { return args_.scores; }
+
+  bool is_masked() const { return config::kMask && args_.mask.kind != FOVEA_MASK_NONE; }
+  const fovea_mask& mask() const { return args_.mask; }
+  const float* alibi_slopes() const { return config::kAlibi ? args_.alibi_slopes : nullptr; }
+  const float* sinks() const { return config::kSinks ? args_.sinks : nullptr; }
+  const float* score_vector(uint32_t kv_head) const {
+    if (!config::kAdditive || !args_.score_vector) return nullptr;
+    return args_.score_vector + ptrdiff_t(kv_head) * args_.score_vector_stride;
+  }
+  fovea_in score_vectors() const { return {args_.score_vector, 0, args_.score_vector_stride, 0}; }
+  uint64_t dropout_seed() const { return args_.dropout_seed; }
+  const fovea_executor* executor() const { return args_.executor; }
+
+ private:
+  const fovea_attention_args& args_;
+  const StreamCall* const stream_;
+};
+
 // The whole call, or one on a stream, after every check. Fails only where a loader or an executor does, or before
 // anything is written where tasks cannot be counted.
-fovea_status run_attention(const fovea_plan& plan, const fovea_attention_args& args, const Workspace& workspace,
-                           const StreamCall* stream);
+fovea_status run_attention(const AttentionCall& call);
 
 }  // namespace fovea
 

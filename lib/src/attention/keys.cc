@@ -14,8 +14,8 @@ KeyRows from_row(KeyRows rows, ptrdiff_t row) {
   return rows;
 }
 
-KeyRows dense(const StagedRows& staged, fovea_dtype dtype, size_t dim) {
-  return {staged.data, staged.scales, ptrdiff_t(dense_stride(dtype, dim)), ptrdiff_t(dense_scale_stride(dtype, dim)),
+KeyRows dense(const BufferRows& buffer, fovea_dtype dtype, size_t dim) {
+  return {buffer.data, buffer.scales, ptrdiff_t(dense_stride(dtype, dim)), ptrdiff_t(dense_scale_stride(dtype, dim)),
           dtype};
 }
 
@@ -31,36 +31,33 @@ void copy_rows(void* to, const void* from, size_t at, size_t count, ptrdiff_t st
 
 }  // namespace
 
-KeySource::KeySource(const fovea_plan& plan, const fovea_attention_args& args, const KeyStage& stage, bool widens,
-                     uint32_t first_key, uint32_t worker)
-    : desc_(plan.desc),
-      args_(args),
-      places_{desc_.kv_kind,     desc_.ring_tokens,  desc_.pinned_tokens,
-              desc_.page_tokens, args.kv.page_table, args.kv.page_table_stride},
-      stage_(stage),
+KeySource::KeySource(const AttentionCall& call, bool widens, const KeyBuffers& buffers, uint32_t entry,
+                     uint32_t kv_head, uint32_t first_key, uint32_t worker)
+    : desc_(call.desc),
+      kv_(call.kv()),
+      places_{desc_.kv_kind,     desc_.ring_tokens, desc_.pinned_tokens,
+              desc_.page_tokens, kv_.page_table,    kv_.page_table_stride},
+      buffers_(buffers),
       widens_(widens),
-      in_place_(!config::kStaged ||
-                (desc_.kv_kind == FOVEA_KV_STRIDED && desc_.key_dtype == FOVEA_F32 && desc_.value_dtype == FOVEA_F32)),
-      in_pieces_(takes_pieces(plan.lanes) && (stage.keys.data || stage.values.data)),
+      in_place_(is_in_place(desc_)),
+      in_pieces_(takes_pieces(call.plan.lanes) && (buffers.keys.data || buffers.values.data)),
       first_key_(first_key),
-      worker_(worker) {}
-
-void KeySource::enter_head(uint32_t batch, uint32_t kv_head) {
-  batch_ = batch;
-  kv_head_ = kv_head;
-  if (config::kRagged && args_.kv_offsets) {
+      worker_(worker),
+      batch_(entry),
+      kv_head_(kv_head) {
+  if (const uint32_t* const offsets = call.kv_offsets()) {
     batch_ = 0;
-    first_row_ = args_.kv_offsets[batch];
+    first_row_ = offsets[entry];
   }
   if (!in_place_) return;
   const KeyPlace first = {batch_, first_row_, SIZE_MAX};
-  keys_ = rows_at(args_.kv.keys, args_.kv.key_scales, FOVEA_F32, first);
-  values_ = rows_at(args_.kv.values, args_.kv.value_scales, FOVEA_F32, first);
+  keys_ = rows_at(kv_.keys, kv_.key_scales, FOVEA_F32, first);
+  values_ = rows_at(kv_.values, kv_.value_scales, FOVEA_F32, first);
 }
 
 KeyPlace KeySource::place(uint32_t token) const {
   KeyPlace place = places_.of(batch_, token);
-  if (config::kRagged) place.row += first_row_;
+  place.row += first_row_;
   return place;
 }
 
@@ -83,12 +80,11 @@ KeyRows KeySource::rows_at(const fovea_in& array, const fovea_in& scales, fovea_
 // Keys [begin, end) of the tile, or their values, of these elements: where they lie, if the kernel takes them there;
 // else widened, or as they are, one after the other. Those of a loader are where the tile says.
 KeyRows KeySource::rows_of(const KeyTile& tile, bool values, size_t element, size_t elements) const {
-  const fovea_kv_source& kv = args_.kv;
-  const fovea_in& array = values ? kv.values : kv.keys;
-  const fovea_in& scales = values ? kv.value_scales : kv.key_scales;
+  const fovea_in& array = values ? kv_.values : kv_.keys;
+  const fovea_in& scales = values ? kv_.value_scales : kv_.key_scales;
   const fovea_dtype dtype = values ? desc_.value_dtype : desc_.key_dtype;
-  const StagedRows& staged = values ? stage_.values : stage_.keys;
-  const bool loads = config::kLoad && desc_.kv_kind == FOVEA_KV_LOAD, widens = widens_ && dtype != FOVEA_F32;
+  const BufferRows& buffer = values ? buffers_.values : buffers_.keys;
+  const bool loads = is_loaded(desc_), widens = widens_ && dtype != FOVEA_F32;
   const uint32_t token = tile.first + tile.begin - first_key_, count = tile.end - tile.begin;
   for (uint32_t done = 0; done < count;) {
     const KeyPlace from = loads ? KeyPlace{0, 0, count} : place(token + done);
@@ -100,34 +96,34 @@ KeyRows KeySource::rows_of(const KeyTile& tile, bool values, size_t element, siz
       return from_row(rows, -ptrdiff_t(tile.begin));
     }
     if (widens_) {
-      float* const out = static_cast<float*>(staged.data) + done * elements;
+      float* const out = static_cast<float*>(buffer.data) + done * elements;
       convert_kernels(desc_.target)
           .widen(dtype, {n, elements, out, ptrdiff_t(elements), rows.data, rows.stride, rows.scales, rows.scale_stride,
                          element});
     } else {
-      copy_rows(staged.data, rows.data, done, n, rows.stride, dense_stride(dtype, elements), unit_bytes(dtype));
+      copy_rows(buffer.data, rows.data, done, n, rows.stride, dense_stride(dtype, elements), unit_bytes(dtype));
       if (scale_bytes(dtype)) {
-        copy_rows(staged.scales, rows.scales, done, n, rows.scale_stride, dense_scale_stride(dtype, elements),
+        copy_rows(buffer.scales, rows.scales, done, n, rows.scale_stride, dense_scale_stride(dtype, elements),
                   scale_bytes(dtype));
       }
     }
     done += n;
   }
-  return from_row(dense(staged, widens_ ? FOVEA_F32 : dtype, elements), -ptrdiff_t(tile.begin));
+  return from_row(dense(buffer, widens_ ? FOVEA_F32 : dtype, elements), -ptrdiff_t(tile.begin));
 }
 
 const void* KeySource::next_head() const {
-  if (widens_ || (config::kLoad && desc_.kv_kind == FOVEA_KV_LOAD) || kv_head_ + 1 == desc_.kv_heads) return nullptr;
+  if (widens_ || is_loaded(desc_) || kv_head_ + 1 == desc_.kv_heads) return nullptr;
   KeySource next = *this;
   ++next.kv_head_;
-  return next.rows_at(args_.kv.keys, args_.kv.key_scales, desc_.key_dtype, place(0)).data;
+  return next.rows_at(kv_.keys, kv_.key_scales, desc_.key_dtype, place(0)).data;
 }
 
 bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
-  const uint32_t buffer = *stage_.turn;
-  *stage_.turn = buffer ^ 1;
-  const StagedRows& keys = stage_.loaded_keys[buffer];
-  const StagedRows& values = stage_.loaded_values[buffer];
+  const uint32_t buffer = *buffers_.turn;
+  *buffers_.turn = buffer ^ 1;
+  const BufferRows& keys = buffers_.loaded_keys[buffer];
+  const BufferRows& values = buffers_.loaded_values[buffer];
   asked_.batch = batch_;
   asked_.kv_head = kv_head_;
   asked_.first = first + begin - first_key_;
@@ -138,20 +134,19 @@ bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
   asked_.key_scales = keys.scales;
   asked_.values = values.data;
   asked_.value_scales = values.scales;
-  return args_.kv.loader->start(args_.kv.loader->self, &asked_) == 0;
+  return kv_.loader->start(kv_.loader->self, &asked_) == 0;
 }
 
-bool KeySource::bring_staged(KeyTile* tile, bool more) {
-  const fovea_kv_source& kv = args_.kv;
+bool KeySource::bring_buffered(KeyTile* tile, bool more) {
   tile->next_keys = nullptr;
-  if (config::kLoad && desc_.kv_kind == FOVEA_KV_LOAD) {
-    if (kv.loader->finish && kv.loader->finish(kv.loader->self, &asked_) != 0) return false;
+  if (is_loaded(desc_)) {
+    if (kv_.loader->finish && kv_.loader->finish(kv_.loader->self, &asked_) != 0) return false;
     const ptrdiff_t before = -ptrdiff_t(tile->begin);
     tile->keys = from_row(dense({asked_.keys, asked_.key_scales}, desc_.key_dtype, desc_.head_dim), before);
     tile->values = from_row(dense({asked_.values, asked_.value_scales}, desc_.value_dtype, desc_.value_dim), before);
   } else if (kFewRowsServed && more && !widens_) {
     tile->next_keys =
-        rows_at(kv.keys, kv.key_scales, desc_.key_dtype, place(tile->first - first_key_ + kKeyTile)).data;
+        rows_at(kv_.keys, kv_.key_scales, desc_.key_dtype, place(tile->first - first_key_ + kKeyTile)).data;
   }
   if (in_pieces()) return true;
   tile->keys = rows_of(*tile, false, 0, desc_.head_dim);

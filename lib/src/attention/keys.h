@@ -4,8 +4,7 @@
 #ifndef FOVEA_SRC_ATTENTION_KEYS_H_
 #define FOVEA_SRC_ATTENTION_KEYS_H_
 
-#include "attention/kernels.h"
-#include "attention/layout.h"
+#include "attention/call.h"
 #include "base/key_places.h"
 #include "fovea/fovea.h"
 
@@ -14,22 +13,20 @@ namespace fovea {
 // The keys and values of one key head of one batch entry, for one task.
 class KeySource {
  public:
-  // widens: the kernel takes f32 alone. The first token of the call is the key of index first_key.
-  KeySource(const fovea_plan& plan, const fovea_attention_args& args, const KeyStage& stage, bool widens,
+  // widens: the kernel takes f32 alone. first_key: the index of the first key of the call.
+  KeySource(const AttentionCall& call, bool widens, const KeyBuffers& buffers, uint32_t entry, uint32_t kv_head,
             uint32_t first_key, uint32_t worker);
 
-  void enter_head(uint32_t batch, uint32_t kv_head);
-
-  // Of a loader, begins to bring keys [begin, end) of the tile that starts at key `first`; the next bring() must be of
-  // the same. False where that fails; then nothing was begun.
+  // Asks a loader, where there is one, for keys [begin, end) of the tile that starts at key `first`: the next bring() must
+  // be for the same. False where that fails; then nothing was begun.
   bool ask(uint32_t first, uint32_t begin, uint32_t end) {
-    return !config::kLoad || desc_.kv_kind != FOVEA_KV_LOAD || start_loader(first, begin, end);
+    return !is_loaded(desc_) || start_loader(first, begin, end);
   }
 
   // Fills in where the rows of the tile lie, whose first, begin and end are set. False where a loader failed. `more`:
   // the tile behind it comes next, and is worth asking the caches for.
   bool bring(KeyTile* tile, bool more) {
-    if (config::kStaged && !in_place_) return bring_staged(tile, more);
+    if (!in_place()) return bring_buffered(tile, more);
     const ptrdiff_t row = ptrdiff_t(tile->first) - ptrdiff_t(first_key_);
     tile->keys = keys_;
     tile->values = values_;
@@ -39,11 +36,11 @@ class KeySource {
     return true;
   }
 
-  // Where a target takes them so, rows are brought in pieces instead, for which the stage has room; the next piece takes
+  // Where a target takes them so, rows are brought in pieces instead, for which the buffers have room; the next piece takes
   // the place of the last one. bring() is called before, and finishes what a loader began.
   bool in_pieces() const { return kPiecesServed && in_pieces_; }
-  uint32_t piece_keys() const { return in_pieces() && stage_.keys.data ? kPieceKeys : kKeyTile; }
-  uint32_t piece_elements() const { return stage_.values.data ? kPieceElements : desc_.value_dim; }
+  uint32_t piece_keys() const { return in_pieces() && buffers_.keys.data ? kPieceKeys : kKeyTile; }
+  uint32_t piece_elements() const { return buffers_.values.data ? kPieceElements : desc_.value_dim; }
   KeyRows keys_of(const KeyTile& piece) const { return rows_of(piece, false, 0, desc_.head_dim); }
   KeyRows values_of(const KeyTile& tile, uint32_t element, uint32_t elements) const {
     return rows_of(tile, true, element, elements);
@@ -54,21 +51,22 @@ class KeySource {
   const void* next_head() const;
 
  private:
+  bool in_place() const { return !kBringsKeys || in_place_; }
   bool start_loader(uint32_t first, uint32_t begin, uint32_t end);
-  bool bring_staged(KeyTile* tile, bool more);
+  bool bring_buffered(KeyTile* tile, bool more);
 
   KeyPlace place(uint32_t token) const;
   KeyRows rows_at(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, const KeyPlace& place) const;
   KeyRows rows_of(const KeyTile& tile, bool values, size_t element, size_t elements) const;
 
   const fovea_attention_desc& desc_;
-  const fovea_attention_args& args_;
+  const fovea_kv_source& kv_;
   const KeyPlaces places_;
-  const KeyStage& stage_;
-  const bool widens_, in_place_;  // in place: f32 in strided arrays
+  const KeyBuffers& buffers_;
+  const bool widens_, in_place_;
   const bool in_pieces_;
-  uint32_t first_key_, worker_;
-  uint32_t batch_ = 0, kv_head_ = 0;
+  const uint32_t first_key_, worker_;
+  uint32_t batch_, kv_head_;
   size_t first_row_ = 0;   // of a ragged entry
   KeyRows keys_, values_;  // of the head, from its first row on, where they are taken in place
   fovea_kv_tile asked_;    // of the loader

@@ -11,7 +11,7 @@ struct TileShape {
   size_t o_rows, o_columns;
 };
 
-constexpr TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel, bool lanes_are_rows) {
+TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel, bool lanes_are_rows) {
   const size_t rows = kernel.tile_rows, lanes = plan.lanes;
   const size_t head_dim = plan.desc.head_dim, value_dim = plan.desc.value_dim;
   if (lanes_are_rows) return {rows, head_dim, rows, value_dim, rows};
@@ -22,74 +22,48 @@ constexpr TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& 
 
 // Fills in the pointers of *tile, the hottest arrays first. The numbers: how often a key tile touches an element, in the
 // tile kernel with blocks of b keys or values.
-template <class AnyCarver>
-constexpr void carve_query_tile(AnyCarver& carver, const TileShape& shape, QueryTile* tile) {
-  carver.take(&tile->s, shape.columns, kKeyTile);        // value_dim / b + 5
-  carver.take(&tile->q, shape.q_columns, shape.q_rows);  // 64 / b
-  carver.take(&tile->rescale, shape.columns);            // value_dim / b
-  carver.take(&tile->row_max, shape.columns);            // 2
-  carver.take(&tile->row_sum, shape.columns);            // 2
-  carver.take(&tile->o, shape.o_columns, shape.o_rows);  // 2
-  carver.take(&tile->lo, shape.columns);                 // 1, and the same for the following
-  carver.take(&tile->hi, shape.columns);
+void carve_query_tile(Carver& carver, const TileShape& shape, QueryTile* tile) {
+  tile->s = carver.take<float>(shape.columns, kKeyTile);        // value_dim / b + 5
+  tile->q = carver.take<float>(shape.q_columns, shape.q_rows);  // 64 / b
+  tile->rescale = carver.take<float>(shape.columns);            // value_dim / b
+  tile->row_max = carver.take<float>(shape.columns);            // 2
+  tile->row_sum = carver.take<float>(shape.columns);            // 2
+  tile->o = carver.take<float>(shape.o_columns, shape.o_rows);  // 2
+  tile->lo = carver.take<int32_t>(shape.columns);               // 1, and the same for the following
+  tile->hi = carver.take<int32_t>(shape.columns);
   if (config::kAlibi) {
-    carver.take(&tile->pos, shape.columns);
-    carver.take(&tile->far_pos, shape.columns);
-    carver.take(&tile->slope, shape.columns);
+    tile->pos = carver.take<int32_t>(shape.columns);
+    tile->far_pos = carver.take<float>(shape.columns);
+    tile->slope = carver.take<float>(shape.columns);
   }
-  if (config::kSinks) carver.take(&tile->sink, shape.columns);  // 0: once at the end
+  if (config::kSinks) tile->sink = carver.take<float>(shape.columns);  // 0: once at the end
 }
-
-// The macros of fovea.h count these arrays, and those that this build leaves out.
-constexpr size_t query_tile_bytes(uint32_t head_dim, uint32_t value_dim, uint32_t rows, bool lanes_are_rows) {
-  fovea_plan plan = {};
-  plan.desc.head_dim = head_dim;
-  plan.desc.value_dim = value_dim;
-  plan.lanes = FOVEA_LANES_MAX_;
-  fovea_plan_kernel kernel = {};
-  kernel.tile_rows = rows;
-  CarvedBytes carver;
-  QueryTile tile = {};
-  carve_query_tile(carver, tile_shape(plan, kernel, lanes_are_rows), &tile);
-  return carver.bytes;
-}
-constexpr bool agrees(size_t carved_bytes, size_t macro_bytes) {
-  return config::kAlibi && config::kSinks ? carved_bytes == macro_bytes : carved_bytes < macro_bytes;
-}
-static_assert(agrees(query_tile_bytes(24, 40, FOVEA_TILE_ROWS_MAX, true), FOVEA_WORKSPACE_BYTES(24, 40)),
-              "FOVEA_TILE_ARRAYS_ must count the arrays of carve_query_tile");
-static_assert(agrees(query_tile_bytes(24, 40, kFewRows, false), FOVEA_FEW_ROWS_BYTES_(24, 40, kFewRows)),
-              "FOVEA_TILE_ARRAYS_ must count the arrays of carve_query_tile");
 
 // Rows as they are, one after the other.
-void carve_dense(Carver& carver, fovea_dtype dtype, size_t dim, StagedRows* rows) {
+void carve_dense(Carver& carver, fovea_dtype dtype, size_t dim, BufferRows* rows) {
   const auto words = [](size_t bytes) { return bytes / 4 + (bytes % 4 != 0); };
   rows->data = carver.take<float>(words(dense_stride(dtype, dim) * unit_bytes(dtype)), kKeyTile);
   const size_t scales = dense_scale_stride(dtype, dim) * scale_bytes(dtype);
   rows->scales = scales ? carver.take<float>(words(scales), kKeyTile) : nullptr;
 }
 
-// Least elements of a row that is widened to f32: the row of any other format, with its scales, takes no more room.
-constexpr size_t kLeastStagedElements = FOVEA_STAGED_ELEMENTS_MIN_;
-static_assert(FOVEA_ROW_BYTES_(FOVEA_I4, 1) <= kLeastStagedElements * sizeof(float),
-              "a group of i4 is the largest row");
-// Rows that are widened, or copied as they are.
-void carve_staged(Carver& carver, fovea_dtype dtype, size_t dim, bool parts, StagedRows* rows) {
+// Widened, or as they are: f32 rows of 5 elements or more have room for those of any other format with their scales.
+void carve_rows(Carver& carver, fovea_dtype dtype, size_t dim, bool parts, BufferRows* rows) {
   *rows = {};
   if (dtype == FOVEA_F32 && !parts) return;
-  rows->data = carver.take<float>(dim < kLeastStagedElements ? kLeastStagedElements : dim, kKeyTile);
+  rows->data = carver.take<float>(dim < 5 ? 5 : dim, kKeyTile);
   rows->scales = static_cast<char*>(rows->data) + kKeyTile * dense_stride(dtype, dim) * unit_bytes(dtype);
 }
 
 // Room for one piece at a time.
-void carve_pieces(Carver& carver, const fovea_attention_desc& d, bool parts, KeyStage* stage) {
-  stage->keys = stage->values = {};
+void carve_pieces(Carver& carver, const fovea_attention_desc& d, bool parts, KeyBuffers* buffers) {
+  buffers->keys = buffers->values = {};
   const bool keys = d.key_dtype != FOVEA_F32 || parts, values = d.value_dtype != FOVEA_F32 || parts;
   if (!keys && !values) return;
   const size_t of_values = kKeyTile / kPieceKeys * kPieceElements;  // a row of this is room for them
   void* const room = carver.take<float>(keys && d.head_dim > of_values ? d.head_dim : of_values, kPieceKeys);
-  if (keys) stage->keys.data = room;
-  if (values) stage->values.data = room;
+  if (keys) buffers->keys.data = room;
+  if (values) buffers->values.data = room;
 }
 
 // The first array of a worker: it must lie where it lay in the worker's last task, whichever kernel that had.
@@ -97,28 +71,28 @@ uint32_t* carve_turn(Carver& carver, const fovea_attention_desc& d) {
   return is_loaded(d) ? carver.take<uint32_t>(1) : nullptr;
 }
 
-void carve_key_stage(Carver& carver, const fovea_attention_desc& d, bool pieces, KeyStage* stage) {
-  if (!config::kStaged) return;
+void carve_key_buffers(Carver& carver, const fovea_attention_desc& d, bool pieces, KeyBuffers* buffers) {
+  if (!kBringsKeys) return;
   const bool parts = rows_may_part(d);
   if (pieces) {
-    carve_pieces(carver, d, parts, stage);
+    carve_pieces(carver, d, parts, buffers);
   } else {
-    carve_staged(carver, d.key_dtype, d.head_dim, parts, &stage->keys);
-    carve_staged(carver, d.value_dtype, d.value_dim, parts, &stage->values);
+    carve_rows(carver, d.key_dtype, d.head_dim, parts, &buffers->keys);
+    carve_rows(carver, d.value_dtype, d.value_dim, parts, &buffers->values);
   }
   for (int i = 0; is_loaded(d) && i < 2; ++i) {
-    carve_dense(carver, d.key_dtype, d.head_dim, &stage->loaded_keys[i]);
-    carve_dense(carver, d.value_dtype, d.value_dim, &stage->loaded_values[i]);
+    carve_dense(carver, d.key_dtype, d.head_dim, &buffers->loaded_keys[i]);
+    carve_dense(carver, d.value_dtype, d.value_dim, &buffers->loaded_values[i]);
   }
 }
 
 // All tiles of the kernel: into tiles[0] alone, where step is 0.
 void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kernel, QueryTile* tiles, uint32_t step,
-           KeyStage* stage) {
+           KeyBuffers* buffers) {
   const TileShape shape = tile_shape(plan, kernel, kKernelTraits[kernel.index].lanes_are_rows);
-  stage->turn = carve_turn(carver, plan.desc);
+  buffers->turn = carve_turn(carver, plan.desc);
   for (uint32_t i = 0; i < kernel.tiles; ++i) carve_query_tile(carver, shape, &tiles[i * step]);
-  carve_key_stage(carver, plan.desc, takes_pieces(plan.lanes), stage);
+  carve_key_buffers(carver, plan.desc, takes_pieces(plan.lanes), buffers);
 }
 
 }  // namespace
@@ -136,15 +110,15 @@ Workspace worker_workspace(const fovea_plan& plan, const Workspace& all, uint32_
 void carve_worker(const fovea_plan& plan, const Workspace& workspace, const fovea_plan_kernel& kernel,
                   WorkerArrays* arrays) {
   Carver carver(workspace);
-  carve(carver, plan, kernel, arrays->tiles, 1, &arrays->stage);
+  carve(carver, plan, kernel, arrays->tiles, 1, &arrays->buffers);
   arrays->carved_for = &kernel;
 }
 
 CheckedSize measure_worker(const fovea_plan& plan, const fovea_plan_kernel& kernel, size_t fast_bytes) {
   Carver carver({nullptr, fast_bytes, nullptr, 0});
   QueryTile tile;
-  KeyStage stage;
-  carve(carver, plan, kernel, &tile, 0, &stage);
+  KeyBuffers buffers;
+  carve(carver, plan, kernel, &tile, 0, &buffers);
   return carver.slow_bytes();
 }
 

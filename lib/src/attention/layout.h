@@ -14,7 +14,7 @@ namespace fovea {
 
 // Query tiles of a head that take each key tile one after the other while it is in the cache, and is brought there
 // once.
-constexpr uint32_t kMostTiles = config::kStaged ? 4 : kFewRowsServed ? 2 : 1;
+constexpr uint32_t kMostTiles = kBringsKeys ? 4 : kFewRowsServed ? 2 : 1;
 
 // The kernel that serves a batch entry with this many query rows for each key head.
 inline const fovea_plan_kernel& kernel_for(const fovea_plan& plan, uint64_t rows) {
@@ -31,15 +31,15 @@ inline uint32_t row_grain(const fovea_plan& plan, const fovea_plan_kernel& kerne
 }
 
 // Rows of a key tile, brought to where a kernel can take them.
-struct StagedRows {
+struct BufferRows {
   void* data;
   void* scales;
 };
 
 // A worker's memory for key tiles that are not taken where they lie. Null where a plan does not need it.
-struct KeyStage {
-  StagedRows keys, values;                      // widened or gathered
-  StagedRows loaded_keys[2], loaded_values[2];  // as a loader brings them
+struct KeyBuffers {
+  BufferRows keys, values;                      // widened or gathered
+  BufferRows loaded_keys[2], loaded_values[2];  // as a loader brings them
   uint32_t* turn;                               // which of the two the worker's next tile takes
 };
 
@@ -61,13 +61,13 @@ constexpr uint32_t kPieceKeys = FOVEA_PIECE_KEYS, kPieceElements = FOVEA_PIECE_E
 // What a worker has in its workspace, for one task after the other.
 struct WorkerArrays {
   QueryTile tiles[kMostTiles];
-  KeyStage stage;
+  KeyBuffers buffers;
   const fovea_plan_kernel* carved_for = nullptr;
 };
 
 // Whether a call needs the slow part of its workspace.
 inline bool has_slow_part(const fovea_plan& plan, const Workspace& all) {
-  return config::kSlowWorkspace && all.fast_bytes < plan.workspace_bytes;
+  return kMayHaveSlowPart && all.fast_bytes < plan.workspace_bytes;
 }
 // The workspace of a worker. Partial states of split keys lie before all: in the slow part, where there is one.
 Workspace worker_workspace(const fovea_plan& plan, const Workspace& all, uint32_t worker);

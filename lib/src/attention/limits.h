@@ -5,19 +5,9 @@
 #define FOVEA_SRC_ATTENTION_LIMITS_H_
 
 #include "attention/call.h"
-#include "attention/kernels.h"
 #include "fovea/fovea.h"
 
 namespace fovea {
-
-// The queries of a batch entry.
-struct EntryQueries {
-  uint32_t count;
-  uint32_t batch, first;  // the first one's place in the arrays: its entry, and its token there
-};
-EntryQueries queries_of(const fovea_attention_args& args, uint32_t batch);
-
-uint32_t key_count(const fovea_attention_args& args, uint32_t batch);
 
 // Keys [first, end) that some batch entry has.
 struct KeyRange {
@@ -57,24 +47,28 @@ struct Positions {
 };
 
 // In a call on a stream, key 0 is not the first of all but the last on the grid of key tiles, so that tiles lie where
-// those of a whole call do; or where the pages do. The stream is null in other calls.
-Positions positions_of(const fovea_attention_desc& desc, const fovea_attention_args& args, const StreamCall* stream,
-                       uint32_t batch);
+// those of a whole call do; or where the pages do.
+Positions positions_of(const AttentionCall& call, uint32_t entry);
 
 // The keys of an entry that are there, counted as its positions are: where tokens are pinned, and a window or a ring
 // parts them from the others, the pinned ones and the others.
 struct KeyRanges {
   KeyRange range[2];
   uint32_t count;
+
+  static constexpr bool can_part() { return config::kRing; }
+  uint32_t size() const { return can_part() ? count : 1; }
 };
-KeyRanges ranges_of(const fovea_attention_desc& desc, const fovea_attention_args& args, const StreamCall* stream,
-                    uint32_t batch);
+KeyRanges parted_ranges(const AttentionCall& call, uint32_t entry);
+inline KeyRanges ranges_of(const AttentionCall& call, uint32_t entry) {
+  return KeyRanges::can_part() ? parted_ranges(call, entry) : KeyRanges{};
+}
 
 // The oldest token behind the pinned ones that a ring holds. Tokens before it, but for the pinned ones, are gone.
-uint32_t ring_first(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t batch);
+uint32_t ring_first(const AttentionCall& call, uint32_t entry);
 
 // Whether some query would see a token that is gone.
-bool sees_gone_token(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t batch);
+bool sees_gone_token(const AttentionCall& call, uint32_t entry);
 
 }  // namespace fovea
 

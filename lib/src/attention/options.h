@@ -5,6 +5,7 @@
 #ifndef FOVEA_SRC_ATTENTION_OPTIONS_H_
 #define FOVEA_SRC_ATTENTION_OPTIONS_H_
 
+#include "attention/kernels.h"
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
 
@@ -13,13 +14,27 @@ namespace fovea {
 inline bool is_ring(const fovea_attention_desc& d) { return config::kRing && d.kv_kind == FOVEA_KV_RING; }
 inline bool is_paged(const fovea_attention_desc& d) { return config::kPages && d.kv_kind == FOVEA_KV_PAGED; }
 inline bool is_loaded(const fovea_attention_desc& d) { return config::kLoad && d.kv_kind == FOVEA_KV_LOAD; }
+inline float softcap(const fovea_attention_desc& d) { return config::kSoftcap ? d.softcap : 0.0f; }
+inline bool drops(const fovea_attention_desc& d) { return config::kDropout && d.dropout != 0.0f; }
 inline bool is_additive(const fovea_attention_desc& d) {
   return config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE;
 }
 
-// Whether a kernel may find keys and values where they lie in the caller's arrays, in one run of f32 rows.
+inline uint32_t window_left(const fovea_attention_desc& d) { return config::kWindows ? d.window_left : 0; }
+inline uint32_t window_right(const fovea_attention_desc& d) { return config::kWindows ? d.window_right : 0; }
+
+// The first kernel that plans may take.
+constexpr uint32_t kFirstKernel = config::kFewRows ? kFewRowsKernel : kTileKernel;
+
+// Whether there are partial states, and keys that are split.
+constexpr bool kHasStates = config::kStates;
+constexpr bool kSplitsKeys = config::kKeySplits;
+
+// Whether keys may have to be gathered, converted or brought.
+constexpr bool kBringsKeys = config::kStaged;
+// Whether a kernel finds keys and values in the caller's arrays, each in one run of f32 rows.
 inline bool is_in_place(const fovea_attention_desc& d) {
-  return !config::kStaged ||
+  return !kBringsKeys ||
          (d.kv_kind == FOVEA_KV_STRIDED && d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32);
 }
 
@@ -29,7 +44,7 @@ inline uint32_t worker_count(const fovea_attention_desc& d) {
 }
 // Parts of the keys of a call, each a task of its own.
 inline uint32_t split_count(const fovea_attention_desc& d, uint32_t kv_tokens) {
-  if (!config::kKeySplits || d.key_split_tokens == 0) return 1;
+  if (!kSplitsKeys || d.key_split_tokens == 0) return 1;
   const uint32_t count = kv_tokens / d.key_split_tokens + (kv_tokens % d.key_split_tokens != 0);
   return count == 0 ? 1 : count;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention/plan.h"
 
+#include "base/buffers.h"
 #include "targets/registry.h"
 
 namespace fovea {
@@ -49,14 +50,14 @@ fovea_status check_source(const fovea_attention_desc& d) {
       (!config::kLoad && d.kv_kind == FOVEA_KV_LOAD) || (!config::kRing && d.pinned_tokens)) {
     return FOVEA_ERR_UNSUPPORTED;
   }
-  const bool ring = config::kRing && d.kv_kind == FOVEA_KV_RING, pages = config::kPages && d.kv_kind == FOVEA_KV_PAGED;
+  const bool ring = is_ring(d), pages = is_paged(d);
   if (ring ? d.ring_tokens <= d.pinned_tokens || d.ring_tokens > kMostTokens : d.ring_tokens) return FOVEA_ERR_SIZE;
   return pages == (d.page_tokens != 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
 
 // Whether the first of the most new tokens may look for one that the last of them replaces.
 bool may_lose_tokens(const fovea_attention_desc& d) {
-  if (!config::kRing || d.kv_kind != FOVEA_KV_RING || d.hide_gone || d.max_kv_tokens <= d.ring_tokens) return false;
+  if (!is_ring(d) || d.hide_gone || d.max_kv_tokens <= d.ring_tokens) return false;
   const uint64_t room = d.ring_tokens - d.pinned_tokens;
   return d.window_left == 0 || uint64_t(d.window_left) + d.max_q_tokens > room + 1;
 }
@@ -140,7 +141,6 @@ fovea_status too_large(const fovea_attention_desc& d, const CheckedSize& bytes) 
 // from the rows of a tile.
 fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t rows, size_t budget, fovea_plan* plan) {
   const KernelTraits& kernel = kKernelTraits[index];
-  if (!config::kFewRows && !kernel.any_rows) return FOVEA_OK;
   const uint32_t served = kernel.any_rows || rows < target.few_rows ? rows : target.few_rows;
   fovea_plan_kernel& planned = plan->kernels[kernel.any_rows];
   if (planned.most_rows != 0 || !fits(kernel, plan->desc) || (!kernel.any_rows && served == 0)) return FOVEA_OK;
@@ -183,7 +183,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   if (split.overflow) return FOVEA_ERR_SIZE;
   size_t budget = desc.workspace_budget_bytes != 0 ? desc.workspace_budget_bytes : SIZE_MAX;
   budget = budget < split.value ? 0 : (budget - split.value) / workers;
-  for (uint32_t index = 0; index < kKernels; ++index) {
+  for (uint32_t index = kFirstKernel; index < kKernels; ++index) {
     FOVEA_RETURN_IF_ERROR(plan_kernel(traits, index, rows, budget, &made));
   }
 
@@ -217,7 +217,7 @@ fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target
 
 size_t slow_workspace_bytes(const fovea_plan& plan, size_t workspace_bytes) {
   if (workspace_bytes >= plan.workspace_bytes) return 0;
-  if (!config::kSlowWorkspace) return SIZE_MAX;
+  if (!kMayHaveSlowPart) return SIZE_MAX;
   const uint32_t workers = worker_count(plan.desc);
   const size_t share = worker_share(workspace_bytes, workers);
   size_t most = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Validation of a call's arguments. Nothing has been written when one is refused.
+#include "attention/resolve.h"
+
 #include "attention/limits.h"
 #include "attention/plan.h"
 #include "base/buffers.h"
@@ -8,11 +10,7 @@
 namespace fovea {
 namespace {
 
-// Null, always, where there are no ragged batches.
-const uint32_t* q_offsets(const fovea_attention_args& a) { return config::kRagged ? a.q_offsets : nullptr; }
-const uint32_t* kv_offsets(const fovea_attention_args& a) { return config::kRagged ? a.kv_offsets : nullptr; }
-
-// Of any entry.
+// The most that an entry has.
 struct Most {
   uint32_t queries, keys;
 };
@@ -26,79 +24,77 @@ fovea_status add_rows(Buffers& buffers, const fovea_in& array, const fovea_in& s
   return buffers.add_input(scales, scale_bytes(dtype), blocks, heads, tokens, dense_scale_stride(dtype, dim));
 }
 
-// Of each entry as many pages as its keys need: what lies behind a shorter row is no part of the table.
-fovea_status add_page_table(Buffers& buffers, const fovea_attention_desc& d, const fovea_attention_args& a,
-                            uint32_t most_keys) {
+// Each entry needs the pages of its keys: what lies behind a shorter row is no part of the table.
+fovea_status add_page_table(Buffers& buffers, const AttentionCall& call, uint32_t most_keys) {
+  const fovea_attention_desc& d = call.desc;
   const auto pages = [&](uint32_t keys) { return size_t(keys / d.page_tokens + (keys % d.page_tokens != 0)); };
-  const fovea_kv_source& kv = a.kv;
-  const Dimensions rows = {{a.batch, kv.page_table_stride}, {1, 0}, {1, 0}, {pages(most_keys), 1}};
+  const fovea_kv_source& kv = call.kv();
+  const Dimensions rows = {{call.batch(), kv.page_table_stride}, {1, 0}, {1, 0}, {pages(most_keys), 1}};
   Span all;
   FOVEA_RETURN_IF_ERROR(check_array(kv.page_table, sizeof(uint32_t), rows, false, &all));
   if (all.begin == all.end) return FOVEA_OK;
-  for (uint32_t b = 0; b < a.batch; ++b) {
-    const uint32_t keys = a.kv_lengths && a.kv_lengths[b] < most_keys ? a.kv_lengths[b] : most_keys;
+  for (uint32_t b = 0; b < call.batch(); ++b) {
+    const uint32_t keys = call.kv_lengths() && call.kv_lengths()[b] < most_keys ? call.kv_lengths()[b] : most_keys;
     const uint32_t* const row = kv.page_table + ptrdiff_t(b) * kv.page_table_stride;
     FOVEA_RETURN_IF_ERROR(buffers.add_list(row, sizeof(uint32_t), pages(keys)));
   }
   return FOVEA_OK;
 }
 
-fovea_status add_source(Buffers& buffers, const fovea_attention_desc& d, const fovea_attention_args& a,
-                        uint32_t most_keys) {
-  size_t blocks = kv_offsets(a) ? 1 : a.batch, tokens = a.kv_tokens;
-  if (config::kRing && d.kv_kind == FOVEA_KV_RING) {
+fovea_status add_source(Buffers& buffers, const AttentionCall& call, uint32_t most_keys) {
+  const fovea_attention_desc& d = call.desc;
+  const fovea_kv_source& kv = call.kv();
+  size_t blocks = call.kv_offsets() ? 1 : call.batch(), tokens = call.kv_tokens();
+  if (is_ring(d)) {
     tokens = most_keys < d.ring_tokens ? most_keys : d.ring_tokens;
-    FOVEA_RETURN_IF_ERROR(buffers.add_list(a.kv.first_tokens, sizeof(uint32_t), a.batch));
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(kv.first_tokens, sizeof(uint32_t), call.batch()));
   }
-  if (config::kPages && d.kv_kind == FOVEA_KV_PAGED) {
-    blocks = a.kv.pages;
+  if (is_paged(d)) {
+    blocks = kv.pages;
     tokens = d.page_tokens;
-    FOVEA_RETURN_IF_ERROR(add_page_table(buffers, d, a, most_keys));
+    FOVEA_RETURN_IF_ERROR(add_page_table(buffers, call, most_keys));
   }
-  if (config::kLoad && d.kv_kind == FOVEA_KV_LOAD) return FOVEA_OK;
+  if (is_loaded(d)) return FOVEA_OK;
   FOVEA_RETURN_IF_ERROR(
-      add_rows(buffers, a.kv.keys, a.kv.key_scales, d.key_dtype, d.head_dim, blocks, d.kv_heads, tokens));
-  return add_rows(buffers, a.kv.values, a.kv.value_scales, d.value_dtype, d.value_dim, blocks, d.kv_heads, tokens);
+      add_rows(buffers, kv.keys, kv.key_scales, d.key_dtype, d.head_dim, blocks, d.kv_heads, tokens));
+  return add_rows(buffers, kv.values, kv.value_scales, d.value_dtype, d.value_dim, blocks, d.kv_heads, tokens);
 }
 
-fovea_status check_buffers(const fovea_attention_desc& d, const fovea_attention_args& a, const Workspace& workspace,
-                           const StreamState* stream, const Most& most) {
-  const size_t q_tokens = a.q_tokens, q_batch = q_offsets(a) ? 1 : a.batch;
+fovea_status check_buffers(const AttentionCall& call, const Most& most) {
+  const fovea_attention_desc& d = call.desc;
+  const StreamCall* const stream = call.stream();
+  const size_t batch = call.batch(), q_tokens = call.q_tokens(), q_batch = call.q_offsets() ? 1 : batch;
   Buffers buffers;
   // Outputs and the workspace.
-  const bool whole = !config::kStreams || !stream;
-  if (whole || stream->ends) {
+  if (!stream || stream->ends) {
     const size_t element_bytes = unscaled_bytes(d.out_dtype);
-    FOVEA_RETURN_IF_ERROR(buffers.add_output(a.out, element_bytes, q_batch, d.q_heads, q_tokens, d.value_dim));
+    FOVEA_RETURN_IF_ERROR(buffers.add_output(call.out(), element_bytes, q_batch, d.q_heads, q_tokens, d.value_dim));
   }
-  if (config::kLse && a.lse.data) FOVEA_RETURN_IF_ERROR(buffers.add_output(a.lse, 4, q_batch, d.q_heads, q_tokens, 1));
-  if (config::kScores && a.scores_stage != FOVEA_SCORES_NONE) {
-    FOVEA_RETURN_IF_ERROR(buffers.add_output(a.scores, 4, a.batch, d.q_heads, q_tokens, a.kv_tokens));
+  if (call.wants_lse()) FOVEA_RETURN_IF_ERROR(buffers.add_output(call.lse(), 4, q_batch, d.q_heads, q_tokens, 1));
+  if (call.wants_scores()) {
+    FOVEA_RETURN_IF_ERROR(buffers.add_output(call.scores(), 4, batch, d.q_heads, q_tokens, call.kv_tokens()));
   }
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace.fast, workspace.fast_bytes));
-  if (config::kSlowWorkspace) FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace.slow, a.slow_workspace_bytes));
-  if (!whole) FOVEA_RETURN_IF_ERROR(buffers.add_memory(stream->state, stream->bytes));
+  FOVEA_RETURN_IF_ERROR(buffers.add_memory(call.workspace.fast, call.workspace.fast_bytes));
+  if (kMayHaveSlowPart) FOVEA_RETURN_IF_ERROR(buffers.add_memory(call.workspace.slow, call.workspace.slow_bytes));
+  if (stream) FOVEA_RETURN_IF_ERROR(buffers.add_memory(stream->state, stream->state_bytes));
   // Inputs.
-  if (whole || !stream->ends) {
+  if (!call.ends_stream()) {
     const size_t element_bytes = unscaled_bytes(d.q_dtype);
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(a.q, element_bytes, q_batch, d.q_heads, q_tokens, d.head_dim));
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(call.q(), element_bytes, q_batch, d.q_heads, q_tokens, d.head_dim));
   }
-  FOVEA_RETURN_IF_ERROR(add_source(buffers, d, a, most.keys));
-  if (config::kMask) {
-    const uint32_t keys = kv_offsets(a) ? most.keys : a.kv_tokens;
-    FOVEA_RETURN_IF_ERROR(add_mask(buffers, a.mask, a.batch, d.q_heads, most.queries, keys));
+  FOVEA_RETURN_IF_ERROR(add_source(buffers, call, most.keys));
+  if (call.is_masked()) {
+    const uint32_t keys = call.kv_offsets() ? most.keys : call.kv_tokens();
+    FOVEA_RETURN_IF_ERROR(add_mask(buffers, call.mask(), batch, d.q_heads, most.queries, keys));
   }
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.kv_lengths, sizeof(uint32_t), a.batch));
-  if (config::kRagged) {
-    FOVEA_RETURN_IF_ERROR(buffers.add_list(q_offsets(a), sizeof(uint32_t), size_t(a.batch) + 1));
-    FOVEA_RETURN_IF_ERROR(buffers.add_list(kv_offsets(a), sizeof(uint32_t), size_t(a.batch) + 1));
-  }
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.positions, sizeof(int64_t), a.batch));
-  if (config::kAlibi) FOVEA_RETURN_IF_ERROR(buffers.add_list(a.alibi_slopes, sizeof(float), d.q_heads));
-  if (config::kSinks) FOVEA_RETURN_IF_ERROR(buffers.add_list(a.sinks, sizeof(float), d.q_heads));
-  if (config::kAdditive && a.score_vector) {
-    const fovea_in vector = {a.score_vector, 0, a.score_vector_stride, 0};
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(vector, sizeof(float), 1, d.kv_heads, 1, d.head_dim));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(call.kv_lengths(), sizeof(uint32_t), batch));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(call.q_offsets(), sizeof(uint32_t), batch + 1));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(call.kv_offsets(), sizeof(uint32_t), batch + 1));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(call.positions(), sizeof(int64_t), batch));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(call.alibi_slopes(), sizeof(float), d.q_heads));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(call.sinks(), sizeof(float), d.q_heads));
+  if (call.score_vector(0)) {
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(call.score_vectors(), sizeof(float), 1, d.kv_heads, 1, d.head_dim));
   }
   return FOVEA_OK;
 }
@@ -122,7 +118,9 @@ bool asks_for_what_is_left_out(const fovea_attention_args& a) {
          (!config::kRagged && (a.q_offsets || a.kv_offsets));
 }
 
-fovea_status check_options(const fovea_attention_desc& d, const fovea_attention_args& a, const StreamState* stream) {
+// What the arguments ask for, each alone and together. They are looked at as they came.
+fovea_status check_options(const AttentionCall& call, const fovea_attention_args& a) {
+  const fovea_attention_desc& d = call.desc;
   if (uint32_t(a.scores_stage) > FOVEA_SCORES_SOFTMAX) return FOVEA_ERR_ENUM;
   if (uint32_t(a.mask.kind) > FOVEA_MASK_BF16) return FOVEA_ERR_ENUM;
   if (asks_for_what_is_left_out(a)) return FOVEA_ERR_UNSUPPORTED;
@@ -131,16 +129,15 @@ fovea_status check_options(const fovea_attention_desc& d, const fovea_attention_
     if (!a.executor->run) return FOVEA_ERR_NULL;
     if (a.executor->workers == 0 || a.executor->workers > worker_count(d)) return FOVEA_ERR_CAPACITY;
   }
-  const uint64_t entries_q = q_offsets(a) ? d.max_batch : 1, entries_kv = kv_offsets(a) ? d.max_batch : 1;
+  const uint64_t entries_q = call.q_offsets() ? d.max_batch : 1, entries_kv = call.kv_offsets() ? d.max_batch : 1;
   if (a.batch > d.max_batch || a.q_tokens > entries_q * d.max_q_tokens || a.kv_tokens > entries_kv * d.max_kv_tokens) {
     return FOVEA_ERR_CAPACITY;
   }
-  const bool ragged = q_offsets(a) || kv_offsets(a), ring = config::kRing && d.kv_kind == FOVEA_KV_RING;
-  const bool scores = config::kScores && a.scores_stage != FOVEA_SCORES_NONE;
-  if ((ragged || ring) && (scores || stream)) return FOVEA_ERR_UNSUPPORTED;
-  if (scores && a.scores_stage < FOVEA_SCORES_MASKED && d.kv_kind != FOVEA_KV_STRIDED) return FOVEA_ERR_UNSUPPORTED;
-  if (kv_offsets(a) && d.kv_kind != FOVEA_KV_STRIDED) return FOVEA_ERR_UNSUPPORTED;
-  if (config::kLoad && d.kv_kind == FOVEA_KV_LOAD && !(stream && stream->ends)) {
+  const bool ragged = call.q_offsets() || call.kv_offsets(), ring = is_ring(d);
+  if ((ragged || ring) && (call.wants_scores() || call.stream())) return FOVEA_ERR_UNSUPPORTED;
+  if (call.wants_scores() && a.scores_stage < FOVEA_SCORES_MASKED && d.kv_kind != FOVEA_KV_STRIDED) return FOVEA_ERR_UNSUPPORTED;
+  if (call.kv_offsets() && d.kv_kind != FOVEA_KV_STRIDED) return FOVEA_ERR_UNSUPPORTED;
+  if (is_loaded(d) && !call.ends_stream()) {
     if (!a.kv.loader || !a.kv.loader->start) return FOVEA_ERR_NULL;
   }
   FOVEA_RETURN_IF_ERROR(check_mask(a.mask, a.kv_tokens));
@@ -148,34 +145,32 @@ fovea_status check_options(const fovea_attention_desc& d, const fovea_attention_
   const bool positions_named = d.diagonal == FOVEA_DIAGONAL_TOP_LEFT || d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT;
   const bool positions_needed =
       !positions_named && (d.diagonal == FOVEA_DIAGONAL_POSITIONS || d.window_left || d.window_right || a.alibi_slopes);
-  if (config::kStreams && stream) {
-    if (a.scores_stage != FOVEA_SCORES_NONE) return FOVEA_ERR_UNSUPPORTED;
-    if (stream->ends) return FOVEA_OK;
-  }
-  const bool additive = config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE;
-  if (additive && !a.score_vector) return FOVEA_ERR_NULL;
-  if (!additive && a.score_vector) return FOVEA_ERR_UNSUPPORTED;
+  if (call.stream() && call.wants_scores()) return FOVEA_ERR_UNSUPPORTED;
+  if (call.ends_stream()) return FOVEA_OK;
+  if (is_additive(d) && !a.score_vector) return FOVEA_ERR_NULL;
+  if (!is_additive(d) && a.score_vector) return FOVEA_ERR_UNSUPPORTED;
   if (positions_named && a.positions) return FOVEA_ERR_POSITIONS_TWICE;
   if (positions_needed && !a.positions && a.batch > 0) return FOVEA_ERR_POSITIONS_MISSING;
   return FOVEA_OK;
 }
 
-fovea_status check_workspace(const fovea_plan& plan, const fovea_attention_args& a, const Workspace& workspace) {
-  if (!config::kSlowWorkspace && (workspace.slow || a.slow_workspace_bytes)) return FOVEA_ERR_UNSUPPORTED;
-  if (!workspace.fast || (!workspace.slow && a.slow_workspace_bytes)) return FOVEA_ERR_NULL;
+fovea_status check_workspace(const fovea_plan& plan, const Workspace& workspace) {
+  if (!kMayHaveSlowPart && (workspace.slow || workspace.slow_bytes)) return FOVEA_ERR_UNSUPPORTED;
+  if (!workspace.fast || (!workspace.slow && workspace.slow_bytes)) return FOVEA_ERR_NULL;
   if (!is_aligned(workspace.fast, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
   if (!is_aligned(workspace.slow, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
   if (workspace.fast_bytes >= plan.workspace_bytes) return FOVEA_OK;
-  if (!config::kSlowWorkspace || a.slow_workspace_bytes == 0) return FOVEA_ERR_WORKSPACE;
-  return a.slow_workspace_bytes < slow_workspace_bytes(plan, workspace.fast_bytes) ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
+  if (!kMayHaveSlowPart || workspace.slow_bytes == 0) return FOVEA_ERR_WORKSPACE;
+  return workspace.slow_bytes < slow_workspace_bytes(plan, workspace.fast_bytes) ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
 }
 
 // What stands in the small arrays. They are aligned.
-fovea_status check_ring(const fovea_attention_desc& d, const fovea_attention_args& a, uint32_t batch) {
-  const uint32_t first = ring_first(d, a, batch), length = key_count(a, batch);
+fovea_status check_ring(const AttentionCall& call, uint32_t entry) {
+  const fovea_attention_desc& d = call.desc;
+  const uint32_t first = ring_first(call, entry), length = call.key_count(entry);
   if (length <= d.pinned_tokens) return FOVEA_OK;
   if (first > length || length - first > d.ring_tokens - d.pinned_tokens) return FOVEA_ERR_LENGTH;
-  return !d.hide_gone && sees_gone_token(d, a, batch) ? FOVEA_ERR_RING : FOVEA_OK;
+  return !d.hide_gone && sees_gone_token(call, entry) ? FOVEA_ERR_RING : FOVEA_OK;
 }
 
 fovea_status check_pages(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t batch, uint32_t length) {
@@ -186,40 +181,35 @@ fovea_status check_pages(const fovea_attention_desc& d, const fovea_kv_source& k
   return FOVEA_OK;
 }
 
-// What an entry has by the offsets, or where there are none.
-uint32_t entry_count(const uint32_t* offsets, uint32_t batch, uint32_t otherwise) {
-  return offsets ? offsets[batch + 1] - offsets[batch] : otherwise;
-}
-
-fovea_status check_entries(const fovea_attention_desc& d, const fovea_attention_args& a) {
-  if (q_offsets(a)) {
-    FOVEA_RETURN_IF_ERROR(check_offsets(q_offsets(a), a.batch, a.q_tokens, d.max_q_tokens));
+fovea_status check_entries(const AttentionCall& call) {
+  const fovea_attention_desc& d = call.desc;
+  if (const uint32_t* const offsets = call.q_offsets()) {
+    FOVEA_RETURN_IF_ERROR(check_offsets(offsets, call.batch(), call.q_tokens(), d.max_q_tokens));
   }
-  if (kv_offsets(a)) {
-    FOVEA_RETURN_IF_ERROR(check_offsets(kv_offsets(a), a.batch, a.kv_tokens, d.max_kv_tokens));
+  if (const uint32_t* const offsets = call.kv_offsets()) {
+    FOVEA_RETURN_IF_ERROR(check_offsets(offsets, call.batch(), call.kv_tokens(), d.max_kv_tokens));
   }
-  for (uint32_t b = 0; b < a.batch; ++b) {
-    const uint32_t all = entry_count(kv_offsets(a), b, a.kv_tokens);
-    const uint32_t length = a.kv_lengths ? a.kv_lengths[b] : all;
-    if (length > all) return FOVEA_ERR_LENGTH;
-    if (config::kPages && d.kv_kind == FOVEA_KV_PAGED) FOVEA_RETURN_IF_ERROR(check_pages(d, a.kv, b, length));
-    if (a.positions && (a.positions[b] > kMostPosition || a.positions[b] < -kMostPosition)) return FOVEA_ERR_SIZE;
-    if (config::kRing && d.kv_kind == FOVEA_KV_RING) FOVEA_RETURN_IF_ERROR(check_ring(d, a, b));
+  for (uint32_t entry = 0; entry < call.batch(); ++entry) {
+    const uint32_t length = call.key_count(entry);
+    if (length > call.whole_key_count(entry)) return FOVEA_ERR_LENGTH;
+    if (is_paged(d)) FOVEA_RETURN_IF_ERROR(check_pages(d, call.kv(), entry, length));
+    const int64_t position = call.positions() ? call.positions()[entry] : 0;
+    if (position > kMostPosition || position < -kMostPosition) return FOVEA_ERR_SIZE;
+    if (is_ring(d)) FOVEA_RETURN_IF_ERROR(check_ring(call, entry));
   }
   return FOVEA_OK;
 }
 
 // The largest entry, whatever the small arrays hold: they are aligned, and not yet known to be right.
-fovea_status measure_entries(const fovea_attention_args& a, Most* most) {
-  const void* const lists[] = {a.kv_lengths, q_offsets(a), kv_offsets(a)};
+fovea_status measure_entries(const AttentionCall& call, Most* most) {
+  const void* const lists[] = {call.kv_lengths(), call.q_offsets(), call.kv_offsets()};
   for (const void* list : lists) {
     if (!is_aligned(list, sizeof(uint32_t))) return FOVEA_ERR_ALIGNMENT;
   }
-  for (uint32_t b = 0; b < a.batch; ++b) {
-    const uint32_t all = entry_count(kv_offsets(a), b, a.kv_tokens);
-    const uint32_t keys = a.kv_lengths ? a.kv_lengths[b] : all, queries = entry_count(q_offsets(a), b, a.q_tokens);
-    if (keys > most->keys && keys <= a.kv_tokens) most->keys = keys;
-    if (queries > most->queries && queries <= a.q_tokens) most->queries = queries;
+  for (uint32_t entry = 0; entry < call.batch(); ++entry) {
+    const uint32_t keys = call.key_count(entry), queries = call.queries(entry).count;
+    if (keys > most->keys && keys <= call.kv_tokens()) most->keys = keys;
+    if (queries > most->queries && queries <= call.q_tokens()) most->queries = queries;
   }
   return FOVEA_OK;
 }
@@ -236,16 +226,15 @@ fovea_status add_mask(Buffers& buffers, const fovea_mask& m, size_t batch, size_
   return buffers.add_list(m.head_factors, sizeof(float), q_heads);
 }
 
-fovea_status check_attention_args(const fovea_plan& plan, const fovea_attention_args& args, const Workspace& workspace,
-                                  const StreamState* stream) {
-  if (!is_plan(plan)) return FOVEA_ERR_PLAN;
+fovea_status check_attention(const AttentionCall& call, const fovea_attention_args& args) {
+  if (!is_plan(call.plan)) return FOVEA_ERR_PLAN;
   if (args.struct_bytes != sizeof(fovea_attention_args)) return FOVEA_ERR_STRUCT;
-  FOVEA_RETURN_IF_ERROR(check_workspace(plan, args, workspace));
-  FOVEA_RETURN_IF_ERROR(check_options(plan.desc, args, stream));
+  FOVEA_RETURN_IF_ERROR(check_workspace(call.plan, call.workspace));
+  FOVEA_RETURN_IF_ERROR(check_options(call, args));
   Most most = {};
-  FOVEA_RETURN_IF_ERROR(measure_entries(args, &most));
-  FOVEA_RETURN_IF_ERROR(check_buffers(plan.desc, args, workspace, stream, most));
-  return check_entries(plan.desc, args);
+  FOVEA_RETURN_IF_ERROR(measure_entries(call, &most));
+  FOVEA_RETURN_IF_ERROR(check_buffers(call, most));
+  return check_entries(call);
 }
 
 }  // namespace fovea

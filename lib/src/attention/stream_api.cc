@@ -2,6 +2,7 @@
 #include "attention/call.h"
 #include "attention/merge_kernels.h"
 #include "attention/plan.h"
+#include "attention/resolve.h"
 #include "attention/stream_image.h"
 #include "attention/stream_resolve.h"
 #include "fovea/fovea.h"
@@ -43,14 +44,14 @@ fovea_status call_on_stream(const fovea_plan& plan, fovea_state* state, const fo
   fovea_status status = fovea::check_state_of(plan, state);
   if (status != FOVEA_OK) return status;
   const Workspace parts = {workspace, workspace_bytes, args.slow_workspace, args.slow_workspace_bytes};
-  const fovea::StreamState stream = {state, fovea::state_bytes(*state).value, ends};
-  status = fovea::check_attention_args(plan, args, parts, &stream);
+  const StreamCall stream = {state, fovea::state_bytes(*state).value, fovea::state_rows(*state), state->next_key, ends};
+  const fovea::AttentionCall call(plan, args, parts, &stream);
+  status = fovea::check_attention(call, args);
   if (status != FOVEA_OK) return status;
   if (args.batch != state->batch || args.q_tokens != state->q_tokens) return FOVEA_ERR_STATE;
   if (!ends && !fovea::push_served(plan.desc, state->next_key)) return FOVEA_ERR_UNSUPPORTED;
   if (state->next_key > fovea::kMostPosition - int64_t(args.kv_tokens)) return FOVEA_ERR_SIZE;
-  const StreamCall call = {fovea::state_rows(*state), state->next_key, ends};
-  return fovea::run_attention(plan, args, parts, &call);
+  return fovea::run_attention(call);
 }
 
 fovea_status check_call(const fovea_plan* plan, const fovea_attention_args* args) {

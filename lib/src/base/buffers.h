@@ -7,13 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/status.h"
 #include "fovea/fovea.h"
-
-#define FOVEA_RETURN_IF_ERROR(expression)                  \
-  do {                                                     \
-    const fovea_status status_of_step = (expression);      \
-    if (status_of_step != FOVEA_OK) return status_of_step; \
-  } while (false)
 
 namespace fovea {
 
@@ -115,11 +110,14 @@ class Buffers {
   fovea_status add_input(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
                          size_t dim);
   // One that may be absent, of count elements.
-  fovea_status add_list(const void* data, size_t element_bytes, size_t count);
+  fovea_status add_list(const void* data, size_t element_bytes, size_t count) {
+    return data ? add_present_list(data, element_bytes, count) : FOVEA_OK;
+  }
   // Bytes that the call writes, such as the workspace.
   fovea_status add_memory(const void* data, size_t bytes);
 
  private:
+  fovea_status add_present_list(const void* data, size_t element_bytes, size_t count);
   fovea_status add(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens, size_t dim,
                    bool output);
   fovea_status add(const Span& span, bool output);

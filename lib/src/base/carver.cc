@@ -6,7 +6,7 @@ namespace fovea {
 void* Carver::take(size_t columns, size_t rows, size_t element_bytes) {
   CheckedSize bytes{columns};
   bytes.times(rows).times(element_bytes);
-  if (config::kSlowWorkspace && bytes.value <= fast_left_ && !bytes.overflow) {
+  if (kMayHaveSlowPart && bytes.value <= fast_left_ && !bytes.overflow) {
     void* const array = reinterpret_cast<void*>(fast_);
     bytes.aligned();  // fits as well: the fast part has whole multiples of the alignment
     fast_ += bytes.value;

@@ -13,6 +13,9 @@
 
 namespace fovea {
 
+// Whether a workspace may have a slow part in this build.
+constexpr bool kMayHaveSlowPart = config::kSlowWorkspace;
+
 // The caller's workspace: one part, or a fast and a slow one.
 struct Workspace {
   void* fast;
@@ -38,16 +41,12 @@ class Carver {
   explicit Carver(const Workspace& workspace)
       : fast_(reinterpret_cast<uintptr_t>(workspace.fast)),
         fast_left_(workspace.fast_bytes),
-        slow_(reinterpret_cast<uintptr_t>(config::kSlowWorkspace ? workspace.slow : workspace.fast)) {}
+        slow_(reinterpret_cast<uintptr_t>(kMayHaveSlowPart ? workspace.slow : workspace.fast)) {}
   explicit Carver(void* memory) : fast_(0), fast_left_(0), slow_(reinterpret_cast<uintptr_t>(memory)) {}
 
   template <class T>
   T* take(size_t columns, size_t rows = 1) {
     return static_cast<T*>(take(columns, rows, sizeof(T)));
-  }
-  template <class T>
-  __attribute__((always_inline)) void take(T** array, size_t columns, size_t rows = 1) {
-    *array = take<T>(columns, rows);
   }
   void* take(size_t columns, size_t rows, size_t element_bytes);
 
@@ -60,18 +59,6 @@ class Carver {
   size_t fast_left_;
   uintptr_t slow_;
   CheckedSize slow_used_;
-};
-
-// Counts the bytes that a Carver would hand out, in a constant expression: to compare the functions that carve with the
-// macros of fovea.h.
-struct CarvedBytes {
-  size_t bytes = 0;
-
-  template <class T>
-  constexpr void take(T** array, size_t columns, size_t rows = 1) {
-    *array = nullptr;
-    bytes += FOVEA_ALIGN_UP_(columns * rows * sizeof(T));
-  }
 };
 
 }  // namespace fovea

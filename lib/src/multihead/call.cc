@@ -35,7 +35,7 @@ fovea_status run_multihead(const fovea_multihead_plan& plan, MultiheadSteps* ste
   const RopeKernels& rope = rope_kernels(plan.attention.desc.target);
   if (steps->turns_q) run_rope(steps->turn_q, rope);
   if (steps->turns_k) run_rope(steps->turn_k, rope);
-  status = run_attention(plan.attention, steps->attention, steps->shared, nullptr);
+  status = run_attention(AttentionCall(plan.attention, steps->attention, steps->shared, nullptr));
   return status == FOVEA_OK ? run_step(&steps->out) : status;
 }
 

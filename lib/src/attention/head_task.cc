@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention as one reads it in a paper: for each tile of query rows, each tile of keys, one step of the running softmax
+// (Milakov and Gimelshein, arXiv 1805.02867, algorithm 3; Dao et al., arXiv 2205.14135).
+#include "attention/head_task.h"
+
+namespace fovea {
+namespace {
+
+template <class T, class Array>
+T* entry(const Array& array, size_t batch, size_t head) {
+  if (!array.data) return nullptr;
+  // With zero tokens the strides may hold any value: the sum may wrap, but it is never used.
+  const size_t elements = batch * size_t(array.batch_stride) + head * size_t(array.head_stride);
+  return advanced(static_cast<T*>(array.data), ptrdiff_t(elements * sizeof(T)));
+}
+
+// The part of a position that an int32_t less a key's index holds. It is all of it where keys are near.
+int32_t narrow(int64_t position) {
+  constexpr int64_t limit = int64_t(1) << 30;
+  return int32_t(position < -limit ? -limit : position > limit ? limit : position);
+}
+
+// Within 2^-23 of the number. The compiler's own conversion is a call into its library on 32-bit processors.
+float to_float(int64_t number) {
+  const uint64_t size = number < 0 ? 0 - uint64_t(number) : uint64_t(number);
+  const float rounded = float(uint32_t(size >> 32)) * 4294967296.0f + float(uint32_t(size));
+  return number < 0 ? -rounded : rounded;
+}
+
+// Rows of queries or outputs.
+template <class Array>
+TypedRows typed_rows(const Array& array, fovea_dtype dtype, const EntryQueries& queries, uint32_t head) {
+  const size_t unit = unscaled_bytes(dtype);
+  char* const first = entry<char>(fovea_out{const_cast<void*>(array.data), stride_bytes(array.batch_stride, unit),
+                                            stride_bytes(array.head_stride, unit), 0},
+                                  queries.batch, head);
+  return {first + ptrdiff_t(queries.first) * array.token_stride * ptrdiff_t(unit), array.token_stride,
+          array.head_stride, dtype};
+}
+
+void enter_mask(const fovea_mask& mask, uint32_t batch, uint32_t head, uint32_t first_key, ScoreSteps* steps) {
+  const size_t unit = mask_element_bytes(mask.kind);
+  const ptrdiff_t batch_stride = stride_bytes(mask.batch_stride, unit);
+  const ptrdiff_t head_stride = stride_bytes(mask.head_stride, unit), q_stride = stride_bytes(mask.q_stride, unit);
+  char* const first = entry<char>(fovea_out{const_cast<void*>(mask.data), batch_stride, head_stride, 0}, batch, head);
+  steps->mask = {advanced(first, -ptrdiff_t(first_key * unit * steps->mask_step)), q_stride, head_stride};
+  static const float kNoFactor = 1.0f;
+  const float* const factors = mask.head_factors ? mask.head_factors + head : &kNoFactor;
+  steps->mask_factor = {reinterpret_cast<char*>(const_cast<float*>(factors)), 0,
+                        mask.head_factors ? ptrdiff_t(sizeof(float)) : 0};
+}
+
+// What a call asks for of the steps between dot product and softmax. Masks are looked at by the key's index, so they
+// begin first_key keys before the first key of a stream's call.
+ScoreSteps score_steps(const AttentionCall& call, uint32_t entry, uint32_t head, uint32_t first_key) {
+  const fovea_attention_desc& d = call.desc;
+  ScoreSteps steps;
+  steps.softcap = softcap(d) * kLog2E;
+  steps.inverse_softcap = softcap(d) > 0.0f ? 1.0f / steps.softcap : 0.0f;
+  steps.alibi = call.alibi_slopes() != nullptr;
+  steps.mask_kind = call.mask().kind;
+  steps.mask_step = call.mask().broadcast_keys ? 0 : 1;
+  steps.mask_hides = call.mask().kind == FOVEA_MASK_F16 ? kHidingMaskF16 : kHidingMask;
+  if (call.is_masked()) enter_mask(call.mask(), entry, head, first_key, &steps);
+  steps.dropout = d.dropout;
+  steps.dropout_seed = call.dropout_seed();
+  steps.batch = entry;
+  steps.first_head = head;
+  steps.first_quad = drops(d) && call.stream() ? uint32_t((call.stream()->first_key - first_key) / 4) : 0;
+  return steps;
+}
+
+// Per-row facts that limits, ALiBi and sinks need. Padding rows repeat the last live one.
+void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
+  const bool limited = task.positions.limited();
+  const bool biased = task.call.alibi_slopes() != nullptr;
+  const bool sinks = task.call.sinks() != nullptr;
+  if (!limited && !biased && !sinks) return;
+  for (uint32_t column = 0; column < tile.columns; ++column) {
+    const uint32_t row = column / tile.row_lanes;
+    const uint32_t group_row = tile.first_head + (row < tile.live ? row : tile.live - 1);
+    const uint32_t token = tile.first_token + group_row / task.group;
+    const size_t q_head = size_t(task.kv_head) * task.group + group_row % task.group;
+    if (limited) {
+      const Visible visible = task.positions.visible(token);
+      tile.lo[column] = int32_t(visible.lo);
+      tile.hi[column] = int32_t(visible.hi);
+    }
+    if (biased) {
+      const int64_t position = task.positions.first + token;
+      tile.pos[column] = narrow(position);
+      tile.far_pos[column] = to_float(position - tile.pos[column]);
+      tile.slope[column] = task.call.alibi_slopes()[q_head] * kLog2E;
+    }
+    if (sinks) tile.sink[column] = task.call.sinks()[q_head] * kLog2E;
+  }
+}
+
+// The keys that rows of a tile may see, as positions tell: some row sees [some_lo, some_hi), all rows see [all_lo,
+// all_hi).
+struct TileLimits {
+  uint32_t some_lo, all_lo, all_hi, some_hi;
+
+  // Limits grow with the token: the first row sees least to the right, the last least to the left.
+  static TileLimits of(const HeadTask& task, const QueryTile& tile) {
+    const Visible first = task.positions.visible(tile.first_token);
+    const Visible last = task.positions.visible(tile.first_token + (tile.first_head + tile.live - 1) / task.group);
+    return {first.lo, last.lo, first.hi, last.hi};
+  }
+  bool empty() const { return some_lo >= some_hi; }
+};
+
+// Key tiles end on the grid. Only the first tile of a stream's call may begin off it.
+uint32_t tile_end(uint32_t first) { return (first / kKeyTile + 1) * kKeyTile; }
+
+// The part of the key tile at keys->first that a tile of rows with these limits takes. False if none.
+bool clip_key_tile(const TileLimits& limits, KeySpan* keys) {
+  const uint32_t first = keys->first;
+  if (limits.empty() || first >= limits.some_hi || tile_end(first) <= limits.some_lo) return false;
+  keys->begin = limits.some_lo > first ? (limits.some_lo - first) / kKeyGrain * kKeyGrain : 0;
+  keys->end = (limits.some_hi < tile_end(first) ? limits.some_hi : tile_end(first)) - first;
+  keys->edge = first + keys->begin < limits.all_lo || first + keys->end > limits.all_hi;
+  return true;
+}
+
+// What some of these query tiles take of it. False if none do.
+bool clip_for_some(const TileLimits* limits, uint32_t count, KeySpan* keys) {
+  uint32_t begin = kKeyTile, end = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!clip_key_tile(limits[i], keys)) continue;
+    if (keys->begin < begin) begin = keys->begin;
+    if (keys->end > end) end = keys->end;
+  }
+  keys->begin = begin;
+  keys->end = end;
+  return begin < end;
+}
+
+// Calls `take` for each piece of a key tile, with its keys; where there are no pieces, for the tile.
+template <class Take>
+void for_key_pieces(const KeySource& source, const KeyTile& keys, const Take& take) {
+  const uint32_t step = source.piece_keys();
+  for (uint32_t begin = keys.begin; begin < keys.end; begin += step) {
+    KeyTile piece = keys;
+    piece.begin = begin;
+    if (keys.end - begin > step) piece.end = begin + step;
+    if (source.in_pieces()) piece.keys = source.keys_of(piece);
+    take(piece);
+  }
+}
+
+// The parts of attend one after the other, each for all query tiles while a piece is there.
+void attend_in_pieces(const HeadTask& task, const QueryTile* tiles, const TileLimits* limits, uint32_t count,
+                      const KeyTile& keys) {
+  uint32_t element = 0, elements = 0;  // of a piece of values
+  const auto attend = [&](const KeyTile& piece, AttendPart part) {
+    for (uint32_t i = 0; i < count; ++i) {
+      KeyTile own = piece;
+      if (count > 1 && !clip_key_tile(limits[i], &own)) continue;
+      if (own.begin < piece.begin) own.begin = piece.begin;
+      if (own.end > piece.end) own.end = piece.end;
+      if (own.begin >= own.end) continue;
+      own.parts = part;
+      QueryTile tile = tiles[i];
+      tile.o += size_t(element) * tile.columns;
+      tile.value_dim = elements;
+      task.kernel.attend(tile, own, task.steps);
+    }
+  };
+  for_key_pieces(task.source, keys, [&](const KeyTile& piece) { attend(piece, kScorePart); });
+  attend(keys, kWeightPart);
+  const uint32_t value_dim = task.call.desc.value_dim, step = task.source.piece_elements();
+  for (; element < value_dim; element += elements) {
+    elements = value_dim - element < step ? value_dim - element : step;
+    KeyTile piece = keys;
+    piece.values = task.source.values_of(keys, element, elements);
+    attend(piece, kValuePart);
+  }
+}
+
+// The scores of the keys within these limits once more, stored; and where it `fills`, those of all others.
+bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits, bool fills) {
+  const fovea_scores_stage stage = task.call.scores_stage();
+  const AttentionKernel& kernel = task.kernel;
+  const uint32_t all_keys = fills ? task.call.kv_tokens() : 0;
+  uint32_t done = 0;
+  for (uint32_t first = limits.some_lo / kKeyTile * kKeyTile; first < limits.some_hi; first += kKeyTile) {
+    KeyTile keys;
+    keys.first = first;
+    if (!clip_key_tile(limits, &keys)) continue;
+    if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, false)) return false;
+    const uint32_t begin = first + keys.begin;
+    if (fills && begin > done) kernel.scores_hidden(tile, done, begin - done, stage, task.scores);
+    for_key_pieces(task.source, keys,
+                   [&](const KeyTile& piece) { kernel.scores_out(tile, piece, task.steps, stage, task.scores); });
+    done = first + keys.end;
+  }
+  if (done < all_keys) kernel.scores_hidden(tile, done, all_keys - done, stage, task.scores);
+  return true;
+}
+
+// Scores to the caller, now that the normalisation is known. False where keys cannot be had. Pinned keys come last: in
+// a key tile that they share with others, they are written as hidden at first.
+bool write_scores(HeadTask& task, const QueryTile& tile) {
+  const uint32_t all_keys = task.call.kv_tokens();
+  if (task.call.scores_stage() < FOVEA_SCORES_MASKED) return write_range(task, tile, {0, 0, all_keys, all_keys}, true);
+  const uint32_t ranges = task.ranges.size();
+  for (uint32_t r = ranges; r-- > 0;) {
+    task.enter_range(r);
+    fill_row_facts(task, tile);
+    if (!write_range(task, tile, TileLimits::of(task, tile), r + 1 == ranges)) return false;
+  }
+  return true;
+}
+
+StateRows state_rows(const HeadTask& task, const StateRows& state, const QueryTile& tile) {
+  return state.from(size_t(tile.first_token) * task.group + tile.first_head, tile.value_dim);
+}
+
+// All keys from positions.begin to positions.keys. False where some cannot be had.
+bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
+  TileLimits limits[kMostTiles];
+  uint32_t lo = UINT32_MAX, hi = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    limits[i] = TileLimits::of(task, tiles[i]);
+    if (limits[i].empty()) continue;
+    if (limits[i].some_lo < lo) lo = limits[i].some_lo;
+    if (limits[i].some_hi > hi) hi = limits[i].some_hi;
+  }
+  KeySpan next = {};
+  next.first = lo / kKeyTile * kKeyTile;
+  if (next.first < task.positions.entered) next.first = task.positions.entered;
+  // The next key tile of which something is taken, asked for ahead of its use.
+  const auto ask = [&]() {
+    while (next.first < hi && !clip_for_some(limits, count, &next)) next.first = tile_end(next.first);
+    return next.first >= hi || task.source.ask(next.first, next.begin, next.end);
+  };
+  if (!ask()) return false;
+  while (next.first < hi) {
+    KeyTile keys;
+    static_cast<KeySpan&>(keys) = next;
+    if (!task.source.bring(&keys, hi - next.first > 2 * kKeyTile)) return false;
+    next.first = tile_end(next.first);
+    // A push has few keys for each head. Without this, 64 of head_dim 128 take 1.6 times as long from memory (Zen 5).
+    if (kFewRowsServed && task.doing() == Part::kPush && next.first >= hi) keys.next_keys = task.source.next_head();
+    if (!ask()) return false;
+    if (task.source.in_pieces()) {
+      attend_in_pieces(task, tiles, limits, count, keys);
+      continue;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+      if (count == 1 || clip_key_tile(limits[i], &keys)) task.kernel.attend(tiles[i], keys, task.steps);
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel& kernel_, const KeyBuffers& buffers,
+                   uint32_t entry_index, uint32_t kv_head_, uint32_t worker)
+    : call(call_),
+      part(part_),
+      kernel(kernel_),
+      group(call.desc.q_heads / call.desc.kv_heads),
+      kv_head(kv_head_),
+      entry(positions_of(call, entry_index)),
+      ranges(ranges_of(call, entry_index)),
+      source(call, kernel.widens || is_additive(call.desc), buffers, entry_index, kv_head, entry.begin, worker) {
+  const uint32_t head = kv_head * group;
+  const EntryQueries queries = call.queries(entry_index);
+  q = typed_rows(call.q(), call.desc.q_dtype, queries, head);
+  outputs.out = typed_rows(call.out(), call.desc.out_dtype, queries, head);
+  outputs.lse.data = nullptr;
+  if (call.wants_lse()) outputs.lse = typed_rows(call.lse(), FOVEA_F32, queries, head).as<float>();
+  outputs.sinks = call.sinks() != nullptr;
+  if (call.wants_scores()) {
+    scores = {fovea::entry<float>(call.scores(), entry_index, head), call.scores().token_stride,
+              call.scores().head_stride};
+  }
+  steps = score_steps(call, entry_index, head, entry.begin);
+}
+
+void HeadTask::prepare(QueryTile* tile) const {
+  tile->score_factor = score_factor();
+  tile->score_vector = call.score_vector(kv_head);
+}
+
+bool HeadTask::run(const QueryTile* tiles, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (begins()) kernel.begin(tiles[i], q, tiles[i].score_vector ? 1.0f : score_factor());
+    if (takes_up()) kernel.resume(tiles[i], state_rows(*this, state, tiles[i]));
+  }
+  for (uint32_t r = 0; r < ranges.size(); ++r) {
+    enter_range(r);
+    for (uint32_t i = 0; i < count; ++i) fill_row_facts(*this, tiles[i]);
+    if (doing() != Part::kEnd && !attend_to_keys(*this, tiles, count)) return false;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    if (puts_down()) {
+      kernel.suspend(tiles[i], state_rows(*this, state_out, tiles[i]));
+      continue;
+    }
+    kernel.end(tiles[i], outputs);
+    if (call.wants_scores() && !write_scores(*this, tiles[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace fovea
