@@ -6,14 +6,15 @@
 #define FOVEA_SRC_ATTENTION_OPTIONS_H_
 
 #include "attention/kernels.h"
+#include "base/key_places.h"
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
 
 namespace fovea {
 
-inline bool is_ring(const fovea_attention_desc& d) { return config::kRing && d.kv_kind == FOVEA_KV_RING; }
-inline bool is_paged(const fovea_attention_desc& d) { return config::kPages && d.kv_kind == FOVEA_KV_PAGED; }
-inline bool is_loaded(const fovea_attention_desc& d) { return config::kLoad && d.kv_kind == FOVEA_KV_LOAD; }
+inline bool is_ring(const fovea_attention_desc& d) { return is_ring(d.kv_kind); }
+inline bool is_paged(const fovea_attention_desc& d) { return is_paged(d.kv_kind); }
+inline bool is_loaded(const fovea_attention_desc& d) { return is_loaded(d.kv_kind); }
 inline float softcap(const fovea_attention_desc& d) { return config::kSoftcap ? d.softcap : 0.0f; }
 inline bool drops(const fovea_attention_desc& d) { return config::kDropout && d.dropout != 0.0f; }
 inline bool is_additive(const fovea_attention_desc& d) {

@@ -17,6 +17,11 @@ inline uint32_t mask_columns(const fovea_mask& mask, uint32_t keys) {
   return mask.kv_tokens == FOVEA_MASK_COVERS_NONE ? 0 : mask.kv_tokens ? mask.kv_tokens : keys;
 }
 
+// Whether a source is of a kind that this build has.
+inline bool is_ring(fovea_kv_kind kind) { return config::kRing && kind == FOVEA_KV_RING; }
+inline bool is_paged(fovea_kv_kind kind) { return config::kPages && kind == FOVEA_KV_PAGED; }
+inline bool is_loaded(fovea_kv_kind kind) { return config::kLoad && kind == FOVEA_KV_LOAD; }
+
 // A token's row, and how many tokens from it on have the following rows, in order.
 struct KeyPlace {
   size_t block;  // an entry, or a page
@@ -32,13 +37,13 @@ struct KeyPlaces {
   ptrdiff_t page_table_stride;
 
   KeyPlace of(uint32_t batch, uint32_t token) const {
-    if (config::kRing && kind == FOVEA_KV_RING) {
+    if (is_ring(kind)) {
       const uint32_t slots = ring_tokens - pinned_tokens;
       if (token < pinned_tokens) return {batch, token, pinned_tokens - token};
       const uint32_t slot = (token - pinned_tokens) % slots;
       return {batch, size_t(pinned_tokens) + slot, slots - slot};
     }
-    if (config::kPages && kind == FOVEA_KV_PAGED) {
+    if (is_paged(kind)) {
       const uint32_t row = token % page_tokens;
       const uint32_t page = page_table[ptrdiff_t(batch) * page_table_stride + ptrdiff_t(token / page_tokens)];
       return {page, row, page_tokens - row};

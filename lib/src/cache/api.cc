@@ -78,7 +78,7 @@ extern "C" fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_att
   if (status != FOVEA_OK) return status;
   if (!desc) return FOVEA_ERR_NULL;
   if (desc->struct_bytes != sizeof *desc) return FOVEA_ERR_STRUCT;
-  const bool ring = cache->kind == FOVEA_KV_RING;
+  const bool ring = fovea::is_ring(cache->kind);
   desc->kv_heads = cache->kv_heads;
   desc->head_dim = cache->head_dim;
   desc->value_dim = cache->value_dim;

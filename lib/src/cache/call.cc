@@ -37,7 +37,7 @@ __attribute__((noinline)) void put_rows(const fovea_kv_cache& c, const ConvertKe
   for (uint32_t done = 0; done < count;) {
     const KeyPlace place = places.of(entry, token + done);
     const uint32_t n = place.count < count - done ? uint32_t(place.count) : count - done;
-    const bool pinned = c.kind == FOVEA_KV_RING && token + done < c.pinned_tokens;
+    const bool pinned = is_ring(c.kind) && token + done < c.pinned_tokens;
     const uint32_t end = token + done + n;  // of the run
     const uint32_t skip = pinned || token + done >= from ? 0 : from < end ? from - (token + done) : n;
     if (skip < n) {
@@ -117,7 +117,7 @@ void append_to_cache(fovea_kv_cache& c, const fovea_kv_append_args& a) {
   for (uint32_t b = 0; b < a.batch; ++b) {
     const uint32_t entry = a.entry + b, end = c.lengths[entry] + new_tokens(a, b).count;
     const uint32_t slots = c.max_tokens - c.pinned_tokens;
-    const bool ring = config::kRing && c.kind == FOVEA_KV_RING;
+    const bool ring = is_ring(c.kind);
     const uint32_t from = ring && end > slots ? end - slots : 0;  // tokens before it give way
     if (!c.values_in_keys) put_array(c, a, target, false, b, from);
     put_array(c, a, target, true, b, from);

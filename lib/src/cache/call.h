@@ -8,14 +8,17 @@
 
 namespace fovea {
 
+// Null where this build has no ragged batches.
+inline const uint32_t* offsets_of(const fovea_kv_append_args& a) { return config::kRagged ? a.offsets : nullptr; }
+
 // The new tokens of entry args.entry + b: where they are in the arrays, how many there are, and how many are taken.
 struct NewTokens {
   uint32_t block, first, all, count;
 };
 inline NewTokens new_tokens(const fovea_kv_append_args& a, uint32_t b) {
-  const bool ragged = config::kRagged && a.offsets;
-  const uint32_t first = ragged ? a.offsets[b] : 0, all = ragged ? a.offsets[b + 1] - first : a.tokens;
-  return {ragged ? 0 : b, first, all, a.counts ? a.counts[b] : all};
+  const uint32_t* const offsets = offsets_of(a);
+  const uint32_t first = offsets ? offsets[b] : 0, all = offsets ? offsets[b + 1] - first : a.tokens;
+  return {offsets ? 0 : b, first, all, a.counts ? a.counts[b] : all};
 }
 
 // Whether new keys, or values, are f32 rows of the workspace on their way.

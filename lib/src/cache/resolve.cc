@@ -21,11 +21,9 @@ fovea_status check_shape(const fovea_kv_cache& c) {
     return FOVEA_ERR_ENUM;
   }
   if (c.kv_heads == 0 || c.head_dim == 0 || c.value_dim == 0) return FOVEA_ERR_DIM;
-  const bool ring = c.kind == FOVEA_KV_RING, paged = c.kind == FOVEA_KV_PAGED;
-  if (c.kind == FOVEA_KV_LOAD || (ring && !config::kRing) || (paged && !config::kPages) ||
-      !format_served(c.key_dtype) || !format_served(c.value_dtype)) {
-    return FOVEA_ERR_UNSUPPORTED;
-  }
+  const bool ring = is_ring(c.kind), paged = is_paged(c.kind);
+  if (c.kind != FOVEA_KV_STRIDED && !ring && !paged) return FOVEA_ERR_UNSUPPORTED;
+  if (!format_served(c.key_dtype) || !format_served(c.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (c.max_tokens > kMostTokens || (ring && c.pinned_tokens >= c.max_tokens)) return FOVEA_ERR_SIZE;
   if (c.values_in_keys && (c.value_dtype != c.key_dtype || c.value_dim > c.head_dim)) return FOVEA_ERR_SIZE;
   return paged == (c.page_tokens != 0) && (paged || c.pages == 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
@@ -33,7 +31,7 @@ fovea_status check_shape(const fovea_kv_cache& c) {
 
 // Nothing that is read lies in what is written: the cache, and the workspace where new rows pass through it.
 fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
-  const size_t element_bytes = unscaled_bytes(a.dtype), blocks = a.offsets ? 1 : a.batch;
+  const size_t element_bytes = unscaled_bytes(a.dtype), blocks = offsets_of(a) ? 1 : a.batch;
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(buffers.add_memory(c.memory, c.memory_bytes));
   if (is_staged(a, true)) FOVEA_RETURN_IF_ERROR(buffers.add_memory(a.workspace, a.workspace_bytes));
@@ -50,9 +48,9 @@ fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& 
 
 // Whether an entry of this length has room for `count` tokens more.
 fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t count) {
-  const uint32_t most = c.kind == FOVEA_KV_RING ? kMostTokens : c.max_tokens;
+  const uint32_t most = is_ring(c.kind) ? kMostTokens : c.max_tokens;
   if (length > most || count > most - length) return FOVEA_ERR_FULL;
-  if (!config::kPages || c.kind != FOVEA_KV_PAGED || count == 0) return FOVEA_OK;
+  if (!is_paged(c.kind) || count == 0) return FOVEA_OK;
   const uint32_t* const table = c.page_table + ptrdiff_t(entry) * c.source.page_table_stride;
   for (uint32_t page = length / c.page_tokens; page <= (length + count - 1) / c.page_tokens; ++page) {
     if (table[page] == FOVEA_NO_PAGE) return FOVEA_ERR_FULL;
@@ -96,7 +94,7 @@ bool same_places(const fovea_kv_cache& a, const fovea_kv_cache& b) {
 
 // No page that is written is one of from_entry's, but where both entries have it in the same place.
 fovea_status check_shared_pages(const fovea_kv_cache& c, uint32_t to_entry, uint32_t from_entry, uint32_t tokens) {
-  if (!config::kPages || c.kind != FOVEA_KV_PAGED || tokens == 0) return FOVEA_OK;
+  if (!is_paged(c.kind) || tokens == 0) return FOVEA_OK;
   const uint32_t* const to = c.page_table + ptrdiff_t(to_entry) * c.source.page_table_stride;
   const uint32_t* const from = c.page_table + ptrdiff_t(from_entry) * c.source.page_table_stride;
   const uint32_t last = (tokens - 1) / c.page_tokens, last_from = (c.lengths[from_entry] - 1) / c.page_tokens;
@@ -115,7 +113,7 @@ fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
   fovea_kv_cache& c = *cache;
   const fovea_status status = check_shape(c);
   if (status != FOVEA_OK) return status;
-  const bool paged = c.kind == FOVEA_KV_PAGED;
+  const bool paged = is_paged(c.kind);
   const size_t blocks = paged ? c.pages : c.batch, tokens = paged ? c.page_tokens : c.max_tokens;
   const size_t columns = paged ? size_t(c.max_tokens / c.page_tokens + (c.max_tokens % c.page_tokens != 0)) : 0;
   CheckedSize rows{blocks};
@@ -125,7 +123,7 @@ fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
   Carver carver(c.memory);
   c.source = {};
   c.lengths = carver.take<uint32_t>(c.batch);
-  c.first_tokens = c.kind == FOVEA_KV_RING ? carver.take<uint32_t>(c.batch) : nullptr;
+  c.first_tokens = is_ring(c.kind) ? carver.take<uint32_t>(c.batch) : nullptr;
   c.page_table = paged ? carver.take<uint32_t>(columns, c.batch) : nullptr;
   const auto place = [&](fovea_dtype dtype, size_t dim, fovea_in* array, fovea_in* scales) {
     const size_t row = dense_stride(dtype, dim), row_scales = dense_scale_stride(dtype, dim);
@@ -169,13 +167,13 @@ fovea_status check_append(const fovea_kv_cache& c, const fovea_kv_append_args& a
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
   if (!is_target(a.target) || !is_dtype(a.dtype)) return FOVEA_ERR_ENUM;
   if (!is_unscaled(a.dtype)) return FOVEA_ERR_UNSUPPORTED;
-  if (!config::kRagged && a.offsets) return FOVEA_ERR_UNSUPPORTED;
+  if (a.offsets != offsets_of(a)) return FOVEA_ERR_UNSUPPORTED;
   if (!resolve_target(a.target)) return FOVEA_ERR_TARGET;
   if (a.position_offsets && !a.rope) return FOVEA_ERR_NULL;
   if (a.entry > c.batch || a.batch > c.batch - a.entry) return FOVEA_ERR_CAPACITY;
   FOVEA_RETURN_IF_ERROR(check_workspace(c, a));
   FOVEA_RETURN_IF_ERROR(check_buffers(c, a));
-  if (config::kRagged && a.offsets) FOVEA_RETURN_IF_ERROR(check_offsets(a.offsets, a.batch, a.tokens, UINT32_MAX));
+  if (offsets_of(a)) FOVEA_RETURN_IF_ERROR(check_offsets(a.offsets, a.batch, a.tokens, UINT32_MAX));
   for (uint32_t b = 0; b < a.batch; ++b) {
     const NewTokens tokens = new_tokens(a, b);
     if (tokens.count > tokens.all) return FOVEA_ERR_LENGTH;
@@ -187,15 +185,14 @@ fovea_status check_append(const fovea_kv_cache& c, const fovea_kv_append_args& a
 fovea_status check_truncate(const fovea_kv_cache& c, uint32_t entry, uint32_t length) {
   if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
   if (length > c.lengths[entry]) return FOVEA_ERR_LENGTH;
-  const bool lost =
-      config::kRing && c.kind == FOVEA_KV_RING && length > c.pinned_tokens && length < c.first_tokens[entry];
+  const bool lost = is_ring(c.kind) && length > c.pinned_tokens && length < c.first_tokens[entry];
   return lost ? FOVEA_ERR_LENGTH : FOVEA_OK;
 }
 
 fovea_status check_length(const fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t* first_token) {
   if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
   FOVEA_RETURN_IF_ERROR(check_room(c, entry, 0, length));
-  if (!config::kRing || c.kind != FOVEA_KV_RING) return *first_token ? FOVEA_ERR_LENGTH : FOVEA_OK;
+  if (!is_ring(c.kind)) return *first_token ? FOVEA_ERR_LENGTH : FOVEA_OK;
   const uint32_t slots = c.max_tokens - c.pinned_tokens;
   if (*first_token == 0 && length > c.max_tokens) *first_token = length - slots;
   if (*first_token < c.pinned_tokens) *first_token = c.pinned_tokens;
@@ -206,7 +203,7 @@ fovea_status check_length(const fovea_kv_cache& c, uint32_t entry, uint32_t leng
 fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
                         uint32_t tokens) {
   if (to_entry >= to.batch) return FOVEA_ERR_CAPACITY;
-  const bool rings = to.kind == FOVEA_KV_RING || from.kind == FOVEA_KV_RING;
+  const bool rings = is_ring(to.kind) || is_ring(from.kind);
   const bool alike = to.key_dtype == from.key_dtype && to.value_dtype == from.value_dtype &&
                      to.kv_heads == from.kv_heads && to.head_dim == from.head_dim && to.value_dim == from.value_dim &&
                      !to.values_in_keys == !from.values_in_keys;

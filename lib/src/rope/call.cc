@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rope/call.h"
 
-#include "fovea/fovea_config.h"
-
 namespace fovea {
 namespace {
 
 // cos and sin of a token's angles for some of its pairs.
 void find_angles(const fovea_rope_args& a, int64_t position, size_t first_pair, size_t pairs,
                  const RopeKernels& kernels, float* cos, float* sin) {
-  if (config::kRopeTurns && a.turns) {
+  if (const uint64_t* const turns = turns_of(a)) {
     const uint64_t forward = uint64_t(position);
-    kernels.angles(a.turns + first_pair, a.inverse ? 0 - forward : forward, pairs, cos, sin);
+    kernels.angles(turns + first_pair, a.inverse ? 0 - forward : forward, pairs, cos, sin);
     return;
   }
   const ptrdiff_t at = ptrdiff_t(position) * a.table_stride + ptrdiff_t(first_pair);

@@ -3,11 +3,15 @@
 #define FOVEA_SRC_ROPE_CALL_H_
 
 #include "fovea/fovea.h"
+#include "fovea/fovea_config.h"
 #include "rope/kernels.h"
 
 namespace fovea {
 
-// False where it overflows.
+// Null where this build has no turns.
+inline const uint64_t* turns_of(const fovea_rope_args& args) { return config::kRopeTurns ? args.turns : nullptr; }
+
+// The position of a token. False where it overflows.
 inline bool rope_position(const fovea_rope_args& args, uint32_t entry, uint32_t token, int64_t* position) {
   if (args.token_positions) {
     *position = args.token_positions[ptrdiff_t(entry) * args.token_positions_stride + ptrdiff_t(token)];

@@ -27,6 +27,7 @@ struct RopeRows {
   const float* sin;  // [tokens][pairs]
 };
 
+// Null where this build leaves it out.
 struct RopeKernels {
   // cos and sin of position * turns[i]. A turn is 2^64, so nothing is lost where the product wraps around.
   void (*angles)(const uint64_t* turns, uint64_t position, size_t pairs, float* cos, float* sin);

@@ -16,10 +16,8 @@ fovea_status check_choices(const fovea_rope_args& a) {
   if (rotary_dim == 0 || rotary_dim % 2 != 0 || rotary_dim > a.dim) return FOVEA_ERR_DIM;
   if (a.positions && a.token_positions) return FOVEA_ERR_POSITIONS_TWICE;
   if (a.turns && (a.cos || a.sin)) return FOVEA_ERR_UNSUPPORTED;
-  const bool left_out = (!config::kRopeTurns && a.turns) ||
-                        (!config::kRopeHalfSplit && a.layout == FOVEA_ROPE_HALF_SPLIT) ||
-                        (!config::kRopeInterleaved && a.layout == FOVEA_ROPE_INTERLEAVED);
-  return left_out ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
+  const bool served = a.layout == FOVEA_ROPE_INTERLEAVED ? config::kRopeInterleaved : config::kRopeHalfSplit;
+  return served && a.turns == turns_of(a) ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
 }
 
 bool same_places(const fovea_rope_args& a) {
@@ -40,7 +38,7 @@ fovea_status check_apart(const void* data, size_t element_bytes, size_t count, p
 
 fovea_status check_angles(const fovea_rope_args& a, const Span& out) {
   const size_t pairs = (a.rotary_dim ? a.rotary_dim : a.dim) / 2;
-  if (config::kRopeTurns && a.turns) return check_apart(a.turns, sizeof(uint64_t), 1, 0, pairs, out);
+  if (turns_of(a)) return check_apart(a.turns, sizeof(uint64_t), 1, 0, pairs, out);
   if (!a.cos || !a.sin) return FOVEA_ERR_NULL;
   const fovea_status status = check_apart(a.cos, sizeof(float), a.table_positions, a.table_stride, pairs, out);
   if (status != FOVEA_OK) return status;
