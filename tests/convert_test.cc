@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "catch.h"
-#include "simd_contract_pages.h"
+#include "simd_tests.h"
 #include "support/bits.h"
 #include "support/formats.h"
 #include "support/guarded.h"
@@ -606,7 +606,7 @@ TEST_CASE("formats: the squared error of i8 and i4, on many rows", "[slow][forma
 
 TEST_CASE("formats: a dot product that reads a row in registers is that with the widened row", "[short][formats]") {
   const size_t dims[] = {1, 4, 7, 16, 24, 31, 32, 33, 48, 64, 72, 80, 128, 131};
-  for (size_t index = 0; const SimdPage* page = simd_page(index); ++index) {
+  for (const fovea_target target : targets()) {
     for (const fovea_dtype type : kTypes) {
       for (const size_t dim : dims) {
         const Rows rows(type, 1, dim, 0, Placement::kEnd);
@@ -615,7 +615,7 @@ TEST_CASE("formats: a dot product that reads a row in registers is that with the
           rows.f32_row(0)[d] = normal(dim, d);
           q.as<float>()[d] = normal(dim + 1000, d);
         }
-        set_current_case(name(rows, Placement::kEnd, page->target));
+        set_current_case(name(rows, Placement::kEnd, target));
         if (!fovea::format_served(type)) continue;
         rows.narrow(fovea_target_at(0));
         double wanted = 0, magnitude = 0;
@@ -624,8 +624,9 @@ TEST_CASE("formats: a dot product that reads a row in registers is that with the
           wanted += product;
           magnitude += std::fabs(product);
         }
-        const float got = page->tests->dot(type, q.as<float>(), rows.data.as<void>(), rows.scales.as<void>(), dim);
-        INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(page->target));
+        const float got =
+            fovea::simd_tests(target).dot(type, q.as<float>(), rows.data.as<void>(), rows.scales.as<void>(), dim);
+        INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(target));
         CHECK(std::fabs(static_cast<double>(got) - wanted) <= magnitude * static_cast<double>(FLT_EPSILON) * 4);
       }
     }

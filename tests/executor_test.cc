@@ -12,7 +12,7 @@
 
 #include "catch.h"
 #include "platform/platform.h"
-#include "simd_contract_pages.h"
+#include "simd_tests.h"
 #include "support/guarded.h"
 #include "support/problem.h"
 #include "support/shuffler.h"
@@ -159,9 +159,9 @@ TEST_CASE("key splits: with portable_bits all targets that fuse multiply-adds ag
     for (const bool fused : {true, false}) {
       Outputs want;
       bool first = true;
-      for (size_t i = 0; const SimdPage* page = simd_page(i); ++i) {
-        if (page->fused != fused) continue;
-        const Outputs got = run(test, {page->target, Budget::kNone, true, 64});
+      for (const fovea_target target : targets()) {
+        if (fuses(target) != fused) continue;
+        const Outputs got = run(test, {target, Budget::kNone, true, 64});
         if (!first) CHECK(same_bits(got, want));
         want = got;
         first = false;

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "catch.h"
-#include "simd_contract_pages.h"
+#include "simd_tests.h"
 #include "support/bits.h"
 #include "support/covering.h"
 #include "support/guarded.h"
@@ -327,8 +327,8 @@ TEST_CASE("linear: portable bits are those of the token, whatever else", "[short
       INFO(name(p, target));
       REQUIRE(test.run(target) == FOVEA_OK);
       const std::vector<float> all = test.outputs();
-      if (first[fused(target)].empty()) first[fused(target)] = all;
-      CHECK(same_bits(all, first[fused(target)]));
+      if (first[fuses(target)].empty()) first[fuses(target)] = all;
+      CHECK(same_bits(all, first[fuses(target)]));
       for (const uint32_t tokens : {1u, 2u, 7u, 30u}) {
         test.args.tokens = tokens;
         REQUIRE(test.run(target) == FOVEA_OK);

@@ -13,7 +13,7 @@
 #if FOVEA_TESTS_HAVE_THREADS
 #include <thread>
 #endif
-#include "simd_contract_pages.h"
+#include "simd_tests.h"
 #include "support/bits.h"
 #include "support/problem.h"
 
@@ -21,8 +21,8 @@ using fovea_test::bits_of;
 using fovea_test::float_of;
 using fovea_test::flushes_subnormals;
 using fovea_test::MathFunction;
-using fovea_test::simd_page;
-using fovea_test::SimdPage;
+using fovea_test::fuses;
+using fovea_test::targets;
 
 namespace {
 
@@ -93,9 +93,9 @@ class Block {
     ++count_;
   }
 
-  void check(const SimdPage& page, Worst& worst) {
-    const bool flushes = flushes_subnormals(page.target);
-    page.tests->math[function_.index](in_, out_, count_);
+  void check(fovea_target target, Worst& worst) {
+    const bool flushes = flushes_subnormals(target);
+    fovea::simd_tests(target).math[function_.index](in_, out_, count_);
     for (size_t i = 0; i < count_; ++i) {
       const float x = in_[i], y = out_[i];
       double wanted = wanted_[i];
@@ -139,33 +139,27 @@ bool in_range(const Function& function, uint32_t bits) {
                                                : float_of(bits) <= function.highest;
 }
 
-// Bit patterns [first, last] in steps, on some pages.
+// Bit patterns [first, last] in steps, on some targets.
 void sweep(const Function& function, uint64_t first, uint64_t last, uint64_t step,
-           const std::vector<const SimdPage*>& pages, Worst* worst) {
+           const std::vector<fovea_target>& on, Worst* worst) {
   Block block(function);
   for (uint64_t bits = first; bits <= last; bits += step) {
     if (!in_range(function, static_cast<uint32_t>(bits))) continue;
     block.push(static_cast<uint32_t>(bits));
     if (!block.full()) continue;
-    for (size_t p = 0; p < pages.size(); ++p) block.check(*pages[p], worst[p]);
+    for (size_t t = 0; t < on.size(); ++t) block.check(on[t], worst[t]);
     block.clear();
   }
-  for (size_t p = 0; p < pages.size(); ++p) block.check(*pages[p], worst[p]);
+  for (size_t t = 0; t < on.size(); ++t) block.check(on[t], worst[t]);
 }
 
-std::vector<const SimdPage*> all_pages() {
-  std::vector<const SimdPage*> pages;
-  while (const SimdPage* page = simd_page(pages.size())) pages.push_back(page);
-  return pages;
-}
-
-void judge(const Function& function, const SimdPage& page, const Worst& worst, bool print) {
-  const double stated = page.fused ? function.fused_ulp : function.unfused_ulp;
+void judge(const Function& function, fovea_target target, const Worst& worst, bool print) {
+  const double stated = fuses(target) ? function.fused_ulp : function.unfused_ulp;
   if (print) {
     std::printf("%s on %s (%s): largest error %.4f ulp at %a, stated %.2f\n", function.name,
-                fovea_target_name(page.target), page.backend, worst.ulp, static_cast<double>(worst.at), stated);
+                fovea_target_name(target), fovea_target_backend(target), worst.ulp, static_cast<double>(worst.at), stated);
   }
-  INFO(function.name << " on " << fovea_target_name(page.target) << " (" << page.backend << "), worst at " << worst.at
+  INFO(function.name << " on " << fovea_target_name(target) << ", worst at " << worst.at
                      << ", first wrong at " << worst.wrong_at);
   CHECK(worst.ulp <= stated);
   CHECK(worst.wrong == 0);
@@ -174,26 +168,26 @@ void judge(const Function& function, const SimdPage& page, const Worst& worst, b
 }  // namespace
 
 TEST_CASE("math: exp2, exp, log and tanh keep their stated errors on samples of all floats", "[short][math]") {
-  const std::vector<const SimdPage*> pages = all_pages();
+  const std::vector<fovea_target> all = targets();
   for (const Function& function : kFunctions) {
-    std::vector<Worst> worst(pages.size());
+    std::vector<Worst> worst(all.size());
     // A step that shares no factor with the places where floats turn: about 2000 in each power of two.
-    sweep(function, 0, 0xffffffffu, 4001, pages, worst.data());
+    sweep(function, 0, 0xffffffffu, 4001, all, worst.data());
     // Every float near the ends, near what the reductions and the branches turn at, and around 1.
     for (const float x : {0.0f,  -0.0f,        1.17549435e-38f, 0.35355339f, 0.5f,    0.65f,         0.70710678f,
                           1.0f,  1.41421356f,  88.0f,           127.0f,      -126.0f, -125.5f,       -86.98997f,
                           -0.5f, -0.34657359f, -1.0f,           9.01f,       10.0f,   3.40282347e38f}) {
       const uint64_t bits = bits_of(x);
-      sweep(function, bits < 1500 ? 0 : bits - 1500, bits + 1500, 1, pages, worst.data());
+      sweep(function, bits < 1500 ? 0 : bits - 1500, bits + 1500, 1, all, worst.data());
     }
-    for (size_t p = 0; p < pages.size(); ++p) judge(function, *pages[p], worst[p], false);
+    for (size_t t = 0; t < all.size(); ++t) judge(function, all[t], worst[t], false);
   }
 }
 
 TEST_CASE("math: NaN of every sign and payload stays NaN, and exp2(0) is 1", "[short][math]") {
-  for (const SimdPage* page : all_pages()) {
+  for (const fovea_target target : targets()) {
     for (const Function& function : kFunctions) {
-      INFO(function.name << " on " << fovea_target_name(page->target) << " (" << page->backend << ")");
+      INFO(function.name << " on " << fovea_target_name(target));
       std::vector<float> in, out;
       for (uint32_t bit = 0; bit < 23; ++bit) {
         for (const uint32_t sign : {uint32_t{0}, kSignBit}) {
@@ -203,32 +197,31 @@ TEST_CASE("math: NaN of every sign and payload stays NaN, and exp2(0) is 1", "[s
         }
       }
       out.resize(in.size());
-      page->tests->math[function.index](in.data(), out.data(), in.size());
+      fovea::simd_tests(target).math[function.index](in.data(), out.data(), in.size());
       size_t numbers = 0;
       for (const float y : out) numbers += is_nan(bits_of(y)) ? 0 : 1;
       CHECK(numbers == 0);
     }
     const float zeros[2] = {0.0f, -0.0f};
     float ones[2];
-    page->tests->math[fovea_test::kExp2](zeros, ones, 2);
+    fovea::simd_tests(target).math[fovea_test::kExp2](zeros, ones, 2);
     CHECK(bits_of(ones[0]) == 0x3f800000u);
     CHECK(bits_of(ones[1]) == 0x3f800000u);
   }
 }
 
-TEST_CASE("math: pages that fuse alike give the same bits", "[short][math]") {
-  const std::vector<const SimdPage*> pages = all_pages();
-  const bool flushes = flushes_subnormals(pages[0]->target);  // vectors come first
+TEST_CASE("math: targets that fuse alike give the same bits", "[short][math]") {
+  const bool flushes = flushes_subnormals(fovea_target_at(0));  // vectors come first
   std::vector<float> in, out, first[2];
   for (uint64_t bits = 0; bits <= 0xffffffffu; bits += 65537) in.push_back(float_of(static_cast<uint32_t>(bits)));
   out.resize(in.size());
   for (const Function& function : kFunctions) {
     first[0].clear();
     first[1].clear();
-    for (const SimdPage* page : pages) {
-      INFO(function.name << " on " << fovea_target_name(page->target) << " (" << page->backend << ")");
-      page->tests->math[function.index](in.data(), out.data(), in.size());
-      std::vector<float>& expected = first[page->fused];
+    for (const fovea_target target : targets()) {
+      INFO(function.name << " on " << fovea_target_name(target));
+      fovea::simd_tests(target).math[function.index](in.data(), out.data(), in.size());
+      std::vector<float>& expected = first[fuses(target)];
       if (expected.empty()) expected = out;
       size_t different = 0;
       for (size_t i = 0; i < in.size(); ++i) {
@@ -254,33 +247,33 @@ TEST_CASE("math: Philox 4x32-10 gives the published answers", "[short][math]") {
       {{0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u},
        {0xa4093822u, 0x299f31d0u},
        {0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}}};
-  for (const SimdPage* page : all_pages()) {
+  for (const fovea_target target : targets()) {
     for (const Known& k : known) {
-      INFO(fovea_target_name(page->target) << " (" << page->backend << ")");
+      INFO(fovea_target_name(target));
       uint32_t words[4];
       std::memcpy(words, k.counter, sizeof words);
-      page->tests->philox(words, k.key);
+      fovea::simd_tests(target).philox(words, k.key);
       CHECK(std::memcmp(words, k.words, sizeof words) == 0);
     }
   }
 }
 
-// On the best page and on the best that does not fuse; in two threads where there are any.
+// On the best target that fuses and the best that does not; in two threads where there are any.
 TEST_CASE("math: exp2, exp, log and tanh keep their stated errors on every float", "[slow][math]") {
-  std::vector<const SimdPage*> pages;
+  std::vector<fovea_target> two;
   for (const bool fused : {true, false}) {
-    for (const SimdPage* page : all_pages()) {
-      if (page->fused != fused) continue;
-      pages.push_back(page);
+    for (const fovea_target target : targets()) {
+      if (fuses(target) != fused) continue;
+      two.push_back(target);
       break;
     }
   }
   for (const Function& function : kFunctions) {
     std::vector<Worst> worst[2];
     const auto every_other_slice = [&](uint64_t t) {  // of 2^24 floats
-      worst[t].resize(pages.size());
+      worst[t].resize(two.size());
       for (uint64_t slice = t; slice < 256; slice += 2) {
-        sweep(function, slice << 24, (slice << 24) + 0xffffff, 1, pages, worst[t].data());
+        sweep(function, slice << 24, (slice << 24) + 0xffffff, 1, two, worst[t].data());
       }
     };
 #if FOVEA_TESTS_HAVE_THREADS
@@ -291,9 +284,9 @@ TEST_CASE("math: exp2, exp, log and tanh keep their stated errors on every float
     every_other_slice(0);
     every_other_slice(1);
 #endif
-    for (size_t p = 0; p < pages.size(); ++p) {
-      worst[0][p].add(worst[1][p]);
-      judge(function, *pages[p], worst[0][p], true);
+    for (size_t t = 0; t < two.size(); ++t) {
+      worst[0][t].add(worst[1][t]);
+      judge(function, two[t], worst[0][t], true);
     }
   }
 }

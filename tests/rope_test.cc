@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "catch.h"
-#include "simd_contract_pages.h"
+#include "simd_tests.h"
 #include "support/covering.h"
 #include "support/problem.h"
 #include "support/rows.h"
@@ -303,7 +303,7 @@ double worst_error(fovea_target target, const std::vector<uint64_t>& phases, std
 }
 
 // What rope/rope.inl states.
-double stated_error(fovea_target target) { return fused(target) ? 8.5e-8 : 8.8e-8; }
+double stated_error(fovea_target target) { return fuses(target) ? 8.5e-8 : 8.8e-8; }
 
 }  // namespace
 
@@ -330,9 +330,9 @@ TEST_CASE("rope: cos and sin are as exact as stated, of any angle", "[short]") {
 TEST_CASE("rope: cos and sin are as exact as stated, of every 61st of all angles that differ", "[slow]") {
   std::vector<uint64_t> phases(4096);
   std::vector<float> memory;
-  for (const bool fuses : {true, false}) {
+  for (const bool fused : {true, false}) {
     for (const fovea_target target : targets()) {
-      if (fused(target) != fuses) continue;
+      if (fuses(target) != fused) continue;
       double worst = 0;
       for (uint64_t angle = 0; angle < uint64_t{1} << 32; angle += phases.size() * 61) {
         for (size_t i = 0; i < phases.size(); ++i) phases[i] = (angle + 61 * i) << 32;
@@ -624,7 +624,7 @@ TEST_CASE("rope: the bits are the same in both layouts, and on all targets that 
         test.each([&](size_t b, size_t h, size_t t, size_t d) {
           got.push_back(*test.out(b, h, t, split ? d / 2 + d % 2 * 39 : d));
         });
-        std::vector<float>& want = first[tables][fused(target)];
+        std::vector<float>& want = first[tables][fuses(target)];
         if (want.empty()) want = got;
         INFO(name(p, target));
         CHECK(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)) == 0);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "catch.h"
-#include "simd_contract_pages.h"
+#include "simd_tests.h"
 #include "support/bits.h"
 #include "support/guarded.h"
 #include "support/problem.h"
@@ -102,7 +102,7 @@ TEST_CASE("score: with portable_bits additive ones are the same on all targets t
     for (const Budget budget : {Budget::kNone, Budget::kHalf, Budget::kLeast}) {
       INFO(name(Run{target, budget, true}));
       REQUIRE(test.run({target, budget, true}) == "");
-      std::vector<float>& want = first[fused(target)];
+      std::vector<float>& want = first[fuses(target)];
       if (want.empty()) want = test.out();
       CHECK(same_bits(test.out(), want));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The contract of the vocabulary (lib/src/simd/VOCABULARY.md), word by word. Included inside the namespace of a target,
-// after its page. Words that have one exact answer are compared bit for bit.
+// after its backend header. Words that have one exact answer are compared bit for bit.
 
 // How a lane is compared: all bits; any NaN for any NaN; and also either zero for either zero.
 enum class Same { kBits, kNumber, kValue };

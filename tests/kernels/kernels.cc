@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tests of the vocabulary and of the functions over it, compiled once for each target: targets/each_target.inl
+// includes this file again.
+#if !defined(FOVEA_IN_TARGET)
+#include "formats/formats.h"
+#include "simd_tests.h"
+#define FOVEA_KERNELS_FILE "kernels/kernels.cc"
+#include "targets/each_target.inl"
+#else
+
+namespace {
+using fovea_test::ContractLog;
+using fovea_test::ContractMemory;
+// clang-format off
+#include FOVEA_BACKEND_HEADER
+#include "simd/common.inl"
+#include "formats/rows.inl"
+#include "math/block.inl"
+#include "math/math.inl"
+#include "math/philox.inl"
+#include "kernels/formats.inl"
+#include "kernels/math.inl"
+#include "kernels/contract.inl"
+#if !FOVEA_FOR_SCALAR
+#include "kernels/contract_lanes.inl"
+#endif
+// clang-format on
+
+void Contract(ContractLog& log, const ContractMemory& memory, bool fused) {
+  TestWords(log, memory, fused);
+#if !FOVEA_FOR_SCALAR
+  TestWordsOfSeveralLanes(log);
+#endif
+}
+}  // namespace
+
+const fovea_test::SimdTests kSimdTests = {
+    kLanes,
+    Contract,
+    {EvaluateExp2, EvaluateExp, EvaluateLog, EvaluateTanh},
+    PhiloxWords,
+    DotOfRow};
+
+#endif

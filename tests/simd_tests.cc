@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simd_tests.h"
+
+#include <cstdio>
+
+#include "simd/macros.h"
+
+namespace fovea_test {
+
+bool fuses(fovea_target target) {
+#if FOVEA_SCALAR_FUSES
+  if (target == FOVEA_TARGET_SCALAR) return true;
+#endif
+#if defined(__aarch64__) || defined(__ARM_FEATURE_FMA)
+  if (target == FOVEA_TARGET_NEON) return true;
+#endif
+#if FOVEA_COMPILED_XSIMD
+  if (target == FOVEA_TARGET_XSIMD) return fuses(FOVEA_XSIMD_SERVES);
+#endif
+  return target == FOVEA_TARGET_AVX512 || target == FOVEA_TARGET_AVX2 || target == FOVEA_TARGET_HELIUM;
+}
+
+void ContractLog::begin(const char* word) { word_ = word; }
+
+void ContractLog::count(size_t checks) { checks_ += checks; }
+
+void ContractLog::fail(size_t lane, uint32_t got, uint32_t wanted) {
+  ++failures_;
+  if (failures_ > 20) return;
+  const int written =
+      std::snprintf(text_ + used_, sizeof text_ - used_, "%s: lane %u is %08x, wanted %08x\n", word_,
+                    static_cast<unsigned>(lane), static_cast<unsigned>(got), static_cast<unsigned>(wanted));
+  if (written > 0 && used_ + static_cast<size_t>(written) < sizeof text_) used_ += static_cast<size_t>(written);
+}
+
+}  // namespace fovea_test
