@@ -15,10 +15,9 @@ namespace fovea::platform {
 
 // ------------------------------------------------------------------------------------------------ clock
 
-// A count that grows while the program runs, from the finest clock there is. What it counts, clock_unit says: "ns",
-// "cycles" of a processor whose speed nothing tells, "instructions" of an emulator. Never runs backwards. A counter of
-// a few bits is read through it, so it must be read at least once in the time that its source takes to go round: 2^24
-// ticks of SysTick, 2^32 cycles of 32-bit processors.
+// A count that grows while the program runs, from the finest clock there is. clock_unit() says what it counts: "ns",
+// "cycles" of a processor whose speed is not known, "instructions" of an emulator. Never runs backwards. Some sources
+// wrap, after 2^24 ticks of SysTick or 2^32 cycles of 32-bit processors: call it at least once in that time.
 uint64_t clock_ticks();
 const char* clock_unit();
 const char* clock_source();  // "std::chrono::steady_clock", "DWT CYCCNT", ...
@@ -28,8 +27,8 @@ uint64_t clock_ns();
 
 // ---------------------------------------------------------------------------------------------- stack
 
-// The deepest that the stack has been since stack_paint(), or since the program began, and what of it is in use now:
-// their difference is what a call in between took. 0 where nothing tells.
+// How many bytes of stack were in use at most since stack_paint(), or since the program began, and how many are in use
+// now: the difference is what a call in between took. 0 where that is not known.
 void stack_paint();
 size_t stack_used_bytes();
 size_t stack_in_use_bytes();
@@ -54,7 +53,7 @@ uint32_t processor_threads();
 // makes a call is worker 0 and takes its part. One call at a time.
 class ThreadPool {
  public:
-  // So many threads, the caller's among them: 1 starts none. Where the system has no more, there are fewer.
+  // threads counts the caller's too: 1 starts none. Where the system has fewer threads, the pool has fewer.
   explicit ThreadPool(uint32_t threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -72,13 +71,13 @@ class ThreadPool {
 // ------------------------------------------------------------------------------------------ environment
 
 // The target that the user wants, from the environment variable FOVEA_TARGET ("avx2", "scalar", ...). Unset or empty:
-// FOVEA_TARGET_BEST. Where it names no target, or one that this build or processor does not have, says so on stderr
-// with the names that would do, and returns kNoTarget; the program should then end with kExitUsage.
+// FOVEA_TARGET_BEST. If it names no target, or one that this build or processor does not have, the function says so on
+// stderr with the names that would do, and returns kNoTarget; the program should then end with kExitUsage.
 fovea_target target_from_environment();
 constexpr fovea_target kNoTarget = FOVEA_TARGET_IS_32_BITS;
 constexpr int kExitUsage = 2;
 
-// The processor as its maker or system names it; "unknown processor" where that is not told. Never null.
+// The processor's name, from its maker or the system; "unknown processor" where there is none. Never null.
 const char* processor_name();
 
 }  // namespace fovea::platform

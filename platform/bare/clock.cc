@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An emulator that counts instructions (QEMU's -icount) gives each the same time, which no processor does: a loop of
-// divisions, each of which waits for the one before, then takes as long as a loop of as many instructions that do
-// nothing. If so, ticks are turned into instructions.
+// The clock, in cycles or instructions. An emulator that counts instructions (QEMU's -icount) gives each of them the
+// same time, which no processor does. A loop of divisions, each of which waits for the one before, then takes as long
+// as a loop of as many nops. Where that is so, ticks are converted to instructions.
 #include "platform/bare/counter.h"
 #include "platform/platform.h"
 
@@ -10,7 +10,7 @@ namespace fovea::platform {
 namespace {
 
 constexpr uint32_t kRounds = 16384;
-constexpr uint32_t kInstructions = kRounds * 10;  // of either loop
+constexpr uint32_t kInstructions = kRounds * 10;  // that either loop runs
 
 #define FOVEA_EIGHT(text) text text text text text text text text
 
@@ -44,7 +44,7 @@ uint64_t time_of_divisions() {
   return counter() - begin;
 }
 
-// Ticks in which kInstructions run, whichever they are; 0 where that depends on which.
+// Ticks that kInstructions take; 0 where that depends on which instructions they are.
 uint64_t measure() {
   const uint64_t nops = time_of_nops(), divisions = time_of_divisions();
   const uint64_t difference = nops < divisions ? divisions - nops : nops - divisions;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What bare/clock.cc makes a clock of: the finest counter of the kind of processor.
+// The finest counter of a kind of processor, from which bare/clock.cc makes a clock.
 #ifndef FOVEA_PLATFORM_BARE_COUNTER_H_
 #define FOVEA_PLATFORM_BARE_COUNTER_H_
 
@@ -8,7 +8,7 @@
 
 namespace fovea::platform {
 
-uint64_t counter();  // never runs backwards if it is read before it has gone round
+uint64_t counter();  // never runs backwards if it is read before its source wraps
 const char* counter_unit();
 const char* counter_source();
 

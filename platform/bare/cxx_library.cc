@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What programs need of a C++ library where there is none: bare 64-bit Arm and RISC-V have its headers alone, without
+// The part of a C++ library that programs need on bare 64-bit Arm and RISC-V, which have only its headers; without
 // exceptions.
 #include <cstddef>
 #include <cstdlib>
@@ -17,7 +17,7 @@ void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
-// What its templates call where they would throw.
+// The library's templates call these where they would throw.
 namespace std {
 [[noreturn]] void __throw_bad_alloc() { abort(); }
 [[noreturn]] void __throw_bad_array_new_length() { abort(); }
@@ -29,5 +29,5 @@ namespace std {
 
 extern "C" {
 [[noreturn]] void __cxa_pure_virtual() { std::abort(); }
-int __cxa_atexit(void (*)(void*), void*, void*) { return 0; }  // objects of the program live as long as the machine
+int __cxa_atexit(void (*)(void*), void*, void*) { return 0; }  // objects live until the machine stops
 }

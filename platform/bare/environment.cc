@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// There is no environment; the processor says who it is by a number.
+// There is no environment. A register of the processor holds a number that names it.
 #include <cstdio>
 
 #include "platform/platform.h"
@@ -8,8 +8,8 @@
 namespace fovea::platform {
 namespace {
 
-// The main identification register: Arm architecture reference manuals, MIDR (A), CPUID (M). RISC-V's marchid has the
-// numbers of an open list.
+// The main identification register: MIDR (A) and CPUID (M) of the Arm architecture reference manuals, or RISC-V's
+// marchid, whose numbers anyone may register.
 uint32_t identification() {
 #if defined(__riscv)
   uintptr_t number;

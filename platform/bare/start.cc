@@ -20,8 +20,8 @@ constexpr size_t kMostArguments = 16;
 char g_command_line[1024];
 char* g_arguments[kMostArguments + 1];
 
-// Cuts the line at its spaces; an argument in double quotes may hold some. A line that does not fit is refused: a program
-// must not run with some of its arguments.
+// Splits the line at its spaces; an argument in double quotes may hold spaces. A line with too many arguments is
+// refused: a program must not run with only some of them.
 int read_arguments() {
   const uintptr_t block[2] = {reinterpret_cast<uintptr_t>(g_command_line), sizeof g_command_line};
   if (fovea::semihosting::call(fovea::semihosting::kGetCommandLine, block) != 0) {
@@ -103,7 +103,7 @@ size_t stack_used_bytes() {
 }
 
 void stack_paint() {
-  uint32_t* const here = static_cast<uint32_t*>(__builtin_frame_address(0)) - 64;  // below is no one's
+  uint32_t* const here = static_cast<uint32_t*>(__builtin_frame_address(0)) - 64;  // nothing below is in use
   for (volatile uint32_t* p = stack_limit; p < here; ++p) *p = kStackPaint;
 }
 

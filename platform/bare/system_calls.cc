@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the C library asks of an operating system: there is a heap, standard output and standard error, and an end.
-// newlib asks by the names of its manual's chapter "Syscalls"; picolibc has fewer wishes.
+// The system calls of the C library: a heap, standard output and standard error, and an end. newlib calls the functions
+// of its manual's chapter "Syscalls"; picolibc needs fewer.
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace {
 
 enum Stream { kOutput, kError };
 
-// To standard output or error of the debugger or emulator.
+// Writes to the debugger's or emulator's standard output or error.
 void write_to(Stream stream, const char* text, size_t bytes) {
   static intptr_t handles[2];  // 0 is never one: the debugger's own standard input
   if (handles[stream] == 0) {
@@ -43,7 +43,7 @@ void* grow_heap(ptrdiff_t bytes) {
 }
 
 #if defined(__PICOLIBC__)
-char g_line[128];  // of standard output, on its way
+char g_line[128];  // of standard output, not yet written
 size_t g_line_bytes;
 
 void write_line() {
@@ -107,7 +107,7 @@ int _write(int file, const char* text, int bytes) {
   return bytes;
 }
 
-int _isatty(int) { return 1; }  // so that a line is written when it ends
+int _isatty(int) { return 1; }  // so that each line is written when it ends
 
 int _fstat(int, struct stat* facts) {
   facts->st_mode = S_IFCHR;

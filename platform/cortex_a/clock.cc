@@ -38,7 +38,7 @@ void start_cycles() {
   __asm__ volatile("mcr p15, 0, %0, c9, c12, 1\n isb" : : "r"(1u << 31));  // PMCNTENSET: the cycle counter
 }
 
-// PMCCNTR has 32 bits: it must be read again before it has gone round.
+// PMCCNTR has 32 bits: it must be read again before it wraps.
 uint64_t cycles() {
   static uint64_t count;
   static uint32_t before;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns on the memory management unit and the caches: every address means itself, RAM is cached, the rest is devices.
-// With them off all memory counts as a device's, where an unaligned access faults and nothing is fast. Arm Architecture
-// Reference Manual Armv7-A, B3.5, short descriptors: 4096 sections of 1 MiB.
+// Turns on the memory management unit and the caches: every address maps to itself, RAM is cached, the rest is devices.
+// While they are off all memory counts as device memory, where an unaligned access faults and nothing is fast. Arm
+// Architecture Reference Manual Armv7-A, B3.5, short descriptors: 4096 sections of 1 MiB.
 #include <cstdint>
 
 namespace {
@@ -30,6 +30,6 @@ extern "C" void fovea_memory_on() {
   uint32_t control;
   __asm__ volatile("mrc p15, 0, %0, c1, c0, 0" : "=r"(control));  // SCTLR
   control |= 1u << 0 | 1u << 2 | 1u << 12;                        // memory management, data cache, instruction cache
-  control &= ~(1u << 1);                                          // no fault of what is unaligned
+  control &= ~(1u << 1);                                          // unaligned accesses do not fault
   __asm__ volatile("mcr p15, 0, %0, c1, c0, 0\n isb" : : "r"(control) : "memory");
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns on the memory management unit and the caches: every address means itself, RAM is cached, the rest is devices.
-// With them off all memory counts as a device's, where an unaligned access faults and nothing is fast. Arm Architecture
-// Reference Manual for A-profile, D8: 39 bits of address, 4 KiB granule, 512 blocks of 1 GiB.
+// Turns on the memory management unit and the caches: every address maps to itself, RAM is cached, the rest is devices.
+// While they are off all memory counts as device memory, where an unaligned access faults and nothing is fast. Arm
+// Architecture Reference Manual for A-profile, D8: 39 bits of address, 4 KiB granule, 512 blocks of 1 GiB.
 #include <cstdint>
 
 namespace {
@@ -30,6 +30,6 @@ extern "C" void fovea_memory_on() {
   uint64_t control;
   __asm__ volatile("mrs %0, sctlr_el1" : "=r"(control));
   control |= 1u << 0 | 1u << 2 | 1u << 12;  // memory management, data cache, instruction cache
-  control &= ~uint64_t{2};                  // no fault of what is unaligned
+  control &= ~uint64_t{2};                  // unaligned accesses do not fault
   __asm__ volatile("msr sctlr_el1, %0\n isb" : : "r"(control) : "memory");
 }

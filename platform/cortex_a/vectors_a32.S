@@ -12,7 +12,7 @@ fovea_vectors:
 fovea_reset:
   b reset
   b undefined
-  b unexpected                 /* SVC: what of semihosting the emulator did not take */
+  b unexpected                 /* SVC: a semihosting call that the emulator did not take */
   b prefetch_abort
   b data_abort
   b unexpected
@@ -40,8 +40,8 @@ sleep:
   bl fovea_memory_on
   b fovea_start
 
-/* lr is the address behind the instruction; how far depends on the fault. The name goes to r0, the place to r1, the
- * caller (of the mode that is left, so by SPSR) is not known: 0. The stack begins anew. */
+/* lr is an address after the instruction; how far after it depends on the fault. The name goes to r0 and the place to
+ * r1. The caller is not known, because the interrupted mode has an lr of its own: 0 goes to r2. The stack begins anew. */
 undefined:
   sub r1, lr, #4
   ldr r0, =undefined_text

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cycle counter of the debug unit (DWT CYCCNT) where the processor has one that runs; else SysTick, which counts a
-// clock that the chip's maker chose. QEMU has no DWT.
+// The cycle counter of the debug unit (DWT CYCCNT) where the processor has one that runs; else SysTick, whose clock the
+// chip's maker chose. QEMU has no DWT.
 #include "platform/bare/counter.h"
 #include "platform/bare/semihosting.h"
 #include "platform/cortex_m/registers.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr uintptr_t kDemcr = 0xe000edfc, kDwtCtrl = 0xe0001000, kDwtCyccnt = 0xe0001004;
 constexpr uintptr_t kSystCsr = 0xe000e010, kSystRvr = 0xe000e014, kSystCvr = 0xe000e018;
-constexpr uint32_t kSystMask = 0xffffff;  // it counts 24 bits down
+constexpr uint32_t kSystMask = 0xffffff;  // it has 24 bits and counts down
 
 bool start_cycle_counter() {
   system_register(kDemcr) |= 1u << 24;                       // TRCENA
@@ -37,7 +37,7 @@ bool has_cycles() {
 
 }  // namespace
 
-// Both counters wrap: after 2^32 cycles, and after 2^24. They must be read within that time of one another.
+// Both counters wrap, after 2^32 cycles and 2^24 ticks: two readings must not lie further apart.
 uint64_t counter() {
   static uint64_t ticks;
   static uint32_t before;
@@ -48,7 +48,7 @@ uint64_t counter() {
   return ticks;
 }
 
-// How fast the processor runs, nothing tells: this is the debugger's or emulator's clock, in steps of 10 ms.
+// The processor's speed is not known: this is the debugger's or emulator's clock, in steps of 10 ms.
 uint64_t clock_ns() { return static_cast<uint64_t>(semihosting::call(semihosting::kClock, nullptr)) * 10000000u; }
 
 const char* counter_unit() { return has_cycles() ? "cycles" : "ticks of SysTick"; }

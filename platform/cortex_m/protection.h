@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What programs without an operating system may ask of the memory protection unit.
+// Forbids memory by the memory protection unit, for programs without an operating system.
 #ifndef FOVEA_PLATFORM_CORTEX_M_PROTECTION_H_
 #define FOVEA_PLATFORM_CORTEX_M_PROTECTION_H_
 
@@ -10,11 +10,11 @@ namespace fovea::platform {
 
 constexpr size_t kForbiddenBytes = 1024;
 
-// From now on every touch of the kForbiddenBytes bytes at `begin` is a fault, until allow_memory(begin). begin: a multiple
-// of kForbiddenBytes in the heap. Returns whether it is so: not on a chip without the unit, nor when its regions, 7 or 15
-// mostly, are all in use.
+// Makes every access to the kForbiddenBytes bytes at `begin` fault, until allow_memory(begin). begin is a multiple of
+// kForbiddenBytes in the heap. Returns false on a chip without the unit, and when its regions (mostly 7 or 15) are all
+// in use.
 bool forbid_memory(const void* begin);
-void allow_memory(const void* begin);  // forbidden or not
+void allow_memory(const void* begin);  // which may be allowed already
 
 }  // namespace fovea::platform
 

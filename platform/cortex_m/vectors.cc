@@ -19,8 +19,8 @@ extern "C" {
 
 [[noreturn]] void fovea_reset();
 
-// exception: its number. frame: what the processor pushed, r0 to r3, r12, lr, pc, xpsr; or where it had no more room
-// to.
+// exception: its number. frame: what the processor pushed (r0 to r3, r12, lr, pc, xpsr), or where it had no room left to
+// push.
 [[noreturn, gnu::used]] void fovea_exception(uint32_t exception, const uint32_t* frame) {
   const bool pushed = frame >= stack_limit && frame + 8 <= stack_top;  // else the stack was full
   static const char* const kNames[] = {"NMI", "HardFault", "MemManage", "BusFault", "UsageFault", "SecureFault"};
@@ -31,7 +31,7 @@ extern "C" {
               system_register(kCfsr) | (hard & 2));  // with VECTTBL of HFSR, which CFSR leaves 0
 }
 
-// Gives the handler a stack: what is left of this one, or where nothing is left, all of it.
+// Gives the handler a stack: what is left of this one, or all of it where nothing is left.
 [[gnu::naked]] static void fault() {
   __asm__ volatile(
       "tst lr, #4\n"
@@ -74,8 +74,8 @@ void fovea_reset() {
   system_register(kCpacr) |= 0xfu << 20;  // full access to coprocessors 10 and 11: floating point, and Helium
   __asm__ volatile("dsb\n isb" : : : "memory");
 #if defined(__ARM_FEATURE_MVE)
-  // LTPSIZE = 4: no tail of a loop is being predicated. So it is after reset, but a boot loader may have left another
-  // value; code of interrupts starts with that of FPDSCR.
+  // LTPSIZE = 4: no tail of a loop is being predicated. That is the value after reset, but a boot loader may have left
+  // another. Code of interrupts starts with the value in FPDSCR.
   const uint32_t no_tail = 4u << 16;
   system_register(kFpdscr) = (system_register(kFpdscr) & ~(7u << 16)) | no_tail;
   __asm__ volatile("vmsr fpscr, %0" : : "r"(no_tail));

@@ -17,7 +17,7 @@ namespace {
 
 enum class Source { kPerf, kTsc, kSteadyClock };
 
-// The cycles that the calling thread spends outside the kernel, if the system lets it count them; else -1.
+// A file that counts the cycles of the calling thread outside the kernel; -1 if the system does not allow that.
 int open_cycles() {
 #if defined(__linux__)
   perf_event_attr wanted = {};

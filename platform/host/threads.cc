@@ -13,8 +13,8 @@
 namespace fovea::platform {
 namespace {
 
-// Waits without sleep for something that mostly comes soon. False if it has not come after some microseconds: about
-// what it takes to wake a thread.
+// Waits without sleep for something that mostly comes soon. False if it does not come within some microseconds, which is
+// about how long it takes to wake a thread.
 template <class Condition>
 bool comes_soon(const Condition& condition) {
   using Clock = std::chrono::steady_clock;
@@ -28,8 +28,8 @@ bool comes_soon(const Condition& condition) {
 
 }  // namespace
 
-// A thread takes a task by counting waiting_ down, and only then looks at what the tasks are, which stays the same until
-// all that were taken are done. So who wakes too late for one call just takes part in the next.
+// A thread takes a task by counting waiting_ down, and only then reads task_ and arg_, which stay the same until all
+// taken tasks are done. A thread that wakes too late for one call thus simply takes part in the next.
 class ThreadPool::Threads {
  public:
   using Task = void (*)(void* arg, size_t index, uint32_t worker);
@@ -76,7 +76,7 @@ class ThreadPool::Threads {
     }
   }
 
-  // From the last to the first: of a causal call the last tiles are the longest, and are better not begun last.
+  // From the last to the first: the last tiles of a causal call are the longest, and are better not begun last.
   void take_tasks(uint32_t worker) {
     size_t waiting = waiting_;
     while (waiting != 0) {
@@ -99,10 +99,10 @@ class ThreadPool::Threads {
 
   Task task_ = nullptr;
   void* arg_ = nullptr;
-  std::atomic<size_t> waiting_{0};     // tasks that nobody has taken
-  std::atomic<size_t> unfinished_{0};  // and those that somebody is at
+  std::atomic<size_t> waiting_{0};     // tasks that no thread has taken
+  std::atomic<size_t> unfinished_{0};  // those, and the tasks that a thread is at
   std::atomic<bool> stop_{false};
-  std::mutex mutex_;  // held where something changes that a sleeper waits for
+  std::mutex mutex_;  // held while something changes that a sleeper waits for
   std::condition_variable wake_, finished_;
   std::vector<std::thread> others_;
 };

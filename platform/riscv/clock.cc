@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The processor's cycle counter (mcycle), and the debugger's or emulator's clock, in steps of 10 ms. The RISC-V
-// Instruction Set Manual, volume II, "Hardware Performance Monitor".
+// The processor's cycle counter (mcycle: the RISC-V Instruction Set Manual, volume II, "Hardware Performance Monitor"),
+// and the debugger's or emulator's clock, in steps of 10 ms.
 #include "platform/bare/counter.h"
 #include "platform/bare/semihosting.h"
 #include "platform/platform.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What bare/cxx_library.cc leaves over: of libstdc++ there are the headers alone, and of atomic operations, where the
-// processor has none of its own (the extension A), what a single thread needs.
+// What bare/cxx_library.cc leaves over: std::string, of which there are only the headers, and atomic operations for a
+// single thread, where the processor has none of its own (the extension A).
 #include <cstdint>
 #include <string>
 

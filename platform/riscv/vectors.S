@@ -24,7 +24,7 @@ fovea_reset:
   tail fovea_start
 
   .global fovea_protect_guard
-fovea_protect_guard:           /* a region of physical memory protection binds machine mode for good: none is set */
+fovea_protect_guard:           /* none is set: a region that binds machine mode would stay for good */
   ret
 
   .balign 4
