@@ -49,6 +49,9 @@ inline intptr_t call(Operation operation, const void* argument) {
   return static_cast<intptr_t>(result);
 }
 
+// The debugger's or emulator's clock, in steps of 10 ms.
+inline uint64_t clock_ns() { return static_cast<uint64_t>(call(kClock, nullptr)) * 10000000u; }
+
 // Needs nothing of the program's state, so a fault handler may call it.
 inline void write_text(const char* text) { call(kWriteText, text); }
 

@@ -54,6 +54,12 @@ void write_hex(uintptr_t number) {
   fovea::semihosting::write_text(p);
 }
 
+// The end of the paint that begins at `begin`.
+const uint32_t* after_paint(const uint32_t* begin, const uint32_t* end) {
+  while (begin < end && *begin == kStackPaint) ++begin;
+  return begin;
+}
+
 }  // namespace
 
 void fovea_start() {
@@ -69,11 +75,7 @@ void fovea_start() {
   exit(fovea_main(count, g_arguments));
 }
 
-bool fovea_stack_held() {
-  const uint32_t* p = stack_guard;
-  while (p < stack_limit && *p == kStackPaint) ++p;
-  return p == stack_limit;
-}
+bool fovea_stack_held() { return after_paint(stack_guard, stack_limit) == stack_limit; }
 
 const char* fovea_fault_note;
 
@@ -97,9 +99,8 @@ void fovea_fault(const char* what, uintptr_t instruction, uintptr_t caller, uint
 namespace fovea::platform {
 
 size_t stack_used_bytes() {
-  const uint32_t* p = stack_limit;
-  while (p < stack_top && *p == kStackPaint) ++p;
-  return static_cast<size_t>(reinterpret_cast<const char*>(stack_top) - reinterpret_cast<const char*>(p));
+  const uint32_t* const used = after_paint(stack_limit, stack_top);
+  return static_cast<size_t>(reinterpret_cast<const char*>(stack_top) - reinterpret_cast<const char*>(used));
 }
 
 void stack_paint() {

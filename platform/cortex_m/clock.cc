@@ -48,8 +48,8 @@ uint64_t counter() {
   return ticks;
 }
 
-// The processor's speed is not known: this is the debugger's or emulator's clock, in steps of 10 ms.
-uint64_t clock_ns() { return static_cast<uint64_t>(semihosting::call(semihosting::kClock, nullptr)) * 10000000u; }
+// How fast the processor runs is not known.
+uint64_t clock_ns() { return semihosting::clock_ns(); }
 
 const char* counter_unit() { return has_cycles() ? "cycles" : "ticks of SysTick"; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The processor's cycle counter (mcycle: the RISC-V Instruction Set Manual, volume II, "Hardware Performance Monitor"),
-// and the debugger's or emulator's clock, in steps of 10 ms.
+// and semihosting's clock.
 #include "platform/bare/counter.h"
 #include "platform/bare/semihosting.h"
 #include "platform/platform.h"
@@ -25,7 +25,7 @@ uint64_t counter() {
 #endif
 }
 
-uint64_t clock_ns() { return static_cast<uint64_t>(semihosting::call(semihosting::kClock, nullptr)) * 10000000u; }
+uint64_t clock_ns() { return semihosting::clock_ns(); }
 
 const char* counter_unit() { return "cycles"; }
 
