@@ -4,8 +4,9 @@
 
 An operator is a folder (attention, cache, ...), and the layer of its files is told by their names. Includes go from left to right:
     api -> resolve -> call -> kernels.h <- kernels.cc -> kernel texts (*.inl) -> math, formats, simd
-kernels.h and kernels.cc ask targets/ for what there is. The resolve layer is resolve.h and plan.h, the call layer all files that are not of another. An operator includes another one's resolve.h,
-plan.h and call.h alone. The script also says which files may speak of SIMD. It prints each line that does otherwise.
+kernels.h and kernels.cc ask targets/ for what there is. The resolve layer is resolve.h and plan.h; the call layer is all files that no
+other layer has. An operator includes only resolve.h, plan.h and call.h of another. The script also says which files may speak of SIMD,
+and which may ask what a build leaves out. It prints each line that does otherwise.
 """
 import pathlib
 import re
@@ -34,6 +35,33 @@ SEAMS = {"formats/formats.h"}
 
 SIMD_WORDS = {"instances", "kernels", "simd", "targets"}  # layers that speak the vocabulary
 ISA_WORDS = {"simd", "targets"}  # layers that know of instruction sets
+
+# Files that may ask what fovea_config.h leaves out (config::k...), beside the public headers and the resolve layer: accessors, which
+# all others ask, and lists of kernels.
+CONFIG_FILES = {
+    "attention/call.h",
+    "attention/describe.cc",
+    "attention/dropout.inl",
+    "attention/few_rows.inl",
+    "attention/layout.cc",
+    "attention/limits.h",
+    "attention/options.h",
+    "attention/score_steps.inl",
+    "attention/tile.inl",
+    "attention/tile_kernel.inl",
+    "base/carver.h",
+    "base/info.cc",
+    "base/key_places.h",
+    "base/tasks.h",
+    "cache/call.h",
+    "formats/formats.h",
+    "linear/linear.inl",
+    "rope/call.h",
+    "rope/rope.inl",
+    "simd/common.inl",
+    "softmax/softmax.inl",
+    "targets/registry.h",
+}
 
 # pattern, layers that may have it, what it is
 RULES = [
@@ -102,6 +130,9 @@ def check_file(layer, file, source_root, complain):
             elif layer != "public" and is_inside_another(file.relative_to(source_root), target):
                 complain(f"{where}: another operator may include {', '.join(sorted(SEAM))} alone, not {target}")
             continue
+        asked = re.search(r"\bconfig::k\w+", line)
+        if asked and layer not in {"public", "resolve"} and file.relative_to(source_root).as_posix() not in CONFIG_FILES:
+            complain(f"{where}: {asked.group()} belongs in an accessor in one of CONFIG_FILES")
         for rule in RULES:
             pattern, layers, what = rule
             found = re.search(pattern, without_strings(line))
