@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The spans that arrays cover, with every overflow noticed.
+// The spans of memory that arrays cover, computed without overflow.
 #ifndef FOVEA_SRC_BASE_BUFFERS_H_
 #define FOVEA_SRC_BASE_BUFFERS_H_
 
@@ -24,7 +24,7 @@ struct Dimension {
   ptrdiff_t stride;  // elements, of either sign
 };
 
-// Dimensions of an array at most. Those that an array lacks have a count of 1.
+// Most dimensions of an array. An array with fewer has counts of 1.
 constexpr size_t kDimensions = 4;
 using Dimensions = Dimension[kDimensions];
 
@@ -53,8 +53,8 @@ inline bool span_of(const void* data, size_t element_bytes, const Dimensions& di
 
 // Whether no two elements share a place: each dimension must step over all that lies within the smaller ones.
 inline bool elements_distinct(const Dimensions& dimensions) {
-  // The dimensions of more than one element, smallest stride first. Callers list the outermost first, as arrays mostly
-  // lie, so the sort has little to move.
+  // The dimensions of more than one element, smallest stride first. Callers list the outermost dimension first, which
+  // mostly has the largest stride, so the sort has little to move.
   size_t counts[kDimensions], strides[kDimensions], used = 0;
   for (size_t i = kDimensions; i-- > 0;) {
     const size_t count = dimensions[i].count;
@@ -82,7 +82,7 @@ inline bool is_aligned(const void* pointer, size_t alignment) {
   return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
 }
 
-// To elements of so many bytes, as arrays and structures of them lie: on i386 those of 64 bits as those of 32.
+// Aligned as the compiler aligns arrays and structures of such elements: on i386, 64-bit elements as 32-bit ones.
 inline bool is_aligned_to_element(const void* pointer, size_t element_bytes) {
   struct Widest {
     int64_t element;
@@ -90,18 +90,18 @@ inline bool is_aligned_to_element(const void* pointer, size_t element_bytes) {
   return is_aligned(pointer, element_bytes < alignof(Widest) ? element_bytes : alignof(Widest));
 }
 
-// Whether an array may be used: its span, or why not. The elements of an output must be distinct.
+// Checks an array and finds its span. No two elements of an output may share a place.
 inline fovea_status check_array(const void* data, size_t element_bytes, const Dimensions& dimensions, bool output,
                                 Span* span) {
   if (!span_of(data, element_bytes, dimensions, span)) return FOVEA_ERR_SIZE;
-  if (span->begin == span->end) return FOVEA_OK;  // no element: the pointer means nothing
+  if (span->begin == span->end) return FOVEA_OK;  // no element: the pointer is never used
   if (!data) return FOVEA_ERR_NULL;
   if (!is_aligned_to_element(data, element_bytes)) return FOVEA_ERR_ALIGNMENT;
   return output && !elements_distinct(dimensions) ? FOVEA_ERR_STRIDE : FOVEA_OK;
 }
 
-// The arrays of a call, outputs first: each output, and each memory, is apart from all that is added after it. Inputs
-// may overlap one another.
+// The arrays of a call, added outputs first. An output or a memory must not overlap anything that is added after it;
+// inputs may overlap one another.
 class Buffers {
  public:
   // An array [batch][heads][tokens][dim].
@@ -109,7 +109,7 @@ class Buffers {
                           size_t dim);
   fovea_status add_input(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
                          size_t dim);
-  // One that may be absent, of count elements.
+  // An array of `count` elements, or null.
   fovea_status add_list(const void* data, size_t element_bytes, size_t count) {
     return data ? add_present_list(data, element_bytes, count) : FOVEA_OK;
   }
@@ -127,7 +127,7 @@ class Buffers {
   size_t count_ = 0;
 };
 
-// Offsets [batch + 1] of ragged entries, each of at most `capacity` tokens. They are aligned.
+// Checks the offsets [batch + 1] of ragged entries, each of at most `capacity` tokens. The pointer is aligned.
 fovea_status check_offsets(const uint32_t* offsets, uint32_t batch, uint32_t tokens, uint32_t capacity);
 
 }  // namespace fovea

@@ -8,7 +8,7 @@ void* Carver::take(size_t columns, size_t rows, size_t element_bytes) {
   bytes.times(rows).times(element_bytes);
   if (kMayHaveSlowPart && bytes.value <= fast_left_ && !bytes.overflow) {
     void* const array = reinterpret_cast<void*>(fast_);
-    bytes.aligned();  // fits as well: the fast part has whole multiples of the alignment
+    bytes.aligned();  // still fits: fast_left_ is a multiple of the alignment
     fast_ += bytes.value;
     fast_left_ -= bytes.value;
     return array;

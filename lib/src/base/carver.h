@@ -27,7 +27,7 @@ struct Workspace {
 // Most workers that may share a workspace.
 constexpr uint32_t kMostWorkers = 4096;
 
-// Each worker's bytes of a part of the workspace.
+// The bytes that each worker has in a part of the workspace.
 inline size_t worker_share(size_t bytes, uint32_t workers) {
   const size_t share = workers == 1 ? bytes : bytes / workers;
   return share / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
@@ -50,7 +50,8 @@ class Carver {
   }
   void* take(size_t columns, size_t rows, size_t element_bytes);
 
-  // What the slow part must have, with all its arrays; and the same rounded up, so that another may follow it.
+  // The bytes up to the end of the last array in the slow part; and the same rounded up, so that another slow part may
+  // follow.
   CheckedSize slow_used() const { return slow_used_; }
   CheckedSize slow_bytes() const;
 

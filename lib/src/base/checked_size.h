@@ -32,7 +32,7 @@ struct CheckedSize {
     overflow |= x.overflow;
     return plus(x.value);
   }
-  // Up to a multiple of the workspace's alignment.
+  // Rounds up to a multiple of the workspace's alignment.
   CheckedSize& aligned() {
     plus(FOVEA_WORKSPACE_ALIGNMENT - 1);
     value = value / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;

@@ -4,7 +4,7 @@
 
 namespace fovea {
 
-// An element of an added mask hides its key where it is no greater than this: -FLT_MAX / 2, and in f16 the lowest number.
+// An element of an added mask hides its key if it is not above this: -FLT_MAX / 2, and in f16 the lowest number.
 constexpr float kHidingMask = -1.70141173e38f, kHidingMaskF16 = -65504.0f;
 
 }  // namespace fovea

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the library says of itself: version, statuses, targets.
+// What the library says about itself: version, statuses, targets.
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
 #include "targets/registry.h"

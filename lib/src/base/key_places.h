@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which row of its arrays a token has, in each kind of source.
+// In which row of the arrays a token lies, for each kind of source.
 #ifndef FOVEA_SRC_BASE_KEY_PLACES_H_
 #define FOVEA_SRC_BASE_KEY_PLACES_H_
 
@@ -9,20 +9,20 @@
 
 namespace fovea {
 
-// Of a batch entry.
+// Most tokens in one batch entry, and in a linear layer.
 constexpr uint32_t kMostTokens = 1u << 30;
 
-// Keys that a row of the mask covers, of as many as there are.
+// How many of the keys a row of the mask covers.
 inline uint32_t mask_columns(const fovea_mask& mask, uint32_t keys) {
   return mask.kv_tokens == FOVEA_MASK_COVERS_NONE ? 0 : mask.kv_tokens ? mask.kv_tokens : keys;
 }
 
-// Whether a source is of a kind that this build has.
+// Whether a source is of this kind; false, always, where the build leaves it out.
 inline bool is_ring(fovea_kv_kind kind) { return config::kRing && kind == FOVEA_KV_RING; }
 inline bool is_paged(fovea_kv_kind kind) { return config::kPages && kind == FOVEA_KV_PAGED; }
 inline bool is_loaded(fovea_kv_kind kind) { return config::kLoad && kind == FOVEA_KV_LOAD; }
 
-// A token's row, and how many tokens from it on have the following rows, in order.
+// A token's row, and how many tokens, from this one on, lie in rows that follow one another.
 struct KeyPlace {
   size_t block;  // an entry, or a page
   size_t row;

@@ -12,7 +12,7 @@
 
 namespace fovea {
 
-// Whether tasks are counted, so that one that an executor leaves out is noticed. Processors without an atomic addition
+// Whether tasks are counted, so that a task that an executor skips is noticed. Processors without an atomic addition
 // would call a library for it.
 constexpr bool kCountsTasks = __atomic_always_lock_free(sizeof(size_t), nullptr);
 

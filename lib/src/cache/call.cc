@@ -9,7 +9,7 @@
 namespace fovea {
 namespace {
 
-// Rows of one head on their way into the cache: f32, from the token at `in` on.
+// New rows of one head, as f32: `in` is the first token's.
 struct NewRows {
   const float* in;
   ptrdiff_t stride;
@@ -25,8 +25,9 @@ KeyPlaces places_of(const fovea_kv_cache& c) {
   return {c.kind, c.max_tokens, c.pinned_tokens, c.page_tokens, c.page_table, c.source.page_table_stride};
 }
 
-// Narrows `count` rows into the tokens from `token` on, run by run. Of a ring only those that will not give way to
-// others of the same call, which are the ones from `from` on. Not inlined, so that keys are turned on a smaller stack.
+// Narrows `count` rows into the tokens from `token` on, run by run. In a ring, tokens before `from` are skipped unless
+// they are pinned: later tokens of the same call would replace them. Not inlined, so that keys are turned on a smaller
+// stack.
 __attribute__((noinline)) void put_rows(const fovea_kv_cache& c, const ConvertKernels& kernels, bool keys,
                                         uint32_t entry, uint32_t head, uint32_t token, uint32_t count, uint32_t from,
                                         const NewRows& rows) {
@@ -84,7 +85,7 @@ void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_tar
   }
 }
 
-// `count` rows of all heads, as they are.
+// Copies `count` rows of each head unchanged.
 void copy_rows(const fovea_in& to, const KeyPlace& to_place, const fovea_in& from, const KeyPlace& from_place,
                size_t unit, uint32_t heads, uint32_t count) {
   const size_t bytes = count * size_t(to.token_stride) * unit;
@@ -118,7 +119,8 @@ void append_to_cache(fovea_kv_cache& c, const fovea_kv_append_args& a) {
     const uint32_t entry = a.entry + b, end = c.lengths[entry] + new_tokens(a, b).count;
     const uint32_t slots = c.max_tokens - c.pinned_tokens;
     const bool ring = is_ring(c.kind);
-    const uint32_t from = ring && end > slots ? end - slots : 0;  // tokens before it give way
+    // The first token that no later one of this call replaces.
+    const uint32_t from = ring && end > slots ? end - slots : 0;
     if (!c.values_in_keys) put_array(c, a, target, false, b, from);
     put_array(c, a, target, true, b, from);
     c.lengths[entry] = end;
@@ -130,7 +132,7 @@ void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& fr
                  uint32_t tokens) {
   const KeyPlaces to_places = places_of(to), from_places = places_of(from);
   for (uint32_t token = 0; token < tokens;) {
-    // Of a ring, what is between the pinned tokens and the first that is there is gone.
+    // A ring has lost the tokens between the pinned ones and the oldest one that is there.
     if (to.first_tokens && token >= to.pinned_tokens && token < from.first_tokens[from_entry]) {
       token = from.first_tokens[from_entry];
       continue;

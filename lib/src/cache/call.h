@@ -8,10 +8,10 @@
 
 namespace fovea {
 
-// Null where this build has no ragged batches.
+// Null, always, where this build has no ragged batches.
 inline const uint32_t* offsets_of(const fovea_kv_append_args& a) { return config::kRagged ? a.offsets : nullptr; }
 
-// The new tokens of entry args.entry + b: where they are in the arrays, how many there are, and how many are taken.
+// The new tokens of entry args.entry + b: where they are in the arrays, how many there are, and how many are appended.
 struct NewTokens {
   uint32_t block, first, all, count;
 };
@@ -21,29 +21,29 @@ inline NewTokens new_tokens(const fovea_kv_append_args& a, uint32_t b) {
   return {offsets ? 0 : b, first, all, a.counts ? a.counts[b] : all};
 }
 
-// Whether new keys, or values, are f32 rows of the workspace on their way.
+// Whether new keys, or new values, pass through the workspace as f32 rows.
 inline bool is_staged(const fovea_kv_append_args& a, bool keys) {
   return !is_f32<kUnscaledFormats>(a.dtype) || (keys && a.rope);
 }
 
-// The first element of a key that may be turned.
+// The first element of a key that may be turned: with values in keys, the first one behind the value.
 inline uint32_t first_turned(const fovea_kv_cache& c) { return c.values_in_keys ? c.value_dim : 0; }
 
-// How the new keys [first, first + count) of entry args.entry + b are turned: in the workspace, where they are
-// [kv_heads][count][head_dim].
+// The arguments that turn the new keys [first, first + count) of entry args.entry + b in the workspace, where they lie
+// as [kv_heads][count][head_dim].
 fovea_rope_args turning_args(const fovea_kv_cache& cache, const fovea_kv_append_args& args, uint32_t b, uint32_t first,
                              uint32_t count);
 
 // After every check.
 void append_to_cache(fovea_kv_cache& cache, const fovea_kv_append_args& args);
 
-// An entry's length, and of a ring the oldest token behind the pinned ones that is there.
+// Sets an entry's length and, in a ring, the oldest token behind the pinned ones that is still there.
 inline void set_length(fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t first_token) {
   c.lengths[entry] = length;
   if (c.first_tokens) c.first_tokens[entry] = length <= c.pinned_tokens ? c.pinned_tokens : first_token;
 }
 
-// After every check: the rows, and not yet the length.
+// After every check. Copies the rows, but does not set the length.
 void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
                  uint32_t tokens);
 

@@ -29,7 +29,7 @@ fovea_status check_shape(const fovea_kv_cache& c) {
   return paged == (c.page_tokens != 0) && (paged || c.pages == 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
 
-// Nothing that is read lies in what is written: the cache, and the workspace where new rows pass through it.
+// No input lies in the cache, nor in the workspace where new rows pass through it.
 fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
   const size_t element_bytes = unscaled_bytes(a.dtype), blocks = offsets_of(a) ? 1 : a.batch;
   Buffers buffers;
@@ -46,7 +46,7 @@ fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& 
   return add_rope_tables(buffers, *a.rope, c.head_dim - first_turned(c));
 }
 
-// Whether an entry of this length has room for `count` tokens more.
+// Whether an entry of this length has room for `count` more tokens.
 fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t count) {
   const uint32_t most = is_ring(c.kind) ? kMostTokens : c.max_tokens;
   if (length > most || count > most - length) return FOVEA_ERR_FULL;
@@ -78,7 +78,7 @@ fovea_status check_turning(const fovea_kv_cache& c, const fovea_kv_append_args& 
         __builtin_add_overflow(offset, int64_t(c.lengths[a.entry + b]) + count, &last)) {
       return FOVEA_ERR_SIZE;
     }
-    // Positions count on: what holds for the first and the last token holds for all.
+    // Positions follow one another, so if the first and the last token are valid, all are.
     fovea_status status = check_rope_args(turning_args(c, a, b, 0, 1));
     if (status == FOVEA_OK) status = check_rope_args(turning_args(c, a, b, count - 1, 1));
     if (status != FOVEA_OK) return status;
@@ -86,13 +86,13 @@ fovea_status check_turning(const fovea_kv_cache& c, const fovea_kv_append_args& 
   return FOVEA_OK;
 }
 
-// Whether a token of an entry has its row in the same place in both, where entries and pages have the same numbers.
+// Whether both caches have a token in the same row, given the same entry and the same page.
 bool same_places(const fovea_kv_cache& a, const fovea_kv_cache& b) {
   return a.kind == b.kind && a.max_tokens == b.max_tokens && a.pinned_tokens == b.pinned_tokens &&
          a.page_tokens == b.page_tokens;
 }
 
-// No page that is written is one of from_entry's, but where both entries have it in the same place.
+// Refuses to write a page of from_entry, unless both entries have it at the same index.
 fovea_status check_shared_pages(const fovea_kv_cache& c, uint32_t to_entry, uint32_t from_entry, uint32_t tokens) {
   if (!is_paged(c.kind) || tokens == 0) return FOVEA_OK;
   const uint32_t* const to = c.page_table + ptrdiff_t(to_entry) * c.source.page_table_stride;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Caches of keys and values: their layout in memory, and what may be done with them.
+// Caches of keys and values: how they lie in memory, and the checks of every operation on them.
 #ifndef FOVEA_SRC_CACHE_RESOLVE_H_
 #define FOVEA_SRC_CACHE_RESOLVE_H_
 
@@ -10,7 +10,8 @@
 
 namespace fovea {
 
-// Lays the cache out in its memory, or measures it where that is null. FOVEA_ERR_* where the first part is not valid.
+// Lays the cache out in its memory; memory that is null measures it. Fails where the fields that describe the cache are
+// not valid.
 fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes);
 
 fovea_status check_new_cache(const fovea_kv_cache& cache, const void* memory, size_t memory_bytes);
@@ -19,7 +20,7 @@ fovea_status check_new_cache(const fovea_kv_cache& cache, const void* memory, si
 fovea_status check_cache(const fovea_kv_cache* cache);
 fovea_status check_append(const fovea_kv_cache& cache, const fovea_kv_append_args& args);
 fovea_status check_truncate(const fovea_kv_cache& cache, uint32_t entry, uint32_t length);
-// Of a ring, puts in the first token what 0 stands for, and at least the pinned ones.
+// In a ring, resolves *first_token: 0 becomes the token that it stands for, and no token is below the pinned ones.
 fovea_status check_length(const fovea_kv_cache& cache, uint32_t entry, uint32_t length, uint32_t* first_token);
 fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
                         uint32_t tokens);

@@ -90,7 +90,7 @@ CheckedSize place_token_tile(void* workspace, fovea_dtype weights, TokenTile* ti
 
 fovea_status LinearCall::run_task(size_t index, uint32_t worker, Scratch*) const {
   const uint32_t part = uint32_t(index % parts), tile = uint32_t(index / parts);
-  // Parts are whole blocks of outputs, as equal as these allow.
+  // Parts consist of whole blocks of outputs and are as equal as these allow.
   const uint32_t blocks = divide_up(out_dim, kLinearGrain);
   const uint32_t begin = uint32_t(uint64_t(blocks) * part / parts) * kLinearGrain;
   const uint32_t end = part + 1 == parts ? out_dim : uint32_t(uint64_t(blocks) * (part + 1) / parts) * kLinearGrain;

@@ -14,7 +14,7 @@ struct LinearPlan {
   uint32_t lanes;
   uint32_t tile_vectors;  // most vectors of tokens in a tile; 0 = the few tokens take FewTokens, and no workspace
   uint32_t workers;
-  size_t worker_bytes;  // of workspace
+  size_t worker_bytes;  // workspace of each worker
 };
 
 // A checked call. A task is one tile of tokens and one part of the outputs. How a call is divided into tasks changes no

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The seam of the linear family: y = x W^T + bias.
+// The functions of the linear kernels: y = x W^T + bias.
 #ifndef FOVEA_SRC_LINEAR_KERNELS_H_
 #define FOVEA_SRC_LINEAR_KERNELS_H_
 

@@ -54,7 +54,8 @@ fovea_status plan_linear(const fovea_linear_args& a, LinearPlan* plan) {
   *plan = {traits->target, traits->lanes, 0, a.executor ? a.executor->workers : 1, 0};
   if (config::kFewRows && !a.portable_bits && a.tokens <= traits->few_rows) return FOVEA_OK;
 
-  // As many vectors of tokens as there are, and as fit. More than a register block where weights are widened for them.
+  // As many vectors of tokens as the call has and the budget allows. Twice a register block where weights are widened,
+  // so that each widened weight is used more often.
   const size_t budget = a.workspace_budget_bytes ? a.workspace_budget_bytes / plan->workers : SIZE_MAX;
   plan->tile_vectors = traits->tile_vectors * (a.weights.dtype == FOVEA_F32 ? 1 : 2);
   while (plan->tile_vectors > 1 && (plan->tile_vectors - 1) * traits->lanes >= a.tokens) --plan->tile_vectors;

@@ -25,10 +25,10 @@ struct MultiheadSteps {
     fovea_kv_append_args append;  // instead of attention and out
   };
   LinearStep out;
-  Workspace shared;  // by all of them
+  Workspace shared;  // used by each of them in turn
 };
 
-// After every check: the layer, or with a cache its keys and values. Fails only where an executor does.
+// Runs the layer; or, with a cache, projects keys and values and appends them. Fails only where an executor does.
 fovea_status run_multihead(const fovea_multihead_plan& plan, MultiheadSteps* steps, fovea_kv_cache* append_to);
 
 }  // namespace fovea

@@ -11,7 +11,7 @@ bool is_product(ptrdiff_t product, uint32_t a, ptrdiff_t b) {
   return !__builtin_mul_overflow(ptrdiff_t(a), b, &exact) && exact == product;
 }
 
-// A dense array for these tokens, in their order in memory, so that one linear layer may make all of it.
+// A dense array for these tokens, in the same order in memory, so that one linear layer can compute all of it.
 Tokens dense_like(const Tokens& x, float* data, ptrdiff_t width) {
   if (!x.batch_is_outer() && x.tokens_are_outer()) return {data, x.batch, x.count, width, width * ptrdiff_t(x.batch)};
   return {data, x.batch, x.count, width * ptrdiff_t(x.count), width};
@@ -30,7 +30,7 @@ uint32_t LayerCall::longest() const {
   return most;
 }
 
-// The workspace: projections, then what the steps share. Packed projections are rows of one array.
+// The workspace holds the projections, then what the steps share. Packed projections are rows of one array.
 Places LayerCall::place(void* workspace) const {
   const bool turns = attends() && args_.rope;
   const size_t q_rows = size_t(args_.batch) * args_.q_tokens, k_rows = size_t(args_.batch) * keys().count;
@@ -54,7 +54,7 @@ Places LayerCall::place(void* workspace) const {
   return p;
 }
 
-// Heads are turned where they are, or into `to` where nothing projected them.
+// Projected heads are turned in place; heads that come straight from an input are turned into `to`.
 fovea_rope_args LayerCall::turning(const Tokens& from, const Tokens& to, uint32_t heads) const {
   fovea_rope_args turn = *args_.rope;
   turn.target = d_.target;

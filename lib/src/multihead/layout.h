@@ -10,7 +10,7 @@
 
 namespace fovea {
 
-// Elements that each projection has for a token.
+// Elements of one token in each projection.
 struct Widths {
   uint64_t q, k, v, out;
 
@@ -65,7 +65,7 @@ class LayerCall {
  private:
   bool attends() const { return append_to_ == nullptr; }
   bool projects_keys() const { return append_to_ || !args_.cache; }
-  // The linear layers of this call.
+  // The linear layers, and which of them this call uses.
   struct Linear {
     bool used;
     const fovea_linear_weights& weights;
@@ -87,7 +87,8 @@ class LayerCall {
   Tokens values() const { return args_.values.data ? tokens_of(args_.values, args_.batch, args_.kv_tokens) : keys(); }
   // The most tokens that the cache has in an entry of the call.
   uint32_t longest() const;
-  uint32_t kv_tokens() const { return args_.cache ? longest() : keys().count; }  // that are attended to
+  // The tokens that are attended to.
+  uint32_t kv_tokens() const { return args_.cache ? longest() : keys().count; }
 
   fovea_status add_outputs(Buffers& buffers) const;
   fovea_status add_options(Buffers& buffers) const;
@@ -100,7 +101,7 @@ class LayerCall {
   const fovea_multihead_args& args_;
   const fovea_kv_cache* append_to_;
   const Widths widths_;
-  fovea_multihead_weights w_ = {};  // with those of qkv in their places
+  fovea_multihead_weights w_ = {};  // q, k and v point into qkv where that is given
 };
 
 }  // namespace fovea

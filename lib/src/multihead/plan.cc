@@ -16,13 +16,13 @@ fovea_status check_desc(const fovea_multihead_desc& m) {
   if (m.struct_bytes != sizeof m) return FOVEA_ERR_STRUCT;
   if (!is_dtype(m.weight_dtype)) return FOVEA_ERR_ENUM;
   if (d.q_dtype != FOVEA_F32 || d.out_dtype != FOVEA_F32 || d.kv_kind == FOVEA_KV_LOAD) return FOVEA_ERR_UNSUPPORTED;
-  // What a linear layer counts in 32 bits.
+  // A linear layer counts these in 32 bits.
   const Widths widths(d);
   return widths.q > INT32_MAX || widths.out > INT32_MAX || widths.all() > INT32_MAX ? FOVEA_ERR_SIZE : FOVEA_OK;
 }
 
-// What the steps of a call share: workspace for attention, for any of the linear layers, and for a token of keys on its
-// way into a cache. Not inlined, so that attention is planned on a smaller stack.
+// The workspace that the steps of a call share. It is enough for attention, for each linear layer, and for the keys of
+// one token on their way into a cache. Not inlined, so that attention is planned on a smaller stack.
 __attribute__((noinline)) fovea_status measure_shared(const fovea_multihead_plan& plan, uint64_t tokens,
                                                       const Widths& widths, CheckedSize* bytes) {
   const fovea_multihead_desc& m = plan.desc;
@@ -52,7 +52,7 @@ __attribute__((noinline)) fovea_status measure_shared(const fovea_multihead_plan
 
 fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target target, fovea_multihead_plan* plan) {
   FOVEA_RETURN_IF_ERROR(check_desc(desc));
-  fovea_multihead_plan made = {};  // desc may be that of *plan
+  fovea_multihead_plan made = {};  // desc may be plan->desc
   made.desc = desc;
   FOVEA_RETURN_IF_ERROR(target == FOVEA_TARGET_BEST ? make_plan(desc.attention, &made.attention)
                                                     : make_plan_for(desc.attention, target, &made.attention));
@@ -70,10 +70,10 @@ fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target 
   CheckedSize shared;
   FOVEA_RETURN_IF_ERROR(measure_shared(made, q_rows > k_rows ? q_rows : k_rows, widths, &shared));
   if (q_rows > SIZE_MAX || k_rows > SIZE_MAX) return FOVEA_ERR_SIZE;
-  Carver carver(nullptr);
+  Carver carver(nullptr);  // one array of packed projections is not larger than these
   carver.take<float>(size_t(q_rows), size_t(widths.q));
   carver.take<float>(size_t(q_rows), size_t(widths.out));
-  carver.take<float>(size_t(k_rows), size_t(widths.k));  // One array of packed projections is not larger than three.
+  carver.take<float>(size_t(k_rows), size_t(widths.k));
   carver.take<float>(size_t(k_rows), size_t(widths.v));
   const CheckedSize all = carver.slow_bytes().plus(shared);
   if (all.overflow) return FOVEA_ERR_SIZE;

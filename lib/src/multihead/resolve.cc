@@ -15,7 +15,7 @@
 namespace fovea {
 namespace {
 
-// Whether a cache is as the description says.
+// Checks that a cache is as the description says.
 fovea_status check_cache_shape(const fovea_attention_desc& d, const fovea_kv_cache& c) {
   const bool same =
       c.kind == d.kv_kind && c.key_dtype == d.key_dtype && c.value_dtype == d.value_dtype && c.kv_heads == d.kv_heads &&
@@ -48,7 +48,7 @@ fovea_status LayerCall::check_counts() const {
   return args_.batch > c.batch ? FOVEA_ERR_CAPACITY : FOVEA_OK;
 }
 
-// What is projected has the elements that its layer, or the heads where there is none, take.
+// Checks that each input has as many elements as its linear layer takes, or as the heads have where there is no layer.
 fovea_status LayerCall::check_weights() {
   const fovea_multihead_desc& m = plan_.desc;
   w_ = args_.weights;
@@ -75,7 +75,7 @@ fovea_status LayerCall::check_weights() {
     w_.k = rows_from(widths_.q);
     w_.v = rows_from(widths_.q + widths_.k);
   }
-  // x is keys or values where these are not given, and must then be as wide.
+  // x takes the place of keys or values that are not given, and must then be as wide.
   const uint32_t key_elements = args_.keys.data ? m.key_model : m.d_model;
   const uint32_t value_elements = args_.values.data ? m.value_model : key_elements;
   if (projects_keys() && (key_elements != m.key_model || value_elements != m.value_model)) return FOVEA_ERR_SIZE;
@@ -88,7 +88,7 @@ fovea_status LayerCall::check_weights() {
   return FOVEA_OK;
 }
 
-// Outputs and the workspace are apart from all that any step reads: steps check only what they write themselves.
+// Checks outputs and the workspace against everything that any step reads. The steps check only what they write.
 fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) const {
   const fovea_multihead_desc& m = plan_.desc;
   if (!workspace) return FOVEA_ERR_NULL;
@@ -165,7 +165,7 @@ fovea_status LayerCall::resolve_step(const fovea_linear_weights& weights, const 
   a.y = y.data;
   a.weights = weights;
   a.executor = args_.attention.executor;
-  // One call where the tokens of all entries, in the order of entries or of tokens, are equally far from one another.
+  // One call is enough where all rows, in the order of entries or of tokens, are equally far from one another.
   const bool fits = uint64_t(x.batch) * x.count <= kMostTokens;
   const bool by_entry = fits && x.batch_is_outer() && y.batch_is_outer();
   const bool by_token = fits && !by_entry && x.tokens_are_outer() && y.tokens_are_outer();

@@ -8,7 +8,7 @@
 
 namespace fovea {
 
-// Null where this build has no turns.
+// Null, always, where this build has no turns.
 inline const uint64_t* turns_of(const fovea_rope_args& args) { return config::kRopeTurns ? args.turns : nullptr; }
 
 // The position of a token. False where it overflows.
@@ -23,7 +23,7 @@ inline bool rope_position(const fovea_rope_args& args, uint32_t entry, uint32_t 
 
 void run_rope(const fovea_rope_args& args, const RopeKernels& kernels);
 
-// Doubles are looked at as bits: those of positive numbers are in the numbers' order.
+// Doubles are compared as bits, which for positive numbers have the same order.
 inline uint64_t bits_of(double x) {
   uint64_t bits;
   __builtin_memcpy(&bits, &x, sizeof bits);

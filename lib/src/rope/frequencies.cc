@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Integers only: processors without double precision need no more for it than a multiplication.
+// Integers only: a processor without double precision needs nothing but multiplications.
 #include "rope/call.h"
 
 namespace fovea {
@@ -44,7 +44,7 @@ Wide power(Wide x, uint32_t n) {
 
 bool above_one(Wide x) { return x.exponent > -63 || (x.exponent == -63 && x.mantissa > kTopBit); }
 
-// base^(-1/n), by trying its bits one after the other.
+// base^(-1/n), found bit by bit.
 Wide inverse_root(Wide base, uint32_t n) {
   Wide root = kOne;
   while (above_one(multiply(power(root, n), base))) --root.exponent;
@@ -55,7 +55,7 @@ Wide inverse_root(Wide base, uint32_t n) {
   return root;
 }
 
-// In units of 2^-64, to the nearest. x < 1/2.
+// x < 1/2 in units of 2^-64, rounded to nearest.
 uint64_t fraction_bits(Wide x) {
   const int64_t shift = -64 - x.exponent;
   return shift > 64 ? 0 : ((x.mantissa >> (shift - 1)) + 1) >> 1;

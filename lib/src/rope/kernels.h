@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The seam of the rope family.
+// The functions of the rope kernels.
 #ifndef FOVEA_SRC_ROPE_KERNELS_H_
 #define FOVEA_SRC_ROPE_KERNELS_H_
 
@@ -11,23 +11,23 @@
 
 namespace fovea {
 
-// Most pairs whose angles are held at a time, over all tokens: a multiple of any vector.
+// Most angles that a call holds on its stack at a time: one for each pair of each token. A multiple of any vector.
 constexpr size_t kRopePairs = 64;
 
-// Rows [heads][tokens] of which some pairs are turned, each token by angles of its own. `in` and `out` are the first
-// element of the first pair, and may be the same place.
+// Rows [heads][tokens]. Some pairs of each are turned, by the angles of their token. `in` and `out` point to the first
+// element of the first pair, and may be equal.
 struct RopeRows {
   const float* in;
   float* out;
   ptrdiff_t in_head_stride, in_token_stride, out_head_stride, out_token_stride;
   size_t heads, tokens;
-  size_t pairs;      // of a row, that are turned
+  size_t pairs;      // that are turned in each row
   size_t distance;   // elements between the two of a pair, where rows are split in halves
   const float* cos;  // [tokens][pairs]
   const float* sin;  // [tokens][pairs]
 };
 
-// Null where this build leaves it out.
+// Functions that this build leaves out are null.
 struct RopeKernels {
   // cos and sin of position * turns[i]. A turn is 2^64, so nothing is lost where the product wraps around.
   void (*angles)(const uint64_t* turns, uint64_t position, size_t pairs, float* cos, float* sin);

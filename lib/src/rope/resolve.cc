@@ -26,7 +26,7 @@ bool same_places(const fovea_rope_args& a) {
          (a.tokens == 1 || a.out.token_stride == a.in.token_stride);
 }
 
-// An input and the output, where it must not lie.
+// Checks that an input does not overlap the output.
 fovea_status check_apart(const void* data, size_t element_bytes, size_t count, ptrdiff_t stride, size_t inner_count,
                          const Span& out) {
   Span span;
@@ -45,9 +45,9 @@ fovea_status check_angles(const fovea_rope_args& a, const Span& out) {
   return check_apart(a.sin, sizeof(float), a.table_positions, a.table_stride, pairs, out);
 }
 
-// What stands in the arrays of positions: read only after they are known to be there.
+// Checks the positions themselves. Their arrays have been checked.
 fovea_status check_positions(const fovea_rope_args& a) {
-  // Where positions count on, the first and the last say it for all.
+  // Positions that follow one another are valid if the first and the last one are.
   const uint32_t step = a.token_positions || a.tokens == 1 ? 1 : a.tokens - 1;
   for (uint32_t entry = 0; entry < a.batch; ++entry) {
     for (size_t token = 0; token < a.tokens; token += step) {

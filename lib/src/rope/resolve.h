@@ -8,7 +8,7 @@
 namespace fovea {
 
 fovea_status check_rope_args(const fovea_rope_args& args);
-// What rows of dim elements are turned by, as inputs of a call.
+// Adds the turns or tables for rows of `dim` elements to the inputs of a call.
 fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& args, size_t dim);
 fovea_status check_rope_frequencies(const uint64_t* turns, double base, double position_scale, uint32_t rotary_dim);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The seam of the softmax family.
+// The functions of the softmax kernels.
 #ifndef FOVEA_SRC_SOFTMAX_KERNELS_H_
 #define FOVEA_SRC_SOFTMAX_KERNELS_H_
 
@@ -10,14 +10,14 @@
 
 namespace fovea {
 
-// Rows, contiguous along the axis, or one softmax of several side by side (columns, contiguous across): then outer and
-// the outer strides mean nothing. scale is resolved: never 0.
+// Either rows, contiguous along the axis, or the columns of one outer index: several softmaxes side by side. Columns do
+// not use outer and the outer strides. scale is resolved: never 0.
 struct SoftmaxSlice : fovea_softmax_args {
   bool logarithm;
 };
 
 struct SoftmaxKernels {
-  void (*rows)(const SoftmaxSlice&);     // inner == 1, all axis strides 1; null where columns serves these too
+  void (*rows)(const SoftmaxSlice&);     // inner == 1, axis strides of 1; null on targets where columns serves rows too
   void (*columns)(const SoftmaxSlice&);  // anything else
 };
 
