@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call is cut into tasks: batch entries, key heads, blocks of query tiles, and parts of the keys where they are split.
+// A call is cut into tasks: batch entries, key heads, blocks of query tiles, and parts of the keys where they are
+// split.
 #include "attention/call.h"
 
 #include "attention/head_task.h"
@@ -11,20 +12,20 @@
 namespace fovea {
 namespace {
 
-// A constant in builds with one kernel.
+// The kernel's index among those of the target: a constant in builds with one kernel.
 uint32_t kernel_index(const fovea_plan_kernel& kernel) { return kFewRowsServed ? kernel.index : kTileKernel; }
 
 // Query tiles that share each key tile.
 uint32_t tiles_at_once(const fovea_plan_kernel& kernel) { return kMostTiles == 1 ? 1 : kernel.tiles; }
 
-// How the rows of a key head are cut, in an entry with that many queries. Tiles have nearly equal numbers of grains: 64
-// rows of 16 lanes are 2 + 2 vectors, not 3 + 1.
+// How the rows of a key head are cut into tiles. Tiles get nearly equal numbers of grains: 64 rows on 16 lanes become
+// 2 + 2 vectors, not 3 + 1.
 struct Cut {
   const fovea_plan_kernel* kernel;
   uint32_t rows;
   uint32_t grains;
   uint32_t tiles;
-  uint32_t blocks;  // of tiles at once: tasks
+  uint32_t blocks;  // groups of tiles that share key tiles; each is a task
 };
 
 Cut cut_of(const fovea_plan& plan, uint32_t q_tokens) {
@@ -39,7 +40,7 @@ Cut cut_of(const fovea_plan& plan, uint32_t q_tokens) {
   return cut;
 }
 
-// The rows of a tile, which is carved.
+// Says which rows a tile holds. Its arrays are carved already.
 void place_tile(const fovea_plan& plan, const Cut& cut, uint32_t index, QueryTile* tile) {
   const uint32_t grain = row_grain(plan, *cut.kernel), more = cut.grains % cut.tiles;
   const uint32_t first = (cut.grains / cut.tiles * index + (index < more ? index : more)) * grain;
@@ -61,7 +62,7 @@ void place_tile(const fovea_plan& plan, const Cut& cut, uint32_t index, QueryTil
 class Tasks {
  public:
   explicit Tasks(const AttentionCall& call) : call_(call) {
-    // Ragged keys: kv_tokens counts all entries, and the plan has room for the parts of one.
+    // With ragged keys kv_tokens counts all entries, but the plan has room for the parts of one entry.
     const uint32_t capacity = call_.desc.max_kv_tokens;
     splits_ = call.stream() ? 1 : split_count(call_.desc, call.kv_tokens() < capacity ? call.kv_tokens() : capacity);
     if (!kHasStates || call_.plan.split_bytes == 0) return;
@@ -76,7 +77,7 @@ class Tasks {
       if (cut_.blocks > blocks_) blocks_ = cut_.blocks;
       if (!call_.q_offsets()) break;
     }
-    // Ragged entries without queries take no memory: there may be more of them, times heads, than a size_t holds.
+    // Ragged entries without queries take no memory, so their number times heads may exceed a size_t.
     CheckedSize tasks{call_.batch()};
     tasks.times(call_.desc.kv_heads).times(blocks_);
     CheckedSize parts = tasks;
@@ -97,7 +98,7 @@ class Tasks {
       index /= splits();
     }
     const uint32_t block = uint32_t(index % blocks_);
-    const size_t head = index / blocks_;  // of all entries
+    const size_t head = index / blocks_;  // counted over all entries
     const uint32_t entry = uint32_t(head / call_.desc.kv_heads), kv_head = uint32_t(head % call_.desc.kv_heads);
     const uint32_t queries = call_.queries(entry).count;
     const Cut cut = call_.q_offsets() ? cut_of(call_.plan, queries) : cut_;
@@ -132,7 +133,7 @@ class Tasks {
     }
   }
 
-  // Where keys may fail to come, rows are put down beside the state, and replace it when all is well.
+  // A loader may fail. Its rows are therefore put down beside the state, and replace it when all is well.
   fovea_status run_on_stream(size_t tasks) {
     if (call_.ends_stream()) return run_tasks(Part::kEnd, tasks);
     FOVEA_RETURN_IF_ERROR(run_tasks(Part::kPush, tasks));
@@ -176,10 +177,10 @@ class Tasks {
   }
 
   const AttentionCall& call_;
-  Cut cut_ = {};           // of every entry, where batches are not ragged
-  uint32_t blocks_ = 0;    // tasks for the rows of a head, in the entry that has most
+  Cut cut_ = {};           // the same for every entry, unless batches are ragged
+  uint32_t blocks_ = 0;    // most blocks of a head in any entry
   uint32_t splits_;        // parts of the keys
-  StateRows states_ = {};  // [splits][batch][kv_heads][rows], of split keys; or what replaces the state of a stream
+  StateRows states_ = {};  // [splits][batch][kv_heads][rows] for split keys; or the rows that will replace a stream's
   Part part_ = Part::kWhole;
 };
 

@@ -457,7 +457,7 @@ FOVEA_KERNEL void FewScoresOut(const QueryTile& t, const KeyTile& keys, const Sc
 
 constexpr AttentionKernel kFewRowsOfTarget =
     config::kFewRows ? AttentionKernel{false,
-                                       kPreferSize,
+                                       kFewRowsFormats,
                                        FewBegin,
                                        FewAttend,
                                        FewEnd,

@@ -15,7 +15,8 @@ T* entry(const Array& array, size_t batch, size_t head) {
   return advanced(static_cast<T*>(array.data), ptrdiff_t(elements * sizeof(T)));
 }
 
-// The part of a position that an int32_t less a key's index holds. It is all of it where keys are near.
+// The part of a position that still fits an int32_t when a key's index is subtracted. Near keys it is the whole
+// position.
 int32_t narrow(int64_t position) {
   constexpr int64_t limit = int64_t(1) << 30;
   return int32_t(position < -limit ? -limit : position > limit ? limit : position);
@@ -51,8 +52,8 @@ void enter_mask(const fovea_mask& mask, uint32_t batch, uint32_t head, uint32_t 
                         mask.head_factors ? ptrdiff_t(sizeof(float)) : 0};
 }
 
-// What a call asks for of the steps between dot product and softmax. Masks are looked at by the key's index, so they
-// begin first_key keys before the first key of a stream's call.
+// The steps between dot product and softmax that a call asks for. Kernels find mask elements by the key's index, so the
+// mask is made to begin first_key keys before the first key of a stream's call.
 ScoreSteps score_steps(const AttentionCall& call, uint32_t entry, uint32_t head, uint32_t first_key) {
   const fovea_attention_desc& d = call.desc;
   ScoreSteps steps;
@@ -71,7 +72,7 @@ ScoreSteps score_steps(const AttentionCall& call, uint32_t entry, uint32_t head,
   return steps;
 }
 
-// Per-row facts that limits, ALiBi and sinks need. Padding rows repeat the last live one.
+// Fills in what limits, ALiBi and sinks need of each row. Padding rows repeat the last live one.
 void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
   const bool limited = task.positions.limited();
   const bool biased = task.call.alibi_slopes() != nullptr;
@@ -114,7 +115,7 @@ struct TileLimits {
 // Key tiles end on the grid. Only the first tile of a stream's call may begin off it.
 uint32_t tile_end(uint32_t first) { return (first / kKeyTile + 1) * kKeyTile; }
 
-// The part of the key tile at keys->first that a tile of rows with these limits takes. False if none.
+// Clips the key tile at keys->first to what a query tile with these limits may see. False if that is nothing.
 bool clip_key_tile(const TileLimits& limits, KeySpan* keys) {
   const uint32_t first = keys->first;
   if (limits.empty() || first >= limits.some_hi || tile_end(first) <= limits.some_lo) return false;
@@ -124,7 +125,7 @@ bool clip_key_tile(const TileLimits& limits, KeySpan* keys) {
   return true;
 }
 
-// What some of these query tiles take of it. False if none do.
+// The part that at least one of these query tiles takes. False if none does.
 bool clip_for_some(const TileLimits* limits, uint32_t count, KeySpan* keys) {
   uint32_t begin = kKeyTile, end = 0;
   for (uint32_t i = 0; i < count; ++i) {
@@ -137,7 +138,7 @@ bool clip_for_some(const TileLimits* limits, uint32_t count, KeySpan* keys) {
   return begin < end;
 }
 
-// Calls `take` for each piece of a key tile, with its keys; where there are no pieces, for the tile.
+// Calls `take` for each piece of a key tile, or once for the tile where tiles are not brought in pieces.
 template <class Take>
 void for_key_pieces(const KeySource& source, const KeyTile& keys, const Take& take) {
   const uint32_t step = source.piece_keys();
@@ -150,10 +151,10 @@ void for_key_pieces(const KeySource& source, const KeyTile& keys, const Take& ta
   }
 }
 
-// The parts of attend one after the other, each for all query tiles while a piece is there.
+// Runs each part of attend for all query tiles while a piece is there.
 void attend_in_pieces(const HeadTask& task, const QueryTile* tiles, const TileLimits* limits, uint32_t count,
                       const KeyTile& keys) {
-  uint32_t element = 0, elements = 0;  // of a piece of values
+  uint32_t element = 0, elements = 0;  // the piece of values: its first element, and how many
   const auto attend = [&](const KeyTile& piece, AttendPart part) {
     for (uint32_t i = 0; i < count; ++i) {
       KeyTile own = piece;
@@ -179,7 +180,8 @@ void attend_in_pieces(const HeadTask& task, const QueryTile* tiles, const TileLi
   }
 }
 
-// The scores of the keys within these limits once more, stored; and where it `fills`, those of all others.
+// Computes the scores of the keys within these limits again and stores them. With `fills` it also stores the scores of
+// all hidden keys.
 bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits, bool fills) {
   const fovea_scores_stage stage = task.call.scores_stage();
   const AttentionKernel& kernel = task.kernel;
@@ -200,8 +202,8 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
   return true;
 }
 
-// Scores to the caller, now that the normalisation is known. False where keys cannot be had. Pinned keys come last: in
-// a key tile that they share with others, they are written as hidden at first.
+// Stores the scores, now that the normalisation is known. False where keys cannot be had. Pinned keys come last: where
+// they share a key tile with others, they have been stored as hidden before.
 bool write_scores(HeadTask& task, const QueryTile& tile) {
   const uint32_t all_keys = task.call.kv_tokens();
   if (task.call.scores_stage() < FOVEA_SCORES_MASKED) return write_range(task, tile, {0, 0, all_keys, all_keys}, true);
@@ -218,7 +220,7 @@ StateRows state_rows(const HeadTask& task, const StateRows& state, const QueryTi
   return state.from(size_t(tile.first_token) * task.group + tile.first_head, tile.value_dim);
 }
 
-// All keys from positions.begin to positions.keys. False where some cannot be had.
+// Attends to all keys from positions.begin to positions.keys. False where some cannot be had.
 bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
   TileLimits limits[kMostTiles];
   uint32_t lo = UINT32_MAX, hi = 0;
@@ -231,7 +233,7 @@ bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
   KeySpan next = {};
   next.first = lo / kKeyTile * kKeyTile;
   if (next.first < task.positions.entered) next.first = task.positions.entered;
-  // The next key tile of which something is taken, asked for ahead of its use.
+  // Moves on to the next key tile that some query sees, and asks for it ahead of its use.
   const auto ask = [&]() {
     while (next.first < hi && !clip_for_some(limits, count, &next)) next.first = tile_end(next.first);
     return next.first >= hi || task.source.ask(next.first, next.begin, next.end);
@@ -267,7 +269,8 @@ HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel
       kv_head(kv_head_),
       entry(positions_of(call, entry_index)),
       ranges(ranges_of(call, entry_index)),
-      source(call, kernel.widens || is_additive(call.desc), buffers, entry_index, kv_head, entry.begin, worker) {
+      source(call, kernel.formats == kOnlyF32 || is_additive(call.desc), buffers, entry_index, kv_head, entry.begin,
+             worker) {
   const uint32_t head = kv_head * group;
   const EntryQueries queries = call.queries(entry_index);
   q = typed_rows(call.q(), call.desc.q_dtype, queries, head);

@@ -31,6 +31,7 @@ constexpr AttentionKernel kFewRowsOfTarget = {};
 // clang-format on
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const AttentionKernels kAttention = {kLanes, hn::kBlockVectors, {kFewRowsOfTarget, kTileOfTarget}};
+FOVEA_IN_DATA_SECTION const AttentionKernels kAttention = {
+    kLanes, hn::kBlockVectors, {kFewRowsOfTarget, kTileOfTarget}};
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The seam between run/, which knows the algorithm, and kernels/, which know the vectors: plain structures, and a table
-// of functions that each target fills in.
+// The seam between the call, which knows the algorithm, and the kernel texts, which know the vectors: plain structures,
+// and the list of kernels that each target fills in.
 #ifndef FOVEA_SRC_ATTENTION_KERNELS_H_
 #define FOVEA_SRC_ATTENTION_KERNELS_H_
 
@@ -16,7 +16,7 @@
 
 namespace fovea {
 
-// Keys a tile, on every target: part of what makes the bits the same everywhere.
+// Keys in a tile, on every target: part of what makes the bits the same everywhere.
 constexpr uint32_t kKeyTile = FOVEA_KEY_TILE;
 // Key tiles are entered at multiples of this many keys: the largest register block of keys.
 constexpr uint32_t kKeyGrain = 8;
@@ -32,17 +32,17 @@ constexpr float kLog2E = 1.44269504f;
 struct QueryTile {
   uint32_t head_dim, value_dim;
   uint32_t columns;      // of the arrays below: a multiple of the lanes of a vector
-  uint32_t row_lanes;    // columns a row; 1 in the tile kernel
+  uint32_t row_lanes;    // columns for each row; 1 in the tile kernel
   uint32_t live;         // rows that exist
-  uint32_t group;        // query heads a key head
-  uint32_t first_token;  // of row 0
-  uint32_t first_head;   // of row 0, within the group
+  uint32_t group;        // query heads that share the key head
+  uint32_t first_token;  // row 0: its token
+  uint32_t first_head;   // row 0: its head within the group
 
-  const float* score_vector;  // [head_dim]  of an additive score; null = the score is the dot product
-  float score_factor;         // of an additive score: scale * log2(e)
+  const float* score_vector;  // [head_dim]  for an additive score; null = the score is the dot product
+  float score_factor;         // for an additive score: scale * log2(e)
 
   float* q;        // [head_dim][columns], few-rows [row][head_dim rounded up to lanes]   queries, times scale * log2(e),
-                   // but those of an additive score as they are
+                   // or unscaled for an additive score
   float* s;        // [kKeyTile][columns]   scores in base 2, then weights
   float* o;        // [value_dim][columns], few-rows [row][value_dim rounded up to lanes] sum of weight * value
   float* row_max;  // [columns]  largest score so far, base 2; -inf at first
@@ -101,14 +101,14 @@ struct KeySpan {
   uint32_t begin, end;  // 0 <= begin < end <= kKeyTile
   bool edge;            // some row may not see some of these keys, by position
 };
-// What attend does of its step. Where rows are brought in pieces it is called for each piece: scores need keys, and
-// values need values, of which a piece may be of some elements.
+// Which parts of its step attend performs. Where rows are brought in pieces it is called for each piece: the score part
+// with a piece of the keys, the value part with some elements of the values.
 enum AttendPart : uint32_t { kScorePart = 1, kWeightPart = 2, kValuePart = 4, kAllParts = 7 };
 
 struct KeyTile : KeySpan {
   KeyRows keys, values;   // from key `first` on
-  const void* next_keys;  // of the tile behind this one, where it comes next; else null
-  uint32_t parts = kAllParts;  // others on a target of one lane alone
+  const void* next_keys;  // keys of the following tile, where it comes next; else null
+  uint32_t parts = kAllParts;  // fewer on a target with one lane alone
 };
 
 // What happens to a score between the dot product and the softmax, in this order.
@@ -119,14 +119,14 @@ struct ScoreSteps {
   fovea_mask_kind mask_kind;
   RowArray<char> mask;         // [token][head] rows of keys, at absolute key 0; strides in bytes
   uint32_t mask_step;          // from a key to the next: 1, or 0 where a row has one element for all
-  float mask_hides;            // what is added hides from here down
-  RowArray<char> mask_factor;  // [head] floats: of what is added
+  float mask_hides;            // an added mask hides a key with a number from here down
+  RowArray<char> mask_factor;  // [head] floats: what an added mask is multiplied by
 
-  // Dropout, behind the softmax.
+  // Dropout, after the softmax.
   float dropout;  // probability; 0 = none
   uint64_t dropout_seed;
-  uint32_t batch, first_head;  // entry, and query head of the group's first, as random numbers count them
-  uint32_t first_quad;         // key / 4, of the key that is 0 here
+  uint32_t batch, first_head;  // as random numbers count: the entry, and the first query head of the group
+  uint32_t first_quad;         // as random numbers count: key / 4 for the key with index 0 here
 };
 
 struct RowOutputs {
@@ -137,7 +137,7 @@ struct RowOutputs {
 
 // What is known of a kernel without its code, so that one machine can plan for another.
 struct KernelTraits {
-  bool any_rows;        // it takes any number of query rows; else as many as its target says, TargetTraits::few_rows
+  bool any_rows;        // it takes any number of query rows; else at most TargetTraits::few_rows
   bool lanes_are_rows;  // a lane is a query row; else lanes run along head_dim
   bool portable_bits;   // its bits are the same for all counts of rows, and on all targets that fuse
   bool drops;           // it serves dropout
@@ -147,7 +147,7 @@ constexpr KernelTraits kKernelTraits[] = {{false, false, false, false}, {true, t
 constexpr const char* kKernelNames[] = {"few-rows", "tile"};
 enum KernelIndex : uint32_t { kFewRowsKernel, kTileKernel, kKernels };
 
-// Rows of a partial state, one after the other: of a tile, from its row 0 on.
+// Rows of a partial state, one after the other; for a tile, from the tile's row 0 on.
 struct StateRows {
   float* max;  // [rows], base 2
   float* sum;  // [rows]
@@ -159,7 +159,7 @@ struct StateRows {
 // A kernel: its functions, and what they take.
 struct AttentionKernel {
   bool lanes_are_rows;
-  bool widens;  // it takes keys and values as f32 alone; else as they lie, but for additive scores
+  FormatSet formats;  // keys and values that it takes as they lie; others, and all for additive scores, are widened
   // q = queries * scale; the running softmax starts.
   void (*begin)(const QueryTile&, const TypedRows& q, float scale);
   // One step of the running softmax over the keys of a tile.

@@ -19,7 +19,7 @@ KeyRows dense(const BufferRows& buffer, fovea_dtype dtype, size_t dim) {
           dtype};
 }
 
-// `count` rows of row_units units, to row `at` of dense ones.
+// Copies `count` rows of row_units units to row `at` of an array whose rows are dense.
 void copy_rows(void* to, const void* from, size_t at, size_t count, ptrdiff_t stride, size_t row_units, size_t unit) {
   const size_t row_bytes = row_units * unit;
   char* out = static_cast<char*>(to) + at * row_bytes;
@@ -77,8 +77,8 @@ KeyRows KeySource::rows_at(const fovea_in& array, const fovea_in& scales, fovea_
   return rows;
 }
 
-// Keys [begin, end) of the tile, or their values, of these elements: where they lie, if the kernel takes them there;
-// else widened, or as they are, one after the other. Those of a loader are where the tile says.
+// Finds these elements of the keys [begin, end) of a tile, or of their values. The kernel may take them where they lie;
+// else they are widened or copied, one row after the other, into the buffers. A loader's rows lie where the tile says.
 KeyRows KeySource::rows_of(const KeyTile& tile, bool values, size_t element, size_t elements) const {
   const fovea_in& array = values ? kv_.values : kv_.keys;
   const fovea_in& scales = values ? kv_.value_scales : kv_.key_scales;

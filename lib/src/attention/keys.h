@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the keys and values of a head come from: wherever they lie, and in whatever format, kernels get tiles of rows.
+// Where the keys and values of a head come from. Wherever they lie, and in whatever format, kernels get tiles of rows.
 #ifndef FOVEA_SRC_ATTENTION_KEYS_H_
 #define FOVEA_SRC_ATTENTION_KEYS_H_
 
@@ -17,14 +17,14 @@ class KeySource {
   KeySource(const AttentionCall& call, bool widens, const KeyBuffers& buffers, uint32_t entry, uint32_t kv_head,
             uint32_t first_key, uint32_t worker);
 
-  // Asks a loader, where there is one, for keys [begin, end) of the tile that starts at key `first`: the next bring() must
-  // be for the same. False where that fails; then nothing was begun.
+  // Asks a loader, where there is one, for keys [begin, end) of the tile that starts at key `first`: the next bring()
+  // must be for the same. False where that fails; then nothing was begun.
   bool ask(uint32_t first, uint32_t begin, uint32_t end) {
     return !is_loaded(desc_) || start_loader(first, begin, end);
   }
 
-  // Fills in where the rows of the tile lie, whose first, begin and end are set. False where a loader failed. `more`:
-  // the tile behind it comes next, and is worth asking the caches for.
+  // Fills in where the rows of the tile lie; its first, begin and end are set. False where a loader failed. With `more`
+  // the following tile comes next, and is worth asking the caches for.
   bool bring(KeyTile* tile, bool more) {
     if (!in_place()) return bring_buffered(tile, more);
     const ptrdiff_t row = ptrdiff_t(tile->first) - ptrdiff_t(first_key_);
@@ -36,8 +36,8 @@ class KeySource {
     return true;
   }
 
-  // Where a target takes them so, rows are brought in pieces instead, for which the buffers have room; the next piece takes
-  // the place of the last one. bring() is called before, and finishes what a loader began.
+  // On a target with one lane, rows are brought in pieces instead, to need less memory: the next piece takes the place
+  // of the last one. bring() is called before, and finishes what a loader began.
   bool in_pieces() const { return kPiecesServed && in_pieces_; }
   uint32_t piece_keys() const { return in_pieces() && buffers_.keys.data ? kPieceKeys : kKeyTile; }
   uint32_t piece_elements() const { return buffers_.values.data ? kPieceElements : desc_.value_dim; }
@@ -46,7 +46,7 @@ class KeySource {
     return rows_of(tile, true, element, elements);
   }
 
-  // Where the keys of the head behind this one begin, to ask the caches for: null where there is none, or keys are
+  // Where the keys of the following head begin, to ask the caches for. Null where there is no such head, or keys are
   // copied.
   const void* next_head() const;
 
@@ -67,9 +67,9 @@ class KeySource {
   const bool in_pieces_;
   const uint32_t first_key_, worker_;
   uint32_t batch_, kv_head_;
-  size_t first_row_ = 0;   // of a ragged entry
-  KeyRows keys_, values_;  // of the head, from its first row on, where they are taken in place
-  fovea_kv_tile asked_;    // of the loader
+  size_t first_row_ = 0;   // the entry's, where keys are ragged
+  KeyRows keys_, values_;  // the head's, from its first row on, where they are taken in place
+  fovea_kv_tile asked_;    // what the loader was asked for
 };
 
 }  // namespace fovea

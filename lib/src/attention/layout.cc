@@ -4,11 +4,11 @@
 namespace fovea {
 namespace {
 
-// The arrays of a query tile: what of them differs between kernels.
+// The sizes of a query tile's arrays that differ between kernels.
 struct TileShape {
-  size_t columns;            // of the arrays of rows, and of s
-  size_t q_rows, q_columns;  // of the matrices q and o
-  size_t o_rows, o_columns;
+  size_t columns;            // elements of the arrays with one element a row, and columns of s
+  size_t q_rows, q_columns;  // the matrix q
+  size_t o_rows, o_columns;  // the matrix o
 };
 
 TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel, bool lanes_are_rows) {
@@ -20,8 +20,8 @@ TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel, bo
   return {lanes, vectors(head_dim), columns, vectors(value_dim), columns};
 }
 
-// Fills in the pointers of *tile, the hottest arrays first. The numbers: how often a key tile touches an element, in the
-// tile kernel with blocks of b keys or values.
+// Fills in the pointers of *tile, the hottest arrays first. The numbers: how often a key tile touches an element, in
+// the tile kernel with blocks of b keys or values.
 void carve_query_tile(Carver& carver, const TileShape& shape, QueryTile* tile) {
   tile->s = carver.take<float>(shape.columns, kKeyTile);        // value_dim / b + 5
   tile->q = carver.take<float>(shape.q_columns, shape.q_rows);  // 64 / b
@@ -39,7 +39,7 @@ void carve_query_tile(Carver& carver, const TileShape& shape, QueryTile* tile) {
   if (config::kSinks) tile->sink = carver.take<float>(shape.columns);  // 0: once at the end
 }
 
-// Rows as they are, one after the other.
+// Room for the rows of a key tile in their own format, one after the other.
 void carve_dense(Carver& carver, fovea_dtype dtype, size_t dim, BufferRows* rows) {
   const auto words = [](size_t bytes) { return bytes / 4 + (bytes % 4 != 0); };
   rows->data = carver.take<float>(words(dense_stride(dtype, dim) * unit_bytes(dtype)), kKeyTile);
@@ -47,7 +47,8 @@ void carve_dense(Carver& carver, fovea_dtype dtype, size_t dim, BufferRows* rows
   rows->scales = scales ? carver.take<float>(words(scales), kKeyTile) : nullptr;
 }
 
-// Widened, or as they are: f32 rows of 5 elements or more have room for those of any other format with their scales.
+// Room for the rows of a key tile, widened or as they are: f32 rows of at least 5 elements have room for the rows and
+// scales of any other format.
 void carve_rows(Carver& carver, fovea_dtype dtype, size_t dim, bool parts, BufferRows* rows) {
   *rows = {};
   if (dtype == FOVEA_F32 && !parts) return;
@@ -60,7 +61,7 @@ void carve_pieces(Carver& carver, const fovea_attention_desc& d, bool parts, Key
   buffers->keys = buffers->values = {};
   const bool keys = d.key_dtype != FOVEA_F32 || parts, values = d.value_dtype != FOVEA_F32 || parts;
   if (!keys && !values) return;
-  const size_t of_values = kKeyTile / kPieceKeys * kPieceElements;  // a row of this is room for them
+  const size_t of_values = kKeyTile / kPieceKeys * kPieceElements;  // values of a piece, spread over kPieceKeys rows
   void* const room = carver.take<float>(keys && d.head_dim > of_values ? d.head_dim : of_values, kPieceKeys);
   if (keys) buffers->keys.data = room;
   if (values) buffers->values.data = room;
@@ -86,7 +87,7 @@ void carve_key_buffers(Carver& carver, const fovea_attention_desc& d, bool piece
   }
 }
 
-// All tiles of the kernel: into tiles[0] alone, where step is 0.
+// Carves all tiles that the kernel has at once. With step 0 all of them go to tiles[0], to be measured.
 void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kernel, QueryTile* tiles, uint32_t step,
            KeyBuffers* buffers) {
   const TileShape shape = tile_shape(plan, kernel, kKernelTraits[kernel.index].lanes_are_rows);

@@ -12,8 +12,7 @@
 
 namespace fovea {
 
-// Query tiles of a head that take each key tile one after the other while it is in the cache, and is brought there
-// once.
+// Most query tiles that share a key tile: each takes it while it is in the cache, where it is brought once.
 constexpr uint32_t kMostTiles = kBringsKeys ? 4 : kFewRowsServed ? 2 : 1;
 
 // The kernel that serves a batch entry with this many query rows for each key head.
@@ -21,11 +20,11 @@ inline const fovea_plan_kernel& kernel_for(const fovea_plan& plan, uint64_t rows
   return kFewRowsServed && plan.kernels[0].most_rows != 0 && rows <= plan.kernels[0].most_rows ? plan.kernels[0]
                                                                                                : plan.kernels[1];
 }
-// Where any kernel but one needs few rows: a constant in builds that have no such kernel.
+// A constant in builds that have the tile kernel alone.
 inline bool lanes_are_rows(const fovea_plan_kernel& kernel) {
   return !kFewRowsServed || kKernelTraits[kernel.index].lanes_are_rows;
 }
-// Rows are given to tiles by this many: a vector of them, or a tile.
+// Rows are given to tiles in grains: a vector of rows, or for few rows a whole tile.
 inline uint32_t row_grain(const fovea_plan& plan, const fovea_plan_kernel& kernel) {
   return lanes_are_rows(kernel) ? plan.lanes : kernel.tile_rows;
 }
@@ -40,7 +39,7 @@ struct BufferRows {
 struct KeyBuffers {
   BufferRows keys, values;                      // widened or gathered
   BufferRows loaded_keys[2], loaded_values[2];  // as a loader brings them
-  uint32_t* turn;                               // which of the two the worker's next tile takes
+  uint32_t* turn;                               // which of the two buffers the worker's next tile takes
 };
 
 // Whether the rows of a key tile may lie in more than one run.
@@ -49,7 +48,7 @@ inline bool rows_may_part(const fovea_attention_desc& d) {
   return is_paged(d) && d.page_tokens % kKeyTile != 0;
 }
 
-// Whether key tiles must lie within pages, for there is no memory to gather f32 rows in.
+// Whether key tiles must lie within pages, because there is no memory to gather f32 rows in.
 inline bool tiles_follow_pages(const fovea_attention_desc& d) {
   return is_paged(d) && !rows_may_part(d) &&
          (d.key_dtype == FOVEA_F32 || d.value_dtype == FOVEA_F32);
@@ -58,7 +57,7 @@ inline bool tiles_follow_pages(const fovea_attention_desc& d) {
 // A piece of a key tile: some keys, or some elements of all values. kPieceElements divides kScaleGroup.
 constexpr uint32_t kPieceKeys = FOVEA_PIECE_KEYS, kPieceElements = FOVEA_PIECE_ELEMENTS;
 
-// What a worker has in its workspace, for one task after the other.
+// What a worker has in its workspace. Its tasks use it one after the other.
 struct WorkerArrays {
   QueryTile tiles[kMostTiles];
   KeyBuffers buffers;
@@ -69,16 +68,16 @@ struct WorkerArrays {
 inline bool has_slow_part(const fovea_plan& plan, const Workspace& all) {
   return kMayHaveSlowPart && all.fast_bytes < plan.workspace_bytes;
 }
-// The workspace of a worker. Partial states of split keys lie before all: in the slow part, where there is one.
+// The workspace of a worker. Partial states of split keys come first, in the slow part where there is one.
 Workspace worker_workspace(const fovea_plan& plan, const Workspace& all, uint32_t worker);
 inline void* split_workspace(const fovea_plan& plan, const Workspace& all) {
   return has_slow_part(plan, all) ? all.slow : all.fast;
 }
 
-// The arrays that the tiles of a kernel need.
+// Carves the arrays that a worker needs for the tiles of a kernel.
 void carve_worker(const fovea_plan& plan, const Workspace& workspace, const fovea_plan_kernel& kernel,
                   WorkerArrays* arrays);
-// Bytes of them, beside a fast part of this many.
+// Bytes that these arrays take of the slow part, beside a fast part of fast_bytes.
 CheckedSize measure_worker(const fovea_plan& plan, const fovea_plan_kernel& kernel, size_t fast_bytes);
 
 // Where a worker notes which of its two buffers a loader's next tile takes. It lies in the same place for all kernels.

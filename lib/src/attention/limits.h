@@ -34,7 +34,7 @@ struct Positions {
     // Before position 1 a window reaches no key on its left; far before, the difference would overflow.
     return {left && position > 0 ? clamp(position - left + 1) : begin, right ? clamp(position + right) : keys};
   }
-  // Only these of the keys.
+  // Leaves only the keys of this range.
   void keep(const KeyRange& range) {
     begin = begin > range.first ? begin : range.first;
     keys = keys < range.end ? keys : range.end;
@@ -46,12 +46,12 @@ struct Positions {
   }
 };
 
-// In a call on a stream, key 0 is not the first of all but the last on the grid of key tiles, so that tiles lie where
-// those of a whole call do; or where the pages do.
+// In a call on a stream, key 0 is the last position on the grid of key tiles before the call's keys, so that tiles lie
+// where the tiles of a whole call lie. Where tiles follow pages, key 0 is the first key of the call.
 Positions positions_of(const AttentionCall& call, uint32_t entry);
 
-// The keys of an entry that are there, counted as its positions are: where tokens are pinned, and a window or a ring
-// parts them from the others, the pinned ones and the others.
+// The keys of an entry that are there, counted as its positions are. Where a window or a ring parts pinned tokens from
+// the others, there are two ranges: the pinned ones, and the others.
 struct KeyRanges {
   KeyRange range[2];
   uint32_t count;
@@ -64,7 +64,7 @@ inline KeyRanges ranges_of(const AttentionCall& call, uint32_t entry) {
   return KeyRanges::can_part() ? parted_ranges(call, entry) : KeyRanges{};
 }
 
-// The oldest token behind the pinned ones that a ring holds. Tokens before it, but for the pinned ones, are gone.
+// The oldest token behind the pinned ones that a ring still holds. The tokens between them are gone.
 uint32_t ring_first(const AttentionCall& call, uint32_t entry);
 
 // Whether some query would see a token that is gone.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a description asks for of what this build has: the one place below the checks where fovea_config.h is asked for
-// the options of a description.
+// What a description asks for, as far as this build has it. Below the checks nobody else asks fovea_config.h for the
+// options of a description.
 #ifndef FOVEA_SRC_ATTENTION_OPTIONS_H_
 #define FOVEA_SRC_ATTENTION_OPTIONS_H_
 
@@ -27,7 +27,7 @@ inline uint32_t window_right(const fovea_attention_desc& d) { return config::kWi
 // The first kernel that plans may take.
 constexpr uint32_t kFirstKernel = config::kFewRows ? kFewRowsKernel : kTileKernel;
 
-// Whether there are partial states, and keys that are split.
+// Whether this build has partial states, and key splits.
 constexpr bool kHasStates = config::kStates;
 constexpr bool kSplitsKeys = config::kKeySplits;
 

@@ -13,8 +13,9 @@ constexpr float kMostSoftcap = 5.8e37f;  // in base 2 its inverse is normal, too
 
 bool is_finite(float x) { return x - x == 0.0f; }
 
-// 1 / sqrt(x), x >= 1, to the nearest float: no libm, and no double, which an M4F has not. A bit of the root at a time,
-// by hand as one learns it for square roots: root is the integer part of 2^k / sqrt(x), rest is 4^k - root^2 x.
+// 1 / sqrt(x) for x >= 1, to the nearest float, without libm and without double, which an M4F lacks. It finds a bit of
+// the root at a time, as square roots are found by hand: root is the integer part of 2^k / sqrt(x), rest is 4^k -
+// root^2 x.
 float inverse_square_root(uint32_t x) {
   uint64_t root = x == 1, rest = x != 1;
   float unit = 1.0f;         // 2^-k
@@ -35,7 +36,7 @@ bool is_enum(Enum value, Enum last) {
   return uint32_t(value) <= uint32_t(last);
 }
 
-// Of the two that may name it: FOVEA_DIAGONAL_AS_CAUSAL where none does.
+// The diagonal that causal or diagonal names; FOVEA_DIAGONAL_AS_CAUSAL where neither does.
 fovea_diagonal diagonal_of(const fovea_attention_desc& d) {
   static_assert(FOVEA_CAUSAL_TOP_LEFT == int(FOVEA_DIAGONAL_TOP_LEFT) &&
                     FOVEA_CAUSAL_BOTTOM_RIGHT == int(FOVEA_DIAGONAL_BOTTOM_RIGHT) &&
@@ -44,7 +45,7 @@ fovea_diagonal diagonal_of(const fovea_attention_desc& d) {
   return d.causal == FOVEA_CAUSAL_NONE ? d.diagonal : fovea_diagonal(d.causal);
 }
 
-// The sizes that a kind of source needs are there, and those of others are not.
+// The sizes that this kind of source needs must be there, and the sizes of other kinds must be 0.
 fovea_status check_source(const fovea_attention_desc& d) {
   if ((!config::kRing && d.kv_kind == FOVEA_KV_RING) || (!config::kPages && d.kv_kind == FOVEA_KV_PAGED) ||
       (!config::kLoad && d.kv_kind == FOVEA_KV_LOAD) || (!config::kRing && d.pinned_tokens)) {
@@ -55,7 +56,7 @@ fovea_status check_source(const fovea_attention_desc& d) {
   return pages == (d.page_tokens != 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
 
-// Whether the first of the most new tokens may look for one that the last of them replaces.
+// Whether, with max_q_tokens new tokens, the first may need to see a token that the last one replaces.
 bool may_lose_tokens(const fovea_attention_desc& d) {
   if (!is_ring(d) || d.hide_gone || d.max_kv_tokens <= d.ring_tokens) return false;
   const uint64_t room = d.ring_tokens - d.pinned_tokens;
@@ -93,7 +94,8 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   return may_lose_tokens(d) ? FOVEA_ERR_RING : FOVEA_OK;
 }
 
-// Partial states: of all rows, for each part of the keys where there are several, or where a loader may fail in a push.
+// Bytes of partial states of all rows: one for each part of the keys where there are several, or one where a loader may
+// fail in a push.
 CheckedSize measure_splits(const fovea_attention_desc& d) {
   CheckedSize bytes;
   const uint32_t splits = split_count(d, d.max_kv_tokens);
@@ -111,7 +113,8 @@ bool fits(const KernelTraits& kernel, const fovea_attention_desc& d) {
   return (kernel.portable_bits || !d.portable_bits) && (kernel.drops || d.dropout == 0.0f);
 }
 
-// Rows of the largest tile that `rows` rows fill, where tiles are whole vectors or, of the few-rows kernel, 1, 2 or 4.
+// Rows of the largest tile that `rows` rows fill. Tiles of the tile kernel are whole vectors, tiles of the few-rows
+// kernel 1, 2 or 4 rows.
 uint32_t largest_tile(const KernelTraits& kernel, const TargetTraits& target, uint32_t rows) {
   if (!kernel.lanes_are_rows) return rows > 2 ? kFewRows : rows;
   uint32_t vectors = target.tile_vectors;
@@ -124,8 +127,9 @@ bool takes_keys_where_they_lie(const fovea_attention_desc& d) {
   return d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32 && !rows_may_part(d) && !is_loaded(d);
 }
 
-// Query tiles that share each key tile. Those of the few-rows kernel are small, and share it while it is in the first
-// cache. Else one, where a key tile costs nothing to bring, or so many that it is brought for some 48 rows.
+// Query tiles that share each key tile. Tiles of the few-rows kernel are small, and share it while it is in the first
+// cache. In the tile kernel nothing is shared where a key tile costs nothing to bring; else it is brought for some 48
+// rows.
 uint32_t most_tiles(const fovea_attention_desc& d, const KernelTraits& kernel, uint32_t tile_rows, uint32_t rows) {
   if (kernel.lanes_are_rows && takes_keys_where_they_lie(d)) return 1;
   const uint32_t tiles = (rows + tile_rows - 1) / tile_rows, enough = (48 + tile_rows - 1) / tile_rows;
@@ -137,8 +141,8 @@ fovea_status too_large(const fovea_attention_desc& d, const CheckedSize& bytes) 
   return bytes.overflow || d.workspace_budget_bytes == 0 ? FOVEA_ERR_SIZE : FOVEA_ERR_BUDGET;
 }
 
-// Which rows a kernel takes decides bits, so the budget has no say in that: it takes from how many tiles share keys, then
-// from the rows of a tile.
+// The rows that a kernel takes decide bits, so a budget does not change them: it lessens first the tiles that share
+// keys, then the rows of a tile.
 fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t rows, size_t budget, fovea_plan* plan) {
   const KernelTraits& kernel = kKernelTraits[index];
   const uint32_t served = kernel.any_rows || rows < target.few_rows ? rows : target.few_rows;
@@ -163,7 +167,7 @@ fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t ro
 }
 
 fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, fovea_plan* plan) {
-  // Rows of a key head at most. run/ counts them, and vectors of them, in 32 bits.
+  // Most rows of a key head. A call counts rows, and vectors of them, in 32 bits.
   const uint64_t most_rows = uint64_t(desc.q_heads / desc.kv_heads) * desc.max_q_tokens;
   if (most_rows > INT32_MAX) return FOVEA_ERR_SIZE;
   const uint32_t rows = uint32_t(most_rows);
@@ -177,7 +181,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   made.magic = kPlanMagic;
   made.lanes = traits.lanes;
 
-  // What each worker may have.
+  // Each worker gets an equal share of the budget.
   const uint32_t workers = worker_count(desc);
   const CheckedSize split = measure_splits(desc);
   if (split.overflow) return FOVEA_ERR_SIZE;

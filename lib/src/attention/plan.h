@@ -20,7 +20,7 @@ fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target
 
 bool is_plan(const fovea_plan& plan);
 
-// What a call needs of slow_workspace beside a workspace of this many bytes.
+// Bytes of slow_workspace that a call needs beside a workspace of workspace_bytes.
 size_t slow_workspace_bytes(const fovea_plan& plan, size_t workspace_bytes);
 
 }  // namespace fovea

@@ -10,7 +10,7 @@
 namespace fovea {
 namespace {
 
-// The most that an entry has.
+// The counts of the largest entry.
 struct Most {
   uint32_t queries, keys;
 };
@@ -111,14 +111,14 @@ fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
   return m.kv_tokens > kv_tokens && m.kv_tokens != FOVEA_MASK_COVERS_NONE ? FOVEA_ERR_MASK : FOVEA_OK;
 }
 
-// What the description does not say already.
+// Whether the arguments ask for an option that is compiled out.
 bool asks_for_what_is_left_out(const fovea_attention_args& a) {
   return (!config::kAlibi && a.alibi_slopes) || (!config::kLse && a.lse.data) || !mask_served(a.mask.kind) ||
          (!config::kScores && a.scores_stage != FOVEA_SCORES_NONE) || (!config::kSinks && a.sinks) ||
          (!config::kRagged && (a.q_offsets || a.kv_offsets));
 }
 
-// What the arguments ask for, each alone and together. They are looked at as they came.
+// Checks what the arguments ask for, alone and together, before options that are compiled out disappear from the call.
 fovea_status check_options(const AttentionCall& call, const fovea_attention_args& a) {
   const fovea_attention_desc& d = call.desc;
   if (uint32_t(a.scores_stage) > FOVEA_SCORES_SOFTMAX) return FOVEA_ERR_ENUM;
@@ -135,7 +135,9 @@ fovea_status check_options(const AttentionCall& call, const fovea_attention_args
   }
   const bool ragged = call.q_offsets() || call.kv_offsets(), ring = is_ring(d);
   if ((ragged || ring) && (call.wants_scores() || call.stream())) return FOVEA_ERR_UNSUPPORTED;
-  if (call.wants_scores() && a.scores_stage < FOVEA_SCORES_MASKED && d.kv_kind != FOVEA_KV_STRIDED) return FOVEA_ERR_UNSUPPORTED;
+  if (call.wants_scores() && a.scores_stage < FOVEA_SCORES_MASKED && d.kv_kind != FOVEA_KV_STRIDED) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
   if (call.kv_offsets() && d.kv_kind != FOVEA_KV_STRIDED) return FOVEA_ERR_UNSUPPORTED;
   if (is_loaded(d) && !call.ends_stream()) {
     if (!a.kv.loader || !a.kv.loader->start) return FOVEA_ERR_NULL;
@@ -164,7 +166,7 @@ fovea_status check_workspace(const fovea_plan& plan, const Workspace& workspace)
   return workspace.slow_bytes < slow_workspace_bytes(plan, workspace.fast_bytes) ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
 }
 
-// What stands in the small arrays. They are aligned.
+// The small arrays are aligned by now. These functions check what stands in them.
 fovea_status check_ring(const AttentionCall& call, uint32_t entry) {
   const fovea_attention_desc& d = call.desc;
   const uint32_t first = ring_first(call, entry), length = call.key_count(entry);
@@ -200,7 +202,7 @@ fovea_status check_entries(const AttentionCall& call) {
   return FOVEA_OK;
 }
 
-// The largest entry, whatever the small arrays hold: they are aligned, and not yet known to be right.
+// Finds the largest entry. What the small arrays hold is not yet known to be right, so wrong counts are passed over.
 fovea_status measure_entries(const AttentionCall& call, Most* most) {
   const void* const lists[] = {call.kv_lengths(), call.q_offsets(), call.kv_offsets()};
   for (const void* list : lists) {

@@ -265,7 +265,7 @@ FOVEA_KERNEL void ScoresHidden(const QueryTile& t, uint32_t first, uint32_t coun
 }
 
 constexpr AttentionKernel kTileOfTarget = {true,
-                                           true,
+                                           kOnlyF32,
                                            Begin,
                                            Attend,
                                            End,
