@@ -1076,16 +1076,21 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 /* clang-format off */
 #define FOVEA_SIZE_(count) (sizeof(char) * (count)) /* as a size_t without a cast: C++ compilers warn of C casts */
 #define FOVEA_ALIGN_UP_(bytes) ((FOVEA_SIZE_(bytes) + 63u) / 64u * 64u)
+/* Arrays of a query tile that have one element for each row. The library asserts that the macros for static arrays agree
+ * with the functions that divide a workspace into arrays. */
+#define FOVEA_TILE_ARRAYS_ 9u
 #define FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, rows)                                  \
   (FOVEA_ALIGN_UP_(FOVEA_SIZE_(head_dim) * (rows) * 4u) + FOVEA_ALIGN_UP_(FOVEA_SIZE_(value_dim) * (rows) * 4u) + \
-   FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * FOVEA_SIZE_(rows) * 4u) + 9u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(rows) * 4u))
+   FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * FOVEA_SIZE_(rows) * 4u) + FOVEA_TILE_ARRAYS_ * FOVEA_ALIGN_UP_(FOVEA_SIZE_(rows) * 4u))
 #define FOVEA_LARGER_(a, b) ((a) > (b) ? (a) : (b))
+/* A converted or gathered row has room for at least this many f32. */
+#define FOVEA_STAGED_ELEMENTS_MIN_ 5u
 #if FOVEA_TILE_ROWS_MAX == 4
 #define FOVEA_KV_STAGE_BYTES_(head_dim, value_dim)                                                  \
   FOVEA_LARGER_(FOVEA_PIECE_KEYS * FOVEA_SIZE_(head_dim) * 4u, FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS * 4u)
 #else
 #define FOVEA_KV_STAGE_BYTES_(head_dim, value_dim) \
-  (FOVEA_KEY_TILE * 4u * (FOVEA_SIZE_(head_dim) + FOVEA_SIZE_(value_dim) + 8u))
+  (FOVEA_KEY_TILE * 4u * (FOVEA_SIZE_(head_dim) + FOVEA_SIZE_(value_dim) + 2u * (FOVEA_STAGED_ELEMENTS_MIN_ - 1u)))
 #endif
 /* The few-rows kernel has tiles of up to four rows; its lanes run along a row. */
 #if FOVEA_TILE_ROWS_MAX == 48
@@ -1097,7 +1102,8 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
   (((rows) + 3u) / 4u *                                                                                              \
    (FOVEA_WHOLE_VECTORS_BYTES_(head_dim, (rows) > 2u ? 4u : (rows)) +                                                \
     FOVEA_WHOLE_VECTORS_BYTES_(value_dim, (rows) > 2u ? 4u : (rows)) +                                               \
-    FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * FOVEA_LANES_MAX_ * 4u) + 9u * FOVEA_ALIGN_UP_(FOVEA_LANES_MAX_ * 4u)))
+    FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * FOVEA_LANES_MAX_ * 4u) +                                                   \
+    FOVEA_TILE_ARRAYS_ * FOVEA_ALIGN_UP_(FOVEA_LANES_MAX_ * 4u)))
 #define FOVEA_WHOLE_VECTORS_BYTES_(dim, rows) \
   FOVEA_ALIGN_UP_((FOVEA_SIZE_(dim) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_ * (rows) * 4u)
 /* A tile of a linear layer has at most three vectors of tokens on most targets, or six for weights narrower than f32.
@@ -1106,12 +1112,15 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 #define FOVEA_LINEAR_ROWS_(tokens, most)                                                                      \
   ((tokens) < (most) ? (FOVEA_SIZE_(tokens) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_          \
                      : FOVEA_SIZE_(most))
+#define FOVEA_LINEAR_OUTPUTS_ 64u         /* outputs that are summed at a time */
+#define FOVEA_LINEAR_WIDENED_BYTES_ 4096u /* weights that are widened at a time, as f32 */
 #define FOVEA_LINEAR_BYTES_FOR_TOKENS_(in_dim, tokens, dtype)                                                    \
   ((dtype) == FOVEA_F32                                                                                          \
        ? FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, FOVEA_TILE_ROWS_MAX))                   \
-       : FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, 2u * FOVEA_TILE_ROWS_MAX)) + 4096u)
+       : FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, 2u * FOVEA_TILE_ROWS_MAX)) +                 \
+         FOVEA_LINEAR_WIDENED_BYTES_)
 #define FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, rows) \
-  (FOVEA_ALIGN_UP_(FOVEA_SIZE_(in_dim) * (rows) * 4u) + 64u * (rows) * 4u)
+  (FOVEA_ALIGN_UP_(FOVEA_SIZE_(in_dim) * (rows) * 4u) + FOVEA_LINEAR_OUTPUTS_ * (rows) * 4u)
 #define FOVEA_ROW_BYTES_(dtype, dim)                                                               \
   ((dtype) == FOVEA_F32 ? FOVEA_SIZE_(dim) * 4u                                                    \
    : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u                         \

@@ -11,7 +11,7 @@ struct TileShape {
   size_t o_rows, o_columns;  // the matrix o
 };
 
-TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel, bool lanes_are_rows) {
+constexpr TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel, bool lanes_are_rows) {
   const size_t rows = kernel.tile_rows, lanes = plan.lanes;
   const size_t head_dim = plan.desc.head_dim, value_dim = plan.desc.value_dim;
   if (lanes_are_rows) return {rows, head_dim, rows, value_dim, rows};
@@ -22,22 +22,44 @@ TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel, bo
 
 // Fills in the pointers of *tile, the hottest arrays first. The numbers: how often a key tile touches an element, in
 // the tile kernel with blocks of b keys or values.
-void carve_query_tile(Carver& carver, const TileShape& shape, QueryTile* tile) {
-  tile->s = carver.take<float>(shape.columns, kKeyTile);        // value_dim / b + 5
-  tile->q = carver.take<float>(shape.q_columns, shape.q_rows);  // 64 / b
-  tile->rescale = carver.take<float>(shape.columns);            // value_dim / b
-  tile->row_max = carver.take<float>(shape.columns);            // 2
-  tile->row_sum = carver.take<float>(shape.columns);            // 2
-  tile->o = carver.take<float>(shape.o_columns, shape.o_rows);  // 2
-  tile->lo = carver.take<int32_t>(shape.columns);               // 1, and the same for the following
-  tile->hi = carver.take<int32_t>(shape.columns);
+template <class AnyCarver>
+constexpr void carve_query_tile(AnyCarver& carver, const TileShape& shape, QueryTile* tile) {
+  carver.take(&tile->s, shape.columns, kKeyTile);        // value_dim / b + 5
+  carver.take(&tile->q, shape.q_columns, shape.q_rows);  // 64 / b
+  carver.take(&tile->rescale, shape.columns);            // value_dim / b
+  carver.take(&tile->row_max, shape.columns);            // 2
+  carver.take(&tile->row_sum, shape.columns);            // 2
+  carver.take(&tile->o, shape.o_columns, shape.o_rows);  // 2
+  carver.take(&tile->lo, shape.columns);                 // 1, and the same for the following
+  carver.take(&tile->hi, shape.columns);
   if (config::kAlibi) {
-    tile->pos = carver.take<int32_t>(shape.columns);
-    tile->far_pos = carver.take<float>(shape.columns);
-    tile->slope = carver.take<float>(shape.columns);
+    carver.take(&tile->pos, shape.columns);
+    carver.take(&tile->far_pos, shape.columns);
+    carver.take(&tile->slope, shape.columns);
   }
-  if (config::kSinks) tile->sink = carver.take<float>(shape.columns);  // 0: once at the end
+  if (config::kSinks) carver.take(&tile->sink, shape.columns);  // 0: once at the end
 }
+
+// The macros of fovea.h count these arrays, and those that this build leaves out.
+constexpr size_t query_tile_bytes(uint32_t head_dim, uint32_t value_dim, uint32_t rows, bool lanes_are_rows) {
+  fovea_plan plan = {};
+  plan.desc.head_dim = head_dim;
+  plan.desc.value_dim = value_dim;
+  plan.lanes = FOVEA_LANES_MAX_;
+  fovea_plan_kernel kernel = {};
+  kernel.tile_rows = rows;
+  CarvedBytes carver;
+  QueryTile tile = {};
+  carve_query_tile(carver, tile_shape(plan, kernel, lanes_are_rows), &tile);
+  return carver.bytes;
+}
+constexpr bool agrees(size_t carved_bytes, size_t macro_bytes) {
+  return config::kAlibi && config::kSinks ? carved_bytes == macro_bytes : carved_bytes < macro_bytes;
+}
+static_assert(agrees(query_tile_bytes(24, 40, FOVEA_TILE_ROWS_MAX, true), FOVEA_WORKSPACE_BYTES(24, 40)),
+              "FOVEA_TILE_ARRAYS_ must count the arrays of carve_query_tile");
+static_assert(agrees(query_tile_bytes(24, 40, kFewRows, false), FOVEA_FEW_ROWS_BYTES_(24, 40, kFewRows)),
+              "FOVEA_TILE_ARRAYS_ must count the arrays of carve_query_tile");
 
 // Room for the rows of a key tile in their own format, one after the other.
 void carve_dense(Carver& carver, fovea_dtype dtype, size_t dim, BufferRows* rows) {
@@ -47,12 +69,15 @@ void carve_dense(Carver& carver, fovea_dtype dtype, size_t dim, BufferRows* rows
   rows->scales = scales ? carver.take<float>(words(scales), kKeyTile) : nullptr;
 }
 
-// Room for the rows of a key tile, widened or as they are: f32 rows of at least 5 elements have room for the rows and
-// scales of any other format.
+// Least elements of a row that is widened to f32: the row of any other format, with its scales, takes no more room.
+constexpr size_t kLeastStagedElements = FOVEA_STAGED_ELEMENTS_MIN_;
+static_assert(FOVEA_ROW_BYTES_(FOVEA_I4, 1) <= kLeastStagedElements * sizeof(float),
+              "a group of i4 is the largest row");
+// Room for the rows of a key tile, widened or as they are.
 void carve_rows(Carver& carver, fovea_dtype dtype, size_t dim, bool parts, BufferRows* rows) {
   *rows = {};
   if (dtype == FOVEA_F32 && !parts) return;
-  rows->data = carver.take<float>(dim < 5 ? 5 : dim, kKeyTile);
+  rows->data = carver.take<float>(dim < kLeastStagedElements ? kLeastStagedElements : dim, kKeyTile);
   rows->scales = static_cast<char*>(rows->data) + kKeyTile * dense_stride(dtype, dim) * unit_bytes(dtype);
 }
 

@@ -48,6 +48,10 @@ class Carver {
   T* take(size_t columns, size_t rows = 1) {
     return static_cast<T*>(take(columns, rows, sizeof(T)));
   }
+  template <class T>
+  __attribute__((always_inline)) void take(T** array, size_t columns, size_t rows = 1) {
+    *array = take<T>(columns, rows);
+  }
   void* take(size_t columns, size_t rows, size_t element_bytes);
 
   // The bytes up to the end of the last array in the slow part; and the same rounded up, so that another slow part may
@@ -60,6 +64,18 @@ class Carver {
   size_t fast_left_;
   uintptr_t slow_;
   CheckedSize slow_used_;
+};
+
+// Counts the bytes that a Carver would hand out, in a constant expression: to compare the functions that carve with the
+// macros of fovea.h.
+struct CarvedBytes {
+  size_t bytes = 0;
+
+  template <class T>
+  constexpr void take(T** array, size_t columns, size_t rows = 1) {
+    *array = nullptr;
+    bytes += FOVEA_ALIGN_UP_(columns * rows * sizeof(T));
+  }
 };
 
 }  // namespace fovea

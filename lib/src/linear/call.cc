@@ -78,13 +78,33 @@ void run_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end,
   }
 }
 
+template <class AnyCarver>
+constexpr void carve_token_tile(AnyCarver& carver, fovea_dtype weights, TokenTile* tile) {
+  carver.take(&tile->sums, tile->columns, kLinearOutputs);
+  carver.take(&tile->x, tile->columns, tile->in_dim);
+  tile->widened = nullptr;
+  if (weights != FOVEA_F32) carver.take(&tile->widened, kLinearInputs, kLinearGrain);
+}
+
+// The macros of fovea.h count these arrays.
+constexpr size_t token_tile_bytes(fovea_dtype weights, uint32_t in_dim, uint32_t columns) {
+  CarvedBytes carver;
+  TokenTile tile = {};
+  tile.in_dim = in_dim;
+  tile.columns = columns;
+  carve_token_tile(carver, weights, &tile);
+  return carver.bytes;
+}
+static_assert(token_tile_bytes(FOVEA_F32, 24, FOVEA_TILE_ROWS_MAX) == FOVEA_LINEAR_WORKSPACE_BYTES(24, FOVEA_F32),
+              "FOVEA_LINEAR_OUTPUTS_ must be that of carve_token_tile");
+static_assert(token_tile_bytes(FOVEA_I8, 24, 2 * FOVEA_TILE_ROWS_MAX) == FOVEA_LINEAR_WORKSPACE_BYTES(24, FOVEA_I8),
+              "FOVEA_LINEAR_WIDENED_BYTES_ must be those of carve_token_tile");
+
 }  // namespace
 
 CheckedSize place_token_tile(void* workspace, fovea_dtype weights, TokenTile* tile) {
   Carver carver(workspace);
-  tile->sums = carver.take<float>(tile->columns, kLinearOutputs);
-  tile->x = carver.take<float>(tile->columns, tile->in_dim);
-  tile->widened = weights == FOVEA_F32 ? nullptr : carver.take<float>(kLinearInputs, kLinearGrain);
+  carve_token_tile(carver, weights, tile);
   return carver.slow_bytes();
 }
 
