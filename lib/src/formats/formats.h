@@ -90,15 +90,15 @@ constexpr bool is_one_of(fovea_dtype dtype) {
   }
 }
 
-// A number of a format of the set, from the table.
+// A number of a format of the set, from the table; 0 where the set is empty.
 template <uint8_t Format::*kNumber, FormatSet kSet = kServedFormats>
 constexpr size_t number_of(fovea_dtype dtype) {
-  constexpr uint8_t kFirst = format_of(first_of(kSet)).*kNumber;
-  constexpr FormatSet kSame = kSet & formats_where([](const Format& f) { return f.*kNumber == kFirst; });
-  if constexpr (kSame == kSet) {
-    return kFirst;
+  if constexpr (kSet == 0) {
+    return 0;
   } else {
-    return is_one_of<kSame>(dtype) ? kFirst : number_of<kNumber, kSet & ~kSame>(dtype);
+    constexpr uint8_t kFirst = format_of(first_of(kSet)).*kNumber;
+    constexpr FormatSet kSame = kSet & formats_where([](const Format& f) { return f.*kNumber == kFirst; });
+    return kSame == kSet || is_one_of<kSame>(dtype) ? kFirst : number_of<kNumber, kSet & ~kSame>(dtype);
   }
 }
 
