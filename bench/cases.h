@@ -18,7 +18,7 @@ struct Shape {
   uint32_t window_left = 0, window_right = 0;
   uint32_t threads = 1;
   uint32_t split = 0;  // key_split_tokens
-  uint32_t push = 0;   // not one call, but a stream into which so many keys are pushed at a time, each piece an array
+  uint32_t push = 0;   // keys of a piece: a stream in place of one call, each piece an array; 0 = one call
   bool merge = false;  // not a call, but two states that become one
   fovea_dtype dtype = FOVEA_F32, kv_dtype = FOVEA_F32;  // of queries and outputs; of keys and values
   fovea_kv_kind source = FOVEA_KV_STRIDED;  // a ring has wrapped around; pages are of 64 tokens, in no order

@@ -11,7 +11,7 @@ import math
 import re
 import sys
 
-# Of a normal distribution: standard deviation / median absolute deviation; standard error of the median / of the mean.
+# For a normal distribution: standard deviation / median absolute deviation; standard error of the median / of the mean.
 MAD_TO_DEVIATION = 1.4826
 MEDIAN_TO_MEAN = 1.2533
 

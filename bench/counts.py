@@ -24,7 +24,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BASELINE = os.path.join(ROOT, "bench", "counts_baseline.csv")
 MULTIPLY_ADDS = 2 * 4 * 64 * 64 * 64  # of calls.c: q.k and p.v
-NOISE = {"instructions": 1.005, "cycles": 1.01}  # a figure is worse beyond so many times the baseline's
+NOISE = {"instructions": 1.005, "cycles": 1.01}  # a figure is worse if it is more than this many times the baseline's
 LEAST_SHARE = 0.1  # of the multiply-adds, for a loop to be looked at: the exponential has a twentieth
 
 

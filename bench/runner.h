@@ -47,7 +47,7 @@ struct Result {
   Work work;        // for a softmax the bytes alone
   double elements;  // of a softmax, else 0
   // Probes taken again right before and after the case, the higher of the two: a shared machine's speed changes. The
-  // read bandwidth only where it matters, else it is that of the beginning.
+  // read bandwidth is measured only where it matters, else it is the first one measured.
   double peak_gflops;  // 0 = not known, as for the next two
   double exp_geps;
   double read_gbps;  // of the level

@@ -21,7 +21,7 @@ constexpr uint32_t kPageTokens = 64;
 
 bool is_cached(const Shape& s) { return s.kv_dtype != FOVEA_F32 || s.source != FOVEA_KV_STRIDED; }
 
-// Of a ring, tokens that were put in: so many that it has wrapped around.
+// Tokens that were put into a ring: enough to wrap around.
 uint32_t tokens_put_in(const Shape& s) {
   return s.source == FOVEA_KV_RING ? s.kv_tokens + s.kv_tokens / 2 : s.kv_tokens;
 }

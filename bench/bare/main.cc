@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fovea_bench where there is no operating system: small cases, and a line of JSON for each through the console, with
-// members named as those of the host's results. Times are in what the finest counter counts: cycles_median, say, in
+// members named like the host's results. Times are in units of the finest counter: cycles_median, for example, in
 // place of ns_median.
 #include <cstdio>
 #include <cstring>

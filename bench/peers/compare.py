@@ -8,7 +8,7 @@
 Builds fovea as a shared library and calls it through its C interface. Every case is computed by all: each answer is first
 held against one in double, then they take turns, a batch of calls each, one thread, on the same core, after one call that is
 not timed. Times are medians over the batches, and include what a call from Python costs. The ratio is the time of the best
-peer over that of fovea: above 1, fovea is faster.
+peer over fovea's: above 1, fovea is faster.
 """
 import argparse
 import json
@@ -155,7 +155,7 @@ class OnnxMultiHead(OnnxRuntime):
             return self.session(node, inputs, {"out": out}), lambda: heads_first(out, case.heads)
         if case.q_tokens != 1:
             return None
-        # The last key is the new one, which the operator puts behind those of the cache.
+        # The last key is the new one, which the operator puts behind the cache's keys.
         new, cache_k, cache_v = case.kv_tokens - 1, k.copy(), v.copy()
         names = ["q", "k", "v", "past_k", "past_v", "seqlens_k", "total"]
         node = helper.make_node("GroupQueryAttention", names, ["out", "present_k", "present_v"], domain="com.microsoft",

@@ -11,7 +11,7 @@ One thread each, by turns in one run. fovea's time begins with the text, those o
 tokens, which are given to them. PyTorch is called by the few functions that the model needs, ONNX Runtime with the
 operators that its optimiser for transformers would put there, once with Attention, once with MultiHeadAttention. All
 answers are held against one another. Times are medians over the rounds of the median in a round. The ratio is the time
-of the best peer over that of fovea: above 1, fovea is faster."""
+of the best peer over fovea's: above 1, fovea is faster."""
 import argparse
 import json
 import os

@@ -175,7 +175,7 @@ std::string bare(const std::string& text) {
   return all;
 }
 
-// Of the vocabulary as it was made, pieces put together are the text again, but for words that are too long.
+// With the vocabulary as it was made, the pieces put together are the text again, except for words that are too long.
 void check_pieces(const std::vector<uint32_t>& tokens, const std::string& text) {
   const std::vector<std::string>& pieces = file().pieces;
   std::string all;

@@ -4,7 +4,7 @@
 check_cases.py --filter "[short]" --tests <folder tests> -- <command that runs them> <arguments>
 
 The command gets the filter, and "-d yes", which makes Catch2 name each case that it ran; the small driver always does.
-These names are held against the TEST_CASEs of the sources. The status is that of the command, or 1 where the names differ.
+These names are held against the TEST_CASEs of the sources. The status is the command's, or 1 where the names differ.
 A filter is a tag, "[short]", or a part of a name, "*stream*"; ~ before it turns it round.
 """
 import argparse

@@ -64,7 +64,7 @@ if [ "$(uname -m)" = x86_64 ]; then
   try x86_64-linux-gnu "-march=haswell" ": scalar: FOVEA_SIMD is scalar, the compiler's flags offer avx2" -DFOVEA_SIMD=scalar
 fi
 
-# Flags that CMake does not see, as those of an interface target: the sources refuse.
+# Flags that CMake does not see, such as an interface target's: the sources refuse them.
 if command -v $arm-g++ >/dev/null; then
   cases=$((cases + 1))
   # shellcheck disable=SC2086  # flags, one word each

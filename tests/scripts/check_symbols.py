@@ -8,7 +8,7 @@ check_symbols.py --nm nm --readelf readelf --header fovea.h [--cxx g++ --only fu
 - No code runs before main, and no byte can be written: no section for either.
 
 With --only the same of what a program links that calls this function alone. Each file of it must be linked for a symbol of the
-function's operator, or of targets/registry.cc, and its code, if so asked, be of at most so many bytes.
+function's operator, or of targets/registry.cc, and its code must have at most --most-code bytes, if that is given.
 """
 import argparse
 import re

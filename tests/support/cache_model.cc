@@ -257,7 +257,7 @@ std::string CacheModel::attend(fovea_target target) {
   if (d.hide_gone == 0 && sees_gone_token(d, a)) return status == FOVEA_ERR_RING ? "" : "a token is gone";
   if (status != FOVEA_OK) return fovea_status_string(status);
 
-  // The same keys as f32 arrays. Of the ring's, those that are gone are not looked at.
+  // The same keys as f32 arrays. A ring's tokens that are gone are not read.
   fovea_attention_args truth = a;
   std::vector<float> keys(size_t{cache.batch} * cache.kv_heads * a.kv_tokens * cache.head_dim, NAN);
   std::vector<float> values(size_t{cache.batch} * cache.kv_heads * a.kv_tokens * cache.value_dim, NAN);

@@ -38,8 +38,8 @@ class Levels {
   size_t next_ = 0;
 };
 
-// Runs run(make(levels, seed of the case)) for each row of an array over all levels that make chooses from. Prints,
-// after the name, and answers how many there were.
+// Runs run(make(levels, seed of the case)) for each row of an array over all levels that make chooses from. Prints how
+// many there were, after the name, and returns it.
 template <class Make, class RunCase>
 size_t run_array(const char* name, uint64_t seed, Make make, RunCase run) {
   Levels factors;

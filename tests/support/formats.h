@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Formats of few bits by their definition in fovea.h, in double: what the conversions of the library are held against.
+// Formats of few bits by their definition in fovea.h, in double. The library's conversions are compared with these.
 #ifndef FOVEA_TESTS_SUPPORT_FORMATS_H_
 #define FOVEA_TESTS_SUPPORT_FORMATS_H_
 
@@ -26,7 +26,7 @@ double value_of(Half format, uint32_t bits);
 // The bits of the nearest number, ties to even; 0x7fff for NaN.
 uint32_t nearest_of(Half format, float x);
 
-// Of a row: units of its C type, their size, and the same of its scales.
+// A row's count of units of its C type and the size of a unit, and the same for its scales.
 size_t row_units(fovea_dtype type, size_t dim);
 size_t unit_size(fovea_dtype type);
 size_t row_scales(fovea_dtype type, size_t dim);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buffers at whose edge the next byte faults, so that no touch outside stays unseen; and a fault that names its case.
+// Buffers at whose edge the next byte faults, so that no access outside goes unseen; and faults that name their case.
 #ifndef FOVEA_TESTS_SUPPORT_GUARDED_H_
 #define FOVEA_TESTS_SUPPORT_GUARDED_H_
 
@@ -19,12 +19,12 @@ enum class Placement {
 
 const char* name(Placement placement);
 
-// Whether this system has memory protection: pages on Linux, on Cortex-M the regions of its protection unit, which are
-// enough for 7 or 15 buffers at a time. Where it has not, and for more buffers, and behind one side of all buffers on
-// Cortex-M, writes beside them are seen, by margin_intact(), and reads are not.
+// Whether this system has memory protection: pages on Linux, and on Cortex-M the regions of its protection unit, enough
+// for 7 or 15 buffers at a time. Without it, for further buffers, and on one side of every buffer on Cortex-M,
+// margin_intact() finds writes outside the buffer, but nothing finds reads.
 bool guards_fault();
 
-// A buffer filled, with all that is mapped around it, with a pattern that is NaN as a float and nonzero as a byte.
+// A buffer. It and all memory mapped around it are filled with a pattern that is NaN as a float and nonzero as a byte.
 class Guarded {
  public:
   Guarded() = default;
@@ -40,7 +40,7 @@ class Guarded {
   }
   size_t bytes() const { return bytes_; }
 
-  void fill();                    // writes the pattern again: for what is to be written before it is read
+  void fill();                    // writes the pattern again, into what must be written before it is read
   void read_only(bool on) const;  // from now on a write faults
   bool margin_intact() const;     // nothing was written around the buffer
   // Whether the byte at this offset still holds the pattern.
@@ -52,10 +52,10 @@ class Guarded {
   size_t pages_bytes_ = 0;
   uint8_t* data_ = nullptr;
   size_t bytes_ = 0;
-  const uint8_t* forbidden_ = nullptr;  // where a memory protection unit forbids an edge: what it forbids
+  const uint8_t* forbidden_ = nullptr;  // what a memory protection unit forbids at an edge, or null
 };
 
-// Names the case that runs from now on: a fault prints it before it kills the program.
+// Names the case that runs from now on: a fault prints the name before it ends the program.
 void set_current_case(const std::string& text);
 const char* current_case();
 

@@ -14,8 +14,8 @@
 
 namespace fovea_test {
 
-// What this thread runs, as long as it lives: a function of the library, in which an allocation ends the program, or,
-// with nullptr, the tests' own code.
+// While it lives, this thread runs a function of the library, in which an allocation ends the program, or, with
+// nullptr, the tests' own code.
 class Within {
  public:
   explicit Within(const char* function);
@@ -71,8 +71,8 @@ struct HasLoader : std::false_type {};
 template <class Args>
 struct HasLoader<Args, std::void_t<decltype(std::declval<Args&>().kv.loader)>> : std::true_type {};
 
-// Arguments that name callbacks are passed as a copy. Those of another size are refused before the library looks at
-// more.
+// Arguments that name callbacks are passed as a copy. If struct_bytes is another size, the library refuses them before
+// it reads more.
 template <class Args>
 class Passed<const Args*, std::void_t<decltype(std::declval<Args&>().executor)>> {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One attention call, described by a few numbers: its buffers are built behind guard pages, filled with seeded random
-// data and with NaN wherever no query may look, and its answer on any target is held against the reference.
+// One attention call, described by a few numbers. Its buffers lie between guard pages and are filled with seeded random
+// data, and with NaN wherever no query may look. Its answer on any target is compared with the reference.
 #ifndef FOVEA_TESTS_SUPPORT_PROBLEM_H_
 #define FOVEA_TESTS_SUPPORT_PROBLEM_H_
 
@@ -36,7 +36,7 @@ Enum enum_of(uint32_t bits) {
 // In an enum, -1 as C programs may write it.
 constexpr uint32_t kNegative = 0xffffffffu;
 
-// Numbers that are no target, and never will be the next one.
+// Numbers that are no target.
 constexpr uint32_t kUnknownTargets[] = {8, 63, 65, kNegative, 0x7fffffff, 0x80000000};
 
 // A number that depends on seed and index alone, equally spread over 64 bits.
@@ -78,8 +78,8 @@ struct Problem {
   bool alibi = false, sinks = false, lse = true;
   fovea_scores_stage stage = FOVEA_SCORES_NONE;
 
-  // With anything but f32 in strided arrays, inputs are stored in these formats, and what counts is what they hold
-  // then.
+  // With anything but f32 in strided arrays, inputs are stored in these formats, and the reference takes what they
+  // then hold.
   fovea_dtype q_dtype = FOVEA_F32, key_dtype = FOVEA_F32, value_dtype = FOVEA_F32, out_dtype = FOVEA_F32;
   fovea_kv_kind kv_kind = FOVEA_KV_STRIDED;
   uint32_t ring_tokens = 0, pinned_tokens = 0, page_tokens = 0;
@@ -155,13 +155,13 @@ class AttentionCase {
   // The reference's answer, computed once. From then on the inputs are read-only.
   const Attention& expected();
 
-  // Plans and runs; "" if all outputs are right, all else is untouched, else what is wrong. Where a query would see a
-  // token that is gone from a ring it is right to be refused.
+  // Plans and runs. "" if all outputs are right and everything else is untouched, else what is wrong. Where a query
+  // would see a token that is gone from a ring, a refusal is right.
   std::string run(const Run& run);
   // The same, but looks at nothing except the status: for tests that compare the outputs on their own.
   std::string run_unchecked(const Run& run);
 
-  // "" if the outputs are those of expected(), which was called before.
+  // "" if the outputs agree with expected(), which must have been called before.
   std::string compare() const;
 
   // For calls that are expected to write nothing.
@@ -198,11 +198,11 @@ class AttentionCase {
 std::string run_on_all_targets(AttentionCase& test, Budget budget = Budget::kNone, bool portable_bits = false);
 std::string run_on_all_targets(const Problem& problem, Budget budget = Budget::kNone, bool portable_bits = false);
 
-// "" when leaving out an option changes the reference's outputs by far more than the tolerance: so a test of `with`
-// would notice a library that ignores it. Both must have the same counts and heads.
+// "" if leaving out an option changes the reference's outputs by far more than the tolerance, so that a test of `with`
+// would notice a library that ignores the option. Both must have the same counts and heads.
 std::string effect_is_visible(const Problem& with, const Problem& without);
 
-// Whether `got` is `want` to within the tolerance; NaN wants NaN and an infinity itself.
+// Whether `got` is `want` within the tolerance; for a NaN only NaN is right, for an infinity only itself.
 bool close(double got, double want, double tolerance);
 
 }  // namespace fovea_test

@@ -28,7 +28,7 @@ class Shuffler {
   uint32_t added = 0;       // to each worker's number, modulo 2^32
   bool one_worker = false;  // its number is always `added`
   size_t left_out = 0;      // this many tasks are not run
-  size_t beyond = 0;        // if not 0, task 0 is not run, but one that there is not: so many behind the last
+  size_t beyond = 0;        // nonzero: in place of task 0, a task that does not exist is run: this far behind the last
 
  private:
   static int run(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {

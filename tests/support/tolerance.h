@@ -36,7 +36,7 @@ inline double additive_error(double magnitude, size_t head_dim) {
 // softcap nor above the score.
 inline double softcap_error(double capped) { return kEpsilon * 4.0 * std::fabs(capped); }
 
-// What an added bias (mask or ALiBi) adds: the rounding of the bias itself in base 2, and that of the sum.
+// What an added bias (mask or ALiBi) adds: the rounding of the bias itself in base 2, and the rounding of the sum.
 inline double bias_error(double bias, double sum) { return kEpsilon * (2.0 * std::fabs(bias) + std::fabs(sum)); }
 
 // Sums of n positive terms in chains, and exp2 of 1 to 2 ulp, as a relative error.
@@ -49,8 +49,8 @@ inline double out_tolerance(double weighted_score_error, double largest_value, s
   return kTiny + largest_value * (2.0 * weighted_score_error + 2.0 * sum_error(visible_keys));
 }
 
-// Absolute error of the log of the sum: that of the sum, relative, and the roundings of max + log in base 2 and in base
-// e.
+// Absolute error of the log of the sum: the relative error of the sum, and the roundings of max + log in base 2 and in
+// base e.
 inline double lse_tolerance(double weighted_score_error, double lse, size_t visible_keys) {
   if (std::isinf(lse)) return 0.0;
   return kTiny + weighted_score_error + sum_error(visible_keys) + kEpsilon * 3.0 * std::fabs(lse);
@@ -85,7 +85,7 @@ inline double log_softmax_tolerance(double log_weight, double magnitude_of_x, si
 constexpr double kTurnError = 1.5e-7;
 
 // Absolute error of an element of a pair (a, b) that is turned: a product is rounded, then a sum; where multiply-adds
-// are not fused, the other product too. `angle_error` is that of cos and sin.
+// are not fused, the other product too. `angle_error` is the error of cos and sin.
 inline double rope_tolerance(double a, double b, double angle_error) {
   return kTiny + (std::fabs(a) + std::fabs(b)) * (angle_error + 1.5 * kEpsilon);
 }

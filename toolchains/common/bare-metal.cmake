@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What all processors without an operating system share. Start-up code and linker script are the program's: they are
-# platform/<processor>/ for what is built of this tree, and a project's own elsewhere. FOVEA_BOARD names the board that the program
-# is linked for, as QEMU calls it.
+# What all processors without an operating system share. The program brings its start-up code and linker script: programs of this
+# tree have them in platform/<processor>/, another project has its own. FOVEA_BOARD names the board that the program is linked
+# for, as QEMU calls it.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)  # nothing links before there is start-up code
 set(CMAKE_C_COMPILER ${FOVEA_TRIPLE}-gcc)
@@ -17,8 +17,8 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
 
-# The script hands a program's arguments on through semihosting. More arguments for QEMU, such as "-icount shift=0" to make time
-# the count of instructions: in the environment variable FOVEA_QEMU_ARGS.
+# The script passes a program's arguments on through semihosting. The environment variable FOVEA_QEMU_ARGS holds more arguments for
+# QEMU, such as "-icount shift=0", with which time is the count of instructions.
 set(fovea_qemu_mps2-an386 qemu-system-arm -M mps2-an386)
 set(fovea_qemu_mps2-an500 qemu-system-arm -M mps2-an500)
 set(fovea_qemu_mps3-an547 qemu-system-arm -M mps3-an547)

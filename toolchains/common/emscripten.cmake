@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Included by ../wasm32-emscripten.cmake, which sets FOVEA_EXPECT_TARGET and FOVEA_CPU_FLAGS. Emscripten's own toolchain file does
-# the work; what is added lets test programs throw exceptions, take memory as they need it and read the files of this machine.
+# the work. The additions let test programs throw exceptions, take memory as they need it and read the files of this machine.
 set(ENV{NODE_PATH} $ENV{NODE_PATH}:/usr/share/nodejs)  # where Debian has the acorn that emcc needs, if node is not Debian's own
 execute_process(COMMAND em-config EMSCRIPTEN_ROOT OUTPUT_VARIABLE fovea_emscripten OUTPUT_STRIP_TRAILING_WHITESPACE)
 if(NOT fovea_emscripten)

@@ -73,10 +73,10 @@ extern "C" {
 #define FOVEA_VERSION_PATCH 0
 #define FOVEA_VERSION (FOVEA_VERSION_MAJOR * 10000 + FOVEA_VERSION_MINOR * 100 + FOVEA_VERSION_PATCH)
 
-/* FOVEA_VERSION of the library that is linked, to be compared with that of the header. */
+/* The linked library's FOVEA_VERSION, to be compared with the header's. */
 uint32_t fovea_version(void);
 
-/* Alignment in bytes that a workspace must have. Inputs and outputs need only that of their element type. */
+/* Alignment in bytes that a workspace must have. Inputs and outputs need only the alignment of their elements. */
 #define FOVEA_WORKSPACE_ALIGNMENT 64
 
 /* In C++ each enum has a fixed underlying type, so that a field may hold any 32 bits and a wrong value is refused
@@ -209,7 +209,7 @@ typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
    * a NaN or an infinity becomes all NaN. An infinite scale that is read counts as NaN. */
   FOVEA_I8 = 3,
   /* uint8_t[16] for each group of 32 elements of a row (the last group is filled up), with one f16 scale, a uint16_t:
-   * x = scale * (u - 8). The low nibble of byte i is u of element i, the high nibble that of element i + 16.
+   * x = scale * (u - 8). The low nibble of byte i is u of element i, the high nibble is u of element i + 16.
    * The scale has either sign; of a few candidates it is the one with the least squared error. Its magnitude is at most
    * 65504: where a group needs more, its elements saturate at 8 * 65504 with the sign of the largest and at 7 * 65504
    * with the other sign. A group whose elements are all below 2e-7 becomes zeros; a group with a NaN or an infinity
@@ -344,11 +344,11 @@ typedef struct fovea_attention_desc {
   uint32_t key_split_tokens;
 } fovea_attention_desc;
 
-/* What a plan knows of a kernel that its calls may take. */
+/* What a plan knows about a kernel that its calls may take. */
 typedef struct fovea_plan_kernel {
-  uint32_t index;     /* of the kernel, among those of the target */
-  uint32_t most_rows; /* query rows for a key head, max_q_tokens * q_heads / kv_heads at most, that it takes in a batch
-                         entry; UINT32_MAX = any number; 0 = calls do not take this kernel */
+  uint32_t index;     /* of the kernel in the target's list */
+  uint32_t most_rows; /* most query rows that it takes, counted for one key head of one batch entry; UINT32_MAX = any
+                         number; 0 = calls do not take this kernel */
   uint32_t tile_rows; /* most query rows in a tile */
   uint32_t tiles;     /* most tiles that share each tile of keys */
 } fovea_plan_kernel;
@@ -359,8 +359,8 @@ typedef struct fovea_plan {
   fovea_attention_desc desc; /* scale and target resolved, so never 0; diagonal resolved where causal names it */
   uint32_t magic;            /* tells a plan of this version from other bytes */
   uint32_t lanes;            /* f32 elements in a vector of the target */
-  fovea_plan_kernel kernels[2]; /* one for few query rows, and one for any number: the first that takes the rows of a
-                                   batch entry serves it */
+  fovea_plan_kernel kernels[2]; /* one for few query rows, then one for any number: a batch entry is served by the first
+                                   that takes its rows */
   size_t worker_bytes;    /* of workspace, for each worker */
   size_t split_bytes;     /* of workspace, for the partial states of split keys, or of pushes with a loader */
   size_t workspace_bytes; /* in all */
@@ -459,7 +459,7 @@ typedef enum fovea_mask_kind FOVEA_ENUM_TYPE_(unsigned) {
 typedef struct fovea_mask {
   fovea_mask_kind kind;
   uint32_t kv_tokens; /* keys that each row covers, at most the call's (FOVEA_ERR_MASK); later keys are hidden. 0 = all
-                         keys of the call, of ragged keys those of the longest entry; FOVEA_MASK_COVERS_NONE covers
+                         keys of the call, or of the longest entry if keys are ragged; FOVEA_MASK_COVERS_NONE covers
                          none, which hides all */
   const void* data;
   ptrdiff_t batch_stride, head_stride, q_stride;
@@ -501,7 +501,7 @@ typedef struct fovea_kv_tile {
  * FOVEA_ERR_LOAD. They may call the library, with other buffers. The workers of an executor call them side by side.
  * How often. Query rows go through the keys in blocks, and each block asks once for each tile that any of its rows may
  * see. For each key head, an entry has rows = q_heads / kv_heads * (its queries). A block holds tile_rows * tiles of
- * them, by the fields of the plan's kernel that serves the entry. Scores out ask for the tiles once more for each tile
+ * them: fields of the plan's kernel that serves the entry. Scores out ask for the tiles once more for each tile
  * of query rows. With a window, a tile that holds some pinned tokens is asked for in two parts, and
  * the part behind the pinned tokens is not asked for ahead. To bring each tile once whatever the number of rows, push
  * tiles into a stream: see examples/recipes/each_tile_once.c. */
@@ -511,7 +511,7 @@ typedef struct fovea_loader {
   void* self;
 } fovea_loader;
 
-/* Keys and values. The kind, types and sizes are those of the description.
+/* Keys and values. The description names their kind, types and sizes.
  *   strided   [batch][kv_heads][kv_tokens][dim] by the strides of the arrays.
  *   ring      [batch][kv_heads][ring_tokens][dim]. Tokens keep their numbers for ever: kv_tokens, kv_lengths, positions
  *             and masks count all tokens that were ever put in. Token j is in slot j if j < pinned_tokens, else in slot
@@ -542,11 +542,10 @@ typedef struct fovea_kv_source {
  * core, the tasks must see what was written before run was called, and the caller must see what they wrote after run
  * has returned. A call may use run more than once, or not at all where there is only one task, but never from within a
  * task. Shapes alone decide what the tasks are, so results are the same to the bit whatever runs them.
- * FOVEA_ERR_EXECUTOR: run did not return 0; or it called fewer tasks than there are, which goes unnoticed on processors
- * without atomic addition, such as a Cortex-M0+; or it called a task with an i that is not below tasks or a worker that
- * is not below max_workers. Outputs are then unspecified. So is the state of a stream into which keys were pushed: some
- * of its rows have seen them, others not. Begin the stream again, or go on with an earlier copy. No other memory was
- * written. */
+ * FOVEA_ERR_EXECUTOR: run did not return 0, or it skipped a task (not noticed on processors without atomic addition,
+ * such as Cortex-M0+), or it called a task with an i that is not below tasks or a worker that is not below max_workers.
+ * Outputs are then unspecified. So is the state of a stream into which keys were pushed: some of its rows have seen
+ * them, others not. Begin the stream again, or go on with an earlier copy. No other memory was written. */
 typedef struct fovea_executor {
   int (*run)(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg);
   void* self;       /* for run */
