@@ -12,7 +12,8 @@ import pathlib
 import re
 import sys
 
-OPERATORS = {"attention", "cache", "linear", "multihead", "rope", "softmax"}
+# What operators share. Every other folder is an operator.
+SHARED = {"base", "formats", "math", "simd", "targets"}
 # What an operator shows to others.
 SEAM = {"call.h", "plan.h", "resolve.h"}
 
@@ -81,6 +82,10 @@ RULES = [
      set(), "a header for what the library must not do"),
 ]
 XSIMD_RULE = RULES[2]
+# The caller's arguments end where they are resolved: in these layers, and in these files.
+ARGUMENTS = re.compile(r"\bfovea_(attention|linear)_args\b")
+ARGUMENT_LAYERS = {"public", "api", "resolve"}
+ARGUMENT_FILES = {"attention/call.h", "multihead/call.h", "multihead/layout.cc", "multihead/layout.h"}
 
 
 def layer_of(path):
@@ -91,18 +96,19 @@ def layer_of(path):
     if folder in {"base", "simd", "targets"}:
         return folder
     if path.suffix == ".inl":
-        return "kernels" if folder in OPERATORS | {"formats", "math"} else None
+        return "kernels" if folder not in {"base", "simd", "targets"} else None
     stem = path.stem.split("_")[-1]
-    if stem == "kernels" and folder in OPERATORS | {"formats"}:
+    if stem == "kernels" and folder not in SHARED - {"formats"}:
         return "tables" if path.suffix == ".h" else "instances"
-    if folder not in OPERATORS:
+    if folder in SHARED:
         return None
     return stem if stem in {"api", "resolve"} else {"describe": "api", "plan": "resolve"}.get(stem, "call")
 
 
 def is_inside_another(file, target):
     """Whether a file of an operator includes what another operator keeps to itself."""
-    return {file.parts[0], target.parts[0]} <= OPERATORS and file.parts[0] != target.parts[0] and target.name not in SEAM
+    one, other = file.parts[0], target.parts[0]
+    return one != other and not {one, other} & SHARED and target.name not in SEAM
 
 
 def without_comments(text):
@@ -133,6 +139,9 @@ def check_file(layer, file, source_root, complain):
         asked = re.search(r"\bconfig::k\w+", line)
         if asked and layer not in {"public", "resolve"} and file.relative_to(source_root).as_posix() not in CONFIG_FILES:
             complain(f"{where}: {asked.group()} belongs in an accessor in one of CONFIG_FILES")
+        path = file.relative_to(source_root).as_posix() if layer != "public" else ""
+        if ARGUMENTS.search(line) and layer not in ARGUMENT_LAYERS and path not in ARGUMENT_FILES:
+            complain(f"{where}: the caller's arguments in {layer}")
         for rule in RULES:
             pattern, layers, what = rule
             found = re.search(pattern, without_strings(line))
