@@ -4,11 +4,13 @@
 //   Unit              what strides count
 //   Of(data, scales)  a row as it lies in memory
 //   Whole(d)          elements d .. d + kLanes - 1, for d a multiple of kLanes
-//   Part(d, n)        the first n <= kLanes of them, up to the end of the row; 0 in the lanes behind
+//   Part(d, n)        the first n <= kLanes of them, up to the end of the row; 0 in the other lanes
 // Both leave out the scale, so that elements of i8 and i4 are small integers.
-//   Scale(d)          formats with scales: the scale of element d, in all lanes
-//   Narrow(x, dim, data, scales)  formats with scales: writes a row of dim floats
-//   StoreWhole(v, data, d), StorePart(v, data, d, n)  formats without: writes elements from d on, of a row
+// Formats with scales have
+//   Scale(d)                      the scale of element d, in all lanes
+//   Narrow(x, dim, data, scales)  writes a row, of dim floats
+// and formats without scales
+//   StoreWhole(v, data, d), StorePart(v, data, d, n)  write these elements of a row
 // LoadAs and LoadAsN apply the scale of a group and leave that of a row, which a caller applies to a whole sum.
 //
 // A loop over i4 that goes by kScaleGroup elements, with the vectors of a group unrolled, has no branch in it: the
@@ -50,8 +52,8 @@ struct FormatRow<FOVEA_F16> {
   }
 };
 
-// The upper half of a float, rounded, in the low 16 bits of each lane. A carry goes on into the exponent, up to
-// infinity.
+// The upper half of a float, rounded, in the low 16 bits of each lane. A carry runs into the exponent, which may make
+// the number infinite.
 FOVEA_INLINE VI ToBf16(VF v) {
   const VI bits = hn::BitCast(kI, v);
   const VI odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(kI, 1));
@@ -81,10 +83,11 @@ struct FormatRow<FOVEA_BF16> {
 
 // -------------------------------------------------------------------------------------------- formats with scales
 
-// An infinite scale counts as NaN: whether it is applied to elements or to their sum would make a difference.
+// An infinite scale counts as NaN: otherwise it would matter whether it multiplies elements or their sum.
 FOVEA_INLINE VF FiniteOrNaN(VF scale) { return hn::Add(scale, hn::Sub(scale, scale)); }
 
-// 1.5 * 2^23: a float of up to 2^22 in size added to it is rounded to an integer, whose low bits are the sum's.
+// 1.5 * 2^23: added to it, a float of magnitude up to 2^22 is rounded to an integer, and the low bits of the sum are
+// that integer's.
 constexpr float kRoundingBias = 12582912.0f;
 FOVEA_INLINE VF Rounded(VF v) { return hn::Sub(hn::Add(v, hn::Set(kF, kRoundingBias)), hn::Set(kF, kRoundingBias)); }
 
@@ -105,8 +108,8 @@ FOVEA_INLINE VF OverLanes(VF v) {
 
 FOVEA_INLINE VF ZeroIfNan(VF v) { return hn::IfThenElse(hn::Eq(v, v), v, hn::Zero(kF)); }
 
-// i8: scale = max |x| / 127, as far as it is normal, and its product with 127 finite. A search for a better one gains
-// less than a hundredth of the squared error.
+// i8: scale = max |x| / 127, but at least the smallest normal number, and at most such that 127 times it is finite. A
+// search for a better scale would take less than a hundredth off the squared error.
 FOVEA_INLINE void NarrowRowI8(const float* x, size_t dim, int8_t* codes, float* scale) {
   VF max = hn::Set(kF, 127 * 0x1p-126f), not_finite = hn::Zero(kF);  // NaN if some element is NaN or infinite, else 0
   for (size_t d = 0; d < dim; d += kLanes) {
@@ -164,8 +167,9 @@ FOVEA_INLINE VF Total(VF (&group)[kGroupVectors]) {
   return OverLanes<kMax>(group[0]);
 }
 
-// i4: the element of largest magnitude would become code -kI4Tried[k], if that were a code. The best of these four has
-// 0.90 of the squared error that -8 alone has on normally distributed numbers; of 80 that go from -10 to 10, 0.89.
+// i4: scales are tried with which the element of largest magnitude is -kI4Tried[k] before rounding and clamping. On
+// normally distributed numbers the best of these four has 0.90 of the squared error that 8 alone has; the best of 80,
+// from -10 to 10, has 0.89.
 constexpr float kI4Tried[4] = {8.6f, 8.0f, 7.4f, 6.8f};
 
 // Codes of y = x / (element of largest magnitude).
@@ -173,6 +177,45 @@ FOVEA_INLINE VF CodeI4(VF y, VF tried) {
   const VF least = hn::Set(kF, -8.0f), most = hn::Set(kF, 7.0f);
   const VF q = Rounded(hn::Sub(hn::Zero(kF), hn::Mul(y, tried)));
   return hn::IfThenElse(hn::Lt(most, q), most, hn::ClampMin(q, least));
+}
+
+// A group's codes are those of CodeI4(y, tried), and y is about factor * code.
+struct FitI4 {
+  VF factor, tried;
+};
+
+// With codes q, the squared error is least for the factor sum(y q) / sum(q q), and is then sum(y y) - sum(y q) *
+// factor. The array `used` is overwritten.
+FOVEA_INLINE FitI4 BestFitI4(const VF (&y)[kGroupVectors], VF (&used)[kGroupVectors]) {
+  VF best = hn::Zero(kF);
+  FitI4 fit = {hn::Zero(kF), hn::Zero(kF)};
+  for (const float tried : kI4Tried) {
+    VF qq[kGroupVectors];
+    FOVEA_UNROLL_BY(kGroupUnroll)
+    for (size_t i = 0; i < kGroupVectors; ++i) {
+      const VF q = CodeI4(y[i], hn::Set(kF, tried));
+      used[i] = hn::Mul(y[i], q);
+      qq[i] = hn::Mul(q, q);
+    }
+    const VF sum = Total<false>(used), factor = hn::Div(sum, Total<false>(qq));  // NaN, and never better, if all are 0
+    const VF gain = hn::Mul(sum, factor);
+    const MF better = hn::Lt(best, gain);
+    best = hn::IfThenElse(better, gain, best);
+    fit.factor = hn::IfThenElse(better, factor, fit.factor);
+    fit.tried = hn::IfThenElse(better, hn::Set(kF, tried), fit.tried);
+  }
+  return fit;
+}
+
+FOVEA_INLINE void StoreCodesI4(const VF (&y)[kGroupVectors], VF tried, uint8_t* codes) {
+  const VI nibble = hn::Set(kI, 15);
+  FOVEA_UNROLL_BY(kGroupUnroll)
+  for (size_t i = 0; i < kGroupVectors / 2; ++i) {
+    const VF bias = hn::Set(kF, kRoundingBias + 8.0f);
+    const VI even = hn::BitCast(kI, hn::Add(CodeI4(y[i], tried), bias));
+    const VI odd = hn::BitCast(kI, hn::Add(CodeI4(y[i + kGroupVectors / 2], tried), bias));
+    hn::StoreU8(hn::Or(hn::And(even, nibble), hn::ShiftLeft<4>(odd)), codes + i * kLanes);
+  }
 }
 
 FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, uint16_t* scale) {
@@ -191,7 +234,8 @@ FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, ui
   FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors; ++i) used[i] = hn::Mul(y[i], hn::Zero(kF));
   const VF not_finite = Total<false>(used);
-  // From 2^126 on the inverse would be subnormal: slow here, 0 there. What is too large for any scale is as 2^100 is.
+  // The inverse of 2^126 or more would be subnormal, which some targets take for 0. A size above 2^100 is too large for
+  // any scale, so 2^100 stands for it.
   const VF either = hn::Max(highest, lowest), huge = hn::Set(kF, 0x1p100f);
   const VF size = hn::IfThenElse(hn::Lt(huge, either), huge, either);
   const VF largest = hn::IfThenElse(hn::Lt(highest, lowest), hn::Sub(hn::Zero(kF), size), size);
@@ -200,42 +244,17 @@ FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, ui
   FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors; ++i) y[i] = ZeroIfNan(hn::Mul(y[i], inverse));
 
-  // With codes q, the squared error is least for the factor sum(y q) / sum(q q), and is then sum(y y) - sum(y q) *
-  // factor.
-  VF best = hn::Zero(kF), best_factor = hn::Zero(kF), best_tried = hn::Zero(kF);
-  for (const float tried : kI4Tried) {
-    VF qq[kGroupVectors];
-    FOVEA_UNROLL_BY(kGroupUnroll)
-    for (size_t i = 0; i < kGroupVectors; ++i) {
-      const VF q = CodeI4(y[i], hn::Set(kF, tried));
-      used[i] = hn::Mul(y[i], q);
-      qq[i] = hn::Mul(q, q);
-    }
-    const VF sum = Total<false>(used), factor = hn::Div(sum, Total<false>(qq));  // NaN, and never better, if all are 0
-    const VF gain = hn::Mul(sum, factor);
-    const MF better = hn::Lt(best, gain);
-    best = hn::IfThenElse(better, gain, best);
-    best_factor = hn::IfThenElse(better, factor, best_factor);
-    best_tried = hn::IfThenElse(better, hn::Set(kF, tried), best_tried);
-  }
-  // Where the scale is beyond those of f16, the largest of them, and the codes that are nearest with it.
-  const VF exact = hn::Mul(best_factor, largest), most = hn::Set(kF, 65504.0f);
+  FitI4 fit = BestFitI4(y, used);
+  // A scale beyond f16 becomes the largest of f16, and codes are the nearest with that scale.
+  const VF exact = hn::Mul(fit.factor, largest), most = hn::Set(kF, 65504.0f);
   const MF beyond = hn::Le(hn::Set(kF, 65520.0f), hn::Abs(exact));
   const VF limit = hn::IfThenElse(hn::Lt(exact, hn::Zero(kF)), hn::Sub(hn::Zero(kF), most), most);
   hn::StoreF16N(hn::Add(hn::IfThenElse(beyond, limit, exact), not_finite), scale, 1);
-  best_tried = hn::IfThenElse(beyond, hn::Mul(size, hn::Set(kF, 1 / 65504.0f)), best_tried);
-
-  const VI nibble = hn::Set(kI, 15);
-  FOVEA_UNROLL_BY(kGroupUnroll)
-  for (size_t i = 0; i < kGroupVectors / 2; ++i) {
-    const VF bias = hn::Set(kF, kRoundingBias + 8.0f);
-    const VI even = hn::BitCast(kI, hn::Add(CodeI4(y[i], best_tried), bias));
-    const VI odd = hn::BitCast(kI, hn::Add(CodeI4(y[i + kGroupVectors / 2], best_tried), bias));
-    hn::StoreU8(hn::Or(hn::And(even, nibble), hn::ShiftLeft<4>(odd)), codes + i * kLanes);
-  }
+  fit.tried = hn::IfThenElse(beyond, hn::Mul(size, hn::Set(kF, 1 / 65504.0f)), fit.tried);
+  StoreCodesI4(y, fit.tried, codes);
 }
 
-// The first n lanes, and 0 in those behind.
+// The first n lanes, and 0 in the others.
 FOVEA_INLINE VF FirstLanes(VF v, size_t n) {
   return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(n))), v, hn::Zero(kF));
 }
