@@ -379,7 +379,7 @@ TEST_CASE("cache: what is wrong with halves and offsets has its status", "[short
   };
   using A = fovea_kv_append_args;
   static const uint32_t kFalls[] = {0, 4, 3, 8}, kTooFar[] = {0, 4, 6, 9}, kRight[] = {0, 2, 5, 8}, kMore[] = {2, 4, 3};
-  CHECK(append([](A& a) { a.dtype = enum_of<fovea_dtype>(5); }) == FOVEA_ERR_ENUM);
+  CHECK(append([](A& a) { a.dtype = kNoType; }) == FOVEA_ERR_ENUM);
   CHECK(append([](A& a) { a.dtype = FOVEA_I8; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(append([](A& a) { a.dtype = FOVEA_I4; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(append([](A& a) { a.dtype = FOVEA_F16, a.workspace = nullptr; }) == FOVEA_ERR_NULL);

@@ -110,7 +110,7 @@ TEST_CASE("cache: the same where values are the first elements of keys", "[short
 TEST_CASE("cache: the same for many operations") {
   for (const Kind& kind : kKinds) {
     for (const fovea_dtype type : kTypes) {
-      run_operations(kind, type, kTypes[(type + 2) % 5], 40 + type, 150);
+      run_operations(kind, type, kTypes[(type + 2) % kNoType], 40 + type, 150);
       run_operations(kind, type, type, 50 + type, 50, true);
     }
   }
@@ -270,7 +270,7 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   CHECK(init([](C&) {}) == FOVEA_OK);
   CHECK(init([](C& c) { c.struct_bytes = 0; }) == FOVEA_ERR_STRUCT);
   CHECK(init([](C& c) { c.kind = enum_of<fovea_kv_kind>(4); }) == FOVEA_ERR_ENUM);
-  CHECK(init([](C& c) { c.key_dtype = enum_of<fovea_dtype>(5); }) == FOVEA_ERR_ENUM);
+  CHECK(init([](C& c) { c.key_dtype = kNoType; }) == FOVEA_ERR_ENUM);
   CHECK(init([](C& c) { c.value_dtype = enum_of<fovea_dtype>(kNegative); }) == FOVEA_ERR_ENUM);
   CHECK(init([](C& c) { c.kind = FOVEA_KV_LOAD; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(init([](C& c) { c.kv_heads = 0; }) == FOVEA_ERR_DIM);

@@ -230,11 +230,27 @@ TEST_CASE("formats: rows are converted alone, from any place, with any stride, t
   }
 }
 
+TEST_CASE("formats: the table has the sizes that the header defines", "[short][formats]") {
+  CHECK(fovea::kFormatCount == kNoType);
+  CHECK_FALSE(fovea::is_dtype(kNoType));
+  for (const fovea_dtype type : served_types()) {
+    INFO(type_name(type));
+    CHECK(fovea::is_dtype(type));
+    CHECK(unit_bytes(type) == unit_size(type));
+    CHECK(scale_bytes(type) == scale_size(type));
+    CHECK(fovea::is_unscaled(type) == (scale_size(type) == 0));
+    if (fovea::is_unscaled(type)) CHECK(fovea::unscaled_bytes(type) == unit_size(type));
+    for (size_t dim = 0; dim < 70; ++dim) {
+      CHECK(dense_stride(type, dim) == row_units(type, dim));
+      CHECK(dense_scale_stride(type, dim) == row_scales(type, dim));
+    }
+  }
+}
+
 TEST_CASE("formats: some elements of a row are widened as in the whole row", "[short][formats]") {
   constexpr size_t kCount = 3, kDim = 45, kPiece = 8;
   for (const fovea_target target : targets()) {
-    for (const fovea_dtype type : {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4}) {
-      if (!fovea::format_served(type)) continue;
+    for (const fovea_dtype type : served_types()) {
       INFO(type_name(type) << " on " << fovea_target_name(target));
       Rows rows(type, kCount, kDim, 0, Placement::kOffset);
       for (size_t i = 0; i < rows.data.bytes(); ++i) rows.data.as<uint8_t>()[i] = static_cast<uint8_t>(37 * i % 64);

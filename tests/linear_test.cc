@@ -23,6 +23,7 @@
 #include "simd_tests.h"
 #include "support/bits.h"
 #include "support/covering.h"
+#include "support/formats.h"
 #include "support/guarded.h"
 #include "support/problem.h"
 #include "support/shuffler.h"
@@ -495,7 +496,7 @@ TEST_CASE("linear: every misuse has its status, and nothing is written", "[short
       {"unknown target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(9); }},
       {"negative target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
       {"another machine's target", FOVEA_ERR_TARGET, [](Call& c) { c.args.target = kOther; }},
-      {"unknown type", FOVEA_ERR_ENUM, [](Call& c) { c.args.weights.dtype = enum_of<fovea_dtype>(5); }},
+      {"unknown type", FOVEA_ERR_ENUM, [](Call& c) { c.args.weights.dtype = kNoType; }},
       {"negative type", FOVEA_ERR_ENUM, [](Call& c) { c.args.weights.dtype = enum_of<fovea_dtype>(kNegative); }},
       {"weights of four bits", FOVEA_ERR_UNSUPPORTED, [](Call& c) { c.args.weights.dtype = FOVEA_I4; }},
       {"in_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.in_dim = 0; }},

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "catch.h"
+#include "support/formats.h"
 #include "support/problem.h"
 
 namespace fovea_test {
@@ -140,8 +141,8 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
     {"diagonal -1", FOVEA_ERR_ENUM, [](Desc& d) { d.diagonal = enum_of<fovea_diagonal>(kNegative); }},
     {"a diagonal other than the causal one", FOVEA_ERR_POSITIONS_TWICE,
      [](Desc& d) { d.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT; }},
-    {"q_dtype 5", FOVEA_ERR_ENUM, [](Desc& d) { d.q_dtype = enum_of<fovea_dtype>(5); }},
-    {"key_dtype 5", FOVEA_ERR_ENUM, [](Desc& d) { d.key_dtype = enum_of<fovea_dtype>(5); }},
+    {"the first q_dtype that is none", FOVEA_ERR_ENUM, [](Desc& d) { d.q_dtype = kNoType; }},
+    {"the first key_dtype that is none", FOVEA_ERR_ENUM, [](Desc& d) { d.key_dtype = kNoType; }},
     {"value_dtype 77", FOVEA_ERR_ENUM, [](Desc& d) { d.value_dtype = enum_of<fovea_dtype>(77); }},
     {"out_dtype -1", FOVEA_ERR_ENUM, [](Desc& d) { d.out_dtype = enum_of<fovea_dtype>(kNegative); }},
     {"kv_kind 4", FOVEA_ERR_ENUM, [](Desc& d) { d.kv_kind = enum_of<fovea_kv_kind>(4); }},

@@ -593,7 +593,7 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
   CHECK(fovea_multihead_plan_init(nullptr, nullptr) == FOVEA_ERR_NULL);
   CHECK(plan_status([](Desc& d) { d.struct_bytes -= 4; }) == FOVEA_ERR_STRUCT);
   CHECK(plan_status([](Desc& d) { d.attention.struct_bytes -= 4; }) == FOVEA_ERR_STRUCT);
-  CHECK(plan_status([](Desc& d) { d.weight_dtype = enum_of<fovea_dtype>(5); }) == FOVEA_ERR_ENUM);
+  CHECK(plan_status([](Desc& d) { d.weight_dtype = kNoType; }) == FOVEA_ERR_ENUM);
   CHECK(plan_status([](Desc& d) { d.weight_dtype = FOVEA_I4; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.attention.q_dtype = FOVEA_F16; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.attention.out_dtype = FOVEA_BF16; }) == FOVEA_ERR_UNSUPPORTED);

@@ -12,6 +12,8 @@
 namespace fovea_test {
 
 constexpr fovea_dtype kTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4};
+// The first number that is no format.
+constexpr auto kNoType = static_cast<fovea_dtype>(sizeof kTypes / sizeof kTypes[0]);
 const char* type_name(fovea_dtype type);
 
 // A binary format of 16 bits: sign, exponent, fraction.

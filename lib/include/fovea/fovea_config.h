@@ -205,10 +205,8 @@ constexpr bool kText = FOVEA_ENABLE_TEXT != 0;
 constexpr bool kWindows = FOVEA_ENABLE_WINDOWS != 0;
 
 constexpr bool kStates = kStreams || kKeySplits; /* partial states */
-constexpr bool kHalf = kF16 || kBf16;
 constexpr bool kMask = kMaskF32 || kMaskByte;
-constexpr bool kNarrow = kHalf || kI8 || kI4;
-constexpr bool kStaged = kNarrow || kRing || kPages || kLoad; /* keys may need copying before use */
+constexpr bool kStaged = kF16 || kBf16 || kI8 || kI4 || kRing || kPages || kLoad; /* keys may need copying before use */
 } /* namespace config */
 } /* namespace fovea */
 #endif
