@@ -123,12 +123,8 @@ constexpr size_t scale_bytes(fovea_dtype dtype) { return number_of<&Format::scal
 // Units of a row, and its scales: strides of rows that lie one after the other.
 constexpr size_t groups_of(size_t dim) { return dim / kScaleGroup + (dim % kScaleGroup != 0); }
 constexpr size_t dense_stride(fovea_dtype dtype, size_t dim) {
-  if constexpr (kGroupScaledFormats != 0) {
-    if (is_one_of<kGroupScaledFormats>(dtype)) {
-      return groups_of(dim) * (kScaleGroup / 8 * number_of<&Format::bits, kGroupScaledFormats>(dtype));
-    }
-  }
-  return dim;
+  if (!is_one_of<kGroupScaledFormats>(dtype)) return dim;
+  return groups_of(dim) * (kScaleGroup / 8 * number_of<&Format::bits, kGroupScaledFormats>(dtype));
 }
 constexpr size_t dense_scale_stride(fovea_dtype dtype, size_t dim) {
   return is_one_of<kRowScaledFormats>(dtype) ? 1 : is_one_of<kGroupScaledFormats>(dtype) ? groups_of(dim) : 0;
