@@ -6,6 +6,7 @@
 #include "attention/limits.h"
 #include "attention/plan.h"
 #include "base/buffers.h"
+#include "base/tasks.h"
 
 namespace fovea {
 namespace {
@@ -124,11 +125,7 @@ fovea_status check_options(const AttentionCall& call, const fovea_attention_args
   if (uint32_t(a.scores_stage) > FOVEA_SCORES_SOFTMAX) return FOVEA_ERR_ENUM;
   if (uint32_t(a.mask.kind) > FOVEA_MASK_BF16) return FOVEA_ERR_ENUM;
   if (asks_for_what_is_left_out(a)) return FOVEA_ERR_UNSUPPORTED;
-  if (a.executor) {
-    if (!config::kExecutor) return FOVEA_ERR_UNSUPPORTED;
-    if (!a.executor->run) return FOVEA_ERR_NULL;
-    if (a.executor->workers == 0 || a.executor->workers > worker_count(d)) return FOVEA_ERR_CAPACITY;
-  }
+  FOVEA_RETURN_IF_ERROR(check_executor(a.executor, worker_count(d)));
   const uint64_t entries_q = call.q_offsets() ? d.max_batch : 1, entries_kv = call.kv_offsets() ? d.max_batch : 1;
   if (a.batch > d.max_batch || a.q_tokens > entries_q * d.max_q_tokens || a.kv_tokens > entries_kv * d.max_kv_tokens) {
     return FOVEA_ERR_CAPACITY;

@@ -12,6 +12,14 @@
 
 namespace fovea {
 
+// Checks an executor, which may be null. There is workspace for so many workers.
+inline fovea_status check_executor(const fovea_executor* executor, uint32_t most_workers) {
+  if (!executor) return FOVEA_OK;
+  if (!config::kExecutor) return FOVEA_ERR_UNSUPPORTED;
+  if (!executor->run) return FOVEA_ERR_NULL;
+  return executor->workers == 0 || executor->workers > most_workers ? FOVEA_ERR_CAPACITY : FOVEA_OK;
+}
+
 // Whether tasks are counted, so that a task that an executor skips is noticed. Processors without an atomic addition
 // would call a library for it.
 constexpr bool kCountsTasks = __atomic_always_lock_free(sizeof(size_t), nullptr);

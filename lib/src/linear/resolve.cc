@@ -4,6 +4,7 @@
 #include "base/buffers.h"
 #include "base/carver.h"
 #include "base/key_places.h"
+#include "base/tasks.h"
 #include "targets/registry.h"
 
 namespace fovea {
@@ -18,10 +19,7 @@ fovea_status check_shape(const fovea_linear_args& a) {
   if (!is_one_of<kWeightFormats>(a.weights.dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (a.in_dim == 0 || a.out_dim == 0) return FOVEA_ERR_DIM;
   if (a.tokens > kMostTokens || a.in_dim > INT32_MAX || a.out_dim > INT32_MAX) return FOVEA_ERR_SIZE;
-  if (!a.executor) return FOVEA_OK;
-  if (!config::kExecutor) return FOVEA_ERR_UNSUPPORTED;
-  if (!a.executor->run) return FOVEA_ERR_NULL;
-  return a.executor->workers == 0 || a.executor->workers > kMostWorkers ? FOVEA_ERR_CAPACITY : FOVEA_OK;
+  return check_executor(a.executor, kMostWorkers);
 }
 
 fovea_status check_arrays(const fovea_linear_args& a, size_t needed_bytes, const void* workspace,
