@@ -12,11 +12,9 @@ bool fuses(fovea_target target) {
   if (target == FOVEA_TARGET_SCALAR) return true;
 #endif
 #if defined(__aarch64__) || defined(__ARM_FEATURE_FMA)
-  if (target == FOVEA_TARGET_NEON) return true;
+  if (target == FOVEA_TARGET_NEON || target == FOVEA_TARGET_XSIMD) return true;
 #endif
-#if FOVEA_COMPILED_XSIMD
-  if (target == FOVEA_TARGET_XSIMD) return fuses(FOVEA_XSIMD_SERVES);
-#endif
+  if (target == FOVEA_TARGET_XSIMD) return FOVEA_XSIMD_LANES > 4;
   return target == FOVEA_TARGET_AVX512 || target == FOVEA_TARGET_AVX2 || target == FOVEA_TARGET_HELIUM;
 }
 

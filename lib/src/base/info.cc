@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the library says about itself: version, statuses, targets.
+// What the library says about itself: version and statuses.
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
-#include "targets/registry.h"
-
-namespace {
-
-bool equal(const char* a, const char* b) {
-  while (*a && *a == *b) ++a, ++b;
-  return *a == *b;
-}
-
-}  // namespace
 
 extern "C" uint32_t fovea_version(void) { return FOVEA_VERSION; }
 
@@ -51,40 +41,4 @@ extern "C" const char* fovea_status_string(fovea_status status) {
     case FOVEA_STATUS_IS_32_BITS: break;
   }
   return "unknown status";
-}
-
-extern "C" uint32_t fovea_target_count(void) {
-  uint32_t count = 0;
-  while (fovea_target_at(count) != FOVEA_TARGET_BEST) ++count;
-  return count;
-}
-
-extern "C" fovea_target fovea_target_at(uint32_t index) {
-  const fovea::TargetTraits* traits;
-  for (uint32_t i = 0; (traits = fovea::target_traits_at(i)) != nullptr; ++i) {
-    if (fovea::target_available(traits->target) && index-- == 0) return traits->target;
-  }
-  return FOVEA_TARGET_BEST;
-}
-
-extern "C" const char* fovea_target_name(fovea_target target) {
-  if (target == FOVEA_TARGET_BEST) return "best";
-  if (target == FOVEA_TARGET_XSIMD) return "xsimd";
-  const fovea::TargetTraits* traits = fovea::target_traits(target);
-  return traits ? traits->name : nullptr;
-}
-
-extern "C" fovea_target fovea_target_from_name(const char* name) {
-  if (!name) return FOVEA_TARGET_IS_32_BITS;
-  if (equal(name, "") || equal(name, "best")) return FOVEA_TARGET_BEST;
-  if (equal(name, "xsimd")) return FOVEA_TARGET_XSIMD;
-  const fovea::TargetTraits* traits;
-  for (uint32_t i = 0; (traits = fovea::target_traits_at(i)) != nullptr; ++i) {
-    if (equal(name, traits->name)) return traits->target;
-  }
-  return FOVEA_TARGET_IS_32_BITS;
-}
-
-extern "C" const char* fovea_target_backend(fovea_target target) {
-  return fovea::target_backend(target == FOVEA_TARGET_BEST ? fovea::resolve_target(target)->target : target);
 }

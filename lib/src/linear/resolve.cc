@@ -71,7 +71,7 @@ fovea_status plan_linear(const fovea_linear_args& a, LinearPlan* plan) {
 fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t workspace_bytes, LinearCall* call) {
   FOVEA_RETURN_IF_ERROR(plan_linear(a, &call->plan));
   const LinearPlan& plan = call->plan;
-  if (!target_available(plan.target)) return FOVEA_ERR_TARGET;
+  if (!resolve_target(plan.target)) return FOVEA_ERR_TARGET;
   FOVEA_RETURN_IF_ERROR(check_arrays(a, plan.worker_bytes * plan.workers, workspace, workspace_bytes));
   call->kernels = &linear_kernels(plan.target);
   call->tokens = a.tokens, call->in_dim = a.in_dim, call->out_dim = a.out_dim;

@@ -15,13 +15,13 @@
     FOVEA_TARGETS(FOVEA_RETURN_TABLE_, Type, table)         \
     __builtin_unreachable();                                \
   }
-#define FOVEA_DECLARE_TABLE_(Type, table, id, target_namespace) \
-  namespace target_namespace {                                  \
-  extern const Type table;                                      \
+#define FOVEA_DECLARE_TABLE_(Type, table, id, name, kernels, backend, target_namespace, ...) \
+  namespace target_namespace {                                                               \
+  extern const Type table;                                                                   \
   }
-#define FOVEA_RETURN_TABLE_(Type, table, id, target_namespace)       \
-  if constexpr (FOVEA_COMPILED_##id) {                               \
-    if (target == FOVEA_TARGET_##id) return target_namespace::table; \
+#define FOVEA_RETURN_TABLE_(Type, table, id, name, kernels, backend, target_namespace, ...) \
+  if constexpr (FOVEA_COMPILED_##kernels) {                                                 \
+    if (target == FOVEA_TARGET_##id) return target_namespace::table;                        \
   }
 
 #endif  // FOVEA_SRC_TARGETS_CHOICE_H_

@@ -4,20 +4,58 @@
 #ifndef FOVEA_SRC_TARGETS_LIST_H_
 #define FOVEA_SRC_TARGETS_LIST_H_
 
+#include <stdint.h>
+
+#include "fovea/fovea.h"
 #include "targets/compiled.h"
 
-// The namespace of a target that Highway names, unless it is xsimd that compiles it.
+// Highway has kernels for each of its targets, in namespaces that it names. xsimd alone has those of one.
 #if FOVEA_WITH_HIGHWAY
 #define FOVEA_VECTORS(highway_namespace) highway_namespace
+#define FOVEA_VECTOR_BACKEND "highway"
 #else
 #define FOVEA_VECTORS(highway_namespace) xsimd_target
+#define FOVEA_VECTOR_BACKEND "xsimd"
 #endif
 
-// row(..., target, namespace of its kernels) for each target; first in each row is what follows `row`.
-#define FOVEA_TARGETS(row, ...)                                                                                        \
-  row(__VA_ARGS__, AVX512, FOVEA_VECTORS(N_AVX3)) row(__VA_ARGS__, AVX2, FOVEA_VECTORS(N_AVX2))                        \
-      row(__VA_ARGS__, SSE4, FOVEA_VECTORS(N_SSE4)) row(__VA_ARGS__, NEON, FOVEA_VECTORS(N_NEON))                      \
-          row(__VA_ARGS__, WASM, N_WASM) row(__VA_ARGS__, HELIUM, helium_target) row(__VA_ARGS__, XSIMD, xsimd_target) \
-              row(__VA_ARGS__, SCALAR, scalar_target)
+// A row for each target, best first:
+//   target, name, target whose kernels it runs    it is their own, or one that needs less of the processor
+//   backend and namespace of these kernels
+//   lanes       f32 elements in a vector; 0 = not known in this build
+//   vectors     most vectors of query rows in a tile: the register blocks of the backend headers
+//   few rows    up to this many rows a key head the few-rows kernel is faster; 0 = there is none
+//   needs       what the processor must have
+// The arguments behind `row` come first in each row.
+// clang-format off
+#define FOVEA_TARGETS(row, ...) \
+  row(__VA_ARGS__, AVX512, "avx512", AVX512, FOVEA_VECTOR_BACKEND, FOVEA_VECTORS(N_AVX3), 16, 3, 8, kAvx512) \
+  row(__VA_ARGS__, AVX2, "avx2", AVX2, FOVEA_VECTOR_BACKEND, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kAvx2) \
+  row(__VA_ARGS__, SSE4, "sse4", SSE4, FOVEA_VECTOR_BACKEND, FOVEA_VECTORS(N_SSE4), 4, 3, 2, kSse4) \
+  row(__VA_ARGS__, NEON, "neon", NEON, FOVEA_VECTOR_BACKEND, FOVEA_VECTORS(N_NEON), 4, 3, 2, kNothing) \
+  row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, 2, kNothing) \
+  row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, 2, kNothing) \
+  row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target, 1, 4, 0, kNothing) \
+  row(__VA_ARGS__, XSIMD, "xsimd", XSIMD, "xsimd", xsimd_target, FOVEA_XSIMD_LANES, 3, FOVEA_XSIMD_LANES / 2, FOVEA_XSIMD_LANES == 8 ? kAvx2 : kNothing)
+// clang-format on
+
+namespace fovea {
+
+enum ProcessorFeature : uint8_t {
+  kNothing = 0,
+  kSse4 = 1,    // SSE4.2
+  kAvx2 = 2,    // and FMA3
+  kAvx512 = 4,  // F, BW, DQ, VL, and AVX2 and FMA3
+};
+
+// The target whose kernels a target runs: its own, unless it only names more features of the processor.
+#define FOVEA_KERNELS_OF_ROW_(other, id, name, kernels, ...) \
+  if (target == FOVEA_TARGET_##id) return FOVEA_TARGET_##kernels;
+constexpr fovea_target kernels_of(fovea_target target) {
+  FOVEA_TARGETS(FOVEA_KERNELS_OF_ROW_, )
+  return target;
+}
+#undef FOVEA_KERNELS_OF_ROW_
+
+}  // namespace fovea
 
 #endif  // FOVEA_SRC_TARGETS_LIST_H_

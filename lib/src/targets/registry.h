@@ -6,17 +6,17 @@
 
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
-#include "targets/compiled.h"
+#include "targets/list.h"
 
 namespace fovea {
 
 // What is known of a target without its kernels, so that one machine can plan for another.
 struct TargetTraits {
-  fovea_target target;
   const char* name;
-  uint32_t lanes;         // f32 elements in a vector
-  uint32_t tile_vectors;  // most vectors of query rows in a tile
-  uint32_t few_rows;      // up to this many rows a key head the few-rows kernel is faster; 0 = there is none
+  const char* backend;  // null where it is not compiled in
+  fovea_target target, kernels;
+  uint8_t lanes, tile_vectors, few_rows;  // see list.h
+  uint8_t needs;                          // of ProcessorFeature
 };
 
 // Whether any target of this build has a few-rows kernel.
@@ -34,32 +34,38 @@ constexpr bool kPiecesServed = config::kStaged;
 constexpr bool kPiecesServed = false;
 #endif
 
-// Null for a number that is no target.
-const TargetTraits* target_traits(fovea_target target);
-// Whether a number names a target, or the best one, in some build.
-inline bool is_target(fovea_target target) {
-  return target == FOVEA_TARGET_BEST || target == FOVEA_TARGET_XSIMD || target_traits(target) != nullptr;
+#define FOVEA_COUNT_(nothing, ...) +1
+extern const TargetTraits kTargets[FOVEA_TARGETS(FOVEA_COUNT_, )];  // best first
+#undef FOVEA_COUNT_
+
+// Where xsimd is the only backend, its name is another one of the target that it compiles.
+constexpr bool kXsimdAlone = FOVEA_WITH_XSIMD && !FOVEA_WITH_HIGHWAY;
+inline bool is_alias(const TargetTraits& traits) { return kXsimdAlone && traits.target == FOVEA_TARGET_XSIMD; }
+
+// Null for a number that is no target in any build.
+const TargetTraits* target_row(fovea_target target);
+inline bool is_target(fovea_target target) { return target == FOVEA_TARGET_BEST || target_row(target); }
+// Null also where this build cannot plan for the target.
+inline const TargetTraits* target_traits(fovea_target target) {
+  const TargetTraits* traits = target_row(target);
+  return traits && traits->lanes ? traits : nullptr;
 }
-// All targets, best first; null when index is out of range.
-const TargetTraits* target_traits_at(uint32_t index);
 
 // The number for a target, or for FOVEA_TARGET_BEST the largest for any.
 template <class NumberFor>
 size_t largest_for(fovea_target target, const NumberFor& number_for) {
   if (target != FOVEA_TARGET_BEST) return number_for(target);
   size_t largest = 0;
-  const TargetTraits* traits;
-  for (uint32_t i = 0; (traits = target_traits_at(i)) != nullptr; ++i) {
-    const size_t number = number_for(traits->target);
+  for (const TargetTraits& traits : kTargets) {
+    if (traits.kernels != traits.target || is_alias(traits)) continue;  // the same number as for another one
+    const size_t number = number_for(traits.target);
     if (number > largest) largest = number;
   }
   return largest;
 }
 
-// "helium", "highway", "xsimd" or "scalar"; null where the target is not compiled in.
-const char* target_backend(fovea_target target);
-// Compiled in and runnable on this processor.
-bool target_available(fovea_target target);
+// Whether a target is compiled in and this processor runs it.
+bool is_available(const TargetTraits& traits);
 // FOVEA_TARGET_BEST becomes the best available one; null when the target is not available.
 const TargetTraits* resolve_target(fovea_target target);
 
