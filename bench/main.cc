@@ -119,7 +119,9 @@ bool runs_here(fovea_target target) {
 std::vector<fovea_target> named_targets(const Options& options) {
   std::vector<fovea_target> targets;
   if (options.targets == "all") {
-    for (uint32_t i = 0; i < fovea_target_count(); ++i) targets.push_back(fovea_target_at(i));
+    for (uint32_t i = 0; platform::target_with_kernels(i) != FOVEA_TARGET_BEST; ++i) {
+      targets.push_back(platform::target_with_kernels(i));
+    }
     return targets;
   }
   if (options.targets.empty()) {
@@ -132,7 +134,7 @@ std::vector<fovea_target> named_targets(const Options& options) {
     const size_t end = std::min(options.targets.find(',', begin), options.targets.size());
     const std::string name = options.targets.substr(begin, end - begin);
     fovea_target target = fovea_target_from_name(name.c_str());
-    if (target == FOVEA_TARGET_BEST) target = fovea_target_at(0);
+    if (target == FOVEA_TARGET_BEST) target = platform::target_with_kernels(0);
     if (!runs_here(target)) complain("this build and processor have no target ", name.c_str());
     targets.push_back(target);
     begin = end + 1;
@@ -169,8 +171,8 @@ std::vector<Job> plan_jobs(const std::vector<const Case*>& cases, const std::vec
   for (const Case* one : cases) {
     std::vector<fovea_target> targets = named;
     if (targets.empty()) {
-      targets.push_back(fovea_target_at(0));
-      if (one->goal.avx2 > 0 && fovea_target_at(0) == FOVEA_TARGET_AVX512 && runs_here(FOVEA_TARGET_AVX2)) {
+      targets.push_back(platform::target_with_kernels(0));
+      if (one->goal.avx2 > 0 && targets[0] == FOVEA_TARGET_AVX512 && runs_here(FOVEA_TARGET_AVX2)) {
         targets.push_back(FOVEA_TARGET_AVX2);
       }
     }

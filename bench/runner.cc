@@ -45,9 +45,10 @@ Probes probe(const Machine& machine) {
   const Clock clock = machine.method.clock_ns;
   Probes p = {};
   p.timer_overhead_ns = timer_overhead_ns(clock);
-  p.targets = std::min<size_t>(fovea_target_count(), kMostTargets);
-  for (size_t i = 0; i < p.targets; ++i) {
-    p.target[i] = fovea_target_at(static_cast<uint32_t>(i));
+  for (; p.targets < kMostTargets; ++p.targets) {
+    const size_t i = p.targets;
+    p.target[i] = platform::target_with_kernels(static_cast<uint32_t>(i));
+    if (p.target[i] == FOVEA_TARGET_BEST) break;
     const fovea_target target = probe_target(p.target[i], lanes_of(p.target[i]));
     p.fma_gflops[i] = fma_peak_gflops(target, clock);
     p.exp_geps[i] = exp_geps(target, clock);

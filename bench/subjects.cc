@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "platform/platform.h"
+
 namespace fovea::bench {
 namespace {
 
@@ -65,6 +67,7 @@ fovea_attention_desc description(const Shape& s, fovea_target target) {
   if (s.source == FOVEA_KV_RING) d.ring_tokens = s.kv_tokens, d.max_kv_tokens = tokens_put_in(s), d.hide_gone = 1;
   if (s.source == FOVEA_KV_PAGED) d.page_tokens = kPageTokens;
   d.target = target;
+  d.processor_features = platform::processor_features();
   d.max_workers = s.threads;
   d.key_split_tokens = s.split;
   return d;

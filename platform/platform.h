@@ -77,6 +77,14 @@ fovea_target target_from_environment();
 constexpr fovea_target kNoTarget = FOVEA_TARGET_IS_32_BITS;
 constexpr int kExitUsage = 2;
 
+// What the system says that the processor has, for processor_features of fovea_attention_desc: FOVEA_FEATURE_... on
+// AArch64 Linux, 0 elsewhere.
+uint64_t processor_features();
+
+// The targets that this build has and this processor runs, best first, without those that run the kernels of another:
+// what a program goes through that shows or tests each. FOVEA_TARGET_BEST when index is out of range.
+fovea_target target_with_kernels(uint32_t index);
+
 // The processor's name, from its maker or the system; "unknown processor" where there is none. Never null.
 const char* processor_name();
 

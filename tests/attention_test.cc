@@ -66,7 +66,7 @@ TEST_CASE("attention: every pair of counts, dims, heads and batch agrees with th
       std::size(tokens), std::size(tokens), std::size(kDims), std::size(kDims), std::size(kHeads), 3, 3};
   const auto rows = covering_array(levels, 7);
   std::printf("attention shapes: %u cases hold every pair, on %u targets\n", static_cast<unsigned>(rows.size()),
-              static_cast<unsigned>(fovea_target_count()));
+              static_cast<unsigned>(targets().size()));
   REQUIRE(rows.size() == 450);
   for (const auto& row : rows) {
     Problem p;

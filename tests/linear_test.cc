@@ -268,7 +268,7 @@ TEST_CASE("linear: any two of formats, counts, strides and memory agree with the
   const auto rows =
       covering_array({std::size(kDtypes), 2, 4, 3, std::size(tokens), std::size(ins), std::size(outs)}, 9);
   std::printf("linear: %u cases hold every pair of 7 factors, on %u targets\n", static_cast<unsigned>(rows.size()),
-              static_cast<unsigned>(fovea_target_count()));
+              static_cast<unsigned>(targets().size()));
   for (const auto& row : rows) {
     LinearProblem p;
     p.dtype = kDtypes[row[0]];
@@ -493,7 +493,7 @@ TEST_CASE("linear: every misuse has its status, and nothing is written", "[short
   const std::vector<Misuse> all = {
       {"struct_bytes 0", FOVEA_ERR_STRUCT, [](Call& c) { c.args.struct_bytes = 0; }},
       {"struct_bytes too large", FOVEA_ERR_STRUCT, [](Call& c) { c.args.struct_bytes += 8; }},
-      {"unknown target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(9); }},
+      {"unknown target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(12); }},
       {"negative target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
       {"another machine's target", FOVEA_ERR_TARGET, [](Call& c) { c.args.target = kOther; }},
       {"unknown type", FOVEA_ERR_ENUM, [](Call& c) { c.args.weights.dtype = kNoType; }},

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "platform/platform.h"
 #include "support/bits.h"
 #include "support/covering.h"
 #include "support/formats.h"
@@ -159,6 +160,7 @@ class LayerCase {
     d.max_batch = p.batch, d.max_q_tokens = p.q_tokens, d.max_kv_tokens = keys_of_call;
     d.causal = p.causal;
     d.portable_bits = p.portable_bits;
+    d.processor_features = fovea::platform::processor_features();
 
     args.struct_bytes = sizeof args;
     args.batch = p.batch, args.q_tokens = p.q_tokens;
@@ -478,7 +480,7 @@ TEST_CASE("multihead: keys that are projected once and kept give the bits of tho
 }
 
 TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of one call", "[short][multihead]") {
-  for (const fovea_target target : targets()) {
+  for (const fovea_target target : targets_and_those_that_extend_them()) {
     for (const bool turned : {false, true}) {
       for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}) {
         LayerProblem p;

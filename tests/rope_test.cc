@@ -506,7 +506,7 @@ TEST_CASE("rope: any two of layout, angles, positions and strides agree with the
   const int64_t offsets[] = {0, 1, 14};
   const auto rows = covering_array({2, 3, 4, std::size(offsets), 5, 2, 2, std::size(dims), 3, 3, 3, 3}, 5);
   std::printf("rope: %u cases hold every pair of 12 factors, on %u targets\n", static_cast<unsigned>(rows.size()),
-              static_cast<unsigned>(fovea_target_count()));
+              static_cast<unsigned>(targets().size()));
   for (const auto& row : rows) {
     RopeProblem p;
     p.layout = kLayouts[row[0]];
@@ -693,7 +693,7 @@ TEST_CASE("rope: every misuse has its status, and nothing is written", "[short]"
   const std::vector<Misuse> both = {
     {"struct_bytes 0", FOVEA_ERR_STRUCT, [](RopeCase& c) { c.args.struct_bytes = 0; }},
     {"struct_bytes too large", FOVEA_ERR_STRUCT, [](RopeCase& c) { c.args.struct_bytes += 8; }},
-    {"unknown target", FOVEA_ERR_ENUM, [](RopeCase& c) { c.args.target = enum_of<fovea_target>(9); }},
+    {"unknown target", FOVEA_ERR_ENUM, [](RopeCase& c) { c.args.target = enum_of<fovea_target>(12); }},
     {"negative target", FOVEA_ERR_ENUM, [](RopeCase& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
 #if defined(__x86_64__)
     {"another machine's target", FOVEA_ERR_TARGET, [](RopeCase& c) { c.args.target = FOVEA_TARGET_NEON; }},

@@ -2,16 +2,24 @@
 //
 // What the library says of itself: version, statuses, targets.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
 #include "attention/kernels.h"
 #include "catch.h"
+#include "platform/platform.h"
 #include "support/problem.h"
 #include "targets/registry.h"
 
 namespace fovea_test {
+
+namespace platform = fovea::platform;
 
 TEST_CASE("version: the library is that of the header", "[short]") { CHECK(fovea_version() == FOVEA_VERSION); }
 
@@ -59,7 +67,8 @@ TEST_CASE("target: there is at least one, each named once, best first", "[short]
 TEST_CASE("target: names go back and forth", "[short]") {
   for (const fovea_target target :
        {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512,
-        FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_XSIMD}) {
+        FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_AVX512_VNNI, FOVEA_TARGET_AVX2_VNNI,
+        FOVEA_TARGET_NEON_DOTPROD, FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_XSIMD}) {
     const char* text = fovea_target_name(target);
     REQUIRE(text != nullptr);
     CHECK(fovea_target_from_name(text) == target);
@@ -68,7 +77,7 @@ TEST_CASE("target: names go back and forth", "[short]") {
   CHECK(fovea_target_from_name("best") == FOVEA_TARGET_BEST);
   CHECK(fovea_target_from_name("avx2") == FOVEA_TARGET_AVX2);
   CHECK(fovea_target_from_name("scalar") == FOVEA_TARGET_SCALAR);
-  for (const char* unknown : {"avx", "avx22", "AVX2", "xsim", "be", " "}) {
+  for (const char* unknown : {"avx", "avx22", "AVX2", "avx512_", "avx2-vnni", "neon_", "xsim", "be", " "}) {
     CHECK(fovea_target_from_name(unknown) == FOVEA_TARGET_IS_32_BITS);
   }
   for (const uint32_t unknown : kUnknownTargets) {
@@ -107,15 +116,133 @@ TEST_CASE("target: a number that is no target, or one that is not here, is refus
     test.desc.target = enum_of<fovea_target>(unknown);
     CHECK(fovea_plan_init(&test.plan, &test.desc) == FOVEA_ERR_ENUM);
   }
-  const std::vector<fovea_target> here = targets();
-  for (const fovea_target target : {FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512,
-                                    FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_XSIMD}) {
+  std::vector<fovea_target> here;
+  for (uint32_t i = 0; i < fovea_target_count(); ++i) here.push_back(fovea_target_at(i));
+  for (const fovea_target target :
+       {FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON,
+        FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_AVX512_VNNI, FOVEA_TARGET_AVX2_VNNI,
+        FOVEA_TARGET_NEON_DOTPROD, FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_XSIMD}) {
     // Where xsimd is the only backend, its number is another name of the one target.
     const bool alone = target == FOVEA_TARGET_XSIMD && std::string(fovea_target_backend(here[0])) == "xsimd";
     const bool is_here = alone || std::count(here.begin(), here.end(), target) != 0;
     test.desc.target = target;
     CHECK(fovea_plan_init(&test.plan, &test.desc) == (is_here ? FOVEA_OK : FOVEA_ERR_TARGET));
   }
+}
+
+namespace {
+
+// What the processor has, without the library's word.
+bool has_avx512_vnni() {
+#if defined(__x86_64__) || defined(__i386__)
+  return __builtin_cpu_supports("avx512vnni");
+#else
+  return false;
+#endif
+}
+bool has_avx_vnni() {
+  unsigned a = 0;
+#if defined(__x86_64__) || defined(__i386__)
+  unsigned b = 0, c = 0, d = 0;
+  if (!__get_cpuid_count(7, 1, &a, &b, &c, &d)) a = 0;
+#endif
+  return (a >> 4 & 1) != 0;
+}
+// What the compiler was told, and the system says if it is asked.
+uint64_t neon_features(bool ask) {
+  uint64_t features = ask ? platform::processor_features() : 0;
+#if defined(__ARM_FEATURE_DOTPROD)
+  features |= FOVEA_FEATURE_NEON_DOTPROD;
+#endif
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+  features |= FOVEA_FEATURE_NEON_I8MM;
+#endif
+  return features;
+}
+bool is_here(fovea_target target) {
+  const std::vector<fovea_target> all = targets();
+  return std::count(all.begin(), all.end(), target) != 0;
+}
+
+struct Extension {
+  fovea_target target, extended;
+  bool (*has)();
+};
+constexpr Extension kExtensions[] = {
+    {FOVEA_TARGET_AVX512_VNNI, FOVEA_TARGET_AVX512, has_avx512_vnni},
+    {FOVEA_TARGET_AVX2_VNNI, FOVEA_TARGET_AVX2, has_avx_vnni},
+    {FOVEA_TARGET_NEON_DOTPROD, FOVEA_TARGET_NEON, [] { return (neon_features(true) & 1) != 0; }},
+    {FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_NEON, [] { return neon_features(true) == 3; }},
+};
+
+}  // namespace
+
+TEST_CASE("target: one that extends another is there where the processor has what it adds, and gives its bits",
+          "[short]") {
+  Problem problem;
+  problem.q_tokens = 7, problem.kv_tokens = 70, problem.head_dim = 13;
+  problem.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+  for (const Extension& row : kExtensions) {
+    INFO(fovea_target_name(row.target));
+    AttentionCase test(problem);
+    test.desc.processor_features = platform::processor_features();
+    CHECK(fovea_workspace_bytes_for(&test.desc, row.target) == fovea_workspace_bytes_for(&test.desc, row.extended));
+    CHECK(fovea_workspace_bytes_for(&test.desc, row.target) > 0);
+    const char* backend = fovea_target_backend(row.target);
+    REQUIRE((backend != nullptr) == (fovea_target_backend(row.extended) != nullptr));
+    if (backend) CHECK(std::string(backend) == fovea_target_backend(row.extended));
+
+    test.desc.target = row.target;
+    const bool available = is_here(row.extended) && row.has();
+    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == (available ? FOVEA_OK : FOVEA_ERR_TARGET));
+    if (!available) continue;
+    REQUIRE(test.run({row.extended}) == "");
+    const Outputs wanted = test.outputs();
+    REQUIRE(test.run({row.target}) == "");
+    CHECK(test.plan.desc.target == row.target);
+    CHECK(same_bits(test.outputs(), wanted));
+  }
+}
+
+TEST_CASE("target: processor_features make targets available on AArch64, and are ignored elsewhere", "[short]") {
+  AttentionCase test{Problem()};
+  for (uint64_t features = 0; features < 4; ++features) {
+    INFO("features " << features);
+    test.desc.processor_features = features;
+    test.desc.target = FOVEA_TARGET_BEST;
+    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+    fovea_target best = fovea_target_at(0);
+    uint64_t has = 0;
+    if (is_here(FOVEA_TARGET_NEON)) {
+      has = neon_features(false);
+#if defined(__aarch64__)
+      has |= features;
+#endif
+      best = has == 3 ? FOVEA_TARGET_NEON_I8MM : has & 1 ? FOVEA_TARGET_NEON_DOTPROD : FOVEA_TARGET_NEON;
+    }
+    CHECK(test.plan.desc.target == best);
+    CHECK(test.plan.desc.processor_features == features);
+    test.desc.target = FOVEA_TARGET_NEON_DOTPROD;
+    CHECK(fovea_plan_init(&test.plan, &test.desc) == (has & 1 ? FOVEA_OK : FOVEA_ERR_TARGET));
+    test.desc.target = FOVEA_TARGET_NEON_I8MM;
+    CHECK(fovea_plan_init(&test.plan, &test.desc) == (has == 3 ? FOVEA_OK : FOVEA_ERR_TARGET));
+  }
+}
+
+TEST_CASE("target: what the system says of the processor is what the emulated model has", "[short]") {
+  std::string name;
+#if defined(__linux__)
+  if (const char* model = std::getenv("FOVEA_QEMU_CPU")) name = model;
+#endif
+  const uint64_t features = platform::processor_features();
+  if (name == "cortex-a53") CHECK(features == 0);
+  if (name == "cortex-a76") CHECK(features == FOVEA_FEATURE_NEON_DOTPROD);
+#if defined(__aarch64__)
+  if (name == "max") CHECK(features == (FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM));
+#else
+  CHECK(features == 0);
+#endif
+  CHECK(features <= 3);
 }
 
 }  // namespace fovea_test

@@ -60,6 +60,7 @@ fovea_status make_plan(fovea_plan* plan, const Shape& shape, fovea_target target
   desc.max_q_tokens = static_cast<uint32_t>(shape.q_tokens);
   desc.max_kv_tokens = static_cast<uint32_t>(shape.kv_tokens);
   desc.target = target;
+  desc.processor_features = fovea::platform::processor_features();
   return fovea_plan_init(plan, &desc);
 }
 
@@ -205,8 +206,8 @@ bool compare_targets(const Console& console) {
   });
   const double naive_difference = largest_difference();
   bool right = true;
-  for (uint32_t i = 0; i < fovea_target_count(); ++i) {
-    const fovea_target target = fovea_target_at(i);
+  fovea_target target;
+  for (uint32_t i = 0; (target = fovea::platform::target_with_kernels(i)) != FOVEA_TARGET_BEST; ++i) {
     fovea_plan plan;
     if (!works(make_plan(&plan, kSentenceShape, target))) return false;
     const fovea_attention_args args = sentence_args();
@@ -267,8 +268,8 @@ bool show_speed(const Console& console) {
   std::printf("  %-12s  %-8s  %10s  %8s  %5s  %8s  %5s\n", "target", "backend", "peak", "GFLOP/s", "part", "GFLOP/s",
               "part");
   bool packed = false;
-  for (uint32_t i = 0; i < fovea_target_count(); ++i) {
-    const fovea_target target = fovea_target_at(i);
+  fovea_target target;
+  for (uint32_t i = 0; (target = fovea::platform::target_with_kernels(i)) != FOVEA_TARGET_BEST; ++i) {
     fovea_plan small, large;
     if (!works(make_plan(&small, kSmall, target)) || !works(make_plan(&large, kLarge, target))) return false;
     double peak = peak_gflops(small);

@@ -41,6 +41,7 @@ constexpr Part kArmParts[] = {
 }  // namespace
 
 fovea_target target_from_environment() { return FOVEA_TARGET_BEST; }
+uint64_t processor_features() { return 0; }
 
 const char* processor_name() {
   const uint32_t id = identification();

@@ -35,8 +35,9 @@ fovea_attention_desc description(Bytes& bytes) {
   if (d.kv_kind == FOVEA_KV_RING && bytes.flag()) d.window_left = 1 + bytes.below(60);
   d.hide_gone = bytes.flag();
   if (d.kv_kind == FOVEA_KV_PAGED) d.page_tokens = bytes.flag() ? 64 * (1 + bytes.below(2)) : 1 + bytes.below(80);
-  d.target = targets()[bytes.below(fovea_target_count())];
+  d.target = fovea_target_at(bytes.below(fovea_target_count()));
   d.portable_bits = bytes.flag();
+  d.processor_features = bytes.below(4);
   d.max_workers = bytes.below(4);
   d.key_split_tokens = bytes.choose({0u, 0u, 64u});
   if (bytes.below(4) == 1) d.diagonal = enum_of<fovea_diagonal>(bytes.below(4));

@@ -44,7 +44,7 @@ Enum choice(Bytes& bytes, std::initializer_list<Enum> usual) {
   return bytes.below(48) == 1 ? enum_of<Enum>(word(bytes)) : bytes.choose(usual);
 }
 fovea_target target(Bytes& bytes) {
-  return choice(bytes, {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, targets()[bytes.below(fovea_target_count())]});
+  return choice(bytes, {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, fovea_target_at(bytes.below(fovea_target_count()))});
 }
 size_t unit(fovea_dtype type) { return static_cast<uint32_t>(type) <= FOVEA_I4 ? unit_size(type) : 4; }
 
@@ -396,8 +396,9 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   if (bytes.below(4) == 1) d.window_left = bytes.below(20), d.dropout = 0.25f, d.softcap = 5;
   if (bytes.below(4) == 1) d.key_split_tokens = 64;
   if (bytes.below(4) == 1) d.diagonal = enum_of<fovea_diagonal>(bytes.below(4));
-  d.target = bytes.choose({FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, targets()[bytes.below(fovea_target_count())]});
+  d.target = bytes.choose({FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, fovea_target_at(bytes.below(fovea_target_count()))});
   d.portable_bits = bytes.flag();
+  d.processor_features = bytes.below(4);
   d.max_workers = bytes.below(4);
   if (bytes.below(4) == 1) damage(bytes, &m, sizeof m / 4);
   return m;

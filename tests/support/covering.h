@@ -51,7 +51,7 @@ size_t run_array(const char* name, uint64_t seed, Make make, RunCase run) {
     run(make(levels, random_bits(seed, i)));
   }
   std::printf("%s: %u cases hold every pair of %u factors, on %u targets\n", name, static_cast<unsigned>(rows.size()),
-              static_cast<unsigned>(factors.counts.size()), static_cast<unsigned>(fovea_target_count()));
+              static_cast<unsigned>(factors.counts.size()), static_cast<unsigned>(targets().size()));
   return rows.size();
 }
 

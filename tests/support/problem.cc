@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "platform/platform.h"
 #include "support/bits.h"
 #include "support/formats.h"
 #include "support/rows.h"
@@ -119,22 +120,39 @@ std::string compare_array(const char* what, const fovea_out& a, fovea_dtype type
   return "";
 }
 
-}  // namespace
-
-std::vector<fovea_target> targets() {
-  std::vector<fovea_target> all;
-  for (uint32_t i = 0; i < fovea_target_count(); ++i) all.push_back(fovea_target_at(i));
-  return all;
-}
-
-uint32_t lanes(fovea_target target) {
+// Zeros where the target is not available.
+fovea_plan smallest_plan(fovea_target target) {
   fovea_attention_desc desc{};
   desc.struct_bytes = sizeof desc;
   desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = 1;
   desc.target = target;
+  desc.processor_features = fovea::platform::processor_features();
   fovea_plan plan{};
-  return fovea_plan_init(&plan, &desc) == FOVEA_OK ? plan.lanes : 0;
+  (void)fovea_plan_init(&plan, &desc);
+  return plan;
 }
+
+}  // namespace
+
+std::vector<fovea_target> targets() {
+  std::vector<fovea_target> all;
+  for (uint32_t i = 0; fovea::platform::target_with_kernels(i) != FOVEA_TARGET_BEST; ++i) {
+    all.push_back(fovea::platform::target_with_kernels(i));
+  }
+  return all;
+}
+
+std::vector<fovea_target> targets_and_those_that_extend_them() {
+  std::vector<fovea_target> all;
+  for (uint32_t number = 1; number < 128; ++number) {
+    const auto target = enum_of<fovea_target>(number);
+    const fovea_plan plan = smallest_plan(target);  // may have another name for it
+    if (plan.desc.target == target) all.push_back(target);
+  }
+  return all;
+}
+
+uint32_t lanes(fovea_target target) { return smallest_plan(target).lanes; }
 
 bool flushes_subnormals(fovea_target target) {
 #if defined(__arm__)

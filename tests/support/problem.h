@@ -18,8 +18,11 @@
 
 namespace fovea_test {
 
-// The targets that this build has and this processor runs, best first.
+// The targets that this build has and this processor runs, best first, without those that run the kernels of another.
 std::vector<fovea_target> targets();
+// The same with those, and with what the system says of the processor: for descriptions with
+// fovea::platform::processor_features().
+std::vector<fovea_target> targets_and_those_that_extend_them();
 uint32_t lanes(fovea_target target);
 // Whether it computes with zero in place of a subnormal number, as the vectors of 32-bit Arm do.
 bool flushes_subnormals(fovea_target target);
@@ -37,7 +40,7 @@ Enum enum_of(uint32_t bits) {
 constexpr uint32_t kNegative = 0xffffffffu;
 
 // Numbers that are no target.
-constexpr uint32_t kUnknownTargets[] = {8, 63, 65, kNegative, 0x7fffffff, 0x80000000};
+constexpr uint32_t kUnknownTargets[] = {12, 63, 65, kNegative, 0x7fffffff, 0x80000000};
 
 // A number that depends on seed and index alone, equally spread over 64 bits.
 uint64_t random_bits(uint64_t seed, uint64_t index);

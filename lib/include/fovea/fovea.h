@@ -144,12 +144,23 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_TARGET_NEON = 5,   /* Arm Advanced SIMD, 4 lanes */
   FOVEA_TARGET_HELIUM = 6, /* Arm M-profile vector extension with floating point, 4 lanes */
   FOVEA_TARGET_WASM = 7,   /* WebAssembly SIMD128, 4 lanes; no fused multiply-add */
+  /* Targets that extend another one: they run its kernels, with its bits, on processors that have more. */
+  FOVEA_TARGET_AVX512_VNNI = 8,   /* FOVEA_TARGET_AVX512, and AVX-512 VNNI */
+  FOVEA_TARGET_AVX2_VNNI = 9,     /* FOVEA_TARGET_AVX2, and AVX-VNNI */
+  FOVEA_TARGET_NEON_DOTPROD = 10, /* FOVEA_TARGET_NEON, and dot products of int8: FEAT_DotProd */
+  FOVEA_TARGET_NEON_I8MM = 11,    /* FOVEA_TARGET_NEON_DOTPROD, and matrix products of int8: FEAT_I8MM */
   FOVEA_TARGET_XSIMD = 64, /* the target that the xsimd backend was compiled for, where a build has several backends */
   FOVEA_TARGET_IS_32_BITS = 0x7fffffff
 } fovea_target;
 
+/* Features of AArch64 processors, for processor_features of fovea_attention_desc. The processor does not tell them to a
+ * program: where the compiler was not told of them either (-march=armv8.2-a+dotprod), the caller asks the system, on
+ * Linux getauxval(AT_HWCAP) and getauxval(AT_HWCAP2). */
+#define FOVEA_FEATURE_NEON_DOTPROD 1u /* HWCAP_ASIMDDP */
+#define FOVEA_FEATURE_NEON_I8MM 2u    /* HWCAP2_I8MM */
+
 /* How many of the compiled targets this processor can run, at least 1; and the i-th of them, best first
- * (FOVEA_TARGET_BEST when i is out of range). */
+ * (FOVEA_TARGET_BEST when i is out of range). On AArch64 these are the targets for processor_features = 0. */
 uint32_t fovea_target_count(void);
 fovea_target fovea_target_at(uint32_t index);
 
@@ -330,6 +341,9 @@ typedef struct fovea_attention_desc {
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
   uint32_t portable_bits; /* nonzero: only the kernel whose bits are the same on AVX2, AVX-512 and AArch64 NEON, and for
                              any number of rows in a tile. 0: few rows may take the kernel that is faster for them */
+  uint64_t processor_features; /* FOVEA_FEATURE_... that the processor has beside what the compiler was told of: on
+                             AArch64 they make targets available, elsewhere they are ignored. 0 = none; other bits are
+                             FOVEA_ERR_ENUM. Calls without this field take a target by what the compiler was told */
   size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else the plan takes fewer query rows at a time until it
                                     fits; FOVEA_ERR_BUDGET when the smallest tile does not. Never changes bits */
 

@@ -70,6 +70,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (!is_dtype(d.q_dtype) || !is_dtype(d.key_dtype)) return FOVEA_ERR_ENUM;
   if (!is_dtype(d.value_dtype) || !is_dtype(d.out_dtype)) return FOVEA_ERR_ENUM;
   if (!is_target(d.target) || !is_enum(d.score, FOVEA_SCORE_ADDITIVE)) return FOVEA_ERR_ENUM;
+  if (d.processor_features & ~kNamedFeatures) return FOVEA_ERR_ENUM;
   if (d.head_dim == 0 || d.value_dim == 0 || d.q_heads == 0 || d.kv_heads == 0) return FOVEA_ERR_DIM;
   if (d.q_heads % d.kv_heads != 0) return FOVEA_ERR_HEADS;
   if (d.max_kv_tokens > kMostTokens || d.max_q_tokens > kMostTokens) return FOVEA_ERR_SIZE;
@@ -204,7 +205,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
 fovea_status make_plan(const fovea_attention_desc& desc, fovea_plan* plan) {
   const fovea_status status = check_desc(desc);
   if (status != FOVEA_OK) return status;
-  const TargetTraits* traits = resolve_target(desc.target);
+  const TargetTraits* traits = resolve_target(desc.target, desc.processor_features);
   if (!traits) return FOVEA_ERR_TARGET;
   return plan_for(desc, *traits, plan);
 }

@@ -2,6 +2,7 @@
 #include "multihead/layout.h"
 
 #include "base/carver.h"
+#include "targets/list.h"
 
 namespace fovea {
 namespace {
@@ -57,7 +58,7 @@ Places LayerCall::place(void* workspace) const {
 // Projected heads are turned in place; heads that come straight from an input are turned into `to`.
 fovea_rope_args LayerCall::turning(const Tokens& from, const Tokens& to, uint32_t heads) const {
   fovea_rope_args turn = *args_.rope;
-  turn.target = d_.target;
+  turn.target = kernels_of(d_.target);  // for calls without processor_features
   turn.batch = from.batch;
   turn.heads = heads;
   turn.tokens = from.count;
@@ -72,7 +73,7 @@ fovea_rope_args LayerCall::turning(const Tokens& from, const Tokens& to, uint32_
 void LayerCall::lay_out_append(const Places& p, fovea_kv_append_args* append) const {
   fovea_kv_append_args& a = *append;
   a.struct_bytes = sizeof a;
-  a.target = d_.target;
+  a.target = kernels_of(d_.target);
   a.batch = args_.batch;
   a.tokens = p.k.count;
   a.keys = p.k.heads(d_.head_dim);

@@ -11,6 +11,7 @@
 #include "multihead/layout.h"
 #include "multihead/plan.h"
 #include "rope/resolve.h"
+#include "targets/list.h"
 
 namespace fovea {
 namespace {
@@ -157,7 +158,7 @@ fovea_status LayerCall::resolve_step(const fovea_linear_weights& weights, const 
   if (!weights.data || x.batch == 0 || x.count == 0) return FOVEA_OK;
   fovea_linear_args a = {};
   a.struct_bytes = sizeof a;
-  a.target = d_.target;
+  a.target = kernels_of(d_.target);  // for a call without processor_features
   a.portable_bits = d_.portable_bits;
   a.in_dim = in_dim;
   a.out_dim = uint32_t(out_dim);

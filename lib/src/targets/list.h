@@ -12,44 +12,52 @@
 // Highway has kernels for each of its targets, in namespaces that it names. xsimd alone has those of one.
 #if FOVEA_WITH_HIGHWAY
 #define FOVEA_VECTORS(highway_namespace) highway_namespace
-#define FOVEA_VECTOR_BACKEND "highway"
 #else
 #define FOVEA_VECTORS(highway_namespace) xsimd_target
-#define FOVEA_VECTOR_BACKEND "xsimd"
 #endif
 
-// A row for each target, best first:
-//   target, name, target whose kernels it runs    it is their own, or one that needs less of the processor
+// A row for each target, best first; the arguments behind `row` come first in each.
+//   target, name, target whose kernels it runs: itself, or one that needs less of the processor
 //   backend and namespace of these kernels
-//   lanes       f32 elements in a vector; 0 = not known in this build
-//   vectors     most vectors of query rows in a tile: the register blocks of the backend headers
-//   few rows    up to this many rows a key head the few-rows kernel is faster; 0 = there is none
-//   needs       what the processor must have
-// The arguments behind `row` come first in each row.
+//   lanes, f32 elements in a vector; 0 = not known in this build
+//   most vectors of query rows in a tile: the register blocks of the backend headers
+//   up to this many rows a key head the few-rows kernel is faster; 0 = there is none
+//   what the processor must have
 // clang-format off
-#define FOVEA_TARGETS(row, ...) \
-  row(__VA_ARGS__, AVX512, "avx512", AVX512, FOVEA_VECTOR_BACKEND, FOVEA_VECTORS(N_AVX3), 16, 3, 8, kAvx512) \
-  row(__VA_ARGS__, AVX2, "avx2", AVX2, FOVEA_VECTOR_BACKEND, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kAvx2) \
-  row(__VA_ARGS__, SSE4, "sse4", SSE4, FOVEA_VECTOR_BACKEND, FOVEA_VECTORS(N_SSE4), 4, 3, 2, kSse4) \
-  row(__VA_ARGS__, NEON, "neon", NEON, FOVEA_VECTOR_BACKEND, FOVEA_VECTORS(N_NEON), 4, 3, 2, kNothing) \
-  row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, 2, kNothing) \
-  row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, 2, kNothing) \
-  row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target, 1, 4, 0, kNothing) \
-  row(__VA_ARGS__, XSIMD, "xsimd", XSIMD, "xsimd", xsimd_target, FOVEA_XSIMD_LANES, 3, FOVEA_XSIMD_LANES / 2, FOVEA_XSIMD_LANES == 8 ? kAvx2 : kNothing)
+#define FOVEA_TARGETS(row, ...)                                                                                       \
+  row(__VA_ARGS__, AVX512_VNNI, "avx512_vnni", AVX512, kSimd, FOVEA_VECTORS(N_AVX3), 16, 3, 8, kAvx512 | kAvx512Vnni) \
+  row(__VA_ARGS__, AVX512, "avx512", AVX512, kSimd, FOVEA_VECTORS(N_AVX3), 16, 3, 8, kAvx512)                         \
+  row(__VA_ARGS__, AVX2_VNNI, "avx2_vnni", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kAvx2 | kAvxVnni)             \
+  row(__VA_ARGS__, AVX2, "avx2", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kAvx2)                                  \
+  row(__VA_ARGS__, SSE4, "sse4", SSE4, kSimd, FOVEA_VECTORS(N_SSE4), 4, 3, 2, kSse4)                                  \
+  row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kNeonDotprod | kNeonI8mm)     \
+  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kNeonDotprod)           \
+  row(__VA_ARGS__, NEON, "neon", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kNothing)                               \
+  row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, 2, kNothing)                              \
+  row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, 2, kNothing)                                          \
+  row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target, 1, 4, 0, kNothing)                              \
+  row(__VA_ARGS__, XSIMD, "xsimd", XSIMD, "xsimd", xsimd_target,                                                      \
+      FOVEA_XSIMD_LANES, 3, FOVEA_XSIMD_LANES / 2, FOVEA_XSIMD_LANES == 8 ? kAvx2 : kNothing)
 // clang-format on
 
 namespace fovea {
+
+constexpr const char* kSimd = FOVEA_WITH_HIGHWAY ? "highway" : "xsimd";  // the backend of FOVEA_VECTORS
 
 enum ProcessorFeature : uint8_t {
   kNothing = 0,
   kSse4 = 1,    // SSE4.2
   kAvx2 = 2,    // and FMA3
-  kAvx512 = 4,  // F, BW, DQ, VL, and AVX2 and FMA3
+  kAvx512 = 4,  // F, BW, DQ, VL
+  kAvxVnni = 8,
+  kAvx512Vnni = 16,
+  kNeonDotprod = 32,
+  kNeonI8mm = 64,
 };
 
-// The target whose kernels a target runs: its own, unless it only names more features of the processor.
-#define FOVEA_KERNELS_OF_ROW_(other, id, name, kernels, ...) \
-  if (target == FOVEA_TARGET_##id) return FOVEA_TARGET_##kernels;
+// The target whose kernels a compiled target runs: itself, or the one that it extends.
+#define FOVEA_KERNELS_OF_ROW_(nothing, id, name, kernels, ...) \
+  if (FOVEA_COMPILED_##kernels && target == FOVEA_TARGET_##id) return FOVEA_TARGET_##kernels;
 constexpr fovea_target kernels_of(fovea_target target) {
   FOVEA_TARGETS(FOVEA_KERNELS_OF_ROW_, )
   return target;

@@ -1,26 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/registry.h"
 
+#if FOVEA_OFFERS_X86
+#include <cpuid.h>
+#endif
+
 namespace fovea {
 namespace {
 
-// What the compiler was told that each processor has which is to run this build.
-constexpr unsigned kTold =
-    (FOVEA_OFFERS_SSE4 ? kSse4 : 0) | (FOVEA_OFFERS_AVX2 ? kAvx2 : 0) | (FOVEA_OFFERS_AVX512 ? kAvx512 : 0);
+// What the compiler was told that the processor has.
+constexpr unsigned kTold = (FOVEA_OFFERS_SSE4 ? kSse4 : kNothing) | (FOVEA_OFFERS_AVX2 ? kAvx2 : kNothing) |
+                           (FOVEA_OFFERS_AVX512 ? kAvx512 : kNothing) | (FOVEA_OFFERS_AVX_VNNI ? kAvxVnni : kNothing) |
+                           (FOVEA_OFFERS_AVX512_VNNI ? kAvx512Vnni : kNothing) |
+                           (FOVEA_OFFERS_NEON_DOTPROD ? kNeonDotprod : kNothing) |
+                           (FOVEA_OFFERS_NEON_I8MM ? kNeonI8mm : kNothing);
 
-// The features of this processor.
-unsigned processor_features() {
-  unsigned features = kTold;
 #if FOVEA_OFFERS_X86
-  const bool fma = __builtin_cpu_supports("fma"), avx2 = __builtin_cpu_supports("avx2");
+unsigned asked_features() {
+  unsigned features = 0;
   if (__builtin_cpu_supports("sse4.2")) features |= kSse4;
-  if (avx2 && fma) features |= kAvx2;
-  if (avx2 && fma && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-    features |= kAvx512;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return features;
+  features |= kAvx2;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  // clang 16 does not know avxvnni. Subleaf 1 of leaf 7: Intel's manual, volume 2A, CPUID.
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 4)) features |= kAvxVnni;
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+      !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")) {
+    return features;
   }
-#endif
+  features |= kAvx512;
+  if (__builtin_cpu_supports("avx512vnni")) features |= kAvx512Vnni;
   return features;
+}
+#endif
+
+unsigned processor_features([[maybe_unused]] uint64_t named) {
+#if FOVEA_OFFERS_X86
+  return kTold | asked_features();
+#elif defined(__aarch64__)
+  return kTold | (named & FOVEA_FEATURE_NEON_DOTPROD ? kNeonDotprod : kNothing) |
+         (named & FOVEA_FEATURE_NEON_I8MM ? kNeonI8mm : kNothing);
+#else
+  return kTold;
+#endif
 }
 
 }  // namespace
@@ -37,13 +59,16 @@ const TargetTraits* target_row(fovea_target target) {
   return nullptr;
 }
 
-bool is_available(const TargetTraits& traits) { return traits.backend && (traits.needs & ~processor_features()) == 0; }
+bool is_available(const TargetTraits& traits, uint64_t named) {
+  return traits.backend && (traits.needs & ~processor_features(named)) == 0;
+}
 
-const TargetTraits* resolve_target(fovea_target target) {
+const TargetTraits* resolve_target(fovea_target target, uint64_t named) {
   const bool of_xsimd = kXsimdAlone && target == FOVEA_TARGET_XSIMD;
   for (const TargetTraits& traits : kTargets) {
-    const bool wanted = of_xsimd ? traits.kernels == traits.target : target == FOVEA_TARGET_BEST || target == traits.target;
-    if (wanted && is_available(traits)) return &traits;
+    const bool wanted =
+        of_xsimd ? traits.kernels == traits.target : target == FOVEA_TARGET_BEST || target == traits.target;
+    if (wanted && is_available(traits, named)) return &traits;
   }
   return nullptr;
 }

@@ -64,10 +64,12 @@ size_t largest_for(fovea_target target, const NumberFor& number_for) {
   return largest;
 }
 
-// Whether a target is compiled in and this processor runs it.
-bool is_available(const TargetTraits& traits);
+// All bits of processor_features that this version knows.
+constexpr uint64_t kNamedFeatures = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM;
+// Whether a target is compiled in and this processor runs it. `named` are FOVEA_FEATURE_... that the caller knows of.
+bool is_available(const TargetTraits& traits, uint64_t named = 0);
 // FOVEA_TARGET_BEST becomes the best available one; null when the target is not available.
-const TargetTraits* resolve_target(fovea_target target);
+const TargetTraits* resolve_target(fovea_target target, uint64_t named = 0);
 
 }  // namespace fovea
 

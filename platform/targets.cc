@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/platform.h"
+#include "targets/list.h"
+
+namespace fovea::platform {
+
+fovea_target target_with_kernels(uint32_t index) {
+  for (uint32_t i = 0; i < fovea_target_count(); ++i) {
+    const fovea_target target = fovea_target_at(i);
+    if (kernels_of(target) == target && index-- == 0) return target;
+  }
+  return FOVEA_TARGET_BEST;
+}
+
+}  // namespace fovea::platform
