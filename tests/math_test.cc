@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp2, exp, log and tanh of math/math.inl against double precision, on each page of the vocabulary: the numbers
-// asserted here are those that math.inl states.
+// exp2, exp, log and tanh of math/math.inl against double precision, on each target. The numbers asserted here are the
+// ones that math.inl states.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -77,7 +77,7 @@ struct Worst {
   }
 };
 
-// A block of arguments whose references are computed once for several pages.
+// A block of arguments whose references are computed once for several targets.
 class Block {
  public:
   static constexpr size_t kCount = 1024;
