@@ -21,7 +21,7 @@ struct FewBlock {
 template <fovea_dtype kType>
 struct LineCursor {
   static constexpr size_t kBits = format_of(kType).bits;  // an element
-  uintptr_t row;  // an address at which there need be nothing
+  uintptr_t row;                                          // an address at which there need be nothing
   ptrdiff_t stride;
   size_t row_bytes, byte;
 
@@ -186,37 +186,22 @@ template <int kRows, bool kPrefetch>
 FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
   if (config::kAdditive && t.score_vector) return FewAdditiveScores<kRows>(t, keys);
   constexpr bool kAsk = kRows > 1 && !kPreferSize;  // for f32 alone it is worth two versions
-  FOVEA_WITH_FORMAT(kFewRowsFormats, keys.keys.dtype,
-                    FewScoresOf<kRows, kType == FOVEA_F32 ? kPrefetch : kAsk, kType>(t, keys));
+  FOVEA_WITH_FORMAT(kFewRowsFormats, keys.keys.dtype, FewScoresOf < kRows, kType == FOVEA_F32 ? kPrefetch : kAsk,
+                    kType > (t, keys));
 }
 
-// The steps of ApplySteps, over blocks of rows by keys.
+// All scores of the tile, as ApplySteps has them. Lanes behind the end stay hidden whatever the steps make of them.
 template <int kRows>
 FOVEA_TEMPLATE void FewSteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
                              fovea_scores_stage last) {
-  const VF key_offsets = KeyOffsets<kRows>();
-  const bool masked = last >= FOVEA_SCORES_MASKED;
-  const VF factor = Masked(steps) ? FewMaskFactor(t, steps, keys, kRows) : hn::Zero(kF);
+  StepLanes at = LanesOfRows(FewRows{t, keys, kRows}, 0, keys, steps);
+  const VF key_offsets = KeyOffsets<kRows>(), past_end = hn::Set(kF, float(keys.end));
   for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
     float* s = BlockScores<kRows>(t, keys, j);
-    const VF key_pos = hn::Add(key_offsets, hn::Set(kF, float(j)));
-    VF x = hn::LoadU(kF, s);
-    if (Capped(steps) && last >= FOVEA_SCORES_CAPPED) x = Softcap(x, steps);
-    if (Biased(steps) && masked) {
-      const VF pos = hn::Add(RelativePositions(t.pos, keys.first), hn::LoadU(kF, t.far_pos));
-      x = Alibi(x, hn::LoadU(kF, t.slope), pos, key_pos);
-    }
-    if (Masked(steps) && masked) {
-      const VF mask = FewMask(t, steps, keys, j, kRows);
-      x = MaskAdds(steps) ? AddMask(x, mask, factor, hn::Set(kF, steps.mask_hides)) : HideZeros(x, mask);
-    }
-    if (keys.edge && masked) {
-      if (!Masked(steps)) x = Visible(x);
-      x = HideOutside(x, RelativePositions(t.lo, keys.first), RelativePositions(t.hi, keys.first), key_pos);
-    }
-    // Lanes behind the end stay hidden whatever the steps made of them.
-    const VF past_end = hn::Set(kF, float(keys.end));
-    hn::StoreU(hn::IfThenElse(hn::Lt(key_pos, past_end), x, hn::Set(kF, -kInfinity)), kF, s);
+    at.key_pos = hn::Add(key_offsets, hn::Set(kF, float(j)));
+    if (Masked(steps) && last >= FOVEA_SCORES_MASKED) at.mask = FewMask(t, steps, keys, j, kRows);
+    const VF x = AllSteps(hn::LoadU(kF, s), at, keys, steps, last);
+    hn::StoreU(hn::IfThenElse(hn::Lt(at.key_pos, past_end), x, hn::Set(kF, -kInfinity)), kF, s);
   }
 }
 

@@ -45,9 +45,8 @@ FOVEA_INLINE bool Masked(const ScoreSteps& steps) { return config::kMask && step
 FOVEA_INLINE bool MaskAdds(const ScoreSteps& steps) {
   return config::kMaskF32 && (!config::kMaskByte || steps.mask_kind != FOVEA_MASK_BYTE);
 }
-FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreSteps& steps) {
-  return (kEdgeHides && keys.edge) || Masked(steps);
-}
+FOVEA_INLINE bool AtEdge(const KeyTile& keys) { return kEdgeHides && keys.edge; }
+FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreSteps& steps) { return AtEdge(keys) || Masked(steps); }
 FOVEA_INLINE bool AnyStep(const KeyTile& keys, const ScoreSteps& steps) {
   return Capped(steps) || Biased(steps) || Hides(keys, steps);
 }
@@ -108,62 +107,129 @@ FOVEA_SHARED VF FewMask(const QueryTile& t, const ScoreSteps& steps, const KeyTi
   FOVEA_WITH_FORMAT(kUnscaledFormats, mask_dtype(steps.mask_kind), FewMaskAs<kType>(t, steps, keys, j, row_count));
 }
 
-// What a mask is multiplied by before it is added, for each row.
-FOVEA_INLINE VF FewMaskFactor(const QueryTile& t, const ScoreSteps& steps, const KeyTile& keys, uint32_t row_count) {
+// One float for each row of a vector: of the tile kernel's rows from `column` on, or of a few-rows block.
+struct TileRows {
+  const QueryTile& t;
+  size_t column;
+};
+FOVEA_INLINE VF EachRow(const TileRows& rows, const RowArray<char>& array) {
+  VF first[kLanes];
+  LoadTransposed(RowsOf(rows.t, array, rows.column), FOVEA_F32, 0, 1, first);
+  return first[0];
+}
+struct FewRows {
+  const QueryTile& t;
+  const KeyTile& keys;
+  uint32_t count;
+};
+FOVEA_INLINE VF EachRow(const FewRows& rows, const RowArray<char>& array) {
   float lanes[kLanes];
-  GatherBlock(t, steps.mask_factor, 4, 0, keys, keys.begin, row_count, lanes);
-  return hn::Mul(hn::LoadU(kF, lanes), hn::Set(kF, kLog2E));
+  GatherBlock(rows.t, array, 4, 0, rows.keys, rows.keys.begin, rows.count, lanes);
+  return hn::LoadU(kF, lanes);
 }
 
-// The mask over the scores of one vector of rows.
-FOVEA_INLINE void ApplyMask(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column,
-                            float* FOVEA_RESTRICT s) {
-  const bool added = MaskAdds(steps), each = steps.mask_step != 0;
-  const LaneRows<char> rows = RowsOf(t, steps.mask, column);
-  VF mask[kLanes];
-  LoadTransposed(RowsOf(t, steps.mask_factor, column), FOVEA_F32, 0, 1, mask);
-  const VF factor = hn::Mul(mask[0], hn::Set(kF, kLog2E)), hides = hn::Set(kF, steps.mask_hides);
-  if (!each) {
-    LoadMask(steps, rows, 0, 1, mask);
-    for (size_t i = 1; i < kLanes; ++i) mask[i] = mask[0];
+// What the steps know of the lanes of a vector of scores. Positions are counted from the first key of the tile.
+struct StepLanes {
+  VF slope, pos;     // ALiBi
+  VF mask_factor;    // times log2(e)
+  VF lo, hi;         // limits
+  VF key_pos, mask;  // of the keys; the others are of the rows, and stay
+};
+
+// The rows' part, of what the steps ask for. t's arrays begin at the vector.
+template <class Rows>
+FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, size_t column, const KeyTile& keys, const ScoreSteps& steps) {
+  const QueryTile& t = rows.t;
+  StepLanes at;
+  if (Biased(steps)) {
+    at.slope = hn::LoadU(kF, t.slope + column);
+    at.pos = hn::Add(RelativePositions(t.pos + column, keys.first), hn::LoadU(kF, t.far_pos + column));
   }
-  for (uint32_t j = keys.begin; j < keys.end; j += kLanes) {
+  if (Masked(steps)) at.mask_factor = hn::Mul(EachRow(rows, steps.mask_factor), hn::Set(kF, kLog2E));
+  if (AtEdge(keys)) {
+    at.lo = RelativePositions(t.lo + column, keys.first);
+    at.hi = RelativePositions(t.hi + column, keys.first);
+  }
+  return at;
+}
+
+// The steps in their order.
+enum ScoreStep { kCapStep, kBiasStep, kMaskStep, kLimitStep, kScoreSteps };
+
+template <int kStep>
+FOVEA_INLINE bool IsOn(const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last) {
+  if constexpr (kStep == kCapStep) return Capped(steps) && last >= FOVEA_SCORES_CAPPED;
+  if (last < FOVEA_SCORES_MASKED) return false;
+  return kStep == kBiasStep ? Biased(steps) : kStep == kMaskStep ? Masked(steps) : AtEdge(keys);
+}
+
+// One step over one vector of scores.
+template <int kStep>
+FOVEA_INLINE VF Step(VF x, const StepLanes& at, const ScoreSteps& steps) {
+  if constexpr (kStep == kCapStep) return Softcap(x, steps);
+  if constexpr (kStep == kBiasStep) return Alibi(x, at.slope, at.pos, at.key_pos);
+  if constexpr (kStep == kMaskStep) {
+    return MaskAdds(steps) ? AddMask(x, at.mask, at.mask_factor, hn::Set(kF, steps.mask_hides)) : HideZeros(x, at.mask);
+  }
+  return HideOutside(Masked(steps) ? x : Visible(x), at.lo, at.hi, at.key_pos);
+}
+
+// All that are on, up to the stage `last`.
+template <int kStep = 0>
+FOVEA_INLINE VF AllSteps(VF x, const StepLanes& at, const KeyTile& keys, const ScoreSteps& steps,
+                         fovea_scores_stage last) {
+  if (IsOn<kStep>(keys, steps, last)) x = Step<kStep>(x, at, steps);
+  if constexpr (kStep + 1 < kScoreSteps) x = AllSteps<kStep + 1>(x, at, keys, steps, last);
+  return x;
+}
+
+// One step, or all (kScoreSteps), over the scores of one vector of rows.
+template <int kStep>
+FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last,
+                           size_t column, StepLanes at) {
+  const bool masked = kStep == kMaskStep || (kStep == kScoreSteps && IsOn<kMaskStep>(keys, steps, last));
+  const bool each = steps.mask_step != 0;
+  LaneRows<char> mask_rows;
+  VF mask[kLanes];
+  mask[0] = hn::Zero(kF);
+  if (masked) {
+    mask_rows = RowsOf(t, steps.mask, column);
+    if (!each) {
+      LoadMask(steps, mask_rows, 0, 1, mask);
+      for (size_t i = 1; i < kLanes; ++i) mask[i] = mask[0];
+    }
+  }
+  float* FOVEA_RESTRICT s = t.s + size_t(keys.begin) * t.columns + column;
+  for (uint32_t j = keys.begin; j < keys.end;) {
     const size_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
-    if (each) LoadMask(steps, rows, size_t(keys.first) + j, n, mask);
-    for (size_t i = 0; i < n; ++i) {
-      float* const at = s + (j + i) * t.columns;
-      const VF x = hn::LoadU(kF, at);
-      hn::StoreU(added ? AddMask(x, mask[i], factor, hides) : HideZeros(x, mask[i]), kF, at);
+    if (masked && each) LoadMask(steps, mask_rows, size_t(keys.first) + j, n, mask);
+    for (size_t i = 0; i < n; ++i, ++j, s += t.columns) {
+      at.key_pos = hn::Set(kF, float(j));
+      if (masked) at.mask = mask[i];
+      const VF x = hn::LoadU(kF, s);
+      if constexpr (kStep == kScoreSteps) {
+        hn::StoreU(AllSteps(x, at, keys, steps, last), kF, s);
+      } else {
+        hn::StoreU(Step<kStep>(x, at, steps), kF, s);
+      }
     }
   }
 }
 
-// All steps over the scores of one vector of rows, in their order; a step that is off costs a test. `last` is the
-// last one wanted.
+template <int kStep = 0>
+FOVEA_INLINE void OneByOne(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last,
+                           size_t column, const StepLanes& at) {
+  if (IsOn<kStep>(keys, steps, last)) StepKeys<kStep>(t, keys, steps, last, column, at);
+  if constexpr (kStep + 1 < kScoreSteps) OneByOne<kStep + 1>(t, keys, steps, last, column, at);
+}
+
+// All steps over the scores of one vector of rows. A loop for each step asks once, not for each score, what is on.
 FOVEA_CALLED void ApplySteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last,
                              size_t column) {
-  const size_t columns = t.columns;
-  float* FOVEA_RESTRICT s = t.s + column;
-  if (Capped(steps) && last >= FOVEA_SCORES_CAPPED) {
-    for (uint32_t j = keys.begin; j < keys.end; ++j) {
-      hn::StoreU(Softcap(hn::LoadU(kF, s + j * columns), steps), kF, s + j * columns);
-    }
-  }
-  if (last < FOVEA_SCORES_MASKED) return;
-  if (Biased(steps)) {
-    const VF slope = hn::LoadU(kF, t.slope + column), far_pos = hn::LoadU(kF, t.far_pos + column);
-    const VF pos = hn::Add(RelativePositions(t.pos + column, keys.first), far_pos);
-    for (uint32_t j = keys.begin; j < keys.end; ++j) {
-      hn::StoreU(Alibi(hn::LoadU(kF, s + j * columns), slope, pos, hn::Set(kF, float(j))), kF, s + j * columns);
-    }
-  }
-  if (Masked(steps)) ApplyMask(t, keys, steps, column, s);
-  if (kEdgeHides && keys.edge) {
-    const VF lo = RelativePositions(t.lo + column, keys.first), hi = RelativePositions(t.hi + column, keys.first);
-    const bool masked = Masked(steps);
-    for (uint32_t j = keys.begin; j < keys.end; ++j) {
-      const VF x = hn::LoadU(kF, s + j * columns);
-      hn::StoreU(HideOutside(masked ? x : Visible(x), lo, hi, hn::Set(kF, float(j))), kF, s + j * columns);
-    }
+  const StepLanes at = LanesOfRows(TileRows{t, column}, column, keys, steps);
+  if constexpr (kPreferSize) {
+    StepKeys<kScoreSteps>(t, keys, steps, last, column, at);
+  } else {
+    OneByOne(t, keys, steps, last, column, at);
   }
 }
