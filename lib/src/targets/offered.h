@@ -15,16 +15,6 @@
 #else
 #define FOVEA_OFFERS_AVX512 0
 #endif
-#if FOVEA_OFFERS_AVX512 && defined(__AVX512VNNI__)
-#define FOVEA_OFFERS_AVX512_VNNI 1
-#else
-#define FOVEA_OFFERS_AVX512_VNNI 0
-#endif
-#if FOVEA_OFFERS_AVX2 && defined(__AVXVNNI__)
-#define FOVEA_OFFERS_AVX_VNNI 1
-#else
-#define FOVEA_OFFERS_AVX_VNNI 0
-#endif
 #if defined(__SSE4_2__)
 #define FOVEA_OFFERS_SSE4 1
 #else
@@ -34,16 +24,6 @@
 #define FOVEA_OFFERS_NEON 1
 #else
 #define FOVEA_OFFERS_NEON 0
-#endif
-#if defined(__ARM_FEATURE_DOTPROD)
-#define FOVEA_OFFERS_NEON_DOTPROD 1
-#else
-#define FOVEA_OFFERS_NEON_DOTPROD 0
-#endif
-#if defined(__ARM_FEATURE_MATMUL_INT8)
-#define FOVEA_OFFERS_NEON_I8MM 1
-#else
-#define FOVEA_OFFERS_NEON_I8MM 0
 #endif
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) != 0  // with floating point
 #define FOVEA_OFFERS_HELIUM 1

@@ -9,11 +9,25 @@ namespace fovea {
 namespace {
 
 // What the compiler was told that the processor has.
-constexpr unsigned kTold = (FOVEA_OFFERS_SSE4 ? kSse4 : kNothing) | (FOVEA_OFFERS_AVX2 ? kAvx2 : kNothing) |
-                           (FOVEA_OFFERS_AVX512 ? kAvx512 : kNothing) | (FOVEA_OFFERS_AVX_VNNI ? kAvxVnni : kNothing) |
-                           (FOVEA_OFFERS_AVX512_VNNI ? kAvx512Vnni : kNothing) |
-                           (FOVEA_OFFERS_NEON_DOTPROD ? kNeonDotprod : kNothing) |
-                           (FOVEA_OFFERS_NEON_I8MM ? kNeonI8mm : kNothing);
+constexpr unsigned told_features() {
+  unsigned features = kNothing;
+  if (FOVEA_OFFERS_SSE4) features |= kSse4;
+  if (FOVEA_OFFERS_AVX2) features |= kAvx2;
+  if (FOVEA_OFFERS_AVX512) features |= kAvx512;
+#if defined(__AVXVNNI__)
+  features |= kAvxVnni;
+#endif
+#if defined(__AVX512VNNI__)
+  features |= kAvx512Vnni;
+#endif
+#if defined(__ARM_FEATURE_DOTPROD)
+  features |= kNeonDotprod;
+#endif
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+  features |= kNeonI8mm;
+#endif
+  return features;
+}
 
 #if FOVEA_OFFERS_X86
 unsigned asked_features() {
@@ -36,12 +50,12 @@ unsigned asked_features() {
 
 unsigned processor_features([[maybe_unused]] uint64_t named) {
 #if FOVEA_OFFERS_X86
-  return kTold | asked_features();
+  return told_features() | asked_features();
 #elif defined(__aarch64__)
-  return kTold | (named & FOVEA_FEATURE_NEON_DOTPROD ? kNeonDotprod : kNothing) |
+  return told_features() | (named & FOVEA_FEATURE_NEON_DOTPROD ? kNeonDotprod : kNothing) |
          (named & FOVEA_FEATURE_NEON_I8MM ? kNeonI8mm : kNothing);
 #else
-  return kTold;
+  return told_features();
 #endif
 }
 
