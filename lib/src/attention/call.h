@@ -38,7 +38,7 @@ class AttentionCall {
   const Workspace& workspace;
 
   // Null where the call is on whole keys.
-  const StreamCall* stream() const { return config::kStreams ? stream_ : nullptr; }
+  const StreamCall* stream() const { return kHasStreams ? stream_ : nullptr; }
   bool ends_stream() const { return stream() && stream()->ends; }
 
   uint32_t batch() const { return args_.batch; }

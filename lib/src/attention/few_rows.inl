@@ -441,13 +441,6 @@ FOVEA_KERNEL void FewScoresOut(const QueryTile& t, const KeyTile& keys, const Sc
 }
 
 constexpr AttentionKernel kFewRowsOfTarget =
-    config::kFewRows ? AttentionKernel{false,
-                                       kFewRowsFormats,
-                                       FewBegin,
-                                       FewAttend,
-                                       FewEnd,
-                                       config::kScores ? FewScoresOut : nullptr,
-                                       config::kScores ? ScoresHidden : nullptr,
-                                       config::kStates ? FewResume : nullptr,
-                                       config::kStates ? FewSuspend : nullptr}
+    config::kFewRows ? AttentionKernel{false, kFewRowsFormats, FewBegin, FewAttend, FewEnd, IfScores(FewScoresOut),
+                                       IfScores(ScoresHidden), IfStates(FewResume), IfStates(FewSuspend)}
                      : AttentionKernel{};

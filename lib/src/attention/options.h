@@ -15,6 +15,7 @@ namespace fovea {
 inline bool is_ring(const fovea_attention_desc& d) { return is_ring(d.kv_kind); }
 inline bool is_paged(const fovea_attention_desc& d) { return is_paged(d.kv_kind); }
 inline bool is_loaded(const fovea_attention_desc& d) { return is_loaded(d.kv_kind); }
+inline uint32_t pinned_tokens(const fovea_attention_desc& d) { return config::kRing ? d.pinned_tokens : 0; }
 inline float softcap(const fovea_attention_desc& d) { return config::kSoftcap ? d.softcap : 0.0f; }
 inline bool drops(const fovea_attention_desc& d) { return config::kDropout && d.dropout != 0.0f; }
 inline bool is_additive(const fovea_attention_desc& d) {
@@ -27,7 +28,8 @@ inline uint32_t window_right(const fovea_attention_desc& d) { return config::kWi
 // The first kernel that plans may take.
 constexpr uint32_t kFirstKernel = config::kFewRows ? kFewRowsKernel : kTileKernel;
 
-// Whether this build has partial states, and key splits.
+// Whether this build has streams, partial states, and key splits.
+constexpr bool kHasStreams = config::kStreams;
 constexpr bool kHasStates = config::kStates;
 constexpr bool kSplitsKeys = config::kKeySplits;
 

@@ -47,11 +47,11 @@ fovea_diagonal diagonal_of(const fovea_attention_desc& d) {
 
 // The sizes that this kind of source needs must be there, and the sizes of other kinds must be 0.
 fovea_status check_source(const fovea_attention_desc& d) {
-  if ((!config::kRing && d.kv_kind == FOVEA_KV_RING) || (!config::kPages && d.kv_kind == FOVEA_KV_PAGED) ||
-      (!config::kLoad && d.kv_kind == FOVEA_KV_LOAD) || (!config::kRing && d.pinned_tokens)) {
+  const bool ring = is_ring(d), pages = is_paged(d);
+  if ((d.kv_kind == FOVEA_KV_RING && !ring) || (d.kv_kind == FOVEA_KV_PAGED && !pages) ||
+      (d.kv_kind == FOVEA_KV_LOAD && !is_loaded(d)) || d.pinned_tokens != pinned_tokens(d)) {
     return FOVEA_ERR_UNSUPPORTED;
   }
-  const bool ring = is_ring(d), pages = is_paged(d);
   if (ring ? d.ring_tokens <= d.pinned_tokens || d.ring_tokens > kMostTokens : d.ring_tokens) return FOVEA_ERR_SIZE;
   return pages == (d.page_tokens != 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
@@ -83,13 +83,9 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   const fovea_status source = check_source(d);
   if (source != FOVEA_OK) return source;
   if (d.max_workers > kMostWorkers || d.key_split_tokens % kKeyTile != 0) return FOVEA_ERR_SIZE;
-  if ((!config::kExecutor && d.max_workers > 1) || (!config::kKeySplits && d.key_split_tokens != 0)) {
-    return FOVEA_ERR_UNSUPPORTED;
-  }
-  if ((!config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE) || (!config::kDropout && d.dropout != 0.0f)) {
-    return FOVEA_ERR_UNSUPPORTED;
-  }
-  if ((!config::kSoftcap && d.softcap != 0.0f) || (!config::kWindows && (d.window_left || d.window_right))) {
+  if ((d.max_workers > 1 && worker_count(d) == 1) || (d.key_split_tokens != 0 && !kSplitsKeys) ||
+      (d.score == FOVEA_SCORE_ADDITIVE && !is_additive(d)) || (d.dropout != 0.0f && !drops(d)) ||
+      d.softcap != softcap(d) || d.window_left != window_left(d) || d.window_right != window_right(d)) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   return may_lose_tokens(d) ? FOVEA_ERR_RING : FOVEA_OK;
@@ -100,7 +96,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
 CheckedSize measure_splits(const fovea_attention_desc& d) {
   CheckedSize bytes;
   const uint32_t splits = split_count(d, d.max_kv_tokens);
-  const bool loads = config::kStreams && is_loaded(d);
+  const bool loads = kHasStreams && is_loaded(d);
   if (splits <= 1 && !loads) return bytes;
   bytes.value = splits;
   bytes.times(d.max_batch).times(d.q_heads).times(d.max_q_tokens);

@@ -113,10 +113,10 @@ fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
 }
 
 // Whether the arguments ask for an option that is compiled out.
-bool asks_for_what_is_left_out(const fovea_attention_args& a) {
-  return (!config::kAlibi && a.alibi_slopes) || (!config::kLse && a.lse.data) || !mask_served(a.mask.kind) ||
-         (!config::kScores && a.scores_stage != FOVEA_SCORES_NONE) || (!config::kSinks && a.sinks) ||
-         (!config::kRagged && (a.q_offsets || a.kv_offsets));
+bool asks_for_what_is_left_out(const AttentionCall& call, const fovea_attention_args& a) {
+  return a.alibi_slopes != call.alibi_slopes() || a.sinks != call.sinks() || (a.lse.data && !call.wants_lse()) ||
+         (a.scores_stage != FOVEA_SCORES_NONE && !call.wants_scores()) || !mask_served(a.mask.kind) ||
+         a.q_offsets != call.q_offsets() || a.kv_offsets != call.kv_offsets();
 }
 
 // Checks what the arguments ask for, alone and together, before options that are compiled out disappear from the call.
@@ -124,7 +124,7 @@ fovea_status check_options(const AttentionCall& call, const fovea_attention_args
   const fovea_attention_desc& d = call.desc;
   if (uint32_t(a.scores_stage) > FOVEA_SCORES_SOFTMAX) return FOVEA_ERR_ENUM;
   if (uint32_t(a.mask.kind) > FOVEA_MASK_BF16) return FOVEA_ERR_ENUM;
-  if (asks_for_what_is_left_out(a)) return FOVEA_ERR_UNSUPPORTED;
+  if (asks_for_what_is_left_out(call, a)) return FOVEA_ERR_UNSUPPORTED;
   FOVEA_RETURN_IF_ERROR(check_executor(a.executor, worker_count(d)));
   const uint64_t entries_q = call.q_offsets() ? d.max_batch : 1, entries_kv = call.kv_offsets() ? d.max_batch : 1;
   if (a.batch > d.max_batch || a.q_tokens > entries_q * d.max_q_tokens || a.kv_tokens > entries_kv * d.max_kv_tokens) {

@@ -42,7 +42,7 @@ StateRows state_rows(const fovea_state& s) {
 }
 
 bool push_served(const fovea_attention_desc& d, int64_t next_key) {
-  return !config::kDropout || d.dropout == 0 || next_key % 4 == 0 || !tiles_follow_pages(d);
+  return !drops(d) || next_key % 4 == 0 || !tiles_follow_pages(d);
 }
 
 fovea_status check_new_state(const fovea_plan& plan, uint32_t batch, uint32_t q_tokens, int64_t first_key,
@@ -50,7 +50,7 @@ fovea_status check_new_state(const fovea_plan& plan, uint32_t batch, uint32_t q_
   const fovea_attention_desc& d = plan.desc;
   if (!memory) return FOVEA_ERR_NULL;
   if (!is_aligned(memory, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  if (!config::kStreams || d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT) return FOVEA_ERR_UNSUPPORTED;
+  if (!kHasStreams || d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT) return FOVEA_ERR_UNSUPPORTED;
   if (batch > d.max_batch || q_tokens > d.max_q_tokens) return FOVEA_ERR_CAPACITY;
   if (first_key < 0 || first_key > kMostPosition) return FOVEA_ERR_SIZE;
   *header = {};
@@ -69,7 +69,7 @@ fovea_status check_new_state(const fovea_plan& plan, uint32_t batch, uint32_t q_
 fovea_status check_state(const fovea_state* state) {
   if (!state) return FOVEA_ERR_NULL;
   if (!is_aligned(state, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  if (!config::kStreams) return FOVEA_ERR_UNSUPPORTED;
+  if (!kHasStreams) return FOVEA_ERR_UNSUPPORTED;
   return is_header(*state) ? FOVEA_OK : FOVEA_ERR_STATE;
 }
 
@@ -103,7 +103,7 @@ fovea_status check_export(const fovea_state* state, const void* image, size_t im
 fovea_status check_import(const fovea_state* state, size_t bytes, const uint8_t* image, size_t image_bytes) {
   if (!state || !image) return FOVEA_ERR_NULL;
   if (!is_aligned(state, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  if (!config::kStreams) return FOVEA_ERR_UNSUPPORTED;
+  if (!kHasStreams) return FOVEA_ERR_UNSUPPORTED;
   if (image_bytes < sizeof(fovea_state)) return FOVEA_ERR_IMAGE;
   const fovea_state header = read_image_header(image);
   if (!is_header(header)) return FOVEA_ERR_IMAGE;

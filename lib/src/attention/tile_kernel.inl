@@ -264,12 +264,15 @@ FOVEA_KERNEL void ScoresHidden(const QueryTile& t, uint32_t first, uint32_t coun
   }
 }
 
-constexpr AttentionKernel kTileOfTarget = {true,
-                                           kOnlyF32,
-                                           Begin,
-                                           Attend,
-                                           End,
-                                           config::kScores ? ScoresOut : nullptr,
-                                           config::kScores ? ScoresHidden : nullptr,
-                                           config::kStates ? Resume : nullptr,
-                                           config::kStates ? Suspend : nullptr};
+// Functions that this build leaves out are null.
+template <class Function>
+constexpr Function* IfScores(Function* function) {
+  return config::kScores ? function : nullptr;
+}
+template <class Function>
+constexpr Function* IfStates(Function* function) {
+  return config::kStates ? function : nullptr;
+}
+
+constexpr AttentionKernel kTileOfTarget = {
+    true, kOnlyF32, Begin, Attend, End, IfScores(ScoresOut), IfScores(ScoresHidden), IfStates(Resume), IfStates(Suspend)};
