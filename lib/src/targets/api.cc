@@ -6,6 +6,18 @@ using fovea::TargetTraits;
 
 namespace {
 
+// In the order of the list. Apart from the traits, so that programs which name no target do not link them.
+struct TargetText {
+  const char* name;
+  const char* backend;
+};
+#define FOVEA_TEXT_(nothing, id, name, kernels, backend, ...) {name, FOVEA_COMPILED_##kernels ? backend : nullptr},
+using fovea::kSimd;
+constexpr TargetText kTexts[] = {FOVEA_TARGETS(FOVEA_TEXT_, )};
+#undef FOVEA_TEXT_
+
+const TargetText* text_of(const TargetTraits* traits) { return traits ? &kTexts[traits - fovea::kTargets] : nullptr; }
+
 bool equal(const char* a, const char* b) {
   while (*a && *a == *b) ++a, ++b;
   return *a == *b;
@@ -28,20 +40,21 @@ extern "C" fovea_target fovea_target_at(uint32_t index) {
 
 extern "C" const char* fovea_target_name(fovea_target target) {
   if (target == FOVEA_TARGET_BEST) return "best";
-  const TargetTraits* traits = fovea::target_row(target);
-  return traits ? traits->name : nullptr;
+  const TargetText* text = text_of(fovea::target_row(target));
+  return text ? text->name : nullptr;
 }
 
 extern "C" fovea_target fovea_target_from_name(const char* name) {
   if (!name) return FOVEA_TARGET_IS_32_BITS;
   if (equal(name, "") || equal(name, "best")) return FOVEA_TARGET_BEST;
   for (const TargetTraits& traits : fovea::kTargets) {
-    if (equal(name, traits.name)) return traits.target;
+    if (equal(name, text_of(&traits)->name)) return traits.target;
   }
   return FOVEA_TARGET_IS_32_BITS;
 }
 
 extern "C" const char* fovea_target_backend(fovea_target target) {
   const TargetTraits* traits = target == FOVEA_TARGET_BEST ? fovea::resolve_target(target) : fovea::target_row(target);
-  return traits ? traits->backend : nullptr;
+  const TargetText* text = text_of(traits);
+  return text ? text->backend : nullptr;
 }

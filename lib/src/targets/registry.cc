@@ -62,7 +62,7 @@ unsigned processor_features([[maybe_unused]] uint64_t named) {
 }  // namespace
 
 #define FOVEA_TRAITS_(table, id, name, kernels, backend, target_namespace, ...) \
-  {name, FOVEA_COMPILED_##kernels ? backend : nullptr, FOVEA_TARGET_##id, FOVEA_TARGET_##kernels, __VA_ARGS__},
+  {FOVEA_TARGET_##id, FOVEA_TARGET_##kernels, __VA_ARGS__, FOVEA_COMPILED_##kernels != 0},
 const TargetTraits kTargets[] = {FOVEA_TARGETS(FOVEA_TRAITS_, )};
 #undef FOVEA_TRAITS_
 
@@ -74,7 +74,7 @@ const TargetTraits* target_row(fovea_target target) {
 }
 
 bool is_available(const TargetTraits& traits, uint64_t named) {
-  return traits.backend && (traits.needs & ~processor_features(named)) == 0;
+  return traits.compiled && (traits.needs & ~processor_features(named)) == 0;
 }
 
 const TargetTraits* resolve_target(fovea_target target, uint64_t named) {

@@ -12,11 +12,10 @@ namespace fovea {
 
 // What is known of a target without its kernels, so that one machine can plan for another.
 struct TargetTraits {
-  const char* name;
-  const char* backend;  // null where it is not compiled in
   fovea_target target, kernels;
   uint8_t lanes, tile_vectors, few_rows;  // see list.h
-  uint8_t needs;                          // of ProcessorFeature
+  uint8_t needs;                          // bits of ProcessorFeature
+  bool compiled;                          // in this build
 };
 
 // Whether any target of this build has a few-rows kernel.
