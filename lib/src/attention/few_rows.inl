@@ -194,7 +194,7 @@ FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
 template <int kRows>
 FOVEA_TEMPLATE void FewSteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
                              fovea_scores_stage last) {
-  StepLanes at = LanesOfRows(FewRows{t, keys, kRows}, 0, keys, steps);
+  StepLanes at = LanesOfRows<kScoreSteps>(FewRows{t, keys, kRows}, 0, keys, steps);
   const VF key_offsets = KeyOffsets<kRows>(), past_end = hn::Set(kF, float(keys.end));
   for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
     float* s = BlockScores<kRows>(t, keys, j);

@@ -136,23 +136,6 @@ struct StepLanes {
   VF key_pos, mask;  // of the keys; the others are of the rows, and stay
 };
 
-// The rows' part, of what the steps ask for. t's arrays begin at the vector.
-template <class Rows>
-FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, size_t column, const KeyTile& keys, const ScoreSteps& steps) {
-  const QueryTile& t = rows.t;
-  StepLanes at;
-  if (Biased(steps)) {
-    at.slope = hn::LoadU(kF, t.slope + column);
-    at.pos = hn::Add(RelativePositions(t.pos + column, keys.first), hn::LoadU(kF, t.far_pos + column));
-  }
-  if (Masked(steps)) at.mask_factor = hn::Mul(EachRow(rows, steps.mask_factor), hn::Set(kF, kLog2E));
-  if (AtEdge(keys)) {
-    at.lo = RelativePositions(t.lo + column, keys.first);
-    at.hi = RelativePositions(t.hi + column, keys.first);
-  }
-  return at;
-}
-
 // The steps in their order.
 enum ScoreStep { kCapStep, kBiasStep, kMaskStep, kLimitStep, kScoreSteps };
 
@@ -183,10 +166,31 @@ FOVEA_INLINE VF AllSteps(VF x, const StepLanes& at, const KeyTile& keys, const S
   return x;
 }
 
+// The rows' part for one step, or for all (kScoreSteps), as far as it is on.
+template <int kStep, class Rows>
+FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, size_t column, const KeyTile& keys, const ScoreSteps& steps) {
+  constexpr bool kAll = kStep == kScoreSteps;
+  const QueryTile& t = rows.t;
+  StepLanes at;
+  if ((kAll || kStep == kBiasStep) && Biased(steps)) {
+    at.slope = hn::LoadU(kF, t.slope + column);
+    at.pos = hn::Add(RelativePositions(t.pos + column, keys.first), hn::LoadU(kF, t.far_pos + column));
+  }
+  if ((kAll || kStep == kMaskStep) && Masked(steps)) {
+    at.mask_factor = hn::Mul(EachRow(rows, steps.mask_factor), hn::Set(kF, kLog2E));
+  }
+  if ((kAll || kStep == kLimitStep) && AtEdge(keys)) {
+    at.lo = RelativePositions(t.lo + column, keys.first);
+    at.hi = RelativePositions(t.hi + column, keys.first);
+  }
+  return at;
+}
+
 // One step, or all (kScoreSteps), over the scores of one vector of rows.
 template <int kStep>
 FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last,
-                           size_t column, StepLanes at) {
+                           size_t column) {
+  StepLanes at = LanesOfRows<kStep>(TileRows{t, column}, column, keys, steps);
   const bool masked = kStep == kMaskStep || (kStep == kScoreSteps && IsOn<kMaskStep>(keys, steps, last));
   const bool each = steps.mask_step != 0;
   LaneRows<char> mask_rows;
@@ -218,18 +222,17 @@ FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreS
 
 template <int kStep = 0>
 FOVEA_INLINE void OneByOne(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last,
-                           size_t column, const StepLanes& at) {
-  if (IsOn<kStep>(keys, steps, last)) StepKeys<kStep>(t, keys, steps, last, column, at);
-  if constexpr (kStep + 1 < kScoreSteps) OneByOne<kStep + 1>(t, keys, steps, last, column, at);
+                           size_t column) {
+  if (IsOn<kStep>(keys, steps, last)) StepKeys<kStep>(t, keys, steps, last, column);
+  if constexpr (kStep + 1 < kScoreSteps) OneByOne<kStep + 1>(t, keys, steps, last, column);
 }
 
 // All steps over the scores of one vector of rows. A loop for each step asks once, not for each score, what is on.
 FOVEA_CALLED void ApplySteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last,
                              size_t column) {
-  const StepLanes at = LanesOfRows(TileRows{t, column}, column, keys, steps);
-  if constexpr (kPreferSize) {
-    StepKeys<kScoreSteps>(t, keys, steps, last, column, at);
+  if constexpr (kPreferSize && kLanes == 1) {
+    StepKeys<kScoreSteps>(t, keys, steps, last, column);
   } else {
-    OneByOne(t, keys, steps, last, column, at);
+    OneByOne(t, keys, steps, last, column);
   }
 }
