@@ -198,7 +198,7 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[1]) { return v[0]; }
 #if defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4) != 0
 #define FOVEA_BLOCK_LOOPS "math/block_vfp.inl"
 template <int n>
-FOVEA_INLINE void NextElements(const float* (&p)[n], VF (&e)[n][2]) {
+FOVEA_INLINE void NextElements(const float* (&p)[n], float (&e)[n][2]) {
   if constexpr (n == 4) {
     typedef float Pair[2];
     register float s24 asm("s24"), s25 asm("s25"), s26 asm("s26"), s27 asm("s27");
@@ -207,22 +207,22 @@ FOVEA_INLINE void NextElements(const float* (&p)[n], VF (&e)[n][2]) {
     asm("vldmia %2!, {s26, s27}" : "=t"(s26), "=t"(s27), "+r"(p[1]) : "m"(*reinterpret_cast<const Pair*>(p[1])));
     asm("vldmia %2!, {s28, s29}" : "=t"(s28), "=t"(s29), "+r"(p[2]) : "m"(*reinterpret_cast<const Pair*>(p[2])));
     asm("vldmia %2!, {s30, s31}" : "=t"(s30), "=t"(s31), "+r"(p[3]) : "m"(*reinterpret_cast<const Pair*>(p[3])));
-    e[0][0].raw = s24, e[0][1].raw = s25, e[1][0].raw = s26, e[1][1].raw = s27;
-    e[2][0].raw = s28, e[2][1].raw = s29, e[3][0].raw = s30, e[3][1].raw = s31;
+    e[0][0] = s24, e[0][1] = s25, e[1][0] = s26, e[1][1] = s27;
+    e[2][0] = s28, e[2][1] = s29, e[3][0] = s30, e[3][1] = s31;
   } else {
     FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i, p[i] += 2) e[i][0].raw = p[i][0], e[i][1].raw = p[i][1];
+    for (int i = 0; i < n; ++i, p[i] += 2) e[i][0] = p[i][0], e[i][1] = p[i][1];
   }
 }
 template <int n>
-FOVEA_INLINE void NextElements(const float*& p, ptrdiff_t step, VF (&e)[n]) {
+FOVEA_INLINE void NextElements(const float*& p, ptrdiff_t step, float (&e)[n]) {
   if constexpr (n == 4) {
     typedef float Four[4];
     register float s24 asm("s24"), s25 asm("s25"), s26 asm("s26"), s27 asm("s27");
     asm("vldmia %4, {s24-s27}"
         : "=t"(s24), "=t"(s25), "=t"(s26), "=t"(s27)
         : "r"(p), "m"(*reinterpret_cast<const Four*>(p)));
-    e[0].raw = s24, e[1].raw = s25, e[2].raw = s26, e[3].raw = s27;
+    e[0] = s24, e[1] = s25, e[2] = s26, e[3] = s27;
   } else if constexpr (n == 8) {
     typedef float Eight[8];
     register float s24 asm("s24"), s25 asm("s25"), s26 asm("s26"), s27 asm("s27");
@@ -230,11 +230,11 @@ FOVEA_INLINE void NextElements(const float*& p, ptrdiff_t step, VF (&e)[n]) {
     asm("vldmia %8, {s24-s31}"
         : "=t"(s24), "=t"(s25), "=t"(s26), "=t"(s27), "=t"(s28), "=t"(s29), "=t"(s30), "=t"(s31)
         : "r"(p), "m"(*reinterpret_cast<const Eight*>(p)));
-    e[0].raw = s24, e[1].raw = s25, e[2].raw = s26, e[3].raw = s27;
-    e[4].raw = s28, e[5].raw = s29, e[6].raw = s30, e[7].raw = s31;
+    e[0] = s24, e[1] = s25, e[2] = s26, e[3] = s27;
+    e[4] = s28, e[5] = s29, e[6] = s30, e[7] = s31;
   } else {
     FOVEA_UNROLL(8)
-    for (int i = 0; i < n; ++i) e[i].raw = p[i];
+    for (int i = 0; i < n; ++i) e[i] = p[i];
   }
   p += step;
   FOVEA_OPAQUE(p);
