@@ -37,6 +37,9 @@ class AttentionCall {
   const fovea_attention_desc& desc;
   const Workspace& workspace;
 
+  // As they came: for the checks alone.
+  const fovea_attention_args& args() const { return args_; }
+
   // Null where the call is on whole keys.
   const StreamCall* stream() const { return kHasStreams ? stream_ : nullptr; }
   bool ends_stream() const { return stream() && stream()->ends; }
@@ -44,8 +47,8 @@ class AttentionCall {
   uint32_t batch() const { return args_.batch; }
   uint32_t q_tokens() const { return args_.q_tokens; }    // of an entry; of all where queries are ragged
   uint32_t kv_tokens() const { return args_.kv_tokens; }  // the same for keys
-  const uint32_t* q_offsets() const { return config::kRagged ? args_.q_offsets : nullptr; }
-  const uint32_t* kv_offsets() const { return config::kRagged ? args_.kv_offsets : nullptr; }
+  const uint32_t* q_offsets() const { return kHasRagged ? args_.q_offsets : nullptr; }
+  const uint32_t* kv_offsets() const { return kHasRagged ? args_.kv_offsets : nullptr; }
   const uint32_t* kv_lengths() const { return args_.kv_lengths; }
   const int64_t* positions() const { return args_.positions; }
   EntryQueries queries(uint32_t entry) const {
@@ -73,8 +76,8 @@ class AttentionCall {
 
   bool is_masked() const { return config::kMask && args_.mask.kind != FOVEA_MASK_NONE; }
   const fovea_mask& mask() const { return args_.mask; }
-  const float* alibi_slopes() const { return config::kAlibi ? args_.alibi_slopes : nullptr; }
-  const float* sinks() const { return config::kSinks ? args_.sinks : nullptr; }
+  const float* alibi_slopes() const { return kHasAlibi ? args_.alibi_slopes : nullptr; }
+  const float* sinks() const { return kHasSinks ? args_.sinks : nullptr; }
   const float* score_vector(uint32_t kv_head) const {
     if (!config::kAdditive || !args_.score_vector) return nullptr;
     return args_.score_vector + ptrdiff_t(kv_head) * args_.score_vector_stride;

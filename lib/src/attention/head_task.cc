@@ -7,12 +7,13 @@
 namespace fovea {
 namespace {
 
-template <class T, class Array>
-T* entry(const Array& array, size_t batch, size_t head) {
-  if (!array.data) return nullptr;
+// Where a head of a batch entry begins, in an array of elements of `unit` bytes; null where there is no array.
+__attribute__((noinline)) char* head_of(const void* data, ptrdiff_t batch_stride, ptrdiff_t head_stride, size_t unit,
+                                        uint32_t batch, uint32_t head) {
+  if (!data) return nullptr;
   // With zero tokens the strides may hold any value: the sum may wrap, but it is never used.
-  const size_t elements = batch * size_t(array.batch_stride) + head * size_t(array.head_stride);
-  return advanced(static_cast<T*>(array.data), ptrdiff_t(elements * sizeof(T)));
+  const size_t elements = batch * size_t(batch_stride) + head * size_t(head_stride);
+  return static_cast<char*>(advanced(const_cast<void*>(data), ptrdiff_t(elements * unit)));
 }
 
 // The part of a position that still fits an int32_t when a key's index is subtracted. Near keys it is the whole
@@ -33,19 +34,16 @@ float to_float(int64_t number) {
 template <class Array>
 TypedRows typed_rows(const Array& array, fovea_dtype dtype, const EntryQueries& queries, uint32_t head) {
   const size_t unit = unscaled_bytes(dtype);
-  char* const first = entry<char>(fovea_out{const_cast<void*>(array.data), stride_bytes(array.batch_stride, unit),
-                                            stride_bytes(array.head_stride, unit), 0},
-                                  queries.batch, head);
+  char* const first = head_of(array.data, array.batch_stride, array.head_stride, unit, queries.batch, head);
   return {first + ptrdiff_t(queries.first) * array.token_stride * ptrdiff_t(unit), array.token_stride,
           array.head_stride, dtype};
 }
 
 void enter_mask(const fovea_mask& mask, uint32_t batch, uint32_t head, uint32_t first_key, ScoreSteps* steps) {
   const size_t unit = mask_element_bytes(mask.kind);
-  const ptrdiff_t batch_stride = stride_bytes(mask.batch_stride, unit);
-  const ptrdiff_t head_stride = stride_bytes(mask.head_stride, unit), q_stride = stride_bytes(mask.q_stride, unit);
-  char* const first = entry<char>(fovea_out{const_cast<void*>(mask.data), batch_stride, head_stride, 0}, batch, head);
-  steps->mask = {advanced(first, -ptrdiff_t(first_key * unit * steps->mask_step)), q_stride, head_stride};
+  char* const first = head_of(mask.data, mask.batch_stride, mask.head_stride, unit, batch, head);
+  steps->mask = {advanced(first, -ptrdiff_t(first_key * unit * steps->mask_step)), stride_bytes(mask.q_stride, unit),
+                 stride_bytes(mask.head_stride, unit)};
   static const float kNoFactor = 1.0f;
   const float* const factors = mask.head_factors ? mask.head_factors + head : &kNoFactor;
   steps->mask_factor = {reinterpret_cast<char*>(const_cast<float*>(factors)), 0,
@@ -279,8 +277,9 @@ HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel
   if (call.wants_lse()) outputs.lse = typed_rows(call.lse(), FOVEA_F32, queries, head).as<float>();
   outputs.sinks = call.sinks() != nullptr;
   if (call.wants_scores()) {
-    scores = {fovea::entry<float>(call.scores(), entry_index, head), call.scores().token_stride,
-              call.scores().head_stride};
+    const fovea_out& array = call.scores();
+    char* const first = head_of(array.data, array.batch_stride, array.head_stride, sizeof(float), entry_index, head);
+    scores = {reinterpret_cast<float*>(first), array.token_stride, array.head_stride};
   }
   steps = score_steps(call, entry_index, head, entry.begin);
 }

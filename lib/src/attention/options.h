@@ -28,7 +28,8 @@ inline uint32_t window_right(const fovea_attention_desc& d) { return config::kWi
 // The first kernel that plans may take.
 constexpr uint32_t kFirstKernel = config::kFewRows ? kFewRowsKernel : kTileKernel;
 
-// Whether this build has streams, partial states, and key splits.
+// What this build has.
+constexpr bool kHasAlibi = config::kAlibi, kHasRagged = config::kRagged, kHasSinks = config::kSinks;
 constexpr bool kHasStreams = config::kStreams;
 constexpr bool kHasStates = config::kStates;
 constexpr bool kSplitsKeys = config::kKeySplits;

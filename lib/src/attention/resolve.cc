@@ -89,11 +89,13 @@ fovea_status check_buffers(const AttentionCall& call, const Most& most) {
     FOVEA_RETURN_IF_ERROR(add_mask(buffers, call.mask(), batch, d.q_heads, most.queries, keys));
   }
   FOVEA_RETURN_IF_ERROR(buffers.add_list(call.kv_lengths(), sizeof(uint32_t), batch));
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(call.q_offsets(), sizeof(uint32_t), batch + 1));
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(call.kv_offsets(), sizeof(uint32_t), batch + 1));
+  if (kHasRagged) {
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(call.q_offsets(), sizeof(uint32_t), batch + 1));
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(call.kv_offsets(), sizeof(uint32_t), batch + 1));
+  }
   FOVEA_RETURN_IF_ERROR(buffers.add_list(call.positions(), sizeof(int64_t), batch));
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(call.alibi_slopes(), sizeof(float), d.q_heads));
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(call.sinks(), sizeof(float), d.q_heads));
+  if (kHasAlibi) FOVEA_RETURN_IF_ERROR(buffers.add_list(call.alibi_slopes(), sizeof(float), d.q_heads));
+  if (kHasSinks) FOVEA_RETURN_IF_ERROR(buffers.add_list(call.sinks(), sizeof(float), d.q_heads));
   if (call.score_vector(0)) {
     FOVEA_RETURN_IF_ERROR(buffers.add_input(call.score_vectors(), sizeof(float), 1, d.kv_heads, 1, d.head_dim));
   }
@@ -113,18 +115,20 @@ fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
 }
 
 // Whether the arguments ask for an option that is compiled out.
-bool asks_for_what_is_left_out(const AttentionCall& call, const fovea_attention_args& a) {
+bool asks_for_what_is_left_out(const AttentionCall& call) {
+  const fovea_attention_args& a = call.args();
   return a.alibi_slopes != call.alibi_slopes() || a.sinks != call.sinks() || (a.lse.data && !call.wants_lse()) ||
          (a.scores_stage != FOVEA_SCORES_NONE && !call.wants_scores()) || !mask_served(a.mask.kind) ||
          a.q_offsets != call.q_offsets() || a.kv_offsets != call.kv_offsets();
 }
 
 // Checks what the arguments ask for, alone and together, before options that are compiled out disappear from the call.
-fovea_status check_options(const AttentionCall& call, const fovea_attention_args& a) {
+fovea_status check_options(const AttentionCall& call) {
+  const fovea_attention_args& a = call.args();
   const fovea_attention_desc& d = call.desc;
   if (uint32_t(a.scores_stage) > FOVEA_SCORES_SOFTMAX) return FOVEA_ERR_ENUM;
   if (uint32_t(a.mask.kind) > FOVEA_MASK_BF16) return FOVEA_ERR_ENUM;
-  if (asks_for_what_is_left_out(call, a)) return FOVEA_ERR_UNSUPPORTED;
+  if (asks_for_what_is_left_out(call)) return FOVEA_ERR_UNSUPPORTED;
   FOVEA_RETURN_IF_ERROR(check_executor(a.executor, worker_count(d)));
   const uint64_t entries_q = call.q_offsets() ? d.max_batch : 1, entries_kv = call.kv_offsets() ? d.max_batch : 1;
   if (a.batch > d.max_batch || a.q_tokens > entries_q * d.max_q_tokens || a.kv_tokens > entries_kv * d.max_kv_tokens) {
@@ -225,11 +229,11 @@ fovea_status add_mask(Buffers& buffers, const fovea_mask& m, size_t batch, size_
   return buffers.add_list(m.head_factors, sizeof(float), q_heads);
 }
 
-fovea_status check_attention(const AttentionCall& call, const fovea_attention_args& args) {
+fovea_status check_attention(const AttentionCall& call) {
   if (!is_plan(call.plan)) return FOVEA_ERR_PLAN;
-  if (args.struct_bytes != sizeof(fovea_attention_args)) return FOVEA_ERR_STRUCT;
+  if (call.args().struct_bytes != sizeof(fovea_attention_args)) return FOVEA_ERR_STRUCT;
   FOVEA_RETURN_IF_ERROR(check_workspace(call.plan, call.workspace));
-  FOVEA_RETURN_IF_ERROR(check_options(call, args));
+  FOVEA_RETURN_IF_ERROR(check_options(call));
   Most most = {};
   FOVEA_RETURN_IF_ERROR(measure_entries(call, &most));
   FOVEA_RETURN_IF_ERROR(check_buffers(call, most));

@@ -46,7 +46,7 @@ fovea_status call_on_stream(const fovea_plan& plan, fovea_state* state, const fo
   const Workspace parts = {workspace, workspace_bytes, args.slow_workspace, args.slow_workspace_bytes};
   const StreamCall stream = {state, fovea::state_bytes(*state).value, fovea::state_rows(*state), state->next_key, ends};
   const fovea::AttentionCall call(plan, args, parts, &stream);
-  status = fovea::check_attention(call, args);
+  status = fovea::check_attention(call);
   if (status != FOVEA_OK) return status;
   if (args.batch != state->batch || args.q_tokens != state->q_tokens) return FOVEA_ERR_STATE;
   if (!ends && !fovea::push_served(plan.desc, state->next_key)) return FOVEA_ERR_UNSUPPORTED;

@@ -14,8 +14,8 @@ fovea_status Buffers::add_input(const fovea_in& array, size_t element_bytes, siz
   return add(array, element_bytes, batch, heads, tokens, dim, false);
 }
 
-fovea_status Buffers::add_present_list(const void* data, size_t element_bytes, size_t count) {
-  return add({data, 0, 0, 0}, element_bytes, 1, 1, 1, count, false);
+fovea_status Buffers::add_list(const void* data, size_t element_bytes, size_t count) {
+  return data ? add({data, 0, 0, 0}, element_bytes, 1, 1, 1, count, false) : FOVEA_OK;
 }
 
 fovea_status Buffers::add_memory(const void* data, size_t bytes) {

@@ -110,14 +110,11 @@ class Buffers {
   fovea_status add_input(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
                          size_t dim);
   // An array of `count` elements, or null.
-  fovea_status add_list(const void* data, size_t element_bytes, size_t count) {
-    return data ? add_present_list(data, element_bytes, count) : FOVEA_OK;
-  }
+  fovea_status add_list(const void* data, size_t element_bytes, size_t count);
   // Bytes that the call writes, such as the workspace.
   fovea_status add_memory(const void* data, size_t bytes);
 
  private:
-  fovea_status add_present_list(const void* data, size_t element_bytes, size_t count);
   fovea_status add(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens, size_t dim,
                    bool output);
   fovea_status add(const Span& span, bool output);

@@ -212,7 +212,7 @@ fovea_status resolve_multihead(const fovea_multihead_plan& plan, const fovea_mul
   call.lay_out_attention(places, steps);
   if (steps->turns_q) FOVEA_RETURN_IF_ERROR(check_rope_args(steps->turn_q));
   if (steps->turns_k) FOVEA_RETURN_IF_ERROR(check_rope_args(steps->turn_k));
-  return check_attention(AttentionCall(plan.attention, steps->attention, steps->shared, nullptr), steps->attention);
+  return check_attention(AttentionCall(plan.attention, steps->attention, steps->shared, nullptr));
 }
 
 }  // namespace fovea
