@@ -186,17 +186,16 @@ FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, size_t column, const KeyTil
   return at;
 }
 
-// One step, or all (kScoreSteps), over the scores of one vector of rows.
+// One step over the scores of one vector of rows.
 template <int kStep>
-FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last,
-                           size_t column) {
+FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column) {
   StepLanes at = LanesOfRows<kStep>(TileRows{t, column}, column, keys, steps);
-  const bool masked = kStep == kMaskStep || (kStep == kScoreSteps && IsOn<kMaskStep>(keys, steps, last));
-  const bool each = steps.mask_step != 0;
-  LaneRows<char> mask_rows;
+  constexpr bool kMasked = kStep == kMaskStep;
+  [[maybe_unused]] const bool each = steps.mask_step != 0;
+  [[maybe_unused]] LaneRows<char> mask_rows;
   VF mask[kLanes];
   mask[0] = hn::Zero(kF);
-  if (masked) {
+  if constexpr (kMasked) {
     mask_rows = RowsOf(t, steps.mask, column);
     if (!each) {
       LoadMask(steps, mask_rows, 0, 1, mask);
@@ -206,33 +205,26 @@ FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreS
   float* FOVEA_RESTRICT s = t.s + size_t(keys.begin) * t.columns + column;
   for (uint32_t j = keys.begin; j < keys.end;) {
     const size_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
-    if (masked && each) LoadMask(steps, mask_rows, size_t(keys.first) + j, n, mask);
+    if (kMasked && each) LoadMask(steps, mask_rows, size_t(keys.first) + j, n, mask);
     for (size_t i = 0; i < n; ++i, ++j, s += t.columns) {
       at.key_pos = hn::Set(kF, float(j));
-      if (masked) at.mask = mask[i];
-      const VF x = hn::LoadU(kF, s);
-      if constexpr (kStep == kScoreSteps) {
-        hn::StoreU(AllSteps(x, at, keys, steps, last), kF, s);
-      } else {
-        hn::StoreU(Step<kStep>(x, at, steps), kF, s);
-      }
+      if constexpr (kMasked) at.mask = mask[i];
+      hn::StoreU(Step<kStep>(hn::LoadU(kF, s), at, steps), kF, s);
     }
   }
 }
 
+// The steps that are on, up to the stage `last`. Each has a loop of its own: it is asked once, not for each score, what
+// is on.
 template <int kStep = 0>
-FOVEA_INLINE void OneByOne(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last,
-                           size_t column) {
-  if (IsOn<kStep>(keys, steps, last)) StepKeys<kStep>(t, keys, steps, last, column);
-  if constexpr (kStep + 1 < kScoreSteps) OneByOne<kStep + 1>(t, keys, steps, last, column);
+FOVEA_INLINE void StepByStep(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last,
+                             size_t column) {
+  if (IsOn<kStep>(keys, steps, last)) StepKeys<kStep>(t, keys, steps, column);
+  if constexpr (kStep + 1 < kScoreSteps) StepByStep<kStep + 1>(t, keys, steps, last, column);
 }
 
-// All steps over the scores of one vector of rows. A loop for each step asks once, not for each score, what is on.
+// All steps over the scores of one vector of rows.
 FOVEA_CALLED void ApplySteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last,
                              size_t column) {
-  if constexpr (kPreferSize && kLanes == 1) {
-    StepKeys<kScoreSteps>(t, keys, steps, last, column);
-  } else {
-    OneByOne(t, keys, steps, last, column);
-  }
+  StepByStep(t, keys, steps, last, column);
 }

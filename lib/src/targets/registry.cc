@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/registry.h"
 
-#if FOVEA_OFFERS_X86
-#include <cpuid.h>
-#endif
-
 namespace fovea {
 namespace {
 
@@ -35,9 +31,9 @@ unsigned asked_features() {
   if (__builtin_cpu_supports("sse4.2")) features |= kSse4;
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return features;
   features |= kAvx2;
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  // clang 16 does not know avxvnni. Subleaf 1 of leaf 7: Intel's manual, volume 2A, CPUID.
-  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 4)) features |= kAvxVnni;
+#if !defined(__clang__) || __clang_major__ >= 19  // others do not know the name, and CPUID traps in virtual machines
+  if (__builtin_cpu_supports("avxvnni")) features |= kAvxVnni;
+#endif
   if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
       !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")) {
     return features;
@@ -78,11 +74,12 @@ bool is_available(const TargetTraits& traits, uint64_t named) {
 }
 
 const TargetTraits* resolve_target(fovea_target target, uint64_t named) {
+  const unsigned missing = ~processor_features(named);
   const bool of_xsimd = kXsimdAlone && target == FOVEA_TARGET_XSIMD;
   for (const TargetTraits& traits : kTargets) {
     const bool wanted =
         of_xsimd ? traits.kernels == traits.target : target == FOVEA_TARGET_BEST || target == traits.target;
-    if (wanted && is_available(traits, named)) return &traits;
+    if (wanted && traits.compiled && (traits.needs & missing) == 0) return &traits;
   }
   return nullptr;
 }
