@@ -32,9 +32,9 @@ Cut cut_of(const fovea_plan& plan, uint32_t q_tokens) {
   Cut cut;
   cut.rows = plan.desc.q_heads / plan.desc.kv_heads * q_tokens;
   cut.kernel = &kernel_for(plan, cut.rows);
-  const uint32_t grain = row_grain(plan, *cut.kernel), most_grains = cut.kernel->tile_rows / grain;
+  const uint32_t grain = row_grain(plan, *cut.kernel), tile_rows = cut.kernel->tile_rows;
   cut.grains = (cut.rows + grain - 1) / grain;
-  cut.tiles = (cut.grains + most_grains - 1) / most_grains;
+  cut.tiles = (cut.rows + tile_rows - 1) / tile_rows;
   const uint32_t at_once = tiles_at_once(*cut.kernel);
   cut.blocks = (cut.tiles + at_once - 1) / at_once;
   return cut;
@@ -42,9 +42,9 @@ Cut cut_of(const fovea_plan& plan, uint32_t q_tokens) {
 
 // Says which rows a tile holds. Its arrays are carved already.
 void place_tile(const fovea_plan& plan, const Cut& cut, uint32_t index, QueryTile* tile) {
-  const uint32_t grain = row_grain(plan, *cut.kernel), more = cut.grains % cut.tiles;
-  const uint32_t first = (cut.grains / cut.tiles * index + (index < more ? index : more)) * grain;
-  const uint32_t rows = (cut.grains / cut.tiles + (index < more)) * grain;
+  const uint32_t grain = row_grain(plan, *cut.kernel), grains = cut.grains / cut.tiles, more = cut.grains % cut.tiles;
+  const uint32_t first = (grains * index + (index < more ? index : more)) * grain;
+  const uint32_t rows = (grains + (index < more)) * grain;
   const uint32_t group = plan.desc.q_heads / plan.desc.kv_heads;
   tile->head_dim = plan.desc.head_dim;
   tile->value_dim = plan.desc.value_dim;

@@ -52,6 +52,7 @@ class Carver {
   __attribute__((always_inline)) void take(T** array, size_t columns, size_t rows = 1) {
     *array = take<T>(columns, rows);
   }
+  // A call where size counts, so that it is linked once; else repeated, which a small call of attention notices.
   void* take(size_t columns, size_t rows, size_t element_bytes);
 
   // The bytes up to the end of the last array in the slow part; and the same rounded up, so that another slow part may
@@ -60,11 +61,31 @@ class Carver {
   CheckedSize slow_bytes() const;
 
  private:
+  void* take_array(size_t columns, size_t rows, size_t element_bytes) {
+    CheckedSize bytes{columns};
+    bytes.times(rows).times(element_bytes);
+    if (kMayHaveSlowPart && bytes.value <= fast_left_ && !bytes.overflow) {
+      void* const array = reinterpret_cast<void*>(fast_);
+      bytes.aligned();  // still fits: fast_left_ is a multiple of the alignment
+      fast_ += bytes.value;
+      fast_left_ -= bytes.value;
+      return array;
+    }
+    slow_used_.aligned().plus(bytes);
+    return reinterpret_cast<void*>(slow_ + slow_used_.value - bytes.value);
+  }
+
   uintptr_t fast_;
   size_t fast_left_;
   uintptr_t slow_;
   CheckedSize slow_used_;
 };
+
+#if !FOVEA_PREFER_SIZE
+inline void* Carver::take(size_t columns, size_t rows, size_t element_bytes) {
+  return take_array(columns, rows, element_bytes);
+}
+#endif
 
 // Counts the bytes that a Carver would hand out, in a constant expression: to compare the functions that carve with the
 // macros of fovea.h.
