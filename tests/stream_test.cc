@@ -264,7 +264,7 @@ TEST_CASE("stream: the distance that ALiBi goes by is right from the first posit
     test.desc.target = target;
     REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
     alignas(64) static char memory[64 * 1024];
-    fovea::WorkerArrays arrays;
+    fovea::WorkerArrays arrays{};
     fovea::carve_worker(test.plan, {memory, sizeof memory, memory, 0}, test.plan.kernels[1], &arrays);
     fovea::QueryTile tile = arrays.tiles[0];
     tile.score_vector = nullptr;
