@@ -51,7 +51,7 @@ def main():
         link_map = run(*shlex.split(arguments.cxx), "-r", "-nostdlib", "-Wl,--gc-sections", f"-Wl,-u,{arguments.only}",
                        "-Wl,--print-map", arguments.archive, "-o", image)
         # Files of operators have the same names, so each is told by the symbol that it was linked for.
-        linked = re.findall(r"\((\S+\.o)\)\s+(?:\S+\s+)?\((.+)\)$", link_map.split("\nMemory Configuration")[0], flags=re.M)
+        linked = re.findall(r"\((\S+\.o(?:bj)?)\)\s+(?:\S+\s+)?\((.+)\)$", link_map.split("\nMemory Configuration")[0], flags=re.M)
         for file, symbol in linked:
             if operator not in symbol.lower() and not re.search(r"\b(resolve_target|target_\w+)", symbol):
                 complaints.append(f"{file} is linked for {symbol}")
