@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The contract of the words that only pages of several lanes have. Included after contract.inl.
+// The contract of the words that only backends with several lanes have. Included after contract.inl.
 
 template <size_t k>
 void TestSwapLanes(ContractLog& log) {

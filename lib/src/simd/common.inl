@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What every kernel file begins with: the vectors of this target. Included inside the target's namespace, after its
-// page.
+// backend header.
 
 using hn::kF;
 using hn::kI;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words that follow from others, for the pages whose processors have nothing better. Included at the end of a page.
+// Words that follow from others, for the backend headers whose processors have nothing better. Included at the end of a
+// backend header.
 
 #if defined(FOVEA_HAS_RAW_NEXT)
 template <int n>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words for half-precision numbers on processors that do not convert them, over the other words of the page.
-// Included inside namespace hn. No arithmetic sees a subnormal number, so flushing them changes nothing, and the time
-// is the same for all values.
+// The words for half-precision numbers on processors that do not convert them, over the other words of the backend
+// header. Included inside namespace hn. No arithmetic sees a subnormal number, so flushing them changes nothing, and
+// the time is the same for all values.
 
 // From 16 bits in each lane. f16 has 10 bits of fraction and an exponent that counts from 15, f32 23 and 127.
 FOVEA_INLINE VF FromF16(VI half) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Helium page of the vocabulary: the intrinsics of Arm's M-profile vector extension with floating point, four
+// The Helium header of the vocabulary: the intrinsics of Arm's M-profile vector extension with floating point, four
 // lanes. A lane mask is a predicate register, and elements to multiply by are scalars in general registers.
 
 namespace hn {

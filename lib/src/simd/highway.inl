@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Highway page of the vocabulary: Highway's own words, and those that release 1.0.3 lacks. Included once for each
+// The Highway header of the vocabulary: Highway's own words, and those that release 1.0.3 lacks. Included once for each
 // target, inside the target's namespace.
 
 namespace hn {

@@ -12,8 +12,8 @@
 #define HWY_DISABLE_PCLMUL_AES  // no kernel needs them, and g++ 12 lacks them in -march=haswell
 #endif
 
-// Of all that Highway knows: one target a vector length. Scalar is only its baseline, fovea has a page of its own for
-// it.
+// Of all that Highway knows: one target a vector length. Scalar is only its baseline, fovea has a backend header of its
+// own for it.
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (~(HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_NEON | HWY_WASM | HWY_EMU128 | HWY_SCALAR))
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Integers on raw NEON vectors, for narrow.inl. Included by the Highway and xsimd pages inside their
+// Integers on raw NEON vectors, for narrow.inl. Included by the Highway and xsimd backend headers inside their
 // namespace hn.
 
 namespace raw {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scalar page of the vocabulary: vectors of one lane, for machines without a vector unit and as the plainest
+// The scalar header of the vocabulary: vectors of one lane, for machines without a vector unit and as the plainest
 // statement of what each word means. No libm: the compiler's own operations only.
 
 namespace hn {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Integers on raw WebAssembly vectors, for narrow.inl. Included by the Highway page inside its
+// Integers on raw WebAssembly vectors, for narrow.inl. Included by the Highway backend header inside its
 // namespace hn.
 
 namespace raw {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The words that x86 libraries lack or define inexactly, on raw vectors of FOVEA_X86_LANES floats. Included by the
-// Highway and xsimd pages inside their namespace hn.
+// Highway and xsimd backend headers inside their namespace hn.
 
 namespace raw {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The xsimd page of the vocabulary: xsimd's batches of the one processor that the file is compiled for. Intrinsics
+// The xsimd header of the vocabulary: xsimd's batches of the one processor that the file is compiled for. Intrinsics
 // where xsimd's own form is approximate, slow or another in other releases; written for 8.1, with only names that 13
 // still has.
 
 namespace hn {
 
-// The register blocks are those of the Highway page. In a build with Highway, which picks at run time, the files of
-// xsimd are AVX2 ones: see targets/compiled.h.
+// The register blocks are those of the Highway backend header. In a build with Highway, which picks at run time, the
+// files of xsimd are AVX2 ones: see targets/compiled.h.
 #if defined(__AVX512F__) && !FOVEA_WITH_HIGHWAY
 #if !defined(__AVX512BW__) || !defined(__AVX512DQ__) || !defined(__AVX512VL__)
 #error "AVX-512 means F, BW, DQ and VL here: compile with -march=skylake-avx512 or later, or without -mavx512f"
