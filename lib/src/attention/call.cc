@@ -81,7 +81,7 @@ class Tasks {
     CheckedSize tasks{call_.batch()};
     tasks.times(call_.desc.kv_heads).times(blocks_);
     CheckedSize parts = tasks;
-    if (parts.times(splits_).overflow) return FOVEA_ERR_SIZE;
+    if (parts.times(splits()).overflow) return FOVEA_ERR_SIZE;
     if (tasks.value == 0) return FOVEA_OK;
     begin_turns();
     if (call_.stream()) return run_on_stream(tasks.value);
@@ -170,7 +170,7 @@ class Tasks {
     const uint32_t begin = tiles[0].first_token * task->group + tiles[0].first_head;
     const uint32_t end = last.first_token * task->group + last.first_head + last.live;
     const MergeKernels& kernels = merge_kernels(call_.desc.target);
-    for (uint32_t other = 1; other < splits_; ++other) {
+    for (uint32_t other = 1; other < splits(); ++other) {
       const StateRows from = states_.from(other * all_rows() + row + begin, value_dim);
       kernels.merge(task->state.from(begin, value_dim), from, end - begin, value_dim);
     }

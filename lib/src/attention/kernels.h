@@ -143,9 +143,13 @@ struct KernelTraits {
   bool drops;           // it serves dropout
 };
 // Best first: a plan takes the first that fits.
-constexpr KernelTraits kKernelTraits[] = {{false, false, false, false}, {true, true, true, true}};
-constexpr const char* kKernelNames[] = {"few-rows", "tile"};
 enum KernelIndex : uint32_t { kFewRowsKernel, kTileKernel, kKernels };
+constexpr const char* kKernelNames[kKernels] = {"few-rows", "tile"};
+constexpr KernelTraits kKernelTraits[kKernels] = {
+    // any rows, lanes are rows, portable bits, drops
+    {false, false, false, false},
+    {true, true, true, true},
+};
 
 // Rows of a partial state, one after the other; for a tile, from the tile's row 0 on.
 struct StateRows {

@@ -32,12 +32,12 @@ constexpr void carve_query_tile(AnyCarver& carver, const TileShape& shape, Query
   carver.take(&tile->o, shape.o_columns, shape.o_rows);  // 2
   carver.take(&tile->lo, shape.columns);                 // 1, and the same for the following
   carver.take(&tile->hi, shape.columns);
-  if (config::kAlibi) {
+  if (kHasAlibi) {
     carver.take(&tile->pos, shape.columns);
     carver.take(&tile->far_pos, shape.columns);
     carver.take(&tile->slope, shape.columns);
   }
-  if (config::kSinks) carver.take(&tile->sink, shape.columns);  // 0: once at the end
+  if (kHasSinks) carver.take(&tile->sink, shape.columns);  // 0: once at the end
 }
 
 // The macros of fovea.h count these arrays, and those that this build leaves out.
@@ -54,7 +54,7 @@ constexpr size_t query_tile_bytes(uint32_t head_dim, uint32_t value_dim, uint32_
   return carver.bytes;
 }
 constexpr bool agrees(size_t carved_bytes, size_t macro_bytes) {
-  return config::kAlibi && config::kSinks ? carved_bytes == macro_bytes : carved_bytes < macro_bytes;
+  return kHasAlibi && kHasSinks ? carved_bytes == macro_bytes : carved_bytes < macro_bytes;
 }
 static_assert(agrees(query_tile_bytes(24, 40, FOVEA_TILE_ROWS_MAX, true), FOVEA_WORKSPACE_BYTES(24, 40)),
               "FOVEA_TILE_ARRAYS_ must count the arrays of carve_query_tile");

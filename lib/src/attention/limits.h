@@ -56,7 +56,7 @@ struct KeyRanges {
   KeyRange range[2];
   uint32_t count;
 
-  static constexpr bool can_part() { return config::kRing; }
+  static constexpr bool can_part() { return kHasRings; }
   uint32_t size() const { return can_part() ? count : 1; }
 };
 KeyRanges parted_ranges(const AttentionCall& call, uint32_t entry);

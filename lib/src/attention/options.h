@@ -12,10 +12,16 @@
 
 namespace fovea {
 
+// What this build has.
+constexpr bool kHasAlibi = config::kAlibi, kHasRagged = config::kRagged, kHasRings = config::kRing, kHasSinks = config::kSinks;
+constexpr bool kHasStreams = config::kStreams;
+constexpr bool kHasStates = config::kStates;
+constexpr bool kSplitsKeys = config::kKeySplits;
+
 inline bool is_ring(const fovea_attention_desc& d) { return is_ring(d.kv_kind); }
 inline bool is_paged(const fovea_attention_desc& d) { return is_paged(d.kv_kind); }
 inline bool is_loaded(const fovea_attention_desc& d) { return is_loaded(d.kv_kind); }
-inline uint32_t pinned_tokens(const fovea_attention_desc& d) { return config::kRing ? d.pinned_tokens : 0; }
+inline uint32_t pinned_tokens(const fovea_attention_desc& d) { return kHasRings ? d.pinned_tokens : 0; }
 inline float softcap(const fovea_attention_desc& d) { return config::kSoftcap ? d.softcap : 0.0f; }
 inline bool drops(const fovea_attention_desc& d) { return config::kDropout && d.dropout != 0.0f; }
 inline bool is_additive(const fovea_attention_desc& d) {
@@ -27,12 +33,6 @@ inline uint32_t window_right(const fovea_attention_desc& d) { return config::kWi
 
 // The first kernel that plans may take.
 constexpr uint32_t kFirstKernel = config::kFewRows ? kFewRowsKernel : kTileKernel;
-
-// What this build has.
-constexpr bool kHasAlibi = config::kAlibi, kHasRagged = config::kRagged, kHasSinks = config::kSinks;
-constexpr bool kHasStreams = config::kStreams;
-constexpr bool kHasStates = config::kStates;
-constexpr bool kSplitsKeys = config::kKeySplits;
 
 // Whether keys may have to be gathered, converted or brought.
 constexpr bool kBringsKeys = config::kStaged;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention/plan.h"
 
-#include "base/buffers.h"
+#include "base/status.h"
 #include "targets/registry.h"
 
 namespace fovea {

@@ -55,6 +55,9 @@ unsigned processor_features([[maybe_unused]] uint64_t named) {
 #endif
 }
 
+// Whether a target is compiled in, and runs on a processor with these features.
+bool runs(const TargetTraits& traits, unsigned features) { return traits.compiled && (traits.needs & ~features) == 0; }
+
 }  // namespace
 
 #define FOVEA_TRAITS_(table, id, name, kernels, backend, target_namespace, ...) \
@@ -69,17 +72,15 @@ const TargetTraits* target_row(fovea_target target) {
   return nullptr;
 }
 
-bool is_available(const TargetTraits& traits, uint64_t named) {
-  return traits.compiled && (traits.needs & ~processor_features(named)) == 0;
-}
+bool is_available(const TargetTraits& traits, uint64_t named) { return runs(traits, processor_features(named)); }
 
 const TargetTraits* resolve_target(fovea_target target, uint64_t named) {
-  const unsigned missing = ~processor_features(named);
+  const unsigned features = processor_features(named);
   const bool of_xsimd = kXsimdAlone && target == FOVEA_TARGET_XSIMD;
   for (const TargetTraits& traits : kTargets) {
     const bool wanted =
         of_xsimd ? traits.kernels == traits.target : target == FOVEA_TARGET_BEST || target == traits.target;
-    if (wanted && traits.compiled && (traits.needs & missing) == 0) return &traits;
+    if (wanted && runs(traits, features)) return &traits;
   }
   return nullptr;
 }
