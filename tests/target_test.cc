@@ -95,10 +95,7 @@ TEST_CASE("target: what the plan knows of a target is what its kernels are", "[s
     INFO(fovea_target_name(target));
     CHECK(traits->lanes == kernels.lanes);
     CHECK(traits->tile_vectors == kernels.tile_vectors);
-    for (uint32_t index = 0; index < fovea::kKernels; ++index) {
-      const fovea::AttentionKernel& kernel = kernels.list[index];
-      CHECK((kernel.attend == nullptr || kernel.lanes_are_rows == fovea::kKernelTraits[index].lanes_are_rows));
-    }
+    CHECK(kernels.list[fovea::kTileKernel].attend != nullptr);
     CHECK((traits->few_rows > 0) == (kernels.list[fovea::kFewRowsKernel].attend != nullptr));
   }
 }

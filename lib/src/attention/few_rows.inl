@@ -194,7 +194,7 @@ FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
 template <int kRows>
 FOVEA_TEMPLATE void FewSteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
                              fovea_scores_stage last) {
-  StepLanes at = LanesOfRows<kScoreSteps>(FewRows{t, keys, kRows}, 0, keys, steps);
+  StepLanes at = LanesOfRows<kScoreSteps>(FewRows{t, keys, kRows}, keys, steps);
   const VF key_offsets = KeyOffsets<kRows>(), past_end = hn::Set(kF, float(keys.end));
   for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
     float* s = BlockScores<kRows>(t, keys, j);
@@ -441,6 +441,6 @@ FOVEA_KERNEL void FewScoresOut(const QueryTile& t, const KeyTile& keys, const Sc
 }
 
 constexpr AttentionKernel kFewRowsOfTarget =
-    config::kFewRows ? AttentionKernel{false, kFewRowsFormats, FewBegin, FewAttend, FewEnd, IfScores(FewScoresOut),
+    config::kFewRows ? AttentionKernel{kFewRowsFormats, FewBegin, FewAttend, FewEnd, IfScores(FewScoresOut),
                                        IfScores(ScoresHidden), IfStates(FewResume), IfStates(FewSuspend)}
                      : AttentionKernel{};

@@ -162,7 +162,6 @@ struct StateRows {
 
 // A kernel: its functions, and what they take.
 struct AttentionKernel {
-  bool lanes_are_rows;
   FormatSet formats;  // keys and values that it takes as they lie; others, and all for additive scores, are widened
   // q = queries * scale; the running softmax starts.
   void (*begin)(const QueryTile&, const TypedRows& q, float scale);

@@ -121,6 +121,7 @@ struct FewRows {
   const QueryTile& t;
   const KeyTile& keys;
   uint32_t count;
+  static constexpr size_t column = 0;
 };
 FOVEA_INLINE VF EachRow(const FewRows& rows, const RowArray<char>& array) {
   float lanes[kLanes];
@@ -168,9 +169,10 @@ FOVEA_INLINE VF AllSteps(VF x, const StepLanes& at, const KeyTile& keys, const S
 
 // The rows' part for one step, or for all (kScoreSteps), as far as it is on.
 template <int kStep, class Rows>
-FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, size_t column, const KeyTile& keys, const ScoreSteps& steps) {
+FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, const KeyTile& keys, const ScoreSteps& steps) {
   constexpr bool kAll = kStep == kScoreSteps;
   const QueryTile& t = rows.t;
+  const size_t column = rows.column;
   StepLanes at;
   if ((kAll || kStep == kBiasStep) && Biased(steps)) {
     at.slope = hn::LoadU(kF, t.slope + column);
@@ -189,7 +191,7 @@ FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, size_t column, const KeyTil
 // One step over the scores of one vector of rows.
 template <int kStep>
 FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column) {
-  StepLanes at = LanesOfRows<kStep>(TileRows{t, column}, column, keys, steps);
+  StepLanes at = LanesOfRows<kStep>(TileRows{t, column}, keys, steps);
   constexpr bool kMasked = kStep == kMaskStep;
   [[maybe_unused]] const bool each = steps.mask_step != 0;
   [[maybe_unused]] LaneRows<char> mask_rows;

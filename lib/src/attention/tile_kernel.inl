@@ -275,4 +275,4 @@ constexpr Function* IfStates(Function* function) {
 }
 
 constexpr AttentionKernel kTileOfTarget = {
-    true, kOnlyF32, Begin, Attend, End, IfScores(ScoresOut), IfScores(ScoresHidden), IfStates(Resume), IfStates(Suspend)};
+    kOnlyF32, Begin, Attend, End, IfScores(ScoresOut), IfScores(ScoresHidden), IfStates(Resume), IfStates(Suspend)};
