@@ -208,7 +208,7 @@ fovea_status fovea_log_softmax_f32(const fovea_softmax_args* args);
 
 /* --------------------------------------------------------------------------------------------------- attention */
 
-/* The type of elements in memory. Arithmetic is always f32. Queries and outputs may be f32, f16 or bf16; keys and
+/* The type of elements in memory. For arithmetic see fovea_compute. Queries and outputs may be f32, f16 or bf16; keys and
  * values may have any type, each their own. Narrowing rounds to nearest, ties to even. */
 typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_F32 = 0,
@@ -278,6 +278,20 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_SCORE_IS_32_BITS = 0x7fffffff
 } fovea_score;
 
+/* The arithmetic of the two products of attention, q.k and weights times values. Everything between them is f32 either
+ * way: the score's options, masks, the softmax with its running maximum and sum.
+ * FOVEA_COMPUTE_I8. Keys and values are I8 or I4; an I4 row is converted to an I8 row first. A query row is converted
+ * like a row of I8 keys, after it was multiplied by scale. Weights are rounded for each key tile: with p the weight and
+ * c the scale of the value's row, to u = round(255 p c / max(p c)), where the maximum is that of the keys of the tile
+ * that the query sees. Both sums of products are exact. The bits are the same on every target,
+ * fused or not, and for any number of rows: portable_bits changes nothing. tests/ACCURACY.md has the errors.
+ * Refused with FOVEA_ERR_UNSUPPORTED: keys or values of another type, additive scores, head_dim above 1024. */
+typedef enum fovea_compute FOVEA_ENUM_TYPE_(unsigned) {
+  FOVEA_COMPUTE_F32 = 0, /* f32 products of numbers widened from whatever type */
+  FOVEA_COMPUTE_I8 = 1,  /* products of 8-bit integers */
+  FOVEA_COMPUTE_IS_32_BITS = 0x7fffffff
+} fovea_compute;
+
 /* What a plan is for: capacities, and the options that decide how the work is divided. Set all to 0 first, then fill
  * in. */
 typedef struct fovea_attention_desc {
@@ -313,6 +327,7 @@ typedef struct fovea_attention_desc {
 
   /* Types and source. */
   fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype; /* q and out not I8 or I4 (FOVEA_ERR_UNSUPPORTED) */
+  fovea_compute compute; /* the arithmetic of the products */
   fovea_kv_kind kv_kind;
 
   /* Slots of a ring, for each entry: more than pinned_tokens; 0 with other kinds (FOVEA_ERR_SIZE). When n tokens are

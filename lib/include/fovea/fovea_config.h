@@ -28,6 +28,9 @@
 #ifndef FOVEA_ENABLE_ADDITIVE
 #define FOVEA_ENABLE_ADDITIVE 1 /* FOVEA_SCORE_ADDITIVE */
 #endif
+#ifndef FOVEA_ENABLE_COMPUTE_I8
+#define FOVEA_ENABLE_COMPUTE_I8 1 /* FOVEA_COMPUTE_I8 */
+#endif
 #ifndef FOVEA_ENABLE_DROPOUT
 #define FOVEA_ENABLE_DROPOUT 1 /* dropout */
 #endif
@@ -175,6 +178,7 @@ namespace config {
 constexpr bool kAdditive = FOVEA_ENABLE_ADDITIVE != 0;
 constexpr bool kAlibi = FOVEA_ENABLE_ALIBI != 0;
 constexpr bool kBf16 = FOVEA_ENABLE_BF16 != 0;
+constexpr bool kComputeI8 = FOVEA_ENABLE_COMPUTE_I8 != 0 && (FOVEA_ENABLE_I8 != 0 || FOVEA_ENABLE_I4 != 0);
 constexpr bool kDropout = FOVEA_ENABLE_DROPOUT != 0;
 constexpr bool kF16 = FOVEA_ENABLE_F16 != 0;
 constexpr bool kExecutor = FOVEA_ENABLE_EXECUTOR != 0;

@@ -28,6 +28,9 @@ inline bool is_additive(const fovea_attention_desc& d) {
   return config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE;
 }
 
+// Whether integer products can be had for a description that asks for them.
+inline bool computes_i8(const fovea_attention_desc&) { return false; }
+
 inline uint32_t window_left(const fovea_attention_desc& d) { return config::kWindows ? d.window_left : 0; }
 inline uint32_t window_right(const fovea_attention_desc& d) { return config::kWindows ? d.window_right : 0; }
 

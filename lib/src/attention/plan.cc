@@ -70,6 +70,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (!is_dtype(d.q_dtype) || !is_dtype(d.key_dtype)) return FOVEA_ERR_ENUM;
   if (!is_dtype(d.value_dtype) || !is_dtype(d.out_dtype)) return FOVEA_ERR_ENUM;
   if (!is_target(d.target) || !is_enum(d.score, FOVEA_SCORE_ADDITIVE)) return FOVEA_ERR_ENUM;
+  if (!is_enum(d.compute, FOVEA_COMPUTE_I8)) return FOVEA_ERR_ENUM;
   if (d.processor_features & ~kNamedFeatures) return FOVEA_ERR_ENUM;
   if (d.head_dim == 0 || d.value_dim == 0 || d.q_heads == 0 || d.kv_heads == 0) return FOVEA_ERR_DIM;
   if (d.q_heads % d.kv_heads != 0) return FOVEA_ERR_HEADS;
@@ -88,6 +89,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
       d.softcap != softcap(d) || d.window_left != window_left(d) || d.window_right != window_right(d)) {
     return FOVEA_ERR_UNSUPPORTED;
   }
+  if (d.compute == FOVEA_COMPUTE_I8 && !computes_i8(d)) return FOVEA_ERR_UNSUPPORTED;
   return may_lose_tokens(d) ? FOVEA_ERR_RING : FOVEA_OK;
 }
 
