@@ -43,6 +43,7 @@ CONFIG_FILES = {
     "attention/call.h",
     "attention/describe.cc",
     "attention/dropout.inl",
+    "attention/few_kernel.inl",
     "attention/few_rows.inl",
     "attention/options.h",
     "attention/score_steps.inl",

@@ -1,115 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The few-rows kernel: one-token decode leaves most lanes of the tile kernel empty, so here the lanes run along
-// head_dim, and one to four query rows read each key and value once. Scores stand kRows by kKeys in a vector: lane =
-// row * kKeys + key. The values of a tile are asked for while its keys are multiplied, and the next keys while the
-// values are.
+// The two products of the few-rows kernel and the softmax between them: one-token decode leaves most lanes of the tile
+// kernel empty, so here the lanes run along head_dim, and one to four query rows read each key and value once. The
+// values of a tile are asked for while its keys are multiplied, and the next keys while the values are.
 
 // Keys and values in these formats are taken as they lie.
 constexpr FormatSet kFewRowsFormats = kPreferSize ? kOnlyF32 : kServedFormats;
-
-// A block of keys for kRows rows: kRows * kKeys dot products, whose sums fill one vector.
-template <int kRows>
-struct FewBlock {
-  static constexpr uint32_t kKeys = kLanes / kRows;
-  static constexpr uint32_t kGroup = kKeys < 4 ? kKeys : 4;  // keys multiplied at a time
-};
-
-// Asks for the rows of a tile in the order of addresses, a few lines at a time: that is what the processor's own
-// prefetcher goes by. They are asked into the second cache, which waits for more lines at once than the first and has
-// room for a tile. Lines behind the end of a row may be asked for, which reads nothing.
-template <fovea_dtype kType>
-struct LineCursor {
-  static constexpr size_t kBits = format_of(kType).bits;  // an element
-  uintptr_t row;                                          // an address at which there need be nothing
-  ptrdiff_t stride;
-  size_t row_bytes, byte;
-
-  // At element `index` of the rows, counted row by row.
-  FOVEA_INLINE LineCursor At(const void* rows, ptrdiff_t stride, size_t dim, size_t index) {
-    const ptrdiff_t row_stride = stride_bytes(stride, unit_bytes(kType));
-    return {reinterpret_cast<uintptr_t>(rows) + index / dim * uintptr_t(row_stride), row_stride, dim * kBits / 8,
-            index % dim * kBits / 8};
-  }
-  template <size_t kElements>
-  inline __attribute__((always_inline)) void Ask() {
-    constexpr size_t kBytes = kElements * kBits / 8;
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < kBytes; i += kCacheLine) {
-      __builtin_prefetch(reinterpret_cast<const char*>(row + byte + i), 0, 2);
-    }
-    byte += kBytes;
-    const bool row_ends = byte >= row_bytes;
-    row += row_ends ? uintptr_t(stride) : 0;
-    byte = row_ends ? 0 : byte;
-  }
-};
-
-// A single row does so little with a line that the processor's prefetcher keeps up by itself.
-template <int kRows>
-FOVEA_INLINE bool AsksAhead(const QueryTile& t, const KeyTile& keys) {
-  return kRows > 1 && t.value_dim == t.head_dim && keys.keys.dtype == keys.values.dtype;
-}
-
-// lane % kKeys, as floats.
-template <int kRows>
-FOVEA_INLINE VF KeyOffsets() {
-  struct Table {
-    float lanes[kLanes];
-    constexpr Table() : lanes() {
-      for (size_t i = 0; i < kLanes; ++i) lanes[i] = float(i % FewBlock<kRows>::kKeys);
-    }
-  };
-  static constexpr Table table;
-  return hn::LoadU(kF, table.lanes);
-}
-
-// Sum or maximum over the lanes of each row.
-template <int kRows, bool kMax, int kStep = FewBlock<kRows>::kKeys / 2>
-FOVEA_INLINE VF ReduceRows(VF v) {
-  if constexpr (kStep == 0) {
-    return v;
-  } else {
-    const VF other = hn::SwapLanes<kStep>(v);
-    return ReduceRows<kRows, kMax, kStep / 2>(kMax ? hn::Max(v, other) : hn::Add(v, other));
-  }
-}
-
-// Where the scores of the block that starts at key j stand.
-template <int kRows>
-FOVEA_INLINE float* BlockScores(const QueryTile& t, const KeyTile& keys, uint32_t j) {
-  return t.s + size_t(j - keys.begin) / FewBlock<kRows>::kKeys * kLanes;
-}
-
-// Rows of a format, one after the other.
-template <fovea_dtype kType>
-struct RowCursor {
-  const char* data;
-  const char* scales;
-  ptrdiff_t stride, scale_stride;  // bytes
-
-  FOVEA_INLINE RowCursor At(const KeyRows& rows, ptrdiff_t first) {
-    const ptrdiff_t stride = stride_bytes(rows.stride, unit_bytes(kType));
-    const ptrdiff_t scale_stride = stride_bytes(rows.scale_stride, scale_bytes(kType));
-    return {static_cast<const char*>(rows.data) + first * stride,
-            static_cast<const char*>(rows.scales) + first * scale_stride, stride, scale_stride};
-  }
-  inline __attribute__((always_inline)) FormatRow<kType> Row() const { return FormatRow<kType>::Of(data, scales); }
-  inline __attribute__((always_inline)) void Next() {
-    data += stride;
-    scales += scale_stride;
-  }
-};
-
-// The block at key j: sums of products, and -inf in the lanes behind the end.
-template <int kRows>
-FOVEA_INLINE void StoreFewScores(const QueryTile& t, const KeyTile& keys, uint32_t j, VF sums) {
-  if (j + FewBlock<kRows>::kKeys > keys.end) {
-    const VF past_end = hn::Set(kF, float(keys.end - j));
-    sums = hn::IfThenElse(hn::Lt(KeyOffsets<kRows>(), past_end), sums, hn::Set(kF, -kInfinity));
-  }
-  hn::StoreU(sums, kF, BlockScores<kRows>(t, keys, j));
-}
 
 template <int kRows, bool kPrefetch, fovea_dtype kType>
 FOVEA_TEMPLATE void FewScoresOf(const QueryTile& t, const KeyTile& keys) {
@@ -188,34 +84,6 @@ FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
   constexpr bool kAsk = kRows > 1 && !kPreferSize;  // for f32 alone it is worth two versions
   FOVEA_WITH_FORMAT(kFewRowsFormats, keys.keys.dtype, FewScoresOf < kRows, kType == FOVEA_F32 ? kPrefetch : kAsk,
                     kType > (t, keys));
-}
-
-// All scores of the tile, as ApplySteps has them. Lanes behind the end stay hidden whatever the steps make of them.
-template <int kRows>
-FOVEA_TEMPLATE void FewSteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
-                             fovea_scores_stage last) {
-  StepLanes at = LanesOfRows<kScoreSteps>(FewRows{t, keys, kRows}, keys, steps);
-  const VF key_offsets = KeyOffsets<kRows>(), past_end = hn::Set(kF, float(keys.end));
-  for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
-    float* s = BlockScores<kRows>(t, keys, j);
-    at.key_pos = hn::Add(key_offsets, hn::Set(kF, float(j)));
-    if (Masked(steps) && last >= FOVEA_SCORES_MASKED) at.mask = FewMask(t, steps, keys, j, kRows);
-    const VF x = AllSteps(hn::LoadU(kF, s), at, keys, steps, last);
-    hn::StoreU(hn::IfThenElse(hn::Lt(at.key_pos, past_end), x, hn::Set(kF, -kInfinity)), kF, s);
-  }
-}
-
-template <int kRows>
-FOVEA_INLINE void FewSteppedScores(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
-                                   fovea_scores_stage last) {
-  // Nothing is asked for where all keys fit one tile: next to the rest of such a call it costs more than it brings.
-  const bool prefetch = AsksAhead<kRows>(t, keys) && (keys.next_keys || keys.first > 0);
-  if (!kPreferSize && prefetch) {
-    FewScores<kRows, true>(t, keys);
-  } else {
-    FewScores<kRows, false>(t, keys);
-  }
-  if (AnyStep(keys, steps)) FewSteps<kRows>(t, keys, steps, last);
 }
 
 // Weights of n vectors of scores, in place: -0 for hidden ones. Returns their sum.
@@ -362,17 +230,6 @@ FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys) {
   FOVEA_WITH_FORMAT(kFewRowsFormats, keys.values.dtype, FewValuesOf<kRows, kHides, kType>(t, keys));
 }
 
-template <int kRows>
-FOVEA_TEMPLATE void FewAttendRows(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
-  FewSteppedScores<kRows>(t, keys, steps, FOVEA_SCORES_SOFTMAX);
-  FewSoftmax<kRows>(t, keys);
-  if (Hides(keys, steps)) {
-    FewValues<kRows, true>(t, keys);
-  } else {
-    FewValues<kRows, false>(t, keys);
-  }
-}
-
 FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) {
   const size_t padded = PaddedToLanes(t.head_dim), rows = t.columns / t.row_lanes;
   const VF scales = hn::Set(kF, scale);
@@ -388,59 +245,3 @@ FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) 
   hn::StoreU(hn::Zero(kF), kF, t.row_sum);
   for (size_t i = 0; i < rows * PaddedToLanes(t.value_dim); i += kLanes) hn::StoreU(hn::Zero(kF), kF, t.o + i);
 }
-
-FOVEA_KERNEL void FewAttend(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
-  const uint32_t rows = t.columns / t.row_lanes;
-  if (rows == 1) return FewAttendRows<1>(t, keys, steps);
-  if (rows == 2) return FewAttendRows<2>(t, keys, steps);
-  if constexpr (kLanes > 4) FewAttendRows<4>(t, keys, steps);  // with 4 lanes, 4 rows fill the tile kernel
-}
-
-FOVEA_KERNEL void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
-  float normalise[kLanes], lse[kLanes];
-  const bool wants_lse = config::kLse && outputs.lse.data;
-  hn::StoreU(Normalise(t, 0, outputs.sinks, wants_lse ? lse : nullptr), kF, normalise);
-  const size_t padded = PaddedToLanes(t.value_dim);
-  const RowArray<char> out = BytesOf(outputs.out);
-  for (size_t r = 0; r < t.live; ++r) {
-    char* const row = out.data + RowOffset(t, r, out.token_stride, out.head_stride);
-    const VF factor = hn::Set(kF, normalise[r * t.row_lanes]);
-    const MF empty = hn::Eq(hn::Set(kF, t.row_sum[r * t.row_lanes]), hn::Zero(kF));
-    for (size_t e = 0; e < t.value_dim; e += kLanes) {
-      const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
-      const VF o = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, t.o + r * padded + e), factor));
-      StorePart(outputs.out.dtype, o, row, e, n);
-    }
-    if (wants_lse) {
-      outputs.lse.data[RowOffset(t, r, outputs.lse.token_stride, outputs.lse.head_stride)] = lse[r * t.row_lanes];
-    }
-  }
-}
-
-template <int kRows>
-FOVEA_TEMPLATE void FewScoresOutRows(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
-                                     fovea_scores_stage stage, const RowArray<float>& scores) {
-  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
-  FewSteppedScores<kRows>(t, keys, steps, stage);
-  for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
-    float lanes[kLanes];
-    hn::StoreU(ScoreAtStage(t, 0, hn::LoadU(kF, BlockScores<kRows>(t, keys, j)), stage, Hides(keys, steps)), kF, lanes);
-    for (uint32_t r = 0; r < t.live; ++r) {
-      float* row = scores.data + RowOffset(t, r, scores.token_stride, scores.head_stride) + keys.first + j;
-      for (uint32_t k = 0; k < kKeys && j + k < keys.end; ++k) row[k] = lanes[r * kKeys + k];
-    }
-  }
-}
-
-FOVEA_KERNEL void FewScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
-                               fovea_scores_stage stage, const RowArray<float>& scores) {
-  const uint32_t rows = t.columns / t.row_lanes;
-  if (rows == 1) return FewScoresOutRows<1>(t, keys, steps, stage, scores);
-  if (rows == 2) return FewScoresOutRows<2>(t, keys, steps, stage, scores);
-  if constexpr (kLanes > 4) FewScoresOutRows<4>(t, keys, steps, stage, scores);
-}
-
-constexpr AttentionKernel kFewRowsOfTarget =
-    config::kFewRows ? AttentionKernel{kFewRowsFormats, FewBegin, FewAttend, FewEnd, IfScores(FewScoresOut),
-                                       IfScores(ScoresHidden), IfStates(FewResume), IfStates(FewSuspend)}
-                     : AttentionKernel{};

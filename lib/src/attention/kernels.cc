@@ -25,8 +25,10 @@ namespace {
 #if FOVEA_FOR_SCALAR  // a single lane leaves nothing empty
 constexpr AttentionKernel kFewRowsOfTarget = {};
 #else
+#include "attention/few_block.inl"
 #include "attention/few_stream.inl"
 #include "attention/few_rows.inl"
+#include "attention/few_kernel.inl"
 #endif
 // clang-format on
 }  // namespace

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the few-rows kernel goes through keys. The scores of a block of keys fill one vector, kRows by kKeys: lane = row *
+// kKeys + key. Cursors walk the rows of keys and values, and ask the caches for those that come next.
+
+// A block of keys for kRows rows: kRows * kKeys dot products, whose sums fill one vector.
+template <int kRows>
+struct FewBlock {
+  static constexpr uint32_t kKeys = kLanes / kRows;
+  static constexpr uint32_t kGroup = kKeys < 4 ? kKeys : 4;  // keys multiplied at a time
+};
+
+// lane % kKeys, as floats.
+template <int kRows>
+FOVEA_INLINE VF KeyOffsets() {
+  struct Table {
+    float lanes[kLanes];
+    constexpr Table() : lanes() {
+      for (size_t i = 0; i < kLanes; ++i) lanes[i] = float(i % FewBlock<kRows>::kKeys);
+    }
+  };
+  static constexpr Table table;
+  return hn::LoadU(kF, table.lanes);
+}
+
+// Sum or maximum over the lanes of each row.
+template <int kRows, bool kMax, int kStep = FewBlock<kRows>::kKeys / 2>
+FOVEA_INLINE VF ReduceRows(VF v) {
+  if constexpr (kStep == 0) {
+    return v;
+  } else {
+    const VF other = hn::SwapLanes<kStep>(v);
+    return ReduceRows<kRows, kMax, kStep / 2>(kMax ? hn::Max(v, other) : hn::Add(v, other));
+  }
+}
+
+// Where the scores of the block that starts at key j stand.
+template <int kRows>
+FOVEA_INLINE float* BlockScores(const QueryTile& t, const KeyTile& keys, uint32_t j) {
+  return t.s + size_t(j - keys.begin) / FewBlock<kRows>::kKeys * kLanes;
+}
+
+// The block at key j: sums of products, and -inf in the lanes behind the end.
+template <int kRows>
+FOVEA_INLINE void StoreFewScores(const QueryTile& t, const KeyTile& keys, uint32_t j, VF sums) {
+  if (j + FewBlock<kRows>::kKeys > keys.end) {
+    const VF past_end = hn::Set(kF, float(keys.end - j));
+    sums = hn::IfThenElse(hn::Lt(KeyOffsets<kRows>(), past_end), sums, hn::Set(kF, -kInfinity));
+  }
+  hn::StoreU(sums, kF, BlockScores<kRows>(t, keys, j));
+}
+
+// Rows of a format, one after the other.
+template <fovea_dtype kType>
+struct RowCursor {
+  const char* data;
+  const char* scales;
+  ptrdiff_t stride, scale_stride;  // bytes
+
+  FOVEA_INLINE RowCursor At(const KeyRows& rows, ptrdiff_t first) {
+    const ptrdiff_t stride = stride_bytes(rows.stride, unit_bytes(kType));
+    const ptrdiff_t scale_stride = stride_bytes(rows.scale_stride, scale_bytes(kType));
+    return {static_cast<const char*>(rows.data) + first * stride,
+            static_cast<const char*>(rows.scales) + first * scale_stride, stride, scale_stride};
+  }
+  inline __attribute__((always_inline)) FormatRow<kType> Row() const { return FormatRow<kType>::Of(data, scales); }
+  inline __attribute__((always_inline)) void Next() {
+    data += stride;
+    scales += scale_stride;
+  }
+};
+
+// Asks for the rows of a tile in the order of addresses, a few lines at a time: that is what the processor's own
+// prefetcher goes by. They are asked into the second cache, which waits for more lines at once than the first and has
+// room for a tile. Lines behind the end of a row may be asked for, which reads nothing.
+template <fovea_dtype kType>
+struct LineCursor {
+  static constexpr size_t kBits = format_of(kType).bits;  // an element
+  uintptr_t row;                                          // an address at which there need be nothing
+  ptrdiff_t stride;
+  size_t row_bytes, byte;
+
+  // At element `index` of the rows, counted row by row.
+  FOVEA_INLINE LineCursor At(const void* rows, ptrdiff_t stride, size_t dim, size_t index) {
+    const ptrdiff_t row_stride = stride_bytes(stride, unit_bytes(kType));
+    return {reinterpret_cast<uintptr_t>(rows) + index / dim * uintptr_t(row_stride), row_stride, dim * kBits / 8,
+            index % dim * kBits / 8};
+  }
+  template <size_t kElements>
+  inline __attribute__((always_inline)) void Ask() {
+    constexpr size_t kBytes = kElements * kBits / 8;
+    FOVEA_UNROLL(8)
+    for (size_t i = 0; i < kBytes; i += kCacheLine) {
+      __builtin_prefetch(reinterpret_cast<const char*>(row + byte + i), 0, 2);
+    }
+    byte += kBytes;
+    const bool row_ends = byte >= row_bytes;
+    row += row_ends ? uintptr_t(stride) : 0;
+    byte = row_ends ? 0 : byte;
+  }
+};
+
+// A single row does so little with a line that the processor's prefetcher keeps up by itself.
+template <int kRows>
+FOVEA_INLINE bool AsksAhead(const QueryTile& t, const KeyTile& keys) {
+  return kRows > 1 && t.value_dim == t.head_dim && keys.keys.dtype == keys.values.dtype;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The entries of the few-rows kernel in the attention table: what is the same whatever computes its products.
+
+// All scores of the tile, as ApplySteps has them. Lanes behind the end stay hidden whatever the steps make of them.
+template <int kRows>
+FOVEA_TEMPLATE void FewSteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
+                             fovea_scores_stage last) {
+  StepLanes at = LanesOfRows<kScoreSteps>(FewRows{t, keys, kRows}, keys, steps);
+  const VF key_offsets = KeyOffsets<kRows>(), past_end = hn::Set(kF, float(keys.end));
+  for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
+    float* s = BlockScores<kRows>(t, keys, j);
+    at.key_pos = hn::Add(key_offsets, hn::Set(kF, float(j)));
+    if (Masked(steps) && last >= FOVEA_SCORES_MASKED) at.mask = FewMask(t, steps, keys, j, kRows);
+    const VF x = AllSteps(hn::LoadU(kF, s), at, keys, steps, last);
+    hn::StoreU(hn::IfThenElse(hn::Lt(at.key_pos, past_end), x, hn::Set(kF, -kInfinity)), kF, s);
+  }
+}
+
+template <int kRows>
+FOVEA_INLINE void FewSteppedScores(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
+                                   fovea_scores_stage last) {
+  // Nothing is asked for where all keys fit one tile: next to the rest of such a call it costs more than it brings.
+  const bool prefetch = AsksAhead<kRows>(t, keys) && (keys.next_keys || keys.first > 0);
+  if (!kPreferSize && prefetch) {
+    FewScores<kRows, true>(t, keys);
+  } else {
+    FewScores<kRows, false>(t, keys);
+  }
+  if (AnyStep(keys, steps)) FewSteps<kRows>(t, keys, steps, last);
+}
+
+template <int kRows>
+FOVEA_TEMPLATE void FewAttendRows(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
+  FewSteppedScores<kRows>(t, keys, steps, FOVEA_SCORES_SOFTMAX);
+  FewSoftmax<kRows>(t, keys);
+  if (Hides(keys, steps)) {
+    FewValues<kRows, true>(t, keys);
+  } else {
+    FewValues<kRows, false>(t, keys);
+  }
+}
+
+FOVEA_KERNEL void FewAttend(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
+  const uint32_t rows = t.columns / t.row_lanes;
+  if (rows == 1) return FewAttendRows<1>(t, keys, steps);
+  if (rows == 2) return FewAttendRows<2>(t, keys, steps);
+  if constexpr (kLanes > 4) FewAttendRows<4>(t, keys, steps);  // with 4 lanes, 4 rows fill the tile kernel
+}
+
+FOVEA_KERNEL void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
+  float normalise[kLanes], lse[kLanes];
+  const bool wants_lse = config::kLse && outputs.lse.data;
+  hn::StoreU(Normalise(t, 0, outputs.sinks, wants_lse ? lse : nullptr), kF, normalise);
+  const size_t padded = PaddedToLanes(t.value_dim);
+  const RowArray<char> out = BytesOf(outputs.out);
+  for (size_t r = 0; r < t.live; ++r) {
+    char* const row = out.data + RowOffset(t, r, out.token_stride, out.head_stride);
+    const VF factor = hn::Set(kF, normalise[r * t.row_lanes]);
+    const MF empty = hn::Eq(hn::Set(kF, t.row_sum[r * t.row_lanes]), hn::Zero(kF));
+    for (size_t e = 0; e < t.value_dim; e += kLanes) {
+      const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
+      const VF o = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, t.o + r * padded + e), factor));
+      StorePart(outputs.out.dtype, o, row, e, n);
+    }
+    if (wants_lse) {
+      outputs.lse.data[RowOffset(t, r, outputs.lse.token_stride, outputs.lse.head_stride)] = lse[r * t.row_lanes];
+    }
+  }
+}
+
+template <int kRows>
+FOVEA_TEMPLATE void FewScoresOutRows(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
+                                     fovea_scores_stage stage, const RowArray<float>& scores) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  FewSteppedScores<kRows>(t, keys, steps, stage);
+  for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
+    float lanes[kLanes];
+    hn::StoreU(ScoreAtStage(t, 0, hn::LoadU(kF, BlockScores<kRows>(t, keys, j)), stage, Hides(keys, steps)), kF, lanes);
+    for (uint32_t r = 0; r < t.live; ++r) {
+      float* row = scores.data + RowOffset(t, r, scores.token_stride, scores.head_stride) + keys.first + j;
+      for (uint32_t k = 0; k < kKeys && j + k < keys.end; ++k) row[k] = lanes[r * kKeys + k];
+    }
+  }
+}
+
+FOVEA_KERNEL void FewScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
+                               fovea_scores_stage stage, const RowArray<float>& scores) {
+  const uint32_t rows = t.columns / t.row_lanes;
+  if (rows == 1) return FewScoresOutRows<1>(t, keys, steps, stage, scores);
+  if (rows == 2) return FewScoresOutRows<2>(t, keys, steps, stage, scores);
+  if constexpr (kLanes > 4) FewScoresOutRows<4>(t, keys, steps, stage, scores);
+}
+
+constexpr AttentionKernel kFewRowsOfTarget =
+    config::kFewRows ? AttentionKernel{kFewRowsFormats, FewBegin, FewAttend, FewEnd, IfScores(FewScoresOut),
+                                       IfScores(ScoresHidden), IfStates(FewResume), IfStates(FewSuspend)}
+                     : AttentionKernel{};
