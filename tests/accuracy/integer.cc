@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How far attention with integer products is from double precision on the numbers before they were stored, beside f32
+// arithmetic on the same rows and beside ggml's method.
+#include "accuracy/integer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "platform/platform.h"
+#include "support/formats.h"
+#include "support/problem.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr uint32_t kQueries = 32, kKeys = 1024, kDraws = 4;
+
+using Numbers = std::vector<float>;
+
+struct Data {
+  uint32_t dim;
+  Numbers q, keys, values;  // [rows][dim]
+};
+
+// ---- The distributions: what is done to numbers of a normal distribution with variance 1.
+
+void nothing(Data*, uint64_t) {}
+
+void enlarge_queries(Data* data, uint64_t) {
+  for (float& x : data->q) x *= 4;
+}
+
+void bias_key_channels(Data* data, uint64_t) {
+  const uint32_t dim = data->dim, channels[] = {3, 17, dim / 2 + 1, dim - 5};
+  constexpr float kBiases[] = {12, -9, 15, -7};
+  for (uint32_t j = 0; j < kKeys; ++j) {
+    for (int i = 0; i < 4; ++i) data->keys[j * dim + channels[i]] += kBiases[i];
+  }
+}
+
+void enlarge_value_tokens(Data* data, uint64_t) {
+  for (uint32_t j = 0; j < kKeys; j += 61) {
+    for (uint32_t e = 0; e < data->dim; ++e) data->values[j * data->dim + e] *= 12;
+  }
+}
+
+void enlarge_value_channels(Data* data, uint64_t) {
+  for (uint32_t j = 0; j < kKeys; ++j) {
+    for (const uint32_t e : {5u, data->dim / 2, data->dim - 9}) data->values[j * data->dim + e] *= 12;
+  }
+}
+
+// Student's t with 3 degrees of freedom, cut off at 30.
+void make_tails_heavy(Data* data, uint64_t seed) {
+  for (Numbers* numbers : {&data->q, &data->keys, &data->values}) {
+    ++seed;
+    for (size_t i = 0; i < numbers->size(); ++i) {
+      float squares = 0;
+      for (uint64_t k = 0; k < 3; ++k) {
+        const float x = random_normal(seed, 3 * i + k);
+        squares += x * x;
+      }
+      (*numbers)[i] = std::clamp((*numbers)[i] / std::sqrt(squares / 3), -30.0f, 30.0f);
+    }
+  }
+}
+
+struct Distribution {
+  const char* name;
+  uint32_t dim;
+  void (*alter)(Data* data, uint64_t seed);
+  double bound;  // the error is at most so many times that of f32 arithmetic on the same rows
+};
+constexpr Distribution kDistributions[] = {
+    {"normal, head_dim 64", 64, nothing, 2.2},
+    {"normal, head_dim 128", 128, nothing, 2.2},
+    {"queries 4 times as large", 64, enlarge_queries, 1.6},
+    {"keys with biased channels", 64, bias_key_channels, 1.6},
+    {"values with large tokens", 64, enlarge_value_tokens, 1.6},
+    {"values with large channels", 64, enlarge_value_channels, 1.6},
+    {"heavy tails", 64, make_tails_heavy, 1.6},
+};
+
+Data draw(const Distribution& of, uint64_t seed) {
+  Data data = {of.dim, Numbers(kQueries * of.dim), Numbers(kKeys * of.dim), Numbers(kKeys * of.dim)};
+  for (Numbers* numbers : {&data.q, &data.keys, &data.values}) {
+    ++seed;
+    for (size_t i = 0; i < numbers->size(); ++i) (*numbers)[i] = random_normal(seed, i);
+  }
+  of.alter(&data, seed);
+  return data;
+}
+
+// ---- Three methods.
+
+// All rows of attention in double.
+std::vector<double> attend(const Data& data) {
+  const uint32_t dim = data.dim;
+  std::vector<double> out(data.q.size()), weights(kKeys);
+  for (uint32_t i = 0; i < kQueries; ++i) {
+    for (uint32_t j = 0; j < kKeys; ++j) {
+      double score = 0;
+      for (uint32_t e = 0; e < dim; ++e) score += double{data.q[i * dim + e]} * double{data.keys[j * dim + e]};
+      weights[j] = score / std::sqrt(static_cast<double>(dim));
+    }
+    const double largest = *std::max_element(weights.begin(), weights.end());
+    double sum = 0;
+    for (double& weight : weights) sum += weight = std::exp(weight - largest);
+    for (uint32_t j = 0; j < kKeys; ++j) {
+      for (uint32_t e = 0; e < dim; ++e) out[i * dim + e] += weights[j] / sum * double{data.values[j * dim + e]};
+    }
+  }
+  return out;
+}
+
+// The numbers that blocks of 32 hold in ggml's q4_0, whose rows are those of FOVEA_I4, or in its q8_0: int8 with the
+// scale rounded to f16.
+Numbers in_blocks(fovea_dtype type, Numbers numbers) {
+  for (size_t first = 0; first < numbers.size(); first += 32) {
+    float* const block = &numbers[first];
+    char codes[32];
+    alignas(float) char scale[sizeof(float)];
+    encode_row(type, block, 32, codes, scale);
+    if (type == FOVEA_I8) {
+      auto* const number = reinterpret_cast<float*>(scale);
+      *number = static_cast<float>(value_of(kF16, nearest_of(kF16, *number)));
+    }
+    for (size_t e = 0; e < 32; ++e) block[e] = element_of(type, codes, scale, e);
+  }
+  return numbers;
+}
+
+// Queries in q8_0. Products of codes are exact and the rest is f32, whose rounding does not show here.
+std::vector<double> attend_as_ggml(fovea_dtype type, const Data& data) {
+  return attend({data.dim, in_blocks(FOVEA_I8, data.q), in_blocks(type, data.keys), in_blocks(type, data.values)});
+}
+
+// Rows as the library takes them.
+struct Rows {
+  std::vector<char> data, scales;
+
+  Rows(fovea_dtype type, const Numbers& numbers, size_t dim) {
+    const size_t rows = numbers.size() / dim;
+    const size_t bytes = row_units(type, dim) * unit_size(type), scale_bytes = row_scales(type, dim) * scale_size(type);
+    data.resize(rows * bytes), scales.resize(rows * scale_bytes);
+    for (size_t r = 0; r < rows; ++r) {
+      encode_row(type, &numbers[r * dim], dim, &data[r * bytes], &scales[r * scale_bytes]);
+    }
+  }
+};
+
+struct Stored {
+  fovea_dtype type;
+  const Data& data;
+  Rows keys{type, data.keys, data.dim}, values{type, data.values, data.dim};
+};
+
+// What the library makes of it. Empty where the build does not have this arithmetic.
+Numbers attend_by_library(const Stored& stored, fovea_compute compute, fovea_target target) {
+  const uint32_t dim = stored.data.dim;
+  fovea_attention_desc desc{};
+  desc.struct_bytes = sizeof desc;
+  desc.q_heads = desc.kv_heads = desc.max_batch = 1;
+  desc.head_dim = desc.value_dim = dim;
+  desc.max_q_tokens = kQueries, desc.max_kv_tokens = kKeys;
+  desc.key_dtype = desc.value_dtype = stored.type;
+  desc.compute = compute;
+  desc.target = target;
+  desc.processor_features = fovea::platform::processor_features();
+  fovea_plan plan;
+  const fovea_status status = fovea_plan_init(&plan, &desc);
+  if (status == FOVEA_ERR_UNSUPPORTED) return {};
+  if (status != FOVEA_OK) std::abort();
+
+  Numbers out(stored.data.q.size());
+  const auto row = static_cast<ptrdiff_t>(dim), units = static_cast<ptrdiff_t>(row_units(stored.type, dim));
+  const auto scales = static_cast<ptrdiff_t>(row_scales(stored.type, dim));
+  fovea_attention_args args{};
+  args.struct_bytes = sizeof args;
+  args.batch = 1, args.q_tokens = kQueries, args.kv_tokens = kKeys;
+  args.out = {out.data(), 0, 0, row};
+  args.q = {stored.data.q.data(), 0, 0, row};
+  args.kv.keys = {stored.keys.data.data(), 0, 0, units};
+  args.kv.values = {stored.values.data.data(), 0, 0, units};
+  args.kv.key_scales = {stored.keys.scales.data(), 0, 0, scales};
+  args.kv.value_scales = {stored.values.scales.data(), 0, 0, scales};
+  const size_t bytes = fovea_workspace_bytes(&plan);
+  std::vector<char> memory(bytes + FOVEA_WORKSPACE_ALIGNMENT);
+  const auto misaligned = reinterpret_cast<uintptr_t>(memory.data()) % FOVEA_WORKSPACE_ALIGNMENT;
+  if (fovea_attention(&plan, &args, memory.data() + (FOVEA_WORKSPACE_ALIGNMENT - misaligned), bytes) != FOVEA_OK) {
+    std::abort();
+  }
+  return out;
+}
+
+// ---- The table.
+
+// A normalised mean square error.
+struct Error {
+  double squares = 0, of_right = 0;
+
+  template <class T>
+  void add(const std::vector<T>& got, const std::vector<double>& right) {
+    for (size_t i = 0; i < right.size(); ++i) {
+      squares += (double{got[i]} - right[i]) * (double{got[i]} - right[i]);
+      of_right += right[i] * right[i];
+    }
+  }
+  double normalised() const { return squares / of_right; }
+};
+
+struct Errors {
+  Error integer, f32, ggml;
+  bool served = true, same_bits = true;  // this arithmetic; on all targets
+};
+
+void add_draw(fovea_dtype type, const Data& data, const std::vector<double>& right, Errors* errors) {
+  const Stored stored = {type, data};
+  errors->f32.add(attend_by_library(stored, FOVEA_COMPUTE_F32, FOVEA_TARGET_BEST), right);
+  errors->ggml.add(attend_as_ggml(type, data), right);
+  const Numbers got = attend_by_library(stored, FOVEA_COMPUTE_I8, FOVEA_TARGET_BEST);
+  errors->served = !got.empty();
+  if (got.empty()) return;
+  errors->integer.add(got, right);
+  for (const fovea_target target : targets_and_those_that_extend_them()) {
+    const Numbers other = attend_by_library(stored, FOVEA_COMPUTE_I8, target);
+    errors->same_bits = errors->same_bits && std::memcmp(other.data(), got.data(), got.size() * sizeof(float)) == 0;
+  }
+}
+
+// False where the error is above its bound.
+bool show_row(fovea_dtype type, const Distribution& distribution, const Errors& errors) {
+  std::printf("| %s | %s |", type == FOVEA_I8 ? "int8" : "int4", distribution.name);
+  if (!errors.served) {
+    std::printf(" not in this build | %.2g | %.2g | | %.1f |\n", errors.f32.normalised(), errors.ggml.normalised(),
+                distribution.bound);
+    return true;
+  }
+  const double ratio = errors.integer.normalised() / errors.f32.normalised();
+  std::printf(" %.2g | %.2g | %.2g | %.2f | %.1f |\n", errors.integer.normalised(), errors.f32.normalised(),
+              errors.ggml.normalised(), ratio, distribution.bound);
+  if (ratio > distribution.bound) std::fprintf(stderr, "%s: the error is above its bound\n", distribution.name);
+  if (!errors.same_bits) std::fprintf(stderr, "%s: the bits of two targets differ\n", distribution.name);
+  return ratio <= distribution.bound && errors.same_bits;
+}
+
+constexpr const char* kHead =
+    R"(
+## Integer arithmetic
+
+Normalised mean square errors against double precision on the numbers as they are before they are stored: the sum of squared
+differences, divided by that of the squared right numbers. One head, 32 queries x 1024 keys, 4 draws. "Integers" is
+`FOVEA_COMPUTE_I8`, "f32" the library's usual arithmetic on the same rows of keys and values, and "ggml" its way of doing it:
+queries and int8 keys and values in q8_0, int4 ones in q4_0, which are blocks of 32 elements with an f16 scale each; q.k of
+integers, p.v in f32. ggml's blocks have up to four scales where an int8 row of the library has one. The command fails where the
+error of integers is more than so many times that of f32 as the last column says, or where two targets give other bits.
+
+The numbers are normally distributed with variance 1. Then queries are multiplied by 4; or 12, -9, 15 and -7 are added to four
+elements of each key; or each 61st value is multiplied by 12; or three elements of each value are; or all numbers are made those
+of Student's t with 3 degrees of freedom.
+
+| keys and values | data, with head_dim 64 if not said otherwise | integers | f32 | ggml | integers / f32 | at most |
+| --- | --- | ---: | ---: | ---: | ---: | ---: |
+)";
+
+}  // namespace
+
+bool show_integer_arithmetic() {
+  bool right = true;
+  std::fputs(kHead, stdout);
+  for (const fovea_dtype type : {FOVEA_I8, FOVEA_I4}) {
+    for (const Distribution& distribution : kDistributions) {
+      Errors errors;
+      for (uint32_t draws = 0; draws < kDraws; ++draws) {
+        const Data data = draw(distribution, 16 * draws);
+        add_draw(type, data, attend(data), &errors);
+      }
+      right = show_row(type, distribution, errors) && right;
+      std::fflush(stdout);
+    }
+  }
+  return right;
+}
+
+}  // namespace fovea_test
