@@ -102,6 +102,11 @@ void ring(fovea_attention_desc& d, uint32_t slots, uint32_t pinned, uint32_t win
   d.window_left = window;
 }
 
+void integer_products(fovea_attention_desc& d, fovea_dtype keys, fovea_dtype values) {
+  d.compute = FOVEA_COMPUTE_I8;
+  d.key_dtype = keys, d.value_dtype = values;
+}
+
 }  // namespace
 
 TEST_CASE("misuse: a description that is wrong has its status, and the plan is not written", "[short]") {
@@ -145,6 +150,24 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
     {"the first key_dtype that is none", FOVEA_ERR_ENUM, [](Desc& d) { d.key_dtype = kNoType; }},
     {"value_dtype 77", FOVEA_ERR_ENUM, [](Desc& d) { d.value_dtype = enum_of<fovea_dtype>(77); }},
     {"out_dtype -1", FOVEA_ERR_ENUM, [](Desc& d) { d.out_dtype = enum_of<fovea_dtype>(kNegative); }},
+    {"compute 2", FOVEA_ERR_ENUM, [](Desc& d) { d.compute = enum_of<fovea_compute>(2); }},
+    {"compute -1", FOVEA_ERR_ENUM, [](Desc& d) { d.compute = enum_of<fovea_compute>(kNegative); }},
+    {"compute 2^31 - 1", FOVEA_ERR_ENUM, [](Desc& d) { d.compute = FOVEA_COMPUTE_IS_32_BITS; }},
+    {"integer products of f32", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { integer_products(d, FOVEA_F32, FOVEA_F32); }},
+    {"integer products of f32 keys", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { integer_products(d, FOVEA_F32, FOVEA_I8); }},
+    {"integer products of f16 keys", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { integer_products(d, FOVEA_F16, FOVEA_I8); }},
+    {"integer products of bf16 keys", FOVEA_ERR_UNSUPPORTED,
+     [](Desc& d) { integer_products(d, FOVEA_BF16, FOVEA_I4); }},
+    {"integer products of f32 values", FOVEA_ERR_UNSUPPORTED,
+     [](Desc& d) { integer_products(d, FOVEA_I8, FOVEA_F32); }},
+    {"integer products of f16 values", FOVEA_ERR_UNSUPPORTED,
+     [](Desc& d) { integer_products(d, FOVEA_I4, FOVEA_F16); }},
+    {"integer products of bf16 values", FOVEA_ERR_UNSUPPORTED,
+     [](Desc& d) { integer_products(d, FOVEA_I8, FOVEA_BF16); }},
+    {"integer products of an additive score", FOVEA_ERR_UNSUPPORTED,
+     [](Desc& d) { integer_products(d, FOVEA_I8, FOVEA_I8), d.score = FOVEA_SCORE_ADDITIVE; }},
+    {"integer products over a head_dim of 1025", FOVEA_ERR_UNSUPPORTED,
+     [](Desc& d) { integer_products(d, FOVEA_I8, FOVEA_I8), d.head_dim = 1025; }},
     {"kv_kind 4", FOVEA_ERR_ENUM, [](Desc& d) { d.kv_kind = enum_of<fovea_kv_kind>(4); }},
     {"kv_kind -1", FOVEA_ERR_ENUM, [](Desc& d) { d.kv_kind = enum_of<fovea_kv_kind>(kNegative); }},
     {"q of int8", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.q_dtype = FOVEA_I8; }},
