@@ -2,8 +2,10 @@
 #include "support/formats.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace fovea_test {
 
@@ -81,19 +83,26 @@ void encode_row(fovea_dtype type, const float* x, size_t dim, void* data, void* 
     static_cast<uint16_t*>(data)[d] = static_cast<uint16_t>(nearest_of(half_of(type), x[d]));
   }
   if (type == FOVEA_I8) {
-    float max = 0;
+    float max = 127 * FLT_MIN;
     for (size_t d = 0; d < dim; ++d) max = std::max(max, std::fabs(x[d]));
-    const float scale = max / 127;
-    *static_cast<float*>(scales) = scale;
+    const float inverse = 127 / max;
+    *static_cast<float*>(scales) = max / 127;
     for (size_t d = 0; d < dim; ++d) {
-      const double code = scale == 0 ? 0 : std::nearbyint(double{x[d]} / double{scale});
-      static_cast<int8_t*>(data)[d] = static_cast<int8_t>(std::min(127.0, std::max(-127.0, code)));
+      static_cast<int8_t*>(data)[d] = static_cast<int8_t>(std::nearbyint(x[d] * inverse));
     }
   }
   for (size_t d = 0; d < dim && type == FOVEA_I4; d += 32) {
     encode_group(x + d, std::min<size_t>(dim - d, 32), static_cast<uint8_t*>(data) + d / 2,
                  static_cast<uint16_t*>(scales) + d / 32);
   }
+}
+
+void round_to_i8(float* x, size_t dim, float factor) {
+  std::vector<int8_t> codes(dim);
+  float scale = 0;
+  for (size_t d = 0; d < dim; ++d) x[d] *= factor;
+  encode_row(FOVEA_I8, x, dim, codes.data(), &scale);
+  for (size_t d = 0; d < dim; ++d) x[d] = static_cast<float>(double{scale} * codes[d] / double{factor});
 }
 
 }  // namespace fovea_test

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fovea/fovea.h"
+#include "support/formats.h"
 #include "support/problem.h"
 
 namespace fovea_test {
@@ -26,8 +27,10 @@ class PieceArgs {
       const ptrdiff_t elements = static_cast<ptrdiff_t>(piece.begin) * array.token_stride;
       array.data = static_cast<const char*>(array.data) + elements * static_cast<ptrdiff_t>(element_bytes);
     };
-    skip(args.kv.keys, 4);
-    skip(args.kv.values, 4);
+    skip(args.kv.keys, unit_size(p.key_dtype));
+    skip(args.kv.values, unit_size(p.value_dtype));
+    skip(args.kv.key_scales, scale_size(p.key_dtype));
+    skip(args.kv.value_scales, scale_size(p.value_dtype));
     const auto part = [&](uint32_t count) {
       return count <= piece.begin ? 0 : (count < piece.end ? count : piece.end) - piece.begin;
     };

@@ -247,11 +247,21 @@ std::string name(const Problem& p) {
   if (p.stage != FOVEA_SCORES_NONE) text << " stage " << p.stage;
   text << " " << type_name(p.q_dtype) << "/" << type_name(p.key_dtype) << "/" << type_name(p.value_dtype) << "/"
        << type_name(p.out_dtype);
+  if (p.compute == FOVEA_COMPUTE_I8) text << " integers";
   if (p.pinned_tokens != 0) text << " pinned " << p.pinned_tokens;
   if (p.kv_kind == FOVEA_KV_RING) text << " ring " << p.ring_tokens << (p.hide_gone ? " hide-gone" : "");
   if (p.kv_kind == FOVEA_KV_PAGED) text << " pages of " << p.page_tokens;
   if (p.kv_kind == FOVEA_KV_LOAD) text << " loader";
   return text.str();
+}
+
+Problem Problem::with_integers(fovea_dtype keys, fovea_dtype values) const {
+  Problem p = *this;
+  p.compute = FOVEA_COMPUTE_I8;
+  p.key_dtype = keys, p.value_dtype = values;
+  if (p.score == FOVEA_SCORE_ADDITIVE) p.score = FOVEA_SCORE_SCALED_DOT;
+  if (p.layout == Layout::kBroadcast) p.layout = Layout::kHeadsFirst;
+  return p;
 }
 
 size_t budget_bytes(const fovea_attention_desc& desc, Budget budget) {
@@ -292,6 +302,7 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
 
   desc.q_dtype = p.q_dtype, desc.key_dtype = p.key_dtype;
   desc.value_dtype = p.value_dtype, desc.out_dtype = p.out_dtype;
+  desc.compute = p.compute;
   desc.kv_kind = p.kv_kind;
   desc.ring_tokens = p.ring_tokens, desc.pinned_tokens = p.pinned_tokens, desc.page_tokens = p.page_tokens;
   desc.hide_gone = p.hide_gone;
@@ -377,6 +388,13 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   if (p.stored() || p.q_dtype != FOVEA_F32 || p.out_dtype != FOVEA_F32) encode();
 }
 
+// What queries are multiplied by: scale * log2(e), in f32.
+float AttentionCase::query_factor() const {
+  fovea_plan made{};
+  (void)fovea_plan_init(&made, &desc);
+  return made.desc.scale * 1.44269504f;
+}
+
 // Outputs and queries keep their strides, in elements of the new type.
 void AttentionCase::encode() {
   const Problem& p = problem;
@@ -387,17 +405,21 @@ void AttentionCase::encode() {
     out_ = Guarded(out_.bytes() / 2, 2, p.placement);
     args.out.data = out_.as<uint16_t>() + first;
   }
-  if (p.q_dtype != FOVEA_F32) {
-    const auto first = static_cast<const float*>(args.q.data) - q_.as<float>();
-    typed_q_ = Guarded(q_.bytes() / 2, 2, p.placement);
-    args.q.data = typed_q_.as<uint16_t>() + first;
+  const bool integers = p.compute == FOVEA_COMPUTE_I8;
+  if (p.q_dtype != FOVEA_F32 || integers) {
+    const size_t unit = unit_size(p.q_dtype);
+    const auto first = static_cast<size_t>(static_cast<const float*>(args.q.data) - q_.as<float>());
+    const float factor = integers ? query_factor() : 1.0f;
+    typed_q_ = Guarded(q_.bytes() / sizeof(float) * unit, unit, p.placement);
+    args.q.data = typed_q_.as<uint8_t>() + first * unit;
     for (uint32_t b = 0; b < p.batch; ++b) {
       for (uint32_t h = 0; h < p.q_heads; ++h) {
         for (uint32_t i = 0; i < p.q_tokens; ++i) {
           float* x = q(b, h, i);
-          uint16_t* typed = typed_q_.as<uint16_t>() + (x - q_.as<float>());
+          uint8_t* typed = typed_q_.as<uint8_t>() + static_cast<size_t>(x - q_.as<float>()) * unit;
           encode_row(p.q_dtype, x, p.head_dim, typed, nullptr);
           for (uint32_t e = 0; e < p.head_dim; ++e) x[e] = element_of(p.q_dtype, typed, nullptr, e);
+          if (integers) round_to_i8(x, p.head_dim, factor);
         }
       }
     }

@@ -82,8 +82,9 @@ struct Problem {
   fovea_scores_stage stage = FOVEA_SCORES_NONE;
 
   // With anything but f32 in strided arrays, inputs are stored in these formats, and the reference takes what they
-  // then hold.
+  // then hold. With FOVEA_COMPUTE_I8 it takes what the int8 rows hold that queries and int4 rows are converted to.
   fovea_dtype q_dtype = FOVEA_F32, key_dtype = FOVEA_F32, value_dtype = FOVEA_F32, out_dtype = FOVEA_F32;
+  fovea_compute compute = FOVEA_COMPUTE_F32;
   fovea_kv_kind kv_kind = FOVEA_KV_STRIDED;
   uint32_t ring_tokens = 0, pinned_tokens = 0, page_tokens = 0;
   std::vector<uint32_t> first_tokens;  // of a ring [batch]; empty = NULL
@@ -101,6 +102,9 @@ struct Problem {
     if (named != FOVEA_DIAGONAL_AS_CAUSAL) return named == FOVEA_DIAGONAL_POSITIONS;
     return window_left != 0 || window_right != 0 || alibi;
   }
+  // The same problem with FOVEA_COMPUTE_I8 and these formats, without an additive score, which it does not serve, and
+  // without rows in several places, which would be rounded more than once.
+  Problem with_integers(fovea_dtype keys = FOVEA_I8, fovea_dtype values = FOVEA_I8) const;
   bool stored() const { return kv_kind != FOVEA_KV_STRIDED || key_dtype != FOVEA_F32 || value_dtype != FOVEA_F32; }
 
   Layout layout = Layout::kHeadsFirst;
@@ -183,6 +187,7 @@ class AttentionCase {
  private:
   // The arguments as the reference takes them: all f32, in arrays.
   const fovea_attention_args& truth() const { return encoded_ ? truth_ : args; }
+  float query_factor() const;
   void encode();
   void fill_mask();
   void fill_mask_element(size_t at, bool hidden);

@@ -40,6 +40,40 @@ Words philox(Words c, uint64_t seed) {
   return c;
 }
 
+// The error that rounded weights bring into a row of the output where products are integers: a sum over the key tiles.
+// Parts of a tile that are attended to one after the other bring less.
+class RoundedWeights {
+ public:
+  explicit RoundedWeights(size_t value_dim) : codes_(value_dim), errors_(value_dim) {}
+
+  // The keys in their order.
+  void add(uint32_t j, double weight, const float* value) {
+    if (j / FOVEA_KEY_TILE != tile_) end_tile();
+    tile_ = j / FOVEA_KEY_TILE;
+    double largest = 0;
+    for (size_t e = 0; e < codes_.size(); ++e) largest = std::max(largest, std::fabs(double{value[e]}));
+    if (!(largest > 0)) return;
+    top_ = std::max(top_, weight * largest / 127);
+    for (size_t e = 0; e < codes_.size(); ++e) codes_[e] += std::fabs(double{value[e]}) / largest * 127;
+  }
+  // The largest of all elements.
+  double error() {
+    end_tile();
+    return *std::max_element(errors_.begin(), errors_.end());
+  }
+
+ private:
+  void end_tile() {
+    for (size_t e = 0; e < codes_.size(); ++e) errors_[e] += rounded_weights_error(top_, codes_[e]);
+    std::fill(codes_.begin(), codes_.end(), 0.0);
+    top_ = kLeastTop;
+  }
+
+  std::vector<double> codes_, errors_;
+  double top_ = kLeastTop;
+  uint32_t tile_ = 0;
+};
+
 bool hides(float mask) { return mask <= -FLT_MAX / 2; }
 
 // An element of a mask that is added.
@@ -106,7 +140,7 @@ bool sees_gone_token(const fovea_attention_desc& desc, const fovea_attention_arg
 
 Attention attention(const fovea_attention_desc& desc, const fovea_attention_args& args) {
   const uint32_t group = desc.q_heads / desc.kv_heads;
-  const bool additive = desc.score == FOVEA_SCORE_ADDITIVE;
+  const bool additive = desc.score == FOVEA_SCORE_ADDITIVE, integers = desc.compute == FOVEA_COMPUTE_I8;
   const double unit_error = additive ? additive_error(1.0, desc.head_dim) : score_error(1.0, desc.head_dim);
   const double no_scale =
       desc.score == FOVEA_SCORE_SCALED_DOT ? 1.0 / std::sqrt(static_cast<double>(desc.head_dim)) : 1.0;
@@ -192,7 +226,8 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
           weights[j] = visible(desc, args, b, h, i, j) ? std::exp(x[j] - shift) : 0;
           sum += weights[j];
         }
-        double weighted_error = 0;
+        double weighted_error = integers ? kShortExp2Error : 0;
+        RoundedWeights rounded(desc.value_dim);
         for (uint32_t j = 0; j < n; ++j) {
           if (sum != 0) weights[j] /= sum;
           if (!visible(desc, args, b, h, i, j)) continue;
@@ -201,6 +236,7 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
             weights[j] *= dropped(desc.dropout, args.dropout_seed, b, h, i, j) ? 0 : 1 / (1 - double{desc.dropout});
           }
           const float* value = row(args.kv.values, b, h / group, j);
+          if (integers) rounded.add(j, weights[j], value);
           for (uint32_t e = 0; e < desc.value_dim; ++e) {
             answer.out[r * desc.value_dim + e] += weights[j] * value[e];
             largest_value = std::max(largest_value, std::fabs(value[e]));
@@ -210,7 +246,7 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
         answer.lse[r] = lse;
         answer.lse_tolerance[r] = lse_tolerance(weighted_error, lse, seen);
         answer.out_tolerance[r] =
-            out_tolerance(weighted_error, double{largest_value}, seen) / (1 - double{desc.dropout});
+            out_tolerance(weighted_error, double{largest_value}, seen) / (1 - double{desc.dropout}) + rounded.error();
         for (uint32_t j = 0; j < n && (stage == FOVEA_SCORES_MASKED || stage == FOVEA_SCORES_SOFTMAX); ++j) {
           const bool masked = stage == FOVEA_SCORES_MASKED;
           answer.scores[r * n + j] = masked ? x[j] : weights[j];

@@ -135,6 +135,7 @@ void StoredKeys::store(const fovea_attention_desc& d, fovea_attention_args* args
           void* scales = row_bytes(array.row_scales, scale_size(type), block, h, token);
           encode_row(type, x, dim, data, scales);
           for (uint32_t e = 0; e < dim; ++e) x[e] = element_of(type, data, scales, e);
+          if (d.compute == FOVEA_COMPUTE_I8 && type != FOVEA_I8) round_to_i8(x, dim, 1.0f);
         }
       }
     }

@@ -41,7 +41,7 @@ class TestLoader {
 // Buffers that hold the keys and values of f32 arrays in the formats and the kind of a description.
 class StoredKeys {
  public:
-  // Stores all rows of args->kv whose first element is not NaN, and writes back to them what they are once rounded.
+  // Stores all rows of args->kv whose first element is not NaN, and writes back to them what products take them for.
   // Then turns args->kv to the new arrays.
   void store(const fovea_attention_desc& desc, fovea_attention_args* args, Placement placement, uint64_t seed,
              bool padded);
