@@ -34,6 +34,7 @@ constexpr Shape threads(uint32_t count, Shape s) { return s.threads = count, s; 
 constexpr Shape split(uint32_t tokens, Shape s) { return s.split = tokens, s; }
 constexpr Shape push(uint32_t tokens, Shape s) { return s.push = tokens, s; }
 constexpr Shape kv(fovea_dtype dtype, Shape s) { return s.kv_dtype = dtype, s; }
+constexpr Shape integers(fovea_dtype type, Shape s) { return s.compute = FOVEA_COMPUTE_I8, kv(type, s); }
 constexpr Shape from(fovea_kv_kind source, Shape s) { return s.source = source, s; }
 constexpr Shape merge(Shape s) { return s.merge = true, s; }
 
@@ -57,6 +58,7 @@ constexpr Goal plain_time(float value) { return {GoalKind::kPlainTime, value, 0}
 constexpr Goal like_round() { return {GoalKind::kLikeRound, 0.9f, 0}; }
 constexpr Goal time(float value = 0) { return {GoalKind::kTime, value, 0}; }
 constexpr Goal speed_up(float value = 0) { return {GoalKind::kSpeedUp, value, 0}; }
+constexpr Goal f32_speed(float value, float avx2 = 1) { return {GoalKind::kF32Speed, value, avx2}; }
 
 constexpr Case attention(const char* suite, Shape shape, Goal goal = none(), const char* reference = nullptr) {
   return {suite, Kind::kAttention, shape, {}, goal, reference};
@@ -68,6 +70,11 @@ constexpr Case softmax(SoftmaxShape shape, Goal goal = none()) {
 constexpr Case linear(uint32_t tokens, uint32_t in_dim, uint32_t out_dim, Goal goal = none(),
                       fovea_dtype dtype = FOVEA_F32) {
   return {"linear", Kind::kLinear, {}, {}, goal, nullptr, {tokens, in_dim, out_dim, dtype}};
+}
+
+// Of integer arithmetic, and what it is held against.
+constexpr Case integer(Shape shape, Goal goal = none(), const char* reference = nullptr) {
+  return {"integer", Kind::kAttention, shape, {}, goal, reference, {}, true};
 }
 
 constexpr Shape kPlain = heads(8, 512, 512, 64);
@@ -83,6 +90,9 @@ constexpr const char* kStreamGroupedName = "stream/32over8x1x4096x128";
 constexpr Shape kDecode1k = grouped(32, 8, 1, 1024, 128), kDecode16k = grouped(32, 8, 1, 16384, 128);
 constexpr Shape kOneKeyHead = grouped(4, 1, 1, 16384, 128);
 constexpr const char* kOneKeyHeadName = "threads/4over1x1x16384x128";
+
+constexpr Shape kPrefill64 = heads(8, 2048, 2048, 64), kPrefill128 = heads(8, 2048, 2048, 128);
+constexpr Shape kVision = heads(8, 197, 197, 64), kUneven = heads(5, 300, 700, 80);
 
 constexpr Case kCases[] = {
     // In and out together in a first cache of 32 KiB,
@@ -155,6 +165,33 @@ constexpr Case kCases[] = {
     attention("formats", kv(FOVEA_BF16, heads(8, 2048, 2048, 64)), time(), "prefill/8x2048x2048x64"),
     attention("formats", kv(FOVEA_I8, heads(8, 2048, 2048, 64)), time(1.087f), "prefill/8x2048x2048x64"),
     attention("formats", kv(FOVEA_I4, heads(8, 2048, 2048, 64)), time(), "prefill/8x2048x2048x64"),
+
+    // f32 rows, then f32 and integer arithmetic on the same int8 or int4 rows.
+    integer(kPrefill64),
+    integer(kv(FOVEA_I8, kPrefill64)),
+    integer(integers(FOVEA_I8, kPrefill64), f32_speed(2.4f), "integer/8x2048x2048x64"),
+    integer(kPrefill128),
+    integer(kv(FOVEA_I8, kPrefill128)),
+    integer(integers(FOVEA_I8, kPrefill128), f32_speed(2.8f, 1.8f), "integer/8x2048x2048x128"),
+    integer(causal(kPrefill128)),
+    integer(kv(FOVEA_I8, causal(kPrefill128))),
+    integer(integers(FOVEA_I8, causal(kPrefill128)), f32_speed(2.4f), "integer/8x2048x2048x128-causal"),
+    integer(kVision),
+    integer(kv(FOVEA_I8, kVision)),
+    integer(integers(FOVEA_I8, kVision), f32_speed(1.8f), "integer/8x197x197x64"),
+    integer(kUneven),
+    integer(kv(FOVEA_I8, kUneven)),
+    integer(integers(FOVEA_I8, kUneven), f32_speed(2.0f), "integer/5x300x700x80"),
+    integer(kDecode1k),
+    integer(kv(FOVEA_I8, kDecode1k)),
+    integer(integers(FOVEA_I8, kDecode1k), f32_speed(2.2f), "integer/32over8x1x1024x128-kv_i8"),
+    integer(kv(FOVEA_I4, kDecode1k)),
+    integer(integers(FOVEA_I4, kDecode1k), f32_speed(1.0f), "integer/32over8x1x1024x128-kv_i4"),
+    integer(kDecode16k),
+    integer(kv(FOVEA_I8, kDecode16k)),
+    integer(integers(FOVEA_I8, kDecode16k), read(0.85f)),
+    integer(kv(FOVEA_I4, kDecode16k)),
+    integer(integers(FOVEA_I4, kDecode16k), f32_speed(1.8f), "integer/32over8x1x16384x128-kv_i4"),
 
     attention("sources", from(FOVEA_KV_RING, kDecode1k), time(1.05f), "decode/32over8x1x1024x128"),
     attention("sources", from(FOVEA_KV_PAGED, kDecode1k), time(1.05f), "decode/32over8x1x1024x128"),
@@ -252,6 +289,7 @@ class Text {
 };
 
 const char* const kDtypes[] = {"f32", "f16", "bf16", "i8", "i4"};
+constexpr const char* kComputes[] = {"f32", "i8"};
 constexpr const char* kSources[] = {"strided", "ring", "pages"};
 
 void add_attention(const Shape& s, Text& text) {
@@ -262,6 +300,7 @@ void add_attention(const Shape& s, Text& text) {
   if (s.value_dim != s.head_dim) text.add("v%u", s.value_dim);
   if (s.dtype != FOVEA_F32) text.add("-%s", kDtypes[s.dtype]);
   if (s.kv_dtype != FOVEA_F32) text.add("-kv_%s", kDtypes[s.kv_dtype]);
+  if (s.compute != FOVEA_COMPUTE_F32) text.add("-compute_%s", kComputes[s.compute]);
   if (s.source != FOVEA_KV_STRIDED) text.add("-%s", kSources[s.source]);
   if (s.causal == FOVEA_CAUSAL_BOTTOM_RIGHT) text.add("-causal");
   if (s.causal == FOVEA_CAUSAL_TOP_LEFT) text.add("-causal_top_left");
@@ -316,6 +355,7 @@ const char* name(GoalKind kind) {
     case GoalKind::kLikeRound: return "fma, as the round shape";
     case GoalKind::kTime: return "time of the whole call";
     case GoalKind::kSpeedUp: return "speed of one thread";
+    case GoalKind::kF32Speed: return "speed of f32";
   }
   return "";
 }
@@ -337,15 +377,15 @@ size_t case_count() { return sizeof kCases / sizeof kCases[0]; }
 const Case& case_at(size_t index) { return kCases[index]; }
 
 const char* suite_at(size_t index) {
-  constexpr const char* kSuites[] = {"softmax", "prefill", "causal", "decode",  "formats", "sources",
-                                     "small",   "options", "stream", "threads", "linear"};
+  constexpr const char* kSuites[] = {"softmax", "prefill", "causal",  "decode", "formats", "integer",
+                                     "sources", "small",   "options", "stream", "threads", "linear"};
   return index < sizeof kSuites / sizeof kSuites[0] ? kSuites[index] : nullptr;
 }
 
 const char* const kShapeKeys =
     R"(    q=1 k=q heads=1 kv_heads=heads dim=64 vdim=dim batch=1 causal=0 (1 or bottom_right, top_left)
     window=0 right=0 mask=none (byte, float) softcap=0 alibi=0 sinks=0 lse=0 additive=0 dropout=0
-    dtype=f32 kv=f32 (f16, bf16, i8, i4) threads=1
+    dtype=f32 kv=f32 (f16, bf16, i8, i4) compute=f32 (i8) threads=1
     source=strided (ring, pages)
     split=0 (key_split_tokens) push=0 (keys a time, into a stream) merge=0 (two states)
 )";
@@ -421,6 +461,11 @@ const char* parse_shape(const char* text, Shape* shape) {
       const int which = find(kDtypes, value, value_length);
       if (which < 0) return mistake;
       (is("kv") ? s.kv_dtype : s.dtype) = static_cast<fovea_dtype>(which);
+      known = true;
+    } else if (is("compute")) {
+      const int which = find(kComputes, value, value_length);
+      if (which < 0) return mistake;
+      s.compute = static_cast<fovea_compute>(which);
       known = true;
     } else if (is("source")) {
       const int which = find(kSources, value, value_length);

@@ -21,6 +21,7 @@ struct Shape {
   uint32_t push = 0;   // keys of a piece: a stream in place of one call, each piece an array; 0 = one call
   bool merge = false;  // not a call, but two states that become one
   fovea_dtype dtype = FOVEA_F32, kv_dtype = FOVEA_F32;  // of queries and outputs; of keys and values
+  fovea_compute compute = FOVEA_COMPUTE_F32;
   fovea_kv_kind source = FOVEA_KV_STRIDED;  // a ring has wrapped around; pages are of 64 tokens, in no order
   fovea_mask_kind mask = FOVEA_MASK_NONE;   // [q_tokens][kv_tokens], the same for all heads
   float softcap = 0, dropout = 0;
@@ -51,13 +52,15 @@ enum class GoalKind {
   kLikeRound,  // at least this many times the reference case's fraction of the peak * (rows / rows of whole vectors)
   kTime,       // at most this many times the reference case's time; 0 = only shown
   kSpeedUp,    // at least this many times as fast as the reference case; 0 = only shown
+  kF32Speed,   // the same for integers beside f32; without instructions for integer products at least as fast
 };
 const char* name(GoalKind kind);  // what the number is held against, for tables: "fma", "plain", ...
 
 struct Goal {
   GoalKind kind = GoalKind::kNone;
   float value = 0;
-  float avx2 = 0;  // where 8 lanes are asked for another value; 0 = the same. Such cases run on avx2 by default as well
+  float avx2 = 0;  // where 8 lanes are asked for another value; 0 = the same. Such cases run on the best target of 8
+                   // lanes by default as well
 };
 
 enum class Kind { kAttention, kLinear, kSoftmax };
@@ -68,8 +71,9 @@ struct Case {
   Shape shape;
   SoftmaxShape softmax;
   Goal goal;
-  const char* reference;  // the name of the case that the last four speak of, or null
+  const char* reference;  // the name of the case that the last five speak of, or null
   LinearShape linear = {};
+  bool extended = false;  // runs by default on a target that extends the best one, where there is such a target
 };
 
 constexpr size_t kNameBytes = 128;

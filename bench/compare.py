@@ -31,7 +31,8 @@ def bound(result):
     if result.get("exp_geps"):
         return result["exp_geps"]
     from_memory = result.get("read_level") in ("l3", "dram")
-    if from_memory and result.get("fraction_of_read_bandwidth", 0) > result.get("fraction_of_fma_peak", 0):
+    of_peak = result.get("fraction_of_fma_peak", result.get("fraction_of_integer_peak", 0))
+    if from_memory and result.get("fraction_of_read_bandwidth", 0) > of_peak:
         return result.get("read_gbps", 0)
     return result.get("peak_gflops", 0)
 

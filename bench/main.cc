@@ -108,13 +108,6 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-bool runs_here(fovea_target target) {
-  for (uint32_t i = 0; i < fovea_target_count(); ++i) {
-    if (fovea_target_at(i) == target) return true;
-  }
-  return false;
-}
-
 // The targets that the user names; empty = none was named.
 std::vector<fovea_target> named_targets(const Options& options) {
   std::vector<fovea_target> targets;
@@ -135,7 +128,7 @@ std::vector<fovea_target> named_targets(const Options& options) {
     const std::string name = options.targets.substr(begin, end - begin);
     fovea_target target = fovea_target_from_name(name.c_str());
     if (target == FOVEA_TARGET_BEST) target = platform::target_with_kernels(0);
-    if (!runs_here(target)) complain("this build and processor have no target ", name.c_str());
+    if (resolved(target) == FOVEA_TARGET_BEST) complain("this build and processor have no target ", name.c_str());
     targets.push_back(target);
     begin = end + 1;
   }
@@ -157,6 +150,16 @@ const Case* find_case(const char* name) {
   return nullptr;
 }
 
+// Where a case runs if no target is named.
+std::vector<fovea_target> usual_targets(const Case& one) {
+  const bool extended = one.extended || one.shape.compute == FOVEA_COMPUTE_I8;
+  std::vector<fovea_target> targets = {extended ? resolved(FOVEA_TARGET_BEST) : platform::target_with_kernels(0)};
+  if (one.goal.avx2 > 0 && targets[0] == FOVEA_TARGET_AVX512) targets.push_back(FOVEA_TARGET_AVX2);
+  if (one.goal.avx2 > 0 && targets[0] == FOVEA_TARGET_AVX512_VNNI) targets.push_back(FOVEA_TARGET_AVX2_VNNI);
+  if (resolved(targets.back()) == FOVEA_TARGET_BEST) targets.pop_back();
+  return targets;
+}
+
 // What is to be run, each reference before what refers to it.
 std::vector<Job> plan_jobs(const std::vector<const Case*>& cases, const std::vector<fovea_target>& named) {
   std::vector<Job> jobs;
@@ -169,14 +172,7 @@ std::vector<Job> plan_jobs(const std::vector<const Case*>& cases, const std::vec
     jobs.push_back({one, target, hidden});
   };
   for (const Case* one : cases) {
-    std::vector<fovea_target> targets = named;
-    if (targets.empty()) {
-      targets.push_back(platform::target_with_kernels(0));
-      if (one->goal.avx2 > 0 && targets[0] == FOVEA_TARGET_AVX512 && runs_here(FOVEA_TARGET_AVX2)) {
-        targets.push_back(FOVEA_TARGET_AVX2);
-      }
-    }
-    for (const fovea_target target : targets) {
+    for (const fovea_target target : named.empty() ? usual_targets(*one) : named) {
       if (one->reference) add(find_case(one->reference), target, true);
       add(one, target, false);
     }
@@ -248,7 +244,7 @@ int bench(const Options& options) {
     for (const Job& job : jobs) {
       char text[kNameBytes];
       name_of(*job.one, text);
-      if (!job.hidden) std::printf("%-42s %s\n", text, fovea_target_name(job.target));
+      if (!job.hidden) std::printf("%-44s %s\n", text, fovea_target_name(job.target));
     }
     return 0;
   }

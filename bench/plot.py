@@ -80,7 +80,8 @@ def roofline(bench, peers, folder):
                          color=colour, alpha=0.55, linewidths=0, label=library)
     if bench:
         best = next(iter(probes["fma_gflops"]))
-        attention = [r for r in bench["results"] if r.get("flops") and r["target"] == best]
+        attention = [r for r in bench["results"]
+                     if r.get("flops") and r["target"] == best and r["shape"].get("compute") != "i8"]
         for suite in dict.fromkeys(r["suite"] for r in attention):
             points = [r for r in attention if r["suite"] == suite]
             axes.scatter([r["flops"] / r["bytes"] for r in points], [r["gflops"] for r in points], s=26,

@@ -26,6 +26,7 @@ constexpr const char* kCompiler = "unknown";
 #endif
 
 const char* const kDtypes[] = {"f32", "f16", "bf16", "i8", "i4"};
+constexpr const char* kComputes[] = {"f32", "i8"};
 constexpr const char* kSources[] = {"strided", "ring", "pages"};
 const char* const kCausal[] = {"none", "top_left", "bottom_right", "positions"};
 const char* const kMasks[] = {"none", "float", "byte"};
@@ -66,7 +67,7 @@ void write_shape(Json& json, const Case& one) {
     json.member("causal", kCausal[s.causal]).member("window", s.window_left).member("right", s.window_right);
     json.member("threads", s.threads).member("split", s.split).member("push", s.push).flag("merge", s.merge);
     json.member("dtype", kDtypes[s.dtype]).member("kv", kDtypes[s.kv_dtype]);
-    json.member("source", kSources[s.source]);
+    json.member("compute", kComputes[s.compute]).member("source", kSources[s.source]);
     json.member("mask", kMasks[s.mask]).member("softcap", static_cast<double>(s.softcap));
     json.member("dropout", static_cast<double>(s.dropout)).flag("additive", s.additive);
     json.flag("alibi", s.alibi).flag("sinks", s.sinks).flag("lse", s.lse);
@@ -87,7 +88,7 @@ void write_result(Json& json, const Result& r, const Result* reference) {
   json.member("batches", static_cast<double>(r.times.batches));
   json.member("calls_a_batch", static_cast<double>(r.times.calls_a_batch));
   json.member("gflops", r.gflops()).member("gbps", r.gbps()).member("geps", r.geps());
-  json.member("fraction_of_fma_peak", r.of_fma_peak());
+  json.member(r.integer_peak ? "fraction_of_integer_peak" : "fraction_of_fma_peak", r.of_peak());
   json.member("fraction_of_read_bandwidth", r.of_read());
   json.member("fraction_of_exp_rate", r.of_exp());
   json.member("read_level", name(r.level));
@@ -120,6 +121,9 @@ void print_probes(std::FILE* file, const Host& host, const Probes& p) {
   for (size_t i = 0; i < p.targets; ++i) {
     if (p.exp_geps[i] > 0) std::fprintf(file, "  %s %.2f", fovea_target_name(p.target[i]), p.exp_geps[i]);
   }
+  if (p.integer_targets > 0) std::fprintf(file, "\ninteger peak, GOP/s:       ");
+  for (size_t i = 0; i < p.integer_targets; ++i)
+    std::fprintf(file, "  %s %.1f", fovea_target_name(p.integer_target[i]), p.integer_gops[i]);
   std::fprintf(file, "\nread, GB/s:                ");
   for (const Level level : {kL1, kL2, kL3, kDram}) {
     if (p.read_gbps[level] > 0) std::fprintf(file, "  %s %.0f", name(level), p.read_gbps[level]);
@@ -128,12 +132,12 @@ void print_probes(std::FILE* file, const Host& host, const Probes& p) {
 }
 
 void print_header(std::FILE* file) {
-  std::fprintf(file, "\n%-42s %-7s %11s %6s %8s %6s %7s %11s   %s\n", "case", "target", "median", "+-", "GFLOP/s",
-               "of fma", "GB/s", "of read", "reached and goal");
+  std::fprintf(file, "\n%-44s %-11s %11s %6s %8s %7s %7s %11s   %s\n", "case", "target", "median", "+-", "GFLOP/s",
+               "of peak", "GB/s", "of read", "reached and goal");
 }
 
 void print_result(std::FILE* file, const Result& r, const Result* reference) {
-  std::fprintf(file, "%-42s %-7s ", r.name, fovea_target_name(r.target));
+  std::fprintf(file, "%-44s %-11s ", r.name, fovea_target_name(r.target));
   if (r.status != FOVEA_OK) {
     std::fprintf(file, "not run: %s\n", fovea_status_string(r.status));
     return;
@@ -141,7 +145,7 @@ void print_result(std::FILE* file, const Result& r, const Result* reference) {
   print_time(file, r.times.ns_median);
   std::fprintf(file, " %5.1f%%", 100 * r.times.ns_mad / r.times.ns_median);
   print_or_dash(file, " %8.1f", 9, r.gflops());
-  print_or_dash(file, " %6.3f", 7, r.of_fma_peak());
+  print_or_dash(file, " %7.3f", 8, r.of_peak());
   std::fprintf(file, " %7.1f %6.3f %-4s", r.gbps(), r.of_read(), name(r.level));
   if (r.elements > 0) std::fprintf(file, "   %.2f G elements/s, %.3f of exp", r.geps(), r.of_exp());
 
@@ -181,6 +185,8 @@ void write_json(std::FILE* file, const Host& host, const Probes& p, const Result
 
   json.key("probes").begin('{').key("fma_gflops").begin('{');
   for (size_t i = 0; i < p.targets; ++i) json.member(fovea_target_name(p.target[i]), p.fma_gflops[i]);
+  json.end('}').key("integer_gops").begin('{');
+  for (size_t i = 0; i < p.integer_targets; ++i) json.member(fovea_target_name(p.integer_target[i]), p.integer_gops[i]);
   json.end('}').key("read_gbps").begin('{');
   for (const Level level : {kL1, kL2, kL3, kDram}) {
     if (p.read_gbps[level] > 0) json.member(name(level), p.read_gbps[level]);
@@ -201,14 +207,14 @@ void write_json(std::FILE* file, const Host& host, const Probes& p, const Result
 void write_csv(std::FILE* file, const Result* results, const Result* const* reference_of, size_t count) {
   std::fprintf(
       file,
-      "name,suite,target,backend,threads,ns_median,ns_mad,ns_min,gflops,gbps,fraction_of_fma_peak,"
+      "name,suite,target,backend,threads,ns_median,ns_mad,ns_min,gflops,gbps,fraction_of_peak,"
       "fraction_of_read_bandwidth,read_level,fraction_of_exp_rate,workspace_bytes,tiles,goal_of,goal,reached\n");
   for (size_t i = 0; i < count; ++i) {
     const Result& r = results[i];
     if (r.hidden || r.status != FOVEA_OK) continue;
     std::fprintf(file, "%s,%s,%s,%s,%u,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%s,%.6g,%zu,%llu,", r.name, r.one->suite,
                  fovea_target_name(r.target), fovea_target_backend(r.target), r.one->shape.threads, r.times.ns_median,
-                 r.times.ns_mad, r.times.ns_min, r.gflops(), r.gbps(), r.of_fma_peak(), r.of_read(), name(r.level),
+                 r.times.ns_mad, r.times.ns_min, r.gflops(), r.gbps(), r.of_peak(), r.of_read(), name(r.level),
                  r.of_exp(), r.workspace_bytes, static_cast<unsigned long long>(r.work.tiles));
     const Verdict v = judge(r, reference_of[i]);
     if (v.kind == GoalKind::kNone) {

@@ -13,13 +13,19 @@ namespace {
 // Fewer operations for each byte than this: how fast the memory is matters, so it is probed again beside the case.
 constexpr double kReadBoundFlopsPerByte = 32;
 
-unsigned lanes_of(fovea_target target) {
+// The smallest plan for the target; false where it does not run here.
+bool plan_for(fovea_target target, fovea_plan* plan) {
   fovea_attention_desc d = {};
   d.struct_bytes = sizeof d;
   d.q_heads = d.kv_heads = d.head_dim = d.value_dim = 1;
   d.target = target;
+  d.processor_features = platform::processor_features();
+  return fovea_plan_init(plan, &d) == FOVEA_OK;
+}
+
+unsigned lanes_of(fovea_target target) {
   fovea_plan plan;
-  return fovea_plan_init(&plan, &d) == FOVEA_OK ? plan.lanes : 0;
+  return plan_for(target, &plan) ? plan.lanes : 0;
 }
 
 // Takes the probes that bound the case, and keeps the higher of this and the time before.
@@ -28,7 +34,11 @@ void probe_beside(const Machine& machine, const Probes& known, const fovea_execu
   const fovea_target target = probe_target(result->target, lanes_of(result->target));
   const bool multiplies = result->one->kind != Kind::kSoftmax;
   if (multiplies) {
-    result->peak_gflops = std::max(result->peak_gflops, result->one->shape.threads * fma_peak_gflops(target, clock));
+    const bool integers = result->one->shape.compute == FOVEA_COMPUTE_I8;
+    const double gops = integers ? integer_gops(result->target, clock) : 0;
+    result->integer_peak = gops > 0;
+    const double peak = gops > 0 ? gops : fma_peak_gflops(target, clock);
+    result->peak_gflops = std::max(result->peak_gflops, result->one->shape.threads * peak);
   } else {
     result->exp_geps = std::max(result->exp_geps, exp_geps(target, clock));
   }
@@ -53,8 +63,20 @@ Probes probe(const Machine& machine) {
     p.fma_gflops[i] = fma_peak_gflops(target, clock);
     p.exp_geps[i] = exp_geps(target, clock);
   }
+  for (const fovea_target target :
+       {FOVEA_TARGET_AVX512_VNNI, FOVEA_TARGET_AVX2_VNNI, FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_NEON_DOTPROD}) {
+    const double gops = resolved(target) == target ? integer_gops(target, clock) : 0;
+    if (gops <= 0) continue;
+    p.integer_target[p.integer_targets] = target;
+    p.integer_gops[p.integer_targets++] = gops;
+  }
   for (const Level level : {kL1, kL2, kL3, kDram}) p.read_gbps[level] = read_gbps(level, machine.memory, clock);
   return p;
+}
+
+fovea_target resolved(fovea_target target) {
+  fovea_plan plan;
+  return plan_for(target, &plan) ? plan.desc.target : FOVEA_TARGET_BEST;
 }
 
 size_t memory_bytes(const Case& one, fovea_target target) {
@@ -130,18 +152,19 @@ void run(const Case& one, fovea_target target, const Machine& given, const Probe
 Verdict judge(const Result& r, const Result* reference) {
   const Goal& goal = r.one->goal;
   const unsigned lanes = lanes_of(r.target);
-  const double value = static_cast<double>(lanes == 8 && goal.avx2 > 0 ? goal.avx2 : goal.value);
+  const bool f32_products = goal.kind == GoalKind::kF32Speed && !r.integer_peak;  // exact, of integers
+  const double value = static_cast<double>(f32_products ? 1.0f : lanes == 8 && goal.avx2 > 0 ? goal.avx2 : goal.value);
   const bool has_reference = reference && reference->status == FOVEA_OK;
   Verdict v = {goal.kind, 0, value, false};
   double bound = 0;  // what must be known, else there is no verdict
   switch (goal.kind) {
     case GoalKind::kNone: break;
-    case GoalKind::kFmaPeak: bound = r.peak_gflops, v.reached = r.of_fma_peak(); break;
+    case GoalKind::kFmaPeak: bound = r.peak_gflops, v.reached = r.of_peak(); break;
     case GoalKind::kReadSpeed: bound = r.read_gbps, v.reached = r.of_read(); break;
     case GoalKind::kExpRate: bound = r.exp_geps, v.reached = r.of_exp(); break;
     case GoalKind::kPeakTime:
       bound = r.peak_gflops;
-      v.reached = bound > 0 ? 1 / r.of_fma_peak() : 0;
+      v.reached = bound > 0 ? 1 / r.of_peak() : 0;
       v.at_most = true;
       break;
     case GoalKind::kPlainTime:
@@ -154,8 +177,8 @@ Verdict judge(const Result& r, const Result* reference) {
     case GoalKind::kLikeRound:
       if (!has_reference) break;
       bound = r.peak_gflops;
-      v.reached = r.of_fma_peak();
-      v.goal = value * r.work.row_fill / reference->work.row_fill * reference->of_fma_peak();
+      v.reached = r.of_peak();
+      v.goal = value * r.work.row_fill / reference->work.row_fill * reference->of_peak();
       break;
     case GoalKind::kTime:
       if (!has_reference || value <= 0) break;
@@ -165,6 +188,11 @@ Verdict judge(const Result& r, const Result* reference) {
       break;
     case GoalKind::kSpeedUp:
       if (!has_reference || value <= 0 || r.one->shape.threads > platform::processor_threads()) break;
+      bound = reference->times.ns_median;
+      v.reached = bound / r.times.ns_median;
+      break;
+    case GoalKind::kF32Speed:
+      if (!has_reference) break;
       bound = reference->times.ns_median;
       v.reached = bound / r.times.ns_median;
       break;

@@ -22,6 +22,9 @@ struct Probes {
   fovea_target target[kMostTargets];  // those that run here, best first
   double fma_gflops[kMostTargets];
   double exp_geps[kMostTargets];
+  size_t integer_targets;
+  fovea_target integer_target[kMostTargets];  // those that run here and have instructions for integer products
+  double integer_gops[kMostTargets];
   double read_gbps[kLevels];
   double timer_overhead_ns;
 };
@@ -36,6 +39,10 @@ struct Machine {
 
 Probes probe(const Machine& machine);
 
+// The target that a plan for `target` has, on a processor as the system describes it; FOVEA_TARGET_BEST where it does not
+// run here.
+fovea_target resolved(fovea_target target);
+
 struct Result {
   const Case* one;
   char name[kNameBytes];
@@ -49,6 +56,7 @@ struct Result {
   // Probes taken again right before and after the case, the higher of the two: a shared machine's speed changes. The
   // read bandwidth is measured only where it matters, else it is the first one measured.
   double peak_gflops;  // 0 = not known, as for the next two
+  bool integer_peak;   // it is that of the target's instructions for integer products, which the case uses
   double exp_geps;
   double read_gbps;  // of the level
   Level level;       // the memory that holds the case's buffers
@@ -59,7 +67,7 @@ struct Result {
   double gflops() const { return work.flops / times.ns_median; }
   double gbps() const { return work.bytes / times.ns_median; }
   double geps() const { return elements / times.ns_median; }
-  double of_fma_peak() const { return peak_gflops > 0 ? gflops() / peak_gflops : 0; }
+  double of_peak() const { return peak_gflops > 0 ? gflops() / peak_gflops : 0; }
   double of_read() const { return read_gbps > 0 ? gbps() / read_gbps : 0; }
   double of_exp() const { return exp_geps > 0 ? geps() / exp_geps : 0; }
 };

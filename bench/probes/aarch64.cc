@@ -21,6 +21,21 @@ void exp_neon(float* out, const float* in, size_t count) {
   }
 }
 
+#define FOVEA_INTEGER_LOOP(name, dot, feature)                                                 \
+  __attribute__((target("arch=armv8.2-a+" feature))) float name(uint64_t rounds, float seed) { \
+    const int8x16_t x = vdupq_n_s8(static_cast<int8_t>(seed));                                 \
+    int32x4_t a[16];                                                                           \
+    for (int i = 0; i < 16; ++i) a[i] = vdupq_n_s32(i);                                        \
+    for (; rounds; --rounds) {                                                                 \
+      for (int i = 0; i < 16; ++i) a[i] = dot(a[i], x, x);                                     \
+    }                                                                                          \
+    for (int i = 1; i < 16; ++i) a[0] = vaddq_s32(a[0], a[i]);                                 \
+    return static_cast<float>(vgetq_lane_s32(a[0], 0));                                        \
+  }
+FOVEA_INTEGER_LOOP(chains_sdot, vdotq_s32, "dotprod")
+FOVEA_INTEGER_LOOP(chains_smmla, vmmlaq_s32, "i8mm")
+#undef FOVEA_INTEGER_LOOP
+
 }  // namespace
 
 uint64_t read_all(const void* data, size_t bytes) {
@@ -35,6 +50,12 @@ uint64_t read_all(const void* data, size_t bytes) {
   }
   for (int j = 1; j < 8; ++j) a[0] = vorrq_u64(a[0], a[j]);
   return vgetq_lane_u64(a[0], 0) | vgetq_lane_u64(a[0], 1);
+}
+
+IntegerLoop integer_loop(fovea_target target) {
+  if (target == FOVEA_TARGET_NEON_DOTPROD) return {chains_sdot, 16 * 16 * 2};
+  if (target == FOVEA_TARGET_NEON_I8MM) return {chains_smmla, 16 * 32 * 2};
+  return {};
 }
 
 ExpLoop exp_loop(fovea_target target) { return target == FOVEA_TARGET_NEON ? exp_neon : nullptr; }

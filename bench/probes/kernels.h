@@ -24,6 +24,13 @@ uint64_t read_all(const void* data, size_t bytes);
 using ExpLoop = void (*)(float* out, const float* in, size_t count);
 ExpLoop exp_loop(fovea_target target);
 
+// Independent chains of the target's instructions for products of 8-bit integers, as in fma_probe.h.
+struct IntegerLoop {
+  float (*run)(uint64_t rounds, float seed);  // null: the target has no such instruction
+  double operations_a_round;                  // a multiplication and an addition are two
+};
+IntegerLoop integer_loop(fovea_target target);
+
 // The constants of the loops. ln 2 = kLn2High + kLn2Low, where n * kLn2High is exact for |n| < 2^9.
 constexpr float kLog2E = 1.44269504f, kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f, kExpFloor = -87.0f;
 // exp(r) for |r| <= ln(2) / 2, lowest power first: Taylor's, which here errs by 3e-8 at most.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "bench/fma_probe/measure.h"
 #include "bench/machine.h"
 #include "bench/probes/kernels.h"
 
@@ -107,12 +108,19 @@ double exp_geps(fovea_target target, Clock clock_ns) {
   return kCount / ns;
 }
 
+double integer_gops(fovea_target target, Clock clock_ns) {
+  const IntegerLoop loop = integer_loop(target);
+  return loop.run ? median_gflops(loop.run, loop.operations_a_round, clock_ns) : 0.0;
+}
+
 double timer_overhead_ns(Clock clock_ns) {
   return median_ns([&] { (void)clock_ns(); }, clock_ns);
 }
 
 fovea_target probe_target(fovea_target target, unsigned lanes) {
-  if (target != FOVEA_TARGET_XSIMD) return target;
+  const bool extends = target == FOVEA_TARGET_AVX512_VNNI || target == FOVEA_TARGET_AVX2_VNNI ||
+                       target == FOVEA_TARGET_NEON_DOTPROD || target == FOVEA_TARGET_NEON_I8MM;
+  if (target != FOVEA_TARGET_XSIMD && !extends) return target;
 #if defined(__aarch64__)
   return lanes == 4 ? FOVEA_TARGET_NEON : FOVEA_TARGET_SCALAR;
 #else

@@ -26,10 +26,15 @@ size_t read_probe_bytes();
 // target.
 double exp_geps(fovea_target target, Clock clock_ns);
 
+// 10^9 operations a second of the target's instructions for products of 8-bit integers, measured like the multiply-add
+// peak. 0 = it has none.
+double integer_gops(fovea_target target, Clock clock_ns);
+
 // What two readings of the clock, one right after the other, differ by: the median.
 double timer_overhead_ns(Clock clock_ns);
 
-// The target whose probes fit: for FOVEA_TARGET_XSIMD the one with vectors of as many lanes.
+// The target whose other probes fit: the one that a target extends; for FOVEA_TARGET_XSIMD the one with vectors of as
+// many lanes.
 fovea_target probe_target(fovea_target target, unsigned lanes);
 
 }  // namespace fovea::bench

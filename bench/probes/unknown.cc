@@ -17,4 +17,6 @@ uint64_t read_all(const void* data, size_t bytes) {
 
 ExpLoop exp_loop(fovea_target) { return nullptr; }
 
+IntegerLoop integer_loop(fovea_target) { return {}; }
+
 }  // namespace fovea::bench
