@@ -9,10 +9,12 @@
 Instructions are counted by QEMU with a plugin of its own (counts/count_instructions.c), of two calls less those of one,
 so that start-up drops out. The inner loops are those of the two matrix products: loops without a loop in them that run
 a tenth or more of the multiply-adds. llvm-mca reckons their cycles, with every load in the first cache; the limit
-beside them is what the same model needs for the multiply-adds of these loops alone. Needs QEMU and llvm-19, and for
+beside them is what the same model needs for the multiply-adds of these loops alone. Integer arithmetic has rows of
+instructions only, beside f32 arithmetic on the same int8 rows. Needs QEMU and llvm-19, and for
 each toolchain what its file names.
 """
 import argparse
+import copy
 import csv
 import os
 import platform
@@ -23,8 +25,9 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BASELINE = os.path.join(ROOT, "bench", "counts_baseline.csv")
-MULTIPLY_ADDS = 2 * 4 * 64 * 64 * 64  # of calls.c: q.k and p.v
+SHAPE, DECODE = "4 64 64 64", "4 1 256 32"  # heads, queries, keys and head_dim, as calls.c takes them
 NOISE = {"instructions": 1.005, "cycles": 1.01}  # a figure is worse if it is more than this many times the baseline's
+NOT_SERVED = 3  # the status with which calls.c ends where the library does not have what is asked for
 LEAST_SHARE = 0.1  # of the multiply-adds, for a loop to be looked at: the exponential has a twentieth
 
 
@@ -54,8 +57,53 @@ TARGETS = [
 ]
 
 
+class More:
+    """A row beside that of SHAPE. The goal is a number, or another row's name and how many times fewer instructions than there."""
+
+    def __init__(self, name, words, goal=None):
+        self.name, self.words, self.goal = name, words, goal
+
+
+def integers_on_a_board(goal, times_fewer):
+    return [
+        More("int8 rows", f"{SHAPE} i8"),
+        More("integers", f"{SHAPE} integers", goal),
+        More("decode", DECODE),
+        More("decode int8 rows", f"{DECODE} i8"),
+        More("decode integers", f"{DECODE} integers", ("decode", times_fewer)),
+    ]
+
+
+# Of integer arithmetic, with what it is held against. On AArch64 these run on a processor that has all instructions.
+INTEGERS = {
+    "aarch64-linux-gnu": [
+        More("int8 rows", f"{SHAPE} i8 neon"),
+        More("integers neon", f"{SHAPE} integers neon"),
+        More("integers neon_dotprod", f"{SHAPE} integers neon_dotprod", 0.17),
+        More("integers neon_i8mm", f"{SHAPE} integers neon_i8mm", 0.14),
+    ],
+    "arm-none-eabi-cortex-m55": integers_on_a_board(0.26, 2.0),
+    "arm-none-eabi-cortex-m4f": integers_on_a_board(1.15, 1.6),
+}
+
+
+def multiply_adds_of(words):
+    """Of a call, for q.k and p.v."""
+    heads, queries, keys, dim = map(int, words.split()[:4])
+    return 2 * heads * queries * keys * dim
+
+
+MULTIPLY_ADDS = multiply_adds_of(SHAPE)
+
+
+class NotServed(Exception):
+    pass
+
+
 def run(command, **options):
     done = subprocess.run(command, text=True, capture_output=True, **options)
+    if done.returncode == NOT_SERVED:
+        raise NotServed
     if done.returncode != 0:
         sys.exit(f"counts.py: failed: {' '.join(command)}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
     return done.stdout
@@ -173,6 +221,23 @@ def least_cycles(target, model, body):
     return float(re.search(r"Block RThroughput:\s+([\d.]+)", out)[1])
 
 
+def measure_integers(target, program, plugin):
+    """Rows of integer arithmetic. A row that this build does not serve is left out."""
+    rows = {}
+    any_processor = copy.copy(target)
+    any_processor.emulator = [re.sub("^cortex-a53$", "max", word) for word in target.emulator]
+    for more in INTEGERS.get(target.name, []):
+        try:
+            total = sum(counts(any_processor, program, plugin, "fovea", *more.words.split()).values())
+        except NotServed:
+            print(f"{target.name}: this build does not serve {more.name}: {more.words}")
+            continue
+        goal = rows[more.goal[0]]["value"] / more.goal[1] if isinstance(more.goal, tuple) else more.goal
+        rows[more.name] = {"toolchain": target.name, "measure": f"instructions {more.name}",
+                           "value": total / multiply_adds_of(more.words), "beside": goal}
+    return list(rows.values())
+
+
 def measure(target, builds, plugin, options):
     """Rows of the table."""
     program = build(target, builds)
@@ -183,6 +248,7 @@ def measure(target, builds, plugin, options):
     def add(measure, value, beside):
         rows.append({"toolchain": target.name, "measure": measure, "value": value, "beside": beside})
     add("instructions", total / MULTIPLY_ADDS, target.goal)
+    rows += measure_integers(target, program, plugin)
     loops = inner_loops(disassemble(target, program), ran)
     if options.loops:
         for body, rounds in loops:
@@ -230,12 +296,12 @@ def main():
         if not options.targets or target.name in options.targets:
             rows += measure(target, builds, plugin, options)
 
-    print(f"{'toolchain':29} {'for each multiply-add':24} {'value':>8} {'goal or limit':>14} {'baseline':>9}")
+    print(f"{'toolchain':29} {'for each multiply-add':34} {'value':>8} {'goal or limit':>14} {'baseline':>9}")
     failed = False
     for row in rows:
         before = baseline.get((row["toolchain"], row["measure"]))
         failed |= worse(row, baseline)
-        print(f"{row['toolchain']:29} {row['measure']:24} {row['value']:8.4f} "
+        print(f"{row['toolchain']:29} {row['measure']:34} {row['value']:8.4f} "
               f"{'' if row['beside'] is None else format(row['beside'], '.4f'):>14} "
               f"{'' if before is None else format(before, '.4f'):>9}"
               f"{'' if not worse(row, baseline) else '  NEW' if before is None else '  WORSE'}")

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What bench/counts.py and bench/size.py count:
- *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask]
+ *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [i8] [integers] [TARGET]
  * as many attention calls, by the library or by plain loops, without a shape 4 heads x 64 queries x 64 keys x dim 64. A
- * mask is of floats and hides every fourth key. All memory is static, so it runs on every machine.
+ * mask is of floats and hides every fourth key. With "i8" the library gets int8 rows of the keys and values, with
+ * "integers" also computes products of integers. The target is one of its names. All memory is static, so it runs on
+ * every machine. The exit status is 3 where the library does not serve the call.
  */
 #include <math.h>
 #include <stdint.h>
@@ -14,11 +16,27 @@
 #include "fovea/fovea.h"
 #include "naive.h"
 
-enum { kMaxDim = 64, kMaxQueries = 4 * 64 * 64, kMaxKeys = 4 * 256 * 32, kMaxKeyTokens = 1024, kMaxMask = 64 * 64 };
+enum {
+  kMaxDim = 64,
+  kMaxQueries = 4 * 64 * 64,
+  kMaxKeys = 4 * 256 * 32,
+  kMaxKeyTokens = 1024,
+  kMaxKeyRows = 4 * kMaxKeyTokens,
+  kMaxMask = 64 * 64,
+  kNotServed = 3 /* an exit status */
+};
 
 static float queries[kMaxQueries], keys[kMaxKeys], values[kMaxKeys], out[kMaxQueries];
 static float mask[kMaxMask], weights[kMaxKeyTokens];
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(kMaxDim, kMaxDim)];
+static int8_t key_codes[kMaxKeys], value_codes[kMaxKeys];
+static float key_scales[kMaxKeyRows], value_scales[kMaxKeyRows];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(kMaxDim, kMaxDim)];
+
+struct options {
+  int i8;
+  fovea_compute compute;
+  fovea_target target;
+};
 
 /* Uniform over [-1.7, 1.7): of variance about 1. */
 static void draw(float* data, int count, uint32_t state) {
@@ -28,12 +46,38 @@ static void draw(float* data, int count, uint32_t state) {
   }
 }
 
-static fovea_in dense(const float* data, int tokens, int dim) {
+static void narrow(const float* data, int rows, int dim, int8_t* codes, float* scales) {
+  for (int r = 0; r < rows; ++r) {
+    float largest = 0;
+    for (int d = 0; d < dim; ++d) largest = fmaxf(largest, fabsf(data[r * dim + d]));
+    scales[r] = largest / 127;
+    for (int d = 0; d < dim; ++d) codes[r * dim + d] = (int8_t)rintf(data[r * dim + d] / scales[r]);
+  }
+}
+
+static fovea_in dense(const void* data, int tokens, int dim) {
   const fovea_in in = {data, 0, (ptrdiff_t)tokens * dim, dim};
   return in;
 }
 
-static fovea_status call_fovea(const struct naive_call* shape, int calls) {
+static fovea_kv_source keys_and_values(const struct naive_call* shape, const struct options* options) {
+  const int tokens = shape->kv_tokens, dim = shape->dim, rows = shape->heads * tokens;
+  fovea_kv_source source;
+  memset(&source, 0, sizeof source);
+  source.keys = dense(shape->keys, tokens, dim);
+  source.values = dense(shape->values, tokens, dim);
+  if (options->i8) {
+    narrow(shape->keys, rows, dim, key_codes, key_scales);
+    narrow(shape->values, rows, dim, value_codes, value_scales);
+    source.keys.data = key_codes;
+    source.values.data = value_codes;
+    source.key_scales = dense(key_scales, tokens, 1);
+    source.value_scales = dense(value_scales, tokens, 1);
+  }
+  return source;
+}
+
+static fovea_status call_fovea(const struct naive_call* shape, const struct options* options, int calls) {
   fovea_attention_desc desc;
   memset(&desc, 0, sizeof desc);
   desc.struct_bytes = sizeof desc;
@@ -42,6 +86,10 @@ static fovea_status call_fovea(const struct naive_call* shape, int calls) {
   desc.max_batch = 1;
   desc.max_q_tokens = (uint32_t)shape->q_tokens;
   desc.max_kv_tokens = (uint32_t)shape->kv_tokens;
+  desc.key_dtype = desc.value_dtype = options->i8 ? FOVEA_I8 : FOVEA_F32;
+  desc.compute = options->compute;
+  desc.target = options->target;
+  desc.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM; /* for a target that is named */
   fovea_plan plan;
   fovea_status status = fovea_plan_init(&plan, &desc);
 
@@ -52,8 +100,7 @@ static fovea_status call_fovea(const struct naive_call* shape, int calls) {
   args.q_tokens = (uint32_t)shape->q_tokens;
   args.kv_tokens = (uint32_t)shape->kv_tokens;
   args.q = dense(shape->queries, shape->q_tokens, shape->dim);
-  args.kv.keys = dense(shape->keys, shape->kv_tokens, shape->dim);
-  args.kv.values = dense(shape->values, shape->kv_tokens, shape->dim);
+  args.kv = keys_and_values(shape, options);
   args.out.data = shape->out;
   args.out.batch_stride = (ptrdiff_t)shape->heads * shape->q_tokens * shape->dim;
   args.out.head_stride = (ptrdiff_t)shape->q_tokens * shape->dim;
@@ -78,10 +125,23 @@ int main(int argc, char** argv) {
     shape.kv_tokens = atoi(argv[5]);
     shape.dim = atoi(argv[6]);
   }
-  if (argc > 7) shape.mask = mask;
+  struct options options;
+  memset(&options, 0, sizeof options);
+  for (int i = 7; i < argc; ++i) {
+    if (strcmp(argv[i], "mask") == 0) {
+      shape.mask = mask;
+    } else if (strcmp(argv[i], "i8") == 0) {
+      options.i8 = 1;
+    } else if (strcmp(argv[i], "integers") == 0) {
+      options.i8 = 1;
+      options.compute = FOVEA_COMPUTE_I8;
+    } else {
+      options.target = fovea_target_from_name(argv[i]);
+    }
+  }
   const int outputs = shape.heads * shape.q_tokens * shape.dim, inputs = shape.heads * shape.kv_tokens * shape.dim;
   if (outputs > kMaxQueries || inputs > kMaxKeys || shape.dim > kMaxDim || shape.kv_tokens > kMaxKeyTokens ||
-      (shape.mask && shape.q_tokens * shape.kv_tokens > kMaxMask)) {
+      shape.heads * shape.kv_tokens > kMaxKeyRows || (shape.mask && shape.q_tokens * shape.kv_tokens > kMaxMask)) {
     printf("too large a shape\n");
     return 2;
   }
@@ -94,10 +154,10 @@ int main(int argc, char** argv) {
   if (naive) {
     for (; calls > 0; --calls) naive_attention(&shape);
   } else {
-    status = call_fovea(&shape, calls);
+    status = call_fovea(&shape, &options, calls);
   }
   double sum = 0;
   for (int i = 0; i < outputs; ++i) sum += (double)out[i];
   printf("%s, sum of the output %.6g\n", fovea_status_string(status), sum);
-  return status == FOVEA_OK ? 0 : 1;
+  return status == FOVEA_OK ? 0 : status == FOVEA_ERR_UNSUPPORTED ? kNotServed : 1;
 }
