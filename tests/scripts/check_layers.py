@@ -45,6 +45,7 @@ CONFIG_FILES = {
     "attention/dropout.inl",
     "attention/few_kernel.inl",
     "attention/few_rows.inl",
+    "attention/kernels.h",
     "attention/options.h",
     "attention/score_steps.inl",
     "attention/tile.inl",

@@ -388,6 +388,7 @@ typedef struct fovea_plan {
   fovea_attention_desc desc; /* scale and target resolved, so never 0; diagonal resolved where causal names it */
   uint32_t magic;            /* tells a plan of this version from other bytes */
   uint32_t lanes;            /* f32 elements in a vector of the target */
+  uint32_t dot;              /* integer products: the target's instruction for them, as the library numbers these */
   fovea_plan_kernel kernels[2]; /* one for few query rows, then one for any number: a batch entry is served by the first
                                    that takes its rows */
   size_t worker_bytes;    /* of workspace, for each worker */

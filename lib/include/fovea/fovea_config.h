@@ -29,7 +29,7 @@
 #define FOVEA_ENABLE_ADDITIVE 1 /* FOVEA_SCORE_ADDITIVE */
 #endif
 #ifndef FOVEA_ENABLE_COMPUTE_I8
-#define FOVEA_ENABLE_COMPUTE_I8 1 /* FOVEA_COMPUTE_I8 */
+#define FOVEA_ENABLE_COMPUTE_I8 1 /* FOVEA_COMPUTE_I8: needs FOVEA_ENABLE_I8 or FOVEA_ENABLE_I4, and without both is 0 */
 #endif
 #ifndef FOVEA_ENABLE_DROPOUT
 #define FOVEA_ENABLE_DROPOUT 1 /* dropout */
@@ -170,6 +170,11 @@
 #define FOVEA_IN_DATA_SECTION
 #endif
 
+#if !FOVEA_ENABLE_I8 && !FOVEA_ENABLE_I4
+#undef FOVEA_ENABLE_COMPUTE_I8
+#define FOVEA_ENABLE_COMPUTE_I8 0
+#endif
+
 /* The library's own code reads these constants instead of the macros: all of it is compiled in every configuration, and
  * the compiler drops what cannot be reached. */
 #ifdef __cplusplus
@@ -178,7 +183,7 @@ namespace config {
 constexpr bool kAdditive = FOVEA_ENABLE_ADDITIVE != 0;
 constexpr bool kAlibi = FOVEA_ENABLE_ALIBI != 0;
 constexpr bool kBf16 = FOVEA_ENABLE_BF16 != 0;
-constexpr bool kComputeI8 = FOVEA_ENABLE_COMPUTE_I8 != 0 && (FOVEA_ENABLE_I8 != 0 || FOVEA_ENABLE_I4 != 0);
+constexpr bool kComputeI8 = FOVEA_ENABLE_COMPUTE_I8 != 0;
 constexpr bool kDropout = FOVEA_ENABLE_DROPOUT != 0;
 constexpr bool kF16 = FOVEA_ENABLE_F16 != 0;
 constexpr bool kExecutor = FOVEA_ENABLE_EXECUTOR != 0;

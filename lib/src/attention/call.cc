@@ -5,15 +5,17 @@
 #include "attention/call.h"
 
 #include "attention/head_task.h"
-#include "attention/merge_kernels.h"
 #include "base/status.h"
 #include "base/tasks.h"
 
 namespace fovea {
 namespace {
 
-// The kernel's index among those of the target: a constant in builds with one kernel.
-uint32_t kernel_index(const fovea_plan_kernel& kernel) { return kFewRowsServed ? kernel.index : kTileKernel; }
+// The kernel that a plan names: a constant in builds with one kernel.
+const AttentionKernel& kernel_of(const fovea_plan& plan, const fovea_plan_kernel& kernel) {
+  if (is_i8(plan.desc)) return i8_kernels(plan.desc.target).list[plan.dot][kernel.index - kI8TileKernel];
+  return attention_kernels(plan.desc.target).list[kFewRowsServed ? kernel.index : kTileKernel];
+}
 
 // Query tiles that share each key tile.
 uint32_t tiles_at_once(const fovea_plan_kernel& kernel) { return kMostTiles == 1 ? 1 : kernel.tiles; }
@@ -110,8 +112,7 @@ class Tasks {
     QueryTile(&tiles)[kMostTiles] = arrays->tiles;
     const uint32_t at_once = tiles_at_once(*cut.kernel), first = block * at_once;
     const uint32_t count = cut.tiles - first < at_once ? cut.tiles - first : at_once;
-    const AttentionKernel& kernel = attention_kernels(call_.desc.target).list[kernel_index(*cut.kernel)];
-    HeadTask task(call_, part_, kernel, arrays->buffers, entry, kv_head, worker);
+    HeadTask task(call_, part_, kernel_of(call_.plan, *cut.kernel), arrays->buffers, entry, kv_head, worker);
     for (uint32_t i = 0; i < count; ++i) {
       place_tile(call_.plan, cut, first + i, &tiles[i]);
       task.prepare(&tiles[i]);
@@ -169,10 +170,9 @@ class Tasks {
     const QueryTile& last = tiles[count - 1];
     const uint32_t begin = tiles[0].first_token * task->group + tiles[0].first_head;
     const uint32_t end = last.first_token * task->group + last.first_head + last.live;
-    const MergeKernels& kernels = merge_kernels(call_.desc.target);
     for (uint32_t other = 1; other < splits(); ++other) {
       const StateRows from = states_.from(other * all_rows() + row + begin, value_dim);
-      kernels.merge(task->state.from(begin, value_dim), from, end - begin, value_dim);
+      merge_of(call_.desc)(task->state.from(begin, value_dim), from, end - begin, value_dim);
     }
   }
 

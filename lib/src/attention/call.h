@@ -4,6 +4,7 @@
 
 #include "attention/kernels.h"
 #include "attention/layout.h"
+#include "attention/merge_kernels.h"
 #include "attention/options.h"
 #include "fovea/fovea.h"
 
@@ -94,6 +95,12 @@ class AttentionCall {
 // The whole call, or one on a stream, after every check. Fails only where a loader or an executor does, or before
 // anything is written where tasks cannot be counted.
 fovea_status run_attention(const AttentionCall& call);
+
+// What merges the states of a description's calls.
+inline MergeKernels::Merge* merge_of(const fovea_attention_desc& d) {
+  const MergeKernels& kernels = merge_kernels(d.target);
+  return is_i8(d) ? kernels.merge_i8 : kernels.merge;
+}
 
 }  // namespace fovea
 

@@ -94,5 +94,5 @@ FOVEA_KERNEL void FewScoresOut(const QueryTile& t, const KeyTile& keys, const Sc
 
 constexpr AttentionKernel kFewRowsOfTarget =
     config::kFewRows ? AttentionKernel{kFewRowsFormats, FewBegin, FewAttend, FewEnd, IfScores(FewScoresOut),
-                                       IfScores(ScoresHidden), IfStates(FewResume), IfStates(FewSuspend)}
+                                       IfScores(ScoresHidden), IfStates(FewResume), IfStates(FewSuspend), nullptr, nullptr}
                      : AttentionKernel{};

@@ -168,12 +168,12 @@ void attend_in_pieces(const HeadTask& task, const QueryTile* tiles, const TileLi
     }
   };
   for_key_pieces(task.source, keys, [&](const KeyTile& piece) { attend(piece, kScorePart); });
-  attend(keys, kWeightPart);
   const uint32_t value_dim = task.call.desc.value_dim, step = task.source.piece_elements();
   for (; element < value_dim; element += elements) {
     elements = value_dim - element < step ? value_dim - element : step;
     KeyTile piece = keys;
     piece.values = task.source.values_of(keys, element, elements);
+    if (element == 0) attend(piece, kWeightPart);  // integer products fold the scales of values into weights
     attend(piece, kValuePart);
   }
 }
@@ -267,8 +267,7 @@ HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel
       kv_head(kv_head_),
       entry(positions_of(call, entry_index)),
       ranges(ranges_of(call, entry_index)),
-      source(call, kernel.formats == kOnlyF32 || is_additive(call.desc), buffers, entry_index, kv_head, entry.begin,
-             worker) {
+      source(call, kernel, buffers, entry_index, kv_head, entry.begin, worker) {
   const uint32_t head = kv_head * group;
   const EntryQueries queries = call.queries(entry_index);
   q = typed_rows(call.q(), call.desc.q_dtype, queries, head);

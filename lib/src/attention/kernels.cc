@@ -34,6 +34,6 @@ constexpr AttentionKernel kFewRowsOfTarget = {};
 }  // namespace
 
 FOVEA_IN_DATA_SECTION const AttentionKernels kAttention = {
-    kLanes, hn::kBlockVectors, {kFewRowsOfTarget, kTileOfTarget}};
+    kLanes, hn::kBlockVectors, {kFewRowsOfTarget, TileKernel(kOnlyF32, nullptr, nullptr)}};
 
 #endif

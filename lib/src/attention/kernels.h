@@ -95,6 +95,54 @@ constexpr size_t mask_element_bytes(fovea_mask_kind kind) {
   return kind == FOVEA_MASK_BYTE ? 1 : unit_bytes(mask_dtype(kind));
 }
 
+// ---------------------------------------------------------------------------------------------- integer products
+
+// Whether this build has any.
+constexpr bool kHasI8Products = config::kComputeI8;
+
+// How codes lie in memory for a kind of dot product, on every machine that plans for it.
+struct DotTraits {
+  uint8_t code_bytes;  // of a code of a query, a weight, or a row that was brought
+  uint8_t group;       // codes of a column that one product takes. They lie together: [dim / group][column][group]
+  uint8_t reads;       // codes of a row that are read at once: rows that were brought are whole multiples
+};
+constexpr DotTraits kDotTraits[kDotKinds] = {
+    // bytes of a code, group, reads
+    {4, 1, 1},     // floats
+    {1, 4, 4},     // vpdpbusd
+    {1, 4, 16},    // sdot
+    {1, 8, 16},    // smmla
+    {1, 16, 16},   // vmladava
+    {2, 2, 2},     // smlad
+};
+constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+// Values that were brought have a multiple of this many elements.
+constexpr uint32_t kValueGrain = 8;
+// The largest head_dim for which float sums of products of codes are exact: 127 * 128 * 1024 < 2^24.
+constexpr uint32_t kMostI8Products = 1024;
+
+// What attend needs to know of a key tile beside its codes. In the order of keys, from the first of the tile on.
+struct I8Numbers {
+  float key_scale[kKeyTile];    // finite or NaN
+  float value_scale[kKeyTile];  // finite; 0 where it is not, or NaN
+  float value_nan[kKeyTile];    // 0, or NaN where the scale is not finite. Filled where any_nan is set
+  int32_t key_start[kKeyTile];  // what the sums of products with a key begin with
+  uint32_t any_nan;
+  uint32_t begin, end;  // the keys that were brought
+  int32_t value_start[1];  // [value_dim rounded up to kValueGrain] the same for an element of the values
+};
+
+// Rows of keys or values on their way to where attend takes them.
+struct RowsToBring {
+  KeyRows rows;              // from the first one on
+  uint32_t at, count;        // where they are in the key tile
+  uint32_t begin, end;       // what is brought of the tile, in several calls
+  size_t dim;                // of the rows
+  size_t element, elements;  // the elements that are wanted
+  void* to;                  // keys: rows of codes, from the row `at` on, or null: they stay where they lie. values: packed
+  I8Numbers* numbers;
+};
+
 // Keys [begin, end) of the tile that starts at absolute key `first`. begin is a multiple of kKeyGrain.
 struct KeySpan {
   uint32_t first;
@@ -108,6 +156,7 @@ enum AttendPart : uint32_t { kScorePart = 1, kWeightPart = 2, kValuePart = 4, kA
 struct KeyTile : KeySpan {
   KeyRows keys, values;   // from key `first` on
   const void* next_keys;  // keys of the following tile, where it comes next; else null
+  const I8Numbers* numbers = nullptr;  // for integer products
   uint32_t parts = kAllParts;  // fewer on a target with one lane alone
 };
 
@@ -141,14 +190,16 @@ struct KernelTraits {
   bool lanes_are_rows;  // a lane is a query row; else lanes run along head_dim
   bool portable_bits;   // its bits are the same for all counts of rows, and on all targets that fuse
   bool drops;           // it serves dropout
+  fovea_compute compute;
 };
 // Best first: a plan takes the first that fits.
-enum KernelIndex : uint32_t { kFewRowsKernel, kTileKernel, kKernels };
-constexpr const char* kKernelNames[kKernels] = {"few-rows", "tile"};
+enum KernelIndex : uint32_t { kFewRowsKernel, kTileKernel, kI8TileKernel, kKernels };
+constexpr const char* kKernelNames[kKernels] = {"few-rows", "tile", "i8 tile"};
 constexpr KernelTraits kKernelTraits[kKernels] = {
-    // any rows, lanes are rows, portable bits, drops
-    {false, false, false, false},
-    {true, true, true, true},
+    // any rows, lanes are rows, portable bits, drops, compute
+    {false, false, false, false, FOVEA_COMPUTE_F32},
+    {true, true, true, true, FOVEA_COMPUTE_F32},
+    {true, true, true, true, FOVEA_COMPUTE_I8},
 };
 
 // Rows of a partial state, one after the other; for a tile, from the tile's row 0 on.
@@ -179,18 +230,27 @@ struct AttentionKernel {
   // Between a tile and a partial state: the tile takes it up, after begin, or puts down its live rows.
   void (*resume)(const QueryTile&, const StateRows&);
   void (*suspend)(const QueryTile&, const StateRows&);
+  // Where products are integers: bring rows of keys or values to where attend takes them; else null.
+  void (*bring_keys)(const RowsToBring&);
+  void (*bring_values)(const RowsToBring&);
 };
 
 struct AttentionKernels {
   uint32_t lanes;
   uint32_t tile_vectors;  // the most vectors of columns in a tile
-  AttentionKernel list[kKernels];  // in the order of kKernelTraits; null functions where the target lacks one
+  AttentionKernel list[kI8TileKernel];  // in the order of kKernelTraits; null functions where the target lacks one
 };
 
 // Most rows in a tile of the few-rows kernel.
 constexpr uint32_t kFewRows = 4;
 
 FOVEA_TABLES(AttentionKernels, kAttention, attention_kernels)
+
+// The same for integer products: for each kind of dot product that the target may have.
+struct I8Kernels {
+  AttentionKernel list[kDotKinds][kKernels - kI8TileKernel];
+};
+FOVEA_TABLES(I8Kernels, kI8, i8_kernels)
 
 }  // namespace fovea
 

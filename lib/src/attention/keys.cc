@@ -31,14 +31,16 @@ void copy_rows(void* to, const void* from, size_t at, size_t count, ptrdiff_t st
 
 }  // namespace
 
-KeySource::KeySource(const AttentionCall& call, bool widens, const KeyBuffers& buffers, uint32_t entry,
-                     uint32_t kv_head, uint32_t first_key, uint32_t worker)
+KeySource::KeySource(const AttentionCall& call, const AttentionKernel& kernel, const KeyBuffers& buffers,
+                     uint32_t entry, uint32_t kv_head, uint32_t first_key, uint32_t worker)
     : desc_(call.desc),
+      kernel_(kernel),
+      dot_(kDotTraits[call.plan.dot]),
       kv_(call.kv()),
       places_{desc_.kv_kind,     desc_.ring_tokens, desc_.pinned_tokens,
               desc_.page_tokens, kv_.page_table,    kv_.page_table_stride},
       buffers_(buffers),
-      widens_(widens),
+      widens_(kernel.formats == kOnlyF32 || is_additive(desc_)),
       in_place_(is_in_place(desc_)),
       in_pieces_(takes_pieces(call.plan.lanes) && (buffers.keys.data || buffers.values.data)),
       first_key_(first_key),
@@ -80,6 +82,7 @@ KeyRows KeySource::rows_at(const fovea_in& array, const fovea_in& scales, fovea_
 // Finds these elements of the keys [begin, end) of a tile, or of their values. The kernel may take them where they lie;
 // else they are widened or copied, one row after the other, into the buffers. A loader's rows lie where the tile says.
 KeyRows KeySource::rows_of(const KeyTile& tile, bool values, size_t element, size_t elements) const {
+  if (is_i8(desc_)) return codes_of(tile, values, element, elements);
   const fovea_in& array = values ? kv_.values : kv_.keys;
   const fovea_in& scales = values ? kv_.value_scales : kv_.key_scales;
   const fovea_dtype dtype = values ? desc_.value_dtype : desc_.key_dtype;
@@ -112,6 +115,42 @@ KeyRows KeySource::rows_of(const KeyTile& tile, bool values, size_t element, siz
   return from_row(dense(buffer, widens_ ? FOVEA_F32 : dtype, elements), -ptrdiff_t(tile.begin));
 }
 
+// The same for integer products: the kernel brings the codes, run by run, and notes the scales.
+KeyRows KeySource::codes_of(const KeyTile& tile, bool values, size_t element, size_t elements) const {
+  const fovea_in& array = values ? kv_.values : kv_.keys;
+  const fovea_in& scales = values ? kv_.value_scales : kv_.key_scales;
+  const fovea_dtype dtype = values ? desc_.value_dtype : desc_.key_dtype;
+  const uint32_t token = tile.first + tile.begin - first_key_, count = tile.end - tile.begin;
+  const size_t row_codes = round_up(elements, dot_.reads);
+  char* const to = static_cast<char*>(values ? buffers_.values.data : buffers_.keys.data);
+  RowsToBring run;
+  run.begin = tile.begin;
+  run.end = tile.end;
+  run.dim = values ? desc_.value_dim : desc_.head_dim;
+  run.element = element;
+  run.elements = elements;
+  run.numbers = buffers_.numbers;
+  for (uint32_t done = 0; done < count; done += run.count) {
+    const KeyPlace from = is_loaded(desc_) ? KeyPlace{0, 0, count} : place(token + done);
+    const uint32_t left = count - done;
+    run.count = from.count < left ? uint32_t(from.count) : left;
+    run.at = tile.begin + done;
+    run.rows = !is_loaded(desc_) ? rows_at(array, scales, dtype, from) : values ? tile.values : tile.keys;
+    if (is_loaded(desc_)) run.rows = from_row(run.rows, ptrdiff_t(tile.begin));
+    if (values) {
+      run.to = to;
+      kernel_.bring_values(run);
+      continue;
+    }
+    const bool stays = run.count == count && dtype == FOVEA_I8 && dot_.code_bytes == 1;
+    run.to = stays ? nullptr : to + done * row_codes * dot_.code_bytes;
+    kernel_.bring_keys(run);
+    if (stays) return from_row(run.rows, -ptrdiff_t(tile.begin));
+  }
+  const size_t stride = values ? 0 : row_codes * dot_.code_bytes;
+  return from_row({to, nullptr, ptrdiff_t(stride), 0, FOVEA_I8}, values ? 0 : -ptrdiff_t(tile.begin));
+}
+
 const void* KeySource::next_head() const {
   if (widens_ || is_loaded(desc_) || kv_head_ + 1 == desc_.kv_heads) return nullptr;
   KeySource next = *this;
@@ -139,6 +178,7 @@ bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
 
 bool KeySource::bring_buffered(KeyTile* tile, bool more) {
   tile->next_keys = nullptr;
+  tile->numbers = buffers_.numbers;
   if (is_loaded(desc_)) {
     if (kv_.loader->finish && kv_.loader->finish(kv_.loader->self, &asked_) != 0) return false;
     const ptrdiff_t before = -ptrdiff_t(tile->begin);

@@ -13,9 +13,9 @@ namespace fovea {
 // The keys and values of one key head of one batch entry, for one task.
 class KeySource {
  public:
-  // widens: the kernel takes f32 alone. first_key: the index of the first key of the call.
-  KeySource(const AttentionCall& call, bool widens, const KeyBuffers& buffers, uint32_t entry, uint32_t kv_head,
-            uint32_t first_key, uint32_t worker);
+  // first_key: the index of the first key of the call.
+  KeySource(const AttentionCall& call, const AttentionKernel& kernel, const KeyBuffers& buffers, uint32_t entry,
+            uint32_t kv_head, uint32_t first_key, uint32_t worker);
 
   // Asks a loader, where there is one, for keys [begin, end) of the tile that starts at key `first`: the next bring()
   // must be for the same. False where that fails; then nothing was begun.
@@ -58,8 +58,11 @@ class KeySource {
   KeyPlace place(uint32_t token) const;
   KeyRows rows_at(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, const KeyPlace& place) const;
   KeyRows rows_of(const KeyTile& tile, bool values, size_t element, size_t elements) const;
+  KeyRows codes_of(const KeyTile& tile, bool values, size_t element, size_t elements) const;
 
   const fovea_attention_desc& desc_;
+  const AttentionKernel& kernel_;
+  const DotTraits& dot_;
   const fovea_kv_source& kv_;
   const KeyPlaces places_;
   const KeyBuffers& buffers_;

@@ -9,7 +9,19 @@ struct TileShape {
   size_t columns;            // elements of the arrays with one element a row, and columns of s
   size_t q_rows, q_columns;  // the matrix q
   size_t o_rows, o_columns;  // the matrix o
+  size_t s_rows = kKeyTile;  // the matrix s
+  size_t rescale_rows = 1;
 };
+
+// With integer products the codes of the weights lie behind s, or in its place where they are as large, and what
+// scores and sums of values are multiplied by behind rescale.
+TileShape i8_tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel) {
+  const size_t rows = kernel.tile_rows;
+  const DotTraits& dot = kDotTraits[plan.dot];
+  const size_t q_rows = round_up(round_up(plan.desc.head_dim, dot.reads) * dot.code_bytes, 4) / 4;
+  const size_t weight_rows = dot.code_bytes == 4 ? 0 : kKeyTile * dot.code_bytes / 4;
+  return {rows, q_rows, rows, plan.desc.value_dim, rows, kKeyTile + weight_rows, 3};
+}
 
 constexpr TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel, bool lanes_are_rows) {
   const size_t rows = kernel.tile_rows, lanes = plan.lanes;
@@ -24,9 +36,9 @@ constexpr TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& 
 // the tile kernel with blocks of b keys or values.
 template <class AnyCarver>
 constexpr void carve_query_tile(AnyCarver& carver, const TileShape& shape, QueryTile* tile) {
-  carver.take(&tile->s, shape.columns, kKeyTile);        // value_dim / b + 5
+  carver.take(&tile->s, shape.columns, shape.s_rows);    // value_dim / b + 5
   carver.take(&tile->q, shape.q_columns, shape.q_rows);  // 64 / b
-  carver.take(&tile->rescale, shape.columns);            // value_dim / b
+  carver.take(&tile->rescale, shape.columns, shape.rescale_rows);  // value_dim / b
   carver.take(&tile->row_max, shape.columns);            // 2
   carver.take(&tile->row_sum, shape.columns);            // 2
   carver.take(&tile->o, shape.o_columns, shape.o_rows);  // 2
@@ -92,15 +104,33 @@ void carve_pieces(Carver& carver, const fovea_attention_desc& d, bool parts, Key
   if (values) buffers->values.data = room;
 }
 
+// Room for what integer products take of a key tile, or of a piece of it. Keys of one run of bytes stay where they lie.
+void carve_codes(Carver& carver, const fovea_plan& plan, bool pieces, bool parts, KeyBuffers* buffers) {
+  const fovea_attention_desc& d = plan.desc;
+  const DotTraits& dot = kDotTraits[plan.dot];
+  const size_t values = pieces ? size_t{kPieceElements} : round_up(d.value_dim, kValueGrain);
+  buffers->keys = buffers->values = {};
+  if (dot.code_bytes != 1 || d.key_dtype != FOVEA_I8 || parts) {
+    const size_t codes = round_up(d.head_dim, dot.reads) * dot.code_bytes;
+    buffers->keys.data = carver.take<char>(codes, pieces ? kPieceKeys : kKeyTile);
+  }
+  buffers->values.data = carver.take<char>(values * dot.code_bytes, kKeyTile);
+  buffers->numbers = static_cast<I8Numbers*>(
+      static_cast<void*>(carver.take<char>(offsetof(I8Numbers, value_start) + values * sizeof(int32_t))));
+}
+
 // The first array of a worker: it must lie where it lay in the worker's last task, whichever kernel that had.
 uint32_t* carve_turn(Carver& carver, const fovea_attention_desc& d) {
   return is_loaded(d) ? carver.take<uint32_t>(1) : nullptr;
 }
 
-void carve_key_buffers(Carver& carver, const fovea_attention_desc& d, bool pieces, KeyBuffers* buffers) {
+void carve_key_buffers(Carver& carver, const fovea_plan& plan, KeyBuffers* buffers) {
   if (!kBringsKeys) return;
-  const bool parts = rows_may_part(d);
-  if (pieces) {
+  const fovea_attention_desc& d = plan.desc;
+  const bool parts = rows_may_part(d), pieces = takes_pieces(plan.lanes);
+  if (is_i8(d)) {
+    carve_codes(carver, plan, pieces, parts, buffers);
+  } else if (pieces) {
     carve_pieces(carver, d, parts, buffers);
   } else {
     carve_rows(carver, d.key_dtype, d.head_dim, parts, &buffers->keys);
@@ -115,10 +145,11 @@ void carve_key_buffers(Carver& carver, const fovea_attention_desc& d, bool piece
 // Carves all tiles that the kernel has at once. With step 0 all of them go to tiles[0], to be measured.
 void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kernel, QueryTile* tiles, uint32_t step,
            KeyBuffers* buffers) {
-  const TileShape shape = tile_shape(plan, kernel, kKernelTraits[kernel.index].lanes_are_rows);
+  const TileShape shape = is_i8(plan.desc) ? i8_tile_shape(plan, kernel)
+                                           : tile_shape(plan, kernel, kKernelTraits[kernel.index].lanes_are_rows);
   buffers->turn = carve_turn(carver, plan.desc);
   for (uint32_t i = 0; i < kernel.tiles; ++i) carve_query_tile(carver, shape, &tiles[i * step]);
-  carve_key_buffers(carver, plan.desc, takes_pieces(plan.lanes), buffers);
+  carve_key_buffers(carver, plan, buffers);
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ struct BufferRows {
 
 // A worker's memory for key tiles that are not taken where they lie. Null where a plan does not need it.
 struct KeyBuffers {
-  BufferRows keys, values;                      // widened or gathered
+  BufferRows keys, values;                      // widened or gathered, or as integer products take them
+  I8Numbers* numbers;                           // for integer products
   BufferRows loaded_keys[2], loaded_values[2];  // as a loader brings them
   uint32_t* turn;                               // which of the two buffers the worker's next tile takes
 };

@@ -13,9 +13,15 @@ namespace {
 #include "simd/common.inl"
 #include "math/math.inl"
 #include "attention/merge.inl"
+namespace i8 {
+#include "simd/apart.inl"
+#include "math/math.inl"
+#include "attention/merge.inl"
+}  // namespace i8
 // clang-format on
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const MergeKernels kMerge = {MergeStates};
+FOVEA_IN_DATA_SECTION const MergeKernels kMerge = {MergeStates,
+                                                         kHasI8Products ? i8::MergeStates : nullptr};
 
 #endif

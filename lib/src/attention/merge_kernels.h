@@ -11,7 +11,9 @@ namespace fovea {
 
 // A program that only merges states links no other kernel of attention.
 struct MergeKernels {
-  void (*merge)(const StateRows& into, const StateRows& from, size_t rows, size_t value_dim);
+  using Merge = void(const StateRows& into, const StateRows& from, size_t rows, size_t value_dim);
+  Merge* merge;
+  Merge* merge_i8;  // where products are integers: multiplications and additions are apart
 };
 
 FOVEA_TABLES(MergeKernels, kMerge, merge_kernels)

@@ -28,14 +28,20 @@ inline bool is_additive(const fovea_attention_desc& d) {
   return config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE;
 }
 
-// Whether integer products can be had for a description that asks for them.
-inline bool computes_i8(const fovea_attention_desc&) { return false; }
+// Integer products, and what they take.
+inline bool is_i8(const fovea_attention_desc& d) { return kHasI8Products && d.compute == FOVEA_COMPUTE_I8; }
+inline bool computes_i8(const fovea_attention_desc& d) {
+  return kHasI8Products && is_one_of<kScaledFormats>(d.key_dtype) && is_one_of<kScaledFormats>(d.value_dtype) &&
+         d.score != FOVEA_SCORE_ADDITIVE && d.head_dim <= kMostI8Products;
+}
 
 inline uint32_t window_left(const fovea_attention_desc& d) { return config::kWindows ? d.window_left : 0; }
 inline uint32_t window_right(const fovea_attention_desc& d) { return config::kWindows ? d.window_right : 0; }
 
 // The first kernel that plans may take.
 constexpr uint32_t kFirstKernel = config::kFewRows ? kFewRowsKernel : kTileKernel;
+// One after the last.
+constexpr uint32_t kEndOfKernels = kHasI8Products ? kKernels : kI8TileKernel;
 
 // Whether keys may have to be gathered, converted or brought.
 constexpr bool kBringsKeys = config::kStaged;

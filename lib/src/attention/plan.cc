@@ -109,7 +109,8 @@ CheckedSize measure_splits(const fovea_attention_desc& d) {
 }
 
 bool fits(const KernelTraits& kernel, const fovea_attention_desc& d) {
-  return (kernel.portable_bits || !d.portable_bits) && (kernel.drops || d.dropout == 0.0f);
+  return kernel.compute == d.compute && (kernel.portable_bits || !d.portable_bits) &&
+         (kernel.drops || d.dropout == 0.0f);
 }
 
 // Rows of the largest tile that `rows` rows fill. Tiles of the tile kernel are whole vectors, tiles of the few-rows
@@ -179,6 +180,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   }
   made.magic = kPlanMagic;
   made.lanes = traits.lanes;
+  made.dot = is_i8(desc) ? traits.dot : 0;
 
   // Each worker gets an equal share of the budget.
   const uint32_t workers = worker_count(desc);
@@ -186,7 +188,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   if (split.overflow) return FOVEA_ERR_SIZE;
   size_t budget = desc.workspace_budget_bytes != 0 ? desc.workspace_budget_bytes : SIZE_MAX;
   budget = budget < split.value ? 0 : (budget - split.value) / workers;
-  for (uint32_t index = kFirstKernel; index < kKernels; ++index) {
+  for (uint32_t index = kFirstKernel; index < kEndOfKernels; ++index) {
     FOVEA_RETURN_IF_ERROR(plan_kernel(traits, index, rows, budget, &made));
   }
 

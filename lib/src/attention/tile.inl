@@ -189,3 +189,45 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
     ValuesOfVectors<kHides, kVectors>(t, keys, column);
   }
 }
+
+// Products take the weights as they are.
+FOVEA_INLINE void PackWeights(const QueryTile&, const KeyTile&, size_t) {}
+
+FOVEA_INLINE void ZeroVectors(float* p, size_t vectors) {
+  constexpr size_t kAtOnce = kPreferSize ? 1 : 8;
+  for (; vectors >= kAtOnce; vectors -= kAtOnce) {
+    FOVEA_UNROLL(8)
+    for (size_t i = 0; i < kAtOnce; ++i, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);
+  }
+  for (; vectors > 0; --vectors, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);
+}
+
+// Elements d + i of the rows of a vector, i < n, into q_t, which moves on by kLanes rows of the tile.
+FOVEA_INLINE void StoreQueries(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n, VF scales,
+                               float*& q_t, size_t columns) {
+  VF lanes[kLanes];
+  LoadTransposed(rows, dtype, d, n, lanes);
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i, q_t += columns) {
+    if (i < n) hn::StoreU(hn::Mul(lanes[i], scales), kF, q_t);
+  }
+}
+
+FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
+  const VF scales = hn::Set(kF, scale);
+  const size_t columns = t.columns, head_dim = t.head_dim;
+  for (size_t column = 0; column < columns; column += kLanes) {
+    const LaneRows<char> rows = RowsOf(t, BytesOf(q), column);
+    float* q_t = t.q + column;
+    size_t d = 0;
+    if constexpr (!kPreferSize) {  // whole vectors are known to be whole
+      for (; d + kLanes <= head_dim; d += kLanes) StoreQueries(rows, q.dtype, d, kLanes, scales, q_t, columns);
+    }
+    for (; d < head_dim; d += kLanes) {
+      StoreQueries(rows, q.dtype, d, head_dim - d < kLanes ? head_dim - d : kLanes, scales, q_t, columns);
+    }
+    hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
+    hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);
+  }
+  ZeroVectors(t.o, columns / kLanes * t.value_dim);
+}

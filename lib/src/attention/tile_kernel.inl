@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The entries of the attention table: what run/ calls.
+// The frame around the products of a kernel whose lanes are rows: the steps of the running softmax, and the end.
 
 FOVEA_INLINE bool Does(const KeyTile& keys, AttendPart part) {
   return !config::kStaged || kLanes > 1 || (keys.parts & part) != 0;
@@ -17,6 +17,7 @@ FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const Key
     if (AnyStep(keys, steps)) ApplySteps(t, keys, steps, FOVEA_SCORES_SOFTMAX, c);
     SoftmaxTile(own, keys.begin, keys.end, c, hides);
     if (Drops(steps)) DropWeights(t, keys, steps, c);
+    PackWeights(own, keys, c);
   }
   if (!Does(keys, kValuePart)) return;
   // Where nothing hides, no weight is -0.
@@ -101,45 +102,6 @@ FOVEA_KERNEL void Attend(const QueryTile& t, const KeyTile& keys, const ScoreSte
   } else {
     AttendWhole<kBlockVectors>(t, keys, steps);
   }
-}
-
-FOVEA_INLINE void ZeroVectors(float* p, size_t vectors) {
-  constexpr size_t kAtOnce = kPreferSize ? 1 : 8;
-  for (; vectors >= kAtOnce; vectors -= kAtOnce) {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < kAtOnce; ++i, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);
-  }
-  for (; vectors > 0; --vectors, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);
-}
-
-// Elements d + i of the rows of a vector, i < n, into q_t, which moves on by kLanes rows of the tile.
-FOVEA_INLINE void StoreQueries(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n, VF scales,
-                               float*& q_t, size_t columns) {
-  VF lanes[kLanes];
-  LoadTransposed(rows, dtype, d, n, lanes);
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i, q_t += columns) {
-    if (i < n) hn::StoreU(hn::Mul(lanes[i], scales), kF, q_t);
-  }
-}
-
-FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
-  const VF scales = hn::Set(kF, scale);
-  const size_t columns = t.columns, head_dim = t.head_dim;
-  for (size_t column = 0; column < columns; column += kLanes) {
-    const LaneRows<char> rows = RowsOf(t, BytesOf(q), column);
-    float* q_t = t.q + column;
-    size_t d = 0;
-    if constexpr (!kPreferSize) {  // whole vectors are known to be whole
-      for (; d + kLanes <= head_dim; d += kLanes) StoreQueries(rows, q.dtype, d, kLanes, scales, q_t, columns);
-    }
-    for (; d < head_dim; d += kLanes) {
-      StoreQueries(rows, q.dtype, d, head_dim - d < kLanes ? head_dim - d : kLanes, scales, q_t, columns);
-    }
-    hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
-    hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);
-  }
-  ZeroVectors(t.o, columns / kLanes * t.value_dim);
 }
 
 // Joins the sinks to one vector of rows, and returns what its output rows are multiplied by: 0 for rows that saw no
@@ -274,5 +236,16 @@ constexpr Function* IfStates(Function* function) {
   return config::kStates ? function : nullptr;
 }
 
-constexpr AttentionKernel kTileOfTarget = {
-    kOnlyF32, Begin, Attend, End, IfScores(ScoresOut), IfScores(ScoresHidden), IfStates(Resume), IfStates(Suspend)};
+using BringRows = void(const RowsToBring&);
+constexpr AttentionKernel TileKernel(FormatSet formats, BringRows* bring_keys, BringRows* bring_values) {
+  return {formats,
+          Begin,
+          Attend,
+          End,
+          IfScores(ScoresOut),
+          IfScores(ScoresHidden),
+          IfStates(Resume),
+          IfStates(Suspend),
+          bring_keys,
+          bring_values};
+}

@@ -73,6 +73,7 @@ constexpr FormatSet kServedFormats = formats_where([](const Format&) { return tr
 constexpr FormatSet kUnscaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kNothing; });
 constexpr FormatSet kRowScaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kRow; });
 constexpr FormatSet kGroupScaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kGroup; });
+constexpr FormatSet kScaledFormats = kRowScaledFormats | kGroupScaledFormats;
 constexpr FormatSet kOnlyF32 = FormatSet{1} << FOVEA_F32;
 
 constexpr bool contains(FormatSet set, fovea_dtype dtype) { return (set >> dtype & 1) != 0; }

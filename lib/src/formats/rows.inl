@@ -110,23 +110,40 @@ FOVEA_INLINE VF ZeroIfNan(VF v) { return hn::IfThenElse(hn::Eq(v, v), v, hn::Zer
 
 // i8: scale = max |x| / 127, but at least the smallest normal number, and at most such that 127 times it is finite. A
 // search for a better scale would take less than a hundredth off the squared error.
-FOVEA_INLINE void NarrowRowI8(const float* x, size_t dim, int8_t* codes, float* scale) {
-  VF max = hn::Set(kF, 127 * 0x1p-126f), not_finite = hn::Zero(kF);  // NaN if some element is NaN or infinite, else 0
-  for (size_t d = 0; d < dim; d += kLanes) {
-    const VF v = LoadUpTo(x + d, dim - d < kLanes ? dim - d : kLanes);
-    max = hn::Max(max, hn::Abs(v));
-    not_finite = hn::MulAdd(v, hn::Zero(kF), not_finite);
+struct ScaleI8 {
+  VF scale, inverse;  // in all lanes
+
+  // Row: a function of d and n that gives the n <= kLanes elements from d on, and 0 in the other lanes.
+  template <class Row>
+  FOVEA_INLINE ScaleI8 Of(const Row& row, size_t dim) {
+    VF max = hn::Set(kF, 127 * 0x1p-126f), not_finite = hn::Zero(kF);  // NaN if some element is NaN or infinite, else 0
+    for (size_t d = 0; d < dim; d += kLanes) {
+      const VF v = row(d, dim - d < kLanes ? dim - d : kLanes);
+      max = hn::Max(max, hn::Abs(v));
+      not_finite = hn::MulAdd(v, hn::Zero(kF), not_finite);
+    }
+    max = OverLanes<true>(max);
+    not_finite = OverLanes<false>(not_finite);
+    const VF divided = hn::Div(max, hn::Set(kF, 127.0f)), most = hn::Set(kF, 0x1.020406p121f);
+    return {hn::Add(hn::IfThenElse(hn::Lt(most, divided), most, divided), not_finite),
+            hn::Add(hn::Div(hn::Set(kF, 127.0f), max), not_finite)};
   }
-  max = OverLanes<true>(max);
-  not_finite = OverLanes<false>(not_finite);
-  const VF divided = hn::Div(max, hn::Set(kF, 127.0f)), most = hn::Set(kF, 0x1.020406p121f);
-  hn::StoreN(hn::Add(hn::IfThenElse(hn::Lt(most, divided), most, divided), not_finite), kF, scale, 1);
-  const VF inverse = hn::Add(hn::Div(hn::Set(kF, 127.0f), max), not_finite);
+  // x / scale plus kRoundingBias: the low bits are the code. 0 where the scale is NaN.
+  inline __attribute__((always_inline)) VF Biased(VF x) const {
+    return hn::Add(ZeroIfNan(hn::Mul(x, inverse)), hn::Set(kF, kRoundingBias));
+  }
+};
+struct FloatRow {
+  const float* x;
+  inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const { return LoadUpTo(x + d, n); }
+};
+FOVEA_INLINE void NarrowRowI8(const float* x, size_t dim, int8_t* codes, float* scale) {
+  const FloatRow row = {x};
+  const ScaleI8 fit = ScaleI8::Of(row, dim);
+  hn::StoreN(fit.scale, kF, scale, 1);
   for (size_t d = 0; d < dim; d += kLanes) {
     const size_t n = dim - d < kLanes ? dim - d : kLanes;
-    const VF q = ZeroIfNan(hn::Mul(LoadUpTo(x + d, n), inverse));
-    const VI code = hn::BitCast(kI, hn::Add(q, hn::Set(kF, kRoundingBias)));
-    hn::StoreU8N(code, reinterpret_cast<uint8_t*>(codes) + d, n);
+    hn::StoreU8N(hn::BitCast(kI, fit.Biased(row(d, n))), reinterpret_cast<uint8_t*>(codes) + d, n);
   }
 }
 

@@ -22,27 +22,39 @@
 //   lanes, f32 elements in a vector; 0 = not known in this build
 //   most vectors of query rows in a tile: the register blocks of the backend headers
 //   up to this many rows a key head the few-rows kernel is faster; 0 = there is none
+//   how it multiplies 8-bit integers
 //   what the processor must have
 // clang-format off
 #define FOVEA_TARGETS(row, ...)                                                                                       \
-  row(__VA_ARGS__, AVX512_VNNI, "avx512_vnni", AVX512, kSimd, FOVEA_VECTORS(N_AVX3), 16, 3, 8, kAvx512 | kAvx512Vnni) \
-  row(__VA_ARGS__, AVX512, "avx512", AVX512, kSimd, FOVEA_VECTORS(N_AVX3), 16, 3, 8, kAvx512)                         \
-  row(__VA_ARGS__, AVX2_VNNI, "avx2_vnni", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kAvx2 | kAvxVnni)             \
-  row(__VA_ARGS__, AVX2, "avx2", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kAvx2)                                  \
-  row(__VA_ARGS__, SSE4, "sse4", SSE4, kSimd, FOVEA_VECTORS(N_SSE4), 4, 3, 2, kSse4)                                  \
-  row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kNeonDotprod | kNeonI8mm)     \
-  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kNeonDotprod)           \
-  row(__VA_ARGS__, NEON, "neon", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kNothing)                               \
-  row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, 2, kNothing)                              \
-  row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, 2, kNothing)                                          \
-  row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target, 1, 4, 0, kNothing)                              \
+  row(__VA_ARGS__, AVX512_VNNI, "avx512_vnni", AVX512, kSimd, FOVEA_VECTORS(N_AVX3), 16, 3, 8, kDotVnni, kAvx512 | kAvx512Vnni) \
+  row(__VA_ARGS__, AVX512, "avx512", AVX512, kSimd, FOVEA_VECTORS(N_AVX3), 16, 3, 8, kDotFloats, kAvx512)                         \
+  row(__VA_ARGS__, AVX2_VNNI, "avx2_vnni", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kDotVnni, kAvx2 | kAvxVnni)             \
+  row(__VA_ARGS__, AVX2, "avx2", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kDotFloats, kAvx2)                                  \
+  row(__VA_ARGS__, SSE4, "sse4", SSE4, kSimd, FOVEA_VECTORS(N_SSE4), 4, 3, 2, kDotFloats, kSse4)                                  \
+  row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNeonDotprod | kNeonI8mm)     \
+  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNeonDotprod)           \
+  row(__VA_ARGS__, NEON, "neon", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNothing)                               \
+  row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, 2, kDotFloats, kNothing)                              \
+  row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, 2, kDotFloats, kNothing)                                          \
+  row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target, 1, 4, 0, kDotFloats, kNothing)                              \
   row(__VA_ARGS__, XSIMD, "xsimd", XSIMD, "xsimd", xsimd_target,                                                      \
-      FOVEA_XSIMD_LANES, 3, FOVEA_XSIMD_LANES / 2, FOVEA_XSIMD_LANES == 8 ? kAvx2 : kNothing)
+      FOVEA_XSIMD_LANES, 3, FOVEA_XSIMD_LANES / 2, kDotFloats, FOVEA_XSIMD_LANES == 8 ? kAvx2 : kNothing)
 // clang-format on
 
 namespace fovea {
 
 constexpr const char* kSimd = FOVEA_WITH_HIGHWAY ? "highway" : "xsimd";  // the backend of FOVEA_VECTORS
+
+// Instructions that multiply 8-bit integers and add up the products of some of them.
+enum DotKind : uint8_t {
+  kDotFloats,  // none: multiply-adds of f32, exact for sums below 2^24
+  kDotVnni,    // x86 vpdpbusd
+  kDotSdot,    // AArch64 sdot
+  kDotSmmla,   // AArch64 smmla, usmmla
+  kDotHelium,  // vmladava
+  kDotSmlad,   // Cortex-M smlad
+  kDotKinds
+};
 
 enum ProcessorFeature : uint8_t {
   kNothing = 0,

@@ -14,6 +14,7 @@ namespace fovea {
 struct TargetTraits {
   fovea_target target, kernels;
   uint8_t lanes, tile_vectors, few_rows;  // see list.h
+  DotKind dot;
   uint8_t needs;                          // bits of ProcessorFeature
   bool compiled;                          // in this build
 };

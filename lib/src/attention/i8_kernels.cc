@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The attention kernels with integer products, compiled once for each target: targets/each_target.inl includes this
+// file again. There is a kernel for each kind of dot product that processors of the target may have.
+#if !defined(FOVEA_IN_TARGET)
+#include "attention/kernels.h"
+#define FOVEA_KERNELS_FILE "attention/i8_kernels.cc"
+#include "targets/each_target.inl"
+#else
+
+namespace {
+// clang-format off
+#include FOVEA_BACKEND_HEADER
+#include "simd/common.inl"
+#include "formats/rows.inl"
+#include "attention/rows.inl"
+#include "attention/stream.inl"
+namespace i8 {
+#include "simd/apart.inl"
+#include "math/math.inl"
+#include "attention/score_steps.inl"
+#include "math/philox.inl"
+#include "attention/dropout.inl"
+#include "attention/i8_softmax.inl"
+#include "simd/dot_bytes.inl"
+namespace of_floats {
+#include "simd/dot_floats.inl"
+#include "attention/i8_dot_kernels.inl"
+}
+#if defined(FOVEA_VNNI_LANES)
+namespace of_vnni {
+#include "simd/dot_vnni.inl"
+#include "attention/i8_dot_kernels.inl"
+}
+#endif
+
+constexpr I8Kernels Kernels() {
+  I8Kernels kernels = {};
+  if (!kHasI8Products) return kernels;
+  kernels.list[kDotFloats][0] = of_floats::kTileOfDot;
+#if defined(FOVEA_VNNI_LANES)
+  kernels.list[kDotVnni][0] = of_vnni::kTileOfDot;
+#endif
+  return kernels;
+}
+}  // namespace i8
+// clang-format on
+}  // namespace
+
+FOVEA_IN_DATA_SECTION const I8Kernels kI8 = i8::Kernels();
+
+#endif

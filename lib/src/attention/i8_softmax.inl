@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The running softmax between integer products. A weight becomes a code of 8 bits, so its exponential need not be
+// exact to the last bit.
+
+// 2^x as Exp2 has it, but with a relative error up to 1.1e-4.
+template <int n>
+FOVEA_INLINE void ShortExp2(VF (&x)[n]) {
+  const VF magic = hn::Set(kF, kExpMagic), least = hn::Set(kF, -126.0f);
+  VF biased[n], f[n], p[n];
+  FOVEA_UNROLL(8)
+  for (int i = 0; i < n; ++i) {
+    x[i] = hn::ClampMin(x[i], least);
+    biased[i] = hn::Add(x[i], magic);
+  }
+  FOVEA_UNROLL(8)
+  for (int i = 0; i < n; ++i) {
+    f[i] = hn::Sub(x[i], hn::Sub(biased[i], magic));
+    p[i] = hn::Set(kF, 2 * 0.0558263f);
+  }
+  HornerStep(p, f, 2 * 0.240153f);
+  HornerStep(p, f, 2 * 0.693153f);
+  HornerStep(p, f, 2.0f);
+  FOVEA_UNROLL(8)
+  for (int i = 0; i < n; ++i) x[i] = ScaleByPowerOf2(p[i], biased[i]);
+}
+
+// A maximum of kLowest means that no visible score was more than -inf, see Visible.
+FOVEA_INLINE VF MinusInfinityIfLowest(VF x) {
+  return hn::IfThenElse(hn::Eq(x, hn::Set(kF, kLowest)), hn::Set(kF, -kInfinity), x);
+}
+
+// Scores of n keys, rows of s that follow each other, become weights: -0 where they are hidden.
+template <int n>
+FOVEA_INLINE void WeightsOf(float* s, size_t columns, VF shift, bool hides, VF (&sums)[n]) {
+  VF p[n];
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < n; ++i) p[i] = hn::Sub(hn::LoadU(kF, s + size_t(i) * columns), shift);
+  ShortExp2(p);
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < n; ++i) {
+    float* const at = s + size_t(i) * columns;
+    if (hides) {
+      const MF hidden = hn::Eq(hn::LoadU(kF, at), hn::Set(kF, -kInfinity));
+      p[i] = hn::IfThenElse(hidden, hn::Set(kF, -0.0f), p[i]);
+    }
+    hn::StoreU(p[i], kF, at);
+    sums[i] = hn::Add(sums[i], p[i]);
+  }
+}
+
+// For one vector of rows: row_max and row_sum take in the scores of [begin, end), and s becomes weights. Their sum has
+// 16 strands, keys 16 apart on a grid that starts with the tile, and then a tree over the strands: its order is the
+// same for every begin and end, and for kernels whose lanes are keys.
+FOVEA_SHARED void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, size_t column, bool hides) {
+  constexpr uint32_t kAtOnce = kPreferSize ? 1 : 4;
+  const size_t rows = t.columns;
+  float* const s = t.s + column;
+  const uint32_t padded_end = (end + 3) & ~3u;
+  for (uint32_t j = end; j < padded_end; ++j) hn::StoreU(hn::Set(kF, -kInfinity), kF, s + j * rows);
+
+  const VF old_max = hn::LoadU(kF, t.row_max + column);
+  VF max[4] = {old_max, old_max, old_max, old_max};
+  for (uint32_t j = begin; j < padded_end; j += 4) {
+    FOVEA_UNROLL(4)
+    for (uint32_t i = 0; i < 4; ++i) max[i] = hn::Max(max[i], hn::LoadU(kF, s + (j + i) * rows));
+  }
+  VF new_max = hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
+  if (hides) new_max = MinusInfinityIfLowest(new_max);
+  const VF shift = ShiftOf(new_max);
+
+  VF quarters[4];
+  for (uint32_t quarter = 0; quarter < 4; ++quarter) {
+    VF strands[4];
+    for (uint32_t i = 0; i < 4; i += kAtOnce) {
+      VF sums[kAtOnce];
+      FOVEA_UNROLL(4)
+      for (VF& sum : sums) sum = hn::Zero(kF);
+      uint32_t j = begin / 16 * 16 + 4 * quarter;
+      if (j < begin) j += 16;
+      for (; j < padded_end; j += 16) WeightsOf(s + (j + i) * rows, rows, shift, hides, sums);
+      FOVEA_UNROLL(4)
+      for (uint32_t k = 0; k < kAtOnce; ++k) strands[i + k] = sums[k];
+    }
+    quarters[quarter] = hn::Add(hn::Add(strands[0], strands[1]), hn::Add(strands[2], strands[3]));
+  }
+  const VF total = hn::Add(hn::Add(quarters[0], quarters[1]), hn::Add(quarters[2], quarters[3]));
+  const VF rescale = Exp2(hn::Sub(old_max, shift));
+  hn::StoreU(new_max, kF, t.row_max + column);
+  hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum + column), rescale, total), kF, t.row_sum + column);
+  hn::StoreU(rescale, kF, t.rescale + column);
+}

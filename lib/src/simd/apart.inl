@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Texts that are included behind this, in the same namespace, find in hn a MulAdd that is Mul and then Add: what they
+// compute has the same bits on targets that fuse and on those that do not.
+
+namespace fused = hn;
+
+namespace hn {
+
+using namespace fused;
+
+FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return Add(Mul(a, b), c); }
+FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return Sub(c, Mul(a, b)); }
+FOVEA_INLINE VF MulAddSet(VF a, VF b, float c) { return Add(Mul(a, b), Set(kF, c)); }
+
+}  // namespace hn

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The dot words where no instruction multiplies bytes: f32 multiply-adds of integers. A sum below 2^24 is exact, fused
+// or not.
+
+namespace dot {
+
+constexpr DotKind kKind = kDotFloats;
+constexpr bool kUnsignedQueries = false, kSignedWeights = false;
+using Code = float;     // of a query or a weight
+using RowCode = float;  // of a key or a value that was brought
+
+using X = VF;
+using E = float;
+using Sum = VF;
+
+// Registers that a block of sums needs beside them.
+constexpr int RegistersBeside(int vectors, int) { return vectors + 1; }
+
+FOVEA_INLINE X LoadX(const Code* p) { return hn::LoadU(kF, p); }
+FOVEA_INLINE E LoadE(const RowCode* p) { return *p; }
+FOVEA_INLINE E LoadPartOfE(const RowCode* p, size_t) { return *p; }
+FOVEA_INLINE Sum Start(int32_t sum) { return hn::ConvertTo(kF, hn::Set(kI, sum)); }
+template <int i>
+FOVEA_INLINE Sum DotAdd(X x, E e, Sum sum) {
+  return fused::MulAdd(x, hn::Set(kF, e), sum);
+}
+FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
+FOVEA_INLINE VF ToFloat(Sum sum) { return sum; }
+
+FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
+  hn::StoreU(hn::Sub(biased, hn::Set(kF, kRoundingBias)), kF, lanes);
+}
+FOVEA_INLINE void StoreWeights(const VF (&biased)[1], Code* to) { StoreQueries(biased[0], to); }
+FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) {
+  if (n == kLanes) {
+    hn::StoreU(codes, kF, to);
+  } else {
+    hn::StoreN(codes, kF, to, n);
+  }
+}
+
+}  // namespace dot
