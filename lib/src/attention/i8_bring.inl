@@ -110,22 +110,40 @@ FOVEA_INLINE void PutValue(const CodedRow<kType>& row, const RowsToBring& r, uin
   }
 }
 
+FOVEA_INLINE void NoteValueScale(const RowsToBring& r, uint32_t key, float scale) {
+  I8Numbers& numbers = *r.numbers;
+  const float nan = scale - scale;
+  numbers.value_scale[key] = nan == 0.0f ? scale : 0.0f;
+  if (nan != 0.0f && !numbers.any_nan) {
+    numbers.any_nan = 1;
+    for (uint32_t j = r.begin; j < r.end; ++j) numbers.value_nan[j] = 0.0f;
+  }
+  if (numbers.any_nan) numbers.value_nan[key] = nan;
+}
+
+// Puts a whole group of i8 rows, from row i on, where their codes lie together; returns how many elements of each.
+FOVEA_INLINE size_t PutGroup(const RowsToBring& r, uint32_t i, size_t padded) {
+  const int8_t* row[kGroup];
+  FOVEA_UNROLL(16)
+  for (uint32_t k = 0; k < kGroup; ++k) {
+    row[k] = static_cast<const int8_t*>(r.rows.data) + ptrdiff_t(i + k) * r.rows.stride + r.element;
+  }
+  dot::RowCode* const to = static_cast<dot::RowCode*>(r.to) + (r.at + i) * padded;
+  return dot::PackGroup(row, r.elements, to, r.numbers->value_start);
+}
+
 template <fovea_dtype kType>
 FOVEA_INLINE void BringValuesOf(const RowsToBring& r) {
-  I8Numbers& numbers = *r.numbers;
   const size_t padded = round_up(r.elements, kValueGrain);
   if (r.at == r.begin) BeginValues(r, padded);
-  for (uint32_t i = 0; i < r.count; ++i) {
-    const CodedRow<kType> row = CodedRowOf<kType>(r, i);
-    const uint32_t key = r.at + i;
-    const float scale = row.Scale(), nan = scale - scale;
-    numbers.value_scale[key] = nan == 0.0f ? scale : 0.0f;
-    if (nan != 0.0f && !numbers.any_nan) {
-      numbers.any_nan = 1;
-      for (uint32_t j = r.begin; j < r.end; ++j) numbers.value_nan[j] = 0.0f;
+  for (uint32_t i = 0; i < r.count;) {
+    const bool grouped = kType == FOVEA_I8 && kGroup > 1 && (r.at + i) % kGroup == 0 && r.count - i >= kGroup;
+    const size_t done = grouped ? PutGroup(r, i, padded) : 0;
+    for (const uint32_t end = i + (grouped ? kGroup : 1); i < end; ++i) {
+      const CodedRow<kType> row = CodedRowOf<kType>(r, i);
+      NoteValueScale(r, r.at + i, row.Scale());
+      PutValue(row, r, r.at + i, done, padded);
     }
-    if (numbers.any_nan) numbers.value_nan[key] = nan;
-    PutValue(row, r, key, 0, padded);
   }
 }
 FOVEA_KERNEL void BringValues(const RowsToBring& r) {

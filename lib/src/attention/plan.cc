@@ -132,7 +132,8 @@ bool takes_keys_where_they_lie(const fovea_attention_desc& d) {
 // rows.
 uint32_t most_tiles(const fovea_attention_desc& d, const KernelTraits& kernel, uint32_t tile_rows, uint32_t rows) {
   if (kernel.lanes_are_rows && takes_keys_where_they_lie(d)) return 1;
-  const uint32_t tiles = (rows + tile_rows - 1) / tile_rows, enough = (48 + tile_rows - 1) / tile_rows;
+  const uint32_t shared = is_i8(d) ? 192 : 48;
+  const uint32_t tiles = (rows + tile_rows - 1) / tile_rows, enough = (shared + tile_rows - 1) / tile_rows;
   const uint32_t most = enough < kMostTiles ? enough : kMostTiles;
   return tiles == 0 ? 1 : tiles < most ? tiles : most;
 }

@@ -40,4 +40,7 @@ FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) {
   }
 }
 
+// Nothing to gain from a whole group of rows.
+FOVEA_INLINE size_t PackGroup(const int8_t* const (&)[1], size_t, RowCode*, int32_t*) { return 0; }
+
 }  // namespace dot

@@ -53,7 +53,7 @@ FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
   hn::StoreU8(hn::Xor(hn::BitCast(kI, biased), hn::Set(kI, 0x80)), lanes);
 }
 FOVEA_INLINE void StoreWeights(const VF (&biased)[4], Code* to) { StoreWords(hn::Raw(PackBytes(biased)), to); }
-FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
+FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { Storeint8_ts(codes, to, n); }
 
 // The codes of queries have 128 added: what the sums of products with a key begin with makes up for it.
 FOVEA_INLINE int32_t StartOfKey(const RowCode* row, size_t dim) {
@@ -70,7 +70,7 @@ FOVEA_INLINE int32_t StartOfKey(const RowCode* row, size_t dim) {
 }
 
 // to[element][4] = element of each of four rows, for the elements of whole vectors of 16. Returns how many these are.
-FOVEA_INLINE size_t PackGroup(const RowCode* const (&row)[4], size_t elements, RowCode* to) {
+FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[4], size_t elements, RowCode* to, int32_t*) {
   size_t e = 0;
   for (; e + 16 <= elements; e += 16, to += 64) {
     __m128i v[4];
