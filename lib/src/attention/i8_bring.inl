@@ -81,6 +81,7 @@ FOVEA_INLINE void BeginValues(const RowsToBring& r, size_t padded) {
   r.numbers->begin = r.begin;
   r.numbers->end = r.end;
   r.numbers->any_nan = 0;
+  for (uint32_t j = r.end; j % 4 != 0; ++j) r.numbers->value_scale[j] = 0.0f;  // SoftmaxTile takes four keys at once
   const auto zero = [&](uint32_t group, size_t element) {
     __builtin_memset(to + (group * padded + element) * kGroup, 0, (padded - element) * kGroup * sizeof *to);
   };

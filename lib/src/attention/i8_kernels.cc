@@ -21,7 +21,6 @@ namespace i8 {
 #include "attention/score_steps.inl"
 #include "math/philox.inl"
 #include "attention/dropout.inl"
-#include "attention/i8_softmax.inl"
 #include "simd/dot_bytes.inl"
 namespace of_floats {
 #include "simd/dot_floats.inl"

@@ -30,9 +30,11 @@ FOVEA_INLINE VF MinusInfinityIfLowest(VF x) {
   return hn::IfThenElse(hn::Eq(x, hn::Set(kF, kLowest)), hn::Set(kF, -kInfinity), x);
 }
 
-// Scores of n keys, rows of s that follow each other, become weights: -0 where they are hidden.
+// Scores of n keys, rows of s that follow each other, become weights: -0 where they are hidden. Their sums, and the
+// largest product with the scale of a value, go on.
 template <int n>
-FOVEA_INLINE void WeightsOf(float* s, size_t columns, VF shift, bool hides, VF (&sums)[n]) {
+FOVEA_INLINE void WeightsOf(float* s, size_t columns, const float* value_scales, VF shift, bool hides, VF (&sums)[n],
+                            VF (&top)[n]) {
   VF p[n];
   FOVEA_UNROLL(4)
   for (int i = 0; i < n; ++i) p[i] = hn::Sub(hn::LoadU(kF, s + size_t(i) * columns), shift);
@@ -46,17 +48,23 @@ FOVEA_INLINE void WeightsOf(float* s, size_t columns, VF shift, bool hides, VF (
     }
     hn::StoreU(p[i], kF, at);
     sums[i] = hn::Add(sums[i], p[i]);
+    top[i] = hn::Max(top[i], hn::Mul(p[i], hn::Set(kF, value_scales[i])));
   }
 }
 
-// For one vector of rows: row_max and row_sum take in the scores of [begin, end), and s becomes weights. Their sum has
+// Below this, a weight times the scale of its value counts as nothing: its code is the same whether the processor keeps
+// subnormal numbers or not.
+constexpr float kLeastTop = 0x1p-116f;
+
+// For one vector of rows: row_max and row_sum take in the scores of the keys, and s becomes weights; ValueFactors holds
+// the largest product of a weight and the scale of its value. The weights' sum has
 // 16 strands, keys 16 apart on a grid that starts with the tile, and then a tree over the strands: its order is the
 // same for every begin and end, and for kernels whose lanes are keys.
-FOVEA_SHARED void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, size_t column, bool hides) {
+FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeyTile& keys, size_t column, bool hides) {
   constexpr uint32_t kAtOnce = kPreferSize ? 1 : 4;
   const size_t rows = t.columns;
   float* const s = t.s + column;
-  const uint32_t padded_end = (end + 3) & ~3u;
+  const uint32_t begin = keys.begin, end = keys.end, padded_end = (end + 3) & ~3u;
   for (uint32_t j = end; j < padded_end; ++j) hn::StoreU(hn::Set(kF, -kInfinity), kF, s + j * rows);
 
   const VF old_max = hn::LoadU(kF, t.row_max + column);
@@ -69,7 +77,9 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, 
   if (hides) new_max = MinusInfinityIfLowest(new_max);
   const VF shift = ShiftOf(new_max);
 
-  VF quarters[4];
+  VF quarters[4], top[kAtOnce];
+  FOVEA_UNROLL(4)
+  for (VF& t4 : top) t4 = hn::Set(kF, kLeastTop);
   for (uint32_t quarter = 0; quarter < 4; ++quarter) {
     VF strands[4];
     for (uint32_t i = 0; i < 4; i += kAtOnce) {
@@ -78,7 +88,9 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, 
       for (VF& sum : sums) sum = hn::Zero(kF);
       uint32_t j = begin / 16 * 16 + 4 * quarter;
       if (j < begin) j += 16;
-      for (; j < padded_end; j += 16) WeightsOf(s + (j + i) * rows, rows, shift, hides, sums);
+      for (; j < padded_end; j += 16) {
+        WeightsOf(s + (j + i) * rows, rows, keys.numbers->value_scale + j + i, shift, hides, sums, top);
+      }
       FOVEA_UNROLL(4)
       for (uint32_t k = 0; k < kAtOnce; ++k) strands[i + k] = sums[k];
     }
@@ -89,4 +101,7 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, 
   hn::StoreU(new_max, kF, t.row_max + column);
   hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum + column), rescale, total), kF, t.row_sum + column);
   hn::StoreU(rescale, kF, t.rescale + column);
+  FOVEA_UNROLL(4)
+  for (uint32_t i = 1; i < kAtOnce; ++i) top[0] = hn::Max(top[0], top[i]);
+  hn::StoreU(top[0], kF, ValueFactors(t) + column);
 }

@@ -74,7 +74,23 @@ FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
 
 // ------------------------------------------------------------------------------------------------------ products
 
-// sums[k][v] += the groups of e[k] times as many groups of columns, from x on, which moves behind them.
+// sums[k][v] += codes of row k times as many codes of columns, from x on, which moves behind them. A load of a row
+// brings one group, and is used at once.
+template <int kRows, int kVectors>
+FOVEA_INLINE void AddGroup(const dot::Code*& x, size_t columns, const dot::RowCode* const (&row)[kRows], size_t d,
+                           dot::Sum (&sums)[kRows][kVectors]) {
+  dot::X at[kVectors];
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) at[v] = dot::LoadX(x + v * kLanes * kGroup);
+  x += columns * kGroup;
+  FOVEA_UNROLL(8)
+  for (int k = 0; k < kRows; ++k) {
+    const dot::E e = dot::LoadE(row[k] + d);
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) sums[k][v] = dot::DotAdd<0>(at[v], e, sums[k][v]);
+  }
+}
+// The same where a load e[k] brings several.
 template <int i, int kRows, int kVectors>
 FOVEA_INLINE void AddGroups(const dot::Code*& x, size_t columns, const dot::E (&e)[kRows],
                             dot::Sum (&sums)[kRows][kVectors]) {
@@ -108,6 +124,10 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t col
   const dot::Code* x = QueryCodes(t) + column * kGroup;
   const size_t columns = t.columns, dim = t.head_dim, whole = dim / kReads * kReads;
   for (size_t d = 0; d < whole; d += kReads) {
+    if constexpr (kElements == 1) {
+      AddGroup(x, columns, at, d, sums);
+      continue;
+    }
     dot::E e[kRows];
     FOVEA_UNROLL(8)
     for (int k = 0; k < kRows; ++k) e[k] = dot::LoadE(at[k] + d);

@@ -2,18 +2,15 @@
 //
 // Weights become codes from 0 to 255 that fill each key tile: the largest weight times the scale of its value is 255.
 
-// Below this, a weight times the scale of its value counts as nothing: its code is the same whether the processor keeps
-// subnormal numbers or not.
-constexpr float kLeastTop = 0x1p-116f;
-
 // Weights of one vector of rows, times the scales of their values, become codes from 0 to 255, and what a sum of codes
 // is multiplied by.
-FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column) {
+FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column, bool dropped) {
   const size_t rows = t.columns;
   const I8Numbers& numbers = *keys.numbers;
   const float* const s = t.s + column;
-  VF top = hn::Set(kF, kLeastTop), nan = hn::Zero(kF);
-  for (uint32_t j = keys.begin; j < keys.end; ++j) {
+  VF top = hn::LoadU(kF, ValueFactors(t) + column), nan = hn::Zero(kF);
+  if (dropped) top = hn::Set(kF, kLeastTop);
+  for (uint32_t j = keys.begin; dropped && j < keys.end; ++j) {
     top = hn::Max(top, hn::Mul(hn::LoadU(kF, s + j * rows), hn::Set(kF, numbers.value_scale[j])));
   }
   for (uint32_t j = keys.begin; numbers.any_nan && j < keys.end; ++j) {

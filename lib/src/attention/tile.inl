@@ -42,7 +42,8 @@ FOVEA_INLINE VF MinusInfinityIfLowest(VF x) {
 
 // For one vector of rows: row_max and row_sum take in the scores of [begin, end), and s becomes weights. With `hides`,
 // scores of -inf become weights of -0: their sign tells Values which values must not be looked at.
-FOVEA_SHARED void SoftmaxTile(const QueryTile& t, uint32_t begin, uint32_t end, size_t column, bool hides) {
+FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides) {
+  const uint32_t begin = keys.begin, end = keys.end;
   constexpr size_t kAtOnce = kPreferSize ? 1 : 4;  // strands
   const size_t rows = t.columns;
   float* FOVEA_RESTRICT s = t.s + column;
@@ -191,7 +192,7 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
 }
 
 // Products take the weights as they are.
-FOVEA_INLINE void PackWeights(const QueryTile&, const KeyTile&, size_t) {}
+FOVEA_INLINE void PackWeights(const QueryTile&, const KeyTile&, size_t, bool) {}
 
 FOVEA_INLINE void ZeroVectors(float* p, size_t vectors) {
   constexpr size_t kAtOnce = kPreferSize ? 1 : 8;

@@ -15,9 +15,9 @@ FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const Key
   if (Does(keys, kScorePart)) Scores<kVectors>(own, keys, column);
   for (size_t c = column; c < end && Does(keys, kWeightPart); c += kLanes) {
     if (AnyStep(keys, steps)) ApplySteps(t, keys, steps, FOVEA_SCORES_SOFTMAX, c);
-    SoftmaxTile(own, keys.begin, keys.end, c, hides);
+    SoftmaxTile(own, keys, c, hides);
     if (Drops(steps)) DropWeights(t, keys, steps, c);
-    PackWeights(own, keys, c);
+    PackWeights(own, keys, c, Drops(steps));
   }
   if (!Does(keys, kValuePart)) return;
   // Where nothing hides, no weight is -0.
