@@ -10,8 +10,8 @@ Instructions are counted by QEMU with a plugin of its own (counts/count_instruct
 so that start-up drops out. The inner loops are those of the two matrix products: loops without a loop in them that run
 a tenth or more of the multiply-adds. llvm-mca reckons their cycles, with every load in the first cache; the limit
 beside them is what the same model needs for the multiply-adds of these loops alone. Integer arithmetic has rows of
-instructions only, beside f32 arithmetic on the same int8 rows. Needs QEMU and llvm-19, and for
-each toolchain what its file names.
+instructions only, beside f32 arithmetic on the same int8 rows. Needs QEMU and llvm-19, and for each toolchain what its
+file names.
 """
 import argparse
 import copy
@@ -58,7 +58,7 @@ TARGETS = [
 
 
 class More:
-    """A row beside that of SHAPE. The goal is a number, or another row's name and how many times fewer instructions than there."""
+    """A row beside that of SHAPE. The goal is a number, or the name of a row and how many times fewer instructions than there."""
 
     def __init__(self, name, words, goal=None):
         self.name, self.words, self.goal = name, words, goal
@@ -74,7 +74,7 @@ def integers_on_a_board(goal, times_fewer):
     ]
 
 
-# Of integer arithmetic, with what it is held against. On AArch64 these run on a processor that has all instructions.
+# Rows of integer arithmetic, and of what it is held against. On AArch64 these run on a processor that has all instructions.
 INTEGERS = {
     "aarch64-linux-gnu": [
         More("int8 rows", f"{SHAPE} i8 neon"),

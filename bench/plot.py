@@ -30,12 +30,16 @@ LIBRARY_STYLE = {"fovea": ("#1f5fa8", "o"), "ORT Attention": ("#e07a3f", "s"), "
                  "PyTorch": ("#b5365c", "^"), "NumPy": ("#8a8a8a", "v")}
 
 
+def in_f32(result):
+    return result["suite"] != "integer" and result["shape"].get("compute", "f32") == "f32"
+
+
 def load(path):
     if not path:
         return None
     with open(path, encoding="utf-8") as file:
         data = json.load(file)
-    data["results"] = [r for r in data["results"] if r.get("ns_median")]
+    data["results"] = [r for r in data["results"] if r.get("ns_median") and in_f32(r)]
     return data
 
 
@@ -80,8 +84,7 @@ def roofline(bench, peers, folder):
                          color=colour, alpha=0.55, linewidths=0, label=library)
     if bench:
         best = next(iter(probes["fma_gflops"]))
-        attention = [r for r in bench["results"]
-                     if r.get("flops") and r["target"] == best and r["shape"].get("compute") != "i8"]
+        attention = [r for r in bench["results"] if r.get("flops") and r["target"] == best]
         for suite in dict.fromkeys(r["suite"] for r in attention):
             points = [r for r in attention if r["suite"] == suite]
             axes.scatter([r["flops"] / r["bytes"] for r in points], [r["gflops"] for r in points], s=26,

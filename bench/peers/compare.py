@@ -9,6 +9,10 @@ Builds fovea as a shared library and calls it through its C interface. Every cas
 held against one in double, then they take turns, a batch of calls each, one thread, on the same core, after one call that is
 not timed. Times are medians over the batches, and include what a call from Python costs. The ratio is the time of the best
 peer over fovea's: above 1, fovea is faster.
+
+A second table has keys and values in int8 and int4: fovea's integer arithmetic and its f32 arithmetic on the same rows, ONNX
+Runtime's caches of those types with a scale for the tensor or for each channel, and PyTorch in bf16. Beside each time stands
+the normalised mean square error of the answer, because these formats are not equally exact.
 """
 import argparse
 import json
@@ -40,20 +44,33 @@ ROOT = HERE.parent.parent
 
 
 class Case:
-    def __init__(self, suite, heads, kv_heads, q_tokens, kv_tokens, dim, causal=False):
-        self.suite, self.heads, self.kv_heads, self.causal = suite, heads, kv_heads, causal
+    def __init__(self, suite, heads, kv_heads, q_tokens, kv_tokens, dim, causal=False, kv="f32"):
+        self.suite, self.heads, self.kv_heads, self.causal, self.kv = suite, heads, kv_heads, causal, kv
         self.q_tokens, self.kv_tokens, self.dim = q_tokens, kv_tokens, dim
         over = f"over{kv_heads}" if kv_heads != heads else ""
-        self.name = f"{suite}/{heads}{over}x{q_tokens}x{kv_tokens}x{dim}" + ("-causal" if causal else "")
+        rows = f"-kv_{kv}" if kv != "f32" else ""
+        self.name = f"{suite}/{heads}{over}x{q_tokens}x{kv_tokens}x{dim}{rows}" + ("-causal" if causal else "")
         # Causal counts only the products that are needed; where it is used here there are as many queries as keys.
         pairs = q_tokens * (q_tokens + 1) // 2 if causal else q_tokens * kv_tokens
         self.flops = 4 * dim * heads * pairs
-        self.bytes = 8 * dim * (heads * q_tokens + kv_heads * kv_tokens)
+        row_bytes = {"f32": 4 * dim, "i8": dim + 4, "i4": dim // 2 + dim // 16}[kv]
+        self.bytes = 8 * dim * heads * q_tokens + 2 * row_bytes * kv_heads * kv_tokens
 
     def shape(self):
         return {"batch": 1, "heads": self.heads, "kv_heads": self.kv_heads, "q": self.q_tokens, "k": self.kv_tokens,
                 "dim": self.dim, "vdim": self.dim, "causal": "bottom_right" if self.causal else "none", "window": 0,
-                "right": 0, "threads": 1, "dtype": "f32", "kv": "f32"}
+                "right": 0, "threads": 1, "dtype": "f32", "kv": self.kv}
+
+    def is_right(self, answer, expected):
+        """Whether an answer is as near as its formats allow: f32 outputs are of the order of 1."""
+        if self.kv == "f32":
+            return float(np.abs(answer - expected).max()) < 1e-4
+        return normalised(answer, expected) < {"i8": 1e-2, "i4": 0.2}[self.kv]
+
+
+def normalised(answer, expected):
+    """Normalised mean square error."""
+    return float(np.square(answer - expected).sum() / np.square(expected).sum())
 
 
 CASES = [
@@ -68,22 +85,26 @@ CASES = [
     Case("small", 8, 8, 32, 512, 64),
 ]
 
+INTEGER_CASES = [
+    *(Case("integer", 32, 8, 1, keys, 128, kv=kv) for keys in (1024, 16384) for kv in ("i8", "i4")),
+    *(Case("integer", 8, 8, 2048, 2048, dim, kv=kv) for dim in (64, 128) for kv in ("i8", "i4")),
+]
+
 # ---------------------------------------------------------------------------------------------------------- contestants
 # Each is a class with `name` and `version`; prepare(case, q, k, v) takes arrays [1][heads][tokens][dim] and answers a function
 # that computes, and one that gives the last result as [1][heads][tokens][dim]; or None where the library cannot do the case.
 
 
 class Fovea:
-    name = "fovea"
-
-    def __init__(self, path, target):
+    def __init__(self, path, target, compute="f32", name="fovea"):
         self.library = fovea.Library(path)
         self.target = self.library.best_target() if target == "best" else target
         self.version = self.library.version()
+        self.compute, self.name = compute, name
 
     def prepare(self, case, q, k, v):
         out = np.empty_like(q)
-        call, self.workspace_bytes = self.library.attention(out, q, k, v, case.causal, self.target)
+        call, self.workspace_bytes = self.library.attention(out, q, k, v, case.causal, self.target, case.kv, self.compute)
         return call, lambda: out
 
 
@@ -166,27 +187,65 @@ class OnnxMultiHead(OnnxRuntime):
         return self.session(node, dict(zip(names, arrays)), outputs), lambda: heads_first(out, case.heads)
 
 
-class Torch:
-    name = "PyTorch"
+def narrow(array, bits, axis):
+    """Integers with a scale for the maximum over the axis, or over all with None; of 4 bits two in a byte, the first lowest."""
+    most = {8: 127, 4: 7}[bits]
+    largest = np.abs(array).max(axis=axis, keepdims=axis is not None)
+    scale = (largest / most).astype(np.float32) if axis is not None else np.array([largest / most], np.float32)
+    codes = np.rint(array / scale).astype(np.int8)
+    if bits == 4:
+        pairs = (codes + 8).astype(np.uint8)
+        codes = pairs[..., 0::2] | pairs[..., 1::2] << 4
+    return np.ascontiguousarray(codes), scale
 
-    def __init__(self):
+
+class OnnxIntegers(OnnxRuntime):
+    """com.microsoft GroupQueryAttention with the cache in place, in int8 or int4. It stores the new tokens itself: in decode
+    the last one, else all."""
+
+    def __init__(self, kind, name):
+        super().__init__()
+        self.kind, self.name = kind, name
+
+    def prepare(self, case, q, k, v):
+        bits = {"i8": 8, "i4": 4}[case.kv]
+        axis = 2 if self.kind == "PER_CHANNEL" else None
+        out = np.empty((1, case.q_tokens, case.heads * case.dim), np.float32)
+        (cache_k, scale_k), (cache_v, scale_v) = narrow(k, bits, axis), narrow(v, bits, axis)
+        new = case.kv_tokens - case.q_tokens
+        names = ["q", "k", "v", "past_k", "past_v", "seqlens_k", "total", *[""] * 5, "k_scale", "v_scale"]
+        node = self.onnx.helper.make_node(
+            "GroupQueryAttention", names, ["out", "present_k", "present_v"], domain="com.microsoft", num_heads=case.heads,
+            kv_num_heads=case.kv_heads, k_quant_type=self.kind, v_quant_type=self.kind, kv_cache_bit_width=bits,
+            causal=int(case.causal or case.q_tokens == 1))
+        arrays = [tokens_first(q), tokens_first(k[:, :, new:]), tokens_first(v[:, :, new:]), cache_k, cache_v,
+                  np.array([case.kv_tokens - 1], np.int32), np.array([case.kv_tokens], np.int32), scale_k, scale_v]
+        outputs = {"out": out, "present_k": cache_k, "present_v": cache_v}
+        return self.session(node, dict(zip(filter(None, names), arrays)), outputs), lambda: heads_first(out, case.heads)
+
+
+class Torch:
+    def __init__(self, dtype="float32", name="PyTorch"):
         import torch
 
-        self.torch = torch
+        self.torch, self.dtype, self.name = torch, getattr(torch, dtype), name
         self.version = torch.__version__
         torch.set_num_threads(1)
         torch.set_grad_enabled(False)
 
     def prepare(self, case, q, k, v):
         attention = self.torch.nn.functional.scaled_dot_product_attention
-        tensors = [self.torch.from_numpy(array) for array in (q, k, v)]
+        tensors = [self.torch.from_numpy(array).to(self.dtype) for array in (q, k, v)]
+        # Query heads that share a key head are queries of one head there, which is faster than enable_gqa.
         grouped = case.heads != case.kv_heads
+        if grouped and case.q_tokens == 1:
+            tensors[0] = tensors[0].reshape(1, case.kv_heads, -1, case.dim)
         last = [None]
 
         def call():
-            last[0] = attention(*tensors, is_causal=case.causal, enable_gqa=grouped)
+            last[0] = attention(*tensors, is_causal=case.causal, enable_gqa=grouped and case.q_tokens > 1)
 
-        return call, lambda: last[0].numpy()
+        return call, lambda: last[0].float().numpy().reshape(q.shape)
 
 
 class NumPy:
@@ -307,7 +366,115 @@ def show_time(ns):
     return f"{ns:.0f} ns" if ns < 1e3 else f"{ns / 1e3:.2f} us" if ns < 1e6 else f"{ns / 1e6:.3f} ms"
 
 
-def main():
+def available(*makers):
+    """What these make, without those whose library is not there."""
+    made = []
+    for maker in makers:
+        try:
+            made.append(maker())
+        except ImportError as error:
+            print(f"left out: {error}", file=sys.stderr)
+    return made
+
+
+class Comparison:
+    """The tables. The first contestant of a table is fovea as it is meant to be used there."""
+    NAME, WIDTH = 34, 11
+
+    def __init__(self, options, clock, host, bounds):
+        self.options, self.clock, self.host, self.bounds = options, clock, host, bounds
+        self.results, self.lost = [], 0
+
+    def table(self, cases, contestants):
+        cases = [case for case in cases if re.search(self.options.filter, case.name)]
+        if not cases:
+            return
+        wide = self.WIDTH + 8 + 8 * (cases[0].kv != "f32")
+        names = "".join(f"{c.name:>{wide}}" for c in contestants)
+        print(f"\n{'case':{self.NAME}}" + names + f"{'ratio to the best':>20}")
+        for index, case in enumerate(cases):
+            if sys.stderr.isatty():
+                print(f"\r[{index + 1}/{len(cases)}] {case.name}\033[K", end="", file=sys.stderr, flush=True)
+            self.row(case, contestants, index)
+
+    def row(self, case, contestants, seed):
+        random = np.random.default_rng(seed)
+        q, k = (random.standard_normal((1, heads, tokens, case.dim), np.float32)
+                for heads, tokens in ((case.heads, case.q_tokens), (case.kv_heads, case.kv_tokens)))
+        v = random.uniform(-1, 1, k.shape).astype(np.float32)
+        entrants = self.entrants(case, contestants, q, k, v)
+        times = measure([call for _, call, _, _ in entrants], self.clock, self.options.min_time) if entrants else []
+        medians, errors = {}, {}
+        for (contestant, _, *errors_of), samples in zip(entrants, times):
+            medians[contestant], errors[contestant] = float(np.median(samples)), errors_of[1]
+            self.results.append(self.result(case, contestant, samples, *errors_of))
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        self.show(case, contestants, medians, errors)
+
+    def entrants(self, case, contestants, q, k, v):
+        """Those that can do the case and are right: contestant, call, its largest error, its normalised mean square error."""
+        expected = reference(case, q, k, v)
+        entrants = []
+        for contestant in contestants:
+            try:
+                prepared = contestant.prepare(case, q, k, v)
+                if prepared is None:
+                    continue
+                call, answer = prepared
+                call()
+                got = answer()
+            except Exception as error:  # whatever a library raises: the others are compared
+                print(f"{case.name}: {contestant.name} is left out: {str(error).splitlines()[0]}")
+                continue
+            largest, mean = float(np.abs(got - expected).max()), normalised(got, expected)
+            if not case.is_right(got, expected):
+                print(f"{case.name}: {contestant.name} is wrong by {largest:.1e} and left out")
+                continue
+            entrants.append((contestant, call, largest, mean))
+        return entrants
+
+    def peak(self, contestant):
+        """Of the multiply-adds, or products of integers, of the target that a contestant has; 0 = not known."""
+        target = getattr(contestant, "target", "")
+        if getattr(contestant, "compute", "f32") == "i8" and target in self.bounds["integer_gops"]:
+            return self.bounds["integer_gops"][target]
+        return next((peak for name, peak in self.bounds["fma_gflops"].items() if target.startswith(name)), 0)
+
+    def result(self, case, contestant, samples, largest, mean):
+        ns, peak, level = float(np.median(samples)), self.peak(contestant), read_level(case, self.host)
+        compute = getattr(contestant, "compute", "")
+        peak_name = "integer" if compute == "i8" else "fma"
+        return {
+            "name": case.name, "suite": case.suite, "shape": case.shape(), "library": contestant.name,
+            "target": getattr(contestant, "target", ""), "threads": 1, "compute": compute,
+            "backend": f"{contestant.name} {contestant.version}", "ns_median": ns,
+            "ns_mad": float(np.median(np.abs(np.array(samples) - ns))), "ns_min": min(samples), "batches": len(samples),
+            "gflops": case.flops / ns, "gbps": case.bytes / ns,
+            f"fraction_of_{peak_name}_peak": case.flops / ns / peak if peak else 0,
+            "fraction_of_read_bandwidth": case.bytes / ns / self.bounds["read_gbps"][level], "read_level": level,
+            "flops": case.flops, "bytes": case.bytes, "largest_error": largest, "normalised_error": mean,
+            "workspace_bytes": getattr(contestant, "workspace_bytes", None)}
+
+    def show(self, case, contestants, medians, errors):
+        ours = contestants[0]
+        row = f"{case.name:{self.NAME}}"
+        for contestant in contestants:
+            ns = medians.get(contestant)
+            row += f"{show_time(ns) if ns else '-':>{self.WIDTH}}"
+            row += f" {f'x{ns / medians[ours]:.2f}' if ns and ours in medians and contestant is not ours else '':>7}"
+            if case.kv != "f32":
+                row += f" {f'{errors[contestant]:.1e}' if ns else '':>7}"
+        peers = {contestant: ns for contestant, ns in medians.items() if not isinstance(contestant, Fovea)}
+        if ours in medians and peers:
+            best = min(peers, key=peers.get)
+            ratio = peers[best] / medians[ours]
+            self.lost += ratio <= 1
+            row += f"{ratio:8.2f} {best.name}" + ("  LOST" if ratio <= 1 else "")
+        print(row, flush=True)
+
+
+def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--filter", default="", help="only cases whose name matches this expression")
     parser.add_argument("--json", help="write probes and results to this file")
@@ -317,8 +484,11 @@ def main():
     parser.add_argument("--cpu-time", action="store_true",
                         help="count the time the thread has the processor, for a machine shared with others")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "peers", help="where to build fovea")
-    options = parser.parse_args()
+    return parser.parse_args()
 
+
+def main():
+    options = parse()
     library, program = build(options.build)
     if hasattr(os, "sched_setaffinity"):
         allowed = sorted(os.sched_getaffinity(0))
@@ -326,82 +496,27 @@ def main():
     clock = time.thread_time_ns if options.cpu_time else time.perf_counter_ns
     host, bounds = probes(program, options.cpu_time)
     host["python"] = platform.python_version()
+    comparison = Comparison(options, clock, host, bounds)
 
     ours = Fovea(library, options.target)
-    contestants = [ours]
-    for kind in (OnnxAttention, OnnxMultiHead, Torch, NumPy):
-        try:
-            contestants.append(kind())
-        except ImportError as error:
-            print(f"{kind.name}: left out, {error}", file=sys.stderr)
-    host["versions"] = {c.name: c.version for c in contestants}
-    peak = bounds["fma_gflops"].get(ours.target, 0)
-    print(f"{host['processor']}; one thread; " + ", ".join(f"{c.name} {c.version}" for c in contestants))
-    print(f"fovea's target {ours.target}, multiply-add peak {peak:.1f} GFLOP/s; an empty call through ctypes takes "
-          f"{np.median(measure([ours.library.c.fovea_version], clock, 0.05)[0]):.0f} ns")
-    width = 13
-    print(f"\n{'case':30}" + "".join(f"{c.name:>{width + 7 * (c is not ours)}}" for c in contestants) + f"{'ratio to the best':>20}")
-
-    results, lost = [], 0
-    for index, case in enumerate(CASES):
-        if not re.search(options.filter, case.name):
-            continue
-        if sys.stderr.isatty():
-            print(f"\r[{index + 1}/{len(CASES)}] {case.name}\033[K", end="", file=sys.stderr, flush=True)
-        random = np.random.default_rng(index)
-        q, k = (random.standard_normal((1, heads, tokens, case.dim), np.float32)
-                for heads, tokens in ((case.heads, case.q_tokens), (case.kv_heads, case.kv_tokens)))
-        v = random.uniform(-1, 1, k.shape).astype(np.float32)
-        expected = reference(case, q, k, v)
-        entrants = []
-        for contestant in contestants:
-            prepared = contestant.prepare(case, q, k, v)
-            if prepared is None:
-                continue
-            call, answer = prepared
-            call()
-            error = float(np.abs(answer() - expected).max())
-            if not error < 1e-4:  # all of them compute in f32; outputs are of the order of 1
-                print(f"{case.name}: {contestant.name} is wrong by {error:.1e} and left out")
-                continue
-            entrants.append((contestant, call, error))
-        times = measure([call for _, call, _ in entrants], clock, options.min_time)
-        medians = {}
-        for (contestant, _, error), samples in zip(entrants, times):
-            ns = float(np.median(samples))
-            medians[contestant] = ns
-            level = read_level(case, host)
-            results.append({
-                "name": case.name, "suite": case.suite, "shape": case.shape(), "library": contestant.name,
-                "target": ours.target if contestant is ours else "", "threads": 1,
-                "backend": f"{contestant.name} {contestant.version}", "ns_median": ns,
-                "ns_mad": float(np.median(np.abs(np.array(samples) - ns))), "ns_min": min(samples), "batches": len(samples),
-                "gflops": case.flops / ns, "gbps": case.bytes / ns, "fraction_of_fma_peak": case.flops / ns / peak if peak else 0,
-                "fraction_of_read_bandwidth": case.bytes / ns / bounds["read_gbps"][level], "read_level": level,
-                "flops": case.flops, "bytes": case.bytes, "largest_error": error,
-                "workspace_bytes": ours.workspace_bytes if contestant is ours else None})
-        if sys.stderr.isatty():
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-        row = f"{case.name:30}"
-        for contestant in contestants:
-            ns = medians.get(contestant)
-            row += f"{show_time(ns) if ns else '-':>{width}}"
-            if contestant is not ours:
-                row += f" {f'x{ns / medians[ours]:.2f}' if ns and ours in medians else '':>6}"
-        peers = {contestant: ns for contestant, ns in medians.items() if contestant is not ours}
-        if ours in medians and peers:
-            best = min(peers, key=peers.get)
-            ratio = peers[best] / medians[ours]
-            lost += ratio <= 1
-            row += f"{ratio:8.2f} {best.name}" + ("  LOST" if ratio <= 1 else "")
-        print(row, flush=True)
-    print(f"\n{lost} rows lost" if lost else "\nfovea is the fastest in every row")
+    in_f32 = [ours, *available(OnnxAttention, OnnxMultiHead, Torch, NumPy)]
+    in_integers = [Fovea(library, options.target, "i8", "fovea, integers"), Fovea(library, options.target, "f32", "fovea, f32"),
+                   *available(lambda: OnnxIntegers("PER_TENSOR", "ORT, a tensor"),
+                              lambda: OnnxIntegers("PER_CHANNEL", "ORT, a channel"),
+                              lambda: Torch("bfloat16", "PyTorch bf16"))]
+    host["versions"] = {c.name: c.version for c in in_f32}
+    print(f"{host['processor']}; one thread; " + ", ".join(f"{c.name} {c.version}" for c in in_f32))
+    print(f"fovea's target {ours.target}, multiply-add peak {comparison.peak(ours):.1f} GFLOP/s; an empty call through ctypes "
+          f"takes {np.median(measure([ours.library.c.fovea_version], clock, 0.05)[0]):.0f} ns")
+    comparison.table(CASES, in_f32)
+    comparison.table(INTEGER_CASES, in_integers)
+    print(f"\n{comparison.lost} rows lost" if comparison.lost else "\nfovea is the fastest in every row")
 
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"host": host, "probes": bounds, "results": results}, file, indent=1)
+            json.dump({"host": host, "probes": bounds, "results": comparison.results}, file, indent=1)
             file.write("\n")
-    return 1 if lost else 0
+    return 1 if comparison.lost else 0
 
 
 if __name__ == "__main__":

@@ -57,6 +57,12 @@ def array(kind, floats):
     return structure(kind, data=address, batch_stride=strides[0], head_stride=strides[1], token_stride=strides[2])
 
 
+def aligned(count):
+    """The address of as many bytes as a workspace lies, and what keeps them."""
+    memory = ctypes.create_string_buffer(count + WORKSPACE_ALIGNMENT)
+    return c_void_p(-(-ctypes.addressof(memory) // WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT), memory
+
+
 class Library:
     def __init__(self, path):
         self.c = ctypes.CDLL(str(path))
@@ -64,6 +70,7 @@ class Library:
         self.c.fovea_target_name.restype = ctypes.c_char_p
         self.c.fovea_target_from_name.argtypes = [ctypes.c_char_p]
         self.c.fovea_workspace_bytes.restype = c_size_t
+        self.c.fovea_kv_cache_bytes.restype = c_size_t
         self.c.fovea_plan_describe.restype = c_size_t
 
     def version(self):
@@ -80,26 +87,43 @@ class Library:
         if status != 0:
             raise RuntimeError("fovea: " + self.c.fovea_status_string(status).decode())
 
-    def attention(self, out, q, keys, values, causal=False, target="best"):
-        """Plans for these arrays; answers a function that runs the plan, and the bytes of workspace that it has."""
+    def cache(self, keys, values, kv):
+        """A cache of this type that holds the tokens, and its memory. args.kv of a call is its source."""
+        batch, kv_heads, tokens, head_dim = memoryview(keys).shape
+        cache = structure("kv_cache", key_dtype=CONSTANTS[kv.upper()], value_dtype=CONSTANTS[kv.upper()], batch=batch,
+                          kv_heads=kv_heads, head_dim=head_dim, value_dim=memoryview(values).shape[3], max_tokens=tokens)
+        cache_bytes = self.c.fovea_kv_cache_bytes(ctypes.byref(cache))
+        address, memory = aligned(cache_bytes)
+        self.check(self.c.fovea_kv_cache_init(ctypes.byref(cache), address, c_size_t(cache_bytes)))
+        new = structure("kv_append_args", batch=batch, tokens=tokens, keys=array("in", keys), values=array("in", values))
+        self.check(self.c.fovea_kv_append(ctypes.byref(cache), ctypes.byref(new)))
+        return cache, memory
+
+    def attention(self, out, q, keys, values, causal=False, target="best", kv="f32", compute="f32"):
+        """Plans for these arrays, whose keys and values are first stored as rows of the type kv; answers a function that
+        runs the plan, and the bytes of workspace that it has."""
         batch, q_heads, q_tokens, head_dim = memoryview(q).shape
         _, kv_heads, kv_tokens, value_dim = memoryview(values).shape
         desc = structure("attention_desc", q_heads=q_heads, kv_heads=kv_heads, head_dim=head_dim, value_dim=value_dim,
                          max_batch=batch, max_q_tokens=q_tokens, max_kv_tokens=kv_tokens,
                          causal=CONSTANTS["CAUSAL_BOTTOM_RIGHT" if causal else "CAUSAL_NONE"],
+                         key_dtype=CONSTANTS[kv.upper()], value_dtype=CONSTANTS[kv.upper()],
+                         compute=CONSTANTS["COMPUTE_" + compute.upper()],
                          target=self.c.fovea_target_from_name(target.encode()))
         plan = structure("plan")
         self.check(self.c.fovea_plan_init(ctypes.byref(plan), ctypes.byref(desc)))
         workspace_bytes = self.c.fovea_workspace_bytes(ctypes.byref(plan))
-        workspace = ctypes.create_string_buffer(workspace_bytes + WORKSPACE_ALIGNMENT)
-        address = -(-ctypes.addressof(workspace) // WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
+        address, workspace = aligned(workspace_bytes)
         args = structure("attention_args", batch=batch, q_tokens=q_tokens, kv_tokens=kv_tokens, out=array("out", out),
                          q=array("in", q), kv=structure("kv_source", keys=array("in", keys), values=array("in", values)))
+        cache = None if kv == "f32" else self.cache(keys, values, kv)
+        if cache:
+            args.kv = cache[0].source
         function = self.c.fovea_attention
-        arguments = c_void_p(ctypes.addressof(plan)), c_void_p(ctypes.addressof(args)), c_void_p(address), c_size_t(workspace_bytes)
+        arguments = c_void_p(ctypes.addressof(plan)), c_void_p(ctypes.addressof(args)), address, c_size_t(workspace_bytes)
 
         def call(function=function, a=arguments[0], b=arguments[1], c=arguments[2], d=arguments[3],
-                 keep=(plan, args, workspace, out, q, keys, values)):
+                 keep=(plan, args, workspace, out, q, keys, values, cache)):
             return function(a, b, c, d)
 
         self.check(call())
