@@ -144,6 +144,14 @@ FOVEA_INLINE void StoreOutputs(const float*& o_t, size_t columns, VF normalise, 
   StoreTransposed(lanes, rows, dtype, live, e, n);
 }
 
+// A row of a single lane, in f32: nothing is asked for each element.
+FOVEA_INLINE void StoreOutputRow(const float* o_t, size_t columns, VF normalise, MF empty, float* row, size_t dim) {
+  FOVEA_UNROLL_LONG_LOOP(4)
+  for (; dim > 0; --dim, o_t += columns, ++row) {
+    hn::StoreU(hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, o_t), normalise)), kF, row);
+  }
+}
+
 FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
   const size_t columns = t.columns, value_dim = t.value_dim;
   size_t left = t.live;
@@ -161,6 +169,10 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
     const LaneRows<char> rows = RowsOf(t, BytesOf(outputs.out), column);
     const float* o_t = t.o + column;
     size_t e = 0;
+    if (kLanes == 1 && !kPreferSize && is_f32<kUnscaledFormats>(outputs.out.dtype)) {
+      if (live > 0) StoreOutputRow(o_t, columns, normalise, empty, reinterpret_cast<float*>(rows.at[0]), value_dim);
+      continue;
+    }
     if (!kPreferSize && live == kLanes) {
       for (; e + kLanes <= value_dim; e += kLanes) {
         StoreOutputs(o_t, columns, normalise, empty, rows, outputs.out.dtype, kLanes, e, kLanes);
