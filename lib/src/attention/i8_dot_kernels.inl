@@ -2,10 +2,20 @@
 //
 // The kernels over the dot words that were included before this.
 
+#if !defined(FOVEA_DOT_BLOCK)
+#define FOVEA_DOT_BLOCK "math/dot_block.inl"
+#endif
+#if !defined(FOVEA_DOT_BRING)
+#define FOVEA_DOT_BRING "attention/i8_bring.inl"
+#endif
 #include "attention/i8_tile.inl"
 #include "attention/i8_softmax.inl"
 #include "attention/i8_weights.inl"
-#include "attention/i8_bring.inl"
+#include "attention/i8_rows.inl"
+#include FOVEA_DOT_BRING
 #include "attention/tile_kernel.inl"
+
+#undef FOVEA_DOT_BLOCK
+#undef FOVEA_DOT_BRING
 
 constexpr AttentionKernel kTileOfDot = TileKernel(kCodedFormats, BringKeys, BringValues);

@@ -22,10 +22,19 @@ namespace i8 {
 #include "math/philox.inl"
 #include "attention/dropout.inl"
 #include "simd/dot_bytes.inl"
+#if FOVEA_FOR_SCALAR && FOVEA_SMLAD
+namespace of_smlad {
+#include "simd/dot_smlad.inl"
+#define FOVEA_DOT_BLOCK "math/dot_block_smlad.inl"
+#define FOVEA_DOT_BRING "attention/i8_bring_smlad.inl"
+#include "attention/i8_dot_kernels.inl"
+}
+#else
 namespace of_floats {
 #include "simd/dot_floats.inl"
 #include "attention/i8_dot_kernels.inl"
 }
+#endif
 #if defined(FOVEA_VNNI_LANES)
 namespace of_vnni {
 #include "simd/dot_vnni.inl"
@@ -36,7 +45,11 @@ namespace of_vnni {
 constexpr I8Kernels Kernels() {
   I8Kernels kernels = {};
   if (!kHasI8Products) return kernels;
+#if FOVEA_FOR_SCALAR && FOVEA_SMLAD
+  kernels.list[kDotSmlad][0] = of_smlad::kTileOfDot;
+#else
   kernels.list[kDotFloats][0] = of_floats::kTileOfDot;
+#endif
 #if defined(FOVEA_VNNI_LANES)
   kernels.list[kDotVnni][0] = of_vnni::kTileOfDot;
 #endif

@@ -113,7 +113,7 @@ constexpr DotTraits kDotTraits[kDotKinds] = {
     {1, 4, 16},    // sdot
     {1, 8, 16},    // smmla
     {1, 16, 16},   // vmladava
-    {2, 2, 2},     // smlad
+    {2, 2, 4},     // smlad
 };
 constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 // Values that were brought have a multiple of this many elements.

@@ -10,7 +10,7 @@ FOVEA_INLINE VI PackBytes(const VF (&v)[4]) {
   return hn::Sub(hn::Add(ab, cd), hn::Set(kI, int32_t(kBias + (kBias << 8))));
 }
 
-FOVEA_INLINE void Storeint8_ts(VF codes, int8_t* to, size_t n) {
+FOVEA_INLINE void StoreByteCodes(VF codes, int8_t* to, size_t n) {
   const VI bits = hn::BitCast(kI, hn::Add(codes, hn::Set(kF, kRoundingBias)));
   if (n == kLanes) {
     hn::StoreU8(bits, reinterpret_cast<uint8_t*>(to));

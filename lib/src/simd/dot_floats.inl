@@ -25,6 +25,7 @@ template <int i>
 FOVEA_INLINE Sum DotAdd(X x, E e, Sum sum) {
   return fused::MulAdd(x, hn::Set(kF, e), sum);
 }
+constexpr size_t PlaceOf(size_t d) { return d; }
 FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
 FOVEA_INLINE VF ToFloat(Sum sum) { return sum; }
 

@@ -49,11 +49,12 @@ FOVEA_INLINE Sum DotAdd(X x, E e, Sum sum) {
 }
 FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, VI{sum}); }
 
+constexpr size_t PlaceOf(size_t d) { return d; }
 FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
   hn::StoreU8(hn::Xor(hn::BitCast(kI, biased), hn::Set(kI, 0x80)), lanes);
 }
 FOVEA_INLINE void StoreWeights(const VF (&biased)[4], Code* to) { StoreWords(hn::Raw(PackBytes(biased)), to); }
-FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { Storeint8_ts(codes, to, n); }
+FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
 // The codes of queries have 128 added: what the sums of products with a key begin with makes up for it.
 FOVEA_INLINE int32_t StartOfKey(const RowCode* row, size_t dim) {

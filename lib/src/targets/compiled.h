@@ -36,6 +36,13 @@
 #error "FOVEA_SIMD=auto chose scalar, but the flags offer vectors: name them in CMAKE_CXX_FLAGS, or set FOVEA_SIMD"
 #endif
 
+// Whether the scalar backend multiplies integers by smlad.
+#if FOVEA_WITH_SCALAR && defined(__ARM_FEATURE_SIMD32) && defined(__thumb2__)
+#define FOVEA_SMLAD 1
+#else
+#define FOVEA_SMLAD 0
+#endif
+
 // A file of kernels is compiled once for each backend: the one that is named, or the only one there is.
 #if !defined(FOVEA_FOR_HELIUM) && !defined(FOVEA_FOR_HIGHWAY) && !defined(FOVEA_FOR_SCALAR) && !defined(FOVEA_FOR_XSIMD)
 #define FOVEA_FOR_HELIUM FOVEA_WITH_HELIUM

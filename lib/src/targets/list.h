@@ -36,7 +36,7 @@
   row(__VA_ARGS__, NEON, "neon", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNothing)                               \
   row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, 2, kDotFloats, kNothing)                              \
   row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, 2, kDotFloats, kNothing)                                          \
-  row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target, 1, 4, 0, kDotFloats, kNothing)                              \
+  row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target, 1, 4, 0, FOVEA_SMLAD ? kDotSmlad : kDotFloats, kNothing)                              \
   row(__VA_ARGS__, XSIMD, "xsimd", XSIMD, "xsimd", xsimd_target,                                                      \
       FOVEA_XSIMD_LANES, 3, FOVEA_XSIMD_LANES / 2, kDotFloats, FOVEA_XSIMD_LANES == 8 ? kAvx2 : kNothing)
 // clang-format on

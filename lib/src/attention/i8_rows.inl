@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows of keys and values on their way to the integer products: their codes, and their scales as f32.
+
+// What is brought. Never empty, so that the text compiles in builds that have neither.
+constexpr FormatSet kCodedFormats = kScaledFormats ? kScaledFormats : FormatSet{1} << FOVEA_I8;
+
+// A row of the caller's: codes as floats, and their scale.
+template <fovea_dtype kType>
+struct CodedRow;
+
+template <>
+struct CodedRow<FOVEA_I8> {
+  FormatRow<FOVEA_I8> row;
+
+  FOVEA_INLINE CodedRow Of(const void* data, const void* scales, size_t) {
+    return {FormatRow<FOVEA_I8>::Of(data, scales)};
+  }
+  inline __attribute__((always_inline)) VF Codes(size_t d, size_t n) const { return row.Part(d, n); }
+  inline __attribute__((always_inline)) float Scale() const { return *row.scale; }
+};
+
+// Rows of i4 become rows of i8.
+struct WidenedI4 {
+  FormatRow<FOVEA_I4> row;
+  inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const { return LoadAsN(row, d, n); }
+};
+template <>
+struct CodedRow<FOVEA_I4> {
+  WidenedI4 row;
+  ScaleI8 fit;
+
+  FOVEA_INLINE CodedRow Of(const void* data, const void* scales, size_t dim) {
+    const WidenedI4 row = {FormatRow<FOVEA_I4>::Of(data, scales)};
+    return {row, ScaleI8::Of(row, dim)};
+  }
+  inline __attribute__((always_inline)) VF Codes(size_t d, size_t n) const {
+    return hn::Sub(fit.Biased(row(d, n)), hn::Set(kF, kRoundingBias));
+  }
+  inline __attribute__((always_inline)) float Scale() const {
+    float scale;
+    hn::StoreN(fit.scale, kF, &scale, 1);
+    return scale;
+  }
+};
+
+template <fovea_dtype kType>
+FOVEA_INLINE CodedRow<kType> CodedRowOf(const RowsToBring& r, uint32_t i) {
+  const char* const data = static_cast<const char*>(r.rows.data);
+  const char* const scales = static_cast<const char*>(r.rows.scales);
+  return CodedRow<kType>::Of(data + i * stride_bytes(r.rows.stride, unit_bytes(kType)),
+                             scales + i * stride_bytes(r.rows.scale_stride, scale_bytes(kType)), r.dim);
+}
+
+FOVEA_INLINE void NoteKeyScale(const RowsToBring& r, uint32_t key, float scale) {
+  r.numbers->key_scale[key] = scale + (scale - scale);
+}
+
+// The scales of values are noted with the first elements that are brought.
+FOVEA_INLINE void BeginValueScales(const RowsToBring& r) {
+  r.numbers->begin = r.begin;
+  r.numbers->end = r.end;
+  r.numbers->any_nan = 0;
+  for (uint32_t j = r.end; j % 4 != 0; ++j) r.numbers->value_scale[j] = 0.0f;  // SoftmaxTile takes four keys at once
+}
+FOVEA_INLINE void NoteValueScale(const RowsToBring& r, uint32_t key, float scale) {
+  if (r.element > 0) return;
+  I8Numbers& numbers = *r.numbers;
+  const float nan = scale - scale;
+  numbers.value_scale[key] = nan == 0.0f ? scale : 0.0f;
+  if (nan != 0.0f && !numbers.any_nan) {
+    numbers.any_nan = 1;
+    for (uint32_t j = r.begin; j < r.end; ++j) numbers.value_nan[j] = 0.0f;
+  }
+  if (numbers.any_nan) numbers.value_nan[key] = nan;
+}
