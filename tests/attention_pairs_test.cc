@@ -68,6 +68,12 @@ Case make_case(Levels& levels, uint64_t seed) {
   const Budget budget = levels.choose({Budget::kNone, Budget::kHalf, Budget::kLeast});
   const bool portable_bits = levels.choose({false, true});
   p.pinned_tokens = levels.choose<uint32_t>({0, 3, 70});
+  struct Formats {
+    fovea_dtype keys, values;
+  };
+  const Formats formats =
+      levels.choose<Formats>({{FOVEA_F32, FOVEA_F32}, {FOVEA_I8, FOVEA_I8}, {FOVEA_I4, FOVEA_I8}, {FOVEA_I8, FOVEA_I4}});
+  if (formats.keys != FOVEA_F32) p = p.with_integers(formats.keys, formats.values);
   return {p, budget, portable_bits};
 }
 
@@ -81,7 +87,7 @@ size_t run_pairs(uint64_t seed) { return run_array("attention options", seed, ma
 }  // namespace
 
 TEST_CASE("attention: any two choices of any two options agree with the reference", "[short]") {
-  REQUIRE(run_pairs(1) == 65);
+  REQUIRE(run_pairs(1) == 67);
 }
 
 TEST_CASE("attention: the same holds for other arrays of pairs") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same bits: with portable_bits the output of a query depends on its own inputs and on nothing else. All
-// comparisons are of bytes.
+// The same bits: with portable_bits, and with integer products in any case, the output of a query depends on its own
+// inputs and on nothing else. All comparisons are of bytes.
 #include <algorithm>
 #include <cstring>
 
@@ -10,6 +10,7 @@
 #include "support/bits.h"
 #include "support/formats.h"
 #include "support/problem.h"
+#include "support/rows.h"
 
 namespace fovea_test {
 namespace {
@@ -41,6 +42,22 @@ std::vector<Problem> problems() {
   return all;
 }
 
+// The same with integer products: of int8 rows, and of int4 rows among them.
+std::vector<Problem> integer_problems() {
+  std::vector<Problem> all;
+  for (const Problem& p : problems()) {
+    all.push_back(p.with_integers(p.seed % 3 == 0 ? FOVEA_I4 : FOVEA_I8, p.seed % 4 == 0 ? FOVEA_I4 : FOVEA_I8));
+    if (p.seed % 5 == 2) all.back().q_dtype = FOVEA_BF16;
+  }
+  return all;
+}
+
+std::vector<Problem> all_problems() {
+  std::vector<Problem> all = problems();
+  for (const Problem& p : integer_problems()) all.push_back(p);
+  return all;
+}
+
 Outputs run(AttentionCase& test, const Run& how) {
   const std::string failed = test.run_unchecked(how);
   INFO(failed);
@@ -56,6 +73,18 @@ uint64_t hash_bits(uint64_t hash, const std::vector<float>& values) {
   return hash;
 }
 
+// Of the outputs of problems. Some with dropout, which depends on the place in the batch, and so is not in problems().
+uint64_t hash_outputs(const std::vector<Problem>& all, const Run& how) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (Problem p : all) {
+    if (p.seed % 4 == 3) p.dropout = 0.3f;
+    AttentionCase test(p);
+    const Outputs o = run(test, how);
+    hash = hash_bits(hash_bits(hash_bits(hash, o.out), o.lse), o.scores);
+  }
+  return hash;
+}
+
 }  // namespace
 
 // fovea.h promises it of IEEE targets with a fused multiply-add. The others, and those of 32-bit Arm, whose vectors
@@ -65,28 +94,35 @@ TEST_CASE("bits: all targets that fuse multiply-adds give the same, on all machi
   // Of the outputs of all problems(). A change to the kernels that is meant to change bits sets them anew.
   constexpr uint64_t kFused = 0x1b6d2873895e3c66u, kTwiceRounded = 0x68908ed1f566f1b0u;
   for (const fovea_target target : targets()) {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (Problem p : problems()) {
-      if (p.seed % 4 == 3) p.dropout = 0.3f;  // which depends on the place in the batch, and so is not in problems()
-      AttentionCase test(p);
-      const Outputs o = run(test, {target, Budget::kNone, true});
-      hash = hash_bits(hash_bits(hash_bits(hash, o.out), o.lse), o.scores);
-    }
+    const uint64_t hash = hash_outputs(problems(), {target, Budget::kNone, true});
     INFO(fovea_target_name(target));
     CHECK(hash == (fuses(target) ? kFused : kTwiceRounded));
   }
 }
 
+TEST_CASE("bits: with integer products all targets give the same, on all machines, for few rows and many", "[short]") {
+  constexpr uint64_t kWhole = 0xec6919384d137d1du, kSplit = 0xae0d7f9603dbd48cu;
+  for (const fovea_target target : targets_and_those_that_extend_them()) {
+    for (const bool portable : {false, true}) {
+      INFO(fovea_target_name(target) << ", portable bits " << portable);
+      CHECK(hash_outputs(integer_problems(), {target, Budget::kNone, portable}) == kWhole);
+      CHECK(hash_outputs(integer_problems(), {target, Budget::kNone, portable, 64}) == kSplit);
+    }
+  }
+}
+
 TEST_CASE("bits: no budget, and no number of rows at a time, changes them", "[short]") {
-  std::vector<Problem> all = problems();
+  std::vector<Problem> all = all_problems();
   for (const uint32_t group : {6u, 8u}) {  // two tiles of the few-rows kernel, where it takes so many
-    all.push_back(all[4]);
-    all.back().q_heads = 2 * group, all.back().kv_heads = 2;
+    Problem two = problems()[4];
+    two.q_heads = 2 * group, two.kv_heads = 2;
+    all.push_back(two);
+    all.push_back(two.with_integers());
   }
   for (const Problem& p : all) {
     AttentionCase test(p);
     for (const bool portable : {true, false}) {
-      for (const fovea_target target : targets()) {
+      for (const fovea_target target : p.targets()) {
         const Outputs want = run(test, {target, Budget::kNone, portable});
         for (const Budget budget : {Budget::kHalf, Budget::kLeast}) {
           INFO(name(p) << ": " << name(Run{target, budget, portable}));
@@ -98,8 +134,8 @@ TEST_CASE("bits: no budget, and no number of rows at a time, changes them", "[sh
 }
 
 TEST_CASE("bits: no placement of the data and no layout of the workspace changes them", "[short]") {
-  for (const Problem& p : problems()) {
-    for (const fovea_target target : targets()) {
+  for (const Problem& p : all_problems()) {
+    for (const fovea_target target : p.targets()) {
       AttentionCase test(p);
       const Outputs want = run(test, {target, Budget::kNone, true});
       for (const Placement placement : {Placement::kStart, Placement::kOffset}) {
@@ -124,8 +160,8 @@ TEST_CASE("bits: no placement of the data and no layout of the workspace changes
 }
 
 TEST_CASE("bits: a second run gives them again", "[short]") {
-  for (const Problem& p : problems()) {
-    for (const fovea_target target : targets()) {
+  for (const Problem& p : all_problems()) {
+    for (const fovea_target target : p.targets()) {
       AttentionCase test(p);
       const Outputs want = run(test, {target, Budget::kNone, true});
       CHECK(same_bits(run(test, {target, Budget::kNone, true}), want));
@@ -134,14 +170,15 @@ TEST_CASE("bits: a second run gives them again", "[short]") {
 }
 
 TEST_CASE("bits: the place in a batch does not change them", "[short]") {
-  for (Problem p : problems()) {
+  for (Problem p : all_problems()) {
     p.batch = 3;
     if (!p.kv_lengths.empty()) p.kv_lengths.assign(3, p.kv_tokens / 2 + 1);
     if (!p.positions.empty()) p.positions.assign(3, 11);
     p.mask_batch = false;
     AttentionCase many(p);
     many.args.q.batch_stride = many.args.kv.keys.batch_stride = many.args.kv.values.batch_stride = 0;
-    for (const fovea_target target : targets()) {
+    many.args.kv.key_scales.batch_stride = many.args.kv.value_scales.batch_stride = 0;
+    for (const fovea_target target : p.targets()) {
       const Outputs want = run(many, {target, Budget::kNone, true});
       const size_t each = want.out.size() / 3;
       for (size_t b = 1; b < 3; ++b) {
@@ -159,13 +196,13 @@ TEST_CASE("bits: the place in a batch does not change them", "[short]") {
 }
 
 TEST_CASE("bits: a query's do not depend on the other queries of the call", "[short]") {
-  for (Problem p : problems()) {
+  for (Problem p : all_problems()) {
     if (p.q_tokens == 1) continue;
     if (p.causal == FOVEA_CAUSAL_TOP_LEFT) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {0, 0};
     if (p.causal == FOVEA_CAUSAL_BOTTOM_RIGHT) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {40, 9};
     p.stage = FOVEA_SCORES_NONE;
     AttentionCase test(p);
-    for (const fovea_target target : targets()) {
+    for (const fovea_target target : p.targets()) {
       const Outputs want = run(test, {target, Budget::kNone, true});
       const fovea_attention_args all = test.args;
       Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
@@ -178,7 +215,7 @@ TEST_CASE("bits: a query's do not depend on the other queries of the call", "[sh
         fovea_attention_args part = all;
         const auto at = static_cast<ptrdiff_t>(first);
         part.q_tokens = next - first;
-        part.q.data = static_cast<const float*>(all.q.data) + at * all.q.token_stride;
+        part.q.data = row_bytes(all.q, unit_size(p.q_dtype), 0, 0, first);
         part.out.data = static_cast<float*>(all.out.data) + at * all.out.token_stride;
         part.lse.data = static_cast<float*>(all.lse.data) + at * all.lse.token_stride;
         if (p.mask != FOVEA_MASK_NONE) {
@@ -198,7 +235,7 @@ TEST_CASE("bits: a query's do not depend on the other queries of the call", "[sh
 
 // Widened, but for the lowest number of f16, which hides there alone.
 TEST_CASE("bits: a mask of f16 or bf16 has those of the same numbers in f32", "[short]") {
-  for (Problem p : problems()) {
+  for (Problem p : all_problems()) {
     p.mask_batch = p.seed % 2 != 0;
     for (const fovea_mask_kind kind : {FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
       p.mask = kind;
@@ -212,7 +249,7 @@ TEST_CASE("bits: a mask of f16 or bf16 has those of the same numbers in f32", "[
         const Half format = kind == FOVEA_MASK_F16 ? kF16 : kBf16;
         wide.mask_f32()[i] = static_cast<float>(value_of(format, lowest ? 0xfc00u : bits));
       }
-      for (const fovea_target target : targets()) {
+      for (const fovea_target target : p.targets()) {
         for (const bool portable_bits : {false, true}) {
           INFO(name(p) << ": " << fovea_target_name(target));
           CHECK(same_bits(run(narrow, {target, Budget::kNone, portable_bits}),
@@ -225,7 +262,7 @@ TEST_CASE("bits: a mask of f16 or bf16 has those of the same numbers in f32", "[
 
 TEST_CASE("bits: a mask of one element a row has those of that element for each key, and factors of 2 double it",
           "[short]") {
-  for (Problem p : problems()) {
+  for (Problem p : all_problems()) {
     p.mask = FOVEA_MASK_F32, p.mask_missing = 3, p.mask_keys = false, p.mask_factors = true;
     AttentionCase one(p);
     p.mask_keys = true, p.mask_factors = false;
@@ -236,7 +273,7 @@ TEST_CASE("bits: a mask of one element a row has those of that element for each 
     for (size_t row = 0; row < one.mask_elements(); ++row) {
       for (size_t j = 0; j < columns; ++j) each.mask_f32()[row * columns + j] = 2 * one.mask_f32()[row];
     }
-    for (const fovea_target target : targets()) {
+    for (const fovea_target target : p.targets()) {
       for (const bool portable_bits : {false, true}) {
         INFO(name(p) << ": " << fovea_target_name(target));
         CHECK(same_bits(run(one, {target, Budget::kNone, portable_bits}),
@@ -253,18 +290,20 @@ TEST_CASE("bits: hidden keys behind the last visible one do not change them", "[
     p.head_dim = 17, p.value_dim = 20;
     p.batch = 2, p.q_heads = 2;
     p.kv_lengths = {keys, keys};
-    AttentionCase test(p);
-    for (const fovea_target target : targets()) {
-      const Outputs want = run(test, {target, Budget::kNone, true});
-      Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
-      fovea_attention_args shorter = test.args;
-      shorter.kv_tokens = keys;
-      shorter.kv_lengths = nullptr;
-      test.fill_outputs();
-      REQUIRE(fovea_attention(&test.plan, &shorter, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-      INFO(keys << " keys: " << fovea_target_name(target));
-      CHECK(same_bits(test.out(), want.out));
-      CHECK(same_bits(test.lse(), want.lse));
+    for (const Problem& problem : {p, p.with_integers()}) {
+      AttentionCase test(problem);
+      for (const fovea_target target : problem.targets()) {
+        const Outputs want = run(test, {target, Budget::kNone, true});
+        Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+        fovea_attention_args shorter = test.args;
+        shorter.kv_tokens = keys;
+        shorter.kv_lengths = nullptr;
+        test.fill_outputs();
+        REQUIRE(fovea_attention(&test.plan, &shorter, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        INFO(name(problem) << ": " << fovea_target_name(target));
+        CHECK(same_bits(test.out(), want.out));
+        CHECK(same_bits(test.lse(), want.lse));
+      }
     }
   }
 }

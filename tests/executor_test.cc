@@ -55,6 +55,7 @@ std::vector<Problem> problems() {
     p.lse = i != 7;
     all.push_back(p);
   }
+  for (const size_t i : {1u, 4u, 6u, 7u, 10u}) all.push_back(all[i].with_integers(i == 7 ? FOVEA_I4 : FOVEA_I8, FOVEA_I8));
   Problem none;  // no keys
   none.q_heads = 2, none.q_tokens = 3, none.kv_tokens = 0;
   none.sinks = true;
@@ -97,7 +98,7 @@ TEST_CASE("executor: the bits are those of one thread, for any workers and any o
   for (const Problem& problem : problems()) {
     AttentionCase test(problem);
     test.expected();
-    for (const fovea_target target : targets()) {
+    for (const fovea_target target : problem.targets()) {
       for (const bool portable : {false, true}) {
         for (const uint32_t split : {0u, 64u, 128u, 4096u}) {
           const Run alone = {target, Budget::kNone, portable, split, nullptr};

@@ -10,6 +10,7 @@
 
 #include "catch.h"
 #include "fovea/fovea.h"
+#include "platform/platform.h"
 #include "support/problem.h"
 
 using namespace fovea_test;
@@ -61,7 +62,8 @@ struct OneHead {
 
 // One query or 50 of 33 elements against 70 keys of a format: so few and so many take both kernels, and rows do not fill
 // vectors. The scale of key 3, or of value 3, is this.
-void check_scale(fovea_dtype dtype, bool of_keys, float scale, fovea_target target, uint32_t queries) {
+void check_scale(fovea_dtype dtype, fovea_compute compute, bool of_keys, float scale, fovea_target target,
+                 uint32_t queries) {
   constexpr uint32_t kDim = 33, kTokens = 70, kGroups = 2;
   std::vector<float> q(size_t{queries} * kDim, 1.0f), out(q.size());
   std::vector<uint8_t> rows(size_t{kTokens} * kDim);  // of either format
@@ -77,6 +79,8 @@ void check_scale(fovea_dtype dtype, bool of_keys, float scale, fovea_target targ
   desc.head_dim = desc.value_dim = kDim;
   desc.max_q_tokens = queries, desc.max_kv_tokens = kTokens;
   desc.key_dtype = desc.value_dtype = dtype;
+  desc.compute = compute;
+  desc.processor_features = fovea::platform::processor_features();
   desc.causal = FOVEA_CAUSAL_POSITIONS;
   desc.target = target;
   fovea_attention_args args{};
@@ -93,12 +97,13 @@ void check_scale(fovea_dtype dtype, bool of_keys, float scale, fovea_target targ
   for (const int64_t position : {int64_t{2}, int64_t{60}}) {  // key 3 is hidden from the first query, or seen by all
     args.positions = &position;
     attend(desc, args);
-    INFO(fovea_target_name(target) << ", dtype " << dtype << ", " << queries << " queries, scale " << scale
-                                   << (of_keys ? " of a key" : " of a value") << ", position " << position);
+    INFO(fovea_target_name(target) << ", dtype " << dtype << ", compute " << compute << ", " << queries
+                                   << " queries, scale " << scale << (of_keys ? " of a key" : " of a value")
+                                   << ", position " << position);
     for (uint32_t i = 0; i < queries; ++i) {
       for (uint32_t d = 0; d < kDim; ++d) {
         const bool sees = position + i >= 3;
-        if (i8 || (of_keys && !(scale > 0))) {
+        if (i8 || compute == FOVEA_COMPUTE_I8 || (of_keys && !(scale > 0))) {
           CHECK(std::isnan(out[i * kDim + d]) == sees);
         } else if (of_keys) {  // a score of -inf: no weight
           CHECK(std::isfinite(out[i * kDim + d]));
@@ -177,14 +182,17 @@ TEST_CASE("extremes: in a row of NaN the weights of hidden keys are 0, those of 
   }
 }
 
-TEST_CASE("extremes: an infinite scale of an int8 row counts as NaN, one of int4 makes u - 8 as large",
+TEST_CASE("extremes: an infinite scale of an int8 row counts as NaN, one of int4 makes u - 8 as large, or with integer "
+          "products the row NaN",
           "[short]") {
-  for (const fovea_target target : targets()) {
-    for (const uint32_t queries : {1u, 2u, 50u}) {
-      for (const bool of_keys : {true, false}) {
-        for (const float scale : {kInf, -kInf, kNan}) {
-          check_scale(FOVEA_I8, of_keys, scale, target, queries);
-          check_scale(FOVEA_I4, of_keys, scale, target, queries);
+  for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8}) {
+    for (const fovea_target target : targets_and_those_that_extend_them()) {
+      for (const uint32_t queries : {1u, 2u, 50u}) {
+        for (const bool of_keys : {true, false}) {
+          for (const float scale : {kInf, -kInf, kNan}) {
+            check_scale(FOVEA_I8, compute, of_keys, scale, target, queries);
+            check_scale(FOVEA_I4, compute, of_keys, scale, target, queries);
+          }
         }
       }
     }

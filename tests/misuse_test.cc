@@ -248,6 +248,8 @@ TEST_CASE("misuse: numbers at the edge of their range are no mistake", "[short]"
       [](Desc& d) { d.pinned_tokens = 0xffffffffu; },
       [](Desc& d) { d.key_split_tokens = 64; },
       [](Desc& d) { d.key_split_tokens = 0xffffffc0u; },
+      [](Desc& d) { integer_products(d, FOVEA_I8, FOVEA_I4), d.head_dim = 1024; },
+      [](Desc& d) { integer_products(d, FOVEA_I4, FOVEA_I8), d.value_dim = 5000, d.score = FOVEA_SCORE_DOT; },
   };
   for (const auto& change : table) {
     AttentionCase test(everything());

@@ -75,12 +75,14 @@ Case make_case(Levels& levels, uint64_t seed) {
   const bool portable_bits = levels.choose({false, true});
   Run run{FOVEA_TARGET_BEST, budget, portable_bits};
   run.key_split_tokens = levels.choose<uint32_t>({0, 0, 64});
+  const auto or_i8 = [](fovea_dtype dtype) { return dtype == FOVEA_I4 ? FOVEA_I4 : FOVEA_I8; };
+  if (levels.choose({false, true})) p = p.with_integers(or_i8(p.key_dtype), or_i8(p.value_dtype));
   return {p, run};
 }
 
 void run_case(const Case& c) {
   AttentionCase test(c.problem);
-  for (const fovea_target target : targets()) {
+  for (const fovea_target target : c.problem.targets()) {
     Run run = c.run;
     run.target = target;
     CHECK(test.run(run) == "");
@@ -101,7 +103,7 @@ TEST_CASE("sources: the same holds for other arrays of pairs") {
 
 namespace {
 
-Problem decode(uint32_t q_tokens, fovea_kv_kind kind) {
+Problem decode(uint32_t q_tokens, fovea_kv_kind kind, fovea_compute compute = FOVEA_COMPUTE_F32) {
   Problem p;
   p.batch = 2;
   p.q_heads = 4, p.kv_heads = 2;
@@ -113,21 +115,24 @@ Problem decode(uint32_t q_tokens, fovea_kv_kind kind) {
   p.kv_kind = kind;
   if (kind == FOVEA_KV_PAGED) p.page_tokens = 24;
   if (kind == FOVEA_KV_RING) p.ring_tokens = 307, p.pinned_tokens = 3;
+  if (compute == FOVEA_COMPUTE_I8) p = p.with_integers(FOVEA_I4, FOVEA_I8);
   return p;
 }
 
 }  // namespace
 
 TEST_CASE("sources: whichever holds the keys, the bits are the same", "[short]") {
-  for (const fovea_target target : targets()) {
+  for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8}) {
     for (const uint32_t q_tokens : {1u, 2u, 40u}) {
-      AttentionCase strided(decode(q_tokens, FOVEA_KV_STRIDED));
-      REQUIRE(strided.run({target}) == "");
-      for (const fovea_kv_kind kind : {FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD}) {
-        AttentionCase other(decode(q_tokens, kind));
-        REQUIRE(other.run({target}) == "");
-        CHECK(same_bits(other.out(), strided.out()));
-        CHECK(same_bits(other.lse(), strided.lse()));
+      AttentionCase strided(decode(q_tokens, FOVEA_KV_STRIDED, compute));
+      for (const fovea_target target : strided.problem.targets()) {
+        REQUIRE(strided.run({target}) == "");
+        for (const fovea_kv_kind kind : {FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD}) {
+          AttentionCase other(decode(q_tokens, kind, compute));
+          REQUIRE(other.run({target}) == "");
+          CHECK(same_bits(other.out(), strided.out()));
+          CHECK(same_bits(other.lse(), strided.lse()));
+        }
       }
     }
   }
@@ -147,11 +152,11 @@ TEST_CASE("sources: a ring that wrapped around gives the bits of a window", "[sh
 }
 
 TEST_CASE("sources: whichever holds pinned tokens and a window, the bits are the same", "[short]") {
-  for (const fovea_target target : targets()) {
+  const auto check = [](fovea_target target, fovea_compute compute) {
     for (const uint32_t q_tokens : {1u, 2u, 40u}) {
       for (const uint32_t pinned : {3u, 29u, 70u}) {
         const auto problem = [&](fovea_kv_kind kind) {
-          Problem p = decode(q_tokens, kind);
+          Problem p = decode(q_tokens, kind, compute);
           p.kv_lengths = {300, 100};
           p.pinned_tokens = pinned;
           p.window_left = 61;
@@ -172,7 +177,9 @@ TEST_CASE("sources: whichever holds pinned tokens and a window, the bits are the
         }
       }
     }
-  }
+  };
+  for (const fovea_target target : targets()) check(target, FOVEA_COMPUTE_F32);
+  for (const fovea_target target : targets_and_those_that_extend_them()) check(target, FOVEA_COMPUTE_I8);
 }
 
 TEST_CASE("sources: a mask that ends early does not bring back what a ring has lost", "[short]") {

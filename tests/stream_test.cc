@@ -49,6 +49,9 @@ std::vector<Problem> problems() {
     if (i % 6 > 3) p.dropout = 0.25f;
     all.push_back(p);
   }
+  for (const size_t i : {0u, 2u, 4u, 6u, 7u, 8u, 10u}) {
+    all.push_back(all[i].with_integers(i == 6 ? FOVEA_I4 : FOVEA_I8, i == 7 ? FOVEA_I4 : FOVEA_I8));
+  }
   return all;
 }
 
@@ -143,7 +146,7 @@ TEST_CASE("stream: keys in pieces of multiples of 64 give the bits of one call, 
   for (const Problem& problem : problems()) {
     AttentionCase test(problem);
     test.expected();
-    for (const fovea_target target : targets()) {
+    for (const fovea_target target : problem.targets()) {
       for (const bool portable : {false, true}) {
         const Run run = {target, portable ? Budget::kLeast : Budget::kNone, portable};
         INFO(name(problem) << " | " << name(run));
@@ -192,7 +195,7 @@ TEST_CASE("stream: states merge to the answer over all keys, in any order and tr
   for (const Problem& problem : problems()) {
     AttentionCase test(problem);
     test.expected();
-    for (const fovea_target target : targets()) {
+    for (const fovea_target target : problem.targets()) {
       INFO(name(problem) << " | " << fovea_target_name(target));
       const Streamer stream(test, {target});
       const std::vector<Piece> parts = pieces(problem.kv_tokens, {37, 64, 100});
@@ -308,6 +311,22 @@ TEST_CASE("stream: a state goes on on another target, and as an image", "[short]
     }
     stream.end(state);
     CHECK(test.compare() == "");
+  }
+}
+
+TEST_CASE("stream: with integer products, pushes on any targets give the bits of one call", "[short][stream]") {
+  AttentionCase test(problems()[0].with_integers());
+  test.expected();
+  const std::vector<fovea_target> all = test.problem.targets();
+  REQUIRE(test.run_unchecked({all[0]}) == "");
+  const Outputs want = test.outputs();
+  const std::vector<Piece> parts = pieces(test.problem.kv_tokens, every(64));
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Streamer stream(test, {all[i]});
+    const Guarded state = stream.begin();
+    for (size_t k = 0; k < parts.size(); ++k) Streamer(test, {all[(i + k) % all.size()]}).push(state, parts[k]);
+    stream.end(state);
+    CHECK(same_bits(test.outputs(), want));
   }
 }
 

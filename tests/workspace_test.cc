@@ -30,46 +30,49 @@ constexpr size_t kGrain = FOVEA_WORKSPACE_ALIGNMENT;
 }  // namespace
 
 TEST_CASE("workspace: cut in two at any place, the bits are the same", "[short]") {
-  for (const fovea_target target : targets()) {
-    for (const uint32_t q_tokens : {1u, 9u}) {
-      AttentionCase test(problem(q_tokens));
-      test.desc.target = target;
-      REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-      const size_t whole = fovea_workspace_bytes(&test.plan);
-      Guarded one(whole, kGrain, Placement::kEnd);
-      REQUIRE(fovea_attention(&test.plan, &test.args, one.as<void>(), whole) == FOVEA_OK);
-      const Outputs want = test.outputs();
-      test.expected();
-      REQUIRE(test.compare() == "");
+  const auto check = [](fovea_target target, const Problem& p) {
+    AttentionCase test(p);
+    test.desc.target = target;
+    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+    const size_t whole = fovea_workspace_bytes(&test.plan);
+    Guarded one(whole, kGrain, Placement::kEnd);
+    REQUIRE(fovea_attention(&test.plan, &test.args, one.as<void>(), whole) == FOVEA_OK);
+    const Outputs want = test.outputs();
+    test.expected();
+    REQUIRE(test.compare() == "");
 
-      size_t cuts = 0, mixed = 0;
-      for (size_t fast_bytes = 0; fast_bytes <= whole; fast_bytes += kGrain, ++cuts) {
-        const size_t slow_bytes = fovea_slow_workspace_bytes(&test.plan, fast_bytes);
-        // What the fast part takes, the slow one need not; a call takes one kernel's arrays, the sizes are for either.
-        REQUIRE(slow_bytes <= whole);
-        REQUIRE(fast_bytes + slow_bytes >= (test.plan.kernels[0].most_rows == 0 ? whole : 0));
-        mixed += fast_bytes > 0 && slow_bytes > 0;
-        Guarded fast(fast_bytes, kGrain, Placement::kEnd), slow(slow_bytes, kGrain, Placement::kEnd);
-        test.args.slow_workspace = slow.as<void>();
-        test.args.slow_workspace_bytes = slow_bytes;
-        test.fill_outputs();
-        set_current_case("a fast part of " + std::to_string(fast_bytes) + " bytes");
-        REQUIRE(fovea_attention(&test.plan, &test.args, fast.as<void>(), fast_bytes) == FOVEA_OK);
-        REQUIRE(fast.margin_intact());
-        REQUIRE(slow.margin_intact());
-        REQUIRE(same_bits(test.outputs(), want));
-        if (slow_bytes == 0) continue;
-        // One byte less is refused, and nothing is written.
-        test.args.slow_workspace_bytes = slow_bytes - 1;
-        test.fill_outputs();
-        fast.fill(), slow.fill();
-        REQUIRE(fovea_attention(&test.plan, &test.args, fast.as<void>(), fast_bytes) == FOVEA_ERR_WORKSPACE);
-        REQUIRE(test.outputs_untouched());
-        REQUIRE(fast.untouched());
-        REQUIRE(slow.untouched());
-      }
-      CHECK(cuts == whole / kGrain + 1);
-      CHECK(mixed > 5);
+    size_t cuts = 0, mixed = 0;
+    for (size_t fast_bytes = 0; fast_bytes <= whole; fast_bytes += kGrain, ++cuts) {
+      const size_t slow_bytes = fovea_slow_workspace_bytes(&test.plan, fast_bytes);
+      // What the fast part takes, the slow one need not; a call takes one kernel's arrays, the sizes are for either.
+      REQUIRE(slow_bytes <= whole);
+      REQUIRE(fast_bytes + slow_bytes >= (test.plan.kernels[0].most_rows == 0 ? whole : 0));
+      mixed += fast_bytes > 0 && slow_bytes > 0;
+      Guarded fast(fast_bytes, kGrain, Placement::kEnd), slow(slow_bytes, kGrain, Placement::kEnd);
+      test.args.slow_workspace = slow.as<void>();
+      test.args.slow_workspace_bytes = slow_bytes;
+      test.fill_outputs();
+      set_current_case("a fast part of " + std::to_string(fast_bytes) + " bytes");
+      REQUIRE(fovea_attention(&test.plan, &test.args, fast.as<void>(), fast_bytes) == FOVEA_OK);
+      REQUIRE(fast.margin_intact());
+      REQUIRE(slow.margin_intact());
+      REQUIRE(same_bits(test.outputs(), want));
+      if (slow_bytes == 0) continue;
+      // One byte less is refused, and nothing is written.
+      test.args.slow_workspace_bytes = slow_bytes - 1;
+      test.fill_outputs();
+      fast.fill(), slow.fill();
+      REQUIRE(fovea_attention(&test.plan, &test.args, fast.as<void>(), fast_bytes) == FOVEA_ERR_WORKSPACE);
+      REQUIRE(test.outputs_untouched());
+      REQUIRE(fast.untouched());
+      REQUIRE(slow.untouched());
+    }
+    CHECK(cuts == whole / kGrain + 1);
+    CHECK(mixed > 5);
+  };
+  for (const uint32_t q_tokens : {1u, 9u}) {
+    for (const Problem& p : {problem(q_tokens), problem(q_tokens).with_integers(FOVEA_I4, FOVEA_I8)}) {
+      for (const fovea_target target : p.targets()) check(target, p);
     }
   }
 }

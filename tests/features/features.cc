@@ -103,6 +103,14 @@ void set_keys(Call& c, fovea_dtype dtype, const void* data, uint32_t key_units, 
   c.args.kv.keys = input(data, kKvHeads, kKvTokens, key_units);
   c.args.kv.values = input(data, kKvHeads, kKvTokens, value_units);
 }
+void set_i8(Call& c) {
+  set_keys(c, FOVEA_I8, codes, kHeadDim, kValueDim);
+  c.args.kv.key_scales = c.args.kv.value_scales = input(scales, kKvHeads, kKvTokens, 1);
+}
+void set_i4(Call& c) {
+  set_keys(c, FOVEA_I4, codes, 16, 16);
+  c.args.kv.key_scales = c.args.kv.value_scales = input(half, kKvHeads, kKvTokens, 1);
+}
 void set_all(Call& c, fovea_dtype dtype) {
   set_keys(c, dtype, half, kHeadDim, kValueDim);
   c.desc.q_dtype = c.desc.out_dtype = dtype;
@@ -186,16 +194,12 @@ const Request kAttentionRequests[] = {
     {"loader", "LOAD", [](Call& c) { c.desc.kv_kind = FOVEA_KV_LOAD, c.args.kv = {}, c.args.kv.loader = &loader; }},
     {"bf16", "BF16", [](Call& c) { set_all(c, FOVEA_BF16); }},
     {"f16", "F16", [](Call& c) { set_all(c, FOVEA_F16); }},
-    {"i8", "I8",
-     [](Call& c) {
-       set_keys(c, FOVEA_I8, codes, kHeadDim, kValueDim);
-       c.args.kv.key_scales = c.args.kv.value_scales = input(scales, kKvHeads, kKvTokens, 1);
-     }},
-    {"i4", "I4",
-     [](Call& c) {
-       set_keys(c, FOVEA_I4, codes, 16, 16);
-       c.args.kv.key_scales = c.args.kv.value_scales = input(half, kKvHeads, kKvTokens, 1);
-     }},
+    {"i8", "I8", set_i8},
+    {"i4", "I4", set_i4},
+    {"integer products of i8", "COMPUTE_I8,I8", [](Call& c) { set_i8(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
+    {"integer products of i4", "COMPUTE_I8,I4", [](Call& c) { set_i4(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
+    {"integer products of one query", "COMPUTE_I8,I8",
+     [](Call& c) { set_i8(c), c.desc.compute = FOVEA_COMPUTE_I8, c.args.q_tokens = 1; }},
 };
 
 fovea_status attend(const Call& call) {

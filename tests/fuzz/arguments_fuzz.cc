@@ -17,6 +17,8 @@ namespace {
 constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
 constexpr double kMostWork = 2e6;        // multiply-adds of a call
 
+bool is_scaled(fovea_dtype dtype) { return dtype == FOVEA_I8 || dtype == FOVEA_I4; }
+
 fovea_attention_desc description(Bytes& bytes) {
   fovea_attention_desc d{};
   d.struct_bytes = sizeof d;
@@ -37,7 +39,13 @@ fovea_attention_desc description(Bytes& bytes) {
   if (d.kv_kind == FOVEA_KV_PAGED) d.page_tokens = bytes.flag() ? 64 * (1 + bytes.below(2)) : 1 + bytes.below(80);
   d.target = fovea_target_at(bytes.below(fovea_target_count()));
   d.portable_bits = bytes.flag();
-  d.processor_features = bytes.below(4);
+  const uint32_t features = bytes.below(16);
+  d.processor_features = features % 4;
+  if (features / 4 == 3) {
+    d.compute = FOVEA_COMPUTE_I8;
+    if (!is_scaled(d.key_dtype)) d.key_dtype = FOVEA_I8;
+    if (!is_scaled(d.value_dtype)) d.value_dtype = FOVEA_I8;
+  }
   d.max_workers = bytes.below(4);
   d.key_split_tokens = bytes.choose({0u, 0u, 64u});
   if (bytes.below(4) == 1) d.diagonal = enum_of<fovea_diagonal>(bytes.below(4));

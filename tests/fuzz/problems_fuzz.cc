@@ -81,15 +81,19 @@ Problem problem_of(Bytes& bytes) {
 }
 
 void run(Bytes bytes) {
-  AttentionCase test(problem_of(bytes));
+  Problem p = problem_of(bytes);
   Run alone;
   alone.portable_bits = bytes.flag();
   alone.key_split_tokens = bytes.choose({0u, 0u, 64u, 128u});
   alone.budget = bytes.choose({Budget::kNone, Budget::kHalf, Budget::kLeast});
   Shuffler shuffler(1 + bytes.below(8));
-  Outputs fused;
+  const bool integers = bytes.flag();
+  const auto or_i8 = [](fovea_dtype dtype) { return dtype == FOVEA_I4 ? FOVEA_I4 : FOVEA_I8; };
+  if (integers) p = p.with_integers(or_i8(p.key_dtype), or_i8(p.value_dtype));
+  AttentionCase test(p);
+  Outputs same;
   bool first = true;
-  for (const fovea_target target : targets()) {
+  for (const fovea_target target : p.targets()) {
     Run how = alone;
     how.target = target;
     expect(test.run(how));
@@ -97,12 +101,12 @@ void run(Bytes bytes) {
     how.executor = shuffler.executor();
     expect(test.run(how));
     // Without portable_bits a budget that is for more workers may choose another kernel.
-    if (alone.portable_bits || alone.budget == Budget::kNone)
+    if (alone.portable_bits || alone.budget == Budget::kNone || integers)
       expect(same_bits(test.outputs(), want), "workers change bits");
     const bool fuses = target == FOVEA_TARGET_AVX2 || target == FOVEA_TARGET_AVX512 || target == FOVEA_TARGET_NEON;
-    if (!alone.portable_bits || !fuses) continue;
-    if (!first) expect(same_bits(want, fused), "targets differ in bits");
-    fused = want;
+    if (!integers && (!alone.portable_bits || !fuses)) continue;
+    if (!first) expect(same_bits(want, same), "targets differ in bits");
+    same = want;
     first = false;
   }
 }

@@ -49,11 +49,12 @@ void run_pieces(Bytes& bytes) {
     if (p.positions_needed()) p.positions.push_back(int64_t{bytes.below(256)} - 20);
     if (lengths) p.kv_lengths.push_back(bytes.below(p.kv_tokens + 1));
   }
+  if (p.seed % 4 == 3) p = p.with_integers(p.seed % 8 == 3 ? FOVEA_I8 : FOVEA_I4, FOVEA_I8);
   AttentionCase test(p);
   test.expected();
 
   // A plan a target, and states that are merged into the last at the end.
-  const std::vector<fovea_target> all = targets();
+  const std::vector<fovea_target> all = p.targets();
   std::vector<fovea_plan> plans(all.size());
   std::vector<Guarded> workspaces;
   for (size_t i = 0; i < all.size(); ++i) {

@@ -255,6 +255,10 @@ std::string name(const Problem& p) {
   return text.str();
 }
 
+std::vector<fovea_target> Problem::targets() const {
+  return compute == FOVEA_COMPUTE_I8 ? targets_and_those_that_extend_them() : fovea_test::targets();
+}
+
 Problem Problem::with_integers(fovea_dtype keys, fovea_dtype values) const {
   Problem p = *this;
   p.compute = FOVEA_COMPUTE_I8;
@@ -303,6 +307,7 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   desc.q_dtype = p.q_dtype, desc.key_dtype = p.key_dtype;
   desc.value_dtype = p.value_dtype, desc.out_dtype = p.out_dtype;
   desc.compute = p.compute;
+  if (p.compute == FOVEA_COMPUTE_I8) desc.processor_features = fovea::platform::processor_features();
   desc.kv_kind = p.kv_kind;
   desc.ring_tokens = p.ring_tokens, desc.pinned_tokens = p.pinned_tokens, desc.page_tokens = p.page_tokens;
   desc.hide_gone = p.hide_gone;
@@ -628,7 +633,7 @@ bool same_bits(const Outputs& a, const Outputs& b) {
 }
 
 std::string run_on_all_targets(AttentionCase& test, Budget budget, bool portable_bits) {
-  for (const fovea_target target : targets()) {
+  for (const fovea_target target : test.problem.targets()) {
     std::string wrong = test.run({target, budget, portable_bits});
     if (!wrong.empty()) return wrong;
   }

@@ -107,6 +107,9 @@ struct Problem {
   Problem with_integers(fovea_dtype keys = FOVEA_I8, fovea_dtype values = FOVEA_I8) const;
   bool stored() const { return kv_kind != FOVEA_KV_STRIDED || key_dtype != FOVEA_F32 || value_dtype != FOVEA_F32; }
 
+  // Those whose kernels differ for this problem: with integer products also targets that extend another.
+  std::vector<fovea_target> targets() const;
+
   Layout layout = Layout::kHeadsFirst;
   Placement placement = Placement::kEnd;
   uint64_t seed = 1;

@@ -51,11 +51,11 @@ inline double out_tolerance(double weighted_score_error, double largest_value, s
 
 // The relative error of the shorter exp2 between integer products: of each weight, and of their sum. Their scores are
 // as exact as others, since the reference takes the rows that queries and keys are converted to.
-constexpr double kShortExp2Error = 1e-4;
+constexpr double kShortExp2Error = 1.2e-4;
 
-// What the rounding of the weights of a key tile adds to the error of an output element. A weight times the scale of its
-// value row is rounded to a multiple of the 255th part of the largest such product, `top`; `codes` is the sum of the
-// codes of the element over the keys, in size. The 1000th part is for the roundings of the product and of the parts.
+// What the rounding of the weights of a key tile adds to the error of an output element. A weight times the scale of
+// its value row is rounded to a multiple of the 255th part of the largest such product, `top`; `codes` is the sum of
+// the codes of the element over the keys, in size. One part in 500 is for the other roundings.
 inline double rounded_weights_error(double top, double codes) { return top * codes * (0.501 / 255.0); }
 
 // The least top: values so small that all products are below it become 0.

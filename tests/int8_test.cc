@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Integer products at the edges: rows as a cache may hold them though no conversion writes them, scales of any size,
+// NaN and infinity in scales, and every width.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "catch.h"
+#include "support/bits.h"
+#include "support/guarded.h"
+#include "support/problem.h"
+#include "support/rows.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+Problem problem(uint32_t q_tokens, uint32_t kv_tokens) {
+  Problem p;
+  p.q_heads = 4, p.kv_heads = 2;
+  p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
+  p.head_dim = 40, p.value_dim = 24;
+  return p.with_integers();
+}
+
+// Rows that take the few-rows kernel, where there is one, and rows that take the other.
+constexpr uint32_t kQueries[] = {1, 2, 19};
+
+// An int8 row of a case, and what the reference takes it for.
+struct StoredRow {
+  int8_t* codes;
+  float* scale;
+  float* numbers;
+  uint32_t dim;
+
+  void write(float new_scale, int code, int step = 0) const {
+    *scale = new_scale;
+    for (uint32_t d = 0; d < dim; ++d) codes[d] = static_cast<int8_t>(code + step * static_cast<int>(d));
+    rescale(new_scale);
+  }
+  // The same codes with another scale; an infinite one counts as NaN.
+  void rescale(float new_scale) const {
+    *scale = new_scale;
+    for (uint32_t d = 0; d < dim; ++d) {
+      numbers[d] = std::isfinite(new_scale) ? new_scale * static_cast<float>(codes[d]) : kNan;
+    }
+  }
+};
+
+StoredRow key_row(const AttentionCase& test, uint32_t b, uint32_t h, uint32_t j) {
+  const fovea_kv_source& kv = test.args.kv;
+  return {reinterpret_cast<int8_t*>(row_bytes(kv.keys, 1, b, h, j)), row(kv.key_scales, b, h, j), test.key(b, h, j),
+          test.problem.head_dim};
+}
+
+StoredRow value_row(const AttentionCase& test, uint32_t b, uint32_t h, uint32_t j) {
+  const fovea_kv_source& kv = test.args.kv;
+  return {reinterpret_cast<int8_t*>(row_bytes(kv.values, 1, b, h, j)), row(kv.value_scales, b, h, j),
+          test.value(b, h, j), test.problem.value_dim};
+}
+
+template <class Change>
+void each_row(const AttentionCase& test, StoredRow (*row_of)(const AttentionCase&, uint32_t, uint32_t, uint32_t),
+              Change change) {
+  for (uint32_t h = 0; h < test.problem.kv_heads; ++h) {
+    for (uint32_t j = 0; j < test.problem.kv_tokens; ++j) change(row_of(test, 0, h, j), j);
+  }
+}
+
+// All queries multiplied by a factor, as the library and as the reference take them.
+void scale_queries(const AttentionCase& test, float factor) {
+  const Problem& p = test.problem;
+  for (uint32_t h = 0; h < p.q_heads; ++h) {
+    for (uint32_t i = 0; i < p.q_tokens; ++i) {
+      for (uint32_t d = 0; d < p.head_dim; ++d) {
+        row(test.args.q, 0, h, i)[d] *= factor;
+        test.q(0, h, i)[d] *= factor;
+      }
+    }
+  }
+}
+
+// "" if the case agrees with the reference on all targets, with the few-rows kernel and without it.
+std::string run_both_ways(AttentionCase& test) {
+  const std::string wrong = run_on_all_targets(test);
+  return wrong.empty() ? run_on_all_targets(test, Budget::kNone, true) : wrong;
+}
+
+}  // namespace
+
+TEST_CASE("int8: rows of every width agree with the reference", "[short]") {
+  const fovea_dtype formats[] = {FOVEA_I8, FOVEA_I4};
+  for (uint32_t head_dim = 1; head_dim <= 80; ++head_dim) {
+    Problem p;
+    p.seed = head_dim;
+    p.q_tokens = kQueries[head_dim % 3], p.kv_tokens = 70;
+    p.head_dim = head_dim, p.value_dim = head_dim * 37 % 80 + 1;
+    AttentionCase test(p.with_integers(formats[head_dim % 5 == 0], formats[head_dim % 7 == 0]));
+    CHECK(run_both_ways(test) == "");
+  }
+}
+
+TEST_CASE("int8: so do wide ones, up to the widest that is served", "[short]") {
+  for (const uint32_t head_dim : {127u, 128u, 129u, 200u, 1000u, 1023u, 1024u}) {
+    for (const uint32_t q_tokens : {1u, 5u}) {
+      Problem p = problem(q_tokens, 66);
+      p.head_dim = head_dim, p.value_dim = 3;
+      AttentionCase keys(p);
+      CHECK(run_both_ways(keys) == "");
+      p.head_dim = 3, p.value_dim = head_dim;
+      AttentionCase values(p);
+      CHECK(run_both_ways(values) == "");
+    }
+  }
+}
+
+TEST_CASE("int8: the description decides, not the rows", "[short]") {
+  for (const uint32_t q_tokens : kQueries) {
+    Problem p = problem(q_tokens, 90);
+    p.stage = FOVEA_SCORES_SCALED;
+    AttentionCase integers(p);
+    p.compute = FOVEA_COMPUTE_F32;
+    AttentionCase floats(p);
+    CHECK(run_on_all_targets(floats) == "");
+    const Outputs want = floats.outputs();
+    CHECK(run_on_all_targets(integers) == "");
+    CHECK(!same_bits(integers.out(), want.out));
+    CHECK(!same_bits(integers.scores(), want.scores));
+  }
+}
+
+TEST_CASE("int8: codes of -128, which no conversion writes, are numbers as others", "[short]") {
+  for (const uint32_t q_tokens : kQueries) {
+    Problem p = problem(q_tokens, 130);
+    p.head_dim = 1024;
+    p.scale = 0.001f;
+    AttentionCase test(p);
+    each_row(test, key_row, [](const StoredRow& key, uint32_t j) { key.write(0.01f, j % 3 == 0 ? -128 : 127); });
+    each_row(test, value_row, [](const StoredRow& value, uint32_t j) { value.write(0.5f, j % 2 == 0 ? -128 : 127); });
+    if (q_tokens != 2) {  // all codes are 127: the largest sums there are
+      scale_queries(test, 0.0f);
+      for (uint32_t h = 0; h < p.q_heads; ++h) {
+        for (uint32_t d = 0; d < p.head_dim; ++d) row(test.args.q, 0, h, 0)[d] = test.q(0, h, 0)[d] = -1.0f;
+      }
+    }
+    CHECK(run_both_ways(test) == "");
+  }
+}
+
+TEST_CASE("int8: queries of zeros give each key the same weight", "[short]") {
+  for (const uint32_t q_tokens : kQueries) {
+    AttentionCase test(problem(q_tokens, 64));
+    scale_queries(test, 0.0f);
+    each_row(test, value_row, [](const StoredRow& value, uint32_t j) { value.write(0.25f, static_cast<int>(j), 1); });
+    CHECK(run_both_ways(test) == "");
+    const std::vector<float> out = test.out();
+    for (size_t i = 0; i < out.size(); ++i) {
+      const float want = 0.25f * (31.5f + static_cast<float>(i % test.problem.value_dim));
+      CHECK(std::fabs(out[i] - want) < 1e-6f * want);
+    }
+  }
+}
+
+TEST_CASE("int8: keys and values of any size, and queries that match them, agree with the reference", "[short]") {
+  for (const uint32_t q_tokens : kQueries) {
+    for (const float size : {1e-30f, 1e-20f, 1e-5f, 1e5f, 1e20f, 1e30f}) {
+      AttentionCase test(problem(q_tokens, 100));
+      scale_queries(test, 1 / size);
+      each_row(test, key_row, [&](const StoredRow& key, uint32_t) { key.rescale(*key.scale * size); });
+      each_row(test, value_row, [&](const StoredRow& value, uint32_t) { value.rescale(*value.scale * size); });
+      INFO(size);
+      CHECK(run_both_ways(test) == "");
+    }
+  }
+}
+
+TEST_CASE("int8: values of very unequal sizes agree with the reference, and the smallest become 0", "[short]") {
+  for (const uint32_t q_tokens : kQueries) {
+    AttentionCase test(problem(q_tokens, 150));
+    each_row(test, value_row, [](const StoredRow& value, uint32_t j) {
+      value.rescale(*value.scale * std::exp2(random_uniform(7, j, -40.0f, 40.0f)));
+    });
+    CHECK(run_both_ways(test) == "");
+    AttentionCase small(problem(q_tokens, 150));
+    each_row(small, value_row, [](const StoredRow& value, uint32_t) { value.rescale(0x1p-126f); });
+    CHECK(run_both_ways(small) == "");
+    for (const float x : small.out()) CHECK(x == 0.0f);
+  }
+}
+
+TEST_CASE("int8: beside a key of nearly all weight whose value is 0 the values of the others are as exact as without it",
+          "[short]") {
+  for (const uint32_t q_tokens : kQueries) {
+    Problem p = problem(q_tokens, 64);
+    p.q_heads = p.kv_heads = 1;
+    p.head_dim = 1;
+    p.lse = false;
+    AttentionCase test(p);
+    for (uint32_t i = 0; i < q_tokens; ++i) row(test.args.q, 0, 0, i)[0] = test.q(0, 0, i)[0] = 1.0f;
+    each_row(test, key_row, [](const StoredRow& key, uint32_t j) { key.write(0.1f, j == 9 ? 127 : -31); });  // e^15.8
+    each_row(test, value_row, [](const StoredRow& value, uint32_t j) {
+      j == 9 ? value.write(0x1p-126f, 0) : value.write(1.0f, 100);
+    });
+    CHECK(run_both_ways(test) == "");
+    const float want = 6300.0f * std::exp(-15.8f);
+    for (const float x : test.out()) CHECK(std::fabs(x - want) < 1e-3f * want);
+  }
+}
+
+TEST_CASE("int8: a scale of NaN or infinity makes the rows NaN that see its key, and changes no bit of the others",
+          "[short]") {
+  struct Bad {
+    bool of_keys;
+    float scale;
+  };
+  constexpr uint32_t kBad = 37;
+  for (int hidden_by = 0; hidden_by < 6; ++hidden_by) {
+    for (const uint32_t q_tokens : {1u, 3u, 50u}) {
+      Problem p = problem(q_tokens, 100);
+      p.sinks = true;
+      if (hidden_by == 0) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {q_tokens == 1 ? 20 : 36};
+      if (hidden_by == 1) p.window_left = 30, p.positions = {60};
+      if (hidden_by == 2) p.mask = FOVEA_MASK_BYTE;
+      if (hidden_by == 3) p.mask = FOVEA_MASK_F32, p.softcap = 3.0f;
+      if (hidden_by == 4) p.kv_lengths = {kBad};
+      if (hidden_by == 5) p.dropout = 0.5f, p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {30};
+      AttentionCase good(p);
+      for (const Bad bad : {Bad{true, kNan}, {true, kInf}, {false, kNan}, {false, kInf}, {false, -kInf}}) {
+        AttentionCase test(p);
+        (bad.of_keys ? key_row : value_row)(test, 0, 1, kBad).rescale(bad.scale);
+        for (const fovea_target target : p.targets()) {
+          for (const bool portable : {false, true}) {
+            const Run run = {target, Budget::kNone, portable};
+            INFO(name(p) << " | " << name(run) << " | " << bad.scale << (bad.of_keys ? " of a key" : " of a value"));
+            REQUIRE(good.run_unchecked(run) == "");
+            REQUIRE(test.run_unchecked(run) == "");
+            const std::vector<float> out = test.out(), lse = test.lse();
+            const std::vector<float> good_out = good.out(), good_lse = good.lse();
+            size_t wrong = 0, r = 0;
+            for (uint32_t h = 0; h < p.q_heads; ++h) {
+              for (uint32_t i = 0; i < p.q_tokens; ++i, ++r) {
+                const bool sees = h / 2 == 1 && visible(test.desc, test.args, 0, h, i, kBad);
+                for (size_t e = r * p.value_dim; e < (r + 1) * p.value_dim; ++e) {
+                  wrong += sees ? !std::isnan(out[e]) : bits_of(out[e]) != bits_of(good_out[e]);
+                }
+                wrong += sees && bad.of_keys ? !std::isnan(lse[r]) : bits_of(lse[r]) != bits_of(good_lse[r]);
+              }
+            }
+            CHECK(wrong == 0);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("int8: what a query cannot see has no influence on its bits, whatever codes and scales it has", "[short]") {
+  for (const uint32_t q_tokens : {1u, 4u, 33u}) {
+    for (const uint32_t seen : {1u, 3u, 17u, 63u, 64u, 65u, 127u}) {
+      Problem p = problem(q_tokens, 160);
+      p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {int64_t{seen} - 1};
+      AttentionCase plain(p), other(p);
+      const uint32_t end = seen + q_tokens - 1;  // of the keys that the last query sees
+      each_row(other, key_row, [&](const StoredRow& key, uint32_t j) {
+        if (j >= seen) key.write(j % 2 == 0 ? kNan : 1e20f, -128, 3);
+      });
+      each_row(other, value_row, [&](const StoredRow& value, uint32_t j) {
+        if (j >= seen) value.write(j % 2 == 0 ? kInf : 1e30f, 127, 1);
+      });
+      for (const fovea_target target : p.targets()) {
+        for (const bool portable : {false, true}) {
+          const Run run = {target, Budget::kNone, portable};
+          INFO(name(p) << " | " << name(run));
+          REQUIRE(plain.run_unchecked(run) == "");
+          REQUIRE(other.run_unchecked(run) == "");
+          const std::vector<float> a = plain.out(), b = other.out();
+          for (uint32_t h = 0; h < p.q_heads; ++h) {
+            const size_t first = size_t{h} * q_tokens * p.value_dim;
+            CHECK(std::memcmp(&a[first], &b[first], p.value_dim * sizeof(float)) == 0);
+          }
+          // A call without those keys.
+          fovea_attention_args shorter = plain.args;
+          shorter.kv_tokens = end;
+          Guarded workspace(plain.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+          plain.fill_outputs();
+          REQUIRE(fovea_attention(&plain.plan, &shorter, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+          CHECK(same_bits(plain.out(), a));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("int8: NaN or infinity in a query makes its row NaN, and no other", "[short]") {
+  for (const uint32_t q_tokens : kQueries) {
+    for (const float bad : {kNan, kInf, -kInf}) {
+      AttentionCase test(problem(q_tokens, 70));
+      row(test.args.q, 0, 2, q_tokens - 1)[39] = bad;
+      for (uint32_t d = 0; d < test.problem.head_dim; ++d) test.q(0, 2, q_tokens - 1)[d] = kNan;
+      CHECK(run_both_ways(test) == "");
+    }
+  }
+}
+
+TEST_CASE("int8: every step of scores and every stage of their output agrees with the reference", "[short]") {
+  for (const uint32_t q_tokens : kQueries) {
+    for (uint32_t i = 0; i < 20; ++i) {
+      Problem p = problem(q_tokens, 131);
+      p.seed = i + 1;
+      p.stage = static_cast<fovea_scores_stage>(i % 5);
+      if (i % 2 == 1) p.scale = -0.3f;
+      if (i % 3 == 1) p.softcap = 2.0f;
+      if (i % 3 == 2) p.alibi = true, p.causal = FOVEA_CAUSAL_TOP_LEFT;
+      if (i % 4 == 1) p.mask = FOVEA_MASK_F16, p.mask_factors = true;
+      if (i % 4 == 2) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 40;
+      if (i % 4 == 3) p.dropout = 0.4f;
+      p.sinks = i % 7 < 3;
+      if (i % 5 == 2) p.key_dtype = FOVEA_I4;
+      if (i % 6 == 3) p.value_dtype = FOVEA_I4, p.q_dtype = FOVEA_F16, p.out_dtype = FOVEA_BF16;
+      AttentionCase test(p);
+      CHECK(run_both_ways(test) == "");
+    }
+  }
+}
+
+}  // namespace fovea_test
