@@ -34,8 +34,8 @@
  *   NULL      for an optional array means: do without it. Required pointers are marked as required.
  *   errors    are negative fovea_status values. A call that fails has written nothing, except with FOVEA_ERR_LOAD and
  *             FOVEA_ERR_EXECUTOR.
- *   numbers   arithmetic is IEEE single precision. Only memory limits sizes: every product of sizes is checked for
- *             overflow (FOVEA_ERR_SIZE).
+ *   numbers   arithmetic is IEEE single precision; products may be of integers (fovea_compute). Only memory limits
+ *             sizes: every product of sizes is checked for overflow (FOVEA_ERR_SIZE).
  *
  * Edge cases.
  *   a query that may see no key           its output is zeros, its lse -inf (with a sink: the sink), its row of weights
@@ -208,8 +208,8 @@ fovea_status fovea_log_softmax_f32(const fovea_softmax_args* args);
 
 /* --------------------------------------------------------------------------------------------------- attention */
 
-/* The type of elements in memory. For arithmetic see fovea_compute. Queries and outputs may be f32, f16 or bf16; keys and
- * values may have any type, each their own. Narrowing rounds to nearest, ties to even. */
+/* The type of elements in memory; for that of the products see fovea_compute. Queries and outputs may be f32, f16 or
+ * bf16; keys and values may have any type, each their own. Narrowing rounds to nearest, ties to even. */
 typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_F32 = 0,
   FOVEA_F16 = 1,  /* uint16_t, IEEE 754 binary16 */
@@ -278,13 +278,14 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_SCORE_IS_32_BITS = 0x7fffffff
 } fovea_score;
 
-/* The arithmetic of the two products of attention, q.k and weights times values. Everything between them is f32 either
- * way: the score's options, masks, the softmax with its running maximum and sum.
+/* The arithmetic of the two products of attention, q.k and weights times values. All that lies between them is f32
+ * either way: softcap, bias, masks, and the softmax with its running maximum and sum.
  * FOVEA_COMPUTE_I8. Keys and values are I8 or I4; an I4 row is converted to an I8 row first. A query row is converted
  * like a row of I8 keys, after it was multiplied by scale. Weights are rounded for each key tile: with p the weight and
  * c the scale of the value's row, to u = round(255 p c / max(p c)), where the maximum is that of the keys of the tile
- * that the query sees. Both sums of products are exact. The bits are the same on every target,
- * fused or not, and for any number of rows: portable_bits changes nothing. tests/ACCURACY.md has the errors.
+ * that the query sees, and at least 2^-116. Both sums of products are exact. lse and the scores that are written out,
+ * weights among them, come from weights that are not rounded. The bits are the same on every target, with fused
+ * multiply-add or without, and for any number of rows: portable_bits changes nothing. tests/ACCURACY.md has the errors.
  * Refused with FOVEA_ERR_UNSUPPORTED: keys or values of another type, additive scores, head_dim above 1024. */
 typedef enum fovea_compute FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_COMPUTE_F32 = 0, /* f32 products of numbers widened from whatever type */
@@ -355,7 +356,8 @@ typedef struct fovea_attention_desc {
   /* How. */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
   uint32_t portable_bits; /* nonzero: only the kernel whose bits are the same on AVX2, AVX-512 and AArch64 NEON, and for
-                             any number of rows in a tile. 0: few rows may take the kernel that is faster for them */
+                             any number of rows in a tile. 0: few rows may take the kernel that is faster for them.
+                             With FOVEA_COMPUTE_I8 bits are the same either way */
   uint64_t processor_features; /* FOVEA_FEATURE_... that the processor has beside what the compiler was told of: on
                              AArch64 they make targets available, elsewhere they are ignored. 0 = none; other bits are
                              FOVEA_ERR_ENUM. Calls without this field take a target by what the compiler was told */
@@ -649,7 +651,7 @@ typedef struct fovea_attention_args {
  * on the division.
  * Bits. The output is the same to the bit for any budget, any workers, any kv_kind and any place in a batch. The output
  * of the tile kernel is also the same for any number of rows in a tile, and on all IEEE targets with fused
- * multiply-add; see portable_bits.
+ * multiply-add; see portable_bits. With FOVEA_COMPUTE_I8 it is the same from all kernels, on all targets.
  * Time. No branch, skip or early exit depends on values: only shapes, counts, lengths and positions decide. Some
  * processors are themselves slower on subnormal numbers: x86 on data below about 1e-20 with SSE4 and plain scalar code,
  * and below 1e-38 with AVX2 and AVX-512, where attention takes up to 1.13 times as long, with additive scores 1.9
