@@ -2,10 +2,12 @@
 //
 // Integer products at the edges: rows as a cache may hold them though no conversion writes them, scales of any size,
 // NaN and infinity in scales, and every width.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "catch.h"
 #include "support/bits.h"
@@ -130,6 +132,23 @@ TEST_CASE("int8: the description decides, not the rows", "[short]") {
     CHECK(run_on_all_targets(integers) == "");
     CHECK(!same_bits(integers.out(), want.out));
     CHECK(!same_bits(integers.scores(), want.scores));
+  }
+}
+
+TEST_CASE("int8: targets that extend another for its products of bytes take these", "[short]") {
+  const auto dot_of = [](fovea_target target, fovea_compute compute) {
+    AttentionCase test(problem(1, 1));
+    test.desc.target = target, test.desc.compute = compute;
+    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+    return test.plan.dot;
+  };
+  const fovea_target pairs[][2] = {{FOVEA_TARGET_AVX512, FOVEA_TARGET_AVX512_VNNI},
+                                   {FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX2_VNNI}};
+  const std::vector<fovea_target> all = targets_and_those_that_extend_them();
+  for (const auto& pair : pairs) {
+    if (std::count(all.begin(), all.end(), pair[1]) == 0) continue;
+    CHECK(dot_of(pair[1], FOVEA_COMPUTE_I8) != dot_of(pair[0], FOVEA_COMPUTE_I8));
+    CHECK(dot_of(pair[1], FOVEA_COMPUTE_F32) == dot_of(pair[0], FOVEA_COMPUTE_F32));
   }
 }
 
