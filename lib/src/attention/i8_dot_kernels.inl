@@ -8,7 +8,11 @@
 #if !defined(FOVEA_DOT_BRING)
 #define FOVEA_DOT_BRING "attention/i8_bring.inl"
 #endif
+#if !defined(FOVEA_DOT_PRODUCTS)
+#define FOVEA_DOT_PRODUCTS "attention/i8_products.inl"
+#endif
 #include "attention/i8_tile.inl"
+#include FOVEA_DOT_PRODUCTS
 #include "attention/i8_softmax.inl"
 #include "attention/i8_weights.inl"
 #include "attention/i8_rows.inl"
@@ -17,5 +21,6 @@
 
 #undef FOVEA_DOT_BLOCK
 #undef FOVEA_DOT_BRING
+#undef FOVEA_DOT_PRODUCTS
 
 constexpr AttentionKernel kTileOfDot = TileKernel(kCodedFormats, BringKeys, BringValues);

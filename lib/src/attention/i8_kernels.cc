@@ -29,6 +29,12 @@ namespace of_smlad {
 #define FOVEA_DOT_BRING "attention/i8_bring_smlad.inl"
 #include "attention/i8_dot_kernels.inl"
 }
+#elif FOVEA_FOR_HELIUM
+namespace of_helium {
+#include "simd/dot_helium.inl"
+#define FOVEA_DOT_PRODUCTS "attention/i8_products_helium.inl"
+#include "attention/i8_dot_kernels.inl"
+}
 #else
 namespace of_floats {
 #include "simd/dot_floats.inl"
@@ -47,6 +53,8 @@ constexpr I8Kernels Kernels() {
   if (!kHasI8Products) return kernels;
 #if FOVEA_FOR_SCALAR && FOVEA_SMLAD
   kernels.list[kDotSmlad][0] = of_smlad::kTileOfDot;
+#elif FOVEA_FOR_HELIUM
+  kernels.list[kDotHelium][0] = of_helium::kTileOfDot;
 #else
   kernels.list[kDotFloats][0] = of_floats::kTileOfDot;
 #endif

@@ -17,8 +17,6 @@ FOVEA_INLINE dot::Code* WeightCodes(const QueryTile& t) {
 FOVEA_INLINE float* QueryScales(const QueryTile& t) { return t.rescale + t.columns; }
 FOVEA_INLINE float* ValueFactors(const QueryTile& t) { return t.rescale + 2 * size_t{t.columns}; }
 
-#include FOVEA_DOT_BLOCK
-
 // ------------------------------------------------------------------------------------------------------- queries
 
 // A row of queries times scale.
@@ -62,82 +60,4 @@ FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
     hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);
   }
   for (size_t i = 0; i < columns * t.value_dim; i += kLanes) hn::StoreU(hn::Zero(kF), kF, t.o + i);
-}
-
-// ------------------------------------------------------------------------------------------------------ products
-
-// Scores of the keys j .. j + kRows - 1, of which those behind the end repeat the last one.
-template <int kVectors, int kRows>
-FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t column, uint32_t j) {
-  const dot::RowCode* at[kRows];
-  const I8Numbers& numbers = *keys.numbers;
-  dot::Sum sums[kRows][kVectors];
-  uint32_t key[kRows];
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k) {
-    key[k] = j + k < keys.end ? j + k : keys.end - 1;
-    const char* const row = static_cast<const char*>(keys.keys.data) + ptrdiff_t(key[k]) * keys.keys.stride;
-    at[k] = reinterpret_cast<const dot::RowCode*>(row);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sums[k][v] = dot::Start(dot::kUnsignedQueries ? numbers.key_start[key[k]] : 0);
-  }
-  const size_t columns = t.columns;
-  MultiplyKeys(QueryCodes(t) + column * kGroup, columns, at, t.head_dim, sums);
-  float* s = t.s + size_t(j) * columns + column;
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k, s += columns) {
-    const VF key_scale = hn::Set(kF, numbers.key_scale[key[k]]);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
-      const VF query_scale = hn::LoadU(kF, QueryScales(t) + column + v * kLanes);
-      hn::StoreU(hn::Mul(hn::Mul(dot::ToFloat(sums[k][v]), key_scale), query_scale), kF, s + v * kLanes);
-    }
-  }
-}
-
-template <int kVectors>
-FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
-  constexpr int kRows = kDotRows<kVectors>;
-  static_assert(kKeyGrain % kRows == 0, "blocks must tile the key tile");
-  for (uint32_t j = keys.begin; j < keys.end; j += kRows) ScoreBlock<kVectors, kRows>(t, keys, column, j);
-}
-
-// o[e][vector] = o[e][vector] * rescale + factor * sum_j weight[j][vector] * value[j][e], for a block of elements.
-template <int kVectors, int kRows>
-FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
-  const I8Numbers& numbers = *keys.numbers;
-  const size_t columns = t.columns, padded = round_up(t.value_dim, kValueGrain);
-  dot::Sum sums[kRows][kVectors];
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
-      sums[k][v] = dot::Start(dot::kSignedWeights ? numbers.value_start[element + k] : 0);
-    }
-  }
-  const uint32_t first = (dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;
-  const uint32_t end = ((dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup;
-  const dot::Code* x = WeightCodes(t) + (size_t(first) * columns + column) * kGroup;
-  const dot::RowCode* value =
-      static_cast<const dot::RowCode*>(keys.values.data) + (size_t(first) * padded + element) * kGroup;
-  MultiplyValues(x, columns, value, padded, end - first, sums);
-  float* o = t.o + element * columns + column;
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k, o += columns) {
-    if (element + k >= t.value_dim) return;
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
-      const VF rescale = hn::LoadU(kF, t.rescale + column + v * kLanes);
-      const VF factor = hn::LoadU(kF, ValueFactors(t) + column + v * kLanes);
-      const VF old = hn::Mul(hn::LoadU(kF, o + v * kLanes), rescale);
-      hn::StoreU(hn::Add(old, hn::Mul(dot::ToFloat(sums[k][v]), factor)), kF, o + v * kLanes);
-    }
-  }
-}
-
-template <bool kHides, int kVectors>
-FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
-  constexpr int kRows = kDotRows<kVectors>;
-  static_assert(kValueGrain % kRows == 0, "blocks must tile the values");
-  for (size_t e = 0; e < t.value_dim; e += kRows) ValueBlock<kVectors, kRows>(t, keys, column, e);
 }

@@ -34,7 +34,7 @@
   row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNeonDotprod | kNeonI8mm)     \
   row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNeonDotprod)           \
   row(__VA_ARGS__, NEON, "neon", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNothing)                               \
-  row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, 2, kDotFloats, kNothing)                              \
+  row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, 2, kDotHelium, kNothing)                              \
   row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, 2, kDotFloats, kNothing)                                          \
   row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target, 1, 4, 0, FOVEA_SMLAD ? kDotSmlad : kDotFloats, kNothing)                              \
   row(__VA_ARGS__, XSIMD, "xsimd", XSIMD, "xsimd", xsimd_target,                                                      \

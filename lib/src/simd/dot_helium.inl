@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The dot words of Helium's vmladava, which multiplies 16 signed bytes by 16 others and adds all products to a general
+// register.
+
+namespace dot {
+
+constexpr DotKind kKind = kDotHelium;
+constexpr bool kUnsignedQueries = false, kSignedWeights = true;
+using Code = int8_t;
+using RowCode = int8_t;
+using Sum = int32_t;
+using Bytes = int8x16_t;
+
+// As helium.inl loads vectors, and why.
+typedef Bytes BytesInMemory __attribute__((aligned(1), may_alias));
+FOVEA_INLINE Bytes LoadBytes(const int8_t* p) { return *reinterpret_cast<const BytesInMemory*>(p); }
+FOVEA_INLINE Bytes LoadSomeBytes(const int8_t* p, size_t n) { return vldrbq_z_s8(p, vctp8q(n)); }
+FOVEA_INLINE void StoreBytes(Bytes v, int8_t* p) { *reinterpret_cast<BytesInMemory*>(p) = v; }
+
+#if defined(__clang__)
+FOVEA_INLINE Sum Dot(Bytes x, Bytes e) { return vmladavq_s8(x, e); }
+FOVEA_INLINE Sum DotAdd(Bytes x, Bytes e, Sum sum) { return vmladavaq_s8(sum, x, e); }
+#else
+FOVEA_INLINE Sum Dot(Bytes x, Bytes e) {
+  Sum sum;
+  asm("vmladav.s8 %0, %q1, %q2" : "=Te"(sum) : "w"(x), "w"(e));
+  return sum;
+}
+FOVEA_INLINE Sum DotAdd(Bytes x, Bytes e, Sum sum) {
+  asm("vmladava.s8 %0, %q1, %q2" : "+Te"(sum) : "w"(x), "w"(e));
+  return sum;
+}
+#endif
+
+// Sums of four columns. What they begin with is added here, to all at once.
+FOVEA_INLINE VF ToFloat(const int32_t* sums) { return hn::ConvertTo(kF, hn::LoadU(kI, sums)); }
+FOVEA_INLINE VF ToFloat(const int32_t* sums, int32_t start) {
+  return hn::ConvertTo(kF, vaddq_n_s32(hn::LoadU(kI, sums), start));
+}
+FOVEA_INLINE VF TimesScalar(VF v, float x) { return vmulq_n_f32(v, x); }
+
+constexpr size_t PlaceOf(size_t d) { return d; }
+FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
+FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
+  hn::StoreU8(hn::BitCast(kI, biased), reinterpret_cast<uint8_t*>(lanes));
+}
+FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
+
+// The codes of weights have their top bit turned: they are codes - 128. Those of four columns are 16 bytes apart.
+FOVEA_INLINE void StoreWeight(VF biased, Code* to) {
+  const uint32x4_t columns = vmulq_n_u32(vidupq_n_u32(0, 1), 16);
+  const VI code = hn::Add(hn::BitCast(kI, biased), hn::Set(kI, 128));
+  vstrbq_scatter_offset_s32(to, columns, code);
+}
+
+FOVEA_INLINE void StoreWeights(const VF (&biased)[16], Code* to) {
+  FOVEA_UNROLL(16)
+  for (int i = 0; i < 16; ++i) StoreWeight(biased[i], to + i);
+}
+
+// to[element][16] = element of each of 16 rows, for the elements of whole vectors of 16. Returns how many these are.
+// Stores that interleave four vectors do it in two steps: first bytes, then words.
+FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[16], size_t elements, RowCode* to, int32_t* starts) {
+  size_t e = 0;
+  for (; e + 16 <= elements; e += 16) {
+    alignas(16) uint8_t quarters[4][64];
+    for (int i = 0; i < 4; ++i) {
+      uint8x16x4_t v;
+      FOVEA_UNROLL(4)
+      for (int k = 0; k < 4; ++k) v.val[k] = vreinterpretq_u8_s8(LoadBytes(row[4 * i + k] + e));
+      vst4q_u8(quarters[i], v);
+    }
+    for (int i = 0; i < 4; ++i, to += 64) {
+      uint32x4x4_t v;
+      FOVEA_UNROLL(4)
+      for (int k = 0; k < 4; ++k) {
+        v.val[k] = vreinterpretq_u32_s8(LoadBytes(reinterpret_cast<const int8_t*>(quarters[k]) + 16 * i));
+      }
+      vst4q_u32(reinterpret_cast<uint32_t*>(to), v);
+      asm volatile("" : : : "memory");
+      FOVEA_UNROLL(4)
+      for (int k = 0; k < 4; ++k, ++starts) *starts += 128 * vaddvq_s8(LoadBytes(to + 16 * k));
+    }
+  }
+  return e;
+}
+
+}  // namespace dot
