@@ -20,44 +20,58 @@ FOVEA_INLINE float* ValueFactors(const QueryTile& t) { return t.rescale + 2 * si
 // ------------------------------------------------------------------------------------------------------- queries
 
 // A row of queries times scale.
+template <fovea_dtype kType>
 struct ScaledRow {
-  fovea_dtype dtype;
-  const char* data;
+  FormatRow<kType> row;
   VF scale;
   inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const {
-    return hn::Mul(LoadPart(dtype, data, d, n), scale);
+    return hn::Mul(n == kLanes ? row.Whole(d) : row.Part(d, n), scale);
   }
 };
 
-// Puts the codes of `count` elements from d on into a column of x: groups of them lie together.
-FOVEA_INLINE void PutCodes(const dot::Code* codes, size_t d, size_t count, dot::Code* x, size_t columns) {
+// Puts the codes of `count` <= kLanes elements, the first of which is element d from x on, where their column has them:
+// groups lie together.
+FOVEA_INLINE void PutCodes(VF biased, size_t d, size_t count, dot::Code* x, size_t columns) {
   constexpr size_t kChunk = kGroup < kLanes ? kGroup : kLanes;
+  dot::Code codes[kLanes];
+  dot::StoreQueries(biased, codes);
   for (size_t i = 0; i < count; i += kChunk) {
     const size_t place = dot::PlaceOf(d + i);
-    dot::Code* const to = x + place / kGroup * columns * kGroup + place % kGroup;
-    __builtin_memcpy(to, codes + i, kChunk * sizeof *codes);
+    __builtin_memcpy(x + place / kGroup * columns * kGroup + place % kGroup, codes + i, kChunk * sizeof *codes);
+  }
+}
+
+template <fovea_dtype kType>
+FOVEA_INLINE void BeginColumn(const QueryTile& t, const void* query, VF scale, size_t column) {
+  constexpr size_t kStep = kReads > kLanes ? kReads : kLanes;
+  const size_t columns = t.columns, dim = t.head_dim;
+  const ScaledRow<kType> row = {FormatRow<kType>::Of(query, nullptr), scale};
+  const ScaleI8 fit = ScaleI8::Of(row, dim);
+  hn::StoreN(fit.scale, kF, QueryScales(t) + column, 1);
+  dot::Code* x = QueryCodes(t) + column * kGroup;
+  size_t d = 0;
+  for (; d + kStep <= dim; d += kStep, x += kStep * columns) {
+    FOVEA_UNROLL_FOR_SPEED(16)
+    for (size_t i = 0; i < kStep; i += kLanes) PutCodes(fit.Biased(row(d + i, kLanes)), i, kLanes, x, columns);
+  }
+  const size_t left = dim - d, padded = round_up(left, kReads);
+  for (size_t i = 0; i < padded; i += kLanes) {
+    const size_t n = i >= left ? 0 : left - i < kLanes ? left - i : kLanes;
+    PutCodes(fit.Biased(row(d + i, n)), i, padded - i < kLanes ? padded - i : kLanes, x, columns);
   }
 }
 
 FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
-  const size_t columns = t.columns, padded = round_up(t.head_dim, kReads);
+  const size_t columns = t.columns;
   const RowArray<char> queries = BytesOf(q);
-  for (size_t column = 0; column < columns; ++column) {
-    const ptrdiff_t offset = RowOffset(t, column, queries.token_stride, queries.head_stride);
-    const ScaledRow row = {q.dtype, queries.data + offset, hn::Set(kF, scale)};
-    const ScaleI8 fit = ScaleI8::Of(row, t.head_dim);
-    hn::StoreN(fit.scale, kF, QueryScales(t) + column, 1);
-    dot::Code* const x = QueryCodes(t) + column * kGroup;
-    for (size_t d = 0; d < padded; d += kLanes) {
-      const size_t n = d >= t.head_dim ? 0 : t.head_dim - d < kLanes ? t.head_dim - d : kLanes;
-      dot::Code codes[kLanes];
-      dot::StoreQueries(fit.Biased(row(d, n)), codes);
-      PutCodes(codes, d, padded - d < kLanes ? padded - d : kLanes, x, columns);
-    }
-  }
+  const auto begin_column = [&](size_t column) {
+    const char* const query = queries.data + RowOffset(t, column, queries.token_stride, queries.head_stride);
+    FOVEA_WITH_FORMAT(kUnscaledFormats, q.dtype, BeginColumn<kType>(t, query, hn::Set(kF, scale), column));
+  };
+  for (size_t column = 0; column < columns; ++column) begin_column(column);
   for (size_t column = 0; column < columns; column += kLanes) {
     hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
     hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);
   }
-  for (size_t i = 0; i < columns * t.value_dim; i += kLanes) hn::StoreU(hn::Zero(kF), kF, t.o + i);
+  ZeroVectors(t.o, columns / kLanes * t.value_dim);
 }

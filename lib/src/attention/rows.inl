@@ -78,3 +78,12 @@ FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<char>& row
   for (size_t i = 0; i < kLanes; ++i) f32.at[i] = reinterpret_cast<float*>(rows.at[i]);
   StoreTransposed(lanes, f32, live, d, n);
 }
+
+FOVEA_INLINE void ZeroVectors(float* p, size_t vectors) {
+  constexpr size_t kAtOnce = kPreferSize ? 1 : 8;
+  for (; vectors >= kAtOnce; vectors -= kAtOnce) {
+    FOVEA_UNROLL(8)
+    for (size_t i = 0; i < kAtOnce; ++i, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);
+  }
+  for (; vectors > 0; --vectors, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);
+}

@@ -194,15 +194,6 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
 // Products take the weights as they are.
 FOVEA_INLINE void PackWeights(const QueryTile&, const KeyTile&, size_t, bool) {}
 
-FOVEA_INLINE void ZeroVectors(float* p, size_t vectors) {
-  constexpr size_t kAtOnce = kPreferSize ? 1 : 8;
-  for (; vectors >= kAtOnce; vectors -= kAtOnce) {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < kAtOnce; ++i, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);
-  }
-  for (; vectors > 0; --vectors, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);
-}
-
 // Elements d + i of the rows of a vector, i < n, into q_t, which moves on by kLanes rows of the tile.
 FOVEA_INLINE void StoreQueries(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n, VF scales,
                                float*& q_t, size_t columns) {

@@ -112,25 +112,49 @@ FOVEA_INLINE VF ZeroIfNan(VF v) { return hn::IfThenElse(hn::Eq(v, v), v, hn::Zer
 // search for a better scale would take less than a hundredth off the squared error.
 struct ScaleI8 {
   VF scale, inverse;  // in all lanes
+  VI finite;          // all bits, or none where an element is NaN or infinite
 
   // Row: a function of d and n that gives the n <= kLanes elements from d on, and 0 in the other lanes.
   template <class Row>
   FOVEA_INLINE ScaleI8 Of(const Row& row, size_t dim) {
     VF max = hn::Set(kF, 127 * 0x1p-126f), not_finite = hn::Zero(kF);  // NaN if some element is NaN or infinite, else 0
-    for (size_t d = 0; d < dim; d += kLanes) {
-      const VF v = row(d, dim - d < kLanes ? dim - d : kLanes);
-      max = hn::Max(max, hn::Abs(v));
-      not_finite = hn::MulAdd(v, hn::Zero(kF), not_finite);
+    if constexpr (kLanes == 1) {
+      // As integers: sizes lie in the order of their bits, and last those that are not finite.
+      int32_t most = BitsOf(max);
+      for (size_t d = 0; d < dim; ++d) most = Larger(most, BitsOf(hn::Abs(row(d, 1))));
+      max = hn::BitCast(kF, hn::Set(kI, most));
+      not_finite = hn::Sub(max, max);
+    } else {
+      size_t d = 0;
+      for (; d + kLanes <= dim; d += kLanes) Take(row(d, kLanes), max, not_finite);
+      if (d < dim) Take(row(d, dim - d), max, not_finite);
+      max = OverLanes<true>(max);
+      not_finite = OverLanes<false>(not_finite);
     }
-    max = OverLanes<true>(max);
-    not_finite = OverLanes<false>(not_finite);
     const VF divided = hn::Div(max, hn::Set(kF, 127.0f)), most = hn::Set(kF, 0x1.020406p121f);
+    const VF all_bits = hn::BitCast(kF, hn::Set(kI, -1));
     return {hn::Add(hn::IfThenElse(hn::Lt(most, divided), most, divided), not_finite),
-            hn::Add(hn::Div(hn::Set(kF, 127.0f), max), not_finite)};
+            hn::Div(hn::Set(kF, 127.0f), max),
+            hn::BitCast(kI, hn::IfThenElse(hn::Eq(not_finite, not_finite), all_bits, hn::Zero(kF)))};
   }
   // x / scale plus kRoundingBias: the low bits are the code. 0 where the scale is NaN.
   inline __attribute__((always_inline)) VF Biased(VF x) const {
-    return hn::Add(ZeroIfNan(hn::Mul(x, inverse)), hn::Set(kF, kRoundingBias));
+    const VI quotient = hn::And(hn::BitCast(kI, hn::Mul(x, inverse)), finite);
+    return hn::Add(hn::BitCast(kF, quotient), hn::Set(kF, kRoundingBias));
+  }
+
+ private:
+  FOVEA_INLINE void Take(VF v, VF& max, VF& not_finite) {
+    max = hn::Max(max, hn::Abs(v));
+    not_finite = hn::MulAdd(v, hn::Zero(kF), not_finite);
+  }
+  FOVEA_INLINE int32_t Larger(int32_t a, int32_t b) { return a < b ? b : a; }
+  FOVEA_INLINE int32_t BitsOf(VF v) {
+    float lane;
+    int32_t bits;
+    hn::StoreN(v, kF, &lane, 1);
+    __builtin_memcpy(&bits, &lane, 4);
+    return bits;
   }
 };
 struct FloatRow {
