@@ -14,6 +14,8 @@ instructions only, beside f32 arithmetic on the same int8 rows. Needs QEMU and l
 file names.
 """
 import argparse
+import bisect
+import collections
 import copy
 import csv
 import os
@@ -28,6 +30,7 @@ BASELINE = os.path.join(ROOT, "bench", "counts_baseline.csv")
 SHAPE, DECODE = "4 64 64 64", "4 1 256 32"  # heads, queries, keys and head_dim, as calls.c takes them
 NOISE = {"instructions": 1.005, "cycles": 1.01}  # a figure is worse if it is more than this many times the baseline's
 NOT_SERVED = 3  # the status with which calls.c ends where the library does not have what is asked for
+MOST_FUNCTIONS = 8  # that are shown of a row
 LEAST_SHARE = 0.1  # of the multiply-adds, for a loop to be looked at: the exponential has a twentieth
 
 
@@ -160,6 +163,21 @@ def disassemble(target, program):
     return code
 
 
+def show_functions(program, ran, multiply_adds):
+    """Prints the functions that take the most, in instructions for each multiply-add of the call."""
+    symbols = []
+    for line in run([llvm("llvm-nm"), "-C", "-n", program]).splitlines():
+        address, kind, name = line.split(maxsplit=2) if line[0] != " " else ("", "", "")
+        if kind in ("t", "T", "w", "W") and not name.startswith("$"):
+            symbols.append((int(address, 16) & ~1, name))
+    totals = collections.Counter()
+    for address, count in ran.items():
+        totals[symbols[bisect.bisect_right(symbols, (address, "~")) - 1][1]] += count
+    for name, count in totals.most_common(MOST_FUNCTIONS):
+        name = re.sub(r"\((?!fovea_dtype\)).*", "", name.replace("(anonymous namespace)::", ""))
+        print(f"#   {count / multiply_adds:.4f} {name}")
+
+
 def multiply_adds(text):
     """Of one instruction."""
     match = re.match(r"(fmla|vfma|vfmat|vfmadd\d+ps|fmadd|vmla)(\.\S+)?\s+(.*)", text)
@@ -221,20 +239,24 @@ def least_cycles(target, model, body):
     return float(re.search(r"Block RThroughput:\s+([\d.]+)", out)[1])
 
 
-def measure_integers(target, program, plugin):
+def measure_integers(target, program, plugin, options):
     """Rows of integer arithmetic. A row that this build does not serve is left out."""
     rows = {}
     any_processor = copy.copy(target)
     any_processor.emulator = [re.sub("^cortex-a53$", "max", word) for word in target.emulator]
     for more in INTEGERS.get(target.name, []):
         try:
-            total = sum(counts(any_processor, program, plugin, "fovea", *more.words.split()).values())
+            ran = counts(any_processor, program, plugin, "fovea", *more.words.split())
         except NotServed:
             print(f"{target.name}: this build does not serve {more.name}: {more.words}")
             continue
+        done = multiply_adds_of(more.words)
+        if options.functions:
+            print(f"# {target.name}: {more.name}")
+            show_functions(program, ran, done)
         goal = rows[more.goal[0]]["value"] / more.goal[1] if isinstance(more.goal, tuple) else more.goal
         rows[more.name] = {"toolchain": target.name, "measure": f"instructions {more.name}",
-                           "value": total / multiply_adds_of(more.words), "beside": goal}
+                           "value": sum(ran.values()) / done, "beside": goal}
     return list(rows.values())
 
 
@@ -248,7 +270,10 @@ def measure(target, builds, plugin, options):
     def add(measure, value, beside):
         rows.append({"toolchain": target.name, "measure": measure, "value": value, "beside": beside})
     add("instructions", total / MULTIPLY_ADDS, target.goal)
-    rows += measure_integers(target, program, plugin)
+    if options.functions:
+        print(f"# {target.name}")
+        show_functions(program, ran, MULTIPLY_ADDS)
+    rows += measure_integers(target, program, plugin, options)
     loops = inner_loops(disassemble(target, program), ran)
     if options.loops:
         for body, rounds in loops:
@@ -279,6 +304,7 @@ def main():
                         help="exit with 1 where a figure is worse than the baseline's")
     parser.add_argument("--write", action="store_true", help="write the baseline anew")
     parser.add_argument("--loops", action="store_true", help="show the inner loops")
+    parser.add_argument("--functions", action="store_true", help="show the functions that take the most instructions")
     options = parser.parse_args()
     if options.write and options.targets:
         parser.error("the baseline is of all targets: --write without --targets")
