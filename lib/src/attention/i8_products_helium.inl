@@ -24,13 +24,12 @@ struct LastOfKeyCursor {
   inline __attribute__((always_inline)) void Next() { row += stride; }
 };
 struct ValueCursor {
-  const int8_t* element;
-  ptrdiff_t group;  // from a group of keys to the next
+  const int8_t* group[4];
   template <int kChunk>
-  inline __attribute__((always_inline)) dot::Bytes Load() const {
-    return dot::LoadBytes(element + kChunk * group);
+  inline __attribute__((always_inline)) dot::Bytes Load() {
+    return dot::NextBytes(group[kChunk]);
   }
-  inline __attribute__((always_inline)) void Next() { element += 16; }
+  inline __attribute__((always_inline)) void Next() {}
 };
 
 // sums[row][column] = codes of the columns times those of the rows, kChunks times 16 of them; or += that.
@@ -126,7 +125,7 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
     const float key_scale = keys.numbers->key_scale[j];
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) {
-      const VF scaled = dot::TimesScalar(dot::ToFloat(reinterpret_cast<const int32_t*>(s + v * kLanes)), key_scale);
+      const VF scaled = hn::MulSet(dot::ToFloat(reinterpret_cast<const int32_t*>(s + v * kLanes)), key_scale);
       hn::StoreU(hn::Mul(scaled, query_scale[v]), kF, s + v * kLanes);
     }
   }
@@ -137,8 +136,8 @@ FOVEA_CALLED void MultiplyValues(const QueryTile& t, const KeyTile& keys, size_t
   const size_t columns = t.columns, group = round_up(t.value_dim, kValueGrain) * 16;
   const size_t first = keys.numbers->begin / 16, end = (keys.numbers->end + 15) / 16;
   const int8_t* const x = WeightCodes(t) + (first * columns + column) * 16;
-  const ValueCursor rows = {static_cast<const int8_t*>(keys.values.data) + first * group + element * 16,
-                            ptrdiff_t(group)};
+  const int8_t* const values = static_cast<const int8_t*>(keys.values.data) + first * group + element * 16;
+  const ValueCursor rows = {{values, values + group, values + 2 * group, values + 3 * group}};
   int32_t* const sums = Sums(t) + column;
   if (end - first == 1) return MultiplyChunks<1, false>(x, columns, rows, count, sums, wanted);
   if (end - first == 2) return MultiplyChunks<2, false>(x, columns, rows, count, sums, wanted);

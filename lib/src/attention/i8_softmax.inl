@@ -6,19 +6,18 @@
 // 2^x as Exp2 has it, exactly 1 for 0, but with a relative error up to 1.02e-4.
 template <int n>
 FOVEA_INLINE void ShortExp2(VF (&x)[n]) {
-  const VF magic = hn::Set(kF, kExpMagic), least = hn::Set(kF, -126.0f);
+  const VF least = hn::Set(kF, -126.0f);
   VF biased[n], f[n], p[n];
   FOVEA_UNROLL(8)
   for (int i = 0; i < n; ++i) {
     x[i] = hn::ClampMin(x[i], least);
-    biased[i] = hn::Add(x[i], magic);
+    biased[i] = hn::AddSet(x[i], kExpMagic);
   }
   FOVEA_UNROLL(8)
   for (int i = 0; i < n; ++i) {
-    f[i] = hn::Sub(x[i], hn::Sub(biased[i], magic));
-    p[i] = hn::Set(kF, 2 * 0.055008959f);
+    f[i] = hn::Sub(x[i], hn::AddSet(biased[i], -kExpMagic));
+    p[i] = hn::AddSet(hn::MulSet(f[i], 2 * 0.055008959f), 2 * 0.242211372f);
   }
-  HornerStep(p, f, 2 * 0.242211372f);
   HornerStep(p, f, 2 * 0.693282962f);
   HornerStep(p, f, 2.0f);
   FOVEA_UNROLL(8)
@@ -48,7 +47,7 @@ FOVEA_INLINE void WeightsOf(float* s, size_t columns, const float* value_scales,
     }
     hn::StoreU(p[i], kF, at);
     sums[i] = hn::Add(sums[i], p[i]);
-    top[i] = hn::Max(top[i], hn::Mul(p[i], hn::Set(kF, value_scales[i])));
+    top[i] = hn::Max(top[i], hn::MulSet(p[i], value_scales[i]));
   }
 }
 
@@ -61,7 +60,7 @@ constexpr float kLeastTop = 0x1p-116f;
 // 16 strands, keys 16 apart on a grid that starts with the tile, and then a tree over the strands: its order is the
 // same for every begin and end, and for kernels whose lanes are keys.
 FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeyTile& keys, size_t column, bool hides) {
-  constexpr uint32_t kAtOnce = kPreferSize ? 1 : 4;
+  constexpr uint32_t kAtOnce = kPreferSize || hn::kRegisters < 16 ? 1 : 4;
   const size_t rows = t.columns;
   float* const s = t.s + column;
   const uint32_t begin = keys.begin, end = keys.end, padded_end = (end + 3) & ~3u;

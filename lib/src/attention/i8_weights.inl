@@ -2,6 +2,25 @@
 //
 // Weights become codes from 0 to 255 that fill each key tile: the largest weight times the scale of its value is 255.
 
+// The codes of a group of keys, from key j on. Unless it is whole, those of other keys than the tile's are 0.
+template <bool kWhole>
+FOVEA_INLINE void PackGroupOfWeights(const KeyTile& keys, const float* s, size_t rows, VF inverse, uint32_t j,
+                                     dot::Code* to) {
+  constexpr uint32_t kAtOnce = kGroup > 8 ? 1 : kGroup;
+  for (uint32_t k = 0; k < kGroup; k += kAtOnce) {
+    VF biased[kAtOnce];
+    FOVEA_UNROLL(8)
+    for (uint32_t i = 0; i < kAtOnce; ++i) {
+      const uint32_t key = j + k + i;
+      biased[i] = hn::Set(kF, kRoundingBias);
+      if (!kWhole && (key < keys.begin || key >= keys.end)) continue;
+      const VF weight = hn::MulSet(hn::LoadU(kF, s + key * rows), keys.numbers->value_scale[key]);
+      biased[i] = hn::AddSet(hn::Mul(weight, inverse), kRoundingBias);
+    }
+    dot::StoreWeights(biased, to + k);
+  }
+}
+
 // Weights of one vector of rows, times the scales of their values, become codes from 0 to 255, and what a sum of codes
 // is multiplied by.
 FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column, bool dropped) {
@@ -11,27 +30,24 @@ FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t co
   VF top = hn::LoadU(kF, ValueFactors(t) + column), nan = hn::Zero(kF);
   if (dropped) top = hn::Set(kF, kLeastTop);
   for (uint32_t j = keys.begin; dropped && j < keys.end; ++j) {
-    top = hn::Max(top, hn::Mul(hn::LoadU(kF, s + j * rows), hn::Set(kF, numbers.value_scale[j])));
+    top = hn::Max(top, hn::MulSet(hn::LoadU(kF, s + j * rows), numbers.value_scale[j]));
   }
   for (uint32_t j = keys.begin; numbers.any_nan && j < keys.end; ++j) {
     const MF hidden = hn::SignMask(hn::LoadU(kF, s + j * rows));
     nan = hn::Add(nan, hn::IfThenZeroElse(hidden, hn::Set(kF, numbers.value_nan[j])));
   }
   hn::StoreU(hn::Add(hn::Mul(top, hn::Set(kF, 1.0f / 255)), nan), kF, ValueFactors(t) + column);
-  const VF inverse = hn::Div(hn::Set(kF, 255.0f), top), bias = hn::Set(kF, kRoundingBias);
+  const VF inverse = hn::Div(hn::Set(kF, 255.0f), top);
 
   const uint32_t first = (dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;
   const uint32_t end = ((dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup;
   for (uint32_t g = first; g < end; ++g) {
-    VF biased[kGroup];
-    FOVEA_UNROLL(16)
-    for (uint32_t i = 0; i < kGroup; ++i) {
-      const uint32_t j = g * kGroup + i;
-      biased[i] = bias;
-      if (kGroup > 1 && (j < keys.begin || j >= keys.end)) continue;
-      const VF weight = hn::Mul(hn::LoadU(kF, s + j * rows), hn::Set(kF, numbers.value_scale[j]));
-      biased[i] = hn::Add(hn::Mul(weight, inverse), bias);
+    dot::Code* const to = WeightCodes(t) + (size_t(g) * rows + column) * kGroup;
+    const uint32_t j = g * kGroup;
+    if (j >= keys.begin && j + kGroup <= keys.end) {
+      PackGroupOfWeights<true>(keys, s, rows, inverse, j, to);
+    } else {
+      PackGroupOfWeights<false>(keys, s, rows, inverse, j, to);
     }
-    dot::StoreWeights(biased, WeightCodes(t) + (size_t(g) * rows + column) * kGroup);
   }
 }

@@ -11,6 +11,6 @@ using namespace fused;
 
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return Add(Mul(a, b), c); }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return Sub(c, Mul(a, b)); }
-FOVEA_INLINE VF MulAddSet(VF a, VF b, float c) { return Add(Mul(a, b), Set(kF, c)); }
+FOVEA_INLINE VF MulAddSet(VF a, VF b, float c) { return AddSet(Mul(a, b), c); }
 
 }  // namespace hn

@@ -14,6 +14,8 @@ FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
 #endif
 #undef FOVEA_HAS_RAW_NEXT
 
+FOVEA_INLINE VF AddSet(VF a, float b) { return Add(a, Set(kF, b)); }
+FOVEA_INLINE VF MulSet(VF a, float b) { return Mul(a, Set(kF, b)); }
 FOVEA_INLINE VF MulAddSet(VF a, VF b, float c) { return MulAdd(a, b, Set(kF, c)); }
 
 FOVEA_INLINE void LoadTransposed(const float* const (&at)[kLanes], size_t d, size_t n, VF (&v)[kLanes]) {

@@ -16,7 +16,17 @@ using Bytes = int8x16_t;
 typedef Bytes BytesInMemory __attribute__((aligned(1), may_alias));
 FOVEA_INLINE Bytes LoadBytes(const int8_t* p) { return *reinterpret_cast<const BytesInMemory*>(p); }
 FOVEA_INLINE Bytes LoadSomeBytes(const int8_t* p, size_t n) { return vldrbq_z_s8(p, vctp8q(n)); }
-FOVEA_INLINE void StoreBytes(Bytes v, int8_t* p) { *reinterpret_cast<BytesInMemory*>(p) = v; }
+// The pointer moves behind them. g++ 12 would add to it apart.
+FOVEA_INLINE Bytes NextBytes(const int8_t*& p) {
+#if defined(__clang__)
+  const Bytes v = LoadBytes(p);
+  p += 16;
+#else
+  Bytes v;
+  asm("vldrb.8 %q0, [%1], #16" : "=w"(v), "+r"(p) : "m"(*reinterpret_cast<const BytesInMemory*>(p)));
+#endif
+  return v;
+}
 
 #if defined(__clang__)
 FOVEA_INLINE Sum Dot(Bytes x, Bytes e) { return vmladavq_s8(x, e); }
@@ -38,7 +48,6 @@ FOVEA_INLINE VF ToFloat(const int32_t* sums) { return hn::ConvertTo(kF, hn::Load
 FOVEA_INLINE VF ToFloat(const int32_t* sums, int32_t start) {
   return hn::ConvertTo(kF, vaddq_n_s32(hn::LoadU(kI, sums), start));
 }
-FOVEA_INLINE VF TimesScalar(VF v, float x) { return vmulq_n_f32(v, x); }
 
 constexpr size_t PlaceOf(size_t d) { return d; }
 FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
@@ -48,15 +57,9 @@ FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
 FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
 // The codes of weights have their top bit turned: they are codes - 128. Those of four columns are 16 bytes apart.
-FOVEA_INLINE void StoreWeight(VF biased, Code* to) {
+FOVEA_INLINE void StoreWeights(const VF (&biased)[1], Code* to) {
   const uint32x4_t columns = vmulq_n_u32(vidupq_n_u32(0, 1), 16);
-  const VI code = hn::Add(hn::BitCast(kI, biased), hn::Set(kI, 128));
-  vstrbq_scatter_offset_s32(to, columns, code);
-}
-
-FOVEA_INLINE void StoreWeights(const VF (&biased)[16], Code* to) {
-  FOVEA_UNROLL(16)
-  for (int i = 0; i < 16; ++i) StoreWeight(biased[i], to + i);
+  vstrbq_scatter_offset_s32(to, columns, vaddq_n_s32(hn::BitCast(kI, biased[0]), 128));
 }
 
 // to[element][16] = element of each of 16 rows, for the elements of whole vectors of 16. Returns how many these are.

@@ -135,6 +135,8 @@ FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return vfmaq_m_f32(c, a, 
 // general registers.
 #if defined(__clang__)
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return vpselq_f32(least, a, Lt(a, least)); }
+FOVEA_INLINE VF AddSet(VF a, float b) { return vaddq_n_f32(a, b); }
+FOVEA_INLINE VF MulSet(VF a, float b) { return vmulq_n_f32(a, b); }
 FOVEA_INLINE VF MulAddSet(VF a, VF b, float c) { return vfmasq_n_f32(a, b, c); }
 FOVEA_INLINE VF MulAddScalar(VF a, float b, VF c) { return vfmaq_n_f32(c, a, b); }
 FOVEA_INLINE VF MulAddScalarUnless(MF m, VF a, float b, VF c) { return vfmaq_m_n_f32(c, a, b, MF(~m)); }
@@ -142,6 +144,14 @@ FOVEA_INLINE VF MulAddScalarUnless(MF m, VF a, float b, VF c) { return vfmaq_m_n
 FOVEA_INLINE VF ClampMin(VF a, VF least) {
   MF below;
   asm("vpt.f32 gt, %q2, %q0\n\tvmovt %q0, %q2" : "+w"(a), "=&Up"(below) : "w"(least));
+  return a;
+}
+FOVEA_INLINE VF AddSet(VF a, float b) {
+  asm("vadd.f32 %q0, %q1, %2" : "=w"(a) : "w"(a), "r"(b));
+  return a;
+}
+FOVEA_INLINE VF MulSet(VF a, float b) {
+  asm("vmul.f32 %q0, %q1, %2" : "=w"(a) : "w"(a), "r"(b));
   return a;
 }
 FOVEA_INLINE VF MulAddSet(VF a, VF b, float c) {
