@@ -17,20 +17,33 @@ FOVEA_INLINE void AddPairs(const dot::Pair*& x, size_t columns, const dot::Pair*
     dot::AddTwoColumns(x, row, sums[0][v], sums[0][v + 1], sums[1][v], sums[1][v + 1]);
   }
   if constexpr (kVectors % 2 != 0) dot::AddOneColumn(x, row, sums[0][kVectors - 1], sums[1][kVectors - 1]);
-  x += columns - kVectors;
+  if (kVectors < kBlockVectors) x += columns - kVectors;
 }
+// A function of its own: within others, g++ 12 has no registers left for the sums.
 template <int kStep, int kVectors>
-FOVEA_INLINE void MultiplyPairs(const dot::Code* codes, size_t columns, const dot::RowCode* row_codes, size_t n,
-                                dot::Sum (&sums)[2][kVectors]) {
-  const dot::Pair* x = reinterpret_cast<const dot::Pair*>(codes);
-  const dot::Pair* rows = reinterpret_cast<const dot::Pair*>(row_codes);
+FOVEA_CALLED_TEMPLATE void MultiplyPairs(const dot::Pair* x, size_t columns, const dot::Pair* rows, size_t n,
+                                         dot::Sum (&out)[2][kVectors]) {
+  dot::Sum sums[2][kVectors] = {};
   if constexpr (!kPreferSize) {
-    for (; n >= 4; n -= 4) {
+    for (size_t rounds = n / 4; rounds > 0; --rounds) {
       FOVEA_UNROLL(4)
       for (int i = 0; i < 4; ++i) AddPairs<kStep>(x, columns, rows, sums);
     }
+    n %= 4;
   }
   for (; n > 0; --n) AddPairs<kStep>(x, columns, rows, sums);
+  FOVEA_UNROLL(2)
+  for (int k = 0; k < 2; ++k) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) out[k][v] = sums[k][v];
+  }
+}
+template <int kStep, int kVectors>
+FOVEA_INLINE void MultiplyPairs(const dot::Code* x, size_t columns, const dot::RowCode* rows, size_t n,
+                                dot::Sum (&sums)[2][kVectors]) {
+  // As many columns as a whole tile has lie next to each other.
+  MultiplyPairs<kStep>(reinterpret_cast<const dot::Pair*>(x), kVectors == kBlockVectors ? kVectors : columns,
+                       reinterpret_cast<const dot::Pair*>(rows), n, sums);
 }
 
 template <int kVectors>
