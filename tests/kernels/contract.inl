@@ -570,6 +570,19 @@ void TestMulAdd(ContractLog& log, bool fused) {
     }
   }
 
+  log.begin("AddSet, MulSet");
+  const float numbers[] = {0.0f, -0.0f, 1.5f, -3e38f, 0x1p-120f, 12582912.0f};
+  for (const uint32_t bits : kSpecial) {
+    const VF x = hn::BitCast(kF, hn::Set(kI, int32_t(bits)));
+    for (const float number : numbers) {
+      const Lanes sum = LanesOf(hn::Add(x, hn::Set(kF, number))), product = LanesOf(hn::Mul(x, hn::Set(kF, number)));
+      for (size_t i = 0; i < kLanes; ++i) {
+        Compare(log, Same::kNumber, i, LanesOf(hn::AddSet(x, number)).bits[i], sum.bits[i]);
+        Compare(log, Same::kNumber, i, LanesOf(hn::MulSet(x, number)).bits[i], product.bits[i]);
+      }
+    }
+  }
+
   log.begin("MulAddUnless");
   const float weights[] = {0.0f, -0.0f, 1.5f, -0.75f};
   for (const uint32_t b : kSpecial) {
