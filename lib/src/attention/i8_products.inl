@@ -43,7 +43,7 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
 template <int kVectors, int kRows>
 FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
   const I8Numbers& numbers = *keys.numbers;
-  const size_t columns = t.columns, padded = round_up(t.value_dim, kValueGrain);
+  const size_t columns = t.columns, padded = PaddedValues(t.value_dim);
   dot::Sum sums[kRows][kVectors];
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k) {

@@ -39,8 +39,8 @@ class KeySource {
   // On a target with one lane, rows are brought in pieces instead, to need less memory: the next piece takes the place
   // of the last one. bring() is called before, and finishes what a loader began.
   bool in_pieces() const { return kPiecesServed && in_pieces_; }
-  uint32_t piece_keys() const { return in_pieces() && buffers_.keys.data ? kPieceKeys : kKeyTile; }
-  uint32_t piece_elements() const { return buffers_.values.data ? kPieceElements : desc_.value_dim; }
+  uint32_t piece_keys() const { return in_pieces() && buffers_.keys.data ? kPieceKeys * piece_scale() : kKeyTile; }
+  uint32_t piece_elements() const { return buffers_.values.data ? kPieceElements * piece_scale() : desc_.value_dim; }
   KeyRows keys_of(const KeyTile& piece) const { return rows_of(piece, false, 0, desc_.head_dim); }
   KeyRows values_of(const KeyTile& tile, uint32_t element, uint32_t elements) const {
     return rows_of(tile, true, element, elements);
@@ -51,6 +51,7 @@ class KeySource {
   const void* next_head() const;
 
  private:
+  uint32_t piece_scale() const { return is_i8(desc_) ? codes_in_float(dot_) : 1; }
   bool in_place() const { return !kBringsKeys || in_place_; }
   bool start_loader(uint32_t first, uint32_t begin, uint32_t end);
   bool bring_buffered(KeyTile* tile, bool more);

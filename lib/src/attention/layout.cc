@@ -108,13 +108,19 @@ void carve_pieces(Carver& carver, const fovea_attention_desc& d, bool parts, Key
 void carve_codes(Carver& carver, const fovea_plan& plan, bool pieces, bool parts, KeyBuffers* buffers) {
   const fovea_attention_desc& d = plan.desc;
   const DotTraits& dot = kDotTraits[plan.dot];
-  const size_t values = pieces ? size_t{kPieceElements} : round_up(d.value_dim, kValueGrain);
+  const uint32_t more = pieces ? codes_in_float(dot) : 1;
+  const size_t values = pieces ? size_t{kPieceElements} * more : round_up(d.value_dim, kValueGrain);
   buffers->keys = buffers->values = {};
+  const size_t value_bytes = values * dot.code_bytes * kKeyTile;
   if (dot.code_bytes != 1 || d.key_dtype != FOVEA_I8 || parts) {
     const size_t codes = round_up(d.head_dim, dot.reads) * dot.code_bytes;
-    buffers->keys.data = carver.take<char>(codes, pieces ? kPieceKeys : kKeyTile);
+    const uint32_t keys = pieces ? kPieceKeys * more : kKeyTile;
+    // Pieces of keys are no longer used when those of values are brought.
+    const bool shared = pieces && codes * keys >= value_bytes;
+    buffers->keys.data = carver.take<char>(codes, keys);
+    if (shared) buffers->values.data = buffers->keys.data;
   }
-  buffers->values.data = carver.take<char>(values * dot.code_bytes, kKeyTile);
+  if (!buffers->values.data) buffers->values.data = carver.take<char>(value_bytes, 1);
   buffers->numbers = static_cast<I8Numbers*>(
       static_cast<void*>(carver.take<char>(offsetof(I8Numbers, value_start) + values * sizeof(int32_t))));
 }

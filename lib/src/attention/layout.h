@@ -57,6 +57,8 @@ inline bool tiles_follow_pages(const fovea_attention_desc& d) {
 
 // A piece of a key tile: some keys, or some elements of all values. kPieceElements divides kScaleGroup.
 constexpr uint32_t kPieceKeys = FOVEA_PIECE_KEYS, kPieceElements = FOVEA_PIECE_ELEMENTS;
+// Of codes smaller than a float a piece has as many more.
+inline uint32_t codes_in_float(const DotTraits& dot) { return uint32_t(sizeof(float)) / dot.code_bytes; }
 
 // What a worker has in its workspace. Its tasks use it one after the other.
 struct WorkerArrays {

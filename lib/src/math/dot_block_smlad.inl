@@ -6,6 +6,10 @@
 template <int>
 constexpr int kDotRows = 2;
 
+// Elements of a piece of the values, and of the room for it.
+constexpr size_t kPieceValues = FOVEA_PIECE_ELEMENTS * 4 / sizeof(dot::RowCode);
+constexpr size_t PaddedValues(size_t) { return kPieceValues; }
+
 // sums[k][v] += pairs of columns times pairs of two rows, n of them. The pairs of the rows are kStep bytes apart.
 template <int kStep, int kVectors>
 FOVEA_INLINE void AddPairs(const dot::Pair*& x, size_t columns, const dot::Pair*& rows,
@@ -54,5 +58,5 @@ FOVEA_INLINE void MultiplyKeys(const dot::Code* x, size_t columns, const dot::Ro
 template <int kVectors>
 FOVEA_INLINE void MultiplyValues(const dot::Code* x, size_t columns, const dot::RowCode* value, size_t, uint32_t groups,
                                  dot::Sum (&sums)[2][kVectors]) {
-  MultiplyPairs<kValueGrain * 4>(x, columns, value, groups, sums);
+  MultiplyPairs<kPieceValues * 4>(x, columns, value, groups, sums);
 }

@@ -70,6 +70,12 @@ FOVEA_INLINE void AddOneColumn(const Pair*& x, const Pair (&row)[2], Sum& a0, Su
       : "r"(row[0]), "r"(row[1]), "m"(*x));
 }
 
+// The pointer moves behind the two words.
+FOVEA_INLINE void StoreTwo(Pair a, Pair b, Pair*& p) {
+  typedef Pair Both[2];
+  asm("strd %2, %3, [%1], #8" : "=m"(*reinterpret_cast<Both*>(p)), "+r"(p) : "r"(a), "r"(b));
+}
+
 // Where code d of a row lies among those of the row.
 constexpr size_t PlaceOf(size_t d) { return (d & ~size_t{3}) | (d & 1) << 1 | (d >> 1 & 1); }
 
