@@ -7,6 +7,7 @@
 #include <string>
 
 #include "catch.h"
+#include "platform/platform.h"
 #include "support/problem.h"
 
 namespace fovea_test {
@@ -89,7 +90,7 @@ TEST_CASE("plan: the macro is an upper bound for every count of tokens and heads
       for (const uint32_t q_tokens : {0u, 1u, 2u, 4u, 7u, 15u, 16u, 17u, 48u, 49u, 64u, 100000u}) {
         for (const uint32_t group : {1u, 3u, 8u}) {
           fovea_attention_desc d = description(head_dim, value_dim, q_tokens, group * 2, 2);
-          for (const fovea_target target : targets()) {
+          for (const fovea_target target : targets_and_those_that_extend_them()) {
             const size_t bytes = fovea_workspace_bytes_for(&d, target);
             REQUIRE(bytes > 0);
             REQUIRE(bytes <= FOVEA_WORKSPACE_BYTES(head_dim, value_dim));
@@ -99,6 +100,12 @@ TEST_CASE("plan: the macro is an upper bound for every count of tokens and heads
             const size_t kv_bytes = fovea_workspace_bytes_for(&d, target);
             REQUIRE(kv_bytes <= FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim));
             REQUIRE(kv_bytes <= FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
+            d.value_dtype = FOVEA_I4, d.compute = FOVEA_COMPUTE_I8;
+            d.processor_features = fovea::platform::processor_features();
+            const size_t i8_bytes = fovea_workspace_bytes_for(&d, target);
+            REQUIRE(i8_bytes > 0);
+            REQUIRE(i8_bytes <= FOVEA_I8_WORKSPACE_BYTES(head_dim, value_dim));
+            REQUIRE(i8_bytes <= FOVEA_I8_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
             d = description(head_dim, value_dim, q_tokens, group * 2, 2);
           }
         }
@@ -306,6 +313,14 @@ TEST_CASE("plan: its text is written as snprintf writes", "[short]") {
     CHECK(whole.find(fovea_target_name(target)) != std::string::npos);
     CHECK(whole.find(fovea_target_backend(target)) != std::string::npos);
     CHECK(whole.find(std::to_string(plan.workspace_bytes)) != std::string::npos);
+    // So is the arithmetic.
+    d.key_dtype = d.value_dtype = FOVEA_I8, d.compute = FOVEA_COMPUTE_I8;
+    fovea_plan integers{};
+    REQUIRE(fovea_plan_init(&integers, &d) == FOVEA_OK);
+    std::string described(200, '#');
+    fovea_plan_describe(&integers, 33, 1000, &described[0], described.size());
+    CHECK(described.find("i8") != std::string::npos);
+    CHECK(whole.find("i8") == std::string::npos);
     // The counts are in it.
     std::string other(needs + 100, '#');
     fovea_plan_describe(&plan, 34, 2000, &other[0], other.size());

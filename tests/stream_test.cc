@@ -330,6 +330,35 @@ TEST_CASE("stream: with integer products, pushes on any targets give the bits of
   }
 }
 
+TEST_CASE("stream: pages hold keys whose tiles begin within a page", "[short][stream]") {
+  for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4}) {
+    for (const bool integers : {false, true}) {
+      for (const uint32_t q_tokens : {1u, 13u}) {
+        Problem p;
+        p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 200, p.head_dim = 24;
+        p.key_dtype = p.value_dtype = dtype;
+        p.kv_kind = FOVEA_KV_PAGED, p.page_tokens = 64;
+        if (integers && dtype != FOVEA_I8 && dtype != FOVEA_I4) continue;
+        if (integers) p = p.with_integers(dtype, FOVEA_I8);
+        AttentionCase test(p);
+        test.expected();
+        for (const fovea_target target : p.targets()) {
+          for (const bool portable : {false, true}) {
+            const Streamer stream(test, {target, Budget::kNone, portable});
+            for (const int64_t first_key : {int64_t{24}, int64_t{100}}) {
+              const Guarded state = stream.begin(first_key);
+              stream.push(state, {0, p.kv_tokens});
+              stream.end(state);
+              INFO(name(p) << " | " << fovea_target_name(target) << ", first key " << first_key);
+              CHECK(test.compare() == "");
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken", "[short][stream]") {
   fovea_attention_desc d = {};
   d.struct_bytes = sizeof d;

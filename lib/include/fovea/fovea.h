@@ -456,6 +456,16 @@ size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes
        ? FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                                                \
        : FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows) + FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
 
+/* The same where products are of integers: FOVEA_COMPUTE_I8. Not for loaders. */
+#define FOVEA_I8_WORKSPACE_BYTES(head_dim, value_dim)                                                                 \
+  (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(FOVEA_I8_HEAD_DIM_(head_dim), value_dim, FOVEA_TILE_ROWS_MAX) +               \
+   FOVEA_I8_BYTES_(head_dim, value_dim, 4u * FOVEA_TILE_ROWS_MAX))
+#define FOVEA_I8_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows)                                                       \
+  ((rows) > FOVEA_FEW_ROWS_MAX_                                                                                       \
+       ? FOVEA_I8_WORKSPACE_BYTES(head_dim, value_dim)                                                                \
+       : FOVEA_WORKSPACE_BYTES_FOR(FOVEA_I8_HEAD_DIM_(head_dim), value_dim, rows) +                                   \
+             FOVEA_I8_BYTES_(head_dim, value_dim, FOVEA_LINEAR_ROWS_(rows, FOVEA_TILE_ROWS_MAX)))
+
 /* Writes one line into text that says what the plan will do: target and backend, tile, kernel, bytes. It writes at most
  * text_bytes, the closing 0 included. Returns the length of the whole line without the closing 0, as snprintf does;
  * text may be NULL when text_bytes is 0. q_tokens and kv_tokens are the counts of the call in question. */
@@ -1123,6 +1133,22 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 #define FOVEA_KV_STAGE_BYTES_(head_dim, value_dim) \
   (FOVEA_KEY_TILE * 4u * (FOVEA_SIZE_(head_dim) + FOVEA_SIZE_(value_dim) + 2u * (FOVEA_STAGED_ELEMENTS_MIN_ - 1u)))
 #endif
+/* Integer products read rows of keys in steps of up to 16 elements. Beside the arrays above a query row has the codes of
+ * its weights and two more numbers, a key tile its codes, and numbers of each key and of each element of the values. */
+#define FOVEA_I8_HEAD_DIM_(head_dim) ((FOVEA_SIZE_(head_dim) + 15u) / 16u * 16u)
+#define FOVEA_I8_VALUE_DIM_(value_dim) ((FOVEA_SIZE_(value_dim) + 7u) / 8u * 8u)
+#if FOVEA_TILE_ROWS_MAX == 4
+#define FOVEA_I8_WEIGHT_BYTES_ 2u
+#define FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) \
+  (FOVEA_PIECE_KEYS * FOVEA_I8_HEAD_DIM_(head_dim) * 4u + FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS * 4u)
+#else
+#define FOVEA_I8_WEIGHT_BYTES_ 1u
+#define FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) \
+  (FOVEA_KEY_TILE * 4u * (FOVEA_I8_HEAD_DIM_(head_dim) + FOVEA_I8_VALUE_DIM_(value_dim)))
+#endif
+#define FOVEA_I8_BYTES_(head_dim, value_dim, rows)                                                              \
+  ((rows) * (FOVEA_KEY_TILE * FOVEA_I8_WEIGHT_BYTES_ + 8u) + FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) +       \
+   FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * 16u + FOVEA_I8_VALUE_DIM_(value_dim) * 4u) + 4u * 64u)
 /* The few-rows kernel has tiles of up to four rows; its lanes run along a row. */
 #if FOVEA_TILE_ROWS_MAX == 48
 #define FOVEA_FEW_ROWS_MAX_ 8u
