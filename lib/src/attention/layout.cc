@@ -112,7 +112,8 @@ void carve_codes(Carver& carver, const fovea_plan& plan, bool pieces, bool parts
   const size_t values = pieces ? size_t{kPieceElements} * more : round_up(d.value_dim, kValueGrain);
   buffers->keys = buffers->values = {};
   const size_t value_bytes = values * dot.code_bytes * kKeyTile;
-  if (dot.code_bytes != 1 || d.key_dtype != FOVEA_I8 || parts) {
+  // Pushed at any position, keys in pages may have tiles that lie in two of them.
+  if (dot.code_bytes != 1 || d.key_dtype != FOVEA_I8 || parts || is_paged(d)) {
     const size_t codes = round_up(d.head_dim, dot.reads) * dot.code_bytes;
     const uint32_t keys = pieces ? kPieceKeys * more : kKeyTile;
     // Pieces of keys are no longer used when those of values are brought.
