@@ -15,6 +15,7 @@ namespace {
 #include "formats/rows.inl"
 #include "attention/rows.inl"
 #include "attention/stream.inl"
+#include "math/block.inl"
 namespace i8 {
 #include "simd/apart.inl"
 #include "math/math.inl"
@@ -38,6 +39,7 @@ namespace of_helium {
 #else
 namespace of_floats {
 #include "simd/dot_floats.inl"
+#define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
 #include "attention/i8_dot_kernels.inl"
 }
 #endif

@@ -16,14 +16,18 @@ struct CodedRow<FOVEA_I8> {
   FOVEA_INLINE CodedRow Of(const void* data, const void* scales, size_t) {
     return {FormatRow<FOVEA_I8>::Of(data, scales)};
   }
-  inline __attribute__((always_inline)) VF Codes(size_t d, size_t n) const { return row.Part(d, n); }
+  inline __attribute__((always_inline)) VF Codes(size_t d, size_t n) const {
+    return n == kLanes ? row.Whole(d) : row.Part(d, n);
+  }
   inline __attribute__((always_inline)) float Scale() const { return *row.scale; }
 };
 
 // Rows of i4 become rows of i8.
 struct WidenedI4 {
   FormatRow<FOVEA_I4> row;
-  inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const { return LoadAsN(row, d, n); }
+  inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const {
+    return n == kLanes ? LoadAs(row, d) : LoadAsN(row, d, n);
+  }
 };
 template <>
 struct CodedRow<FOVEA_I4> {

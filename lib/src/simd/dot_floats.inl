@@ -10,21 +10,9 @@ constexpr bool kUnsignedQueries = false, kSignedWeights = false;
 using Code = float;     // of a query or a weight
 using RowCode = float;  // of a key or a value that was brought
 
-using X = VF;
-using E = float;
 using Sum = VF;
 
-// Registers that a block of sums needs beside them.
-constexpr int RegistersBeside(int vectors, int) { return vectors + 1; }
-
-FOVEA_INLINE X LoadX(const Code* p) { return hn::LoadU(kF, p); }
-FOVEA_INLINE E LoadE(const RowCode* p) { return *p; }
-FOVEA_INLINE E LoadPartOfE(const RowCode* p, size_t) { return *p; }
 FOVEA_INLINE Sum Start(int32_t sum) { return hn::ConvertTo(kF, hn::Set(kI, sum)); }
-template <int i>
-FOVEA_INLINE Sum DotAdd(X x, E e, Sum sum) {
-  return fused::MulAdd(x, hn::Set(kF, e), sum);
-}
 constexpr size_t PlaceOf(size_t d) { return d; }
 FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
 FOVEA_INLINE VF ToFloat(Sum sum) { return sum; }
