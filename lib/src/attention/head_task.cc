@@ -164,7 +164,7 @@ void attend_in_pieces(const HeadTask& task, const QueryTile* tiles, const TileLi
       QueryTile tile = tiles[i];
       tile.o += size_t(element) * tile.columns;
       tile.value_dim = elements;
-      task.kernel.attend(tile, own, task.steps);
+      task.kernel().attend(tile, own, task.steps);
     }
   };
   for_key_pieces(task.source, keys, [&](const KeyTile& piece) { attend(piece, kScorePart); });
@@ -182,7 +182,7 @@ void attend_in_pieces(const HeadTask& task, const QueryTile* tiles, const TileLi
 // all hidden keys.
 bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits, bool fills) {
   const fovea_scores_stage stage = task.call.scores_stage();
-  const AttentionKernel& kernel = task.kernel;
+  const AttentionKernel& kernel = task.kernel();
   const uint32_t all_keys = fills ? task.call.kv_tokens() : 0;
   uint32_t done = 0;
   for (uint32_t first = limits.some_lo / kKeyTile * kKeyTile; first < limits.some_hi; first += kKeyTile) {
@@ -250,7 +250,7 @@ bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
       continue;
     }
     for (uint32_t i = 0; i < count; ++i) {
-      if (count == 1 || clip_key_tile(limits[i], &keys)) task.kernel.attend(tiles[i], keys, task.steps);
+      if (count == 1 || clip_key_tile(limits[i], &keys)) task.kernel().attend(tiles[i], keys, task.steps);
     }
   }
   return true;
@@ -258,16 +258,15 @@ bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
 
 }  // namespace
 
-HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel& kernel_, const KeyBuffers& buffers,
+HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel& of_kernel, const KeyBuffers& buffers,
                    uint32_t entry_index, uint32_t kv_head_, uint32_t worker)
     : call(call_),
       part(part_),
-      kernel(kernel_),
       group(call.desc.q_heads / call.desc.kv_heads),
       kv_head(kv_head_),
       entry(positions_of(call, entry_index)),
       ranges(ranges_of(call, entry_index)),
-      source(call, kernel, buffers, entry_index, kv_head, entry.begin, worker) {
+      source(call, of_kernel, buffers, entry_index, kv_head, entry.begin, worker) {
   const uint32_t head = kv_head * group;
   const EntryQueries queries = call.queries(entry_index);
   q = typed_rows(call.q(), call.desc.q_dtype, queries, head);
@@ -290,8 +289,8 @@ void HeadTask::prepare(QueryTile* tile) const {
 
 bool HeadTask::run(const QueryTile* tiles, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
-    if (begins()) kernel.begin(tiles[i], q, tiles[i].score_vector ? 1.0f : score_factor());
-    if (takes_up()) kernel.resume(tiles[i], state_rows(*this, state, tiles[i]));
+    if (begins()) kernel().begin(tiles[i], q, tiles[i].score_vector ? 1.0f : score_factor());
+    if (takes_up()) kernel().resume(tiles[i], state_rows(*this, state, tiles[i]));
   }
   for (uint32_t r = 0; r < ranges.size(); ++r) {
     enter_range(r);
@@ -300,10 +299,10 @@ bool HeadTask::run(const QueryTile* tiles, uint32_t count) {
   }
   for (uint32_t i = 0; i < count; ++i) {
     if (puts_down()) {
-      kernel.suspend(tiles[i], state_rows(*this, state_out, tiles[i]));
+      kernel().suspend(tiles[i], state_rows(*this, state_out, tiles[i]));
       continue;
     }
-    kernel.end(tiles[i], outputs);
+    kernel().end(tiles[i], outputs);
     if (call.wants_scores() && !write_scores(*this, tiles[i])) return false;
   }
   return true;

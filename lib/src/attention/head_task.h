@@ -29,7 +29,6 @@ struct HeadTask {
 
   const AttentionCall& call;
   const Part part;
-  const AttentionKernel& kernel;
   const uint32_t group;  // query heads that share the key head
   const uint32_t kv_head;
   Positions entry;         // of the batch entry, or of a split's keys in it
@@ -43,6 +42,7 @@ struct HeadTask {
   StateRows state;      // of the head: taken up
   StateRows state_out;  // put down: mostly the same
 
+  const AttentionKernel& kernel() const { return source.kernel(); }
   // A constant where there are no states.
   Part doing() const { return kHasStates ? part : Part::kWhole; }
   bool begins() const { return doing() != Part::kEnd || call.wants_scores(); }

@@ -153,10 +153,21 @@ struct KeySpan {
 // with a piece of the keys, the value part with some elements of the values.
 enum AttendPart : uint32_t { kScorePart = 1, kWeightPart = 2, kValuePart = 4, kAllParts = 7 };
 
-struct KeyTile : KeySpan {
+// Beside the rows of a key tile, where there are integer products.
+template <bool kHas>
+struct TileNumbers {
+  const I8Numbers* numbers = nullptr;
+  void enter_numbers(const I8Numbers* of_tile) { numbers = of_tile; }
+};
+template <>
+struct TileNumbers<false> {
+  static constexpr const I8Numbers* numbers = nullptr;
+  void enter_numbers(const I8Numbers*) {}
+};
+
+struct KeyTile : KeySpan, TileNumbers<config::kComputeI8> {
   KeyRows keys, values;   // from key `first` on
   const void* next_keys;  // keys of the following tile, where it comes next; else null
-  const I8Numbers* numbers = nullptr;  // for integer products
   uint32_t parts = kAllParts;  // fewer on a target with one lane alone
 };
 

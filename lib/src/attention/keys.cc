@@ -35,7 +35,6 @@ KeySource::KeySource(const AttentionCall& call, const AttentionKernel& kernel, c
                      uint32_t entry, uint32_t kv_head, uint32_t first_key, uint32_t worker)
     : desc_(call.desc),
       kernel_(kernel),
-      dot_(kDotTraits[call.plan.dot]),
       kv_(call.kv()),
       places_{desc_.kv_kind,     desc_.ring_tokens, desc_.pinned_tokens,
               desc_.page_tokens, kv_.page_table,    kv_.page_table_stride},
@@ -43,6 +42,7 @@ KeySource::KeySource(const AttentionCall& call, const AttentionKernel& kernel, c
       widens_(kernel.formats == kOnlyF32 || is_additive(desc_)),
       in_place_(is_in_place(desc_)),
       in_pieces_(takes_pieces(call.plan.lanes) && (buffers.keys.data || buffers.values.data)),
+      dot_(DotKind(call.plan.dot)),
       first_key_(first_key),
       worker_(worker),
       batch_(entry),
@@ -121,7 +121,7 @@ KeyRows KeySource::codes_of(const KeyTile& tile, bool values, size_t element, si
   const fovea_in& scales = values ? kv_.value_scales : kv_.key_scales;
   const fovea_dtype dtype = values ? desc_.value_dtype : desc_.key_dtype;
   const uint32_t token = tile.first + tile.begin - first_key_, count = tile.end - tile.begin;
-  const size_t row_codes = round_up(elements, dot_.reads);
+  const size_t row_codes = round_up(elements, dot().reads);
   char* const to = static_cast<char*>(values ? buffers_.values.data : buffers_.keys.data);
   RowsToBring run;
   run.begin = tile.begin;
@@ -129,7 +129,7 @@ KeyRows KeySource::codes_of(const KeyTile& tile, bool values, size_t element, si
   run.dim = values ? desc_.value_dim : desc_.head_dim;
   run.element = element;
   run.elements = elements;
-  run.numbers = buffers_.numbers;
+  run.numbers = buffers_.numbers();
   for (uint32_t done = 0; done < count; done += run.count) {
     const KeyPlace from = is_loaded(desc_) ? KeyPlace{0, 0, count} : place(token + done);
     const uint32_t left = count - done;
@@ -142,12 +142,12 @@ KeyRows KeySource::codes_of(const KeyTile& tile, bool values, size_t element, si
       kernel_.bring_values(run);
       continue;
     }
-    const bool stays = run.count == count && dtype == FOVEA_I8 && dot_.code_bytes == 1;
-    run.to = stays ? nullptr : to + done * row_codes * dot_.code_bytes;
+    const bool stays = run.count == count && dtype == FOVEA_I8 && dot().code_bytes == 1;
+    run.to = stays ? nullptr : to + done * row_codes * dot().code_bytes;
     kernel_.bring_keys(run);
     if (stays) return from_row(run.rows, -ptrdiff_t(tile.begin));
   }
-  const size_t stride = values ? 0 : row_codes * dot_.code_bytes;
+  const size_t stride = values ? 0 : row_codes * dot().code_bytes;
   return from_row({to, nullptr, ptrdiff_t(stride), 0, FOVEA_I8}, values ? 0 : -ptrdiff_t(tile.begin));
 }
 
@@ -178,7 +178,7 @@ bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
 
 bool KeySource::bring_buffered(KeyTile* tile, bool more) {
   tile->next_keys = nullptr;
-  tile->numbers = buffers_.numbers;
+  tile->enter_numbers(buffers_.numbers());
   if (is_loaded(desc_)) {
     if (kv_.loader->finish && kv_.loader->finish(kv_.loader->self, &asked_) != 0) return false;
     const ptrdiff_t before = -ptrdiff_t(tile->begin);

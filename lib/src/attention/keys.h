@@ -17,6 +17,8 @@ class KeySource {
   KeySource(const AttentionCall& call, const AttentionKernel& kernel, const KeyBuffers& buffers, uint32_t entry,
             uint32_t kv_head, uint32_t first_key, uint32_t worker);
 
+  const AttentionKernel& kernel() const { return kernel_; }
+
   // Asks a loader, where there is one, for keys [begin, end) of the tile that starts at key `first`: the next bring()
   // must be for the same. False where that fails; then nothing was begun.
   bool ask(uint32_t first, uint32_t begin, uint32_t end) {
@@ -51,7 +53,8 @@ class KeySource {
   const void* next_head() const;
 
  private:
-  uint32_t piece_scale() const { return is_i8(desc_) ? codes_in_float(dot_) : 1; }
+  uint32_t piece_scale() const { return is_i8(desc_) ? codes_in_float(dot()) : 1; }
+  const DotTraits& dot() const { return kDotTraits[dot_]; }
   bool in_place() const { return !kBringsKeys || in_place_; }
   bool start_loader(uint32_t first, uint32_t begin, uint32_t end);
   bool bring_buffered(KeyTile* tile, bool more);
@@ -63,12 +66,12 @@ class KeySource {
 
   const fovea_attention_desc& desc_;
   const AttentionKernel& kernel_;
-  const DotTraits& dot_;
   const fovea_kv_source& kv_;
   const KeyPlaces places_;
   const KeyBuffers& buffers_;
   const bool widens_, in_place_;
   const bool in_pieces_;
+  const DotKind dot_;
   const uint32_t first_key_, worker_;
   uint32_t batch_, kv_head_;
   size_t first_row_ = 0;   // the entry's, where keys are ragged

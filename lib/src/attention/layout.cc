@@ -122,8 +122,7 @@ void carve_codes(Carver& carver, const fovea_plan& plan, bool pieces, bool parts
     if (shared) buffers->values.data = buffers->keys.data;
   }
   if (!buffers->values.data) buffers->values.data = carver.take<char>(value_bytes, 1);
-  buffers->numbers = static_cast<I8Numbers*>(
-      static_cast<void*>(carver.take<char>(offsetof(I8Numbers, value_start) + values * sizeof(int32_t))));
+  buffers->values.scales = carver.take<char>(offsetof(I8Numbers, value_start) + values * sizeof(int32_t));
 }
 
 // The first array of a worker: it must lie where it lay in the worker's last task, whichever kernel that had.

@@ -38,9 +38,11 @@ struct BufferRows {
 // A worker's memory for key tiles that are not taken where they lie. Null where a plan does not need it.
 struct KeyBuffers {
   BufferRows keys, values;                      // widened or gathered, or as integer products take them
-  I8Numbers* numbers;                           // for integer products
   BufferRows loaded_keys[2], loaded_values[2];  // as a loader brings them
   uint32_t* turn;                               // which of the two buffers the worker's next tile takes
+
+  // For integer products; they have no other scales.
+  I8Numbers* numbers() const { return static_cast<I8Numbers*>(values.scales); }
 };
 
 // Whether the rows of a key tile may lie in more than one run.
