@@ -30,8 +30,8 @@ static float queries[kMaxQueries], keys[kMaxKeys], values[kMaxKeys], out[kMaxQue
 static float mask[kMaxMask], weights[kMaxKeyTokens];
 static int8_t key_codes[kMaxKeys], value_codes[kMaxKeys];
 static float key_scales[kMaxKeyRows], value_scales[kMaxKeyRows];
-/* Twice: integer products have arrays of their own. */
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[2 * FOVEA_KV_WORKSPACE_BYTES(kMaxDim, kMaxDim)];
+/* Integer products take the most. */
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_I8_WORKSPACE_BYTES(kMaxDim, kMaxDim)];
 
 struct options {
   int i8;
