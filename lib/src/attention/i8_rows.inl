@@ -29,6 +29,7 @@ struct WidenedI4 {
     return n == kLanes ? LoadAs(row, d) : LoadAsN(row, d, n);
   }
 };
+FOVEA_SHARED ScaleI8 FitRowI4(const WidenedI4& row, size_t dim) { return ScaleI8::Of(row, dim); }
 template <>
 struct CodedRow<FOVEA_I4> {
   WidenedI4 row;
@@ -36,7 +37,7 @@ struct CodedRow<FOVEA_I4> {
 
   FOVEA_INLINE CodedRow Of(const void* data, const void* scales, size_t dim) {
     const WidenedI4 row = {FormatRow<FOVEA_I4>::Of(data, scales)};
-    return {row, ScaleI8::Of(row, dim)};
+    return {row, FitRowI4(row, dim)};
   }
   inline __attribute__((always_inline)) VF Codes(size_t d, size_t n) const {
     return hn::Sub(fit.Biased(row(d, n)), hn::Set(kF, kRoundingBias));

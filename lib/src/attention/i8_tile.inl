@@ -19,13 +19,19 @@ FOVEA_INLINE float* ValueFactors(const QueryTile& t) { return t.rescale + 2 * si
 
 // ------------------------------------------------------------------------------------------------------- queries
 
-// A row of queries times scale.
+// A row of queries times scale. Where size counts, one text serves all types.
 template <fovea_dtype kType>
 struct ScaledRow {
-  FormatRow<kType> row;
+  const void* data;
+  fovea_dtype dtype;
   VF scale;
   inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const {
-    return hn::Mul(n == kLanes ? row.Whole(d) : row.Part(d, n), scale);
+    if constexpr (kPreferSize) {
+      return hn::Mul(LoadPart(dtype, data, d, n), scale);
+    } else {
+      const FormatRow<kType> row = FormatRow<kType>::Of(data, nullptr);
+      return hn::Mul(n == kLanes ? row.Whole(d) : row.Part(d, n), scale);
+    }
   }
 };
 
@@ -42,10 +48,9 @@ FOVEA_INLINE void PutCodes(VF biased, size_t d, size_t count, dot::Code* x, size
 }
 
 template <fovea_dtype kType>
-FOVEA_INLINE void BeginColumn(const QueryTile& t, const void* query, VF scale, size_t column) {
+FOVEA_INLINE void BeginColumn(const QueryTile& t, const ScaledRow<kType>& row, size_t column) {
   constexpr size_t kStep = kReads > kLanes ? kReads : kLanes;
   const size_t columns = t.columns, dim = t.head_dim;
-  const ScaledRow<kType> row = {FormatRow<kType>::Of(query, nullptr), scale};
   const ScaleI8 fit = ScaleI8::Of(row, dim);
   hn::StoreN(fit.scale, kF, QueryScales(t) + column, 1);
   dot::Code* x = QueryCodes(t) + column * kGroup;
@@ -66,7 +71,8 @@ FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
   const RowArray<char> queries = BytesOf(q);
   const auto begin_column = [&](size_t column) {
     const char* const query = queries.data + RowOffset(t, column, queries.token_stride, queries.head_stride);
-    FOVEA_WITH_FORMAT(kUnscaledFormats, q.dtype, BeginColumn<kType>(t, query, hn::Set(kF, scale), column));
+    constexpr FormatSet kTexts = kPreferSize ? kOnlyF32 : kUnscaledFormats;
+    FOVEA_WITH_FORMAT(kTexts, q.dtype, BeginColumn<kType>(t, {query, q.dtype, hn::Set(kF, scale)}, column));
   };
   for (size_t column = 0; column < columns; ++column) begin_column(column);
   for (size_t column = 0; column < columns; column += kLanes) {

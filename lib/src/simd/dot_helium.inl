@@ -62,29 +62,48 @@ FOVEA_INLINE void StoreWeights(const VF (&biased)[1], Code* to) {
   vstrbq_scatter_offset_s32(to, columns, vaddq_n_s32(hn::BitCast(kI, biased[0]), 128));
 }
 
+// Four vectors, byte by byte or word by word in turn. g++ 12 takes the four of an intrinsic through memory.
+#if defined(__clang__)
+FOVEA_INLINE void StoreBytesInTurn(const Bytes (&v)[4], int8_t* p) {
+  const int8x16x4_t all = {{v[0], v[1], v[2], v[3]}};
+  vst4q_s8(p, all);
+}
+FOVEA_INLINE void StoreWordsInTurn(const Bytes (&v)[4], int8_t* p) {
+  const int32x4x4_t all = {{vreinterpretq_s32_s8(v[0]), vreinterpretq_s32_s8(v[1]), vreinterpretq_s32_s8(v[2]),
+                            vreinterpretq_s32_s8(v[3])}};
+  vst4q_s32(reinterpret_cast<int32_t*>(p), all);
+}
+#else
+#define FOVEA_STORE_IN_TURN(bits)                                                                 \
+  register Bytes q0 asm("q0") = v[0], q1 asm("q1") = v[1], q2 asm("q2") = v[2], q3 asm("q3") = v[3]; \
+  asm volatile("vst40." bits " {q0, q1, q2, q3}, [%0]\n\tvst41." bits " {q0, q1, q2, q3}, [%0]\n\t" \
+               "vst42." bits " {q0, q1, q2, q3}, [%0]\n\tvst43." bits " {q0, q1, q2, q3}, [%0]"       \
+               :                                                                                  \
+               : "r"(p), "w"(q0), "w"(q1), "w"(q2), "w"(q3)                                       \
+               : "memory")
+FOVEA_INLINE void StoreBytesInTurn(const Bytes (&v)[4], int8_t* p) { FOVEA_STORE_IN_TURN("8"); }
+FOVEA_INLINE void StoreWordsInTurn(const Bytes (&v)[4], int8_t* p) { FOVEA_STORE_IN_TURN("32"); }
+#undef FOVEA_STORE_IN_TURN
+#endif
+
 // to[element][16] = element of each of 16 rows, for the elements of whole vectors of 16. Returns how many these are.
-// Stores that interleave four vectors do it in two steps: first bytes, then words.
 FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[16], size_t elements, RowCode* to, int32_t* starts) {
   size_t e = 0;
   for (; e + 16 <= elements; e += 16) {
-    alignas(16) uint8_t quarters[4][64];
+    alignas(16) int8_t quarters[4][64];
     for (int i = 0; i < 4; ++i) {
-      uint8x16x4_t v;
-      FOVEA_UNROLL(4)
-      for (int k = 0; k < 4; ++k) v.val[k] = vreinterpretq_u8_s8(LoadBytes(row[4 * i + k] + e));
-      vst4q_u8(quarters[i], v);
+      const int8_t* const* const four = &row[4 * i];
+      const Bytes v[4] = {LoadBytes(four[0] + e), LoadBytes(four[1] + e), LoadBytes(four[2] + e),
+                          LoadBytes(four[3] + e)};
+      StoreBytesInTurn(v, quarters[i]);
     }
     for (int i = 0; i < 4; ++i, to += 64) {
-      uint32x4x4_t v;
-      FOVEA_UNROLL(4)
-      for (int k = 0; k < 4; ++k) {
-        v.val[k] = vreinterpretq_u32_s8(LoadBytes(reinterpret_cast<const int8_t*>(quarters[k]) + 16 * i));
-      }
-      vst4q_u32(reinterpret_cast<uint32_t*>(to), v);
-      asm volatile("" : : : "memory");
-      FOVEA_UNROLL(4)
-      for (int k = 0; k < 4; ++k, ++starts) *starts += 128 * vaddvq_s8(LoadBytes(to + 16 * k));
+      const Bytes v[4] = {LoadBytes(quarters[0] + 16 * i), LoadBytes(quarters[1] + 16 * i),
+                          LoadBytes(quarters[2] + 16 * i), LoadBytes(quarters[3] + 16 * i)};
+      StoreWordsInTurn(v, to);
     }
+    const int8_t* element = to - 256;
+    for (int i = 0; i < 16; ++i, ++starts) *starts += 128 * vaddvq_s8(NextBytes(element));
   }
   return e;
 }
