@@ -99,9 +99,3 @@ struct LineCursor {
     byte = row_ends ? 0 : byte;
   }
 };
-
-// A single row does so little with a line that the processor's prefetcher keeps up by itself.
-template <int kRows>
-FOVEA_INLINE bool AsksAhead(const QueryTile& t, const KeyTile& keys) {
-  return kRows > 1 && t.value_dim == t.head_dim && keys.keys.dtype == keys.values.dtype;
-}

@@ -33,7 +33,7 @@ FOVEA_INLINE void FewSteppedScores(const QueryTile& t, const KeyTile& keys, cons
 template <int kRows>
 FOVEA_TEMPLATE void FewAttendRows(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
   FewSteppedScores<kRows>(t, keys, steps, FOVEA_SCORES_SOFTMAX);
-  FewSoftmax<kRows>(t, keys);
+  FewSoftmax<kRows>(t, keys, Hides(keys, steps));
   if (Hides(keys, steps)) {
     FewValues<kRows, true>(t, keys);
   } else {
@@ -92,7 +92,17 @@ FOVEA_KERNEL void FewScoresOut(const QueryTile& t, const KeyTile& keys, const Sc
   if constexpr (kLanes > 4) FewScoresOutRows<4>(t, keys, steps, stage, scores);
 }
 
-constexpr AttentionKernel kFewRowsOfTarget =
-    config::kFewRows ? AttentionKernel{kFewRowsFormats, FewBegin, FewAttend, FewEnd, IfScores(FewScoresOut),
-                                       IfScores(ScoresHidden), IfStates(FewResume), IfStates(FewSuspend), nullptr, nullptr}
-                     : AttentionKernel{};
+constexpr AttentionKernel FewRowsKernel(FormatSet formats, BringRows* bring_keys, BringRows* bring_values) {
+  if (!config::kFewRows) return {};
+  return {formats,
+          FewBegin,
+          FewAttend,
+          FewEnd,
+          IfScores(FewScoresOut),
+          IfScores(ScoresHidden),
+          IfStates(FewResume),
+          IfStates(FewSuspend),
+          bring_keys,
+          bring_values,
+          bring_keys != nullptr};
+}

@@ -7,6 +7,12 @@
 // Keys and values in these formats are taken as they lie.
 constexpr FormatSet kFewRowsFormats = kPreferSize ? kOnlyF32 : kServedFormats;
 
+// A single row does so little with a line that the processor's prefetcher keeps up by itself.
+template <int kRows>
+FOVEA_INLINE bool AsksAhead(const QueryTile& t, const KeyTile& keys) {
+  return kRows > 1 && t.value_dim == t.head_dim && keys.keys.dtype == keys.values.dtype;
+}
+
 template <int kRows, bool kPrefetch, fovea_dtype kType>
 FOVEA_TEMPLATE void FewScoresOf(const QueryTile& t, const KeyTile& keys) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroup = FewBlock<kRows>::kGroup;
@@ -110,7 +116,7 @@ FOVEA_INLINE VF FewWeights(float* s, VF shift) {
 
 // As SoftmaxTile; row_max, row_sum and rescale hold the same number in all lanes of a row.
 template <int kRows>
-FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys) {
+FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool) {
   const size_t count = (keys.end - keys.begin + FewBlock<kRows>::kKeys - 1) / FewBlock<kRows>::kKeys * kLanes;
   const VF old_max = hn::LoadU(kF, t.row_max);
   VF max = old_max;

@@ -19,8 +19,23 @@
 #include FOVEA_DOT_BRING
 #include "attention/tile_kernel.inl"
 
+#if defined(FOVEA_DOT_FEW_ROWS)
+#include "attention/few_block.inl"
+#include "attention/few_stream.inl"
+#include FOVEA_DOT_FEW_ROWS
+#include "attention/few_kernel.inl"
+constexpr AttentionKernel kFewRowsOfDot = FewRowsKernel(kCodedFormats, FewBringKeys, FewBringValues);
+#else
+constexpr AttentionKernel kFewRowsOfDot = {};
+#endif
+
 #undef FOVEA_DOT_BLOCK
 #undef FOVEA_DOT_BRING
+#undef FOVEA_DOT_FEW_ROWS
 #undef FOVEA_DOT_PRODUCTS
 
-constexpr AttentionKernel kTileOfDot = TileKernel(kCodedFormats, BringKeys, BringValues);
+constexpr void AddKernels(I8Kernels* kernels) {
+  AttentionKernel(&list)[kKernels - kI8FewRowsKernel] = kernels->list[dot::kKind];
+  list[kI8FewRowsKernel - kI8FewRowsKernel] = kFewRowsOfDot;
+  list[kI8TileKernel - kI8FewRowsKernel] = TileKernel(kCodedFormats, BringKeys, BringValues);
+}

@@ -40,12 +40,16 @@ namespace of_helium {
 namespace of_floats {
 #include "simd/dot_floats.inl"
 #define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
+#if !FOVEA_FOR_SCALAR  // a single lane leaves nothing empty
+#define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
+#endif
 #include "attention/i8_dot_kernels.inl"
 }
 #endif
 #if defined(FOVEA_VNNI_LANES)
 namespace of_vnni {
 #include "simd/dot_vnni.inl"
+#define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
 #include "attention/i8_dot_kernels.inl"
 }
 #endif
@@ -54,14 +58,14 @@ constexpr I8Kernels Kernels() {
   I8Kernels kernels = {};
   if (!kHasI8Products) return kernels;
 #if FOVEA_FOR_SCALAR && FOVEA_SMLAD
-  kernels.list[kDotSmlad][0] = of_smlad::kTileOfDot;
+  of_smlad::AddKernels(&kernels);
 #elif FOVEA_FOR_HELIUM
-  kernels.list[kDotHelium][0] = of_helium::kTileOfDot;
+  of_helium::AddKernels(&kernels);
 #else
-  kernels.list[kDotFloats][0] = of_floats::kTileOfDot;
+  of_floats::AddKernels(&kernels);
 #endif
 #if defined(FOVEA_VNNI_LANES)
-  kernels.list[kDotVnni][0] = of_vnni::kTileOfDot;
+  of_vnni::AddKernels(&kernels);
 #endif
   return kernels;
 }

@@ -29,6 +29,7 @@ constexpr AttentionKernel kFewRowsOfTarget = {};
 #include "attention/few_stream.inl"
 #include "attention/few_rows.inl"
 #include "attention/few_kernel.inl"
+constexpr AttentionKernel kFewRowsOfTarget = FewRowsKernel(kFewRowsFormats, nullptr, nullptr);
 #endif
 // clang-format on
 }  // namespace

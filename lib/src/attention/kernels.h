@@ -105,15 +105,16 @@ struct DotTraits {
   uint8_t code_bytes;  // of a code of a query, a weight, or a row that was brought
   uint8_t group;       // codes of a column that one product takes. They lie together: [dim / group][column][group]
   uint8_t reads;       // codes of a row that are read at once: rows that were brought are whole multiples
+  bool few_rows;       // whether there is a few-rows kernel, where the target has one for f32
 };
 constexpr DotTraits kDotTraits[kDotKinds] = {
-    // bytes of a code, group, reads
-    {4, 1, 1},     // floats
-    {1, 4, 4},     // vpdpbusd
-    {1, 4, 16},    // sdot
-    {1, 8, 16},    // smmla
-    {1, 16, 16},   // vmladava
-    {2, 2, 4},     // smlad
+    // bytes of a code, group, reads, few rows
+    {4, 1, 1, true},     // floats
+    {1, 4, 4, true},     // vpdpbusd
+    {1, 4, 16, false},   // sdot
+    {1, 8, 16, false},   // smmla
+    {1, 16, 16, false},  // vmladava
+    {2, 2, 4, false},    // smlad
 };
 constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 // Values that were brought have a multiple of this many elements.
@@ -204,12 +205,13 @@ struct KernelTraits {
   fovea_compute compute;
 };
 // Best first: a plan takes the first that fits.
-enum KernelIndex : uint32_t { kFewRowsKernel, kTileKernel, kI8TileKernel, kKernels };
-constexpr const char* kKernelNames[kKernels] = {"few-rows", "tile", "i8 tile"};
+enum KernelIndex : uint32_t { kFewRowsKernel, kTileKernel, kI8FewRowsKernel, kI8TileKernel, kKernels };
+constexpr const char* kKernelNames[kKernels] = {"few-rows", "tile", "i8 few-rows", "i8 tile"};
 constexpr KernelTraits kKernelTraits[kKernels] = {
     // any rows, lanes are rows, portable bits, drops, compute
     {false, false, false, false, FOVEA_COMPUTE_F32},
     {true, true, true, true, FOVEA_COMPUTE_F32},
+    {false, false, true, false, FOVEA_COMPUTE_I8},
     {true, true, true, true, FOVEA_COMPUTE_I8},
 };
 
@@ -244,12 +246,13 @@ struct AttentionKernel {
   // Where products are integers: bring rows of keys or values to where attend takes them; else null.
   void (*bring_keys)(const RowsToBring&);
   void (*bring_values)(const RowsToBring&);
+  bool takes_byte_rows;  // where products are integers: keys and values are rows of i8, which may stay where they lie
 };
 
 struct AttentionKernels {
   uint32_t lanes;
   uint32_t tile_vectors;  // the most vectors of columns in a tile
-  AttentionKernel list[kI8TileKernel];  // in the order of kKernelTraits; null functions where the target lacks one
+  AttentionKernel list[kI8FewRowsKernel];  // in the order of kKernelTraits; null functions where the target lacks one
 };
 
 // Most rows in a tile of the few-rows kernel.
@@ -259,7 +262,7 @@ FOVEA_TABLES(AttentionKernels, kAttention, attention_kernels)
 
 // The same for integer products: for each kind of dot product that the target may have.
 struct I8Kernels {
-  AttentionKernel list[kDotKinds][kKernels - kI8TileKernel];
+  AttentionKernel list[kDotKinds][kKernels - kI8FewRowsKernel];
 };
 FOVEA_TABLES(I8Kernels, kI8, i8_kernels)
 

@@ -115,13 +115,17 @@ KeyRows KeySource::rows_of(const KeyTile& tile, bool values, size_t element, siz
   return from_row(dense(buffer, widens_ ? FOVEA_F32 : dtype, elements), -ptrdiff_t(tile.begin));
 }
 
-// The same for integer products: the kernel brings the codes, run by run, and notes the scales.
+// The same for integer products: the kernel brings the codes, run by run, and notes the scales. Rows of i8 in one run
+// may stay where they lie.
 KeyRows KeySource::codes_of(const KeyTile& tile, bool values, size_t element, size_t elements) const {
   const fovea_in& array = values ? kv_.values : kv_.keys;
   const fovea_in& scales = values ? kv_.value_scales : kv_.key_scales;
   const fovea_dtype dtype = values ? desc_.value_dtype : desc_.key_dtype;
   const uint32_t token = tile.first + tile.begin - first_key_, count = tile.end - tile.begin;
-  const size_t row_codes = round_up(elements, dot().reads);
+  const bool bytes = kFewRowsServed && kernel_.takes_byte_rows, packs = values && !bytes;
+  const bool may_stay = dtype == FOVEA_I8 && (bytes || (!values && dot().code_bytes == 1));
+  const size_t code_bytes = bytes ? 1 : dot().code_bytes;
+  const size_t row_codes = bytes ? elements : round_up(elements, dot().reads);
   char* const to = static_cast<char*>(values ? buffers_.values.data : buffers_.keys.data);
   RowsToBring run;
   run.begin = tile.begin;
@@ -137,18 +141,17 @@ KeyRows KeySource::codes_of(const KeyTile& tile, bool values, size_t element, si
     run.at = tile.begin + done;
     run.rows = !is_loaded(desc_) ? rows_at(array, scales, dtype, from) : values ? tile.values : tile.keys;
     if (is_loaded(desc_)) run.rows = from_row(run.rows, ptrdiff_t(tile.begin));
+    const bool stays = may_stay && run.count == count;
+    run.to = stays ? nullptr : packs ? to : to + done * row_codes * code_bytes;
     if (values) {
-      run.to = to;
       kernel_.bring_values(run);
-      continue;
+    } else {
+      kernel_.bring_keys(run);
     }
-    const bool stays = run.count == count && dtype == FOVEA_I8 && dot().code_bytes == 1;
-    run.to = stays ? nullptr : to + done * row_codes * dot().code_bytes;
-    kernel_.bring_keys(run);
     if (stays) return from_row(run.rows, -ptrdiff_t(tile.begin));
   }
-  const size_t stride = values ? 0 : row_codes * dot().code_bytes;
-  return from_row({to, nullptr, ptrdiff_t(stride), 0, FOVEA_I8}, values ? 0 : -ptrdiff_t(tile.begin));
+  const size_t stride = packs ? 0 : row_codes * code_bytes;
+  return from_row({to, nullptr, ptrdiff_t(stride), 0, FOVEA_I8}, packs ? 0 : -ptrdiff_t(tile.begin));
 }
 
 const void* KeySource::next_head() const {
@@ -184,7 +187,7 @@ bool KeySource::bring_buffered(KeyTile* tile, bool more) {
     const ptrdiff_t before = -ptrdiff_t(tile->begin);
     tile->keys = from_row(dense({asked_.keys, asked_.key_scales}, desc_.key_dtype, desc_.head_dim), before);
     tile->values = from_row(dense({asked_.values, asked_.value_scales}, desc_.value_dtype, desc_.value_dim), before);
-  } else if (kFewRowsServed && more && !widens_) {
+  } else if (kFewRowsServed && more && !widens_ && (!is_i8(desc_) || desc_.key_dtype == FOVEA_I8)) {
     tile->next_keys =
         rows_at(kv_.keys, kv_.key_scales, desc_.key_dtype, place(tile->first - first_key_ + kKeyTile)).data;
   }

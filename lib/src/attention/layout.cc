@@ -13,14 +13,14 @@ struct TileShape {
   size_t rescale_rows = 1;
 };
 
-// With integer products the codes of the weights lie behind s, or in its place where they are as large, and what
-// scores and sums of values are multiplied by behind rescale.
+// With integer products what scores and sums of values are multiplied by lies behind rescale, and in the tile kernel the
+// codes of the weights behind s, or in its place where they are as large.
 TileShape i8_tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel) {
   const size_t rows = kernel.tile_rows;
   const DotTraits& dot = kDotTraits[plan.dot];
   const size_t q_rows = round_up(round_up(plan.desc.head_dim, dot.reads) * dot.code_bytes, 4) / 4;
   const size_t weight_rows = dot.code_bytes == 4 ? 0 : kKeyTile * dot.code_bytes / 4;
-  return {rows, q_rows, rows, plan.desc.value_dim, rows, kKeyTile + weight_rows, 3};
+  return {rows, q_rows, rows, plan.desc.value_dim, rows, kKeyTile + weight_rows};
 }
 
 constexpr TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel, bool lanes_are_rows) {
@@ -104,25 +104,30 @@ void carve_pieces(Carver& carver, const fovea_attention_desc& d, bool parts, Key
   if (values) buffers->values.data = room;
 }
 
-// Room for what integer products take of a key tile, or of a piece of it. Keys of one run of bytes stay where they lie.
-void carve_codes(Carver& carver, const fovea_plan& plan, bool pieces, bool parts, KeyBuffers* buffers) {
+// Room for what integer products take of a key tile, or of a piece of it. Keys of one run of bytes stay where they lie,
+// and the values of the few-rows kernel.
+void carve_codes(Carver& carver, const fovea_plan& plan, bool few_rows, bool pieces, bool parts, KeyBuffers* buffers) {
   const fovea_attention_desc& d = plan.desc;
   const DotTraits& dot = kDotTraits[plan.dot];
+  const size_t code_bytes = few_rows ? 1 : dot.code_bytes;
   const uint32_t more = pieces ? codes_in_float(dot) : 1;
   const size_t values = pieces ? size_t{kPieceElements} * more : round_up(d.value_dim, kValueGrain);
   buffers->keys = buffers->values = {};
-  const size_t value_bytes = values * dot.code_bytes * kKeyTile;
-  // Pushed at any position, keys in pages may have tiles that lie in two of them.
-  if (dot.code_bytes != 1 || d.key_dtype != FOVEA_I8 || parts || is_paged(d)) {
-    const size_t codes = round_up(d.head_dim, dot.reads) * dot.code_bytes;
+  const size_t value_bytes = values * code_bytes * kKeyTile;
+  // Pushed at any position, rows in pages may have tiles that lie in two of them.
+  const bool gathers = parts || is_paged(d);
+  if (code_bytes != 1 || d.key_dtype != FOVEA_I8 || gathers) {
+    const size_t codes = round_up(d.head_dim, dot.reads) * code_bytes;
     const uint32_t keys = pieces ? kPieceKeys * more : kKeyTile;
     // Pieces of keys are no longer used when those of values are brought.
     const bool shared = pieces && codes * keys >= value_bytes;
     buffers->keys.data = carver.take<char>(codes, keys);
     if (shared) buffers->values.data = buffers->keys.data;
   }
-  if (!buffers->values.data) buffers->values.data = carver.take<char>(value_bytes, 1);
-  buffers->values.scales = carver.take<char>(offsetof(I8Numbers, value_start) + values * sizeof(int32_t));
+  const bool values_stay = few_rows && d.value_dtype == FOVEA_I8 && !gathers;
+  if (!buffers->values.data && !values_stay) buffers->values.data = carver.take<char>(value_bytes, 1);
+  const size_t starts = few_rows ? 0 : values * sizeof(int32_t);
+  buffers->values.scales = carver.take<char>(offsetof(I8Numbers, value_start) + starts);
 }
 
 // The first array of a worker: it must lie where it lay in the worker's last task, whichever kernel that had.
@@ -130,12 +135,12 @@ uint32_t* carve_turn(Carver& carver, const fovea_attention_desc& d) {
   return is_loaded(d) ? carver.take<uint32_t>(1) : nullptr;
 }
 
-void carve_key_buffers(Carver& carver, const fovea_plan& plan, KeyBuffers* buffers) {
+void carve_key_buffers(Carver& carver, const fovea_plan& plan, bool few_rows, KeyBuffers* buffers) {
   if (!kBringsKeys) return;
   const fovea_attention_desc& d = plan.desc;
   const bool parts = rows_may_part(d), pieces = takes_pieces(plan.lanes);
   if (is_i8(d)) {
-    carve_codes(carver, plan, pieces, parts, buffers);
+    carve_codes(carver, plan, few_rows, pieces, parts, buffers);
   } else if (pieces) {
     carve_pieces(carver, d, parts, buffers);
   } else {
@@ -151,11 +156,13 @@ void carve_key_buffers(Carver& carver, const fovea_plan& plan, KeyBuffers* buffe
 // Carves all tiles that the kernel has at once. With step 0 all of them go to tiles[0], to be measured.
 void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kernel, QueryTile* tiles, uint32_t step,
            KeyBuffers* buffers) {
-  const TileShape shape = is_i8(plan.desc) ? i8_tile_shape(plan, kernel)
-                                           : tile_shape(plan, kernel, kKernelTraits[kernel.index].lanes_are_rows);
+  const bool rows_in_lanes = kKernelTraits[kernel.index].lanes_are_rows;
+  const bool i8_tile = is_i8(plan.desc) && rows_in_lanes;
+  TileShape shape = i8_tile ? i8_tile_shape(plan, kernel) : tile_shape(plan, kernel, rows_in_lanes);
+  if (is_i8(plan.desc)) shape.rescale_rows = 3;
   buffers->turn = carve_turn(carver, plan.desc);
   for (uint32_t i = 0; i < kernel.tiles; ++i) carve_query_tile(carver, shape, &tiles[i * step]);
-  carve_key_buffers(carver, plan, buffers);
+  carve_key_buffers(carver, plan, !rows_in_lanes, buffers);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ inline uint32_t window_right(const fovea_attention_desc& d) { return config::kWi
 // The first kernel that plans may take.
 constexpr uint32_t kFirstKernel = config::kFewRows ? kFewRowsKernel : kTileKernel;
 // One after the last.
-constexpr uint32_t kEndOfKernels = kHasI8Products ? kKernels : kI8TileKernel;
+constexpr uint32_t kEndOfKernels = kHasI8Products ? kKernels : kI8FewRowsKernel;
 
 // Whether keys may have to be gathered, converted or brought.
 constexpr bool kBringsKeys = config::kStaged;

@@ -108,8 +108,11 @@ CheckedSize measure_splits(const fovea_attention_desc& d) {
   return bytes;
 }
 
-bool fits(const KernelTraits& kernel, const fovea_attention_desc& d) {
-  return kernel.compute == d.compute && (kernel.portable_bits || !d.portable_bits) &&
+bool fits(const KernelTraits& kernel, const fovea_plan& plan) {
+  const fovea_attention_desc& d = plan.desc;
+  const bool exists = kernel.any_rows || kernel.compute == FOVEA_COMPUTE_F32 ||
+                      (kFirstKernel == kFewRowsKernel && kDotTraits[plan.dot].few_rows);
+  return exists && kernel.compute == d.compute && (kernel.portable_bits || !d.portable_bits) &&
          (kernel.drops || d.dropout == 0.0f);
 }
 
@@ -148,7 +151,7 @@ fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t ro
   const KernelTraits& kernel = kKernelTraits[index];
   const uint32_t served = kernel.any_rows || rows < target.few_rows ? rows : target.few_rows;
   fovea_plan_kernel& planned = plan->kernels[kernel.any_rows];
-  if (planned.most_rows != 0 || !fits(kernel, plan->desc) || (!kernel.any_rows && served == 0)) return FOVEA_OK;
+  if (planned.most_rows != 0 || !fits(kernel, *plan) || (!kernel.any_rows && served == 0)) return FOVEA_OK;
   planned.index = index;
   planned.most_rows = kernel.any_rows ? UINT32_MAX : served;
   planned.tile_rows = largest_tile(kernel, target, served);

@@ -259,5 +259,6 @@ constexpr AttentionKernel TileKernel(FormatSet formats, BringRows* bring_keys, B
           IfStates(Resume),
           IfStates(Suspend),
           bring_keys,
-          bring_values};
+          bring_values,
+          false};
 }

@@ -32,4 +32,58 @@ FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) {
 // Nothing to gain from a whole group of rows.
 FOVEA_INLINE size_t PackGroup(const int8_t* const (&)[1], size_t, RowCode*, int32_t*) { return 0; }
 
+// ---- for the few-rows kernel
+
+using FewCode = float;    // of a query
+using FewWeight = float;  // of a weight
+using FewX = VF;
+template <int kRows>
+constexpr int kFewVectors = kRows;
+constexpr size_t FewReads(size_t) { return kLanes; }
+constexpr size_t kFewXCodes = kLanes;
+
+FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) { StoreQueries(biased, lanes); }
+FOVEA_INLINE FewX LoadFewX(const FewCode* p) { return hn::LoadU(kF, p); }
+template <int kRows>
+FOVEA_INLINE FewX LoadFew(const int8_t* p) {
+  return hn::ConvertTo(kF, hn::LoadI8(kI, p));
+}
+template <int kRows>
+FOVEA_INLINE FewX LoadFewPart(const int8_t* p, size_t n) {
+  return hn::ConvertTo(kF, hn::LoadI8N(kI, p, n));
+}
+FOVEA_INLINE Sum FewZero() { return hn::Zero(kF); }
+FOVEA_INLINE Sum FewStart(const FewCode*, size_t) { return FewZero(); }
+FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return hn::Add(a, b); }
+FOVEA_INLINE Sum FewScoreDot(FewX x, FewX e, Sum sum) { return fused::MulAdd(x, e, sum); }
+FOVEA_INLINE Sum FewValueDot(FewX x, FewX e, Sum sum) { return fused::MulAdd(x, e, sum); }
+template <int kRows>
+FOVEA_INLINE VF SumsOfRows(const Sum (&sums)[kLanes]) {
+  return hn::SumsOfLanes(sums);
+}
+
+constexpr uint32_t kFewGroup = 1;
+template <int kRows>
+constexpr int kFewValueVectors = kRows * 4 <= hn::kRegisters / 2 ? 4 : hn::kRegisters / 2 / kRows;
+FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) { StoreQueries(biased, lanes); }
+FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return hn::Set(kF, *p); }
+template <int kVectors>
+FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[1], FewX (&values)[kVectors]) {
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) values[v] = LoadFew<1>(at[0] + v * kLanes);
+}
+template <int kVectors>
+FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[1], size_t n, FewX (&values)[kVectors]) {
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    const size_t first = v * kLanes, left = first < n ? n - first : 0;
+    values[v] = LoadFewPart<1>(at[0] + (left ? first : 0), left < kLanes ? left : kLanes);
+  }
+}
+template <int kVectors>
+FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) floats[v] = sums[v];
+}
+
 }  // namespace dot

@@ -88,4 +88,185 @@ FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[4], size_t elements, Ro
   return e;
 }
 
+// ---- for the few-rows kernel: here the keys are the unsigned side
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push  // GCC 12 warns of what its own headers for AVX-512 leave undefined
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+using FewCode = int8_t;     // of a query
+using FewWeight = uint8_t;  // of a weight
+using FewX = hn::raw::I;
+template <int kRows>
+constexpr int kFewVectors = 1;
+constexpr size_t FewReads(size_t rows) { return 4 * kLanes / rows; }
+constexpr size_t kFewXCodes = 4 * kLanes;
+constexpr uint32_t kFewGroup = 4;
+template <int kRows>
+constexpr int kFewValueVectors = 4;
+
+FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) {
+  hn::StoreU8(hn::BitCast(kI, biased), reinterpret_cast<uint8_t*>(lanes));
+}
+FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) { hn::StoreU8(hn::BitCast(kI, biased), lanes); }
+FOVEA_INLINE FewX LoadFewX(const void* p) { return LoadX(static_cast<const Code*>(p)); }
+FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return LoadE(reinterpret_cast<const RowCode*>(p)); }
+FOVEA_INLINE Sum FewZero() { return Start(0); }
+
+#if FOVEA_VNNI_LANES == 16
+FOVEA_INLINE FewX FlipSigns(FewX v) { return _mm512_xor_si512(v, Start(int32_t(0x80808080u))); }
+template <int kRows>
+FOVEA_INLINE FewX LoadFew(const int8_t* p) {
+  if constexpr (kRows == 1) return FlipSigns(LoadFewX(p));
+  if constexpr (kRows == 2) {
+    return FlipSigns(_mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+  }
+  if constexpr (kRows == 4) {
+    return FlipSigns(_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  }
+}
+template <int kRows>
+FOVEA_INLINE FewX LoadFewPart(const int8_t* p, size_t n) {
+  if constexpr (kRows == 1) return FlipSigns(_mm512_maskz_loadu_epi8((__mmask64{1} << n) - 1, p));
+  if constexpr (kRows == 2) {
+    return FlipSigns(_mm512_broadcast_i64x4(_mm256_maskz_loadu_epi8(__mmask32((1u << n) - 1), p)));
+  }
+  if constexpr (kRows == 4) {
+    return FlipSigns(_mm512_broadcast_i32x4(_mm_maskz_loadu_epi8(__mmask16((1u << n) - 1), p)));
+  }
+}
+FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return _mm512_add_epi32(a, b); }
+FOVEA_INLINE Sum FewSub(Sum a, Sum b) { return _mm512_sub_epi32(a, b); }
+// The neighbours of lanes of a and of b, added; and of pairs of lanes.
+FOVEA_INLINE Sum AddLanes(Sum a, Sum b) { return FewAdd(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b)); }
+FOVEA_INLINE Sum AddPairs(Sum a, Sum b) { return FewAdd(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b)); }
+// The blocks of four lanes of a, added by twos, then those of b.
+FOVEA_INLINE Sum AddBlocks(Sum a, Sum b) {
+  return FewAdd(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
+}
+// Bytes of two vectors, and pairs of bytes, taken in turn, within each block of 16 bytes.
+FOVEA_INLINE void Interleave8(FewX a, FewX b, FewX& low, FewX& high) {
+  low = _mm512_unpacklo_epi8(a, b);
+  high = _mm512_unpackhi_epi8(a, b);
+}
+FOVEA_INLINE void Interleave16(FewX a, FewX b, FewX& low, FewX& high) {
+  low = _mm512_unpacklo_epi16(a, b);
+  high = _mm512_unpackhi_epi16(a, b);
+}
+FOVEA_INLINE FewX LoadPart(const int8_t* p, size_t n) {
+  return _mm512_maskz_loadu_epi8(n < 64 ? (__mmask64{1} << n) - 1 : ~__mmask64{0}, p);
+}
+// Block b of vector v becomes block v of vector b.
+FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
+  const Sum a = _mm512_shuffle_i32x4(v[0], v[1], 0x88), b = _mm512_shuffle_i32x4(v[2], v[3], 0x88);
+  const Sum c = _mm512_shuffle_i32x4(v[0], v[1], 0xdd), d = _mm512_shuffle_i32x4(v[2], v[3], 0xdd);
+  to[0] = _mm512_shuffle_i32x4(a, b, 0x88);
+  to[1] = _mm512_shuffle_i32x4(c, d, 0x88);
+  to[2] = _mm512_shuffle_i32x4(a, b, 0xdd);
+  to[3] = _mm512_shuffle_i32x4(c, d, 0xdd);
+}
+#else
+FOVEA_INLINE FewX FlipSigns(FewX v) { return _mm256_xor_si256(v, Start(int32_t(0x80808080u))); }
+template <int kRows>
+FOVEA_INLINE FewX LoadFew(const int8_t* p) {
+  if constexpr (kRows == 1) return FlipSigns(LoadFewX(p));
+  if constexpr (kRows == 2) {
+    return FlipSigns(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  }
+  if constexpr (kRows == 4) {
+    return FlipSigns(_mm256_broadcastq_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+  }
+}
+template <int kRows>
+FOVEA_INLINE FewX LoadFewPart(const int8_t* p, size_t n) {
+  int8_t bytes[FewReads(kRows)] = {};
+  __builtin_memcpy(bytes, p, n);
+  return LoadFew<kRows>(bytes);
+}
+FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return _mm256_add_epi32(a, b); }
+FOVEA_INLINE Sum FewSub(Sum a, Sum b) { return _mm256_sub_epi32(a, b); }
+FOVEA_INLINE Sum AddLanes(Sum a, Sum b) { return FewAdd(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b)); }
+FOVEA_INLINE Sum AddPairs(Sum a, Sum b) { return FewAdd(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b)); }
+FOVEA_INLINE Sum AddBlocks(Sum a, Sum b) {
+  return FewAdd(_mm256_permute2x128_si256(a, b, 0x20), _mm256_permute2x128_si256(a, b, 0x31));
+}
+FOVEA_INLINE void Interleave8(FewX a, FewX b, FewX& low, FewX& high) {
+  low = _mm256_unpacklo_epi8(a, b);
+  high = _mm256_unpackhi_epi8(a, b);
+}
+FOVEA_INLINE void Interleave16(FewX a, FewX b, FewX& low, FewX& high) {
+  low = _mm256_unpacklo_epi16(a, b);
+  high = _mm256_unpackhi_epi16(a, b);
+}
+FOVEA_INLINE FewX LoadPart(const int8_t* p, size_t n) {
+  int8_t bytes[32] = {};
+  __builtin_memcpy(bytes, p, n);
+  return LoadFewX(bytes);
+}
+FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
+  to[0] = _mm256_permute2x128_si256(v[0], v[1], 0x20);
+  to[1] = _mm256_permute2x128_si256(v[2], v[3], 0x20);
+  to[2] = _mm256_permute2x128_si256(v[0], v[1], 0x31);
+  to[3] = _mm256_permute2x128_si256(v[2], v[3], 0x31);
+}
+#endif
+
+// Keys have 128 added to their codes: sums begin with what makes up for it.
+FOVEA_INLINE Sum FewStart(const FewCode* x, size_t steps) {
+  Sum sum = FewZero();
+  for (size_t i = 0; i < steps; ++i) sum = Dot(Start(int32_t(0x80808080u)), LoadFewX(x + i * kFewXCodes), sum);
+  return FewSub(FewZero(), sum);
+}
+FOVEA_INLINE Sum FewScoreDot(FewX x, FewX e, Sum sum) { return Dot(e, x, sum); }
+FOVEA_INLINE Sum FewValueDot(FewX x, FewX e, Sum sum) { return Dot(x, e, sum); }
+
+// Lane i of each block of four: the sum of that block's lanes of v[i].
+FOVEA_INLINE Sum SumsOfBlocks(const Sum* v) { return AddPairs(AddLanes(v[0], v[1]), AddLanes(v[2], v[3])); }
+// Lane i of those of each row: the sum of that row's lanes of v[i].
+template <int kRows>
+FOVEA_INLINE VF SumsOfRows(const Sum (&v)[kLanes / kRows]) {
+  constexpr size_t kKeys = kLanes / kRows;
+#if FOVEA_VNNI_LANES == 16
+  if constexpr (kKeys == 16) {
+    return ToFloat(AddBlocks(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)),
+                             AddBlocks(SumsOfBlocks(v + 8), SumsOfBlocks(v + 12))));
+  } else if constexpr (kKeys == 8) {
+    const Sum sums = AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4));
+    return ToFloat(_mm512_shuffle_i32x4(sums, sums, 0xd8));
+  }
+#else
+  if constexpr (kKeys == 8) return ToFloat(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)));
+  if constexpr (kKeys == 2) return ToFloat(_mm256_shuffle_epi32(_mm256_hadd_epi32(v[0], v[1]), 0xd8));
+#endif
+  if constexpr (kKeys == 4) return ToFloat(SumsOfBlocks(v));
+}
+
+// Elements of four rows, from at on, as groups of four bytes: those of each block of 16 elements in one block of four
+// vectors.
+FOVEA_INLINE void InterleaveRows(const FewX (&rows)[4], FewX (&values)[4]) {
+  FewX low01, high01, low23, high23;
+  Interleave8(rows[0], rows[1], low01, high01);
+  Interleave8(rows[2], rows[3], low23, high23);
+  Interleave16(low01, low23, values[0], values[1]);
+  Interleave16(high01, high23, values[2], values[3]);
+}
+FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[4], FewX (&values)[4]) {
+  InterleaveRows({LoadFewX(at[0]), LoadFewX(at[1]), LoadFewX(at[2]), LoadFewX(at[3])}, values);
+}
+FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[4], size_t n, FewX (&values)[4]) {
+  InterleaveRows({LoadPart(at[0], n), LoadPart(at[1], n), LoadPart(at[2], n), LoadPart(at[3], n)}, values);
+}
+FOVEA_INLINE void InOrder(const Sum (&sums)[4], VF (&floats)[4]) {
+  Sum blocks[4];
+  TransposeBlocks(sums, blocks);
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < 4; ++v) floats[v] = ToFloat(blocks[v]);
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
 }  // namespace dot

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two products of the few-rows kernel with integer codes, and the softmax between them: the same numbers as in
+// i8_tile.inl, and the same bits. Lanes run along head_dim. Rows of keys and values are read as they lie:
+//   x = query codes [step][row][reads], a step of a key repeated for each row -> scores
+//   weight codes [row][key], a group of keys at a time, whose values are interleaved in registers -> sums of values
+
+constexpr uint32_t kStrands = 16;  // of a sum of weights, see SoftmaxTile
+
+FOVEA_INLINE dot::FewCode* FewQueryCodes(const QueryTile& t) { return reinterpret_cast<dot::FewCode*>(t.q); }
+// [row][kKeyTile], behind the scores.
+template <int kRows>
+FOVEA_INLINE dot::FewWeight* FewWeightCodes(const QueryTile& t) {
+  return reinterpret_cast<dot::FewWeight*>(t.s + kRows * kKeyTile);
+}
+
+FOVEA_INLINE const int8_t* CodesOfRow(const KeyRows& rows, uint32_t row) {
+  return static_cast<const int8_t*>(rows.data) + ptrdiff_t(row) * rows.stride;
+}
+
+// Values that were brought are in the caches, and have no scales of their own.
+template <int kRows>
+FOVEA_INLINE bool AsksAhead(const QueryTile& t, const KeyTile& keys) {
+  return t.value_dim == t.head_dim && keys.values.scales;
+}
+
+// Rows that touch are asked for as one long row.
+FOVEA_INLINE LineCursor<FOVEA_I8> AskFrom(const void* rows, ptrdiff_t stride, size_t dim, size_t index) {
+  auto ahead = LineCursor<FOVEA_I8>::At(rows, stride, dim, index);
+  if (stride != ptrdiff_t(dim)) return ahead;
+  return {ahead.row + ahead.byte, 0, SIZE_MAX, 0};
+}
+template <size_t kBytes>
+FOVEA_INLINE void AskLines(LineCursor<FOVEA_I8>& ahead) {
+  if (kBytes <= kCacheLine || ahead.row_bytes >= kBytes) return ahead.template Ask<kBytes>();
+  for (size_t i = 0; i < kBytes; i += kCacheLine) ahead.template Ask<kCacheLine>();
+}
+
+// p[lane % kKeys]
+template <int kRows, int kHave = FewBlock<kRows>::kKeys>
+FOVEA_INLINE VF ForEachRow(VF v) {
+  if constexpr (kHave == int(kLanes)) {
+    return v;
+  } else {
+    return ForEachRow<kRows, 2 * kHave>(hn::Add(v, hn::SwapLanes<kHave>(v)));
+  }
+}
+// Of an array of I8Numbers: what a block reads behind the end of one is in the next, and is not used.
+template <int kRows>
+FOVEA_INLINE VF LoadForEachRow(const float* p) {
+  return ForEachRow<kRows>(hn::LoadN(kF, p, FewBlock<kRows>::kKeys));
+}
+
+template <fovea_dtype kType>
+FOVEA_INLINE void FewBeginRow(const QueryTile& t, const void* query, VF scale, size_t r) {
+  const size_t rows = t.columns / t.row_lanes, reads = dot::FewReads(rows), padded = round_up(t.head_dim, reads);
+  const ScaledRow<kType> row = {FormatRow<kType>::Of(query, nullptr), scale};
+  const ScaleI8 fit = ScaleI8::Of(row, t.head_dim);
+  hn::StoreN(fit.scale, kF, QueryScales(t) + r * t.row_lanes, t.row_lanes);
+  for (size_t d = 0; d < padded; d += kLanes) {
+    const size_t n = d >= t.head_dim ? 0 : t.head_dim - d < kLanes ? t.head_dim - d : kLanes;
+    dot::StoreFewQueries(fit.Biased(row(d, n)), FewQueryCodes(t) + (d / reads * rows + r) * reads + d % reads);
+  }
+}
+
+FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) {
+  const size_t rows = t.columns / t.row_lanes;
+  const RowArray<char> queries = BytesOf(q);
+  const auto begin_row = [&](size_t r) {
+    const char* const query = queries.data + RowOffset(t, r, queries.token_stride, queries.head_stride);
+    FOVEA_WITH_FORMAT(kUnscaledFormats, q.dtype, FewBeginRow<kType>(t, query, hn::Set(kF, scale), r));
+  };
+  for (size_t r = 0; r < rows; ++r) begin_row(r);
+  hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
+  hn::StoreU(hn::Zero(kF), kF, t.row_sum);
+  for (size_t i = 0; i < rows * PaddedToLanes(t.value_dim); i += kLanes) hn::StoreU(hn::Zero(kF), kF, t.o + i);
+}
+
+// A step of all keys in hand: reads elements of each, or n of them.
+template <int kRows, bool kPart, int kVectors, int kBlocks, size_t kKeys>
+FOVEA_INLINE void AddFewScores(const dot::FewCode* x, const int8_t* const (&at)[kBlocks * kKeys], size_t d, size_t n,
+                               dot::Sum (&sums)[kBlocks][kVectors * kKeys]) {
+  dot::FewX q[kVectors];
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) q[v] = dot::LoadFewX(x + v * dot::kFewXCodes);
+  FOVEA_UNROLL(8)
+  for (int b = 0; b < kBlocks; ++b) {
+    FOVEA_UNROLL(16)
+    for (size_t k = 0; k < kKeys; ++k) {
+      const int8_t* const key = at[b * kKeys + k] + d;
+      const dot::FewX e = kPart ? dot::LoadFewPart<kRows>(key, n) : dot::LoadFew<kRows>(key);
+      FOVEA_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) sums[b][v * kKeys + k] = dot::FewScoreDot(q[v], e, sums[b][v * kKeys + k]);
+    }
+  }
+}
+
+template <int kRows, bool kPrefetch>
+FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  constexpr int kVectors = dot::kFewVectors<kRows>, kSums = kVectors * int(kKeys);
+  constexpr int kBlocks = hn::kRegisters / 2 > kSums ? hn::kRegisters / 2 / kSums : 1;
+  constexpr size_t kStep = dot::FewReads(kRows);
+  const dot::FewCode* const queries = FewQueryCodes(t);
+  const size_t dim = t.head_dim, whole = dim / kStep * kStep;
+  const dot::Sum start = dot::FewStart(queries, round_up(dim, kStep) / kStep);
+  const VF query_scales = hn::LoadU(kF, QueryScales(t));
+  auto ahead = AskFrom(CodesOfRow(keys.values, keys.begin), keys.values.stride, t.value_dim, 0);
+  for (uint32_t j = keys.begin; j < keys.end; j += kBlocks * kKeys) {
+    const int8_t* at[kBlocks * kKeys];
+    dot::Sum sums[kBlocks][kSums];
+    FOVEA_UNROLL(16)
+    for (uint32_t k = 0; k < kBlocks * kKeys; ++k) {  // keys behind the end repeat the last one
+      at[k] = CodesOfRow(keys.keys, j + k < keys.end ? j + k : keys.end - 1);
+    }
+    FOVEA_UNROLL(8)
+    for (int b = 0; b < kBlocks; ++b) {
+      FOVEA_UNROLL(16)
+      for (int i = 0; i < kSums; ++i) sums[b][i] = start;
+    }
+    const dot::FewCode* x = queries;
+    for (size_t d = 0; d < whole; d += kStep, x += kRows * kStep) {
+      if constexpr (kPrefetch) AskLines<kBlocks * kKeys * kStep>(ahead);
+      AddFewScores<kRows, false, kVectors, kBlocks, kKeys>(x, at, d, kStep, sums);
+    }
+    if (whole < dim) AddFewScores<kRows, true, kVectors, kBlocks, kKeys>(x, at, whole, dim - whole, sums);
+    FOVEA_UNROLL(8)
+    for (int b = 0; b < kBlocks; ++b) {
+      const uint32_t first = j + b * kKeys;
+      if (first >= keys.end) continue;
+      const VF key_scales = LoadForEachRow<kRows>(keys.numbers->key_scale + first);
+      const VF products = hn::Mul(dot::SumsOfRows<kRows>(sums[b]), key_scales);
+      StoreFewScores<kRows>(t, keys, first, hn::Mul(products, query_scales));
+    }
+  }
+}
+
+// The sum over the lanes of each row, in all of them: a tree that begins with neighbours.
+template <int kKeys, int kStep = 1>
+FOVEA_INLINE VF SumOfNeighbours(VF v) {
+  if constexpr (kStep == kKeys) {
+    return v;
+  } else {
+    return SumOfNeighbours<kKeys, 2 * kStep>(hn::Add(v, hn::SwapLanes<kStep>(v)));
+  }
+}
+template <int n>
+FOVEA_INLINE VF SumOfStrands(VF (&strands)[n]) {
+  FOVEA_UNROLL(4)
+  for (int half = 1; half < n; half *= 2) {
+    FOVEA_UNROLL(8)
+    for (int i = 0; i < n; i += 2 * half) strands[i] = hn::Add(strands[i], strands[i + half]);
+  }
+  return strands[0];
+}
+
+// NaN for the rows that see a value whose scale is not finite, else 0. Keys behind the end may have been brought for
+// other tiles.
+template <int kRows>
+FOVEA_CALLED_TEMPLATE VF NanOfRows(const QueryTile& t, const KeyTile& keys, bool hides) {
+  VF nan = hn::Zero(kF);
+  for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
+    const VF x = hn::LoadU(kF, BlockScores<kRows>(t, keys, j)),
+             each = LoadForEachRow<kRows>(keys.numbers->value_nan + j);
+    const MF hidden =
+        hides ? hn::Eq(x, hn::Set(kF, -kInfinity)) : hn::Le(hn::Set(kF, float(keys.end - j)), KeyOffsets<kRows>());
+    nan = hn::Add(nan, hn::IfThenZeroElse(hidden, each));
+  }
+  return ReduceRows<kRows, false>(nan);
+}
+
+// As SoftmaxTile and PackWeights; row_max, row_sum, rescale and what sums of values are multiplied by hold the same
+// number in all lanes of a row.
+template <int kRows>
+FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  constexpr int kVectors = kStrands / kKeys;  // of scores of kStrands keys
+  const uint32_t padded = uint32_t(round_up(keys.end - keys.begin, kStrands));
+  const VF minus_infinity = hn::Set(kF, -kInfinity);
+  for (uint32_t j = uint32_t(round_up(keys.end - keys.begin, kKeys)); j < padded; j += kKeys) {
+    hn::StoreU(minus_infinity, kF, t.s + j * kRows);
+  }
+  const VF nan = keys.numbers->any_nan ? NanOfRows<kRows>(t, keys, hides) : hn::Zero(kF);
+
+  float* const s_end = t.s + padded * kRows;
+  const VF old_max = hn::LoadU(kF, t.row_max);
+  VF max = old_max;
+  for (const float* s = t.s; s != s_end; s += kLanes) max = hn::Max(max, hn::LoadU(kF, s));
+  max = ReduceRows<kRows, true>(max);
+  if (hides) max = MinusInfinityIfLowest(max);
+  const VF shift = ShiftOf(max);
+
+  VF strands[kVectors], top = hn::Set(kF, kLeastTop);
+  FOVEA_UNROLL(8)
+  for (VF& strand : strands) strand = hn::Zero(kF);
+  const float* scale = keys.numbers->value_scale + keys.begin;
+  for (float* s = t.s; s != s_end; s += kVectors * kLanes, scale += kStrands) {
+    VF p[kVectors];
+    FOVEA_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) p[v] = hn::Sub(hn::LoadU(kF, s + v * kLanes), shift);
+    ShortExp2(p);
+    FOVEA_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) {
+      const MF hidden = hn::Eq(hn::LoadU(kF, s + v * kLanes), minus_infinity);
+      strands[v] = hn::Add(strands[v], hn::IfThenZeroElse(hidden, p[v]));
+      // Behind the end there are no scales.
+      const VF weight = hn::IfThenZeroElse(hidden, hn::Mul(p[v], LoadForEachRow<kRows>(scale + v * kKeys)));
+      top = hn::Max(top, weight);
+      hn::StoreU(weight, kF, s + v * kLanes);
+    }
+  }
+  FOVEA_UNROLL(8)
+  for (VF& strand : strands) strand = SumOfNeighbours<kKeys>(strand);
+  top = ReduceRows<kRows, true>(top);
+  const VF rescale = Exp2(hn::Sub(old_max, shift));
+  hn::StoreU(max, kF, t.row_max);
+  hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum), rescale, SumOfStrands(strands)), kF, t.row_sum);
+  hn::StoreU(rescale, kF, t.rescale);
+  hn::StoreU(hn::Add(hn::Mul(top, hn::Set(kF, 1.0f / 255)), nan), kF, ValueFactors(t));
+
+  const VF inverse = hn::Div(hn::Set(kF, 255.0f), top), bias = hn::Set(kF, kRoundingBias);
+  dot::FewWeight* codes = FewWeightCodes<kRows>(t);
+  for (const float* s = t.s; s != s_end; s += kLanes, codes += kKeys) {
+    dot::FewWeight lanes[kLanes];
+    dot::StoreFewWeights(hn::Add(hn::Mul(hn::LoadU(kF, s), inverse), bias), lanes);
+    FOVEA_UNROLL(4)
+    for (int r = 0; r < kRows; ++r) __builtin_memcpy(codes + r * kKeyTile, lanes + r * kKeys, kKeys * sizeof *codes);
+  }
+}
+
+// sums[row][..] += the weights of a group of keys times their values, which begin at `value`; of n elements where they
+// are fewer than fill the vectors. Where fewer than a group are left, their last one stands for the others, whose
+// weights are 0.
+template <int kRows, bool kPart, int kVectors>
+FOVEA_INLINE void AddFewValues(const dot::FewWeight* codes, const int8_t* value, ptrdiff_t stride, uint32_t count,
+                               size_t n, dot::Sum (&sums)[kRows][kVectors]) {
+  const int8_t* at[dot::kFewGroup];
+  FOVEA_UNROLL(4)
+  for (uint32_t k = 0; k < dot::kFewGroup; ++k) at[k] = value + ptrdiff_t(k < count ? k : count - 1) * stride;
+  dot::FewX values[kVectors];
+  if constexpr (kPart) {
+    dot::LoadFewValuesPart(at, n, values);
+  } else {
+    dot::LoadFewValues(at, values);
+  }
+  FOVEA_UNROLL(4)
+  for (int r = 0; r < kRows; ++r) {
+    const dot::FewX weights = dot::SetFewWeights(codes + r * kKeyTile);
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = dot::FewValueDot(weights, values[v], sums[r][v]);
+  }
+}
+
+// o[r][element + ..] for kVectors vectors, or for n elements.
+template <int kRows, bool kPart, int kVectors>
+FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t element, size_t n) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroupKeys = dot::kFewGroup;
+  constexpr int kSums = kRows * kVectors, kTurns = hn::kRegisters / 4 > kSums ? hn::kRegisters / 4 / kSums : 1;
+  const size_t padded = PaddedToLanes(t.value_dim);
+  dot::Sum sums[kTurns][kRows][kVectors];
+  FOVEA_UNROLL(8)
+  for (int i = 0; i < kTurns; ++i) {
+    FOVEA_UNROLL(4)
+    for (int r = 0; r < kRows; ++r) {
+      FOVEA_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) sums[i][r][v] = dot::FewZero();
+    }
+  }
+  const bool ask = AsksAhead<kRows>(t, keys) && keys.next_keys;
+  auto ahead = AskFrom(keys.next_keys, keys.keys.stride, t.head_dim, element * kKeyTile);
+  const dot::FewWeight* codes = FewWeightCodes<kRows>(t);
+  const ptrdiff_t stride = keys.values.stride;
+  const int8_t* value = CodesOfRow(keys.values, keys.begin) + element;
+  uint32_t left = keys.end - keys.begin;
+  for (; left >= kTurns * kGroupKeys; left -= kTurns * kGroupKeys) {
+    FOVEA_UNROLL(8)
+    for (int i = 0; i < kTurns; ++i, codes += kGroupKeys, value += kGroupKeys * stride) {
+      if (ask) AskLines<kGroupKeys * kVectors * kLanes>(ahead);
+      AddFewValues<kRows, kPart>(codes, value, stride, kGroupKeys, n, sums[i]);
+    }
+  }
+  for (; left > 0; codes += kGroupKeys, value += kGroupKeys * stride) {
+    const uint32_t count = left < kGroupKeys ? left : kGroupKeys;
+    AddFewValues<kRows, kPart>(codes, value, stride, count, n, sums[0]);
+    left -= count;
+  }
+  FOVEA_UNROLL(4)
+  for (int r = 0; r < kRows; ++r) {
+    const VF rescale = hn::Set(kF, t.rescale[r * kKeys]), factor = hn::Set(kF, ValueFactors(t)[r * kKeys]);
+    FOVEA_UNROLL(8)
+    for (int i = 1; i < kTurns; ++i) {
+      FOVEA_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) sums[0][r][v] = dot::FewAdd(sums[0][r][v], sums[i][r][v]);
+    }
+    VF floats[kVectors];
+    dot::InOrder(sums[0][r], floats);
+    float* o = t.o + r * padded + element;
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v, o += kLanes) {
+      if (kPart && size_t(v) * kLanes >= n) break;
+      hn::StoreU(hn::Add(hn::Mul(hn::LoadU(kF, o), rescale), hn::Mul(floats[v], factor)), kF, o);
+    }
+  }
+}
+
+template <int kRows, bool kHides>
+FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
+  constexpr int kVectors = dot::kFewValueVectors<kRows>;
+  size_t e = 0;
+  for (; e + kVectors * kLanes <= t.value_dim; e += kVectors * kLanes) {
+    FewValueBlock<kRows, false, kVectors>(t, keys, e, kVectors * kLanes);
+  }
+  if (e < t.value_dim) FewValueBlock<kRows, true, kVectors>(t, keys, e, t.value_dim - e);
+}
+
+// Rows that do not lie together, or are of i4, become rows of i8 in a buffer; others stay where they are. Where the
+// scales of the rows lie then.
+template <fovea_dtype kType>
+FOVEA_INLINE const float* FewBringRows(const RowsToBring& r, float (&scales)[kKeyTile]) {
+  if (!r.to && r.rows.scale_stride == 1) return static_cast<const float*>(r.rows.scales);
+  for (uint32_t i = 0; i < r.count; ++i) {
+    const CodedRow<kType> row = CodedRowOf<kType>(r, i);
+    scales[i] = row.Scale();
+    if (!r.to) continue;
+    uint8_t* const to = static_cast<uint8_t*>(r.to) + i * r.dim;
+    for (size_t d = 0; d < r.dim; d += kLanes) {
+      const size_t n = r.dim - d < kLanes ? r.dim - d : kLanes;
+      hn::StoreU8N(hn::BitCast(kI, hn::Add(row.Codes(d, n), hn::Set(kF, kRoundingBias))), to + d, n);
+    }
+  }
+  return scales;
+}
+
+template <fovea_dtype kType>
+FOVEA_INLINE void FewBringKeysOf(const RowsToBring& r) {
+  float room[kKeyTile];
+  const float* const scales = FewBringRows<kType>(r, room);
+  for (uint32_t i = 0; i < r.count; i += kLanes) {
+    const size_t n = r.count - i < kLanes ? r.count - i : kLanes;
+    hn::StoreN(FiniteOrNaN(LoadUpTo(scales + i, n)), kF, r.numbers->key_scale + r.at + i, n);
+  }
+}
+FOVEA_KERNEL void FewBringKeys(const RowsToBring& r) {
+  FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, FewBringKeysOf<kType>(r));
+}
+
+template <fovea_dtype kType>
+FOVEA_INLINE void FewBringValuesOf(const RowsToBring& r) {
+  float room[kKeyTile];
+  const float* const scales = FewBringRows<kType>(r, room);
+  if (r.at == r.begin) BeginValueScales(r);
+  VF nan = hn::Zero(kF);
+  for (uint32_t i = 0; i < r.count; i += kLanes) {
+    const size_t n = r.count - i < kLanes ? r.count - i : kLanes;
+    const VF scale = LoadUpTo(scales + i, n);
+    nan = hn::Add(nan, hn::Sub(scale, scale));
+    hn::StoreN(scale, kF, r.numbers->value_scale + r.at + i, n);
+  }
+  float any_nan;
+  hn::StoreN(OverLanes<false>(nan), kF, &any_nan, 1);
+  if (any_nan == 0.0f && !r.numbers->any_nan) return;
+  for (uint32_t i = 0; i < r.count; ++i) NoteValueScale(r, r.at + i, scales[i]);
+}
+FOVEA_KERNEL void FewBringValues(const RowsToBring& r) {
+  FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, FewBringValuesOf<kType>(r));
+}
