@@ -3,6 +3,7 @@
 // The tests of the vocabulary and of the functions over it, compiled once for each target: targets/each_target.inl
 // includes this file again.
 #if !defined(FOVEA_IN_TARGET)
+#include "attention/kernels.h"
 #include "formats/formats.h"
 #include "simd_tests.h"
 #define FOVEA_KERNELS_FILE "kernels/kernels.cc"
@@ -22,6 +23,7 @@ using fovea_test::ContractMemory;
 #include "kernels/formats.inl"
 #include "kernels/math.inl"
 #include "kernels/contract.inl"
+#include "kernels/dots.inl"
 #if !FOVEA_FOR_SCALAR
 #include "kernels/contract_lanes.inl"
 #endif
@@ -29,6 +31,7 @@ using fovea_test::ContractMemory;
 
 void Contract(ContractLog& log, const ContractMemory& memory, bool fused) {
   TestWords(log, memory, fused);
+  dots::TestDots(log, memory);
 #if !FOVEA_FOR_SCALAR
   TestWordsOfSeveralLanes(log);
 #endif
