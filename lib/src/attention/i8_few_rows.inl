@@ -52,9 +52,8 @@ FOVEA_INLINE VF LoadForEachRow(const float* p) {
 }
 
 template <fovea_dtype kType>
-FOVEA_INLINE void FewBeginRow(const QueryTile& t, const void* query, VF scale, size_t r) {
+FOVEA_INLINE void FewBeginRow(const QueryTile& t, const ScaledRow<kType>& row, size_t r) {
   const size_t rows = t.columns / t.row_lanes, reads = dot::FewReads(rows), padded = round_up(t.head_dim, reads);
-  const ScaledRow<kType> row = {FormatRow<kType>::Of(query, nullptr), scale};
   const ScaleI8 fit = ScaleI8::Of(row, t.head_dim);
   hn::StoreN(fit.scale, kF, QueryScales(t) + r * t.row_lanes, t.row_lanes);
   for (size_t d = 0; d < padded; d += kLanes) {
@@ -68,7 +67,7 @@ FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) 
   const RowArray<char> queries = BytesOf(q);
   const auto begin_row = [&](size_t r) {
     const char* const query = queries.data + RowOffset(t, r, queries.token_stride, queries.head_stride);
-    FOVEA_WITH_FORMAT(kUnscaledFormats, q.dtype, FewBeginRow<kType>(t, query, hn::Set(kF, scale), r));
+    FOVEA_WITH_FORMAT(kUnscaledFormats, q.dtype, FewBeginRow<kType>(t, {query, q.dtype, hn::Set(kF, scale)}, r));
   };
   for (size_t r = 0; r < rows; ++r) begin_row(r);
   hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
