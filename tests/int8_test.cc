@@ -325,6 +325,62 @@ TEST_CASE("int8: NaN or infinity in a query makes its row NaN, and no other", "[
   }
 }
 
+TEST_CASE("int8: a score of infinity makes its row NaN, one of minus infinity has no weight", "[short]") {
+  for (const uint32_t q_tokens : kQueries) {
+    for (const bool edge : {false, true}) {
+      for (const int sign : {1, -1, 0}) {  // 0: all keys have scores of minus infinity
+        Problem p = problem(q_tokens, 90);
+        p.head_dim = 1;
+        if (edge) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {50};
+        const auto infinite = [&](AttentionCase& test) {
+          for (uint32_t h = 0; h < p.q_heads; ++h) {
+            for (uint32_t i = 0; i < q_tokens; ++i) row(test.args.q, 0, h, i)[0] = test.q(0, h, i)[0] = 100.0f;
+          }
+          each_row(test, key_row, [&](const StoredRow& key, uint32_t j) {
+            const bool all = sign == 0, one = j == 20;
+            key.write(all || one ? 3e38f : 1e-4f, all ? -127 : one ? 127 * sign : static_cast<int>(j));
+          });
+        };
+        AttentionCase test(p);
+        infinite(test);
+        INFO(q_tokens << " queries, " << sign);
+        CHECK(run_both_ways(test) == "");
+        const float first = test.out()[0];
+        CHECK((sign == 1 ? std::isnan(first) : std::isfinite(first)));
+        if (sign == 0) CHECK(first == 0.0f);
+        if (sign == 0) continue;
+        AttentionCase bad(p);  // its NaN value counts
+        infinite(bad);
+        each_row(bad, value_row, [](const StoredRow& value, uint32_t j) {
+          if (j == 20) value.rescale(kNan);
+        });
+        CHECK(run_both_ways(bad) == "");
+        CHECK(std::isnan(bad.out()[0]));
+      }
+    }
+  }
+}
+
+TEST_CASE("int8: sums over many keys are as exact as the weights", "[short]") {
+  for (const uint32_t q_tokens : {1u, 5u}) {
+    Problem p = problem(q_tokens, 20000);
+    p.q_heads = p.kv_heads = 1;
+    p.head_dim = p.value_dim = 2;
+    AttentionCase test(p);
+    scale_queries(test, 0.0f);
+    double sum = 0;
+    each_row(test, value_row, [&](const StoredRow& value, uint32_t j) {
+      value.write(1.0f, static_cast<int>(random_bits(7, j) % 100));  // all weights times scales are the largest
+      sum += static_cast<double>(value.numbers[0]);
+    });
+    for (const fovea_target target : p.targets()) {
+      REQUIRE(test.run_unchecked({target}) == "");
+      INFO(fovea_target_name(target));
+      for (const float x : test.out()) CHECK(std::fabs(static_cast<double>(x) - sum / 20000) < 3e-5);
+    }
+  }
+}
+
 TEST_CASE("int8: every step of scores and every stage of their output agrees with the reference", "[short]") {
   for (const uint32_t q_tokens : kQueries) {
     for (uint32_t i = 0; i < 20; ++i) {

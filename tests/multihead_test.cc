@@ -479,6 +479,43 @@ TEST_CASE("multihead: keys that are projected once and kept give the bits of tho
   }
 }
 
+TEST_CASE("multihead: products with the rows of an int8 cache may be of integers", "[short][multihead]") {
+  LayerProblem p;
+  p.keys = LayerProblem::kCrossValues;
+  p.key_model = 11, p.value_model = 13, p.kv_tokens = 70, p.scores = false;
+  for (const fovea_target target : targets_and_those_that_extend_them()) {
+    LayerCache kept(p, FOVEA_KV_STRIDED, FOVEA_I8, 72);
+    LayerCase test(p);
+    REQUIRE(fovea_kv_describe(&kept.cache, &test.desc.attention) == FOVEA_OK);
+    test.desc.attention.max_kv_tokens = kept.cache.max_tokens;
+    test.desc.max_new_tokens = p.kv_tokens;
+    test.desc.attention.target = target;
+    test.desc.attention.processor_features = fovea::platform::processor_features();
+    std::vector<float> answers[2];
+    for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8}) {
+      test.desc.attention.compute = compute;
+      REQUIRE(fovea_multihead_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+      Guarded workspace(fovea_multihead_workspace_bytes(&test.plan), kAlignment, Placement::kEnd);
+      if (compute == FOVEA_COMPUTE_F32) {
+        REQUIRE(fovea_multihead_append(&test.plan, &kept.cache, &test.args, workspace.as<void>(), workspace.bytes()) ==
+                FOVEA_OK);
+        test.args.keys = test.args.values = {};
+        test.args.cache = &kept.cache;
+      }
+      REQUIRE(fovea_multihead(&test.plan, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      answers[compute] = test.answer();
+    }
+    float largest = 0, difference = 0;
+    for (size_t i = 0; i < answers[0].size(); ++i) {
+      largest = std::max(largest, std::fabs(answers[0][i]));
+      difference = std::max(difference, std::fabs(answers[1][i] - answers[0][i]));
+    }
+    INFO(fovea_target_name(target));
+    CHECK(difference > 0);
+    CHECK(difference < 0.03f * largest);
+  }
+}
+
 TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of one call", "[short][multihead]") {
   for (const fovea_target target : targets_and_those_that_extend_them()) {
     for (const bool turned : {false, true}) {
