@@ -665,7 +665,8 @@ typedef struct fovea_attention_args {
  * Time. No branch, skip or early exit depends on values: only shapes, counts, lengths and positions decide. Some
  * processors are themselves slower on subnormal numbers: x86 on data below about 1e-20 with SSE4 and plain scalar code,
  * and below 1e-38 with AVX2 and AVX-512, where attention takes up to 1.13 times as long, with additive scores 1.9
- * times. Their flush-to-zero mode avoids that. */
+ * times. Their flush-to-zero mode avoids that. With FOVEA_COMPUTE_I8 a tile of keys takes longer where the scale of a
+ * value is infinite or NaN. */
 fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args* args, void* workspace,
                              size_t workspace_bytes);
 
