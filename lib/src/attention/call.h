@@ -97,9 +97,9 @@ class AttentionCall {
 fovea_status run_attention(const AttentionCall& call);
 
 // What merges the states of a description's calls.
-inline MergeKernels::Merge* merge_of(const fovea_attention_desc& d) {
+inline const MergeKernel& merge_kernel(const fovea_attention_desc& d) {
   const MergeKernels& kernels = merge_kernels(d.target);
-  return is_i8(d) ? kernels.merge_i8 : kernels.merge;
+  return is_i8(d) ? kernels.i8 : kernels.f32;
 }
 
 }  // namespace fovea

@@ -21,7 +21,7 @@ namespace i8 {
 // clang-format on
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const MergeKernels kMerge = {MergeStates,
-                                                         kHasI8Products ? i8::MergeStates : nullptr};
+FOVEA_IN_DATA_SECTION const MergeKernels kMerge = {{MergeStates},
+                                                         {kHasI8Products ? i8::MergeStates : nullptr}};
 
 #endif

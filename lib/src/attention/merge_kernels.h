@@ -10,10 +10,12 @@
 namespace fovea {
 
 // A program that only merges states links no other kernel of attention.
+struct MergeKernel {
+  void (*merge)(const StateRows& into, const StateRows& from, size_t rows, size_t value_dim);
+};
 struct MergeKernels {
-  using Merge = void(const StateRows& into, const StateRows& from, size_t rows, size_t value_dim);
-  Merge* merge;
-  Merge* merge_i8;  // where products are integers: multiplications and additions are apart
+  MergeKernel f32;
+  MergeKernel i8;  // where products are integers: multiplications and additions are apart
 };
 
 FOVEA_TABLES(MergeKernels, kMerge, merge_kernels)
