@@ -5,6 +5,8 @@
 //   x = query codes [step][row][reads], a step of a key repeated for each row -> scores
 //   weight codes [row][key], a group of keys at a time, whose values are interleaved in registers -> sums of values
 
+using FewQuery = decltype(dot::LoadFewX(nullptr));  // codes of queries and keys in a vector
+using FewValueSum = decltype(dot::FewZero());
 constexpr uint32_t kStrands = 16;  // of a sum of weights, see SoftmaxTile
 
 FOVEA_INLINE dot::FewCode* FewQueryCodes(const QueryTile& t) { return reinterpret_cast<dot::FewCode*>(t.q); }
@@ -67,7 +69,7 @@ FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) 
   const RowArray<char> queries = BytesOf(q);
   const auto begin_row = [&](size_t r) {
     const char* const query = queries.data + RowOffset(t, r, queries.token_stride, queries.head_stride);
-    FOVEA_WITH_FORMAT(kUnscaledFormats, q.dtype, FewBeginRow<kType>(t, {query, q.dtype, hn::Set(kF, scale)}, r));
+    FOVEA_WITH_FORMAT(kQueryTexts, q.dtype, FewBeginRow<kType>(t, {query, q.dtype, hn::Set(kF, scale)}, r));
   };
   for (size_t r = 0; r < rows; ++r) begin_row(r);
   hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
@@ -79,7 +81,7 @@ FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) 
 template <int kRows, bool kPart, int kVectors, int kBlocks, size_t kKeys>
 FOVEA_INLINE void AddFewScores(const dot::FewCode* x, const int8_t* const (&at)[kBlocks * kKeys], size_t d, size_t n,
                                dot::Sum (&sums)[kBlocks][kVectors * kKeys]) {
-  dot::FewX q[kVectors];
+  FewQuery q[kVectors];
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) q[v] = dot::LoadFewX(x + v * dot::kFewXCodes);
   FOVEA_UNROLL(8)
@@ -87,7 +89,7 @@ FOVEA_INLINE void AddFewScores(const dot::FewCode* x, const int8_t* const (&at)[
     FOVEA_UNROLL(16)
     for (size_t k = 0; k < kKeys; ++k) {
       const int8_t* const key = at[b * kKeys + k] + d;
-      const dot::FewX e = kPart ? dot::LoadFewPart<kRows>(key, n) : dot::LoadFew<kRows>(key);
+      const FewQuery e = kPart ? dot::LoadFewPart<kRows>(key, n) : dot::LoadFew<kRows>(key);
       FOVEA_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) sums[b][v * kKeys + k] = dot::FewScoreDot(q[v], e, sums[b][v * kKeys + k]);
     }
@@ -232,7 +234,7 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
 // weights are 0.
 template <int kRows, bool kPart, int kVectors>
 FOVEA_INLINE void AddFewValues(const dot::FewWeight* codes, const int8_t* value, ptrdiff_t stride, uint32_t count,
-                               size_t n, dot::Sum (&sums)[kRows][kVectors]) {
+                               size_t n, FewValueSum (&sums)[kRows][kVectors]) {
   const int8_t* at[dot::kFewGroup];
   FOVEA_UNROLL(4)
   for (uint32_t k = 0; k < dot::kFewGroup; ++k) at[k] = value + ptrdiff_t(k < count ? k : count - 1) * stride;
@@ -244,7 +246,7 @@ FOVEA_INLINE void AddFewValues(const dot::FewWeight* codes, const int8_t* value,
   }
   FOVEA_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
-    const dot::FewX weights = dot::SetFewWeights(codes + r * kKeyTile);
+    const auto weights = dot::SetFewWeights(codes + r * kKeyTile);
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) sums[r][v] = dot::FewValueDot(weights, values[v], sums[r][v]);
   }
@@ -256,7 +258,7 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroupKeys = dot::kFewGroup;
   constexpr int kSums = kRows * kVectors, kTurns = hn::kRegisters / 4 > kSums ? hn::kRegisters / 4 / kSums : 1;
   const size_t padded = PaddedToLanes(t.value_dim);
-  dot::Sum sums[kTurns][kRows][kVectors];
+  FewValueSum sums[kTurns][kRows][kVectors];
   FOVEA_UNROLL(8)
   for (int i = 0; i < kTurns; ++i) {
     FOVEA_UNROLL(4)

@@ -34,6 +34,7 @@ namespace of_smlad {
 namespace of_helium {
 #include "simd/dot_helium.inl"
 #define FOVEA_DOT_PRODUCTS "attention/i8_products_helium.inl"
+#define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
 #include "attention/i8_dot_kernels.inl"
 }
 #else

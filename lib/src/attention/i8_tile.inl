@@ -20,6 +20,7 @@ FOVEA_INLINE float* ValueFactors(const QueryTile& t) { return t.rescale + 2 * si
 // ------------------------------------------------------------------------------------------------------- queries
 
 // A row of queries times scale. Where size counts, one text serves all types.
+constexpr FormatSet kQueryTexts = kPreferSize ? kOnlyF32 : kUnscaledFormats;
 template <fovea_dtype kType>
 struct ScaledRow {
   const void* data;
@@ -71,8 +72,7 @@ FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
   const RowArray<char> queries = BytesOf(q);
   const auto begin_column = [&](size_t column) {
     const char* const query = queries.data + RowOffset(t, column, queries.token_stride, queries.head_stride);
-    constexpr FormatSet kTexts = kPreferSize ? kOnlyF32 : kUnscaledFormats;
-    FOVEA_WITH_FORMAT(kTexts, q.dtype, BeginColumn<kType>(t, {query, q.dtype, hn::Set(kF, scale)}, column));
+    FOVEA_WITH_FORMAT(kQueryTexts, q.dtype, BeginColumn<kType>(t, {query, q.dtype, hn::Set(kF, scale)}, column));
   };
   for (size_t column = 0; column < columns; ++column) begin_column(column);
   for (size_t column = 0; column < columns; column += kLanes) {

@@ -113,7 +113,7 @@ constexpr DotTraits kDotTraits[kDotKinds] = {
     {1, 4, 4, true},     // vpdpbusd
     {1, 4, 16, false},   // sdot
     {1, 8, 16, false},   // smmla
-    {1, 16, 16, false},  // vmladava
+    {1, 16, 16, true},   // vmladava
     {2, 2, 4, false},    // smlad
 };
 constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }

@@ -108,4 +108,67 @@ FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[16], size_t elements, R
   return e;
 }
 
+// ---- for the few-rows kernel: sums of values have a lane for each element
+
+using FewCode = int8_t;     // of a query
+using FewWeight = int32_t;  // of a weight
+using FewX = VI;            // values
+template <int kRows>
+constexpr int kFewVectors = kRows;
+constexpr size_t FewReads(size_t) { return 16; }
+constexpr size_t kFewXCodes = 16;
+
+FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) { StoreQueries(biased, lanes); }
+FOVEA_INLINE Bytes LoadFewX(const FewCode* p) { return LoadBytes(p); }
+template <int kRows>
+FOVEA_INLINE Bytes LoadFew(const int8_t* p) {
+  return LoadBytes(p);
+}
+template <int kRows>
+FOVEA_INLINE Bytes LoadFewPart(const int8_t* p, size_t n) {
+  return LoadSomeBytes(p, n);
+}
+FOVEA_INLINE Sum FewStart(const FewCode*, size_t) { return 0; }
+FOVEA_INLINE Sum FewScoreDot(Bytes x, Bytes e, Sum sum) { return DotAdd(x, e, sum); }
+template <int kRows>
+FOVEA_INLINE VF SumsOfRows(const Sum (&sums)[kLanes]) {
+  return ToFloat(sums);
+}
+
+constexpr uint32_t kFewGroup = 1;
+template <int kRows>
+constexpr int kFewValueVectors = kRows == 1 ? 4 : 2;
+FOVEA_INLINE VI FewZero() { return hn::Set(kI, 0); }
+FOVEA_INLINE VI FewAdd(VI a, VI b) { return hn::Add(a, b); }
+FOVEA_INLINE VI FewValueDot(FewWeight weight, VI value, VI sum) {
+#if defined(__clang__)
+  return vmlaq_n_s32(sum, value, weight);
+#else
+  asm("vmla.s32 %q0, %q1, %2" : "+w"(sum) : "w"(value), "r"(weight));
+  return sum;
+#endif
+}
+FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) {
+  *reinterpret_cast<hn::VIInMemory*>(lanes) = hn::And(hn::BitCast(kI, biased), hn::Set(kI, 255));
+}
+FOVEA_INLINE FewWeight SetFewWeights(const FewWeight* p) { return *p; }
+template <int kVectors>
+FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[1], VI (&values)[kVectors]) {
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) values[v] = hn::LoadI8(kI, at[0] + v * kLanes);
+}
+template <int kVectors>
+FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[1], size_t n, VI (&values)[kVectors]) {
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    const size_t first = v * kLanes, left = first < n ? n - first : 0;
+    values[v] = hn::LoadI8N(kI, at[0] + (left ? first : 0), left < kLanes ? left : kLanes);
+  }
+}
+template <int kVectors>
+FOVEA_INLINE void InOrder(const VI (&sums)[kVectors], VF (&floats)[kVectors]) {
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) floats[v] = hn::ConvertTo(kF, sums[v]);
+}
+
 }  // namespace dot
