@@ -20,10 +20,11 @@ FOVEA_INLINE const int8_t* CodesOfRow(const KeyRows& rows, uint32_t row) {
   return static_cast<const int8_t*>(rows.data) + ptrdiff_t(row) * rows.stride;
 }
 
-// Values that were brought are in the caches, and have no scales of their own.
+// Values that were brought are in the caches, and have no scales of their own. Processors with few registers have no
+// second cache.
 template <int kRows>
 FOVEA_INLINE bool AsksAhead(const QueryTile& t, const KeyTile& keys) {
-  return t.value_dim == t.head_dim && keys.values.scales;
+  return hn::kRegisters > 8 && t.value_dim == t.head_dim && keys.values.scales;
 }
 
 // Rows that touch are asked for as one long row.
@@ -110,9 +111,11 @@ FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
   for (uint32_t j = keys.begin; j < keys.end; j += kBlocks * kKeys) {
     const int8_t* at[kBlocks * kKeys];
     dot::Sum sums[kBlocks][kSums];
+    const int8_t* key = CodesOfRow(keys.keys, j);
     FOVEA_UNROLL(16)
     for (uint32_t k = 0; k < kBlocks * kKeys; ++k) {  // keys behind the end repeat the last one
-      at[k] = CodesOfRow(keys.keys, j + k < keys.end ? j + k : keys.end - 1);
+      at[k] = key;
+      key += j + k + 1 < keys.end ? keys.keys.stride : 0;
     }
     FOVEA_UNROLL(8)
     for (int b = 0; b < kBlocks; ++b) {
