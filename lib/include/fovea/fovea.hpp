@@ -204,7 +204,8 @@ struct AttentionArgs : fovea_attention_args {
 };
 
 // Memory for calls on f32 arrays by one worker, without a budget: a static array, or a member. For other formats and
-// sources use Memory<FOVEA_KV_WORKSPACE_BYTES(HeadDim, ValueDim)>.
+// sources use Memory<FOVEA_KV_WORKSPACE_BYTES(HeadDim, ValueDim)>, for integer products
+// Memory<FOVEA_I8_WORKSPACE_BYTES(HeadDim, ValueDim)>.
 template <std::size_t HeadDim, std::size_t ValueDim = HeadDim>
 using Workspace = Memory<FOVEA_WORKSPACE_BYTES(HeadDim, ValueDim)>;
 
