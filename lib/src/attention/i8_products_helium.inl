@@ -121,11 +121,11 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) query_scale[v] = hn::LoadU(kF, QueryScales(t) + column + v * kLanes);
   float* s = t.s + size_t(keys.begin) * columns + column;
-  for (uint32_t j = keys.begin; j < keys.end; ++j, s += columns) {
-    const float key_scale = keys.numbers->key_scale[j];
+  const float* key_scale = keys.numbers->key_scale + keys.begin;
+  for (uint32_t left = keys.end - keys.begin; left > 0; --left, s += columns, ++key_scale) {
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) {
-      const VF scaled = hn::MulSet(dot::ToFloat(reinterpret_cast<const int32_t*>(s + v * kLanes)), key_scale);
+      const VF scaled = hn::MulSet(dot::ToFloat(reinterpret_cast<const int32_t*>(s + v * kLanes)), *key_scale);
       hn::StoreU(hn::Mul(scaled, query_scale[v]), kF, s + v * kLanes);
     }
   }
@@ -159,12 +159,11 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
   for (size_t element = 0; element < t.value_dim; element += kKeyTile) {
     const uint32_t count = t.value_dim - element < kKeyTile ? uint32_t(t.value_dim - element) : kKeyTile;
     MultiplyValues(t, keys, column, element, count, kVectors * kLanes);
-    const int32_t* sums = Sums(t) + column;
-    for (uint32_t e = 0; e < count; ++e, sums += columns, o += columns) {
-      const int32_t start = keys.numbers->value_start[element + e];
+    const int32_t *sums = Sums(t) + column, *start = keys.numbers->value_start + element;
+    for (uint32_t left = count; left > 0; --left, sums += columns, o += columns, ++start) {
       FOVEA_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) {
-        const VF sum = dot::ToFloat(sums + v * kLanes, start);
+        const VF sum = dot::ToFloat(sums + v * kLanes, *start);
         const VF old = hn::Mul(hn::LoadU(kF, o + v * kLanes), rescale[v]);
         hn::StoreU(hn::Add(old, hn::Mul(sum, factor[v])), kF, o + v * kLanes);
       }

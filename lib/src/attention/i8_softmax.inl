@@ -76,6 +76,7 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeyTile& keys, size_t co
   if (hides) new_max = MinusInfinityIfLowest(new_max);
   const VF shift = ShiftOf(new_max);
 
+  const float* const value_scale = keys.numbers->value_scale;
   VF quarters[4], top[kAtOnce];
   FOVEA_UNROLL(4)
   for (VF& t4 : top) t4 = hn::Set(kF, kLeastTop);
@@ -88,7 +89,7 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeyTile& keys, size_t co
       uint32_t j = begin / 16 * 16 + 4 * quarter;
       if (j < begin) j += 16;
       for (; j < padded_end; j += 16) {
-        WeightsOf(s + (j + i) * rows, rows, keys.numbers->value_scale + j + i, shift, hides, sums, top);
+        WeightsOf(s + (j + i) * rows, rows, value_scale + j + i, shift, hides, sums, top);
       }
       FOVEA_UNROLL(4)
       for (uint32_t k = 0; k < kAtOnce; ++k) strands[i + k] = sums[k];

@@ -4,17 +4,18 @@
 
 // The codes of a group of keys, from key j on. Unless it is whole, those of other keys than the tile's are 0.
 template <bool kWhole>
-FOVEA_INLINE void PackGroupOfWeights(const KeyTile& keys, const float* s, size_t rows, VF inverse, uint32_t j,
-                                     dot::Code* to) {
+FOVEA_INLINE void PackGroupOfWeights(const KeyTile& keys, const float* s, size_t rows, const float* value_scale,
+                                     VF inverse, uint32_t j, dot::Code* to) {
   constexpr uint32_t kAtOnce = kGroup > 8 ? 1 : kGroup;
-  for (uint32_t k = 0; k < kGroup; k += kAtOnce) {
+  s += j * rows;
+  value_scale += j;
+  for (uint32_t k = 0; k < kGroup; k += kAtOnce, s += kAtOnce * rows, value_scale += kAtOnce) {
     VF biased[kAtOnce];
     FOVEA_UNROLL(8)
     for (uint32_t i = 0; i < kAtOnce; ++i) {
-      const uint32_t key = j + k + i;
       biased[i] = hn::Set(kF, kRoundingBias);
-      if (!kWhole && (key < keys.begin || key >= keys.end)) continue;
-      const VF weight = hn::MulSet(hn::LoadU(kF, s + key * rows), keys.numbers->value_scale[key]);
+      if (!kWhole && (j + k + i < keys.begin || j + k + i >= keys.end)) continue;
+      const VF weight = hn::MulSet(hn::LoadU(kF, s + i * rows), value_scale[i]);
       biased[i] = hn::AddSet(hn::Mul(weight, inverse), kRoundingBias);
     }
     dot::StoreWeights(biased, to + k);
@@ -41,13 +42,14 @@ FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t co
 
   const uint32_t first = (dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;
   const uint32_t end = ((dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup;
-  for (uint32_t g = first; g < end; ++g) {
-    dot::Code* const to = WeightCodes(t) + (size_t(g) * rows + column) * kGroup;
+  const float* const value_scale = numbers.value_scale;
+  dot::Code* to = WeightCodes(t) + (size_t(first) * rows + column) * kGroup;
+  for (uint32_t g = first; g < end; ++g, to += rows * kGroup) {
     const uint32_t j = g * kGroup;
     if (j >= keys.begin && j + kGroup <= keys.end) {
-      PackGroupOfWeights<true>(keys, s, rows, inverse, j, to);
+      PackGroupOfWeights<true>(keys, s, rows, value_scale, inverse, j, to);
     } else {
-      PackGroupOfWeights<false>(keys, s, rows, inverse, j, to);
+      PackGroupOfWeights<false>(keys, s, rows, value_scale, inverse, j, to);
     }
   }
 }

@@ -29,11 +29,11 @@ FOVEA_CALLED_TEMPLATE void MultiplyPairs(const dot::Pair* x, size_t columns, con
                                          dot::Sum (&out)[2][kVectors]) {
   dot::Sum sums[2][kVectors] = {};
   if constexpr (!kPreferSize) {
-    for (size_t rounds = n / 4; rounds > 0; --rounds) {
-      FOVEA_UNROLL(4)
-      for (int i = 0; i < 4; ++i) AddPairs<kStep>(x, columns, rows, sums);
+    for (size_t rounds = n / 8; rounds > 0; --rounds) {
+      FOVEA_UNROLL(8)
+      for (int i = 0; i < 8; ++i) AddPairs<kStep>(x, columns, rows, sums);
     }
-    n %= 4;
+    n %= 8;
   }
   for (; n > 0; --n) AddPairs<kStep>(x, columns, rows, sums);
   FOVEA_UNROLL(2)
