@@ -2,23 +2,27 @@
 //
 // Weights become codes from 0 to 255 that fill each key tile: the largest weight times the scale of its value is 255.
 
-// The codes of a group of keys, from key j on. Unless it is whole, those of other keys than the tile's are 0.
+// The codes of some groups of keys. Unless these are whole, those of other keys than the tile's are 0.
 template <bool kWhole>
-FOVEA_INLINE void PackGroupOfWeights(const KeyTile& keys, const float* s, size_t rows, const float* value_scale,
-                                     VF inverse, uint32_t j, dot::Code* to) {
+FOVEA_INLINE void PackGroups(const KeyTile& keys, const float* s, size_t rows, VF inverse, uint32_t first, uint32_t end,
+                             dot::Code* codes) {
   constexpr uint32_t kAtOnce = kGroup > 8 ? 1 : kGroup;
-  s += j * rows;
-  value_scale += j;
-  for (uint32_t k = 0; k < kGroup; k += kAtOnce, s += kAtOnce * rows, value_scale += kAtOnce) {
-    VF biased[kAtOnce];
-    FOVEA_UNROLL(8)
-    for (uint32_t i = 0; i < kAtOnce; ++i) {
-      biased[i] = hn::Set(kF, kRoundingBias);
-      if (!kWhole && (j + k + i < keys.begin || j + k + i >= keys.end)) continue;
-      const VF weight = hn::MulSet(hn::LoadU(kF, s + i * rows), value_scale[i]);
-      biased[i] = hn::AddSet(hn::Mul(weight, inverse), kRoundingBias);
+  const float* value_scale = keys.numbers->value_scale + first * kGroup;
+  s += first * kGroup * rows;
+  codes += first * kGroup * rows;
+  for (uint32_t g = first; g < end; ++g, codes += kGroup * rows) {
+    for (uint32_t k = 0; k < kGroup; k += kAtOnce, s += kAtOnce * rows, value_scale += kAtOnce) {
+      VF biased[kAtOnce];
+      FOVEA_UNROLL(8)
+      for (uint32_t i = 0; i < kAtOnce; ++i) {
+        const uint32_t key = g * kGroup + k + i;
+        biased[i] = hn::Set(kF, kRoundingBias);
+        if (!kWhole && (key < keys.begin || key >= keys.end)) continue;
+        const VF weight = hn::MulSet(hn::LoadU(kF, s + i * rows), value_scale[i]);
+        biased[i] = hn::AddSet(hn::Mul(weight, inverse), kRoundingBias);
+      }
+      dot::StoreWeights(biased, codes + k);
     }
-    dot::StoreWeights(biased, to + k);
   }
 }
 
@@ -42,14 +46,11 @@ FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t co
 
   const uint32_t first = (dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;
   const uint32_t end = ((dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup;
-  const float* const value_scale = numbers.value_scale;
-  dot::Code* to = WeightCodes(t) + (size_t(first) * rows + column) * kGroup;
-  for (uint32_t g = first; g < end; ++g, to += rows * kGroup) {
-    const uint32_t j = g * kGroup;
-    if (j >= keys.begin && j + kGroup <= keys.end) {
-      PackGroupOfWeights<true>(keys, s, rows, value_scale, inverse, j, to);
-    } else {
-      PackGroupOfWeights<false>(keys, s, rows, value_scale, inverse, j, to);
-    }
-  }
+  dot::Code* const codes = WeightCodes(t) + column * kGroup;
+  if constexpr (kPreferSize) return PackGroups<false>(keys, s, rows, inverse, first, end, codes);
+  const uint32_t whole = uint32_t(round_up(keys.begin, kGroup)) / kGroup;
+  const uint32_t part = keys.end / kGroup > whole ? keys.end / kGroup : whole;
+  PackGroups<false>(keys, s, rows, inverse, first, whole, codes);
+  PackGroups<true>(keys, s, rows, inverse, whole, part, codes);
+  PackGroups<false>(keys, s, rows, inverse, part, end, codes);
 }
