@@ -402,4 +402,40 @@ TEST_CASE("int8: every step of scores and every stage of their output agrees wit
   }
 }
 
+TEST_CASE("int8: rows alone and up to nine together have the bits that they have among many, in every width",
+          "[short]") {
+  constexpr uint32_t kDims[][2] = {{1, 1},   {7, 9},   {16, 16},   {31, 33},   {32, 32},  {64, 96},
+                                   {80, 80}, {96, 64}, {128, 128}, {130, 129}, {160, 40}, {256, 300}};
+  for (const auto& dims : kDims) {
+    for (uint32_t i = 0; i < 6; ++i) {
+      Problem p = problem(45, i % 3 == 0 ? 83 : i % 3 == 1 ? 64 : 2);
+      p.seed = dims[0] + i;
+      p.q_heads = p.kv_heads = 1;
+      p.head_dim = dims[0], p.value_dim = dims[1];
+      if (i % 2 == 1) p.key_dtype = p.value_dtype = FOVEA_I4;
+      if (i == 3) p.mask = FOVEA_MASK_BYTE;
+      AttentionCase test(p);
+      for (const fovea_target target : p.targets()) {
+        REQUIRE(test.run_unchecked({target}) == "");
+        const std::vector<float> want = test.out(), want_lse = test.lse();
+        Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+        test.fill_outputs();
+        fovea_attention_args part = test.args;
+        for (uint32_t first = 0, count = 1; first < p.q_tokens; first += count++) {
+          part.q_tokens = count;
+          part.q.data = row(test.args.q, 0, 0, first);
+          part.out.data = row(test.args.out, 0, 0, first);
+          part.lse.data = row(test.args.lse, 0, 0, first);
+          part.mask.data = static_cast<const uint8_t*>(test.args.mask.data) +
+                           (p.mask == FOVEA_MASK_BYTE ? ptrdiff_t{first} * test.args.mask.q_stride : 0);
+          REQUIRE(fovea_attention(&test.plan, &part, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        }
+        INFO(name(p) << ": " << fovea_target_name(target));
+        CHECK(same_bits(test.out(), want));
+        CHECK(same_bits(test.lse(), want_lse));
+      }
+    }
+  }
+}
+
 }  // namespace fovea_test

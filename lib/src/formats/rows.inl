@@ -108,16 +108,19 @@ FOVEA_INLINE VF OverLanes(VF v) {
 
 FOVEA_INLINE VF ZeroIfNan(VF v) { return hn::IfThenElse(hn::Eq(v, v), v, hn::Zero(kF)); }
 
+// The largest magnitude of a row counts as at least this.
+constexpr float kLeastMaxI8 = 127 * 0x1p-126f;
+
 // i8: scale = max |x| / 127, but at least the smallest normal number, and at most such that 127 times it is finite. A
 // search for a better scale would take less than a hundredth off the squared error.
 struct ScaleI8 {
-  VF scale, inverse;  // in all lanes
+  VF scale, inverse;  // of one row in all lanes
   VI finite;          // all bits, or none where an element is NaN or infinite
 
   // Row: a function of d and n that gives the n <= kLanes elements from d on, and 0 in the other lanes.
   template <class Row>
   FOVEA_INLINE ScaleI8 Of(const Row& row, size_t dim) {
-    VF max = hn::Set(kF, 127 * 0x1p-126f), not_finite = hn::Zero(kF);  // NaN if some element is NaN or infinite, else 0
+    VF max = hn::Set(kF, kLeastMaxI8), not_finite = hn::Zero(kF);  // NaN if some element is NaN or infinite, else 0
     if constexpr (kLanes == 1) {
       // As integers: sizes lie in the order of their bits, and last those that are not finite.
       int32_t most = BitsOf(max);
@@ -131,6 +134,10 @@ struct ScaleI8 {
       max = OverLanes<true>(max);
       not_finite = OverLanes<false>(not_finite);
     }
+    return From(max, not_finite);
+  }
+  // Of the largest magnitude, and NaN where an element is not finite, else 0: for a row in each lane.
+  FOVEA_INLINE ScaleI8 From(VF max, VF not_finite) {
     const VF divided = hn::Div(max, hn::Set(kF, 127.0f)), most = hn::Set(kF, 0x1.020406p121f);
     const VF all_bits = hn::BitCast(kF, hn::Set(kI, -1));
     return {hn::Add(hn::IfThenElse(hn::Lt(most, divided), most, divided), not_finite),
