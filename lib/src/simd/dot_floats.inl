@@ -41,12 +41,7 @@ template <int kRows>
 constexpr int kFewVectors = kRows;
 constexpr size_t FewReads(size_t) { return kLanes; }
 constexpr size_t kFewXCodes = kLanes;
-constexpr bool kWidensI4 = false;
-template <bool>
-FOVEA_INLINE void LargestOfI4(const uint8_t*, ptrdiff_t, const uint16_t*, ptrdiff_t, size_t, float*, float*) {}
-template <bool>
-FOVEA_INLINE void CodesOfI4(const uint8_t*, ptrdiff_t, const uint16_t*, ptrdiff_t, size_t, const float*, uint8_t*,
-                            size_t) {}
+#include "simd/i4_none.inl"
 
 FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) { StoreQueries(biased, lanes); }
 FOVEA_INLINE FewX LoadFewX(const FewCode* p) { return hn::LoadU(kF, p); }

@@ -117,6 +117,7 @@ template <int kRows>
 constexpr int kFewVectors = kRows;
 constexpr size_t FewReads(size_t) { return 16; }
 constexpr size_t kFewXCodes = 16;
+#include "simd/i4_none.inl"
 
 FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) { StoreQueries(biased, lanes); }
 FOVEA_INLINE Bytes LoadFewX(const FewCode* p) { return LoadBytes(p); }

@@ -217,12 +217,7 @@ FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
 constexpr bool kWidensI4 = true;
 #include "simd/i4_avx512.inl"
 #else
-constexpr bool kWidensI4 = false;
-template <bool>
-FOVEA_INLINE void LargestOfI4(const uint8_t*, ptrdiff_t, const uint16_t*, ptrdiff_t, size_t, float*, float*) {}
-template <bool>
-FOVEA_INLINE void CodesOfI4(const uint8_t*, ptrdiff_t, const uint16_t*, ptrdiff_t, size_t, const float*, uint8_t*,
-                            size_t) {}
+#include "simd/i4_none.inl"
 #endif
 
 // Keys have 128 added to their codes: sums begin with what makes up for it.
