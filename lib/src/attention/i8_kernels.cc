@@ -54,6 +54,18 @@ namespace of_vnni {
 #include "attention/i8_dot_kernels.inl"
 }
 #endif
+#if defined(FOVEA_HAS_NEON_DOT)
+namespace of_sdot {
+#include "simd/dot_sdot.inl"
+#define FOVEA_DOT_PRODUCTS "attention/i8_products_neon64.inl"
+#include "attention/i8_dot_kernels.inl"
+}
+namespace of_smmla {
+#include "simd/dot_smmla.inl"
+#define FOVEA_DOT_PRODUCTS "attention/i8_products_neon64.inl"
+#include "attention/i8_dot_kernels.inl"
+}
+#endif
 
 constexpr I8Kernels Kernels() {
   I8Kernels kernels = {};
@@ -67,6 +79,10 @@ constexpr I8Kernels Kernels() {
 #endif
 #if defined(FOVEA_VNNI_LANES)
   of_vnni::AddKernels(&kernels);
+#endif
+#if defined(FOVEA_HAS_NEON_DOT)
+  of_sdot::AddKernels(&kernels);
+  of_smmla::AddKernels(&kernels);
 #endif
   return kernels;
 }

@@ -7,7 +7,7 @@
 // Between the products Mul and Add are apart and the sums' order is fixed by the keys' places in the tile, so that the
 // bits are the same on every target.
 
-using hn::kBlockVectors;
+constexpr int kBlockVectors = kDotTraits[dot::kKind].vectors ? kDotTraits[dot::kKind].vectors : hn::kBlockVectors;
 constexpr size_t kGroup = kDotTraits[dot::kKind].group, kReads = kDotTraits[dot::kKind].reads;
 
 FOVEA_INLINE dot::Code* QueryCodes(const QueryTile& t) { return reinterpret_cast<dot::Code*>(t.q); }

@@ -103,4 +103,39 @@ FOVEA_INLINE void Next(const float*& p, ptrdiff_t step, V (&v)[n]) {
   FOVEA_OPAQUE(p);
 }
 
+#if defined(__aarch64__)
+#define FOVEA_HAS_NEON_DOT  // the processor may have sdot, and smmla
+#define FOVEA_HAS_RAW_VECTORS
+// From intrinsics g++ 12 makes a load of each, and copies vectors for a store of four.
+template <int n>
+FOVEA_INLINE void LoadVectors(const float* p, V (&v)[n]) {
+#if !defined(__clang__)
+  typedef float Lanes[4 * n];
+  if constexpr (n == 4) {
+    float32x4x4_t four;
+    asm("ld1 {%S0.4s - %V0.4s}, %1" : "=w"(four) : "Q"(*reinterpret_cast<const Lanes*>(p)));
+    v[0] = four.val[0], v[1] = four.val[1], v[2] = four.val[2], v[3] = four.val[3];
+    return;
+  }
+#endif
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < n; ++i) v[i] = vld1q_f32(p + 4 * i);
+}
+template <int n>
+FOVEA_INLINE void StoreVectors(const V (&v)[n], float* p) {
+  constexpr int kPaired = n - n % 2;
+#if !defined(__clang__)
+  typedef float Lanes[8];
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < kPaired; i += 2) {
+    asm("stp %q1, %q2, %0" : "=Ump"(*reinterpret_cast<Lanes*>(p + 4 * i)) : "w"(v[i]), "w"(v[i + 1]));
+  }
+#else
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < kPaired; ++i) vst1q_f32(p + 4 * i, v[i]);
+#endif
+  if constexpr (n % 2 != 0) vst1q_f32(p + 4 * kPaired, v[kPaired]);
+}
+#endif
+
 }  // namespace raw

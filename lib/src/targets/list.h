@@ -31,8 +31,8 @@
   row(__VA_ARGS__, AVX2_VNNI, "avx2_vnni", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kDotVnni, kAvx2 | kAvxVnni)             \
   row(__VA_ARGS__, AVX2, "avx2", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kDotFloats, kAvx2)                                  \
   row(__VA_ARGS__, SSE4, "sse4", SSE4, kSimd, FOVEA_VECTORS(N_SSE4), 4, 3, 2, kDotFloats, kSse4)                                  \
-  row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNeonDotprod | kNeonI8mm)     \
-  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNeonDotprod)           \
+  row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotSmmla, kNeonDotprod | kNeonI8mm)     \
+  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotSdot, kNeonDotprod)           \
   row(__VA_ARGS__, NEON, "neon", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNothing)                               \
   row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, 2, kDotHelium, kNothing)                              \
   row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, 2, kDotFloats, kNothing)                                          \

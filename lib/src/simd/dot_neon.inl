@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the dot headers of AArch64 share: codes of queries are signed, rows are read 16 codes at a time.
+
+using Code = uint8_t;
+using RowCode = int8_t;
+
+using E = int8x16_t;
+using Sum = int32x4_t;
+
+FOVEA_INLINE E LoadE(const RowCode* p) { return vld1q_s8(p); }
+FOVEA_INLINE E LoadPartOfE(const RowCode* p, size_t n) {
+  RowCode codes[16] = {};
+  for (size_t i = 0; i < n; ++i) codes[i] = p[i];
+  return vld1q_s8(codes);
+}
+FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
+
+#if defined(__clang__) || defined(__ARM_FEATURE_SVE) || defined(__ARM_FEATURE_SHA3)
+#define FOVEA_ASM_DOTPROD ".arch_extension dotprod\n\t"
+#define FOVEA_ASM_I8MM ".arch_extension i8mm\n\t"
+#else
+#define FOVEA_ASM_DOTPROD ".arch armv8.2-a+dotprod\n\t"
+#define FOVEA_ASM_I8MM ".arch armv8.2-a+i8mm\n\t"
+#endif
+
+// n vectors that follow each other, of columns or of elements, and p moves on by `step` codes. From intrinsics g++ 12
+// makes a load of each.
+template <int n, class C>
+FOVEA_INLINE void NextBytes(const C*& p, size_t step, int8x16_t (&v)[n]) {
+#if !defined(__clang__)
+  typedef C Codes[16 * n];
+  if constexpr (n == 1) {
+    asm("ld1 {%0.16b}, [%1], %2" : "=w"(v[0]), "+r"(p) : "r"(step), "m"(*reinterpret_cast<const Codes*>(p)));
+    return;
+  } else if constexpr (n == 2) {
+    int8x16x2_t two;
+    asm("ld1 {%S0.16b - %T0.16b}, [%1], %2"
+        : "=w"(two), "+r"(p)
+        : "r"(step), "m"(*reinterpret_cast<const Codes*>(p)));
+    v[0] = two.val[0], v[1] = two.val[1];
+    return;
+  } else if constexpr (n == 3) {
+    int8x16x3_t three;
+    asm("ld1 {%S0.16b - %U0.16b}, [%1], %2"
+        : "=w"(three), "+r"(p)
+        : "r"(step), "m"(*reinterpret_cast<const Codes*>(p)));
+    v[0] = three.val[0], v[1] = three.val[1], v[2] = three.val[2];
+    return;
+  } else if constexpr (n == 4) {
+    int8x16x4_t four;
+    asm("ld1 {%S0.16b - %V0.16b}, [%1], %2"
+        : "=w"(four), "+r"(p)
+        : "r"(step), "m"(*reinterpret_cast<const Codes*>(p)));
+    v[0] = four.val[0], v[1] = four.val[1], v[2] = four.val[2], v[3] = four.val[3];
+    return;
+  }
+#endif
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < n; ++i) v[i] = vld1q_s8(reinterpret_cast<const int8_t*>(p) + 16 * i);
+  p += step;
+  FOVEA_OPAQUE(p);
+}
+
+template <int n>
+FOVEA_INLINE void LoadVectors(const float* p, VF (&v)[n]) {
+  hn::raw::V r[n];
+  hn::raw::LoadVectors(p, r);
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < n; ++i) v[i] = VF{r[i]};
+}
+template <int n>
+FOVEA_INLINE void StoreVectors(const VF (&v)[n], float* p) {
+  hn::raw::V r[n];
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < n; ++i) r[i] = hn::Raw(v[i]);
+  hn::raw::StoreVectors(r, p);
+}
+
+// Byte i of each of four vectors, one behind the other, for all i.
+FOVEA_INLINE void Interleave(int8x16_t (&v)[4]) {
+  const int8x16_t lo02 = vzip1q_s8(v[0], v[2]), hi02 = vzip2q_s8(v[0], v[2]);
+  const int8x16_t lo13 = vzip1q_s8(v[1], v[3]), hi13 = vzip2q_s8(v[1], v[3]);
+  v[0] = vzip1q_s8(lo02, lo13);
+  v[1] = vzip2q_s8(lo02, lo13);
+  v[2] = vzip1q_s8(hi02, hi13);
+  v[3] = vzip2q_s8(hi02, hi13);
+}
+
+FOVEA_INLINE VF ToFloat(Sum sum) { return VF{vcvtq_f32_s32(sum)}; }
+
+constexpr size_t PlaceOf(size_t d) { return d; }
+FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) { hn::StoreU8(hn::BitCast(kI, biased), lanes); }
+FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
+
+// The low bytes of four vectors of biased codes, one behind the other in each lane.
+FOVEA_INLINE int32x4_t JoinBytes(const VF* v) {
+  const int32x4_t ab = vsliq_n_s32(hn::Raw(hn::BitCast(kI, v[0])), hn::Raw(hn::BitCast(kI, v[1])), 8);
+  const int32x4_t abc = vsliq_n_s32(ab, hn::Raw(hn::BitCast(kI, v[2])), 16);
+  return vsliq_n_s32(abc, hn::Raw(hn::BitCast(kI, v[3])), 24);
+}
