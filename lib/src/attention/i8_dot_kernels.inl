@@ -11,10 +11,14 @@
 #if !defined(FOVEA_DOT_PRODUCTS)
 #define FOVEA_DOT_PRODUCTS "attention/i8_products.inl"
 #endif
+#if !defined(FOVEA_DOT_WHOLE)
+#define FOVEA_DOT_WHOLE "attention/i8_whole.inl"
+#endif
 #include "attention/i8_tile.inl"
 #include FOVEA_DOT_PRODUCTS
 #include "attention/i8_softmax.inl"
 #include "attention/i8_weights.inl"
+#include FOVEA_DOT_WHOLE
 #include "attention/i8_rows.inl"
 #include FOVEA_DOT_BRING
 #include "attention/tile_kernel.inl"
@@ -33,6 +37,8 @@ constexpr AttentionKernel kFewRowsOfDot = {};
 #undef FOVEA_DOT_BRING
 #undef FOVEA_DOT_FEW_ROWS
 #undef FOVEA_DOT_PRODUCTS
+#undef FOVEA_DOT_QUERIES
+#undef FOVEA_DOT_WHOLE
 
 constexpr void AddKernels(I8Kernels* kernels) {
   AttentionKernel(&list)[kKernels - kI8FewRowsKernel] = kernels->list[dot::kKind];

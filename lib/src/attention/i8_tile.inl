@@ -36,6 +36,10 @@ struct ScaledRow {
   }
 };
 
+#if defined(FOVEA_DOT_QUERIES)
+#include FOVEA_DOT_QUERIES
+#else
+
 // Puts the codes of `count` <= kLanes elements, the first of which is element d from x on, where their column has them:
 // groups lie together.
 FOVEA_INLINE void PutCodes(VF biased, size_t d, size_t count, dot::Code* x, size_t columns) {
@@ -81,3 +85,5 @@ FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
   }
   ZeroVectors(t.o, columns / kLanes * t.value_dim);
 }
+
+#endif

@@ -191,7 +191,11 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
   }
 }
 
-// Products take the weights as they are.
+// Weights are made one vector after the other, and products take them as they are.
+template <int kVectors>
+FOVEA_INLINE bool WeighBlock(const QueryTile&, const KeyTile&, size_t) {
+  return false;
+}
 FOVEA_INLINE void PackWeights(const QueryTile&, const KeyTile&, size_t, bool) {}
 
 // Elements d + i of the rows of a vector, i < n, into q_t, which moves on by kLanes rows of the tile.

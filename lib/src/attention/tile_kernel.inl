@@ -6,19 +6,28 @@ FOVEA_INLINE bool Does(const KeyTile& keys, AttendPart part) {
   return !config::kStaged || kLanes > 1 || (keys.parts & part) != 0;
 }
 
+// Scores become weights, for kVectors vectors of rows from `column` on.
+template <int kVectors>
+FOVEA_INLINE void Weigh(const QueryTile& t, const QueryTile& own, const KeyTile& keys, const ScoreSteps& steps,
+                        size_t column, bool hides) {
+  const size_t end = column + kVectors * kLanes;
+  const bool any = AnyStep(keys, steps);
+  if (!any && !Drops(steps) && WeighBlock<kVectors>(own, keys, column)) return;
+  for (size_t c = column; c < end; c += kLanes) {
+    if (any) ApplySteps(t, keys, steps, FOVEA_SCORES_SOFTMAX, c);
+    SoftmaxTile(own, keys, c, hides);
+    if (Drops(steps)) DropWeights(t, keys, steps, c);
+    PackWeights(own, keys, c, Drops(steps));
+  }
+}
+
 // One step of the running softmax for kVectors vectors of rows from `column` on (Milakov and Gimelshein, arXiv
 // 1805.02867). `own` is t, of which the compiler may know more.
 template <int kVectors>
 FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const KeyTile& keys, const ScoreSteps& steps,
                              size_t column, bool hides) {
-  const size_t end = column + kVectors * kLanes;
   if (Does(keys, kScorePart)) Scores<kVectors>(own, keys, column);
-  for (size_t c = column; c < end && Does(keys, kWeightPart); c += kLanes) {
-    if (AnyStep(keys, steps)) ApplySteps(t, keys, steps, FOVEA_SCORES_SOFTMAX, c);
-    SoftmaxTile(own, keys, c, hides);
-    if (Drops(steps)) DropWeights(t, keys, steps, c);
-    PackWeights(own, keys, c, Drops(steps));
-  }
+  if (Does(keys, kWeightPart)) Weigh<kVectors>(t, own, keys, steps, column, hides);
   if (!Does(keys, kValuePart)) return;
   // Where nothing hides, no weight is -0.
   if (hides) {

@@ -76,6 +76,13 @@ FOVEA_INLINE void StoreVectors(const VF (&v)[n], float* p) {
   for (int i = 0; i < n; ++i) r[i] = hn::Raw(v[i]);
   hn::raw::StoreVectors(r, p);
 }
+template <int n>
+FOVEA_INLINE void StoreVectors(const int32x4_t (&v)[n], Code* p) {
+  hn::raw::V r[n];
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < n; ++i) r[i] = vreinterpretq_f32_s32(v[i]);
+  hn::raw::StoreVectors(r, reinterpret_cast<float*>(p));
+}
 
 // Byte i of each of four vectors, one behind the other, for all i.
 FOVEA_INLINE void Interleave(int8x16_t (&v)[4]) {
@@ -98,4 +105,48 @@ FOVEA_INLINE int32x4_t JoinBytes(const VF* v) {
   const int32x4_t ab = vsliq_n_s32(hn::Raw(hn::BitCast(kI, v[0])), hn::Raw(hn::BitCast(kI, v[1])), 8);
   const int32x4_t abc = vsliq_n_s32(ab, hn::Raw(hn::BitCast(kI, v[2])), 16);
   return vsliq_n_s32(abc, hn::Raw(hn::BitCast(kI, v[3])), 24);
+}
+
+// NaN, if one is.
+FOVEA_INLINE VF MaxOrNan(VF a, VF b) { return VF{vmaxq_f32(hn::Raw(a), hn::Raw(b))}; }
+// Lane i is the largest of v[i], or NaN if one of its lanes is.
+FOVEA_INLINE VF LargestLanes(const VF (&v)[4]) {
+  const float32x4_t low = vpmaxq_f32(hn::Raw(v[0]), hn::Raw(v[1])), high = vpmaxq_f32(hn::Raw(v[2]), hn::Raw(v[3]));
+  return VF{vpmaxq_f32(low, high)};
+}
+// 16 codes: v times lane r of inverse, to the nearest, ties to even, and 0 for NaN.
+template <int r>
+FOVEA_INLINE int8x16_t Codes(const VF (&v)[4], VF inverse) {
+  int16x8_t codes[4];
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    codes[i] = vreinterpretq_s16_s32(vcvtnq_s32_f32(vmulq_laneq_f32(hn::Raw(v[i]), hn::Raw(inverse), r)));
+  }
+  return vuzp1q_s8(vreinterpretq_s8_s16(vuzp1q_s16(codes[0], codes[1])),
+                   vreinterpretq_s8_s16(vuzp1q_s16(codes[2], codes[3])));
+}
+
+// The codes of four keys' weights, one behind the other in each lane: weights times `inverse`. w moves behind them.
+template <int kVectors>
+FOVEA_INLINE void JoinWeights(const float*& w, size_t columns, const VF (&inverse)[kVectors],
+                              int32x4_t (&words)[kVectors]) {
+  const VF bias = hn::Set(kF, kWeightBias);
+  int32x4_t codes[4][kVectors];
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    VF weights[kVectors];
+    LoadVectors(w, weights);
+    w += columns;
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      codes[i][v] = hn::Raw(hn::BitCast(kI, hn::Add(hn::Mul(weights[v], inverse[v]), bias)));
+    }
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      if (i == 0) words[v] = codes[0][v];
+      if (i == 1) words[v] = vsliq_n_s32(words[v], codes[1][v], 8);
+      if (i == 2) words[v] = vsliq_n_s32(words[v], codes[2][v], 16);
+      if (i == 3) words[v] = vsliq_n_s32(words[v], codes[3][v], 24);
+    }
+  }
 }

@@ -7,6 +7,7 @@ namespace dot {
 
 constexpr DotKind kKind = kDotSdot;
 constexpr bool kUnsignedQueries = false, kSignedWeights = true;
+constexpr float kWeightBias = kRoundingBias + 128.0f;  // added to a weight: the low byte is its code, 128 less
 
 #include "simd/dot_neon.inl"
 
@@ -62,8 +63,28 @@ FOVEA_INLINE VF SumsOf(const Sum (&sums)[kRows][kVectors], int k, int v) {
   return ToFloat(sums[k][v]);
 }
 
+// 16 codes of each of four columns, where these have them.
+FOVEA_INLINE void StoreColumns(const int8x16_t (&v)[4], Code* x, size_t step) {
+  const int32x4_t lo02 = vzip1q_s32(vreinterpretq_s32_s8(v[0]), vreinterpretq_s32_s8(v[2]));
+  const int32x4_t hi02 = vzip2q_s32(vreinterpretq_s32_s8(v[0]), vreinterpretq_s32_s8(v[2]));
+  const int32x4_t lo13 = vzip1q_s32(vreinterpretq_s32_s8(v[1]), vreinterpretq_s32_s8(v[3]));
+  const int32x4_t hi13 = vzip2q_s32(vreinterpretq_s32_s8(v[1]), vreinterpretq_s32_s8(v[3]));
+  vst1q_u8(x, vreinterpretq_u8_s32(vzip1q_s32(lo02, lo13)));
+  vst1q_u8(x + step, vreinterpretq_u8_s32(vzip2q_s32(lo02, lo13)));
+  vst1q_u8(x + 2 * step, vreinterpretq_u8_s32(vzip1q_s32(hi02, hi13)));
+  vst1q_u8(x + 3 * step, vreinterpretq_u8_s32(vzip2q_s32(hi02, hi13)));
+}
+
 FOVEA_INLINE void StoreWeights(const VF (&biased)[4], Code* to) {
   vst1q_u8(to, veorq_u8(vreinterpretq_u8_s32(JoinBytes(biased)), vdupq_n_u8(0x80)));
+}
+
+// The same of four keys and several vectors, from weights times `inverse`. w moves behind them.
+template <int kVectors>
+FOVEA_INLINE void StoreWeights(const float*& w, size_t columns, const VF (&inverse)[kVectors], Code* to) {
+  int32x4_t words[kVectors];
+  JoinWeights(w, columns, inverse, words);
+  StoreVectors(words, to);
 }
 
 // to[element][4] = element of each of four rows, for the elements of whole vectors of 16, and start += 128 times their

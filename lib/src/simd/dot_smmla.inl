@@ -7,6 +7,7 @@ namespace dot {
 
 constexpr DotKind kKind = kDotSmmla;
 constexpr bool kUnsignedQueries = false, kSignedWeights = false;
+constexpr float kWeightBias = kRoundingBias;  // added to a weight: the low byte is its code
 
 #include "simd/dot_neon.inl"
 
@@ -79,10 +80,34 @@ FOVEA_INLINE VF SumsOf(const Sum (&sums)[kPairs][kHalves], int k, int v) {
   return ToFloat(k % 2 == 0 ? vuzp1q_s32(a, b) : vuzp2q_s32(a, b));
 }
 
+// 16 codes of each of four columns, where these have them.
+FOVEA_INLINE void StoreColumns(const int8x16_t (&v)[4], Code* x, size_t step) {
+  int64x2_t columns[4];
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) columns[i] = vreinterpretq_s64_s8(v[i]);
+  vst1q_u8(x, vreinterpretq_u8_s64(vzip1q_s64(columns[0], columns[1])));
+  vst1q_u8(x + 16, vreinterpretq_u8_s64(vzip1q_s64(columns[2], columns[3])));
+  vst1q_u8(x + step, vreinterpretq_u8_s64(vzip2q_s64(columns[0], columns[1])));
+  vst1q_u8(x + step + 16, vreinterpretq_u8_s64(vzip2q_s64(columns[2], columns[3])));
+}
+
 FOVEA_INLINE void StoreWeights(const VF (&biased)[8], Code* to) {
   const int32x4_t low = JoinBytes(biased), high = JoinBytes(biased + 4);
   vst1q_u8(to, vreinterpretq_u8_s32(vzip1q_s32(low, high)));
   vst1q_u8(to + 16, vreinterpretq_u8_s32(vzip2q_s32(low, high)));
+}
+
+// The same of several vectors, from weights times `inverse`. w moves behind them.
+template <int kVectors>
+FOVEA_INLINE void StoreWeights(const float*& w, size_t columns, const VF (&inverse)[kVectors], Code* to) {
+  int32x4_t low[kVectors], high[kVectors];
+  JoinWeights(w, columns, inverse, low);
+  JoinWeights(w, columns, inverse, high);
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    const int32x4_t both[2] = {vzip1q_s32(low[v], high[v]), vzip2q_s32(low[v], high[v])};
+    StoreVectors(both, to + 32 * v);
+  }
 }
 
 // to[element][8] = element of each of eight rows, for the elements of whole vectors of 16. Returns how many these are.

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What SoftmaxTile and PackWeights do, for several vectors of rows at once, whose scores lie together: where the key tile
+// is whole, nothing is hidden or dropped, and all scales are finite. On AArch64 one load brings four vectors.
+
+// Weights of the keys of one strand, 16 apart, times the scales of their values, replace scores. Returns the sums of the
+// weights.
+template <int kVectors>
+FOVEA_INLINE void WeighStrand(float* s, size_t columns, const float* scales, const VF (&shift)[kVectors],
+                              VF (&top)[kVectors], VF (&sums)[kVectors]) {
+  FOVEA_UNROLL(4)
+  for (uint32_t i = 0; i < kKeyTile / 16; ++i, s += 16 * columns, scales += 16) {
+    VF p[kVectors];
+    dot::LoadVectors(s, p);
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) p[v] = hn::Sub(p[v], shift[v]);
+    ShortExp2(p);
+    const VF scale = hn::Set(kF, *scales);
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      sums[v] = i == 0 ? p[v] : hn::Add(sums[v], p[v]);
+      p[v] = hn::Mul(p[v], scale);
+      top[v] = hn::Max(top[v], p[v]);
+    }
+    dot::StoreVectors(p, s);
+  }
+}
+
+// The sum of four strands, as SoftmaxTile adds them, or of four such sums.
+template <int kVectors>
+FOVEA_INLINE void AddFour(const float* from, VF (&total)[kVectors]) {
+  VF a[kVectors], b[kVectors], c[kVectors], d[kVectors];
+  dot::LoadVectors(from, a);
+  dot::LoadVectors(from + kVectors * kLanes, b);
+  dot::LoadVectors(from + 2 * kVectors * kLanes, c);
+  dot::LoadVectors(from + 3 * kVectors * kLanes, d);
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) total[v] = hn::Add(hn::Add(a[v], b[v]), hn::Add(c[v], d[v]));
+}
+
+template <int kVectors>
+FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column) {
+  const I8Numbers& numbers = *keys.numbers;
+  if (kVectors == 1 || keys.begin != 0 || keys.end != kKeyTile || numbers.any_nan) return false;
+  const size_t columns = t.columns;
+  float* const s = t.s + column;
+  VF old_max[kVectors], max[kVectors], shift[kVectors], top[kVectors];
+  dot::LoadVectors(t.row_max + column, old_max);
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) max[v] = old_max[v];
+  FOVEA_UNROLL_LONG_LOOP(4)
+  for (uint32_t j = 0; j < kKeyTile; ++j) {
+    VF x[kVectors];
+    dot::LoadVectors(s + j * columns, x);
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) max[v] = hn::Max(max[v], x[v]);
+  }
+  dot::StoreVectors(max, t.row_max + column);
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    shift[v] = ShiftOf(max[v]);
+    top[v] = hn::Set(kF, kLeastTop);
+  }
+  float strands[16][kVectors * kLanes], quarters[4][kVectors * kLanes];
+  for (uint32_t i = 0; i < 16; ++i) {
+    VF sums[kVectors];
+    WeighStrand(s + i * columns, columns, numbers.value_scale + i, shift, top, sums);
+    dot::StoreVectors(sums, strands[i]);
+  }
+  VF total[kVectors], sum[kVectors], factor[kVectors], inverse[kVectors];
+  for (int quarter = 0; quarter < 4; ++quarter) {
+    AddFour(strands[4 * quarter], total);
+    dot::StoreVectors(total, quarters[quarter]);
+  }
+  AddFour(quarters[0], total);
+  dot::LoadVectors(t.row_sum + column, sum);
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) old_max[v] = hn::Sub(old_max[v], shift[v]);
+  Exp2(old_max);
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    sum[v] = hn::MulAdd(sum[v], old_max[v], total[v]);
+    factor[v] = hn::Mul(top[v], hn::Set(kF, 1.0f / 255));
+    inverse[v] = hn::Div(hn::Set(kF, 255.0f), top[v]);
+  }
+  dot::StoreVectors(old_max, t.rescale + column);
+  dot::StoreVectors(sum, t.row_sum + column);
+  dot::StoreVectors(factor, ValueFactors(t) + column);
+  const float* weights = s;
+  dot::Code* to = WeightCodes(t) + column * kGroup;
+  for (uint32_t g = 0; g < kKeyTile / kGroup; ++g, to += columns * kGroup) {
+    dot::StoreWeights(weights, columns, inverse, to);
+  }
+  return true;
+}
