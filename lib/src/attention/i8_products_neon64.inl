@@ -7,45 +7,59 @@
 template <int kVectors>
 constexpr int kDotRows = kVectors <= 2 ? 8 : 4;
 
-// Scores of the keys j .. j + kRows - 1, of which those behind the end repeat the last one.
-template <int kVectors, int kRows>
-FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t column, uint32_t j) {
-  const dot::RowCode* at[kRows];
-  const I8Numbers& numbers = *keys.numbers;
-  dot::Sums<kRows, kVectors> sums;
-  uint32_t key[kRows];
-  FOVEA_UNROLL(8)
+// The codes of rows behind their last 16, and zeros.
+template <int kRows>
+FOVEA_CALLED_TEMPLATE void CopyRest(const dot::RowCode* const (&at)[kRows], size_t dim, dot::RowCode (&rest)[kRows][16]) {
+  const size_t whole = dim / kReads * kReads;
   for (int k = 0; k < kRows; ++k) {
-    key[k] = j + k < keys.end ? j + k : keys.end - 1;
-    const char* const row = static_cast<const char*>(keys.keys.data) + ptrdiff_t(key[k]) * keys.keys.stride;
-    at[k] = reinterpret_cast<const dot::RowCode*>(row);
-    FOVEA_OPAQUE(at[k]);
+    for (size_t i = 0; i < kReads; ++i) rest[k][i] = whole + i < dim ? at[k][whole + i] : dot::RowCode{0};
+  }
+}
+
+// Scores of kRows keys, of which `left` exist: the others repeat the last one.
+template <int kVectors, int kRows>
+FOVEA_INLINE void ScoreBlock(const QueryTile& t, size_t column, const dot::RowCode* key, ptrdiff_t stride,
+                             uint32_t left, const float* key_scales, float* s) {
+  const dot::RowCode* at[kRows];
+  dot::RowCode rest[kRows][kReads];
+  dot::Sums<kRows, kVectors> sums;
+  FOVEA_UNROLL(8)
+  for (uint32_t k = 0; k < kRows; ++k) {
+    at[k] = key;
+    key += left >= kRows || k + 1 < left ? stride : 0;
     dot::Begin(k, 0, sums);
   }
   const size_t columns = t.columns, step = columns * kGroup;
   const dot::Code* x = QueryCodes(t) + column * kGroup;
-  size_t left = t.head_dim;
-  dot::E e[kRows];
-  for (; left >= kReads; left -= kReads) {
+  size_t reads = t.head_dim / kReads;
+  bool rests = t.head_dim % kReads != 0;
+  if (rests) {
+    const dot::RowCode* rows[kRows];  // so that `at` need not be in memory
     FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      e[k] = dot::LoadE(at[k]);
-      at[k] += kReads;
-      FOVEA_OPAQUE(at[k]);
-    }
-    dot::AddKeys(x, step, e, sums);
+    for (int k = 0; k < kRows; ++k) rows[k] = at[k];
+    CopyRest(rows, t.head_dim, rest);
   }
-  if (left > 0) {
+  for (;; reads = 1) {
+    for (; reads > 0; --reads) {
+      dot::E e[kRows];
+      FOVEA_UNROLL(8)
+      for (int k = 0; k < kRows; ++k) {
+        e[k] = dot::LoadE(at[k]);
+        at[k] += kReads;
+        FOVEA_OPAQUE(at[k]);
+      }
+      dot::AddKeys(x, step, e, sums);
+    }
+    if (!rests) break;
+    rests = false;
     FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) e[k] = dot::LoadPartOfE(at[k], left);
-    dot::AddKeys(x, step, e, sums);
+    for (int k = 0; k < kRows; ++k) at[k] = rest[k];
   }
   VF query_scale[kVectors];
   dot::LoadVectors(QueryScales(t) + column, query_scale);
-  float* s = t.s + size_t(j) * columns + column;
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k, s += columns) {
-    const VF key_scale = hn::Set(kF, numbers.key_scale[key[k]]);
+    const VF key_scale = hn::Set(kF, key_scales[k]);
     VF score[kVectors];
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) score[v] = hn::Mul(hn::Mul(dot::SumsOf(sums, k, v), key_scale), query_scale[v]);
@@ -53,11 +67,17 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t col
   }
 }
 
+// Blocks tile the key tile, so there is room for the scores of a last one that is not full.
 template <int kVectors>
 FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
   constexpr int kRows = kDotRows<kVectors>;
   static_assert(kKeyGrain % kRows == 0, "blocks must tile the key tile");
-  for (uint32_t j = keys.begin; j < keys.end; j += kRows) ScoreBlock<kVectors, kRows>(t, keys, column, j);
+  const ptrdiff_t stride = keys.keys.stride;
+  const dot::RowCode* key = static_cast<const dot::RowCode*>(keys.keys.data) + ptrdiff_t(keys.begin) * stride;
+  float* s = t.s + size_t(keys.begin) * t.columns + column;
+  for (uint32_t j = keys.begin; j < keys.end; j += kRows, key += kRows * stride, s += kRows * t.columns) {
+    ScoreBlock<kVectors, kRows>(t, column, key, stride, keys.end - j, keys.numbers->key_scale + j, s);
+  }
 }
 
 // o[e][vector] = o[e][vector] * rescale + factor * sum_j weight[j][vector] * value[j][e], for a block of elements.

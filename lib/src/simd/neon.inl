@@ -125,10 +125,10 @@ template <int n>
 FOVEA_INLINE void StoreVectors(const V (&v)[n], float* p) {
   constexpr int kPaired = n - n % 2;
 #if !defined(__clang__)
-  typedef float Lanes[8];
   FOVEA_UNROLL(4)
   for (int i = 0; i < kPaired; i += 2) {
-    asm("stp %q1, %q2, %0" : "=Ump"(*reinterpret_cast<Lanes*>(p + 4 * i)) : "w"(v[i]), "w"(v[i + 1]));
+    V* const to = reinterpret_cast<V*>(p + 4 * i);
+    asm("stp %q2, %q3, %0" : "=Ump"(to[0]), "=m"(to[1]) : "w"(v[i]), "w"(v[i + 1]));
   }
 #else
   FOVEA_UNROLL(4)
