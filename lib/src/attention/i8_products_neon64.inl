@@ -80,20 +80,24 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
   }
 }
 
+// What the value blocks of a tile have in common.
+struct WeightGroups {
+  const dot::Code* x;  // the first group of weights
+  uint32_t count;      // groups
+  size_t step, value_step;
+};
+
 // o[e][vector] = o[e][vector] * rescale + factor * sum_j weight[j][vector] * value[j][e], for a block of elements.
 template <int kVectors, int kRows>
-FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
-  const I8Numbers& numbers = *keys.numbers;
-  const size_t columns = t.columns, step = columns * kGroup, value_step = round_up(t.value_dim, kValueGrain) * kGroup;
+FOVEA_INLINE void ValueBlock(const QueryTile& t, const WeightGroups& weights, const dot::RowCode* value,
+                             const int32_t* starts, size_t column, size_t element) {
+  const size_t columns = t.columns;
   dot::Sums<kRows, kVectors> sums;
   FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k) dot::Begin(k, dot::kSignedWeights ? numbers.value_start[element + k] : 0, sums);
-  const uint32_t first = (dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;
-  const uint32_t end = ((dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup;
-  const dot::Code* x = WeightCodes(t) + first * step + column * kGroup;
-  const dot::RowCode* value = static_cast<const dot::RowCode*>(keys.values.data) + first * value_step + element * kGroup;
+  for (int k = 0; k < kRows; ++k) dot::Begin(k, dot::kSignedWeights ? starts[element + k] : 0, sums);
+  const dot::Code* x = weights.x;
   FOVEA_UNROLL_LONG_LOOP(4)
-  for (uint32_t n = end - first; n > 0; --n) dot::AddValues(x, step, value, value_step, sums);
+  for (uint32_t n = weights.count; n > 0; --n) dot::AddValues(x, weights.step, value, weights.value_step, sums);
   VF rescale[kVectors], factor[kVectors];
   dot::LoadVectors(t.rescale + column, rescale);
   dot::LoadVectors(ValueFactors(t) + column, factor);
@@ -115,5 +119,13 @@ template <bool kHides, int kVectors>
 FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
   constexpr int kRows = kDotRows<kVectors>;
   static_assert(kValueGrain % kRows == 0, "blocks must tile the values");
-  for (size_t e = 0; e < t.value_dim; e += kRows) ValueBlock<kVectors, kRows>(t, keys, column, e);
+  const I8Numbers& numbers = *keys.numbers;
+  const uint32_t first = (dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;
+  const uint32_t end = ((dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup;
+  const size_t step = t.columns * kGroup, value_step = round_up(t.value_dim, kValueGrain) * kGroup;
+  const WeightGroups weights = {WeightCodes(t) + first * step + column * kGroup, end - first, step, value_step};
+  const dot::RowCode* value = static_cast<const dot::RowCode*>(keys.values.data) + first * value_step;
+  for (size_t e = 0; e < t.value_dim; e += kRows, value += kRows * kGroup) {
+    ValueBlock<kVectors, kRows>(t, weights, value, numbers.value_start, column, e);
+  }
 }

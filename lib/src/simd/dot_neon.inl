@@ -126,27 +126,30 @@ FOVEA_INLINE int8x16_t Codes(const VF (&v)[4], VF inverse) {
                    vreinterpretq_s8_s16(vuzp1q_s16(codes[2], codes[3])));
 }
 
-// The codes of four keys' weights, one behind the other in each lane: weights times `inverse`. w moves behind them.
+// Puts the codes of a key's weights, which are weights times `inverse`, into byte i of each lane. w moves on.
+template <int i, int kVectors>
+FOVEA_INLINE void JoinKey(const float*& w, size_t columns, const VF (&inverse)[kVectors],
+                          int32x4_t (&words)[kVectors]) {
+  const VF bias = hn::Set(kF, kWeightBias);
+  VF weights[kVectors];
+  LoadVectors(w, weights);
+  w += columns;
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    const int32x4_t code = hn::Raw(hn::BitCast(kI, hn::Add(hn::Mul(weights[v], inverse[v]), bias)));
+    if constexpr (i == 0) {
+      words[v] = code;
+    } else {
+      words[v] = vsliq_n_s32(words[v], code, 8 * i);
+    }
+  }
+}
+// The codes of four keys' weights, one behind the other in each lane. w moves behind them.
 template <int kVectors>
 FOVEA_INLINE void JoinWeights(const float*& w, size_t columns, const VF (&inverse)[kVectors],
                               int32x4_t (&words)[kVectors]) {
-  const VF bias = hn::Set(kF, kWeightBias);
-  int32x4_t codes[4][kVectors];
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) {
-    VF weights[kVectors];
-    LoadVectors(w, weights);
-    w += columns;
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
-      codes[i][v] = hn::Raw(hn::BitCast(kI, hn::Add(hn::Mul(weights[v], inverse[v]), bias)));
-    }
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
-      if (i == 0) words[v] = codes[0][v];
-      if (i == 1) words[v] = vsliq_n_s32(words[v], codes[1][v], 8);
-      if (i == 2) words[v] = vsliq_n_s32(words[v], codes[2][v], 16);
-      if (i == 3) words[v] = vsliq_n_s32(words[v], codes[3][v], 24);
-    }
-  }
+  JoinKey<0>(w, columns, inverse, words);
+  JoinKey<1>(w, columns, inverse, words);
+  JoinKey<2>(w, columns, inverse, words);
+  JoinKey<3>(w, columns, inverse, words);
 }
