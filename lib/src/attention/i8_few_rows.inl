@@ -179,6 +179,7 @@ template <int kRows>
 FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
   constexpr int kVectors = kStrands / kKeys;  // of scores of kStrands keys
+  constexpr int kAtOnce = hn::kRegisters < 16 ? 1 : kVectors;
   const uint32_t padded = uint32_t(round_up(keys.end - keys.begin, kStrands));
   const VF minus_infinity = hn::Set(kF, -kInfinity);
   for (uint32_t j = uint32_t(round_up(keys.end - keys.begin, kKeys)); j < padded; j += kKeys) {
@@ -199,18 +200,23 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
   for (VF& strand : strands) strand = hn::Zero(kF);
   const float* scale = keys.numbers->value_scale + keys.begin;
   for (float* s = t.s; s != s_end; s += kVectors * kLanes, scale += kStrands) {
-    VF p[kVectors];
-    FOVEA_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) p[v] = hn::Sub(hn::LoadU(kF, s + v * kLanes), shift);
-    ShortExp2(p);
-    FOVEA_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) {
-      const MF hidden = hn::Eq(hn::LoadU(kF, s + v * kLanes), minus_infinity);
-      strands[v] = hn::Add(strands[v], hn::IfThenZeroElse(hidden, p[v]));
-      // Behind the end there are no scales.
-      const VF weight = hn::IfThenZeroElse(hidden, hn::Mul(p[v], LoadForEachRow<kRows>(scale + v * kKeys)));
-      top = hn::Max(top, weight);
-      hn::StoreU(weight, kF, s + v * kLanes);
+    FOVEA_UNROLL_FOR_SPEED(8)
+    for (int first = 0; first < kVectors; first += kAtOnce) {
+      float* const at = s + first * kLanes;
+      VF p[kAtOnce];
+      FOVEA_UNROLL(8)
+      for (int v = 0; v < kAtOnce; ++v) p[v] = hn::Sub(hn::LoadU(kF, at + v * kLanes), shift);
+      ShortExp2(p);
+      FOVEA_UNROLL(8)
+      for (int v = 0; v < kAtOnce; ++v) {
+        const MF hidden = hn::Eq(hn::LoadU(kF, at + v * kLanes), minus_infinity);
+        strands[first + v] = hn::Add(strands[first + v], hn::IfThenZeroElse(hidden, p[v]));
+        // Behind the end there are no scales.
+        const VF scales = LoadForEachRow<kRows>(scale + (first + v) * kKeys);
+        const VF weight = hn::IfThenZeroElse(hidden, hn::Mul(p[v], scales));
+        top = hn::Max(top, weight);
+        hn::StoreU(weight, kF, at + v * kLanes);
+      }
     }
   }
   FOVEA_UNROLL(8)
