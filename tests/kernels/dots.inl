@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dot words that have no others to be held against: those of Helium and of smlad. Their codes are the ends of 8
+// The dot words that have no others to be held against: those of Helium, of smlad and of AArch64. Their codes are the ends of 8
 // bits as often as not, and sums are compared as integers.
 
-#if FOVEA_FOR_HELIUM || (FOVEA_FOR_SCALAR && FOVEA_SMLAD)
+#if FOVEA_FOR_HELIUM || (FOVEA_FOR_SCALAR && FOVEA_SMLAD) || defined(FOVEA_HAS_NEON_DOT)
 namespace dots {
 #include "simd/dot_bytes.inl"
 using ::fovea::round_up;
@@ -70,6 +70,22 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
       Compare(log, Same::kBits, e, uint32_t(starts[e]), uint32_t(start));
     }
   }
+}
+
+#elif defined(FOVEA_HAS_NEON_DOT)
+namespace of_sdot {
+#include "simd/dot_sdot.inl"
+#include "kernels/dots_neon64.inl"
+}  // namespace of_sdot
+namespace of_smmla {
+#include "simd/dot_smmla.inl"
+#include "kernels/dots_neon64.inl"
+}  // namespace of_smmla
+
+void TestDots(ContractLog& log, const ContractMemory& memory) {
+  const uint64_t features = ::fovea::platform::processor_features();
+  if (features & FOVEA_FEATURE_NEON_DOTPROD) of_sdot::TestDots(log, memory);
+  if (features & FOVEA_FEATURE_NEON_I8MM) of_smmla::TestDots(log, memory);
 }
 
 #else

@@ -5,6 +5,7 @@
 #if !defined(FOVEA_IN_TARGET)
 #include "attention/kernels.h"
 #include "formats/formats.h"
+#include "platform/platform.h"
 #include "simd_tests.h"
 #define FOVEA_KERNELS_FILE "kernels/kernels.cc"
 #include "targets/each_target.inl"
