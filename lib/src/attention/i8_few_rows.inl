@@ -39,21 +39,6 @@ FOVEA_INLINE void AskLines(LineCursor<FOVEA_I8>& ahead) {
   for (size_t i = 0; i < kBytes; i += kCacheLine) ahead.template Ask<kCacheLine>();
 }
 
-// p[lane % kKeys]
-template <int kRows, int kHave = FewBlock<kRows>::kKeys>
-FOVEA_INLINE VF ForEachRow(VF v) {
-  if constexpr (kHave == int(kLanes)) {
-    return v;
-  } else {
-    return ForEachRow<kRows, 2 * kHave>(hn::Add(v, hn::SwapLanes<kHave>(v)));
-  }
-}
-// Of an array of I8Numbers: what a block reads behind the end of one is in the next, and is not used.
-template <int kRows>
-FOVEA_INLINE VF LoadForEachRow(const float* p) {
-  return ForEachRow<kRows>(hn::LoadN(kF, p, FewBlock<kRows>::kKeys));
-}
-
 template <fovea_dtype kType>
 FOVEA_INLINE void FewBeginRow(const QueryTile& t, const ScaledRow<kType>& row, size_t r) {
   const size_t rows = t.columns / t.row_lanes, reads = dot::FewReads(rows), padded = round_up(t.head_dim, reads);
@@ -112,10 +97,15 @@ FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
     const int8_t* at[kBlocks * kKeys];
     dot::Sum sums[kBlocks][kSums];
     const int8_t* key = CodesOfRow(keys.keys, j);
-    FOVEA_UNROLL(16)
-    for (uint32_t k = 0; k < kBlocks * kKeys; ++k) {  // keys behind the end repeat the last one
-      at[k] = key;
-      key += j + k + 1 < keys.end ? keys.keys.stride : 0;
+    if (keys.end - j >= kBlocks * kKeys) {
+      FOVEA_UNROLL(16)
+      for (uint32_t k = 0; k < kBlocks * kKeys; ++k, key += keys.keys.stride) at[k] = key;
+    } else {
+      FOVEA_UNROLL(16)
+      for (uint32_t k = 0; k < kBlocks * kKeys; ++k) {  // keys behind the end repeat the last one
+        at[k] = key;
+        if (j + k + 1 < keys.end) key += keys.keys.stride;
+      }
     }
     FOVEA_UNROLL(8)
     for (int b = 0; b < kBlocks; ++b) {
@@ -132,7 +122,7 @@ FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
     for (int b = 0; b < kBlocks; ++b) {
       const uint32_t first = j + b * kKeys;
       if (first >= keys.end) continue;
-      const VF key_scales = LoadForEachRow<kRows>(keys.numbers->key_scale + first);
+      const VF key_scales = dot::LoadForEachRow<kRows>(keys.numbers->key_scale + first);
       const VF products = hn::Mul(dot::SumsOfRows<kRows>(sums[b]), key_scales);
       StoreFewScores<kRows>(t, keys, first, hn::Mul(products, query_scales));
     }
@@ -165,7 +155,7 @@ FOVEA_CALLED_TEMPLATE VF NanOfRows(const QueryTile& t, const KeyTile& keys, bool
   VF nan = hn::Zero(kF);
   for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
     const VF x = hn::LoadU(kF, BlockScores<kRows>(t, keys, j)),
-             each = LoadForEachRow<kRows>(keys.numbers->value_nan + j);
+             each = dot::LoadForEachRow<kRows>(keys.numbers->value_nan + j);
     const MF hidden =
         hides ? hn::Eq(x, hn::Set(kF, -kInfinity)) : hn::Le(hn::Set(kF, float(keys.end - j)), KeyOffsets<kRows>());
     nan = hn::Add(nan, hn::IfThenZeroElse(hidden, each));
@@ -212,7 +202,7 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
         const MF hidden = hn::Eq(hn::LoadU(kF, at + v * kLanes), minus_infinity);
         strands[first + v] = hn::Add(strands[first + v], hn::IfThenZeroElse(hidden, p[v]));
         // Behind the end there are no scales.
-        const VF scales = LoadForEachRow<kRows>(scale + (first + v) * kKeys);
+        const VF scales = dot::LoadForEachRow<kRows>(scale + (first + v) * kKeys);
         const VF weight = hn::IfThenZeroElse(hidden, hn::Mul(p[v], scales));
         top = hn::Max(top, weight);
         hn::StoreU(weight, kF, at + v * kLanes);

@@ -41,7 +41,6 @@ template <int kRows>
 constexpr int kFewVectors = kRows;
 constexpr size_t FewReads(size_t) { return kLanes; }
 constexpr size_t kFewXCodes = kLanes;
-#include "simd/i4_none.inl"
 
 FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) { StoreQueries(biased, lanes); }
 FOVEA_INLINE FewX LoadFewX(const FewCode* p) { return hn::LoadU(kF, p); }
@@ -86,5 +85,7 @@ FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) floats[v] = sums[v];
 }
+
+#include "simd/dot_derived.inl"
 
 }  // namespace dot

@@ -117,7 +117,6 @@ template <int kRows>
 constexpr int kFewVectors = kRows;
 constexpr size_t FewReads(size_t) { return 16; }
 constexpr size_t kFewXCodes = 16;
-#include "simd/i4_none.inl"
 
 FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) { StoreQueries(biased, lanes); }
 FOVEA_INLINE Bytes LoadFewX(const FewCode* p) { return LoadBytes(p); }
@@ -171,5 +170,7 @@ FOVEA_INLINE void InOrder(const VI (&sums)[kVectors], VF (&floats)[kVectors]) {
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) floats[v] = hn::ConvertTo(kF, sums[v]);
 }
+
+#include "simd/dot_derived.inl"
 
 }  // namespace dot

@@ -214,10 +214,17 @@ FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
 #endif
 
 #if FOVEA_VNNI_LANES == 16
+// In the lanes of each row p[0], p[1] and so on.
+template <int kRows>
+FOVEA_INLINE VF LoadForEachRow(const float* p) {
+  if constexpr (kRows == 1) return hn::LoadU(kF, p);
+  if constexpr (kRows == 2) return VF{_mm512_broadcast_f32x8(_mm256_loadu_ps(p))};
+  if constexpr (kRows == 4) return VF{_mm512_broadcast_f32x4(_mm_loadu_ps(p))};
+}
 constexpr bool kWidensI4 = true;
 #include "simd/i4_avx512.inl"
 #else
-#include "simd/i4_none.inl"
+#include "simd/dot_derived.inl"
 #endif
 
 // Keys have 128 added to their codes: sums begin with what makes up for it.
