@@ -39,8 +39,8 @@ Case make_case(Levels& levels, uint64_t seed) {
   p.dropout = levels.choose({0.0f, 0.3f});
   p.causal =
       levels.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
-  const fovea_diagonal diagonal = levels.choose({FOVEA_DIAGONAL_AS_CAUSAL, FOVEA_DIAGONAL_TOP_LEFT,
-                                                 FOVEA_DIAGONAL_BOTTOM_RIGHT, FOVEA_DIAGONAL_POSITIONS});
+  const fovea_diagonal diagonal = levels.choose(
+      {FOVEA_DIAGONAL_AS_CAUSAL, FOVEA_DIAGONAL_TOP_LEFT, FOVEA_DIAGONAL_BOTTOM_RIGHT, FOVEA_DIAGONAL_POSITIONS});
   if (p.causal == FOVEA_CAUSAL_NONE) p.diagonal = diagonal;
   p.window_left = levels.choose<uint32_t>({0, 1, 9, 66});
   p.window_right = levels.choose<uint32_t>({0, 1, 12});
@@ -71,8 +71,8 @@ Case make_case(Levels& levels, uint64_t seed) {
   struct Formats {
     fovea_dtype keys, values;
   };
-  const Formats formats =
-      levels.choose<Formats>({{FOVEA_F32, FOVEA_F32}, {FOVEA_I8, FOVEA_I8}, {FOVEA_I4, FOVEA_I8}, {FOVEA_I8, FOVEA_I4}});
+  const Formats formats = levels.choose<Formats>(
+      {{FOVEA_F32, FOVEA_F32}, {FOVEA_I8, FOVEA_I8}, {FOVEA_I4, FOVEA_I8}, {FOVEA_I8, FOVEA_I4}});
   if (formats.keys != FOVEA_F32) p = p.with_integers(formats.keys, formats.values);
   return {p, budget, portable_bits};
 }

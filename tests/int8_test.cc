@@ -211,8 +211,7 @@ TEST_CASE("int8: values of very unequal sizes agree with the reference, and the 
   }
 }
 
-TEST_CASE("int8: beside a key of nearly all weight whose value is 0 the values of the others are as exact as without it",
-          "[short]") {
+TEST_CASE("int8: beside a key of nearly all weight whose value is 0, other values are as exact as alone", "[short]") {
   for (const uint32_t q_tokens : kQueries) {
     Problem p = problem(q_tokens, 64);
     p.q_heads = p.kv_heads = 1;
@@ -221,9 +220,8 @@ TEST_CASE("int8: beside a key of nearly all weight whose value is 0 the values o
     AttentionCase test(p);
     for (uint32_t i = 0; i < q_tokens; ++i) row(test.args.q, 0, 0, i)[0] = test.q(0, 0, i)[0] = 1.0f;
     each_row(test, key_row, [](const StoredRow& key, uint32_t j) { key.write(0.1f, j == 9 ? 127 : -31); });  // e^15.8
-    each_row(test, value_row, [](const StoredRow& value, uint32_t j) {
-      j == 9 ? value.write(0x1p-126f, 0) : value.write(1.0f, 100);
-    });
+    each_row(test, value_row,
+             [](const StoredRow& value, uint32_t j) { j == 9 ? value.write(0x1p-126f, 0) : value.write(1.0f, 100); });
     CHECK(run_both_ways(test) == "");
     const float want = 6300.0f * std::exp(-15.8f);
     for (const float x : test.out()) CHECK(std::fabs(x - want) < 1e-3f * want);
