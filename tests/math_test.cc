@@ -43,6 +43,7 @@ struct Function {
 // Stated in math/math.inl.
 const Function kFunctions[] = {
     {"exp2", fovea_test::kExp2, std::exp2, 0.80, 1.08, -125.5f, -125.5f, 127.0f},
+    {"short exp2", fovea_test::kShortExp2, std::exp2, 1346, 1346, -125.5f, -125.5f, 127.0f},
     {"exp", fovea_test::kExp, std::exp, 0.91, 1.18, -86.98999f, -86.98995f, 88.0f},
     {"log", fovea_test::kLog, std::log, 0.81, 0.83, -HUGE_VALF, -HUGE_VALF, std::numeric_limits<float>::max()},
     {"tanh", fovea_test::kTanh, std::tanh, 1.41, 1.45, -HUGE_VALF, -HUGE_VALF, std::numeric_limits<float>::max()},
@@ -203,10 +204,12 @@ TEST_CASE("math: NaN of every sign and payload stays NaN, and exp2(0) is 1", "[s
       CHECK(numbers == 0);
     }
     const float zeros[2] = {0.0f, -0.0f};
-    float ones[2];
-    fovea::simd_tests(target).math[fovea_test::kExp2](zeros, ones, 2);
-    CHECK(bits_of(ones[0]) == 0x3f800000u);
-    CHECK(bits_of(ones[1]) == 0x3f800000u);
+    for (const MathFunction exp2 : {fovea_test::kExp2, fovea_test::kShortExp2}) {
+      float ones[2];
+      fovea::simd_tests(target).math[exp2](zeros, ones, 2);
+      CHECK(bits_of(ones[0]) == 0x3f800000u);
+      CHECK(bits_of(ones[1]) == 0x3f800000u);
+    }
   }
 }
 

@@ -12,6 +12,12 @@ void Evaluate(const float* in, float* out, size_t count) {
 
 void EvaluateExp2(const float* in, float* out, size_t count) { Evaluate<Exp2>(in, out, count); }
 void EvaluateExp(const float* in, float* out, size_t count) { Evaluate<Exp>(in, out, count); }
+VF OneShortExp2(VF x) {
+  VF one[1] = {x};
+  ShortExp2(one);
+  return one[0];
+}
+void EvaluateShortExp2(const float* in, float* out, size_t count) { Evaluate<OneShortExp2>(in, out, count); }
 void EvaluateLog(const float* in, float* out, size_t count) { Evaluate<Log>(in, out, count); }
 void EvaluateTanh(const float* in, float* out, size_t count) { Evaluate<Tanh>(in, out, count); }
 

@@ -3,27 +3,6 @@
 // The running softmax between integer products. A weight becomes a code of 8 bits, so its exponential need not be
 // exact to the last bit.
 
-// 2^x as Exp2 has it, exactly 1 for 0, but with a relative error up to 1.02e-4.
-template <int n>
-FOVEA_INLINE void ShortExp2(VF (&x)[n]) {
-  const VF least = hn::Set(kF, -126.0f);
-  VF biased[n], f[n], p[n];
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) {
-    x[i] = hn::ClampMin(x[i], least);
-    biased[i] = hn::AddSet(x[i], kExpMagic);
-  }
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) {
-    f[i] = hn::Sub(x[i], hn::AddSet(biased[i], -kExpMagic));
-    p[i] = hn::AddSet(hn::MulSet(f[i], 2 * 0.055008959f), 2 * 0.242211372f);
-  }
-  HornerStep(p, f, 2 * 0.693282962f);
-  HornerStep(p, f, 2.0f);
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) x[i] = ScaleByPowerOf2(p[i], biased[i]);
-}
-
 // A maximum of kLowest means that no visible score was more than -inf, see Visible.
 FOVEA_INLINE VF MinusInfinityIfLowest(VF x) {
   return hn::IfThenElse(hn::Eq(x, hn::Set(kF, kLowest)), hn::Set(kF, -kInfinity), x);
