@@ -246,7 +246,7 @@ TEST_CASE("int8: a scale of NaN or infinity makes the rows NaN that see its key,
       if (hidden_by == 4) p.kv_lengths = {kBad};
       if (hidden_by == 5) p.dropout = 0.5f, p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {30};
       AttentionCase good(p);
-      for (const Bad bad : {Bad{true, kNan}, {true, kInf}, {false, kNan}, {false, kInf}, {false, -kInf}}) {
+      for (const Bad bad : {Bad{true, kNan}, {true, kInf}, {false, kNan}, {false, kInf}, {false, -kInf}, {false, -1.0f}}) {
         AttentionCase test(p);
         (bad.of_keys ? key_row : value_row)(test, 0, 1, kBad).rescale(bad.scale);
         for (const fovea_target target : p.targets()) {

@@ -283,9 +283,10 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
  * FOVEA_COMPUTE_I8. Keys and values are I8 or I4; an I4 row is converted to an I8 row first. A query row is converted
  * like a row of I8 keys, after it was multiplied by scale. Weights are rounded for each key tile: with p the weight and
  * c the scale of the value's row, to u = round(255 p c / max(p c)), where the maximum is that of the keys of the tile
- * that the query sees, and at least 2^-116. Both sums of products are exact. lse and the scores that are written out,
- * weights among them, come from weights that are not rounded. The bits are the same on every target, with fused
- * multiply-add or without, and for any number of rows: portable_bits changes nothing. tests/ACCURACY.md has the errors.
+ * that the query sees, and at least 2^-116. A negative scale of a value counts as NaN. Both sums of products are exact.
+ * lse and the scores that are written out, weights among them, come from weights that are not rounded. The bits are the
+ * same on every target, with fused multiply-add or without, and for any number of rows: portable_bits changes nothing.
+ * tests/ACCURACY.md has the errors.
  * Refused with FOVEA_ERR_UNSUPPORTED: keys or values of another type, additive scores, head_dim above 1024. */
 typedef enum fovea_compute FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_COMPUTE_F32 = 0, /* f32 products of numbers widened from whatever type */

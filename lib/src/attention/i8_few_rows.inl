@@ -398,7 +398,8 @@ FOVEA_INLINE void FewBringValuesOf(const RowsToBring& r) {
   for (uint32_t i = 0; i < r.count; i += kLanes) {
     const size_t n = r.count - i < kLanes ? r.count - i : kLanes;
     const VF scale = LoadUpTo(scales + i, n);
-    nan = hn::Add(nan, hn::Sub(scale, scale));
+    const MF negative = hn::Lt(scale, hn::Zero(kF));
+    nan = hn::Add(nan, hn::IfThenElse(negative, hn::Set(kF, __builtin_nanf("")), hn::Sub(scale, scale)));
     hn::StoreN(scale, kF, r.numbers->value_scale + r.at + i, n);
   }
   float any_nan;

@@ -71,7 +71,7 @@ FOVEA_INLINE void BeginValueScales(const RowsToBring& r) {
 FOVEA_INLINE void NoteValueScale(const RowsToBring& r, uint32_t key, float scale) {
   if (r.element > 0) return;
   I8Numbers& numbers = *r.numbers;
-  const float nan = scale - scale;
+  const float nan = scale < 0.0f ? __builtin_nanf("") : scale - scale;
   numbers.value_scale[key] = nan == 0.0f ? scale : 0.0f;
   if (nan != 0.0f && !numbers.any_nan) {
     numbers.any_nan = 1;
