@@ -104,7 +104,7 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const WeightGroups& weights, co
   float* o = t.o + element * columns + column;
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k, o += columns) {
-    if (element + k >= t.value_dim) return;
+    if (element + k >= t.value_dim) continue;  // clang unrolls no loop that may end early
     VF sum[kVectors];
     dot::LoadVectors(o, sum);
     FOVEA_UNROLL(4)
