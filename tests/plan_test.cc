@@ -84,6 +84,20 @@ TEST_CASE("plan: the workspace of each target is what another machine would answ
   }
 }
 
+TEST_CASE("plan: codes of long values that memory cannot hold are refused", "[short]") {
+  // Targets with vectors bring a whole tile of them.
+  for (const uint32_t value_dim : {1u << 20, 1u << 24, 1u << 26, 1u << 28, 1u << 31}) {
+    fovea_attention_desc d = description(8, value_dim, 1, 1, 1);
+    d.key_dtype = d.value_dtype = FOVEA_I8, d.compute = FOVEA_COMPUTE_I8;
+    for (const fovea_target target : {FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON,
+                                      FOVEA_TARGET_WASM}) {
+      INFO(value_dim << " " << fovea_target_name(target));
+      const size_t bytes = fovea_workspace_bytes_for(&d, target);
+      CHECK((bytes == 0 || bytes / FOVEA_KEY_TILE >= value_dim));
+    }
+  }
+}
+
 TEST_CASE("plan: the macro is an upper bound for every count of tokens and heads", "[short]") {
   for (const uint32_t head_dim : {1u, 2u, 17u, 64u, 127u, 128u, 256u, 1000u}) {
     for (const uint32_t value_dim : {1u, 3u, 16u, 65u, 128u, 513u}) {

@@ -22,7 +22,7 @@
  * (on Cortex-M lazy stacking does that when left on; on x86 the operating system does).
  * fovea runs in the caller's floating-point environment and assumes the default rounding mode. Flush-to-zero, which is
  * always on for the vectors of 32-bit Arm, changes only subnormal results, and sets scores smaller than
- * softcap * 2^-126 to 0.
+ * softcap * 2^-126, and with FOVEA_COMPUTE_I8 scales of keys below 2^-126, to 0.
  *
  * Conventions.
  *   tokens    q_tokens queries attend to kv_tokens keys; each key has a value.
@@ -1048,7 +1048,7 @@ size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fov
 /* The same as a constant expression, for static arrays: an upper bound like FOVEA_WORKSPACE_BYTES, for head_dim ==
  * value_dim. q_rows is max_batch * max_q_tokens, kv_rows is max_batch * max_new_tokens, and d_model is the largest of
  * d_model, key_model and value_model. It serves f32 keys and values in one run; for other caches add
- * FOVEA_KV_WORKSPACE_BYTES(head_dim, head_dim). */
+ * FOVEA_KV_WORKSPACE_BYTES(head_dim, head_dim), or with FOVEA_COMPUTE_I8 FOVEA_I8_WORKSPACE_BYTES. */
 #define FOVEA_MULTIHEAD_WORKSPACE_BYTES(d_model, q_heads, kv_heads, head_dim, q_rows, kv_rows, weight_dtype)    \
   (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) +                                       \
    2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                     \

@@ -113,19 +113,18 @@ void carve_codes(Carver& carver, const fovea_plan& plan, bool few_rows, bool pie
   const uint32_t more = pieces ? codes_in_float(dot) : 1;
   const size_t values = pieces ? size_t{kPieceElements} * more : round_up(d.value_dim, kValueGrain);
   buffers->keys = buffers->values = {};
-  const size_t value_bytes = values * code_bytes * kKeyTile;
   // Pushed at any position, rows in pages may have tiles that lie in two of them.
   const bool gathers = parts || is_paged(d);
   if (code_bytes != 1 || d.key_dtype != FOVEA_I8 || gathers) {
     const size_t codes = round_up(d.head_dim, dot.reads) * code_bytes;
     const uint32_t keys = pieces ? kPieceKeys * more : kKeyTile;
     // Pieces of keys are no longer used when those of values are brought.
-    const bool shared = pieces && codes * keys >= value_bytes;
+    const bool shared = pieces && codes * keys >= values * code_bytes * kKeyTile;
     buffers->keys.data = carver.take<char>(codes, keys);
     if (shared) buffers->values.data = buffers->keys.data;
   }
   const bool values_stay = few_rows && d.value_dtype == FOVEA_I8 && !gathers;
-  if (!buffers->values.data && !values_stay) buffers->values.data = carver.take<char>(value_bytes, 1);
+  if (!buffers->values.data && !values_stay) buffers->values.data = carver.take<char>(values * code_bytes, kKeyTile);
   const size_t starts = few_rows ? 0 : values * sizeof(int32_t);
   buffers->values.scales = carver.take<char>(offsetof(I8Numbers, value_start) + starts);
 }

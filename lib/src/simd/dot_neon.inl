@@ -16,12 +16,15 @@ FOVEA_INLINE E LoadPartOfE(const RowCode* p, size_t n) {
 }
 FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
 
-#if defined(__clang__) || defined(__ARM_FEATURE_SVE) || defined(__ARM_FEATURE_SHA3)
+// The assembler takes an extension only from Armv8.2 on, and cannot go back from another .arch: that one names whatever
+// code behind it may have.
+#if defined(__clang__) || defined(__ARM_FEATURE_SVE) || defined(__ARM_FEATURE_SHA3) || \
+    defined(__ARM_FEATURE_DOTPROD) || defined(__ARM_FEATURE_COMPLEX)
 #define FOVEA_ASM_DOTPROD ".arch_extension dotprod\n\t"
 #define FOVEA_ASM_I8MM ".arch_extension i8mm\n\t"
 #else
-#define FOVEA_ASM_DOTPROD ".arch armv8.2-a+dotprod\n\t"
-#define FOVEA_ASM_I8MM ".arch armv8.2-a+i8mm\n\t"
+#define FOVEA_ASM_DOTPROD ".arch armv8.2-a+crypto+fp16+rcpc+dotprod+i8mm\n\t"
+#define FOVEA_ASM_I8MM FOVEA_ASM_DOTPROD
 #endif
 
 // n vectors that follow each other, of columns or of elements, and p moves on by `step` codes. From intrinsics g++ 12

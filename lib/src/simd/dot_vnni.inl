@@ -20,7 +20,7 @@ constexpr int RegistersBeside(int vectors, int) { return vectors + 1; }
 FOVEA_INLINE X LoadX(const Code* p) { return _mm512_loadu_si512(p); }
 FOVEA_INLINE Sum Start(int32_t sum) { return _mm512_set1_epi32(sum); }
 FOVEA_INLINE Sum Dot(X x, E e, Sum sum) {
-  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(e));
+  asm("{vpdpbusd %2, %1, %0|vpdpbusd %0, %1, %2}" : "+v"(sum) : "v"(x), "v"(e));
   return sum;
 }
 FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { _mm512_storeu_si512(to, v); }
@@ -28,7 +28,7 @@ FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { _mm512_storeu_si512(to, v
 FOVEA_INLINE X LoadX(const Code* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
 FOVEA_INLINE Sum Start(int32_t sum) { return _mm256_set1_epi32(sum); }
 FOVEA_INLINE Sum Dot(X x, E e, Sum sum) {
-  asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(x), "x"(e));
+  asm("%{vex%} {vpdpbusd %2, %1, %0|vpdpbusd %0, %1, %2}" : "+x"(sum) : "x"(x), "x"(e));
   return sum;
 }
 FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { _mm256_storeu_si256(static_cast<__m256i*>(to), v); }

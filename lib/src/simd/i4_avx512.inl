@@ -63,7 +63,8 @@ FOVEA_INLINE __m512i TableOfGroups(__m512 scales, __m512 inverse) {
   return _mm512_sub_epi8(_mm512_xor_si512(_mm512_shuffle_epi8(sizes, places), negative), negative);
 }
 
-// Of four rows of dim elements, a multiple of a group, or kWhole of four: the largest magnitude, and NaN where one is not finite, else 0.
+// The largest magnitude of each of four rows, and NaN where an element is not finite, else 0. Rows are whole groups; with
+// kWhole their number is a multiple of four.
 template <bool kWhole>
 FOVEA_INLINE void LargestOfI4(const uint8_t* codes, ptrdiff_t stride, const uint16_t* group_scales,
                               ptrdiff_t scale_stride, size_t dim, float* largest, float* nan) {
