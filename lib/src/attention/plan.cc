@@ -222,14 +222,15 @@ fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target
   if (status != FOVEA_OK) return status;
   const TargetTraits* traits = target_traits(target);
   if (!traits) return FOVEA_ERR_ENUM;
+  size_t least_bytes = 0;
+  if (is_i8(desc) && traits->lanes == 1) {  // which products a processor of scalar code has, another one does not know
+    TargetTraits other = *traits;
+    other.dot = traits->dot == kDotFloats ? kDotSmlad : kDotFloats;
+    FOVEA_RETURN_IF_ERROR(plan_for(any_target, other, plan));
+    least_bytes = plan->workspace_bytes;
+  }
   FOVEA_RETURN_IF_ERROR(plan_for(any_target, *traits, plan));
-  if (!is_i8(desc) || traits->lanes > 1) return FOVEA_OK;
-  // Which products a processor with scalar code has, another one does not know.
-  TargetTraits other = *traits;
-  other.dot = traits->dot == kDotFloats ? kDotSmlad : kDotFloats;
-  fovea_plan larger;
-  FOVEA_RETURN_IF_ERROR(plan_for(any_target, other, &larger));
-  if (larger.workspace_bytes > plan->workspace_bytes) *plan = larger;
+  if (plan->workspace_bytes < least_bytes) plan->workspace_bytes = least_bytes;
   return FOVEA_OK;
 }
 
