@@ -335,8 +335,9 @@ FOVEA_TEMPLATE void FewWidenI4(const RowsToBring& r, float (&scales)[kKeyTile + 
     i += step;
   }
   for (uint32_t i = 0; i < count; i += kLanes) {
-    const VF not_finite = hn::LoadU(kF, nan + i);
-    const ScaleI8 fit = ScaleI8::From(hn::Max(hn::LoadU(kF, scales + i), hn::Set(kF, kLeastMaxI8)), not_finite);
+    const size_t n = count - i < kLanes ? count - i : kLanes;
+    const VF not_finite = LoadUpTo(nan + i, n);
+    const ScaleI8 fit = ScaleI8::From(hn::Max(LoadUpTo(scales + i, n), hn::Set(kF, kLeastMaxI8)), not_finite);
     hn::StoreU(fit.scale, kF, scales + i);
     hn::StoreU(ZeroIfNan(hn::Add(fit.inverse, not_finite)), kF, inverse + i);
   }
