@@ -54,7 +54,9 @@ std::vector<Problem> integer_problems() {
 
 std::vector<Problem> all_problems() {
   std::vector<Problem> all = problems();
-  for (const Problem& p : integer_problems()) all.push_back(p);
+  for (const Problem& p : integer_problems()) {
+    if (p.seed % 3 == 1) all.push_back(p);  // all of them would double what emulators need
+  }
   return all;
 }
 
