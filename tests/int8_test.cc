@@ -425,7 +425,7 @@ TEST_CASE("int8: rows alone and up to nine together have the bits that they have
           part.out.data = row(test.args.out, 0, 0, first);
           part.lse.data = row(test.args.lse, 0, 0, first);
           part.mask.data = static_cast<const uint8_t*>(test.args.mask.data) +
-                           (p.mask == FOVEA_MASK_BYTE ? ptrdiff_t{first} * test.args.mask.q_stride : 0);
+                           (p.mask == FOVEA_MASK_BYTE ? ptrdiff_t(first) * test.args.mask.q_stride : 0);
           REQUIRE(fovea_attention(&test.plan, &part, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
         }
         INFO(name(p) << ": " << fovea_target_name(target));
