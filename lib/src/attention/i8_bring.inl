@@ -70,7 +70,7 @@ FOVEA_INLINE size_t PutGroup(const RowsToBring& r, uint32_t i, size_t padded) {
 
 template <fovea_dtype kType>
 FOVEA_INLINE void BringValuesOf(const RowsToBring& r) {
-  const size_t padded = round_up(r.elements, kValueGrain);
+  const size_t padded = padded_values(r.elements);
   if (r.at == r.begin) BeginValues(r, padded);
   for (uint32_t i = 0; i < r.count;) {
     const bool grouped = kType == FOVEA_I8 && kGroup > 1 && (r.at + i) % kGroup == 0 && r.count - i >= kGroup;

@@ -133,7 +133,7 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
 
 FOVEA_CALLED void MultiplyValues(const QueryTile& t, const KeyTile& keys, size_t column, size_t element,
                                  uint32_t count, size_t wanted) {
-  const size_t columns = t.columns, group = round_up(t.value_dim, kValueGrain) * 16;
+  const size_t columns = t.columns, group = padded_values(t.value_dim) * 16;
   const size_t first = keys.numbers->begin / 16, end = (keys.numbers->end + 15) / 16;
   const int8_t* const x = WeightCodes(t) + (first * columns + column) * 16;
   const int8_t* const values = static_cast<const int8_t*>(keys.values.data) + first * group + element * 16;

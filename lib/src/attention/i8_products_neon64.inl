@@ -122,7 +122,7 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
   const I8Numbers& numbers = *keys.numbers;
   const uint32_t first = (dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;
   const uint32_t end = ((dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup;
-  const size_t step = t.columns * kGroup, value_step = round_up(t.value_dim, kValueGrain) * kGroup;
+  const size_t step = t.columns * kGroup, value_step = padded_values(t.value_dim) * kGroup;
   const WeightGroups weights = {WeightCodes(t) + first * step + column * kGroup, end - first, step, value_step};
   const dot::RowCode* value = static_cast<const dot::RowCode*>(keys.values.data) + first * value_step;
   for (size_t e = 0; e < t.value_dim; e += kRows, value += kRows * kGroup) {

@@ -3,11 +3,6 @@
 // The running softmax between integer products. A weight becomes a code of 8 bits, so its exponential need not be
 // exact to the last bit.
 
-// A maximum of kLowest means that no visible score was more than -inf, see Visible.
-FOVEA_INLINE VF MinusInfinityIfLowest(VF x) {
-  return hn::IfThenElse(hn::Eq(x, hn::Set(kF, kLowest)), hn::Set(kF, -kInfinity), x);
-}
-
 // Scores of n keys, rows of s that follow each other, become weights: -0 where they are hidden. Their sums, and the
 // largest product with the scale of a value, go on.
 template <int n>
@@ -35,9 +30,9 @@ FOVEA_INLINE void WeightsOf(float* s, size_t columns, const float* value_scales,
 constexpr float kLeastTop = 0x1p-116f;
 
 // For one vector of rows: row_max and row_sum take in the scores of the keys, and s becomes weights; ValueFactors holds
-// the largest product of a weight and the scale of its value. The weights' sum has
-// 16 strands, keys 16 apart on a grid that starts with the tile, and then a tree over the strands: its order is the
-// same for every begin and end, and for kernels whose lanes are keys.
+// the largest product of a weight and the scale of its value. The weights' sum has 16 strands, keys 16 apart on a grid
+// that starts with the tile, and then a tree over the strands: its order is the same for every begin and end, and for
+// kernels whose lanes are keys.
 FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeyTile& keys, size_t column, bool hides) {
   constexpr uint32_t kAtOnce = kPreferSize || hn::kRegisters < 16 ? 1 : 4;
   const size_t rows = t.columns;
@@ -58,7 +53,7 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeyTile& keys, size_t co
   const float* const value_scale = keys.numbers->value_scale;
   VF quarters[4], top[kAtOnce];
   FOVEA_UNROLL(4)
-  for (VF& t4 : top) t4 = hn::Set(kF, kLeastTop);
+  for (VF& largest : top) largest = hn::Set(kF, kLeastTop);
   for (uint32_t quarter = 0; quarter < 4; ++quarter) {
     VF strands[4];
     for (uint32_t i = 0; i < 4; i += kAtOnce) {

@@ -120,14 +120,16 @@ constexpr DotTraits kDotTraits[kDotKinds] = {
 constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 // Values that were brought have a multiple of this many elements.
 constexpr uint32_t kValueGrain = 8;
+constexpr size_t padded_values(size_t elements) { return round_up(elements, kValueGrain); }
 // The largest head_dim for which float sums of products of codes are exact: 127 * 128 * 1024 < 2^24.
 constexpr uint32_t kMostI8Products = 1024;
 
-// What attend needs to know of a key tile beside its codes. In the order of keys, from the first of the tile on.
+// What attend needs to know of a key tile beside its codes. In the order of keys, from the first of the tile on. Vectors
+// that end behind one of the arrays of floats read the first elements of the next array, and do not use them.
 struct I8Numbers {
   float key_scale[kKeyTile];    // finite or NaN
-  float value_scale[kKeyTile];  // finite; 0 where it is not, or NaN
-  float value_nan[kKeyTile];    // 0, or NaN where the scale is not finite. Filled where any_nan is set
+  float value_scale[kKeyTile];  // finite; 0 for a scale that counts as NaN
+  float value_nan[kKeyTile];    // NaN for such a scale, else 0. Filled where any_nan is set
   int32_t key_start[kKeyTile];  // what the sums of products with a key begin with
   uint32_t any_nan;
   uint32_t begin, end;  // the keys that were brought
@@ -167,7 +169,7 @@ struct TileNumbers<false> {
   void enter_numbers(const I8Numbers*) {}
 };
 
-struct KeyTile : KeySpan, TileNumbers<config::kComputeI8> {
+struct KeyTile : KeySpan, TileNumbers<kHasI8Products> {
   KeyRows keys, values;   // from key `first` on
   const void* next_keys;  // keys of the following tile, where it comes next; else null
   uint32_t parts = kAllParts;  // fewer on a target with one lane alone

@@ -111,7 +111,7 @@ void carve_codes(Carver& carver, const fovea_plan& plan, bool few_rows, bool pie
   const DotTraits& dot = kDotTraits[plan.dot];
   const size_t code_bytes = few_rows ? 1 : dot.code_bytes;
   const uint32_t more = pieces ? codes_in_float(dot) : 1;
-  const size_t values = pieces ? size_t{kPieceElements} * more : round_up(d.value_dim, kValueGrain);
+  const size_t values = pieces ? size_t{kPieceElements} * more : padded_values(d.value_dim);
   buffers->keys = buffers->values = {};
   // Pushed at any position, rows in pages may have tiles that lie in two of them.
   const bool gathers = parts || is_paged(d);

@@ -35,11 +35,6 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
   }
 }
 
-// A maximum of kLowest means that no visible score was more than -inf, see Visible.
-FOVEA_INLINE VF MinusInfinityIfLowest(VF x) {
-  return hn::IfThenElse(hn::Eq(x, hn::Set(kF, kLowest)), hn::Set(kF, -kInfinity), x);
-}
-
 // For one vector of rows: row_max and row_sum take in the scores of [begin, end), and s becomes weights. With `hides`,
 // scores of -inf become weights of -0: their sign tells Values which values must not be looked at.
 FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides) {

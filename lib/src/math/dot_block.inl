@@ -17,7 +17,7 @@ template <int kVectors>
 constexpr int kDotRows = I8Block<kVectors>();
 
 // Elements of a group of values.
-constexpr size_t PaddedValues(size_t value_dim) { return round_up(value_dim, kValueGrain); }
+constexpr size_t PaddedValues(size_t value_dim) { return padded_values(value_dim); }
 
 // sums[k][v] += codes of row k times as many codes of columns, from x on, which moves behind them. A load of a row
 // brings one group, and is used at once.

@@ -7,7 +7,7 @@ template <int kVectors>
 constexpr int kDotRows = LargestBlock<kVectors, false>();
 
 // Elements of values that were brought: whole blocks.
-FOVEA_INLINE size_t PaddedValues(size_t value_dim) { return round_up(value_dim, kValueGrain); }
+FOVEA_INLINE size_t PaddedValues(size_t value_dim) { return padded_values(value_dim); }
 
 template <int kRows, int kVectors>
 FOVEA_INLINE void MultiplyKeys(const float* x, size_t columns, const float* const (&row)[kRows], size_t dim,

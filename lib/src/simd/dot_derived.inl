@@ -2,8 +2,7 @@
 //
 // Words of the few-rows kernel for dot headers that have nothing better.
 
-// In the lanes of each row p[0], p[1] and so on. Of I8Numbers: what is read behind the end of an array is in the next
-// one, and is not used.
+// In the lanes of each row p[0], p[1] and so on.
 template <int kHave>
 FOVEA_INLINE VF Repeated(VF v) {
   if constexpr (kHave == int(kLanes)) {
