@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dot words that have no others to be held against: those of Helium, of smlad and of AArch64. Their codes are the ends of 8
-// bits as often as not, and sums are compared as integers.
+// The dot words of instructions that multiply integers. Their codes are the ends of 8 bits as often as not, and sums are
+// compared as integers.
 
-#if FOVEA_FOR_HELIUM || (FOVEA_FOR_SCALAR && FOVEA_SMLAD) || defined(FOVEA_HAS_NEON_DOT)
+#if FOVEA_FOR_HELIUM || (FOVEA_FOR_SCALAR && FOVEA_SMLAD) || defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_VNNI_LANES)
 namespace dots {
 #include "simd/dot_bytes.inl"
 using ::fovea::round_up;
@@ -86,6 +86,77 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
   const uint64_t features = ::fovea::platform::processor_features();
   if (features & FOVEA_FEATURE_NEON_DOTPROD) of_sdot::TestDots(log, memory);
   if (features & FOVEA_FEATURE_NEON_I8MM) of_smmla::TestDots(log, memory);
+}
+
+#elif defined(FOVEA_VNNI_LANES)
+#include "simd/dot_vnni.inl"
+
+bool IsAvailable(fovea_target target) {
+  uint32_t i = 0;
+  while (fovea_target_at(i) != FOVEA_TARGET_BEST && fovea_target_at(i) != target) ++i;
+  return fovea_target_at(i) == target;
+}
+
+// Compares the lanes of x times the n <= 4 codes of a row, in e, added to -7.
+void TestProducts(ContractLog& log, const uint8_t (&x)[4 * kLanes], const int8_t* row, size_t n, dot::E e) {
+  int32_t sums[kLanes];
+  dot::StoreWords(dot::DotAdd<0>(dot::LoadX(x), e, dot::Start(-7)), sums);
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    int32_t wanted = -7;
+    for (size_t i = 0; i < n; ++i) wanted += x[4 * lane + i] * row[i];
+    Compare(log, Same::kBits, lane, uint32_t(sums[lane]), uint32_t(wanted));
+  }
+}
+
+void TestDots(ContractLog& log, const ContractMemory& memory) {
+  if (!IsAvailable(kLanes == 16 ? FOVEA_TARGET_AVX512_VNNI : FOVEA_TARGET_AVX2_VNNI)) return;
+  uint32_t state = 5;
+  int8_t* const last = reinterpret_cast<int8_t*>(memory.last);
+  log.begin("LoadX, LoadE, LoadPartOfE, Start, DotAdd");
+  for (int round = 0; round < 16; ++round) {
+    uint8_t x[4 * kLanes];
+    for (uint8_t& code : x) code = uint8_t(RandomCode(state) ^ 0x80);
+    for (int i = -4; i < 0; ++i) last[i] = RandomCode(state);
+    for (size_t n = 1; n <= 4; ++n) TestProducts(log, x, last - n, n, dot::LoadPartOfE(last - n, n));
+    TestProducts(log, x, last - 4, 4, dot::LoadE(last - 4));
+  }
+
+  log.begin("StartOfKey");
+  static int8_t row[200];
+  int32_t start = 0;
+  for (size_t n = 0; n < sizeof row; ++n) {
+    Compare(log, Same::kBits, n, uint32_t(dot::StartOfKey(row, n)), uint32_t(start));
+    row[n] = RandomCode(state);
+    start -= 128 * row[n];
+  }
+
+  log.begin("StoreWeights, StoreQueries");
+  for (int32_t code = 0; code < 256; ++code) {
+    VF biased[4];
+    for (int i = 0; i < 4; ++i) biased[i] = hn::Set(kF, kRoundingBias + float((code + 85 * i) % 256));
+    uint8_t stored[4 * kLanes];
+    dot::StoreWeights(biased, stored);
+    for (size_t i = 0; i < 4 * kLanes; ++i) {
+      Compare(log, Same::kBits, i, stored[i], uint32_t(code + 85 * int32_t(i % 4)) % 256);
+    }
+    dot::StoreQueries(hn::Set(kF, kRoundingBias + float(code - 128)), stored);
+    for (size_t i = 0; i < kLanes; ++i) Compare(log, Same::kBits, i, stored[i], uint32_t(code));
+  }
+
+  log.begin("PackGroup");
+  static int8_t rows[4][40], packed[40 * 4];
+  const int8_t* at[4];
+  for (int r = 0; r < 4; ++r) {
+    for (int8_t& code : rows[r]) code = RandomCode(state);
+    at[r] = rows[r] + r;  // any alignment
+  }
+  for (size_t elements = 15; elements <= 33; ++elements) {
+    const size_t done = dot::PackGroup(at, elements, packed, nullptr);
+    Compare(log, Same::kBits, 0, uint32_t(done), uint32_t(elements / 16 * 16));
+    for (size_t i = 0; i < 4 * done; ++i) {
+      Compare(log, Same::kBits, i, uint32_t(packed[i]), uint32_t(at[i % 4][i / 4]));
+    }
+  }
 }
 
 #else

@@ -329,8 +329,10 @@ FOVEA_TEMPLATE void FewWidenI4(const RowsToBring& r, float (&scales)[kKeyTile + 
     dot::LargestOfI4<kWhole>(codes, one * stride, all_scales + i * scale_stride, one * scale_stride, dim, scales + i,
                              nan + i);
     for (uint32_t k = 0; k < step; ++k) {
-      const uint8_t* const next = codes + ptrdiff_t(kKeyTile + k) * stride;
-      for (size_t line = 0; line < dim / 2; line += kCacheLine) __builtin_prefetch(next + line, 0, 2);
+      const uintptr_t next = reinterpret_cast<uintptr_t>(codes) + uintptr_t(ptrdiff_t(kKeyTile + k) * stride);
+      for (size_t line = 0; line < dim / 2; line += kCacheLine) {
+        __builtin_prefetch(reinterpret_cast<const void*>(next + line), 0, 2);  // there need be nothing
+      }
     }
     i += step;
   }
