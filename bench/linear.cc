@@ -58,7 +58,7 @@ fovea_status LinearCall::init(const LinearShape& s, fovea_target target, Arena& 
 }
 
 void LinearCall::call() {
-  const fovea_status status = fovea_linear_f32(&args_, workspace_, workspace_bytes_);
+  const fovea_status status = fovea_linear(&args_, workspace_, workspace_bytes_);
   if (status != FOVEA_OK) status_ = status;
 }
 

@@ -159,7 +159,7 @@ class LinearCase {
     y_.fill();
     for (const Guarded* input : {&x_, &w_, &scales_, &bias_}) input->read_only(true);
     const fovea_status status =
-        fovea_linear_f32(&args, workspace.bytes() ? workspace.as<void>() : nullptr, workspace.bytes());
+        fovea_linear(&args, workspace.bytes() ? workspace.as<void>() : nullptr, workspace.bytes());
     for (const Guarded* input : {&x_, &w_, &scales_, &bias_}) input->read_only(false);
     REQUIRE(workspace.margin_intact());
     return status;
@@ -364,7 +364,7 @@ TEST_CASE("linear: a budget makes the workspace smaller, and no bit different", 
         ++steps;
       }
       CHECK(steps > 1);
-      CHECK(fovea_linear_f32(&test.args, test.y_.as<void>(), 1 << 20) == FOVEA_ERR_BUDGET);
+      CHECK(fovea_linear(&test.args, test.y_.as<void>(), 1 << 20) == FOVEA_ERR_BUDGET);
     }
   }
 }
@@ -462,13 +462,13 @@ TEST_CASE("linear: the stride of a single token, or of a single output, may be a
 TEST_CASE("linear: no tokens write nothing, whatever the pointers", "[short]") {
   LinearCase test(LinearProblem{});
   test.args.tokens = 0;
-  CHECK(fovea_linear_f32(&test.args, nullptr, 0) == FOVEA_OK);
+  CHECK(fovea_linear(&test.args, nullptr, 0) == FOVEA_OK);
   CHECK(test.y_.untouched());
   test.args.x = nullptr, test.args.y = nullptr, test.args.weights.data = nullptr;
-  CHECK(fovea_linear_f32(&test.args, nullptr, 0) == FOVEA_OK);
+  CHECK(fovea_linear(&test.args, nullptr, 0) == FOVEA_OK);
   test.args.in_dim = 0;
-  CHECK(fovea_linear_f32(&test.args, nullptr, 0) == FOVEA_ERR_DIM);
-  CHECK(fovea_linear_f32(nullptr, nullptr, 0) == FOVEA_ERR_NULL);
+  CHECK(fovea_linear(&test.args, nullptr, 0) == FOVEA_ERR_DIM);
+  CHECK(fovea_linear(nullptr, nullptr, 0) == FOVEA_ERR_NULL);
 }
 
 TEST_CASE("linear: every misuse has its status, and nothing is written", "[short]") {
@@ -567,7 +567,7 @@ TEST_CASE("linear: every misuse has its status, and nothing is written", "[short
     misuse.change(call);
     INFO(misuse.what);
     set_current_case(misuse.what);
-    const fovea_status status = fovea_linear_f32(&test.args, call.workspace, call.workspace_bytes);
+    const fovea_status status = fovea_linear(&test.args, call.workspace, call.workspace_bytes);
     CHECK(std::string(fovea_status_string(status)) == fovea_status_string(misuse.want));
     CHECK(test.y_.untouched());
     CHECK(test.y_.margin_intact());

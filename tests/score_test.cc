@@ -201,7 +201,7 @@ void project(fovea_target target, float* y, uint32_t out_dim, const float* x, ui
   args.x = x, args.x_stride = static_cast<ptrdiff_t>(in_dim);
   args.weights.data = w, args.weights.row_stride = static_cast<ptrdiff_t>(row_stride);
   const Guarded workspace(fovea_linear_workspace_bytes(&args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
-  REQUIRE(fovea_linear_f32(&args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+  REQUIRE(fovea_linear(&args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
 }
 
 struct Answer {

@@ -282,7 +282,7 @@ TEST_CASE("veneer: linear is linear of C", "[veneer][short]") {
   static fovea::Memory<FOVEA_LINEAR_WORKSPACE_BYTES(kIn, FOVEA_F32)> workspace;
   CHECK(fovea::linear_workspace_bytes(args) == fovea_linear_workspace_bytes(&args));
   args.y = c_y.data();
-  REQUIRE(fovea_linear_f32(&args, workspace.bytes, sizeof workspace.bytes) == FOVEA_OK);
+  REQUIRE(fovea_linear(&args, workspace.bytes, sizeof workspace.bytes) == FOVEA_OK);
   args.y = y.data();
   REQUIRE(fovea::linear(args, workspace) == FOVEA_OK);
   CHECK(y == c_y);

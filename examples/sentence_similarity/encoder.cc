@@ -43,7 +43,7 @@ fovea_status linear(float* y, uint32_t out_dim, const float* x, uint32_t in_dim,
   args.x = x;
   args.x_stride = in_dim;
   args.weights = weights;
-  return fovea_linear_f32(&args, arena.feed_forward.workspace, sizeof arena.feed_forward.workspace);
+  return fovea_linear(&args, arena.feed_forward.workspace, sizeof arena.feed_forward.workspace);
 }
 
 fovea_status self_attention(const fovea_multihead_plan& plan, const Layer& layer, uint32_t tokens) {

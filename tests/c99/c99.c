@@ -165,8 +165,8 @@ static void linear(void) {
   args.weights.row_stride = 2;
   args.weights.bias = bias;
   expect(fovea_linear_workspace_bytes(&args) + FOVEA_WORKSPACE_ALIGNMENT <= sizeof memory, "a workspace is enough");
-  expect(fovea_linear_f32(&args, workspace, sizeof memory - FOVEA_WORKSPACE_ALIGNMENT) == FOVEA_OK,
-         "a layer is computed");
+  expect(fovea_linear_f32(NULL, NULL, 0) == FOVEA_ERR_NULL, "the former name of fovea_linear is one, too");
+  expect(fovea_linear(&args, workspace, sizeof memory - FOVEA_WORKSPACE_ALIGNMENT) == FOVEA_OK, "a layer is computed");
   expect(near(y[0], 2.5f) && near(y[1], 3.0f) && near(y[2] / 100.0f, 3.21f), "its outputs are sums of products");
 }
 

@@ -186,7 +186,7 @@ void linear(Bytes& bytes) {
   spoil(bytes, {&workspace});
   if (!memory.complete) a.y = nullptr;
   const fovea_status status =
-      unchanged_if_refused(memory, [&] { return fovea_linear_f32(&a, workspace, workspace == nullptr ? 0 : given); });
+      unchanged_if_refused(memory, [&] { return fovea_linear(&a, workspace, workspace == nullptr ? 0 : given); });
   if (overlaps && a.tokens != 0) expect(status != FOVEA_OK, "an overlap is not refused");
 }
 

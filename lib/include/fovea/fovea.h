@@ -260,7 +260,7 @@ typedef enum fovea_kv_kind FOVEA_ENUM_TYPE_(unsigned) {
 } fovea_kv_kind;
 
 /* How a query and a key make a score. Linear layers inside a score function are not computed for each pair: apply them
- * once to all tokens, with fovea_linear_f32 or in a multi-head layer, as Bahdanau et al. do (appendix A.1.2):
+ * once to all tokens, with fovea_linear or in a multi-head layer, as Bahdanau et al. do (appendix A.1.2):
  *     scaled dot  q . k / sqrt(head_dim)   Vaswani et al., arXiv 1706.03762, section 3.2.1
  *     dot         q . k                    Luong et al., arXiv 1508.04025, section 3.1; so are the next two
  *     general     q^T W k                  keys are W k: a linear layer with the weights W[head_dim][elements of k]
@@ -820,7 +820,7 @@ typedef struct fovea_linear_weights {
   const float* bias;   /* optional [out_dim] */
 } fovea_linear_weights;
 
-/* The arguments of fovea_linear_f32. Set all to 0 first, then fill in. */
+/* The arguments of fovea_linear. Set all to 0 first, then fill in. */
 typedef struct fovea_linear_args {
   uint32_t struct_bytes;  /* sizeof(fovea_linear_args) */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
@@ -842,7 +842,7 @@ typedef struct fovea_linear_args {
                                      (FOVEA_ERR_CAPACITY), each of which needs workspace. Never changes bits */
 } fovea_linear_args;
 
-/* Bytes of workspace that a call with these arguments needs: 0 for arguments that fovea_linear_f32 refuses, and where
+/* Bytes of workspace that a call with these arguments needs: 0 for arguments that fovea_linear refuses, and where
  * none is needed (few tokens, but not on scalar targets or with portable_bits). It reads counts, weights.dtype, budget,
  * executor and target, but no array. The target may be another machine's, so that a host can size a board's memory.
  * More tokens never need less, and beyond some tens of them they need no more. */
@@ -861,7 +861,8 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * counts as NaN. A sum consists of partial sums, each a chain of 32 multiply-adds in the order of the inputs; for few
  * tokens it has as many chains as a vector has lanes. NaN and infinity go where the sums take them. y and the workspace
  * must not overlap anything (FOVEA_ERR_OVERLAP). */
-fovea_status fovea_linear_f32(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
+fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
+#define fovea_linear_f32 fovea_linear /* its name before version 0.2 */
 
 /* ------------------------------------------------------------------------------------------------------ caches */
 
@@ -1007,7 +1008,7 @@ fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_attention_args* 
  *                                fovea_multihead_append into a cache, to which the calls then attend
  *     decoder self-attention     a token or more at a time: fovea_multihead_append of x, then fovea_multihead with the
  *                                cache; FOVEA_CAUSAL_BOTTOM_RIGHT is right for any number of new tokens
- * The layer is made of fovea_attention and fovea_linear_f32: masks, limits, scores, statuses and edge cases are
+ * The layer is made of fovea_attention and fovea_linear: masks, limits, scores, statuses and edge cases are
  * theirs. */
 typedef struct fovea_multihead_desc {
   uint32_t struct_bytes;    /* sizeof(fovea_multihead_desc) */

@@ -190,7 +190,7 @@ struct LinearArgs : fovea_linear_args {
 inline std::size_t linear_workspace_bytes(const fovea_linear_args& args) { return fovea_linear_workspace_bytes(&args); }
 
 inline Status linear(const fovea_linear_args& args, Span<std::byte> workspace) {
-  return fovea_linear_f32(&args, workspace.data(), workspace.size());
+  return fovea_linear(&args, workspace.data(), workspace.size());
 }
 
 // --------------------------------------------------------------------------------------------------- attention
