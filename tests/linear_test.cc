@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -42,13 +43,10 @@ struct LinearProblem {
   uint64_t seed = 1;
 };
 
-constexpr fovea_dtype kDtypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8};
-
 std::string name(const LinearProblem& p, fovea_target target) {
-  static const char* const kNames[] = {"f32", "f16", "bf16", "i8"};
   static const char* const kStrides[] = {"dense", "padded", "reversed", "broadcast"};
   Text text;
-  text << "linear " << p.tokens << "x" << p.in_dim << "x" << p.out_dim << " " << kNames[p.dtype]
+  text << "linear " << p.tokens << "x" << p.in_dim << "x" << p.out_dim << " " << type_name(p.dtype)
        << (p.bias ? " " : " no bias ") << kStrides[p.strides] << " " << name(p.placement) << " seed " << p.seed << " | "
        << fovea_target_name(target);
   return text.str();
@@ -67,8 +65,6 @@ Place place(size_t rows, size_t dim, LinearProblem::Strides strides) {
   if (strides == LinearProblem::kReversed) return {-static_cast<ptrdiff_t>(stride), last + dim, last};
   return {static_cast<ptrdiff_t>(stride), last + dim, 0};
 }
-
-size_t element_bytes(fovea_dtype dtype) { return dtype == FOVEA_F32 ? 4 : dtype == FOVEA_I8 ? 1 : 2; }
 
 // Runs tasks backwards, with worker numbers that go round.
 struct Backwards {
@@ -99,8 +95,9 @@ class LinearCase {
     const LinearProblem::Strides outputs = p.strides == LinearProblem::kBroadcast ? LinearProblem::kDense : p.strides;
     const Place of_y = place(p.tokens, p.out_dim, outputs);
     const Place of_x = place(p.tokens, p.in_dim, p.strides);
-    const Place of_w = place(p.out_dim, p.in_dim, p.strides == LinearProblem::kBroadcast ? outputs : p.strides);
-    const size_t unit = element_bytes(p.dtype);
+    const Place of_w =
+        place(p.out_dim, row_units(p.dtype, p.in_dim), p.strides == LinearProblem::kBroadcast ? outputs : p.strides);
+    const size_t unit = unit_size(p.dtype), row_scale_count = row_scales(p.dtype, p.in_dim);
     y_ = Guarded(of_y.elements * sizeof(float), sizeof(float), p.placement);
     x_ = Guarded(of_x.elements * sizeof(float), sizeof(float), p.placement);
     w_ = Guarded(of_w.elements * unit, unit, p.placement);
@@ -114,14 +111,12 @@ class LinearCase {
     for (size_t t = 0; t < p.tokens; ++t) {
       for (size_t i = 0; i < p.in_dim; ++i) *x(t, i) = random_normal(p.seed, t * 8192 + i);
     }
-    for (size_t o = 0; o < p.out_dim; ++o) {
-      for (size_t i = 0; i < p.in_dim; ++i) draw_weight(o, i);
+    if (row_scale_count != 0) {
+      const size_t size = scale_size(p.dtype);
+      scales_ = Guarded(p.out_dim * row_scale_count * size, size, p.placement);
+      args.weights.scales = scales_.as<void>();
     }
-    if (p.dtype == FOVEA_I8) {
-      scales_ = Guarded(p.out_dim * sizeof(float), sizeof(float), p.placement);
-      for (size_t o = 0; o < p.out_dim; ++o) scales_.as<float>()[o] = random_uniform(p.seed + 3, o, 0.001f, 0.02f);
-      args.weights.scales = scales_.as<float>();
-    }
+    for (size_t o = 0; o < p.out_dim; ++o) draw_row(o);
     if (p.bias) {
       bias_ = Guarded(p.out_dim * sizeof(float), sizeof(float), p.placement);
       for (size_t o = 0; o < p.out_dim; ++o) bias_.as<float>()[o] = random_normal(p.seed + 2, o);
@@ -136,19 +131,21 @@ class LinearCase {
     return args.y + static_cast<ptrdiff_t>(token) * args.y_stride + static_cast<ptrdiff_t>(o);
   }
   template <class T>
-  T* w(size_t o, size_t i) const {
+  T* w(size_t o, size_t unit) const {
     return static_cast<T*>(const_cast<void*>(args.weights.data)) + static_cast<ptrdiff_t>(o) * args.weights.row_stride +
-           static_cast<ptrdiff_t>(i);
+           static_cast<ptrdiff_t>(unit);
+  }
+  uint8_t* w_bytes(size_t o) const {
+    return const_cast<uint8_t*>(static_cast<const uint8_t*>(args.weights.data)) +
+           static_cast<ptrdiff_t>(o) * args.weights.row_stride * static_cast<ptrdiff_t>(unit_size(p.dtype));
+  }
+  uint8_t* w_scales(size_t o) const {
+    return scales_.bytes() != 0 ? scales_.as<uint8_t>() + o * row_scales(p.dtype, p.in_dim) * scale_size(p.dtype)
+                                : nullptr;
   }
 
   double weight(size_t o, size_t i) const {
-    if (p.dtype == FOVEA_F32) return static_cast<double>(*w<float>(o, i));
-    if (p.dtype == FOVEA_I8) return static_cast<double>(args.weights.scales[o]) * *w<int8_t>(o, i);
-    const uint16_t bits = *w<uint16_t>(o, i);
-    const int fraction_bits = p.dtype == FOVEA_F16 ? 10 : 7, bias = p.dtype == FOVEA_F16 ? 15 : 127;
-    const int exponent = bits >> fraction_bits & (p.dtype == FOVEA_F16 ? 31 : 255);
-    const double fraction = 1.0 + std::ldexp(bits & ((1 << fraction_bits) - 1), -fraction_bits);
-    return std::ldexp(bits >> 15 ? -fraction : fraction, exponent - bias);
+    return static_cast<double>(element_of(p.dtype, w_bytes(o), w_scales(o), i));
   }
 
   // Runs with exactly the workspace that is asked for, behind guards.
@@ -205,13 +202,27 @@ class LinearCase {
 
  private:
   // Normal numbers between 2^-5 and 2 in size; any code.
-  void draw_weight(size_t o, size_t i) {
-    const uint64_t bits = random_bits(p.seed + 1, o * 8192 + i);
-    const uint64_t exponent = bits >> 20 & 3;
-    if (p.dtype == FOVEA_F32) *w<float>(o, i) = random_normal(p.seed + 1, o * 8192 + i);
-    if (p.dtype == FOVEA_F16) *w<uint16_t>(o, i) = static_cast<uint16_t>((bits & 0x83ff) | (exponent + 12) << 10);
-    if (p.dtype == FOVEA_BF16) *w<uint16_t>(o, i) = static_cast<uint16_t>((bits & 0x807f) | (exponent + 124) << 7);
-    if (p.dtype == FOVEA_I8) *w<int8_t>(o, i) = static_cast<int8_t>(static_cast<int>(bits % 255) - 127);
+  void draw_row(size_t o) {
+    for (size_t i = 0; i < row_units(p.dtype, p.in_dim); ++i) {
+      const uint64_t bits = random_bits(p.seed + 1, o * 8192 + i);
+      const uint64_t exponent = bits >> 20 & 3;
+      switch (p.dtype) {
+        case FOVEA_F32: *w<float>(o, i) = random_normal(p.seed + 1, o * 8192 + i); break;
+        case FOVEA_F16: *w<uint16_t>(o, i) = static_cast<uint16_t>((bits & 0x83ff) | (exponent + 12) << 10); break;
+        case FOVEA_BF16: *w<uint16_t>(o, i) = static_cast<uint16_t>((bits & 0x807f) | (exponent + 124) << 7); break;
+        case FOVEA_I8: *w<int8_t>(o, i) = static_cast<int8_t>(static_cast<int>(bits % 255) - 127); break;
+        default: *w<uint8_t>(o, i) = static_cast<uint8_t>(bits >> 8); break;
+      }
+    }
+    const auto scale = [&](size_t group) { return random_uniform(p.seed + 3, o * 256 + group, 0.001f, 0.02f); };
+    if (p.dtype == FOVEA_I8) scales_.as<float>()[o] = scale(0);
+    for (size_t g = 0; p.dtype == FOVEA_I4 && g < row_scales(p.dtype, p.in_dim); ++g) {
+      put_f16(w_scales(o) + 2 * g, scale(g));
+    }
+  }
+  static void put_f16(uint8_t* to, float x) {
+    const auto bits = static_cast<uint16_t>(nearest_of(kF16, x));
+    std::memcpy(to, &bits, sizeof bits);
   }
 };
 
@@ -237,7 +248,7 @@ TEST_CASE("linear: every count around those of vectors, blocks and tiles agrees 
         if (++seed % 5 != 0 && in_dim != 17 && out_dim != 9) continue;
         LinearProblem p;
         p.tokens = tokens, p.in_dim = in_dim, p.out_dim = out_dim;
-        p.dtype = kDtypes[seed % 4];
+        p.dtype = kTypes[seed % std::size(kTypes)];
         p.placement = static_cast<Placement>(seed % 3);
         p.seed = seed;
         REQUIRE(run_on_all_targets(p) == "");
@@ -247,7 +258,7 @@ TEST_CASE("linear: every count around those of vectors, blocks and tiles agrees 
 }
 
 TEST_CASE("linear: more inputs and outputs than a block takes agree with the reference", "[short]") {
-  for (const fovea_dtype dtype : kDtypes) {
+  for (const fovea_dtype dtype : kTypes) {
     for (const uint32_t tokens : {1u, 3u, 20u}) {
       for (const uint32_t in_dim : {127u, 128u, 129u, 257u}) {
         for (const uint32_t out_dim : {63u, 64u, 65u, 131u}) {
@@ -265,13 +276,12 @@ TEST_CASE("linear: more inputs and outputs than a block takes agree with the ref
 
 TEST_CASE("linear: any two of formats, counts, strides and memory agree with the reference", "[short]") {
   const uint32_t tokens[] = {0, 1, 2, 4, 7, 19, 50}, ins[] = {1, 5, 30, 64, 140}, outs[] = {1, 6, 40, 70};
-  const auto rows =
-      covering_array({std::size(kDtypes), 2, 4, 3, std::size(tokens), std::size(ins), std::size(outs)}, 9);
+  const auto rows = covering_array({std::size(kTypes), 2, 4, 3, std::size(tokens), std::size(ins), std::size(outs)}, 9);
   std::printf("linear: %u cases hold every pair of 7 factors, on %u targets\n", static_cast<unsigned>(rows.size()),
               static_cast<unsigned>(targets().size()));
   for (const auto& row : rows) {
     LinearProblem p;
-    p.dtype = kDtypes[row[0]];
+    p.dtype = kTypes[row[0]];
     p.bias = row[1] == 1;
     p.strides = static_cast<LinearProblem::Strides>(row[2]);
     p.placement = static_cast<Placement>(row[3]);
@@ -317,7 +327,7 @@ TEST_CASE("linear: NaN and infinity go where the sums take them, and nowhere els
 // --------------------------------------------------------------------------------------------------------------- bits
 
 TEST_CASE("linear: portable bits are those of the token, whatever else", "[short]") {
-  for (const fovea_dtype dtype : kDtypes) {
+  for (const fovea_dtype dtype : kTypes) {
     std::vector<float> first[2];  // targets that do not fuse agree with one another too
     LinearProblem p;
     p.tokens = 53, p.in_dim = 150, p.out_dim = 75;
@@ -425,7 +435,7 @@ TEST_CASE("linear: the macro is an upper bound of the workspace, and what AVX-51
   LinearProblem p;
   LinearCase test(p);
   test.args.tokens = 1000;
-  for (const fovea_dtype dtype : kDtypes) {
+  for (const fovea_dtype dtype : kTypes) {
     for (const uint32_t in_dim : {1u, 7u, 9u, 384u, 1000u}) {
       size_t most = 0;
       for (const fovea_target target : targets()) {
@@ -444,7 +454,7 @@ TEST_CASE("linear: the macro is an upper bound of the workspace, and what AVX-51
 
 TEST_CASE("linear: the stride of a single token, or of a single output, may be any number", "[short]") {
   const uint32_t counts[][2] = {{1, 11}, {70, 1}, {1, 1}};  // tokens, outputs
-  for (const fovea_dtype dtype : kDtypes) {
+  for (const fovea_dtype dtype : kTypes) {
     for (const uint32_t(&count)[2] : counts) {
       LinearProblem p;
       p.dtype = dtype, p.tokens = count[0], p.out_dim = count[1];
@@ -498,7 +508,6 @@ TEST_CASE("linear: every misuse has its status, and nothing is written", "[short
       {"another machine's target", FOVEA_ERR_TARGET, [](Call& c) { c.args.target = kOther; }},
       {"unknown type", FOVEA_ERR_ENUM, [](Call& c) { c.args.weights.dtype = kNoType; }},
       {"negative type", FOVEA_ERR_ENUM, [](Call& c) { c.args.weights.dtype = enum_of<fovea_dtype>(kNegative); }},
-      {"weights of four bits", FOVEA_ERR_UNSUPPORTED, [](Call& c) { c.args.weights.dtype = FOVEA_I4; }},
       {"in_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.in_dim = 0; }},
       {"out_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.out_dim = 0; }},
       {"too many tokens", FOVEA_ERR_SIZE, [](Call& c) { c.args.tokens = (1u << 30) + 1; }},
@@ -509,6 +518,7 @@ TEST_CASE("linear: every misuse has its status, and nothing is written", "[short
       {"no weights", FOVEA_ERR_NULL, [](Call& c) { c.args.weights.data = nullptr; }},
       {"no workspace", FOVEA_ERR_NULL, [](Call& c) { c.workspace = nullptr; }},
       {"no scales", FOVEA_ERR_NULL, [](Call& c) { c.args.weights.dtype = FOVEA_I8; }},
+      {"no scales of groups", FOVEA_ERR_NULL, [](Call& c) { c.args.weights.dtype = FOVEA_I4; }},
       {"scales without use", FOVEA_ERR_UNSUPPORTED, [](Call& c) { c.args.weights.scales = c.args.x; }},
       {"a workspace too small", FOVEA_ERR_WORKSPACE, [](Call& c) { --c.workspace_bytes; }},
       {"no bytes of workspace", FOVEA_ERR_WORKSPACE, [](Call& c) { c.workspace_bytes = 0; }},
@@ -573,6 +583,23 @@ TEST_CASE("linear: every misuse has its status, and nothing is written", "[short
     CHECK(test.y_.margin_intact());
     CHECK(workspace.untouched());
   }
+}
+
+TEST_CASE("linear: scales of groups are looked at as the other arrays are", "[short]") {
+  LinearProblem p;
+  p.tokens = 3, p.in_dim = 70;
+  p.dtype = FOVEA_I4;
+  LinearCase test(p);
+  void* const own = test.scales_.as<void>();
+  test.args.weights.scales = test.scales_.as<char>() + 1;
+  CHECK(test.run(FOVEA_TARGET_BEST) == FOVEA_ERR_ALIGNMENT);
+  test.args.weights.scales = test.y_.as<char>() + test.y_.bytes() - 2;  // the first scale is the last bytes of y
+  CHECK(test.run(FOVEA_TARGET_BEST) == FOVEA_ERR_OVERLAP);
+  // The last of all scales, and of no row of fewer groups.
+  test.args.weights.scales = test.y_.as<char>() - 2 * (size_t{p.out_dim} * 3 - 1);
+  CHECK(test.run(FOVEA_TARGET_BEST) == FOVEA_ERR_OVERLAP);
+  test.args.weights.scales = own;
+  CHECK(test.run(FOVEA_TARGET_BEST) == FOVEA_OK);
 }
 
 TEST_CASE("linear: an executor that fails is told of", "[short]") {

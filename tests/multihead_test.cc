@@ -98,28 +98,26 @@ struct LayerWeights {
 
   LayerWeights() = default;
   LayerWeights(uint32_t out_, uint32_t in_, fovea_dtype dtype, bool biased, uint64_t seed) : in(in_), out(out_) {
-    const size_t unit = dtype == FOVEA_F32 ? 4 : dtype == FOVEA_I8 ? 1 : 2;
-    data = Guarded(size_t{out} * in * unit, unit, Placement::kEnd);
-    scales = Guarded(dtype == FOVEA_I8 ? out * sizeof(float) : 0, sizeof(float), Placement::kEnd);
+    const size_t unit = unit_size(dtype), units = row_units(dtype, in);
+    const size_t scale_bytes = row_scales(dtype, in) * scale_size(dtype);
+    data = Guarded(out * units * unit, unit, Placement::kEnd);
+    scales = Guarded(out * scale_bytes, scale_bytes != 0 ? scale_size(dtype) : 1, Placement::kEnd);
     bias = Guarded(biased ? out * sizeof(float) : 0, sizeof(float), Placement::kEnd);
     std::vector<float> row(in);
     const float size = 1.0f / std::sqrt(static_cast<float>(in));
     for (uint32_t o = 0; o < out; ++o) {
       for (uint32_t i = 0; i < in; ++i) row[i] = size * random_normal(seed, uint64_t{o} * in + i);
-      void* const at = data.as<char>() + size_t{o} * in * unit;
-      float* const scale = dtype == FOVEA_I8 ? scales.as<float>() + o : nullptr;
-      if (dtype == FOVEA_F32) std::memcpy(at, row.data(), in * sizeof(float));
-      if (dtype != FOVEA_F32) encode_row(dtype, row.data(), in, at, scale);
-      for (uint32_t i = 0; i < in; ++i) {
-        numbers.push_back(double{dtype == FOVEA_F32 ? row[i] : element_of(dtype, at, scale, i)});
-      }
+      void* const at = data.as<char>() + o * units * unit;
+      void* const scale = scales.as<char>() + o * scale_bytes;
+      encode_row(dtype, row.data(), in, at, scale);
+      for (uint32_t i = 0; i < in; ++i) numbers.push_back(double{element_of(dtype, at, scale, i)});
       biases.push_back(biased ? double{random_normal(seed + 1, o)} : 0.0);
       if (biased) bias.as<float>()[o] = static_cast<float>(biases[o]);
     }
     view.dtype = dtype;
     view.data = data.as<void>();
-    view.row_stride = static_cast<ptrdiff_t>(in);
-    if (dtype == FOVEA_I8) view.scales = scales.as<float>();
+    view.row_stride = static_cast<ptrdiff_t>(units);
+    if (scale_bytes != 0) view.scales = scales.as<void>();
     if (biased) view.bias = bias.as<float>();
   }
 
@@ -318,7 +316,7 @@ LayerProblem make_problem(Levels& levels, uint64_t seed) {
   const uint32_t key_model = levels.choose<uint32_t>({24, 11}), value_model = levels.choose<uint32_t>({24, 13});
   p.key_model = p.keys == LayerProblem::kSelf ? p.d_model : key_model;
   p.value_model = p.keys == LayerProblem::kCrossValues ? value_model : p.key_model;
-  p.dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8});
+  p.dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
   p.bias = levels.choose({false, true});
   p.packed = levels.choose({false, true});
   if (p.packed) p.key_model = p.value_model = p.d_model;
@@ -362,7 +360,7 @@ struct LayerCache {
 TEST_CASE("multihead: any two choices of shapes and options agree with plain loops", "[short][multihead]") {
   Levels factors;
   make_problem(factors, 1);
-  const auto rows = covering_array(factors.counts, 1);
+  const auto rows = covering_array(factors.counts, 2);
   size_t without = 0;
   for (const auto& row : rows) {
     Levels levels;
@@ -633,7 +631,7 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
   CHECK(plan_status([](Desc& d) { d.struct_bytes -= 4; }) == FOVEA_ERR_STRUCT);
   CHECK(plan_status([](Desc& d) { d.attention.struct_bytes -= 4; }) == FOVEA_ERR_STRUCT);
   CHECK(plan_status([](Desc& d) { d.weight_dtype = kNoType; }) == FOVEA_ERR_ENUM);
-  CHECK(plan_status([](Desc& d) { d.weight_dtype = FOVEA_I4; }) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(plan_status([](Desc& d) { d.weight_dtype = FOVEA_I4; }) == FOVEA_OK);
   CHECK(plan_status([](Desc& d) { d.attention.q_dtype = FOVEA_F16; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.attention.out_dtype = FOVEA_BF16; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.attention.kv_kind = FOVEA_KV_LOAD; }) == FOVEA_ERR_UNSUPPORTED);

@@ -90,7 +90,8 @@ void take_row(float* x, const fovea_linear_weights& matrix, uint32_t row) {
   const size_t first = size_t{row} * kWidth;
   if (matrix.dtype == FOVEA_I8) {
     const auto data = static_cast<const int8_t*>(matrix.data) + first;
-    for (uint32_t i = 0; i < kWidth; ++i) x[i] = matrix.scales[row] * static_cast<float>(data[i]);
+    const float scale = static_cast<const float*>(matrix.scales)[row];
+    for (uint32_t i = 0; i < kWidth; ++i) x[i] = scale * static_cast<float>(data[i]);
   } else {
     const auto data = static_cast<const float*>(matrix.data) + first;
     for (uint32_t i = 0; i < kWidth; ++i) x[i] = data[i];

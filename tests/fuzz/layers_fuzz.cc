@@ -151,11 +151,13 @@ void softmax(Bytes& bytes) {
 fovea_linear_weights weights(Bytes& bytes, Memory& memory, fovea_dtype dtype, size_t out, size_t in) {
   fovea_linear_weights w{};
   w.dtype = dtype;
-  w.row_stride = stride_of(bytes, static_cast<Wide>(in));
-  w.data = memory.array(unit(dtype), in, {out}, {w.row_stride}, false);
-  if ((dtype == FOVEA_I8) != (bytes.below(48) == 1)) w.scales = reals(memory, out);
+  const size_t units = row_units(dtype, in), scales = row_scales(dtype, in);
+  w.row_stride = stride_of(bytes, static_cast<Wide>(units));
+  w.data = memory.array(unit(dtype), units, {out}, {w.row_stride}, false);
+  if ((scales != 0) != (bytes.below(48) == 1))
+    w.scales = memory.array(scales != 0 ? scale_size(dtype) : 4, out * std::max<size_t>(scales, 1), {}, {}, false);
   if (bytes.flag()) w.bias = reals(memory, out);
-  spoil(bytes, {dtype == FOVEA_I8 ? static_cast<void*>(&w.scales) : &w.data, &w.bias});
+  spoil(bytes, {scales != 0 ? static_cast<void*>(&w.scales) : &w.data, &w.bias});
   return w;
 }
 
@@ -170,7 +172,8 @@ void linear(Bytes& bytes) {
   a.y_stride = stride_of(bytes, a.out_dim), a.x_stride = stride_of(bytes, a.in_dim);
   a.workspace_budget_bytes = bytes.below(4) == 1 ? word(bytes) : 0;
   a.executor = executor.get();
-  a.weights = weights(bytes, memory, choice(bytes, {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8}), a.out_dim, a.in_dim);
+  a.weights = weights(bytes, memory, choice(bytes, {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4}), a.out_dim,
+                      a.in_dim);
   a.x = static_cast<const float*>(memory.array(4, a.in_dim, {a.tokens}, {a.x_stride}, false));
   a.y = static_cast<float*>(memory.array(4, a.out_dim, {a.tokens}, {a.y_stride}, true));
   spoil(bytes, {&a.x, &a.y});
@@ -376,7 +379,7 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   fovea_multihead_desc m{};
   fovea_attention_desc& d = m.attention;
   m.struct_bytes = sizeof m, d.struct_bytes = sizeof d;
-  m.weight_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8});
+  m.weight_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
   if (cache != nullptr) {
     expect(fovea_kv_describe(cache, &d) == FOVEA_OK, "a cache does not describe itself");
     d.hide_gone = bytes.below(4) != 1;
@@ -500,9 +503,8 @@ class Arguments {
       dense(bytes, &mask, d_.q_heads, a.q_tokens, columns);
       o.mask.batch_stride = mask.batch_stride, o.mask.head_stride = mask.head_stride;
       o.mask.q_stride = mask.token_stride;
-      o.mask.data =
-          memory.array(mask_element_size(o.mask.kind), columns, {a.batch, d_.q_heads, a.q_tokens},
-                       {o.mask.batch_stride, o.mask.head_stride, o.mask.q_stride}, false);
+      o.mask.data = memory.array(mask_element_size(o.mask.kind), columns, {a.batch, d_.q_heads, a.q_tokens},
+                                 {o.mask.batch_stride, o.mask.head_stride, o.mask.q_stride}, false);
       if (bytes.below(4) == 1) o.mask.head_factors = reals(memory, d_.q_heads);
     }
     if (a.cache == nullptr ? bytes.flag() : bytes.below(48) == 1) {

@@ -813,11 +813,12 @@ fovea_status fovea_rope_f32(const fovea_rope_args* args);
 /* Weights of a linear layer, as PyTorch's nn.Linear and ONNX's Gemm with transB = 1 hold them: a row for each output.
  * Weights of x @ W (NumPy, ONNX MatMul, TensorFlow) have a column for each output: transpose them first. */
 typedef struct fovea_linear_weights {
-  fovea_dtype dtype; /* F32, F16, BF16 or I8; I4 is FOVEA_ERR_UNSUPPORTED */
+  fovea_dtype dtype; /* any */
   const void* data;  /* required: [out_dim][in_dim] */
   ptrdiff_t row_stride;
-  const float* scales; /* [out_dim]: required for I8: weight = scale * q. Else NULL (FOVEA_ERR_UNSUPPORTED) */
-  const float* bias;   /* optional [out_dim] */
+  const void* scales; /* required for I8, float[out_dim], and for I4, uint16_t[out_dim][ceil(in_dim / 32)]. Else NULL
+                         (FOVEA_ERR_UNSUPPORTED) */
+  const float* bias;  /* optional [out_dim] */
 } fovea_linear_weights;
 
 /* The arguments of fovea_linear. Set all to 0 first, then fill in. */
@@ -858,7 +859,7 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * workspace has at least fovea_linear_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte aligned
  * (FOVEA_ERR_ALIGNMENT); it may be NULL where no bytes are needed. What it holds before and after a call means nothing.
  * Arithmetic is f32. Narrower weights are widened exactly, except for the scale of I8, which rounds; an infinite scale
- * counts as NaN. A sum consists of partial sums, each a chain of 32 multiply-adds in the order of the inputs; for few
+ * counts as NaN. An infinite scale of I4 makes its outputs infinite or NaN. A sum consists of partial sums, each a chain of 32 multiply-adds in the order of the inputs; for few
  * tokens it has as many chains as a vector has lanes. NaN and infinity go where the sums take them. y and the workspace
  * must not overlap anything (FOVEA_ERR_OVERLAP). */
 fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
@@ -1015,7 +1016,7 @@ typedef struct fovea_multihead_desc {
   uint32_t d_model;         /* elements of a token of x and of y. 0 = q_heads * head_dim */
   uint32_t key_model;       /* elements of a token that keys are projected from. 0 = d_model */
   uint32_t value_model;     /* elements of a token that values are projected from. 0 = key_model */
-  fovea_dtype weight_dtype; /* of all weights: F32, F16, BF16 or I8 (FOVEA_ERR_UNSUPPORTED) */
+  fovea_dtype weight_dtype; /* of all weights: any */
 
   /* Most keys of an entry that one call projects: 1 where tokens come one by one. 0 = attention.max_kv_tokens. */
   uint32_t max_new_tokens;

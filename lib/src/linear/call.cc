@@ -11,22 +11,8 @@
 namespace fovea {
 namespace {
 
-// The weights from an output and an input on.
-const void* weights_at(const fovea_linear_weights& w, uint32_t output, uint32_t input) {
-  const size_t unit = unit_bytes(w.dtype);
-  return advanced(w.data, ptrdiff_t(size_t(stride_bytes(w.row_stride, unit, ptrdiff_t(output))) + input * unit));
-}
-
-template <class T>
-T* from(T* list, uint32_t index) {
-  return list ? list + index : nullptr;
-}
-
 void run_few(const LinearCall& c, uint32_t begin, uint32_t end) {
-  fovea_linear_weights w = c.weights;
-  w.data = weights_at(w, begin, 0);
-  w.scales = from(w.scales, begin);
-  w.bias = from(w.bias, begin);
+  const fovea_linear_weights w = weights_from(c.weights, c.in_dim, begin);
   for (uint32_t token = 0; token < c.tokens; token += kMostFewTokens) {
     const uint32_t left = c.tokens - token;
     const ptrdiff_t first = ptrdiff_t(token);
@@ -42,18 +28,21 @@ void run_few(const LinearCall& c, uint32_t begin, uint32_t end) {
 // Zen 4).
 void multiply(const LinearCall& c, const TokenTile& tile, uint32_t output, uint32_t outputs, uint32_t input,
               uint32_t inputs) {
-  const fovea_linear_weights& w = c.weights;
-  if (w.dtype == FOVEA_F32) {
-    const auto data = static_cast<const float*>(weights_at(w, output, input));
-    const float* const ahead = static_cast<const float*>(weights_at(w, output + outputs, 0)) + size_t(input) * outputs;
-    return c.kernels->multiply(tile, {data, w.row_stride, outputs, inputs, ahead}, 0, input);
+  const fovea_linear_weights& all = c.weights;
+  if (all.dtype == FOVEA_F32) {
+    const auto f32_from = [&](uint32_t row) {
+      return static_cast<const float*>(advanced(all.data, stride_bytes(all.row_stride, sizeof(float), ptrdiff_t(row))));
+    };
+    const float* const ahead = f32_from(output + outputs) + size_t(input) * outputs;
+    return c.kernels->multiply(tile, {f32_from(output) + input, all.row_stride, outputs, inputs, ahead}, 0, input);
   }
   for (uint32_t done = 0; done < outputs; done += kLinearGrain) {
     const uint32_t count = outputs - done < kLinearGrain ? outputs - done : kLinearGrain;
-    const float* const scales = from(w.scales, output + done);
+    const fovea_linear_weights w = weights_from(all, c.in_dim, output + done);
+    const auto scale_stride = ptrdiff_t(dense_scale_stride(w.dtype, c.in_dim));
     convert_kernels(c.plan.target)
-        .widen(w.dtype, {count, inputs, tile.widened, kLinearInputs, weights_at(w, output + done, input), w.row_stride,
-                         scales, 1});
+        .widen(w.dtype,
+               {count, inputs, tile.widened, kLinearInputs, w.data, w.row_stride, w.scales, scale_stride, input});
     c.kernels->multiply(tile, {tile.widened, kLinearInputs, count, inputs, tile.widened}, done, input);
   }
 }
@@ -73,8 +62,8 @@ void run_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end,
     for (uint32_t input = 0; input < c.in_dim; input += kLinearInputs) {
       multiply(c, tile, output, outputs, input, c.in_dim - input < kLinearInputs ? c.in_dim - input : kLinearInputs);
     }
-    c.kernels->end(tile, outputs, from(c.weights.bias, output), c.y + ptrdiff_t(token) * c.y_stride + output,
-                   c.y_stride);
+    c.kernels->end(tile, outputs, weights_from(c.weights, c.in_dim, output).bias,
+                   c.y + ptrdiff_t(token) * c.y_stride + output, c.y_stride);
   }
 }
 
@@ -101,6 +90,14 @@ static_assert(token_tile_bytes(FOVEA_I8, 24, 2 * FOVEA_TILE_ROWS_MAX) == FOVEA_L
               "FOVEA_LINEAR_WIDENED_BYTES_ must be those of carve_token_tile");
 
 }  // namespace
+
+fovea_linear_weights weights_from(fovea_linear_weights w, size_t in_dim, size_t output) {
+  const size_t row_scales = dense_scale_stride(w.dtype, in_dim) * scale_bytes(w.dtype);
+  w.data = advanced(w.data, stride_bytes(w.row_stride, unit_bytes(w.dtype), ptrdiff_t(output)));
+  if (w.scales) w.scales = advanced(w.scales, ptrdiff_t(output * row_scales));
+  if (w.bias) w.bias += output;
+  return w;
+}
 
 CheckedSize place_token_tile(void* workspace, fovea_dtype weights, TokenTile* tile) {
   Carver carver(workspace);

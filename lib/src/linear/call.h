@@ -36,6 +36,9 @@ struct LinearCall {
   fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;
 };
 
+// The same weights from an output on.
+fovea_linear_weights weights_from(fovea_linear_weights weights, size_t in_dim, size_t output);
+
 // Places the arrays of a tile in a workspace, which is null to measure them: fills in the pointers of *tile, and
 // returns the bytes.
 CheckedSize place_token_tile(void* workspace, fovea_dtype weights, TokenTile* tile);

@@ -14,8 +14,6 @@
 
 namespace fovea {
 
-// Weights may have these formats: a row has one scale, if any.
-constexpr FormatSet kWeightFormats = kUnscaledFormats | kRowScaledFormats;
 // Outputs and inputs that a tile of tokens is multiplied with at a time. These inputs of three vectors of tokens, and
 // the sums of these outputs, stay in a first-level cache.
 constexpr uint32_t kLinearOutputs = 64;

@@ -70,12 +70,54 @@ FOVEA_KERNEL void LinearEnd(const TokenTile& t, uint32_t outputs, const float* b
   }
 }
 
+// acc[r][k] += the products of token r and row k of the weights from element d on: a vector of them, or a group where
+// groups have scales. The sum of one token is multiplied by the scale; for more tokens the weights are.
+template <int kTokens, uint32_t kRows, fovea_dtype kType>
+FOVEA_INLINE void FewStep(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t d,
+                          VF (&acc)[kTokens][kRows]) {
+  constexpr bool kGroups = format_of(kType).scaled == Scaled::kGroup;
+  if constexpr (kGroups && kTokens == 1) {
+    FOVEA_UNROLL(8)
+    for (uint32_t k = 0; k < kRows; ++k) {
+      VF sum = hn::Mul(hn::LoadU(kF, x[0] + d), weights[k].Whole(d));
+      FOVEA_UNROLL(8)
+      for (size_t i = kLanes; i < kScaleGroup; i += kLanes) {
+        sum = hn::MulAdd(hn::LoadU(kF, x[0] + d + i), weights[k].Whole(d + i), sum);
+      }
+      acc[0][k] = hn::MulAdd(sum, weights[k].Scale(d), acc[0][k]);
+    }
+  } else if constexpr (kGroups) {
+    FOVEA_UNROLL(8)
+    for (uint32_t k = 0; k < kRows; ++k) {
+      const VF scale = weights[k].Scale(d);
+      FOVEA_UNROLL(8)
+      for (size_t i = 0; i < kScaleGroup; i += kLanes) {
+        const VF w = hn::Mul(weights[k].Whole(d + i), scale);
+        FOVEA_UNROLL(4)
+        for (int r = 0; r < kTokens; ++r) acc[r][k] = hn::MulAdd(hn::LoadU(kF, x[r] + d + i), w, acc[r][k]);
+      }
+    }
+  } else {
+    VF w[kRows];
+    FOVEA_UNROLL(8)
+    for (uint32_t k = 0; k < kRows; ++k) w[k] = weights[k].Whole(d);
+    FOVEA_UNROLL(4)
+    for (int r = 0; r < kTokens; ++r) {
+      const VF v = hn::LoadU(kF, x[r] + d);
+      FOVEA_UNROLL(8)
+      for (uint32_t k = 0; k < kRows; ++k) acc[r][k] = hn::MulAdd(v, w[k], acc[r][k]);
+    }
+  }
+}
+
 // The sums of kTokens tokens and as many outputs as fill a vector with them: lane = token * kOutputs + output.
 template <int kTokens, fovea_dtype kType>
 FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, uint32_t output) {
   constexpr uint32_t kOutputs = kLanes / kTokens, kMost = kTokens == 1 ? 8 : 4;
   constexpr uint32_t kGroup = kOutputs < kMost ? kOutputs : kMost;  // outputs multiplied at a time
-  const size_t whole = f.in_dim / kLanes * kLanes, rest = f.in_dim - whole;
+  constexpr size_t kStep = format_of(kType).scaled == Scaled::kGroup ? kScaleGroup : kLanes;
+  const size_t whole = f.in_dim / kStep * kStep;
+  const size_t row_scales = ::fovea::dense_scale_stride(kType, f.in_dim) * scale_bytes(kType);
   VF products[kLanes];
   FOVEA_UNROLL(4)
   for (uint32_t g = 0; g < kOutputs; g += kGroup) {
@@ -85,33 +127,27 @@ FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, ui
     for (uint32_t k = 0; k < kGroup; ++k) {  // outputs behind the last repeat it
       const uint32_t row = output + g + k < f.out_dim ? output + g + k : f.out_dim - 1;
       const ptrdiff_t bytes = stride_bytes(f.weights.row_stride, unit_bytes(kType), ptrdiff_t(row));
-      weights[k] = FormatRow<kType>::Of(static_cast<const char*>(f.weights.data) + bytes, nullptr);
+      weights[k] = FormatRow<kType>::Of(static_cast<const char*>(f.weights.data) + bytes,
+                                        static_cast<const char*>(f.weights.scales) + row * row_scales);
       FOVEA_UNROLL(4)
       for (int r = 0; r < kTokens; ++r) acc[r][k] = hn::Zero(kF);
     }
-    constexpr size_t kBytes = kGroup * kLanes * unit_bytes(kType);  // of weights, a step
+    constexpr size_t kBytes = kGroup * kStep * format_of(kType).bits / 8;  // of weights, a step
     const ptrdiff_t next = ptrdiff_t(output + g + kRowsAhead);
     const char* ahead =
         static_cast<const char*>(f.weights.data) + stride_bytes(f.weights.row_stride, unit_bytes(kType), next);
-    for (size_t d = 0; d < whole; d += kLanes, ahead += kBytes) {
+    for (size_t d = 0; d < whole; d += kStep, ahead += kBytes) {
       FOVEA_UNROLL(8)
       for (size_t i = 0; kAsksAhead && i < kBytes; i += kCacheLine) __builtin_prefetch(ahead + i, 0, 2);
-      VF w[kGroup];
-      FOVEA_UNROLL(8)
-      for (uint32_t k = 0; k < kGroup; ++k) w[k] = weights[k].Whole(d);
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kTokens; ++r) {
-        const VF v = hn::LoadU(kF, x[r] + d);
-        FOVEA_UNROLL(8)
-        for (uint32_t k = 0; k < kGroup; ++k) acc[r][k] = hn::MulAdd(v, w[k], acc[r][k]);
-      }
+      FewStep(x, weights, d, acc);
     }
-    if (rest) {
+    for (size_t d = whole; d < f.in_dim; d += kLanes) {
+      const size_t n = f.in_dim - d < kLanes ? f.in_dim - d : kLanes;
       FOVEA_UNROLL(4)
       for (int r = 0; r < kTokens; ++r) {
-        const VF v = hn::LoadN(kF, x[r] + whole, rest);
+        const VF v = hn::LoadN(kF, x[r] + d, n);
         FOVEA_UNROLL(8)
-        for (uint32_t k = 0; k < kGroup; ++k) acc[r][k] = hn::MulAdd(v, weights[k].Part(whole, rest), acc[r][k]);
+        for (uint32_t k = 0; k < kGroup; ++k) acc[r][k] = hn::MulAdd(v, LoadAsN(weights[k], d, n), acc[r][k]);
       }
     }
     FOVEA_UNROLL(4)
@@ -139,7 +175,9 @@ FOVEA_TEMPLATE void FewTokensOf(const FewTokens& f) {
     }
     for (uint32_t r = 0; r < f.tokens; ++r) {
       VF y = hn::LoadN(kF, sums[r], n);
-      if (f.weights.scales) y = hn::Mul(y, FiniteOrNaN(hn::LoadN(kF, f.weights.scales + j, n)));
+      if constexpr (format_of(kType).scaled == Scaled::kRow) {
+        y = hn::Mul(y, FiniteOrNaN(hn::LoadN(kF, static_cast<const float*>(f.weights.scales) + j, n)));
+      }
       if (f.weights.bias) y = hn::Add(y, hn::LoadN(kF, f.weights.bias + j, n));
       hn::StoreN(y, kF, f.y + ptrdiff_t(r) * f.y_stride + j, n);
     }
@@ -148,7 +186,7 @@ FOVEA_TEMPLATE void FewTokensOf(const FewTokens& f) {
 
 template <int kTokens>
 FOVEA_INLINE void FewTokensAs(const FewTokens& f) {
-  FOVEA_WITH_FORMAT(kWeightFormats, f.weights.dtype, FewTokensOf<kTokens, kType>(f));
+  FOVEA_WITH_FORMAT(kServedFormats, f.weights.dtype, FewTokensOf<kTokens, kType>(f));
 }
 
 FOVEA_KERNEL void LinearFew(const FewTokens& f) {

@@ -16,7 +16,7 @@ constexpr uint32_t kTaskOutputs = 256;
 fovea_status check_shape(const fovea_linear_args& a) {
   if (a.struct_bytes != sizeof(fovea_linear_args)) return FOVEA_ERR_STRUCT;
   if (!is_target(a.target) || !is_dtype(a.weights.dtype)) return FOVEA_ERR_ENUM;
-  if (!is_one_of<kWeightFormats>(a.weights.dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!format_served(a.weights.dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (a.in_dim == 0 || a.out_dim == 0) return FOVEA_ERR_DIM;
   if (a.tokens > kMostTokens || a.in_dim > INT32_MAX || a.out_dim > INT32_MAX) return FOVEA_ERR_SIZE;
   return check_executor(a.executor, kMostWorkers);
@@ -36,13 +36,21 @@ fovea_status check_arrays(const fovea_linear_args& a, size_t needed_bytes, const
   FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace, workspace ? workspace_bytes : 0));
   FOVEA_RETURN_IF_ERROR(buffers.add_output({a.y, 0, 0, a.y_stride}, sizeof(float), 1, 1, a.tokens, a.out_dim));
   FOVEA_RETURN_IF_ERROR(buffers.add_input({a.x, 0, 0, a.x_stride}, sizeof(float), 1, 1, a.tokens, a.in_dim));
-  const fovea_in rows = {w.data, 0, 0, w.row_stride};
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, unit_bytes(w.dtype), 1, 1, a.out_dim, a.in_dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(w.scales, sizeof(float), a.out_dim));
-  return buffers.add_list(w.bias, sizeof(float), a.out_dim);
+  return add_weights(buffers, w, a.in_dim, a.out_dim);
 }
 
 }  // namespace
+
+fovea_status add_weights(Buffers& buffers, const fovea_linear_weights& w, size_t in_dim, size_t out_dim) {
+  const fovea_in rows = {w.data, 0, 0, w.row_stride};
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, unit_bytes(w.dtype), 1, 1, out_dim, dense_stride(w.dtype, in_dim)));
+  if (w.scales) {
+    const size_t row = dense_scale_stride(w.dtype, in_dim);
+    const fovea_in scales = {w.scales, 0, 0, ptrdiff_t(row)};
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(scales, scale_bytes(w.dtype), 1, 1, out_dim, row));
+  }
+  return buffers.add_list(w.bias, sizeof(float), out_dim);
+}
 
 fovea_status plan_linear(const fovea_linear_args& a, LinearPlan* plan) {
   FOVEA_RETURN_IF_ERROR(check_shape(a));

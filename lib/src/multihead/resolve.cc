@@ -61,20 +61,14 @@ fovea_status LayerCall::check_weights() {
   if (w_.qkv.data) {
     if (w_.q.data || w_.k.data || w_.v.data) return FOVEA_ERR_UNSUPPORTED;
     if (m.key_model != m.d_model || m.value_model != m.d_model) return FOVEA_ERR_SIZE;
-    const Dimensions rows = {{1, 0}, {1, 0}, {size_t(widths_.all()), w_.qkv.row_stride}, {m.d_model, 1}};
+    const Dimensions rows = {
+        {1, 0}, {1, 0}, {size_t(widths_.all()), w_.qkv.row_stride}, {dense_stride(m.weight_dtype, m.d_model), 1}};
     Span span;
     FOVEA_RETURN_IF_ERROR(check_array(w_.qkv.data, unit_bytes(m.weight_dtype), rows, false, &span));
-    const auto rows_from = [&](uint64_t first) {
-      fovea_linear_weights part = w_.qkv;
-      part.data = static_cast<const char*>(part.data) +
-                  ptrdiff_t(first) * part.row_stride * ptrdiff_t(unit_bytes(m.weight_dtype));
-      if (part.scales) part.scales += first;
-      if (part.bias) part.bias += first;
-      return part;
-    };
+    if (w_.qkv.dtype != m.weight_dtype) return FOVEA_ERR_UNSUPPORTED;
     w_.q = w_.qkv;
-    w_.k = rows_from(widths_.q);
-    w_.v = rows_from(widths_.q + widths_.k);
+    w_.k = weights_from(w_.qkv, m.d_model, size_t(widths_.q));
+    w_.v = weights_from(w_.qkv, m.d_model, size_t(widths_.q + widths_.k));
   }
   // x takes the place of keys or values that are not given, and must then be as wide.
   const uint32_t key_elements = args_.keys.data ? m.key_model : m.d_model;
@@ -116,10 +110,7 @@ fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) co
   for (const Linear& layer : linears().all) {
     const fovea_linear_weights& w = layer.weights;
     if (!layer.used || !w.data) continue;
-    const fovea_in rows = {w.data, 0, 0, w.row_stride};
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, unit_bytes(w.dtype), 1, 1, size_t(layer.out), size_t(layer.in)));
-    FOVEA_RETURN_IF_ERROR(buffers.add_list(w.scales, sizeof(float), size_t(layer.out)));
-    FOVEA_RETURN_IF_ERROR(buffers.add_list(w.bias, sizeof(float), size_t(layer.out)));
+    FOVEA_RETURN_IF_ERROR(add_weights(buffers, w, size_t(layer.in), size_t(layer.out)));
   }
   if (const fovea_rope_args* rope = args_.rope) {
     FOVEA_RETURN_IF_ERROR(add_rope_tables(buffers, *rope, d_.head_dim));
