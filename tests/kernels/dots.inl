@@ -16,6 +16,7 @@ int8_t RandomCode(uint32_t& state) {
 
 #if FOVEA_FOR_HELIUM
 #include "simd/dot_helium.inl"
+#include "kernels/dots_few.inl"
 
 void TestDots(ContractLog& log, const ContractMemory& memory) {
   uint32_t state = 5;
@@ -37,6 +38,8 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
     Compare(log, Same::kBits, n, uint32_t(next == last), 1);
     Compare(log, Same::kBits, n, uint32_t(dot::DotAdd(codes, dot::LoadSomeBytes(row, n), -7)), uint32_t(some - 7));
   }
+
+  TestFewRows(log, memory);
 
   log.begin("StoreWeights");
   int8_t stored[64] = {};
@@ -75,6 +78,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
 #elif defined(FOVEA_HAS_NEON_DOT)
 namespace of_sdot {
 #include "simd/dot_sdot.inl"
+#include "kernels/dots_few.inl"
 #include "kernels/dots_neon64.inl"
 }  // namespace of_sdot
 namespace of_smmla {
@@ -84,12 +88,16 @@ namespace of_smmla {
 
 void TestDots(ContractLog& log, const ContractMemory& memory) {
   const uint64_t features = ::fovea::platform::processor_features();
-  if (features & FOVEA_FEATURE_NEON_DOTPROD) of_sdot::TestDots(log, memory);
+  if (features & FOVEA_FEATURE_NEON_DOTPROD) {
+    of_sdot::TestDots(log, memory);
+    of_sdot::TestFewRows(log, memory);
+  }
   if (features & FOVEA_FEATURE_NEON_I8MM) of_smmla::TestDots(log, memory);
 }
 
 #elif defined(FOVEA_VNNI_LANES)
 #include "simd/dot_vnni.inl"
+#include "kernels/dots_few.inl"
 
 bool IsAvailable(fovea_target target) {
   uint32_t i = 0;
@@ -110,6 +118,7 @@ void TestProducts(ContractLog& log, const uint8_t (&x)[4 * kLanes], const int8_t
 
 void TestDots(ContractLog& log, const ContractMemory& memory) {
   if (!IsAvailable(kLanes == 16 ? FOVEA_TARGET_AVX512_VNNI : FOVEA_TARGET_AVX2_VNNI)) return;
+  TestFewRows(log, memory);
   uint32_t state = 5;
   int8_t* const last = reinterpret_cast<int8_t*>(memory.last);
   log.begin("LoadX, LoadE, LoadPartOfE, Start, DotAdd");

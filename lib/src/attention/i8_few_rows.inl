@@ -253,7 +253,8 @@ FOVEA_INLINE void AddFewValues(const dot::FewWeight* codes, const int8_t* value,
 
 // o[r][element + ..] for kVectors vectors, or for n elements.
 template <int kRows, bool kPart, int kVectors>
-FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t element, size_t n) {
+FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const FewValueSum (&starts)[kRows],
+                                size_t element, size_t n) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroupKeys = dot::kFewGroup;
   constexpr int kSums = kRows * kVectors, kTurns = hn::kRegisters / 4 > kSums ? hn::kRegisters / 4 / kSums : 1;
   const size_t padded = PaddedToLanes(t.value_dim);
@@ -263,7 +264,7 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
     FOVEA_UNROLL(4)
     for (int r = 0; r < kRows; ++r) {
       FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[i][r][v] = dot::FewZero();
+      for (int v = 0; v < kVectors; ++v) sums[i][r][v] = i == 0 ? starts[r] : dot::FewZero();
     }
   }
   const bool ask = AsksAhead<kRows>(t, keys) && keys.next_keys;
@@ -306,11 +307,16 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
 template <int kRows, bool kHides>
 FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
   constexpr int kVectors = dot::kFewValueVectors<kRows>;
+  FewValueSum starts[kRows];
+  FOVEA_UNROLL(4)
+  for (int r = 0; r < kRows; ++r) {
+    starts[r] = dot::FewValueStart(FewWeightCodes<kRows>(t) + r * kKeyTile, keys.end - keys.begin);
+  }
   size_t e = 0;
   for (; e + kVectors * kLanes <= t.value_dim; e += kVectors * kLanes) {
-    FewValueBlock<kRows, false, kVectors>(t, keys, e, kVectors * kLanes);
+    FewValueBlock<kRows, false, kVectors>(t, keys, starts, e, kVectors * kLanes);
   }
-  if (e < t.value_dim) FewValueBlock<kRows, true, kVectors>(t, keys, e, t.value_dim - e);
+  if (e < t.value_dim) FewValueBlock<kRows, true, kVectors>(t, keys, starts, e, t.value_dim - e);
 }
 
 // Rows of whole groups of i4 become rows of i8, four at once, and one at a time where fewer are left: it then stands for
@@ -379,14 +385,22 @@ FOVEA_INLINE const float* FewBringRows(const RowsToBring& r, float (&scales)[kKe
   return scales;
 }
 
+// Calls for_some(i, n) for vectors of kLanes, and last one of n <= kLanes: whole vectors are known to be whole.
+template <class ForSome>
+FOVEA_INLINE void ForVectors(size_t count, const ForSome& for_some) {
+  size_t i = 0;
+  for (; !kPreferSize && i + kLanes <= count; i += kLanes) for_some(i, kLanes);
+  for (; i < count; i += kLanes) for_some(i, count - i < kLanes ? count - i : kLanes);
+}
+
 template <fovea_dtype kType>
 FOVEA_INLINE void FewBringKeysOf(const RowsToBring& r) {
   float room[kKeyTile + 4];
   const float* const scales = FewBringRows<kType>(r, room);
-  for (uint32_t i = 0; i < r.count; i += kLanes) {
-    const size_t n = r.count - i < kLanes ? r.count - i : kLanes;
-    hn::StoreN(FiniteOrNaN(LoadUpTo(scales + i, n)), kF, r.numbers->key_scale + r.at + i, n);
-  }
+  float* const to = r.numbers->key_scale + r.at;
+  ForVectors(r.count, [=](size_t i, size_t n) __attribute__((always_inline)) {
+    StoreUpTo(FiniteOrNaN(LoadUpTo(scales + i, n)), to + i, n);
+  });
 }
 FOVEA_KERNEL void FewBringKeys(const RowsToBring& r) {
   FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, FewBringKeysOf<kType>(r));
@@ -397,14 +411,14 @@ FOVEA_INLINE void FewBringValuesOf(const RowsToBring& r) {
   float room[kKeyTile + 4];
   const float* const scales = FewBringRows<kType>(r, room);
   if (r.at == r.begin) BeginValueScales(r);
+  float* const to = r.numbers->value_scale + r.at;
   VF nan = hn::Zero(kF);
-  for (uint32_t i = 0; i < r.count; i += kLanes) {
-    const size_t n = r.count - i < kLanes ? r.count - i : kLanes;
+  ForVectors(r.count, [=, &nan](size_t i, size_t n) __attribute__((always_inline)) {
     const VF scale = LoadUpTo(scales + i, n);
     const MF negative = hn::Lt(scale, hn::Zero(kF));
     nan = hn::Add(nan, hn::IfThenElse(negative, hn::Set(kF, __builtin_nanf("")), hn::Sub(scale, scale)));
-    hn::StoreN(scale, kF, r.numbers->value_scale + r.at + i, n);
-  }
+    StoreUpTo(scale, to + i, n);
+  });
   float any_nan;
   hn::StoreN(OverLanes<false>(nan), kF, &any_nan, 1);
   if (any_nan == 0.0f && !r.numbers->any_nan) return;

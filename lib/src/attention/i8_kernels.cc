@@ -60,6 +60,7 @@ namespace of_sdot {
 #define FOVEA_DOT_PRODUCTS "attention/i8_products_neon64.inl"
 #define FOVEA_DOT_QUERIES "attention/i8_queries_neon64.inl"
 #define FOVEA_DOT_WHOLE "attention/i8_whole_neon64.inl"
+#define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
 #include "attention/i8_dot_kernels.inl"
 }
 namespace of_smmla {
@@ -87,6 +88,7 @@ constexpr I8Kernels Kernels() {
 #if defined(FOVEA_HAS_NEON_DOT)
   of_sdot::AddKernels(&kernels);
   of_smmla::AddKernels(&kernels);
+  kernels.list[kDotSmmla][0] = kernels.list[kDotSdot][0];  // its processors have sdot, too
 #endif
   return kernels;
 }

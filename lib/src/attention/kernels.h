@@ -112,8 +112,8 @@ constexpr DotTraits kDotTraits[kDotKinds] = {
     // bytes of a code, group, reads, few rows, vectors
     {4, 1, 1, true, 0},     // floats
     {1, 4, 4, true, 0},     // vpdpbusd
-    {1, 4, 16, false, 4},   // sdot
-    {1, 8, 16, false, 4},   // smmla
+    {1, 4, 16, true, 4},    // sdot
+    {1, 8, 16, true, 4},    // smmla
     {1, 16, 16, true, 0},   // vmladava
     {2, 2, 4, false, 0},    // smlad
 };

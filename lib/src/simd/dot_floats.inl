@@ -53,6 +53,7 @@ FOVEA_INLINE FewX LoadFewPart(const int8_t* p, size_t n) {
   return hn::ConvertTo(kF, hn::LoadI8N(kI, p, n));
 }
 FOVEA_INLINE Sum FewZero() { return hn::Zero(kF); }
+FOVEA_INLINE Sum FewValueStart(const FewWeight*, uint32_t) { return FewZero(); }
 FOVEA_INLINE Sum FewStart(const FewCode*, size_t) { return FewZero(); }
 FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return hn::Add(a, b); }
 FOVEA_INLINE Sum FewScoreDot(FewX x, FewX e, Sum sum) { return fused::MulAdd(x, e, sum); }

@@ -139,6 +139,7 @@ constexpr uint32_t kFewGroup = 1;
 template <int kRows>
 constexpr int kFewValueVectors = kRows == 1 ? 4 : 2;
 FOVEA_INLINE VI FewZero() { return hn::Set(kI, 0); }
+FOVEA_INLINE VI FewValueStart(const FewWeight*, uint32_t) { return FewZero(); }
 FOVEA_INLINE VI FewAdd(VI a, VI b) { return hn::Add(a, b); }
 FOVEA_INLINE VI FewValueDot(FewWeight weight, VI value, VI sum) {
 #if defined(__clang__)

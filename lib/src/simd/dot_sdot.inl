@@ -110,4 +110,82 @@ FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[4], size_t elements, Ro
   return e;
 }
 
+// ---- for the few-rows kernel: products of values take both sides as unsigned
+
+using FewCode = int8_t;     // of a query
+using FewWeight = uint8_t;  // of a weight
+using FewX = int8x16_t;
+template <int kRows>
+constexpr int kFewVectors = kRows;
+constexpr size_t FewReads(size_t) { return 16; }
+constexpr size_t kFewXCodes = 16;
+constexpr uint32_t kFewGroup = 4;
+template <int kRows>
+constexpr int kFewValueVectors = 4;
+
+FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) { StoreQueries(biased, reinterpret_cast<Code*>(lanes)); }
+FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) { StoreQueries(biased, lanes); }
+FOVEA_INLINE FewX LoadFewX(const FewCode* p) { return vld1q_s8(p); }
+template <int kRows>
+FOVEA_INLINE FewX LoadFew(const int8_t* p) {
+  return vld1q_s8(p);
+}
+template <int kRows>
+FOVEA_INLINE FewX LoadFewPart(const int8_t* p, size_t n) {
+  return LoadPartOfE(p, n);
+}
+FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) {
+  uint32_t four;
+  __builtin_memcpy(&four, p, 4);
+  return vreinterpretq_s8_u32(vdupq_n_u32(four));
+}
+FOVEA_INLINE Sum FewZero() { return vdupq_n_s32(0); }
+FOVEA_INLINE Sum FewStart(const FewCode*, size_t) { return FewZero(); }
+FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return vaddq_s32(a, b); }
+FOVEA_INLINE Sum FewScoreDot(FewX x, FewX e, Sum sum) {
+  asm(FOVEA_ASM_DOTPROD "sdot %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(x), "w"(e));
+  return sum;
+}
+FOVEA_INLINE Sum FewValueDot(FewX x, FewX e, Sum sum) {
+  asm(FOVEA_ASM_DOTPROD "udot %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(x), "w"(e));
+  return sum;
+}
+// Values have 128 added to their codes: sums begin with what makes up for it, of `count` weights and the zeros behind
+// them.
+FOVEA_INLINE Sum FewValueStart(const FewWeight* weights, uint32_t count) {
+  Sum sum = FewZero();
+  for (uint32_t k = 0; k < count; k += 16) {
+    sum = FewValueDot(vdupq_n_s8(-128), vreinterpretq_s8_u8(vld1q_u8(weights + k)), sum);
+  }
+  return vdupq_n_s32(-vaddvq_s32(sum));
+}
+
+// Lane i is the sum of the lanes of sums[i].
+template <int kRows>
+FOVEA_INLINE VF SumsOfRows(const Sum (&sums)[4]) {
+  return ToFloat(vpaddq_s32(vpaddq_s32(sums[0], sums[1]), vpaddq_s32(sums[2], sums[3])));
+}
+
+FOVEA_INLINE void InterleaveValues(FewX (&values)[4]) {
+  Interleave(values);
+  FOVEA_UNROLL(4)
+  for (FewX& v : values) v = veorq_s8(v, vdupq_n_s8(-128));
+}
+FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[4], FewX (&values)[4]) {
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) values[i] = vld1q_s8(at[i]);
+  InterleaveValues(values);
+}
+FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[4], size_t n, FewX (&values)[4]) {
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) values[i] = LoadPartOfE(at[i], n);
+  InterleaveValues(values);
+}
+FOVEA_INLINE void InOrder(const Sum (&sums)[4], VF (&floats)[4]) {
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) floats[i] = ToFloat(sums[i]);
+}
+
+#include "simd/dot_derived.inl"
+
 }  // namespace dot

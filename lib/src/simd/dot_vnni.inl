@@ -114,6 +114,7 @@ FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) { hn::StoreU8(hn:
 FOVEA_INLINE FewX LoadFewX(const void* p) { return LoadX(static_cast<const Code*>(p)); }
 FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return LoadE(reinterpret_cast<const RowCode*>(p)); }
 FOVEA_INLINE Sum FewZero() { return Start(0); }
+FOVEA_INLINE Sum FewValueStart(const FewWeight*, uint32_t) { return FewZero(); }
 
 #if FOVEA_VNNI_LANES == 16
 FOVEA_INLINE FewX FlipSigns(FewX v) { return _mm512_xor_si512(v, Start(int32_t(0x80808080u))); }
