@@ -4,34 +4,6 @@
 //   keys    [key / 2][code / 2][2 keys][2 codes], the codes of each four in the order 0, 2, 1, 3
 //   values  [key / 2][element][2 keys], for kPieceValues elements
 
-// Up to four bytes, and zeros.
-FOVEA_INLINE uint32_t FourBytes(const int8_t* p, size_t n = 4) {
-  uint32_t bytes = 0;
-  __builtin_memcpy(&bytes, p, n);
-  return bytes;
-}
-
-// A row whose pairs lie two words apart.
-FOVEA_INLINE void PutKey(const int8_t* row, size_t dim, dot::Pair* to) {
-  for (size_t d = 0; d < dim; d += 4, row += 4, to += 4) {
-    const uint32_t four = FourBytes(row, dim - d < 4 ? dim - d : 4);
-    to[0] = dot::EvenBytes(four);
-    to[2] = dot::OddBytes(four);
-  }
-}
-FOVEA_INLINE void PutTwoKeys(const int8_t* a, const int8_t* b, size_t dim, dot::Pair* to) {
-  size_t left = dim;
-  FOVEA_UNROLL_LONG_LOOP(2)
-  for (; left >= 4; left -= 4, a += 4, b += 4) {
-    const uint32_t of_a = FourBytes(a), of_b = FourBytes(b);
-    dot::StoreTwo(dot::EvenBytes(of_a), dot::EvenBytes(of_b), to);
-    dot::StoreTwo(dot::OddBytes(of_a), dot::OddBytes(of_b), to);
-  }
-  if (left == 0) return;
-  PutKey(a, left, to);
-  PutKey(b, left, to + 1);
-}
-
 // Where codes of the key `at` + i begin.
 FOVEA_INLINE dot::Pair* PlaceOfKey(const RowsToBring& r, uint32_t i) {
   const uint32_t done = r.at - r.begin, row = done + i;
@@ -44,11 +16,11 @@ FOVEA_INLINE void PutKeys(const RowsToBring& r) {
   for (uint32_t i = 0; i < r.count;) {
     dot::Pair* const to = PlaceOfKey(r, i);
     if ((r.at - r.begin + i) % 2 == 0 && i + 1 < r.count) {
-      PutTwoKeys(row, row + r.rows.stride, r.dim, to);
+      dot::PutTwoKeys(row, row + r.rows.stride, r.dim, to);
       row += 2 * r.rows.stride;
       i += 2;
     } else {
-      PutKey(row, r.dim, to);
+      dot::PutKey(row, r.dim, to);
       row += r.rows.stride;
       i += 1;
     }
@@ -73,25 +45,12 @@ FOVEA_KERNEL void BringKeys(const RowsToBring& r) {
   FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, BringKeysOf<kType>(r));
 }
 
-// The values of two keys.
-FOVEA_INLINE void PutTwoValues(const int8_t* a, const int8_t* b, size_t elements, int16_t* to) {
-  dot::Pair* pairs = reinterpret_cast<dot::Pair*>(to);
-  FOVEA_UNROLL_LONG_LOOP(2)
-  for (; elements >= 4; elements -= 4, a += 4, b += 4) {
-    const uint32_t of_a = FourBytes(a), of_b = FourBytes(b);
-    const uint32_t low = dot::LowHalves(of_a, of_b), high = dot::HighHalves(of_a, of_b);
-    dot::StoreTwo(dot::EvenBytes(low), dot::OddBytes(low), pairs);
-    dot::StoreTwo(dot::EvenBytes(high), dot::OddBytes(high), pairs);
-  }
-  for (; elements > 0; --elements) *pairs++ = dot::LowHalves(uint32_t(*a++), uint32_t(*b++));
-}
-
 FOVEA_INLINE void PutValues(const RowsToBring& r) {
   const int8_t* row = static_cast<const int8_t*>(r.rows.data) + r.element;
   int16_t* to = static_cast<int16_t*>(r.to) + r.at / 2 * 2 * kPieceValues;
   for (uint32_t i = 0; i < r.count;) {
     if ((r.at + i) % 2 == 0 && i + 1 < r.count) {
-      PutTwoValues(row, row + r.rows.stride, r.elements, to);
+      dot::PutTwoValues(row, row + r.rows.stride, r.elements, reinterpret_cast<dot::Pair*>(to));
       row += 2 * r.rows.stride;
       i += 2;
     } else {

@@ -76,6 +76,47 @@ FOVEA_INLINE void StoreTwo(Pair a, Pair b, Pair*& p) {
   asm("strd %2, %3, [%1], #8" : "=m"(*reinterpret_cast<Both*>(p)), "+r"(p) : "r"(a), "r"(b));
 }
 
+// Up to four bytes, and zeros.
+FOVEA_INLINE uint32_t FourBytes(const int8_t* p, size_t n = 4) {
+  uint32_t bytes = 0;
+  __builtin_memcpy(&bytes, p, n);
+  return bytes;
+}
+
+// A row whose pairs lie two words apart.
+FOVEA_INLINE void PutKey(const int8_t* row, size_t dim, Pair* to) {
+  for (size_t d = 0; d < dim; d += 4, row += 4, to += 4) {
+    const uint32_t four = FourBytes(row, dim - d < 4 ? dim - d : 4);
+    to[0] = EvenBytes(four);
+    to[2] = OddBytes(four);
+  }
+}
+// Pairs of two rows by turns: [pair][2 rows], the elements of each four in the order 0, 2, 1, 3.
+FOVEA_INLINE void PutTwoKeys(const int8_t* a, const int8_t* b, size_t dim, Pair* to) {
+  size_t left = dim;
+  FOVEA_UNROLL_LONG_LOOP(2)
+  for (; left >= 4; left -= 4, a += 4, b += 4) {
+    const uint32_t of_a = FourBytes(a), of_b = FourBytes(b);
+    StoreTwo(EvenBytes(of_a), EvenBytes(of_b), to);
+    StoreTwo(OddBytes(of_a), OddBytes(of_b), to);
+  }
+  if (left == 0) return;
+  PutKey(a, left, to);
+  PutKey(b, left, to + 1);
+}
+
+// Pairs of two rows: [element][2 rows].
+FOVEA_INLINE void PutTwoValues(const int8_t* a, const int8_t* b, size_t elements, Pair* to) {
+  FOVEA_UNROLL_LONG_LOOP(2)
+  for (; elements >= 4; elements -= 4, a += 4, b += 4) {
+    const uint32_t of_a = FourBytes(a), of_b = FourBytes(b);
+    const uint32_t low = LowHalves(of_a, of_b), high = HighHalves(of_a, of_b);
+    StoreTwo(EvenBytes(low), OddBytes(low), to);
+    StoreTwo(EvenBytes(high), OddBytes(high), to);
+  }
+  for (; elements > 0; --elements) *to++ = LowHalves(uint32_t(*a++), uint32_t(*b++));
+}
+
 // Where code d of a row lies among those of the row.
 constexpr size_t PlaceOf(size_t d) { return (d & ~size_t{3}) | (d & 1) << 1 | (d >> 1 & 1); }
 
