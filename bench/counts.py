@@ -10,7 +10,7 @@ Instructions are counted by QEMU with a plugin of its own (counts/count_instruct
 so that start-up drops out. The inner loops are those of the two matrix products: loops without a loop in them that run
 a tenth or more of the multiply-adds. llvm-mca reckons their cycles, with every load in the first cache; the limit
 beside them is what the same model needs for the multiply-adds of these loops alone. Integer arithmetic has rows of
-instructions only, beside f32 arithmetic on the same int8 rows. Needs QEMU and llvm-19, and for each toolchain what its
+instructions only, beside f32 arithmetic on the same int8 rows; tensors are fovea_integer_attention. Needs QEMU and llvm-19, and for each toolchain what its
 file names.
 """
 import argparse
@@ -67,13 +67,15 @@ class More:
         self.name, self.words, self.goal = name, words, goal
 
 
-def integers_on_a_board(goal, times_fewer):
+def integers_on_a_board(goal, times_fewer, tensors_goal):
     return [
         More("int8 rows", f"{SHAPE} i8"),
         More("integers", f"{SHAPE} integers", goal),
         More("decode", DECODE),
         More("decode int8 rows", f"{DECODE} i8"),
         More("decode integers", f"{DECODE} integers", ("decode", times_fewer)),
+        More("tensors", f"{SHAPE} tensors", tensors_goal),
+        More("decode tensors", f"{DECODE} tensors"),
     ]
 
 
@@ -85,8 +87,8 @@ INTEGERS = {
         More("integers neon_dotprod", f"{SHAPE} integers neon_dotprod", 0.17),
         More("integers neon_i8mm", f"{SHAPE} integers neon_i8mm", 0.14),
     ],
-    "arm-none-eabi-cortex-m55": integers_on_a_board(0.26, 2.0),
-    "arm-none-eabi-cortex-m4f": integers_on_a_board(1.15, 1.6),
+    "arm-none-eabi-cortex-m55": integers_on_a_board(0.26, 2.0, 0.28),
+    "arm-none-eabi-cortex-m4f": integers_on_a_board(1.15, 1.6, 1.25),
 }
 
 

@@ -240,6 +240,25 @@ TEST_CASE("veneer: softmax between spans of different sizes is refused and write
   CHECK(out == std::vector<float>(3, 7.0f));
 }
 
+TEST_CASE("veneer: integer attention is that of C, and sets multipliers and shifts", "[veneer][short]") {
+  fovea::IntegerAttentionArgs args;
+  STATIC_REQUIRE(sizeof args == sizeof(fovea_integer_attention_args));
+  CHECK((args.struct_bytes == sizeof(fovea_integer_attention_args) && args.q.data == nullptr && args.out_zero == 0));
+  REQUIRE(args.set_score(0.001) == FOVEA_OK);
+  REQUIRE(args.set_out(1.5) == FOVEA_OK);
+  CHECK((args.score_shift == -9 && args.out_multiplier == 3 << 29 && args.out_shift == 1));
+  CHECK(args.set_out(0) == FOVEA_ERR_NUMBER);
+  const int8_t codes[3] = {1, 20, 30};
+  int8_t out[2] = {};
+  args.batch = args.q_heads = args.kv_heads = args.q_tokens = args.kv_tokens = args.head_dim = 1, args.value_dim = 2;
+  args.q.data = args.keys.data = codes, args.values.data = codes + 1, args.out.data = out;
+  alignas(FOVEA_WORKSPACE_ALIGNMENT) std::byte memory[FOVEA_INTEGER_WORKSPACE_BYTES(1, 2, 1)];
+  CHECK(fovea::integer_attention_workspace_bytes(args) <= sizeof memory);
+  REQUIRE(fovea::integer_attention(args, {memory, sizeof memory}) == FOVEA_OK);
+  CHECK((out[0] == 30 && out[1] == 45));
+  CHECK(fovea::integer_attention(args, {}) == FOVEA_ERR_NULL);
+}
+
 TEST_CASE("veneer: rope is rope of C, and frequencies are as many as the span holds", "[veneer][short]") {
   std::vector<uint64_t> turns(kDim / 2), c_turns(kDim / 2);
   REQUIRE(fovea::rope_frequencies(turns, 500, 0.5) == FOVEA_OK);

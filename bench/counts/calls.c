@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What bench/counts.py and bench/size.py count:
- *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [i8] [integers] [TARGET]
+ *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [i8] [integers] [tensors] [TARGET]
  * as many attention calls, by the library or by plain loops, without a shape 4 heads x 64 queries x 64 keys x dim 64. A
  * mask is of floats and hides every fourth key. With "i8" the library gets int8 rows of the keys and values, with
- * "integers" also computes products of integers. The target is one of its names. All memory is static, so it runs on
+ * "integers" also computes products of integers, and with "tensors" all is integers: fovea_integer_attention. The target is one of its names. All memory is static, so it runs on
  * every machine. The exit status is 3 where the library does not serve the call.
  */
 #include <math.h>
@@ -28,13 +28,14 @@ enum {
 
 static float queries[kMaxQueries], keys[kMaxKeys], values[kMaxKeys], out[kMaxQueries];
 static float mask[kMaxMask], weights[kMaxKeyTokens];
-static int8_t key_codes[kMaxKeys], value_codes[kMaxKeys];
+static int8_t query_codes[kMaxQueries], key_codes[kMaxKeys], value_codes[kMaxKeys], out_codes[kMaxQueries];
 static float key_scales[kMaxKeyRows], value_scales[kMaxKeyRows];
 /* Integer products take the most. */
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_I8_WORKSPACE_BYTES(kMaxDim, kMaxDim)];
 
 struct options {
   int i8;
+  int tensors;
   fovea_compute compute;
   fovea_target target;
 };
@@ -116,6 +117,39 @@ static fovea_status call_fovea(const struct naive_call* shape, const struct opti
   return status;
 }
 
+/* Codes of the drawn numbers, each array with one scale. */
+static void narrow_tensor(const float* data, int count, int8_t* codes) {
+  for (int i = 0; i < count; ++i) codes[i] = (int8_t)rintf(data[i] * (127 / 1.7f));
+}
+
+static fovea_status call_tensors(const struct naive_call* shape, int calls) {
+  const int outputs = shape->heads * shape->q_tokens * shape->dim, inputs = shape->heads * shape->kv_tokens * shape->dim;
+  narrow_tensor(shape->queries, outputs, query_codes);
+  narrow_tensor(shape->keys, inputs, key_codes);
+  narrow_tensor(shape->values, inputs, value_codes);
+  fovea_integer_attention_args args;
+  memset(&args, 0, sizeof args);
+  args.struct_bytes = sizeof args;
+  args.batch = 1;
+  args.q_heads = args.kv_heads = (uint32_t)shape->heads;
+  args.q_tokens = (uint32_t)shape->q_tokens;
+  args.kv_tokens = (uint32_t)shape->kv_tokens;
+  args.head_dim = args.value_dim = (uint32_t)shape->dim;
+  args.q = dense(query_codes, shape->q_tokens, shape->dim);
+  args.keys = dense(key_codes, shape->kv_tokens, shape->dim);
+  args.values = dense(value_codes, shape->kv_tokens, shape->dim);
+  args.out.data = out_codes;
+  args.out.head_stride = (ptrdiff_t)shape->q_tokens * shape->dim;
+  args.out.token_stride = shape->dim;
+  const double scale = 1.7 / 127;
+  fovea_status status = fovea_integer_multiplier(scale * scale * 1.4426950408889634 / sqrt(shape->dim),
+                                                 &args.score_multiplier, &args.score_shift);
+  if (status == FOVEA_OK) status = fovea_integer_multiplier(2.8, &args.out_multiplier, &args.out_shift);
+  for (; calls > 0 && status == FOVEA_OK; --calls) status = fovea_integer_attention(&args, workspace, sizeof workspace);
+  for (int i = 0; i < outputs; ++i) shape->out[i] = (float)out_codes[i];
+  return status;
+}
+
 int main(int argc, char** argv) {
   int calls = argc > 1 ? atoi(argv[1]) : 1;
   const int naive = argc > 2 && strcmp(argv[2], "naive") == 0;
@@ -133,6 +167,8 @@ int main(int argc, char** argv) {
       shape.mask = mask;
     } else if (strcmp(argv[i], "i8") == 0) {
       options.i8 = 1;
+    } else if (strcmp(argv[i], "tensors") == 0) {
+      options.tensors = 1;
     } else if (strcmp(argv[i], "integers") == 0) {
       options.i8 = 1;
       options.compute = FOVEA_COMPUTE_I8;
@@ -154,6 +190,8 @@ int main(int argc, char** argv) {
   fovea_status status = FOVEA_OK;
   if (naive) {
     for (; calls > 0; --calls) naive_attention(&shape);
+  } else if (options.tensors) {
+    status = call_tensors(&shape, calls);
   } else {
     status = call_fovea(&shape, &options, calls);
   }

@@ -242,6 +242,22 @@ fovea_status rope(fovea_rope_layout layout, bool tables) {
   return fovea_rope_f32(&a);
 }
 
+fovea_status integer_attention() {
+  static int8_t rows[kBatch * kQHeads * kQTokens * kHeadDim];
+  std::memcpy(rows, codes, sizeof rows);
+  fovea_integer_attention_args a = {};
+  a.struct_bytes = sizeof a;
+  a.batch = kBatch, a.q_heads = kQHeads, a.kv_heads = kKvHeads, a.q_tokens = kQTokens, a.kv_tokens = kKvTokens;
+  a.head_dim = kHeadDim, a.value_dim = kValueDim;
+  a.out = output(outputs.out, kQTokens, kValueDim);
+  a.q = input(rows, kQHeads, kQTokens, kHeadDim);
+  a.keys = input(codes, kKvHeads, kKvTokens, kHeadDim);
+  a.values = input(codes, kKvHeads, kKvTokens, kValueDim);
+  a.score_multiplier = a.out_multiplier = 1 << 30;
+  a.score_shift = -10, a.out_shift = 1;
+  return fovea_integer_attention(&a, workspace, sizeof workspace);
+}
+
 // Keys and values of two entries, into a cache of f32.
 fovea_status append(fovea_dtype dtype, bool packed) {
   static const uint32_t offsets[] = {0, 70, kKvTokens};
@@ -291,6 +307,7 @@ const OtherRequest kOtherRequests[] = {
     {"log-softmax", "LOG_SOFTMAX", [] { return softmax(true, false, false); }},
     {"masked softmax", "SOFTMAX_MASK", [] { return softmax(false, true, false); }},
     {"softmax of columns", "SOFTMAX_STRIDED", [] { return softmax(false, false, true); }},
+    {"integer attention", "INTEGER_ATTENTION", [] { return integer_attention(); }},
     {"rope, halves, tables", "ROPE_HALF_SPLIT", [] { return rope(FOVEA_ROPE_HALF_SPLIT, true); }},
     {"rope, halves, turns", "ROPE_HALF_SPLIT,ROPE_TURNS", [] { return rope(FOVEA_ROPE_HALF_SPLIT, false); }},
     {"rope, pairs, tables", "ROPE_INTERLEAVED", [] { return rope(FOVEA_ROPE_INTERLEAVED, true); }},

@@ -166,6 +166,24 @@ inline Status log_softmax(Span<float> out, Span<const float> in, float scale = 1
   return out.size() == in.size() ? log_softmax(softmax_row(out, in, scale)) : FOVEA_ERR_SIZE;
 }
 
+// ------------------------------------------------------------------------------------------- integer attention
+
+struct IntegerAttentionArgs : fovea_integer_attention_args {
+  constexpr IntegerAttentionArgs() : fovea_integer_attention_args{} {
+    struct_bytes = sizeof(fovea_integer_attention_args);
+  }
+  // FOVEA_ERR_NUMBER where a number has no such multiplier and shift.
+  Status set_score(double octaves) { return fovea_integer_multiplier(octaves, &score_multiplier, &score_shift); }
+  Status set_out(double factor) { return fovea_integer_multiplier(factor, &out_multiplier, &out_shift); }
+};
+
+inline std::size_t integer_attention_workspace_bytes(const fovea_integer_attention_args& args) {
+  return fovea_integer_attention_workspace_bytes(&args);
+}
+inline Status integer_attention(const fovea_integer_attention_args& args, Span<std::byte> workspace) {
+  return fovea_integer_attention(&args, workspace.data(), workspace.size());
+}
+
 // -------------------------------------------------------------------------------------------------------- rope
 
 struct RopeArgs : fovea_rope_args {

@@ -96,6 +96,12 @@
 #define FOVEA_ENABLE_STREAMS 1
 #endif
 
+/* ----------------------------------------------------------------------------------------- integer attention */
+
+#ifndef FOVEA_ENABLE_INTEGER_ATTENTION
+#define FOVEA_ENABLE_INTEGER_ATTENTION 1 /* fovea_integer_attention */
+#endif
+
 /* ------------------------------------------------------------------------------------------------------ rope */
 
 #ifndef FOVEA_ENABLE_ROPE_HALF_SPLIT
@@ -190,6 +196,7 @@ constexpr bool kExecutor = FOVEA_ENABLE_EXECUTOR != 0;
 constexpr bool kFewRows = FOVEA_ENABLE_FEW_ROWS != 0;
 constexpr bool kI4 = FOVEA_ENABLE_I4 != 0;
 constexpr bool kI8 = FOVEA_ENABLE_I8 != 0;
+constexpr bool kIntegerAttention = FOVEA_ENABLE_INTEGER_ATTENTION != 0;
 constexpr bool kKeySplits = FOVEA_ENABLE_KEY_SPLITS != 0;
 constexpr bool kLoad = FOVEA_ENABLE_LOAD != 0;
 constexpr bool kLogSoftmax = FOVEA_ENABLE_LOG_SOFTMAX != 0;

@@ -26,6 +26,17 @@ FOVEA_INLINE Pair OddBytes(uint32_t bytes) {
   asm("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(bytes));
   return pair;
 }
+// The same, added to a pair.
+FOVEA_INLINE Pair EvenBytesAdded(Pair to, uint32_t bytes) {
+  Pair pair;
+  asm("sxtab16 %0, %1, %2" : "=r"(pair) : "r"(to), "r"(bytes));
+  return pair;
+}
+FOVEA_INLINE Pair OddBytesAdded(Pair to, uint32_t bytes) {
+  Pair pair;
+  asm("sxtab16 %0, %1, %2, ror #8" : "=r"(pair) : "r"(to), "r"(bytes));
+  return pair;
+}
 // The low halves of a and b, and the high ones.
 FOVEA_INLINE uint32_t LowHalves(uint32_t a, uint32_t b) {
   uint32_t both;

@@ -1,0 +1,14 @@
+/* A value for FOVEA_CONFIG_HEADER (see fovea_config.h) for firmware whose tensors are int8: fovea_integer_attention, and
+ * nothing else beside what minimal.h keeps, which a static link drops where nothing calls it. bench/README.md, "Size", has
+ * its size.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef FOVEA_CONFIG_INT8_H_
+#define FOVEA_CONFIG_INT8_H_
+
+#ifndef FOVEA_ENABLE_INTEGER_ATTENTION
+#define FOVEA_ENABLE_INTEGER_ATTENTION 1
+#endif
+#include "fovea/config/minimal.h"
+
+#endif /* FOVEA_CONFIG_INT8_H_ */

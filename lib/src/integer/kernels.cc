@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernel of all-integer attention. A build has one, in the namespace of a target that it has in any case.
+#if !defined(FOVEA_IN_TARGET)
+#include "integer/kernels.h"
+#if FOVEA_FOR_SCALAR || !FOVEA_WITH_SCALAR
+#define FOVEA_KERNELS_FILE "integer/kernels.cc"
+#include "targets/each_target.inl"
+#endif
+#else
+
+namespace {
+// clang-format off
+#if FOVEA_FOR_HELIUM
+#include FOVEA_BACKEND_HEADER
+#include "simd/common.inl"
+constexpr float kRoundingBias = 12582912.0f;
+#include "simd/dot_bytes.inl"
+#include "simd/dot_helium.inl"
+#include "simd/integer_helium.inl"
+#include "integer/rows.inl"
+#include "integer/products_helium.inl"
+#elif FOVEA_FOR_SCALAR && FOVEA_SMLAD
+#include FOVEA_BACKEND_HEADER
+#include "simd/common.inl"
+#include "math/block.inl"
+#include "simd/dot_smlad.inl"
+#include "simd/integer_scalar.inl"
+#include "integer/rows.inl"
+#include "integer/products_smlad.inl"
+#else
+#include "simd/integer_scalar.inl"
+#include "integer/rows.inl"
+#include "integer/products.inl"
+#endif
+#include "integer/tables.inl"
+#include "integer/softmax.inl"
+#include "integer/block.inl"
+// clang-format on
+}  // namespace
+
+FOVEA_IN_CODE_SECTION void attend_integer_block(const IntegerBlock& block) { AttendBlock(block); }
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernel of all-integer attention: one in each build, chosen when it is compiled.
+#ifndef FOVEA_SRC_INTEGER_KERNELS_H_
+#define FOVEA_SRC_INTEGER_KERNELS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fovea/fovea.h"
+#include "targets/list.h"
+
+namespace fovea {
+
+// Query rows of a block, at most: keys and values are brought once for all of them. The products take them by fours.
+constexpr uint32_t kIntegerRows = FOVEA_INTEGER_ROWS_, kIntegerRowGroup = 4;
+constexpr uint32_t kIntegerKeyTile = FOVEA_KEY_TILE;
+
+// How the build multiplies.
+constexpr bool kIntegerHelium = FOVEA_WITH_HELIUM != 0;
+constexpr bool kIntegerSmlad = !kIntegerHelium && FOVEA_SMLAD != 0;
+
+// Rows of queries and of sums are padded to whole vectors of bytes.
+constexpr size_t integer_dim(size_t dim) { return (dim + 15) / 16 * 16; }
+
+// With smlad keys are brought in pieces of some keys, and values in pieces of some elements.
+constexpr uint32_t kIntegerPieceKeys = FOVEA_PIECE_KEYS, kIntegerPieceValues = 2 * FOVEA_PIECE_ELEMENTS;
+
+// A query row, and its softmax as far as it has come.
+struct IntegerRow {
+  const int8_t* query;
+  int8_t* out;
+  uint32_t lo, hi;        // the keys that it sees
+  uint32_t sum;           // of weights, in units of 2^-14 of a code; 0 before the first key
+  int32_t kept, taken;    // factors of the sums so far and of those of the key tile, in units of 2^-31
+  int64_t reference;      // the score that sums are relative to, in steps
+};
+
+struct IntegerArrays {
+  IntegerRow* rows;  // [rows]
+  void* queries;     // the codes of each row
+  int32_t* scores;   // [rows][key tile]
+  void* weights;     // their codes, as the products take them
+  int32_t* sums;     // [rows][value_dim, padded], in units of 2^-6
+  void* brought;     // keys and values, as the products take them
+};
+
+constexpr size_t integer_brought_bytes(size_t head_dim, size_t value_dim) {
+  if (kIntegerHelium) {  // packed values and their sums; sums of keys; sums of two rows
+    return integer_dim(value_dim) * (kIntegerKeyTile + 3 * sizeof(int32_t)) + kIntegerKeyTile * sizeof(int32_t);
+  }
+  const size_t keys = kIntegerPieceKeys * integer_dim(head_dim), values = kIntegerKeyTile * kIntegerPieceValues;
+  return kIntegerSmlad ? (keys > values ? keys : values) * sizeof(int16_t) : 0;
+}
+
+// Takes the arrays for this many rows, a multiple of kIntegerRowGroup, out of what measures or carves.
+template <class Carve>
+constexpr void take_integer_arrays(Carve& carver, size_t head_dim, size_t value_dim, size_t rows, IntegerArrays* a) {
+  uint8_t *queries = nullptr, *weights = nullptr, *brought = nullptr;
+  carver.take(&a->rows, rows);
+  carver.take(&queries, integer_dim(head_dim) * (kIntegerHelium ? 1 : 2), rows);
+  carver.take(&a->scores, kIntegerKeyTile, rows);
+  carver.take(&weights, kIntegerKeyTile * (kIntegerSmlad ? 2 : 1), rows);
+  carver.take(&a->sums, integer_dim(value_dim), rows);
+  carver.take(&brought, integer_brought_bytes(head_dim, value_dim));
+  a->queries = queries, a->weights = weights, a->brought = brought;
+}
+
+// Query rows that share a key head, and its keys and values.
+struct IntegerBlock {
+  IntegerArrays arrays;
+  uint32_t count;   // of rows
+  uint32_t padded;  // to whole groups
+  size_t head_dim, value_dim;
+  const int8_t *keys, *values;
+  ptrdiff_t key_stride, value_stride;
+  int32_t q_zero, value_zero, out_zero;
+  int32_t score_multiplier, score_shift, out_multiplier, out_shift;
+
+  size_t sum_stride() const { return integer_dim(value_dim); }
+};
+
+// Computes the outputs of the rows, whose query, out, lo and hi are set.
+#if FOVEA_WITH_SCALAR
+namespace scalar_target {
+#elif FOVEA_WITH_HELIUM
+namespace helium_target {
+#else
+namespace xsimd_target {
+#endif
+void attend_integer_block(const IntegerBlock& block);
+}  // namespace of the target
+#if FOVEA_WITH_SCALAR
+using scalar_target::attend_integer_block;
+#elif FOVEA_WITH_HELIUM
+using helium_target::attend_integer_block;
+#else
+using xsimd_target::attend_integer_block;
+#endif
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_INTEGER_KERNELS_H_

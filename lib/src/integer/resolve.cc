@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integer/resolve.h"
+
+#include "base/buffers.h"
+#include "fovea/fovea_config.h"
+#include "integer/call.h"
+
+namespace fovea {
+namespace {
+
+constexpr uint32_t kMostHeadDim = 1024;          // for sums of products, and differences of such sums, in 32 bits
+constexpr uint32_t kMostKeys = 1u << 24;         // for sums that still see each key
+constexpr int64_t kMostPosition = int64_t(1) << 62;
+
+bool is_zero_point(int32_t x) { return x >= -128 && x <= 127; }
+bool is_multiplier(int32_t multiplier, int32_t shift) {
+  return multiplier >= 1 << 30 && shift >= -31 && shift <= 31;
+}
+
+fovea_status check_options(const fovea_integer_attention_args& a) {
+  if (uint32_t(a.causal) > FOVEA_CAUSAL_POSITIONS) return FOVEA_ERR_ENUM;
+  if (!is_zero_point(a.q_zero) || !is_zero_point(a.value_zero) || !is_zero_point(a.out_zero)) return FOVEA_ERR_NUMBER;
+  if (!is_multiplier(a.score_multiplier, a.score_shift)) return FOVEA_ERR_NUMBER;
+  if (!is_multiplier(a.out_multiplier, a.out_shift)) return FOVEA_ERR_NUMBER;
+  const bool named = a.causal == FOVEA_CAUSAL_TOP_LEFT || a.causal == FOVEA_CAUSAL_BOTTOM_RIGHT;
+  const bool needed = !named && (a.causal != FOVEA_CAUSAL_NONE || a.window_left || a.window_right);
+  if (named && a.positions) return FOVEA_ERR_POSITIONS_TWICE;
+  return needed && !a.positions && a.batch > 0 ? FOVEA_ERR_POSITIONS_MISSING : FOVEA_OK;
+}
+
+fovea_status check_buffers(const fovea_integer_attention_args& a, const void* workspace, size_t workspace_bytes) {
+  Buffers buffers;
+  FOVEA_RETURN_IF_ERROR(buffers.add_output(a.out, 1, a.batch, a.q_heads, a.q_tokens, a.value_dim));
+  FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace, workspace_bytes));
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.q, 1, a.batch, a.q_heads, a.q_tokens, a.head_dim));
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.keys, 1, a.batch, a.kv_heads, a.kv_tokens, a.head_dim));
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.values, 1, a.batch, a.kv_heads, a.kv_tokens, a.value_dim));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.kv_lengths, sizeof(uint32_t), a.batch));
+  return buffers.add_list(a.positions, sizeof(int64_t), a.batch);
+}
+
+}  // namespace
+
+fovea_status check_integer_shape(const fovea_integer_attention_args& a) {
+  if (a.struct_bytes != sizeof(fovea_integer_attention_args)) return FOVEA_ERR_STRUCT;
+  if (!config::kIntegerAttention || a.head_dim > kMostHeadDim) return FOVEA_ERR_UNSUPPORTED;
+  if (a.q_heads == 0 || a.kv_heads == 0 || a.head_dim == 0 || a.value_dim == 0) return FOVEA_ERR_DIM;
+  if (a.q_heads % a.kv_heads != 0) return FOVEA_ERR_HEADS;
+  return integer_workspace_bytes(a).overflow ? FOVEA_ERR_SIZE : FOVEA_OK;
+}
+
+fovea_status check_integer_attention(const fovea_integer_attention_args& a, const void* workspace,
+                                     size_t workspace_bytes) {
+  FOVEA_RETURN_IF_ERROR(check_integer_shape(a));
+  FOVEA_RETURN_IF_ERROR(check_options(a));
+  if (a.kv_tokens > kMostKeys) return FOVEA_ERR_SIZE;
+  if (!workspace) return FOVEA_ERR_NULL;
+  if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
+  if (workspace_bytes < integer_workspace_bytes(a).value) return FOVEA_ERR_WORKSPACE;
+  FOVEA_RETURN_IF_ERROR(check_buffers(a, workspace, workspace_bytes));
+  for (uint32_t entry = 0; entry < a.batch; ++entry) {
+    if (integer_keys(a, entry) > a.kv_tokens) return FOVEA_ERR_LENGTH;
+    const int64_t position = integer_position(a, entry);
+    if (position > kMostPosition || position < -kMostPosition) return FOVEA_ERR_SIZE;
+  }
+  return FOVEA_OK;
+}
+
+}  // namespace fovea
