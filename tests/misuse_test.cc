@@ -107,6 +107,14 @@ void integer_products(fovea_attention_desc& d, fovea_dtype keys, fovea_dtype val
   d.key_dtype = keys, d.value_dtype = values;
 }
 
+// All of int8, with zero points.
+void tensors(fovea_attention_desc& d) {
+  integer_products(d, FOVEA_I8, FOVEA_I8);
+  d.q_dtype = d.out_dtype = FOVEA_I8;
+  d.q_scale = d.key_scale = d.value_scale = d.out_scale = 0.5f;
+  d.q_zero = d.key_zero = d.value_zero = d.out_zero = 3;
+}
+
 }  // namespace
 
 TEST_CASE("misuse: a description that is wrong has its status, and the plan is not written", "[short]") {
@@ -171,6 +179,28 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
     {"kv_kind 4", FOVEA_ERR_ENUM, [](Desc& d) { d.kv_kind = enum_of<fovea_kv_kind>(4); }},
     {"kv_kind -1", FOVEA_ERR_ENUM, [](Desc& d) { d.kv_kind = enum_of<fovea_kv_kind>(kNegative); }},
     {"q of int8", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.q_dtype = FOVEA_I8; }},
+    {"out of int8", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.out_dtype = FOVEA_I8, d.out_scale = 1; }},
+    {"out of int8 without a scale", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.out_scale = 0; }},
+    {"a negative scale of queries", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.q_scale = -1; }},
+    {"a subnormal scale of keys", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.key_scale = 1e-39f; }},
+    {"an infinite scale of values", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.value_scale = kInfinity; }},
+    {"a scale of outputs that is NaN", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.out_scale = std::numeric_limits<float>::quiet_NaN(); }},
+    {"scales whose product is infinite", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.scale = 1e20f, d.q_scale = 1e20f; }},
+    {"a zero point of queries below the codes", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.q_zero = -129; }},
+    {"a zero point of keys above the codes", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.key_zero = 128; }},
+    {"a zero point of values of 2^31 - 1", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.value_zero = INT32_MAX; }},
+    {"a zero point of outputs of -2^31", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.out_zero = INT32_MIN; }},
+    {"a zero point of keys of scales a row", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { tensors(d), d.key_scale = 0; }},
+    {"a scale of f32", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.out_scale = 1; }},
+    {"a scale of int4", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { tensors(d), d.key_dtype = FOVEA_I4; }},
+    {"zero points without integer products", FOVEA_ERR_UNSUPPORTED,
+     [](Desc& d) { tensors(d), d.q_dtype = d.out_dtype = FOVEA_F32, d.q_scale = d.out_scale = 0,
+                               d.q_zero = d.out_zero = 0, d.compute = FOVEA_COMPUTE_F32; }},
+    {"a zero point of queries beside int4", FOVEA_ERR_UNSUPPORTED,
+     [](Desc& d) { tensors(d), d.key_dtype = FOVEA_I4, d.key_scale = 0, d.key_zero = 0; }},
+    {"a zero point of keys beside f32", FOVEA_ERR_UNSUPPORTED,
+     [](Desc& d) { tensors(d), d.q_dtype = FOVEA_F32, d.q_scale = 0, d.q_zero = 0; }},
+    {"a zero point of values with dropout", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { tensors(d), d.dropout = 0.5f; }},
     {"out of int4", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.out_dtype = FOVEA_I4; }},
     {"a ring of no slots", FOVEA_ERR_SIZE, [](Desc& d) { d.kv_kind = FOVEA_KV_RING; }},
     {"a ring all pinned", FOVEA_ERR_SIZE,

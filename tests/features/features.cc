@@ -198,6 +198,12 @@ const Request kAttentionRequests[] = {
     {"i4", "I4", set_i4},
     {"integer products of i8", "COMPUTE_I8,I8", [](Call& c) { set_i8(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
     {"integer products of i4", "COMPUTE_I8,I4", [](Call& c) { set_i4(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
+    {"tensors of i8", "I8_TENSORS,COMPUTE_I8,I8",
+     [](Call& c) {
+       set_i8(c), c.desc.compute = FOVEA_COMPUTE_I8;
+       c.desc.key_scale = c.desc.value_scale = 0.5f, c.desc.value_zero = 3;
+       c.args.kv.key_scales = {}, c.args.kv.value_scales = {};
+     }},
     {"integer products of one query", "COMPUTE_I8,I8",
      [](Call& c) { set_i8(c), c.desc.compute = FOVEA_COMPUTE_I8, c.args.q_tokens = 1; }},
 };

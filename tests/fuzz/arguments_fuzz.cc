@@ -19,6 +19,17 @@ constexpr double kMostWork = 2e6;        // multiply-adds of a call
 
 bool is_scaled(fovea_dtype dtype) { return dtype == FOVEA_I8 || dtype == FOVEA_I4; }
 
+// Scales and zero points of tensors, some of which may not go together.
+void add_tensors(Bytes& bytes, fovea_attention_desc* d) {
+  const uint32_t which = bytes.below(64);
+  if (which % 4 != 0) return;
+  if (which & 4) d->q_dtype = FOVEA_I8, d->q_scale = which & 8 ? 0.02f : 0;
+  if (which & 16) d->out_dtype = FOVEA_I8, d->out_scale = 0.03f, d->out_zero = bytes.take<int8_t>();
+  if (which & 32 && d->key_dtype == FOVEA_I8) d->key_scale = 0.01f, d->key_zero = bytes.take<int8_t>();
+  if (bytes.flag() && d->value_dtype == FOVEA_I8) d->value_scale = 0.01f, d->value_zero = bytes.take<int8_t>();
+  if (bytes.flag()) d->q_zero = bytes.take<int8_t>();
+}
+
 fovea_attention_desc description(Bytes& bytes) {
   fovea_attention_desc d{};
   d.struct_bytes = sizeof d;
@@ -45,6 +56,7 @@ fovea_attention_desc description(Bytes& bytes) {
     d.compute = FOVEA_COMPUTE_I8;
     if (!is_scaled(d.key_dtype)) d.key_dtype = FOVEA_I8;
     if (!is_scaled(d.value_dtype)) d.value_dtype = FOVEA_I8;
+    add_tensors(bytes, &d);
   }
   d.max_workers = bytes.below(4);
   d.key_split_tokens = bytes.choose({0u, 0u, 64u});
@@ -101,6 +113,8 @@ class Arguments {
                  value_units = row_units(d_.value_dtype, d_.value_dim);
     rows(bytes, &a.q, d_.q_heads, a.q_tokens, d_.head_dim);
     rows(bytes, &a.out, d_.q_heads, a.q_tokens, d_.value_dim);
+    if (d_.q_dtype == FOVEA_I8) rows(bytes, &a.q_scales, d_.q_heads, a.q_tokens, 1);
+    a.value_channel_stride = bytes.below(4) == 0 ? stride(bytes) : static_cast<ptrdiff_t>(d_.value_dim);
     rows(bytes, &a.lse, d_.q_heads, a.q_tokens, 1);
     rows(bytes, &a.scores, d_.q_heads, a.q_tokens, a.kv_tokens);
     tokens_ = d_.kv_kind == FOVEA_KV_RING    ? d_.ring_tokens
@@ -127,6 +141,13 @@ class Arguments {
     const uint32_t q_batch = ragged_q ? 1 : a.batch;
     a.q.data = of(a.q, unit_size(d_.q_dtype), d_.head_dim, q_batch, d_.q_heads, a.q_tokens, false);
     a.out.data = of(a.out, unit_size(d_.out_dtype), d_.value_dim, q_batch, d_.q_heads, a.q_tokens, true);
+    if (d_.q_dtype == FOVEA_I8 && d_.q_scale == 0) {
+      a.q_scales.data = of(a.q_scales, 4, 1, q_batch, d_.q_heads, a.q_tokens, false);
+    }
+    if (d_.compute == FOVEA_COMPUTE_I8 && bytes.below(4) == 1) {
+      a.value_channel_scales =
+          static_cast<float*>(memory.array(4, d_.value_dim, {d_.kv_heads}, {a.value_channel_stride}, false));
+    }
     if (lse) a.lse.data = of(a.lse, 4, 1, q_batch, d_.q_heads, a.q_tokens, true);
     if (a.scores_stage != FOVEA_SCORES_NONE) {
       a.scores.data = of(a.scores, 4, a.kv_tokens, a.batch, d_.q_heads, a.q_tokens, true);
@@ -134,7 +155,8 @@ class Arguments {
     if (d_.kv_kind != FOVEA_KV_LOAD) {
       a.kv.keys.data = of(a.kv.keys, unit_size(d_.key_dtype), key_units, blocks_, d_.kv_heads, tokens_, false);
       a.kv.values.data = of(a.kv.values, unit_size(d_.value_dtype), value_units, blocks_, d_.kv_heads, tokens_, false);
-      scales(&a.kv.key_scales, d_.key_dtype, d_.head_dim), scales(&a.kv.value_scales, d_.value_dtype, d_.value_dim);
+      if (d_.key_scale == 0) scales(&a.kv.key_scales, d_.key_dtype, d_.head_dim);
+      if (d_.value_scale == 0) scales(&a.kv.value_scales, d_.value_dtype, d_.value_dim);
     }
     if (a.mask.kind != FOVEA_MASK_NONE) {
       a.mask.data =
@@ -265,8 +287,9 @@ class Arguments {
                                 {&a.kv.values.data, unit_size(d_.value_dtype)},
                                 {&a.kv.key_scales.data, scale_size(d_.key_dtype)},
                                 {&a.kv.value_scales.data, scale_size(d_.value_dtype)},
+                                {&a.q_scales.data, 4},
                                 {&a.mask.data, mask_element_size(a.mask.kind)}};
-    const Pointer& one = pointers[bytes.below(9)];
+    const Pointer& one = pointers[bytes.below(10)];
     switch (bytes.below(16)) {
       case 0: *one.data = nullptr; break;
       case 1:

@@ -287,6 +287,7 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
  * lse and the scores that are written out, weights among them, come from weights that are not rounded. The bits are the
  * same on every target, with fused multiply-add or without, and for any number of rows: portable_bits changes nothing.
  * tests/ACCURACY.md has the errors.
+ * A query row of I8 is taken as it is: its codes are the factors, and its scale, times scale, is that of the sums.
  * Refused with FOVEA_ERR_UNSUPPORTED: keys or values of another type, additive scores, head_dim above 1024. */
 typedef enum fovea_compute FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_COMPUTE_F32 = 0, /* f32 products of numbers widened from whatever type */
@@ -328,8 +329,21 @@ typedef struct fovea_attention_desc {
   float dropout;
 
   /* Types and source. */
-  fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype; /* q and out not I8 or I4 (FOVEA_ERR_UNSUPPORTED) */
+  fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype; /* q and out not I4, and I8 with FOVEA_COMPUTE_I8 alone
+                                                             (FOVEA_ERR_UNSUPPORTED) */
   fovea_compute compute; /* the arithmetic of the products */
+
+  /* Tensors of I8 with one scale and one zero point: x = scale * (code - zero), codes from -128 to 127.
+   *   scales   0, or normal and above 0 (FOVEA_ERR_NUMBER). 0 = each row of q, keys or values has a scale of its own, in
+   *            an array, which else is NULL (FOVEA_ERR_UNSUPPORTED). out_scale is above 0 where out is I8, else 0. A
+   *            scale beside another type is FOVEA_ERR_UNSUPPORTED.
+   *   zeros    -128 to 127 (FOVEA_ERR_NUMBER); other than 0 only beside a scale here, and with FOVEA_COMPUTE_I8
+   *            (FOVEA_ERR_UNSUPPORTED). q_zero needs keys of I8, key_zero queries of I8, and value_zero
+   *            no dropout (FOVEA_ERR_UNSUPPORTED).
+   * Scores are those of q and keys less their zeros, at every stage. An output y becomes the code
+   * round(y * (1 / out_scale)) + out_zero, to nearest, ties to even, and at most -128 or 127; NaN becomes out_zero. */
+  float q_scale, key_scale, value_scale, out_scale;
+  int32_t q_zero, key_zero, value_zero, out_zero;
   fovea_kv_kind kv_kind;
 
   /* Slots of a ring, for each entry: more than pinned_tokens; 0 with other kinds (FOVEA_ERR_SIZE). When n tokens are
@@ -533,7 +547,7 @@ typedef struct fovea_kv_tile {
   uint32_t worker;       /* of the executor; 0 without one */
   uint32_t buffer;       /* which of the worker's two buffers these are: 0 and 1 by turns, 0 first in a call */
   void *keys, *values;
-  void *key_scales, *value_scales; /* NULL where the format has none */
+  void *key_scales, *value_scales; /* NULL where the format has none, or the description has one for all */
 } fovea_kv_tile;
 
 /* Brings tiles from where the processor cannot read them: flash on a bus, a file, another core. start begins the
@@ -566,7 +580,8 @@ typedef struct fovea_loader {
  *   load      no arrays: loader brings them. */
 typedef struct fovea_kv_source {
   fovea_in keys, values;
-  fovea_in key_scales, value_scales; /* I8: one float for each row; I4: ceil(dim / 32) uint16_t. Else data NULL */
+  fovea_in key_scales, value_scales; /* I8: one float for each row, unless the description has one for all; I4:
+                                        ceil(dim / 32) uint16_t. Else data NULL */
 
   const uint32_t* first_tokens; /* ring, optional [batch]: the oldest token, apart from pinned ones, that is there. At
                                    most the entry's length, and late enough that the tokens from it on fit
@@ -612,7 +627,12 @@ typedef struct fovea_attention_args {
 
   /* Inputs. */
   fovea_in q; /* required: [batch][q_heads][q_tokens][head_dim] */
+  fovea_in q_scales; /* float [batch][q_heads][q_tokens], as lse: required for I8 unless the description has q_scale,
+                        else data NULL (FOVEA_ERR_UNSUPPORTED) */
   fovea_kv_source kv;
+  const float* value_channel_scales; /* optional [kv_heads][value_dim], with FOVEA_COMPUTE_I8 (FOVEA_ERR_UNSUPPORTED):
+                                        each element of the outputs is multiplied by its own */
+  ptrdiff_t value_channel_stride;    /* from a key head to the next; 0 = the same for all */
 
   const uint32_t* kv_lengths; /* optional [batch]: keys of each entry, <= kv_tokens (FOVEA_ERR_LENGTH); NULL =
                                  kv_tokens. Keys and values behind the length are hidden */
@@ -1212,7 +1232,7 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
   (FOVEA_KEY_TILE * 4u * (FOVEA_SIZE_(head_dim) + FOVEA_SIZE_(value_dim) + 2u * (FOVEA_STAGED_ELEMENTS_MIN_ - 1u)))
 #endif
 /* Integer products read rows of keys in steps of up to 16 elements. Beside the arrays above a query row has the codes of
- * its weights and two more numbers, a key tile its codes, and numbers of each key and of each element of the values. */
+ * its weights and three more numbers, a key tile its codes, and numbers of each key and of each element of the values. */
 #define FOVEA_I8_HEAD_DIM_(head_dim) ((FOVEA_SIZE_(head_dim) + 15u) / 16u * 16u)
 #define FOVEA_I8_VALUE_DIM_(value_dim) ((FOVEA_SIZE_(value_dim) + 7u) / 8u * 8u)
 #if FOVEA_TILE_ROWS_MAX == 4
@@ -1225,8 +1245,8 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
   (FOVEA_KEY_TILE * 4u * (FOVEA_I8_HEAD_DIM_(head_dim) + FOVEA_I8_VALUE_DIM_(value_dim)))
 #endif
 #define FOVEA_I8_BYTES_(head_dim, value_dim, rows)                                                              \
-  ((rows) * (FOVEA_KEY_TILE * FOVEA_I8_WEIGHT_BYTES_ + 8u) + FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) +       \
-   FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * 16u + FOVEA_I8_VALUE_DIM_(value_dim) * 4u) + 4u * 64u)
+  ((rows) * (FOVEA_KEY_TILE * FOVEA_I8_WEIGHT_BYTES_ + 12u) + FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) +      \
+   FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * 20u + FOVEA_I8_VALUE_DIM_(value_dim) * 4u) + 4u * 64u)
 /* Integer attention takes rows in blocks. A row has its state, the codes of its query, scores and weights of a key tile,
  * and sums. Processors that multiply bytes or pairs of 16 bits get keys and values brought. */
 #define FOVEA_INTEGER_ROWS_ 16u

@@ -31,6 +31,10 @@
 #ifndef FOVEA_ENABLE_COMPUTE_I8
 #define FOVEA_ENABLE_COMPUTE_I8 1 /* FOVEA_COMPUTE_I8: needs FOVEA_ENABLE_I8 or FOVEA_ENABLE_I4, and without both is 0 */
 #endif
+#ifndef FOVEA_ENABLE_I8_TENSORS
+#define FOVEA_ENABLE_I8_TENSORS 1 /* queries and outputs of I8, scales and zero points of tensors, value_channel_scales:
+                                     needs FOVEA_ENABLE_COMPUTE_I8 and FOVEA_ENABLE_I8, and else is 0 */
+#endif
 #ifndef FOVEA_ENABLE_DROPOUT
 #define FOVEA_ENABLE_DROPOUT 1 /* dropout */
 #endif
@@ -180,6 +184,10 @@
 #undef FOVEA_ENABLE_COMPUTE_I8
 #define FOVEA_ENABLE_COMPUTE_I8 0
 #endif
+#if !FOVEA_ENABLE_I8 || !FOVEA_ENABLE_COMPUTE_I8
+#undef FOVEA_ENABLE_I8_TENSORS
+#define FOVEA_ENABLE_I8_TENSORS 0
+#endif
 
 /* The library's own code reads these constants instead of the macros: all of it is compiled in every configuration, and
  * the compiler drops what cannot be reached. */
@@ -196,6 +204,7 @@ constexpr bool kExecutor = FOVEA_ENABLE_EXECUTOR != 0;
 constexpr bool kFewRows = FOVEA_ENABLE_FEW_ROWS != 0;
 constexpr bool kI4 = FOVEA_ENABLE_I4 != 0;
 constexpr bool kI8 = FOVEA_ENABLE_I8 != 0;
+constexpr bool kI8Tensors = FOVEA_ENABLE_I8_TENSORS != 0;
 constexpr bool kIntegerAttention = FOVEA_ENABLE_INTEGER_ATTENTION != 0;
 constexpr bool kKeySplits = FOVEA_ENABLE_KEY_SPLITS != 0;
 constexpr bool kLoad = FOVEA_ENABLE_LOAD != 0;

@@ -67,8 +67,16 @@ class AttentionCall {
   }
 
   const fovea_in& q() const { return args_.q; }
+  const fovea_in& q_scales() const { return args_.q_scales; }
   const fovea_out& out() const { return args_.out; }
   const fovea_kv_source& kv() const { return args_.kv; }
+  fovea_in key_scales() const { return tensor_or(desc.key_scale, args_.kv.key_scales); }
+  fovea_in value_scales() const { return tensor_or(desc.value_scale, args_.kv.value_scales); }
+  const float* value_channel_scales(uint32_t kv_head) const {
+    if (!kHasI8Tensors || !args_.value_channel_scales) return nullptr;
+    return args_.value_channel_scales + ptrdiff_t(kv_head) * args_.value_channel_stride;
+  }
+  fovea_in all_value_channel_scales() const { return {args_.value_channel_scales, 0, args_.value_channel_stride, 0}; }
   bool wants_lse() const { return config::kLse && args_.lse.data; }
   const fovea_out& lse() const { return args_.lse; }
   bool wants_scores() const { return config::kScores && args_.scores_stage != FOVEA_SCORES_NONE; }
@@ -88,6 +96,11 @@ class AttentionCall {
   const fovea_executor* executor() const { return args_.executor; }
 
  private:
+  // Scales of rows, or the same one for all.
+  static fovea_in tensor_or(const float& scale, const fovea_in& scales) {
+    return kHasI8Tensors && scale != 0.0f ? fovea_in{&scale, 0, 0, 0} : scales;
+  }
+
   const fovea_attention_args& args_;
   const StreamCall* const stream_;
 };

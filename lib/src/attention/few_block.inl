@@ -23,6 +23,16 @@ FOVEA_INLINE VF KeyOffsets() {
   return hn::LoadU(kF, table.lanes);
 }
 
+// One number for each key of a block, for each row.
+template <int kRows>
+FOVEA_INLINE VF ForEachRow(const float* keys) {
+  constexpr size_t kKeys = FewBlock<kRows>::kKeys;
+  if constexpr (kRows == 1) return hn::LoadU(kF, keys);
+  float lanes[kLanes];
+  for (size_t r = 0; r < size_t{kRows}; ++r) __builtin_memcpy(lanes + r * kKeys, keys, kKeys * sizeof(float));
+  return hn::LoadU(kF, lanes);
+}
+
 // Sum or maximum over the lanes of each row.
 template <int kRows, bool kMax, int kStep = FewBlock<kRows>::kKeys / 2>
 FOVEA_INLINE VF ReduceRows(VF v) {

@@ -33,7 +33,7 @@ float to_float(int64_t number) {
 // Rows of queries or outputs.
 template <class Array>
 TypedRows typed_rows(const Array& array, fovea_dtype dtype, const EntryQueries& queries, uint32_t head) {
-  const size_t unit = unscaled_bytes(dtype);
+  const size_t unit = tensor_bytes(dtype);
   char* const first = head_of(array.data, array.batch_stride, array.head_stride, unit, queries.batch, head);
   return {first + ptrdiff_t(queries.first) * array.token_stride * ptrdiff_t(unit), array.token_stride,
           array.head_stride, dtype};
@@ -55,6 +55,7 @@ void enter_mask(const fovea_mask& mask, uint32_t batch, uint32_t head, uint32_t 
 ScoreSteps score_steps(const AttentionCall& call, uint32_t entry, uint32_t head, uint32_t first_key) {
   const fovea_attention_desc& d = call.desc;
   ScoreSteps steps;
+  steps.shifted = shifts_scores(d);
   steps.softcap = softcap(d) * kLog2E;
   steps.inverse_softcap = softcap(d) > 0.0f ? 1.0f / steps.softcap : 0.0f;
   steps.alibi = call.alibi_slopes() != nullptr;
@@ -70,8 +71,33 @@ ScoreSteps score_steps(const AttentionCall& call, uint32_t entry, uint32_t head,
   return steps;
 }
 
+// The scales of queries of i8, and what the zero point of keys adds to the scores of each row.
+void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
+  const fovea_attention_desc& d = task.call.desc;
+  float scale = task.score_factor() * d.q_scale, shift = 0.0f;
+  for (uint32_t column = 0; column < tile.columns; ++column) {
+    const uint32_t row = column / tile.row_lanes;
+    if (column % tile.row_lanes == 0 && row < tile.live) {
+      const uint32_t group_row = tile.first_head + row;
+      const ptrdiff_t token = ptrdiff_t(tile.first_token + group_row / task.group);
+      const ptrdiff_t head = ptrdiff_t(group_row % task.group);
+      if (task.q_scales.data) {
+        scale = task.score_factor() * task.q_scales.data[token * task.q_scales.token_stride + head * task.q_scales.head_stride];
+      }
+      if (d.key_zero != 0) {
+        const RowArray<int8_t> q = task.q.as<int8_t>();
+        const int32_t sum = sum_of_codes(q.data + token * q.token_stride + head * q.head_stride, d.head_dim);
+        shift = float(-d.key_zero * (sum - int32_t(d.head_dim) * d.q_zero)) * d.key_scale * scale;
+      }
+    }
+    query_scales(tile)[column] = scale;
+    row_shifts(tile)[column] = shift;
+  }
+}
+
 // Fills in what limits, ALiBi and sinks need of each row. Padding rows repeat the last live one.
 void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
+  if (kHasI8Tensors && task.q.dtype == FOVEA_I8 && task.begins()) fill_tensor_facts(task, tile);
   const bool limited = task.positions.limited();
   const bool biased = task.call.alibi_slopes() != nullptr;
   const bool sinks = task.call.sinks() != nullptr;
@@ -256,6 +282,18 @@ bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
   return true;
 }
 
+OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
+  const fovea_attention_desc& d = call.desc;
+  OutputTensor tensor = {};
+  tensor.channel_scales = call.value_channel_scales(kv_head);
+  tensor.is_plain = !kHasI8Tensors || (!tensor.channel_scales && d.value_zero == 0 && d.out_dtype != FOVEA_I8);
+  if (tensor.is_plain) return tensor;
+  tensor.value_shift = float(d.value_zero) * d.value_scale;
+  tensor.inverse_scale = d.out_scale != 0.0f ? 1.0f / d.out_scale : 0.0f;
+  tensor.zero = float(d.out_zero);
+  return tensor;
+}
+
 }  // namespace
 
 HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel& of_kernel, const KeyBuffers& buffers,
@@ -274,6 +312,8 @@ HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel
   outputs.lse.data = nullptr;
   if (call.wants_lse()) outputs.lse = typed_rows(call.lse(), FOVEA_F32, queries, head).as<float>();
   outputs.sinks = call.sinks() != nullptr;
+  outputs.tensor = output_tensor(call, kv_head);
+  q_scales = typed_rows(call.q_scales(), FOVEA_F32, queries, head).as<const float>();
   if (call.wants_scores()) {
     const fovea_out& array = call.scores();
     char* const first = head_of(array.data, array.batch_stride, array.head_stride, sizeof(float), entry_index, head);

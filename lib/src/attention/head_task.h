@@ -36,6 +36,7 @@ struct HeadTask {
   KeySource source;
   Positions positions;  // of the range that was entered
   TypedRows q;
+  RowArray<const float> q_scales;  // of queries of i8; data may be null
   RowOutputs outputs;
   RowArray<float> scores;
   ScoreSteps steps;

@@ -39,22 +39,28 @@ FOVEA_INLINE void AskLines(LineCursor<FOVEA_I8>& ahead) {
   for (size_t i = 0; i < kBytes; i += kCacheLine) ahead.template Ask<kCacheLine>();
 }
 
-template <fovea_dtype kType>
-FOVEA_INLINE void FewBeginRow(const QueryTile& t, const ScaledRow<kType>& row, size_t r) {
+template <class Row, class Fit>
+FOVEA_INLINE void FewPutRow(const QueryTile& t, const Row& row, const Fit& fit, size_t r) {
   const size_t rows = t.columns / t.row_lanes, reads = dot::FewReads(rows), padded = round_up(t.head_dim, reads);
-  const ScaleI8 fit = ScaleI8::Of(row, t.head_dim);
-  hn::StoreN(fit.scale, kF, QueryScales(t) + r * t.row_lanes, t.row_lanes);
   for (size_t d = 0; d < padded; d += kLanes) {
     const size_t n = d >= t.head_dim ? 0 : t.head_dim - d < kLanes ? t.head_dim - d : kLanes;
     dot::StoreFewQueries(fit.Biased(row(d, n)), FewQueryCodes(t) + (d / reads * rows + r) * reads + d % reads);
   }
 }
 
+template <fovea_dtype kType>
+FOVEA_INLINE void FewBeginRow(const QueryTile& t, const ScaledRow<kType>& row, size_t r) {
+  const ScaleI8 fit = ScaleI8::Of(row, t.head_dim);
+  hn::StoreN(fit.scale, kF, QueryScales(t) + r * t.row_lanes, t.row_lanes);
+  FewPutRow(t, row, fit, r);
+}
+
 FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) {
   const size_t rows = t.columns / t.row_lanes;
-  const RowArray<char> queries = BytesOf(q);
+  const RowArray<char> queries = BytesOf<kTensorFormats>(q);
   const auto begin_row = [&](size_t r) {
     const char* const query = queries.data + RowOffset(t, r, queries.token_stride, queries.head_stride);
+    if (kHasI8Tensors && q.dtype == FOVEA_I8) return FewPutRow(t, CodeRow::Of(query), CodesAsTheyAre{}, r);
     FOVEA_WITH_FORMAT(kQueryTexts, q.dtype, FewBeginRow<kType>(t, {query, q.dtype, hn::Set(kF, scale)}, r));
   };
   for (size_t r = 0; r < rows; ++r) begin_row(r);

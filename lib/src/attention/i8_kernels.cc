@@ -22,6 +22,7 @@ namespace i8 {
 #include "attention/score_steps.inl"
 #include "math/philox.inl"
 #include "attention/dropout.inl"
+#include "attention/i8_outputs.inl"
 #include "simd/dot_bytes.inl"
 #if FOVEA_FOR_SCALAR && FOVEA_SMLAD
 namespace of_smlad {

@@ -70,11 +70,28 @@ FOVEA_INLINE void BeginColumns(const QueryTile& t, const LaneRows<char>& queries
   if (d < dim) put(d, dim - d);
 }
 
+// The same of rows of codes.
+FOVEA_INLINE void BeginCodes(const QueryTile& t, const LaneRows<char>& queries, size_t column) {
+  const size_t step = t.columns * kGroup, dim = t.head_dim;
+  dot::Code* x = QueryCodes(t) + column * kGroup;
+  for (size_t d = 0; d < dim; d += kReads, x += kReads / kGroup * step) {
+    const size_t n = dim - d < kReads ? dim - d : kReads;
+    int8_t codes[4][kReads] = {};
+    dot::E rows[4];
+    for (int r = 0; r < 4; ++r) {
+      __builtin_memcpy(codes[r], queries.at[r] + d, n);
+      rows[r] = dot::LoadE(codes[r]);
+    }
+    dot::StoreColumns(rows, x, step);
+  }
+}
+
 FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
   const size_t columns = t.columns;
   for (size_t column = 0; column < columns; column += kLanes) {
-    const LaneRows<char> rows = RowsOf(t, BytesOf(q), column);
+    const LaneRows<char> rows = RowsOf(t, BytesOf<kTensorFormats>(q), column);
     const auto begin = [&] {
+      if (kHasI8Tensors && q.dtype == FOVEA_I8) return BeginCodes(t, rows, column);
       FOVEA_WITH_FORMAT(kUnscaledFormats, q.dtype, BeginColumns<kType>(t, rows, hn::Set(kF, scale), column));
     };
     begin();

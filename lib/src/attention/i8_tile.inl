@@ -14,8 +14,8 @@ FOVEA_INLINE dot::Code* QueryCodes(const QueryTile& t) { return reinterpret_cast
 FOVEA_INLINE dot::Code* WeightCodes(const QueryTile& t) {
   return reinterpret_cast<dot::Code*>(sizeof(dot::Code) == sizeof(float) ? t.s : t.s + size_t{kKeyTile} * t.columns);
 }
-FOVEA_INLINE float* QueryScales(const QueryTile& t) { return t.rescale + t.columns; }
-FOVEA_INLINE float* ValueFactors(const QueryTile& t) { return t.rescale + 2 * size_t{t.columns}; }
+FOVEA_INLINE float* QueryScales(const QueryTile& t) { return ::fovea::query_scales(t); }
+FOVEA_INLINE float* ValueFactors(const QueryTile& t) { return ::fovea::value_factors(t); }
 
 // ------------------------------------------------------------------------------------------------------- queries
 
@@ -36,6 +36,20 @@ struct ScaledRow {
   }
 };
 
+// A row of codes, which are taken as they are. Its scale is in QueryScales by then.
+struct CodeRow {
+  FormatRow<FOVEA_I8> row;
+  FOVEA_INLINE CodeRow Of(const void* data) { return {FormatRow<FOVEA_I8>::Of(data, nullptr)}; }
+  inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const {
+    return n == kLanes ? row.Whole(d) : row.Part(d, n);
+  }
+};
+struct CodesAsTheyAre {
+  inline __attribute__((always_inline)) VF Biased(VF codes) const {
+    return hn::Add(codes, hn::Set(kF, kRoundingBias));
+  }
+};
+
 #if defined(FOVEA_DOT_QUERIES)
 #include FOVEA_DOT_QUERIES
 #else
@@ -52,12 +66,10 @@ FOVEA_INLINE void PutCodes(VF biased, size_t d, size_t count, dot::Code* x, size
   }
 }
 
-template <fovea_dtype kType>
-FOVEA_INLINE void BeginColumn(const QueryTile& t, const ScaledRow<kType>& row, size_t column) {
+template <class Row, class Fit>
+FOVEA_INLINE void PutColumn(const QueryTile& t, const Row& row, const Fit& fit, size_t column) {
   constexpr size_t kStep = kReads > kLanes ? kReads : kLanes;
   const size_t columns = t.columns, dim = t.head_dim;
-  const ScaleI8 fit = ScaleI8::Of(row, dim);
-  hn::StoreN(fit.scale, kF, QueryScales(t) + column, 1);
   dot::Code* x = QueryCodes(t) + column * kGroup;
   size_t d = 0;
   for (; d + kStep <= dim; d += kStep, x += kStep * columns) {
@@ -71,11 +83,19 @@ FOVEA_INLINE void BeginColumn(const QueryTile& t, const ScaledRow<kType>& row, s
   }
 }
 
+template <fovea_dtype kType>
+FOVEA_INLINE void BeginColumn(const QueryTile& t, const ScaledRow<kType>& row, size_t column) {
+  const ScaleI8 fit = ScaleI8::Of(row, t.head_dim);
+  hn::StoreN(fit.scale, kF, QueryScales(t) + column, 1);
+  PutColumn(t, row, fit, column);
+}
+
 FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
   const size_t columns = t.columns;
-  const RowArray<char> queries = BytesOf(q);
+  const RowArray<char> queries = BytesOf<kTensorFormats>(q);
   const auto begin_column = [&](size_t column) {
     const char* const query = queries.data + RowOffset(t, column, queries.token_stride, queries.head_stride);
+    if (kHasI8Tensors && q.dtype == FOVEA_I8) return PutColumn(t, CodeRow::Of(query), CodesAsTheyAre{}, column);
     FOVEA_WITH_FORMAT(kQueryTexts, q.dtype, BeginColumn<kType>(t, {query, q.dtype, hn::Set(kF, scale)}, column));
   };
   for (size_t column = 0; column < columns; ++column) begin_column(column);

@@ -56,6 +56,17 @@ struct QueryTile {
   float* sink;     // [columns]  sink logit * log2(e)
 };
 
+// Queries and outputs may have these.
+constexpr bool kHasI8Tensors = config::kI8Tensors;
+constexpr FormatSet kTensorFormats = kUnscaledFormats | (kHasI8Tensors ? FormatSet{1} << FOVEA_I8 : 0);
+constexpr size_t tensor_bytes(fovea_dtype dtype) { return number_of<&Format::unit_bytes, kTensorFormats>(dtype); }
+
+// Where products are integers, more rows lie behind rescale: the scales of the queries, what sums of values are multiplied
+// by, and what the zero point of keys adds to the scores of a row, base 2.
+inline float* query_scales(const QueryTile& t) { return t.rescale + t.columns; }
+inline float* value_factors(const QueryTile& t) { return t.rescale + 2 * size_t{t.columns}; }
+inline float* row_shifts(const QueryTile& t) { return t.rescale + 3 * size_t{t.columns}; }
+
 // Where the rows of a tile lie in an array of the caller: the element of (first token of the call, first head of the
 // group).
 template <class T>
@@ -64,7 +75,7 @@ struct RowArray {
   ptrdiff_t token_stride, head_stride;
 };
 
-// The same for queries and outputs, whose elements are of the type that the description names: f32, f16 or bf16.
+// The same for queries and outputs, whose elements are of the type that the description names, one of kTensorFormats.
 struct TypedRows {
   void* data;
   ptrdiff_t token_stride, head_stride;
@@ -130,11 +141,19 @@ struct I8Numbers {
   float key_scale[kKeyTile];    // finite or NaN
   float value_scale[kKeyTile];  // finite; 0 for a scale that counts as NaN
   float value_nan[kKeyTile];    // NaN for such a scale, else 0. Filled where any_nan is set
+  float key_shift[kKeyTile];    // what the zero point of queries adds to a score, base 2. Filled where scores are shifted
   int32_t key_start[kKeyTile];  // what the sums of products with a key begin with
   uint32_t any_nan;
   uint32_t begin, end;  // the keys that were brought
   int32_t value_start[1];  // [value_dim rounded up to kValueGrain] the same for an element of the values
 };
+
+// The sum of the codes of a row.
+inline int32_t sum_of_codes(const int8_t* row, size_t dim) {
+  int32_t sum = 0;
+  for (size_t d = 0; d < dim; ++d) sum += row[d];
+  return sum;
+}
 
 // Rows of keys or values on their way to where attend takes them.
 struct RowsToBring {
@@ -177,6 +196,7 @@ struct KeyTile : KeySpan, TileNumbers<kHasI8Products> {
 
 // What happens to a score between the dot product and the softmax, in this order.
 struct ScoreSteps {
+  bool shifted;           // by the zero points of queries and keys
   float softcap;          // in base 2; 0 = none
   float inverse_softcap;  // 1 / softcap
   bool alibi;
@@ -193,10 +213,19 @@ struct ScoreSteps {
   uint32_t first_quad;         // as random numbers count: key / 4 for the key with index 0 here
 };
 
+// What becomes of an output behind its normalisation where values or outputs are tensors of int8.
+struct OutputTensor {
+  bool is_plain;                // nothing
+  float value_shift;            // what the zero point of values adds to each, for the weight that keys have together
+  const float* channel_scales;  // [value_dim], or null
+  float inverse_scale, zero;    // of outputs of i8
+};
+
 struct RowOutputs {
   TypedRows out;
   RowArray<float> lse;  // data may be null
   bool sinks;
+  OutputTensor tensor;
 };
 
 // What is known of a kernel without its code, so that one machine can plan for another.

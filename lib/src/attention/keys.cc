@@ -36,6 +36,8 @@ KeySource::KeySource(const AttentionCall& call, const AttentionKernel& kernel, c
     : desc_(call.desc),
       kernel_(kernel),
       kv_(call.kv()),
+      key_scales_(call.key_scales()),
+      value_scales_(call.value_scales()),
       places_{desc_.kv_kind,     desc_.ring_tokens, desc_.pinned_tokens,
               desc_.page_tokens, kv_.page_table,    kv_.page_table_stride},
       buffers_(buffers),
@@ -53,8 +55,8 @@ KeySource::KeySource(const AttentionCall& call, const AttentionKernel& kernel, c
   }
   if (!in_place_) return;
   const KeyPlace first = {batch_, first_row_, SIZE_MAX};
-  keys_ = rows_at(kv_.keys, kv_.key_scales, FOVEA_F32, first);
-  values_ = rows_at(kv_.values, kv_.value_scales, FOVEA_F32, first);
+  keys_ = rows_at(kv_.keys, key_scales_, FOVEA_F32, first);
+  values_ = rows_at(kv_.values, value_scales_, FOVEA_F32, first);
 }
 
 KeyPlace KeySource::place(uint32_t token) const {
@@ -84,7 +86,7 @@ KeyRows KeySource::rows_at(const fovea_in& array, const fovea_in& scales, fovea_
 KeyRows KeySource::rows_of(const KeyTile& tile, bool values, size_t element, size_t elements) const {
   if (is_i8(desc_)) return codes_of(tile, values, element, elements);
   const fovea_in& array = values ? kv_.values : kv_.keys;
-  const fovea_in& scales = values ? kv_.value_scales : kv_.key_scales;
+  const fovea_in& scales = values ? value_scales_ : key_scales_;
   const fovea_dtype dtype = values ? desc_.value_dtype : desc_.key_dtype;
   const BufferRows& buffer = values ? buffers_.values : buffers_.keys;
   const bool loads = is_loaded(desc_), widens = widens_ && dtype != FOVEA_F32;
@@ -119,7 +121,7 @@ KeyRows KeySource::rows_of(const KeyTile& tile, bool values, size_t element, siz
 // may stay where they lie.
 KeyRows KeySource::codes_of(const KeyTile& tile, bool values, size_t element, size_t elements) const {
   const fovea_in& array = values ? kv_.values : kv_.keys;
-  const fovea_in& scales = values ? kv_.value_scales : kv_.key_scales;
+  const fovea_in& scales = values ? value_scales_ : key_scales_;
   const fovea_dtype dtype = values ? desc_.value_dtype : desc_.key_dtype;
   const uint32_t token = tile.first + tile.begin - first_key_, count = tile.end - tile.begin;
   const bool bytes = kFewRowsServed && kernel_.takes_byte_rows, packs = values && !bytes;
@@ -147,6 +149,7 @@ KeyRows KeySource::codes_of(const KeyTile& tile, bool values, size_t element, si
       kernel_.bring_values(run);
     } else {
       kernel_.bring_keys(run);
+      if (shifts_scores(desc_)) note_key_shifts(run);
     }
     if (stays) return from_row(run.rows, -ptrdiff_t(tile.begin));
   }
@@ -154,11 +157,22 @@ KeyRows KeySource::codes_of(const KeyTile& tile, bool values, size_t element, si
   return from_row({to, nullptr, ptrdiff_t(stride), 0, FOVEA_I8}, packs ? 0 : -ptrdiff_t(tile.begin));
 }
 
+// What the zero point of queries adds to the scores with each key.
+void KeySource::note_key_shifts(const RowsToBring& run) const {
+  const float query_scale = desc_.scale * kLog2E * desc_.q_scale;
+  const int8_t* row = static_cast<const int8_t*>(run.rows.data);
+  for (uint32_t i = 0; i < run.count; ++i, row += run.rows.stride) {
+    const int32_t sum = desc_.q_zero != 0 ? sum_of_codes(row, run.dim) : 0;
+    const uint32_t key = run.at + i;
+    run.numbers->key_shift[key] = float(-desc_.q_zero * sum) * run.numbers->key_scale[key] * query_scale;
+  }
+}
+
 const void* KeySource::next_head() const {
   if (widens_ || is_loaded(desc_) || kv_head_ + 1 == desc_.kv_heads) return nullptr;
   KeySource next = *this;
   ++next.kv_head_;
-  return next.rows_at(kv_.keys, kv_.key_scales, desc_.key_dtype, place(0)).data;
+  return next.rows_at(kv_.keys, key_scales_, desc_.key_dtype, place(0)).data;
 }
 
 bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
@@ -173,9 +187,9 @@ bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
   asked_.worker = worker_;
   asked_.buffer = buffer;
   asked_.keys = keys.data;
-  asked_.key_scales = keys.scales;
+  asked_.key_scales = key_tensor() ? nullptr : keys.scales;
   asked_.values = values.data;
-  asked_.value_scales = values.scales;
+  asked_.value_scales = value_tensor() ? nullptr : values.scales;
   return kv_.loader->start(kv_.loader->self, &asked_) == 0;
 }
 
@@ -185,11 +199,15 @@ bool KeySource::bring_buffered(KeyTile* tile, bool more) {
   if (is_loaded(desc_)) {
     if (kv_.loader->finish && kv_.loader->finish(kv_.loader->self, &asked_) != 0) return false;
     const ptrdiff_t before = -ptrdiff_t(tile->begin);
-    tile->keys = from_row(dense({asked_.keys, asked_.key_scales}, desc_.key_dtype, desc_.head_dim), before);
-    tile->values = from_row(dense({asked_.values, asked_.value_scales}, desc_.value_dtype, desc_.value_dim), before);
+    KeyRows keys = dense({asked_.keys, asked_.key_scales}, desc_.key_dtype, desc_.head_dim);
+    KeyRows values = dense({asked_.values, asked_.value_scales}, desc_.value_dtype, desc_.value_dim);
+    if (key_tensor()) keys.scales = key_scales_.data, keys.scale_stride = 0;
+    if (value_tensor()) values.scales = value_scales_.data, values.scale_stride = 0;
+    tile->keys = from_row(keys, before);
+    tile->values = from_row(values, before);
   } else if (kFewRowsServed && more && !widens_ && (!is_i8(desc_) || desc_.key_dtype == FOVEA_I8)) {
     tile->next_keys =
-        rows_at(kv_.keys, kv_.key_scales, desc_.key_dtype, place(tile->first - first_key_ + kKeyTile)).data;
+        rows_at(kv_.keys, key_scales_, desc_.key_dtype, place(tile->first - first_key_ + kKeyTile)).data;
   }
   if (in_pieces()) return true;
   tile->keys = rows_of(*tile, false, 0, desc_.head_dim);

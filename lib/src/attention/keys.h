@@ -55,6 +55,8 @@ class KeySource {
  private:
   uint32_t piece_scale() const { return is_i8(desc_) ? codes_in_float(dot()) : 1; }
   const DotTraits& dot() const { return kDotTraits[dot_]; }
+  bool key_tensor() const { return kHasI8Tensors && desc_.key_scale != 0.0f; }
+  bool value_tensor() const { return kHasI8Tensors && desc_.value_scale != 0.0f; }
   bool in_place() const { return !kBringsKeys || in_place_; }
   bool start_loader(uint32_t first, uint32_t begin, uint32_t end);
   bool bring_buffered(KeyTile* tile, bool more);
@@ -63,10 +65,12 @@ class KeySource {
   KeyRows rows_at(const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, const KeyPlace& place) const;
   KeyRows rows_of(const KeyTile& tile, bool values, size_t element, size_t elements) const;
   KeyRows codes_of(const KeyTile& tile, bool values, size_t element, size_t elements) const;
+  void note_key_shifts(const RowsToBring& run) const;
 
   const fovea_attention_desc& desc_;
   const AttentionKernel& kernel_;
   const fovea_kv_source& kv_;
+  const fovea_in key_scales_, value_scales_;
   const KeyPlaces places_;
   const KeyBuffers& buffers_;
   const bool widens_, in_place_;

@@ -35,6 +35,15 @@ inline bool computes_i8(const fovea_attention_desc& d) {
          d.score != FOVEA_SCORE_ADDITIVE && d.head_dim <= kMostI8Products;
 }
 
+// Whether queries have a scale a row.
+inline bool needs_q_scales(const fovea_attention_desc& d) {
+  return kHasI8Tensors && d.q_dtype == FOVEA_I8 && d.q_scale == 0.0f;
+}
+// Whether the zero points of queries and keys change scores.
+inline bool shifts_scores(const fovea_attention_desc& d) {
+  return kHasI8Tensors && (d.q_zero != 0 || d.key_zero != 0);
+}
+
 inline uint32_t window_left(const fovea_attention_desc& d) { return config::kWindows ? d.window_left : 0; }
 inline uint32_t window_right(const fovea_attention_desc& d) { return config::kWindows ? d.window_right : 0; }
 

@@ -63,6 +63,30 @@ bool may_lose_tokens(const fovea_attention_desc& d) {
   return d.window_left == 0 || uint64_t(d.window_left) + d.max_q_tokens > room + 1;
 }
 
+// A tensor's scale and zero point beside its type.
+fovea_status check_tensor(float scale, int32_t zero, fovea_dtype dtype) {
+  if (scale != 0.0f && !(scale >= kLeastNormal && is_finite(scale))) return FOVEA_ERR_NUMBER;
+  if (zero < -128 || zero > 127) return FOVEA_ERR_NUMBER;
+  if (scale != 0.0f && (dtype != FOVEA_I8 || !kHasI8Tensors)) return FOVEA_ERR_UNSUPPORTED;
+  return zero != 0 && scale == 0.0f ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
+}
+
+fovea_status check_tensors(const fovea_attention_desc& d) {
+  FOVEA_RETURN_IF_ERROR(check_tensor(d.q_scale, d.q_zero, d.q_dtype));
+  FOVEA_RETURN_IF_ERROR(check_tensor(d.key_scale, d.key_zero, d.key_dtype));
+  FOVEA_RETURN_IF_ERROR(check_tensor(d.value_scale, d.value_zero, d.value_dtype));
+  FOVEA_RETURN_IF_ERROR(check_tensor(d.out_scale, d.out_zero, d.out_dtype));
+  const bool tensors = kHasI8Tensors && is_i8(d);
+  if (!is_one_of<kTensorFormats>(d.q_dtype) || !is_one_of<kTensorFormats>(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!tensors && (d.q_dtype == FOVEA_I8 || d.out_dtype == FOVEA_I8)) return FOVEA_ERR_UNSUPPORTED;
+  if (!tensors && (d.key_zero != 0 || d.value_zero != 0)) return FOVEA_ERR_UNSUPPORTED;
+  if (d.out_dtype == FOVEA_I8 && d.out_scale == 0.0f) return FOVEA_ERR_NUMBER;
+  if (!is_finite(d.scale * kLog2E * d.q_scale)) return FOVEA_ERR_NUMBER;
+  if (d.q_zero != 0 && d.key_dtype != FOVEA_I8) return FOVEA_ERR_UNSUPPORTED;
+  if (d.key_zero != 0 && d.q_dtype != FOVEA_I8) return FOVEA_ERR_UNSUPPORTED;
+  return d.value_zero != 0 && d.dropout != 0.0f ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
+}
+
 fovea_status check_desc(const fovea_attention_desc& d) {
   if (d.struct_bytes != sizeof(fovea_attention_desc)) return FOVEA_ERR_STRUCT;
   if (!is_enum(d.causal, FOVEA_CAUSAL_POSITIONS) || !is_enum(d.kv_kind, FOVEA_KV_LOAD)) return FOVEA_ERR_ENUM;
@@ -78,7 +102,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (!is_finite(d.scale * kLog2E)) return FOVEA_ERR_NUMBER;
   if (d.softcap != 0.0f && !(d.softcap >= kLeastNormal && d.softcap <= kMostSoftcap)) return FOVEA_ERR_NUMBER;
   if (!(d.dropout >= 0.0f && d.dropout < 1.0f)) return FOVEA_ERR_NUMBER;
-  if (!is_unscaled(d.q_dtype) || !is_unscaled(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  FOVEA_RETURN_IF_ERROR(check_tensors(d));
   if (!format_served(d.key_dtype) || !format_served(d.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (d.diagonal != FOVEA_DIAGONAL_AS_CAUSAL && d.diagonal != diagonal_of(d)) return FOVEA_ERR_POSITIONS_TWICE;
   const fovea_status source = check_source(d);

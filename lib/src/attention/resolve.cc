@@ -57,8 +57,8 @@ fovea_status add_source(Buffers& buffers, const AttentionCall& call, uint32_t mo
   }
   if (is_loaded(d)) return FOVEA_OK;
   FOVEA_RETURN_IF_ERROR(
-      add_rows(buffers, kv.keys, kv.key_scales, d.key_dtype, d.head_dim, blocks, d.kv_heads, tokens));
-  return add_rows(buffers, kv.values, kv.value_scales, d.value_dtype, d.value_dim, blocks, d.kv_heads, tokens);
+      add_rows(buffers, kv.keys, call.key_scales(), d.key_dtype, d.head_dim, blocks, d.kv_heads, tokens));
+  return add_rows(buffers, kv.values, call.value_scales(), d.value_dtype, d.value_dim, blocks, d.kv_heads, tokens);
 }
 
 fovea_status check_buffers(const AttentionCall& call, const Most& most) {
@@ -68,7 +68,7 @@ fovea_status check_buffers(const AttentionCall& call, const Most& most) {
   Buffers buffers;
   // Outputs and the workspace.
   if (!stream || stream->ends) {
-    const size_t element_bytes = unscaled_bytes(d.out_dtype);
+    const size_t element_bytes = tensor_bytes(d.out_dtype);
     FOVEA_RETURN_IF_ERROR(buffers.add_output(call.out(), element_bytes, q_batch, d.q_heads, q_tokens, d.value_dim));
   }
   if (call.wants_lse()) FOVEA_RETURN_IF_ERROR(buffers.add_output(call.lse(), 4, q_batch, d.q_heads, q_tokens, 1));
@@ -80,8 +80,11 @@ fovea_status check_buffers(const AttentionCall& call, const Most& most) {
   if (stream) FOVEA_RETURN_IF_ERROR(buffers.add_memory(stream->state, stream->state_bytes));
   // Inputs.
   if (!call.ends_stream()) {
-    const size_t element_bytes = unscaled_bytes(d.q_dtype);
+    const size_t element_bytes = tensor_bytes(d.q_dtype);
     FOVEA_RETURN_IF_ERROR(buffers.add_input(call.q(), element_bytes, q_batch, d.q_heads, q_tokens, d.head_dim));
+    if (needs_q_scales(d)) {
+      FOVEA_RETURN_IF_ERROR(buffers.add_input(call.q_scales(), sizeof(float), q_batch, d.q_heads, q_tokens, 1));
+    }
   }
   FOVEA_RETURN_IF_ERROR(add_source(buffers, call, most.keys));
   if (call.is_masked()) {
@@ -96,6 +99,10 @@ fovea_status check_buffers(const AttentionCall& call, const Most& most) {
   FOVEA_RETURN_IF_ERROR(buffers.add_list(call.positions(), sizeof(int64_t), batch));
   if (kHasAlibi) FOVEA_RETURN_IF_ERROR(buffers.add_list(call.alibi_slopes(), sizeof(float), d.q_heads));
   if (kHasSinks) FOVEA_RETURN_IF_ERROR(buffers.add_list(call.sinks(), sizeof(float), d.q_heads));
+  if (call.value_channel_scales(0)) {
+    const fovea_in scales = call.all_value_channel_scales();
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(scales, sizeof(float), 1, d.kv_heads, 1, d.value_dim));
+  }
   if (call.score_vector(0)) {
     FOVEA_RETURN_IF_ERROR(buffers.add_input(call.score_vectors(), sizeof(float), 1, d.kv_heads, 1, d.head_dim));
   }
@@ -114,6 +121,14 @@ fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
   return m.kv_tokens > kv_tokens && m.kv_tokens != FOVEA_MASK_COVERS_NONE ? FOVEA_ERR_MASK : FOVEA_OK;
 }
 
+// Whether the arguments have scales that the description has no place for.
+bool has_scales_too_many(const AttentionCall& call) {
+  const fovea_attention_args& a = call.args();
+  const fovea_attention_desc& d = call.desc;
+  return (a.q_scales.data && !needs_q_scales(d)) || (a.kv.key_scales.data && d.key_scale != 0.0f) ||
+         (a.kv.value_scales.data && d.value_scale != 0.0f) || (a.value_channel_scales && !(kHasI8Tensors && is_i8(d)));
+}
+
 // Whether the arguments ask for an option that is compiled out.
 bool asks_for_what_is_left_out(const AttentionCall& call) {
   const fovea_attention_args& a = call.args();
@@ -128,7 +143,7 @@ fovea_status check_options(const AttentionCall& call) {
   const fovea_attention_desc& d = call.desc;
   if (uint32_t(a.scores_stage) > FOVEA_SCORES_SOFTMAX) return FOVEA_ERR_ENUM;
   if (uint32_t(a.mask.kind) > FOVEA_MASK_BF16) return FOVEA_ERR_ENUM;
-  if (asks_for_what_is_left_out(call)) return FOVEA_ERR_UNSUPPORTED;
+  if (asks_for_what_is_left_out(call) || has_scales_too_many(call)) return FOVEA_ERR_UNSUPPORTED;
   FOVEA_RETURN_IF_ERROR(check_executor(a.executor, worker_count(d)));
   const uint64_t entries_q = call.q_offsets() ? d.max_batch : 1, entries_kv = call.kv_offsets() ? d.max_batch : 1;
   if (a.batch > d.max_batch || a.q_tokens > entries_q * d.max_q_tokens || a.kv_tokens > entries_kv * d.max_kv_tokens) {

@@ -40,9 +40,10 @@ FOVEA_INLINE LaneRows<T> RowsOf(const QueryTile& t, const RowArray<T>& a, size_t
   return rows;
 }
 
-// Rows of a type that is known only now, counted in bytes.
+// Rows of a type that is known only now, one of the set, counted in bytes.
+template <FormatSet kSet = kUnscaledFormats>
 FOVEA_INLINE RowArray<char> BytesOf(const TypedRows& rows) {
-  const size_t size = unscaled_bytes(rows.dtype);
+  const size_t size = number_of<&Format::unit_bytes, kSet>(rows.dtype);
   return {static_cast<char*>(rows.data), stride_bytes(rows.token_stride, size), stride_bytes(rows.head_stride, size)};
 }
 

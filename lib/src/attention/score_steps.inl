@@ -4,11 +4,16 @@
 // its rows and keys as vectors, so that it serves whichever of the two runs along the lanes.
 
 constexpr float kLn2 = 0.693147181f;
+// Rows of outputs may have these formats.
+constexpr FormatSet kOutputFormats = kIntegerProducts ? kTensorFormats : kUnscaledFormats;
 
 // cap * tanh(x / cap)
 FOVEA_INLINE VF Softcap(VF x, const ScoreSteps& steps) {
   return hn::Mul(Tanh(hn::Mul(x, hn::Set(kF, steps.inverse_softcap))), hn::Set(kF, steps.softcap));
 }
+
+// What the zero points of queries and keys add.
+FOVEA_INLINE VF Shift(VF x, VF of_row, VF of_key) { return hn::Add(x, hn::Add(of_row, of_key)); }
 
 FOVEA_INLINE VF Alibi(VF x, VF slope, VF row_pos, VF key_pos) {
   return hn::NegMulAdd(slope, hn::Abs(hn::Sub(row_pos, key_pos)), x);
@@ -38,6 +43,7 @@ FOVEA_INLINE VF RelativePositions(const int32_t* positions, uint32_t first) {
 }
 
 // What a call asks for, of what is compiled in.
+FOVEA_INLINE bool Shifted(const ScoreSteps& steps) { return kIntegerProducts && kHasI8Tensors && steps.shifted; }
 FOVEA_INLINE bool Capped(const ScoreSteps& steps) { return config::kSoftcap && steps.softcap > 0.0f; }
 FOVEA_INLINE bool Biased(const ScoreSteps& steps) { return config::kAlibi && steps.alibi; }
 FOVEA_INLINE bool Masked(const ScoreSteps& steps) { return config::kMask && steps.mask_kind != FOVEA_MASK_NONE; }
@@ -48,7 +54,7 @@ FOVEA_INLINE bool MaskAdds(const ScoreSteps& steps) {
 FOVEA_INLINE bool AtEdge(const KeyTile& keys) { return kEdgeHides && keys.edge; }
 FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreSteps& steps) { return AtEdge(keys) || Masked(steps); }
 FOVEA_INLINE bool AnyStep(const KeyTile& keys, const ScoreSteps& steps) {
-  return Capped(steps) || Biased(steps) || Hides(keys, steps);
+  return Shifted(steps) || Capped(steps) || Biased(steps) || Hides(keys, steps);
 }
 
 // mask[i] = mask elements of key j + i for the rows of a vector, i < n, as floats.
@@ -131,17 +137,19 @@ FOVEA_INLINE VF EachRow(const FewRows& rows, const RowArray<char>& array) {
 
 // What the steps know of the lanes of a vector of scores. Positions are counted from the first key of the tile.
 struct StepLanes {
+  VF row_shift, key_shift;  // zero points
   VF slope, pos;     // ALiBi
   VF mask_factor;    // times log2(e)
   VF lo, hi;         // limits
-  VF key_pos, mask;  // of the keys; the others are of the rows, and stay
+  VF key_pos, mask;  // of the keys, as key_shift; the others are of the rows, and stay
 };
 
 // The steps in their order.
-enum ScoreStep { kCapStep, kBiasStep, kMaskStep, kLimitStep, kScoreSteps };
+enum ScoreStep { kShiftStep, kCapStep, kBiasStep, kMaskStep, kLimitStep, kScoreSteps };
 
 template <int kStep>
 FOVEA_INLINE bool IsOn(const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last) {
+  if constexpr (kStep == kShiftStep) return Shifted(steps);
   if constexpr (kStep == kCapStep) return Capped(steps) && last >= FOVEA_SCORES_CAPPED;
   if (last < FOVEA_SCORES_MASKED) return false;
   return kStep == kBiasStep ? Biased(steps) : kStep == kMaskStep ? Masked(steps) : AtEdge(keys);
@@ -150,6 +158,7 @@ FOVEA_INLINE bool IsOn(const KeyTile& keys, const ScoreSteps& steps, fovea_score
 // One step over one vector of scores.
 template <int kStep>
 FOVEA_INLINE VF Step(VF x, const StepLanes& at, const ScoreSteps& steps) {
+  if constexpr (kStep == kShiftStep) return Shift(x, at.row_shift, at.key_shift);
   if constexpr (kStep == kCapStep) return Softcap(x, steps);
   if constexpr (kStep == kBiasStep) return Alibi(x, at.slope, at.pos, at.key_pos);
   if constexpr (kStep == kMaskStep) {
@@ -174,6 +183,7 @@ FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, const KeyTile& keys, const 
   const QueryTile& t = rows.t;
   const size_t column = rows.column;
   StepLanes at;
+  if ((kAll || kStep == kShiftStep) && Shifted(steps)) at.row_shift = hn::LoadU(kF, row_shifts(t) + column);
   if ((kAll || kStep == kBiasStep) && Biased(steps)) {
     at.slope = hn::LoadU(kF, t.slope + column);
     at.pos = hn::Add(RelativePositions(t.pos + column, keys.first), hn::LoadU(kF, t.far_pos + column));
@@ -211,6 +221,7 @@ FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreS
     for (size_t i = 0; i < n; ++i, ++j, s += t.columns) {
       at.key_pos = hn::Set(kF, float(j));
       if constexpr (kMasked) at.mask = mask[i];
+      if constexpr (kStep == kShiftStep && kIntegerProducts) at.key_shift = hn::Set(kF, keys.numbers->key_shift[j]);
       hn::StoreU(Step<kStep>(hn::LoadU(kF, s), at, steps), kF, s);
     }
   }

@@ -186,6 +186,12 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
   }
 }
 
+// Outputs are stored as they are.
+FOVEA_INLINE bool StoreTensor(const QueryTile&, const RowOutputs&, size_t, size_t, VF, VF, MF, const LaneRows<char>&) {
+  return false;
+}
+FOVEA_INLINE bool StoreTensorRow(const RowOutputs&, const float*, size_t, VF, VF, MF, char*) { return false; }
+
 // Weights are made one vector after the other, and products take them as they are.
 template <int kVectors>
 FOVEA_INLINE bool WeighBlock(const QueryTile&, const KeyTile&, size_t) {

@@ -169,14 +169,16 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
     left -= live;
     float lse[kLanes];
     const bool wants_lse = config::kLse && outputs.lse.data;
+    const VF sum = hn::LoadU(kF, t.row_sum + column);
     const VF normalise = Normalise(t, column, outputs.sinks, wants_lse ? lse : nullptr);
     const MF empty = EmptyRows(t, column);
     if (wants_lse) {
       const LaneRows<float> rows = RowsOf(t, outputs.lse, column);
       for (size_t i = 0; i < live; ++i) *rows.at[i] = lse[i];
     }
-    const LaneRows<char> rows = RowsOf(t, BytesOf(outputs.out), column);
+    const LaneRows<char> rows = RowsOf(t, BytesOf<kOutputFormats>(outputs.out), column);
     const float* o_t = t.o + column;
+    if (StoreTensor(t, outputs, column, live, hn::Mul(sum, normalise), normalise, empty, rows)) continue;
     size_t e = 0;
     if (kLanes == 1 && !kPreferSize && is_f32<kUnscaledFormats>(outputs.out.dtype)) {
       if (live > 0) StoreOutputRow(o_t, columns, normalise, empty, reinterpret_cast<float*>(rows.at[0]), value_dim);

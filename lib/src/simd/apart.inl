@@ -3,6 +3,8 @@
 // Texts that are included behind this, in the same namespace, find in hn a MulAdd that is Mul and then Add: what they
 // compute has the same bits on targets that fuse and on those that do not.
 
+constexpr bool kIntegerProducts = true;
+
 namespace fused = hn;
 
 namespace hn {

@@ -13,6 +13,7 @@ using hn::VI;
 static_assert(kLanes <= FOVEA_LANES_MAX_ && kLanes * hn::kBlockVectors <= FOVEA_TILE_ROWS_MAX,
               "the macros of fovea.h assume tiles of at most this many rows");
 
+constexpr bool kIntegerProducts = false;  // but behind simd/apart.inl
 constexpr bool kPreferSize = ::fovea::config::kPreferSize;
 constexpr size_t kCacheLine = 64;  // bytes
 constexpr float kInfinity = __builtin_inff();

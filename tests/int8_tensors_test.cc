@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensors of int8: queries, keys, values and outputs with a scale and a zero point each, scales a row or a channel. The
+// reference takes the numbers that the codes stand for.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "support/bits.h"
+#include "support/guarded.h"
+#include "support/problem.h"
+#include "support/rows.h"
+#include "support/tolerance.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+struct Zeros {
+  int32_t q, key, value;
+};
+
+Problem problem(uint32_t q_tokens, uint32_t kv_tokens) {
+  Problem p;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2;
+  p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
+  p.head_dim = 40, p.value_dim = 24;
+  return p.with_integers();
+}
+
+// The number of a code.
+float number(float scale, int32_t zero, int8_t code) { return scale * static_cast<float>(code - zero); }
+
+// A code that depends on its place alone; the ends of the range come often.
+int8_t code_at(uint64_t seed, uint64_t index) {
+  const uint64_t bits = random_bits(seed, index);
+  if (bits % 16 == 0) return bits / 16 % 2 != 0 ? int8_t{-128} : int8_t{127};
+  return static_cast<int8_t>(bits / 16 % 256 - 128);
+}
+
+// A case whose queries, keys and values are codes, with the scales and zero points of its description, which may be
+// changed before the first run: see enter().
+class Tensors : public AttentionCase {
+ public:
+  Tensors(const Problem& p, const Zeros& zeros) : AttentionCase(p) {
+    const size_t rows = size_t{p.batch} * p.q_heads * p.q_tokens;
+    codes_ = Guarded(rows * p.head_dim, 1, p.placement);
+    const auto dim = static_cast<ptrdiff_t>(p.head_dim), tokens = static_cast<ptrdiff_t>(p.q_tokens);
+    args.q = {codes_.as<void>(), tokens * static_cast<ptrdiff_t>(p.q_heads) * dim, tokens * dim, dim};
+    desc.q_dtype = FOVEA_I8;
+    desc.q_scale = 0.03f, desc.key_scale = 0.011f, desc.value_scale = 0.02f;
+    desc.q_zero = zeros.q, desc.key_zero = zeros.key, desc.value_zero = zeros.value;
+    args.kv.key_scales = {}, args.kv.value_scales = {};
+    enter();
+  }
+
+  // Writes all codes, and the numbers that they stand for to where the reference finds them.
+  void enter() const {
+    const Problem& p = problem;
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      for (uint32_t h = 0; h < p.q_heads; ++h) {
+        for (uint32_t i = 0; i < p.q_tokens; ++i) {
+          const float scale = args.q_scales.data != nullptr ? *row(args.q_scales, b, h, i) : desc.q_scale;
+          enter_row(row_bytes(args.q, 1, b, h, i), q(b, h, i), p.head_dim, scale, desc.q_zero, p.seed + 31);
+        }
+      }
+      for (uint32_t h = 0; h < p.kv_heads; ++h) {
+        for (uint32_t j = 0; j < p.kv_tokens; ++j) {
+          enter_row(row_bytes(args.kv.keys, 1, b, h, j), key(b, h, j), p.head_dim, key_scale(b, h, j), desc.key_zero,
+                    p.seed + 32);
+          enter_row(row_bytes(args.kv.values, 1, b, h, j), value(b, h, j), p.value_dim, value_scale(b, h, j),
+                    desc.value_zero, p.seed + 33);
+          const float* const channels = args.value_channel_scales;
+          for (uint32_t e = 0; channels != nullptr && e < p.value_dim; ++e) {
+            value(b, h, j)[e] *= channels[static_cast<ptrdiff_t>(h) * args.value_channel_stride + static_cast<int>(e)];
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  float key_scale(uint32_t b, uint32_t h, uint32_t j) const {
+    return args.kv.key_scales.data != nullptr ? *row(args.kv.key_scales, b, h, j) : desc.key_scale;
+  }
+  float value_scale(uint32_t b, uint32_t h, uint32_t j) const {
+    return args.kv.value_scales.data != nullptr ? *row(args.kv.value_scales, b, h, j) : desc.value_scale;
+  }
+  // What a row holds depends on the numbers' place, which is the same wherever the codes lie.
+  void enter_row(uint8_t* codes, float* numbers, uint32_t dim, float scale, int32_t zero, uint64_t seed) const {
+    const auto place = static_cast<uint64_t>(numbers - q(0, 0, 0));
+    for (uint32_t d = 0; d < dim; ++d) {
+      const int8_t code = code_at(seed, place + d);
+      std::memcpy(codes + d, &code, 1);
+      numbers[d] = number(scale, zero, code);
+    }
+  }
+
+  Guarded codes_;
+};
+
+// The mean square of the differences over that of what is wanted.
+double error_of(const std::vector<float>& got, const std::vector<double>& want) {
+  double error = 0, power = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    error += (got[i] - want[i]) * (got[i] - want[i]);
+    power += want[i] * want[i];
+  }
+  return power > 0 ? error / power : error;
+}
+
+// "" if the numbers are those of the reference: scores and lse as far as floats go, outputs as weights of 8 bits allow.
+std::string compare(const AttentionCase& test, const Attention& want) {
+  if (error_of(test.out(), want.out) > 1e-3) return "out " + std::to_string(error_of(test.out(), want.out));
+  const auto close_enough = [](const std::vector<float>& got, const std::vector<double>& wanted) {
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (!close(got[i], wanted[i], kShortExp2Error + 2e-5 * std::fabs(wanted[i]))) return false;
+    }
+    return true;
+  };
+  if (!test.args.lse.data) return "";
+  return close_enough(test.lse(), want.lse) ? "" : "lse";
+}
+
+// "" if every target gives the same bits from both kernels, and these agree with the reference.
+std::string run_everywhere(AttentionCase& test) {
+  const Attention& want = test.expected();
+  Outputs first;
+  for (const fovea_target target : test.problem.targets()) {
+    for (const bool portable : {false, true}) {
+      std::string wrong = test.run_unchecked({target, Budget::kNone, portable});
+      if (wrong.empty()) wrong = compare(test, want);
+      if (first.out.empty()) first = test.outputs();
+      if (wrong.empty() && !same_bits(first, test.outputs())) wrong = "other bits";
+      if (!wrong.empty()) return std::string(fovea_target_name(target)) + ": " + wrong;
+    }
+  }
+  return "";
+}
+
+constexpr Zeros kZeros[] = {{0, 0, 0}, {7, 0, 0}, {0, -9, 0}, {0, 0, 11}, {-128, 127, -128}, {127, -128, 127}, {3, 5, -100}};
+
+}  // namespace
+
+TEST_CASE("tensors: scales and zero points are those of the numbers", "[short]") {
+  for (const Zeros& zeros : kZeros) {
+    for (const uint32_t q_tokens : {1u, 2u, 19u}) {
+      INFO(zeros.q << ", " << zeros.key << ", " << zeros.value << ", " << q_tokens << " queries");
+      Tensors test(problem(q_tokens, 90), zeros);
+      CHECK(run_everywhere(test) == "");
+    }
+  }
+}
+
+TEST_CASE("tensors: every step between the products sees scores without zero points", "[short]") {
+  const auto check = [](void (*change)(Problem&)) {
+    for (const uint32_t q_tokens : {1u, 19u}) {
+      Problem p = problem(q_tokens, 90);
+      change(p);
+      INFO(name(p));
+      Tensors test(p, {-20, 30, 40});
+      CHECK(run_everywhere(test) == "");
+    }
+  };
+  check([](Problem& p) { p.softcap = 2.0f; });
+  check([](Problem& p) { p.alibi = true, p.positions = {80, 3}; });
+  check([](Problem& p) { p.mask = FOVEA_MASK_BYTE; });
+  check([](Problem& p) { p.mask = FOVEA_MASK_F32; });
+  check([](Problem& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.kv_lengths = {40, 90}; });
+  check([](Problem& p) { p.sinks = true; });
+  check([](Problem& p) { p.kv_lengths = {0, 3}; });
+}
+
+TEST_CASE("tensors: scores that are written out are those of the numbers", "[short]") {
+  for (const fovea_scores_stage stage :
+       {FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX}) {
+    for (const uint32_t q_tokens : {1u, 19u}) {
+      Problem p = problem(q_tokens, 70);
+      p.softcap = 30.0f;
+      p.stage = stage;
+      Tensors test(p, {-20, 30, 40});
+      CHECK(run_everywhere(test) == "");
+      const Attention& want = test.expected();
+      CHECK(error_of(test.scores(), want.scores) < 1e-9);
+    }
+  }
+}
+
+TEST_CASE("tensors: the widest rows stay exact", "[short]") {
+  for (const uint32_t head_dim : {1u, 15u, 64u, 1000u, 1024u}) {
+    Problem p = problem(5, 66);
+    p.batch = 1;
+    p.head_dim = head_dim, p.value_dim = 3;
+    Tensors test(p, {-128, 127, 5});
+    test.desc.q_scale = 0.002f;
+    test.enter();
+    CHECK(run_everywhere(test) == "");
+  }
+}
+
+TEST_CASE("tensors: a row of queries, keys or values may have its own scale", "[short]") {
+  for (const uint32_t q_tokens : {1u, 19u}) {
+    const Problem p = problem(q_tokens, 90);
+    const auto check = [&](fovea_in fovea_attention_args::*of_call, fovea_in fovea_kv_source::*of_source,
+                           float fovea_attention_desc::*scale, int32_t fovea_attention_desc::*zero, uint32_t heads,
+                           uint32_t tokens) {
+      Tensors test(p, {-20, 30, 40});
+      Guarded scales(size_t{2} * heads * tokens * sizeof(float), sizeof(float), Placement::kEnd);
+      for (size_t i = 0; i < size_t{2} * heads * tokens; ++i) {
+        scales.as<float>()[i] = test.desc.*scale * random_uniform(p.seed + 41, i, 0.2f, 1.0f);
+      }
+      fovea_in& array = of_call != nullptr ? test.args.*of_call : test.args.kv.*of_source;
+      array = {scales.as<void>(), static_cast<ptrdiff_t>(heads * tokens), static_cast<ptrdiff_t>(tokens), 1};
+      test.desc.*scale = 0;
+      test.desc.*zero = 0;
+      test.enter();
+      CHECK(run_everywhere(test) == "");
+    };
+    check(&fovea_attention_args::q_scales, nullptr, &fovea_attention_desc::q_scale, &fovea_attention_desc::q_zero,
+          p.q_heads, p.q_tokens);
+    check(nullptr, &fovea_kv_source::key_scales, &fovea_attention_desc::key_scale, &fovea_attention_desc::key_zero,
+          p.kv_heads, p.kv_tokens);
+    check(nullptr, &fovea_kv_source::value_scales, &fovea_attention_desc::value_scale,
+          &fovea_attention_desc::value_zero, p.kv_heads, p.kv_tokens);
+  }
+}
+
+TEST_CASE("tensors: one scale is the same as an array of it", "[short]") {
+  for (const uint32_t q_tokens : {1u, 19u}) {
+    Tensors test(problem(q_tokens, 90), {0, 0, 0});
+    CHECK(run_everywhere(test) == "");
+    const Outputs want = test.outputs();
+    const float q = test.desc.q_scale, key = test.desc.key_scale, value = test.desc.value_scale;
+    test.args.q_scales.data = &q, test.args.kv.key_scales.data = &key, test.args.kv.value_scales.data = &value;
+    test.desc.q_scale = test.desc.key_scale = test.desc.value_scale = 0;
+    CHECK(run_everywhere(test) == "");
+    CHECK(same_bits(test.outputs(), want));
+  }
+}
+
+TEST_CASE("tensors: int8 rows with one scale serve products of floats too", "[short]") {
+  for (const uint32_t q_tokens : {1u, 19u}) {
+    Problem p = problem(q_tokens, 90);
+    p.compute = FOVEA_COMPUTE_F32;
+    AttentionCase test(p);
+    test.desc.key_scale = 0.25f, test.desc.value_scale = 0.5f;
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      for (uint32_t h = 0; h < p.kv_heads; ++h) {
+        for (uint32_t j = 0; j < p.kv_tokens; ++j) {
+          const auto* keys = reinterpret_cast<const int8_t*>(row_bytes(test.args.kv.keys, 1, b, h, j));
+          const auto* values = reinterpret_cast<const int8_t*>(row_bytes(test.args.kv.values, 1, b, h, j));
+          for (uint32_t d = 0; d < p.head_dim; ++d) test.key(b, h, j)[d] = number(0.25f, 0, keys[d]);
+          for (uint32_t d = 0; d < p.value_dim; ++d) test.value(b, h, j)[d] = number(0.5f, 0, values[d]);
+        }
+      }
+    }
+    test.args.kv.key_scales = {}, test.args.kv.value_scales = {};
+    CHECK(run_on_all_targets(test) == "");
+  }
+}
+
+TEST_CASE("tensors: values may have a scale a channel", "[short]") {
+  for (const uint32_t q_tokens : {1u, 2u, 19u}) {
+    for (const bool each_head : {false, true}) {
+      const Problem p = problem(q_tokens, 90);
+      Tensors test(p, {-20, 30, 40});
+      Guarded channels((each_head ? 2 : 1) * p.value_dim * sizeof(float), sizeof(float), Placement::kEnd);
+      for (size_t i = 0; i < channels.bytes() / sizeof(float); ++i) {
+        channels.as<float>()[i] = random_uniform(5, i, -2.0f, 2.0f);
+      }
+      test.args.value_channel_scales = channels.as<float>();
+      test.args.value_channel_stride = each_head ? static_cast<ptrdiff_t>(p.value_dim) : 0;
+      test.enter();
+      CHECK(run_everywhere(test) == "");
+    }
+  }
+}
+
+TEST_CASE("tensors: an output is the nearest code, and the last one beyond the range", "[short]") {
+  for (const uint32_t q_tokens : {1u, 2u, 19u}) {
+    const Problem p = problem(q_tokens, 90);
+    Tensors test(p, {-20, 30, 40});
+    for (const fovea_target target : p.targets()) {
+      test.desc.out_dtype = FOVEA_F32, test.desc.out_scale = 0, test.desc.out_zero = 0;
+      const fovea_out floats = test.args.out;
+      REQUIRE(test.run_unchecked({target}) == "");
+      const std::vector<float> want = test.out();
+      for (const float scale : {0.005f, 0.05f, 1e-9f}) {
+        test.desc.out_dtype = FOVEA_I8, test.desc.out_scale = scale, test.desc.out_zero = -17;
+        Guarded codes(want.size(), 1, Placement::kEnd);
+        codes.fill();
+        const auto dim = static_cast<ptrdiff_t>(p.value_dim), tokens = static_cast<ptrdiff_t>(q_tokens) * dim;
+        test.args.out = {codes.as<void>(), tokens * static_cast<ptrdiff_t>(p.q_heads), tokens, dim};
+        REQUIRE(test.run_unchecked({target}) == "");
+        bool right = codes.margin_intact();
+        for (size_t i = 0; i < want.size(); ++i) {
+          const float code = std::nearbyint(want[i] * (1.0f / scale)) - 17.0f;
+          right = right && codes.as<int8_t>()[i] == static_cast<int8_t>(std::min(127.0f, std::max(-128.0f, code)));
+        }
+        CHECK(right);
+      }
+      test.args.out = floats;
+    }
+  }
+}
+
+TEST_CASE("tensors: an output that is no number, or of no key, is the zero point", "[short]") {
+  for (const uint32_t q_tokens : {1u, 19u}) {
+    Problem p = problem(q_tokens, 90);
+    p.kv_lengths = {0, 90};
+    Tensors test(p, {-20, 30, 0});
+    const float nan = kNan;
+    test.desc.value_scale = 0, test.args.kv.value_scales.data = &nan;
+    test.desc.out_dtype = FOVEA_I8, test.desc.out_scale = 0.05f, test.desc.out_zero = 99;
+    Guarded codes(size_t{2} * p.q_heads * q_tokens * p.value_dim, 1, Placement::kEnd);
+    const auto dim = static_cast<ptrdiff_t>(p.value_dim), tokens = static_cast<ptrdiff_t>(q_tokens) * dim;
+    test.args.out = {codes.as<void>(), tokens * static_cast<ptrdiff_t>(p.q_heads), tokens, dim};
+    for (const fovea_target target : p.targets()) {
+      codes.fill();
+      REQUIRE(test.run_unchecked({target}) == "");
+      const auto* const all = codes.as<int8_t>();
+      CHECK(std::all_of(all, all + codes.bytes(), [](int8_t code) { return code == 99; }));
+    }
+  }
+}
+
+TEST_CASE("tensors: split keys, streams and a loader give the same bits", "[short]") {
+  struct Copies {
+    const Tensors& test;
+    static int start(void* self, const fovea_kv_tile* tile) {
+      const Tensors& from = static_cast<Copies*>(self)->test;
+      const Problem& p = from.problem;
+      if (tile->key_scales != nullptr || tile->value_scales != nullptr) return 1;
+      for (uint32_t t = 0; t < tile->count; ++t) {
+        const uint32_t token = tile->first + t;
+        std::memcpy(static_cast<int8_t*>(tile->keys) + size_t{t} * p.head_dim,
+                    row_bytes(from.args.kv.keys, 1, tile->batch, tile->kv_head, token), p.head_dim);
+        std::memcpy(static_cast<int8_t*>(tile->values) + size_t{t} * p.value_dim,
+                    row_bytes(from.args.kv.values, 1, tile->batch, tile->kv_head, token), p.value_dim);
+      }
+      return 0;
+    }
+  };
+  for (const uint32_t q_tokens : {1u, 19u}) {
+    Problem p = problem(q_tokens, 150);
+    p.lse = false;
+    Tensors test(p, {-20, 30, 40});
+    CHECK(run_everywhere(test) == "");
+    const std::vector<float> want = test.out();
+    for (const fovea_target target : p.targets()) {
+      fovea_attention_desc d = test.desc;
+      d.target = target;
+      fovea_plan plan;
+      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+      const size_t bytes = fovea_workspace_bytes(&plan), state_bytes = fovea_state_bytes(&plan, p.batch, q_tokens);
+      Guarded workspace(bytes, 64, Placement::kStart), state(state_bytes, 64, Placement::kStart);
+      auto* const at = state.as<fovea_state>();
+      REQUIRE(fovea_stream_begin(&plan, at, state_bytes, p.batch, q_tokens, 0) == FOVEA_OK);
+      for (uint32_t first = 0; first < p.kv_tokens; first += 64) {
+        fovea_attention_args push = test.args;
+        push.kv_tokens = std::min(64u, p.kv_tokens - first);
+        push.kv.keys.data = row_bytes(test.args.kv.keys, 1, 0, 0, first);
+        push.kv.values.data = row_bytes(test.args.kv.values, 1, 0, 0, first);
+        REQUIRE(fovea_stream_push(&plan, at, &push, workspace.as<void>(), bytes) == FOVEA_OK);
+      }
+      test.fill_outputs();
+      REQUIRE(fovea_stream_end(&plan, at, &test.args, workspace.as<void>(), bytes) == FOVEA_OK);
+      CHECK(same_bits(test.out(), want));
+
+      d.kv_kind = FOVEA_KV_LOAD;
+      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+      Guarded more(fovea_workspace_bytes(&plan), 64, Placement::kStart);
+      Copies copies{test};
+      const fovea_loader loader = {Copies::start, nullptr, &copies};
+      fovea_attention_args loads = test.args;
+      loads.kv = {};
+      loads.kv.loader = &loader;
+      test.fill_outputs();
+      REQUIRE(fovea_attention(&plan, &loads, more.as<void>(), more.bytes()) == FOVEA_OK);
+      CHECK(same_bits(test.out(), want));
+
+      REQUIRE(test.run_unchecked({target, Budget::kNone, false, 64}) == "");
+      CHECK(compare(test, test.expected()) == "");
+    }
+  }
+}
+
+TEST_CASE("tensors: scales that contradict the description are refused", "[short]") {
+  Tensors test(problem(2, 9), {0, 0, 0});
+  const float one = 1.0f;
+  fovea_plan plan;
+  REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
+  Guarded workspace(fovea_workspace_bytes(&plan), 64, Placement::kStart);
+  const auto status = [&](const fovea_attention_args& args) {
+    test.fill_outputs();
+    const fovea_status result = fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes());
+    CHECK((result == FOVEA_OK || test.outputs_untouched()));
+    return result;
+  };
+  fovea_attention_args args = test.args;
+  CHECK(status(args) == FOVEA_OK);
+  args.q_scales.data = &one;
+  CHECK(status(args) == FOVEA_ERR_UNSUPPORTED);
+  args = test.args, args.kv.key_scales.data = &one;
+  CHECK(status(args) == FOVEA_ERR_UNSUPPORTED);
+  args = test.args, args.kv.value_scales.data = &one;
+  CHECK(status(args) == FOVEA_ERR_UNSUPPORTED);
+  args = test.args, args.value_channel_scales = reinterpret_cast<const float*>(reinterpret_cast<const char*>(&one) + 1);
+  CHECK(status(args) == FOVEA_ERR_ALIGNMENT);
+  args.value_channel_scales = static_cast<const float*>(test.args.out.data);
+  CHECK(status(args) == FOVEA_ERR_OVERLAP);
+  test.desc.q_scale = 0;
+  REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
+  CHECK(status(test.args) == FOVEA_ERR_NULL);
+  args = test.args, args.q_scales.data = test.args.out.data;
+  CHECK(status(args) == FOVEA_ERR_OVERLAP);
+}
+
+}  // namespace fovea_test
