@@ -180,7 +180,7 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
     {"kv_kind -1", FOVEA_ERR_ENUM, [](Desc& d) { d.kv_kind = enum_of<fovea_kv_kind>(kNegative); }},
     {"q of int8", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.q_dtype = FOVEA_I8; }},
     {"out of int8", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.out_dtype = FOVEA_I8, d.out_scale = 1; }},
-    {"out of int8 without a scale", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.out_scale = 0; }},
+    {"out of int8 without a scale", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.out_scale = 0, d.out_zero = 0; }},
     {"a negative scale of queries", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.q_scale = -1; }},
     {"a subnormal scale of keys", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.key_scale = 1e-39f; }},
     {"an infinite scale of values", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.value_scale = kInfinity; }},

@@ -74,16 +74,17 @@ struct Distribution {
   const char* name;
   uint32_t dim;
   void (*alter)(Data* data, uint64_t seed);
-  double bound;  // the error is at most so many times that of f32 arithmetic on the same rows
+  double bound;   // the error is at most so many times that of f32 arithmetic on the same rows
+  double tensor;  // that of tensors of int8 is at most this
 };
 constexpr Distribution kDistributions[] = {
-    {"normal, head_dim 64", 64, nothing, 2.2},
-    {"normal, head_dim 128", 128, nothing, 2.2},
-    {"queries 4 times as large", 64, enlarge_queries, 2.2},
-    {"keys with biased channels", 64, bias_key_channels, 1.6},
-    {"values with large tokens", 64, enlarge_value_tokens, 3.0},
-    {"values with large channels", 64, enlarge_value_channels, 1.6},
-    {"heavy tails", 64, make_tails_heavy, 1.6},
+    {"normal, head_dim 64", 64, nothing, 2.2, 1.3 * 2.6e-4},
+    {"normal, head_dim 128", 128, nothing, 2.2, 1.3 * 4.0e-4},
+    {"queries 4 times as large", 64, enlarge_queries, 2.2, 1.3 * 1.8e-3},
+    {"keys with biased channels", 64, bias_key_channels, 1.6, 1.3 * 2.1e-3},
+    {"values with large tokens", 64, enlarge_value_tokens, 3.0, 1.3 * 2.3e-3},
+    {"values with large channels", 64, enlarge_value_channels, 1.6, 1.3 * 2.4e-3},
+    {"heavy tails", 64, make_tails_heavy, 1.6, 1.3 * 5.5e-3},
 };
 
 Data draw(const Distribution& of, uint64_t seed) {
@@ -160,23 +161,38 @@ struct Stored {
   Rows keys{type, data.keys, data.dim}, values{type, data.values, data.dim};
 };
 
-// What the library makes of it. Empty where the build does not have this arithmetic.
-Numbers attend_by_library(const Stored& stored, fovea_compute compute, fovea_target target) {
-  const uint32_t dim = stored.data.dim;
+fovea_attention_desc description(uint32_t dim, fovea_target target) {
   fovea_attention_desc desc{};
   desc.struct_bytes = sizeof desc;
   desc.q_heads = desc.kv_heads = desc.max_batch = 1;
   desc.head_dim = desc.value_dim = dim;
   desc.max_q_tokens = kQueries, desc.max_kv_tokens = kKeys;
-  desc.key_dtype = desc.value_dtype = stored.type;
-  desc.compute = compute;
   desc.target = target;
   desc.processor_features = fovea::platform::processor_features();
+  return desc;
+}
+
+// False where the build does not have it.
+bool call(const fovea_attention_desc& desc, const fovea_attention_args& args) {
   fovea_plan plan;
   const fovea_status status = fovea_plan_init(&plan, &desc);
-  if (status == FOVEA_ERR_UNSUPPORTED) return {};
+  if (status == FOVEA_ERR_UNSUPPORTED) return false;
   if (status != FOVEA_OK) std::abort();
+  const size_t bytes = fovea_workspace_bytes(&plan);
+  std::vector<char> memory(bytes + FOVEA_WORKSPACE_ALIGNMENT);
+  const auto misaligned = reinterpret_cast<uintptr_t>(memory.data()) % FOVEA_WORKSPACE_ALIGNMENT;
+  if (fovea_attention(&plan, &args, memory.data() + (FOVEA_WORKSPACE_ALIGNMENT - misaligned), bytes) != FOVEA_OK) {
+    std::abort();
+  }
+  return true;
+}
 
+// What the library makes of it. Empty where the build does not have this arithmetic.
+Numbers attend_by_library(const Stored& stored, fovea_compute compute, fovea_target target) {
+  const uint32_t dim = stored.data.dim;
+  fovea_attention_desc desc = description(dim, target);
+  desc.key_dtype = desc.value_dtype = stored.type;
+  desc.compute = compute;
   Numbers out(stored.data.q.size());
   const auto row = static_cast<ptrdiff_t>(dim), units = static_cast<ptrdiff_t>(row_units(stored.type, dim));
   const auto scales = static_cast<ptrdiff_t>(row_scales(stored.type, dim));
@@ -189,12 +205,43 @@ Numbers attend_by_library(const Stored& stored, fovea_compute compute, fovea_tar
   args.kv.values = {stored.values.data.data(), 0, 0, units};
   args.kv.key_scales = {stored.keys.scales.data(), 0, 0, scales};
   args.kv.value_scales = {stored.values.scales.data(), 0, 0, scales};
-  const size_t bytes = fovea_workspace_bytes(&plan);
-  std::vector<char> memory(bytes + FOVEA_WORKSPACE_ALIGNMENT);
-  const auto misaligned = reinterpret_cast<uintptr_t>(memory.data()) % FOVEA_WORKSPACE_ALIGNMENT;
-  if (fovea_attention(&plan, &args, memory.data() + (FOVEA_WORKSPACE_ALIGNMENT - misaligned), bytes) != FOVEA_OK) {
-    std::abort();
+  return call(desc, args) ? out : Numbers();
+}
+
+// One scale for all numbers, and their codes.
+struct Tensor {
+  float scale;
+  std::vector<int8_t> codes;
+
+  explicit Tensor(const Numbers& numbers) : codes(numbers.size()) {
+    float largest = 0;
+    for (const float x : numbers) largest = std::max(largest, std::fabs(x));
+    scale = largest / 127;
+    for (size_t i = 0; i < numbers.size(); ++i) codes[i] = static_cast<int8_t>(std::lrint(numbers[i] / scale));
   }
+};
+
+// The same with tensors of int8, and with outputs in f32 or in int8 with this scale.
+Numbers attend_to_tensors(const Data& data, float out_scale) {
+  const Tensor q(data.q), keys(data.keys), values(data.values);
+  fovea_attention_desc desc = description(data.dim, FOVEA_TARGET_BEST);
+  desc.q_dtype = desc.key_dtype = desc.value_dtype = FOVEA_I8;
+  desc.compute = FOVEA_COMPUTE_I8;
+  desc.q_scale = q.scale, desc.key_scale = keys.scale, desc.value_scale = values.scale;
+  desc.out_dtype = out_scale > 0 ? FOVEA_I8 : FOVEA_F32;
+  desc.out_scale = out_scale;
+  const auto row = static_cast<ptrdiff_t>(data.dim);
+  Numbers out(data.q.size());
+  std::vector<int8_t> codes(data.q.size());
+  fovea_attention_args args{};
+  args.struct_bytes = sizeof args;
+  args.batch = 1, args.q_tokens = kQueries, args.kv_tokens = kKeys;
+  args.out = {out_scale > 0 ? static_cast<void*>(codes.data()) : out.data(), 0, 0, row};
+  args.q = {q.codes.data(), 0, 0, row};
+  args.kv.keys = {keys.codes.data(), 0, 0, row};
+  args.kv.values = {values.codes.data(), 0, 0, row};
+  if (!call(desc, args)) return {};
+  for (size_t i = 0; out_scale > 0 && i < out.size(); ++i) out[i] = out_scale * static_cast<float>(codes[i]);
   return out;
 }
 
@@ -269,6 +316,38 @@ value that is 12 times as large, the weights of the other 63 keys of a tile have
 | --- | --- | ---: | ---: | ---: | ---: | ---: |
 )";
 
+constexpr const char* kTensorHead =
+    R"(
+## Tensors of int8
+
+The same data, but queries, keys and values are tensors of int8 with one scale each, the largest magnitude divided by 127.
+Outputs are f32, or int8 with such a scale of their own. The command fails where the error of f32 outputs is above the last
+column.
+
+| data, with head_dim 64 if not said otherwise | out f32 | out int8 | at most |
+| --- | ---: | ---: | ---: |
+)";
+
+bool show_tensors(const Distribution& distribution) {
+  Error floats, codes;
+  for (uint32_t draws = 0; draws < kDraws; ++draws) {
+    const Data data = draw(distribution, 16 * draws);
+    const std::vector<double> right = attend(data);
+    double largest = 0;
+    for (const double x : right) largest = std::max(largest, std::fabs(x));
+    const Numbers out = attend_to_tensors(data, 0);
+    if (out.empty()) return true;
+    floats.add(out, right);
+    codes.add(attend_to_tensors(data, static_cast<float>(largest / 127)), right);
+  }
+  std::printf("| %s | %.2g | %.2g | %.2g |\n", distribution.name, floats.normalised(), codes.normalised(),
+              distribution.tensor);
+  std::fflush(stdout);
+  if (floats.normalised() <= distribution.tensor) return true;
+  std::fprintf(stderr, "%s: the error of tensors is above its bound\n", distribution.name);
+  return false;
+}
+
 }  // namespace
 
 bool show_integer_arithmetic() {
@@ -285,6 +364,8 @@ bool show_integer_arithmetic() {
       std::fflush(stdout);
     }
   }
+  std::fputs(kTensorHead, stdout);
+  for (const Distribution& distribution : kDistributions) right = show_tensors(distribution) && right;
   return right;
 }
 
