@@ -73,7 +73,7 @@ struct Tokens {
 
 TEST_CASE("cache: an entry copied, in part or whole, to a cache of any kind, is there, and what was copied stays",
           "[short]") {
-  for (const fovea_dtype type : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4}) {
+  for (const fovea_dtype type : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0}) {
     for (const fovea_kv_kind from_kind : {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}) {
       CacheModel from(cache_of(from_kind, type), 3);
       from.give_pages(0, 50);
@@ -239,7 +239,7 @@ TEST_CASE("cache: what cannot be copied has its status, and changes nothing", "[
 
 TEST_CASE("cache: half-precision and packed tokens leave what f32 tokens of the same numbers leave", "[short]") {
   const uint32_t counts[] = {7, 0, 19}, offsets[] = {2, 9, 9, 28}, batch = 3, most = 19, all = 30;
-  for (const fovea_dtype type : kTypes) {
+  for (const fovea_dtype type : kKeyTypes) {
     for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_F16, FOVEA_BF16}) {
       Tokens plain(batch, most);
       std::vector<uint16_t> half_keys(kHeads * all * kHeadDim), half_values(kHeads * all * kValueDim);

@@ -95,7 +95,8 @@ void run_operations(const Kind& kind, fovea_dtype keys, fovea_dtype values, uint
 }  // namespace
 
 TEST_CASE("cache: whatever is put in, taken back and put in again is there", "[short]") {
-  const fovea_dtype pairs[][2] = {{FOVEA_F32, FOVEA_F16}, {FOVEA_I8, FOVEA_BF16}, {FOVEA_I4, FOVEA_I8}};
+  const fovea_dtype pairs[][2] = {
+      {FOVEA_F32, FOVEA_F16}, {FOVEA_I8, FOVEA_BF16}, {FOVEA_I4, FOVEA_I8}, {FOVEA_Q8_0, FOVEA_Q4_0}};
   for (const Kind& kind : kKinds) {
     for (const auto& pair : pairs) run_operations(kind, pair[0], pair[1], 17 + pair[0], 25);
   }
@@ -103,14 +104,14 @@ TEST_CASE("cache: whatever is put in, taken back and put in again is there", "[s
 
 TEST_CASE("cache: the same where values are the first elements of keys", "[short]") {
   for (const Kind& kind : kKinds) {
-    for (const fovea_dtype type : kTypes) run_operations(kind, type, type, 29 + type, 20, true);
+    for (const fovea_dtype type : kKeyTypes) run_operations(kind, type, type, 29 + type, 20, true);
   }
 }
 
 TEST_CASE("cache: the same for many operations") {
   for (const Kind& kind : kKinds) {
-    for (const fovea_dtype type : kTypes) {
-      run_operations(kind, type, kTypes[(type + 2) % kNoType], 40 + type, 150);
+    for (const fovea_dtype type : kKeyTypes) {
+      run_operations(kind, type, kKeyTypes[(type + 2) % std::size(kKeyTypes)], 40 + type, 150);
       run_operations(kind, type, type, 50 + type, 50, true);
     }
   }
@@ -142,7 +143,7 @@ TEST_CASE("cache: a full one says so, and loses nothing", "[short]") {
 
 TEST_CASE("cache: bits do not depend on the target, nor on how tokens are put in", "[short]") {
   for (const Kind& kind : kKinds) {
-    for (const fovea_dtype type : {FOVEA_F16, FOVEA_I8, FOVEA_I4}) {
+    for (const fovea_dtype type : {FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0}) {
       std::vector<float> want;
       for (const fovea_target target : targets()) {
         if (flushes_subnormals(target)) continue;
@@ -362,8 +363,8 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
 }
 
 TEST_CASE("cache: the macro has room for any strided cache or ring", "[short]") {
-  for (const fovea_dtype keys : kTypes) {
-    for (const fovea_dtype values : kTypes) {
+  for (const fovea_dtype keys : kKeyTypes) {
+    for (const fovea_dtype values : kKeyTypes) {
       for (const Kind& kind : {kKinds[0], kKinds[2]}) {
         for (const uint32_t dim : {1u, 31u, 32u, 33u, 128u}) {
           fovea_kv_cache c = cache_of(kind, keys, values);

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "catch.h"
+#include "formats/kernels.h"
 #include "simd_tests.h"
 #include "support/bits.h"
 #include "support/formats.h"
 #include "support/guarded.h"
 #include "support/problem.h"
 #include "support/text.h"
-#include "formats/kernels.h"
 #include "targets/registry.h"
 
 #if defined(FOVEA_TESTS_SEE_INSIDE)
@@ -39,6 +39,13 @@ std::vector<fovea_dtype> served_types() {
   for (const fovea_dtype type : kTypes) {
     if (fovea::format_served(type)) types.push_back(type);
   }
+  return types;
+}
+// Those that are written, too.
+std::vector<fovea_dtype> key_types() {
+  std::vector<fovea_dtype> types = served_types();
+  types.erase(std::remove_if(types.begin(), types.end(), [](fovea_dtype type) { return !fovea::is_key_format(type); }),
+              types.end());
   return types;
 }
 
@@ -173,7 +180,7 @@ TEST_CASE("formats: rows are converted alone, from any place, with any stride, t
           "[short][formats]") {
   const size_t dims[] = {0,  1,  2,  3,  4,  5,  7,  8,  9,  15, 16,  17,  24,
                          31, 32, 33, 47, 48, 63, 64, 65, 80, 96, 100, 128, 131};
-  for (const fovea_dtype type : served_types()) {
+  for (const fovea_dtype type : key_types()) {
     for (const size_t dim : dims) {
       for (const Placement placement : {Placement::kEnd, Placement::kStart, Placement::kOffset}) {
         const size_t padding = dim % 3 == 0 ? 0 : dim % 5, count = dim % 4;
@@ -192,20 +199,19 @@ TEST_CASE("formats: rows are converted alone, from any place, with any stride, t
             const float* x = rows.f32_row(r);
             for (size_t d = 0; d < dim; ++d) {
               float max = 0;  // of what shares the scale
-              const size_t begin = type == FOVEA_I4 ? d / 32 * 32 : 0,
-                           end = type == FOVEA_I4 ? std::min(begin + 32, dim) : dim;
+              const size_t begin = is_grouped(type) ? d / 32 * 32 : 0,
+                           end = is_grouped(type) ? std::min(begin + 32, dim) : dim;
               for (size_t i = begin; i < end; ++i) max = std::max(max, std::fabs(x[i]));
               const float size = std::fabs(x[d]), error = std::fabs(x[d] - rows.element(r, d));
               if (type == FOVEA_F32) near = near && error == 0;
               if (type == FOVEA_F16) near = near && error <= std::max(size * 0x1p-11f, 0x1p-25f);
               if (type == FOVEA_BF16) near = near && error <= size * 0x1p-8f;
               if (type == FOVEA_I8) near = near && error <= max * (0.501f / 127);
-              if (type == FOVEA_I4) near = near && error <= max * 0.23f;  // 1.2 / 6.8 and its rounding
+              if (type == FOVEA_Q8_0) near = near && error <= max * (0.501f / 127);
+              // 1.2 / 6.8 and its rounding
+              if (type == FOVEA_I4 || type == FOVEA_Q4_0) near = near && error <= max * 0.23f;
             }
-            for (size_t d = dim; type == FOVEA_I4 && d % 32 != 0; ++d) {
-              const uint8_t byte = rows.data_row(r)[d / 32 * 16 + d % 16];
-              padded = padded && (d % 32 < 16 ? byte & 15 : byte >> 4) == 8;
-            }
+            for (size_t d = dim; is_grouped(type) && d % 32 != 0; ++d) padded = padded && rows.element(r, d) == 0;
           }
           CHECK(near);
           CHECK(padded);
@@ -238,11 +244,119 @@ TEST_CASE("formats: the table has the sizes that the header defines", "[short][f
     CHECK(fovea::is_dtype(type));
     CHECK(unit_bytes(type) == unit_size(type));
     CHECK(scale_bytes(type) == scale_size(type));
-    CHECK(fovea::is_unscaled(type) == (scale_size(type) == 0));
+    CHECK(fovea::is_unscaled(type) == (scale_size(type) == 0 && !is_block(type)));
     if (fovea::is_unscaled(type)) CHECK(fovea::unscaled_bytes(type) == unit_size(type));
     for (size_t dim = 0; dim < 70; ++dim) {
       CHECK(dense_stride(type, dim) == row_units(type, dim));
       CHECK(dense_scale_stride(type, dim) == row_scales(type, dim));
+    }
+  }
+}
+
+TEST_CASE("formats: blocks that were worked out by hand are widened to the bit, at any address", "[short][formats]") {
+  // 0x3800 is 0.5, 0xc400 is -4, 0x2e66 is 0.0999755859375, 0x0001 is 2^-24.
+  struct Block {
+    fovea_dtype type;
+    std::vector<uint8_t> bytes;
+    size_t at;
+    float want;
+  };
+  const auto block = [](std::vector<uint8_t> head, size_t count, uint8_t first, uint8_t step) {
+    for (size_t i = 0; i < count; ++i) head.push_back(static_cast<uint8_t>(first + i * step));
+    return head;
+  };
+  const std::vector<uint8_t> q8 = block({0x00, 0x38}, 32, 0x80, 9), q4 = block({0x66, 0x2e}, 16, 0x10, 0x11);
+  const std::vector<uint8_t> q41 = block({0x66, 0x2e, 0x00, 0xc4}, 16, 0x10, 0x11);
+  const Block blocks[] = {
+      {FOVEA_Q8_0, q8, 0, -64.0f},             // 0.5 * -128
+      {FOVEA_Q8_0, q8, 14, -1.0f},             // 0.5 * (-128 + 14 * 9)
+      {FOVEA_Q8_0, q8, 15, 3.5f},              // 0.5 * (-128 + 15 * 9)
+      {FOVEA_Q8_0, q8, 31, -52.5f},            // byte 31 is 0x97, -105
+      {FOVEA_Q4_0, q4, 0, -0.7998046875f},     // 0.0999755859375 * (0 - 8)
+      {FOVEA_Q4_0, q4, 8, 0.0f},               // byte 8 is 0x98
+      {FOVEA_Q4_0, q4, 15, 0.6998291015625f},  // byte 15 is 0x0f
+      {FOVEA_Q4_0, q4, 16, -0.6998291015625f},
+      {FOVEA_Q4_0, q4, 30, 0.6998291015625f},  // byte 14 is 0xfe
+      {FOVEA_Q4_0, q4, 31, -0.7998046875f},
+      {FOVEA_Q4_1, q41, 0, -4.0f},
+      {FOVEA_Q4_1, q41, 1, -3.9000244140625f},
+      {FOVEA_Q4_1, q41, 15, -2.5003662109375f},  // 15 * 0.0999755859375 - 4
+      {FOVEA_Q4_1, q41, 16, -3.9000244140625f},
+      {FOVEA_Q4_1, q41, 30, -2.5003662109375f},
+      {FOVEA_Q4_0, block({0x01, 0x00}, 16, 0xff, 0), 3, 7 * 0x1p-24f},
+      {FOVEA_Q4_1, block({0x01, 0x00, 0x01, 0x80}, 16, 0x21, 0), 3, 0.0f},
+      {FOVEA_Q4_1, block({0x01, 0x00, 0x01, 0x80}, 16, 0x21, 0), 19, 0x1p-24f},
+      {FOVEA_Q8_0, block({0x00, 0xfc}, 32, 5, 0), 9, -kInfinity},
+      {FOVEA_Q8_0, block({0x00, 0x7c}, 32, 0, 0), 9, kNaN},
+      {FOVEA_Q4_0, block({0x00, 0x7e}, 16, 0x99, 0), 20, kNaN},
+      {FOVEA_Q4_1, block({0x00, 0x3c, 0x00, 0x7c}, 16, 0x99, 0), 20, kInfinity},
+  };
+  for (const fovea_target target : targets()) {
+    for (const Block& b : blocks) {
+      if (!fovea::format_served(b.type)) continue;
+      for (size_t offset = 0; offset < 4; ++offset) {
+        for (const size_t dim : {b.at + 1, size_t{32}}) {
+          std::vector<uint8_t> bytes(offset + b.bytes.size());
+          std::copy(b.bytes.begin(), b.bytes.end(), bytes.begin() + static_cast<ptrdiff_t>(offset));
+          float got[32];
+          const void* const data = bytes.data() + offset;
+          fovea::convert_kernels(target).widen(b.type, {1, dim, got, 32, data, 0, nullptr, 0});
+          INFO(type_name(b.type) << "[" << b.at << "] of " << dim << " on " << fovea_target_name(target));
+          CHECK(same_number(got[b.at] + 0.0f, b.want));
+          CHECK(same_number(element_of(b.type, data, nullptr, b.at) + 0.0f, b.want));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("formats: rows of any bytes are widened as they are defined", "[short][formats]") {
+  for (const fovea_dtype type : {FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1}) {
+    if (!fovea::format_served(type)) continue;
+    for (const size_t dim : {1u, 17u, 32u, 45u, 64u, 71u, 128u}) {
+      for (const fovea_target target : targets()) {
+        Rows rows(type, 9, dim, 1, Placement::kOffset);  // rows of blocks begin at odd addresses, too
+        for (const Guarded* buffer : {&rows.data, &rows.scales}) {
+          for (size_t i = 0; i < buffer->bytes(); ++i) {
+            buffer->as<uint8_t>()[i] = static_cast<uint8_t>(random_bits(dim, i) >> 20);
+          }
+        }
+        rows.widen(target);
+        bool exact = true;
+        for (size_t r = 0; r < 9; ++r) {
+          for (size_t d = 0; d < dim; ++d) exact = exact && same_number(rows.f32_row(r)[d], rows.element(r, d));
+        }
+        INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(target));
+        CHECK(exact);
+      }
+    }
+  }
+}
+
+TEST_CASE("formats: a group of q8_0 has at most half a code of error, or as much as its scale is off",
+          "[short][formats]") {
+  if (!fovea::format_served(FOVEA_Q8_0)) return;
+  for (const fovea_target target : targets()) {
+    Rows rows(FOVEA_Q8_0, 1, kScaleGroup, 0, Placement::kEnd);
+    for (uint64_t group = 0; group < 3000; ++group) {
+      float x[kScaleGroup], largest = 0;
+      for (size_t i = 0; i < kScaleGroup; ++i) {
+        x[i] = random_uniform(group, i, -1, 1) * std::ldexp(1.0f, static_cast<int>(group % 28) - 6);
+        largest = std::max(largest, std::fabs(x[i]));
+      }
+      std::copy(x, x + kScaleGroup, rows.f32_row(0));
+      rows.narrow(target);
+      uint16_t bits;
+      std::memcpy(&bits, rows.data_row(0), sizeof bits);
+      const auto d = static_cast<double>(value_of(kF16, bits));
+      REQUIRE(bits == nearest_of(kF16, largest / 127));
+      size_t wrong = 0;
+      for (size_t i = 0; i < kScaleGroup; ++i) {
+        const double error = std::fabs(static_cast<double>(x[i]) - static_cast<double>(rows.element(0, i)));
+        wrong += largest >= 0.008f && error > 0.5001 * d ? 1u : 0u;
+      }
+      INFO("group " << group << " on " << fovea_target_name(target));
+      REQUIRE(wrong == 0);
     }
   }
 }
@@ -468,7 +582,7 @@ TEST_CASE("formats: what is not finite, too large or too small for a scale", "[s
       {0.0f, false, false, true, true},      {-0.0f, false, false, true, true},
   };
   for (const fovea_target target : targets()) {
-    for (const fovea_dtype type : {FOVEA_I8, FOVEA_I4}) {
+    for (const fovea_dtype type : {FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0}) {
       if (!fovea::format_served(type)) continue;
       for (const Planted& planted : kPlanted) {
         for (const size_t place : {size_t{0}, size_t{37}, size_t{63}, size_t{66}}) {
@@ -484,14 +598,17 @@ TEST_CASE("formats: what is not finite, too large or too small for a scale", "[s
             const bool here = type == FOVEA_I8 || d / 32 == place / 32;  // shares the scale
             const bool is_nan = here && (type == FOVEA_I8 ? planted.i8_nan : planted.i4_nan);
             const bool is_zero = !here || d != place || (type == FOVEA_I8 ? planted.i8_zero : planted.i4_zero);
-            const float got = rows.f32_row(1)[d], most = type == FOVEA_I4 ? 8 * 65504.0f : FLT_MAX;
+            const float got = rows.f32_row(1)[d];
+            const float most = type == FOVEA_I8 ? FLT_MAX : (type == FOVEA_Q8_0 ? 127 : 8) * 65504.0f;
             const float wanted = std::max(-most, std::min(planted.x, most));
             const bool right = is_nan ? got != got : is_zero ? got == 0 : std::fabs(got / wanted - 1) < 0.01f;
             wrong += right ? 0u : 1u;
             wrong += std::fabs(rows.f32_row(0)[d] - 1) < 0.002f && rows.f32_row(2)[d] == rows.f32_row(0)[d] ? 0u : 1u;
-            const int code = type == FOVEA_I8
-                                 ? static_cast<int8_t>(rows.data_row(1)[d])
-                                 : (rows.data_row(1)[d / 32 * 16 + d % 16] >> (d % 32 < 16 ? 0 : 4) & 15) - 8;
+            const uint8_t* const codes =
+                rows.data_row(1) + (is_grouped(type) ? d / 32 * group_bytes(type) + codes_at(type) : 0);
+            const int code = type == FOVEA_I8     ? static_cast<int8_t>(codes[d])
+                             : type == FOVEA_Q8_0 ? static_cast<int8_t>(codes[d % 32])
+                                                  : (codes[d % 16] >> (d % 32 < 16 ? 0 : 4) & 15) - 8;
             wrong += (planted.x != planted.x || std::isinf(planted.x)) && code != 0 ? 1u : 0u;
           }
           INFO(type_name(type) << " with " << planted.x << " at " << place << " on " << fovea_target_name(target));
@@ -623,7 +740,7 @@ TEST_CASE("formats: the squared error of i8 and i4, on many rows", "[slow][forma
 TEST_CASE("formats: a dot product that reads a row in registers is that with the widened row", "[short][formats]") {
   const size_t dims[] = {1, 4, 7, 16, 24, 31, 32, 33, 48, 64, 72, 80, 128, 131};
   for (const fovea_target target : targets()) {
-    for (const fovea_dtype type : kTypes) {
+    for (const fovea_dtype type : kKeyTypes) {
       for (const size_t dim : dims) {
         const Rows rows(type, 1, dim, 0, Placement::kEnd);
         const Guarded q(4 * dim, 4, Placement::kEnd);

@@ -95,7 +95,7 @@ std::string run_both_ways(AttentionCase& test) {
 }  // namespace
 
 TEST_CASE("int8: rows of every width agree with the reference", "[short]") {
-  const fovea_dtype formats[] = {FOVEA_I8, FOVEA_I4};
+  const fovea_dtype formats[] = {FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0};
   for (uint32_t head_dim = 1; head_dim <= 80; ++head_dim) {
     Problem p;
     p.seed = head_dim;

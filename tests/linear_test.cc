@@ -216,8 +216,10 @@ class LinearCase {
     }
     const auto scale = [&](size_t group) { return random_uniform(p.seed + 3, o * 256 + group, 0.001f, 0.02f); };
     if (p.dtype == FOVEA_I8) scales_.as<float>()[o] = scale(0);
-    for (size_t g = 0; p.dtype == FOVEA_I4 && g < row_scales(p.dtype, p.in_dim); ++g) {
-      put_f16(w_scales(o) + 2 * g, scale(g));
+    for (size_t g = 0; is_grouped(p.dtype) && g * 32 < p.in_dim; ++g) {
+      uint8_t* const group = p.dtype == FOVEA_I4 ? w_scales(o) + 2 * g : w_bytes(o) + g * group_bytes(p.dtype);
+      put_f16(group, scale(g));
+      if (p.dtype == FOVEA_Q4_1) put_f16(group + 2, -8 * scale(g + 128));
     }
   }
   static void put_f16(uint8_t* to, float x) {

@@ -202,6 +202,10 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
      [](Desc& d) { tensors(d), d.q_dtype = FOVEA_F32, d.q_scale = 0, d.q_zero = 0; }},
     {"a zero point of values with dropout", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { tensors(d), d.dropout = 0.5f; }},
     {"out of int4", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.out_dtype = FOVEA_I4; }},
+    {"q of q8_0", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.q_dtype = FOVEA_Q8_0; }},
+    {"out of q4_0", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.out_dtype = FOVEA_Q4_0; }},
+    {"keys of q4_1", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.key_dtype = FOVEA_Q4_1; }},
+    {"values of q4_1", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.value_dtype = FOVEA_Q4_1; }},
     {"a ring of no slots", FOVEA_ERR_SIZE, [](Desc& d) { d.kv_kind = FOVEA_KV_RING; }},
     {"a ring all pinned", FOVEA_ERR_SIZE,
      [](Desc& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = d.pinned_tokens = 4; }},
@@ -279,6 +283,7 @@ TEST_CASE("misuse: numbers at the edge of their range are no mistake", "[short]"
       [](Desc& d) { d.key_split_tokens = 64; },
       [](Desc& d) { d.key_split_tokens = 0xffffffc0u; },
       [](Desc& d) { integer_products(d, FOVEA_I8, FOVEA_I4), d.head_dim = 1024; },
+      [](Desc& d) { integer_products(d, FOVEA_Q8_0, FOVEA_Q4_0), d.head_dim = 1024; },
       [](Desc& d) { integer_products(d, FOVEA_I4, FOVEA_I8), d.value_dim = 5000, d.score = FOVEA_SCORE_DOT; },
   };
   for (const auto& change : table) {

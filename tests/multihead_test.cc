@@ -316,7 +316,7 @@ LayerProblem make_problem(Levels& levels, uint64_t seed) {
   const uint32_t key_model = levels.choose<uint32_t>({24, 11}), value_model = levels.choose<uint32_t>({24, 13});
   p.key_model = p.keys == LayerProblem::kSelf ? p.d_model : key_model;
   p.value_model = p.keys == LayerProblem::kCrossValues ? value_model : p.key_model;
-  p.dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  p.dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1});
   p.bias = levels.choose({false, true});
   p.packed = levels.choose({false, true});
   if (p.packed) p.key_model = p.value_model = p.d_model;
@@ -631,7 +631,8 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
   CHECK(plan_status([](Desc& d) { d.struct_bytes -= 4; }) == FOVEA_ERR_STRUCT);
   CHECK(plan_status([](Desc& d) { d.attention.struct_bytes -= 4; }) == FOVEA_ERR_STRUCT);
   CHECK(plan_status([](Desc& d) { d.weight_dtype = kNoType; }) == FOVEA_ERR_ENUM);
-  CHECK(plan_status([](Desc& d) { d.weight_dtype = FOVEA_I4; }) == FOVEA_OK);
+  CHECK(plan_status([](Desc& d) { d.weight_dtype = FOVEA_Q4_1; }) == FOVEA_OK);
+  CHECK(plan_status([](Desc& d) { d.attention.key_dtype = FOVEA_Q4_1; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.attention.q_dtype = FOVEA_F16; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.attention.out_dtype = FOVEA_BF16; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.attention.kv_kind = FOVEA_KV_LOAD; }) == FOVEA_ERR_UNSUPPORTED);

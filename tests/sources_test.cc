@@ -10,6 +10,7 @@
 #include "catch.h"
 #include "support/bits.h"
 #include "support/covering.h"
+#include "support/formats.h"
 #include "support/problem.h"
 #include "support/shuffler.h"
 
@@ -27,8 +28,8 @@ Case make_case(Levels& levels, uint64_t seed) {
   };
   Problem p;
   p.seed = seed;
-  p.key_dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
-  p.value_dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  p.key_dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
+  p.value_dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
   p.q_dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
   p.out_dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
   p.kv_kind = levels.choose({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD});
@@ -75,7 +76,7 @@ Case make_case(Levels& levels, uint64_t seed) {
   const bool portable_bits = levels.choose({false, true});
   Run run{FOVEA_TARGET_BEST, budget, portable_bits};
   run.key_split_tokens = levels.choose<uint32_t>({0, 0, 64});
-  const auto or_i8 = [](fovea_dtype dtype) { return dtype == FOVEA_I4 ? FOVEA_I4 : FOVEA_I8; };
+  const auto or_i8 = [](fovea_dtype dtype) { return is_grouped(dtype) ? dtype : FOVEA_I8; };
   if (levels.choose({false, true})) p = p.with_integers(or_i8(p.key_dtype), or_i8(p.value_dtype));
   return {p, run};
 }
@@ -421,8 +422,11 @@ TEST_CASE("sources: a stream of a loader whose plan has no queries takes keys in
 
 // Their tiles do not lie on the grid of positions, and cross no page: there is no memory to gather f32 rows in.
 TEST_CASE("sources: pages of whole tiles are pushed at any position", "[short]") {
-  const fovea_dtype types[][2] = {
-      {FOVEA_F32, FOVEA_F32}, {FOVEA_F16, FOVEA_F32}, {FOVEA_F32, FOVEA_I8}, {FOVEA_BF16, FOVEA_I4}};
+  const fovea_dtype types[][2] = {{FOVEA_F32, FOVEA_F32},
+                                  {FOVEA_F16, FOVEA_F32},
+                                  {FOVEA_F32, FOVEA_I8},
+                                  {FOVEA_BF16, FOVEA_I4},
+                                  {FOVEA_Q8_0, FOVEA_Q4_0}};
   for (const fovea_target target : targets()) {
     for (const auto& type : types) {
       for (const uint32_t q_tokens : {1u, 40u}) {
@@ -546,7 +550,7 @@ TEST_CASE("sources: what is wrong with a source has its status, and nothing is w
 
 TEST_CASE("sources: the macro has room for any format, ring or pages", "[short]") {
   for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED}) {
-    for (const fovea_dtype type : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4}) {
+    for (const fovea_dtype type : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0}) {
       for (const uint32_t dim : {1u, 7u, 64u, 130u}) {
         fovea_attention_desc d{};
         d.struct_bytes = sizeof d;
@@ -571,7 +575,7 @@ TEST_CASE("sources: on a target of one lane a format needs memory for a piece of
   d.struct_bytes = sizeof d;
   d.q_heads = d.kv_heads = 1, d.max_batch = 1, d.max_q_tokens = 4, d.max_kv_tokens = 1000;
   for (const uint32_t dim : {8u, 32u, 128u}) {
-    for (const fovea_dtype type : {FOVEA_F16, FOVEA_I8, FOVEA_I4}) {
+    for (const fovea_dtype type : {FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0}) {
       d.head_dim = d.value_dim = dim;
       d.key_dtype = d.value_dtype = FOVEA_F32;
       const size_t f32 = fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR);

@@ -9,6 +9,7 @@
 
 #include "catch.h"
 #include "support/bits.h"
+#include "support/formats.h"
 #include "support/guarded.h"
 #include "support/pieces.h"
 #include "support/problem.h"
@@ -331,14 +332,14 @@ TEST_CASE("stream: with integer products, pushes on any targets give the bits of
 }
 
 TEST_CASE("stream: pages hold keys whose tiles begin within a page", "[short][stream]") {
-  for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4}) {
+  for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0}) {
     for (const bool integers : {false, true}) {
       for (const uint32_t q_tokens : {1u, 13u}) {
         Problem p;
         p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 200, p.head_dim = 24;
         p.key_dtype = p.value_dtype = dtype;
         p.kv_kind = FOVEA_KV_PAGED, p.page_tokens = 64;
-        if (integers && dtype != FOVEA_I8 && dtype != FOVEA_I4) continue;
+        if (integers && dtype != FOVEA_I8 && !is_grouped(dtype)) continue;
         if (integers) p = p.with_integers(dtype, FOVEA_I8);
         AttentionCase test(p);
         test.expected();

@@ -20,6 +20,7 @@ float q[kBatch * kQHeads * kQTokens * kHeadDim];
 float keys[kBatch * kKvHeads * kKvTokens * kHeadDim], values[kBatch * kKvHeads * kKvTokens * kValueDim];
 uint16_t half[kBatch * kKvHeads * kKvTokens * kHeadDim];  // from 1 to 2 as f16, below 2 as bf16
 uint8_t codes[kBatch * kKvHeads * kKvTokens * 16];
+uint8_t blocks[kBatch * kKvHeads * kKvTokens * 34];  // of q8_0, with the scale 1
 float scales[kBatch * kKvHeads * kKvTokens], few[16];
 float mask_f32[kQTokens * kKvTokens];
 uint8_t mask_byte[kQTokens * kKvTokens];
@@ -48,6 +49,8 @@ void fill_inputs() {
   fill(q), fill(keys), fill(values), fill(scales), fill(few), fill(mask_f32);
   for (uint16_t& element : half) element = uint16_t(0x3c00u | (random_bits() >> 22));
   for (uint8_t& element : codes) element = uint8_t(random_bits() >> 24);
+  for (uint8_t& element : blocks) element = uint8_t(random_bits() >> 24);
+  for (size_t i = 0; i < sizeof blocks; i += 34) blocks[i] = 0x00, blocks[i + 1] = 0x3c;
   for (uint8_t& element : mask_byte) element = random_bits() >> 31;
   for (uint64_t& element : turns) element = uint64_t(random_bits()) << 30;
 }
@@ -111,6 +114,7 @@ void set_i4(Call& c) {
   set_keys(c, FOVEA_I4, codes, 16, 16);
   c.args.kv.key_scales = c.args.kv.value_scales = input(half, kKvHeads, kKvTokens, 1);
 }
+void set_q8_0(Call& c) { set_keys(c, FOVEA_Q8_0, blocks, 34, 34); }
 void set_all(Call& c, fovea_dtype dtype) {
   set_keys(c, dtype, half, kHeadDim, kValueDim);
   c.desc.q_dtype = c.desc.out_dtype = dtype;
@@ -196,6 +200,7 @@ const Request kAttentionRequests[] = {
     {"f16", "F16", [](Call& c) { set_all(c, FOVEA_F16); }},
     {"i8", "I8", set_i8},
     {"i4", "I4", set_i4},
+    {"blocks of ggml", "GGML", set_q8_0},
     {"integer products of i8", "COMPUTE_I8,I8", [](Call& c) { set_i8(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
     {"integer products of i4", "COMPUTE_I8,I4", [](Call& c) { set_i4(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
     {"tensors of i8", "I8_TENSORS,COMPUTE_I8,I8",
@@ -204,6 +209,7 @@ const Request kAttentionRequests[] = {
        c.desc.key_scale = c.desc.value_scale = 0.5f, c.desc.value_zero = 3;
        c.args.kv.key_scales = {}, c.args.kv.value_scales = {};
      }},
+    {"integer products of blocks", "COMPUTE_I8,GGML", [](Call& c) { set_q8_0(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
     {"integer products of one query", "COMPUTE_I8,I8",
      [](Call& c) { set_i8(c), c.desc.compute = FOVEA_COMPUTE_I8, c.args.q_tokens = 1; }},
 };
@@ -302,6 +308,17 @@ fovea_status texts() {
   return described ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
 }
 
+// Weights of 9 outputs, whose rows are blocks.
+fovea_status linear(fovea_dtype dtype, size_t block_bytes) {
+  fovea_linear_args a = {};
+  a.struct_bytes = sizeof a;
+  a.tokens = 2, a.in_dim = 40, a.out_dim = 9;
+  a.x = q, a.x_stride = 40;
+  a.y = outputs.out, a.y_stride = 9;
+  a.weights.dtype = dtype, a.weights.data = blocks, a.weights.row_stride = ptrdiff_t(2 * block_bytes);
+  return fovea_linear(&a, workspace, sizeof workspace);
+}
+
 struct OtherRequest {
   const char* title;
   const char* needs;
@@ -318,6 +335,7 @@ const OtherRequest kOtherRequests[] = {
     {"rope, halves, turns", "ROPE_HALF_SPLIT,ROPE_TURNS", [] { return rope(FOVEA_ROPE_HALF_SPLIT, false); }},
     {"rope, pairs, tables", "ROPE_INTERLEAVED", [] { return rope(FOVEA_ROPE_INTERLEAVED, true); }},
     {"rope, pairs, turns", "ROPE_INTERLEAVED,ROPE_TURNS", [] { return rope(FOVEA_ROPE_INTERLEAVED, false); }},
+    {"linear layer of blocks", "GGML", [] { return linear(FOVEA_Q8_0, 34); }},
     {"append", "", [] { return append(FOVEA_F32, false); }},
     {"packed append", "RAGGED", [] { return append(FOVEA_F32, true); }},
     {"append of f16", "F16", [] { return append(FOVEA_F16, false); }},

@@ -17,7 +17,7 @@ namespace {
 constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
 constexpr double kMostWork = 2e6;        // multiply-adds of a call
 
-bool is_scaled(fovea_dtype dtype) { return dtype == FOVEA_I8 || dtype == FOVEA_I4; }
+bool is_scaled(fovea_dtype dtype) { return dtype == FOVEA_I8 || is_grouped(dtype); }
 
 // Scales and zero points of tensors, some of which may not go together.
 void add_tensors(Bytes& bytes, fovea_attention_desc* d) {
@@ -40,8 +40,8 @@ fovea_attention_desc description(Bytes& bytes) {
       bytes.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
   d.q_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
   d.out_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
-  d.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
-  d.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  d.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
+  d.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
   d.kv_kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD});
   d.pinned_tokens = bytes.below(10);
   if (d.kv_kind == FOVEA_KV_RING) d.ring_tokens = d.pinned_tokens + 1 + bytes.below(90);

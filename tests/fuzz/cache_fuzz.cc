@@ -15,8 +15,8 @@ fovea_kv_cache cache_of(Bytes& bytes) {
   fovea_kv_cache c{};
   c.struct_bytes = sizeof c;
   c.kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED});
-  c.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
-  c.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  c.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
+  c.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
   c.batch = 1 + bytes.below(3);
   c.kv_heads = 1 + bytes.below(2);
   c.head_dim = 1 + bytes.below(40), c.value_dim = 1 + bytes.below(40);

@@ -46,7 +46,7 @@ Enum choice(Bytes& bytes, std::initializer_list<Enum> usual) {
 fovea_target target(Bytes& bytes) {
   return choice(bytes, {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, fovea_target_at(bytes.below(fovea_target_count()))});
 }
-size_t unit(fovea_dtype type) { return static_cast<uint32_t>(type) <= FOVEA_I4 ? unit_size(type) : 4; }
+size_t unit(fovea_dtype type) { return static_cast<uint32_t>(type) <= FOVEA_Q4_1 ? unit_size(type) : 4; }
 
 // Now and then takes a pointer away, or off its alignment. `pointers` are where they stand.
 void spoil(Bytes& bytes, std::initializer_list<void*> pointers) {
@@ -172,8 +172,10 @@ void linear(Bytes& bytes) {
   a.y_stride = stride_of(bytes, a.out_dim), a.x_stride = stride_of(bytes, a.in_dim);
   a.workspace_budget_bytes = bytes.below(4) == 1 ? word(bytes) : 0;
   a.executor = executor.get();
-  a.weights = weights(bytes, memory, choice(bytes, {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4}), a.out_dim,
-                      a.in_dim);
+  a.weights =
+      weights(bytes, memory,
+              choice(bytes, {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1}),
+              a.out_dim, a.in_dim);
   a.x = static_cast<const float*>(memory.array(4, a.in_dim, {a.tokens}, {a.x_stride}, false));
   a.y = static_cast<float*>(memory.array(4, a.out_dim, {a.tokens}, {a.y_stride}, true));
   spoil(bytes, {&a.x, &a.y});
@@ -255,8 +257,8 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
   fovea_kv_cache& c = *cache;
   c.struct_bytes = sizeof c;
   c.kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED});
-  c.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
-  c.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  c.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
+  c.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
   c.batch = bytes.below(4), c.kv_heads = 1 + bytes.below(2), c.max_tokens = 1 + bytes.below(80);
   c.head_dim = 2 + 2 * bytes.below(20), c.value_dim = bytes.flag() ? c.head_dim : 1 + bytes.below(40);
   c.pinned_tokens = bytes.below(c.max_tokens);
@@ -379,7 +381,8 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   fovea_multihead_desc m{};
   fovea_attention_desc& d = m.attention;
   m.struct_bytes = sizeof m, d.struct_bytes = sizeof d;
-  m.weight_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  m.weight_dtype =
+      bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1});
   if (cache != nullptr) {
     expect(fovea_kv_describe(cache, &d) == FOVEA_OK, "a cache does not describe itself");
     d.hide_gone = bytes.below(4) != 1;

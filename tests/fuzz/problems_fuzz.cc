@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fuzz/fuzz.h"
+#include "support/formats.h"
 #include "support/problem.h"
 #include "support/shuffler.h"
 
@@ -45,8 +46,8 @@ Problem problem_of(Bytes& bytes) {
 
   p.q_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
   p.out_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
-  p.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
-  p.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4});
+  p.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
+  p.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
   p.kv_kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD});
   const bool typed = p.stored() || p.q_dtype != FOVEA_F32 || p.out_dtype != FOVEA_F32;
   if (typed && p.layout != Layout::kTokensFirst && p.layout != Layout::kPadded) p.layout = Layout::kHeadsFirst;
@@ -88,7 +89,7 @@ void run(Bytes bytes) {
   alone.budget = bytes.choose({Budget::kNone, Budget::kHalf, Budget::kLeast});
   Shuffler shuffler(1 + bytes.below(8));
   const bool integers = bytes.flag();
-  const auto or_i8 = [](fovea_dtype dtype) { return dtype == FOVEA_I4 ? FOVEA_I4 : FOVEA_I8; };
+  const auto or_i8 = [](fovea_dtype dtype) { return is_grouped(dtype) ? dtype : FOVEA_I8; };
   if (integers) p = p.with_integers(or_i8(p.key_dtype), or_i8(p.value_dtype));
   AttentionCase test(p);
   Outputs same;

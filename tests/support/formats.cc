@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
 namespace fovea_test {
 
 const char* type_name(fovea_dtype type) {
-  static const char* const kNames[] = {"f32", "f16", "bf16", "i8", "i4"};
+  static const char* const kNames[] = {"f32", "f16", "bf16", "i8", "i4", "q8_0", "q4_0", "q4_1"};
   return kNames[type];
 }
 
@@ -44,13 +45,23 @@ float element_of(fovea_dtype type, const void* data, const void* scales, size_t 
     return static_cast<float>(value_of(half_of(type), static_cast<const uint16_t*>(data)[d]));
   }
   if (type == FOVEA_I8) return *static_cast<const float*>(scales) * float(static_cast<const int8_t*>(data)[d]);
-  const uint8_t byte = static_cast<const uint8_t*>(data)[d / 32 * 16 + d % 16];
-  const int code = (d % 32 < 16 ? byte & 15 : byte >> 4) - 8;
-  const float scale = static_cast<float>(value_of(kF16, static_cast<const uint16_t*>(scales)[d / 32]));
-  return scale * static_cast<float>(code);
+  const uint8_t* const group = static_cast<const uint8_t*>(data) + d / 32 * group_bytes(type);
+  const auto half = [](const void* at) {
+    uint16_t bits;
+    std::memcpy(&bits, at, sizeof bits);
+    return value_of(kF16, bits);
+  };
+  const double scale = half(type == FOVEA_I4 ? static_cast<const uint8_t*>(scales) + d / 32 * 2 : group);
+  const uint8_t* const codes = group + codes_at(type);
+  if (type == FOVEA_Q8_0) return static_cast<float>(scale * static_cast<int8_t>(codes[d % 32]));
+  const int u = d % 32 < 16 ? codes[d % 16] & 15 : codes[d % 16] >> 4;
+  return static_cast<float>(type == FOVEA_Q4_1 ? scale * u + half(group + 2) : scale * (u - 8));
 }
 
-size_t row_units(fovea_dtype type, size_t dim) { return type == FOVEA_I4 ? (dim + 31) / 32 * 16 : dim; }
+size_t group_bytes(fovea_dtype type) { return codes_at(type) + (type == FOVEA_Q8_0 ? 32 : 16); }
+size_t codes_at(fovea_dtype type) { return type == FOVEA_I4 ? 0 : type == FOVEA_Q4_1 ? 4 : 2; }
+
+size_t row_units(fovea_dtype type, size_t dim) { return is_grouped(type) ? (dim + 31) / 32 * group_bytes(type) : dim; }
 size_t unit_size(fovea_dtype type) { return type == FOVEA_F32 ? 4 : type == FOVEA_F16 || type == FOVEA_BF16 ? 2 : 1; }
 size_t row_scales(fovea_dtype type, size_t dim) {
   return type == FOVEA_I8 ? 1 : type == FOVEA_I4 ? (dim + 31) / 32 : 0;
@@ -59,19 +70,34 @@ size_t scale_size(fovea_dtype type) { return type == FOVEA_I8 ? 4 : type == FOVE
 
 namespace {
 
-void encode_group(const float* x, size_t count, uint8_t* data, uint16_t* scale) {
-  float largest = 0;
+double put_half(double x, void* at) {
+  const auto bits = static_cast<uint16_t>(nearest_of(kF16, static_cast<float>(x)));
+  std::memcpy(at, &bits, sizeof bits);
+  return value_of(kF16, bits);
+}
+
+void encode_group(fovea_dtype type, const float* x, size_t count, uint8_t* data, void* scale_at) {
+  const bool bytes = type == FOVEA_Q8_0;
+  double largest = 0, least = 0, most = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (std::fabs(x[i]) > std::fabs(largest)) largest = x[i];
+    if (std::fabs(double{x[i]}) > std::fabs(largest)) largest = x[i];
+    least = std::min(least, double{x[i]});
+    most = std::max(most, double{x[i]});
   }
-  *scale = static_cast<uint16_t>(nearest_of(kF16, largest / -8));
-  const double unit = value_of(kF16, *scale);
-  std::fill_n(data, 16, uint8_t{0x88});
-  for (size_t i = 0; i < count; ++i) {
-    const double code = unit == 0 ? 0 : std::min(7.0, std::max(-8.0, std::nearbyint(double{x[i]} / unit)));
-    const auto u = static_cast<uint8_t>(code + 8);
-    uint8_t& byte = data[i % 16];
-    byte = static_cast<uint8_t>(i < 16 ? (byte & 0xf0) | u : (byte & 0x0f) | u << 4);
+  const double exact = type == FOVEA_Q4_1 ? (most - least) / 15 : bytes ? std::fabs(largest) / 127 : largest / -8;
+  const double scale = put_half(exact, type == FOVEA_I4 ? scale_at : data);
+  const double zero = type == FOVEA_Q4_1 ? put_half(least, data + 2) : 0;
+  const double first = bytes ? -127 : type == FOVEA_Q4_1 ? 0 : -8, last = bytes ? 127 : first + 15;
+  uint8_t* const codes = data + codes_at(type);
+  std::fill_n(codes, bytes ? 32 : 16, uint8_t{0});
+  for (size_t i = 0; i < (bytes ? count : 32); ++i) {
+    const double exact_code = i < count && scale != 0 ? std::nearbyint((double{x[i]} - zero) / scale) : 0;
+    const auto code = static_cast<int>(std::min(last, std::max(first, exact_code)));
+    if (bytes) {
+      codes[i] = static_cast<uint8_t>(code);
+    } else {
+      codes[i % 16] = static_cast<uint8_t>(codes[i % 16] | (code - static_cast<int>(first)) << (i < 16 ? 0 : 4));
+    }
   }
 }
 
@@ -91,8 +117,8 @@ void encode_row(fovea_dtype type, const float* x, size_t dim, void* data, void* 
       static_cast<int8_t*>(data)[d] = static_cast<int8_t>(std::nearbyint(x[d] * inverse));
     }
   }
-  for (size_t d = 0; d < dim && type == FOVEA_I4; d += 32) {
-    encode_group(x + d, std::min<size_t>(dim - d, 32), static_cast<uint8_t*>(data) + d / 2,
+  for (size_t d = 0; d < dim && is_grouped(type); d += 32) {
+    encode_group(type, x + d, std::min<size_t>(dim - d, 32), static_cast<uint8_t*>(data) + d / 32 * group_bytes(type),
                  static_cast<uint16_t*>(scales) + d / 32);
   }
 }

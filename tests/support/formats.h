@@ -11,7 +11,9 @@
 
 namespace fovea_test {
 
-constexpr fovea_dtype kTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4};
+constexpr fovea_dtype kTypes[] = {FOVEA_F32, FOVEA_F16,  FOVEA_BF16, FOVEA_I8,
+                                  FOVEA_I4,  FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1};
+constexpr fovea_dtype kKeyTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0};
 // The first number that is no format.
 constexpr auto kNoType = static_cast<fovea_dtype>(sizeof kTypes / sizeof kTypes[0]);
 const char* type_name(fovea_dtype type);
@@ -28,6 +30,13 @@ double value_of(Half format, uint32_t bits);
 // The bits of the nearest number, ties to even; 0x7fff for NaN.
 uint32_t nearest_of(Half format, float x);
 
+// Whether rows are groups of 32 elements, each with a scale; whether that lies inside of the group, a block of ggml.
+inline bool is_block(fovea_dtype type) { return type >= FOVEA_Q8_0 && type <= FOVEA_Q4_1; }
+inline bool is_grouped(fovea_dtype type) { return type == FOVEA_I4 || is_block(type); }
+// Bytes of a group, and where its codes begin.
+size_t group_bytes(fovea_dtype type);
+size_t codes_at(fovea_dtype type);
+
 // A row's count of units of its C type and the size of a unit, and the same for its scales.
 size_t row_units(fovea_dtype type, size_t dim);
 size_t unit_size(fovea_dtype type);
@@ -37,7 +46,7 @@ size_t scale_size(fovea_dtype type);  // 0 where there are none
 // Element d of a row, as its format defines it. One rounding where there is a scale.
 float element_of(fovea_dtype type, const void* data, const void* scales, size_t d);
 
-// A row in the format: rounded to nearest, with the plainest scale, max / 127 or largest / -8. In f32 for I8, so that a
+// A row in the format: rounded to nearest, with the plainest scale, max / 127, largest / -8 or, in Q4_1, the range / 15. In f32 for I8, so that a
 // number halfway between two codes becomes the one that it becomes in the library.
 void encode_row(fovea_dtype type, const float* x, size_t dim, void* data, void* scales);
 

@@ -209,7 +209,7 @@ fovea_status fovea_log_softmax_f32(const fovea_softmax_args* args);
 /* --------------------------------------------------------------------------------------------------- attention */
 
 /* The type of elements in memory; for that of the products see fovea_compute. Queries and outputs may be f32, f16 or
- * bf16; keys and values may have any type, each their own. Narrowing rounds to nearest, ties to even. */
+ * bf16; keys and values may have any type but Q4_1, each their own. Narrowing rounds to nearest, ties to even. */
 typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_F32 = 0,
   FOVEA_F16 = 1,  /* uint16_t, IEEE 754 binary16 */
@@ -226,6 +226,17 @@ typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
    * with the other sign. A group whose elements are all below 2e-7 becomes zeros; a group with a NaN or an infinity
    * becomes all NaN. Where an infinite scale is read, elements are infinite, and NaN where u is 8. */
   FOVEA_I4 = 4,
+  /* ggml's blocks, as a GGUF file has them: so many uint8_t for each group of 32 elements of a row (the last group is
+   * filled up), scales inside. Strides count bytes, a block may lie at any address, and arrays of scales are NULL. d and
+   * m are f16, little-endian; the 16 bytes of u are those of I4. Where an infinite d or m is read, elements are infinite
+   * or NaN.
+   * Narrowing to Q8_0: d is the largest magnitude / 127, rounded to f16, and q the nearest to x / d. The error is at
+   * most d / 2, plus f32 rounding of less than d / 10000, where the largest magnitude is 0.008 to 127 * 65504; smaller
+   * groups have a coarser d, larger elements saturate. Narrowing to Q4_0 is that to I4. A group with a NaN or an
+   * infinity becomes all NaN. */
+  FOVEA_Q8_0 = 5, /* uint8_t[34]: d, int8_t q[32]: x = d * q */
+  FOVEA_Q4_0 = 6, /* uint8_t[18]: d, u: x = d * (u - 8) */
+  FOVEA_Q4_1 = 7, /* uint8_t[20]: d, m, u: x = d * u + m. For weights of linear layers alone */
   FOVEA_DTYPE_IS_32_BITS = 0x7fffffff
 } fovea_dtype;
 
@@ -280,10 +291,11 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
 
 /* The arithmetic of the two products of attention, q.k and weights times values. All that lies between them is f32
  * either way: softcap, bias, masks, and the softmax with its running maximum and sum.
- * FOVEA_COMPUTE_I8. Keys and values are I8 or I4; an I4 row is converted to an I8 row first. A query row is converted
- * like a row of I8 keys, after it was multiplied by scale. Weights are rounded for each key tile: with p the weight and
- * c the scale of the value's row, to u = round(255 p c / max(p c)), where the maximum is that of the keys of the tile
- * that the query sees, and at least 2^-116. A negative scale of a value counts as NaN. Both sums of products are exact.
+ * FOVEA_COMPUTE_I8. Keys and values are I8, I4, Q8_0 or Q4_0; a row of groups is converted to an I8 row first. A query
+ * row is converted like a row of I8 keys, after it was multiplied by scale. Weights are rounded for each key tile: with
+ * p the weight and c the scale of the value's row, to u = round(255 p c / max(p c)), where the maximum is that of the
+ * keys of the tile that the query sees, and at least 2^-116. A negative scale of a value counts as NaN. Both sums of
+ * products are exact.
  * lse and the scores that are written out, weights among them, come from weights that are not rounded. The bits are the
  * same on every target, with fused multiply-add or without, and for any number of rows: portable_bits changes nothing.
  * tests/ACCURACY.md has the errors.
@@ -329,7 +341,8 @@ typedef struct fovea_attention_desc {
   float dropout;
 
   /* Types and source. */
-  fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype; /* q and out not I4, and I8 with FOVEA_COMPUTE_I8 alone
+  fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype; /* q and out F32, F16 or BF16, and with FOVEA_COMPUTE_I8
+                                                             also I8; keys and values not Q4_1
                                                              (FOVEA_ERR_UNSUPPORTED) */
   fovea_compute compute; /* the arithmetic of the products */
 
@@ -953,9 +966,9 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * workspace has at least fovea_linear_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte aligned
  * (FOVEA_ERR_ALIGNMENT); it may be NULL where no bytes are needed. What it holds before and after a call means nothing.
  * Arithmetic is f32. Narrower weights are widened exactly, except for the scale of I8, which rounds; an infinite scale
- * counts as NaN. An infinite scale of I4 makes its outputs infinite or NaN. A sum consists of partial sums, each a chain of 32 multiply-adds in the order of the inputs; for few
- * tokens it has as many chains as a vector has lanes. NaN and infinity go where the sums take them. y and the workspace
- * must not overlap anything (FOVEA_ERR_OVERLAP). */
+ * counts as NaN, and one of a group makes its outputs infinite or NaN. A sum consists of partial sums, each a chain of
+ * 32 multiply-adds in the order of the inputs; for few tokens it has as many chains as a vector has lanes. NaN and
+ * infinity go where the sums take them. y and the workspace must not overlap anything (FOVEA_ERR_OVERLAP). */
 fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
 #define fovea_linear_f32 fovea_linear /* its name before version 0.2 */
 
@@ -1223,13 +1236,14 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
    FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * FOVEA_SIZE_(rows) * 4u) + FOVEA_TILE_ARRAYS_ * FOVEA_ALIGN_UP_(FOVEA_SIZE_(rows) * 4u))
 #define FOVEA_LARGER_(a, b) ((a) > (b) ? (a) : (b))
 /* A converted or gathered row has room for at least this many f32. */
-#define FOVEA_STAGED_ELEMENTS_MIN_ 5u
+#define FOVEA_STAGED_ELEMENTS_MIN_ 9u
 #if FOVEA_TILE_ROWS_MAX == 4
 #define FOVEA_KV_STAGE_BYTES_(head_dim, value_dim)                                                  \
   FOVEA_LARGER_(FOVEA_PIECE_KEYS * FOVEA_SIZE_(head_dim) * 4u, FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS * 4u)
 #else
 #define FOVEA_KV_STAGE_BYTES_(head_dim, value_dim) \
-  (FOVEA_KEY_TILE * 4u * (FOVEA_SIZE_(head_dim) + FOVEA_SIZE_(value_dim) + 2u * (FOVEA_STAGED_ELEMENTS_MIN_ - 1u)))
+  (FOVEA_KEY_TILE * 4u * (FOVEA_LARGER_(FOVEA_SIZE_(head_dim), FOVEA_STAGED_ELEMENTS_MIN_) +        \
+                          FOVEA_LARGER_(FOVEA_SIZE_(value_dim), FOVEA_STAGED_ELEMENTS_MIN_)))
 #endif
 /* Integer products read rows of keys in steps of up to 16 elements. Beside the arrays above a query row has the codes of
  * its weights and three more numbers, a key tile its codes, and numbers of each key and of each element of the values. */
@@ -1298,7 +1312,8 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 #define FOVEA_ROW_BYTES_(dtype, dim)                                                               \
   ((dtype) == FOVEA_F32 ? FOVEA_SIZE_(dim) * 4u                                                    \
    : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u                         \
-   : (dtype) == FOVEA_I8 ? FOVEA_SIZE_(dim) + 4u : (FOVEA_SIZE_(dim) + 31u) / 32u * 18u)
+   : (dtype) == FOVEA_I8 ? FOVEA_SIZE_(dim) + 4u                                                   \
+   : (FOVEA_SIZE_(dim) + 31u) / 32u * ((dtype) == FOVEA_Q8_0 ? 34u : (dtype) == FOVEA_Q4_1 ? 20u : 18u))
 #define FOVEA_KV_CACHE_BYTES_(row_bytes, rows, batch)                                              \
   ((rows) * (row_bytes) + 2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(batch) * 4u) + 4u * 63u)
 /* clang-format on */

@@ -29,7 +29,7 @@
 #define FOVEA_ENABLE_ADDITIVE 1 /* FOVEA_SCORE_ADDITIVE */
 #endif
 #ifndef FOVEA_ENABLE_COMPUTE_I8
-#define FOVEA_ENABLE_COMPUTE_I8 1 /* FOVEA_COMPUTE_I8: needs FOVEA_ENABLE_I8 or FOVEA_ENABLE_I4, and without both is 0 */
+#define FOVEA_ENABLE_COMPUTE_I8 1 /* FOVEA_COMPUTE_I8: needs FOVEA_ENABLE_I8, _I4 or _GGML, and without these is 0 */
 #endif
 #ifndef FOVEA_ENABLE_I8_TENSORS
 #define FOVEA_ENABLE_I8_TENSORS 1 /* queries and outputs of I8, scales and zero points of tensors, value_channel_scales:
@@ -126,6 +126,9 @@
 #ifndef FOVEA_ENABLE_F16
 #define FOVEA_ENABLE_F16 1 /* FOVEA_F16 */
 #endif
+#ifndef FOVEA_ENABLE_GGML
+#define FOVEA_ENABLE_GGML 1 /* FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1 */
+#endif
 #ifndef FOVEA_ENABLE_I4
 #define FOVEA_ENABLE_I4 1 /* FOVEA_I4 */
 #endif
@@ -180,7 +183,7 @@
 #define FOVEA_IN_DATA_SECTION
 #endif
 
-#if !FOVEA_ENABLE_I8 && !FOVEA_ENABLE_I4
+#if !FOVEA_ENABLE_I8 && !FOVEA_ENABLE_I4 && !FOVEA_ENABLE_GGML
 #undef FOVEA_ENABLE_COMPUTE_I8
 #define FOVEA_ENABLE_COMPUTE_I8 0
 #endif
@@ -202,6 +205,7 @@ constexpr bool kDropout = FOVEA_ENABLE_DROPOUT != 0;
 constexpr bool kF16 = FOVEA_ENABLE_F16 != 0;
 constexpr bool kExecutor = FOVEA_ENABLE_EXECUTOR != 0;
 constexpr bool kFewRows = FOVEA_ENABLE_FEW_ROWS != 0;
+constexpr bool kGgml = FOVEA_ENABLE_GGML != 0;
 constexpr bool kI4 = FOVEA_ENABLE_I4 != 0;
 constexpr bool kI8 = FOVEA_ENABLE_I8 != 0;
 constexpr bool kI8Tensors = FOVEA_ENABLE_I8_TENSORS != 0;
@@ -231,7 +235,8 @@ constexpr bool kWindows = FOVEA_ENABLE_WINDOWS != 0;
 
 constexpr bool kStates = kStreams || kKeySplits; /* partial states */
 constexpr bool kMask = kMaskF32 || kMaskByte;
-constexpr bool kStaged = kF16 || kBf16 || kI8 || kI4 || kRing || kPages || kLoad; /* keys may need copying before use */
+/* keys may need copying before use */
+constexpr bool kStaged = kF16 || kBf16 || kI8 || kI4 || kGgml || kRing || kPages || kLoad;
 } /* namespace config */
 } /* namespace fovea */
 #endif

@@ -85,20 +85,20 @@ struct RowCursor {
 // room for a tile. Lines behind the end of a row may be asked for, which reads nothing.
 template <fovea_dtype kType>
 struct LineCursor {
-  static constexpr size_t kBits = format_of(kType).bits;  // an element
-  uintptr_t row;                                          // an address at which there need be nothing
+  static constexpr size_t kGroupBytes = format_of(kType).group_bytes;
+  uintptr_t row;  // an address at which there need be nothing
   ptrdiff_t stride;
   size_t row_bytes, byte;
 
   // At element `index` of the rows, counted row by row.
   FOVEA_INLINE LineCursor At(const void* rows, ptrdiff_t stride, size_t dim, size_t index) {
     const ptrdiff_t row_stride = stride_bytes(stride, unit_bytes(kType));
-    return {reinterpret_cast<uintptr_t>(rows) + index / dim * uintptr_t(row_stride), row_stride, dim * kBits / 8,
-            index % dim * kBits / 8};
+    return {reinterpret_cast<uintptr_t>(rows) + index / dim * uintptr_t(row_stride), row_stride,
+            dim * kGroupBytes / kScaleGroup, index % dim * kGroupBytes / kScaleGroup};
   }
   template <size_t kElements>
   inline __attribute__((always_inline)) void Ask() {
-    constexpr size_t kBytes = kElements * kBits / 8;
+    constexpr size_t kBytes = (kElements * kGroupBytes + kScaleGroup - 1) / kScaleGroup;
     FOVEA_UNROLL(8)
     for (size_t i = 0; i < kBytes; i += kCacheLine) {
       __builtin_prefetch(reinterpret_cast<const char*>(row + byte + i), 0, 2);

@@ -5,7 +5,7 @@
 // values of a tile are asked for while its keys are multiplied, and the next keys while the values are.
 
 // Keys and values in these formats are taken as they lie.
-constexpr FormatSet kFewRowsFormats = kPreferSize ? kOnlyF32 : kServedFormats;
+constexpr FormatSet kFewRowsFormats = kPreferSize ? kOnlyF32 : ::fovea::kKeyFormats;
 
 // A single row does so little with a line that the processor's prefetcher keeps up by itself.
 template <int kRows>

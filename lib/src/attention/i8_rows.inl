@@ -3,7 +3,7 @@
 // Rows of keys and values on their way to the integer products: their codes, and their scales as f32.
 
 // What is brought. Never empty, so that the text compiles in builds that have neither.
-constexpr FormatSet kCodedFormats = kScaledFormats ? kScaledFormats : FormatSet{1} << FOVEA_I8;
+constexpr FormatSet kCodedFormats = kScaledKeyFormats ? kScaledKeyFormats : FormatSet{1} << FOVEA_I8;
 
 // A row of the caller's: codes as floats, and their scale.
 template <fovea_dtype kType>
@@ -22,22 +22,25 @@ struct CodedRow<FOVEA_I8> {
   inline __attribute__((always_inline)) float Scale() const { return *row.scale; }
 };
 
-// Rows of i4 become rows of i8.
-struct WidenedI4 {
-  FormatRow<FOVEA_I4> row;
+// Rows of groups become rows of i8.
+template <fovea_dtype kType>
+struct WidenedGroups {
+  FormatRow<kType> row;
   inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const {
     return n == kLanes ? LoadAs(row, d) : LoadAsN(row, d, n);
   }
 };
-FOVEA_SHARED ScaleI8 FitRowI4(const WidenedI4& row, size_t dim) { return ScaleI8::Of(row, dim); }
-template <>
-struct CodedRow<FOVEA_I4> {
-  WidenedI4 row;
+FOVEA_SHARED ScaleI8 FitRow(const WidenedGroups<FOVEA_I4>& row, size_t dim) { return ScaleI8::Of(row, dim); }
+FOVEA_SHARED ScaleI8 FitRow(const WidenedGroups<FOVEA_Q8_0>& row, size_t dim) { return ScaleI8::Of(row, dim); }
+FOVEA_SHARED ScaleI8 FitRow(const WidenedGroups<FOVEA_Q4_0>& row, size_t dim) { return ScaleI8::Of(row, dim); }
+template <fovea_dtype kType>
+struct CodedRow {
+  WidenedGroups<kType> row;
   ScaleI8 fit;
 
   FOVEA_INLINE CodedRow Of(const void* data, const void* scales, size_t dim) {
-    const WidenedI4 row = {FormatRow<FOVEA_I4>::Of(data, scales)};
-    return {row, FitRowI4(row, dim)};
+    const WidenedGroups<kType> row = {FormatRow<kType>::Of(data, scales)};
+    return {row, FitRow(row, dim)};
   }
   inline __attribute__((always_inline)) VF Codes(size_t d, size_t n) const {
     return hn::Sub(fit.Biased(row(d, n)), hn::Set(kF, kRoundingBias));

@@ -82,8 +82,8 @@ void carve_dense(Carver& carver, fovea_dtype dtype, size_t dim, BufferRows* rows
 
 // Least elements of a row that is widened to f32: the row of any other format, with its scales, takes no more room.
 constexpr size_t kLeastStagedElements = FOVEA_STAGED_ELEMENTS_MIN_;
-static_assert(FOVEA_ROW_BYTES_(FOVEA_I4, 1) <= kLeastStagedElements * sizeof(float),
-              "a group of i4 is the largest row");
+static_assert(FOVEA_ROW_BYTES_(FOVEA_Q8_0, 1) <= kLeastStagedElements * sizeof(float),
+              "a group of q8_0 is the largest row");
 // Room for the rows of a key tile, widened or as they are.
 void carve_rows(Carver& carver, fovea_dtype dtype, size_t dim, bool parts, BufferRows* rows) {
   *rows = {};

@@ -31,7 +31,7 @@ inline bool is_additive(const fovea_attention_desc& d) {
 // Integer products, and what they take.
 inline bool is_i8(const fovea_attention_desc& d) { return kHasI8Products && d.compute == FOVEA_COMPUTE_I8; }
 inline bool computes_i8(const fovea_attention_desc& d) {
-  return kHasI8Products && is_one_of<kScaledFormats>(d.key_dtype) && is_one_of<kScaledFormats>(d.value_dtype) &&
+  return kHasI8Products && is_one_of<kScaledKeyFormats>(d.key_dtype) && is_one_of<kScaledKeyFormats>(d.value_dtype) &&
          d.score != FOVEA_SCORE_ADDITIVE && d.head_dim <= kMostI8Products;
 }
 

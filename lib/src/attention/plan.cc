@@ -103,7 +103,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (d.softcap != 0.0f && !(d.softcap >= kLeastNormal && d.softcap <= kMostSoftcap)) return FOVEA_ERR_NUMBER;
   if (!(d.dropout >= 0.0f && d.dropout < 1.0f)) return FOVEA_ERR_NUMBER;
   FOVEA_RETURN_IF_ERROR(check_tensors(d));
-  if (!format_served(d.key_dtype) || !format_served(d.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!is_key_format(d.key_dtype) || !is_key_format(d.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (d.diagonal != FOVEA_DIAGONAL_AS_CAUSAL && d.diagonal != diagonal_of(d)) return FOVEA_ERR_POSITIONS_TWICE;
   const fovea_status source = check_source(d);
   if (source != FOVEA_OK) return source;

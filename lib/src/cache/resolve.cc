@@ -23,7 +23,7 @@ fovea_status check_shape(const fovea_kv_cache& c) {
   if (c.kv_heads == 0 || c.head_dim == 0 || c.value_dim == 0) return FOVEA_ERR_DIM;
   const bool ring = is_ring(c.kind), paged = is_paged(c.kind);
   if (c.kind != FOVEA_KV_STRIDED && !ring && !paged) return FOVEA_ERR_UNSUPPORTED;
-  if (!format_served(c.key_dtype) || !format_served(c.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!is_key_format(c.key_dtype) || !is_key_format(c.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (c.max_tokens > kMostTokens || (ring && c.pinned_tokens >= c.max_tokens)) return FOVEA_ERR_SIZE;
   if (c.values_in_keys && (c.value_dtype != c.key_dtype || c.value_dim > c.head_dim)) return FOVEA_ERR_SIZE;
   return paged == (c.page_tokens != 0) && (paged || c.pages == 0) ? FOVEA_OK : FOVEA_ERR_SIZE;

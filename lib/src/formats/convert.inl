@@ -5,23 +5,16 @@
 // Goes by groups of kScaleGroup elements, whatever the format.
 template <fovea_dtype kType>
 FOVEA_TEMPLATE void WidenRow(const FormatRow<kType>& row, size_t first, size_t dim, float* out) {
-  constexpr bool kScales = format_of(kType).scaled != Scaled::kNothing;
   const size_t end = first + dim;
   size_t d = first;
   for (; d + kScaleGroup <= end; d += kScaleGroup, out += kScaleGroup) {
-    VF scale = hn::Zero(kF);
-    if constexpr (kScales) scale = row.Scale(d);
+    const auto scale = ScaleOf<kType>::At(row, d);
     FOVEA_UNROLL_BY(kGroupUnroll)
-    for (size_t i = 0; i < kScaleGroup; i += kLanes) {
-      const VF x = row.Whole(d + i);
-      hn::StoreU(kScales ? hn::Mul(x, scale) : x, kF, out + i);
-    }
+    for (size_t i = 0; i < kScaleGroup; i += kLanes) hn::StoreU(scale.Times(row.Whole(d + i)), kF, out + i);
   }
   for (; d < end; d += kLanes, out += kLanes) {
     const size_t n = end - d < kLanes ? end - d : kLanes;
-    VF x = row.Part(d, n);
-    if constexpr (kScales) x = hn::Mul(x, row.Scale(d));
-    hn::StoreN(x, kF, out, n);
+    hn::StoreN(ScaleOf<kType>::At(row, d).Times(row.Part(d, n)), kF, out, n);
   }
 }
 
@@ -66,7 +59,7 @@ FOVEA_KERNEL void Widen(fovea_dtype dtype, const WidenRows& rows) {
   FOVEA_WITH_FORMAT(kServedFormats, dtype, WidenAs<kType>(rows));
 }
 FOVEA_KERNEL void Narrow(fovea_dtype dtype, const NarrowRows& rows) {
-  FOVEA_WITH_FORMAT(kServedFormats, dtype, NarrowAs<kType>(rows));
+  FOVEA_WITH_FORMAT(kKeyFormats, dtype, NarrowAs<kType>(rows));
 }
 
 constexpr ConvertKernels kConvertKernels = {Widen, Narrow};

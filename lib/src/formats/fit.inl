@@ -205,3 +205,36 @@ FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, ui
   fit.tried = hn::IfThenElse(beyond, hn::Mul(size, hn::Set(kF, 1 / 65504.0f)), fit.tried);
   StoreCodesI4(y, fit.tried, codes);
 }
+
+// A number of a block, which may lie at any address.
+FOVEA_INLINE uint16_t HalfAt(const uint8_t* p) {
+  uint16_t bits;
+  __builtin_memcpy(&bits, p, sizeof bits);
+  return bits;
+}
+
+FOVEA_INLINE void NarrowGroupQ8(const float* x, size_t count, uint8_t* block) {
+  VF y[kGroupVectors], used[kGroupVectors];
+  FOVEA_UNROLL_BY(kGroupUnroll)
+  for (size_t i = 0; i < kGroupVectors; ++i) {
+    const size_t first = i * kLanes, left = first < count ? count - first : 0;
+    y[i] = left >= kLanes ? hn::LoadU(kF, x + first) : hn::LoadN(kF, x + first, left);
+    used[i] = hn::Abs(y[i]);
+  }
+  const VF exact = hn::Div(Total<true>(used), hn::Set(kF, 127.0f)), most = hn::Set(kF, 65504.0f);
+  FOVEA_UNROLL_BY(kGroupUnroll)
+  for (size_t i = 0; i < kGroupVectors; ++i) used[i] = hn::Mul(y[i], hn::Zero(kF));
+  const VF not_finite = Total<false>(used);
+  uint16_t bits;
+  hn::StoreF16N(hn::Add(hn::IfThenElse(hn::Lt(most, exact), most, exact), not_finite), &bits, 1);
+  __builtin_memcpy(block, &bits, sizeof bits);
+  const VF scale = hn::SetF16(kF, bits);
+  const VF inverse = hn::IfThenElse(hn::Lt(hn::Zero(kF), scale), hn::Div(hn::Set(kF, 1.0f), scale), hn::Zero(kF));
+  FOVEA_UNROLL_BY(kGroupUnroll)
+  for (size_t i = 0; i < kGroupVectors; ++i) {
+    const VF least = hn::Set(kF, -127.0f), largest = hn::Set(kF, 127.0f);
+    const VF q = ZeroIfNan(hn::Mul(y[i], inverse));
+    const VF code = hn::IfThenElse(hn::Lt(largest, q), largest, hn::ClampMin(q, least));
+    hn::StoreU8(hn::BitCast(kI, hn::Add(code, hn::Set(kF, kRoundingBias))), block + 2 + i * kLanes);
+  }
+}

@@ -12,13 +12,20 @@
 //   i4    uint8_t[16] for each group of 32 elements, and a scale, uint16_t of f16: x = scale * (u - 8). The low nibble
 //         of byte i is u of element i, the high nibble u of element i + 16. ceil(dim / 32) groups, the last one filled
 //         up with u = 8.
+//   q8_0  uint8_t[34] for each group, ggml's blocks: the scale d, f16, then int8_t[32]: x = d * q. Like the two below, a
+//         block may lie at any address.
+//   q4_0  uint8_t[18]: d, f16, then the 16 bytes of i4: x = d * (u - 8)
+//   q4_1  uint8_t[20]: d and m, f16, then the same 16 bytes: x = d * u + m. Weights alone have it.
 // Narrowing rounds to nearest, ties to even, and gives the same bits on every target (32-bit Arm flushes subnormal
-// numbers first). Widening is exact but for the rounding of the product with a scale.
+// numbers first). Widening is exact but for the rounding of the product with a float scale, and of the sum in q4_1.
 //   f16, bf16  what is too large becomes infinite; NaN becomes a quiet NaN.
 //   i8         a row with a NaN or an infinity has the scale NaN, so that all of it reads as NaN; its codes are 0. No
 //              scale is below 2^-126, nor so large that 127 times it is infinite.
 //   i4         a group with a NaN or an infinity: the same. The scale has either sign: it is the best of a few by
 //              squared error, or the largest that f16 has, and elements beyond its codes take the last of them.
+//   q8_0       a group with a NaN or an infinity: the same. d is the largest magnitude / 127, rounded to f16, and at most
+//              the largest that f16 has; codes are those of x / d.
+//   q4_0       the scale and the codes of i4.
 #ifndef FOVEA_SRC_FORMATS_FORMATS_H_
 #define FOVEA_SRC_FORMATS_FORMATS_H_
 
@@ -32,13 +39,14 @@ namespace fovea {
 
 constexpr size_t kScaleGroup = 32;  // elements that share a scale, in formats whose groups have scales
 
-// What has a scale of its own. A row's scale is a float. A row with scales of groups is whole groups.
-enum class Scaled : uint8_t { kNothing, kRow, kGroup };
+// What has a scale of its own. A row's scale is a float. A row with scales of groups is whole groups. Blocks are ggml's: groups
+// that begin with their scale.
+enum class Scaled : uint8_t { kNothing, kRow, kGroup, kBlock };
 
 struct Format {
   fovea_dtype dtype;
   uint8_t unit_bytes;
-  uint8_t bits;  // an element
+  uint8_t group_bytes;  // of kScaleGroup elements
   Scaled scaled;
   uint8_t scale_bytes;
   bool served;  // in this build
@@ -46,13 +54,15 @@ struct Format {
 
 // In the order of fovea_dtype's values. Only the compiler reads it: what is asked at run time becomes a few compares.
 constexpr Format kFormats[] = {
-    {FOVEA_F32, 4, 32, Scaled::kNothing, 0, true},           {FOVEA_F16, 2, 16, Scaled::kNothing, 0, config::kF16},
-    {FOVEA_BF16, 2, 16, Scaled::kNothing, 0, config::kBf16}, {FOVEA_I8, 1, 8, Scaled::kRow, 4, config::kI8},
-    {FOVEA_I4, 1, 4, Scaled::kGroup, 2, config::kI4},
+    {FOVEA_F32, 4, 128, Scaled::kNothing, 0, true},          {FOVEA_F16, 2, 64, Scaled::kNothing, 0, config::kF16},
+    {FOVEA_BF16, 2, 64, Scaled::kNothing, 0, config::kBf16}, {FOVEA_I8, 1, 32, Scaled::kRow, 4, config::kI8},
+    {FOVEA_I4, 1, 16, Scaled::kGroup, 2, config::kI4},       {FOVEA_Q8_0, 1, 34, Scaled::kBlock, 0, config::kGgml},
+    {FOVEA_Q4_0, 1, 18, Scaled::kBlock, 0, config::kGgml},   {FOVEA_Q4_1, 1, 20, Scaled::kBlock, 0, config::kGgml},
 };
 constexpr uint32_t kFormatCount = sizeof kFormats / sizeof kFormats[0];
 
 constexpr const Format& format_of(fovea_dtype dtype) { return kFormats[dtype]; }
+constexpr bool is_grouped(const Format& f) { return f.scaled == Scaled::kGroup || f.scaled == Scaled::kBlock; }
 
 // ----------------------------------------------------------------------------------------------- sets of formats
 
@@ -73,7 +83,10 @@ constexpr FormatSet kServedFormats = formats_where([](const Format&) { return tr
 constexpr FormatSet kUnscaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kNothing; });
 constexpr FormatSet kRowScaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kRow; });
 constexpr FormatSet kGroupScaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kGroup; });
-constexpr FormatSet kScaledFormats = kRowScaledFormats | kGroupScaledFormats;
+constexpr FormatSet kGroupedFormats = formats_where(is_grouped);
+// Linear weights may have any format, keys and values these.
+constexpr FormatSet kKeyFormats = kServedFormats & ~(FormatSet{1} << FOVEA_Q4_1);
+constexpr FormatSet kScaledKeyFormats = kKeyFormats & ~kUnscaledFormats;
 constexpr FormatSet kOnlyF32 = FormatSet{1} << FOVEA_F32;
 
 constexpr bool contains(FormatSet set, fovea_dtype dtype) { return (set >> dtype & 1) != 0; }
@@ -109,6 +122,7 @@ constexpr size_t number_of(fovea_dtype dtype) {
 constexpr bool is_dtype(fovea_dtype dtype) { return uint32_t(dtype) < kFormatCount; }
 
 constexpr bool format_served(fovea_dtype dtype) { return is_one_of<kServedFormats>(dtype); }
+constexpr bool is_key_format(fovea_dtype dtype) { return is_one_of<kKeyFormats>(dtype); }
 constexpr bool is_unscaled(fovea_dtype dtype) { return is_one_of<kUnscaledFormats>(dtype); }
 // Of a format of the set. Where it has f32 alone, the compiler knows.
 template <FormatSet kSet = kServedFormats>
@@ -124,8 +138,8 @@ constexpr size_t scale_bytes(fovea_dtype dtype) { return number_of<&Format::scal
 // Units of a row, and its scales: strides of rows that lie one after the other.
 constexpr size_t groups_of(size_t dim) { return dim / kScaleGroup + (dim % kScaleGroup != 0); }
 constexpr size_t dense_stride(fovea_dtype dtype, size_t dim) {
-  if (!is_one_of<kGroupScaledFormats>(dtype)) return dim;
-  return groups_of(dim) * (kScaleGroup / 8 * number_of<&Format::bits, kGroupScaledFormats>(dtype));
+  if (!is_one_of<kGroupedFormats>(dtype)) return dim;
+  return groups_of(dim) * number_of<&Format::group_bytes, kGroupedFormats>(dtype);
 }
 constexpr size_t dense_scale_stride(fovea_dtype dtype, size_t dim) {
   return is_one_of<kRowScaledFormats>(dtype) ? 1 : is_one_of<kGroupScaledFormats>(dtype) ? groups_of(dim) : 0;
@@ -135,7 +149,7 @@ constexpr bool table_holds() {
   for (uint32_t i = 0; i < kFormatCount; ++i) {
     const Format& f = kFormats[i];
     if (f.dtype != fovea_dtype(i)) return false;
-    if (f.scaled == Scaled::kGroup ? f.unit_bytes != 1 : f.unit_bytes * 8 != f.bits) return false;
+    if (f.unit_bytes != (is_grouped(f) ? 1 : f.group_bytes / kScaleGroup)) return false;
     if (f.scaled == Scaled::kRow && f.scale_bytes != sizeof(float)) return false;
   }
   return true;

@@ -33,7 +33,7 @@ struct NarrowRows {
   ptrdiff_t in_stride;
 };
 
-// For every format that is served; rows of f32 are copied.
+// For every format that is served, but keys' formats alone are narrowed to; rows of f32 are copied.
 struct ConvertKernels {
   void (*widen)(fovea_dtype, const WidenRows&);
   void (*narrow)(fovea_dtype, const NarrowRows&);

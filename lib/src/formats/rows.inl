@@ -5,15 +5,16 @@
 //   Of(data, scales)  a row as it lies in memory
 //   Whole(d)          elements d .. d + kLanes - 1, for d a multiple of kLanes
 //   Part(d, n)        the first n <= kLanes of them, up to the end of the row; 0 in the other lanes
-// Both leave out the scale, so that elements of i8 and i4 are small integers.
+// Both leave out the scale, so that elements of i8 and of groups are small integers.
 // Formats with scales have
 //   Scale(d)                      the scale of element d, in all lanes
-//   Narrow(x, dim, data, scales)  writes a row, of dim floats
+//   ScaleBits(d), Group(d, all)   of groups: the scale as f16, and all codes, for d a multiple of kScaleGroup
+//   Narrow(x, dim, data, scales)  writes a row, of dim floats; formats of keys alone
 // and formats without scales
 //   StoreWhole(v, data, d), StorePart(v, data, d, n)  write these elements of a row
 // LoadAs and LoadAsN apply the scale of a group and leave that of a row, which a caller applies to a whole sum.
 //
-// A loop over i4 that goes by kScaleGroup elements, with the vectors of a group unrolled, has no branch in it: the
+// A loop over groups that goes by kScaleGroup elements, with the vectors of a group unrolled, has no branch in it: the
 // compiler then knows which half of the group each vector is in, and reads its scale once.
 
 using ::fovea::kScaleGroup;
@@ -109,6 +110,36 @@ FOVEA_INLINE VF FirstLanes(VF v, size_t n) {
   return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(n))), v, hn::Zero(kF));
 }
 
+// The nibbles of bytes, each kLess less. Bits of u are put into the fraction of a float where they count as u: 2^23 + u
+// from a low nibble, and 2^19 + u from a high one, without moving it.
+template <int kLess>
+FOVEA_INLINE VF LowNibbles(VI bytes) {
+  if constexpr (kLess == 0) return hn::ConvertTo(kF, hn::And(bytes, hn::Set(kI, 0x0f)));
+  const VI u = hn::Or(hn::And(bytes, hn::Set(kI, 0x0f)), hn::BitCast(kI, hn::Set(kF, 0x1p23f)));
+  return hn::Sub(hn::BitCast(kF, u), hn::Set(kF, 0x1p23f + kLess));
+}
+template <int kLess>
+FOVEA_INLINE VF HighNibbles(VI bytes) {
+  if constexpr (kLess == 0) return hn::ConvertTo(kF, hn::ShiftRight<4>(bytes));
+  const VI u = hn::Or(hn::And(bytes, hn::Set(kI, 0xf0)), hn::BitCast(kI, hn::Set(kF, 0x1p19f)));
+  return hn::Sub(hn::BitCast(kF, u), hn::Set(kF, 0x1p19f + kLess));
+}
+// Elements of a group from `place` on, and all of them.
+template <int kLess>
+FOVEA_INLINE VF Nibbles(const uint8_t* group, size_t place) {
+  const VI bytes = hn::LoadU8(kI, group + place % (kScaleGroup / 2));
+  return place < kScaleGroup / 2 ? LowNibbles<kLess>(bytes) : HighNibbles<kLess>(bytes);
+}
+template <int kLess>
+FOVEA_INLINE void AllNibbles(const uint8_t* group, VF (&all)[kGroupVectors]) {
+  FOVEA_UNROLL_BY(kGroupUnroll)
+  for (size_t i = 0; i < kGroupVectors / 2; ++i) {
+    const VI bytes = hn::LoadU8(kI, group + i * kLanes);
+    all[i] = LowNibbles<kLess>(bytes);
+    all[i + kGroupVectors / 2] = HighNibbles<kLess>(bytes);
+  }
+}
+
 template <>
 struct FormatRow<FOVEA_I4> {
   using Unit = uint8_t;
@@ -118,22 +149,18 @@ struct FormatRow<FOVEA_I4> {
   FOVEA_INLINE FormatRow Of(const void* data, const void* scales) {
     return {static_cast<const Unit*>(data), static_cast<const uint16_t*>(scales)};
   }
-  // Bits of u are put into the fraction of a float where they count as u: 2^23 + u from a low nibble, and 2^19 + u from
-  // a high one, without moving it.
-  inline __attribute__((always_inline)) VF Whole(size_t d) const {
-    constexpr size_t kHalf = kScaleGroup / 2;
-    const VI bytes = hn::LoadU8(kI, data + d / kScaleGroup * kHalf + d % kHalf);
-    if (d % kScaleGroup < kHalf) {
-      const VI u = hn::Or(hn::And(bytes, hn::Set(kI, 0x0f)), hn::BitCast(kI, hn::Set(kF, 0x1p23f)));
-      return hn::Sub(hn::BitCast(kF, u), hn::Set(kF, 0x1p23f + 8.0f));
-    }
-    const VI u = hn::Or(hn::And(bytes, hn::Set(kI, 0xf0)), hn::BitCast(kI, hn::Set(kF, 0x1p19f)));
-    return hn::Sub(hn::BitCast(kF, u), hn::Set(kF, 0x1p19f + 8.0f));
+  inline __attribute__((always_inline)) const Unit* Codes(size_t d) const {
+    return data + d / kScaleGroup * (kScaleGroup / 2);
+  }
+  inline __attribute__((always_inline)) VF Whole(size_t d) const { return Nibbles<8>(Codes(d), d % kScaleGroup); }
+  inline __attribute__((always_inline)) void Group(size_t d, VF (&all)[kGroupVectors]) const {
+    AllNibbles<8>(Codes(d), all);
   }
   inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const {  // a group is there as a whole
     return FirstLanes(Whole(d), n);
   }
-  inline __attribute__((always_inline)) VF Scale(size_t d) const { return hn::SetF16(kF, scales[d / kScaleGroup]); }
+  inline __attribute__((always_inline)) uint16_t ScaleBits(size_t d) const { return scales[d / kScaleGroup]; }
+  inline __attribute__((always_inline)) VF Scale(size_t d) const { return hn::SetF16(kF, ScaleBits(d)); }
   FOVEA_INLINE void Narrow(const float* x, size_t dim, void* data, void* scales) {
     for (size_t d = 0; d < dim; d += kScaleGroup) {
       const size_t group = d / kScaleGroup, count = dim - d < kScaleGroup ? dim - d : kScaleGroup;
@@ -143,20 +170,91 @@ struct FormatRow<FOVEA_I4> {
   }
 };
 
+// Blocks of ggml: q8_0, q4_0, q4_1.
+template <fovea_dtype kType>
+struct FormatRow {
+  static constexpr size_t kBlock = ::fovea::format_of(kType).group_bytes;
+  static constexpr size_t kHead = kBlock - (kType == FOVEA_Q8_0 ? kScaleGroup : kScaleGroup / 2);  // bytes before codes
+  static constexpr int kLess = kType == FOVEA_Q4_0 ? 8 : 0;
+  using Unit = uint8_t;
+  const Unit* data;
+
+  FOVEA_INLINE FormatRow Of(const void* data, const void*) { return {static_cast<const Unit*>(data)}; }
+  inline __attribute__((always_inline)) const Unit* Block(size_t d) const { return data + d / kScaleGroup * kBlock; }
+  inline __attribute__((always_inline)) const Unit* Codes(size_t d) const { return Block(d) + kHead; }
+  inline __attribute__((always_inline)) VF Whole(size_t d) const {
+    if constexpr (kType == FOVEA_Q8_0) {
+      const int8_t* const codes = reinterpret_cast<const int8_t*>(Codes(d));
+      return hn::ConvertTo(kF, hn::LoadI8(kI, codes + d % kScaleGroup));
+    } else {
+      return Nibbles<kLess>(Codes(d), d % kScaleGroup);
+    }
+  }
+  inline __attribute__((always_inline)) void Group(size_t d, VF (&all)[kGroupVectors]) const {
+    if constexpr (kType == FOVEA_Q8_0) {
+      FOVEA_UNROLL_BY(kGroupUnroll)
+      for (size_t i = 0; i < kGroupVectors; ++i) all[i] = Whole(d + i * kLanes);
+    } else {
+      AllNibbles<kLess>(Codes(d), all);
+    }
+  }
+  inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const { return FirstLanes(Whole(d), n); }
+  inline __attribute__((always_inline)) uint16_t ScaleBits(size_t d) const { return HalfAt(Block(d)); }
+  inline __attribute__((always_inline)) uint16_t LeastBits(size_t d) const { return HalfAt(Block(d) + 2); }  // q4_1: m
+  inline __attribute__((always_inline)) VF Scale(size_t d) const { return hn::SetF16(kF, ScaleBits(d)); }
+  inline __attribute__((always_inline)) VF Least(size_t d) const { return hn::SetF16(kF, LeastBits(d)); }
+  FOVEA_INLINE void Narrow(const float* x, size_t dim, void* data, void*) {
+    static_assert(kType != FOVEA_Q4_1, "no format of keys");
+    for (size_t d = 0; d < dim; d += kScaleGroup) {
+      Unit* const block = static_cast<Unit*>(data) + d / kScaleGroup * kBlock;
+      const size_t count = dim - d < kScaleGroup ? dim - d : kScaleGroup;
+      if constexpr (kType == FOVEA_Q8_0) {
+        NarrowGroupQ8(x + d, count, block);
+      } else {
+        uint16_t scale;
+        NarrowGroupI4(x + d, count, block + kHead, &scale);
+        __builtin_memcpy(block, &scale, sizeof scale);
+      }
+    }
+  }
+};
+
 // -------------------------------------------------------------------------------------------------- any format
+
+// What makes elements of codes: nothing in formats without scales.
+template <fovea_dtype kType>
+struct ScaleOf {
+  VF scale, least;
+
+  FOVEA_INLINE ScaleOf At(const FormatRow<kType>& row, size_t d) {
+    if constexpr (kType == FOVEA_Q4_1) {
+      return {row.Scale(d), row.Least(d)};
+    } else if constexpr (::fovea::format_of(kType).scaled != Scaled::kNothing) {
+      return {row.Scale(d), hn::Zero(kF)};
+    } else {
+      return {hn::Zero(kF), hn::Zero(kF)};
+    }
+  }
+  inline __attribute__((always_inline)) VF Times(VF codes) const {
+    if constexpr (kType == FOVEA_Q4_1) {
+      return hn::MulAdd(codes, scale, least);
+    } else {
+      return ::fovea::format_of(kType).scaled != Scaled::kNothing ? hn::Mul(codes, scale) : codes;
+    }
+  }
+};
+
+template <fovea_dtype kType>
+constexpr bool kGrouped = ::fovea::is_grouped(::fovea::format_of(kType));
 
 template <fovea_dtype kType>
 FOVEA_INLINE VF LoadAs(const FormatRow<kType>& row, size_t d) {
-  if constexpr (::fovea::format_of(kType).scaled == Scaled::kGroup) {
-    return hn::Mul(row.Whole(d), row.Scale(d));
-  } else {
-    return row.Whole(d);
-  }
+  return kGrouped<kType> ? ScaleOf<kType>::At(row, d).Times(row.Whole(d)) : row.Whole(d);
 }
 
 template <fovea_dtype kType>
 FOVEA_INLINE VF LoadAsN(const FormatRow<kType>& row, size_t d, size_t n) {
-  if constexpr (::fovea::format_of(kType).scaled == Scaled::kGroup) {
+  if constexpr (kGrouped<kType>) {
     return FirstLanes(LoadAs(row, d), n);  // what follows stays 0 where the scale is infinite or NaN
   } else {
     return row.Part(d, n);

@@ -25,7 +25,9 @@ FOVEA_KERNEL void LinearBegin(const TokenTile& t, const float* x, ptrdiff_t stri
 // Weights are asked for from memory before they are needed, in the order of addresses, by which the processor's own
 // prefetcher goes; behind the last ones that reads nothing. With 4 lanes arithmetic takes longer than memory does.
 constexpr bool kAsksAhead = kLanes > 4;
-constexpr size_t kRowsAhead = 8;  // with few tokens
+// With few tokens: 8 rows of f32, and as many bytes of other formats.
+template <fovea_dtype kType>
+constexpr size_t kRowsAhead = 8 * format_of(FOVEA_F32).group_bytes / format_of(kType).group_bytes;
 
 template <int kVectors>
 FOVEA_TEMPLATE void LinearVectors(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input,
@@ -70,42 +72,81 @@ FOVEA_KERNEL void LinearEnd(const TokenTile& t, uint32_t outputs, const float* b
   }
 }
 
-// acc[r][k] += the products of token r and row k of the weights from element d on: a vector of them, or a group where
-// groups have scales. The sum of one token is multiplied by the scale; for more tokens the weights are.
+// Dense rows of weights, one after the other.
+struct WeightsAhead {
+  uintptr_t at;  // an address at which there need be nothing
+
+  template <size_t kBytes>
+  inline __attribute__((always_inline)) void Ask() {
+    FOVEA_UNROLL(8)
+    for (size_t i = 0; kAsksAhead && i < kBytes; i += kCacheLine) {
+      __builtin_prefetch(reinterpret_cast<const char*>(at + i), 0, 2);
+    }
+    at += kBytes;
+  }
+};
+
+// acc[r][k] += the products of token r and row k of the weights, for the first `whole` inputs.
 template <int kTokens, uint32_t kRows, fovea_dtype kType>
-FOVEA_INLINE void FewStep(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t d,
-                          VF (&acc)[kTokens][kRows]) {
-  constexpr bool kGroups = format_of(kType).scaled == Scaled::kGroup;
-  if constexpr (kGroups && kTokens == 1) {
-    FOVEA_UNROLL(8)
-    for (uint32_t k = 0; k < kRows; ++k) {
-      VF sum = hn::Mul(hn::LoadU(kF, x[0] + d), weights[k].Whole(d));
-      FOVEA_UNROLL(8)
-      for (size_t i = kLanes; i < kScaleGroup; i += kLanes) {
-        sum = hn::MulAdd(hn::LoadU(kF, x[0] + d + i), weights[k].Whole(d + i), sum);
-      }
-      acc[0][k] = hn::MulAdd(sum, weights[k].Scale(d), acc[0][k]);
-    }
-  } else if constexpr (kGroups) {
-    FOVEA_UNROLL(8)
-    for (uint32_t k = 0; k < kRows; ++k) {
-      const VF scale = weights[k].Scale(d);
-      FOVEA_UNROLL(8)
-      for (size_t i = 0; i < kScaleGroup; i += kLanes) {
-        const VF w = hn::Mul(weights[k].Whole(d + i), scale);
-        FOVEA_UNROLL(4)
-        for (int r = 0; r < kTokens; ++r) acc[r][k] = hn::MulAdd(hn::LoadU(kF, x[r] + d + i), w, acc[r][k]);
-      }
-    }
-  } else {
-    VF w[kRows];
-    FOVEA_UNROLL(8)
-    for (uint32_t k = 0; k < kRows; ++k) w[k] = weights[k].Whole(d);
+FOVEA_INLINE void FewVectors(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t whole,
+                             WeightsAhead ahead, VF (&acc)[kTokens][kRows]) {
+  for (size_t d = 0; d < whole; d += kLanes) {
+    ahead.Ask<kRows * kLanes * format_of(kType).group_bytes / kScaleGroup>();
+    VF v[kTokens];
     FOVEA_UNROLL(4)
-    for (int r = 0; r < kTokens; ++r) {
-      const VF v = hn::LoadU(kF, x[r] + d);
-      FOVEA_UNROLL(8)
-      for (uint32_t k = 0; k < kRows; ++k) acc[r][k] = hn::MulAdd(v, w[k], acc[r][k]);
+    for (int r = 0; r < kTokens; ++r) v[r] = hn::LoadU(kF, x[r] + d);
+    FOVEA_UNROLL(8)
+    for (uint32_t k = 0; k < kRows; ++k) {
+      const VF w = weights[k].Whole(d);
+      FOVEA_UNROLL(4)
+      for (int r = 0; r < kTokens; ++r) acc[r][k] = hn::MulAdd(v[r], w, acc[r][k]);
+    }
+  }
+}
+
+// The same products, by groups. The sum of one token is multiplied by the scale; for more tokens the weights are.
+template <int kTokens, uint32_t kRows, fovea_dtype kType>
+FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t whole,
+                            WeightsAhead ahead, VF (&acc)[kTokens][kRows]) {
+  for (size_t d = 0; d < whole; d += kScaleGroup) {
+    ahead.Ask<kRows * format_of(kType).group_bytes>();
+    VF x_sum = hn::Zero(kF);
+    FOVEA_UNROLL(8)
+    for (size_t i = 0; kType == FOVEA_Q4_1 && kTokens == 1 && i < kGroupVectors; ++i) {
+      x_sum = hn::Add(x_sum, hn::LoadU(kF, x[0] + d + i * kLanes));
+    }
+    FOVEA_UNROLL(8)
+    for (uint32_t k = 0; k < kRows; ++k) {
+      VF codes[kGroupVectors];
+      const VF scale = weights[k].Scale(d);
+      if constexpr (kTokens == 1) {
+        weights[k].Group(d, codes);
+        VF sum = hn::Mul(hn::LoadU(kF, x[0] + d), codes[0]);
+        FOVEA_UNROLL(8)
+        for (size_t i = 1; i < kGroupVectors; ++i) {
+          sum = hn::MulAdd(hn::LoadU(kF, x[0] + d + i * kLanes), codes[i], sum);
+        }
+        acc[0][k] = hn::MulAdd(sum, scale, acc[0][k]);
+        if constexpr (kType == FOVEA_Q4_1) acc[0][k] = hn::MulAdd(x_sum, weights[k].Least(d), acc[0][k]);
+      } else {
+        VF least = hn::Zero(kF);  // of nibbles as they are
+        if constexpr (kType == FOVEA_Q8_0) {
+          weights[k].Group(d, codes);
+        } else {
+          AllNibbles<0>(weights[k].Codes(d), codes);
+          if constexpr (kType == FOVEA_Q4_1) {
+            least = weights[k].Least(d);
+          } else {
+            least = hn::Mul(scale, hn::Set(kF, -8.0f));
+          }
+        }
+        FOVEA_UNROLL(8)
+        for (size_t i = 0; i < kGroupVectors; ++i) {
+          const VF w = kType == FOVEA_Q8_0 ? hn::Mul(codes[i], scale) : hn::MulAdd(codes[i], scale, least);
+          FOVEA_UNROLL(4)
+          for (int r = 0; r < kTokens; ++r) acc[r][k] = hn::MulAdd(hn::LoadU(kF, x[r] + d + i * kLanes), w, acc[r][k]);
+        }
+      }
     }
   }
 }
@@ -115,9 +156,12 @@ template <int kTokens, fovea_dtype kType>
 FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, uint32_t output) {
   constexpr uint32_t kOutputs = kLanes / kTokens, kMost = kTokens == 1 ? 8 : 4;
   constexpr uint32_t kGroup = kOutputs < kMost ? kOutputs : kMost;  // outputs multiplied at a time
-  constexpr size_t kStep = format_of(kType).scaled == Scaled::kGroup ? kScaleGroup : kLanes;
+  constexpr size_t kStep = kGrouped<kType> ? kScaleGroup : kLanes;
   const size_t whole = f.in_dim / kStep * kStep;
   const size_t row_scales = ::fovea::dense_scale_stride(kType, f.in_dim) * scale_bytes(kType);
+  const auto row_at = [&](size_t row) {
+    return ::fovea::advanced(f.weights.data, stride_bytes(f.weights.row_stride, unit_bytes(kType), ptrdiff_t(row)));
+  };
   VF products[kLanes];
   FOVEA_UNROLL(4)
   for (uint32_t g = 0; g < kOutputs; g += kGroup) {
@@ -126,20 +170,15 @@ FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, ui
     FOVEA_UNROLL(8)
     for (uint32_t k = 0; k < kGroup; ++k) {  // outputs behind the last repeat it
       const uint32_t row = output + g + k < f.out_dim ? output + g + k : f.out_dim - 1;
-      const ptrdiff_t bytes = stride_bytes(f.weights.row_stride, unit_bytes(kType), ptrdiff_t(row));
-      weights[k] = FormatRow<kType>::Of(static_cast<const char*>(f.weights.data) + bytes,
-                                        static_cast<const char*>(f.weights.scales) + row * row_scales);
+      weights[k] = FormatRow<kType>::Of(row_at(row), static_cast<const char*>(f.weights.scales) + row * row_scales);
       FOVEA_UNROLL(4)
       for (int r = 0; r < kTokens; ++r) acc[r][k] = hn::Zero(kF);
     }
-    constexpr size_t kBytes = kGroup * kStep * format_of(kType).bits / 8;  // of weights, a step
-    const ptrdiff_t next = ptrdiff_t(output + g + kRowsAhead);
-    const char* ahead =
-        static_cast<const char*>(f.weights.data) + stride_bytes(f.weights.row_stride, unit_bytes(kType), next);
-    for (size_t d = 0; d < whole; d += kStep, ahead += kBytes) {
-      FOVEA_UNROLL(8)
-      for (size_t i = 0; kAsksAhead && i < kBytes; i += kCacheLine) __builtin_prefetch(ahead + i, 0, 2);
-      FewStep(x, weights, d, acc);
+    const WeightsAhead ahead = {reinterpret_cast<uintptr_t>(row_at(output + g + kRowsAhead<kType>))};
+    if constexpr (kGrouped<kType>) {
+      FewGroups(x, weights, whole, ahead, acc);
+    } else {
+      FewVectors(x, weights, whole, ahead, acc);
     }
     for (size_t d = whole; d < f.in_dim; d += kLanes) {
       const size_t n = f.in_dim - d < kLanes ? f.in_dim - d : kLanes;

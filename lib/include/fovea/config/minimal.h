@@ -35,6 +35,9 @@
 #ifndef FOVEA_ENABLE_FEW_ROWS
 #define FOVEA_ENABLE_FEW_ROWS 0
 #endif
+#ifndef FOVEA_ENABLE_GGML
+#define FOVEA_ENABLE_GGML 0
+#endif
 #ifndef FOVEA_ENABLE_I4
 #define FOVEA_ENABLE_I4 0
 #endif
