@@ -72,6 +72,11 @@ constexpr Case linear(uint32_t tokens, uint32_t in_dim, uint32_t out_dim, Goal g
   return {"linear", Kind::kLinear, {}, {}, goal, nullptr, {tokens, in_dim, out_dim, dtype}};
 }
 
+// Eight tokens with weights in a format, which should take no longer than with f32.
+constexpr Case like_f32(fovea_dtype dtype) {
+  return {"linear", Kind::kLinear, {}, {}, f32_speed(1.0f), "linear/8x576x1536", {8, 576, 1536, dtype}};
+}
+
 // Of integer arithmetic, and what it is held against.
 constexpr Case integer(Shape shape, Goal goal = none(), const char* reference = nullptr) {
   return {"integer", Kind::kAttention, shape, {}, goal, reference, {}, true};
@@ -267,6 +272,17 @@ constexpr Case kCases[] = {
     linear(1, 384, 1536, none(), FOVEA_F16),
     linear(1, 384, 1536, none(), FOVEA_I8),
     linear(1, 4096, 4096, read(0.75f)),
+    linear(1, 576, 49152, read(0.9f), FOVEA_I8),  // the outputs of a small language model
+    linear(1, 576, 49152, read(0.9f), FOVEA_Q8_0),
+    linear(1, 576, 49152, read(0.8f), FOVEA_I4),
+    linear(1, 576, 49152, read(0.8f), FOVEA_Q4_0),
+    linear(1, 576, 49152, read(0.8f), FOVEA_Q4_1),
+    linear(8, 576, 1536),
+    like_f32(FOVEA_I8),
+    like_f32(FOVEA_I4),
+    like_f32(FOVEA_Q8_0),
+    like_f32(FOVEA_Q4_0),
+    like_f32(FOVEA_Q4_1),
 };
 
 // Appends to a text of fixed size.
@@ -288,7 +304,7 @@ class Text {
   size_t bytes_, used_ = 0;
 };
 
-const char* const kDtypes[] = {"f32", "f16", "bf16", "i8", "i4"};
+const char* const kDtypes[] = {"f32", "f16", "bf16", "i8", "i4", "q8_0", "q4_0", "q4_1"};
 constexpr const char* kComputes[] = {"f32", "i8"};
 constexpr const char* kSources[] = {"strided", "ring", "pages"};
 

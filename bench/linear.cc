@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/linear.h"
 
+#include <cstring>
 #include <initializer_list>
 
 namespace fovea::bench {
 namespace {
 
-// Elements between 0.5 and 2 in size, of either sign; of i8, of any size.
+// Elements between 0.5 and 2 in size, of either sign; of i8 and of groups, of any size.
 uint32_t weight_word(fovea_dtype dtype, uint32_t bits) {
   switch (dtype) {
     case FOVEA_F32: return (bits & 0x80ffffffu) | 0x3f000000u;
@@ -16,7 +17,35 @@ uint32_t weight_word(fovea_dtype dtype, uint32_t bits) {
   }
 }
 
+constexpr size_t kGroup = 32;  // elements of a group
+
+size_t row_scales(const LinearShape& s) {
+  return s.dtype == FOVEA_I8 ? 1 : s.dtype == FOVEA_I4 ? (s.in_dim + kGroup - 1) / kGroup : 0;
+}
+size_t scale_bytes(fovea_dtype dtype) { return dtype == FOVEA_I8 ? sizeof(float) : sizeof(uint16_t); }
+size_t unit_bytes(fovea_dtype dtype) {
+  return dtype == FOVEA_F32 ? 4 : dtype == FOVEA_F16 || dtype == FOVEA_BF16 ? 2 : 1;
+}
+size_t row_bytes(const LinearShape& s) {
+  return FOVEA_ROW_BYTES_(s.dtype, s.in_dim) - row_scales(s) * scale_bytes(s.dtype);
+}
+
+constexpr uint16_t kScale = 0x211f, kLeast = 0xa91f;  // 0.01 and -0.04 in f16
+
+// The numbers that lie in blocks before their codes.
+void put_block_scales(unsigned char* weights, const LinearShape& s) {
+  const size_t block = FOVEA_ROW_BYTES_(s.dtype, kGroup);
+  for (size_t at = 0; at < row_bytes(s) * s.out_dim; at += block) {
+    std::memcpy(weights + at, &kScale, sizeof kScale);
+    if (s.dtype == FOVEA_Q4_1) std::memcpy(weights + at + sizeof kScale, &kLeast, sizeof kLeast);
+  }
+}
+
 }  // namespace
+
+double LinearCall::weight_bytes(const LinearShape& s) {
+  return static_cast<double>(FOVEA_ROW_BYTES_(s.dtype, s.in_dim)) * s.out_dim;
+}
 
 size_t LinearCall::arena_bytes(const LinearShape& shape, fovea_target target) {
   LinearCall call;
@@ -26,11 +55,11 @@ size_t LinearCall::arena_bytes(const LinearShape& shape, fovea_target target) {
 }
 
 void LinearCall::take(const LinearShape& s, fovea_target target, Arena& arena) {
-  const size_t elements = size_t{s.in_dim} * s.out_dim;
   x_.take(arena, size_t{s.tokens} * s.in_dim, 1.0f);
   bias_.take(arena, s.out_dim, 1.0f);
   if (s.dtype == FOVEA_I8) scales_.take(arena, s.out_dim, 0.01f);
-  words_ = s.dtype == FOVEA_F32 ? elements : s.dtype == FOVEA_I8 ? (elements + 3) / 4 : (elements + 1) / 2;
+  if (s.dtype == FOVEA_I4) group_scales_ = arena.take<uint16_t>(row_scales(s) * s.out_dim);
+  words_ = (row_bytes(s) * s.out_dim + 3) / 4;
   weights_ = arena.take<uint32_t>(words_);
   y_ = arena.take<float>(size_t{s.tokens} * s.out_dim);
   args_.struct_bytes = sizeof args_;
@@ -42,7 +71,9 @@ void LinearCall::take(const LinearShape& s, fovea_target target, Arena& arena) {
   args_.y_stride = s.out_dim;
   args_.x = x_.data();
   args_.x_stride = s.in_dim;
-  args_.weights = {s.dtype, weights_, static_cast<ptrdiff_t>(s.in_dim), scales_.data(), bias_.data()};
+  const void* const scales = s.dtype == FOVEA_I4 ? static_cast<const void*>(group_scales_) : scales_.data();
+  const auto stride = static_cast<ptrdiff_t>(row_bytes(s) / unit_bytes(s.dtype));
+  args_.weights = {s.dtype, weights_, stride, scales, bias_.data()};
   workspace_bytes_ = fovea_linear_workspace_bytes(&args_);
   workspace_ = arena.take<unsigned char>(workspace_bytes_);
 }
@@ -53,6 +84,8 @@ fovea_status LinearCall::init(const LinearShape& s, fovea_target target, Arena& 
   for (RandomFloats* array : {&x_, &bias_, &scales_}) array->draw_all();
   uint32_t bits = 1;
   for (size_t i = 0; i < words_; ++i) weights_[i] = weight_word(s.dtype, bits = bits * 1664525u + 1013904223u);
+  for (size_t i = 0; group_scales_ && i < row_scales(s) * s.out_dim; ++i) group_scales_[i] = kScale;
+  if (s.dtype >= FOVEA_Q8_0) put_block_scales(reinterpret_cast<unsigned char*>(weights_), s);
   call();
   return status_;
 }

@@ -11,6 +11,7 @@ namespace fovea::bench {
 class LinearCall final : public Timed {
  public:
   static size_t arena_bytes(const LinearShape& shape, fovea_target target);
+  static double weight_bytes(const LinearShape& shape);  // with their scales
 
   fovea_status init(const LinearShape& shape, fovea_target target, Arena& arena);  // also makes a first call
   void call() override;
@@ -25,8 +26,9 @@ class LinearCall final : public Timed {
 
   fovea_linear_args args_ = {};
   RandomFloats x_, bias_, scales_;
-  uint32_t* weights_ = nullptr;  // f32, two of f16 or bf16, or four of i8 in each
-  size_t words_ = 0;             // of weights
+  uint32_t* weights_ = nullptr;  // as many bytes as rows have, in words
+  size_t words_ = 0;
+  uint16_t* group_scales_ = nullptr;  // of i4
   float* y_ = nullptr;
   void* workspace_ = nullptr;
   size_t workspace_bytes_ = 0;

@@ -25,7 +25,7 @@ constexpr const char* kCompiler = FOVEA_BENCH_COMPILER __VERSION__;
 constexpr const char* kCompiler = "unknown";
 #endif
 
-const char* const kDtypes[] = {"f32", "f16", "bf16", "i8", "i4"};
+const char* const kDtypes[] = {"f32", "f16", "bf16", "i8", "i4", "q8_0", "q4_0", "q4_1"};
 constexpr const char* kComputes[] = {"f32", "i8"};
 constexpr const char* kSources[] = {"strided", "ring", "pages"};
 const char* const kCausal[] = {"none", "top_left", "bottom_right", "positions"};

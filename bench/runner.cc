@@ -124,9 +124,8 @@ void run(const Case& one, fovea_target target, const Machine& given, const Probe
     result->status = call.init(s, target, arena);
     if (result->status != FOVEA_OK) return;
     const double weights = static_cast<double>(s.in_dim) * s.out_dim;
-    const double weight_bytes = s.dtype == FOVEA_F32 ? 4 : s.dtype == FOVEA_I8 ? 1 : 2;
     result->work.flops = 2 * weights * s.tokens;
-    result->work.bytes = weight_bytes * weights + 4.0 * s.tokens * (static_cast<double>(s.in_dim) + s.out_dim);
+    result->work.bytes = LinearCall::weight_bytes(s) + 4.0 * s.tokens * (static_cast<double>(s.in_dim) + s.out_dim);
     result->work.working_set_bytes = result->work.bytes + static_cast<double>(call.workspace_bytes());
     result->work.row_fill = 1;
     result->workspace_bytes = call.workspace_bytes();
