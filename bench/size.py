@@ -49,7 +49,7 @@ TARGETS = {
 }
 
 ATTENTION = ["fovea_plan_init", "fovea_workspace_bytes", "fovea_attention"]
-NOT_ONE_CALL_IN_F32 = {"BF16", "EXECUTOR", "F16", "I4", "I8", "KEY_SPLITS", "LOAD", "PAGES", "RAGGED", "RING", "STREAMS"}
+NOT_ONE_CALL_IN_F32 = {"BF16", "EXECUTOR", "F16", "GGML", "I4", "I8", "KEY_SPLITS", "LOAD", "PAGES", "RAGGED", "RING", "STREAMS"}
 # Program: the functions that it calls, None for all; the features that are left out.
 PROGRAMS = {
     "softmax alone": (["fovea_softmax_f32"], set()),

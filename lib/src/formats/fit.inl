@@ -170,7 +170,7 @@ FOVEA_INLINE void StoreCodesI4(const VF (&y)[kGroupVectors], VF tried, uint8_t* 
   }
 }
 
-FOVEA_INLINE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, uint16_t* scale) {
+FOVEA_KERNEL __attribute__((unused)) void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, uint16_t* scale) {
   // On a scalar target each array takes 128 bytes of stack, so one array serves several purposes in turn.
   VF y[kGroupVectors], used[kGroupVectors];
   FOVEA_UNROLL_BY(kGroupUnroll)

@@ -72,6 +72,15 @@ FOVEA_KERNEL void LinearEnd(const TokenTile& t, uint32_t outputs, const float* b
   }
 }
 
+// The weights of an output, which need not be there.
+template <fovea_dtype kType>
+FOVEA_INLINE FormatRow<kType> WeightsOf(const FewTokens& f, size_t output) {
+  const size_t scale_bytes = ::fovea::dense_scale_stride(kType, f.in_dim) * ::fovea::scale_bytes(kType);
+  const ptrdiff_t from = stride_bytes(f.weights.row_stride, unit_bytes(kType), ptrdiff_t(output));
+  return FormatRow<kType>::Of(::fovea::advanced(f.weights.data, from),
+                              ::fovea::advanced(f.weights.scales, ptrdiff_t(output * scale_bytes)));
+}
+
 // Dense rows of weights, one after the other.
 struct WeightsAhead {
   uintptr_t at;  // an address at which there need be nothing
@@ -158,10 +167,6 @@ FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, ui
   constexpr uint32_t kGroup = kOutputs < kMost ? kOutputs : kMost;  // outputs multiplied at a time
   constexpr size_t kStep = kGrouped<kType> ? kScaleGroup : kLanes;
   const size_t whole = f.in_dim / kStep * kStep;
-  const size_t row_scales = ::fovea::dense_scale_stride(kType, f.in_dim) * scale_bytes(kType);
-  const auto row_at = [&](size_t row) {
-    return ::fovea::advanced(f.weights.data, stride_bytes(f.weights.row_stride, unit_bytes(kType), ptrdiff_t(row)));
-  };
   VF products[kLanes];
   FOVEA_UNROLL(4)
   for (uint32_t g = 0; g < kOutputs; g += kGroup) {
@@ -170,11 +175,11 @@ FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, ui
     FOVEA_UNROLL(8)
     for (uint32_t k = 0; k < kGroup; ++k) {  // outputs behind the last repeat it
       const uint32_t row = output + g + k < f.out_dim ? output + g + k : f.out_dim - 1;
-      weights[k] = FormatRow<kType>::Of(row_at(row), static_cast<const char*>(f.weights.scales) + row * row_scales);
+      weights[k] = WeightsOf<kType>(f, row);
       FOVEA_UNROLL(4)
       for (int r = 0; r < kTokens; ++r) acc[r][k] = hn::Zero(kF);
     }
-    const WeightsAhead ahead = {reinterpret_cast<uintptr_t>(row_at(output + g + kRowsAhead<kType>))};
+    const WeightsAhead ahead = {reinterpret_cast<uintptr_t>(WeightsOf<kType>(f, output + g + kRowsAhead<kType>).data)};
     if constexpr (kGrouped<kType>) {
       FewGroups(x, weights, whole, ahead, acc);
     } else {
@@ -223,13 +228,47 @@ FOVEA_TEMPLATE void FewTokensOf(const FewTokens& f) {
   }
 }
 
+// Where size counts more than speed, rows of groups are widened a group at a time, by one text for all formats.
+constexpr FormatSet kFewFormats = kPreferSize ? kServedFormats & ~kGroupedFormats : kServedFormats;
+constexpr FormatSet kWidenedFormats = kGroupedFormats ? kGroupedFormats : kOnlyF32;  // never empty
+
+template <fovea_dtype kType>
+FOVEA_INLINE void WidenGroupAs(const FormatRow<kType>& row, size_t d, float (&w)[kScaleGroup]) {
+  for (size_t i = 0; i < kScaleGroup; i += kLanes) hn::StoreU(LoadAs(row, d + i), kF, w + i);
+}
+FOVEA_CALLED void WidenGroup(const FewTokens& f, uint32_t output, size_t d, float (&w)[kScaleGroup]) {
+  FOVEA_WITH_FORMAT(kWidenedFormats, f.weights.dtype, WidenGroupAs(WeightsOf<kType>(f, output), d, w));
+}
+FOVEA_CALLED void FewTokensOfGroups(const FewTokens& f) {
+  for (uint32_t output = 0; output < f.out_dim; ++output) {
+    VF acc[kMostFewTokens];
+    for (uint32_t r = 0; r < kMostFewTokens; ++r) acc[r] = hn::Zero(kF);
+    for (size_t d = 0; d < f.in_dim; d += kScaleGroup) {
+      float w[kScaleGroup];
+      WidenGroup(f, output, d, w);
+      for (size_t i = 0; i < kScaleGroup && d + i < f.in_dim; i += kLanes) {
+        const size_t left = f.in_dim - d - i, n = left < kLanes ? left : kLanes;
+        for (uint32_t r = 0; r < f.tokens; ++r) {
+          const VF v = hn::LoadN(kF, f.x + ptrdiff_t(r) * f.x_stride + d + i, n);
+          acc[r] = hn::MulAdd(v, hn::LoadU(kF, w + i), acc[r]);
+        }
+      }
+    }
+    for (uint32_t r = 0; r < f.tokens; ++r) {
+      const VF bias = hn::Set(kF, f.weights.bias ? f.weights.bias[output] : 0.0f);
+      hn::StoreN(hn::Add(OverLanes<false>(acc[r]), bias), kF, f.y + ptrdiff_t(r) * f.y_stride + output, 1);
+    }
+  }
+}
+
 template <int kTokens>
 FOVEA_INLINE void FewTokensAs(const FewTokens& f) {
-  FOVEA_WITH_FORMAT(kServedFormats, f.weights.dtype, FewTokensOf<kTokens, kType>(f));
+  FOVEA_WITH_FORMAT(kFewFormats, f.weights.dtype, FewTokensOf<kTokens, kType>(f));
 }
 
 FOVEA_KERNEL void LinearFew(const FewTokens& f) {
   if constexpr (kLanes > 1) {
+    if (kFewFormats != kServedFormats && !is_one_of<kFewFormats>(f.weights.dtype)) return FewTokensOfGroups(f);
     if (f.tokens == 1) return FewTokensAs<1>(f);
     if (f.tokens == 2) return FewTokensAs<2>(f);
     if constexpr (kLanes > 4) FewTokensAs<4>(f);  // with 4 lanes, 4 tokens fill the tile
