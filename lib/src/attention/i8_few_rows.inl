@@ -325,57 +325,13 @@ FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
   if (e < t.value_dim) FewValueBlock<kRows, true, kVectors>(t, keys, starts, e, t.value_dim - e);
 }
 
-// Rows of whole groups of i4 become rows of i8, four at once, and one at a time where fewer are left: it then stands for
-// all four. Those of the next tile are asked for.
-template <bool kWhole>
-FOVEA_TEMPLATE void FewWidenI4(const RowsToBring& r, float (&scales)[kKeyTile + 4]) {
-  float nan[kKeyTile + 4], inverse[kKeyTile + 4];
-  const auto* const all_codes = static_cast<const uint8_t*>(r.rows.data);
-  const auto* const all_scales = static_cast<const uint16_t*>(r.rows.scales);
-  const ptrdiff_t stride = r.rows.stride, scale_stride = r.rows.scale_stride;
-  const size_t dim = r.dim;
-  const uint32_t count = r.count;
-  for (uint32_t i = 0; i < count;) {
-    const uint32_t step = count - i < 4 ? 1 : 4, one = step == 4;
-    const uint8_t* const codes = all_codes + i * stride;
-    dot::LargestOfI4<kWhole>(codes, one * stride, all_scales + i * scale_stride, one * scale_stride, dim, scales + i,
-                             nan + i);
-    for (uint32_t k = 0; k < step; ++k) {
-      const uintptr_t next = reinterpret_cast<uintptr_t>(codes) + uintptr_t(ptrdiff_t(kKeyTile + k) * stride);
-      for (size_t line = 0; line < dim / 2; line += kCacheLine) {
-        __builtin_prefetch(reinterpret_cast<const void*>(next + line), 0, 2);  // there need be nothing
-      }
-    }
-    i += step;
-  }
-  for (uint32_t i = 0; i < count; i += kLanes) {
-    const size_t n = count - i < kLanes ? count - i : kLanes;
-    const VF not_finite = LoadUpTo(nan + i, n);
-    const ScaleI8 fit = ScaleI8::From(hn::Max(LoadUpTo(scales + i, n), hn::Set(kF, kLeastMaxI8)), not_finite);
-    hn::StoreU(fit.scale, kF, scales + i);
-    hn::StoreU(ZeroIfNan(hn::Add(fit.inverse, not_finite)), kF, inverse + i);
-  }
-  uint8_t* const to = static_cast<uint8_t*>(r.to);
-  for (uint32_t i = 0; i < count;) {
-    const uint32_t step = count - i < 4 ? 1 : 4, one = step == 4;
-    const float inverses[4] = {inverse[i], inverse[i + one], inverse[i + 2 * one], inverse[i + 3 * one]};
-    dot::CodesOfI4<kWhole>(all_codes + i * stride, one * stride, all_scales + i * scale_stride, one * scale_stride, dim,
-                           inverses, to + i * dim, one * dim);
-    i += step;
-  }
-}
-
 // Rows that do not lie together, or are of i4, become rows of i8 in a buffer; others stay where they are. Where the
 // scales of the rows lie then.
 template <fovea_dtype kType>
 FOVEA_INLINE const float* FewBringRows(const RowsToBring& r, float (&scales)[kKeyTile + 4]) {
   if (!r.to && r.rows.scale_stride == 1) return static_cast<const float*>(r.rows.scales);
-  if (kType == FOVEA_I4 && dot::kWidensI4 && r.dim % kScaleGroup == 0) {
-    if (r.dim % (4 * kScaleGroup) == 0) {
-      FewWidenI4<true>(r, scales);
-    } else {
-      FewWidenI4<false>(r, scales);
-    }
+  if (kType == FOVEA_I4 && WidensI4(r.dim)) {
+    WidenI4(r.rows, r.count, r.dim, static_cast<uint8_t*>(r.to), r.dim, scales);
     return scales;
   }
   for (uint32_t i = 0; i < r.count; ++i) {

@@ -24,6 +24,7 @@ namespace i8 {
 #include "attention/dropout.inl"
 #include "attention/i8_outputs.inl"
 #include "simd/dot_bytes.inl"
+#include "attention/i8_widen_i4.inl"
 #if FOVEA_FOR_SCALAR && FOVEA_SMLAD
 namespace of_smlad {
 #include "simd/dot_smlad.inl"

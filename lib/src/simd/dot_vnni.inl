@@ -222,8 +222,6 @@ FOVEA_INLINE VF LoadForEachRow(const float* p) {
   if constexpr (kRows == 2) return VF{_mm512_broadcast_f32x8(_mm256_loadu_ps(p))};
   if constexpr (kRows == 4) return VF{_mm512_broadcast_f32x4(_mm_loadu_ps(p))};
 }
-constexpr bool kWidensI4 = true;
-#include "simd/i4_avx512.inl"
 #else
 #include "simd/dot_derived.inl"
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words for integers, over a backend header's raw vectors: elements of 16 and 8 bits, and products of 64. Included
+// Words for integers, over a backend header's raw vectors: elements of 16 and 8 bits, products of 64, blocks. Included
 // inside namespace hn by backend headers that have VI, VF, a function Raw() that takes the raw vector out of either,
 // and a namespace raw with a function for each word. FOVEA_HAS_F16 says whether half-precision numbers are among them.
 
@@ -32,3 +32,29 @@ FOVEA_INLINE void StoreF16N(VF v, uint16_t* p, size_t n) { raw::StoreF16N(Raw(v)
 #include "simd/half.inl"
 #endif
 #undef FOVEA_HAS_F16
+
+FOVEA_INLINE VI LookUp(VI table, VI at) { return VI{raw::LookUp(Raw(table), Raw(at))}; }
+FOVEA_INLINE VI MaxU8(VI a, VI b) { return VI{raw::MaxU8(Raw(a), Raw(b))}; }
+FOVEA_INLINE VI SubU8(VI a, VI b) { return VI{raw::SubU8(Raw(a), Raw(b))}; }
+FOVEA_INLINE VI LargestU8(const VI (&v)[4]) {
+  const VI lanes = VI{raw::LargestOfLanes({Raw(v[0]), Raw(v[1]), Raw(v[2]), Raw(v[3])})};
+  const VI halves = MaxU8(lanes, ShiftRight<16>(lanes));
+  return And(MaxU8(halves, ShiftRight<8>(halves)), Set(kI, 255));
+}
+template <int i>
+FOVEA_INLINE VF SpreadLane(VF v) {
+  return VF{raw::SpreadLane<i>(Raw(v))};
+}
+FOVEA_INLINE VI LoadBlocks(decltype(kI), const uint8_t* p, size_t n) { return VI{raw::LoadBlocks(p, n)}; }
+FOVEA_INLINE void StoreBlockPairs(VI a, VI b, uint8_t* p, size_t n) { raw::StoreBlockPairs(Raw(a), Raw(b), p, n); }
+#if defined(FOVEA_HAS_F16_BLOCKS)
+FOVEA_INLINE VF LoadF16Blocks(decltype(kF), const uint16_t* p, ptrdiff_t stride, size_t n) {
+  return VF{raw::LoadF16Blocks(p, stride, n)};
+}
+#else
+FOVEA_INLINE VF LoadF16Blocks(decltype(kF), const uint16_t* p, ptrdiff_t stride, size_t) {
+  const uint16_t halves[4] = {p[0], p[stride], p[2 * stride], p[3 * stride]};
+  return LoadF16(kF, halves);
+}
+#endif
+#undef FOVEA_HAS_F16_BLOCKS

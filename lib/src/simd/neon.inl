@@ -50,6 +50,35 @@ FOVEA_INLINE void StoreU8N(I v, uint8_t* p, size_t n) {
 }
 FOVEA_INLINE void StoreU8(I v, uint8_t* p) { StoreU8N(v, p, 4); }
 
+// Blocks of four lanes.
+FOVEA_INLINE uint8x16_t Bytes(I v) { return vreinterpretq_u8_s32(v); }
+FOVEA_INLINE I Ints(uint8x16_t v) { return vreinterpretq_s32_u8(v); }
+#if defined(__aarch64__)
+FOVEA_INLINE I LookUp(I table, I at) { return Ints(vqtbl1q_u8(Bytes(table), Bytes(at))); }
+#else
+FOVEA_INLINE I LookUp(I table, I at) {
+  const uint8x8x2_t halves = {{vget_low_u8(Bytes(table)), vget_high_u8(Bytes(table))}};
+  return Ints(vcombine_u8(vtbl2_u8(halves, vget_low_u8(Bytes(at))), vtbl2_u8(halves, vget_high_u8(Bytes(at)))));
+}
+#endif
+FOVEA_INLINE I MaxU8(I a, I b) { return Ints(vmaxq_u8(Bytes(a), Bytes(b))); }
+FOVEA_INLINE I SubU8(I a, I b) { return Ints(vsubq_u8(Bytes(a), Bytes(b))); }
+FOVEA_INLINE I LargestOfLanes(const I (&v)[4]) {
+  uint8x8_t largest[4];
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) largest[i] = vpmax_u8(vget_low_u8(Bytes(v[i])), vget_high_u8(Bytes(v[i])));
+  return Ints(vcombine_u8(vpmax_u8(largest[0], largest[1]), vpmax_u8(largest[2], largest[3])));
+}
+template <int i>
+FOVEA_INLINE V SpreadLane(V v) {
+  return vdupq_lane_f32(i < 2 ? vget_low_f32(v) : vget_high_f32(v), i % 2);
+}
+FOVEA_INLINE I LoadBlocks(const uint8_t* p, size_t) { return Ints(vld1q_u8(p)); }
+FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, size_t) {
+  vst1q_u8(p, Bytes(a));
+  vst1q_u8(p + 16, Bytes(b));
+}
+
 // Bit 1 of __ARM_FP: the processor converts half-precision numbers. g++ gives the intrinsics only with a format for
 // them.
 #if defined(__aarch64__) || ((__ARM_FP & 2) && defined(__ARM_FP16_FORMAT_IEEE))

@@ -45,6 +45,27 @@ FOVEA_INLINE void StoreU16N(I v, uint16_t* p, size_t n) { StorePart(Narrow16(v12
 FOVEA_INLINE void StoreU8(I v, uint8_t* p) { StorePart(Narrow8(v128_t(v)), p, 4); }
 FOVEA_INLINE void StoreU8N(I v, uint8_t* p, size_t n) { StorePart(Narrow8(v128_t(v)), p, n); }
 
+// Blocks of four lanes.
+FOVEA_INLINE I LookUp(v128_t table, v128_t at) { return I(wasm_i8x16_swizzle(table, at)); }
+FOVEA_INLINE I MaxU8(v128_t a, v128_t b) { return I(wasm_u8x16_max(a, b)); }
+FOVEA_INLINE I SubU8(v128_t a, v128_t b) { return I(wasm_i8x16_sub(a, b)); }
+FOVEA_INLINE I LargestOfLanes(const I (&v)[4]) {
+  const auto lanes = [](v128_t a, v128_t b) {
+    return wasm_u8x16_max(wasm_i32x4_shuffle(a, b, 0, 4, 1, 5), wasm_i32x4_shuffle(a, b, 2, 6, 3, 7));
+  };
+  const v128_t a = lanes(v[0], v[1]), b = lanes(v[2], v[3]);
+  return MaxU8(wasm_i64x2_shuffle(a, b, 0, 2), wasm_i64x2_shuffle(a, b, 1, 3));
+}
+template <int i>
+FOVEA_INLINE V SpreadLane(v128_t v) {
+  return V(wasm_i32x4_shuffle(v, v, i, i, i, i));
+}
+FOVEA_INLINE I LoadBlocks(const uint8_t* p, size_t) { return I(wasm_v128_load(p)); }
+FOVEA_INLINE void StoreBlockPairs(v128_t a, v128_t b, uint8_t* p, size_t) {
+  wasm_v128_store(p, a);
+  wasm_v128_store(p + 16, b);
+}
+
 }  // namespace raw
 
 #define FOVEA_HAS_F16 0

@@ -93,6 +93,41 @@ FOVEA_INLINE V SumBlocks(const V (&v)[4]) {
   return Sum(_mm512_shuffle_f32x4(v01, v23, 0x88), _mm512_shuffle_f32x4(v01, v23, 0xdd));
 }
 
+// ---- blocks of four lanes
+#define FOVEA_HAS_F16_BLOCKS 1
+FOVEA_INLINE V Floats(I v) { return _mm512_castsi512_ps(v); }
+FOVEA_INLINE I Ints(V v) { return _mm512_castps_si512(v); }
+FOVEA_INLINE I LookUp(I table, I at) { return _mm512_shuffle_epi8(table, at); }
+FOVEA_INLINE I MaxU8(I a, I b) { return _mm512_max_epu8(a, b); }
+FOVEA_INLINE I SubU8(I a, I b) { return _mm512_sub_epi8(a, b); }
+template <int i>
+FOVEA_INLINE V SpreadLane(V v) {
+  return _mm512_permute_ps(v, 0x55 * i);
+}
+FOVEA_INLINE I LoadBlocks(const uint8_t* p, size_t n) {
+  if (n == 4) return _mm512_loadu_si512(p);
+  return _mm512_maskz_loadu_epi32(__mmask16((1u << 4 * n) - 1u), p);
+}
+FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, size_t n) {
+  const I front = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), b);
+  const I back = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15), b);
+  if (n == 1) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(front));
+  _mm512_storeu_si512(p, front);
+  if (n == 3) _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 64), _mm512_castsi512_si256(back));
+  if (n == 4) _mm512_storeu_si512(p + 64, back);
+}
+FOVEA_INLINE V LoadF16Blocks(const uint16_t* p, ptrdiff_t stride, size_t n) {
+  __m128i rows[4];
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    const __m128i* const row = reinterpret_cast<const __m128i*>(p + i * stride);
+    rows[i] = n == 4 ? _mm_loadl_epi64(row) : _mm_maskz_loadu_epi16(__mmask8((1u << n) - 1u), row);
+  }
+  const __m128i pairs01 = _mm_unpacklo_epi16(rows[0], rows[1]), pairs23 = _mm_unpacklo_epi16(rows[2], rows[3]);
+  const __m256i front = _mm256_castsi128_si256(_mm_unpacklo_epi32(pairs01, pairs23));
+  return WidenF16(_mm256_inserti128_si256(front, _mm_unpackhi_epi32(pairs01, pairs23), 1));
+}
+
 #elif FOVEA_X86_LANES == 8
 
 using V = __m256;
@@ -169,6 +204,37 @@ FOVEA_INLINE V SwapLanes(V v) {
 FOVEA_INLINE V Sum(V a, V b) { return _mm256_add_ps(a, b); }
 FOVEA_INLINE V SumBlocks(const V (&v)[2]) {
   return Sum(_mm256_permute2f128_ps(v[0], v[1], 0x20), _mm256_permute2f128_ps(v[0], v[1], 0x31));
+}
+
+// ---- blocks of four lanes
+#define FOVEA_HAS_F16_BLOCKS 1
+FOVEA_INLINE V Floats(I v) { return _mm256_castsi256_ps(v); }
+FOVEA_INLINE I Ints(V v) { return _mm256_castps_si256(v); }
+FOVEA_INLINE I LookUp(I table, I at) { return _mm256_shuffle_epi8(table, at); }
+FOVEA_INLINE I MaxU8(I a, I b) { return _mm256_max_epu8(a, b); }
+FOVEA_INLINE I SubU8(I a, I b) { return _mm256_sub_epi8(a, b); }
+template <int i>
+FOVEA_INLINE V SpreadLane(V v) {
+  return _mm256_permute_ps(v, 0x55 * i);
+}
+FOVEA_INLINE I LoadBlocks(const uint8_t* p, size_t n) {
+  if (n == 2) return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return _mm256_zextsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, size_t n) {
+  __m256i* const to = reinterpret_cast<__m256i*>(p);
+  _mm256_storeu_si256(to, _mm256_permute2x128_si256(a, b, 0x20));
+  if (n == 2) _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(a, b, 0x31));
+}
+FOVEA_INLINE V LoadF16Blocks(const uint16_t* p, ptrdiff_t stride, size_t n) {
+  __m128i rows[4];
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    int32_t halves = p[i * stride];
+    if (n == 2) __builtin_memcpy(&halves, p + i * stride, 4);
+    rows[i] = _mm_cvtsi32_si128(halves);
+  }
+  return WidenF16(_mm_unpacklo_epi32(_mm_unpacklo_epi16(rows[0], rows[1]), _mm_unpacklo_epi16(rows[2], rows[3])));
 }
 
 #elif FOVEA_X86_LANES == 4
@@ -255,6 +321,23 @@ FOVEA_INLINE V SwapLanes(V v) {
 FOVEA_INLINE V Sum(V a, V b) { return _mm_add_ps(a, b); }
 FOVEA_INLINE V SumBlocks(const V (&v)[1]) { return v[0]; }
 
+// ---- blocks of four lanes
+FOVEA_INLINE V Floats(I v) { return _mm_castsi128_ps(v); }
+FOVEA_INLINE I Ints(V v) { return _mm_castps_si128(v); }
+FOVEA_INLINE I LookUp(I table, I at) { return _mm_shuffle_epi8(table, at); }
+FOVEA_INLINE I MaxU8(I a, I b) { return _mm_max_epu8(a, b); }
+FOVEA_INLINE I SubU8(I a, I b) { return _mm_sub_epi8(a, b); }
+template <int i>
+FOVEA_INLINE V SpreadLane(V v) {
+  return _mm_shuffle_ps(v, v, 0x55 * i);
+}
+FOVEA_INLINE I LoadBlocks(const uint8_t* p, size_t) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, size_t) {
+  __m128i* const to = reinterpret_cast<__m128i*>(p);
+  _mm_storeu_si128(to, a);
+  _mm_storeu_si128(to + 1, b);
+}
+
 #endif
 
 #if FOVEA_X86_LANES != 16
@@ -321,6 +404,14 @@ FOVEA_INLINE V SumsOfLanes(const V (&v)[FOVEA_X86_LANES]) {
     blocks[g / 4] = Sum(UnpackLo64(v01, v23), UnpackHi64(v01, v23));
   }
   return SumBlocks(blocks);
+}
+
+FOVEA_INLINE I LargestOfLanes(const I (&v)[4]) {
+  const auto lanes = [](I a, I b) {
+    return MaxU8(Ints(UnpackLo32(Floats(a), Floats(b))), Ints(UnpackHi32(Floats(a), Floats(b))));
+  };
+  const V a = Floats(lanes(v[0], v[1])), b = Floats(lanes(v[2], v[3]));
+  return MaxU8(Ints(UnpackLo64(a, b)), Ints(UnpackHi64(a, b)));
 }
 
 }  // namespace raw
