@@ -2,9 +2,34 @@
 //
 // Brings the rows of keys and values to where the integer products take them.
 
+// Rows of i4 become rows of i8 in a buffer, some whole groups of rows at a time, and these are brought to `to`, where
+// rows are row_bytes apart. False where that cannot be.
+using BringI8 = void(const RowsToBring&);
+FOVEA_INLINE bool BringWidened(const RowsToBring& r, size_t row_bytes, BringI8* bring) {
+  constexpr uint32_t kAtOnce = kGroup > 4 ? kGroup : 4;
+  if (!WidensI4(r.dim) || r.dim > kMostI8Products || r.elements != r.dim) return false;
+  uint8_t bytes[kAtOnce * kMostI8Products];
+  float scales[kKeyTile + 4];
+  RowsToBring part = r;
+  for (uint32_t i = 0; i < r.count; i += part.count) {
+    const uint32_t left = r.count - i, room = kAtOnce - (r.at + i) % kAtOnce;
+    part.count = room < left ? room : left;
+    const auto* const data = static_cast<const uint8_t*>(r.rows.data) + ptrdiff_t(i) * r.rows.stride;
+    const auto* const group_scales = static_cast<const uint16_t*>(r.rows.scales) + ptrdiff_t(i) * r.rows.scale_stride;
+    WidenI4({data, group_scales, r.rows.stride, r.rows.scale_stride, FOVEA_I4}, part.count, r.dim, bytes, r.dim,
+            scales);
+    part.rows = {bytes, scales, ptrdiff_t(r.dim), 1, FOVEA_I8};
+    part.at = r.at + i;
+    part.to = static_cast<char*>(r.to) + i * row_bytes;
+    bring(part);
+  }
+  return true;
+}
+
 template <fovea_dtype kType>
 FOVEA_INLINE void BringKeysOf(const RowsToBring& r) {
   const size_t padded = round_up(r.dim, kReads);
+  if (kType == FOVEA_I4 && BringWidened(r, padded * sizeof(dot::RowCode), BringKeysOf<FOVEA_I8>)) return;
   dot::RowCode* to = static_cast<dot::RowCode*>(r.to);
   for (uint32_t i = 0; i < r.count; ++i) {
     const CodedRow<kType> row = CodedRowOf<kType>(r, i);
@@ -70,6 +95,7 @@ FOVEA_INLINE size_t PutGroup(const RowsToBring& r, uint32_t i, size_t padded) {
 
 template <fovea_dtype kType>
 FOVEA_INLINE void BringValuesOf(const RowsToBring& r) {
+  if (kType == FOVEA_I4 && BringWidened(r, 0, BringValuesOf<FOVEA_I8>)) return;
   const size_t padded = padded_values(r.elements);
   if (r.at == r.begin) BeginValues(r, padded);
   for (uint32_t i = 0; i < r.count;) {
