@@ -31,9 +31,12 @@ FOVEA_INLINE void BringKeysOf(const RowsToBring& r) {
   const size_t padded = round_up(r.dim, kReads);
   if (kType == FOVEA_I4 && BringWidened(r, padded * sizeof(dot::RowCode), BringKeysOf<FOVEA_I8>)) return;
   dot::RowCode* to = static_cast<dot::RowCode*>(r.to);
+  const float* const scales = ScalesTogether<kType>(r);
+  if (scales) NoteKeyScales(r, scales);
+  if (scales && !to && !dot::kUnsignedQueries) return;
   for (uint32_t i = 0; i < r.count; ++i) {
     const CodedRow<kType> row = CodedRowOf<kType>(r, i);
-    NoteKeyScale(r, r.at + i, row.Scale());
+    if (!scales) NoteKeyScale(r, r.at + i, row.Scale());
     [[maybe_unused]] const dot::RowCode* codes = to;
     if (!r.to) codes = static_cast<const dot::RowCode*>(r.rows.data) + ptrdiff_t(i) * r.rows.stride;
     for (size_t d = 0; r.to && d < padded; d += kLanes) {
@@ -98,12 +101,18 @@ FOVEA_INLINE void BringValuesOf(const RowsToBring& r) {
   if (kType == FOVEA_I4 && BringWidened(r, 0, BringValuesOf<FOVEA_I8>)) return;
   const size_t padded = padded_values(r.elements);
   if (r.at == r.begin) BeginValues(r, padded);
+  const float* const scales = ScalesTogether<kType>(r);
+  if (scales) NoteValueScales(r, scales);
   for (uint32_t i = 0; i < r.count;) {
     const bool grouped = kType == FOVEA_I8 && kGroup > 1 && (r.at + i) % kGroup == 0 && r.count - i >= kGroup;
     const size_t done = grouped ? PutGroup(r, i, padded) : 0;
+    if (scales && done == r.elements) {
+      i += kGroup;
+      continue;
+    }
     for (const uint32_t end = i + (grouped ? kGroup : 1); i < end; ++i) {
       const CodedRow<kType> row = CodedRowOf<kType>(r, i);
-      NoteValueScale(r, r.at + i, row.Scale());
+      if (!scales) NoteValueScale(r, r.at + i, row.Scale());
       PutValue(row, r, r.at + i, done, padded);
     }
   }

@@ -347,22 +347,10 @@ FOVEA_INLINE const float* FewBringRows(const RowsToBring& r, float (&scales)[kKe
   return scales;
 }
 
-// Calls for_some(i, n) for vectors of kLanes, and last one of n <= kLanes: whole vectors are known to be whole.
-template <class ForSome>
-FOVEA_INLINE void ForVectors(size_t count, const ForSome& for_some) {
-  size_t i = 0;
-  for (; !kPreferSize && i + kLanes <= count; i += kLanes) for_some(i, kLanes);
-  for (; i < count; i += kLanes) for_some(i, count - i < kLanes ? count - i : kLanes);
-}
-
 template <fovea_dtype kType>
 FOVEA_INLINE void FewBringKeysOf(const RowsToBring& r) {
   float room[kKeyTile + 4];
-  const float* const scales = FewBringRows<kType>(r, room);
-  float* const to = r.numbers->key_scale + r.at;
-  ForVectors(r.count, [=](size_t i, size_t n) __attribute__((always_inline)) {
-    StoreUpTo(FiniteOrNaN(LoadUpTo(scales + i, n)), to + i, n);
-  });
+  NoteKeyScales(r, FewBringRows<kType>(r, room));
 }
 FOVEA_KERNEL void FewBringKeys(const RowsToBring& r) {
   FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, FewBringKeysOf<kType>(r));
@@ -373,18 +361,7 @@ FOVEA_INLINE void FewBringValuesOf(const RowsToBring& r) {
   float room[kKeyTile + 4];
   const float* const scales = FewBringRows<kType>(r, room);
   if (r.at == r.begin) BeginValueScales(r);
-  float* const to = r.numbers->value_scale + r.at;
-  VF nan = hn::Zero(kF);
-  ForVectors(r.count, [=, &nan](size_t i, size_t n) __attribute__((always_inline)) {
-    const VF scale = LoadUpTo(scales + i, n);
-    const MF negative = hn::Lt(scale, hn::Zero(kF));
-    nan = hn::Add(nan, hn::IfThenElse(negative, hn::Set(kF, __builtin_nanf("")), hn::Sub(scale, scale)));
-    StoreUpTo(scale, to + i, n);
-  });
-  float any_nan;
-  hn::StoreN(OverLanes<false>(nan), kF, &any_nan, 1);
-  if (any_nan == 0.0f && !r.numbers->any_nan) return;
-  for (uint32_t i = 0; i < r.count; ++i) NoteValueScale(r, r.at + i, scales[i]);
+  NoteValueScales(r, scales);
 }
 FOVEA_KERNEL void FewBringValues(const RowsToBring& r) {
   FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, FewBringValuesOf<kType>(r));

@@ -82,3 +82,40 @@ FOVEA_INLINE void NoteValueScale(const RowsToBring& r, uint32_t key, float scale
   }
   if (numbers.any_nan) numbers.value_nan[key] = nan;
 }
+
+// Calls for_some(i, n) for vectors of kLanes, and last one of n <= kLanes: whole vectors are known to be whole.
+template <class ForSome>
+FOVEA_INLINE void ForVectors(size_t count, const ForSome& for_some) {
+  size_t i = 0;
+  for (; !kPreferSize && i + kLanes <= count; i += kLanes) for_some(i, kLanes);
+  for (; i < count; i += kLanes) for_some(i, count - i < kLanes ? count - i : kLanes);
+}
+// The same for all rows, whose scales lie together.
+FOVEA_INLINE void NoteKeyScales(const RowsToBring& r, const float* scales) {
+  float* const to = r.numbers->key_scale + r.at;
+  ForVectors(r.count, [=](size_t i, size_t n) __attribute__((always_inline)) {
+    StoreUpTo(FiniteOrNaN(LoadUpTo(scales + i, n)), to + i, n);
+  });
+}
+FOVEA_INLINE void NoteValueScales(const RowsToBring& r, const float* scales) {
+  if (r.element > 0) return;
+  float* const to = r.numbers->value_scale + r.at;
+  VF nan = hn::Zero(kF);
+  ForVectors(r.count, [=, &nan](size_t i, size_t n) __attribute__((always_inline)) {
+    const VF scale = LoadUpTo(scales + i, n);
+    const MF negative = hn::Lt(scale, hn::Zero(kF));
+    nan = hn::Add(nan, hn::IfThenElse(negative, hn::Set(kF, __builtin_nanf("")), hn::Sub(scale, scale)));
+    StoreUpTo(scale, to + i, n);
+  });
+  float any_nan;
+  hn::StoreN(OverLanes<false>(nan), kF, &any_nan, 1);
+  if (any_nan == 0.0f && !r.numbers->any_nan) return;
+  for (uint32_t i = 0; i < r.count; ++i) NoteValueScale(r, r.at + i, scales[i]);
+}
+
+// Where they do, unless size counts.
+template <fovea_dtype kType>
+FOVEA_INLINE const float* ScalesTogether(const RowsToBring& r) {
+  const bool together = !kPreferSize && kLanes > 1 && kType == FOVEA_I8 && r.rows.scale_stride == 1;
+  return together ? static_cast<const float*>(r.rows.scales) : nullptr;
+}

@@ -141,15 +141,19 @@ FOVEA_INLINE MF EmptyRows(const QueryTile& t, size_t column) {
   return hn::Eq(hn::LoadU(kF, t.row_sum + column), hn::Zero(kF));
 }
 
-// Elements e + i of `live` rows, i < n, from o_t, which moves on by kLanes rows of the tile.
-FOVEA_INLINE void StoreOutputs(const float*& o_t, size_t columns, VF normalise, MF empty, const LaneRows<char>& rows,
-                               fovea_dtype dtype, size_t live, size_t e, size_t n) {
-  VF lanes[kLanes];
+// Some elements of a vector of rows, the first n <= kLanes, from o_t, which moves on by kLanes rows of the tile.
+FOVEA_INLINE void Normalised(const float*& o_t, size_t columns, VF normalise, MF empty, size_t n, VF (&lanes)[kLanes]) {
   FOVEA_UNROLL(16)
   for (size_t i = 0; i < kLanes; ++i, o_t += columns) {
     lanes[i] = hn::Zero(kF);
     if (i < n) lanes[i] = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, o_t), normalise));
   }
+}
+// Elements e + i of `live` rows, i < n.
+FOVEA_INLINE void StoreOutputs(const float*& o_t, size_t columns, VF normalise, MF empty, const LaneRows<char>& rows,
+                               fovea_dtype dtype, size_t live, size_t e, size_t n) {
+  VF lanes[kLanes];
+  Normalised(o_t, columns, normalise, empty, n, lanes);
   StoreTransposed(lanes, rows, dtype, live, e, n);
 }
 
@@ -185,6 +189,14 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
       continue;
     }
     if (!kPreferSize && live == kLanes) {
+      const bool f32 = is_f32<kUnscaledFormats>(outputs.out.dtype);
+      LaneRows<float> f32_rows;
+      for (size_t i = 0; i < kLanes; ++i) f32_rows.at[i] = reinterpret_cast<float*>(rows.at[i]);
+      for (; f32 && e + kLanes <= value_dim; e += kLanes) {  // here nothing is asked for each vector
+        VF lanes[kLanes];
+        Normalised(o_t, columns, normalise, empty, kLanes, lanes);
+        StoreTransposed(lanes, f32_rows, kLanes, e, kLanes);
+      }
       for (; e + kLanes <= value_dim; e += kLanes) {
         StoreOutputs(o_t, columns, normalise, empty, rows, outputs.out.dtype, kLanes, e, kLanes);
       }

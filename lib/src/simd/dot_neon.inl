@@ -86,6 +86,12 @@ FOVEA_INLINE void StoreVectors(const int32x4_t (&v)[n], Code* p) {
   for (int i = 0; i < n; ++i) r[i] = vreinterpretq_f32_s32(v[i]);
   hn::raw::StoreVectors(r, reinterpret_cast<float*>(p));
 }
+FOVEA_INLINE void StoreBytes(const int8x16_t (&v)[4], RowCode* p) {
+  hn::raw::V r[4];
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) r[i] = vreinterpretq_f32_s8(v[i]);
+  hn::raw::StoreVectors(r, reinterpret_cast<float*>(p));
+}
 
 // Byte i of each of four vectors, one behind the other, for all i.
 FOVEA_INLINE void Interleave(int8x16_t (&v)[4]) {

@@ -97,15 +97,18 @@ FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[4], size_t elements, Ro
     FOVEA_UNROLL(4)
     for (int i = 0; i < 4; ++i) v[i] = vld1q_s8(row[i] + e);
     Interleave(v);
+    VF starts[4];
+    LoadVectors(reinterpret_cast<const float*>(start + e), starts);
     FOVEA_UNROLL(4)
     for (int i = 0; i < 4; ++i) {
-      vst1q_s8(to + 16 * i, v[i]);
-      Sum sum = vld1q_s32(start + e + 4 * i);
+      Sum sum = vreinterpretq_s32_f32(hn::Raw(starts[i]));
       asm(FOVEA_ASM_DOTPROD "sdot %0.4s, %1.16b, %2.16b\n\tsdot %0.4s, %1.16b, %2.16b"
           : "+w"(sum)
           : "w"(v[i]), "w"(half));
-      vst1q_s32(start + e + 4 * i, sum);
+      starts[i] = VF{vreinterpretq_f32_s32(sum)};
     }
+    StoreBytes(v, to);
+    StoreVectors(starts, reinterpret_cast<float*>(start + e));
   }
   return e;
 }
