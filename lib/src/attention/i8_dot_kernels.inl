@@ -14,6 +14,7 @@
 #if !defined(FOVEA_DOT_WHOLE)
 #define FOVEA_DOT_WHOLE "attention/i8_whole.inl"
 #endif
+#include "math/dot_shape.inl"
 #include "attention/i8_tile.inl"
 #include FOVEA_DOT_PRODUCTS
 #include "attention/i8_softmax.inl"

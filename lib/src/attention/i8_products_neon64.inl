@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The products of i8_products.inl for AArch64, where an instruction multiplies columns by one of four groups of a
-// register, or by two rows. Rows are read 16 codes at a time.
-
-// Rows of keys, or elements of values, of a register block: with four vectors of columns, sums fill half the registers.
-template <int kVectors>
-constexpr int kDotRows = kVectors <= 2 ? 8 : 4;
-
-// The codes of rows behind their last 16, and zeros.
-template <int kRows>
-FOVEA_CALLED_TEMPLATE void CopyRest(const dot::RowCode* const (&at)[kRows], size_t dim, dot::RowCode (&rest)[kRows][16]) {
-  const size_t whole = dim / kReads * kReads;
-  for (int k = 0; k < kRows; ++k) {
-    for (size_t i = 0; i < kReads; ++i) rest[k][i] = whole + i < dim ? at[k][whole + i] : dot::RowCode{0};
-  }
-}
+// register, or by two rows.
+#include "math/dot_block_neon64.inl"
 
 // Scores of kRows keys, of which `left` exist: the others repeat the last one.
 template <int kVectors, int kRows>
 FOVEA_INLINE void ScoreBlock(const QueryTile& t, size_t column, const dot::RowCode* key, ptrdiff_t stride,
                              uint32_t left, const float* key_scales, float* s) {
   const dot::RowCode* at[kRows];
-  dot::RowCode rest[kRows][kReads];
   dot::Sums<kRows, kVectors> sums;
   FOVEA_UNROLL(8)
   for (uint32_t k = 0; k < kRows; ++k) {
@@ -29,32 +16,8 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, size_t column, const dot::RowCo
     key += left >= kRows || k + 1 < left ? stride : 0;
     dot::Begin(k, 0, sums);
   }
-  const size_t columns = t.columns, step = columns * kGroup;
-  const dot::Code* x = QueryCodes(t) + column * kGroup;
-  size_t reads = t.head_dim / kReads;
-  bool rests = t.head_dim % kReads != 0;
-  if (rests) {
-    const dot::RowCode* rows[kRows];  // so that `at` need not be in memory
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) rows[k] = at[k];
-    CopyRest(rows, t.head_dim, rest);
-  }
-  for (;; reads = 1) {
-    for (; reads > 0; --reads) {
-      dot::E e[kRows];
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) {
-        e[k] = dot::LoadE(at[k]);
-        at[k] += kReads;
-        FOVEA_OPAQUE(at[k]);
-      }
-      dot::AddKeys(x, step, e, sums);
-    }
-    if (!rests) break;
-    rests = false;
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) at[k] = rest[k];
-  }
+  const size_t columns = t.columns;
+  MultiplyKeys<kVectors>(QueryCodes(t) + column * kGroup, columns * kGroup, at, t.head_dim, sums);
   VF query_scale[kVectors];
   dot::LoadVectors(QueryScales(t) + column, query_scale);
   FOVEA_UNROLL(8)

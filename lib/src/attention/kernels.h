@@ -13,6 +13,7 @@
 #include "formats/formats.h"
 #include "fovea/fovea.h"
 #include "targets/choice.h"
+#include "targets/dot_traits.h"
 
 namespace fovea {
 
@@ -111,24 +112,6 @@ constexpr size_t mask_element_bytes(fovea_mask_kind kind) {
 // Whether this build has any.
 constexpr bool kHasI8Products = config::kComputeI8;
 
-// How codes lie in memory for a kind of dot product, on every machine that plans for it.
-struct DotTraits {
-  uint8_t code_bytes;  // of a code of a query, a weight, or a row that was brought
-  uint8_t group;       // codes of a column that one product takes. They lie together: [dim / group][column][group]
-  uint8_t reads;       // codes of a row that are read at once: rows that were brought are whole multiples
-  bool few_rows;       // whether there is a few-rows kernel, where the target has one for f32
-  uint8_t vectors;     // most vectors of query rows in a tile; 0 = as many as the target has for f32
-};
-constexpr DotTraits kDotTraits[kDotKinds] = {
-    // bytes of a code, group, reads, few rows, vectors
-    {4, 1, 1, true, 0},     // floats
-    {1, 4, 4, true, 0},     // vpdpbusd
-    {1, 4, 16, true, 4},    // sdot
-    {1, 8, 16, true, 4},    // smmla
-    {1, 16, 16, true, 0},   // vmladava
-    {2, 2, 4, false, 0},    // smlad
-};
-constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 // Values that were brought have a multiple of this many elements.
 constexpr uint32_t kValueGrain = 8;
 constexpr size_t padded_values(size_t elements) { return round_up(elements, kValueGrain); }

@@ -105,6 +105,20 @@ struct FormatRow<FOVEA_I8> {
   }
 };
 
+// A row of codes, which are taken as they are; and what stands for their ScaleI8.
+struct CodeRow {
+  FormatRow<FOVEA_I8> row;
+  FOVEA_INLINE CodeRow Of(const void* data) { return {FormatRow<FOVEA_I8>::Of(data, nullptr)}; }
+  inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const {
+    return n == kLanes ? row.Whole(d) : row.Part(d, n);
+  }
+};
+struct CodesAsTheyAre {
+  inline __attribute__((always_inline)) VF Biased(VF codes) const {
+    return hn::Add(codes, hn::Set(kF, kRoundingBias));
+  }
+};
+
 // The first n lanes, and 0 in the others.
 FOVEA_INLINE VF FirstLanes(VF v, size_t n) {
   return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(n))), v, hn::Zero(kF));

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows of numbers become columns of codes: [dim / kGroup][column][kGroup].
+
+// Puts the codes of `count` <= kLanes elements, the first of which is element d from x on, where their column has them:
+// groups lie together.
+FOVEA_INLINE void PutCodes(VF biased, size_t d, size_t count, dot::Code* x, size_t columns) {
+  constexpr size_t kChunk = kGroup < kLanes ? kGroup : kLanes;
+  dot::Code codes[kLanes];
+  dot::StoreQueries(biased, codes);
+  for (size_t i = 0; i < count; i += kChunk) {
+    const size_t place = dot::PlaceOf(d + i);
+    __builtin_memcpy(x + place / kGroup * columns * kGroup + place % kGroup, codes + i, kChunk * sizeof *codes);
+  }
+}
+
+// A row of dim numbers becomes the column that begins at x. row(d, n) gives n <= kLanes elements from d on, and fit their
+// codes, biased. Behind the last element there are codes of 0, up to what is read at once.
+template <class Row, class Fit>
+FOVEA_INLINE void PutColumn(const Row& row, const Fit& fit, size_t dim, dot::Code* x, size_t columns) {
+  constexpr size_t kStep = kReads > kLanes ? kReads : kLanes;
+  size_t d = 0;
+  for (; d + kStep <= dim; d += kStep, x += kStep * columns) {
+    FOVEA_UNROLL_FOR_SPEED(16)
+    for (size_t i = 0; i < kStep; i += kLanes) PutCodes(fit.Biased(row(d + i, kLanes)), i, kLanes, x, columns);
+  }
+  const size_t left = dim - d, padded = round_up(left, kReads);
+  for (size_t i = 0; i < padded; i += kLanes) {
+    const size_t n = i >= left ? 0 : left - i < kLanes ? left - i : kLanes;
+    PutCodes(fit.Biased(row(d + i, n)), i, padded - i < kLanes ? padded - i : kLanes, x, columns);
+  }
+}
