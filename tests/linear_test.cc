@@ -125,10 +125,11 @@ class LinearCase {
   }
 
   float* x(size_t token, size_t i) const {
-    return const_cast<float*>(args.x) + static_cast<ptrdiff_t>(token) * args.x_stride + static_cast<ptrdiff_t>(i);
+    return static_cast<float*>(const_cast<void*>(args.x)) + static_cast<ptrdiff_t>(token) * args.x_stride +
+           static_cast<ptrdiff_t>(i);
   }
   float* y(size_t token, size_t o) const {
-    return args.y + static_cast<ptrdiff_t>(token) * args.y_stride + static_cast<ptrdiff_t>(o);
+    return static_cast<float*>(args.y) + static_cast<ptrdiff_t>(token) * args.y_stride + static_cast<ptrdiff_t>(o);
   }
   template <class T>
   T* w(size_t o, size_t unit) const {
@@ -542,7 +543,7 @@ TEST_CASE("linear: every misuse has its status, and nothing is written", "[short
        [](Call& c) { c.args.x = c.test.y_.as<float>() + c.test.y_.bytes() / 4 - 1, c.args.x_stride = 0; }},
       {"weights in y", FOVEA_ERR_OVERLAP,
        [](Call& c) { c.args.weights.data = c.args.y, c.args.weights.row_stride = 0; }},
-      {"bias in y", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.weights.bias = c.args.y; }},
+      {"bias in y", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.weights.bias = static_cast<float*>(c.args.y); }},
       {"y in the workspace", FOVEA_ERR_OVERLAP,
        [](Call& c) { c.args.y = static_cast<float*>(c.workspace) + c.workspace_bytes / 4 - 1; }},
       {"x in the workspace", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.x = static_cast<float*>(c.workspace); }},

@@ -161,6 +161,28 @@ fovea_linear_weights weights(Bytes& bytes, Memory& memory, fovea_dtype dtype, si
   return w;
 }
 
+// What a layer with integer products may have beside.
+void integers(Bytes& bytes, Memory& memory, fovea_linear_args* a) {
+  a->compute = FOVEA_COMPUTE_I8;
+  const bool codes = bytes.flag(), one = bytes.flag();
+  if (codes) {
+    a->x_dtype = FOVEA_I8;
+    a->x_scales_stride = one ? 0 : stride_of(bytes, 1);
+    a->x_scales = static_cast<const float*>(memory.array(sizeof(float), 1, {a->tokens}, {a->x_scales_stride}, false));
+    a->x_zero = static_cast<int32_t>(bytes.below(258)) - 129;
+    spoil(bytes, {&a->x_scales});
+  }
+  if (bytes.flag()) {
+    a->y_dtype = FOVEA_I8;
+    a->y_scale = bytes.below(16) == 1 ? 0.0f : 0.01f * static_cast<float>(1 + bytes.below(100));
+    a->y_zero = static_cast<int32_t>(bytes.below(258)) - 129;
+  }
+  if (codes && one && bytes.flag()) {
+    a->weights.bias = nullptr;
+    a->weights.bias_i32 = static_cast<const int32_t*>(memory.array(sizeof(int32_t), a->out_dim, {}, {}, false));
+  }
+}
+
 void linear(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   const Executor executor(bytes);
@@ -176,11 +198,12 @@ void linear(Bytes& bytes) {
       weights(bytes, memory,
               choice(bytes, {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1}),
               a.out_dim, a.in_dim);
-  a.x = static_cast<const float*>(memory.array(4, a.in_dim, {a.tokens}, {a.x_stride}, false));
-  a.y = static_cast<float*>(memory.array(4, a.out_dim, {a.tokens}, {a.y_stride}, true));
+  if (a.weights.dtype == FOVEA_I8 && bytes.flag()) integers(bytes, memory, &a);
+  a.x = memory.array(unit(a.x_dtype), a.in_dim, {a.tokens}, {a.x_stride}, false);
+  a.y = memory.array(unit(a.y_dtype), a.out_dim, {a.tokens}, {a.y_stride}, true);
   spoil(bytes, {&a.x, &a.y});
   const bool overlaps = bytes.below(24) == 1;
-  if (overlaps) a.y = const_cast<float*>(a.x);
+  if (overlaps) a.y = const_cast<void*>(a.x);
 
   const size_t needed = fovea_linear_workspace_bytes(&a);
   size_t given = needed;

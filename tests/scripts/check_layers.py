@@ -56,6 +56,7 @@ CONFIG_FILES = {
     "base/tasks.h",
     "cache/call.h",
     "formats/formats.h",
+    "linear/i8_kernels.h",
     "linear/linear.inl",
     "rope/call.h",
     "rope/rope.inl",

@@ -926,6 +926,9 @@ typedef struct fovea_linear_weights {
   const void* scales; /* required for I8, float[out_dim], and for I4, uint16_t[out_dim][ceil(in_dim / 32)]. Else NULL
                          (FOVEA_ERR_UNSUPPORTED) */
   const float* bias;  /* optional [out_dim] */
+  const int32_t* bias_i32; /* optional [out_dim], instead of bias: in units of x's scale times the row's, and added to
+                              the sums of codes before these are scaled. Only with I8 x of one scale, and without bias
+                              (FOVEA_ERR_UNSUPPORTED) */
 } fovea_linear_weights;
 
 /* The arguments of fovea_linear. Set all to 0 first, then fill in. */
@@ -933,16 +936,31 @@ typedef struct fovea_linear_args {
   uint32_t struct_bytes;  /* sizeof(fovea_linear_args) */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
   uint32_t portable_bits; /* nonzero: a token's bits are the same among any number of tokens, and on AVX2, AVX-512 and
-                             AArch64 NEON. 0: few tokens may take the kernel that is faster for them */
+                             AArch64 NEON. 0: few tokens may take the kernel that is faster for them.
+                             With FOVEA_COMPUTE_I8 bits are the same either way */
+  fovea_compute compute;  /* FOVEA_COMPUTE_F32, or FOVEA_COMPUTE_I8 with I8 weights (FOVEA_ERR_UNSUPPORTED) */
+  uint64_t processor_features; /* as in fovea_attention_desc */
 
   uint32_t tokens;          /* at most 2^30 (FOVEA_ERR_SIZE); 0: nothing is written */
-  uint32_t in_dim, out_dim; /* 1 (FOVEA_ERR_DIM) to 2^31 - 1 (FOVEA_ERR_SIZE) */
+  uint32_t in_dim, out_dim; /* 1 (FOVEA_ERR_DIM) to 2^31 - 1, with FOVEA_COMPUTE_I8 in_dim to 2^16 (FOVEA_ERR_SIZE) */
 
-  float* y; /* required: [tokens][out_dim] */
+  fovea_dtype x_dtype, y_dtype; /* F32; or I8, only with FOVEA_COMPUTE_I8 (FOVEA_ERR_UNSUPPORTED) */
+  void* y;                      /* required: [tokens][out_dim] */
   ptrdiff_t y_stride;
-  const float* x; /* required: [tokens][in_dim] */
+  const void* x; /* required: [tokens][in_dim] */
   ptrdiff_t x_stride;
   fovea_linear_weights weights;
+
+  /* I8 x: x = scale * (code - x_zero), with a code from -128 to 127. Required then: [tokens] scales, x_scales_stride
+   * apart; a stride of 0 means one scale for all. With F32 x they are NULL and 0 (FOVEA_ERR_UNSUPPORTED). */
+  const float* x_scales;
+  ptrdiff_t x_scales_stride;
+  int32_t x_zero; /* -128 to 127 (FOVEA_ERR_NUMBER) */
+
+  /* I8 y: code = y / y_scale, rounded to the nearest, ties to even, + y_zero, and at least -128, at most 127; NaN becomes
+   * y_zero. With F32 y they are 0 (FOVEA_ERR_UNSUPPORTED). */
+  float y_scale;  /* finite and above 0 (FOVEA_ERR_NUMBER) */
+  int32_t y_zero; /* -128 to 127 (FOVEA_ERR_NUMBER) */
 
   size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else fewer tokens are taken at a time until it fits;
                                     FOVEA_ERR_BUDGET where one vector of them does not. Never changes bits */
@@ -961,6 +979,8 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * and outputs. dtype is the weights' type. */
 #define FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype) \
   FOVEA_LINEAR_BYTES_FOR_TOKENS_(in_dim, 2u * FOVEA_TILE_ROWS_MAX, dtype)
+/* The same with FOVEA_COMPUTE_I8. */
+#define FOVEA_LINEAR_I8_WORKSPACE_BYTES(in_dim) FOVEA_LINEAR_I8_BYTES_FOR_TOKENS_(in_dim, FOVEA_LINEAR_I8_ROWS_MAX_)
 
 /* y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o].
  * workspace has at least fovea_linear_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte aligned
@@ -968,7 +988,11 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * Arithmetic is f32. Narrower weights are widened exactly, except for the scale of I8, which rounds; an infinite scale
  * counts as NaN, and one of a group makes its outputs infinite or NaN. A sum consists of partial sums, each a chain of
  * 32 multiply-adds in the order of the inputs; for few tokens it has as many chains as a vector has lanes. NaN and
- * infinity go where the sums take them. y and the workspace must not overlap anything (FOVEA_ERR_OVERLAP). */
+ * infinity go where the sums take them. y and the workspace must not overlap anything (FOVEA_ERR_OVERLAP).
+ * With FOVEA_COMPUTE_I8 a token of f32 is converted like a row of I8 keys first, so that a NaN or infinity in it makes
+ * all of its outputs NaN. Sums of products of codes are exact. Then y = sum * x's scale * the weights' scale + bias, in
+ * this order and without fused multiply-add: the bits are the same on every target, and for any number of tokens. An
+ * infinite scale counts as NaN. A sum with bias_i32 wraps at 2^31. */
 fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
 #define fovea_linear_f32 fovea_linear /* its name before version 0.2 */
 
@@ -1309,6 +1333,17 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
          FOVEA_LINEAR_WIDENED_BYTES_)
 #define FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, rows) \
   (FOVEA_ALIGN_UP_(FOVEA_SIZE_(in_dim) * (rows) * 4u) + FOVEA_LINEAR_OUTPUTS_ * (rows) * 4u)
+/* Codes may be as wide as f32; where a vector has one lane but the processor has smlad, they have 16 bits. */
+#if FOVEA_TILE_ROWS_MAX == 12
+#define FOVEA_LINEAR_I8_ROWS_MAX_ 16u
+#else
+#define FOVEA_LINEAR_I8_ROWS_MAX_ FOVEA_TILE_ROWS_MAX
+#endif
+#define FOVEA_LINEAR_I8_BYTES_FOR_TOKENS_(in_dim, tokens) \
+  FOVEA_LINEAR_I8_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, FOVEA_LINEAR_I8_ROWS_MAX_))
+#define FOVEA_LINEAR_I8_BYTES_FOR_ROWS_(in_dim, rows)                                                            \
+  (FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 15u) / 16u * 16u * (rows) * 4u) + FOVEA_ALIGN_UP_((rows) * 4u) +       \
+   FOVEA_LINEAR_OUTPUTS_ * ((rows) + 1u) * 4u + FOVEA_LINEAR_WIDENED_BYTES_)
 #define FOVEA_ROW_BYTES_(dtype, dim)                                                               \
   ((dtype) == FOVEA_F32 ? FOVEA_SIZE_(dim) * 4u                                                    \
    : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u                         \

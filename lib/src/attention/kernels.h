@@ -112,9 +112,6 @@ constexpr size_t mask_element_bytes(fovea_mask_kind kind) {
 // Whether this build has any.
 constexpr bool kHasI8Products = config::kComputeI8;
 
-// Values that were brought have a multiple of this many elements.
-constexpr uint32_t kValueGrain = 8;
-constexpr size_t padded_values(size_t elements) { return round_up(elements, kValueGrain); }
 // The largest head_dim for which float sums of products of codes are exact: 127 * 128 * 1024 < 2^24.
 constexpr uint32_t kMostI8Products = 1024;
 

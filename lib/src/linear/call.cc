@@ -11,13 +11,20 @@
 namespace fovea {
 namespace {
 
+// Of a call whose arithmetic is f32.
+const float* x_at(const LinearCall& c, uint32_t token) {
+  return static_cast<const float*>(c.x) + ptrdiff_t(token) * c.x_stride;
+}
+float* y_at(const LinearCall& c, uint32_t token, uint32_t output) {
+  return static_cast<float*>(c.y) + ptrdiff_t(token) * c.y_stride + output;
+}
+
 void run_few(const LinearCall& c, uint32_t begin, uint32_t end) {
   const fovea_linear_weights w = weights_from(c.weights, c.in_dim, begin);
   for (uint32_t token = 0; token < c.tokens; token += kMostFewTokens) {
     const uint32_t left = c.tokens - token;
-    const ptrdiff_t first = ptrdiff_t(token);
-    c.kernels->few({left < kMostFewTokens ? left : kMostFewTokens, c.in_dim, end - begin, c.x + first * c.x_stride,
-                    c.y + first * c.y_stride + begin, c.x_stride, c.y_stride, w});
+    c.kernels->few({left < kMostFewTokens ? left : kMostFewTokens, c.in_dim, end - begin, x_at(c, token),
+                    y_at(c, token, begin), c.x_stride, c.y_stride, w});
   }
 }
 
@@ -47,23 +54,46 @@ void multiply(const LinearCall& c, const TokenTile& tile, uint32_t output, uint3
   }
 }
 
-// Tiles have nearly equal numbers of vectors: 4 vectors are 2 + 2, not 3 + 1.
-void run_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end, char* workspace) {
+// The tokens of a tile. Tiles have nearly equal numbers of vectors: 4 vectors are 2 + 2, not 3 + 1. Returns the first
+// token.
+template <class Tile>
+uint32_t take_tokens(const LinearCall& c, uint32_t index, Tile* tile) {
   const uint32_t more = c.vectors % c.tiles, vectors = c.vectors / c.tiles;
   const uint32_t token = (vectors * index + (index < more ? index : more)) * c.plan.lanes;
+  tile->in_dim = c.in_dim;
+  tile->columns = (vectors + (index < more)) * c.plan.lanes;
+  tile->live = c.tokens - token < tile->columns ? c.tokens - token : tile->columns;
+  return token;
+}
+
+void run_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end, char* workspace) {
   TokenTile tile;
-  tile.in_dim = c.in_dim;
-  tile.columns = (vectors + (index < more)) * c.plan.lanes;
-  tile.live = c.tokens - token < tile.columns ? c.tokens - token : tile.columns;
+  const uint32_t token = take_tokens(c, index, &tile);
   place_token_tile(workspace, c.weights.dtype, &tile);
-  c.kernels->begin(tile, c.x + ptrdiff_t(token) * c.x_stride, c.x_stride);
+  c.kernels->begin(tile, x_at(c, token), c.x_stride);
   for (uint32_t output = begin; output < end; output += kLinearOutputs) {
     const uint32_t outputs = end - output < kLinearOutputs ? end - output : kLinearOutputs;
     for (uint32_t input = 0; input < c.in_dim; input += kLinearInputs) {
       multiply(c, tile, output, outputs, input, c.in_dim - input < kLinearInputs ? c.in_dim - input : kLinearInputs);
     }
-    c.kernels->end(tile, outputs, weights_from(c.weights, c.in_dim, output).bias,
-                   c.y + ptrdiff_t(token) * c.y_stride + output, c.y_stride);
+    c.kernels->end(tile, outputs, weights_from(c.weights, c.in_dim, output).bias, y_at(c, token, output), c.y_stride);
+  }
+}
+
+// The same with integer products, for few tokens too.
+void run_i8_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end, char* workspace) {
+  I8TokenTile tile;
+  const uint32_t token = take_tokens(c, index, &tile);
+  place_i8_token_tile(workspace, c.plan, &tile);
+  const size_t unit = unit_bytes(c.inputs.dtype), out_unit = unit_bytes(c.outputs.dtype);
+  I8Tokens tokens = {advanced(c.x, stride_bytes(c.x_stride, unit, ptrdiff_t(token))), c.x_stride, c.inputs};
+  if (tokens.in.scales) tokens.in.scales += ptrdiff_t(token) * tokens.in.scales_stride;
+  c.i8->begin(tile, tokens);
+  const uint32_t step = c.plan.few ? end - begin : kLinearOutputs;
+  for (uint32_t output = begin; output < end; output += step) {
+    I8Rows rows = {weights_from(c.weights, c.in_dim, output), end - output < step ? end - output : step, nullptr, c.y_stride, c.outputs, c.inputs.zero};
+    rows.y = advanced(c.y, stride_bytes(c.y_stride, out_unit, ptrdiff_t(token)) + ptrdiff_t(output * out_unit));
+    c.i8->multiply(tile, rows);
   }
 }
 
@@ -73,6 +103,22 @@ constexpr void carve_token_tile(AnyCarver& carver, fovea_dtype weights, TokenTil
   carver.take(&tile->x, tile->columns, tile->in_dim);
   tile->widened = nullptr;
   if (weights != FOVEA_F32) carver.take(&tile->widened, kLinearInputs, kLinearGrain);
+}
+
+template <class AnyCarver>
+constexpr void carve_i8_token_tile(AnyCarver& carver, DotKind kind, bool few, I8TokenTile* tile) {
+  const DotTraits& dot = kDotTraits[kind];
+  tile->sums = nullptr, tile->starts = nullptr, tile->rows = nullptr;
+  char* bytes = nullptr;
+  carver.take(&tile->scales, tile->columns);
+  carver.take(&bytes, round_up(tile->in_dim, few ? kFewReads : dot.reads), size_t{tile->columns} * dot.code_bytes);
+  tile->x = bytes;
+  if (few) return;
+  carver.take(&tile->sums, tile->columns, kLinearOutputs);
+  carver.take(&tile->starts, kLinearOutputs);
+  if (dot.code_bytes == 1) return;
+  carver.take(&bytes, kLinearGrain * dot.code_bytes, i8_inputs(dot));
+  tile->rows = bytes;
 }
 
 // The macros of fovea.h count these arrays.
@@ -89,6 +135,17 @@ static_assert(token_tile_bytes(FOVEA_F32, 24, FOVEA_TILE_ROWS_MAX) == FOVEA_LINE
 static_assert(token_tile_bytes(FOVEA_I8, 24, 2 * FOVEA_TILE_ROWS_MAX) == FOVEA_LINEAR_WORKSPACE_BYTES(24, FOVEA_I8),
               "FOVEA_LINEAR_WIDENED_BYTES_ must be those of carve_token_tile");
 
+constexpr size_t i8_token_tile_bytes(DotKind kind, uint32_t in_dim, uint32_t columns) {
+  CarvedBytes carver;
+  I8TokenTile tile = {};
+  tile.in_dim = in_dim;
+  tile.columns = columns;
+  carve_i8_token_tile(carver, kind, false, &tile);
+  return carver.bytes;
+}
+static_assert(i8_token_tile_bytes(kDotFloats, 16, FOVEA_LINEAR_I8_ROWS_MAX_) == FOVEA_LINEAR_I8_WORKSPACE_BYTES(16),
+              "FOVEA_LINEAR_I8_WORKSPACE_BYTES must be the bytes of carve_i8_token_tile");
+
 }  // namespace
 
 fovea_linear_weights weights_from(fovea_linear_weights w, size_t in_dim, size_t output) {
@@ -96,6 +153,7 @@ fovea_linear_weights weights_from(fovea_linear_weights w, size_t in_dim, size_t 
   w.data = advanced(w.data, stride_bytes(w.row_stride, unit_bytes(w.dtype), ptrdiff_t(output)));
   if (w.scales) w.scales = advanced(w.scales, ptrdiff_t(output * row_scales));
   if (w.bias) w.bias += output;
+  if (w.bias_i32) w.bias_i32 += output;
   return w;
 }
 
@@ -105,12 +163,22 @@ CheckedSize place_token_tile(void* workspace, fovea_dtype weights, TokenTile* ti
   return carver.slow_bytes();
 }
 
+CheckedSize place_i8_token_tile(void* workspace, const LinearPlan& plan, I8TokenTile* tile) {
+  Carver carver(workspace);
+  carve_i8_token_tile(carver, plan.dot, plan.few, tile);
+  return carver.slow_bytes();
+}
+
 fovea_status LinearCall::run_task(size_t index, uint32_t worker, Scratch*) const {
   const uint32_t part = uint32_t(index % parts), tile = uint32_t(index / parts);
   // Parts consist of whole blocks of outputs and are as equal as these allow.
   const uint32_t blocks = divide_up(out_dim, kLinearGrain);
   const uint32_t begin = uint32_t(uint64_t(blocks) * part / parts) * kLinearGrain;
   const uint32_t end = part + 1 == parts ? out_dim : uint32_t(uint64_t(blocks) * (part + 1) / parts) * kLinearGrain;
+  if (kHasI8Linear && i8) {
+    run_i8_tile(*this, tile, begin, end, workspace + worker * plan.worker_bytes);
+    return FOVEA_OK;
+  }
   if (!kFewRowsServed || plan.tile_vectors != 0) {
     run_tile(*this, tile, begin, end, workspace + worker * plan.worker_bytes);
     return FOVEA_OK;

@@ -4,6 +4,7 @@
 
 #include "base/checked_size.h"
 #include "fovea/fovea.h"
+#include "linear/i8_kernels.h"
 #include "linear/kernels.h"
 
 namespace fovea {
@@ -11,7 +12,9 @@ namespace fovea {
 // What the shape and the target of a call decide.
 struct LinearPlan {
   fovea_target target;
-  uint32_t lanes;
+  DotKind dot;
+  bool few;               // few tokens: lanes run along their inputs
+  uint32_t lanes;         // tokens in a vector: 1 where these are few
   uint32_t tile_vectors;  // most vectors of tokens in a tile; 0 = the few tokens take FewTokens, and no workspace
   uint32_t workers;
   size_t worker_bytes;  // workspace of each worker
@@ -23,14 +26,18 @@ struct LinearCall {
   LinearPlan plan;
   const LinearKernels* kernels;
   uint32_t tokens, in_dim, out_dim;
-  const float* x;
-  float* y;
+  const void* x;
+  void* y;
   ptrdiff_t x_stride, y_stride;
   fovea_linear_weights weights;
   const fovea_executor* executor;  // null = the tasks run in order
   char* workspace;
   uint32_t vectors;       // of tokens
   uint32_t tiles, parts;  // of tokens, of outputs
+
+  const I8LinearKernel* i8;  // null = the arithmetic is f32, and so are x and y
+  I8Inputs inputs;
+  I8Outputs outputs;
 
   struct Scratch {};
   fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;
@@ -42,6 +49,7 @@ fovea_linear_weights weights_from(fovea_linear_weights weights, size_t in_dim, s
 // Places the arrays of a tile in a workspace, which is null to measure them: fills in the pointers of *tile, and
 // returns the bytes.
 CheckedSize place_token_tile(void* workspace, fovea_dtype weights, TokenTile* tile);
+CheckedSize place_i8_token_tile(void* workspace, const LinearPlan& plan, I8TokenTile* tile);
 
 // Fails only where an executor does.
 fovea_status run_linear(const LinearCall& call);

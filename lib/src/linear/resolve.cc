@@ -13,12 +13,33 @@ namespace {
 // With an executor, a task has about this many outputs: enough to be worth the transposition of its tokens.
 constexpr uint32_t kTaskOutputs = 256;
 
+bool is_code(int32_t zero) { return zero >= INT8_MIN && zero <= INT8_MAX; }
+
+// Which arithmetic, and what x and y are.
+fovea_status check_compute(const fovea_linear_args& a) {
+  const bool codes_in = a.x_dtype == FOVEA_I8, codes_out = a.y_dtype == FOVEA_I8;
+  const bool one_scale = codes_in && a.x_scales_stride == 0;
+  if ((a.x_dtype != FOVEA_F32 && !codes_in) || (a.y_dtype != FOVEA_F32 && !codes_out)) return FOVEA_ERR_UNSUPPORTED;
+  if (a.compute == FOVEA_COMPUTE_F32 && (codes_in || codes_out)) return FOVEA_ERR_UNSUPPORTED;
+  if (a.compute == FOVEA_COMPUTE_I8 && (!kHasI8Linear || a.weights.dtype != FOVEA_I8)) return FOVEA_ERR_UNSUPPORTED;
+  if ((!codes_in && (a.x_scales || a.x_zero != 0)) || (!codes_out && (a.y_scale != 0.0f || a.y_zero != 0)) ||
+      (a.weights.bias_i32 && (!one_scale || a.weights.bias))) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  if (!is_code(a.x_zero) || !is_code(a.y_zero)) return FOVEA_ERR_NUMBER;
+  return codes_out && !(a.y_scale > 0.0f && a.y_scale - a.y_scale == 0.0f) ? FOVEA_ERR_NUMBER : FOVEA_OK;
+}
+
 fovea_status check_shape(const fovea_linear_args& a) {
   if (a.struct_bytes != sizeof(fovea_linear_args)) return FOVEA_ERR_STRUCT;
   if (!is_target(a.target) || !is_dtype(a.weights.dtype)) return FOVEA_ERR_ENUM;
+  if (!is_dtype(a.x_dtype) || !is_dtype(a.y_dtype) || uint32_t(a.compute) > FOVEA_COMPUTE_I8) return FOVEA_ERR_ENUM;
+  if (a.processor_features & ~kNamedFeatures) return FOVEA_ERR_ENUM;
   if (!format_served(a.weights.dtype)) return FOVEA_ERR_UNSUPPORTED;
+  FOVEA_RETURN_IF_ERROR(check_compute(a));
   if (a.in_dim == 0 || a.out_dim == 0) return FOVEA_ERR_DIM;
-  if (a.tokens > kMostTokens || a.in_dim > INT32_MAX || a.out_dim > INT32_MAX) return FOVEA_ERR_SIZE;
+  const uint32_t most_inputs = a.compute == FOVEA_COMPUTE_I8 ? kMostI8Inputs : INT32_MAX;
+  if (a.tokens > kMostTokens || a.in_dim > most_inputs || a.out_dim > INT32_MAX) return FOVEA_ERR_SIZE;
   return check_executor(a.executor, kMostWorkers);
 }
 
@@ -28,15 +49,32 @@ fovea_status check_arrays(const fovea_linear_args& a, size_t needed_bytes, const
   const bool scaled = scale_bytes(w.dtype) != 0;
   if (a.tokens == 0) return FOVEA_OK;
   if ((scaled && !w.scales) || (needed_bytes && !workspace)) return FOVEA_ERR_NULL;
+  if (a.x_dtype == FOVEA_I8 && !a.x_scales) return FOVEA_ERR_NULL;
   if (!scaled && w.scales) return FOVEA_ERR_UNSUPPORTED;
   if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
   if (workspace_bytes < needed_bytes) return FOVEA_ERR_WORKSPACE;
 
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace, workspace ? workspace_bytes : 0));
-  FOVEA_RETURN_IF_ERROR(buffers.add_output({a.y, 0, 0, a.y_stride}, sizeof(float), 1, 1, a.tokens, a.out_dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_input({a.x, 0, 0, a.x_stride}, sizeof(float), 1, 1, a.tokens, a.in_dim));
+  FOVEA_RETURN_IF_ERROR(buffers.add_output({a.y, 0, 0, a.y_stride}, unit_bytes(a.y_dtype), 1, 1, a.tokens, a.out_dim));
+  FOVEA_RETURN_IF_ERROR(buffers.add_input({a.x, 0, 0, a.x_stride}, unit_bytes(a.x_dtype), 1, 1, a.tokens, a.in_dim));
+  const fovea_in x_scales = {a.x_scales, 0, 0, a.x_scales_stride};
+  if (a.x_scales) FOVEA_RETURN_IF_ERROR(buffers.add_input(x_scales, sizeof(float), 1, 1, a.tokens, 1));
   return add_weights(buffers, w, a.in_dim, a.out_dim);
+}
+
+// Of the largest tile of a plan.
+CheckedSize tile_bytes(const fovea_linear_args& a, const LinearPlan& plan) {
+  if (kHasI8Linear && a.compute == FOVEA_COMPUTE_I8) {
+    I8TokenTile tile;
+    tile.in_dim = a.in_dim;
+    tile.columns = plan.tile_vectors * plan.lanes;
+    return place_i8_token_tile(nullptr, plan, &tile);
+  }
+  TokenTile tile;
+  tile.in_dim = a.in_dim;
+  tile.columns = plan.tile_vectors * plan.lanes;
+  return place_token_tile(nullptr, a.weights.dtype, &tile);
 }
 
 }  // namespace
@@ -49,27 +87,35 @@ fovea_status add_weights(Buffers& buffers, const fovea_linear_weights& w, size_t
     const fovea_in scales = {w.scales, 0, 0, ptrdiff_t(row)};
     FOVEA_RETURN_IF_ERROR(buffers.add_input(scales, scale_bytes(w.dtype), 1, 1, out_dim, row));
   }
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(w.bias_i32, sizeof(int32_t), out_dim));
   return buffers.add_list(w.bias, sizeof(float), out_dim);
 }
 
 fovea_status plan_linear(const fovea_linear_args& a, LinearPlan* plan) {
   FOVEA_RETURN_IF_ERROR(check_shape(a));
-  const TargetTraits* traits = resolve_target(a.target);
+  const TargetTraits* traits = resolve_target(a.target, a.processor_features);
   if (!traits) traits = target_traits(a.target);
   if (!traits) return FOVEA_ERR_TARGET;
-  *plan = {traits->target, traits->lanes, 0, a.executor ? a.executor->workers : 1, 0};
-  if (config::kFewRows && !a.portable_bits && a.tokens <= traits->few_rows) return FOVEA_OK;
+  const bool i8 = kHasI8Linear && a.compute == FOVEA_COMPUTE_I8, few = config::kFewRows && a.tokens <= traits->few_rows;
+  const DotTraits& dot = kDotTraits[traits->dot];
+  *plan = {traits->target, traits->dot, false, traits->lanes, 0, a.executor ? a.executor->workers : 1, 0};
+  if (!i8 && few && !a.portable_bits) return FOVEA_OK;
+  if (i8 && few && dot.few_rows) {
+    plan->few = true;
+    plan->lanes = 1;
+    plan->tile_vectors = a.tokens ? a.tokens : 1;
+  } else if (i8) {
+    plan->tile_vectors = dot.vectors ? dot.vectors : traits->tile_vectors;
+  } else {
+    // Twice a register block where weights are widened, so that each widened weight is used more often.
+    plan->tile_vectors = traits->tile_vectors * (a.weights.dtype == FOVEA_F32 ? 1 : 2);
+  }
 
-  // As many vectors of tokens as the call has and the budget allows. Twice a register block where weights are widened,
-  // so that each widened weight is used more often.
+  // As many vectors of tokens as the call has and the budget allows.
   const size_t budget = a.workspace_budget_bytes ? a.workspace_budget_bytes / plan->workers : SIZE_MAX;
-  plan->tile_vectors = traits->tile_vectors * (a.weights.dtype == FOVEA_F32 ? 1 : 2);
-  while (plan->tile_vectors > 1 && (plan->tile_vectors - 1) * traits->lanes >= a.tokens) --plan->tile_vectors;
+  while (plan->tile_vectors > 1 && (plan->tile_vectors - 1) * plan->lanes >= a.tokens) --plan->tile_vectors;
   CheckedSize bytes;
-  TokenTile tile;
-  tile.in_dim = a.in_dim;
-  while (tile.columns = plan->tile_vectors * traits->lanes, bytes = place_token_tile(nullptr, a.weights.dtype, &tile),
-         bytes.overflow || bytes.value > budget) {
+  while (bytes = tile_bytes(a, *plan), bytes.overflow || bytes.value > budget) {
     if (--plan->tile_vectors == 0) return bytes.overflow ? FOVEA_ERR_SIZE : FOVEA_ERR_BUDGET;
   }
   plan->worker_bytes = bytes.value;
@@ -79,9 +125,15 @@ fovea_status plan_linear(const fovea_linear_args& a, LinearPlan* plan) {
 fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t workspace_bytes, LinearCall* call) {
   FOVEA_RETURN_IF_ERROR(plan_linear(a, &call->plan));
   const LinearPlan& plan = call->plan;
-  if (!resolve_target(plan.target)) return FOVEA_ERR_TARGET;
+  if (!resolve_target(plan.target, a.processor_features)) return FOVEA_ERR_TARGET;
   FOVEA_RETURN_IF_ERROR(check_arrays(a, plan.worker_bytes * plan.workers, workspace, workspace_bytes));
   call->kernels = &linear_kernels(plan.target);
+  call->i8 = nullptr;
+  if (kHasI8Linear && a.compute == FOVEA_COMPUTE_I8) {
+    call->i8 = &i8_linear_kernels(plan.target).list[plan.dot][plan.few ? kI8FewTokens : kI8TokenTile];
+    call->inputs = {a.x_dtype, a.x_zero, a.x_scales, a.x_scales_stride};
+    call->outputs = {a.y_dtype, a.y_zero, a.y_scale};
+  }
   call->tokens = a.tokens, call->in_dim = a.in_dim, call->out_dim = a.out_dim;
   call->x = a.x, call->y = a.y;
   call->x_stride = a.x_stride, call->y_stride = a.y_stride;

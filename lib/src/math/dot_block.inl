@@ -97,3 +97,11 @@ FOVEA_INLINE void MultiplyValues(const dot::Code* x, size_t columns, const dot::
     }
   }
 }
+
+#include "math/dot_sums.inl"
+
+// Rows are read as they lie.
+constexpr bool kRowsInPlace = true;
+FOVEA_INLINE const dot::RowCode* ReachRows(const int8_t* rows, uint32_t, size_t, dot::RowCode*, ptrdiff_t*) {
+  return rows;
+}

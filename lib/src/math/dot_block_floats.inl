@@ -26,3 +26,21 @@ FOVEA_INLINE void MultiplyValues(const float* x, size_t columns, const float* va
                                  dot::Sum (&sums)[kRows][kVectors]) {
   AddValues<false>(x, columns, value, ptrdiff_t(padded), uint32_t(groups), sums);
 }
+
+#include "math/dot_sums.inl"
+
+// Rows of bytes become rows of floats, where there is room for them: `count` of dim codes. The stride is then theirs.
+constexpr bool kRowsInPlace = false;
+FOVEA_INLINE const float* ReachRows(const int8_t* rows, uint32_t count, size_t dim, float* to, ptrdiff_t* stride) {
+  const ptrdiff_t step = *stride;
+  *stride = ptrdiff_t(dim);
+  float* row = to;
+  for (uint32_t i = 0; i < count; ++i, rows += step, row += dim) {
+    for (size_t d = 0; d < dim; d += kLanes) {
+      const size_t n = dim - d < kLanes ? dim - d : kLanes;
+      const VI codes = n == kLanes ? hn::LoadI8(kI, rows + d) : hn::LoadI8N(kI, rows + d, n);
+      dot::StoreCodes(hn::ConvertTo(kF, codes), row + d, n);
+    }
+  }
+  return to;
+}

@@ -69,7 +69,8 @@ FOVEA_INLINE void MultiplyTwoColumns(const int8_t* x, size_t columns, Cursor row
 template <int kChunks, bool kGoesOn, class Cursor>
 FOVEA_CALLED_TEMPLATE void MultiplyChunks(const int8_t* x, size_t columns, const Cursor& rows, uint32_t count,
                                           int32_t* sums, size_t wanted) {
-  for (size_t c = 0; c < wanted; c += 2) MultiplyTwoColumns<kChunks, kGoesOn>(x + 16 * c, columns, rows, count, sums + c);
+  for (size_t c = 0; c < wanted; c += 2)
+    MultiplyTwoColumns<kChunks, kGoesOn>(x + 16 * c, columns, rows, count, sums + c);
 }
 
 template <bool kGoesOn>

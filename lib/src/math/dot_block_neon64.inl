@@ -8,7 +8,8 @@ constexpr int kDotRows = kVectors <= 2 ? 8 : 4;
 
 // The codes of rows behind their last 16, and zeros.
 template <int kRows>
-FOVEA_CALLED_TEMPLATE void CopyRest(const dot::RowCode* const (&at)[kRows], size_t dim, dot::RowCode (&rest)[kRows][16]) {
+FOVEA_CALLED_TEMPLATE void CopyRest(const dot::RowCode* const (&at)[kRows], size_t dim,
+                                    dot::RowCode (&rest)[kRows][16]) {
   const size_t whole = dim / kReads * kReads;
   for (int k = 0; k < kRows; ++k) {
     for (size_t i = 0; i < kReads; ++i) rest[k][i] = whole + i < dim ? at[k][whole + i] : dot::RowCode{0};
@@ -44,4 +45,25 @@ FOVEA_INLINE void MultiplyKeys(const dot::Code* x, size_t step, const dot::RowCo
     FOVEA_UNROLL(8)
     for (int k = 0; k < kRows; ++k) at[k] = rest[k];
   }
+}
+
+template <int kRows, int kVectors>
+using BlockSums = dot::Sums<kRows, kVectors>;
+
+template <int kRows, int kVectors>
+FOVEA_INLINE void ZeroSums(BlockSums<kRows, kVectors>& sums) {
+  FOVEA_UNROLL(8)
+  for (int k = 0; k < kRows; ++k) dot::Begin(k, 0, sums);
+}
+using dot::IntsOf;
+template <int kVectors, int kRows>
+FOVEA_INLINE void AddRows(const dot::Code* x, size_t columns, const dot::RowCode* (&at)[kRows], size_t dim,
+                          dot::Sums<kRows, kVectors>& sums) {
+  MultiplyKeys<kVectors>(x, columns * kGroup, at, dim, sums);
+}
+
+// Rows are read as they lie.
+constexpr bool kRowsInPlace = true;
+FOVEA_INLINE const dot::RowCode* ReachRows(const int8_t* rows, uint32_t, size_t, dot::RowCode*, ptrdiff_t*) {
+  return rows;
 }

@@ -12,8 +12,7 @@ constexpr size_t PaddedValues(size_t) { return kPieceValues; }
 
 // sums[k][v] += pairs of columns times pairs of two rows, n of them. The pairs of the rows are kStep bytes apart.
 template <int kStep, int kVectors>
-FOVEA_INLINE void AddPairs(const dot::Pair*& x, size_t columns, const dot::Pair*& rows,
-                           dot::Sum (&sums)[2][kVectors]) {
+FOVEA_INLINE void AddPairs(const dot::Pair*& x, size_t columns, const dot::Pair*& rows, dot::Sum (&sums)[2][kVectors]) {
   dot::Pair row[2];
   dot::NextOfRows<kStep>(rows, row);
   FOVEA_UNROLL(4)
@@ -59,4 +58,19 @@ template <int kVectors>
 FOVEA_INLINE void MultiplyValues(const dot::Code* x, size_t columns, const dot::RowCode* value, size_t, uint32_t groups,
                                  dot::Sum (&sums)[2][kVectors]) {
   MultiplyPairs<kPieceValues * 4>(x, columns, value, groups, sums);
+}
+
+#include "math/dot_sums.inl"
+
+// Rows of bytes become rows in pairs, where there is room for them: `count` of dim codes. The stride is then theirs.
+constexpr bool kRowsInPlace = false;
+FOVEA_INLINE const dot::RowCode* ReachRows(const int8_t* rows, uint32_t count, size_t dim, dot::RowCode* to,
+                                           ptrdiff_t* stride) {
+  const ptrdiff_t step = *stride;
+  *stride = ptrdiff_t(round_up(dim, kReads));
+  dot::RowCode* row = to;
+  for (uint32_t i = 0; i < count; i += 2, rows += 2 * step, row += 2 * *stride) {
+    dot::PutTwoKeys(rows, i + 1 < count ? rows + step : rows, dim, reinterpret_cast<dot::Pair*>(row));
+  }
+  return to;
 }

@@ -15,8 +15,8 @@ fovea_status run_step(LinearStep* step) {
     const fovea_status status = run_linear(step->call);
     if (status != FOVEA_OK) return status;
     if (call + 1 == step->calls) break;  // no pointer is made that may lie outside of an array
-    step->call.x += step->x_step;
-    step->call.y += step->y_step;
+    step->call.x = static_cast<const float*>(step->call.x) + step->x_step;
+    step->call.y = static_cast<float*>(step->call.y) + step->y_step;
   }
   return FOVEA_OK;
 }

@@ -18,3 +18,20 @@ FOVEA_INLINE void StoreByteCodes(VF codes, int8_t* to, size_t n) {
     hn::StoreU8N(bits, reinterpret_cast<uint8_t*>(to), n);
   }
 }
+
+// Of a row of bytes as it lies.
+FOVEA_INLINE int32_t SumOfBytes(const int8_t* row, size_t dim) {
+  VI sum = hn::Set(kI, 0);
+  size_t d = 0;
+  for (; d + kLanes <= dim; d += kLanes) sum = hn::Add(sum, hn::LoadI8(kI, row + d));
+  float lanes[kLanes];
+  hn::StoreU(hn::BitCast(kF, sum), kF, lanes);
+  int32_t total = 0;
+  for (size_t i = 0; i < kLanes; ++i) {
+    int32_t lane;
+    __builtin_memcpy(&lane, &lanes[i], sizeof lane);
+    total += lane;
+  }
+  for (; d < dim; ++d) total += row[d];
+  return total;
+}

@@ -16,6 +16,14 @@ FOVEA_INLINE Sum Start(int32_t sum) { return hn::ConvertTo(kF, hn::Set(kI, sum))
 constexpr size_t PlaceOf(size_t d) { return d; }
 FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
 FOVEA_INLINE VF ToFloat(Sum sum) { return sum; }
+// In two parts, since a float gives up no more than 22 bits at once.
+FOVEA_INLINE VI ToInts(Sum sum) {
+  const VF bias = hn::Set(kF, kRoundingBias), high = hn::Add(hn::Mul(sum, hn::Set(kF, 0x1p-12f)), bias);
+  const VF low = hn::Sub(sum, hn::Mul(hn::Sub(high, bias), hn::Set(kF, 0x1p12f)));
+  const VI bits = hn::Add(hn::ShiftLeft<12>(hn::BitCast(kI, high)), hn::BitCast(kI, hn::Add(low, bias)));
+  return hn::Sub(bits, hn::BitCast(kI, bias));
+}
+FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
 
 FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
   hn::StoreU(hn::Sub(biased, hn::Set(kF, kRoundingBias)), kF, lanes);
@@ -61,6 +69,10 @@ FOVEA_INLINE Sum FewValueDot(FewX x, FewX e, Sum sum) { return fused::MulAdd(x, 
 template <int kRows>
 FOVEA_INLINE VF SumsOfRows(const Sum (&sums)[kLanes]) {
   return hn::SumsOfLanes(sums);
+}
+template <int kRows>
+FOVEA_INLINE VI IntsOfRows(const Sum (&sums)[kLanes]) {
+  return ToInts(hn::SumsOfLanes(sums));
 }
 
 constexpr uint32_t kFewGroup = 1;

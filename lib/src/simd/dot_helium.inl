@@ -51,6 +51,7 @@ FOVEA_INLINE VF ToFloat(const int32_t* sums, int32_t start) {
 
 constexpr size_t PlaceOf(size_t d) { return d; }
 FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
+FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
 FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
   hn::StoreU8(hn::BitCast(kI, biased), reinterpret_cast<uint8_t*>(lanes));
 }
@@ -133,6 +134,10 @@ FOVEA_INLINE Sum FewScoreDot(Bytes x, Bytes e, Sum sum) { return DotAdd(x, e, su
 template <int kRows>
 FOVEA_INLINE VF SumsOfRows(const Sum (&sums)[kLanes]) {
   return ToFloat(sums);
+}
+template <int kRows>
+FOVEA_INLINE VI IntsOfRows(const Sum (&sums)[kLanes]) {
+  return hn::LoadU(kI, sums);
 }
 
 constexpr uint32_t kFewGroup = 1;

@@ -15,6 +15,7 @@ FOVEA_INLINE E LoadPartOfE(const RowCode* p, size_t n) {
   return vld1q_s8(codes);
 }
 FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
+FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
 
 // The assembler takes an extension only from Armv8.2 on, and cannot go back from another .arch: that one names whatever
 // code behind it may have.
@@ -103,6 +104,7 @@ FOVEA_INLINE void Interleave(int8x16_t (&v)[4]) {
   v[3] = vzip2q_s8(hi02, hi13);
 }
 
+FOVEA_INLINE VI ToInts(Sum sum) { return VI{sum}; }
 FOVEA_INLINE VF ToFloat(Sum sum) { return VF{vcvtq_f32_s32(sum)}; }
 
 constexpr size_t PlaceOf(size_t d) { return d; }

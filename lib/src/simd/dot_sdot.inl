@@ -59,6 +59,10 @@ FOVEA_INLINE void AddValues(const Code*& x, size_t step, const RowCode*& value, 
 
 // The sums of row k with vector v.
 template <int kRows, int kVectors>
+FOVEA_INLINE VI IntsOf(const Sum (&sums)[kRows][kVectors], int k, int v) {
+  return ToInts(sums[k][v]);
+}
+template <int kRows, int kVectors>
 FOVEA_INLINE VF SumsOf(const Sum (&sums)[kRows][kVectors], int k, int v) {
   return ToFloat(sums[k][v]);
 }
@@ -165,8 +169,12 @@ FOVEA_INLINE Sum FewValueStart(const FewWeight* weights, uint32_t count) {
 
 // Lane i is the sum of the lanes of sums[i].
 template <int kRows>
+FOVEA_INLINE VI IntsOfRows(const Sum (&sums)[4]) {
+  return ToInts(vpaddq_s32(vpaddq_s32(sums[0], sums[1]), vpaddq_s32(sums[2], sums[3])));
+}
+template <int kRows>
 FOVEA_INLINE VF SumsOfRows(const Sum (&sums)[4]) {
-  return ToFloat(vpaddq_s32(vpaddq_s32(sums[0], sums[1]), vpaddq_s32(sums[2], sums[3])));
+  return hn::ConvertTo(kF, IntsOfRows<kRows>(sums));
 }
 
 FOVEA_INLINE void InterleaveValues(FewX (&values)[4]) {

@@ -14,6 +14,7 @@ using Sum = int32_t;
 using Pair = uint32_t;
 
 FOVEA_INLINE Sum Start(int32_t sum) { return sum; }
+FOVEA_INLINE VI ToInts(Sum sum) { return hn::Set(kI, sum); }
 FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, hn::Set(kI, sum)); }
 
 FOVEA_INLINE Pair EvenBytes(uint32_t bytes) {
@@ -132,6 +133,7 @@ FOVEA_INLINE void PutTwoValues(const int8_t* a, const int8_t* b, size_t elements
 constexpr size_t PlaceOf(size_t d) { return (d & ~size_t{3}) | (d & 1) << 1 | (d >> 1 & 1); }
 
 FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) { *lanes = Code(hn::BitCast(kI, biased).raw); }
+FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
 FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t) { *to = RowCode(int32_t(codes.raw)); }
 FOVEA_INLINE void StoreWeights(const VF (&biased)[2], Code* to) {
   Pair bytes = LowHalves(uint32_t(hn::BitCast(kI, biased[0]).raw), uint32_t(hn::BitCast(kI, biased[1]).raw));

@@ -75,9 +75,13 @@ FOVEA_INLINE void AddValues(const Code*& x, size_t step, const RowCode*& value, 
 
 // The sums of row k with vector v.
 template <int kPairs, int kHalves>
-FOVEA_INLINE VF SumsOf(const Sum (&sums)[kPairs][kHalves], int k, int v) {
+FOVEA_INLINE VI IntsOf(const Sum (&sums)[kPairs][kHalves], int k, int v) {
   const Sum a = sums[k / 2][2 * v], b = sums[k / 2][2 * v + 1];
-  return ToFloat(k % 2 == 0 ? vuzp1q_s32(a, b) : vuzp2q_s32(a, b));
+  return ToInts(k % 2 == 0 ? vuzp1q_s32(a, b) : vuzp2q_s32(a, b));
+}
+template <int kPairs, int kHalves>
+FOVEA_INLINE VF SumsOf(const Sum (&sums)[kPairs][kHalves], int k, int v) {
+  return hn::ConvertTo(kF, IntsOf(sums, k, v));
 }
 
 // 16 codes of each of four columns, where these have them.

@@ -48,6 +48,7 @@ FOVEA_INLINE Sum DotAdd(X x, E e, Sum sum) {
   return Dot(x, e, sum);
 }
 FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, VI{sum}); }
+FOVEA_INLINE VI ToInts(Sum sum) { return VI{sum}; }
 
 constexpr size_t PlaceOf(size_t d) { return d; }
 FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
@@ -56,8 +57,7 @@ FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
 FOVEA_INLINE void StoreWeights(const VF (&biased)[4], Code* to) { StoreWords(hn::Raw(PackBytes(biased)), to); }
 FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
-// The codes of queries have 128 added: what the sums of products with a key begin with makes up for it.
-FOVEA_INLINE int32_t StartOfKey(const RowCode* row, size_t dim) {
+FOVEA_INLINE int32_t SumOfRow(const RowCode* row, size_t dim) {
   const X ones = Start(0x01010101);
   Sum sum = Start(0);
   size_t d = 0;
@@ -67,8 +67,10 @@ FOVEA_INLINE int32_t StartOfKey(const RowCode* row, size_t dim) {
   int32_t total = 0;
   for (const int32_t lane : lanes) total += lane;
   for (; d < dim; ++d) total += row[d];
-  return -128 * total;
+  return total;
 }
+// The codes of queries have 128 added: what the sums of products with a key begin with makes up for it.
+FOVEA_INLINE int32_t StartOfKey(const RowCode* row, size_t dim) { return -128 * SumOfRow(row, dim); }
 
 // to[element][4] = element of each of four rows, for the elements of whole vectors of 16. Returns how many these are.
 FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[4], size_t elements, RowCode* to, int32_t*) {
@@ -239,21 +241,25 @@ FOVEA_INLINE Sum FewValueDot(FewX x, FewX e, Sum sum) { return Dot(x, e, sum); }
 FOVEA_INLINE Sum SumsOfBlocks(const Sum* v) { return AddPairs(AddLanes(v[0], v[1]), AddLanes(v[2], v[3])); }
 // Lane i of those of each row: the sum of that row's lanes of v[i].
 template <int kRows>
-FOVEA_INLINE VF SumsOfRows(const Sum (&v)[kLanes / kRows]) {
+FOVEA_INLINE VI IntsOfRows(const Sum (&v)[kLanes / kRows]) {
   constexpr size_t kKeys = kLanes / kRows;
 #if FOVEA_VNNI_LANES == 16
   if constexpr (kKeys == 16) {
-    return ToFloat(AddBlocks(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)),
+    return ToInts(AddBlocks(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)),
                              AddBlocks(SumsOfBlocks(v + 8), SumsOfBlocks(v + 12))));
   } else if constexpr (kKeys == 8) {
     const Sum sums = AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4));
-    return ToFloat(_mm512_shuffle_i32x4(sums, sums, 0xd8));
+    return ToInts(_mm512_shuffle_i32x4(sums, sums, 0xd8));
   }
 #else
-  if constexpr (kKeys == 8) return ToFloat(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)));
-  if constexpr (kKeys == 2) return ToFloat(_mm256_shuffle_epi32(_mm256_hadd_epi32(v[0], v[1]), 0xd8));
+  if constexpr (kKeys == 8) return ToInts(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)));
+  if constexpr (kKeys == 2) return ToInts(_mm256_shuffle_epi32(_mm256_hadd_epi32(v[0], v[1]), 0xd8));
 #endif
-  if constexpr (kKeys == 4) return ToFloat(SumsOfBlocks(v));
+  if constexpr (kKeys == 4) return ToInts(SumsOfBlocks(v));
+}
+template <int kRows>
+FOVEA_INLINE VF SumsOfRows(const Sum (&v)[kLanes / kRows]) {
+  return hn::ConvertTo(kF, IntsOfRows<kRows>(v));
 }
 
 // Elements of four rows, from at on, as groups of four bytes: those of each block of 16 elements in one block of four

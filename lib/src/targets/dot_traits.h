@@ -21,14 +21,17 @@ struct DotTraits {
 };
 constexpr DotTraits kDotTraits[kDotKinds] = {
     // bytes of a code, group, reads, few rows, vectors
-    {4, 1, 1, true, 0},     // floats
-    {1, 4, 4, true, 0},     // vpdpbusd
-    {1, 4, 16, true, 4},    // sdot
-    {1, 8, 16, true, 4},    // smmla
-    {1, 16, 16, true, 0},   // vmladava
-    {2, 2, 4, false, 0},    // smlad
+    {4, 1, 1, true, 0},    // floats
+    {1, 4, 4, true, 0},    // vpdpbusd
+    {1, 4, 16, true, 4},   // sdot
+    {1, 8, 16, true, 4},   // smmla
+    {1, 16, 16, true, 0},  // vmladava
+    {2, 2, 4, false, 0},   // smlad
 };
 constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+// Values that were brought have a multiple of this many elements.
+constexpr uint32_t kValueGrain = 8;
+constexpr size_t padded_values(size_t elements) { return round_up(elements, kValueGrain); }
 
 }  // namespace fovea
 

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Many tokens with integer products: a lane is a token.
+
+constexpr size_t kInputsAtOnce = ::fovea::i8_inputs(kDotTraits[dot::kKind]);
+
+FOVEA_INLINE void BeginOutputs(const I8TokenTile& t, const I8Rows& w) {
+  const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
+  const int8_t* row = static_cast<const int8_t*>(w.weights.data);
+  for (uint32_t e = 0; e < w.outputs; ++e, row += w.weights.row_stride) {
+    t.starts[e] = StartOf(w, e, zero, zero == 0 ? 0 : dot::SumOfRow(row, t.in_dim));
+  }
+}
+
+// kLanes tokens, from `column` on.
+FOVEA_INLINE void EndColumns(const I8TokenTile& t, const I8Rows& w, size_t column) {
+  const size_t live = t.live - column < kLanes ? t.live - column : kLanes;
+  const VF token_scale = hn::LoadU(kF, t.scales + column);
+  const float* sums = t.sums + column;
+  for (size_t e = 0; e < w.outputs; e += kLanes) {
+    const size_t n = w.outputs - e < kLanes ? w.outputs - e : kLanes;
+    VF lanes[kLanes];
+    FOVEA_UNROLL(16)
+    for (size_t i = 0; i < kLanes; ++i, sums += t.columns) {
+      lanes[i] = hn::Zero(kF);
+      if (i >= n) continue;
+      const VF sum = hn::ConvertTo(kF, hn::Add(LoadInts(sums), hn::Set(kI, t.starts[e + i])));
+      lanes[i] = hn::Mul(hn::Mul(sum, token_scale), hn::Set(kF, FiniteScale(RowScales(w)[e + i])));
+      if (w.weights.bias) lanes[i] = hn::Add(lanes[i], hn::Set(kF, w.weights.bias[e + i]));
+    }
+    hn::Transpose(lanes);
+    FOVEA_UNROLL(16)
+    for (size_t i = 0; i < kLanes; ++i) {
+      if (i < live) StoreOutputs(w, lanes[i], column + i, e, n);
+    }
+  }
+}
+
+FOVEA_KERNEL void I8Multiply(const I8TokenTile& t, const I8Rows& w) {
+  const int8_t* const weights = static_cast<const int8_t*>(w.weights.data);
+  const ptrdiff_t stride = w.weights.row_stride;
+  BeginOutputs(t, w);
+  for (size_t input = 0; input < t.in_dim; input += kInputsAtOnce) {
+    const size_t inputs = t.in_dim - input < kInputsAtOnce ? t.in_dim - input : kInputsAtOnce;
+    for (uint32_t row = 0; row < w.outputs; row += kRowsAtOnce) {
+      const uint32_t count = w.outputs - row < kRowsAtOnce ? w.outputs - row : kRowsAtOnce;
+      MultiplyRowsOfTile(t, weights + ptrdiff_t(row) * stride, stride, count, input, inputs,
+                         t.sums + size_t(row) * t.columns);
+    }
+  }
+  for (size_t column = 0; column < t.live; column += kLanes) EndColumns(t, w, column);
+}

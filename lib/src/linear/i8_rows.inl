@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums of the products of columns with rows of weights, by register blocks.
+
+constexpr uint32_t kRowsAtOnce = kRowsInPlace ? kLinearOutputs : kLinearGrain;
+
+template <int kVectors>
+FOVEA_TEMPLATE void MultiplyVectors(const I8TokenTile& t, const dot::RowCode* rows, ptrdiff_t stride, uint32_t count,
+                                    size_t input, size_t inputs, float* sums, size_t column) {
+  constexpr uint32_t kRows = kDotRows<kVectors>;
+  static_assert(kLinearGrain % kRows == 0, "blocks must tile the tile");
+  const size_t columns = t.columns;
+  const dot::Code* const x = static_cast<const dot::Code*>(t.x) + (input / kGroup * columns + column) * kGroup;
+  sums += column;
+  for (uint32_t left = count;; left -= kRows) {
+    const dot::RowCode* at[kRows];
+    const dot::RowCode* next = rows;
+    FOVEA_UNROLL(8)
+    for (uint32_t k = 0; k < kRows; ++k) {  // rows behind the last repeat it
+      at[k] = next;
+      next += k + 1 < left ? stride : 0;
+    }
+    BlockSums<kRows, kVectors> block;
+    ZeroSums<kRows, kVectors>(block);
+    AddRows<kVectors>(x, columns, at, inputs, block);
+    FOVEA_UNROLL(8)
+    for (uint32_t k = 0; k < kRows; ++k, sums += columns) {
+      FOVEA_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) {
+        VI sum = IntsOf(block, k, v);
+        if (input > 0) sum = hn::Add(sum, LoadInts(sums + v * kLanes));
+        StoreInts(sum, sums + v * kLanes);
+      }
+    }
+    if (left <= kRows) return;
+    rows += ptrdiff_t(kRows) * stride;
+  }
+}
+
+template <int kMost>
+FOVEA_INLINE void MultiplyColumns(const I8TokenTile& t, const dot::RowCode* rows, ptrdiff_t stride, uint32_t count,
+                                  size_t input, size_t inputs, float* sums, size_t column) {
+  for (; column + kMost * kLanes <= t.columns; column += kMost * kLanes) {
+    MultiplyVectors<kMost>(t, rows, stride, count, input, inputs, sums, column);
+  }
+  if constexpr (kMost > 1) {
+    MultiplyColumns<kPreferSize ? 1 : kMost - 1>(t, rows, stride, count, input, inputs, sums, column);
+  }
+}
+
+// sums[row][column] = the products with the inputs from `input` on; or, where that is not the first one, += these.
+FOVEA_INLINE void MultiplyRowsOfTile(const I8TokenTile& t, const int8_t* weights, ptrdiff_t stride, uint32_t count,
+                                     size_t input, size_t inputs, float* sums) {
+  ptrdiff_t row_stride = stride;
+  const dot::RowCode* const rows =
+      ReachRows(weights + input, count, inputs, static_cast<dot::RowCode*>(t.rows), &row_stride);
+  MultiplyColumns<kBlockVectors>(t, rows, row_stride, count, input, inputs, sums, 0);
+}

@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Linear layers with integer products (FOVEA_COMPUTE_I8): the bits that fovea.h promises, computed here in the plainest
+// way, on every target; and how far they are from sums in double.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "platform/platform.h"
+#include "simd_tests.h"
+#include "support/bits.h"
+#include "support/guarded.h"
+#include "support/problem.h"
+#include "support/text.h"
+
+namespace fovea_test {
+namespace {
+
+struct I8Problem {
+  uint32_t tokens = 5, in_dim = 19, out_dim = 11;
+  fovea_dtype x_dtype = FOVEA_F32, y_dtype = FOVEA_F32;
+  enum Bias { kNoBias, kF32, kI32 } bias = kF32;
+  int32_t x_zero = 0, y_zero = 0;
+  float y_scale = 0.03f;
+  bool one_scale = false;  // of x
+  enum Strides { kDense, kPadded, kReversed } strides = kDense;
+  bool extreme = false;  // codes of x and weights are -128 and 127 alone
+  Placement placement = Placement::kEnd;
+  uint64_t seed = 1;
+};
+
+std::string name(const I8Problem& p, fovea_target target) {
+  Text text;
+  text << "linear i8 " << p.tokens << "x" << p.in_dim << "x" << p.out_dim << (p.x_dtype == FOVEA_I8 ? " codes" : " f32")
+       << (p.y_dtype == FOVEA_I8 ? " to codes" : " to f32") << " bias " << static_cast<int>(p.bias) << " zeros "
+       << p.x_zero << ", " << p.y_zero << (p.one_scale ? " one scale" : "") << " strides "
+       << static_cast<int>(p.strides) << " " << name(p.placement) << " seed " << p.seed << " | "
+       << fovea_target_name(target);
+  return text.str();
+}
+
+// Rows of elements of some type, at a stride, guarded.
+template <class T>
+struct Rows {
+  Guarded memory;
+  T* first = nullptr;
+  ptrdiff_t stride = 0;
+
+  Rows() = default;
+  Rows(size_t count, size_t dim, const I8Problem& p) {
+    const size_t step = dim + (p.strides == I8Problem::kPadded ? 3 : 0), last = count ? (count - 1) * step : 0;
+    memory = Guarded(count ? (last + dim) * sizeof(T) : 0, sizeof(T), p.placement);
+    const bool reversed = p.strides == I8Problem::kReversed;
+    first = memory.template as<T>() + (reversed ? last : 0);
+    stride = reversed ? -static_cast<ptrdiff_t>(step) : static_cast<ptrdiff_t>(step);
+  }
+  T& at(size_t row, size_t i) const { return first[static_cast<ptrdiff_t>(row) * stride + static_cast<ptrdiff_t>(i)]; }
+};
+
+class I8Case {
+ public:
+  explicit I8Case(const I8Problem& problem) : p(problem), args{} {
+    x_ = Rows<float>(p.x_dtype == FOVEA_F32 ? p.tokens : 0, p.in_dim, p);
+    codes_ = Rows<int8_t>(p.x_dtype == FOVEA_I8 ? p.tokens : 0, p.in_dim, p);
+    y_ = Rows<float>(p.y_dtype == FOVEA_F32 ? p.tokens : 0, p.out_dim, p);
+    out_codes_ = Rows<int8_t>(p.y_dtype == FOVEA_I8 ? p.tokens : 0, p.out_dim, p);
+    w_ = Rows<int8_t>(p.out_dim, p.in_dim, p);
+    scales_ = Guarded(p.out_dim * sizeof(float), sizeof(float), p.placement);
+    x_scales_ = Guarded((p.one_scale ? 1 : p.tokens) * sizeof(float), sizeof(float), p.placement);
+    bias_ = Guarded(p.out_dim * sizeof(float), sizeof(float), p.placement);
+    draw();
+    args.struct_bytes = sizeof args;
+    args.processor_features = fovea::platform::processor_features();
+    args.compute = FOVEA_COMPUTE_I8;
+    args.tokens = p.tokens, args.in_dim = p.in_dim, args.out_dim = p.out_dim;
+    args.x_dtype = p.x_dtype, args.y_dtype = p.y_dtype;
+    const bool codes = p.x_dtype == FOVEA_I8, to_codes = p.y_dtype == FOVEA_I8;
+    args.x = codes ? static_cast<const void*>(codes_.first) : x_.first;
+    args.x_stride = codes ? codes_.stride : x_.stride;
+    args.y = to_codes ? static_cast<void*>(out_codes_.first) : y_.first;
+    args.y_stride = to_codes ? out_codes_.stride : y_.stride;
+    args.weights.dtype = FOVEA_I8;
+    args.weights.data = w_.first;
+    args.weights.row_stride = w_.stride;
+    args.weights.scales = scales_.as<float>();
+    if (p.bias == I8Problem::kF32) args.weights.bias = bias_.as<float>();
+    if (p.bias == I8Problem::kI32) args.weights.bias_i32 = bias_.as<int32_t>();
+    if (codes) {
+      args.x_scales = x_scales_.as<float>();
+      args.x_scales_stride = p.one_scale ? 0 : 1;
+      args.x_zero = p.x_zero;
+    }
+    if (to_codes) args.y_scale = p.y_scale, args.y_zero = p.y_zero;
+  }
+
+  // Runs with exactly the workspace that is asked for, behind guards.
+  fovea_status run(fovea_target target) {
+    args.target = target;
+    const Guarded workspace(fovea_linear_workspace_bytes(&args), FOVEA_WORKSPACE_ALIGNMENT,
+                            p.placement == Placement::kOffset ? Placement::kEnd : p.placement);
+    (p.y_dtype == FOVEA_I8 ? out_codes_.memory : y_.memory).fill();
+    const Guarded* const inputs[] = {&x_.memory, &codes_.memory, &w_.memory, &scales_, &x_scales_, &bias_};
+    for (const Guarded* input : inputs) input->read_only(true);
+    const fovea_status status = fovea_linear(&args, workspace.as<void>(), workspace.bytes());
+    for (const Guarded* input : inputs) input->read_only(false);
+    REQUIRE(workspace.margin_intact());
+    REQUIRE((p.y_dtype == FOVEA_I8 ? out_codes_.memory : y_.memory).margin_intact());
+    return status;
+  }
+
+  // The codes and the scale of a token, as rows of I8 keys are narrowed.
+  std::vector<int> codes_of(size_t token, float* scale) const {
+    std::vector<int> codes(p.in_dim);
+    if (p.x_dtype == FOVEA_I8) {
+      for (size_t i = 0; i < p.in_dim; ++i) codes[i] = codes_.at(token, i) - p.x_zero;
+      const float given = x_scales_.as<float>()[p.one_scale ? 0 : token];
+      *scale = std::isfinite(given) ? given : std::nanf("");
+      return codes;
+    }
+    float most = 127 * 0x1p-126f;
+    bool finite = true;
+    for (size_t i = 0; i < p.in_dim; ++i) {
+      finite &= std::isfinite(x_.at(token, i));
+      most = std::max(most, std::fabs(x_.at(token, i)));
+    }
+    *scale = finite ? std::min(most / 127.0f, 0x1.020406p121f) : std::nanf("");
+    const float inverse = 127.0f / most;
+    for (size_t i = 0; finite && i < p.in_dim; ++i)
+      codes[i] = static_cast<int>(std::nearbyint(x_.at(token, i) * inverse));
+    return codes;
+  }
+
+  float want(const std::vector<int>& codes, float x_scale, size_t o) const {
+    int64_t sum = p.bias == I8Problem::kI32 ? bias_.as<int32_t>()[o] : 0;
+    for (size_t i = 0; i < p.in_dim; ++i) sum += int64_t{codes[i]} * w_.at(o, i);
+    const float scale = scales_.as<float>()[o];
+    // volatile: each operation rounds by itself.
+    volatile float y = static_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(sum)));
+    y = y * x_scale;
+    y = y * (std::isfinite(scale) ? scale : std::nanf(""));
+    if (p.bias == I8Problem::kF32) y = y + bias_.as<float>()[o];
+    return y;
+  }
+  int want_code(float y) const {
+    const float quotient = y / p.y_scale;
+    if (quotient != quotient) return p.y_zero;
+    const double rounded = std::nearbyint(static_cast<double>(quotient)) + p.y_zero;
+    return static_cast<int>(std::max(-128.0, std::min(127.0, rounded)));
+  }
+
+  // "" or what is wrong.
+  std::string check(fovea_target target) {
+    const std::string full_name = name(p, target);
+    set_current_case(full_name);
+    const fovea_status status = run(target);
+    if (status != FOVEA_OK) return full_name + ": " + fovea_status_string(status);
+    for (size_t t = 0; t < p.tokens; ++t) {
+      float x_scale;
+      const std::vector<int> codes = codes_of(t, &x_scale);
+      for (size_t o = 0; o < p.out_dim; ++o) {
+        const float y = want(codes, x_scale, o);
+        const bool to_codes = p.y_dtype == FOVEA_I8;
+        const bool right = to_codes ? out_codes_.at(t, o) == want_code(y)
+                           : y != y ? y_.at(t, o) != y_.at(t, o)
+                                    : bits_of(y_.at(t, o)) == bits_of(y);
+        if (right) continue;
+        Text text;
+        text << full_name << ": [" << t << "][" << o << "] is "
+             << (to_codes ? static_cast<float>(out_codes_.at(t, o)) : y_.at(t, o)) << ", want "
+             << (to_codes ? static_cast<float>(want_code(y)) : y);
+        return text.str();
+      }
+    }
+    return written_elsewhere() ? full_name + ": written between the rows" : "";
+  }
+
+  // All bytes of the outputs.
+  std::vector<uint8_t> outputs() const {
+    std::vector<uint8_t> all;
+    const size_t bytes = p.out_dim * (p.y_dtype == FOVEA_I8 ? 1 : sizeof(float));
+    for (size_t t = 0; t < p.tokens; ++t) {
+      const void* row = p.y_dtype == FOVEA_I8 ? static_cast<const void*>(&out_codes_.at(t, 0)) : &y_.at(t, 0);
+      all.insert(all.end(), static_cast<const uint8_t*>(row), static_cast<const uint8_t*>(row) + bytes);
+    }
+    return all;
+  }
+
+  I8Problem p;
+  fovea_linear_args args;
+  Rows<float> x_, y_;
+  Rows<int8_t> codes_, out_codes_, w_;
+  Guarded scales_, x_scales_, bias_;
+
+ private:
+  int8_t draw_code(uint64_t seed, size_t index) const {
+    const uint64_t bits = random_bits(seed, index);
+    return static_cast<int8_t>(p.extreme ? (bits & 7 ? -128 : 127) : static_cast<int>(bits % 256) - 128);
+  }
+  void draw() {
+    for (size_t t = 0; t < p.tokens; ++t) {
+      for (size_t i = 0; i < p.in_dim; ++i) {
+        if (p.x_dtype == FOVEA_F32) x_.at(t, i) = random_normal(p.seed, t * 8192 + i);
+        if (p.x_dtype == FOVEA_I8) codes_.at(t, i) = draw_code(p.seed, t * 8192 + i);
+      }
+    }
+    for (size_t t = 0; t < (p.one_scale ? 1 : p.tokens); ++t) {
+      x_scales_.as<float>()[t] = random_uniform(p.seed + 4, t, 0.001f, 0.02f);
+    }
+    for (size_t o = 0; o < p.out_dim; ++o) {
+      for (size_t i = 0; i < p.in_dim; ++i) w_.at(o, i) = draw_code(p.seed + 1, o * 8192 + i);
+      scales_.as<float>()[o] = random_uniform(p.seed + 3, o, 0.001f, 0.02f);
+      if (p.bias == I8Problem::kI32) {
+        bias_.as<int32_t>()[o] = static_cast<int32_t>(random_bits(p.seed + 2, o) % 20001) - 10000;
+      } else {
+        bias_.as<float>()[o] = random_normal(p.seed + 2, o);
+      }
+    }
+  }
+  bool written_elsewhere() const {
+    const size_t unit = p.y_dtype == FOVEA_I8 ? 1 : sizeof(float);
+    const Guarded& memory = p.y_dtype == FOVEA_I8 ? out_codes_.memory : y_.memory;
+    if (p.y_dtype == FOVEA_I8 || p.strides != I8Problem::kPadded || p.tokens == 0) return false;
+    const size_t step = (p.out_dim + 3) * unit, row = p.out_dim * unit;
+    for (size_t i = 0; i < memory.bytes(); ++i) {
+      if (i % step >= row && !memory.untouched(i)) return true;
+    }
+    return false;
+  }
+};
+
+std::string run_on_all_targets(const I8Problem& problem) {
+  I8Case test(problem);
+  for (const fovea_target target : targets_and_those_that_extend_them()) {
+    const std::string wrong = test.check(target);
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------------------ numbers
+
+TEST_CASE("linear i8: every count around those of vectors and tiles has the promised bits", "[short]") {
+  uint64_t seed = 0;
+  for (const uint32_t tokens : {1u, 2u, 3u, 4u, 5u, 8u, 9u, 12u, 16u, 17u, 47u, 49u}) {
+    for (const uint32_t in_dim : {1u, 3u, 4u, 5u, 15u, 16u, 17u, 33u, 63u, 64u, 65u, 130u}) {
+      for (const uint32_t out_dim : {1u, 2u, 4u, 7u, 8u, 9u, 16u, 17u, 33u}) {
+        if (++seed % 7 != 0) continue;
+        I8Problem p;
+        p.tokens = tokens, p.in_dim = in_dim, p.out_dim = out_dim;
+        p.x_dtype = seed % 2 ? FOVEA_I8 : FOVEA_F32, p.y_dtype = seed % 3 ? FOVEA_F32 : FOVEA_I8;
+        p.x_zero = p.x_dtype == FOVEA_I8 ? static_cast<int32_t>(seed % 256) - 128 : 0;
+        p.placement = static_cast<Placement>(seed % 3);
+        p.seed = seed;
+        REQUIRE(run_on_all_targets(p) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("linear i8: any choice of types, bias, zeros, scales, strides and memory has the promised bits", "[short]") {
+  uint64_t seed = 0;
+  for (const uint32_t tokens : {2u, 18u}) {
+    for (const fovea_dtype x_dtype : {FOVEA_F32, FOVEA_I8}) {
+      for (const fovea_dtype y_dtype : {FOVEA_F32, FOVEA_I8}) {
+        for (const auto bias : {I8Problem::kNoBias, I8Problem::kF32, I8Problem::kI32}) {
+          for (const auto strides : {I8Problem::kDense, I8Problem::kPadded, I8Problem::kReversed}) {
+            I8Problem p;
+            p.tokens = tokens, p.in_dim = 35, p.out_dim = 21;
+            p.x_dtype = x_dtype, p.y_dtype = y_dtype, p.strides = strides;
+            p.placement = static_cast<Placement>(++seed % 3);
+            p.one_scale = bias == I8Problem::kI32 || seed % 2;
+            p.bias = bias == I8Problem::kI32 && x_dtype == FOVEA_F32 ? I8Problem::kNoBias : bias;
+            if (x_dtype == FOVEA_I8) p.x_zero = static_cast<int32_t>(seed * 37 % 256) - 128;
+            if (y_dtype == FOVEA_I8) p.y_zero = static_cast<int32_t>(seed * 53 % 256) - 128;
+            p.seed = seed;
+            REQUIRE(run_on_all_targets(p) == "");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("linear i8: sums over more inputs than are multiplied at a time are exact", "[short]") {
+  for (const uint32_t tokens : {1u, 17u}) {
+    for (const uint32_t in_dim : {127u, 129u, 257u, 512u, 513u, 1025u, 2050u}) {
+      I8Problem p;
+      p.tokens = tokens, p.in_dim = in_dim, p.out_dim = in_dim < 600 ? 66 : 9;
+      p.x_dtype = in_dim % 2 ? FOVEA_I8 : FOVEA_F32;
+      p.extreme = in_dim % 4 != 1;
+      p.x_zero = p.x_dtype == FOVEA_I8 ? 127 : 0;
+      p.seed = in_dim;
+      REQUIRE(run_on_all_targets(p) == "");
+    }
+  }
+}
+
+TEST_CASE("linear i8: sums over the most inputs are exact") {
+  for (const uint32_t tokens : {1u, 9u}) {
+    for (const int32_t zero : {-128, 127}) {
+      I8Problem p;
+      p.tokens = tokens, p.in_dim = 65536, p.out_dim = 3;
+      p.x_dtype = FOVEA_I8, p.bias = I8Problem::kNoBias, p.x_zero = zero;
+      p.extreme = true;
+      REQUIRE(run_on_all_targets(p) == "");
+    }
+  }
+}
+
+TEST_CASE("linear i8: outputs are near those of sums in double", "[short]") {
+  for (const uint32_t tokens : {2u, 20u}) {
+    I8Problem p;
+    p.tokens = tokens, p.in_dim = 130, p.out_dim = 9, p.bias = I8Problem::kNoBias;
+    I8Case test(p);
+    for (const fovea_target target : targets_and_those_that_extend_them()) {
+      REQUIRE(test.run(target) == FOVEA_OK);
+      double error = 0, size = 0;
+      for (size_t t = 0; t < p.tokens; ++t) {
+        for (size_t o = 0; o < p.out_dim; ++o) {
+          double want = 0;
+          for (size_t i = 0; i < p.in_dim; ++i) {
+            want += static_cast<double>(test.x_.at(t, i)) * test.w_.at(o, i) *
+                    static_cast<double>(test.scales_.as<float>()[o]);
+          }
+          const double off = static_cast<double>(test.y_.at(t, o)) - want;
+          error += off * off, size += want * want;
+        }
+      }
+      CHECK(error < 2e-4 * size);
+    }
+  }
+}
+
+TEST_CASE("linear i8: NaN and infinity in a token or a scale reach the outputs that they belong to", "[short]") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const uint32_t tokens : {2u, 19u}) {
+    for (const float bad : {std::nanf(""), infinity, -infinity}) {
+      for (const fovea_dtype y_dtype : {FOVEA_F32, FOVEA_I8}) {
+        I8Problem p;
+        p.tokens = tokens, p.y_dtype = y_dtype, p.y_zero = y_dtype == FOVEA_I8 ? 5 : 0;
+        I8Case f32(p);
+        f32.x_.at(1, 18) = bad;
+        f32.scales_.as<float>()[3] = bad;
+        p.x_dtype = FOVEA_I8;
+        I8Case codes(p);
+        codes.x_scales_.as<float>()[1] = bad;
+        for (const fovea_target target : targets_and_those_that_extend_them()) {
+          REQUIRE(f32.check(target) == "");
+          REQUIRE(codes.check(target) == "");
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("linear i8: output codes are rounded to even and saturate", "[short]") {
+  for (const uint32_t tokens : {2u, 17u}) {
+    for (const int32_t zero : {-128, -3, 0, 127}) {
+      I8Problem p;
+      p.tokens = tokens, p.in_dim = 1, p.out_dim = 40;
+      p.x_dtype = FOVEA_I8, p.y_dtype = FOVEA_I8, p.bias = I8Problem::kNoBias, p.one_scale = true;
+      p.y_scale = 2.0f, p.y_zero = zero;
+      I8Case test(p);
+      test.x_scales_.as<float>()[0] = 1.0f;
+      for (size_t t = 0; t < p.tokens; ++t) test.codes_.at(t, 0) = 1;
+      for (size_t o = 0; o < p.out_dim; ++o) {
+        test.w_.at(o, 0) = static_cast<int8_t>(static_cast<int>(o) - 20);  // quotients of o / 2 - 10: ties
+        test.scales_.as<float>()[o] = o % 8 == 7 ? 1e30f : o % 8 == 6 ? 100.0f : 1.0f;
+      }
+      for (const fovea_target target : targets_and_those_that_extend_them()) REQUIRE(test.check(target) == "");
+    }
+  }
+}
+
+TEST_CASE("linear i8: portable_bits, a budget and an executor change no bit, and the last two the workspace",
+          "[short]") {
+  struct InTurn {
+    fovea_executor executor;
+    static int run(void*, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
+      for (size_t i = tasks; i-- > 0;) task(arg, i, static_cast<uint32_t>(i % 3));
+      return 0;
+    }
+  };
+  const fovea_executor executor = {InTurn::run, nullptr, 3};
+  for (const uint32_t tokens : {2u, 60u}) {
+    I8Problem p;
+    p.tokens = tokens, p.in_dim = 37, p.out_dim = 300;
+    I8Case test(p);
+    for (const fovea_target target : targets_and_those_that_extend_them()) {
+      INFO(name(p, target));
+      test.args.workspace_budget_bytes = 0, test.args.portable_bits = 0, test.args.executor = nullptr;
+      REQUIRE(test.run(target) == FOVEA_OK);
+      const std::vector<uint8_t> want = test.outputs();
+      size_t bytes = fovea_linear_workspace_bytes(&test.args);
+      CHECK(bytes > 0);
+      CHECK(bytes <= FOVEA_LINEAR_I8_WORKSPACE_BYTES(37));
+      test.args.portable_bits = 1;
+      REQUIRE(test.run(target) == FOVEA_OK);
+      CHECK(test.outputs() == want);
+      test.args.executor = &executor;
+      CHECK(fovea_linear_workspace_bytes(&test.args) == 3 * bytes);
+      REQUIRE(test.run(target) == FOVEA_OK);
+      CHECK(test.outputs() == want);
+      test.args.executor = nullptr;
+      for (; bytes > 0; bytes = fovea_linear_workspace_bytes(&test.args)) {
+        test.args.workspace_budget_bytes = bytes;
+        CHECK(fovea_linear_workspace_bytes(&test.args) == bytes);
+        REQUIRE(test.run(target) == FOVEA_OK);
+        CHECK(test.outputs() == want);
+        test.args.workspace_budget_bytes = bytes - 1;
+      }
+      CHECK(fovea_linear(&test.args, nullptr, 0) == FOVEA_ERR_BUDGET);
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------- memory
+
+TEST_CASE("linear i8: workspace grows with tokens up to a tile, and the macro is a bound", "[short]") {
+  I8Case test(I8Problem{});
+  for (const fovea_target target : targets_and_those_that_extend_them()) {
+    test.args.target = target;
+    for (const uint32_t in_dim : {1u, 17u, 384u}) {
+      test.args.in_dim = in_dim;
+      size_t before = 0;
+      for (const uint32_t tokens : {0u, 1u, 2u, 5u, 8u, 9u, 17u, 33u, 48u, 49u, 1u << 30}) {
+        test.args.tokens = tokens;
+        const size_t bytes = fovea_linear_workspace_bytes(&test.args);
+        CHECK(bytes >= before);
+        CHECK(bytes <= FOVEA_LINEAR_I8_WORKSPACE_BYTES(in_dim));
+        before = bytes;
+      }
+    }
+  }
+  // Of a board, asked on a host.
+  test.args.in_dim = 384, test.args.tokens = 100;
+  test.args.target = FOVEA_TARGET_HELIUM;
+  CHECK(fovea_linear_workspace_bytes(&test.args) == 12 * 384 + 64 + 12 * 4 * 64 + 4 * 64);
+}
+
+TEST_CASE("linear i8: every misuse has its status, and nothing is written", "[short]") {
+  struct Misuse {
+    const char* what;
+    fovea_status want;
+    std::function<void(I8Case&)> change;
+  };
+  const float nan = std::nanf("");
+  const std::vector<Misuse> all = {
+      {"unknown compute", FOVEA_ERR_ENUM, [](I8Case& c) { c.args.compute = static_cast<fovea_compute>(2); }},
+      {"an unknown feature", FOVEA_ERR_ENUM, [](I8Case& c) { c.args.processor_features = 1ull << 63; }},
+      {"an unknown type of x", FOVEA_ERR_ENUM, [](I8Case& c) { c.args.x_dtype = static_cast<fovea_dtype>(99); }},
+      {"an unknown type of y", FOVEA_ERR_ENUM, [](I8Case& c) { c.args.y_dtype = static_cast<fovea_dtype>(99); }},
+      {"x of f16", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.x_dtype = FOVEA_F16; }},
+      {"y of bf16", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.y_dtype = FOVEA_BF16; }},
+      {"codes with f32 arithmetic", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.compute = FOVEA_COMPUTE_F32; }},
+      {"f32 weights", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.weights.dtype = FOVEA_F32; }},
+      {"int4 weights", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.weights.dtype = FOVEA_I4; }},
+      {"scales of f32 x", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.x_dtype = FOVEA_F32, c.args.x_zero = 0; }},
+      {"a zero of f32 x", FOVEA_ERR_UNSUPPORTED,
+       [](I8Case& c) { c.args.x_dtype = FOVEA_F32, c.args.x_scales = nullptr; }},
+      {"a scale of f32 y", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.y_dtype = FOVEA_F32, c.args.y_zero = 0; }},
+      {"a zero of f32 y", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.y_dtype = FOVEA_F32, c.args.y_scale = 0.0f; }},
+      {"both biases", FOVEA_ERR_UNSUPPORTED,
+       [](I8Case& c) { c.args.weights.bias_i32 = c.bias_.as<int32_t>(), c.args.x_scales_stride = 0; }},
+      {"an integer bias with many scales", FOVEA_ERR_UNSUPPORTED,
+       [](I8Case& c) { c.args.weights.bias_i32 = c.bias_.as<int32_t>(), c.args.weights.bias = nullptr; }},
+      {"an input zero too low", FOVEA_ERR_NUMBER, [](I8Case& c) { c.args.x_zero = -129; }},
+      {"an input zero too high", FOVEA_ERR_NUMBER, [](I8Case& c) { c.args.x_zero = 128; }},
+      {"an output zero too low", FOVEA_ERR_NUMBER, [](I8Case& c) { c.args.y_zero = -129; }},
+      {"an output zero too high", FOVEA_ERR_NUMBER, [](I8Case& c) { c.args.y_zero = 128; }},
+      {"no scale of y", FOVEA_ERR_NUMBER, [](I8Case& c) { c.args.y_scale = 0.0f; }},
+      {"a negative scale of y", FOVEA_ERR_NUMBER, [](I8Case& c) { c.args.y_scale = -1.0f; }},
+      {"an infinite scale of y", FOVEA_ERR_NUMBER,
+       [](I8Case& c) { c.args.y_scale = std::numeric_limits<float>::infinity(); }},
+      {"a scale of y that is no number", FOVEA_ERR_NUMBER, [nan](I8Case& c) { c.args.y_scale = nan; }},
+      {"too many inputs", FOVEA_ERR_SIZE, [](I8Case& c) { c.args.in_dim = 65537; }},
+      {"no scales of x", FOVEA_ERR_NULL, [](I8Case& c) { c.args.x_scales = nullptr; }},
+      {"no scales of weights", FOVEA_ERR_NULL, [](I8Case& c) { c.args.weights.scales = nullptr; }},
+      {"scales of x misaligned", FOVEA_ERR_ALIGNMENT,
+       [](I8Case& c) { c.args.x_scales = reinterpret_cast<const float*>(c.x_scales_.as<char>() + 1); }},
+      {"scales of x too far", FOVEA_ERR_SIZE, [](I8Case& c) { c.args.x_scales_stride = PTRDIFF_MAX; }},
+      {"an integer bias misaligned", FOVEA_ERR_ALIGNMENT,
+       [](I8Case& c) {
+         c.args.weights.bias = nullptr, c.args.x_scales_stride = 0;
+         c.args.weights.bias_i32 = reinterpret_cast<const int32_t*>(c.bias_.as<char>() + 2);
+       }},
+      {"x is y", FOVEA_ERR_OVERLAP, [](I8Case& c) { c.args.x = c.args.y; }},
+      {"tokens of y overlap", FOVEA_ERR_STRIDE, [](I8Case& c) { --c.args.y_stride; }},
+  };
+  for (const Misuse& misuse : all) {
+    I8Problem p;
+    p.tokens = 20, p.out_dim = 12;
+    p.x_dtype = FOVEA_I8, p.y_dtype = FOVEA_I8, p.x_zero = 3, p.y_zero = -3;
+    p.placement = Placement::kStart;
+    I8Case test(p);
+    const size_t bytes = fovea_linear_workspace_bytes(&test.args);
+    const Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+    misuse.change(test);
+    INFO(misuse.what);
+    set_current_case(misuse.what);
+    const fovea_status status = fovea_linear(&test.args, workspace.as<void>(), bytes);
+    CHECK(std::string(fovea_status_string(status)) == fovea_status_string(misuse.want));
+    CHECK(test.out_codes_.memory.untouched());
+    CHECK(workspace.untouched());
+  }
+}
+
+TEST_CASE("linear i8: no tokens write nothing, whatever the pointers", "[short]") {
+  I8Case test(I8Problem{});
+  test.args.tokens = 0;
+  test.args.x = nullptr, test.args.y = nullptr, test.args.weights.data = nullptr;
+  CHECK(fovea_linear(&test.args, nullptr, 0) == FOVEA_OK);
+}
+
+}  // namespace fovea_test
