@@ -5,6 +5,7 @@
 //
 //     d_model, key_model, value_model    every pair of shapes and options
 //     weight_dtype                       every pair of shapes and options; statuses
+//     linear_compute                     linear layers with integer products; statuses
 //     max_new_tokens                     the workspace has room for what a call projects; statuses
 //     attention (of the description)     every pair of shapes and options; a cache of each kind
 //     batch, q_tokens, kv_tokens         every pair of shapes and options
@@ -567,6 +568,62 @@ TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of on
   }
 }
 
+TEST_CASE("multihead: linear layers with integer products are those of fovea_linear, bit for bit",
+          "[short][multihead]") {
+  for (const bool packed : {false, true}) {
+    for (const uint32_t q_tokens : {2u, 21u}) {
+      LayerProblem p;
+      p.batch = 1, p.q_tokens = q_tokens, p.dtype = FOVEA_I8, p.packed = packed, p.scores = false;
+      p.portable_bits = true;
+      LayerCase test(p);
+      test.desc.linear_compute = FOVEA_COMPUTE_I8;
+      const auto project = [&](const fovea_linear_weights& w, const float* x, uint32_t in_dim, uint32_t out_dim) {
+        std::vector<float> y(size_t{q_tokens} * out_dim);
+        fovea_linear_args a{};
+        a.struct_bytes = sizeof a;
+        a.target = test.plan.attention.desc.target;
+        a.processor_features = fovea::platform::processor_features();
+        a.compute = FOVEA_COMPUTE_I8;
+        a.tokens = q_tokens, a.in_dim = in_dim, a.out_dim = out_dim;
+        a.x = x, a.x_stride = in_dim, a.y = y.data(), a.y_stride = out_dim;
+        a.weights = w;
+        const Guarded workspace(fovea_linear_workspace_bytes(&a), kAlignment, Placement::kEnd);
+        REQUIRE(fovea_linear(&a, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        return y;
+      };
+      for (const fovea_target target : targets_and_those_that_extend_them()) {
+        INFO(name(p, target));
+        REQUIRE(test.run(target) == FOVEA_OK);
+        const uint32_t q_width = p.q_heads * p.head_dim, k_width = p.kv_heads * p.head_dim;
+        const auto part = [&](const LayerWeights& alone, uint32_t first) {
+          if (!packed) return alone.view;
+          fovea_linear_weights rows = test.qkv.view;
+          rows.data = static_cast<const int8_t*>(rows.data) + static_cast<ptrdiff_t>(first) * rows.row_stride;
+          rows.scales = static_cast<const float*>(rows.scales) + first;
+          rows.bias += first;
+          return rows;
+        };
+        const float* const x = test.x.at(0, 0);
+        const std::vector<float> q = project(part(test.wq, 0), x, p.d_model, q_width);
+        const std::vector<float> k = project(part(test.wk, q_width), x, p.d_model, k_width);
+        const std::vector<float> v = project(part(test.wv, q_width + k_width), x, p.d_model, k_width);
+        std::vector<float> o(size_t{q_tokens} * q_width);
+        fovea_attention_args a{};
+        a.struct_bytes = sizeof a;
+        a.batch = 1, a.q_tokens = a.kv_tokens = q_tokens;
+        const auto head = static_cast<ptrdiff_t>(p.head_dim);
+        a.q = {q.data(), 0, head, q_width};
+        a.kv.keys = {k.data(), 0, head, k_width};
+        a.kv.values = {v.data(), 0, head, k_width};
+        a.out = {o.data(), 0, head, q_width};
+        const Guarded workspace(test.plan.attention.workspace_bytes, kAlignment, Placement::kEnd);
+        REQUIRE(fovea_attention(&test.plan.attention, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        CHECK(same_bits(test.answer(), project(test.wo.view, o.data(), q_width, p.d_model)));
+      }
+    }
+  }
+}
+
 TEST_CASE("multihead: the workspace is what a plan says, on every target, and the macro is not less",
           "[short][multihead]") {
   for (const uint32_t head_dim : {1u, 17u, 64u}) {
@@ -606,6 +663,13 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
               const size_t bytes = fovea_multihead_workspace_bytes_for(&d, target);
               CHECK(bytes > 0);
               CHECK(bytes <= most);
+              if (dtype != FOVEA_I8) continue;
+              fovea_multihead_desc integers = d;
+              integers.linear_compute = FOVEA_COMPUTE_I8;
+              const size_t integer_bytes = fovea_multihead_workspace_bytes_for(&integers, target);
+              CHECK(integer_bytes > 0);
+              CHECK(integer_bytes <= FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES(std::max<uint32_t>(d_model, 30), 4, 2, head_dim,
+                                                                        2 * q_tokens, 2 * new_tokens));
             }
           }
         }
@@ -633,6 +697,8 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
   CHECK(plan_status([](Desc& d) { d.weight_dtype = kNoType; }) == FOVEA_ERR_ENUM);
   CHECK(plan_status([](Desc& d) { d.weight_dtype = FOVEA_Q4_1; }) == FOVEA_OK);
   CHECK(plan_status([](Desc& d) { d.attention.key_dtype = FOVEA_Q4_1; }) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(plan_status([](Desc& d) { d.linear_compute = static_cast<fovea_compute>(2); }) == FOVEA_ERR_ENUM);
+  CHECK(plan_status([](Desc& d) { d.linear_compute = FOVEA_COMPUTE_I8; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.attention.q_dtype = FOVEA_F16; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.attention.out_dtype = FOVEA_BF16; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.attention.kv_kind = FOVEA_KV_LOAD; }) == FOVEA_ERR_UNSUPPORTED);

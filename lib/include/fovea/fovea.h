@@ -1149,6 +1149,10 @@ typedef struct fovea_multihead_desc {
   uint32_t value_model;     /* elements of a token that values are projected from. 0 = key_model */
   fovea_dtype weight_dtype; /* of all weights: any */
 
+  /* The arithmetic of the linear layers: FOVEA_COMPUTE_I8 needs I8 weights (FOVEA_ERR_UNSUPPORTED). That of attention is
+   * attention.compute. */
+  fovea_compute linear_compute;
+
   /* Most keys of an entry that one call projects: 1 where tokens come one by one. 0 = attention.max_kv_tokens. */
   uint32_t max_new_tokens;
 
@@ -1181,14 +1185,18 @@ size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fov
 /* The same as a constant expression, for static arrays: an upper bound like FOVEA_WORKSPACE_BYTES, for head_dim ==
  * value_dim. q_rows is max_batch * max_q_tokens, kv_rows is max_batch * max_new_tokens, and d_model is the largest of
  * d_model, key_model and value_model. It serves f32 keys and values in one run; for other caches add
- * FOVEA_KV_WORKSPACE_BYTES(head_dim, head_dim), or with FOVEA_COMPUTE_I8 FOVEA_I8_WORKSPACE_BYTES. */
-#define FOVEA_MULTIHEAD_WORKSPACE_BYTES(d_model, q_heads, kv_heads, head_dim, q_rows, kv_rows, weight_dtype)    \
-  (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) +                                       \
-   2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                     \
-   FOVEA_LARGER_(FOVEA_WORKSPACE_BYTES(head_dim, head_dim),                                                     \
-                 FOVEA_LINEAR_BYTES_FOR_TOKENS_(                                                                \
-                     FOVEA_LARGER_(FOVEA_SIZE_(d_model), FOVEA_SIZE_(q_heads) * (head_dim)),                    \
-                     FOVEA_LARGER_(FOVEA_SIZE_(q_rows), FOVEA_SIZE_(kv_rows)), weight_dtype)))
+ * FOVEA_KV_WORKSPACE_BYTES(head_dim, head_dim), or with FOVEA_COMPUTE_I8 FOVEA_I8_WORKSPACE_BYTES. The second macro is for
+ * a linear_compute of FOVEA_COMPUTE_I8. */
+#define FOVEA_MULTIHEAD_WORKSPACE_BYTES(d_model, q_heads, kv_heads, head_dim, q_rows, kv_rows, weight_dtype)         \
+  FOVEA_MULTIHEAD_BYTES_(q_heads, kv_heads, head_dim, q_rows, kv_rows,                                               \
+                         FOVEA_LINEAR_BYTES_FOR_TOKENS_(                                                             \
+                             FOVEA_LARGER_(FOVEA_SIZE_(d_model), FOVEA_SIZE_(q_heads) * (head_dim)),                 \
+                             FOVEA_LARGER_(FOVEA_SIZE_(q_rows), FOVEA_SIZE_(kv_rows)), weight_dtype))
+#define FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES(d_model, q_heads, kv_heads, head_dim, q_rows, kv_rows)                    \
+  FOVEA_MULTIHEAD_BYTES_(q_heads, kv_heads, head_dim, q_rows, kv_rows,                                               \
+                         FOVEA_LINEAR_I8_BYTES_FOR_TOKENS_(                                                          \
+                             FOVEA_LARGER_(FOVEA_SIZE_(d_model), FOVEA_SIZE_(q_heads) * (head_dim)),                 \
+                             FOVEA_LARGER_(FOVEA_SIZE_(q_rows), FOVEA_SIZE_(kv_rows))))
 
 /* Weights of a layer, each with a bias or none. A linear layer with data NULL is left out: what it would project is
  * taken as it is, has as many elements as the projection would have (FOVEA_ERR_SIZE), and gets no bias
@@ -1344,6 +1352,10 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 #define FOVEA_LINEAR_I8_BYTES_FOR_ROWS_(in_dim, rows)                                                            \
   (FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 15u) / 16u * 16u * (rows) * 4u) + FOVEA_ALIGN_UP_((rows) * 4u) +       \
    FOVEA_LINEAR_OUTPUTS_ * ((rows) + 1u) * 4u + FOVEA_LINEAR_WIDENED_BYTES_)
+#define FOVEA_MULTIHEAD_BYTES_(q_heads, kv_heads, head_dim, q_rows, kv_rows, linear_bytes)                       \
+  (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) +                                     \
+   2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                   \
+   FOVEA_LARGER_(FOVEA_WORKSPACE_BYTES(head_dim, head_dim), linear_bytes))
 #define FOVEA_ROW_BYTES_(dtype, dim)                                                               \
   ((dtype) == FOVEA_F32 ? FOVEA_SIZE_(dim) * 4u                                                    \
    : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u                         \

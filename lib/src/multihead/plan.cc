@@ -14,7 +14,7 @@ constexpr uint32_t kMultiheadMagic = 0x666d6800u + FOVEA_VERSION;
 fovea_status check_desc(const fovea_multihead_desc& m) {
   const fovea_attention_desc& d = m.attention;
   if (m.struct_bytes != sizeof m) return FOVEA_ERR_STRUCT;
-  if (!is_dtype(m.weight_dtype)) return FOVEA_ERR_ENUM;
+  if (!is_dtype(m.weight_dtype) || uint32_t(m.linear_compute) > FOVEA_COMPUTE_I8) return FOVEA_ERR_ENUM;
   if (d.q_dtype != FOVEA_F32 || d.out_dtype != FOVEA_F32 || d.kv_kind == FOVEA_KV_LOAD) return FOVEA_ERR_UNSUPPORTED;
   // A linear layer counts these in 32 bits.
   const Widths widths(d);
@@ -32,7 +32,9 @@ __attribute__((noinline)) fovea_status measure_shared(const fovea_multihead_plan
   fovea_linear_args a = {};
   a.struct_bytes = sizeof a;
   a.target = plan.attention.desc.target;
+  a.processor_features = m.attention.processor_features;
   a.portable_bits = m.attention.portable_bits;
+  a.compute = m.linear_compute;
   a.tokens = tokens < kMostTokens ? uint32_t(tokens) : kMostTokens;
   a.out_dim = 1;
   a.weights.dtype = m.weight_dtype;

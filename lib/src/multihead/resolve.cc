@@ -76,9 +76,10 @@ fovea_status LayerCall::check_weights() {
   if (projects_keys() && (key_elements != m.key_model || value_elements != m.value_model)) return FOVEA_ERR_SIZE;
   for (const Linear& layer : linears().all) {
     if (!layer.used) continue;
-    if (!layer.weights.data && (layer.weights.bias || layer.weights.scales)) return FOVEA_ERR_NULL;
-    if (!layer.weights.data && layer.in != layer.out) return FOVEA_ERR_SIZE;
-    if (layer.weights.data && layer.weights.dtype != m.weight_dtype) return FOVEA_ERR_UNSUPPORTED;
+    const fovea_linear_weights& w = layer.weights;
+    if (!w.data && (w.bias || w.bias_i32 || w.scales)) return FOVEA_ERR_NULL;
+    if (!w.data && layer.in != layer.out) return FOVEA_ERR_SIZE;
+    if (w.data && w.dtype != m.weight_dtype) return FOVEA_ERR_UNSUPPORTED;
   }
   return FOVEA_OK;
 }
@@ -149,8 +150,10 @@ fovea_status LayerCall::resolve_step(const fovea_linear_weights& weights, const 
   if (!weights.data || x.batch == 0 || x.count == 0) return FOVEA_OK;
   fovea_linear_args a = {};
   a.struct_bytes = sizeof a;
-  a.target = kernels_of(d_.target);  // for a call without processor_features
+  a.target = d_.target;
+  a.processor_features = d_.processor_features;
   a.portable_bits = d_.portable_bits;
+  a.compute = plan_.desc.linear_compute;
   a.in_dim = in_dim;
   a.out_dim = uint32_t(out_dim);
   a.x = x.data;
