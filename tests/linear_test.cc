@@ -588,6 +588,35 @@ TEST_CASE("linear: every misuse has its status, and nothing is written", "[short
   }
 }
 
+TEST_CASE("linear: a scale of a group that is infinite or NaN makes its output so, and no other", "[short]") {
+  for (const fovea_dtype dtype : kTypes) {
+    if (!is_grouped(dtype)) continue;
+    for (const uint32_t tokens : {1u, 2u, 4u, 20u}) {
+      for (const uint16_t bits : {0x7c00, 0xfc00, 0x7e00}) {
+        LinearProblem p;
+        p.tokens = tokens, p.in_dim = 70, p.out_dim = 19;
+        p.dtype = dtype;
+        LinearCase test(p);
+        // Output 5 in its second group, output 18 in its last.
+        const auto put = [&](size_t output, size_t group) {
+          uint8_t* const own = test.w_bytes(output) + group * group_bytes(dtype);
+          std::memcpy(dtype == FOVEA_I4 ? test.w_scales(output) + 2 * group : own, &bits, sizeof bits);
+        };
+        put(5, 1), put(18, 2);
+        for (const fovea_target target : targets()) {
+          INFO(name(p, target));
+          REQUIRE(test.run(target) == FOVEA_OK);
+          bool right = true;
+          for (size_t t = 0; t < tokens; ++t) {
+            for (size_t o = 0; o < p.out_dim; ++o) right = right && std::isfinite(*test.y(t, o)) == (o != 5 && o != 18);
+          }
+          CHECK(right);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("linear: scales of groups are looked at as the other arrays are", "[short]") {
   LinearProblem p;
   p.tokens = 3, p.in_dim = 70;
