@@ -30,8 +30,9 @@ static float queries[kMaxQueries], keys[kMaxKeys], values[kMaxKeys], out[kMaxQue
 static float mask[kMaxMask], weights[kMaxKeyTokens];
 static int8_t query_codes[kMaxQueries], key_codes[kMaxKeys], value_codes[kMaxKeys], out_codes[kMaxQueries];
 static float key_scales[kMaxKeyRows], value_scales[kMaxKeyRows];
-/* Integer products take the most. */
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_I8_WORKSPACE_BYTES(kMaxDim, kMaxDim)];
+/* More than any call takes. */
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
+    workspace[FOVEA_I8_WORKSPACE_BYTES(kMaxDim, kMaxDim) + FOVEA_INTEGER_WORKSPACE_BYTES(kMaxDim, kMaxDim, 64)];
 
 struct options {
   int i8;

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Shows that the static library needs no run time and keeps no state:
-check_symbols.py --nm nm --readelf readelf --header fovea.h [--cxx g++ --only function [--most-code bytes]] libfovea.a
+check_symbols.py --nm nm --readelf readelf --header fovea.h [--cxx g++ --only function [--most-code bytes] [--no-floats]] libfovea.a
 
 - Every function that fovea.h declares is defined.
 - What is undefined is defined by another file of the library, or is on the list below.
 - No code runs before main, and no byte can be written: no section for either.
 
 With --only the same of what a program links that calls this function alone. Each file of it must be linked for a symbol of the
-function's operator, or of targets/registry.cc, and its code must have at most --most-code bytes, if that is given.
+function's operator, or of targets/registry.cc or base/, and its code must have at most --most-code bytes, if that is given.
+With --no-floats it needs none of the compiler's functions for floats.
 """
 import argparse
 import re
@@ -16,6 +17,8 @@ import shlex
 import subprocess
 import sys
 
+# What compilers call where there is no FPU.
+FLOATS = re.compile(r"__(aeabi_[cfd]|aeabi_u?[il]2[fd])\w*|__\w+[sd]f[23]?|__fix\w+|__float\w+")
 ALLOWED = re.compile(
     r"mem(cpy|move|set)"
     r"|__cpu_(model|features2|indicator_init)"  # the compiler's test of what an x86 processor has
@@ -40,6 +43,7 @@ def main():
     parser.add_argument("--cxx", help="with --only: links, with what flags it needs to know the processor")
     parser.add_argument("--only", metavar="function")
     parser.add_argument("--most-code", type=int, metavar="bytes")
+    parser.add_argument("--no-floats", action="store_true")
     parser.add_argument("archive")
     arguments = parser.parse_args()
     complaints = []
@@ -53,7 +57,7 @@ def main():
         # Files of operators have the same names, so each is told by the symbol that it was linked for.
         linked = re.findall(r"\((\S+\.o(?:bj)?)\)\s+(?:\S+\s+)?\((.+)\)$", link_map.split("\nMemory Configuration")[0], flags=re.M)
         for file, symbol in linked:
-            if operator not in symbol.lower() and not re.search(r"\b(resolve_target|target_\w+)", symbol):
+            if operator not in symbol.lower() and not re.search(r"\b(resolve_target|target_\w+)|Buffers|Carver", symbol):
                 complaints.append(f"{file} is linked for {symbol}")
         if not linked:
             complaints.append("the linker's map says nothing of what is linked")
@@ -75,6 +79,8 @@ def main():
     for name in sorted(set(undefined) - defined):
         if not ALLOWED.fullmatch(name):
             complaints.append(f"undefined symbol {name}, needed by {undefined[name]}")
+        if arguments.no_floats and FLOATS.fullmatch(name):
+            complaints.append(f"{name} is called, for floats")
 
     header = re.sub(r"/\*.*?\*/", " ", open(arguments.header).read(), flags=re.S)
     functions = set(re.findall(r"^[a-z][\w \*]*?\b(fovea_\w+)\(", header, flags=re.M))

@@ -1294,8 +1294,13 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
   ((rows) * (FOVEA_KEY_TILE * FOVEA_I8_WEIGHT_BYTES_ + 12u) + FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) +      \
    FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * 20u + FOVEA_I8_VALUE_DIM_(value_dim) * 4u) + 4u * 64u)
 /* Integer attention takes rows in blocks. A row has its state, the codes of its query, scores and weights of a key tile,
- * and sums. Processors that multiply bytes or pairs of 16 bits get keys and values brought. */
-#define FOVEA_INTEGER_ROWS_ 16u
+ * and sums. Processors that multiply bytes or pairs of 16 bits get keys and values brought,
+ * which many rows pay for. */
+#if defined(__ARM_FEATURE_MVE) || defined(__ARM_FEATURE_SIMD32)
+#define FOVEA_INTEGER_ROWS_ 32u
+#else
+#define FOVEA_INTEGER_ROWS_ 4u
+#endif
 #define FOVEA_INTEGER_ROWS_OF_(rows) \
   ((rows) < FOVEA_INTEGER_ROWS_ ? (FOVEA_SIZE_(rows) + 3u) / 4u * 4u : FOVEA_SIZE_(FOVEA_INTEGER_ROWS_))
 #define FOVEA_INTEGER_DIM_(dim) ((FOVEA_SIZE_(dim) + 15u) / 16u * 16u)
@@ -1303,7 +1308,7 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 #if defined(__ARM_FEATURE_MVE) || defined(__ARM_FEATURE_SIMD32)
 #define FOVEA_INTEGER_BROUGHT_BYTES_(head_dim, value_dim) \
   FOVEA_LARGER_(FOVEA_PIECE_KEYS * (head_dim) * 2u,       \
-                FOVEA_LARGER_(FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS * 4u, \
+                FOVEA_LARGER_(FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS * 8u, \
                               (FOVEA_KEY_TILE + 12u) * (value_dim) + FOVEA_KEY_TILE * 4u))
 #else
 #define FOVEA_INTEGER_BROUGHT_BYTES_(head_dim, value_dim) 0u

@@ -5,10 +5,9 @@
 FOVEA_INLINE void BeginRows(const IntegerBlock& b) {
   for (uint32_t r = 0; r < b.padded; ++r) {
     IntegerRow& row = b.arrays.rows[r];
-    BringQuery(b, r, r < b.count ? row.query : nullptr);
-    if (r >= b.count) row.lo = row.hi = 0;
+    if (r >= b.count) row = b.arrays.rows[0], row.lo = row.hi = 0;
+    BringQuery(b, r, row.query);
     row.sum = 0;
-    __builtin_memset(SumsOf(b, r), 0, b.sum_stride() * sizeof(int32_t));
   }
 }
 
@@ -16,8 +15,8 @@ FOVEA_INLINE uint32_t InTile(uint32_t key, const IntegerTile& t) {
   return key <= t.first ? 0 : key - t.first < t.count ? key - t.first : t.count;
 }
 FOVEA_INLINE void AttendTile(const IntegerBlock& b, const IntegerTile& t) {
-  Scores(b, t);
   for (uint32_t r = 0; r < b.padded; ++r) {
+    if (r % kIntegerScoreRows == 0) Scores(b, t, r);
     const IntegerRow& row = b.arrays.rows[r];
     WeighRow(b, r, InTile(row.lo, t), InTile(row.hi, t));
   }

@@ -25,7 +25,7 @@ constexpr size_t carved_bytes(size_t head_dim, size_t value_dim, size_t rows) {
 }
 static_assert(carved_bytes(64, 64, kIntegerRows) <= FOVEA_INTEGER_WORKSPACE_BYTES(64, 64, 64));
 static_assert(carved_bytes(1024, 8, kIntegerRowGroup) <= FOVEA_INTEGER_WORKSPACE_BYTES(1024, 8, 1));
-static_assert(carved_bytes(1, 1, 2 * kIntegerRowGroup) <= FOVEA_INTEGER_WORKSPACE_BYTES(1, 1, 5));
+static_assert(carved_bytes(1, 1, kIntegerRows) <= FOVEA_INTEGER_WORKSPACE_BYTES(1, 1, 1000));
 static_assert(carved_bytes(16, 333, kIntegerRows) <= FOVEA_INTEGER_WORKSPACE_BYTES(16, 333, 1000));
 
 // Where the queries of an entry sit, and how far each sees.

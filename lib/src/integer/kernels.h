@@ -23,8 +23,11 @@ constexpr bool kIntegerSmlad = !kIntegerHelium && FOVEA_SMLAD != 0;
 // Rows of queries and of sums are padded to whole vectors of bytes.
 constexpr size_t integer_dim(size_t dim) { return (dim + 15) / 16 * 16; }
 
+// Rows whose scores are in memory at a time: all where keys are brought in pieces.
+constexpr uint32_t kIntegerScoreRows = kIntegerSmlad ? kIntegerRows : kIntegerRowGroup;
+
 // With smlad keys are brought in pieces of some keys, and values in pieces of some elements.
-constexpr uint32_t kIntegerPieceKeys = FOVEA_PIECE_KEYS, kIntegerPieceValues = 2 * FOVEA_PIECE_ELEMENTS;
+constexpr uint32_t kIntegerPieceKeys = FOVEA_PIECE_KEYS, kIntegerPieceValues = 4 * FOVEA_PIECE_ELEMENTS;
 
 // A query row, and its softmax as far as it has come.
 struct IntegerRow {
@@ -32,14 +35,15 @@ struct IntegerRow {
   int8_t* out;
   uint32_t lo, hi;        // the keys that it sees
   uint32_t sum;           // of weights, in units of 2^-14 of a code; 0 before the first key
-  int32_t kept, taken;    // factors of the sums so far and of those of the key tile, in units of 2^-31
+  int32_t kept, taken;    // factors of the sums so far and of those of the key tile, in units of 2^-31. Where nothing
+                          // is kept, all is taken
   int64_t reference;      // the score that sums are relative to, in steps
 };
 
 struct IntegerArrays {
   IntegerRow* rows;  // [rows]
   void* queries;     // the codes of each row
-  int32_t* scores;   // [rows][key tile]
+  int32_t* scores;   // [some rows][key tile]
   void* weights;     // their codes, as the products take them
   int32_t* sums;     // [rows][value_dim, padded], in units of 2^-6
   void* brought;     // keys and values, as the products take them
@@ -47,7 +51,7 @@ struct IntegerArrays {
 
 constexpr size_t integer_brought_bytes(size_t head_dim, size_t value_dim) {
   if (kIntegerHelium) {  // packed values and their sums; sums of keys; sums of two rows
-    return integer_dim(value_dim) * (kIntegerKeyTile + 3 * sizeof(int32_t)) + kIntegerKeyTile * sizeof(int32_t);
+    return integer_dim(value_dim) * (kIntegerKeyTile + sizeof(int32_t)) + 3 * kIntegerKeyTile * sizeof(int32_t);
   }
   const size_t keys = kIntegerPieceKeys * integer_dim(head_dim), values = kIntegerKeyTile * kIntegerPieceValues;
   return kIntegerSmlad ? (keys > values ? keys : values) * sizeof(int16_t) : 0;
@@ -59,7 +63,7 @@ constexpr void take_integer_arrays(Carve& carver, size_t head_dim, size_t value_
   uint8_t *queries = nullptr, *weights = nullptr, *brought = nullptr;
   carver.take(&a->rows, rows);
   carver.take(&queries, integer_dim(head_dim) * (kIntegerHelium ? 1 : 2), rows);
-  carver.take(&a->scores, kIntegerKeyTile, rows);
+  carver.take(&a->scores, kIntegerKeyTile, rows < kIntegerScoreRows ? rows : kIntegerScoreRows);
   carver.take(&weights, kIntegerKeyTile * (kIntegerSmlad ? 2 : 1), rows);
   carver.take(&a->sums, integer_dim(value_dim), rows);
   carver.take(&brought, integer_brought_bytes(head_dim, value_dim));

@@ -9,29 +9,30 @@
 FOVEA_INLINE int8_t* QueryCodes(const IntegerBlock& b, uint32_t row) {
   return static_cast<int8_t*>(b.arrays.queries) + row * integer_dim(b.head_dim);
 }
-FOVEA_INLINE int8_t* WeightCodes(const IntegerBlock& b, uint32_t row) {
-  return static_cast<int8_t*>(b.arrays.weights) + row * kIntegerKeyTile;
+using WeightCode = int8_t;
+constexpr size_t kWeightVectors = 1, kNextWeights = whole::kLanes;
+FOVEA_INLINE WeightCode* WeightsOf(const IntegerBlock& b, uint32_t row, uint32_t key = 0) {
+  return static_cast<WeightCode*>(b.arrays.weights) + row * kIntegerKeyTile + key;
 }
 FOVEA_INLINE int8_t* PackedValues(const IntegerBlock& b) { return static_cast<int8_t*>(b.arrays.brought); }
 FOVEA_INLINE int32_t* ValueStarts(const IntegerBlock& b) {
   return reinterpret_cast<int32_t*>(PackedValues(b) + kIntegerKeyTile * b.sum_stride());
 }
 FOVEA_INLINE int32_t* SumsOfTwoRows(const IntegerBlock& b) { return ValueStarts(b) + b.sum_stride(); }
-FOVEA_INLINE int32_t* KeyStarts(const IntegerBlock& b) { return SumsOfTwoRows(b) + 2 * b.sum_stride(); }
+FOVEA_INLINE int32_t* KeyStarts(const IntegerBlock& b) { return SumsOfTwoRows(b) + 2 * kIntegerKeyTile; }
 
 FOVEA_INLINE void BringQuery(const IntegerBlock& b, uint32_t row, const int8_t* query) {
   int8_t* const codes = QueryCodes(b, row);
-  __builtin_memset(codes, 0, integer_dim(b.head_dim));
-  if (query) __builtin_memcpy(codes, query, b.head_dim);
+  const size_t padded = integer_dim(b.head_dim);
+  __builtin_memset(codes + padded - 16, 0, 16);
+  __builtin_memcpy(codes, query, b.head_dim);
 }
-FOVEA_INLINE void StoreWeight(const IntegerBlock& b, uint32_t row, uint32_t key, int32_t code) {
-  WeightCodes(b, row)[key] = int8_t(code - 128);
-}
-FOVEA_INLINE void StoreWeights(const IntegerBlock& b, uint32_t row, uint32_t key, whole::V codes) {
-  whole::StoreBytes(whole::Sub(codes, whole::Set(128)), WeightCodes(b, row) + key, whole::kLanes);
+FOVEA_INLINE void HideWeight(const IntegerBlock& b, uint32_t row, uint32_t key) { *WeightsOf(b, row, key) = -128; }
+FOVEA_INLINE void StoreWeights(const whole::V (&codes)[1], WeightCode* to) {
+  whole::StoreBytes(whole::Sub(codes[0], whole::Set(128)), to);
 }
 FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row) {
-  const int8_t* codes = WeightCodes(b, row);
+  const WeightCode* codes = WeightsOf(b, row);
   int32_t sum = 128 * kIntegerKeyTile;
   for (uint32_t j = 0; j < kIntegerKeyTile; j += 16) sum = whole::AddAll(dot::NextBytes(codes), sum);
   return uint32_t(sum);
@@ -57,10 +58,9 @@ struct ValueBytes {
   inline __attribute__((always_inline)) void Next() {}
 };
 
-// Sums of two rows with `count` keys or elements; or adds to them.
+// Sums of two rows with `count` keys or elements; or adds to them. Those of y lie behind kIntegerKeyTile of x.
 template <int kChunks, bool kGoesOn, bool kPart, class Source>
-FOVEA_CALLED_TEMPLATE void MultiplyTwo(const int8_t* x, const int8_t* y, Source source, size_t count, int32_t* of_x,
-                                       int32_t* of_y) {
+FOVEA_CALLED_TEMPLATE void MultiplyTwo(const int8_t* x, const int8_t* y, Source source, size_t count, int32_t* sums) {
   constexpr int kKept = kChunks < 4 ? kChunks : 3;
   dot::Bytes a[kKept], b[kKept];
   FOVEA_UNROLL(4)
@@ -70,8 +70,8 @@ FOVEA_CALLED_TEMPLATE void MultiplyTwo(const int8_t* x, const int8_t* y, Source 
   }
   for (; count > 0; --count, source.Next()) {
     dot::Bytes e = source.template Load<0, kPart && kChunks == 1>();
-    int32_t xs = kGoesOn ? dot::DotAdd(a[0], e, *of_x) : dot::Dot(a[0], e);
-    int32_t ys = kGoesOn ? dot::DotAdd(b[0], e, *of_y) : dot::Dot(b[0], e);
+    int32_t xs = kGoesOn ? dot::DotAdd(a[0], e, sums[0]) : dot::Dot(a[0], e);
+    int32_t ys = kGoesOn ? dot::DotAdd(b[0], e, sums[kIntegerKeyTile]) : dot::Dot(b[0], e);
     if constexpr (kChunks > 1) {
       e = source.template Load<1, kPart && kChunks == 2>();
       xs = dot::DotAdd(a[1], e, xs);
@@ -87,18 +87,26 @@ FOVEA_CALLED_TEMPLATE void MultiplyTwo(const int8_t* x, const int8_t* y, Source 
       xs = dot::DotAdd(dot::LoadBytes(x + 48), e, xs);
       ys = dot::DotAdd(dot::LoadBytes(y + 48), e, ys);
     }
-    *of_x++ = xs;
-    *of_y++ = ys;
+    whole::StoreTwoNext<kIntegerKeyTile>(xs, ys, sums);
   }
 }
-
-template <bool kGoesOn>
-FOVEA_INLINE void MultiplyKeys(const int8_t* x, const int8_t* y, const KeyBytes& keys, size_t chunks, uint32_t count,
-                               int32_t* of_x, int32_t* of_y) {
-  if (chunks == 4) return MultiplyTwo<4, kGoesOn, true>(x, y, keys, count, of_x, of_y);
-  if (chunks == 3) return MultiplyTwo<3, kGoesOn, true>(x, y, keys, count, of_x, of_y);
-  if (chunks == 2) return MultiplyTwo<2, kGoesOn, true>(x, y, keys, count, of_x, of_y);
-  MultiplyTwo<1, kGoesOn, true>(x, y, keys, count, of_x, of_y);
+template <bool kGoesOn, bool kPart, class Source>
+FOVEA_INLINE void MultiplyChunks(const int8_t* x, const int8_t* y, const Source& source, size_t chunks, size_t count,
+                                 int32_t* sums) {
+  if (chunks == 4) return MultiplyTwo<4, kGoesOn, kPart>(x, y, source, count, sums);
+  if (chunks == 3) return MultiplyTwo<3, kGoesOn, kPart>(x, y, source, count, sums);
+  if (chunks == 2) return MultiplyTwo<2, kGoesOn, kPart>(x, y, source, count, sums);
+  MultiplyTwo<1, kGoesOn, kPart>(x, y, source, count, sums);
+}
+// Where size counts, one version serves all keys.
+FOVEA_INLINE void MultiplyKeys(bool goes_on, const int8_t* x, const int8_t* y, const KeyBytes& keys, size_t chunks,
+                               uint32_t count, int32_t* sums) {
+  if (!goes_on && keys.last == 16 && !::fovea::config::kPreferSize) {
+    return MultiplyChunks<false, false>(x, y, keys, chunks, count, sums);
+  }
+  if (!goes_on) __builtin_memset(sums, 0, count * sizeof *sums);
+  if (!goes_on) __builtin_memset(sums + kIntegerKeyTile, 0, count * sizeof *sums);
+  MultiplyChunks<true, true>(x, y, keys, chunks, count, sums);
 }
 
 // What scores begin with where queries have a zero point: less that times the sum of the key.
@@ -114,24 +122,18 @@ FOVEA_CALLED void BringKeyStarts(const IntegerBlock& b, const IntegerTile& t) {
   }
 }
 
-FOVEA_CALLED void Scores(const IntegerBlock& b, const IntegerTile& t) {
-  if (b.q_zero != 0) BringKeyStarts(b, t);
-  for (uint32_t r = 0; r < b.padded; r += 2) {
-    int32_t *const of_x = ScoresOf(b, r), *const of_y = ScoresOf(b, r + 1);
-    const int8_t *const x = QueryCodes(b, r), *const y = QueryCodes(b, r + 1);
+FOVEA_CALLED void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t first) {
+  if (b.q_zero != 0 && first == 0) BringKeyStarts(b, t);
+  for (uint32_t r = first; r < first + kIntegerRowGroup; r += 2) {
+    int32_t* const scores = ScoresOf(b, r);
     bool goes_on = b.q_zero != 0;
-    if (goes_on) {
-      __builtin_memcpy(of_x, KeyStarts(b), t.count * sizeof(int32_t));
-      __builtin_memcpy(of_y, KeyStarts(b), t.count * sizeof(int32_t));
+    for (uint32_t i = 0; goes_on && i < 2; ++i) {
+      __builtin_memcpy(scores + i * kIntegerKeyTile, KeyStarts(b), t.count * sizeof(int32_t));
     }
     for (size_t d = 0; d < b.head_dim; d += 64, goes_on = true) {
       const size_t left = b.head_dim - d, chunks = left < 64 ? (left + 15) / 16 : 4;
       const KeyBytes keys = {t.keys + d, b.key_stride, left < 64 ? left - 16 * (chunks - 1) : 16};
-      if (goes_on) {
-        MultiplyKeys<true>(x + d, y + d, keys, chunks, t.count, of_x, of_y);
-      } else {
-        MultiplyKeys<false>(x + d, y + d, keys, chunks, t.count, of_x, of_y);
-      }
+      MultiplyKeys(goes_on, QueryCodes(b, r) + d, QueryCodes(b, r + 1) + d, keys, chunks, t.count, scores);
     }
   }
 }
@@ -139,7 +141,7 @@ FOVEA_CALLED void Scores(const IntegerBlock& b, const IntegerTile& t) {
 // Keys behind the last are the last again: their weights are 0.
 FOVEA_CALLED void BringValues(const IntegerBlock& b, const IntegerTile& t) {
   int32_t* const starts = ValueStarts(b);
-  __builtin_memset(starts, 0, b.sum_stride() * sizeof(int32_t));
+  for (size_t e = 0; e < b.sum_stride(); e += whole::kLanes) whole::Store(whole::Set(0), starts + e);
   int8_t* to = PackedValues(b);
   for (uint32_t first = 0; first < t.count; first += 16, to += 16 * b.sum_stride()) {
     const int8_t* row[16];
@@ -156,31 +158,33 @@ FOVEA_CALLED void BringValues(const IntegerBlock& b, const IntegerTile& t) {
   }
 }
 
+// Takes up sums of a row with up to 64 values.
+FOVEA_CALLED void TakeUpValues(const IntegerRow& row, const int32_t* of_tile, const int32_t* starts, size_t elements,
+                               int32_t* sums) {
+  const TakeUp take_up(row);
+  if (take_up.kept == 0) {
+    for (size_t e = 0; e < elements; e += whole::kLanes) {
+      PutFirst(whole::Add(whole::Load(of_tile + e), whole::Load(starts + e)), sums + e);
+    }
+  } else {
+    for (size_t e = 0; e < elements; e += whole::kLanes) {
+      take_up(whole::Add(whole::Load(of_tile + e), whole::Load(starts + e)), sums + e);
+    }
+  }
+}
 FOVEA_CALLED void Values(const IntegerBlock& b, const IntegerTile& t) {
   BringValues(b, t);
-  int32_t *const of_x = SumsOfTwoRows(b), *const of_y = of_x + b.sum_stride();
-  const int32_t* const starts = ValueStarts(b);
-  const int8_t* const packed = PackedValues(b);
+  int32_t* const of_two = SumsOfTwoRows(b);
   const size_t group = 16 * b.sum_stride();
-  for (uint32_t r = 0; r < b.count; r += 2) {
-    const ValueBytes values = {{packed, packed + group, packed + 2 * group, packed + 3 * group}};
-    const int8_t *const x = WeightCodes(b, r), *const y = WeightCodes(b, r + 1);
-    const uint32_t chunks = (t.count + 15) / 16;
-    if (chunks == 4) {
-      MultiplyTwo<4, false, false>(x, y, values, b.value_dim, of_x, of_y);
-    } else if (chunks == 3) {
-      MultiplyTwo<3, false, false>(x, y, values, b.value_dim, of_x, of_y);
-    } else if (chunks == 2) {
-      MultiplyTwo<2, false, false>(x, y, values, b.value_dim, of_x, of_y);
-    } else {
-      MultiplyTwo<1, false, false>(x, y, values, b.value_dim, of_x, of_y);
-    }
-    for (uint32_t i = 0; i < 2; ++i) {
-      const IntegerRow& row = b.arrays.rows[r + i];
-      const int32_t* const of_tile = i == 0 ? of_x : of_y;
-      int32_t* const sums = SumsOf(b, r + i);
-      for (size_t e = 0; e < b.value_dim; e += whole::kLanes) {
-        TakeUp(row, whole::Add(whole::Load(of_tile + e), whole::Load(starts + e)), sums + e);
+  for (size_t first = 0; first < b.value_dim; first += kIntegerKeyTile) {
+    const size_t left = b.value_dim - first, elements = left < kIntegerKeyTile ? left : kIntegerKeyTile;
+    const int8_t* const packed = PackedValues(b) + 16 * first;
+    for (uint32_t r = 0; r < b.count; r += 2) {
+      const ValueBytes values = {{packed, packed + group, packed + 2 * group, packed + 3 * group}};
+      MultiplyChunks<false, false>(WeightsOf(b, r), WeightsOf(b, r + 1), values, (t.count + 15) / 16, elements, of_two);
+      for (uint32_t i = 0; i < 2; ++i) {
+        TakeUpValues(b.arrays.rows[r + i], of_two + i * kIntegerKeyTile, ValueStarts(b) + first, elements,
+                     SumsOf(b, r + i) + first);
       }
     }
   }

@@ -9,12 +9,18 @@ struct IntegerTile {
 };
 
 FOVEA_INLINE int32_t* ScoresOf(const IntegerBlock& b, uint32_t row) {
-  return b.arrays.scores + row * kIntegerKeyTile;
+  return b.arrays.scores + row % kIntegerScoreRows * kIntegerKeyTile;
 }
 FOVEA_INLINE int32_t* SumsOf(const IntegerBlock& b, uint32_t row) { return b.arrays.sums + row * b.sum_stride(); }
 
-// Adds sums of a key tile to those of its row.
-FOVEA_INLINE void TakeUp(const IntegerRow& row, whole::V of_tile, int32_t* sums) {
-  const whole::V before = whole::MulRound(whole::Load(sums), row.kept);
-  whole::Store(whole::Add(before, whole::MulRound(whole::ShiftLeft(of_tile, 6), row.taken)), sums);
-}
+// Adds sums of a key tile to those of a row, or where none are kept puts them there.
+struct TakeUp {
+  int32_t kept, taken;
+
+  explicit TakeUp(const IntegerRow& row) : kept(row.kept), taken(row.taken) {}
+  inline __attribute__((always_inline)) void operator()(whole::V of_tile, int32_t* sums) const {
+    const whole::V before = whole::MulRound(whole::Load(sums), kept);
+    whole::Store(whole::Add(before, whole::MulRound(whole::ShiftLeft(of_tile, 6), taken)), sums);
+  }
+};
+FOVEA_INLINE void PutFirst(whole::V of_tile, int32_t* sums) { whole::Store(whole::ShiftLeft(of_tile, 6), sums); }

@@ -6,7 +6,7 @@ constexpr int32_t kOne = 0x7fffffff;            // a factor of 1: it changes no 
 constexpr uint32_t kMostSum = 1u << 30;         // a larger sum is halved before weights are added to it
 constexpr int kMostStepShift = 12;              // here a score that is less by 1 already weighs nothing
 
-// round(x * multiplier * 2^(exponent - 31)), where that is below 2^28; else at least 2^28.
+// round(x * multiplier * 2^(exponent - 31)), where that is below 2^27; else at least 2^27.
 struct IntegerScale {
   int32_t multiplier, limit;
   int left, right;
@@ -16,14 +16,19 @@ struct IntegerScale {
     right = exponent > -2 ? 1 : -1 - exponent;
     limit = INT32_MAX >> left;
   }
-  inline __attribute__((always_inline)) whole::V Below(whole::V x) const {  // x is not below 0
-    x = whole::ShiftLeft(whole::Min(x, whole::Set(limit)), left);
+  // kSmall: left is 0. Then x is not below 0; or of any sign.
+  template <bool kSmall>
+  inline __attribute__((always_inline)) whole::V Below(whole::V x) const {
+    if (!kSmall) x = whole::ShiftLeft(whole::Min(x, whole::Set(limit)), left);
     return whole::ShiftRight(whole::MulHigh(x, multiplier), right);
   }
+  template <bool kSmall>
   inline __attribute__((always_inline)) whole::V Of(whole::V x) const {
-    return Below(whole::Max(x, whole::Set(-limit)));
+    return Below<kSmall>(kSmall ? x : whole::Max(x, whole::Set(-limit)));
   }
 };
+// Whether loops have a version for scales that are small, as nearly all are.
+constexpr bool kSmallScales = !::fovea::config::kPreferSize;
 
 // The exponent that makes steps of scores.
 FOVEA_INLINE int StepExponent(const IntegerBlock& b) {
@@ -44,39 +49,32 @@ FOVEA_INLINE uint32_t ScaledSum(uint32_t sum, int32_t factor) {
 // The scores [begin, end) of a row are whole vectors.
 FOVEA_INLINE int32_t LargestOf(const int32_t* scores, uint32_t begin, uint32_t end) {
   whole::V largest = whole::Load(scores + begin);
+  FOVEA_UNROLL_LONG_LOOP(4)
   for (uint32_t j = begin + whole::kLanes; j < end; j += whole::kLanes) {
     largest = whole::Max(largest, whole::Load(scores + j));
   }
   return whole::LargestLane(largest);
 }
-FOVEA_INLINE void WeighScores(const IntegerBlock& b, uint32_t r, int32_t largest, uint32_t begin, uint32_t end) {
-  const IntegerScale steps(b.score_multiplier, StepExponent(b));
-  const int32_t* const scores = ScoresOf(b, r);
-  for (uint32_t j = begin; j < end; j += whole::kLanes) {
-    const whole::V below = steps.Below(whole::Sub(whole::Set(largest), whole::Load(scores + j)));
-    StoreWeights(b, r, j, whole::Lookup(kWeightCodes, whole::Min(below, whole::Set(kVanished))));
+template <bool kSmall>
+FOVEA_INLINE void WeighScores(const IntegerScale& steps, const int32_t* scores, int32_t largest, uint32_t groups,
+                              WeightCode* to) {
+  for (; groups > 0; --groups, to += kNextWeights) {
+    whole::V codes[kWeightVectors];
+    FOVEA_UNROLL(2)
+    for (size_t v = 0; v < kWeightVectors; ++v, scores += whole::kLanes) {
+      const whole::V below = steps.Below<kSmall>(whole::Sub(whole::Set(largest), whole::Load(scores)));
+      codes[v] = whole::Lookup(kWeightCodes, whole::Min(below, whole::Set(kVanished)));
+    }
+    StoreWeights(codes, to);
   }
 }
 FOVEA_INLINE void HideWeights(const IntegerBlock& b, uint32_t r, uint32_t begin, uint32_t end) {
-  for (; begin < end; ++begin) StoreWeight(b, r, begin, 0);
+  for (; begin < end; ++begin) HideWeight(b, r, begin);
 }
 
-// The weights of a row, and how its sums go on. It sees the keys [lo, hi) of the tile.
-FOVEA_CALLED void WeighRow(const IntegerBlock& b, uint32_t r, uint32_t lo, uint32_t hi) {
+// How the sums of a row go on, now that there are weights whose largest score in the tile is this.
+FOVEA_INLINE void GoOn(const IntegerBlock& b, uint32_t r, int32_t largest) {
   IntegerRow& row = b.arrays.rows[r];
-  row.kept = kOne, row.taken = 0;
-  HideWeights(b, r, 0, lo);
-  HideWeights(b, r, hi, kIntegerKeyTile);
-  if (lo == hi) return;
-  const uint32_t begin = lo / whole::kLanes * whole::kLanes, end = hi + (0u - hi) % whole::kLanes;
-  int32_t* const scores = ScoresOf(b, r);
-  for (uint32_t j = begin; j < lo; ++j) scores[j] = scores[lo];
-  for (uint32_t j = hi; j < end; ++j) scores[j] = scores[lo];
-  const int32_t largest = LargestOf(scores, begin, end);
-  WeighScores(b, r, largest, begin, end);
-  HideWeights(b, r, begin, lo);
-  HideWeights(b, r, hi, end);
-
   const int64_t of_tile = StepsOf(b, largest);
   int64_t reference = of_tile;
   if (row.sum != 0) {
@@ -89,25 +87,70 @@ FOVEA_CALLED void WeighRow(const IntegerBlock& b, uint32_t r, uint32_t lo, uint3
   row.sum = ScaledSum(row.sum, row.kept) + ScaledSum(SumOfWeights(b, r) << 14, row.taken);
 }
 
+// The weights of a row. It sees the keys [lo, hi) of the tile.
+FOVEA_CALLED void WeighRow(const IntegerBlock& b, uint32_t r, uint32_t lo, uint32_t hi) {
+  IntegerRow& row = b.arrays.rows[r];
+  const bool nothing_yet = row.sum == 0;
+  row.kept = nothing_yet ? 0 : kOne, row.taken = nothing_yet ? kOne : 0;  // where it sees no key, all weights are 0
+  constexpr uint32_t kAtOnce = uint32_t(kWeightVectors * whole::kLanes);
+  const uint32_t begin = lo / kAtOnce * kAtOnce, end = hi + (0u - hi) % kAtOnce;
+  HideWeights(b, r, 0, begin);
+  HideWeights(b, r, end, kIntegerKeyTile);
+  if (lo < hi) {
+    int32_t* const scores = ScoresOf(b, r);
+    for (uint32_t j = begin; j < lo; ++j) scores[j] = scores[lo];
+    for (uint32_t j = hi; j < end; ++j) scores[j] = scores[lo];
+    const int32_t largest = LargestOf(scores, begin, end);
+    const IntegerScale steps(b.score_multiplier, StepExponent(b));
+    if (kSmallScales && steps.left == 0) {
+      WeighScores<true>(steps, scores + begin, largest, (end - begin) / kAtOnce, WeightsOf(b, r, begin));
+    } else {
+      WeighScores<false>(steps, scores + begin, largest, (end - begin) / kAtOnce, WeightsOf(b, r, begin));
+    }
+    HideWeights(b, r, begin, lo);
+    HideWeights(b, r, hi, end);
+    GoOn(b, r, largest);
+  } else {
+    HideWeights(b, r, begin, end);
+  }
+}
+
 // What turns sums into outputs: out_multiplier * 2^(out_shift - 31) / sum. The inverse of the sum has 16 bits, since
 // many processors have no division of more than 32.
 FOVEA_INLINE IntegerScale OutScale(const IntegerBlock& b, uint32_t sum) {
-  const int zeros = __builtin_clz(sum) - 1;
-  const uint32_t upper = ((sum << zeros) + (1u << 14)) >> 15;  // 2^15 to 2^16
+  int zeros = 0;  // few: a row's sum has a weight of 255 in it
+  for (; sum < 1u << 30; sum <<= 1) ++zeros;
+  const uint32_t upper = (sum + (1u << 14)) >> 15;  // 2^15 to 2^16
   const uint32_t inverse = ((1u << 31) + upper / 2) / upper;
   const int exponent = b.out_shift + zeros - 22;
   return IntegerScale(int32_t((uint64_t(uint32_t(b.out_multiplier)) * inverse) >> 16), exponent > -32 ? exponent : -32);
 }
 
+template <bool kSmall>
+FOVEA_INLINE void StoreOut(const IntegerScale& scale, const int32_t* sums, int32_t zero, int32_t out_zero, int8_t* out,
+                           size_t dim) {
+  const auto next = [&] {
+    const whole::V x = scale.Of<kSmall>(whole::Sub(whole::Load(sums), whole::Set(zero)));
+    sums += whole::kLanes;
+    return whole::Saturate(whole::Add(x, whole::Set(out_zero)));
+  };
+  FOVEA_UNROLL_LONG_LOOP(4)
+  for (size_t vectors = dim / whole::kLanes; vectors > 0; --vectors, out += whole::kLanes) {
+    whole::StoreBytes(next(), out);
+  }
+  if (dim % whole::kLanes != 0) whole::StoreSomeBytes(next(), out, dim % whole::kLanes);
+}
 FOVEA_CALLED void EndRow(const IntegerBlock& b, uint32_t r) {
   const IntegerRow& row = b.arrays.rows[r];
-  const bool nothing = row.sum == 0;
-  const IntegerScale scale = OutScale(b, nothing ? 1u << 30 : row.sum);
+  if (row.sum == 0) {
+    __builtin_memset(row.out, b.out_zero, b.value_dim);
+    return;
+  }
+  const IntegerScale scale = OutScale(b, row.sum);
   const int32_t zero = b.value_zero * int32_t((row.sum + 128) >> 8);
-  const int32_t* const sums = SumsOf(b, r);
-  for (size_t e = 0; e < b.value_dim; e += whole::kLanes) {
-    whole::V x = whole::Add(scale.Of(whole::Sub(whole::Load(sums + e), whole::Set(zero))), whole::Set(b.out_zero));
-    x = whole::Max(whole::Min(x, whole::Set(127)), whole::Set(-128));
-    whole::StoreBytes(x, row.out + e, b.value_dim - e);
+  if (kSmallScales && scale.left == 0) {
+    StoreOut<true>(scale, SumsOf(b, r), zero, b.out_zero, row.out, b.value_dim);
+  } else {
+    StoreOut<false>(scale, SumsOf(b, r), zero, b.out_zero, row.out, b.value_dim);
   }
 }

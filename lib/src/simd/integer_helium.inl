@@ -10,13 +10,10 @@ using V = int32x4_t;
 FOVEA_INLINE V Set(int32_t x) { return vdupq_n_s32(x); }
 FOVEA_INLINE V Load(const int32_t* p) { return hn::LoadU(kI, p); }
 FOVEA_INLINE void Store(V v, int32_t* p) { *reinterpret_cast<hn::VIInMemory*>(p) = v; }
-FOVEA_INLINE void StoreBytes(V v, int8_t* p, size_t n) {
-  if (n >= kLanes) {
-    vstrbq_s32(p, v);
-  } else {
-    vstrbq_p_s32(p, v, vctp32q(uint32_t(n)));
-  }
-}
+// To a byte.
+FOVEA_INLINE V Saturate(V v) { return vmaxq_s32(vminq_s32(v, vdupq_n_s32(127)), vdupq_n_s32(-128)); }
+FOVEA_INLINE void StoreBytes(V v, int8_t* p) { vstrbq_s32(p, v); }
+FOVEA_INLINE void StoreSomeBytes(V v, int8_t* p, size_t n) { vstrbq_p_s32(p, v, vctp32q(uint32_t(n))); }
 FOVEA_INLINE V Add(V a, V b) { return vaddq_s32(a, b); }
 FOVEA_INLINE V Sub(V a, V b) { return vsubq_s32(a, b); }
 FOVEA_INLINE V Min(V a, V b) { return vminq_s32(a, b); }
@@ -33,6 +30,12 @@ FOVEA_INLINE V Lookup(const uint8_t* table, V index) {
   return vreinterpretq_s32_u32(vldrbq_gather_offset_u32(table, vreinterpretq_u32_s32(index)));
 }
 
+// *p = a and p[kBehind] = b; then the pointer moves behind a.
+template <int kBehind>
+FOVEA_INLINE void StoreTwoNext(int32_t a, int32_t b, int32_t*& p) {
+  p[kBehind] = b;
+  asm("str %2, [%1], #4" : "=m"(*p), "+r"(p) : "r"(a));
+}
 FOVEA_INLINE int32_t AddAll(int8x16_t bytes, int32_t sum) { return vaddvaq_s8(sum, bytes); }
 
 }  // namespace whole

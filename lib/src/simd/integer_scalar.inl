@@ -10,7 +10,17 @@ using V = int32_t;
 FOVEA_INLINE V Set(int32_t x) { return x; }
 FOVEA_INLINE V Load(const int32_t* p) { return *p; }
 FOVEA_INLINE void Store(V v, int32_t* p) { *p = v; }
-FOVEA_INLINE void StoreBytes(V v, int8_t* p, size_t) { *p = int8_t(v); }
+// To a byte.
+FOVEA_INLINE V Saturate(V v) {
+#if FOVEA_SMLAD
+  asm("ssat %0, #8, %0" : "+r"(v));
+  return v;
+#else
+  return v < -128 ? -128 : v > 127 ? 127 : v;
+#endif
+}
+FOVEA_INLINE void StoreBytes(V v, int8_t* p) { *p = int8_t(v); }
+FOVEA_INLINE void StoreSomeBytes(V v, int8_t* p, size_t) { *p = int8_t(v); }
 FOVEA_INLINE V Add(V a, V b) { return a + b; }
 FOVEA_INLINE V Sub(V a, V b) { return a - b; }
 FOVEA_INLINE V Min(V a, V b) { return a < b ? a : b; }
