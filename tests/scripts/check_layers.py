@@ -57,6 +57,7 @@ CONFIG_FILES = {
     "cache/call.h",
     "formats/formats.h",
     "linear/i8_kernels.h",
+    "integer/kernels.h",
     "linear/linear.inl",
     "rope/call.h",
     "rope/rope.inl",

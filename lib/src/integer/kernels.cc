@@ -24,6 +24,8 @@ constexpr float kRoundingBias = 12582912.0f;
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
 #include "math/block.inl"
+constexpr float kRoundingBias = 12582912.0f;
+#include "simd/dot_bytes.inl"
 #include "simd/dot_smlad.inl"
 #include "simd/integer_scalar.inl"
 #include "integer/rows.inl"

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "fovea/fovea.h"
+#include "fovea/fovea_config.h"
 #include "targets/list.h"
 
 namespace fovea {
@@ -15,6 +16,8 @@ namespace fovea {
 // Query rows of a block, at most: keys and values are brought once for all of them. The products take them by fours.
 constexpr uint32_t kIntegerRows = FOVEA_INTEGER_ROWS_, kIntegerRowGroup = 4;
 constexpr uint32_t kIntegerKeyTile = FOVEA_KEY_TILE;
+
+constexpr bool kIntegerPrefersSize = config::kPreferSize;
 
 // How the build multiplies.
 constexpr bool kIntegerHelium = FOVEA_WITH_HELIUM != 0;

@@ -101,7 +101,7 @@ FOVEA_INLINE void MultiplyChunks(const int8_t* x, const int8_t* y, const Source&
 // Where size counts, one version serves all keys.
 FOVEA_INLINE void MultiplyKeys(bool goes_on, const int8_t* x, const int8_t* y, const KeyBytes& keys, size_t chunks,
                                uint32_t count, int32_t* sums) {
-  if (!goes_on && keys.last == 16 && !::fovea::config::kPreferSize) {
+  if (!goes_on && keys.last == 16 && !kIntegerPrefersSize) {
     return MultiplyChunks<false, false>(x, y, keys, chunks, count, sums);
   }
   if (!goes_on) __builtin_memset(sums, 0, count * sizeof *sums);

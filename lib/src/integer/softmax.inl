@@ -28,7 +28,7 @@ struct IntegerScale {
   }
 };
 // Whether loops have a version for scales that are small, as nearly all are.
-constexpr bool kSmallScales = !::fovea::config::kPreferSize;
+constexpr bool kSmallScales = !kIntegerPrefersSize;
 
 // The exponent that makes steps of scores.
 FOVEA_INLINE int StepExponent(const IntegerBlock& b) {
