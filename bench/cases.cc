@@ -72,6 +72,16 @@ constexpr Case linear(uint32_t tokens, uint32_t in_dim, uint32_t out_dim, Goal g
   return {"linear", Kind::kLinear, {}, {}, goal, nullptr, {tokens, in_dim, out_dim, dtype}};
 }
 
+// Products of integers with int8 weights.
+constexpr Case integer_linear(uint32_t tokens, uint32_t in_dim, uint32_t out_dim, Goal goal = none(),
+                              const char* reference = nullptr) {
+  return {"linear", Kind::kLinear, {}, {}, goal, reference, {tokens, in_dim, out_dim, FOVEA_I8, FOVEA_COMPUTE_I8}};
+}
+// F32 arithmetic on the same weights, which such a case is held against.
+constexpr Case f32_linear(uint32_t tokens, uint32_t in_dim, uint32_t out_dim) {
+  return {"linear", Kind::kLinear, {}, {}, none(), nullptr, {tokens, in_dim, out_dim, FOVEA_I8}, true};
+}
+
 // Eight tokens with weights in a format, which should take no longer than with f32.
 constexpr Case like_f32(fovea_dtype dtype) {
   return {"linear", Kind::kLinear, {}, {}, f32_speed(1.0f), "linear/8x576x1536", {8, 576, 1536, dtype}};
@@ -273,6 +283,9 @@ constexpr Case kCases[] = {
     linear(1, 384, 1536, none(), FOVEA_I8),
     linear(1, 4096, 4096, read(0.75f)),
     linear(1, 576, 49152, read(0.9f), FOVEA_I8),  // the outputs of a small language model
+    integer_linear(1, 576, 49152, read(0.9f)),
+    f32_linear(128, 1536, 576),
+    integer_linear(128, 1536, 576, f32_speed(2.8f), "linear/128x1536x576-i8"),
     linear(1, 576, 49152, read(0.9f), FOVEA_Q8_0),
     linear(1, 576, 49152, read(0.8f), FOVEA_I4),
     linear(1, 576, 49152, read(0.8f), FOVEA_Q4_0),
@@ -347,6 +360,7 @@ void add_softmax(const SoftmaxShape& s, Text& text) {
 void add_linear(const LinearShape& s, Text& text) {
   text.add("%ux%ux%u", s.tokens, s.in_dim, s.out_dim);
   if (s.dtype != FOVEA_F32) text.add("-%s", kDtypes[s.dtype]);
+  if (s.compute != FOVEA_COMPUTE_F32) text.add("-compute_%s", kComputes[s.compute]);
 }
 
 // The index of word[length] in names, or -1.

@@ -39,6 +39,7 @@ struct SoftmaxShape {
 struct LinearShape {
   uint32_t tokens = 1, in_dim = 1, out_dim = 1;
   fovea_dtype dtype = FOVEA_F32;  // of the weights
+  fovea_compute compute = FOVEA_COMPUTE_F32;
 };
 
 // What a goal is a number of.
@@ -74,6 +75,8 @@ struct Case {
   const char* reference;  // the name of the case that the last five speak of, or null
   LinearShape linear = {};
   bool extended = false;  // runs by default on a target that extends the best one, where there is such a target
+
+  bool multiplies_integers() const { return shape.compute == FOVEA_COMPUTE_I8 || linear.compute == FOVEA_COMPUTE_I8; }
 };
 
 constexpr size_t kNameBytes = 128;

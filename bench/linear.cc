@@ -4,6 +4,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "platform/platform.h"
+
 namespace fovea::bench {
 namespace {
 
@@ -64,6 +66,8 @@ void LinearCall::take(const LinearShape& s, fovea_target target, Arena& arena) {
   y_ = arena.take<float>(size_t{s.tokens} * s.out_dim);
   args_.struct_bytes = sizeof args_;
   args_.target = target;
+  args_.compute = s.compute;
+  args_.processor_features = platform::processor_features();
   args_.tokens = s.tokens;
   args_.in_dim = s.in_dim;
   args_.out_dim = s.out_dim;
@@ -73,7 +77,7 @@ void LinearCall::take(const LinearShape& s, fovea_target target, Arena& arena) {
   args_.x_stride = s.in_dim;
   const void* const scales = s.dtype == FOVEA_I4 ? static_cast<const void*>(group_scales_) : scales_.data();
   const auto stride = static_cast<ptrdiff_t>(row_bytes(s) / unit_bytes(s.dtype));
-  args_.weights = {s.dtype, weights_, stride, scales, bias_.data()};
+  args_.weights = {s.dtype, weights_, stride, scales, bias_.data(), nullptr};
   workspace_bytes_ = fovea_linear_workspace_bytes(&args_);
   workspace_ = arena.take<unsigned char>(workspace_bytes_);
 }

@@ -152,7 +152,7 @@ const Case* find_case(const char* name) {
 
 // Where a case runs if no target is named.
 std::vector<fovea_target> usual_targets(const Case& one) {
-  const bool extended = one.extended || one.shape.compute == FOVEA_COMPUTE_I8;
+  const bool extended = one.extended || one.multiplies_integers();
   std::vector<fovea_target> targets = {extended ? resolved(FOVEA_TARGET_BEST) : platform::target_with_kernels(0)};
   if (one.goal.avx2 > 0 && targets[0] == FOVEA_TARGET_AVX512) targets.push_back(FOVEA_TARGET_AVX2);
   if (one.goal.avx2 > 0 && targets[0] == FOVEA_TARGET_AVX512_VNNI) targets.push_back(FOVEA_TARGET_AVX2_VNNI);

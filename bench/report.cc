@@ -59,7 +59,7 @@ void write_shape(Json& json, const Case& one) {
   } else if (one.kind == Kind::kLinear) {
     const LinearShape& s = one.linear;
     json.member("tokens", s.tokens).member("in_dim", s.in_dim).member("out_dim", s.out_dim);
-    json.member("dtype", kDtypes[s.dtype]);
+    json.member("dtype", kDtypes[s.dtype]).member("compute", kComputes[s.compute]);
   } else {
     const Shape& s = one.shape;
     json.member("batch", s.batch).member("heads", s.q_heads).member("kv_heads", s.kv_heads);

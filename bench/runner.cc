@@ -34,7 +34,7 @@ void probe_beside(const Machine& machine, const Probes& known, const fovea_execu
   const fovea_target target = probe_target(result->target, lanes_of(result->target));
   const bool multiplies = result->one->kind != Kind::kSoftmax;
   if (multiplies) {
-    const bool integers = result->one->shape.compute == FOVEA_COMPUTE_I8;
+    const bool integers = result->one->multiplies_integers();
     const double gops = integers ? integer_gops(result->target, clock) : 0;
     result->integer_peak = gops > 0;
     const double peak = gops > 0 ? gops : fma_peak_gflops(target, clock);
