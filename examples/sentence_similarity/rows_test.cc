@@ -97,10 +97,10 @@ void check_take_row() {
   for (size_t i = 0; i < narrow.size(); ++i) narrow[i] = static_cast<int8_t>(i % 255 - 127);
   const float scales[2] = {0.5f, 0.25f};
   float row[kWidth];
-  take_row(row, {FOVEA_F32, wide.data(), kWidth, nullptr, nullptr}, 1);
+  take_row(row, {FOVEA_F32, wide.data(), kWidth, nullptr, nullptr, nullptr}, 1);
   for (uint32_t i = 0; i < kWidth; ++i)
     check(row[i] == wide[kWidth + i], "take_row of f32", static_cast<double>(row[i]));
-  take_row(row, {FOVEA_I8, narrow.data(), kWidth, scales, nullptr}, 1);
+  take_row(row, {FOVEA_I8, narrow.data(), kWidth, scales, nullptr, nullptr}, 1);
   for (uint32_t i = 0; i < kWidth; ++i) {
     const float want = scales[1] * static_cast<float>(narrow[kWidth + i]);
     check(row[i] == want, "take_row of int8", static_cast<double>(row[i]));

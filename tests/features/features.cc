@@ -319,6 +319,19 @@ fovea_status linear(fovea_dtype dtype, size_t block_bytes) {
   return fovea_linear(&a, workspace, sizeof workspace);
 }
 
+// Products of integers with int8 weights of 9 outputs.
+fovea_status linear_of_integers() {
+  fovea_linear_args a = {};
+  a.struct_bytes = sizeof a;
+  a.compute = FOVEA_COMPUTE_I8;
+  a.tokens = 2, a.in_dim = 40, a.out_dim = 9;
+  a.x = q, a.x_stride = 40;
+  a.y = outputs.out, a.y_stride = 9;
+  a.weights.dtype = FOVEA_I8, a.weights.data = codes, a.weights.row_stride = 40;
+  a.weights.scales = scales;
+  return fovea_linear(&a, workspace, sizeof workspace);
+}
+
 struct OtherRequest {
   const char* title;
   const char* needs;
@@ -336,6 +349,7 @@ const OtherRequest kOtherRequests[] = {
     {"rope, pairs, tables", "ROPE_INTERLEAVED", [] { return rope(FOVEA_ROPE_INTERLEAVED, true); }},
     {"rope, pairs, turns", "ROPE_INTERLEAVED,ROPE_TURNS", [] { return rope(FOVEA_ROPE_INTERLEAVED, false); }},
     {"linear layer of blocks", "GGML", [] { return linear(FOVEA_Q8_0, 34); }},
+    {"linear layer of integers", "COMPUTE_I8,I8", linear_of_integers},
     {"append", "", [] { return append(FOVEA_F32, false); }},
     {"packed append", "RAGGED", [] { return append(FOVEA_F32, true); }},
     {"append of f16", "F16", [] { return append(FOVEA_F16, false); }},
