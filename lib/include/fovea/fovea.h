@@ -227,9 +227,9 @@ typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
    * becomes all NaN. Where an infinite scale is read, elements are infinite, and NaN where u is 8. */
   FOVEA_I4 = 4,
   /* ggml's blocks, as a GGUF file has them: so many uint8_t for each group of 32 elements of a row (the last group is
-   * filled up), scales inside. Strides count bytes, a block may lie at any address, and arrays of scales are NULL. d and
-   * m are f16, little-endian; the 16 bytes of u are those of I4. Where an infinite d or m is read, elements are infinite
-   * or NaN.
+   * filled up), scales inside. Strides count bytes, a block may lie at any address, and arrays of scales are NULL.
+   * d and m are f16, little-endian; the 16 bytes of u are those of I4. Where an infinite d or m is read, elements are
+   * infinite or NaN.
    * Narrowing to Q8_0: d is the largest magnitude / 127, rounded to f16, and q the nearest to x / d. The error is at
    * most d / 2, plus f32 rounding of less than d / 10000, where the largest magnitude is 0.008 to 127 * 65504; smaller
    * groups have a coarser d, larger elements saturate. Narrowing to Q4_0 is that to I4. A group with a NaN or an
@@ -985,10 +985,11 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
 /* y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o].
  * workspace has at least fovea_linear_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte aligned
  * (FOVEA_ERR_ALIGNMENT); it may be NULL where no bytes are needed. What it holds before and after a call means nothing.
- * Arithmetic is f32. Narrower weights are widened exactly, except for the scale of I8, which rounds; an infinite scale
- * counts as NaN, and one of a group makes its outputs infinite or NaN. A sum consists of partial sums, each a chain of
- * 32 multiply-adds in the order of the inputs; for few tokens it has as many chains as a vector has lanes. NaN and
- * infinity go where the sums take them. y and the workspace must not overlap anything (FOVEA_ERR_OVERLAP).
+ * Arithmetic is f32. Narrower weights are widened exactly, except for the scale of I8 and the sum of Q4_1, which round;
+ * an infinite scale counts as NaN, and one of a group makes its outputs infinite or NaN. A sum consists of partial sums,
+ * each a chain of 32 multiply-adds in the order of the inputs; for few tokens it has as many chains as a vector has
+ * lanes, and a group's scale may multiply the group's sum. NaN and infinity go where the sums take them. y and the
+ * workspace must not overlap anything (FOVEA_ERR_OVERLAP).
  * With FOVEA_COMPUTE_I8 a token of f32 is converted like a row of I8 keys first, so that a NaN or infinity in it makes
  * all of its outputs NaN. Sums of products of codes are exact. Then y = sum * x's scale * the weights' scale + bias, in
  * this order and without fused multiply-add: the bits are the same on every target, and for any number of tokens. An

@@ -113,7 +113,8 @@ FOVEA_INLINE void FewVectors(const float* const (&x)[kTokens], const FormatRow<k
   }
 }
 
-// The same products, by groups. The sum of one token is multiplied by the scale; for more tokens the weights are.
+// The same products, by groups. With one token a group's sum is multiplied by the scale. With more tokens the weights
+// are: nibbles are then multiplied as they are, which spares them the subtraction.
 template <int kTokens, uint32_t kRows, fovea_dtype kType>
 FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t whole,
                             WeightsAhead ahead, VF (&acc)[kTokens][kRows]) {
@@ -138,7 +139,7 @@ FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kT
         acc[0][k] = hn::MulAdd(sum, scale, acc[0][k]);
         if constexpr (kType == FOVEA_Q4_1) acc[0][k] = hn::MulAdd(x_sum, weights[k].Least(d), acc[0][k]);
       } else {
-        VF least = hn::Zero(kF);  // of nibbles as they are
+        VF least = hn::Zero(kF);  // what a nibble of 0 stands for
         if constexpr (kType == FOVEA_Q8_0) {
           weights[k].Group(d, codes);
         } else {
