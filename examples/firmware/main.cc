@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One layer's attention without an operating system or heap: a real sentence's queries, keys and values, held against
-// what ONNX Runtime answers. Once by one call, and once by a stream, to which keys and values come in two pieces.
+// what ONNX Runtime answers. Once in int8 from end to end, without floating point, once by one call in f32, and once by
+// a stream, to which keys and values come in two pieces.
 #include "../attend_sentence/data.h"
 #include "board/board.h"
 #include "fovea/fovea.h"
@@ -12,6 +13,7 @@ using namespace attend_sentence;
 
 constexpr uint32_t kFirstPiece = 5;  // keys; the second piece is the others
 constexpr float kTolerance = 1e-5f;  // largest difference from the reference that is right
+constexpr float kInt8Tolerance = 0.03f;
 
 // All memory of the program.
 fovea_plan g_plan;
@@ -20,6 +22,14 @@ alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_workspace[FOVEA_WORKSPACE_BYT
 alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_state[FOVEA_STATE_BYTES(kHeads * kTokens, kHeadDim)];
 float g_out[kHeads][kTokens][kHeadDim];
 fovea_status g_status;
+
+// The same tensors in int8, each with one scale.
+constexpr int kNumbers = kHeads * kTokens * kHeadDim;
+fovea_integer_attention_args g_int8_args;
+alignas(FOVEA_WORKSPACE_ALIGNMENT)
+    unsigned char g_int8_workspace[FOVEA_INTEGER_WORKSPACE_BYTES(kHeadDim, kHeadDim, kTokens)];
+int8_t g_int8_q[kNumbers], g_int8_keys[kNumbers], g_int8_values[kNumbers], g_int8_out[kNumbers];
+float g_int8_out_scale;
 
 // ---- The work.
 
@@ -64,6 +74,51 @@ void attend_in_pieces() {
   if (g_status == FOVEA_OK) g_status = fovea_stream_end(&g_plan, state, &g_args, g_workspace, sizeof g_workspace);
 }
 
+// The scale with which the largest number becomes 127.
+float scale_of(const float* x) {
+  float largest = 0;
+  for (int i = 0; i < kNumbers; ++i) {
+    const float size = x[i] < 0 ? -x[i] : x[i];
+    if (size > largest) largest = size;
+  }
+  return largest / 127;
+}
+
+float to_int8(const float* x, int8_t* codes) {
+  const float scale = scale_of(x);
+  for (int i = 0; i < kNumbers; ++i) codes[i] = static_cast<int8_t>(x[i] / scale + (x[i] < 0 ? -0.5f : 0.5f));
+  return scale;
+}
+
+// In a product this is done when the model is made, and leaves the codes and two pairs of constants.
+fovea_status prepare_int8() {
+  const float q_scale = to_int8(&kQ[0][0][0], g_int8_q);
+  const float key_scale = to_int8(&kK[0][0][0], g_int8_keys);
+  const float value_scale = to_int8(&kV[0][0][0], g_int8_values);
+  g_int8_out_scale = scale_of(&kOut[0][0][0]);
+  const float octaves = q_scale * key_scale * 1.44269504f * 0.176776695f;  // log2(e) / sqrt(kHeadDim)
+
+  fovea_integer_attention_args& args = g_int8_args;
+  args.struct_bytes = sizeof args;
+  args.batch = 1;
+  args.q_heads = args.kv_heads = kHeads;
+  args.q_tokens = args.kv_tokens = kTokens;
+  args.head_dim = args.value_dim = kHeadDim;
+  args.out = array<fovea_out>(g_int8_out);
+  args.q = array<fovea_in>(g_int8_q);
+  args.keys = array<fovea_in>(g_int8_keys);
+  args.values = array<fovea_in>(g_int8_values);
+  const fovea_status status = fovea_integer_multiplier(octaves, &args.score_multiplier, &args.score_shift);
+  if (status != FOVEA_OK) return status;
+  return fovea_integer_multiplier(value_scale / g_int8_out_scale, &args.out_multiplier, &args.out_shift);
+}
+
+void attend_int8() { g_status = fovea_integer_attention(&g_int8_args, g_int8_workspace, sizeof g_int8_workspace); }
+
+void widen_int8_out() {
+  for (int i = 0; i < kNumbers; ++i) (&g_out[0][0][0])[i] = g_int8_out_scale * static_cast<float>(g_int8_out[i]);
+}
+
 // The largest difference from the reference; at most 1, and 1 for NaN.
 float largest_difference() {
   float largest = 0;
@@ -101,16 +156,17 @@ void print_row(const char* what, size_t number, const char* unit, const char* no
   print(note);
 }
 
-// Runs it and prints what it took and whether it was right; returns that.
-bool show(const char* what, void (*work)()) {
+// Runs it and prints what it took and whether it was right; returns that. widen, if given, makes floats of the output.
+bool show(const char* what, void (*work)(), float tolerance = kTolerance, void (*widen)() = nullptr) {
   const board::Cost cost = board::measure(work);
   if (g_status != FOVEA_OK) {
     print(fovea_status_string(g_status));
     print("\n");
     return false;
   }
+  if (widen) widen();
   const float difference = largest_difference();
-  const bool right = difference <= kTolerance;
+  const bool right = difference <= tolerance;
   print_row(what, cost.count, " ", cost.unit);
   print("; largest difference from ");
   print(kReferenceBy);
@@ -124,6 +180,7 @@ bool show(const char* what, void (*work)()) {
 
 int main() {
   g_status = prepare();
+  if (g_status == FOVEA_OK) g_status = prepare_int8();
   if (g_status != FOVEA_OK) {
     print(fovea_status_string(g_status));
     print("\n");
@@ -134,6 +191,8 @@ int main() {
   print(": ");
   print(kSentence);
   print("\n");
+  const bool right_in_int8 = show("int8        ", attend_int8, kInt8Tolerance, widen_int8_out);
+  const size_t int8_stack_bytes = board::stack_bytes_used();
   const bool right = show("one call    ", attend);
   const bool right_in_pieces = show("two pieces  ", attend_in_pieces);
 
@@ -143,9 +202,12 @@ int main() {
   print_row("data        ", memory.data_bytes, " bytes", "\n");
   print_row("bss         ", memory.bss_bytes, " bytes", ", of which\n");
   print_row("  workspace ", sizeof g_workspace, " bytes", "\n");
+  print_row("  for int8  ", sizeof g_int8_workspace, " bytes", ", its workspace\n");
+  print_row("  codes     ", 4 * sizeof g_int8_q, " bytes", ", int8 tensors\n");
   print_row("  state     ", sizeof g_state, " bytes", ", for the pieces\n");
   print_row("  output    ", sizeof g_out, " bytes", "\n");
   print_row("stack       ", board::stack_bytes_used(), " bytes used, ", "of ");
-  print_row("", memory.stack_bytes, "", "\n");
-  return right && right_in_pieces ? 0 : 1;
+  print_row("", memory.stack_bytes, "; until int8 was done ", "");
+  print_row("", int8_stack_bytes, "", "\n");
+  return right_in_int8 && right && right_in_pieces ? 0 : 1;
 }

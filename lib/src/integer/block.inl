@@ -15,10 +15,11 @@ FOVEA_INLINE uint32_t InTile(uint32_t key, const IntegerTile& t) {
   return key <= t.first ? 0 : key - t.first < t.count ? key - t.first : t.count;
 }
 FOVEA_INLINE void AttendTile(const IntegerBlock& b, const IntegerTile& t) {
+  const uint32_t read = t.count + (0u - t.count) % kKeysRead;
   for (uint32_t r = 0; r < b.padded; ++r) {
     if (r % kIntegerScoreRows == 0) Scores(b, t, r);
     const IntegerRow& row = b.arrays.rows[r];
-    WeighRow(b, r, InTile(row.lo, t), InTile(row.hi, t));
+    WeighRow(b, r, InTile(row.lo, t), InTile(row.hi, t), read);
   }
   Values(b, t);
 }

@@ -7,6 +7,7 @@ FOVEA_INLINE int16_t* QueryCodes(const IntegerBlock& b, uint32_t row) {
 }
 using WeightCode = uint8_t;
 constexpr size_t kWeightVectors = 1, kNextWeights = 1;
+constexpr uint32_t kKeysRead = 1;  // keys whose weights are read together
 FOVEA_INLINE WeightCode* WeightsOf(const IntegerBlock& b, uint32_t row, uint32_t key = 0) {
   return static_cast<WeightCode*>(b.arrays.weights) + row * kIntegerKeyTile + key;
 }
@@ -17,10 +18,10 @@ FOVEA_INLINE void BringQuery(const IntegerBlock& b, uint32_t row, const int8_t* 
 }
 FOVEA_INLINE void HideWeight(const IntegerBlock& b, uint32_t row, uint32_t key) { *WeightsOf(b, row, key) = 0; }
 FOVEA_INLINE void StoreWeights(const whole::V (&codes)[1], WeightCode* to) { *to = WeightCode(codes[0]); }
-FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row) {
+FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row, uint32_t keys) {
   const WeightCode* const codes = WeightsOf(b, row);
   uint32_t sum = 0;
-  for (uint32_t j = 0; j < kIntegerKeyTile; ++j) sum += codes[j];
+  for (uint32_t j = 0; j < keys; ++j) sum += codes[j];
   return sum;
 }
 

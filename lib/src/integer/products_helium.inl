@@ -11,6 +11,7 @@ FOVEA_INLINE int8_t* QueryCodes(const IntegerBlock& b, uint32_t row) {
 }
 using WeightCode = int8_t;
 constexpr size_t kWeightVectors = 1, kNextWeights = whole::kLanes;
+constexpr uint32_t kKeysRead = 16;  // keys whose weights are read together
 FOVEA_INLINE WeightCode* WeightsOf(const IntegerBlock& b, uint32_t row, uint32_t key = 0) {
   return static_cast<WeightCode*>(b.arrays.weights) + row * kIntegerKeyTile + key;
 }
@@ -31,10 +32,10 @@ FOVEA_INLINE void HideWeight(const IntegerBlock& b, uint32_t row, uint32_t key) 
 FOVEA_INLINE void StoreWeights(const whole::V (&codes)[1], WeightCode* to) {
   whole::StoreBytes(whole::Sub(codes[0], whole::Set(128)), to);
 }
-FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row) {
+FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row, uint32_t keys) {
   const WeightCode* codes = WeightsOf(b, row);
-  int32_t sum = 128 * kIntegerKeyTile;
-  for (uint32_t j = 0; j < kIntegerKeyTile; j += 16) sum = whole::AddAll(dot::NextBytes(codes), sum);
+  int32_t sum = int32_t(128 * keys);
+  for (uint32_t j = 0; j < keys; j += 16) sum = whole::AddAll(dot::NextBytes(codes), sum);
   return uint32_t(sum);
 }
 

@@ -15,6 +15,7 @@ FOVEA_INLINE dot::Pair* QueryPairs(const IntegerBlock& b, uint32_t row) {
 }
 using WeightCode = dot::Pair;
 constexpr size_t kWeightVectors = 2, kNextWeights = 4;
+constexpr uint32_t kKeysRead = 2;  // keys whose weights are read together
 // The pair that the weight of a key is in.
 FOVEA_INLINE WeightCode* WeightsOf(const IntegerBlock& b, uint32_t row, uint32_t key = 0) {
   return static_cast<WeightCode*>(b.arrays.weights) + row / 4 * 2 * kIntegerKeyTile + key / 2 * 4 + row % 4;
@@ -39,11 +40,11 @@ FOVEA_INLINE void HideWeight(const IntegerBlock& b, uint32_t row, uint32_t key) 
 FOVEA_INLINE void StoreWeights(const whole::V (&codes)[2], WeightCode* to) {
   *to = uint32_t(codes[0]) | uint32_t(codes[1]) << 16;
 }
-FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row) {
+FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row, uint32_t keys) {
   const WeightCode* p = WeightsOf(b, row);
   uint32_t sum = 0;  // of both halves: neither carries into the other
   FOVEA_UNROLL_LONG_LOOP(4)
-  for (uint32_t j = 0; j < kIntegerKeyTile; j += 2, p += kNextWeights) sum += *p;
+  for (uint32_t j = 0; j < keys; j += 2, p += kNextWeights) sum += *p;
   return (sum & 0xffffu) + (sum >> 16);
 }
 

@@ -73,7 +73,7 @@ FOVEA_INLINE void HideWeights(const IntegerBlock& b, uint32_t r, uint32_t begin,
 }
 
 // How the sums of a row go on, now that there are weights whose largest score in the tile is this.
-FOVEA_INLINE void GoOn(const IntegerBlock& b, uint32_t r, int32_t largest) {
+FOVEA_INLINE void GoOn(const IntegerBlock& b, uint32_t r, int32_t largest, uint32_t read) {
   IntegerRow& row = b.arrays.rows[r];
   const int64_t of_tile = StepsOf(b, largest);
   int64_t reference = of_tile;
@@ -84,18 +84,18 @@ FOVEA_INLINE void GoOn(const IntegerBlock& b, uint32_t r, int32_t largest) {
   }
   row.taken = FactorOf(reference - of_tile);
   row.reference = reference;
-  row.sum = ScaledSum(row.sum, row.kept) + ScaledSum(SumOfWeights(b, r) << 14, row.taken);
+  row.sum = ScaledSum(row.sum, row.kept) + ScaledSum(SumOfWeights(b, r, read) << 14, row.taken);
 }
 
-// The weights of a row. It sees the keys [lo, hi) of the tile.
-FOVEA_CALLED void WeighRow(const IntegerBlock& b, uint32_t r, uint32_t lo, uint32_t hi) {
+// The weights of a row. It sees the keys [lo, hi) of the tile; the products read those of `read` keys.
+FOVEA_CALLED void WeighRow(const IntegerBlock& b, uint32_t r, uint32_t lo, uint32_t hi, uint32_t read) {
   IntegerRow& row = b.arrays.rows[r];
   const bool nothing_yet = row.sum == 0;
   row.kept = nothing_yet ? 0 : kOne, row.taken = nothing_yet ? kOne : 0;  // where it sees no key, all weights are 0
   constexpr uint32_t kAtOnce = uint32_t(kWeightVectors * whole::kLanes);
   const uint32_t begin = lo / kAtOnce * kAtOnce, end = hi + (0u - hi) % kAtOnce;
   HideWeights(b, r, 0, begin);
-  HideWeights(b, r, end, kIntegerKeyTile);
+  HideWeights(b, r, end, read);
   if (lo < hi) {
     int32_t* const scores = ScoresOf(b, r);
     for (uint32_t j = begin; j < lo; ++j) scores[j] = scores[lo];
@@ -109,7 +109,7 @@ FOVEA_CALLED void WeighRow(const IntegerBlock& b, uint32_t r, uint32_t lo, uint3
     }
     HideWeights(b, r, begin, lo);
     HideWeights(b, r, hi, end);
-    GoOn(b, r, largest);
+    GoOn(b, r, largest, read);
   } else {
     HideWeights(b, r, begin, end);
   }
