@@ -82,10 +82,12 @@ struct RowCursor {
 
 // Asks for the rows of a tile in the order of addresses, a few lines at a time: that is what the processor's own
 // prefetcher goes by. They are asked into the second cache, which waits for more lines at once than the first and has
-// room for a tile. Lines behind the end of a row may be asked for, which reads nothing.
+// room for a tile. Codes of 8 bits or less leave room for themselves in the first. Lines behind the end of a row may be
+// asked for, which reads nothing.
 template <fovea_dtype kType>
 struct LineCursor {
   static constexpr size_t kGroupBytes = format_of(kType).group_bytes;
+  static constexpr int kLocality = kGroupBytes <= kScaleGroup ? 3 : 2;
   uintptr_t row;  // an address at which there need be nothing
   ptrdiff_t stride;
   size_t row_bytes, byte;
@@ -101,7 +103,7 @@ struct LineCursor {
     constexpr size_t kBytes = (kElements * kGroupBytes + kScaleGroup - 1) / kScaleGroup;
     FOVEA_UNROLL(8)
     for (size_t i = 0; i < kBytes; i += kCacheLine) {
-      __builtin_prefetch(reinterpret_cast<const char*>(row + byte + i), 0, 2);
+      __builtin_prefetch(reinterpret_cast<const char*>(row + byte + i), 0, kLocality);
     }
     byte += kBytes;
     const bool row_ends = byte >= row_bytes;
