@@ -49,11 +49,13 @@ TARGETS = {
 }
 
 ATTENTION = ["fovea_plan_init", "fovea_workspace_bytes", "fovea_attention"]
+INTEGER_ATTENTION = ["fovea_integer_attention", "fovea_integer_attention_workspace_bytes"]
 NOT_ONE_CALL_IN_F32 = {"BF16", "EXECUTOR", "F16", "GGML", "I4", "I8", "KEY_SPLITS", "LOAD", "PAGES", "RAGGED", "RING", "STREAMS"}
 # Program: the functions that it calls, None for all; the features that are left out.
 PROGRAMS = {
     "softmax alone": (["fovea_softmax_f32"], set()),
     "attention, causal and key lengths": (ATTENTION, left_out_by(MINIMAL)),
+    "integer attention, int8 tensors": (INTEGER_ATTENTION, left_out_by(MINIMAL) - {"INTEGER_ATTENTION"}),
     "attention, all options of one f32 call": (ATTENTION, NOT_ONE_CALL_IN_F32),
     "attention": (ATTENTION, set()),
     "all functions": (None, set()),
@@ -74,6 +76,7 @@ BOARDS = {"m4f": "mps2-an386", "m55": "mps3-an547"}
 GOALS = {
     ("m4f", "softmax alone", "code"): 2048,
     ("m4f", "attention, causal and key lengths", "code"): 6144,
+    ("m4f", "integer attention, int8 tensors", "code"): 8192,
     ("m4f", "attention, all options of one f32 call", "code"): 16384,
     ("m4f", "all functions", "stack"): 768,
     **{(target, "all functions", column): 0 for target in TARGETS for column in ("data", "bss")},
