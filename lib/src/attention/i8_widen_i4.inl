@@ -114,7 +114,7 @@ FOVEA_INLINE void AskForNext(const uint8_t* first, ptrdiff_t stride, size_t rows
   if (stride == ptrdiff_t(bytes)) bytes *= rows, rows = 1;
   for (; rows > 0; --rows, row += uintptr_t(stride)) {
     for (size_t line = 0; line < bytes; line += kCacheLine) {
-      __builtin_prefetch(reinterpret_cast<const void*>(row + line), 0, 2);
+      __builtin_prefetch(reinterpret_cast<const void*>(row + line), 0, 3);
     }
   }
 }
