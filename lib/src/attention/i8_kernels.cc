@@ -61,7 +61,7 @@ namespace of_sdot {
 #include "simd/dot_sdot.inl"
 #define FOVEA_DOT_PRODUCTS "attention/i8_products_neon64.inl"
 #define FOVEA_DOT_QUERIES "attention/i8_queries_neon64.inl"
-#define FOVEA_DOT_WHOLE "attention/i8_whole_neon64.inl"
+#define FOVEA_DOT_WHOLE "attention/i8_whole_block.inl"
 #define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
 #include "attention/i8_dot_kernels.inl"
 }
@@ -69,7 +69,7 @@ namespace of_smmla {
 #include "simd/dot_smmla.inl"
 #define FOVEA_DOT_PRODUCTS "attention/i8_products_neon64.inl"
 #define FOVEA_DOT_QUERIES "attention/i8_queries_neon64.inl"
-#define FOVEA_DOT_WHOLE "attention/i8_whole_neon64.inl"
+#define FOVEA_DOT_WHOLE "attention/i8_whole_block.inl"
 #include "attention/i8_dot_kernels.inl"
 }
 #endif
