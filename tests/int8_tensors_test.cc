@@ -363,7 +363,7 @@ TEST_CASE("tensors: split keys, streams and a loader give the same bits", "[shor
       REQUIRE(fovea_stream_begin(&plan, at, state_bytes, p.batch, q_tokens, 0) == FOVEA_OK);
       for (uint32_t first = 0; first < p.kv_tokens; first += 64) {
         fovea_attention_args push = test.args;
-        push.kv_tokens = std::min(64u, p.kv_tokens - first);
+        push.kv_tokens = std::min<uint32_t>(64, p.kv_tokens - first);
         push.kv.keys.data = row_bytes(test.args.kv.keys, 1, 0, 0, first);
         push.kv.values.data = row_bytes(test.args.kv.values, 1, 0, 0, first);
         REQUIRE(fovea_stream_push(&plan, at, &push, workspace.as<void>(), bytes) == FOVEA_OK);
