@@ -14,8 +14,15 @@ int8_t RandomCode(uint32_t& state) {
   return bits % 3 == 0 ? -128 : bits % 3 == 1 ? 127 : int8_t(bits >> 8);
 }
 
+uint32_t Bits(float x) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
 #if FOVEA_FOR_HELIUM
 #include "simd/dot_helium.inl"
+#include "kernels/dots_queries.inl"
 #include "kernels/dots_few.inl"
 
 void TestDots(ContractLog& log, const ContractMemory& memory) {
@@ -50,6 +57,27 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
       Compare(log, Same::kBits, size_t(i), uint32_t(stored[16 * i + code / 4 % 16]), uint32_t(code + i - 128));
     }
   }
+
+  log.begin("StoreWeights of four keys");
+  for (int32_t code = 0; code < 256; ++code) {
+    float weights[4][6];
+    for (int i = 0; i < 24; ++i) weights[i / 6][i % 6] = (float((code + 31 * i) % 255) + (i % 2 ? 0.5f : 0.0f)) / 4;
+    const float* w = weights[0];
+    dot::StoreWeights(w, 6, hn::Set(kF, 4.0f), stored);
+    for (int32_t i = 0; i < 16; ++i) {
+      const uint32_t biased = Bits(weights[i % 4][i / 4] * 4.0f + kRoundingBias);
+      Compare(log, Same::kBits, size_t(i / 4), uint32_t(stored[16 * (i / 4) + i % 4]), biased - Bits(kRoundingBias) - 128);
+    }
+    Compare(log, Same::kBits, 0, uint32_t(w == weights[0] + 24), 1);
+  }
+
+  log.begin("ToFloat");
+  float floats[4];
+  hn::StoreU(dot::ToFloat(1, -2, 3, -(1 << 20)), kF, floats);
+  for (size_t i = 0; i < 4; ++i) {
+    Compare(log, Same::kBits, i, Bits(floats[i]), Bits(i == 3 ? -0x1p20f : i == 1 ? -2.0f : float(i + 1)));
+  }
+  TestQueries(log, memory);
 
   log.begin("PackGroup");
   static int8_t rows[16][40];
@@ -169,16 +197,14 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
 }
 
 #else
-constexpr size_t kGroup = ::fovea::kDotTraits[::fovea::kDotSmlad].group;
-constexpr size_t kReads = ::fovea::kDotTraits[::fovea::kDotSmlad].reads;
 #include "simd/dot_smlad.inl"
-#include "math/dot_block_smlad.inl"
+#include "kernels/dots_queries.inl"
 
 int32_t Half(uint32_t pair, int half) { return int16_t(pair >> (16 * half)); }
 
 void TestPairs(ContractLog& log) {
   uint32_t state = 5;
-  log.begin("EvenBytes, OddBytes, LowHalves, HighHalves, StoreTwo, NextOfRows");
+  log.begin("EvenBytes, OddBytes, LowHalves, NextOfRows, WidenKeys, WidenValues");
   for (int round = 0; round < 64; ++round) {
     int8_t bytes[4];
     for (int8_t& byte : bytes) byte = RandomCode(state);
@@ -190,53 +216,185 @@ void TestPairs(ContractLog& log) {
     }
     const uint32_t a = Random(state), b = Random(state);
     Compare(log, Same::kBits, 2, dot::LowHalves(a, b), (a & 0xffff) | b << 16);
-    Compare(log, Same::kBits, 3, dot::HighHalves(a, b), a >> 16 | (b & 0xffff0000u));
-    dot::Pair two[2], *to = two, got[2];
-    dot::StoreTwo(a, b, to);
-    const dot::Pair* from = two;
+    const dot::Pair two[2] = {a, b}, *from = two;
+    dot::Pair got[2];
     dot::NextOfRows<8>(from, got);
-    Compare(log, Same::kBits, 4, got[0], a);
-    Compare(log, Same::kBits, 5, got[1], b);
-    Compare(log, Same::kBits, 6, uint32_t(to == two + 2 && from == two + 2), 1);
+    Compare(log, Same::kBits, 3, got[0], a);
+    Compare(log, Same::kBits, 4, got[1], b);
+    Compare(log, Same::kBits, 5, uint32_t(from == two + 2), 1);
+
+    int8_t rows[2][5];
+    for (int i = 0; i < 10; ++i) rows[i / 5][i % 5] = RandomCode(state);
+    const int8_t *row_a = rows[0] + 1, *row_b = rows[1] + 1;  // at any address
+    dot::Pair pairs[4], *to = pairs;
+    dot::WidenKeys(row_a, row_b, to);
+    const bool moved = row_a == rows[0] + 5 && row_b == rows[1] + 5 && to == pairs + 4;
+    Compare(log, Same::kBits, 6, uint32_t(moved), 1);
+    for (int i = 0; i < 8; ++i) {  // i = first of the codes' pair, the key, and the half
+      const int8_t wanted = rows[i / 2 % 2][1 + i / 4 + 2 * (i % 2)];
+      Compare(log, Same::kBits, size_t(i), uint32_t(Half(pairs[i / 2], i % 2)), uint32_t(wanted));
+    }
+    row_a -= 4, row_b -= 4, to -= 4;
+    dot::WidenValues(row_a, row_b, to);
+    for (int i = 0; i < 8; ++i) {
+      Compare(log, Same::kBits, size_t(i), uint32_t(Half(pairs[i / 2], i % 2)), uint32_t(rows[i % 2][1 + i / 2]));
+    }
   }
 }
 
-// Columns of kVectors, of a tile of as many or of four, times two rows of n pairs.
-template <int kVectors>
-void TestBlock(ContractLog& log, size_t columns) {
-  uint32_t state = 6;
-  for (size_t n = 0; n <= 11; ++n) {
-    static dot::Pair x[11 * 4], rows[11 * 2];
-    int32_t wanted[2][kVectors] = {};
+// Products of columns with two rows, of n pairs.
+template <int kColumns>
+struct Block {
+  dot::Pair x[19 * kColumns], rows[19 * 2];
+  int32_t sums[2][kColumns] = {};
+
+  Block(uint32_t& state, size_t n) {
     for (size_t i = 0; i < n; ++i) {
       for (int k = 0; k < 2; ++k) rows[2 * i + k] = dot::EvenBytes(uint32_t(RandomCode(state)) & 0xff00ff);
-      for (size_t v = 0; v < columns; ++v) x[i * columns + v] = (Random(state) & 0xff00ff) | (v == 0 ? 0xff00ff : 0);
-      for (int k = 0; k < 2; ++k) {
-        for (int v = 0; v < kVectors; ++v) {
-          for (int half = 0; half < 2; ++half) {
-            wanted[k][v] += Half(x[i * columns + size_t(v)], half) * Half(rows[2 * i + k], half);
-          }
+      for (int v = 0; v < kColumns; ++v) {
+        x[i * kColumns + size_t(v)] = (Random(state) & 0xff00ff) | (v == 0 ? 0xff00ff : 0);
+        for (int half = 0; half < 2; ++half) {
+          for (int k = 0; k < 2; ++k) sums[k][v] += Half(x[i * kColumns + v], half) * Half(rows[2 * i + k], half);
         }
       }
     }
-    dot::Sum sums[2][kVectors];
-    MultiplyPairs<8>(reinterpret_cast<const dot::Code*>(x), columns, reinterpret_cast<const dot::RowCode*>(rows), n,
-                     sums);
-    for (int k = 0; k < 2; ++k) {
-      for (int v = 0; v < kVectors; ++v) Compare(log, Same::kBits, n, uint32_t(sums[k][v]), uint32_t(wanted[k][v]));
+  }
+};
+
+template <int kUnroll>
+void TestFourColumns(ContractLog& log) {
+  uint32_t state = 6;
+  for (size_t n = 1; n <= 19; ++n) {
+    const Block<4> block(state, n);
+    int32_t sums[3][8];
+    // Twice the same rows, and then rows that begin a pair later, whose sums are not looked at.
+    dot::MultiplyFourColumns<8, kUnroll>(block.x, block.rows, n, -8 * ptrdiff_t(n), sums[0], sums[2]);
+    for (size_t i = 0; i < 16; ++i) {
+      Compare(log, Same::kBits, n, uint32_t(sums[i / 8][i % 8]), uint32_t(block.sums[i % 8 / 4][i % 4]));
     }
   }
 }
 
-void TestDots(ContractLog& log, const ContractMemory&) {
-  TestPairs(log);
+void TestProducts(ContractLog& log) {
+  uint32_t state = 6;
   log.begin("AddTwoColumns, AddOneColumn");
-  TestBlock<1>(log, 1);
-  TestBlock<1>(log, 4);
-  TestBlock<2>(log, 2);
-  TestBlock<2>(log, 3);
-  TestBlock<3>(log, 3);
-  TestBlock<4>(log, 4);
+  for (size_t n = 0; n <= 19; ++n) {
+    const Block<3> block(state, n);
+    dot::Sum sums[2][3] = {};
+    const dot::Pair *x = block.x, *rows = block.rows;
+    for (size_t i = 0; i < n; ++i) {
+      dot::Pair row[2];
+      dot::NextOfRows<8>(rows, row);
+      dot::AddTwoColumns(x, row, sums[0][0], sums[0][1], sums[1][0], sums[1][1]);
+      dot::AddOneColumn(x, row, sums[0][2], sums[1][2]);
+    }
+    for (int i = 0; i < 6; ++i) {
+      Compare(log, Same::kBits, n, uint32_t(sums[i / 3][i % 3]), uint32_t(block.sums[i / 3][i % 3]));
+    }
+  }
+  log.begin("MultiplyFourColumns");
+  TestFourColumns<1>(log);
+  TestFourColumns<8>(log);
+}
+
+// Steps of several columns or elements at once, against the words for one.
+void TestFours(ContractLog& log, const ContractMemory& memory) {
+  uint32_t state = 7;
+  float numbers[24];
+  VF v[6][4];
+  for (int i = 0; i < 24; ++i) {
+    numbers[i] = float(int32_t(Random(state))) * 0x1p-24f;
+    v[i / 4][i % 4] = hn::LoadU(kF, numbers + i);
+  }
+  log.begin("LoadVectors, StoreVectors");
+  float* const last = reinterpret_cast<float*>(memory.last);
+  dot::StoreVectors(v[0], last - 4);
+  VF back[4];
+  dot::LoadVectors(last - 4, back);
+  for (size_t i = 0; i < 4; ++i) {
+    Compare(log, Same::kBits, i, Bits(last[i - 4]), Bits(numbers[i]));
+    Compare(log, Same::kBits, i, Bits(back[i].raw), Bits(numbers[i]));
+  }
+
+  log.begin("ScaleFour, JoinFour");
+  int32_t sums[4];
+  float scaled[4], joined[4];
+  for (int32_t& sum : sums) sum = int32_t(Random(state)) >> 8;
+  __builtin_memcpy(scaled, sums, sizeof sums);
+  __builtin_memcpy(joined, numbers + 4, sizeof joined);
+  const float* from = scaled;
+  float *to = joined, *s = scaled;
+  dot::JoinFour(from, to, v[2], v[3]);
+  dot::ScaleFour(s, numbers[0], v[2]);
+  for (size_t i = 0; i < 4; ++i) {
+    const VF sum = dot::ToFloat(sums[i]);
+    const VF old = hn::Mul(v[1][i], v[2][i]);
+    Compare(log, Same::kBits, i, Bits(scaled[i]), Bits(hn::Mul(hn::Mul(sum, v[0][0]), v[2][i]).raw));
+    Compare(log, Same::kBits, i, Bits(joined[i]), Bits(hn::Add(old, hn::Mul(sum, v[3][i])).raw));
+  }
+  Compare(log, Same::kBits, 0, uint32_t(from == scaled + 4 && to == joined + 4 && s == scaled + 4), 1);
+
+  log.begin("StoreWeights");
+  for (int32_t code = 0; code <= 255; ++code) {
+    float weights[8];
+    for (int i = 0; i < 8; ++i) weights[i] = (float((code + 31 * i) % 256) + (i % 2 ? 0.5f : 0.0f)) / 4;
+    const VF inverse[4] = {hn::Set(kF, 4.0f), hn::Set(kF, 4.0f), hn::Set(kF, 3.9f), hn::Set(kF, 0.0f)};
+    alignas(4) dot::Code codes[8];
+    const float* w = weights;
+    dot::StoreWeights(w, 4, inverse, codes);
+    for (size_t i = 0; i < 8; ++i) {
+      const VF biased = hn::Add(hn::Mul(hn::Set(kF, weights[i]), inverse[i % 4]), hn::Set(kF, kRoundingBias));
+      const uint32_t wanted = Bits(biased.raw) - Bits(kRoundingBias);
+      Compare(log, Same::kBits, i, uint32_t(codes[i % 4 * 2 + i / 4]), wanted);
+    }
+    Compare(log, Same::kBits, 0, uint32_t(w == weights + 8), 1);
+  }
+}
+
+// Rows of bytes as they lie, at any address, which end where nothing may be read.
+void TestRowsInPlace(ContractLog& log, const ContractMemory& memory) {
+  uint32_t state = 9;
+  log.begin("AddFourRows, AddFourElements, AddPair");
+  for (size_t fours = 1; fours <= 5; ++fours) {
+    const ptrdiff_t stride = ptrdiff_t(4 * fours) + 3;
+    int8_t* const row = reinterpret_cast<int8_t*>(memory.last) - 3 * stride - 4 * ptrdiff_t(fours);
+    dot::Pair x[2 * 5];
+    int32_t wanted[4] = {1, -2, 3, 1 << 20};
+    dot::Sum sums[4] = {1, -2, 3, 1 << 20};
+    for (ptrdiff_t i = 0; i < 3 * stride + ptrdiff_t(4 * fours); ++i) row[i] = RandomCode(state);
+    for (size_t i = 0; i < 2 * fours; ++i) x[i] = dot::EvenBytes(Random(state));
+    for (size_t d = 0; d < 4 * fours; ++d) {
+      const size_t place = dot::PlaceOf(d);
+      for (int k = 0; k < 4; ++k) wanted[k] += Half(x[place / 2], place % 2) * row[k * stride + ptrdiff_t(d)];
+    }
+    dot::AddFourRows(x, row, stride, fours, sums);
+    for (size_t k = 0; k < 4; ++k) Compare(log, Same::kBits, k, uint32_t(sums[k]), uint32_t(wanted[k]));
+  }
+  for (size_t fours = 1; fours <= 3; ++fours) {
+    const ptrdiff_t keys = ptrdiff_t(4 * fours);
+    const int8_t* value = reinterpret_cast<int8_t*>(memory.last) - 7 * keys + 3;
+    dot::Pair x[6];
+    int32_t wanted[4] = {1, -2, 3, 4};
+    dot::Sum sums[4] = {1, -2, 3, 4};
+    for (ptrdiff_t i = 0; i < 7 * keys - 3; ++i) const_cast<int8_t*>(value)[i] = RandomCode(state);
+    for (ptrdiff_t j = 0; j < keys; ++j) {
+      if (j % 2 == 0) x[j / 2] = Random(state) & 0xff00ff;
+      for (int e = 0; e < 4; ++e) wanted[e] += Half(x[j / 2], j % 2) * value[7 * j + e];
+    }
+    const dot::Pair* weights = x;
+    dot::AddFourElements(weights, value, 7, fours, sums);
+    for (size_t e = 0; e < 4; ++e) Compare(log, Same::kBits, e, uint32_t(sums[e]), uint32_t(wanted[e]));
+    Compare(log, Same::kBits, 4, uint32_t(weights == x + 2 * fours), 1);
+  }
+  Compare(log, Same::kBits, 0, uint32_t(dot::AddPair(0xffff0002u, 0x00050003u, 7)), 7 + 2 * 3 - 5);
+}
+
+void TestDots(ContractLog& log, const ContractMemory& memory) {
+  TestPairs(log);
+  TestProducts(log);
+  TestFours(log, memory);
+  TestRowsInPlace(log, memory);
+  TestQueries(log, memory);
 }
 #endif
 }  // namespace dots

@@ -328,6 +328,7 @@ void HeadTask::prepare(QueryTile* tile) const {
 }
 
 bool HeadTask::run(const QueryTile* tiles, uint32_t count) {
+  if (kHasI8Products) source.serve(count * tiles[0].columns);
   for (uint32_t i = 0; i < count; ++i) {
     if (begins()) kernel().begin(tiles[i], q, tiles[i].score_vector ? 1.0f : score_factor());
     if (takes_up()) kernel().resume(tiles[i], state_rows(*this, state, tiles[i]));

@@ -3,6 +3,7 @@
 // What i8_bring.inl does, for smlad: codes of two rows lie pair by pair next to each other.
 //   keys    [key / 2][code / 2][2 keys][2 codes], the codes of each four in the order 0, 2, 1, 3
 //   values  [key / 2][element][2 keys], for kPieceValues elements
+// Rows of bytes stay where they lie for a row of queries that is alone.
 
 // Where codes of the key `at` + i begin.
 FOVEA_INLINE dot::Pair* PlaceOfKey(const RowsToBring& r, uint32_t i) {
@@ -39,7 +40,7 @@ FOVEA_INLINE void BringKeysOf(const RowsToBring& r) {
       dot::StoreCodes(row.Codes(d, d < r.dim), to + place / 2 * 4 + place % 2, 1);
     }
   }
-  if constexpr (kType == FOVEA_I8) PutKeys(r);
+  if (kType == FOVEA_I8 && r.to) PutKeys(r);
 }
 FOVEA_KERNEL void BringKeys(const RowsToBring& r) {
   FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, BringKeysOf<kType>(r));
@@ -62,18 +63,39 @@ FOVEA_INLINE void PutValues(const RowsToBring& r) {
   }
 }
 
+// The scales of rows of i8, which lie apart from their codes.
+FOVEA_INLINE void NoteScalesOfValues(const RowsToBring& r) {
+  if (r.element > 0) return;
+  const float* const scales = static_cast<const float*>(r.rows.scales);
+  const ptrdiff_t stride = r.rows.scale_stride;
+  float* const to = r.numbers->value_scale + r.at;
+  const uint32_t count = r.count;
+  uint32_t most = 0;  // of the bits: those of negative numbers come last
+  for (uint32_t i = 0; i < count; ++i) {
+    to[i] = scales[ptrdiff_t(i) * stride];
+    uint32_t bits;
+    __builtin_memcpy(&bits, &to[i], sizeof bits);
+    most = bits > most ? bits : most;
+  }
+  if (most < 0x7f800000u && !r.numbers->any_nan) return;
+  for (uint32_t i = 0; i < count; ++i) NoteValueScale(r, r.at + i, scales[ptrdiff_t(i) * stride]);
+}
+
 template <fovea_dtype kType>
 FOVEA_INLINE void BringValuesOf(const RowsToBring& r) {
   if (r.at == r.begin && r.element == 0) BeginValueScales(r);
-  for (uint32_t i = 0; i < r.count && (kType != FOVEA_I8 || r.element == 0); ++i) {
+  if constexpr (kType == FOVEA_I8) {
+    NoteScalesOfValues(r);
+    if (r.to) PutValues(r);
+    return;
+  }
+  for (uint32_t i = 0; i < r.count; ++i) {
     const CodedRow<kType> row = CodedRowOf<kType>(r, i);
     const uint32_t key = r.at + i;
     NoteValueScale(r, key, row.Scale());
-    if constexpr (kType == FOVEA_I8) continue;
     int16_t* const to = static_cast<int16_t*>(r.to) + key / 2 * 2 * kPieceValues + key % 2;
     for (size_t e = 0; e < r.elements; ++e) dot::StoreCodes(row.Codes(r.element + e, 1), to + 2 * e, 1);
   }
-  if constexpr (kType == FOVEA_I8) PutValues(r);
 }
 FOVEA_KERNEL void BringValues(const RowsToBring& r) {
   FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, BringValuesOf<kType>(r));

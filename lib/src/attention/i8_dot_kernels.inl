@@ -37,7 +37,9 @@ constexpr AttentionKernel kFewRowsOfDot = {};
 #undef FOVEA_DOT_BLOCK
 #undef FOVEA_DOT_BRING
 #undef FOVEA_DOT_FEW_ROWS
+#undef FOVEA_DOT_FEW_SCORES
 #undef FOVEA_DOT_PRODUCTS
+#undef FOVEA_DOT_PUTS_QUERIES
 #undef FOVEA_DOT_QUERIES
 #undef FOVEA_DOT_WHOLE
 

@@ -69,6 +69,10 @@ FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) 
   for (size_t i = 0; i < rows * PaddedToLanes(t.value_dim); i += kLanes) hn::StoreU(hn::Zero(kF), kF, t.o + i);
 }
 
+#if defined(FOVEA_DOT_FEW_SCORES)
+#include FOVEA_DOT_FEW_SCORES
+#else
+
 // A step of all keys in hand: reads elements of each, or n of them.
 template <int kRows, bool kPart, int kVectors, int kBlocks, size_t kKeys>
 FOVEA_INLINE void AddFewScores(const dot::FewCode* x, const int8_t* const (&at)[kBlocks * kKeys], size_t d, size_t n,
@@ -134,6 +138,8 @@ FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
     }
   }
 }
+
+#endif
 
 // The sum over the lanes of each row, in all of them: a tree that begins with neighbours.
 template <int kKeys, int kStep = 1>
@@ -227,6 +233,10 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
   const VF inverse = hn::Div(hn::Set(kF, 255.0f), top), bias = hn::Set(kF, kRoundingBias);
   dot::FewWeight* codes = FewWeightCodes<kRows>(t);
   for (const float* s = t.s; s != s_end; s += kLanes, codes += kKeys) {
+    if constexpr (kRows == 1) {
+      dot::StoreFewWeights(hn::Add(hn::Mul(hn::LoadU(kF, s), inverse), bias), codes);
+      continue;
+    }
     dot::FewWeight lanes[kLanes];
     dot::StoreFewWeights(hn::Add(hn::Mul(hn::LoadU(kF, s), inverse), bias), lanes);
     FOVEA_UNROLL(4)

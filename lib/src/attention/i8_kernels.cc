@@ -28,7 +28,8 @@ namespace i8 {
 #if FOVEA_FOR_SCALAR && FOVEA_SMLAD
 namespace of_smlad {
 #include "simd/dot_smlad.inl"
-#define FOVEA_DOT_BLOCK "math/dot_block_smlad.inl"
+#define FOVEA_DOT_PRODUCTS "attention/i8_products_smlad.inl"
+#define FOVEA_DOT_WHOLE "attention/i8_whole_block.inl"
 #define FOVEA_DOT_BRING "attention/i8_bring_smlad.inl"
 #include "attention/i8_dot_kernels.inl"
 }
@@ -36,6 +37,8 @@ namespace of_smlad {
 namespace of_helium {
 #include "simd/dot_helium.inl"
 #define FOVEA_DOT_PRODUCTS "attention/i8_products_helium.inl"
+#define FOVEA_DOT_WHOLE "attention/i8_whole_helium.inl"
+#define FOVEA_DOT_FEW_SCORES "attention/i8_few_scores_helium.inl"
 #define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
 #include "attention/i8_dot_kernels.inl"
 }

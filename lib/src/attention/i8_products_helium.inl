@@ -20,9 +20,10 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
   float* s = t.s + size_t(keys.begin) * columns + column;
   const float* key_scale = keys.numbers->key_scale + keys.begin;
   for (uint32_t left = keys.end - keys.begin; left > 0; --left, s += columns, ++key_scale) {
+    const float scale = *key_scale;
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) {
-      const VF scaled = hn::MulSet(dot::ToFloat(reinterpret_cast<const int32_t*>(s + v * kLanes)), *key_scale);
+      const VF scaled = hn::MulSet(dot::ToFloat(reinterpret_cast<const int32_t*>(s + v * kLanes)), scale);
       hn::StoreU(hn::Mul(scaled, query_scale[v]), kF, s + v * kLanes);
     }
   }
@@ -58,9 +59,10 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
     MultiplyValues(t, keys, column, element, count, kVectors * kLanes);
     const int32_t *sums = Sums(t) + column, *start = keys.numbers->value_start + element;
     for (uint32_t left = count; left > 0; --left, sums += columns, o += columns, ++start) {
+      const int32_t begin = *start;
       FOVEA_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) {
-        const VF sum = dot::ToFloat(sums + v * kLanes, *start);
+        const VF sum = dot::ToFloat(sums + v * kLanes, begin);
         const VF old = hn::Mul(hn::LoadU(kF, o + v * kLanes), rescale[v]);
         hn::StoreU(hn::Add(old, hn::Mul(sum, factor[v])), kF, o + v * kLanes);
       }

@@ -38,11 +38,33 @@ struct ScaledRow {
 #else
 #include "math/dot_codes.inl"
 
+#if defined(FOVEA_DOT_PUTS_QUERIES)
+// The same as ScaleI8::Of: the largest of products with one number is the product of the largest.
+template <fovea_dtype kType>
+FOVEA_INLINE ScaleI8 FitQuery(const ScaledRow<kType>& row, size_t dim) {
+  VF largest = dot::LargestSize(static_cast<const float*>(row.data), dim);
+  largest = hn::Mul(largest, hn::Abs(row.scale));
+  return ScaleI8::From(hn::Max(largest, hn::Set(kF, kLeastMaxI8)), hn::Sub(largest, largest));
+}
+template <fovea_dtype kType>
+FOVEA_INLINE size_t PutQuery(const QueryTile& t, const ScaledRow<kType>& row, const ScaleI8& fit, size_t column) {
+  return dot::PutQueries(static_cast<const float*>(row.data), t.head_dim, row.scale, fit.inverse,
+                         QueryCodes(t) + column * kGroup, t.columns);
+}
+#endif
+
 template <fovea_dtype kType>
 FOVEA_INLINE void BeginColumn(const QueryTile& t, const ScaledRow<kType>& row, size_t column) {
+#if defined(FOVEA_DOT_PUTS_QUERIES)
+  constexpr bool kPuts = kType == FOVEA_F32 && !kPreferSize;
+  const ScaleI8 fit = kPuts ? FitQuery(row, t.head_dim) : ScaleI8::Of(row, t.head_dim);
+  const size_t done = kPuts ? PutQuery(t, row, fit, column) : 0;
+#else
   const ScaleI8 fit = ScaleI8::Of(row, t.head_dim);
+  const size_t done = 0;
+#endif
   hn::StoreN(fit.scale, kF, QueryScales(t) + column, 1);
-  PutColumn(row, fit, t.head_dim, QueryCodes(t) + column * kGroup, t.columns);
+  PutColumn(row, fit, t.head_dim, QueryCodes(t) + column * kGroup, t.columns, done);
 }
 
 FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {

@@ -1,28 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What SoftmaxTile and PackWeights do, for several vectors of rows at once, whose scores lie together: where the key tile
-// is whole, nothing is hidden or dropped, and all scales are finite. On AArch64 one load brings four vectors.
+// is whole, nothing is hidden or dropped, and all scales are finite. Where one instruction loads several.
+constexpr int kLeastWeighed = kLanes > 1 ? 2 : kPreferSize ? kBlockVectors + 1 : kBlockVectors;
 
-// Weights of the keys of one strand, 16 apart, times the scales of their values, replace scores. Returns the sums of the
-// weights.
+// Weights of a key, times the scale of its value, replace scores.
+template <int kVectors>
+FOVEA_INLINE void WeighKey(float* s, float value_scale, const VF (&shift)[kVectors], VF (&top)[kVectors],
+                           VF (&sums)[kVectors], bool first) {
+  VF p[kVectors];
+  dot::LoadVectors(s, p);
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) p[v] = hn::Sub(p[v], shift[v]);
+  ShortExp2(p);
+  const VF scale = hn::Set(kF, value_scale);
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    sums[v] = first ? p[v] : hn::Add(sums[v], p[v]);
+    p[v] = hn::Mul(p[v], scale);
+    top[v] = hn::Max(top[v], p[v]);
+  }
+  dot::StoreVectors(p, s);
+}
+
+// The same for the keys of one strand, 16 apart. Returns the sums of the weights.
 template <int kVectors>
 FOVEA_INLINE void WeighStrand(float* s, size_t columns, const float* scales, const VF (&shift)[kVectors],
                               VF (&top)[kVectors], VF (&sums)[kVectors]) {
-  FOVEA_UNROLL(4)
-  for (uint32_t i = 0; i < kKeyTile / 16; ++i, s += 16 * columns, scales += 16) {
-    VF p[kVectors];
-    dot::LoadVectors(s, p);
+  if constexpr (kLanes == 1) {  // the step is long
     FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) p[v] = hn::Sub(p[v], shift[v]);
-    ShortExp2(p);
-    const VF scale = hn::Set(kF, *scales);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
-      sums[v] = i == 0 ? p[v] : hn::Add(sums[v], p[v]);
-      p[v] = hn::Mul(p[v], scale);
-      top[v] = hn::Max(top[v], p[v]);
+    for (int v = 0; v < kVectors; ++v) sums[v] = hn::Zero(kF);
+    for (const float* const end = scales + kKeyTile; scales != end; s += 16 * columns, scales += 16) {
+      WeighKey(s, *scales, shift, top, sums, false);
     }
-    dot::StoreVectors(p, s);
+  } else {
+    FOVEA_UNROLL(4)
+    for (uint32_t i = 0; i < kKeyTile / 16; ++i, s += 16 * columns, scales += 16) {
+      WeighKey(s, *scales, shift, top, sums, i == 0);
+    }
   }
 }
 
@@ -39,9 +54,7 @@ FOVEA_INLINE void AddFour(const float* from, VF (&total)[kVectors]) {
 }
 
 template <int kVectors>
-FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column) {
-  const I8Numbers& numbers = *keys.numbers;
-  if (kVectors == 1 || keys.begin != 0 || keys.end != kKeyTile || numbers.any_nan) return false;
+FOVEA_INLINE void WeighWhole(const QueryTile& t, const I8Numbers& numbers, size_t column) {
   const size_t columns = t.columns;
   float* const s = t.s + column;
   VF old_max[kVectors], max[kVectors], shift[kVectors], top[kVectors];
@@ -91,5 +104,15 @@ FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t col
   for (uint32_t g = 0; g < kKeyTile / kGroup; ++g, to += columns * kGroup) {
     dot::StoreWeights(weights, columns, inverse, to);
   }
-  return true;
+}
+
+template <int kVectors>
+FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column) {
+  if constexpr (kVectors < kLeastWeighed) {
+    return false;
+  } else {
+    if (keys.begin != 0 || keys.end != kKeyTile || keys.numbers->any_nan) return false;
+    WeighWhole<kVectors>(t, *keys.numbers, column);
+    return true;
+  }
 }

@@ -124,7 +124,7 @@ KeyRows KeySource::codes_of(const KeyTile& tile, bool values, size_t element, si
   const fovea_in& scales = values ? value_scales_ : key_scales_;
   const fovea_dtype dtype = values ? desc_.value_dtype : desc_.key_dtype;
   const uint32_t token = tile.first + tile.begin - first_key_, count = tile.end - tile.begin;
-  const bool bytes = kFewRowsServed && kernel_.takes_byte_rows, packs = values && !bytes;
+  const bool bytes = (kFewRowsServed && kernel_.takes_byte_rows) || stays(), packs = values && !bytes;
   const bool may_stay = dtype == FOVEA_I8 && (bytes || (!values && dot().code_bytes == 1));
   const size_t code_bytes = bytes ? 1 : dot().code_bytes;
   const size_t row_codes = bytes ? elements : round_up(elements, dot().reads);

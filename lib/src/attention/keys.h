@@ -19,6 +19,12 @@ class KeySource {
 
   const AttentionKernel& kernel() const { return kernel_; }
 
+  // Says that these are all rows of queries that keys and values are brought for.
+  void serve(uint32_t rows) {
+    const bool bytes = desc_.key_dtype == FOVEA_I8 && desc_.value_dtype == FOVEA_I8;
+    stays_ = is_i8(desc_) && rows == 1 && dot().row_in_place && bytes && !rows_may_part(desc_) && !is_paged(desc_);
+  }
+
   // Asks a loader, where there is one, for keys [begin, end) of the tile that starts at key `first`: the next bring()
   // must be for the same. False where that fails; then nothing was begun.
   bool ask(uint32_t first, uint32_t begin, uint32_t end) {
@@ -40,7 +46,7 @@ class KeySource {
 
   // On a target with one lane, rows are brought in pieces instead, to need less memory: the next piece takes the place
   // of the last one. bring() is called before, and finishes what a loader began.
-  bool in_pieces() const { return kPiecesServed && in_pieces_; }
+  bool in_pieces() const { return kPiecesServed && in_pieces_ && !stays(); }
   uint32_t piece_keys() const { return in_pieces() && buffers_.keys.data ? kPieceKeys * piece_scale() : kKeyTile; }
   uint32_t piece_elements() const { return buffers_.values.data ? kPieceElements * piece_scale() : desc_.value_dim; }
   KeyRows keys_of(const KeyTile& piece) const { return rows_of(piece, false, 0, desc_.head_dim); }
@@ -53,6 +59,8 @@ class KeySource {
   const void* next_head() const;
 
  private:
+  // Whether integer products take rows as they lie that they would bring for more queries.
+  bool stays() const { return kHasI8Products && stays_; }
   uint32_t piece_scale() const { return is_i8(desc_) ? codes_in_float(dot()) : 1; }
   const DotTraits& dot() const { return kDotTraits[dot_]; }
   bool key_tensor() const { return kHasI8Tensors && desc_.key_scale != 0.0f; }
@@ -77,6 +85,7 @@ class KeySource {
   const bool in_pieces_;
   const DotKind dot_;
   const uint32_t first_key_, worker_;
+  bool stays_ = false;
   uint32_t batch_, kv_head_;
   size_t first_row_ = 0;   // the entry's, where keys are ragged
   KeyRows keys_, values_;  // the head's, from its first row on, where they are taken in place

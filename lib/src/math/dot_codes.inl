@@ -15,11 +15,11 @@ FOVEA_INLINE void PutCodes(VF biased, size_t d, size_t count, dot::Code* x, size
 }
 
 // A row of dim numbers becomes the column that begins at x. row(d, n) gives n <= kLanes elements from d on, and fit their
-// codes, biased. Behind the last element there are codes of 0, up to what is read at once.
+// codes, biased. Behind the last element there are codes of 0, up to what is read at once. The codes before d are there.
 template <class Row, class Fit>
-FOVEA_INLINE void PutColumn(const Row& row, const Fit& fit, size_t dim, dot::Code* x, size_t columns) {
+FOVEA_INLINE void PutColumn(const Row& row, const Fit& fit, size_t dim, dot::Code* x, size_t columns, size_t d = 0) {
   constexpr size_t kStep = kReads > kLanes ? kReads : kLanes;
-  size_t d = 0;
+  x += d * columns;
   for (; d + kStep <= dim; d += kStep, x += kStep * columns) {
     FOVEA_UNROLL_FOR_SPEED(16)
     for (size_t i = 0; i < kStep; i += kLanes) PutCodes(fit.Biased(row(d + i, kLanes)), i, kLanes, x, columns);

@@ -13,5 +13,6 @@ FOVEA_INLINE VF Repeated(VF v) {
 }
 template <int kRows>
 FOVEA_INLINE VF LoadForEachRow(const float* p) {
+  if constexpr (kRows == 1) return hn::LoadU(kF, p);
   return Repeated<int(kLanes) / kRows>(hn::LoadN(kF, p, kLanes / kRows));
 }

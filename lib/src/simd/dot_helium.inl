@@ -49,6 +49,17 @@ FOVEA_INLINE VF ToFloat(const int32_t* sums, int32_t start) {
   return hn::ConvertTo(kF, vaddq_n_s32(hn::LoadU(kI, sums), start));
 }
 
+// Of sums in general registers.
+FOVEA_INLINE VF ToFloat(Sum a, Sum b, Sum c, Sum d) {
+#if defined(__clang__)
+  return hn::ConvertTo(kF, VI{a, b, c, d});
+#else
+  VI v;
+  asm("vmov %q0[2], %q0[0], %1, %3\n\tvmov %q0[3], %q0[1], %2, %4" : "=w"(v) : "r"(a), "r"(b), "r"(c), "r"(d));
+  return hn::ConvertTo(kF, v);
+#endif
+}
+
 constexpr size_t PlaceOf(size_t d) { return d; }
 FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
 FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
@@ -57,10 +68,44 @@ FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
 }
 FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
+// ---- for rows of queries in f32
+#define FOVEA_DOT_PUTS_QUERIES
+
+// The bits of magnitudes lie in the order of these, and those of NaN last.
+FOVEA_INLINE VF LargestSize(const float* p, size_t n) {
+  uint32_t most = 0;
+  const auto take = [&most](VF v) { most = vmaxvq_u32(most, vreinterpretq_u32_f32(vabsq_f32(v))); };
+  FOVEA_UNROLL_LONG_LOOP(4)
+  for (; n >= kLanes; n -= kLanes, p += kLanes) take(hn::LoadU(kF, p));
+  if (n > 0) take(hn::LoadN(kF, p, n));
+  return hn::BitCast(kF, hn::Set(kI, int32_t(most)));
+}
+// Whole steps have 16 codes.
+FOVEA_INLINE size_t PutQueries(const float* p, size_t n, VF scale, VF inverse, Code* x, size_t columns) {
+  for (size_t left = n; left >= 16; left -= 16, p += 16, x += 16 * columns) {
+    FOVEA_UNROLL(4)
+    for (size_t i = 0; i < 16; i += kLanes) {
+      vstrbq_s32(x + i, vcvtnq_s32_f32(hn::Mul(hn::Mul(hn::LoadU(kF, p + i), scale), inverse)));
+    }
+  }
+  return n / 16 * 16;
+}
+
 // The codes of weights have their top bit turned: they are codes - 128. Those of four columns are 16 bytes apart.
 FOVEA_INLINE void StoreWeights(const VF (&biased)[1], Code* to) {
   const uint32x4_t columns = vmulq_n_u32(vidupq_n_u32(0, 1), 16);
   vstrbq_scatter_offset_s32(to, columns, vaddq_n_s32(hn::BitCast(kI, biased[0]), 128));
+}
+
+// The same of four keys, from weights times `inverse`.
+constexpr float kTurnedBias = kRoundingBias + 128.0f;
+FOVEA_INLINE void StoreWeights(const float*& w, size_t columns, VF inverse, Code* to) {
+  uint32x4_t place = vmulq_n_u32(vidupq_n_u32(0, 1), 16);
+  FOVEA_UNROLL(4)
+  for (int k = 0; k < 4; ++k, w += columns, place = vaddq_n_u32(place, 1)) {
+    const VF turned = hn::AddSet(hn::Mul(hn::LoadU(kF, w), inverse), kTurnedBias);
+    vstrbq_scatter_offset_s32(to, place, hn::BitCast(kI, turned));
+  }
 }
 
 // Four vectors, byte by byte or word by word in turn. g++ 12 takes the four of an intrinsic through memory.

@@ -16,6 +16,11 @@ using Pair = uint32_t;
 FOVEA_INLINE Sum Start(int32_t sum) { return sum; }
 FOVEA_INLINE VI ToInts(Sum sum) { return hn::Set(kI, sum); }
 FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, hn::Set(kI, sum)); }
+// Of a sum that was loaded as if it were a float.
+FOVEA_INLINE VF ToFloat(VF sum) {
+  asm("vcvt.f32.s32 %0, %0" : "+t"(sum.raw));
+  return sum;
+}
 
 FOVEA_INLINE Pair EvenBytes(uint32_t bytes) {
   Pair pair;
@@ -82,10 +87,149 @@ FOVEA_INLINE void AddOneColumn(const Pair*& x, const Pair (&row)[2], Sum& a0, Su
       : "r"(row[0]), "r"(row[1]), "m"(*x));
 }
 
-// The pointer moves behind the two words.
-FOVEA_INLINE void StoreTwo(Pair a, Pair b, Pair*& p) {
-  typedef Pair Both[2];
-  asm("strd %2, %3, [%1], #8" : "=m"(*reinterpret_cast<Both*>(p)), "+r"(p) : "r"(a), "r"(b));
+// The next four codes of two keys, pair by pair next to each other. The pointers move behind them, here and below.
+FOVEA_INLINE void WidenKeys(const int8_t*& a, const int8_t*& b, Pair*& to) {
+  Pair of_a, of_b, even, other;
+  asm volatile(
+      "ldr %3, [%0], #4\n\t"
+      "ldr %4, [%1], #4\n\t"
+      "sxtb16 %5, %3\n\t"
+      "sxtb16 %6, %4\n\t"
+      "strd %5, %6, [%2], #8\n\t"
+      "sxtb16 %5, %3, ror #8\n\t"
+      "sxtb16 %6, %4, ror #8\n\t"
+      "strd %5, %6, [%2], #8"
+      : "+r"(a), "+r"(b), "+r"(to), "=&r"(of_a), "=&r"(of_b), "=&r"(even), "=&r"(other)::"memory");
+}
+// Four pairs of the next codes of two values.
+FOVEA_INLINE void WidenValues(const int8_t*& a, const int8_t*& b, Pair*& to) {
+  Pair of_a, of_b, even, odd;
+  asm volatile(
+      "ldr %3, [%0], #4\n\t"
+      "ldr %4, [%1], #4\n\t"
+      "pkhbt %6, %3, %4, lsl #16\n\t"
+      "pkhtb %4, %4, %3, asr #16\n\t"
+      "sxtb16 %5, %6\n\t"
+      "sxtb16 %6, %6, ror #8\n\t"
+      "strd %5, %6, [%2], #8\n\t"
+      "sxtb16 %5, %4\n\t"
+      "sxtb16 %6, %4, ror #8\n\t"
+      "strd %5, %6, [%2], #8"
+      : "+r"(a), "+r"(b), "+r"(to), "=&r"(of_a), "=&r"(of_b), "=&r"(even), "=&r"(odd)::"memory");
+}
+
+// out[row][column] = four columns of n pairs each times two rows, for each of some blocks of two rows, `skip` bytes from
+// the end of one to the begin of the next, up to out_end. The pairs of the rows of a block are kStep bytes apart. One
+// text, whose eight sums leave no general register over: what it needs once a block waits in floating-point registers.
+// Rounds have kUnroll pairs, and the first may begin with a later one. r7 is kept by hand: it may be the frame pointer.
+template <int kStep, int kUnroll>
+FOVEA_INLINE void MultiplyFourColumns(const Pair* x, const Pair* rows, size_t n, ptrdiff_t skip, Sum* out, Sum* out_end) {
+  constexpr size_t kPairBytes = 44;  // of instructions
+  register const Pair* r0 asm("r0") = x;
+  register const Pair* r1 asm("r1") = rows;
+  register Sum* r2 asm("r2") = out;
+  register Sum* r3 asm("r3") = out_end;
+  register ptrdiff_t r4 asm("r4") = skip;
+  register const Pair* r5 asm("r5") = x + 4 * n;
+  register size_t r6 asm("r6") = (kUnroll - n % kUnroll) % kUnroll * kPairBytes;
+  asm volatile(
+      "vmov s0, s1, r0, r2\n\t"
+      "vmov s2, s3, r3, r4\n\t"
+      "adr.w r3, 2f\n\t"
+      "add r3, r6\n\t"
+      "vmov s4, s5, r5, r3\n\t"
+      "vmov s6, r7\n\t"
+      "1:\n\t"
+      "movs r4, #0\n\t"
+      "movs r5, #0\n\t"
+      "movs r6, #0\n\t"
+      "movs r7, #0\n\t"
+      "mov r8, r4\n\t"
+      "mov r9, r4\n\t"
+      "mov r10, r4\n\t"
+      "mov r11, r4\n\t"
+      "vmov r12, s5\n\t"
+      "mov pc, r12\n\t"
+      "2:\n\t"
+      ".rept %c[unroll]\n\t"
+      "ldrd r2, r3, [r1], %[step]\n\t"
+      "ldrd r12, lr, [r0], #8\n\t"
+      "smlad r4, r12, r2, r4\n\t"
+      "smlad r8, r12, r3, r8\n\t"
+      "smlad r5, lr, r2, r5\n\t"
+      "smlad r9, lr, r3, r9\n\t"
+      "ldrd r12, lr, [r0], #8\n\t"
+      "smlad r6, r12, r2, r6\n\t"
+      "smlad r10, r12, r3, r10\n\t"
+      "smlad r7, lr, r2, r7\n\t"
+      "smlad r11, lr, r3, r11\n\t"
+      ".endr\n\t"
+      "vmov r12, s4\n\t"
+      "cmp r0, r12\n\t"
+      "bne 2b\n\t"
+      "vmov r0, r12, s0, s1\n\t"
+      "stmia r12!, {r4-r11}\n\t"
+      "vmov s1, r12\n\t"
+      "vmov r2, r3, s2, s3\n\t"
+      "add r1, r3\n\t"
+      "cmp r12, r2\n\t"
+      "bne 1b\n\t"
+      "vmov r7, s6"
+      : "+r"(r0), "+r"(r1), "+r"(r2), "+r"(r3), "+r"(r4), "+r"(r5), "+r"(r6)
+      : [step] "i"(kStep), [unroll] "i"(kUnroll)
+      : "r8", "r9", "r10", "r11", "r12", "lr", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "cc", "memory");
+}
+
+#include "simd/dot_smlad_row.inl"
+
+// Sums of four columns, in memory: s = (sum as a float * key_scale) * query_scale. The pointer moves behind them.
+FOVEA_INLINE void ScaleFour(float*& s, float key_scale, const VF (&query_scale)[4]) {
+  asm volatile(
+      "vldmia %0, {s12-s15}\n\t"
+      "vcvt.f32.s32 s12, s12\n\t"
+      "vcvt.f32.s32 s13, s13\n\t"
+      "vcvt.f32.s32 s14, s14\n\t"
+      "vcvt.f32.s32 s15, s15\n\t"
+      "vmul.f32 s12, s12, %1\n\t"
+      "vmul.f32 s13, s13, %1\n\t"
+      "vmul.f32 s14, s14, %1\n\t"
+      "vmul.f32 s15, s15, %1\n\t"
+      "vmul.f32 s12, s12, %2\n\t"
+      "vmul.f32 s13, s13, %3\n\t"
+      "vmul.f32 s14, s14, %4\n\t"
+      "vmul.f32 s15, s15, %5\n\t"
+      "vstmia %0!, {s12-s15}"
+      : "+r"(s)
+      : "t"(key_scale), "t"(query_scale[0].raw), "t"(query_scale[1].raw), "t"(query_scale[2].raw),
+        "t"(query_scale[3].raw)
+      : "s12", "s13", "s14", "s15", "memory");
+}
+// o = o * rescale + sum as a float * factor, of four columns. The pointers move behind them.
+FOVEA_INLINE void JoinFour(const float*& sums, float*& o, const VF (&rescale)[4], const VF (&factor)[4]) {
+  asm volatile(
+      "vldmia %0!, {s12-s15}\n\t"
+      "vldmia %1, {s16-s19}\n\t"
+      "vcvt.f32.s32 s12, s12\n\t"
+      "vcvt.f32.s32 s13, s13\n\t"
+      "vcvt.f32.s32 s14, s14\n\t"
+      "vcvt.f32.s32 s15, s15\n\t"
+      "vmul.f32 s16, s16, %2\n\t"
+      "vmul.f32 s17, s17, %3\n\t"
+      "vmul.f32 s18, s18, %4\n\t"
+      "vmul.f32 s19, s19, %5\n\t"
+      "vmul.f32 s12, s12, %6\n\t"
+      "vmul.f32 s13, s13, %7\n\t"
+      "vmul.f32 s14, s14, %8\n\t"
+      "vmul.f32 s15, s15, %9\n\t"
+      "vadd.f32 s16, s16, s12\n\t"
+      "vadd.f32 s17, s17, s13\n\t"
+      "vadd.f32 s18, s18, s14\n\t"
+      "vadd.f32 s19, s19, s15\n\t"
+      "vstmia %1!, {s16-s19}"
+      : "+r"(sums), "+r"(o)
+      : "t"(rescale[0].raw), "t"(rescale[1].raw), "t"(rescale[2].raw), "t"(rescale[3].raw), "t"(factor[0].raw),
+        "t"(factor[1].raw), "t"(factor[2].raw), "t"(factor[3].raw)
+      : "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19", "memory");
 }
 
 // Up to four bytes, and zeros.
@@ -107,11 +251,7 @@ FOVEA_INLINE void PutKey(const int8_t* row, size_t dim, Pair* to) {
 FOVEA_INLINE void PutTwoKeys(const int8_t* a, const int8_t* b, size_t dim, Pair* to) {
   size_t left = dim;
   FOVEA_UNROLL_LONG_LOOP(2)
-  for (; left >= 4; left -= 4, a += 4, b += 4) {
-    const uint32_t of_a = FourBytes(a), of_b = FourBytes(b);
-    StoreTwo(EvenBytes(of_a), EvenBytes(of_b), to);
-    StoreTwo(OddBytes(of_a), OddBytes(of_b), to);
-  }
+  for (; left >= 4; left -= 4) WidenKeys(a, b, to);
   if (left == 0) return;
   PutKey(a, left, to);
   PutKey(b, left, to + 1);
@@ -120,12 +260,7 @@ FOVEA_INLINE void PutTwoKeys(const int8_t* a, const int8_t* b, size_t dim, Pair*
 // Pairs of two rows: [element][2 rows].
 FOVEA_INLINE void PutTwoValues(const int8_t* a, const int8_t* b, size_t elements, Pair* to) {
   FOVEA_UNROLL_LONG_LOOP(2)
-  for (; elements >= 4; elements -= 4, a += 4, b += 4) {
-    const uint32_t of_a = FourBytes(a), of_b = FourBytes(b);
-    const uint32_t low = LowHalves(of_a, of_b), high = HighHalves(of_a, of_b);
-    StoreTwo(EvenBytes(low), OddBytes(low), to);
-    StoreTwo(EvenBytes(high), OddBytes(high), to);
-  }
+  for (; elements >= 4; elements -= 4) WidenValues(a, b, to);
   for (; elements > 0; --elements) *to++ = LowHalves(uint32_t(*a++), uint32_t(*b++));
 }
 
@@ -139,6 +274,120 @@ FOVEA_INLINE void StoreWeights(const VF (&biased)[2], Code* to) {
   Pair bytes = LowHalves(uint32_t(hn::BitCast(kI, biased[0]).raw), uint32_t(hn::BitCast(kI, biased[1]).raw));
   asm("uxtb16 %0, %0" : "+r"(bytes));
   *reinterpret_cast<Pair*>(to) = bytes;
+}
+
+// ---- for rows of queries in f32
+#define FOVEA_DOT_PUTS_QUERIES
+
+// The largest magnitude of n numbers: the bits of those lie in their order, and those of NaN last.
+FOVEA_INLINE VF LargestSize(const float* p, size_t n) {
+  typedef float Four[4];
+  uint32_t twice = 0;  // without the sign
+  for (; n >= 4; n -= 4) {
+    uint32_t a, b, c, d;
+    asm("ldrd %1, %2, [%5], #8\n\t"
+        "ldrd %3, %4, [%5], #8\n\t"
+        "cmp %0, %1, lsl #1\n\tit lo\n\tlsllo %0, %1, #1\n\t"
+        "cmp %0, %2, lsl #1\n\tit lo\n\tlsllo %0, %2, #1\n\t"
+        "cmp %0, %3, lsl #1\n\tit lo\n\tlsllo %0, %3, #1\n\t"
+        "cmp %0, %4, lsl #1\n\tit lo\n\tlsllo %0, %4, #1"
+        : "+r"(twice), "=&r"(a), "=&r"(b), "=&r"(c), "=&r"(d), "+r"(p)
+        : "m"(*reinterpret_cast<const Four*>(p))
+        : "cc");
+  }
+  for (; n > 0; --n, ++p) {
+    const uint32_t other = uint32_t(hn::BitCast(kI, hn::LoadU(kF, p)).raw) << 1;
+    twice = other > twice ? other : twice;
+  }
+  return hn::BitCast(kF, hn::Set(kI, int32_t(twice >> 1)));
+}
+// Puts the codes of whole fours of n queries times scale where their column has them: to the nearest, ties to even, and
+// 0 for NaN. Returns how many these are.
+FOVEA_INLINE size_t PutQueries(const float* p, size_t n, VF scale, VF inverse, Code* x, size_t columns) {
+  for (size_t left = n; left >= 4; left -= 4) {
+    Pair a, b, c, d;
+    asm volatile(
+        "vldmia %0!, {s12-s15}\n\t"
+        "vmul.f32 s12, s12, %6\n\t"
+        "vmul.f32 s13, s13, %6\n\t"
+        "vmul.f32 s14, s14, %6\n\t"
+        "vmul.f32 s15, s15, %6\n\t"
+        "vmul.f32 s12, s12, %7\n\t"
+        "vmul.f32 s13, s13, %7\n\t"
+        "vmul.f32 s14, s14, %7\n\t"
+        "vmul.f32 s15, s15, %7\n\t"
+        "vcvtr.s32.f32 s12, s12\n\t"
+        "vcvtr.s32.f32 s13, s13\n\t"
+        "vcvtr.s32.f32 s14, s14\n\t"
+        "vcvtr.s32.f32 s15, s15\n\t"
+        "vmov %1, %2, s12, s13\n\t"
+        "vmov %3, %4, s14, s15\n\t"
+        "pkhbt %1, %1, %3, lsl #16\n\t"
+        "pkhbt %2, %2, %4, lsl #16\n\t"
+        "str %2, [%5, %8]\n\t"
+        "str %1, [%5]"
+        : "+r"(p), "=&r"(a), "=&r"(b), "=&r"(c), "=&r"(d), "+r"(x)
+        : "t"(scale.raw), "t"(inverse.raw), "r"(4 * columns)
+        : "s12", "s13", "s14", "s15", "memory");
+    x += 4 * columns;
+  }
+  return n / 4 * 4;
+}
+
+// ---- for four columns at once
+
+FOVEA_INLINE void LoadVectors(const float* p, VF (&v)[4]) {
+  typedef float Four[4];
+  register float s12 asm("s12"), s13 asm("s13"), s14 asm("s14"), s15 asm("s15");
+  asm("vldmia %4, {s12-s15}"
+      : "=t"(s12), "=t"(s13), "=t"(s14), "=t"(s15)
+      : "r"(p), "m"(*reinterpret_cast<const Four*>(p)));
+  v[0].raw = s12, v[1].raw = s13, v[2].raw = s14, v[3].raw = s15;
+}
+FOVEA_INLINE void StoreVectors(const VF (&v)[4], float* p) {
+  typedef float Four[4];
+  register float s12 asm("s12") = v[0].raw, s13 asm("s13") = v[1].raw, s14 asm("s14") = v[2].raw,
+                 s15 asm("s15") = v[3].raw;
+  asm("vstmia %1, {s12-s15}"
+      : "=m"(*reinterpret_cast<Four*>(p))
+      : "r"(p), "t"(s12), "t"(s13), "t"(s14), "t"(s15));
+}
+
+// The codes of two keys' weights, from weights times `inverse`, to the nearest, ties to even, and 0 for NaN. w moves
+// behind them.
+FOVEA_INLINE void StoreWeights(const float*& w, size_t, const VF (&inverse)[4], Code* to) {
+  Pair a, b, c, d;
+  asm volatile(
+      "vldmia %0!, {s12-s19}\n\t"
+      ".irp column, 12, 16\n\t"
+      "vmul.f32 s\\column, s\\column, %5\n\t"
+      "vcvtr.s32.f32 s\\column, s\\column\n\t"
+      ".endr\n\t"
+      ".irp column, 13, 17\n\t"
+      "vmul.f32 s\\column, s\\column, %6\n\t"
+      "vcvtr.s32.f32 s\\column, s\\column\n\t"
+      ".endr\n\t"
+      ".irp column, 14, 18\n\t"
+      "vmul.f32 s\\column, s\\column, %7\n\t"
+      "vcvtr.s32.f32 s\\column, s\\column\n\t"
+      ".endr\n\t"
+      ".irp column, 15, 19\n\t"
+      "vmul.f32 s\\column, s\\column, %8\n\t"
+      "vcvtr.s32.f32 s\\column, s\\column\n\t"
+      ".endr\n\t"
+      "vmov %1, %2, s12, s13\n\t"
+      "vmov %3, %4, s16, s17\n\t"
+      "pkhbt %1, %1, %3, lsl #16\n\t"
+      "pkhbt %2, %2, %4, lsl #16\n\t"
+      "strd %1, %2, [%9]\n\t"
+      "vmov %1, %2, s14, s15\n\t"
+      "vmov %3, %4, s18, s19\n\t"
+      "pkhbt %1, %1, %3, lsl #16\n\t"
+      "pkhbt %2, %2, %4, lsl #16\n\t"
+      "strd %1, %2, [%9, #8]"
+      : "+r"(w), "=&r"(a), "=&r"(b), "=&r"(c), "=&r"(d)
+      : "t"(inverse[0].raw), "t"(inverse[1].raw), "t"(inverse[2].raw), "t"(inverse[3].raw), "r"(to)
+      : "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19", "memory");
 }
 
 }  // namespace dot

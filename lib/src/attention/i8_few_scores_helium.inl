@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scores of i8_few_rows.inl for Helium, whose sums are general registers.
+
+template <int kRows, bool>
+FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  const size_t steps = t.head_dim / 16, rest = t.head_dim % 16;
+  const ptrdiff_t stride = keys.keys.stride;
+  const int8_t* row = CodesOfRow(keys.keys, keys.begin);
+  const float* key_scale = keys.numbers->key_scale + keys.begin;
+  const VF query_scales = hn::LoadU(kF, QueryScales(t));
+  const uint32_t end = keys.end;
+  float* s = BlockScores<kRows>(t, keys, keys.begin);
+  for (uint32_t j = keys.begin; j < end; j += kKeys, row += kKeys * stride, key_scale += kKeys, s += kLanes) {
+    const int8_t *x = FewQueryCodes(t), *at[kKeys] = {row};
+    FOVEA_UNROLL(4)
+    for (uint32_t k = 1; k < kKeys; ++k) at[k] = j + k < end ? at[k - 1] + stride : at[k - 1];  // or the last one again
+    dot::Sum sums[kLanes] = {};
+    const auto add = [&](auto load) __attribute__((always_inline)) {
+      dot::Bytes q[kRows];
+      FOVEA_UNROLL(2)
+      for (int r = 0; r < kRows; ++r) q[r] = dot::NextBytes(x);
+      FOVEA_UNROLL(4)
+      for (uint32_t k = 0; k < kKeys; ++k) {
+        const dot::Bytes e = load(at[k]);
+        FOVEA_UNROLL(2)
+        for (uint32_t r = 0; r < kRows; ++r) sums[r * kKeys + k] = dot::DotAdd(q[r], e, sums[r * kKeys + k]);
+      }
+    };
+    for (size_t left = steps; left > 0; --left) add([](const int8_t*& p) { return dot::NextBytes(p); });
+    if (rest > 0) add([rest](const int8_t*& p) { return dot::LoadSomeBytes(p, rest); });
+    const VF products = hn::Mul(dot::ToFloat(sums[0], sums[1], sums[2], sums[3]), dot::LoadForEachRow<kRows>(key_scale));
+    const VF scores = hn::Mul(products, query_scales);
+    if (j + kKeys > end) return StoreFewScores<kRows>(t, keys, j, scores);
+    hn::StoreU(scores, kF, s);
+  }
+}

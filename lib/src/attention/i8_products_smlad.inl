@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The products of i8_products.inl for smlad. Sums lie in `s` until they are floats.
+#include "math/dot_block_smlad.inl"
+
+// sums[row][column] = columns of n pairs times rows, for blocks of two rows that are `next` pairs apart. A function of its
+// own: within others, g++ 12 has no registers left for the sums.
+template <int kStep, int kVectors>
+FOVEA_CALLED_TEMPLATE void MultiplyBlocks(const dot::Pair* x, size_t columns, const dot::Pair* rows, size_t n,
+                                          ptrdiff_t next, size_t blocks, dot::Sum* sums) {
+  constexpr int kUnroll = kPreferSize ? 1 : 8;
+  if constexpr (kVectors == kBlockVectors) {  // as many columns as a whole tile has lie next to each other
+    const ptrdiff_t skip = next * ptrdiff_t(sizeof *rows) - kStep * ptrdiff_t(n);
+    return dot::MultiplyFourColumns<kStep, kUnroll>(x, rows, n, skip, sums, sums + 8 * blocks);
+  }
+  for (; blocks > 0; --blocks, rows += next, sums += 2 * columns) {
+    const dot::Pair *at = x, *row = rows;
+    dot::Sum of_block[2][kVectors] = {};
+    size_t left = n;
+    for (; left >= kUnroll; left -= kUnroll) {
+      FOVEA_UNROLL(8)
+      for (int i = 0; i < kUnroll; ++i) AddPairs<kStep>(at, columns, row, of_block);
+    }
+    for (; left > 0; --left) AddPairs<kStep>(at, columns, row, of_block);
+    FOVEA_UNROLL(2)
+    for (int k = 0; k < 2; ++k) {
+      FOVEA_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) sums[size_t(k) * columns + v] = of_block[k][v];
+    }
+  }
+}
+
+FOVEA_INLINE const dot::Pair* Pairs(const void* codes) { return static_cast<const dot::Pair*>(codes); }
+FOVEA_INLINE dot::Sum* Sums(float* s) { return reinterpret_cast<dot::Sum*>(s); }
+FOVEA_INLINE VF LoadSum(const float* s) { return dot::ToFloat(hn::LoadU(kF, s)); }
+
+// The same for a row of queries that is alone, with rows of bytes as they lie.
+FOVEA_INLINE bool Lie(const KeyRows& rows) { return rows.scales; }
+
+// Up to three codes of four rows.
+FOVEA_INLINE void AddRestOfRows(const dot::Pair* x, const int8_t* row, ptrdiff_t stride, size_t n, dot::Sum (&sums)[4]) {
+  FOVEA_UNROLL(4)
+  for (int k = 0; k < 4; ++k, row += stride) {
+    const uint32_t bytes = dot::FourBytes(row, n);
+    sums[k] = dot::AddPair(dot::EvenBytes(bytes), x[0], sums[k]);
+    sums[k] = dot::AddPair(dot::OddBytes(bytes), x[1], sums[k]);
+  }
+}
+
+FOVEA_CALLED void MultiplyKeysInPlace(const QueryTile& t, const KeyTile& keys) {
+  const size_t fours = t.head_dim / 4, rest = t.head_dim % 4;
+  const dot::Pair* const x = Pairs(QueryCodes(t));
+  const ptrdiff_t stride = keys.keys.stride;
+  const int8_t* row = static_cast<const int8_t*>(keys.keys.data) + ptrdiff_t(keys.begin) * stride;
+  float* s = t.s + keys.begin;
+  for (uint32_t left = keys.end - keys.begin; left > 0;) {
+    const uint32_t count = left < 4 ? 1 : 4;  // one that is left stands for four: there is room behind the scores
+    dot::Sum sums[4] = {};
+    if (fours > 0) dot::AddFourRows(x, row, count == 4 ? stride : 0, fours, sums);
+    if (rest > 0) AddRestOfRows(x + 2 * fours, row + 4 * fours, count == 4 ? stride : 0, rest, sums);
+    __builtin_memcpy(s, sums, sizeof sums);
+    s += count;
+    row += ptrdiff_t(count) * stride;
+    left -= count;
+  }
+}
+
+// Of `count` elements.
+FOVEA_CALLED void MultiplyValuesInPlace(const QueryTile& t, const KeyTile& keys, size_t element, size_t count) {
+  const ptrdiff_t stride = keys.values.stride;
+  const uint32_t first = keys.begin / kGroup * kGroup;
+  for (size_t e = 0; e < count; e += 4) {
+    const size_t n = count - e < 4 ? count - e : 4;
+    const int8_t* value = static_cast<const int8_t*>(keys.values.data) + ptrdiff_t(first) * stride + element + e;
+    const dot::Pair* x = Pairs(WeightCodes(t)) + first / kGroup;
+    uint32_t left = keys.end - first;
+    dot::Sum sums[4] = {};
+    if (n == 4 && left >= 4) dot::AddFourElements(x, value, stride, left / 4, sums), left %= 4;
+    for (; left > 0; left -= left < 2 ? 1 : 2, value += 2 * stride, ++x) {
+      const uint32_t a = dot::FourBytes(value, n), b = left < 2 ? 0 : dot::FourBytes(value + stride, n);
+      const uint32_t low = dot::LowHalves(a, b), high = dot::HighHalves(a, b);
+      sums[0] = dot::AddPair(dot::EvenBytes(low), *x, sums[0]);
+      sums[1] = dot::AddPair(dot::OddBytes(low), *x, sums[1]);
+      sums[2] = dot::AddPair(dot::EvenBytes(high), *x, sums[2]);
+      sums[3] = dot::AddPair(dot::OddBytes(high), *x, sums[3]);
+    }
+    __builtin_memcpy(t.s + e, sums, sizeof sums);
+  }
+}
+
+template <int kVectors>
+FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
+  const size_t columns = t.columns, pairs = round_up(t.head_dim, kReads) / kGroup;
+  const uint32_t count = keys.end - keys.begin;
+  float* s = t.s + size_t(keys.begin) * columns + column;
+  const char* const rows = static_cast<const char*>(keys.keys.data) + ptrdiff_t(keys.begin) * keys.keys.stride;
+  if (kVectors == 1 && Lie(keys.keys)) {
+    MultiplyKeysInPlace(t, keys);
+  } else {
+    MultiplyBlocks<8, kVectors>(Pairs(QueryCodes(t) + column * kGroup), columns, Pairs(rows), pairs,
+                               ptrdiff_t(2 * pairs), (count + 1) / 2, Sums(s));
+  }
+  const float* key_scale = keys.numbers->key_scale + keys.begin;
+  VF query_scale[kVectors];
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) query_scale[v] = hn::LoadU(kF, QueryScales(t) + column + v);
+  for (const float* const end = key_scale + count; key_scale != end; ++key_scale) {
+    if constexpr (kVectors == kBlockVectors) {
+      dot::ScaleFour(s, *key_scale, query_scale);
+    } else {
+      FOVEA_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) {
+        hn::StoreU(hn::Mul(hn::MulSet(LoadSum(s + v), *key_scale), query_scale[v]), kF, s + v);
+      }
+      s += columns;
+    }
+  }
+}
+
+// o[e][vector] = o[e][vector] * rescale + factor * sum_j weight[j][vector] * value[j][e].
+template <bool kHides, int kVectors>
+FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
+  const size_t columns = t.columns, first = keys.begin / kGroup, pairs = (keys.end + kGroup - 1) / kGroup - first;
+  const dot::RowCode* const values = static_cast<const dot::RowCode*>(keys.values.data) + first * kPieceValues * kGroup;
+  VF rescale[kVectors], factor[kVectors];
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    rescale[v] = hn::LoadU(kF, t.rescale + column + v);
+    factor[v] = hn::LoadU(kF, ValueFactors(t) + column + v);
+  }
+  float* o = t.o + column;
+  for (size_t element = 0; element < t.value_dim; element += kKeyTile) {
+    size_t left = t.value_dim - element < kKeyTile ? t.value_dim - element : kKeyTile;
+    const float* sums = t.s + column;
+    if (kVectors == 1 && Lie(keys.values)) {
+      MultiplyValuesInPlace(t, keys, element, left);
+    } else {
+      MultiplyBlocks<kPieceValues * 4, kVectors>(Pairs(WeightCodes(t) + (first * columns + column) * kGroup), columns,
+                                                Pairs(values), pairs, 2, (left + 1) / 2, Sums(t.s + column));
+    }
+    for (; left > 0; --left) {
+      if constexpr (kVectors == kBlockVectors) {
+        dot::JoinFour(sums, o, rescale, factor);
+      } else {
+        FOVEA_UNROLL(4)
+        for (int v = 0; v < kVectors; ++v) {
+          const VF old = hn::Mul(hn::LoadU(kF, o + v), rescale[v]);
+          hn::StoreU(hn::Add(old, hn::Mul(LoadSum(sums + v), factor[v])), kF, o + v);
+        }
+        sums += columns;
+        o += columns;
+      }
+    }
+  }
+}
