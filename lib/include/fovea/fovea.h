@@ -807,7 +807,8 @@ typedef struct fovea_integer_attention_args {
   uint32_t batch;
   uint32_t q_heads, kv_heads;   /* kv_heads divides q_heads (FOVEA_ERR_HEADS) */
   uint32_t q_tokens, kv_tokens; /* kv_tokens at most 2^24 (FOVEA_ERR_SIZE) */
-  uint32_t head_dim, value_dim; /* head_dim at most 1024 (FOVEA_ERR_UNSUPPORTED) */
+  uint32_t head_dim, value_dim; /* head_dim at most 1024 (FOVEA_ERR_UNSUPPORTED), value_dim at most 2^24
+                                   (FOVEA_ERR_SIZE) */
 
   fovea_out out;   /* required: int8_t [batch][q_heads][q_tokens][value_dim] */
   fovea_in q;      /* required: int8_t [batch][q_heads][q_tokens][head_dim] */

@@ -9,6 +9,7 @@ namespace fovea {
 namespace {
 
 constexpr uint32_t kMostHeadDim = 1024;          // for sums of products, and differences of such sums, in 32 bits
+constexpr uint32_t kMostValueDim = 1u << 24;     // for bytes of a row's arrays in 32 bits
 constexpr uint32_t kMostKeys = 1u << 24;         // for sums that still see each key
 constexpr int64_t kMostPosition = int64_t(1) << 62;
 
@@ -46,6 +47,7 @@ fovea_status check_integer_shape(const fovea_integer_attention_args& a) {
   if (!config::kIntegerAttention || a.head_dim > kMostHeadDim) return FOVEA_ERR_UNSUPPORTED;
   if (a.q_heads == 0 || a.kv_heads == 0 || a.head_dim == 0 || a.value_dim == 0) return FOVEA_ERR_DIM;
   if (a.q_heads % a.kv_heads != 0) return FOVEA_ERR_HEADS;
+  if (a.value_dim > kMostValueDim) return FOVEA_ERR_SIZE;
   return integer_workspace_bytes(a).overflow ? FOVEA_ERR_SIZE : FOVEA_OK;
 }
 

@@ -119,6 +119,7 @@ FOVEA_CALLED void WeighRow(const IntegerBlock& b, uint32_t r, uint32_t lo, uint3
 // many processors have no division of more than 32.
 FOVEA_INLINE IntegerScale OutScale(const IntegerBlock& b, uint32_t sum) {
   int zeros = 0;  // few: a row's sum has a weight of 255 in it
+  for (; sum < 1u << 27; sum <<= 4) zeros += 4;
   for (; sum < 1u << 30; sum <<= 1) ++zeros;
   const uint32_t upper = (sum + (1u << 14)) >> 15;  // 2^15 to 2^16
   const uint32_t inverse = ((1u << 31) + upper / 2) / upper;
