@@ -14,7 +14,7 @@ int8_t RandomCode(uint32_t& state) {
   return bits % 3 == 0 ? -128 : bits % 3 == 1 ? 127 : int8_t(bits >> 8);
 }
 
-uint32_t Bits(float x) {
+inline uint32_t Bits(float x) {
   uint32_t bits;
   __builtin_memcpy(&bits, &x, sizeof bits);
   return bits;
