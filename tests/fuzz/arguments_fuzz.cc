@@ -175,6 +175,7 @@ class Arguments {
     if (d_.kv_kind == FOVEA_KV_PAGED) page_table(bytes);
     if (bytes.flag()) a.alibi_slopes = numbers<float>(d_.q_heads, [&] { return 0.5f; });
     if (bytes.flag()) a.sinks = numbers<float>(d_.q_heads, [&] { return 0.5f; });
+    if (bytes.below(8) == 1) a.kv.key_center = numbers<float>(d_.kv_heads * d_.head_dim, [&] { return 0.5f; });
     if (d_.score == FOVEA_SCORE_ADDITIVE) {
       a.score_vector = static_cast<float*>(memory.array(4, d_.head_dim, {d_.kv_heads}, {a.score_vector_stride}, false));
     }

@@ -290,6 +290,9 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
     c.values_in_keys = 1, c.value_dtype = c.key_dtype, c.value_dim = std::min(c.value_dim, c.head_dim);
   }
   if (bytes.below(4) == 1) damage(bytes, &c, offsetof(fovea_kv_cache, magic) / 4);
+  c.key_center = nullptr;
+  const uint64_t centers = uint64_t{c.kv_heads} * c.head_dim;
+  if (bytes.below(4) == 1 && centers < kMostBytes / 4) c.key_center = reals(memory, static_cast<size_t>(centers));
 
   const size_t needed = fovea_kv_cache_bytes(&c);
   if (needed > kMostBytes) return false;
@@ -340,7 +343,7 @@ void append(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
     a.rope = &turning;
     if (bytes.flag()) a.position_offsets = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
   }
-  if (half || a.rope != nullptr) {
+  if (half || a.rope != nullptr || cache->key_center != nullptr) {
     const uint32_t dim = half ? std::max(cache->head_dim, cache->value_dim) : cache->head_dim;
     a.workspace_bytes = size_t{cache->kv_heads} * dim * 4 * (1 + bytes.below(3));
     if (bytes.below(24) == 1) a.workspace_bytes = bytes.below(200);

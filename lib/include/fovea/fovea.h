@@ -605,6 +605,12 @@ typedef struct fovea_kv_source {
   ptrdiff_t page_table_stride;
   uint32_t pages;
   const fovea_loader* loader;
+
+  /* Optional [kv_heads][head_dim]: what was subtracted from every key of a head (see fovea_kv_cache). The softmax does
+   * not see it. What does see it is as if nothing had been subtracted, with FOVEA_COMPUTE_I8 and queries of F32 or I8,
+   * and else refused (FOVEA_ERR_UNSUPPORTED): softcap, sinks, lse, scores out before the softmax, and streams. Additive
+   * scores are refused. */
+  const float* key_center;
 } fovea_kv_source;
 
 /* What runs tasks in parallel: the library starts no thread. run must call task(arg, i, worker) once for each i <
@@ -1034,6 +1040,13 @@ typedef struct fovea_kv_cache {
    * carry the position. */
   uint32_t values_in_keys;
 
+  /* Optional [kv_heads][head_dim]: fovea_kv_append subtracts it from each key, after the key was turned
+   * ("smoothing", SageAttention, arXiv 2410.02367, section 4.2). Where keys have elements that are always large, rows
+   * of I8 and I4 spend their codes on these; the mean of many keys takes that away: fovea_kv_center. The caller keeps
+   * it and does not change it while the cache is in use. Finite numbers. Not with values_in_keys
+   * (FOVEA_ERR_UNSUPPORTED). */
+  const float* key_center;
+
   uint32_t magic;         /* tells a cache of this version from other bytes */
   void* memory;
   size_t memory_bytes;
@@ -1079,11 +1092,18 @@ typedef struct fovea_kv_append_args {
                                       each entry (FOVEA_ERR_SIZE where the sum overflows). With left padding, for
                                       example, minus the padding; with cos and sin no token may then come below
                                       position 0 (FOVEA_ERR_POSITION_RANGE) */
-  void* workspace;        /* required with rope, or with a dtype other than F32: floats [kv_heads][head_dim], or for
-                             such a dtype [kv_heads][the larger of head_dim and value_dim] (FOVEA_ERR_WORKSPACE). More
-                             lets several tokens pass at a time */
+  void* workspace;        /* required with rope or a key_center, or with a dtype other than F32: floats
+                             [kv_heads][head_dim], or for such a dtype [kv_heads][the larger of head_dim and value_dim]
+                             (FOVEA_ERR_WORKSPACE). More lets several tokens pass at a time */
   size_t workspace_bytes;
 } fovea_kv_append_args;
+
+/* Adds tokens to the mean of the keys of each head, for key_center: center[head][d] over all tokens of all calls.
+ * count is how many tokens the mean is of: 0 before the first call, when center need not hold numbers. Keys are F32
+ * [batch][kv_heads][tokens][head_dim], already turned if the cache turns them. Sums are f32, so means of more than some
+ * millions of tokens no longer move. */
+fovea_status fovea_kv_center(float* center, uint64_t* count, const fovea_in* keys, uint32_t batch, uint32_t kv_heads,
+                             uint32_t tokens, uint32_t head_dim);
 
 /* Appends tokens to entries, converted to the cache's formats. If any entry has no room for all of its tokens, nothing
  * is written (FOVEA_ERR_FULL): an entry holds max_tokens, and in pages no more than its table has pages for. A ring
@@ -1092,9 +1112,9 @@ fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* 
 
 /* Makes entry to_entry of `to` the first `tokens` tokens of entry from_entry of `from`: for a prompt that several
  * sequences share, the beams of a search, a cache that grows. Bytes are copied as they are, scales too. The caches may
- * be the same one; if not, their memory is apart (FOVEA_ERR_OVERLAP). They have the same kv_heads, dimensions, types
- * and values_in_keys. Strided and paged caches go together; a ring needs a ring with as many slots and pinned tokens
- * (FOVEA_ERR_SIZE).
+ * be the same one; if not, their memory is apart (FOVEA_ERR_OVERLAP). They have the same kv_heads, dimensions, types,
+ * values_in_keys and key_center. Strided and paged caches go together; a ring needs a ring with as many slots and
+ * pinned tokens (FOVEA_ERR_SIZE).
  *   tokens     at most from_entry's length, and in a ring a length that fovea_kv_truncate would allow
  *              (FOVEA_ERR_LENGTH). FOVEA_ERR_FULL and FOVEA_ERR_PAGE as if they were appended to an empty entry.
  *   pages      that both tables name in the same place are shared, not copied. One entry's prefix thus serves another,
@@ -1130,6 +1150,44 @@ fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc
 /* Writes what the cache holds now into arguments whose struct_bytes is set (FOVEA_ERR_STRUCT): batch, kv_tokens,
  * kv_lengths and kv. Call it after each append. */
 fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_attention_args* args);
+
+/* --------------------------------------------------------------------------------------------- calibration */
+
+/* Scales and zero points of tensors of I8 from the numbers that a tensor holds in some runs of a model. For the tools
+ * beside a model, on a host: plain code, in f32.
+ *
+ *     fovea_quantize_range range = {0};
+ *     range.struct_bytes = sizeof range;
+ *     for (...) fovea_quantize_observe(&range, x, count);             // each run
+ *     fovea_quantize_choose(&range, 0.9999f, 1, &scale, &zero);       // then
+ *     fovea_quantize_to_i8(x, count, scale, zero, codes); */
+#define FOVEA_QUANTIZE_BINS 2048
+typedef struct fovea_quantize_range {
+  uint32_t struct_bytes; /* sizeof(fovea_quantize_range); all else is 0 before the first numbers */
+  float least, most;     /* of all numbers, and of 0 */
+  float width;           /* of a bin; a power of 2 */
+  uint64_t count;        /* numbers that were observed */
+  uint64_t bins[FOVEA_QUANTIZE_BINS]; /* how many of them are in [(i - FOVEA_QUANTIZE_BINS / 2) * width, the next) */
+} fovea_quantize_range;
+
+/* Adds numbers to the range. FOVEA_ERR_NUMBER where one of them is NaN or infinite: then none was added. */
+fovea_status fovea_quantize_observe(fovea_quantize_range* range, const float* x, size_t count);
+
+/* Chooses a scale and a zero point. fraction is the part of the numbers whose codes must not saturate, from above 0 to
+ * 1 (FOVEA_ERR_NUMBER); those left out are the largest, and with `asymmetric` the largest or the least, whichever leaves
+ * the shorter range. 1 keeps all: less than 1 gives the others finer steps, and is exact to a bin, a 1024th part of the
+ * largest magnitude or less.
+ *   asymmetric == 0   zero = 0, scale = the largest magnitude / 127
+ *   else              the range, extended to 0, becomes the codes -128 to 127, and 0 is exactly the code zero
+ * The scale is at least FLT_MIN; it is 1 where all numbers are 0, or there are none. */
+fovea_status fovea_quantize_choose(const fovea_quantize_range* range, float fraction, uint32_t asymmetric, float* scale,
+                                   int32_t* zero);
+
+/* codes[i] = round(x[i] * (1 / scale)) + zero, to nearest, ties to even, at least -128 and at most 127; NaN becomes
+ * zero. And back: x[i] = scale * (codes[i] - zero). scale is normal and above 0, zero a code (FOVEA_ERR_NUMBER). The
+ * arrays do not overlap (FOVEA_ERR_OVERLAP). */
+fovea_status fovea_quantize_to_i8(const float* x, size_t count, float scale, int32_t zero, int8_t* codes);
+fovea_status fovea_quantize_from_i8(const int8_t* codes, size_t count, float scale, int32_t zero, float* x);
 
 /* ----------------------------------------------------------------------------------------- multi-head layers */
 

@@ -77,6 +77,18 @@ class AttentionCall {
     return args_.value_channel_scales + ptrdiff_t(kv_head) * args_.value_channel_stride;
   }
   fovea_in all_value_channel_scales() const { return {args_.value_channel_scales, 0, args_.value_channel_stride, 0}; }
+  // What was subtracted from the keys of a head, where something sees that.
+  const float* key_center(uint32_t kv_head) const {
+    const float* const center = args_.kv.key_center;
+    return center && sees_center() ? center + size_t(kv_head) * desc.head_dim : nullptr;
+  }
+  bool sees_center() const {
+    return stream() || softcap(desc) > 0.0f || sinks() || wants_lse() ||
+           (wants_scores() && scores_stage() < FOVEA_SCORES_SOFTMAX);
+  }
+  bool shifts_scores() const {
+    return has_shifts(desc) && (desc.q_zero != 0 || desc.key_zero != 0 || key_center(0));
+  }
   bool wants_lse() const { return config::kLse && args_.lse.data; }
   const fovea_out& lse() const { return args_.lse; }
   bool wants_scores() const { return config::kScores && args_.scores_stage != FOVEA_SCORES_NONE; }

@@ -55,7 +55,7 @@ void enter_mask(const fovea_mask& mask, uint32_t batch, uint32_t head, uint32_t 
 ScoreSteps score_steps(const AttentionCall& call, uint32_t entry, uint32_t head, uint32_t first_key) {
   const fovea_attention_desc& d = call.desc;
   ScoreSteps steps;
-  steps.shifted = shifts_scores(d);
+  steps.shifted = call.shifts_scores();
   steps.softcap = softcap(d) * kLog2E;
   steps.inverse_softcap = softcap(d) > 0.0f ? 1.0f / steps.softcap : 0.0f;
   steps.alibi = call.alibi_slopes() != nullptr;
@@ -71,7 +71,26 @@ ScoreSteps score_steps(const AttentionCall& call, uint32_t entry, uint32_t head,
   return steps;
 }
 
-// The scales of queries of i8, and what the zero point of keys adds to the scores of each row.
+// What the zero point of keys, and their centre, add to the scores of the query at `at`, whose scale this is.
+float row_shift(const HeadTask& task, ptrdiff_t at, float scale) {
+  const fovea_attention_desc& d = task.call.desc;
+  float shift = 0.0f;
+  if (d.key_zero != 0) {
+    const int32_t sum = sum_of_codes(task.q.as<const int8_t>().data + at, d.head_dim);
+    shift = float(-d.key_zero * (sum - int32_t(d.head_dim) * d.q_zero)) * d.key_scale * scale;
+  }
+  const float* const center = task.call.key_center(task.kv_head);
+  if (!center) return shift;
+  float sum = 0.0f;
+  for (uint32_t e = 0; e < d.head_dim; ++e) {
+    const ptrdiff_t element = at + ptrdiff_t(e);
+    sum += center[e] * (d.q_dtype == FOVEA_I8 ? float(task.q.as<const int8_t>().data[element] - d.q_zero)
+                                              : task.q.as<const float>().data[element]);
+  }
+  return shift + sum * (d.q_dtype == FOVEA_I8 ? scale : task.score_factor());
+}
+
+// The scales of queries of i8, and what is added to all scores of a row.
 void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
   const fovea_attention_desc& d = task.call.desc;
   float scale = task.score_factor() * d.q_scale, shift = 0.0f;
@@ -82,22 +101,20 @@ void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
       const ptrdiff_t token = ptrdiff_t(tile.first_token + group_row / task.group);
       const ptrdiff_t head = ptrdiff_t(group_row % task.group);
       if (task.q_scales.data) {
-        scale = task.score_factor() * task.q_scales.data[token * task.q_scales.token_stride + head * task.q_scales.head_stride];
+        const RowArray<const float>& scales = task.q_scales;
+        scale = task.score_factor() * scales.data[token * scales.token_stride + head * scales.head_stride];
       }
-      if (d.key_zero != 0) {
-        const RowArray<int8_t> q = task.q.as<int8_t>();
-        const int32_t sum = sum_of_codes(q.data + token * q.token_stride + head * q.head_stride, d.head_dim);
-        shift = float(-d.key_zero * (sum - int32_t(d.head_dim) * d.q_zero)) * d.key_scale * scale;
-      }
+      shift = row_shift(task, token * task.q.token_stride + head * task.q.head_stride, scale);
     }
-    query_scales(tile)[column] = scale;
+    if (d.q_dtype == FOVEA_I8) query_scales(tile)[column] = scale;
     row_shifts(tile)[column] = shift;
   }
 }
 
 // Fills in what limits, ALiBi and sinks need of each row. Padding rows repeat the last live one.
 void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
-  if (kHasI8Tensors && task.q.dtype == FOVEA_I8 && task.begins()) fill_tensor_facts(task, tile);
+  const bool codes = kHasI8Tensors && task.q.dtype == FOVEA_I8;
+  if ((codes || task.steps.shifted) && task.begins()) fill_tensor_facts(task, tile);
   const bool limited = task.positions.limited();
   const bool biased = task.call.alibi_slopes() != nullptr;
   const bool sinks = task.call.sinks() != nullptr;

@@ -44,6 +44,7 @@ KeySource::KeySource(const AttentionCall& call, const AttentionKernel& kernel, c
       widens_(kernel.formats == kOnlyF32 || is_additive(desc_)),
       in_place_(is_in_place(desc_)),
       in_pieces_(takes_pieces(call.plan.lanes) && (buffers.keys.data || buffers.values.data)),
+      shifts_(call.shifts_scores()),
       dot_(DotKind(call.plan.dot)),
       first_key_(first_key),
       worker_(worker),
@@ -149,7 +150,7 @@ KeyRows KeySource::codes_of(const KeyTile& tile, bool values, size_t element, si
       kernel_.bring_values(run);
     } else {
       kernel_.bring_keys(run);
-      if (shifts_scores(desc_)) note_key_shifts(run);
+      if (shifts_) note_key_shifts(run);
     }
     if (stays) return from_row(run.rows, -ptrdiff_t(tile.begin));
   }

@@ -82,7 +82,7 @@ class KeySource {
   const KeyPlaces places_;
   const KeyBuffers& buffers_;
   const bool widens_, in_place_;
-  const bool in_pieces_;
+  const bool in_pieces_, shifts_;
   const DotKind dot_;
   const uint32_t first_key_, worker_;
   bool stays_ = false;

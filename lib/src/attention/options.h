@@ -39,10 +39,10 @@ inline bool computes_i8(const fovea_attention_desc& d) {
 inline bool needs_q_scales(const fovea_attention_desc& d) {
   return kHasI8Tensors && d.q_dtype == FOVEA_I8 && d.q_scale == 0.0f;
 }
-// Whether the zero points of queries and keys change scores.
-inline bool shifts_scores(const fovea_attention_desc& d) {
-  return kHasI8Tensors && (d.q_zero != 0 || d.key_zero != 0);
-}
+// Queries for which a centre of keys may be added again.
+constexpr FormatSet kCenteredQueries = kOnlyF32 | (kHasI8Tensors ? FormatSet{1} << FOVEA_I8 : 0);
+// Whether kernels may add to scores what the zero points of queries and keys are, and a centre of keys.
+inline bool has_shifts(const fovea_attention_desc& d) { return kHasI8Tensors && is_i8(d); }
 
 inline uint32_t window_left(const fovea_attention_desc& d) { return config::kWindows ? d.window_left : 0; }
 inline uint32_t window_right(const fovea_attention_desc& d) { return config::kWindows ? d.window_right : 0; }

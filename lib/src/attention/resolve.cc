@@ -99,6 +99,10 @@ fovea_status check_buffers(const AttentionCall& call, const Most& most) {
   FOVEA_RETURN_IF_ERROR(buffers.add_list(call.positions(), sizeof(int64_t), batch));
   if (kHasAlibi) FOVEA_RETURN_IF_ERROR(buffers.add_list(call.alibi_slopes(), sizeof(float), d.q_heads));
   if (kHasSinks) FOVEA_RETURN_IF_ERROR(buffers.add_list(call.sinks(), sizeof(float), d.q_heads));
+  if (call.key_center(0)) {
+    const fovea_in center = {call.key_center(0), 0, ptrdiff_t(d.head_dim), 0};
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(center, sizeof(float), 1, d.kv_heads, 1, d.head_dim));
+  }
   if (call.value_channel_scales(0)) {
     const fovea_in scales = call.all_value_channel_scales();
     FOVEA_RETURN_IF_ERROR(buffers.add_input(scales, sizeof(float), 1, d.kv_heads, 1, d.value_dim));
@@ -129,6 +133,13 @@ bool has_scales_too_many(const AttentionCall& call) {
          (a.kv.value_scales.data && d.value_scale != 0.0f) || (a.value_channel_scales && !(kHasI8Tensors && is_i8(d)));
 }
 
+// Whether a centre was subtracted from keys that the scores cannot do without.
+bool misses_center(const AttentionCall& call) {
+  const fovea_attention_desc& d = call.desc;
+  if (!call.args().kv.key_center) return false;
+  return is_additive(d) || (call.sees_center() && !(has_shifts(d) && is_one_of<kCenteredQueries>(d.q_dtype)));
+}
+
 // Whether the arguments ask for an option that is compiled out.
 bool asks_for_what_is_left_out(const AttentionCall& call) {
   const fovea_attention_args& a = call.args();
@@ -143,7 +154,7 @@ fovea_status check_options(const AttentionCall& call) {
   const fovea_attention_desc& d = call.desc;
   if (uint32_t(a.scores_stage) > FOVEA_SCORES_SOFTMAX) return FOVEA_ERR_ENUM;
   if (uint32_t(a.mask.kind) > FOVEA_MASK_BF16) return FOVEA_ERR_ENUM;
-  if (asks_for_what_is_left_out(call) || has_scales_too_many(call)) return FOVEA_ERR_UNSUPPORTED;
+  if (asks_for_what_is_left_out(call) || has_scales_too_many(call) || misses_center(call)) return FOVEA_ERR_UNSUPPORTED;
   FOVEA_RETURN_IF_ERROR(check_executor(a.executor, worker_count(d)));
   const uint64_t entries_q = call.q_offsets() ? d.max_batch : 1, entries_kv = call.kv_offsets() ? d.max_batch : 1;
   if (a.batch > d.max_batch || a.q_tokens > entries_q * d.max_q_tokens || a.kv_tokens > entries_kv * d.max_kv_tokens) {

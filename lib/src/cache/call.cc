@@ -58,6 +58,13 @@ __attribute__((noinline)) void put_rows(const fovea_kv_cache& c, const ConvertKe
   }
 }
 
+// Subtracts a vector from rows that lie one after the other.
+void subtract(const float* vector, size_t dim, float* rows, uint32_t count) {
+  for (; count > 0; --count, rows += dim) {
+    for (size_t d = 0; d < dim; ++d) rows[d] -= vector[d];
+  }
+}
+
 // The new keys or values of entry args.entry + b.
 void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_target target, bool keys, uint32_t b,
                uint32_t from) {
@@ -65,7 +72,7 @@ void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_tar
   const fovea_in& in = keys ? a.keys : a.values;
   const NewTokens tokens = new_tokens(a, b);
   const size_t dim = keys ? c.head_dim : c.value_dim, unit = unscaled_bytes(a.dtype);
-  const bool staged = is_staged(a, keys);
+  const bool staged = is_staged(c, a, keys);
   const size_t room = staged ? a.workspace_bytes / sizeof(float) / (c.kv_heads * dim) : tokens.count;
   for (uint32_t first = 0; first < tokens.count;) {
     const uint32_t n = room < tokens.count - first ? uint32_t(room) : tokens.count - first;
@@ -76,6 +83,9 @@ void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_tar
                               in.token_stride, nullptr, 0});
     }
     if (keys && a.rope) run_rope(turning_args(c, a, b, first, n), rope_kernels(target));
+    for (uint32_t head = 0; keys && c.key_center && head < c.kv_heads; ++head) {
+      subtract(c.key_center + size_t(head) * dim, dim, workspace + size_t(head) * n * dim, n);
+    }
     for (uint32_t head = 0; head < c.kv_heads; ++head) {
       const NewRows rows = staged ? NewRows{workspace + size_t(head) * n * dim, ptrdiff_t(dim)}
                                   : NewRows{static_cast<const float*>(element(in, unit, at, head)), in.token_stride};

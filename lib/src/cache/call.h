@@ -22,8 +22,8 @@ inline NewTokens new_tokens(const fovea_kv_append_args& a, uint32_t b) {
 }
 
 // Whether new keys, or new values, pass through the workspace as f32 rows.
-inline bool is_staged(const fovea_kv_append_args& a, bool keys) {
-  return !is_f32<kUnscaledFormats>(a.dtype) || (keys && a.rope);
+inline bool is_staged(const fovea_kv_cache& c, const fovea_kv_append_args& a, bool keys) {
+  return !is_f32<kUnscaledFormats>(a.dtype) || (keys && (a.rope || c.key_center));
 }
 
 // The first element of a key that may be turned: with values in keys, the first one behind the value.

@@ -25,6 +25,7 @@ fovea_status check_shape(const fovea_kv_cache& c) {
   if (c.kind != FOVEA_KV_STRIDED && !ring && !paged) return FOVEA_ERR_UNSUPPORTED;
   if (!is_key_format(c.key_dtype) || !is_key_format(c.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (c.max_tokens > kMostTokens || (ring && c.pinned_tokens >= c.max_tokens)) return FOVEA_ERR_SIZE;
+  if (c.values_in_keys && c.key_center) return FOVEA_ERR_UNSUPPORTED;
   if (c.values_in_keys && (c.value_dtype != c.key_dtype || c.value_dim > c.head_dim)) return FOVEA_ERR_SIZE;
   return paged == (c.page_tokens != 0) && (paged || c.pages == 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
@@ -34,10 +35,14 @@ fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& 
   const size_t element_bytes = unscaled_bytes(a.dtype), blocks = offsets_of(a) ? 1 : a.batch;
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(buffers.add_memory(c.memory, c.memory_bytes));
-  if (is_staged(a, true)) FOVEA_RETURN_IF_ERROR(buffers.add_memory(a.workspace, a.workspace_bytes));
+  if (is_staged(c, a, true)) FOVEA_RETURN_IF_ERROR(buffers.add_memory(a.workspace, a.workspace_bytes));
   FOVEA_RETURN_IF_ERROR(buffers.add_input(a.keys, element_bytes, blocks, c.kv_heads, a.tokens, c.head_dim));
   if (!c.values_in_keys) {
     FOVEA_RETURN_IF_ERROR(buffers.add_input(a.values, element_bytes, blocks, c.kv_heads, a.tokens, c.value_dim));
+  }
+  if (c.key_center) {
+    const fovea_in center = {c.key_center, 0, ptrdiff_t(c.head_dim), 0};
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(center, sizeof(float), 1, c.kv_heads, 1, c.head_dim));
   }
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.counts, sizeof(uint32_t), a.batch));
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.offsets, sizeof(uint32_t), size_t(a.batch) + 1));
@@ -61,11 +66,11 @@ fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t length
 
 fovea_status check_workspace(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
   if (a.rope && a.rope->struct_bytes != sizeof *a.rope) return FOVEA_ERR_STRUCT;
-  if (!is_staged(a, true)) return FOVEA_OK;
+  if (!is_staged(c, a, true)) return FOVEA_OK;
   if (!a.workspace) return FOVEA_ERR_NULL;
   if (!is_aligned(a.workspace, sizeof(float))) return FOVEA_ERR_ALIGNMENT;
   CheckedSize token{c.kv_heads};
-  token.times(is_staged(a, false) && c.value_dim > c.head_dim ? c.value_dim : c.head_dim).times(sizeof(float));
+  token.times(is_staged(c, a, false) && c.value_dim > c.head_dim ? c.value_dim : c.head_dim).times(sizeof(float));
   return token.overflow || a.workspace_bytes < token.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
 }
 
@@ -138,6 +143,7 @@ fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
   } else {
     place(c.value_dtype, c.value_dim, &c.source.values, &c.source.value_scales);
   }
+  c.source.key_center = c.key_center;
   c.source.first_tokens = c.first_tokens;
   c.source.page_table = c.page_table;
   c.source.page_table_stride = ptrdiff_t(columns);
@@ -206,7 +212,7 @@ fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea
   const bool rings = is_ring(to.kind) || is_ring(from.kind);
   const bool alike = to.key_dtype == from.key_dtype && to.value_dtype == from.value_dtype &&
                      to.kv_heads == from.kv_heads && to.head_dim == from.head_dim && to.value_dim == from.value_dim &&
-                     !to.values_in_keys == !from.values_in_keys;
+                     !to.values_in_keys == !from.values_in_keys && to.key_center == from.key_center;
   if (!alike || (rings && !same_places(to, from))) return FOVEA_ERR_SIZE;
   FOVEA_RETURN_IF_ERROR(check_truncate(from, from_entry, tokens));
   FOVEA_RETURN_IF_ERROR(check_room(from, from_entry, 0, tokens));

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Smoothed keys: a cache subtracts a vector from the keys of each head, and attention over them answers as if it had
+// not.
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "support/bits.h"
+#include "support/guarded.h"
+#include "support/problem.h"
+#include "support/rows.h"
+#include "support/tolerance.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr uint32_t kHeads = 2, kDim = 36, kValueDim = 20, kTokens = 50;
+
+std::vector<float> normal_numbers(size_t count, uint64_t seed) {
+  std::vector<float> numbers(count);
+  for (size_t i = 0; i < count; ++i) numbers[i] = random_normal(seed, i);
+  return numbers;
+}
+
+struct Cache : fovea_kv_cache {
+  Cache(fovea_kv_kind cache_kind, fovea_dtype dtype, const float* center) : fovea_kv_cache{} {
+    struct_bytes = sizeof(fovea_kv_cache);
+    kind = cache_kind;
+    key_dtype = dtype, value_dtype = FOVEA_F16;
+    fovea_kv_cache::batch = 2, kv_heads = kHeads, head_dim = kDim, value_dim = kValueDim;
+    max_tokens = cache_kind == FOVEA_KV_RING ? 40 : 64;
+    if (cache_kind == FOVEA_KV_PAGED) page_tokens = 16, pages = 8;
+    key_center = center;
+    bytes = Guarded((fovea_kv_cache_bytes(this) + 63) / 64 * 64, 64, Placement::kEnd);
+    REQUIRE(fovea_kv_cache_init(this, bytes.as<void>(), bytes.bytes()) == FOVEA_OK);
+    for (uint32_t page = 0; cache_kind == FOVEA_KV_PAGED && page < 8; ++page) page_table[page] = page;
+  }
+  // Adds all keys to both entries, with values of zeros; the workspace holds this many tokens.
+  fovea_status append(fovea_target target, const std::vector<float>& keys, const fovea_rope_args* rope, uint32_t room) {
+    const std::vector<float> zeros(kValueDim);
+    const Guarded workspace(size_t{room} * kHeads * kDim * sizeof(float), sizeof(float), Placement::kEnd);
+    fovea_kv_append_args a{};
+    a.struct_bytes = sizeof a;
+    a.target = target;
+    a.batch = 2, a.tokens = kTokens;
+    a.keys = {keys.data(), ptrdiff_t{kHeads} * kTokens * kDim, ptrdiff_t{kTokens} * kDim, ptrdiff_t{kDim}};
+    a.values = {zeros.data(), 0, 0, 0};
+    a.rope = rope;
+    if (room != 0) a.workspace = workspace.as<void>(), a.workspace_bytes = workspace.bytes();
+    const fovea_status status = fovea_kv_append(this, &a);
+    CHECK(workspace.margin_intact());
+    return status;
+  }
+  Guarded bytes;
+};
+
+// Integer products whose queries are codes times 1/64, so that nothing is rounded where they become codes, and keys
+// from which a centre was subtracted: the reference takes what they were before.
+class Centered : public AttentionCase {
+ public:
+  explicit Centered(const Problem& p) : AttentionCase(p), center_(size_t{p.kv_heads} * p.head_dim) {
+    for (size_t i = 0; i < center_.size(); ++i) center_[i] = random_uniform(8, i, -3.0f, 3.0f);
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      for (uint32_t h = 0; h < p.q_heads; ++h) {
+        for (uint32_t i = 0; i < p.q_tokens; ++i) enter_query(b, h, i);
+      }
+      for (uint32_t h = 0; h < p.kv_heads; ++h) {
+        for (uint32_t j = 0; j < p.kv_tokens; ++j) {
+          for (uint32_t d = 0; d < p.head_dim; ++d) key(b, h, j)[d] += center_[size_t{h} * p.head_dim + d];
+        }
+      }
+    }
+    args.kv.key_center = center_.data();
+  }
+
+ private:
+  void enter_query(uint32_t b, uint32_t h, uint32_t i) {
+    for (uint32_t d = 0; d < problem.head_dim; ++d) {
+      const uint64_t place = (uint64_t{b} * 100 + h) * 1000 + uint64_t{i} * 50 + d;
+      const float code = d == 0 ? 127.0f : static_cast<float>(static_cast<int>(random_bits(9, place) % 255) - 127);
+      row(args.q, b, h, i)[d] = q(b, h, i)[d] = code / 64;
+    }
+  }
+  std::vector<float> center_;
+};
+
+Problem problem(uint32_t q_tokens) {
+  Problem p;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2;
+  p.q_tokens = q_tokens, p.kv_tokens = 90;
+  p.head_dim = 40, p.value_dim = 24;
+  p.lse = false;
+  return p.with_integers();
+}
+
+// "" if every target agrees with the reference, by both kernels.
+std::string run_everywhere(AttentionCase& test) {
+  const std::string wrong = run_on_all_targets(test);
+  return wrong.empty() ? run_on_all_targets(test, Budget::kNone, true) : wrong;
+}
+
+fovea_status status_of(AttentionCase& test, const fovea_attention_desc& desc, const fovea_attention_args& args) {
+  fovea_plan plan;
+  REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
+  const Guarded workspace(fovea_workspace_bytes(&plan), 64, Placement::kStart);
+  test.fill_outputs();
+  const fovea_status status = fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes());
+  CHECK((status == FOVEA_OK || test.outputs_untouched()));
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("smoothed keys: a cache holds what is left of each key", "[short]") {
+  const std::vector<float> keys = normal_numbers(size_t{2} * kHeads * kTokens * kDim, 4);
+  const std::vector<float> center = normal_numbers(kHeads * kDim, 5);
+  std::vector<uint64_t> turns(kDim / 2);
+  REQUIRE(fovea_rope_frequencies(turns.data(), 0, 0, kDim) == FOVEA_OK);
+  fovea_rope_args rope{};
+  rope.struct_bytes = sizeof rope;
+  rope.layout = FOVEA_ROPE_HALF_SPLIT;
+  rope.rotary_dim = kDim;
+  rope.turns = turns.data();
+  for (const fovea_target target : targets()) {
+    for (const bool turned : {false, true}) {
+      Cache whole(FOVEA_KV_STRIDED, FOVEA_F32, nullptr);
+      REQUIRE(whole.append(target, keys, turned ? &rope : nullptr, 1) == FOVEA_OK);
+      std::vector<float> left;
+      for (uint32_t b = 0; b < 2; ++b) {
+        for (uint32_t h = 0; h < kHeads; ++h) {
+          for (uint32_t t = 0; t < kTokens; ++t) {
+            const float* const key = row(whole.source.keys, b, h, t);
+            for (uint32_t d = 0; d < kDim; ++d) left.push_back(key[d] - center[h * kDim + d]);
+          }
+        }
+      }
+      for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED}) {
+        for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_BF16, FOVEA_I8, FOVEA_I4}) {
+          Cache want(kind, dtype, nullptr), got(kind, dtype, center.data());
+          REQUIRE(want.append(target, left, nullptr, 0) == FOVEA_OK);
+          for (const uint32_t room : {1u, 7u, 200u}) {
+            REQUIRE(fovea_kv_reset(&got, FOVEA_ALL_ENTRIES) == FOVEA_OK);
+            REQUIRE(got.append(target, keys, turned ? &rope : nullptr, room) == FOVEA_OK);
+            CHECK(std::memcmp(want.memory, got.memory, want.memory_bytes) == 0);
+          }
+          CHECK(got.source.key_center == center.data());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("smoothed keys: a softmax alone does not see the centre, and need not be told of it", "[short]") {
+  for (const uint32_t q_tokens : {1u, 2u, 19u}) {
+    Problem p = problem(q_tokens);
+    p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+    Centered test(p);
+    CHECK(run_everywhere(test) == "");
+    for (const fovea_target target : p.targets()) {
+      REQUIRE(test.run_unchecked({target}) == "");
+      const std::vector<float> want = test.out();
+      const float* const center = test.args.kv.key_center;
+      test.args.kv.key_center = nullptr;
+      REQUIRE(test.run_unchecked({target}) == "");
+      CHECK(same_bits(test.out(), want));
+      test.args.kv.key_center = center;
+    }
+  }
+}
+
+TEST_CASE("smoothed keys: what sees the centre is as if it had not been subtracted", "[short]") {
+  const auto check = [](void (*change)(Problem&)) {
+    for (const uint32_t q_tokens : {1u, 2u, 19u}) {
+      Problem p = problem(q_tokens);
+      change(p);
+      INFO(name(p));
+      Centered test(p);
+      CHECK(run_everywhere(test) == "");
+    }
+  };
+  check([](Problem& p) { p.lse = true; });
+  check([](Problem& p) { p.softcap = 3.0f; });
+  check([](Problem& p) { p.sinks = true; });
+  check([](Problem& p) { p.stage = FOVEA_SCORES_SCALED; });
+  check([](Problem& p) { p.stage = FOVEA_SCORES_MASKED, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.softcap = 5.0f; });
+  check([](Problem& p) { p.stage = FOVEA_SCORES_SOFTMAX, p.alibi = true, p.positions = {80, 3}; });
+  check([](Problem& p) { p.lse = true, p.kv_lengths = {0, 3}, p.mask = FOVEA_MASK_F32; });
+}
+
+TEST_CASE("smoothed keys: queries of int8 see the centre too", "[short]") {
+  for (const uint32_t q_tokens : {1u, 19u}) {
+    Problem p = problem(q_tokens);
+    p.lse = true, p.softcap = 3.0f;
+    Centered test(p);
+    const size_t rows = size_t{p.batch} * p.q_heads * q_tokens;
+    const Guarded codes(rows * p.head_dim, 1, Placement::kEnd);
+    const auto dim = static_cast<ptrdiff_t>(p.head_dim), tokens = static_cast<ptrdiff_t>(q_tokens) * dim;
+    const fovea_in q = {codes.as<void>(), tokens * static_cast<ptrdiff_t>(p.q_heads), tokens, dim};
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      for (uint32_t h = 0; h < p.q_heads; ++h) {
+        for (uint32_t i = 0; i < q_tokens; ++i) {
+          for (uint32_t d = 0; d < p.head_dim; ++d) {
+            const auto code = static_cast<int8_t>(row(test.args.q, b, h, i)[d] * 64);
+            reinterpret_cast<int8_t*>(row_bytes(q, 1, b, h, i))[d] = code;
+          }
+        }
+      }
+    }
+    CHECK(run_on_all_targets(test) == "");
+    test.args.q = q;
+    test.desc.q_dtype = FOVEA_I8, test.desc.q_scale = 1.0f / 64;
+    CHECK(run_everywhere(test) == "");
+  }
+}
+
+TEST_CASE("smoothed keys: keys whose elements have a large mean are more exact", "[short]") {
+  const uint32_t kKeys = 60;
+  const std::vector<float> spread = normal_numbers(size_t{kKeys} * kDim, 6), values = normal_numbers(kKeys * 4, 7);
+  const std::vector<float> q = normal_numbers(kDim, 8), bias = normal_numbers(kDim, 9);
+  std::vector<float> keys(spread.size()), mean(kDim), truth(4), answers[2];
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = spread[i] + 8 * bias[i % kDim];
+  uint64_t count = 0;
+  const fovea_in keys_in = {keys.data(), 0, 0, ptrdiff_t{kDim}}, values_in = {values.data(), 0, 0, 4};
+  REQUIRE(fovea_kv_center(mean.data(), &count, &keys_in, 1, 1, kKeys, kDim) == FOVEA_OK);
+  double error[2] = {};
+  for (const bool smooth : {false, true}) {
+    fovea_attention_desc d{};
+    d.struct_bytes = sizeof d;
+    d.max_batch = d.q_heads = d.kv_heads = d.max_q_tokens = 1;
+    d.max_kv_tokens = kKeys, d.head_dim = kDim, d.value_dim = 4;
+    fovea_plan plan;
+    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+    std::vector<char> workspace(fovea_workspace_bytes(&plan) + 64);
+    fovea_attention_args a{};
+    a.struct_bytes = sizeof a;
+    a.batch = a.q_tokens = 1, a.kv_tokens = kKeys;
+    a.q = {q.data(), 0, 0, 0};
+    a.kv.keys = keys_in, a.kv.values = values_in;
+    a.out = {truth.data(), 0, 0, 0};
+    const auto attend = [&](const fovea_plan& planned) {
+      workspace.resize(fovea_workspace_bytes(&planned) + 64);
+      void* at = workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64) % 64;
+      return fovea_attention(&planned, &a, at, fovea_workspace_bytes(&planned));
+    };
+    REQUIRE(attend(plan) == FOVEA_OK);
+    fovea_kv_cache c{};
+    c.struct_bytes = sizeof c;
+    c.key_dtype = FOVEA_I8, c.value_dtype = FOVEA_F32;
+    c.batch = c.kv_heads = 1, c.head_dim = kDim, c.value_dim = 4, c.max_tokens = 64;
+    c.key_center = smooth ? mean.data() : nullptr;
+    const Guarded memory((fovea_kv_cache_bytes(&c) + 63) / 64 * 64, 64, Placement::kEnd);
+    const Guarded room(kDim * sizeof(float), sizeof(float), Placement::kEnd);
+    REQUIRE(fovea_kv_cache_init(&c, memory.as<void>(), memory.bytes()) == FOVEA_OK);
+    fovea_kv_append_args append{};
+    append.struct_bytes = sizeof append;
+    append.batch = 1, append.tokens = kKeys;
+    append.keys = keys_in, append.values = values_in;
+    append.workspace = room.as<void>(), append.workspace_bytes = room.bytes();
+    REQUIRE(fovea_kv_append(&c, &append) == FOVEA_OK);
+    REQUIRE(fovea_kv_describe(&c, &d) == FOVEA_OK);
+    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+    REQUIRE(fovea_kv_attach(&c, &a) == FOVEA_OK);
+    std::vector<float>& out = answers[smooth ? 1 : 0];
+    out.resize(4);
+    a.out.data = out.data();
+    REQUIRE(attend(plan) == FOVEA_OK);
+    for (size_t e = 0; e < 4; ++e) error[smooth ? 1 : 0] += std::pow(double{out[e]} - double{truth[e]}, 2);
+  }
+  INFO("squared errors " << error[0] << ", smoothed " << error[1]);
+  CHECK(error[1] < error[0] / 8);
+}
+
+TEST_CASE("smoothed keys: what cannot be as if nothing were subtracted is refused", "[short]") {
+  Problem p = problem(2);
+  p.lse = true, p.sinks = true, p.stage = FOVEA_SCORES_SOFTMAX;
+  Centered test(p);
+  CHECK(status_of(test, test.desc, test.args) == FOVEA_OK);
+  fovea_attention_args args = test.args;
+  args.kv.key_center = static_cast<const float*>(test.args.out.data);
+  CHECK(status_of(test, test.desc, args) == FOVEA_ERR_OVERLAP);
+  args.kv.key_center = reinterpret_cast<const float*>(static_cast<const char*>(test.args.kv.keys.data) + 1);
+  CHECK(status_of(test, test.desc, args) == FOVEA_ERR_ALIGNMENT);
+
+  fovea_attention_desc floats = test.desc;
+  floats.compute = FOVEA_COMPUTE_F32;
+  args = test.args;
+  args.lse.data = nullptr, args.sinks = nullptr;
+  CHECK(status_of(test, floats, args) == FOVEA_OK);  // weights of a softmax
+  for (const bool of_integers : {false, true}) {
+    using D = fovea_attention_desc;
+    using A = fovea_attention_args;
+    const auto refuses = [&](void (*change)(D&, A&, const A&)) {
+      fovea_attention_desc changed_desc = of_integers ? test.desc : floats;
+      if (of_integers) changed_desc.q_dtype = FOVEA_F16;  // whose sum with a centre would be of other numbers
+      fovea_attention_args changed = args;
+      change(changed_desc, changed, test.args);
+      CHECK(status_of(test, changed_desc, changed) == FOVEA_ERR_UNSUPPORTED);
+      changed.kv.key_center = nullptr;
+      CHECK(status_of(test, changed_desc, changed) == FOVEA_OK);
+    };
+    refuses([](D&, A& changed, const A& all) { changed.lse = all.lse; });
+    refuses([](D&, A& changed, const A& all) { changed.sinks = all.sinks; });
+    refuses([](D&, A& changed, const A&) { changed.scores_stage = FOVEA_SCORES_MASKED; });
+    refuses([](D& d, A&, const A&) { d.softcap = 4; });
+  }
+}
+
+TEST_CASE("smoothed keys: additive scores and streams of floats are refused", "[short]") {
+  Problem p = problem(2);
+  p.compute = FOVEA_COMPUTE_F32;
+  Centered test(p);
+  fovea_plan plan;
+  REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
+  const Guarded workspace(fovea_workspace_bytes(&plan), 64, Placement::kStart);
+  const size_t state_bytes = fovea_state_bytes(&plan, p.batch, 2);
+  const Guarded state(state_bytes, 64, Placement::kStart);
+  auto* const at = state.as<fovea_state>();
+  REQUIRE(fovea_stream_begin(&plan, at, state_bytes, p.batch, 2, 0) == FOVEA_OK);
+  CHECK(fovea_stream_push(&plan, at, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_UNSUPPORTED);
+  test.args.kv.key_center = nullptr;
+  CHECK(fovea_stream_push(&plan, at, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+
+  p = Problem{};
+  p.score = FOVEA_SCORE_ADDITIVE;
+  AttentionCase additive(p);
+  const std::vector<float> center(p.head_dim);
+  fovea_attention_args args = additive.args;
+  CHECK(status_of(additive, additive.desc, args) == FOVEA_OK);
+  args.kv.key_center = center.data();
+  CHECK(status_of(additive, additive.desc, args) == FOVEA_ERR_UNSUPPORTED);
+}
+
+TEST_CASE("smoothed keys: streams of integer products give the same bits", "[short]") {
+  Problem p = problem(3);
+  p.lse = true;
+  Centered test(p);
+  CHECK(run_everywhere(test) == "");
+  for (const fovea_target target : p.targets()) {
+    REQUIRE(test.run_unchecked({target}) == "");
+    const Outputs want = test.outputs();
+    fovea_attention_desc d = test.desc;
+    d.target = target;
+    fovea_plan plan;
+    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+    const Guarded workspace(fovea_workspace_bytes(&plan), 64, Placement::kStart);
+    const size_t state_bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
+    const Guarded state(state_bytes, 64, Placement::kStart);
+    auto* const at = state.as<fovea_state>();
+    REQUIRE(fovea_stream_begin(&plan, at, state_bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
+    for (uint32_t first = 0; first < p.kv_tokens; first += 64) {
+      fovea_attention_args push = test.args;
+      push.kv_tokens = std::min<uint32_t>(64, p.kv_tokens - first);
+      push.kv.keys.data = row_bytes(test.args.kv.keys, 1, 0, 0, first);
+      push.kv.values.data = row_bytes(test.args.kv.values, 1, 0, 0, first);
+      push.kv.key_scales.data = row(test.args.kv.key_scales, 0, 0, first);
+      push.kv.value_scales.data = row(test.args.kv.value_scales, 0, 0, first);
+      REQUIRE(fovea_stream_push(&plan, at, &push, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    }
+    test.fill_outputs();
+    REQUIRE(fovea_stream_end(&plan, at, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    CHECK(same_bits(test.outputs(), want));
+  }
+}
+
+TEST_CASE("smoothed keys: every misuse of a cache with a centre has its status", "[short]") {
+  const std::vector<float> keys = normal_numbers(size_t{2} * kHeads * kTokens * kDim, 4);
+  const std::vector<float> center(kHeads * kDim, 1.0f), other = center;
+  Cache cache(FOVEA_KV_STRIDED, FOVEA_I8, center.data());
+  CHECK(cache.append(FOVEA_TARGET_BEST, keys, nullptr, 0) == FOVEA_ERR_NULL);
+  cache.key_center = static_cast<const float*>(cache.memory);
+  CHECK(cache.append(FOVEA_TARGET_BEST, keys, nullptr, 1) == FOVEA_ERR_OVERLAP);
+  cache.key_center = center.data();
+  REQUIRE(cache.append(FOVEA_TARGET_BEST, keys, nullptr, 1) == FOVEA_OK);
+  Cache same(FOVEA_KV_STRIDED, FOVEA_I8, center.data()), differs(FOVEA_KV_STRIDED, FOVEA_I8, other.data());
+  CHECK(fovea_kv_copy(&same, 0, &cache, 1, 9) == FOVEA_OK);
+  CHECK(fovea_kv_copy(&differs, 0, &cache, 1, 9) == FOVEA_ERR_SIZE);
+  fovea_kv_cache shared{};
+  shared.struct_bytes = sizeof shared;
+  shared.batch = 1, shared.kv_heads = kHeads, shared.max_tokens = 9;
+  shared.head_dim = kDim, shared.value_dim = kValueDim;
+  shared.values_in_keys = 1;
+  CHECK(fovea_kv_cache_bytes(&shared) != 0);
+  shared.key_center = center.data();
+  CHECK(fovea_kv_cache_bytes(&shared) == 0);
+}
+
+}  // namespace fovea_test

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calibration: scales and zero points from numbers, their conversion to codes and back, and the centre of keys.
+#include <cfloat>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "catch.h"
+#include "support/bits.h"
+#include "support/guarded.h"
+#include "support/problem.h"
+#include "support/rows.h"
+#include "support/tolerance.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+fovea_quantize_range range_of(const std::vector<float>& numbers) {
+  fovea_quantize_range range{};
+  range.struct_bytes = sizeof range;
+  REQUIRE(fovea_quantize_observe(&range, numbers.data(), numbers.size()) == FOVEA_OK);
+  return range;
+}
+
+struct Choice {
+  float scale = -1;
+  int32_t zero = 1000;
+};
+Choice choose(const fovea_quantize_range& range, float fraction, bool asymmetric) {
+  Choice choice;
+  REQUIRE(fovea_quantize_choose(&range, fraction, asymmetric ? 1 : 0, &choice.scale, &choice.zero) == FOVEA_OK);
+  return choice;
+}
+
+std::vector<float> normal_numbers(size_t count, float factor, float offset) {
+  std::vector<float> numbers(count);
+  for (size_t i = 0; i < count; ++i) numbers[i] = factor * random_normal(3, i) + offset;
+  return numbers;
+}
+
+}  // namespace
+
+TEST_CASE("quantize: the largest magnitude or the range decides", "[short]") {
+  const std::vector<float> numbers = {0.5f, -3.0f, 2.0f, 0.0f};
+  const fovea_quantize_range range = range_of(numbers);
+  CHECK(range.count == 4);
+  CHECK(range.least == -3.0f);
+  CHECK(range.most == 2.0f);
+  const Choice symmetric = choose(range, 1, false), asymmetric = choose(range, 1, true);
+  CHECK(symmetric.scale == 3.0f / 127);
+  CHECK(symmetric.zero == 0);
+  CHECK(std::fabs(asymmetric.scale - 5.0f / 255) < 1e-8f);
+  CHECK(asymmetric.zero == 25);  // -128 + 3 / 5 * 255
+  for (const Choice& choice : {symmetric, asymmetric}) {
+    std::vector<int8_t> codes(4);
+    std::vector<float> back(4);
+    REQUIRE(fovea_quantize_to_i8(numbers.data(), 4, choice.scale, choice.zero, codes.data()) == FOVEA_OK);
+    REQUIRE(fovea_quantize_from_i8(codes.data(), 4, choice.scale, choice.zero, back.data()) == FOVEA_OK);
+    for (size_t i = 0; i < 4; ++i) CHECK(std::fabs(back[i] - numbers[i]) <= choice.scale * 0.5001f);
+    CHECK(back[3] == 0.0f);
+  }
+}
+
+TEST_CASE("quantize: a range of positive numbers begins at 0, and no numbers have a scale of 1", "[short]") {
+  const Choice positive = choose(range_of({3.0f, 5.1f}), 1, true);
+  CHECK(positive.zero == -128);
+  CHECK(positive.scale == 5.1f / 255);
+  CHECK(choose(range_of({-5.1f}), 1, true).zero == 127);
+  for (const std::vector<float>& none : {std::vector<float>{}, std::vector<float>{0.0f, -0.0f}}) {
+    CHECK(choose(range_of(none), 0.5f, true).scale == 1.0f);
+    CHECK(choose(range_of(none), 1, false).zero == 0);
+  }
+  CHECK(choose(range_of({1e-44f}), 1, false).scale == FLT_MIN);
+  CHECK(std::isfinite(choose(range_of({FLT_MAX, -FLT_MAX}), 1, true).scale));
+}
+
+TEST_CASE("quantize: a fraction leaves out the largest numbers", "[short]") {
+  std::vector<float> numbers = normal_numbers(10000, 1, 0);
+  for (size_t i = 0; i < 10; ++i) numbers[i * 900] = i % 2 == 0 ? 500.0f : -400.0f;
+  const fovea_quantize_range range = range_of(numbers);
+  CHECK(choose(range, 1, false).scale == 500.0f / 127);
+  const Choice most = choose(range, 0.999f, false), both = choose(range, 0.999f, true);
+  // Ten numbers may be left out. Of the others the largest is at most 3.5, and a bin is at most a 512th of 500.
+  CHECK(most.scale < (3.5f + 1.0f) / 127);
+  CHECK(both.scale < (7.0f + 2.0f) / 255);
+  CHECK(choose(range, 0.9996f, false).scale > 400.0f / 128);  // four may be left out, all of them 500
+  CHECK(choose(range, 0.9996f, true).scale > 400.0f / 255);
+  size_t saturated = 0;
+  for (const float x : numbers) saturated += std::fabs(x) > most.scale * 127.5f ? 1 : 0;
+  CHECK(saturated <= 10);
+}
+
+TEST_CASE("quantize: numbers may come in any pieces and of any size", "[short]") {
+  std::vector<float> numbers = normal_numbers(3000, 1e-3f, 5e-4f);
+  for (size_t i = 2000; i < 3000; ++i) numbers[i] *= 3e4f;  // bins become wider on the way
+  fovea_quantize_range pieces{};
+  pieces.struct_bytes = sizeof pieces;
+  for (size_t first = 0; first < numbers.size(); first += 7) {
+    const size_t count = std::min<size_t>(7, numbers.size() - first);
+    REQUIRE(fovea_quantize_observe(&pieces, &numbers[first], count) == FOVEA_OK);
+  }
+  const fovea_quantize_range whole = range_of(numbers);
+  CHECK(std::memcmp(&whole, &pieces, sizeof whole) == 0);
+  uint64_t counted = 0;
+  for (const uint64_t bin : whole.bins) counted += bin;
+  CHECK(counted == numbers.size());
+  bool right = true;
+  for (size_t bin = 0; bin < FOVEA_QUANTIZE_BINS; ++bin) {
+    const float low = (static_cast<float>(bin) - FOVEA_QUANTIZE_BINS / 2) * whole.width, high = low + whole.width;
+    uint64_t inside = 0;
+    for (const float x : numbers) inside += x >= low && x < high ? 1 : 0;
+    right = right && inside == whole.bins[bin];
+  }
+  CHECK(right);
+}
+
+TEST_CASE("quantize: codes are the nearest, ties to even, and saturate", "[short]") {
+  const float x[] = {0.5f, 1.5f, -0.5f, -2.5f, 127.5f, 1e30f, -1e30f, kInf, -kInf, kNan, -128.0f, 126.4f};
+  const int8_t want[] = {0, 2, 0, -2, 127, 127, -128, 127, -128, 0, -128, 126};
+  int8_t codes[12];
+  REQUIRE(fovea_quantize_to_i8(x, 12, 1.0f, 0, codes) == FOVEA_OK);
+  CHECK(std::memcmp(codes, want, 12) == 0);
+  REQUIRE(fovea_quantize_to_i8(x, 12, 1.0f, 3, codes) == FOVEA_OK);
+  CHECK(codes[0] == 3);
+  CHECK(codes[9] == 3);
+  CHECK(codes[10] == -125);
+}
+
+TEST_CASE("quantize: every misuse has its status and writes nothing", "[short]") {
+  fovea_quantize_range range{};
+  const float numbers[] = {1.0f, kNan, kInf};
+  float scale = -1;
+  int32_t zero = 1000;
+  CHECK(fovea_quantize_observe(nullptr, numbers, 1) == FOVEA_ERR_NULL);
+  CHECK(fovea_quantize_observe(&range, numbers, 1) == FOVEA_ERR_STRUCT);
+  CHECK(fovea_quantize_choose(&range, 1, 0, &scale, &zero) == FOVEA_ERR_STRUCT);
+  range.struct_bytes = sizeof range;
+  const fovea_quantize_range empty = range;
+  CHECK(fovea_quantize_observe(&range, nullptr, 1) == FOVEA_ERR_NULL);
+  CHECK(fovea_quantize_observe(&range, numbers, 2) == FOVEA_ERR_NUMBER);
+  CHECK(fovea_quantize_observe(&range, numbers + 2, 1) == FOVEA_ERR_NUMBER);
+  CHECK(std::memcmp(&range, &empty, sizeof range) == 0);
+  CHECK(fovea_quantize_choose(nullptr, 1, 0, &scale, &zero) == FOVEA_ERR_NULL);
+  CHECK(fovea_quantize_choose(&range, 1, 0, nullptr, &zero) == FOVEA_ERR_NULL);
+  CHECK(fovea_quantize_choose(&range, 1, 0, &scale, nullptr) == FOVEA_ERR_NULL);
+  for (const float fraction : {0.0f, -1.0f, 1.01f, kNan}) {
+    CHECK(fovea_quantize_choose(&range, fraction, 0, &scale, &zero) == FOVEA_ERR_NUMBER);
+  }
+  CHECK(scale == -1);
+  CHECK(zero == 1000);
+
+  float x[4] = {1, 2, 3, 4};
+  int8_t codes[4] = {9, 9, 9, 9};
+  for (const float wrong : {0.0f, -1.0f, 1e-39f, kInf, kNan}) {
+    CHECK(fovea_quantize_to_i8(x, 4, wrong, 0, codes) == FOVEA_ERR_NUMBER);
+    CHECK(fovea_quantize_from_i8(codes, 4, wrong, 0, x) == FOVEA_ERR_NUMBER);
+  }
+  for (const int32_t wrong : {-129, 128}) {
+    CHECK(fovea_quantize_to_i8(x, 4, 1, wrong, codes) == FOVEA_ERR_NUMBER);
+    CHECK(fovea_quantize_from_i8(codes, 4, 1, wrong, x) == FOVEA_ERR_NUMBER);
+  }
+  CHECK(fovea_quantize_to_i8(nullptr, 4, 1, 0, codes) == FOVEA_ERR_NULL);
+  CHECK(fovea_quantize_to_i8(x, 4, 1, 0, nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_quantize_to_i8(x, 4, 1, 0, reinterpret_cast<int8_t*>(x)) == FOVEA_ERR_OVERLAP);
+  CHECK(fovea_quantize_from_i8(reinterpret_cast<int8_t*>(x) + 3, 4, 1, 0, x) == FOVEA_ERR_OVERLAP);
+  CHECK(x[1] == 2);
+  CHECK(codes[3] == 9);
+}
+
+TEST_CASE("quantize: the centre of keys is their mean, over any number of calls", "[short]") {
+  constexpr uint32_t kHeads = 2, kDim = 5, kTokens = 40;
+  const std::vector<float> keys = normal_numbers(size_t{2} * kHeads * kTokens * kDim, 1, 3);
+  fovea_in array = {keys.data(), kHeads * kTokens * kDim, kTokens * kDim, kDim};
+  float center[kHeads * kDim], parts[kHeads * kDim];
+  uint64_t count = 0, counted = 0;
+  std::memset(center, 0xff, sizeof center);
+  REQUIRE(fovea_kv_center(center, &count, &array, 2, kHeads, kTokens, kDim) == FOVEA_OK);
+  CHECK(count == 80);
+  for (uint32_t h = 0; h < kHeads; ++h) {
+    for (uint32_t d = 0; d < kDim; ++d) {
+      double sum = 0;
+      for (uint32_t b = 0; b < 2; ++b) {
+        for (uint32_t t = 0; t < kTokens; ++t) sum += double{row(array, b, h, t)[d]};
+      }
+      CHECK(close(center[h * kDim + d], sum / 80, 1e-5));
+    }
+  }
+  for (uint32_t b = 0; b < 2; ++b) {
+    fovea_in part = array;
+    part.data = row(array, b, 0, 0);
+    REQUIRE(fovea_kv_center(parts, &counted, &part, 1, kHeads, kTokens, kDim) == FOVEA_OK);
+  }
+  CHECK(counted == count);
+  CHECK(std::memcmp(center, parts, sizeof parts) == 0);
+
+  CHECK(fovea_kv_center(nullptr, &count, &array, 1, kHeads, 1, kDim) == FOVEA_ERR_NULL);
+  CHECK(fovea_kv_center(center, nullptr, &array, 1, kHeads, 1, kDim) == FOVEA_ERR_NULL);
+  CHECK(fovea_kv_center(center, &count, nullptr, 1, kHeads, 1, kDim) == FOVEA_ERR_NULL);
+  CHECK(fovea_kv_center(center, &count, &array, 1, 0, 1, kDim) == FOVEA_ERR_DIM);
+  CHECK(fovea_kv_center(center, &count, &array, 1, kHeads, 1, 0) == FOVEA_ERR_DIM);
+  array.data = center;
+  CHECK(fovea_kv_center(center, &count, &array, 1, kHeads, 1, kDim) == FOVEA_ERR_OVERLAP);
+  CHECK(count == 80);
+}
+
+}  // namespace fovea_test
