@@ -7,14 +7,15 @@ from ctypes import c_float, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_uint
 
 HEADER = pathlib.Path(__file__).resolve().parents[2] / "lib" / "include" / "fovea" / "fovea.h"
 WORKSPACE_ALIGNMENT = 64
-SCALARS = {"float": c_float, "int": c_int, "int64_t": c_int64, "ptrdiff_t": c_ssize_t, "size_t": c_size_t,
-           "uint32_t": c_uint32, "uint64_t": c_uint64}
+SCALARS = {"float": c_float, "int": c_int, "int32_t": c_int32, "int64_t": c_int64, "ptrdiff_t": c_ssize_t,
+           "size_t": c_size_t, "uint32_t": c_uint32, "uint64_t": c_uint64}
 
 
 def declared(header):
     """The structures and the enumerators of a header that is written like fovea.h, each by its name without fovea_."""
     text = re.sub(r"/\*.*?\*/", " ", header, flags=re.S)
     structures, constants, types = {}, {}, dict(SCALARS)
+    numbers = {name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)u?$", text, flags=re.M)}
     for kind, body, name in re.findall(r"typedef (enum|struct) \w+ (?:FOVEA_ENUM_TYPE_\(\w+\) )?\{(.*?)\n\} (\w+);", text, flags=re.S):
         if kind == "enum":
             types[name] = c_int32
@@ -29,9 +30,9 @@ def declared(header):
                 continue
             of, declarators = re.fullmatch(r"(?:const )?(\w+)\b(.*)", declaration).groups()
             for declarator in declarators.split(","):
-                pointer, field, count = re.fullmatch(r" ?(\*?) ?(\w+)(?:\[(\d+)\])?", declarator).groups()
+                pointer, field, count = re.fullmatch(r" ?(\*?) ?(\w+)(?:\[(\w+)\])?", declarator).groups()
                 one = c_void_p if pointer else types[of]
-                fields.append((field, one * int(count) if count else one))
+                fields.append((field, one * (numbers[count] if count in numbers else int(count)) if count else one))
         types[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
         structures[name.replace("fovea_", "", 1)] = types[name]
     return structures, constants
@@ -86,6 +87,18 @@ class Library:
     def check(self, status):
         if status != 0:
             raise RuntimeError("fovea: " + self.c.fovea_status_string(status).decode())
+
+    def int8_scale(self, arrays, fraction=1.0, asymmetric=False):
+        """Scale and zero point of an int8 tensor that holds the numbers of these arrays of f32."""
+        observed, scale, zero = structure("quantize_range"), c_float(), c_int32()
+        for numbers in arrays:
+            view = memoryview(numbers)
+            assert view.contiguous and view.itemsize == 4
+            address = numbers.ctypes.data if hasattr(numbers, "ctypes") else ctypes.addressof(numbers)
+            self.check(self.c.fovea_quantize_observe(ctypes.byref(observed), c_void_p(address), c_size_t(view.nbytes // 4)))
+        self.check(self.c.fovea_quantize_choose(ctypes.byref(observed), c_float(fraction), c_uint32(asymmetric),
+                                                ctypes.byref(scale), ctypes.byref(zero)))
+        return scale.value, zero.value
 
     def cache(self, keys, values, kv):
         """A cache of this type that holds the tokens, and its memory. args.kv of a call is its source."""
