@@ -8,10 +8,11 @@
 
 Instructions are counted by QEMU with a plugin of its own (counts/count_instructions.c), of two calls less those of one,
 so that start-up drops out. The inner loops are those of the two matrix products: loops without a loop in them that run
-a tenth or more of the multiply-adds. llvm-mca reckons their cycles, with every load in the first cache; the limit
-beside them is what the same model needs for the multiply-adds of these loops alone. Integer arithmetic has rows of
-instructions only, beside f32 arithmetic on the same int8 rows; tensors are fovea_integer_attention. Needs QEMU and llvm-19, and for each toolchain what its
-file names.
+a tenth or more of the multiply-adds. llvm-mca reckons their cycles, with every load in the first cache, and so do
+rules that were published for some processors (counts/rules.py); the limit beside them is what the same model needs for
+the multiply-adds of these loops alone, the fraction what is reached of it. Where a bound is given, more cycles are a
+failure of --compare. Integer arithmetic has rows of instructions only, beside f32 arithmetic on the same int8 rows;
+tensors are fovea_integer_attention. Needs QEMU and llvm-19, and for each toolchain what its file names.
 """
 import argparse
 import bisect
@@ -26,36 +27,48 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "bench", "counts"))
+import rules  # noqa: E402
 BASELINE = os.path.join(ROOT, "bench", "counts_baseline.csv")
 SHAPE, DECODE = "4 64 64 64", "4 1 256 32"  # heads, queries, keys and head_dim, as calls.c takes them
-NOISE = {"instructions": 1.005, "cycles": 1.01}  # a figure is worse if it is more than this many times the baseline's
+NOISE = {"instructions": 1.005, "cycles": 1.01, "rules": 1.01}  # a figure is worse if it is more than this many times the baseline's
 NOT_SERVED = 3  # the status with which calls.c ends where the library does not have what is asked for
 MOST_FUNCTIONS = 8  # that are shown of a row
 LEAST_SHARE = 0.1  # of the multiply-adds, for a loop to be looked at: the exponential has a twentieth
 
 
 class Target:
-    def __init__(self, name, goal, emulator, triple, models):
+    """Models are processors that llvm-mca knows, rules those of counts/rules.py. Behind = stands a bound of cycles."""
+
+    def __init__(self, name, goal, emulator, triple, models, rules=""):
         self.name, self.goal, self.emulator, self.triple = name, goal, emulator.split(), triple
-        self.models = models.split()
-        self.bare = triple.endswith("none-eabihf")
+        self.models = [word.partition("=")[0] for word in models.split()]
+        self.rules = [word.partition("=")[0] for word in rules.split()]
+        self.bounds = {f"{measure} {word.partition('=')[0]}": float(word.partition("=")[2])
+                       for measure, words in (("cycles", models), ("rules", rules))
+                       for word in words.split() if "=" in word}
+        self.bare = "toolchains/common" in emulator
         self.suffix = ".elf" if self.bare else ""
 
     def assembly(self, lines):
         return "\n".join(([] if self.triple.startswith(("aarch64", "x86_64")) else [".syntax unified"]) + lines) + "\n"
 
 
-def board(machine):
-    return f"{ROOT}/toolchains/common/qemu-system.sh qemu-system-arm -M {machine}"
+def board(machine, processor="arm"):
+    return f"{ROOT}/toolchains/common/qemu-system.sh qemu-system-{processor} -M {machine}"
 
 
 TARGETS = [
-    Target("aarch64-linux-gnu", 0.42, "qemu-aarch64 -cpu cortex-a53", "aarch64-linux-gnu",
-           "cortex-a53 cortex-a55 cortex-a76 neoverse-n1"),
-    Target("armv7-linux-gnueabihf-neon", 0.62, "qemu-arm -cpu cortex-a7", "armv7-linux-gnueabihf", "cortex-a57"),
-    Target("arm-none-eabi-cortex-m55", 0.70, board("mps3-an547"), "thumbv8.1m.main-none-eabihf", "cortex-m55"),
-    Target("arm-none-eabi-cortex-m4f", 2.0, board("mps2-an386"), "thumbv7em-none-eabihf", "cortex-m4"),
-    Target("arm-none-eabi-cortex-m7", None, board("mps2-an500"), "thumbv7em-none-eabihf", "cortex-m7"),
+    Target("aarch64-linux-gnu", 0.44, "qemu-aarch64 -cpu cortex-a53", "aarch64-linux-gnu",
+           "cortex-a53 cortex-a55 cortex-a72=0.255 cortex-a76=0.255 neoverse-n1=0.13 cortex-a510 cortex-a710",
+           "cortex-a53=0.37 cortex-a55=0.37"),
+    Target("armv7-linux-gnueabihf-neon", 0.60, "qemu-arm -cpu cortex-a7", "armv7-linux-gnueabihf", "cortex-a57=0.18"),
+    Target("arm-none-eabi-cortex-m55", 0.66, board("mps3-an547"), "thumbv8.1m.main-none-eabihf",
+           "cortex-m55=0.56 cortex-m85"),
+    Target("arm-none-eabi-cortex-m4f", 1.75, board("mps2-an386"), "thumbv7em-none-eabihf",
+           "cortex-m4=1.21", "cortex-m4"),
+    Target("arm-none-eabi-cortex-m7", None, board("mps2-an500"), "thumbv7em-none-eabihf",
+           "cortex-m7=1.33", "cortex-m7"),
     Target("x86-64-avx2", 0.27, "qemu-x86_64 -cpu Haswell", "x86_64-linux-gnu", "haswell znver3"),
 ]
 
@@ -241,6 +254,22 @@ def least_cycles(target, model, body):
     return float(re.search(r"Block RThroughput:\s+([\d.]+)", out)[1])
 
 
+def measure_loops(target, loops, add):
+    """Cycles of the inner loops by each model and by each set of rules, for each of their multiply-adds."""
+    done = sum(rounds * sum(map(multiply_adds, body)) for body, rounds in loops)
+    if done < 0.9 * MULTIPLY_ADDS:  # the first and last rounds may stand beside a loop
+        sys.exit(f"counts.py: {target.name}: the loops found hold only {done / MULTIPLY_ADDS:.2f} of the multiply-adds")
+    for model in target.models:
+        taken = sum(rounds * cycles(target, model, body) for body, rounds in loops)
+        least = sum(rounds * least_cycles(target, model, body) for body, rounds in loops)
+        add(f"cycles {model}", taken / done, least / done)
+    for processor in target.rules:
+        taken = sum(rounds * rules.cycles(processor, body) for body, rounds in loops)
+        least = sum(rounds * rules.cycles(processor, [text for text in body if multiply_adds(text)])
+                    for body, rounds in loops)
+        add(f"rules {processor}", taken / done, least / done)
+
+
 def measure_integers(target, program, plugin, options):
     """Rows of integer arithmetic. A row that this build does not serve is left out."""
     rows = {}
@@ -258,7 +287,7 @@ def measure_integers(target, program, plugin, options):
             show_functions(program, ran, done)
         goal = rows[more.goal[0]]["value"] / more.goal[1] if isinstance(more.goal, tuple) else more.goal
         rows[more.name] = {"toolchain": target.name, "measure": f"instructions {more.name}",
-                           "value": sum(ran.values()) / done, "beside": goal}
+                           "value": sum(ran.values()) / done, "beside": goal, "bound": None}
     return list(rows.values())
 
 
@@ -270,7 +299,8 @@ def measure(target, builds, plugin, options):
     rows = []
 
     def add(measure, value, beside):
-        rows.append({"toolchain": target.name, "measure": measure, "value": value, "beside": beside})
+        rows.append({"toolchain": target.name, "measure": measure, "value": value, "beside": beside,
+                     "bound": target.bounds.get(measure)})
     add("instructions", total / MULTIPLY_ADDS, target.goal)
     if options.functions:
         print(f"# {target.name}")
@@ -282,19 +312,33 @@ def measure(target, builds, plugin, options):
             print(f"# {target.name}: {rounds} rounds of {len(body)} instructions",
                   f"with {sum(map(multiply_adds, body))} multiply-adds")
             print("\n".join("    " + text for text in body))
-    done = sum(rounds * sum(map(multiply_adds, body)) for body, rounds in loops)
-    for model in target.models if done else []:
-        taken = sum(rounds * cycles(target, model, body) for body, rounds in loops)
-        least = sum(rounds * least_cycles(target, model, body) for body, rounds in loops)
-        add(f"cycles {model}", taken / done, least / done)
-    if done < 0.9 * MULTIPLY_ADDS:  # the first and last rounds may stand beside a loop
-        sys.exit(f"counts.py: {target.name}: the loops found hold only {done / MULTIPLY_ADDS:.2f} of the multiply-adds")
+    measure_loops(target, loops, add)
     return rows
 
 
 def worse(row, baseline):
     before = baseline.get((row["toolchain"], row["measure"]))
     return before is None or row["value"] > before * NOISE[row["measure"].split()[0]] + 0.00005
+
+
+def over(row):
+    return row["bound"] is not None and row["value"] > row["bound"] + 0.00005
+
+
+def number(value):
+    return "" if value is None else format(value, ".4f")
+
+
+def show(rows, baseline):
+    print(f"{'toolchain':29} {'for each multiply-add':34} {'value':>8} {'goal or limit':>14} {'fraction':>9} "
+          f"{'bound':>7} {'baseline':>9}")
+    for row in rows:
+        before = baseline.get((row["toolchain"], row["measure"]))
+        fraction = None if row["beside"] is None or row["measure"].startswith("instr") else row["beside"] / row["value"]
+        print(f"{row['toolchain']:29} {row['measure']:34} {row['value']:8.4f} {number(row['beside']):>14} "
+              f"{'' if fraction is None else format(fraction, '.2f'):>9} {number(row['bound']):>7} {number(before):>9}"
+              f"{'' if not worse(row, baseline) else '  NEW' if before is None else '  WORSE'}"
+              f"{'  OVER ITS BOUND' if over(row) else ''}")
 
 
 def main():
@@ -324,22 +368,15 @@ def main():
         if not options.targets or target.name in options.targets:
             rows += measure(target, builds, plugin, options)
 
-    print(f"{'toolchain':29} {'for each multiply-add':34} {'value':>8} {'goal or limit':>14} {'baseline':>9}")
-    failed = False
-    for row in rows:
-        before = baseline.get((row["toolchain"], row["measure"]))
-        failed |= worse(row, baseline)
-        print(f"{row['toolchain']:29} {row['measure']:34} {row['value']:8.4f} "
-              f"{'' if row['beside'] is None else format(row['beside'], '.4f'):>14} "
-              f"{'' if before is None else format(before, '.4f'):>9}"
-              f"{'' if not worse(row, baseline) else '  NEW' if before is None else '  WORSE'}")
+    show(rows, baseline)
+    failed = any(worse(row, baseline) or over(row) for row in rows)
     if options.write:
         with open(BASELINE, "w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["toolchain", "measure", "value", "goal_or_limit"])
             for row in rows:
                 writer.writerow([row["toolchain"], row["measure"], f"{row['value']:.4f}",
-                                 "" if row["beside"] is None else f"{row['beside']:.4f}"])
+                                 number(row["beside"])])
     return 1 if options.compare and failed else 0
 
 
