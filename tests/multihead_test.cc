@@ -611,11 +611,12 @@ TEST_CASE("multihead: linear layers with integer products are those of fovea_lin
         fovea_attention_args a{};
         a.struct_bytes = sizeof a;
         a.batch = 1, a.q_tokens = a.kv_tokens = q_tokens;
-        const auto head = static_cast<ptrdiff_t>(p.head_dim);
-        a.q = {q.data(), 0, head, q_width};
-        a.kv.keys = {k.data(), 0, head, k_width};
-        a.kv.values = {v.data(), 0, head, k_width};
-        a.out = {o.data(), 0, head, q_width};
+        const auto head = static_cast<ptrdiff_t>(p.head_dim), q_token = head * static_cast<ptrdiff_t>(p.q_heads),
+                   k_token = head * static_cast<ptrdiff_t>(p.kv_heads);
+        a.q = {q.data(), 0, head, q_token};
+        a.kv.keys = {k.data(), 0, head, k_token};
+        a.kv.values = {v.data(), 0, head, k_token};
+        a.out = {o.data(), 0, head, q_token};
         const Guarded workspace(test.plan.attention.workspace_bytes, kAlignment, Placement::kEnd);
         REQUIRE(fovea_attention(&test.plan.attention, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
         CHECK(same_bits(test.answer(), project(test.wo.view, o.data(), q_width, p.d_model)));
