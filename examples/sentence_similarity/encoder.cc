@@ -4,16 +4,20 @@
 #include <algorithm>
 
 #include "examples/sentence_similarity/rows.h"
+#include "platform/platform.h"
 
 namespace sentence_similarity {
 namespace {
 
-// For weights of either format.
+// For weights of either format, and for integer products.
 constexpr size_t kMultiheadBytes =
-    std::max(FOVEA_MULTIHEAD_WORKSPACE_BYTES(kWidth, kHeads, kHeads, kHeadDim, kTokens, kTokens, FOVEA_F32),
-             FOVEA_MULTIHEAD_WORKSPACE_BYTES(kWidth, kHeads, kHeads, kHeadDim, kTokens, kTokens, FOVEA_I8));
+    std::max<size_t>({FOVEA_MULTIHEAD_WORKSPACE_BYTES(kWidth, kHeads, kHeads, kHeadDim, kTokens, kTokens, FOVEA_F32),
+                      FOVEA_MULTIHEAD_WORKSPACE_BYTES(kWidth, kHeads, kHeads, kHeadDim, kTokens, kTokens, FOVEA_I8),
+                      FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES(kWidth, kHeads, kHeads, kHeadDim, kTokens, kTokens) +
+                          FOVEA_I8_WORKSPACE_BYTES(kHeadDim, kHeadDim)});
 constexpr size_t kLinearBytes =
-    std::max<size_t>(FOVEA_LINEAR_WORKSPACE_BYTES(kHidden, FOVEA_F32), FOVEA_LINEAR_WORKSPACE_BYTES(kHidden, FOVEA_I8));
+    std::max<size_t>({FOVEA_LINEAR_WORKSPACE_BYTES(kHidden, FOVEA_F32), FOVEA_LINEAR_WORKSPACE_BYTES(kHidden, FOVEA_I8),
+                      FOVEA_LINEAR_I8_WORKSPACE_BYTES(kHidden)});
 
 // All activations. What has its turn in one half of a layer shares its place with what has it in the other.
 struct FeedForward {
@@ -21,6 +25,8 @@ struct FeedForward {
   alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[kLinearBytes];
 };
 struct Arena {
+  alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char cache[FOVEA_KV_CACHE_BYTES(FOVEA_I8, FOVEA_I8, 1, kHeads, kTokens,
+                                                                              kHeadDim, kHeadDim)];
   float x[kTokens][kWidth];      // the tokens
   float added[kTokens][kWidth];  // what half a layer adds to them
   union {
@@ -30,11 +36,14 @@ struct Arena {
 };
 alignas(FOVEA_WORKSPACE_ALIGNMENT) Arena arena;
 
-fovea_status linear(float* y, uint32_t out_dim, const float* x, uint32_t in_dim, uint32_t tokens,
-                    const fovea_linear_weights& weights, fovea_target target) {
+// A linear layer in the arithmetic of the plan.
+fovea_status linear(const fovea_multihead_plan& plan, float* y, uint32_t out_dim, const float* x, uint32_t in_dim,
+                    uint32_t tokens, const fovea_linear_weights& weights) {
   fovea_linear_args args = {};
   args.struct_bytes = sizeof args;
-  args.target = target;
+  args.target = plan.desc.attention.target;
+  args.processor_features = plan.desc.attention.processor_features;
+  args.compute = plan.desc.linear_compute;
   args.tokens = tokens;
   args.in_dim = in_dim;
   args.out_dim = out_dim;
@@ -46,7 +55,40 @@ fovea_status linear(float* y, uint32_t out_dim, const float* x, uint32_t in_dim,
   return fovea_linear(&args, arena.feed_forward.workspace, sizeof arena.feed_forward.workspace);
 }
 
-fovea_status self_attention(const fovea_multihead_plan& plan, const Layer& layer, uint32_t tokens) {
+}  // namespace
+
+size_t Encoder::arena_bytes() { return sizeof arena; }
+
+fovea_status Encoder::init(const Model& model, fovea_target target, fovea_compute compute) {
+  fovea_multihead_desc desc = {};
+  desc.struct_bytes = sizeof desc;
+  desc.weight_dtype = model.dtype;
+  desc.linear_compute = desc.attention.compute = compute;
+  if (compute == FOVEA_COMPUTE_I8) desc.attention.key_dtype = desc.attention.value_dtype = FOVEA_I8;
+  desc.attention.struct_bytes = sizeof desc.attention;
+  desc.attention.q_heads = desc.attention.kv_heads = kHeads;
+  desc.attention.head_dim = desc.attention.value_dim = kHeadDim;
+  desc.attention.max_batch = 1;
+  desc.attention.max_q_tokens = desc.attention.max_kv_tokens = kTokens;
+  desc.attention.target = target;
+  desc.attention.processor_features = fovea::platform::processor_features();
+  model_ = &model;
+  const fovea_status status = fovea_multihead_plan_init(&plan_, &desc);
+  return status == FOVEA_OK && compute == FOVEA_COMPUTE_I8 ? init_cache() : status;
+}
+
+fovea_status Encoder::init_cache() {
+  cache_ = {};
+  cache_.struct_bytes = sizeof cache_;
+  cache_.key_dtype = cache_.value_dtype = FOVEA_I8;
+  cache_.batch = 1;
+  cache_.kv_heads = kHeads;
+  cache_.head_dim = cache_.value_dim = kHeadDim;
+  cache_.max_tokens = kTokens;
+  return fovea_kv_cache_init(&cache_, arena.cache, sizeof arena.cache);
+}
+
+fovea_status Encoder::self_attention(const Layer& layer, uint32_t tokens) {
   fovea_multihead_args args = {};
   args.struct_bytes = sizeof args;
   args.attention.struct_bytes = sizeof args.attention;
@@ -56,40 +98,29 @@ fovea_status self_attention(const fovea_multihead_plan& plan, const Layer& layer
   args.x = {arena.x, 0, 0, kWidth};
   args.weights.qkv = layer.qkv;
   args.weights.out = layer.attention;
-  return fovea_multihead(&plan, &args, arena.attention, sizeof arena.attention);
+  if (cache_.memory) {
+    args.cache = &cache_;
+    fovea_status status = fovea_kv_reset(&cache_, 0);
+    if (status != FOVEA_OK) return status;
+    status = fovea_multihead_append(&plan_, &cache_, &args, arena.attention, sizeof arena.attention);
+    if (status != FOVEA_OK) return status;
+  }
+  return fovea_multihead(&plan_, &args, arena.attention, sizeof arena.attention);
 }
 
-}  // namespace
-
-size_t Encoder::arena_bytes() { return sizeof arena; }
-
-fovea_status Encoder::init(const Model& model, fovea_target target) {
-  fovea_multihead_desc desc = {};
-  desc.struct_bytes = sizeof desc;
-  desc.weight_dtype = model.dtype;
-  desc.attention.struct_bytes = sizeof desc.attention;
-  desc.attention.q_heads = desc.attention.kv_heads = kHeads;
-  desc.attention.head_dim = desc.attention.value_dim = kHeadDim;
-  desc.attention.max_batch = 1;
-  desc.attention.max_q_tokens = desc.attention.max_kv_tokens = kTokens;
-  desc.attention.target = target;
-  model_ = &model;
-  return fovea_multihead_plan_init(&plan_, &desc);
-}
-
-fovea_status Encoder::encode(float (&embedding)[kWidth], const uint32_t* tokens, uint32_t count) const {
+fovea_status Encoder::encode(float (&embedding)[kWidth], const uint32_t* tokens, uint32_t count) {
   float *const x = arena.x[0], *const hidden = arena.feed_forward.hidden[0];
   for (uint32_t i = 0; i < count; ++i) take_row(arena.x[i], model_->words, tokens[i]);
   add_norm(x, model_->positions, model_->embedding_norm, count);
   for (const Layer& layer : model_->layers) {
-    fovea_status status = self_attention(plan_, layer, count);
+    fovea_status status = self_attention(layer, count);
     if (status != FOVEA_OK) return status;
     add_norm(x, arena.added[0], layer.attention_norm, count);
 
-    status = linear(hidden, kHidden, x, kWidth, count, layer.hidden, target());
+    status = linear(plan_, hidden, kHidden, x, kWidth, count, layer.hidden);
     if (status != FOVEA_OK) return status;
     gelu(hidden, size_t{count} * kHidden);
-    status = linear(arena.added[0], kWidth, hidden, kHidden, count, layer.out, target());
+    status = linear(plan_, arena.added[0], kWidth, hidden, kHidden, count, layer.out);
     if (status != FOVEA_OK) return status;
     add_norm(x, arena.added[0], layer.out_norm, count);
   }

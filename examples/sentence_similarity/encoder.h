@@ -15,19 +15,25 @@ namespace sentence_similarity {
 
 class Encoder {
  public:
-  // The model must stay where it is.
-  fovea_status init(const Model& model, fovea_target target);
+  // The model must stay where it is. The arithmetic is that of attention and of all linear layers; products of integers
+  // need int8 weights (FOVEA_ERR_UNSUPPORTED).
+  fovea_status init(const Model& model, fovea_target target, fovea_compute compute);
 
   // The sentence's embedding, a vector of length 1. 1 to kTokens tokens, each below kPieces. All activations lie in one
-  // static arena: one call at a time.
-  fovea_status encode(float (&embedding)[kWidth], const uint32_t* tokens, uint32_t count) const;
+  // static arena, which all encoders share: one call at a time.
+  fovea_status encode(float (&embedding)[kWidth], const uint32_t* tokens, uint32_t count);
 
   static size_t arena_bytes();
   fovea_target target() const { return plan_.attention.desc.target; }
 
  private:
+  fovea_status init_cache();
+  fovea_status self_attention(const Layer& layer, uint32_t tokens);
+
   const Model* model_ = nullptr;
   fovea_multihead_plan plan_ = {};
+  // With integer products: a layer's keys and values, which are projected into it, as int8.
+  fovea_kv_cache cache_ = {};
 };
 
 }  // namespace sentence_similarity

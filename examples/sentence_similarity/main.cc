@@ -25,14 +25,16 @@ constexpr uint64_t kBenchNs = 200'000'000;  // of each line
 constexpr size_t kBenchRuns = 1000;         // most of them
 
 constexpr char kUsage[] =
-    "usage: sentence_similarity [--embedding | --tokens | --bench] MODEL [--] [SENTENCE...]\n"
+    "usage: sentence_similarity [--compute f32|i8] [--embedding | --tokens | --bench] MODEL [--] [SENTENCE...]\n"
     "Ranks sentences by how alike they are to the first. Without sentences, each line of the standard input is one.\n"
     "Sentences that begin with -- go behind a lone --.\n"
+    "  --compute    f32: multiply floats, which is the default; i8: multiply integers, for models with int8 weights\n"
     "  --embedding  print each sentence's vector instead, 384 numbers a line\n"
     "  --tokens     print the numbers of each sentence's tokens instead\n"
     "  --bench      print how many tokens each sentence has and the seconds from its text to its vector instead: "
     "medians\n"
-    "               of time that passes and of time on the processor\n";
+    "               of time that passes and of time on the processor. With --compute i8, behind these: both\n"
+    "               times with --compute f32, taken in turn, and the cosine of the angle between the two vectors\n";
 
 enum class Print { kRanking, kEmbedding, kTokens, kBench };
 
@@ -46,6 +48,13 @@ struct Ranked {
   std::string text;
 };
 
+// Both have length 1.
+float cosine(const float (&a)[kWidth], const float (&b)[kWidth]) {
+  float sum = 0.0f;
+  for (uint32_t i = 0; i < kWidth; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
 template <class T>
 T median(std::vector<T>& values) {
   const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
@@ -53,23 +62,40 @@ T median(std::vector<T>& values) {
   return *middle;
 }
 
+// How long the runs of an encoder took.
+struct Times {
+  std::vector<uint64_t> passed_ns;
+  std::vector<std::clock_t> processor;
+
+  void print() {
+    std::printf(" %.9f %.6f", static_cast<double>(median(passed_ns)) * 1e-9,
+                static_cast<double>(median(processor)) / CLOCKS_PER_SEC);
+  }
+};
+
 class Program {
  public:
-  Program(const ModelFile& file, Print print) : file_(file), tokenizer_(file.model()), print_(print) {}
+  Program(const ModelFile& file, Print print, fovea_compute compute)
+      : file_(file), tokenizer_(file.model()), print_(print), compute_(compute) {}
 
   int init(fovea_target target) {
     if (!tokenizer_.complete()) {
       std::fprintf(stderr, "sentence_similarity: the model's vocabulary lacks [CLS], [SEP] or [UNK]\n");
       return kExitFailed;
     }
-    return exit_code(encoder_.init(file_.model(), target));
+    if (compute_ == FOVEA_COMPUTE_I8 && file_.model().dtype != FOVEA_I8) {
+      std::fprintf(stderr, "sentence_similarity: --compute i8 needs a model with int8 weights\n");
+      return kExitFailed;
+    }
+    const int code = exit_code(encoder_.init(file_.model(), target, compute_));
+    return code == 0 ? exit_code(f32_.init(file_.model(), target, FOVEA_COMPUTE_F32)) : code;
   }
 
   // The next sentence. Not 0: the program must end with that.
   int take(const std::string& text) {
     ++sentences_;
     float embedding[kWidth];
-    const int code = print_ == Print::kBench ? bench(text, embedding) : encode(text, embedding);
+    const int code = print_ == Print::kBench ? bench(text, embedding) : encode(encoder_, text, embedding);
     if (code != 0) return code;
     switch (print_) {
       case Print::kEmbedding:
@@ -110,46 +136,58 @@ class Program {
     return kExitFailed;
   }
 
-  int encode(const std::string& text, float (&embedding)[kWidth]) {
+  int encode(Encoder& encoder, const std::string& text, float (&embedding)[kWidth]) {
     count_ = tokenizer_.tokenize(text, tokens_);
     if (count_ > kTokens) {
       std::fprintf(stderr, "sentence_similarity: sentence %zu has %zu tokens, and the model takes %u\n", sentences_,
                    count_, kTokens);
       return kExitTooLong;
     }
-    return print_ == Print::kTokens ? 0 : exit_code(encoder_.encode(embedding, tokens_, static_cast<uint32_t>(count_)));
+    return print_ == Print::kTokens ? 0 : exit_code(encoder.encode(embedding, tokens_, static_cast<uint32_t>(count_)));
+  }
+
+  void run_timed(Encoder& encoder, const std::string& text, float (&embedding)[kWidth], Times* times) {
+    const std::clock_t processor_before = std::clock();
+    const uint64_t before = fovea::platform::clock_ns();
+    encode(encoder, text, embedding);
+    times->passed_ns.push_back(fovea::platform::clock_ns() - before);
+    times->processor.push_back(std::clock() - processor_before);
   }
 
   int bench(const std::string& text, float (&embedding)[kWidth]) {
     using fovea::platform::clock_ns;
-    if (const int code = encode(text, embedding)) return code;  // not timed: the caches take in the weights
-    std::vector<uint64_t> times;
-    std::vector<std::clock_t> processor_times;
+    const bool compare = compute_ != FOVEA_COMPUTE_F32;
+    if (const int code = encode(encoder_, text, embedding)) return code;  // not timed: the caches take in the weights
+    Times times, f32_times;
+    float f32_embedding[kWidth];
     const uint64_t begin = clock_ns();
-    while (times.empty() || (clock_ns() - begin < kBenchNs && times.size() < kBenchRuns)) {
-      const std::clock_t processor_before = std::clock();
-      const uint64_t before = clock_ns();
-      encode(text, embedding);
-      times.push_back(clock_ns() - before);
-      processor_times.push_back(std::clock() - processor_before);
+    while (times.passed_ns.empty() || (clock_ns() - begin < kBenchNs && times.passed_ns.size() < kBenchRuns)) {
+      run_timed(encoder_, text, embedding, &times);
+      if (compare) run_timed(f32_, text, f32_embedding, &f32_times);
     }
-    std::printf("%zu %.9f %.6f\n", count_, static_cast<double>(median(times)) * 1e-9,
-                static_cast<double>(median(processor_times)) / CLOCKS_PER_SEC);
+    std::printf("%zu", count_);
+    times.print();
+    if (compare) {
+      f32_times.print();
+      std::printf(" %.6f", static_cast<double>(cosine(embedding, f32_embedding)));
+    }
+    std::printf("\n");
     std::fflush(stdout);
     return 0;
   }
 
-  // The cosine of the angle between the embedding and that of the first sentence: both have length 1.
+  // A NaN, which only a strange model has, comes last.
   float similarity(const float (&embedding)[kWidth]) const {
-    float sum = 0.0f;
-    for (uint32_t i = 0; i < kWidth; ++i) sum += embedding[i] * first_.embedding[i];
-    return sum >= -1.1f ? sum : -2.0f;  // a NaN, which only a strange model has, comes last
+    const float to_first = cosine(embedding, first_.embedding);
+    return to_first >= -1.1f ? to_first : -2.0f;
   }
 
   const ModelFile& file_;
   Tokenizer tokenizer_;
   Encoder encoder_;
+  Encoder f32_;  // what encoder_ is timed and compared with
   Print print_;
+  fovea_compute compute_;
   size_t sentences_ = 0;
   size_t count_ = 0;  // of the tokens
   uint32_t tokens_[kTokens];
@@ -157,43 +195,67 @@ class Program {
   std::vector<Ranked> ranked_;
 };
 
-int run(int count, char** arguments) {
+int wrong(const char* what, const char* argument) {
+  std::fprintf(stderr, "sentence_similarity: %s: %s\n%s", what, argument, kUsage);
+  return kExitUsage;
+}
+
+struct Options {
   Print print = Print::kRanking;
-  int next = 1;
-  for (; next < count && std::strncmp(arguments[next], "--", 2) == 0; ++next) {
-    const std::string option = arguments[next];
-    if (option == "--help") {
-      std::printf("%s", kUsage);
-      return 0;
-    }
+  fovea_compute compute = FOVEA_COMPUTE_F32;
+};
+
+// Reads the arguments from *next on that begin with --, and leaves *next behind them. Not 0: the program must end with
+// that.
+int read_options(int count, char** arguments, int* next, Options* options) {
+  for (; *next < count && std::strncmp(arguments[*next], "--", 2) == 0; ++*next) {
+    const std::string option = arguments[*next];
     if (option == "--embedding")
-      print = Print::kEmbedding;
+      options->print = Print::kEmbedding;
     else if (option == "--tokens")
-      print = Print::kTokens;
+      options->print = Print::kTokens;
     else if (option == "--bench")
-      print = Print::kBench;
-    else {
-      std::fprintf(stderr, "sentence_similarity: no such option: %s\n%s", option.c_str(), kUsage);
-      return kExitUsage;
+      options->print = Print::kBench;
+    else if (option == "--compute") {
+      const std::string name = ++*next < count ? arguments[*next] : "";
+      if (name != "f32" && name != "i8") return wrong("--compute takes f32 or i8, not", name.c_str());
+      options->compute = name == "i8" ? FOVEA_COMPUTE_I8 : FOVEA_COMPUTE_F32;
+    } else {
+      return wrong("no such option", option.c_str());
     }
   }
+  return 0;
+}
+
+int read_sentences(int count, char** arguments, int next, std::vector<std::string>* sentences) {
+  for (bool literal = false; next < count; ++next) {
+    const std::string argument = arguments[next];
+    if (literal || argument.compare(0, 2, "--") != 0) {
+      sentences->push_back(argument);
+    } else if (argument == "--") {
+      literal = true;
+    } else {
+      return wrong("an option behind MODEL", argument.c_str());
+    }
+  }
+  return 0;
+}
+
+int run(int count, char** arguments) {
+  if (count > 1 && std::strcmp(arguments[1], "--help") == 0) {
+    std::printf("%s", kUsage);
+    return 0;
+  }
+  Options options;
+  int next = 1;
+  if (const int code = read_options(count, arguments, &next, &options)) return code;
   if (next == count) {
     std::fprintf(stderr, "%s", kUsage);
     return kExitUsage;
   }
   const char* const path = arguments[next++];
   std::vector<std::string> sentences;
-  for (bool literal = false; next < count; ++next) {
-    const std::string argument = arguments[next];
-    if (literal || argument.compare(0, 2, "--") != 0) {
-      sentences.push_back(argument);
-    } else if (argument == "--") {
-      literal = true;
-    } else {
-      std::fprintf(stderr, "sentence_similarity: an option behind MODEL: %s\n%s", argument.c_str(), kUsage);
-      return kExitUsage;
-    }
-  }
+  if (const int code = read_sentences(count, arguments, next, &sentences)) return code;
   const fovea_target target = fovea::platform::target_from_environment();
   if (target == fovea::platform::kNoTarget) return kExitUsage;
 
@@ -203,7 +265,7 @@ int run(int count, char** arguments) {
     std::fprintf(stderr, "sentence_similarity: %s: %s\n", path, problem.c_str());
     return kExitFailed;
   }
-  static Program program(file, print);
+  static Program program(file, options.print, options.compute);
   int code = program.init(target);
   for (size_t i = 0; code == 0 && i < sentences.size(); ++i) code = program.take(sentences[i]);
   if (sentences.empty()) {
