@@ -48,14 +48,14 @@ fovea_target target(Bytes& bytes) {
 }
 size_t unit(fovea_dtype type) { return static_cast<uint32_t>(type) <= FOVEA_Q4_1 ? unit_size(type) : 4; }
 
-// Now and then takes a pointer away, or off its alignment. `pointers` are where they stand.
-void spoil(Bytes& bytes, std::initializer_list<void*> pointers) {
+// Now and then takes a pointer away, or off its alignment, which bytes do not have. `pointers` are where they stand.
+void spoil(Bytes& bytes, std::initializer_list<void*> pointers, bool aligned = true) {
   void* const place = bytes.choose(pointers);
   const uint32_t how = bytes.below(24);
   const char* pointer;
   std::memcpy(&pointer, place, sizeof pointer);
   if (how == 1) pointer = nullptr;
-  if (how == 2 && pointer != nullptr) ++pointer;
+  if (how == 2 && pointer != nullptr && aligned) ++pointer;
   std::memcpy(place, &pointer, sizeof pointer);
 }
 
@@ -157,7 +157,7 @@ fovea_linear_weights weights(Bytes& bytes, Memory& memory, fovea_dtype dtype, si
   if ((scales != 0) != (bytes.below(48) == 1))
     w.scales = memory.array(scales != 0 ? scale_size(dtype) : 4, out * std::max<size_t>(scales, 1), {}, {}, false);
   if (bytes.flag()) w.bias = reals(memory, out);
-  spoil(bytes, {scales != 0 ? static_cast<void*>(&w.scales) : &w.data, &w.bias});
+  spoil(bytes, {scales != 0 ? static_cast<void*>(&w.scales) : &w.data, &w.bias}, scales != 0 || unit(dtype) > 1);
   return w;
 }
 
@@ -201,7 +201,7 @@ void linear(Bytes& bytes) {
   if (a.weights.dtype == FOVEA_I8 && bytes.flag()) integers(bytes, memory, &a);
   a.x = memory.array(unit(a.x_dtype), a.in_dim, {a.tokens}, {a.x_stride}, false);
   a.y = memory.array(unit(a.y_dtype), a.out_dim, {a.tokens}, {a.y_stride}, true);
-  spoil(bytes, {&a.x, &a.y});
+  spoil(bytes, {&a.x, &a.y}, a.x_dtype != FOVEA_I8 && a.y_dtype != FOVEA_I8);
   const bool overlaps = bytes.below(24) == 1;
   if (overlaps) a.y = const_cast<void*>(a.x);
 
@@ -403,6 +403,25 @@ void cache(Bytes& bytes) {
 
 // ---- Multi-head layers.
 
+// Some tensors of a layer become int8.
+void draw_tensors(Bytes& bytes, fovea_multihead_desc* m, bool keys) {
+  fovea_attention_desc& d = m->attention;
+  const auto draw = [&](fovea_dtype* dtype, float* scale, int32_t* zero) {
+    if (bytes.below(4) == 1) return;
+    *dtype = FOVEA_I8, *scale = 0.03125f, *zero = bytes.take<int8_t>();
+  };
+  draw(&m->x_dtype, &m->x_scale, &m->x_zero);
+  draw(&m->y_dtype, &m->y_scale, &m->y_zero);
+  if (bytes.flag()) return;
+  if (d.score == FOVEA_SCORE_ADDITIVE) d.score = FOVEA_SCORE_DOT;
+  if (keys || (d.key_dtype == FOVEA_I8 && d.value_dtype == FOVEA_I8)) d.compute = FOVEA_COMPUTE_I8;
+  draw(&d.q_dtype, &d.q_scale, &d.q_zero);
+  draw(&d.out_dtype, &d.out_scale, &d.out_zero);
+  if (!keys) return;
+  draw(&d.key_dtype, &d.key_scale, &d.key_zero);
+  draw(&d.value_dtype, &d.value_scale, &d.value_zero);
+}
+
 fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   fovea_multihead_desc m{};
   fovea_attention_desc& d = m.attention;
@@ -433,6 +452,7 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   d.portable_bits = bytes.flag();
   d.processor_features = bytes.below(4);
   d.max_workers = bytes.below(4);
+  if (m.linear_compute == FOVEA_COMPUTE_I8) draw_tensors(bytes, &m, cache == nullptr);
   if (bytes.below(4) == 1) damage(bytes, &m, sizeof m / 4);
   return m;
 }
@@ -464,6 +484,9 @@ class Arguments {
                  v = size_t{d_.kv_heads} * d_.value_dim, out = size_t{d_.q_heads} * d_.value_dim;
     const auto layer = [&](fovea_linear_weights* w, size_t outputs, size_t inputs) {
       if (bytes.below(6) != 1) *w = weights(bytes, memory, choice(bytes, {m_.weight_dtype}), outputs, inputs);
+      if (m_.x_dtype != FOVEA_I8 || w->bias == nullptr || bytes.flag()) return;
+      w->bias = nullptr;
+      w->bias_i32 = static_cast<const int32_t*>(memory.array(sizeof(int32_t), outputs, {}, {}, false));
     };
     layer(&a.weights.out, m_.d_model, out);
     const bool packed = bytes.below(3) == 1;
@@ -484,7 +507,8 @@ class Arguments {
       for (uint32_t b = 0; b < std::min(a.batch, cache->batch); ++b) longest = std::max(longest, cache->lengths[b]);
     }
     if (!appends) draw_options(bytes, memory, longest);
-    spoil(bytes, {&a.x.data, &a.y.data, &a.keys.data, &a.values.data});
+    const bool aligned = m_.x_dtype != FOVEA_I8 && m_.y_dtype != FOVEA_I8;
+    spoil(bytes, {&a.x.data, &a.y.data, &a.keys.data, &a.values.data}, aligned);
     overlaps = !appends && bytes.below(24) == 1;
     if (overlaps) a.y.data = attends_to_cache ? cache->memory : const_cast<void*>(a.x.data);
 
@@ -505,7 +529,8 @@ class Arguments {
     array->token_stride = stride_of(bytes, Wide{model} * (tokens_first ? a.batch : 1));
     array->batch_stride = stride_of(bytes, Wide{model} * (tokens_first ? 1 : count));
     array->head_stride = bytes.take<int8_t>();  // which is not looked at
-    array->data = memory.array(4, model, {a.batch, count}, {array->batch_stride, array->token_stride}, output);
+    const size_t unit = (output ? m_.y_dtype : m_.x_dtype) == FOVEA_I8 ? 1 : 4;
+    array->data = memory.array(unit, model, {a.batch, count}, {array->batch_stride, array->token_stride}, output);
   }
 
   void draw_options(Bytes& bytes, Memory& memory, uint32_t kv_tokens) {

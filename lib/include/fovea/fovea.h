@@ -1213,12 +1213,27 @@ typedef struct fovea_multihead_desc {
    * attention.compute. */
   fovea_compute linear_compute;
 
+  /* Tensors of I8 with one scale and one zero point, as in fovea_attention_desc, for layers whose inputs and outputs are
+   * bytes. x_scale and x_zero hold for keys and values of the arguments, too. Between the steps, queries, keys, values
+   * and the outputs of the heads are what the description of attention says: F32, or I8 with a scale there. Each tensor
+   * may be of either type, where attention serves it. Tensors of I8 need FOVEA_COMPUTE_I8 as linear_compute
+   * (FOVEA_ERR_UNSUPPORTED), and bias_i32 of weights needs an input of I8 (FOVEA_ERR_UNSUPPORTED).
+   *   x_dtype, y_dtype  F32 or I8 (FOVEA_ERR_UNSUPPORTED)
+   *   x_scale, y_scale  I8: normal and above 0 (FOVEA_ERR_NUMBER); F32: 0 (FOVEA_ERR_UNSUPPORTED)
+   *   x_zero, y_zero    I8: -128 to 127 (FOVEA_ERR_NUMBER); F32: 0 (FOVEA_ERR_UNSUPPORTED)
+   * Refused with FOVEA_ERR_UNSUPPORTED: rope for queries or keys of I8; a cache where key_scale or value_scale is not
+   * 0; a layer that is left out where its input and its output are not the same type, scale and zero point. */
+  fovea_dtype x_dtype, y_dtype;
+  float x_scale, y_scale;
+  int32_t x_zero, y_zero;
+
   /* Most keys of an entry that one call projects: 1 where tokens come one by one. 0 = attention.max_kv_tokens. */
   uint32_t max_new_tokens;
 
   /* Heads, capacities and options. max_kv_tokens counts all keys that are attended to, those in a cache too. q_dtype
-   * and out_dtype are F32 (FOVEA_ERR_UNSUPPORTED). kv_kind, its sizes, key_dtype and value_dtype are the cache's; where
-   * they are not FOVEA_KV_STRIDED and F32, calls without a cache are refused (FOVEA_ERR_UNSUPPORTED). kv_kind is never
+   * and out_dtype are F32, or I8 with one scale (FOVEA_ERR_UNSUPPORTED). kv_kind, its sizes, key_dtype and value_dtype
+   * are the cache's. Calls without a cache are refused (FOVEA_ERR_UNSUPPORTED) unless kv_kind is FOVEA_KV_STRIDED, and
+   * each of the types is F32, or I8 with key_scale or value_scale. kv_kind is never
    * FOVEA_KV_LOAD (FOVEA_ERR_UNSUPPORTED). portable_bits and max_workers hold for the linear layers too; the budget
    * holds for the attention alone. */
   fovea_attention_desc attention;
@@ -1259,8 +1274,8 @@ size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fov
                              FOVEA_LARGER_(FOVEA_SIZE_(q_rows), FOVEA_SIZE_(kv_rows))))
 
 /* Weights of a layer, each with a bias or none. A linear layer with data NULL is left out: what it would project is
- * taken as it is, has as many elements as the projection would have (FOVEA_ERR_SIZE), and gets no bias
- * (FOVEA_ERR_NULL). */
+ * taken as it is, has as many elements as the projection would have (FOVEA_ERR_SIZE) and the same type, scale and zero
+ * point (FOVEA_ERR_UNSUPPORTED), and gets no bias (FOVEA_ERR_NULL). */
 typedef struct fovea_multihead_weights {
   fovea_linear_weights q;   /* [q_heads * head_dim][d_model] */
   fovea_linear_weights k;   /* [kv_heads * head_dim][key_model] */
@@ -1268,12 +1283,12 @@ typedef struct fovea_multihead_weights {
   fovea_linear_weights out; /* [d_model][q_heads * value_dim] */
   fovea_linear_weights qkv; /* optional, instead of q, k and v (FOVEA_ERR_UNSUPPORTED with both): their rows one after
                                the other, and their scales and biases likewise. All three models are then the same
-                               (FOVEA_ERR_SIZE). Where x alone is projected, this is one linear layer, which is
-                               faster */
+                               (FOVEA_ERR_SIZE). Where x alone is projected, and all three become F32 or all three the
+                               same kind of tensor, this is one linear layer, which is faster */
 } fovea_multihead_weights;
 
-/* The arguments of a call. Set all to 0 first, then fill in. Tokens are f32 [batch][tokens][model]; the strides say
- * whether batch or tokens come first in memory. head_stride is not read. */
+/* The arguments of a call. Set all to 0 first, then fill in. Tokens are [batch][tokens][model], y of y_dtype, the
+ * others of x_dtype; the strides say whether batch or tokens come first in memory. head_stride is not read. */
 typedef struct fovea_multihead_args {
   uint32_t struct_bytes; /* sizeof(fovea_multihead_args) */
   uint32_t batch;

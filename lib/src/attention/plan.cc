@@ -63,14 +63,6 @@ bool may_lose_tokens(const fovea_attention_desc& d) {
   return d.window_left == 0 || uint64_t(d.window_left) + d.max_q_tokens > room + 1;
 }
 
-// A tensor's scale and zero point beside its type.
-fovea_status check_tensor(float scale, int32_t zero, fovea_dtype dtype) {
-  if (scale != 0.0f && !(scale >= kLeastNormal && is_finite(scale))) return FOVEA_ERR_NUMBER;
-  if (zero < -128 || zero > 127) return FOVEA_ERR_NUMBER;
-  if (scale != 0.0f && (dtype != FOVEA_I8 || !kHasI8Tensors)) return FOVEA_ERR_UNSUPPORTED;
-  return zero != 0 && scale == 0.0f ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
-}
-
 fovea_status check_tensors(const fovea_attention_desc& d) {
   FOVEA_RETURN_IF_ERROR(check_tensor(d.q_scale, d.q_zero, d.q_dtype));
   FOVEA_RETURN_IF_ERROR(check_tensor(d.key_scale, d.key_zero, d.key_dtype));
@@ -230,6 +222,13 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
 }
 
 }  // namespace
+
+fovea_status check_tensor(float scale, int32_t zero, fovea_dtype dtype) {
+  if (scale != 0.0f && !(scale >= kLeastNormal && is_finite(scale))) return FOVEA_ERR_NUMBER;
+  if (zero < -128 || zero > 127) return FOVEA_ERR_NUMBER;
+  if (scale != 0.0f && (dtype != FOVEA_I8 || !kHasI8Tensors)) return FOVEA_ERR_UNSUPPORTED;
+  return zero != 0 && scale == 0.0f ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
+}
 
 fovea_status make_plan(const fovea_attention_desc& desc, fovea_plan* plan) {
   const fovea_status status = check_desc(desc);

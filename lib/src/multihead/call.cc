@@ -4,6 +4,7 @@
 #include "multihead/call.h"
 
 #include "attention/call.h"
+#include "base/strides.h"
 #include "cache/call.h"
 #include "rope/call.h"
 
@@ -15,8 +16,8 @@ fovea_status run_step(LinearStep* step) {
     const fovea_status status = run_linear(step->call);
     if (status != FOVEA_OK) return status;
     if (call + 1 == step->calls) break;  // no pointer is made that may lie outside of an array
-    step->call.x = static_cast<const float*>(step->call.x) + step->x_step;
-    step->call.y = static_cast<float*>(step->call.y) + step->y_step;
+    step->call.x = advanced(step->call.x, step->x_step);
+    step->call.y = advanced(step->call.y, step->y_step);
   }
   return FOVEA_OK;
 }

@@ -12,7 +12,7 @@ namespace fovea {
 struct LinearStep {
   LinearCall call;
   uint32_t calls;            // 0 = nothing to do
-  ptrdiff_t x_step, y_step;  // from one call to the next
+  ptrdiff_t x_step, y_step;  // bytes from one call to the next
 };
 
 // The calls that a layer is made of, checked, in this order.

@@ -2,6 +2,7 @@
 #include "multihead/layout.h"
 
 #include "base/carver.h"
+#include "base/strides.h"
 #include "targets/list.h"
 
 namespace fovea {
@@ -13,9 +14,11 @@ bool is_product(ptrdiff_t product, uint32_t a, ptrdiff_t b) {
 }
 
 // A dense array for these tokens, in the same order in memory, so that one linear layer can compute all of it.
-Tokens dense_like(const Tokens& x, float* data, ptrdiff_t width) {
-  if (!x.batch_is_outer() && x.tokens_are_outer()) return {data, x.batch, x.count, width, width * ptrdiff_t(x.batch)};
-  return {data, x.batch, x.count, width * ptrdiff_t(x.count), width};
+Tokens dense_like(const Tokens& x, void* data, ptrdiff_t width, const Tensor& tensor) {
+  if (!x.batch_is_outer() && x.tokens_are_outer()) {
+    return {data, x.batch, x.count, width, width * ptrdiff_t(x.batch), tensor};
+  }
+  return {data, x.batch, x.count, width * ptrdiff_t(x.count), width, tensor};
 }
 
 }  // namespace
@@ -36,21 +39,23 @@ Places LayerCall::place(void* workspace) const {
   const bool turns = attends() && args_.rope;
   const size_t q_rows = size_t(args_.batch) * args_.q_tokens, k_rows = size_t(args_.batch) * keys().count;
   Carver carver(workspace);
-  const auto project = [&](const Tokens& from, size_t rows, uint64_t width) {
-    return dense_like(from, carver.take<float>(size_t(width), rows), ptrdiff_t(width));
+  const auto project = [&](const Tokens& from, size_t rows, uint64_t width, const Tensor& to) {
+    return dense_like(from, carver.take(size_t(width), rows, to.unit_bytes()), ptrdiff_t(width), to);
   };
   Places p = {x(), keys(), values(), y(), false, {}};
-  p.packed = args_.weights.qkv.data && attends() && projects_keys() && !args_.keys.data && !args_.values.data;
+  const Tensor q = q_tensor(), k = k_tensor(), v = v_tensor();
+  p.packed = args_.weights.qkv.data && attends() && projects_keys() && !args_.keys.data && !args_.values.data &&
+             q == k && q == v;
   if (p.packed) {
-    p.q = p.k = p.v = project(x(), q_rows, widths_.all());
-    p.k.data += widths_.q;
-    p.v.data += widths_.q + widths_.k;
+    p.q = p.k = p.v = project(x(), q_rows, widths_.all(), q);
+    p.k.data = advanced(p.q.data, stride_bytes(ptrdiff_t(widths_.q), q.unit_bytes()));
+    p.v.data = advanced(p.k.data, stride_bytes(ptrdiff_t(widths_.k), q.unit_bytes()));
   } else {
-    if (attends() && (w_.q.data || turns)) p.q = project(p.q, q_rows, widths_.q);
-    if (projects_keys() && (w_.k.data || turns)) p.k = project(p.k, k_rows, widths_.k);
-    if (projects_keys() && w_.v.data) p.v = project(p.v, k_rows, widths_.v);
+    if (attends() && (w_.q.data || turns)) p.q = project(p.q, q_rows, widths_.q, q);
+    if (projects_keys() && (w_.k.data || turns)) p.k = project(p.k, k_rows, widths_.k, k);
+    if (projects_keys() && w_.v.data) p.v = project(p.v, k_rows, widths_.v, v);
   }
-  if (attends() && w_.out.data) p.o = project(p.o, q_rows, widths_.out);
+  if (attends() && w_.out.data) p.o = project(p.o, q_rows, widths_.out, o_tensor());
   p.shared = {static_cast<char*>(workspace) + carver.slow_bytes().value, plan_.shared_bytes, nullptr, 0};
   return p;
 }

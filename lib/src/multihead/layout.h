@@ -6,6 +6,7 @@
 
 #include "base/buffers.h"
 #include "fovea/fovea.h"
+#include "linear/call.h"
 #include "multihead/call.h"
 
 namespace fovea {
@@ -22,11 +23,29 @@ struct Widths {
   uint64_t all() const { return q + k + v; }
 };
 
-// f32 rows [batch][tokens].
+// What the elements of an array are: f32, or codes of I8 with one scale and one zero point.
+struct Tensor {
+  const float* scale;  // null = f32. It lies in the plan
+  int32_t zero;
+
+  // A scale of 0 says that there are no codes.
+  static Tensor of(const float& scale, int32_t zero) {
+    return kHasI8Linear && scale != 0.0f ? Tensor{&scale, zero} : Tensor{nullptr, 0};
+  }
+  bool is_i8() const { return kHasI8Linear && scale; }
+  size_t unit_bytes() const { return is_i8() ? sizeof(int8_t) : sizeof(float); }
+  bool operator==(const Tensor& other) const {
+    if (!is_i8() || !other.is_i8()) return is_i8() == other.is_i8();
+    return *scale == *other.scale && zero == other.zero;
+  }
+};
+
+// Rows [batch][tokens].
 struct Tokens {
-  float* data;
+  void* data;
   uint32_t batch, count;
   ptrdiff_t batch_stride, token_stride;
+  Tensor tensor;
 
   fovea_in heads(size_t dim) const { return {data, batch_stride, ptrdiff_t(dim), token_stride}; }
   fovea_out heads_out(size_t dim) const { return {data, batch_stride, ptrdiff_t(dim), token_stride}; }
@@ -36,8 +55,8 @@ struct Tokens {
 };
 
 template <class Array>
-Tokens tokens_of(const Array& array, uint32_t batch, uint32_t count) {
-  return {static_cast<float*>(const_cast<void*>(array.data)), batch, count, array.batch_stride, array.token_stride};
+Tokens tokens_of(const Array& array, uint32_t batch, uint32_t count, const Tensor& tensor) {
+  return {const_cast<void*>(array.data), batch, count, array.batch_stride, array.token_stride, tensor};
 }
 
 // Where the projections of a call lie, and the workspace that its steps share.
@@ -70,21 +89,33 @@ class LayerCall {
     bool used;
     const fovea_linear_weights& weights;
     uint64_t in, out;
+    Tensor from, to;
   };
   struct Linears {
     Linear all[4];
   };
   Linears linears() const {
     const fovea_multihead_desc& m = plan_.desc;
-    return {{{attends(), w_.q, m.d_model, widths_.q},
-             {projects_keys(), w_.k, m.key_model, widths_.k},
-             {projects_keys(), w_.v, m.value_model, widths_.v},
-             {attends(), w_.out, widths_.out, m.d_model}}};
+    return {{{attends(), w_.q, m.d_model, widths_.q, in_tensor(), q_tensor()},
+             {projects_keys(), w_.k, m.key_model, widths_.k, in_tensor(), k_tensor()},
+             {projects_keys(), w_.v, m.value_model, widths_.v, in_tensor(), v_tensor()},
+             {attends(), w_.out, widths_.out, m.d_model, o_tensor(), out_tensor()}}};
   }
-  Tokens x() const { return tokens_of(args_.x, args_.batch, args_.q_tokens); }
-  Tokens y() const { return tokens_of(args_.y, args_.batch, args_.q_tokens); }
-  Tokens keys() const { return args_.keys.data ? tokens_of(args_.keys, args_.batch, args_.kv_tokens) : x(); }
-  Tokens values() const { return args_.values.data ? tokens_of(args_.values, args_.batch, args_.kv_tokens) : keys(); }
+  // x, keys and values as they come in; what is made of them; the heads' outputs; y.
+  Tensor in_tensor() const { return Tensor::of(plan_.desc.x_scale, plan_.desc.x_zero); }
+  Tensor q_tensor() const { return Tensor::of(d_.q_scale, d_.q_zero); }
+  Tensor k_tensor() const { return Tensor::of(d_.key_scale, d_.key_zero); }
+  Tensor v_tensor() const { return Tensor::of(d_.value_scale, d_.value_zero); }
+  Tensor o_tensor() const { return Tensor::of(d_.out_scale, d_.out_zero); }
+  Tensor out_tensor() const { return Tensor::of(plan_.desc.y_scale, plan_.desc.y_zero); }
+  Tokens x() const { return tokens_of(args_.x, args_.batch, args_.q_tokens, in_tensor()); }
+  Tokens y() const { return tokens_of(args_.y, args_.batch, args_.q_tokens, out_tensor()); }
+  Tokens keys() const {
+    return args_.keys.data ? tokens_of(args_.keys, args_.batch, args_.kv_tokens, in_tensor()) : x();
+  }
+  Tokens values() const {
+    return args_.values.data ? tokens_of(args_.values, args_.batch, args_.kv_tokens, in_tensor()) : keys();
+  }
   // The most tokens that the cache has in an entry of the call.
   uint32_t longest() const;
   // The tokens that are attended to.

@@ -11,11 +11,30 @@ namespace {
 
 constexpr uint32_t kMultiheadMagic = 0x666d6800u + FOVEA_VERSION;
 
+bool is_f32_or_i8(fovea_dtype dtype) { return dtype == FOVEA_F32 || dtype == FOVEA_I8; }
+
+// A tensor of the layer is f32, or I8 with one scale. Attention checks the scales in its description.
+fovea_status check_tensors(const fovea_multihead_desc& m) {
+  const fovea_attention_desc& d = m.attention;
+  if (!is_f32_or_i8(m.x_dtype) || !is_f32_or_i8(m.y_dtype) || !is_f32_or_i8(d.q_dtype) || !is_f32_or_i8(d.out_dtype)) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  FOVEA_RETURN_IF_ERROR(check_tensor(m.x_scale, m.x_zero, m.x_dtype));
+  FOVEA_RETURN_IF_ERROR(check_tensor(m.y_scale, m.y_zero, m.y_dtype));
+  const bool x = m.x_scale != 0.0f, y = m.y_scale != 0.0f, q = d.q_scale != 0.0f;
+  if ((m.x_dtype == FOVEA_I8 && !x) || (m.y_dtype == FOVEA_I8 && !y)) return FOVEA_ERR_NUMBER;
+  const bool any = x || y || q || d.key_scale != 0.0f || d.value_scale != 0.0f || d.out_scale != 0.0f;
+  if (any && m.linear_compute != FOVEA_COMPUTE_I8) return FOVEA_ERR_UNSUPPORTED;
+  return d.q_dtype == FOVEA_I8 && !q ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
+}
+
 fovea_status check_desc(const fovea_multihead_desc& m) {
   const fovea_attention_desc& d = m.attention;
   if (m.struct_bytes != sizeof m) return FOVEA_ERR_STRUCT;
   if (!is_dtype(m.weight_dtype) || uint32_t(m.linear_compute) > FOVEA_COMPUTE_I8) return FOVEA_ERR_ENUM;
-  if (d.q_dtype != FOVEA_F32 || d.out_dtype != FOVEA_F32 || d.kv_kind == FOVEA_KV_LOAD) return FOVEA_ERR_UNSUPPORTED;
+  if (!is_dtype(m.x_dtype) || !is_dtype(m.y_dtype)) return FOVEA_ERR_ENUM;
+  if (d.kv_kind == FOVEA_KV_LOAD) return FOVEA_ERR_UNSUPPORTED;
+  FOVEA_RETURN_IF_ERROR(check_tensors(m));
   // A linear layer counts these in 32 bits.
   const Widths widths(d);
   return widths.q > INT32_MAX || widths.out > INT32_MAX || widths.all() > INT32_MAX ? FOVEA_ERR_SIZE : FOVEA_OK;
@@ -73,10 +92,11 @@ fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target 
   FOVEA_RETURN_IF_ERROR(measure_shared(made, q_rows > k_rows ? q_rows : k_rows, widths, &shared));
   if (q_rows > SIZE_MAX || k_rows > SIZE_MAX) return FOVEA_ERR_SIZE;
   Carver carver(nullptr);  // one array of packed projections is not larger than these
-  carver.take<float>(size_t(q_rows), size_t(widths.q));
-  carver.take<float>(size_t(q_rows), size_t(widths.out));
-  carver.take<float>(size_t(k_rows), size_t(widths.k));
-  carver.take<float>(size_t(k_rows), size_t(widths.v));
+  const auto unit = [](const float& scale) { return Tensor::of(scale, 0).unit_bytes(); };
+  carver.take(size_t(q_rows), size_t(widths.q), unit(d.q_scale));
+  carver.take(size_t(q_rows), size_t(widths.out), unit(d.out_scale));
+  carver.take(size_t(k_rows), size_t(widths.k), unit(d.key_scale));
+  carver.take(size_t(k_rows), size_t(widths.v), unit(d.value_scale));
   const CheckedSize all = carver.slow_bytes().plus(shared);
   if (all.overflow) return FOVEA_ERR_SIZE;
   made.shared_bytes = shared.value;

@@ -5,6 +5,7 @@
 
 #include "attention/plan.h"
 #include "attention/resolve.h"
+#include "base/strides.h"
 #include "cache/resolve.h"
 #include "formats/formats.h"
 #include "linear/resolve.h"
@@ -55,7 +56,12 @@ fovea_status LayerCall::check_weights() {
   w_ = args_.weights;
   if (const fovea_kv_cache* cache = append_to_ ? append_to_ : args_.cache) {
     FOVEA_RETURN_IF_ERROR(check_cache_shape(d_, *cache));
-  } else if (d_.kv_kind != FOVEA_KV_STRIDED || d_.key_dtype != FOVEA_F32 || d_.value_dtype != FOVEA_F32) {
+    if (d_.key_scale != 0.0f || d_.value_scale != 0.0f) return FOVEA_ERR_UNSUPPORTED;
+  } else if (d_.kv_kind != FOVEA_KV_STRIDED || (d_.key_dtype != FOVEA_F32 && d_.key_scale == 0.0f) ||
+             (d_.value_dtype != FOVEA_F32 && d_.value_scale == 0.0f)) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  if (args_.rope && ((attends() && q_tensor().is_i8()) || (projects_keys() && k_tensor().is_i8()))) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   if (w_.qkv.data) {
@@ -79,6 +85,7 @@ fovea_status LayerCall::check_weights() {
     const fovea_linear_weights& w = layer.weights;
     if (!w.data && (w.bias || w.bias_i32 || w.scales)) return FOVEA_ERR_NULL;
     if (!w.data && layer.in != layer.out) return FOVEA_ERR_SIZE;
+    if (!w.data && !(layer.from == layer.to)) return FOVEA_ERR_UNSUPPORTED;
     if (w.data && w.dtype != m.weight_dtype) return FOVEA_ERR_UNSUPPORTED;
   }
   return FOVEA_OK;
@@ -106,7 +113,7 @@ fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) co
   for (const auto& array : arrays) {
     const Tokens& t = array.tokens;
     if (!array.used) continue;
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(t.heads(0), sizeof(float), t.batch, 1, t.count, array.dim));
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(t.heads(0), t.tensor.unit_bytes(), t.batch, 1, t.count, array.dim));
   }
   for (const Linear& layer : linears().all) {
     const fovea_linear_weights& w = layer.weights;
@@ -123,7 +130,8 @@ fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) co
 fovea_status LayerCall::add_outputs(Buffers& buffers) const {
   const fovea_attention_args& a = args_.attention;
   const Tokens y = this->y();
-  FOVEA_RETURN_IF_ERROR(buffers.add_output(y.heads_out(0), sizeof(float), y.batch, 1, y.count, plan_.desc.d_model));
+  const size_t unit = y.tensor.unit_bytes();
+  FOVEA_RETURN_IF_ERROR(buffers.add_output(y.heads_out(0), unit, y.batch, 1, y.count, plan_.desc.d_model));
   if (a.lse.data) {
     FOVEA_RETURN_IF_ERROR(buffers.add_output(a.lse, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, 1));
   }
@@ -154,6 +162,8 @@ fovea_status LayerCall::resolve_step(const fovea_linear_weights& weights, const 
   a.processor_features = d_.processor_features;
   a.portable_bits = d_.portable_bits;
   a.compute = plan_.desc.linear_compute;
+  if (x.tensor.is_i8()) a.x_dtype = FOVEA_I8, a.x_scales = x.tensor.scale, a.x_zero = x.tensor.zero;
+  if (y.tensor.is_i8()) a.y_dtype = FOVEA_I8, a.y_scale = *y.tensor.scale, a.y_zero = y.tensor.zero;
   a.in_dim = in_dim;
   a.out_dim = uint32_t(out_dim);
   a.x = x.data;
@@ -168,8 +178,8 @@ fovea_status LayerCall::resolve_step(const fovea_linear_weights& weights, const 
   a.tokens = by_entry || by_token ? x.batch * x.count : x.count;
   a.x_stride = by_token ? x.batch_stride : x.token_stride;
   a.y_stride = by_token ? y.batch_stride : y.token_stride;
-  step->x_step = x.batch_stride;
-  step->y_step = y.batch_stride;
+  step->x_step = stride_bytes(x.batch_stride, x.tensor.unit_bytes());
+  step->y_step = stride_bytes(y.batch_stride, y.tensor.unit_bytes());
   return resolve_linear(a, shared.fast, shared.fast_bytes, &step->call);
 }
 
