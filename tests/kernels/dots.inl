@@ -3,7 +3,7 @@
 // The dot words of instructions that multiply integers. Their codes are the ends of 8 bits as often as not, and sums are
 // compared as integers.
 
-#if FOVEA_FOR_HELIUM || (FOVEA_FOR_SCALAR && FOVEA_SMLAD) || defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_VNNI_LANES)
+#if FOVEA_FOR_HELIUM || (FOVEA_FOR_SCALAR && FOVEA_SMLAD) || defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_DOT_LANES)
 namespace dots {
 #include "simd/dot_bytes.inl"
 using ::fovea::round_up;
@@ -123,7 +123,69 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
   if (features & FOVEA_FEATURE_NEON_I8MM) of_smmla::TestDots(log, memory);
 }
 
-#elif defined(FOVEA_VNNI_LANES)
+#elif defined(FOVEA_DOT_LANES)
+namespace of_pmaddwd {
+#include "simd/dot_pmaddwd.inl"
+#include "kernels/dots_few.inl"
+
+void TestDots(ContractLog& log, const ContractMemory& memory) {
+  TestFewRows(log, memory);
+  uint32_t state = 6;
+  log.begin("LoadX, LoadE, LoadPartOfE, Start, DotAdd");
+  for (int round = 0; round < 16; ++round) {
+    int16_t x[2 * kLanes], row[2];
+    for (int16_t& code : x) code = int16_t(Random(state) % 2 == 0 ? 255 : RandomCode(state));
+    for (int16_t& code : row) code = RandomCode(state);
+    int16_t* const last = reinterpret_cast<int16_t*>(memory.last) - 2;
+    for (size_t n = 1; n <= 2; ++n) {
+      __builtin_memcpy(last + 2 - n, row, n * sizeof *row);
+      const dot::E e = n == 2 ? dot::LoadE(last) : dot::LoadPartOfE(last + 1, 1);
+      int32_t sums[kLanes];
+      dot::StoreWords(dot::DotAdd<0>(dot::LoadX(x), e, dot::Start(-7)), sums);
+      for (size_t lane = 0; lane < kLanes; ++lane) {
+        const int32_t wanted = x[2 * lane] * row[0] + (n == 2 ? x[2 * lane + 1] * row[1] : 0) - 7;
+        Compare(log, Same::kBits, lane, uint32_t(sums[lane]), uint32_t(wanted));
+      }
+    }
+  }
+
+  log.begin("StoreWeights, StoreQueries");
+  for (int32_t code = 0; code < 256; ++code) {
+    const VF biased[2] = {hn::Set(kF, kRoundingBias + float(code)), hn::Set(kF, kRoundingBias + float(255 - code))};
+    int16_t stored[2 * kLanes];
+    dot::StoreWeights(biased, stored);
+    for (size_t i = 0; i < 2 * kLanes; ++i) {
+      Compare(log, Same::kBits, i, uint32_t(stored[i]), uint32_t(i % 2 == 0 ? code : 255 - code));
+    }
+    dot::StoreQueries(hn::Set(kF, kRoundingBias + float(code - 128)), stored);
+    for (size_t i = 0; i < kLanes; ++i) Compare(log, Same::kBits, i, uint32_t(stored[i]), uint32_t(code - 128));
+  }
+
+  log.begin("WidenRow, PackGroup");
+  static int8_t rows[2][80];
+  static int16_t wide[2 * 80];
+  const int8_t* at[2];
+  for (int r = 0; r < 2; ++r) {
+    for (int8_t& code : rows[r]) code = RandomCode(state);
+    at[r] = rows[r] + r;  // any alignment
+  }
+  for (size_t n = 0; n <= 70; ++n) {
+    int8_t* const row = reinterpret_cast<int8_t*>(memory.last) - n;
+    __builtin_memcpy(row, rows[0], n);
+    dot::WidenRow(row, n, wide);
+    for (size_t i = 0; i < (n + 1) / 2 * 2; ++i) {
+      Compare(log, Same::kBits, i, uint32_t(wide[i]), uint32_t(i < n ? rows[0][i] : 0));
+    }
+    const size_t done = dot::PackGroup(at, n, wide, nullptr);
+    Compare(log, Same::kBits, 0, uint32_t(done), uint32_t(n / kLanes * kLanes));
+    for (size_t i = 0; i < 2 * done; ++i) {
+      Compare(log, Same::kBits, i, uint32_t(wide[i]), uint32_t(at[i % 2][i / 2]));
+    }
+  }
+}
+}  // namespace of_pmaddwd
+
+#if FOVEA_DOT_LANES >= 8
 #include "simd/dot_vnni.inl"
 #include "kernels/dots_few.inl"
 
@@ -145,6 +207,7 @@ void TestProducts(ContractLog& log, const uint8_t (&x)[4 * kLanes], const int8_t
 }
 
 void TestDots(ContractLog& log, const ContractMemory& memory) {
+  of_pmaddwd::TestDots(log, memory);
   if (!IsAvailable(kLanes == 16 ? FOVEA_TARGET_AVX512_VNNI : FOVEA_TARGET_AVX2_VNNI)) return;
   TestFewRows(log, memory);
   uint32_t state = 5;
@@ -195,6 +258,9 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
     }
   }
 }
+#else
+void TestDots(ContractLog& log, const ContractMemory& memory) { of_pmaddwd::TestDots(log, memory); }
+#endif
 
 #else
 #include "simd/dot_smlad.inl"

@@ -1356,12 +1356,15 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
  * its weights and three more numbers, a key tile its codes, and numbers of each key and of each element of the values. */
 #define FOVEA_I8_HEAD_DIM_(head_dim) ((FOVEA_SIZE_(head_dim) + 15u) / 16u * 16u)
 #define FOVEA_I8_VALUE_DIM_(value_dim) ((FOVEA_SIZE_(value_dim) + 7u) / 8u * 8u)
-#if FOVEA_TILE_ROWS_MAX == 4
+#if FOVEA_TILE_ROWS_MAX == 12
+#define FOVEA_I8_WEIGHT_BYTES_ 1u
+#else
 #define FOVEA_I8_WEIGHT_BYTES_ 2u
+#endif
+#if FOVEA_TILE_ROWS_MAX == 4
 #define FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) \
   (FOVEA_PIECE_KEYS * FOVEA_I8_HEAD_DIM_(head_dim) * 4u + FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS * 4u)
 #else
-#define FOVEA_I8_WEIGHT_BYTES_ 1u
 #define FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) \
   (FOVEA_KEY_TILE * 4u * (FOVEA_I8_HEAD_DIM_(head_dim) + FOVEA_I8_VALUE_DIM_(value_dim)))
 #endif

@@ -27,6 +27,17 @@ FOVEA_INLINE bool BringWidened(const RowsToBring& r, size_t row_bytes, BringI8* 
 }
 
 template <fovea_dtype kType>
+FOVEA_INLINE void PutKey(const CodedRow<kType>& row, size_t dim, size_t padded, dot::RowCode* to) {
+#if defined(FOVEA_DOT_WIDENS_ROWS)
+  if constexpr (kType == FOVEA_I8) return dot::WidenRow(row.row.data, dim, to);
+#endif
+  for (size_t d = 0; d < padded; d += kLanes) {
+    const size_t n = d >= dim ? 0 : dim - d < kLanes ? dim - d : kLanes;
+    dot::StoreCodes(row.Codes(d, n), to + d, padded - d < kLanes ? padded - d : kLanes);
+  }
+}
+
+template <fovea_dtype kType>
 FOVEA_INLINE void BringKeysOf(const RowsToBring& r) {
   const size_t padded = round_up(r.dim, kReads);
   if (kType == FOVEA_I4 && BringWidened(r, padded * sizeof(dot::RowCode), BringKeysOf<FOVEA_I8>)) return;
@@ -39,10 +50,7 @@ FOVEA_INLINE void BringKeysOf(const RowsToBring& r) {
     if (!scales) NoteKeyScale(r, r.at + i, row.Scale());
     [[maybe_unused]] const dot::RowCode* codes = to;
     if (!r.to) codes = static_cast<const dot::RowCode*>(r.rows.data) + ptrdiff_t(i) * r.rows.stride;
-    for (size_t d = 0; r.to && d < padded; d += kLanes) {
-      const size_t n = d >= r.dim ? 0 : r.dim - d < kLanes ? r.dim - d : kLanes;
-      dot::StoreCodes(row.Codes(d, n), to + d, padded - d < kLanes ? padded - d : kLanes);
-    }
+    if (r.to) PutKey(row, r.dim, padded, to);
     if (r.to) to += padded;
     if constexpr (dot::kUnsignedQueries) r.numbers->key_start[r.at + i] = dot::StartOfKey(codes, r.dim);
   }

@@ -42,6 +42,7 @@ constexpr AttentionKernel kFewRowsOfDot = {};
 #undef FOVEA_DOT_PUTS_QUERIES
 #undef FOVEA_DOT_QUERIES
 #undef FOVEA_DOT_WHOLE
+#undef FOVEA_DOT_WIDENS_ROWS
 
 constexpr void AddKernels(I8Kernels* kernels) {
   AttentionKernel(&list)[kKernels - kI8FewRowsKernel] = kernels->list[dot::kKind];

@@ -42,6 +42,12 @@ namespace of_helium {
 #define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
 #include "attention/i8_dot_kernels.inl"
 }
+#elif defined(FOVEA_DOT_LANES)
+namespace of_pmaddwd {
+#include "simd/dot_pmaddwd.inl"
+#define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
+#include "attention/i8_dot_kernels.inl"
+}
 #else
 namespace of_floats {
 #include "simd/dot_floats.inl"
@@ -52,7 +58,7 @@ namespace of_floats {
 #include "attention/i8_dot_kernels.inl"
 }
 #endif
-#if defined(FOVEA_VNNI_LANES)
+#if FOVEA_DOT_LANES >= 8
 namespace of_vnni {
 #include "simd/dot_vnni.inl"
 #define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
@@ -84,10 +90,12 @@ constexpr I8Kernels Kernels() {
   of_smlad::AddKernels(&kernels);
 #elif FOVEA_FOR_HELIUM
   of_helium::AddKernels(&kernels);
+#elif defined(FOVEA_DOT_LANES)
+  of_pmaddwd::AddKernels(&kernels);
 #else
   of_floats::AddKernels(&kernels);
 #endif
-#if defined(FOVEA_VNNI_LANES)
+#if FOVEA_DOT_LANES >= 8
   of_vnni::AddKernels(&kernels);
 #endif
 #if defined(FOVEA_HAS_NEON_DOT)

@@ -28,6 +28,7 @@ constexpr I8LinearKernel kFewOfDot = {};
 #undef FOVEA_DOT_CODES
 #undef FOVEA_DOT_FEW_ROWS
 #undef FOVEA_DOT_ROWS
+#undef FOVEA_DOT_WIDENS_ROWS
 
 constexpr void AddKernels(I8LinearTable* table) {
   table->list[dot::kKind][kI8FewTokens] = kFewOfDot;

@@ -32,6 +32,12 @@ namespace of_helium {
 #define FOVEA_DOT_FEW_ROWS
 #include "linear/i8_dot_kernels.inl"
 }
+#elif defined(FOVEA_DOT_LANES)
+namespace of_pmaddwd {
+#include "simd/dot_pmaddwd.inl"
+#define FOVEA_DOT_FEW_ROWS
+#include "linear/i8_dot_kernels.inl"
+}
 #else
 namespace of_floats {
 #include "simd/dot_floats.inl"
@@ -42,7 +48,7 @@ namespace of_floats {
 #include "linear/i8_dot_kernels.inl"
 }
 #endif
-#if defined(FOVEA_VNNI_LANES)
+#if FOVEA_DOT_LANES >= 8
 namespace of_vnni {
 #include "simd/dot_vnni.inl"
 #define FOVEA_DOT_FEW_ROWS
@@ -72,10 +78,12 @@ constexpr I8LinearTable Table() {
   of_smlad::AddKernels(&table);
 #elif FOVEA_FOR_HELIUM
   of_helium::AddKernels(&table);
+#elif defined(FOVEA_DOT_LANES)
+  of_pmaddwd::AddKernels(&table);
 #else
   of_floats::AddKernels(&table);
 #endif
-#if defined(FOVEA_VNNI_LANES)
+#if FOVEA_DOT_LANES >= 8
   of_vnni::AddKernels(&table);
 #endif
 #if defined(FOVEA_HAS_NEON_DOT)

@@ -100,8 +100,21 @@ FOVEA_INLINE void MultiplyValues(const dot::Code* x, size_t columns, const dot::
 
 #include "math/dot_sums.inl"
 
+#if defined(FOVEA_DOT_WIDENS_ROWS)
+// `count` rows of dim codes are widened into `to`, whole groups, and the stride is then theirs.
+constexpr bool kRowsInPlace = false;
+FOVEA_INLINE const dot::RowCode* ReachRows(const int8_t* rows, uint32_t count, size_t dim, dot::RowCode* to,
+                                           ptrdiff_t* stride) {
+  const ptrdiff_t step = *stride;
+  *stride = ptrdiff_t((dim + kReads - 1) / kReads * kReads);
+  dot::RowCode* row = to;
+  for (uint32_t i = 0; i < count; ++i, rows += step, row += *stride) dot::WidenRow(rows, dim, row);
+  return to;
+}
+#else
 // Rows are read as they lie.
 constexpr bool kRowsInPlace = true;
 FOVEA_INLINE const dot::RowCode* ReachRows(const int8_t* rows, uint32_t, size_t, dot::RowCode*, ptrdiff_t*) {
   return rows;
 }
+#endif

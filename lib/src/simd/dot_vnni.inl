@@ -10,28 +10,22 @@ constexpr bool kUnsignedQueries = true, kSignedWeights = false;
 using Code = uint8_t;
 using RowCode = int8_t;
 
-using X = hn::raw::I;
-using E = hn::raw::I;
-using Sum = hn::raw::I;
+#include "simd/dot_x86.inl"
 
 constexpr int RegistersBeside(int vectors, int) { return vectors + 1; }
 
-#if FOVEA_VNNI_LANES == 16
+#if FOVEA_DOT_LANES == 16
 FOVEA_INLINE X LoadX(const Code* p) { return _mm512_loadu_si512(p); }
-FOVEA_INLINE Sum Start(int32_t sum) { return _mm512_set1_epi32(sum); }
 FOVEA_INLINE Sum Dot(X x, E e, Sum sum) {
   asm("{vpdpbusd %2, %1, %0|vpdpbusd %0, %1, %2}" : "+v"(sum) : "v"(x), "v"(e));
   return sum;
 }
-FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { _mm512_storeu_si512(to, v); }
 #else
 FOVEA_INLINE X LoadX(const Code* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-FOVEA_INLINE Sum Start(int32_t sum) { return _mm256_set1_epi32(sum); }
 FOVEA_INLINE Sum Dot(X x, E e, Sum sum) {
   asm("%{vex%} {vpdpbusd %2, %1, %0|vpdpbusd %0, %1, %2}" : "+x"(sum) : "x"(x), "x"(e));
   return sum;
 }
-FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { _mm256_storeu_si256(static_cast<__m256i*>(to), v); }
 #endif
 FOVEA_INLINE E LoadE(const RowCode* p) {
   int32_t bytes;
@@ -47,8 +41,6 @@ template <int i>
 FOVEA_INLINE Sum DotAdd(X x, E e, Sum sum) {
   return Dot(x, e, sum);
 }
-FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, VI{sum}); }
-FOVEA_INLINE VI ToInts(Sum sum) { return VI{sum}; }
 
 constexpr size_t PlaceOf(size_t d) { return d; }
 FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
@@ -115,10 +107,9 @@ FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) {
 FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) { hn::StoreU8(hn::BitCast(kI, biased), lanes); }
 FOVEA_INLINE FewX LoadFewX(const void* p) { return LoadX(static_cast<const Code*>(p)); }
 FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return LoadE(reinterpret_cast<const RowCode*>(p)); }
-FOVEA_INLINE Sum FewZero() { return Start(0); }
 FOVEA_INLINE Sum FewValueStart(const FewWeight*, uint32_t) { return FewZero(); }
 
-#if FOVEA_VNNI_LANES == 16
+#if FOVEA_DOT_LANES == 16
 FOVEA_INLINE FewX FlipSigns(FewX v) { return _mm512_xor_si512(v, Start(int32_t(0x80808080u))); }
 template <int kRows>
 FOVEA_INLINE FewX LoadFew(const int8_t* p) {
@@ -140,15 +131,7 @@ FOVEA_INLINE FewX LoadFewPart(const int8_t* p, size_t n) {
     return FlipSigns(_mm512_broadcast_i32x4(_mm_maskz_loadu_epi8(__mmask16((1u << n) - 1), p)));
   }
 }
-FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return _mm512_add_epi32(a, b); }
 FOVEA_INLINE Sum FewSub(Sum a, Sum b) { return _mm512_sub_epi32(a, b); }
-// The neighbours of lanes of a and of b, added; and of pairs of lanes.
-FOVEA_INLINE Sum AddLanes(Sum a, Sum b) { return FewAdd(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b)); }
-FOVEA_INLINE Sum AddPairs(Sum a, Sum b) { return FewAdd(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b)); }
-// The blocks of four lanes of a, added by twos, then those of b.
-FOVEA_INLINE Sum AddBlocks(Sum a, Sum b) {
-  return FewAdd(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
-}
 // Bytes of two vectors, and pairs of bytes, taken in turn, within each block of 16 bytes.
 FOVEA_INLINE void Interleave8(FewX a, FewX b, FewX& low, FewX& high) {
   low = _mm512_unpacklo_epi8(a, b);
@@ -188,13 +171,7 @@ FOVEA_INLINE FewX LoadFewPart(const int8_t* p, size_t n) {
   __builtin_memcpy(bytes, p, n);
   return LoadFew<kRows>(bytes);
 }
-FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return _mm256_add_epi32(a, b); }
 FOVEA_INLINE Sum FewSub(Sum a, Sum b) { return _mm256_sub_epi32(a, b); }
-FOVEA_INLINE Sum AddLanes(Sum a, Sum b) { return FewAdd(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b)); }
-FOVEA_INLINE Sum AddPairs(Sum a, Sum b) { return FewAdd(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b)); }
-FOVEA_INLINE Sum AddBlocks(Sum a, Sum b) {
-  return FewAdd(_mm256_permute2x128_si256(a, b, 0x20), _mm256_permute2x128_si256(a, b, 0x31));
-}
 FOVEA_INLINE void Interleave8(FewX a, FewX b, FewX& low, FewX& high) {
   low = _mm256_unpacklo_epi8(a, b);
   high = _mm256_unpackhi_epi8(a, b);
@@ -216,18 +193,6 @@ FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
 }
 #endif
 
-#if FOVEA_VNNI_LANES == 16
-// In the lanes of each row p[0], p[1] and so on.
-template <int kRows>
-FOVEA_INLINE VF LoadForEachRow(const float* p) {
-  if constexpr (kRows == 1) return hn::LoadU(kF, p);
-  if constexpr (kRows == 2) return VF{_mm512_broadcast_f32x8(_mm256_loadu_ps(p))};
-  if constexpr (kRows == 4) return VF{_mm512_broadcast_f32x4(_mm_loadu_ps(p))};
-}
-#else
-#include "simd/dot_derived.inl"
-#endif
-
 // Keys have 128 added to their codes: sums begin with what makes up for it.
 FOVEA_INLINE Sum FewStart(const FewCode* x, size_t steps) {
   Sum sum = FewZero();
@@ -236,31 +201,6 @@ FOVEA_INLINE Sum FewStart(const FewCode* x, size_t steps) {
 }
 FOVEA_INLINE Sum FewScoreDot(FewX x, FewX e, Sum sum) { return Dot(e, x, sum); }
 FOVEA_INLINE Sum FewValueDot(FewX x, FewX e, Sum sum) { return Dot(x, e, sum); }
-
-// Lane i of each block of four: the sum of that block's lanes of v[i].
-FOVEA_INLINE Sum SumsOfBlocks(const Sum* v) { return AddPairs(AddLanes(v[0], v[1]), AddLanes(v[2], v[3])); }
-// Lane i of those of each row: the sum of that row's lanes of v[i].
-template <int kRows>
-FOVEA_INLINE VI IntsOfRows(const Sum (&v)[kLanes / kRows]) {
-  constexpr size_t kKeys = kLanes / kRows;
-#if FOVEA_VNNI_LANES == 16
-  if constexpr (kKeys == 16) {
-    return ToInts(AddBlocks(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)),
-                             AddBlocks(SumsOfBlocks(v + 8), SumsOfBlocks(v + 12))));
-  } else if constexpr (kKeys == 8) {
-    const Sum sums = AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4));
-    return ToInts(_mm512_shuffle_i32x4(sums, sums, 0xd8));
-  }
-#else
-  if constexpr (kKeys == 8) return ToInts(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)));
-  if constexpr (kKeys == 2) return ToInts(_mm256_shuffle_epi32(_mm256_hadd_epi32(v[0], v[1]), 0xd8));
-#endif
-  if constexpr (kKeys == 4) return ToInts(SumsOfBlocks(v));
-}
-template <int kRows>
-FOVEA_INLINE VF SumsOfRows(const Sum (&v)[kLanes / kRows]) {
-  return hn::ConvertTo(kF, IntsOfRows<kRows>(v));
-}
 
 // Elements of four rows, from at on, as groups of four bytes: those of each block of 16 elements in one block of four
 // vectors.

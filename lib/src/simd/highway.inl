@@ -26,17 +26,18 @@ constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 // The processors' maximum gives back the second operand where one is NaN, or NaN itself.
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return Max(least, a); }
 
-#undef FOVEA_VNNI_LANES
+#undef FOVEA_DOT_LANES
 #if HWY_ARCH_X86
 
 #if HWY_TARGET == HWY_AVX3
 #define FOVEA_X86_LANES 16
-#define FOVEA_VNNI_LANES 16
+#define FOVEA_DOT_LANES 16
 #elif HWY_TARGET == HWY_AVX2
 #define FOVEA_X86_LANES 8
-#define FOVEA_VNNI_LANES 8
+#define FOVEA_DOT_LANES 8
 #else
 #define FOVEA_X86_LANES 4
+#define FOVEA_DOT_LANES 4
 #endif
 #include "simd/x86.inl"
 #undef FOVEA_X86_LANES

@@ -13,7 +13,7 @@ namespace hn {
 #error "AVX-512 means F, BW, DQ and VL here: compile with -march=skylake-avx512 or later, or without -mavx512f"
 #endif
 #define FOVEA_X86_LANES 16
-#define FOVEA_VNNI_LANES 16
+#define FOVEA_DOT_LANES 16
 using Arch = xsimd::avx512bw;
 constexpr int kRegisters = 32, kBlockVectors = 3, kMaskedVectors = 3;
 #elif defined(__AVX2__)
@@ -21,11 +21,12 @@ constexpr int kRegisters = 32, kBlockVectors = 3, kMaskedVectors = 3;
 #error "AVX2 means AVX2, FMA and F16C here: compile with -mfma -mf16c too"
 #endif
 #define FOVEA_X86_LANES 8
-#define FOVEA_VNNI_LANES 8
+#define FOVEA_DOT_LANES 8
 using Arch = xsimd::fma3<xsimd::avx2>;
 constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 #elif defined(__SSE4_2__)
 #define FOVEA_X86_LANES 4
+#define FOVEA_DOT_LANES 4
 using Arch = xsimd::sse4_2;
 constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 #elif defined(__aarch64__)

@@ -28,6 +28,7 @@ constexpr DotTraits kDotTraits[kDotKinds] = {
     {1, 8, 16, true, 4, false},   // smmla
     {1, 16, 16, true, 0, false},  // vmladava
     {2, 2, 4, false, 0, true},    // smlad
+    {2, 2, 2, true, 0, false},    // pmaddwd
 };
 constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 // Values that were brought have a multiple of this many elements.
