@@ -230,6 +230,34 @@ TEST_CASE("tensors: a row of queries, keys or values may have its own scale", "[
   }
 }
 
+TEST_CASE("tensors: strides of an array that is not there mean nothing", "[short]") {
+  Problem p = problem(3, 20);
+  Tensors test(p, {0, 0, 0});
+  CHECK(run_everywhere(test) == "");
+  const std::vector<float> want = test.out();
+  const uint32_t offsets[] = {0, 3, 6};
+  test.args.q_tokens = 6, test.desc.max_q_tokens = 6;
+  const auto dim = static_cast<ptrdiff_t>(p.head_dim), value_dim = static_cast<ptrdiff_t>(p.value_dim);
+  // Entries one after the other, of whose heads only the first is looked at.
+  fovea_attention_desc d = test.desc;
+  d.q_heads = d.kv_heads = 1, d.max_q_tokens = 3, d.max_batch = 2;
+  fovea_attention_args a = test.args;
+  a.q_tokens = 6, a.q_offsets = offsets;
+  a.q = {test.args.q.data, 0, 0, dim};
+  a.q_scales = {nullptr, 8, 4, 2};
+  a.lse = {};
+  std::vector<float> out(size_t{6} * p.value_dim), alone(out.size());
+  a.out = {out.data(), 0, 0, value_dim};
+  fovea_plan plan;
+  REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+  const Guarded workspace(fovea_workspace_bytes(&plan), 64, Placement::kStart);
+  REQUIRE(fovea_attention(&plan, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+  a.q_scales = {};
+  a.out.data = alone.data();
+  REQUIRE(fovea_attention(&plan, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+  CHECK(same_bits(out, alone));
+}
+
 TEST_CASE("tensors: one scale is the same as an array of it", "[short]") {
   for (const uint32_t q_tokens : {1u, 19u}) {
     Tensors test(problem(q_tokens, 90), {0, 0, 0});

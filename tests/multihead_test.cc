@@ -846,6 +846,20 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
     CHECK(fovea_multihead(&decoder.plan, &decoder.args, memory.as<void>(), memory.bytes()) == FOVEA_OK);
     decoder.args.y.data = outputs.data() + one.q_heads * 5 - 1;
     CHECK(fovea_multihead(&decoder.plan, &decoder.args, memory.as<void>(), memory.bytes()) == FOVEA_ERR_OVERLAP);
+
+    // What was subtracted from keys is read, too.
+    decoder.args.attention.scores = {}, decoder.args.attention.scores_stage = FOVEA_SCORES_NONE;
+    decoder.args.y.data = outputs.data() + one.q_heads * 5;
+    Guarded room(size_t{one.kv_heads} * one.head_dim * sizeof(float), sizeof(float), Placement::kEnd);
+    std::memset(room.as<void>(), 0, room.bytes());
+    cache.cache.key_center = room.as<float>();
+    CHECK(fovea_multihead(&decoder.plan, &decoder.args, memory.as<void>(), memory.bytes()) == FOVEA_OK);
+    cache.cache.key_center = memory.as<float>();
+    CHECK(fovea_multihead(&decoder.plan, &decoder.args, memory.as<void>(), memory.bytes()) == FOVEA_ERR_OVERLAP);
+    CHECK(fovea_multihead_append(&decoder.plan, &cache.cache, &decoder.args, memory.as<void>(), memory.bytes()) ==
+          FOVEA_ERR_OVERLAP);
+    cache.cache.key_center = static_cast<float*>(decoder.args.y.data);
+    CHECK(fovea_multihead(&decoder.plan, &decoder.args, memory.as<void>(), memory.bytes()) == FOVEA_ERR_OVERLAP);
   }
 
   // Caches.

@@ -95,6 +95,13 @@ TEST_CASE("quantize: a fraction leaves out the largest numbers", "[short]") {
   CHECK(saturated <= 10);
 }
 
+TEST_CASE("quantize: a fraction of few numbers is rounded up", "[short]") {
+  std::vector<float> numbers = normal_numbers(99, 1, 0);
+  numbers.push_back(1000.0f);
+  CHECK(choose(range_of(numbers), 0.9999f, false).scale == 1000.0f / 127);
+  CHECK(choose(range_of({1e-6f, 2e-6f, 3e-6f}), 0.3f, false).scale < 1e-6f);
+}
+
 TEST_CASE("quantize: numbers may come in any pieces and of any size", "[short]") {
   std::vector<float> numbers = normal_numbers(3000, 1e-3f, 5e-4f);
   for (size_t i = 2000; i < 3000; ++i) numbers[i] *= 3e4f;  // bins become wider on the way

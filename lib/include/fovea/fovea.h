@@ -69,7 +69,7 @@ extern "C" {
 #endif
 
 #define FOVEA_VERSION_MAJOR 0
-#define FOVEA_VERSION_MINOR 1
+#define FOVEA_VERSION_MINOR 2
 #define FOVEA_VERSION_PATCH 0
 #define FOVEA_VERSION (FOVEA_VERSION_MAJOR * 10000 + FOVEA_VERSION_MINOR * 100 + FOVEA_VERSION_PATCH)
 
@@ -347,7 +347,7 @@ typedef struct fovea_attention_desc {
   fovea_compute compute; /* the arithmetic of the products */
 
   /* Tensors of I8 with one scale and one zero point: x = scale * (code - zero), codes from -128 to 127.
-   *   scales   0, or normal and above 0 (FOVEA_ERR_NUMBER). 0 = each row of q, keys or values has a scale of its own, in
+   *   scales   0, or 2^-126 to 2^126 (FOVEA_ERR_NUMBER). 0 = each row of q, keys or values has a scale of its own, in
    *            an array, which else is NULL (FOVEA_ERR_UNSUPPORTED). out_scale is above 0 where out is I8, else 0. A
    *            scale beside another type is FOVEA_ERR_UNSUPPORTED.
    *   zeros    -128 to 127 (FOVEA_ERR_NUMBER); other than 0 only beside a scale here, and with FOVEA_COMPUTE_I8
@@ -966,7 +966,7 @@ typedef struct fovea_linear_args {
 
   /* I8 y: code = y / y_scale, rounded to the nearest, ties to even, + y_zero, and at least -128, at most 127; NaN becomes
    * y_zero. With F32 y they are 0 (FOVEA_ERR_UNSUPPORTED). */
-  float y_scale;  /* finite and above 0 (FOVEA_ERR_NUMBER) */
+  float y_scale;  /* 2^-126 to 2^126 (FOVEA_ERR_NUMBER) */
   int32_t y_zero; /* -128 to 127 (FOVEA_ERR_NUMBER) */
 
   size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else fewer tokens are taken at a time until it fits;
@@ -976,8 +976,9 @@ typedef struct fovea_linear_args {
 } fovea_linear_args;
 
 /* Bytes of workspace that a call with these arguments needs: 0 for arguments that fovea_linear refuses, and where
- * none is needed (few tokens, but not on scalar targets or with portable_bits). It reads counts, weights.dtype, budget,
- * executor and target, but no array. The target may be another machine's, so that a host can size a board's memory.
+ * none is needed (few tokens with FOVEA_COMPUTE_F32, but not on scalar targets or with portable_bits). It reads counts,
+ * weights.dtype, compute, types, scales and zero points of x and y, processor_features, budget, executor and target, and
+ * whether biases and scales are there, but no array. The target may be another machine's, so that a host can size a board's memory.
  * More tokens never need less, and beyond some tens of them they need no more. */
 size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
 
@@ -1174,9 +1175,9 @@ typedef struct fovea_quantize_range {
 fovea_status fovea_quantize_observe(fovea_quantize_range* range, const float* x, size_t count);
 
 /* Chooses a scale and a zero point. fraction is the part of the numbers whose codes must not saturate, from above 0 to
- * 1 (FOVEA_ERR_NUMBER); those left out are the largest, and with `asymmetric` the largest or the least, whichever leaves
- * the shorter range. 1 keeps all: less than 1 gives the others finer steps, and is exact to a bin, a 1024th part of the
- * largest magnitude or less.
+ * 1 (FOVEA_ERR_NUMBER), rounded up to whole numbers. Those left out are the largest, and with `asymmetric` the largest
+ * or the least, whichever leaves the shorter range. 1 keeps all: less than 1 gives the others finer steps, and is exact
+ * to a bin, a 1024th part of the largest magnitude or less.
  *   asymmetric == 0   zero = 0, scale = the largest magnitude / 127
  *   else              the range, extended to 0, becomes the codes -128 to 127, and 0 is exactly the code zero
  * The scale is at least FLT_MIN; it is 1 where all numbers are 0, or there are none. */
@@ -1219,7 +1220,7 @@ typedef struct fovea_multihead_desc {
    * may be of either type, where attention serves it. Tensors of I8 need FOVEA_COMPUTE_I8 as linear_compute
    * (FOVEA_ERR_UNSUPPORTED), and bias_i32 of weights needs an input of I8 (FOVEA_ERR_UNSUPPORTED).
    *   x_dtype, y_dtype  F32 or I8 (FOVEA_ERR_UNSUPPORTED)
-   *   x_scale, y_scale  I8: normal and above 0 (FOVEA_ERR_NUMBER); F32: 0 (FOVEA_ERR_UNSUPPORTED)
+   *   x_scale, y_scale  I8: 2^-126 to 2^126 (FOVEA_ERR_NUMBER); F32: 0 (FOVEA_ERR_UNSUPPORTED)
    *   x_zero, y_zero    I8: -128 to 127 (FOVEA_ERR_NUMBER); F32: 0 (FOVEA_ERR_UNSUPPORTED)
    * Refused with FOVEA_ERR_UNSUPPORTED: rope for queries or keys of I8; a cache where key_scale or value_scale is not
    * 0; a layer that is left out where its input and its output are not the same type, scale and zero point. */
@@ -1380,7 +1381,7 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 #define FOVEA_INTEGER_ROWS_ 4u
 #endif
 #define FOVEA_INTEGER_ROWS_OF_(rows) \
-  ((rows) < FOVEA_INTEGER_ROWS_ ? (FOVEA_SIZE_(rows) + 3u) / 4u * 4u : FOVEA_SIZE_(FOVEA_INTEGER_ROWS_))
+  ((rows) < FOVEA_INTEGER_ROWS_ ? (FOVEA_SIZE_(rows) + ((rows) == 0) + 3u) / 4u * 4u : FOVEA_SIZE_(FOVEA_INTEGER_ROWS_))
 #define FOVEA_INTEGER_DIM_(dim) ((FOVEA_SIZE_(dim) + 15u) / 16u * 16u)
 #define FOVEA_INTEGER_STATE_BYTES_ (2u * sizeof(void*) + 32u)
 #if defined(__ARM_FEATURE_MVE) || defined(__ARM_FEATURE_SIMD32)

@@ -32,8 +32,9 @@
 #define FOVEA_ENABLE_COMPUTE_I8 1 /* FOVEA_COMPUTE_I8: needs FOVEA_ENABLE_I8, _I4 or _GGML, and without these is 0 */
 #endif
 #ifndef FOVEA_ENABLE_I8_TENSORS
-#define FOVEA_ENABLE_I8_TENSORS 1 /* queries and outputs of I8, scales and zero points of tensors, value_channel_scales:
-                                     needs FOVEA_ENABLE_COMPUTE_I8 and FOVEA_ENABLE_I8, and else is 0 */
+#define FOVEA_ENABLE_I8_TENSORS 1 /* queries and outputs of I8, scales and zero points of tensors, value_channel_scales,
+                                     what sees a key_center: needs FOVEA_ENABLE_COMPUTE_I8 and FOVEA_ENABLE_I8, and
+                                     else is 0 */
 #endif
 #ifndef FOVEA_ENABLE_DROPOUT
 #define FOVEA_ENABLE_DROPOUT 1 /* dropout */

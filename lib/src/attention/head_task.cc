@@ -330,7 +330,8 @@ HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel
   if (call.wants_lse()) outputs.lse = typed_rows(call.lse(), FOVEA_F32, queries, head).as<float>();
   outputs.sinks = call.sinks() != nullptr;
   outputs.tensor = output_tensor(call, kv_head);
-  q_scales = typed_rows(call.q_scales(), FOVEA_F32, queries, head).as<const float>();
+  q_scales = {};
+  if (needs_q_scales(call.desc)) q_scales = typed_rows(call.q_scales(), FOVEA_F32, queries, head).as<const float>();
   if (call.wants_scores()) {
     const fovea_out& array = call.scores();
     char* const first = head_of(array.data, array.batch_stride, array.head_stride, sizeof(float), entry_index, head);

@@ -2,13 +2,16 @@
 //
 // Brings the rows of keys and values to where the integer products take them.
 
+// For a small stack.
+constexpr uint32_t kMostWidened = 256;
+
 // Rows of i4 become rows of i8 in a buffer, some whole groups of rows at a time, and these are brought to `to`, where
 // rows are row_bytes apart. False where that cannot be.
 using BringI8 = void(const RowsToBring&);
-FOVEA_INLINE bool BringWidened(const RowsToBring& r, size_t row_bytes, BringI8* bring) {
+FOVEA_CALLED bool BringWidened(const RowsToBring& r, size_t row_bytes, BringI8* bring) {
   constexpr uint32_t kAtOnce = kGroup > 4 ? kGroup : 4;
-  if (!WidensI4(r.dim) || r.dim > kMostI8Products || r.elements != r.dim) return false;
-  uint8_t bytes[kAtOnce * kMostI8Products];
+  if (!WidensI4(r.dim) || r.dim > kMostWidened || r.elements != r.dim) return false;
+  uint8_t bytes[kAtOnce * kMostWidened];
   float scales[kKeyTile + 4];
   RowsToBring part = r;
   for (uint32_t i = 0; i < r.count; i += part.count) {

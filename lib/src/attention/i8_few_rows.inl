@@ -287,18 +287,20 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const F
   auto ahead = AskFrom(keys.next_keys, keys.keys.stride, t.head_dim, element * kKeyTile);
   const dot::FewWeight* codes = FewWeightCodes<kRows>(t);
   const ptrdiff_t stride = keys.values.stride;
-  const int8_t* value = CodesOfRow(keys.values, keys.begin) + element;
+  // It moves behind the last row.
+  uintptr_t value = reinterpret_cast<uintptr_t>(CodesOfRow(keys.values, keys.begin) + element);
+  const uintptr_t step = kGroupKeys * uintptr_t(stride);
   uint32_t left = keys.end - keys.begin;
   for (; left >= kTurns * kGroupKeys; left -= kTurns * kGroupKeys) {
     FOVEA_UNROLL(8)
-    for (int i = 0; i < kTurns; ++i, codes += kGroupKeys, value += kGroupKeys * stride) {
+    for (int i = 0; i < kTurns; ++i, codes += kGroupKeys, value += step) {
       if (ask) AskLines<kGroupKeys * kVectors * kLanes>(ahead);
-      AddFewValues<kRows, kPart>(codes, value, stride, kGroupKeys, n, sums[i]);
+      AddFewValues<kRows, kPart>(codes, reinterpret_cast<const int8_t*>(value), stride, kGroupKeys, n, sums[i]);
     }
   }
-  for (; left > 0; codes += kGroupKeys, value += kGroupKeys * stride) {
+  for (; left > 0; codes += kGroupKeys, value += step) {
     const uint32_t count = left < kGroupKeys ? left : kGroupKeys;
-    AddFewValues<kRows, kPart>(codes, value, stride, count, n, sums[0]);
+    AddFewValues<kRows, kPart>(codes, reinterpret_cast<const int8_t*>(value), stride, count, n, sums[0]);
     left -= count;
   }
   FOVEA_UNROLL(4)

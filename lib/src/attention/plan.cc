@@ -73,7 +73,7 @@ fovea_status check_tensors(const fovea_attention_desc& d) {
   if (!tensors && (d.q_dtype == FOVEA_I8 || d.out_dtype == FOVEA_I8)) return FOVEA_ERR_UNSUPPORTED;
   if (!tensors && (d.key_zero != 0 || d.value_zero != 0)) return FOVEA_ERR_UNSUPPORTED;
   if (d.out_dtype == FOVEA_I8 && d.out_scale == 0.0f) return FOVEA_ERR_NUMBER;
-  if (!is_finite(d.scale * kLog2E * d.q_scale)) return FOVEA_ERR_NUMBER;
+  if (!is_finite((d.scale != 0.0f ? d.scale : 1.0f) * kLog2E * d.q_scale)) return FOVEA_ERR_NUMBER;
   if (d.q_zero != 0 && d.key_dtype != FOVEA_I8) return FOVEA_ERR_UNSUPPORTED;
   if (d.key_zero != 0 && d.q_dtype != FOVEA_I8) return FOVEA_ERR_UNSUPPORTED;
   return d.value_zero != 0 && d.dropout != 0.0f ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
@@ -224,7 +224,8 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
 }  // namespace
 
 fovea_status check_tensor(float scale, int32_t zero, fovea_dtype dtype) {
-  if (scale != 0.0f && !(scale >= kLeastNormal && is_finite(scale))) return FOVEA_ERR_NUMBER;
+  constexpr float kLargest = 0x1p126f;  // the inverse of a larger one is subnormal: 32-bit Arm's vectors take it for 0
+  if (scale != 0.0f && !(scale >= kLeastNormal && scale <= kLargest)) return FOVEA_ERR_NUMBER;
   if (zero < -128 || zero > 127) return FOVEA_ERR_NUMBER;
   if (scale != 0.0f && (dtype != FOVEA_I8 || !kHasI8Tensors)) return FOVEA_ERR_UNSUPPORTED;
   return zero != 0 && scale == 0.0f ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;

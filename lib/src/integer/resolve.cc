@@ -47,7 +47,7 @@ fovea_status check_integer_shape(const fovea_integer_attention_args& a) {
   if (!config::kIntegerAttention || a.head_dim > kMostHeadDim) return FOVEA_ERR_UNSUPPORTED;
   if (a.q_heads == 0 || a.kv_heads == 0 || a.head_dim == 0 || a.value_dim == 0) return FOVEA_ERR_DIM;
   if (a.q_heads % a.kv_heads != 0) return FOVEA_ERR_HEADS;
-  if (a.value_dim > kMostValueDim) return FOVEA_ERR_SIZE;
+  if (a.value_dim > kMostValueDim || a.kv_tokens > kMostKeys) return FOVEA_ERR_SIZE;
   return integer_workspace_bytes(a).overflow ? FOVEA_ERR_SIZE : FOVEA_OK;
 }
 
@@ -55,7 +55,6 @@ fovea_status check_integer_attention(const fovea_integer_attention_args& a, cons
                                      size_t workspace_bytes) {
   FOVEA_RETURN_IF_ERROR(check_integer_shape(a));
   FOVEA_RETURN_IF_ERROR(check_options(a));
-  if (a.kv_tokens > kMostKeys) return FOVEA_ERR_SIZE;
   if (!workspace) return FOVEA_ERR_NULL;
   if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
   if (workspace_bytes < integer_workspace_bytes(a).value) return FOVEA_ERR_WORKSPACE;

@@ -84,7 +84,7 @@ FOVEA_INLINE void AddFewOutputs(const dot::FewCode* const (&x)[kTokens], const I
       for (int r = 0; r < kTokens; ++r) sums[r][k] = starts[r];
     }
     uintptr_t ahead = reinterpret_cast<uintptr_t>(weights) + begin * kRows +
-                      uintptr_t(ptrdiff_t(output + g + kFewRowsAhead) * stride);  // there need be nothing
+                      (output + g + kFewRowsAhead) * uintptr_t(stride);  // there need be nothing
     for (size_t d = begin; d < whole; d += kFewStep, ahead += kBytes) {
       FOVEA_UNROLL(8)
       for (size_t i = 0; kLanes > 4 && i < kBytes; i += kCacheLine) {

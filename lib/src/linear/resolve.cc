@@ -22,12 +22,12 @@ fovea_status check_compute(const fovea_linear_args& a) {
   if ((a.x_dtype != FOVEA_F32 && !codes_in) || (a.y_dtype != FOVEA_F32 && !codes_out)) return FOVEA_ERR_UNSUPPORTED;
   if (a.compute == FOVEA_COMPUTE_F32 && (codes_in || codes_out)) return FOVEA_ERR_UNSUPPORTED;
   if (a.compute == FOVEA_COMPUTE_I8 && (!kHasI8Linear || a.weights.dtype != FOVEA_I8)) return FOVEA_ERR_UNSUPPORTED;
-  if ((!codes_in && (a.x_scales || a.x_zero != 0)) || (!codes_out && (a.y_scale != 0.0f || a.y_zero != 0)) ||
+  if ((!codes_in && (a.x_scales || a.x_scales_stride != 0 || a.x_zero != 0)) || (!codes_out && (a.y_scale != 0.0f || a.y_zero != 0)) ||
       (a.weights.bias_i32 && (!one_scale || a.weights.bias))) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   if (!is_code(a.x_zero) || !is_code(a.y_zero)) return FOVEA_ERR_NUMBER;
-  return codes_out && !(a.y_scale > 0.0f && a.y_scale - a.y_scale == 0.0f) ? FOVEA_ERR_NUMBER : FOVEA_OK;
+  return codes_out && !(a.y_scale >= 0x1p-126f && a.y_scale <= 0x1p126f) ? FOVEA_ERR_NUMBER : FOVEA_OK;
 }
 
 fovea_status check_shape(const fovea_linear_args& a) {

@@ -102,6 +102,8 @@ fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) co
   if (attends()) FOVEA_RETURN_IF_ERROR(add_outputs(buffers));
   if (const fovea_kv_cache* cache = append_to_ ? append_to_ : args_.cache) {
     FOVEA_RETURN_IF_ERROR(buffers.add_list(cache->memory, 1, cache->memory_bytes));
+    const size_t centers = size_t{cache->kv_heads} * cache->head_dim;
+    FOVEA_RETURN_IF_ERROR(buffers.add_list(cache->key_center, sizeof(float), centers));
   }
   const struct {
     bool used;
@@ -145,6 +147,10 @@ fovea_status LayerCall::add_options(Buffers& buffers) const {
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.positions, sizeof(int64_t), args_.batch));
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.alibi_slopes, sizeof(float), d_.q_heads));
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.sinks, sizeof(float), d_.q_heads));
+  if (a.value_channel_scales) {
+    const fovea_in scales = {a.value_channel_scales, 0, a.value_channel_stride, 0};
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(scales, sizeof(float), 1, d_.kv_heads, 1, d_.value_dim));
+  }
   if (a.score_vector) {
     const fovea_in vector = {a.score_vector, 0, a.score_vector_stride, 0};
     FOVEA_RETURN_IF_ERROR(buffers.add_input(vector, sizeof(float), 1, d_.kv_heads, 1, d_.head_dim));

@@ -122,8 +122,10 @@ extern "C" fovea_status fovea_quantize_choose(const fovea_quantize_range* range,
   if (!(fraction > 0.0f && fraction <= 1.0f)) return FOVEA_ERR_NUMBER;
   float least = range->least, most = range->most;
   if (fraction < 1.0f && range->width != 0.0f) {
-    const auto kept = uint64_t(double(fraction) * double(range->count));
-    leave_out(*range, range->count - (kept < range->count ? kept : range->count), asymmetric != 0, &least, &most);
+    const double kept = (double(fraction) - 0x1p-25) * double(range->count);  // a float may be so much above its decimal
+    uint64_t must = uint64_t(kept);
+    if (double(must) < kept) ++must;
+    leave_out(*range, range->count - must, asymmetric != 0, &least, &most);
   }
   *zero = 0;
   const float magnitude = -least > most ? -least : most;

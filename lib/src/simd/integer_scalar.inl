@@ -35,7 +35,7 @@ FOVEA_INLINE V MulHigh(V v, int32_t x) { return V((int64_t(v) * x) >> 32); }
 FOVEA_INLINE V MulRound(V v, int32_t x) {
 #if FOVEA_SMLAD
   V high;
-  asm("smmulr %0, %1, %2" : "=r"(high) : "r"(v * 2), "r"(x));
+  asm("smmulr %0, %1, %2" : "=r"(high) : "r"(V(uint32_t(v) * 2)), "r"(x));
   return high;
 #else
   return V((int64_t(v) * x + (1 << 30)) >> 31);
