@@ -3,14 +3,21 @@
 // The two matrix products of a tile (the first is that of block.inl) and the running softmax between them. A lane is a
 // query; keys and values are read as they lie in memory, an element at a time, and multiply whole vectors of queries.
 
+// Columns of a tile of which kVectors vectors are worked on: known where a tile has no more than these.
+template <int kVectors>
+FOVEA_INLINE size_t ColumnsOf(const QueryTile& t) {
+  return kVectors == kBlockVectors ? kBlockVectors * kLanes : t.columns;
+}
+
 // Scores of the keys [begin, end), for kVectors vectors of rows from `column` on. Blocks tile the key tile, so there is
 // room for the scores of a last one that is not full, and SoftmaxTile does not look at them.
 template <int kVectors>
 FOVEA_INLINE void ScoresOfVectors(const QueryTile& t, const KeyTile& keys, size_t column) {
   static_assert(kKeyTile % kBlockOf<kVectors> == 0 && kKeyGrain % kBlockOf<kVectors> == 0,
                 "blocks must tile the key tile");
-  MultiplyRows<kVectors>(t.q + column, t.columns, t.head_dim, keys.keys.f32(ptrdiff_t(keys.begin)), keys.keys.stride,
-                         keys.end - keys.begin, false, t.s + size_t(keys.begin) * t.columns + column);
+  const size_t columns = ColumnsOf<kVectors>(t);
+  MultiplyRows<kVectors>(t.q + column, columns, t.head_dim, keys.keys.f32(ptrdiff_t(keys.begin)), keys.keys.stride,
+                         keys.end - keys.begin, false, t.s + size_t(keys.begin) * columns + column);
 }
 
 FOVEA_SHARED void ScoresOfVector(const QueryTile& t, const KeyTile& keys, size_t column) {
@@ -99,7 +106,7 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t co
 // 64 terms, and o_t has one for each key tile, not one for each key.
 template <bool kHides, int kVectors, int kBlock>
 FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element, int skip) {
-  const size_t rows = t.columns;
+  const size_t rows = ColumnsOf<kVectors>(t);
   float* FOVEA_RESTRICT o_t = t.o + element * rows + column;
   VF acc[kBlock][kVectors];
   FOVEA_UNROLL(8)

@@ -22,13 +22,14 @@ FOVEA_INLINE void Weigh(const QueryTile& t, const QueryTile& own, const KeyTile&
 }
 
 // One step of the running softmax for kVectors vectors of rows from `column` on (Milakov and Gimelshein, arXiv
-// 1805.02867). `own` is t, of which the compiler may know more.
-template <int kVectors>
+// 1805.02867). `own` is t, of which the compiler may know more; with kWhole that it has no other vectors.
+template <int kVectors, bool kWhole = false>
 FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const KeyTile& keys, const ScoreSteps& steps,
                              size_t column, bool hides) {
   if (Does(keys, kScorePart)) Scores<kVectors>(own, keys, column);
   if (Does(keys, kWeightPart)) Weigh<kVectors>(t, own, keys, steps, column, hides);
   if (!Does(keys, kValuePart)) return;
+  if (kWhole && own.columns != kVectors * kLanes) __builtin_unreachable();  // calls may make the compiler forget it
   // Where nothing hides, no weight is -0.
   if (hides) {
     Values<true, kVectors>(own, keys, column);
@@ -56,7 +57,7 @@ template <int kVectors>
 FOVEA_TEMPLATE void AttendTile(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
   QueryTile own = t;
   own.columns = kVectors * kLanes;
-  AttendStep<kVectors>(t, own, keys, steps, 0, false);
+  AttendStep<kVectors, true>(t, own, keys, steps, 0, false);
 }
 
 // The same for a tile of up to kMost vectors.

@@ -15,12 +15,11 @@ FOVEA_INLINE void MultiplyElements(const float*& x, size_t columns, const float 
   for (int i = 0; i < kCount; ++i) {
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) {
-      const VF xv = hn::LoadU(kF, x + v * kLanes);
+      const VF xv = hn::NextVector(x);
       FOVEA_UNROLL(8)
       for (int k = 0; k < kRows; ++k) acc[k][v] = hn::MulAddScalar(xv, row[k][i], acc[k][v]);
     }
-    x += columns;
-    FOVEA_OPAQUE(x);
+    x += columns - kVectors * kLanes;
   }
 }
 
@@ -40,10 +39,11 @@ FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, cons
   }
 }
 
+// The addresses move between two multiply-adds, where a Cortex-M55 has time for it.
 template <bool kHides, int kBlock, int kVectors>
 FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, ptrdiff_t stride, uint32_t n,
                             VF (&acc)[kBlock][kVectors]) {
-  for (; n > 0; --n, p += columns, value += stride) {
+  for (; n > 0; --n) {
     float elements[kBlock];
     if constexpr (kBlock == 1) {
       elements[0] = *value;
@@ -53,12 +53,21 @@ FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, 
     }
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) {
-      const VF pv = hn::LoadU(kF, p + v * kLanes);
+      const VF pv = hn::NextVector(p);
       const MF hidden = kHides ? hn::SignMask(pv) : MF();
       FOVEA_UNROLL(8)
       for (int e = 0; e < kBlock; ++e) {
         VF& sum = acc[e][v];
         sum = kHides ? hn::MulAddScalarUnless(hidden, pv, elements[e], sum) : hn::MulAddScalar(pv, elements[e], sum);
+        if (e > 0) continue;
+        if (v == 0) {
+          value += stride;
+          FOVEA_OPAQUE(value);
+        }
+        if (v + 1 == kVectors) {
+          p += columns - kVectors * kLanes;
+          FOVEA_OPAQUE(p);
+        }
       }
     }
   }

@@ -8,57 +8,108 @@ constexpr int kElems = 2;  // elements of a row that are loaded at once
 constexpr int RegistersForRows(int vectors, int rows) { return vectors + kElems * rows; }
 constexpr int RegistersForValues(int vectors, int elements) { return vectors + elements; }
 
-// acc[k][v] += sum x[i][v] * row[k][i], i from kFirst up to kCount. A loop over i would be unrolled too late for g++ 12 to
-// leave the registers as NextElements fills them: 9 % more instructions on a Cortex-M4F.
-template <int kCount, int kFirst, int kRows, int kVectors>
-FOVEA_INLINE void MultiplyElements(const float*& x, size_t columns, const float (&row)[kRows][kElems],
-                                   VF (&acc)[kRows][kVectors]) {
-  VF xi[kVectors];
-  hn::NextVectors(x, ptrdiff_t(columns), xi);
+// Whether the vectors of a step lie right behind those of the step before, as far as the compiler knows: then one load
+// takes those of both. So it is in attention, not in linear layers.
+template <int kVectors>
+FOVEA_INLINE bool StepsAdjoin(size_t columns) {
+  return kVectors == 4 && __builtin_constant_p(columns) && columns == kVectors;
+}
+
+// acc[k][v] += x[v] * element kElement of row[k]. Element by element in functions, since loops over elements would be
+// unrolled too late for g++ 12 to leave the registers as they were filled: 9 % more instructions on a Cortex-M4F.
+template <int kElement, int kRows, int kVectors, int kElements>
+FOVEA_INLINE void MultiplyElement(const VF* x, const float (&row)[kRows][kElements], VF (&acc)[kRows][kVectors]) {
   FOVEA_UNROLL(4)
   for (int k = 0; k < kRows; ++k) {
     FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::MulAdd(xi[v], hn::Set(kF, row[k][kFirst]), acc[k][v]);
+    for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::MulAdd(x[v], hn::Set(kF, row[k][kElement]), acc[k][v]);
   }
-  if constexpr (kFirst + 1 < kCount) MultiplyElements<kCount, kFirst + 1>(x, columns, row, acc);
+}
+
+// The next kElems elements.
+template <int kRows, int kVectors>
+FOVEA_INLINE void MultiplyElements(const float*& x, size_t columns, const float (&row)[kRows][kElems],
+                                   VF (&acc)[kRows][kVectors]) {
+  if (StepsAdjoin<kVectors>(columns)) {
+    VF xi[kElems * kVectors];
+    hn::NextVectors(x, ptrdiff_t(kElems * columns), xi);
+    MultiplyElement<0>(xi, row, acc);
+    MultiplyElement<1>(xi + kVectors, row, acc);
+  } else {
+    VF xi[kVectors];
+    hn::NextVectors(x, ptrdiff_t(columns), xi);
+    MultiplyElement<0>(xi, row, acc);
+    hn::NextVectors(x, ptrdiff_t(columns), xi);
+    MultiplyElement<1>(xi, row, acc);
+  }
 }
 
 template <bool kAsks, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows], const float*,
                                VF (&acc)[kRows][kVectors]) {
+  FOVEA_UNROLL_LONG_LOOP(4)
   for (size_t n = dim / kElems; n > 0; --n) {
     float row[kRows][kElems];
     hn::NextElements(at, row);
-    MultiplyElements<kElems, 0>(x, columns, row, acc);
+    MultiplyElements(x, columns, row, acc);
   }
   for (size_t n = dim % kElems; n > 0; --n) {
-    float row[kRows][kElems];
+    float row[kRows][1];
+    VF xi[kVectors];
     FOVEA_UNROLL(4)
     for (int k = 0; k < kRows; ++k) row[k][0] = *at[k]++;
-    MultiplyElements<1, 0>(x, columns, row, acc);
+    hn::NextVectors(x, ptrdiff_t(columns), xi);
+    MultiplyElement<0>(xi, row, acc);
+  }
+}
+
+// acc[e][v] += p[v] * element[e].
+template <int kBlock, int kVectors>
+FOVEA_INLINE void AddKey(const VF* p, const float (&elements)[kBlock], VF (&acc)[kBlock][kVectors]) {
+  FOVEA_UNROLL(8)
+  for (int e = 0; e < kBlock; ++e) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) acc[e][v] = hn::MulAdd(p[v], hn::Set(kF, elements[e]), acc[e][v]);
   }
 }
 
 template <bool kHides, int kBlock, int kVectors>
 FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, ptrdiff_t stride, uint32_t n,
                             VF (&acc)[kBlock][kVectors]) {
+  if constexpr (!kHides && kBlock == 4 && kVectors == 4) {
+    if (StepsAdjoin<kVectors>(columns)) {
+      const float* pair[2] = {value, value + (n > 1 ? stride : 0)};
+      FOVEA_UNROLL_LONG_LOOP(4)
+      for (uint32_t pairs = n / 2; pairs > 0; --pairs) {
+        float elements[2][kBlock];
+        VF pj[2 * kVectors];
+        hn::NextElements(pair, 2 * stride, elements);
+        hn::NextVectors(p, ptrdiff_t(2 * columns), pj);
+        AddKey(pj, elements[0], acc);
+        AddKey(pj + kVectors, elements[1], acc);
+      }
+      value = pair[0];
+      n %= 2;
+    }
+  }
   FOVEA_UNROLL_LONG_LOOP(4)
   for (; n > 0; --n) {
     float elements[kBlock];
     VF pj[kVectors];
-    MF hidden[kVectors];
     hn::NextElements(value, stride, elements);
     hn::NextVectors(p, ptrdiff_t(columns), pj);
+    if constexpr (!kHides) {
+      AddKey(pj, elements, acc);
+      continue;
+    }
+    MF hidden[kVectors];
     FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) hidden[v] = kHides ? hn::SignMask(pj[v]) : MF();
+    for (int v = 0; v < kVectors; ++v) hidden[v] = hn::SignMask(pj[v]);
     FOVEA_UNROLL(8)
     for (int e = 0; e < kBlock; ++e) {
       const VF element = hn::Set(kF, elements[e]);
       FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
-        VF& sum = acc[e][v];
-        sum = kHides ? hn::MulAddUnless(hidden[v], pj[v], element, sum) : hn::MulAdd(pj[v], element, sum);
-      }
+      for (int v = 0; v < kVectors; ++v) acc[e][v] = hn::MulAddUnless(hidden[v], pj[v], element, acc[e][v]);
     }
   }
 }

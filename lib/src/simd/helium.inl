@@ -186,6 +186,18 @@ FOVEA_INLINE void NextTwo(const float*& p, float* e) {
   asm("ldrd %0, %1, [%2], #8" : "=&r"(e[0]), "=&r"(e[1]), "+r"(p) : "m"(*reinterpret_cast<const Pair*>(p)));
 }
 #endif
+// The vector at p, which moves behind it.
+FOVEA_INLINE VF NextVector(const float*& p) {
+#if defined(__clang__)
+  const VF v = LoadU(kF, p);
+  p += 4;
+#else
+  typedef float Four[4];
+  VF v;
+  asm("vldrw.u32 %q0, [%1], #16" : "=w"(v), "+r"(p) : "m"(*reinterpret_cast<const Four*>(p)));
+#endif
+  return v;
+}
 #define FOVEA_BLOCK_LOOPS "math/block_helium.inl"
 
 // There are no zips of registers. Gathers and scatters take the addresses of four rows as they lie in memory.

@@ -239,6 +239,22 @@ FOVEA_INLINE void NextElements(const float*& p, ptrdiff_t step, float (&e)[n]) {
   p += step;
   FOVEA_OPAQUE(p);
 }
+FOVEA_INLINE void NextElements(const float* (&p)[2], ptrdiff_t step, float (&e)[2][4]) {
+  typedef float Four[4];
+  register float s24 asm("s24"), s25 asm("s25"), s26 asm("s26"), s27 asm("s27");
+  register float s28 asm("s28"), s29 asm("s29"), s30 asm("s30"), s31 asm("s31");
+  asm("vldmia %4, {s24-s27}"
+      : "=t"(s24), "=t"(s25), "=t"(s26), "=t"(s27)
+      : "r"(p[0]), "m"(*reinterpret_cast<const Four*>(p[0])));
+  asm("vldmia %4, {s28-s31}"
+      : "=t"(s28), "=t"(s29), "=t"(s30), "=t"(s31)
+      : "r"(p[1]), "m"(*reinterpret_cast<const Four*>(p[1])));
+  e[0][0] = s24, e[0][1] = s25, e[0][2] = s26, e[0][3] = s27;
+  e[1][0] = s28, e[1][1] = s29, e[1][2] = s30, e[1][3] = s31;
+  p[0] += step, p[1] += step;
+  FOVEA_OPAQUE(p[0]);
+  FOVEA_OPAQUE(p[1]);
+}
 template <int n>
 FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
   if constexpr (n == 4) {
@@ -248,6 +264,16 @@ FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
         : "=t"(s20), "=t"(s21), "=t"(s22), "=t"(s23)
         : "r"(p), "m"(*reinterpret_cast<const Four*>(p)));
     v[0].raw = s20, v[1].raw = s21, v[2].raw = s22, v[3].raw = s23;
+  } else if constexpr (n == 8) {  // a step is 8 elements
+    typedef float Eight[8];
+    register float s16 asm("s16"), s17 asm("s17"), s18 asm("s18"), s19 asm("s19");
+    register float s20 asm("s20"), s21 asm("s21"), s22 asm("s22"), s23 asm("s23");
+    asm("vldmia %8!, {s16-s23}"
+        : "=t"(s16), "=t"(s17), "=t"(s18), "=t"(s19), "=t"(s20), "=t"(s21), "=t"(s22), "=t"(s23), "+r"(p)
+        : "m"(*reinterpret_cast<const Eight*>(p)));
+    v[0].raw = s16, v[1].raw = s17, v[2].raw = s18, v[3].raw = s19;
+    v[4].raw = s20, v[5].raw = s21, v[6].raw = s22, v[7].raw = s23;
+    return;
   } else {
     FOVEA_UNROLL(4)
     for (int i = 0; i < n; ++i) v[i].raw = p[i];
