@@ -32,6 +32,7 @@ FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, cons
 template <bool kHides, int kBlock, int kVectors>
 FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, ptrdiff_t stride, uint32_t n,
                             VF (&acc)[kBlock][kVectors]) {
+  const ptrdiff_t to_next = ptrdiff_t(size_t(stride) - (kBlock - 1));  // of one key alone, stride may be anything
   FOVEA_UNROLL_LONG_LOOP(4)
   for (; n > 0; --n) {
     VF pj[kVectors];
@@ -41,13 +42,12 @@ FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, 
     for (int v = 0; v < kVectors; ++v) hidden[v] = kHides ? hn::SignMask(pj[v]) : MF();
     FOVEA_UNROLL(8)
     for (int e = 0; e < kBlock; ++e) {
-      const VF element = NextElement(value);
+      const VF element = e + 1 < kBlock ? NextElement(value) : hn::NextSpread(value, to_next);
       FOVEA_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) {
         VF& sum = acc[e][v];
         sum = kHides ? hn::MulAddUnless(hidden[v], pj[v], element, sum) : hn::MulAdd(pj[v], element, sum);
       }
     }
-    value += ptrdiff_t(size_t(stride) - kBlock);  // of one key alone, stride may be anything
   }
 }

@@ -142,6 +142,7 @@ FOVEA_INLINE VF MulAddLaneUnless(MF m, VF a, VF b, VF c) {
 }
 #elif HWY_TARGET == HWY_NEON
 #define FOVEA_BLOCK_LOOPS "math/block_neon32.inl"
+FOVEA_INLINE VF NextSpread(const float*& p, ptrdiff_t step) { return VF{raw::NextSpread(p, step)}; }
 #endif
 
 #include "simd/derived.inl"

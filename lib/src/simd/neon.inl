@@ -112,17 +112,19 @@ FOVEA_INLINE void Next(const float*& p, ptrdiff_t step, V (&v)[n]) {
     v[0] = two.val[0], v[1] = two.val[1];
     return;
   } else if constexpr (n == 3) {
-    float32x4x3_t three;
 #if defined(__aarch64__)
+    float32x4x3_t three;
     asm("ld1 {%S0.4s - %U0.4s}, [%1], %2"
         : "=w"(three), "+r"(p)
         : "r"(4 * step), "m"(*reinterpret_cast<const Lanes*>(p)));
-#else
-    asm("vldmia %1, %h0" : "=w"(three) : "r"(p), "m"(*reinterpret_cast<const Lanes*>(p)));
-    p += step;
-    FOVEA_OPAQUE(p);
-#endif
     v[0] = three.val[0], v[1] = three.val[1], v[2] = three.val[2];
+#else  // not vldmia, which takes a cycle for each 8 bytes
+    float32x4x2_t two;
+    asm("vld1.32 %h0, [%2]!\n\tvld1.32 %h1, [%2], %3"
+        : "=&w"(two), "=&w"(v[2]), "+r"(p)
+        : "r"(4 * step - 32), "m"(*reinterpret_cast<const Lanes*>(p)));
+    v[0] = two.val[0], v[1] = two.val[1];
+#endif
     return;
   }
 #endif
@@ -131,6 +133,20 @@ FOVEA_INLINE void Next(const float*& p, ptrdiff_t step, V (&v)[n]) {
   p += step;
   FOVEA_OPAQUE(p);
 }
+
+#if !defined(__aarch64__)
+// The float at p in all lanes, and p moves on by step.
+FOVEA_INLINE V NextSpread(const float*& p, ptrdiff_t step) {
+  V v;
+#if defined(__clang__)
+  v = vld1q_dup_f32(p);
+  p += step;
+#else
+  asm("vld1.32 {%e0[], %f0[]}, [%1], %2" : "=w"(v), "+r"(p) : "r"(4 * size_t(step)), "m"(*p));
+#endif
+  return v;
+}
+#endif
 
 #if defined(__aarch64__)
 #define FOVEA_HAS_NEON_DOT  // the processor may have sdot, and smmla

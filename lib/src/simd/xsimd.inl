@@ -292,6 +292,7 @@ FOVEA_INLINE VF MulAddLaneUnless(MF m, VF a, VF b, VF c) {
 }
 #elif defined(__ARM_NEON)
 #define FOVEA_BLOCK_LOOPS "math/block_neon32.inl"
+FOVEA_INLINE VF NextSpread(const float*& p, ptrdiff_t step) { return VF{raw::NextSpread(p, step)}; }
 #endif
 
 #if defined(__GNUC__) && !defined(__clang__)
