@@ -3,46 +3,56 @@
 // The inner loops of block_loops.inl for AArch64, which multiplies a vector by one lane of another. Registers are many
 // and processors may be simple, so vectors are loaded before they are needed.
 
-constexpr int kElems = 4;  // elements of a row that one vector holds
+constexpr int kElems = 4;  // elements of a value that one vector holds
 
-constexpr int RegistersForRows(int vectors, int rows) { return vectors + rows; }
+// x of two steps, and two elements of two rows.
+constexpr int RegistersForRows(int vectors, int) { return 2 * vectors + 2; }
 constexpr int RegistersForValues(int vectors, int elements) { return vectors + elements / kElems; }
 
-// acc[k][v] += sum_i x[i][v] * lane i of row[k], kLane <= i < kCount. xi is x[kLane]; x points behind it.
-template <int kLane, int kCount, int kRows, int kVectors>
-FOVEA_INLINE void MultiplyLanes(const VF (&xi)[kVectors], const float*& x, size_t columns, const VF (&row)[kRows],
-                                VF (&acc)[kRows][kVectors]) {
-  VF next[kVectors];
-  if constexpr (kLane + 1 < kCount) hn::NextVectors(x, ptrdiff_t(columns), next);
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::MulAddLane<kLane>(xi[v], row[k], acc[k][v]);
-  }
-  if constexpr (kLane + 1 < kCount) MultiplyLanes<kLane + 1, kCount>(next, x, columns, row, acc);
+// acc[v] += x[v] * lane kLane of row.
+template <int kLane, int kVectors>
+FOVEA_INLINE void MultiplyLane(const VF (&x)[kVectors], VF row, VF (&acc)[kVectors]) {
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) acc[v] = hn::MulAddLane<kLane>(x[v], row, acc[v]);
 }
 
-// kCount elements of each row: kElems, or 1.
-template <int kCount, int kRows, int kVectors>
-FOVEA_INLINE void MultiplyElements(const float*& x, size_t columns, const float* (&at)[kRows],
-                                   VF (&acc)[kRows][kVectors]) {
-  VF row[kRows], xi[kVectors];
+// Two steps: so a block of 8 rows x 3 vectors fits, which loads least for each multiply-add. Two rows take turns, that
+// sums and loads have time.
+template <int kRows, int kVectors>
+FOVEA_INLINE void MultiplyTwo(const float*& x, size_t columns, const float* (&at)[kRows], VF (&acc)[kRows][kVectors]) {
+  VF first[kVectors], second[kVectors];
+  hn::NextVectors(x, ptrdiff_t(columns), first);
+  VF even = hn::NextTwo(at[0]), odd = hn::NextTwo(at[1]);
+  hn::NextVectors(x, ptrdiff_t(columns), second);
+  FOVEA_UNROLL(4)
+  for (int k = 0; k < kRows; k += 2) {
+    MultiplyLane<0>(first, even, acc[k]);
+    MultiplyLane<0>(first, odd, acc[k + 1]);
+    MultiplyLane<1>(second, even, acc[k]);
+    if (k + 2 < kRows) even = hn::NextTwo(at[k + 2]);
+    MultiplyLane<1>(second, odd, acc[k + 1]);
+    if (k + 2 < kRows) odd = hn::NextTwo(at[k + 3]);
+  }
+}
+
+template <int kRows, int kVectors>
+FOVEA_INLINE void MultiplyOne(const float*& x, size_t columns, const float* (&at)[kRows], VF (&acc)[kRows][kVectors]) {
+  VF xi[kVectors];
+  hn::NextVectors(x, ptrdiff_t(columns), xi);
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k) {
-    row[k] = kCount == kElems ? hn::LoadU(kF, at[k]) : hn::Set(kF, *at[k]);
-    at[k] += kCount;
-    FOVEA_OPAQUE(at[k]);
+    const VF row = hn::Set(kF, *at[k]++);
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::MulAdd(xi[v], row, acc[k][v]);
   }
-  hn::NextVectors(x, ptrdiff_t(columns), xi);
-  MultiplyLanes<0, kCount>(xi, x, columns, row, acc);
 }
 
 // Brings nothing from `ahead` on: with 4 lanes arithmetic takes longer than memory does.
 template <bool kAsks, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows], const float*,
                                VF (&acc)[kRows][kVectors]) {
-  for (size_t n = dim / kElems; n > 0; --n) MultiplyElements<kElems>(x, columns, at, acc);
-  for (size_t n = dim % kElems; n > 0; --n) MultiplyElements<1>(x, columns, at, acc);
+  for (size_t n = dim / 2; n > 0; --n) MultiplyTwo(x, columns, at, acc);
+  if (dim % 2 != 0) MultiplyOne(x, columns, at, acc);
 }
 
 // acc[e][v] += p[v] * lane e % kElems of value[e / kElems], kFirst <= e < kBlock.

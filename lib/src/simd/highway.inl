@@ -132,6 +132,7 @@ FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZe
 
 #if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
 #define FOVEA_BLOCK_LOOPS "math/block_neon64.inl"
+FOVEA_INLINE VF NextTwo(const float*& p) { return VF{raw::NextTwo(p)}; }
 template <int i>
 FOVEA_INLINE VF MulAddLane(VF a, VF b, VF c) {
   return VF{vfmaq_laneq_f32(c.raw, a.raw, b.raw, i)};

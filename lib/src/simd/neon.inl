@@ -149,6 +149,20 @@ FOVEA_INLINE V NextSpread(const float*& p, ptrdiff_t step) {
 #endif
 
 #if defined(__aarch64__)
+// The two floats at p in lanes 0 and 1, and p moves behind them.
+FOVEA_INLINE V NextTwo(const float*& p) {
+  V v;
+#if defined(__clang__)
+  v = vcombine_f32(vld1_f32(p), vdup_n_f32(0.0f));
+  p += 2;
+  FOVEA_OPAQUE(p);
+#else
+  typedef float Two[2];
+  asm volatile("ldr %d0, [%1], #8" : "=w"(v), "+r"(p) : "m"(*reinterpret_cast<const Two*>(p)));
+#endif
+  return v;
+}
+
 #define FOVEA_HAS_NEON_DOT  // the processor may have sdot, and smmla
 #define FOVEA_HAS_RAW_VECTORS
 // From intrinsics g++ 12 makes a load of each, and copies vectors for a store of four.

@@ -282,6 +282,7 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[4]) {
 
 #if defined(__aarch64__)
 #define FOVEA_BLOCK_LOOPS "math/block_neon64.inl"
+FOVEA_INLINE VF NextTwo(const float*& p) { return VF{raw::NextTwo(p)}; }
 template <int i>
 FOVEA_INLINE VF MulAddLane(VF a, VF b, VF c) {
   return VF(vfmaq_laneq_f32(c.data, a.data, b.data, i));
