@@ -12,7 +12,7 @@ a tenth or more of the multiply-adds. llvm-mca reckons their cycles, with every 
 rules that were published for some processors (counts/rules.py); the limit beside them is what the same model needs for
 the multiply-adds of these loops alone, the fraction what is reached of it. Where a bound is given, more cycles are a
 failure of --compare. Integer arithmetic has rows of instructions only, beside f32 arithmetic on the same int8 rows;
-tensors are fovea_integer_attention. Needs QEMU and llvm-19, and for each toolchain what its file names.
+tensors are fovea_integer_attention, linear is fovea_linear. Needs QEMU and llvm-19, and for each toolchain what its file names.
 """
 import argparse
 import bisect
@@ -31,6 +31,7 @@ sys.path.insert(0, os.path.join(ROOT, "bench", "counts"))
 import rules  # noqa: E402
 BASELINE = os.path.join(ROOT, "bench", "counts_baseline.csv")
 SHAPE, DECODE = "4 64 64 64", "4 1 256 32"  # heads, queries, keys and head_dim, as calls.c takes them
+LINEAR = "1 128 1536 576 linear"  # tokens, outputs and inputs
 NOISE = {"instructions": 1.005, "cycles": 1.01, "rules": 1.01}  # a figure is worse if it is more than this many times the baseline's
 NOT_SERVED = 3  # the status with which calls.c ends where the library does not have what is asked for
 MOST_FUNCTIONS = 8  # that are shown of a row
@@ -99,6 +100,9 @@ INTEGERS = {
         More("integers neon", f"{SHAPE} integers neon"),
         More("integers neon_dotprod", f"{SHAPE} integers neon_dotprod", 0.17),
         More("integers neon_i8mm", f"{SHAPE} integers neon_i8mm", 0.14),
+        More("linear int8 weights", f"{LINEAR} i8 neon"),
+        More("linear integers neon_dotprod", f"{LINEAR} integers neon_dotprod", 0.11),
+        More("linear integers neon_i8mm", f"{LINEAR} integers neon_i8mm"),
     ],
     "arm-none-eabi-cortex-m55": integers_on_a_board(0.26, 2.0, 0.28),
     "arm-none-eabi-cortex-m4f": integers_on_a_board(1.15, 1.6, 1.25),
@@ -106,9 +110,9 @@ INTEGERS = {
 
 
 def multiply_adds_of(words):
-    """Of a call, for q.k and p.v."""
+    """Of a call: for q.k and p.v, or of a linear layer."""
     heads, queries, keys, dim = map(int, words.split()[:4])
-    return 2 * heads * queries * keys * dim
+    return (1 if "linear" in words else 2) * heads * queries * keys * dim
 
 
 MULTIPLY_ADDS = multiply_adds_of(SHAPE)

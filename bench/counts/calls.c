@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What bench/counts.py and bench/size.py count:
- *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [i8] [integers] [tensors] [TARGET]
+ *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [i8] [integers] [tensors] [linear] [TARGET]
  * as many attention calls, by the library or by plain loops, without a shape 4 heads x 64 queries x 64 keys x dim 64. A
  * mask is of floats and hides every fourth key. With "i8" the library gets int8 rows of the keys and values, with
- * "integers" also computes products of integers, and with "tensors" all is integers: fovea_integer_attention. The target is one of its names. All memory is static, so it runs on
- * every machine. The exit status is 3 where the library does not serve the call.
+ * "integers" also computes products of integers, and with "tensors" all is integers: fovea_integer_attention. With
+ * "linear" the call is a linear layer instead, for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1.
+ * The target is one of its names. All memory is static, so it runs on every machine. The exit status is 3 where the
+ * library does not serve the call.
  */
 #include <math.h>
 #include <stdint.h>
@@ -18,8 +20,15 @@
 
 enum {
   kMaxDim = 64,
+#if defined(__linux__)
+  kMaxInputs = 576, /* of a linear layer */
+  kMaxQueries = 128 * 1536,
+  kMaxKeys = 1536 * kMaxInputs,
+#else
+  kMaxInputs = 64,
   kMaxQueries = 4 * 64 * 64,
   kMaxKeys = 4 * 256 * 32,
+#endif
   kMaxKeyTokens = 1024,
   kMaxKeyRows = 4 * kMaxKeyTokens,
   kMaxMask = 64 * 64,
@@ -32,11 +41,13 @@ static int8_t query_codes[kMaxQueries], key_codes[kMaxKeys], value_codes[kMaxKey
 static float key_scales[kMaxKeyRows], value_scales[kMaxKeyRows];
 /* More than any call takes. */
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
-    workspace[FOVEA_I8_WORKSPACE_BYTES(kMaxDim, kMaxDim) + FOVEA_INTEGER_WORKSPACE_BYTES(kMaxDim, kMaxDim, 64)];
+    workspace[FOVEA_I8_WORKSPACE_BYTES(kMaxDim, kMaxDim) + FOVEA_INTEGER_WORKSPACE_BYTES(kMaxDim, kMaxDim, 64) +
+              FOVEA_LINEAR_I8_WORKSPACE_BYTES(kMaxInputs)];
 
 struct options {
   int i8;
   int tensors;
+  int linear;
   fovea_compute compute;
   fovea_target target;
 };
@@ -151,6 +162,43 @@ static fovea_status call_tensors(const struct naive_call* shape, int calls) {
   return status;
 }
 
+static fovea_status call_linear(const struct naive_call* shape, const struct options* options, int calls) {
+  fovea_linear_args args;
+  memset(&args, 0, sizeof args);
+  args.struct_bytes = sizeof args;
+  args.target = options->target;
+  args.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM;
+  args.compute = options->compute;
+  args.tokens = (uint32_t)shape->q_tokens;
+  args.in_dim = (uint32_t)shape->dim;
+  args.out_dim = (uint32_t)shape->kv_tokens;
+  args.x = shape->queries;
+  args.x_stride = shape->dim;
+  args.y = shape->out;
+  args.y_stride = shape->kv_tokens;
+  args.weights.data = shape->keys;
+  args.weights.row_stride = shape->dim;
+  if (options->i8) {
+    narrow(shape->keys, shape->kv_tokens, shape->dim, key_codes, key_scales);
+    args.weights.dtype = FOVEA_I8;
+    args.weights.data = key_codes;
+    args.weights.scales = key_scales;
+  }
+  fovea_status status = FOVEA_OK;
+  for (; calls > 0 && status == FOVEA_OK; --calls) status = fovea_linear(&args, workspace, sizeof workspace);
+  return status;
+}
+
+static int is_too_large(const struct naive_call* shape, const struct options* options) {
+  const int rows = shape->heads * shape->kv_tokens;
+  if (shape->heads * shape->q_tokens * shape->dim > kMaxQueries || rows * shape->dim > kMaxKeys || rows > kMaxKeyRows) {
+    return 1;
+  }
+  if (options->linear) return shape->dim > kMaxInputs || shape->q_tokens * shape->kv_tokens > kMaxQueries;
+  return shape->dim > kMaxDim || shape->kv_tokens > kMaxKeyTokens ||
+         (shape->mask && shape->q_tokens * shape->kv_tokens > kMaxMask);
+}
+
 int main(int argc, char** argv) {
   int calls = argc > 1 ? atoi(argv[1]) : 1;
   const int naive = argc > 2 && strcmp(argv[2], "naive") == 0;
@@ -170,6 +218,8 @@ int main(int argc, char** argv) {
       options.i8 = 1;
     } else if (strcmp(argv[i], "tensors") == 0) {
       options.tensors = 1;
+    } else if (strcmp(argv[i], "linear") == 0) {
+      options.linear = 1;
     } else if (strcmp(argv[i], "integers") == 0) {
       options.i8 = 1;
       options.compute = FOVEA_COMPUTE_I8;
@@ -178,8 +228,7 @@ int main(int argc, char** argv) {
     }
   }
   const int outputs = shape.heads * shape.q_tokens * shape.dim, inputs = shape.heads * shape.kv_tokens * shape.dim;
-  if (outputs > kMaxQueries || inputs > kMaxKeys || shape.dim > kMaxDim || shape.kv_tokens > kMaxKeyTokens ||
-      shape.heads * shape.kv_tokens > kMaxKeyRows || (shape.mask && shape.q_tokens * shape.kv_tokens > kMaxMask)) {
+  if (is_too_large(&shape, &options)) {
     printf("too large a shape\n");
     return 2;
   }
@@ -191,6 +240,8 @@ int main(int argc, char** argv) {
   fovea_status status = FOVEA_OK;
   if (naive) {
     for (; calls > 0; --calls) naive_attention(&shape);
+  } else if (options.linear) {
+    status = call_linear(&shape, &options, calls);
   } else if (options.tensors) {
     status = call_tensors(&shape, calls);
   } else {
