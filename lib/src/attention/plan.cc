@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention/plan.h"
 
+#include "base/inverse_square_root.h"
 #include "base/status.h"
 #include "targets/registry.h"
 
@@ -12,24 +13,6 @@ constexpr float kLeastNormal = 1.17549435e-38f;
 constexpr float kMostSoftcap = 5.8e37f;  // in base 2 its inverse is normal, too
 
 bool is_finite(float x) { return x - x == 0.0f; }
-
-// 1 / sqrt(x) for x >= 1, to the nearest float, without libm and without double, which an M4F lacks. It finds a bit of
-// the root at a time, as square roots are found by hand: root is the integer part of 2^k / sqrt(x), rest is 4^k -
-// root^2 x.
-float inverse_square_root(uint32_t x) {
-  uint64_t root = x == 1, rest = x != 1;
-  float unit = 1.0f;         // 2^-k
-  while (root >> 24 == 0) {  // 24 bits, and one to round by
-    unit *= 0.5f;
-    root *= 2;
-    rest *= 4;
-    const uint64_t step = (2 * root + 1) * x;
-    if (step > rest) continue;
-    rest -= step;
-    ++root;
-  }
-  return float(uint32_t((root + 1) / 2)) * (2.0f * unit);
-}
 
 template <class Enum>
 bool is_enum(Enum value, Enum last) {
