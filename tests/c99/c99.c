@@ -147,6 +147,33 @@ static void rope(void) {
   expect(near(out[0], 0.0f) && near(out[1], 1.0f), "by a quarter");
 }
 
+/* A key of length 1 that meets an empty memory: the query that equals it reads the value back, times scale and beta. */
+static void delta(void) {
+  static unsigned char memory[FOVEA_DELTA_STATE_BYTES(1, 1, 2, 3, 1) + FOVEA_WORKSPACE_ALIGNMENT];
+  static unsigned char scratch[FOVEA_DELTA_WORKSPACE_BYTES(2, 1) + FOVEA_WORKSPACE_ALIGNMENT];
+  void* workspace = scratch + (FOVEA_WORKSPACE_ALIGNMENT - (uintptr_t)scratch % FOVEA_WORKSPACE_ALIGNMENT);
+  fovea_delta_state* state =
+      (fovea_delta_state*)(void*)(memory + (FOVEA_WORKSPACE_ALIGNMENT - (uintptr_t)memory % FOVEA_WORKSPACE_ALIGNMENT));
+  const float key[2] = {0.6f, 0.8f}, value[3] = {1.0f, -2.0f, 4.0f}, decay = -0.5f, beta = 0.25f;
+  float out[3];
+  fovea_delta_args args;
+  memset(&args, 0, sizeof args);
+  args.struct_bytes = sizeof args;
+  args.rule = FOVEA_DELTA_RULE_GATED_DELTA;
+  args.batch = args.tokens = args.q_heads = args.k_heads = args.v_heads = args.decay_dim = 1;
+  args.key_dim = 2;
+  args.value_dim = 3;
+  args.scale = 2.0f;
+  args.out.data = out;
+  args.q.data = args.k.data = key;
+  args.v.data = value;
+  args.decay.data = &decay;
+  args.beta.data = &beta;
+  expect(fovea_delta_begin(state, fovea_delta_state_bytes(1, 1, 2, 3, 1), 1, 1, 2, 3, 1) == FOVEA_OK, "a state begins");
+  expect(fovea_delta(state, &args, workspace, FOVEA_DELTA_WORKSPACE_BYTES(2, 1)) == FOVEA_OK, "a token is seen");
+  expect(near(out[0], 0.5f) && near(out[1], -1.0f) && near(out[2], 2.0f), "its value is read back");
+}
+
 static void linear(void) {
   static unsigned char memory[FOVEA_LINEAR_WORKSPACE_BYTES(2, FOVEA_F32) + FOVEA_WORKSPACE_ALIGNMENT];
   unsigned char* workspace = memory + (FOVEA_WORKSPACE_ALIGNMENT - (uintptr_t)memory % FOVEA_WORKSPACE_ALIGNMENT);
@@ -318,6 +345,7 @@ int main(void) {
   softmax();
   attention();
   rope();
+  delta();
   linear();
   caches();
   streams();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Softmax, linear layers, rope, caches and multi-head layers, with any numbers in any field: see arguments_fuzz.cc.
-// What is refused must have changed nothing, no cache either.
+// Softmax, linear layers, rope, caches, linear attention and multi-head layers, with any numbers in any field: see
+// arguments_fuzz.cc. What is refused must have changed nothing, no cache either.
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -639,6 +639,118 @@ void multihead(Bytes& bytes) {
   }
 }
 
+// Some calls on one state, and what else is done with states.
+class DeltaFuzz {
+ public:
+  explicit DeltaFuzz(Bytes& bytes) : bytes_(bytes), memory_(bytes.take<uint8_t>()) {
+    batch_ = bytes.below(4), v_heads_ = bytes.choose({1u, 2u, 4u});
+    key_dim_ = 1 + bytes.below(40), value_dim_ = 1 + bytes.below(40);
+    decay_dim_ = bytes.flag() ? key_dim_ : 1;
+    state_bytes_ = fovea_delta_state_bytes(batch_, v_heads_, key_dim_, value_dim_, decay_dim_);
+    expect(state_bytes_ != 0, "a state without bytes");
+    state_ = static_cast<fovea_delta_state*>(memory_.allocate(64, state_bytes_, true));
+    const fovea_status status =
+        fovea_delta_begin(state_, state_bytes_, batch_, v_heads_, key_dim_, value_dim_, decay_dim_);
+    expect(status == FOVEA_OK, "a state is refused");
+  }
+
+  void run() {
+    for (int calls = 0; calls < 4 && !bytes_.empty(); ++calls) {
+      switch (bytes_.below(8)) {
+        case 0: change(); break;
+        case 1: get(); break;
+        case 2: image(); break;
+        default: call(); break;
+      }
+    }
+  }
+
+ private:
+  void change() {
+    const uint32_t entry = bytes_.flag() ? FOVEA_ALL_ENTRIES : number(bytes_, bytes_.below(4));
+    const uint32_t tokens = number(bytes_, bytes_.below(6)), pending = fovea_delta_pending(state_, entry);
+    if (bytes_.flag()) {
+      unchanged_if_refused(memory_, [&] { return fovea_delta_set(state_, entry, nullptr); });
+      return;
+    }
+    const fovea_status status =
+        unchanged_if_refused(memory_, [&] { return fovea_delta_roll_back(state_, entry, tokens); });
+    if (tokens > pending && batch_ != 0) expect(status != FOVEA_OK, "more tokens are rolled back than are pending");
+  }
+
+  void get() {
+    fovea_out out{};
+    dense(bytes_, &out, v_heads_, key_dim_, value_dim_);
+    out.data = rows(memory_, out, batch_, v_heads_, key_dim_, value_dim_, true);
+    spoil(bytes_, {&out.data});
+    if (!memory_.complete) return;
+    const fovea_target used = target(bytes_);
+    unchanged_if_refused(memory_, [&] { return fovea_delta_get(state_, used, FOVEA_ALL_ENTRIES, &out); });
+  }
+
+  void image() {
+    std::vector<uint8_t> image(state_bytes_);
+    expect(fovea_delta_export(state_, image.data(), image.size()) == FOVEA_OK, "a state has no image");
+    const uint32_t at = bytes_.below(static_cast<uint32_t>(state_bytes_)), change = bytes_.below(256);
+    image[at] = static_cast<uint8_t>(image[at] ^ change);
+    const fovea_status status = unchanged_if_refused(
+        memory_, [&] { return fovea_delta_import(state_, state_bytes_, image.data(), image.size()); });
+    expect((status == FOVEA_OK) == (change == 0), "a changed image is taken, or a whole one refused");
+  }
+
+  void call() {
+    const Executor executor(bytes_);
+    fovea_delta_args a{};
+    a.struct_bytes = number(bytes_, sizeof a);
+    a.target = target(bytes_);
+    a.rule = choice(bytes_, {FOVEA_DELTA_RULE_LINEAR, FOVEA_DELTA_RULE_GATED, FOVEA_DELTA_RULE_DELTA,
+                             FOVEA_DELTA_RULE_GATED_DELTA});
+    a.batch = number(bytes_, batch_), a.entry = number(bytes_, 0);
+    a.v_heads = number(bytes_, v_heads_), a.k_heads = bytes_.flag() ? a.v_heads : count(bytes_, 4);
+    a.q_heads = bytes_.flag() ? a.v_heads : count(bytes_, 8);
+    a.key_dim = number(bytes_, key_dim_), a.value_dim = number(bytes_, value_dim_);
+    a.decay_dim = number(bytes_, decay_dim_);
+    a.tokens = count(bytes_, 12), a.scale = real(bytes_, 0);
+    a.dtype = choice(bytes_, {FOVEA_F32, FOVEA_F16, FOVEA_BF16});
+    a.out_dtype = choice(bytes_, {FOVEA_F32, FOVEA_F16, FOVEA_BF16});
+    a.workspace_budget_bytes = bytes_.below(4) == 1 ? word(bytes_) : 0;
+    a.executor = executor.get();
+    uint32_t offset = 0;
+    if (bytes_.below(3) == 1) {
+      a.offsets =
+          list<uint32_t>(memory_, size_t{batch_} + 1, [&] { return number(bytes_, offset += bytes_.below(4)); });
+    }
+    const auto array = [&](fovea_in* in, uint32_t heads, size_t dim, fovea_dtype type) {
+      dense(bytes_, in, heads, a.tokens, dim);
+      in->data = rows(memory_, *in, a.batch, heads, a.tokens, dim, false, unit(type));
+    };
+    array(&a.q, a.q_heads, a.key_dim, a.dtype), array(&a.k, a.k_heads, a.key_dim, a.dtype);
+    array(&a.v, a.v_heads, a.value_dim, a.dtype);
+    array(&a.decay, a.v_heads, decay_dim_, FOVEA_F32), array(&a.beta, a.v_heads, 1, FOVEA_F32);
+    const uint32_t heads = std::max(a.q_heads, a.v_heads);
+    dense(bytes_, &a.out, heads, a.tokens, a.value_dim);
+    a.out.data = rows(memory_, a.out, a.batch, heads, a.tokens, a.value_dim, true, unit(a.out_dtype));
+    spoil(bytes_, {&a.q.data, &a.k.data, &a.v.data, &a.decay.data, &a.beta.data, &a.out.data, &a.offsets});
+
+    const size_t needed = fovea_delta_workspace_bytes(&a);
+    void* workspace = nullptr;
+    if (needed > kMostWorkspace) memory_.complete = false;
+    if (memory_.complete && needed != 0) workspace = memory_.allocate(64, needed, true);
+    spoil(bytes_, {&workspace});
+    if (!memory_.complete) return;
+    const size_t given = workspace == nullptr ? 0 : needed - (bytes_.below(24) == 1 && needed != 0);
+    unchanged_if_refused(memory_, [&] { return fovea_delta(state_, &a, workspace, given); });
+  }
+
+  Bytes& bytes_;
+  Memory memory_;
+  uint32_t batch_, v_heads_, key_dim_, value_dim_, decay_dim_;
+  size_t state_bytes_;
+  fovea_delta_state* state_;
+};
+
+void delta(Bytes& bytes) { DeltaFuzz(bytes).run(); }
+
 void run(Bytes bytes) {
   switch (bytes.below(8)) {
     case 0: return softmax(bytes);
@@ -646,6 +758,7 @@ void run(Bytes bytes) {
     case 2: return rope(bytes);
     case 3: return frequencies(bytes);
     case 4: return cache(bytes);
+    case 5: return delta(bytes);
     default: return multihead(bytes);
   }
 }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "delta/call.h"
+#include "delta/resolve.h"
+#include "fovea/fovea.h"
+#include "targets/registry.h"
+
+extern "C" size_t fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint32_t key_dim, uint32_t value_dim,
+                                          uint32_t decay_dim) {
+  fovea_delta_state header;
+  const fovea_status status = fovea::make_delta_header(batch, v_heads, key_dim, value_dim, decay_dim, &header);
+  return status == FOVEA_OK ? fovea::delta_state_bytes(header).value : 0;
+}
+
+extern "C" fovea_status fovea_delta_begin(fovea_delta_state* state, size_t state_bytes, uint32_t batch,
+                                          uint32_t v_heads, uint32_t key_dim, uint32_t value_dim, uint32_t decay_dim) {
+  fovea_delta_state header;
+  fovea_status status = fovea::make_delta_header(batch, v_heads, key_dim, value_dim, decay_dim, &header);
+  if (status == FOVEA_OK) status = fovea::check_new_delta_state(state, state_bytes, header);
+  if (status == FOVEA_OK) fovea::begin_delta(header, state);
+  return status;
+}
+
+extern "C" size_t fovea_delta_workspace_bytes(const fovea_delta_args* args) {
+  fovea::DeltaPlan plan;
+  return args && fovea::plan_delta(*args, &plan) == FOVEA_OK ? plan.worker_bytes * plan.workers : 0;
+}
+
+extern "C" fovea_status fovea_delta(fovea_delta_state* state, const fovea_delta_args* args, void* workspace,
+                                    size_t workspace_bytes) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::DeltaCall call;
+  const fovea_status status = fovea::resolve_delta(state, *args, workspace, workspace_bytes, &call);
+  return status == FOVEA_OK && args->tokens > 0 ? fovea::run_delta(call) : status;
+}
+
+extern "C" fovea_status fovea_delta_set(fovea_delta_state* state, uint32_t entry, const fovea_in* matrices) {
+  fovea::DeltaEntries entries;
+  const fovea_status status = fovea::check_delta_set(state, entry, matrices, &entries);
+  if (status == FOVEA_OK) fovea::set_delta(*state, entries.first, entries.count, matrices);
+  return status;
+}
+
+extern "C" fovea_status fovea_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
+                                        const fovea_out* matrices) {
+  fovea::DeltaEntries entries;
+  const fovea_status status = fovea::check_delta_get(state, target, entry, matrices, &entries);
+  if (status != FOVEA_OK) return status;
+  const fovea_target used = fovea::resolve_target(target)->target;
+  fovea::get_delta(*state, fovea::delta_kernels(used), entries.first, entries.count, *matrices);
+  return FOVEA_OK;
+}
+
+extern "C" uint32_t fovea_delta_pending(const fovea_delta_state* state, uint32_t entry) {
+  fovea::DeltaEntries entries;
+  if (fovea::check_delta_roll_back(state, entry, 0, &entries) != FOVEA_OK || entries.count == 0) return 0;
+  uint32_t least = fovea::kDeltaTokens;
+  for (uint32_t i = 0; i < entries.count; ++i) {
+    const uint32_t pending = fovea::pending_of(*state)[entries.first + i];
+    if (pending < least) least = pending;
+  }
+  return least;
+}
+
+extern "C" fovea_status fovea_delta_roll_back(fovea_delta_state* state, uint32_t entry, uint32_t tokens) {
+  fovea::DeltaEntries entries;
+  const fovea_status status = fovea::check_delta_roll_back(state, entry, tokens, &entries);
+  if (status != FOVEA_OK) return status;
+  for (uint32_t i = 0; i < entries.count; ++i) fovea::pending_of(*state)[entries.first + i] -= tokens;
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_delta_export(const fovea_delta_state* state, void* image, size_t image_bytes) {
+  const fovea_status status = fovea::check_delta_export(state, image, image_bytes);
+  if (status == FOVEA_OK) fovea::write_delta_image(*state, static_cast<uint8_t*>(image));
+  return status;
+}
+
+extern "C" fovea_status fovea_delta_import(fovea_delta_state* state, size_t state_bytes, const void* image,
+                                           size_t image_bytes) {
+  const fovea_status status = fovea::check_delta_import(state, state_bytes, image, image_bytes);
+  if (status == FOVEA_OK) fovea::read_delta_image(static_cast<const uint8_t*>(image), state);
+  return status;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_SRC_DELTA_CALL_H_
+#define FOVEA_SRC_DELTA_CALL_H_
+
+#include "base/checked_size.h"
+#include "delta/kernels.h"
+#include "delta/state.h"
+#include "fovea/fovea.h"
+
+namespace fovea {
+
+// Most groups that are prepared before columns of S are read for all of them: these columns then stay in a first-level
+// cache. Targets of one lane have none to speak of, and little memory.
+constexpr uint32_t most_delta_groups(uint32_t lanes) { return lanes == 1 ? 1 : 8; }
+
+// Columns of a task, where an executor has more workers than there are heads.
+constexpr uint32_t kPartColumns = 2 * kDeltaColumns;
+
+// What shapes and the target decide.
+struct DeltaPlan {
+  fovea_target target;
+  uint32_t lanes;
+  uint32_t groups;   // that are prepared at a time
+  uint32_t readers;  // query heads that read one S
+  uint32_t parts;    // of the columns of S, each a task
+  uint32_t workers;
+  size_t worker_bytes;  // workspace of each
+};
+
+// The workspace of a worker.
+struct DeltaScratch {
+  float* k;  // [2][kDeltaTokens][whole_columns(key_dim)]: of a group and of the one before
+  float* q;  // [kDeltaTokens][whole_columns(key_dim)]
+  float* strands;
+  DeltaGroup* groups;  // [groups][readers]
+  float* factors;      // [groups][readers][delta_factor_count]
+};
+
+// Places these arrays, with a Carver or to count bytes.
+template <class Carves>
+constexpr void place_delta_scratch(Carves& carver, uint32_t key_dim, size_t groups, size_t factors, DeltaScratch* s) {
+  const size_t row = (size_t(key_dim) + kDeltaColumns - 1) / kDeltaColumns * kDeltaColumns;
+  carver.take(&s->k, row, 2 * kDeltaTokens);
+  carver.take(&s->q, row, kDeltaTokens);
+  carver.take(&s->strands, kDeltaStrands);
+  carver.take(&s->groups, groups);
+  carver.take(&s->factors, factors, groups);
+}
+
+// A checked call. A task is a head of an entry, and a part of the columns of its S. No task changes what another reads.
+struct DeltaCall {
+  DeltaPlan plan;
+  const DeltaKernels* kernels;
+  fovea_delta_state* state;
+  const fovea_delta_args* args;
+  float scale;
+  bool delta, gated;
+  char* workspace;
+
+  struct Scratch {};
+  fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;
+};
+
+// Fails only where an executor does.
+fovea_status run_delta(const DeltaCall& call);
+
+void begin_delta(const fovea_delta_state& header, fovea_delta_state* state);
+void set_delta(fovea_delta_state& state, uint32_t first, uint32_t count, const fovea_in* matrices);
+void get_delta(const fovea_delta_state& state, const DeltaKernels& kernels, uint32_t first, uint32_t count,
+               const fovea_out& matrices);
+
+void write_delta_image(const fovea_delta_state& state, uint8_t* image);
+fovea_delta_state read_delta_header(const uint8_t* image);
+void read_delta_image(const uint8_t* image, fovea_delta_state* state);
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_DELTA_CALL_H_

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Linear attention: for each block of columns of S, for each group of tokens, a pass and what follows from its sums.
+
+using ::fovea::DeltaColumns;
+using ::fovea::DeltaMatrix;
+
+FOVEA_INLINE const char* BytesOn(const void* p, ptrdiff_t bytes) { return static_cast<const char*>(p) + bytes; }
+FOVEA_INLINE char* BytesOn(void* p, ptrdiff_t bytes) { return static_cast<char*>(p) + bytes; }
+FOVEA_INLINE size_t Live(size_t dim, size_t d) { return d >= dim ? 0 : dim - d < kLanes ? dim - d : kLanes; }
+
+// Rows of a token lie a long way from those of the next: the processor's own prefetcher does not follow. So the row that
+// is widened some tokens later is asked for.
+FOVEA_KERNEL void WidenKeys(fovea_dtype dtype, const void* row, uint32_t dim, float* out, const void* ahead) {
+  const size_t unit = dtype == FOVEA_F32 ? 4 : 2;
+  for (size_t d = 0; d < dim || d % kDeltaColumns != 0; d += kLanes) {
+    hn::StoreU(LoadPart(dtype, row, d, Live(dim, d)), kF, out + d);
+    if (kLanes > 1 && d * unit % kCacheLine == 0) __builtin_prefetch(static_cast<const char*>(ahead) + d * unit);
+  }
+}
+
+// The same for values and outputs of the next group.
+template <int kVectors>
+FOVEA_INLINE void AskForTokens(const DeltaColumns& c, uint32_t group, uint32_t column) {
+  if (kPreferSize || kLanes == 1 || group >= c.count) return;
+  const DeltaGroup& g = c.groups[group * c.readers];
+  for (uint32_t n = 0; n < g.tokens; ++n) {
+    const ptrdiff_t token = ptrdiff_t(g.token + n);
+    const char* const v = BytesOn(c.v, token * c.v_stride);
+    const char* const out = BytesOn(c.out, token * c.out_stride);
+    for (uint32_t line = 0; line < kVectors * kLanes; line += kCacheLine / 4) {
+      __builtin_prefetch(v + (column + line) * (c.v_dtype == FOVEA_F32 ? 4 : 2));
+      __builtin_prefetch(out + (column + line) * (c.out_dtype == FOVEA_F32 ? 4 : 2), 1);
+    }
+  }
+}
+
+// What follows for the columns from d on from the sums of a pass, which begin at `of_keys` and `of_queries` with `step`
+// numbers from a token to the next: the values u of the new tokens, unless another reader has found them, and outputs.
+// kWhole: all four tokens of the group are new.
+template <bool kWhole>
+FOVEA_SHARED void Finish(const DeltaColumns& c, const DeltaGroup& g, uint32_t reader, size_t d, const float* of_keys,
+                         const float* of_queries, size_t step) {
+  const uint32_t before = kWhole ? 0 : g.before, tokens = kWhole ? kDeltaTokens : g.tokens;
+  const uint32_t known = reader == 0 ? before : before + tokens;
+  const size_t live = Live(c.value_dim, d);
+  VF u[kDeltaTokens];
+  for (uint32_t m = 0; m < known; ++m) u[m] = hn::LoadU(kF, c.u + m * c.u_stride + d);
+  FOVEA_UNROLL_FOR_SPEED(4)
+  for (uint32_t n = 0; n < kDeltaTokens; ++n) {
+    if (!kWhole && n == tokens) break;
+    const uint32_t j = before + n;
+    const ptrdiff_t token = ptrdiff_t(g.token + n);
+    if (reader == 0) {
+      u[j] = LoadPart(c.v_dtype, BytesOn(c.v, token * c.v_stride), d, live);
+      if (c.delta) {
+        VF held = hn::LoadU(kF, of_keys + n * step);
+        for (uint32_t m = 0; m < j; ++m) held = hn::MulAdd(u[m], hn::Set(kF, g.taken[j][m]), held);
+        u[j] = hn::MulAdd(u[j], hn::Set(kF, g.beta[n]), held);
+      }
+      hn::StoreU(u[j], kF, c.u + j * c.u_stride + d);
+    }
+    VF o = hn::LoadU(kF, of_queries + n * step);
+    for (uint32_t m = 0; m <= j; ++m) o = hn::MulAdd(u[m], hn::Set(kF, g.read[j][m]), o);
+    StorePart(c.out_dtype, o, BytesOn(c.out, ptrdiff_t(reader) * c.reader_stride + token * c.out_stride), d, live);
+  }
+}
+
+template <int kVectors>
+FOVEA_CALLED_TEMPLATE void RunColumns(const DeltaColumns& c, uint32_t column) {
+  float sums[2 * kDeltaTokens * kVectors * kLanes];
+  const size_t block = column / kDeltaColumns, within = column % kDeltaColumns;
+  float* const s = c.s + block * kDeltaColumns * c.key_dim + within;
+  for (uint32_t group = 0; group < c.count; ++group) {
+    AskForTokens<kVectors>(c, group + 1, column);
+    for (uint32_t reader = 0; reader < c.readers; ++reader) {
+      const DeltaGroup& g = c.groups[group * c.readers + reader];
+      const PassOf pass = {g.factors, c.key_dim, s, c.u + column, c.u_stride, sums};
+      const float* const of_queries = RunPass<kVectors>(g, reader != 0, c.delta, pass);
+      for (size_t v = 0; v < kVectors * kLanes; v += kLanes) {
+        if (!kPreferSize && g.tokens == kDeltaTokens) {
+          Finish<true>(c, g, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
+        } else {
+          Finish<false>(c, g, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
+        }
+      }
+    }
+  }
+}
+
+FOVEA_KERNEL void PassColumns(const DeltaColumns& c) {
+  constexpr uint32_t kStep = kPassVectors * kLanes;
+  uint32_t column = c.begin;
+  for (; c.end - column >= kStep; column += kStep) RunColumns<kPassVectors>(c, column);
+  if constexpr (kStep > kDeltaColumns) {
+    if (column < c.end) RunColumns<1>(c, column);
+  }
+}
+
+// S with the pending tokens, as the next pass would add them.
+FOVEA_KERNEL void WriteMatrix(const DeltaMatrix& m) {
+  for (size_t first = 0; first < m.key_dim; first += kLanes) {
+    float factor[kDeltaTokens + 1][kLanes];
+    VF sum = hn::Zero(kF);
+    for (uint32_t j = m.pending; j-- > 0;) {
+      hn::StoreU(hn::Mul(hn::LoadU(kF, m.tokens.k[j] + first), DecayOf(sum)), kF, factor[j]);
+      const float* const decay = m.tokens.decay[j];
+      sum = hn::Add(sum, m.decay_per_key ? hn::LoadU(kF, decay + first) : hn::Set(kF, *decay));
+    }
+    hn::StoreU(DecayOf(sum), kF, factor[kDeltaTokens]);
+    for (size_t key = first; key < m.key_dim && key < first + kLanes; ++key) {
+      const float* row = m.s + key * kDeltaColumns;
+      float* const out = m.out + ptrdiff_t(key) * m.out_stride;
+      for (size_t d = 0; d < m.value_dim; d += kLanes) {
+        VF x = hn::LoadU(kF, row + d / kDeltaColumns * kDeltaColumns * m.key_dim + d % kDeltaColumns);
+        if (m.pending > 0) x = hn::Mul(x, hn::Set(kF, factor[kDeltaTokens][key - first]));
+        for (uint32_t j = 0; j < m.pending; ++j) {
+          x = hn::MulAdd(hn::LoadU(kF, m.u + j * m.u_stride + d), hn::Set(kF, factor[j][key - first]), x);
+        }
+        hn::StoreN(x, kF, out + d, Live(m.value_dim, d));
+      }
+    }
+  }
+}
+
+constexpr DeltaKernels kDeltaKernels = {WidenKeys, Prepare, PassColumns, WriteMatrix};

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The seam of the kernels of linear attention. Tokens are taken in groups of four, and one pass over a state matrix S
+// [key_dim][value_dim] does two things: it adds what the group before leaves in S, and it reads S for the keys and
+// queries of this group. With g_t the decay of token t, and D(a, b) = g_a ... g_b, which is 1 for a > b, a group that
+// begins with token 0 has
+//     S'   = D(0, 3) S + sum_m (D(m + 1, 3) k_m) u_m^T                         adds up a whole group
+//     u_j  = beta_j v_j - beta_j D(0, j) S^T k_j - sum_{m<j} beta_j D(m + 1, j) (k_j . k_m) u_m         delta rules
+//     u_j  = v_j                                                                                        other rules
+//     o_j  = scale D(0, j) S^T q_j + sum_{m<=j} scale D(m + 1, j) (q_j . k_m) u_m
+// Keys, values u and logarithms of decays of a group that is not yet in S are pending: they are part of a state.
+#ifndef FOVEA_SRC_DELTA_KERNELS_H_
+#define FOVEA_SRC_DELTA_KERNELS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/checked_size.h"
+#include "fovea/fovea.h"
+#include "targets/choice.h"
+
+namespace fovea {
+
+constexpr uint32_t kDeltaTokens = 4;    // of a group: part of the bits
+constexpr uint32_t kDeltaColumns = 16;  // of S that lie side by side, row after row: the lanes of the widest vector
+
+constexpr uint32_t whole_columns(uint32_t dim) { return divide_up(dim, kDeltaColumns) * kDeltaColumns; }
+
+// The factors that a pass multiplies S with. Each element of the keys has 13: those of the 4 keys that are added, of
+// the 4 keys and the 4 queries that read, and a decay. Wide vectors want a row for each factor, with a constant stride;
+// narrow ones want the factors of an element side by side.
+constexpr uint32_t kDeltaAdded = 0, kDeltaKeys = 4, kDeltaQueries = 8, kDeltaDecay = 12, kDeltaFactors = 13;
+constexpr uint32_t kDeltaRowKeys = 128;    // elements of a row of factors: longer keys have several rows
+constexpr uint32_t kDeltaRowStride = 144;  // not a power of two, for the sake of caches
+constexpr uint32_t kDeltaElementStride = 16;
+constexpr bool delta_factors_in_rows(uint32_t lanes) { return lanes > 4; }
+inline CheckedSize delta_factor_count(uint32_t lanes, uint32_t key_dim) {
+  CheckedSize count{delta_factors_in_rows(lanes) ? divide_up(key_dim, kDeltaRowKeys) : whole_columns(key_dim)};
+  return count.times(delta_factors_in_rows(lanes) ? kDeltaFactors * kDeltaRowStride : kDeltaElementStride);
+}
+
+// The tokens of a group by their place in it. Rows of keys are padded with zeros to whole_columns.
+struct DeltaTokens {
+  const float* k[kDeltaTokens];
+  const float* decay[kDeltaTokens];  // logarithms: one, or key_dim of them
+};
+
+// What a pass does, for one query head. `before` + `tokens` <= kDeltaTokens.
+struct DeltaGroup {
+  uint32_t before;  // tokens of the group that an earlier call has seen
+  uint32_t tokens;  // that this call adds, at least 1
+  uint32_t token;   // the first of them
+  bool adds;        // whether there is a whole group before this one, which is added to S
+  float beta[kDeltaTokens];
+  float taken[kDeltaTokens][kDeltaTokens];  // [j][m]: the factor of u_m in u_j, for m < j
+  float read[kDeltaTokens][kDeltaTokens];   // [j][m]: the factor of u_m in o_j, for m <= j
+  float* factors;
+};
+
+// Prepares a group, all but the first five fields, which are given.
+struct DeltaPrepare {
+  DeltaGroup* group;
+  uint32_t key_dim;
+  float scale;
+  bool delta;  // a delta rule
+  bool gated;  // decays are read: one for each token, or key_dim of them
+  bool decay_per_key;
+  bool queries_alone;  // another query head that reads the same S: keys are left out
+  DeltaTokens added, tokens;
+  const float* q[kDeltaTokens];  // of the new tokens, padded like keys
+  float* strands;                // [kDeltaStrands]: for sums
+};
+constexpr uint32_t kDeltaStrands = 256;
+
+// Groups, one after the other, for columns [begin, end) of S, of whole_columns(value_dim) in all.
+struct DeltaColumns {
+  const DeltaGroup* groups;  // [count][readers]
+  uint32_t count, readers;   // readers: query heads that read this S
+  uint32_t key_dim, value_dim, begin, end;
+  bool delta;
+  float* s;  // [whole_columns(value_dim) / kDeltaColumns][key_dim][kDeltaColumns]
+  float* u;  // [kDeltaTokens][u_stride]: of the group in work, and before that of the group that is added
+  size_t u_stride;
+  fovea_dtype v_dtype, out_dtype;
+  const void* v;
+  void* out;
+  ptrdiff_t v_stride, out_stride, reader_stride;  // in bytes, from a token to the next, and from a reader to the next
+};
+
+// Writes S as it is with the pending tokens.
+struct DeltaMatrix {
+  uint32_t key_dim, value_dim, pending;
+  bool decay_per_key;
+  const float *s, *u;
+  size_t u_stride;
+  DeltaTokens tokens;
+  float* out;
+  ptrdiff_t out_stride;
+};
+
+struct DeltaKernels {
+  // A row as f32, padded with zeros to whole_columns(dim). `ahead`: as many elements of the same type, to prefetch.
+  void (*widen)(fovea_dtype, const void* row, uint32_t dim, float* out, const void* ahead);
+  void (*prepare)(const DeltaPrepare&);
+  void (*columns)(const DeltaColumns&);
+  void (*matrix)(const DeltaMatrix&);
+};
+
+FOVEA_TABLES(DeltaKernels, kDelta, delta_kernels)
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_DELTA_KERNELS_H_

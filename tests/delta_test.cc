@@ -1,0 +1,804 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Linear attention against the recurrence in double, on every target. tests/FIELDS.md says which test fails when a
+// field is ignored.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "simd_tests.h"
+#include "support/bits.h"
+#include "support/covering.h"
+#include "support/formats.h"
+#include "support/guarded.h"
+#include "support/problem.h"
+#include "support/shuffler.h"
+#include "support/text.h"
+#include "support/tolerance.h"
+
+namespace fovea_test {
+namespace {
+
+struct DeltaProblem {
+  fovea_delta_rule rule = FOVEA_DELTA_RULE_GATED_DELTA;
+  uint32_t batch = 2, q_heads = 2, k_heads = 2, v_heads = 2, key_dim = 16, value_dim = 20, tokens = 11;
+  bool decay_per_key = false, shared_beta = false, ragged = false, given = false;
+  fovea_dtype dtype = FOVEA_F32, out_dtype = FOVEA_F32;
+  enum Strides { kHeadsFirst, kTokensFirst, kPadded, kReversed, kBroadcast } strides = kHeadsFirst;
+  float scale = 0;
+  float least_decay = 0.5f;
+  Placement placement = Placement::kEnd;
+  uint64_t seed = 1;
+
+  bool delta() const { return rule == FOVEA_DELTA_RULE_DELTA || rule == FOVEA_DELTA_RULE_GATED_DELTA; }
+  bool gated() const { return rule == FOVEA_DELTA_RULE_GATED || rule == FOVEA_DELTA_RULE_GATED_DELTA; }
+  uint32_t decay_dim() const { return decay_per_key ? key_dim : 1; }
+  uint32_t out_heads() const { return std::max(q_heads, v_heads); }
+};
+
+std::string name(const DeltaProblem& p, fovea_target target) {
+  static const char* const kRules[] = {"linear", "gated", "delta", "gated delta"};
+  static const char* const kStrides[] = {"heads first", "tokens first", "padded", "reversed", "broadcast"};
+  Text text;
+  text << kRules[p.rule] << " " << p.batch << "x" << p.q_heads << "/" << p.k_heads << "/" << p.v_heads << "x"
+       << p.tokens << " " << p.key_dim << "x" << p.value_dim << (p.decay_per_key ? " decay per key " : " ")
+       << (p.shared_beta ? "one beta " : "") << (p.ragged ? "ragged " : "") << (p.given ? "given " : "")
+       << type_name(p.dtype) << " to " << type_name(p.out_dtype) << " " << kStrides[p.strides] << " scale " << p.scale
+       << " " << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
+  return text.str();
+}
+
+// An array [batch][heads][tokens][dim] in memory of its own. Ragged entries lie one after the other: a batch of 1.
+class Array {
+ public:
+  Array() = default;
+  Array(const DeltaProblem& p, fovea_dtype dtype, uint32_t heads, uint32_t dim, DeltaProblem::Strides strides)
+      : dtype_(dtype), dim_(dim) {
+    const ptrdiff_t tokens = p.tokens, count = heads, d = dim, pad = strides == DeltaProblem::kPadded ? 3 : 0;
+    array = {nullptr, count * tokens * (d + pad), tokens * (d + pad), d + pad};
+    if (strides == DeltaProblem::kTokensFirst) array.head_stride = d, array.token_stride = count * d;
+    if (strides == DeltaProblem::kBroadcast) array.batch_stride = 0, array.token_stride = 0;
+    size_t elements = 0, first = 0;
+    const ptrdiff_t batch = p.ragged ? 1 : p.batch;
+    if (batch * count * tokens > 0) {
+      const ptrdiff_t last =
+          (batch - 1) * array.batch_stride + (count - 1) * array.head_stride + (tokens - 1) * array.token_stride;
+      elements = static_cast<size_t>(last + d);
+      if (strides == DeltaProblem::kReversed) {
+        first = static_cast<size_t>(last);
+        array.batch_stride *= -1, array.head_stride *= -1, array.token_stride *= -1;
+      }
+    }
+    memory = Guarded(elements * unit_size(dtype), unit_size(dtype), p.placement);
+    array.data = memory.as<char>() + first * unit_size(dtype);
+  }
+
+  fovea_out out() const {
+    return {const_cast<void*>(array.data), array.batch_stride, array.head_stride, array.token_stride};
+  }
+  char* row(size_t entry, size_t head, size_t token) const {
+    const ptrdiff_t at = static_cast<ptrdiff_t>(entry) * array.batch_stride +
+                         static_cast<ptrdiff_t>(head) * array.head_stride +
+                         static_cast<ptrdiff_t>(token) * array.token_stride;
+    return const_cast<char*>(static_cast<const char*>(array.data)) + at * static_cast<ptrdiff_t>(unit_size(dtype_));
+  }
+  double get(size_t entry, size_t head, size_t token, size_t d) const {
+    return static_cast<double>(element_of(dtype_, row(entry, head, token), nullptr, d));
+  }
+  void put(size_t entry, size_t head, size_t token, const std::vector<float>& x) const {
+    encode_row(dtype_, x.data(), dim_, row(entry, head, token), nullptr);
+  }
+
+  fovea_in array = {};
+  Guarded memory;
+
+ private:
+  fovea_dtype dtype_ = FOVEA_F32;
+  uint32_t dim_ = 0;
+};
+
+class DeltaCase {
+ public:
+  explicit DeltaCase(const DeltaProblem& problem) : p(problem), args{} {
+    const auto outputs = p.strides == DeltaProblem::kBroadcast ? DeltaProblem::kHeadsFirst : p.strides;
+    q = Array(p, p.dtype, p.q_heads, p.key_dim, p.strides);
+    k = Array(p, p.dtype, p.k_heads, p.key_dim, p.strides);
+    v = Array(p, p.dtype, p.v_heads, p.value_dim, p.strides);
+    decay = Array(p, FOVEA_F32, p.v_heads, p.decay_dim(), p.strides);
+    beta = Array(p, FOVEA_F32, p.shared_beta ? 1 : p.v_heads, 1, p.strides);
+    out = Array(p, p.out_dtype, p.out_heads(), p.value_dim, outputs);
+    if (p.shared_beta) beta.array.head_stride = 0;
+    draw();
+    if (p.ragged) {
+      offsets = Guarded((p.batch + 1) * sizeof(uint32_t), sizeof(uint32_t), p.placement);
+      for (uint32_t b = 0; b <= p.batch; ++b) offsets.as<uint32_t>()[b] = p.tokens * b / std::max<uint32_t>(p.batch, 1);
+    }
+    state_bytes = fovea_delta_state_bytes(p.batch, p.v_heads, p.key_dim, p.value_dim, p.decay_dim());
+    state_memory = Guarded(state_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+    state = state_memory.as<fovea_delta_state>();
+    fill_args();
+  }
+
+  fovea_status begin() {
+    const fovea_status status =
+        fovea_delta_begin(state, state_bytes, p.batch, p.v_heads, p.key_dim, p.value_dim, p.decay_dim());
+    if (status != FOVEA_OK || !p.given) return status;
+    return fovea_delta_set(state, FOVEA_ALL_ENTRIES, &given_in);
+  }
+  // Some tokens, of arrays that are not ragged.
+  fovea_status step(fovea_target target, uint32_t first, uint32_t tokens) {
+    fovea_delta_args some = args;
+    some.tokens = tokens;
+    const auto on = [&](fovea_in& x, size_t unit) {
+      x.data = static_cast<const char*>(x.data) + static_cast<ptrdiff_t>(first) * x.token_stride * ptrdiff_t(unit);
+    };
+    on(some.q, unit_size(p.dtype)), on(some.k, unit_size(p.dtype)), on(some.v, unit_size(p.dtype));
+    on(some.decay, 4), on(some.beta, 4);
+    some.out.data = static_cast<char*>(some.out.data) +
+                    static_cast<ptrdiff_t>(first) * some.out.token_stride * ptrdiff_t(unit_size(p.out_dtype));
+    return call(target, some);
+  }
+  fovea_status call(fovea_target target, fovea_delta_args& some) {
+    some.target = target;
+    const size_t bytes = fovea_delta_workspace_bytes(&some);
+    const Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+    const fovea_status status = fovea_delta(state, &some, workspace.as<void>(), bytes);
+    CHECK(workspace.margin_intact());
+    return status;
+  }
+  fovea_status run(fovea_target target) {
+    out.memory.fill();
+    const fovea_status status = begin();
+    return status == FOVEA_OK ? call(target, args) : status;
+  }
+
+  // The outputs as they lie in memory, and S.
+  std::vector<float> bits(fovea_target target) const {
+    std::vector<float> all;
+    for (size_t b = 0; b < (p.ragged ? 1u : p.batch); ++b) {
+      for (size_t h = 0; h < p.out_heads(); ++h) {
+        for (size_t t = 0; t < p.tokens; ++t) {
+          for (size_t d = 0; d < p.value_dim; ++d) all.push_back(static_cast<float>(out.get(b, h, t, d)));
+        }
+      }
+    }
+    const std::vector<float> s = matrices(target);
+    all.insert(all.end(), s.begin(), s.end());
+    return all;
+  }
+  std::vector<float> matrices(fovea_target target) const {
+    std::vector<float> s(size_t(p.batch) * p.v_heads * p.key_dim * p.value_dim);
+    const fovea_out to = {s.data(), ptrdiff_t(p.v_heads * p.key_dim * p.value_dim), ptrdiff_t(p.key_dim * p.value_dim),
+                          ptrdiff_t(p.value_dim)};
+    REQUIRE(fovea_delta_get(state, target, FOVEA_ALL_ENTRIES, &to) == FOVEA_OK);
+    return s;
+  }
+
+  // Says what is wrong, or nothing.
+  std::string check(fovea_target target) {
+    const std::string text = name(p, target);
+    set_current_case(text);
+    if (run(target) != FOVEA_OK) return text + ": failed";
+    if (!out.memory.margin_intact() || !state_memory.margin_intact()) return text + ": wrote outside";
+    const std::vector<float> s = matrices(target);
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      for (uint32_t h = 0; h < p.v_heads; ++h) {
+        const std::string wrong = check_head(b, h, s.data() + (size_t(b) * p.v_heads + h) * p.key_dim * p.value_dim);
+        if (!wrong.empty()) return text + ": " + wrong;
+      }
+    }
+    return "";
+  }
+
+  DeltaProblem p;
+  fovea_delta_args args;
+  Array q, k, v, decay, beta, out;
+  Guarded offsets, state_memory;
+  fovea_delta_state* state;
+  size_t state_bytes;
+  std::vector<float> given;
+  fovea_in given_in = {};
+
+ private:
+  void draw() {
+    const size_t batch = p.ragged ? 1 : p.batch;
+    const auto fill = [&](const Array& array, uint32_t heads, uint32_t dim, uint64_t seed, float size) {
+      std::vector<float> row(dim);
+      uint64_t index = 0;
+      for (size_t b = 0; b < batch; ++b) {
+        for (size_t h = 0; h < heads; ++h) {
+          for (size_t t = 0; t < p.tokens; ++t) {
+            for (float& x : row) x = size * random_normal(p.seed + seed, ++index);
+            array.put(b, h, t, row);
+          }
+        }
+      }
+    };
+    fill(q, p.q_heads, p.key_dim, 1, 1);
+    fill(k, p.k_heads, p.key_dim, 2, 1 / std::sqrt(static_cast<float>(p.key_dim)));
+    fill(v, p.v_heads, p.value_dim, 3, 1);
+    uint64_t index = 0;
+    for (size_t b = 0; b < batch; ++b) {
+      for (size_t h = 0; h < p.v_heads; ++h) {
+        for (size_t t = 0; t < p.tokens; ++t) {
+          std::vector<float> row(p.decay_dim());
+          for (float& x : row) x = std::log(random_uniform(p.seed + 4, ++index, p.least_decay, 1));
+          decay.put(b, h, t, row);
+          if (h == 0 || !p.shared_beta) beta.put(b, h, t, {random_uniform(p.seed + 5, index, 0.05f, 0.95f)});
+        }
+      }
+    }
+    given.resize(size_t(p.batch) * p.v_heads * p.key_dim * p.value_dim);
+    for (size_t i = 0; i < given.size(); ++i) given[i] = p.given ? random_normal(p.seed + 6, i) : 0;
+    given_in = {given.data(), ptrdiff_t(p.v_heads * p.key_dim * p.value_dim), ptrdiff_t(p.key_dim * p.value_dim),
+                ptrdiff_t(p.value_dim)};
+  }
+
+  void fill_args() {
+    args.struct_bytes = sizeof args;
+    args.rule = p.rule;
+    args.batch = p.batch;
+    args.q_heads = p.q_heads, args.k_heads = p.k_heads, args.v_heads = p.v_heads;
+    args.key_dim = p.key_dim, args.value_dim = p.value_dim, args.decay_dim = p.decay_dim();
+    args.tokens = p.tokens;
+    if (p.ragged) args.offsets = offsets.as<uint32_t>();
+    args.scale = p.scale;
+    args.dtype = p.dtype, args.out_dtype = p.out_dtype;
+    args.out = out.out();
+    args.q = q.array, args.k = k.array, args.v = v.array;
+    if (p.gated()) args.decay = decay.array;
+    if (p.delta()) args.beta = beta.array;
+  }
+
+  // The recurrence of one head, a token at a time.
+  std::string check_head(uint32_t b, uint32_t h, const float* got_s) const {
+    const size_t first = p.ragged ? offsets.as<uint32_t>()[b] : 0, entry = p.ragged ? 0 : b;
+    const size_t end = p.ragged ? offsets.as<uint32_t>()[b + 1] : p.tokens;
+    const size_t size = size_t(p.key_dim) * p.value_dim, readers = std::max<uint32_t>(1, p.q_heads / p.v_heads);
+    const double scale = p.scale != 0 ? static_cast<double>(p.scale) : 1 / std::sqrt(static_cast<double>(p.key_dim));
+    std::vector<double> s(given.begin() + ptrdiff_t((size_t(b) * p.v_heads + h) * size),
+                          given.begin() + ptrdiff_t((size_t(b) * p.v_heads + h + 1) * size));
+    double largest = 1;
+    for (const double x : s) largest = std::max(largest, std::fabs(x));
+    for (size_t t = first; t < end; ++t) {
+      for (size_t i = 0; p.gated() && i < p.key_dim; ++i) {
+        const double g = std::exp(decay.get(entry, h, t, p.decay_per_key ? i : 0));
+        for (size_t d = 0; d < p.value_dim; ++d) s[i * p.value_dim + d] *= g;
+      }
+      for (size_t d = 0; d < p.value_dim; ++d) {
+        double u = v.get(entry, h, t, d);
+        const auto key = [&](size_t i) { return k.get(entry, h / (p.v_heads / p.k_heads), t, i); };
+        if (p.delta()) {
+          for (size_t i = 0; i < p.key_dim; ++i) u -= s[i * p.value_dim + d] * key(i);
+          u *= beta.get(entry, p.shared_beta ? 0 : h, t, 0);
+        }
+        for (size_t i = 0; i < p.key_dim; ++i) s[i * p.value_dim + d] += key(i) * u;
+        for (size_t r = 0; r < readers; ++r) {
+          const size_t of_q = p.q_heads < p.v_heads ? h / (p.v_heads / p.q_heads) : h * readers + r;
+          double want = 0;
+          for (size_t i = 0; i < p.key_dim; ++i) want += q.get(entry, of_q, t, i) * s[i * p.value_dim + d];
+          want *= scale;
+          largest = std::max(largest, std::fabs(want));
+          const double got = out.get(entry, h * readers + r, t, d);
+          if (!(std::fabs(got - want) <= tolerance(largest, p.out_dtype, want))) {
+            return (Text() << "entry " << b << " head " << h << " token " << t << " element " << d << ": " << got
+                           << ", not " << want)
+                .str();
+          }
+        }
+      }
+    }
+    for (size_t i = 0; i < size; ++i) {
+      if (!(std::fabs(double(got_s[i]) - s[i]) <= tolerance(largest, FOVEA_F32, s[i]))) {
+        return (Text() << "entry " << b << " head " << h << " S[" << i << "] is " << double(got_s[i]) << ", not "
+                       << s[i])
+            .str();
+      }
+    }
+    return "";
+  }
+  // `largest`: what the head has had so far. Sums of some tokens lose some epsilons of it.
+  static double tolerance(double largest, fovea_dtype dtype, double want) {
+    const double narrowed = dtype == FOVEA_F16 ? 0x1p-11 : dtype == FOVEA_BF16 ? 0x1p-8 : 0;
+    return kTiny + 40 * kEpsilon * largest + 1.01 * narrowed * std::max(std::fabs(want), 0x1p-13);
+  }
+};
+
+std::string run_on_all_targets(const DeltaProblem& problem) {
+  DeltaCase test(problem);
+  for (const fovea_target target : targets()) {
+    const std::string wrong = test.check(target);
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+constexpr fovea_delta_rule kRules[] = {FOVEA_DELTA_RULE_LINEAR, FOVEA_DELTA_RULE_GATED, FOVEA_DELTA_RULE_DELTA,
+                                       FOVEA_DELTA_RULE_GATED_DELTA};
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------------------ numbers
+
+TEST_CASE("delta: any two of rules, heads, types, strides and counts agree with the recurrence", "[short]") {
+  const uint32_t heads[][3] = {{1, 1, 1}, {2, 2, 2}, {6, 2, 2}, {1, 1, 3}, {2, 1, 4}, {4, 1, 4}};  // q, k, v
+  const uint32_t tokens[] = {0, 1, 2, 3, 4, 5, 9, 39}, keys[] = {1, 4, 15, 16, 33}, values[] = {1, 8, 16, 17, 40};
+  const fovea_dtype types[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16};
+  const auto rows = covering_array({std::size(kRules), std::size(heads), 3, 3, 5, std::size(tokens), std::size(keys),
+                                    std::size(values), 3, 2, 2, 2, 2, 3},
+                                   7);
+  for (const auto& row : rows) {
+    DeltaProblem p;
+    p.rule = kRules[row[0]];
+    p.q_heads = heads[row[1]][0], p.k_heads = heads[row[1]][1], p.v_heads = heads[row[1]][2];
+    p.dtype = types[row[2]], p.out_dtype = types[row[3]];
+    p.strides = static_cast<DeltaProblem::Strides>(row[4]);
+    p.tokens = tokens[row[5]], p.key_dim = keys[row[6]], p.value_dim = values[row[7]];
+    p.placement = static_cast<Placement>(row[8]);
+    p.decay_per_key = row[9] == 1, p.shared_beta = row[10] == 1, p.given = row[11] == 1;
+    p.scale = row[12] == 1 ? -0.7f : 0;
+    p.batch = static_cast<uint32_t>(row[13]);
+    p.seed = static_cast<uint64_t>(&row - rows.data()) + 1;
+    CHECK(run_on_all_targets(p) == "");
+  }
+}
+
+TEST_CASE("delta: sizes of models agree with the recurrence") {
+  for (const bool per_key : {false, true}) {
+    for (const uint32_t key_dim : {64u, 128u, 130u, 256u}) {
+      DeltaProblem p;
+      p.batch = 1, p.q_heads = p.k_heads = 1, p.v_heads = 2;
+      p.key_dim = key_dim, p.value_dim = 112, p.tokens = 70;
+      p.decay_per_key = per_key;
+      CHECK(run_on_all_targets(p) == "");
+    }
+  }
+}
+
+TEST_CASE("delta: ragged entries are those of their own", "[short]") {
+  for (const bool per_key : {false, true}) {
+    for (const auto strides : {DeltaProblem::kHeadsFirst, DeltaProblem::kTokensFirst, DeltaProblem::kReversed}) {
+      DeltaProblem p;
+      p.ragged = true, p.batch = 4, p.tokens = 19;
+      p.decay_per_key = per_key, p.strides = strides, p.given = true;
+      CHECK(run_on_all_targets(p) == "");
+    }
+  }
+}
+
+TEST_CASE("delta: over many tokens the error is that of the recurrence in f32") {
+  for (const float least : {0.5f, 0.9f, 0.9999f}) {
+    DeltaProblem p;
+    p.batch = 1, p.q_heads = p.k_heads = p.v_heads = 1;
+    p.key_dim = 64, p.value_dim = 16, p.tokens = 4096;
+    p.least_decay = least;
+    CHECK(run_on_all_targets(p) == "");
+  }
+}
+
+TEST_CASE("delta: NaN and infinity stay in their head, and in their column if they come with a value", "[short]") {
+  DeltaProblem p;
+  p.batch = 1, p.v_heads = p.q_heads = p.k_heads = 3;
+  DeltaCase test(p);
+  reinterpret_cast<float*>(test.v.row(0, 1, 3))[5] = std::numeric_limits<float>::quiet_NaN();
+  reinterpret_cast<float*>(test.k.row(0, 2, 4))[1] = std::numeric_limits<float>::infinity();
+  for (const fovea_target target : targets()) {
+    INFO(name(p, target));
+    REQUIRE(test.run(target) == FOVEA_OK);
+    bool right = true;
+    for (size_t h = 0; h < 3; ++h) {
+      for (size_t t = 0; t < p.tokens; ++t) {
+        for (size_t d = 0; d < p.value_dim; ++d) {
+          const bool finite = std::isfinite(test.out.get(0, h, t, d));
+          if (h == 0 || (h == 1 && d != 5)) right = right && finite;
+          if (h == 1 && d == 5 && t >= 3) right = right && !finite;
+          if (h == 2 && t >= 4) right = right && !finite;
+        }
+      }
+    }
+    CHECK(right);
+  }
+}
+
+TEST_CASE("delta: a decay of -inf forgets, and one above 88 counts as 88", "[short]") {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (const bool per_key : {false, true}) {
+    DeltaProblem p;
+    p.batch = 1, p.tokens = 6;
+    p.decay_per_key = per_key;
+    DeltaCase test(p), fresh(p);
+    const std::vector<float> forgets(p.decay_dim(), -kInf), grows(p.decay_dim(), kInf);
+    for (size_t h = 0; h < p.v_heads; ++h) test.decay.put(0, h, 2, forgets), fresh.decay.put(0, h, 0, grows);
+    for (const fovea_target target : targets()) {
+      INFO(name(p, target));
+      REQUIRE(test.check(target) == "");
+      REQUIRE(fresh.run(target) == FOVEA_OK);  // of zeros nothing grows
+      CHECK(std::isfinite(fresh.out.get(0, 0, 5, 0)));
+    }
+  }
+}
+
+// --------------------------------------------------------------------------------------------------------------- bits
+
+TEST_CASE("delta: any division into calls, and any target that fuses, gives the same bits", "[short]") {
+  for (const fovea_delta_rule rule : kRules) {
+    for (const bool per_key : {false, true}) {
+      DeltaProblem p;
+      p.rule = rule, p.decay_per_key = per_key, p.given = per_key;
+      p.q_heads = 4, p.tokens = 23, p.key_dim = 19, p.value_dim = 37;
+      DeltaCase test(p);
+      std::vector<float> first[2];
+      for (const fovea_target target : targets()) {
+        INFO(name(p, target));
+        REQUIRE(test.run(target) == FOVEA_OK);
+        const std::vector<float> all = test.bits(target);
+        if (first[fuses(target)].empty()) first[fuses(target)] = all;
+        CHECK(same_bits(all, first[fuses(target)]));
+        for (uint64_t seed = 0, calls = 0; seed < 8; ++seed) {
+          test.out.memory.fill();
+          REQUIRE(test.begin() == FOVEA_OK);
+          for (uint32_t token = 0, step; token < p.tokens; token += step) {
+            step = seed == 0 ? 1 : static_cast<uint32_t>(random_bits(seed, ++calls) % 7);
+            step = std::min(step, p.tokens - token);
+            REQUIRE(test.step(target, token, step) == FOVEA_OK);
+          }
+          CHECK(same_bits(test.bits(target), all));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("delta: a budget makes the workspace smaller, and no bit different", "[short]") {
+  DeltaProblem p;
+  p.tokens = 45, p.q_heads = 4;
+  DeltaCase test(p);
+  for (const fovea_target target : targets()) {
+    INFO(name(p, target));
+    test.args.workspace_budget_bytes = 0, test.args.target = target;
+    REQUIRE(test.run(target) == FOVEA_OK);
+    const std::vector<float> want = test.bits(target);
+    size_t bytes = fovea_delta_workspace_bytes(&test.args), steps = 0;
+    for (; bytes > 0; ++steps) {
+      test.args.workspace_budget_bytes = bytes;
+      CHECK(fovea_delta_workspace_bytes(&test.args) == bytes);
+      REQUIRE(test.run(target) == FOVEA_OK);
+      CHECK(same_bits(test.bits(target), want));
+      test.args.workspace_budget_bytes = bytes - 1;
+      bytes = fovea_delta_workspace_bytes(&test.args);
+    }
+    CHECK(steps == (lanes(target) == 1 ? 1 : 8));
+    CHECK(test.call(target, test.args) == FOVEA_ERR_BUDGET);
+  }
+}
+
+TEST_CASE("delta: an executor changes no bit, and what it does wrong is noticed", "[short]") {
+  for (const uint32_t batch : {1u, 3u}) {
+    DeltaProblem p;
+    p.batch = batch, p.value_dim = 100, p.tokens = 14, p.given = true;
+    DeltaCase test(p);
+    for (const fovea_target target : targets()) {
+      INFO(name(p, target));
+      test.args.executor = nullptr, test.args.target = target;
+      REQUIRE(test.run(target) == FOVEA_OK);
+      const std::vector<float> want = test.bits(target);
+      const size_t bytes = fovea_delta_workspace_bytes(&test.args);
+      for (const uint32_t workers : {1u, 2u, 3u, 64u}) {
+        Shuffler shuffler(workers);
+        test.args.executor = shuffler.executor();
+        CHECK(fovea_delta_workspace_bytes(&test.args) == bytes * workers);
+        REQUIRE(test.run(target) == FOVEA_OK);
+        CHECK(same_bits(test.bits(target), want));
+        CHECK(shuffler.most_tasks == (batch * 2 < 2 * workers ? batch * 2 * 4 : batch * 2));
+        shuffler.answer = 1;
+        CHECK(test.run(target) == FOVEA_ERR_EXECUTOR);
+      }
+    }
+  }
+}
+
+// -------------------------------------------------------------------------------------------------------------- states
+
+TEST_CASE("delta: pending tokens can be rolled back, to the bit", "[short]") {
+  DeltaProblem p;
+  p.tokens = 13;
+  for (const fovea_target target : targets()) {
+    DeltaCase test(p);
+    INFO(name(p, target));
+    REQUIRE(test.run(target) == FOVEA_OK);
+    const std::vector<float> want = test.bits(target);
+    REQUIRE(test.begin() == FOVEA_OK);
+    for (uint32_t token = 0; token < p.tokens;) {
+      const uint32_t pending = token == 0 ? 0 : (token - 1) % 4 + 1;
+      CHECK(fovea_delta_pending(test.state, FOVEA_ALL_ENTRIES) == pending);
+      CHECK(fovea_delta_pending(test.state, 1) == pending);
+      CHECK(fovea_delta_pending(test.state, 2) == 0);
+      CHECK(fovea_delta_roll_back(test.state, 0, pending + 1) == FOVEA_ERR_LENGTH);
+      const uint32_t draft = std::min(4 - pending % 4, p.tokens - token);
+      REQUIRE(test.step(target, p.tokens - draft, draft) == FOVEA_OK);  // other tokens
+      REQUIRE(fovea_delta_roll_back(test.state, 0, draft) == FOVEA_OK);
+      REQUIRE(fovea_delta_roll_back(test.state, 1, draft) == FOVEA_OK);
+      REQUIRE(test.step(target, token, 1) == FOVEA_OK);
+      ++token;
+    }
+    CHECK(same_bits(test.bits(target), want));
+  }
+}
+
+TEST_CASE("delta: entries of a state are apart, and begin again one by one", "[short]") {
+  DeltaProblem p;
+  p.batch = 3, p.given = true, p.decay_per_key = true;
+  const fovea_target target = fovea_target_at(0);
+  DeltaCase test(p);
+  REQUIRE(test.run(target) == FOVEA_OK);
+  const std::vector<float> want = test.bits(target);
+  // Entry 1 begins again, and sees its tokens again: the others stay.
+  fovea_in matrices = test.given_in;
+  matrices.data = test.given.data() + test.given_in.batch_stride;
+  REQUIRE(fovea_delta_set(test.state, 1, &matrices) == FOVEA_OK);
+  CHECK(fovea_delta_pending(test.state, 1) == 0);
+  fovea_delta_args one = test.args;
+  one.entry = 1, one.batch = 1;
+  for (fovea_in* array : {&one.q, &one.k, &one.v, &one.decay, &one.beta}) {
+    array->data = static_cast<const float*>(array->data) + array->batch_stride;
+  }
+  one.out.data = static_cast<float*>(one.out.data) + one.out.batch_stride;
+  REQUIRE(test.call(target, one) == FOVEA_OK);
+  CHECK(same_bits(test.bits(target), want));
+  // From zeros it is another.
+  REQUIRE(fovea_delta_set(test.state, 1, nullptr) == FOVEA_OK);
+  REQUIRE(test.call(target, one) == FOVEA_OK);
+  CHECK(!same_bits(test.bits(target), want));
+}
+
+TEST_CASE("delta: an image is the state, little-endian, with a checksum", "[short]") {
+  DeltaProblem p;
+  p.tokens = 6, p.decay_per_key = true;
+  DeltaCase test(p);
+  const fovea_target target = fovea_target_at(0);
+  REQUIRE(test.run(target) == FOVEA_OK);
+  const std::vector<float> want = test.matrices(target);
+  const size_t bytes = test.state_bytes;
+  const Guarded image(bytes + 1, 1, Placement::kEnd);
+  uint8_t* const at = image.as<uint8_t>() + 1;
+  CHECK(fovea_delta_export(test.state, at, bytes - 1) == FOVEA_ERR_STATE);
+  CHECK(fovea_delta_export(test.state, nullptr, bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_delta_export(nullptr, at, bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_delta_export(test.state, test.state, bytes) == FOVEA_ERR_OVERLAP);
+  REQUIRE(fovea_delta_export(test.state, at, bytes) == FOVEA_OK);
+  CHECK(image.untouched(0));
+  CHECK(std::memcmp(at, "fod1", 4) == 0);
+
+  const Guarded copy(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+  fovea_delta_state* const state = copy.as<fovea_delta_state>();
+  for (const size_t where : {size_t(0), size_t(5), size_t(9), size_t(70), bytes - 1}) {
+    at[where] ^= 4;
+    CHECK(fovea_delta_import(state, bytes, at, bytes) == FOVEA_ERR_IMAGE);
+    at[where] ^= 4;
+  }
+  CHECK(fovea_delta_import(state, bytes, at, bytes - 1) == FOVEA_ERR_IMAGE);
+  CHECK(fovea_delta_import(state, bytes, at, 10) == FOVEA_ERR_IMAGE);
+  CHECK(fovea_delta_import(state, bytes - 1, at, bytes) == FOVEA_ERR_STATE);
+  CHECK(fovea_delta_import(nullptr, bytes, at, bytes) == FOVEA_ERR_NULL);
+  CHECK(copy.untouched());
+  REQUIRE(fovea_delta_import(state, bytes, at, bytes) == FOVEA_OK);
+  CHECK(std::memcmp(state, test.state, bytes) == 0);
+}
+
+TEST_CASE("delta: the macros are upper bounds, and states have the same bytes everywhere", "[short]") {
+  DeltaCase test(DeltaProblem{});
+  for (const uint32_t dim : {1u, 15u, 16u, 64u, 129u}) {
+    for (const uint32_t readers : {1u, 3u}) {
+      test.args.key_dim = dim, test.args.decay_dim = 1, test.args.q_heads = 2 * readers;
+      size_t before = 0;
+      for (const uint32_t tokens : {0u, 1u, 4u, 5u, 28u}) {
+        size_t most = 0;
+        for (const fovea_target target : targets()) {
+          test.args.target = target, test.args.tokens = tokens;
+          most = std::max(most, fovea_delta_workspace_bytes(&test.args));
+        }
+        CHECK(most >= before);
+        CHECK(most <= FOVEA_DELTA_WORKSPACE_BYTES(dim, readers));
+        before = most;
+      }
+      test.args.tokens = 1u << 30, test.args.target = targets().back();
+      const size_t many = fovea_delta_workspace_bytes(&test.args);
+      test.args.tokens = 28;
+      CHECK(fovea_delta_workspace_bytes(&test.args) == many);
+    }
+    for (const uint32_t decays : {uint32_t{1}, dim}) {
+      CHECK(fovea_delta_state_bytes(3, 2, dim, 40, decays) == FOVEA_DELTA_STATE_BYTES(3, 2, dim, 40, decays));
+    }
+  }
+  CHECK(fovea_delta_state_bytes(0, 1, 1, 1, 0) == 64);
+  CHECK(fovea_delta_state_bytes(1, 16, 128, 128, 1) == 64 + 64 + 16 * 4 * (128 * 128 + 8 * 128 + 16));
+  CHECK(fovea_delta_state_bytes(1, 0, 1, 1, 0) == 0);
+  CHECK(fovea_delta_state_bytes(1, 1, 8, 1, 2) == 0);
+  CHECK(fovea_delta_state_bytes(0xffffffff, 0xffffffff, 1, 0x7fffffff, 0) == 0);
+  CHECK(fovea_delta_workspace_bytes(nullptr) == 0);
+  // Of a board, asked on a host.
+  test.args.target = FOVEA_TARGET_HELIUM;
+  CHECK(fovea_delta_workspace_bytes(&test.args) > 0);
+}
+
+// ------------------------------------------------------------------------------------------------------------- misuse
+
+TEST_CASE("delta: no tokens write nothing, whatever the pointers", "[short]") {
+  DeltaCase test(DeltaProblem{});
+  REQUIRE(test.begin() == FOVEA_OK);
+  std::vector<char> before(test.state_bytes);
+  std::memcpy(before.data(), test.state, before.size());
+  test.args.tokens = 0;
+  test.args.q.data = test.args.k.data = test.args.v.data = test.args.out.data = nullptr;
+  CHECK(fovea_delta(test.state, &test.args, nullptr, 0) == FOVEA_OK);
+  test.args.tokens = 5, test.args.batch = 0;
+  CHECK(fovea_delta(test.state, &test.args, nullptr, 0) == FOVEA_OK);
+  CHECK(std::memcmp(before.data(), test.state, before.size()) == 0);
+  CHECK(fovea_delta(test.state, nullptr, nullptr, 0) == FOVEA_ERR_NULL);
+}
+
+TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]") {
+  struct Call {
+    DeltaCase& test;
+    fovea_delta_args& args;
+    fovea_delta_state* state;
+    char* workspace;
+    size_t workspace_bytes;
+  };
+  struct Misuse {
+    const char* what;
+    fovea_status want;
+    std::function<void(Call&)> change;
+  };
+  constexpr ptrdiff_t kMost = PTRDIFF_MAX;
+#if defined(__x86_64__)
+  constexpr fovea_target kOther = FOVEA_TARGET_NEON;
+#else
+  constexpr fovea_target kOther = FOVEA_TARGET_AVX2;
+#endif
+  static const uint32_t falling[] = {0, 7, 5}, beyond[] = {0, 5, 12};
+  static Shuffler none(0), many(4097), two(2);
+  static const fovea_executor without_run = {nullptr, nullptr, 1};
+  const std::vector<Misuse> all = {
+      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](Call& c) { c.args.struct_bytes = 0; }},
+      {"unknown target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(12); }},
+      {"another machine's target", FOVEA_ERR_TARGET, [](Call& c) { c.args.target = kOther; }},
+      {"unknown rule", FOVEA_ERR_ENUM, [](Call& c) { c.args.rule = enum_of<fovea_delta_rule>(4); }},
+      {"unknown type", FOVEA_ERR_ENUM, [](Call& c) { c.args.dtype = kNoType; }},
+      {"unknown type of outputs", FOVEA_ERR_ENUM, [](Call& c) { c.args.out_dtype = kNoType; }},
+      {"i8", FOVEA_ERR_UNSUPPORTED, [](Call& c) { c.args.dtype = FOVEA_I8; }},
+      {"outputs of i8", FOVEA_ERR_UNSUPPORTED, [](Call& c) { c.args.out_dtype = FOVEA_I8; }},
+      {"no query heads", FOVEA_ERR_DIM, [](Call& c) { c.args.q_heads = 0; }},
+      {"no key heads", FOVEA_ERR_DIM, [](Call& c) { c.args.k_heads = 0; }},
+      {"no value heads", FOVEA_ERR_DIM, [](Call& c) { c.args.v_heads = 0; }},
+      {"key_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.key_dim = 0; }},
+      {"value_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.value_dim = 0; }},
+      {"query heads that do not divide", FOVEA_ERR_HEADS, [](Call& c) { c.args.q_heads = 3; }},
+      {"key heads that do not divide", FOVEA_ERR_HEADS, [](Call& c) { c.args.k_heads = 3; }},
+      {"too large a key_dim", FOVEA_ERR_SIZE, [](Call& c) { c.args.key_dim = 0x80000000u; }},
+      {"too large a value_dim", FOVEA_ERR_SIZE, [](Call& c) { c.args.value_dim = 0x80000000u; }},
+      {"some decays of a key", FOVEA_ERR_SIZE, [](Call& c) { c.args.decay_dim = 2; }},
+      {"too many tokens", FOVEA_ERR_SIZE, [](Call& c) { c.args.tokens = (1u << 30) + 1; }},
+      {"an infinite scale", FOVEA_ERR_NUMBER, [](Call& c) { c.args.scale = std::numeric_limits<float>::infinity(); }},
+      {"a scale of NaN", FOVEA_ERR_NUMBER, [](Call& c) { c.args.scale = std::numeric_limits<float>::quiet_NaN(); }},
+      {"the smallest budget", FOVEA_ERR_BUDGET, [](Call& c) { c.args.workspace_budget_bytes = 1; }},
+      {"no state", FOVEA_ERR_NULL, [](Call& c) { c.state = nullptr; }},
+      {"a state misaligned", FOVEA_ERR_ALIGNMENT,
+       [](Call& c) { c.state = reinterpret_cast<fovea_delta_state*>(reinterpret_cast<char*>(c.state) + 8); }},
+      {"other bytes than a state", FOVEA_ERR_STATE,
+       [](Call& c) { c.state = reinterpret_cast<fovea_delta_state*>(c.workspace); }},
+      {"another key_dim", FOVEA_ERR_STATE, [](Call& c) { c.args.key_dim = 8; }},
+      {"another value_dim", FOVEA_ERR_STATE, [](Call& c) { c.args.value_dim = 8; }},
+      {"other value heads", FOVEA_ERR_STATE, [](Call& c) { c.args.v_heads = 4, c.args.q_heads = 4; }},
+      {"another decay_dim", FOVEA_ERR_STATE, [](Call& c) { c.args.decay_dim = c.args.key_dim; }},
+      {"an entry too many", FOVEA_ERR_CAPACITY, [](Call& c) { c.args.entry = 1; }},
+      {"an entry far away", FOVEA_ERR_CAPACITY, [](Call& c) { c.args.entry = 0xffffffffu; }},
+      {"a batch too large", FOVEA_ERR_CAPACITY, [](Call& c) { c.args.batch = 3; }},
+      {"offsets that fall", FOVEA_ERR_LENGTH, [](Call& c) { c.args.offsets = falling; }},
+      {"offsets beyond the tokens", FOVEA_ERR_LENGTH, [](Call& c) { c.args.offsets = beyond; }},
+      {"offsets misaligned", FOVEA_ERR_ALIGNMENT,
+       [](Call& c) { c.args.offsets = reinterpret_cast<const uint32_t*>(c.workspace + 2); }},
+      {"no workspace", FOVEA_ERR_NULL, [](Call& c) { c.workspace = nullptr; }},
+      {"a workspace too small", FOVEA_ERR_WORKSPACE, [](Call& c) { --c.workspace_bytes; }},
+      {"a workspace for one worker", FOVEA_ERR_WORKSPACE, [](Call& c) { c.args.executor = two.executor(); }},
+      {"a workspace misaligned", FOVEA_ERR_ALIGNMENT, [](Call& c) { c.workspace += 32, c.workspace_bytes -= 32; }},
+      {"no out", FOVEA_ERR_NULL, [](Call& c) { c.args.out.data = nullptr; }},
+      {"no q", FOVEA_ERR_NULL, [](Call& c) { c.args.q.data = nullptr; }},
+      {"no k", FOVEA_ERR_NULL, [](Call& c) { c.args.k.data = nullptr; }},
+      {"no v", FOVEA_ERR_NULL, [](Call& c) { c.args.v.data = nullptr; }},
+      {"no decay", FOVEA_ERR_NULL, [](Call& c) { c.args.decay.data = nullptr; }},
+      {"no beta", FOVEA_ERR_NULL, [](Call& c) { c.args.beta.data = nullptr; }},
+      {"q misaligned", FOVEA_ERR_ALIGNMENT, [](Call& c) { c.args.q.data = c.test.q.memory.as<char>() + 1; }},
+      {"tokens of out are one", FOVEA_ERR_STRIDE, [](Call& c) { c.args.out.token_stride = 0; }},
+      {"out too far", FOVEA_ERR_SIZE, [](Call& c) { c.args.out.batch_stride = kMost; }},
+      {"k too far", FOVEA_ERR_SIZE, [](Call& c) { c.args.k.head_stride = -kMost; }},
+      {"v is out", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.v.data = c.args.out.data; }},
+      {"q in the workspace", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.q.data = c.workspace; }},
+      {"k in the state", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.k.data = c.state; }},
+      {"out in the state", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.out.data = c.state; }},
+      {"decay in out", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.decay.data = c.args.out.data; }},
+      {"beta in out", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.beta.data = c.args.out.data; }},
+      {"an executor without run", FOVEA_ERR_NULL, [](Call& c) { c.args.executor = &without_run; }},
+      {"an executor without workers", FOVEA_ERR_CAPACITY, [](Call& c) { c.args.executor = none.executor(); }},
+      {"an executor with too many workers", FOVEA_ERR_CAPACITY, [](Call& c) { c.args.executor = many.executor(); }},
+  };
+  for (const Misuse& misuse : all) {
+    DeltaProblem p;
+    p.placement = Placement::kStart;
+    DeltaCase test(p);
+    REQUIRE(test.begin() == FOVEA_OK);
+    std::vector<char> before(test.state_bytes);
+    std::memcpy(before.data(), test.state, before.size());
+    const size_t bytes = fovea_delta_workspace_bytes(&test.args);
+    const Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+    Call call = {test, test.args, test.state, workspace.as<char>(), bytes};
+    misuse.change(call);
+    INFO(misuse.what);
+    set_current_case(misuse.what);
+    const fovea_status status = fovea_delta(call.state, &test.args, call.workspace, call.workspace_bytes);
+    CHECK(std::string(fovea_status_string(status)) == fovea_status_string(misuse.want));
+    CHECK(test.out.memory.untouched());
+    CHECK(workspace.untouched());
+    CHECK(std::memcmp(before.data(), test.state, before.size()) == 0);
+  }
+}
+
+TEST_CASE("delta: misuse of states has its status, and nothing is written", "[short]") {
+  const DeltaProblem p;
+  DeltaCase test(p);
+  fovea_delta_state* const state = test.state;
+  const size_t bytes = test.state_bytes;
+  CHECK(fovea_delta_begin(nullptr, bytes, 2, 2, 16, 20, 1) == FOVEA_ERR_NULL);
+  CHECK(fovea_delta_begin(state, bytes - 1, 2, 2, 16, 20, 1) == FOVEA_ERR_STATE);
+  CHECK(fovea_delta_begin(state, bytes, 3, 2, 16, 20, 1) == FOVEA_ERR_STATE);
+  CHECK(fovea_delta_begin(state, bytes, 2, 0, 16, 20, 1) == FOVEA_ERR_DIM);
+  CHECK(fovea_delta_begin(state, bytes, 2, 2, 0, 20, 1) == FOVEA_ERR_DIM);
+  CHECK(fovea_delta_begin(state, bytes, 2, 2, 16, 0, 1) == FOVEA_ERR_DIM);
+  CHECK(fovea_delta_begin(state, bytes, 2, 2, 16, 20, 3) == FOVEA_ERR_SIZE);
+  CHECK(fovea_delta_begin(state, bytes, 2, 2, 0x80000000u, 20, 0) == FOVEA_ERR_SIZE);
+  CHECK(test.state_memory.untouched());
+  const fovea_out out = {test.given.data(), 640, 320, 20};
+  CHECK(fovea_delta_get(state, FOVEA_TARGET_BEST, 0, &out) == FOVEA_ERR_STATE);
+  CHECK(fovea_delta_set(state, 0, nullptr) == FOVEA_ERR_STATE);
+  CHECK(fovea_delta_roll_back(state, 0, 0) == FOVEA_ERR_STATE);
+  CHECK(fovea_delta_pending(state, 0) == 0);
+  REQUIRE(test.begin() == FOVEA_OK);
+  CHECK(fovea_delta_set(nullptr, 0, nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_delta_set(state, 2, nullptr) == FOVEA_ERR_CAPACITY);
+  fovea_in in = test.given_in;
+  in.data = state;
+  CHECK(fovea_delta_set(state, 0, &in) == FOVEA_ERR_OVERLAP);
+  in.data = nullptr;
+  CHECK(fovea_delta_set(state, 0, &in) == FOVEA_ERR_NULL);
+  CHECK(fovea_delta_get(nullptr, FOVEA_TARGET_BEST, 0, &out) == FOVEA_ERR_NULL);
+  CHECK(fovea_delta_get(state, FOVEA_TARGET_BEST, 0, nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_delta_get(state, enum_of<fovea_target>(12), 0, &out) == FOVEA_ERR_ENUM);
+  CHECK(fovea_delta_get(state, FOVEA_TARGET_BEST, 2, &out) == FOVEA_ERR_CAPACITY);
+  fovea_out wrong = out;
+  wrong.token_stride = 0;
+  CHECK(fovea_delta_get(state, FOVEA_TARGET_BEST, 0, &wrong) == FOVEA_ERR_STRIDE);
+  wrong = out, wrong.data = state;
+  CHECK(fovea_delta_get(state, FOVEA_TARGET_BEST, 0, &wrong) == FOVEA_ERR_OVERLAP);
+  CHECK(fovea_delta_roll_back(state, 2, 0) == FOVEA_ERR_CAPACITY);
+  CHECK(fovea_delta_roll_back(state, FOVEA_ALL_ENTRIES, 1) == FOVEA_ERR_LENGTH);
+  // Numbers of pending tokens that no state has.
+  *reinterpret_cast<uint32_t*>(state + 1) = 5;
+  CHECK(test.call(FOVEA_TARGET_BEST, test.args) == FOVEA_ERR_STATE);
+}
+
+TEST_CASE("delta: BEST is the first target", "[short]") {
+  DeltaCase test(DeltaProblem{});
+  REQUIRE(test.run(FOVEA_TARGET_BEST) == FOVEA_OK);
+  const std::vector<float> want = test.bits(FOVEA_TARGET_BEST);
+  REQUIRE(test.run(fovea_target_at(0)) == FOVEA_OK);
+  CHECK(same_bits(test.bits(fovea_target_at(0)), want));
+}
+
+}  // namespace fovea_test
