@@ -309,6 +309,29 @@ TEST_CASE("tensors: values may have a scale a channel", "[short]") {
   }
 }
 
+TEST_CASE("tensors: values that are all 0 give 0, whatever their zero point and the weights' rounding", "[short]") {
+  for (const uint32_t q_tokens : {1u, 2u, 19u}) {
+    for (const bool sinks : {false, true}) {
+      Problem p = problem(q_tokens, 130);
+      p.sinks = sinks;
+      p.kv_lengths = {64, 130};
+      Tensors test(p, {0, 0, -128});
+      for (uint32_t b = 0; b < p.batch; ++b) {
+        for (uint32_t h = 0; h < p.kv_heads; ++h) {
+          for (uint32_t j = 0; j < p.kv_tokens; ++j) std::memset(row_bytes(test.args.kv.values, 1, b, h, j), -128, 24);
+        }
+      }
+      for (const fovea_target target : p.targets()) {
+        for (const bool portable : {false, true}) {
+          REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
+          const std::vector<float> out = test.out();
+          CHECK(std::all_of(out.begin(), out.end(), [](float y) { return std::fabs(y) < 2e-5f; }));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("tensors: an output is the nearest code, and the last one beyond the range", "[short]") {
   for (const uint32_t q_tokens : {1u, 2u, 19u}) {
     const Problem p = problem(q_tokens, 90);

@@ -1488,7 +1488,7 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
                           FOVEA_LARGER_(FOVEA_SIZE_(value_dim), FOVEA_STAGED_ELEMENTS_MIN_)))
 #endif
 /* Integer products read rows of keys in steps of up to 16 elements. Beside the arrays above a query row has the codes of
- * its weights and three more numbers, a key tile its codes, and numbers of each key and of each element of the values. */
+ * its weights and four more numbers, a key tile its codes, and numbers of each key and of each element of the values. */
 #define FOVEA_I8_HEAD_DIM_(head_dim) ((FOVEA_SIZE_(head_dim) + 15u) / 16u * 16u)
 #define FOVEA_I8_VALUE_DIM_(value_dim) ((FOVEA_SIZE_(value_dim) + 7u) / 8u * 8u)
 #if FOVEA_TILE_ROWS_MAX == 12
@@ -1504,7 +1504,7 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
   (FOVEA_KEY_TILE * 4u * (FOVEA_I8_HEAD_DIM_(head_dim) + FOVEA_I8_VALUE_DIM_(value_dim)))
 #endif
 #define FOVEA_I8_BYTES_(head_dim, value_dim, rows)                                                              \
-  ((rows) * (FOVEA_KEY_TILE * FOVEA_I8_WEIGHT_BYTES_ + 12u) + FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) +      \
+  ((rows) * (FOVEA_KEY_TILE * FOVEA_I8_WEIGHT_BYTES_ + 16u) + FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) +      \
    FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * 20u + FOVEA_I8_VALUE_DIM_(value_dim) * 4u) + 4u * 64u)
 /* Integer attention takes rows in blocks. A row has its state, the codes of its query, scores and weights of a key tile,
  * and sums. Processors that multiply bytes or pairs of 16 bits get keys and values brought,

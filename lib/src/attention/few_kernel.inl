@@ -50,19 +50,16 @@ FOVEA_KERNEL void FewAttend(const QueryTile& t, const KeyTile& keys, const Score
 }
 
 FOVEA_KERNEL void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
-  float normalise[kLanes], shares[kLanes], lse[kLanes];
+  float normalise[kLanes], lse[kLanes];
   const bool wants_lse = config::kLse && outputs.lse.data;
-  const VF sum = hn::LoadU(kF, t.row_sum), factors = Normalise(t, 0, outputs.sinks, wants_lse ? lse : nullptr);
-  hn::StoreU(factors, kF, normalise);
-  hn::StoreU(hn::Mul(sum, factors), kF, shares);
+  hn::StoreU(Normalise(t, 0, outputs.sinks, wants_lse ? lse : nullptr), kF, normalise);
   const size_t padded = PaddedToLanes(t.value_dim);
   const RowArray<char> out = BytesOf<kOutputFormats>(outputs.out);
   for (size_t r = 0; r < t.live; ++r) {
     char* const row = out.data + RowOffset(t, r, out.token_stride, out.head_stride);
     const VF factor = hn::Set(kF, normalise[r * t.row_lanes]);
     const MF empty = hn::Eq(hn::Set(kF, t.row_sum[r * t.row_lanes]), hn::Zero(kF));
-    const VF share = hn::Set(kF, shares[r * t.row_lanes]);
-    const bool stored = StoreTensorRow(outputs, t.o + r * padded, t.value_dim, share, factor, empty, row);
+    const bool stored = StoreTensorRow(outputs, t.o + r * padded, t.value_dim, factor, empty, row);
     for (size_t e = 0; !stored && e < t.value_dim; e += kLanes) {
       const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
       const VF o = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, t.o + r * padded + e), factor));

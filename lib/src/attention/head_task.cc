@@ -303,9 +303,8 @@ OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
   const fovea_attention_desc& d = call.desc;
   OutputTensor tensor = {};
   tensor.channel_scales = call.value_channel_scales(kv_head);
-  tensor.is_plain = !kHasI8Tensors || (!tensor.channel_scales && d.value_zero == 0 && d.out_dtype != FOVEA_I8);
+  tensor.is_plain = !kHasI8Tensors || (!tensor.channel_scales && d.out_dtype != FOVEA_I8);
   if (tensor.is_plain) return tensor;
-  tensor.value_shift = float(d.value_zero) * d.value_scale;
   tensor.inverse_scale = d.out_scale != 0.0f ? 1.0f / d.out_scale : 0.0f;
   tensor.zero = float(d.out_zero);
   return tensor;

@@ -18,6 +18,7 @@
 #include "attention/i8_tile.inl"
 #include FOVEA_DOT_PRODUCTS
 #include "attention/i8_softmax.inl"
+#include "attention/i8_zero.inl"
 #include "attention/i8_weights.inl"
 #include FOVEA_DOT_WHOLE
 #include "attention/i8_rows.inl"

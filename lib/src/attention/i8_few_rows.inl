@@ -232,15 +232,32 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
 
   const VF inverse = hn::Div(hn::Set(kF, 255.0f), top), bias = hn::Set(kF, kRoundingBias);
   dot::FewWeight* codes = FewWeightCodes<kRows>(t);
+  VF sum = hn::Zero(kF);
   for (const float* s = t.s; s != s_end; s += kLanes, codes += kKeys) {
+    const VF biased = hn::Add(hn::Mul(hn::LoadU(kF, s), inverse), bias);
+    sum = hn::Add(sum, hn::Sub(biased, bias));
     if constexpr (kRows == 1) {
-      dot::StoreFewWeights(hn::Add(hn::Mul(hn::LoadU(kF, s), inverse), bias), codes);
+      dot::StoreFewWeights(biased, codes);
       continue;
     }
     dot::FewWeight lanes[kLanes];
-    dot::StoreFewWeights(hn::Add(hn::Mul(hn::LoadU(kF, s), inverse), bias), lanes);
+    dot::StoreFewWeights(biased, lanes);
     FOVEA_UNROLL(4)
     for (int r = 0; r < kRows; ++r) __builtin_memcpy(codes + r * kKeyTile, lanes + r * kKeys, kKeys * sizeof *codes);
+  }
+  if (!HasZero(keys)) return;
+  hn::StoreU(hn::MulSet(ReduceRows<kRows, false>(sum), keys.numbers->value_zero), kF, ZeroSums(t));
+}
+
+// As TakeOutZero.
+template <int kRows>
+FOVEA_CALLED_TEMPLATE void FewTakeOutZero(const QueryTile& t) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  const size_t padded = PaddedToLanes(t.value_dim);
+  for (size_t r = 0; r < kRows; ++r) {
+    const VF zero = hn::Mul(hn::Set(kF, ZeroSums(t)[r * kKeys]), hn::Set(kF, ValueFactors(t)[r * kKeys]));
+    float* const o = t.o + r * padded;
+    for (size_t e = 0; e < padded; e += kLanes) hn::StoreU(hn::Sub(hn::LoadU(kF, o + e), zero), kF, o + e);
   }
 }
 
@@ -335,6 +352,7 @@ FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
     FewValueBlock<kRows, false, kVectors>(t, keys, starts, e, kVectors * kLanes);
   }
   if (e < t.value_dim) FewValueBlock<kRows, true, kVectors>(t, keys, starts, e, t.value_dim - e);
+  if (HasZero(keys)) FewTakeOutZero<kRows>(t);
 }
 
 // Rows that do not lie together, or are of i4, become rows of i8 in a buffer; others stay where they are. Where the

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Outputs where values or outputs are tensors of int8: the zero point and the channels' scales of the values join after
-// the normalisation, because weights sum to 1, and an output may become a code.
-
-// `share` is the sum of the normalised weights of the keys: 1, or less where a sink has taken some.
-FOVEA_INLINE VF TensorOutput(const OutputTensor& tensor, VF o, VF normalise, VF share, MF empty) {
-  const VF shift = hn::Mul(hn::Set(kF, tensor.value_shift), share);
-  return hn::IfThenZeroElse(empty, hn::Sub(hn::Mul(o, normalise), shift));
-}
+// Outputs where values or outputs are tensors of int8: the channels' scales of the values join after the normalisation,
+// and an output may become a code.
 
 // The code is in the low bits.
 FOVEA_INLINE VF OutputCode(const OutputTensor& tensor, VF y) {
@@ -25,8 +19,8 @@ FOVEA_INLINE void StoreTensorPart(const RowOutputs& outputs, VF y, char* row, si
 }
 
 // One vector of rows of the tile kernel. False where outputs are stored as they are.
-FOVEA_CALLED bool StoreTensor(const QueryTile& t, const RowOutputs& outputs, size_t column, size_t live, VF share,
-                              VF normalise, MF empty, const LaneRows<char>& rows) {
+FOVEA_CALLED bool StoreTensor(const QueryTile& t, const RowOutputs& outputs, size_t column, size_t live, VF normalise,
+                              MF empty, const LaneRows<char>& rows) {
   if (!kHasI8Tensors || outputs.tensor.is_plain) return false;
   const float* o_t = t.o + column;
   for (size_t e = 0; e < t.value_dim; e += kLanes) {
@@ -35,7 +29,7 @@ FOVEA_CALLED bool StoreTensor(const QueryTile& t, const RowOutputs& outputs, siz
     for (size_t i = 0; i < kLanes; ++i) {
       lanes[i] = hn::Zero(kF);
       if (i >= n) continue;
-      lanes[i] = TensorOutput(outputs.tensor, hn::LoadU(kF, o_t), normalise, share, empty);
+      lanes[i] = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, o_t), normalise));
       o_t += t.columns;
     }
     hn::Transpose(lanes);
@@ -45,12 +39,11 @@ FOVEA_CALLED bool StoreTensor(const QueryTile& t, const RowOutputs& outputs, siz
 }
 
 // A row of the few-rows kernel.
-FOVEA_CALLED bool StoreTensorRow(const RowOutputs& outputs, const float* o, size_t dim, VF share, VF normalise, MF empty,
-                                 char* row) {
+FOVEA_CALLED bool StoreTensorRow(const RowOutputs& outputs, const float* o, size_t dim, VF normalise, MF empty, char* row) {
   if (!kHasI8Tensors || outputs.tensor.is_plain) return false;
   for (size_t e = 0; e < dim; e += kLanes) {
     const size_t n = dim - e < kLanes ? dim - e : kLanes;
-    const VF y = TensorOutput(outputs.tensor, LoadUpTo(o + e, n), normalise, share, empty);
+    const VF y = hn::IfThenZeroElse(empty, hn::Mul(LoadUpTo(o + e, n), normalise));
     StoreTensorPart(outputs, y, row, e, n);
   }
   return true;

@@ -43,6 +43,7 @@ FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t co
   }
   hn::StoreU(hn::Add(hn::Mul(top, hn::Set(kF, 1.0f / 255)), nan), kF, ValueFactors(t) + column);
   const VF inverse = hn::Div(hn::Set(kF, 255.0f), top);
+  if (HasZero(keys)) NoteZero(t, keys, column, inverse, false);
 
   const uint32_t first = (dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;
   const uint32_t end = ((dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup;

@@ -54,7 +54,8 @@ FOVEA_INLINE void AddFour(const float* from, VF (&total)[kVectors]) {
 }
 
 template <int kVectors>
-FOVEA_INLINE void WeighWhole(const QueryTile& t, const I8Numbers& numbers, size_t column) {
+FOVEA_INLINE void WeighWhole(const QueryTile& t, const KeyTile& keys, size_t column) {
+  const I8Numbers& numbers = *keys.numbers;
   const size_t columns = t.columns;
   float* const s = t.s + column;
   VF old_max[kVectors], max[kVectors], shift[kVectors], top[kVectors];
@@ -99,6 +100,7 @@ FOVEA_INLINE void WeighWhole(const QueryTile& t, const I8Numbers& numbers, size_
   dot::StoreVectors(old_max, t.rescale + column);
   dot::StoreVectors(sum, t.row_sum + column);
   dot::StoreVectors(factor, ValueFactors(t) + column);
+  for (int v = 0; HasZero(keys) && v < kVectors; ++v) NoteZero(t, keys, column + v * kLanes, inverse[v], true);
   const float* weights = s;
   dot::Code* to = WeightCodes(t) + column * kGroup;
   for (uint32_t g = 0; g < kKeyTile / kGroup; ++g, to += columns * kGroup) {
@@ -112,7 +114,7 @@ FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t col
     return false;
   } else {
     if (keys.begin != 0 || keys.end != kKeyTile || keys.numbers->any_nan) return false;
-    WeighWhole<kVectors>(t, *keys.numbers, column);
+    WeighWhole<kVectors>(t, keys, column);
     return true;
   }
 }

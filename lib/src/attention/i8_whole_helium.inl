@@ -28,7 +28,8 @@ FOVEA_INLINE VF AddFour(const float* v) {
   return hn::Add(low, hn::Add(hn::LoadU(kF, v + 2 * kLanes), hn::LoadU(kF, v + 3 * kLanes)));
 }
 
-FOVEA_INLINE void WeighWhole(const QueryTile& t, const I8Numbers& numbers, size_t column) {
+FOVEA_INLINE void WeighWhole(const QueryTile& t, const KeyTile& keys, size_t column) {
+  const I8Numbers& numbers = *keys.numbers;
   const size_t columns = t.columns;
   float* const s = t.s + column;
   const VF old_max = hn::LoadU(kF, t.row_max + column);
@@ -52,6 +53,7 @@ FOVEA_INLINE void WeighWhole(const QueryTile& t, const I8Numbers& numbers, size_
   hn::StoreU(rescale, kF, t.rescale + column);
   hn::StoreU(hn::MulSet(top, 1.0f / 255), kF, ValueFactors(t) + column);
   const VF inverse = hn::Div(hn::Set(kF, 255.0f), top);
+  if (HasZero(keys)) NoteZero(t, keys, column, inverse, true);
   const float* weights = s;
   dot::Code* to = WeightCodes(t) + column * kGroup;
   for (uint32_t g = 0; g < kKeyTile / kGroup; ++g, to += columns * kGroup) {
@@ -62,6 +64,6 @@ FOVEA_INLINE void WeighWhole(const QueryTile& t, const I8Numbers& numbers, size_
 template <int kVectors>
 FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column) {
   if (kPreferSize || keys.begin != 0 || keys.end != kKeyTile || keys.numbers->any_nan) return false;
-  for (int v = 0; v < kVectors; ++v) WeighWhole(t, *keys.numbers, column + v * kLanes);
+  for (int v = 0; v < kVectors; ++v) WeighWhole(t, keys, column + v * kLanes);
   return true;
 }

@@ -63,10 +63,11 @@ constexpr FormatSet kTensorFormats = kUnscaledFormats | (kHasI8Tensors ? FormatS
 constexpr size_t tensor_bytes(fovea_dtype dtype) { return number_of<&Format::unit_bytes, kTensorFormats>(dtype); }
 
 // Where products are integers, more rows lie behind rescale: the scales of the queries, what sums of values are multiplied
-// by, and what the zero point of keys adds to the scores of a row, base 2.
+// by, what the zero point of keys adds to the scores of a row, base 2, and what that of values adds to a sum of values.
 inline float* query_scales(const QueryTile& t) { return t.rescale + t.columns; }
 inline float* value_factors(const QueryTile& t) { return t.rescale + 2 * size_t{t.columns}; }
 inline float* row_shifts(const QueryTile& t) { return t.rescale + 3 * size_t{t.columns}; }
+inline float* zero_sums(const QueryTile& t) { return t.rescale + 4 * size_t{t.columns}; }
 
 // Where the rows of a tile lie in an array of the caller: the element of (first token of the call, first head of the
 // group).
@@ -123,6 +124,7 @@ struct I8Numbers {
   float value_nan[kKeyTile];    // NaN for such a scale, else 0. Filled where any_nan is set
   float key_shift[kKeyTile];    // what the zero point of queries adds to a score, base 2. Filled where scores are shifted
   int32_t key_start[kKeyTile];  // what the sums of products with a key begin with
+  float value_zero;  // the zero point of values
   uint32_t any_nan;
   uint32_t begin, end;  // the keys that were brought
   int32_t value_start[1];  // [value_dim rounded up to kValueGrain] the same for an element of the values
@@ -196,7 +198,6 @@ struct ScoreSteps {
 // What becomes of an output behind its normalisation where values or outputs are tensors of int8.
 struct OutputTensor {
   bool is_plain;                // nothing
-  float value_shift;            // what the zero point of values adds to each, for the weight that keys have together
   const float* channel_scales;  // [value_dim], or null
   float inverse_scale, zero;    // of outputs of i8
 };

@@ -137,6 +137,7 @@ KeyRows KeySource::codes_of(const KeyTile& tile, bool values, size_t element, si
   run.element = element;
   run.elements = elements;
   run.numbers = buffers_.numbers();
+  if (run.numbers) run.numbers->value_zero = float(desc_.value_zero);
   for (uint32_t done = 0; done < count; done += run.count) {
     const KeyPlace from = is_loaded(desc_) ? KeyPlace{0, 0, count} : place(token + done);
     const uint32_t left = count - done;

@@ -157,7 +157,7 @@ void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kern
   const bool rows_in_lanes = kKernelTraits[kernel.index].lanes_are_rows;
   const bool i8_tile = is_i8(plan.desc) && rows_in_lanes;
   TileShape shape = i8_tile ? i8_tile_shape(plan, kernel) : tile_shape(plan, kernel, rows_in_lanes);
-  if (is_i8(plan.desc)) shape.rescale_rows = 4;
+  if (is_i8(plan.desc)) shape.rescale_rows = 5;
   buffers->turn = carve_turn(carver, plan.desc);
   for (uint32_t i = 0; i < kernel.tiles; ++i) carve_query_tile(carver, shape, &tiles[i * step]);
   carve_key_buffers(carver, plan, !rows_in_lanes, buffers);

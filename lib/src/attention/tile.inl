@@ -194,10 +194,10 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
 }
 
 // Outputs are stored as they are.
-FOVEA_INLINE bool StoreTensor(const QueryTile&, const RowOutputs&, size_t, size_t, VF, VF, MF, const LaneRows<char>&) {
+FOVEA_INLINE bool StoreTensor(const QueryTile&, const RowOutputs&, size_t, size_t, VF, MF, const LaneRows<char>&) {
   return false;
 }
-FOVEA_INLINE bool StoreTensorRow(const RowOutputs&, const float*, size_t, VF, VF, MF, char*) { return false; }
+FOVEA_INLINE bool StoreTensorRow(const RowOutputs&, const float*, size_t, VF, MF, char*) { return false; }
 
 // Weights are made one vector after the other, and products take them as they are.
 template <int kVectors>
@@ -205,6 +205,8 @@ FOVEA_INLINE bool WeighBlock(const QueryTile&, const KeyTile&, size_t) {
   return false;
 }
 FOVEA_INLINE void PackWeights(const QueryTile&, const KeyTile&, size_t, bool) {}
+template <int kVectors>
+FOVEA_INLINE void TakeOutZeros(const QueryTile&, const KeyTile&, size_t) {}
 
 // Elements d + i of the rows of a vector, i < n, into q_t, which moves on by kLanes rows of the tile.
 FOVEA_INLINE void StoreQueries(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n, VF scales,

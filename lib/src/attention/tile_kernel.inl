@@ -36,6 +36,7 @@ FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const Key
   } else {
     Values<false, kVectors>(own, keys, column);
   }
+  TakeOutZeros<kVectors>(own, keys, column);
 }
 
 FOVEA_SHARED void AttendVector(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column,
@@ -174,7 +175,6 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
     left -= live;
     float lse[kLanes];
     const bool wants_lse = config::kLse && outputs.lse.data;
-    const VF sum = hn::LoadU(kF, t.row_sum + column);
     const VF normalise = Normalise(t, column, outputs.sinks, wants_lse ? lse : nullptr);
     const MF empty = EmptyRows(t, column);
     if (wants_lse) {
@@ -183,7 +183,7 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
     }
     const LaneRows<char> rows = RowsOf(t, BytesOf<kOutputFormats>(outputs.out), column);
     const float* o_t = t.o + column;
-    if (StoreTensor(t, outputs, column, live, hn::Mul(sum, normalise), normalise, empty, rows)) continue;
+    if (StoreTensor(t, outputs, column, live, normalise, empty, rows)) continue;
     size_t e = 0;
     if (kLanes == 1 && !kPreferSize && is_f32<kUnscaledFormats>(outputs.out.dtype)) {
       if (live > 0) StoreOutputRow(o_t, columns, normalise, empty, reinterpret_cast<float*>(rows.at[0]), value_dim);

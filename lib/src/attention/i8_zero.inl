@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The zero point of values: each key tile takes out what it added to the sums of the tile, by the weights' codes that
+// these sums have, so that values which are all 0 give 0 exactly.
+
+FOVEA_INLINE float* ZeroSums(const QueryTile& t) { return ::fovea::zero_sums(t); }
+FOVEA_INLINE bool HasZero(const KeyTile& keys) { return kHasI8Tensors && keys.numbers->value_zero != 0.0f; }
+
+// For one vector of rows: the zero point times the sum of the weights' codes, where `scaled` weights have been
+// multiplied by the scales of the values.
+FOVEA_CALLED void NoteZero(const QueryTile& t, const KeyTile& keys, size_t column, VF inverse, bool scaled) {
+  const I8Numbers& numbers = *keys.numbers;
+  VF sum = hn::Zero(kF);
+  for (uint32_t j = keys.begin; j < keys.end; ++j) {
+    VF weight = hn::LoadU(kF, t.s + size_t(j) * t.columns + column);
+    if (!scaled) weight = hn::MulSet(weight, numbers.value_scale[j]);
+    const VF biased = hn::AddSet(hn::Mul(weight, inverse), kRoundingBias);
+    sum = hn::Add(sum, hn::Sub(biased, hn::Set(kF, kRoundingBias)));
+  }
+  hn::StoreU(hn::MulSet(sum, numbers.value_zero), kF, ZeroSums(t) + column);
+}
+
+FOVEA_CALLED void TakeOutZero(const QueryTile& t, size_t column) {
+  const VF zero = hn::Mul(hn::LoadU(kF, ZeroSums(t) + column), hn::LoadU(kF, ValueFactors(t) + column));
+  float* o = t.o + column;
+  for (size_t e = 0; e < t.value_dim; ++e, o += t.columns) hn::StoreU(hn::Sub(hn::LoadU(kF, o), zero), kF, o);
+}
+template <int kVectors>
+FOVEA_INLINE void TakeOutZeros(const QueryTile& t, const KeyTile& keys, size_t column) {
+  for (int v = 0; HasZero(keys) && v < kVectors; ++v) TakeOutZero(t, column + v * kLanes);
+}
