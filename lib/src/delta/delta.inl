@@ -9,8 +9,8 @@ FOVEA_INLINE const char* BytesOn(const void* p, ptrdiff_t bytes) { return static
 FOVEA_INLINE char* BytesOn(void* p, ptrdiff_t bytes) { return static_cast<char*>(p) + bytes; }
 FOVEA_INLINE size_t Live(size_t dim, size_t d) { return d >= dim ? 0 : dim - d < kLanes ? dim - d : kLanes; }
 
-// Rows of a token lie a long way from those of the next: the processor's own prefetcher does not follow. So the row that
-// is widened some tokens later is asked for.
+// Rows of a token lie a long way from those of the next: the processor's own prefetcher does not follow. So the row
+// that is widened some tokens later is asked for.
 FOVEA_KERNEL void WidenKeys(fovea_dtype dtype, const void* row, uint32_t dim, float* out, const void* ahead) {
   const size_t unit = dtype == FOVEA_F32 ? 4 : 2;
   for (size_t d = 0; d < dim || d % kDeltaColumns != 0; d += kLanes) {
@@ -35,34 +35,41 @@ FOVEA_INLINE void AskForTokens(const DeltaColumns& c, uint32_t group, uint32_t c
   }
 }
 
-// What follows for the columns from d on from the sums of a pass, which begin at `of_keys` and `of_queries` with `step`
-// numbers from a token to the next: the values u of the new tokens, unless another reader has found them, and outputs.
-// kWhole: all four tokens of the group are new.
-template <bool kWhole>
+// For columns from d on, what follows from the sums of a pass for the new token n of a group, which is token j of it:
+// its value u, unless another reader has found it, and its output.
+FOVEA_INLINE void FinishToken(const DeltaColumns& c, const DeltaGroup& g, uint32_t reader, size_t d, uint32_t n,
+                              uint32_t j, const float* of_key, const float* of_query, VF (&u)[kDeltaTokens]) {
+  const size_t live = Live(c.value_dim, d);
+  const ptrdiff_t token = ptrdiff_t(g.token + n);
+  if (reader == 0) {
+    u[j] = LoadPart(c.v_dtype, BytesOn(c.v, token * c.v_stride), d, live);
+    if (c.delta) {
+      VF held = hn::LoadU(kF, of_key);
+      for (uint32_t m = 0; m < j; ++m) held = hn::MulAdd(u[m], hn::Set(kF, g.taken[j][m]), held);
+      u[j] = hn::MulAdd(u[j], hn::Set(kF, g.beta[n]), held);
+    }
+    hn::StoreU(u[j], kF, c.u + j * c.u_stride + d);
+  }
+  VF o = hn::LoadU(kF, of_query);
+  for (uint32_t m = 0; m <= j; ++m) o = hn::MulAdd(u[m], hn::Set(kF, g.read[j][m]), o);
+  StorePart(c.out_dtype, o, BytesOn(c.out, ptrdiff_t(reader) * c.reader_stride + token * c.out_stride), d, live);
+}
+
+// The same for all new tokens, whose sums lie `step` numbers apart.
 FOVEA_SHARED void Finish(const DeltaColumns& c, const DeltaGroup& g, uint32_t reader, size_t d, const float* of_keys,
                          const float* of_queries, size_t step) {
-  const uint32_t before = kWhole ? 0 : g.before, tokens = kWhole ? kDeltaTokens : g.tokens;
-  const uint32_t known = reader == 0 ? before : before + tokens;
-  const size_t live = Live(c.value_dim, d);
   VF u[kDeltaTokens];
+  const uint32_t known = g.before + (reader == 0 ? 0 : g.tokens);
   for (uint32_t m = 0; m < known; ++m) u[m] = hn::LoadU(kF, c.u + m * c.u_stride + d);
-  FOVEA_UNROLL_FOR_SPEED(4)
-  for (uint32_t n = 0; n < kDeltaTokens; ++n) {
-    if (!kWhole && n == tokens) break;
-    const uint32_t j = before + n;
-    const ptrdiff_t token = ptrdiff_t(g.token + n);
-    if (reader == 0) {
-      u[j] = LoadPart(c.v_dtype, BytesOn(c.v, token * c.v_stride), d, live);
-      if (c.delta) {
-        VF held = hn::LoadU(kF, of_keys + n * step);
-        for (uint32_t m = 0; m < j; ++m) held = hn::MulAdd(u[m], hn::Set(kF, g.taken[j][m]), held);
-        u[j] = hn::MulAdd(u[j], hn::Set(kF, g.beta[n]), held);
-      }
-      hn::StoreU(u[j], kF, c.u + j * c.u_stride + d);
+  if (!kPreferSize && g.tokens == kDeltaTokens) {
+    FOVEA_UNROLL(4)
+    for (uint32_t n = 0; n < kDeltaTokens; ++n) {
+      FinishToken(c, g, reader, d, n, n, of_keys + n * step, of_queries + n * step, u);
     }
-    VF o = hn::LoadU(kF, of_queries + n * step);
-    for (uint32_t m = 0; m <= j; ++m) o = hn::MulAdd(u[m], hn::Set(kF, g.read[j][m]), o);
-    StorePart(c.out_dtype, o, BytesOn(c.out, ptrdiff_t(reader) * c.reader_stride + token * c.out_stride), d, live);
+    return;
+  }
+  for (uint32_t n = 0; n < g.tokens; ++n) {
+    FinishToken(c, g, reader, d, n, g.before + n, of_keys + n * step, of_queries + n * step, u);
   }
 }
 
@@ -78,11 +85,7 @@ FOVEA_CALLED_TEMPLATE void RunColumns(const DeltaColumns& c, uint32_t column) {
       const PassOf pass = {g.factors, c.key_dim, s, c.u + column, c.u_stride, sums};
       const float* const of_queries = RunPass<kVectors>(g, reader != 0, c.delta, pass);
       for (size_t v = 0; v < kVectors * kLanes; v += kLanes) {
-        if (!kPreferSize && g.tokens == kDeltaTokens) {
-          Finish<true>(c, g, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
-        } else {
-          Finish<false>(c, g, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
-        }
+        Finish(c, g, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
       }
     }
   }
