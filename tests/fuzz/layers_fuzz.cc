@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "fuzz/memory.h"
+#include "fuzz/draw.h"
 #include "support/formats.h"
 #include "support/problem.h"
 #include "support/shuffler.h"
@@ -18,83 +18,10 @@ constexpr size_t kMostWorkspace = size_t{1} << 18;
 constexpr double kMostWork = 1e6;        // multiply-adds of a call
 constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
 
-// Memory that nobody may touch.
-template <class T>
-T* nowhere() {
-  return reinterpret_cast<T*>(uintptr_t{4096});
-}
-
-// Mostly at most `most`, or the usual one; else any.
-uint32_t count(Bytes& bytes, uint32_t most) {
-  return bytes.below(24) == 1 ? word(bytes) : bytes.below(std::min(most, 200u) + 1);
-}
-size_t long_count(Bytes& bytes, uint32_t most) {
-  return bytes.below(24) == 1 ? static_cast<size_t>(stride(bytes)) : count(bytes, most);
-}
-uint32_t number(Bytes& bytes, size_t usual) {
-  return bytes.below(48) == 1 ? word(bytes) : static_cast<uint32_t>(usual);
-}
-ptrdiff_t stride_of(Bytes& bytes, Wide dense) {
-  return bytes.below(16) == 1 ? stride(bytes) : static_cast<ptrdiff_t>(std::min(dense, Wide{PTRDIFF_MAX}));
-}
-float real(Bytes& bytes, float usual) { return bytes.below(16) == 1 ? bytes.take<float>() : usual; }
-int64_t position(Bytes& bytes) { return bytes.below(8) == 1 ? bytes.take<int64_t>() : bytes.below(60) - 10; }
-template <class Enum>
-Enum choice(Bytes& bytes, std::initializer_list<Enum> usual) {
-  return bytes.below(48) == 1 ? enum_of<Enum>(word(bytes)) : bytes.choose(usual);
-}
 fovea_target target(Bytes& bytes) {
   return choice(bytes, {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, fovea_target_at(bytes.below(fovea_target_count()))});
 }
 size_t unit(fovea_dtype type) { return static_cast<uint32_t>(type) <= FOVEA_Q4_1 ? unit_size(type) : 4; }
-
-// Now and then takes a pointer away, or off its alignment, which bytes do not have. `pointers` are where they stand.
-void spoil(Bytes& bytes, std::initializer_list<void*> pointers, bool aligned = true) {
-  void* const place = bytes.choose(pointers);
-  const uint32_t how = bytes.below(24);
-  const char* pointer;
-  std::memcpy(&pointer, place, sizeof pointer);
-  if (how == 1) pointer = nullptr;
-  if (how == 2 && pointer != nullptr && aligned) ++pointer;
-  std::memcpy(place, &pointer, sizeof pointer);
-}
-
-template <class Call>
-fovea_status unchanged_if_refused(const Memory& memory, Call call) {
-  const std::vector<uint8_t> before = memory.content();
-  const fovea_status status = call();
-  if (status != FOVEA_OK && status != FOVEA_ERR_EXECUTOR) {
-    expect(memory.content() == before, "a refused call wrote something");
-  }
-  return status;
-}
-
-template <class Array>
-void dense(Bytes& bytes, Array* array, uint32_t heads, uint32_t tokens, size_t row) {
-  const Wide token = static_cast<Wide>(row), head = token * tokens, batch = head * heads;
-  array->token_stride = stride_of(bytes, token);
-  array->head_stride = stride_of(bytes, head);
-  array->batch_stride = stride_of(bytes, batch);
-}
-// Memory for rows, of f32 or of other elements.
-template <class Array>
-void* rows(Memory& memory, const Array& array, uint32_t batch, uint32_t heads, uint32_t tokens, size_t row, bool output,
-           size_t element = 4) {
-  return memory.array(element, row, {batch, heads, tokens}, {array.batch_stride, array.head_stride, array.token_stride},
-                      output);
-}
-
-// Elements one after the other. Random ones, but the first few by `number`.
-template <class T, class Number>
-const T* list(Memory& memory, size_t elements, Number number) {
-  auto* const data = static_cast<T*>(memory.array(sizeof(T), elements, {}, {}, false));
-  if (!memory.complete) return data;
-  for (size_t i = 0; i < std::min<size_t>(elements, 64); ++i) data[i] = number();
-  return data;
-}
-const float* reals(Memory& memory, size_t elements) {
-  return static_cast<const float*>(memory.array(4, elements, {}, {}, false));
-}
 
 // Often none, now and then one that breaks its word.
 class Executor {
@@ -157,7 +84,8 @@ fovea_linear_weights weights(Bytes& bytes, Memory& memory, fovea_dtype dtype, si
   if ((scales != 0) != (bytes.below(48) == 1))
     w.scales = memory.array(scales != 0 ? scale_size(dtype) : 4, out * std::max<size_t>(scales, 1), {}, {}, false);
   if (bytes.flag()) w.bias = reals(memory, out);
-  spoil(bytes, {scales != 0 ? static_cast<void*>(&w.scales) : &w.data, &w.bias}, scales != 0 || unit(dtype) > 1);
+  spoil(bytes, {scales != 0 ? static_cast<void*>(&w.scales) : &w.data}, scales != 0 || unit(dtype) != 1);
+  spoil(bytes, {&w.bias});
   return w;
 }
 
@@ -198,10 +126,11 @@ void linear(Bytes& bytes) {
       weights(bytes, memory,
               choice(bytes, {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1}),
               a.out_dim, a.in_dim);
-  if (a.weights.dtype == FOVEA_I8 && bytes.flag()) integers(bytes, memory, &a);
+  if (a.weights.dtype >= FOVEA_I8 && bytes.flag()) integers(bytes, memory, &a);
   a.x = memory.array(unit(a.x_dtype), a.in_dim, {a.tokens}, {a.x_stride}, false);
   a.y = memory.array(unit(a.y_dtype), a.out_dim, {a.tokens}, {a.y_stride}, true);
-  spoil(bytes, {&a.x, &a.y}, a.x_dtype != FOVEA_I8 && a.y_dtype != FOVEA_I8);
+  spoil(bytes, {&a.x}, a.x_dtype != FOVEA_I8);
+  spoil(bytes, {&a.y}, a.y_dtype != FOVEA_I8);
   const bool overlaps = bytes.below(24) == 1;
   if (overlaps) a.y = const_cast<void*>(a.x);
 
@@ -428,7 +357,7 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   m.struct_bytes = sizeof m, d.struct_bytes = sizeof d;
   m.weight_dtype =
       bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1});
-  if (m.weight_dtype == FOVEA_I8 && bytes.flag()) m.linear_compute = FOVEA_COMPUTE_I8;
+  if (m.weight_dtype >= FOVEA_I8 && bytes.flag()) m.linear_compute = FOVEA_COMPUTE_I8;
   if (cache != nullptr) {
     expect(fovea_kv_describe(cache, &d) == FOVEA_OK, "a cache does not describe itself");
     d.hide_gone = bytes.below(4) != 1;
