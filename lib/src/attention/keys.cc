@@ -33,7 +33,8 @@ void copy_rows(void* to, const void* from, size_t at, size_t count, ptrdiff_t st
 
 KeySource::KeySource(const AttentionCall& call, const AttentionKernel& kernel, const KeyBuffers& buffers,
                      uint32_t entry, uint32_t kv_head, uint32_t first_key, uint32_t worker)
-    : desc_(call.desc),
+    : IntegerKeys(call.shifts_scores()),
+      desc_(call.desc),
       kernel_(kernel),
       kv_(call.kv()),
       key_scales_(call.key_scales()),
@@ -44,7 +45,6 @@ KeySource::KeySource(const AttentionCall& call, const AttentionKernel& kernel, c
       widens_(kernel.formats == kOnlyF32 || is_additive(desc_)),
       in_place_(is_in_place(desc_)),
       in_pieces_(takes_pieces(call.plan.lanes) && (buffers.keys.data || buffers.values.data)),
-      shifts_(call.shifts_scores()),
       dot_(DotKind(call.plan.dot)),
       first_key_(first_key),
       worker_(worker),
@@ -151,7 +151,7 @@ KeyRows KeySource::codes_of(const KeyTile& tile, bool values, size_t element, si
       kernel_.bring_values(run);
     } else {
       kernel_.bring_keys(run);
-      if (shifts_) note_key_shifts(run);
+      if (shifts()) note_key_shifts(run);
     }
     if (stays) return from_row(run.rows, -ptrdiff_t(tile.begin));
   }

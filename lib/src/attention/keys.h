@@ -10,8 +10,30 @@
 
 namespace fovea {
 
+// What integer products alone ask of keys and values.
+template <bool kHas>
+class IntegerKeys {
+ protected:
+  explicit IntegerKeys(bool shifts) : shifts_(shifts) {}
+  void enter_stays(bool stays) { stays_ = stays; }
+  bool stays() const { return stays_; }    // rows are taken as they lie that would be brought for more queries
+  bool shifts() const { return shifts_; }  // what zero points add to scores is noted as keys are brought
+
+ private:
+  bool stays_ = false;
+  const bool shifts_;
+};
+template <>
+class IntegerKeys<false> {
+ protected:
+  explicit IntegerKeys(bool) {}
+  void enter_stays(bool) {}
+  static constexpr bool stays() { return false; }
+  static constexpr bool shifts() { return false; }
+};
+
 // The keys and values of one key head of one batch entry, for one task.
-class KeySource {
+class KeySource : IntegerKeys<kHasI8Products> {
  public:
   // first_key: the index of the first key of the call.
   KeySource(const AttentionCall& call, const AttentionKernel& kernel, const KeyBuffers& buffers, uint32_t entry,
@@ -22,7 +44,7 @@ class KeySource {
   // Says that these are all rows of queries that keys and values are brought for.
   void serve(uint32_t rows) {
     const bool bytes = desc_.key_dtype == FOVEA_I8 && desc_.value_dtype == FOVEA_I8;
-    stays_ = is_i8(desc_) && rows == 1 && dot().row_in_place && bytes && !rows_may_part(desc_) && !is_paged(desc_);
+    enter_stays(is_i8(desc_) && rows == 1 && dot().row_in_place && bytes && !rows_may_part(desc_) && !is_paged(desc_));
   }
 
   // Asks a loader, where there is one, for keys [begin, end) of the tile that starts at key `first`: the next bring()
@@ -59,8 +81,6 @@ class KeySource {
   const void* next_head() const;
 
  private:
-  // Whether integer products take rows as they lie that they would bring for more queries.
-  bool stays() const { return kHasI8Products && stays_; }
   uint32_t piece_scale() const { return is_i8(desc_) ? codes_in_float(dot()) : 1; }
   const DotTraits& dot() const { return kDotTraits[dot_]; }
   bool key_tensor() const { return kHasI8Tensors && desc_.key_scale != 0.0f; }
@@ -81,11 +101,9 @@ class KeySource {
   const fovea_in key_scales_, value_scales_;
   const KeyPlaces places_;
   const KeyBuffers& buffers_;
-  const bool widens_, in_place_;
-  const bool in_pieces_, shifts_;
+  const bool widens_, in_place_, in_pieces_;
   const DotKind dot_;
   const uint32_t first_key_, worker_;
-  bool stays_ = false;
   uint32_t batch_, kv_head_;
   size_t first_row_ = 0;   // the entry's, where keys are ragged
   KeyRows keys_, values_;  // the head's, from its first row on, where they are taken in place
