@@ -74,8 +74,12 @@ constexpr Case linear(uint32_t tokens, uint32_t in_dim, uint32_t out_dim, Goal g
 
 // Products of integers with int8 weights.
 constexpr Case integer_linear(uint32_t tokens, uint32_t in_dim, uint32_t out_dim, Goal goal = none(),
-                              const char* reference = nullptr) {
-  return {"linear", Kind::kLinear, {}, {}, goal, reference, {tokens, in_dim, out_dim, FOVEA_I8, FOVEA_COMPUTE_I8}};
+                              const char* reference = nullptr, fovea_dtype dtype = FOVEA_I8) {
+  return {"linear", Kind::kLinear, {}, {}, goal, reference, {tokens, in_dim, out_dim, dtype, FOVEA_COMPUTE_I8}};
+}
+constexpr Case integer_linear(uint32_t tokens, uint32_t in_dim, uint32_t out_dim, fovea_dtype dtype,
+                              Goal goal = none()) {
+  return integer_linear(tokens, in_dim, out_dim, goal, nullptr, dtype);
 }
 // F32 arithmetic on the same weights, which such a case is held against.
 constexpr Case f32_linear(uint32_t tokens, uint32_t in_dim, uint32_t out_dim) {
@@ -290,12 +294,21 @@ constexpr Case kCases[] = {
     linear(1, 576, 49152, read(0.8f), FOVEA_I4),
     linear(1, 576, 49152, read(0.8f), FOVEA_Q4_0),
     linear(1, 576, 49152, read(0.8f), FOVEA_Q4_1),
+    integer_linear(1, 576, 49152, FOVEA_Q8_0, read(0.9f)),
+    integer_linear(1, 576, 49152, FOVEA_I4, read(0.8f)),
+    integer_linear(1, 576, 49152, FOVEA_Q4_0, read(0.8f)),
+    integer_linear(1, 576, 49152, FOVEA_Q4_1, read(0.8f)),
+    integer_linear(128, 1536, 576, FOVEA_Q8_0),
+    integer_linear(128, 1536, 576, FOVEA_I4),
+    integer_linear(128, 1536, 576, FOVEA_Q4_1),
     linear(8, 576, 1536),
     like_f32(FOVEA_I8),
     like_f32(FOVEA_I4),
     like_f32(FOVEA_Q8_0),
     like_f32(FOVEA_Q4_0),
     like_f32(FOVEA_Q4_1),
+    integer_linear(8, 576, 1536, FOVEA_I4),
+    integer_linear(8, 576, 1536, FOVEA_Q8_0),
 };
 
 // Appends to a text of fixed size.

@@ -14,6 +14,7 @@
 #include "platform/platform.h"
 #include "simd_tests.h"
 #include "support/bits.h"
+#include "support/formats.h"
 #include "support/guarded.h"
 #include "support/problem.h"
 #include "support/text.h"
@@ -23,6 +24,7 @@ namespace {
 
 struct I8Problem {
   uint32_t tokens = 5, in_dim = 19, out_dim = 11;
+  fovea_dtype w_dtype = FOVEA_I8;
   fovea_dtype x_dtype = FOVEA_F32, y_dtype = FOVEA_F32;
   enum Bias { kNoBias, kF32, kI32 } bias = kF32;
   int32_t x_zero = 0, y_zero = 0;
@@ -36,10 +38,10 @@ struct I8Problem {
 
 std::string name(const I8Problem& p, fovea_target target) {
   Text text;
-  text << "linear i8 " << p.tokens << "x" << p.in_dim << "x" << p.out_dim << (p.x_dtype == FOVEA_I8 ? " codes" : " f32")
-       << (p.y_dtype == FOVEA_I8 ? " to codes" : " to f32") << " bias " << static_cast<int>(p.bias) << " zeros "
-       << p.x_zero << ", " << p.y_zero << (p.one_scale ? " one scale" : "") << " strides "
-       << static_cast<int>(p.strides) << " " << name(p.placement) << " seed " << p.seed << " | "
+  text << "linear i8 " << p.tokens << "x" << p.in_dim << "x" << p.out_dim << " " << type_name(p.w_dtype)
+       << (p.x_dtype == FOVEA_I8 ? " codes" : " f32") << (p.y_dtype == FOVEA_I8 ? " to codes" : " to f32") << " bias "
+       << static_cast<int>(p.bias) << " zeros " << p.x_zero << ", " << p.y_zero << (p.one_scale ? " one scale" : "")
+       << " strides " << static_cast<int>(p.strides) << " " << name(p.placement) << " seed " << p.seed << " | "
        << fovea_target_name(target);
   return text.str();
 }
@@ -69,8 +71,9 @@ class I8Case {
     codes_ = Rows<int8_t>(p.x_dtype == FOVEA_I8 ? p.tokens : 0, p.in_dim, p);
     y_ = Rows<float>(p.y_dtype == FOVEA_F32 ? p.tokens : 0, p.out_dim, p);
     out_codes_ = Rows<int8_t>(p.y_dtype == FOVEA_I8 ? p.tokens : 0, p.out_dim, p);
-    w_ = Rows<int8_t>(p.out_dim, p.in_dim, p);
-    scales_ = Guarded(p.out_dim * sizeof(float), sizeof(float), p.placement);
+    w_ = Rows<int8_t>(p.out_dim, row_units(p.w_dtype, p.in_dim), p);
+    const size_t scale = scale_size(p.w_dtype);
+    scales_ = Guarded(p.out_dim * row_scales(p.w_dtype, p.in_dim) * scale, std::max<size_t>(scale, 1), p.placement);
     x_scales_ = Guarded((p.one_scale ? 1 : p.tokens) * sizeof(float), sizeof(float), p.placement);
     bias_ = Guarded(p.out_dim * sizeof(float), sizeof(float), p.placement);
     draw();
@@ -84,10 +87,10 @@ class I8Case {
     args.x_stride = codes ? codes_.stride : x_.stride;
     args.y = to_codes ? static_cast<void*>(out_codes_.first) : y_.first;
     args.y_stride = to_codes ? out_codes_.stride : y_.stride;
-    args.weights.dtype = FOVEA_I8;
+    args.weights.dtype = p.w_dtype;
     args.weights.data = w_.first;
     args.weights.row_stride = w_.stride;
-    args.weights.scales = scales_.as<float>();
+    if (scale != 0) args.weights.scales = scales_.as<void>();
     if (p.bias == I8Problem::kF32) args.weights.bias = bias_.as<float>();
     if (p.bias == I8Problem::kI32) args.weights.bias_i32 = bias_.as<int32_t>();
     if (codes) {
@@ -135,7 +138,44 @@ class I8Case {
     return codes;
   }
 
+  // Where the scale of a group is, as f16.
+  void* group_scale(size_t o, size_t group) const {
+    if (p.w_dtype == FOVEA_I4) return scales_.as<uint16_t>() + o * row_scales(FOVEA_I4, p.in_dim) + group;
+    return &w_.at(o, group * group_bytes(p.w_dtype));
+  }
+  static float f16_at(const void* p) {
+    uint16_t bits;
+    std::memcpy(&bits, p, sizeof bits);
+    return static_cast<float>(value_of(kF16, bits));
+  }
+  // The code of a weight in a group.
+  int group_code(size_t o, size_t i) const {
+    const int8_t* const group = &w_.at(o, i / 32 * group_bytes(p.w_dtype) + codes_at(p.w_dtype));
+    if (p.w_dtype == FOVEA_Q8_0) return group[i % 32];
+    const int byte = static_cast<uint8_t>(group[i % 16]);
+    return (i % 32 < 16 ? byte & 15 : byte >> 4) - (p.w_dtype == FOVEA_Q4_1 ? 0 : 8);
+  }
+
+  float want_of_groups(const std::vector<int>& codes, float x_scale, size_t o) const {
+    volatile float y = 0;
+    for (size_t d = 0; d < p.in_dim; d += 32) {
+      int sum = 0, x_sum = 0;
+      for (size_t i = d; i < std::min<size_t>(d + 32, p.in_dim); ++i) {
+        sum += codes[i] * group_code(o, i), x_sum += codes[i];
+      }
+      volatile float product = static_cast<float>(sum) * f16_at(group_scale(o, d / 32));
+      y = y + product;
+      if (p.w_dtype != FOVEA_Q4_1) continue;
+      product = static_cast<float>(x_sum) * f16_at(static_cast<const char*>(group_scale(o, d / 32)) + 2);
+      y = y + product;
+    }
+    y = y * x_scale;
+    if (p.bias == I8Problem::kF32) y = y + bias_.as<float>()[o];
+    return y;
+  }
+
   float want(const std::vector<int>& codes, float x_scale, size_t o) const {
+    if (is_grouped(p.w_dtype)) return want_of_groups(codes, x_scale, o);
     int64_t sum = p.bias == I8Problem::kI32 ? bias_.as<int32_t>()[o] : 0;
     for (size_t i = 0; i < p.in_dim; ++i) sum += int64_t{codes[i]} * w_.at(o, i);
     const float scale = scales_.as<float>()[o];
@@ -190,6 +230,11 @@ class I8Case {
     return all;
   }
 
+  static void put_f16(void* to, float x) {
+    const auto bits = static_cast<uint16_t>(nearest_of(kF16, x));
+    std::memcpy(to, &bits, sizeof bits);
+  }
+
   I8Problem p;
   fovea_linear_args args;
   Rows<float> x_, y_;
@@ -212,14 +257,20 @@ class I8Case {
       x_scales_.as<float>()[t] = random_uniform(p.seed + 4, t, 0.001f, 0.02f);
     }
     for (size_t o = 0; o < p.out_dim; ++o) {
-      for (size_t i = 0; i < p.in_dim; ++i) w_.at(o, i) = draw_code(p.seed + 1, o * 8192 + i);
-      scales_.as<float>()[o] = random_uniform(p.seed + 3, o, 0.001f, 0.02f);
+      for (size_t i = 0; i < row_units(p.w_dtype, p.in_dim); ++i) w_.at(o, i) = draw_code(p.seed + 1, o * 8192 + i);
+      if (p.w_dtype == FOVEA_I8) scales_.as<float>()[o] = random_uniform(p.seed + 3, o, 0.001f, 0.02f);
+      for (size_t g = 0; is_grouped(p.w_dtype) && g * 32 < p.in_dim; ++g) draw_group(o, g);
       if (p.bias == I8Problem::kI32) {
         bias_.as<int32_t>()[o] = static_cast<int32_t>(random_bits(p.seed + 2, o) % 20001) - 10000;
       } else {
         bias_.as<float>()[o] = random_normal(p.seed + 2, o);
       }
     }
+  }
+  void draw_group(size_t o, size_t g) {
+    void* const scale = group_scale(o, g);
+    put_f16(scale, random_uniform(p.seed + 3, o * 256 + g, 0.001f, 0.02f) * (g % 3 == 1 ? -1.0f : 1.0f));
+    if (p.w_dtype == FOVEA_Q4_1) put_f16(static_cast<char*>(scale) + 2, random_normal(p.seed + 5, o * 256 + g) / 16);
   }
   bool written_elsewhere() const {
     const size_t unit = p.y_dtype == FOVEA_I8 ? 1 : sizeof(float);
@@ -232,6 +283,8 @@ class I8Case {
     return false;
   }
 };
+
+constexpr fovea_dtype kGroupTypes[] = {FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1};
 
 std::string run_on_all_targets(const I8Problem& problem) {
   I8Case test(problem);
@@ -281,6 +334,77 @@ TEST_CASE("linear i8: any choice of types, bias, zeros, scales, strides and memo
             if (y_dtype == FOVEA_I8) p.y_zero = static_cast<int32_t>(seed * 53 % 256) - 128;
             p.seed = seed;
             REQUIRE(run_on_all_targets(p) == "");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("linear i8: weights in groups have the promised bits at every count", "[short]") {
+  uint64_t seed = 0;
+  for (const uint32_t tokens : {1u, 2u, 3u, 4u, 5u, 8u, 9u, 17u, 49u}) {
+    for (const uint32_t in_dim : {1u, 15u, 31u, 32u, 33u, 63u, 64u, 65u, 96u, 130u, 257u}) {
+      for (const uint32_t out_dim : {1u, 4u, 7u, 8u, 9u, 16u, 17u, 33u, 49u, 97u}) {
+        for (const fovea_dtype dtype : kGroupTypes) {
+          if (++seed % 19 != 0) continue;
+          I8Problem p;
+          p.tokens = tokens, p.in_dim = in_dim, p.out_dim = out_dim, p.w_dtype = dtype;
+          p.x_dtype = seed % 2 ? FOVEA_I8 : FOVEA_F32, p.y_dtype = seed % 3 ? FOVEA_F32 : FOVEA_I8;
+          p.x_zero = p.x_dtype == FOVEA_I8 && seed % 4 != 1 ? static_cast<int32_t>(seed % 256) - 128 : 0;
+          p.strides = static_cast<I8Problem::Strides>(seed / 4 % 3);
+          p.extreme = seed % 5 == 1;
+          p.bias = seed % 7 < 2 ? I8Problem::kNoBias : I8Problem::kF32;
+          p.placement = static_cast<Placement>(seed % 3);
+          p.seed = seed;
+          REQUIRE(run_on_all_targets(p) == "");
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("linear i8: weights in groups have outputs near those of sums in double", "[short]") {
+  for (const fovea_dtype dtype : kGroupTypes) {
+    for (const uint32_t tokens : {2u, 20u}) {
+      I8Problem p;
+      p.tokens = tokens, p.in_dim = 130, p.out_dim = 9, p.bias = I8Problem::kNoBias, p.w_dtype = dtype;
+      I8Case test(p);
+      for (const fovea_target target : targets_and_those_that_extend_them()) {
+        REQUIRE(test.run(target) == FOVEA_OK);
+        double error = 0, size = 0;
+        for (size_t t = 0; t < p.tokens; ++t) {
+          for (size_t o = 0; o < p.out_dim; ++o) {
+            double want = 0;
+            const void* const scales = dtype == FOVEA_I4 ? test.group_scale(o, 0) : nullptr;
+            for (size_t i = 0; i < p.in_dim; ++i) {
+              want += static_cast<double>(test.x_.at(t, i)) *
+                      static_cast<double>(element_of(dtype, &test.w_.at(o, 0), scales, i));
+            }
+            const double off = static_cast<double>(test.y_.at(t, o)) - want;
+            error += off * off, size += want * want;
+          }
+        }
+        CHECK(error < 2e-4 * size);
+      }
+    }
+  }
+}
+
+TEST_CASE("linear i8: a group's scale that is not finite reaches its own output alone", "[short]") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const fovea_dtype dtype : kGroupTypes) {
+    for (const uint32_t tokens : {2u, 19u}) {
+      for (const float bad : {std::nanf(""), infinity, -infinity}) {
+        I8Problem p;
+        p.tokens = tokens, p.in_dim = 70, p.w_dtype = dtype;
+        I8Case test(p);
+        I8Case::put_f16(test.group_scale(3, 1), bad);
+        for (const fovea_target target : targets_and_those_that_extend_them()) {
+          REQUIRE(test.check(target) == "");
+          for (size_t t = 0; t < p.tokens; ++t) {
+            CHECK(!std::isfinite(test.y_.at(t, 3)));
+            CHECK(std::isfinite(test.y_.at(t, 2)));
           }
         }
       }
@@ -389,9 +513,10 @@ TEST_CASE("linear i8: portable_bits, a budget and an executor change no bit, and
     }
   };
   const fovea_executor executor = {InTurn::run, nullptr, 3};
-  for (const uint32_t tokens : {2u, 60u}) {
+  for (const uint32_t tokens : {2u, 3u, 60u}) {
     I8Problem p;
     p.tokens = tokens, p.in_dim = 37, p.out_dim = 300;
+    if (tokens != 2) p.w_dtype = FOVEA_Q4_1;
     I8Case test(p);
     for (const fovea_target target : targets_and_those_that_extend_them()) {
       INFO(name(p, target));
@@ -427,8 +552,9 @@ TEST_CASE("linear i8: workspace grows with tokens up to a tile, and the macro is
   I8Case test(I8Problem{});
   for (const fovea_target target : targets_and_those_that_extend_them()) {
     test.args.target = target;
-    for (const uint32_t in_dim : {1u, 17u, 384u}) {
+    for (const uint32_t in_dim : {1u, 17u, 384u, 2048u}) {
       test.args.in_dim = in_dim;
+      test.args.weights.dtype = in_dim % 2 ? FOVEA_I8 : FOVEA_Q4_0;
       size_t before = 0;
       for (const uint32_t tokens : {0u, 1u, 2u, 5u, 8u, 9u, 17u, 33u, 48u, 49u, 1u << 30}) {
         test.args.tokens = tokens;
@@ -461,7 +587,13 @@ TEST_CASE("linear i8: every misuse has its status, and nothing is written", "[sh
       {"y of bf16", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.y_dtype = FOVEA_BF16; }},
       {"codes with f32 arithmetic", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.compute = FOVEA_COMPUTE_F32; }},
       {"f32 weights", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.weights.dtype = FOVEA_F32; }},
-      {"int4 weights", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.weights.dtype = FOVEA_I4; }},
+      {"f16 weights", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.weights.dtype = FOVEA_F16; }},
+      {"an integer bias with groups", FOVEA_ERR_UNSUPPORTED,
+       [](I8Case& c) {
+         c.args.weights.dtype = FOVEA_I4, c.args.weights.bias = nullptr, c.args.x_scales_stride = 0;
+         c.args.weights.bias_i32 = c.bias_.as<int32_t>();
+       }},
+      {"scales of blocks", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.weights.dtype = FOVEA_Q8_0; }},
       {"scales of f32 x", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.x_dtype = FOVEA_F32, c.args.x_zero = 0; }},
       {"a stride of scales of f32 x", FOVEA_ERR_UNSUPPORTED,
        [](I8Case& c) { c.args.x_dtype = FOVEA_F32, c.args.x_zero = 0, c.args.x_scales = nullptr; }},

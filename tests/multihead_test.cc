@@ -570,10 +570,11 @@ TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of on
 
 TEST_CASE("multihead: linear layers with integer products are those of fovea_linear, bit for bit",
           "[short][multihead]") {
-  for (const bool packed : {false, true}) {
-    for (const uint32_t q_tokens : {2u, 21u}) {
+  for (const fovea_dtype dtype : {FOVEA_I8, FOVEA_I4, FOVEA_Q4_1}) {
+    for (const uint32_t q_tokens : {2u, 21u, 22u}) {
+      const bool packed = dtype == FOVEA_I8 && q_tokens != 21;
       LayerProblem p;
-      p.batch = 1, p.q_tokens = q_tokens, p.dtype = FOVEA_I8, p.packed = packed, p.scores = false;
+      p.batch = 1, p.q_tokens = q_tokens, p.dtype = dtype, p.packed = packed, p.scores = false;
       p.portable_bits = true;
       LayerCase test(p);
       test.desc.linear_compute = FOVEA_COMPUTE_I8;
@@ -646,7 +647,7 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
     for (const uint32_t d_model : {1u, 100u, 700u}) {
       for (const uint32_t q_tokens : {1u, 5u, 33u, 200u}) {
         for (const uint32_t new_tokens : {1u, 60u}) {
-          for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_F16, FOVEA_I8}) {
+          for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_Q4_0}) {
             fovea_multihead_desc d{};
             d.struct_bytes = sizeof d;
             d.attention.struct_bytes = sizeof d.attention;
@@ -664,7 +665,7 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
               const size_t bytes = fovea_multihead_workspace_bytes_for(&d, target);
               CHECK(bytes > 0);
               CHECK(bytes <= most);
-              if (dtype != FOVEA_I8) continue;
+              if (dtype < FOVEA_I8) continue;
               fovea_multihead_desc integers = d;
               integers.linear_compute = FOVEA_COMPUTE_I8;
               const size_t integer_bytes = fovea_multihead_workspace_bytes_for(&integers, target);

@@ -934,8 +934,8 @@ typedef struct fovea_linear_weights {
                          (FOVEA_ERR_UNSUPPORTED) */
   const float* bias;  /* optional [out_dim] */
   const int32_t* bias_i32; /* optional [out_dim], instead of bias: in units of x's scale times the row's, and added to
-                              the sums of codes before these are scaled. Only with I8 x of one scale, and without bias
-                              (FOVEA_ERR_UNSUPPORTED) */
+                              the sums of codes before these are scaled. Only with I8 x of one scale and I8 weights,
+                              and without bias (FOVEA_ERR_UNSUPPORTED) */
 } fovea_linear_weights;
 
 /* The arguments of fovea_linear. Set all to 0 first, then fill in. */
@@ -945,7 +945,8 @@ typedef struct fovea_linear_args {
   uint32_t portable_bits; /* nonzero: a token's bits are the same among any number of tokens, and on AVX2, AVX-512 and
                              AArch64 NEON. 0: few tokens may take the kernel that is faster for them.
                              With FOVEA_COMPUTE_I8 bits are the same either way */
-  fovea_compute compute;  /* FOVEA_COMPUTE_F32, or FOVEA_COMPUTE_I8 with I8 weights (FOVEA_ERR_UNSUPPORTED) */
+  fovea_compute compute;  /* FOVEA_COMPUTE_F32, or FOVEA_COMPUTE_I8 with weights of I8, I4, Q8_0, Q4_0 or Q4_1
+                             (FOVEA_ERR_UNSUPPORTED) */
   uint64_t processor_features; /* as in fovea_attention_desc */
 
   uint32_t tokens;          /* at most 2^30 (FOVEA_ERR_SIZE); 0: nothing is written */
@@ -1001,7 +1002,10 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * With FOVEA_COMPUTE_I8 a token of f32 is converted like a row of I8 keys first, so that a NaN or infinity in it makes
  * all of its outputs NaN. Sums of products of codes are exact. Then y = sum * x's scale * the weights' scale + bias, in
  * this order and without fused multiply-add: the bits are the same on every target, and for any number of tokens. An
- * infinite scale counts as NaN. A sum with bias_i32 wraps at 2^31. */
+ * infinite scale counts as NaN. A sum with bias_i32 wraps at 2^31. Weights in groups have a sum of products for each
+ * group, which is exact, and y = (0 + sum * d of the first group + sum * d of the next ...) * x's scale + bias, where
+ * each d is the group's scale. Codes are u - 8 in I4 and Q4_0, q in Q8_0 and u in Q4_1, which adds the sum of the codes
+ * of x (less x_zero) times m after each group. A d or m that is not finite makes its outputs infinite or NaN. */
 fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
 #define fovea_linear_f32 fovea_linear /* its name before version 0.2 */
 
@@ -1344,8 +1348,8 @@ typedef struct fovea_multihead_desc {
   uint32_t value_model;     /* elements of a token that values are projected from. 0 = key_model */
   fovea_dtype weight_dtype; /* of all weights: any */
 
-  /* The arithmetic of the linear layers: FOVEA_COMPUTE_I8 needs I8 weights (FOVEA_ERR_UNSUPPORTED). That of attention is
-   * attention.compute. */
+  /* The arithmetic of the linear layers: FOVEA_COMPUTE_I8 needs weights of I8 or in groups (FOVEA_ERR_UNSUPPORTED). That
+   * of attention is attention.compute. */
   fovea_compute linear_compute;
 
   /* Tensors of I8 with one scale and one zero point, as in fovea_attention_desc, for layers whose inputs and outputs are

@@ -89,11 +89,21 @@ void run_i8_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t e
   I8Tokens tokens = {advanced(c.x, stride_bytes(c.x_stride, unit, ptrdiff_t(token))), c.x_stride, c.inputs};
   if (tokens.in.scales) tokens.in.scales += ptrdiff_t(token) * tokens.in.scales_stride;
   c.i8->begin(tile, tokens);
-  const uint32_t step = c.plan.few ? end - begin : kLinearOutputs;
+  const bool grouped = kI8GroupedFormats && c.plan.grouped;
+  const uint32_t step = c.plan.few ? end - begin : grouped ? kGroupedOutputs : kLinearOutputs;
   for (uint32_t output = begin; output < end; output += step) {
-    I8Rows rows = {weights_from(c.weights, c.in_dim, output), end - output < step ? end - output : step, nullptr, c.y_stride, c.outputs, c.inputs.zero};
+    I8Rows rows = {weights_from(c.weights, c.in_dim, output),
+                   end - output < step ? end - output : step,
+                   nullptr,
+                   c.y_stride,
+                   c.outputs,
+                   c.inputs.zero};
     rows.y = advanced(c.y, stride_bytes(c.y_stride, out_unit, ptrdiff_t(token)) + ptrdiff_t(output * out_unit));
-    c.i8->multiply(tile, rows);
+    if (grouped) {
+      c.i8->multiply_groups(tile, rows);
+    } else {
+      c.i8->multiply(tile, rows);
+    }
   }
 }
 
@@ -106,13 +116,14 @@ constexpr void carve_token_tile(AnyCarver& carver, fovea_dtype weights, TokenTil
 }
 
 template <class AnyCarver>
-constexpr void carve_i8_token_tile(AnyCarver& carver, DotKind kind, bool few, I8TokenTile* tile) {
+constexpr void carve_i8_token_tile(AnyCarver& carver, DotKind kind, bool few, bool grouped, I8TokenTile* tile) {
   const DotTraits& dot = kDotTraits[kind];
-  tile->sums = nullptr, tile->starts = nullptr, tile->rows = nullptr;
+  tile->sums = nullptr, tile->starts = nullptr, tile->rows = nullptr, tile->group_sums = nullptr;
   char* bytes = nullptr;
   carver.take(&tile->scales, tile->columns);
   carver.take(&bytes, round_up(tile->in_dim, few ? kFewReads : dot.reads), size_t{tile->columns} * dot.code_bytes);
   tile->x = bytes;
+  if (few && grouped) carver.take(&tile->group_sums, tile->columns, groups_of(tile->in_dim));
   if (few) return;
   carver.take(&tile->sums, tile->columns, kLinearOutputs);
   carver.take(&tile->starts, kLinearOutputs);
@@ -140,7 +151,7 @@ constexpr size_t i8_token_tile_bytes(DotKind kind, uint32_t in_dim, uint32_t col
   I8TokenTile tile = {};
   tile.in_dim = in_dim;
   tile.columns = columns;
-  carve_i8_token_tile(carver, kind, false, &tile);
+  carve_i8_token_tile(carver, kind, false, false, &tile);
   return carver.bytes;
 }
 static_assert(i8_token_tile_bytes(kDotFloats, 16, FOVEA_LINEAR_I8_ROWS_MAX_) == FOVEA_LINEAR_I8_WORKSPACE_BYTES(16),
@@ -165,7 +176,7 @@ CheckedSize place_token_tile(void* workspace, fovea_dtype weights, TokenTile* ti
 
 CheckedSize place_i8_token_tile(void* workspace, const LinearPlan& plan, I8TokenTile* tile) {
   Carver carver(workspace);
-  carve_i8_token_tile(carver, plan.dot, plan.few, tile);
+  carve_i8_token_tile(carver, plan.dot, plan.few, plan.grouped, tile);
   return carver.slow_bytes();
 }
 

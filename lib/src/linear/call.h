@@ -14,6 +14,7 @@ struct LinearPlan {
   fovea_target target;
   DotKind dot;
   bool few;               // few tokens: lanes run along their inputs
+  bool grouped;           // integer products, and weights in groups
   uint32_t lanes;         // tokens in a vector: 1 where these are few
   uint32_t tile_vectors;  // most vectors of tokens in a tile; 0 = the few tokens take FewTokens, and no workspace
   uint32_t workers;

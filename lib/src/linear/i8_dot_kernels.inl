@@ -16,21 +16,27 @@
 #include FOVEA_DOT_CODES
 #include FOVEA_DOT_ROWS
 #include "linear/i8_linear.inl"
+#include "linear/i8_groups.inl"
 
 #if defined(FOVEA_DOT_FEW_ROWS)
 #include "linear/i8_few.inl"
-constexpr I8LinearKernel kFewOfDot = {I8FewBegin, I8FewMultiply};
+#if defined(FOVEA_DOT_FEW_GROUPS)
+constexpr I8LinearKernel kFewOfDot = {I8FewBegin, I8FewMultiply, kI8GroupedFormats ? I8FewMultiplyGroups : nullptr};
+#else
+constexpr I8LinearKernel kFewOfDot = {I8FewBegin, I8FewMultiply, nullptr};
+#endif
 #else
 constexpr I8LinearKernel kFewOfDot = {};
 #endif
 
 #undef FOVEA_DOT_BLOCK
 #undef FOVEA_DOT_CODES
+#undef FOVEA_DOT_FEW_GROUPS
 #undef FOVEA_DOT_FEW_ROWS
 #undef FOVEA_DOT_ROWS
 #undef FOVEA_DOT_WIDENS_ROWS
 
 constexpr void AddKernels(I8LinearTable* table) {
   table->list[dot::kKind][kI8FewTokens] = kFewOfDot;
-  table->list[dot::kKind][kI8TokenTile] = {I8Begin, I8Multiply};
+  table->list[dot::kKind][kI8TokenTile] = {I8Begin, I8Multiply, kI8GroupedFormats ? I8MultiplyGroups : nullptr};
 }

@@ -7,8 +7,9 @@ constexpr size_t kFewStep = dot::FewReads(1);
 static_assert(::fovea::kFewReads % kFewStep == 0, "rows of codes have room for whole steps");
 // Sums of lanes are exact as floats for so many products, as integers for any number.
 constexpr size_t kMostFewInputs = sizeof(dot::FewCode) == 4 ? 1024 : SIZE_MAX / 2;
-// Weights are asked for from memory this many rows before they are needed, in the order of addresses.
-constexpr size_t kFewRowsAhead = 8;
+// Weights are asked for from memory this many rows before they are needed, in the order of addresses. With 8 rows 28 MB
+// of weights take 1.2 times as long (AVX-512).
+constexpr size_t kFewRowsAhead = 32;
 // Outputs that many tokens take at a time: their weights stay in a cache.
 constexpr uint32_t kFewOutputsAtOnce = 32;
 
@@ -18,25 +19,10 @@ FOVEA_INLINE dot::FewCode* FewCodesOf(const I8TokenTile& t, size_t token) {
 
 template <class Row, class Fit>
 FOVEA_INLINE void PutFewCodes(const Row& row, const Fit& fit, size_t dim, dot::FewCode* to) {
-  const size_t padded = ::fovea::round_up(dim, kFewStep);
+  const size_t padded = ::fovea::round_up(dim, ::fovea::kFewReads);
   for (size_t d = 0; d < padded; d += kLanes) {
     const size_t n = d >= dim ? 0 : dim - d < kLanes ? dim - d : kLanes;
     dot::StoreFewQueries(fit.Biased(row(d, n)), to + d);
-  }
-}
-
-FOVEA_KERNEL void I8FewBegin(const I8TokenTile& t, const I8Tokens& tokens) {
-  for (size_t token = 0; token < t.live; ++token) {
-    if (tokens.in.dtype == FOVEA_I8) {
-      const CodeRow row = CodeRow::Of(RowOf(tokens, token));
-      t.scales[token] = GivenScale(tokens, token);
-      PutFewCodes(row, CodesAsTheyAre{}, t.in_dim, FewCodesOf(t, token));
-    } else {
-      const FloatRow row = {reinterpret_cast<const float*>(RowOf(tokens, token))};
-      const ScaleI8 fit = ScaleI8::Of(row, t.in_dim);
-      hn::StoreN(fit.scale, kF, t.scales + token, 1);
-      PutFewCodes(row, fit, t.in_dim, FewCodesOf(t, token));
-    }
   }
 }
 
@@ -134,7 +120,38 @@ FOVEA_TEMPLATE void FewOutputs(const I8TokenTile& t, const I8Rows& w, size_t tok
   }
 }
 
-FOVEA_KERNEL void I8FewMultiply(const I8TokenTile& t, const I8Rows& w) {
+#if defined(FOVEA_DOT_FEW_GROUPS)
+#include "linear/i8_few_groups.inl"
+#endif
+
+FOVEA_KERNEL void I8FewBegin(const I8TokenTile& t, const I8Tokens& tokens) {
+  for (size_t token = 0; token < t.live; ++token) {
+    if (tokens.in.dtype == FOVEA_I8) {
+      const CodeRow row = CodeRow::Of(RowOf(tokens, token));
+      t.scales[token] = GivenScale(tokens, token);
+      PutFewCodes(row, CodesAsTheyAre{}, t.in_dim, FewCodesOf(t, token));
+    } else {
+      const FloatRow row = {reinterpret_cast<const float*>(RowOf(tokens, token))};
+      const ScaleI8 fit = ScaleI8::Of(row, t.in_dim);
+      hn::StoreN(fit.scale, kF, t.scales + token, 1);
+      PutFewCodes(row, fit, t.in_dim, FewCodesOf(t, token));
+    }
+#if defined(FOVEA_DOT_FEW_GROUPS)
+    if (t.group_sums) PutGroupSums(t, token, tokens.in.zero);
+#endif
+  }
+}
+
+template <bool kGroups, int kTokens>
+FOVEA_INLINE void FewOutputsAs(const I8TokenTile& t, const I8Rows& w, size_t token, uint32_t begin, uint32_t end) {
+#if defined(FOVEA_DOT_FEW_GROUPS)
+  if constexpr (kGroups) FewOutputsOfGroups<kTokens>(t, w, token, begin, end);
+#endif
+  if constexpr (!kGroups) FewOutputs<kTokens>(t, w, token, begin, end);
+}
+
+template <bool kGroups>
+FOVEA_INLINE void MultiplyFew(const I8TokenTile& t, const I8Rows& w) {
   constexpr uint32_t kMost = kLanes > 4 ? 4 : 2;
   const uint32_t step = t.live > kMost ? kFewOutputsAtOnce : w.outputs;
   for (uint32_t j = 0; j < w.outputs; j += step) {
@@ -142,12 +159,17 @@ FOVEA_KERNEL void I8FewMultiply(const I8TokenTile& t, const I8Rows& w) {
     for (uint32_t token = 0; token < t.live; token += kMost) {
       const uint32_t left = t.live - token;
       if (left == 1) {
-        FewOutputs<1>(t, w, token, j, end);
+        FewOutputsAs<kGroups, 1>(t, w, token, j, end);
       } else if (left == 2 || kMost == 2) {
-        FewOutputs<2>(t, w, token, j, end);
+        FewOutputsAs<kGroups, 2>(t, w, token, j, end);
       } else {
-        FewOutputs<kMost>(t, w, token, j, end);
+        FewOutputsAs<kGroups, int(kMost)>(t, w, token, j, end);
       }
     }
   }
 }
+
+FOVEA_KERNEL void I8FewMultiply(const I8TokenTile& t, const I8Rows& w) { MultiplyFew<false>(t, w); }
+#if defined(FOVEA_DOT_FEW_GROUPS)
+FOVEA_KERNEL void I8FewMultiplyGroups(const I8TokenTile& t, const I8Rows& w) { MultiplyFew<true>(t, w); }
+#endif

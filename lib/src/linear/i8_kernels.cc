@@ -36,6 +36,7 @@ namespace of_helium {
 namespace of_pmaddwd {
 #include "simd/dot_pmaddwd.inl"
 #define FOVEA_DOT_FEW_ROWS
+#define FOVEA_DOT_FEW_GROUPS
 #include "linear/i8_dot_kernels.inl"
 }
 #else
@@ -44,6 +45,7 @@ namespace of_floats {
 #define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
 #if !FOVEA_FOR_SCALAR
 #define FOVEA_DOT_FEW_ROWS
+#define FOVEA_DOT_FEW_GROUPS
 #endif
 #include "linear/i8_dot_kernels.inl"
 }
@@ -52,6 +54,7 @@ namespace of_floats {
 namespace of_vnni {
 #include "simd/dot_vnni.inl"
 #define FOVEA_DOT_FEW_ROWS
+#define FOVEA_DOT_FEW_GROUPS
 #include "linear/i8_dot_kernels.inl"
 }
 #endif
@@ -59,6 +62,7 @@ namespace of_vnni {
 namespace of_sdot {
 #include "simd/dot_sdot.inl"
 #define FOVEA_DOT_FEW_ROWS
+#define FOVEA_DOT_FEW_GROUPS
 #define FOVEA_DOT_BLOCK "math/dot_block_neon64.inl"
 #define FOVEA_DOT_CODES "linear/i8_codes_neon64.inl"
 #include "linear/i8_dot_kernels.inl"

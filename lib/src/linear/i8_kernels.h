@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions of the linear kernels with integer products: sums of products of codes, which are exact, then
-// y = sum * scale of the token * scale of the weights + bias.
+// y = sum * scale of the token * scale of the weights + bias. Where weights lie in groups, the sum of each group is
+// multiplied by the group's scale, and these products are added in f32, in the order of the groups.
 #ifndef FOVEA_SRC_LINEAR_I8_KERNELS_H_
 #define FOVEA_SRC_LINEAR_I8_KERNELS_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "formats/formats.h"
 #include "fovea/fovea.h"
 #include "linear/kernels.h"
 #include "targets/choice.h"
@@ -15,13 +17,17 @@
 
 namespace fovea {
 
-// Whether this build has any.
+// Whether this build has any, and weights in groups for them.
 constexpr bool kHasI8Linear = config::kComputeI8 && config::kI8;
+constexpr FormatSet kI8GroupedFormats = kHasI8Linear ? kGroupedFormats : 0;
 // With so many inputs a sum is below 2^31: 255 * 128 * 2^16.
 constexpr uint32_t kMostI8Inputs = 65536;
 // Inputs that weights are multiplied with at a time. Where codes are wider than bytes, kLinearGrain rows of so many
 // inputs are brought, into as many bytes as rows of f32 are widened to.
 constexpr uint32_t i8_inputs(const DotTraits& dot) { return kLinearInputs * 4 / dot.code_bytes; }
+// Outputs that a tile takes at a time where weights lie in groups. Behind their sums there is room for the sums of one
+// group: of kLinearGrain outputs, and of the tokens' codes.
+constexpr uint32_t kGroupedOutputs = kLinearOutputs - 2 * kLinearGrain;
 // The few-tokens kernel reads up to this many codes of a token at once.
 constexpr uint32_t kFewReads = 64;
 
@@ -53,9 +59,10 @@ struct I8TokenTile {
   uint32_t live;
   void* x;          // codes [in_dim / group][column][group]; few tokens: [token][in_dim rounded up to kFewReads]
   float* scales;    // [columns]
-  float* sums;      // the bits of int32: [kLinearOutputs][columns]        } of the tile kernel
-  int32_t* starts;  // [kLinearOutputs]  what is added to an output's sums }
+  float* sums;      // tile kernel: [kLinearOutputs][columns] the bits of int32, or floats where weights lie in groups
+  int32_t* starts;  // tile kernel: [kLinearOutputs] what is added to an output's sums
   void* rows;       // [kLinearGrain][i8_inputs] weights that were brought; null where they are read as they lie
+  float* group_sums;  // few tokens and weights in groups, else null: [token][group] sums of codes, less their zero
 };
 
 // The weights of some outputs, and where these go.
@@ -71,7 +78,8 @@ struct I8Rows {
 // A kernel: null functions where the target lacks it.
 struct I8LinearKernel {
   void (*begin)(const I8TokenTile&, const I8Tokens&);
-  void (*multiply)(const I8TokenTile&, const I8Rows&);
+  void (*multiply)(const I8TokenTile&, const I8Rows&);         // weights of I8
+  void (*multiply_groups)(const I8TokenTile&, const I8Rows&);  // weights in groups; at most kGroupedOutputs in a tile
 };
 enum I8LinearIndex : uint32_t { kI8FewTokens, kI8TokenTile, kI8LinearKernels };
 

@@ -12,7 +12,8 @@ FOVEA_INLINE void BeginOutputs(const I8TokenTile& t, const I8Rows& w) {
   }
 }
 
-// kLanes tokens, from `column` on.
+// kLanes tokens, from `column` on. Sums over groups are floats, with the scales of weights in them.
+template <bool kGroups>
 FOVEA_INLINE void EndColumns(const I8TokenTile& t, const I8Rows& w, size_t column) {
   const size_t live = t.live - column < kLanes ? t.live - column : kLanes;
   const VF token_scale = hn::LoadU(kF, t.scales + column);
@@ -24,8 +25,12 @@ FOVEA_INLINE void EndColumns(const I8TokenTile& t, const I8Rows& w, size_t colum
     for (size_t i = 0; i < kLanes; ++i, sums += t.columns) {
       lanes[i] = hn::Zero(kF);
       if (i >= n) continue;
-      const VF sum = hn::ConvertTo(kF, hn::Add(LoadInts(sums), hn::Set(kI, t.starts[e + i])));
-      lanes[i] = hn::Mul(hn::Mul(sum, token_scale), hn::Set(kF, FiniteScale(RowScales(w)[e + i])));
+      if constexpr (kGroups) {
+        lanes[i] = hn::Mul(hn::LoadU(kF, sums), token_scale);
+      } else {
+        const VF sum = hn::ConvertTo(kF, hn::Add(LoadInts(sums), hn::Set(kI, t.starts[e + i])));
+        lanes[i] = hn::Mul(hn::Mul(sum, token_scale), hn::Set(kF, FiniteScale(RowScales(w)[e + i])));
+      }
       if (w.weights.bias) lanes[i] = hn::Add(lanes[i], hn::Set(kF, w.weights.bias[e + i]));
     }
     hn::Transpose(lanes);
@@ -44,9 +49,9 @@ FOVEA_KERNEL void I8Multiply(const I8TokenTile& t, const I8Rows& w) {
     const size_t inputs = t.in_dim - input < kInputsAtOnce ? t.in_dim - input : kInputsAtOnce;
     for (uint32_t row = 0; row < w.outputs; row += kRowsAtOnce) {
       const uint32_t count = w.outputs - row < kRowsAtOnce ? w.outputs - row : kRowsAtOnce;
-      MultiplyRowsOfTile(t, weights + ptrdiff_t(row) * stride, stride, count, input, inputs,
+      MultiplyRowsOfTile(t, weights + ptrdiff_t(row) * stride + input, stride, count, input, inputs, input > 0,
                          t.sums + size_t(row) * t.columns);
     }
   }
-  for (size_t column = 0; column < t.live; column += kLanes) EndColumns(t, w, column);
+  for (size_t column = 0; column < t.live; column += kLanes) EndColumns<false>(t, w, column);
 }

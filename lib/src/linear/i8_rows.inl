@@ -6,7 +6,7 @@ constexpr uint32_t kRowsAtOnce = kRowsInPlace ? kLinearOutputs : kLinearGrain;
 
 template <int kVectors>
 FOVEA_TEMPLATE void MultiplyVectors(const I8TokenTile& t, const dot::RowCode* rows, ptrdiff_t stride, uint32_t count,
-                                    size_t input, size_t inputs, float* sums, size_t column) {
+                                    size_t input, size_t inputs, bool goes_on, float* sums, size_t column) {
   constexpr uint32_t kRows = kDotRows<kVectors>;
   static_assert(kLinearGrain % kRows == 0, "blocks must tile the tile");
   const size_t columns = t.columns;
@@ -28,7 +28,7 @@ FOVEA_TEMPLATE void MultiplyVectors(const I8TokenTile& t, const dot::RowCode* ro
       FOVEA_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) {
         VI sum = IntsOf(block, k, v);
-        if (input > 0) sum = hn::Add(sum, LoadInts(sums + v * kLanes));
+        if (goes_on) sum = hn::Add(sum, LoadInts(sums + v * kLanes));
         StoreInts(sum, sums + v * kLanes);
       }
     }
@@ -39,20 +39,20 @@ FOVEA_TEMPLATE void MultiplyVectors(const I8TokenTile& t, const dot::RowCode* ro
 
 template <int kMost>
 FOVEA_INLINE void MultiplyColumns(const I8TokenTile& t, const dot::RowCode* rows, ptrdiff_t stride, uint32_t count,
-                                  size_t input, size_t inputs, float* sums, size_t column) {
+                                  size_t input, size_t inputs, bool goes_on, float* sums, size_t column) {
   for (; column + kMost * kLanes <= t.columns; column += kMost * kLanes) {
-    MultiplyVectors<kMost>(t, rows, stride, count, input, inputs, sums, column);
+    MultiplyVectors<kMost>(t, rows, stride, count, input, inputs, goes_on, sums, column);
   }
   if constexpr (kMost > 1) {
-    MultiplyColumns<kPreferSize ? 1 : kMost - 1>(t, rows, stride, count, input, inputs, sums, column);
+    MultiplyColumns<kPreferSize ? 1 : kMost - 1>(t, rows, stride, count, input, inputs, goes_on, sums, column);
   }
 }
 
-// sums[row][column] = the products with the inputs from `input` on; or, where that is not the first one, += these.
+// sums[row][column] = the products of the inputs from `input` on with as many codes of rows; or, where it goes on, +=
+// these.
 FOVEA_INLINE void MultiplyRowsOfTile(const I8TokenTile& t, const int8_t* weights, ptrdiff_t stride, uint32_t count,
-                                     size_t input, size_t inputs, float* sums) {
+                                     size_t input, size_t inputs, bool goes_on, float* sums) {
   ptrdiff_t row_stride = stride;
-  const dot::RowCode* const rows =
-      ReachRows(weights + input, count, inputs, static_cast<dot::RowCode*>(t.rows), &row_stride);
-  MultiplyColumns<kBlockVectors>(t, rows, row_stride, count, input, inputs, sums, 0);
+  const dot::RowCode* const rows = ReachRows(weights, count, inputs, static_cast<dot::RowCode*>(t.rows), &row_stride);
+  MultiplyColumns<kBlockVectors>(t, rows, row_stride, count, input, inputs, goes_on, sums, 0);
 }

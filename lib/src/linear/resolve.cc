@@ -18,12 +18,15 @@ bool is_code(int32_t zero) { return zero >= INT8_MIN && zero <= INT8_MAX; }
 // Which arithmetic, and what x and y are.
 fovea_status check_compute(const fovea_linear_args& a) {
   const bool codes_in = a.x_dtype == FOVEA_I8, codes_out = a.y_dtype == FOVEA_I8;
-  const bool one_scale = codes_in && a.x_scales_stride == 0;
+  const bool one_scale = codes_in && a.x_scales_stride == 0, grouped = is_one_of<kI8GroupedFormats>(a.weights.dtype);
   if ((a.x_dtype != FOVEA_F32 && !codes_in) || (a.y_dtype != FOVEA_F32 && !codes_out)) return FOVEA_ERR_UNSUPPORTED;
   if (a.compute == FOVEA_COMPUTE_F32 && (codes_in || codes_out)) return FOVEA_ERR_UNSUPPORTED;
-  if (a.compute == FOVEA_COMPUTE_I8 && (!kHasI8Linear || a.weights.dtype != FOVEA_I8)) return FOVEA_ERR_UNSUPPORTED;
-  if ((!codes_in && (a.x_scales || a.x_scales_stride != 0 || a.x_zero != 0)) || (!codes_out && (a.y_scale != 0.0f || a.y_zero != 0)) ||
-      (a.weights.bias_i32 && (!one_scale || a.weights.bias))) {
+  if (a.compute == FOVEA_COMPUTE_I8 && !(kHasI8Linear && (a.weights.dtype == FOVEA_I8 || grouped))) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  if ((!codes_in && (a.x_scales || a.x_scales_stride != 0 || a.x_zero != 0)) ||
+      (!codes_out && (a.y_scale != 0.0f || a.y_zero != 0)) ||
+      (a.weights.bias_i32 && (!one_scale || grouped || a.weights.bias))) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   if (!is_code(a.x_zero) || !is_code(a.y_zero)) return FOVEA_ERR_NUMBER;
@@ -98,9 +101,11 @@ fovea_status plan_linear(const fovea_linear_args& a, LinearPlan* plan) {
   if (!traits) return FOVEA_ERR_TARGET;
   const bool i8 = kHasI8Linear && a.compute == FOVEA_COMPUTE_I8, few = config::kFewRows && a.tokens <= traits->few_rows;
   const DotTraits& dot = kDotTraits[traits->dot];
-  *plan = {traits->target, traits->dot, false, traits->lanes, 0, a.executor ? a.executor->workers : 1, 0};
+  const bool grouped = i8 && is_one_of<kI8GroupedFormats>(a.weights.dtype);
+  const uint32_t workers = a.executor ? a.executor->workers : 1;
+  *plan = {traits->target, traits->dot, false, grouped, traits->lanes, 0, workers, 0};
   if (!i8 && few && !a.portable_bits) return FOVEA_OK;
-  if (i8 && few && dot.few_rows) {
+  if (i8 && few && (grouped ? dot.few_groups : dot.few_rows)) {
     plan->few = true;
     plan->lanes = 1;
     plan->tile_vectors = a.tokens ? a.tokens : 1;

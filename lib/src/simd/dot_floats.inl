@@ -99,6 +99,25 @@ FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
   for (int v = 0; v < kVectors; ++v) floats[v] = sums[v];
 }
 
+// ---- for rows of groups
+
+constexpr size_t kFewGroupRows = 1, kFewGroupParts = kGroupVectors;
+constexpr int kFewBytesBias = 0;
+
+FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[kFewGroupParts]) {
+  FOVEA_UNROLL(8)
+  for (size_t i = 0; i < kFewGroupParts; ++i) codes[i] = LoadFewX(x + i * kLanes);
+}
+FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
+  FOVEA_UNROLL(8)
+  for (size_t i = 0; i < kFewGroupParts; ++i) {
+    codes[i] = LoadFew<1>(reinterpret_cast<const int8_t*>(at[0]) + i * kLanes);
+  }
+}
+FOVEA_INLINE void LoadFewNibbles(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
+  AllNibbles<0>(at[0], codes);
+}
+
 #include "simd/dot_derived.inl"
 
 }  // namespace dot

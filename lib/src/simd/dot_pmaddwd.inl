@@ -162,4 +162,32 @@ FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
   for (int v = 0; v < kVectors; ++v) floats[v] = ToFloat(sums[v]);
 }
 
+// ---- for rows of groups
+
+constexpr size_t kFewGroupRows = 1, kFewGroupParts = 16 / kLanes;
+constexpr int kFewBytesBias = 0;
+
+FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[kFewGroupParts]) {
+  FOVEA_UNROLL(4)
+  for (size_t i = 0; i < kFewGroupParts; ++i) codes[i] = LoadX(x + i * 2 * kLanes);
+}
+FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
+  FOVEA_UNROLL(4)
+  for (size_t i = 0; i < kFewGroupParts; ++i) {
+    codes[i] = LoadBytesOf<2 * kLanes>(reinterpret_cast<const int8_t*>(at[0]) + i * 2 * kLanes);
+  }
+}
+FOVEA_INLINE void LoadFewNibbles(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0])), low_bits = _mm_set1_epi8(15);
+  const __m128i low = _mm_and_si128(bytes, low_bits), high = _mm_and_si128(_mm_srli_epi16(bytes, 4), low_bits);
+#if FOVEA_DOT_LANES == 16
+  codes[0] = WidenBytes(_mm256_set_m128i(high, low));
+#elif FOVEA_DOT_LANES == 8
+  codes[0] = WidenBytes(low), codes[1] = WidenBytes(high);
+#else
+  codes[0] = WidenBytes(low), codes[1] = WidenBytes(_mm_unpackhi_epi64(low, low));
+  codes[2] = WidenBytes(high), codes[3] = WidenBytes(_mm_unpackhi_epi64(high, high));
+#endif
+}
+
 }  // namespace dot

@@ -197,6 +197,23 @@ FOVEA_INLINE void InOrder(const Sum (&sums)[4], VF (&floats)[4]) {
   for (int i = 0; i < 4; ++i) floats[i] = ToFloat(sums[i]);
 }
 
+// ---- for rows of groups
+
+constexpr size_t kFewGroupRows = 1, kFewGroupParts = 2;
+constexpr int kFewBytesBias = 0;
+
+FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[2]) {
+  codes[0] = vld1q_s8(x), codes[1] = vld1q_s8(x + 16);
+}
+FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[1], FewX (&codes)[2]) {
+  LoadFewGroupX(reinterpret_cast<const int8_t*>(at[0]), codes);
+}
+FOVEA_INLINE void LoadFewNibbles(const uint8_t* const (&at)[1], FewX (&codes)[2]) {
+  const uint8x16_t bytes = vld1q_u8(at[0]);
+  codes[0] = vreinterpretq_s8_u8(vandq_u8(bytes, vdupq_n_u8(15)));
+  codes[1] = vreinterpretq_s8_u8(vshrq_n_u8(bytes, 4));
+}
+
 #include "simd/dot_derived.inl"
 
 }  // namespace dot

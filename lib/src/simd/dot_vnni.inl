@@ -49,21 +49,6 @@ FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
 FOVEA_INLINE void StoreWeights(const VF (&biased)[4], Code* to) { StoreWords(hn::Raw(PackBytes(biased)), to); }
 FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
-FOVEA_INLINE int32_t SumOfRow(const RowCode* row, size_t dim) {
-  const X ones = Start(0x01010101);
-  Sum sum = Start(0);
-  size_t d = 0;
-  for (; d + 4 * kLanes <= dim; d += 4 * kLanes) sum = Dot(ones, LoadX(reinterpret_cast<const Code*>(row + d)), sum);
-  int32_t lanes[kLanes];
-  StoreWords(sum, lanes);
-  int32_t total = 0;
-  for (const int32_t lane : lanes) total += lane;
-  for (; d < dim; ++d) total += row[d];
-  return total;
-}
-// The codes of queries have 128 added: what the sums of products with a key begin with makes up for it.
-FOVEA_INLINE int32_t StartOfKey(const RowCode* row, size_t dim) { return -128 * SumOfRow(row, dim); }
-
 // to[element][4] = element of each of four rows, for the elements of whole vectors of 16. Returns how many these are.
 FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[4], size_t elements, RowCode* to, int32_t*) {
   size_t e = 0;
@@ -193,6 +178,27 @@ FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
 }
 #endif
 
+// The sum of all lanes.
+FOVEA_INLINE int32_t AllLanes(Sum sum) {
+  const Sum pairs = AddLanes(sum, sum);
+  Sum blocks = AddPairs(pairs, pairs);
+  FOVEA_UNROLL(2)
+  for (size_t n = kLanes / 8; n > 0; n /= 2) blocks = AddBlocks(blocks, blocks);
+  int32_t lane;
+  __builtin_memcpy(&lane, &blocks, sizeof lane);
+  return lane;
+}
+FOVEA_INLINE int32_t SumOfRow(const RowCode* row, size_t dim) {
+  const X ones = Start(0x01010101);
+  Sum sum = Start(0);
+  size_t d = 0;
+  for (; d + 4 * kLanes <= dim; d += 4 * kLanes) sum = Dot(ones, LoadFewX(row + d), sum);
+  if (d < dim) sum = Dot(ones, LoadPart(row + d, dim - d), sum);
+  return AllLanes(sum);
+}
+// The codes of queries have 128 added: what the sums of products with a key begin with makes up for it.
+FOVEA_INLINE int32_t StartOfKey(const RowCode* row, size_t dim) { return -128 * SumOfRow(row, dim); }
+
 // Keys have 128 added to their codes: sums begin with what makes up for it.
 FOVEA_INLINE Sum FewStart(const FewCode* x, size_t steps) {
   Sum sum = FewZero();
@@ -223,6 +229,37 @@ FOVEA_INLINE void InOrder(const Sum (&sums)[4], VF (&floats)[4]) {
   FOVEA_UNROLL(4)
   for (int v = 0; v < 4; ++v) floats[v] = ToFloat(blocks[v]);
 }
+
+// ---- for rows of groups: 16 lanes hold those of two rows. Bytes have 128 added.
+
+constexpr size_t kFewGroupRows = kLanes / 8, kFewGroupParts = 1;
+constexpr int kFewBytesBias = 128;
+
+#if FOVEA_DOT_LANES == 16
+FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[1]) {
+  codes[0] = _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
+}
+FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[2], FewX (&codes)[1]) {
+  const FewX low = _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at[0])));
+  codes[0] = FlipSigns(_mm512_inserti64x4(low, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at[1])), 1));
+}
+FOVEA_INLINE void LoadFewNibbles(const uint8_t* const (&at)[2], FewX (&codes)[1]) {
+  const FewX low = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0])));
+  const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[1]));
+  const FewX bytes = _mm512_mask_broadcast_i32x4(low, 0xff00, high);
+  const FewX places = _mm512_set_epi64(4, 4, 0, 0, 4, 4, 0, 0);
+  codes[0] = _mm512_and_si512(_mm512_srlv_epi64(bytes, places), Start(0x0f0f0f0f));
+}
+#else
+FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[1]) { codes[0] = LoadFewX(x); }
+FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[1], FewX (&codes)[1]) {
+  codes[0] = FlipSigns(LoadFewX(at[0]));
+}
+FOVEA_INLINE void LoadFewNibbles(const uint8_t* const (&at)[1], FewX (&codes)[1]) {
+  const FewX bytes = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0])));
+  codes[0] = _mm256_and_si256(_mm256_srlv_epi64(bytes, _mm256_set_epi64x(4, 4, 0, 0)), Start(0x0f0f0f0f));
+}
+#endif
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop

@@ -18,17 +18,18 @@ struct DotTraits {
   uint8_t reads;       // codes of a row that are read at once: rows that were brought are whole multiples
   bool few_rows;       // whether there is a few-rows kernel, where the target has one for f32
   uint8_t vectors;     // most vectors of query rows in a tile; 0 = as many as the target has for f32
+  bool few_groups;     // whether that kernel takes weights in groups, too
   bool row_in_place;   // whether the tile kernel takes rows of bytes as they lie for a row of queries that is alone
 };
 constexpr DotTraits kDotTraits[kDotKinds] = {
-    // bytes of a code, group, reads, few rows, vectors, row in place
-    {4, 1, 1, true, 0, false},    // floats
-    {1, 4, 4, true, 0, false},    // vpdpbusd
-    {1, 4, 16, true, 4, false},   // sdot
-    {1, 8, 16, true, 4, false},   // smmla
-    {1, 16, 16, true, 0, false},  // vmladava
-    {2, 2, 4, false, 0, true},    // smlad
-    {2, 2, 2, true, 0, false},    // pmaddwd
+    // bytes of a code, group, reads, few rows, vectors, few groups, row in place
+    {4, 1, 1, true, 0, true, false},     // floats
+    {1, 4, 4, true, 0, true, false},     // vpdpbusd
+    {1, 4, 16, true, 4, true, false},    // sdot
+    {1, 8, 16, true, 4, true, false},    // smmla
+    {1, 16, 16, true, 0, false, false},  // vmladava
+    {2, 2, 4, false, 0, false, true},    // smlad
+    {2, 2, 2, true, 0, true, false},     // pmaddwd
 };
 constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 // Values that were brought have a multiple of this many elements.

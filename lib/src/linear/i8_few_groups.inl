@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Few tokens with integer products, where weights lie in groups. For each group the sums of kLanes rows become a
+// vector, which a vector of their scales multiplies.
+
+constexpr size_t kRowsOfVector = dot::kFewGroupRows, kGroupParts = dot::kFewGroupParts;
+constexpr size_t kRowVectors = kLanes / kRowsOfVector;
+using GroupCodes = FewInputs[kRowVectors][kGroupParts];
+
+// What codes have added, as they are multiplied.
+template <fovea_dtype kType>
+constexpr int kAdded = kType == FOVEA_Q8_0   ? dot::kFewBytesBias
+                       : kType == FOVEA_Q4_1 ? 0
+                                             : 8;
+
+// For each group of inputs the sum of a token's codes, less its zero. Behind the last input there are codes of 0.
+FOVEA_INLINE void PutGroupSums(const I8TokenTile& t, size_t token, int32_t zero) {
+  const dot::FewCode* const codes = FewCodesOf(t, token);
+  float* const sums = t.group_sums + token * ::fovea::groups_of(t.in_dim);
+  for (size_t d = 0; d < t.in_dim; d += kScaleGroup) {
+    const size_t n = t.in_dim - d < kScaleGroup ? t.in_dim - d : kScaleGroup;
+    int32_t sum = -zero * int32_t(n);
+    for (size_t i = 0; i < kScaleGroup; ++i) sum += int32_t(codes[d + i]);
+    sums[d / kScaleGroup] = float(sum);
+  }
+}
+
+// The next groups of kLanes rows. A vector holds groups of row k and of the row `far` bytes behind it.
+template <fovea_dtype kType>
+struct GroupRows {
+  FormatRow<kType> rows[kRowVectors];
+  ptrdiff_t far, far_scales;
+
+  // n rows from `row` on: kLanes, or at most kRowVectors, of which the last is repeated.
+  FOVEA_INLINE GroupRows Of(const I8TokenTile& t, const fovea_linear_weights& w, uint32_t row, uint32_t n) {
+    const size_t groups = ::fovea::groups_of(t.in_dim);
+    GroupRows g;
+    for (uint32_t k = 0; k < kRowVectors; ++k) {
+      const size_t at = row + (k < n ? k : n - 1);
+      g.rows[k] = FormatRow<kType>::Of(::fovea::advanced(w.data, ptrdiff_t(at) * w.row_stride), w.scales);
+      if constexpr (kType == FOVEA_I4) g.rows[k].scales += at * groups;
+    }
+    g.far = n > kRowVectors ? ptrdiff_t(kRowVectors) * w.row_stride : 0;
+    g.far_scales = n > kRowVectors ? ptrdiff_t(kRowVectors * groups) : 0;
+    return g;
+  }
+  inline __attribute__((always_inline)) FormatRow<kType> Row(size_t k) const {
+    FormatRow<kType> row = rows[k % kRowVectors];
+    if (k >= kRowVectors) {
+      row.data += far;
+      if constexpr (kType == FOVEA_I4) row.scales += far_scales;
+    }
+    return row;
+  }
+  inline __attribute__((always_inline)) void GoOn() {
+    FOVEA_UNROLL(16)
+    for (FormatRow<kType>& row : rows) row.data += ::fovea::format_of(kType).group_bytes;
+  }
+  inline __attribute__((always_inline)) void Load(GroupCodes& codes) const {
+    FOVEA_UNROLL(16)
+    for (size_t k = 0; k < kRowVectors; ++k) {
+      const uint8_t* at[kRowsOfVector];
+      for (size_t i = 0; i < kRowsOfVector; ++i) at[i] = Row(k + i * kRowVectors).Codes(0);
+      if constexpr (kType == FOVEA_Q8_0) {
+        dot::LoadFewGroup(at, codes[k]);
+      } else {
+        dot::LoadFewNibbles(at, codes[k]);
+      }
+    }
+  }
+};
+
+// Lane i: the sum of the products of a token's codes, from x on, with the group of row i.
+FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes) {
+  FewInputs v[kGroupParts];
+  dot::LoadFewGroupX(x, v);
+  dot::Sum sums[kRowVectors];
+  FOVEA_UNROLL(16)
+  for (size_t k = 0; k < kRowVectors; ++k) {
+    sums[k] = dot::FewStart(x, 0);
+    FOVEA_UNROLL(8)
+    for (size_t p = 0; p < kGroupParts; ++p) sums[k] = dot::FewScoreDot(v[p], codes[k][p], sums[k]);
+  }
+  return dot::SumsOfRows<int(kRowsOfVector)>(sums);
+}
+
+// Weights are asked for from memory this many rows before they are needed: as many bytes as with rows of I8.
+template <fovea_dtype kType>
+constexpr uint32_t kGroupRowsAhead = kFewRowsAhead * 32 / ::fovea::format_of(kType).group_bytes;
+
+// The scales of kLanes rows, group by group in their order: Put stores those of the next group.
+template <fovea_dtype kType>
+struct GroupScales {
+  uint16_t scales[2][kLanes], leasts[2][kLanes];  // f16: stored one by one, and loaded as a vector a group later
+
+  inline __attribute__((always_inline)) void Put(const GroupRows<kType>& rows, size_t group, size_t) {
+    if constexpr (kType == FOVEA_Q4_1) {  // both at once
+      int32_t both[kLanes];
+      FOVEA_UNROLL(16)
+      for (size_t k = 0; k < kLanes; ++k) __builtin_memcpy(&both[k], rows.Row(k).Block(0), sizeof both[k]);
+      const VI words = hn::LoadU(kI, both);
+      hn::StoreU16(words, scales[group % 2]);
+      hn::StoreU16(hn::ShiftRight<16>(words), leasts[group % 2]);
+    } else {
+      FOVEA_UNROLL(16)
+      for (size_t k = 0; k < kLanes; ++k) scales[group % 2][k] = rows.Row(k).ScaleBits(0);
+    }
+  }
+  inline __attribute__((always_inline)) VF Scale(size_t group) const { return hn::LoadF16(kF, scales[group % 2]); }
+  inline __attribute__((always_inline)) VF Least(size_t group) const { return hn::LoadF16(kF, leasts[group % 2]); }
+};
+// Those of I4 lie together for each row: kLanes groups at a time are transposed.
+template <>
+struct GroupScales<FOVEA_I4> {
+  float scales[kLanes][kLanes];  // [group][row]
+
+  inline __attribute__((always_inline)) void Put(const GroupRows<FOVEA_I4>& rows, size_t group, size_t groups) {
+    if (group % kLanes != 0) return;
+    const size_t n = groups - group < kLanes ? groups - group : kLanes;
+    VF v[kLanes];
+    FOVEA_UNROLL(16)
+    for (size_t k = 0; k < kLanes; ++k) {
+      const uint16_t* const row = rows.Row(k).scales + group;
+      const uintptr_t ahead = reinterpret_cast<uintptr_t>(row) + sizeof *row * kGroupRowsAhead<FOVEA_I4> * groups;
+      if (kLanes > 4) __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 2);
+      v[k] = hn::LoadF16N(kF, row, n);
+    }
+    hn::Transpose(v);
+    FOVEA_UNROLL(16)
+    for (size_t k = 0; k < kLanes; ++k) hn::StoreU(v[k], kF, scales[k]);
+  }
+  inline __attribute__((always_inline)) VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
+};
+
+// Some tokens: their codes, and the sums of these by groups.
+template <int kTokens>
+struct GroupTokens {
+  const dot::FewCode* x[kTokens];
+  const float* sums[kTokens];
+  dot::FewCode ones[2 * kScaleGroup];  // kScaleGroup ones, then zeros, for inputs behind the last
+};
+
+// totals[token] += the products of the group of inputs from d on with kLanes outputs. The rows move to the next group,
+// whose scales follow.
+template <fovea_dtype kType, int kTokens>
+FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
+                                 GroupRows<kType>& rows, GroupScales<kType>& scales, VF (&totals)[kTokens]) {
+  const size_t left = t.in_dim - d, group = d / kScaleGroup;
+  const VF scale = scales.Scale(group);
+  VF least = hn::Zero(kF);
+  if constexpr (kType == FOVEA_Q4_1) least = scales.Least(group);
+  GroupCodes codes;
+  rows.Load(codes);
+  if (left > kScaleGroup) {
+    rows.GoOn();
+    scales.Put(rows, group + 1, ::fovea::groups_of(t.in_dim));
+  }
+  VF of_zero = hn::Zero(kF);
+  if (w.x_zero != 0) {
+    const dot::FewCode* const ones = tokens.ones + (left < kScaleGroup ? kScaleGroup - left : 0);
+    of_zero = hn::Mul(GroupsTimes(ones, codes), hn::Set(kF, float(w.x_zero)));
+  }
+  FOVEA_UNROLL(4)
+  for (int r = 0; r < kTokens; ++r) {
+    const VF x_sum = hn::Set(kF, tokens.sums[r][group]);
+    VF sum = hn::Sub(GroupsTimes(tokens.x[r] + d, codes), of_zero);
+    if constexpr (kAdded<kType> != 0) sum = hn::Sub(sum, hn::Mul(x_sum, hn::Set(kF, float(kAdded<kType>))));
+    totals[r] = hn::Add(totals[r], hn::Mul(sum, scale));
+    if constexpr (kType == FOVEA_Q4_1) totals[r] = hn::Add(totals[r], hn::Mul(x_sum, least));
+  }
+}
+
+// Outputs [begin, end) of kTokens tokens, of which those behind the last repeat it.
+template <int kTokens, fovea_dtype kType>
+FOVEA_TEMPLATE void FewGroupOutputs(const I8TokenTile& t, const I8Rows& w, size_t token, uint32_t begin, uint32_t end) {
+  constexpr size_t kBytes = kLanes * ::fovea::format_of(kType).group_bytes;
+  const uint32_t live = t.live - token < kTokens ? uint32_t(t.live - token) : kTokens;
+  GroupTokens<kTokens> tokens;
+  for (size_t i = 0; i < 2 * kScaleGroup; ++i) tokens.ones[i] = dot::FewCode(i < kScaleGroup ? 1 : 0);
+  for (uint32_t r = 0; r < kTokens; ++r) {
+    const size_t at = token + (r < live ? r : live - 1);
+    tokens.x[r] = FewCodesOf(t, at);
+    tokens.sums[r] = t.group_sums + at * ::fovea::groups_of(t.in_dim);
+  }
+  for (uint32_t j = begin, n; j < end; j += n) {
+    n = end - j >= kLanes ? kLanes : end - j < kRowVectors ? end - j : kRowVectors;
+    GroupRows<kType> rows = GroupRows<kType>::Of(t, w.weights, j, n);
+    uintptr_t ahead = reinterpret_cast<uintptr_t>(w.weights.data) +
+                      (j + kGroupRowsAhead<kType>) * uintptr_t(w.weights.row_stride);  // there need be nothing
+    GroupScales<kType> scales;
+    scales.Put(rows, 0, ::fovea::groups_of(t.in_dim));
+    VF totals[kTokens];
+    FOVEA_UNROLL(4)
+    for (VF& total : totals) total = hn::Zero(kF);
+    for (size_t d = 0; d < t.in_dim; d += kScaleGroup, ahead += kBytes) {
+      FOVEA_UNROLL(16)
+      for (size_t i = 0; kLanes > 4 && i < kBytes; i += kCacheLine) {
+        __builtin_prefetch(reinterpret_cast<const void*>(ahead + i), 0, 2);
+      }
+      AddGroupOfRows<kType>(t, w, tokens, d, rows, scales, totals);
+    }
+    FOVEA_UNROLL(4)
+    for (uint32_t r = 0; r < kTokens; ++r) {
+      if (r >= live) break;
+      VF y = hn::Mul(totals[r], hn::Set(kF, t.scales[token + r]));
+      if (w.weights.bias) y = hn::Add(y, hn::LoadN(kF, w.weights.bias + j, n));
+      StoreOutputs(w, y, token + r, j, n);
+    }
+  }
+}
+
+template <int kTokens, ::fovea::FormatSet kSet = kI8GroupedFormats>
+FOVEA_INLINE void FewOutputsOfGroups(const I8TokenTile& t, const I8Rows& w, size_t token, uint32_t begin,
+                                     uint32_t end) {
+  if constexpr (kSet != 0) {
+    FOVEA_WITH_FORMAT(kSet, w.weights.dtype, FewGroupOutputs<kTokens, kType>(t, w, token, begin, end));
+  }
+}
