@@ -8,7 +8,8 @@ constexpr uint32_t kMostWidened = 256;
 // Rows of i4 become rows of i8 in a buffer, some whole groups of rows at a time, and these are brought to `to`, where
 // rows are row_bytes apart. False where that cannot be.
 using BringI8 = void(const RowsToBring&);
-FOVEA_CALLED bool BringWidened(const RowsToBring& r, size_t row_bytes, BringI8* bring) {
+template <BringI8* kBring>
+FOVEA_CALLED_TEMPLATE bool BringWidened(const RowsToBring& r, size_t row_bytes) {
   constexpr uint32_t kAtOnce = kGroup > 4 ? kGroup : 4;
   if (!WidensI4(r.dim) || r.dim > kMostWidened || r.elements != r.dim) return false;
   uint8_t bytes[kAtOnce * kMostWidened];
@@ -24,7 +25,7 @@ FOVEA_CALLED bool BringWidened(const RowsToBring& r, size_t row_bytes, BringI8* 
     part.rows = {bytes, scales, ptrdiff_t(r.dim), 1, FOVEA_I8};
     part.at = r.at + i;
     part.to = static_cast<char*>(r.to) + i * row_bytes;
-    bring(part);
+    kBring(part);
   }
   return true;
 }
@@ -43,7 +44,7 @@ FOVEA_INLINE void PutKey(const CodedRow<kType>& row, size_t dim, size_t padded, 
 template <fovea_dtype kType>
 FOVEA_INLINE void BringKeysOf(const RowsToBring& r) {
   const size_t padded = round_up(r.dim, kReads);
-  if (kType == FOVEA_I4 && BringWidened(r, padded * sizeof(dot::RowCode), BringKeysOf<FOVEA_I8>)) return;
+  if (kType == FOVEA_I4 && BringWidened<BringKeysOf<FOVEA_I8>>(r, padded * sizeof(dot::RowCode))) return;
   dot::RowCode* to = static_cast<dot::RowCode*>(r.to);
   const float* const scales = ScalesTogether<kType>(r);
   if (scales) NoteKeyScales(r, scales);
@@ -109,7 +110,7 @@ FOVEA_INLINE size_t PutGroup(const RowsToBring& r, uint32_t i, size_t padded) {
 
 template <fovea_dtype kType>
 FOVEA_INLINE void BringValuesOf(const RowsToBring& r) {
-  if (kType == FOVEA_I4 && BringWidened(r, 0, BringValuesOf<FOVEA_I8>)) return;
+  if (kType == FOVEA_I4 && BringWidened<BringValuesOf<FOVEA_I8>>(r, 0)) return;
   const size_t padded = padded_values(r.elements);
   if (r.at == r.begin) BeginValues(r, padded);
   const float* const scales = ScalesTogether<kType>(r);

@@ -112,7 +112,7 @@ FOVEA_TEMPLATE void FewOutputs(const I8TokenTile& t, const I8Rows& w, size_t tok
     const VF scale = FiniteOrNaN(hn::LoadN(kF, RowScales(w) + j, n));
     FOVEA_UNROLL(4)
     for (uint32_t r = 0; r < kTokens; ++r) {
-      if (r >= live) break;
+      if (r >= live) continue;
       VF y = hn::Mul(hn::Mul(hn::ConvertTo(kF, totals[r]), hn::Set(kF, t.scales[token + r])), scale);
       if (w.weights.bias) y = hn::Add(y, hn::LoadN(kF, w.weights.bias + j, n));
       StoreOutputs(w, y, token + r, j, n);

@@ -201,7 +201,7 @@ FOVEA_TEMPLATE void FewGroupOutputs(const I8TokenTile& t, const I8Rows& w, size_
     }
     FOVEA_UNROLL(4)
     for (uint32_t r = 0; r < kTokens; ++r) {
-      if (r >= live) break;
+      if (r >= live) continue;
       VF y = hn::Mul(totals[r], hn::Set(kF, t.scales[token + r]));
       if (w.weights.bias) y = hn::Add(y, hn::LoadN(kF, w.weights.bias + j, n));
       StoreOutputs(w, y, token + r, j, n);
