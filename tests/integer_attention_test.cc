@@ -395,7 +395,6 @@ TEST_CASE("integer attention: every misuse has its status, and nothing is writte
     std::function<void(IntegerCase&)> change;
   };
   using C = IntegerCase;
-  const auto negative = static_cast<fovea_causal>(-1);
   const std::vector<Misuse> misuses = {
       {"struct_bytes 0", FOVEA_ERR_STRUCT, [](C& c) { c.args.struct_bytes = 0; }},
       {"struct_bytes too large", FOVEA_ERR_STRUCT, [](C& c) { c.args.struct_bytes += 4; }},
@@ -408,7 +407,7 @@ TEST_CASE("integer attention: every misuse has its status, and nothing is writte
       {"value_dim too large", FOVEA_ERR_SIZE, [](C& c) { c.args.value_dim = (1u << 24) + 1; }},
       {"too many keys", FOVEA_ERR_SIZE, [](C& c) { c.args.kv_tokens = (1u << 24) + 1; }},
       {"causal 4", FOVEA_ERR_ENUM, [](C& c) { c.args.causal = static_cast<fovea_causal>(4); }},
-      {"causal -1", FOVEA_ERR_ENUM, [negative](C& c) { c.args.causal = negative; }},
+      {"causal -1", FOVEA_ERR_ENUM, [](C& c) { c.args.causal = static_cast<fovea_causal>(-1); }},
       {"q_zero 128", FOVEA_ERR_NUMBER, [](C& c) { c.args.q_zero = 128; }},
       {"value_zero -129", FOVEA_ERR_NUMBER, [](C& c) { c.args.value_zero = -129; }},
       {"out_zero 128", FOVEA_ERR_NUMBER, [](C& c) { c.args.out_zero = 128; }},
