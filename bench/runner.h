@@ -39,8 +39,8 @@ struct Machine {
 
 Probes probe(const Machine& machine);
 
-// The target that a plan for `target` has, on a processor as the system describes it; FOVEA_TARGET_BEST where it does not
-// run here.
+// The target that a plan for `target` has, on a processor as the system describes it; FOVEA_TARGET_BEST where it does
+// not run here.
 fovea_target resolved(fovea_target target);
 
 struct Result {

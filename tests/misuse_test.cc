@@ -184,7 +184,7 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
     {"a negative scale of queries", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.q_scale = -1; }},
     {"a subnormal scale of keys", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.key_scale = 1e-39f; }},
     {"an infinite scale of values", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.value_scale = kInfinity; }},
-    {"a scale of outputs that is NaN", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.out_scale = std::numeric_limits<float>::quiet_NaN(); }},
+    {"a scale of outputs that is NaN", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.out_scale = kNaN; }},
     {"a scale of outputs above 2^126", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.out_scale = 0x1.8p126f; }},
     {"scales whose product is infinite without a scale", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.q_scale = 3e38f; }},
     {"scales whose product is infinite", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.scale = 1e20f, d.q_scale = 1e20f; }},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the recipes share: numbers to begin with, one query's attention by plain loops in double, a clock, the verdict. */
+ * What the recipes share: numbers to begin with, one query's attention by plain loops in double, a clock, the verdict.
+ * */
 #ifndef FOVEA_EXAMPLES_RECIPES_RECIPE_H_
 #define FOVEA_EXAMPLES_RECIPES_RECIPE_H_
 

@@ -65,8 +65,8 @@ struct Model {
 // What a file's bytes are checked for: each is empty, or what is wrong. There are at least the 64 bytes of a header.
 // First whether they are what convert.py has written, whole and unharmed: header, size, checksum.
 std::string check_bytes(const unsigned char* data, size_t bytes);
-// Then, of any bytes at a multiple of 64, whether they hold a model of that shape, and each index in them leads where it
-// may. All pointers of the model lead into them.
+// Then, of any bytes at a multiple of 64, whether they hold a model of that shape, and each index in them leads where
+// it may. All pointers of the model lead into them.
 std::string read_model(const unsigned char* data, size_t bytes, Model* model);
 
 // A mapped file. All pointers of the model lead into it.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Highway, xsimd and Catch2 are used as headers only. fovea_find_headers looks for them on the system, takes a pinned release
-# where there are none (or too old ones), and links their folder into deps/include of the build tree. That folder alone goes to
-# the compiler, so a cross compiler never gets a folder of the host's other headers.
+# Highway, xsimd and Catch2 are used as headers only. fovea_find_headers looks for them on the system, takes a pinned
+# release where there are none (or too old ones), and links their folder into deps/include of the build tree. That
+# folder alone goes to the compiler, so a cross compiler never gets a folder of the host's other headers.
 include(FetchContent)
 
 set(FOVEA_DEPS_INCLUDE ${PROJECT_BINARY_DIR}/deps/include)
@@ -64,7 +64,8 @@ function(fovea_find_headers folder)
   set(FOVEA_${folder}_VERSION ${version} PARENT_SCOPE)
 endfunction()
 
-# <version> = MAJOR.MINOR.PATCH from the #defines <macros>_MAJOR and so on of the files under dir; 0 where there are none.
+# <version> = MAJOR.MINOR.PATCH from the #defines <macros>_MAJOR and so on of the files under dir; 0 where there are
+# none.
 function(fovea_read_version result dir macros)
   set(version 0)
   foreach(file IN LISTS ARGN)
@@ -94,8 +95,8 @@ macro(fovea_find_xsimd)
     SHA256 d52551360d37709675237d2a0418e28f70995b5b7cdad7c674626bcfbbf48328 FETCHED include)
 endmacro()
 
-# Catch2 2 is headers; 3 is a library, which is used where the system has it for the processor that is being compiled for.
-# Defines the target fovea_catch: headers, and a main() compiled once.
+# Catch2 2 is headers; 3 is a library, which is used where the system has it for the processor that is being compiled
+# for. Defines the target fovea_catch: headers, and a main() compiled once.
 macro(fovea_find_catch)
   if(NOT FOVEA_FETCH AND NOT CMAKE_CROSSCOMPILING)
     find_package(Catch2 3 CONFIG QUIET)

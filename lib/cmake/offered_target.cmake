@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# fovea_offered_target(<target> <x86_32>): sets the first to the best target that the compiler's flags offer, as the compiler's own
-# macros say: avx512, avx2, sse4, x86 (below SSE4.2), neon, helium, wasm or scalar; the second to ON for 32-bit x86. Nothing is
-# linked: the compiler's error is the answer, asked anew each time, for flags may have changed.
+# fovea_offered_target(<target> <x86_32>): sets the first to the best target that the compiler's flags offer, as the
+# compiler's own macros say: avx512, avx2, sse4, x86 (below SSE4.2), neon, helium, wasm or scalar; the second to ON for
+# 32-bit x86. Nothing is linked: the compiler's error is the answer, asked anew each time, for flags may have changed.
 function(fovea_offered_target target x86_32)
   get_directory_property(options COMPILE_OPTIONS)
   list(FILTER options EXCLUDE REGEX "\\$<")

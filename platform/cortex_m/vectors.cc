@@ -19,8 +19,8 @@ extern "C" {
 
 [[noreturn]] void fovea_reset();
 
-// exception: its number. frame: what the processor pushed (r0 to r3, r12, lr, pc, xpsr), or where it had no room left to
-// push.
+// exception: its number. frame: what the processor pushed (r0 to r3, r12, lr, pc, xpsr), or where it had no room left
+// to push.
 [[noreturn, gnu::used]] void fovea_exception(uint32_t exception, const uint32_t* frame) {
   const bool pushed = frame >= stack_limit && frame + 8 <= stack_top;  // else the stack was full
   static const char* const kNames[] = {"NMI", "HardFault", "MemManage", "BusFault", "UsageFault", "SecureFault"};

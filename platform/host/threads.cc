@@ -13,8 +13,8 @@
 namespace fovea::platform {
 namespace {
 
-// Waits without sleep for something that mostly comes soon. False if it does not come within some microseconds, which is
-// about how long it takes to wake a thread.
+// Waits without sleep for something that mostly comes soon. False if it does not come within some microseconds, which
+// is about how long it takes to wake a thread.
 template <class Condition>
 bool comes_soon(const Condition& condition) {
   using Clock = std::chrono::steady_clock;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fovea_accuracy: how far attention is from double precision, on every target, beside loops in f32 on the same numbers,
-// plain and blocked; prints tests/ACCURACY.md. Status 1 where the library's largest error is more than twice that of the
-// blocked loops and the rounding of the output's type, or where integer arithmetic breaks a bound of its own.
+// plain and blocked; prints tests/ACCURACY.md. Status 1 where the library's largest error is more than twice that of
+// the blocked loops and the rounding of the output's type, or where integer arithmetic breaks a bound of its own.
 //
 //     fovea_accuracy            the table, of all shapes
 //     fovea_accuracy --short    of some of them

@@ -253,8 +253,8 @@ static void caches(void) {
   expect(fovea_kv_reset(&cache, FOVEA_ALL_ENTRIES) == FOVEA_OK && cache.lengths[0] == 0, "a cache is emptied");
 }
 
-/* One query of zeros over two keys, one in each of two streams: merged, and carried over as an image, they answer the mean of
- * the values. */
+/* One query of zeros over two keys, one in each of two streams: merged, and carried over as an image, they answer the
+ * mean of the values. */
 static void streams(void) {
   enum { kStateBytes = (FOVEA_STATE_BYTES(1, 1) + 63) / 64 * 64 };
   static unsigned char memory[FOVEA_WORKSPACE_BYTES(1, 1) + 3 * kStateBytes + FOVEA_WORKSPACE_ALIGNMENT];

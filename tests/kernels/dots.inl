@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dot words of instructions that multiply integers. Their codes are the ends of 8 bits as often as not, and sums are
-// compared as integers.
+// The dot words of instructions that multiply integers. Their codes are the ends of 8 bits as often as not, and sums
+// are compared as integers.
 
 #if FOVEA_FOR_HELIUM || (FOVEA_FOR_SCALAR && FOVEA_SMLAD) || defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_DOT_LANES)
 namespace dots {

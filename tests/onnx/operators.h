@@ -20,9 +20,9 @@ class Verdict {
  public:
   explicit Verdict(const Case& test) : rtol_(test.rtol), atol_(test.atol) {}
 
-  // Holds `got` against an output of the case as the ONNX suite does: within atol + rtol * |want|, which are the case's,
-  // and for bfloat16 an rtol of at least two units in the last place of 1. NaN wants NaN, an infinity wants the same
-  // infinity. `where` tells the runs of a case apart.
+  // Holds `got` against an output of the case as the ONNX suite does: within atol + rtol * |want|, which are the
+  // case's, and for bfloat16 an rtol of at least two units in the last place of 1. NaN wants NaN, an infinity wants the
+  // same infinity. `where` tells the runs of a case apart.
   void compare(const std::vector<float>& got, const Tensor& want, const std::string& output, const std::string& where);
   // The same, but to the bit.
   void compare_exactly(const std::vector<float>& got, const Tensor& want, const std::string& output,

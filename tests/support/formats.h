@@ -46,8 +46,8 @@ size_t scale_size(fovea_dtype type);  // 0 where there are none
 // Element d of a row, as its format defines it. One rounding where there is a scale.
 float element_of(fovea_dtype type, const void* data, const void* scales, size_t d);
 
-// A row in the format: rounded to nearest, with the plainest scale, max / 127, largest / -8 or, in Q4_1, the range / 15. In f32 for I8, so that a
-// number halfway between two codes becomes the one that it becomes in the library.
+// A row in the format: rounded to nearest, with the plainest scale, max / 127, largest / -8 or, in Q4_1, the range /
+// 15. In f32 for I8, so that a number halfway between two codes becomes the one that it becomes in the library.
 void encode_row(fovea_dtype type, const float* x, size_t dim, void* data, void* scales);
 
 // Replaces a row by what it holds once it is multiplied by the factor, in f32, and converted to I8.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls of one shape with inputs of one kind, for tests/scripts/check_timing.py, which counts their instructions: those of
- * every kind must be as many. All memory is static, and inputs are made without branches, so it runs on every machine and
- * what is not the library's takes as many instructions for each kind as well.
+ * Calls of one shape with inputs of one kind, for tests/scripts/check_timing.py, which counts their instructions: those
+ * of every kind must be as many. All memory is static, and inputs are made without branches, so it runs on every
+ * machine and what is not the library's takes as many instructions for each kind as well.
  *
  *     fovea_timing KIND             runs all calls once; KIND is a number below kKinds
  *     fovea_timing KIND ROUNDS      so many times; prints nothing but the seconds of processor time of each call

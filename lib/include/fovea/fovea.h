@@ -805,8 +805,8 @@ fovea_status fovea_stream_import(fovea_state* state, size_t state_bytes, const v
  *   At the end, with n = l * 2^z, 2^30 <= n < 2^31, and h = round(n / 2^15):
  *     g   = floor(out_multiplier * floor((2^31 + floor(h / 2)) / h) / 2^16)
  *     out_e = out_zero + round((o_e - value_zero * round(l / 2^8)) * g * 2^(out_shift + z - 53)), saturated
- * A query that sees no key gets out_zero. tests/ACCURACY.md has the errors: those of the codes, mostly, since a weight's
- * is at most half a code of 255 in its tile, and half a step. */
+ * A query that sees no key gets out_zero. tests/ACCURACY.md has the errors: those of the codes, mostly, since a
+ * weight's is at most half a code of 255 in its tile, and half a step. */
 typedef struct fovea_integer_attention_args {
   uint32_t struct_bytes; /* sizeof(fovea_integer_attention_args) */
 
@@ -846,13 +846,14 @@ fovea_status fovea_integer_attention(const fovea_integer_attention_args* args, v
  * read. */
 size_t fovea_integer_attention_workspace_bytes(const fovea_integer_attention_args* args);
 
-/* The same as a constant expression, for static arrays: an upper bound. rows is the number of query rows that share a key
- * head, q_tokens * q_heads / kv_heads. Compile the program for the same processor as the library. */
+/* The same as a constant expression, for static arrays: an upper bound. rows is the number of query rows that share a
+ * key head, q_tokens * q_heads / kv_heads. Compile the program for the same processor as the library. */
 #define FOVEA_INTEGER_WORKSPACE_BYTES(head_dim, value_dim, rows) \
   FOVEA_INTEGER_BYTES_(FOVEA_INTEGER_DIM_(head_dim), FOVEA_INTEGER_DIM_(value_dim), FOVEA_INTEGER_ROWS_OF_(rows))
 
-/* multiplier and shift of a positive number: real = multiplier * 2^(shift - 31), rounded to the nearest. FOVEA_ERR_NUMBER
- * where shift would not be from -31 to 31, and for NaN; then nothing is written. It is computed in integers. */
+/* multiplier and shift of a positive number: real = multiplier * 2^(shift - 31), rounded to the nearest.
+ * FOVEA_ERR_NUMBER where shift would not be from -31 to 31, and for NaN; then nothing is written. It is computed in
+ * integers. */
 fovea_status fovea_integer_multiplier(double real, int32_t* multiplier, int32_t* shift);
 
 /* -------------------------------------------------------------------------------------------------------- rope */
@@ -966,8 +967,8 @@ typedef struct fovea_linear_args {
   ptrdiff_t x_scales_stride;
   int32_t x_zero; /* -128 to 127 (FOVEA_ERR_NUMBER) */
 
-  /* I8 y: code = y / y_scale, rounded to the nearest, ties to even, + y_zero, and at least -128, at most 127; NaN becomes
-   * y_zero. With F32 y they are 0 (FOVEA_ERR_UNSUPPORTED). */
+  /* I8 y: code = y / y_scale, rounded to the nearest, ties to even, + y_zero, and at least -128, at most 127; NaN
+   * becomes y_zero. With F32 y they are 0 (FOVEA_ERR_UNSUPPORTED). */
   float y_scale;  /* 2^-126 to 2^126 (FOVEA_ERR_NUMBER) */
   int32_t y_zero; /* -128 to 127 (FOVEA_ERR_NUMBER) */
 
@@ -979,9 +980,9 @@ typedef struct fovea_linear_args {
 
 /* Bytes of workspace that a call with these arguments needs: 0 for arguments that fovea_linear refuses, and where
  * none is needed (few tokens with FOVEA_COMPUTE_F32, but not on scalar targets or with portable_bits). It reads counts,
- * weights.dtype, compute, types, scales and zero points of x and y, processor_features, budget, executor and target, and
- * whether biases and scales are there, but no array. The target may be another machine's, so that a host can size a board's memory.
- * More tokens never need less, and beyond some tens of them they need no more. */
+ * weights.dtype, compute, types, scales and zero points of x and y, processor_features, budget, executor and target,
+ * and whether biases and scales are there, but no array. The target may be another machine's, so that a host can size a
+ * board's memory. More tokens never need less, and beyond some tens of them they need no more. */
 size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
 
 /* The same as a constant expression, for static arrays. It is an upper bound over the targets of the architecture that
@@ -996,9 +997,9 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * workspace has at least fovea_linear_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte aligned
  * (FOVEA_ERR_ALIGNMENT); it may be NULL where no bytes are needed. What it holds before and after a call means nothing.
  * Arithmetic is f32. Narrower weights are widened exactly, except for the scale of I8 and the sum of Q4_1, which round;
- * an infinite scale counts as NaN, and one of a group makes its outputs infinite or NaN. A sum consists of partial sums,
- * each a chain of 32 multiply-adds in the order of the inputs; for few tokens it has as many chains as a vector has
- * lanes, and a group's scale may multiply the group's sum. NaN and infinity go where the sums take them. y and the
+ * an infinite scale counts as NaN, and one of a group makes its outputs infinite or NaN. A sum consists of partial
+ * sums, each a chain of 32 multiply-adds in the order of the inputs; for few tokens it has as many chains as a vector
+ * has lanes, and a group's scale may multiply the group's sum. NaN and infinity go where the sums take them. y and the
  * workspace must not overlap anything (FOVEA_ERR_OVERLAP).
  * With FOVEA_COMPUTE_I8 a token of f32 is converted like a row of I8 keys first, so that a NaN or infinity in it makes
  * all of its outputs NaN. Sums of products of codes are exact. Then y = sum * x's scale * the weights' scale + bias, in
@@ -1093,9 +1094,9 @@ typedef struct fovea_delta_args {
   fovea_delta_rule rule; /* the same in each call on a state */
   uint32_t entry, batch; /* entries [entry, entry + batch) of the state, all of them in it (FOVEA_ERR_CAPACITY) */
 
-  /* Heads. Head h of the values reads key head h / (v_heads / k_heads): k_heads divides v_heads (FOVEA_ERR_HEADS). Query
-   * heads are a multiple of v_heads, and then each reads S of head h / (q_heads / v_heads), or a divisor, and then head h of
-   * the values is read by query head h / (v_heads / q_heads). All are >= 1 (FOVEA_ERR_DIM). */
+  /* Heads. Head h of the values reads key head h / (v_heads / k_heads): k_heads divides v_heads (FOVEA_ERR_HEADS).
+   * Query heads are a multiple of v_heads, and then each reads S of head h / (q_heads / v_heads), or a divisor, and
+   * then head h of the values is read by query head h / (v_heads / q_heads). All are >= 1 (FOVEA_ERR_DIM). */
   uint32_t q_heads, k_heads;
   uint32_t v_heads, key_dim, value_dim, decay_dim; /* those of the state (FOVEA_ERR_STATE) */
 
@@ -1294,7 +1295,7 @@ fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_attention_args* 
 /* --------------------------------------------------------------------------------------------- calibration */
 
 /* Scales and zero points of tensors of I8 from the numbers that a tensor holds in some runs of a model. For the tools
- * beside a model, on a host: plain code, in f32.
+ * beside a model, on a host: plain code, in f32, and a range of 16 KiB.
  *
  *     fovea_quantize_range range = {0};
  *     range.struct_bytes = sizeof range;
@@ -1349,14 +1350,14 @@ typedef struct fovea_multihead_desc {
   uint32_t value_model;     /* elements of a token that values are projected from. 0 = key_model */
   fovea_dtype weight_dtype; /* of all weights: any */
 
-  /* The arithmetic of the linear layers: FOVEA_COMPUTE_I8 needs weights of I8 or in groups (FOVEA_ERR_UNSUPPORTED). That
-   * of attention is attention.compute. */
+  /* The arithmetic of the linear layers: FOVEA_COMPUTE_I8 needs weights of I8 or in groups (FOVEA_ERR_UNSUPPORTED).
+   * That of attention is attention.compute. */
   fovea_compute linear_compute;
 
-  /* Tensors of I8 with one scale and one zero point, as in fovea_attention_desc, for layers whose inputs and outputs are
-   * bytes. x_scale and x_zero hold for keys and values of the arguments, too. Between the steps, queries, keys, values
-   * and the outputs of the heads are what the description of attention says: F32, or I8 with a scale there. Each tensor
-   * may be of either type, where attention serves it. Tensors of I8 need FOVEA_COMPUTE_I8 as linear_compute
+  /* Tensors of I8 with one scale and one zero point, as in fovea_attention_desc, for layers whose inputs and outputs
+   * are bytes. x_scale and x_zero hold for keys and values of the arguments, too. Between the steps, queries, keys,
+   * values and the outputs of the heads are what the description of attention says: F32, or I8 with a scale there. Each
+   * tensor may be of either type, where attention serves it. Tensors of I8 need FOVEA_COMPUTE_I8 as linear_compute
    * (FOVEA_ERR_UNSUPPORTED), and bias_i32 of weights needs an input of I8 (FOVEA_ERR_UNSUPPORTED).
    *   x_dtype, y_dtype  F32 or I8 (FOVEA_ERR_UNSUPPORTED)
    *   x_scale, y_scale  I8: 2^-126 to 2^126 (FOVEA_ERR_NUMBER); F32: 0 (FOVEA_ERR_UNSUPPORTED)
@@ -1400,8 +1401,8 @@ size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fov
 /* The same as a constant expression, for static arrays: an upper bound like FOVEA_WORKSPACE_BYTES, for head_dim ==
  * value_dim. q_rows is max_batch * max_q_tokens, kv_rows is max_batch * max_new_tokens, and d_model is the largest of
  * d_model, key_model and value_model. It serves f32 keys and values in one run; for other caches add
- * FOVEA_KV_WORKSPACE_BYTES(head_dim, head_dim), or with FOVEA_COMPUTE_I8 FOVEA_I8_WORKSPACE_BYTES. The second macro is for
- * a linear_compute of FOVEA_COMPUTE_I8. */
+ * FOVEA_KV_WORKSPACE_BYTES(head_dim, head_dim), or with FOVEA_COMPUTE_I8 FOVEA_I8_WORKSPACE_BYTES. The second macro is
+ * for a linear_compute of FOVEA_COMPUTE_I8. */
 #define FOVEA_MULTIHEAD_WORKSPACE_BYTES(d_model, q_heads, kv_heads, head_dim, q_rows, kv_rows, weight_dtype)         \
   FOVEA_MULTIHEAD_BYTES_(q_heads, kv_heads, head_dim, q_rows, kv_rows,                                               \
                          FOVEA_LINEAR_BYTES_FOR_TOKENS_(                                                             \
@@ -1475,8 +1476,8 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 /* clang-format off */
 #define FOVEA_SIZE_(count) (sizeof(char) * (count)) /* as a size_t without a cast: C++ compilers warn of C casts */
 #define FOVEA_ALIGN_UP_(bytes) ((FOVEA_SIZE_(bytes) + 63u) / 64u * 64u)
-/* Arrays of a query tile that have one element for each row. The library asserts that the macros for static arrays agree
- * with the functions that divide a workspace into arrays. */
+/* Arrays of a query tile that have one element for each row. The library asserts that the macros for static arrays
+ * agree with the functions that divide a workspace into arrays. */
 #define FOVEA_TILE_ARRAYS_ 9u
 #define FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, rows)                                  \
   (FOVEA_ALIGN_UP_(FOVEA_SIZE_(head_dim) * (rows) * 4u) + FOVEA_ALIGN_UP_(FOVEA_SIZE_(value_dim) * (rows) * 4u) + \
@@ -1492,8 +1493,9 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
   (FOVEA_KEY_TILE * 4u * (FOVEA_LARGER_(FOVEA_SIZE_(head_dim), FOVEA_STAGED_ELEMENTS_MIN_) +        \
                           FOVEA_LARGER_(FOVEA_SIZE_(value_dim), FOVEA_STAGED_ELEMENTS_MIN_)))
 #endif
-/* Integer products read rows of keys in steps of up to 16 elements. Beside the arrays above a query row has the codes of
- * its weights and four more numbers, a key tile its codes, and numbers of each key and of each element of the values. */
+/* Integer products read rows of keys in steps of up to 16 elements. Beside the arrays above a query row has the codes
+ * of its weights and four more numbers, a key tile its codes, and numbers of each key and of each element of the
+ * values. */
 #define FOVEA_I8_HEAD_DIM_(head_dim) ((FOVEA_SIZE_(head_dim) + 15u) / 16u * 16u)
 #define FOVEA_I8_VALUE_DIM_(value_dim) ((FOVEA_SIZE_(value_dim) + 7u) / 8u * 8u)
 #if FOVEA_TILE_ROWS_MAX == 12
@@ -1511,9 +1513,9 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 #define FOVEA_I8_BYTES_(head_dim, value_dim, rows)                                                              \
   ((rows) * (FOVEA_KEY_TILE * FOVEA_I8_WEIGHT_BYTES_ + 16u) + FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) +      \
    FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * 20u + FOVEA_I8_VALUE_DIM_(value_dim) * 4u) + 4u * 64u)
-/* Integer attention takes rows in blocks. A row has its state, the codes of its query, scores and weights of a key tile,
- * and sums. Processors that multiply bytes or pairs of 16 bits get keys and values brought,
- * which many rows pay for. */
+/* Integer attention takes rows in blocks. A row has its state, the codes of its query, scores and weights of a key
+ * tile, and sums. Processors that multiply bytes or pairs of 16 bits get keys and values brought, which many rows pay
+ * for. */
 #if defined(__ARM_FEATURE_MVE) || defined(__ARM_FEATURE_SIMD32)
 #define FOVEA_INTEGER_ROWS_ 32u
 #else
@@ -1579,8 +1581,8 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
   (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) +                                     \
    2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                   \
    FOVEA_LARGER_(FOVEA_WORKSPACE_BYTES(head_dim, head_dim), linear_bytes))
-/* Linear attention holds keys and queries of groups of four tokens, and factors for each element of the keys: rows of 128
- * of them for wide vectors, or 16 for each element. */
+/* Linear attention holds keys and queries of groups of four tokens, and factors for each element of the keys: rows of
+ * 128 of them for wide vectors, or 16 for each element. */
 #define FOVEA_DELTA_DIM_(dim) ((FOVEA_SIZE_(dim) + 15u) / 16u * 16u)
 #define FOVEA_DELTA_HEAD_BYTES_(key_dim, value_dim, decay_dim)                                         \
   (4u * ((FOVEA_SIZE_(key_dim) + 4u) * FOVEA_DELTA_DIM_(value_dim) +                                   \

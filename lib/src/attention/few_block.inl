@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the few-rows kernel goes through keys. The scores of a block of keys fill one vector, kRows by kKeys: lane = row *
-// kKeys + key. Cursors walk the rows of keys and values, and ask the caches for those that come next.
+// How the few-rows kernel goes through keys. The scores of a block of keys fill one vector, kRows by kKeys: lane = row
+// * kKeys + key. Cursors walk the rows of keys and values, and ask the caches for those that come next.
 
 // A block of keys for kRows rows: kRows * kKeys dot products, whose sums fill one vector.
 template <int kRows>

@@ -3,8 +3,8 @@
 // The products of i8_products.inl for smlad. Sums lie in `s` until they are floats.
 #include "math/dot_block_smlad.inl"
 
-// sums[row][column] = columns of n pairs times rows, for blocks of two rows that are `next` pairs apart. A function of its
-// own: within others, g++ 12 has no registers left for the sums.
+// sums[row][column] = columns of n pairs times rows, for blocks of two rows that are `next` pairs apart. A function of
+// its own: within others, g++ 12 has no registers left for the sums.
 template <int kStep, int kVectors>
 FOVEA_CALLED_TEMPLATE void MultiplyBlocks(const dot::Pair* x, size_t columns, const dot::Pair* rows, size_t n,
                                           ptrdiff_t next, size_t blocks, dot::Sum* sums) {

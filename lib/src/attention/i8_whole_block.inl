@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What SoftmaxTile and PackWeights do, for several vectors of rows at once, whose scores lie together: where the key tile
-// is whole, nothing is hidden or dropped, and all scales are finite. Where one instruction loads several.
+// What SoftmaxTile and PackWeights do, for several vectors of rows at once, whose scores lie together: where the key
+// tile is whole, nothing is hidden or dropped, and all scales are finite. Where one instruction loads several.
 constexpr int kLeastWeighed = kLanes > 1 ? 2 : kPreferSize ? kBlockVectors + 1 : kBlockVectors;
 
 // Weights of a key, times the scale of its value, replace scores.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What SoftmaxTile and PackWeights do, where the key tile is whole, nothing is hidden or dropped, and all scales are finite:
-// nothing is asked for each key, and what is stored is weights times the scales of their values.
+// What SoftmaxTile and PackWeights do, where the key tile is whole, nothing is hidden or dropped, and all scales are
+// finite: nothing is asked for each key, and what is stored is weights times the scales of their values.
 
 // Weights of the keys of one strand, 16 apart. Returns their sum. No load reaches further than its instruction can.
 FOVEA_INLINE VF WeighStrand(float* s, size_t columns, const float* scales, VF shift, VF& top) {

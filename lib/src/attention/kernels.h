@@ -62,8 +62,9 @@ constexpr bool kHasI8Tensors = config::kI8Tensors;
 constexpr FormatSet kTensorFormats = kUnscaledFormats | (kHasI8Tensors ? FormatSet{1} << FOVEA_I8 : 0);
 constexpr size_t tensor_bytes(fovea_dtype dtype) { return number_of<&Format::unit_bytes, kTensorFormats>(dtype); }
 
-// Where products are integers, more rows lie behind rescale: the scales of the queries, what sums of values are multiplied
-// by, what the zero point of keys adds to the scores of a row, base 2, and what that of values adds to a sum of values.
+// Where products are integers, more rows lie behind rescale: the scales of the queries, what sums of values are
+// multiplied by, what the zero point of keys adds to the scores of a row, base 2, and what that of values adds to a sum
+// of values.
 inline float* query_scales(const QueryTile& t) { return t.rescale + t.columns; }
 inline float* value_factors(const QueryTile& t) { return t.rescale + 2 * size_t{t.columns}; }
 inline float* row_shifts(const QueryTile& t) { return t.rescale + 3 * size_t{t.columns}; }
@@ -116,8 +117,8 @@ constexpr bool kHasI8Products = config::kComputeI8;
 // The largest head_dim for which float sums of products of codes are exact: 127 * 128 * 1024 < 2^24.
 constexpr uint32_t kMostI8Products = 1024;
 
-// What attend needs to know of a key tile beside its codes. In the order of keys, from the first of the tile on. Vectors
-// that end behind one of the arrays of floats read the first elements of the next array, and do not use them.
+// What attend needs to know of a key tile beside its codes. In the order of keys, from the first of the tile on.
+// Vectors that end behind one of the arrays of floats read the first elements of the next array, and do not use them.
 struct I8Numbers {
   float key_scale[kKeyTile];    // finite or NaN
   float value_scale[kKeyTile];  // finite; 0 for a scale that counts as NaN

@@ -13,7 +13,8 @@ struct TileShape {
   size_t rescale_rows = 1;
 };
 
-// With integer products the codes of the weights lie behind s in the tile kernel, or in its place where they are as large.
+// With integer products the codes of the weights lie behind s in the tile kernel, or in its place where they are as
+// large.
 TileShape i8_tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel) {
   const size_t rows = kernel.tile_rows;
   const DotTraits& dot = kDotTraits[plan.dot];

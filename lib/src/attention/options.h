@@ -13,8 +13,8 @@
 namespace fovea {
 
 // What this build has.
-constexpr bool kHasAlibi = config::kAlibi, kHasRagged = config::kRagged, kHasRings = config::kRing, kHasSinks = config::kSinks;
-constexpr bool kHasStreams = config::kStreams;
+constexpr bool kHasAlibi = config::kAlibi, kHasRagged = config::kRagged, kHasRings = config::kRing;
+constexpr bool kHasSinks = config::kSinks, kHasStreams = config::kStreams;
 constexpr bool kHasStates = config::kStates;
 constexpr bool kSplitsKeys = config::kKeySplits;
 

@@ -102,8 +102,8 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t co
 }
 
 // o_t[e][vector] = o_t[e][vector] * rescale + sum_j p[j][vector] * values[j][e], for kBlock elements of which the first
-// `skip` are not stored. The sum of a key tile starts at zero and joins o_t at its end: its rounding errors are those of
-// 64 terms, and o_t has one for each key tile, not one for each key.
+// `skip` are not stored. The sum of a key tile starts at zero and joins o_t at its end: its rounding errors are those
+// of 64 terms, and o_t has one for each key tile, not one for each key.
 template <bool kHides, int kVectors, int kBlock>
 FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element, int skip) {
   const size_t rows = ColumnsOf<kVectors>(t);
@@ -137,8 +137,8 @@ FOVEA_SHARED void ValueElement(const QueryTile& t, const KeyTile& keys, size_t c
 template <int kVectors>
 constexpr int kValueBlockOf = LargestBlock<kVectors, true>();
 
-// Blocks of one vector of rows, the first of elements where nothing hides. Where size counts they are functions of their
-// own: in one with others their loops lack registers.
+// Blocks of one vector of rows, the first of elements where nothing hides. Where size counts they are functions of
+// their own: in one with others their loops lack registers.
 constexpr int kLongBlock = kLanes == 1 ? 8 : kValueBlockOf<1>;
 FOVEA_SHARED void LongBlockOfVector(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
   ValueBlock<false, 1, kLongBlock>(t, keys, column, element, 0);

@@ -17,11 +17,12 @@ extern "C" fovea_status fovea_kv_center(float* center, uint64_t* count, const fo
   for (uint32_t b = 0; b < batch; ++b) {
     for (uint32_t t = 0; t < tokens; ++t) {
       ++*count;
+      const float keys_so_far = float(uint32_t(*count >> 32)) * 0x1p32f + float(uint32_t(*count));
       float* mean = center;
       for (uint32_t head = 0; head < kv_heads; ++head) {
         const float* const key = data + ptrdiff_t(b) * keys->batch_stride + ptrdiff_t(head) * keys->head_stride +
                                  ptrdiff_t(t) * keys->token_stride;
-        for (uint32_t d = 0; d < head_dim; ++d, ++mean) *mean += (key[d] - *mean) / float(*count);
+        for (uint32_t d = 0; d < head_dim; ++d, ++mean) *mean += (key[d] - *mean) / keys_so_far;
       }
     }
   }

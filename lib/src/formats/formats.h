@@ -39,8 +39,8 @@ namespace fovea {
 
 constexpr size_t kScaleGroup = 32;  // elements that share a scale, in formats whose groups have scales
 
-// What has a scale of its own. A row's scale is a float. A row with scales of groups is whole groups. Blocks are ggml's: groups
-// that begin with their scale.
+// What has a scale of its own. A row's scale is a float. A row with scales of groups is whole groups. Blocks are
+// ggml's: groups that begin with their scale.
 enum class Scaled : uint8_t { kNothing, kRow, kGroup, kBlock };
 
 struct Format {

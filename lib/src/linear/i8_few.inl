@@ -43,7 +43,8 @@ FOVEA_INLINE void AddFewInputs(const dot::FewCode* const (&x)[kTokens], const in
   }
 }
 
-// totals[token] += the products of the inputs [begin, end) with kLanes outputs, of which those behind the last repeat it.
+// totals[token] += the products of the inputs [begin, end) with kLanes outputs, of which those behind the last repeat
+// it.
 template <int kTokens>
 FOVEA_INLINE void AddFewOutputs(const dot::FewCode* const (&x)[kTokens], const I8Rows& w, uint32_t output, size_t begin,
                                 size_t end, VI (&totals)[kTokens]) {

@@ -51,8 +51,8 @@ struct I8Tokens {
   I8Inputs in;
 };
 
-// A tile of tokens. Two kernels use it. In the tile kernel a lane is a token; the first `live` ones are real, the others
-// repeat the last one and are never stored. In the few-tokens kernel lanes run along the inputs.
+// A tile of tokens. Two kernels use it. In the tile kernel a lane is a token; the first `live` ones are real, the
+// others repeat the last one and are never stored. In the few-tokens kernel lanes run along the inputs.
 struct I8TokenTile {
   uint32_t in_dim;
   uint32_t columns;  // tile kernel: a multiple of the lanes of a vector

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From sums of products of codes to outputs, and from inputs to codes: what all kinds of dot products share. Mul and Add
-// are apart and their order is fixed, so that the bits are the same on every target and from both kernels.
+// From sums of products of codes to outputs, and from inputs to codes: what all kinds of dot products share. Mul and
+// Add are apart and their order is fixed, so that the bits are the same on every target and from both kernels.
 
 // An array of sums has the bits of integers.
 FOVEA_INLINE VI LoadInts(const float* p) { return hn::BitCast(kI, hn::LoadU(kF, p)); }

@@ -30,9 +30,9 @@ constexpr int kBlockOf = LargestBlock<kVectors, false>();
 // what the loops take at once.
 constexpr size_t kPartialSum = 32;
 
-// s[row][vector] = sum_d x[d][vector] * row[d], for a block of rows; or, where it goes on, s += that. Partial sums, each
-// a chain of multiply-adds in the order of d, are added in their order, whatever the block, so that bits do not depend
-// on it.
+// s[row][vector] = sum_d x[d][vector] * row[d], for a block of rows; or, where it goes on, s += that. Partial sums,
+// each a chain of multiply-adds in the order of d, are added in their order, whatever the block, so that bits do not
+// depend on it.
 template <int kVectors, bool kAsks, int kRows>
 FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, const float* const (&row)[kRows],
                                 bool goes_on, float* FOVEA_RESTRICT s, const float* ahead) {

@@ -7,8 +7,8 @@
 constexpr int RegistersForRows(int vectors, int) { return vectors + 1; }
 constexpr int RegistersForValues(int vectors, int) { return vectors + 1; }
 
-// acc[k][v] += sum_d x[d][v] * at[k][d], d < dim. x and `at` move behind what is read. With kAsks, as many floats as are
-// read of the rows are brought into the cache meanwhile, from `ahead` on.
+// acc[k][v] += sum_d x[d][v] * at[k][d], d < dim. x and `at` move behind what is read. With kAsks, as many floats as
+// are read of the rows are brought into the cache meanwhile, from `ahead` on.
 template <bool kAsks, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows],
                                const float* ahead, VF (&acc)[kRows][kVectors]) {

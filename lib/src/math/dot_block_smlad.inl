@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The products of dot_block.inl for smlad. Two rows lie pair by pair next to each other, so that one instruction loads a
-// pair of each, and one a pair of two columns: a block of two rows and four columns leaves no register over.
+// The products of dot_block.inl for smlad. Two rows lie pair by pair next to each other, so that one instruction loads
+// a pair of each, and one a pair of two columns: a block of two rows and four columns leaves no register over.
 
 template <int>
 constexpr int kDotRows = 2;

@@ -14,8 +14,9 @@ FOVEA_INLINE void PutCodes(VF biased, size_t d, size_t count, dot::Code* x, size
   }
 }
 
-// A row of dim numbers becomes the column that begins at x. row(d, n) gives n <= kLanes elements from d on, and fit their
-// codes, biased. Behind the last element there are codes of 0, up to what is read at once. The codes before d are there.
+// A row of dim numbers becomes the column that begins at x. row(d, n) gives n <= kLanes elements from d on, and fit
+// their codes, biased. Behind the last element there are codes of 0, up to what is read at once. The codes before d are
+// there.
 template <class Row, class Fit>
 FOVEA_INLINE void PutColumn(const Row& row, const Fit& fit, size_t dim, dot::Code* x, size_t columns, size_t d = 0) {
   constexpr size_t kStep = kReads > kLanes ? kReads : kLanes;

@@ -43,8 +43,8 @@ FOVEA_INLINE dot::E CodesOf(const FormatRow<kType> (&rows)[4], size_t d, size_t 
   return dot::Codes<r>(v, inverse);
 }
 
-// Four rows, and the largest magnitude of each. Rounding keeps the order, so with the magnitude of a factor it gives the
-// largest product.
+// Four rows, and the largest magnitude of each. Rounding keeps the order, so with the magnitude of a factor it gives
+// the largest product.
 template <fovea_dtype kType>
 FOVEA_INLINE VF LargestOfRows(const char* const* at, size_t dim, FormatRow<kType> (&rows)[4]) {
   VF most[4];

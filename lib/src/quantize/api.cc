@@ -43,6 +43,16 @@ void add(fovea_quantize_range* range, float x) {
   ++range->bins[bin_of(*range, x)];
 }
 
+// How many of so many numbers a share of 0 to 1 is, rounded down. The share is taken to be 2^-25 larger than it is,
+// because a float may be so much below the decimal that was meant.
+uint64_t share_of(uint64_t count, float share) {
+  constexpr int kBits = 25;
+  constexpr uint32_t kWhole = uint32_t{1} << kBits;
+  uint32_t parts = uint32_t(share * float(kWhole)) + 1;
+  if (parts > kWhole) parts = kWhole;
+  return (count >> kBits) * parts + ((count & (kWhole - 1)) * parts >> kBits);
+}
+
 // Narrows the range by whole bins, from its ends towards 0, as long as it leaves out no more than so many numbers:
 // where there is one scale for both sides, from both at once, else from the end that is farther from 0.
 void leave_out(const fovea_quantize_range& range, uint64_t most, bool asymmetric, float* least, float* largest) {
@@ -122,10 +132,7 @@ extern "C" fovea_status fovea_quantize_choose(const fovea_quantize_range* range,
   if (!(fraction > 0.0f && fraction <= 1.0f)) return FOVEA_ERR_NUMBER;
   float least = range->least, most = range->most;
   if (fraction < 1.0f && range->width != 0.0f) {
-    const double kept = (double(fraction) - 0x1p-25) * double(range->count);  // a float may be so much above its decimal
-    uint64_t must = uint64_t(kept);
-    if (double(must) < kept) ++must;
-    leave_out(*range, range->count - must, asymmetric != 0, &least, &most);
+    leave_out(*range, share_of(range->count, 1.0f - fraction), asymmetric != 0, &least, &most);
   }
   *zero = 0;
   const float magnitude = -least > most ? -least : most;

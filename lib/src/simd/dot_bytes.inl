@@ -2,7 +2,8 @@
 //
 // What the dot headers of byte instructions share.
 
-// The low bytes of four vectors of biased codes (see ScaleI8), one behind the other in each lane: byte i is that of v[i].
+// The low bytes of four vectors of biased codes (see ScaleI8), one behind the other in each lane: byte i is that of
+// v[i].
 FOVEA_INLINE VI PackBytes(const VF (&v)[4]) {
   const VI ab = hn::Add(hn::BitCast(kI, v[0]), hn::ShiftLeft<8>(hn::BitCast(kI, v[1])));
   const VI cd = hn::Add(hn::ShiftLeft<16>(hn::BitCast(kI, v[2])), hn::ShiftLeft<24>(hn::BitCast(kI, v[3])));

@@ -118,10 +118,11 @@ FOVEA_INLINE void WidenValues(const int8_t*& a, const int8_t*& b, Pair*& to) {
       : "+r"(a), "+r"(b), "+r"(to), "=&r"(of_a), "=&r"(of_b), "=&r"(even), "=&r"(odd)::"memory");
 }
 
-// out[row][column] = four columns of n pairs each times two rows, for each of some blocks of two rows, `skip` bytes from
-// the end of one to the begin of the next, up to out_end. The pairs of the rows of a block are kStep bytes apart. One
-// text, whose eight sums leave no general register over: what it needs once a block waits in floating-point registers.
-// Rounds have kUnroll pairs, and the first may begin with a later one. r7 is kept by hand: it may be the frame pointer.
+// out[row][column] = four columns of n pairs each times two rows, for each of some blocks of two rows, `skip` bytes
+// from the end of one to the begin of the next, up to out_end. The pairs of the rows of a block are kStep bytes apart.
+// One text, whose eight sums leave no general register over: what it needs once a block waits in floating-point
+// registers. Rounds have kUnroll pairs, and the first may begin with a later one. r7 is kept by hand: it may be the
+// frame pointer.
 template <int kStep, int kUnroll>
 FOVEA_INLINE void MultiplyFourColumns(const Pair* x, const Pair* rows, size_t n, ptrdiff_t skip, Sum* out, Sum* out_end) {
   constexpr size_t kPairBytes = 44;  // of instructions

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dot words of AArch64's smmla and usmmla, which multiply eight codes of each of two columns by as many of two rows.
-// The instructions are written as text, so that they need no other compiler flags than their neighbours.
+// The dot words of AArch64's smmla and usmmla, which multiply eight codes of each of two columns by as many of two
+// rows. The instructions are written as text, so that they need no other compiler flags than their neighbours.
 
 namespace dot {
 

@@ -12,8 +12,8 @@ using Sum = hn::raw::I;
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-// AddLanes, AddPairs: the neighbours of lanes of a and of b, added; and of pairs of lanes. AddBlocks: the blocks of four
-// lanes of a, added by twos, then those of b.
+// AddLanes, AddPairs: the neighbours of lanes of a and of b, added; and of pairs of lanes. AddBlocks: the blocks of
+// four lanes of a, added by twos, then those of b.
 #if FOVEA_DOT_LANES == 16
 FOVEA_INLINE Sum Start(int32_t sum) { return _mm512_set1_epi32(sum); }
 FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { _mm512_storeu_si512(to, v); }
@@ -58,8 +58,8 @@ FOVEA_INLINE Sum FewZero() { return Start(0); }
 
 // Lane i of each block of four: the sum of that block's lanes of v[i].
 FOVEA_INLINE Sum SumsOfBlocks(const Sum* v) { return AddPairs(AddLanes(v[0], v[1]), AddLanes(v[2], v[3])); }
-// Lane i of those of each row: the sum of that row's lanes of v[i]. Or, where a vector has half of the rows, v has those
-// of all keys first, and then the other half.
+// Lane i of those of each row: the sum of that row's lanes of v[i]. Or, where a vector has half of the rows, v has
+// those of all keys first, and then the other half.
 template <int kRows, size_t kVectors>
 FOVEA_INLINE VI IntsOfRows(const Sum (&v)[kVectors]) {
   constexpr size_t kKeys = kLanes / kRows;

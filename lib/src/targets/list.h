@@ -25,20 +25,24 @@
 //   how it multiplies 8-bit integers
 //   what the processor must have
 // clang-format off
-#define FOVEA_TARGETS(row, ...)                                                                                       \
-  row(__VA_ARGS__, AVX512_VNNI, "avx512_vnni", AVX512, kSimd, FOVEA_VECTORS(N_AVX3), 16, 3, 8, kDotVnni, kAvx512 | kAvx512Vnni) \
-  row(__VA_ARGS__, AVX512, "avx512", AVX512, kSimd, FOVEA_VECTORS(N_AVX3), 16, 3, 8, kDotPmaddwd, kAvx512)                         \
-  row(__VA_ARGS__, AVX2_VNNI, "avx2_vnni", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kDotVnni, kAvx2 | kAvxVnni)             \
-  row(__VA_ARGS__, AVX2, "avx2", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kDotPmaddwd, kAvx2)                                  \
-  row(__VA_ARGS__, SSE4, "sse4", SSE4, kSimd, FOVEA_VECTORS(N_SSE4), 4, 3, 2, kDotPmaddwd, kSse4)                                  \
-  row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotSmmla, kNeonDotprod | kNeonI8mm)     \
-  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotSdot, kNeonDotprod)           \
-  row(__VA_ARGS__, NEON, "neon", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNothing)                               \
-  row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, 2, kDotHelium, kNothing)                              \
-  row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, 2, kDotFloats, kNothing)                                          \
-  row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target, 1, 4, 0, FOVEA_SMLAD ? kDotSmlad : kDotFloats, kNothing)                              \
-  row(__VA_ARGS__, XSIMD, "xsimd", XSIMD, "xsimd", xsimd_target,                                                      \
-      FOVEA_XSIMD_LANES, 3, FOVEA_XSIMD_LANES / 2, FOVEA_OFFERS_X86 ? kDotPmaddwd : kDotFloats, FOVEA_XSIMD_LANES == 8 ? kAvx2 : kNothing)
+#define FOVEA_TARGETS(row, ...)                                                                                        \
+  row(__VA_ARGS__, AVX512_VNNI, "avx512_vnni", AVX512, kSimd,                                                          \
+      FOVEA_VECTORS(N_AVX3), 16, 3, 8, kDotVnni, kAvx512 | kAvx512Vnni)                                                \
+  row(__VA_ARGS__, AVX512, "avx512", AVX512, kSimd, FOVEA_VECTORS(N_AVX3), 16, 3, 8, kDotPmaddwd, kAvx512)             \
+  row(__VA_ARGS__, AVX2_VNNI, "avx2_vnni", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kDotVnni, kAvx2 | kAvxVnni)    \
+  row(__VA_ARGS__, AVX2, "avx2", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kDotPmaddwd, kAvx2)                      \
+  row(__VA_ARGS__, SSE4, "sse4", SSE4, kSimd, FOVEA_VECTORS(N_SSE4), 4, 3, 2, kDotPmaddwd, kSse4)                      \
+  row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, kSimd,                                                                \
+      FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotSmmla, kNeonDotprod | kNeonI8mm)                                             \
+  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotSdot, kNeonDotprod)  \
+  row(__VA_ARGS__, NEON, "neon", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNothing)                    \
+  row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, 2, kDotHelium, kNothing)                   \
+  row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, 2, kDotFloats, kNothing)                               \
+  row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target,                                                  \
+      1, 4, 0, FOVEA_SMLAD ? kDotSmlad : kDotFloats, kNothing)                                                         \
+  row(__VA_ARGS__, XSIMD, "xsimd", XSIMD, "xsimd", xsimd_target,                                                       \
+      FOVEA_XSIMD_LANES, 3, FOVEA_XSIMD_LANES / 2,                                                                     \
+      FOVEA_OFFERS_X86 ? kDotPmaddwd : kDotFloats, FOVEA_XSIMD_LANES == 8 ? kAvx2 : kNothing)
 // clang-format on
 
 namespace fovea {
