@@ -435,7 +435,9 @@ TEST_CASE("multihead tensors: every misuse has its status, and nothing is writte
       {"bias_i32 of f32 x", kUnsupported,
        [](I8LayerCase& c) {
          static const int32_t biases[200] = {};
+         static const float x[2 * 19 * 40] = {};
          c.desc.x_dtype = FOVEA_F32, c.desc.x_scale = 0, c.desc.x_zero = 0;
+         c.args.x.data = x;
          c.args.weights.q.bias = nullptr, c.args.weights.q.bias_i32 = biases;
        }},
       {"y over x", FOVEA_ERR_OVERLAP, [](I8LayerCase& c) { c.args.y.data = const_cast<void*>(c.args.x.data); }},
