@@ -154,8 +154,8 @@ TEST_CASE("sources: a ring that wrapped around gives the bits of a window", "[sh
 
 TEST_CASE("sources: whichever holds pinned tokens and a window, the bits are the same", "[short]") {
   const auto check = [](fovea_target target, fovea_compute compute) {
-    for (const uint32_t q_tokens : {1u, 2u, 40u}) {
-      for (const uint32_t pinned : {3u, 29u, 70u}) {
+    for (const uint32_t q_tokens : {1u, 40u}) {
+      for (const uint32_t pinned : {29u, 70u}) {
         const auto problem = [&](fovea_kv_kind kind) {
           Problem p = decode(q_tokens, kind, compute);
           p.kv_lengths = {300, 100};
