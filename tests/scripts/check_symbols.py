@@ -24,7 +24,7 @@ ALLOWED = re.compile(
     r"|__cpu_(model|features2|indicator_init)"  # the compiler's test of what an x86 processor has
     r"|__aeabi_(u?idiv(mod)?|u?ldivmod|l(lsl|lsr|asr|mul|cmp|div0)|idiv0|ulcmp|mem(cpy|move|set|clr)[48]?)"  # integers on Arm
     r"|__u?divdi3"  # integers on other processors of 32 bits
-    r"|__(add|sub|mul|div)sf3|__(eq|ne|lt|le|gt|ge|unord)sf2|__float(un)?sisf"  # floats where there is no FPU; no doubles
+    r"|__(add|sub|mul|div)sf3|__(eq|ne|lt|le|gt|ge|unord)sf2|__float(un)?sisf|__fix(uns)?sfsi"  # floats where there is no FPU; no doubles
     r"|_GLOBAL_OFFSET_TABLE_"
     # Put in by compilers that are configured to harden what they compile, as Ubuntu's:
     r"|__stack_chk_(fail|guard)|__mem(cpy|move|set)_chk"
