@@ -63,9 +63,10 @@ constexpr Goal f32_speed(float value, float avx2 = 1) { return {GoalKind::kF32Sp
 constexpr Case attention(const char* suite, Shape shape, Goal goal = none(), const char* reference = nullptr) {
   return {suite, Kind::kAttention, shape, {}, goal, reference};
 }
-constexpr Case softmax(SoftmaxShape shape, Goal goal = none()) {
-  return {"softmax", Kind::kSoftmax, {}, shape, goal, nullptr};
+constexpr Case softmax(const char* suite, SoftmaxShape shape, Goal goal = none()) {
+  return {suite, Kind::kSoftmax, {}, shape, goal, nullptr};
 }
+constexpr Case softmax(SoftmaxShape shape, Goal goal = none()) { return softmax("softmax", shape, goal); }
 
 constexpr Case linear(uint32_t tokens, uint32_t in_dim, uint32_t out_dim, Goal goal = none(),
                       fovea_dtype dtype = FOVEA_F32) {
@@ -310,6 +311,27 @@ constexpr Case kCases[] = {
     integer_linear(8, 576, 1536, FOVEA_I4),
     integer_linear(8, 576, 1536, FOVEA_Q8_0),
 };
+constexpr size_t kFirstBoardCase = sizeof kCases / sizeof kCases[0];
+
+// A program for a board has these alone. The first need less than 64 KiB.
+constexpr Case kBoardCases[] = {
+    attention("board", heads(1, 64, 64, 32)),
+    attention("board", causal(heads(1, 64, 64, 32))),
+    attention("board", integers(FOVEA_I8, heads(1, 64, 64, 32))),
+    attention("board", heads(4, 16, 16, 32)),
+    attention("board", heads(1, 1, 128, 32)),
+    attention("board", kv(FOVEA_I8, heads(1, 1, 128, 32))),
+    attention("board", integers(FOVEA_I8, heads(1, 1, 128, 32))),
+    softmax("board", rows(16, 64)),
+    softmax("board", rows(1, 1024)),
+    attention("board", heads(4, 1, 64, 32)),
+    attention("board", heads(4, 64, 64, 64)),
+    attention("board", masked(FOVEA_MASK_BYTE, heads(4, 64, 64, 64))),
+    attention("board", integers(FOVEA_I8, heads(4, 64, 64, 64))),
+    attention("board", grouped(8, 2, 1, 256, 64)),
+    attention("board", kv(FOVEA_I8, grouped(8, 2, 1, 256, 64))),
+    attention("board", integers(FOVEA_I8, grouped(8, 2, 1, 256, 64))),
+};
 
 // Appends to a text of fixed size.
 class Text {
@@ -415,13 +437,17 @@ void name_of(const Case& one, char (&text)[kNameBytes]) {
   }
 }
 
-size_t case_count() { return sizeof kCases / sizeof kCases[0]; }
+size_t board_case_count() { return sizeof kBoardCases / sizeof kBoardCases[0]; }
+const Case& board_case_at(size_t index) { return kBoardCases[index]; }
 
-const Case& case_at(size_t index) { return kCases[index]; }
+size_t case_count() { return kFirstBoardCase + board_case_count(); }
+const Case& case_at(size_t index) {
+  return index < kFirstBoardCase ? kCases[index] : board_case_at(index - kFirstBoardCase);
+}
 
 const char* suite_at(size_t index) {
   constexpr const char* kSuites[] = {"softmax", "prefill", "causal",  "decode", "formats", "integer",
-                                     "sources", "small",   "options", "stream", "threads", "linear"};
+                                     "sources", "small",   "options", "stream", "threads", "linear", "board"};
   return index < sizeof kSuites / sizeof kSuites[0] ? kSuites[index] : nullptr;
 }
 

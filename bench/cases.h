@@ -88,6 +88,10 @@ void name_of(const Case& one, char (&text)[kNameBytes]);
 size_t case_count();
 const Case& case_at(size_t index);
 
+// Those of the suite "board", the last of all cases: small ones, for machines of a few hundred kilobytes.
+size_t board_case_count();
+const Case& board_case_at(size_t index);
+
 // Suites in the order of the table; null behind the last.
 const char* suite_at(size_t index);
 

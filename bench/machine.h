@@ -12,6 +12,13 @@ namespace fovea::bench {
 // Bytes of the data cache of level 1, 2 or 3 that one core can use; 0 where there is none.
 size_t cache_bytes(int level);
 
+// What the system says of the speed of the first processor. 0 and "" where it says nothing.
+struct Speed {
+  double mhz, most_mhz;  // now; at most
+  char governor[24];     // who decides it: "performance", "ondemand", ...
+};
+Speed processor_speed();
+
 // Nanoseconds that this thread has had the processor: does not count while another program has it.
 uint64_t thread_cpu_ns();
 

@@ -265,6 +265,12 @@ int bench(const Options& options) {
     machine.method.sweep_bytes = sweep_bytes;
     machine.method.sweep = sweep.get();
   }
+  if (options.ticks && std::strcmp(platform::clock_unit(), "cycles") != 0) {
+    std::fprintf(stderr,
+                 "fovea_bench: this system does not let programs count cycles (kernel.perf_event_paranoid, or no "
+                 "counter): ns are %s\n",
+                 platform::clock_unit());
+  }
   const Host host = {platform::processor_name(),
                      options.ticks      ? platform::clock_source()
                      : options.cpu_time ? "processor time of the thread"

@@ -4,26 +4,12 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "bench/build.h"
 #include "bench/json.h"
 #include "bench/machine.h"
 
 namespace fovea::bench {
 namespace {
-
-#if defined(__clang__)
-#define FOVEA_BENCH_COMPILER "clang "
-#elif defined(__GNUC__)
-#define FOVEA_BENCH_COMPILER "g++ "
-#else
-#define FOVEA_BENCH_COMPILER ""
-#endif
-#if defined(__clang_version__)
-constexpr const char* kCompiler = FOVEA_BENCH_COMPILER __clang_version__;
-#elif defined(__VERSION__)
-constexpr const char* kCompiler = FOVEA_BENCH_COMPILER __VERSION__;
-#else
-constexpr const char* kCompiler = "unknown";
-#endif
 
 const char* const kDtypes[] = {"f32", "f16", "bf16", "i8", "i4", "q8_0", "q4_0", "q4_1"};
 constexpr const char* kComputes[] = {"f32", "i8"};
@@ -176,7 +162,12 @@ void write_json(std::FILE* file, const Host& host, const Probes& p, const Result
                 const Result* const* reference_of, size_t count) {
   Json json(file);
   json.begin('{').key("host").begin('{');
-  json.member("processor", host.processor).member("compiler", kCompiler).member("clock", host.clock);
+  json.member("processor", host.processor).member("compiler", kCompiler).member("flags", kFlags);
+  const Speed speed = processor_speed();
+  if (speed.most_mhz > 0) json.member("most_mhz", speed.most_mhz);
+  if (speed.mhz > 0) json.member("mhz", speed.mhz);
+  if (speed.governor[0]) json.member("governor", speed.governor);
+  json.member("clock", host.clock).member("unit", host.unit);
   json.flag("cold", host.cold).member("timer_overhead_ns", p.timer_overhead_ns);
   json.member("l1_bytes", static_cast<double>(cache_bytes(1))).member("l2_bytes", static_cast<double>(cache_bytes(2)));
   json.member("l3_bytes", static_cast<double>(cache_bytes(3)));

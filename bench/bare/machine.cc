@@ -11,6 +11,8 @@ namespace fovea::bench {
 
 size_t cache_bytes(int) { return 0; }
 
+Speed processor_speed() { return {}; }
+
 uint64_t thread_cpu_ns() { return platform::clock_ns(); }
 
 void* allocate(size_t bytes) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "bench/build.h"
 #include "bench/json.h"
 #include "bench/machine.h"
 #include "bench/measure.h"
@@ -23,21 +24,6 @@ constexpr const char* kUsage =
   --shape "KEY=N ..."  this shape in place of the cases; may be given several times. Keys and what they are without it:
 %s  --help               this text
 )";
-
-constexpr const char* kShapes[] = {
-    "q=64 heads=4",
-    "q=64 heads=4 dim=32",
-    "q=64 heads=4 causal=1",
-    "q=64 heads=4 mask=byte",
-    "q=16 heads=4 dim=32",
-    "q=1 k=64 heads=4 dim=32",
-    "q=1 k=256 heads=8 kv_heads=2 dim=64",
-    "q=1 k=256 heads=8 kv_heads=2 dim=64 kv=i8",
-    "q=1 k=256 heads=8 kv_heads=2 dim=64 kv=i8 compute=i8",
-    "q=64 heads=4 kv=i8",
-    "q=64 heads=4 kv=i8 compute=i8",
-};
-constexpr SoftmaxShape kSoftmaxes[] = {{16, 64, 1, false, false, false}, {1, 1024, 1, false, false, false}};
 
 // "cycles" of "cycles", "ticks" of "ticks of SysTick".
 const char* unit() {
@@ -60,6 +46,26 @@ double clock_overhead() {
     if (taken < least) least = taken;
   }
   return static_cast<double>(least);
+}
+
+// The first line: what does not change from case to case.
+void report_build() {
+  Json json(stdout, 0);
+  json.begin('{').key("host").begin('{');
+  json.member("processor", platform::processor_name()).member("compiler", kCompiler).member("flags", kFlags);
+  json.member("clock", platform::clock_source()).member("unit", platform::clock_unit());
+  json.key("fovea_version").begin('[').number(FOVEA_VERSION_MAJOR).number(FOVEA_VERSION_MINOR);
+  json.number(FOVEA_VERSION_PATCH).end(']').end('}').end('}');
+}
+
+// A board may have too little memory for a case: that is no failure.
+bool report_no_memory(const Case& one, size_t bytes) {
+  char name[kNameBytes];
+  name_of(one, name);
+  Json json(stdout, 0);
+  json.begin('{').member("name", name).member("suite", one.suite).member("error", "too little memory");
+  json.member("bytes", static_cast<double>(bytes)).end('}');
+  return true;
 }
 
 // False where the case failed. One that the build does not serve has not.
@@ -102,10 +108,11 @@ bool report(const Case& one, Call& call, fovea_status status, double multiply_ad
   return call.status() == FOVEA_OK && call.output_is_finite();
 }
 
-bool run_attention(const Shape& shape, const char* suite) {
-  const Case one = {suite, Kind::kAttention, shape, {}, {}, nullptr};
+bool run_attention(const Case& one) {
+  const Shape& shape = one.shape;
   const size_t bytes = AttentionCall::arena_bytes(shape, FOVEA_TARGET_BEST);
   void* const memory = allocate(bytes);
+  if (!memory) return report_no_memory(one, bytes);
   Arena arena(memory, bytes);
   AttentionCall call;
   const fovea_status status = call.init(shape, FOVEA_TARGET_BEST, nullptr, arena);
@@ -116,13 +123,13 @@ bool run_attention(const Shape& shape, const char* suite) {
   return ran;
 }
 
-bool run_softmax(const SoftmaxShape& shape) {
-  const Case one = {"softmax", Kind::kSoftmax, {}, shape, {}, nullptr};
-  const size_t bytes = SoftmaxCall::arena_bytes(shape);
+bool run_softmax(const Case& one) {
+  const size_t bytes = SoftmaxCall::arena_bytes(one.softmax);
   void* const memory = allocate(bytes);
+  if (!memory) return report_no_memory(one, bytes);
   Arena arena(memory, bytes);
   SoftmaxCall call;
-  const bool ran = report(one, call, call.init(shape, FOVEA_TARGET_BEST, arena), 0, 0);
+  const bool ran = report(one, call, call.init(one.softmax, FOVEA_TARGET_BEST, arena), 0, 0);
   release(memory);
   return ran;
 }
@@ -168,17 +175,13 @@ int bench(int argc, char** argv) {
     return platform::kExitUsage;
   }
   bool right = true;
-  for (size_t i = 0; i < options.shape_count; ++i) right = run_attention(options.shapes[i], "shape") && right;
-  if (options.shape_count) return right ? 0 : 1;
-  for (const char* text : kShapes) {
-    Shape shape;
-    if (parse_shape(text, &shape)) return platform::kExitUsage;
-    const Case one = {"board", Kind::kAttention, shape, {}, {}, nullptr};
-    if (chosen(one, options.filter)) right = run_attention(shape, "board") && right;
+  report_build();
+  for (size_t i = 0; i < options.shape_count; ++i) {
+    right = run_attention({"shape", Kind::kAttention, options.shapes[i], {}, {}, nullptr}) && right;
   }
-  for (const SoftmaxShape& shape : kSoftmaxes) {
-    const Case one = {"softmax", Kind::kSoftmax, {}, shape, {}, nullptr};
-    if (chosen(one, options.filter)) right = run_softmax(shape) && right;
+  for (size_t i = 0; i < board_case_count() && options.shape_count == 0; ++i) {
+    const Case& one = board_case_at(i);
+    if (chosen(one, options.filter)) right = (one.kind == Kind::kSoftmax ? run_softmax(one) : run_attention(one)) && right;
   }
   return right ? 0 : 1;
 }

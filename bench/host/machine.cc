@@ -41,6 +41,17 @@ size_t cache_from_sysfs(int level) {
   }
   return 0;
 }
+
+// One word of a file about the frequency of the first processor; empty where there is none.
+void read_frequency(const char* name, char (&word)[24]) {
+  char path[80];
+  std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cpufreq/%s", name);
+  word[0] = '\0';
+  std::FILE* file = std::fopen(path, "r");
+  if (!file) return;
+  if (std::fscanf(file, "%23s", word) != 1) word[0] = '\0';
+  std::fclose(file);
+}
 #endif
 
 size_t find_cache(int level) {
@@ -67,6 +78,19 @@ size_t find_cache(int level) {
 size_t cache_bytes(int level) {
   static const size_t bytes[] = {find_cache(1), find_cache(2), find_cache(3)};
   return bytes[level - 1];
+}
+
+Speed processor_speed() {
+  Speed speed = {};
+#if defined(__linux__)
+  char khz[24];
+  read_frequency("scaling_cur_freq", khz);
+  speed.mhz = std::strtod(khz, nullptr) / 1000;
+  read_frequency("cpuinfo_max_freq", khz);
+  speed.most_mhz = std::strtod(khz, nullptr) / 1000;
+  read_frequency("scaling_governor", speed.governor);
+#endif
+  return speed;
 }
 
 uint64_t thread_cpu_ns() {

@@ -10,12 +10,14 @@
 namespace fovea::platform {
 namespace {
 
-constexpr uintptr_t kDemcr = 0xe000edfc, kDwtCtrl = 0xe0001000, kDwtCyccnt = 0xe0001004;
+constexpr uintptr_t kDemcr = 0xe000edfc, kDwtCtrl = 0xe0001000, kDwtCyccnt = 0xe0001004,
+                    kDwtLar = 0xe0001fb0;
 constexpr uintptr_t kSystCsr = 0xe000e010, kSystRvr = 0xe000e014, kSystCvr = 0xe000e018;
 constexpr uint32_t kSystMask = 0xffffff;  // it has 24 bits and counts down
 
 bool start_cycle_counter() {
   system_register(kDemcr) |= 1u << 24;                       // TRCENA
+  system_register(kDwtLar) = 0xc5acce55;                     // some Cortex-M7 lock the unit's registers
   if (system_register(kDwtCtrl) & (1u << 25)) return false;  // NOCYCCNT
   system_register(kDwtCtrl) |= 1;                            // CYCCNTENA
   const uint32_t before = system_register(kDwtCyccnt);

@@ -3,8 +3,10 @@
 // Cortex-M: vector table, reset, faults. Register names and addresses: Armv7-M and Armv8-M Architecture Reference
 // Manuals, "System Control Block".
 #include "platform/bare/start.h"
+#include "platform/cortex_m/caches.h"
 #include "platform/cortex_m/registers.h"
 
+using fovea::platform::enable_caches;
 using fovea::platform::system_register;
 
 namespace {
@@ -80,6 +82,7 @@ void fovea_reset() {
   system_register(kFpdscr) = (system_register(kFpdscr) & ~(7u << 16)) | no_tail;
   __asm__ volatile("vmsr fpscr, %0" : : "r"(no_tail));
 #endif
+  enable_caches();
   fovea_start();
 }
 }

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_PLATFORM_CORTEX_M_CACHES_H_
+#define FOVEA_PLATFORM_CORTEX_M_CACHES_H_
+
+namespace fovea::platform {
+
+// Switches on the caches of a Cortex-M7, M55 or M85, which are off after reset. Where there are none, nothing happens.
+void enable_caches();
+
+}  // namespace fovea::platform
+
+#endif  // FOVEA_PLATFORM_CORTEX_M_CACHES_H_
