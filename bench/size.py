@@ -35,7 +35,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "scripts"))
-from library import MINIMAL, Library, features, left_out_by, public_functions, run  # noqa: E402
+from library import Library, features, left_out_by, public_functions, run  # noqa: E402
 import counts  # noqa: E402
 
 BASELINE = ROOT / "bench" / "size_baseline.csv"
@@ -49,13 +49,16 @@ TARGETS = {
 }
 
 ATTENTION = ["fovea_plan_init", "fovea_workspace_bytes", "fovea_attention"]
+STREAMS = ["fovea_state_bytes", "fovea_stream_begin", "fovea_stream_push", "fovea_stream_end"]
+CACHES = ["fovea_kv_cache_bytes", "fovea_kv_cache_init", "fovea_kv_append", "fovea_kv_describe", "fovea_kv_attach"]
 INTEGER_ATTENTION = ["fovea_integer_attention", "fovea_integer_attention_workspace_bytes"]
 NOT_ONE_CALL_IN_F32 = {"BF16", "EXECUTOR", "F16", "GGML", "I4", "I8", "KEY_SPLITS", "LOAD", "PAGES", "RAGGED", "RING", "STREAMS"}
 # Program: the functions that it calls, None for all; the features that are left out.
 PROGRAMS = {
     "softmax alone": (["fovea_softmax_f32"], set()),
-    "attention, causal and key lengths": (ATTENTION, left_out_by(MINIMAL)),
-    "integer attention, int8 tensors": (INTEGER_ATTENTION, left_out_by(MINIMAL) - {"INTEGER_ATTENTION"}),
+    "attention, causal and key lengths": (ATTENTION, left_out_by("minimal.h")),
+    "streams and caches of int8 rows": (ATTENTION + STREAMS + CACHES, left_out_by("streaming.h")),
+    "integer attention, int8 tensors": (INTEGER_ATTENTION, left_out_by("int8.h")),
     "attention, all options of one f32 call": (ATTENTION, NOT_ONE_CALL_IN_F32),
     "attention": (ATTENTION, set()),
     "all functions": (None, set()),

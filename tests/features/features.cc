@@ -312,7 +312,7 @@ fovea_status texts() {
 fovea_status linear(fovea_dtype dtype, size_t block_bytes) {
   fovea_linear_args a = {};
   a.struct_bytes = sizeof a;
-  a.tokens = 2, a.in_dim = 40, a.out_dim = 9;
+  a.tokens = 9, a.in_dim = 40, a.out_dim = 9;
   a.x = q, a.x_stride = 40;
   a.y = outputs.out, a.y_stride = 9;
   a.weights.dtype = dtype, a.weights.data = blocks, a.weights.row_stride = ptrdiff_t(2 * block_bytes);

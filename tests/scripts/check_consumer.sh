@@ -62,11 +62,13 @@ echo "== add_subdirectory, in a project without a configuration, of unity builds
 "$cmake" --build "$work/subdirectory"
 "$work/subdirectory/consumer"
 
-echo "== the smallest configuration"
-"$cmake" -S "$consumer" -B "$work/minimal" -DCMAKE_BUILD_TYPE=MinSizeRel -DFOVEA_SOURCE_DIR="$source" -DFOVEA_SIMD=scalar \
-  -DFOVEA_CONFIG_HEADER="$work/prefix/include/fovea/config/minimal.h"
-"$cmake" --build "$work/minimal"
-"$work/minimal/consumer"
+for name in int8 minimal streaming; do
+  echo "== the configuration $name.h"
+  "$cmake" -S "$consumer" -B "$work/$name" -DCMAKE_BUILD_TYPE=MinSizeRel -DFOVEA_SOURCE_DIR="$source" -DFOVEA_SIMD=scalar \
+    -DFOVEA_CONFIG_HEADER="$work/prefix/include/fovea/config/$name.h"
+  "$cmake" --build "$work/$name"
+  "$work/$name/consumer"
+done
 
 echo "== pkg-config, in C and in C++"
 if ! command -v pkg-config >/dev/null; then

@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 import sys
 
-from library import MINIMAL, ROOT, Library, features, left_out_by, run
+from library import CONFIGS, ROOT, Library, features, left_out_by, run
 
 UNSUPPORTED = "-4"
 NOTHING = "0" * 16
@@ -62,9 +62,9 @@ def main():
     needed = set().union(*(needs for needs, _, _ in whole.values()))
     failures += [f"no call needs {name}" for name in sorted(every - needed)]
     failures += [f"fovea_config.h has no {name}" for name in sorted(needed - every)]
-    failures += [f"minimal.h does not leave out {name}" for name in sorted(every - left_out_by(MINIMAL))]
-    failures += [f"minimal.h leaves out {name}, which fovea_config.h has not" for name in sorted(left_out_by(MINIMAL) - every)]
-    variants = {"none": every}
+    failures += [f"minimal.h does not leave out {name}" for name in sorted(every - left_out_by("minimal.h"))]
+    failures += [f"minimal.h leaves out {name}, which fovea_config.h has not" for name in sorted(left_out_by("minimal.h") - every)]
+    variants = {header.name: left_out_by(header.name) for header in sorted(CONFIGS.glob("*.h"))}
     for name in arguments.features or sorted(every):
         variants[f"without {name}"] = {name}
         variants[f"{name} alone"] = every - {name}

@@ -11,7 +11,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CONFIG = ROOT / "lib" / "include" / "fovea" / "fovea_config.h"
-MINIMAL = CONFIG.parent / "config" / "minimal.h"
+CONFIGS = CONFIG.parent / "config"  # ready-made settings: minimal.h and others that include it
 
 
 def run(*command, **options):
@@ -25,8 +25,12 @@ def features():
 
 
 def left_out_by(header):
-    """What a header for FOVEA_CONFIG_HEADER leaves out."""
-    return set(re.findall(r"^#define FOVEA_ENABLE_(\w+) 0\b", header.read_text(), flags=re.M))
+    """What a header of CONFIGS leaves out."""
+    text = (CONFIGS / header).read_text()
+    left_out = set(re.findall(r"^#define FOVEA_ENABLE_(\w+) 0\b", text, flags=re.M))
+    for included in re.findall(r'^#include "fovea/config/(.*)"', text, flags=re.M):
+        left_out |= left_out_by(included)
+    return left_out - set(re.findall(r"^#define FOVEA_ENABLE_(\w+) 1\b", text, flags=re.M))
 
 
 def public_functions():

@@ -1,0 +1,29 @@
+/* A value for FOVEA_CONFIG_HEADER (see fovea_config.h) for firmware that sees one token, or a few, at a time: beside what
+ * minimal.h keeps, streams whose keys come in pieces, rings of f32 and int8 rows with sliding windows and pinned tokens,
+ * and rope. bench/README.md, "Size", has its size.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef FOVEA_CONFIG_STREAMING_H_
+#define FOVEA_CONFIG_STREAMING_H_
+
+#ifndef FOVEA_ENABLE_FEW_ROWS
+#define FOVEA_ENABLE_FEW_ROWS 1
+#endif
+#ifndef FOVEA_ENABLE_I8
+#define FOVEA_ENABLE_I8 1
+#endif
+#ifndef FOVEA_ENABLE_RING
+#define FOVEA_ENABLE_RING 1
+#endif
+#ifndef FOVEA_ENABLE_ROPE_HALF_SPLIT
+#define FOVEA_ENABLE_ROPE_HALF_SPLIT 1
+#endif
+#ifndef FOVEA_ENABLE_STREAMS
+#define FOVEA_ENABLE_STREAMS 1
+#endif
+#ifndef FOVEA_ENABLE_WINDOWS
+#define FOVEA_ENABLE_WINDOWS 1
+#endif
+#include "fovea/config/minimal.h"
+
+#endif /* FOVEA_CONFIG_STREAMING_H_ */
