@@ -110,10 +110,10 @@ const float* NumbersAtEnd(const ContractMemory& memory, size_t count) {
 
 template <int kRows, int kVectors>
 void TestMultiplyPart(ContractLog& log, const ContractMemory& memory) {
-  constexpr size_t kColumns = kVectors * kLanes;
-  float x[8 * kColumns];
-  for (size_t i = 0; i < 8 * kColumns; ++i) x[i] = 0.7f + float(i % 13);
-  for (size_t dim = 1; dim <= 8; ++dim) {
+  constexpr size_t kColumns = kVectors * kLanes, kMostElements = 19;
+  float x[kMostElements * kColumns];
+  for (size_t i = 0; i < kMostElements * kColumns; ++i) x[i] = 0.7f + float(i % 13);
+  for (size_t dim = 1; dim <= kMostElements; ++dim) {
     const float* const rows = NumbersAtEnd(memory, kRows * dim);
     const float* next = x;
     const float* at[kRows];
@@ -172,6 +172,7 @@ void TestBlocks(ContractLog& log, const ContractMemory& memory) {
   TestAddValues<true, kElements, kVectors>(log, memory);
   TestAddValues<false, 1, kVectors>(log, memory);
   TestAddValues<true, 1, kVectors>(log, memory);
+  if constexpr (kLanes == 1 && kVectors == 1) TestAddValues<false, 8, 1>(log, memory);  // that of a lone row
   if constexpr (kVectors > 1) TestBlocks<kVectors - 1>(log, memory);
 }
 

@@ -20,6 +20,14 @@ FOVEA_INLINE void ScoresOfVectors(const QueryTile& t, const KeyTile& keys, size_
                          keys.end - keys.begin, false, t.s + size_t(keys.begin) * columns + column);
 }
 
+// A row that is alone in its tile: as it lies in one piece, loads take several of its elements.
+FOVEA_INLINE bool IsLoneRow(const QueryTile& t) { return kLanes == 1 && t.columns == 1; }
+FOVEA_CALLED void ScoresOfRow(const QueryTile& t, const KeyTile& keys) {
+  QueryTile own = t;
+  own.columns = 1;
+  ScoresOfVectors<1>(own, keys, 0);
+}
+
 FOVEA_SHARED void ScoresOfVector(const QueryTile& t, const KeyTile& keys, size_t column) {
   ScoresOfVectors<1>(t, keys, column);
 }
@@ -34,6 +42,7 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
     return;
   }
   if constexpr (kVectors == 1) {
+    if (IsLoneRow(t)) return ScoresOfRow(t, keys);
     ScoresOfVector(t, keys, column);
   } else if constexpr (kVectors == kBlockVectors) {
     ScoresOfBlock(t, keys, column);
@@ -147,14 +156,23 @@ FOVEA_SHARED void BlockOfVector(const QueryTile& t, const KeyTile& keys, size_t 
   ValueBlock<kMayHide, 1, kValueBlockOf<1>>(t, keys, column, element, 0);
 }
 
+// Blocks of a lone row where nothing hides. Returns the first element behind them.
+FOVEA_CALLED size_t BlocksOfRow(const QueryTile& t, const KeyTile& keys) {
+  QueryTile own = t;
+  own.columns = 1;
+  size_t e = 0;
+  for (; e + kLongBlock <= t.value_dim; e += kLongBlock) ValueBlock<false, 1, kLongBlock>(own, keys, 0, e, 0);
+  return e;
+}
+
 // All elements of the values: whole blocks, the last of which may overlap the one before it and then leaves its part
 // alone.
 template <bool kHides, int kVectors>
 FOVEA_INLINE void ValuesOfVectors(const QueryTile& t, const KeyTile& keys, size_t column) {
   constexpr size_t kBlock = kValueBlockOf<kVectors>;
   const size_t value_dim = t.value_dim;
+  size_t e = 0;
   if constexpr (kPreferSize) {  // what does not fill a block, an element at a time
-    size_t e = 0;
     if constexpr (kVectors == 1 && !kHides) {
       for (; e + kLongBlock <= value_dim; e += kLongBlock) LongBlockOfVector(t, keys, column, e);
     }
@@ -170,11 +188,14 @@ FOVEA_INLINE void ValuesOfVectors(const QueryTile& t, const KeyTile& keys, size_
     }
     return;
   }
+  if constexpr (kVectors == 1 && !kHides) {
+    if (IsLoneRow(t)) e = BlocksOfRow(t, keys);
+  }
   if (value_dim < kBlock) {
-    for (size_t e = 0; e < value_dim; ++e) ValueBlock<kHides, kVectors, 1>(t, keys, column, e, 0);
+    for (; e < value_dim; ++e) ValueBlock<kHides, kVectors, 1>(t, keys, column, e, 0);
     return;
   }
-  for (size_t e = 0; e < value_dim; e += kBlock) {
+  for (; e < value_dim; e += kBlock) {
     const size_t start = e + kBlock <= value_dim ? e : value_dim - kBlock;
     ValueBlock<kHides, kVectors, kBlock>(t, keys, column, start, int(e - start));
   }

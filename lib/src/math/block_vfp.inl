@@ -9,10 +9,10 @@ constexpr int RegistersForRows(int vectors, int rows) { return vectors + kElems 
 constexpr int RegistersForValues(int vectors, int elements) { return vectors + elements; }
 
 // Whether the vectors of a step lie right behind those of the step before, as far as the compiler knows: then one load
-// takes those of both. So it is in attention, not in linear layers.
+// takes those of several steps. So it is in attention, not in linear layers.
 template <int kVectors>
 FOVEA_INLINE bool StepsAdjoin(size_t columns) {
-  return kVectors == 4 && __builtin_constant_p(columns) && columns == kVectors;
+  return (kVectors & (kVectors - 1)) == 0 && __builtin_constant_p(columns) && columns == kVectors;
 }
 
 // acc[k][v] += x[v] * element kElement of row[k]. Element by element in functions, since loops over elements would be
@@ -44,16 +44,11 @@ FOVEA_INLINE void MultiplyElements(const float*& x, size_t columns, const float 
   }
 }
 
-template <bool kAsks, int kRows, int kVectors>
-FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows], const float*,
-                               VF (&acc)[kRows][kVectors]) {
-  FOVEA_UNROLL_LONG_LOOP(4)
-  for (size_t n = dim / kElems; n > 0; --n) {
-    float row[kRows][kElems];
-    hn::NextElements(at, row);
-    MultiplyElements(x, columns, row, acc);
-  }
-  for (size_t n = dim % kElems; n > 0; --n) {
+// The next n elements, one by one.
+template <int kRows, int kVectors>
+FOVEA_INLINE void MultiplyOneByOne(const float*& x, size_t columns, size_t n, const float* (&at)[kRows],
+                                   VF (&acc)[kRows][kVectors]) {
+  for (; n > 0; --n) {
     float row[kRows][1];
     VF xi[kVectors];
     FOVEA_UNROLL(4)
@@ -61,6 +56,30 @@ FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, cons
     hn::NextVectors(x, ptrdiff_t(columns), xi);
     MultiplyElement<0>(xi, row, acc);
   }
+}
+
+template <bool kAsks, int kRows, int kVectors>
+FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows], const float*,
+                               VF (&acc)[kRows][kVectors]) {
+#if FOVEA_SCALAR_FUSES
+  if constexpr (kRows == 4 && kVectors == 1) {
+    if (StepsAdjoin<kVectors>(columns)) {
+      constexpr size_t kFours = kPreferSize ? 1 : 2;
+      for (size_t n = dim / (4 * kFours); n > 0; --n) {
+        FOVEA_UNROLL(2)
+        for (size_t i = 0; i < kFours; ++i) hn::MulAddFour(x, at, acc);
+      }
+      return MultiplyOneByOne(x, columns, dim % (4 * kFours), at, acc);
+    }
+  }
+#endif
+  FOVEA_UNROLL_LONG_LOOP(4)
+  for (size_t n = dim / kElems; n > 0; --n) {
+    float row[kRows][kElems];
+    hn::NextElements(at, row);
+    MultiplyElements(x, columns, row, acc);
+  }
+  MultiplyOneByOne(x, columns, dim % kElems, at, acc);
 }
 
 // acc[e][v] += p[v] * element[e].
@@ -73,9 +92,31 @@ FOVEA_INLINE void AddKey(const VF* p, const float (&elements)[kBlock], VF (&acc)
   }
 }
 
+// One vector of each of the next two steps.
+FOVEA_INLINE void NextTwo(const float*& p, size_t columns, VF (&v)[2]) {
+  if (StepsAdjoin<1>(columns)) return hn::NextVectors(p, 2, v);
+  VF one[1];
+  hn::NextVectors(p, ptrdiff_t(columns), one);
+  v[0] = one[0];
+  hn::NextVectors(p, ptrdiff_t(columns), one);
+  v[1] = one[0];
+}
+
 template <bool kHides, int kBlock, int kVectors>
 FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, ptrdiff_t stride, uint32_t n,
                             VF (&acc)[kBlock][kVectors]) {
+  if constexpr (!kHides && kBlock == 8 && kVectors == 1) {
+    for (uint32_t pairs = n / 2; pairs > 0; --pairs) {
+      float elements[kBlock];
+      VF pj[2];
+      NextTwo(p, columns, pj);
+      hn::NextElements(value, stride, elements);
+      AddKey(pj, elements, acc);
+      hn::NextElements(value, stride, elements);
+      AddKey(pj + 1, elements, acc);
+    }
+    n %= 2;
+  }
   if constexpr (!kHides && kBlock == 4 && kVectors == 4) {
     if (StepsAdjoin<kVectors>(columns)) {
       const float* pair[2] = {value, value + (n > 1 ? stride : 0)};

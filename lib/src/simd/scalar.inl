@@ -214,6 +214,24 @@ FOVEA_INLINE void NextElements(const float* (&p)[n], float (&e)[n][2]) {
     for (int i = 0; i < n; ++i, p[i] += 2) e[i][0] = p[i][0], e[i][1] = p[i][1];
   }
 }
+#if FOVEA_SCALAR_FUSES
+FOVEA_INLINE void MulAddFour(const float*& x, const float* (&p)[4], VF (&acc)[4][1]) {
+  typedef float Four[4];
+  asm("vldmia %4!, {s16-s19}\n\t"
+      "vldmia %5!, {s0-s3}\n\tvldmia %6!, {s4-s7}\n\tvldmia %7!, {s8-s11}\n\tvldmia %8!, {s12-s15}\n\t"
+      "vfma.f32 %0, s16, s0\n\tvfma.f32 %1, s16, s4\n\tvfma.f32 %2, s16, s8\n\tvfma.f32 %3, s16, s12\n\t"
+      "vfma.f32 %0, s17, s1\n\tvfma.f32 %1, s17, s5\n\tvfma.f32 %2, s17, s9\n\tvfma.f32 %3, s17, s13\n\t"
+      "vfma.f32 %0, s18, s2\n\tvfma.f32 %1, s18, s6\n\tvfma.f32 %2, s18, s10\n\tvfma.f32 %3, s18, s14\n\t"
+      "vfma.f32 %0, s19, s3\n\tvfma.f32 %1, s19, s7\n\tvfma.f32 %2, s19, s11\n\tvfma.f32 %3, s19, s15"
+      : "+t"(acc[0][0].raw), "+t"(acc[1][0].raw), "+t"(acc[2][0].raw), "+t"(acc[3][0].raw), "+r"(x), "+r"(p[0]),
+        "+r"(p[1]), "+r"(p[2]), "+r"(p[3])
+      : "m"(*reinterpret_cast<const Four*>(x)), "m"(*reinterpret_cast<const Four*>(p[0])),
+        "m"(*reinterpret_cast<const Four*>(p[1])), "m"(*reinterpret_cast<const Four*>(p[2])),
+        "m"(*reinterpret_cast<const Four*>(p[3]))
+      : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", "s16",
+        "s17", "s18", "s19");
+}
+#endif
 template <int n>
 FOVEA_INLINE void NextElements(const float*& p, ptrdiff_t step, float (&e)[n]) {
   if constexpr (n == 4) {
