@@ -81,6 +81,14 @@ class More:
         self.name, self.words, self.goal = name, words, goal
 
 
+# Decode of more query rows that share their keys, and of other keys.
+MORE_DECODE = [
+    More("decode f16 rows", f"{DECODE} f16"),
+    *(More(f"decode of {queries} {kind}".strip(), f"4 {queries} 256 32 {word}".strip())
+      for queries in (2, 4) for kind, word in (("", ""), ("f16 rows", "f16"), ("int8 rows", "i8"), ("integers", "integers"))),
+]
+
+
 def integers_on_a_board(goal, times_fewer, tensors_goal):
     return [
         More("int8 rows", f"{SHAPE} i8"),
@@ -90,6 +98,7 @@ def integers_on_a_board(goal, times_fewer, tensors_goal):
         More("decode integers", f"{DECODE} integers", ("decode", times_fewer)),
         More("tensors", f"{SHAPE} tensors", tensors_goal),
         More("decode tensors", f"{DECODE} tensors"),
+        *MORE_DECODE,
     ]
 
 

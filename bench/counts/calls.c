@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What bench/counts.py and bench/size.py count:
- *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [i8] [integers] [tensors] [linear] [TARGET]
+ *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [f16] [i8] [integers] [tensors] [linear] [TARGET]
  * as many attention calls, by the library or by plain loops, without a shape 4 heads x 64 queries x 64 keys x dim 64. A
- * mask is of floats and hides every fourth key. With "i8" the library gets int8 rows of the keys and values, with
- * "integers" also computes products of integers, and with "tensors" all is integers: fovea_integer_attention. With
- * "linear" the call is a linear layer instead, for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1.
+ * mask is of floats and hides every fourth key. With "f16" or "i8" the library gets rows of half precision or int8 of the
+ * keys and values, with "integers" it also computes products of integers, and with "tensors" all is integers:
+ * fovea_integer_attention. With "linear" the call is a linear layer instead, for Q_TOKENS tokens, with KV_TOKENS outputs
+ * and DIM inputs; HEADS is 1.
  * The target is one of its names. All memory is static, so it runs on every machine. The exit status is 3 where the
  * library does not serve the call.
  */
@@ -38,6 +39,7 @@ enum {
 static float queries[kMaxQueries], keys[kMaxKeys], values[kMaxKeys], out[kMaxQueries];
 static float mask[kMaxMask], weights[kMaxKeyTokens];
 static int8_t query_codes[kMaxQueries], key_codes[kMaxKeys], value_codes[kMaxKeys], out_codes[kMaxQueries];
+static uint16_t key_halves[kMaxKeys], value_halves[kMaxKeys];
 static float key_scales[kMaxKeyRows], value_scales[kMaxKeyRows];
 /* More than any call takes. */
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
@@ -45,6 +47,7 @@ static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
               FOVEA_LINEAR_I8_WORKSPACE_BYTES(kMaxInputs)];
 
 struct options {
+  int f16;
   int i8;
   int tensors;
   int linear;
@@ -69,6 +72,16 @@ static void narrow(const float* data, int rows, int dim, int8_t* codes, float* s
   }
 }
 
+/* To half precision, towards zero; magnitudes below 2^-14 become 0. */
+static void halve(const float* data, int count, uint16_t* halves) {
+  for (int i = 0; i < count; ++i) {
+    uint32_t bits;
+    memcpy(&bits, &data[i], sizeof bits);
+    const uint32_t magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
+    halves[i] = (uint16_t)(magnitude < 0x38800000u ? sign : sign | (magnitude - 0x38000000u) >> 13);
+  }
+}
+
 static fovea_in dense(const void* data, int tokens, int dim) {
   const fovea_in in = {data, 0, (ptrdiff_t)tokens * dim, dim};
   return in;
@@ -80,7 +93,12 @@ static fovea_kv_source keys_and_values(const struct naive_call* shape, const str
   memset(&source, 0, sizeof source);
   source.keys = dense(shape->keys, tokens, dim);
   source.values = dense(shape->values, tokens, dim);
-  if (options->i8) {
+  if (options->f16) {
+    halve(shape->keys, rows * dim, key_halves);
+    halve(shape->values, rows * dim, value_halves);
+    source.keys.data = key_halves;
+    source.values.data = value_halves;
+  } else if (options->i8) {
     narrow(shape->keys, rows, dim, key_codes, key_scales);
     narrow(shape->values, rows, dim, value_codes, value_scales);
     source.keys.data = key_codes;
@@ -100,7 +118,7 @@ static fovea_status call_fovea(const struct naive_call* shape, const struct opti
   desc.max_batch = 1;
   desc.max_q_tokens = (uint32_t)shape->q_tokens;
   desc.max_kv_tokens = (uint32_t)shape->kv_tokens;
-  desc.key_dtype = desc.value_dtype = options->i8 ? FOVEA_I8 : FOVEA_F32;
+  desc.key_dtype = desc.value_dtype = options->f16 ? FOVEA_F16 : options->i8 ? FOVEA_I8 : FOVEA_F32;
   desc.compute = options->compute;
   desc.target = options->target;
   desc.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM; /* for a target that is named */
@@ -214,6 +232,8 @@ int main(int argc, char** argv) {
   for (int i = 7; i < argc; ++i) {
     if (strcmp(argv[i], "mask") == 0) {
       shape.mask = mask;
+    } else if (strcmp(argv[i], "f16") == 0) {
+      options.f16 = 1;
     } else if (strcmp(argv[i], "i8") == 0) {
       options.i8 = 1;
     } else if (strcmp(argv[i], "tensors") == 0) {
