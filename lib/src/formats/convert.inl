@@ -2,9 +2,27 @@
 //
 // Rows of any format to f32 and back.
 
-// Goes by groups of kScaleGroup elements, whatever the format.
+// n elements from d on, which have one scale, where a vector has one lane.
+template <fovea_dtype kType>
+FOVEA_INLINE void WidenOneByOne(const FormatRow<kType>& row, size_t d, size_t n, float* out) {
+  constexpr size_t kAtOnce = 8;
+  const auto scale = ScaleOf<kType>::At(row, d);
+  for (; !kPreferSize && n >= kAtOnce; n -= kAtOnce, d += kAtOnce, out += kAtOnce) {
+    FOVEA_UNROLL(8)
+    for (size_t i = 0; i < kAtOnce; ++i) hn::StoreU(scale.Times(row.Whole(d + i)), kF, out + i);
+  }
+  for (; n > 0; --n, ++d, ++out) hn::StoreU(scale.Times(row.Whole(d)), kF, out);
+}
+
+// Goes by groups of kScaleGroup elements, whatever the format, unless a single lane makes one of the whole row.
 template <fovea_dtype kType>
 FOVEA_TEMPLATE void WidenRow(const FormatRow<kType>& row, size_t first, size_t dim, float* out) {
+  if constexpr (kLanes == 1) {
+    for (; kGrouped<kType> && dim > kScaleGroup; dim -= kScaleGroup, first += kScaleGroup, out += kScaleGroup) {
+      WidenOneByOne(row, first, kScaleGroup, out);
+    }
+    return WidenOneByOne(row, first, dim, out);
+  }
   const size_t end = first + dim;
   size_t d = first;
   for (; d + kScaleGroup <= end; d += kScaleGroup, out += kScaleGroup) {
@@ -28,10 +46,15 @@ FOVEA_INLINE void* RowAt(void* base, size_t unit_bytes, size_t row, ptrdiff_t st
 template <fovea_dtype kType>
 FOVEA_CALLED_TEMPLATE void WidenAs(const WidenRows& w) {
   static_assert(sizeof(typename FormatRow<kType>::Unit) == unit_bytes(kType), "the table and the row must agree");
-  for (size_t r = 0; r < w.rows; ++r) {
-    const void* data = RowAt(w.data, unit_bytes(kType), r, w.stride);
-    const void* scales = RowAt(w.scales, scale_bytes(kType), r, w.scale_stride);
-    WidenRow(FormatRow<kType>::Of(data, scales), w.first, w.dim, w.out + ptrdiff_t(r) * w.out_stride);
+  const void* data = w.data;
+  const void* scales = w.scales;
+  float* out = w.out;
+  for (size_t rows = w.dim == 0 ? 0 : w.rows; rows > 0;) {
+    WidenRow(FormatRow<kType>::Of(data, scales), w.first, w.dim, out);
+    if (--rows == 0) return;  // behind the last row a stride may be anything
+    data = RowAt(data, unit_bytes(kType), 1, w.stride);
+    scales = RowAt(scales, scale_bytes(kType), 1, w.scale_stride);
+    out += w.out_stride;
   }
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words for half-precision numbers on processors that do not convert them, over the other words of the backend
-// header. Included inside namespace hn. No arithmetic sees a subnormal number, so flushing them changes nothing, and
-// the time is the same for all values.
+// The words for half-precision numbers, over FromF16 and ToF16. Included inside namespace hn, behind a definition of
+// FOVEA_HAS_F16: whether the backend header has these two. Where it has not, they are made of its other words: no
+// arithmetic sees a subnormal number, so flushing them changes nothing, and the time is the same for all values.
 
+#if !FOVEA_HAS_F16
 // From 16 bits in each lane. f16 has 10 bits of fraction and an exponent that counts from 15, f32 23 and 127.
 FOVEA_INLINE VF FromF16(VI half) {
   const VI magnitude = ShiftLeft<13>(And(half, Set(kI, 0x7fff)));
@@ -29,6 +30,7 @@ FOVEA_INLINE VI ToF16(VF v) {
   half = IfThenElse(Eq(v, v), half, BitCast(kF, Set(kI, 0x7e00)));
   return Or(BitCast(kI, half), And(ShiftRight<16>(BitCast(kI, v)), Set(kI, 0x8000)));
 }
+#endif
 
 FOVEA_INLINE VF SetF16(decltype(kF), uint16_t bits) { return FromF16(Set(kI, bits)); }
 FOVEA_INLINE VF LoadF16(decltype(kF), const uint16_t* p) { return FromF16(LoadU16(kI, p)); }

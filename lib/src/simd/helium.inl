@@ -76,11 +76,9 @@ FOVEA_INLINE VI ToF16(VF v) {
   return vreinterpretq_s32_f32(q0);
 }
 #endif
-FOVEA_INLINE VF SetF16(Tag<float>, uint16_t bits) { return FromF16(Set(kI, bits)); }
-FOVEA_INLINE VF LoadF16(Tag<float>, const uint16_t* p) { return FromF16(LoadU16(kI, p)); }
-FOVEA_INLINE VF LoadF16N(Tag<float>, const uint16_t* p, size_t n) { return FromF16(LoadU16N(kI, p, n)); }
-FOVEA_INLINE void StoreF16(VF v, uint16_t* p) { StoreU16(ToF16(v), p); }
-FOVEA_INLINE void StoreF16N(VF v, uint16_t* p, size_t n) { StoreU16N(ToF16(v), p, n); }
+#define FOVEA_HAS_F16 1
+#include "simd/half.inl"
+#undef FOVEA_HAS_F16
 
 FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return vreinterpretq_f32_s32(a); }
 FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return vreinterpretq_s32_f32(a); }

@@ -191,7 +191,23 @@ FOVEA_INLINE VF SwapLanes(VF v) {
 }
 FOVEA_INLINE VF SumsOfLanes(const VF (&v)[1]) { return v[0]; }
 
+// Bit 1 of __ARM_FP: the processor converts half-precision numbers. That of Cortex-M does, where g++ does not say so.
+#if defined(__arm__) && defined(__ARM_FP) && ((__ARM_FP & 2) != 0 || __ARM_ARCH_PROFILE == 'M')
+#define FOVEA_HAS_F16 1
+FOVEA_INLINE VF FromF16(VI half) {
+  VF v = BitCast(kF, half);
+  asm("vcvtb.f32.f16 %0, %0" : "+t"(v.raw));
+  return v;
+}
+FOVEA_INLINE VI ToF16(VF v) {
+  asm("vcvtb.f16.f32 %0, %0" : "+t"(v.raw));
+  return BitCast(kI, v);
+}
+#else
+#define FOVEA_HAS_F16 0
+#endif
 #include "simd/half.inl"
+#undef FOVEA_HAS_F16
 
 // Elements to multiply by. Where one instruction loads several floating-point registers, whose numbers must then follow
 // each other, two at a time.
