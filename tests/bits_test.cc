@@ -4,6 +4,7 @@
 // inputs and on nothing else. All comparisons are of bytes.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "catch.h"
 #include "simd_tests.h"
@@ -110,6 +111,51 @@ TEST_CASE("bits: with integer products all targets give the same, on all machine
       CHECK(hash_outputs(integer_problems(), {target, Budget::kNone, portable}) == kWhole);
       CHECK(hash_outputs(integer_problems(), {target, Budget::kNone, portable, 64}) == kSplit);
     }
+  }
+}
+
+// A softmax and a log-softmax of rows, or of columns side by side; every other call has a scale and a mask.
+uint64_t hash_softmax(uint64_t hash, fovea_target target, size_t outer, size_t axis, size_t inner) {
+  const size_t count = outer * axis * inner;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> in(count), mask(count), out(count);
+  for (size_t i = 0; i < count; ++i) {
+    in[i] = random_bits(axis, i) % 19 == 0 ? -kInfinity : random_uniform(axis + 1, i, -9.0f, 9.0f);
+    mask[i] = random_bits(axis + 2, i) % 7 == 0 ? -kInfinity : random_uniform(axis + 3, i, -2.0f, 2.0f);
+  }
+  fovea_softmax_args args = {};
+  args.struct_bytes = sizeof args;
+  args.target = target;
+  args.out = out.data(), args.in = in.data();
+  args.outer = outer, args.axis = axis, args.inner = inner;
+  args.out_axis_stride = args.in_axis_stride = args.mask_axis_stride = static_cast<ptrdiff_t>(inner);
+  args.out_outer_stride = args.in_outer_stride = args.mask_outer_stride = static_cast<ptrdiff_t>(axis * inner);
+  args.mask_inner_stride = 1;
+  for (const bool masked : {false, true}) {
+    args.mask = masked ? mask.data() : nullptr;
+    args.scale = masked ? 0.7f : 1.0f;
+    REQUIRE(fovea_softmax_f32(&args) == FOVEA_OK);
+    hash = hash_bits(hash, out);
+    REQUIRE(fovea_log_softmax_f32(&args) == FOVEA_OK);
+    hash = hash_bits(hash, out);
+  }
+  return hash;
+}
+
+TEST_CASE("bits: a softmax of rows has them of all targets with 16 strands to a sum, of columns of all", "[short]") {
+  constexpr uint64_t kRows[2] = {0x542276fdc634fc1fu, 0xbe1e089e4986892fu},
+                     kColumns[2] = {0xe20c78c952842459u, 0xb6f4e488a937d07du};  // twice rounded, fused
+  for (const fovea_target target : targets()) {
+    INFO(fovea_target_name(target));
+    uint64_t rows = 0xcbf29ce484222325u, columns = rows;
+    for (const size_t axis : {1u, 2u, 9u, 33u, 64u, 70u}) columns = hash_softmax(columns, target, 2, axis, 19);
+    CHECK(columns == kColumns[fuses(target)]);
+    // Fewer strands where a vector has one lane, and where there are 8 registers.
+    if (target == FOVEA_TARGET_SCALAR || target == FOVEA_TARGET_HELIUM) continue;
+    for (const size_t axis : {1u, 2u, 9u, 16u, 31u, 32u, 33u, 64u, 100u, 197u, 256u, 257u, 1000u, 1024u, 4131u}) {
+      rows = hash_softmax(rows, target, 5, axis, 1);
+    }
+    CHECK(hash_softmax(rows, target, 1, 70001, 1) == kRows[fuses(target)]);
   }
 }
 

@@ -188,7 +188,8 @@ const char* fovea_target_backend(fovea_target target);
  *                         where in is NaN.
  * Results. Every weight has an error of at most 3 ulp, plus half an ulp for each doubling of the axis, plus the effect
  * of rounding x and x - max(x) to float (up to |x - max(x)| half ulps of a weight). A row in which everything is
- * hidden or -inf gives zeros (log-softmax: -inf). A +inf or NaN that is not hidden makes its row NaN. */
+ * hidden or -inf gives zeros (log-softmax: -inf). A +inf or NaN that is not hidden makes its row NaN. The bits are the same
+ * on AVX2, AVX-512 and AArch64. */
 typedef struct fovea_softmax_args {
   uint32_t struct_bytes; /* sizeof(fovea_softmax_args) */
   fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */

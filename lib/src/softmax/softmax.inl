@@ -12,15 +12,26 @@ FOVEA_INLINE VF ScaledMasked(VF x, VF scale, VF mask) {
 FOVEA_INLINE bool OfLogarithm(const SoftmaxSlice& slice) { return config::kLogSoftmax && slice.logarithm; }
 FOVEA_INLINE bool OfMasked(const SoftmaxSlice& slice) { return config::kSoftmaxMask && slice.mask; }
 
+// The first n <= kLanes elements at p.
+FOVEA_INLINE VF LoadUpTo(const float* p, size_t n) {
+  return !kPreferSize && n == kLanes ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n);
+}
+FOVEA_INLINE void StoreUpTo(VF v, float* p, size_t n) {
+  if (!kPreferSize && n == kLanes) return hn::StoreU(v, kF, p);
+  hn::StoreN(v, kF, p, n);
+}
+
 // What is done to the elements of a row as they are read; kAny asks the row.
 enum class Reading { kPlain, kScaled, kMasked, kAny };
 
-// Scaled and masked elements of a row; lanes beyond its end are -inf.
+// A row: its elements, scaled and masked, and where its results go.
 template <Reading kReading>
-struct RowReader {
+struct Row {
   const float* in;
   const float* mask;
-  VF scale;
+  float* out;
+  ptrdiff_t ahead;  // from an element to the one at its place in the next group of rows; 0 = there is none
+  VF scale, shift;
 
   inline __attribute__((always_inline)) bool Masked() const {
     return config::kSoftmaxMask && (kReading == Reading::kMasked || (kReading == Reading::kAny && mask));
@@ -31,176 +42,303 @@ struct RowReader {
     if (kReading == Reading::kScaled || !Masked()) return Scaled(x, scale);
     return ScaledMasked(x, scale, hn::LoadU(kF, mask + i));
   }
-  inline __attribute__((always_inline)) VF Part(size_t i, size_t count) const {
-    VF x = hn::LoadN(kF, in + i, count);
+  // Lanes from element `end` on are -inf.
+  inline __attribute__((always_inline)) VF Part(size_t i, size_t end) const {
+    const size_t n = LanesBefore(i, end);
+    VF x = LoadUpTo(in + i, n);
     if (Masked()) {
-      x = ScaledMasked(x, scale, hn::LoadN(kF, mask + i, count));
+      x = ScaledMasked(x, scale, LoadUpTo(mask + i, n));
     } else if constexpr (kReading != Reading::kPlain) {
       x = Scaled(x, scale);
     }
-    return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(count))), x, hn::Set(kF, -kInfinity));
+    return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(n))), x, hn::Set(kF, -kInfinity));
+  }
+  inline __attribute__((always_inline)) void Store(VF v, size_t i, size_t end) const {
+    if (i < end) StoreUpTo(v, out + i, LanesBefore(i, end));
+  }
+  static inline __attribute__((always_inline)) size_t LanesBefore(size_t i, size_t end) {
+    return end <= i ? 0 : end - i < kLanes ? end - i : kLanes;
+  }
+  // Has the cache bring the line of element i of the next group; for logarithms also where element i will be stored.
+  inline __attribute__((always_inline)) void Ask(size_t i, bool stored) const {
+    __builtin_prefetch(reinterpret_cast<const void*>(uintptr_t(in) + (size_t(ahead) + i) * sizeof(float)));
+    if (!stored) __builtin_prefetch(out + i, 1);
   }
 };
 
-// A sum in three levels, so that its rounding does not grow with its length: chunks of kSumChunk, blocks of kSumChunk
-// chunks.
-constexpr size_t kSumChunk = 64;
-
-struct LongSum {
-  VF total, block;
-  size_t chunks;
-
-  FOVEA_INLINE LongSum Empty() { return {hn::Zero(kF), hn::Zero(kF), 0}; }
-  inline __attribute__((always_inline)) void AddChunk(VF chunk) {
-    block = hn::Add(block, chunk);
-    if (++chunks % kSumChunk != 0) return;
-    total = hn::Add(total, block);
-    block = hn::Zero(kF);
+// The largest elements of a row in each lane, of n vectors at a time.
+template <size_t n, Reading kReading>
+FOVEA_INLINE void MaxOfVectors(const Row<kReading>& row, size_t& i, size_t whole, VF& max) {
+  for (; i + n * kLanes <= whole; i += n * kLanes) {
+    VF v[n];
+    FOVEA_UNROLL(4)
+    for (size_t k = 0; k < n; ++k) v[k] = row.Whole(i + k * kLanes);
+    if constexpr (n == 4) v[0] = hn::Max(hn::Max(v[0], v[1]), hn::Max(v[2], v[3]));
+    max = hn::Max(max, v[0]);
   }
-  inline __attribute__((always_inline)) VF Value() const { return hn::Add(total, block); }
-};
-
-// The largest elements of a row in each lane.
+}
 template <Reading kReading>
-FOVEA_INLINE VF MaxOfRow(const RowReader<kReading>& reader, size_t axis) {
+FOVEA_INLINE VF MaxOfRow(const Row<kReading>& row, size_t axis) {
   const size_t whole = axis / kLanes * kLanes;
   VF max = hn::Set(kF, -kInfinity);
   size_t i = 0;
-  for (; i + 4 * kLanes <= whole; i += 4 * kLanes) {
-    const VF max01 = hn::Max(reader.Whole(i), reader.Whole(i + kLanes));
-    const VF max23 = hn::Max(reader.Whole(i + 2 * kLanes), reader.Whole(i + 3 * kLanes));
-    max = hn::Max(max, hn::Max(max01, max23));
-  }
-  for (; i < whole; i += kLanes) max = hn::Max(max, reader.Whole(i));
-  return whole < axis ? hn::Max(max, reader.Part(whole, axis - whole)) : max;
+  if constexpr (!kPreferSize) MaxOfVectors<4>(row, i, whole, max);
+  MaxOfVectors<1>(row, i, whole, max);
+  return whole < axis ? hn::Max(max, row.Part(whole, axis)) : max;
 }
 
-// exp(x - shift) over a row, stored if asked for; returns the sums of each lane.
-template <Reading kReading>
-FOVEA_INLINE VF ExpRow(const RowReader<kReading>& reader, size_t axis, VF shift, bool store, float* out) {
-  LongSum sum = LongSum::Empty();
-  const size_t whole = axis / kLanes * kLanes;
-  size_t i = 0;
-  while (i < whole) {
-    VF chunk = hn::Zero(kF);
-    const size_t chunk_end = whole - i < kSumChunk * kLanes ? whole : i + kSumChunk * kLanes;
-    for (; i + 4 * kLanes <= chunk_end; i += 4 * kLanes) {
-      VF p[4];
-      FOVEA_UNROLL(4)
-      for (size_t k = 0; k < 4; ++k) p[k] = hn::Sub(reader.Whole(i + k * kLanes), shift);
-      Exp(p);
-      FOVEA_UNROLL(4)
-      for (size_t k = 0; k < 4; ++k) {
-        if (store) hn::StoreU(p[k], kF, out + i + k * kLanes);
-      }
-      chunk = hn::Add(chunk, hn::Add(hn::Add(p[0], p[1]), hn::Add(p[2], p[3])));
-    }
-    for (; i < chunk_end; i += kLanes) {
-      VF p[1] = {hn::Sub(reader.Whole(i), shift)};
-      Exp(p);
-      if (store) hn::StoreU(p[0], kF, out + i);
-      chunk = hn::Add(chunk, p[0]);
-    }
-    sum.AddChunk(chunk);
-  }
-  if (whole < axis) {
-    VF p[1] = {hn::Sub(reader.Part(whole, axis - whole), shift)};
-    Exp(p);
-    if (store) hn::StoreN(p[0], kF, out + whole, axis - whole);
-    sum.AddChunk(p[0]);
-  }
-  return sum.Value();
-}
+// The exponentials of a row are added up in strands, element i in strand i % kStrands: in 16 strands on every target
+// that has registers for them, so that a sum has the same bits however many lanes a vector has. A step has two elements
+// of each strand, which are added to each other first; one where the strands are few and size counts more than speed.
+constexpr bool kSameStrands = kLanes > 1 && hn::kRegisters >= 16;
+constexpr size_t kStrands = kSameStrands ? 16 : kPreferSize ? kLanes : 2 * kLanes;
+constexpr size_t kStrandVectors = kStrands / kLanes;
+constexpr size_t kStepVectors = kSameStrands || !kPreferSize ? 2 * kStrandVectors : kStrandVectors;
+constexpr size_t kStep = kStepVectors * kLanes;
 
-// Lane i of the result is the largest lane of v[i]: the reductions of kLanes rows at once. Destroys v.
-FOVEA_INLINE VF MaxOfEach(VF (&v)[kLanes]) {
-  hn::Transpose(v);
-  FOVEA_UNROLL(4)
-  for (size_t step = kLanes / 2; step > 0; step /= 2) {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < step; ++i) v[i] = hn::Max(v[i], v[i + step]);
-  }
-  return v[0];
-}
-// Weights of a row from its exponentials, in place.
-FOVEA_INLINE VF Weight(VF p, VF inverse_sum) { return ZeroIfSubnormal(hn::Mul(p, inverse_sum)); }
+// Steps that are taken together, of one row or of rows side by side: 4 vectors hide what one waits for.
+constexpr size_t kTogether = kPreferSize || kStepVectors >= 4 ? 1 : 4 / kStepVectors;
 
-FOVEA_INLINE void WeighRow(float* p, size_t axis, VF inverse_sum) {
-  const size_t whole = axis / kLanes * kLanes;
-  size_t i = 0;
-  for (; i + 4 * kLanes <= whole; i += 4 * kLanes) {
+// Sums of n vectors in three levels, so that their rounding does not grow with their length: chunks of kSumChunk
+// elements of a strand, blocks of kSumChunk chunks.
+constexpr size_t kSumChunk = 64;
+constexpr size_t kRowChunk = kSumChunk * kStrands;
+
+// Longest rows that are side by side, whose sums are of a single chunk.
+constexpr size_t kSideBySideAxis = kRowChunk < 256 ? kRowChunk : 256;
+
+template <size_t n>
+struct LongSums {
+  VF total[n], block[n];
+  size_t chunks;
+
+  inline __attribute__((always_inline)) void Begin() {
+    for (size_t k = 0; k < n; ++k) total[k] = block[k] = hn::Zero(kF);
+    chunks = 0;
+  }
+  inline __attribute__((always_inline)) void AddChunk(const VF (&chunk)[n]) {
     FOVEA_UNROLL(4)
-    for (size_t k = 0; k < 4; ++k) {
-      hn::StoreU(Weight(hn::LoadU(kF, p + i + k * kLanes), inverse_sum), kF, p + i + k * kLanes);
+    for (size_t k = 0; k < n; ++k) block[k] = hn::Add(block[k], chunk[k]);
+    if (++chunks % kSumChunk != 0) return;
+    FOVEA_UNROLL(4)
+    for (size_t k = 0; k < n; ++k) {
+      total[k] = hn::Add(total[k], block[k]);
+      block[k] = hn::Zero(kF);
     }
   }
-  for (; i < whole; i += kLanes) hn::StoreU(Weight(hn::LoadU(kF, p + i), inverse_sum), kF, p + i);
-  const size_t rest = axis - whole;
-  if (rest) hn::StoreN(Weight(hn::LoadN(kF, p + whole, rest), inverse_sum), kF, p + whole, rest);
-}
-
-// At once are worked on: rows of so many elements together, but one row at least and at most so many.
-constexpr size_t kGroupElements = 4096;
-constexpr size_t kGroupRows = 32;
-
-// The rows of a group in the caller's arrays.
-template <Reading kReading>
-struct RowGroup {
-  const SoftmaxSlice& slice;
-  size_t first;
-
-  inline __attribute__((always_inline)) RowReader<kReading> Reader(size_t row) const {
-    const ptrdiff_t i = ptrdiff_t(first + row);
-    return {slice.in + i * slice.in_outer_stride, slice.mask ? slice.mask + i * slice.mask_outer_stride : nullptr,
-            hn::Set(kF, slice.scale)};
-  }
-  inline __attribute__((always_inline)) float* Out(size_t row) const {
-    return slice.out + ptrdiff_t(first + row) * slice.out_outer_stride;
+  inline __attribute__((always_inline)) void End() {
+    FOVEA_UNROLL(4)
+    for (size_t k = 0; k < n; ++k) total[k] = hn::Add(total[k], block[k]);
   }
 };
 
-// out = x - shift - log_sum
-template <Reading kReading>
-FOVEA_INLINE void LogRow(const RowReader<kReading>& x, size_t axis, VF shift, VF log_sum, float* out) {
-  const size_t whole = axis / kLanes * kLanes, rest = axis - whole;
-  for (size_t i = 0; i < whole; i += kLanes) hn::StoreU(hn::Sub(hn::Sub(x.Whole(i), shift), log_sum), kF, out + i);
-  if (rest) hn::StoreN(hn::Sub(hn::Sub(x.Part(whole, rest), shift), log_sum), kF, out + whole, rest);
-}
-
-// Up to kGroupRows rows step by step together: the steps of one short row alone would wait for each other.
-template <Reading kReading>
-FOVEA_TEMPLATE void SoftmaxRowGroup(const SoftmaxSlice& slice, size_t first, size_t rows) {
-  const RowGroup<kReading> group = {slice, first};
-  const size_t axis = slice.axis;
-  VF lanes[kGroupRows / kLanes][kLanes];  // of each row
-  float shift[kGroupRows], factor[kGroupRows];
-  for (size_t row = rows; row % kLanes != 0; ++row) lanes[row / kLanes][row % kLanes] = hn::Zero(kF);
-  for (size_t row = 0; row < rows; ++row) lanes[row / kLanes][row % kLanes] = MaxOfRow(group.Reader(row), axis);
-  for (size_t row = 0; row < rows; row += kLanes) {
-    const VF max = MaxOfEach(lanes[row / kLanes]);
-    hn::StoreU(hn::IfThenZeroElse(hn::Eq(max, hn::Set(kF, -kInfinity)), max), kF, shift + row);
+// exp(x - shift) for kSteps steps of kRows rows, of the elements before `end` where kPart is set.
+template <bool kPart, size_t kRows, size_t kSteps, Reading kReading>
+FOVEA_INLINE void ExpOfSteps(const Row<kReading> (&rows)[kRows], size_t i, size_t end, bool store,
+                             VF (&sums)[kRows * kStrandVectors]) {
+  constexpr size_t kVectors = kSteps * kStepVectors;  // of a row
+  constexpr size_t kLine = kCacheLine / sizeof(float);
+  VF p[kRows * kVectors];
+  FOVEA_UNROLL(8)
+  for (size_t n = 0; n < kRows * kVectors; ++n) {
+    const Row<kReading>& row = rows[n / kVectors];
+    const size_t offset = n % kVectors * kLanes;
+    if (kLanes > 1 && !kPreferSize && !kPart && offset % kLine == 0) row.Ask(i + offset, store);
+    p[n] = hn::Sub(kPart ? row.Part(i + offset, end) : row.Whole(i + offset), row.shift);
   }
-  for (size_t row = 0; row < rows; ++row) {
-    const VF row_shift = hn::Set(kF, shift[row]);
-    VF& sums = lanes[row / kLanes][row % kLanes];
-    if (kPreferSize || !OfLogarithm(slice)) {
-      sums = ExpRow(group.Reader(row), axis, row_shift, !OfLogarithm(slice), group.Out(row));
-    } else {
-      sums = ExpRow(group.Reader(row), axis, row_shift, false, nullptr);
+  Exp(p);
+  FOVEA_UNROLL(8)
+  for (size_t n = 0; n < kRows * kVectors; ++n) {
+    const Row<kReading>& row = rows[n / kVectors];
+    const size_t at = i + n % kVectors * kLanes;
+    if (store && kPart) row.Store(p[n], at, end);
+    if (store && !kPart) hn::StoreU(p[n], kF, row.out + at);
+  }
+  FOVEA_UNROLL(8)
+  for (size_t step = 0; step < kRows * kSteps; ++step) {
+    FOVEA_UNROLL(4)
+    for (size_t k = 0; k < kStrandVectors; ++k) {
+      VF of_strand = p[step * kStepVectors + k];
+      if constexpr (kStepVectors > kStrandVectors)
+        of_strand = hn::Add(of_strand, p[step * kStepVectors + kStrandVectors + k]);
+      VF& sum = sums[step / kSteps * kStrandVectors + k];
+      sum = hn::Add(sum, of_strand);
     }
   }
+}
+
+// The same from element i on, for a chunk or as far as the rows go; returns where it ends. Sums begin at 0.
+template <size_t kRows, Reading kReading>
+FOVEA_INLINE size_t ExpOfChunk(const Row<kReading> (&rows)[kRows], size_t i, size_t axis, bool store,
+                               VF (&sums)[kRows * kStrandVectors]) {
+  constexpr size_t kSteps = kTogether / kRows;
+  for (VF& sum : sums) sum = hn::Zero(kF);
+  const size_t whole = axis / kStep * kStep, end = whole - i < kRowChunk ? whole : i + kRowChunk;
+  for (; i + kSteps * kStep <= end; i += kSteps * kStep) {
+    ExpOfSteps<false, kRows, kSteps>(rows, i, axis, store, sums);
+  }
+  if constexpr (kSteps > 1) {
+    for (; i < end; i += kStep) ExpOfSteps<false, kRows, 1>(rows, i, axis, store, sums);
+  }
+  if (i < whole || whole == axis) return i;
+  ExpOfSteps<true, kRows, 1>(rows, i, axis, store, sums);
+  return axis;
+}
+
+// Adds strands that are 8 apart and then those 4 apart, as far as they are in vectors of their own.
+FOVEA_INLINE VF JoinStrands(VF* v) {
+  if constexpr (kStrandVectors == 4) v[0] = hn::Add(v[0], v[2]), v[1] = hn::Add(v[1], v[3]);
+  if constexpr (kStrandVectors > 1) v[0] = hn::Add(v[0], v[1]);
+  return v[0];
+}
+
+// Stores exp(x - shift) of a row if asked to; returns the sums of each lane.
+template <Reading kReading>
+FOVEA_INLINE VF ExpOfRow(const Row<kReading> (&row)[1], size_t axis, bool store) {
+  LongSums<kStrandVectors> sums;
+  sums.Begin();
+  for (size_t i = 0; i < axis;) {
+    VF chunk[kStrandVectors];
+    i = ExpOfChunk(row, i, axis, store, chunk);
+    sums.AddChunk(chunk);
+  }
+  sums.End();
+  return JoinStrands(sums.total);
+}
+
+// Lane i of the result is the largest lane of v[i], or the sum of its lanes: those kLanes / 2 apart are joined, then those
+// kLanes / 4 apart. Destroys v.
+template <bool kSum>
+FOVEA_INLINE VF JoinLanesOfEach(VF (&v)[kLanes]) {
+  hn::Transpose(v);
+  FOVEA_UNROLL(4)
+  for (size_t apart = kLanes / 2; apart > 0; apart /= 2) {
+    FOVEA_UNROLL(8)
+    for (size_t i = 0; i < apart; ++i) v[i] = kSum ? hn::Add(v[i], v[i + apart]) : hn::Max(v[i], v[i + apart]);
+  }
+  return v[0];
+}
+
+// Weights of a row from its exponentials.
+FOVEA_INLINE VF Weight(VF p, VF inverse_sum) { return ZeroIfSubnormal(hn::Mul(p, inverse_sum)); }
+
+struct Weights {
+  const float* p;
+  VF inverse_sum;
+  inline __attribute__((always_inline)) VF Whole(size_t i) const { return Weight(hn::LoadU(kF, p + i), inverse_sum); }
+  inline __attribute__((always_inline)) VF Part(size_t i, size_t end) const {
+    return Weight(hn::LoadN(kF, p + i, end - i), inverse_sum);
+  }
+};
+
+// x - shift - log_sum
+template <Reading kReading>
+struct Logarithms {
+  const Row<kReading>& x;
+  VF log_sum;
+  inline __attribute__((always_inline)) VF Whole(size_t i) const {
+    return hn::Sub(hn::Sub(x.Whole(i), x.shift), log_sum);
+  }
+  inline __attribute__((always_inline)) VF Part(size_t i, size_t end) const {
+    return hn::Sub(hn::Sub(x.Part(i, end), x.shift), log_sum);
+  }
+};
+
+template <size_t n, class Results>
+FOVEA_INLINE void StoreVectors(const Results& results, size_t& i, size_t whole, float* out) {
+  for (; i + n * kLanes <= whole; i += n * kLanes) {
+    VF v[n];
+    FOVEA_UNROLL(4)
+    for (size_t k = 0; k < n; ++k) v[k] = results.Whole(i + k * kLanes);
+    FOVEA_UNROLL(4)
+    for (size_t k = 0; k < n; ++k) hn::StoreU(v[k], kF, out + i + k * kLanes);
+  }
+}
+template <class Results>
+FOVEA_INLINE void StoreRow(const Results& results, size_t axis, float* out) {
+  const size_t whole = axis / kLanes * kLanes;
+  size_t i = 0;
+  if constexpr (!kPreferSize) StoreVectors<4>(results, i, whole, out);
+  StoreVectors<1>(results, i, whole, out);
+  if (whole < axis) hn::StoreN(results.Part(whole, axis), kF, out + whole, axis - whole);
+}
+
+// Rows in a group: as many as hold kGroupElements elements, at least 1, at most kGroupRows.
+constexpr size_t kGroupElements = 4096;
+constexpr size_t kGroupRows = 32;
+
+// A group of rows, worked on step by step together: the steps of one short row alone would wait for each other.
+template <Reading kReading>
+struct RowGroup {
+  const SoftmaxSlice& slice;
+  size_t first, rows;
+  VF lanes[kGroupRows / kLanes][kLanes];  // a vector of each row
+  float shift[kGroupRows], factor[kGroupRows];
+
+  inline __attribute__((always_inline)) RowGroup(const SoftmaxSlice& all, size_t first_row, size_t row_count)
+      : slice(all), first(first_row), rows(row_count) {}
+
+  inline __attribute__((always_inline)) VF& Lanes(size_t row) { return lanes[row / kLanes][row % kLanes]; }
+  inline __attribute__((always_inline)) Row<kReading> At(size_t row, float row_shift) const {
+    const ptrdiff_t i = ptrdiff_t(first + row);
+    const float* const mask = slice.mask ? slice.mask + i * slice.mask_outer_stride : nullptr;
+    const ptrdiff_t ahead = first + rows < slice.outer ? ptrdiff_t(rows) * slice.in_outer_stride : 0;
+    return {slice.in + i * slice.in_outer_stride,
+            mask,
+            slice.out + i * slice.out_outer_stride,
+            ahead,
+            hn::Set(kF, slice.scale),
+            hn::Set(kF, row_shift)};
+  }
+  inline __attribute__((always_inline)) void ExpSideBySide(size_t row, bool store) {
+    Row<kReading> side_by_side[kTogether];
+    VF sums[kTogether * kStrandVectors];
+    FOVEA_UNROLL(4)
+    for (size_t i = 0; i < kTogether; ++i) side_by_side[i] = At(row + i, shift[row + i]);
+    ExpOfChunk(side_by_side, 0, slice.axis, store, sums);
+    FOVEA_UNROLL(4)
+    for (size_t i = 0; i < kTogether; ++i) Lanes(row + i) = JoinStrands(sums + i * kStrandVectors);
+  }
+  inline __attribute__((always_inline)) void Exp(bool store) {
+    size_t row = 0;
+    if constexpr (!kPreferSize) {
+      const bool short_rows = slice.axis <= kSideBySideAxis;
+      for (; short_rows && row + kTogether <= rows; row += kTogether) ExpSideBySide(row, store);
+    }
+    for (; row < rows; ++row) {
+      const Row<kReading> one[1] = {At(row, shift[row])};
+      Lanes(row) = ExpOfRow(one, slice.axis, store);
+    }
+  }
+};
+
+template <Reading kReading>
+FOVEA_TEMPLATE void SoftmaxRowGroup(const SoftmaxSlice& slice, size_t first, size_t rows) {
+  RowGroup<kReading> group(slice, first, rows);
+  const size_t axis = slice.axis;
+  for (size_t row = rows; row % kLanes != 0; ++row) group.Lanes(row) = hn::Zero(kF);
+  for (size_t row = 0; row < rows; ++row) group.Lanes(row) = MaxOfRow(group.At(row, 0.0f), axis);
   for (size_t row = 0; row < rows; row += kLanes) {
-    const VF sum = hn::SumsOfLanes(lanes[row / kLanes]);
+    hn::StoreU(ShiftOf(JoinLanesOfEach<false>(group.lanes[row / kLanes])), kF, group.shift + row);
+  }
+  if (kPreferSize || !OfLogarithm(slice)) {
+    group.Exp(!OfLogarithm(slice));
+  } else {
+    group.Exp(false);
+  }
+  for (size_t row = 0; row < rows; row += kLanes) {
+    const VF sum = JoinLanesOfEach<true>(group.lanes[row / kLanes]);
     // An empty row has no sum: zeros, or -inf - 0 all along it.
     const VF of_row = OfLogarithm(slice) ? Log(sum) : hn::Div(hn::Set(kF, 1.0f), sum);
-    hn::StoreU(hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(kF)), of_row), kF, factor + row);
+    hn::StoreU(hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(kF)), of_row), kF, group.factor + row);
   }
   for (size_t row = 0; row < rows; ++row) {
-    const VF of_row = hn::Set(kF, factor[row]);
+    const VF of_row = hn::Set(kF, group.factor[row]);
+    const Row<kReading> x = group.At(row, group.shift[row]);
     if (OfLogarithm(slice)) {
-      LogRow(group.Reader(row), axis, hn::Set(kF, shift[row]), of_row, group.Out(row));
+      StoreRow(Logarithms<kReading>{x, of_row}, axis, x.out);
     } else {
-      WeighRow(group.Out(row), axis, of_row);
+      StoreRow(Weights{x.out, of_row}, axis, x.out);
     }
   }
 }
@@ -255,18 +393,20 @@ FOVEA_KERNEL void SoftmaxColumns(const SoftmaxSlice& slice) {
     for (size_t i = 0; i < slice.axis; ++i) max = hn::Max(max, ColumnElements(reader, i));
     const VF shift = hn::IfThenZeroElse(hn::Eq(max, hn::Set(kF, -kInfinity)), max);
 
-    LongSum long_sum = LongSum::Empty();
+    LongSums<1> sums;
+    sums.Begin();
     for (size_t i = 0; i < slice.axis;) {
-      VF chunk = hn::Zero(kF);
+      VF chunk[1] = {hn::Zero(kF)};
       const size_t chunk_end = slice.axis - i < kSumChunk ? slice.axis : i + kSumChunk;
       for (; i < chunk_end; ++i) {
         const VF p = Exp(hn::Sub(ColumnElements(reader, i), shift));
-        chunk = hn::Add(chunk, p);
+        chunk[0] = hn::Add(chunk[0], p);
         if (!OfLogarithm(slice)) hn::StoreN(p, kF, out + ptrdiff_t(i) * slice.out_axis_stride, count);
       }
-      long_sum.AddChunk(chunk);
+      sums.AddChunk(chunk);
     }
-    const VF sum = long_sum.Value();
+    sums.End();
+    const VF sum = sums.total[0];
     const MF empty = hn::Eq(sum, hn::Zero(kF));
     if (OfLogarithm(slice)) {
       const VF log_sum = hn::IfThenZeroElse(empty, Log(sum));
