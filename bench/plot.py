@@ -30,8 +30,8 @@ LIBRARY_STYLE = {"fovea": ("#1f5fa8", "o"), "ORT Attention": ("#e07a3f", "s"), "
                  "PyTorch": ("#b5365c", "^"), "NumPy": ("#8a8a8a", "v")}
 
 
-def in_f32(result):
-    return result["suite"] != "integer" and result["shape"].get("compute", "f32") == "f32"
+def attention_in_f32(result):
+    return result.get("flops") and result["suite"] != "integer" and result["shape"].get("compute", "f32") == "f32"
 
 
 def load(path):
@@ -39,7 +39,7 @@ def load(path):
         return None
     with open(path, encoding="utf-8") as file:
         data = json.load(file)
-    data["results"] = [r for r in data["results"] if r.get("ns_median") and in_f32(r)]
+    data["results"] = [r for r in data["results"] if r.get("ns_median") and attention_in_f32(r)]
     return data
 
 

@@ -13,6 +13,8 @@ peer over fovea's: above 1, fovea is faster.
 A second table has keys and values in int8 and int4: fovea's integer arithmetic and its f32 arithmetic on the same rows, ONNX
 Runtime's caches of those types with a scale for the tensor or for each channel, and PyTorch in bf16. Beside each time stands
 the normalised mean square error of the answer, because these formats are not equally exact.
+
+A third table has softmax and log-softmax of arrays, along the last axis and along the middle one.
 """
 import argparse
 import json
@@ -61,11 +63,55 @@ class Case:
                 "dim": self.dim, "vdim": self.dim, "causal": "bottom_right" if self.causal else "none", "window": 0,
                 "right": 0, "threads": 1, "dtype": "f32", "kv": self.kv}
 
+    def inputs(self, random):
+        q, k = (random.standard_normal((1, heads, tokens, self.dim), np.float32)
+                for heads, tokens in ((self.heads, self.q_tokens), (self.kv_heads, self.kv_tokens)))
+        return q, k, random.uniform(-1, 1, k.shape).astype(np.float32)
+
+    def reference(self, q, k, v):
+        """In double, as the textbook has it."""
+        q, k, v = (array[0].astype(np.float64) for array in (q, k, v))
+        out = np.empty_like(q)
+        for head in range(self.heads):
+            kv_head = head // (self.heads // self.kv_heads)
+            scores = q[head] @ k[kv_head].T / self.dim ** 0.5
+            if self.causal:
+                scores[np.triu_indices(self.q_tokens, 1)] = -np.inf
+            weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+            out[head] = weights @ v[kv_head] / weights.sum(axis=1, keepdims=True)
+        return out[np.newaxis]
+
     def is_right(self, answer, expected):
         """Whether an answer is as near as its formats allow: f32 outputs are of the order of 1."""
         if self.kv == "f32":
             return float(np.abs(answer - expected).max()) < 1e-4
         return normalised(answer, expected) < {"i8": 1e-2, "i4": 0.2}[self.kv]
+
+
+class SoftmaxCase:
+    kv = "f32"
+
+    def __init__(self, suite, *shape):
+        self.suite, self.dimensions = suite, shape
+        self.axis = 1  # the last of two, the middle one of three
+        self.logarithm = suite == "log_softmax"
+        self.name = f"{suite}/" + "x".join(map(str, shape))
+        self.flops, self.bytes = 0, 8 * int(np.prod(shape))
+
+    def shape(self):
+        return {"dimensions": self.dimensions, "axis": self.axis}
+
+    def is_right(self, answer, expected):
+        return float(np.abs(answer - expected).max()) < 1e-5 * max(1.0, float(np.abs(expected).max()))
+
+    def inputs(self, random):
+        return (3 * random.standard_normal(self.dimensions, np.float32),)
+
+    def reference(self, x):
+        x = x.astype(np.float64)
+        x -= x.max(axis=self.axis, keepdims=True)
+        log_sum = np.log(np.exp(x).sum(axis=self.axis, keepdims=True))
+        return x - log_sum if self.logarithm else np.exp(x - log_sum)
 
 
 def normalised(answer, expected):
@@ -90,9 +136,13 @@ INTEGER_CASES = [
     *(Case("integer", 8, 8, 2048, 2048, dim, kv=kv) for dim in (64, 128) for kv in ("i8", "i4")),
 ]
 
+SOFTMAX_SHAPES = [(1, 1000), (64, 64), (512, 64), (512, 512), (64, 4096), (1, 50257), (4096, 4096), (8, 512, 64)]
+SOFTMAX_CASES = [SoftmaxCase(suite, *shape) for suite in ("softmax", "log_softmax") for shape in SOFTMAX_SHAPES]
+
 # ---------------------------------------------------------------------------------------------------------- contestants
 # Each is a class with `name` and `version`; prepare(case, q, k, v) takes arrays [1][heads][tokens][dim] and answers a function
 # that computes, and one that gives the last result as [1][heads][tokens][dim]; or None where the library cannot do the case.
+# Those of the softmax table take one array.
 
 
 class Fovea:
@@ -106,6 +156,14 @@ class Fovea:
         out = np.empty_like(q)
         call, self.workspace_bytes = self.library.attention(out, q, k, v, case.causal, self.target, case.kv, self.compute)
         return call, lambda: out
+
+
+class FoveaSoftmax(Fovea):
+    workspace_bytes = 0
+
+    def prepare(self, case, x):
+        out = np.empty_like(x)
+        return self.library.softmax(out, x, case.axis, case.logarithm, self.target), lambda: out
 
 
 class OnnxRuntime:
@@ -126,7 +184,7 @@ class OnnxRuntime:
         def info(name, array):
             return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
 
-        graph = helper.make_graph([node], "attention", [info(*item) for item in inputs.items()],
+        graph = helper.make_graph([node], node.op_type, [info(*item) for item in inputs.items()],
                                   [info(*item) for item in outputs.items()])
         opsets = [helper.make_opsetid("", 23), helper.make_opsetid("com.microsoft", 1)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=11)
@@ -142,6 +200,15 @@ class OnnxRuntime:
             run(binding)
 
         return call
+
+
+class OnnxSoftmax(OnnxRuntime):
+    name = "ORT Softmax"
+
+    def prepare(self, case, x):
+        out = np.empty_like(x)
+        kind = "LogSoftmax" if case.logarithm else "Softmax"
+        return self.session(self.onnx.helper.make_node(kind, ["x"], ["out"], axis=case.axis), {"x": x}, {"out": out}), lambda: out
 
 
 class OnnxAttention(OnnxRuntime):
@@ -248,6 +315,17 @@ class Torch:
         return call, lambda: last[0].float().numpy().reshape(q.shape)
 
 
+class TorchSoftmax(Torch):
+    def prepare(self, case, x):
+        functions = self.torch.nn.functional
+        function, tensor, out = functions.log_softmax if case.logarithm else functions.softmax, self.torch.from_numpy(x), [None]
+
+        def call():
+            out[0] = function(tensor, case.axis)
+
+        return call, lambda: out[0].numpy()
+
+
 class NumPy:
     """Two matrix products by OpenBLAS, and softmax between them, for blocks of queries whose scores stay in the cache. Query
     heads that share a key head are rows of one product. Causal blocks leave out the keys behind their last query."""
@@ -284,20 +362,6 @@ class NumPy:
 
 
 # -------------------------------------------------------------------------------------------------------------- method
-
-
-def reference(case, q, k, v):
-    """In double, as the textbook has it."""
-    q, k, v = (array[0].astype(np.float64) for array in (q, k, v))
-    out = np.empty_like(q)
-    for head in range(case.heads):
-        kv_head = head // (case.heads // case.kv_heads)
-        scores = q[head] @ k[kv_head].T / case.dim ** 0.5
-        if case.causal:
-            scores[np.triu_indices(case.q_tokens, 1)] = -np.inf
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        out[head] = weights @ v[kv_head] / weights.sum(axis=1, keepdims=True)
-    return out[np.newaxis]
 
 
 def measure(calls, clock, min_seconds, batch_ns=200e3, fewest=9, most=1000):
@@ -398,11 +462,7 @@ class Comparison:
             self.row(case, contestants, index)
 
     def row(self, case, contestants, seed):
-        random = np.random.default_rng(seed)
-        q, k = (random.standard_normal((1, heads, tokens, case.dim), np.float32)
-                for heads, tokens in ((case.heads, case.q_tokens), (case.kv_heads, case.kv_tokens)))
-        v = random.uniform(-1, 1, k.shape).astype(np.float32)
-        entrants = self.entrants(case, contestants, q, k, v)
+        entrants = self.entrants(case, contestants, case.inputs(np.random.default_rng(seed)))
         times = measure([call for _, call, _, _ in entrants], self.clock, self.options.min_time) if entrants else []
         medians, errors = {}, {}
         for (contestant, _, *errors_of), samples in zip(entrants, times):
@@ -412,13 +472,13 @@ class Comparison:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
         self.show(case, contestants, medians, errors)
 
-    def entrants(self, case, contestants, q, k, v):
+    def entrants(self, case, contestants, inputs):
         """Those that can do the case and are right: contestant, call, its largest error, its normalised mean square error."""
-        expected = reference(case, q, k, v)
+        expected = case.reference(*inputs)
         entrants = []
         for contestant in contestants:
             try:
-                prepared = contestant.prepare(case, q, k, v)
+                prepared = contestant.prepare(case, *inputs)
                 if prepared is None:
                     continue
                 call, answer = prepared
@@ -510,6 +570,7 @@ def main():
           f"takes {np.median(measure([ours.library.c.fovea_version], clock, 0.05)[0]):.0f} ns")
     comparison.table(CASES, in_f32)
     comparison.table(INTEGER_CASES, in_integers)
+    comparison.table(SOFTMAX_CASES, [FoveaSoftmax(library, options.target), *available(OnnxSoftmax, TorchSoftmax)])
     print(f"\n{comparison.lost} rows lost" if comparison.lost else "\nfovea is the fastest in every row")
 
     if options.json:

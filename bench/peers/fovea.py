@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C interface of fovea by ctypes: its structures and constants as fovea.h has them, and what the comparison calls."""
 import ctypes
+import math
 import pathlib
 import re
 from ctypes import c_float, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32, c_uint64, c_void_p
@@ -111,6 +112,22 @@ class Library:
         new = structure("kv_append_args", batch=batch, tokens=tokens, keys=array("in", keys), values=array("in", values))
         self.check(self.c.fovea_kv_append(ctypes.byref(cache), ctypes.byref(new)))
         return cache, memory
+
+    def softmax(self, out, x, axis, logarithm=False, target="best"):
+        """Softmax along this axis of arrays whose memory is contiguous; answers a function that computes."""
+        shape = memoryview(x).shape
+        inner, outer = math.prod(shape[axis + 1:]), math.prod(shape[:axis])
+        strides = {f"{array}_{stride}_stride": count for array in ("in", "out")
+                   for stride, count in (("outer", shape[axis] * inner), ("axis", inner))}
+        args = structure("softmax_args", **{"in": x.ctypes.data}, out=out.ctypes.data, outer=outer, axis=shape[axis], inner=inner,
+                         target=self.c.fovea_target_from_name(target.encode()), **strides)
+        function = self.c.fovea_log_softmax_f32 if logarithm else self.c.fovea_softmax_f32
+
+        def call(function=function, a=c_void_p(ctypes.addressof(args)), keep=(args, out, x)):
+            return function(a)
+
+        self.check(call())
+        return call
 
     def attention(self, out, q, keys, values, causal=False, target="best", kv="f32", compute="f32"):
         """Plans for these arrays, whose keys and values are first stored as rows of the type kv; answers a function that
