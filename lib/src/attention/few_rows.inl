@@ -13,6 +13,26 @@ FOVEA_INLINE bool AsksAhead(const QueryTile& t, const KeyTile& keys) {
   return kRows > 1 && t.value_dim == t.head_dim && keys.keys.dtype == keys.values.dtype;
 }
 
+// acc[r][k] += the products of row r and key k, in lanes: the first `whole` elements, a multiple of kLanes. Row r begins
+// at q + r * padded.
+template <bool kPrefetch, int kRows, fovea_dtype kType, uint32_t kKeys>
+FOVEA_INLINE void MultiplyKeys(const float* q, size_t padded, size_t whole, const FormatRow<kType> (&key)[kKeys],
+                               LineCursor<kType>& ahead, VF (&acc)[kRows][kKeys]) {
+  if constexpr (kRows == 1 && kKeyByKey) return MultiplyKeyByKey(q, whole, key, acc[0]);
+  for (size_t d = 0; d < whole; d += kLanes) {
+    VF x[kKeys];
+    FOVEA_UNROLL(4)
+    for (uint32_t k = 0; k < kKeys; ++k) x[k] = LoadAs(key[k], d);
+    if constexpr (kPrefetch) ahead.template Ask<kKeys * kLanes>();
+    FOVEA_UNROLL(4)
+    for (int r = 0; r < kRows; ++r) {
+      const VF qd = hn::LoadU(kF, q + r * padded + d);
+      FOVEA_UNROLL(4)
+      for (uint32_t k = 0; k < kKeys; ++k) acc[r][k] = hn::MulAdd(qd, x[k], acc[r][k]);
+    }
+  }
+}
+
 template <int kRows, bool kPrefetch, fovea_dtype kType>
 FOVEA_TEMPLATE void FewScoresOf(const QueryTile& t, const KeyTile& keys) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroup = FewBlock<kRows>::kGroup;
@@ -39,18 +59,7 @@ FOVEA_TEMPLATE void FewScoresOf(const QueryTile& t, const KeyTile& keys) {
         FOVEA_UNROLL(4)
         for (int r = 0; r < kRows; ++r) acc[r][k] = hn::Zero(kF);
       }
-      for (size_t d = 0; d < whole; d += kLanes) {
-        VF x[kGroup];
-        FOVEA_UNROLL(4)
-        for (uint32_t k = 0; k < kGroup; ++k) x[k] = LoadAs(key[k], d);
-        if constexpr (kPrefetch) ahead.template Ask<kGroup * kLanes>();
-        FOVEA_UNROLL(4)
-        for (int r = 0; r < kRows; ++r) {
-          const VF q = hn::LoadU(kF, t.q + r * padded + d);
-          FOVEA_UNROLL(4)
-          for (uint32_t k = 0; k < kGroup; ++k) acc[r][k] = hn::MulAdd(q, x[k], acc[r][k]);
-        }
-      }
+      MultiplyKeys<kPrefetch>(t.q, padded, whole, key, ahead, acc);
       if (whole < head_dim) {
         FOVEA_UNROLL(4)
         for (uint32_t k = 0; k < kGroup; ++k) {

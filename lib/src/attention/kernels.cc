@@ -26,6 +26,11 @@ namespace {
 constexpr AttentionKernel kFewRowsOfTarget = {};
 #else
 #include "attention/few_block.inl"
+#if FOVEA_FOR_HELIUM
+#include "attention/few_row_helium.inl"
+#else
+constexpr bool kKeyByKey = false;
+#endif
 #include "attention/few_stream.inl"
 #include "attention/few_rows.inl"
 #include "attention/few_kernel.inl"

@@ -145,6 +145,9 @@ FOVEA_SHARED void ValueElement(const QueryTile& t, const KeyTile& keys, size_t c
 
 template <int kVectors>
 constexpr int kValueBlockOf = LargestBlock<kVectors, true>();
+// The same where nothing hides: a target with one lane has registers for more elements of two rows.
+template <int kVectors>
+constexpr int kPlainBlockOf = kLanes == 1 && kVectors == 2 && !kPreferSize ? 8 : kValueBlockOf<kVectors>;
 
 // Blocks of one vector of rows, the first of elements where nothing hides. Where size counts they are functions of
 // their own: in one with others their loops lack registers.
@@ -169,7 +172,7 @@ FOVEA_CALLED size_t BlocksOfRow(const QueryTile& t, const KeyTile& keys) {
 // alone.
 template <bool kHides, int kVectors>
 FOVEA_INLINE void ValuesOfVectors(const QueryTile& t, const KeyTile& keys, size_t column) {
-  constexpr size_t kBlock = kValueBlockOf<kVectors>;
+  constexpr size_t kBlock = kHides ? kValueBlockOf<kVectors> : kPlainBlockOf<kVectors>;
   const size_t value_dim = t.value_dim;
   size_t e = 0;
   if constexpr (kPreferSize) {  // what does not fill a block, an element at a time

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The products of one query row with some keys, for Helium: with eight registers no vectors of keys stay beside the
+// sums, and loads move their addresses on.
+constexpr bool kKeyByKey = true;
+
+// acc[k] += the products of the first `whole` elements, a multiple of kLanes, in lanes.
+template <fovea_dtype kType, uint32_t kKeys>
+FOVEA_INLINE void MultiplyKeyByKey(const float* q, size_t whole, const FormatRow<kType> (&key)[kKeys],
+                                   VF (&acc)[kKeys]) {
+  if constexpr (kType == FOVEA_F32) {
+    const float* at[kKeys];
+    FOVEA_UNROLL(4)
+    for (uint32_t k = 0; k < kKeys; ++k) at[k] = key[k].data;
+    for (size_t n = whole / kLanes; n > 0; --n) {
+      const VF x = hn::NextVector(q);
+      FOVEA_UNROLL(4)
+      for (uint32_t k = 0; k < kKeys; ++k) acc[k] = hn::MulAdd(x, hn::NextVector(at[k]), acc[k]);
+    }
+  } else {
+    for (size_t d = 0; d < whole; d += kLanes) {
+      const VF x = hn::LoadU(kF, q + d);
+      FOVEA_UNROLL(4)
+      for (uint32_t k = 0; k < kKeys; ++k) acc[k] = hn::MulAdd(x, LoadAs(key[k], d), acc[k]);
+    }
+  }
+}
