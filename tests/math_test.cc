@@ -40,6 +40,8 @@ struct Function {
   float highest;                  // of the stated range
 };
 
+double sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
+
 // Stated in math/math.inl.
 const Function kFunctions[] = {
     {"exp2", fovea_test::kExp2, std::exp2, 0.80, 1.08, -125.5f, -125.5f, 127.0f},
@@ -47,6 +49,7 @@ const Function kFunctions[] = {
     {"exp", fovea_test::kExp, std::exp, 0.91, 1.18, -86.98999f, -86.98995f, 88.0f},
     {"log", fovea_test::kLog, std::log, 0.81, 0.83, -HUGE_VALF, -HUGE_VALF, std::numeric_limits<float>::max()},
     {"tanh", fovea_test::kTanh, std::tanh, 1.41, 1.45, -HUGE_VALF, -HUGE_VALF, std::numeric_limits<float>::max()},
+    {"sigmoid", fovea_test::kSigmoid, sigmoid, 2.5, 2.5, -86.98999f, -86.98995f, std::numeric_limits<float>::max()},
 };
 
 // |got - wanted| in units of the last place of a float at `wanted`, which is normal or 0.

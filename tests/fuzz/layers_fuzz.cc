@@ -308,7 +308,7 @@ void cache(Bytes& bytes) {
   const fovea_kv_cache before = c;
   for (int operations = 0; operations < 6 && !bytes.empty(); ++operations) {
     const uint32_t entry = count(bytes, c.batch), length = count(bytes, c.max_tokens);
-    switch (bytes.below(8)) {
+    switch (bytes.below(12)) {
       case 0: unchanged_if_refused(memory, [&] { return fovea_kv_truncate(&c, entry, length); }); break;
       case 1: unchanged_if_refused(memory, [&] { return fovea_kv_reset(&c, entry); }); break;
       case 2: {
@@ -680,6 +680,85 @@ class DeltaFuzz {
 
 void delta(Bytes& bytes) { DeltaFuzz(bytes).run(); }
 
+void activation(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_activation_args a{};
+  a.struct_bytes = number(bytes, sizeof a);
+  a.target = target(bytes);
+  a.activation = static_cast<fovea_activation>(bytes.below(2) + (bytes.below(24) == 1 ? 2 : 0));
+  a.alpha = real(bytes, 1.0f);
+  a.batch = count(bytes, 4), a.heads = count(bytes, 4), a.tokens = count(bytes, 6), a.dim = count(bytes, 80);
+  dense(bytes, &a.x, a.heads, a.tokens, a.dim);
+  dense(bytes, &a.y, a.heads, a.tokens, a.dim);
+  a.x.data = rows(memory, a.x, a.batch, a.heads, a.tokens, a.dim, false);
+  a.y.data = rows(memory, a.y, a.batch, a.heads, a.tokens, a.dim, true);
+  if (bytes.flag()) {
+    dense(bytes, &a.factor, a.heads, a.tokens, a.dim);
+    a.factor.data = rows(memory, a.factor, a.batch, a.heads, a.tokens, a.dim, false);
+  }
+  spoil(bytes, {&a.x.data, &a.y.data, &a.factor.data});
+  if (!memory.complete) a.y.data = nullptr;
+  unchanged_if_refused(memory, [&] { return fovea_activation_f32(&a); });
+}
+
+void norm(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_norm_args a{};
+  a.struct_bytes = number(bytes, sizeof a);
+  a.target = target(bytes);
+  a.norm = static_cast<fovea_norm>(bytes.below(2) + (bytes.below(24) == 1 ? 2 : 0));
+  a.epsilon = real(bytes, 1e-5f);
+  a.batch = count(bytes, 4), a.heads = count(bytes, 4), a.tokens = count(bytes, 6), a.dim = count(bytes, 80);
+  dense(bytes, &a.x, a.heads, a.tokens, a.dim);
+  dense(bytes, &a.y, a.heads, a.tokens, a.dim);
+  a.x.data = rows(memory, a.x, a.batch, a.heads, a.tokens, a.dim, false);
+  a.y.data = rows(memory, a.y, a.batch, a.heads, a.tokens, a.dim, true);
+  if (bytes.flag()) {
+    a.weight_head_stride = bytes.flag() ? stride_of(bytes, a.dim) : 0;
+    a.weight = static_cast<const float*>(memory.array(4, a.dim, {a.heads}, {a.weight_head_stride}, false));
+  }
+  a.weight_offset = bytes.flag() ? real(bytes, 1.0f) : 0;
+  if (bytes.flag()) {
+    dense(bytes, &a.gate, a.heads, a.tokens, a.dim);
+    a.gate.data = rows(memory, a.gate, a.batch, a.heads, a.tokens, a.dim, false);
+    a.gate_order = static_cast<fovea_norm_gate>(bytes.below(2));
+    a.gate_activation = static_cast<fovea_activation>(bytes.below(2));
+  }
+  spoil(bytes, {&a.x.data, &a.y.data, &a.weight, &a.gate.data});
+  if (!memory.complete) a.y.data = nullptr;
+  unchanged_if_refused(memory, [&] { return fovea_norm_f32(&a); });
+}
+
+void conv1d(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_conv1d_args a{};
+  a.struct_bytes = number(bytes, sizeof a);
+  a.target = target(bytes);
+  a.batch = count(bytes, 4), a.tokens = count(bytes, 40), a.channels = count(bytes, 40), a.width = count(bytes, 8);
+  a.silu = bytes.flag();
+  const bool channels_first = bytes.flag();
+  const auto strides = [&](ptrdiff_t* batch, ptrdiff_t* token, ptrdiff_t* channel) {
+    *channel = channels_first ? stride_of(bytes, a.tokens) : bytes.below(24) == 1 ? stride(bytes) : 1;
+    *token = channels_first ? 1 : stride_of(bytes, a.channels);
+    *batch = stride_of(bytes, Wide{a.tokens} * a.channels);
+  };
+  strides(&a.x_batch_stride, &a.x_token_stride, &a.x_channel_stride);
+  strides(&a.y_batch_stride, &a.y_token_stride, &a.y_channel_stride);
+  a.x = static_cast<const float*>(memory.array(4, 1, {a.batch, a.tokens, a.channels},
+                                               {a.x_batch_stride, a.x_token_stride, a.x_channel_stride}, false));
+  a.y = static_cast<float*>(memory.array(4, 1, {a.batch, a.tokens, a.channels},
+                                         {a.y_batch_stride, a.y_token_stride, a.y_channel_stride}, true));
+  a.weight_stride = stride_of(bytes, a.width);
+  a.weight = static_cast<const float*>(memory.array(4, a.width, {a.channels}, {a.weight_stride}, false));
+  if (bytes.flag()) a.bias = reals(memory, a.channels);
+  if (bytes.flag() && a.width != 0) {
+    a.state = static_cast<float*>(memory.array(4, size_t{a.batch} * (a.width - 1) * a.channels, {}, {}, true));
+  }
+  spoil(bytes, {&a.x, &a.y, &a.weight, &a.bias, &a.state});
+  if (!memory.complete) a.y = nullptr;
+  unchanged_if_refused(memory, [&] { return fovea_conv1d_f32(&a); });
+}
+
 void run(Bytes bytes) {
   switch (bytes.below(8)) {
     case 0: return softmax(bytes);
@@ -688,6 +767,9 @@ void run(Bytes bytes) {
     case 3: return frequencies(bytes);
     case 4: return cache(bytes);
     case 5: return delta(bytes);
+    case 6: return activation(bytes);
+    case 7: return norm(bytes);
+    case 8: return conv1d(bytes);
     default: return multihead(bytes);
   }
 }

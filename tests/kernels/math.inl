@@ -20,6 +20,12 @@ VF OneShortExp2(VF x) {
 void EvaluateShortExp2(const float* in, float* out, size_t count) { Evaluate<OneShortExp2>(in, out, count); }
 void EvaluateLog(const float* in, float* out, size_t count) { Evaluate<Log>(in, out, count); }
 void EvaluateTanh(const float* in, float* out, size_t count) { Evaluate<Tanh>(in, out, count); }
+VF OneSigmoid(VF x) {
+  VF one[1] = {x};
+  Sigmoid(one);
+  return one[0];
+}
+void EvaluateSigmoid(const float* in, float* out, size_t count) { Evaluate<OneSigmoid>(in, out, count); }
 
 // In every lane the same; 0 in all words where lanes differ.
 void PhiloxWords(uint32_t (&words)[4], const uint32_t (&key)[2]) {

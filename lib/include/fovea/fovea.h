@@ -1147,6 +1147,104 @@ size_t fovea_delta_workspace_bytes(const fovea_delta_args* args);
 fovea_status fovea_delta(fovea_delta_state* state, const fovea_delta_args* args, void* workspace,
                          size_t workspace_bytes);
 
+/* ------------------------------------------------------------------------------------- what stands beside attention */
+
+/* Normalisation, activation and short convolution, as the layers of language models have them around attention and
+ * linear attention. Rows are f32 [batch][heads][tokens][dim]. Any count of rows may be 0: nothing is written. An output
+ * may be an input of the same places; any other overlap is FOVEA_ERR_OVERLAP. Bits: the same on all IEEE targets with
+ * fused multiply-add, and for any strides. */
+
+typedef enum fovea_activation FOVEA_ENUM_TYPE_(unsigned) {
+  FOVEA_ACTIVATION_SILU = 0,   /* x sigmoid(alpha x). Also called swish. -inf becomes NaN */
+  FOVEA_ACTIVATION_SIGMOID = 1 /* sigmoid(alpha x) = 1 / (1 + e^(-alpha x)); 0 where alpha x is below -87 */
+} fovea_activation;
+
+typedef struct fovea_activation_args {
+  uint32_t struct_bytes;       /* sizeof(fovea_activation_args) */
+  fovea_target target;         /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
+  fovea_activation activation; /* FOVEA_ERR_ENUM */
+  float alpha;                 /* 0 = 1. Finite (FOVEA_ERR_NUMBER) */
+
+  uint32_t batch, heads, tokens; /* counts of rows */
+  uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
+
+  fovea_out y; /* y = activation(x) * factor */
+  fovea_in x;
+  fovea_in factor; /* data NULL = 1. With SILU this is SwiGLU: x is the gate's projection, factor the other one */
+} fovea_activation_args;
+
+/* The relative error is below 4e-7, and 6e-7 where multiply-adds are not fused. */
+fovea_status fovea_activation_f32(const fovea_activation_args* args);
+
+typedef enum fovea_norm FOVEA_ENUM_TYPE_(unsigned) {
+  FOVEA_NORM_RMS = 0, /* n(x) = x / sqrt(mean of x^2 + epsilon). RMSNorm, arXiv 1910.07467 */
+  FOVEA_NORM_L2 = 1   /* n(x) = x / sqrt(sum of x^2 + epsilon) */
+} fovea_norm;
+
+typedef enum fovea_norm_gate FOVEA_ENUM_TYPE_(unsigned) {
+  FOVEA_NORM_GATE_AFTER = 0, /* y = n(x) (weight + weight_offset) activation(gate), as Qwen3-Next has it */
+  FOVEA_NORM_GATE_BEFORE = 1 /* y = n(x activation(gate)) (weight + weight_offset), as Mamba-2 has it */
+} fovea_norm_gate;
+
+typedef struct fovea_norm_args {
+  uint32_t struct_bytes; /* sizeof(fovea_norm_args) */
+  fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
+  fovea_norm norm;       /* FOVEA_ERR_ENUM */
+  float epsilon;         /* at least 0, finite (FOVEA_ERR_NUMBER). Where it is 0 a row whose squares are 0
+                            becomes zeros */
+
+  uint32_t batch, heads, tokens; /* counts of rows */
+  uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
+
+  fovea_out y;
+  fovea_in x;
+  const float* weight;           /* [heads][dim], NULL = 1, and then weight_offset is 0 (FOVEA_ERR_NULL) */
+  ptrdiff_t weight_head_stride;  /* 0 = the same for all heads */
+  float weight_offset;           /* 1 where a model stores weights less 1, as Gemma does. Finite (FOVEA_ERR_NUMBER) */
+  fovea_in gate;                 /* data NULL = none, and then the two below are not read. Must not overlap y */
+  fovea_norm_gate gate_order;    /* FOVEA_ERR_ENUM */
+  fovea_activation gate_activation; /* FOVEA_ERR_ENUM */
+} fovea_norm_args;
+
+/* Squares are summed in 16 chains, and these in a tree. A row whose squares sum up to more than FLT_MAX becomes zeros,
+ * as with other libraries; NaN or infinity in it makes all of it NaN. */
+fovea_status fovea_norm_f32(const fovea_norm_args* args);
+
+#define FOVEA_CONV1D_MOST_WIDTH 8
+
+/* A short causal depthwise convolution, as stands before linear attention: each channel has weights of its own,
+ *
+ *     y[t] = bias + weight[0] x[t - width + 1] + ... + weight[width - 1] x[t],
+ *
+ * in this order, by multiply-adds. What came before the first token of a call is in the state. */
+typedef struct fovea_conv1d_args {
+  uint32_t struct_bytes; /* sizeof(fovea_conv1d_args) */
+  fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
+
+  uint32_t batch, tokens; /* any may be 0: nothing is written */
+  uint32_t channels;      /* at least 1 (FOVEA_ERR_DIM) */
+  uint32_t width;         /* taps, 1 to FOVEA_CONV1D_MOST_WIDTH (FOVEA_ERR_DIM) */
+  uint32_t silu;          /* nonzero: y becomes y sigmoid(y) */
+
+  /* f32 [batch][tokens][channels] in any order: token strides or channel strides are 1 in both (FOVEA_ERR_STRIDE).
+   * y may be x with the same strides. */
+  float* y;
+  ptrdiff_t y_batch_stride, y_token_stride, y_channel_stride;
+  const float* x;
+  ptrdiff_t x_batch_stride, x_token_stride, x_channel_stride;
+
+  const float* weight; /* [channels][width], the tap of the newest token last */
+  ptrdiff_t weight_stride; /* from a channel to the next */
+  const float* bias;   /* [channels], NULL = 0 */
+
+  /* [batch][width - 1][channels], dense: the inputs before those of the call, oldest first. The call replaces them by
+   * the last ones that it has seen. Zeros for a sequence that begins; NULL = zeros, and nothing is kept. A copy of it
+   * rolls back. Must not overlap anything (FOVEA_ERR_OVERLAP). */
+  float* state;
+} fovea_conv1d_args;
+
+fovea_status fovea_conv1d_f32(const fovea_conv1d_args* args);
+
 /* ------------------------------------------------------------------------------------------------------ caches */
 
 /* The keys and values of some sequences, in the caller's memory. fovea_attention takes them from there as a

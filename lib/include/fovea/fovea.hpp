@@ -184,6 +184,22 @@ inline Status integer_attention(const fovea_integer_attention_args& args, Span<s
   return fovea_integer_attention(&args, workspace.data(), workspace.size());
 }
 
+// ------------------------------------------------------------------------------------- what stands beside attention
+
+struct NormArgs : fovea_norm_args {
+  constexpr NormArgs() : fovea_norm_args{} { struct_bytes = sizeof(fovea_norm_args); }
+};
+struct ActivationArgs : fovea_activation_args {
+  constexpr ActivationArgs() : fovea_activation_args{} { struct_bytes = sizeof(fovea_activation_args); }
+};
+struct Conv1dArgs : fovea_conv1d_args {
+  constexpr Conv1dArgs() : fovea_conv1d_args{} { struct_bytes = sizeof(fovea_conv1d_args); }
+};
+
+inline Status norm(const fovea_norm_args& args) { return fovea_norm_f32(&args); }
+inline Status activation(const fovea_activation_args& args) { return fovea_activation_f32(&args); }
+inline Status conv1d(const fovea_conv1d_args& args) { return fovea_conv1d_f32(&args); }
+
 // -------------------------------------------------------------------------------------------------------- rope
 
 struct RopeArgs : fovea_rope_args {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Normalisation and activation of a row. Lanes run along the row.
+
+// Vectors whose activation is computed at a time: a chain of dependent operations leaves a processor idle.
+constexpr int kActivated = kPreferSize ? 1 : 4;
+
+FOVEA_INLINE VF LoadSome(const float* p, size_t n) { return n >= kLanes ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n); }
+FOVEA_INLINE void StoreSome(VF v, float* p, size_t n) {
+  if (n >= kLanes) {
+    hn::StoreU(v, kF, p);
+  } else {
+    hn::StoreN(v, kF, p, n);
+  }
+}
+
+// y of n vectors from element i on, the last of which may end before its last lane.
+template <int n>
+FOVEA_INLINE void ActivateFrom(const ActivationRow& row, size_t i) {
+  VF x[n], y[n];
+  for (int k = 0; k < n; ++k) {
+    x[k] = LoadSome(row.x + i + size_t(k) * kLanes, row.dim - i - size_t(k) * kLanes);
+    y[k] = hn::Mul(x[k], hn::Set(kF, row.alpha));
+  }
+  Sigmoid(y);
+  for (int k = 0; k < n; ++k) {
+    const size_t at = i + size_t(k) * kLanes;
+    if (!row.sigmoid) y[k] = hn::Mul(x[k], y[k]);
+    if (row.factor) y[k] = hn::Mul(y[k], LoadSome(row.factor + at, row.dim - at));
+    StoreSome(y[k], row.y + at, row.dim - at);
+  }
+}
+
+FOVEA_KERNEL void Activate(const ActivationRow& row) {
+  size_t i = 0;
+  for (; row.dim - i >= kActivated * kLanes; i += kActivated * kLanes) ActivateFrom<kActivated>(row, i);
+  for (; i < row.dim; i += kLanes) ActivateFrom<1>(row, i);
+}
+
+// The sum of squares in 16 chains, whatever a vector has, and then a tree.
+constexpr size_t kChains = 16;
+
+FOVEA_INLINE float SumOfSquares(const float* x, size_t dim) {
+  constexpr size_t kVectors = kChains / kLanes;
+  VF sums[kVectors];
+  for (VF& sum : sums) sum = hn::Zero(kF);
+  size_t i = 0;
+  for (; dim - i >= kChains; i += kChains) {
+    for (size_t v = 0; v < kVectors; ++v) {
+      const VF e = hn::LoadU(kF, x + i + v * kLanes);
+      sums[v] = hn::MulAdd(e, e, sums[v]);
+    }
+  }
+  for (size_t v = 0; v < kVectors && i < dim; ++v, i += kLanes) {
+    const VF e = LoadSome(x + i, dim - i);
+    sums[v] = hn::MulAdd(e, e, sums[v]);
+  }
+  float chains[kChains];
+  for (size_t v = 0; v < kVectors; ++v) hn::StoreU(sums[v], kF, chains + v * kLanes);
+  for (size_t half = kChains / 2; half > 0; half /= 2) {
+    for (size_t k = 0; k < half; ++k) chains[k] += chains[k + half];
+  }
+  return chains[0];
+}
+
+// 1 / sqrt(x), for x >= 0 and NaN, without libm: a guess from the exponent, whose error Newton's steps square. Largest
+// error 2 ulp. 0 of infinity, and of 0, so that squares that vanish make zeros.
+FOVEA_INLINE float InverseSquareRoot(float x) {
+  if (x != x) return x;
+  if (x == 0.0f || x > 3.40282347e38f) return 0.0f;
+  const bool small = x < 0x1p-100f;  // and perhaps subnormal
+  const float scaled = small ? x * 0x1p100f : x;
+  uint32_t bits;
+  __builtin_memcpy(&bits, &scaled, sizeof bits);
+  bits = 0x5f3759df - (bits >> 1);
+  float y;
+  __builtin_memcpy(&y, &bits, sizeof y);
+  for (int i = 0; i < 4; ++i) y *= 1.5f - 0.5f * scaled * y * y;
+  return small ? y * 0x1p50f : y;
+}
+
+FOVEA_KERNEL void Normalise(const NormRow& row) {
+  const float mean = SumOfSquares(row.x, row.dim) / row.divisor;
+  const VF inverse = hn::Set(kF, InverseSquareRoot(mean + row.epsilon));
+  const VF offset = hn::Set(kF, row.weight_offset);
+  for (size_t i = 0; i < row.dim; i += kLanes) {
+    VF y = hn::Mul(LoadSome(row.x + i, row.dim - i), inverse);
+    if (row.weight) y = hn::Mul(y, hn::Add(LoadSome(row.weight + i, row.dim - i), offset));
+    StoreSome(y, row.y + i, row.dim - i);
+  }
+}
+
+constexpr NormKernels kNormKernels = {Activate, Normalise};

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Short causal convolutions against double, on every target. tests/FIELDS.md says which test fails when a field is
+// ignored.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "simd_tests.h"
+#include "support/guarded.h"
+#include "support/problem.h"
+#include "support/text.h"
+
+namespace fovea_test {
+namespace {
+
+struct ConvProblem {
+  uint32_t batch = 2, tokens = 9, channels = 21, width = 4;
+  bool channels_first = false, padded = false, reversed = false, in_place = false;
+  bool bias = true, silu = false, state = true;
+  Placement placement = Placement::kEnd;
+};
+
+// f32 [batch][tokens][channels].
+struct ConvArray {
+  Guarded memory;
+  ptrdiff_t batch_stride, token_stride, channel_stride, first = 0;
+
+  ConvArray(const ConvProblem& p, uint64_t seed) {
+    const ptrdiff_t rows = static_cast<ptrdiff_t>(p.channels_first ? p.channels : p.tokens);
+    const ptrdiff_t row = static_cast<ptrdiff_t>(p.channels_first ? p.tokens : p.channels) + (p.padded ? 2 : 0);
+    (p.channels_first ? token_stride : channel_stride) = 1;
+    (p.channels_first ? channel_stride : token_stride) = row;
+    batch_stride = rows * row;
+    const size_t elements = static_cast<size_t>((static_cast<ptrdiff_t>(p.batch) * rows - 1) * row) +
+                            (p.channels_first ? p.tokens : p.channels);
+    memory = Guarded(elements * sizeof(float), sizeof(float), p.placement);
+    if (p.reversed) {  // entries and rows, not what lanes are
+      first = (static_cast<ptrdiff_t>(p.batch) * rows - 1) * row;
+      batch_stride = -batch_stride;
+      (p.channels_first ? channel_stride : token_stride) = -row;
+    }
+    for (uint32_t b = 0; seed && b < p.batch; ++b) {
+      for (uint32_t t = 0; t < p.tokens; ++t) {
+        for (uint32_t c = 0; c < p.channels; ++c) at(b, t, c) = random_normal(seed, (size_t{b} * 50 + t) * 200 + c);
+      }
+    }
+  }
+  float& at(uint32_t b, uint32_t t, uint32_t c) const {
+    return memory.as<float>()[first + static_cast<ptrdiff_t>(b) * batch_stride +
+                              static_cast<ptrdiff_t>(t) * token_stride + static_cast<ptrdiff_t>(c) * channel_stride];
+  }
+  float* data() const { return memory.as<float>() + first; }
+};
+
+struct ConvCase {
+  ConvProblem p;
+  ConvArray x, y;
+  Guarded weight, bias, state;
+  fovea_conv1d_args args = {};
+
+  explicit ConvCase(const ConvProblem& problem) : p(problem), x(p, 5), y(p, 0) {
+    const size_t stride = p.width + (p.padded ? 1 : 0);
+    weight = Guarded(((p.channels - 1) * stride + p.width) * sizeof(float), sizeof(float), p.placement);
+    bias = Guarded(p.channels * sizeof(float), sizeof(float), p.placement);
+    state = Guarded(size_t{p.batch} * (p.width - 1) * p.channels * sizeof(float), sizeof(float), p.placement);
+    for (uint32_t c = 0; c < p.channels; ++c) {
+      for (uint32_t tap = 0; tap < p.width; ++tap) weight.as<float>()[c * stride + tap] = random_normal(6, c * 9 + tap);
+      bias.as<float>()[c] = random_normal(7, c);
+    }
+    for (size_t i = 0; i < state.bytes() / sizeof(float); ++i) state.as<float>()[i] = random_normal(8, i);
+    const ConvArray& to = p.in_place ? x : y;
+    args.struct_bytes = sizeof args;
+    args.batch = p.batch, args.tokens = p.tokens, args.channels = p.channels, args.width = p.width;
+    args.silu = p.silu ? 1 : 0;
+    args.x = x.data(), args.x_batch_stride = x.batch_stride;
+    args.x_token_stride = x.token_stride, args.x_channel_stride = x.channel_stride;
+    args.y = to.data(), args.y_batch_stride = to.batch_stride;
+    args.y_token_stride = to.token_stride, args.y_channel_stride = to.channel_stride;
+    args.weight = weight.as<float>(), args.weight_stride = static_cast<ptrdiff_t>(stride);
+    args.bias = p.bias ? bias.as<float>() : nullptr;
+    args.state = p.state ? state.as<float>() : nullptr;
+  }
+
+  // Input t, where those of the state are before 0.
+  double input(uint32_t b, ptrdiff_t t, uint32_t c) const {
+    if (t >= 0) return static_cast<double>(x.at(b, static_cast<uint32_t>(t), c));
+    const ptrdiff_t place = t + static_cast<ptrdiff_t>(p.width) - 1;
+    return p.state ? static_cast<double>(
+                         state.as<float>()[(b * (p.width - 1) + static_cast<size_t>(place)) * p.channels + c])
+                   : 0.0;
+  }
+  std::vector<double> wanted(std::vector<double>* tolerances) const {
+    std::vector<double> want;
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      for (uint32_t t = 0; t < p.tokens; ++t) {
+        for (uint32_t c = 0; c < p.channels; ++c) {
+          double sum = p.bias ? static_cast<double>(bias.as<float>()[c]) : 0, size = std::fabs(sum);
+          for (uint32_t tap = 0; tap < p.width; ++tap) {
+            const double product =
+                input(b, static_cast<ptrdiff_t>(t + tap) - static_cast<ptrdiff_t>(p.width) + 1, c) *
+                static_cast<double>(args.weight[static_cast<ptrdiff_t>(c) * args.weight_stride + static_cast<ptrdiff_t>(tap)]);
+            sum += product, size += std::fabs(product);
+          }
+          want.push_back(p.silu ? sum / (1 + std::exp(-sum)) : sum);
+          tolerances->push_back(1e-6 * size);
+        }
+      }
+    }
+    return want;
+  }
+  std::vector<float> wanted_state() const {
+    std::vector<float> want;
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      for (uint32_t i = 0; i + 1 < p.width; ++i) {
+        for (uint32_t c = 0; c < p.channels; ++c) {
+          want.push_back(static_cast<float>(
+              input(b, static_cast<ptrdiff_t>(p.tokens + i) - static_cast<ptrdiff_t>(p.width) + 1, c)));
+        }
+      }
+    }
+    return want;
+  }
+
+  // Empty, or what is wrong.
+  std::string run(fovea_target target) {
+    Text text;
+    text << "conv1d " << p.batch << "x" << p.tokens << "x" << p.channels << " width " << p.width
+         << (p.channels_first ? " channels first" : "") << (p.in_place ? " in place" : "") << (p.silu ? " silu" : "")
+         << " | " << fovea_target_name(target);
+    set_current_case(text.str());
+    std::vector<double> tolerances;
+    const std::vector<double> want = wanted(&tolerances);
+    const std::vector<float> want_state = wanted_state();
+    args.target = target;
+    if (!p.in_place) x.memory.read_only(true);
+    weight.read_only(true);
+    const fovea_status status = fovea_conv1d_f32(&args);
+    weight.read_only(false);
+    if (!p.in_place) x.memory.read_only(false);
+    if (status != FOVEA_OK) return text.str() + ": " + fovea_status_string(status);
+    const ConvArray& to = p.in_place ? x : y;
+    if (!to.memory.margin_intact() || !state.margin_intact()) return text.str() + ": bytes beside were written";
+    size_t i = 0;
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      for (uint32_t t = 0; t < p.tokens; ++t) {
+        for (uint32_t c = 0; c < p.channels; ++c, ++i) {
+          const double error = std::fabs(static_cast<double>(to.at(b, t, c)) - want[i]);
+          if (!(error <= tolerances[i] + 1e-6 * std::fabs(want[i]))) return text.str() + ": an element is wrong";
+        }
+      }
+    }
+    if (p.state && p.width > 1 && std::memcmp(want_state.data(), state.as<float>(), state.bytes()) != 0) {
+      return text.str() + ": the state is wrong";
+    }
+    return "";
+  }
+};
+
+}  // namespace
+
+TEST_CASE("conv1d: any counts, strides and options agree with double", "[short][conv1d]") {
+  for (const fovea_target target : targets()) {
+    for (uint32_t width = 1; width <= FOVEA_CONV1D_MOST_WIDTH; ++width) {
+      for (const uint32_t tokens : {1u, 2u, 5u, 7u, 23u}) {
+        for (const uint32_t channels : {1u, 6u, 37u}) {
+          for (const bool channels_first : {false, true}) {
+            ConvProblem p;
+            p.width = width, p.tokens = tokens, p.channels = channels, p.channels_first = channels_first;
+            const uint32_t which = width + tokens + channels;
+            p.in_place = which % 2 == 0, p.silu = which % 3 == 0, p.bias = which % 5 != 0, p.state = which % 7 != 0;
+            p.padded = which % 4 < 2, p.reversed = which % 11 < 3;
+            p.placement = which % 3 == 0 ? Placement::kOffset : which % 3 == 1 ? Placement::kEnd : Placement::kStart;
+            CHECK(ConvCase(p).run(target) == "");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("conv1d: calls of any lengths give the bits of one, whichever dimension lanes are", "[short][conv1d]") {
+  for (const fovea_target target : targets()) {
+    ConvProblem p;
+    p.tokens = 40, p.silu = true;
+    ConvCase whole(p);
+    REQUIRE(whole.run(target) == "");
+    for (const bool channels_first : {false, true}) {
+      p.channels_first = channels_first;
+      ConvCase pieces(p);
+      const fovea_conv1d_args args = pieces.args;
+      for (uint32_t first = 0, next = 1; first < p.tokens; first += pieces.args.tokens, next = next * 2 % 13) {
+        pieces.args = args;
+        pieces.args.target = target;
+        pieces.args.tokens = std::min(next, p.tokens - first);
+        pieces.args.x += static_cast<ptrdiff_t>(first) * args.x_token_stride;
+        pieces.args.y += static_cast<ptrdiff_t>(first) * args.y_token_stride;
+        REQUIRE(fovea_conv1d_f32(&pieces.args) == FOVEA_OK);
+      }
+      bool same = true;
+      for (uint32_t b = 0; b < p.batch; ++b) {
+        for (uint32_t t = 0; t < p.tokens; ++t) {
+          for (uint32_t c = 0; c < p.channels; ++c) {
+            same = same && std::memcmp(&pieces.y.at(b, t, c), &whole.y.at(b, t, c), sizeof(float)) == 0;
+          }
+        }
+      }
+      CHECK(same);
+      CHECK(std::memcmp(pieces.state.as<void>(), whole.state.as<void>(), whole.state.bytes()) == 0);
+    }
+  }
+}
+
+TEST_CASE("conv1d: BEST is the first target, and a target that is not there is refused", "[short][conv1d]") {
+  ConvCase best{ConvProblem{}}, first{ConvProblem{}};
+  REQUIRE(best.run(FOVEA_TARGET_BEST) == "");
+  REQUIRE(first.run(targets()[0]) == "");
+  CHECK(std::memcmp(best.y.memory.as<void>(), first.y.memory.as<void>(), best.y.memory.bytes()) == 0);
+  for (const fovea_target target : {FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM}) {
+    const auto all = targets();
+    if (std::find(all.begin(), all.end(), target) != all.end()) continue;
+    ConvCase test{ConvProblem{}};
+    test.args.target = target;
+    CHECK(fovea_conv1d_f32(&test.args) == FOVEA_ERR_TARGET);
+    fovea_norm_args norm = {};
+    norm.struct_bytes = sizeof norm, norm.dim = 1, norm.target = target;
+    CHECK(fovea_norm_f32(&norm) == FOVEA_ERR_TARGET);
+    fovea_activation_args activation = {};
+    activation.struct_bytes = sizeof activation, activation.dim = 1, activation.target = target;
+    CHECK(fovea_activation_f32(&activation) == FOVEA_ERR_TARGET);
+  }
+}
+
+TEST_CASE("conv1d: NaN reaches the outputs that see it and no other", "[short][conv1d]") {
+  for (const fovea_target target : targets()) {
+    for (const bool channels_first : {false, true}) {
+      ConvProblem p;
+      p.width = 3, p.channels_first = channels_first;
+      ConvCase test(p);
+      test.x.at(1, 4, 2) = std::numeric_limits<float>::quiet_NaN();
+      test.args.target = target;
+      REQUIRE(fovea_conv1d_f32(&test.args) == FOVEA_OK);
+      for (uint32_t b = 0; b < p.batch; ++b) {
+        for (uint32_t t = 0; t < p.tokens; ++t) {
+          for (uint32_t c = 0; c < p.channels; ++c) {
+            const bool sees = b == 1 && c == 2 && t >= 4 && t <= 6;
+            REQUIRE((test.y.at(b, t, c) != test.y.at(b, t, c)) == sees);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("conv1d: every misuse has its status, and nothing is written", "[short][conv1d]") {
+  struct Misuse {
+    const char* what;
+    fovea_status status;
+    void (*change)(ConvCase&);
+  };
+  const Misuse misuses[] = {
+      {"struct_bytes", FOVEA_ERR_STRUCT, [](ConvCase& c) { --c.args.struct_bytes; }},
+      {"target", FOVEA_ERR_ENUM, [](ConvCase& c) { c.args.target = static_cast<fovea_target>(77); }},
+      {"no channel", FOVEA_ERR_DIM, [](ConvCase& c) { c.args.channels = 0; }},
+      {"no tap", FOVEA_ERR_DIM, [](ConvCase& c) { c.args.width = 0; }},
+      {"too many taps", FOVEA_ERR_DIM, [](ConvCase& c) { c.args.width = FOVEA_CONV1D_MOST_WIDTH + 1; }},
+      {"x's strides", FOVEA_ERR_STRIDE, [](ConvCase& c) { c.args.x_channel_stride = 2; }},
+      {"y's other strides", FOVEA_ERR_STRIDE, [](ConvCase& c) { c.args.y_channel_stride = 2; }},
+      {"y's strides", FOVEA_ERR_STRIDE, [](ConvCase& c) { c.args.y_token_stride = 3; }},
+      {"no x", FOVEA_ERR_NULL, [](ConvCase& c) { c.args.x = nullptr; }},
+      {"no y", FOVEA_ERR_NULL, [](ConvCase& c) { c.args.y = nullptr; }},
+      {"no weight", FOVEA_ERR_NULL, [](ConvCase& c) { c.args.weight = nullptr; }},
+      {"y over x", FOVEA_ERR_OVERLAP, [](ConvCase& c) { c.args.x = c.args.y + 1; }},
+      {"the state over y", FOVEA_ERR_OVERLAP, [](ConvCase& c) { c.args.state = c.args.y; }},
+      {"the state over x", FOVEA_ERR_OVERLAP, [](ConvCase& c) { c.args.state = const_cast<float*>(c.args.x); }},
+      {"the weight in y", FOVEA_ERR_OVERLAP, [](ConvCase& c) { c.args.weight = c.args.y; }},
+      {"the bias in the state", FOVEA_ERR_OVERLAP, [](ConvCase& c) { c.args.bias = c.args.state; }},
+      {"misaligned", FOVEA_ERR_ALIGNMENT,
+       [](ConvCase& c) { c.args.x = reinterpret_cast<const float*>(reinterpret_cast<const char*>(c.args.x) + 1); }},
+      {"too large", FOVEA_ERR_SIZE, [](ConvCase& c) { c.args.x_batch_stride = PTRDIFF_MAX; }},
+  };
+  for (const Misuse& misuse : misuses) {
+    INFO(misuse.what);
+    ConvCase test{ConvProblem{}};
+    misuse.change(test);
+    const std::vector<char> state(test.state.as<char>(), test.state.as<char>() + test.state.bytes());
+    CHECK(fovea_conv1d_f32(&test.args) == misuse.status);
+    CHECK(test.y.memory.untouched());
+    CHECK(std::memcmp(state.data(), test.state.as<char>(), state.size()) == 0);
+  }
+  CHECK(fovea_conv1d_f32(nullptr) == FOVEA_ERR_NULL);
+  ConvCase none{ConvProblem{}};
+  none.args.tokens = 0;
+  CHECK(fovea_conv1d_f32(&none.args) == FOVEA_OK);
+  none.args.tokens = 1, none.args.batch = 0;
+  CHECK(fovea_conv1d_f32(&none.args) == FOVEA_OK);
+  CHECK(none.y.memory.untouched());
+}
+
+}  // namespace fovea_test
