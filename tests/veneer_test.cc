@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fovea.hpp says what fovea.h says, in C++.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -283,6 +284,37 @@ TEST_CASE("veneer: rope is rope of C, and frequencies are as many as the span ho
   REQUIRE(fovea::rope(args) == FOVEA_OK);
   CHECK(out == c_out);
   CHECK(out != in);
+}
+
+TEST_CASE("veneer: norm, activation and conv1d are those of C", "[veneer][short]") {
+  const float x[4] = {1, 2, 3, 4}, weight[2] = {0.5f, 2};
+  float y[4], c_y[4];
+  fovea::NormArgs norm;
+  CHECK(norm.struct_bytes == sizeof(fovea_norm_args));
+  norm.batch = norm.heads = norm.tokens = 1, norm.dim = 4;
+  norm.x.data = x, norm.y.data = y;
+  REQUIRE(fovea::norm(norm) == FOVEA_OK);
+  norm.y.data = c_y;
+  REQUIRE(fovea_norm_f32(&norm) == FOVEA_OK);
+  CHECK(std::equal(y, y + 4, c_y));
+
+  fovea::ActivationArgs activation;
+  CHECK(activation.struct_bytes == sizeof(fovea_activation_args));
+  activation.batch = activation.heads = activation.tokens = 1, activation.dim = 4;
+  activation.x.data = x, activation.y.data = y;
+  REQUIRE(fovea::activation(activation) == FOVEA_OK);
+  activation.y.data = c_y;
+  REQUIRE(fovea_activation_f32(&activation) == FOVEA_OK);
+  CHECK(std::equal(y, y + 4, c_y));
+
+  fovea::Conv1dArgs conv;
+  CHECK(conv.struct_bytes == sizeof(fovea_conv1d_args));
+  conv.batch = conv.channels = 1, conv.tokens = 4, conv.width = 2;
+  conv.x_token_stride = conv.y_token_stride = conv.x_channel_stride = conv.y_channel_stride = 1;
+  conv.weight = weight, conv.weight_stride = 2, conv.x = x, conv.y = y;
+  REQUIRE(fovea::conv1d(conv) == FOVEA_OK);
+  const float want[4] = {2, 4.5f, 7, 9.5f};
+  CHECK(std::equal(y, y + 4, want));
 }
 
 TEST_CASE("veneer: linear is linear of C", "[veneer][short]") {
