@@ -88,24 +88,22 @@ FOVEA_INLINE VF MaxOfRow(const Row<kReading>& row, size_t axis) {
 }
 
 // The exponentials of a row are added up in strands, element i in strand i % kStrands: in 16 strands on every target
-// that has registers for them, so that a sum has the same bits however many lanes a vector has. A step has two elements
-// of each strand, which are added to each other first; one where the strands are few and size counts more than speed.
+// that has registers for them, so that a sum has the same bits however many lanes a vector has. There a step has two
+// elements of each strand, which are added to each other first.
 constexpr bool kSameStrands = kLanes > 1 && hn::kRegisters >= 16;
-constexpr size_t kStrands = kSameStrands ? 16 : kPreferSize ? kLanes : 2 * kLanes;
+constexpr size_t kStrands = kSameStrands ? 16 : kLanes;
 constexpr size_t kStrandVectors = kStrands / kLanes;
-constexpr size_t kStepVectors = kSameStrands || !kPreferSize ? 2 * kStrandVectors : kStrandVectors;
+constexpr size_t kStepVectors = kSameStrands ? 2 * kStrandVectors : 1;
 constexpr size_t kStep = kStepVectors * kLanes;
 
 // Steps that are taken together, of one row or of rows side by side: 4 vectors hide what one waits for.
 constexpr size_t kTogether = kPreferSize || kStepVectors >= 4 ? 1 : 4 / kStepVectors;
+constexpr size_t kSideBySideAxis = 256;  // longest rows that are side by side: no more than a chunk
 
 // Sums of n vectors in three levels, so that their rounding does not grow with their length: chunks of kSumChunk
 // elements of a strand, blocks of kSumChunk chunks.
 constexpr size_t kSumChunk = 64;
 constexpr size_t kRowChunk = kSumChunk * kStrands;
-
-// Longest rows that are side by side, whose sums are of a single chunk.
-constexpr size_t kSideBySideAxis = kRowChunk < 256 ? kRowChunk : 256;
 
 template <size_t n>
 struct LongSums {
@@ -143,7 +141,7 @@ FOVEA_INLINE void ExpOfSteps(const Row<kReading> (&rows)[kRows], size_t i, size_
   for (size_t n = 0; n < kRows * kVectors; ++n) {
     const Row<kReading>& row = rows[n / kVectors];
     const size_t offset = n % kVectors * kLanes;
-    if (kLanes > 1 && !kPreferSize && !kPart && offset % kLine == 0) row.Ask(i + offset, store);
+    if (kSameStrands && !kPreferSize && !kPart && offset % kLine == 0) row.Ask(i + offset, store);
     p[n] = hn::Sub(kPart ? row.Part(i + offset, end) : row.Whole(i + offset), row.shift);
   }
   Exp(p);
@@ -301,7 +299,7 @@ struct RowGroup {
   }
   inline __attribute__((always_inline)) void Exp(bool store) {
     size_t row = 0;
-    if constexpr (!kPreferSize) {
+    if constexpr (kSameStrands && !kPreferSize) {
       const bool short_rows = slice.axis <= kSideBySideAxis;
       for (; short_rows && row + kTogether <= rows; row += kTogether) ExpSideBySide(row, store);
     }
