@@ -39,6 +39,12 @@ inline const char* to_string(Target target) {
   return fovea_target_name(target);
 }  // NULL for a number that is no target
 
+// A structure of C whose members are 0, but for its size.
+template <class C>
+struct Sized : C {
+  constexpr Sized() : C{} { this->struct_bytes = sizeof(C); }
+};
+
 // ------------------------------------------------------------------------------------------------------- views
 
 // A pointer and a count of elements: std::span where the standard library has it. Converts from an array, and from
@@ -138,9 +144,7 @@ constexpr PackedQkv<T> packed_qkv(T* data, std::size_t tokens, std::size_t q_hea
 // ----------------------------------------------------------------------------------------------------- softmax
 
 // The structures of C with struct_bytes filled in and everything else zero, which is each field's simplest choice.
-struct SoftmaxArgs : fovea_softmax_args {
-  constexpr SoftmaxArgs() : fovea_softmax_args{} { struct_bytes = sizeof(fovea_softmax_args); }
-};
+using SoftmaxArgs = Sized<fovea_softmax_args>;
 
 inline Status softmax(const fovea_softmax_args& args) { return fovea_softmax_f32(&args); }
 inline Status log_softmax(const fovea_softmax_args& args) { return fovea_log_softmax_f32(&args); }
@@ -168,10 +172,7 @@ inline Status log_softmax(Span<float> out, Span<const float> in, float scale = 1
 
 // ------------------------------------------------------------------------------------------- integer attention
 
-struct IntegerAttentionArgs : fovea_integer_attention_args {
-  constexpr IntegerAttentionArgs() : fovea_integer_attention_args{} {
-    struct_bytes = sizeof(fovea_integer_attention_args);
-  }
+struct IntegerAttentionArgs : Sized<fovea_integer_attention_args> {
   // FOVEA_ERR_NUMBER where a number has no such multiplier and shift.
   Status set_score(double octaves) { return fovea_integer_multiplier(octaves, &score_multiplier, &score_shift); }
   Status set_out(double factor) { return fovea_integer_multiplier(factor, &out_multiplier, &out_shift); }
@@ -186,15 +187,9 @@ inline Status integer_attention(const fovea_integer_attention_args& args, Span<s
 
 // ------------------------------------------------------------------------------------- what stands beside attention
 
-struct NormArgs : fovea_norm_args {
-  constexpr NormArgs() : fovea_norm_args{} { struct_bytes = sizeof(fovea_norm_args); }
-};
-struct ActivationArgs : fovea_activation_args {
-  constexpr ActivationArgs() : fovea_activation_args{} { struct_bytes = sizeof(fovea_activation_args); }
-};
-struct Conv1dArgs : fovea_conv1d_args {
-  constexpr Conv1dArgs() : fovea_conv1d_args{} { struct_bytes = sizeof(fovea_conv1d_args); }
-};
+using NormArgs = Sized<fovea_norm_args>;
+using ActivationArgs = Sized<fovea_activation_args>;
+using Conv1dArgs = Sized<fovea_conv1d_args>;
 
 inline Status norm(const fovea_norm_args& args) { return fovea_norm_f32(&args); }
 inline Status activation(const fovea_activation_args& args) { return fovea_activation_f32(&args); }
@@ -202,9 +197,7 @@ inline Status conv1d(const fovea_conv1d_args& args) { return fovea_conv1d_f32(&a
 
 // -------------------------------------------------------------------------------------------------------- rope
 
-struct RopeArgs : fovea_rope_args {
-  constexpr RopeArgs() : fovea_rope_args{} { struct_bytes = sizeof(fovea_rope_args); }
-};
+using RopeArgs = Sized<fovea_rope_args>;
 
 inline Status rope(const fovea_rope_args& args) { return fovea_rope_f32(&args); }
 
@@ -217,9 +210,7 @@ inline Status rope_frequencies(Span<std::uint64_t> turns, double base = 0, doubl
 
 // ------------------------------------------------------------------------------------------------------ linear
 
-struct LinearArgs : fovea_linear_args {
-  constexpr LinearArgs() : fovea_linear_args{} { struct_bytes = sizeof(fovea_linear_args); }
-};
+using LinearArgs = Sized<fovea_linear_args>;
 
 inline std::size_t linear_workspace_bytes(const fovea_linear_args& args) { return fovea_linear_workspace_bytes(&args); }
 
@@ -229,13 +220,8 @@ inline Status linear(const fovea_linear_args& args, Span<std::byte> workspace) {
 
 // --------------------------------------------------------------------------------------------------- attention
 
-struct AttentionDesc : fovea_attention_desc {
-  constexpr AttentionDesc() : fovea_attention_desc{} { struct_bytes = sizeof(fovea_attention_desc); }
-};
-
-struct AttentionArgs : fovea_attention_args {
-  constexpr AttentionArgs() : fovea_attention_args{} { struct_bytes = sizeof(fovea_attention_args); }
-};
+using AttentionDesc = Sized<fovea_attention_desc>;
+using AttentionArgs = Sized<fovea_attention_args>;
 
 // Memory for calls on f32 arrays by one worker, without a budget: a static array, or a member. For other formats and
 // sources use Memory<FOVEA_KV_WORKSPACE_BYTES(HeadDim, ValueDim)>, for integer products
@@ -365,13 +351,8 @@ class Stream {
 // ------------------------------------------------------------------------------------------------------ caches
 
 // The first part of a cache: its kind, formats and sizes.
-struct KvCacheDesc : fovea_kv_cache {
-  constexpr KvCacheDesc() : fovea_kv_cache{} { struct_bytes = sizeof(fovea_kv_cache); }
-};
-
-struct KvAppendArgs : fovea_kv_append_args {
-  constexpr KvAppendArgs() : fovea_kv_append_args{} { struct_bytes = sizeof(fovea_kv_append_args); }
-};
+using KvCacheDesc = Sized<fovea_kv_cache>;
+using KvAppendArgs = Sized<fovea_kv_append_args>;
 
 inline std::size_t kv_cache_bytes(const fovea_kv_cache& desc) { return fovea_kv_cache_bytes(&desc); }
 
@@ -411,18 +392,12 @@ class KvCache {
 
 // ------------------------------------------------------------------------------------------- multi-head layers
 
-struct MultiheadDesc : fovea_multihead_desc {
-  constexpr MultiheadDesc() : fovea_multihead_desc{} {
-    struct_bytes = sizeof(fovea_multihead_desc);
-    attention.struct_bytes = sizeof(fovea_attention_desc);
-  }
+struct MultiheadDesc : Sized<fovea_multihead_desc> {
+  constexpr MultiheadDesc() { attention.struct_bytes = sizeof(fovea_attention_desc); }
 };
 
-struct MultiheadArgs : fovea_multihead_args {
-  constexpr MultiheadArgs() : fovea_multihead_args{} {
-    struct_bytes = sizeof(fovea_multihead_args);
-    attention.struct_bytes = sizeof(fovea_attention_args);
-  }
+struct MultiheadArgs : Sized<fovea_multihead_args> {
+  constexpr MultiheadArgs() { attention.struct_bytes = sizeof(fovea_attention_args); }
 };
 
 // Dense f32 weights [out][in]; bias [out] or null.
