@@ -17,10 +17,10 @@
  *
  * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init.
  * Any number of threads may use it at once, each with its own workspace. An interrupt handler or a fibre may call
- * fovea if its stack is large enough (3.25 KiB on Cortex-M, 5 KiB on 64-bit processors, 6 KiB with AVX-512; multi-head
- * layers need 1 KiB more, and integer products with rows of I4 need 3 KiB more on 64-bit processors: bench/size.py) and
- * if the floating-point and vector registers that the target uses are saved (on Cortex-M lazy stacking does that when
- * left on; on x86 the operating system does).
+ * fovea if its stack is large enough (3.25 KiB on Cortex-M, 5.5 KiB on 64-bit processors, 6 KiB with AVX-512;
+ * multi-head layers need 1.3 KiB more, and integer products with rows of I4 need 3 KiB more on 64-bit processors:
+ * bench/size.py) and if the floating-point and vector registers that the target uses are saved (on Cortex-M lazy
+ * stacking does that when left on; on x86 the operating system does).
  * fovea runs in the caller's floating-point environment and assumes the default rounding mode. Flush-to-zero, which is
  * always on for the vectors of 32-bit Arm, changes only subnormal results, and sets scores smaller than
  * softcap * 2^-126, and with FOVEA_COMPUTE_I8 scales of keys below 2^-126, to 0.

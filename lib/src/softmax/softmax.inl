@@ -165,6 +165,13 @@ FOVEA_INLINE void ExpOfSteps(const Row<kReading> (&rows)[kRows], size_t i, size_
   }
 }
 
+// The end of a row, less than a step. Many lanes of its vectors may be missing, which takes more code than whole steps:
+// all kinds of rows share it.
+FOVEA_CALLED void ExpOfEnd(const Row<Reading::kAny>& row, size_t i, size_t end, bool store, VF (&sums)[kStrandVectors]) {
+  const Row<Reading::kAny> rows[1] = {row};
+  ExpOfSteps<true, 1, 1>(rows, i, end, store, sums);
+}
+
 // The same from element i on, for a chunk or as far as the rows go; returns where it ends. Sums begin at 0.
 template <size_t kRows, Reading kReading>
 FOVEA_INLINE size_t ExpOfChunk(const Row<kReading> (&rows)[kRows], size_t i, size_t axis, bool store,
@@ -179,7 +186,12 @@ FOVEA_INLINE size_t ExpOfChunk(const Row<kReading> (&rows)[kRows], size_t i, siz
     for (; i < end; i += kStep) ExpOfSteps<false, kRows, 1>(rows, i, axis, store, sums);
   }
   if (i < whole || whole == axis) return i;
-  ExpOfSteps<true, kRows, 1>(rows, i, axis, store, sums);
+  FOVEA_UNROLL(4)
+  for (size_t row = 0; row < kRows; ++row) {
+    const Row<kReading>& r = rows[row];
+    ExpOfEnd({r.in, r.mask, r.out, r.ahead, r.scale, r.shift}, i, axis, store,
+             reinterpret_cast<VF(&)[kStrandVectors]>(sums[row * kStrandVectors]));
+  }
   return axis;
 }
 
@@ -299,7 +311,7 @@ struct RowGroup {
   }
   inline __attribute__((always_inline)) void Exp(bool store) {
     size_t row = 0;
-    if constexpr (kSameStrands && !kPreferSize) {
+    if constexpr (kTogether > 1 && kSameStrands && !kPreferSize) {
       const bool short_rows = slice.axis <= kSideBySideAxis;
       for (; short_rows && row + kTogether <= rows; row += kTogether) ExpSideBySide(row, store);
     }
