@@ -206,12 +206,15 @@ FOVEA_INLINE VF JoinStrands(VF* v) {
 template <Reading kReading>
 FOVEA_INLINE VF ExpOfRow(const Row<kReading> (&row)[1], size_t axis, bool store) {
   LongSums<kStrandVectors> sums;
-  sums.Begin();
-  for (size_t i = 0; i < axis;) {
+  size_t i = 0;
+  do {
     VF chunk[kStrandVectors];
+    const bool first = i == 0;
     i = ExpOfChunk(row, i, axis, store, chunk);
+    if (first && i == axis) return JoinStrands(chunk);  // a short row need not wait for sums of sums
+    if (first) sums.Begin();
     sums.AddChunk(chunk);
-  }
+  } while (i < axis);
   sums.End();
   return JoinStrands(sums.total);
 }
