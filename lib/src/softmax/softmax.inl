@@ -166,8 +166,8 @@ FOVEA_INLINE void ExpOfSteps(const Row<kReading> (&rows)[kRows], size_t i, size_
 }
 
 // The end of a row, less than a step. Many lanes of its vectors may be missing, which takes more code than whole steps:
-// all kinds of rows share it.
-FOVEA_CALLED void ExpOfEnd(const Row<Reading::kAny>& row, size_t i, size_t end, bool store, VF (&sums)[kStrandVectors]) {
+// all kinds of rows share it, but where there is one kind.
+[[maybe_unused]] FOVEA_CALLED void ExpOfEnd(const Row<Reading::kAny>& row, size_t i, size_t end, bool store, VF (&sums)[kStrandVectors]) {
   const Row<Reading::kAny> rows[1] = {row};
   ExpOfSteps<true, 1, 1>(rows, i, end, store, sums);
 }
@@ -186,11 +186,15 @@ FOVEA_INLINE size_t ExpOfChunk(const Row<kReading> (&rows)[kRows], size_t i, siz
     for (; i < end; i += kStep) ExpOfSteps<false, kRows, 1>(rows, i, axis, store, sums);
   }
   if (i < whole || whole == axis) return i;
-  FOVEA_UNROLL(4)
-  for (size_t row = 0; row < kRows; ++row) {
-    const Row<kReading>& r = rows[row];
-    ExpOfEnd({r.in, r.mask, r.out, r.ahead, r.scale, r.shift}, i, axis, store,
-             reinterpret_cast<VF(&)[kStrandVectors]>(sums[row * kStrandVectors]));
+  if constexpr (kPreferSize) {
+    ExpOfSteps<true, kRows, 1>(rows, i, axis, store, sums);
+  } else {
+    FOVEA_UNROLL(4)
+    for (size_t row = 0; row < kRows; ++row) {
+      const Row<kReading>& r = rows[row];
+      ExpOfEnd({r.in, r.mask, r.out, r.ahead, r.scale, r.shift}, i, axis, store,
+               reinterpret_cast<VF(&)[kStrandVectors]>(sums[row * kStrandVectors]));
+    }
   }
   return axis;
 }
@@ -206,15 +210,13 @@ FOVEA_INLINE VF JoinStrands(VF* v) {
 template <Reading kReading>
 FOVEA_INLINE VF ExpOfRow(const Row<kReading> (&row)[1], size_t axis, bool store) {
   LongSums<kStrandVectors> sums;
-  size_t i = 0;
-  do {
+  sums.Begin();
+  for (size_t i = 0; i < axis;) {
     VF chunk[kStrandVectors];
-    const bool first = i == 0;
     i = ExpOfChunk(row, i, axis, store, chunk);
-    if (first && i == axis) return JoinStrands(chunk);  // a short row need not wait for sums of sums
-    if (first) sums.Begin();
+    if (!kPreferSize && i == axis && sums.chunks == 0) return JoinStrands(chunk);  // no sums of sums in short rows
     sums.AddChunk(chunk);
-  } while (i < axis);
+  }
   sums.End();
   return JoinStrands(sums.total);
 }
