@@ -167,7 +167,8 @@ FOVEA_INLINE void ExpOfSteps(const Row<kReading> (&rows)[kRows], size_t i, size_
 
 // The end of a row, less than a step. Many lanes of its vectors may be missing, which takes more code than whole steps:
 // all kinds of rows share it, but where there is one kind.
-[[maybe_unused]] FOVEA_CALLED void ExpOfEnd(const Row<Reading::kAny>& row, size_t i, size_t end, bool store, VF (&sums)[kStrandVectors]) {
+[[maybe_unused]] FOVEA_CALLED void ExpOfEnd(const Row<Reading::kAny>& row, size_t i, size_t end, bool store,
+                                            VF (&sums)[kStrandVectors]) {
   const Row<Reading::kAny> rows[1] = {row};
   ExpOfSteps<true, 1, 1>(rows, i, end, store, sums);
 }
