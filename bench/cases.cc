@@ -92,6 +92,25 @@ constexpr Case like_f32(fovea_dtype dtype) {
   return {"linear", Kind::kLinear, {}, {}, f32_speed(1.0f), "linear/8x576x1536", {8, 576, 1536, dtype}};
 }
 
+constexpr DeltaShape tokens_of(uint32_t tokens, uint32_t heads = 16, uint32_t dim = 128) {
+  DeltaShape s;
+  s.heads = heads;
+  s.tokens = tokens;
+  s.key_dim = s.value_dim = dim;
+  return s;
+}
+constexpr DeltaShape batch(uint32_t entries, DeltaShape s) { return s.batch = entries, s; }
+constexpr DeltaShape by(fovea_delta_rule rule, DeltaShape s) { return s.rule = rule, s; }
+constexpr DeltaShape decay_per_key(DeltaShape s) { return s.decay_dim = s.key_dim, s; }
+
+constexpr Case delta(DeltaShape shape, Goal goal = none(), const char* reference = nullptr) {
+  return {"delta", Kind::kDelta, {}, {}, goal, reference, {}, false, shape};
+}
+
+constexpr Case beside(RowsLayer layer, uint32_t tokens, uint32_t dim) {
+  return {"rows", Kind::kRows, {}, {}, none(), nullptr, {}, false, {}, {layer, tokens, dim}};
+}
+
 // Of integer arithmetic, and what it is held against.
 constexpr Case integer(Shape shape, Goal goal = none(), const char* reference = nullptr) {
   return {"integer", Kind::kAttention, shape, {}, goal, reference, {}, true};
@@ -310,6 +329,24 @@ constexpr Case kCases[] = {
     like_f32(FOVEA_Q4_1),
     integer_linear(8, 576, 1536, FOVEA_I4),
     integer_linear(8, 576, 1536, FOVEA_Q8_0),
+
+    delta(tokens_of(1), read(0.7f)),
+    delta(batch(64, tokens_of(1)), read(0.7f)),  // matrices of 64 MiB, or of a model's layers
+    delta(tokens_of(64)),
+    delta(tokens_of(512), fma(0.6f, 0.55f)),
+    delta(tokens_of(4096), time(8 * 1.1f), "delta/16x512x128x128"),
+    delta(tokens_of(512, 8, 64), fma(0.5f)),
+    delta(decay_per_key(tokens_of(512))),
+    delta(by(FOVEA_DELTA_RULE_DELTA, tokens_of(512))),
+    delta(by(FOVEA_DELTA_RULE_GATED, tokens_of(512))),
+    delta(by(FOVEA_DELTA_RULE_LINEAR, tokens_of(512))),
+
+    beside(RowsLayer::kRmsNorm, 64, 2048),
+    beside(RowsLayer::kGatedNorm, 1024, 128),
+    beside(RowsLayer::kL2Norm, 1024, 128),
+    beside(RowsLayer::kSwiGlu, 64, 3072),
+    beside(RowsLayer::kConv1d, 64, 6144),
+    beside(RowsLayer::kConv1d, 1, 6144),
 };
 constexpr size_t kFirstBoardCase = sizeof kCases / sizeof kCases[0];
 
@@ -398,6 +435,13 @@ void add_linear(const LinearShape& s, Text& text) {
   if (s.compute != FOVEA_COMPUTE_F32) text.add("-compute_%s", kComputes[s.compute]);
 }
 
+void add_delta(const DeltaShape& s, Text& text) {
+  constexpr const char* kRules[] = {"-linear", "-gated", "-delta", ""};
+  if (s.batch != 1) text.add("%u.", s.batch);
+  text.add("%ux%ux%ux%u", s.heads, s.tokens, s.key_dim, s.value_dim).add(kRules[s.rule]);
+  if (s.decay_dim != 1) text.add("-decay_per_key");
+}
+
 // The index of word[length] in names, or -1.
 template <size_t N>
 int find(const char* const (&names)[N], const char* word, size_t length) {
@@ -408,6 +452,11 @@ int find(const char* const (&names)[N], const char* word, size_t length) {
 }
 
 }  // namespace
+
+const char* name(RowsLayer layer) {
+  constexpr const char* kNames[] = {"rms_norm", "gated_norm", "l2_norm", "swiglu", "conv1d"};
+  return kNames[static_cast<int>(layer)];
+}
 
 const char* name(GoalKind kind) {
   switch (kind) {
@@ -432,6 +481,10 @@ void name_of(const Case& one, char (&text)[kNameBytes]) {
     add_softmax(one.softmax, out);
   } else if (one.kind == Kind::kLinear) {
     add_linear(one.linear, out);
+  } else if (one.kind == Kind::kDelta) {
+    add_delta(one.delta, out);
+  } else if (one.kind == Kind::kRows) {
+    out.add("%ux%u-%s", one.rows.tokens, one.rows.dim, name(one.rows.layer));
   } else {
     add_attention(one.shape, out);
   }
@@ -446,8 +499,9 @@ const Case& case_at(size_t index) {
 }
 
 const char* suite_at(size_t index) {
-  constexpr const char* kSuites[] = {"softmax", "prefill", "causal",  "decode", "formats", "integer",
-                                     "sources", "small",   "options", "stream", "threads", "linear", "board"};
+  constexpr const char* kSuites[] = {"softmax", "prefill", "causal", "decode",  "formats",
+                                     "integer", "sources", "small",  "options", "stream",
+                                     "threads", "linear",  "delta",  "rows",    "board"};
   return index < sizeof kSuites / sizeof kSuites[0] ? kSuites[index] : nullptr;
 }
 

@@ -42,6 +42,20 @@ struct LinearShape {
   fovea_compute compute = FOVEA_COMPUTE_F32;
 };
 
+// Some tokens of linear attention, of whose heads each has keys and queries of its own.
+struct DeltaShape {
+  uint32_t heads = 1, tokens = 1, key_dim = 1, value_dim = 1, batch = 1, decay_dim = 1;
+  fovea_delta_rule rule = FOVEA_DELTA_RULE_GATED_DELTA;
+};
+
+// One call of what stands beside attention in a layer.
+enum class RowsLayer { kRmsNorm, kGatedNorm, kL2Norm, kSwiGlu, kConv1d };
+struct RowsShape {
+  RowsLayer layer = RowsLayer::kRmsNorm;
+  uint32_t tokens = 1, dim = 1;
+};
+const char* name(RowsLayer layer);
+
 // What a goal is a number of.
 enum class GoalKind {
   kNone,
@@ -64,7 +78,7 @@ struct Goal {
                    // lanes by default as well
 };
 
-enum class Kind { kAttention, kLinear, kSoftmax };
+enum class Kind { kAttention, kDelta, kLinear, kRows, kSoftmax };
 
 struct Case {
   const char* suite;
@@ -75,6 +89,8 @@ struct Case {
   const char* reference;  // the name of the case that the last five speak of, or null
   LinearShape linear = {};
   bool extended = false;  // runs by default on a target that extends the best one, where there is such a target
+  DeltaShape delta = {};
+  RowsShape rows = {};
 
   bool multiplies_integers() const { return shape.compute == FOVEA_COMPUTE_I8 || linear.compute == FOVEA_COMPUTE_I8; }
 };
@@ -82,7 +98,8 @@ struct Case {
 constexpr size_t kNameBytes = 128;
 
 // "prefill/8x512x512x64": suite, then [batch.]heads x queries x keys x head_dim, then what is not plain.
-// For softmax: rows x axis [x inner]. For linear layers: tokens x in_dim x out_dim.
+// For softmax: rows x axis [x inner]. For linear layers: tokens x in_dim x out_dim. For linear attention: [batch.]heads x
+// tokens x key_dim x value_dim. For what stands beside attention: tokens x dim.
 void name_of(const Case& one, char (&text)[kNameBytes]);
 
 size_t case_count();

@@ -12,7 +12,7 @@ a tenth or more of the multiply-adds. llvm-mca reckons their cycles, with every 
 rules that were published for some processors (counts/rules.py); the limit beside them is what the same model needs for
 the multiply-adds of these loops alone, the fraction what is reached of it. Where a bound is given, more cycles are a
 failure of --compare. Integer arithmetic has rows of instructions only, beside f32 arithmetic on the same int8 rows;
-tensors are fovea_integer_attention, linear is fovea_linear. Needs QEMU and llvm-19, and for each toolchain what its file names.
+tensors are fovea_integer_attention, linear is fovea_linear, delta is fovea_delta. Needs QEMU and llvm-19, and for each toolchain what its file names.
 """
 import argparse
 import bisect
@@ -32,6 +32,7 @@ import rules  # noqa: E402
 BASELINE = os.path.join(ROOT, "bench", "counts_baseline.csv")
 SHAPE, DECODE = "4 64 64 64", "4 1 256 32"  # heads, queries, keys and head_dim, as calls.c takes them
 LINEAR = "1 128 1536 576 linear"  # tokens, outputs and inputs
+DELTA = "4 64 64 64 delta"  # heads, tokens, key_dim and value_dim
 NOISE = {"instructions": 1.005, "cycles": 1.01, "rules": 1.01}  # a figure is worse if it is more than this many times the baseline's
 NOT_SERVED = 3  # the status with which calls.c ends where the library does not have what is asked for
 MOST_FUNCTIONS = 8  # that are shown of a row
@@ -63,6 +64,8 @@ TARGETS = [
     Target("aarch64-linux-gnu", 0.44, "qemu-aarch64 -cpu cortex-a53", "aarch64-linux-gnu",
            "cortex-a53 cortex-a55 cortex-a72=0.255 cortex-a76=0.255 neoverse-n1=0.13 cortex-a510 cortex-a710",
            "cortex-a53=0.37 cortex-a55=0.37"),
+    Target("aarch64-linux-gnu-cortex-a53", None, "qemu-aarch64 -cpu cortex-a53", "aarch64-linux-gnu",
+           "cortex-a53 cortex-a55 cortex-a510", "cortex-a53=0.32 cortex-a55=0.26"),
     Target("armv7-linux-gnueabihf-neon", 0.60, "qemu-arm -cpu cortex-a7", "armv7-linux-gnueabihf", "cortex-a57=0.18"),
     Target("arm-none-eabi-cortex-m55", 0.66, board("mps3-an547"), "thumbv8.1m.main-none-eabihf",
            "cortex-m55=0.56 cortex-m85"),
@@ -102,8 +105,9 @@ def integers_on_a_board(goal, times_fewer, tensors_goal):
     ]
 
 
-# Rows of integer arithmetic, and of what it is held against. On AArch64 these run on a processor that has all instructions.
-INTEGERS = {
+# Rows of integer arithmetic, and of what it is held against; and of linear attention. On AArch64 these run on a processor that
+# has all instructions.
+MORE = {
     "aarch64-linux-gnu": [
         More("int8 rows", f"{SHAPE} i8 neon"),
         More("integers neon", f"{SHAPE} integers neon"),
@@ -112,16 +116,17 @@ INTEGERS = {
         More("linear int8 weights", f"{LINEAR} i8 neon"),
         More("linear integers neon_dotprod", f"{LINEAR} integers neon_dotprod", 0.11),
         More("linear integers neon_i8mm", f"{LINEAR} integers neon_i8mm"),
+        More("delta", f"{DELTA} neon", 0.50),
     ],
-    "arm-none-eabi-cortex-m55": integers_on_a_board(0.26, 2.0, 0.28),
-    "arm-none-eabi-cortex-m4f": integers_on_a_board(1.15, 1.6, 1.25),
+    "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0, 0.28), More("delta", DELTA, 0.80)],
+    "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6, 1.25), More("delta", DELTA, 2.2)],
 }
 
 
 def multiply_adds_of(words):
-    """Of a call: for q.k and p.v, or of a linear layer."""
+    """Of a call: for q.k and p.v, of a linear layer, or of the three products with each matrix of linear attention."""
     heads, queries, keys, dim = map(int, words.split()[:4])
-    return (1 if "linear" in words else 2) * heads * queries * keys * dim
+    return (1 if "linear" in words else 3 if "delta" in words else 2) * heads * queries * keys * dim
 
 
 MULTIPLY_ADDS = multiply_adds_of(SHAPE)
@@ -283,12 +288,12 @@ def measure_loops(target, loops, add):
         add(f"rules {processor}", taken / done, least / done)
 
 
-def measure_integers(target, program, plugin, options):
-    """Rows of integer arithmetic. A row that this build does not serve is left out."""
+def measure_more(target, program, plugin, options):
+    """Rows of MORE. A row that this build does not serve is left out."""
     rows = {}
     any_processor = copy.copy(target)
     any_processor.emulator = [re.sub("^cortex-a53$", "max", word) for word in target.emulator]
-    for more in INTEGERS.get(target.name, []):
+    for more in MORE.get(target.name, []):
         try:
             ran = counts(any_processor, program, plugin, "fovea", *more.words.split())
         except NotServed:
@@ -318,7 +323,7 @@ def measure(target, builds, plugin, options):
     if options.functions:
         print(f"# {target.name}")
         show_functions(program, ran, MULTIPLY_ADDS)
-    rows += measure_integers(target, program, plugin, options)
+    rows += measure_more(target, program, plugin, options)
     loops = inner_loops(disassemble(target, program), ran)
     if options.loops:
         for body, rounds in loops:

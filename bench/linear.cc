@@ -45,8 +45,14 @@ void put_block_scales(unsigned char* weights, const LinearShape& s) {
 
 }  // namespace
 
-double LinearCall::weight_bytes(const LinearShape& s) {
-  return static_cast<double>(FOVEA_ROW_BYTES_(s.dtype, s.in_dim)) * s.out_dim;
+Work work_of(const LinearShape& s, size_t workspace_bytes) {
+  const double weight_bytes = static_cast<double>(FOVEA_ROW_BYTES_(s.dtype, s.in_dim)) * s.out_dim;
+  Work work = {};
+  work.flops = 2 * static_cast<double>(s.in_dim) * s.out_dim * s.tokens;
+  work.bytes = weight_bytes + 4.0 * s.tokens * (static_cast<double>(s.in_dim) + s.out_dim);
+  work.working_set_bytes = work.bytes + static_cast<double>(workspace_bytes);
+  work.row_fill = 1;
+  return work;
 }
 
 size_t LinearCall::arena_bytes(const LinearShape& shape, fovea_target target) {

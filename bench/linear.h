@@ -5,13 +5,15 @@
 #define FOVEA_BENCH_LINEAR_H_
 
 #include "bench/subjects.h"
+#include "bench/work.h"
 
 namespace fovea::bench {
+
+Work work_of(const LinearShape& shape, size_t workspace_bytes);
 
 class LinearCall final : public Timed {
  public:
   static size_t arena_bytes(const LinearShape& shape, fovea_target target);
-  static double weight_bytes(const LinearShape& shape);  // with their scales
 
   fovea_status init(const LinearShape& shape, fovea_target target, Arena& arena);  // also makes a first call
   void call() override;

@@ -13,6 +13,7 @@ namespace {
 
 const char* const kDtypes[] = {"f32", "f16", "bf16", "i8", "i4", "q8_0", "q4_0", "q4_1"};
 constexpr const char* kComputes[] = {"f32", "i8"};
+constexpr const char* kRules[] = {"linear", "gated", "delta", "gated_delta"};
 constexpr const char* kSources[] = {"strided", "ring", "pages"};
 const char* const kCausal[] = {"none", "top_left", "bottom_right", "positions"};
 const char* const kMasks[] = {"none", "float", "byte"};
@@ -46,6 +47,13 @@ void write_shape(Json& json, const Case& one) {
     const LinearShape& s = one.linear;
     json.member("tokens", s.tokens).member("in_dim", s.in_dim).member("out_dim", s.out_dim);
     json.member("dtype", kDtypes[s.dtype]).member("compute", kComputes[s.compute]);
+  } else if (one.kind == Kind::kDelta) {
+    const DeltaShape& s = one.delta;
+    json.member("batch", s.batch).member("heads", s.heads).member("tokens", s.tokens);
+    json.member("key_dim", s.key_dim).member("value_dim", s.value_dim).member("decay_dim", s.decay_dim);
+    json.member("rule", kRules[s.rule]);
+  } else if (one.kind == Kind::kRows) {
+    json.member("layer", name(one.rows.layer)).member("tokens", one.rows.tokens).member("dim", one.rows.dim);
   } else {
     const Shape& s = one.shape;
     json.member("batch", s.batch).member("heads", s.q_heads).member("kv_heads", s.kv_heads);

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "bench/delta.h"
 #include "bench/linear.h"
+#include "bench/rows.h"
 #include "platform/platform.h"
 
 namespace fovea::bench {
@@ -32,17 +34,17 @@ unsigned lanes_of(fovea_target target) {
 void probe_beside(const Machine& machine, const Probes& known, const fovea_executor* executor, Result* result) {
   const Clock clock = machine.method.clock_ns;
   const fovea_target target = probe_target(result->target, lanes_of(result->target));
-  const bool multiplies = result->one->kind != Kind::kSoftmax;
+  const bool multiplies = result->one->kind != Kind::kSoftmax && result->one->kind != Kind::kRows;
   if (multiplies) {
     const bool integers = result->one->multiplies_integers();
     const double gops = integers ? integer_gops(result->target, clock) : 0;
     result->integer_peak = gops > 0;
     const double peak = gops > 0 ? gops : fma_peak_gflops(target, clock);
     result->peak_gflops = std::max(result->peak_gflops, result->one->shape.threads * peak);
-  } else {
+  } else if (result->one->kind == Kind::kSoftmax) {
     result->exp_geps = std::max(result->exp_geps, exp_geps(target, clock));
   }
-  if (multiplies && result->work.flops < kReadBoundFlopsPerByte * result->work.bytes) {
+  if (result->one->kind != Kind::kSoftmax && result->work.flops < kReadBoundFlopsPerByte * result->work.bytes) {
     result->read_gbps = std::max(result->read_gbps, read_gbps(result->level, machine.memory, clock, executor));
   } else {
     result->read_gbps = executor ? 0 : known.read_gbps[result->level];
@@ -81,6 +83,8 @@ fovea_target resolved(fovea_target target) {
 
 size_t memory_bytes(const Case& one, fovea_target target) {
   switch (one.kind) {
+    case Kind::kDelta: return DeltaCall::arena_bytes(one.delta, target);
+    case Kind::kRows: return RowsCall::arena_bytes(one.rows);
     case Kind::kLinear: return LinearCall::arena_bytes(one.linear, target);
     case Kind::kSoftmax: return SoftmaxCall::arena_bytes(one.softmax);
     default: return AttentionCall::arena_bytes(one.shape, target);
@@ -100,51 +104,42 @@ void run(const Case& one, fovea_target target, const Machine& given, const Probe
   name_of(one, result->name);
   Arena arena(machine.memory, machine.memory_bytes);
 
-  const auto timed = [&](Timed& subject) {
+  // A call that init made with this status, and a function that says how much work it is.
+  const auto timed = [&](auto& call, fovea_status status, auto work) {
+    result->status = status;
+    if (status != FOVEA_OK) return;
+    result->work = work();
     result->level = result->cold ? kDram : level_of(static_cast<size_t>(result->work.working_set_bytes));
     probe_beside(machine, known, executor, result);
-    result->times = measure(subject, machine.method);
+    result->times = measure(call, machine.method);
     probe_beside(machine, known, executor, result);
+    result->status = call.status();
+    result->finite = call.output_is_finite();
   };
   if (one.kind == Kind::kAttention) {
     AttentionCall call;
-    result->status =
-        pool.executor().workers < threads ? FOVEA_ERR_UNSUPPORTED : call.init(one.shape, target, executor, arena);
-    if (result->status != FOVEA_OK) return;
-    const fovea_plan& plan = call.plan();
-    fovea_plan_describe(&plan, one.shape.q_tokens, one.shape.kv_tokens, result->plan, sizeof result->plan);
-    result->work = work_of(one.shape, plan);
-    result->workspace_bytes = plan.workspace_bytes;
-    timed(call);
-    result->status = call.status();
-    result->finite = call.output_is_finite();
+    const bool too_few = pool.executor().workers < threads;
+    timed(call, too_few ? FOVEA_ERR_UNSUPPORTED : call.init(one.shape, target, executor, arena), [&] {
+      const fovea_plan& plan = call.plan();
+      fovea_plan_describe(&plan, one.shape.q_tokens, one.shape.kv_tokens, result->plan, sizeof result->plan);
+      result->workspace_bytes = plan.workspace_bytes;
+      return work_of(one.shape, plan);
+    });
+  } else if (one.kind == Kind::kDelta) {
+    DeltaCall call;
+    timed(call, call.init(one.delta, target, arena),
+          [&] { return work_of(one.delta, result->workspace_bytes = call.workspace_bytes()); });
   } else if (one.kind == Kind::kLinear) {
-    const LinearShape& s = one.linear;
     LinearCall call;
-    result->status = call.init(s, target, arena);
-    if (result->status != FOVEA_OK) return;
-    const double weights = static_cast<double>(s.in_dim) * s.out_dim;
-    result->work.flops = 2 * weights * s.tokens;
-    result->work.bytes = LinearCall::weight_bytes(s) + 4.0 * s.tokens * (static_cast<double>(s.in_dim) + s.out_dim);
-    result->work.working_set_bytes = result->work.bytes + static_cast<double>(call.workspace_bytes());
-    result->work.row_fill = 1;
-    result->workspace_bytes = call.workspace_bytes();
-    timed(call);
-    result->status = call.status();
-    result->finite = call.output_is_finite();
+    timed(call, call.init(one.linear, target, arena),
+          [&] { return work_of(one.linear, result->workspace_bytes = call.workspace_bytes()); });
+  } else if (one.kind == Kind::kRows) {
+    RowsCall call;
+    timed(call, call.init(one.rows, target, arena), [&] { return work_of(one.rows); });
   } else {
-    const SoftmaxShape& s = one.softmax;
+    result->elements = static_cast<double>(one.softmax.outer) * one.softmax.axis * one.softmax.inner;
     SoftmaxCall call;
-    result->status = call.init(s, target, arena);
-    if (result->status != FOVEA_OK) return;
-    const double elements = static_cast<double>(s.outer) * s.axis * s.inner;
-    result->elements = elements;
-    result->work.bytes = 4 * elements * (s.mask ? 3 : 2);
-    result->work.working_set_bytes = 4 * elements * ((s.mask ? 3 : 2) - (s.in_place ? 1 : 0));
-    result->work.row_fill = 1;
-    timed(call);
-    result->status = call.status();
-    result->finite = call.output_is_finite();
+    timed(call, call.init(one.softmax, target, arena), [&] { return work_of(one.softmax); });
   }
 }
 

@@ -62,6 +62,15 @@ Work work_of_merge(const Shape& s, const fovea_plan& plan) {
 
 }  // namespace
 
+Work work_of(const SoftmaxShape& s) {
+  const double array_bytes = 4.0 * s.outer * s.axis * s.inner, arrays = s.mask ? 3 : 2;
+  Work work = {};
+  work.bytes = array_bytes * arrays;
+  work.working_set_bytes = array_bytes * (arrays - (s.in_place ? 1 : 0));
+  work.row_fill = 1;
+  return work;
+}
+
 Work work_of(const Shape& s, const fovea_plan& plan) {
   if (s.merge) return work_of_merge(s, plan);
   double pairs = 0;

@@ -20,6 +20,7 @@ struct Work {
 };
 
 Work work_of(const Shape& shape, const fovea_plan& plan);
+Work work_of(const SoftmaxShape& shape);  // bytes alone
 
 }  // namespace fovea::bench
 

@@ -78,7 +78,7 @@ constexpr fovea_target kNoTarget = FOVEA_TARGET_IS_32_BITS;
 constexpr int kExitUsage = 2;
 
 // What the system says that the processor has, for processor_features of fovea_attention_desc: FOVEA_FEATURE_... on
-// AArch64 Linux, 0 elsewhere.
+// AArch64 Linux, 0 elsewhere. FOVEA_FEATURE_NEON_IN_ORDER only if all its processors run instructions in order.
 uint64_t processor_features();
 
 // The targets that this build has and this processor runs, best first, without those that run the kernels of another:

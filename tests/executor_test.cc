@@ -546,7 +546,7 @@ TEST_CASE("threads: a pool without tasks sleeps", "[short][executor]") {
   const fovea::platform::ThreadPool pool(4);
   const auto nothing = [](void*, size_t, uint32_t) {};
   REQUIRE(pool.executor().run(pool.executor().self, 100, nothing, nullptr) == 0);
-#if FOVEA_TESTS_HAVE_THREADS
+#if FOVEA_TESTS_HAVE_THREADS && !defined(_WIN32)  // whose std::clock counts time that passes
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   const std::clock_t before = std::clock();  // processor time of all threads of the program
   std::this_thread::sleep_for(std::chrono::milliseconds(200));

@@ -161,7 +161,12 @@ TEST_CASE("plan: workspaces are as large as bench/README.md says", "[short]") {
     d.key_dtype = d.value_dtype = row.dtype;
     CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == row.scalar);
     CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_HELIUM) == row.four_lanes);
+#if defined(__aarch64__)
     CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_NEON) == row.four_lanes);
+#else  // on 32-bit Arm tiles have as many rows as on AVX2
+    const bool tiles = row.q_tokens > 1;
+    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_NEON) == (tiles ? row.avx2 : row.four_lanes));
+#endif
     CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_AVX2) == row.avx2);
   }
 }

@@ -693,7 +693,7 @@ TEST_CASE("rope: every misuse has its status, and nothing is written", "[short]"
   const std::vector<Misuse> both = {
     {"struct_bytes 0", FOVEA_ERR_STRUCT, [](RopeCase& c) { c.args.struct_bytes = 0; }},
     {"struct_bytes too large", FOVEA_ERR_STRUCT, [](RopeCase& c) { c.args.struct_bytes += 8; }},
-    {"unknown target", FOVEA_ERR_ENUM, [](RopeCase& c) { c.args.target = enum_of<fovea_target>(12); }},
+    {"unknown target", FOVEA_ERR_ENUM, [](RopeCase& c) { c.args.target = enum_of<fovea_target>(63); }},
     {"negative target", FOVEA_ERR_ENUM, [](RopeCase& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
 #if defined(__x86_64__)
     {"another machine's target", FOVEA_ERR_TARGET, [](RopeCase& c) { c.args.target = FOVEA_TARGET_NEON; }},

@@ -3,6 +3,7 @@
 // The contract of the kernels' vocabulary, on each target that this machine runs.
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "catch.h"
 #include "simd_tests.h"
@@ -19,7 +20,9 @@ TEST_CASE("simd: every word means on every target what VOCABULARY.md says", "[sh
   constexpr size_t kBytes = 512;
   const Guarded at_start(kBytes, 64, Placement::kStart), at_end(kBytes, 64, Placement::kEnd);
   const ContractMemory memory = {at_start.as<uint8_t>(), at_end.as<uint8_t>() + kBytes};
-  for (const fovea_target target : targets()) {
+  std::vector<fovea_target> all = targets();
+  if (FOVEA_WITH_IN_ORDER) all.push_back(FOVEA_TARGET_NEON_IN_ORDER);  // which any processor runs
+  for (const fovea_target target : all) {
     const char* const name = fovea_target_name(target);
     fovea_test::set_current_case(std::string("simd contract, ") + name);
     ContractLog log;

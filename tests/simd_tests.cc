@@ -12,7 +12,7 @@ bool fuses(fovea_target target) {
   if (target == FOVEA_TARGET_SCALAR) return true;
 #endif
 #if defined(__aarch64__) || defined(__ARM_FEATURE_FMA)
-  if (target == FOVEA_TARGET_NEON || target == FOVEA_TARGET_XSIMD) return true;
+  if (target == FOVEA_TARGET_NEON || fovea::is_in_order(target) || target == FOVEA_TARGET_XSIMD) return true;
 #endif
   if (target == FOVEA_TARGET_XSIMD) return FOVEA_XSIMD_LANES > 4;
   return target == FOVEA_TARGET_AVX512 || target == FOVEA_TARGET_AVX2 || target == FOVEA_TARGET_HELIUM;

@@ -55,7 +55,7 @@ bool fuses(fovea_target target);  // its MulAdd rounds once
 }  // namespace fovea_test
 
 namespace fovea {
-FOVEA_TABLES(fovea_test::SimdTests, kSimdTests, simd_tests)
+FOVEA_TABLES_AND_IN_ORDER(fovea_test::SimdTests, kSimdTests, simd_tests)
 }
 
 #endif  // FOVEA_TESTS_SIMD_TESTS_H_

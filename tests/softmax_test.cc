@@ -473,7 +473,7 @@ TEST_CASE("softmax: every misuse has its status, and nothing is written", "[shor
   const Misuse table[] = {
     {"struct_bytes 0", FOVEA_ERR_STRUCT, [](SoftmaxCase& c) { c.args.struct_bytes = 0; }},
     {"struct_bytes too large", FOVEA_ERR_STRUCT, [](SoftmaxCase& c) { c.args.struct_bytes += 4; }},
-    {"unknown target", FOVEA_ERR_ENUM, [](SoftmaxCase& c) { c.args.target = enum_of<fovea_target>(12); }},
+    {"unknown target", FOVEA_ERR_ENUM, [](SoftmaxCase& c) { c.args.target = enum_of<fovea_target>(63); }},
     {"negative target", FOVEA_ERR_ENUM, [](SoftmaxCase& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
 #if defined(__x86_64__)
     {"another machine's target", FOVEA_ERR_TARGET, [](SoftmaxCase& c) { c.args.target = FOVEA_TARGET_NEON; }},

@@ -275,9 +275,9 @@ TEST_CASE("stream: the distance that ALiBi goes by is right from the first posit
     tile.head_dim = tile.value_dim = tile.row_lanes = tile.live = tile.group = 1;
     tile.columns = kernels.lanes;
     for (size_t i = 0; i < kernels.lanes; ++i) {
-      tile.pos[i] = -static_cast<int32_t>(kFarthest);
-      tile.far_pos[i] = 0.0f;
-      tile.slope[i] = -1.0f;
+      tile.alibi->pos[i] = -static_cast<int32_t>(kFarthest);
+      tile.alibi->far_pos[i] = 0.0f;
+      tile.alibi->slope[i] = -1.0f;
     }
     float zero = 0.0f;
     kernel.begin(tile, {&zero, 0, 0, FOVEA_F32}, 1.0f);

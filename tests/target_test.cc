@@ -14,6 +14,7 @@
 #include "attention/kernels.h"
 #include "catch.h"
 #include "platform/platform.h"
+#include "support/guarded.h"
 #include "support/problem.h"
 #include "targets/registry.h"
 
@@ -53,7 +54,7 @@ TEST_CASE("target: there is at least one, each named once, best first", "[short]
     const char* backend = fovea_target_backend(target);
     REQUIRE(backend != nullptr);
     const std::string known = backend;
-    CHECK((known == "helium" || known == "highway" || known == "xsimd" || known == "scalar"));
+    CHECK((known == "helium" || known == "highway" || known == "neon" || known == "xsimd" || known == "scalar"));
     CHECK(lanes(target) >= 1);
     // Of one backend, a better target has at least as many lanes.
     if (i > 0 && known == fovea_target_backend(fovea_target_at(i - 1))) {
@@ -68,7 +69,8 @@ TEST_CASE("target: names go back and forth", "[short]") {
   for (const fovea_target target :
        {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512,
         FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_AVX512_VNNI, FOVEA_TARGET_AVX2_VNNI,
-        FOVEA_TARGET_NEON_DOTPROD, FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_XSIMD}) {
+        FOVEA_TARGET_NEON_DOTPROD, FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_NEON_IN_ORDER, FOVEA_TARGET_NEON_IN_ORDER_DOTPROD,
+        FOVEA_TARGET_NEON_IN_ORDER_I8MM, FOVEA_TARGET_XSIMD}) {
     const char* text = fovea_target_name(target);
     REQUIRE(text != nullptr);
     CHECK(fovea_target_from_name(text) == target);
@@ -118,7 +120,8 @@ TEST_CASE("target: a number that is no target, or one that is not here, is refus
   for (const fovea_target target :
        {FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON,
         FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_AVX512_VNNI, FOVEA_TARGET_AVX2_VNNI,
-        FOVEA_TARGET_NEON_DOTPROD, FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_XSIMD}) {
+        FOVEA_TARGET_NEON_DOTPROD, FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_NEON_IN_ORDER, FOVEA_TARGET_NEON_IN_ORDER_DOTPROD,
+        FOVEA_TARGET_NEON_IN_ORDER_I8MM, FOVEA_TARGET_XSIMD}) {
     // Where xsimd is the only backend, its number is another name of the one target.
     const bool alone = target == FOVEA_TARGET_XSIMD && std::string(fovea_target_backend(here[0])) == "xsimd";
     const bool is_here = alone || std::count(here.begin(), here.end(), target) != 0;
@@ -147,9 +150,12 @@ bool has_avx_vnni() {
 #endif
   return (a >> 4 & 1) != 0;
 }
+// Kernels for processors that run instructions in order are there where the build has them.
+constexpr uint64_t kServedFeatures = FOVEA_WITH_IN_ORDER ? 7 : 3;
+
 // What the compiler was told, and the system says if it is asked.
 uint64_t neon_features(bool ask) {
-  uint64_t features = ask ? platform::processor_features() : 0;
+  uint64_t features = ask ? platform::processor_features() & kServedFeatures : 0;
 #if defined(__ARM_FEATURE_DOTPROD)
   features |= FOVEA_FEATURE_NEON_DOTPROD;
 #endif
@@ -171,7 +177,10 @@ constexpr Extension kExtensions[] = {
     {FOVEA_TARGET_AVX512_VNNI, FOVEA_TARGET_AVX512, has_avx512_vnni},
     {FOVEA_TARGET_AVX2_VNNI, FOVEA_TARGET_AVX2, has_avx_vnni},
     {FOVEA_TARGET_NEON_DOTPROD, FOVEA_TARGET_NEON, [] { return (neon_features(true) & 1) != 0; }},
-    {FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_NEON, [] { return neon_features(true) == 3; }},
+    {FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_NEON, [] { return (neon_features(true) & 3) == 3; }},
+    {FOVEA_TARGET_NEON_IN_ORDER, FOVEA_TARGET_NEON, [] { return (neon_features(true) & 4) != 0; }},
+    {FOVEA_TARGET_NEON_IN_ORDER_DOTPROD, FOVEA_TARGET_NEON, [] { return (neon_features(true) & 5) == 5; }},
+    {FOVEA_TARGET_NEON_IN_ORDER_I8MM, FOVEA_TARGET_NEON, [] { return neon_features(true) == 7; }},
 };
 
 }  // namespace
@@ -203,9 +212,70 @@ TEST_CASE("target: one that extends another is there where the processor has wha
   }
 }
 
+// Whether this build has kernels for processors in order beside the others; elsewhere their targets are refused.
+#if defined(FOVEA_WITH_IN_ORDER)
+constexpr bool kInOrderBeside = FOVEA_WITH_IN_ORDER != 0;
+#else
+constexpr bool kInOrderBeside = false;
+#endif
+
+TEST_CASE("target: kernels for processors that run instructions in order have the bits of the others", "[short]") {
+  for (const uint32_t q_tokens : {1u, 3u, 8u, 12u, 29u, 64u}) {
+    for (const uint32_t dim : {1u, 8u, 13u, 40u, 64u, 67u}) {
+      for (const fovea_causal causal : {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_BOTTOM_RIGHT}) {
+        Problem problem;
+        problem.q_tokens = q_tokens, problem.kv_tokens = 131 - dim, problem.causal = causal;
+        problem.head_dim = dim, problem.value_dim = 68 - dim;
+        if (dim == 40) problem.key_dtype = problem.value_dtype = FOVEA_I8;
+        AttentionCase test(problem);
+        test.desc.processor_features = FOVEA_FEATURE_NEON_IN_ORDER;  // any AArch64 processor runs them
+        if (!kInOrderBeside) {
+          test.desc.target = FOVEA_TARGET_NEON_IN_ORDER;
+          CHECK(fovea_plan_init(&test.plan, &test.desc) == FOVEA_ERR_TARGET);
+          continue;
+        }
+        REQUIRE(test.run({FOVEA_TARGET_NEON}) == "");
+        const Outputs wanted = test.outputs();
+        REQUIRE(test.run({FOVEA_TARGET_NEON_IN_ORDER}) == "");
+        CHECK(test.plan.desc.target == FOVEA_TARGET_NEON_IN_ORDER);
+        CHECK(same_bits(test.outputs(), wanted));
+      }
+    }
+  }
+}
+
+TEST_CASE("linear: kernels for processors that run instructions in order have the bits of the others", "[short]") {
+  for (const uint32_t tokens : {3u, 8u, 12u, 29u}) {
+    for (const uint32_t in_dim : {1u, 2u, 31u, 33u, 64u, 97u}) {
+      const uint32_t out_dim = 75 - tokens;
+      std::vector<float> x(tokens * in_dim), w(out_dim * in_dim), y[2];
+      for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(random_bits(1, i) >> 40) * 0x1p-20f - 8;
+      for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(random_bits(2, i) >> 40) * 0x1p-20f - 8;
+      for (const bool in_order : {false, true}) {
+        y[in_order].resize(tokens * out_dim);
+        fovea_linear_args a = {};
+        a.struct_bytes = sizeof a;
+        a.target = in_order ? FOVEA_TARGET_NEON_IN_ORDER : FOVEA_TARGET_NEON;
+        a.processor_features = FOVEA_FEATURE_NEON_IN_ORDER;
+        a.tokens = tokens, a.in_dim = in_dim, a.out_dim = out_dim;
+        a.x = x.data(), a.x_stride = in_dim, a.y = y[in_order].data(), a.y_stride = out_dim;
+        a.weights.dtype = FOVEA_F32, a.weights.data = w.data(), a.weights.row_stride = in_dim;
+        const Guarded workspace(fovea_linear_workspace_bytes(&a), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+        if (!kInOrderBeside) {
+          a.target = FOVEA_TARGET_NEON_IN_ORDER;
+          CHECK(fovea_linear(&a, workspace.as<void>(), fovea_linear_workspace_bytes(&a)) == FOVEA_ERR_TARGET);
+          continue;
+        }
+        REQUIRE(fovea_linear(&a, workspace.as<void>(), fovea_linear_workspace_bytes(&a)) == FOVEA_OK);
+      }
+      CHECK(std::memcmp(y[0].data(), y[1].data(), y[0].size() * sizeof(float)) == 0);
+    }
+  }
+}
+
 TEST_CASE("target: processor_features make targets available on AArch64, and are ignored elsewhere", "[short]") {
   AttentionCase test{Problem()};
-  for (uint64_t features = 0; features < 4; ++features) {
+  for (uint64_t features = 0; features < 8; ++features) {
     INFO("features " << features);
     test.desc.processor_features = features;
     test.desc.target = FOVEA_TARGET_BEST;
@@ -215,16 +285,25 @@ TEST_CASE("target: processor_features make targets available on AArch64, and are
     if (is_here(FOVEA_TARGET_NEON)) {
       has = neon_features(false);
 #if defined(__aarch64__)
-      has |= features;
+      has |= features & kServedFeatures;
 #endif
-      best = has == 3 ? FOVEA_TARGET_NEON_I8MM : has & 1 ? FOVEA_TARGET_NEON_DOTPROD : FOVEA_TARGET_NEON;
+      constexpr fovea_target kBest[2][3] = {
+          {FOVEA_TARGET_NEON, FOVEA_TARGET_NEON_DOTPROD, FOVEA_TARGET_NEON_I8MM},
+          {FOVEA_TARGET_NEON_IN_ORDER, FOVEA_TARGET_NEON_IN_ORDER_DOTPROD, FOVEA_TARGET_NEON_IN_ORDER_I8MM}};
+      best = kBest[has >> 2][(has & 3) == 3 ? 2 : has & 1];
     }
     CHECK(test.plan.desc.target == best);
     CHECK(test.plan.desc.processor_features == features);
-    test.desc.target = FOVEA_TARGET_NEON_DOTPROD;
-    CHECK(fovea_plan_init(&test.plan, &test.desc) == (has & 1 ? FOVEA_OK : FOVEA_ERR_TARGET));
-    test.desc.target = FOVEA_TARGET_NEON_I8MM;
-    CHECK(fovea_plan_init(&test.plan, &test.desc) == (has == 3 ? FOVEA_OK : FOVEA_ERR_TARGET));
+    const auto status_of = [&](fovea_target target) {
+      test.desc.target = target;
+      return fovea_plan_init(&test.plan, &test.desc);
+    };
+    const auto if_has = [&](uint64_t needed) { return (has & needed) == needed ? FOVEA_OK : FOVEA_ERR_TARGET; };
+    CHECK(status_of(FOVEA_TARGET_NEON_DOTPROD) == if_has(1));
+    CHECK(status_of(FOVEA_TARGET_NEON_I8MM) == if_has(3));
+    CHECK(status_of(FOVEA_TARGET_NEON_IN_ORDER) == if_has(4));
+    CHECK(status_of(FOVEA_TARGET_NEON_IN_ORDER_DOTPROD) == if_has(5));
+    CHECK(status_of(FOVEA_TARGET_NEON_IN_ORDER_I8MM) == if_has(7));
   }
 }
 
@@ -234,14 +313,14 @@ TEST_CASE("target: what the system says of the processor is what the emulated mo
   if (const char* model = std::getenv("FOVEA_QEMU_CPU")) name = model;
 #endif
   const uint64_t features = platform::processor_features();
-  if (name == "cortex-a53") CHECK(features == 0);
+  if (name == "cortex-a53") CHECK(features == FOVEA_FEATURE_NEON_IN_ORDER);
   if (name == "cortex-a76") CHECK(features == FOVEA_FEATURE_NEON_DOTPROD);
 #if defined(__aarch64__)
   if (name == "max") CHECK(features == (FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM));
 #else
   CHECK(features == 0);
 #endif
-  CHECK(features <= 3);
+  CHECK(features <= 7);
 }
 
 }  // namespace fovea_test

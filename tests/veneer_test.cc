@@ -286,27 +286,122 @@ TEST_CASE("veneer: rope is rope of C, and frequencies are as many as the span ho
   CHECK(out != in);
 }
 
-TEST_CASE("veneer: norm, activation and conv1d are those of C", "[veneer][short]") {
-  const float x[4] = {1, 2, 3, 4}, weight[2] = {0.5f, 2};
+// A problem of linear attention.
+struct DeltaProblem {
+  static constexpr uint32_t kHeads = kKvHeads, kKeys = kDim, kValues = 5;
+  static constexpr size_t kStateBytes = FOVEA_DELTA_STATE_BYTES(kBatch, kHeads, kKeys, kValues, 1);
+  using StateMemory = fovea::Memory<kStateBytes>;
+
+  std::vector<float> k, v, out;
+  fovea::DeltaArgs args;
+  fovea::Memory<FOVEA_DELTA_WORKSPACE_BYTES(kKeys, 1)> workspace;
+
+  DeltaProblem() : k(kBatch * kHeads * kTokens * kKeys), v(kBatch * kHeads * kTokens * kValues), out(v.size()) {
+    for (size_t i = 0; i < k.size(); ++i) k[i] = element(0, 0, 0, 0, i);
+    for (size_t i = 0; i < v.size(); ++i) v[i] = element(1, 0, 0, 0, i);
+    args.batch = kBatch, args.q_heads = args.k_heads = args.v_heads = kHeads, args.tokens = kTokens;
+    args.key_dim = kKeys, args.value_dim = kValues, args.decay_dim = 1;
+    args.q = args.k = fovea::heads_first(k.data(), kHeads, kTokens, kKeys);
+    args.v = fovea::heads_first(v.data(), kHeads, kTokens, kValues);
+    args.out = fovea::heads_first(out.data(), kHeads, kTokens, kValues);
+  }
+  fovea::Status begin(fovea::DeltaState& state, StateMemory& memory) const {
+    return state.begin(memory, kBatch, kHeads, kKeys, kValues);
+  }
+  std::vector<float> matrices_of(const fovea::DeltaState& state) const {
+    std::vector<float> s(kBatch * kHeads * kKeys * kValues);
+    CHECK(state.get(fovea::heads_first(s.data(), kHeads, kKeys, kValues)) == FOVEA_OK);
+    return s;
+  }
+};
+
+TEST_CASE("veneer: linear attention is that of C", "[veneer][short]") {
+  STATIC_REQUIRE(sizeof(fovea::DeltaArgs) == sizeof(fovea_delta_args));
+  DeltaProblem p;
+  CHECK((p.args.struct_bytes == sizeof(fovea_delta_args) && p.args.decay.data == nullptr && !p.args.executor));
+  DeltaProblem::StateMemory memory, c_memory;
+  fovea::DeltaState state;
+  CHECK(fovea::delta_state_bytes(kBatch, p.kHeads, p.kKeys, p.kValues) == p.kStateBytes);
+  CHECK(fovea::delta_workspace_bytes(p.args) == fovea_delta_workspace_bytes(&p.args));
+  REQUIRE(p.begin(state, memory) == FOVEA_OK);
+  REQUIRE(state.run(p.args, p.workspace) == FOVEA_OK);
+  CHECK(state.run(p.args, {p.workspace.bytes, 0}) == FOVEA_ERR_WORKSPACE);
+
+  const std::vector<float> out = p.out;
+  p.out.assign(out.size(), 0);
+  CHECK(out != p.out);
+  fovea_delta_state* const c_state = reinterpret_cast<fovea_delta_state*>(c_memory.bytes);
+  REQUIRE(fovea_delta_begin(c_state, sizeof c_memory, kBatch, p.kHeads, p.kKeys, p.kValues, 1) == FOVEA_OK);
+  REQUIRE(fovea_delta(c_state, &p.args, p.workspace.bytes, sizeof p.workspace.bytes) == FOVEA_OK);
+  CHECK(out == p.out);
+}
+
+TEST_CASE("veneer: a state of linear attention gives tokens back, begins again, and travels", "[veneer][short]") {
+  DeltaProblem p;
+  DeltaProblem::StateMemory memory;
+  fovea::DeltaState state, other;
+  REQUIRE(p.begin(state, memory) == FOVEA_OK);
+  CHECK(state.state() == reinterpret_cast<const fovea_delta_state*>(memory.bytes));
+  CHECK(state.state_bytes() == p.kStateBytes);
+  REQUIRE(state.run(p.args, p.workspace) == FOVEA_OK);
+  const std::vector<float> whole = p.matrices_of(state);
+  std::vector<std::byte> image(p.kStateBytes);
+  REQUIRE(state.export_to(image) == FOVEA_OK);
+
+  CHECK(state.pending() == kTokens - 4);
+  REQUIRE(state.roll_back(1, 1) == FOVEA_OK);
+  CHECK((state.pending() == 0 && state.pending(0) == 1));
+  REQUIRE(state.reset(1) == FOVEA_OK);
+  std::vector<float> begun = whole;
+  const auto second = begun.begin() + static_cast<ptrdiff_t>(begun.size() / 2);
+  std::fill(second, begun.end(), 0.0f);
+  CHECK(p.matrices_of(state) == begun);
+  const float* const given = whole.data() + whole.size() / 2;
+  REQUIRE(state.set(fovea::heads_first(given, p.kHeads, p.kKeys, p.kValues), 1) == FOVEA_OK);
+  CHECK(p.matrices_of(state) == whole);
+
+  REQUIRE(other.import_from(memory, image) == FOVEA_OK);
+  CHECK(other.pending() == 1);
+  image[0] ^= std::byte{1};
+  CHECK(other.import_from(memory, image) == FOVEA_ERR_IMAGE);
+}
+
+TEST_CASE("veneer: a state of linear attention that never began refuses", "[veneer][short]") {
+  DeltaProblem p;
+  DeltaProblem::StateMemory memory;
+  fovea::DeltaState state;
+  CHECK(state.begin({memory.bytes, 64}, kBatch, p.kHeads, p.kKeys, p.kValues) == FOVEA_ERR_STATE);
+  CHECK(state.state() == nullptr);
+  CHECK(state.state_bytes() == 0);
+  CHECK(state.pending() == 0);
+  CHECK(state.run(p.args, p.workspace) == FOVEA_ERR_NULL);
+  CHECK(state.reset() == FOVEA_ERR_NULL);
+  CHECK(state.set(p.args.k) == FOVEA_ERR_NULL);
+  CHECK(state.get(p.args.out) == FOVEA_ERR_NULL);
+  CHECK(state.roll_back(0) == FOVEA_ERR_NULL);
+  CHECK(state.export_to(memory) == FOVEA_ERR_NULL);
+}
+
+template <class Args>
+void check_rows(fovea::Status (*call)(const Args&), fovea_status (*c_call)(const Args*)) {
+  const float x[4] = {1, 2, 3, 4};
   float y[4], c_y[4];
-  fovea::NormArgs norm;
-  CHECK(norm.struct_bytes == sizeof(fovea_norm_args));
-  norm.batch = norm.heads = norm.tokens = 1, norm.dim = 4;
-  norm.x.data = x, norm.y.data = y;
-  REQUIRE(fovea::norm(norm) == FOVEA_OK);
-  norm.y.data = c_y;
-  REQUIRE(fovea_norm_f32(&norm) == FOVEA_OK);
+  fovea::Sized<Args> args;
+  CHECK(args.struct_bytes == sizeof(Args));
+  args.batch = args.heads = args.tokens = 1, args.dim = 4;
+  args.x.data = x, args.y.data = y;
+  REQUIRE(call(args) == FOVEA_OK);
+  args.y.data = c_y;
+  REQUIRE(c_call(&args) == FOVEA_OK);
   CHECK(std::equal(y, y + 4, c_y));
+}
 
-  fovea::ActivationArgs activation;
-  CHECK(activation.struct_bytes == sizeof(fovea_activation_args));
-  activation.batch = activation.heads = activation.tokens = 1, activation.dim = 4;
-  activation.x.data = x, activation.y.data = y;
-  REQUIRE(fovea::activation(activation) == FOVEA_OK);
-  activation.y.data = c_y;
-  REQUIRE(fovea_activation_f32(&activation) == FOVEA_OK);
-  CHECK(std::equal(y, y + 4, c_y));
+TEST_CASE("veneer: norm, activation and conv1d are those of C", "[veneer][short]") {
+  check_rows<fovea_norm_args>(fovea::norm, fovea_norm_f32);
+  check_rows<fovea_activation_args>(fovea::activation, fovea_activation_f32);
 
+  const float x[4] = {1, 2, 3, 4}, weight[2] = {0.5f, 2};
+  float y[4];
   fovea::Conv1dArgs conv;
   CHECK(conv.struct_bytes == sizeof(fovea_conv1d_args));
   conv.batch = conv.channels = 1, conv.tokens = 4, conv.width = 2;

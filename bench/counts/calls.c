@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What bench/counts.py and bench/size.py count:
- *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [f16] [i8] [integers] [tensors] [linear] [TARGET]
+ *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [f16] [i8] [integers] [tensors] [linear] [delta]
+ *               [TARGET]
  * as many attention calls, by the library or by plain loops, without a shape 4 heads x 64 queries x 64 keys x dim 64. A
  * mask is of floats and hides every fourth key. With "f16" or "i8" the library gets rows of half precision or int8 of the
  * keys and values, with "integers" it also computes products of integers, and with "tensors" all is integers:
  * fovea_integer_attention. With "linear" the call is a linear layer instead, for Q_TOKENS tokens, with KV_TOKENS outputs
- * and DIM inputs; HEADS is 1.
+ * and DIM inputs; HEADS is 1. With "delta" it is linear attention by the gated delta rule, which goes on where the call
+ * before ended: Q_TOKENS tokens, key_dim KV_TOKENS and value_dim DIM.
  * The target is one of its names. All memory is static, so it runs on every machine. The exit status is 3 where the
  * library does not serve the call.
  */
@@ -33,6 +35,7 @@ enum {
   kMaxKeyTokens = 1024,
   kMaxKeyRows = 4 * kMaxKeyTokens,
   kMaxMask = 64 * 64,
+  kMaxDeltaHeads = 4,
   kNotServed = 3 /* an exit status */
 };
 
@@ -45,12 +48,17 @@ static float key_scales[kMaxKeyRows], value_scales[kMaxKeyRows];
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
     workspace[FOVEA_I8_WORKSPACE_BYTES(kMaxDim, kMaxDim) + FOVEA_INTEGER_WORKSPACE_BYTES(kMaxDim, kMaxDim, 64) +
               FOVEA_LINEAR_I8_WORKSPACE_BYTES(kMaxInputs)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
+    delta_state[FOVEA_DELTA_STATE_BYTES(1, kMaxDeltaHeads, kMaxDim, kMaxDim, 1)],
+    delta_workspace[FOVEA_DELTA_WORKSPACE_BYTES(kMaxDim, 1)];
+static float decays[kMaxDeltaHeads * kMaxDim], betas[kMaxDeltaHeads * kMaxDim];
 
 struct options {
   int f16;
   int i8;
   int tensors;
   int linear;
+  int delta;
   fovea_compute compute;
   fovea_target target;
 };
@@ -207,8 +215,50 @@ static fovea_status call_linear(const struct naive_call* shape, const struct opt
   return status;
 }
 
+static fovea_status call_delta(const struct naive_call* shape, const struct options* options, int calls) {
+  const int heads = shape->heads, tokens = shape->q_tokens, key_dim = shape->kv_tokens, value_dim = shape->dim;
+  const int rows = heads * tokens;
+  draw(queries, rows * key_dim, 1);
+  draw(keys, rows * key_dim, 2);
+  draw(values, rows * value_dim, 3);
+  draw(decays, rows, 4);
+  draw(betas, rows, 5);
+  for (int i = 0; i < rows * key_dim; ++i) keys[i] *= 1 / sqrtf((float)key_dim); /* of length 1, nearly */
+  for (int i = 0; i < rows; ++i) decays[i] = 0.05f * (decays[i] - 1.7f), betas[i] = 0.5f + 0.25f * betas[i];
+  fovea_delta_args args;
+  memset(&args, 0, sizeof args);
+  args.struct_bytes = sizeof args;
+  args.target = options->target;
+  args.rule = FOVEA_DELTA_RULE_GATED_DELTA;
+  args.batch = 1;
+  args.q_heads = args.k_heads = args.v_heads = (uint32_t)heads;
+  args.key_dim = (uint32_t)key_dim;
+  args.value_dim = (uint32_t)value_dim;
+  args.decay_dim = 1;
+  args.tokens = (uint32_t)tokens;
+  args.q = dense(shape->queries, tokens, key_dim);
+  args.k = dense(shape->keys, tokens, key_dim);
+  args.v = dense(shape->values, tokens, value_dim);
+  args.decay = dense(decays, tokens, 1);
+  args.beta = dense(betas, tokens, 1);
+  args.out.data = shape->out;
+  args.out.head_stride = (ptrdiff_t)tokens * value_dim;
+  args.out.token_stride = value_dim;
+  fovea_delta_state* const state = (fovea_delta_state*)(void*)delta_state;
+  fovea_status status =
+      fovea_delta_begin(state, sizeof delta_state, 1, args.v_heads, args.key_dim, args.value_dim, args.decay_dim);
+  for (; calls > 0 && status == FOVEA_OK; --calls) {
+    status = fovea_delta(state, &args, delta_workspace, sizeof delta_workspace);
+  }
+  return status;
+}
+
 static int is_too_large(const struct naive_call* shape, const struct options* options) {
   const int rows = shape->heads * shape->kv_tokens;
+  if (options->delta) {
+    return shape->heads > kMaxDeltaHeads || shape->q_tokens > kMaxDim || shape->kv_tokens > kMaxDim ||
+           shape->dim > kMaxDim;
+  }
   if (shape->heads * shape->q_tokens * shape->dim > kMaxQueries || rows * shape->dim > kMaxKeys || rows > kMaxKeyRows) {
     return 1;
   }
@@ -240,6 +290,8 @@ int main(int argc, char** argv) {
       options.tensors = 1;
     } else if (strcmp(argv[i], "linear") == 0) {
       options.linear = 1;
+    } else if (strcmp(argv[i], "delta") == 0) {
+      options.delta = 1;
     } else if (strcmp(argv[i], "integers") == 0) {
       options.i8 = 1;
       options.compute = FOVEA_COMPUTE_I8;
@@ -262,6 +314,8 @@ int main(int argc, char** argv) {
     for (; calls > 0; --calls) naive_attention(&shape);
   } else if (options.linear) {
     status = call_linear(&shape, &options, calls);
+  } else if (options.delta) {
+    status = call_delta(&shape, &options, calls);
   } else if (options.tensors) {
     status = call_tensors(&shape, calls);
   } else {

@@ -8,7 +8,9 @@
 #if __has_include(<unistd.h>)
 #include <unistd.h>
 #endif
-#if defined(__linux__)
+#if defined(_WIN32)
+#include <malloc.h>
+#elif defined(__linux__)
 #include <sys/mman.h>
 #elif defined(__APPLE__)
 #include <sys/sysctl.h>
@@ -106,14 +108,22 @@ uint64_t thread_cpu_ns() {
 void* allocate(size_t bytes) {
   const size_t alignment = bytes >= 2 * kLargePage ? kLargePage : 64;
   bytes = (bytes + alignment - 1) / alignment * alignment;
+#if defined(_WIN32)
+  void* memory = _aligned_malloc(bytes, alignment);
+#else
   void* memory = std::aligned_alloc(alignment, bytes);
+#endif
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   if (memory && alignment == kLargePage) madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
   return memory;
 }
 
+#if defined(_WIN32)
+void release(void* memory) { _aligned_free(memory); }
+#else
 void release(void* memory) { std::free(memory); }
+#endif
 
 bool stderr_is_terminal() {
 #if __has_include(<unistd.h>)

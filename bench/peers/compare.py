@@ -14,9 +14,11 @@ A second table has keys and values in int8 and int4: fovea's integer arithmetic 
 Runtime's caches of those types with a scale for the tensor or for each channel, and PyTorch in bf16. Beside each time stands
 the normalised mean square error of the answer, because these formats are not equally exact.
 
-A third table has softmax and log-softmax of arrays, along the last axis and along the middle one.
+A third table has softmax and log-softmax of arrays, along the last axis and along the middle one. A fourth has linear
+attention by the gated delta rule, beside ONNX Runtime's LinearAttention. Each call goes on where the one before ended.
 """
 import argparse
+import ctypes
 import json
 import os
 import pathlib
@@ -37,12 +39,13 @@ for variable in list(os.environ):
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "platform" / "packages" / "python"))
+
 import numpy as np  # noqa: E402
 
 import fovea  # noqa: E402
-
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
 
 
 class Case:
@@ -114,6 +117,41 @@ class SoftmaxCase:
         return x - log_sum if self.logarithm else np.exp(x - log_sum)
 
 
+class DeltaCase:
+    """Arrays [batch][tokens][heads][dim], as a projection writes them."""
+    suite, kv = "delta", "f32"
+
+    def __init__(self, heads, tokens, dim, batch=1):
+        self.heads, self.tokens, self.dim, self.batch = heads, tokens, dim, batch
+        self.name = f"delta/{f'{batch}.' if batch > 1 else ''}{heads}x{tokens}x{dim}x{dim}"
+        self.flops = 6 * batch * heads * tokens * dim * dim
+        self.bytes = 4 * batch * heads * (dim * dim * (1.25 if tokens == 1 else 2) + tokens * (4 * dim + 2))
+
+    def shape(self):
+        return {"batch": self.batch, "heads": self.heads, "tokens": self.tokens, "key_dim": self.dim, "value_dim": self.dim}
+
+    def inputs(self, random):
+        rows = (self.batch, self.tokens, self.heads)
+        q, k, v = (random.standard_normal((*rows, self.dim), np.float32) for _ in range(3))
+        k /= np.linalg.norm(k, axis=-1, keepdims=True)
+        decay, beta = -random.uniform(0, 0.2, rows).astype(np.float32), random.uniform(0, 1, rows).astype(np.float32)
+        return q, k, v, decay, beta
+
+    def reference(self, *inputs):
+        q, k, v, decay, beta = (array.astype(np.float64) for array in inputs)
+        state = np.zeros((self.batch, self.heads, self.dim, self.dim))
+        out = np.empty_like(v)
+        for t in range(self.tokens):
+            state *= np.exp(decay[:, t])[..., None, None]
+            held = np.einsum("bhkv,bhk->bhv", state, k[:, t])
+            state += k[:, t, :, :, None] * (beta[:, t, :, None] * (v[:, t] - held))[:, :, None]
+            out[:, t] = np.einsum("bhkv,bhk->bhv", state, q[:, t]) / self.dim ** 0.5
+        return out
+
+    def is_right(self, answer, expected):
+        return float(np.abs(answer - expected).max()) < 1e-4
+
+
 def normalised(answer, expected):
     """Normalised mean square error."""
     return float(np.square(answer - expected).sum() / np.square(expected).sum())
@@ -139,6 +177,10 @@ INTEGER_CASES = [
 SOFTMAX_SHAPES = [(1, 1000), (64, 64), (512, 64), (512, 512), (64, 4096), (1, 50257), (4096, 4096), (8, 512, 64)]
 SOFTMAX_CASES = [SoftmaxCase(suite, *shape) for suite in ("softmax", "log_softmax") for shape in SOFTMAX_SHAPES]
 
+# The one of 64 entries has 64 MiB of states.
+DELTA_CASES = [DeltaCase(16, 1, 128), DeltaCase(16, 1, 128, 64), *(DeltaCase(16, tokens, 128) for tokens in (64, 512, 4096)),
+               DeltaCase(8, 512, 64)]
+
 # ---------------------------------------------------------------------------------------------------------- contestants
 # Each is a class with `name` and `version`; prepare(case, q, k, v) takes arrays [1][heads][tokens][dim] and answers a function
 # that computes, and one that gives the last result as [1][heads][tokens][dim]; or None where the library cannot do the case.
@@ -146,24 +188,57 @@ SOFTMAX_CASES = [SoftmaxCase(suite, *shape) for suite in ("softmax", "log_softma
 
 
 class Fovea:
-    def __init__(self, path, target, compute="f32", name="fovea"):
-        self.library = fovea.Library(path)
-        self.target = self.library.best_target() if target == "best" else target
-        self.version = self.library.version()
+    def __init__(self, target, compute="f32", name="fovea"):
+        self.target = fovea.targets()[0] if target == "best" else target
+        self.version = fovea.__version__
         self.compute, self.name = compute, name
 
     def prepare(self, case, q, k, v):
-        out = np.empty_like(q)
-        call, self.workspace_bytes = self.library.attention(out, q, k, v, case.causal, self.target, case.kv, self.compute)
-        return call, lambda: out
+        options = {"causal": "bottom_right" if case.causal else "none", "target": self.target, "compute": self.compute}
+        (batch, heads, tokens, _), (_, kv_heads, kv_tokens, dim) = q.shape, v.shape
+        shape = {"kv_heads": kv_heads, "head_dim": k.shape[3], "value_dim": dim}
+        if case.kv == "f32":
+            plan = fovea.Plan(q_heads=heads, max_batch=batch, max_q_tokens=tokens, max_kv_tokens=kv_tokens, **shape, **options)
+            call = plan.bind(q, k, v)
+        else:
+            cache = fovea.Cache(batch=batch, max_tokens=kv_tokens, key_dtype=case.kv, value_dtype=case.kv, **shape)
+            cache.append(k, v)
+            plan = cache.plan(q_heads=heads, max_q_tokens=tokens, **options)
+            call = plan.bind(q, cache)
+        call()
+        self.workspace_bytes = plan.workspace_bytes
+        return call.raw, lambda: call.out
 
 
 class FoveaSoftmax(Fovea):
     workspace_bytes = 0
 
     def prepare(self, case, x):
-        out = np.empty_like(x)
-        return self.library.softmax(out, x, case.axis, case.logarithm, self.target), lambda: out
+        call, out = fovea.bind_softmax(x, case.axis, logarithm=case.logarithm, target=self.target)
+        fovea.c.check(call())
+        return call, lambda: out
+
+
+class FoveaDelta(Fovea):
+    def prepare(self, case, *inputs):
+        out = np.empty_like(inputs[2])
+        names = ("out", "q", "k", "v", "decay", "beta")
+        arrays = {name: fovea.arrays.view("out" if name == "out" else "in", np.moveaxis(array, 2, 1))
+                  for name, array in zip(names, (out, *inputs))}
+        args = fovea.c.structure("delta_args", rule="gated_delta", batch=case.batch, q_heads=case.heads, k_heads=case.heads,
+                                 v_heads=case.heads, key_dim=case.dim, value_dim=case.dim, decay_dim=1, tokens=case.tokens,
+                                 target=self.target, **arrays)
+        counts = case.batch, case.heads, case.dim, case.dim, 1
+        state = fovea.arrays.memory(fovea.c.call("fovea_delta_state_bytes", *counts))
+        workspace = fovea.arrays.memory(fovea.c.call("fovea_delta_workspace_bytes", args))
+        self.workspace_bytes = workspace.nbytes
+        fovea.c.call("fovea_delta_begin", state.ctypes.data, state.nbytes, *counts)
+
+        def call(function=fovea.c.function("fovea_delta"), state_at=state.ctypes.data, args_at=ctypes.addressof(args),
+                 at=workspace.ctypes.data, count=workspace.nbytes, keep=(args, state, workspace, out, inputs)):
+            return function(state_at, args_at, at, count)
+
+        return call, lambda: out
 
 
 class OnnxRuntime:
@@ -209,6 +284,21 @@ class OnnxSoftmax(OnnxRuntime):
         out = np.empty_like(x)
         kind = "LogSoftmax" if case.logarithm else "Softmax"
         return self.session(self.onnx.helper.make_node(kind, ["x"], ["out"], axis=case.axis), {"x": x}, {"out": out}), lambda: out
+
+
+class OnnxDelta(OnnxRuntime):
+    """com.microsoft LinearAttention, with the state in place."""
+    name = "ORT Linear"
+
+    def prepare(self, case, *inputs):
+        out, state = np.empty_like(inputs[2]), np.zeros((case.batch, case.heads, case.dim, case.dim), np.float32)
+        node = self.onnx.helper.make_node("LinearAttention", ["q", "k", "v", "past", "decay", "beta"], ["out", "present"],
+                                          domain="com.microsoft", q_num_heads=case.heads, kv_num_heads=case.heads,
+                                          update_rule="gated_delta")
+        q, k, v, decay, beta = (array.reshape(case.batch, case.tokens, -1) for array in inputs)
+        arrays = {"q": q, "k": k, "v": v, "past": state, "decay": decay, "beta": beta}
+        call = self.session(node, arrays, {"out": out.reshape(q.shape), "present": state})
+        return call, lambda: out
 
 
 class OnnxAttention(OnnxRuntime):
@@ -558,19 +648,21 @@ def main():
     host["python"] = platform.python_version()
     comparison = Comparison(options, clock, host, bounds)
 
-    ours = Fovea(library, options.target)
+    fovea.c.load(library)
+    ours = Fovea(options.target)
     in_f32 = [ours, *available(OnnxAttention, OnnxMultiHead, Torch, NumPy)]
-    in_integers = [Fovea(library, options.target, "i8", "fovea, integers"), Fovea(library, options.target, "f32", "fovea, f32"),
+    in_integers = [Fovea(options.target, "i8", "fovea, integers"), Fovea(options.target, "f32", "fovea, f32"),
                    *available(lambda: OnnxIntegers("PER_TENSOR", "ORT, a tensor"),
                               lambda: OnnxIntegers("PER_CHANNEL", "ORT, a channel"),
                               lambda: Torch("bfloat16", "PyTorch bf16"))]
     host["versions"] = {c.name: c.version for c in in_f32}
     print(f"{host['processor']}; one thread; " + ", ".join(f"{c.name} {c.version}" for c in in_f32))
     print(f"fovea's target {ours.target}, multiply-add peak {comparison.peak(ours):.1f} GFLOP/s; an empty call through ctypes "
-          f"takes {np.median(measure([ours.library.c.fovea_version], clock, 0.05)[0]):.0f} ns")
+          f"takes {np.median(measure([fovea.c.function('fovea_version')], clock, 0.05)[0]):.0f} ns")
     comparison.table(CASES, in_f32)
     comparison.table(INTEGER_CASES, in_integers)
-    comparison.table(SOFTMAX_CASES, [FoveaSoftmax(library, options.target), *available(OnnxSoftmax, TorchSoftmax)])
+    comparison.table(SOFTMAX_CASES, [FoveaSoftmax(options.target), *available(OnnxSoftmax, TorchSoftmax)])
+    comparison.table(DELTA_CASES, [FoveaDelta(options.target), *available(OnnxDelta)])
     print(f"\n{comparison.lost} rows lost" if comparison.lost else "\nfovea is the fastest in every row")
 
     if options.json:

@@ -31,7 +31,7 @@ int open_cycles() {
 #endif
 }
 
-uint64_t read_cycles(int file) {
+uint64_t read_cycles([[maybe_unused]] int file) {
   uint64_t count = 0;
 #if defined(__linux__)
   if (read(file, &count, sizeof count) != sizeof count) return 0;

@@ -4,7 +4,10 @@
 #include <cstring>
 #include <initializer_list>
 
-#if __has_include(<sys/ioctl.h>) && __has_include(<unistd.h>)
+#if defined(_WIN32)
+#include <windows.h>
+#define FOVEA_POSIX_CONSOLE 0
+#elif __has_include(<sys/ioctl.h>) && __has_include(<unistd.h>)
 #include <sys/ioctl.h>
 #include <unistd.h>
 #define FOVEA_POSIX_CONSOLE 1
@@ -23,6 +26,7 @@ const char* variable(const char* name) {
   return text ? text : "";
 }
 
+#if !defined(_WIN32)
 bool locale_allows_utf8() {
   const char* locale = "";
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {  // the first that is set and not empty counts (POSIX)
@@ -32,8 +36,27 @@ bool locale_allows_utf8() {
   return !*locale || std::strstr(locale, "UTF-8") || std::strstr(locale, "utf8") || std::strstr(locale, "UTF8") ||
          std::strstr(locale, "utf-8");
 }
+#endif
 
 }  // namespace
+
+#if defined(_WIN32)
+
+Console console() {
+  Console facts = {false, false, GetConsoleOutputCP() == CP_UTF8, 80};
+  const HANDLE out = GetStdHandle(STD_OUTPUT_HANDLE);
+  DWORD mode = 0;
+  facts.terminal = GetConsoleMode(out, &mode) != 0;
+  CONSOLE_SCREEN_BUFFER_INFO info;
+  if (facts.terminal && GetConsoleScreenBufferInfo(out, &info)) {
+    facts.columns = static_cast<unsigned>(info.srWindow.Right - info.srWindow.Left + 1);
+  }
+  facts.colours =
+      facts.terminal && !*variable("NO_COLOR") && SetConsoleMode(out, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING) != 0;
+  return facts;
+}
+
+#else
 
 Console console() {
   Console facts = {false, false, locale_allows_utf8(), 80};
@@ -46,5 +69,7 @@ Console console() {
   facts.colours = facts.terminal && *term && std::strcmp(term, "dumb") != 0 && !*variable("NO_COLOR");
   return facts;
 }
+
+#endif
 
 }  // namespace fovea::platform

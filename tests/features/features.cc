@@ -332,6 +332,49 @@ fovea_status linear_of_integers() {
   return fovea_linear(&a, workspace, sizeof workspace);
 }
 
+// Linear attention of two sequences, of which the second is longer where they stand one behind the other.
+fovea_status delta(fovea_dtype dtype, bool packed, const fovea_executor* on) {
+  static const uint32_t offsets[] = {0, 3, kQTokens};
+  alignas(FOVEA_WORKSPACE_ALIGNMENT) static unsigned char
+      memory[FOVEA_DELTA_STATE_BYTES(kBatch, kQHeads, kHeadDim, kValueDim, 1)];
+  fovea_delta_state* const matrices = reinterpret_cast<fovea_delta_state*>(memory);
+  fovea_delta_args a = {};
+  a.struct_bytes = sizeof a;
+  a.rule = FOVEA_DELTA_RULE_GATED_DELTA;
+  a.batch = kBatch, a.q_heads = a.k_heads = a.v_heads = kQHeads, a.tokens = kQTokens;
+  a.key_dim = kHeadDim, a.value_dim = kValueDim, a.decay_dim = 1;
+  a.dtype = dtype, a.executor = on;
+  if (packed) a.offsets = offsets;
+  const void* const rows = dtype == FOVEA_F32 ? static_cast<const void*>(q) : half;
+  a.out = output(outputs.out, kQTokens, kValueDim);
+  a.q = a.k = input(rows, kQHeads, kQTokens, kHeadDim);
+  a.v = input(rows, kQHeads, kQTokens, kValueDim);
+  a.decay = a.beta = input(mask_f32, kQHeads, kQTokens, 1);
+  const fovea_status status =
+      fovea_delta_begin(matrices, sizeof memory, kBatch, kQHeads, kHeadDim, kValueDim, a.decay_dim);
+  return status == FOVEA_OK ? fovea_delta(matrices, &a, workspace, sizeof workspace) : status;
+}
+
+template <class Args>
+fovea_status rows(fovea_status (*call)(const Args*)) {
+  Args a = {};
+  a.struct_bytes = sizeof a;
+  a.batch = kBatch, a.heads = kQHeads, a.tokens = kQTokens, a.dim = kHeadDim;
+  a.y = output(outputs.out, kQTokens, kHeadDim);
+  a.x = input(q, kQHeads, kQTokens, kHeadDim);
+  return call(&a);
+}
+
+fovea_status conv1d() {
+  fovea_conv1d_args a = {};
+  a.struct_bytes = sizeof a;
+  a.batch = 1, a.tokens = kQTokens, a.channels = kHeadDim, a.width = 4, a.silu = 1;
+  a.y = outputs.out, a.x = q, a.weight = keys;
+  a.y_token_stride = a.x_token_stride = kHeadDim, a.y_channel_stride = a.x_channel_stride = 1;
+  a.weight_stride = 4;
+  return fovea_conv1d_f32(&a);
+}
+
 struct OtherRequest {
   const char* title;
   const char* needs;
@@ -350,6 +393,14 @@ const OtherRequest kOtherRequests[] = {
     {"rope, pairs, turns", "ROPE_INTERLEAVED,ROPE_TURNS", [] { return rope(FOVEA_ROPE_INTERLEAVED, false); }},
     {"linear layer of blocks", "GGML", [] { return linear(FOVEA_Q8_0, 34); }},
     {"linear layer of integers", "COMPUTE_I8,I8", linear_of_integers},
+    {"linear attention", "", [] { return delta(FOVEA_F32, false, nullptr); }},
+    {"linear attention of f16", "F16", [] { return delta(FOVEA_F16, false, nullptr); }},
+    {"linear attention of bf16", "BF16", [] { return delta(FOVEA_BF16, false, nullptr); }},
+    {"linear attention, packed", "RAGGED", [] { return delta(FOVEA_F32, true, nullptr); }},
+    {"linear attention by an executor", "EXECUTOR", [] { return delta(FOVEA_F32, false, &executor); }},
+    {"norm", "", [] { return rows(fovea_norm_f32); }},
+    {"activation", "", [] { return rows(fovea_activation_f32); }},
+    {"conv1d", "", conv1d},
     {"append", "", [] { return append(FOVEA_F32, false); }},
     {"packed append", "RAGGED", [] { return append(FOVEA_F32, true); }},
     {"append of f16", "F16", [] { return append(FOVEA_F16, false); }},

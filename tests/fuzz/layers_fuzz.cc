@@ -379,7 +379,7 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   if (bytes.below(4) == 1) d.diagonal = enum_of<fovea_diagonal>(bytes.below(4));
   d.target = bytes.choose({FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, fovea_target_at(bytes.below(fovea_target_count()))});
   d.portable_bits = bytes.flag();
-  d.processor_features = bytes.below(4);
+  d.processor_features = bytes.below(8);
   d.max_workers = bytes.below(4);
   if (m.linear_compute == FOVEA_COMPUTE_I8) draw_tensors(bytes, &m, cache == nullptr);
   if (bytes.below(4) == 1) damage(bytes, &m, sizeof m / 4);
@@ -680,23 +680,31 @@ class DeltaFuzz {
 
 void delta(Bytes& bytes) { DeltaFuzz(bytes).run(); }
 
+// Rows of normalisation and activation: x, y, and a third array, or none.
+template <class Args>
+void draw_rows(Bytes& bytes, Memory& memory, Args* a, fovea_in* third) {
+  a->struct_bytes = number(bytes, sizeof *a);
+  a->target = target(bytes);
+  a->batch = count(bytes, 4), a->heads = count(bytes, 4), a->tokens = count(bytes, 6), a->dim = count(bytes, 80);
+  dense(bytes, &a->x, a->heads, a->tokens, a->dim);
+  dense(bytes, &a->y, a->heads, a->tokens, a->dim);
+  a->x.data = rows(memory, a->x, a->batch, a->heads, a->tokens, a->dim, false);
+  a->y.data = rows(memory, a->y, a->batch, a->heads, a->tokens, a->dim, true);
+  if (bytes.flag()) {
+    dense(bytes, third, a->heads, a->tokens, a->dim);
+    third->data = rows(memory, *third, a->batch, a->heads, a->tokens, a->dim, false);
+  }
+  spoil(bytes, {&a->x.data, &a->y.data, &third->data});
+}
+// A value of an enum of two, or one that it has not.
+uint32_t one_of_two(Bytes& bytes) { return bytes.below(24) == 1 ? 2 : bytes.below(2); }
+
 void activation(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   fovea_activation_args a{};
-  a.struct_bytes = number(bytes, sizeof a);
-  a.target = target(bytes);
-  a.activation = static_cast<fovea_activation>(bytes.below(2) + (bytes.below(24) == 1 ? 2 : 0));
+  draw_rows(bytes, memory, &a, &a.factor);
+  a.activation = static_cast<fovea_activation>(one_of_two(bytes));
   a.alpha = real(bytes, 1.0f);
-  a.batch = count(bytes, 4), a.heads = count(bytes, 4), a.tokens = count(bytes, 6), a.dim = count(bytes, 80);
-  dense(bytes, &a.x, a.heads, a.tokens, a.dim);
-  dense(bytes, &a.y, a.heads, a.tokens, a.dim);
-  a.x.data = rows(memory, a.x, a.batch, a.heads, a.tokens, a.dim, false);
-  a.y.data = rows(memory, a.y, a.batch, a.heads, a.tokens, a.dim, true);
-  if (bytes.flag()) {
-    dense(bytes, &a.factor, a.heads, a.tokens, a.dim);
-    a.factor.data = rows(memory, a.factor, a.batch, a.heads, a.tokens, a.dim, false);
-  }
-  spoil(bytes, {&a.x.data, &a.y.data, &a.factor.data});
   if (!memory.complete) a.y.data = nullptr;
   unchanged_if_refused(memory, [&] { return fovea_activation_f32(&a); });
 }
@@ -704,27 +712,17 @@ void activation(Bytes& bytes) {
 void norm(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   fovea_norm_args a{};
-  a.struct_bytes = number(bytes, sizeof a);
-  a.target = target(bytes);
-  a.norm = static_cast<fovea_norm>(bytes.below(2) + (bytes.below(24) == 1 ? 2 : 0));
+  draw_rows(bytes, memory, &a, &a.gate);
+  a.norm = static_cast<fovea_norm>(one_of_two(bytes));
+  a.gate_order = static_cast<fovea_norm_gate>(one_of_two(bytes));
+  a.gate_activation = static_cast<fovea_activation>(one_of_two(bytes));
   a.epsilon = real(bytes, 1e-5f);
-  a.batch = count(bytes, 4), a.heads = count(bytes, 4), a.tokens = count(bytes, 6), a.dim = count(bytes, 80);
-  dense(bytes, &a.x, a.heads, a.tokens, a.dim);
-  dense(bytes, &a.y, a.heads, a.tokens, a.dim);
-  a.x.data = rows(memory, a.x, a.batch, a.heads, a.tokens, a.dim, false);
-  a.y.data = rows(memory, a.y, a.batch, a.heads, a.tokens, a.dim, true);
   if (bytes.flag()) {
     a.weight_head_stride = bytes.flag() ? stride_of(bytes, a.dim) : 0;
     a.weight = static_cast<const float*>(memory.array(4, a.dim, {a.heads}, {a.weight_head_stride}, false));
   }
   a.weight_offset = bytes.flag() ? real(bytes, 1.0f) : 0;
-  if (bytes.flag()) {
-    dense(bytes, &a.gate, a.heads, a.tokens, a.dim);
-    a.gate.data = rows(memory, a.gate, a.batch, a.heads, a.tokens, a.dim, false);
-    a.gate_order = static_cast<fovea_norm_gate>(bytes.below(2));
-    a.gate_activation = static_cast<fovea_activation>(bytes.below(2));
-  }
-  spoil(bytes, {&a.x.data, &a.y.data, &a.weight, &a.gate.data});
+  spoil(bytes, {&a.weight});
   if (!memory.complete) a.y.data = nullptr;
   unchanged_if_refused(memory, [&] { return fovea_norm_f32(&a); });
 }

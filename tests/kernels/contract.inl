@@ -744,7 +744,7 @@ void TestRowsOfMemory(ContractLog& log, const ContractMemory& memory) {
 }
 
 void TestWords(ContractLog& log, const ContractMemory& memory, bool fused) {
-  static_assert(hn::kBlockVectors <= 4, "larger blocks need longer unrolled loops in the kernels");
+  static_assert(hn::kBlockVectors <= 8, "larger blocks need longer unrolled loops in the kernels");
   TestMemory(log, memory);
   TestNarrow<U16Words>(log, memory, "LoadU16, LoadU16N, StoreU16, StoreU16N");
   TestNarrow<U8Words>(log, memory, "LoadU8, LoadU8N, StoreU8, StoreU8N");

@@ -3,10 +3,13 @@
 // The tests of the vocabulary and of the functions over it, compiled once for each target: targets/each_target.inl
 // includes this file again.
 #if !defined(FOVEA_IN_TARGET)
+#include <initializer_list>
+
 #include "attention/kernels.h"
 #include "formats/formats.h"
 #include "platform/platform.h"
 #include "simd_tests.h"
+#define FOVEA_KERNELS_NAMESPACE simd_tests
 #define FOVEA_KERNELS_FILE "kernels/kernels.cc"
 #include "targets/each_target.inl"
 #else

@@ -30,8 +30,15 @@ struct Operator {
 };
 
 constexpr Operator kOperators[] = {
-    {"Attention", run_attention}, {"LogSoftmax", run_softmax},           {"RotaryEmbedding", run_rotary_embedding},
-    {"Softmax", run_softmax},     {"TensorScatter", run_tensor_scatter},
+    {"Attention", run_attention},
+    {"CausalConvWithState", run_causal_conv},
+    {"LinearAttention", run_linear_attention},
+    {"LogSoftmax", run_softmax},
+    {"RMSNormalization", run_rms_normalization},
+    {"RotaryEmbedding", run_rotary_embedding},
+    {"Softmax", run_softmax},
+    {"Swish", run_swish},
+    {"TensorScatter", run_tensor_scatter},
 };
 
 const Operator* find_operator(const std::string& name) {
@@ -82,7 +89,7 @@ int run_all(const std::filesystem::path& dir) {
     try {
       name = op_in(folder);
     } catch (const Error& error) {
-      std::printf("%-12s %-66s %s\n", "FAIL", folder.filename().c_str(), error.what());
+      std::printf("%-12s %-66s %s\n", "FAIL", folder.filename().string().c_str(), error.what());
       ++failed;
       continue;
     }
@@ -91,7 +98,7 @@ int run_all(const std::filesystem::path& dir) {
     if (const Operator* op = find_operator(name)) {
       run_case(folder, *op, &total);
     } else {
-      std::printf("%-12s %-66s %s\n", "NOT COVERED", folder.filename().c_str(), name.c_str());
+      std::printf("%-12s %-66s %s\n", "NOT COVERED", folder.filename().string().c_str(), name.c_str());
     }
   }
 

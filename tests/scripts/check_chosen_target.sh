@@ -79,7 +79,7 @@ if [ "$(uname -m)" = x86_64 ]; then
   for flags in "-m32" "-m32 -msse2 -mfpmath=sse"; do
     cases=$((cases + 1))
     # shellcheck disable=SC2086  # flags, one word each
-    text=$(c++ -std=gnu++17 -ffreestanding -fsyntax-only $flags -I"$source/lib/src" -I"$source/lib/include" -include simd/macros.h \
+    text=$(c++ -std=gnu++17 -ffreestanding -fsyntax-only $flags -I"$source/lib/src" -I"$source/lib/include" -include base/arithmetic.h \
       -x c++ /dev/null 2>&1) || true
     case "$flags,$text" in
       "-m32,"*"fovea needs float arithmetic"* | *sse,) ;;

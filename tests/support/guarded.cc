@@ -7,7 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#if defined(__linux__)
+#if defined(__linux__) || defined(__APPLE__)
+#define FOVEA_TESTS_POSIX 1
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -15,6 +16,8 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#elif defined(_WIN32)
+#include <windows.h>
 #elif defined(__arm__) || defined(__aarch64__)
 #include "platform/bare/start.h"
 #define FOVEA_TESTS_BARE 1
@@ -22,6 +25,10 @@
 #include "platform/cortex_m/protection.h"
 #define FOVEA_TESTS_FORBID 1
 #endif
+#endif
+
+#if FOVEA_TESTS_POSIX || defined(_WIN32)
+#define FOVEA_TESTS_PAGES 1  // a byte beside a buffer lies in a page that is not mapped
 #endif
 
 // To the memory sanitizer a buffer that was filled again is not initialised, and these functions alone may read it.
@@ -69,11 +76,22 @@ FOVEA_TESTS_READS_FILLED bool range_intact(const uint8_t* begin, const uint8_t* 
   return true;
 }
 
-#if defined(__linux__)
+#if FOVEA_TESTS_POSIX
 size_t page_bytes() {
   static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
+
+// Pages that may not be touched; null if there are none.
+uint8_t* reserve_pages(size_t bytes) {
+  void* all = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return all == MAP_FAILED ? nullptr : static_cast<uint8_t*>(all);
+}
+bool open_pages(uint8_t* pages, size_t bytes) { return mprotect(pages, bytes, PROT_READ | PROT_WRITE) == 0; }
+void set_read_only(uint8_t* pages, size_t bytes, bool on) {
+  mprotect(pages, bytes, on ? PROT_READ : PROT_READ | PROT_WRITE);
+}
+void release_pages(uint8_t* pages, size_t bytes) { munmap(pages, bytes); }
 
 #if defined(__x86_64__)
 
@@ -90,19 +108,19 @@ __attribute__((target("avx"))) void load_first_of_eight(const float* p) {
 bool masked_load_faults() {
   if (!__builtin_cpu_supports("avx")) return false;
   const size_t page = page_bytes();
-  void* all = mmap(nullptr, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (all == MAP_FAILED || mprotect(all, page, PROT_READ | PROT_WRITE) != 0) std::abort();
+  uint8_t* const all = reserve_pages(2 * page);
+  if (all == nullptr || !open_pages(all, page)) std::abort();
   struct sigaction probe, before;
   std::memset(&probe, 0, sizeof probe);
   probe.sa_handler = on_probe_fault;
   sigaction(SIGSEGV, &probe, &before);
   bool faults = true;
   if (sigsetjmp(g_probe, 1) == 0) {
-    load_first_of_eight(reinterpret_cast<const float*>(static_cast<char*>(all) + page) - 1);
+    load_first_of_eight(reinterpret_cast<const float*>(all + page) - 1);
     faults = false;
   }
   sigaction(SIGSEGV, &before, nullptr);
-  munmap(all, 2 * page);
+  release_pages(all, 2 * page);
   return faults;
 }
 
@@ -118,6 +136,23 @@ size_t slack_bytes() {
   return bytes;
 }
 
+#elif defined(_WIN32)
+
+size_t page_bytes() { return 4096; }
+constexpr size_t slack_bytes() { return 0; }
+
+uint8_t* reserve_pages(size_t bytes) {
+  return static_cast<uint8_t*>(VirtualAlloc(nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS));
+}
+bool open_pages(uint8_t* pages, size_t bytes) {
+  return VirtualAlloc(pages, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr;
+}
+void set_read_only(uint8_t* pages, size_t bytes, bool on) {
+  DWORD before;
+  VirtualProtect(pages, bytes, on ? PAGE_READONLY : PAGE_READWRITE, &before);
+}
+void release_pages(uint8_t* pages, size_t) { VirtualFree(pages, 0, MEM_RELEASE); }
+
 #elif FOVEA_TESTS_FORBID
 constexpr size_t kMargin = fovea::platform::kForbiddenBytes;
 #else
@@ -126,7 +161,7 @@ constexpr size_t kMargin = 256;
 
 }  // namespace
 
-#if defined(__linux__) || FOVEA_TESTS_FORBID
+#if FOVEA_TESTS_PAGES || FOVEA_TESTS_FORBID
 bool guards_fault() { return true; }
 #else
 bool guards_fault() { return false; }
@@ -143,14 +178,14 @@ const char* name(Placement placement) {
 
 Guarded::Guarded(size_t bytes, size_t alignment, Placement placement) : bytes_(bytes) {
   const size_t shift = placement == Placement::kOffset ? alignment : 0;
-#if defined(__linux__)
+#if FOVEA_TESTS_PAGES
   const size_t page = page_bytes();
   const size_t slack = slack_bytes();
   pages_bytes_ = std::max<size_t>((bytes + shift + slack + page - 1) / page, 1) * page;
-  void* all = mmap(nullptr, pages_bytes_ + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (all == MAP_FAILED) std::abort();
-  pages_ = static_cast<uint8_t*>(all) + page;
-  if (mprotect(pages_, pages_bytes_, PROT_READ | PROT_WRITE) != 0) std::abort();
+  uint8_t* const all = reserve_pages(pages_bytes_ + 2 * page);
+  if (all == nullptr) std::abort();
+  pages_ = all + page;
+  if (!open_pages(pages_, pages_bytes_)) std::abort();
   data_ = placement == Placement::kEnd ? pages_ + pages_bytes_ - slack - bytes : pages_ + shift;
 #else
   // A margin on both sides, and what alignment takes: the buffer ends or begins at a multiple of kMargin.
@@ -170,8 +205,8 @@ Guarded::Guarded(size_t bytes, size_t alignment, Placement placement) : bytes_(b
 
 Guarded::~Guarded() {
   if (pages_ == nullptr) return;
-#if defined(__linux__)
-  munmap(pages_ - page_bytes(), pages_bytes_ + 2 * page_bytes());
+#if FOVEA_TESTS_PAGES
+  release_pages(pages_ - page_bytes(), pages_bytes_ + 2 * page_bytes());
 #else
 #if FOVEA_TESTS_FORBID
   if (forbidden_ != nullptr) fovea::platform::allow_memory(forbidden_);
@@ -199,8 +234,8 @@ void Guarded::fill() {
 }
 
 void Guarded::read_only(bool on) const {
-#if defined(__linux__)
-  if (pages_ != nullptr) mprotect(pages_, pages_bytes_, on ? PROT_READ : PROT_READ | PROT_WRITE);
+#if FOVEA_TESTS_PAGES
+  if (pages_ != nullptr) set_read_only(pages_, pages_bytes_, on);
 #else
   (void)on;
 #endif
@@ -224,7 +259,7 @@ namespace {
 
 char g_case[512];
 
-#if defined(__linux__)
+#if FOVEA_TESTS_POSIX
 
 struct sigaction g_before[2];  // what was installed before ours: Catch2's
 constexpr int kSignals[2] = {SIGSEGV, SIGBUS};

@@ -19,9 +19,9 @@ enum class Placement {
 
 const char* name(Placement placement);
 
-// Whether this system has memory protection: pages on Linux, and on Cortex-M the regions of its protection unit, enough
-// for 7 or 15 buffers at a time. Without it, for further buffers, and on one side of every buffer on Cortex-M,
-// margin_intact() finds writes outside the buffer, but nothing finds reads.
+// Whether this system has memory protection: pages on Linux, macOS and Windows, and on Cortex-M the regions of its
+// protection unit, enough for 7 or 15 buffers at a time. Without it, for further buffers, and on one side of every
+// buffer on Cortex-M, margin_intact() finds writes outside the buffer, but nothing finds reads.
 bool guards_fault();
 
 // A buffer. It and all memory mapped around it are filled with a pattern that is NaN as a float and nonzero as a byte.

@@ -150,6 +150,11 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_TARGET_AVX2_VNNI = 9,     /* FOVEA_TARGET_AVX2, and AVX-VNNI */
   FOVEA_TARGET_NEON_DOTPROD = 10, /* FOVEA_TARGET_NEON, and dot products of int8: FEAT_DotProd */
   FOVEA_TARGET_NEON_I8MM = 11,    /* FOVEA_TARGET_NEON_DOTPROD, and matrix products of int8: FEAT_I8MM */
+  /* The same for processors that run instructions in order, as Cortex-A53, A55 and A510 do: products of f32 have kernels
+   * of their own, with the same bits. In builds of AArch64 with FOVEA_IN_ORDER=beside (CMake). */
+  FOVEA_TARGET_NEON_IN_ORDER = 12,
+  FOVEA_TARGET_NEON_IN_ORDER_DOTPROD = 13,
+  FOVEA_TARGET_NEON_IN_ORDER_I8MM = 14,
   FOVEA_TARGET_XSIMD = 64, /* the target that the xsimd backend was compiled for, where a build has several backends */
   FOVEA_TARGET_IS_32_BITS = 0x7fffffff
 } fovea_target;
@@ -159,6 +164,9 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
  * Linux getauxval(AT_HWCAP) and getauxval(AT_HWCAP2). */
 #define FOVEA_FEATURE_NEON_DOTPROD 1u /* HWCAP_ASIMDDP */
 #define FOVEA_FEATURE_NEON_I8MM 2u    /* HWCAP2_I8MM */
+/* It runs instructions in order, by its number in MIDR_EL1. Where processors differ, say so only if all of them do: the
+ * kernels for them take a tenth to a fifth longer on others. */
+#define FOVEA_FEATURE_NEON_IN_ORDER 4u
 
 /* How many of the compiled targets this processor can run, at least 1; and the i-th of them, best first
  * (FOVEA_TARGET_BEST when i is out of range). On AArch64 these are the targets for processor_features = 0. */
@@ -169,8 +177,8 @@ fovea_target fovea_target_at(uint32_t index);
 const char* fovea_target_name(fovea_target target);
 /* The reverse: FOVEA_TARGET_IS_32_BITS where no target has that name. "best" and "" name FOVEA_TARGET_BEST. */
 fovea_target fovea_target_from_name(const char* name);
-/* The backend that serves the target in this build, "helium", "highway", "xsimd" or "scalar"; NULL where the target is
- * not compiled in. */
+/* The backend that serves the target in this build, "helium", "highway", "neon", "xsimd" or "scalar"; NULL where the
+ * target is not compiled in. */
 const char* fovea_target_backend(fovea_target target);
 
 /* ----------------------------------------------------------------------------------------------------- softmax */
@@ -457,6 +465,9 @@ size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes
  *   FOVEA_PIECE_ELEMENTS  elements of each value in a piece of the values */
 #if defined(__x86_64__) || defined(_M_X64) || defined(__i386__)
 #define FOVEA_TILE_ROWS_MAX 48
+#define FOVEA_BLOCK_ROWS_MAX 48
+#elif defined(__ARM_NEON) && !defined(__aarch64__)
+#define FOVEA_TILE_ROWS_MAX 24
 #define FOVEA_BLOCK_ROWS_MAX 48
 #elif defined(__ARM_NEON) || defined(__ARM_FEATURE_MVE) || defined(__wasm_simd128__)
 #define FOVEA_TILE_ROWS_MAX 12
@@ -1574,6 +1585,12 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 /* -------------------------------------------------------------------------------- arithmetic of the macros */
 /* clang-format off */
 #define FOVEA_SIZE_(count) (sizeof(char) * (count)) /* as a size_t without a cast: C++ compilers warn of C casts */
+/* A tile has three vectors of rows, or six, and one lane. */
+#if FOVEA_TILE_ROWS_MAX == 24
+#define FOVEA_LANES_MAX_ 4u
+#else
+#define FOVEA_LANES_MAX_ (FOVEA_TILE_ROWS_MAX / 3u)
+#endif
 #define FOVEA_ALIGN_UP_(bytes) ((FOVEA_SIZE_(bytes) + 63u) / 64u * 64u)
 /* Arrays of a query tile that have one element for each row. The library asserts that the macros for static arrays
  * agree with the functions that divide a workspace into arrays. */
@@ -1597,7 +1614,7 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
  * values. */
 #define FOVEA_I8_HEAD_DIM_(head_dim) ((FOVEA_SIZE_(head_dim) + 15u) / 16u * 16u)
 #define FOVEA_I8_VALUE_DIM_(value_dim) ((FOVEA_SIZE_(value_dim) + 7u) / 8u * 8u)
-#if FOVEA_TILE_ROWS_MAX == 12
+#if FOVEA_LANES_MAX_ == 4u
 #define FOVEA_I8_WEIGHT_BYTES_ 1u
 #else
 #define FOVEA_I8_WEIGHT_BYTES_ 2u
@@ -1650,9 +1667,8 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
     FOVEA_TILE_ARRAYS_ * FOVEA_ALIGN_UP_(FOVEA_LANES_MAX_ * 4u)))
 #define FOVEA_WHOLE_VECTORS_BYTES_(dim, rows) \
   FOVEA_ALIGN_UP_((FOVEA_SIZE_(dim) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_ * (rows) * 4u)
-/* A tile of a linear layer has at most three vectors of tokens on most targets, or six for weights narrower than f32.
- * Fewer tokens fill fewer vectors. */
-#define FOVEA_LANES_MAX_ (FOVEA_TILE_ROWS_MAX / 3u)
+/* A tile of a linear layer has at most as many tokens as one of attention has rows, or twice as many for weights narrower
+ * than f32. Fewer tokens fill fewer vectors. */
 #define FOVEA_LINEAR_ROWS_(tokens, most)                                                                      \
   ((tokens) < (most) ? (FOVEA_SIZE_(tokens) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_          \
                      : FOVEA_SIZE_(most))
@@ -1666,7 +1682,7 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
 #define FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, rows) \
   (FOVEA_ALIGN_UP_(FOVEA_SIZE_(in_dim) * (rows) * 4u) + FOVEA_LINEAR_OUTPUTS_ * (rows) * 4u)
 /* Codes may be as wide as f32; where a vector has one lane but the processor has smlad, they have 16 bits. */
-#if FOVEA_TILE_ROWS_MAX == 12
+#if FOVEA_LANES_MAX_ == 4u
 #define FOVEA_LINEAR_I8_ROWS_MAX_ 16u
 #else
 #define FOVEA_LINEAR_I8_ROWS_MAX_ FOVEA_TILE_ROWS_MAX

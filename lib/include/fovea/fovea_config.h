@@ -69,8 +69,8 @@
 #define FOVEA_ENABLE_SLOW_WORKSPACE 1 /* slow_workspace; without it fovea_slow_workspace_bytes is 0 or SIZE_MAX */
 #endif
 
-/* The kernel for few query rows. Nothing is refused without it, but such calls are slower on targets with vectors, and
- * have the bits of portable_bits. */
+/* The kernel for few query rows, and on scalar targets, where FOVEA_PREFER_SIZE is 1, the loops for a single one.
+ * Nothing is refused without them, but such calls are slower, and have the bits of portable_bits. */
 #ifndef FOVEA_ENABLE_FEW_ROWS
 #define FOVEA_ENABLE_FEW_ROWS 1
 #endif

@@ -10,7 +10,7 @@ FOVEA_INLINE void AdditiveBlock(const QueryTile& t, const float* const (&key)[kK
   VF sum[kKeys];
   FOVEA_UNROLL(4)
   for (int k = 0; k < kKeys; ++k) sum[k] = hn::Zero(kF);
-  const float* q = t.q + column;
+  const float *q = t.q + column, *v = t.score_vector;
   for (size_t d = 0; d < t.head_dim;) {
     const size_t end = t.head_dim - d < kPartialSum ? t.head_dim : d + kPartialSum;
     VF part[kKeys];
@@ -22,14 +22,14 @@ FOVEA_INLINE void AdditiveBlock(const QueryTile& t, const float* const (&key)[kK
       for (int k = 0; k < kKeys; ++k) x[k] = hn::Add(hn::LoadU(kF, q), hn::Set(kF, key[k][d]));
       Tanh(x);
       FOVEA_UNROLL(4)
-      for (int k = 0; k < kKeys; ++k) part[k] = hn::MulAdd(x[k], hn::Set(kF, t.score_vector[d]), part[k]);
+      for (int k = 0; k < kKeys; ++k) part[k] = hn::MulAdd(x[k], hn::Set(kF, v[d]), part[k]);
     }
     FOVEA_UNROLL(4)
     for (int k = 0; k < kKeys; ++k) sum[k] = hn::Add(sum[k], part[k]);
   }
   FOVEA_UNROLL(4)
   for (int k = 0; k < kKeys; ++k) {
-    hn::StoreU(hn::Mul(sum[k], hn::Set(kF, t.score_factor)), kF, s + size_t(k) * t.columns);
+    hn::StoreU(hn::Mul(sum[k], hn::Set(kF, *t.score_factor)), kF, s + size_t(k) * t.columns);
   }
 }
 

@@ -2,6 +2,7 @@
 //
 // A call is cut into tasks: batch entries, key heads, blocks of query tiles, and parts of the keys where they are
 // split.
+#include "base/arithmetic.h"
 #include "attention/call.h"
 
 #include "attention/head_task.h"
@@ -46,16 +47,16 @@ Cut cut_of(const fovea_plan& plan, uint32_t q_tokens) {
 void place_tile(const fovea_plan& plan, const Cut& cut, uint32_t index, QueryTile* tile) {
   const uint32_t grain = row_grain(plan, *cut.kernel), grains = cut.grains / cut.tiles, more = cut.grains % cut.tiles;
   const uint32_t first = (grains * index + (index < more ? index : more)) * grain;
-  const uint32_t rows = (grains + (index < more)) * grain;
+  const bool lanes_are_rows = fovea::lanes_are_rows(*cut.kernel);
+  const uint32_t most = (grains + (index < more)) * grain;
   const uint32_t group = plan.desc.q_heads / plan.desc.kv_heads;
   tile->head_dim = plan.desc.head_dim;
   tile->value_dim = plan.desc.value_dim;
-  tile->live = cut.rows - first < rows ? cut.rows - first : rows;
+  tile->live = cut.rows - first < most ? cut.rows - first : most;
   tile->group = group;
   tile->first_token = first / group;
   tile->first_head = first % group;
-  const bool lanes_are_rows = fovea::lanes_are_rows(*cut.kernel);
-  tile->columns = lanes_are_rows ? rows : plan.lanes;
+  tile->columns = !lanes_are_rows ? plan.lanes : kTilesOfSix ? uint32_t(round_up(tile->live, plan.lanes)) : most;
   tile->row_lanes = lanes_are_rows ? 1 : plan.lanes / (tile->live == 3 ? kFewRows : tile->live);
 }
 
@@ -69,8 +70,8 @@ class Tasks {
     splits_ = call.stream() ? 1 : split_count(call_.desc, call.kv_tokens() < capacity ? call.kv_tokens() : capacity);
     if (!kHasStates || call_.plan.split_bytes == 0) return;
     float* const max = static_cast<float*>(split_workspace(call_.plan, call.workspace));
-    const size_t states = all_rows() * splits_;
-    states_ = {max, max + states, max + 2 * states};
+    const size_t states = all_rows() * splits();
+    states_ = StateRows{max, max + states, max + 2 * states};
   }
 
   fovea_status run() {
@@ -122,7 +123,7 @@ class Tasks {
   }
 
  private:
-  uint32_t splits() const { return kSplitsKeys ? splits_ : 1; }
+  uint32_t splits() const { return kSplitsKeys ? uint32_t(splits_) : 1; }
   size_t all_rows() const {
     const size_t tokens = call_.q_offsets() ? call_.q_tokens() : size_t(call_.batch()) * call_.q_tokens();
     return tokens * call_.desc.q_heads;
@@ -130,7 +131,7 @@ class Tasks {
 
   void begin_turns() const {
     for (uint32_t worker = 0; is_loaded(call_.desc) && worker < worker_count(call_.desc); ++worker) {
-      *loader_turn(call_.plan, worker_workspace(call_.plan, call_.workspace, worker)) = 0;
+      *loader_turn(worker_workspace(call_.plan, call_.workspace, worker)) = 0;
     }
   }
 
@@ -140,7 +141,7 @@ class Tasks {
     FOVEA_RETURN_IF_ERROR(run_tasks(Part::kPush, tasks));
     if (is_loaded(call_.desc)) {
       const size_t row_floats = size_t(call_.desc.value_dim) + 2;
-      __builtin_memcpy(call_.stream()->rows.max, states_.max, all_rows() * row_floats * sizeof(float));
+      __builtin_memcpy(call_.stream()->rows.max, states_->max, all_rows() * row_floats * sizeof(float));
     }
     return FOVEA_OK;
   }
@@ -153,38 +154,45 @@ class Tasks {
   // Where the states of a task lie. A task with a part of the keys is limited to it; the last task joins all parts.
   void find_states(uint32_t entry, uint32_t split, const QueryTile* tiles, uint32_t count, HeadTask* task) const {
     const size_t value_dim = call_.desc.value_dim;
-    const EntryQueries queries = call_.queries(entry);
+    const EntryTokens queries = call_.queries(entry);
     const size_t first_token = call_.q_offsets() ? queries.first : size_t(entry) * call_.q_tokens();
     const size_t row = (first_token * call_.desc.kv_heads + size_t(task->kv_head) * queries.count) * task->group;
     if (const StreamCall* const stream = call_.stream()) {
       task->state = stream->rows.from(row, value_dim);
-      task->state_out = is_loaded(call_.desc) ? states_.from(row, value_dim) : task->state;
+      task->state_out = is_loaded(call_.desc) ? states_->from(row, value_dim) : *task->state;
       return;
     }
-    task->state = task->state_out = states_.from(split * all_rows() + row, value_dim);
+    task->state = task->state_out = states_->from(split * all_rows() + row, value_dim);
     if (part_ == Part::kSplit) {
       const uint32_t keys = call_.desc.key_split_tokens, first = split * keys;
-      task->entry.keep({first, keys < UINT32_MAX - first ? first + keys : UINT32_MAX, false});
+      task->all.keep({first, keys < UINT32_MAX - first ? first + keys : UINT32_MAX, false});
       return;
     }
     const QueryTile& last = tiles[count - 1];
     const uint32_t begin = tiles[0].first_token * task->group + tiles[0].first_head;
     const uint32_t end = last.first_token * task->group + last.first_head + last.live;
     for (uint32_t other = 1; other < splits(); ++other) {
-      const StateRows from = states_.from(other * all_rows() + row + begin, value_dim);
-      merge_kernel(call_.desc).merge(task->state.from(begin, value_dim), from, end - begin, value_dim);
+      const StateRows from = states_->from(other * all_rows() + row + begin, value_dim);
+      merge_kernel(call_.desc).merge(task->state->from(begin, value_dim), from, end - begin, value_dim);
     }
   }
 
   const AttentionCall& call_;
   Cut cut_ = {};           // the same for every entry, unless batches are ragged
   uint32_t blocks_ = 0;    // most blocks of a head in any entry
-  uint32_t splits_;        // parts of the keys
-  StateRows states_ = {};  // [splits][batch][kv_heads][rows] for split keys; or the rows that will replace a stream's
-  Part part_ = Part::kWhole;
+  [[no_unique_address]] MemberIf<kSplitsKeys, uint32_t> splits_;  // parts of the keys
+  // [splits][batch][kv_heads][rows] for split keys; or the rows that will replace a stream's.
+  [[no_unique_address]] MemberIf<kHasStates, StateRows> states_;
+  [[no_unique_address]] MemberIf<kHasStates, Part> part_ = Part::kWhole;
 };
 
 }  // namespace
+
+TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head) {
+  const size_t unit = tensor_bytes(dtype);
+  const char* const first = row_of(array, unit, ptrdiff_t(tokens.batch), ptrdiff_t(head), ptrdiff_t(tokens.first));
+  return {const_cast<char*>(first), array.token_stride, array.head_stride, dtype};
+}
 
 fovea_status run_attention(const AttentionCall& call) { return Tasks(call).run(); }
 

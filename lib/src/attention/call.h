@@ -20,8 +20,8 @@ struct StreamCall {
   bool ends;          // no keys: the outputs of a copy of the state
 };
 
-// The queries of a batch entry.
-struct EntryQueries {
+// The queries, or the keys, of a batch entry.
+struct EntryTokens {
   uint32_t count;
   uint32_t batch, first;  // where the first one lies in the arrays: its entry, and its token there
 };
@@ -52,19 +52,10 @@ class AttentionCall {
   const uint32_t* kv_offsets() const { return kHasRagged ? args_.kv_offsets : nullptr; }
   const uint32_t* kv_lengths() const { return args_.kv_lengths; }
   const int64_t* positions() const { return args_.positions; }
-  EntryQueries queries(uint32_t entry) const {
-    const uint32_t* const offsets = q_offsets();
-    if (!offsets) return {args_.q_tokens, entry, 0};
-    return {offsets[entry + 1] - offsets[entry], 0, offsets[entry]};
-  }
-  // Keys of an entry, without and with its length.
-  uint32_t whole_key_count(uint32_t entry) const {
-    const uint32_t* const offsets = kv_offsets();
-    return offsets ? offsets[entry + 1] - offsets[entry] : args_.kv_tokens;
-  }
-  uint32_t key_count(uint32_t entry) const {
-    return args_.kv_lengths ? args_.kv_lengths[entry] : whole_key_count(entry);
-  }
+  EntryTokens queries(uint32_t entry) const { return tokens_of(q_offsets(), args_.q_tokens, entry); }
+  // Keys of an entry, without its length; and how many there are with it.
+  EntryTokens keys(uint32_t entry) const { return tokens_of(kv_offsets(), args_.kv_tokens, entry); }
+  uint32_t key_count(uint32_t entry) const { return args_.kv_lengths ? args_.kv_lengths[entry] : keys(entry).count; }
 
   const fovea_in& q() const { return args_.q; }
   const fovea_in& q_scales() const { return args_.q_scales; }
@@ -86,9 +77,7 @@ class AttentionCall {
     return stream() || softcap(desc) > 0.0f || sinks() || wants_lse() ||
            (wants_scores() && scores_stage() < FOVEA_SCORES_SOFTMAX);
   }
-  bool shifts_scores() const {
-    return has_shifts(desc) && (desc.q_zero != 0 || desc.key_zero != 0 || key_center(0));
-  }
+  bool shifts_scores() const { return has_shifts(desc) && (desc.q_zero != 0 || desc.key_zero != 0 || key_center(0)); }
   bool wants_lse() const { return config::kLse && args_.lse.data; }
   const fovea_out& lse() const { return args_.lse; }
   bool wants_scores() const { return config::kScores && args_.scores_stage != FOVEA_SCORES_NONE; }
@@ -108,6 +97,10 @@ class AttentionCall {
   const fovea_executor* executor() const { return args_.executor; }
 
  private:
+  static EntryTokens tokens_of(const uint32_t* offsets, uint32_t tokens, uint32_t entry) {
+    if (!offsets) return {tokens, entry, 0};
+    return {offsets[entry + 1] - offsets[entry], 0, offsets[entry]};
+  }
   // Scales of rows, or the same one for all.
   static fovea_in tensor_or(const float& scale, const fovea_in& scales) {
     return kHasI8Tensors && scale != 0.0f ? fovea_in{&scale, 0, 0, 0} : scales;
@@ -116,6 +109,13 @@ class AttentionCall {
   const fovea_attention_args& args_;
   const StreamCall* const stream_;
 };
+
+// The rows of a head of a batch entry, in an array with elements of this type.
+TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head);
+inline TypedRows rows_of_head(const fovea_out& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head) {
+  return rows_of_head(fovea_in{array.data, array.batch_stride, array.head_stride, array.token_stride}, dtype, tokens,
+                      head);
+}
 
 // The whole call, or one on a stream, after every check. Fails only where a loader or an executor does, or before
 // anything is written where tasks cannot be counted.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fovea_plan_describe: a line of text, put together without stdio.
+#include "base/arithmetic.h"
 #include "attention/plan.h"
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"

@@ -2,22 +2,23 @@
 //
 // Dropout of weights by a counter-based generator: a weight's random number is a function of its place alone.
 
-FOVEA_INLINE bool Drops(const ScoreSteps& steps) { return config::kDropout && steps.dropout > 0.0f; }
+FOVEA_INLINE bool Drops(const ScoreSteps& steps) { return config::kDropout && steps.dropout->probability > 0.0f; }
 
 // Of the weights of [begin, end), for one vector of rows. The sign of a hidden one stays.
 FOVEA_CALLED void DropWeights(const QueryTile& t, const KeySpan& keys, const ScoreSteps& steps, size_t column) {
+  const DropoutStep& step = *steps.dropout;
   int32_t query[kLanes], head[kLanes];
   for (size_t i = 0; i < kLanes; ++i) {
     const uint32_t row = t.first_head + uint32_t(column + i < t.live ? column + i : t.live - 1);
     query[i] = int32_t(t.first_token + row / t.group);
-    head[i] = int32_t(steps.first_head + row % t.group);
+    head[i] = int32_t(step.first_head + row % t.group);
   }
-  const VF probability = hn::Set(kF, steps.dropout), kept = hn::Set(kF, 1.0f / (1.0f - steps.dropout));
+  const VF probability = hn::Set(kF, step.probability), kept = hn::Set(kF, 1.0f / (1.0f - step.probability));
   float* s = t.s + size_t(keys.begin) * t.columns + column;
   for (uint32_t key = keys.first + keys.begin; key < keys.first + keys.end;) {
-    VI words[4] = {hn::Set(kI, int32_t(steps.first_quad + key / 4)), hn::LoadU(kI, query), hn::LoadU(kI, head),
-                   hn::Set(kI, int32_t(steps.batch))};
-    Philox(words, uint32_t(steps.dropout_seed), uint32_t(steps.dropout_seed >> 32));
+    VI words[4] = {hn::Set(kI, int32_t(step.first_quad + key / 4)), hn::LoadU(kI, query), hn::LoadU(kI, head),
+                   hn::Set(kI, int32_t(step.batch))};
+    Philox(words, uint32_t(step.seed), uint32_t(step.seed >> 32));
     do {
       const VF factor = hn::IfThenElse(hn::Lt(Uniform(words[key % 4]), probability), hn::Zero(kF), kept);
       hn::StoreU(hn::Mul(hn::LoadU(kF, s), factor), kF, s);

@@ -11,7 +11,7 @@ FOVEA_TEMPLATE void FewSteps(const QueryTile& t, const KeyTile& keys, const Scor
   for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
     float* s = BlockScores<kRows>(t, keys, j);
     at.key_pos = hn::Add(key_offsets, hn::Set(kF, float(j)));
-    if (Shifted(steps)) at.key_shift = ForEachRow<kRows>(keys.numbers->key_shift + j);
+    if (Shifted(steps)) at.key_shift = ForEachRow<kRows>(keys.numbers().key_shift + j);
     if (Masked(steps) && last >= FOVEA_SCORES_MASKED) at.mask = FewMask(t, steps, keys, j, kRows);
     const VF x = AllSteps(hn::LoadU(kF, s), at, keys, steps, last);
     hn::StoreU(hn::IfThenElse(hn::Lt(at.key_pos, past_end), x, hn::Set(kF, -kInfinity)), kF, s);
@@ -51,7 +51,7 @@ FOVEA_KERNEL void FewAttend(const QueryTile& t, const KeyTile& keys, const Score
 
 FOVEA_KERNEL void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
   float normalise[kLanes], lse[kLanes];
-  const bool wants_lse = config::kLse && outputs.lse.data;
+  const bool wants_lse = config::kLse && outputs.lse->data;
   hn::StoreU(Normalise(t, 0, outputs.sinks, wants_lse ? lse : nullptr), kF, normalise);
   const size_t padded = PaddedToLanes(t.value_dim);
   const RowArray<char> out = BytesOf<kOutputFormats>(outputs.out);
@@ -66,7 +66,7 @@ FOVEA_KERNEL void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
       StorePart(outputs.out.dtype, o, row, e, n);
     }
     if (wants_lse) {
-      outputs.lse.data[RowOffset(t, r, outputs.lse.token_stride, outputs.lse.head_stride)] = lse[r * t.row_lanes];
+      outputs.lse->data[RowOffset(t, r, outputs.lse->token_stride, outputs.lse->head_stride)] = lse[r * t.row_lanes];
     }
   }
 }

@@ -2,19 +2,11 @@
 //
 // Attention as one reads it in a paper: for each tile of query rows, each tile of keys, one step of the running softmax
 // (Milakov and Gimelshein, arXiv 1805.02867, algorithm 3; Dao et al., arXiv 2205.14135).
+#include "base/arithmetic.h"
 #include "attention/head_task.h"
 
 namespace fovea {
 namespace {
-
-// Where a head of a batch entry begins, in an array of elements of `unit` bytes; null where there is no array.
-__attribute__((noinline)) char* head_of(const void* data, ptrdiff_t batch_stride, ptrdiff_t head_stride, size_t unit,
-                                        uint32_t batch, uint32_t head) {
-  if (!data) return nullptr;
-  // With zero tokens the strides may hold any value: the sum may wrap, but it is never used.
-  const size_t elements = batch * size_t(batch_stride) + head * size_t(head_stride);
-  return static_cast<char*>(advanced(const_cast<void*>(data), ptrdiff_t(elements * unit)));
-}
 
 // The part of a position that still fits an int32_t when a key's index is subtracted. Near keys it is the whole
 // position.
@@ -30,45 +22,38 @@ float to_float(int64_t number) {
   return number < 0 ? -rounded : rounded;
 }
 
-// Rows of queries or outputs.
-template <class Array>
-TypedRows typed_rows(const Array& array, fovea_dtype dtype, const EntryQueries& queries, uint32_t head) {
-  const size_t unit = tensor_bytes(dtype);
-  char* const first = head_of(array.data, array.batch_stride, array.head_stride, unit, queries.batch, head);
-  return {first + ptrdiff_t(queries.first) * array.token_stride * ptrdiff_t(unit), array.token_stride,
-          array.head_stride, dtype};
-}
-
-void enter_mask(const fovea_mask& mask, uint32_t batch, uint32_t head, uint32_t first_key, ScoreSteps* steps) {
+// The mask is made to begin first_key keys before the first key of a stream's call, since kernels find its elements by
+// the key's index.
+void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t head, uint32_t first_key, MaskStep* step) {
+  step->kind = mask.kind;
+  step->step = mask.broadcast_keys ? 0 : 1;
+  step->hides = mask.kind == FOVEA_MASK_F16 ? kHidingMaskF16 : kHidingMask;
+  if (mask.kind == FOVEA_MASK_NONE) return;
   const size_t unit = mask_element_bytes(mask.kind);
-  char* const first = head_of(mask.data, mask.batch_stride, mask.head_stride, unit, batch, head);
-  steps->mask = {advanced(first, -ptrdiff_t(first_key * unit * steps->mask_step)), stride_bytes(mask.q_stride, unit),
-                 stride_bytes(mask.head_stride, unit)};
+  const char* const first =
+      row_of({mask.data, mask.batch_stride, mask.head_stride, 0}, unit, ptrdiff_t(entry), ptrdiff_t(head), 0);
+  step->rows = {advanced(const_cast<char*>(first), -ptrdiff_t(first_key * unit * step->step)),
+                stride_bytes(mask.q_stride, unit), stride_bytes(mask.head_stride, unit)};
   static const float kNoFactor = 1.0f;
   const float* const factors = mask.head_factors ? mask.head_factors + head : &kNoFactor;
-  steps->mask_factor = {reinterpret_cast<char*>(const_cast<float*>(factors)), 0,
-                        mask.head_factors ? ptrdiff_t(sizeof(float)) : 0};
+  step->factor = {reinterpret_cast<char*>(const_cast<float*>(factors)), 0,
+                  mask.head_factors ? ptrdiff_t(sizeof(float)) : 0};
 }
 
-// The steps between dot product and softmax that a call asks for. Kernels find mask elements by the key's index, so the
-// mask is made to begin first_key keys before the first key of a stream's call.
-ScoreSteps score_steps(const AttentionCall& call, uint32_t entry, uint32_t head, uint32_t first_key) {
+// The steps between dot product and softmax that a call asks for.
+void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t head, uint32_t first_key, ScoreSteps* steps) {
   const fovea_attention_desc& d = call.desc;
-  ScoreSteps steps;
-  steps.shifted = call.shifts_scores();
-  steps.softcap = softcap(d) * kLog2E;
-  steps.inverse_softcap = softcap(d) > 0.0f ? 1.0f / steps.softcap : 0.0f;
-  steps.alibi = call.alibi_slopes() != nullptr;
-  steps.mask_kind = call.mask().kind;
-  steps.mask_step = call.mask().broadcast_keys ? 0 : 1;
-  steps.mask_hides = call.mask().kind == FOVEA_MASK_F16 ? kHidingMaskF16 : kHidingMask;
-  if (call.is_masked()) enter_mask(call.mask(), entry, head, first_key, &steps);
-  steps.dropout = d.dropout;
-  steps.dropout_seed = call.dropout_seed();
-  steps.batch = entry;
-  steps.first_head = head;
-  steps.first_quad = drops(d) && call.stream() ? uint32_t((call.stream()->first_key - first_key) / 4) : 0;
-  return steps;
+  steps->shifted = call.shifts_scores();
+  if (kHasSoftcap) {
+    const float cap = d.softcap * kLog2E;
+    steps->softcap = SoftcapStep{cap, cap > 0.0f ? 1.0f / cap : 0.0f};
+  }
+  steps->alibi = call.alibi_slopes() != nullptr;
+  if (kHasMasks) find_mask(call.mask(), entry, head, first_key, &*steps->mask);
+  if (kHasDropout) {
+    const uint32_t first_quad = drops(d) && call.stream() ? uint32_t((call.stream()->first_key - first_key) / 4) : 0;
+    steps->dropout = DropoutStep{d.dropout, call.dropout_seed(), entry, head, first_quad};
+  }
 }
 
 // What the zero point of keys, and their centre, add to the scores of the query at `at`, whose scale this is.
@@ -100,8 +85,8 @@ void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
       const uint32_t group_row = tile.first_head + row;
       const ptrdiff_t token = ptrdiff_t(tile.first_token + group_row / task.group);
       const ptrdiff_t head = ptrdiff_t(group_row % task.group);
-      if (task.q_scales.data) {
-        const RowArray<const float>& scales = task.q_scales;
+      if (task.q_scales->data) {
+        const RowArray<const float>& scales = *task.q_scales;
         scale = task.score_factor() * scales.data[token * scales.token_stride + head * scales.head_stride];
       }
       shift = row_shift(task, token * task.q.token_stride + head * task.q.head_stride, scale);
@@ -115,7 +100,7 @@ void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
 void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
   const bool codes = kHasI8Tensors && task.q.dtype == FOVEA_I8;
   if ((codes || task.steps.shifted) && task.begins()) fill_tensor_facts(task, tile);
-  const bool limited = task.positions.limited();
+  const bool limited = task.positions().limited();
   const bool biased = task.call.alibi_slopes() != nullptr;
   const bool sinks = task.call.sinks() != nullptr;
   if (!limited && !biased && !sinks) return;
@@ -125,15 +110,15 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
     const uint32_t token = tile.first_token + group_row / task.group;
     const size_t q_head = size_t(task.kv_head) * task.group + group_row % task.group;
     if (limited) {
-      const Visible visible = task.positions.visible(token);
-      tile.lo[column] = int32_t(visible.lo);
-      tile.hi[column] = int32_t(visible.hi);
+      tile.lo[column] = int32_t(task.positions().lo(token));
+      tile.hi[column] = int32_t(task.positions().hi(token));
     }
     if (biased) {
-      const int64_t position = task.positions.first + token;
-      tile.pos[column] = narrow(position);
-      tile.far_pos[column] = to_float(position - tile.pos[column]);
-      tile.slope[column] = task.call.alibi_slopes()[q_head] * kLog2E;
+      const int64_t position = task.positions().first + token;
+      const AlibiRows& rows = *tile.alibi;
+      rows.pos[column] = narrow(position);
+      rows.far_pos[column] = to_float(position - rows.pos[column]);
+      rows.slope[column] = task.call.alibi_slopes()[q_head] * kLog2E;
     }
     if (sinks) tile.sink[column] = task.call.sinks()[q_head] * kLog2E;
   }
@@ -146,9 +131,9 @@ struct TileLimits {
 
   // Limits grow with the token: the first row sees least to the right, the last least to the left.
   static TileLimits of(const HeadTask& task, const QueryTile& tile) {
-    const Visible first = task.positions.visible(tile.first_token);
-    const Visible last = task.positions.visible(tile.first_token + (tile.first_head + tile.live - 1) / task.group);
-    return {first.lo, last.lo, first.hi, last.hi};
+    const Positions& positions = task.positions();
+    const uint32_t first = tile.first_token, last = first + (tile.first_head + tile.live - 1) / task.group;
+    return {positions.lo(first), positions.lo(last), positions.hi(first), positions.hi(last)};
   }
   bool empty() const { return some_lo >= some_hi; }
 };
@@ -187,37 +172,49 @@ void for_key_pieces(const KeySource& source, const KeyTile& keys, const Take& ta
     KeyTile piece = keys;
     piece.begin = begin;
     if (keys.end - begin > step) piece.end = begin + step;
-    if (source.in_pieces()) piece.keys = source.keys_of(piece);
+    if (source.in_pieces()) source.find_keys(piece, &piece.keys);
     take(piece);
   }
 }
 
+// Performs a part of attend for some keys, or for all keys with `elements` elements of the values from `element` on.
+// Tiles and piece are changed meanwhile, not copied: stacks are short where there are pieces.
+void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* limits, uint32_t count, KeyTile& piece,
+                     AttendPart part, uint32_t element, uint32_t elements) {
+  const KeySpan whole = piece;
+  piece.parts = part;
+  for (uint32_t i = 0; i < count; ++i) {
+    KeySpan own = whole;
+    if (count > 1 && !clip_key_tile(limits[i], &own)) continue;
+    if (own.begin < whole.begin) own.begin = whole.begin;
+    if (own.end > whole.end) own.end = whole.end;
+    if (own.begin >= own.end) continue;
+    static_cast<KeySpan&>(piece) = own;
+    QueryTile& tile = tiles[i];
+    const size_t before = size_t(element) * tile.columns;
+    tile.o += before;
+    tile.value_dim = elements;
+    task.kernel().attend(tile, piece, task.steps);
+    tile.o -= before;
+    tile.value_dim = task.call.desc.value_dim;
+  }
+  static_cast<KeySpan&>(piece) = whole;
+}
+
 // Runs each part of attend for all query tiles while a piece is there.
-void attend_in_pieces(const HeadTask& task, const QueryTile* tiles, const TileLimits* limits, uint32_t count,
-                      const KeyTile& keys) {
-  uint32_t element = 0, elements = 0;  // the piece of values: its first element, and how many
-  const auto attend = [&](const KeyTile& piece, AttendPart part) {
-    for (uint32_t i = 0; i < count; ++i) {
-      KeyTile own = piece;
-      if (count > 1 && !clip_key_tile(limits[i], &own)) continue;
-      if (own.begin < piece.begin) own.begin = piece.begin;
-      if (own.end > piece.end) own.end = piece.end;
-      if (own.begin >= own.end) continue;
-      own.parts = part;
-      QueryTile tile = tiles[i];
-      tile.o += size_t(element) * tile.columns;
-      tile.value_dim = elements;
-      task.kernel().attend(tile, own, task.steps);
-    }
-  };
-  for_key_pieces(task.source, keys, [&](const KeyTile& piece) { attend(piece, kScorePart); });
+__attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile* tiles, const TileLimits* limits,
+                                                uint32_t count, KeyTile& keys) {
+  for_key_pieces(task.source, keys,
+                 [&](KeyTile& piece) { attend_to_piece(task, tiles, limits, count, piece, kScorePart, 0, 0); });
   const uint32_t value_dim = task.call.desc.value_dim, step = task.source.piece_elements();
-  for (; element < value_dim; element += elements) {
+  for (uint32_t element = 0, elements; element < value_dim; element += elements) {
     elements = value_dim - element < step ? value_dim - element : step;
+    // A loader's values are found from those of the tile.
     KeyTile piece = keys;
-    piece.values = task.source.values_of(keys, element, elements);
-    if (element == 0) attend(piece, kWeightPart);  // integer products fold the scales of values into weights
-    attend(piece, kValuePart);
+    task.source.find_values(keys, element, elements, &piece.values);
+    // Integer products fold the scales of values into weights.
+    if (element == 0) attend_to_piece(task, tiles, limits, count, piece, kWeightPart, 0, elements);
+    attend_to_piece(task, tiles, limits, count, piece, kValuePart, element, elements);
   }
 }
 
@@ -234,21 +231,21 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
     if (!clip_key_tile(limits, &keys)) continue;
     if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, false)) return false;
     const uint32_t begin = first + keys.begin;
-    if (fills && begin > done) kernel.scores_hidden(tile, done, begin - done, stage, task.scores);
+    if (fills && begin > done) kernel.scores_hidden(tile, done, begin - done, stage, *task.scores);
     for_key_pieces(task.source, keys,
-                   [&](const KeyTile& piece) { kernel.scores_out(tile, piece, task.steps, stage, task.scores); });
+                   [&](KeyTile& piece) { kernel.scores_out(tile, piece, task.steps, stage, *task.scores); });
     done = first + keys.end;
   }
-  if (done < all_keys) kernel.scores_hidden(tile, done, all_keys - done, stage, task.scores);
+  if (done < all_keys) kernel.scores_hidden(tile, done, all_keys - done, stage, *task.scores);
   return true;
 }
 
 // Stores the scores, now that the normalisation is known. False where keys cannot be had. Pinned keys come last: where
 // they share a key tile with others, they have been stored as hidden before.
-bool write_scores(HeadTask& task, const QueryTile& tile) {
+__attribute__((noinline)) bool write_scores(HeadTask& task, const QueryTile& tile) {
   const uint32_t all_keys = task.call.kv_tokens();
   if (task.call.scores_stage() < FOVEA_SCORES_MASKED) return write_range(task, tile, {0, 0, all_keys, all_keys}, true);
-  const uint32_t ranges = task.ranges.size();
+  const uint32_t ranges = task.range_count();
   for (uint32_t r = ranges; r-- > 0;) {
     task.enter_range(r);
     fill_row_facts(task, tile);
@@ -261,8 +258,15 @@ StateRows state_rows(const HeadTask& task, const StateRows& state, const QueryTi
   return state.from(size_t(tile.first_token) * task.group + tile.first_head, tile.value_dim);
 }
 
+void attend_to_tile(const HeadTask& task, QueryTile* tiles, const TileLimits* limits, uint32_t count, KeyTile& keys) {
+  if (task.source.in_pieces()) return attend_in_pieces(task, tiles, limits, count, keys);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (count == 1 || clip_key_tile(limits[i], &keys)) task.kernel().attend(tiles[i], keys, task.steps);
+  }
+}
+
 // Attends to all keys from positions.begin to positions.keys. False where some cannot be had.
-bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
+bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
   TileLimits limits[kMostTiles];
   uint32_t lo = UINT32_MAX, hi = 0;
   for (uint32_t i = 0; i < count; ++i) {
@@ -273,37 +277,28 @@ bool attend_to_keys(HeadTask& task, const QueryTile* tiles, uint32_t count) {
   }
   KeySpan next = {};
   next.first = lo / kKeyTile * kKeyTile;
-  if (next.first < task.positions.entered) next.first = task.positions.entered;
-  // Moves on to the next key tile that some query sees, and asks for it ahead of its use.
-  const auto ask = [&]() {
+  if (next.first < task.positions().entered) next.first = task.positions().entered;
+  KeyTile keys;
+  keys.end = 0;  // none yet
+  for (;;) {
+    // The next key tile that some query sees is asked for ahead of its use, before the last one is attended to.
     while (next.first < hi && !clip_for_some(limits, count, &next)) next.first = tile_end(next.first);
-    return next.first >= hi || task.source.ask(next.first, next.begin, next.end);
-  };
-  if (!ask()) return false;
-  while (next.first < hi) {
-    KeyTile keys;
+    if (next.first < hi && !task.source.ask(next.first, next.begin, next.end)) return false;
+    if (keys.end != 0) attend_to_tile(task, tiles, limits, count, keys);
+    if (next.first >= hi) return true;
     static_cast<KeySpan&>(keys) = next;
     if (!task.source.bring(&keys, hi - next.first > 2 * kKeyTile)) return false;
     next.first = tile_end(next.first);
     // A push has few keys for each head. Without this, 64 of head_dim 128 take 1.6 times as long from memory (Zen 5).
     if (kFewRowsServed && task.doing() == Part::kPush && next.first >= hi) keys.next_keys = task.source.next_head();
-    if (!ask()) return false;
-    if (task.source.in_pieces()) {
-      attend_in_pieces(task, tiles, limits, count, keys);
-      continue;
-    }
-    for (uint32_t i = 0; i < count; ++i) {
-      if (count == 1 || clip_key_tile(limits[i], &keys)) task.kernel().attend(tiles[i], keys, task.steps);
-    }
   }
-  return true;
 }
 
 OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
   const fovea_attention_desc& d = call.desc;
   OutputTensor tensor = {};
   tensor.channel_scales = call.value_channel_scales(kv_head);
-  tensor.is_plain = !kHasI8Tensors || (!tensor.channel_scales && d.out_dtype != FOVEA_I8);
+  tensor.is_plain = !tensor.channel_scales && d.out_dtype != FOVEA_I8;
   if (tensor.is_plain) return tensor;
   tensor.inverse_scale = d.out_scale != 0.0f ? 1.0f / d.out_scale : 0.0f;
   tensor.zero = float(d.out_zero);
@@ -312,52 +307,50 @@ OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
 
 }  // namespace
 
-HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel& of_kernel, const KeyBuffers& buffers,
-                   uint32_t entry_index, uint32_t kv_head_, uint32_t worker)
+HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel& of_kernel,
+                   const KeyBuffersIf& buffers, uint32_t entry, uint32_t kv_head_, uint32_t worker)
     : call(call_),
       part(part_),
       group(call.desc.q_heads / call.desc.kv_heads),
       kv_head(kv_head_),
-      entry(positions_of(call, entry_index)),
-      ranges(ranges_of(call, entry_index)),
-      source(call, of_kernel, buffers, entry_index, kv_head, entry.begin, worker) {
+      all(positions_of(call, entry)),
+      source(call, of_kernel, buffers, entry, kv_head, all.begin, worker) {
+  if (kHasRanges) ranges = ranges_of(call, entry);
   const uint32_t head = kv_head * group;
-  const EntryQueries queries = call.queries(entry_index);
-  q = typed_rows(call.q(), call.desc.q_dtype, queries, head);
-  outputs.out = typed_rows(call.out(), call.desc.out_dtype, queries, head);
-  outputs.lse.data = nullptr;
-  if (call.wants_lse()) outputs.lse = typed_rows(call.lse(), FOVEA_F32, queries, head).as<float>();
+  const EntryTokens queries = call.queries(entry);
+  q = rows_of_head(call.q(), call.desc.q_dtype, queries, head);
+  outputs.out = rows_of_head(call.out(), call.desc.out_dtype, queries, head);
+  if (kHasLse) outputs.lse->data = nullptr;
+  if (call.wants_lse()) outputs.lse = rows_of_head(call.lse(), FOVEA_F32, queries, head).as<float>();
   outputs.sinks = call.sinks() != nullptr;
-  outputs.tensor = output_tensor(call, kv_head);
-  q_scales = {};
-  if (needs_q_scales(call.desc)) q_scales = typed_rows(call.q_scales(), FOVEA_F32, queries, head).as<const float>();
-  if (call.wants_scores()) {
-    const fovea_out& array = call.scores();
-    char* const first = head_of(array.data, array.batch_stride, array.head_stride, sizeof(float), entry_index, head);
-    scores = {reinterpret_cast<float*>(first), array.token_stride, array.head_stride};
-  }
-  steps = score_steps(call, entry_index, head, entry.begin);
+  if (kHasI8Tensors) outputs.tensor = output_tensor(call, kv_head);
+  if (kHasI8Tensors) q_scales->data = nullptr;
+  if (needs_q_scales(call.desc)) q_scales = rows_of_head(call.q_scales(), FOVEA_F32, queries, head).as<const float>();
+  if (call.wants_scores()) scores = rows_of_head(call.scores(), FOVEA_F32, queries, head).as<float>();
+  find_score_steps(call, entry, head, all.begin, &steps);
 }
 
 void HeadTask::prepare(QueryTile* tile) const {
+  if (!kHasAdditive) return;
   tile->score_factor = score_factor();
   tile->score_vector = call.score_vector(kv_head);
 }
 
-bool HeadTask::run(const QueryTile* tiles, uint32_t count) {
+bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
+  const uint32_t count = kMostTiles == 1 ? 1 : tile_count;
   if (kHasI8Products) source.serve(count * tiles[0].columns);
   for (uint32_t i = 0; i < count; ++i) {
     if (begins()) kernel().begin(tiles[i], q, tiles[i].score_vector ? 1.0f : score_factor());
-    if (takes_up()) kernel().resume(tiles[i], state_rows(*this, state, tiles[i]));
+    if (takes_up()) kernel().resume(tiles[i], state_rows(*this, *state, tiles[i]));
   }
-  for (uint32_t r = 0; r < ranges.size(); ++r) {
+  for (uint32_t r = 0; r < range_count(); ++r) {
     enter_range(r);
     for (uint32_t i = 0; i < count; ++i) fill_row_facts(*this, tiles[i]);
     if (doing() != Part::kEnd && !attend_to_keys(*this, tiles, count)) return false;
   }
   for (uint32_t i = 0; i < count; ++i) {
     if (puts_down()) {
-      kernel().suspend(tiles[i], state_rows(*this, state_out, tiles[i]));
+      kernel().suspend(tiles[i], state_rows(*this, *state_out, tiles[i]));
       continue;
     }
     kernel().end(tiles[i], outputs);

@@ -19,41 +19,45 @@ enum class Part {
 };
 
 struct HeadTask {
-  HeadTask(const AttentionCall& call, Part part, const AttentionKernel& kernel, const KeyBuffers& buffers,
+  HeadTask(const AttentionCall& call, Part part, const AttentionKernel& kernel, const KeyBuffersIf& buffers,
            uint32_t entry, uint32_t kv_head, uint32_t worker);
 
   // Puts what the kernel reads beside rows into a tile.
   void prepare(QueryTile* tile) const;
   // False where keys cannot be had: then outputs and states are not written, or not all of them.
-  bool run(const QueryTile* tiles, uint32_t count);
+  bool run(QueryTile* tiles, uint32_t count);
 
   const AttentionCall& call;
-  const Part part;
+  [[no_unique_address]] const MemberIf<kHasStates, Part> part;
   const uint32_t group;  // query heads that share the key head
   const uint32_t kv_head;
-  Positions entry;         // of the batch entry, or of a split's keys in it
-  const KeyRanges ranges;  // the keys that are there
+  Positions all;                                                  // of the batch entry, or of a split's keys in it
+  [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;   // the keys that are there
+  [[no_unique_address]] MemberIf<kHasRanges, Positions> entered;  // of the range that was entered
   KeySource source;
-  Positions positions;  // of the range that was entered
   TypedRows q;
-  RowArray<const float> q_scales;  // of queries of i8; data may be null
+  [[no_unique_address]] MemberIf<kHasI8Tensors, RowArray<const float>> q_scales;  // of queries of i8; data may be null
   RowOutputs outputs;
-  RowArray<float> scores;
-  ScoreSteps steps;
-  StateRows state;      // of the head: taken up
-  StateRows state_out;  // put down: mostly the same
+  [[no_unique_address]] MemberIf<kHasScores, RowArray<float>> scores;
+  [[no_unique_address]] ScoreSteps steps;
+  [[no_unique_address]] MemberIf<kHasStates, StateRows> state;      // of the head: taken up
+  [[no_unique_address]] MemberIf<kHasStates, StateRows> state_out;  // put down: mostly the same
 
   const AttentionKernel& kernel() const { return source.kernel(); }
   // A constant where there are no states.
-  Part doing() const { return kHasStates ? part : Part::kWhole; }
+  Part doing() const { return kHasStates ? *part : Part::kWhole; }
   bool begins() const { return doing() != Part::kEnd || call.wants_scores(); }
   bool takes_up() const { return doing() == Part::kPush || doing() == Part::kEnd; }
   bool puts_down() const { return doing() == Part::kPush || doing() == Part::kSplit; }
   float score_factor() const { return call.desc.scale * kLog2E; }
+  uint32_t range_count() const { return kHasRanges ? ranges->count : 1; }
   void enter_range(uint32_t range) {
-    positions = entry;
-    if (ranges.can_part()) positions.keep(ranges.range[range]);
+    if (!kHasRanges) return;
+    *entered = all;
+    entered->keep(ranges->range[range]);
   }
+  // Of the range that was entered.
+  const Positions& positions() const { return kHasRanges ? *entered : all; }
 };
 
 }  // namespace fovea

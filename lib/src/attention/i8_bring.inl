@@ -19,7 +19,7 @@ FOVEA_CALLED_TEMPLATE bool BringWidened(const RowsToBring& r, size_t row_bytes) 
     const uint32_t left = r.count - i, room = kAtOnce - (r.at + i) % kAtOnce;
     part.count = room < left ? room : left;
     const auto* const data = static_cast<const uint8_t*>(r.rows.data) + ptrdiff_t(i) * r.rows.stride;
-    const auto* const group_scales = static_cast<const uint16_t*>(r.rows.scales) + ptrdiff_t(i) * r.rows.scale_stride;
+    const auto* const group_scales = static_cast<const uint16_t*>(*r.rows.scales) + ptrdiff_t(i) * r.rows.scale_stride;
     WidenI4({data, group_scales, r.rows.stride, r.rows.scale_stride, FOVEA_I4}, part.count, r.dim, bytes, r.dim,
             scales);
     part.rows = {bytes, scales, ptrdiff_t(r.dim), 1, FOVEA_I8};

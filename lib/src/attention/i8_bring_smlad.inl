@@ -66,7 +66,7 @@ FOVEA_INLINE void PutValues(const RowsToBring& r) {
 // The scales of rows of i8, which lie apart from their codes.
 FOVEA_INLINE void NoteScalesOfValues(const RowsToBring& r) {
   if (r.element > 0) return;
-  const float* const scales = static_cast<const float*>(r.rows.scales);
+  const float* const scales = static_cast<const float*>(*r.rows.scales);
   const ptrdiff_t stride = r.rows.scale_stride;
   float* const to = r.numbers->value_scale + r.at;
   const uint32_t count = r.count;

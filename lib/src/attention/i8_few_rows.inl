@@ -132,7 +132,7 @@ FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
     for (int b = 0; b < kBlocks; ++b) {
       const uint32_t first = j + b * kKeys;
       if (first >= keys.end) continue;
-      const VF key_scales = dot::LoadForEachRow<kRows>(keys.numbers->key_scale + first);
+      const VF key_scales = dot::LoadForEachRow<kRows>(keys.numbers().key_scale + first);
       const VF products = hn::Mul(dot::SumsOfRows<kRows>(sums[b]), key_scales);
       StoreFewScores<kRows>(t, keys, first, hn::Mul(products, query_scales));
     }
@@ -167,7 +167,7 @@ FOVEA_CALLED_TEMPLATE VF NanOfRows(const QueryTile& t, const KeyTile& keys, bool
   VF nan = hn::Zero(kF);
   for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
     const VF x = hn::LoadU(kF, BlockScores<kRows>(t, keys, j)),
-             each = dot::LoadForEachRow<kRows>(keys.numbers->value_nan + j);
+             each = dot::LoadForEachRow<kRows>(keys.numbers().value_nan + j);
     const MF hidden =
         hides ? hn::Eq(x, hn::Set(kF, -kInfinity)) : hn::Le(hn::Set(kF, float(keys.end - j)), KeyOffsets<kRows>());
     nan = hn::Add(nan, hn::IfThenZeroElse(hidden, each));
@@ -187,7 +187,7 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
   for (uint32_t j = uint32_t(round_up(keys.end - keys.begin, kKeys)); j < padded; j += kKeys) {
     hn::StoreU(minus_infinity, kF, t.s + j * kRows);
   }
-  const VF nan = keys.numbers->any_nan ? NanOfRows<kRows>(t, keys, hides) : hn::Zero(kF);
+  const VF nan = keys.numbers().any_nan ? NanOfRows<kRows>(t, keys, hides) : hn::Zero(kF);
 
   float* const s_end = t.s + padded * kRows;
   const VF old_max = hn::LoadU(kF, t.row_max);
@@ -200,7 +200,7 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
   VF strands[kVectors], top = hn::Set(kF, kLeastTop);
   FOVEA_UNROLL(8)
   for (VF& strand : strands) strand = hn::Zero(kF);
-  const float* scale = keys.numbers->value_scale + keys.begin;
+  const float* scale = keys.numbers().value_scale + keys.begin;
   for (float* s = t.s; s != s_end; s += kVectors * kLanes, scale += kStrands) {
     FOVEA_UNROLL_FOR_SPEED(8)
     for (int first = 0; first < kVectors; first += kAtOnce) {
@@ -246,7 +246,7 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
     for (int r = 0; r < kRows; ++r) __builtin_memcpy(codes + r * kKeyTile, lanes + r * kKeys, kKeys * sizeof *codes);
   }
   if (!HasZero(keys)) return;
-  hn::StoreU(hn::MulSet(ReduceRows<kRows, false>(sum), keys.numbers->value_zero), kF, ZeroSums(t));
+  hn::StoreU(hn::MulSet(ReduceRows<kRows, false>(sum), keys.numbers().value_zero), kF, ZeroSums(t));
 }
 
 // As TakeOutZero.
@@ -359,7 +359,7 @@ FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
 // scales of the rows lie then.
 template <fovea_dtype kType>
 FOVEA_INLINE const float* FewBringRows(const RowsToBring& r, float (&scales)[kKeyTile + 4]) {
-  if (!r.to && r.rows.scale_stride == 1) return static_cast<const float*>(r.rows.scales);
+  if (!r.to && r.rows.scale_stride == 1) return static_cast<const float*>(*r.rows.scales);
   if (kType == FOVEA_I4 && WidensI4(r.dim)) {
     WidenI4(r.rows, r.count, r.dim, static_cast<uint8_t*>(r.to), r.dim, scales);
     return scales;

@@ -8,7 +8,7 @@ FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
   const size_t steps = t.head_dim / 16, rest = t.head_dim % 16;
   const ptrdiff_t stride = keys.keys.stride;
   const int8_t* row = CodesOfRow(keys.keys, keys.begin);
-  const float* key_scale = keys.numbers->key_scale + keys.begin;
+  const float* key_scale = keys.numbers().key_scale + keys.begin;
   const VF query_scales = hn::LoadU(kF, QueryScales(t));
   const uint32_t end = keys.end;
   float* s = BlockScores<kRows>(t, keys, keys.begin);

@@ -12,7 +12,7 @@ FOVEA_INLINE VF OutputCode(const OutputTensor& tensor, VF y) {
 
 // Elements [e, e + n) of a row.
 FOVEA_INLINE void StoreTensorPart(const RowOutputs& outputs, VF y, char* row, size_t e, size_t n) {
-  const OutputTensor& tensor = outputs.tensor;
+  const OutputTensor& tensor = *outputs.tensor;
   if (tensor.channel_scales) y = hn::Mul(y, hn::LoadN(kF, tensor.channel_scales + e, n));
   if (outputs.out.dtype != FOVEA_I8) return StorePart(outputs.out.dtype, y, row, e, n);
   hn::StoreU8N(hn::BitCast(kI, OutputCode(tensor, y)), reinterpret_cast<uint8_t*>(row) + e, n);
@@ -21,7 +21,7 @@ FOVEA_INLINE void StoreTensorPart(const RowOutputs& outputs, VF y, char* row, si
 // One vector of rows of the tile kernel. False where outputs are stored as they are.
 FOVEA_CALLED bool StoreTensor(const QueryTile& t, const RowOutputs& outputs, size_t column, size_t live, VF normalise,
                               MF empty, const LaneRows<char>& rows) {
-  if (!kHasI8Tensors || outputs.tensor.is_plain) return false;
+  if (!kHasI8Tensors || outputs.tensor->is_plain) return false;
   const float* o_t = t.o + column;
   for (size_t e = 0; e < t.value_dim; e += kLanes) {
     const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
@@ -40,7 +40,7 @@ FOVEA_CALLED bool StoreTensor(const QueryTile& t, const RowOutputs& outputs, siz
 
 // A row of the few-rows kernel.
 FOVEA_CALLED bool StoreTensorRow(const RowOutputs& outputs, const float* o, size_t dim, VF normalise, MF empty, char* row) {
-  if (!kHasI8Tensors || outputs.tensor.is_plain) return false;
+  if (!kHasI8Tensors || outputs.tensor->is_plain) return false;
   for (size_t e = 0; e < dim; e += kLanes) {
     const size_t n = dim - e < kLanes ? dim - e : kLanes;
     const VF y = hn::IfThenZeroElse(empty, hn::Mul(LoadUpTo(o + e, n), normalise));

@@ -7,7 +7,7 @@
 template <int kVectors, int kRows>
 FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t column, uint32_t j) {
   const dot::RowCode* at[kRows];
-  const I8Numbers& numbers = *keys.numbers;
+  const I8Numbers& numbers = keys.numbers();
   dot::Sum sums[kRows][kVectors];
   uint32_t key[kRows];
   FOVEA_UNROLL(8)
@@ -42,7 +42,7 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
 // o[e][vector] = o[e][vector] * rescale + factor * sum_j weight[j][vector] * value[j][e], for a block of elements.
 template <int kVectors, int kRows>
 FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
-  const I8Numbers& numbers = *keys.numbers;
+  const I8Numbers& numbers = keys.numbers();
   const size_t columns = t.columns, padded = PaddedValues(t.value_dim);
   dot::Sum sums[kRows][kVectors];
   FOVEA_UNROLL(8)

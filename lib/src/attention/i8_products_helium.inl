@@ -18,7 +18,7 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) query_scale[v] = hn::LoadU(kF, QueryScales(t) + column + v * kLanes);
   float* s = t.s + size_t(keys.begin) * columns + column;
-  const float* key_scale = keys.numbers->key_scale + keys.begin;
+  const float* key_scale = keys.numbers().key_scale + keys.begin;
   for (uint32_t left = keys.end - keys.begin; left > 0; --left, s += columns, ++key_scale) {
     const float scale = *key_scale;
     FOVEA_UNROLL(4)
@@ -32,7 +32,7 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
 FOVEA_CALLED void MultiplyValues(const QueryTile& t, const KeyTile& keys, size_t column, size_t element,
                                  uint32_t count, size_t wanted) {
   const size_t columns = t.columns, group = padded_values(t.value_dim) * 16;
-  const size_t first = keys.numbers->begin / 16, end = (keys.numbers->end + 15) / 16;
+  const size_t first = keys.numbers().begin / 16, end = (keys.numbers().end + 15) / 16;
   const int8_t* const x = WeightCodes(t) + (first * columns + column) * 16;
   const int8_t* const values = static_cast<const int8_t*>(keys.values.data) + first * group + element * 16;
   const ValueCursor rows = {{values, values + group, values + 2 * group, values + 3 * group}};
@@ -57,7 +57,7 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
   for (size_t element = 0; element < t.value_dim; element += kKeyTile) {
     const uint32_t count = t.value_dim - element < kKeyTile ? uint32_t(t.value_dim - element) : kKeyTile;
     MultiplyValues(t, keys, column, element, count, kVectors * kLanes);
-    const int32_t *sums = Sums(t) + column, *start = keys.numbers->value_start + element;
+    const int32_t *sums = Sums(t) + column, *start = keys.numbers().value_start + element;
     for (uint32_t left = count; left > 0; --left, sums += columns, o += columns, ++start) {
       const int32_t begin = *start;
       FOVEA_UNROLL(4)

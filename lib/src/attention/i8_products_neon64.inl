@@ -39,7 +39,7 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
   const dot::RowCode* key = static_cast<const dot::RowCode*>(keys.keys.data) + ptrdiff_t(keys.begin) * stride;
   float* s = t.s + size_t(keys.begin) * t.columns + column;
   for (uint32_t j = keys.begin; j < keys.end; j += kRows, key += kRows * stride, s += kRows * t.columns) {
-    ScoreBlock<kVectors, kRows>(t, column, key, stride, keys.end - j, keys.numbers->key_scale + j, s);
+    ScoreBlock<kVectors, kRows>(t, column, key, stride, keys.end - j, keys.numbers().key_scale + j, s);
   }
 }
 
@@ -82,7 +82,7 @@ template <bool kHides, int kVectors>
 FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
   constexpr int kRows = kDotRows<kVectors>;
   static_assert(kValueGrain % kRows == 0, "blocks must tile the values");
-  const I8Numbers& numbers = *keys.numbers;
+  const I8Numbers& numbers = keys.numbers();
   const uint32_t first = (dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;
   const uint32_t end = ((dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup;
   const size_t step = t.columns * kGroup, value_step = padded_values(t.value_dim) * kGroup;

@@ -100,7 +100,7 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
     MultiplyBlocks<8, kVectors>(Pairs(QueryCodes(t) + column * kGroup), columns, Pairs(rows), pairs,
                                ptrdiff_t(2 * pairs), (count + 1) / 2, Sums(s));
   }
-  const float* key_scale = keys.numbers->key_scale + keys.begin;
+  const float* key_scale = keys.numbers().key_scale + keys.begin;
   VF query_scale[kVectors];
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) query_scale[v] = hn::LoadU(kF, QueryScales(t) + column + v);

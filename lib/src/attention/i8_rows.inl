@@ -55,7 +55,7 @@ struct CodedRow {
 template <fovea_dtype kType>
 FOVEA_INLINE CodedRow<kType> CodedRowOf(const RowsToBring& r, uint32_t i) {
   const char* const data = static_cast<const char*>(r.rows.data);
-  const char* const scales = static_cast<const char*>(r.rows.scales);
+  const char* const scales = static_cast<const char*>(*r.rows.scales);
   return CodedRow<kType>::Of(data + i * stride_bytes(r.rows.stride, unit_bytes(kType)),
                              scales + i * stride_bytes(r.rows.scale_stride, scale_bytes(kType)), r.dim);
 }
@@ -117,5 +117,5 @@ FOVEA_INLINE void NoteValueScales(const RowsToBring& r, const float* scales) {
 template <fovea_dtype kType>
 FOVEA_INLINE const float* ScalesTogether(const RowsToBring& r) {
   const bool together = !kPreferSize && kLanes > 1 && kType == FOVEA_I8 && r.rows.scale_stride == 1;
-  return together ? static_cast<const float*>(r.rows.scales) : nullptr;
+  return together ? static_cast<const float*>(*r.rows.scales) : nullptr;
 }

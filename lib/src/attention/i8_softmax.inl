@@ -50,7 +50,7 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeyTile& keys, size_t co
   if (hides) new_max = MinusInfinityIfLowest(new_max);
   const VF shift = ShiftOf(new_max);
 
-  const float* const value_scale = keys.numbers->value_scale;
+  const float* const value_scale = keys.numbers().value_scale;
   VF quarters[4], top[kAtOnce];
   FOVEA_UNROLL(4)
   for (VF& largest : top) largest = hn::Set(kF, kLeastTop);

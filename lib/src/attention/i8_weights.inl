@@ -7,7 +7,7 @@ template <bool kWhole>
 FOVEA_INLINE void PackGroups(const KeyTile& keys, const float* s, size_t rows, VF inverse, uint32_t first, uint32_t end,
                              dot::Code* codes) {
   constexpr uint32_t kAtOnce = kGroup > 8 ? 1 : kGroup;
-  const float* value_scale = keys.numbers->value_scale + first * kGroup;
+  const float* value_scale = keys.numbers().value_scale + first * kGroup;
   s += first * kGroup * rows;
   codes += first * kGroup * rows;
   for (uint32_t g = first; g < end; ++g, codes += kGroup * rows) {
@@ -30,7 +30,7 @@ FOVEA_INLINE void PackGroups(const KeyTile& keys, const float* s, size_t rows, V
 // is multiplied by.
 FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column, bool dropped) {
   const size_t rows = t.columns;
-  const I8Numbers& numbers = *keys.numbers;
+  const I8Numbers& numbers = keys.numbers();
   const float* const s = t.s + column;
   VF top = hn::LoadU(kF, ValueFactors(t) + column), nan = hn::Zero(kF);
   if (dropped) top = hn::Set(kF, kLeastTop);

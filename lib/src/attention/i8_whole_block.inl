@@ -55,7 +55,7 @@ FOVEA_INLINE void AddFour(const float* from, VF (&total)[kVectors]) {
 
 template <int kVectors>
 FOVEA_INLINE void WeighWhole(const QueryTile& t, const KeyTile& keys, size_t column) {
-  const I8Numbers& numbers = *keys.numbers;
+  const I8Numbers& numbers = keys.numbers();
   const size_t columns = t.columns;
   float* const s = t.s + column;
   VF old_max[kVectors], max[kVectors], shift[kVectors], top[kVectors];
@@ -113,7 +113,7 @@ FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t col
   if constexpr (kVectors < kLeastWeighed) {
     return false;
   } else {
-    if (keys.begin != 0 || keys.end != kKeyTile || keys.numbers->any_nan) return false;
+    if (keys.begin != 0 || keys.end != kKeyTile || keys.numbers().any_nan) return false;
     WeighWhole<kVectors>(t, keys, column);
     return true;
   }

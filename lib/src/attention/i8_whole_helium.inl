@@ -29,7 +29,7 @@ FOVEA_INLINE VF AddFour(const float* v) {
 }
 
 FOVEA_INLINE void WeighWhole(const QueryTile& t, const KeyTile& keys, size_t column) {
-  const I8Numbers& numbers = *keys.numbers;
+  const I8Numbers& numbers = keys.numbers();
   const size_t columns = t.columns;
   float* const s = t.s + column;
   const VF old_max = hn::LoadU(kF, t.row_max + column);
@@ -63,7 +63,7 @@ FOVEA_INLINE void WeighWhole(const QueryTile& t, const KeyTile& keys, size_t col
 
 template <int kVectors>
 FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column) {
-  if (kPreferSize || keys.begin != 0 || keys.end != kKeyTile || keys.numbers->any_nan) return false;
+  if (kPreferSize || keys.begin != 0 || keys.end != kKeyTile || keys.numbers().any_nan) return false;
   for (int v = 0; v < kVectors; ++v) WeighWhole(t, keys, column + v * kLanes);
   return true;
 }

@@ -125,7 +125,7 @@ FOVEA_TEMPLATE void WidenRowsI4(const KeyRows& rows, uint32_t count, size_t dim,
                                 float (&scales)[kKeyTile + 4]) {
   float nan[kKeyTile + 4], inverse[kKeyTile + 4];
   const auto* const first_codes = static_cast<const uint8_t*>(rows.data);
-  const auto* const first_scales = static_cast<const uint16_t*>(rows.scales);
+  const auto* const first_scales = static_cast<const uint16_t*>(*rows.scales);
   const ptrdiff_t stride = rows.stride, scale_stride = rows.scale_stride;
   const size_t groups = dim / kScaleGroup;
   FourRowsI4 codes = {first_codes, stride};

@@ -4,12 +4,12 @@
 // these sums have, so that values which are all 0 give 0 exactly.
 
 FOVEA_INLINE float* ZeroSums(const QueryTile& t) { return ::fovea::zero_sums(t); }
-FOVEA_INLINE bool HasZero(const KeyTile& keys) { return kHasI8Tensors && keys.numbers->value_zero != 0.0f; }
+FOVEA_INLINE bool HasZero(const KeyTile& keys) { return kHasI8Tensors && keys.numbers().value_zero != 0.0f; }
 
 // For one vector of rows: the zero point times the sum of the weights' codes, where `scaled` weights have been
 // multiplied by the scales of the values.
 FOVEA_CALLED void NoteZero(const QueryTile& t, const KeyTile& keys, size_t column, VF inverse, bool scaled) {
-  const I8Numbers& numbers = *keys.numbers;
+  const I8Numbers& numbers = keys.numbers();
   VF sum = hn::Zero(kF);
   for (uint32_t j = keys.begin; j < keys.end; ++j) {
     VF weight = hn::LoadU(kF, t.s + size_t(j) * t.columns + column);

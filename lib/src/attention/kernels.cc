@@ -2,7 +2,11 @@
 //
 // The attention kernels, compiled once for each target: targets/each_target.inl includes this file again.
 #if !defined(FOVEA_IN_TARGET)
+#include "base/arithmetic.h"
+#define FOVEA_FILLS_REGISTERS
+#include "targets/options.inl"
 #include "attention/kernels.h"
+#define FOVEA_KERNELS_NAMESPACE attention_kernels
 #define FOVEA_KERNELS_FILE "attention/kernels.cc"
 #include "targets/each_target.inl"
 #else

@@ -9,11 +9,13 @@
 #include <stdint.h>
 
 #include "base/hiding_mask.h"
+#include "base/member_if.h"
 #include "base/strides.h"
 #include "formats/formats.h"
 #include "fovea/fovea.h"
 #include "targets/choice.h"
 #include "targets/dot_traits.h"
+#include "targets/registry.h"
 
 namespace fovea {
 
@@ -23,6 +25,13 @@ constexpr uint32_t kKeyTile = FOVEA_KEY_TILE;
 constexpr uint32_t kKeyGrain = 8;
 // Scores are kept in base 2.
 constexpr float kLog2E = 1.44269504f;
+
+// What ALiBi needs of the rows of a tile.
+struct AlibiRows {
+  int32_t* pos;    // [columns]  position of the query, as far as 2^30 from 0
+  float* far_pos;  // [columns]  the rest of it
+  float* slope;    // [columns]  ALiBi slope * log2(e)
+};
 
 // A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. The first
 // `live` rows are real; the others repeat the last one and are never stored.
@@ -39,8 +48,9 @@ struct QueryTile {
   uint32_t first_token;  // row 0: its token
   uint32_t first_head;   // row 0: its head within the group
 
-  const float* score_vector;  // [head_dim]  for an additive score; null = the score is the dot product
-  float score_factor;         // for an additive score: scale * log2(e)
+  // For an additive score: its vector [head_dim], null = the score is the dot product; and scale * log2(e).
+  [[no_unique_address]] MemberIf<config::kAdditive, const float*> score_vector;
+  [[no_unique_address]] MemberIf<config::kAdditive, float> score_factor;
 
   float* q;        // [head_dim][columns], few-rows [row][head_dim rounded up to lanes]   queries, times scale * log2(e),
                    // or unscaled for an additive score
@@ -50,11 +60,9 @@ struct QueryTile {
   float* row_sum;  // [columns]  sum of weights so far
   float* rescale;  // [columns]  what the last key tile multiplied row_sum by
   int32_t* lo;     // [columns]  first key that the row may see by position    } filled where a limit
-  int32_t* hi;     // [columns]  one after the last                            } or ALiBi needs them
-  int32_t* pos;    // [columns]  position of the query, as far as 2^30 from 0
-  float* far_pos;  // [columns]  the rest of it
-  float* slope;    // [columns]  ALiBi slope * log2(e)
-  float* sink;     // [columns]  sink logit * log2(e)
+  int32_t* hi;     // [columns]  one after the last                            } needs them
+  [[no_unique_address]] MemberIf<config::kAlibi, AlibiRows> alibi;
+  [[no_unique_address]] MemberIf<config::kSinks, float*> sink;  // [columns]  sink logit * log2(e)
 };
 
 // Queries and outputs may have these.
@@ -82,7 +90,7 @@ struct RowArray {
 struct TypedRows {
   void* data;
   ptrdiff_t token_stride, head_stride;
-  fovea_dtype dtype;
+  [[no_unique_address]] MemberIf<kTensorFormats != kOnlyF32, fovea_dtype> dtype;
 
   template <class T>
   RowArray<T> as() const {
@@ -94,9 +102,10 @@ struct TypedRows {
 // alone.
 struct KeyRows {
   const void* data;
-  const void* scales;
-  ptrdiff_t stride, scale_stride;
-  fovea_dtype dtype;
+  [[no_unique_address]] MemberIf<kScaledKeyFormats != 0, const void*> scales;
+  ptrdiff_t stride;
+  [[no_unique_address]] MemberIf<kScaledKeyFormats != 0, ptrdiff_t> scale_stride;
+  [[no_unique_address]] MemberIf<kKeyFormats != kOnlyF32, fovea_dtype> dtype;
 
   const float* f32(ptrdiff_t row) const { return static_cast<const float*>(data) + row * stride; }
 };
@@ -159,41 +168,42 @@ struct KeySpan {
 // with a piece of the keys, the value part with some elements of the values.
 enum AttendPart : uint32_t { kScorePart = 1, kWeightPart = 2, kValuePart = 4, kAllParts = 7 };
 
-// Beside the rows of a key tile, where there are integer products.
-template <bool kHas>
-struct TileNumbers {
-  const I8Numbers* numbers = nullptr;
-  void enter_numbers(const I8Numbers* of_tile) { numbers = of_tile; }
-};
-template <>
-struct TileNumbers<false> {
-  static constexpr const I8Numbers* numbers = nullptr;
-  void enter_numbers(const I8Numbers*) {}
+struct KeyTile : KeySpan {
+  KeyRows keys, values;  // from key `first` on
+  // Keys of the following tile, where it comes next and is worth asking the caches for; else null.
+  [[no_unique_address]] MemberIf<kFewRowsServed, const void*> next_keys;
+  [[no_unique_address]] MemberIf<kHasI8Products, const I8Numbers*> codes = nullptr;  // where products are integers
+  [[no_unique_address]] MemberIf<kPiecesServed, AttendPart> parts = kAllParts;
+
+  const I8Numbers& numbers() const { return **codes; }
 };
 
-struct KeyTile : KeySpan, TileNumbers<kHasI8Products> {
-  KeyRows keys, values;   // from key `first` on
-  const void* next_keys;  // keys of the following tile, where it comes next; else null
-  uint32_t parts = kAllParts;  // fewer on a target with one lane alone
+// What happens to scores, step by step.
+struct SoftcapStep {
+  float cap;          // in base 2; 0 = none
+  float inverse_cap;  // 1 / cap
 };
-
-// What happens to a score between the dot product and the softmax, in this order.
+struct MaskStep {
+  fovea_mask_kind kind;
+  RowArray<char> rows;    // [token][head] rows of keys, at absolute key 0; strides in bytes
+  uint32_t step;          // from a key to the next: 1, or 0 where a row has one element for all
+  float hides;            // an added mask hides a key with a number from here down
+  RowArray<char> factor;  // [head] floats: what an added mask is multiplied by
+};
+// Batch entry, head and key are as random numbers count them.
+struct DropoutStep {
+  float probability;  // 0 = none
+  uint64_t seed;
+  uint32_t batch, first_head;  // the entry, and the first query head of the group
+  uint32_t first_quad;         // key / 4 for the key with index 0 here
+};
+// In this order between the dot product and the softmax, and dropout behind it.
 struct ScoreSteps {
-  bool shifted;           // by the zero points of queries and keys
-  float softcap;          // in base 2; 0 = none
-  float inverse_softcap;  // 1 / softcap
-  bool alibi;
-  fovea_mask_kind mask_kind;
-  RowArray<char> mask;         // [token][head] rows of keys, at absolute key 0; strides in bytes
-  uint32_t mask_step;          // from a key to the next: 1, or 0 where a row has one element for all
-  float mask_hides;            // an added mask hides a key with a number from here down
-  RowArray<char> mask_factor;  // [head] floats: what an added mask is multiplied by
-
-  // Dropout, after the softmax.
-  float dropout;  // probability; 0 = none
-  uint64_t dropout_seed;
-  uint32_t batch, first_head;  // as random numbers count: the entry, and the first query head of the group
-  uint32_t first_quad;         // as random numbers count: key / 4 for the key with index 0 here
+  [[no_unique_address]] MemberIf<kHasI8Tensors, bool> shifted;  // by the zero points of queries and keys
+  [[no_unique_address]] MemberIf<config::kSoftcap, SoftcapStep> softcap;
+  [[no_unique_address]] MemberIf<config::kAlibi, bool> alibi;
+  [[no_unique_address]] MemberIf<config::kMask, MaskStep> mask;
+  [[no_unique_address]] MemberIf<config::kDropout, DropoutStep> dropout;
 };
 
 // What becomes of an output behind its normalisation where values or outputs are tensors of int8.
@@ -205,9 +215,9 @@ struct OutputTensor {
 
 struct RowOutputs {
   TypedRows out;
-  RowArray<float> lse;  // data may be null
-  bool sinks;
-  OutputTensor tensor;
+  [[no_unique_address]] MemberIf<config::kLse, RowArray<float>> lse;  // data may be null
+  [[no_unique_address]] MemberIf<config::kSinks, bool> sinks;
+  [[no_unique_address]] MemberIf<kHasI8Tensors, OutputTensor> tensor;
 };
 
 // What is known of a kernel without its code, so that one machine can plan for another.
@@ -272,7 +282,7 @@ struct AttentionKernels {
 // Most rows in a tile of the few-rows kernel.
 constexpr uint32_t kFewRows = 4;
 
-FOVEA_TABLES(AttentionKernels, kAttention, attention_kernels)
+FOVEA_TABLES_AND_IN_ORDER(AttentionKernels, kAttention, attention_kernels)
 
 // The same for integer products: for each kind of dot product that the target may have.
 struct I8Kernels {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "attention/layout.h"
 
 namespace fovea {
@@ -45,11 +46,11 @@ constexpr void carve_query_tile(AnyCarver& carver, const TileShape& shape, Query
   carver.take(&tile->lo, shape.columns);                 // 1, and the same for the following
   carver.take(&tile->hi, shape.columns);
   if (kHasAlibi) {
-    carver.take(&tile->pos, shape.columns);
-    carver.take(&tile->far_pos, shape.columns);
-    carver.take(&tile->slope, shape.columns);
+    carver.take(&tile->alibi->pos, shape.columns);
+    carver.take(&tile->alibi->far_pos, shape.columns);
+    carver.take(&tile->alibi->slope, shape.columns);
   }
-  if (kHasSinks) carver.take(&tile->sink, shape.columns);  // 0: once at the end
+  if (kHasSinks) carver.take(&*tile->sink, shape.columns);  // 0: once at the end
 }
 
 // The macros of fovea.h count these arrays, and those that this build leaves out.
@@ -130,12 +131,9 @@ void carve_codes(Carver& carver, const fovea_plan& plan, bool few_rows, bool pie
 }
 
 // The first array of a worker: it must lie where it lay in the worker's last task, whichever kernel that had.
-uint32_t* carve_turn(Carver& carver, const fovea_attention_desc& d) {
-  return is_loaded(d) ? carver.take<uint32_t>(1) : nullptr;
-}
+uint32_t* carve_turn(Carver& carver) { return carver.take<uint32_t>(1); }
 
 void carve_key_buffers(Carver& carver, const fovea_plan& plan, bool few_rows, KeyBuffers* buffers) {
-  if (!kBringsKeys) return;
   const fovea_attention_desc& d = plan.desc;
   const bool parts = rows_may_part(d), pieces = takes_pieces(plan.lanes);
   if (is_i8(d)) {
@@ -147,21 +145,21 @@ void carve_key_buffers(Carver& carver, const fovea_plan& plan, bool few_rows, Ke
     carve_rows(carver, d.value_dtype, d.value_dim, parts, &buffers->values);
   }
   for (int i = 0; is_loaded(d) && i < 2; ++i) {
-    carve_dense(carver, d.key_dtype, d.head_dim, &buffers->loaded_keys[i]);
-    carve_dense(carver, d.value_dtype, d.value_dim, &buffers->loaded_values[i]);
+    carve_dense(carver, d.key_dtype, d.head_dim, &buffers->loaded->keys[i]);
+    carve_dense(carver, d.value_dtype, d.value_dim, &buffers->loaded->values[i]);
   }
 }
 
 // Carves all tiles that the kernel has at once. With step 0 all of them go to tiles[0], to be measured.
 void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kernel, QueryTile* tiles, uint32_t step,
-           KeyBuffers* buffers) {
+           KeyBuffersIf* buffers) {
   const bool rows_in_lanes = kKernelTraits[kernel.index].lanes_are_rows;
   const bool i8_tile = is_i8(plan.desc) && rows_in_lanes;
   TileShape shape = i8_tile ? i8_tile_shape(plan, kernel) : tile_shape(plan, kernel, rows_in_lanes);
   if (is_i8(plan.desc)) shape.rescale_rows = 5;
-  buffers->turn = carve_turn(carver, plan.desc);
+  if (is_loaded(plan.desc)) (*buffers)->loaded->turn = carve_turn(carver);
   for (uint32_t i = 0; i < kernel.tiles; ++i) carve_query_tile(carver, shape, &tiles[i * step]);
-  carve_key_buffers(carver, plan, !rows_in_lanes, buffers);
+  if (kBringsKeys) carve_key_buffers(carver, plan, !rows_in_lanes, &**buffers);
 }
 
 }  // namespace
@@ -186,14 +184,14 @@ void carve_worker(const fovea_plan& plan, const Workspace& workspace, const fove
 CheckedSize measure_worker(const fovea_plan& plan, const fovea_plan_kernel& kernel, size_t fast_bytes) {
   Carver carver({nullptr, fast_bytes, nullptr, 0});
   QueryTile tile;
-  KeyBuffers buffers;
+  KeyBuffersIf buffers;
   carve(carver, plan, kernel, &tile, 0, &buffers);
   return carver.slow_bytes();
 }
 
-uint32_t* loader_turn(const fovea_plan& plan, const Workspace& worker) {
+uint32_t* loader_turn(const Workspace& worker) {
   Carver carver(worker);
-  return carve_turn(carver, plan.desc);
+  return carve_turn(carver);
 }
 
 }  // namespace fovea

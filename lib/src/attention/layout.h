@@ -24,9 +24,10 @@ inline const fovea_plan_kernel& kernel_for(const fovea_plan& plan, uint64_t rows
 inline bool lanes_are_rows(const fovea_plan_kernel& kernel) {
   return !kFewRowsServed || kKernelTraits[kernel.index].lanes_are_rows;
 }
-// Rows are given to tiles in grains: a vector of rows, or for few rows a whole tile.
+// Rows are given to tiles in grains: a vector of rows, or two where a tile may have six, or for few rows a whole tile.
 inline uint32_t row_grain(const fovea_plan& plan, const fovea_plan_kernel& kernel) {
-  return lanes_are_rows(kernel) ? plan.lanes : kernel.tile_rows;
+  if (!lanes_are_rows(kernel)) return kernel.tile_rows;
+  return kTilesOfSix && kernel.tile_rows == 6 * plan.lanes ? 2 * plan.lanes : plan.lanes;
 }
 
 // Rows of a key tile, brought to where a kernel can take them.
@@ -35,15 +36,22 @@ struct BufferRows {
   void* scales;
 };
 
+// Rows as a loader brings them.
+struct LoadedRows {
+  BufferRows keys[2], values[2];
+  uint32_t* turn;  // which of the two the worker's next tile takes
+};
+
 // A worker's memory for key tiles that are not taken where they lie. Null where a plan does not need it.
 struct KeyBuffers {
-  BufferRows keys, values;                      // widened or gathered, or as integer products take them
-  BufferRows loaded_keys[2], loaded_values[2];  // as a loader brings them
-  uint32_t* turn;                               // which of the two buffers the worker's next tile takes
+  BufferRows keys, values;  // widened or gathered, or as integer products take them
+  [[no_unique_address]] MemberIf<kHasLoaders, LoadedRows> loaded;
 
   // For integer products; they have no other scales.
   I8Numbers* numbers() const { return static_cast<I8Numbers*>(values.scales); }
 };
+
+using KeyBuffersIf = MemberIf<kBringsKeys, KeyBuffers>;
 
 // Whether the rows of a key tile may lie in more than one run.
 inline bool rows_may_part(const fovea_attention_desc& d) {
@@ -65,7 +73,7 @@ inline uint32_t codes_in_float(const DotTraits& dot) { return uint32_t(sizeof(fl
 // What a worker has in its workspace. Its tasks use it one after the other.
 struct WorkerArrays {
   QueryTile tiles[kMostTiles];
-  KeyBuffers buffers;
+  [[no_unique_address]] KeyBuffersIf buffers;
   const fovea_plan_kernel* carved_for = nullptr;
 };
 
@@ -86,7 +94,7 @@ void carve_worker(const fovea_plan& plan, const Workspace& workspace, const fove
 CheckedSize measure_worker(const fovea_plan& plan, const fovea_plan_kernel& kernel, size_t fast_bytes);
 
 // Where a worker notes which of its two buffers a loader's next tile takes. It lies in the same place for all kernels.
-uint32_t* loader_turn(const fovea_plan& plan, const Workspace& worker);
+uint32_t* loader_turn(const Workspace& worker);
 
 }  // namespace fovea
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "attention/limits.h"
 
 #include "base/key_places.h"
@@ -8,7 +9,8 @@ namespace fovea {
 Positions positions_of(const AttentionCall& call, uint32_t entry) {
   const fovea_attention_desc& d = call.desc;
   Positions p;
-  p.begin = p.entered = 0;
+  p.begin = 0;
+  p.entered = 0;
   p.keys = call.key_count(entry);
   p.first = call.positions() ? call.positions()[entry] : 0;
   if (d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT) {
@@ -20,9 +22,11 @@ Positions positions_of(const AttentionCall& call, uint32_t entry) {
   const uint32_t covered = call.is_masked() ? mask_columns(call.mask(), p.keys) : p.keys;
   if (covered < p.keys) p.keys = covered;
   if (const StreamCall* const stream = call.stream()) {
-    p.begin = p.entered = uint32_t(stream->first_key % (tiles_follow_pages(d) ? 1 : kKeyTile));
-    p.keys = stream->ends ? p.begin : p.begin + p.keys;
-    p.first -= stream->first_key - p.begin;
+    const uint32_t begin = uint32_t(stream->first_key % (tiles_follow_pages(d) ? 1 : kKeyTile));
+    p.begin = begin;
+    p.entered = begin;
+    p.keys = stream->ends ? begin : begin + p.keys;
+    p.first -= stream->first_key - begin;
   }
   return p;
 }
@@ -36,7 +40,7 @@ uint32_t ring_first(const AttentionCall& call, uint32_t entry) {
   return first < d.pinned_tokens ? d.pinned_tokens : first;
 }
 
-KeyRanges parted_ranges(const AttentionCall& call, uint32_t entry) {
+KeyRanges ranges_of(const AttentionCall& call, uint32_t entry) {
   const fovea_attention_desc& d = call.desc;
   uint32_t pinned = d.pinned_tokens;
   if (const StreamCall* const stream = call.stream()) {
@@ -55,8 +59,7 @@ bool sees_gone_token(const AttentionCall& call, uint32_t entry) {
   gone.keep({d.pinned_tokens, ring_first(call, entry), false});
   const uint32_t queries = gone.begin < gone.keys ? call.queries(entry).count : 0;
   for (uint32_t token = 0; token < queries; ++token) {
-    const Visible visible = gone.visible(token);
-    if (visible.lo < visible.hi) return true;
+    if (gone.lo(token) < gone.hi(token)) return true;
   }
   return false;
 }

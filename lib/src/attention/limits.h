@@ -5,6 +5,7 @@
 #define FOVEA_SRC_ATTENTION_LIMITS_H_
 
 #include "attention/call.h"
+#include "base/member_if.h"
 #include "fovea/fovea.h"
 
 namespace fovea {
@@ -15,34 +16,37 @@ struct KeyRange {
   bool pinned;  // window_left does not hide them
 };
 
-// Keys that a query may see by its position: [lo, hi).
-struct Visible {
-  uint32_t lo, hi;
-};
+// Whether there may be keys that no query sees, or some query does not see, before others that it sees.
+constexpr bool kHidesFirstKeys = kHasWindows || kHasRings || kHasStates;
 
 // Where the queries of a batch entry sit, and how far each sees.
 struct Positions {
-  int64_t first;         // position of query 0
-  uint32_t begin, keys;  // no query sees a key before begin, or from keys on
-  uint32_t left, right;  // windows, 0 = unlimited; causal is right = 1
-  uint32_t entered;      // key tiles are entered on the grid, but not before this key: 0, or the first of a push
+  int64_t first;                                                    // position of query 0
+  uint32_t keys;                                                    // no query sees a key from this one on
+  uint32_t right;                                                   // window, 0 = unlimited; causal is 1
+  [[no_unique_address]] MemberIf<kHidesFirstKeys, uint32_t> begin;  // no query sees a key before this one
+  [[no_unique_address]] MemberIf<kHasWindows, uint32_t> left;  // window, 0 = unlimited
+  // Key tiles are entered on the grid, but not before this key: 0, or the first of a push.
+  [[no_unique_address]] MemberIf<kHasStreams, uint32_t> entered;
 
   bool limited() const { return left || right || begin > entered; }
 
-  Visible visible(uint32_t token) const {
+  // A query may see by its position the keys [lo, hi).
+  uint32_t lo(uint32_t token) const {
     const int64_t position = first + token;
     // Before position 1 a window reaches no key on its left; far before, the difference would overflow.
-    return {left && position > 0 ? clamp(position - left + 1) : begin, right ? clamp(position + right) : keys};
+    return left && position > 0 ? clamp(position - left + 1) : uint32_t(begin);
   }
+  uint32_t hi(uint32_t token) const { return right ? clamp(first + token + right) : keys; }
   // Leaves only the keys of this range.
   void keep(const KeyRange& range) {
-    begin = begin > range.first ? begin : range.first;
+    begin = begin > range.first ? uint32_t(begin) : range.first;
     keys = keys < range.end ? keys : range.end;
     if (keys < begin) keys = begin;
     if (range.pinned) left = 0;
   }
   uint32_t clamp(int64_t key) const {
-    return key < int64_t(begin) ? begin : key > int64_t(keys) ? keys : uint32_t(key);
+    return key < int64_t(begin) ? uint32_t(begin) : key > int64_t(keys) ? keys : uint32_t(key);
   }
 };
 
@@ -55,14 +59,10 @@ Positions positions_of(const AttentionCall& call, uint32_t entry);
 struct KeyRanges {
   KeyRange range[2];
   uint32_t count;
-
-  static constexpr bool can_part() { return kHasRings; }
-  uint32_t size() const { return can_part() ? count : 1; }
 };
-KeyRanges parted_ranges(const AttentionCall& call, uint32_t entry);
-inline KeyRanges ranges_of(const AttentionCall& call, uint32_t entry) {
-  return KeyRanges::can_part() ? parted_ranges(call, entry) : KeyRanges{};
-}
+// Whether there may be two.
+constexpr bool kHasRanges = kHasRings;
+KeyRanges ranges_of(const AttentionCall& call, uint32_t entry);
 
 // The oldest token behind the pinned ones that a ring still holds. The tokens between them are gone.
 uint32_t ring_first(const AttentionCall& call, uint32_t entry);

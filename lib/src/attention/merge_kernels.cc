@@ -2,7 +2,10 @@
 //
 // The kernel that merges states, compiled once for each target: targets/each_target.inl includes this file again.
 #if !defined(FOVEA_IN_TARGET)
+#include "base/arithmetic.h"
+#include "targets/options.inl"
 #include "attention/merge_kernels.h"
+#define FOVEA_KERNELS_NAMESPACE merge_kernels
 #define FOVEA_KERNELS_FILE "attention/merge_kernels.cc"
 #include "targets/each_target.inl"
 #else

@@ -13,9 +13,11 @@
 namespace fovea {
 
 // What this build has.
-constexpr bool kHasAlibi = config::kAlibi, kHasRagged = config::kRagged, kHasRings = config::kRing;
-constexpr bool kHasSinks = config::kSinks, kHasStreams = config::kStreams;
-constexpr bool kHasStates = config::kStates;
+constexpr bool kHasAdditive = config::kAdditive, kHasAlibi = config::kAlibi, kHasDropout = config::kDropout;
+constexpr bool kHasLoaders = config::kLoad, kHasLse = config::kLse, kHasMasks = config::kMask;
+constexpr bool kHasRagged = config::kRagged, kHasRings = config::kRing, kHasScores = config::kScores;
+constexpr bool kHasSinks = config::kSinks, kHasSoftcap = config::kSoftcap, kHasStates = config::kStates;
+constexpr bool kHasStreams = config::kStreams, kHasWindows = config::kWindows;
 constexpr bool kSplitsKeys = config::kKeySplits;
 
 inline bool is_ring(const fovea_attention_desc& d) { return is_ring(d.kv_kind); }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "attention/plan.h"
 
+#include "base/finite.h"
 #include "base/inverse_square_root.h"
 #include "base/status.h"
 #include "targets/registry.h"
@@ -11,8 +13,6 @@ namespace {
 constexpr uint32_t kPlanMagic = 0x666f7600u + FOVEA_VERSION;  // "fov" and the version
 constexpr float kLeastNormal = 1.17549435e-38f;
 constexpr float kMostSoftcap = 5.8e37f;  // in base 2 its inverse is normal, too
-
-bool is_finite(float x) { return x - x == 0.0f; }
 
 template <class Enum>
 bool is_enum(Enum value, Enum last) {
@@ -51,8 +51,9 @@ fovea_status check_tensors(const fovea_attention_desc& d) {
   FOVEA_RETURN_IF_ERROR(check_tensor(d.key_scale, d.key_zero, d.key_dtype));
   FOVEA_RETURN_IF_ERROR(check_tensor(d.value_scale, d.value_zero, d.value_dtype));
   FOVEA_RETURN_IF_ERROR(check_tensor(d.out_scale, d.out_zero, d.out_dtype));
-  const bool tensors = kHasI8Tensors && is_i8(d);
   if (!is_one_of<kTensorFormats>(d.q_dtype) || !is_one_of<kTensorFormats>(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!kHasI8Tensors) return FOVEA_OK;  // then all scales and zero points are 0
+  const bool tensors = is_i8(d);
   if (!tensors && (d.q_dtype == FOVEA_I8 || d.out_dtype == FOVEA_I8)) return FOVEA_ERR_UNSUPPORTED;
   if (!tensors && (d.key_zero != 0 || d.value_zero != 0)) return FOVEA_ERR_UNSUPPORTED;
   if (d.out_dtype == FOVEA_I8 && d.out_scale == 0.0f) return FOVEA_ERR_NUMBER;
@@ -230,9 +231,10 @@ fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target
   const TargetTraits* traits = target_traits(target);
   if (!traits) return FOVEA_ERR_ENUM;
   size_t least_bytes = 0;
-  if (is_i8(desc) && traits->lanes == 1) {  // which products a processor of scalar code has, another one does not know
-    TargetTraits other = *traits;
-    other.dot = traits->dot == kDotFloats ? kDotSmlad : kDotFloats;
+  TargetTraits other = *traits;  // which products scalar code has, and whether NEON has 64 bits, others do not know
+  if (is_i8(desc) && traits->lanes == 1) other.dot = traits->dot == kDotFloats ? kDotSmlad : kDotFloats;
+  if (target == FOVEA_TARGET_NEON && !traits->compiled) other.tile_vectors = kLeastNeonVectors;
+  if (other.dot != traits->dot || other.tile_vectors != traits->tile_vectors) {
     FOVEA_RETURN_IF_ERROR(plan_for(any_target, other, plan));
     least_bytes = plan->workspace_bytes;
   }

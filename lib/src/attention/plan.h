@@ -10,9 +10,6 @@
 
 namespace fovea {
 
-// The largest position of queries and keys, in magnitude.
-constexpr int64_t kMostPosition = int64_t(1) << 62;
-
 fovea_status make_plan(const fovea_attention_desc& desc, fovea_plan* plan);
 
 // The plan that make_plan would make on a machine with this target. FOVEA_TARGET_BEST is not a target here.

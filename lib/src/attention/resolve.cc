@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Validation of a call's arguments. Nothing has been written when one is refused.
+#include "base/arithmetic.h"
 #include "attention/resolve.h"
 
 #include "attention/limits.h"
@@ -129,8 +130,9 @@ fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
 bool has_scales_too_many(const AttentionCall& call) {
   const fovea_attention_args& a = call.args();
   const fovea_attention_desc& d = call.desc;
+  if (!kHasI8Tensors) return a.q_scales.data || a.value_channel_scales;
   return (a.q_scales.data && !needs_q_scales(d)) || (a.kv.key_scales.data && d.key_scale != 0.0f) ||
-         (a.kv.value_scales.data && d.value_scale != 0.0f) || (a.value_channel_scales && !(kHasI8Tensors && is_i8(d)));
+         (a.kv.value_scales.data && d.value_scale != 0.0f) || (a.value_channel_scales && !is_i8(d));
 }
 
 // Whether a centre was subtracted from keys that the scores cannot do without.
@@ -172,8 +174,8 @@ fovea_status check_options(const AttentionCall& call) {
   FOVEA_RETURN_IF_ERROR(check_mask(a.mask, a.kv_tokens));
 
   const bool positions_named = d.diagonal == FOVEA_DIAGONAL_TOP_LEFT || d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT;
-  const bool positions_needed =
-      !positions_named && (d.diagonal == FOVEA_DIAGONAL_POSITIONS || d.window_left || d.window_right || a.alibi_slopes);
+  const bool limited = d.diagonal == FOVEA_DIAGONAL_POSITIONS || window_left(d) || window_right(d);
+  const bool positions_needed = !positions_named && (limited || call.alibi_slopes());
   if (call.stream() && call.wants_scores()) return FOVEA_ERR_UNSUPPORTED;
   if (call.ends_stream()) return FOVEA_OK;
   if (is_additive(d) && !a.score_vector) return FOVEA_ERR_NULL;
@@ -220,7 +222,7 @@ fovea_status check_entries(const AttentionCall& call) {
   }
   for (uint32_t entry = 0; entry < call.batch(); ++entry) {
     const uint32_t length = call.key_count(entry);
-    if (length > call.whole_key_count(entry)) return FOVEA_ERR_LENGTH;
+    if (length > call.keys(entry).count) return FOVEA_ERR_LENGTH;
     if (is_paged(d)) FOVEA_RETURN_IF_ERROR(check_pages(d, call.kv(), entry, length));
     const int64_t position = call.positions() ? call.positions()[entry] : 0;
     if (position > kMostPosition || position < -kMostPosition) return FOVEA_ERR_SIZE;
@@ -231,9 +233,9 @@ fovea_status check_entries(const AttentionCall& call) {
 
 // Finds the largest entry. What the small arrays hold is not yet known to be right, so wrong counts are passed over.
 fovea_status measure_entries(const AttentionCall& call, Most* most) {
-  const void* const lists[] = {call.kv_lengths(), call.q_offsets(), call.kv_offsets()};
-  for (const void* list : lists) {
-    if (!is_aligned(list, sizeof(uint32_t))) return FOVEA_ERR_ALIGNMENT;
+  if (!is_aligned(call.kv_lengths(), sizeof(uint32_t)) || !is_aligned(call.q_offsets(), sizeof(uint32_t)) ||
+      !is_aligned(call.kv_offsets(), sizeof(uint32_t))) {
+    return FOVEA_ERR_ALIGNMENT;
   }
   for (uint32_t entry = 0; entry < call.batch(); ++entry) {
     const uint32_t keys = call.key_count(entry), queries = call.queries(entry).count;

@@ -9,7 +9,7 @@ constexpr FormatSet kOutputFormats = kIntegerProducts ? kTensorFormats : kUnscal
 
 // cap * tanh(x / cap)
 FOVEA_INLINE VF Softcap(VF x, const ScoreSteps& steps) {
-  return hn::Mul(Tanh(hn::Mul(x, hn::Set(kF, steps.inverse_softcap))), hn::Set(kF, steps.softcap));
+  return hn::Mul(Tanh(hn::Mul(x, hn::Set(kF, steps.softcap->inverse_cap))), hn::Set(kF, steps.softcap->cap));
 }
 
 // What the zero points of queries and keys add.
@@ -44,12 +44,12 @@ FOVEA_INLINE VF RelativePositions(const int32_t* positions, uint32_t first) {
 
 // What a call asks for, of what is compiled in.
 FOVEA_INLINE bool Shifted(const ScoreSteps& steps) { return kIntegerProducts && kHasI8Tensors && steps.shifted; }
-FOVEA_INLINE bool Capped(const ScoreSteps& steps) { return config::kSoftcap && steps.softcap > 0.0f; }
+FOVEA_INLINE bool Capped(const ScoreSteps& steps) { return config::kSoftcap && steps.softcap->cap > 0.0f; }
 FOVEA_INLINE bool Biased(const ScoreSteps& steps) { return config::kAlibi && steps.alibi; }
-FOVEA_INLINE bool Masked(const ScoreSteps& steps) { return config::kMask && steps.mask_kind != FOVEA_MASK_NONE; }
+FOVEA_INLINE bool Masked(const ScoreSteps& steps) { return config::kMask && steps.mask->kind != FOVEA_MASK_NONE; }
 // Or else hides zeros.
 FOVEA_INLINE bool MaskAdds(const ScoreSteps& steps) {
-  return config::kMaskF32 && (!config::kMaskByte || steps.mask_kind != FOVEA_MASK_BYTE);
+  return config::kMaskF32 && (!config::kMaskByte || steps.mask->kind != FOVEA_MASK_BYTE);
 }
 FOVEA_INLINE bool AtEdge(const KeyTile& keys) { return kEdgeHides && keys.edge; }
 FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreSteps& steps) { return AtEdge(keys) || Masked(steps); }
@@ -60,7 +60,7 @@ FOVEA_INLINE bool AnyStep(const KeyTile& keys, const ScoreSteps& steps) {
 // mask[i] = mask elements of key j + i for the rows of a vector, i < n, as floats.
 FOVEA_INLINE void LoadMask(const ScoreSteps& steps, const LaneRows<char>& rows, size_t j, size_t n,
                            VF (&mask)[kLanes]) {
-  if (MaskAdds(steps)) return LoadTransposed(rows, mask_dtype(steps.mask_kind), j, n, mask);
+  if (MaskAdds(steps)) return LoadTransposed(rows, mask_dtype(steps.mask->kind), j, n, mask);
   FOVEA_UNROLL(16)
   for (size_t i = 0; i < kLanes; ++i) {
     mask[i] = hn::ConvertTo(kF, hn::LoadU8N(kI, reinterpret_cast<const uint8_t*>(rows.at[i]) + j, n));
@@ -100,17 +100,17 @@ template <fovea_dtype kType>
 FOVEA_INLINE VF FewMaskAs(const QueryTile& t, const ScoreSteps& steps, const KeyTile& keys, uint32_t j,
                           uint32_t row_count) {
   typename FormatRow<kType>::Unit lanes[kLanes];
-  GatherBlock(t, steps.mask, sizeof lanes[0], steps.mask_step, keys, j, row_count, lanes);
+  GatherBlock(t, steps.mask->rows, sizeof lanes[0], steps.mask->step, keys, j, row_count, lanes);
   return FormatRow<kType>{lanes}.Whole(0);
 }
 FOVEA_SHARED VF FewMask(const QueryTile& t, const ScoreSteps& steps, const KeyTile& keys, uint32_t j,
                         uint32_t row_count) {
   if (!MaskAdds(steps)) {
     uint8_t lanes[kLanes];
-    GatherBlock(t, steps.mask, 1, steps.mask_step, keys, j, row_count, lanes);
+    GatherBlock(t, steps.mask->rows, 1, steps.mask->step, keys, j, row_count, lanes);
     return hn::ConvertTo(kF, hn::LoadU8(kI, lanes));
   }
-  FOVEA_WITH_FORMAT(kUnscaledFormats, mask_dtype(steps.mask_kind), FewMaskAs<kType>(t, steps, keys, j, row_count));
+  FOVEA_WITH_FORMAT(kUnscaledFormats, mask_dtype(steps.mask->kind), FewMaskAs<kType>(t, steps, keys, j, row_count));
 }
 
 // One float for each row of a vector: of the tile kernel's rows from `column` on, or of a few-rows block.
@@ -162,7 +162,8 @@ FOVEA_INLINE VF Step(VF x, const StepLanes& at, const ScoreSteps& steps) {
   if constexpr (kStep == kCapStep) return Softcap(x, steps);
   if constexpr (kStep == kBiasStep) return Alibi(x, at.slope, at.pos, at.key_pos);
   if constexpr (kStep == kMaskStep) {
-    return MaskAdds(steps) ? AddMask(x, at.mask, at.mask_factor, hn::Set(kF, steps.mask_hides)) : HideZeros(x, at.mask);
+    if (!MaskAdds(steps)) return HideZeros(x, at.mask);
+    return AddMask(x, at.mask, at.mask_factor, hn::Set(kF, steps.mask->hides));
   }
   return HideOutside(Masked(steps) ? x : Visible(x), at.lo, at.hi, at.key_pos);
 }
@@ -185,11 +186,11 @@ FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, const KeyTile& keys, const 
   StepLanes at;
   if ((kAll || kStep == kShiftStep) && Shifted(steps)) at.row_shift = hn::LoadU(kF, row_shifts(t) + column);
   if ((kAll || kStep == kBiasStep) && Biased(steps)) {
-    at.slope = hn::LoadU(kF, t.slope + column);
-    at.pos = hn::Add(RelativePositions(t.pos + column, keys.first), hn::LoadU(kF, t.far_pos + column));
+    at.slope = hn::LoadU(kF, t.alibi->slope + column);
+    at.pos = hn::Add(RelativePositions(t.alibi->pos + column, keys.first), hn::LoadU(kF, t.alibi->far_pos + column));
   }
   if ((kAll || kStep == kMaskStep) && Masked(steps)) {
-    at.mask_factor = hn::Mul(EachRow(rows, steps.mask_factor), hn::Set(kF, kLog2E));
+    at.mask_factor = hn::Mul(EachRow(rows, steps.mask->factor), hn::Set(kF, kLog2E));
   }
   if ((kAll || kStep == kLimitStep) && AtEdge(keys)) {
     at.lo = RelativePositions(t.lo + column, keys.first);
@@ -203,12 +204,12 @@ template <int kStep>
 FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column) {
   StepLanes at = LanesOfRows<kStep>(TileRows{t, column}, keys, steps);
   constexpr bool kMasked = kStep == kMaskStep;
-  [[maybe_unused]] const bool each = steps.mask_step != 0;
+  [[maybe_unused]] const bool each = kMasked && steps.mask->step != 0;
   [[maybe_unused]] LaneRows<char> mask_rows;
   VF mask[kLanes];
   mask[0] = hn::Zero(kF);
   if constexpr (kMasked) {
-    mask_rows = RowsOf(t, steps.mask, column);
+    mask_rows = RowsOf(t, steps.mask->rows, column);
     if (!each) {
       LoadMask(steps, mask_rows, 0, 1, mask);
       for (size_t i = 1; i < kLanes; ++i) mask[i] = mask[0];
@@ -221,7 +222,7 @@ FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreS
     for (size_t i = 0; i < n; ++i, ++j, s += t.columns) {
       at.key_pos = hn::Set(kF, float(j));
       if constexpr (kMasked) at.mask = mask[i];
-      if constexpr (kStep == kShiftStep && kIntegerProducts) at.key_shift = hn::Set(kF, keys.numbers->key_shift[j]);
+      if constexpr (kStep == kShiftStep && kIntegerProducts) at.key_shift = hn::Set(kF, keys.numbers().key_shift[j]);
       hn::StoreU(Step<kStep>(hn::LoadU(kF, s), at, steps), kF, s);
     }
   }

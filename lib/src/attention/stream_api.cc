@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "attention/call.h"
 #include "attention/plan.h"
 #include "attention/resolve.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "attention/stream_resolve.h"
 
 #include "attention/plan.h"

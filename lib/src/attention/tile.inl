@@ -20,8 +20,10 @@ FOVEA_INLINE void ScoresOfVectors(const QueryTile& t, const KeyTile& keys, size_
                          keys.end - keys.begin, false, t.s + size_t(keys.begin) * columns + column);
 }
 
-// A row that is alone in its tile: as it lies in one piece, loads take several of its elements.
-FOVEA_INLINE bool IsLoneRow(const QueryTile& t) { return kLanes == 1 && t.columns == 1; }
+// A row that is alone in its tile: as it lies in one piece, loads take several of its elements. Where size counts, such
+// code belongs to that for few rows.
+constexpr bool kLoneRows = kLanes == 1 && (config::kFewRows || !kPreferSize);
+FOVEA_INLINE bool IsLoneRow(const QueryTile& t) { return kLoneRows && t.columns == 1; }
 FOVEA_CALLED void ScoresOfRow(const QueryTile& t, const KeyTile& keys) {
   QueryTile own = t;
   own.columns = 1;
@@ -120,18 +122,18 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
   VF acc[kBlock][kVectors];
   FOVEA_UNROLL(8)
   for (int e = 0; e < kBlock; ++e) {
-    FOVEA_UNROLL(4)
+    FOVEA_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) acc[e][v] = hn::Zero(kF);
   }
   AddValues<kHides>(t.s + size_t(keys.begin) * rows + column, rows, keys.values.f32(ptrdiff_t(keys.begin)) + element,
                     keys.values.stride, keys.end - keys.begin, acc);
   VF rescale[kVectors];
-  FOVEA_UNROLL(4)
+  FOVEA_UNROLL(8)
   for (int v = 0; v < kVectors; ++v) rescale[v] = hn::LoadU(kF, t.rescale + column + v * kLanes);
   FOVEA_UNROLL(8)
   for (int e = 0; e < kBlock; ++e, o_t += rows) {
     if (e < skip) continue;
-    FOVEA_UNROLL(4)
+    FOVEA_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {
       hn::StoreU(hn::MulAdd(hn::LoadU(kF, o_t + v * kLanes), rescale[v], acc[e][v]), kF, o_t + v * kLanes);
     }
@@ -176,7 +178,7 @@ FOVEA_INLINE void ValuesOfVectors(const QueryTile& t, const KeyTile& keys, size_
   const size_t value_dim = t.value_dim;
   size_t e = 0;
   if constexpr (kPreferSize) {  // what does not fill a block, an element at a time
-    if constexpr (kVectors == 1 && !kHides) {
+    if constexpr (kVectors == 1 && !kHides && (kLanes > 1 || kLoneRows)) {
       for (; e + kLongBlock <= value_dim; e += kLongBlock) LongBlockOfVector(t, keys, column, e);
     }
     for (; e + kBlock <= value_dim; e += kBlock) {

@@ -123,7 +123,7 @@ FOVEA_SHARED VF Normalise(const QueryTile& t, size_t column, bool sinks, float* 
   VF max = hn::LoadU(kF, t.row_max + column), sum = hn::LoadU(kF, t.row_sum + column);
   VF rescale = hn::Set(kF, 1.0f);
   if (config::kSinks && sinks) {
-    const VF sink = hn::LoadU(kF, t.sink + column);
+    const VF sink = hn::LoadU(kF, *t.sink + column);
     const VF joint_max = hn::Max(max, sink);
     const VF shift = ShiftOf(joint_max);
     rescale = Exp2(hn::Sub(max, shift));
@@ -174,11 +174,11 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
     const size_t live = left < kLanes ? left : kLanes;
     left -= live;
     float lse[kLanes];
-    const bool wants_lse = config::kLse && outputs.lse.data;
+    const bool wants_lse = config::kLse && outputs.lse->data;
     const VF normalise = Normalise(t, column, outputs.sinks, wants_lse ? lse : nullptr);
     const MF empty = EmptyRows(t, column);
     if (wants_lse) {
-      const LaneRows<float> rows = RowsOf(t, outputs.lse, column);
+      const LaneRows<float> rows = RowsOf(t, *outputs.lse, column);
       for (size_t i = 0; i < live; ++i) *rows.at[i] = lse[i];
     }
     const LaneRows<char> rows = RowsOf(t, BytesOf<kOutputFormats>(outputs.out), column);

@@ -78,6 +78,13 @@ inline bool elements_distinct(const Dimensions& dimensions) {
   return true;
 }
 
+// Whether two arrays of the same counts have each element in the same place.
+inline bool same_places(const void* a, const void* b, const Dimensions& of_a, const Dimensions& of_b) {
+  bool same = a == b;
+  for (size_t i = 0; i < kDimensions; ++i) same = same && (of_a[i].count == 1 || of_a[i].stride == of_b[i].stride);
+  return same;
+}
+
 inline bool is_aligned(const void* pointer, size_t alignment) {
   return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
 }
@@ -109,6 +116,9 @@ class Buffers {
                           size_t dim);
   fovea_status add_input(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
                          size_t dim);
+  // An input of f32 that may be in the places of an output of the same counts, which was added.
+  fovea_status add_in_place(const fovea_out& output, const fovea_in& array, size_t batch, size_t heads, size_t tokens,
+                            size_t dim);
   // An array of `count` elements, or null.
   fovea_status add_list(const void* data, size_t element_bytes, size_t count);
   // Bytes that the call writes, such as the workspace.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the library says about itself: version and statuses.
+#include "base/arithmetic.h"
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
 

@@ -11,6 +11,8 @@ namespace fovea {
 
 // Most tokens in one batch entry, and in a linear layer.
 constexpr uint32_t kMostTokens = 1u << 30;
+// The largest position of queries and keys, in magnitude.
+constexpr int64_t kMostPosition = int64_t(1) << 62;
 
 // How many of the keys a row of the mask covers.
 inline uint32_t mask_columns(const fovea_mask& mask, uint32_t keys) {

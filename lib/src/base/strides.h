@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fovea/fovea.h"
+
 namespace fovea {
 
 // `steps` times a stride of units of `unit` bytes, in bytes. The stride of a dimension of one element may hold any
@@ -20,6 +22,14 @@ constexpr ptrdiff_t stride_bytes(ptrdiff_t stride, size_t unit, ptrdiff_t steps 
 template <class T>
 T* advanced(T* base, ptrdiff_t bytes) {
   return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(base) + uintptr_t(bytes));
+}
+
+// The row of a token in an array of units of `unit` bytes.
+inline const char* row_of(const fovea_in& array, size_t unit, ptrdiff_t entry, ptrdiff_t head, ptrdiff_t token) {
+  const size_t bytes = size_t(stride_bytes(array.batch_stride, unit, entry)) +
+                       size_t(stride_bytes(array.head_stride, unit, head)) +
+                       size_t(stride_bytes(array.token_stride, unit, token));
+  return advanced(static_cast<const char*>(array.data), ptrdiff_t(bytes));
 }
 
 }  // namespace fovea

@@ -31,16 +31,16 @@ class TaskLoop {
   TaskLoop(Call& call, uint32_t workers, size_t tasks) : call_(call), workers_(workers), tasks_(tasks) {}
 
   fovea_status run_on(const fovea_executor& executor) {
-    const auto task = [](void* loop, size_t index, uint32_t worker) {
-      static_cast<TaskLoop*>(loop)->run_one(index, worker);
-    };
-    if (executor.run(executor.self, tasks_, task, this) != 0) return FOVEA_ERR_EXECUTOR;
+    if (executor.run(executor.self, tasks_, run_task, this) != 0) return FOVEA_ERR_EXECUTOR;
     const bool complete = !kCountsTasks || __atomic_load_n(&done_, __ATOMIC_RELAXED) == tasks_;
     const int status = __atomic_load_n(&status_, __ATOMIC_RELAXED);
     return status != FOVEA_OK || complete ? fovea_status(status) : FOVEA_ERR_EXECUTOR;
   }
 
  private:
+  static void run_task(void* loop, size_t index, uint32_t worker) {
+    static_cast<TaskLoop*>(loop)->run_one(index, worker);
+  }
   void run_one(size_t index, uint32_t worker) {
     fovea_status status = FOVEA_ERR_EXECUTOR;
     if (index < tasks_ && worker < workers_) {

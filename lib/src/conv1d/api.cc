@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "conv1d/call.h"
 #include "conv1d/resolve.h"

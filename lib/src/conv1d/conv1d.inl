@@ -6,21 +6,13 @@
 // Most inputs that an output needs beside its own.
 constexpr size_t kMostPast = FOVEA_CONV1D_MOST_WIDTH - 1;
 
-FOVEA_INLINE VF LoadSome(const float* p, size_t n) { return n >= kLanes ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n); }
-FOVEA_INLINE void StoreSome(VF v, float* p, size_t n) {
-  if (n >= kLanes) {
-    hn::StoreU(v, kF, p);
-  } else {
-    hn::StoreN(v, kF, p, n);
-  }
-}
 FOVEA_INLINE void StoreOutput(const fovea_conv1d_args& a, VF sum, float* p, size_t n) {
   if (a.silu) {
     VF gate[1] = {sum};
     Sigmoid(gate);
     sum = hn::Mul(sum, gate[0]);
   }
-  StoreSome(sum, p, n);
+  StoreUpTo(sum, p, n);
 }
 
 // kLanes channels, or fewer, of all tokens.
@@ -34,32 +26,31 @@ FOVEA_INLINE void ConvolveChannels(const Conv1dEntry& e, size_t channel, size_t 
     weights[i] = a.weight + ptrdiff_t(channel + (i < live ? i : 0)) * a.weight_stride;
   }
   for (size_t tap = 0; tap < a.width; tap += kLanes) {
-    const size_t taps = a.width - tap < kLanes ? a.width - tap : kLanes;
+    const size_t taps = LanesBefore(tap, a.width);
     VF some[kLanes];
     hn::LoadTransposed(weights, tap, taps, some);
     for (size_t i = 0; i < taps; ++i) weight[tap + i] = some[i];
   }
   for (size_t i = 0; i < past; ++i) {
-    earlier[i] = e.state ? LoadSome(e.state + i * a.channels + channel, live) : hn::Zero(kF);
+    earlier[i] = e.state ? LoadUpTo(e.state + i * a.channels + channel, live) : hn::Zero(kF);
   }
   // Input t of the earlier ones and, behind them, the call's.
   const auto input = [&](size_t t) __attribute__((always_inline)) {
-    return t < past ? earlier[t] : LoadSome(x + ptrdiff_t(t - past) * a.x_token_stride, live);
+    return t < past ? earlier[t] : LoadUpTo(x + ptrdiff_t(t - past) * a.x_token_stride, live);
   };
   for (size_t i = 0; i < past; ++i) kept[i] = input(a.tokens + i);
-  const VF bias = a.bias ? LoadSome(a.bias + channel, live) : hn::Zero(kF);
+  const VF bias = a.bias ? LoadUpTo(a.bias + channel, live) : hn::Zero(kF);
   for (size_t t = a.tokens; t-- > 0;) {
     VF sum = bias;
     for (size_t tap = 0; tap < a.width; ++tap) sum = hn::MulAdd(weight[tap], input(t + tap), sum);
     StoreOutput(a, sum, e.y + ptrdiff_t(t) * a.y_token_stride + channel, live);
   }
-  for (size_t i = 0; e.state && i < past; ++i) StoreSome(kept[i], e.state + i * a.channels + channel, live);
+  for (size_t i = 0; e.state && i < past; ++i) StoreUpTo(kept[i], e.state + i * a.channels + channel, live);
 }
 
 FOVEA_KERNEL void ConvolveChannelsLast(const Conv1dEntry& e) {
   for (size_t channel = 0; channel < e.args->channels; channel += kLanes) {
-    const size_t rest = e.args->channels - channel;
-    ConvolveChannels(e, channel, rest < kLanes ? rest : kLanes);
+    ConvolveChannels(e, channel, LanesBefore(channel, e.args->channels));
   }
 }
 
@@ -83,14 +74,14 @@ FOVEA_INLINE void ConvolveTokens(const Conv1dEntry& e, size_t channel) {
   const auto convolve = [&](const float* in, size_t t, size_t live) __attribute__((always_inline)) {
     VF sum = bias;
     for (size_t tap = 0; tap < a.width; ++tap) {
-      sum = hn::MulAdd(hn::Set(kF, weight[tap]), LoadSome(in + tap, live), sum);
+      sum = hn::MulAdd(hn::Set(kF, weight[tap]), LoadUpTo(in + tap, live), sum);
     }
     StoreOutput(a, sum, y + t, live);
   };
   size_t end = tokens;
   for (; end >= beside + kLanes; end -= kLanes) convolve(x + (end - kLanes) - past, end - kLanes, kLanes);
   if (end > beside) convolve(x + beside - past, beside, end - beside);
-  for (size_t t = 0; t < beside; t += kLanes) convolve(first + t, t, beside - t < kLanes ? beside - t : kLanes);
+  for (size_t t = 0; t < beside; t += kLanes) convolve(first + t, t, LanesBefore(t, beside));
   for (size_t i = 0; e.state && i < past; ++i) e.state[i * a.channels + channel] = kept[i];
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "delta/call.h"
 #include "delta/resolve.h"
 #include "fovea/fovea.h"

@@ -2,6 +2,7 @@
 //
 // Linear attention: for each entry and head, for some groups of tokens at a time, first what the groups need to know,
 // then S for all of them.
+#include "base/arithmetic.h"
 #include "delta/call.h"
 
 #include "base/carver.h"
@@ -27,14 +28,11 @@ EntryTokens tokens_of(const fovea_delta_args& a, uint32_t entry) {
 }
 
 // The row of a token of a head.
-const char* row_of(const fovea_in& array, size_t unit, const EntryTokens& of, uint32_t head, uint32_t token) {
-  const char* const data = static_cast<const char*>(array.data);
-  const ptrdiff_t entry = stride_bytes(array.batch_stride, unit, of.entry);
-  const ptrdiff_t tokens = stride_bytes(array.token_stride, unit, of.first + ptrdiff_t(token));
-  return advanced(data, entry + stride_bytes(array.head_stride, unit, ptrdiff_t(head)) + tokens);
+const char* token_row(const fovea_in& array, size_t unit, const EntryTokens& of, uint32_t head, uint32_t token) {
+  return row_of(array, unit, of.entry, ptrdiff_t(head), of.first + ptrdiff_t(token));
 }
 const float* decay_of(const DeltaCall& c, const EntryTokens& of, uint32_t head, uint32_t token) {
-  return c.gated ? reinterpret_cast<const float*>(row_of(c.args->decay, sizeof(float), of, head, token)) : nullptr;
+  return c.gated ? reinterpret_cast<const float*>(token_row(c.args->decay, sizeof(float), of, head, token)) : nullptr;
 }
 
 uint32_t key_head(const fovea_delta_args& a, uint32_t head) { return head / (a.v_heads / a.k_heads); }
@@ -73,8 +71,8 @@ class HeadRun {
   void widen(const fovea_in& array, uint32_t head, uint32_t token, float* out) const {
     const size_t unit = unit_bytes(a_.dtype);
     const uint32_t ahead = of_.tokens - token > kTokensAhead ? token + kTokensAhead : token;
-    c_.kernels->widen(a_.dtype, row_of(array, unit, of_, head, token), a_.key_dim, out,
-                      row_of(array, unit, of_, head, ahead));
+    c_.kernels->widen(a_.dtype, token_row(array, unit, of_, head, token), a_.key_dim, out,
+                      token_row(array, unit, of_, head, ahead));
   }
 
   // Returns its number of new tokens.
@@ -88,7 +86,7 @@ class HeadRun {
       widen(a_.k, key_head(a_, head_), token + n, k);
       tokens.k[before_ + n] = k;
       tokens.decay[before_ + n] = decay_of(c_, of_, head_, token + n);
-      if (c_.delta) beta[n] = *reinterpret_cast<const float*>(row_of(a_.beta, sizeof(float), of_, head_, token + n));
+      if (c_.delta) beta[n] = *reinterpret_cast<const float*>(token_row(a_.beta, sizeof(float), of_, head_, token + n));
     }
     for (uint32_t reader = 0; reader < c_.plan.readers; ++reader) {
       DeltaGroup& group = groups[reader];
@@ -121,8 +119,8 @@ class HeadRun {
     columns.delta = c_.delta;
     columns.s = memory_.s, columns.u = memory_.u, columns.u_stride = whole_columns(a_.value_dim);
     columns.v_dtype = a_.dtype, columns.out_dtype = a_.out_dtype;
-    columns.v = row_of(a_.v, unit, of_, head_, 0);
-    columns.out = const_cast<char*>(row_of(out, out_unit, of_, head_ * c_.plan.readers, 0));
+    columns.v = token_row(a_.v, unit, of_, head_, 0);
+    columns.out = const_cast<char*>(token_row(out, out_unit, of_, head_ * c_.plan.readers, 0));
     columns.v_stride = stride_bytes(a_.v.token_stride, unit);
     columns.out_stride = stride_bytes(out.token_stride, out_unit);
     columns.reader_stride = stride_bytes(out.head_stride, out_unit);
@@ -155,7 +153,7 @@ void keep_pending(const DeltaCall& c, uint32_t entry) {
     const DeltaHead memory = delta_head(*c.state, a.entry + entry, head);
     for (uint32_t n = 0; n < count; ++n) {
       const uint32_t token = of.tokens - count + n, place = last - count + n;
-      const char* const k = row_of(a.k, unit_bytes(a.dtype), of, key_head(a, head), token);
+      const char* const k = token_row(a.k, unit_bytes(a.dtype), of, key_head(a, head), token);
       c.kernels->widen(a.dtype, k, a.key_dim, memory.k + place * size_t(whole_columns(a.key_dim)), k);
       float* const decay = memory.decay + place * size_t(decay_stride(*c.state));
       const float* const given = decay_of(c, of, head, token);

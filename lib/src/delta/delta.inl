@@ -9,12 +9,22 @@ FOVEA_INLINE const char* BytesOn(const void* p, ptrdiff_t bytes) { return static
 FOVEA_INLINE char* BytesOn(void* p, ptrdiff_t bytes) { return static_cast<char*>(p) + bytes; }
 FOVEA_INLINE size_t Live(size_t dim, size_t d) { return d >= dim ? 0 : dim - d < kLanes ? dim - d : kLanes; }
 
+// LoadPart and StorePart, by which whole vectors are loaded and stored whole where speed counts.
+FOVEA_INLINE VF LoadElements(fovea_dtype dtype, const void* row, size_t d, size_t n) {
+  if (kPreferSize || n < kLanes) return LoadPart(dtype, row, d, n);
+  FOVEA_WITH_FORMAT(::fovea::kUnscaledFormats, dtype, FormatRow<kType>::Of(row, nullptr).Whole(d));
+}
+FOVEA_INLINE void StoreElements(fovea_dtype dtype, VF v, void* row, size_t d, size_t n) {
+  if (kPreferSize || n < kLanes) return StorePart(dtype, v, row, d, n);
+  FOVEA_WITH_FORMAT(::fovea::kUnscaledFormats, dtype, FormatRow<kType>::StoreWhole(v, row, d));
+}
+
 // Rows of a token lie a long way from those of the next: the processor's own prefetcher does not follow. So the row
 // that is widened some tokens later is asked for.
 FOVEA_KERNEL void WidenKeys(fovea_dtype dtype, const void* row, uint32_t dim, float* out, const void* ahead) {
   const size_t unit = dtype == FOVEA_F32 ? 4 : 2;
   for (size_t d = 0; d < dim || d % kDeltaColumns != 0; d += kLanes) {
-    hn::StoreU(LoadPart(dtype, row, d, Live(dim, d)), kF, out + d);
+    hn::StoreU(LoadElements(dtype, row, d, Live(dim, d)), kF, out + d);
     if (kLanes > 1 && d * unit % kCacheLine == 0) __builtin_prefetch(static_cast<const char*>(ahead) + d * unit);
   }
 }
@@ -42,7 +52,7 @@ FOVEA_INLINE void FinishToken(const DeltaColumns& c, const DeltaGroup& g, uint32
   const size_t live = Live(c.value_dim, d);
   const ptrdiff_t token = ptrdiff_t(g.token + n);
   if (reader == 0) {
-    u[j] = LoadPart(c.v_dtype, BytesOn(c.v, token * c.v_stride), d, live);
+    u[j] = LoadElements(c.v_dtype, BytesOn(c.v, token * c.v_stride), d, live);
     if (c.delta) {
       VF held = hn::LoadU(kF, of_key);
       for (uint32_t m = 0; m < j; ++m) held = hn::MulAdd(u[m], hn::Set(kF, g.taken[j][m]), held);
@@ -52,7 +62,7 @@ FOVEA_INLINE void FinishToken(const DeltaColumns& c, const DeltaGroup& g, uint32
   }
   VF o = hn::LoadU(kF, of_query);
   for (uint32_t m = 0; m <= j; ++m) o = hn::MulAdd(u[m], hn::Set(kF, g.read[j][m]), o);
-  StorePart(c.out_dtype, o, BytesOn(c.out, ptrdiff_t(reader) * c.reader_stride + token * c.out_stride), d, live);
+  StoreElements(c.out_dtype, o, BytesOn(c.out, ptrdiff_t(reader) * c.reader_stride + token * c.out_stride), d, live);
 }
 
 // The same for all new tokens, whose sums lie `step` numbers apart.

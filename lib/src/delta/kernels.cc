@@ -2,8 +2,11 @@
 //
 // The kernels of linear attention, compiled once for each target: targets/each_target.inl includes this file again.
 #if !defined(FOVEA_IN_TARGET)
+#include "base/arithmetic.h"
+#include "targets/options.inl"
 #include "delta/kernels.h"
 #include "formats/formats.h"
+#define FOVEA_KERNELS_NAMESPACE delta_kernels
 #define FOVEA_KERNELS_FILE "delta/kernels.cc"
 #include "targets/each_target.inl"
 #else
@@ -15,6 +18,13 @@ namespace {
 #include "formats/rows.inl"
 #include "math/math.inl"
 #include "delta/prepare.inl"
+#if FOVEA_FOR_HELIUM
+#include "delta/factors_helium.inl"
+#elif defined(FOVEA_MULTIPLIES_LANES)
+#include "delta/factors_lanes.inl"
+#else
+#include "delta/factors.inl"
+#endif
 #include "delta/pass.inl"
 #include "delta/delta.inl"
 // clang-format on

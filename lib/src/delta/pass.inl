@@ -4,6 +4,8 @@
 
 // Vectors of columns at a time: as many as leave room for the sums of a group of tokens.
 constexpr int kPassVectors = hn::kRegisters >= 32 ? 2 : 1;
+// Whether S is gone over once for what is added, once for keys and once for queries: registers hold no more.
+constexpr bool kPassesApart = hn::kRegisters < 16;
 
 struct PassOf {
   const float* factors;
@@ -11,16 +13,18 @@ struct PassOf {
   float* s;
   const float* u;
   size_t u_stride;
-  float* sums;  // [of each key, if the rule has a delta, then of each query][columns]
+  float* sums;  // [of each key that reads, then of each query][columns]
 };
 
-// The first `kTokens` keys and queries of a group.
-template <int kTokens, bool kAdds, bool kDelta, int kVectors>
+// Adds a whole group, if kAdds, then reads for the first kKeys keys and kQueries queries of the next one.
+template <int kKeys, int kQueries, bool kAdds, int kVectors>
 FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
-  constexpr int kReads = kDelta ? 2 * kTokens : kTokens;
-  constexpr uint32_t kFirst = kDelta ? kDeltaKeys : kDeltaQueries;
-  const size_t apart = kLanes == kDeltaColumns ? pass.keys * kDeltaColumns : kLanes;  // from a vector to the next
-  VF u[kAdds ? kDeltaTokens : 1][kVectors], sum[kReads][kVectors];
+  constexpr int kReads = kKeys + kQueries;
+  // A call for one token sees each column once: the next ones are asked for.
+  constexpr bool kAsks = kQueries == 1 && kLanes > 1 && !kPreferSize;
+  constexpr size_t kBlocks = (kVectors * kLanes + kDeltaColumns - 1) / kDeltaColumns;
+  const size_t block = pass.keys * kDeltaColumns, apart = kLanes == kDeltaColumns ? block : kLanes;
+  VF u[kAdds ? kDeltaTokens : 1][kVectors], sum[kReads > 0 ? kReads : 1][kVectors];
   if constexpr (kAdds) {
     FOVEA_UNROLL(4)
     for (uint32_t m = 0; m < kDeltaTokens; ++m) {
@@ -39,28 +43,29 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
     const size_t keys = kFactorsInRows && left > kDeltaRowKeys ? kDeltaRowKeys : left;
     const float* f = factors;
     for (size_t key = 0; key < keys; ++key, f += kKeyStride, s += kDeltaColumns) {
+      if constexpr (kAsks) {
+        for (size_t b = kBlocks; b < 2 * kBlocks; ++b) __builtin_prefetch(s + b * block);
+      }
+      const FactorsOfKey factor{f};
       VF x[kVectors];
       FOVEA_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) x[v] = hn::LoadU(kF, s + size_t(v) * apart);
       if constexpr (kAdds) {
-        const VF decay = hn::Set(kF, f[kDeltaDecay * kFactorStride]);
         FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) x[v] = hn::Mul(x[v], decay);
+        for (int v = 0; v < kVectors; ++v) x[v] = factor.Mul(kDeltaDecay, x[v]);
         FOVEA_UNROLL(4)
         for (uint32_t m = 0; m < kDeltaTokens; ++m) {
-          const VF k = hn::Set(kF, f[(kDeltaAdded + m) * kFactorStride]);
           FOVEA_UNROLL(4)
-          for (int v = 0; v < kVectors; ++v) x[v] = hn::MulAdd(u[m][v], k, x[v]);
+          for (int v = 0; v < kVectors; ++v) x[v] = factor.MulAdd(kDeltaAdded + m, u[m][v], x[v]);
         }
         FOVEA_UNROLL(4)
         for (int v = 0; v < kVectors; ++v) hn::StoreU(x[v], kF, s + size_t(v) * apart);
       }
       FOVEA_UNROLL(8)
       for (int r = 0; r < kReads; ++r) {
-        const uint32_t at = r < kTokens ? kFirst + uint32_t(r) : kDeltaQueries + uint32_t(r - kTokens);
-        const VF reads = hn::Set(kF, f[at * kFactorStride]);
+        const uint32_t at = r < kKeys ? kDeltaKeys + uint32_t(r) : kDeltaQueries + uint32_t(r - kKeys);
         FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(x[v], reads, sum[r][v]);
+        for (int v = 0; v < kVectors; ++v) sum[r][v] = factor.MulAdd(at, x[v], sum[r][v]);
       }
     }
     left -= keys;
@@ -76,13 +81,22 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
 // Three tokens are taken for four, whose factors are 0; where size counts, so are two.
 FOVEA_INLINE uint32_t PassTokens(uint32_t tokens) { return tokens == 1 || (tokens == 2 && !kPreferSize) ? tokens : 4; }
 
-template <bool kAdds, bool kDelta, int kVectors>
-FOVEA_INLINE void PassTokensOf(uint32_t tokens, const PassOf& pass) {
-  if (tokens == 1) return Pass<1, kAdds, kDelta, kVectors>(pass);
-  if constexpr (!kPreferSize) {
-    if (tokens == 2) return Pass<2, kAdds, kDelta, kVectors>(pass);
+template <int kTokens, int kVectors>
+FOVEA_INLINE void PassTokensOf(bool keys, bool adds, const PassOf& pass) {
+  if constexpr (kPassesApart) {
+    PassOf queries = pass;
+    if (adds) Pass<0, 0, true, kVectors>(pass);
+    if (keys) {
+      Pass<kTokens, 0, false, kVectors>(pass);
+      queries.sums += kTokens * kVectors * kLanes;
+    }
+    return Pass<0, kTokens, false, kVectors>(queries);
   }
-  Pass<4, kAdds, kDelta, kVectors>(pass);
+  if (keys) {
+    adds ? Pass<kTokens, kTokens, true, kVectors>(pass) : Pass<kTokens, kTokens, false, kVectors>(pass);
+  } else {
+    adds ? Pass<0, kTokens, true, kVectors>(pass) : Pass<0, kTokens, false, kVectors>(pass);
+  }
 }
 
 // Where the sums of queries begin is returned.
@@ -90,10 +104,12 @@ template <int kVectors>
 FOVEA_INLINE const float* RunPass(const DeltaGroup& g, bool queries_alone, bool delta, const PassOf& pass) {
   const uint32_t tokens = PassTokens(g.tokens);
   const bool keys = delta && !queries_alone, adds = g.adds && !queries_alone;
-  if (keys) {
-    adds ? PassTokensOf<true, true, kVectors>(tokens, pass) : PassTokensOf<false, true, kVectors>(tokens, pass);
+  if (tokens == 1) {
+    PassTokensOf<1, kVectors>(keys, adds, pass);
+  } else if (!kPreferSize && tokens == 2) {
+    PassTokensOf<2, kVectors>(keys, adds, pass);
   } else {
-    adds ? PassTokensOf<true, false, kVectors>(tokens, pass) : PassTokensOf<false, false, kVectors>(tokens, pass);
+    PassTokensOf<4, kVectors>(keys, adds, pass);
   }
   return pass.sums + (keys ? tokens * kVectors * kLanes : 0);
 }

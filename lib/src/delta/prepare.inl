@@ -30,15 +30,14 @@ constexpr uint32_t kPairs = kDeltaTokens * (kDeltaTokens + 1) / 2;
 // Places of pairs of tokens in a list, for a <= b; and for a < b in a list behind that one.
 FOVEA_INLINE uint32_t PairAt(uint32_t a, uint32_t b) { return b * (b + 1) / 2 + a; }
 FOVEA_INLINE uint32_t KeyPairAt(uint32_t a, uint32_t b) { return kPairs + b * (b - 1) / 2 + a; }
-static_assert((kPairs + kDeltaTokens * (kDeltaTokens - 1) / 2) * kStrands == kDeltaStrands, "a row for each pair");
+constexpr uint32_t kPairRows = kPairs + kDeltaTokens * (kDeltaTokens - 1) / 2;  // of both lists
+static_assert(kPairRows * kStrands == kDeltaStrands, "a row for each pair");
 
 // e^x, and e^88 for larger x.
 FOVEA_SHARED VF DecayOf(VF log) {
   const VF negated = hn::ClampMin(hn::Sub(hn::Zero(kF), log), hn::Set(kF, -88.0f));
   return Exp(hn::Sub(hn::Zero(kF), negated));
 }
-
-FOVEA_INLINE VF LoadSome(const float* p, size_t n) { return n >= kLanes ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n); }
 
 // Products of the decays of tokens a to b of a group, for all a <= b < count. Logarithms are added, the last first,
 // before the exponential is taken: this is more exact than products, and than differences of longer sums.
@@ -81,66 +80,114 @@ FOVEA_INLINE void FindOfKeys(const DeltaPrepare& p, uint32_t count, size_t key, 
   for (uint32_t b = 0; b < count; ++b) {
     VF sum = hn::Zero(kF);
     for (uint32_t a = b + 1; a-- > 0;) {
-      sum = hn::Add(sum, LoadSome(p.tokens.decay[a] + key, live));
+      sum = hn::Add(sum, LoadUpTo(p.tokens.decay[a] + key, live));
       decays.of_pairs[PairAt(a, b)] = DecayOf(sum);
     }
   }
   VF sum = hn::Zero(kF);
   for (uint32_t a = p.group->adds ? kDeltaTokens : 0; a-- > 0;) {
-    sum = hn::Add(sum, LoadSome(p.added.decay[a] + key, live));
+    sum = hn::Add(sum, LoadUpTo(p.added.decay[a] + key, live));
     decays.of_added[a] = DecayOf(sum);
   }
 }
 
-// Stores the factors of the elements of keys from `key` on.
-FOVEA_INLINE void PutFactors(const VF (&factor)[kDeltaElementStride], size_t key, float* factors) {
+// Stores four factors, or fewer, of the elements of keys from `key` on.
+template <size_t kCount>
+FOVEA_SHARED_TEMPLATE void PutFactors(VF (&factor)[kCount], size_t first, size_t key, float* factors) {
   if constexpr (kFactorsInRows) {
-    float* at = factors + key / kDeltaRowKeys * (kDeltaFactors * kDeltaRowStride) + key % kDeltaRowKeys;
-    for (uint32_t f = 0; f < kDeltaFactors; ++f, at += kFactorStride) hn::StoreU(factor[f], kF, at);
-  } else {
+    float* at =
+        factors + key / kDeltaRowKeys * (kDeltaFactors * kDeltaRowStride) + key % kDeltaRowKeys + first * kFactorStride;
+    FOVEA_UNROLL_FOR_SPEED(4)
+    for (size_t f = 0; f < kCount; ++f) hn::StoreU(factor[f], kF, at + f * kFactorStride);
+  } else if constexpr (kLanes == kCount && kLanes > 1) {
     float* at[kLanes];
     for (size_t i = 0; i < kLanes; ++i) at[i] = factors + (key + i) * kKeyStride;
-    for (size_t first = 0; first < kDeltaElementStride; first += kLanes) {
-      VF some[kLanes];
-      for (size_t i = 0; i < kLanes; ++i) some[i] = factor[first + i];
-      hn::StoreTransposed(some, at, kLanes, first, kLanes);
+    hn::StoreTransposed(factor, at, kLanes, first, kLanes);
+  } else {
+    for (size_t f = 0; f < kCount; ++f) {
+      float element[kLanes];
+      hn::StoreU(factor[f], kF, element);
+      for (size_t i = 0; i < kLanes; ++i) factors[(key + i) * kKeyStride + first + f] = element[i];
     }
   }
 }
 
-FOVEA_INLINE void AddToStrands(VF a, VF b, float* strands) {
-  hn::StoreU(hn::MulAdd(a, b, hn::LoadU(kF, strands)), kF, strands);
+// The factors of a group for kLanes elements of keys, but for what is added.
+struct KeyFactors {
+  VF keys[kDeltaTokens], queries[kDeltaTokens];
+};
+
+// What the new token n of a group, which is token j of it, has to do with those before it: its factors, and its part of
+// the products of pairs.
+template <bool kPerKey, class Decays>
+FOVEA_INLINE void PrepareToken(const DeltaPrepare& p, const Decays& decays, size_t key, bool keys, uint32_t n,
+                               uint32_t j, KeyFactors& factors, VF (&products)[kPairRows]) {
+  const VF q = hn::LoadU(kF, p.q[n] + key), k = hn::LoadU(kF, p.tokens.k[j] + key), since = decays.Of(0, j);
+  factors.queries[n] = hn::Mul(q, hn::Mul(hn::Set(kF, p.scale), since));
+  if (keys) factors.keys[n] = hn::Mul(k, hn::Mul(hn::Set(kF, -p.group->beta[n]), since));
+  products[PairAt(j, j)] = hn::MulAdd(q, k, products[PairAt(j, j)]);
+  const auto multiply = [&](uint32_t m) __attribute__((always_inline)) {
+    VF earlier = hn::LoadU(kF, p.tokens.k[m] + key);
+    if (kPerKey) earlier = hn::Mul(earlier, decays.Of(m + 1, j));
+    products[PairAt(m, j)] = hn::MulAdd(q, earlier, products[PairAt(m, j)]);
+    if (keys) products[KeyPairAt(m, j)] = hn::MulAdd(k, earlier, products[KeyPairAt(m, j)]);
+  };
+  if constexpr (kPreferSize) {
+    for (uint32_t m = 0; m < j; ++m) multiply(m);
+  } else {
+    if (j > 0) multiply(0);
+    if (j > 1) multiply(1);
+    if (j > 2) multiply(2);
+  }
 }
 
-// The factors of the elements of keys from `key` on, and their part of the products of pairs of tokens.
-template <bool kPerKey, class Decays>
-FOVEA_INLINE void PrepareKeys(const DeltaPrepare& p, const Decays& decays, size_t key) {
+// The factors of the elements of keys from `key` on, and their part of the products of pairs of tokens. kWhole: a group
+// of four new tokens, whose products then stay in registers.
+template <bool kPerKey, bool kWhole, class Decays>
+FOVEA_INLINE void PrepareKeys(const DeltaPrepare& p, const Decays& decays, size_t key, VF (&products)[kPairRows]) {
   const DeltaGroup& g = *p.group;
-  VF factor[kDeltaElementStride];
-  for (VF& f : factor) f = hn::Zero(kF);
+  const bool keys = p.delta && !p.queries_alone;
   if (g.adds && !p.queries_alone) {
+    VF added[kDeltaTokens], decay[1] = {decays.Added(0)};
+    FOVEA_UNROLL_FOR_SPEED(4)
     for (uint32_t m = 0; m < kDeltaTokens; ++m) {
       const VF k = hn::LoadU(kF, p.added.k[m] + key);
-      factor[kDeltaAdded + m] = m + 1 < kDeltaTokens ? hn::Mul(k, decays.Added(m + 1)) : k;
+      added[m] = m + 1 < kDeltaTokens ? hn::Mul(k, decays.Added(m + 1)) : k;
     }
-    factor[kDeltaDecay] = decays.Added(0);
+    PutFactors(added, kDeltaAdded, key, g.factors);
+    PutFactors(decay, kDeltaDecay, key, g.factors);
   }
-  for (uint32_t n = 0; n < g.tokens; ++n) {
-    const uint32_t j = g.before + n;
-    const bool keys = p.delta && !p.queries_alone;
-    const VF k = hn::LoadU(kF, p.tokens.k[j] + key), q = hn::LoadU(kF, p.q[n] + key), since = decays.Of(0, j);
-    factor[kDeltaQueries + n] = hn::Mul(q, hn::Mul(hn::Set(kF, p.scale), since));
-    if (keys) factor[kDeltaKeys + n] = hn::Mul(k, hn::Mul(hn::Set(kF, -g.beta[n]), since));
-    float* const strands = p.strands + key % kStrands;
-    AddToStrands(q, k, strands + PairAt(j, j) * kStrands);
-    for (uint32_t m = 0; m < j; ++m) {
-      VF earlier = hn::LoadU(kF, p.tokens.k[m] + key);
-      if (kPerKey) earlier = hn::Mul(earlier, decays.Of(m + 1, j));
-      AddToStrands(q, earlier, strands + PairAt(m, j) * kStrands);
-      if (keys) AddToStrands(k, earlier, strands + KeyPairAt(m, j) * kStrands);
+  KeyFactors factors;
+  if constexpr (kWhole) {
+    PrepareToken<kPerKey>(p, decays, key, keys, 0, 0, factors, products);
+    PrepareToken<kPerKey>(p, decays, key, keys, 1, 1, factors, products);
+    PrepareToken<kPerKey>(p, decays, key, keys, 2, 2, factors, products);
+    PrepareToken<kPerKey>(p, decays, key, keys, 3, 3, factors, products);
+  } else {
+    for (uint32_t n = 0; n < kDeltaTokens; ++n) factors.keys[n] = factors.queries[n] = hn::Zero(kF);
+    for (uint32_t n = 0; n < g.tokens; ++n) {
+      PrepareToken<kPerKey>(p, decays, key, keys, n, g.before + n, factors, products);
     }
   }
-  PutFactors(factor, key, g.factors);
+  PutFactors(factors.queries, kDeltaQueries, key, g.factors);
+  if (keys) PutFactors(factors.keys, kDeltaKeys, key, g.factors);
+}
+
+// All keys. Of their elements those that are kStrands apart follow each other, so that the products of each strand stay
+// in registers.
+template <bool kPerKey, bool kWhole, class Decays>
+FOVEA_INLINE void PrepareStrands(const DeltaPrepare& p, uint32_t count, Decays& decays) {
+  for (size_t first = 0; first < kStrands; first += kLanes) {
+    VF products[kPairRows];
+    FOVEA_UNROLL_FOR_SPEED(16)
+    for (uint32_t i = 0; i < kPairRows; ++i) products[i] = hn::Zero(kF);
+    for (size_t key = first; key < p.key_dim; key += kStrands) {
+      if constexpr (kPerKey) FindOfKeys(p, count, key, LanesBefore(key, p.key_dim), decays);
+      PrepareKeys<kPerKey, kWhole>(p, decays, key, products);
+    }
+    FOVEA_UNROLL_FOR_SPEED(16)
+    for (uint32_t i = 0; i < kPairRows; ++i) hn::StoreU(products[i], kF, p.strands + i * kStrands + first);
+  }
 }
 
 // The sum of the strands of each pair, in place of the first of them.
@@ -172,22 +219,26 @@ FOVEA_INLINE void PutProducts(const DeltaPrepare& p, const float* decays, const 
   }
 }
 
+template <bool kPerKey, class Decays>
+FOVEA_INLINE void PrepareGroup(const DeltaPrepare& p, uint32_t count, Decays& decays) {
+  if (!kPreferSize && p.group->tokens == kDeltaTokens) {
+    PrepareStrands<kPerKey, true>(p, count, decays);
+  } else {
+    PrepareStrands<kPerKey, false>(p, count, decays);
+  }
+  SumStrands(p.strands);
+}
+
 FOVEA_KERNEL void Prepare(const DeltaPrepare& p) {
   const uint32_t count = p.group->before + p.group->tokens;
-  for (size_t i = 0; i < kDeltaStrands; i += kLanes) hn::StoreU(hn::Zero(kF), kF, p.strands + i);
   if (p.gated && p.decay_per_key) {
-    DecaysOfKeys decays;
-    for (size_t key = 0; key < p.key_dim; key += kLanes) {
-      FindOfKeys(p, count, key, p.key_dim - key, decays);
-      PrepareKeys<true>(p, decays, key);
-    }
-    SumStrands(p.strands);
+    DecaysOfKeys decays = {};
+    PrepareGroup<true>(p, count, decays);
     PutProducts(p, nullptr, p.strands);
   } else {
     SharedDecays decays;
     FindShared(p, count, decays);
-    for (size_t key = 0; key < p.key_dim; key += kLanes) PrepareKeys<false>(p, decays, key);
-    SumStrands(p.strands);
+    PrepareGroup<false>(p, count, decays);
     PutProducts(p, decays.of_pairs, p.strands);
   }
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "delta/resolve.h"
 
 #include "base/buffers.h"
 #include "base/carver.h"
+#include "base/finite.h"
 #include "base/image.h"
 #include "base/inverse_square_root.h"
 #include "base/key_places.h"
@@ -45,7 +47,7 @@ fovea_status check_shape(const fovea_delta_args& a) {
   const bool queries = a.q_heads < a.v_heads ? divides(a.q_heads, a.v_heads) : divides(a.v_heads, a.q_heads);
   if (!queries || !divides(a.k_heads, a.v_heads)) return FOVEA_ERR_HEADS;
   if (a.tokens > kMostTokens) return FOVEA_ERR_SIZE;
-  if (a.scale - a.scale != 0.0f) return FOVEA_ERR_NUMBER;
+  if (!is_finite(a.scale)) return FOVEA_ERR_NUMBER;
   return check_executor(a.executor, kMostWorkers);
 }
 

@@ -10,13 +10,6 @@ FOVEA_INLINE VF FiniteOrNaN(VF scale) { return hn::Add(scale, hn::Sub(scale, sca
 constexpr float kRoundingBias = 12582912.0f;
 FOVEA_INLINE VF Rounded(VF v) { return hn::Sub(hn::Add(v, hn::Set(kF, kRoundingBias)), hn::Set(kF, kRoundingBias)); }
 
-// n <= kLanes elements.
-FOVEA_INLINE VF LoadUpTo(const float* p, size_t n) { return n == kLanes ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n); }
-FOVEA_INLINE void StoreUpTo(VF v, float* p, size_t n) {
-  if (!kPreferSize && n == kLanes) return hn::StoreU(v, kF, p);
-  hn::StoreN(v, kF, p, n);
-}
-
 // The sum or maximum of all lanes, in all lanes. Each step adds lanes that are half the vector apart. In Total, below,
 // the vectors of a group are the first steps of the same tree, so that sums do not depend on the number of lanes.
 template <bool kMax, int kStep = int(kLanes) / 2>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Batch entries, key heads, blocks of query rows. Rows are token-major over the query heads that share a key head.
+#include "base/arithmetic.h"
 #include "integer/call.h"
 
 #include "base/carver.h"

@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel of all-integer attention. A build has one, in the namespace of a target that it has in any case.
+// The kernel of all-integer attention. A build has one: in the namespace of a target whose words it takes, or of none.
 #if !defined(FOVEA_IN_TARGET)
+#include "base/arithmetic.h"
+#include "targets/options.inl"
 #include "integer/kernels.h"
-#if FOVEA_FOR_SCALAR || !FOVEA_WITH_SCALAR
+#define FOVEA_KERNELS_NAMESPACE integer_kernels
 #define FOVEA_KERNELS_FILE "integer/kernels.cc"
+#if FOVEA_FOR_HELIUM || FOVEA_FOR_SCALAR
 #include "targets/each_target.inl"
+#elif !FOVEA_WITH_SCALAR
+#define FOVEA_IN_TARGET
+namespace fovea {
+namespace no_target {
+namespace FOVEA_KERNELS_NAMESPACE {
+#include FOVEA_KERNELS_FILE
+}  // namespace FOVEA_KERNELS_NAMESPACE
+}  // namespace no_target
+}  // namespace fovea
+#undef FOVEA_IN_TARGET
 #endif
 #else
 

@@ -89,21 +89,19 @@ struct IntegerBlock {
 
 // Computes the outputs of the rows, whose query, out, lo and hi are set.
 #if FOVEA_WITH_SCALAR
-namespace scalar_target {
+#define FOVEA_INTEGER_TARGET scalar_target
 #elif FOVEA_WITH_HELIUM
-namespace helium_target {
+#define FOVEA_INTEGER_TARGET helium_target
 #else
-namespace xsimd_target {
+#define FOVEA_INTEGER_TARGET no_target
 #endif
+namespace FOVEA_INTEGER_TARGET {
+namespace integer_kernels {
 void attend_integer_block(const IntegerBlock& block);
-}  // namespace of the target
-#if FOVEA_WITH_SCALAR
-using scalar_target::attend_integer_block;
-#elif FOVEA_WITH_HELIUM
-using helium_target::attend_integer_block;
-#else
-using xsimd_target::attend_integer_block;
-#endif
+}  // namespace integer_kernels
+}  // namespace FOVEA_INTEGER_TARGET
+using FOVEA_INTEGER_TARGET::integer_kernels::attend_integer_block;
+#undef FOVEA_INTEGER_TARGET
 
 }  // namespace fovea
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A file of its own, and by the bits of the double: programs with constants of their own link no arithmetic of doubles.
+#include "base/arithmetic.h"
 #include "fovea/fovea.h"
 
 extern "C" fovea_status fovea_integer_multiplier(double real, int32_t* multiplier, int32_t* shift) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "integer/resolve.h"
 
 #include "base/buffers.h"
+#include "base/key_places.h"
 #include "fovea/fovea_config.h"
 #include "integer/call.h"
 
@@ -11,7 +13,6 @@ namespace {
 constexpr uint32_t kMostHeadDim = 1024;          // for sums of products, and differences of such sums, in 32 bits
 constexpr uint32_t kMostValueDim = 1u << 24;     // for bytes of a row's arrays in 32 bits
 constexpr uint32_t kMostKeys = 1u << 24;         // for sums that still see each key
-constexpr int64_t kMostPosition = int64_t(1) << 62;
 
 bool is_zero_point(int32_t x) { return x >= -128 && x <= 127; }
 bool is_multiplier(int32_t multiplier, int32_t shift) {

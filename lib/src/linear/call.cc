@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A linear layer: for each tile of tokens, for each block of outputs, for each block of inputs, one step of the sums.
+#include "base/arithmetic.h"
 #include "linear/call.h"
 
 #include "base/carver.h"

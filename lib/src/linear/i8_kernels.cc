@@ -3,7 +3,10 @@
 // The linear kernels with integer products, compiled once for each target: targets/each_target.inl includes this file
 // again. There is a kernel for each kind of dot product that processors of the target may have.
 #if !defined(FOVEA_IN_TARGET)
+#include "base/arithmetic.h"
+#include "targets/options.inl"
 #include "linear/i8_kernels.h"
+#define FOVEA_KERNELS_NAMESPACE i8_linear_kernels
 #define FOVEA_KERNELS_FILE "linear/i8_kernels.cc"
 #include "targets/each_target.inl"
 #else

@@ -2,7 +2,11 @@
 //
 // The linear kernels, compiled once for each target: targets/each_target.inl includes this file again.
 #if !defined(FOVEA_IN_TARGET)
+#include "base/arithmetic.h"
+#define FOVEA_FILLS_REGISTERS
+#include "targets/options.inl"
 #include "linear/kernels.h"
+#define FOVEA_KERNELS_NAMESPACE linear_kernels
 #define FOVEA_KERNELS_FILE "linear/kernels.cc"
 #include "targets/each_target.inl"
 #else

@@ -66,7 +66,7 @@ struct LinearKernels {
   void (*few)(const FewTokens&);
 };
 
-FOVEA_TABLES(LinearKernels, kLinear, linear_kernels)
+FOVEA_TABLES_AND_IN_ORDER(LinearKernels, kLinear, linear_kernels)
 
 }  // namespace fovea
 

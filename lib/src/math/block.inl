@@ -47,14 +47,14 @@ FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, cons
     VF acc[kRows][kVectors];
     FOVEA_UNROLL(8)
     for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(4)
+      FOVEA_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::Zero(kF);
     }
     MultiplyPart<kAsks>(x, columns, part, at, ahead, acc);
     if (goes_on) {
       FOVEA_UNROLL(8)
       for (int k = 0; k < kRows; ++k) {
-        FOVEA_UNROLL(4)
+        FOVEA_UNROLL(8)
         for (int v = 0; v < kVectors; ++v) {
           acc[k][v] = hn::Add(hn::LoadU(kF, s + size_t(k) * columns + v * kLanes), acc[k][v]);
         }
@@ -62,7 +62,7 @@ FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, cons
     }
     FOVEA_UNROLL(8)
     for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(4)
+      FOVEA_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[k][v], kF, s + size_t(k) * columns + v * kLanes);
     }
     dim -= part;

@@ -3,8 +3,12 @@
 // The inner loops of block_loops.inl for NEON on 32-bit Arm, whose loads of vectors and of broadcast elements take no
 // index, but move their address on.
 
-constexpr int RegistersForRows(int vectors, int) { return vectors + 1; }
-constexpr int RegistersForValues(int vectors, int) { return vectors + 1; }
+// Vectors of x or p that are loaded together: all, or where sums leave no room for more, two.
+template <int kVectors>
+constexpr int kTogether = kVectors <= 3 ? kVectors : 2;
+
+constexpr int RegistersForRows(int vectors, int rows) { return vectors <= 3 ? vectors + 1 : 2 + rows; }
+constexpr int RegistersForValues(int vectors, int elements) { return RegistersForRows(vectors, elements); }
 
 FOVEA_INLINE VF NextElement(const float*& p) {
   const VF element = hn::Set(kF, *p);
@@ -13,20 +17,71 @@ FOVEA_INLINE VF NextElement(const float*& p) {
   return element;
 }
 
+// The vectors of x from kFirst on that are loaded together. x moves behind them, at last to the next row of `columns`.
+template <int kFirst, int kVectors, int kNow>
+FOVEA_INLINE void NextOfRow(const float*& x, size_t columns, VF (&v)[kNow]) {
+  constexpr size_t kBefore = kFirst * kLanes;
+  hn::NextVectors(x, ptrdiff_t(kFirst + kNow < kVectors ? kNow * kLanes : columns - kBefore), v);
+}
+template <int kFirst, int kVectors>
+constexpr int kNowOf = kVectors - kFirst < kTogether<kVectors> ? kVectors - kFirst : kTogether<kVectors>;
+
+// acc[k][v] += x[v] * element[k], v >= kFirst. Each element is read when it is needed, or where more than one group of
+// vectors needs it, all of them with the first.
+template <int kFirst, int kRows, int kVectors>
+FOVEA_INLINE void MultiplyOne(const float*& x, size_t columns, const float* (&at)[kRows], VF (&element)[kRows],
+                              VF (&acc)[kRows][kVectors]) {
+  constexpr int kNow = kNowOf<kFirst, kVectors>;
+  VF xd[kNow];
+  NextOfRow<kFirst, kVectors>(x, columns, xd);
+  FOVEA_UNROLL(8)
+  for (int k = 0; k < kRows; ++k) {
+    if (kFirst == 0 && kNow < kVectors) element[k] = NextElement(at[k]);
+  }
+  FOVEA_UNROLL(8)
+  for (int k = 0; k < kRows; ++k) {
+    if (kNow == kVectors) element[k] = NextElement(at[k]);
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kNow; ++v) acc[k][kFirst + v] = hn::MulAdd(xd[v], element[k], acc[k][kFirst + v]);
+  }
+  if constexpr (kFirst + kNow < kVectors) MultiplyOne<kFirst + kNow>(x, columns, at, element, acc);
+}
+
 template <bool kAsks, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows], const float*,
                                VF (&acc)[kRows][kVectors]) {
   FOVEA_UNROLL_LONG_LOOP(4)
-  for (size_t d = 0; d < dim; ++d) {
-    VF xd[kVectors];
-    hn::NextVectors(x, ptrdiff_t(columns), xd);
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      const VF element = NextElement(at[k]);
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::MulAdd(xd[v], element, acc[k][v]);
+  for (; dim > 0; --dim) {
+    VF element[kRows];
+    MultiplyOne<0>(x, columns, at, element, acc);
+  }
+}
+
+// acc[e][v] += p[v] * element[e], v >= kFirst. The elements are those of a value, which moves on by to_next behind the
+// last.
+template <bool kHides, int kFirst, int kBlock, int kVectors>
+FOVEA_INLINE void AddValue(const float*& p, size_t columns, const float*& value, ptrdiff_t to_next,
+                           VF (&element)[kBlock], VF (&acc)[kBlock][kVectors]) {
+  constexpr int kNow = kNowOf<kFirst, kVectors>;
+  VF pj[kNow];
+  MF hidden[kNow];
+  NextOfRow<kFirst, kVectors>(p, columns, pj);
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kNow; ++v) hidden[v] = kHides ? hn::SignMask(pj[v]) : MF();
+  FOVEA_UNROLL(8)
+  for (int e = 0; e < kBlock; ++e) {
+    if (kFirst == 0 && kNow < kVectors) element[e] = hn::NextSpread(value, e + 1 < kBlock ? 1 : to_next);
+  }
+  FOVEA_UNROLL(8)
+  for (int e = 0; e < kBlock; ++e) {
+    if (kNow == kVectors) element[e] = e + 1 < kBlock ? NextElement(value) : hn::NextSpread(value, to_next);
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kNow; ++v) {
+      VF& sum = acc[e][kFirst + v];
+      sum = kHides ? hn::MulAddUnless(hidden[v], pj[v], element[e], sum) : hn::MulAdd(pj[v], element[e], sum);
     }
   }
+  if constexpr (kFirst + kNow < kVectors) AddValue<kHides, kFirst + kNow>(p, columns, value, to_next, element, acc);
 }
 
 template <bool kHides, int kBlock, int kVectors>
@@ -35,19 +90,7 @@ FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, 
   const ptrdiff_t to_next = ptrdiff_t(size_t(stride) - (kBlock - 1));  // of one key alone, stride may be anything
   FOVEA_UNROLL_LONG_LOOP(4)
   for (; n > 0; --n) {
-    VF pj[kVectors];
-    MF hidden[kVectors];
-    hn::NextVectors(p, ptrdiff_t(columns), pj);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) hidden[v] = kHides ? hn::SignMask(pj[v]) : MF();
-    FOVEA_UNROLL(8)
-    for (int e = 0; e < kBlock; ++e) {
-      const VF element = e + 1 < kBlock ? NextElement(value) : hn::NextSpread(value, to_next);
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
-        VF& sum = acc[e][v];
-        sum = kHides ? hn::MulAddUnless(hidden[v], pj[v], element, sum) : hn::MulAdd(pj[v], element, sum);
-      }
-    }
+    VF element[kBlock];
+    AddValue<kHides, 0>(p, columns, value, to_next, element, acc);
   }
 }

@@ -3,6 +3,12 @@
 // The inner loops of block_loops.inl for AArch64, which multiplies a vector by one lane of another. Registers are many
 // and processors may be simple, so vectors are loaded before they are needed.
 
+#include "math/block_neon64_inorder.inl"
+
+// Whether blocks of 8 rows or elements, and more than one vector, have loops of their own.
+template <int kRows, int kVectors>
+constexpr bool kGoesInOrder = FOVEA_FOR_IN_ORDER&& kRows == 8 && kVectors > 1;
+
 constexpr int kElems = 4;  // elements of a value that one vector holds
 
 // x of two steps, and two elements of two rows.
@@ -51,7 +57,11 @@ FOVEA_INLINE void MultiplyOne(const float*& x, size_t columns, const float* (&at
 template <bool kAsks, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows], const float*,
                                VF (&acc)[kRows][kVectors]) {
-  for (size_t n = dim / 2; n > 0; --n) MultiplyTwo(x, columns, at, acc);
+  if constexpr (kGoesInOrder<kRows, kVectors>) {
+    MultiplySteps(x, columns, dim / 2, at, acc);
+  } else {
+    for (size_t n = dim / 2; n > 0; --n) MultiplyTwo(x, columns, at, acc);
+  }
   if (dim % 2 != 0) MultiplyOne(x, columns, at, acc);
 }
 
@@ -74,6 +84,7 @@ template <bool kHides, int kBlock, int kVectors>
 FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, ptrdiff_t stride, uint32_t n,
                             VF (&acc)[kBlock][kVectors]) {
   static_assert(kBlock == 1 || kBlock % kElems == 0, "a block is of whole vectors, or of one element");
+  if constexpr (kGoesInOrder<kBlock, kVectors> && !kHides) return AddSteps(p, columns, value, stride, n, acc);
   FOVEA_UNROLL_LONG_LOOP(4)
   for (; n > 0; --n) {
     VF elements[kBlock == 1 ? 1 : kBlock / kElems], pj[kVectors];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A multi-head layer (Vaswani et al., arXiv 1706.03762, section 3.2.2): projections, attention, projection.
+#include "base/arithmetic.h"
 #include "multihead/call.h"
 
 #include "attention/call.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every check of a call before its first step runs.
+#include "base/arithmetic.h"
 #include "multihead/resolve.h"
 
 #include "attention/plan.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "fovea/fovea.h"
 #include "norm/call.h"

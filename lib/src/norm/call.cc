@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "norm/call.h"
 
 #include "base/strides.h"
@@ -18,18 +19,14 @@ struct Row {
     head = 0;
     return ++entry < a.batch;
   }
-  ptrdiff_t bytes(ptrdiff_t batch_stride, ptrdiff_t head_stride, ptrdiff_t token_stride) const {
-    return ptrdiff_t(size_t(stride_bytes(batch_stride, sizeof(float), ptrdiff_t(entry))) +
-                     size_t(stride_bytes(head_stride, sizeof(float), ptrdiff_t(head))) +
-                     size_t(stride_bytes(token_stride, sizeof(float), ptrdiff_t(token))));
-  }
   // Null where there is no array.
   const float* of(const fovea_in& array) const {
-    const float* const data = static_cast<const float*>(array.data);
-    return data ? advanced(data, bytes(array.batch_stride, array.head_stride, array.token_stride)) : nullptr;
+    if (!array.data) return nullptr;
+    return reinterpret_cast<const float*>(
+        row_of(array, sizeof(float), ptrdiff_t(entry), ptrdiff_t(head), ptrdiff_t(token)));
   }
   float* of(const fovea_out& array) const {
-    return advanced(static_cast<float*>(array.data), bytes(array.batch_stride, array.head_stride, array.token_stride));
+    return const_cast<float*>(of(fovea_in{array.data, array.batch_stride, array.head_stride, array.token_stride}));
   }
 };
 

@@ -3,7 +3,10 @@
 // The kernels of normalisation and activation, compiled once for each target: targets/each_target.inl includes this file
 // again.
 #if !defined(FOVEA_IN_TARGET)
+#include "base/arithmetic.h"
+#include "targets/options.inl"
 #include "norm/kernels.h"
+#define FOVEA_KERNELS_NAMESPACE norm_kernels
 #define FOVEA_KERNELS_FILE "norm/kernels.cc"
 #include "targets/each_target.inl"
 #else

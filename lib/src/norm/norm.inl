@@ -5,29 +5,21 @@
 // Vectors whose activation is computed at a time: a chain of dependent operations leaves a processor idle.
 constexpr int kActivated = kPreferSize ? 1 : 4;
 
-FOVEA_INLINE VF LoadSome(const float* p, size_t n) { return n >= kLanes ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n); }
-FOVEA_INLINE void StoreSome(VF v, float* p, size_t n) {
-  if (n >= kLanes) {
-    hn::StoreU(v, kF, p);
-  } else {
-    hn::StoreN(v, kF, p, n);
-  }
-}
-
 // y of n vectors from element i on, the last of which may end before its last lane.
 template <int n>
 FOVEA_INLINE void ActivateFrom(const ActivationRow& row, size_t i) {
   VF x[n], y[n];
   for (int k = 0; k < n; ++k) {
-    x[k] = LoadSome(row.x + i + size_t(k) * kLanes, row.dim - i - size_t(k) * kLanes);
+    const size_t at = i + size_t(k) * kLanes;
+    x[k] = LoadUpTo(row.x + at, LanesBefore(at, row.dim));
     y[k] = hn::Mul(x[k], hn::Set(kF, row.alpha));
   }
   Sigmoid(y);
   for (int k = 0; k < n; ++k) {
     const size_t at = i + size_t(k) * kLanes;
     if (!row.sigmoid) y[k] = hn::Mul(x[k], y[k]);
-    if (row.factor) y[k] = hn::Mul(y[k], LoadSome(row.factor + at, row.dim - at));
-    StoreSome(y[k], row.y + at, row.dim - at);
+    if (row.factor) y[k] = hn::Mul(y[k], LoadUpTo(row.factor + at, LanesBefore(at, row.dim)));
+    StoreUpTo(y[k], row.y + at, LanesBefore(at, row.dim));
   }
 }
 
@@ -52,7 +44,7 @@ FOVEA_INLINE float SumOfSquares(const float* x, size_t dim) {
     }
   }
   for (size_t v = 0; v < kVectors && i < dim; ++v, i += kLanes) {
-    const VF e = LoadSome(x + i, dim - i);
+    const VF e = LoadUpTo(x + i, LanesBefore(i, dim));
     sums[v] = hn::MulAdd(e, e, sums[v]);
   }
   float chains[kChains];
@@ -84,9 +76,10 @@ FOVEA_KERNEL void Normalise(const NormRow& row) {
   const VF inverse = hn::Set(kF, InverseSquareRoot(mean + row.epsilon));
   const VF offset = hn::Set(kF, row.weight_offset);
   for (size_t i = 0; i < row.dim; i += kLanes) {
-    VF y = hn::Mul(LoadSome(row.x + i, row.dim - i), inverse);
-    if (row.weight) y = hn::Mul(y, hn::Add(LoadSome(row.weight + i, row.dim - i), offset));
-    StoreSome(y, row.y + i, row.dim - i);
+    const size_t n = LanesBefore(i, row.dim);
+    VF y = hn::Mul(LoadUpTo(row.x + i, n), inverse);
+    if (row.weight) y = hn::Mul(y, hn::Add(LoadUpTo(row.weight + i, n), offset));
+    StoreUpTo(y, row.y + i, n);
   }
 }
 

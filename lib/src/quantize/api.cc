@@ -2,6 +2,7 @@
 //
 // Scales and zero points from the numbers of a tensor. The bins of a range are of one width, a power of 2; where a
 // number lies beyond them they become twice as wide, and each takes in what two had.
+#include "base/arithmetic.h"
 #include "base/buffers.h"
 #include "base/status.h"
 #include "fovea/fovea.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "fovea/fovea.h"
 #include "rope/call.h"
 #include "rope/resolve.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Integers only: a processor without double precision needs nothing but multiplications.
+#include "base/arithmetic.h"
 #include "rope/call.h"
 
 namespace fovea {

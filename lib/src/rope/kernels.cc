@@ -2,7 +2,10 @@
 //
 // The rope kernels, compiled once for each target: targets/each_target.inl includes this file again.
 #if !defined(FOVEA_IN_TARGET)
+#include "base/arithmetic.h"
+#include "targets/options.inl"
 #include "rope/kernels.h"
+#define FOVEA_KERNELS_NAMESPACE rope_kernels
 #define FOVEA_KERNELS_FILE "rope/kernels.cc"
 #include "targets/each_target.inl"
 #else

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "rope/resolve.h"
 
 #include "base/buffers.h"
@@ -18,12 +19,6 @@ fovea_status check_choices(const fovea_rope_args& a) {
   if (a.turns && (a.cos || a.sin)) return FOVEA_ERR_UNSUPPORTED;
   const bool served = a.layout == FOVEA_ROPE_INTERLEAVED ? config::kRopeInterleaved : config::kRopeHalfSplit;
   return served && a.turns == turns_of(a) ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
-}
-
-bool same_places(const fovea_rope_args& a) {
-  return a.out.data == a.in.data && (a.batch == 1 || a.out.batch_stride == a.in.batch_stride) &&
-         (a.heads == 1 || a.out.head_stride == a.in.head_stride) &&
-         (a.tokens == 1 || a.out.token_stride == a.in.token_stride);
 }
 
 // Checks that an input does not overlap the output.
@@ -76,7 +71,8 @@ fovea_status check_rope_args(const fovea_rope_args& a) {
   if (status != FOVEA_OK) return status;
   status = check_array(a.in.data, sizeof(float), in_dimensions, false, &in);
   if (status != FOVEA_OK) return status;
-  if (!same_places(a) && out.overlaps(in)) return FOVEA_ERR_OVERLAP;
+  const bool in_place = same_places(a.out.data, a.in.data, out_dimensions, in_dimensions);
+  if (!in_place && out.overlaps(in)) return FOVEA_ERR_OVERLAP;
   status = check_angles(a, out);
   if (status != FOVEA_OK) return status;
   if (a.positions) status = check_apart(a.positions, sizeof(int64_t), 1, 0, a.batch, out);

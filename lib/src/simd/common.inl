@@ -15,6 +15,18 @@ static_assert(kLanes <= FOVEA_LANES_MAX_ && kLanes * hn::kBlockVectors <= FOVEA_
 
 constexpr bool kIntegerProducts = false;  // but behind simd/apart.inl
 constexpr bool kPreferSize = ::fovea::config::kPreferSize;
+
+// Elements of a vector that begins with element i of a row that ends before element `end`.
+FOVEA_INLINE size_t LanesBefore(size_t i, size_t end) { return end <= i ? 0 : end - i < kLanes ? end - i : kLanes; }
+// The first n <= kLanes elements at p.
+FOVEA_INLINE VF LoadUpTo(const float* p, size_t n) {
+  return !kPreferSize && n == kLanes ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n);
+}
+FOVEA_INLINE void StoreUpTo(VF v, float* p, size_t n) {
+  if (!kPreferSize && n == kLanes) return hn::StoreU(v, kF, p);
+  hn::StoreN(v, kF, p, n);
+}
+
 constexpr size_t kCacheLine = 64;  // bytes
 constexpr float kInfinity = __builtin_inff();
 constexpr float kLowest = -3.40282347e38f;  // -FLT_MAX

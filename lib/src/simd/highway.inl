@@ -18,7 +18,7 @@ constexpr size_t kLanes = MaxLanes(kF);
 #if HWY_TARGET == HWY_AVX3
 constexpr int kRegisters = 32, kBlockVectors = 3, kMaskedVectors = 3;
 #elif HWY_TARGET == HWY_NEON
-constexpr int kRegisters = HWY_ARCH_ARM_A64 ? 32 : 16, kBlockVectors = 3, kMaskedVectors = 2;
+constexpr int kRegisters = HWY_ARCH_ARM_A64 ? 32 : 16, kBlockVectors = HWY_ARCH_ARM_A64 ? 3 : 6, kMaskedVectors = 2;
 #else
 constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 #endif
@@ -132,6 +132,7 @@ FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZe
 
 #if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
 #define FOVEA_BLOCK_LOOPS "math/block_neon64.inl"
+#define FOVEA_MULTIPLIES_LANES 1
 FOVEA_INLINE VF NextTwo(const float*& p) { return VF{raw::NextTwo(p)}; }
 template <int i>
 FOVEA_INLINE VF MulAddLane(VF a, VF b, VF c) {

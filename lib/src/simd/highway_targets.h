@@ -6,6 +6,11 @@
 
 #include "simd/macros.h"
 
+// Highway's debug checks would call its library, which is not linked.
+#ifndef HWY_IS_DEBUG_BUILD
+#define HWY_IS_DEBUG_BUILD 0
+#endif
+
 #include <hwy/detect_compiler_arch.h>
 
 #ifndef HWY_DISABLE_PCLMUL_AES

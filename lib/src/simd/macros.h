@@ -6,15 +6,6 @@
 
 #include "fovea/fovea_config.h"
 
-#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
-#error "fovea needs infinities and NaNs as IEEE has them: compile without -ffast-math"
-#endif
-
-// 16 is 0 with a half-precision type that is not widened.
-static_assert(__FLT_EVAL_METHOD__ == 0 || __FLT_EVAL_METHOD__ == 16,
-              "fovea needs float arithmetic that rounds to float (FLT_EVAL_METHOD 0): on 32-bit x86, whose x87 unit "
-              "does not, compile with -msse2 -mfpmath=sse");
-
 // Whether scalar code fuses multiply-adds: where the processor does it in one instruction, whichever compiler it is.
 // clang never defines __FP_FAST_FMAF.
 #if defined(__FP_FAST_FMAF) || defined(__aarch64__) || (defined(__ARM_FEATURE_FMA) && (__ARM_FP & 4) != 0) || \
@@ -47,12 +38,25 @@ static_assert(__FLT_EVAL_METHOD__ == 0 || __FLT_EVAL_METHOD__ == 16,
 #define FOVEA_TEMPLATE static
 #define FOVEA_CALLED_TEMPLATE static __attribute__((noinline))
 #endif
+// A function template that is FOVEA_SHARED.
+#if FOVEA_PREFER_SIZE
+#define FOVEA_SHARED_TEMPLATE FOVEA_CALLED_TEMPLATE
+#else
+#define FOVEA_SHARED_TEMPLATE FOVEA_INLINE
+#endif
 
 // Hides from the compiler where a pointer comes from, so that it counts from it and not from where it began.
 #define FOVEA_OPAQUE(p) asm("" : "+r"(p))
+// What follows in the file is compiled with these options of g++.
+#define FOVEA_PRAGMA_(x) _Pragma(#x)
+#if defined(__clang__)
+#define FOVEA_GNU_OPTIONS(...)
+#else
+#define FOVEA_GNU_OPTIONS(...) FOVEA_PRAGMA_(GCC optimize(__VA_ARGS__))
+#endif
+
 // Before a loop of constant length whose body indexes arrays of vectors: they stay in registers only when it is
 // unrolled.
-#define FOVEA_PRAGMA_(x) _Pragma(#x)
 #if defined(__clang__)
 #define FOVEA_UNROLL(n) _Pragma("clang loop unroll(full)")
 #else

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "softmax/resolve.h"
 
 #include "base/buffers.h"
+#include "base/finite.h"
 #include "softmax/call.h"
 #include "targets/registry.h"
 
@@ -20,7 +22,7 @@ fovea_status check_softmax_args(const fovea_softmax_args& a, bool logarithm) {
   if (a.struct_bytes != sizeof(fovea_softmax_args)) return FOVEA_ERR_STRUCT;
   if (!is_target(a.target)) return FOVEA_ERR_ENUM;
   if (!resolve_target(a.target)) return FOVEA_ERR_TARGET;
-  if (!(a.scale - a.scale == 0.0f)) return FOVEA_ERR_NUMBER;
+  if (!is_finite(a.scale)) return FOVEA_ERR_NUMBER;
   if ((!config::kLogSoftmax && logarithm) || (!config::kSoftmaxMask && a.mask)) return FOVEA_ERR_UNSUPPORTED;
   if (a.mask && a.mask_inner_stride != 0 && a.mask_inner_stride != 1) return FOVEA_ERR_MASK;
   if (a.outer == 0 || a.axis == 0 || a.inner == 0) return FOVEA_OK;

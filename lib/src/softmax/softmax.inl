@@ -12,15 +12,6 @@ FOVEA_INLINE VF ScaledMasked(VF x, VF scale, VF mask) {
 FOVEA_INLINE bool OfLogarithm(const SoftmaxSlice& slice) { return config::kLogSoftmax && slice.logarithm; }
 FOVEA_INLINE bool OfMasked(const SoftmaxSlice& slice) { return config::kSoftmaxMask && slice.mask; }
 
-// The first n <= kLanes elements at p.
-FOVEA_INLINE VF LoadUpTo(const float* p, size_t n) {
-  return !kPreferSize && n == kLanes ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n);
-}
-FOVEA_INLINE void StoreUpTo(VF v, float* p, size_t n) {
-  if (!kPreferSize && n == kLanes) return hn::StoreU(v, kF, p);
-  hn::StoreN(v, kF, p, n);
-}
-
 // What is done to the elements of a row as they are read; kAny asks the row.
 enum class Reading { kPlain, kScaled, kMasked, kAny };
 
@@ -55,9 +46,6 @@ struct Row {
   }
   inline __attribute__((always_inline)) void Store(VF v, size_t i, size_t end) const {
     if (i < end) StoreUpTo(v, out + i, LanesBefore(i, end));
-  }
-  static inline __attribute__((always_inline)) size_t LanesBefore(size_t i, size_t end) {
-    return end <= i ? 0 : end - i < kLanes ? end - i : kLanes;
   }
   // Has the cache bring the line of element i of the next group; for logarithms also where element i will be stored.
   inline __attribute__((always_inline)) void Ask(size_t i, bool stored) const {

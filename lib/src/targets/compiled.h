@@ -6,14 +6,14 @@
 
 #include "targets/offered.h"
 
-// The build system names the backends, or leaves the choice of one to the compiler's flags.
-#if !defined(FOVEA_WITH_HELIUM) && !defined(FOVEA_WITH_HIGHWAY) && !defined(FOVEA_WITH_SCALAR) && \
-    !defined(FOVEA_WITH_XSIMD)
+// The build system names the backends, or leaves the choice of one to the compiler's flags: the best that is there.
+#if !defined(FOVEA_WITH_HELIUM) && !defined(FOVEA_WITH_HIGHWAY) && !defined(FOVEA_WITH_NEON) && \
+    !defined(FOVEA_WITH_SCALAR) && !defined(FOVEA_WITH_XSIMD)
 #if FOVEA_OFFERS_HELIUM
 #define FOVEA_WITH_HELIUM 1
 #elif FOVEA_OFFERS_NEON
-#define FOVEA_WITH_XSIMD 1
-#elif FOVEA_OFFERS_WASM || FOVEA_OFFERS_X86
+#define FOVEA_WITH_NEON 1
+#elif (FOVEA_OFFERS_WASM || FOVEA_OFFERS_X86) && __has_include(<hwy/highway.h>)
 #define FOVEA_WITH_HIGHWAY 1
 #else
 #define FOVEA_WITH_SCALAR 1
@@ -24,6 +24,9 @@
 #endif
 #ifndef FOVEA_WITH_HIGHWAY
 #define FOVEA_WITH_HIGHWAY 0
+#endif
+#ifndef FOVEA_WITH_NEON
+#define FOVEA_WITH_NEON 0
 #endif
 #ifndef FOVEA_WITH_SCALAR
 #define FOVEA_WITH_SCALAR 0
@@ -44,11 +47,30 @@
 #endif
 
 // A file of kernels is compiled once for each backend: the one that is named, or the only one there is.
-#if !defined(FOVEA_FOR_HELIUM) && !defined(FOVEA_FOR_HIGHWAY) && !defined(FOVEA_FOR_SCALAR) && !defined(FOVEA_FOR_XSIMD)
+#if defined(FOVEA_FOR_IN_ORDER)  // its kernels are those of the one backend, over another text
+#define FOVEA_FOR_NEON FOVEA_WITH_NEON
+#define FOVEA_FOR_XSIMD FOVEA_WITH_XSIMD
+#endif
+#if !defined(FOVEA_FOR_HELIUM) && !defined(FOVEA_FOR_HIGHWAY) && !defined(FOVEA_FOR_NEON) && \
+    !defined(FOVEA_FOR_SCALAR) && !defined(FOVEA_FOR_XSIMD)
 #define FOVEA_FOR_HELIUM FOVEA_WITH_HELIUM
 #define FOVEA_FOR_HIGHWAY FOVEA_WITH_HIGHWAY
+#define FOVEA_FOR_NEON FOVEA_WITH_NEON
 #define FOVEA_FOR_SCALAR FOVEA_WITH_SCALAR
 #define FOVEA_FOR_XSIMD FOVEA_WITH_XSIMD
+#endif
+
+// Whether the kernels of NEON are those for processors that run instructions in the order of the text. No compiler has a
+// macro for its processor: CMake defines this, or who builds without it. FOVEA_WITH_IN_ORDER: they are compiled beside the
+// others, in a namespace of their own.
+#ifndef FOVEA_IN_ORDER
+#define FOVEA_IN_ORDER 0
+#endif
+#ifndef FOVEA_WITH_IN_ORDER
+#define FOVEA_WITH_IN_ORDER 0
+#endif
+#ifndef FOVEA_FOR_IN_ORDER
+#define FOVEA_FOR_IN_ORDER FOVEA_IN_ORDER
 #endif
 
 // Highway compiles several targets, and the program picks. xsimd compiles one: among other backends a target of its own
@@ -64,7 +86,7 @@
 #define FOVEA_COMPILED_SSE4 (FOVEA_WITH_XSIMD && FOVEA_OFFERS_SSE4 && !FOVEA_OFFERS_AVX2)
 #define FOVEA_COMPILED_AVX2 (FOVEA_WITH_XSIMD && FOVEA_OFFERS_AVX2 && !FOVEA_OFFERS_AVX512)
 #define FOVEA_COMPILED_AVX512 (FOVEA_WITH_XSIMD && FOVEA_OFFERS_AVX512)
-#define FOVEA_COMPILED_NEON (FOVEA_WITH_XSIMD && FOVEA_OFFERS_NEON)
+#define FOVEA_COMPILED_NEON (FOVEA_WITH_NEON || (FOVEA_WITH_XSIMD && FOVEA_OFFERS_NEON))
 #define FOVEA_COMPILED_WASM 0
 #endif
 #define FOVEA_COMPILED_HELIUM FOVEA_WITH_HELIUM

@@ -21,9 +21,11 @@ struct DotTraits {
   bool few_groups;     // whether that kernel takes weights in groups, too
   bool row_in_place;   // whether the tile kernel takes rows of bytes as they lie for a row of queries that is alone
 };
+// On 32-bit Arm the softmax of six vectors of f32 would not fit the registers.
+constexpr uint8_t kFloatVectors = FOVEA_NEON_VECTORS == 6 && FOVEA_OFFERS_NEON ? 3 : 0;
 constexpr DotTraits kDotTraits[kDotKinds] = {
     // bytes of a code, group, reads, few rows, vectors, few groups, row in place
-    {4, 1, 1, true, 0, true, false},     // floats
+    {4, 1, 1, true, kFloatVectors, true, false},  // floats
     {1, 4, 4, true, 0, true, false},     // vpdpbusd
     {1, 4, 16, true, 4, true, false},    // sdot
     {1, 8, 16, true, 4, true, false},    // smmla

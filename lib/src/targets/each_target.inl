@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Includes FOVEA_KERNELS_FILE again, in the namespace of the backend's target: of each of its targets where it is
-// Highway, which for that includes this file several times. There FOVEA_IN_TARGET is defined, and FOVEA_BACKEND_HEADER
-// is the backend's header of the vocabulary.
+// Includes FOVEA_KERNELS_FILE again, in FOVEA_KERNELS_NAMESPACE in the namespace of the backend's target: of each of its
+// targets where it is Highway, which for that includes this file several times. There FOVEA_IN_TARGET is defined, and
+// FOVEA_BACKEND_HEADER is the backend's header of the vocabulary.
 #include "simd/macros.h"
 #include "targets/compiled.h"
 
-#if FOVEA_FOR_HELIUM + FOVEA_FOR_HIGHWAY + FOVEA_FOR_SCALAR + FOVEA_FOR_XSIMD != 1
-#error "A file of kernels is compiled for one backend at a time: define FOVEA_FOR_HELIUM, _HIGHWAY, _SCALAR or _XSIMD as 1"
+#if FOVEA_FOR_HELIUM + FOVEA_FOR_HIGHWAY + FOVEA_FOR_NEON + FOVEA_FOR_SCALAR + FOVEA_FOR_XSIMD != 1
+#error "A file of kernels is compiled for one backend at a time: define FOVEA_FOR_<the backend's name> as 1"
 #endif
 
 #if FOVEA_FOR_HELIUM
@@ -21,6 +21,10 @@
 #include <hwy/highway.h>
 #define FOVEA_BACKEND_HEADER "simd/highway.inl"
 #define FOVEA_TARGET_NAMESPACE HWY_NAMESPACE
+#elif FOVEA_FOR_NEON
+#include <arm_neon.h>
+#define FOVEA_BACKEND_HEADER "simd/arm_neon.inl"
+#define FOVEA_TARGET_NAMESPACE neon_target
 #elif FOVEA_FOR_SCALAR
 #define FOVEA_BACKEND_HEADER "simd/scalar.inl"
 #define FOVEA_TARGET_NAMESPACE scalar_target
@@ -29,6 +33,10 @@
 #define FOVEA_BACKEND_HEADER "simd/xsimd.inl"
 #define FOVEA_TARGET_NAMESPACE xsimd_target
 #endif
+#if FOVEA_FOR_IN_ORDER && FOVEA_WITH_IN_ORDER
+#undef FOVEA_TARGET_NAMESPACE
+#define FOVEA_TARGET_NAMESPACE in_order_target
+#endif
 
 #if !FOVEA_FOR_HIGHWAY || (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)  // Highway's baseline is no target
 #if FOVEA_FOR_HIGHWAY
@@ -36,9 +44,11 @@ HWY_BEFORE_NAMESPACE();
 #endif
 namespace fovea {
 namespace FOVEA_TARGET_NAMESPACE {
+namespace FOVEA_KERNELS_NAMESPACE {
 #define FOVEA_IN_TARGET
 #include FOVEA_KERNELS_FILE
 #undef FOVEA_IN_TARGET
+}  // namespace FOVEA_KERNELS_NAMESPACE
 }  // namespace FOVEA_TARGET_NAMESPACE
 }  // namespace fovea
 #if FOVEA_FOR_HIGHWAY

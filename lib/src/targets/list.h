@@ -9,11 +9,20 @@
 #include "fovea/fovea.h"
 #include "targets/compiled.h"
 
-// Highway has kernels for each of its targets, in namespaces that it names. xsimd alone has those of one.
+// Highway has kernels for each of its targets, in namespaces that it names. xsimd or NEON alone have those of one.
 #if FOVEA_WITH_HIGHWAY
 #define FOVEA_VECTORS(highway_namespace) highway_namespace
+#elif FOVEA_WITH_NEON
+#define FOVEA_VECTORS(highway_namespace) neon_target
 #else
 #define FOVEA_VECTORS(highway_namespace) xsimd_target
+#endif
+
+// Most vectors of query rows in a tile of NEON: 3 on AArch64, 6 on 32-bit Arm. Other machines plan for either.
+#if defined(__aarch64__)
+#define FOVEA_NEON_VECTORS 3
+#else
+#define FOVEA_NEON_VECTORS 6
 #endif
 
 // A row for each target, best first; the arguments behind `row` come first in each.
@@ -32,22 +41,31 @@
   row(__VA_ARGS__, AVX2_VNNI, "avx2_vnni", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kDotVnni, kAvx2 | kAvxVnni)    \
   row(__VA_ARGS__, AVX2, "avx2", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kDotPmaddwd, kAvx2)                      \
   row(__VA_ARGS__, SSE4, "sse4", SSE4, kSimd, FOVEA_VECTORS(N_SSE4), 4, 3, 2, kDotPmaddwd, kSse4)                      \
+  row(__VA_ARGS__, NEON_IN_ORDER_I8MM, "neon_in_order_i8mm", NEON, kSimd,                                              \
+      FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotSmmla, kNeonDotprod | kNeonI8mm | kNeonInOrder)                              \
+  row(__VA_ARGS__, NEON_IN_ORDER_DOTPROD, "neon_in_order_dotprod", NEON, kSimd,                                        \
+      FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotSdot, kNeonDotprod | kNeonInOrder)                                           \
   row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, kSimd,                                                                \
       FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotSmmla, kNeonDotprod | kNeonI8mm)                                             \
   row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotSdot, kNeonDotprod)  \
-  row(__VA_ARGS__, NEON, "neon", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNothing)                    \
+  row(__VA_ARGS__, NEON_IN_ORDER, "neon_in_order", NEON, kSimd,                                                        \
+      FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNeonInOrder)                                                        \
+  row(__VA_ARGS__, NEON, "neon", NEON, kSimd,                                                                          \
+      FOVEA_VECTORS(N_NEON), 4, FOVEA_NEON_VECTORS, 2, kDotFloats, kNothing)                                           \
   row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, 2, kDotHelium, kNothing)                   \
   row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, 2, kDotFloats, kNothing)                               \
   row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target,                                                  \
       1, 4, 0, FOVEA_SMLAD ? kDotSmlad : kDotFloats, kNothing)                                                         \
   row(__VA_ARGS__, XSIMD, "xsimd", XSIMD, "xsimd", xsimd_target,                                                       \
-      FOVEA_XSIMD_LANES, 3, FOVEA_XSIMD_LANES / 2,                                                                     \
+      FOVEA_XSIMD_LANES, FOVEA_OFFERS_NEON ? FOVEA_NEON_VECTORS : 3, FOVEA_XSIMD_LANES / 2,                            \
       FOVEA_OFFERS_X86 ? kDotPmaddwd : kDotFloats, FOVEA_XSIMD_LANES == 8 ? kAvx2 : kNothing)
 // clang-format on
 
 namespace fovea {
 
-constexpr const char* kSimd = FOVEA_WITH_HIGHWAY ? "highway" : "xsimd";  // the backend of FOVEA_VECTORS
+constexpr uint8_t kLeastNeonVectors = 3;
+constexpr bool kTilesOfSix = FOVEA_COMPILED_NEON && FOVEA_NEON_VECTORS == 6;  // whether a tile may have six vectors
+constexpr const char* kSimd = FOVEA_WITH_HIGHWAY ? "highway" : FOVEA_WITH_NEON ? "neon" : "xsimd";  // the backend of FOVEA_VECTORS
 
 // Instructions that multiply 8-bit integers and add up the products of some of them.
 enum DotKind : uint8_t {
@@ -70,7 +88,14 @@ enum ProcessorFeature : uint8_t {
   kAvx512Vnni = 16,
   kNeonDotprod = 32,
   kNeonI8mm = 64,
+  kNeonInOrder = 128,  // and the build has kernels for it
 };
+
+// Whether products of f32 have kernels of their own, for processors that run instructions in the order of the text.
+constexpr bool is_in_order(fovea_target target) {
+  return target == FOVEA_TARGET_NEON_IN_ORDER || target == FOVEA_TARGET_NEON_IN_ORDER_DOTPROD ||
+         target == FOVEA_TARGET_NEON_IN_ORDER_I8MM;
+}
 
 // The target whose kernels a compiled target runs: itself, or the one that it extends.
 #define FOVEA_KERNELS_OF_ROW_(nothing, id, name, kernels, ...) \

@@ -25,6 +25,11 @@
 #else
 #define FOVEA_OFFERS_NEON 0
 #endif
+#if defined(__arm__)
+#define FOVEA_OFFERS_ARM32 1
+#else
+#define FOVEA_OFFERS_ARM32 0
+#endif
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) != 0  // with floating point
 #define FOVEA_OFFERS_HELIUM 1
 #else

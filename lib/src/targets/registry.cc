@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
 #include "targets/registry.h"
 
 namespace fovea {
@@ -16,10 +17,10 @@ constexpr unsigned told_features() {
 #if defined(__AVX512VNNI__)
   features |= kAvx512Vnni;
 #endif
-#if defined(__ARM_FEATURE_DOTPROD)
+#if defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
   features |= kNeonDotprod;
 #endif
-#if defined(__ARM_FEATURE_MATMUL_INT8)
+#if defined(__aarch64__) && defined(__ARM_FEATURE_MATMUL_INT8)
   features |= kNeonI8mm;
 #endif
   return features;
@@ -49,7 +50,8 @@ unsigned processor_features([[maybe_unused]] uint64_t named) {
   return told_features() | asked_features();
 #elif defined(__aarch64__)
   return told_features() | (named & FOVEA_FEATURE_NEON_DOTPROD ? kNeonDotprod : kNothing) |
-         (named & FOVEA_FEATURE_NEON_I8MM ? kNeonI8mm : kNothing);
+         (named & FOVEA_FEATURE_NEON_I8MM ? kNeonI8mm : kNothing) |
+         (FOVEA_WITH_IN_ORDER && named & FOVEA_FEATURE_NEON_IN_ORDER ? kNeonInOrder : kNothing);
 #else
   return told_features();
 #endif

@@ -20,7 +20,7 @@ struct TargetTraits {
 };
 
 // Whether any target of this build has a few-rows kernel.
-#if FOVEA_WITH_HELIUM || FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD
+#if FOVEA_WITH_HELIUM || FOVEA_WITH_HIGHWAY || FOVEA_WITH_NEON || FOVEA_WITH_XSIMD
 constexpr bool kFewRowsServed = config::kFewRows;
 #else
 constexpr bool kFewRowsServed = false;
@@ -65,7 +65,7 @@ size_t largest_for(fovea_target target, const NumberFor& number_for) {
 }
 
 // All bits of processor_features that this version knows.
-constexpr uint64_t kNamedFeatures = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM;
+constexpr uint64_t kNamedFeatures = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_IN_ORDER;
 // Whether a target is compiled in and this processor runs it. `named` are FOVEA_FEATURE_... that the caller knows of.
 bool is_available(const TargetTraits& traits, uint64_t named = 0);
 // FOVEA_TARGET_BEST becomes the best available one; null when the target is not available.

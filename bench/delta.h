@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Linear attention as it is timed, with its state: each call goes on where the one before ended.
+#ifndef FOVEA_BENCH_DELTA_H_
+#define FOVEA_BENCH_DELTA_H_
+
+#include "bench/subjects.h"
+#include "bench/work.h"
+
+namespace fovea::bench {
+
+// Three products of key_dim x value_dim a token. S is read and written by a call, and by a call of one token written
+// for every fourth only.
+Work work_of(const DeltaShape& shape, size_t workspace_bytes);
+
+class DeltaCall final : public Timed {
+ public:
+  static size_t arena_bytes(const DeltaShape& shape, fovea_target target);
+
+  fovea_status init(const DeltaShape& shape, fovea_target target, Arena& arena);  // also makes a first call
+  void call() override;
+  void redraw(uint32_t round) override;
+
+  size_t workspace_bytes() const { return workspace_bytes_; }
+  fovea_status status() const { return status_; }
+  bool output_is_finite() const;
+
+ private:
+  void take(const DeltaShape& shape, fovea_target target, Arena& arena);
+
+  fovea_delta_args args_ = {};
+  RandomFloats q_, k_, v_, decay_, beta_;
+  size_t decay_count_ = 0, beta_count_ = 0, out_count_ = 0;
+  float* out_ = nullptr;
+  fovea_delta_state* state_ = nullptr;
+  void* workspace_ = nullptr;
+  size_t state_bytes_ = 0, workspace_bytes_ = 0;
+  fovea_status status_ = FOVEA_OK;
+};
+
+}  // namespace fovea::bench
+
+#endif  // FOVEA_BENCH_DELTA_H_

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What stands beside attention in a layer, as it is timed: normalisation, activation and the short convolution.
+#ifndef FOVEA_BENCH_ROWS_H_
+#define FOVEA_BENCH_ROWS_H_
+
+#include "bench/subjects.h"
+#include "bench/work.h"
+
+namespace fovea::bench {
+
+Work work_of(const RowsShape& shape);  // bytes alone: of inputs and outputs
+
+class RowsCall final : public Timed {
+ public:
+  static size_t arena_bytes(const RowsShape& shape);
+
+  fovea_status init(const RowsShape& shape, fovea_target target, Arena& arena);  // also makes a first call
+  void call() override;
+  void redraw(uint32_t round) override;
+
+  fovea_status status() const { return status_; }
+  bool output_is_finite() const;
+
+ private:
+  void take(const RowsShape& shape, Arena& arena);
+  void describe(fovea_target target);
+  fovea_status call_once() const;
+
+  RowsShape shape_;
+  fovea_norm_args norm_ = {};
+  fovea_activation_args activation_ = {};
+  fovea_conv1d_args conv_ = {};
+  RandomFloats x_, other_, weight_, state_;  // other_: the gate or the factor
+  float* out_ = nullptr;
+  size_t count_ = 0;
+  fovea_status status_ = FOVEA_OK;
+};
+
+}  // namespace fovea::bench
+
+#endif  // FOVEA_BENCH_ROWS_H_

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the compiler has to compute. Each source file includes this first, so that files which are compiled by hand, or in
+// an IDE, give the same bits as the library's own build: results are the same on all machines only if the compiler
+// neither fuses nor reorders on its own.
+#ifndef FOVEA_SRC_BASE_ARITHMETIC_H_
+#define FOVEA_SRC_BASE_ARITHMETIC_H_
+
+#if !defined(__cplusplus) || __cplusplus < 201703L
+#error "fovea is written in C++17: compile it with -std=gnu++17 or a later standard"
+#else
+
+#if defined(__clang__)
+#pragma clang fp contract(off)
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off", "no-math-errno", "no-trapping-math")
+#else
+#error "fovea is compiled by g++ or clang"
+#endif
+
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
+#error "fovea needs infinities and NaNs as IEEE has them: compile without -ffast-math"
+#endif
+
+// 16 is 0 with a half-precision type that is not widened.
+static_assert(__FLT_EVAL_METHOD__ == 0 || __FLT_EVAL_METHOD__ == 16,
+              "fovea needs float arithmetic that rounds to float (FLT_EVAL_METHOD 0): on 32-bit x86, whose x87 unit "
+              "does not, compile with -msse2 -mfpmath=sse");
+
+#endif  // C++17
+#endif  // FOVEA_SRC_BASE_ARITHMETIC_H_

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The same for Helium, which multiplies a vector by a general register.
+
+struct FactorsOfKey {
+  const float* at;
+
+  inline __attribute__((always_inline)) VF Mul(uint32_t i, VF a) const { return hn::Mul(a, hn::Set(kF, at[i])); }
+  inline __attribute__((always_inline)) VF MulAdd(uint32_t i, VF a, VF c) const {
+    return hn::MulAddScalar(a, at[i], c);
+  }
+};
