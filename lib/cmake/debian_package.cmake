@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# cpack -G DEB in the build folder writes the package libfovea-dev: see platform/packages/deb.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME libfovea-dev)
+set(CPACK_PACKAGE_CONTACT "The maintainers of fovea <maintainers@fovea.invalid>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "attention on small machines
+ Softmax, scaled dot-product attention, caches, streams and the layers around
+ them, without a heap: headers and library.")
+if(BUILD_SHARED_LIBS)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
+include(CPack)

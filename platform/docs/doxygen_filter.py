@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Doxygen's INPUT_FILTER: prints a header of lib/include with its comments in Doxygen's form.
+
+The headers are written to be read as they stand, so this turns what is plain there into commands:
+  /* ... */ or // before a declaration   documents it; behind one on its line, too
+  the first comment                      documents the file
+  a line of dashes with a name           begins a group of that name; in fovea_config.h, a section
+  text that is indented by two or more   keeps its lines: <pre>
+Every line stays where it is, so that links to lines of the header hold.
+"""
+
+import re
+import sys
+
+SECTION = re.compile(r"(?:/\*|//) -{20,} ([^*]+?)(?: \*/)?$")
+HIDDEN = "arithmetic of the macros"  # behind it nothing is for users
+NOT_DECLARED = re.compile(r"\s*(#(?!define)|\}  // namespace|\} /\*)")  # comments on such lines say what ends there
+
+
+def escape(text, kept):
+    return re.sub(r"([\\@&$#<>%\"])" if kept else r"([\\@&$#<>%\"*])", r"\\\1", text)
+
+
+def body(lines):
+    """The lines of a comment's text, where what is indented keeps its form."""
+    kept = [False] + [line.startswith("  ") for line in lines] + [False]
+    for i, line in enumerate(lines, 1):
+        begin = "<pre>" if kept[i] and not kept[i - 1] else ""
+        end = "</pre>" if kept[i] and not kept[i + 1] else ""
+        yield begin + escape(line, kept[i]) + end
+
+
+def documented(lines, begin, indent="", end=""):
+    """A comment of Doxygen's with the same number of lines."""
+    texts = list(body(["" if "SPDX-License-Identifier" in line else line for line in lines]))
+    return ("\n" + indent + " * ").join([indent + begin + " " + texts[0]] + texts[1:]) + end + " */"
+
+
+def convert(lines, whole_file_is_one_group):
+    out, group, first, hidden = [], None, True, False
+    i = 0
+    while i < len(lines):
+        line = lines[i]
+        section = SECTION.match(line)
+        if section:
+            name = section[1]
+            hidden = hidden or name == HIDDEN
+            title, key = name[0].upper() + name[1:], re.sub(r"\W+", "_", name)
+            opened = f"/** @name {title} */" if whole_file_is_one_group else f"/** @addtogroup {key} {title} */"
+            out.append(("/** @} */ " if group else "") + ("/** @cond */" if hidden else opened + " /** @{ */"))
+            group = None if hidden else name
+            i += 1
+            continue
+        if group and re.match(r"\}  // namespace|/\* clang-format off|#if defined\(__GNUC__\)$", line):
+            out.append("/** @} */ " + line)
+            group = None
+            i += 1
+            continue
+        code, mark, text = line.partition("/*") if "/*" in line else line.partition("//")
+        if not mark or hidden or NOT_DECLARED.match(line) or code.strip().startswith("*"):
+            out.append(line)
+            i += 1
+            continue
+        texts = [text.strip()]
+        if mark == "/*":
+            while not lines[i].rstrip().endswith("*/"):
+                i += 1
+                texts.append(re.sub(r"^\s*\*(?!/) ?", "", lines[i]) if not code.strip() else lines[i].strip())
+            texts[-1] = texts[-1].rstrip()[:-2].rstrip()
+        elif not code.strip():
+            while lines[i + 1].strip().startswith("//") and not SECTION.match(lines[i + 1]):
+                i += 1
+                texts.append(re.sub(r"^\s*// ?", "", lines[i]))
+        i += 1
+        if code.strip():
+            out.append(code + documented(texts, "/**<"))
+        else:
+            out.append(documented(texts, "/**", code, " @file" if first else ""))
+            first = False
+    return out + (["/** @} */"] if group else []) + (["/** @endcond */"] if hidden else [])
+
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    print("\n".join(convert(file.read().split("\n"), sys.argv[1].endswith("_config.h"))))

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the library as one source file and its headers: amalgamate.py <folder> [--source fovea.cc]
+
+    fovea.h     the C interface
+    fovea.hpp   the C++ interface
+    fovea.cc    the library: g++ -std=gnu++17 -O2 -c fovea.cc, or clang++, with the flags of the processor
+
+The compiler's macros choose the backend, as they do for a plain list of the library's files: Helium, NEON or scalar. The others
+need Highway or xsimd, and stay with CMake; on x86 the backend is scalar.
+
+In fovea.cc each file of the library is a section, and what includes the file includes fovea.cc again, with FOVEA_SECTION set to
+the section's number: so each text is there once, however many kernels it is part of.
+"""
+import argparse
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SOURCES = ROOT / "lib" / "src"
+HEADERS = ROOT / "lib" / "include" / "fovea"
+CONFIG = "fovea/fovea_config.h"
+LICENSE_LINE = "// SPDX-License-Identifier: Apache-2.0\n"
+
+# Backends that need another library, and what is for them alone.
+LEFT_OUT = re.compile(r"^(simd/(highway|xsimd|x86|wasm|dot_x86|dot_vnni|dot_pmaddwd)\.inl|simd/highway_targets\.h|.*vnni.*|.*pmaddwd.*)$")
+INCLUDE = re.compile(r'^(\s*#\s*include\s+)(?:"([^"]+)"|(FOVEA_(?!CONFIG_HEADER)\w+)).*$', re.M)
+NAMED = re.compile(r'^(\s*#\s*define\s+\w+\s+)"([\w/]+\.(?:inl|cc|h))"\s*$', re.M)  # a macro whose value is included
+
+
+def section_of(path):
+    return CONFIG if path.name == "fovea_config.h" else path.relative_to(SOURCES).as_posix()
+
+
+def is_part(path):
+    return path.suffix in {".h", ".inl", ".cc"} and not LEFT_OUT.match(section_of(path))
+
+
+def include_section(number, source):
+    return f"#undef FOVEA_SECTION\n#define FOVEA_SECTION {number}\n#include \"{source}\""
+
+
+def section(path, numbers, source):
+    """The text of a file, with the includes of others replaced."""
+
+    def included(match):
+        name = match.group(2)
+        if not name:
+            return include_section(match.group(3), source)
+        if name not in numbers and name.startswith("fovea/"):
+            return match.group(1) + f'"{name[len("fovea/"):]}"'
+        if name not in numbers:  # of a backend that is left out: behind an #if that is not taken
+            return f'#error "{name} is not part of this file"'
+        return include_section(numbers[name], source)
+
+    text = path.read_text().removeprefix(LICENSE_LINE).removeprefix("//\n")
+    text = NAMED.sub(lambda m: f"{m.group(1)}{numbers.get(m.group(2), 0)}  // {m.group(2)}", text)
+    text = INCLUDE.sub(included, text)
+    return re.sub(r"__has_include\(<hwy/highway\.h>\)", "0", text)
+
+
+def kernels_apart(text):
+    """A file of kernels beside others: their options and macros end with it."""
+    names = sorted(set(re.findall(r"^#define (FOVEA_(?:FILLS_REGISTERS|KERNELS_\w+))", text, flags=re.M)))
+    return (f"#if !defined(__clang__)\n#pragma GCC push_options\n#endif\n%s\n"
+            f"#if !defined(__clang__)\n#pragma GCC pop_options\n#endif\n" + "".join(f"#undef {name}\n" for name in names))
+
+
+def source_file(name):
+    files = [HEADERS / "fovea_config.h"] + sorted(path for path in SOURCES.glob("*/*") if is_part(path))
+    numbers = {section_of(path): number for number, path in enumerate(files, 1)}
+    out = [LICENSE_LINE, "//\n// fovea as one file, written by amalgamate.py from the library's sources. Sections are its files, each of which includes\n"
+           f"// others as sections of this file. It must keep its name, {name}, and lie beside fovea.h.\n",
+           "#if !defined(FOVEA_SECTION)\n"]
+    for path in (path for path in files if path.suffix == ".cc"):
+        include = include_section(numbers[section_of(path)], name)
+        apart = kernels_apart(path.read_text()) if path.stem.endswith("kernels") else "%s\n"
+        out.append(apart % include)
+    for path in files:
+        out.append(f"\n#elif FOVEA_SECTION == {numbers[section_of(path)]}  // ---- {section_of(path)}\n")
+        out.append(section(path, numbers, name))
+    out.append("\n#endif\n")
+    return "".join(out)
+
+
+def cpp_header():
+    return re.sub(r'#include "fovea/', '#include "', (HEADERS / "fovea.hpp").read_text())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--source", default="fovea.cc", help="what fovea.cc is to be called: fovea.cpp, for example")
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    for name, text in ((arguments.source, source_file(arguments.source)), ("fovea.h", (HEADERS / "fovea.h").read_text()), ("fovea.hpp", cpp_header())):
+        (arguments.folder / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes fovea.fovea.pdsc and fovea.fovea.<version>.pack: make_pack.py <folder> --url <where packs are published>"""
+import argparse
+import datetime
+import pathlib
+import re
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+
+
+def version():
+    header = (ROOT / "lib" / "include" / "fovea" / "fovea.h").read_text()
+    return ".".join(re.findall(r"^#define FOVEA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header, flags=re.M))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--date", default=datetime.date.today().isoformat(), help="of the release (today)")
+    options = parser.parse_args()
+
+    files = [path for pattern in ("LICENSE", "README.md", "CHANGELOG.md", "lib/include/**/*", "lib/src/**/*")
+             for path in sorted(ROOT.glob(pattern)) if path.is_file()]
+    sources = [path.relative_to(ROOT).as_posix() for path in files if path.suffix == ".cc"]
+    text = (HERE / "fovea.fovea.pdsc.in").read_text()
+    for name, value in (("URL", options.url), ("VERSION", version()), ("DATE", options.date),
+                        ("SOURCES", "\n".join(f'        <file category="sourceCpp" name="{source}"/>' for source in sources))):
+        text = text.replace(f"@{name}@", value)
+
+    options.folder.mkdir(parents=True, exist_ok=True)
+    description = options.folder / "fovea.fovea.pdsc"
+    description.write_text(text)
+    pack = options.folder / f"fovea.fovea.{version()}.pack"
+    with zipfile.ZipFile(pack, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(description, description.name)
+        for path in files:
+            archive.write(path, path.relative_to(ROOT))
+    print(pack)
+
+
+main()

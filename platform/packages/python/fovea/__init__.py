@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fovea on NumPy arrays: softmax, attention, caches and streams, and how much memory a board needs for them.
+
+    out = fovea.attention(q, k, v, causal="bottom_right")        # arrays [batch][heads][tokens][dim]
+
+    plan = fovea.Plan(q_heads=8, kv_heads=2, head_dim=64, value_dim=64, max_kv_tokens=512)
+    cache = fovea.Cache(kv_heads=2, head_dim=64, value_dim=64, max_tokens=512)
+    cache.append(keys, values); out = plan(q, cache)
+
+    fovea.workspace_bytes(plan, "cortex-m4f")                    # of the same plan on that processor
+
+Names of fields are those of fovea.h, which lies beside this file and is the manual. fovea.c has all of the C interface.
+"""
+from . import c
+from .c import Error
+from .plans import Cache, Call, Plan, Stream, attention, attention_desc
+from .quantize import Range, from_i8, to_i8
+from .rows import bind_softmax, log_softmax, softmax
+
+__all__ = ["Cache", "Call", "Error", "PROCESSORS", "Plan", "Range", "Stream", "attention", "attention_desc", "bind_softmax", "c",
+           "from_i8", "log_softmax", "softmax", "targets", "to_i8", "workspace_bytes"]
+
+__version__ = ".".join(str(c.NUMBERS[f"FOVEA_VERSION_{part}"]) for part in ("MAJOR", "MINOR", "PATCH"))
+
+# Processors and the target of their instruction set, as toolchains/ builds for them. Names of targets serve, too.
+PROCESSORS = {
+    "cortex-m0plus": "scalar", "cortex-m3": "scalar", "cortex-m4": "scalar", "cortex-m4f": "scalar", "cortex-m7": "scalar",
+    "cortex-m33": "scalar", "cortex-m55": "helium", "cortex-m85": "helium", "cortex-a7": "neon", "cortex-a15": "neon",
+    "cortex-a53": "neon", "cortex-a55": "neon", "cortex-a72": "neon", "cortex-a76": "neon", "esp32": "scalar", "esp32-s3": "scalar",
+    "esp32-c3": "scalar", "rp2040": "scalar", "rv32": "scalar", "rv64": "scalar", "wasm32": "wasm",
+}
+
+
+def target_number(name):
+    number = c.call("fovea_target_from_name", PROCESSORS.get(name, name).encode())
+    if number == c.CONSTANTS["TARGET_IS_32_BITS"]:
+        raise ValueError(f"there is no target or processor {name!r}: there are {', '.join(PROCESSORS)}")
+    return number
+
+
+def targets():
+    """The targets that this machine runs, best first."""
+    numbers = [c.call("fovea_target_at", index) for index in range(c.call("fovea_target_count"))]
+    return [c.call("fovea_target_name", number).decode() for number in numbers]
+
+
+def workspace_bytes(desc, processor="best"):
+    """Bytes of workspace that a call needs on a processor or target; "best": the most over all targets.
+
+    desc is a Plan, or what attention_desc makes. The size is that of a library compiled for speed, with all features.
+    """
+    desc = desc.desc if isinstance(desc, Plan) else desc
+    count = c.call("fovea_workspace_bytes_for", desc, target_number(processor))
+    if count == 0:
+        Plan(desc, target=0)  # raises, with what is wrong
+        raise Error("ERR_UNSUPPORTED", f"no workspace for {processor}")
+    return count

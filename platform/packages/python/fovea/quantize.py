@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scales and zero points of int8 tensors, from the numbers of some runs; codes and back."""
+import ctypes
+
+import numpy as np
+
+from . import c
+from .arrays import pointer
+
+
+class Range:
+    """What was observed of a tensor: observe(x) after each run, then choose()."""
+
+    def __init__(self):
+        self.c = c.structure("quantize_range")
+
+    def observe(self, x):
+        x = np.ascontiguousarray(x, np.float32)
+        c.call("fovea_quantize_observe", self.c, pointer(x), x.size)
+        return self
+
+    def choose(self, fraction=1.0, asymmetric=False):
+        """Scale and zero point: fraction is the part of the numbers whose codes must not saturate."""
+        scale, zero = ctypes.c_float(), ctypes.c_int32()
+        c.call("fovea_quantize_choose", self.c, fraction, asymmetric, ctypes.byref(scale), ctypes.byref(zero))
+        return scale.value, zero.value
+
+
+def to_i8(x, scale, zero=0):
+    """Codes of int8: x / scale + zero, rounded and saturated."""
+    x = np.ascontiguousarray(x, np.float32)
+    codes = np.empty(x.shape, np.int8)
+    c.call("fovea_quantize_to_i8", pointer(x), x.size, scale, zero, pointer(codes))
+    return codes
+
+
+def from_i8(codes, scale, zero=0):
+    """scale * (codes - zero)."""
+    codes = np.ascontiguousarray(codes, np.int8)
+    x = np.empty(codes.shape, np.float32)
+    c.call("fovea_quantize_from_i8", pointer(codes), codes.size, scale, zero, pointer(x))
+    return x

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# As an overlay port, in the source that it builds. In the registry vcpkg_from_github sets SOURCE_PATH instead.
+get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../../.." ABSOLUTE)
+
+set(simd auto)
+if(VCPKG_TARGET_ARCHITECTURE MATCHES "^arm64")
+  set(simd neon)  # which needs no other package
+endif()
+vcpkg_cmake_configure(
+  SOURCE_PATH "${SOURCE_PATH}"
+  OPTIONS
+    -DFETCHCONTENT_FULLY_DISCONNECTED=ON
+    -DFOVEA_BUILD_BENCH=OFF
+    -DFOVEA_BUILD_EXAMPLES=OFF
+    -DFOVEA_BUILD_TESTS=OFF
+    -DFOVEA_INSTALL=ON
+    -DFOVEA_SIMD=${simd}
+    "-DFOVEA_hwy_INCLUDE_DIR=${CURRENT_INSTALLED_DIR}/include"
+)
+vcpkg_cmake_install()
+vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/fovea)
+vcpkg_fixup_pkgconfig()
+file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share"
+  "${CURRENT_PACKAGES_DIR}/share/licenses")
+file(INSTALL "${CMAKE_CURRENT_LIST_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")
+vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")

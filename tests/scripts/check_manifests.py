@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the manifests of all packages against the library: versions, lists of files, switches. Prints what differs."""
+import json
+import pathlib
+import re
+import sys
+
+from library import ROOT, features
+
+VCPKG = "platform/packages/vcpkg/fovea/vcpkg.json"
+HEADER = ROOT / "lib" / "include" / "fovea" / "fovea.h"
+
+
+def text(path):
+    return (ROOT / path).read_text()
+
+
+def found(pattern, path):
+    match = re.search(pattern, text(path), flags=re.M)
+    return match[1] if match else None
+
+
+def sources_of_cmake():
+    """The folders that lib/CMakeLists.txt compiles; it takes all files of each."""
+    lists = text("lib/CMakeLists.txt")
+    operators = re.search(r"^set\(operators (.*?)\)", lists, flags=re.M)[1]
+    folders = re.search(r"^foreach\(folder IN ITEMS (.*?) \$\{operators\}\)", lists, flags=re.M)[1]
+    return sorted(str(path.relative_to(ROOT)) for folder in f"{folders} {operators}".split()
+                  for path in (ROOT / "lib" / "src" / folder).glob("*.cc"))
+
+
+def complaints():
+    version = ".".join(re.findall(r"^#define FOVEA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", HEADER.read_text(), flags=re.M))
+    versions = {
+        "idf_component.yml": found(r'^version: "(.*)"', "idf_component.yml"),
+        "library.json": json.loads(text("library.json"))["version"],
+        "meson.build": found(r"^project\(.* version: '(.*?)'", "meson.build"),
+        VCPKG: json.loads(text(VCPKG))["version"],
+    }
+    for path, its in versions.items():
+        if its != version:
+            yield f"{path}: version {its}, but fovea.h has {version}"
+
+    cmake = sources_of_cmake()
+    # What other manifests take by a pattern.
+    if cmake != sorted(str(path.relative_to(ROOT)) for path in (ROOT / "lib" / "src").glob("*/*.cc")):
+        yield "lib/CMakeLists.txt: its folders do not hold the same files as lib/src/*/*.cc"
+    if cmake != re.findall(r"^  '(lib/src/.*\.cc)',$", text("meson.build"), flags=re.M):
+        yield "meson.build: its sources are not lib/src/*/*.cc, in their order"
+
+    kconfig = "platform/packages/zephyr/Kconfig"
+    if re.findall(r"^config FOVEA_ENABLE_(\w+)$", text(kconfig), flags=re.M) != features():
+        yield f"{kconfig}: its switches are not those of fovea_config.h, in their order"
+
+    for readme in sorted(path / "README.md" for path in (ROOT / "platform" / "packages").iterdir() if path.is_dir()):
+        if not readme.exists():
+            yield f"{readme.relative_to(ROOT)}: is missing"
+
+
+found_complaints = list(complaints())
+print("\n".join(found_complaints) or f"the manifests agree with {HEADER.relative_to(pathlib.Path(ROOT))}")
+sys.exit(bool(found_complaints))

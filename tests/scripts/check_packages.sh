@@ -1,0 +1,199 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds the package of each channel in platform/packages and runs a program of a user of it: check_packages.sh [channel...]
+# Where a channel's own tools cannot be had from PyPI, stubs of the functions that they call stand in: see tests/packages.
+# Kernels are those of the scalar backend, which compiles fastest. All files lie in build/packages.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+work=$PWD/build/packages source=$PWD/build/packages/source venv=$PWD/build/venv-packages
+stubs=$source/tests/packages
+channels=(arduino cmsis-pack conan deb esp-idf meson platformio python vcpkg zephyr)
+export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
+scalar=-DFOVEA_WITH_SCALAR=1
+
+# quietly <command...>: its output only if it fails.
+quietly() {
+  "$@" >"$work/log" 2>&1 || {
+    tail -n 60 "$work/log"
+    return 1
+  }
+}
+
+# What the checks need, from apt and PyPI; and the tree as a release has it, without what builds and editors leave.
+setup() {
+  mkdir -p "$work"
+  ./run setup gcc-arm-none-eabi gcc-xtensa-lx106 libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib
+  [ "$venv/ready" -nt tests/packages/requirements.txt ] || {
+    python3 -m venv --clear "$venv" || {
+      echo "please install Python 3.11 or later with its modules venv and pip (python3-venv)"
+      return 1
+    }
+    quietly "$venv/bin/pip" install --disable-pip-version-check --only-binary :all: -r tests/packages/requirements.txt
+    touch "$venv/ready"
+  }
+  PATH=$venv/bin:$PATH
+  rm -rf "$source"
+  mkdir -p "$source"
+  git ls-files -z --cached --others --exclude-standard | tar -c --null --ignore-failed-read -T - | tar -x -C "$source"
+  local language
+  for language in c cpp; do
+    block "example: $language" >"$work/readme.$language"
+    block "output: $language" >"$work/readme.$language.txt"
+  done
+}
+
+# The fenced block behind <!-- mark --> in README.md.
+block() {
+  awk -v mark="<!-- $1 -->" 'index($0, mark) { found = 1 } /^```/ && found { if (inside) exit; inside = 1; next } inside' README.md
+}
+
+# prints_as_readme <c or cpp> <program>: runs a program of the README, which must print what stands there.
+prints_as_readme() {
+  "${@:2}" | diff "$work/readme.$1.txt" -
+}
+
+fresh() { rm -rf "${work:?}/$1" && mkdir -p "$work/$1"; }
+
+# Compiles for bare Arm as an IDE does that knows nothing but the standard.
+for_cortex_m4f() { # <flags and files>
+  arm-none-eabi-g++ -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=gnu++17 -fno-exceptions -fno-rtti "$@"
+}
+# The same for an ESP8266, whose compiler is the nearest that Debian has to an ESP32's; it comes without a C library.
+for_xtensa() { xtensa-lx106-elf-g++ -ffreestanding -mlongcalls -std=gnu++17 -fno-exceptions -fno-rtti "$@"; }
+
+check_arduino() {
+  fresh arduino
+  local library=$work/arduino/fovea
+  python3 "$source/platform/packages/amalgamate.py" "$work/arduino/amalgamation" --source fovea.cpp
+  python3 "$source/platform/packages/arduino/make_library.py" "$work/arduino/amalgamation" "$library"
+  # Beside the host's compiler, because each has one file to compile.
+  (for_cortex_m4f -Os -c "$library/src/fovea.cpp" -o "$work/arduino/cortex_m4f.o" &&
+    for_xtensa -Os -c "$library/src/fovea.cpp" -o "$work/arduino/xtensa.o") >"$work/arduino/boards.log" 2>&1 &
+  local boards=$!
+  quietly c++ -std=gnu++17 -O1 -I"$library/src" -I"$stubs/arduino" "$library/src/fovea.cpp" "$stubs/arduino/main.cc" \
+    -include Arduino.h -x c++ "$library/examples/Attention/Attention.ino" -o "$work/arduino/example"
+  prints_as_readme c "$work/arduino/example"
+  wait $boards || {
+    tail -n 60 "$work/arduino/boards.log"
+    return 1
+  }
+}
+
+check_cmsis-pack() {
+  fresh cmsis-pack
+  quietly python3 "$source/platform/packages/cmsis-pack/make_pack.py" "$work/cmsis-pack" --url https://fovea.invalid
+  python3 "$stubs/cmsis-pack/sources_of_pack.py" "$work"/cmsis-pack/fovea.fovea.*.pack "$work/cmsis-pack/unpacked" \
+    >"$work/cmsis-pack/sources"
+  # Nothing is linked: that the files compile is what the pack can get wrong.
+  sed "s|^|$work/cmsis-pack/unpacked/|" "$work/cmsis-pack/sources" >"$work/cmsis-pack/paths"
+  (cd "$work/cmsis-pack" && quietly for_cortex_m4f -fsyntax-only -Iunpacked/lib/include -Iunpacked/lib/src @paths)
+}
+
+check_conan() {
+  fresh conan
+  export CONAN_HOME=$work/conan
+  quietly conan profile detect
+  quietly conan create "$source" --no-remote -s compiler.cppstd=gnu17 -o simd=scalar
+}
+
+# The package's files, unpacked where no other file is, used by pkg-config.
+check_deb() {
+  command -v dpkg-deb >/dev/null || {
+    echo "skipped: there is no dpkg-deb"
+    return 0
+  }
+  fresh deb
+  quietly cmake -S "$source" -B "$work/deb/build" -DFOVEA_SIMD=scalar -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF \
+    -DFOVEA_BUILD_EXAMPLES=OFF
+  quietly cmake --build "$work/deb/build"
+  (cd "$work/deb/build" && quietly cpack -G DEB)
+  local package
+  package=$(echo "$work"/deb/build/libfovea-dev_*.deb)
+  dpkg-deb --field "$package" Package Version Maintainer Section | paste -s -d ' '
+  dpkg-deb -x "$package" "$work/deb/installed"
+  local flags
+  flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$work/deb/installed" -name fovea.pc)") pkg-config --cflags --libs fovea)
+  # shellcheck disable=SC2086  # flags, one word each
+  cc "$work/readme.c" $flags -o "$work/deb/example"
+  prints_as_readme c "$work/deb/example"
+}
+
+check_esp-idf() {
+  fresh esp-idf
+  quietly compote manifest lint "$source/idf_component.yml"
+  (cd "$source" && quietly compote component pack --name fovea --dest-dir "$work/esp-idf/packed")
+  mkdir "$work/esp-idf/component"
+  tar -xf "$work"/esp-idf/packed/fovea_*.tgz -C "$work/esp-idf/component"
+  quietly cmake -DESP_PLATFORM=1 -DCOMPONENT_DIR="$work/esp-idf/component" -P "$stubs/esp-idf/requirements.cmake"
+  quietly cmake -S "$stubs/esp-idf" -B "$work/esp-idf/build" -DFOVEA_SOURCE_DIR="$work/esp-idf/component" \
+    -DEXAMPLE_DIR="$work" -DCMAKE_CXX_FLAGS="-O1 $scalar"
+  quietly cmake --build "$work/esp-idf/build"
+  prints_as_readme c "$work/esp-idf/build/app"
+}
+
+check_meson() {
+  fresh meson
+  cp "$stubs/meson/meson.build" "$work/readme.c" "$work/meson/"
+  mkdir "$work/meson/subprojects"
+  ln -s "$source" "$work/meson/subprojects/fovea"
+  quietly meson setup "$work/meson/build" "$work/meson" --wrap-mode=nodownload -Dfovea:simd=scalar
+  quietly meson test -C "$work/meson/build"
+  prints_as_readme c "$work/meson/build/example"
+}
+
+check_platformio() {
+  fresh platformio
+  cp -R "$stubs/platformio/." "$work/platformio"
+  mkdir -p "$work/platformio/project/src" "$work/platformio/project/lib"
+  cp "$work/readme.c" "$work/platformio/project/src/main.c"
+  export PLATFORMIO_CORE_DIR=$work/platformio PLATFORMIO_SETTING_ENABLE_TELEMETRY=no PLATFORMIO_SETTING_CHECK_PLATFORMIO_INTERVAL=9999
+  # Packed as for the registry; without the name of the licence, which is looked up there.
+  grep -v '"license"' "$source/library.json" >"$work/platformio/library.json"
+  cp "$work/platformio/library.json" "$source/library.json"
+  quietly pio pkg pack "$source" -o "$work/platformio/fovea.tar.gz"
+  mkdir "$work/platformio/project/lib/fovea"
+  tar -xf "$work/platformio/fovea.tar.gz" -C "$work/platformio/project/lib/fovea"
+  quietly pio run -d "$work/platformio/project"
+  prints_as_readme c "$work/platformio/project/.pio/build/native/program"
+}
+
+check_python() {
+  fresh python
+  quietly pip wheel "$source" --no-deps --no-build-isolation -C cmake.define.FOVEA_SIMD=scalar -w "$work/python"
+  quietly pip install --no-deps --target "$work/python/installed" "$work"/python/fovea-*.whl
+  PYTHONPATH=$work/python/installed python "$stubs/python/test_fovea.py"
+}
+
+check_vcpkg() {
+  fresh vcpkg
+  quietly cmake -DPORT_DIR="$source/platform/packages/vcpkg/fovea" -DWORK="$work/vcpkg" -P "$stubs/vcpkg/install.cmake"
+  quietly cmake -S "$source/tests/consumer" -B "$work/vcpkg/consumer" -DCMAKE_PREFIX_PATH="$work/vcpkg/packages"
+  quietly cmake --build "$work/vcpkg/consumer"
+  "$work/vcpkg/consumer/consumer"
+}
+
+check_zephyr() {
+  fresh zephyr
+  FOVEA_KCONFIG=$source/platform/packages/zephyr/Kconfig "$stubs/zephyr/configuration.py" "$stubs/zephyr/Kconfig" \
+    "$stubs/zephyr/prj.conf" >"$work/zephyr/configuration.cmake"
+  quietly cmake -S "$stubs/zephyr" -B "$work/zephyr/build" -DFOVEA_SOURCE_DIR="$source" -DEXAMPLE_DIR="$work" \
+    -DCONFIGURATION="$work/zephyr/configuration.cmake" -DCMAKE_CXX_FLAGS="-O1 $scalar"
+  quietly cmake --build "$work/zephyr/build"
+  prints_as_readme c "$work/zephyr/build/app"
+}
+
+setup
+python3 tests/scripts/check_manifests.py
+failed=()
+for channel in "${@:-${channels[@]}}"; do
+  start=$SECONDS
+  result=passed
+  set +e  # or else this script would end here; in a condition, no failure would end a check
+  (set -e; "check_$channel")
+  status=$?
+  set -e
+  [ $status = 0 ] || { result=failed; failed+=("$channel"); }
+  printf '%-12s %s, %d s\n' "$channel" "$result" $((SECONDS - start))
+done
+[ ${#failed[@]} = 0 ]

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles the library without CMake, as a list of files and as one file: check_plain.py [processor...]
+
+Each file of lib/src is compiled with two include paths and no define, and the compiler's macros must choose the backend. Files
+with floating point are compiled again with the options that decide bits: the code must be the same, since the source says it
+all. What platform/packages/amalgamate.py writes must compile by one command; on this machine it must pass the [short] test cases,
+which --tests names: the build folder of a scalar library with the small test driver. Processors without a compiler are skipped.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+WORK = ROOT / "build" / "plain"
+PLAIN = ["-std=gnu++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+INCLUDES = ["-Ilib/include", "-Ilib/src"]
+DECIDING = ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+WITH_FLOATS = ["lib/src/attention/kernels.cc", "lib/src/attention/plan.cc", "lib/src/quantize/api.cc"]
+
+# Name: compiler and processor, backend. The compiler's own headers alone: neither Highway nor a C library.
+BARE = "-ffreestanding -nostdinc -isystem {include}"
+PROCESSORS = {
+    "cortex-m0plus": ("arm-none-eabi-g++ -mcpu=cortex-m0plus -mthumb", "scalar"),
+    "cortex-m4f": ("arm-none-eabi-g++ -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16", "scalar"),
+    "cortex-m55": ("arm-none-eabi-g++ -mcpu=cortex-m55 -mthumb -mfloat-abi=hard", "helium"),
+    "cortex-a53": ("aarch64-linux-gnu-g++ -mcpu=cortex-a53", "neon"),
+    "cortex-a7": ("arm-linux-gnueabihf-g++ -mcpu=cortex-a7 -mfpu=neon-vfpv4", "neon"),
+    "riscv32": (f"riscv64-unknown-elf-g++ -march=rv32imc -mabi=ilp32 {BARE}", "scalar"),
+    "xtensa": (f"xtensa-lx106-elf-g++ {BARE}", "scalar"),
+    "x86": ("g++", "highway"),
+    "x86-without-highway": (f"g++ {BARE}", "scalar"),
+}
+
+
+def run(command, **options):
+    result = subprocess.run(list(map(str, command)), cwd=options.pop("cwd", ROOT), capture_output=True, text=True, **options)
+    if result.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))}\n{(result.stdout + result.stderr)[-3000:]}")
+    return result.stdout
+
+
+def compiler_of(text):
+    words = text.split()
+    include = run([words[0], "-print-file-name=include"]).strip() if shutil.which(words[0]) else ""
+    return [word.format(include=include) for word in words]
+
+
+def code_of(compiler, source, output, *options):
+    """The machine code of a file, as text."""
+    run([*compiler, *PLAIN, *options, *INCLUDES, "-O2", "-c", source, "-o", output])
+    objdump = re.sub(r"g\+\+$", "objdump", compiler[0])
+    return run([objdump, "-dr", output]).split("\n", 3)[3]
+
+
+def check(name, pool):
+    text, backend = PROCESSORS[name]
+    compiler, folder = compiler_of(text), WORK / name
+    folder.mkdir(parents=True, exist_ok=True)
+    chosen = f'#include "targets/compiled.h"\nstatic_assert(FOVEA_WITH_{backend.upper()} == 1, "another backend is chosen");\n'
+    run([*compiler, *PLAIN, *INCLUDES, "-fsyntax-only", "-x", "c++", "-"], input=chosen)
+    files = sorted(path.relative_to(ROOT) for path in (ROOT / "lib" / "src").glob("*/*.cc"))
+    jobs = [pool.submit(run, [*compiler, *PLAIN, *INCLUDES, "-O1", "-c", file, "-o", folder / f"{file.parent.name}_{file.stem}.o"])
+            for file in files]
+    one_file = folder / "amalgamation.o"
+    jobs.append(pool.submit(run, [*compiler, *PLAIN, "-O1", "-c", "fovea.cc", "-o", one_file], cwd=WORK / "one"))
+    for job in jobs:
+        job.result()
+    if "nostdinc" not in text and backend != "highway":
+        # On NEON g++ 12 inlines kernels otherwise where options come from the command line; scalar and Helium show the same text.
+        for file in WITH_FLOATS[backend == "neon":]:
+            if code_of(compiler, file, folder / "a.o") != code_of(compiler, file, folder / "b.o", *DECIDING):
+                raise RuntimeError(f"{file}: {' '.join(DECIDING)} change the code: the source must say them")
+    print(f"{name}: {len(files)} files, and one of all: {backend}")
+
+
+def check_tests(build):
+    """Runs the short cases with the one file in the place of the library."""
+    build = build.resolve()
+    run(["g++", *PLAIN, "-O2", "-c", "fovea.cc", "-o", WORK / "fovea.o"], cwd=WORK / "one")
+    link = run(["ninja", "-C", build, "-t", "commands", "tests/fovea_tests"]).splitlines()[-1]
+    first, *others = link.split(" lib/libfovea.a")  # an archive may be named several times, an object once
+    link = f"{first} {WORK / 'fovea.o'}{''.join(others)}".replace("-o tests/fovea_tests", f"-o {WORK / 'tests'}")
+    run(["sh", "-c", link], cwd=build)
+    print("tests with the one file:", run([WORK / "tests", "[short]"]).splitlines()[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("processor", nargs="*", metavar="processor", help=f"of {', '.join(PROCESSORS)}; without it: all")
+    parser.add_argument("--tests", type=pathlib.Path, help="build folder whose tests are linked with the one file")
+    arguments = parser.parse_args()
+    shutil.rmtree(WORK, ignore_errors=True)
+    run([sys.executable, "platform/packages/amalgamate.py", WORK / "one"])
+    old = subprocess.run(["g++", "-std=gnu++14", *INCLUDES, "-fsyntax-only", "lib/src/base/info.cc"], cwd=ROOT, capture_output=True,
+                         text=True)
+    if old.returncode == 0 or "fovea is written in C++17" not in old.stderr:
+        sys.exit("an older standard than C++17 is not refused clearly")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for name in arguments.processor or PROCESSORS:
+            if shutil.which(PROCESSORS[name][0].split()[0]):
+                check(name, pool)
+            else:
+                print(f"{name}: skipped, there is no {PROCESSORS[name][0].split()[0]}")
+    if arguments.tests:
+        check_tests(arguments.tests)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except RuntimeError as error:
+        sys.exit(str(error))

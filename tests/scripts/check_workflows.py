@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks what GitHub reads, .github/workflows and .github/ISSUE_TEMPLATE, against the tree; nothing else runs it here.
+
+Workflows: keys that GitHub knows, jobs and steps that others name, matrix values, actions pinned by a commit, no text of strangers
+in a shell; and every script, command of ./run, preset, build folder and CMake option that a step names is one of this tree.
+Issue forms: the fields that a form needs. Usage: check_workflows.py [top of the tree]
+"""
+
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+import yaml
+
+TOP = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+WORKFLOW_KEYS = {"name", "on", "permissions", "concurrency", "env", "defaults", "jobs"}
+JOB_KEYS = {"name", "if", "needs", "runs-on", "container", "strategy", "permissions", "environment", "concurrency", "env",
+            "timeout-minutes", "steps"}
+STEP_KEYS = {"name", "id", "if", "uses", "with", "run", "env", "shell", "working-directory"}
+FORM_ELEMENTS = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
+EXPRESSION = re.compile(r"\$\{\{ (.+?) \}\}")
+PINNED = re.compile(r"uses: +([\w./-]+)@([0-9a-f]{40}) +# (v\d+\.\d+\.\d+)$")
+SAFE_IN_SHELL = re.compile(r"matrix\.")  # anything else goes through env, where the shell does not read it as its own text
+
+faults = []
+place = ""
+
+
+def expect(condition, text):
+    if not condition:
+        faults.append(f"{place}: {text}")
+
+
+def presets():
+    return {p["name"] for p in json.loads((TOP / "CMakePresets.json").read_text())["configurePresets"] if not p.get("hidden")}
+
+
+def run_commands():
+    text = (TOP / "run").read_text().split("\ncase $command in\n")[1]
+    return {name for names in re.findall(r"^  ([\w| -]+)\)", text, re.M) for name in names.split(" | ")}
+
+
+def cross_names():
+    return set(subprocess.run([TOP / "run", "cross", "list"], check=True, capture_output=True, text=True).stdout.split())
+
+
+def cmake_options():
+    files = list(TOP.glob("CMakeLists.txt")) + [f for d in ("lib", "platform", "tests") for f in (TOP / d).rglob("CMakeLists.txt")]
+    return set(re.findall(r"(?:option|set)\((FOVEA_\w+)", "".join(f.read_text() for f in files)))
+
+
+def check_command(words):
+    """One command of a shell, without its redirections."""
+    script = words[1] if words[0] in ("bash", "python3", "sh") and len(words) > 1 else words[0]
+    if "/" in script:
+        expect((TOP / script).is_file(), f"there is no {script}")
+    if words[0] == "./run":
+        expect(len(words) > 1 and words[1] in run_commands(), f"./run has no command {words[1:2]}")
+        if words[1] == "cross":
+            expect(words[2] in cross_names(), f"./run cross knows no {words[2]}")
+    for before, word in zip(words, words[1:]):
+        if before == "--preset":
+            expect(word in presets(), f"there is no preset {word}")
+        if before in ("--build", "--test-dir"):
+            expect(word.startswith("build/") and word[len("build/"):] in presets(), f"{word} is no preset's folder")
+    for option in re.findall(r"-D(FOVEA_\w+)=", " ".join(words)):
+        expect(option in cmake_options(), f"there is no CMake option {option}")
+
+
+def check_run(text, matrix):
+    for expression in EXPRESSION.findall(text):
+        expect(SAFE_IN_SHELL.match(expression), f"${{{{ {expression} }}}} in a shell: pass it by env")
+    variants = [text]
+    for key, values in matrix.items():
+        variants = [v.replace(f"${{{{ matrix.{key} }}}}", str(value)) for v in variants for value in values]
+    for variant in dict.fromkeys(variants):
+        subprocess.run(["bash", "-n", "-c", variant], check=True)
+        for line in variant.replace("\\\n", " ").splitlines():
+            for command in re.split(r"&&|\|\||;", line) if "'" not in line else [line]:
+                words = shlex.split(command, comments=True)
+                if words:
+                    check_command(words)
+
+
+def check_job(name, job, jobs):
+    global place
+    here = place = f"{place}, {name}"
+    expect(set(job) <= JOB_KEYS, f"keys that GitHub does not know: {set(job) - JOB_KEYS}")
+    for key in ("runs-on", "timeout-minutes", "steps"):
+        expect(key in job, f"has no {key}")
+    needs = job.get("needs", [])
+    for other in [needs] if isinstance(needs, str) else needs:
+        expect(other in jobs, f"needs {other}, which there is not")
+    matrix = job.get("strategy", {}).get("matrix", {})
+    ids = {step["id"] for step in job["steps"] if "id" in step}
+    for expression in EXPRESSION.findall(json.dumps(job)):
+        for key in re.findall(r"matrix\.([\w-]+)", expression):
+            expect(key in matrix, f"matrix has no {key}")
+        for key in re.findall(r"steps\.([\w-]+)", expression):
+            expect(key in ids, f"no step has the id {key}")
+    for number, step in enumerate(job["steps"], 1):
+        place = f"{here}, step {number}"
+        expect(set(step) <= STEP_KEYS, f"keys that GitHub does not know: {set(step) - STEP_KEYS}")
+        expect(("run" in step) != ("uses" in step), "has not one of run and uses")
+        if "run" in step:
+            check_run(step["run"], matrix)
+
+
+def check_workflow(file, pins):
+    global place
+    place = str(file.relative_to(TOP))
+    text = file.read_text()
+    workflow = yaml.safe_load(text)
+    workflow["on"] = workflow.pop(True, None)  # YAML 1.1 takes the word for a truth value
+    expect(set(workflow) <= WORKFLOW_KEYS, f"keys that GitHub does not know: {set(workflow) - WORKFLOW_KEYS}")
+    for key in ("name", "on", "permissions", "jobs"):
+        expect(workflow.get(key), f"has no {key}")
+    for line in text.splitlines():
+        if "uses:" in line:
+            pinned = PINNED.search(line)
+            expect(pinned, f"not pinned by a commit and its version: {line.strip()}")
+            if pinned:
+                expect(pins.setdefault(pinned[1], pinned[2]) == pinned[2], f"{pinned[1]} has two commits")
+    for name, job in workflow["jobs"].items():
+        place = str(file.relative_to(TOP))
+        check_job(name, job, workflow["jobs"])
+
+
+def check_form(file):
+    global place
+    place = str(file.relative_to(TOP))
+    form = yaml.safe_load(file.read_text())
+    if file.stem == "config":
+        return
+    for key in ("name", "description", "body"):
+        expect(form.get(key), f"has no {key}")
+    asked = [element for element in form["body"] if element["type"] != "markdown"]
+    expect({element["type"] for element in form["body"]} <= FORM_ELEMENTS, "an element that GitHub does not know")
+    expect(asked and all(element.get("id") and element["attributes"].get("label") for element in asked), "no id or label")
+    expect(len({element["id"] for element in asked}) == len(asked), "two elements have the same id")
+
+
+def main():
+    pins = {}
+    workflows = sorted((TOP / ".github/workflows").glob("*.yml"))
+    forms = sorted((TOP / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+    for file in workflows:
+        check_workflow(file, pins)
+    for file in forms:
+        check_form(file)
+    print("\n".join(faults) or f"{len(workflows)} workflows and {len(forms)} issue templates: as they should be")
+    return 1 if faults or not workflows or not forms else 0
+
+
+sys.exit(main())
