@@ -345,6 +345,13 @@ TEST_CASE("attention: pinned tokens stay visible, whatever window_left says", "[
     with.pinned_tokens = pinned;
     check_option(with, without);
   }
+  // More pinned tokens than there are keys, where scores are asked for, too.
+  for (const uint32_t pinned : {84u, 0xfffffff1u}) {
+    Problem all = without;
+    all.pinned_tokens = pinned;
+    all.stage = FOVEA_SCORES_MASKED;
+    CHECK(run_on_all_targets(all) == "");
+  }
   // Window and pinned tokens in one key tile, and in two; hidden by what hides others, but not by the window.
   for (const int64_t position : {-3, 6, 11, 40, 66}) {
     for (const fovea_scores_stage stage : {FOVEA_SCORES_SCALED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX}) {

@@ -457,6 +457,26 @@ TEST_CASE("stream: a window hides no key from a query as far before it as positi
   }
 }
 
+TEST_CASE("stream: of pushes of one key the stride between keys may be anything", "[short][stream]") {
+  Problem p;
+  p.q_heads = 2, p.q_tokens = 3, p.kv_tokens = 1, p.head_dim = 16, p.value_dim = 9;
+  AttentionCase test(p);
+  test.expected();
+  for (const fovea_target target : targets()) {
+    REQUIRE(test.run_unchecked({target}) == "");
+    const std::vector<float> out = test.out();
+    AttentionCase far(p);
+    far.args.kv.keys.token_stride = far.args.kv.values.token_stride = PTRDIFF_MAX / 5;
+    const Streamer stream(far, {target});
+    for (const int64_t first_key : {0, 13, 63}) {
+      const Guarded state = stream.begin(first_key);
+      stream.push(state, {0, 1});
+      stream.end(state);
+      CHECK(same_bits(far.out(), out));
+    }
+  }
+}
+
 TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written", "[short][stream]") {
   Problem p;
   p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 70;

@@ -6,6 +6,7 @@
 
 #include "attention/call.h"
 #include "base/key_places.h"
+#include "base/strides.h"
 #include "fovea/fovea.h"
 
 namespace fovea {
@@ -28,7 +29,9 @@ struct RowsInPlace {
   const float* data;
   ptrdiff_t stride;
 
-  KeyRows from(uint32_t key) const { return {data + ptrdiff_t(key) * stride, nullptr, stride, 0, FOVEA_F32}; }
+  KeyRows from(uint32_t key) const {
+    return {advanced(data, stride_bytes(stride, sizeof(float), ptrdiff_t(key))), nullptr, stride, 0, FOVEA_F32};
+  }
 };
 
 // The keys and values of one key head of one batch entry, for one task.

@@ -40,9 +40,9 @@ struct Positions {
   uint32_t hi(uint32_t token) const { return right ? clamp(first + token + right) : keys; }
   // Leaves only the keys of this range.
   void keep(const KeyRange& range) {
-    begin = begin > range.first ? uint32_t(begin) : range.first;
     keys = keys < range.end ? keys : range.end;
-    if (keys < begin) keys = begin;
+    begin = begin > range.first ? uint32_t(begin) : range.first;
+    if (begin > keys) begin = keys;
     if (range.pinned) left = 0;
   }
   uint32_t clamp(int64_t key) const {
