@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "examples/chat/tokenizer.h"
+
+#include <algorithm>
+#include <bitset>
+
+#include "examples/chat/pre_tokenizer.h"
+
+namespace chat {
+namespace {
+
+// What a file calls the types of tokens that stand for their texts.
+enum TokenType : uint32_t { kControl = 3, kUserDefined = 4 };
+
+uint64_t load(const unsigned char* data, int bytes) {
+  uint64_t value = 0;
+  for (int i = 0; i < bytes; ++i) value |= uint64_t{data[i]} << (8 * i);
+  return value;
+}
+
+// The next of some strings, and where its length lies; false where they end.
+class StringReader {
+ public:
+  explicit StringReader(const Strings& strings) : strings_(strings) {}
+
+  size_t place() const { return place_; }
+
+  bool next(std::string_view* text) {
+    const size_t left = strings_.bytes - at_;
+    if (left < 8) return false;
+    const uint64_t bytes = load(strings_.data + at_, 8);
+    if (bytes > left - 8) return false;
+    *text = {reinterpret_cast<const char*>(strings_.data + at_ + 8), static_cast<size_t>(bytes)};
+    place_ = at_;
+    at_ += 8 + static_cast<size_t>(bytes);
+    return true;
+  }
+
+ private:
+  Strings strings_;
+  size_t at_ = 0, place_ = 0;
+};
+
+// In a vocabulary each byte is a printable character. Those that Latin-1 prints are themselves; the others, in their
+// order, are the characters from 0x100 on.
+uint32_t character_of(uint32_t byte) {
+  if (byte <= 0x20) return byte + 0x100;
+  if (byte >= 0x7f && byte <= 0xa0) return byte - 0x7f + 0x121;
+  return byte == 0xad ? 0x143 : byte;
+}
+
+// The other way round; 0x100 of other characters.
+uint32_t byte_of(uint32_t character) {
+  if (character >= 0x100 && character <= 0x120) return character - 0x100;
+  if (character >= 0x121 && character <= 0x142) return character - 0x121 + 0x7f;
+  if (character == 0x143) return 0xad;
+  return character < 0x100 && character_of(character) == character ? character : 0x100;
+}
+
+// A text of the vocabulary as bytes; false where it has another character.
+bool spell(std::string_view text, char* bytes, size_t* count) {
+  *count = 0;
+  for (size_t at = 0; at < text.size();) {
+    uint32_t character = static_cast<unsigned char>(text[at++]);
+    if (character >= 0xc2 && character <= 0xc5 && at < text.size() && (text[at] & 0xc0) == 0x80) {
+      character = (character & 0x1f) << 6 | (text[at++] & 0x3f);
+    } else if (character >= 0x80) {
+      return false;
+    }
+    const uint32_t byte = byte_of(character);
+    if (byte > 0xff) return false;
+    bytes[(*count)++] = static_cast<char>(byte);
+  }
+  return true;
+}
+
+std::string number(uint64_t n) { return std::to_string(n); }
+
+}  // namespace
+
+// Tokens that there are, and those that there is room for.
+class Tokenizer::Output {
+ public:
+  Output(uint32_t* tokens, size_t room) : tokens_(tokens), room_(room) {}
+
+  void push(uint32_t token) {
+    if (count_ < room_) tokens_[count_] = token;
+    ++count_;
+  }
+  size_t count() const { return count_; }
+
+ private:
+  uint32_t* tokens_;
+  size_t room_, count_ = 0;
+};
+
+// Some bytes on their way to tokens.
+class Tokenizer::Window {
+ public:
+  // Begins with the tokens of the first bytes, as many as there is room for, and returns how many bytes it took.
+  size_t fill(const Tokenizer& tokenizer, std::string_view bytes) {
+    count_ = 0;
+    size_t at = 0;
+    for (; at < bytes.size() && count_ < kWindow; ++at) {
+      const uint16_t token = tokenizer.byte_tokens_[static_cast<unsigned char>(bytes[at])];
+      if (token != kNone) bytes_[count_] = 1, tokens_[count_++] = token;
+    }
+    for (size_t i = 0; i + 1 < count_; ++i) results_[i] = tokenizer.find_merge(tokens_[i], tokens_[i + 1]);
+    return at;
+  }
+
+  // Merges the pair of least rank, the first of several, until none is left. A merge moves what is behind it: that is
+  // faster than a heap for words as they are, and for a whole window it is bounded.
+  void merge(const Tokenizer& tokenizer) {
+    while (count_ > 1) {
+      const uint32_t* const least = std::min_element(results_, results_ + count_ - 1);
+      if (*least == kNoToken) return;
+      const size_t at = static_cast<size_t>(least - results_);
+      tokens_[at] = static_cast<uint16_t>(*least);
+      bytes_[at] = static_cast<uint16_t>(bytes_[at] + bytes_[at + 1]);
+      --count_;
+      std::copy(tokens_ + at + 2, tokens_ + count_ + 1, tokens_ + at + 1);
+      std::copy(bytes_ + at + 2, bytes_ + count_ + 1, bytes_ + at + 1);
+      std::copy(results_ + at + 1, results_ + count_, results_ + at);
+      if (at > 0) results_[at - 1] = tokenizer.find_merge(tokens_[at - 1], tokens_[at]);
+      if (at + 1 < count_) results_[at] = tokenizer.find_merge(tokens_[at], tokens_[at + 1]);
+    }
+  }
+
+  size_t count() const { return count_; }
+  uint32_t token(size_t i) const { return tokens_[i]; }
+  size_t bytes(size_t i) const { return bytes_[i]; }  // of token i
+
+ private:
+  size_t count_;
+  uint16_t tokens_[kWindow], bytes_[kWindow];
+  uint32_t results_[kWindow];  // of tokens i and i + 1
+};
+
+Tokenizer::Tokenizer() { std::fill_n(byte_tokens_, 256, kNone); }
+
+size_t Tokenizer::memory_bytes(const Vocabulary& vocabulary) {
+  if (vocabulary.tokens.count > kMostTokens || vocabulary.merges.count > kMostMerges) return 0;
+  return static_cast<size_t>(vocabulary.tokens.count) * (sizeof *places_ + sizeof *order_) +
+         static_cast<size_t>(vocabulary.merges.count) * sizeof *merges_;
+}
+
+std::string Tokenizer::init(const Vocabulary& vocabulary, void* memory, size_t bytes) {
+  *this = Tokenizer();
+  if (vocabulary.tokens.count > kMostTokens) return "has more than " + number(kMostTokens) + " tokens";
+  if (vocabulary.merges.count > kMostMerges) return "has more than " + number(kMostMerges) + " merges";
+  if (vocabulary.tokens.bytes > UINT32_MAX) return "has tokens of more than 4 GB";
+  if (!vocabulary.types) return "does not have a type for each token";
+  if (bytes < memory_bytes(vocabulary)) return "needs more memory for its tokens";
+  if (reinterpret_cast<uintptr_t>(memory) % kAlignment != 0) return "got memory for its tokens at an odd address";
+  places_ = static_cast<uint32_t*>(memory);
+  merges_ = reinterpret_cast<Merge*>(places_ + vocabulary.tokens.count);
+  order_ = reinterpret_cast<uint16_t*>(merges_ + vocabulary.merges.count);
+  std::string problem = init_tokens(vocabulary);
+  if (problem.empty()) problem = init_specials();
+  if (problem.empty()) problem = init_merges(vocabulary.merges);
+  if (!problem.empty()) *this = Tokenizer();
+  return problem;
+}
+
+std::string Tokenizer::init_tokens(const Vocabulary& vocabulary) {
+  texts_ = vocabulary.tokens.data;
+  types_ = vocabulary.types;
+  const uint32_t count = static_cast<uint32_t>(vocabulary.tokens.count);
+  StringReader reader(vocabulary.tokens);
+  for (uint32_t i = 0; i < count; ++i) {
+    std::string_view piece;
+    if (!reader.next(&piece)) return "lacks the text of token " + number(i);
+    if (piece.empty() || piece.size() > kMostTokenBytes) {
+      return "has token " + number(i) + " of " + number(piece.size()) + " bytes, not 1 to " + number(kMostTokenBytes);
+    }
+    places_[i] = static_cast<uint32_t>(reader.place());
+    order_[i] = static_cast<uint16_t>(i);
+  }
+  count_ = count;
+  std::sort(order_, order_ + count, [this](uint16_t a, uint16_t b) { return text(a) < text(b); });
+  for (uint32_t i = 1; i < count; ++i) {
+    if (text(order_[i - 1]) != text(order_[i])) continue;
+    return "has the same text for tokens " + number(order_[i - 1]) + " and " + number(order_[i]);
+  }
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    const uint32_t c = character_of(byte);
+    const char piece[] = {static_cast<char>(c < 0x80 ? c : 0xc0 | c >> 6), static_cast<char>(0x80 | (c & 0x3f))};
+    const uint32_t token = find({piece, c < 0x80 ? size_t{1} : size_t{2}});
+    byte_tokens_[byte] = token == kNoToken ? kNone : static_cast<uint16_t>(token);
+    if (token == kNoToken && ((byte >= 0x20 && byte < 0x7f) || byte == '\n')) {
+      return "has no token for the byte " + number(byte);
+    }
+    if (token != kNoToken && special(token)) return "has a special token for the byte " + number(byte);
+  }
+  return {};
+}
+
+std::string Tokenizer::init_specials() {
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (!special(i)) continue;
+    if (special_count_ == kMostSpecials) return "has more than " + number(kMostSpecials) + " special tokens";
+    specials_[special_count_++] = static_cast<uint16_t>(i);
+  }
+  return {};
+}
+
+// A token must be made by one merge, and before others use it. Trained merges are so; encode_piece relies on it.
+std::string Tokenizer::init_merges(const Strings& merges) {
+  std::bitset<size_t{kMostTokens} + 1> seen;
+  StringReader reader(merges);
+  for (uint32_t rank = 0; rank < merges.count; ++rank) {
+    std::string_view pair;
+    if (!reader.next(&pair)) return "lacks merge " + number(rank);
+    const size_t space = pair.find(' ');
+    if (space == std::string_view::npos || pair.size() - 1 > kMostTokenBytes) {
+      return "has merge " + number(rank) + ", which is not two tokens with a space between them";
+    }
+    char both[kMostTokenBytes];
+    std::copy_n(pair.begin(), space, both);
+    std::copy(pair.begin() + space + 1, pair.end(), both + space);
+    const uint32_t left = find(pair.substr(0, space)), right = find(pair.substr(space + 1));
+    const uint32_t merged = find({both, pair.size() - 1});
+    if (left == kNoToken || right == kNoToken || merged == kNoToken) {
+      return "has merge " + number(rank) + " of or to a token that it does not have";
+    }
+    if (special(merged)) return "has merge " + number(rank) + " to a special token";
+    if (seen[merged]) return "has merge " + number(rank) + " to a token that was made or used before";
+    seen[left] = seen[right] = seen[merged] = true;
+    merges_[rank] = {left << 16 | right, rank << 16 | merged};
+  }
+  merge_count_ = static_cast<uint32_t>(merges.count);
+  std::sort(merges_, merges_ + merge_count_, [](const Merge& a, const Merge& b) { return a.pair < b.pair; });
+  return {};
+}
+
+std::string_view Tokenizer::text(uint32_t token) const {
+  const unsigned char* const data = texts_ + places_[token];
+  return {reinterpret_cast<const char*>(data + 8), static_cast<size_t>(load(data, 8))};
+}
+
+bool Tokenizer::special(uint32_t token) const {
+  const uint64_t type = load(types_ + size_t{4} * token, 4);
+  return type == kControl || type == kUserDefined;
+}
+
+uint32_t Tokenizer::find(std::string_view piece) const {
+  const uint16_t *const begin = order_, *const end = begin + count_;
+  const uint16_t* const found =
+      std::lower_bound(begin, end, piece, [this](uint16_t token, std::string_view p) { return text(token) < p; });
+  return found != end && text(*found) == piece ? *found : kNoToken;
+}
+
+// What two tokens become, behind its rank; kNoToken where they do not merge.
+uint32_t Tokenizer::find_merge(uint32_t left, uint32_t right) const {
+  const uint32_t pair = left << 16 | right;
+  const Merge *const begin = merges_, *const end = begin + merge_count_;
+  const Merge* const found =
+      std::lower_bound(begin, end, pair, [](const Merge& merge, uint32_t p) { return merge.pair < p; });
+  return found != end && found->pair == pair ? found->result : kNoToken;
+}
+
+// Where the text of a special token begins, the longest of several; the end of the text where there is none.
+size_t Tokenizer::find_special(std::string_view bytes, uint32_t* token) const {
+  *token = kNoToken;
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    for (uint32_t i = 0; i < special_count_; ++i) {
+      const std::string_view piece = text(specials_[i]);
+      if (bytes[at] != piece[0] || bytes.substr(at, piece.size()) != piece) continue;
+      if (*token == kNoToken || piece.size() > text(*token).size()) *token = specials_[i];
+    }
+    if (*token != kNoToken) return at;
+  }
+  return bytes.size();
+}
+
+// Of a piece that is longer than a window, the first half of a window's tokens are kept, and the next window begins
+// behind them. It must begin with the token that followed in the window before. Then all tokens together are those of
+// the whole piece, because tokens are the encoding of their bytes if and only if each two neighbours are that of theirs:
+// - Merges of one rank are all made before those of greater ranks, from left to right, since init_merges has seen to it
+//   that a merge's result is part of greater ranks alone.
+// - Where no merge crosses the limits of some tokens, what happens within a token does not depend on the others. Were
+//   neighbours right and the whole wrong, consider the first merge that crosses a limit. Up to it, the two tokens beside
+//   the limit went the same way as alone; so alone the merge would cross too.
+bool Tokenizer::encode_piece(std::string_view piece, Output* output) const {
+  Window window;
+  for (uint32_t expected = kNoToken;;) {
+    const size_t taken = window.fill(*this, piece);
+    window.merge(*this);
+    if (expected != kNoToken && window.token(0) != expected) return false;
+    const bool last = taken == piece.size();
+    size_t kept = 0, bytes = 0;
+    for (; kept < window.count() && (last || bytes < kWindow / 2); ++kept) {
+      output->push(window.token(kept));
+      bytes += window.bytes(kept);
+    }
+    if (last) return true;
+    expected = window.token(kept);
+    for (; bytes > 0; piece.remove_prefix(1)) {
+      if (spells(static_cast<unsigned char>(piece[0]))) --bytes;
+    }
+  }
+}
+
+bool Tokenizer::encode_plain(std::string_view bytes, Output* output) const {
+  while (!bytes.empty()) {
+    const size_t piece = piece_bytes(bytes);
+    if (!encode_piece(bytes.substr(0, piece), output)) return false;
+    bytes.remove_prefix(piece);
+  }
+  return true;
+}
+
+size_t Tokenizer::encode(std::string_view bytes, bool specials, uint32_t* tokens, size_t room) const {
+  Output output(tokens, room);
+  for (;;) {
+    uint32_t token = kNoToken;
+    const size_t plain = specials ? find_special(bytes, &token) : bytes.size();
+    if (!encode_plain(bytes.substr(0, plain), &output)) return kRefused;
+    if (token == kNoToken) return output.count();
+    output.push(token);
+    bytes.remove_prefix(plain + text(token).size());
+  }
+}
+
+size_t Tokenizer::decode(uint32_t token, char* bytes, size_t room) const {
+  if (token >= count_) return 0;
+  const std::string_view piece = text(token);
+  char spelled[kMostTokenBytes];
+  size_t count = 0;
+  if (special(token) || !spell(piece, spelled, &count)) {
+    count = piece.size();
+    std::copy(piece.begin(), piece.end(), spelled);
+  }
+  std::copy_n(spelled, std::min(count, room), bytes);
+  return count;
+}
+
+}  // namespace chat
