@@ -276,12 +276,14 @@ size_t Tokenizer::find_special(std::string_view bytes, uint32_t* token) const {
 
 // Of a piece that is longer than a window, the first half of a window's tokens are kept, and the next window begins
 // behind them. It must begin with the token that followed in the window before. Then all tokens together are those of
-// the whole piece, because tokens are the encoding of their bytes if and only if each two neighbours are that of theirs:
+// the whole piece, because tokens are the encoding of their bytes if and only if each two neighbours are that of
+// theirs:
 // - Merges of one rank are all made before those of greater ranks, from left to right, since init_merges has seen to it
 //   that a merge's result is part of greater ranks alone.
-// - Where no merge crosses the limits of some tokens, what happens within a token does not depend on the others. Were
-//   neighbours right and the whole wrong, consider the first merge that crosses a limit. Up to it, the two tokens beside
-//   the limit went the same way as alone; so alone the merge would cross too.
+// - Where no merge crosses the limits of some tokens, what happens within a token does not depend on the others. So
+//   neighbours in an encoding are the encoding of their bytes.
+// - Were neighbours right and the whole wrong, consider the first merge that crosses a limit. Up to it, the two tokens
+//   beside the limit went the same way as alone; so alone the merge would cross too.
 bool Tokenizer::encode_piece(std::string_view piece, Output* output) const {
   Window window;
   for (uint32_t expected = kNoToken;;) {

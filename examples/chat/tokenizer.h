@@ -28,20 +28,22 @@ class Tokenizer {
   // The tables of a vocabulary: 4 + 2 bytes a token and 8 a merge, 0.7 MB for SmolLM2. 0 where init refuses its counts.
   static size_t memory_bytes(const Vocabulary& vocabulary);
 
-  // Returns what is wrong with a vocabulary; empty if nothing is. The vocabulary's bytes, and the memory, must stay where
-  // they are. Memory begins at a multiple of kAlignment, and has memory_bytes.
+  // Returns what is wrong with a vocabulary; empty if nothing is. The vocabulary's bytes, and the memory, must stay
+  // where they are. Memory begins at a multiple of kAlignment, and has memory_bytes.
   std::string init(const Vocabulary& vocabulary, void* memory, size_t bytes);
 
-  // Writes the tokens of a text, and returns how many they are. Of more than `room`, only the first so many are written.
-  // With `specials`, the texts of special tokens (those of control and those that a user defined) become these tokens;
-  // without, they are plain text, so that what a user writes cannot pretend to be the template of a conversation.
+  // Writes the tokens of a text, and returns how many they are. Of more than `room`, only the first so many are
+  // written. With `specials`, the texts of special tokens (those of control and those that a user defined) become these
+  // tokens; without, they are plain text, so that what a user writes cannot pretend to be the template of a
+  // conversation.
   //
   // Text is bytes: what is not UTF-8 is cut into pieces as punctuation is, and comes back the same from decode. Bytes
   // for which the vocabulary has no token are left out, as Hugging Face's tokenizer does: see spells.
   //
-  // Time is proportional to the text's bytes, whatever they are. A piece of more than kWindow bytes, such as a word of
-  // that length, is encoded in windows, where that is shown to yield the same tokens: see encode_piece. No text is known
-  // where it is not; it would be refused, with kRefused.
+  // Time is proportional to the text's bytes, whatever they are. A piece of more than kWindow bytes, such as a very
+  // long word, is encoded in windows, and refused (kRefused) where these could yield other tokens than the whole: see
+  // encode_piece. That takes a word in which bytes decide the tokens of others 512 bytes before them. A search for such
+  // words came to 131 bytes with SmolLM2's vocabulary.
   size_t encode(std::string_view text, bool specials, uint32_t* tokens, size_t room) const;
 
   // Whether the vocabulary has a token for a byte. Init requires one for those of printable ASCII and line feeds.
