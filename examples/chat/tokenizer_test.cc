@@ -178,15 +178,17 @@ void check_specials() {
   words.add("<|end|>", MadeVocabulary::kControl);
   words.add("<|end|>!", MadeVocabulary::kUserDefined);
   words.add("\u4f60", MadeVocabulary::kNormal);  // not spelled in bytes: it stands for itself
+  words.add("<\u00e9>", MadeVocabulary::kControl);
   const Made made(words.vocabulary());
   const uint32_t end = made.tokenizer.find("<|end|>");
-  check(end == 256 && made.tokenizer.find("<|end") == kNoToken && made.tokenizer.count() == 259, "find and count");
+  check(end == 256 && made.tokenizer.find("<|end") == kNoToken && made.tokenizer.count() == 260, "find and count");
   check(made.encode("a<|end|>b<|end|>!<|end", true) ==
             std::vector<uint32_t>{'a', end, 'b', end + 1, '<', '|', 'e', 'n', 'd'},
         "special tokens");
   check(made.encode("<|end|>") == std::vector<uint32_t>{'<', '|', 'e', 'n', 'd', '|', '>'}, "special tokens as text");
   check(made.encode("  <|end|>  ", true).size() == 5, "spaces beside a special token");
-  check(made.decode({end, 'a', end + 1, end + 2}) == "<|end|>a<|end|>!\u4f60", "texts of special tokens");
+  check(made.decode({end, 'a', end + 1, end + 2, end + 3}) == "<|end|>a<|end|>!\u4f60<\u00e9>",
+        "texts of special tokens");
 }
 
 void check_missing_bytes() {
@@ -281,6 +283,9 @@ void check_misuse() {
     check(got == problem, "\"" + got + "\", not \"" + problem + "\"");
   };
   refuses(good, 0, 0, "");
+  Tokenizer again;
+  again.init(good, memory.data(), 4 * memory.size());
+  check(!again.init(good, nullptr, 0).empty() && again.count() == 0, "a tokenizer that got no memory again");
   refuses(good, 1, 0, "needs more memory for its tokens");
   refuses(good, 0, 2, "got memory for its tokens at an odd address");
   Vocabulary bad = good;
@@ -326,6 +331,11 @@ void check_stream() {
   check(stream_of("\xed\xa0\x80\xc0\xaf\xf4\x90") == "\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd",
         "surrogates and others");
   check(stream_of("b") == "b", "a text after another");
+
+  words.merge('a', 0xc3);
+  const Made cutting(words.vocabulary());
+  TextStream cut(cutting.tokenizer);
+  check(cut.add(256) == "a" && cut.add(0xa9) == "\u00e9", "a token that ends within a character");
 }
 
 }  // namespace
