@@ -64,7 +64,7 @@ void spoil(Bytes& bytes, MadeVocabulary* words) {
         if (!merges.empty()) std::swap(merges[merge], merges.back());
         break;
       default:
-        if (!merges.empty()) merges[merge].insert(bytes.below(3), 1, bytes.flag() ? ' ' : 'a');
+        if (!merges.empty()) merges[merge].insert(0, 1, bytes.flag() ? ' ' : 'a');
     }
   }
 }
