@@ -8,7 +8,6 @@
 //
 // Exit code: 0; 1 when another text comes out or a call fails; 2 for arguments that are wrong.
 #include <cstdio>
-#include <cstdlib>
 
 #include "model.h"
 #include "platform/platform.h"
@@ -205,18 +204,28 @@ int check_all() {
   return failure;
 }
 
+// Digits alone, that make a number of 32 bits.
+bool parse_seed(const char* text, uint32_t& seed) {
+  uint64_t number = 0;
+  const char* digit = text;
+  for (; *digit >= '0' && *digit <= '9' && number <= 0xffffffff; ++digit) {
+    number = 10 * number + static_cast<uint64_t>(*digit - '0');
+  }
+  seed = static_cast<uint32_t>(number);
+  return digit != text && *digit == 0 && number <= 0xffffffff;
+}
+
 int run_program(int argc, char** argv) {
   if (argc <= 1) return check_all();
-  char* end = nullptr;
-  const unsigned long seed = argc > 2 ? std::strtoul(argv[2], &end, 10) : 0;
-  if (argc > 3 || (end && (*end != 0 || end == argv[2])) || seed > 0xffffffff) {
+  uint32_t seed = 0;
+  if (argc > 3 || (argc > 2 && !parse_seed(argv[2], seed))) {
     std::printf("usage: firmware_text [text [seed]]\n");
     return kUsage;
   }
   const fovea::Target target = platform::target_from_environment();
   if (target == platform::kNoTarget) return kUsage;
   Run run{target, true};
-  const int failure = read_and_write(run, {argv[1], static_cast<uint32_t>(seed), nullptr});
+  const int failure = read_and_write(run, {argv[1], seed, nullptr});
   print_figures(run);
   return failure;
 }
