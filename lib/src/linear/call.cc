@@ -89,8 +89,8 @@ void run_i8_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t e
   const size_t unit = unit_bytes(c.inputs.dtype), out_unit = unit_bytes(c.outputs.dtype);
   I8Tokens tokens = {advanced(c.x, stride_bytes(c.x_stride, unit, ptrdiff_t(token))), c.x_stride, c.inputs};
   if (tokens.in.scales) tokens.in.scales += ptrdiff_t(token) * tokens.in.scales_stride;
-  c.i8->begin(tile, tokens);
   const bool grouped = kI8GroupedFormats && c.plan.grouped;
+  (grouped ? c.i8->begin_groups : c.i8->begin)(tile, tokens);
   const uint32_t step = c.plan.few ? end - begin : grouped ? kGroupedOutputs : kLinearOutputs;
   for (uint32_t output = begin; output < end; output += step) {
     I8Rows rows = {weights_from(c.weights, c.in_dim, output),

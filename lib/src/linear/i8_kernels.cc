@@ -32,6 +32,7 @@ namespace of_helium {
 #include "simd/dot_helium.inl"
 #define FOVEA_DOT_BLOCK "math/dot_block_helium.inl"
 #define FOVEA_DOT_ROWS "linear/i8_rows_helium.inl"
+#define FOVEA_DOT_GROUPS "linear/i8_groups_helium.inl"
 #define FOVEA_DOT_FEW_ROWS
 #include "linear/i8_dot_kernels.inl"
 }
@@ -59,6 +60,12 @@ namespace of_vnni {
 #define FOVEA_DOT_FEW_ROWS
 #define FOVEA_DOT_FEW_GROUPS
 #include "linear/i8_dot_kernels.inl"
+}
+namespace of_vnni_groups {
+#define FOVEA_DOT_UNSIGNED_ROWS
+#include "simd/dot_vnni.inl"
+#include "linear/i8_dot_kernels.inl"
+#undef FOVEA_DOT_UNSIGNED_ROWS
 }
 #endif
 #if defined(FOVEA_HAS_NEON_DOT)
@@ -92,6 +99,7 @@ constexpr I8LinearTable Table() {
 #endif
 #if FOVEA_DOT_LANES >= 8
   of_vnni::AddKernels(&table);
+  of_vnni_groups::AddGroupKernels(&table);
 #endif
 #if defined(FOVEA_HAS_NEON_DOT)
   of_sdot::AddKernels(&table);

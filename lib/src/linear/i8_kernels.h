@@ -25,8 +25,8 @@ constexpr uint32_t kMostI8Inputs = 65536;
 // Inputs that weights are multiplied with at a time. Where codes are wider than bytes, kLinearGrain rows of so many
 // inputs are brought, into as many bytes as rows of f32 are widened to.
 constexpr uint32_t i8_inputs(const DotTraits& dot) { return kLinearInputs * 4 / dot.code_bytes; }
-// Outputs that a tile takes at a time where weights lie in groups. Behind their sums there is room for the sums of one
-// group: of kLinearGrain outputs, and of the tokens' codes.
+// Outputs that a tile takes at a time where weights lie in groups. Behind their sums there is room for those of
+// kLinearGrain outputs more, and for the sums of the tokens' codes in as many groups.
 constexpr uint32_t kGroupedOutputs = kLinearOutputs - 2 * kLinearGrain;
 // The few-tokens kernel reads up to this many codes of a token at once.
 constexpr uint32_t kFewReads = 64;
@@ -79,7 +79,9 @@ struct I8Rows {
 struct I8LinearKernel {
   void (*begin)(const I8TokenTile&, const I8Tokens&);
   void (*multiply)(const I8TokenTile&, const I8Rows&);         // weights of I8
-  void (*multiply_groups)(const I8TokenTile&, const I8Rows&);  // weights in groups; at most kGroupedOutputs in a tile
+  // Weights in groups; at most kGroupedOutputs in a tile.
+  void (*begin_groups)(const I8TokenTile&, const I8Tokens&);
+  void (*multiply_groups)(const I8TokenTile&, const I8Rows&);
 };
 enum I8LinearIndex : uint32_t { kI8FewTokens, kI8TokenTile, kI8LinearKernels };
 

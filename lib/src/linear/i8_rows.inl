@@ -37,10 +37,16 @@ FOVEA_TEMPLATE void MultiplyVectors(const I8TokenTile& t, const dot::RowCode* ro
   }
 }
 
+// Whether a block of kMost vectors is the next for so many columns: not where it would leave a single vector.
+template <int kMost>
+FOVEA_INLINE bool TakesVectors(size_t columns) {
+  return columns >= kMost * kLanes && (kPreferSize || kMost <= 2 || columns != (kMost + 1) * kLanes);
+}
+
 template <int kMost>
 FOVEA_INLINE void MultiplyColumns(const I8TokenTile& t, const dot::RowCode* rows, ptrdiff_t stride, uint32_t count,
                                   size_t input, size_t inputs, bool goes_on, float* sums, size_t column) {
-  for (; column + kMost * kLanes <= t.columns; column += kMost * kLanes) {
+  for (; TakesVectors<kMost>(t.columns - column); column += kMost * kLanes) {
     MultiplyVectors<kMost>(t, rows, stride, count, input, inputs, goes_on, sums, column);
   }
   if constexpr (kMost > 1) {

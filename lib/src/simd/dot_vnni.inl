@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The dot words of x86's vpdpbusd, which multiplies unsigned bytes by signed ones. The instruction is written as text,
-// so that it needs no other compiler flags than its neighbours.
+// so that it needs no other compiler flags than its neighbours. With FOVEA_DOT_UNSIGNED_ROWS the unsigned bytes are
+// those of rows, else those of columns.
 
 namespace dot {
 
 constexpr DotKind kKind = kDotVnni;
+#if defined(FOVEA_DOT_UNSIGNED_ROWS)
+constexpr bool kUnsignedQueries = false, kSignedWeights = true;
+#else
 constexpr bool kUnsignedQueries = true, kSignedWeights = false;
+#endif
 using Code = uint8_t;
 using RowCode = int8_t;
 
@@ -16,17 +21,18 @@ constexpr int RegistersBeside(int vectors, int) { return vectors + 1; }
 
 #if FOVEA_DOT_LANES == 16
 FOVEA_INLINE X LoadX(const Code* p) { return _mm512_loadu_si512(p); }
-FOVEA_INLINE Sum Dot(X x, E e, Sum sum) {
+FOVEA_INLINE Sum DotBytes(X x, E e, Sum sum) {
   asm("{vpdpbusd %2, %1, %0|vpdpbusd %0, %1, %2}" : "+v"(sum) : "v"(x), "v"(e));
   return sum;
 }
 #else
 FOVEA_INLINE X LoadX(const Code* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-FOVEA_INLINE Sum Dot(X x, E e, Sum sum) {
+FOVEA_INLINE Sum DotBytes(X x, E e, Sum sum) {
   asm("%{vex%} {vpdpbusd %2, %1, %0|vpdpbusd %0, %1, %2}" : "+x"(sum) : "x"(x), "x"(e));
   return sum;
 }
 #endif
+FOVEA_INLINE Sum Dot(X x, E e, Sum sum) { return kUnsignedQueries ? DotBytes(x, e, sum) : DotBytes(e, x, sum); }
 FOVEA_INLINE E LoadE(const RowCode* p) {
   int32_t bytes;
   __builtin_memcpy(&bytes, p, 4);
@@ -44,7 +50,7 @@ FOVEA_INLINE Sum DotAdd(X x, E e, Sum sum) {
 
 constexpr size_t PlaceOf(size_t d) { return d; }
 FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
-  hn::StoreU8(hn::Xor(hn::BitCast(kI, biased), hn::Set(kI, 0x80)), lanes);
+  hn::StoreU8(hn::Xor(hn::BitCast(kI, biased), hn::Set(kI, kUnsignedQueries ? 0x80 : 0)), lanes);
 }
 FOVEA_INLINE void StoreWeights(const VF (&biased)[4], Code* to) { StoreWords(hn::Raw(PackBytes(biased)), to); }
 FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }

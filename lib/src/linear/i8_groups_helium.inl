@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Helium's products of groups: those of a group with some rows come to memory first.
+
+// sums[column] += the product of one row's group, an integer to which `start` is added, times scale.
+FOVEA_INLINE void AddGroupOfRow(const I8TokenTile& t, const float* products, int32_t start, VF scale, bool first,
+                                float* sums) {
+  for (size_t c = 0; c < t.columns; c += kLanes) {
+    const VF product = hn::ConvertTo(kF, hn::Add(LoadInts(products + c), hn::Set(kI, start)));
+    const VF before = first ? hn::Zero(kF) : hn::LoadU(kF, sums + c);
+    hn::StoreU(hn::Add(before, hn::Mul(product, scale)), kF, sums + c);
+  }
+}
+
+// The groups of `count` rows: of the outputs from `row` on, for the n inputs from d on.
+FOVEA_INLINE void AddGroups(const I8TokenTile& t, const I8Rows& w, uint32_t row, uint32_t count, size_t d, size_t n) {
+  const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
+  float* const products = t.sums + size_t(kGroupedOutputs) * t.columns;
+  const float* const x_sums = products + size_t(kLinearGrain) * t.columns;
+  const GroupsAt groups = GroupsAt::Of(w.weights, t.in_dim, row, d / kScaleGroup);
+  int8_t unpacked[kLinearGrain][kScaleGroup];
+  const int8_t* codes = unpacked[0];
+  ptrdiff_t stride = kScaleGroup;
+  if (groups.dtype == FOVEA_Q8_0) {
+    codes = reinterpret_cast<const int8_t*>(groups.Codes(0));
+    stride = groups.stride;
+  } else {
+    for (uint32_t k = 0; k < count; ++k) PutNibbles(groups.Codes(k), groups.Bias(), unpacked[k]);
+  }
+  MultiplyRowsOfTile(t, codes, stride, count, d, n, false, products);
+  float* sums = t.sums + size_t(row) * t.columns;
+  for (uint32_t k = 0; k < count; ++k, sums += t.columns) {
+    const int32_t start = zero == 0 ? 0 : -zero * dot::SumOfRow(codes + ptrdiff_t(k) * stride, n);
+    AddGroupOfRow(t, products + size_t(k) * t.columns, start, groups.Scale(k), d == 0, sums);
+    if (groups.dtype == FOVEA_Q4_1) AddGroupOfRow(t, x_sums, -zero * int32_t(n), groups.Least(k), false, sums);
+  }
+}
+
+FOVEA_KERNEL void I8MultiplyGroups(const I8TokenTile& t, const I8Rows& w) {
+  int8_t ones[kScaleGroup];
+  for (int8_t& one : ones) one = 1;
+  float* const x_sums = t.sums + size_t(kGroupedOutputs + kLinearGrain) * t.columns;
+  for (size_t d = 0; d < t.in_dim; d += kScaleGroup) {
+    const size_t n = t.in_dim - d < kScaleGroup ? t.in_dim - d : kScaleGroup;
+    if (w.weights.dtype == FOVEA_Q4_1) MultiplyRowsOfTile(t, ones, kScaleGroup, 1, d, n, false, x_sums);
+    for (uint32_t row = 0; row < w.outputs; row += kLinearGrain) {
+      AddGroups(t, w, row, w.outputs - row < kLinearGrain ? w.outputs - row : kLinearGrain, d, n);
+    }
+  }
+  for (size_t column = 0; column < t.live; column += kLanes) EndColumns<true>(t, w, column);
+}
