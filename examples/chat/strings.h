@@ -19,7 +19,8 @@ struct Strings {
 struct Vocabulary {
   Strings tokens;  // a token's text; its number is its place
   Strings merges;  // two texts with a space between them, the most frequent first
-  const unsigned char* types;  // an int32_t of each token, at any address: 1 normal, 3 control, 4 defined by a user, ...
+  // An int32_t of each token, at any address: 1 normal, 3 control, 4 defined by a user, ...
+  const unsigned char* types;
 };
 
 }  // namespace chat

@@ -7,10 +7,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
+#include "examples/chat/gguf.h"
+#include "examples/chat/mapped_file.h"
 #include "examples/chat/text_stream.h"
 #include "examples/chat/tokenizer.h"
 
@@ -19,75 +20,19 @@ namespace {
 
 constexpr int kLines = 2000;
 
-std::string read_file(const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+std::string read_vocabulary(const MappedFile& file, Vocabulary* vocabulary) {
+  Gguf gguf;
+  const std::string problem = gguf.read(file.data(), file.bytes());
+  if (!problem.empty()) return problem;
+  GgufValue types;
+  if (!gguf.strings("tokenizer.ggml.tokens", &vocabulary->tokens) ||
+      !gguf.strings("tokenizer.ggml.merges", &vocabulary->merges) || !gguf.find("tokenizer.ggml.token_type", &types) ||
+      !types.is_array || types.type != GgufType::kI32 || types.count != vocabulary->tokens.count) {
+    return "has no vocabulary";
+  }
+  vocabulary->types = types.data;
+  return {};
 }
-
-// Finds the vocabulary among the values of a GGUF file (ggml's docs/gguf.md).
-class Values {
- public:
-  explicit Values(const std::string& file) : file_(file) {}
-
-  bool find(Vocabulary* vocabulary) {
-    if (file_.compare(0, 4, "GGUF") != 0) return false;
-    at_ = 16;  // behind the version and the count of tensors
-    int found = 0;
-    for (uint64_t values = number(8); values > 0 && !ended_; --values) {
-      const std::string key = text();
-      const uint64_t type = number(4);
-      Strings strings = {};
-      skip(type, &strings);
-      if (key == "tokenizer.ggml.tokens") vocabulary->tokens = strings, ++found;
-      if (key == "tokenizer.ggml.merges") vocabulary->merges = strings, ++found;
-      if (key == "tokenizer.ggml.token_type") vocabulary->types = strings.data, ++found;
-    }
-    return found == 3 && !ended_;
-  }
-
- private:
-  static constexpr uint64_t kString = 8, kArray = 9;
-
-  uint64_t number(size_t bytes) {
-    if (file_.size() - at_ < bytes) ended_ = true;
-    uint64_t value = 0;
-    for (size_t i = 0; i < bytes && !ended_; ++i) {
-      value |= uint64_t{static_cast<unsigned char>(file_[at_ + i])} << (8 * i);
-    }
-    if (!ended_) at_ += bytes;
-    return value;
-  }
-  void skip_bytes(uint64_t bytes) {
-    if (file_.size() - at_ < bytes) ended_ = true;
-    if (!ended_) at_ += static_cast<size_t>(bytes);
-  }
-  std::string text() {
-    const uint64_t bytes = number(8);
-    const size_t begin = at_;
-    skip_bytes(bytes);
-    return file_.substr(begin, at_ - begin);
-  }
-
-  // A value of this type; of an array, its elements are `strings`.
-  void skip(uint64_t type, Strings* strings) {
-    constexpr uint64_t kBytes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
-    if (type == kString) text();
-    if (type != kArray) return skip_bytes(type < 13 ? kBytes[type] : UINT64_MAX);
-    type = number(4);
-    strings->count = number(8);
-    const size_t begin = at_;
-    for (uint64_t i = 0; i < strings->count && !ended_; ++i) {
-      Strings none;
-      skip(type == kArray ? UINT64_MAX : type, &none);  // no array of arrays
-    }
-    strings->data = reinterpret_cast<const unsigned char*>(file_.data()) + begin;
-    strings->bytes = at_ - begin;
-  }
-
-  const std::string& file_;
-  size_t at_ = 0;
-  bool ended_ = false;
-};
 
 // A line's text, with its \xNN as bytes.
 std::string unescaped(const std::string& text) {
@@ -165,19 +110,16 @@ class Check {
 };
 
 int run(const char* model, const char* vectors) {
-  const std::string file = read_file(model);
-  if (file.empty()) {
-    std::printf("skipped: there is no %s\n", model);
+  MappedFile file;
+  if (!file.open(model).empty()) {
+    std::printf("skipped: there is no %s, which \"./run model\" fetches\n", model);
     return 77;
   }
   Vocabulary vocabulary;
-  if (!Values(file).find(&vocabulary)) {
-    std::printf("%s is not a GGUF file with a vocabulary\n", model);
-    return 1;
-  }
+  std::string problem = read_vocabulary(file, &vocabulary);
   Tokenizer tokenizer;
-  std::vector<uint32_t> memory(Tokenizer::memory_bytes(vocabulary) / 4 + 1);
-  const std::string problem = tokenizer.init(vocabulary, memory.data(), 4 * memory.size());
+  std::vector<uint32_t> memory(problem.empty() ? Tokenizer::memory_bytes(vocabulary) / 4 + 1 : 0);
+  if (problem.empty()) problem = tokenizer.init(vocabulary, memory.data(), 4 * memory.size());
   if (!problem.empty()) {
     std::printf("%s %s\n", model, problem.c_str());
     return 1;

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the answers of chat with stored ones: check.py MODEL [EMULATOR...] CHAT. Exit code: 0, 1, or 77 without the model.
+
+In an emulator only a few tokens are made."""
+import os
+import subprocess
+import sys
+
+F32, I8 = ['--compute', 'f32'], ['--compute', 'i8']
+FUSED = ['avx2', 'avx512', 'neon']
+CAPITAL = 'What is the capital of France?'
+# The arguments, the question, and how the answer begins, from the highest scores alone. numpy in double on the same weights
+# answers the first in the same words.
+SHORT = [(F32 + ['--system', '', '--tokens', '6'], 'What is 2 + 2?', 'The answer is 4.'),
+         (I8 + ['--system', '', '--tokens', '4'], 'What is 2 + 2?', 'To find 2')]
+LONG = [(F32 + ['--tokens', '24'], CAPITAL, 'The capital of France is Paris.'),
+        (F32 + ['--tokens', '24', '--cache', 'f16'], CAPITAL, 'The capital of France is Paris.'),
+        (F32 + ['--tokens', '24', '--threads', '1'], 'What is 2 + 2?', 'The answer to this classic math problem is 4.'),
+        (I8 + ['--tokens', '24', '--threads', '1'], 'Write a haiku about rain.', 'In the heart of the night, a raindrop,\n')]
+
+
+def answer(command, model, arguments, question):
+    done = subprocess.run([*command, model, *arguments, question], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def main():
+    model, command = sys.argv[1], sys.argv[2:]
+    if not os.path.exists(model):
+        print(f'skipped: there is no {model}, which "./run model" fetches')
+        return 77
+    emulated = len(command) > 1
+    wrong = []
+    for arguments, question, begin in SHORT if emulated else SHORT + LONG:
+        code, text, messages = answer(command, model, arguments, question)
+        print(f'{" ".join(arguments)} {question!r}: {text!r}\n{messages}')
+        if 'arena: ' not in messages or 'a second' not in messages:
+            wrong.append('no counts')
+        if '--compute' in arguments and 'i8' in arguments and not any(target in messages for target in FUSED):
+            print('not compared: without fused multiply-add the answer may be another')
+            continue
+        if code != 0 or not text.startswith(begin):
+            wrong.append(f'{question} {arguments}')
+    if emulated:
+        return report(wrong)
+
+    # The same answer with any number of threads, and each seed its own.
+    def drawn(seed, threads):
+        more = ['--tokens', '12', '--temperature', '0.9', '--top-p', '0.95', '--seed', seed, '--threads', threads]
+        return answer(command, model, more, 'Tell me a story.')[1]
+    if drawn('1', '1') != drawn('1', '2'):
+        wrong.append('threads change the answer')
+    if drawn('1', '1') == drawn('2', '1'):
+        wrong.append('the seed is not read')
+
+    return report(wrong + talk(command, model))
+
+
+# A conversation: what was said before stays, until /reset.
+def talk(command, model):
+    def tokens(lines):
+        done = subprocess.run([*command, model, '--tokens', '8'], input=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        context = [int(line.split()[1]) for line in done.stderr.decode().splitlines() if line.startswith('context: ')]
+        return done.returncode, context
+    code, context = tokens(b'My name is Ada.\n/stats\nWhat is my name?\n/stats\n/reset\n/stats\n')
+    if code != 0 or len(context) != 3 or not context[1] > context[0] > 0 or context[2] != 0:
+        return [f'the conversation: {code} {context}']
+    code, text, messages = answer(command, model, ['--context', '20'], CAPITAL)
+    if code != 1 or 'the context has room for 20' not in messages:
+        return ['a question without room is not refused']
+    return []
+
+
+def report(wrong):
+    for text in wrong:
+        print('wrong:', text)
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Questions and answers in turn, in the form of ChatML: <|im_start|>user, a line feed, the question, <|im_end|>, a line
+// feed, and so on. All turns before stay in the decoder's cache.
+#ifndef FOVEA_EXAMPLES_CHAT_CONVERSATION_H_
+#define FOVEA_EXAMPLES_CHAT_CONVERSATION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "examples/chat/decoder.h"
+#include "examples/chat/sampler.h"
+#include "examples/chat/tokenizer.h"
+
+namespace chat {
+
+class Conversation {
+ public:
+  static constexpr size_t kMostText = 1u << 16;  // bytes of a question
+
+  // tokens: memory for `room` of them, the most that a question may have.
+  Conversation(const Model& model, const Tokenizer& tokenizer, Decoder& decoder, uint32_t* tokens, uint32_t room)
+      : model_(model), tokenizer_(tokenizer), decoder_(decoder), tokens_(tokens), room_(room) {}
+
+  // False where the vocabulary lacks the marks of ChatML.
+  bool init();
+
+  // Forgets everything.
+  fovea_status reset();
+
+  // Takes a question, behind a text that tells the model who it is (in the first turn alone; empty: none). Both are
+  // plain text, whatever they look like. FOVEA_ERR_FULL where the context has no room for it; nothing changed then.
+  // FOVEA_ERR_LENGTH: a text has more than kMostText bytes, or the
+  // tokenizer refuses it.
+  fovea_status ask(std::string_view system, std::string_view question);
+  // Whether a call failed within a turn, and the conversation cannot go on.
+  bool usable() const { return usable_; }
+  uint32_t question_tokens() const { return count_; }  // of the last question, with the marks around it
+
+  // The next token of the answer. *ends: the answer is complete, and there is no token.
+  fovea_status answer(Sampler& sampler, uint32_t* token, bool* ends);
+
+ private:
+  void put(uint32_t token);
+  void put(std::string_view text);
+  void put_turn(std::string_view who, std::string_view text);
+  fovea_status run(const uint32_t* tokens, uint32_t count);
+
+  const Model& model_;
+  const Tokenizer& tokenizer_;
+  Decoder& decoder_;
+  uint32_t* const tokens_;
+  const uint32_t room_;
+  uint32_t count_ = 0;
+  bool usable_ = true;
+  bool refused_ = false;          // the tokenizer refuses a text
+  uint32_t start_ = 0, end_ = 0;  // the marks' tokens
+  uint32_t last_run_ = 0;         // tokens of the decoder's last run
+  bool pending_ = false;          // last_ was chosen, and not run yet
+  uint32_t last_ = 0;
+  bool open_ = false;             // the last answer has no mark at its end yet
+};
+
+}  // namespace chat
+
+#endif  // FOVEA_EXAMPLES_CHAT_CONVERSATION_H_

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "examples/chat/decoder.h"
+
+#include <algorithm>
+
+#include "platform/platform.h"
+
+namespace chat {
+namespace {
+
+// Divides memory into arrays. Without memory it counts the bytes.
+class Carver {
+ public:
+  explicit Carver(void* memory) : memory_(static_cast<unsigned char*>(memory)) {}
+  size_t bytes() const { return at_; }
+  void go_to(size_t at) { at_ = at; }
+
+  void* take(size_t bytes) {
+    void* const array = memory_ != nullptr ? memory_ + at_ : nullptr;
+    at_ += (bytes + FOVEA_WORKSPACE_ALIGNMENT - 1) / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+    return array;
+  }
+  template <class T>
+  T* take(size_t rows, size_t columns) {
+    return static_cast<T*>(take(sizeof(T) * rows * columns));
+  }
+
+ private:
+  unsigned char* memory_;
+  size_t at_ = 0;
+};
+
+bool in_groups(fovea_dtype dtype) { return dtype == FOVEA_Q8_0 || dtype == FOVEA_Q4_0 || dtype == FOVEA_Q4_1; }
+
+fovea_linear_args linear_args(const Settings& settings, uint64_t features, const fovea_linear_weights& weights,
+                              uint32_t inputs, uint32_t outputs, uint32_t tokens) {
+  fovea_linear_args args = {};
+  args.struct_bytes = sizeof args;
+  args.target = settings.target;
+  args.processor_features = features;
+  args.compute = in_groups(weights.dtype) ? settings.compute : FOVEA_COMPUTE_F32;
+  args.tokens = tokens;
+  args.in_dim = inputs;
+  args.out_dim = outputs;
+  args.y_stride = outputs;
+  args.x_stride = inputs;
+  args.weights = weights;
+  args.executor = settings.executor;
+  return args;
+}
+
+}  // namespace
+
+size_t Decoder::memory_bytes(const Model& model, const Settings& settings) {
+  Decoder decoder;
+  return decoder.plan(model, settings) == FOVEA_OK ? decoder.carve(nullptr) : 0;
+}
+
+fovea_status Decoder::plan(const Model& model, const Settings& settings) {
+  model_ = &model;
+  settings_ = settings;
+  features_ = fovea::platform::processor_features();
+  fovea_multihead_desc desc = {};
+  desc.struct_bytes = sizeof desc;
+  desc.d_model = model.width;
+  desc.weight_dtype = model.layer[0].attention.q.dtype;
+  desc.linear_compute = in_groups(desc.weight_dtype) ? settings.compute : FOVEA_COMPUTE_F32;
+  desc.max_new_tokens = kBlock;
+  fovea_attention_desc& d = desc.attention;
+  d.struct_bytes = sizeof d;
+  d.q_heads = model.q_heads;
+  d.kv_heads = model.kv_heads;
+  d.head_dim = d.value_dim = model.head_dim;
+  d.max_batch = 1;
+  d.max_q_tokens = kBlock;
+  d.max_kv_tokens = settings.context;
+  d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+  d.key_dtype = d.value_dtype = settings.cache;
+  d.compute = settings.compute;
+  d.target = settings.target;
+  d.processor_features = features_;
+  d.max_workers = settings.executor != nullptr ? settings.executor->workers : 1;
+  for (uint32_t i = 0; i < model.layers; ++i) {
+    fovea_kv_cache& cache = caches_[i];
+    cache = {};
+    cache.struct_bytes = sizeof cache;
+    cache.key_dtype = cache.value_dtype = settings.cache;
+    cache.batch = 1;
+    cache.kv_heads = model.kv_heads;
+    cache.head_dim = cache.value_dim = model.head_dim;
+    cache.max_tokens = settings.context;
+  }
+  return fovea_multihead_plan_init(&plan_, &desc);
+}
+
+size_t Decoder::carve(void* memory) {
+  const Model& m = *model_;
+  Carver carver(memory);
+  for (uint32_t i = 0; i < m.layers; ++i) {
+    const size_t bytes = fovea_kv_cache_bytes(&caches_[i]);
+    void* const rows = carver.take(bytes);
+    if (memory != nullptr) fovea_kv_cache_init(&caches_[i], rows, bytes);
+  }
+  turns_ = carver.take<uint64_t>(1, m.rotary_dim / 2);
+  x_ = carver.take<float>(kBlock, m.width);
+  normed_ = carver.take<float>(kBlock, m.width);
+  added_ = carver.take<float>(kBlock, m.width);
+  logits_ = carver.take<float>(1, m.vocabulary);
+
+  const size_t shared = carver.bytes();  // attention has its turn, then what follows it
+  attention_bytes_ = fovea_multihead_workspace_bytes(&plan_);
+  attention_ = carver.take(attention_bytes_);
+  const size_t end = carver.bytes();
+  carver.go_to(shared);
+  gate_ = carver.take<float>(kBlock, m.hidden);
+  up_ = carver.take<float>(kBlock, m.hidden);
+  linear_bytes_ = 0;
+  const auto serve = [&](const fovea_linear_weights& weights, uint32_t inputs, uint32_t outputs, uint32_t tokens) {
+    const fovea_linear_args args = linear_args(settings_, features_, weights, inputs, outputs, tokens);
+    linear_bytes_ = std::max(linear_bytes_, fovea_linear_workspace_bytes(&args));
+  };
+  for (uint32_t i = 0; i < m.layers; ++i) {
+    serve(m.layer[i].gate, m.width, m.hidden, kBlock);
+    serve(m.layer[i].up, m.width, m.hidden, kBlock);
+    serve(m.layer[i].down, m.hidden, m.width, kBlock);
+  }
+  serve(m.output, m.width, m.vocabulary, 1);
+  linear_ = carver.take(linear_bytes_);
+  return std::max(end, carver.bytes());
+}
+
+fovea_status Decoder::init(const Model& model, const Settings& settings, void* memory, size_t bytes) {
+  const fovea_status status = plan(model, settings);
+  if (status != FOVEA_OK) return status;
+  if (carve(nullptr) > bytes) return FOVEA_ERR_WORKSPACE;
+  carve(memory);
+  return fovea_rope_frequencies(turns_, model.rope_base, 0, model.rotary_dim);
+}
+
+fovea_status Decoder::norm(float* y, const float* x, const float* weight, uint32_t count) const {
+  const auto width = static_cast<ptrdiff_t>(model_->width);
+  fovea_norm_args args = {};
+  args.struct_bytes = sizeof args;
+  args.target = settings_.target;
+  args.epsilon = model_->epsilon;
+  args.batch = args.heads = 1;
+  args.tokens = count;
+  args.dim = model_->width;
+  args.y = {y, 0, 0, width};
+  args.x = {x, 0, 0, width};
+  args.weight = weight;
+  return fovea_norm_f32(&args);
+}
+
+fovea_status Decoder::linear(float* y, const float* x, uint32_t inputs, uint32_t outputs,
+                             const fovea_linear_weights& weights, uint32_t count) const {
+  fovea_linear_args args = linear_args(settings_, features_, weights, inputs, outputs, count);
+  args.y = y;
+  args.x = x;
+  return fovea_linear(&args, linear_, linear_bytes_);
+}
+
+// Attention's half of a layer: what it adds to the tokens comes to added_.
+fovea_status Decoder::attend(const Layer& layer, fovea_kv_cache* cache, uint32_t count) {
+  const auto width = static_cast<ptrdiff_t>(model_->width);
+  const int64_t first = cache->lengths[0];
+  fovea_rope_args rope = {};
+  rope.struct_bytes = sizeof rope;
+  rope.layout = model_->rope_layout;
+  rope.rotary_dim = model_->rotary_dim;
+  rope.turns = turns_;
+  rope.positions = &first;
+  fovea_multihead_args args = {};
+  args.struct_bytes = sizeof args;
+  args.attention.struct_bytes = sizeof args.attention;
+  args.attention.executor = settings_.executor;
+  args.batch = 1;
+  args.q_tokens = count;
+  args.y = {added_, 0, 0, width};
+  args.x = {normed_, 0, 0, width};
+  args.weights = layer.attention;
+  args.rope = &rope;
+  const fovea_status status = fovea_multihead_append(&plan_, cache, &args, attention_, attention_bytes_);
+  if (status != FOVEA_OK) return status;
+  args.cache = cache;
+  return fovea_multihead(&plan_, &args, attention_, attention_bytes_);
+}
+
+// The other half: SwiGLU (Shazeer, arXiv 2002.05202).
+fovea_status Decoder::feed_forward(const Layer& layer, uint32_t count) {
+  const uint32_t width = model_->width, hidden = model_->hidden;
+  fovea_status status = linear(gate_, normed_, width, hidden, layer.gate, count);
+  if (status == FOVEA_OK) status = linear(up_, normed_, width, hidden, layer.up, count);
+  if (status != FOVEA_OK) return status;
+  const auto stride = static_cast<ptrdiff_t>(hidden);
+  fovea_activation_args args = {};
+  args.struct_bytes = sizeof args;
+  args.target = settings_.target;
+  args.batch = args.heads = 1;
+  args.tokens = count;
+  args.dim = hidden;
+  args.y = {gate_, 0, 0, stride};
+  args.x = {gate_, 0, 0, stride};
+  args.factor = {up_, 0, 0, stride};
+  status = fovea_activation_f32(&args);
+  return status == FOVEA_OK ? linear(added_, gate_, hidden, width, layer.down, count) : status;
+}
+
+fovea_status Decoder::run(const uint32_t* tokens, uint32_t count) {
+  if (count > room()) return FOVEA_ERR_FULL;
+  const size_t numbers = size_t{count} * model_->width;
+  const auto add = [&] {
+    for (size_t i = 0; i < numbers; ++i) x_[i] += added_[i];
+  };
+  for (uint32_t i = 0; i < count; ++i) {
+    take_row(x_ + size_t{i} * model_->width, model_->embeddings, model_->width, tokens[i]);
+  }
+  for (uint32_t i = 0; i < model_->layers; ++i) {
+    const Layer& layer = model_->layer[i];
+    fovea_status status = norm(normed_, x_, layer.attention_norm, count);
+    if (status == FOVEA_OK) status = attend(layer, &caches_[i], count);
+    if (status != FOVEA_OK) return status;
+    add();
+    status = norm(normed_, x_, layer.hidden_norm, count);
+    if (status == FOVEA_OK) status = feed_forward(layer, count);
+    if (status != FOVEA_OK) return status;
+    add();
+  }
+  return FOVEA_OK;
+}
+
+fovea_status Decoder::logits(uint32_t index, float** scores) {
+  *scores = logits_;
+  const fovea_status status = norm(normed_, x_ + size_t{index} * model_->width, model_->output_norm, 1);
+  if (status != FOVEA_OK) return status;
+  return linear(logits_, normed_, model_->width, model_->vocabulary, model_->output, 1);
+}
+
+fovea_status Decoder::truncate(uint32_t tokens) {
+  for (uint32_t i = 0; i < model_->layers; ++i) {
+    const fovea_status status = fovea_kv_truncate(&caches_[i], 0, tokens);
+    if (status != FOVEA_OK) return status;
+  }
+  return FOVEA_OK;
+}
+
+}  // namespace chat

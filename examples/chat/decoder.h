@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a model: tokens in, scores of the next token out. Linear layers, attention, rope, normalisation and activation
+// are the library's.
+#ifndef FOVEA_EXAMPLES_CHAT_DECODER_H_
+#define FOVEA_EXAMPLES_CHAT_DECODER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "examples/chat/model.h"
+#include "fovea/fovea.h"
+
+namespace chat {
+
+constexpr uint32_t kBlock = 64;  // most tokens of a run: a prompt is taken so many at a time
+
+struct Settings {
+  fovea_target target = FOVEA_TARGET_BEST;
+  // I8: linear layers with weights in groups, and attention, multiply integers, and the bits are the same on every
+  // machine with fused multiply-add. F32: all arithmetic is f32.
+  fovea_compute compute = FOVEA_COMPUTE_I8;
+  fovea_dtype cache = FOVEA_I8;  // of keys and values; with FOVEA_COMPUTE_I8 it is I8
+  uint32_t context = 2048;       // most tokens that the cache holds
+  const fovea_executor* executor = nullptr;
+};
+
+class Decoder {
+ public:
+  // Bytes of memory that a decoder takes; 0 where the library refuses the model or the settings.
+  static size_t memory_bytes(const Model& model, const Settings& settings);
+
+  // The model and the executor must stay where they are. Memory is aligned to FOVEA_WORKSPACE_ALIGNMENT.
+  fovea_status init(const Model& model, const Settings& settings, void* memory, size_t bytes);
+
+  // Runs 1 to kBlock tokens behind those before, each below the vocabulary: FOVEA_ERR_FULL where there is no room.
+  fovea_status run(const uint32_t* tokens, uint32_t count);
+  // The scores of what comes behind token `index` of the last run: [vocabulary]. The caller may change them, until the
+  // next call.
+  fovea_status logits(uint32_t index, float** scores);
+
+  fovea_target target() const { return plan_.attention.desc.target; }
+  uint32_t length() const { return caches_[0].lengths[0]; }
+  uint32_t room() const { return settings_.context - length(); }
+  // Forgets all tokens but the first ones.
+  fovea_status truncate(uint32_t tokens);
+
+ private:
+  size_t carve(void* memory);
+  fovea_status plan(const Model& model, const Settings& settings);
+  fovea_status attend(const Layer& layer, fovea_kv_cache* cache, uint32_t count);
+  fovea_status feed_forward(const Layer& layer, uint32_t count);
+  fovea_status norm(float* y, const float* x, const float* weight, uint32_t count) const;
+  fovea_status linear(float* y, const float* x, uint32_t inputs, uint32_t outputs, const fovea_linear_weights& weights,
+                      uint32_t count) const;
+
+  const Model* model_ = nullptr;
+  Settings settings_;
+  uint64_t features_ = 0;
+  fovea_multihead_plan plan_ = {};
+  fovea_kv_cache caches_[kMostLayers] = {};
+
+  // In the caller's memory.
+  uint64_t* turns_ = nullptr;                               // [rotary_dim / 2]
+  float *x_ = nullptr, *normed_ = nullptr, *added_ = nullptr;  // [kBlock][width]
+  float* logits_ = nullptr;                                 // [vocabulary]
+  float *gate_ = nullptr, *up_ = nullptr;                   // [kBlock][hidden], where attention has its workspace
+  void *attention_ = nullptr, *linear_ = nullptr;           // workspaces
+  size_t attention_bytes_ = 0, linear_bytes_ = 0;
+};
+
+}  // namespace chat
+
+#endif  // FOVEA_EXAMPLES_CHAT_DECODER_H_

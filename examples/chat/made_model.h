@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GGUF files made up for tests: small models with random weights.
+#ifndef FOVEA_EXAMPLES_CHAT_MADE_MODEL_H_
+#define FOVEA_EXAMPLES_CHAT_MADE_MODEL_H_
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "examples/chat/gguf.h"
+#include "examples/chat/made_vocabulary.h"
+
+namespace chat {
+
+// Values and tensors as they are added, and the bytes of a file that has them.
+class MadeFile {
+ public:
+  uint32_t version = 3, alignment = 32;
+
+  void text(const std::string& key, const std::string& value) {
+    begin(key, GgufType::kString);
+    put_text(&values_, value);
+  }
+  template <class T>
+  void number(const std::string& key, GgufType type, T value) {
+    begin(key, type);
+    put(&values_, value);
+  }
+  void u32(const std::string& key, uint32_t value) { number(key, GgufType::kU32, value); }
+  void f32(const std::string& key, float value) { number(key, GgufType::kF32, value); }
+  void array(const std::string& key, GgufType type, uint64_t count, const std::string& elements) {
+    begin(key, GgufType::kArray);
+    put(&values_, static_cast<uint32_t>(type));
+    put(&values_, count);
+    values_ += elements;
+  }
+  void strings(const std::string& key, const std::vector<std::string>& texts) {
+    std::string elements;
+    for (const std::string& text : texts) put_text(&elements, text);
+    array(key, GgufType::kString, texts.size(), elements);
+  }
+  void tensor(const std::string& name, uint32_t type, const std::vector<uint64_t>& dims, const std::string& numbers) {
+    put_text(&tensors_, name);
+    put(&tensors_, static_cast<uint32_t>(dims.size()));
+    for (const uint64_t dim : dims) put(&tensors_, dim);
+    put(&tensors_, type);
+    put(&tensors_, uint64_t{numbers_.size()});
+    numbers_ += numbers;
+    numbers_.resize((numbers_.size() + alignment - 1) / alignment * alignment);
+    ++tensor_count_;
+  }
+
+  std::string bytes() const {
+    std::string file = "GGUF";
+    put(&file, version);
+    put(&file, tensor_count_);
+    put(&file, value_count_);
+    file += values_ + tensors_;
+    file.resize((file.size() + alignment - 1) / alignment * alignment);
+    return file + numbers_;
+  }
+
+ private:
+  template <class T>
+  static void put(std::string* to, T value) {
+    to->append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  static void put_text(std::string* to, const std::string& text) {
+    put(to, uint64_t{text.size()});
+    *to += text;
+  }
+  void begin(const std::string& key, GgufType type) {
+    put_text(&values_, key);
+    put(&values_, static_cast<uint32_t>(type));
+    ++value_count_;
+  }
+
+  std::string values_, tensors_, numbers_;
+  uint64_t value_count_ = 0, tensor_count_ = 0;
+};
+
+// What a made-up model is, and its weights as numbers, by the names of tensors: rows of a matrix one after the other.
+struct MadeModel {
+  std::string architecture = "llama";
+  uint32_t layers = 2, width = 64, hidden = 96, q_heads = 4, kv_heads = 2, head_dim = 16, rotary_dim = 16;
+  float rope_base = 1000.0f, epsilon = 1e-5f;
+  bool biases = false, untied = false;
+  uint32_t type = 0;  // of matrices, ggml's: F32, Q4_1 or Q8_0
+  std::map<std::string, std::vector<float>> weights;
+
+  uint32_t vocabulary() const { return static_cast<uint32_t>(words.texts.size()); }
+  MadeVocabulary words;
+
+  MadeModel() {
+    words.add("<|im_start|>", MadeVocabulary::kControl);
+    words.add("<|im_end|>", MadeVocabulary::kControl);
+  }
+
+  MadeFile file() {
+    MadeFile file;
+    const std::string a = architecture + ".";
+    file.text("general.architecture", architecture);
+    file.u32(a + "block_count", layers);
+    file.u32(a + "context_length", 512);
+    file.u32(a + "embedding_length", width);
+    file.u32(a + "feed_forward_length", hidden);
+    file.u32(a + "attention.head_count", q_heads);
+    file.u32(a + "attention.head_count_kv", kv_heads);
+    if (head_dim * q_heads != width) file.u32(a + "attention.key_length", head_dim);
+    if (head_dim * q_heads != width) file.u32(a + "attention.value_length", head_dim);
+    if (rotary_dim != head_dim) file.u32(a + "rope.dimension_count", rotary_dim);
+    file.f32(a + "rope.freq_base", rope_base);
+    file.f32(a + "attention.layer_norm_rms_epsilon", epsilon);
+    file.text("tokenizer.ggml.model", "gpt2");
+    file.text("tokenizer.ggml.pre", "smollm");
+    file.strings("tokenizer.ggml.tokens", words.texts);
+    file.strings("tokenizer.ggml.merges", words.merges);
+    std::string types;
+    for (const int32_t t : words.types) types.append(reinterpret_cast<const char*>(&t), sizeof t);
+    file.array("tokenizer.ggml.token_type", GgufType::kI32, words.types.size(), types);
+    file.u32("tokenizer.ggml.eos_token_id", vocabulary() - 1);
+
+    state_ = 1;
+    matrix(file, "token_embd", width, vocabulary(), false);
+    for (uint32_t i = 0; i < layers; ++i) {
+      const std::string block = "blk." + std::to_string(i) + ".";
+      vector(file, block + "attn_norm.weight", width, 1.0f);
+      matrix(file, block + "attn_q", width, q_heads * head_dim, biases);
+      matrix(file, block + "attn_k", width, kv_heads * head_dim, biases);
+      matrix(file, block + "attn_v", width, kv_heads * head_dim, biases);
+      matrix(file, block + "attn_output", q_heads * head_dim, width, biases);
+      vector(file, block + "ffn_norm.weight", width, 1.0f);
+      matrix(file, block + "ffn_gate", width, hidden, biases);
+      matrix(file, block + "ffn_up", width, hidden, biases);
+      matrix(file, block + "ffn_down", hidden, width, biases);
+    }
+    vector(file, "output_norm.weight", width, 1.0f);
+    if (untied) matrix(file, "output", width, vocabulary(), false);
+    return file;
+  }
+
+ private:
+  // In [-1, 1), a multiple of 2^-10.
+  float random() {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<float>(state_ >> 53) * 0x1p-10f - 1.0f;
+  }
+  void vector(MadeFile& file, const std::string& name, uint32_t count, float middle) {
+    std::vector<float>& numbers = weights[name];
+    numbers.clear();
+    for (uint32_t i = 0; i < count; ++i) numbers.push_back(middle + 0.25f * random());
+    file.tensor(name, 0, {count}, {reinterpret_cast<const char*>(numbers.data()), sizeof(float) * count});
+  }
+  // In groups, d is 2^-6 and m -2^-3, whose f16 are 0x2400 and 0xb000.
+  void matrix(MadeFile& file, const std::string& name, uint32_t inputs, uint32_t outputs, bool bias) {
+    std::vector<float>& numbers = weights[name + ".weight"];
+    numbers.assign(size_t{inputs} * outputs, 0.0f);
+    std::string bytes;
+    if (type == 0) {
+      for (float& number : numbers) number = 0.25f * random();
+      bytes.assign(reinterpret_cast<const char*>(numbers.data()), sizeof(float) * numbers.size());
+    }
+    for (size_t first = 0; type != 0 && first < numbers.size(); first += 32) {
+      int codes[32];
+      for (size_t i = 0; i < 32; ++i) {
+        codes[i] = static_cast<int>((random() + 1.0f) * 8.0f);  // 0 to 15
+        numbers[first + i] = type == 8 ? static_cast<float>(codes[i] - 8) * 0x1p-6f
+                                       : static_cast<float>(codes[i]) * 0x1p-6f - 0x1p-3f;
+      }
+      bytes += std::string("\x00\x24", 2);
+      if (type == 3) bytes += std::string("\x00\xb0", 2);
+      for (size_t i = 0; i < (type == 8 ? 32u : 16u); ++i) {
+        bytes += static_cast<char>(type == 8 ? codes[i] - 8 : codes[i] | codes[i + 16] << 4);
+      }
+    }
+    file.tensor(name + ".weight", type, {inputs, outputs}, bytes);
+    if (bias) vector(file, name + ".bias", outputs, 0.0f);
+  }
+
+  uint64_t state_ = 1;
+};
+
+}  // namespace chat
+
+#endif  // FOVEA_EXAMPLES_CHAT_MADE_MODEL_H_

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "examples/chat/model.h"
+
+#include <bitset>
+#include <cstdio>
+#include <cstring>
+
+namespace chat {
+namespace {
+
+// The architectures that are served, as files name them. They differ in the pairs that rope turns.
+struct Architecture {
+  const char* name;
+  fovea_rope_layout rope;
+};
+constexpr Architecture kArchitectures[] = {{"llama", FOVEA_ROPE_INTERLEAVED}, {"qwen2", FOVEA_ROPE_HALF_SPLIT}};
+
+// What a file may say of a model. Any other key with the architecture's name is refused: it may mean other arithmetic.
+constexpr const char* kKnownKeys[] = {
+    "block_count",          "context_length",          "embedding_length",     "feed_forward_length",
+    "attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length",
+    "rope.dimension_count", "rope.freq_base",          "vocab_size",           "attention.layer_norm_rms_epsilon"};
+
+struct TensorType {
+  uint32_t ggml;
+  fovea_dtype dtype;
+  uint32_t block, units;  // numbers in a block, and what a stride of this library counts for each block
+};
+constexpr TensorType kTypes[] = {{0, FOVEA_F32, 1, 1},    {1, FOVEA_F16, 1, 1},    {30, FOVEA_BF16, 1, 1},
+                                 {2, FOVEA_Q4_0, 32, 18}, {3, FOVEA_Q4_1, 32, 20}, {8, FOVEA_Q8_0, 32, 34}};
+const TensorType* type_of(uint32_t ggml) {
+  for (const TensorType& type : kTypes) {
+    if (type.ggml == ggml) return &type;
+  }
+  return nullptr;
+}
+
+// Takes values and tensors out of a file. What goes wrong first is kept.
+class Reader {
+ public:
+  Reader(const Gguf& file, std::string_view architecture) : file_(file), prefix_(std::string(architecture) + ".") {}
+
+  const std::string& problem() const { return problem_; }
+  void fail(const std::string& problem) {
+    if (problem_.empty()) problem_ = problem;
+  }
+
+  template <class T>
+  T number(const char* key, T least, T most) {
+    T value{};
+    if (!file_.number(prefix_ + key, &value)) {
+      fail("lacks " + prefix_ + key + ", or it is no such number");
+    } else if (!(value >= least && value <= most)) {
+      fail("has " + prefix_ + key + " of " + std::to_string(value) + ", which is not served");
+    }
+    return problem_.empty() ? value : least;
+  }
+  template <class T>
+  T number_or(const char* key, T otherwise, T least, T most) {
+    GgufValue value;
+    return file_.find(prefix_ + key, &value) ? number(key, least, most) : otherwise;
+  }
+
+  void check_keys() {
+    for (uint32_t i = 0; i < file_.values(); ++i) {
+      std::string_view key;
+      file_.value(i, &key);
+      if (key.substr(0, prefix_.size()) != prefix_) continue;
+      bool known = key.substr(prefix_.size()) == "rope.scaling.type";
+      std::string_view scaling;
+      if (known && (!file_.text(key, &scaling) || scaling != "none")) {
+        return fail("scales its rope, which is not served");
+      }
+      for (const char* const name : kKnownKeys) known = known || key.substr(prefix_.size()) == name;
+      if (!known) return fail("has " + printable(key) + ", which is not served");
+    }
+  }
+
+  // A tensor of floats. Null where there is none, which is a problem unless it is optional.
+  const float* floats(const std::string& name, uint32_t count, bool optional = false) {
+    GgufTensor tensor;
+    if (!take(name, count, 1, optional, &tensor)) return nullptr;
+    if (tensor.type != 0) {
+      fail("has " + name + " of type " + ggml_type_name(tensor.type) + ", not F32");
+      return nullptr;
+    }
+    return reinterpret_cast<const float*>(tensor.data);
+  }
+
+  // A matrix with a row for each output, with its bias if there is one. Data is null where there is none.
+  fovea_linear_weights matrix(const std::string& name, uint32_t inputs, uint32_t outputs, bool optional = false) {
+    fovea_linear_weights matrix = {};
+    GgufTensor tensor;
+    if (!take(name + ".weight", inputs, outputs, optional, &tensor)) return matrix;
+    const TensorType* const type = type_of(tensor.type);
+    if (type == nullptr) {
+      fail("has " + tensor_text(tensor) + ", a type that is not served");
+      return matrix;
+    }
+    matrix.dtype = type->dtype;
+    matrix.data = tensor.data;
+    matrix.row_stride = static_cast<ptrdiff_t>(inputs / type->block * type->units);
+    matrix.bias = floats(name + ".bias", outputs, true);
+    return matrix;
+  }
+
+  // All that the file has was taken.
+  void check_tensors() {
+    for (uint32_t i = 0; i < file_.tensors(); ++i) {
+      if (!taken_[i]) return fail("has " + tensor_text(file_.tensor(i)) + ", which is not served");
+    }
+  }
+
+ private:
+  static std::string tensor_text(const GgufTensor& tensor) {
+    return "tensor " + printable(tensor.name) + " of type " + ggml_type_name(tensor.type);
+  }
+
+  bool take(const std::string& name, uint32_t columns, uint32_t rows, bool optional, GgufTensor* tensor) {
+    if (!problem_.empty()) return false;
+    if (!file_.find_tensor(name, tensor)) {
+      if (!optional) fail("lacks tensor \"" + name + "\"");
+      return false;
+    }
+    taken_[tensor->index] = true;
+    if (tensor->dims[0] != columns || tensor->dims[1] != rows || tensor->dims[2] != 1 || tensor->dims[3] != 1) {
+      fail("has " + tensor_text(*tensor) + " of " + std::to_string(tensor->dims[0]) + " x " +
+           std::to_string(tensor->dims[1]) + ", not " + std::to_string(columns) + " x " + std::to_string(rows));
+      return false;
+    }
+    return true;
+  }
+
+  const Gguf& file_;
+  const std::string prefix_;
+  std::string problem_;
+  std::bitset<Gguf::kMostTensors> taken_;
+};
+
+void read_shape(Reader& reader, Model* m) {
+  constexpr uint32_t kMost = 1u << 16;  // inputs of a linear layer with integer products
+  m->layers = reader.number<uint32_t>("block_count", 1, kMostLayers);
+  m->width = reader.number<uint32_t>("embedding_length", 1, kMost);
+  m->hidden = reader.number<uint32_t>("feed_forward_length", 1, kMost);
+  m->q_heads = reader.number<uint32_t>("attention.head_count", 1, kMost);
+  m->kv_heads = reader.number_or<uint32_t>("attention.head_count_kv", m->q_heads, 1, m->q_heads);
+  m->head_dim = reader.number_or<uint32_t>("attention.key_length", m->width / m->q_heads, 1, 1024);
+  const auto value_dim = reader.number_or<uint32_t>("attention.value_length", m->head_dim, 1, 1024);
+  m->rotary_dim = reader.number_or<uint32_t>("rope.dimension_count", m->head_dim, 2, 1024);
+  m->rope_base = reader.number_or<float>("rope.freq_base", 10000.0f, 1.0f, 1e9f);
+  m->epsilon = reader.number<float>("attention.layer_norm_rms_epsilon", 0.0f, 1.0f);
+  m->context = reader.number<uint32_t>("context_length", 1, 1u << 24);
+  if (!reader.problem().empty()) return;
+  if (m->q_heads % m->kv_heads != 0 || value_dim != m->head_dim || m->rotary_dim > m->head_dim ||
+      m->rotary_dim % 2 != 0 || m->head_dim == 0 || m->q_heads * m->head_dim > kMost) {
+    reader.fail("has heads that do not fit together");
+  }
+}
+
+void read_layer(Reader& reader, const Model& m, uint32_t index, Layer* layer) {
+  const std::string block = "blk." + std::to_string(index) + ".";
+  const uint32_t q = m.q_heads * m.head_dim, kv = m.kv_heads * m.head_dim;
+  layer->attention_norm = reader.floats(block + "attn_norm.weight", m.width);
+  fovea_multihead_weights& attention = layer->attention;
+  attention = {};
+  attention.q = reader.matrix(block + "attn_q", m.width, q);
+  attention.k = reader.matrix(block + "attn_k", m.width, kv);
+  attention.v = reader.matrix(block + "attn_v", m.width, kv);
+  attention.out = reader.matrix(block + "attn_output", q, m.width);
+  layer->hidden_norm = reader.floats(block + "ffn_norm.weight", m.width);
+  layer->gate = reader.matrix(block + "ffn_gate", m.width, m.hidden);
+  layer->up = reader.matrix(block + "ffn_up", m.width, m.hidden);
+  layer->down = reader.matrix(block + "ffn_down", m.hidden, m.width);
+  const fovea_dtype type = m.layer[0].attention.q.dtype;
+  for (const fovea_linear_weights* const w : {&attention.q, &attention.k, &attention.v, &attention.out}) {
+    if (w->dtype != type) reader.fail("has attention weights of several types, which is not served");
+  }
+}
+
+void read_words(const Gguf& file, Reader& reader, Model* m) {
+  std::string_view kind, splitter;
+  if (!file.text("tokenizer.ggml.model", &kind) || kind != "gpt2") {
+    return reader.fail("has a tokenizer of the kind " + printable(kind) + ", not \"gpt2\"");
+  }
+  if (!file.text("tokenizer.ggml.pre", &splitter) || splitter != "smollm") {
+    return reader.fail("splits words as " + printable(splitter) + ", not as \"smollm\"");
+  }
+  GgufValue types;
+  if (!file.strings("tokenizer.ggml.tokens", &m->words.tokens) || m->words.tokens.count != m->vocabulary) {
+    return reader.fail("does not have a text for each token");
+  }
+  if (!file.strings("tokenizer.ggml.merges", &m->words.merges)) return reader.fail("lacks tokenizer.ggml.merges");
+  if (!file.find("tokenizer.ggml.token_type", &types) || !types.is_array || types.type != GgufType::kI32 ||
+      types.count != m->vocabulary) {
+    return reader.fail("does not have a type for each token");
+  }
+  m->words.types = types.data;
+  if (!file.number("tokenizer.ggml.eos_token_id", &m->end_token) || m->end_token >= m->vocabulary) {
+    reader.fail("does not say which token ends a text");
+  }
+}
+
+}  // namespace
+
+std::string read_model(const Gguf& file, Model* model) {
+  *model = {};
+  std::string_view name;
+  if (!file.text("general.architecture", &name)) return "does not name its architecture";
+  const Architecture* architecture = nullptr;
+  for (const Architecture& a : kArchitectures) {
+    if (name == a.name) architecture = &a;
+  }
+  if (architecture == nullptr) return "is of architecture " + printable(name) + ", which is not served";
+
+  Reader reader(file, name);
+  reader.check_keys();
+  read_shape(reader, model);
+  model->rope_layout = architecture->rope;
+  Strings tokens;
+  if (file.strings("tokenizer.ggml.tokens", &tokens) && tokens.count <= UINT32_MAX) {
+    model->vocabulary = static_cast<uint32_t>(tokens.count);
+  }
+  model->embeddings = reader.matrix("token_embd", model->width, model->vocabulary);
+  for (uint32_t i = 0; i < model->layers; ++i) read_layer(reader, *model, i, &model->layer[i]);
+  model->output_norm = reader.floats("output_norm.weight", model->width);
+  model->output = reader.matrix("output", model->width, model->vocabulary, true);
+  if (model->output.data == nullptr) model->output = model->embeddings;
+  reader.check_tensors();
+  if (reader.problem().empty()) read_words(file, reader, model);
+  return reader.problem();
+}
+
+namespace {
+
+float half(const unsigned char* at) {
+  uint16_t bits;
+  std::memcpy(&bits, at, sizeof bits);
+  const uint32_t sign = uint32_t{bits & 0x8000u} << 16, exponent = bits >> 10 & 31u, fraction = bits & 0x3ffu;
+  float value;
+  if (exponent == 0) {
+    value = static_cast<float>(fraction) * 0x1p-24f;
+    return sign != 0 ? -value : value;
+  }
+  const uint32_t wide = sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | fraction << 13;
+  std::memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+void take_row(float* out, const fovea_linear_weights& matrix, uint32_t columns, uint32_t row) {
+  const size_t units = static_cast<size_t>(matrix.row_stride) * row;
+  const unsigned char* at = static_cast<const unsigned char*>(matrix.data);
+  switch (matrix.dtype) {
+    case FOVEA_F32: std::memcpy(out, at + 4 * units, sizeof(float) * columns); return;
+    case FOVEA_F16:
+      for (uint32_t i = 0; i < columns; ++i) out[i] = half(at + 2 * (units + i));
+      return;
+    case FOVEA_BF16:
+      std::memset(out, 0, sizeof(float) * columns);
+      for (uint32_t i = 0; i < columns; ++i) std::memcpy(reinterpret_cast<char*>(out + i) + 2, at + 2 * (units + i), 2);
+      return;
+    default: break;
+  }
+  at += units;
+  const bool bytes = matrix.dtype == FOVEA_Q8_0, minimum = matrix.dtype == FOVEA_Q4_1;
+  for (uint32_t first = 0; first < columns; first += 32) {
+    const float d = half(at), m = minimum ? half(at + 2) : -8.0f * d;
+    const unsigned char* const codes = at + (minimum ? 4 : 2);
+    for (uint32_t i = 0; i < 32; ++i) {
+      const float code = static_cast<float>(codes[i % 16] >> (i / 16 * 4) & 15);
+      out[first + i] = bytes ? d * static_cast<float>(static_cast<signed char>(codes[i])) : d * code + m;
+    }
+    at += bytes ? 34 : minimum ? 20 : 18;
+  }
+}
+
+}  // namespace chat

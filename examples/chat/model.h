@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A language model of the llama architecture (Touvron et al., arXiv 2302.13971), as a GGUF file holds it: its weights
+// stay in the file, in the formats that they have there.
+#ifndef FOVEA_EXAMPLES_CHAT_MODEL_H_
+#define FOVEA_EXAMPLES_CHAT_MODEL_H_
+
+#include <cstdint>
+#include <string>
+
+#include "examples/chat/gguf.h"
+#include "examples/chat/strings.h"
+#include "fovea/fovea.h"
+
+namespace chat {
+
+constexpr uint32_t kMostLayers = 96;
+
+struct Layer {
+  const float* attention_norm;  // [width]
+  fovea_multihead_weights attention;
+  const float* hidden_norm;         // [width]
+  fovea_linear_weights gate, up;    // [hidden][width]
+  fovea_linear_weights down;        // [width][hidden]
+};
+
+struct Model {
+  uint32_t layers, width, hidden, q_heads, kv_heads, head_dim, rotary_dim;
+  uint32_t context;     // tokens that it was trained for
+  uint32_t vocabulary;  // tokens that there are
+  float rope_base, epsilon;
+  fovea_rope_layout rope_layout;
+
+  fovea_linear_weights embeddings;  // [vocabulary][width]
+  Layer layer[kMostLayers];
+  const float* output_norm;     // [width]
+  fovea_linear_weights output;  // [vocabulary][width]; of many models the embeddings
+
+  Vocabulary words;
+  uint32_t end_token;  // of a turn
+};
+
+// Finds a model in a file. Returns what the file lacks, or has and this program does not serve; empty if nothing.
+std::string read_model(const Gguf& file, Model* model);
+
+// Widens row `row` of a matrix of `columns` columns.
+void take_row(float* out, const fovea_linear_weights& matrix, uint32_t columns, uint32_t row);
+
+}  // namespace chat
+
+#endif  // FOVEA_EXAMPLES_CHAT_MODEL_H_

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files and models that are made up: what is refused, and that a model's scores are those of the same arithmetic in
+// double. Exit code: 0, or 1 when something is wrong.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+
+#include "examples/chat/decoder.h"
+#include "examples/chat/made_model.h"
+#include "examples/chat/sampler.h"
+#include "platform/platform.h"
+
+namespace chat {
+namespace {
+
+int failures = 0;
+
+void check(bool right, const std::string& what) {
+  if (right) return;
+  ++failures;
+  std::printf("wrong: %s\n", what.c_str());
+}
+
+// Bytes at an address that a file's must have, with nothing readable said of what lies behind them.
+struct Placed {
+  explicit Placed(const std::string& bytes) : words((bytes.size() + 63) / 64), size(bytes.size()) {
+    std::memcpy(words.data(), bytes.data(), bytes.size());
+  }
+  struct alignas(64) Word {
+    unsigned char bytes[64];
+  };
+  std::vector<Word> words;
+  size_t size;
+  const unsigned char* data() const { return words[0].bytes; }
+};
+
+std::string problem_of(const std::string& bytes) {
+  const Placed placed(bytes);
+  static Model model;
+  Gguf file;
+  std::string problem = file.read(placed.data(), placed.size);
+  return problem.empty() ? read_model(file, &model) : problem;
+}
+
+void refuses(const std::string& bytes, const char* what) {
+  const std::string problem = problem_of(bytes);
+  check(problem.find(what) != std::string::npos, "\"" + problem + "\" does not say \"" + what + "\"");
+}
+
+void test_files() {
+  MadeModel made;
+  const std::string good = made.file().bytes();
+  check(problem_of(good).empty(), "a good file is refused: " + problem_of(good));
+  for (size_t bytes = 0; bytes < good.size(); bytes += bytes < 256 ? 1 : 997) {
+    check(!problem_of(good.substr(0, bytes)).empty(), "a file cut to " + std::to_string(bytes) + " bytes is taken");
+  }
+  refuses("GGML" + good.substr(4), "is not a GGUF file");
+  refuses("", "is not a GGUF file");
+  std::string spoilt = good;
+  spoilt[4] = 1;
+  refuses(spoilt, "of GGUF version 1");
+  spoilt = good;
+  std::memset(&spoilt[8], 0xff, 8);
+  refuses(spoilt, "more than any model");
+
+  struct Change {
+    const char* what;
+    std::function<void(MadeModel&, MadeFile*)> make;
+  };
+  const Change changes[] = {
+      {"is of architecture \"gemma\"", [](MadeModel& m, MadeFile* f) { m.architecture = "gemma", *f = m.file(); }},
+      {"has \"llama.expert_count\", which is not served",
+       [](MadeModel&, MadeFile* f) { f->u32("llama.expert_count", 8); }},
+      {"scales its rope", [](MadeModel&, MadeFile* f) { f->text("llama.rope.scaling.type", "linear"); }},
+      {"has tensor \"rope_freqs.weight\" of type F32, which is not served",
+       [](MadeModel&, MadeFile* f) { f->tensor("rope_freqs.weight", 0, {8}, std::string(32, 0)); }},
+      {"has tensor \"more\" of the unknown type 99", [](MadeModel&, MadeFile* f) { f->tensor("more", 99, {1}, ""); }},
+      {"has tensor \"more\" of type Q6_K", [](MadeModel&, MadeFile* f) { f->tensor("more", 14, {256}, ""); }},
+      {"ends behind its end", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {1u << 20}, ""); }},
+      {"impossible size", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {1ull << 40, 1ull << 40}, ""); }},
+      {"impossible size", [](MadeModel&, MadeFile* f) { f->tensor("more", 8, {33}, std::string(68, 0)); }},
+      {"5 dimensions", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {1, 1, 1, 1, 1}, "abcd"); }},
+      {"0 dimensions", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {}, "abcd"); }},
+      {"a value of unknown type", [](MadeModel&, MadeFile* f) { f->number("more", static_cast<GgufType>(13), 0); }},
+      {"a value of unknown type", [](MadeModel&, MadeFile* f) { f->array("more", GgufType::kArray, 0, ""); }},
+      {"cut short in value", [](MadeModel&, MadeFile* f) { f->array("more", GgufType::kU64, 1ull << 62, ""); }},
+      {"multiple of 32", [](MadeModel&, MadeFile* f) { f->u32("general.alignment", 24); }},
+      {"heads that do not fit", [](MadeModel& m, MadeFile* f) { m.kv_heads = 3, *f = m.file(); }},
+      {"heads that do not fit", [](MadeModel& m, MadeFile* f) { m.rotary_dim = 18, *f = m.file(); }},
+      {"has llama.attention.head_count_kv of 0", [](MadeModel& m, MadeFile* f) { m.kv_heads = 0, *f = m.file(); }},
+  };
+  for (const Change& change : changes) {
+    MadeModel m;
+    MadeFile file = m.file();
+    change.make(m, &file);
+    refuses(file.bytes(), change.what);
+  }
+  // A tensor's name or size that is not what the model needs.
+  std::string renamed = good;
+  renamed[renamed.find("blk.1.ffn_up.weight") + 4] = '7';
+  refuses(renamed, "lacks tensor \"blk.1.ffn_up.weight\"");
+  std::string resized = good;
+  resized[resized.find("blk.1.ffn_up.weight") + 19 + 4] = 32;
+  refuses(resized, "of 32 x 96, not 64 x 96");
+}
+
+// ---------------------------------------------------------------------------------------------- scores
+
+using Row = std::vector<double>;
+
+// The same model in double. Keys and values of all tokens so far.
+class Reference {
+ public:
+  explicit Reference(const MadeModel& model) : m_(model), keys_(model.layers), values_(model.layers) {}
+
+  Row next(uint32_t token) {
+    Row x(m_.width);
+    for (uint32_t i = 0; i < m_.width; ++i) x[i] = m_.weights.at("token_embd.weight")[size_t{token} * m_.width + i];
+    for (uint32_t layer = 0; layer < m_.layers; ++layer) {
+      const std::string block = "blk." + std::to_string(layer) + ".";
+      add(&x, attend(layer, block, norm(x, block + "attn_norm.weight")));
+      const Row n = norm(x, block + "ffn_norm.weight");
+      Row gate = linear(n, block + "ffn_gate");
+      const Row up = linear(n, block + "ffn_up");
+      for (size_t i = 0; i < gate.size(); ++i) gate[i] = gate[i] / (1.0 + std::exp(-gate[i])) * up[i];
+      add(&x, linear(gate, block + "ffn_down"));
+    }
+    ++position_;
+    return linear(norm(x, "output_norm.weight"), m_.untied ? "output" : "token_embd");
+  }
+
+ private:
+  static void add(Row* x, const Row& more) {
+    for (size_t i = 0; i < x->size(); ++i) (*x)[i] += more[i];
+  }
+  Row norm(const Row& x, const std::string& name) const {
+    double sum = 0.0;
+    for (const double v : x) sum += v * v;
+    const double factor = 1.0 / std::sqrt(sum / static_cast<double>(x.size()) + static_cast<double>(m_.epsilon));
+    Row y(x);
+    for (size_t i = 0; i < y.size(); ++i) y[i] *= factor * static_cast<double>(m_.weights.at(name)[i]);
+    return y;
+  }
+  Row linear(const Row& x, const std::string& name) const {
+    const std::vector<float>& w = m_.weights.at(name + ".weight");
+    const auto bias = m_.weights.find(name + ".bias");
+    Row y(w.size() / x.size());
+    for (size_t o = 0; o < y.size(); ++o) {
+      y[o] = bias != m_.weights.end() ? static_cast<double>(bias->second[o]) : 0.0;
+      for (size_t i = 0; i < x.size(); ++i) y[o] += static_cast<double>(w[o * x.size() + i]) * x[i];
+    }
+    return y;
+  }
+  void turn(Row* heads) const {
+    const uint32_t half = m_.rotary_dim / 2;
+    for (size_t head = 0; head < heads->size(); head += m_.head_dim) {
+      for (uint32_t i = 0; i < half; ++i) {
+        const double angle = position_ * std::pow(static_cast<double>(m_.rope_base), -2.0 * i / m_.rotary_dim);
+        const bool split = m_.architecture == "qwen2";
+        double &a = (*heads)[head + (split ? i : 2 * i)], &b = (*heads)[head + (split ? i + half : 2 * i + 1)];
+        const double turned = a * std::cos(angle) - b * std::sin(angle);
+        b = a * std::sin(angle) + b * std::cos(angle);
+        a = turned;
+      }
+    }
+  }
+  Row attend(uint32_t layer, const std::string& block, const Row& x) {
+    Row q = linear(x, block + "attn_q"), k = linear(x, block + "attn_k");
+    turn(&q), turn(&k);
+    keys_[layer].push_back(k), values_[layer].push_back(linear(x, block + "attn_v"));
+    Row out(q.size());
+    for (uint32_t head = 0; head < m_.q_heads; ++head) {
+      const size_t at = head * m_.head_dim, kv = head / (m_.q_heads / m_.kv_heads) * m_.head_dim;
+      double sum = 0.0;
+      for (size_t t = 0; t < keys_[layer].size(); ++t) {
+        double score = 0.0;
+        for (uint32_t i = 0; i < m_.head_dim; ++i) score += q[at + i] * keys_[layer][t][kv + i];
+        const double weight = std::exp(score / std::sqrt(double{m_.head_dim * 1.0}));
+        sum += weight;
+        for (uint32_t i = 0; i < m_.head_dim; ++i) out[at + i] += weight * values_[layer][t][kv + i];
+      }
+      for (uint32_t i = 0; i < m_.head_dim; ++i) out[at + i] /= sum;
+    }
+    return linear(out, block + "attn_output");
+  }
+
+  const MadeModel& m_;
+  double position_ = 0.0;
+  std::vector<std::vector<Row>> keys_, values_;
+};
+
+// The scores behind each of these tokens, which come in runs of these counts.
+std::vector<std::vector<float>> scores_of(const Model& model, const Settings& settings,
+                                          const std::vector<uint32_t>& tokens, const std::vector<uint32_t>& runs) {
+  static Decoder decoder;
+  std::vector<std::vector<float>> all;
+  const size_t bytes = Decoder::memory_bytes(model, settings);
+  std::vector<Placed::Word> memory((bytes + 63) / 64);
+  check(bytes != 0 && decoder.init(model, settings, memory.data(), bytes) == FOVEA_OK, "a decoder is refused");
+  const fovea_status short_of = decoder.init(model, settings, memory.data(), bytes - 1);
+  check(short_of == FOVEA_ERR_WORKSPACE, "memory is short");
+  check(decoder.init(model, settings, memory.data(), bytes) == FOVEA_OK, "a decoder is refused");
+  size_t begin = 0;
+  for (size_t run = 0; begin < tokens.size(); ++run) {
+    const auto count = static_cast<uint32_t>(std::min<size_t>(runs[run % runs.size()], tokens.size() - begin));
+    check(decoder.run(&tokens[begin], count) == FOVEA_OK, "a run is refused");
+    for (uint32_t i = 0; i < count; ++i) {
+      float* scores = nullptr;
+      check(decoder.logits(i, &scores) == FOVEA_OK, "scores are refused");
+      all.emplace_back(scores, scores + model.vocabulary);
+    }
+    begin += count;
+  }
+  check(decoder.length() == tokens.size(), "a wrong length");
+  const std::vector<uint32_t> more(decoder.room() + 1);
+  if (more.size() <= kBlock) {
+    check(decoder.run(more.data(), static_cast<uint32_t>(more.size())) == FOVEA_ERR_FULL, "a full context takes more");
+  }
+  return all;
+}
+
+void test_scores(const char* name, const std::function<void(MadeModel&)>& change) {
+  MadeModel made;
+  change(made);
+  const Placed placed(made.file().bytes());
+  static Model model;
+  Gguf file;
+  std::string problem = file.read(placed.data(), placed.size);
+  if (problem.empty()) problem = read_model(file, &model);
+  check(problem.empty(), std::string(name) + ": " + problem);
+  if (!problem.empty()) return;
+
+  std::vector<uint32_t> tokens;
+  for (uint32_t i = 0; i < 70; ++i) tokens.push_back(i * 37 % made.vocabulary());
+  Reference reference(made);
+  std::vector<Row> want;
+  for (const uint32_t token : tokens) want.push_back(reference.next(token));
+
+  fovea::platform::ThreadPool pool(2);
+  struct Case {
+    fovea_compute compute;
+    fovea_dtype cache;
+    double most;  // error, in units of the largest score
+  };
+  const Case cases[] = {{FOVEA_COMPUTE_F32, FOVEA_F32, 1e-5},
+                        {FOVEA_COMPUTE_F32, FOVEA_F16, 2e-3},
+                        {FOVEA_COMPUTE_F32, FOVEA_I8, 3e-2},
+                        {FOVEA_COMPUTE_I8, FOVEA_I8, 6e-2}};
+  for (const Case& c : cases) {
+    Settings settings;
+    settings.compute = c.compute;
+    settings.cache = c.cache;
+    settings.context = 71;
+    const auto scores = scores_of(model, settings, tokens, {64, 1, 3});
+    double error = 0.0, size = 0.0;
+    for (size_t t = 0; t < tokens.size(); ++t) {
+      for (uint32_t i = 0; i < made.vocabulary(); ++i) {
+        error = std::max(error, std::fabs(static_cast<double>(scores[t][i]) - want[t][i]));
+        size = std::max(size, std::fabs(want[t][i]));
+      }
+    }
+    check(error <= c.most * size, std::string(name) + ": error " + std::to_string(error / size) + " with compute " +
+                                      std::to_string(c.compute) + ", cache " + std::to_string(c.cache));
+    settings.executor = &pool.executor();
+    check(scores_of(model, settings, tokens, {64, 1, 3}) == scores, std::string(name) + ": threads change scores");
+    if (c.compute == FOVEA_COMPUTE_I8 && made.type != 0) {  // else the linear layers are f32
+      check(scores_of(model, settings, tokens, {1}) == scores, std::string(name) + ": runs change scores");
+    }
+  }
+}
+
+// -------------------------------------------------------------------------------------------- sampling
+
+void test_sampler() {
+  const float scores[] = {1.0f, 3.0f, 2.0f, 3.0f, -1.0f};
+  const auto draw = [&](Sampler& sampler) {
+    float copy[5];
+    std::copy_n(scores, 5, copy);
+    uint32_t token = 5;
+    check(sampler.choose(copy, 5, &token) == FOVEA_OK, "scores are refused");
+    return token;
+  };
+  Sampler greedy({}, FOVEA_TARGET_BEST);
+  check(draw(greedy) == 1, "the first of the highest scores is not chosen");
+
+  // How often each comes, against its probability.
+  constexpr int kDraws = 20000;
+  for (const float top_p : {1.0f, 0.9f, 0.5f, 0.0f}) {
+    Sampler sampler({1.0f, top_p, 7}, FOVEA_TARGET_BEST), same({1.0f, top_p, 7}, FOVEA_TARGET_BEST);
+    int counts[5] = {};
+    for (int i = 0; i < kDraws; ++i) {
+      const uint32_t token = draw(sampler);
+      check(draw(same) == token, "the same seed gives other tokens");
+      ++counts[token];
+    }
+    double weights[5], all = 0.0, kept = 0.0;
+    for (int i = 0; i < 5; ++i) all += weights[i] = std::exp(static_cast<double>(scores[i]));
+    const int order[] = {1, 3, 2, 0, 4};
+    double least = 0.0;
+    double sum = 0.0;
+    for (const int i : order) {
+      if (sum < static_cast<double>(top_p) * all || i == 1) least = weights[i];
+      sum += weights[i];
+    }
+    for (const double weight : weights) kept += weight >= least ? weight : 0.0;
+    for (int i = 0; i < 5; ++i) {
+      const double want = weights[i] >= least ? weights[i] / kept : 0.0;
+      check(std::fabs(counts[i] / double{kDraws} - want) < 0.015 && (want > 0.0 || counts[i] == 0),
+            "token " + std::to_string(i) + " came " + std::to_string(counts[i]) + " times with top-p " +
+                std::to_string(top_p));
+    }
+  }
+  float strange[] = {0.0f, std::nanf(""), 1.0f};
+  uint32_t token;
+  check(greedy.choose(strange, 3, &token) == FOVEA_ERR_NUMBER, "NaN is taken");
+  strange[1] = INFINITY;
+  check(greedy.choose(strange, 3, &token) == FOVEA_ERR_NUMBER, "infinity is taken");
+}
+
+int run() {
+  test_files();
+  test_scores("llama", [](MadeModel&) {});
+  test_scores("half-split, biases, untied", [](MadeModel& m) { m.architecture = "qwen2", m.biases = m.untied = true; });
+  test_scores("wide heads, of which half turns", [](MadeModel& m) { m.head_dim = 32, m.rotary_dim = 16; });
+  test_scores("one key head", [](MadeModel& m) { m.kv_heads = 1; });
+  test_scores("Q4_1", [](MadeModel& m) { m.type = 3; });
+  test_scores("Q8_0", [](MadeModel& m) { m.type = 8; });
+  test_sampler();
+  std::printf("%s\n", failures == 0 ? "all right" : "failed");
+  return failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace chat
+
+int main() { return chat::run(); }

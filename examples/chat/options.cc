@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "examples/chat/options.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace chat {
+namespace {
+
+constexpr char kUsage[] =
+    "usage: chat [options] MODEL [QUESTION]\n"
+    "Answers a question by a language model in a GGUF file. Without one it asks for questions, line by line; /reset\n"
+    "forgets all before, /stats shows what is used, and the end of input or Ctrl-C ends.\n"
+    "  --tokens N       most tokens of an answer (256)\n"
+    "  --context N      most tokens of the whole conversation (2048)\n"
+    "  --threads N      how many run at once (as many as the processor has); the answer does not depend on it\n"
+    "  --temperature T  0: always the likeliest token (0); else 0.01 to 100\n"
+    "  --top-p P        chooses from the likeliest tokens that together have this probability (1)\n"
+    "  --seed N         of the choice (0): with the same seed comes the same answer\n"
+    "  --system TEXT    tells the model who it is; '' tells nothing (what the file says)\n"
+    "  --compute TYPE   f32: multiplies floats; i8: integers, which is less exact (f32)\n"
+    "  --cache TYPE     of keys and values: i8, with --compute f32 also f16 or f32 (i8)\n"
+    "FOVEA_TARGET chooses the instruction set (\"avx2\", \"scalar\", ...), NO_COLOR refuses colours.\n";
+
+bool wrong(const char* what, const char* option) {
+  std::fprintf(stderr, "chat: %s: %s; see chat --help\n", what, option);
+  return false;
+}
+
+bool read_number(const char* text, uint64_t least, uint64_t most, uint64_t* number) {
+  char* end = nullptr;
+  errno = 0;
+  const unsigned long long value = std::strtoull(text, &end, 10);
+  if (*text < '0' || *text > '9' || *end != 0 || errno != 0 || value < least || value > most) return false;
+  *number = value;
+  return true;
+}
+bool read_number(const char* text, uint32_t least, uint32_t most, uint32_t* number) {
+  uint64_t wide = 0;
+  if (!read_number(text, uint64_t{least}, uint64_t{most}, &wide)) return false;
+  *number = static_cast<uint32_t>(wide);
+  return true;
+}
+bool read_number(const char* text, float least, float most, float* number) {
+  char* end = nullptr;
+  const float value = std::strtof(text, &end);
+  if (end == text || *end != 0 || !(value >= least && value <= most)) return false;
+  *number = value;
+  return true;
+}
+
+// One option with its value.
+bool read_option(const char* name, const char* text, Options* o) {
+  const auto is = [name](const char* other) { return std::strcmp(name, other) == 0; };
+  if (is("--tokens")) return read_number(text, 1u, UINT32_MAX, &o->tokens);
+  if (is("--context")) return read_number(text, 1u, 1u << 30, &o->context);
+  if (is("--threads")) return read_number(text, 1u, 4096u, &o->threads);
+  if (is("--temperature")) {
+    return read_number(text, 0.0f, 100.0f, &o->sampling.temperature) &&
+           (o->sampling.temperature == 0.0f || o->sampling.temperature >= 0.01f);
+  }
+  if (is("--top-p")) return read_number(text, 0.0f, 1.0f, &o->sampling.top_p);
+  if (is("--seed")) return read_number(text, uint64_t{0}, UINT64_MAX, &o->sampling.seed);
+  if (is("--system")) return o->system = text, true;
+  const auto says = [text](const char* other) { return std::strcmp(text, other) == 0; };
+  if (is("--compute")) {
+    o->compute = says("i8") ? FOVEA_COMPUTE_I8 : FOVEA_COMPUTE_F32;
+    return says("i8") || says("f32");
+  }
+  o->cache = says("i8") ? FOVEA_I8 : says("f16") ? FOVEA_F16 : FOVEA_F32;  // --cache
+  return says("i8") || says("f16") || says("f32");
+}
+
+bool is_option(const char* text) {
+  for (const char* const name : {"--tokens", "--context", "--threads", "--temperature", "--top-p", "--seed", "--system",
+                                 "--compute", "--cache"}) {
+    if (std::strcmp(text, name) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void print_usage() { std::printf("%s", kUsage); }
+
+bool read_options(int count, char** arguments, Options* options) {
+  bool literal = false;
+  for (int i = 1; i < count; ++i) {
+    const char* const argument = arguments[i];
+    if (!literal && std::strcmp(argument, "--help") == 0) return options->help = true;
+    if (!literal && std::strcmp(argument, "--") == 0) {
+      literal = true;
+    } else if (!literal && is_option(argument)) {
+      if (++i == count) return wrong("no value behind", argument);
+      if (!read_option(argument, arguments[i], options)) return wrong("a value that is not served behind", argument);
+    } else if (!literal && std::strncmp(argument, "--", 2) == 0) {
+      return wrong("no such option", argument);
+    } else if (options->model == nullptr) {
+      options->model = argument;
+    } else if (options->question == nullptr) {
+      options->question = argument;
+    } else {
+      return wrong("more than one question (quote it)", argument);
+    }
+  }
+  if (options->model == nullptr) {
+    std::fprintf(stderr, "%s", kUsage);
+    return false;
+  }
+  if (options->compute == FOVEA_COMPUTE_I8 && options->cache != FOVEA_I8) {
+    return wrong("only with --compute f32", "--cache f16 or f32");
+  }
+  return true;
+}
+
+}  // namespace chat

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GGUF files for examples/chat. A made-up model's file is spoilt where the bytes say, or is the bytes themselves: it
+// must be refused, or all of it that the model refers to must lie within the file.
+#include "examples/chat/gguf.h"
+
+#include <sanitizer/asan_interface.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "examples/chat/made_model.h"
+#include "examples/chat/model.h"
+#include "fuzz/memory.h"
+
+namespace fovea_test {
+namespace {
+
+using namespace chat;
+
+constexpr uint32_t kMostChanges = 8;
+
+uint32_t touch(const void* data, size_t bytes) {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < bytes; ++i) sum += static_cast<const unsigned char*>(data)[i];
+  return sum;
+}
+
+// Reads all that a model refers to, so that the address sanitizer sees what lies elsewhere.
+uint32_t touch_matrix(const fovea_linear_weights& matrix, uint32_t inputs, uint32_t outputs) {
+  std::unique_ptr<float[]> row(new float[inputs]);
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < outputs; ++i) {
+    take_row(row.get(), matrix, inputs, i);
+    sum += touch(row.get(), sizeof(float) * inputs);
+  }
+  return sum + (matrix.bias != nullptr ? touch(matrix.bias, sizeof(float) * outputs) : 0);
+}
+uint32_t touch_model(const Model& m) {
+  const uint32_t q = m.q_heads * m.head_dim, kv = m.kv_heads * m.head_dim;
+  uint32_t sum = touch_matrix(m.embeddings, m.width, m.vocabulary) + touch_matrix(m.output, m.width, m.vocabulary) +
+                 touch(m.output_norm, sizeof(float) * m.width) + touch(m.words.tokens.data, m.words.tokens.bytes) +
+                 touch(m.words.merges.data, m.words.merges.bytes) + touch(m.words.types, size_t{4} * m.vocabulary);
+  for (uint32_t i = 0; i < m.layers; ++i) {
+    const Layer& layer = m.layer[i];
+    sum += touch(layer.attention_norm, sizeof(float) * m.width) + touch(layer.hidden_norm, sizeof(float) * m.width);
+    sum += touch_matrix(layer.attention.q, m.width, q) + touch_matrix(layer.attention.k, m.width, kv) +
+           touch_matrix(layer.attention.v, m.width, kv) + touch_matrix(layer.attention.out, q, m.width) +
+           touch_matrix(layer.gate, m.width, m.hidden) + touch_matrix(layer.up, m.width, m.hidden) +
+           touch_matrix(layer.down, m.hidden, m.width);
+  }
+  return sum;
+}
+
+std::string draw_file(Bytes& bytes) {
+  static const std::string files[] = {[] { return MadeModel().file().bytes(); }(),
+                                      [] {
+                                        MadeModel m;
+                                        m.architecture = "qwen2", m.biases = m.untied = true, m.type = 3;
+                                        return m.file().bytes();
+                                      }()};
+  std::string file = files[bytes.below(2)];
+  for (uint32_t changes = bytes.below(kMostChanges); changes > 0; --changes) {
+    // Where there are no weights most of the time.
+    const size_t bound = bytes.below(8) == 0 ? file.size() : std::min<size_t>(file.size(), 12000);
+    const size_t at = bytes.take<uint32_t>() % bound;
+    const auto value = bytes.take<uint64_t>();
+    std::memcpy(&file[at], &value, std::min<size_t>(file.size() - at, 1 + bytes.below(8)));
+  }
+  if (bytes.below(8) == 1) file.resize(bytes.take<uint32_t>() % (file.size() + 1));
+  return file;
+}
+
+void run(Bytes bytes) {
+  const std::string file = draw_file(bytes);
+  // Memory of just its bytes, at a multiple of 32.
+  std::unique_ptr<unsigned char[], void (*)(void*)> memory(
+      static_cast<unsigned char*>(std::aligned_alloc(32, (file.size() + 31) / 32 * 32 + 32)), std::free);
+  const size_t slack = (32 - file.size() % 32) % 32 + 32;
+  unsigned char* const data = memory.get();
+  std::memcpy(data, file.data(), file.size());
+  ASAN_POISON_MEMORY_REGION(data + file.size(), slack);
+  static Model model;
+  Gguf gguf;
+  std::string problem = gguf.read(data, file.size());
+  if (problem.empty()) problem = read_model(gguf, &model);
+  static volatile uint32_t seen;
+  if (problem.empty()) seen = touch_model(model);
+  ASAN_UNPOISON_MEMORY_REGION(data + file.size(), slack);
+}
+
+}  // namespace
+}  // namespace fovea_test
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+  fovea_test::run({data, bytes});
+  return 0;
+}
