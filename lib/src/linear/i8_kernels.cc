@@ -25,6 +25,7 @@ namespace i8 {
 namespace of_smlad {
 #include "simd/dot_smlad.inl"
 #define FOVEA_DOT_BLOCK "math/dot_block_smlad.inl"
+#define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
 #include "linear/i8_dot_kernels.inl"
 }
 #elif FOVEA_FOR_HELIUM
@@ -32,7 +33,7 @@ namespace of_helium {
 #include "simd/dot_helium.inl"
 #define FOVEA_DOT_BLOCK "math/dot_block_helium.inl"
 #define FOVEA_DOT_ROWS "linear/i8_rows_helium.inl"
-#define FOVEA_DOT_GROUPS "linear/i8_groups_helium.inl"
+#define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
 #define FOVEA_DOT_FEW_ROWS
 #include "linear/i8_dot_kernels.inl"
 }
@@ -47,7 +48,9 @@ namespace of_pmaddwd {
 namespace of_floats {
 #include "simd/dot_floats.inl"
 #define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
-#if !FOVEA_FOR_SCALAR
+#if FOVEA_FOR_SCALAR
+#define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
+#else
 #define FOVEA_DOT_FEW_ROWS
 #define FOVEA_DOT_FEW_GROUPS
 #endif

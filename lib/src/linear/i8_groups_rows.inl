@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Helium's products of groups: those of a group with some rows come to memory first.
+// Products of groups that come to memory, those of a group with some rows at a time, before they become floats. This
+// is small, and enough where a vector has few lanes, or registers hold no block.
 
 // sums[column] += the product of one row's group, an integer to which `start` is added, times scale.
 FOVEA_INLINE void AddGroupOfRow(const I8TokenTile& t, const float* products, int32_t start, VF scale, bool first,
