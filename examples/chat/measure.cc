@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How right a model is: its scores, and what coarser arithmetic and a coarser cache change. Tests and README.md use it.
+// Exit code: 0; 1 when the model cannot be read or a call fails; 2 for wrong arguments.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "examples/chat/decoder.h"
+#include "examples/chat/mapped_file.h"
+#include "examples/chat/model.h"
+#include "examples/chat/tokenizer.h"
+
+namespace chat {
+namespace {
+
+constexpr uint32_t kContext = 512;
+constexpr char kUsage[] =
+    "usage: chat_measure scores MODEL f32|i8 f32|f16|i8     arithmetic, and the cache's type\n"
+    "       chat_measure compare MODEL f32|i8 f32|f16|i8 TEXT_FILE TOKENS\n"
+    "       chat_measure tokens MODEL\n"
+    "scores: each line of the standard input has numbers of tokens, a bar, and numbers of tokens. Prints the scores of\n"
+    "the latter behind the former.\n"
+    "compare: f32 throughout and what is given, on the first tokens of a text, in pieces of 512. Prints both\n"
+    "perplexities, their ratio, the mean Kullback-Leibler divergence, and how often the likeliest token is the same.\n"
+    "tokens: prints the numbers of the tokens of each line of the standard input.\n";
+
+int failed(const char* what, const char* why) {
+  std::fprintf(stderr, "chat_measure: %s: %s\n", what, why);
+  return 1;
+}
+
+struct Runner {
+  std::unique_ptr<unsigned char, void (*)(void*)> memory{nullptr, std::free};
+  Decoder decoder;
+
+  fovea_status init(const Model& model, fovea_compute compute, fovea_dtype cache) {
+    Settings settings;
+    settings.compute = compute;
+    settings.cache = cache;
+    settings.context = kContext;
+    const size_t bytes = Decoder::memory_bytes(model, settings);
+    memory.reset(static_cast<unsigned char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
+    return memory != nullptr ? decoder.init(model, settings, memory.get(), bytes) : FOVEA_ERR_WORKSPACE;
+  }
+};
+
+Model model;
+Runner plain, coarse;
+
+int print_scores() {
+  for (std::string line; std::getline(std::cin, line);) {
+    const size_t bar = line.find('|');
+    if (bar == std::string::npos) return failed("a line", "has no bar");
+    std::istringstream given(line.substr(0, bar)), asked(line.substr(bar + 1));
+    std::vector<uint32_t> tokens{std::istream_iterator<uint32_t>(given), {}};
+    fovea_status status = coarse.decoder.truncate(0);
+    uint32_t run = 0;
+    for (size_t i = 0; status == FOVEA_OK && i < tokens.size(); i += run) {
+      run = static_cast<uint32_t>(std::min<size_t>(kBlock, tokens.size() - i));
+      for (uint32_t k = 0; k < run; ++k) {
+        if (tokens[i + k] >= model.vocabulary) return failed("a line", "has a token that there is not");
+      }
+      status = coarse.decoder.run(&tokens[i], run);
+    }
+    float* scores = nullptr;
+    if (status == FOVEA_OK && run != 0) status = coarse.decoder.logits(run - 1, &scores);
+    if (status != FOVEA_OK || scores == nullptr) return failed("a line", fovea_status_string(status));
+    for (uint32_t token; asked >> token;) {
+      if (token >= model.vocabulary) return failed("a line", "asks for a token that there is not");
+      std::printf("%.9g ", static_cast<double>(scores[token]));
+    }
+    std::printf("\n");
+  }
+  return 0;
+}
+
+// The logarithm of the sum of the exponentials of scores, and the likeliest token.
+double log_sum(const float* scores, uint32_t* best) {
+  *best = static_cast<uint32_t>(std::max_element(scores, scores + model.vocabulary) - scores);
+  const auto most = static_cast<double>(scores[*best]);
+  double sum = 0.0;
+  for (uint32_t i = 0; i < model.vocabulary; ++i) sum += std::exp(static_cast<double>(scores[i]) - most);
+  return most + std::log(sum);
+}
+
+struct Sums {
+  double plain = 0.0, coarse = 0.0;  // logarithms of the next token's probability
+  double divergence = 0.0;
+  uint32_t same = 0, count = 0;
+};
+
+void compare_scores(const float* a, const float* b, uint32_t next, Sums* sums) {
+  uint32_t best_a, best_b;
+  const double log_a = log_sum(a, &best_a), log_b = log_sum(b, &best_b);
+  for (uint32_t i = 0; i < model.vocabulary; ++i) {
+    const double p = static_cast<double>(a[i]) - log_a, q = static_cast<double>(b[i]) - log_b;
+    sums->divergence += std::exp(p) * (p - q);
+  }
+  sums->plain += static_cast<double>(a[next]) - log_a;
+  sums->coarse += static_cast<double>(b[next]) - log_b;
+  sums->same += best_a == best_b;
+  ++sums->count;
+}
+
+// False where the vocabulary is wrong, which was said.
+bool tokenize(const std::string& text, std::vector<uint32_t>* tokens) {
+  static Tokenizer tokenizer;
+  static std::vector<uint32_t> words;
+  if (words.empty()) {
+    words.resize((Tokenizer::memory_bytes(model.words) + 3) / 4);
+    const std::string problem = tokenizer.init(model.words, words.data(), 4 * words.size());
+    if (!problem.empty()) return failed("the vocabulary", problem.c_str()) == 0;
+  }
+  tokens->resize(text.size());
+  tokens->resize(std::min(tokenizer.encode(text, false, tokens->data(), tokens->size()), tokens->size()));
+  return true;
+}
+
+int print_tokens() {
+  std::vector<uint32_t> tokens;
+  for (std::string line; std::getline(std::cin, line);) {
+    if (!tokenize(line, &tokens)) return 1;
+    for (const uint32_t token : tokens) std::printf("%u ", token);
+    std::printf("\n");
+  }
+  return 0;
+}
+
+int compare(const char* path, size_t most) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return failed(path, "cannot be read");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::vector<uint32_t> tokens;
+  if (!tokenize(text, &tokens)) return 1;
+  if (tokens.size() > most) tokens.resize(most);
+  Sums sums;
+  for (size_t i = 0; i + 1 < tokens.size();) {
+    const auto run = static_cast<uint32_t>(std::min<size_t>(kBlock, tokens.size() - i));
+    for (Runner* const runner : {&plain, &coarse}) {
+      fovea_status status = runner->decoder.room() < run ? runner->decoder.truncate(0) : FOVEA_OK;
+      if (status == FOVEA_OK) status = runner->decoder.run(&tokens[i], run);
+      if (status != FOVEA_OK) return failed("a run", fovea_status_string(status));
+    }
+    for (uint32_t k = 0; k < run && i + k + 1 < tokens.size(); ++k) {
+      float *a = nullptr, *b = nullptr;
+      if (plain.decoder.logits(k, &a) != FOVEA_OK || coarse.decoder.logits(k, &b) != FOVEA_OK) return 1;
+      compare_scores(a, b, tokens[i + k + 1], &sums);
+    }
+    i += run;
+  }
+  if (sums.count == 0) return failed(path, "has fewer than two tokens");
+  const double n = sums.count;
+  std::printf("%u tokens: perplexity %.3f and %.3f, ratio %.4f; divergence %.5f; the same likeliest token %.3f\n",
+              sums.count, std::exp(-sums.plain / n), std::exp(-sums.coarse / n),
+              std::exp((sums.plain - sums.coarse) / n), sums.divergence / n, sums.same / n);
+  return 0;
+}
+
+int run(int count, char** arguments) {
+  const std::string mode = count > 1 ? arguments[1] : "";
+  const std::string compute = count > 4 ? arguments[3] : "f32", cache = count > 4 ? arguments[4] : "f32";
+  const bool modes =
+      (mode == "scores" && count == 5) || (mode == "compare" && count == 7) || (mode == "tokens" && count == 3);
+  if (!modes || (compute != "f32" && compute != "i8") || (cache != "f32" && cache != "f16" && cache != "i8")) {
+    std::fprintf(stderr, "%s", kUsage);
+    return 2;
+  }
+  MappedFile file;
+  Gguf gguf;
+  std::string problem = file.open(arguments[2]);
+  if (problem.empty()) problem = gguf.read(file.data(), file.bytes());
+  if (problem.empty()) problem = read_model(gguf, &model);
+  if (!problem.empty()) return failed(arguments[2], problem.c_str());
+  if (mode == "tokens") return print_tokens();
+  fovea_status status = coarse.init(model, compute == "i8" ? FOVEA_COMPUTE_I8 : FOVEA_COMPUTE_F32,
+                                    cache == "i8" ? FOVEA_I8 : cache == "f16" ? FOVEA_F16 : FOVEA_F32);
+  if (status == FOVEA_OK && mode == "compare") status = plain.init(model, FOVEA_COMPUTE_F32, FOVEA_F32);
+  if (status != FOVEA_OK) return failed(arguments[2], fovea_status_string(status));
+  return mode == "scores" ? print_scores() : compare(arguments[5], std::strtoul(arguments[6], nullptr, 10));
+}
+
+}  // namespace
+}  // namespace chat
+
+int main(int count, char** arguments) { return chat::run(count, arguments); }
