@@ -344,7 +344,7 @@ TEST_CASE("linear i8: any choice of types, bias, zeros, scales, strides and memo
 TEST_CASE("linear i8: weights in groups have the promised bits at every count", "[short]") {
   uint64_t seed = 0;
   for (const uint32_t tokens : {1u, 2u, 3u, 4u, 5u, 8u, 9u, 17u, 49u}) {
-    for (const uint32_t in_dim : {1u, 15u, 31u, 32u, 33u, 63u, 64u, 65u, 96u, 130u, 257u}) {
+    for (const uint32_t in_dim : {1u, 15u, 31u, 32u, 33u, 63u, 64u, 65u, 96u, 130u, 257u, 577u}) {
       for (const uint32_t out_dim : {1u, 4u, 7u, 8u, 9u, 16u, 17u, 33u, 49u, 97u}) {
         for (const fovea_dtype dtype : kGroupTypes) {
           if (++seed % 19 != 0) continue;

@@ -17,6 +17,14 @@ fovea_status Conversation::reset() {
   return decoder_.truncate(0);
 }
 
+// Marks are not text: each of them ends an answer.
+bool Conversation::is_mark(uint32_t token) const {
+  constexpr int32_t kControl = 3;
+  int32_t type;
+  std::memcpy(&type, model_.words.types + sizeof type * token, sizeof type);
+  return type == kControl || token == end_ || token == model_.end_token;
+}
+
 void Conversation::put(uint32_t token) {
   if (count_ < room_) tokens_[count_] = token;
   ++count_;
@@ -25,8 +33,11 @@ void Conversation::put(uint32_t token) {
 void Conversation::put(std::string_view text) {
   const uint32_t used = std::min(count_, room_);
   const size_t more = tokenizer_.encode(text, false, tokens_ + used, room_ - used);
-  refused_ = refused_ || more == Tokenizer::kRefused;
-  count_ += static_cast<uint32_t>(std::min<size_t>(more, kMostText));  // a token has a byte or more
+  if (more == Tokenizer::kRefused) {
+    refused_ = true;
+  } else {
+    count_ += static_cast<uint32_t>(more);  // a token has a byte or more
+  }
 }
 
 // The line feed before the text is split together with the text.
@@ -40,19 +51,16 @@ void Conversation::put_turn(std::string_view who, std::string_view text) {
   put("\n");
 }
 
+// Up to kBlock tokens.
 fovea_status Conversation::run(const uint32_t* tokens, uint32_t count) {
-  for (uint32_t done = 0; done < count; done += last_run_) {
-    last_run_ = std::min(count - done, kBlock);
-    const fovea_status status = decoder_.run(tokens + done, last_run_);
-    if (status != FOVEA_OK) {
-      usable_ = status == FOVEA_ERR_FULL;
-      return status;
-    }
-  }
-  return FOVEA_OK;
+  last_run_ = count;
+  const fovea_status status = decoder_.run(tokens, count);
+  if (status != FOVEA_OK) usable_ = status == FOVEA_ERR_FULL;
+  return status;
 }
 
-fovea_status Conversation::ask(std::string_view system, std::string_view question) {
+fovea_status Conversation::ask(std::string_view system, std::string_view question, bool* stopped) {
+  *stopped = false;
   if (system.size() > kMostText || question.size() > kMostText) return FOVEA_ERR_LENGTH;
   count_ = 0;
   refused_ = false;
@@ -67,9 +75,18 @@ fovea_status Conversation::ask(std::string_view system, std::string_view questio
   put("assistant\n");
   if (refused_) return FOVEA_ERR_LENGTH;
   if (count_ > room_ || count_ > decoder_.room()) return FOVEA_ERR_FULL;
+  const uint32_t before = decoder_.length();
+  for (uint32_t done = 0; done < count_; done += last_run_) {
+    if (stop_ != 0) {
+      *stopped = true;
+      return decoder_.truncate(before);
+    }
+    const fovea_status status = run(tokens_ + done, std::min(count_ - done, kBlock));
+    if (status != FOVEA_OK) return status;
+  }
   pending_ = false;
   open_ = true;
-  return run(tokens_, count_);
+  return FOVEA_OK;
 }
 
 fovea_status Conversation::answer(Sampler& sampler, uint32_t* token, bool* ends) {
@@ -82,8 +99,9 @@ fovea_status Conversation::answer(Sampler& sampler, uint32_t* token, bool* ends)
   float* scores;
   fovea_status status = decoder_.logits(last_run_ - 1, &scores);
   if (status == FOVEA_OK) status = sampler.choose(scores, model_.vocabulary, token);
-  if (status != FOVEA_OK) return status;
-  *ends = *token == end_ || *token == model_.end_token;
+  usable_ = status == FOVEA_OK;
+  if (!usable_) return status;
+  *ends = is_mark(*token);
   pending_ = !*ends;
   last_ = *token;
   return FOVEA_OK;

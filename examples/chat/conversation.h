@@ -5,6 +5,7 @@
 #ifndef FOVEA_EXAMPLES_CHAT_CONVERSATION_H_
 #define FOVEA_EXAMPLES_CHAT_CONVERSATION_H_
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -20,8 +21,10 @@ class Conversation {
   static constexpr size_t kMostText = 1u << 16;  // bytes of a question
 
   // tokens: memory for `room` of them, the most that a question may have.
-  Conversation(const Model& model, const Tokenizer& tokenizer, Decoder& decoder, uint32_t* tokens, uint32_t room)
-      : model_(model), tokenizer_(tokenizer), decoder_(decoder), tokens_(tokens), room_(room) {}
+  // stop: where it becomes nonzero, a question is given up between two blocks.
+  Conversation(const Model& model, const Tokenizer& tokenizer, Decoder& decoder, uint32_t* tokens, uint32_t room,
+               const volatile std::sig_atomic_t& stop)
+      : model_(model), tokenizer_(tokenizer), decoder_(decoder), tokens_(tokens), room_(room), stop_(stop) {}
 
   // False where the vocabulary lacks the marks of ChatML.
   bool init();
@@ -31,9 +34,10 @@ class Conversation {
 
   // Takes a question, behind a text that tells the model who it is (in the first turn alone; empty: none). Both are
   // plain text, whatever they look like. FOVEA_ERR_FULL where the context has no room for it; nothing changed then.
+  // *stopped: it was given up, and nothing changed.
   // FOVEA_ERR_LENGTH: a text has more than kMostText bytes, or the
   // tokenizer refuses it.
-  fovea_status ask(std::string_view system, std::string_view question);
+  fovea_status ask(std::string_view system, std::string_view question, bool* stopped);
   // Whether a call failed within a turn, and the conversation cannot go on.
   bool usable() const { return usable_; }
   uint32_t question_tokens() const { return count_; }  // of the last question, with the marks around it
@@ -45,6 +49,7 @@ class Conversation {
   void put(uint32_t token);
   void put(std::string_view text);
   void put_turn(std::string_view who, std::string_view text);
+  bool is_mark(uint32_t token) const;
   fovea_status run(const uint32_t* tokens, uint32_t count);
 
   const Model& model_;
@@ -52,6 +57,7 @@ class Conversation {
   Decoder& decoder_;
   uint32_t* const tokens_;
   const uint32_t room_;
+  const volatile std::sig_atomic_t& stop_;
   uint32_t count_ = 0;
   bool usable_ = true;
   bool refused_ = false;          // the tokenizer refuses a text

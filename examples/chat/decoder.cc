@@ -8,21 +8,35 @@
 namespace chat {
 namespace {
 
-// Divides memory into arrays. Without memory it counts the bytes.
+// Divides memory into arrays. Without memory it counts the bytes; more than there can be are kTooMany, and stay so.
 class Carver {
  public:
+  static constexpr size_t kTooMany = SIZE_MAX;
+
   explicit Carver(void* memory) : memory_(static_cast<unsigned char*>(memory)) {}
   size_t bytes() const { return at_; }
-  void go_to(size_t at) { at_ = at; }
+  void go_to(size_t at) {
+    if (at_ != kTooMany) at_ = at;
+  }
 
   void* take(size_t bytes) {
     void* const array = memory_ != nullptr ? memory_ + at_ : nullptr;
-    at_ += (bytes + FOVEA_WORKSPACE_ALIGNMENT - 1) / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+    constexpr size_t kMore = FOVEA_WORKSPACE_ALIGNMENT - 1;
+    size_t end;
+    if (__builtin_add_overflow(at_, bytes, &end) || __builtin_add_overflow(end, kMore, &end)) {
+      at_ = kTooMany;
+    } else {
+      at_ = end / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+    }
     return array;
   }
   template <class T>
   T* take(size_t rows, size_t columns) {
-    return static_cast<T*>(take(sizeof(T) * rows * columns));
+    size_t bytes;
+    if (__builtin_mul_overflow(rows, columns, &bytes) || __builtin_mul_overflow(bytes, sizeof(T), &bytes)) {
+      bytes = kTooMany;
+    }
+    return static_cast<T*>(take(bytes));
   }
 
  private:
@@ -53,7 +67,9 @@ fovea_linear_args linear_args(const Settings& settings, uint64_t features, const
 
 size_t Decoder::memory_bytes(const Model& model, const Settings& settings) {
   Decoder decoder;
-  return decoder.plan(model, settings) == FOVEA_OK ? decoder.carve(nullptr) : 0;
+  if (decoder.plan(model, settings) != FOVEA_OK) return 0;
+  const size_t bytes = decoder.carve(nullptr);
+  return bytes != Carver::kTooMany ? bytes : 0;
 }
 
 fovea_status Decoder::plan(const Model& model, const Settings& settings) {
@@ -98,8 +114,8 @@ size_t Decoder::carve(void* memory) {
   Carver carver(memory);
   for (uint32_t i = 0; i < m.layers; ++i) {
     const size_t bytes = fovea_kv_cache_bytes(&caches_[i]);
-    void* const rows = carver.take(bytes);
-    if (memory != nullptr) fovea_kv_cache_init(&caches_[i], rows, bytes);
+    void* const rows = carver.take(bytes != 0 ? bytes : Carver::kTooMany);
+    if (memory != nullptr) fovea_kv_cache_init(&caches_[i], rows, bytes);  // which has been planned with these bytes
   }
   turns_ = carver.take<uint64_t>(1, m.rotary_dim / 2);
   x_ = carver.take<float>(kBlock, m.width);
@@ -132,7 +148,8 @@ size_t Decoder::carve(void* memory) {
 fovea_status Decoder::init(const Model& model, const Settings& settings, void* memory, size_t bytes) {
   const fovea_status status = plan(model, settings);
   if (status != FOVEA_OK) return status;
-  if (carve(nullptr) > bytes) return FOVEA_ERR_WORKSPACE;
+  const size_t needed = carve(nullptr);
+  if (needed > bytes || needed == Carver::kTooMany) return FOVEA_ERR_WORKSPACE;
   carve(memory);
   return fovea_rope_frequencies(turns_, model.rope_base, 0, model.rotary_dim);
 }

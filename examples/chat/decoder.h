@@ -27,7 +27,8 @@ struct Settings {
 
 class Decoder {
  public:
-  // Bytes of memory that a decoder takes; 0 where the library refuses the model or the settings.
+  // Bytes of memory that a decoder takes; 0 where the library refuses the model or the settings, or they are more than
+  // there can be.
   static size_t memory_bytes(const Model& model, const Settings& settings);
 
   // The model and the executor must stay where they are. Memory is aligned to FOVEA_WORKSPACE_ALIGNMENT.

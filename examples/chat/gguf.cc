@@ -151,13 +151,15 @@ std::string Gguf::read(const unsigned char* data, size_t bytes) {
 }
 
 std::string Gguf::read_values(Cursor& cursor) {
-  values_at_ = cursor.at();
-  for (uint32_t i = 0; i < values_; ++i) {
+  const uint32_t count = values_;
+  for (values_ = 0; values_ < count; ++values_) {  // those so far
     std::string_view key;
-    GgufValue value;
+    GgufValue value, other;
+    value_at_[values_] = cursor.at();
     const bool known = cursor.take_value(&key, &value);
-    if (!cursor.fits()) return "was cut short in value " + std::to_string(i);
+    if (!cursor.fits()) return "was cut short in value " + std::to_string(values_);
     if (!known) return "has a value of unknown type, " + printable(key);
+    if (find(key, &other)) return "has two values of " + printable(key);
   }
   return {};
 }
@@ -205,18 +207,19 @@ std::string Gguf::read_tensors(Cursor& cursor) {
 }
 
 GgufValue Gguf::value(uint32_t index, std::string_view* key) const {
-  Cursor cursor(data_, bytes_, values_at_);
+  Cursor cursor(data_, bytes_, value_at_[index]);
   GgufValue value;
-  for (uint32_t i = 0; i <= index; ++i) cursor.take_value(key, &value);
+  cursor.take_value(key, &value);
   return value;
 }
 
 bool Gguf::find(std::string_view key, GgufValue* value) const {
-  Cursor cursor(data_, bytes_, values_at_);
   for (uint32_t i = 0; i < values_; ++i) {
+    Cursor cursor(data_, bytes_, value_at_[i]);
+    if (cursor.take_text() != key) continue;
     std::string_view name;
-    cursor.take_value(&name, value);
-    if (name == key) return true;
+    *value = this->value(i, &name);
+    return true;
   }
   return false;
 }

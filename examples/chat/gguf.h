@@ -45,9 +45,9 @@ class Gguf {
  public:
   static constexpr uint32_t kMostValues = 1024, kMostTensors = 4096;  // more is not a model of this kind
 
-  // Checks the whole file but for the numbers in tensors: all lengths, types and offsets, so that what the functions
-  // below give lies within its bytes. Returns what is wrong with the file; empty if nothing is. The bytes must stay
-  // where they are, and begin at a multiple of 32 bytes.
+  // Checks the whole file but for the numbers in tensors, and where those lie of types that are not computed with: all
+  // lengths, types and offsets, so that what the functions below give lies within its bytes. Returns what is wrong with
+  // the file; empty if nothing is. The bytes must stay where they are, and begin at a multiple of 32 bytes.
   std::string read(const unsigned char* data, size_t bytes);
 
   // False where the file has no such key.
@@ -74,7 +74,8 @@ class Gguf {
   const unsigned char* data_ = nullptr;
   size_t bytes_ = 0;
   uint32_t values_ = 0, tensors_ = 0;
-  size_t values_at_ = 0, tensors_at_ = 0, numbers_at_ = 0;
+  size_t tensors_at_ = 0, numbers_at_ = 0;
+  size_t value_at_[kMostValues] = {};  // where its key begins
 };
 
 }  // namespace chat

@@ -88,7 +88,9 @@ struct MadeModel {
   uint32_t layers = 2, width = 64, hidden = 96, q_heads = 4, kv_heads = 2, head_dim = 16, rotary_dim = 16;
   float rope_base = 1000.0f, epsilon = 1e-5f;
   bool biases = false, untied = false;
-  uint32_t type = 0;  // of matrices, ggml's: F32, Q4_1 or Q8_0
+  uint32_t type = 0;  // of matrices, ggml's: F32, F16, BF16, Q4_0, Q4_1 or Q8_0
+  uint32_t embeddings = UINT32_MAX;  // their type, where it is another
+  uint32_t alignment = 32;
   std::map<std::string, std::vector<float>> weights;
 
   uint32_t vocabulary() const { return static_cast<uint32_t>(words.texts.size()); }
@@ -101,6 +103,8 @@ struct MadeModel {
 
   MadeFile file() {
     MadeFile file;
+    file.alignment = alignment;
+    if (alignment != 32) file.u32("general.alignment", alignment);
     const std::string a = architecture + ".";
     file.text("general.architecture", architecture);
     file.u32(a + "block_count", layers);
@@ -124,7 +128,10 @@ struct MadeModel {
     file.u32("tokenizer.ggml.eos_token_id", vocabulary() - 1);
 
     state_ = 1;
+    const uint32_t others = type;
+    if (embeddings != UINT32_MAX) type = embeddings;
     matrix(file, "token_embd", width, vocabulary(), false);
+    type = others;
     for (uint32_t i = 0; i < layers; ++i) {
       const std::string block = "blk." + std::to_string(i) + ".";
       vector(file, block + "attn_norm.weight", width, 1.0f);
@@ -154,24 +161,46 @@ struct MadeModel {
     for (uint32_t i = 0; i < count; ++i) numbers.push_back(middle + 0.25f * random());
     file.tensor(name, 0, {count}, {reinterpret_cast<const char*>(numbers.data()), sizeof(float) * count});
   }
-  // In groups, d is 2^-6 and m -2^-3, whose f16 are 0x2400 and 0xb000.
+  // Numbers of which f16 and bf16 hold the upper half, or all.
+  static void put_half(std::string* bytes, uint16_t half) { bytes->append(reinterpret_cast<const char*>(&half), 2); }
+  void put_numbers(std::vector<float>* numbers, std::string* bytes) {
+    for (float& number : *numbers) {
+      number = 0.25f * random();
+      uint32_t bits;
+      std::memcpy(&bits, &number, sizeof bits);
+      if (type == 30) {
+        bits &= 0xffff0000u;
+        put_half(bytes, static_cast<uint16_t>(bits >> 16));
+      } else if (type == 1) {  // a multiple of 2^-12 below 2^-2 is a normal number of f16, or 0
+        const uint32_t sign = bits >> 16 & 0x8000u, exponent = bits >> 23 & 255u;
+        const uint32_t rest = exponent == 0 ? 0 : (exponent - 112) << 10 | (bits >> 13 & 0x3ffu);
+        put_half(bytes, static_cast<uint16_t>(sign | rest));
+      } else {
+        bytes->append(reinterpret_cast<const char*>(&number), sizeof number);
+      }
+      std::memcpy(&number, &bits, sizeof bits);
+    }
+  }
+  // In groups, d is 2^-6, or every third -2^-7 or 0, and m -2^-3: f16 0x2400, 0xa000, 0 and 0xb000.
   void matrix(MadeFile& file, const std::string& name, uint32_t inputs, uint32_t outputs, bool bias) {
     std::vector<float>& numbers = weights[name + ".weight"];
     numbers.assign(size_t{inputs} * outputs, 0.0f);
     std::string bytes;
-    if (type == 0) {
-      for (float& number : numbers) number = 0.25f * random();
-      bytes.assign(reinterpret_cast<const char*>(numbers.data()), sizeof(float) * numbers.size());
-    }
-    for (size_t first = 0; type != 0 && first < numbers.size(); first += 32) {
+    const bool groups = type == 2 || type == 3 || type == 8;
+    if (!groups) put_numbers(&numbers, &bytes);
+    for (size_t first = 0; groups && first < numbers.size(); first += 32) {
+      constexpr float kScales[] = {0x1p-6f, 0x1p-6f, -0x1p-7f, 0x1p-6f, 0.0f};
+      constexpr uint16_t kHalves[] = {0x2400, 0x2400, 0xa000, 0x2400, 0};
+      const size_t which = first / 32 % 5;
+      const float d = kScales[which];
       int codes[32];
       for (size_t i = 0; i < 32; ++i) {
         codes[i] = static_cast<int>((random() + 1.0f) * 8.0f);  // 0 to 15
-        numbers[first + i] = type == 8 ? static_cast<float>(codes[i] - 8) * 0x1p-6f
-                                       : static_cast<float>(codes[i]) * 0x1p-6f - 0x1p-3f;
+        const auto code = static_cast<float>(codes[i]);
+        numbers[first + i] = type == 3 ? code * d - 0x1p-3f : (code - 8.0f) * d;
       }
-      bytes += std::string("\x00\x24", 2);
-      if (type == 3) bytes += std::string("\x00\xb0", 2);
+      put_half(&bytes, kHalves[which]);
+      if (type == 3) put_half(&bytes, 0xb000);
       for (size_t i = 0; i < (type == 8 ? 32u : 16u); ++i) {
         bytes += static_cast<char>(type == 8 ? codes[i] - 8 : codes[i] | codes[i + 16] << 4);
       }

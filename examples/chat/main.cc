@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A chat with a language model, from text to text. See README.md. All memory is static: the model's file is mapped,
-// everything else lies in one arena.
-// Exit code: 0; 1 when the model cannot be read or a call fails; 2 for wrong arguments; 130 where Ctrl-C ended an
-// answer.
+// A chat with a language model, from text to text. See README.md. All memory but the threads' is static: the model's
+// file is mapped, and what depends on its size lies in one arena.
+// Exit code: 0; 1 when the model cannot be read, or a call or a question failed; 2 for wrong arguments; 130 where
+// Ctrl-C ended an answer, unless a terminal goes on.
+#include <unistd.h>
+
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -30,11 +33,15 @@ constexpr int kExitFailed = 1, kExitUsage = fovea::platform::kExitUsage, kExitIn
 #endif
 alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char arena[FOVEA_CHAT_ARENA_BYTES];
 
+constexpr uint32_t kContext = 2048;
+
 volatile std::sig_atomic_t interrupted = 0;
 
 // Without SA_RESTART, so that a read of the next line ends.
 void catch_interrupts() {
   struct sigaction action = {};
+  if (sigaction(SIGINT, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
+  action = {};
   action.sa_handler = [](int) { interrupted = 1; };
   sigaction(SIGINT, &action, nullptr);
 }
@@ -54,8 +61,9 @@ std::string_view system_of(const Gguf& file) {
   if (begin == std::string_view::npos) return {};
   text.remove_prefix(begin + kBegin.size());
   const size_t end = text.find(kEnd);
-  // What is put together by the template is not looked at.
-  return end != std::string_view::npos && text.find('\'') > end ? text.substr(0, end) : std::string_view();
+  // What the template puts together, or writes as escapes, is not looked at.
+  if (end == std::string_view::npos || text.find_first_of("'\"{}\\") < end) return {};
+  return text.substr(0, end);
 }
 
 struct Counts {
@@ -77,12 +85,13 @@ class Program {
   static uint32_t threads(const Options& options) {
     return options.threads != 0 ? options.threads : fovea::platform::processor_threads();
   }
-  int ask(const char* question);
+  int ask(std::string_view question);
   int answer();
+  void print(std::string_view characters) const;
   void print_counts() const;
   void print_stats() const;
   void dim(bool on) const {
-    if (console_.colours) std::fputs(on ? "\033[2m" : "\033[0m", stderr);
+    if (console_.colours && isatty(STDERR_FILENO) != 0) std::fputs(on ? "\033[2m" : "\033[0m", stderr);
   }
 
   const Options options_;
@@ -95,7 +104,9 @@ class Program {
   Decoder decoder_;
   std::string_view system_;
   std::optional<Conversation> conversation_;
+  std::optional<Sampler> sampler_;  // its seed holds for the whole conversation
   fovea_target target_ = FOVEA_TARGET_BEST;
+  uint32_t context_ = 0;
   size_t arena_used_ = 0;
   Counts prompt_, answer_;
 };
@@ -104,7 +115,8 @@ int Program::init(fovea_target target) {
   std::string problem = file_.open(options_.model);
   if (problem.empty()) problem = gguf_.read(file_.data(), file_.bytes());
   if (problem.empty()) problem = read_model(gguf_, &model_);
-  if (problem.empty() && options_.context > model_.context) {
+  context_ = options_.context != 0 ? options_.context : std::min(model_.context, kContext);
+  if (problem.empty() && context_ > model_.context) {
     problem = "was trained for " + std::to_string(model_.context) + " tokens, fewer than --context says";
   }
   if (!problem.empty()) return failed(options_.model, problem.c_str());
@@ -113,17 +125,18 @@ int Program::init(fovea_target target) {
   settings.target = target_ = target;
   settings.compute = options_.compute;
   settings.cache = options_.cache;
-  settings.context = options_.context;
+  settings.context = context_;
   settings.executor = pool_.executor().workers > 1 ? &pool_.executor() : nullptr;
   const auto aligned = [](size_t bytes) {
     return (bytes + FOVEA_WORKSPACE_ALIGNMENT - 1) / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
   };
   const size_t words_bytes = aligned(Tokenizer::memory_bytes(model_.words));
-  const size_t tokens_bytes = aligned(sizeof(uint32_t) * options_.context);
+  const size_t tokens_bytes = aligned(sizeof(uint32_t) * context_);
   const size_t decoder_bytes = Decoder::memory_bytes(model_, settings);
   if (decoder_bytes == 0) return failed(options_.model, "the library refuses its shape or weights");
-  arena_used_ = words_bytes + tokens_bytes + decoder_bytes;
-  if (arena_used_ > sizeof arena) {
+  const bool fits = decoder_bytes <= sizeof arena && words_bytes <= sizeof arena && tokens_bytes <= sizeof arena;
+  arena_used_ = fits ? words_bytes + tokens_bytes + decoder_bytes : decoder_bytes;
+  if (!fits || arena_used_ > sizeof arena) {
     problem = "needs " + std::to_string(arena_used_) + " bytes, and the arena has " + std::to_string(sizeof arena) +
               ": choose a smaller --context, or build with a larger FOVEA_CHAT_ARENA_BYTES";
     return failed(options_.model, problem.c_str());
@@ -133,52 +146,60 @@ int Program::init(fovea_target target) {
   auto* const tokens = reinterpret_cast<uint32_t*>(arena + words_bytes);
   const fovea_status status = decoder_.init(model_, settings, arena + words_bytes + tokens_bytes, decoder_bytes);
   if (status != FOVEA_OK) return failed(options_.model, status);
-  conversation_.emplace(model_, tokenizer_, decoder_, tokens, options_.context);
+  conversation_.emplace(model_, tokenizer_, decoder_, tokens, context_, interrupted);
   if (!conversation_->init()) return failed(options_.model, "its vocabulary lacks <|im_start|> or <|im_end|>");
+  sampler_.emplace(options_.sampling, target_);
   system_ = options_.system != nullptr ? std::string_view(options_.system) : system_of(gguf_);
   return 0;
 }
 
-int Program::ask(const char* question) {
+int Program::ask(std::string_view question) {
   const uint64_t begin = clock_ns();
-  const fovea_status status = conversation_->ask(system_, question);
+  bool stopped = false;
+  const fovea_status status = conversation_->ask(system_, question, &stopped);
   if (status == FOVEA_ERR_FULL) {
-    std::fprintf(stderr, "chat: the question has %u tokens, and the context has room for %u: /reset forgets what was "
-                 "before, --context makes more room\n",
+    std::fprintf(stderr,
+                 "chat: the question has %u tokens, and the context has room for %u: /reset forgets what was before, "
+                 "--context makes more room\n",
                  conversation_->question_tokens(), decoder_.room());
     return kExitFailed;
   }
-  if (status != FOVEA_OK) return failed("the question", status);
+  if (status != FOVEA_OK) return failed("the question, or the text that tells the model who it is", status);
+  if (stopped) return kExitInterrupted;
   prompt_ = {conversation_->question_tokens(), clock_ns() - begin};
   return answer();
 }
 
+// Whole characters of an answer. A terminal gets no control characters, whatever the model's file spells.
+void Program::print(std::string_view characters) const {
+  for (const char c : characters) {
+    const bool control = (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 0x7f;
+    std::putchar(control && console_.terminal ? '?' : c);
+  }
+  std::fflush(stdout);
+}
+
 int Program::answer() {
-  Sampler sampler(options_.sampling, target_);
   TextStream text(tokenizer_);
-  const auto print = [](std::string_view characters) {
-    std::fwrite(characters.data(), 1, characters.size(), stdout);
-    std::fflush(stdout);
-  };
   const uint64_t begin = clock_ns();
   answer_ = {};
   fovea_status status = FOVEA_OK;
-  for (bool ends = false; answer_.tokens < options_.tokens && !interrupted; ++answer_.tokens) {
+  for (bool ends = false; answer_.tokens < options_.tokens && interrupted == 0; ++answer_.tokens) {
     uint32_t token;
-    status = conversation_->answer(sampler, &token, &ends);
+    status = conversation_->answer(*sampler_, &token, &ends);
     if (status != FOVEA_OK || ends) break;
     print(text.add(token));
   }
   print(text.finish());
   answer_.ns = clock_ns() - begin;
-  std::printf("\n");
-  std::fflush(stdout);
+  print("\n");
+  if (std::ferror(stdout) != 0) return failed("the answer", "it cannot be written");
   if (status == FOVEA_ERR_FULL) {
     std::fprintf(stderr, "chat: the context is full, so the answer ends here\n");
   } else if (status != FOVEA_OK) {
     return failed("the answer", status);
   }
-  return interrupted ? kExitInterrupted : 0;
+  return interrupted != 0 ? kExitInterrupted : 0;
 }
 
 void Program::print_counts() const {
@@ -191,11 +212,11 @@ void Program::print_counts() const {
 
 void Program::print_stats() const {
   dim(true);
-  std::fprintf(stderr, "context: %u of %u tokens; arena: %zu bytes, of which tokenizer %zu; model: %zu bytes, mapped; "
-               "%s, %u threads, %s\n",
-               decoder_.length(), options_.context, arena_used_, Tokenizer::memory_bytes(model_.words), file_.bytes(),
-               fovea_target_name(decoder_.target()), pool_.executor().workers,
-               fovea::platform::processor_name());
+  std::fprintf(stderr,
+               "context: %u of %u tokens; arena: %zu bytes, of which tokenizer %zu; model: %zu bytes, mapped; %s, %u "
+               "threads, %s\n",
+               decoder_.length(), context_, arena_used_, Tokenizer::memory_bytes(model_.words), file_.bytes(),
+               fovea_target_name(decoder_.target()), pool_.executor().workers, fovea::platform::processor_name());
   dim(false);
 }
 
@@ -207,36 +228,53 @@ int Program::ask_once() {
   return code;
 }
 
+// A line of the standard input without its end. False where there is none: at its end, or after Ctrl-C. A line that is
+// longer than there is room for is given as one of more than kMostText bytes.
+bool read_line(std::string_view* line) {
+  static char bytes[Conversation::kMostText + 1];
+  size_t count = 0;
+  for (int c = 0; interrupted == 0;) {
+    c = std::getchar();
+    if (c == EOF && (count == 0 || interrupted != 0)) return false;
+    if (c == '\n' || c == EOF) {
+      *line = {bytes, count};
+      return true;
+    }
+    if (count < sizeof bytes) bytes[count++] = static_cast<char>(c);
+  }
+  return false;
+}
+
+// Ctrl-C ends an answer, or where there is none the program.
 int Program::ask_all() {
-  static char line[Conversation::kMostText];
+  const bool prompts = console_.terminal && isatty(STDIN_FILENO) != 0;
+  int worst = 0;
   for (;;) {
     interrupted = 0;
-    if (console_.terminal) std::printf("> "), std::fflush(stdout);
-    if (std::fgets(line, sizeof line, stdin) == nullptr) break;
-    const size_t length = std::strlen(line);
-    if (length + 1 == sizeof line && line[length - 1] != '\n') {
-      std::fprintf(stderr, "chat: the line has more than %zu bytes, and was not taken\n", sizeof line - 2);
-      for (int c = 0; c != '\n' && c != EOF;) c = std::getchar();
-      continue;
-    }
-    line[std::strcspn(line, "\n")] = 0;
+    if (prompts) std::printf("> "), std::fflush(stdout);
+    std::string_view line;
+    if (!read_line(&line)) break;
     int code = 0;
-    if (std::strcmp(line, "/reset") == 0) {
+    if (line == "/reset") {
       const fovea_status status = conversation_->reset();
       if (status != FOVEA_OK) return failed("/reset", status);
-    } else if (std::strcmp(line, "/stats") == 0) {
+      sampler_.emplace(options_.sampling, target_);
+    } else if (line == "/stats") {
       print_counts();
       print_stats();
-    } else if (line[0] == '/') {
-      std::fprintf(stderr, "chat: no such command: %s; there are /reset and /stats\n", line);
-    } else if (line[0] != 0) {
+    } else if (!line.empty() && line[0] == '/') {
+      std::fprintf(stderr, "chat: there are /reset and /stats, and no such command\n");
+    } else if (!line.empty()) {
       code = ask(line);
       if (code == 0) print_counts();
     }
-    if (code == kExitFailed && !conversation_->usable()) return code;
+    if (code == kExitFailed) worst = code;
+    if (code == kExitInterrupted && !prompts) return code;
+    if (!conversation_->usable()) return kExitFailed;
   }
-  if (console_.terminal) std::printf("\n");
-  return 0;
+  if (prompts) std::printf("\n");
+  if (std::ferror(stdin) != 0 && interrupted == 0) return failed("the standard input", "it cannot be read");
+  return prompts ? 0 : worst;
 }
 
 int run(int count, char** arguments) {
@@ -249,9 +287,9 @@ int run(int count, char** arguments) {
   const fovea_target target = fovea::platform::target_from_environment();
   if (target == fovea::platform::kNoTarget) return kExitUsage;
   static Program program(options, fovea::platform::console());
-  catch_interrupts();
   const int code = program.init(target);
   if (code != 0) return code;
+  catch_interrupts();
   return options.question != nullptr ? program.ask_once() : program.ask_all();
 }
 

@@ -185,7 +185,10 @@ void read_words(const Gguf& file, Reader& reader, Model* m) {
   if (!file.text("tokenizer.ggml.pre", &splitter) || splitter != "smollm") {
     return reader.fail("splits words as " + printable(splitter) + ", not as \"smollm\"");
   }
-  GgufValue types;
+  GgufValue types, begins;
+  if (file.find("tokenizer.ggml.add_bos_token", &begins) && (begins.bytes != 1 || *begins.data != 0)) {
+    return reader.fail("begins texts with a token of its own, which is not served");
+  }
   if (!file.strings("tokenizer.ggml.tokens", &m->words.tokens) || m->words.tokens.count != m->vocabulary) {
     return reader.fail("does not have a text for each token");
   }
@@ -221,6 +224,9 @@ std::string read_model(const Gguf& file, Model* model) {
     model->vocabulary = static_cast<uint32_t>(tokens.count);
   }
   model->embeddings = reader.matrix("token_embd", model->width, model->vocabulary);
+  if (model->embeddings.bias != nullptr) reader.fail("has token_embd.bias, which is not served");
+  const uint32_t said = reader.number_or<uint32_t>("vocab_size", model->vocabulary, 1, UINT32_MAX);
+  if (said != model->vocabulary) reader.fail("has texts of other tokens than its vocab_size says");
   for (uint32_t i = 0; i < model->layers; ++i) read_layer(reader, *model, i, &model->layer[i]);
   model->output_norm = reader.floats("output_norm.weight", model->width);
   model->output = reader.matrix("output", model->width, model->vocabulary, true);

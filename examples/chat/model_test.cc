@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <utility>
 
 #include "examples/chat/decoder.h"
 #include "examples/chat/made_model.h"
@@ -23,9 +24,9 @@ void check(bool right, const std::string& what) {
   std::printf("wrong: %s\n", what.c_str());
 }
 
-// Bytes at an address that a file's must have, with nothing readable said of what lies behind them.
+// Bytes at an address that a file's must have.
 struct Placed {
-  explicit Placed(const std::string& bytes) : words((bytes.size() + 63) / 64), size(bytes.size()) {
+  explicit Placed(const std::string& bytes) : words(bytes.size() / 64 + 1), size(bytes.size()) {
     std::memcpy(words.data(), bytes.data(), bytes.size());
   }
   struct alignas(64) Word {
@@ -79,6 +80,14 @@ void test_files() {
       {"has tensor \"more\" of the unknown type 99", [](MadeModel&, MadeFile* f) { f->tensor("more", 99, {1}, ""); }},
       {"has tensor \"more\" of type Q6_K", [](MadeModel&, MadeFile* f) { f->tensor("more", 14, {256}, ""); }},
       {"ends behind its end", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {1u << 20}, ""); }},
+      {"has two values of \"llama.block_count\"", [](MadeModel&, MadeFile* f) { f->u32("llama.block_count", 2); }},
+      {"other tokens than its vocab_size", [](MadeModel&, MadeFile* f) { f->u32("llama.vocab_size", 7); }},
+      {"begins texts with a token",
+       [](MadeModel&, MadeFile* f) { f->number("tokenizer.ggml.add_bos_token", GgufType::kBool, '\1'); }},
+      {"has token_embd.bias",
+       [](MadeModel& m, MadeFile* f) {
+         f->tensor("token_embd.bias", 0, {m.vocabulary()}, std::string(size_t{4} * m.vocabulary(), 0));
+       }},
       {"impossible size", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {1ull << 40, 1ull << 40}, ""); }},
       {"impossible size", [](MadeModel&, MadeFile* f) { f->tensor("more", 8, {33}, std::string(68, 0)); }},
       {"5 dimensions", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {1, 1, 1, 1, 1}, "abcd"); }},
@@ -97,6 +106,9 @@ void test_files() {
     change.make(m, &file);
     refuses(file.bytes(), change.what);
   }
+  MadeFile older = MadeModel().file();
+  older.version = 2;
+  check(problem_of(older.bytes()).empty(), "version 2 is refused");
   // A tensor's name or size that is not what the model needs.
   std::string renamed = good;
   renamed[renamed.find("blk.1.ffn_up.weight") + 4] = '7';
@@ -214,6 +226,21 @@ std::vector<std::vector<float>> scores_of(const Model& model, const Settings& se
     begin += count;
   }
   check(decoder.length() == tokens.size(), "a wrong length");
+  // What was truncated is forgotten in every layer.
+  for (const uint32_t left : {40u, 0u}) {
+    check(decoder.truncate(left) == FOVEA_OK && decoder.length() == left, "truncation is refused");
+    float* scores = nullptr;
+    check(decoder.run(&tokens[left], 1) == FOVEA_OK && decoder.logits(0, &scores) == FOVEA_OK, "a run is refused");
+    double error = 0.0;
+    for (uint32_t i = 0; i < model.vocabulary; ++i) {
+      error = std::max(error, static_cast<double>(std::fabs(scores[i] - all[left][i])));
+    }
+    check(error < 1e-3, "after truncation scores are off by " + std::to_string(error));
+    check(decoder.truncate(left) == FOVEA_OK, "truncation is refused");
+  }
+  for (uint32_t begin_again = 0; begin_again < tokens.size(); ++begin_again) {
+    check(decoder.run(&tokens[begin_again], 1) == FOVEA_OK, "a run is refused");
+  }
   const std::vector<uint32_t> more(decoder.room() + 1);
   if (more.size() <= kBlock) {
     check(decoder.run(more.data(), static_cast<uint32_t>(more.size())) == FOVEA_ERR_FULL, "a full context takes more");
@@ -246,8 +273,8 @@ void test_scores(const char* name, const std::function<void(MadeModel&)>& change
   };
   const Case cases[] = {{FOVEA_COMPUTE_F32, FOVEA_F32, 1e-5},
                         {FOVEA_COMPUTE_F32, FOVEA_F16, 2e-3},
-                        {FOVEA_COMPUTE_F32, FOVEA_I8, 3e-2},
-                        {FOVEA_COMPUTE_I8, FOVEA_I8, 6e-2}};
+                        {FOVEA_COMPUTE_F32, FOVEA_I8, 6e-2},
+                        {FOVEA_COMPUTE_I8, FOVEA_I8, 0.12}};
   for (const Case& c : cases) {
     Settings settings;
     settings.compute = c.compute;
@@ -265,7 +292,8 @@ void test_scores(const char* name, const std::function<void(MadeModel&)>& change
                                       std::to_string(c.compute) + ", cache " + std::to_string(c.cache));
     settings.executor = &pool.executor();
     check(scores_of(model, settings, tokens, {64, 1, 3}) == scores, std::string(name) + ": threads change scores");
-    if (c.compute == FOVEA_COMPUTE_I8 && made.type != 0) {  // else the linear layers are f32
+    const bool groups = made.type == 2 || made.type == 3 || made.type == 8;  // else the linear layers are f32
+    if (c.compute == FOVEA_COMPUTE_I8 && groups) {
       check(scores_of(model, settings, tokens, {1}) == scores, std::string(name) + ": runs change scores");
     }
   }
@@ -287,8 +315,9 @@ void test_sampler() {
 
   // How often each comes, against its probability.
   constexpr int kDraws = 20000;
-  for (const float top_p : {1.0f, 0.9f, 0.5f, 0.0f}) {
-    Sampler sampler({1.0f, top_p, 7}, FOVEA_TARGET_BEST), same({1.0f, top_p, 7}, FOVEA_TARGET_BEST);
+  for (const auto& [temperature, top_p] : std::vector<std::pair<float, float>>{
+           {1.0f, 1.0f}, {1.0f, 0.9f}, {1.0f, 0.5f}, {1.0f, 0.0f}, {0.5f, 1.0f}, {3.0f, 0.9f}}) {
+    Sampler sampler({temperature, top_p, 7}, FOVEA_TARGET_BEST), same({temperature, top_p, 7}, FOVEA_TARGET_BEST);
     int counts[5] = {};
     for (int i = 0; i < kDraws; ++i) {
       const uint32_t token = draw(sampler);
@@ -296,7 +325,10 @@ void test_sampler() {
       ++counts[token];
     }
     double weights[5], all = 0.0, kept = 0.0;
-    for (int i = 0; i < 5; ++i) all += weights[i] = std::exp(static_cast<double>(scores[i]));
+    for (int i = 0; i < 5; ++i) {
+      weights[i] = std::exp(static_cast<double>(scores[i]) / static_cast<double>(temperature));
+      all += weights[i];
+    }
     const int order[] = {1, 3, 2, 0, 4};
     double least = 0.0;
     double sum = 0.0;
@@ -326,6 +358,11 @@ int run() {
   test_scores("wide heads, of which half turns", [](MadeModel& m) { m.head_dim = 32, m.rotary_dim = 16; });
   test_scores("one key head", [](MadeModel& m) { m.kv_heads = 1; });
   test_scores("Q4_1", [](MadeModel& m) { m.type = 3; });
+  test_scores("F16", [](MadeModel& m) { m.type = 1; });
+  test_scores("BF16", [](MadeModel& m) { m.type = 30; });
+  test_scores("Q4_0", [](MadeModel& m) { m.type = 2; });
+  test_scores("Q4_1 with embeddings of Q8_0, aligned to 64 bytes",
+              [](MadeModel& m) { m.type = 3, m.embeddings = 8, m.alignment = 64; });
   test_scores("Q8_0", [](MadeModel& m) { m.type = 8; });
   test_sampler();
   std::printf("%s\n", failures == 0 ? "all right" : "failed");

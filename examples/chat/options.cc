@@ -18,7 +18,7 @@ constexpr char kUsage[] =
     "  --threads N      how many run at once (as many as the processor has); the answer does not depend on it\n"
     "  --temperature T  0: always the likeliest token (0); else 0.01 to 100\n"
     "  --top-p P        chooses from the likeliest tokens that together have this probability (1)\n"
-    "  --seed N         of the choice (0): with the same seed comes the same answer\n"
+    "  --seed N         of the choice (0): with the same seed come the same answers\n"
     "  --system TEXT    tells the model who it is; '' tells nothing (what the file says)\n"
     "  --compute TYPE   f32: multiplies floats; i8: integers, which is less exact (f32)\n"
     "  --cache TYPE     of keys and values: i8, with --compute f32 also f16 or f32 (i8)\n"

@@ -15,7 +15,7 @@ struct Options {
   const char* question = nullptr;   // null: ask for questions
   const char* system = nullptr;     // null: what the model's file says
   uint32_t tokens = 256;            // most of an answer
-  uint32_t context = 2048;
+  uint32_t context = 0;             // 0: 2048, or what the model was trained for where that is less
   uint32_t threads = 0;             // 0: as many as the processor runs
   Sampling sampling;
   fovea_compute compute = FOVEA_COMPUTE_F32;

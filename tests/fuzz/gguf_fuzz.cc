@@ -21,6 +21,8 @@ using namespace chat;
 
 constexpr uint32_t kMostChanges = 8;
 
+volatile uint32_t touched;  // so that reads are not left out
+
 uint32_t touch(const void* data, size_t bytes) {
   uint32_t sum = 0;
   for (size_t i = 0; i < bytes; ++i) sum += static_cast<const unsigned char*>(data)[i];
@@ -54,6 +56,11 @@ uint32_t touch_model(const Model& m) {
 }
 
 std::string draw_file(Bytes& bytes) {
+  if (bytes.below(8) == 7) {
+    std::string raw = "GGUF";
+    for (uint32_t count = bytes.below(400); count > 0; --count) raw += static_cast<char>(bytes.take<uint8_t>());
+    return raw;
+  }
   static const std::string files[] = {[] { return MadeModel().file().bytes(); }(),
                                       [] {
                                         MadeModel m;
@@ -85,8 +92,7 @@ void run(Bytes bytes) {
   Gguf gguf;
   std::string problem = gguf.read(data, file.size());
   if (problem.empty()) problem = read_model(gguf, &model);
-  static volatile uint32_t seen;
-  if (problem.empty()) seen = touch_model(model);
+  if (problem.empty()) touched = touch_model(model);
   ASAN_UNPOISON_MEMORY_REGION(data + file.size(), slack);
 }
 

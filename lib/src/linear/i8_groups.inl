@@ -21,12 +21,13 @@ struct GroupsAt {
     const size_t bytes = ::fovea::number_of<&::fovea::Format::group_bytes, kI8GroupedFormats>(w.dtype);
     const size_t groups = ::fovea::groups_of(in_dim);
     const uint8_t* const data = static_cast<const uint8_t*>(w.data) + ptrdiff_t(row) * w.row_stride + group * bytes;
-    return {w.dtype, data, w.row_stride, static_cast<const uint16_t*>(w.scales) + row * groups + group, groups};
+    const ptrdiff_t at = ptrdiff_t((row * groups + group) * sizeof(uint16_t));
+    return {w.dtype, data, w.row_stride, ::fovea::advanced(static_cast<const uint16_t*>(w.scales), at), groups};
   }
   // The groups behind these.
   inline __attribute__((always_inline)) GroupsAt Next() const {
     const size_t bytes = ::fovea::number_of<&::fovea::Format::group_bytes, kI8GroupedFormats>(dtype);
-    return {dtype, data + bytes, stride, scales ? scales + 1 : nullptr, scale_stride};
+    return {dtype, data + bytes, stride, ::fovea::advanced(scales, sizeof *scales), scale_stride};
   }
   inline __attribute__((always_inline)) const uint8_t* Block(size_t row) const {
     return data + ptrdiff_t(row) * stride;

@@ -35,6 +35,7 @@ FOVEA_INLINE size_t InGroup(size_t inputs, size_t d) { return inputs - d < kScal
 // A row's codes of a group, as the dot product takes them.
 FOVEA_INLINE void PutCodes(const GroupsAt& at, uint32_t row, int8_t* to) {
   if (at.dtype != FOVEA_Q8_0) return PutNibbles(at.Codes(row), kUnsignedRows ? 0 : at.Bias(), to);
+  if (!kUnsignedRows) return;  // then they are taken as they lie
   const uint8_t* const codes = at.Codes(row);
   FOVEA_UNROLL(4)
   for (size_t i = 0; i < kScaleGroup; i += sizeof(uint64_t)) {

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Conversations with a made-up model: the tokens that it has seen must be those of the turns. Exit code: 0, or 1 when
+// something is wrong.
+#include "examples/chat/conversation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "examples/chat/made_model.h"
+
+namespace chat {
+namespace {
+
+constexpr uint32_t kContext = 200;
+
+int failures = 0;
+
+void check(bool right, const char* what) {
+  if (right) return;
+  ++failures;
+  std::printf("wrong: %s\n", what);
+}
+
+struct alignas(64) Line {
+  unsigned char bytes[64];
+};
+
+// A decoder with its memory.
+struct Run {
+  explicit Run(const Model& model) {
+    Settings settings;
+    settings.compute = FOVEA_COMPUTE_F32;
+    settings.cache = FOVEA_F32;
+    settings.context = kContext;
+    const size_t bytes = Decoder::memory_bytes(model, settings);
+    memory.resize(bytes / 64 + 1);
+    check(decoder.init(model, settings, memory.data(), bytes) == FOVEA_OK, "a decoder is refused");
+  }
+  std::vector<Line> memory;
+  Decoder decoder;
+};
+
+// Every byte is a token, then come the two marks.
+struct Turns {
+  uint32_t start, end;
+  std::vector<uint32_t> tokens;
+
+  void text(std::string_view bytes) {
+    for (const char c : bytes) tokens.push_back(static_cast<unsigned char>(c));
+  }
+  void turn(std::string_view who, std::string_view what) {
+    tokens.push_back(start);
+    text(who), text("\n"), text(what);
+    tokens.push_back(end);
+    text("\n");
+  }
+  void question(std::string_view what) {
+    turn("user", what);
+    tokens.push_back(start);
+    text("assistant\n");
+  }
+};
+
+// The decoder has seen just these tokens: the next one has the scores that they lead to.
+void check_seen(const Model& model, Decoder& decoder, uint32_t last_run, const std::vector<uint32_t>& tokens,
+                const char* what) {
+  check(decoder.length() == tokens.size(), what);
+  static Run fresh(model);
+  check(fresh.decoder.truncate(0) == FOVEA_OK, "truncation is refused");
+  for (const uint32_t token : tokens) check(fresh.decoder.run(&token, 1) == FOVEA_OK, "a run is refused");
+  float *want = nullptr, *got = nullptr;
+  check(fresh.decoder.logits(0, &want) == FOVEA_OK && decoder.logits(last_run - 1, &got) == FOVEA_OK, "no scores");
+  double error = 0.0;
+  for (uint32_t i = 0; i < model.vocabulary; ++i) {
+    error = std::max(error, static_cast<double>(std::fabs(want[i] - got[i])));
+  }
+  check(error < 1e-3, what);
+}
+
+int run() {
+  MadeModel made;
+  const std::string bytes = made.file().bytes();
+  std::vector<Line> file(bytes.size() / 64 + 1);
+  std::memcpy(file.data(), bytes.data(), bytes.size());
+  static Model model;
+  Gguf gguf;
+  check(gguf.read(file.data()->bytes, bytes.size()).empty() && read_model(gguf, &model).empty(), "a model is refused");
+  std::vector<uint32_t> words(Tokenizer::memory_bytes(model.words) / 4 + 1), room(kContext);
+  Tokenizer tokenizer;
+  check(tokenizer.init(model.words, words.data(), 4 * words.size()).empty(), "a vocabulary is refused");
+
+  static Run run(model);
+  volatile std::sig_atomic_t stop = 0;
+  Conversation talk(model, tokenizer, run.decoder, room.data(), kContext, stop);
+  check(talk.init(), "the marks are not found");
+  Sampler greedy({}, FOVEA_TARGET_BEST);
+  Turns turns = {model.vocabulary - 2, model.vocabulary - 1, {}};
+  bool stopped = true;
+  const auto ask = [&](std::string_view question) {
+    turns.question(question);
+    check(talk.ask("sys", question, &stopped) == FOVEA_OK && !stopped, "a question is refused");
+    const auto last = static_cast<uint32_t>((talk.question_tokens() - 1) % kBlock + 1);
+    check_seen(model, run.decoder, last, turns.tokens, "a question is not seen as it was asked");
+  };
+
+  // Marks in a question are text.
+  turns.turn("system", "sys");
+  ask("<|im_end|>?");
+  bool ends = false;
+  for (int i = 0; i < 3 && !ends; ++i) {
+    uint32_t token = 0;
+    check(talk.answer(greedy, &token, &ends) == FOVEA_OK, "no answer");
+    if (!ends) turns.tokens.push_back(token);
+  }
+  check(!ends, "the model that is made up ends at once: this test needs another");
+
+  // The answer was cut: its last token and the mark at its end come with the next question. So they do after a question
+  // that found no room, and one that was given up.
+  const uint32_t length = run.decoder.length();
+  check(length + 1 == turns.tokens.size(), "an answer's last token is run too early");
+  check(talk.ask("sys", std::string(kContext, 'x'), &stopped) == FOVEA_ERR_FULL, "a long question is taken");
+  check(talk.ask("sys", std::string(Conversation::kMostText + 1, 'x'), &stopped) == FOVEA_ERR_LENGTH,
+        "a longer question is taken");
+  check(run.decoder.length() == length && talk.usable(), "a refused question changes something");
+  stop = 1;
+  check(talk.ask("sys", "no", &stopped) == FOVEA_OK && stopped && run.decoder.length() == length, "it does not stop");
+  stop = 0;
+  turns.tokens.push_back(turns.end);
+  turns.text("\n");
+  ask("b");
+
+  // Nothing was answered to "b".
+  turns.tokens.push_back(turns.end);
+  turns.text("\n");
+  ask("c");
+
+  check(talk.reset() == FOVEA_OK && run.decoder.length() == 0, "a reset leaves something");
+  turns.tokens.clear();
+  turns.turn("system", "sys");
+  ask("d");
+  std::printf("%s\n", failures == 0 ? "all right" : "failed");
+  return failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace chat
+
+int main() { return chat::run(); }
