@@ -173,7 +173,8 @@ int Program::ask(std::string_view question) {
 // Whole characters of an answer. A terminal gets no control characters, whatever the model's file spells.
 void Program::print(std::string_view characters) const {
   for (const char c : characters) {
-    const bool control = (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 0x7f;
+    const auto byte = static_cast<unsigned char>(c);
+    const bool control = (byte < ' ' && c != '\n' && c != '\t') || byte == 0x7f;
     std::putchar(control && console_.terminal ? '?' : c);
   }
   std::fflush(stdout);
