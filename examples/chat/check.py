@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the answers of chat with stored ones: check.py MODEL [EMULATOR...] CHAT. Exit code: 0, 1, or 77 without the model.
-
-In an emulator only a few tokens are made."""
+"""Compares the answers of chat with stored ones: check.py [--short] MODEL [EMULATOR...] CHAT. Exit code: 0, 1, or 77 without the
+model. With --short, for emulators, only a few tokens are made."""
 import os
 import subprocess
 import sys
@@ -26,13 +25,13 @@ def answer(command, model, arguments, question):
 
 
 def main():
-    model, command = sys.argv[1], sys.argv[2:]
+    short = sys.argv[1] == '--short'
+    model, *command = sys.argv[2 if short else 1:]
     if not os.path.exists(model):
         print(f'skipped: there is no {model}, which "./run model" fetches')
         return 77
-    emulated = len(command) > 1
     wrong = []
-    for arguments, question, begin in SHORT if emulated else SHORT + LONG:
+    for arguments, question, begin in SHORT if short else SHORT + LONG:
         code, text, messages = answer(command, model, arguments, question)
         print(f'{" ".join(arguments)} {question!r}: {text!r}\n{messages}')
         if 'arena: ' not in messages or 'a second' not in messages:
@@ -42,7 +41,7 @@ def main():
             continue
         if code != 0 or not text.startswith(begin):
             wrong.append(f'{question} {arguments}')
-    if emulated:
+    if short:
         return report(wrong)
 
     # The same answer with any number of threads, and each seed its own.
