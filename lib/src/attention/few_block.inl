@@ -70,8 +70,9 @@ struct RowCursor {
   FOVEA_INLINE RowCursor At(const KeyRows& rows, ptrdiff_t first) {
     const ptrdiff_t stride = stride_bytes(rows.stride, unit_bytes(kType));
     const ptrdiff_t scale_stride = stride_bytes(rows.scale_stride, scale_bytes(kType));
+    const void* const scales = rows.scales;
     return {static_cast<const char*>(rows.data) + first * stride,
-            static_cast<const char*>(*rows.scales) + first * scale_stride, stride, scale_stride};
+            static_cast<const char*>(scales) + first * scale_stride, stride, scale_stride};
   }
   inline __attribute__((always_inline)) FormatRow<kType> Row() const { return FormatRow<kType>::Of(data, scales); }
   inline __attribute__((always_inline)) void Next() {
