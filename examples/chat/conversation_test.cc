@@ -9,20 +9,13 @@
 #include <cstdio>
 #include <vector>
 
+#include "examples/chat/checks.h"
 #include "examples/chat/made_model.h"
 
 namespace chat {
 namespace {
 
 constexpr uint32_t kContext = 200;
-
-int failures = 0;
-
-void check(bool right, const char* what) {
-  if (right) return;
-  ++failures;
-  std::printf("wrong: %s\n", what);
-}
 
 struct alignas(64) Line {
   unsigned char bytes[64];
@@ -141,8 +134,7 @@ int run() {
   turns.tokens.clear();
   turns.turn("system", "sys");
   ask("d");
-  std::printf("%s\n", failures == 0 ? "all right" : "failed");
-  return failures == 0 ? 0 : 1;
+  return report();
 }
 
 }  // namespace

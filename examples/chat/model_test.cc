@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "examples/chat/checks.h"
 #include "examples/chat/decoder.h"
 #include "examples/chat/made_model.h"
 #include "examples/chat/sampler.h"
@@ -15,14 +16,6 @@
 
 namespace chat {
 namespace {
-
-int failures = 0;
-
-void check(bool right, const std::string& what) {
-  if (right) return;
-  ++failures;
-  std::printf("wrong: %s\n", what.c_str());
-}
 
 // Bytes at an address that a file's must have.
 struct Placed {
@@ -363,8 +356,7 @@ int run() {
               [](MadeModel& m) { m.type = 3, m.embeddings = 8, m.alignment = 64; });
   test_scores("Q8_0", [](MadeModel& m) { m.type = 8; });
   test_sampler();
-  std::printf("%s\n", failures == 0 ? "all right" : "failed");
-  return failures == 0 ? 0 : 1;
+  return report();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "examples/chat/checks.h"
 #include "examples/chat/made_vocabulary.h"
 #include "examples/chat/pre_tokenizer.h"
 #include "examples/chat/text_stream.h"
@@ -13,14 +14,6 @@
 
 namespace chat {
 namespace {
-
-int failures = 0;
-
-void check(bool right, const std::string& what) {
-  if (right) return;
-  ++failures;
-  std::printf("wrong: %s\n", what.c_str());
-}
 
 // The same numbers each time.
 uint32_t below(uint32_t bound) {
@@ -354,5 +347,5 @@ int main() {
   check_problems();
   check_misuse();
   check_stream();
-  return failures == 0 ? 0 : 1;
+  return report();
 }
