@@ -116,26 +116,42 @@ class I8Case {
     return status;
   }
 
-  // The codes and the scale of a token, as rows of I8 keys are narrowed.
-  std::vector<int> codes_of(size_t token, float* scale) const {
-    std::vector<int> codes(p.in_dim);
+  // A token as codes: of f32, as rows of I8 keys are narrowed; with weights in groups, each group by itself.
+  struct Token {
+    std::vector<int> codes;
+    float scale = 1;
+    std::vector<float> group_scales;
+  };
+  Token token_of(size_t t) const {
+    Token token;
+    token.codes.resize(p.in_dim);
+    token.group_scales.assign((p.in_dim + 31) / 32, 1.0f);
     if (p.x_dtype == FOVEA_I8) {
-      for (size_t i = 0; i < p.in_dim; ++i) codes[i] = codes_.at(token, i) - p.x_zero;
-      const float given = x_scales_.as<float>()[p.one_scale ? 0 : token];
-      *scale = std::isfinite(given) ? given : std::nanf("");
-      return codes;
+      for (size_t i = 0; i < p.in_dim; ++i) token.codes[i] = codes_.at(t, i) - p.x_zero;
+      const float given = x_scales_.as<float>()[p.one_scale ? 0 : t];
+      token.scale = std::isfinite(given) ? given : std::nanf("");
+    } else if (is_grouped(p.w_dtype)) {
+      for (size_t d = 0; d < p.in_dim; d += 32) {
+        token.group_scales[d / 32] = narrow(t, d, std::min<size_t>(d + 32, p.in_dim), &token.codes);
+      }
+    } else {
+      token.scale = narrow(t, 0, p.in_dim, &token.codes);
     }
+    return token;
+  }
+  // Inputs [begin, end) become codes; returns their scale.
+  float narrow(size_t t, size_t begin, size_t end, std::vector<int>* codes) const {
     float most = 127 * 0x1p-126f;
     bool finite = true;
-    for (size_t i = 0; i < p.in_dim; ++i) {
-      finite &= std::isfinite(x_.at(token, i));
-      most = std::max(most, std::fabs(x_.at(token, i)));
+    for (size_t i = begin; i < end; ++i) {
+      finite &= std::isfinite(x_.at(t, i));
+      most = std::max(most, std::fabs(x_.at(t, i)));
     }
-    *scale = finite ? std::min(most / 127.0f, 0x1.020406p121f) : std::nanf("");
     const float inverse = 127.0f / most;
-    for (size_t i = 0; finite && i < p.in_dim; ++i)
-      codes[i] = static_cast<int>(std::nearbyint(x_.at(token, i) * inverse));
-    return codes;
+    for (size_t i = begin; finite && i < end; ++i) {
+      (*codes)[i] = static_cast<int>(std::nearbyint(x_.at(t, i) * inverse));
+    }
+    return finite ? std::min(most / 127.0f, 0x1.020406p121f) : std::nanf("");
   }
 
   // Where the scale of a group is, as f16.
@@ -156,32 +172,35 @@ class I8Case {
     return (i % 32 < 16 ? byte & 15 : byte >> 4) - (p.w_dtype == FOVEA_Q4_1 ? 0 : 8);
   }
 
-  float want_of_groups(const std::vector<int>& codes, float x_scale, size_t o) const {
+  float want_of_groups(const Token& x, size_t o) const {
     volatile float y = 0;
     for (size_t d = 0; d < p.in_dim; d += 32) {
       int sum = 0, x_sum = 0;
       for (size_t i = d; i < std::min<size_t>(d + 32, p.in_dim); ++i) {
-        sum += codes[i] * group_code(o, i), x_sum += codes[i];
+        sum += x.codes[i] * group_code(o, i), x_sum += x.codes[i];
       }
       volatile float product = static_cast<float>(sum) * f16_at(group_scale(o, d / 32));
-      y = y + product;
-      if (p.w_dtype != FOVEA_Q4_1) continue;
-      product = static_cast<float>(x_sum) * f16_at(static_cast<const char*>(group_scale(o, d / 32)) + 2);
+      if (p.w_dtype == FOVEA_Q4_1) {
+        const volatile float least =
+            static_cast<float>(x_sum) * f16_at(static_cast<const char*>(group_scale(o, d / 32)) + 2);
+        product = product + least;
+      }
+      product = product * x.group_scales[d / 32];
       y = y + product;
     }
-    y = y * x_scale;
+    y = y * x.scale;
     if (p.bias == I8Problem::kF32) y = y + bias_.as<float>()[o];
     return y;
   }
 
-  float want(const std::vector<int>& codes, float x_scale, size_t o) const {
-    if (is_grouped(p.w_dtype)) return want_of_groups(codes, x_scale, o);
+  float want(const Token& x, size_t o) const {
+    if (is_grouped(p.w_dtype)) return want_of_groups(x, o);
     int64_t sum = p.bias == I8Problem::kI32 ? bias_.as<int32_t>()[o] : 0;
-    for (size_t i = 0; i < p.in_dim; ++i) sum += int64_t{codes[i]} * w_.at(o, i);
+    for (size_t i = 0; i < p.in_dim; ++i) sum += int64_t{x.codes[i]} * w_.at(o, i);
     const float scale = scales_.as<float>()[o];
     // volatile: each operation rounds by itself.
     volatile float y = static_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(sum)));
-    y = y * x_scale;
+    y = y * x.scale;
     y = y * (std::isfinite(scale) ? scale : std::nanf(""));
     if (p.bias == I8Problem::kF32) y = y + bias_.as<float>()[o];
     return y;
@@ -200,10 +219,9 @@ class I8Case {
     const fovea_status status = run(target);
     if (status != FOVEA_OK) return full_name + ": " + fovea_status_string(status);
     for (size_t t = 0; t < p.tokens; ++t) {
-      float x_scale;
-      const std::vector<int> codes = codes_of(t, &x_scale);
+      const Token x = token_of(t);
       for (size_t o = 0; o < p.out_dim; ++o) {
-        const float y = want(codes, x_scale, o);
+        const float y = want(x, o);
         const bool to_codes = p.y_dtype == FOVEA_I8;
         const bool right = to_codes ? out_codes_.at(t, o) == want_code(y)
                            : y != y ? y_.at(t, o) != y_.at(t, o)
@@ -391,6 +409,28 @@ TEST_CASE("linear i8: weights in groups have outputs near those of sums in doubl
   }
 }
 
+TEST_CASE("linear i8: with weights in groups a very large input costs inputs of other groups nothing", "[short]") {
+  for (const fovea_dtype dtype : kGroupTypes) {
+    for (const uint32_t tokens : {2u, 20u}) {
+      I8Problem p;
+      p.tokens = tokens, p.in_dim = 96, p.out_dim = 9, p.w_dtype = dtype;
+      I8Case test(p), large(p);
+      for (I8Case* c : {&test, &large}) {
+        for (size_t o = 0; o < p.out_dim; ++o) {  // the group of that input counts for nothing
+          I8Case::put_f16(c->group_scale(o, 1), 0.0f);
+          if (dtype == FOVEA_Q4_1) I8Case::put_f16(static_cast<char*>(c->group_scale(o, 1)) + 2, 0.0f);
+        }
+      }
+      for (size_t t = 0; t < p.tokens; ++t) large.x_.at(t, 40) = 3000.0f;
+      for (const fovea_target target : targets_and_those_that_extend_them()) {
+        REQUIRE(test.run(target) == FOVEA_OK);
+        REQUIRE(large.run(target) == FOVEA_OK);
+        CHECK(large.outputs() == test.outputs());
+      }
+    }
+  }
+}
+
 TEST_CASE("linear i8: a group's scale that is not finite reaches its own output alone", "[short]") {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const fovea_dtype dtype : kGroupTypes) {
@@ -568,7 +608,13 @@ TEST_CASE("linear i8: workspace grows with tokens up to a tile, and the macro is
   // Of a board, asked on a host.
   test.args.in_dim = 384, test.args.tokens = 100;
   test.args.target = FOVEA_TARGET_HELIUM;
-  CHECK(fovea_linear_workspace_bytes(&test.args) == 12 * 384 + 64 + 12 * 4 * 64 + 4 * 64);
+  test.args.weights.dtype = FOVEA_I8;
+  const size_t bytes = 12 * 384 + 64 + 12 * 4 * 64 + 4 * 64;
+  CHECK(fovea_linear_workspace_bytes(&test.args) == bytes);
+  test.args.weights.dtype = FOVEA_Q4_0;
+  CHECK(fovea_linear_workspace_bytes(&test.args) == bytes + 12 * 4 * (384 / 32));
+  test.args.x_dtype = FOVEA_I8;  // then one scale serves all groups
+  CHECK(fovea_linear_workspace_bytes(&test.args) == bytes + 64);
 }
 
 TEST_CASE("linear i8: every misuse has its status, and nothing is written", "[short]") {

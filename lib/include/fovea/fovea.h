@@ -1016,10 +1016,12 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * With FOVEA_COMPUTE_I8 a token of f32 is converted like a row of I8 keys first, so that a NaN or infinity in it makes
  * all of its outputs NaN. Sums of products of codes are exact. Then y = sum * x's scale * the weights' scale + bias, in
  * this order and without fused multiply-add: the bits are the same on every target, and for any number of tokens. An
- * infinite scale counts as NaN. A sum with bias_i32 wraps at 2^31. Weights in groups have a sum of products for each
- * group, which is exact, and y = (0 + sum * d of the first group + sum * d of the next ...) * x's scale + bias, where
- * each d is the group's scale. Codes are u - 8 in I4 and Q4_0, q in Q8_0 and u in Q4_1, which adds the sum of the codes
- * of x (less x_zero) times m after each group. A d or m that is not finite makes its outputs infinite or NaN. */
+ * infinite scale counts as NaN. A sum with bias_i32 wraps at 2^31.
+ * Weights in groups have a sum of products for each group, which is exact, and y = (0 + sum * d * s of the first group
+ * + sum * d * s of the next ...) * t + bias. d is the group's scale. If x is f32, each group of 32 inputs is converted
+ * like a row of I8 keys; s is its scale, and t is 1. If x is codes, s is 1, and t is x's scale. Codes of weights are
+ * u - 8 in I4 and Q4_0, q in Q8_0 and u in Q4_1. There sum * d + m * the sum of x's codes (less x_zero) stands for
+ * sum * d. A d or m that is not finite makes its outputs infinite or NaN. */
 fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
 #define fovea_linear_f32 fovea_linear /* its name before version 0.2 */
 
@@ -1691,6 +1693,7 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
   FOVEA_LINEAR_I8_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, FOVEA_LINEAR_I8_ROWS_MAX_))
 #define FOVEA_LINEAR_I8_BYTES_FOR_ROWS_(in_dim, rows)                                                            \
   (FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 15u) / 16u * 16u * (rows) * 4u) + FOVEA_ALIGN_UP_((rows) * 4u) +       \
+   FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 31u) / 32u * (rows) * 4u) +                                            \
    FOVEA_LINEAR_OUTPUTS_ * ((rows) + 1u) * 4u + FOVEA_LINEAR_WIDENED_BYTES_)
 #define FOVEA_MULTIHEAD_BYTES_(q_heads, kv_heads, head_dim, q_rows, kv_rows, linear_bytes)                       \
   (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) +                                     \

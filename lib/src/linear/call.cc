@@ -89,7 +89,7 @@ void run_i8_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t e
   const size_t unit = unit_bytes(c.inputs.dtype), out_unit = unit_bytes(c.outputs.dtype);
   I8Tokens tokens = {advanced(c.x, stride_bytes(c.x_stride, unit, ptrdiff_t(token))), c.x_stride, c.inputs};
   if (tokens.in.scales) tokens.in.scales += ptrdiff_t(token) * tokens.in.scales_stride;
-  const bool grouped = kI8GroupedFormats && c.plan.grouped;
+  const bool grouped = kI8GroupedFormats && c.plan.scaled_groups != 0;
   (grouped ? c.i8->begin_groups : c.i8->begin)(tile, tokens);
   const uint32_t step = c.plan.few ? end - begin : grouped ? kGroupedOutputs : kLinearOutputs;
   for (uint32_t output = begin; output < end; output += step) {
@@ -117,14 +117,16 @@ constexpr void carve_token_tile(AnyCarver& carver, fovea_dtype weights, TokenTil
 }
 
 template <class AnyCarver>
-constexpr void carve_i8_token_tile(AnyCarver& carver, DotKind kind, bool few, bool grouped, I8TokenTile* tile) {
+constexpr void carve_i8_token_tile(AnyCarver& carver, DotKind kind, bool few, I8TokenTile* tile) {
   const DotTraits& dot = kDotTraits[kind];
-  tile->sums = nullptr, tile->starts = nullptr, tile->rows = nullptr, tile->group_sums = nullptr;
+  tile->sums = nullptr, tile->starts = nullptr, tile->rows = nullptr;
+  tile->group_scales = nullptr, tile->group_sums = nullptr;
   char* bytes = nullptr;
   carver.take(&tile->scales, tile->columns);
   carver.take(&bytes, round_up(tile->in_dim, few ? kFewReads : dot.reads), size_t{tile->columns} * dot.code_bytes);
   tile->x = bytes;
-  if (few && grouped) carver.take(&tile->group_sums, tile->columns, groups_of(tile->in_dim));
+  if (tile->scaled_groups) carver.take(&tile->group_scales, tile->columns, tile->scaled_groups);
+  if (tile->scaled_groups && few) carver.take(&tile->group_sums, tile->columns, groups_of(tile->in_dim));
   if (few) return;
   carver.take(&tile->sums, tile->columns, kLinearOutputs);
   carver.take(&tile->starts, kLinearOutputs);
@@ -152,7 +154,8 @@ constexpr size_t i8_token_tile_bytes(DotKind kind, uint32_t in_dim, uint32_t col
   I8TokenTile tile = {};
   tile.in_dim = in_dim;
   tile.columns = columns;
-  carve_i8_token_tile(carver, kind, false, false, &tile);
+  tile.scaled_groups = uint32_t(groups_of(in_dim));
+  carve_i8_token_tile(carver, kind, false, &tile);
   return carver.bytes;
 }
 static_assert(i8_token_tile_bytes(kDotFloats, 16, FOVEA_LINEAR_I8_ROWS_MAX_) == FOVEA_LINEAR_I8_WORKSPACE_BYTES(16),
@@ -177,7 +180,8 @@ CheckedSize place_token_tile(void* workspace, fovea_dtype weights, TokenTile* ti
 
 CheckedSize place_i8_token_tile(void* workspace, const LinearPlan& plan, I8TokenTile* tile) {
   Carver carver(workspace);
-  carve_i8_token_tile(carver, plan.dot, plan.few, plan.grouped, tile);
+  tile->scaled_groups = plan.scaled_groups;
+  carve_i8_token_tile(carver, plan.dot, plan.few, tile);
   return carver.slow_bytes();
 }
 

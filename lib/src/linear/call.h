@@ -14,7 +14,9 @@ struct LinearPlan {
   fovea_target target;
   DotKind dot;
   bool few;               // few tokens: lanes run along their inputs
-  bool grouped;           // integer products, and weights in groups
+  // Integer products, and weights in groups: groups of a token's inputs that have a scale each, all or 1, which serves
+  // all. 0 = anything else.
+  uint32_t scaled_groups;
   uint32_t lanes;         // tokens in a vector: 1 where these are few
   uint32_t tile_vectors;  // most vectors of tokens in a tile; 0 = the few tokens take FewTokens, and no workspace
   uint32_t workers;

@@ -17,9 +17,9 @@ FOVEA_INLINE dot::FewCode* FewCodesOf(const I8TokenTile& t, size_t token) {
   return static_cast<dot::FewCode*>(t.x) + token * ::fovea::round_up(t.in_dim, ::fovea::kFewReads);
 }
 
+// Behind the codes of a row there are `padded` - dim of 0.
 template <class Row, class Fit>
-FOVEA_INLINE void PutFewCodes(const Row& row, const Fit& fit, size_t dim, dot::FewCode* to) {
-  const size_t padded = ::fovea::round_up(dim, ::fovea::kFewReads);
+FOVEA_INLINE void PutFewCodes(const Row& row, const Fit& fit, size_t dim, size_t padded, dot::FewCode* to) {
   for (size_t d = 0; d < padded; d += kLanes) {
     const size_t n = d >= dim ? 0 : dim - d < kLanes ? dim - d : kLanes;
     dot::StoreFewQueries(fit.Biased(row(d, n)), to + d);
@@ -125,17 +125,33 @@ FOVEA_TEMPLATE void FewOutputs(const I8TokenTile& t, const I8Rows& w, size_t tok
 #include "linear/i8_few_groups.inl"
 #endif
 
+#if defined(FOVEA_DOT_FEW_GROUPS)
+FOVEA_INLINE bool FewHaveGroupScales(const I8TokenTile& t) { return HasGroupScales(t); }
+#else
+FOVEA_INLINE bool FewHaveGroupScales(const I8TokenTile&) { return false; }
+#endif
+
 FOVEA_KERNEL void I8FewBegin(const I8TokenTile& t, const I8Tokens& tokens) {
+  const size_t padded = ::fovea::round_up(t.in_dim, ::fovea::kFewReads);
+  const bool in_groups = FewHaveGroupScales(t);
   for (size_t token = 0; token < t.live; ++token) {
     if (tokens.in.dtype == FOVEA_I8) {
       const CodeRow row = CodeRow::Of(RowOf(tokens, token));
       t.scales[token] = GivenScale(tokens, token);
-      PutFewCodes(row, CodesAsTheyAre{}, t.in_dim, FewCodesOf(t, token));
+      if (in_groups) t.group_scales[token] = 1.0f;
+      PutFewCodes(row, CodesAsTheyAre{}, t.in_dim, padded, FewCodesOf(t, token));
     } else {
-      const FloatRow row = {reinterpret_cast<const float*>(RowOf(tokens, token))};
-      const ScaleI8 fit = ScaleI8::Of(row, t.in_dim);
-      hn::StoreN(fit.scale, kF, t.scales + token, 1);
-      PutFewCodes(row, fit, t.in_dim, FewCodesOf(t, token));
+      const float* const row = reinterpret_cast<const float*>(RowOf(tokens, token));
+      const size_t step = in_groups ? kScaleGroup : size_t(t.in_dim);
+      float* scale = in_groups ? t.group_scales + token * t.scaled_groups : t.scales + token;
+      if (in_groups) t.scales[token] = 1.0f;
+      for (size_t d = 0; d < t.in_dim; d += step, ++scale) {
+        const size_t left = t.in_dim - d, n = left < step ? left : step;
+        const FloatRow part = {row + d};
+        const ScaleI8 fit = ScaleI8::Of(part, n);
+        hn::StoreN(fit.scale, kF, scale, 1);
+        PutFewCodes(part, fit, n, left <= step ? padded - d : n, FewCodesOf(t, token) + d);
+      }
     }
 #if defined(FOVEA_DOT_FEW_GROUPS)
     if (t.group_sums) PutGroupSums(t, token, tokens.in.zero);

@@ -132,11 +132,12 @@ struct GroupScales<FOVEA_I4> {
   inline __attribute__((always_inline)) VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
 };
 
-// Some tokens: their codes, and the sums of these by groups.
+// Some tokens: their codes, and the sums of these and their scales by groups.
 template <int kTokens>
 struct GroupTokens {
   const dot::FewCode* x[kTokens];
   const float* sums[kTokens];
+  const float* scales[kTokens];
   dot::FewCode ones[2 * kScaleGroup];  // kScaleGroup ones, then zeros, for inputs behind the last
 };
 
@@ -165,8 +166,9 @@ FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const Gr
     const VF x_sum = hn::Set(kF, tokens.sums[r][group]);
     VF sum = hn::Sub(GroupsTimes(tokens.x[r] + d, codes), of_zero);
     if constexpr (kAdded<kType> != 0) sum = hn::Sub(sum, hn::Mul(x_sum, hn::Set(kF, float(kAdded<kType>))));
-    totals[r] = hn::Add(totals[r], hn::Mul(sum, scale));
-    if constexpr (kType == FOVEA_Q4_1) totals[r] = hn::Add(totals[r], hn::Mul(x_sum, least));
+    sum = hn::Mul(sum, scale);
+    if constexpr (kType == FOVEA_Q4_1) sum = hn::Add(sum, hn::Mul(x_sum, least));
+    totals[r] = hn::Add(totals[r], hn::Mul(sum, hn::Set(kF, tokens.scales[r][t.scaled_groups > 1 ? group : 0])));
   }
 }
 
@@ -181,6 +183,7 @@ FOVEA_TEMPLATE void FewGroupOutputs(const I8TokenTile& t, const I8Rows& w, size_
     const size_t at = token + (r < live ? r : live - 1);
     tokens.x[r] = FewCodesOf(t, at);
     tokens.sums[r] = t.group_sums + at * ::fovea::groups_of(t.in_dim);
+    tokens.scales[r] = t.group_scales + at * t.scaled_groups;
   }
   for (uint32_t j = begin, n; j < end; j += n) {
     n = end - j >= kLanes ? kLanes : end - j < kRowVectors ? end - j : kRowVectors;

@@ -6,6 +6,11 @@
 using ::fovea::kGroupedOutputs;
 using ::fovea::kI8GroupedFormats;
 
+// The scales that a group of each column's inputs has.
+FOVEA_INLINE const float* GroupScalesOf(const I8TokenTile& t, size_t group) {
+  return t.group_scales + (t.scaled_groups > 1 ? group * t.columns : 0);
+}
+
 // The groups of some rows at the same place, where they lie.
 struct GroupsAt {
   fovea_dtype dtype;

@@ -76,7 +76,7 @@ FOVEA_INLINE void BringGroups(const I8TokenTile& t, int32_t zero, size_t inputs,
   }
 }
 
-// sums[row][column] += the products of groups of `inputs` inputs, from d on, times their scales: kVectors vectors of
+// sums[row][column] += the products of groups of `inputs` inputs, from d on, times both scales: kVectors vectors of
 // columns, and all rows that were brought.
 template <int kVectors>
 FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups& b, int32_t zero, size_t d,
@@ -96,13 +96,14 @@ FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups
         codes[k] = next;
         next += row + k + 1 < b.count ? b.strides[g] : 0;
       }
+      const float* const x_scales = GroupScalesOf(t, d / kScaleGroup + g) + column;
       BlockSums<kRows, kVectors> block;
       ZeroSums<kRows, kVectors>(block);
       AddRows<kVectors>(x, columns, codes, InGroup(inputs, from), block);
       FOVEA_UNROLL(8)
       for (uint32_t k = 0; k < kRows; ++k) {
         const uint32_t live = row + k < b.count ? row + k : b.count - 1;
-        const VF scale = at.Scale(live);
+        const VF scale = at.Scale(live), least = at.dtype == FOVEA_Q4_1 ? at.Least(live) : hn::Zero(kF);
         const VI start = hn::Set(kI, zero != 0 ? b.starts[g][live] : 0);
         const bool takes_bias = kUnsignedRows && at.dtype != FOVEA_Q4_1;
         float* const out = sums + k * columns;
@@ -110,14 +111,11 @@ FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups
         for (int v = 0; v < kVectors; ++v) {
           VI sum = hn::Add(IntsOf(block, k, v), start);
           if (takes_bias) sum = hn::Add(sum, LoadInts(x_sums + g * columns + v * kLanes));
-          const VF product = hn::ConvertTo(kF, sum);
-          hn::StoreU(hn::Add(hn::LoadU(kF, out + v * kLanes), hn::Mul(product, scale)), kF, out + v * kLanes);
-        }
-        if (at.dtype != FOVEA_Q4_1) continue;
-        const VF least = at.Least(live);
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) {
-          const VF product = hn::Mul(hn::LoadU(kF, x_sums + g * columns + v * kLanes), least);
+          VF product = hn::Mul(hn::ConvertTo(kF, sum), scale);
+          if (at.dtype == FOVEA_Q4_1) {
+            product = hn::Add(product, hn::Mul(hn::LoadU(kF, x_sums + g * columns + v * kLanes), least));
+          }
+          product = hn::Mul(product, hn::LoadU(kF, x_scales + v * kLanes));
           hn::StoreU(hn::Add(hn::LoadU(kF, out + v * kLanes), product), kF, out + v * kLanes);
         }
       }

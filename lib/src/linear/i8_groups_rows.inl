@@ -3,13 +3,27 @@
 // Products of groups that come to memory, those of a group with some rows at a time, before they become floats. This
 // is small, and enough where a vector has few lanes, or registers hold no block.
 
-// sums[column] += the product of one row's group, an integer to which `start` is added, times scale.
-FOVEA_INLINE void AddGroupOfRow(const I8TokenTile& t, const float* products, int32_t start, VF scale, bool first,
-                                float* sums) {
+// sums[column] += the product of one row's group, an integer to which `start` is added, times both scales.
+FOVEA_INLINE void AddGroupOfRow(const I8TokenTile& t, const GroupsAt& groups, uint32_t row, const float* products,
+                                int32_t start, const float* x_sums, const float* x_scales, bool first, float* sums) {
+  const bool has_least = groups.dtype == FOVEA_Q4_1;
+  const VF scale = groups.Scale(row), least = has_least ? groups.Least(row) : hn::Zero(kF);
   for (size_t c = 0; c < t.columns; c += kLanes) {
-    const VF product = hn::ConvertTo(kF, hn::Add(LoadInts(products + c), hn::Set(kI, start)));
+    VF product = hn::Mul(hn::ConvertTo(kF, hn::Add(LoadInts(products + c), hn::Set(kI, start))), scale);
+    if (has_least) product = hn::Add(product, hn::Mul(hn::LoadU(kF, x_sums + c), least));
     const VF before = first ? hn::Zero(kF) : hn::LoadU(kF, sums + c);
-    hn::StoreU(hn::Add(before, hn::Mul(product, scale)), kF, sums + c);
+    hn::StoreU(hn::Add(before, hn::Mul(product, hn::LoadU(kF, x_scales + c))), kF, sums + c);
+  }
+}
+
+// x_sums[column] = the sum of a group's codes, less their zero.
+FOVEA_INLINE void SumGroupOfTokens(const I8TokenTile& t, int32_t zero, size_t d, size_t n, float* x_sums) {
+  int8_t ones[kScaleGroup];
+  for (int8_t& one : ones) one = 1;
+  MultiplyRowsOfTile(t, ones, kScaleGroup, 1, d, n, false, x_sums);
+  const VI start = hn::Set(kI, -zero * int32_t(n));
+  for (size_t c = 0; c < t.columns; c += kLanes) {
+    hn::StoreU(hn::ConvertTo(kF, hn::Add(LoadInts(x_sums + c), start)), kF, x_sums + c);
   }
 }
 
@@ -18,6 +32,7 @@ FOVEA_INLINE void AddGroups(const I8TokenTile& t, const I8Rows& w, uint32_t row,
   const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
   float* const products = t.sums + size_t(kGroupedOutputs) * t.columns;
   const float* const x_sums = products + size_t(kLinearGrain) * t.columns;
+  const float* const x_scales = GroupScalesOf(t, d / kScaleGroup);
   const GroupsAt groups = GroupsAt::Of(w.weights, t.in_dim, row, d / kScaleGroup);
   int8_t unpacked[kLinearGrain][kScaleGroup];
   const int8_t* codes = unpacked[0];
@@ -32,18 +47,16 @@ FOVEA_INLINE void AddGroups(const I8TokenTile& t, const I8Rows& w, uint32_t row,
   float* sums = t.sums + size_t(row) * t.columns;
   for (uint32_t k = 0; k < count; ++k, sums += t.columns) {
     const int32_t start = zero == 0 ? 0 : -zero * dot::SumOfRow(codes + ptrdiff_t(k) * stride, n);
-    AddGroupOfRow(t, products + size_t(k) * t.columns, start, groups.Scale(k), d == 0, sums);
-    if (groups.dtype == FOVEA_Q4_1) AddGroupOfRow(t, x_sums, -zero * int32_t(n), groups.Least(k), false, sums);
+    AddGroupOfRow(t, groups, k, products + size_t(k) * t.columns, start, x_sums, x_scales, d == 0, sums);
   }
 }
 
 FOVEA_KERNEL void I8MultiplyGroups(const I8TokenTile& t, const I8Rows& w) {
-  int8_t ones[kScaleGroup];
-  for (int8_t& one : ones) one = 1;
+  const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
   float* const x_sums = t.sums + size_t(kGroupedOutputs + kLinearGrain) * t.columns;
   for (size_t d = 0; d < t.in_dim; d += kScaleGroup) {
     const size_t n = t.in_dim - d < kScaleGroup ? t.in_dim - d : kScaleGroup;
-    if (w.weights.dtype == FOVEA_Q4_1) MultiplyRowsOfTile(t, ones, kScaleGroup, 1, d, n, false, x_sums);
+    if (w.weights.dtype == FOVEA_Q4_1) SumGroupOfTokens(t, zero, d, n, x_sums);
     for (uint32_t row = 0; row < w.outputs; row += kLinearGrain) {
       AddGroups(t, w, row, w.outputs - row < kLinearGrain ? w.outputs - row : kLinearGrain, d, n);
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions of the linear kernels with integer products: sums of products of codes, which are exact, then
-// y = sum * scale of the token * scale of the weights + bias. Where weights lie in groups, the sum of each group is
-// multiplied by the group's scale, and these products are added in f32, in the order of the groups.
+// y = sum * scale of the token * scale of the weights + bias. Where weights lie in groups, each group of inputs of f32
+// has a scale of its own, too: the sum of a group is multiplied by both scales, and these products are added in f32, in
+// the order of the groups. Where inputs are codes, that scale is 1, and where they are f32, that of the token is.
 #ifndef FOVEA_SRC_LINEAR_I8_KERNELS_H_
 #define FOVEA_SRC_LINEAR_I8_KERNELS_H_
 
@@ -57,11 +58,14 @@ struct I8TokenTile {
   uint32_t in_dim;
   uint32_t columns;  // tile kernel: a multiple of the lanes of a vector
   uint32_t live;
+  uint32_t scaled_groups;  // as in LinearPlan
   void* x;          // codes [in_dim / group][column][group]; few tokens: [token][in_dim rounded up to kFewReads]
   float* scales;    // [columns]
   float* sums;      // tile kernel: [kLinearOutputs][columns] the bits of int32, or floats where weights lie in groups
   int32_t* starts;  // tile kernel: [kLinearOutputs] what is added to an output's sums
   void* rows;       // [kLinearGrain][i8_inputs] weights that were brought; null where they are read as they lie
+  // Weights in groups, else null: scales of inputs, [scaled_groups][columns]; few tokens: [token][scaled_groups].
+  float* group_scales;
   float* group_sums;  // few tokens and weights in groups, else null: [token][group] sums of codes, less their zero
 };
 

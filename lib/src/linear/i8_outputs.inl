@@ -18,6 +18,10 @@ FOVEA_INLINE float GivenScale(const I8Tokens& tokens, size_t token) {
   return FiniteScale(tokens.in.scales[ptrdiff_t(token) * tokens.in.scales_stride]);
 }
 
+// Where weights lie in groups, inputs of f32 have a scale for each group, too; of inputs that are codes one scale, 1,
+// serves all groups.
+FOVEA_INLINE bool HasGroupScales(const I8TokenTile& t) { return ::fovea::kI8GroupedFormats != 0 && t.group_scales; }
+
 // y / scale + zero as codes, biased; 0 stands for NaN.
 FOVEA_INLINE VF BiasedOutputs(const I8Rows& w, VF y) {
   const VF zero = hn::Set(kF, float(w.out.zero)), most = hn::Sub(hn::Set(kF, 127.0f), zero);
