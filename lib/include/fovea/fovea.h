@@ -1683,9 +1683,12 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
          FOVEA_LINEAR_WIDENED_BYTES_)
 #define FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, rows) \
   (FOVEA_ALIGN_UP_(FOVEA_SIZE_(in_dim) * (rows) * 4u) + FOVEA_LINEAR_OUTPUTS_ * (rows) * 4u)
-/* Codes may be as wide as f32; where a vector has one lane but the processor has smlad, they have 16 bits. */
+/* Codes may be as wide as f32; where a vector has one lane but the processor has smlad, they have 16 bits. With weights
+ * in groups a tile has twice as many tokens where vectors have more than four lanes. */
 #if FOVEA_LANES_MAX_ == 4u
 #define FOVEA_LINEAR_I8_ROWS_MAX_ 16u
+#elif FOVEA_LANES_MAX_ > 4u
+#define FOVEA_LINEAR_I8_ROWS_MAX_ (2u * FOVEA_TILE_ROWS_MAX)
 #else
 #define FOVEA_LINEAR_I8_ROWS_MAX_ FOVEA_TILE_ROWS_MAX
 #endif
@@ -1693,7 +1696,7 @@ fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_c
   FOVEA_LINEAR_I8_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, FOVEA_LINEAR_I8_ROWS_MAX_))
 #define FOVEA_LINEAR_I8_BYTES_FOR_ROWS_(in_dim, rows)                                                            \
   (FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 15u) / 16u * 16u * (rows) * 4u) + FOVEA_ALIGN_UP_((rows) * 4u) +       \
-   FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 31u) / 32u * (rows) * 4u) +                                            \
+   2u * FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 31u) / 32u * (rows) * 4u) +                                       \
    FOVEA_LINEAR_OUTPUTS_ * ((rows) + 1u) * 4u + FOVEA_LINEAR_WIDENED_BYTES_)
 #define FOVEA_MULTIHEAD_BYTES_(q_heads, kv_heads, head_dim, q_rows, kv_rows, linear_bytes)                       \
   (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) +                                     \

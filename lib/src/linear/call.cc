@@ -126,7 +126,7 @@ constexpr void carve_i8_token_tile(AnyCarver& carver, DotKind kind, bool few, I8
   carver.take(&bytes, round_up(tile->in_dim, few ? kFewReads : dot.reads), size_t{tile->columns} * dot.code_bytes);
   tile->x = bytes;
   if (tile->scaled_groups) carver.take(&tile->group_scales, tile->columns, tile->scaled_groups);
-  if (tile->scaled_groups && few) carver.take(&tile->group_sums, tile->columns, groups_of(tile->in_dim));
+  if (tile->scaled_groups && dot.few_groups) carver.take(&tile->group_sums, tile->columns, groups_of(tile->in_dim));
   if (few) return;
   carver.take(&tile->sums, tile->columns, kLinearOutputs);
   carver.take(&tile->starts, kLinearOutputs);

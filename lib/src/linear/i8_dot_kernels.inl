@@ -46,7 +46,7 @@ constexpr I8LinearKernel kFewOfDot = {};
 constexpr void AddGroupKernels(I8LinearTable* table) {
   if (!kI8GroupedFormats) return;
   I8LinearKernel& tile = table->list[dot::kKind][kI8TokenTile];
-  tile.begin_groups = I8Begin, tile.multiply_groups = I8MultiplyGroups;
+  tile.begin_groups = I8BeginGroups, tile.multiply_groups = I8MultiplyGroups;
 }
 constexpr void AddKernels(I8LinearTable* table) {
   table->list[dot::kKind][kI8FewTokens] = kFewOfDot;

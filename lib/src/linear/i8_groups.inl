@@ -31,8 +31,11 @@ struct GroupsAt {
   }
   // The groups behind these.
   inline __attribute__((always_inline)) GroupsAt Next() const {
-    const size_t bytes = ::fovea::number_of<&::fovea::Format::group_bytes, kI8GroupedFormats>(dtype);
-    return {dtype, data + bytes, stride, ::fovea::advanced(scales, sizeof *scales), scale_stride};
+    return {dtype, data + Bytes(), stride, ::fovea::advanced(scales, sizeof *scales), scale_stride};
+  }
+  // Of a group in a row.
+  inline __attribute__((always_inline)) size_t Bytes() const {
+    return ::fovea::number_of<&::fovea::Format::group_bytes, kI8GroupedFormats>(dtype);
   }
   inline __attribute__((always_inline)) const uint8_t* Block(size_t row) const {
     return data + ptrdiff_t(row) * stride;
@@ -40,10 +43,10 @@ struct GroupsAt {
   inline __attribute__((always_inline)) const uint8_t* Codes(size_t row) const {
     return Block(row) + (dtype == FOVEA_I4 ? 0 : dtype == FOVEA_Q4_1 ? 4 : 2);
   }
-  inline __attribute__((always_inline)) VF Scale(size_t row) const {
-    return hn::SetF16(kF, dtype == FOVEA_I4 ? scales[row * scale_stride] : HalfAt(Block(row)));
+  inline __attribute__((always_inline)) uint16_t ScaleBits(size_t row) const {
+    return dtype == FOVEA_I4 ? scales[row * scale_stride] : HalfAt(Block(row));
   }
-  inline __attribute__((always_inline)) VF Least(size_t row) const { return hn::SetF16(kF, HalfAt(Block(row) + 2)); }
+  inline __attribute__((always_inline)) uint16_t LeastBits(size_t row) const { return HalfAt(Block(row) + 2); }
 };
 
 // The nibbles of a group as bytes, each `less`, 0 or 8, less.

@@ -11,9 +11,6 @@ FOVEA_INLINE int32_t RowBias(const GroupsAt& at) { return at.dtype == FOVEA_Q8_0
 constexpr bool kUnsignedRows = false;
 FOVEA_INLINE int32_t RowBias(const GroupsAt&) { return 0; }
 #endif
-// Whether the sums of columns are needed: of Q4_1 as floats, of others, to take the bias off, as integers.
-FOVEA_INLINE bool SumsColumns(fovea_dtype dtype) { return kUnsignedRows || dtype == FOVEA_Q4_1; }
-
 // Groups of a row that are brought at a time, for all columns of a tile.
 constexpr size_t kGroupsOfRows = ::fovea::i8_inputs(kDotTraits[dot::kKind]) / kScaleGroup;
 constexpr size_t kGroupsAtOnce = kGroupsOfRows < kLinearGrain ? kGroupsOfRows : kLinearGrain;
@@ -24,7 +21,9 @@ struct BroughtGroups {
   uint32_t count;                            // of the rows
   const dot::RowCode* codes[kGroupsAtOnce];  // of a group in the first row
   ptrdiff_t strides[kGroupsAtOnce];          // from a row to the next
+  // What is added to their sums, to begin with 0; their scales, and m, which Q4_1 has.
   int32_t starts[kGroupsAtOnce][kLinearGrain];
+  float scales[kGroupsAtOnce][kLinearGrain], leasts[kGroupsAtOnce][kLinearGrain];
 };
 
 // Codes of groups as bytes, until they are brought.
@@ -46,24 +45,41 @@ FOVEA_INLINE void PutCodes(const GroupsAt& at, uint32_t row, int8_t* to) {
   }
 }
 
+// The rows that are brought next are asked for from memory: a row is longer than what is read of it at a time, so a
+// processor's own prefetcher does not see where reading goes on.
+FOVEA_INLINE void AskForNext(const BroughtGroups& b, size_t inputs) {
+  const size_t bytes = inputs / kScaleGroup * b.first.Bytes();
+  uintptr_t row = reinterpret_cast<uintptr_t>(b.first.Block(0)) + kLinearGrain * uintptr_t(b.first.stride);
+  for (uint32_t k = 0; k < kLinearGrain; ++k, row += uintptr_t(b.first.stride)) {  // there need be nothing
+    for (size_t i = 0; i < bytes; i += kCacheLine) __builtin_prefetch(reinterpret_cast<const void*>(row + i), 0, 3);
+  }
+}
+
 // Brings groups of `inputs` inputs. `bytes` has room for one, or for all where rows are multiplied as they lie.
-FOVEA_INLINE void BringGroups(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes, BroughtGroups* b) {
+template <fovea_dtype kType>
+FOVEA_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
+                                BroughtGroups* b) {
+  constexpr size_t kHalves = kGroupsAtOnce * kLinearGrain;
+  uint16_t scales[kHalves] = {}, leasts[kHalves] = {};  // as in *b, as f16
   GroupsAt at = b->first;
+  at.dtype = kType;
   dot::RowCode* to = static_cast<dot::RowCode*>(t.rows);
   for (size_t g = 0, d = 0; d < inputs; ++g, d += kScaleGroup) {
     const size_t n = InGroup(inputs, d);
     const int8_t* codes = reinterpret_cast<const int8_t*>(at.Codes(0));
     ptrdiff_t stride = at.stride;
-    if (kUnsignedRows || at.dtype != FOVEA_Q8_0) {
+    if constexpr (kUnsignedRows || kType != FOVEA_Q8_0) {
       for (uint32_t k = 0; k < b->count; ++k) PutCodes(at, k, (*bytes)[k]);
       codes = (*bytes)[0];
       stride = kScaleGroup;
     }
-    if (zero != 0) {
-      for (uint32_t k = 0; k < b->count; ++k) {
-        const int32_t sum = dot::SumOfRow(codes + ptrdiff_t(k) * stride, n);
-        b->starts[g][k] = -zero * (sum - RowBias(at) * int32_t(n));
-      }
+    for (uint32_t k = 0; k < b->count; ++k) {
+      scales[g * kLinearGrain + k] = at.ScaleBits(k);
+      if constexpr (kType == FOVEA_Q4_1) leasts[g * kLinearGrain + k] = at.LeastBits(k);
+    }
+    for (uint32_t k = 0; zero != 0 && k < b->count; ++k) {
+      const int32_t sum = dot::SumOfRow(codes + ptrdiff_t(k) * stride, n);
+      b->starts[g][k] = -zero * (sum - RowBias(at) * int32_t(n));
     }
     b->codes[g] = ReachRows(codes, b->count, n, to, &stride);
     b->strides[g] = stride;
@@ -74,21 +90,31 @@ FOVEA_INLINE void BringGroups(const I8TokenTile& t, int32_t zero, size_t inputs,
     }
     at = at.Next();
   }
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kHalves; i += kLanes) {
+    hn::StoreU(hn::LoadF16(kF, scales + i), kF, b->scales[0] + i);
+    if constexpr (kType == FOVEA_Q4_1) hn::StoreU(hn::LoadF16(kF, leasts + i), kF, b->leasts[0] + i);
+  }
+}
+
+template <::fovea::FormatSet kSet = kI8GroupedFormats>
+FOVEA_INLINE void BringGroupsOf(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
+                                BroughtGroups* b) {
+  if constexpr (kSet != 0) FOVEA_WITH_FORMAT(kSet, b->first.dtype, BringGroups<kType>(t, zero, inputs, bytes, b));
 }
 
 // sums[row][column] += the products of groups of `inputs` inputs, from d on, times both scales: kVectors vectors of
 // columns, and all rows that were brought.
-template <int kVectors>
-FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups& b, int32_t zero, size_t d,
-                                       size_t inputs, const float* x_sums, float* sums, size_t column) {
+template <int kVectors, bool kLeast>
+FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
+                                       const float* x_sums, float* sums, size_t column) {
   constexpr uint32_t kRows = kDotRows<kVectors>;
   const size_t columns = t.columns;
   sums += column;
   x_sums += column;
   for (uint32_t row = 0; row < b.count; row += kRows, sums += kRows * columns) {
     const dot::Code* x = static_cast<const dot::Code*>(t.x) + (d / kGroup * columns + column) * kGroup;
-    GroupsAt at = b.first;
-    for (size_t g = 0, from = 0; from < inputs; ++g, from += kScaleGroup, x += kScaleGroup * columns, at = at.Next()) {
+    for (size_t g = 0, from = 0; from < inputs; ++g, from += kScaleGroup, x += kScaleGroup * columns) {
       const dot::RowCode* codes[kRows];
       const dot::RowCode* next = b.codes[g] + ptrdiff_t(row) * b.strides[g];
       FOVEA_UNROLL(8)
@@ -103,16 +129,15 @@ FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups
       FOVEA_UNROLL(8)
       for (uint32_t k = 0; k < kRows; ++k) {
         const uint32_t live = row + k < b.count ? row + k : b.count - 1;
-        const VF scale = at.Scale(live), least = at.dtype == FOVEA_Q4_1 ? at.Least(live) : hn::Zero(kF);
-        const VI start = hn::Set(kI, zero != 0 ? b.starts[g][live] : 0);
-        const bool takes_bias = kUnsignedRows && at.dtype != FOVEA_Q4_1;
+        const VF scale = hn::Set(kF, b.scales[g][live]), least = hn::Set(kF, kLeast ? b.leasts[g][live] : 0.0f);
+        const VI start = hn::Set(kI, b.starts[g][live]);
         float* const out = sums + k * columns;
         FOVEA_UNROLL(4)
         for (int v = 0; v < kVectors; ++v) {
           VI sum = hn::Add(IntsOf(block, k, v), start);
-          if (takes_bias) sum = hn::Add(sum, LoadInts(x_sums + g * columns + v * kLanes));
+          if constexpr (kUnsignedRows && !kLeast) sum = hn::Add(sum, LoadInts(x_sums + g * columns + v * kLanes));
           VF product = hn::Mul(hn::ConvertTo(kF, sum), scale);
-          if (at.dtype == FOVEA_Q4_1) {
+          if constexpr (kLeast) {
             product = hn::Add(product, hn::Mul(hn::LoadU(kF, x_sums + g * columns + v * kLanes), least));
           }
           product = hn::Mul(product, hn::LoadU(kF, x_scales + v * kLanes));
@@ -123,33 +148,42 @@ FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups
   }
 }
 
-template <int kMost>
-FOVEA_INLINE void AddGroupsOfColumns(const I8TokenTile& t, const BroughtGroups& b, int32_t zero, size_t d,
-                                     size_t inputs, const float* x_sums, float* sums, size_t column) {
+template <int kMost, bool kLeast>
+FOVEA_INLINE void AddGroupsOfColumns(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
+                                     const float* x_sums, float* sums, size_t column) {
   for (; TakesVectors<kMost>(t.columns - column); column += kMost * kLanes) {
-    AddGroupsOfVectors<kMost>(t, b, zero, d, inputs, x_sums, sums, column);
+    AddGroupsOfVectors<kMost, kLeast>(t, b, d, inputs, x_sums, sums, column);
   }
   if constexpr (kMost > 1) {
-    AddGroupsOfColumns<kPreferSize ? 1 : kMost - 1>(t, b, zero, d, inputs, x_sums, sums, column);
+    AddGroupsOfColumns<kPreferSize ? 1 : kMost - 1, kLeast>(t, b, d, inputs, x_sums, sums, column);
   }
 }
 
-// x_sums[group][column] = the sum of a group's codes: less their zero, as a float, or times -bias, as an integer.
-FOVEA_INLINE void SumGroupsOfTokens(const I8TokenTile& t, int32_t zero, int32_t bias, size_t d, size_t inputs,
-                                    float* x_sums) {
+FOVEA_KERNEL void I8BeginGroups(const I8TokenTile& t, const I8Tokens& tokens) {
   int8_t ones[kScaleGroup];
   for (int8_t& one : ones) one = 1;
-  float* const sums = t.sums + size_t(kGroupedOutputs) * t.columns;  // of a block of rows, of which the first counts
-  for (size_t from = 0; from < inputs; from += kScaleGroup, x_sums += t.columns) {
-    const size_t n = InGroup(inputs, from);
-    MultiplyRowsOfTile(t, ones, kScaleGroup, 1, d + from, n, false, sums);
+  I8Begin(t, tokens);
+  float* to = t.group_sums;
+  for (size_t d = 0; d < t.in_dim; d += kScaleGroup, to += t.columns) {
+    MultiplyRowsOfTile(t, ones, kScaleGroup, 1, d, InGroup(t.in_dim, d), false, t.sums);  // of a block, row 0 counts
+    for (size_t c = 0; c < t.columns; c += kLanes) hn::StoreU(hn::LoadU(kF, t.sums + c), kF, to + c);
+  }
+}
+
+// What the sums of columns are needed for: to take the bias of rows off, or as floats, less their zero, for Q4_1.
+// x_sums[group][column] = the sum of a group's codes times -bias; or as a float.
+FOVEA_INLINE void PutSumsOfTokens(const I8TokenTile& t, int32_t zero, int32_t bias, size_t d, size_t inputs,
+                                  float* x_sums) {
+  const float* sums = t.group_sums + d / kScaleGroup * t.columns;
+  for (size_t from = 0; from < inputs; from += kScaleGroup, x_sums += t.columns, sums += t.columns) {
+    const VI start = hn::Set(kI, -zero * int32_t(InGroup(inputs, from)));
     for (size_t c = 0; c < t.columns; c += kLanes) {
       const VI sum = LoadInts(sums + c);
       if (bias != 0) {
         const VI up = hn::ShiftLeft<3>(sum);
         StoreInts(hn::Sub(hn::Set(kI, 0), bias == 8 ? up : hn::ShiftLeft<4>(up)), x_sums + c);
       } else {
-        hn::StoreU(hn::ConvertTo(kF, hn::Add(sum, hn::Set(kI, -zero * int32_t(n)))), kF, x_sums + c);
+        hn::StoreU(hn::ConvertTo(kF, hn::Add(sum, start)), kF, x_sums + c);
       }
     }
   }
@@ -160,19 +194,26 @@ FOVEA_KERNEL void I8MultiplyGroups(const I8TokenTile& t, const I8Rows& w) {
   const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
   float* const x_sums = t.sums + size_t(kGroupedOutputs + kLinearGrain) * t.columns;
   GroupBytes bytes[kRowsInPlace ? kGroupsAtOnce : 1];
+  BroughtGroups b = {};
   for (size_t i = 0; i < size_t(kGroupedOutputs + kLinearGrain) * t.columns; i += kLanes) {
     hn::StoreU(hn::Zero(kF), kF, t.sums + i);
   }
   for (size_t d = 0; d < t.in_dim; d += kInputs) {
     const size_t inputs = t.in_dim - d < kInputs ? t.in_dim - d : kInputs;
     const GroupsAt first = GroupsAt::Of(w.weights, t.in_dim, 0, d / kScaleGroup);
-    if (SumsColumns(first.dtype)) SumGroupsOfTokens(t, zero, RowBias(first), d, inputs, x_sums);
+    const bool has_least = first.dtype == FOVEA_Q4_1;
+    if (kUnsignedRows || has_least) PutSumsOfTokens(t, zero, RowBias(first), d, inputs, x_sums);
     for (uint32_t row = 0; row < w.outputs; row += kLinearGrain) {
-      BroughtGroups b;
       b.first = GroupsAt::Of(w.weights, t.in_dim, row, d / kScaleGroup);
       b.count = w.outputs - row < kLinearGrain ? w.outputs - row : kLinearGrain;
-      BringGroups(t, zero, inputs, bytes, &b);
-      AddGroupsOfColumns<kBlockVectors>(t, b, zero, d, inputs, x_sums, t.sums + size_t(row) * t.columns, 0);
+      if (kLanes > 4) AskForNext(b, inputs);
+      BringGroupsOf(t, zero, inputs, bytes, &b);
+      float* const sums = t.sums + size_t(row) * t.columns;
+      if (has_least) {
+        AddGroupsOfColumns<kBlockVectors, true>(t, b, d, inputs, x_sums, sums, 0);
+      } else {
+        AddGroupsOfColumns<kBlockVectors, false>(t, b, d, inputs, x_sums, sums, 0);
+      }
     }
   }
   for (size_t column = 0; column < t.live; column += kLanes) EndColumns<true>(t, w, column);

@@ -7,7 +7,8 @@
 FOVEA_INLINE void AddGroupOfRow(const I8TokenTile& t, const GroupsAt& groups, uint32_t row, const float* products,
                                 int32_t start, const float* x_sums, const float* x_scales, bool first, float* sums) {
   const bool has_least = groups.dtype == FOVEA_Q4_1;
-  const VF scale = groups.Scale(row), least = has_least ? groups.Least(row) : hn::Zero(kF);
+  const VF scale = hn::SetF16(kF, groups.ScaleBits(row));
+  const VF least = has_least ? hn::SetF16(kF, groups.LeastBits(row)) : hn::Zero(kF);
   for (size_t c = 0; c < t.columns; c += kLanes) {
     VF product = hn::Mul(hn::ConvertTo(kF, hn::Add(LoadInts(products + c), hn::Set(kI, start))), scale);
     if (has_least) product = hn::Add(product, hn::Mul(hn::LoadU(kF, x_sums + c), least));
@@ -50,6 +51,8 @@ FOVEA_INLINE void AddGroups(const I8TokenTile& t, const I8Rows& w, uint32_t row,
     AddGroupOfRow(t, groups, k, products + size_t(k) * t.columns, start, x_sums, x_scales, d == 0, sums);
   }
 }
+
+constexpr auto I8BeginGroups = I8Begin;
 
 FOVEA_KERNEL void I8MultiplyGroups(const I8TokenTile& t, const I8Rows& w) {
   const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);

@@ -41,7 +41,7 @@ namespace of_helium {
 namespace of_pmaddwd {
 #include "simd/dot_pmaddwd.inl"
 #define FOVEA_DOT_FEW_ROWS
-#define FOVEA_DOT_FEW_GROUPS
+#define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
 #include "linear/i8_dot_kernels.inl"
 }
 #else
@@ -52,7 +52,7 @@ namespace of_floats {
 #define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
 #else
 #define FOVEA_DOT_FEW_ROWS
-#define FOVEA_DOT_FEW_GROUPS
+#define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
 #endif
 #include "linear/i8_dot_kernels.inl"
 }
@@ -61,7 +61,7 @@ namespace of_floats {
 namespace of_vnni {
 #include "simd/dot_vnni.inl"
 #define FOVEA_DOT_FEW_ROWS
-#define FOVEA_DOT_FEW_GROUPS
+#define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_turned.inl"
 #include "linear/i8_dot_kernels.inl"
 }
 namespace of_vnni_groups {
@@ -75,7 +75,7 @@ namespace of_vnni_groups {
 namespace of_sdot {
 #include "simd/dot_sdot.inl"
 #define FOVEA_DOT_FEW_ROWS
-#define FOVEA_DOT_FEW_GROUPS
+#define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
 #define FOVEA_DOT_BLOCK "math/dot_block_neon64.inl"
 #define FOVEA_DOT_CODES "linear/i8_codes_neon64.inl"
 #include "linear/i8_dot_kernels.inl"

@@ -66,7 +66,9 @@ struct I8TokenTile {
   void* rows;       // [kLinearGrain][i8_inputs] weights that were brought; null where they are read as they lie
   // Weights in groups, else null: scales of inputs, [scaled_groups][columns]; few tokens: [token][scaled_groups].
   float* group_scales;
-  float* group_sums;  // few tokens and weights in groups, else null: [token][group] sums of codes, less their zero
+  // The same, where the kernels need them: sums of codes. [group][columns], the bits of int32; few tokens:
+  // [token][group], floats, and less their zero.
+  float* group_sums;
 };
 
 // The weights of some outputs, and where these go.

@@ -112,7 +112,8 @@ fovea_status plan_linear(const fovea_linear_args& a, LinearPlan* plan) {
     plan->lanes = 1;
     plan->tile_vectors = a.tokens ? a.tokens : 1;
   } else if (i8) {
-    plan->tile_vectors = dot.vectors ? dot.vectors : traits->tile_vectors;
+    // Twice a register block where codes of groups are brought and vectors are wide, so that each is used more often.
+    plan->tile_vectors = (dot.vectors ? dot.vectors : traits->tile_vectors) * (grouped && traits->lanes > 4 ? 2 : 1);
   } else {
     // Twice a register block where weights are widened, so that each widened weight is used more often.
     plan->tile_vectors = traits->tile_vectors * (a.weights.dtype == FOVEA_F32 ? 1 : 2);

@@ -73,13 +73,50 @@ FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[4], size_t elements, Ro
   return e;
 }
 
-// ---- for the few-rows kernel: here the keys are the unsigned side
-
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push  // GCC 12 warns of what its own headers for AVX-512 leave undefined
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
+
+// Codes of a row, as many as a vector holds, or n of them and 0 behind them.
+FOVEA_INLINE X LoadRow(const RowCode* p) { return LoadX(reinterpret_cast<const Code*>(p)); }
+#if FOVEA_DOT_LANES == 16
+FOVEA_INLINE X LoadPart(const RowCode* p, size_t n) {
+  return _mm512_maskz_loadu_epi8(n < 64 ? (__mmask64{1} << n) - 1 : ~__mmask64{0}, p);
+}
+#else
+FOVEA_INLINE X LoadPart(const RowCode* p, size_t n) {
+  RowCode bytes[32] = {};
+  __builtin_memcpy(bytes, p, n);
+  return LoadRow(bytes);
+}
+#endif
+
+// The sum of all lanes.
+FOVEA_INLINE int32_t AllLanes(Sum sum) {
+  const Sum pairs = AddLanes(sum, sum);
+  Sum blocks = AddPairs(pairs, pairs);
+  FOVEA_UNROLL(2)
+  for (size_t n = kLanes / 8; n > 0; n /= 2) blocks = AddBlocks(blocks, blocks);
+  int32_t lane;
+  __builtin_memcpy(&lane, &blocks, sizeof lane);
+  return lane;
+}
+FOVEA_INLINE int32_t SumOfRow(const RowCode* row, size_t dim) {
+  const X ones = Start(0x01010101);
+  Sum sum = Start(0);
+  size_t d = 0;
+  for (; d + 4 * kLanes <= dim; d += 4 * kLanes) sum = Dot(ones, LoadRow(row + d), sum);
+  if (d < dim) sum = Dot(ones, LoadPart(row + d, dim - d), sum);
+  return AllLanes(sum);
+}
+// The codes of queries have 128 added: what the sums of products with a key begin with makes up for it.
+FOVEA_INLINE int32_t StartOfKey(const RowCode* row, size_t dim) { return -128 * SumOfRow(row, dim); }
+
+// ---- for the few-rows kernel: here the keys are the unsigned side
+
+#if !defined(FOVEA_DOT_UNSIGNED_ROWS)
 
 using FewCode = int8_t;     // of a query
 using FewWeight = uint8_t;  // of a weight
@@ -132,9 +169,6 @@ FOVEA_INLINE void Interleave16(FewX a, FewX b, FewX& low, FewX& high) {
   low = _mm512_unpacklo_epi16(a, b);
   high = _mm512_unpackhi_epi16(a, b);
 }
-FOVEA_INLINE FewX LoadPart(const int8_t* p, size_t n) {
-  return _mm512_maskz_loadu_epi8(n < 64 ? (__mmask64{1} << n) - 1 : ~__mmask64{0}, p);
-}
 // Block b of vector v becomes block v of vector b.
 FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
   const Sum a = _mm512_shuffle_i32x4(v[0], v[1], 0x88), b = _mm512_shuffle_i32x4(v[2], v[3], 0x88);
@@ -171,11 +205,6 @@ FOVEA_INLINE void Interleave16(FewX a, FewX b, FewX& low, FewX& high) {
   low = _mm256_unpacklo_epi16(a, b);
   high = _mm256_unpackhi_epi16(a, b);
 }
-FOVEA_INLINE FewX LoadPart(const int8_t* p, size_t n) {
-  int8_t bytes[32] = {};
-  __builtin_memcpy(bytes, p, n);
-  return LoadFewX(bytes);
-}
 FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
   to[0] = _mm256_permute2x128_si256(v[0], v[1], 0x20);
   to[1] = _mm256_permute2x128_si256(v[2], v[3], 0x20);
@@ -183,27 +212,6 @@ FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
   to[3] = _mm256_permute2x128_si256(v[2], v[3], 0x31);
 }
 #endif
-
-// The sum of all lanes.
-FOVEA_INLINE int32_t AllLanes(Sum sum) {
-  const Sum pairs = AddLanes(sum, sum);
-  Sum blocks = AddPairs(pairs, pairs);
-  FOVEA_UNROLL(2)
-  for (size_t n = kLanes / 8; n > 0; n /= 2) blocks = AddBlocks(blocks, blocks);
-  int32_t lane;
-  __builtin_memcpy(&lane, &blocks, sizeof lane);
-  return lane;
-}
-FOVEA_INLINE int32_t SumOfRow(const RowCode* row, size_t dim) {
-  const X ones = Start(0x01010101);
-  Sum sum = Start(0);
-  size_t d = 0;
-  for (; d + 4 * kLanes <= dim; d += 4 * kLanes) sum = Dot(ones, LoadFewX(row + d), sum);
-  if (d < dim) sum = Dot(ones, LoadPart(row + d, dim - d), sum);
-  return AllLanes(sum);
-}
-// The codes of queries have 128 added: what the sums of products with a key begin with makes up for it.
-FOVEA_INLINE int32_t StartOfKey(const RowCode* row, size_t dim) { return -128 * SumOfRow(row, dim); }
 
 // Keys have 128 added to their codes: sums begin with what makes up for it.
 FOVEA_INLINE Sum FewStart(const FewCode* x, size_t steps) {
@@ -236,36 +244,53 @@ FOVEA_INLINE void InOrder(const Sum (&sums)[4], VF (&floats)[4]) {
   for (int v = 0; v < 4; ++v) floats[v] = ToFloat(blocks[v]);
 }
 
-// ---- for rows of groups: 16 lanes hold those of two rows. Bytes have 128 added.
+// ---- for rows of groups: a vector holds a block of 16 bytes of each of some rows. Bytes have 128 added.
 
-constexpr size_t kFewGroupRows = kLanes / 8, kFewGroupParts = 1;
+constexpr size_t kFewGroupRows = kLanes / 4;
 constexpr int kFewBytesBias = 128;
 
+// Four codes of a token, for all lanes.
+FOVEA_INLINE FewX SetFewX(const FewCode* p) { return LoadE(p); }
+
 #if FOVEA_DOT_LANES == 16
-FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[1]) {
-  codes[0] = _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
+FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[4]) {
+  __m128i blocks[4];
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) blocks[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[i]));
+  FewX v = _mm512_broadcast_i32x4(blocks[0]);
+  v = _mm512_mask_broadcast_i32x4(v, 0x00f0, blocks[1]);
+  v = _mm512_mask_broadcast_i32x4(v, 0x0f00, blocks[2]);
+  return _mm512_mask_broadcast_i32x4(v, 0xf000, blocks[3]);
 }
-FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[2], FewX (&codes)[1]) {
-  const FewX low = _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at[0])));
-  codes[0] = FlipSigns(_mm512_inserti64x4(low, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at[1])), 1));
-}
-FOVEA_INLINE void LoadFewNibbles(const uint8_t* const (&at)[2], FewX (&codes)[1]) {
-  const FewX low = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0])));
-  const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[1]));
-  const FewX bytes = _mm512_mask_broadcast_i32x4(low, 0xff00, high);
-  const FewX places = _mm512_set_epi64(4, 4, 0, 0, 4, 4, 0, 0);
-  codes[0] = _mm512_and_si512(_mm512_srlv_epi64(bytes, places), Start(0x0f0f0f0f));
-}
+FOVEA_INLINE FewX LowWords(FewX a, FewX b) { return _mm512_unpacklo_epi32(a, b); }
+FOVEA_INLINE FewX HighWords(FewX a, FewX b) { return _mm512_unpackhi_epi32(a, b); }
+FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm512_unpacklo_epi64(a, b); }
+FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm512_unpackhi_epi64(a, b); }
+FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm512_and_si512(v, Start(0x0f0f0f0f)); }
+FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm512_srli_epi32(v, 4)); }
 #else
-FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[1]) { codes[0] = LoadFewX(x); }
-FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[1], FewX (&codes)[1]) {
-  codes[0] = FlipSigns(LoadFewX(at[0]));
+FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[2]) {
+  const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0]));
+  return _mm256_set_m128i(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at[1])), low);
 }
-FOVEA_INLINE void LoadFewNibbles(const uint8_t* const (&at)[1], FewX (&codes)[1]) {
-  const FewX bytes = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0])));
-  codes[0] = _mm256_and_si256(_mm256_srlv_epi64(bytes, _mm256_set_epi64x(4, 4, 0, 0)), Start(0x0f0f0f0f));
-}
+FOVEA_INLINE FewX LowWords(FewX a, FewX b) { return _mm256_unpacklo_epi32(a, b); }
+FOVEA_INLINE FewX HighWords(FewX a, FewX b) { return _mm256_unpackhi_epi32(a, b); }
+FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm256_unpacklo_epi64(a, b); }
+FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm256_unpackhi_epi64(a, b); }
+FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm256_and_si256(v, Start(0x0f0f0f0f)); }
+FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm256_srli_epi32(v, 4)); }
 #endif
+// Word k of block i of vector j becomes word j of block i of vector k.
+FOVEA_INLINE void TurnBlocks(FewX (&v)[4]) {
+  const FewX low01 = LowWords(v[0], v[1]), high01 = HighWords(v[0], v[1]);
+  const FewX low23 = LowWords(v[2], v[3]), high23 = HighWords(v[2], v[3]);
+  v[0] = LowPairs(low01, low23), v[1] = HighPairs(low01, low23);
+  v[2] = LowPairs(high01, high23), v[3] = HighPairs(high01, high23);
+}
+// What then is v[0].
+FOVEA_INLINE FewX FirstOfBlocks(const FewX (&v)[4]) { return LowPairs(LowWords(v[0], v[1]), LowWords(v[2], v[3])); }
+
+#endif  // FOVEA_DOT_UNSIGNED_ROWS
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
