@@ -12,17 +12,38 @@ constexpr size_t kMostName = 64;  // bytes of a tensor's name, as ggml has it
 // Bytes of an element by GgufType; 0 where they vary.
 constexpr uint8_t kElementBytes[kGgufTypes] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
-struct GgmlType {
-  const char* name;
-  uint32_t block, bytes;  // numbers in a block and its bytes; 0 where this library does not compute with it
-};
-constexpr GgmlType kGgmlTypes[] = {
-    {"F32", 1, 4},    {"F16", 1, 2},    {"Q4_0", 32, 18}, {"Q4_1", 32, 20}, {nullptr, 0, 0},  {nullptr, 0, 0},
-    {"Q5_0", 0, 0},   {"Q5_1", 0, 0},   {"Q8_0", 32, 34}, {"Q8_1", 0, 0},   {"Q2_K", 0, 0},   {"Q3_K", 0, 0},
-    {"Q4_K", 0, 0},   {"Q5_K", 0, 0},   {"Q6_K", 0, 0},   {"Q8_K", 0, 0},   {"IQ2_XXS", 0, 0}, {"IQ2_XS", 0, 0},
-    {"IQ3_XXS", 0, 0}, {"IQ1_S", 0, 0}, {"IQ4_NL", 0, 0}, {"IQ3_S", 0, 0},  {"IQ2_S", 0, 0},  {"IQ4_XS", 0, 0},
-    {"I8", 0, 0},     {"I16", 0, 0},    {"I32", 0, 0},    {"I64", 0, 0},    {"F64", 0, 0},    {"IQ1_M", 0, 0},
-    {"BF16", 1, 2},
+constexpr GgmlType kGgmlTypes[] = {  // by their numbers
+    {"F32", 1, 4, FOVEA_F32},
+    {"F16", 1, 2, FOVEA_F16},
+    {"Q4_0", 32, 18, FOVEA_Q4_0},
+    {"Q4_1", 32, 20, FOVEA_Q4_1},
+    {},
+    {},
+    {"Q5_0"},
+    {"Q5_1"},
+    {"Q8_0", 32, 34, FOVEA_Q8_0},
+    {"Q8_1"},
+    {"Q2_K"},
+    {"Q3_K"},
+    {"Q4_K"},
+    {"Q5_K"},
+    {"Q6_K"},
+    {"Q8_K"},
+    {"IQ2_XXS"},
+    {"IQ2_XS"},
+    {"IQ3_XXS"},
+    {"IQ1_S"},
+    {"IQ4_NL"},
+    {"IQ3_S"},
+    {"IQ2_S"},
+    {"IQ4_XS"},
+    {"I8"},
+    {"I16"},
+    {"I32"},
+    {"I64"},
+    {"F64"},
+    {"IQ1_M"},
+    {"BF16", 1, 2, FOVEA_BF16},
 };
 constexpr uint32_t kGgmlTypeCount = sizeof kGgmlTypes / sizeof kGgmlTypes[0];
 
@@ -35,7 +56,9 @@ T load(const unsigned char* from) {  // files are little endian, and so are the 
 
 }  // namespace
 
-const char* ggml_type_name(uint32_t type) { return type < kGgmlTypeCount ? kGgmlTypes[type].name : nullptr; }
+const GgmlType* ggml_type(uint32_t number) {
+  return number < kGgmlTypeCount && kGgmlTypes[number].name != nullptr ? &kGgmlTypes[number] : nullptr;
+}
 
 std::string printable(std::string_view name) {
   std::string out;
@@ -190,13 +213,13 @@ std::string Gguf::read_tensors(Cursor& cursor) {
   Cursor again(data_, bytes_, tensors_at_);
   for (uint32_t i = 0; i < tensors_; ++i) {
     again.take_tensor(&tensor, &offset);
-    if (ggml_type_name(tensor.type) == nullptr) {
+    const GgmlType* const type = ggml_type(tensor.type);
+    if (type == nullptr) {
       return "has tensor " + printable(tensor.name) + " of the unknown type " + std::to_string(tensor.type);
     }
-    const GgmlType& type = kGgmlTypes[tensor.type];
-    if (type.block == 0) continue;  // refused where it is used
+    if (type->block == 0) continue;  // refused where it is used
     uint64_t bytes;
-    if (!tensor_bytes(tensor, type, &bytes)) return "has tensor " + printable(tensor.name) + " of an impossible size";
+    if (!tensor_bytes(tensor, *type, &bytes)) return "has tensor " + printable(tensor.name) + " of an impossible size";
     if (offset % alignment != 0) return "has tensor " + printable(tensor.name) + " out of alignment";
     const uint64_t room = bytes_ - numbers_at_;
     if (offset > room || bytes > room - offset) {
@@ -230,8 +253,9 @@ GgufTensor Gguf::tensor(uint32_t index) const {
   uint64_t offset = 0;
   for (uint32_t i = 0; i <= index; ++i) cursor.take_tensor(&tensor, &offset);
   tensor.index = index;
-  if (kGgmlTypes[tensor.type].block != 0) {
-    tensor_bytes(tensor, kGgmlTypes[tensor.type], &tensor.bytes);
+  const GgmlType& type = *ggml_type(tensor.type);
+  if (type.block != 0) {
+    tensor_bytes(tensor, type, &tensor.bytes);
     tensor.data = data_ + numbers_at_ + offset;
   }
   return tensor;

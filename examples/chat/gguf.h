@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "examples/chat/strings.h"
+#include "fovea/fovea.h"
 
 namespace chat {
 
@@ -26,13 +27,18 @@ struct GgufValue {
   size_t bytes;               // of all elements
 };
 
-// What kind of numbers a tensor holds: names the numbers of ggml's types. Null for one that is not known.
-const char* ggml_type_name(uint32_t type);
+// What kind of numbers a tensor holds: a type of ggml's. Null for a number of a type that is not known.
+struct GgmlType {
+  const char* name = nullptr;
+  uint32_t block = 0, bytes = 0;  // numbers in a block and its bytes; 0 where this library does not compute with it
+  fovea_dtype dtype = FOVEA_F32;  // where it does
+};
+const GgmlType* ggml_type(uint32_t number);
 
 struct GgufTensor {
   uint32_t index;  // in the order of the file
   std::string_view name;
-  uint32_t type;        // ggml's number
+  uint32_t type;        // ggml's number, of a type that is known
   uint32_t dimensions;  // 1 to 4
   uint64_t dims[4];     // the first varies fastest; behind the last they are 1
   const unsigned char* data;  // null where the type is not one that this library computes with

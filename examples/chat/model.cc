@@ -21,20 +21,6 @@ constexpr const char* kKnownKeys[] = {
     "attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length",
     "rope.dimension_count", "rope.freq_base",          "vocab_size",           "attention.layer_norm_rms_epsilon"};
 
-struct TensorType {
-  uint32_t ggml;
-  fovea_dtype dtype;
-  uint32_t block, units;  // numbers in a block, and what a stride of this library counts for each block
-};
-constexpr TensorType kTypes[] = {{0, FOVEA_F32, 1, 1},    {1, FOVEA_F16, 1, 1},    {30, FOVEA_BF16, 1, 1},
-                                 {2, FOVEA_Q4_0, 32, 18}, {3, FOVEA_Q4_1, 32, 20}, {8, FOVEA_Q8_0, 32, 34}};
-const TensorType* type_of(uint32_t ggml) {
-  for (const TensorType& type : kTypes) {
-    if (type.ggml == ggml) return &type;
-  }
-  return nullptr;
-}
-
 // Takes values and tensors out of a file. What goes wrong first is kept.
 class Reader {
  public:
@@ -81,7 +67,7 @@ class Reader {
     GgufTensor tensor;
     if (!take(name, count, 1, optional, &tensor)) return nullptr;
     if (tensor.type != 0) {
-      fail("has " + name + " of type " + ggml_type_name(tensor.type) + ", not F32");
+      fail("has " + name + " of type " + ggml_type(tensor.type)->name + ", not F32");
       return nullptr;
     }
     return reinterpret_cast<const float*>(tensor.data);
@@ -92,14 +78,14 @@ class Reader {
     fovea_linear_weights matrix = {};
     GgufTensor tensor;
     if (!take(name + ".weight", inputs, outputs, optional, &tensor)) return matrix;
-    const TensorType* const type = type_of(tensor.type);
-    if (type == nullptr) {
+    const GgmlType& type = *ggml_type(tensor.type);
+    if (type.block == 0) {
       fail("has " + tensor_text(tensor) + ", a type that is not served");
       return matrix;
     }
-    matrix.dtype = type->dtype;
+    matrix.dtype = type.dtype;
     matrix.data = tensor.data;
-    matrix.row_stride = static_cast<ptrdiff_t>(inputs / type->block * type->units);
+    matrix.row_stride = static_cast<ptrdiff_t>(type.block == 1 ? inputs : inputs / type.block * type.bytes);
     matrix.bias = floats(name + ".bias", outputs, true);
     return matrix;
   }
@@ -113,7 +99,7 @@ class Reader {
 
  private:
   static std::string tensor_text(const GgufTensor& tensor) {
-    return "tensor " + printable(tensor.name) + " of type " + ggml_type_name(tensor.type);
+    return "tensor " + printable(tensor.name) + " of type " + ggml_type(tensor.type)->name;
   }
 
   bool take(const std::string& name, uint32_t columns, uint32_t rows, bool optional, GgufTensor* tensor) {
