@@ -20,7 +20,7 @@ constexpr char kUsage[] =
     "  --top-p P        chooses from the likeliest tokens that together have this probability (1)\n"
     "  --seed N         of the choice (0): with the same seed come the same answers\n"
     "  --system TEXT    tells the model who it is; '' tells nothing (what the file says)\n"
-    "  --compute TYPE   f32: multiplies floats; i8: integers, which is less exact (f32)\n"
+    "  --compute TYPE   i8: multiplies integers; f32: floats, which is more exact (i8)\n"
     "  --cache TYPE     of keys and values: i8, with --compute f32 also f16 or f32 (i8)\n"
     "FOVEA_TARGET chooses the instruction set (\"avx2\", \"scalar\", ...), NO_COLOR refuses colours.\n";
 

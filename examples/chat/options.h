@@ -18,7 +18,7 @@ struct Options {
   uint32_t context = 0;             // 0: 2048, or what the model was trained for where that is less
   uint32_t threads = 0;             // 0: as many as the processor runs
   Sampling sampling;
-  fovea_compute compute = FOVEA_COMPUTE_F32;
+  fovea_compute compute = FOVEA_COMPUTE_I8;
   fovea_dtype cache = FOVEA_I8;
   bool help = false;
 };

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Command lines, right and wrong. Exit code: 0, or 1 when something is wrong.
+#include "examples/chat/options.h"
+
+#include <cstring>
+#include <vector>
+
+#include "examples/chat/checks.h"
+
+namespace chat {
+namespace {
+
+// The arguments behind the program's name.
+bool read(std::vector<const char*> arguments, Options* options) {
+  std::vector<char*> all = {const_cast<char*>("chat")};
+  for (const char* const argument : arguments) all.push_back(const_cast<char*>(argument));
+  return read_options(static_cast<int>(all.size()), all.data(), options);
+}
+
+bool is(const char* text, const char* want) { return text != nullptr && std::strcmp(text, want) == 0; }
+
+void test_defaults() {
+  Options o;
+  check(read({"model"}, &o), "a model alone is refused");
+  check(is(o.model, "model") && o.question == nullptr && o.system == nullptr && !o.help, "there is what was not given");
+  check(o.tokens == 256 && o.context == 0 && o.threads == 0, "other counts than those of --help");
+  check(o.sampling.temperature == 0.0f && o.sampling.top_p == 1.0f && o.sampling.seed == 0, "another choice");
+  check(o.compute == FOVEA_COMPUTE_I8 && o.cache == FOVEA_I8, "other arithmetic");
+}
+
+void test_each_option() {
+  Options o;
+  check(read({"--tokens",
+              "3",
+              "--context",
+              "4",
+              "--threads",
+              "5",
+              "model",
+              "--temperature",
+              "0.5",
+              "--top-p",
+              "0.25",
+              "--seed",
+              "18446744073709551615",
+              "--system",
+              "",
+              "question",
+              "--compute",
+              "f32",
+              "--cache",
+              "f16"},
+             &o),
+        "options are refused");
+  check(is(o.model, "model") && is(o.question, "question") && is(o.system, ""), "texts are not those that were given");
+  check(o.tokens == 3 && o.context == 4 && o.threads == 5, "counts are not those that were given");
+  check(o.sampling.temperature == 0.5f && o.sampling.top_p == 0.25f && o.sampling.seed == UINT64_MAX,
+        "the choice is not the one that was given");
+  check(o.compute == FOVEA_COMPUTE_F32 && o.cache == FOVEA_F16, "arithmetic is not the one that was given");
+
+  Options last;
+  check(read({"--compute", "f32", "--compute", "i8", "--cache", "f32", "--cache", "i8", "model"}, &last) &&
+            last.compute == FOVEA_COMPUTE_I8 && last.cache == FOVEA_I8,
+        "an option that comes twice does not count as its last value");
+  Options literal;
+  check(read({"model", "--", "--tokens"}, &literal) && is(literal.question, "--tokens"), "-- does not end the options");
+  Options help;
+  check(read({"--help"}, &help) && help.help, "help is refused");
+}
+
+void test_refusals() {
+  const std::vector<std::vector<const char*>> wrong = {
+      {},
+      {"model", "a", "question"},
+      {"model", "--other"},
+      {"model", "--tokens"},
+      {"--tokens", "0", "model"},
+      {"--tokens", "-1", "model"},
+      {"--tokens", "1x", "model"},
+      {"--tokens", "", "model"},
+      {"--tokens", "4294967296", "model"},
+      {"--context", "0", "model"},
+      {"--context", "1073741825", "model"},
+      {"--threads", "0", "model"},
+      {"--threads", "4097", "model"},
+      {"--seed", "18446744073709551616", "model"},
+      {"--temperature", "0.001", "model"},
+      {"--temperature", "101", "model"},
+      {"--temperature", "nan", "model"},
+      {"--temperature", "warm", "model"},
+      {"--top-p", "1.5", "model"},
+      {"--top-p", "-1", "model"},
+      {"--compute", "f16", "model"},
+      {"--cache", "q8", "model"},
+      {"--compute", "i8", "--cache", "f16", "model"},
+      {"--cache", "f32", "model"},
+  };
+  for (const std::vector<const char*>& arguments : wrong) {
+    Options o;
+    std::string line;
+    for (const char* const argument : arguments) line += std::string(" ") + argument;
+    check(!read(arguments, &o), "taken:" + line);
+  }
+}
+
+int run() {
+  test_defaults();
+  test_each_option();
+  test_refusals();
+  return report();
+}
+
+}  // namespace
+}  // namespace chat
+
+int main() { return chat::run(); }
