@@ -121,15 +121,18 @@ size_t Decoder::carve(void* memory) {
   x_ = carver.take<float>(kBlock, m.width);
   normed_ = carver.take<float>(kBlock, m.width);
   added_ = carver.take<float>(kBlock, m.width);
-  logits_ = carver.take<float>(1, m.vocabulary);
 
-  const size_t shared = carver.bytes();  // attention has its turn, then what follows it
+  const size_t shared = carver.bytes();  // attention has its turn, then what follows it, and at last the scores
   attention_bytes_ = fovea_multihead_workspace_bytes(&plan_);
   attention_ = carver.take(attention_bytes_);
   const size_t end = carver.bytes();
   carver.go_to(shared);
+  logits_ = carver.take<float>(1, m.vocabulary);
+  const size_t scores_end = carver.bytes();
+  carver.go_to(shared);
   gate_ = carver.take<float>(kBlock, m.hidden);
   up_ = carver.take<float>(kBlock, m.hidden);
+  carver.go_to(std::max(scores_end, carver.bytes()));
   linear_bytes_ = 0;
   const auto serve = [&](const fovea_linear_weights& weights, uint32_t inputs, uint32_t outputs, uint32_t tokens) {
     const fovea_linear_args args = linear_args(settings_, features_, weights, inputs, outputs, tokens);

@@ -64,8 +64,9 @@ class Decoder {
   // In the caller's memory.
   uint64_t* turns_ = nullptr;                               // [rotary_dim / 2]
   float *x_ = nullptr, *normed_ = nullptr, *added_ = nullptr;  // [kBlock][width]
-  float* logits_ = nullptr;                                 // [vocabulary]
-  float *gate_ = nullptr, *up_ = nullptr;                   // [kBlock][hidden], where attention has its workspace
+  // In turn at the same place: attention's workspace; [kBlock][hidden]; [vocabulary].
+  float *gate_ = nullptr, *up_ = nullptr;
+  float* logits_ = nullptr;
   void *attention_ = nullptr, *linear_ = nullptr;           // workspaces
   size_t attention_bytes_ = 0, linear_bytes_ = 0;
 };
