@@ -66,6 +66,16 @@ struct GroupRows {
 // Zen 5).
 constexpr size_t kBytesAhead = 8192;
 
+// The first rows of some outputs, which nothing asked for earlier, all at once.
+FOVEA_INLINE void AskForFirst(const fovea_linear_weights& w, uint32_t row) {
+  constexpr ptrdiff_t kMostBytes = 65536;  // where strides are long, not what lies between rows
+  const uintptr_t at = reinterpret_cast<uintptr_t>(w.data) + row * uintptr_t(w.row_stride);
+  const ptrdiff_t bytes = ptrdiff_t(kLanes) * w.row_stride + ptrdiff_t(kBytesAhead);  // there need be nothing
+  for (ptrdiff_t i = 0; i < bytes && i < kMostBytes; i += kCacheLine) {
+    __builtin_prefetch(reinterpret_cast<const void*>(at + uintptr_t(i)), 0, 3);
+  }
+}
+
 // The scales of kLanes rows, group by group in their order: Put stores those of the next group.
 template <fovea_dtype kType>
 struct GroupScales {
@@ -153,6 +163,7 @@ FOVEA_TEMPLATE void FewGroupOutputs(const I8TokenTile& t, const I8Rows& w, size_
     tokens.sums[r] = t.group_sums + at * ::fovea::groups_of(t.in_dim);
     tokens.scales[r] = t.group_scales + at * t.scaled_groups;
   }
+  if (kLanes > 4) AskForFirst(w.weights, begin);
   for (uint32_t j = begin, n; j < end; j += n) {
     n = end - j >= kLanes ? kLanes : end - j < kRowVectors ? end - j : kRowVectors;
     GroupRows<kType> rows = GroupRows<kType>::Of(t, w.weights, j, n);
