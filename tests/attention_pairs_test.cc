@@ -77,6 +77,13 @@ Case make_case(Levels& levels, uint64_t seed) {
                                                   {FOVEA_I8, FOVEA_I4},
                                                   {FOVEA_Q8_0, FOVEA_Q4_0}});
   if (formats.keys != FOVEA_F32) p = p.with_integers(formats.keys, formats.values);
+  p.mask_at_end = levels.choose({false, true});
+  p.map_q_block = levels.choose<uint32_t>({0, 1, 16, 40});
+  p.map_kv_block = levels.choose<uint32_t>({64, 128});
+  p.map_batch = levels.choose({false, true});
+  p.map_heads = levels.choose({false, true});
+  p.modify_scores = levels.choose({false, true});
+  p.modify_weights = levels.choose({false, true});
   return {p, budget, portable_bits};
 }
 
@@ -90,7 +97,7 @@ size_t run_pairs(uint64_t seed) { return run_array("attention options", seed, ma
 }  // namespace
 
 TEST_CASE("attention: any two choices of any two options agree with the reference", "[short]") {
-  REQUIRE(run_pairs(1) == 66);
+  REQUIRE(run_pairs(1) == 68);
 }
 
 TEST_CASE("attention: the same holds for other arrays of pairs") {

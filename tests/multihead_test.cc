@@ -179,7 +179,7 @@ class LayerCase {
     for (size_t i = 0; i < mask.size(); ++i) mask[i] = random_bits(p.seed + 30, i) % 3 != 0;
     if (p.mask) {
       args.attention.mask = {FOVEA_MASK_BYTE, keys_of_call, mask.data(), 0, 0, static_cast<ptrdiff_t>(keys_of_call), 0,
-                             nullptr};
+                             nullptr, 0};
     }
     scores.resize(size_t{p.batch} * p.q_heads * p.q_tokens * keys_of_call);
     if (p.scores) {
@@ -754,9 +754,9 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
       {"a score vector in y", FOVEA_ERR_OVERLAP,
        [](LayerCase& c) { c.args.attention.score_vector = static_cast<float*>(c.args.y.data); }},
       {"a mask in y", FOVEA_ERR_OVERLAP,
-       [](LayerCase& c) { c.args.attention.mask = {FOVEA_MASK_F32, 2, c.args.y.data, 0, 0, 0, 0, nullptr}; }},
+       [](LayerCase& c) { c.args.attention.mask = {FOVEA_MASK_F32, 2, c.args.y.data, 0, 0, 0, 0, nullptr, 0}; }},
       {"a mask in the workspace", FOVEA_ERR_OVERLAP,
-       [](LayerCase& c) { c.args.attention.mask = {FOVEA_MASK_BYTE, 2, c.workspace.as<void>(), 0, 0, 0, 0, nullptr}; }},
+       [](LayerCase& c) { c.args.attention.mask = {FOVEA_MASK_BYTE, 2, c.workspace.as<void>(), 0, 0, 0, 0, nullptr, 0}; }},
       {"rope's turns in the workspace", FOVEA_ERR_OVERLAP,
        [](LayerCase& c) {
          c.rope.turns = c.workspace.as<uint64_t>();

@@ -279,7 +279,8 @@ class MultiheadCase {
                            heads > 1 ? head : 0,
                            queries > 1 ? row : 0,
                            0,
-                           nullptr};
+                           nullptr,
+                           0};
   }
 
   // An empty cache for all keys.

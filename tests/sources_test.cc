@@ -627,7 +627,7 @@ TEST_CASE("ragged: each entry has the bits of a call of its own", "[short]") {
       all.args.q_offsets = q_offsets;
       all.args.kv_offsets = kv_offsets;
       all.args.kv_lengths = masked ? lengths : nullptr;
-      if (masked) all.args.mask = {FOVEA_MASK_BYTE, 130, mask.data(), 40 * 130, 0, 130, 0, nullptr};
+      if (masked) all.args.mask = {FOVEA_MASK_BYTE, 130, mask.data(), 40 * 130, 0, 130, 0, nullptr, 0};
       all.fill_outputs();
       REQUIRE(fovea_attention(&all.plan, &all.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
       const std::vector<float> out = all.out(), lse = all.lse();

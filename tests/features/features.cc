@@ -121,7 +121,7 @@ void set_all(Call& c, fovea_dtype dtype) {
   c.args.q = input(half, kQHeads, kQTokens, kHeadDim);
 }
 void set_mask(Call& c, fovea_mask_kind kind, const void* data) {
-  c.args.mask = {kind, kKvTokens, data, 0, 0, kKvTokens, 0, nullptr};
+  c.args.mask = {kind, kKvTokens, data, 0, 0, kKvTokens, 0, nullptr, 0};
 }
 
 struct Request {

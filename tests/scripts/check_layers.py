@@ -49,6 +49,7 @@ CONFIG_FILES = {
     "attention/few_kernel.inl",
     "attention/few_rows.inl",
     "attention/kernels.h",
+    "attention/modifier.inl",
     "attention/options.h",
     "attention/score_steps.inl",
     "attention/tile.inl",

@@ -120,6 +120,46 @@ std::string compare_array(const char* what, const fovea_out& a, fovea_dtype type
   return "";
 }
 
+// What a modifier may rely on; "" or what is wrong.
+const char* check_block(const AttentionCase::Extras& test, const fovea_score_block& block) {
+  const Problem& p = test.problem;
+  if (block.rows == 0 || block.keys == 0 || block.keys > 64) return "counts";
+  if (block.row_stride != 1 && block.key_stride != 1) return "strides";
+  if (block.batch >= p.batch || block.kv_head >= p.kv_heads) return "entry or key head";
+  if (block.first_key < 0 || block.first_key + block.keys > p.kv_tokens) return "keys";
+  if (block.first_position != position(test.desc, test.args, block.batch, 0)) return "position";
+  if (block.worker >= 4096) return "worker";
+  for (uint32_t r = 0; r < block.rows; ++r) {
+    if (block.tokens[r] >= p.q_tokens || block.heads[r] / (p.q_heads / p.kv_heads) != block.kv_head) return "rows";
+  }
+  return nullptr;
+}
+
+// Calls change(element, number of the place) for each element of a block.
+template <class Change>
+void change_block(void* self, const fovea_score_block& block, Change change) {
+  auto& test = *static_cast<AttentionCase::Extras*>(self);
+  if (const char* const wrong = check_block(test, block)) test.wrong_block = wrong;
+  for (uint32_t r = 0; r < block.rows; ++r) {
+    for (uint32_t k = 0; k < block.keys; ++k) {
+      float& x = block.data[static_cast<ptrdiff_t>(r) * block.row_stride + static_cast<ptrdiff_t>(k) * block.key_stride];
+      const int64_t key = block.first_key + k;
+      const auto place = static_cast<uint64_t>(block.batch * 13 + block.heads[r] * 7 + block.tokens[r] * 3) +
+                         static_cast<uint64_t>(key * 5 + (block.first_position & 7));
+      x = change(x, place);
+    }
+  }
+}
+// Neither makes an error larger than it was, beside its own rounding.
+void modify_scores(void* self, const fovea_score_block* block) {
+  change_block(self, *block, [](float x, uint64_t place) {
+    return 0.75f * x + (0.25f * static_cast<float>(place % 11) - 1.0f);
+  });
+}
+void modify_weights(void* self, const fovea_score_block* block) {
+  change_block(self, *block, [](float x, uint64_t place) { return x * (0.125f * static_cast<float>(place % 9)); });
+}
+
 // Zeros where the target is not available.
 fovea_plan smallest_plan(fovea_target target) {
   fovea_attention_desc desc{};
@@ -241,8 +281,13 @@ std::string name(const Problem& p) {
     static const char* const kMasks[] = {"", " f32", " byte", " f16", " bf16"};
     text << kMasks[p.mask] << "-mask[" << (p.mask_batch ? "b" : "1") << (p.mask_heads ? "h" : "1")
          << (p.mask_queries ? "q" : "1") << (p.mask_keys ? "k" : "1") << "]" << (p.mask_factors ? " times factors" : "")
-         << " missing " << p.mask_missing;
+         << " missing " << p.mask_missing << (p.mask_at_end ? " at-end" : "");
   }
+  if (p.map_q_block != 0) {
+    text << " map " << p.map_q_block << "x" << p.map_kv_block << "[" << (p.map_batch ? "b" : "1")
+         << (p.map_heads ? "h" : "1") << "]";
+  }
+  text << (p.modify_scores ? " scores-modified" : "") << (p.modify_weights ? " weights-modified" : "");
   text << (p.alibi ? " alibi" : "") << (p.sinks ? " sinks" : "") << (p.lse ? "" : " no-lse");
   if (p.stage != FOVEA_SCORES_NONE) text << " stage " << p.stage;
   text << " " << type_name(p.q_dtype) << "/" << type_name(p.key_dtype) << "/" << type_name(p.value_dtype) << "/"
@@ -295,7 +340,7 @@ bool close(double got, double want, double tolerance) {
 
 // ------------------------------------------------------------------------------------------------------ AttentionCase
 
-AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, plan{} {
+AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, plan{}, extras(new Extras{}) {
   desc.struct_bytes = sizeof desc;
   desc.q_heads = p.q_heads, desc.kv_heads = p.kv_heads;
   desc.head_dim = p.head_dim, desc.value_dim = p.value_dim;
@@ -385,6 +430,15 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   }
   args.dropout_seed = p.dropout_seed;
   if (p.mask != FOVEA_MASK_NONE) fill_mask();
+  if (p.map_q_block != 0) fill_map();
+  if (p.modify_scores || p.modify_weights) {
+    extras->modifier = {p.modify_scores ? modify_scores : nullptr, p.modify_weights ? modify_weights : nullptr,
+                        extras.get()};
+    args.modifier = &extras->modifier;
+  }
+  extras->problem = p;
+  extras->desc = desc;
+  extras->args = args;
   if (!p.first_tokens.empty()) {
     first_tokens_ = copy_of(p.first_tokens, p.placement);
     args.kv.first_tokens = first_tokens_.as<uint32_t>();
@@ -434,7 +488,11 @@ void AttentionCase::encode() {
 
 void AttentionCase::fill_mask() {
   const Problem& p = problem;
-  const uint32_t covered = p.kv_tokens - std::min(p.mask_missing, p.kv_tokens);
+  uint32_t covered = p.kv_tokens - std::min(p.mask_missing, p.kv_tokens);
+  const uint32_t shortest =
+      p.kv_lengths.empty() ? p.kv_tokens : *std::min_element(p.kv_lengths.begin(), p.kv_lengths.end());
+  const bool at_end = p.mask_at_end && shortest >= 2;
+  if (at_end) covered = shortest / 2;
   const uint32_t columns = p.mask_keys ? covered : std::min<uint32_t>(covered, 1);
   const uint32_t batch = p.mask_batch ? p.batch : std::min<uint32_t>(p.batch, 1), heads = p.mask_heads ? p.q_heads : 1;
   const uint32_t queries = p.mask_queries ? p.q_tokens : std::min<uint32_t>(p.q_tokens, 1);
@@ -445,6 +503,7 @@ void AttentionCase::fill_mask() {
   fovea_mask& m = args.mask;
   m.kind = p.mask;
   m.kv_tokens = covered == 0 ? FOVEA_MASK_COVERS_NONE : covered == p.kv_tokens && p.seed % 2 != 0 ? 0 : covered;
+  m.at_end = at_end ? 1 : 0;
   m.data = mask_.as<uint8_t>() + s.first * size;
   m.batch_stride = p.mask_batch ? s.batch : 0;
   m.head_stride = p.mask_heads ? s.head : 0;
@@ -491,6 +550,30 @@ void AttentionCase::fill_mask_element(size_t at, bool hidden) {
   }
 }
 
+void AttentionCase::fill_map() {
+  const Problem& p = problem;
+  const auto blocks_of = [](uint32_t tokens, uint32_t size) { return (tokens + size - 1) / size; };
+  const uint32_t lists = blocks_of(p.q_tokens, p.map_q_block), blocks = blocks_of(p.kv_tokens, p.map_kv_block);
+  const uint32_t batch = p.map_batch ? p.batch : std::min<uint32_t>(p.batch, 1), heads = p.map_heads ? p.kv_heads : 1;
+  std::vector<uint32_t> offsets, listed;
+  for (uint32_t i = 0; i < batch * heads; ++i) {
+    for (uint32_t r = 0; r < lists; ++r) {
+      offsets.push_back(static_cast<uint32_t>(listed.size()));
+      for (uint32_t c = 0; c < blocks; ++c) {
+        const uint64_t kind = random_bits(p.seed + 18, (uint64_t{i} * lists + r) * blocks + c) % 3;
+        if (kind != 0) listed.push_back(c | (kind == 1 ? FOVEA_BLOCK_ALL : 0));
+      }
+    }
+    offsets.push_back(static_cast<uint32_t>(listed.size()));
+  }
+  map_offsets_ = copy_of(offsets, p.placement);
+  map_blocks_ = copy_of(listed, p.placement);
+  const auto stride = static_cast<ptrdiff_t>(lists + 1);
+  extras->map = {p.map_q_block, p.map_kv_block, map_offsets_.as<uint32_t>(), p.map_batch ? stride * heads : 0,
+                 p.map_heads ? stride : 0, map_blocks_.as<uint32_t>(), static_cast<uint32_t>(listed.size())};
+  args.block_map = &extras->map;
+}
+
 size_t AttentionCase::mask_elements() const { return mask_.bytes() / mask_element_size(problem.mask); }
 
 void AttentionCase::fill_inputs() {
@@ -535,7 +618,7 @@ const Attention& AttentionCase::expected() {
   expected_ = attention(desc, truth());
   has_expected_ = true;
   for (const Guarded* input : {&q_, &keys_, &values_, &kv_lengths_, &positions_, &mask_, &mask_factors_, &slopes_,
-                               &sinks_, &score_vector_, &typed_q_, &first_tokens_}) {
+                               &sinks_, &score_vector_, &typed_q_, &first_tokens_, &map_offsets_, &map_blocks_}) {
     input->read_only(true);
   }
   stored.read_only(true);
@@ -564,6 +647,7 @@ std::string AttentionCase::run_unchecked(const Run& run) {
   const fovea_status status = fovea_attention(&plan, &args, workspace.as<void>(), bytes);
   if (status != FOVEA_OK) return full_name + ": " + fovea_status_string(status);
   if (!workspace.margin_intact()) return full_name + ": written outside the workspace";
+  if (extras->wrong_block != nullptr) return full_name + ": modifier: " + extras->wrong_block.load();
   const TestLoader& loader = stored.loader;
   if (!loader.wrong.empty()) return full_name + ": loader: " + loader.wrong;
   if (loader.started != loader.finished) return full_name + ": loader: not all that was started is finished";

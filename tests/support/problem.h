@@ -5,9 +5,11 @@
 #ifndef FOVEA_TESTS_SUPPORT_PROBLEM_H_
 #define FOVEA_TESTS_SUPPORT_PROBLEM_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -78,6 +80,11 @@ struct Problem {
   bool mask_keys = true;
   bool mask_factors = false;  // of masks that are added
   uint32_t mask_missing = 0;  // keys at the end that the mask does not cover; where none, kv_tokens is 0 by the seed
+  bool mask_at_end = false;   // it covers the last half of the shortest entry's keys, where there is such a half
+  // A block map, where map_q_block is not 0: of each three blocks one is hidden, one mixed and one seen, by the seed.
+  uint32_t map_q_block = 0, map_kv_block = 64;
+  bool map_batch = true, map_heads = true;  // false: one list for all of these
+  bool modify_scores = false, modify_weights = false;
   bool alibi = false, sinks = false, lse = true;
   fovea_scores_stage stage = FOVEA_SCORES_NONE;
 
@@ -187,6 +194,18 @@ class AttentionCase {
   fovea_plan plan;    // of the last run
   StoredKeys stored;  // keys and values, where they are not f32 arrays
 
+  // What the arguments point to, beside arrays.
+  struct Extras {
+    fovea_block_map map;
+    fovea_modifier modifier;
+    // For the modifier: the call as it was first, and what was wrong with a block that it got, or null.
+    Problem problem;
+    fovea_attention_desc desc;
+    fovea_attention_args args;
+    std::atomic<const char*> wrong_block;
+  };
+  std::unique_ptr<Extras> extras;
+
  private:
   // The arguments as the reference takes them: all f32, in arrays.
   const fovea_attention_args& truth() const { return encoded_ ? truth_ : args; }
@@ -194,11 +213,12 @@ class AttentionCase {
   void encode();
   void fill_mask();
   void fill_mask_element(size_t at, bool hidden);
+  void fill_map();
   void fill_inputs();
 
   Guarded q_, keys_, values_;  // with Layout::kPacked, q_ holds all three
   Guarded kv_lengths_, positions_, mask_, mask_factors_, slopes_, sinks_, score_vector_;
-  Guarded out_, lse_, scores_, typed_q_, first_tokens_;
+  Guarded out_, lse_, scores_, typed_q_, first_tokens_, map_offsets_, map_blocks_;
   bool encoded_ = false;
   fovea_attention_args truth_{};
   Attention expected_;

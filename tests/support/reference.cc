@@ -92,7 +92,37 @@ bool within_limits(const fovea_attention_desc& desc, const fovea_attention_args&
   if (desc.window_left != 0 && j >= desc.pinned_tokens && j <= p - desc.window_left) return false;
   if (desc.window_right != 0 && j >= p + desc.window_right) return false;
   const fovea_mask& m = args.mask;
-  return m.kv_tokens == 0 || (m.kv_tokens != FOVEA_MASK_COVERS_NONE && j < m.kv_tokens);
+  return m.kv_tokens == 0 || m.at_end != 0 || (m.kv_tokens != FOVEA_MASK_COVERS_NONE && j < m.kv_tokens);
+}
+
+// What a block map says of query i and key j.
+fovea_block_kind block_kind(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t h,
+                            uint32_t i, uint32_t j) {
+  if (args.block_map == nullptr) return FOVEA_BLOCK_MIXED;
+  const fovea_block_map& map = *args.block_map;
+  const uint32_t* list = map.offsets + static_cast<ptrdiff_t>(b) * map.batch_stride +
+                         static_cast<ptrdiff_t>(h / (desc.q_heads / desc.kv_heads)) * map.head_stride + i / map.q_block;
+  for (uint32_t at = list[0]; at < list[1]; ++at) {
+    if ((map.blocks[at] & ~FOVEA_BLOCK_ALL) != j / map.kv_block) continue;
+    return (map.blocks[at] & FOVEA_BLOCK_ALL) != 0 ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_MIXED;
+  }
+  return FOVEA_BLOCK_HIDDEN;
+}
+
+// The mask's column of key j; negative where the mask begins behind it.
+int64_t mask_column(const fovea_attention_args& args, uint32_t b, uint32_t j) {
+  return int64_t{j} - (args.mask.at_end != 0 ? int64_t{length(args, b)} - args.mask.kv_tokens : 0);
+}
+
+// What a modifier makes of a number.
+double modified(void (*function)(void*, const fovea_score_block*), const fovea_attention_desc& desc,
+                const fovea_attention_args& args, uint32_t b, uint32_t h, uint32_t i, uint32_t j, double number) {
+  if (function == nullptr) return number;
+  auto x = static_cast<float>(number);
+  const fovea_score_block block = {&x, 1,  1,  1, 1, b, h / (desc.q_heads / desc.kv_heads),
+                                   &h, &i, position(desc, args, b, 0), j, 0};
+  function(args.modifier->self, &block);
+  return double{x};
 }
 
 bool gone(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t j) {
@@ -120,8 +150,11 @@ bool visible(const fovea_attention_desc& desc, const fovea_attention_args& args,
              uint32_t j) {
   if (!within_limits(desc, args, b, i, j) || gone(desc, args, b, j)) return false;
   const fovea_mask& m = args.mask;
-  if (m.kind == FOVEA_MASK_NONE) return true;
-  const ptrdiff_t at = mask_offset(m, b, h, i, j);
+  const fovea_block_kind kind = block_kind(desc, args, b, h, i, j);
+  if (kind == FOVEA_BLOCK_HIDDEN) return false;
+  const int64_t column = mask_column(args, b, j);
+  if (m.kind == FOVEA_MASK_NONE || kind == FOVEA_BLOCK_SEEN || column < 0) return true;
+  const ptrdiff_t at = mask_offset(m, b, h, i, static_cast<uint32_t>(column));
   if (m.kind == FOVEA_MASK_BYTE) return static_cast<const uint8_t*>(m.data)[at] != 0;
   const float mask = mask_element(m, at);
   return !hides(mask) && !(m.kind == FOVEA_MASK_F16 && mask <= -65504.0f);
@@ -148,6 +181,7 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
   const double scale = double{desc.scale} + (desc.scale != 0 ? 0.0 : no_scale);
   const fovea_scores_stage stage = args.scores_stage;
   const bool every_key = stage == FOVEA_SCORES_SCALED || stage == FOVEA_SCORES_CAPPED;
+  const fovea_modifier modifier = args.modifier != nullptr ? *args.modifier : fovea_modifier{};
   const size_t n = args.kv_tokens;
   const size_t rows = size_t{args.batch} * desc.q_heads * args.q_tokens;
 
@@ -207,9 +241,17 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
             score += bias;
             e += bias_error(bias, score);
           }
-          if (args.mask.kind != FOVEA_MASK_NONE && args.mask.kind != FOVEA_MASK_BYTE) {
+          if (modifier.scores != nullptr) {
+            const double before = score;
+            score = modified(modifier.scores, desc, args, b, h, i, j, score);
+            e += bias_error(score - before, score) + bias_error(before, before);
+          }
+          const int64_t column = mask_column(args, b, j);
+          if (args.mask.kind != FOVEA_MASK_NONE && args.mask.kind != FOVEA_MASK_BYTE && column >= 0 &&
+              block_kind(desc, args, b, h, i, j) == FOVEA_BLOCK_MIXED) {
             const double factor = args.mask.head_factors != nullptr ? args.mask.head_factors[h] : 1;
-            const double bias = factor * mask_element(args.mask, mask_offset(args.mask, b, h, i, j));
+            const double bias =
+                factor * mask_element(args.mask, mask_offset(args.mask, b, h, i, static_cast<uint32_t>(column)));
             score += bias;
             e += bias_error(bias, score);
           }
@@ -232,6 +274,7 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
           if (sum != 0) weights[j] /= sum;
           if (!visible(desc, args, b, h, i, j)) continue;
           if (weights[j] != 0) weighted_error += weights[j] * error[j];
+          weights[j] = std::max(modified(modifier.weights, desc, args, b, h, i, j, weights[j]), 0.0);
           if (desc.dropout != 0) {
             weights[j] *= dropped(desc.dropout, args.dropout_seed, b, h, i, j) ? 0 : 1 / (1 - double{desc.dropout});
           }

@@ -127,6 +127,8 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_ERR_POSITION_RANGE = -27,  /* a token's position is not in the tables of cos and sin */
   FOVEA_ERR_RING = -28,      /* a ring has too few slots for its window and the most new tokens, or a query should see a
                                 token that the ring has lost: see ring_tokens and hide_gone */
+  FOVEA_ERR_MAP = -29,       /* a block map's sizes are out of range, or a list of it is out of order or names a block of
+                                keys that does not exist */
   FOVEA_STATUS_IS_32_BITS = 0x7fffffff /* not a status: keeps the type 32 bits wide under -fshort-enums */
 } fovea_status;
 
@@ -550,7 +552,127 @@ typedef struct fovea_mask {
   const float* head_factors; /* optional [q_heads], not for bytes (FOVEA_ERR_MASK): the mask is multiplied by its head's
                                 factor before it is added. Slopes for one mask of distances, for example (ggml's
                                 max_bias). A hidden key stays hidden, even with a factor of 0; +inf times 0 is NaN */
+  uint32_t at_end;           /* nonzero: the mask covers the last kv_tokens keys of each entry, of which none has fewer
+                                (FOVEA_ERR_MASK), and shows all keys before them. kv_tokens then says how many, from 1
+                                (FOVEA_ERR_MASK). For new tokens behind a long context: fovea_tree_mask */
 } fovea_mask;
+
+/* Writes the mask of a tree of tokens, as drafts of speculative decoding are (Miao et al., SpecInfer, arXiv
+ * 2305.09781; Cai et al., Medusa, arXiv 2401.10774): FOVEA_MASK_BYTE, [tokens][tokens], 1 where the key is the query or
+ * one of its ancestors, else 0. With at_end and kv_tokens = tokens it serves queries that are the last keys: they see
+ * the whole context before the tree, and of the tree their own branch.
+ *   parents     [tokens]: an earlier token's number, or -1 for a child of the context (FOVEA_ERR_MASK)
+ *   mask        row i begins at mask + i * row_stride, row_stride >= tokens (FOVEA_ERR_STRIDE). It may not overlap
+ *               parents (FOVEA_ERR_OVERLAP)
+ * Positions for fovea_rope_f32 are depths: those of an ancestor plus 1. */
+fovea_status fovea_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride);
+
+/* Which blocks of keys a block of queries looks at: what is skipped costs no time. A list for each block of queries
+ * names the blocks of keys, in rising order (compressed sparse rows):
+ *     list r of entry b and key head h:   blocks[i],  i from offsets[r] up to, but without, offsets[r + 1],
+ *                                         with offsets from b * batch_stride + h * head_stride on
+ * Each number is that of a block of keys, plus FOVEA_BLOCK_ALL where no query of the block needs the mask: there the mask is
+ * not read. In the other listed blocks the mask decides, and where the call has none all keys are seen. Limits by
+ * position, lengths and causal decide in all blocks, as ever; keys in blocks that are not listed are hidden.
+ * Bits. They are the same as with a mask that hides the keys of all blocks that are not listed, as far as each row has
+ * a tile of 64 keys of which it sees some. Time depends on shapes and maps alone.
+ * Served with all kinds of keys, and in streams where the state's next_key is a multiple of 64
+ * (FOVEA_ERR_UNSUPPORTED); blocks are then counted from the first key of the push. fovea_block_map_make makes maps. */
+#define FOVEA_BLOCK_ALL 0x80000000u
+typedef struct fovea_block_map {
+  uint32_t q_block;  /* queries in a block, at least 1, counted from the first of each entry; the last may have fewer.
+                        The queries of a block go through the kernel together: 32 or more fill its tiles */
+  uint32_t kv_block; /* keys in a block: a multiple of 64 (FOVEA_ERR_MAP) */
+  const uint32_t* offsets; /* [batch][kv_heads][blocks of queries + 1]: never fall, and end within block_count; the
+                              blocks of queries are those of the longest entry */
+  ptrdiff_t batch_stride, head_stride; /* 0 = the same lists for all */
+  const uint32_t* blocks;  /* [block_count]: numbers below those of the keys of the call, or of the longest entry where
+                              keys are ragged */
+  uint32_t block_count;
+} fovea_block_map;
+
+/* What a block of queries sees of a block of keys. */
+typedef enum fovea_block_kind FOVEA_ENUM_TYPE_(unsigned) {
+  FOVEA_BLOCK_HIDDEN = 0, /* nothing: the block is skipped */
+  FOVEA_BLOCK_MIXED = 1,  /* what the mask shows */
+  FOVEA_BLOCK_SEEN = 2,   /* every query sees every key */
+  FOVEA_BLOCK_KIND_IS_32_BITS = 0x7fffffff
+} fovea_block_kind;
+
+/* A block of queries and one of keys: queries [first_query, first_query + queries) and keys [first_key, first_key +
+ * keys). */
+typedef struct fovea_block {
+  uint32_t batch, kv_head;
+  uint32_t first_query, queries;
+  uint32_t first_key, keys;
+} fovea_block;
+
+/* The arguments of fovea_block_map_make. Set all to 0 first, then fill in. */
+typedef struct fovea_block_map_args {
+  uint32_t struct_bytes; /* sizeof(fovea_block_map_args) */
+
+  /* Counts. A batch of 1 makes lists for all entries, kv_heads of 1 lists for all heads; kv_heads divides q_heads
+   * (FOVEA_ERR_HEADS). */
+  uint32_t batch, q_heads, kv_heads, q_tokens, kv_tokens;
+  uint32_t q_block, kv_block; /* as in the map (FOVEA_ERR_MAP) */
+
+  /* One of the two (FOVEA_ERR_NULL, FOVEA_ERR_UNSUPPORTED). */
+  fovea_in mask; /* uint8_t [batch][q_heads][q_tokens][kv_tokens], as FOVEA_MASK_BYTE: a block is seen where all heads
+                    of the group see all of it, and hidden where none sees any of it */
+  fovea_block_kind (*classify)(void* self, const fovea_block* block); /* called once or twice for each block, with the
+                    same answer (FOVEA_ERR_ENUM) */
+  void* self;    /* for classify */
+
+  /* The memory of the lists. */
+  uint32_t* offsets;    /* required: [batch][kv_heads][ceil(q_tokens / q_block) + 1] */
+  uint32_t* blocks;     /* [most_blocks] */
+  uint32_t most_blocks; /* at most batch * kv_heads * ceil(q_tokens / q_block) * ceil(kv_tokens / kv_block) are needed
+                           (FOVEA_ERR_CAPACITY) */
+} fovea_block_map_args;
+
+/* Makes a map in the memory of the arguments, to which it then refers. */
+fovea_status fovea_block_map_make(const fovea_block_map_args* args, fovea_block_map* map);
+
+/* How many blocks the map has, for most_blocks: offsets and blocks are not looked at. 0 for arguments that are not
+ * valid. */
+uint32_t fovea_block_map_count(const fovea_block_map_args* args);
+
+/* Scores or weights of some queries and keys, for a modifier to change in place: element (r, k), r < rows and k < keys,
+ * stands at data[r * row_stride + k * key_stride]; one of the strides is 1, whichever the kernel has. Rows are queries
+ * of all heads that share the key head. Key k is the attention's key first_key + k, and in streams counts from the
+ * first key of all. Query tokens count from the first of the call's entry; the position of row r is first_position +
+ * tokens[r], with first_position as the diagonal or positions say, and 0 where nothing says any. */
+typedef struct fovea_score_block {
+  float* data;
+  ptrdiff_t row_stride, key_stride;
+  uint32_t rows, keys;    /* at least 1; keys at most 64 */
+  uint32_t batch;         /* the entry */
+  uint32_t kv_head;       /* the key head */
+  const uint32_t* heads;  /* [rows]: the query head of each row */
+  const uint32_t* tokens; /* [rows]: the query token of each row */
+  int64_t first_position;
+  int64_t first_key;
+  uint32_t worker; /* of the executor; 0 without one */
+} fovea_score_block;
+
+/* What a call may do to scores and weights that no option says (PyTorch's FlexAttention, Dong et al., arXiv 2412.05496;
+ * ONNX's operator of that name). Each function gets blocks of any shape, each element once, in any order, and from the
+ * workers of an executor side by side. It may read what self points to, and change the block's elements, nothing else;
+ * it may call the library, with other buffers. It is also called with keys that a row does not see: what becomes of
+ * those changes nothing.
+ *   scores   after scale, softcap and ALiBi, in natural units, before masks and limits, which hide what they hide. A
+ *            score that becomes -inf has the weight 0, but a NaN in its value counts: masks alone hide keys.
+ *   weights  after the softmax, normalised, and before dropout; the output is the sum of values with what stands
+ *            there then, not normalised again. Calls with it go through the keys twice, and take the kernel for any
+ *            number of rows. Not in streams, and not with key_split_tokens (FOVEA_ERR_UNSUPPORTED).
+ * Bits. Scores are multiplied by ln(2) before and by log2(e) behind: a function that changes nothing changes last
+ * bits. Where its arithmetic has the same bits everywhere, so has the call, as fovea_attention promises.
+ * Time. One call for each 64 keys and vector of rows. tests and bench/README.md, "Blocks", say what it costs. */
+typedef struct fovea_modifier {
+  void (*scores)(void* self, const fovea_score_block* block);  /* optional */
+  void (*weights)(void* self, const fovea_score_block* block); /* optional */
+  void* self;                                                  /* for both */
+} fovea_modifier;
 
 /* The stage at which scores are written out: no stage with a ring, and not the first two with pages or a loader
  * (FOVEA_ERR_UNSUPPORTED). */
@@ -704,6 +826,9 @@ typedef struct fovea_attention_args {
   size_t slow_workspace_bytes; /* 0 = none */
 
   const fovea_executor* executor; /* optional; NULL = the calling thread does all */
+
+  const fovea_block_map* block_map; /* optional; NULL = queries look at all keys */
+  const fovea_modifier* modifier;   /* optional; NULL = scores and weights stay as they are */
 } fovea_attention_args;
 
 /* Computes attention. workspace has at least fovea_workspace_bytes(plan) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte

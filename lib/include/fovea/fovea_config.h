@@ -50,6 +50,9 @@
 #ifndef FOVEA_ENABLE_ALIBI
 #define FOVEA_ENABLE_ALIBI 1 /* alibi_slopes */
 #endif
+#ifndef FOVEA_ENABLE_BLOCK_MAPS
+#define FOVEA_ENABLE_BLOCK_MAPS 1 /* block_map, and a mask's at_end */
+#endif
 #ifndef FOVEA_ENABLE_LSE
 #define FOVEA_ENABLE_LSE 1 /* lse */
 #endif
@@ -58,6 +61,9 @@
 #endif
 #ifndef FOVEA_ENABLE_MASK_F32
 #define FOVEA_ENABLE_MASK_F32 1 /* FOVEA_MASK_F32, and with F16 and BF16 masks of those types too */
+#endif
+#ifndef FOVEA_ENABLE_MODIFIERS
+#define FOVEA_ENABLE_MODIFIERS 1 /* modifier */
 #endif
 #ifndef FOVEA_ENABLE_SCORES
 #define FOVEA_ENABLE_SCORES 1 /* scores at any stage, attention weights included */
@@ -201,6 +207,7 @@ namespace config {
 constexpr bool kAdditive = FOVEA_ENABLE_ADDITIVE != 0;
 constexpr bool kAlibi = FOVEA_ENABLE_ALIBI != 0;
 constexpr bool kBf16 = FOVEA_ENABLE_BF16 != 0;
+constexpr bool kBlockMaps = FOVEA_ENABLE_BLOCK_MAPS != 0;
 constexpr bool kComputeI8 = FOVEA_ENABLE_COMPUTE_I8 != 0;
 constexpr bool kDropout = FOVEA_ENABLE_DROPOUT != 0;
 constexpr bool kF16 = FOVEA_ENABLE_F16 != 0;
@@ -217,6 +224,7 @@ constexpr bool kLogSoftmax = FOVEA_ENABLE_LOG_SOFTMAX != 0;
 constexpr bool kLse = FOVEA_ENABLE_LSE != 0;
 constexpr bool kMaskByte = FOVEA_ENABLE_MASK_BYTE != 0;
 constexpr bool kMaskF32 = FOVEA_ENABLE_MASK_F32 != 0;
+constexpr bool kModifiers = FOVEA_ENABLE_MODIFIERS != 0;
 constexpr bool kPages = FOVEA_ENABLE_PAGES != 0;
 constexpr bool kPreferSize = FOVEA_PREFER_SIZE != 0;
 constexpr bool kRagged = FOVEA_ENABLE_RAGGED != 0;

@@ -21,7 +21,7 @@ const AttentionKernel& kernel_of(const fovea_plan& plan, const fovea_plan_kernel
 // Query tiles that share each key tile.
 uint32_t tiles_at_once(const fovea_plan_kernel& kernel) { return kMostTiles == 1 ? 1 : kernel.tiles; }
 
-// How the rows of a key head are cut into tiles. Tiles get nearly equal numbers of grains: 64 rows on 16 lanes become
+// How the rows of a key head are cut into tiles: those of all queries, or of a map's block of them. Tiles get nearly equal numbers of grains: 64 rows on 16 lanes become
 // 2 + 2 vectors, not 3 + 1.
 struct Cut {
   const fovea_plan_kernel* kernel;
@@ -31,10 +31,12 @@ struct Cut {
   uint32_t blocks;  // groups of tiles that share key tiles; each is a task
 };
 
-Cut cut_of(const fovea_plan& plan, uint32_t q_tokens) {
+Cut cut_of(const AttentionCall& call, uint32_t q_tokens) {
+  const fovea_plan& plan = call.plan;
   Cut cut;
   cut.rows = plan.desc.q_heads / plan.desc.kv_heads * q_tokens;
-  cut.kernel = &kernel_for(plan, cut.rows);
+  // Weights are modified in the kernel for any number of rows.
+  cut.kernel = &kernel_for(plan, call.modifies_weights() ? UINT32_MAX : cut.rows);
   const uint32_t grain = row_grain(plan, *cut.kernel), tile_rows = cut.kernel->tile_rows;
   cut.grains = (cut.rows + grain - 1) / grain;
   cut.tiles = (cut.rows + tile_rows - 1) / tile_rows;
@@ -43,8 +45,8 @@ Cut cut_of(const fovea_plan& plan, uint32_t q_tokens) {
   return cut;
 }
 
-// Says which rows a tile holds. Its arrays are carved already.
-void place_tile(const fovea_plan& plan, const Cut& cut, uint32_t index, QueryTile* tile) {
+// Says which rows a tile holds, of those that begin with a token. Its arrays are carved already.
+void place_tile(const fovea_plan& plan, const Cut& cut, uint32_t first_token, uint32_t index, QueryTile* tile) {
   const uint32_t grain = row_grain(plan, *cut.kernel), grains = cut.grains / cut.tiles, more = cut.grains % cut.tiles;
   const uint32_t first = (grains * index + (index < more ? index : more)) * grain;
   const bool lanes_are_rows = fovea::lanes_are_rows(*cut.kernel);
@@ -54,7 +56,7 @@ void place_tile(const fovea_plan& plan, const Cut& cut, uint32_t index, QueryTil
   tile->value_dim = plan.desc.value_dim;
   tile->live = cut.rows - first < most ? cut.rows - first : most;
   tile->group = group;
-  tile->first_token = first / group;
+  tile->first_token = first_token + first / group;
   tile->first_head = first % group;
   tile->columns = !lanes_are_rows ? plan.lanes : kTilesOfSix ? uint32_t(round_up(tile->live, plan.lanes)) : most;
   tile->row_lanes = lanes_are_rows ? 1 : plan.lanes / (tile->live == 3 ? kFewRows : tile->live);
@@ -76,8 +78,10 @@ class Tasks {
 
   fovea_status run() {
     for (uint32_t entry = 0; entry < call_.batch(); ++entry) {
-      cut_ = cut_of(call_.plan, call_.queries(entry).count);
-      if (cut_.blocks > blocks_) blocks_ = cut_.blocks;
+      const uint32_t count = call_.queries(entry).count, together = call_.queries_together(count);
+      cut_ = cut_of(call_, together);
+      const uint32_t blocks = cut_.blocks * (count == together ? 1 : (count + together - 1) / together);
+      if (blocks > blocks_) blocks_ = blocks;
       if (!call_.q_offsets()) break;
     }
     // Ragged entries without queries take no memory, so their number times heads may exceed a size_t.
@@ -100,12 +104,22 @@ class Tasks {
       split = uint32_t(index % splits());
       index /= splits();
     }
-    const uint32_t block = uint32_t(index % blocks_);
+    uint32_t block = uint32_t(index % blocks_);
     const size_t head = index / blocks_;  // counted over all entries
     const uint32_t entry = uint32_t(head / call_.desc.kv_heads), kv_head = uint32_t(head % call_.desc.kv_heads);
     const uint32_t queries = call_.queries(entry).count;
-    const Cut cut = call_.q_offsets() ? cut_of(call_.plan, queries) : cut_;
-    if (block >= cut.blocks || queries == 0) return FOVEA_OK;  // an entry with fewer queries, or none
+    if (queries == 0) return FOVEA_OK;
+    const uint32_t together = call_.queries_together(queries);
+    uint32_t q_block = 0;
+    Cut cut = call_.q_offsets() ? cut_of(call_, together) : cut_;
+    if (together < queries) {
+      q_block = block / cut.blocks;
+      block %= cut.blocks;
+      if (uint64_t(q_block) * together >= queries) return FOVEA_OK;  // an entry with fewer queries
+      const uint32_t left = queries - q_block * together;
+      if (left < together) cut = cut_of(call_, left);
+    }
+    if (block >= cut.blocks) return FOVEA_OK;  // the same
 
     if (arrays->carved_for != cut.kernel) {
       carve_worker(call_.plan, worker_workspace(call_.plan, call_.workspace, worker), *cut.kernel, arrays);
@@ -113,9 +127,9 @@ class Tasks {
     QueryTile(&tiles)[kMostTiles] = arrays->tiles;
     const uint32_t at_once = tiles_at_once(*cut.kernel), first = block * at_once;
     const uint32_t count = cut.tiles - first < at_once ? cut.tiles - first : at_once;
-    HeadTask task(call_, part_, kernel_of(call_.plan, *cut.kernel), arrays->buffers, entry, kv_head, worker);
+    HeadTask task(call_, part_, kernel_of(call_.plan, *cut.kernel), arrays->buffers, entry, kv_head, q_block, worker);
     for (uint32_t i = 0; i < count; ++i) {
-      place_tile(call_.plan, cut, first + i, &tiles[i]);
+      place_tile(call_.plan, cut, q_block * together, first + i, &tiles[i]);
       task.prepare(&tiles[i]);
     }
     if (task.doing() != Part::kWhole) find_states(entry, split, tiles, count, &task);

@@ -86,6 +86,14 @@ class AttentionCall {
 
   bool is_masked() const { return config::kMask && args_.mask.kind != FOVEA_MASK_NONE; }
   const fovea_mask& mask() const { return args_.mask; }
+  bool mask_at_end() const { return kHasBlockMaps && is_masked() && args_.mask.at_end != 0; }
+  const fovea_block_map* block_map() const { return kHasBlockMaps ? args_.block_map : nullptr; }
+  // Queries of an entry that are cut into tiles together.
+  uint32_t queries_together(uint32_t count) const {
+    return block_map() && block_map()->q_block < count ? block_map()->q_block : count;
+  }
+  const fovea_modifier* modifier() const { return kHasModifiers ? args_.modifier : nullptr; }
+  bool modifies_weights() const { return modifier() && modifier()->weights; }
   const float* alibi_slopes() const { return kHasAlibi ? args_.alibi_slopes : nullptr; }
   const float* sinks() const { return kHasSinks ? args_.sinks : nullptr; }
   const float* score_vector(uint32_t kv_head) const {

@@ -2,20 +2,43 @@
 //
 // The entries of the few-rows kernel in the attention table: what is the same whatever computes its products.
 
-// All scores of the tile, as ApplySteps has them. Lanes behind the end stay hidden whatever the steps make of them.
+// The steps [first, end) over all scores of the tile, as ApplySteps has them. Lanes behind the end stay hidden whatever
+// the steps make of them.
 template <int kRows>
 FOVEA_TEMPLATE void FewSteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
-                             fovea_scores_stage last) {
+                             fovea_scores_stage last, int first, int end) {
   StepLanes at = LanesOfRows<kScoreSteps>(FewRows{t, keys, kRows}, keys, steps);
   const VF key_offsets = KeyOffsets<kRows>(), past_end = hn::Set(kF, float(keys.end));
   for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
     float* s = BlockScores<kRows>(t, keys, j);
     at.key_pos = hn::Add(key_offsets, hn::Set(kF, float(j)));
     if (Shifted(steps)) at.key_shift = ForEachRow<kRows>(keys.numbers().key_shift + j);
-    if (Masked(steps) && last >= FOVEA_SCORES_MASKED) at.mask = FewMask(t, steps, keys, j, kRows);
-    const VF x = AllSteps(hn::LoadU(kF, s), at, keys, steps, last);
+    if (Masked(keys, steps) && last >= FOVEA_SCORES_MASKED && end > kMaskStep) {
+      at.mask = FewMask(t, steps, keys, j, kRows);
+    }
+    const VF x = AllSteps(hn::LoadU(kF, s), at, keys, steps, last, first, end);
     hn::StoreU(hn::IfThenElse(hn::Lt(at.key_pos, past_end), x, hn::Set(kF, -kInfinity)), kF, s);
   }
+}
+
+// The same as ModifyScores. Several rows are handed out as a matrix, which lies behind the scores: they take half of t.s
+// at most.
+template <int kRows>
+FOVEA_TEMPLATE void FewModifyScores(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  const ModifierStep& step = *steps.modifier;
+  const uint32_t count = keys.end - keys.begin, blocks = (count + kKeys - 1) / kKeys;
+  float* const rows = kRows == 1 ? t.s : t.s + size_t{kRows} * kKeyTile;
+  const auto each_part = [&](auto copy) {
+    for (uint32_t b = 0; b < blocks && kRows > 1; ++b) {
+      for (uint32_t r = 0; r < t.live; ++r) copy(t.s + b * kLanes + r * kKeys, rows + r * kKeyTile + b * kKeys);
+    }
+  };
+  ScaleVectors(t.s, kLanes, blocks, kLn2);
+  each_part([](const float* scores, float* row) { __builtin_memcpy(row, scores, kKeys * sizeof *row); });
+  CallModifier(t, keys, step, step.modifier->scores, 0, rows, kRows == 1 ? ptrdiff_t(count) : ptrdiff_t{kKeyTile}, 1);
+  each_part([](float* scores, const float* row) { __builtin_memcpy(scores, row, kKeys * sizeof *row); });
+  ScaleVectors(t.s, kLanes, blocks, kLog2E);
 }
 
 template <int kRows>
@@ -28,7 +51,14 @@ FOVEA_INLINE void FewSteppedScores(const QueryTile& t, const KeyTile& keys, cons
   } else {
     FewScores<kRows, false>(t, keys);
   }
-  if (AnyStep(keys, steps)) FewSteps<kRows>(t, keys, steps, last);
+  if (!AnyStep(keys, steps)) return;
+  if (IsOn<kModifyStep>(keys, steps, last)) {
+    FewSteps<kRows>(t, keys, steps, last, 0, kModifyStep);
+    FewModifyScores<kRows>(t, keys, steps);
+    if (Hides(keys, steps)) FewSteps<kRows>(t, keys, steps, last, kModifyStep, kScoreSteps);
+  } else {
+    FewSteps<kRows>(t, keys, steps, last, 0, kScoreSteps);
+  }
 }
 
 template <int kRows>

@@ -22,8 +22,8 @@ float to_float(int64_t number) {
   return number < 0 ? -rounded : rounded;
 }
 
-// The mask is made to begin first_key keys before the first key of a stream's call, since kernels find its elements by
-// the key's index.
+// The mask is made to begin `first_key` keys before the key that its first column belongs to, since kernels find its
+// elements by the key's index.
 void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t head, uint32_t first_key, MaskStep* step) {
   step->kind = mask.kind;
   step->step = mask.broadcast_keys ? 0 : 1;
@@ -41,18 +41,30 @@ void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t head, uint32_t f
 }
 
 // The steps between dot product and softmax that a call asks for.
-void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t head, uint32_t first_key, ScoreSteps* steps) {
+void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t head, const Positions& positions,
+                      ScoreSteps* steps) {
   const fovea_attention_desc& d = call.desc;
+  const uint32_t first_key = positions.begin;
   steps->shifted = call.shifts_scores();
   if (kHasSoftcap) {
     const float cap = d.softcap * kLog2E;
     steps->softcap = SoftcapStep{cap, cap > 0.0f ? 1.0f / cap : 0.0f};
   }
   steps->alibi = call.alibi_slopes() != nullptr;
-  if (kHasMasks) find_mask(call.mask(), entry, head, first_key, &*steps->mask);
+  if (kHasMasks) {
+    const uint32_t begin = call.mask_at_end() ? positions.keys - call.mask().kv_tokens : 0;
+    find_mask(call.mask(), entry, head, call.mask_at_end() ? begin : first_key, &*steps->mask);
+    steps->mask->begin = begin;
+  }
+  // The index of keys here begins with this one.
+  const int64_t origin = call.stream() ? call.stream()->first_key - first_key : 0;
   if (kHasDropout) {
-    const uint32_t first_quad = drops(d) && call.stream() ? uint32_t((call.stream()->first_key - first_key) / 4) : 0;
+    const uint32_t first_quad = drops(d) ? uint32_t(origin / 4) : 0;
     steps->dropout = DropoutStep{d.dropout, call.dropout_seed(), entry, head, first_quad};
+  }
+  if (kHasModifiers) {
+    const uint32_t kv_head = head / (d.q_heads / d.kv_heads);
+    steps->modifier = ModifierStep{call.modifier(), entry, kv_head, 0, positions.first + origin, origin, kOnlyPass};
   }
 }
 
@@ -141,6 +153,11 @@ struct TileLimits {
 // Key tiles end on the grid. Only the first tile of a stream's call may begin off it.
 uint32_t tile_end(uint32_t first) { return (first / kKeyTile + 1) * kKeyTile; }
 
+// Moves on from the key tile at *first to the next one that is listed. False where there is none before `hi`.
+bool find_listed(ListedTilesIf& listed, uint32_t hi, uint32_t* first) {
+  return (!kHasBlockMaps || *first >= hi || listed->find(first)) && *first < hi;
+}
+
 // Clips the key tile at keys->first to what a query tile with these limits may see. False if that is nothing.
 bool clip_key_tile(const TileLimits& limits, KeySpan* keys) {
   const uint32_t first = keys->first;
@@ -214,8 +231,14 @@ __attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile*
     task.source.find_values(keys, element, elements, &piece.values);
     // Integer products fold the scales of values into weights.
     if (element == 0) attend_to_piece(task, tiles, limits, count, piece, kWeightPart, 0, elements);
+    if (task.measures()) return;
     attend_to_piece(task, tiles, limits, count, piece, kValuePart, element, elements);
   }
+}
+
+// Whether the mask decides in the tile that was found.
+bool is_masked(const HeadTask& task, const ListedTilesIf& listed, uint32_t first) {
+  return kHasBlockMaps && kHasMasks && listed->masked() && tile_end(first) > task.steps.mask->begin;
 }
 
 // Computes the scores of the keys within these limits again and stores them. With `fills` it also stores the scores of
@@ -225,9 +248,13 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
   const AttentionKernel& kernel = task.kernel();
   const uint32_t all_keys = fills ? task.call.kv_tokens() : 0;
   uint32_t done = 0;
-  for (uint32_t first = limits.some_lo / kKeyTile * kKeyTile; first < limits.some_hi; first += kKeyTile) {
+  ListedTilesIf listed;
+  if (stage >= FOVEA_SCORES_MASKED) listed = task.listed;
+  for (uint32_t first = limits.some_lo / kKeyTile * kKeyTile; find_listed(listed, limits.some_hi, &first);
+       first += kKeyTile) {
     KeyTile keys;
     keys.first = first;
+    keys.masked = is_masked(task, listed, first);
     if (!clip_key_tile(limits, &keys)) continue;
     if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, false)) return false;
     const uint32_t begin = first + keys.begin;
@@ -265,6 +292,17 @@ void attend_to_tile(const HeadTask& task, QueryTile* tiles, const TileLimits* li
   }
 }
 
+// Moves on from the tile at next->first to the first one that some query sees. False where there is none.
+bool find_next(const HeadTask& task, ListedTilesIf& listed, const TileLimits* limits, uint32_t count, uint32_t hi,
+               KeySpan* next) {
+  for (; find_listed(listed, hi, &next->first); next->first = tile_end(next->first)) {
+    if (!clip_for_some(limits, count, next)) continue;
+    next->masked = is_masked(task, listed, next->first);
+    return true;
+  }
+  return false;
+}
+
 // Attends to all keys from positions.begin to positions.keys. False where some cannot be had.
 bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
   TileLimits limits[kMostTiles];
@@ -280,18 +318,29 @@ bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
   if (next.first < task.positions().entered) next.first = task.positions().entered;
   KeyTile keys;
   keys.end = 0;  // none yet
+  ListedTilesIf listed = task.listed;
   for (;;) {
     // The next key tile that some query sees is asked for ahead of its use, before the last one is attended to.
-    while (next.first < hi && !clip_for_some(limits, count, &next)) next.first = tile_end(next.first);
-    if (next.first < hi && !task.source.ask(next.first, next.begin, next.end)) return false;
+    const bool goes_on = find_next(task, listed, limits, count, hi, &next);
+    if (goes_on && !task.source.ask(next.first, next.begin, next.end)) return false;
     if (keys.end != 0) attend_to_tile(task, tiles, limits, count, keys);
-    if (next.first >= hi) return true;
+    if (!goes_on) return true;
     static_cast<KeySpan&>(keys) = next;
     if (!task.source.bring(&keys, hi - next.first > 2 * kKeyTile)) return false;
     next.first = tile_end(next.first);
     // A push has few keys for each head. Without this, 64 of head_dim 128 take 1.6 times as long from memory (Zen 5).
     if (kFewRowsServed && task.doing() == Part::kPush && next.first >= hi) keys.next_keys = task.source.next_head();
   }
+}
+
+// The same, range by range.
+bool attend_to_ranges(HeadTask& task, QueryTile* tiles, uint32_t count) {
+  for (uint32_t r = 0; r < task.range_count(); ++r) {
+    task.enter_range(r);
+    for (uint32_t i = 0; i < count; ++i) fill_row_facts(task, tiles[i]);
+    if (task.doing() != Part::kEnd && !attend_to_keys(task, tiles, count)) return false;
+  }
+  return true;
 }
 
 OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
@@ -308,7 +357,7 @@ OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
 }  // namespace
 
 HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel& of_kernel,
-                   const KeyBuffersIf& buffers, uint32_t entry, uint32_t kv_head_, uint32_t worker)
+                   const KeyBuffersIf& buffers, uint32_t entry, uint32_t kv_head_, uint32_t q_block, uint32_t worker)
     : call(call_),
       part(part_),
       group(call.desc.q_heads / call.desc.kv_heads),
@@ -327,7 +376,9 @@ HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel
   if (kHasI8Tensors) q_scales->data = nullptr;
   if (needs_q_scales(call.desc)) q_scales = rows_of_head(call.q_scales(), FOVEA_F32, queries, head).as<const float>();
   if (call.wants_scores()) scores = rows_of_head(call.scores(), FOVEA_F32, queries, head).as<float>();
-  find_score_steps(call, entry, head, all.begin, &steps);
+  if (kHasBlockMaps) listed = ListedTiles(call, entry, kv_head, q_block);
+  find_score_steps(call, entry, head, all, &steps);
+  if (kHasModifiers) steps.modifier->worker = worker;
 }
 
 void HeadTask::prepare(QueryTile* tile) const {
@@ -343,11 +394,13 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
     if (begins()) kernel().begin(tiles[i], q, tiles[i].score_vector ? 1.0f : score_factor());
     if (takes_up()) kernel().resume(tiles[i], state_rows(*this, *state, tiles[i]));
   }
-  for (uint32_t r = 0; r < range_count(); ++r) {
-    enter_range(r);
-    for (uint32_t i = 0; i < count; ++i) fill_row_facts(*this, tiles[i]);
-    if (doing() != Part::kEnd && !attend_to_keys(*this, tiles, count)) return false;
+  if (call.modifies_weights()) {
+    set_pass(kMeasuringPass);
+    if (!attend_to_ranges(*this, tiles, count)) return false;
+    for (uint32_t i = 0; i < count; ++i) kernel().end(tiles[i], outputs);
+    set_pass(kWeighingPass);
   }
+  if (!attend_to_ranges(*this, tiles, count)) return false;
   for (uint32_t i = 0; i < count; ++i) {
     if (puts_down()) {
       kernel().suspend(tiles[i], state_rows(*this, *state_out, tiles[i]));

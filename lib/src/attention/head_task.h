@@ -4,6 +4,7 @@
 #ifndef FOVEA_SRC_ATTENTION_HEAD_TASK_H_
 #define FOVEA_SRC_ATTENTION_HEAD_TASK_H_
 
+#include "attention/block_map.h"
 #include "attention/call.h"
 #include "attention/keys.h"
 #include "attention/limits.h"
@@ -20,7 +21,7 @@ enum class Part {
 
 struct HeadTask {
   HeadTask(const AttentionCall& call, Part part, const AttentionKernel& kernel, const KeyBuffersIf& buffers,
-           uint32_t entry, uint32_t kv_head, uint32_t worker);
+           uint32_t entry, uint32_t kv_head, uint32_t q_block, uint32_t worker);
 
   // Puts what the kernel reads beside rows into a tile.
   void prepare(QueryTile* tile) const;
@@ -34,6 +35,7 @@ struct HeadTask {
   Positions all;                                                  // of the batch entry, or of a split's keys in it
   [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;   // the keys that are there
   [[no_unique_address]] MemberIf<kHasRanges, Positions> entered;  // of the range that was entered
+  [[no_unique_address]] ListedTilesIf listed;                     // the key tiles that these queries look at
   KeySource source;
   TypedRows q;
   [[no_unique_address]] MemberIf<kHasI8Tensors, RowArray<const float>> q_scales;  // of queries of i8; data may be null
@@ -49,6 +51,13 @@ struct HeadTask {
   bool begins() const { return doing() != Part::kEnd || call.wants_scores(); }
   bool takes_up() const { return doing() == Part::kPush || doing() == Part::kEnd; }
   bool puts_down() const { return doing() == Part::kPush || doing() == Part::kSplit; }
+  // Where weights are modified, a first pass finds what they are divided by.
+  bool measures() const { return kHasModifiers && steps.modifier->pass == kMeasuringPass; }
+  void set_pass(WeightPass pass) {
+    if (!kHasModifiers) return;
+    steps.modifier->pass = pass;
+    outputs.pass = pass;
+  }
   float score_factor() const { return call.desc.scale * kLog2E; }
   uint32_t range_count() const { return kHasRanges ? ranges->count : 1; }
   void enter_range(uint32_t range) {

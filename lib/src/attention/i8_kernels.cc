@@ -30,6 +30,7 @@ namespace {
 namespace i8 {
 #include "simd/apart.inl"
 #include "math/math.inl"
+#include "attention/modifier.inl"
 #include "attention/score_steps.inl"
 #include "math/philox.inl"
 #include "attention/dropout.inl"

@@ -22,6 +22,7 @@ namespace {
 #include "math/block.inl"
 #include "attention/additive.inl"
 #include "attention/tile.inl"
+#include "attention/modifier.inl"
 #include "attention/score_steps.inl"
 #include "math/philox.inl"
 #include "attention/dropout.inl"

@@ -163,6 +163,7 @@ struct KeySpan {
   uint32_t first;
   uint32_t begin, end;  // 0 <= begin < end <= kKeyTile
   bool edge;            // some row may not see some of these keys, by position
+  [[no_unique_address]] MemberIf<config::kBlockMaps, bool> masked;  // the mask, where there is one, decides
 };
 // Which parts of its step attend performs. Where rows are brought in pieces it is called for each piece: the score part
 // with a piece of the keys, the value part with some elements of the values.
@@ -189,6 +190,15 @@ struct MaskStep {
   uint32_t step;          // from a key to the next: 1, or 0 where a row has one element for all
   float hides;            // an added mask hides a key with a number from here down
   RowArray<char> factor;  // [head] floats: what an added mask is multiplied by
+  [[no_unique_address]] MemberIf<config::kBlockMaps, uint32_t> begin;  // keys before this one are shown
+};
+// What a call does, beside products, where weights are modified: that needs the normalisation first.
+enum WeightPass : uint32_t { kOnlyPass, kMeasuringPass, kWeighingPass };
+struct ModifierStep {
+  const fovea_modifier* modifier;  // or null
+  uint32_t batch, kv_head, worker;
+  int64_t first_position, first_key;  // of token 0, and of the key with index 0 here
+  WeightPass pass;
 };
 // Batch entry, head and key are as random numbers count them.
 struct DropoutStep {
@@ -202,6 +212,7 @@ struct ScoreSteps {
   [[no_unique_address]] MemberIf<kHasI8Tensors, bool> shifted;  // by the zero points of queries and keys
   [[no_unique_address]] MemberIf<config::kSoftcap, SoftcapStep> softcap;
   [[no_unique_address]] MemberIf<config::kAlibi, bool> alibi;
+  [[no_unique_address]] MemberIf<config::kModifiers, ModifierStep> modifier;
   [[no_unique_address]] MemberIf<config::kMask, MaskStep> mask;
   [[no_unique_address]] MemberIf<config::kDropout, DropoutStep> dropout;
 };
@@ -218,6 +229,7 @@ struct RowOutputs {
   [[no_unique_address]] MemberIf<config::kLse, RowArray<float>> lse;  // data may be null
   [[no_unique_address]] MemberIf<config::kSinks, bool> sinks;
   [[no_unique_address]] MemberIf<kHasI8Tensors, OutputTensor> tensor;
+  [[no_unique_address]] MemberIf<config::kModifiers, WeightPass> pass = kOnlyPass;
 };
 
 // What is known of a kernel without its code, so that one machine can plan for another.
@@ -256,7 +268,8 @@ struct AttentionKernel {
   // One step of the running softmax over the keys of a tile.
   void (*attend)(const QueryTile&, const KeyTile&, const ScoreSteps&);
   // Sinks join, rows are normalised and stored. Leaves for scores_out in row_max what to subtract from a score, and in
-  // row_sum what to multiply its exponential by.
+  // row_sum what to multiply its exponential by. After kMeasuringPass nothing is stored but lse; after kWeighingPass
+  // rows are stored as they are.
   void (*end)(const QueryTile&, const RowOutputs&);
   // Computes the scores of [begin, end) again and stores them, at the asked stage, at absolute key `first` + begin.
   void (*scores_out)(const QueryTile&, const KeyTile&, const ScoreSteps&, fovea_scores_stage,

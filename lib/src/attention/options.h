@@ -13,7 +13,8 @@
 namespace fovea {
 
 // What this build has.
-constexpr bool kHasAdditive = config::kAdditive, kHasAlibi = config::kAlibi, kHasDropout = config::kDropout;
+constexpr bool kHasAdditive = config::kAdditive, kHasAlibi = config::kAlibi, kHasBlockMaps = config::kBlockMaps;
+constexpr bool kHasDropout = config::kDropout, kHasModifiers = config::kModifiers;
 constexpr bool kHasLoaders = config::kLoad, kHasLse = config::kLse, kHasMasks = config::kMask;
 constexpr bool kHasRagged = config::kRagged, kHasRings = config::kRing, kHasScores = config::kScores;
 constexpr bool kHasSinks = config::kSinks, kHasSoftcap = config::kSoftcap, kHasStates = config::kStates;

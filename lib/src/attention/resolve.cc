@@ -4,6 +4,7 @@
 #include "base/arithmetic.h"
 #include "attention/resolve.h"
 
+#include "attention/block_map_resolve.h"
 #include "attention/limits.h"
 #include "attention/plan.h"
 #include "base/buffers.h"
@@ -98,6 +99,7 @@ fovea_status check_buffers(const AttentionCall& call, const Most& most) {
     FOVEA_RETURN_IF_ERROR(buffers.add_list(call.kv_offsets(), sizeof(uint32_t), batch + 1));
   }
   FOVEA_RETURN_IF_ERROR(buffers.add_list(call.positions(), sizeof(int64_t), batch));
+  FOVEA_RETURN_IF_ERROR(add_block_map(buffers, call, most.queries));
   if (kHasAlibi) FOVEA_RETURN_IF_ERROR(buffers.add_list(call.alibi_slopes(), sizeof(float), d.q_heads));
   if (kHasSinks) FOVEA_RETURN_IF_ERROR(buffers.add_list(call.sinks(), sizeof(float), d.q_heads));
   if (call.key_center(0)) {
@@ -123,6 +125,8 @@ fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
   const bool none = m.kind == FOVEA_MASK_NONE, adds = !none && m.kind != FOVEA_MASK_BYTE;
   if (none == (m.data != nullptr) || (none && (m.kv_tokens || m.broadcast_keys))) return FOVEA_ERR_MASK;
   if (m.head_factors && !adds) return FOVEA_ERR_MASK;
+  if (m.at_end && (none || m.kv_tokens == 0)) return FOVEA_ERR_MASK;
+  if (m.at_end && m.kv_tokens > kv_tokens) return FOVEA_ERR_MASK;  // also FOVEA_MASK_COVERS_NONE
   return m.kv_tokens > kv_tokens && m.kv_tokens != FOVEA_MASK_COVERS_NONE ? FOVEA_ERR_MASK : FOVEA_OK;
 }
 
@@ -147,7 +151,8 @@ bool asks_for_what_is_left_out(const AttentionCall& call) {
   const fovea_attention_args& a = call.args();
   return a.alibi_slopes != call.alibi_slopes() || a.sinks != call.sinks() || (a.lse.data && !call.wants_lse()) ||
          (a.scores_stage != FOVEA_SCORES_NONE && !call.wants_scores()) || !mask_served(a.mask.kind) ||
-         a.q_offsets != call.q_offsets() || a.kv_offsets != call.kv_offsets();
+         a.q_offsets != call.q_offsets() || a.kv_offsets != call.kv_offsets() || a.block_map != call.block_map() ||
+         a.modifier != call.modifier() || (a.mask.kind != FOVEA_MASK_NONE && a.mask.at_end && !call.mask_at_end());
 }
 
 // Checks what the arguments ask for, alone and together, before options that are compiled out disappear from the call.
@@ -177,7 +182,9 @@ fovea_status check_options(const AttentionCall& call) {
   const bool limited = d.diagonal == FOVEA_DIAGONAL_POSITIONS || window_left(d) || window_right(d);
   const bool positions_needed = !positions_named && (limited || call.alibi_slopes());
   if (call.stream() && call.wants_scores()) return FOVEA_ERR_UNSUPPORTED;
+  if (call.modifies_weights() && (call.stream() || d.key_split_tokens != 0)) return FOVEA_ERR_UNSUPPORTED;
   if (call.ends_stream()) return FOVEA_OK;
+  if (call.block_map() && call.stream() && call.stream()->first_key % kKeyTile != 0) return FOVEA_ERR_UNSUPPORTED;
   if (is_additive(d) && !a.score_vector) return FOVEA_ERR_NULL;
   if (!is_additive(d) && a.score_vector) return FOVEA_ERR_UNSUPPORTED;
   if (positions_named && a.positions) return FOVEA_ERR_POSITIONS_TWICE;
@@ -223,6 +230,7 @@ fovea_status check_entries(const AttentionCall& call) {
   for (uint32_t entry = 0; entry < call.batch(); ++entry) {
     const uint32_t length = call.key_count(entry);
     if (length > call.keys(entry).count) return FOVEA_ERR_LENGTH;
+    if (call.mask_at_end() && length < call.mask().kv_tokens) return FOVEA_ERR_MASK;
     if (is_paged(d)) FOVEA_RETURN_IF_ERROR(check_pages(d, call.kv(), entry, length));
     const int64_t position = call.positions() ? call.positions()[entry] : 0;
     if (position > kMostPosition || position < -kMostPosition) return FOVEA_ERR_SIZE;
@@ -265,6 +273,7 @@ fovea_status check_attention(const AttentionCall& call) {
   Most most = {};
   FOVEA_RETURN_IF_ERROR(measure_entries(call, &most));
   FOVEA_RETURN_IF_ERROR(check_buffers(call, most));
+  FOVEA_RETURN_IF_ERROR(check_block_map(call, most.queries, call.kv_offsets() ? most.keys : call.kv_tokens()));
   return check_entries(call);
 }
 

@@ -3,7 +3,6 @@
 // What may happen to scores before the softmax. Each step is a function of one vector of scores, with the positions of
 // its rows and keys as vectors, so that it serves whichever of the two runs along the lanes.
 
-constexpr float kLn2 = 0.693147181f;
 // Rows of outputs may have these formats.
 constexpr FormatSet kOutputFormats = kIntegerProducts ? kTensorFormats : kUnscaledFormats;
 
@@ -46,15 +45,23 @@ FOVEA_INLINE VF RelativePositions(const int32_t* positions, uint32_t first) {
 FOVEA_INLINE bool Shifted(const ScoreSteps& steps) { return kIntegerProducts && kHasI8Tensors && steps.shifted; }
 FOVEA_INLINE bool Capped(const ScoreSteps& steps) { return config::kSoftcap && steps.softcap->cap > 0.0f; }
 FOVEA_INLINE bool Biased(const ScoreSteps& steps) { return config::kAlibi && steps.alibi; }
-FOVEA_INLINE bool Masked(const ScoreSteps& steps) { return config::kMask && steps.mask->kind != FOVEA_MASK_NONE; }
+FOVEA_INLINE bool Masked(const KeySpan& keys, const ScoreSteps& steps) {
+  return config::kMask && steps.mask->kind != FOVEA_MASK_NONE && (!config::kBlockMaps || keys.masked);
+}
 // Or else hides zeros.
 FOVEA_INLINE bool MaskAdds(const ScoreSteps& steps) {
   return config::kMaskF32 && (!config::kMaskByte || steps.mask->kind != FOVEA_MASK_BYTE);
 }
 FOVEA_INLINE bool AtEdge(const KeyTile& keys) { return kEdgeHides && keys.edge; }
-FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreSteps& steps) { return AtEdge(keys) || Masked(steps); }
+FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreSteps& steps) { return AtEdge(keys) || Masked(keys, steps); }
 FOVEA_INLINE bool AnyStep(const KeyTile& keys, const ScoreSteps& steps) {
-  return Shifted(steps) || Capped(steps) || Biased(steps) || Hides(keys, steps);
+  return Shifted(steps) || Capped(steps) || Biased(steps) || Modified(steps) || Hides(keys, steps);
+}
+// The first key of a tile that the mask may hide, counted from its first.
+FOVEA_INLINE uint32_t FirstMasked(const KeyTile& keys, const ScoreSteps& steps) {
+  const uint32_t begin = steps.mask->begin;
+  if (!config::kBlockMaps || begin <= keys.first + keys.begin) return keys.begin;
+  return begin < keys.first + keys.end ? begin - keys.first : keys.end;
 }
 
 // mask[i] = mask elements of key j + i for the rows of a vector, i < n, as floats.
@@ -68,18 +75,19 @@ FOVEA_INLINE void LoadMask(const ScoreSteps& steps, const LaneRows<char>& rows, 
   hn::Transpose(mask);
 }
 
-// What a few-rows block, of some rows by the keys from key j on, has in an array: elements of `unit` bytes, 0 behind
-// the end. `step` is from a key to the next.
+// What a few-rows block, of some rows by the keys from key j on, has in an array: elements of `unit` bytes. `step` is
+// from a key to the next. Keys before `begin` and behind the end have `other` instead.
 FOVEA_SHARED void GatherBlock(const QueryTile& t, const RowArray<char>& rows, size_t unit, uint32_t step,
-                              const KeyTile& keys, uint32_t j, uint32_t row_count, void* lanes) {
+                              const KeyTile& keys, uint32_t begin, uint32_t other, uint32_t j, uint32_t row_count,
+                              void* lanes) {
   const char* row = rows.data + ptrdiff_t(t.first_token) * rows.token_stride;
   char* lane = static_cast<char*>(lanes);
   uint32_t head = t.first_head;
   for (uint32_t r = 0; r < row_count; ++r) {
     const char* const at = row + ptrdiff_t(head) * rows.head_stride + unit * step * (size_t(keys.first) + j);
     for (uint32_t k = 0; k < kLanes / row_count; ++k, lane += unit) {
-      const uint32_t zero = 0;
-      const void* const from = j + k < keys.end ? static_cast<const void*>(at + unit * step * k) : &zero;
+      const bool there = j + k >= begin && j + k < keys.end;
+      const void* const from = there ? static_cast<const void*>(at + unit * step * k) : &other;
       if (unit == 4) {
         __builtin_memcpy(lane, from, 4);
       } else if (unit == 2) {
@@ -100,14 +108,16 @@ template <fovea_dtype kType>
 FOVEA_INLINE VF FewMaskAs(const QueryTile& t, const ScoreSteps& steps, const KeyTile& keys, uint32_t j,
                           uint32_t row_count) {
   typename FormatRow<kType>::Unit lanes[kLanes];
-  GatherBlock(t, steps.mask->rows, sizeof lanes[0], steps.mask->step, keys, j, row_count, lanes);
+  GatherBlock(t, steps.mask->rows, sizeof lanes[0], steps.mask->step, keys, FirstMasked(keys, steps), 0, j, row_count,
+              lanes);
   return FormatRow<kType>{lanes}.Whole(0);
 }
 FOVEA_SHARED VF FewMask(const QueryTile& t, const ScoreSteps& steps, const KeyTile& keys, uint32_t j,
                         uint32_t row_count) {
   if (!MaskAdds(steps)) {
     uint8_t lanes[kLanes];
-    GatherBlock(t, steps.mask->rows, 1, steps.mask->step, keys, j, row_count, lanes);
+    constexpr uint32_t kShown = 0x01010101;
+    GatherBlock(t, steps.mask->rows, 1, steps.mask->step, keys, FirstMasked(keys, steps), kShown, j, row_count, lanes);
     return hn::ConvertTo(kF, hn::LoadU8(kI, lanes));
   }
   FOVEA_WITH_FORMAT(kUnscaledFormats, mask_dtype(steps.mask->kind), FewMaskAs<kType>(t, steps, keys, j, row_count));
@@ -131,7 +141,7 @@ struct FewRows {
 };
 FOVEA_INLINE VF EachRow(const FewRows& rows, const RowArray<char>& array) {
   float lanes[kLanes];
-  GatherBlock(rows.t, array, 4, 0, rows.keys, rows.keys.begin, rows.count, lanes);
+  GatherBlock(rows.t, array, 4, 0, rows.keys, rows.keys.begin, 0, rows.keys.begin, rows.count, lanes);
   return hn::LoadU(kF, lanes);
 }
 
@@ -145,19 +155,20 @@ struct StepLanes {
 };
 
 // The steps in their order.
-enum ScoreStep { kShiftStep, kCapStep, kBiasStep, kMaskStep, kLimitStep, kScoreSteps };
+enum ScoreStep { kShiftStep, kCapStep, kBiasStep, kModifyStep, kMaskStep, kLimitStep, kScoreSteps };
 
 template <int kStep>
 FOVEA_INLINE bool IsOn(const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last) {
   if constexpr (kStep == kShiftStep) return Shifted(steps);
   if constexpr (kStep == kCapStep) return Capped(steps) && last >= FOVEA_SCORES_CAPPED;
   if (last < FOVEA_SCORES_MASKED) return false;
-  return kStep == kBiasStep ? Biased(steps) : kStep == kMaskStep ? Masked(steps) : AtEdge(keys);
+  if constexpr (kStep == kModifyStep) return Modified(steps);
+  return kStep == kBiasStep ? Biased(steps) : kStep == kMaskStep ? Masked(keys, steps) : AtEdge(keys);
 }
 
 // One step over one vector of scores.
 template <int kStep>
-FOVEA_INLINE VF Step(VF x, const StepLanes& at, const ScoreSteps& steps) {
+FOVEA_INLINE VF Step(VF x, const StepLanes& at, const KeyTile& keys, const ScoreSteps& steps) {
   if constexpr (kStep == kShiftStep) return Shift(x, at.row_shift, at.key_shift);
   if constexpr (kStep == kCapStep) return Softcap(x, steps);
   if constexpr (kStep == kBiasStep) return Alibi(x, at.slope, at.pos, at.key_pos);
@@ -165,15 +176,17 @@ FOVEA_INLINE VF Step(VF x, const StepLanes& at, const ScoreSteps& steps) {
     if (!MaskAdds(steps)) return HideZeros(x, at.mask);
     return AddMask(x, at.mask, at.mask_factor, hn::Set(kF, steps.mask->hides));
   }
-  return HideOutside(Masked(steps) ? x : Visible(x), at.lo, at.hi, at.key_pos);
+  return HideOutside(Masked(keys, steps) ? x : Visible(x), at.lo, at.hi, at.key_pos);
 }
 
-// All that are on, up to the stage `last`.
+// All of [begin, end) that are on, up to the stage `last`. A modifier has no function of one vector.
 template <int kStep = 0>
 FOVEA_INLINE VF AllSteps(VF x, const StepLanes& at, const KeyTile& keys, const ScoreSteps& steps,
-                         fovea_scores_stage last) {
-  if (IsOn<kStep>(keys, steps, last)) x = Step<kStep>(x, at, steps);
-  if constexpr (kStep + 1 < kScoreSteps) x = AllSteps<kStep + 1>(x, at, keys, steps, last);
+                         fovea_scores_stage last, int begin, int end) {
+  if constexpr (kStep != kModifyStep) {
+    if (kStep >= begin && kStep < end && IsOn<kStep>(keys, steps, last)) x = Step<kStep>(x, at, keys, steps);
+  }
+  if constexpr (kStep + 1 < kScoreSteps) x = AllSteps<kStep + 1>(x, at, keys, steps, last, begin, end);
   return x;
 }
 
@@ -189,7 +202,7 @@ FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, const KeyTile& keys, const 
     at.slope = hn::LoadU(kF, t.alibi->slope + column);
     at.pos = hn::Add(RelativePositions(t.alibi->pos + column, keys.first), hn::LoadU(kF, t.alibi->far_pos + column));
   }
-  if ((kAll || kStep == kMaskStep) && Masked(steps)) {
+  if ((kAll || kStep == kMaskStep) && Masked(keys, steps)) {
     at.mask_factor = hn::Mul(EachRow(rows, steps.mask->factor), hn::Set(kF, kLog2E));
   }
   if ((kAll || kStep == kLimitStep) && AtEdge(keys)) {
@@ -216,14 +229,20 @@ FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreS
     }
   }
   float* FOVEA_RESTRICT s = t.s + size_t(keys.begin) * t.columns + column;
-  for (uint32_t j = keys.begin; j < keys.end;) {
+  uint32_t j = keys.begin;
+  if constexpr (kMasked && config::kBlockMaps) {
+    for (const uint32_t masked = FirstMasked(keys, steps); j < masked; ++j, s += t.columns) {
+      hn::StoreU(Visible(hn::LoadU(kF, s)), kF, s);
+    }
+  }
+  while (j < keys.end) {
     const size_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
     if (kMasked && each) LoadMask(steps, mask_rows, size_t(keys.first) + j, n, mask);
     for (size_t i = 0; i < n; ++i, ++j, s += t.columns) {
       at.key_pos = hn::Set(kF, float(j));
       if constexpr (kMasked) at.mask = mask[i];
       if constexpr (kStep == kShiftStep && kIntegerProducts) at.key_shift = hn::Set(kF, keys.numbers().key_shift[j]);
-      hn::StoreU(Step<kStep>(hn::LoadU(kF, s), at, steps), kF, s);
+      hn::StoreU(Step<kStep>(hn::LoadU(kF, s), at, keys, steps), kF, s);
     }
   }
 }
@@ -233,7 +252,13 @@ FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreS
 template <int kStep = 0>
 FOVEA_INLINE void StepByStep(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last,
                              size_t column) {
-  if (IsOn<kStep>(keys, steps, last)) StepKeys<kStep>(t, keys, steps, column);
+  if (IsOn<kStep>(keys, steps, last)) {
+    if constexpr (kStep == kModifyStep) {
+      ModifyScores(t, keys, steps, column);
+    } else {
+      StepKeys<kStep>(t, keys, steps, column);
+    }
+  }
   if constexpr (kStep + 1 < kScoreSteps) StepByStep<kStep + 1>(t, keys, steps, last, column);
 }
 

@@ -6,18 +6,60 @@ FOVEA_INLINE bool Does(const KeyTile& keys, AttendPart part) {
   return !config::kStaged || kLanes > 1 || (keys.parts & part) != 0;
 }
 
+// A score in base 2 as the caller wants it.
+FOVEA_INLINE VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fovea_scores_stage stage, bool hides) {
+  if (stage != FOVEA_SCORES_SOFTMAX) {
+    return hn::Mul(hides ? MinusInfinityIfLowest(x) : x, hn::Set(kF, kLn2));
+  }
+  const VF exponential = Exp2(hn::Sub(x, hn::LoadU(kF, t.row_max + column)));
+  const VF weight = ZeroIfSubnormal(hn::Mul(exponential, hn::LoadU(kF, t.row_sum + column)));
+  // A hidden key is 0 even in a row of NaN.
+  return hides ? hn::IfThenZeroElse(hn::Eq(x, hn::Set(kF, -kInfinity)), weight) : weight;
+}
+
+// Scores become weights by the normalisation that is known, -0 where they are hidden, and go through the caller's
+// function, which changes nothing about what is hidden. For one vector of rows.
+FOVEA_CALLED void ModifyWeights(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column,
+                                bool hides) {
+  if (column >= t.live) return;
+  const ModifierStep& step = *steps.modifier;
+  float* const s = t.s + size_t(keys.begin) * t.columns + column;
+  const uint32_t count = keys.end - keys.begin;
+  uint64_t hidden[kLanes] = {};  // a bit for each key
+  for (uint32_t j = 0; j < count; ++j) {
+    float* const at = s + j * t.columns;
+    for (size_t i = 0; i < kLanes && hides; ++i) hidden[i] |= uint64_t{at[i] == -kInfinity} << j;
+    hn::StoreU(ScoreAtStage(t, column, hn::LoadU(kF, at), FOVEA_SCORES_SOFTMAX, hides), kF, at);
+  }
+  CallModifier(t, keys, step, step.modifier->weights, column, s, 1, ptrdiff_t(t.columns));
+  for (uint32_t j = 0; j < count; ++j) {
+    float* const at = s + j * t.columns;
+    const VF weight = hn::LoadU(kF, at);
+    hn::StoreU(hn::IfThenZeroElse(hn::Le(weight, hn::Zero(kF)), weight), kF, at);
+    for (size_t i = 0; i < kLanes && hides; ++i) {
+      if (hidden[i] >> j & 1) at[i] = -0.0f;
+    }
+  }
+  hn::StoreU(hn::Set(kF, 1.0f), kF, t.rescale + column);
+}
+
 // Scores become weights, for kVectors vectors of rows from `column` on.
 template <int kVectors>
 FOVEA_INLINE void Weigh(const QueryTile& t, const QueryTile& own, const KeyTile& keys, const ScoreSteps& steps,
                         size_t column, bool hides) {
   const size_t end = column + kVectors * kLanes;
   const bool any = AnyStep(keys, steps);
-  if (!any && !Drops(steps) && WeighBlock<kVectors>(own, keys, column)) return;
+  if (!any && !Drops(steps) && !Weighs(steps) && WeighBlock<kVectors>(own, keys, column)) return;
   for (size_t c = column; c < end; c += kLanes) {
     if (any) ApplySteps(t, keys, steps, FOVEA_SCORES_SOFTMAX, c);
-    SoftmaxTile(own, keys, c, hides);
+    if (Weighs(steps)) {
+      ModifyWeights(t, keys, steps, c, hides);
+    } else {
+      SoftmaxTile(own, keys, c, hides);
+    }
+    if (Measures(steps)) continue;
     if (Drops(steps)) DropWeights(t, keys, steps, c);
-    PackWeights(own, keys, c, Drops(steps));
+    PackWeights(own, keys, c, Drops(steps) || Weighs(steps));
   }
 }
 
@@ -28,7 +70,7 @@ FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const Key
                              size_t column, bool hides) {
   if (Does(keys, kScorePart)) Scores<kVectors>(own, keys, column);
   if (Does(keys, kWeightPart)) Weigh<kVectors>(t, own, keys, steps, column, hides);
-  if (!Does(keys, kValuePart)) return;
+  if (!Does(keys, kValuePart) || Measures(steps)) return;
   if (kWhole && own.columns != kVectors * kLanes) __builtin_unreachable();  // calls may make the compiler forget it
   // Where nothing hides, no weight is -0.
   if (hides) {
@@ -95,7 +137,7 @@ FOVEA_INLINE bool ClipToVector(const QueryTile& t, size_t column, KeyTile* keys)
 }
 
 FOVEA_KERNEL void Attend(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
-  const bool masked = Masked(steps);
+  const bool masked = Masked(keys, steps);
   if (keys.edge) {  // a vector of rows at a time sees fewest keys in vain
     for (size_t column = 0; column < t.columns; column += kLanes) {
       KeyTile visible = keys;
@@ -174,13 +216,16 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
     const size_t live = left < kLanes ? left : kLanes;
     left -= live;
     float lse[kLanes];
-    const bool wants_lse = config::kLse && outputs.lse->data;
-    const VF normalise = Normalise(t, column, outputs.sinks, wants_lse ? lse : nullptr);
+    const bool weighed = config::kModifiers && outputs.pass == kWeighingPass;
+    const bool wants_lse = config::kLse && outputs.lse->data && !weighed;
+    const VF normalise =
+        weighed ? hn::Set(kF, 1.0f) : Normalise(t, column, outputs.sinks, wants_lse ? lse : nullptr);
     const MF empty = EmptyRows(t, column);
     if (wants_lse) {
       const LaneRows<float> rows = RowsOf(t, *outputs.lse, column);
       for (size_t i = 0; i < live; ++i) *rows.at[i] = lse[i];
     }
+    if (config::kModifiers && outputs.pass == kMeasuringPass) continue;
     const LaneRows<char> rows = RowsOf(t, BytesOf<kOutputFormats>(outputs.out), column);
     const float* o_t = t.o + column;
     if (StoreTensor(t, outputs, column, live, normalise, empty, rows)) continue;
@@ -209,17 +254,6 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
   }
 }
 
-// A score in base 2 as the caller wants it.
-FOVEA_INLINE VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fovea_scores_stage stage, bool hides) {
-  if (stage != FOVEA_SCORES_SOFTMAX) {
-    return hn::Mul(hides ? MinusInfinityIfLowest(x) : x, hn::Set(kF, kLn2));
-  }
-  const VF exponential = Exp2(hn::Sub(x, hn::LoadU(kF, t.row_max + column)));
-  const VF weight = ZeroIfSubnormal(hn::Mul(exponential, hn::LoadU(kF, t.row_sum + column)));
-  // A hidden key is 0 even in a row of NaN.
-  return hides ? hn::IfThenZeroElse(hn::Eq(x, hn::Set(kF, -kInfinity)), weight) : weight;
-}
-
 FOVEA_KERNEL void ScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage stage,
                             const RowArray<float>& scores) {
   size_t left = t.live;
@@ -228,14 +262,16 @@ FOVEA_KERNEL void ScoresOut(const QueryTile& t, const KeyTile& keys, const Score
     left -= live;
     Scores<1>(t, keys, column);
     if (AnyStep(keys, steps)) ApplySteps(t, keys, steps, stage, column);
-    const bool drops = Drops(steps) && stage == FOVEA_SCORES_SOFTMAX;
-    if (drops) {
+    const bool changed = (Drops(steps) || Weighs(steps)) && stage == FOVEA_SCORES_SOFTMAX;
+    if (changed && Weighs(steps)) {
+      ModifyWeights(t, keys, steps, column, Hides(keys, steps));
+    } else if (changed) {
       for (uint32_t j = keys.begin; j < keys.end; ++j) {
         float* const s = t.s + j * t.columns + column;
         hn::StoreU(ScoreAtStage(t, column, hn::LoadU(kF, s), stage, Hides(keys, steps)), kF, s);
       }
-      DropWeights(t, keys, steps, column);
     }
+    if (changed && Drops(steps)) DropWeights(t, keys, steps, column);
     const LaneRows<float> rows = RowsOf(t, scores, column);
     for (uint32_t j = keys.begin; j < keys.end; j += kLanes) {
       const size_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
@@ -244,7 +280,7 @@ FOVEA_KERNEL void ScoresOut(const QueryTile& t, const KeyTile& keys, const Score
         lanes[i] = hn::Zero(kF);
         if (i >= n) continue;
         const VF x = hn::LoadU(kF, t.s + (j + i) * t.columns + column);
-        lanes[i] = drops ? x : ScoreAtStage(t, column, x, stage, Hides(keys, steps));
+        lanes[i] = changed ? hn::Abs(x) : ScoreAtStage(t, column, x, stage, Hides(keys, steps));
       }
       StoreTransposed(lanes, rows, live, size_t(keys.first) + j, n);
     }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
+#include "attention/block_map.h"
+
+#include "base/status.h"
+
+namespace fovea {
+namespace {
+
+// What all query heads of the block's group see of it.
+fovea_block_kind kind_by_mask(const fovea_block_map_args& a, const fovea_block& block) {
+  const uint32_t group = a.q_heads / a.kv_heads;
+  bool some = false, all = true;
+  for (uint32_t h = 0; h < group; ++h) {
+    for (uint32_t i = 0; i < block.queries; ++i) {
+      const uint8_t* const row = static_cast<const uint8_t*>(a.mask.data) +
+                                 ptrdiff_t(block.batch) * a.mask.batch_stride +
+                                 ptrdiff_t(block.kv_head * group + h) * a.mask.head_stride +
+                                 ptrdiff_t(block.first_query + i) * a.mask.token_stride + block.first_key;
+      for (uint32_t j = 0; j < block.keys; ++j) {
+        some |= row[j] != 0;
+        all &= row[j] != 0;
+      }
+      if (some && !all) return FOVEA_BLOCK_MIXED;
+    }
+  }
+  return some ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_HIDDEN;
+}
+
+// Calls begin_list() before the blocks of each block of queries, and take(number, kind) for those of them that are not
+// hidden, in the order of the lists.
+template <class BeginList, class Take>
+fovea_status for_each_block(const fovea_block_map_args& a, const BeginList& begin_list, const Take& take) {
+  const uint32_t q_blocks = block_count(a.q_tokens, a.q_block), kv_blocks = block_count(a.kv_tokens, a.kv_block);
+  for (uint32_t batch = 0; batch < a.batch; ++batch) {
+    for (uint32_t head = 0; head < a.kv_heads; ++head) {
+      for (uint32_t r = 0; r < q_blocks; ++r) {
+        begin_list(batch, head, r);
+        for (uint32_t c = 0; c < kv_blocks; ++c) {
+          fovea_block block = {batch, head, r * a.q_block, a.q_block, c * a.kv_block, a.kv_block};
+          if (a.q_tokens - block.first_query < block.queries) block.queries = a.q_tokens - block.first_query;
+          if (a.kv_tokens - block.first_key < block.keys) block.keys = a.kv_tokens - block.first_key;
+          const fovea_block_kind kind = a.classify ? a.classify(a.self, &block) : kind_by_mask(a, block);
+          if (uint32_t(kind) > FOVEA_BLOCK_SEEN) return FOVEA_ERR_ENUM;
+          if (kind != FOVEA_BLOCK_HIDDEN) take(c, kind);
+        }
+      }
+      begin_list(batch, head, q_blocks);
+    }
+  }
+  return FOVEA_OK;
+}
+
+}  // namespace
+
+fovea_status count_blocks(const fovea_block_map_args& args, uint64_t* count) {
+  *count = 0;
+  return for_each_block(args, [](uint32_t, uint32_t, uint32_t) {}, [&](uint32_t, fovea_block_kind) { ++*count; });
+}
+
+fovea_status make_block_map(const fovea_block_map_args& args, fovea_block_map* map) {
+  uint64_t count;
+  const fovea_status status = count_blocks(args, &count);
+  if (status != FOVEA_OK) return status;
+  if (count > args.most_blocks) return FOVEA_ERR_CAPACITY;
+  const size_t lists = size_t{block_count(args.q_tokens, args.q_block)} + 1;
+  uint32_t done = 0;
+  const auto begin_list = [&](uint32_t batch, uint32_t head, uint32_t r) {
+    args.offsets[(size_t{batch} * args.kv_heads + head) * lists + r] = done;
+  };
+  // A function that answers otherwise the second time finds no room beyond its first answers.
+  const auto take = [&](uint32_t number, fovea_block_kind kind) {
+    if (done < count) args.blocks[done++] = number | (kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0);
+  };
+  FOVEA_RETURN_IF_ERROR(for_each_block(args, begin_list, take));
+  *map = {args.q_block,
+          args.kv_block,
+          args.offsets,
+          args.batch == 1 ? 0 : ptrdiff_t(lists * args.kv_heads),
+          args.kv_heads == 1 ? 0 : ptrdiff_t(lists),
+          args.blocks,
+          done};
+  return FOVEA_OK;
+}
+
+void make_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride) {
+  for (uint32_t i = 0; i < tokens; ++i) {
+    uint8_t* const row = mask + i * row_stride;
+    if (parents[i] < 0) {
+      __builtin_memset(row, 0, tokens);
+    } else {
+      __builtin_memcpy(row, mask + size_t(parents[i]) * row_stride, tokens);
+    }
+    row[i] = 1;
+  }
+}
+
+}  // namespace fovea

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Block maps: which key tiles a block of queries looks at.
+#ifndef FOVEA_SRC_ATTENTION_BLOCK_MAP_H_
+#define FOVEA_SRC_ATTENTION_BLOCK_MAP_H_
+
+#include "attention/call.h"
+#include "base/member_if.h"
+#include "fovea/fovea.h"
+
+namespace fovea {
+
+// A block of keys as a list names it.
+inline uint32_t block_number(uint32_t listed) { return listed & ~FOVEA_BLOCK_ALL; }
+
+// How many blocks of `size` tokens there are.
+inline uint32_t block_count(uint32_t tokens, uint32_t size) { return tokens / size + (tokens % size != 0); }
+
+// The lists of a key head of a batch entry: [blocks of queries + 1].
+inline const uint32_t* block_offsets(const fovea_block_map& map, uint32_t entry, uint32_t kv_head) {
+  return map.offsets + ptrdiff_t(entry) * map.batch_stride + ptrdiff_t(kv_head) * map.head_stride;
+}
+
+// The key tiles of a block of queries, in their order: all, or those of a list.
+class ListedTiles {
+ public:
+  ListedTiles() = default;
+  ListedTiles(const AttentionCall& call, uint32_t entry, uint32_t kv_head, uint32_t q_block) {
+    const fovea_block_map* const map = call.block_map();
+    if (!map) return;
+    const uint32_t* const offsets = block_offsets(*map, entry, kv_head) + q_block;
+    kv_block_ = map->kv_block;
+    next_ = map->blocks + offsets[0];
+    end_ = map->blocks + offsets[1];
+  }
+
+  // Moves on from the tile that begins at key *first, unless it is listed, to the next one that is. False where there
+  // is none. The next call must be for a tile behind.
+  bool find(uint32_t* first) {
+    if (kv_block_ == 0) return true;
+    while (next_ != end_ && block_number(*next_) < *first / kv_block_) ++next_;
+    if (next_ == end_) return false;
+    const uint32_t begin = block_number(*next_) * kv_block_;
+    if (*first < begin) *first = begin;
+    return true;
+  }
+  // Whether the mask decides in the tile that was found.
+  bool masked() const { return kv_block_ == 0 || !(*next_ & FOVEA_BLOCK_ALL); }
+
+ private:
+  uint32_t kv_block_ = 0;  // 0 = all tiles
+  const uint32_t *next_ = nullptr, *end_ = nullptr;
+};
+using ListedTilesIf = MemberIf<kHasBlockMaps, ListedTiles>;
+
+// What is below is done for the caller, before calls. All arguments are checked.
+
+// The blocks that a map of these arguments lists. FOVEA_ERR_ENUM where a block is of no kind.
+fovea_status count_blocks(const fovea_block_map_args& args, uint64_t* count);
+fovea_status make_block_map(const fovea_block_map_args& args, fovea_block_map* map);
+void make_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride);
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_ATTENTION_BLOCK_MAP_H_

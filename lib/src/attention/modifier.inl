@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The caller's functions over blocks of scores, which are kept in base 2 and handed out in natural units.
+
+constexpr float kLn2 = 0.693147181f;
+
+// What a call asks for, of what is compiled in.
+FOVEA_INLINE bool Modified(const ScoreSteps& steps) {
+  return config::kModifiers && steps.modifier->modifier && steps.modifier->modifier->scores;
+}
+FOVEA_INLINE bool Measures(const ScoreSteps& steps) {
+  return config::kModifiers && steps.modifier->pass == kMeasuringPass;
+}
+FOVEA_INLINE bool Weighs(const ScoreSteps& steps) {
+  return config::kModifiers && steps.modifier->pass == kWeighingPass;
+}
+
+// Hands the elements of up to kLanes live rows of a tile, from `row` on, and of the keys [begin, end) to a function.
+FOVEA_CALLED void CallModifier(const QueryTile& t, const KeySpan& keys, const ModifierStep& step,
+                               void (*function)(void*, const fovea_score_block*), size_t row, float* data,
+                               ptrdiff_t row_stride, ptrdiff_t key_stride) {
+  const size_t rows = t.live - row < kLanes ? t.live - row : kLanes;
+  uint32_t heads[kLanes], tokens[kLanes];
+  const size_t first = t.first_head + row;
+  uint32_t head = uint32_t(first % t.group), token = t.first_token + uint32_t(first / t.group);
+  for (size_t i = 0; i < rows; ++i) {
+    heads[i] = step.kv_head * t.group + head;
+    tokens[i] = token;
+    if (++head == t.group) head = 0, ++token;
+  }
+  const fovea_score_block block = {data,
+                                   row_stride,
+                                   key_stride,
+                                   uint32_t(rows),
+                                   keys.end - keys.begin,
+                                   step.batch,
+                                   step.kv_head,
+                                   heads,
+                                   tokens,
+                                   step.first_position,
+                                   step.first_key + keys.first + keys.begin,
+                                   step.worker};
+  function(step.modifier->self, &block);
+}
+
+// Every `step`-th vector of `count` is multiplied by a factor.
+FOVEA_INLINE void ScaleVectors(float* s, size_t step, uint32_t count, float factor) {
+  const VF factors = hn::Set(kF, factor);
+  for (; count > 0; --count, s += step) hn::StoreU(hn::Mul(hn::LoadU(kF, s), factors), kF, s);
+}
+
+// The scores of one vector of rows.
+FOVEA_CALLED void ModifyScores(const QueryTile& t, const KeySpan& keys, const ScoreSteps& steps, size_t column) {
+  if (column >= t.live) return;
+  const ModifierStep& step = *steps.modifier;
+  float* const s = t.s + size_t(keys.begin) * t.columns + column;
+  ScaleVectors(s, t.columns, keys.end - keys.begin, kLn2);
+  CallModifier(t, keys, step, step.modifier->scores, column, s, 1, ptrdiff_t(t.columns));
+  ScaleVectors(s, t.columns, keys.end - keys.begin, kLog2E);
+}
