@@ -30,6 +30,14 @@ constexpr Shape dropped(float dropout, Shape s) { return s.dropout = dropout, s;
 constexpr Shape alibi(Shape s) { return s.alibi = true, s; }
 constexpr Shape sinks(Shape s) { return s.sinks = true, s; }
 constexpr Shape lse(Shape s) { return s.lse = true, s; }
+constexpr Shape blocks(Blocks listed, bool edges = false) {
+  Shape s = heads(4, 1024, 1024, 64);
+  s.blocks = listed;
+  s.edges = edges;
+  if (edges) s.mask = FOVEA_MASK_BYTE;
+  return s;
+}
+constexpr Shape changed(Change change, Shape s) { return s.change = change, s; }
 constexpr Shape threads(uint32_t count, Shape s) { return s.threads = count, s; }
 constexpr Shape split(uint32_t tokens, Shape s) { return s.split = tokens, s; }
 constexpr Shape push(uint32_t tokens, Shape s) { return s.push = tokens, s; }
@@ -121,6 +129,7 @@ constexpr const char* kPlainName = "options/8x512x512x64";
 constexpr const char* kRound32 = "prefill/8x512x512x32";
 constexpr const char* kRound64 = "prefill/8x512x512x64";
 constexpr const char* kRound128 = "prefill/8x512x512x128";
+constexpr const char* kBlocksName = "blocks/4x1024x1024x64";
 constexpr Shape kStream1 = heads(8, 1, 4096, 64), kStream64 = heads(8, 64, 4096, 64);
 constexpr Shape kStreamGrouped = grouped(32, 8, 1, 4096, 128);
 constexpr const char* kStream1Name = "stream/8x1x4096x64";
@@ -263,6 +272,18 @@ constexpr Case kCases[] = {
     attention("options", masked(FOVEA_MASK_BYTE, grouped(32, 8, 1, 1024, 128))),
     attention("options", alibi(grouped(32, 8, 1, 1024, 128))),
     attention("options", capped(30.0f, grouped(32, 8, 1, 1024, 128))),
+
+    attention("blocks", blocks(Blocks::kNone)),
+    attention("blocks", blocks(Blocks::kAll), time(1.02f), kBlocksName),
+    attention("blocks", blocks(Blocks::kSparse), time(0.28f), kBlocksName),
+    attention("blocks", blocks(Blocks::kDocuments), time(0.16f), kBlocksName),
+    attention("blocks", blocks(Blocks::kWindow), time(0.22f), kBlocksName),
+    attention("blocks", blocks(Blocks::kSparse, true), time(0.34f), kBlocksName),
+    attention("blocks", blocks(Blocks::kDocuments, true), time(0.19f), kBlocksName),
+    attention("blocks", blocks(Blocks::kWindow, true), time(0.26f), kBlocksName),
+    attention("blocks", changed(Change::kNothing, blocks(Blocks::kNone)), time(1.15f), kBlocksName),
+    attention("blocks", alibi(blocks(Blocks::kNone)), time(), kBlocksName),
+    attention("blocks", changed(Change::kAlibi, blocks(Blocks::kNone)), time(1.25f), "blocks/4x1024x1024x64-alibi"),
 
     attention("additive", additive(heads(8, 64, 64, 64))),
     attention("additive", additive(heads(1, 1, 64, 512))),  // a step of a translator, as Bahdanau et al. have it
@@ -407,7 +428,7 @@ void add_attention(const Shape& s, Text& text) {
   if (s.causal == FOVEA_CAUSAL_TOP_LEFT) text.add("-causal_top_left");
   if (s.window_left) text.add("-window%u", s.window_left);
   if (s.window_right) text.add("-right%u", s.window_right);
-  if (s.mask == FOVEA_MASK_BYTE) text.add("-byte_mask");
+  if (s.mask == FOVEA_MASK_BYTE && !s.edges) text.add("-byte_mask");
   if (s.mask == FOVEA_MASK_F32) text.add("-float_mask");
   if (s.additive) text.add("-additive");
   if (s.softcap != 0) text.add("-softcap");
@@ -415,6 +436,9 @@ void add_attention(const Shape& s, Text& text) {
   if (s.alibi) text.add("-alibi");
   if (s.sinks) text.add("-sinks");
   if (s.lse) text.add("-lse");
+  if (s.blocks != Blocks::kNone) text.add("-map_%s", name(s.blocks));
+  if (s.edges) text.add("-edges");
+  if (s.change != Change::kNone) text.add("-modifier_%s", name(s.change));
   if (s.split) text.add("-split%u", s.split);
   if (s.push) text.add("-push%u", s.push);
   if (s.merge) text.add("-merge");
@@ -456,6 +480,16 @@ int find(const char* const (&names)[N], const char* word, size_t length) {
 const char* name(RowsLayer layer) {
   constexpr const char* kNames[] = {"rms_norm", "gated_norm", "l2_norm", "swiglu", "conv1d"};
   return kNames[static_cast<int>(layer)];
+}
+
+const char* name(Blocks blocks) {
+  constexpr const char* kNames[] = {"none", "all", "sparse", "documents", "window"};
+  return kNames[static_cast<int>(blocks)];
+}
+
+const char* name(Change change) {
+  constexpr const char* kNames[] = {"none", "nothing", "alibi"};
+  return kNames[static_cast<int>(change)];
 }
 
 const char* name(GoalKind kind) {
@@ -500,8 +534,9 @@ const Case& case_at(size_t index) {
 
 const char* suite_at(size_t index) {
   constexpr const char* kSuites[] = {"softmax", "prefill", "causal", "decode",  "formats",
-                                     "integer", "sources", "small",  "options", "stream",
-                                     "threads", "linear",  "delta",  "rows",    "board"};
+                                     "integer", "sources", "small",  "options", "blocks",
+                                     "stream",  "threads", "linear", "delta",   "rows",
+                                     "board"};
   return index < sizeof kSuites / sizeof kSuites[0] ? kSuites[index] : nullptr;
 }
 

@@ -11,6 +11,20 @@
 
 namespace fovea::bench {
 
+// Which keys a block map lists, 64 queries by 64 keys a block.
+enum class Blocks {
+  kNone,       // no map
+  kAll,        // all, 96 queries a block
+  kSparse,     // 24 %, at random
+  kDocuments,  // those of the query's document, of eight
+  kWindow,     // the query's own and the 127 before it
+};
+const char* name(Blocks blocks);
+
+// What a modifier does to scores.
+enum class Change { kNone, kNothing, kAlibi };
+const char* name(Change change);
+
 // One attention call, dense arrays in the order [batch][heads][tokens][dim].
 struct Shape {
   uint32_t batch = 1, q_heads = 1, kv_heads = 1, q_tokens = 1, kv_tokens = 1, head_dim = 64, value_dim = 64;
@@ -27,6 +41,9 @@ struct Shape {
   float softcap = 0, dropout = 0;
   bool additive = false;  // the score
   bool alibi = false, sinks = false, lse = false;
+  Blocks blocks = Blocks::kNone;
+  bool edges = false;  // in some blocks of the map a byte mask decides
+  Change change = Change::kNone;
 };
 
 // One softmax call.

@@ -65,6 +65,7 @@ void write_shape(Json& json, const Case& one) {
     json.member("mask", kMasks[s.mask]).member("softcap", static_cast<double>(s.softcap));
     json.member("dropout", static_cast<double>(s.dropout)).flag("additive", s.additive);
     json.flag("alibi", s.alibi).flag("sinks", s.sinks).flag("lse", s.lse);
+    json.member("map", name(s.blocks)).flag("edges", s.edges).member("modifier", name(s.change));
   }
   json.end('}');
 }

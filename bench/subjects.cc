@@ -2,6 +2,7 @@
 #include "bench/subjects.h"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 
 #include "platform/platform.h"
@@ -81,6 +82,63 @@ Array dense(T* data, size_t heads, size_t tokens, size_t dim) {
           static_cast<ptrdiff_t>(dim)};
 }
 
+// Block maps: what a query sees.
+constexpr uint32_t kBlockTokens = 64;
+constexpr uint32_t kFullTiles = 96;  // queries that fill whole tiles on every target
+uint32_t blocks_of(uint32_t tokens) { return (tokens + kBlockTokens - 1) / kBlockTokens; }
+
+uint32_t scattered(uint32_t a, uint32_t b) { return ((a * 2654435761u) ^ (b * 2246822519u)) * 3266489917u >> 16; }
+
+bool sees(const Shape& s, uint32_t query, uint32_t key) {
+  switch (s.blocks) {
+    case Blocks::kNone:
+    case Blocks::kAll: return true;
+    case Blocks::kSparse: {  // with edges, of each two listed blocks one has holes
+      const uint32_t block = scattered(query / kBlockTokens, key / kBlockTokens) % 1000;
+      return block < 240 && (!s.edges || block % 2 == 0 || scattered(query, key) % 4 != 0);
+    }
+    case Blocks::kDocuments: {  // with edges, the last eighth of each is padding
+      const uint32_t length = s.kv_tokens / 8;
+      return query / length == key / length && (!s.edges || key % length < length - length / 8);
+    }
+    case Blocks::kWindow: return key <= query && query - key < 128;
+  }
+  return true;
+}
+
+void change_nothing(void*, const fovea_score_block*) {}
+
+// Compiled for the machine at hand, as a program's own code mostly is.
+#if defined(__x86_64__) && defined(__ELF__) && !defined(__clang__)
+#define FOR_THIS_MACHINE __attribute__((optimize("O3"), target_clones("avx512f", "avx2", "default")))
+#else
+#define FOR_THIS_MACHINE
+#endif
+
+// Rows or keys follow one another in memory, whichever the kernel has.
+FOR_THIS_MACHINE void add_alibi(void* self, const fovea_score_block* block) {
+  const float* const slopes = static_cast<const float*>(self);
+  const int64_t offset = block->first_position - block->first_key;
+  if (block->row_stride == 1) {
+    float slope[64], position[64];
+    for (uint32_t r = 0; r < block->rows; ++r) {
+      slope[r] = slopes[block->heads[r]];
+      position[r] = static_cast<float>(offset + block->tokens[r]);
+    }
+    for (uint32_t k = 0; k < block->keys; ++k) {
+      float* const s = block->data + static_cast<ptrdiff_t>(k) * block->key_stride;
+      const float key = static_cast<float>(k);
+      for (uint32_t r = 0; r < block->rows; ++r) s[r] -= slope[r] * std::fabs(position[r] - key);
+    }
+    return;
+  }
+  for (uint32_t r = 0; r < block->rows; ++r) {
+    float* const s = block->data + static_cast<ptrdiff_t>(r) * block->row_stride;
+    const float slope = slopes[block->heads[r]], position = static_cast<float>(offset + block->tokens[r]);
+    for (uint32_t k = 0; k < block->keys; ++k) s[k] -= slope * std::fabs(position - static_cast<float>(k));
+  }
+}
+
 }  // namespace
 
 void RandomFloats::take(Arena& arena, size_t count, float half_width) {
@@ -127,7 +185,12 @@ void AttentionCall::take(const Shape& s, Arena& arena) {
   mask_count_ = s.mask == FOVEA_MASK_BYTE ? size_t{s.q_tokens} * s.kv_tokens : 0;
   if (s.mask == FOVEA_MASK_F32) mask_f32_.take(arena, size_t{s.q_tokens} * s.kv_tokens, 1.0f);
   if (s.mask == FOVEA_MASK_BYTE) mask_byte_ = arena.take<uint8_t>(mask_count_);
-  if (s.alibi) slopes_.take(arena, s.q_heads, 0.1f);
+  if (s.alibi || s.change == Change::kAlibi) slopes_.take(arena, s.q_heads, 0.1f);
+  if (s.blocks != Blocks::kNone) {
+    const size_t lists = blocks_of(s.q_tokens);
+    map_offsets_ = arena.take<uint32_t>(lists + 1);
+    map_blocks_ = arena.take<uint32_t>(lists * blocks_of(s.kv_tokens));
+  }
   if (s.additive) score_vector_.take(arena, s.head_dim, 0.1f);
   if (s.sinks) sinks_.take(arena, s.q_heads, 1.0f);
   positions_ = arena.take<int64_t>(s.batch);
@@ -160,13 +223,22 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
   if (s.lse) a.lse = dense<fovea_out>(lse_, s.q_heads, s.q_tokens, 1);
   if (s.mask != FOVEA_MASK_NONE) {
     const void* data = s.mask == FOVEA_MASK_F32 ? static_cast<const void*>(mask_f32_.data()) : mask_byte_;
-    a.mask = {s.mask, s.kv_tokens, data, 0, 0, static_cast<ptrdiff_t>(s.kv_tokens), 0, nullptr};
+    a.mask = {s.mask, s.kv_tokens, data, 0, 0, static_cast<ptrdiff_t>(s.kv_tokens), 0, nullptr, 0};
   }
   if (s.alibi) a.alibi_slopes = slopes_.data();
   if (s.additive) a.score_vector = score_vector_.data();
   if (s.sinks) a.sinks = sinks_.data();
   if (s.causal == FOVEA_CAUSAL_NONE && (s.alibi || s.window_left || s.window_right)) a.positions = positions_;
   a.executor = executor;
+  if (s.blocks != Blocks::kNone) {
+    status_ = make_map();
+    if (status_ != FOVEA_OK) return status_;
+    a.block_map = &map_;
+  }
+  if (s.change != Change::kNone) {
+    modifier_ = {s.change == Change::kAlibi ? add_alibi : change_nothing, nullptr, slopes_.data()};
+    a.modifier = &modifier_;
+  }
   if (is_cached(s)) {
     status_ = fill_cache();
     if (status_ != FOVEA_OK) return status_;
@@ -181,6 +253,39 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
   }
   call();
   return status_;
+}
+
+// The byte mask decides where there are edges; else whole blocks are seen or hidden.
+fovea_status AttentionCall::make_map() {
+  const Shape& s = shape_;
+  if (s.edges) {
+    for (uint32_t i = 0; i < s.q_tokens; ++i) {
+      for (uint32_t j = 0; j < s.kv_tokens; ++j) mask_byte_[size_t{i} * s.kv_tokens + j] = sees(s, i, j);
+    }
+  }
+  fovea_block_map_args args = {};
+  args.struct_bytes = sizeof args;
+  args.batch = args.q_heads = args.kv_heads = 1;
+  args.q_tokens = s.q_tokens, args.kv_tokens = s.kv_tokens;
+  args.q_block = s.blocks == Blocks::kAll ? kFullTiles : kBlockTokens;
+  args.kv_block = kBlockTokens;
+  if (s.edges) {
+    args.mask = {mask_byte_, 0, 0, static_cast<ptrdiff_t>(s.kv_tokens)};
+  } else {
+    args.classify = [](void* self, const fovea_block* block) {
+      const Shape& shape = *static_cast<const Shape*>(self);
+      bool seen = false;
+      for (uint32_t i = 0; i < block->queries; ++i) {
+        for (uint32_t j = 0; j < block->keys; ++j) seen = seen || sees(shape, block->first_query + i, block->first_key + j);
+      }
+      return seen ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_HIDDEN;
+    };
+    args.self = &shape_;
+  }
+  args.offsets = map_offsets_;
+  args.blocks = map_blocks_;
+  args.most_blocks = blocks_of(s.q_tokens) * blocks_of(s.kv_tokens);
+  return fovea_block_map_make(&args, &map_);
 }
 
 fovea_status AttentionCall::fill_cache() {

@@ -66,6 +66,7 @@ class AttentionCall final : public Timed {
  private:
   void take(const Shape& shape, Arena& arena);
   fovea_status fill_cache();
+  fovea_status make_map();
   fovea_status begin(fovea_state* state);
   fovea_status push_all(fovea_state* state);
   fovea_status call_once();
@@ -84,6 +85,10 @@ class AttentionCall final : public Timed {
   float* lse_ = nullptr;
   int64_t* positions_ = nullptr;
   size_t out_count_ = 0, mask_count_ = 0;
+  fovea_block_map map_ = {};
+  uint32_t* map_offsets_ = nullptr;
+  uint32_t* map_blocks_ = nullptr;
+  fovea_modifier modifier_ = {};
   void* workspace_ = nullptr;
   fovea_status status_ = FOVEA_OK;
 };

@@ -53,6 +53,8 @@ std::vector<Problem> problems() {
     if (i % 5 == 4) p.scale = -0.4f;
     p.stage = static_cast<fovea_scores_stage>(i % 5);
     p.lse = i != 7;
+    if (i % 4 > 1) p.map_q_block = i % 3 == 0 ? 16 : 8;
+    p.modify_scores = i % 3 == 2;
     all.push_back(p);
   }
   for (const size_t i : {1u, 4u, 6u, 7u, 10u}) all.push_back(all[i].with_integers(i == 7 ? FOVEA_I4 : FOVEA_I8, FOVEA_I8));

@@ -78,6 +78,10 @@ Case make_case(Levels& levels, uint64_t seed) {
   run.key_split_tokens = levels.choose<uint32_t>({0, 0, 64});
   const auto or_i8 = [](fovea_dtype dtype) { return is_grouped(dtype) ? dtype : FOVEA_I8; };
   if (levels.choose({false, true})) p = p.with_integers(or_i8(p.key_dtype), or_i8(p.value_dtype));
+  p.mask_at_end = levels.choose({false, true});
+  p.map_q_block = levels.choose<uint32_t>({0, 8, 40});
+  p.modify_scores = levels.choose({false, true});
+  p.modify_weights = levels.choose({false, true}) && run.key_split_tokens == 0;
   return {p, run};
 }
 

@@ -48,6 +48,7 @@ std::vector<Problem> problems() {
     if (i % 5 == 4) p.scale = -0.4f;
     if (i % 4 == 1) p.score = i == 5 ? FOVEA_SCORE_DOT : FOVEA_SCORE_ADDITIVE;
     if (i % 6 > 3) p.dropout = 0.25f;
+    p.modify_scores = i % 4 < 2;
     all.push_back(p);
   }
   for (const size_t i : {0u, 2u, 4u, 6u, 7u, 8u, 10u}) {
@@ -116,6 +117,7 @@ class Streamer {
     args.positions = nullptr;
     args.mask = {};
     args.alibi_slopes = args.score_vector = nullptr;
+    args.modifier = nullptr;
     args.kv_tokens = 0xffffffffu;
     test_.fill_outputs();
     state.read_only(true);

@@ -124,6 +124,19 @@ void set_mask(Call& c, fovea_mask_kind kind, const void* data) {
   c.args.mask = {kind, kKvTokens, data, 0, 0, kKvTokens, 0, nullptr, 0};
 }
 
+void scale(void* self, const fovea_score_block* block) {
+  for (uint32_t r = 0; r < block->rows; ++r) {
+    for (uint32_t k = 0; k < block->keys; ++k) {
+      block->data[ptrdiff_t(r) * block->row_stride + ptrdiff_t(k) * block->key_stride] *= *static_cast<float*>(self);
+    }
+  }
+}
+fovea_modifier modifier_of(void (*scores)(void*, const fovea_score_block*),
+                           void (*weights)(void*, const fovea_score_block*)) {
+  static float factor = 0.5f;
+  return {scores, weights, &factor};
+}
+
 struct Request {
   const char* title;
   const char* needs;  // features, with commas
@@ -158,6 +171,24 @@ const Request kAttentionRequests[] = {
      [](Call& c) { set_mask(c, FOVEA_MASK_F32, mask_f32), c.args.mask.head_factors = few; }},
     {"f16 mask", "F16,MASK_F32", [](Call& c) { set_mask(c, FOVEA_MASK_F16, half); }},
     {"bf16 mask", "BF16,MASK_F32", [](Call& c) { set_mask(c, FOVEA_MASK_BF16, half); }},
+    {"mask at the end", "MASK_BYTE,BLOCK_MAPS",
+     [](Call& c) { set_mask(c, FOVEA_MASK_BYTE, mask_byte), c.args.mask.kv_tokens = 70, c.args.mask.at_end = 1; }},
+    {"block map", "BLOCK_MAPS",
+     [](Call& c) {
+       static const uint32_t offsets[] = {0, 2, 4, 5}, blocks[] = {0, 2, 1, 2, 1};
+       static const fovea_block_map map = {4, 64, offsets, 0, 0, blocks, 5};
+       c.args.block_map = &map;
+     }},
+    {"scores modified", "MODIFIERS",
+     [](Call& c) {
+       static const fovea_modifier modifier = modifier_of(scale, nullptr);
+       c.args.modifier = &modifier;
+     }},
+    {"weights modified", "MODIFIERS",
+     [](Call& c) {
+       static const fovea_modifier modifier = modifier_of(nullptr, scale);
+       c.args.modifier = &modifier;
+     }},
     {"weights", "SCORES",
      [](Call& c) {
        c.args.scores = output(outputs.scores, kQTokens, kKvTokens), c.args.scores_stage = FOVEA_SCORES_SOFTMAX;

@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Block maps: blocks of keys that are not listed are hidden and cost nothing, others are as the mask and the limits say;
+// maps are made from masks and functions, and wrong ones refused. Masks at the end of the keys, and trees of drafts.
+// That maps agree with the reference beside any other option is shown in attention_pairs_test.cc and sources_test.cc.
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "support/bits.h"
+#include "support/guarded.h"
+#include "support/pieces.h"
+#include "support/problem.h"
+#include "support/shuffler.h"
+
+namespace fovea_test {
+namespace {
+
+Problem base() {
+  Problem p;
+  p.batch = 2;
+  p.q_heads = 4, p.kv_heads = 2;
+  p.q_tokens = 70, p.kv_tokens = 300;
+  p.head_dim = 20, p.value_dim = 12;
+  return p;
+}
+
+Problem mapped(uint32_t q_block = 16, uint32_t kv_block = 64) {
+  Problem p = base();
+  p.map_q_block = q_block, p.map_kv_block = kv_block;
+  return p;
+}
+
+std::vector<float> outputs_of(AttentionCase& test, const Run& run) {
+  const std::string failed = test.run_unchecked(run);
+  INFO(failed);
+  REQUIRE(failed.empty());
+  std::vector<float> all = test.out();
+  const std::vector<float> lse = test.lse();
+  all.insert(all.end(), lse.begin(), lse.end());
+  return all;
+}
+
+// A map of the case's own, in place of a random one.
+struct OwnMap {
+  OwnMap(AttentionCase& test, uint32_t q_block, uint32_t kv_block, std::vector<uint32_t> offsets_of,
+         std::vector<uint32_t> blocks_of)
+      : offsets(std::move(offsets_of)), blocks(std::move(blocks_of)) {
+    map = {q_block, kv_block, offsets.data(), 0, 0, blocks.data(), static_cast<uint32_t>(blocks.size())};
+    test.args.block_map = &map;
+  }
+  OwnMap(const OwnMap&) = delete;
+
+  std::vector<uint32_t> offsets, blocks;
+  fovea_block_map map;
+};
+
+}  // namespace
+
+TEST_CASE("maps: each of their fields has an effect", "[short]") {
+  REQUIRE(effect_is_visible(mapped(), base()) == "");
+  REQUIRE(effect_is_visible(mapped(), mapped(20)) == "");
+  REQUIRE(effect_is_visible(mapped(), mapped(16, 128)) == "");
+  Problem shared = mapped();
+  shared.map_batch = false;
+  REQUIRE(effect_is_visible(mapped(), shared) == "");
+  Problem for_all_heads = mapped();
+  for_all_heads.map_heads = false;
+  REQUIRE(effect_is_visible(mapped(), for_all_heads) == "");
+  for (const Problem& p : {mapped(), mapped(20), mapped(1), mapped(70), mapped(1000), mapped(16, 128),
+                           mapped(16, 0xffffffc0u), shared, for_all_heads}) {
+    CHECK(run_on_all_targets(p) == "");
+  }
+}
+
+TEST_CASE("maps: with portable_bits a map that lists all has the bits of none, and any map those of a mask", "[short]") {
+  Problem masked = mapped(24);
+  masked.mask = FOVEA_MASK_BYTE;
+  for (const bool integers : {false, true}) {
+    AttentionCase plain(integers ? base().with_integers() : base());
+    for (const fovea_target target : plain.problem.targets()) {
+      const Run run = {target, Budget::kNone, true};
+      const std::vector<float> whole = outputs_of(plain, run);
+      std::vector<uint32_t> offsets, blocks;
+      for (uint32_t r = 0; r <= 3; ++r) {
+        offsets.push_back(5 * r);
+        for (uint32_t c = 0; c < 5; ++c) blocks.push_back(c | (c % 2 == 0 ? FOVEA_BLOCK_ALL : 0));
+      }
+      OwnMap all(plain, 24, 64, offsets, blocks);
+      CHECK(same_bits(outputs_of(plain, run), whole));
+      plain.args.block_map = nullptr;
+    }
+
+    AttentionCase test(integers ? masked.with_integers() : masked);
+    const Problem& p = test.problem;
+    std::vector<uint8_t> equal(size_t{p.batch} * p.q_heads * p.q_tokens * p.kv_tokens);
+    size_t at = 0;
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      for (uint32_t h = 0; h < p.q_heads; ++h) {
+        for (uint32_t i = 0; i < p.q_tokens; ++i) {
+          for (uint32_t j = 0; j < p.kv_tokens; ++j) equal[at++] = visible(test.desc, test.args, b, h, i, j);
+        }
+      }
+    }
+    for (const fovea_target target : p.targets()) {
+      const Run run = {target, Budget::kNone, true};
+      const std::vector<float> by_map = outputs_of(test, run);
+      const fovea_attention_args before = test.args;
+      const auto row = static_cast<ptrdiff_t>(p.kv_tokens), head = row * p.q_tokens;
+      test.args.block_map = nullptr;
+      test.args.mask = {FOVEA_MASK_BYTE, 0, equal.data(), head * p.q_heads, head, row, 0, nullptr, 0};
+      CHECK(same_bits(outputs_of(test, run), by_map));
+      test.args = before;
+    }
+  }
+}
+
+TEST_CASE("maps: the bits do not depend on workers, parts of the keys do not lose blocks", "[short]") {
+  for (const Problem& p : {mapped(), mapped(1), mapped(33, 128).with_integers()}) {
+    AttentionCase test(p);
+    for (const fovea_target target : p.targets()) {
+      CHECK(test.run({target}) == "");
+      const std::vector<float> alone = test.out();
+      Shuffler three(3);
+      CHECK(test.run({target, Budget::kNone, false, 0, three.executor()}) == "");
+      CHECK(same_bits(test.out(), alone));
+      CHECK(test.run({target, Budget::kLeast, false, 64, three.executor()}) == "");
+    }
+  }
+}
+
+TEST_CASE("maps: a loader is asked for the tiles that are listed, and no other", "[short]") {
+  Problem p = base();
+  p.kv_kind = FOVEA_KV_LOAD;
+  p.lse = false;
+  AttentionCase test(p), strided(base());
+  const OwnMap map(test, 70, 128, {0, 2}, {0, 2 | FOVEA_BLOCK_ALL});  // keys 0 to 127 and 256 to 299
+  strided.args.block_map = &map.map;
+  for (const fovea_target target : targets()) {
+    CHECK(strided.run({target}) == "");
+    REQUIRE(test.run_unchecked({target}) == "");
+    CHECK(same_bits(test.out(), strided.out()));
+    const fovea_plan_kernel& kernel = test.plan.kernels[1];
+    const uint32_t rows = 2 * 70, block = kernel.tile_rows * kernel.tiles, blocks = (rows + block - 1) / block;
+    CHECK(test.stored.loader.started % (2 * 2 * 3) == 0);  // entries, key heads, tiles
+    CHECK(test.stored.loader.started >= 2 * 2 * 3 * blocks);
+    test.stored.loader.started = test.stored.loader.finished = 0;
+  }
+}
+
+TEST_CASE("maps: entries of a ragged batch have lists of their own length", "[short]") {
+  Problem p;
+  p.q_tokens = 61, p.kv_tokens = 269, p.head_dim = 20, p.value_dim = 12;
+  p.layout = Layout::kTokensFirst;
+  constexpr uint32_t kQueries[] = {3, 17, 1, 40}, kKeys[] = {70, 5, 130, 64};
+  AttentionCase all(p);
+  all.desc.max_batch = 4, all.desc.max_q_tokens = 40, all.desc.max_kv_tokens = 130;
+  std::vector<uint32_t> offsets, blocks;  // three lists of 16 queries, for keys of three blocks
+  for (uint32_t b = 0; b < 4; ++b) {
+    for (uint32_t r = 0; r < 3; ++r) {
+      offsets.push_back(static_cast<uint32_t>(blocks.size()));
+      for (uint32_t c = 0; c < 3; ++c) {
+        if (random_bits(4, b * 9 + r * 3 + c) % 2 == 0) blocks.push_back(c);
+      }
+    }
+    offsets.push_back(static_cast<uint32_t>(blocks.size()));
+  }
+  OwnMap own(all, 16, 64, offsets, blocks);
+  own.map.batch_stride = 4;
+  for (const fovea_target target : targets()) {
+    all.desc.target = target;
+    REQUIRE(fovea_plan_init(&all.plan, &all.desc) == FOVEA_OK);
+    const Guarded workspace(all.plan.workspace_bytes, 64, Placement::kEnd);
+    uint32_t q_offsets[5] = {}, kv_offsets[5] = {};
+    for (uint32_t b = 0; b < 4; ++b) {
+      q_offsets[b + 1] = q_offsets[b] + kQueries[b], kv_offsets[b + 1] = kv_offsets[b] + kKeys[b];
+    }
+    all.args.batch = 4;
+    all.args.q_offsets = q_offsets, all.args.kv_offsets = kv_offsets;
+    all.fill_outputs();
+    REQUIRE(fovea_attention(&all.plan, &all.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    const std::vector<float> out = all.out();
+    all.fill_outputs();
+    for (uint32_t b = 0; b < 4; ++b) {
+      fovea_attention_args one = all.args;
+      one.batch = 1, one.q_tokens = kQueries[b], one.kv_tokens = kKeys[b];
+      one.q_offsets = one.kv_offsets = nullptr;
+      const auto skip = [](auto* array, uint32_t tokens) {
+        array->data = const_cast<float*>(static_cast<const float*>(array->data)) +
+                      static_cast<ptrdiff_t>(tokens) * array->token_stride;
+      };
+      skip(&one.q, q_offsets[b]), skip(&one.out, q_offsets[b]), skip(&one.lse, q_offsets[b]);
+      skip(&one.kv.keys, kv_offsets[b]), skip(&one.kv.values, kv_offsets[b]);
+      // The entry's keys have fewer blocks than the longest entry's.
+      std::vector<uint32_t> own_offsets = {0}, own_blocks;
+      for (uint32_t r = 0; r < 3; ++r) {
+        for (uint32_t i = offsets[b * 4 + r]; i < offsets[b * 4 + r + 1]; ++i) {
+          if (blocks[i] * 64 < kKeys[b]) own_blocks.push_back(blocks[i]);
+        }
+        own_offsets.push_back(static_cast<uint32_t>(own_blocks.size()));
+      }
+      const fovea_block_map map = {16, 64, own_offsets.data(), 0, 0, own_blocks.data(),
+                                   static_cast<uint32_t>(own_blocks.size())};
+      one.block_map = &map;
+      INFO("entry " << b << " on " << fovea_target_name(target));
+      REQUIRE(fovea_attention(&all.plan, &one, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    }
+    CHECK(same_bits(all.out(), out));
+  }
+}
+
+TEST_CASE("maps: blocks of a push are counted from its first key, which lies on the grid", "[short][stream]") {
+  Problem p = base();
+  p.layout = Layout::kTokensFirst;
+  AttentionCase test(p);
+  const OwnMap whole(test, 16, 64, {0, 3, 5, 5, 8, 9}, {0, 2, 4, 1, 3, 0, 1, 3, 4});
+  for (const fovea_target target : targets()) {
+    CHECK(test.run({target, Budget::kNone, true}) == "");
+    const std::vector<float> out = test.out();
+    fovea_attention_desc d = test.desc;
+    d.target = target, d.portable_bits = 1;
+    fovea_plan plan{};
+    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+    const Guarded workspace(plan.workspace_bytes, 64, Placement::kEnd);
+    const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
+    const Guarded memory((bytes + 63) / 64 * 64, 64, Placement::kEnd);
+    auto* const state = memory.as<fovea_state>();
+    REQUIRE(fovea_stream_begin(&plan, state, bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
+    for (const Piece piece : {Piece{0, 128}, Piece{128, 192}, Piece{192, 300}}) {
+      std::vector<uint32_t> offsets = {0}, blocks;
+      for (uint32_t r = 0; r < 5; ++r) {
+        for (uint32_t i = whole.offsets[r]; i < whole.offsets[r + 1]; ++i) {
+          const uint32_t first = whole.blocks[i] * 64;
+          if (first >= piece.begin && first < piece.end) blocks.push_back((first - piece.begin) / 64);
+        }
+        offsets.push_back(static_cast<uint32_t>(blocks.size()));
+      }
+      const fovea_block_map map = {16, 64, offsets.data(), 0, 0, blocks.data(), static_cast<uint32_t>(blocks.size())};
+      PieceArgs part(test, piece);
+      part.args.block_map = &map;
+      REQUIRE(fovea_stream_push(&plan, state, &part.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    }
+    // The next key has the position 300.
+    PieceArgs more(test, {0, 64});
+    const std::vector<uint8_t> before(memory.as<uint8_t>(), memory.as<uint8_t>() + bytes);
+    CHECK(fovea_stream_push(&plan, state, &more.args, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_UNSUPPORTED);
+    CHECK(std::equal(before.begin(), before.end(), memory.as<uint8_t>()));
+    fovea_attention_args end = test.args;
+    end.block_map = nullptr;
+    test.fill_outputs();
+    REQUIRE(fovea_stream_end(&plan, state, &end, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    CHECK(same_bits(test.out(), out));
+  }
+}
+
+TEST_CASE("maps: what is wrong with one has its status, and nothing is written", "[short]") {
+  struct Wrong {
+    const char* what;
+    fovea_status want;
+    std::function<void(OwnMap&, AttentionCase&)> change;
+  };
+  const Wrong table[] = {
+      {"nothing", FOVEA_OK, [](OwnMap&, AttentionCase&) {}},
+      {"no queries in a block", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.q_block = 0; }},
+      {"no keys in a block", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.kv_block = 0; }},
+      {"32 keys in a block", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.kv_block = 32; }},
+      {"96 keys in a block", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.kv_block = 96; }},
+      {"larger blocks than the numbers are for", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.kv_block = 128; }},
+      {"a block behind the keys", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.blocks[2] = 5; }},
+      {"the last number", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.blocks[2] = 0xffffffffu; }},
+      {"a block twice", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.blocks[1] = 0; }},
+      {"a block twice, once all of it", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.blocks[1] = FOVEA_BLOCK_ALL; }},
+      {"out of order", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { std::swap(m.blocks[3], m.blocks[4]); }},
+      {"offsets that fall", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.offsets[2] = 2; }},
+      {"offsets behind the blocks", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.offsets[5] = 10; }},
+      {"fewer blocks than the offsets", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.block_count = 8; }},
+      {"no offsets", FOVEA_ERR_NULL, [](OwnMap& m, AttentionCase&) { m.map.offsets = nullptr; }},
+      {"no blocks", FOVEA_ERR_NULL, [](OwnMap& m, AttentionCase&) { m.map.blocks = nullptr; }},
+      {"offsets off their alignment", FOVEA_ERR_ALIGNMENT,
+       [](OwnMap& m, AttentionCase&) { m.map.offsets = reinterpret_cast<const uint32_t*>(
+                                           reinterpret_cast<const char*>(m.offsets.data()) + 2); }},
+      {"blocks off their alignment", FOVEA_ERR_ALIGNMENT,
+       [](OwnMap& m, AttentionCase&) { m.map.blocks = reinterpret_cast<const uint32_t*>(
+                                           reinterpret_cast<const char*>(m.blocks.data()) + 1); }},
+      {"offsets in the output", FOVEA_ERR_OVERLAP,
+       [](OwnMap& m, AttentionCase& t) { m.map.offsets = static_cast<const uint32_t*>(t.args.out.data); }},
+      {"blocks in the output", FOVEA_ERR_OVERLAP,
+       [](OwnMap& m, AttentionCase& t) { m.map.blocks = static_cast<const uint32_t*>(t.args.lse.data); }},
+      {"strides that overflow", FOVEA_ERR_SIZE,
+       [](OwnMap& m, AttentionCase&) { m.map.batch_stride = PTRDIFF_MAX; }},
+  };
+  for (const Wrong& wrong : table) {
+    AttentionCase test(base());
+    OwnMap own(test, 16, 64, {0, 3, 5, 5, 8, 9}, {0, 2, 4, 1, 3, 0, 1, 3, 4});
+    wrong.change(own, test);
+    INFO(wrong.what);
+    const std::string failed = test.run_unchecked({});
+    CHECK(test.outputs_untouched() == (wrong.want != FOVEA_OK));
+    CHECK((wrong.want == FOVEA_OK ? failed.empty()
+                                  : failed.find(fovea_status_string(wrong.want)) != std::string::npos));
+  }
+}
+
+TEST_CASE("maps: lists that entries and heads do not share are looked at, each", "[short]") {
+  AttentionCase test(base());
+  std::vector<uint32_t> offsets, blocks;
+  for (uint32_t i = 0; i < 4; ++i) {  // entries and key heads, each with one list
+    offsets.push_back(static_cast<uint32_t>(blocks.size()));
+    blocks.push_back(i), blocks.push_back(4);
+    offsets.push_back(static_cast<uint32_t>(blocks.size()));
+  }
+  OwnMap own(test, 100, 64, offsets, blocks);
+  own.map.batch_stride = 4, own.map.head_stride = 2;
+  CHECK(run_on_all_targets(test) == "");
+  for (size_t i = 0; i < 4; ++i) {
+    std::swap(own.blocks[2 * i], own.blocks[2 * i + 1]);
+    CHECK(test.run_unchecked({}).find(fovea_status_string(FOVEA_ERR_MAP)) != std::string::npos);
+    std::swap(own.blocks[2 * i], own.blocks[2 * i + 1]);
+  }
+}
+
+// ---- What makes maps and masks
+
+namespace {
+
+struct MapMaker {
+  MapMaker() {
+    args.struct_bytes = sizeof args;
+    args.batch = 2, args.q_heads = 4, args.kv_heads = 2, args.q_tokens = 70, args.kv_tokens = 300;
+    args.q_block = 16, args.kv_block = 64;
+    offsets = Guarded(2 * 2 * 6 * sizeof(uint32_t), sizeof(uint32_t), Placement::kEnd);
+    args.offsets = offsets.as<uint32_t>();
+  }
+  void room(uint32_t count) {
+    blocks = Guarded(count * sizeof(uint32_t), sizeof(uint32_t), Placement::kEnd);
+    args.blocks = blocks.as<uint32_t>();
+    args.most_blocks = count;
+  }
+
+  fovea_block_map_args args{};
+  Guarded offsets, blocks;
+  fovea_block_map map{};
+};
+
+fovea_block_kind by_hash(void* self, const fovea_block* block) {
+  const uint64_t bits = random_bits(*static_cast<const uint64_t*>(self),
+                                    ((block->batch * 2u + block->kv_head) * 70u + block->first_query) * 300u +
+                                        block->first_key + 1000000u * block->queries + 100000000u * block->keys);
+  return static_cast<fovea_block_kind>(bits % 3);
+}
+
+}  // namespace
+
+TEST_CASE("map makers: a mask and a function that say the same make the same map, and a call is as with the mask",
+          "[short]") {
+  AttentionCase test(base());
+  const Problem& p = test.problem;
+  std::vector<uint8_t> mask(size_t{p.batch} * p.q_heads * p.q_tokens * p.kv_tokens);
+  const auto row = static_cast<ptrdiff_t>(p.kv_tokens), head = row * p.q_tokens, entry = head * p.q_heads;
+  for (uint32_t b = 0; b < p.batch; ++b) {
+    for (uint32_t h = 0; h < p.q_heads; ++h) {
+      for (uint32_t i = 0; i < p.q_tokens; ++i) {
+        for (uint32_t j = 0; j < p.kv_tokens; ++j) {
+          const uint64_t kind = random_bits(5, ((b * 2 + h / 2) * 5 + i / 16) * 5 + j / 64) % 3;
+          const bool seen = kind == 2 || (kind == 1 && random_bits(6, h * 70 * 300 + i * 300 + j) % 2 == 0);
+          mask[static_cast<size_t>(b * entry + h * head + i * row) + j] = seen ? static_cast<uint8_t>(1 + j % 255) : 0;
+        }
+      }
+    }
+  }
+  MapMaker maker;
+  maker.args.mask = {mask.data(), entry, head, row};
+  const uint32_t count = fovea_block_map_count(&maker.args);
+  CHECK((count > 0 && count < 2 * 2 * 5 * 5));
+  maker.room(count);
+  REQUIRE(fovea_block_map_make(&maker.args, &maker.map) == FOVEA_OK);
+  CHECK(maker.map.block_count == count);
+  CHECK((maker.map.q_block == 16 && maker.map.kv_block == 64));
+  for (uint32_t b = 0; b < 2; ++b) {
+    for (uint32_t h = 0; h < 2; ++h) {
+      for (uint32_t r = 0; r < 5; ++r) {
+        const uint32_t* const list = maker.map.offsets + b * maker.map.batch_stride + h * maker.map.head_stride + r;
+        std::vector<uint32_t> want;
+        for (uint32_t c = 0; c < 5; ++c) {
+          const uint64_t kind = random_bits(5, ((b * 2 + h) * 5 + r) * 5 + c) % 3;
+          if (kind != 0) want.push_back(c | (kind == 2 ? FOVEA_BLOCK_ALL : 0));
+        }
+        CHECK(want == std::vector<uint32_t>(maker.map.blocks + list[0], maker.map.blocks + list[1]));
+      }
+    }
+  }
+  test.args.mask = {FOVEA_MASK_BYTE, 0, mask.data(), entry, head, row, 0, nullptr, 0};
+  for (const fovea_target target : targets()) {
+    const Run run = {target, Budget::kNone, true};
+    test.args.block_map = nullptr;
+    const std::vector<float> by_mask = outputs_of(test, run);
+    test.args.block_map = &maker.map;
+    CHECK(same_bits(outputs_of(test, run), by_mask));
+  }
+}
+
+TEST_CASE("map makers: a function is asked for each block, and what it says is listed", "[short]") {
+  for (const uint32_t shared : {0u, 1u, 2u, 3u}) {
+    MapMaker maker;
+    if (shared & 1) maker.args.batch = 1;
+    if (shared & 2) maker.args.kv_heads = 1;
+    uint64_t seed = 9;
+    maker.args.classify = by_hash, maker.args.self = &seed;
+    maker.room(fovea_block_map_count(&maker.args));
+    REQUIRE(fovea_block_map_make(&maker.args, &maker.map) == FOVEA_OK);
+    CHECK((maker.map.batch_stride == 0) == ((shared & 1) != 0));
+    CHECK((maker.map.head_stride == 0) == ((shared & 2) != 0));
+    uint32_t listed = 0;
+    for (uint32_t b = 0; b < maker.args.batch; ++b) {
+      for (uint32_t h = 0; h < maker.args.kv_heads; ++h) {
+        for (uint32_t r = 0; r < 5; ++r) {
+          const uint32_t* const list = maker.map.offsets + b * maker.map.batch_stride + h * maker.map.head_stride + r;
+          CHECK(list[0] == listed);
+          for (uint32_t c = 0; c < 5; ++c) {
+            const fovea_block block = {b, h, r * 16, r == 4 ? 6u : 16u, c * 64, c == 4 ? 44u : 64u};
+            const fovea_block_kind kind = by_hash(&seed, &block);
+            if (kind == FOVEA_BLOCK_HIDDEN) continue;
+            CHECK(maker.map.blocks[listed] == (c | (kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0)));
+            ++listed;
+          }
+          CHECK(list[1] == listed);
+        }
+      }
+    }
+    CHECK(listed == maker.map.block_count);
+  }
+}
+
+TEST_CASE("map makers: what is wrong has its status, and nothing is written", "[short]") {
+  struct Wrong {
+    const char* what;
+    fovea_status want;
+    std::function<void(MapMaker&)> change;
+  };
+  const Wrong table[] = {
+      {"nothing", FOVEA_OK, [](MapMaker&) {}},
+      {"struct_bytes", FOVEA_ERR_STRUCT, [](MapMaker& m) { m.args.struct_bytes -= 4; }},
+      {"no query heads", FOVEA_ERR_DIM, [](MapMaker& m) { m.args.q_heads = 0; }},
+      {"no key heads", FOVEA_ERR_DIM, [](MapMaker& m) { m.args.kv_heads = 0; }},
+      {"heads 3 over 2", FOVEA_ERR_HEADS, [](MapMaker& m) { m.args.q_heads = 3; }},
+      {"no queries in a block", FOVEA_ERR_MAP, [](MapMaker& m) { m.args.q_block = 0; }},
+      {"65 keys in a block", FOVEA_ERR_MAP, [](MapMaker& m) { m.args.kv_block = 65; }},
+      {"no keys in a block", FOVEA_ERR_MAP, [](MapMaker& m) { m.args.kv_block = 0; }},
+      {"neither mask nor function", FOVEA_ERR_NULL, [](MapMaker& m) { m.args.classify = nullptr; }},
+      {"mask and function", FOVEA_ERR_UNSUPPORTED, [](MapMaker& m) { m.args.mask.data = &m; }},
+      {"a mask that overflows", FOVEA_ERR_SIZE,
+       [](MapMaker& m) { m.args.classify = nullptr, m.args.mask = {&m, 0, PTRDIFF_MAX, 0}; }},
+      {"a mask in the lists", FOVEA_ERR_OVERLAP,
+       [](MapMaker& m) { m.args.classify = nullptr, m.args.mask = {m.args.offsets, 0, 0, 0}; }},
+      {"a kind that is none", FOVEA_ERR_ENUM,
+       [](MapMaker& m) {
+         m.args.classify = [](void*, const fovea_block* block) {
+           return enum_of<fovea_block_kind>(block->first_query == 64 ? 3 : 1);
+         };
+       }},
+      {"a kind of -1", FOVEA_ERR_ENUM,
+       [](MapMaker& m) {
+         m.args.classify = [](void*, const fovea_block*) { return enum_of<fovea_block_kind>(kNegative); };
+       }},
+      {"too little room", FOVEA_ERR_CAPACITY, [](MapMaker& m) { m.args.most_blocks -= 1; }},
+      {"no offsets", FOVEA_ERR_NULL, [](MapMaker& m) { m.args.offsets = nullptr; }},
+      {"no blocks", FOVEA_ERR_NULL, [](MapMaker& m) { m.args.blocks = nullptr; }},
+      {"offsets off their alignment", FOVEA_ERR_ALIGNMENT,
+       [](MapMaker& m) { m.args.offsets = reinterpret_cast<uint32_t*>(m.offsets.as<char>() + 2); }},
+      {"offsets in the blocks", FOVEA_ERR_OVERLAP, [](MapMaker& m) { m.args.blocks = m.args.offsets + 3; }},
+  };
+  for (const Wrong& wrong : table) {
+    MapMaker maker;
+    uint64_t seed = 9;
+    maker.args.classify = by_hash, maker.args.self = &seed;
+    maker.room(fovea_block_map_count(&maker.args));
+    wrong.change(maker);
+    maker.offsets.fill(), maker.blocks.fill();
+    INFO(wrong.what);
+    CHECK(fovea_block_map_make(&maker.args, &maker.map) == wrong.want);
+    CHECK((maker.offsets.untouched() && maker.blocks.untouched()) == (wrong.want != FOVEA_OK));
+    CHECK((maker.map.q_block == 0) == (wrong.want != FOVEA_OK));
+  }
+  fovea_block_map map{};
+  fovea_block_map_args none{};
+  CHECK(fovea_block_map_make(nullptr, &map) == FOVEA_ERR_NULL);
+  CHECK(fovea_block_map_make(&none, nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_block_map_count(nullptr) == 0);
+  CHECK(fovea_block_map_count(&none) == 0);
+}
+
+TEST_CASE("map makers: a function that changes its mind finds no room for more", "[short]") {
+  MapMaker maker;
+  uint32_t calls = 0;
+  maker.args.self = &calls;
+  maker.args.classify = [](void* self, const fovea_block*) {
+    return (*static_cast<uint32_t*>(self))++ < 100 ? FOVEA_BLOCK_HIDDEN : FOVEA_BLOCK_SEEN;
+  };
+  maker.room(0);
+  CHECK(fovea_block_map_make(&maker.args, &maker.map) == FOVEA_OK);
+  CHECK(maker.map.block_count == 0);
+}
+
+TEST_CASE("masks at the end: the same bits as a mask of all keys that shows the first", "[short]") {
+  for (const fovea_mask_kind kind : {FOVEA_MASK_BYTE, FOVEA_MASK_F32, FOVEA_MASK_BF16}) {
+    for (const uint32_t q_tokens : {1u, 3u, 70u}) {
+      for (const bool integers : {false, true}) {
+        Problem p = base();
+        p.q_tokens = q_tokens;
+        p.kv_lengths = {300, 201};
+        p.mask = kind, p.mask_at_end = true;
+        if (integers) p = p.with_integers();
+        AttentionCase test(p);
+        REQUIRE((test.args.mask.at_end == 1 && test.args.mask.kv_tokens == 100));
+        CHECK(run_on_all_targets(test) == "");
+        const size_t unit = mask_element_size(kind);
+        std::vector<uint8_t> whole(size_t{2} * 4 * q_tokens * 300 * unit);
+        size_t row = 0;
+        for (uint32_t b = 0; b < 2; ++b) {
+          for (uint32_t h = 0; h < 4; ++h) {
+            for (uint32_t i = 0; i < q_tokens; ++i, ++row) {
+              uint8_t* const to = whole.data() + row * 300 * unit;
+              std::memset(to, kind == FOVEA_MASK_BYTE ? 1 : 0, 300 * unit);
+              const fovea_mask& m = test.args.mask;
+              const ptrdiff_t at = b * m.batch_stride + h * m.head_stride + static_cast<ptrdiff_t>(i) * m.q_stride;
+              std::memcpy(to + (p.kv_lengths[b] - 100) * unit,
+                          static_cast<const uint8_t*>(m.data) + at * static_cast<ptrdiff_t>(unit), 100 * unit);
+            }
+          }
+        }
+        for (const fovea_target target : p.targets()) {
+          const std::vector<float> at_end = outputs_of(test, {target});
+          const fovea_mask before = test.args.mask;
+          const ptrdiff_t head = 300 * static_cast<ptrdiff_t>(q_tokens);
+          test.args.mask = {kind, 0, whole.data(), 4 * head, head, 300, 0, nullptr, 0};
+          const std::vector<float> by_all = outputs_of(test, {target});
+          test.args.mask = before;
+          if (kind == FOVEA_MASK_BYTE) {
+            CHECK(same_bits(at_end, by_all));
+          } else {
+            CHECK(test.compare() == "");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("trees: a token sees itself and its ancestors", "[short]") {
+  //      0   1       two children of the context
+  //     / \   \.
+  //    2   3   4
+  //    |  / \.
+  //    5 6   7
+  constexpr int32_t kParents[] = {-1, -1, 0, 0, 1, 2, 3, 3};
+  constexpr uint32_t kTokens = 8, kStride = 11;
+  Guarded mask((kTokens - 1) * kStride + kTokens, 1, Placement::kEnd);
+  mask.fill();
+  REQUIRE(fovea_tree_mask(kParents, kTokens, mask.as<uint8_t>(), kStride) == FOVEA_OK);
+  for (uint32_t i = 0; i < kTokens; ++i) {
+    for (uint32_t j = 0; j < kTokens; ++j) {
+      bool ancestor = false;
+      for (auto at = static_cast<int32_t>(i); at >= 0; at = kParents[at]) ancestor |= at == static_cast<int32_t>(j);
+      CHECK(mask.as<uint8_t>()[i * kStride + j] == (ancestor ? 1 : 0));
+    }
+    for (uint32_t j = kTokens; j < kStride && i + 1 < kTokens; ++j) CHECK(mask.untouched(i * kStride + j));
+  }
+
+  // Each draft has the answer of its branch behind the context.
+  Problem p;
+  p.q_heads = 2, p.kv_heads = 1, p.q_tokens = kTokens, p.kv_tokens = 100 + kTokens, p.head_dim = 16, p.value_dim = 8;
+  AttentionCase test(p);
+  test.args.mask = {FOVEA_MASK_BYTE, kTokens, mask.as<void>(), 0, 0, kStride, 0, nullptr, 1};
+  CHECK(run_on_all_targets(test) == "");
+}
+
+TEST_CASE("trees: a parent that is no earlier token is refused, and nothing is written", "[short]") {
+  Guarded mask(16, 1, Placement::kEnd);
+  int32_t parents[4] = {-1, 0, 1, 2};
+  const auto make = [&](uint32_t tokens, size_t stride) {
+    return fovea_tree_mask(parents, tokens, mask.as<uint8_t>(), stride);
+  };
+  for (const int32_t wrong : {3, 4, 1000, -2, INT32_MIN, INT32_MAX}) {
+    parents[3] = wrong;
+    mask.fill();
+    CHECK(make(4, 4) == FOVEA_ERR_MASK);
+    CHECK(mask.untouched());
+  }
+  parents[3] = 0;
+  CHECK(make(4, 3) == FOVEA_ERR_STRIDE);
+  CHECK(make(4, SIZE_MAX) == FOVEA_ERR_SIZE);
+  CHECK(make(4, size_t{PTRDIFF_MAX}) == FOVEA_ERR_SIZE);
+  CHECK(fovea_tree_mask(nullptr, 4, mask.as<uint8_t>(), 4) == FOVEA_ERR_NULL);
+  CHECK(fovea_tree_mask(parents, 4, nullptr, 4) == FOVEA_ERR_NULL);
+  CHECK(fovea_tree_mask(parents, 4, reinterpret_cast<uint8_t*>(parents), 4) == FOVEA_ERR_OVERLAP);
+  CHECK(fovea_tree_mask(nullptr, 0, nullptr, 0) == FOVEA_OK);
+  CHECK(mask.untouched());
+  CHECK(make(4, 4) == FOVEA_OK);
+}
+
+}  // namespace fovea_test
