@@ -34,15 +34,13 @@ class ListedTiles {
     end_ = map->blocks + offsets[1];
   }
 
-  // Moves on from the tile that begins at key *first, unless it is listed, to the next one that is. False where there
-  // is none. The next call must be for a tile behind.
-  bool find(uint32_t* first) {
-    if (kv_block_ == 0) return true;
+  // Moves on from the tile that begins at key *first, unless it is listed, to the next one that is, and far behind all
+  // keys where there is none. The next call must be for a tile behind.
+  void find(uint32_t* first) {
+    if (kv_block_ == 0) return;
     while (next_ != end_ && block_number(*next_) < *first / kv_block_) ++next_;
-    if (next_ == end_) return false;
-    const uint32_t begin = block_number(*next_) * kv_block_;
+    const uint32_t begin = next_ != end_ ? block_number(*next_) * kv_block_ : UINT32_MAX;
     if (*first < begin) *first = begin;
-    return true;
   }
   // Whether the mask decides in the tile that was found.
   bool masked() const { return kv_block_ == 0 || !(*next_ & FOVEA_BLOCK_ALL); }

@@ -35,7 +35,6 @@ fovea_status check_lists(const fovea_block_map& map, const uint32_t* offsets, ui
 
 fovea_status add_block_map(Buffers& buffers, const AttentionCall& call, uint32_t queries) {
   const fovea_block_map* const map = call.block_map();
-  if (!map) return FOVEA_OK;
   if (!sizes_served(map->q_block, map->kv_block)) return FOVEA_ERR_MAP;
   if (map->block_count > 0 && !map->blocks) return FOVEA_ERR_NULL;
   const fovea_in offsets = {map->offsets, map->batch_stride, map->head_stride, 0};
@@ -47,7 +46,6 @@ fovea_status add_block_map(Buffers& buffers, const AttentionCall& call, uint32_t
 
 fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32_t keys) {
   const fovea_block_map* const map = call.block_map();
-  if (!map) return FOVEA_OK;
   const uint32_t lists = block_count(queries, map->q_block), blocks = block_count(keys, map->kv_block);
   if (lists == 0) return FOVEA_OK;
   // What entries or heads share is looked at once.

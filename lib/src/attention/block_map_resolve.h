@@ -8,7 +8,7 @@
 
 namespace fovea {
 
-// Adds the arrays of a call's block map, where it has one. The longest entry has this many queries.
+// Adds the arrays of a call's block map. The longest entry has this many queries.
 fovea_status add_block_map(Buffers& buffers, const AttentionCall& call, uint32_t queries);
 // Checks what stands in them, for blocks of this many keys.
 fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32_t keys);

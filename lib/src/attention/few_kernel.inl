@@ -26,7 +26,6 @@ FOVEA_TEMPLATE void FewSteps(const QueryTile& t, const KeyTile& keys, const Scor
 template <int kRows>
 FOVEA_TEMPLATE void FewModifyScores(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
-  const ModifierStep& step = *steps.modifier;
   const uint32_t count = keys.end - keys.begin, blocks = (count + kKeys - 1) / kKeys;
   float* const rows = kRows == 1 ? t.s : t.s + size_t{kRows} * kKeyTile;
   const auto each_part = [&](auto copy) {
@@ -36,7 +35,7 @@ FOVEA_TEMPLATE void FewModifyScores(const QueryTile& t, const KeyTile& keys, con
   };
   ScaleVectors(t.s, kLanes, blocks, kLn2);
   each_part([](const float* scores, float* row) { __builtin_memcpy(row, scores, kKeys * sizeof *row); });
-  CallModifier(t, keys, step, step.modifier->scores, 0, rows, kRows == 1 ? ptrdiff_t(count) : ptrdiff_t{kKeyTile}, 1);
+  CallModifier(t, keys, *steps.modifier, false, 0, rows, kRows == 1 ? ptrdiff_t(count) : ptrdiff_t{kKeyTile}, 1);
   each_part([](float* scores, const float* row) { __builtin_memcpy(scores, row, kKeys * sizeof *row); });
   ScaleVectors(t.s, kLanes, blocks, kLog2E);
 }

@@ -155,7 +155,8 @@ uint32_t tile_end(uint32_t first) { return (first / kKeyTile + 1) * kKeyTile; }
 
 // Moves on from the key tile at *first to the next one that is listed. False where there is none before `hi`.
 bool find_listed(ListedTilesIf& listed, uint32_t hi, uint32_t* first) {
-  return (!kHasBlockMaps || *first >= hi || listed->find(first)) && *first < hi;
+  if (kHasBlockMaps && *first < hi) listed->find(first);
+  return *first < hi;
 }
 
 // Clips the key tile at keys->first to what a query tile with these limits may see. False if that is nothing.
@@ -292,17 +293,6 @@ void attend_to_tile(const HeadTask& task, QueryTile* tiles, const TileLimits* li
   }
 }
 
-// Moves on from the tile at next->first to the first one that some query sees. False where there is none.
-bool find_next(const HeadTask& task, ListedTilesIf& listed, const TileLimits* limits, uint32_t count, uint32_t hi,
-               KeySpan* next) {
-  for (; find_listed(listed, hi, &next->first); next->first = tile_end(next->first)) {
-    if (!clip_for_some(limits, count, next)) continue;
-    next->masked = is_masked(task, listed, next->first);
-    return true;
-  }
-  return false;
-}
-
 // Attends to all keys from positions.begin to positions.keys. False where some cannot be had.
 bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
   TileLimits limits[kMostTiles];
@@ -321,26 +311,19 @@ bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
   ListedTilesIf listed = task.listed;
   for (;;) {
     // The next key tile that some query sees is asked for ahead of its use, before the last one is attended to.
-    const bool goes_on = find_next(task, listed, limits, count, hi, &next);
-    if (goes_on && !task.source.ask(next.first, next.begin, next.end)) return false;
+    while (find_listed(listed, hi, &next.first) && !clip_for_some(limits, count, &next)) {
+      next.first = tile_end(next.first);
+    }
+    if (next.first < hi && !task.source.ask(next.first, next.begin, next.end)) return false;
     if (keys.end != 0) attend_to_tile(task, tiles, limits, count, keys);
-    if (!goes_on) return true;
+    if (next.first >= hi) return true;
+    next.masked = is_masked(task, listed, next.first);
     static_cast<KeySpan&>(keys) = next;
     if (!task.source.bring(&keys, hi - next.first > 2 * kKeyTile)) return false;
     next.first = tile_end(next.first);
     // A push has few keys for each head. Without this, 64 of head_dim 128 take 1.6 times as long from memory (Zen 5).
     if (kFewRowsServed && task.doing() == Part::kPush && next.first >= hi) keys.next_keys = task.source.next_head();
   }
-}
-
-// The same, range by range.
-bool attend_to_ranges(HeadTask& task, QueryTile* tiles, uint32_t count) {
-  for (uint32_t r = 0; r < task.range_count(); ++r) {
-    task.enter_range(r);
-    for (uint32_t i = 0; i < count; ++i) fill_row_facts(task, tiles[i]);
-    if (task.doing() != Part::kEnd && !attend_to_keys(task, tiles, count)) return false;
-  }
-  return true;
 }
 
 OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
@@ -394,13 +377,16 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
     if (begins()) kernel().begin(tiles[i], q, tiles[i].score_vector ? 1.0f : score_factor());
     if (takes_up()) kernel().resume(tiles[i], state_rows(*this, *state, tiles[i]));
   }
-  if (call.modifies_weights()) {
-    set_pass(kMeasuringPass);
-    if (!attend_to_ranges(*this, tiles, count)) return false;
+  // Once, or where weights are modified twice.
+  for (set_pass(call.modifies_weights() ? kMeasuringPass : kOnlyPass);; set_pass(kWeighingPass)) {
+    for (uint32_t r = 0; r < range_count(); ++r) {
+      enter_range(r);
+      for (uint32_t i = 0; i < count; ++i) fill_row_facts(*this, tiles[i]);
+      if (doing() != Part::kEnd && !attend_to_keys(*this, tiles, count)) return false;
+    }
+    if (!measures()) break;
     for (uint32_t i = 0; i < count; ++i) kernel().end(tiles[i], outputs);
-    set_pass(kWeighingPass);
   }
-  if (!attend_to_ranges(*this, tiles, count)) return false;
   for (uint32_t i = 0; i < count; ++i) {
     if (puts_down()) {
       kernel().suspend(tiles[i], state_rows(*this, *state_out, tiles[i]));

@@ -15,10 +15,9 @@ FOVEA_INLINE bool Weighs(const ScoreSteps& steps) {
   return config::kModifiers && steps.modifier->pass == kWeighingPass;
 }
 
-// Hands the elements of up to kLanes live rows of a tile, from `row` on, and of the keys [begin, end) to a function.
+// Hands scores or weights of up to kLanes live rows of a tile, from `row` on, and of the keys [begin, end) to the caller.
 FOVEA_CALLED void CallModifier(const QueryTile& t, const KeySpan& keys, const ModifierStep& step,
-                               void (*function)(void*, const fovea_score_block*), size_t row, float* data,
-                               ptrdiff_t row_stride, ptrdiff_t key_stride) {
+                               bool weights, size_t row, float* data, ptrdiff_t row_stride, ptrdiff_t key_stride) {
   const size_t rows = t.live - row < kLanes ? t.live - row : kLanes;
   uint32_t heads[kLanes], tokens[kLanes];
   const size_t first = t.first_head + row;
@@ -40,7 +39,12 @@ FOVEA_CALLED void CallModifier(const QueryTile& t, const KeySpan& keys, const Mo
                                    step.first_position,
                                    step.first_key + keys.first + keys.begin,
                                    step.worker};
-  function(step.modifier->self, &block);
+  const fovea_modifier& modifier = *step.modifier;
+  if (weights) {
+    modifier.weights(modifier.self, &block);
+  } else {
+    modifier.scores(modifier.self, &block);
+  }
 }
 
 // Every `step`-th vector of `count` is multiplied by a factor.
@@ -52,9 +56,8 @@ FOVEA_INLINE void ScaleVectors(float* s, size_t step, uint32_t count, float fact
 // The scores of one vector of rows.
 FOVEA_CALLED void ModifyScores(const QueryTile& t, const KeySpan& keys, const ScoreSteps& steps, size_t column) {
   if (column >= t.live) return;
-  const ModifierStep& step = *steps.modifier;
   float* const s = t.s + size_t(keys.begin) * t.columns + column;
   ScaleVectors(s, t.columns, keys.end - keys.begin, kLn2);
-  CallModifier(t, keys, step, step.modifier->scores, column, s, 1, ptrdiff_t(t.columns));
+  CallModifier(t, keys, *steps.modifier, false, column, s, 1, ptrdiff_t(t.columns));
   ScaleVectors(s, t.columns, keys.end - keys.begin, kLog2E);
 }

@@ -99,7 +99,7 @@ fovea_status check_buffers(const AttentionCall& call, const Most& most) {
     FOVEA_RETURN_IF_ERROR(buffers.add_list(call.kv_offsets(), sizeof(uint32_t), batch + 1));
   }
   FOVEA_RETURN_IF_ERROR(buffers.add_list(call.positions(), sizeof(int64_t), batch));
-  FOVEA_RETURN_IF_ERROR(add_block_map(buffers, call, most.queries));
+  if (call.block_map()) FOVEA_RETURN_IF_ERROR(add_block_map(buffers, call, most.queries));
   if (kHasAlibi) FOVEA_RETURN_IF_ERROR(buffers.add_list(call.alibi_slopes(), sizeof(float), d.q_heads));
   if (kHasSinks) FOVEA_RETURN_IF_ERROR(buffers.add_list(call.sinks(), sizeof(float), d.q_heads));
   if (call.key_center(0)) {
@@ -125,8 +125,8 @@ fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
   const bool none = m.kind == FOVEA_MASK_NONE, adds = !none && m.kind != FOVEA_MASK_BYTE;
   if (none == (m.data != nullptr) || (none && (m.kv_tokens || m.broadcast_keys))) return FOVEA_ERR_MASK;
   if (m.head_factors && !adds) return FOVEA_ERR_MASK;
-  if (m.at_end && (none || m.kv_tokens == 0)) return FOVEA_ERR_MASK;
-  if (m.at_end && m.kv_tokens > kv_tokens) return FOVEA_ERR_MASK;  // also FOVEA_MASK_COVERS_NONE
+  if (kHasBlockMaps && m.at_end && (none || m.kv_tokens == 0)) return FOVEA_ERR_MASK;
+  if (kHasBlockMaps && m.at_end && m.kv_tokens > kv_tokens) return FOVEA_ERR_MASK;  // FOVEA_MASK_COVERS_NONE, too
   return m.kv_tokens > kv_tokens && m.kv_tokens != FOVEA_MASK_COVERS_NONE ? FOVEA_ERR_MASK : FOVEA_OK;
 }
 
@@ -152,7 +152,7 @@ bool asks_for_what_is_left_out(const AttentionCall& call) {
   return a.alibi_slopes != call.alibi_slopes() || a.sinks != call.sinks() || (a.lse.data && !call.wants_lse()) ||
          (a.scores_stage != FOVEA_SCORES_NONE && !call.wants_scores()) || !mask_served(a.mask.kind) ||
          a.q_offsets != call.q_offsets() || a.kv_offsets != call.kv_offsets() || a.block_map != call.block_map() ||
-         a.modifier != call.modifier() || (a.mask.kind != FOVEA_MASK_NONE && a.mask.at_end && !call.mask_at_end());
+         a.modifier != call.modifier() || (!kHasBlockMaps && a.mask.at_end);
 }
 
 // Checks what the arguments ask for, alone and together, before options that are compiled out disappear from the call.
@@ -273,7 +273,9 @@ fovea_status check_attention(const AttentionCall& call) {
   Most most = {};
   FOVEA_RETURN_IF_ERROR(measure_entries(call, &most));
   FOVEA_RETURN_IF_ERROR(check_buffers(call, most));
-  FOVEA_RETURN_IF_ERROR(check_block_map(call, most.queries, call.kv_offsets() ? most.keys : call.kv_tokens()));
+  if (call.block_map()) {
+    FOVEA_RETURN_IF_ERROR(check_block_map(call, most.queries, call.kv_offsets() ? most.keys : call.kv_tokens()));
+  }
   return check_entries(call);
 }
 

@@ -22,7 +22,6 @@ FOVEA_INLINE VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fovea_scor
 FOVEA_CALLED void ModifyWeights(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column,
                                 bool hides) {
   if (column >= t.live) return;
-  const ModifierStep& step = *steps.modifier;
   float* const s = t.s + size_t(keys.begin) * t.columns + column;
   const uint32_t count = keys.end - keys.begin;
   uint64_t hidden[kLanes] = {};  // a bit for each key
@@ -31,7 +30,7 @@ FOVEA_CALLED void ModifyWeights(const QueryTile& t, const KeyTile& keys, const S
     for (size_t i = 0; i < kLanes && hides; ++i) hidden[i] |= uint64_t{at[i] == -kInfinity} << j;
     hn::StoreU(ScoreAtStage(t, column, hn::LoadU(kF, at), FOVEA_SCORES_SOFTMAX, hides), kF, at);
   }
-  CallModifier(t, keys, step, step.modifier->weights, column, s, 1, ptrdiff_t(t.columns));
+  CallModifier(t, keys, *steps.modifier, true, column, s, 1, ptrdiff_t(t.columns));
   for (uint32_t j = 0; j < count; ++j) {
     float* const at = s + j * t.columns;
     const VF weight = hn::LoadU(kF, at);
