@@ -492,6 +492,26 @@ const char* name(Change change) {
   return kNames[static_cast<int>(change)];
 }
 
+bool map_shows(const Shape& s, uint32_t query, uint32_t key) {
+  const auto scattered = [](uint32_t a, uint32_t b) {
+    return (a * 2654435761u ^ b * 2246822519u) * 3266489917u >> 16;
+  };
+  switch (s.blocks) {
+    case Blocks::kNone:
+    case Blocks::kAll: return true;
+    case Blocks::kSparse: {  // with edges, of each two listed blocks one has holes
+      const uint32_t block = (query / kBlockTokens * 16 + key / kBlockTokens) * 157 % 256;
+      return block < 62 && (!s.edges || block % 2 == 0 || scattered(query, key) % 4 != 0);
+    }
+    case Blocks::kDocuments: {  // with edges, the last eighth of each is padding
+      const uint32_t length = s.kv_tokens / 8;
+      return query / length == key / length && (!s.edges || key % length < length - length / 8);
+    }
+    case Blocks::kWindow: return key <= query && query - key < 128;
+  }
+  return true;
+}
+
 const char* name(GoalKind kind) {
   switch (kind) {
     case GoalKind::kNone: break;

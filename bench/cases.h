@@ -46,6 +46,10 @@ struct Shape {
   Change change = Change::kNone;
 };
 
+// What a block map shows. Without edges it lists all of a block of which it shows some.
+constexpr uint32_t kBlockTokens = 64;
+bool map_shows(const Shape& shape, uint32_t query, uint32_t key);
+
 // One softmax call.
 struct SoftmaxShape {
   uint32_t outer = 1, axis = 1, inner = 1;

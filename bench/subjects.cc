@@ -82,29 +82,8 @@ Array dense(T* data, size_t heads, size_t tokens, size_t dim) {
           static_cast<ptrdiff_t>(dim)};
 }
 
-// Block maps: what a query sees.
-constexpr uint32_t kBlockTokens = 64;
 constexpr uint32_t kFullTiles = 96;  // queries that fill whole tiles on every target
 uint32_t blocks_of(uint32_t tokens) { return (tokens + kBlockTokens - 1) / kBlockTokens; }
-
-uint32_t scattered(uint32_t a, uint32_t b) { return ((a * 2654435761u) ^ (b * 2246822519u)) * 3266489917u >> 16; }
-
-bool sees(const Shape& s, uint32_t query, uint32_t key) {
-  switch (s.blocks) {
-    case Blocks::kNone:
-    case Blocks::kAll: return true;
-    case Blocks::kSparse: {  // with edges, of each two listed blocks one has holes
-      const uint32_t block = scattered(query / kBlockTokens, key / kBlockTokens) % 1000;
-      return block < 240 && (!s.edges || block % 2 == 0 || scattered(query, key) % 4 != 0);
-    }
-    case Blocks::kDocuments: {  // with edges, the last eighth of each is padding
-      const uint32_t length = s.kv_tokens / 8;
-      return query / length == key / length && (!s.edges || key % length < length - length / 8);
-    }
-    case Blocks::kWindow: return key <= query && query - key < 128;
-  }
-  return true;
-}
 
 void change_nothing(void*, const fovea_score_block*) {}
 
@@ -260,7 +239,7 @@ fovea_status AttentionCall::make_map() {
   const Shape& s = shape_;
   if (s.edges) {
     for (uint32_t i = 0; i < s.q_tokens; ++i) {
-      for (uint32_t j = 0; j < s.kv_tokens; ++j) mask_byte_[size_t{i} * s.kv_tokens + j] = sees(s, i, j);
+      for (uint32_t j = 0; j < s.kv_tokens; ++j) mask_byte_[size_t{i} * s.kv_tokens + j] = map_shows(s, i, j);
     }
   }
   fovea_block_map_args args = {};
@@ -276,7 +255,7 @@ fovea_status AttentionCall::make_map() {
       const Shape& shape = *static_cast<const Shape*>(self);
       bool seen = false;
       for (uint32_t i = 0; i < block->queries; ++i) {
-        for (uint32_t j = 0; j < block->keys; ++j) seen = seen || sees(shape, block->first_query + i, block->first_key + j);
+        for (uint32_t j = 0; j < block->keys; ++j) seen = seen || map_shows(shape, block->first_query + i, block->first_key + j);
       }
       return seen ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_HIDDEN;
     };

@@ -49,6 +49,15 @@ uint64_t count_tiles(const Shape& s, const fovea_plan& plan) {
   return pairs * s.kv_heads * s.batch;
 }
 
+// Pairs of a query and a key that a block map shows.
+double pairs_shown(const Shape& s) {
+  double pairs = 0;
+  for (uint32_t query = 0; query < s.q_tokens; ++query) {
+    for (uint32_t key = 0; key < s.kv_tokens; ++key) pairs += map_shows(s, query, key);
+  }
+  return pairs;
+}
+
 // Two states are read and one is written, each element of it by a multiply-add.
 Work work_of_merge(const Shape& s, const fovea_plan& plan) {
   const double state_bytes = static_cast<double>(fovea_state_bytes(&plan, s.batch, s.q_tokens));
@@ -82,6 +91,7 @@ Work work_of(const Shape& s, const fovea_plan& plan) {
     lo = std::min(lo, v.lo);
     hi = std::max(hi, v.hi);
   }
+  if (s.blocks != Blocks::kNone) pairs = pairs_shown(s);
   const double heads = static_cast<double>(s.batch) * s.q_heads, kv_heads = static_cast<double>(s.batch) * s.kv_heads;
   const double dims = static_cast<double>(s.head_dim) + s.value_dim;
   const double kv_row = static_cast<double>(FOVEA_ROW_BYTES_(s.kv_dtype, s.head_dim)) +

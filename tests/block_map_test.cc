@@ -131,6 +131,17 @@ TEST_CASE("maps: the bits do not depend on workers, parts of the keys do not los
   }
 }
 
+TEST_CASE("maps: a last block with so few queries that another kernel would be for them", "[short]") {
+  for (uint32_t q_tokens = 9; q_tokens < 16; ++q_tokens) {
+    for (const Budget budget : {Budget::kNone, Budget::kHalf, Budget::kLeast}) {
+      Problem p = mapped(8);
+      p.q_tokens = q_tokens;
+      CHECK(run_on_all_targets(p, budget) == "");
+      CHECK(run_on_all_targets(p.with_integers(), budget) == "");
+    }
+  }
+}
+
 TEST_CASE("maps: a loader is asked for the tiles that are listed, and no other", "[short]") {
   Problem p = base();
   p.kv_kind = FOVEA_KV_LOAD;

@@ -85,6 +85,16 @@ struct Loading {
   }
 };
 
+// Changes each element, which the block must have.
+void halve(void*, const fovea_score_block* block) {
+  expect(block->rows > 0 && block->keys > 0 && block->keys <= FOVEA_KEY_TILE, "a block of no or too many elements");
+  for (uint32_t r = 0; r < block->rows; ++r) {
+    for (uint32_t k = 0; k < block->keys; ++k) {
+      block->data[static_cast<ptrdiff_t>(r) * block->row_stride + static_cast<ptrdiff_t>(k) * block->key_stride] *= 0.5f;
+    }
+  }
+}
+
 // Counts and strides of arguments, then memory for exactly that.
 class Arguments {
  public:
@@ -184,6 +194,10 @@ class Arguments {
     if (d_.kv_kind == FOVEA_KV_LOAD) a.kv.loader = &loader;
     if (bytes.flag()) a.executor = shuffler.executor();
     spoil(bytes, streams);
+    a.mask.at_end = bytes.below(4) == 1;
+    if (bytes.below(4) == 1) block_map(bytes);
+    modifier = {bytes.flag() ? halve : nullptr, bytes.flag() ? halve : nullptr, nullptr};
+    if (bytes.below(4) == 1) a.modifier = &modifier;
   }
 
   fovea_attention_args a{};
@@ -207,6 +221,8 @@ class Arguments {
   Shuffler shuffler;
   Loading loading;
   fovea_loader loader;
+  fovea_block_map map{};
+  fovea_modifier modifier{};
   uint32_t tokens_, blocks_;
 
   static uint32_t count(Bytes& bytes, uint32_t most) { return most < 200 ? bytes.below(most + 1) : bytes.below(200); }
@@ -270,6 +286,40 @@ class Arguments {
         uint32_t& page = table[static_cast<ptrdiff_t>(b) * a.kv.page_table_stride + column];
         page =
             bytes.below(64) == 1 ? word(bytes) : bytes.below(a.kv.pages < 255 ? a.kv.pages + (a.kv.pages == 0) : 255);
+      }
+    }
+  }
+  // Lists that rise, mostly, of numbers that exist.
+  void block_map(Bytes& bytes) {
+    map.q_block = bytes.below(16) == 1 ? word(bytes) : 1 + bytes.below(20);
+    map.kv_block = bytes.below(16) == 1 ? word(bytes) : 64 * (1 + bytes.below(2));
+    const uint64_t lists = map.q_block == 0 ? 0 : (uint64_t{a.q_tokens} + map.q_block - 1) / map.q_block;
+    const uint32_t keys = map.kv_block == 0 ? 0 : (a.kv_tokens + map.kv_block - 1) / map.kv_block;
+    map.head_stride = bytes.below(8) == 1 ? stride(bytes) : bytes.flag() ? 0 : static_cast<ptrdiff_t>(lists + 1);
+    map.batch_stride = bytes.below(8) == 1   ? stride(bytes)
+                       : bytes.flag()        ? 0
+                                             : static_cast<ptrdiff_t>((lists + 1) * d_.kv_heads);
+    auto* const list_offsets = static_cast<uint32_t*>(
+        memory.array(4, static_cast<size_t>(lists + 1), {a.batch, d_.kv_heads}, {map.batch_stride, map.head_stride}, false));
+    map.offsets = list_offsets;
+    map.block_count = bytes.below(40);
+    uint32_t last = 0;
+    map.blocks = numbers<uint32_t>(map.block_count, [&] {
+      if (bytes.below(64) == 1) return word(bytes);
+      last = last + 1 + bytes.below(2);
+      if (last > keys) last = 1;
+      return (last - 1) | (bytes.flag() ? FOVEA_BLOCK_ALL : 0);
+    });
+    a.block_map = &map;
+    if (!memory.complete || lists > 64) return;
+    for (uint32_t b = 0; b < a.batch; ++b) {
+      for (uint32_t h = 0; h < d_.kv_heads; ++h) {
+        uint32_t offset = bytes.below(8);
+        for (uint64_t r = 0; r <= lists; ++r) {
+          list_offsets[static_cast<ptrdiff_t>(b) * map.batch_stride + static_cast<ptrdiff_t>(h) * map.head_stride +
+                       static_cast<ptrdiff_t>(r)] = bytes.below(64) == 1 ? word(bytes) : offset;
+          offset = std::min(offset + bytes.below(3), map.block_count);
+        }
       }
     }
   }

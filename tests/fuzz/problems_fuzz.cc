@@ -91,6 +91,11 @@ void run(Bytes bytes) {
   const bool integers = bytes.flag();
   const auto or_i8 = [](fovea_dtype dtype) { return is_grouped(dtype) ? dtype : FOVEA_I8; };
   if (integers) p = p.with_integers(or_i8(p.key_dtype), or_i8(p.value_dtype));
+  p.mask_at_end = bytes.flag();
+  if (bytes.flag()) p.map_q_block = 1 + bytes.below(80), p.map_kv_block = 64 * (1 + bytes.below(3));
+  p.map_batch = bytes.flag(), p.map_heads = bytes.flag();
+  p.modify_scores = bytes.flag();
+  p.modify_weights = bytes.flag() && alone.key_split_tokens == 0;
   AttentionCase test(p);
   Outputs same;
   bool first = true;

@@ -574,14 +574,15 @@ fovea_status fovea_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* m
  * Each number is that of a block of keys, plus FOVEA_BLOCK_ALL where no query of the block needs the mask: there the mask is
  * not read. In the other listed blocks the mask decides, and where the call has none all keys are seen. Limits by
  * position, lengths and causal decide in all blocks, as ever; keys in blocks that are not listed are hidden.
- * Bits. They are the same as with a mask that hides the keys of all blocks that are not listed, as far as each row has
- * a tile of 64 keys of which it sees some. Time depends on shapes and maps alone.
+ * Bits. With portable_bits they are those of a mask that hides the same keys; without, blocks of few queries may take
+ * the kernel that is faster for them. Time depends on shapes and maps alone.
  * Served with all kinds of keys, and in streams where the state's next_key is a multiple of 64
  * (FOVEA_ERR_UNSUPPORTED); blocks are then counted from the first key of the push. fovea_block_map_make makes maps. */
 #define FOVEA_BLOCK_ALL 0x80000000u
 typedef struct fovea_block_map {
   uint32_t q_block;  /* queries in a block, at least 1, counted from the first of each entry; the last may have fewer.
-                        The queries of a block go through the kernel together: 32 or more fill its tiles */
+                        The queries of a block go through the kernel together. Where q_block times the query heads
+                        of a key head is a multiple of 48, tiles are full on every target */
   uint32_t kv_block; /* keys in a block: a multiple of 64 (FOVEA_ERR_MAP) */
   const uint32_t* offsets; /* [batch][kv_heads][blocks of queries + 1]: never fall, and end within block_count; the
                               blocks of queries are those of the longest entry */
@@ -667,7 +668,8 @@ typedef struct fovea_score_block {
  *            number of rows. Not in streams, and not with key_split_tokens (FOVEA_ERR_UNSUPPORTED).
  * Bits. Scores are multiplied by ln(2) before and by log2(e) behind: a function that changes nothing changes last
  * bits. Where its arithmetic has the same bits everywhere, so has the call, as fovea_attention promises.
- * Time. One call for each 64 keys and vector of rows. tests and bench/README.md, "Blocks", say what it costs. */
+ * Time. One call for each 64 keys and vector of rows. A function that does nothing costs 4 to 6 % of a call with
+ * head_dim 64 (bench/README.md, "Blocks and modifiers"). */
 typedef struct fovea_modifier {
   void (*scores)(void* self, const fovea_score_block* block);  /* optional */
   void (*weights)(void* self, const fovea_score_block* block); /* optional */

@@ -31,12 +31,14 @@ struct Cut {
   uint32_t blocks;  // groups of tiles that share key tiles; each is a task
 };
 
-Cut cut_of(const AttentionCall& call, uint32_t q_tokens) {
+// `together` queries go through the same kernel; the last block of an entry has fewer than that.
+Cut cut_of(const AttentionCall& call, uint32_t together, uint32_t q_tokens) {
   const fovea_plan& plan = call.plan;
+  const uint32_t group = plan.desc.q_heads / plan.desc.kv_heads;
   Cut cut;
-  cut.rows = plan.desc.q_heads / plan.desc.kv_heads * q_tokens;
+  cut.rows = group * q_tokens;
   // Weights are modified in the kernel for any number of rows.
-  cut.kernel = &kernel_for(plan, call.modifies_weights() ? UINT32_MAX : cut.rows);
+  cut.kernel = &kernel_for(plan, call.modifies_weights() ? UINT32_MAX : group * together);
   const uint32_t grain = row_grain(plan, *cut.kernel), tile_rows = cut.kernel->tile_rows;
   cut.grains = (cut.rows + grain - 1) / grain;
   cut.tiles = (cut.rows + tile_rows - 1) / tile_rows;
@@ -79,7 +81,7 @@ class Tasks {
   fovea_status run() {
     for (uint32_t entry = 0; entry < call_.batch(); ++entry) {
       const uint32_t count = call_.queries(entry).count, together = call_.queries_together(count);
-      cut_ = cut_of(call_, together);
+      cut_ = cut_of(call_, together, together);
       const uint32_t blocks = cut_.blocks * (count == together ? 1 : (count + together - 1) / together);
       if (blocks > blocks_) blocks_ = blocks;
       if (!call_.q_offsets()) break;
@@ -111,13 +113,13 @@ class Tasks {
     if (queries == 0) return FOVEA_OK;
     const uint32_t together = call_.queries_together(queries);
     uint32_t q_block = 0;
-    Cut cut = call_.q_offsets() ? cut_of(call_, together) : cut_;
+    Cut cut = call_.q_offsets() ? cut_of(call_, together, together) : cut_;
     if (together < queries) {
       q_block = block / cut.blocks;
       block %= cut.blocks;
       if (uint64_t(q_block) * together >= queries) return FOVEA_OK;  // an entry with fewer queries
       const uint32_t left = queries - q_block * together;
-      if (left < together) cut = cut_of(call_, left);
+      if (left < together) cut = cut_of(call_, together, left);
     }
     if (block >= cut.blocks) return FOVEA_OK;  // the same
 
