@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -357,6 +358,41 @@ struct LayerCache {
 };
 
 }  // namespace
+
+TEST_CASE("multihead: a block map and a modifier are those of its attention", "[short]") {
+  LayerProblem p;
+  p.batch = 2, p.q_tokens = 20, p.kv_tokens = 150, p.keys = LayerProblem::kCross;
+  for (const fovea_target target : targets()) {
+    LayerCase layer(p);
+    // Keys 64 to 127 are hidden from the first eight queries, by a mask and then by a map.
+    std::fill(layer.mask.begin(), layer.mask.end(), uint8_t{1});
+    for (size_t i = 0; i < 8; ++i) std::fill_n(layer.mask.begin() + static_cast<ptrdiff_t>(i * 150 + 64), 64, uint8_t{0});
+    layer.p.mask = true;
+    static const uint32_t offsets[] = {0, 2, 5, 8}, blocks[] = {0, 2, 0, 1, 2, 0, 1, 2};
+    const fovea_block_map map = {8, 64, offsets, 0, 0, blocks, 8};
+    layer.args.attention.block_map = &map;
+    REQUIRE(layer.run(target) == FOVEA_OK);
+    CHECK(layer.compare() == "");
+
+    // The function does what the mask did.
+    const fovea_modifier modifier = {[](void*, const fovea_score_block* block) {
+                                       for (uint32_t r = 0; r < block->rows; ++r) {
+                                         for (uint32_t k = 0; k < block->keys; ++k) {
+                                           const int64_t key = block->first_key + k;
+                                           if (block->tokens[r] >= 8 || key < 64 || key >= 128) continue;
+                                           block->data[static_cast<ptrdiff_t>(r) * block->row_stride +
+                                                       static_cast<ptrdiff_t>(k) * block->key_stride] =
+                                               -std::numeric_limits<float>::infinity();
+                                         }
+                                       }
+                                     },
+                                     nullptr, nullptr};
+    layer.args.attention.block_map = nullptr;
+    layer.args.attention.modifier = &modifier;
+    REQUIRE(layer.run(target) == FOVEA_OK);
+    CHECK(layer.compare() == "");
+  }
+}
 
 TEST_CASE("multihead: any two choices of shapes and options agree with plain loops", "[short][multihead]") {
   Levels factors;
@@ -757,6 +793,19 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
        [](LayerCase& c) { c.args.attention.mask = {FOVEA_MASK_F32, 2, c.args.y.data, 0, 0, 0, 0, nullptr, 0}; }},
       {"a mask in the workspace", FOVEA_ERR_OVERLAP,
        [](LayerCase& c) { c.args.attention.mask = {FOVEA_MASK_BYTE, 2, c.workspace.as<void>(), 0, 0, 0, 0, nullptr, 0}; }},
+      {"a block map in y", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) {
+         static fovea_block_map map;
+         map = {1, 64, static_cast<uint32_t*>(c.args.y.data), 0, 0, nullptr, 0};
+         c.args.attention.block_map = &map;
+       }},
+      {"a block map's blocks in the workspace", FOVEA_ERR_OVERLAP,
+       [](LayerCase& c) {
+         static const uint32_t offsets[16] = {};
+         static fovea_block_map map;
+         map = {1, 64, offsets, 0, 0, c.workspace.as<uint32_t>(), 1};
+         c.args.attention.block_map = &map;
+       }},
       {"rope's turns in the workspace", FOVEA_ERR_OVERLAP,
        [](LayerCase& c) {
          c.rope.turns = c.workspace.as<uint64_t>();

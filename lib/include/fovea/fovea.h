@@ -1692,8 +1692,8 @@ typedef struct fovea_multihead_args {
    * put it at 0. */
   const fovea_rope_args* rope;
 
-  /* lse, scores, mask, kv_lengths, positions, slopes, sinks, score_vector, dropout_seed and executor, as in
-   * fovea_attention. Set its struct_bytes too. Its batch, counts of tokens, out, q and kv are not read. slow_workspace
+  /* lse, scores, mask, block_map, modifier, kv_lengths, positions, slopes, sinks, score_vector, dropout_seed and
+   * executor, as in fovea_attention. Set its struct_bytes too. Its batch, counts of tokens, out, q and kv are not read. slow_workspace
    * and ragged batches are refused (FOVEA_ERR_UNSUPPORTED). Weights come out (scores) for each head; PyTorch's
    * nn.MultiheadAttention averages them over the heads unless average_attn_weights is false. */
   fovea_attention_args attention;

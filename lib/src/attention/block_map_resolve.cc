@@ -3,6 +3,7 @@
 #include "attention/block_map_resolve.h"
 
 #include "attention/block_map.h"
+#include "attention/resolve.h"
 #include "base/status.h"
 
 namespace fovea {
@@ -33,15 +34,14 @@ fovea_status check_lists(const fovea_block_map& map, const uint32_t* offsets, ui
 
 }  // namespace
 
-fovea_status add_block_map(Buffers& buffers, const AttentionCall& call, uint32_t queries) {
-  const fovea_block_map* const map = call.block_map();
-  if (!sizes_served(map->q_block, map->kv_block)) return FOVEA_ERR_MAP;
-  if (map->block_count > 0 && !map->blocks) return FOVEA_ERR_NULL;
-  const fovea_in offsets = {map->offsets, map->batch_stride, map->head_stride, 0};
-  const size_t lists = block_count(queries, map->q_block);
-  FOVEA_RETURN_IF_ERROR(
-      buffers.add_input(offsets, sizeof(uint32_t), call.batch(), call.desc.kv_heads, lists != 0, lists + 1));
-  return buffers.add_list(map->blocks, sizeof(uint32_t), map->block_count);
+fovea_status add_block_map(Buffers& buffers, const fovea_block_map& map, size_t batch, size_t kv_heads,
+                           uint32_t queries) {
+  if (!sizes_served(map.q_block, map.kv_block)) return FOVEA_ERR_MAP;
+  if (map.block_count > 0 && !map.blocks) return FOVEA_ERR_NULL;
+  const fovea_in offsets = {map.offsets, map.batch_stride, map.head_stride, 0};
+  const size_t lists = block_count(queries, map.q_block);
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(offsets, sizeof(uint32_t), batch, kv_heads, lists != 0, lists + 1));
+  return buffers.add_list(map.blocks, sizeof(uint32_t), map.block_count);
 }
 
 fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32_t keys) {

@@ -8,9 +8,8 @@
 
 namespace fovea {
 
-// Adds the arrays of a call's block map. The longest entry has this many queries.
-fovea_status add_block_map(Buffers& buffers, const AttentionCall& call, uint32_t queries);
-// Checks what stands in them, for blocks of this many keys.
+// Checks what stands in the arrays of a call's block map: the longest entry has this many queries, and blocks are of so
+// many keys.
 fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32_t keys);
 
 // The same for what makes a map; without its arrays, where only the blocks are counted.

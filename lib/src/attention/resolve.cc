@@ -99,7 +99,9 @@ fovea_status check_buffers(const AttentionCall& call, const Most& most) {
     FOVEA_RETURN_IF_ERROR(buffers.add_list(call.kv_offsets(), sizeof(uint32_t), batch + 1));
   }
   FOVEA_RETURN_IF_ERROR(buffers.add_list(call.positions(), sizeof(int64_t), batch));
-  if (call.block_map()) FOVEA_RETURN_IF_ERROR(add_block_map(buffers, call, most.queries));
+  if (call.block_map()) {
+    FOVEA_RETURN_IF_ERROR(add_block_map(buffers, *call.block_map(), batch, d.kv_heads, most.queries));
+  }
   if (kHasAlibi) FOVEA_RETURN_IF_ERROR(buffers.add_list(call.alibi_slopes(), sizeof(float), d.q_heads));
   if (kHasSinks) FOVEA_RETURN_IF_ERROR(buffers.add_list(call.sinks(), sizeof(float), d.q_heads));
   if (call.key_center(0)) {

@@ -156,6 +156,9 @@ fovea_status LayerCall::add_options(Buffers& buffers) const {
     const fovea_in vector = {a.score_vector, 0, a.score_vector_stride, 0};
     FOVEA_RETURN_IF_ERROR(buffers.add_input(vector, sizeof(float), 1, d_.kv_heads, 1, d_.head_dim));
   }
+  if (kHasBlockMaps && a.block_map) {
+    FOVEA_RETURN_IF_ERROR(add_block_map(buffers, *a.block_map, args_.batch, d_.kv_heads, args_.q_tokens));
+  }
   return add_mask(buffers, a.mask, args_.batch, d_.q_heads, args_.q_tokens, kv_tokens());
 }
 
