@@ -617,6 +617,151 @@ TEST_CASE("veneer: a lambda is an executor", "[veneer][short]") {
   CHECK(plan.run(args, workspace) == FOVEA_ERR_EXECUTOR);
 }
 
+TEST_CASE("veneer: a lambda makes a block map, as a function of C does", "[veneer][short]") {
+  fovea::BlockMapArgs args;
+  STATIC_REQUIRE(sizeof args == sizeof(fovea_block_map_args));
+  CHECK(args.struct_bytes == sizeof(fovea_block_map_args));
+  args.batch = 1, args.q_heads = args.kv_heads = 2, args.q_tokens = args.kv_tokens = 200;
+  args.q_block = args.kv_block = 64;
+  uint32_t offsets[2 * 5], blocks[32];
+  args.offsets = offsets, args.blocks = blocks, args.most_blocks = 32;
+
+  uint32_t asked = 0;
+  const auto causal = [&asked](const fovea_block& block) {
+    ++asked;
+    if (block.kv_head == 1 && block.first_key == 0) return FOVEA_BLOCK_HIDDEN;
+    if (block.first_key >= block.first_query + block.queries) return FOVEA_BLOCK_HIDDEN;
+    return block.first_key + block.keys <= block.first_query + 1 ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_MIXED;
+  };
+  CHECK(fovea::block_map_count(args, causal) == 10 + 6);
+  CHECK(asked == 2 * 4 * 4);
+  fovea_block_map map{};
+  REQUIRE(fovea::make_block_map(args, causal, map) == FOVEA_OK);
+  CHECK((map.offsets == offsets && map.blocks == blocks && map.block_count == 16));
+  const uint32_t want_offsets[] = {0, 1, 3, 6, 10, 10, 10, 11, 13, 16};
+  CHECK(std::equal(offsets, offsets + 10, want_offsets));
+  const uint32_t all = FOVEA_BLOCK_ALL;
+  const uint32_t want_blocks[] = {0,       all, 1, all,     all | 1, 2,       all,     all | 1,
+                                  all | 2, 3,   1, all | 1, 2,       all | 1, all | 2, 3};
+  CHECK(std::equal(blocks, blocks + 16, want_blocks));
+  args.most_blocks = 15;
+  CHECK(fovea::make_block_map(args, causal, map) == FOVEA_ERR_CAPACITY);
+
+  // By a mask: every query sees every second key.
+  std::vector<uint8_t> mask(200);
+  for (size_t j = 0; j < mask.size(); ++j) mask[j] = j % 2;
+  args.mask.data = mask.data();
+  CHECK(fovea::make_block_map(args, causal, map) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(fovea::block_map_count(args) == 2 * 4 * 4);
+  args.q_heads = args.kv_heads = 1, args.most_blocks = 16;
+  REQUIRE(fovea::make_block_map(args, map) == FOVEA_OK);
+  CHECK((map.head_stride == 0 && map.block_count == 16 && blocks[15] == 3));
+}
+
+TEST_CASE("veneer: a tree mask is that of C", "[veneer][short]") {
+  const int32_t parents[] = {-1, 0, 0, 2, -1};
+  uint8_t mask[5 * 6], c_mask[5 * 6];
+  std::memset(mask, 7, sizeof mask), std::memset(c_mask, 7, sizeof c_mask);
+  REQUIRE(fovea::tree_mask(parents, mask, 6) == FOVEA_OK);
+  REQUIRE(fovea_tree_mask(parents, 5, c_mask, 6) == FOVEA_OK);
+  CHECK(std::equal(mask, mask + 30, c_mask));
+  CHECK(fovea::tree_mask(parents, mask, 4) == FOVEA_ERR_STRIDE);
+}
+
+// A number that tells places apart.
+float number_of(const fovea::ScorePlace& at) {
+  return static_cast<float>(at.batch + 3 * at.head + 7 * at.token) + 0.5f * static_cast<float>(at.key) +
+         0.25f * static_cast<float>(at.position) + 0.125f * at.distance() - 64 * static_cast<float>(at.relative);
+}
+
+TEST_CASE("veneer: a modifier changes each element of a block, by its place, and nothing else", "[veneer][short]") {
+  constexpr uint32_t kMostRows = 19, kMostKeys = 21, kStride = 24;
+  uint32_t heads[kMostRows], tokens[kMostRows];
+  for (uint32_t r = 0; r < kMostRows; ++r) heads[r] = 4 + r % 3, tokens[r] = 2 + r / 3;
+  const fovea::ScoreModifier scores([](float x, const fovea::ScorePlace& at) { return 2 * x + number_of(at); });
+  const fovea::WeightModifier weights([](float x, const fovea::ScorePlace& at) { return 3 * x + number_of(at); });
+  const fovea::Modifier both([](float x, const fovea::ScorePlace&) { return x + 1; },
+                             [](float x, const fovea::ScorePlace&) { return x + 2; });
+  CHECK((scores.weights == nullptr && weights.scores == nullptr));
+
+  for (const bool rows_first : {false, true}) {
+    for (uint32_t rows = 1; rows <= kMostRows; ++rows) {
+      for (uint32_t keys = 1; keys <= kMostKeys; keys += rows % 4 + 1) {
+        INFO("rows " << rows << ", keys " << keys << ", rows first " << rows_first);
+        std::vector<float> data(kStride * kStride);
+        for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 13);
+        std::vector<float> want = data;
+        const ptrdiff_t row_stride = rows_first ? kStride : 1, key_stride = rows_first ? 1 : kStride;
+        for (uint32_t r = 0; r < rows; ++r) {
+          for (uint32_t k = 0; k < keys; ++k) {
+            float& x = want[r * static_cast<size_t>(row_stride) + k * static_cast<size_t>(key_stride)];
+            const int64_t key = 300 + k, position = 1000 + tokens[r];
+            const fovea::ScorePlace at = {5, heads[r], tokens[r], position, key, static_cast<int32_t>(key - position)};
+            x = 3 * (2 * x + number_of(at)) + number_of(at) + 3;
+          }
+        }
+        const fovea_score_block block = {data.data(), row_stride, key_stride, rows, keys, 5,
+                                         1,           heads,      tokens,     1000, 300,  0};
+        scores.scores(scores.self, &block);
+        weights.weights(weights.self, &block);
+        both.scores(both.self, &block);
+        both.weights(both.self, &block);
+        CHECK(data == want);
+      }
+    }
+  }
+}
+
+// Attention of as many queries as keys that stand from position 100 on, with these options.
+std::vector<float> attend_modified(uint32_t q_tokens, const float* slopes, const fovea_modifier* modifier) {
+  constexpr uint32_t kKeys = 150, kHeads = 2;
+  static float keys[kHeads * kKeys * kDim], q[sizeof keys / sizeof *keys];
+  for (size_t i = 0; i < kHeads * kKeys * kDim; ++i) q[i] = element(0, 0, 0, 0, i), keys[i] = element(1, 0, 0, 0, i);
+  fovea::AttentionDesc desc;
+  desc.q_heads = desc.kv_heads = kHeads;
+  desc.head_dim = desc.value_dim = kDim;
+  desc.max_batch = 1, desc.max_q_tokens = q_tokens, desc.max_kv_tokens = kKeys;
+  desc.causal = FOVEA_CAUSAL_POSITIONS;
+  const int64_t position = 100;
+  std::vector<float> out(size_t{q_tokens} * kHeads * kDim, 3e33f);
+  fovea::AttentionArgs args;
+  args.batch = 1, args.q_tokens = q_tokens, args.kv_tokens = kKeys;
+  args.q = fovea::heads_first(q, kHeads, q_tokens, kDim);
+  args.kv.keys = args.kv.values = fovea::heads_first(keys, kHeads, kKeys, kDim);
+  args.out = fovea::heads_first(out.data(), kHeads, q_tokens, kDim);
+  args.positions = &position, args.alibi_slopes = slopes, args.modifier = modifier;
+  fovea::Workspace<kDim> workspace;
+  fovea::Plan plan;
+  REQUIRE(plan.init(desc) == FOVEA_OK);
+  REQUIRE(plan.run(args, workspace) == FOVEA_OK);
+  return out;
+}
+
+TEST_CASE("veneer: ALiBi as a lambda is the option, and one of weights changes what it should", "[veneer][short]") {
+  const float slopes[] = {0.1f, 0.0125f};
+  const auto alibi = [&slopes](float x, const fovea::ScorePlace& at) { return x - slopes[at.head] * at.distance(); };
+  const auto halve = [](float x, const fovea::ScorePlace&) { return 0.5f * x; };
+  const fovea::ScoreModifier scores(alibi);
+  const fovea::WeightModifier weights(halve);
+  const fovea::Modifier both(alibi, halve);
+  for (const uint32_t q_tokens : {1u, 50u}) {
+    INFO(q_tokens << " queries");
+    const std::vector<float> plain = attend_modified(q_tokens, nullptr, nullptr);
+    const std::vector<float> want = attend_modified(q_tokens, slopes, nullptr);
+    const std::vector<float> by_lambda = attend_modified(q_tokens, nullptr, &scores);
+    const std::vector<float> halved = attend_modified(q_tokens, nullptr, &weights);
+    const std::vector<float> with_both = attend_modified(q_tokens, nullptr, &both);
+    float moved = 0;
+    for (size_t i = 0; i < want.size(); ++i) {
+      CHECK(std::fabs(by_lambda[i] - want[i]) < 1e-6f);
+      CHECK(std::fabs(halved[i] - 0.5f * plain[i]) < 1e-6f);
+      CHECK(std::fabs(with_both[i] - 0.5f * want[i]) < 1e-6f);
+      moved = std::max(moved, std::fabs(want[i] - plain[i]));
+    }
+    CHECK(moved > 0.01f);
+  }
+}
+
 TEST_CASE("veneer: a multi-head layer, and its cache", "[veneer][short]") {
   constexpr std::size_t kModel = 8, kSteps = 3;
   fovea::MultiheadDesc desc;
