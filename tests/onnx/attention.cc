@@ -63,6 +63,7 @@ fovea_mask_kind mask_kind_of(DType dtype) {
     case DType::kF16: return FOVEA_MASK_F16;
     case DType::kBf16: return FOVEA_MASK_BF16;
     case DType::kBool: return FOVEA_MASK_BYTE;
+    case DType::kF64:
     case DType::kI64: break;
   }
   throw Error("attn_mask of this type");

@@ -89,6 +89,7 @@ std::string op_in(const std::filesystem::path& folder) {
 
 Case read_case(const std::filesystem::path& folder) {
   Case result;
+  result.folder = folder;
   result.name = folder.filename().string();
   std::ifstream facts = open_facts(folder);
   for (std::string line; std::getline(facts, line);) {

@@ -7,7 +7,7 @@
 //     opset N                          the version of its definition
 //     rtol R                           optional: an output may differ by atol + rtol * |what it must be|
 //     atol A                           optional
-//     attr NAME VALUE                  an attribute that the case sets
+//     attr NAME VALUE                  an attribute that the case sets; of a graph its name: graph.h describes its file
 //     input SLOT NAME DTYPE SHAPE      the file input_SLOT_NAME.npy
 //     output SLOT NAME DTYPE SHAPE     the file output_SLOT_NAME.npy: what the operator must answer
 #ifndef FOVEA_TESTS_ONNX_CASE_H_
@@ -29,6 +29,7 @@ struct NamedTensor {
 };
 
 struct Case {
+  std::filesystem::path folder;
   std::string name;  // of the folder
   std::string op;
   int opset = 0;

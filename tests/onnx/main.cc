@@ -32,6 +32,7 @@ struct Operator {
 constexpr Operator kOperators[] = {
     {"Attention", run_attention},
     {"CausalConvWithState", run_causal_conv},
+    {"FlexAttention", run_flex_attention},
     {"LinearAttention", run_linear_attention},
     {"LogSoftmax", run_softmax},
     {"RMSNormalization", run_rms_normalization},

@@ -53,6 +53,7 @@ struct alignas(FOVEA_WORKSPACE_ALIGNMENT) Line {
 // Each throws Error for a case that it cannot express.
 void run_attention(const Case& test, fovea_target target, Verdict* verdict);
 void run_causal_conv(const Case& test, fovea_target target, Verdict* verdict);
+void run_flex_attention(const Case& test, fovea_target target, Verdict* verdict);
 void run_linear_attention(const Case& test, fovea_target target, Verdict* verdict);
 void run_rms_normalization(const Case& test, fovea_target target, Verdict* verdict);
 void run_rotary_embedding(const Case& test, fovea_target target, Verdict* verdict);

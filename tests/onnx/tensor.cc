@@ -83,6 +83,7 @@ size_t bytes_of(DType dtype) {
     case DType::kF32: return 4;
     case DType::kF16: return 2;
     case DType::kBf16: return 2;
+    case DType::kF64: return 8;
     case DType::kI64: return 8;
     case DType::kBool: return 1;
   }
@@ -118,6 +119,7 @@ DType dtype_from(const std::string& descr) {
   if (descr == "<f4") return DType::kF32;
   if (descr == "<f2") return DType::kF16;
   if (descr == "<V2") return DType::kBf16;  // what numpy writes of a type that it does not know itself
+  if (descr == "<f8") return DType::kF64;
   if (descr == "<i8") return DType::kI64;
   if (descr == "|b1") return DType::kBool;
   throw Error("elements of type " + descr);
@@ -149,6 +151,10 @@ Tensor read_npy(const std::filesystem::path& path) {
   }
   tensor.bytes = copy_elements<uint8_t>(data, count * bytes_of(tensor.dtype));
   if (tensor.is_float()) tensor.floats = widen(tensor.dtype, data, count);
+  if (tensor.dtype == DType::kF64) {
+    const std::vector<double> doubles = copy_elements<double>(data, count);
+    tensor.floats.assign(doubles.begin(), doubles.end());
+  }
   if (tensor.dtype == DType::kI64) tensor.ints = copy_elements<int64_t>(data, count);
   return tensor;
 }
