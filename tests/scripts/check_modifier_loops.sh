@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The loops of fovea.hpp around a lambda become vectors, with -O2 too: check_modifier_loops.sh <C++ compiler> <source>
+# ALiBi's instructions, on eight floats, have to be there for both loops, by rows and by keys. Exit code 77 where g++ is
+# older than 12, which makes no vectors of any loop with -O2.
+set -eu
+compiler=$1 source=$2
+case $("$compiler" --version) in
+  *clang*) ;;
+  *) [ "$("$compiler" -dumpversion | cut -d . -f 1)" -ge 12 ] || exit 77 ;;
+esac
+assembly=$("$compiler" -std=c++17 -O2 -mavx2 -mfma -I "$source/lib/include" -x c++ -S -o - - <<'SOURCE'
+#include "fovea/fovea.hpp"
+void call(const fovea_modifier& modifier);
+void call_with_alibi(const float* slopes) {
+  call(fovea::ScoreModifier([slopes](float score, const fovea::ScorePlace& at) {
+    return score - slopes[at.head] * at.distance();
+  }));
+}
+SOURCE
+)
+failures=0
+for instruction in 'vpsubd|vpaddd' 'vcvtdq2ps' 'vfn?m(add|sub)[0-9]*ps'; do
+  count=$(echo "$assembly" | grep -cE "($instruction).*ymm" || true)
+  echo "$instruction: $count times"
+  [ "$count" -ge 2 ] || failures=$((failures + 1))
+done
+[ $failures = 0 ]
