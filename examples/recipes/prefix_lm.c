@@ -1,19 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A prefix language model (Raffel et al., arXiv 1910.10683, section 3.2.1): the tokens of the prefix see one another,
- * those behind it all that is before them. The queries are cut at the prefix into two batch entries over the same keys,
- * with a batch_stride of 0: to the first there are only the keys of the prefix, and it sits so far back that it sees
- * all of them. No pair that is hidden costs more than the causal limit alone would. */
+ * those behind it all that is before them. In two ways.
+ *
+ * One sequence: the queries are cut at the prefix into two batch entries over the same keys, with a batch_stride of 0:
+ * to the first there are only the keys of the prefix, and it sits so far back that it sees all of them. No pair that
+ * is hidden costs more than the causal limit alone would, and there is no mask.
+ *
+ * A batch in which each sequence has a prefix of its own: a block map skips what no query of a block sees, and a byte
+ * mask is read along the diagonal alone. */
 #include "recipe.h"
 
-enum { HEADS = 4, DIM = 16, TOKENS = 200, PREFIX = 70, TOKEN = HEADS * DIM };
+enum { HEADS = 4, DIM = 16, TOKENS = 200, BATCH = 2, BLOCK = 64, BLOCKS = (TOKENS + BLOCK - 1) / BLOCK };
+enum { TOKEN = HEADS * DIM, SEQUENCE = TOKENS * TOKEN };
+
+static const uint32_t prefixes[BATCH] = {70, 140};
 
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
-static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
+static float q[BATCH][TOKENS][HEADS][DIM], keys[BATCH][TOKENS][HEADS][DIM], values[BATCH][TOKENS][HEADS][DIM];
+static float out[BATCH][TOKENS][HEADS][DIM];
+static uint8_t mask[BATCH][TOKENS][TOKENS];
+static uint32_t offsets[BATCH][BLOCKS + 1], blocks[BATCH * BLOCKS * BLOCKS];
 
-static void attend(void) {
-  static const uint32_t q_offsets[] = {0, PREFIX, TOKENS}, kv_lengths[] = {PREFIX, TOKENS};
-  static const int64_t positions[] = {PREFIX, PREFIX};
+static int sees(uint32_t sequence, uint32_t query, uint32_t key) { return key <= query || key < prefixes[sequence]; }
+
+static void attend_to_first(void) {
+  const uint32_t q_offsets[] = {0, prefixes[0], TOKENS}, kv_lengths[] = {prefixes[0], TOKENS};
+  const int64_t positions[] = {prefixes[0], prefixes[0]};
   const fovea_attention_desc desc = {
       .struct_bytes = sizeof desc,
       .q_heads = HEADS,
@@ -40,16 +53,81 @@ static void attend(void) {
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 
-int main(void) {
-  RECIPE_FILL(q), RECIPE_FILL(keys), RECIPE_FILL(values);
-  attend();
+/* A block is hidden where its last query does not see its first key, seen where its first query sees its last key. */
+static fovea_block_kind classify(void* self, const fovea_block* block) {
+  (void)self;
+  const uint32_t last_query = block->first_query + block->queries - 1, last_key = block->first_key + block->keys - 1;
+  if (!sees(block->batch, last_query, block->first_key)) return FOVEA_BLOCK_HIDDEN;
+  return sees(block->batch, block->first_query, last_key) ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_MIXED;
+}
+
+static void attend_to_batch(void) {
+  const fovea_block_map_args map_args = {
+      .struct_bytes = sizeof map_args,
+      .batch = BATCH,
+      .q_heads = 1,
+      .kv_heads = 1,
+      .q_tokens = TOKENS,
+      .kv_tokens = TOKENS,
+      .q_block = BLOCK,
+      .kv_block = BLOCK,
+      .classify = classify,
+      .offsets = offsets[0],
+      .blocks = blocks,
+      .most_blocks = BATCH * BLOCKS * BLOCKS,
+  };
+  fovea_block_map map;
+  recipe_check(fovea_block_map_make(&map_args, &map), "fovea_block_map_make");
+  const fovea_attention_desc desc = {
+      .struct_bytes = sizeof desc,
+      .q_heads = HEADS,
+      .kv_heads = HEADS,
+      .head_dim = DIM,
+      .value_dim = DIM,
+      .max_batch = BATCH,
+      .max_q_tokens = TOKENS,
+      .max_kv_tokens = TOKENS,
+  };
+  const fovea_attention_args args = {
+      .struct_bytes = sizeof args,
+      .batch = BATCH,
+      .q_tokens = TOKENS,
+      .kv_tokens = TOKENS,
+      .q = {q, SEQUENCE, DIM, TOKEN},
+      .out = {out, SEQUENCE, DIM, TOKEN},
+      .kv = {.keys = {keys, SEQUENCE, DIM, TOKEN}, .values = {values, SEQUENCE, DIM, TOKEN}},
+      .mask = {.kind = FOVEA_MASK_BYTE, .data = mask, .batch_stride = TOKENS * TOKENS, .q_stride = TOKENS},
+      .block_map = &map,
+  };
+  recipe_attend(&desc, &args, workspace, sizeof workspace);
+}
+
+static double difference(uint32_t sequences) {
   const recipe_rows rows = {DIM, TOKEN, 1 / sqrt(DIM)};
   double worst = 0, bias[TOKENS];
-  for (int h = 0; h < HEADS; ++h) {
-    for (int i = 0; i < TOKENS; ++i) {
-      for (int j = 0; j < TOKENS; ++j) bias[j] = j <= i || j < PREFIX ? 0 : -INFINITY;
-      recipe_worst(&worst, recipe_difference(&rows, out[i][h], q[i][h], keys[0][h], values[0][h], bias, TOKENS));
+  for (uint32_t b = 0; b < sequences; ++b) {
+    for (uint32_t i = 0; i < TOKENS; ++i) {
+      for (uint32_t j = 0; j < TOKENS; ++j) bias[j] = sees(b, i, j) ? 0 : -INFINITY;
+      for (int h = 0; h < HEADS; ++h) {
+        recipe_worst(&worst,
+                     recipe_difference(&rows, out[b][i][h], q[b][i][h], keys[b][0][h], values[b][0][h], bias, TOKENS));
+      }
     }
   }
-  return recipe_verdict("prefix_lm", "70 of 200 tokens are the prefix, in one call without a mask", worst);
+  return worst;
+}
+
+int main(void) {
+  RECIPE_FILL(q), RECIPE_FILL(keys), RECIPE_FILL(values);
+  for (uint32_t b = 0; b < BATCH; ++b) {
+    for (uint32_t i = 0; i < TOKENS; ++i) {
+      for (uint32_t j = 0; j < TOKENS; ++j) mask[b][i][j] = (uint8_t)sees(b, i, j);
+    }
+  }
+  attend_to_first();
+  double worst = difference(1);
+  attend_to_batch();
+  recipe_worst(&worst, difference(BATCH));
+  return recipe_verdict("prefix_lm", "70 of 200 tokens without a mask, and a batch of two prefixes by a block map",
+                        worst);
 }

@@ -28,6 +28,23 @@ static inline void recipe_attend(const fovea_attention_desc* desc, const fovea_a
   recipe_check(fovea_attention(&plan, args, workspace, workspace_bytes), "fovea_attention");
 }
 
+/* Where a score or a weight stands: the query's head, its position, and the key. */
+typedef struct recipe_place {
+  uint32_t head;
+  int64_t query, key;
+} recipe_place;
+
+/* Changes each element of a block that a modifier gets. */
+static inline void recipe_change(const fovea_score_block* block, float (*change)(float x, recipe_place at)) {
+  for (uint32_t r = 0; r < block->rows; ++r) {
+    recipe_place at = {block->heads[r], block->first_position + block->tokens[r], block->first_key};
+    for (uint32_t k = 0; k < block->keys; ++k, ++at.key) {
+      float* const x = &block->data[(ptrdiff_t)r * block->row_stride + (ptrdiff_t)k * block->key_stride];
+      *x = change(*x, at);
+    }
+  }
+}
+
 /* Numbers from -1 to 1, the same on every machine. */
 static inline void recipe_fill(float* numbers, size_t count) {
   static uint32_t state = 1;
@@ -45,28 +62,49 @@ typedef struct recipe_rows {
   double scale; /* of a score */
 } recipe_rows;
 
-/* The largest difference of out[dim] from softmax(scale * q k + bias) v over `count` keys, at most 1024. A bias of
- * -INFINITY hides a key. Where all are hidden, out should be 0. */
-static inline double recipe_difference(const recipe_rows* rows, const float* out, const float* q, const float* keys,
-                                       const float* values, const double* bias, int count) {
-  double weights[1024], sum = 0, largest = -INFINITY, worst = 0;
+/* One query's scores of `count` keys. */
+static inline void recipe_scores(const recipe_rows* rows, const float* q, const float* keys, int count,
+                                 double* scores) {
   for (int j = 0; j < count; ++j) {
     double dot = 0;
     for (int d = 0; d < rows->dim; ++d) dot += (double)q[d] * keys[j * rows->stride + d];
-    weights[j] = rows->scale * dot + bias[j];
-    if (weights[j] > largest) largest = weights[j];
+    scores[j] = rows->scale * dot;
   }
+}
+
+/* Scores become weights. One of -INFINITY hides its key; where all are hidden, the weights are 0. */
+static inline void recipe_softmax(double* scores, int count) {
+  double largest = -INFINITY, sum = 0;
+  for (int j = 0; j < count; ++j) largest = scores[j] > largest ? scores[j] : largest;
   for (int j = 0; j < count; ++j) {
-    weights[j] = bias[j] == -INFINITY ? 0 : exp(weights[j] - largest);
-    sum += weights[j];
+    scores[j] = scores[j] == -INFINITY ? 0 : exp(scores[j] - largest);
+    sum += scores[j];
   }
+  for (int j = 0; j < count && sum > 0; ++j) scores[j] /= sum;
+}
+
+/* The largest difference of out[dim] from the weighted sum of `count` values. */
+static inline double recipe_off(const recipe_rows* rows, const float* out, const float* values, int count,
+                                const double* weights) {
+  double worst = 0;
   for (int d = 0; d < rows->dim; ++d) {
     double want = 0;
     for (int j = 0; j < count; ++j) want += weights[j] * values[j * rows->stride + d];
-    const double off = fabs(out[d] - (sum > 0 ? want / sum : 0));
+    const double off = fabs(out[d] - want);
     if (!(off <= worst)) worst = off; /* a NaN too */
   }
   return worst;
+}
+
+/* The same from softmax(scale * q k + bias) v over `count` keys, at most 1024. A bias of -INFINITY hides a key. Where
+ * all are hidden, out should be 0. */
+static inline double recipe_difference(const recipe_rows* rows, const float* out, const float* q, const float* keys,
+                                       const float* values, const double* bias, int count) {
+  double weights[1024];
+  recipe_scores(rows, q, keys, count, weights);
+  for (int j = 0; j < count; ++j) weights[j] += bias[j];
+  recipe_softmax(weights, count);
+  return recipe_off(rows, out, values, count, weights);
 }
 
 static inline void recipe_worst(double* worst, double off) {

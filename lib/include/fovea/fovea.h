@@ -726,7 +726,7 @@ typedef struct fovea_loader {
  *             a token that is gone is refused (FOVEA_ERR_RING), unless hide_gone is set.
  *   paged     a pool [pages][kv_heads][page_tokens][dim]: batch_stride steps from page to page. Token j of entry b is
  *             row j % page_tokens of page page_table[b * page_table_stride + j / page_tokens]. Pages may overlap, and
- *             may be blocks of plain arrays: examples/recipes/block_sparse.c, neighbourhood.c and cache_batch_idx.c.
+ *             may be blocks of plain arrays: examples/recipes/neighbourhood.c and cache_batch_idx.c.
  *   load      no arrays: loader brings them. */
 typedef struct fovea_kv_source {
   fovea_in keys, values;

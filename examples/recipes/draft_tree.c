@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Trees of drafts (Miao et al., SpecInfer, arXiv 2305.09781; Cai et al., Medusa, arXiv 2401.10774): a small model
+ * guesses how a text may go on, in several ways that share beginnings, and the large one checks all guesses in one
+ * call. Each guess is a query and the key behind the context; it sees the context, its ancestors and itself. The mask
+ * has a line and a column for each guess alone: with at_end it covers the last keys of each entry, however long its
+ * context is. */
+#include "recipe.h"
+
+enum { BATCH = 2, HEADS = 4, KV_HEADS = 2, DIM = 32, MOST = 300, DRAFTS = 7 };
+
+static const uint32_t contexts[BATCH] = {250, 90}, lengths[BATCH] = {250 + DRAFTS, 90 + DRAFTS};
+/* Of two texts: the parent of each guess, -1 for one that follows the context. */
+static const int32_t parents[BATCH][DRAFTS] = {{-1, -1, 0, 0, 1, 2, 5}, {-1, 0, 1, 1, 0, 4, -1}};
+
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static float keys[BATCH][KV_HEADS][MOST][DIM], values[BATCH][KV_HEADS][MOST][DIM];
+static float q[BATCH][HEADS][DRAFTS][DIM], out[BATCH][HEADS][DRAFTS][DIM];
+
+static void attend(void) {
+  uint8_t masks[BATCH][DRAFTS][DRAFTS];
+  for (int b = 0; b < BATCH; ++b) {
+    recipe_check(fovea_tree_mask(parents[b], DRAFTS, masks[b][0], DRAFTS), "fovea_tree_mask");
+  }
+  const fovea_attention_desc desc = {
+      .struct_bytes = sizeof desc,
+      .q_heads = HEADS,
+      .kv_heads = KV_HEADS,
+      .head_dim = DIM,
+      .value_dim = DIM,
+      .max_batch = BATCH,
+      .max_q_tokens = DRAFTS,
+      .max_kv_tokens = MOST,
+  };
+  const fovea_attention_args args = {
+      .struct_bytes = sizeof args,
+      .batch = BATCH,
+      .q_tokens = DRAFTS,
+      .kv_tokens = MOST,
+      .kv_lengths = lengths,
+      .q = {q, HEADS * DRAFTS * DIM, DRAFTS * DIM, DIM},
+      .out = {out, HEADS * DRAFTS * DIM, DRAFTS * DIM, DIM},
+      .kv = {.keys = {keys, KV_HEADS * MOST * DIM, MOST * DIM, DIM},
+             .values = {values, KV_HEADS * MOST * DIM, MOST * DIM, DIM}},
+      .mask = {.kind = FOVEA_MASK_BYTE,
+               .data = masks,
+               .batch_stride = DRAFTS * DRAFTS,
+               .q_stride = DRAFTS,
+               .kv_tokens = DRAFTS,
+               .at_end = 1},
+  };
+  recipe_attend(&desc, &args, workspace, sizeof workspace);
+}
+
+int main(void) {
+  RECIPE_FILL(q), RECIPE_FILL(keys), RECIPE_FILL(values);
+  attend();
+  const recipe_rows rows = {DIM, DIM, 1 / sqrt(DIM)};
+  double worst = 0;
+  for (int b = 0; b < BATCH; ++b) {
+    for (int i = 0; i < DRAFTS; ++i) {
+      double bias[MOST];
+      for (uint32_t j = 0; j < lengths[b]; ++j) bias[j] = j < contexts[b] ? 0 : -INFINITY;
+      for (int seen = i; seen >= 0; seen = parents[b][seen]) bias[contexts[b] + (uint32_t)seen] = 0;
+      for (int h = 0; h < HEADS; ++h) {
+        const int kv = h / (HEADS / KV_HEADS);
+        recipe_worst(&worst, recipe_difference(&rows, out[b][h][i], q[b][h][i], keys[b][kv][0], values[b][kv][0], bias,
+                                               (int)lengths[b]));
+      }
+    }
+  }
+  return recipe_verdict("draft_tree", "trees of 7 guesses behind texts of 250 and 90 tokens, by masks of 7 x 7", worst);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The shifted windows of Swin (Liu et al., arXiv 2103.14030): a picture is cut into windows, each pixel sees those of
+ * its window, and each score gets a number by head and by how far the two pixels lie apart. Every other layer's
+ * windows are shifted by half their size. So that they stay whole, the picture is first rolled by as much: then a
+ * window at its end holds pixels of two or four sides of the picture, which do not see each other.
+ *
+ * Tokens lie in the order of the rolled windows, a window is a block of a block map, and a modifier adds the number,
+ * or hides what is of another side. It is called for the pairs of a window alone: there is no array of pairs. */
+#include "recipe.h"
+
+enum { HEADS = 2, DIM = 16, WINDOW = 8, SHIFT = WINDOW / 2, ACROSS = 3, SIDE = ACROSS * WINDOW, TOKEN = HEADS * DIM };
+enum { IN_WINDOW = WINDOW * WINDOW, WINDOWS = ACROSS * ACROSS, TOKENS = SIDE * SIDE, APART = 2 * WINDOW - 1 };
+
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
+static float table[APART][APART][HEADS]; /* what the model has learnt */
+
+/* Where a token lies in the picture as it was. */
+typedef struct pixel {
+  int y, x;
+} pixel;
+static pixel pixel_of(int64_t token) {
+  const int window = (int)token / IN_WINDOW, inside = (int)token % IN_WINDOW;
+  const int y = window / ACROSS * WINDOW + inside / WINDOW, x = window % ACROSS * WINDOW + inside % WINDOW;
+  return (pixel){(y + SHIFT) % SIDE, (x + SHIFT) % SIDE};
+}
+
+/* Pixels of one window are of one side where they lie less than a window apart. */
+static float bias_or_hide(float score, recipe_place at) {
+  const pixel a = pixel_of(at.query), b = pixel_of(at.key);
+  const int y = a.y - b.y, x = a.x - b.x;
+  if (abs(y) >= WINDOW || abs(x) >= WINDOW) return -INFINITY;
+  return score + table[y + WINDOW - 1][x + WINDOW - 1][at.head];
+}
+static void modify(void* self, const fovea_score_block* block) { (void)self, recipe_change(block, bias_or_hide); }
+
+static void attend(void) {
+  uint32_t offsets[WINDOWS + 1], blocks[WINDOWS];
+  for (uint32_t w = 0; w < WINDOWS; ++w) offsets[w] = w, blocks[w] = w; /* each sees itself */
+  offsets[WINDOWS] = WINDOWS;
+  const fovea_block_map map = {
+      .q_block = IN_WINDOW, .kv_block = IN_WINDOW, .offsets = offsets, .blocks = blocks, .block_count = WINDOWS};
+  const fovea_modifier modifier = {.scores = modify};
+  const fovea_attention_desc desc = {
+      .struct_bytes = sizeof desc,
+      .q_heads = HEADS,
+      .kv_heads = HEADS,
+      .head_dim = DIM,
+      .value_dim = DIM,
+      .max_batch = 1,
+      .max_q_tokens = TOKENS,
+      .max_kv_tokens = TOKENS,
+  };
+  const fovea_attention_args args = {
+      .struct_bytes = sizeof args,
+      .batch = 1,
+      .q_tokens = TOKENS,
+      .kv_tokens = TOKENS,
+      .q = {q, 0, DIM, TOKEN},
+      .out = {out, 0, DIM, TOKEN},
+      .kv = {.keys = {keys, 0, DIM, TOKEN}, .values = {values, 0, DIM, TOKEN}},
+      .block_map = &map,
+      .modifier = &modifier,
+  };
+  recipe_attend(&desc, &args, workspace, sizeof workspace);
+}
+
+/* In the picture as it was, shifted windows begin half a window before its edge. */
+static double bias_of(pixel a, pixel b, int head) {
+  const int y = a.y - b.y, x = a.x - b.x;
+  const int same_rows = (a.y + SHIFT) / WINDOW == (b.y + SHIFT) / WINDOW;
+  const int same_columns = (a.x + SHIFT) / WINDOW == (b.x + SHIFT) / WINDOW;
+  return same_rows && same_columns ? table[y + WINDOW - 1][x + WINDOW - 1][head] : -INFINITY;
+}
+
+int main(void) {
+  RECIPE_FILL(q), RECIPE_FILL(keys), RECIPE_FILL(values), RECIPE_FILL(table);
+  attend();
+  const recipe_rows rows = {DIM, TOKEN, 1 / sqrt(DIM)};
+  double worst = 0, bias[TOKENS];
+  for (int h = 0; h < HEADS; ++h) {
+    for (int i = 0; i < TOKENS; ++i) {
+      for (int j = 0; j < TOKENS; ++j) bias[j] = bias_of(pixel_of(i), pixel_of(j), h);
+      recipe_worst(&worst, recipe_difference(&rows, out[i][h], q[i][h], keys[0][h], values[0][h], bias, TOKENS));
+    }
+  }
+  return recipe_verdict("shifted_windows", "windows of 8 x 8 in 24 x 24 pixels, by a block map and a modifier", worst);
+}
