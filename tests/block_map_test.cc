@@ -4,7 +4,9 @@
 // maps are made from masks and functions, and wrong ones refused. Masks at the end of the keys, and trees of drafts.
 // That maps agree with the reference beside any other option is shown in attention_pairs_test.cc and sources_test.cc.
 #include <algorithm>
+#include <cstring>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -314,6 +316,27 @@ TEST_CASE("maps: what is wrong with one has its status, and nothing is written",
   }
 }
 
+TEST_CASE("maps: offsets of ragged entries are looked at before a map that goes by them", "[short]") {
+  Problem p;
+  p.q_tokens = 6, p.kv_tokens = 9;
+  AttentionCase test(p);
+  test.desc.max_batch = 2, test.desc.max_q_tokens = 4000;
+  REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+  const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
+  const uint32_t q_offsets[] = {0, 4000, 6};
+  test.args.batch = 2, test.args.q_tokens = 4000;
+  test.args.q_offsets = q_offsets;
+  Guarded offsets(4 * sizeof(uint32_t), sizeof(uint32_t), Placement::kEnd);
+  std::fill_n(offsets.as<uint32_t>(), 4, 0u);
+  const fovea_block_map map = {1, 64, offsets.as<uint32_t>(), 0, 0, nullptr, 0};
+  test.args.block_map = &map;
+  test.fill_outputs();
+  // What is behind the four offsets may be a buffer of the call.
+  const fovea_status status = fovea_attention(&test.plan, &test.args, workspace.as<void>(), workspace.bytes());
+  CHECK((status == FOVEA_ERR_LENGTH || status == FOVEA_ERR_OVERLAP));
+  CHECK(test.outputs_untouched());
+}
+
 TEST_CASE("maps: lists that entries and heads do not share are looked at, each", "[short]") {
   AttentionCase test(base());
   std::vector<uint32_t> offsets, blocks;
@@ -471,6 +494,9 @@ TEST_CASE("map makers: what is wrong has its status, and nothing is written", "[
            return enum_of<fovea_block_kind>(block->first_query == 64 ? 3 : 1);
          };
        }},
+      {"more queries than there may be", FOVEA_ERR_SIZE,
+       [](MapMaker& m) { m.args.q_tokens = 0xffffffffu, m.args.q_block = 1, m.args.offsets = nullptr; }},
+      {"more keys than there may be", FOVEA_ERR_SIZE, [](MapMaker& m) { m.args.kv_tokens = 0xffffffffu; }},
       {"a kind of -1", FOVEA_ERR_ENUM,
        [](MapMaker& m) {
          m.args.classify = [](void*, const fovea_block*) { return enum_of<fovea_block_kind>(kNegative); };
@@ -555,6 +581,50 @@ TEST_CASE("masks at the end: the same bits as a mask of all keys that shows the 
           }
         }
       }
+    }
+  }
+}
+
+TEST_CASE("masks at the end: before them keys are seen whatever their head's factor", "[short]") {
+  for (const uint32_t q_tokens : {1u, 20u}) {
+    Problem p = base();
+    p.q_tokens = q_tokens;
+    p.mask = FOVEA_MASK_F32, p.mask_at_end = true;
+    AttentionCase test(p);
+    const std::vector<float> infinite(4, std::numeric_limits<float>::infinity());
+    std::fill_n(test.mask_f32(), test.mask_elements(), -0.001f);  // -inf with the factor
+    test.args.mask.head_factors = infinite.data();
+    CHECK(run_on_all_targets(test) == "");
+  }
+}
+
+TEST_CASE("masks at the end: in a push they are at the end of its keys", "[short][stream]") {
+  for (const uint32_t q_tokens : {1u, 20u}) {
+    Problem p = base();
+    p.q_tokens = q_tokens;
+    p.layout = Layout::kTokensFirst;
+    p.mask = FOVEA_MASK_BYTE, p.mask_at_end = true;
+    AttentionCase test(p);
+    for (const fovea_target target : targets()) {
+      REQUIRE(test.run({target, Budget::kNone, true}) == "");
+      const std::vector<float> out = test.out();
+      fovea_attention_desc d = test.desc;
+      d.target = target, d.portable_bits = 1;
+      fovea_plan plan{};
+      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+      const Guarded workspace(plan.workspace_bytes, 64, Placement::kEnd);
+      const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
+      const Guarded memory((bytes + 63) / 64 * 64, 64, Placement::kEnd);
+      auto* const state = memory.as<fovea_state>();
+      REQUIRE(fovea_stream_begin(&plan, state, bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
+      for (const Piece piece : {Piece{0, 64}, Piece{64, 300}}) {
+        PieceArgs part(test, piece);
+        part.args.mask = piece.begin == 0 ? fovea_mask{} : test.args.mask;
+        REQUIRE(fovea_stream_push(&plan, state, &part.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      }
+      test.fill_outputs();
+      REQUIRE(fovea_stream_end(&plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      CHECK(same_bits(test.out(), out));
     }
   }
 }

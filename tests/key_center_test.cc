@@ -171,6 +171,34 @@ TEST_CASE("smoothed keys: a softmax alone does not see the centre, and need not 
   }
 }
 
+TEST_CASE("smoothed keys: a modifier of scores sees the centre", "[short]") {
+  for (const uint32_t q_tokens : {1u, 19u}) {
+    Problem p = problem(q_tokens);
+    p.softcap = 2.0f;
+    Centered test(p);
+    test.expected();
+    test.desc.softcap = 0;
+    const fovea_modifier softcap = {[](void*, const fovea_score_block* block) {
+                                      for (uint32_t r = 0; r < block->rows; ++r) {
+                                        for (uint32_t k = 0; k < block->keys; ++k) {
+                                          float& x = block->data[static_cast<ptrdiff_t>(r) * block->row_stride +
+                                                                 static_cast<ptrdiff_t>(k) * block->key_stride];
+                                          x = 2.0f * std::tanh(x / 2.0f);
+                                        }
+                                      }
+                                    },
+                                    nullptr, nullptr};
+    test.args.modifier = &softcap;
+    for (const fovea_target target : p.targets()) {
+      const std::string failed = test.run_unchecked({target});
+      CHECK((failed.empty() ? test.compare() : failed) == "");
+    }
+    fovea_attention_desc d = test.desc;
+    d.compute = FOVEA_COMPUTE_F32;
+    CHECK(status_of(test, d, test.args) == FOVEA_ERR_UNSUPPORTED);
+  }
+}
+
 TEST_CASE("smoothed keys: what sees the centre is as if it had not been subtracted", "[short]") {
   const auto check = [](void (*change)(Problem&)) {
     for (const uint32_t q_tokens : {1u, 2u, 19u}) {

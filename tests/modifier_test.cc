@@ -3,10 +3,9 @@
 // Modifiers of scores and weights: each element is handed out once with the place that it has; what the function
 // writes is used, and changes nothing about what is hidden. That they agree with the reference beside any other option
 // is shown in attention_pairs_test.cc and sources_test.cc.
-#include <atomic>
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -124,6 +123,81 @@ TEST_CASE("modifiers: each score is handed out once, in calls, parts of keys and
         }
         CHECK(all_once(counts));
       }
+    }
+  }
+}
+
+TEST_CASE("modifiers: with weights scores are handed out once more, and once more with scores out", "[short]") {
+  for (const fovea_target target : targets()) {
+    for (const bool out : {false, true}) {
+      Problem p = base();
+      if (out) p.stage = FOVEA_SCORES_SOFTMAX;
+      AttentionCase test(p);
+      Counts counts(p);
+      fovea_modifier modifier = {Counts::count, [](void*, const fovea_score_block*) {}, &counts};
+      test.args.modifier = &modifier;
+      REQUIRE(test.run_unchecked({target}) == "");
+      CHECK(std::count(counts.times.begin(), counts.times.end(), out ? 3u : 2u) ==
+            static_cast<ptrdiff_t>(counts.times.size()));
+      Counts weights(p);
+      modifier = {nullptr, Counts::count, &weights};
+      REQUIRE(test.run_unchecked({target}) == "");
+      CHECK(std::count(weights.times.begin(), weights.times.end(), out ? 2u : 1u) ==
+            static_cast<ptrdiff_t>(weights.times.size()));
+    }
+  }
+}
+
+TEST_CASE("modifiers: a weight of NaN or inf is not lost, and one below 2^-126 is 0", "[short]") {
+  for (const bool integers : {false, true}) {
+    AttentionCase test(integers ? base().with_integers() : base());
+    static float written;
+    const fovea_modifier writes = {nullptr,
+                                   [](void*, const fovea_score_block* block) {
+                                     change_all(*block, [&](float x, uint32_t r, uint32_t k) {
+                                       const bool here = block->tokens[r] == 3 && block->first_key + k == 70;
+                                       return written == 0 ? 1e-39f * x : here ? written : x;
+                                     });
+                                   },
+                                   nullptr};
+    test.args.modifier = &writes;
+    for (const fovea_target target : test.problem.targets()) {
+      for (const float number : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 0.0f}) {
+        written = number;
+        REQUIRE(test.run_unchecked({target}) == "");
+        const std::vector<float> out = test.out();
+        size_t wrong = 0;
+        for (size_t i = 0; i < out.size(); ++i) {
+          const bool row = i / 12 % 21 == 3;
+          wrong += number == 0 ? out[i] != 0 : std::isfinite(out[i]) == row;
+        }
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("modifiers: a row whose scores all became -inf has no weights, whatever is written", "[short]") {
+  Problem p = base();
+  p.stage = FOVEA_SCORES_SOFTMAX;
+  AttentionCase test(p);
+  const fovea_modifier modifier = {[](void*, const fovea_score_block* block) {
+                                     change_all(*block, [&](float x, uint32_t r, uint32_t) {
+                                       return block->heads[r] == 1 ? -std::numeric_limits<float>::infinity() : x;
+                                     });
+                                   },
+                                   [](void*, const fovea_score_block* block) {
+                                     change_all(*block, [](float, uint32_t, uint32_t) { return 0.25f; });
+                                   },
+                                   nullptr};
+  test.args.modifier = &modifier;
+  for (const fovea_target target : targets()) {
+    REQUIRE(test.run_unchecked({target}) == "");
+    const std::vector<float> out = test.out(), weights = test.scores();
+    for (size_t row = 0; row < out.size() / 12; ++row) {
+      const bool empty = row / 21 % 6 == 1;
+      CHECK((out[row * 12] == 0) == empty);
+      CHECK(weights[row * 150] == (empty ? 0.0f : 0.25f));
     }
   }
 }

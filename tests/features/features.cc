@@ -177,7 +177,7 @@ const Request kAttentionRequests[] = {
      [](Call& c) {
        static const uint32_t offsets[] = {0, 2, 4, 5}, blocks[] = {0, 2, 1, 2, 1};
        static const fovea_block_map map = {4, 64, offsets, 0, 0, blocks, 5};
-       c.args.block_map = &map;
+       c.args.block_map = &map, c.desc.portable_bits = 1;
      }},
     {"scores modified", "MODIFIERS",
      [](Call& c) {

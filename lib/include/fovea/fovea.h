@@ -613,15 +613,15 @@ typedef struct fovea_block_map_args {
   uint32_t struct_bytes; /* sizeof(fovea_block_map_args) */
 
   /* Counts. A batch of 1 makes lists for all entries, kv_heads of 1 lists for all heads; kv_heads divides q_heads
-   * (FOVEA_ERR_HEADS). */
+   * (FOVEA_ERR_HEADS); at most 2^30 tokens (FOVEA_ERR_SIZE). */
   uint32_t batch, q_heads, kv_heads, q_tokens, kv_tokens;
   uint32_t q_block, kv_block; /* as in the map (FOVEA_ERR_MAP) */
 
   /* One of the two (FOVEA_ERR_NULL, FOVEA_ERR_UNSUPPORTED). */
   fovea_in mask; /* uint8_t [batch][q_heads][q_tokens][kv_tokens], as FOVEA_MASK_BYTE: a block is seen where all heads
                     of the group see all of it, and hidden where none sees any of it */
-  fovea_block_kind (*classify)(void* self, const fovea_block* block); /* called once or twice for each block, with the
-                    same answer (FOVEA_ERR_ENUM) */
+  fovea_block_kind (*classify)(void* self, const fovea_block* block); /* called for each block, once to count and once
+                    more to make, with the same answer (FOVEA_ERR_ENUM) */
   void* self;    /* for classify */
 
   /* The memory of the lists. */
@@ -657,19 +657,23 @@ typedef struct fovea_score_block {
 } fovea_score_block;
 
 /* What a call may do to scores and weights that no option says (PyTorch's FlexAttention, Dong et al., arXiv 2412.05496;
- * ONNX's operator of that name). Each function gets blocks of any shape, each element once, in any order, and from the
- * workers of an executor side by side. It may read what self points to, and change the block's elements, nothing else;
- * it may call the library, with other buffers. It is also called with keys that a row does not see: what becomes of
- * those changes nothing.
+ * ONNX's operator of that name). Each function gets blocks of any shape, in any order, and from the workers of an
+ * executor side by side. It may read what self points to, and change the block's elements, nothing else; it may call
+ * the library, with other buffers. An element is handed out once in each pass over the keys, and must be changed in the
+ * same way each time: calls with `weights` make one pass more, and scores out another. Elements of keys that a row does
+ * not see may be among them: what becomes of those changes nothing.
  *   scores   after scale, softcap and ALiBi, in natural units, before masks and limits, which hide what they hide. A
- *            score that becomes -inf has the weight 0, but a NaN in its value counts: masks alone hide keys.
+ *            score that becomes -inf has the weight 0, but a NaN in its value counts: masks alone hide keys. A row of
+ *            -inf alone is a row that sees no key.
  *   weights  after the softmax, normalised, and before dropout; the output is the sum of values with what stands
- *            there then, not normalised again. Calls with it go through the keys twice, and take the kernel for any
- *            number of rows. Not in streams, and not with key_split_tokens (FOVEA_ERR_UNSUPPORTED).
+ *            there then, not normalised again. What is below 2^-126 then, negative numbers too, counts as 0. lse is
+ *            that of the softmax. Such a call takes the kernel for any number of rows. Not in streams, and not with
+ *            key_split_tokens (FOVEA_ERR_UNSUPPORTED). With FOVEA_COMPUTE_I8 a weight of inf makes its row NaN.
  * Bits. Scores are multiplied by ln(2) before and by log2(e) behind: a function that changes nothing changes last
  * bits. Where its arithmetic has the same bits everywhere, so has the call, as fovea_attention promises.
- * Time. One call for each 64 keys and vector of rows. A function that does nothing costs 4 to 6 % of a call with
- * head_dim 64 (bench/README.md, "Blocks and modifiers"). */
+ * Time. One call of the function for each 64 keys and vector of rows. One of scores that does nothing costs 4 to 6 % of
+ * a call with head_dim 64, one of weights two thirds of it: queries and keys are multiplied twice (bench/README.md,
+ * "Blocks and modifiers"). */
 typedef struct fovea_modifier {
   void (*scores)(void* self, const fovea_score_block* block);  /* optional */
   void (*weights)(void* self, const fovea_score_block* block); /* optional */
@@ -682,8 +686,9 @@ typedef enum fovea_scores_stage FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_SCORES_NONE = 0,
   FOVEA_SCORES_SCALED = 1,  /* scale * dot(q, k), for every key < kv_tokens, hidden ones too */
   FOVEA_SCORES_CAPPED = 2,  /* after softcap, otherwise the same */
-  FOVEA_SCORES_MASKED = 3,  /* after bias and masks; hidden keys are -inf */
-  FOVEA_SCORES_SOFTMAX = 4, /* the weights, after dropout; hidden keys are 0. With a sink a row sums to less than 1 */
+  FOVEA_SCORES_MASKED = 3,  /* after bias, modifier and masks; hidden keys are -inf */
+  FOVEA_SCORES_SOFTMAX = 4, /* the weights, after modifier and dropout; hidden keys are 0. With a sink a row sums to
+                               less than 1 */
   FOVEA_SCORES_IS_32_BITS = 0x7fffffff
 } fovea_scores_stage;
 
@@ -708,8 +713,9 @@ typedef struct fovea_kv_tile {
  * FOVEA_ERR_LOAD. They may call the library, with other buffers. The workers of an executor call them side by side.
  * How often. Query rows go through the keys in blocks, and each block asks once for each tile that any of its rows may
  * see. For each key head, an entry has rows = q_heads / kv_heads * (its queries). A block holds tile_rows * tiles of
- * them: fields of the plan's kernel that serves the entry. Scores out ask for the tiles once more for each tile
- * of query rows. With a window, a tile that holds some pinned tokens is asked for in two parts, and
+ * them: fields of the plan's kernel that serves the entry. A block map ends blocks where its blocks of queries end, and
+ * asks for listed tiles alone; a modifier of weights asks for each tile twice. Scores out ask for the tiles once more
+ * for each tile of query rows. With a window, a tile that holds some pinned tokens is asked for in two parts, and
  * the part behind the pinned tokens is not asked for ahead. To bring each tile once whatever the number of rows, push
  * tiles into a stream: see examples/recipes/each_tile_once.c. */
 typedef struct fovea_loader {
@@ -745,8 +751,8 @@ typedef struct fovea_kv_source {
 
   /* Optional [kv_heads][head_dim]: what was subtracted from every key of a head (see fovea_kv_cache). The softmax does
    * not see it. What does see it is as if nothing had been subtracted, with FOVEA_COMPUTE_I8 and queries of F32 or I8,
-   * and else refused (FOVEA_ERR_UNSUPPORTED): softcap, sinks, lse, scores out before the softmax, and streams. Additive
-   * scores are refused. */
+   * and else refused (FOVEA_ERR_UNSUPPORTED): softcap, modifiers of scores, sinks, lse, scores out before the softmax,
+   * and streams. Additive scores are refused. */
   const float* key_center;
 } fovea_kv_source;
 
@@ -892,7 +898,7 @@ fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* state, size
 /* Takes in args->kv_tokens keys and values at the positions from state->next_key on, and moves next_key behind them.
  * Arguments and checks are those of fovea_attention; batch and q_tokens are the state's (FOVEA_ERR_STATE), and q is the
  * same in every push. kv_lengths and the mask belong to these keys alone: kv_lengths[b] of them are seen, and column 0
- * of the mask is the first of them. Rings, ragged batches and scores out are refused (FOVEA_ERR_UNSUPPORTED); out, lse
+ * of the mask is the first of them, or with at_end the first of its last ones. Rings, ragged batches and scores out are refused (FOVEA_ERR_UNSUPPORTED); out, lse
  * and sinks are not read. With dropout, f32 keys or values in pages of a multiple of 64 tokens must begin at a
  * position that is a multiple of 4 (FOVEA_ERR_UNSUPPORTED). On an error nothing was taken in, except with
  * FOVEA_ERR_EXECUTOR: see fovea_executor. */

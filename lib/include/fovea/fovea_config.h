@@ -51,7 +51,7 @@
 #define FOVEA_ENABLE_ALIBI 1 /* alibi_slopes */
 #endif
 #ifndef FOVEA_ENABLE_BLOCK_MAPS
-#define FOVEA_ENABLE_BLOCK_MAPS 1 /* block_map, and a mask's at_end */
+#define FOVEA_ENABLE_BLOCK_MAPS 1 /* block_map, a mask's at_end, and what makes them: fovea_block_map_*, fovea_tree_mask */
 #endif
 #ifndef FOVEA_ENABLE_LSE
 #define FOVEA_ENABLE_LSE 1 /* lse */

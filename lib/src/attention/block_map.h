@@ -51,13 +51,6 @@ class ListedTiles {
 };
 using ListedTilesIf = MemberIf<kHasBlockMaps, ListedTiles>;
 
-// What is below is done for the caller, before calls. All arguments are checked.
-
-// The blocks that a map of these arguments lists. FOVEA_ERR_ENUM where a block is of no kind.
-fovea_status count_blocks(const fovea_block_map_args& args, uint64_t* count);
-fovea_status make_block_map(const fovea_block_map_args& args, fovea_block_map* map);
-void make_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride);
-
 }  // namespace fovea
 
 #endif  // FOVEA_SRC_ATTENTION_BLOCK_MAP_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/arithmetic.h"
-#include "attention/block_map.h"
+#include "attention/block_map_make.h"
 #include "attention/block_map_resolve.h"
 #include "fovea/fovea.h"
 

@@ -39,8 +39,9 @@ fovea_status add_block_map(Buffers& buffers, const fovea_block_map& map, size_t 
   if (!sizes_served(map.q_block, map.kv_block)) return FOVEA_ERR_MAP;
   if (map.block_count > 0 && !map.blocks) return FOVEA_ERR_NULL;
   const fovea_in offsets = {map.offsets, map.batch_stride, map.head_stride, 0};
-  const size_t lists = block_count(queries, map.q_block);
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(offsets, sizeof(uint32_t), batch, kv_heads, lists != 0, lists + 1));
+  const uint32_t lists = block_count(queries, map.q_block);
+  if (lists == UINT32_MAX) return FOVEA_ERR_SIZE;
+  FOVEA_RETURN_IF_ERROR(buffers.add_input(offsets, sizeof(uint32_t), batch, kv_heads, lists != 0, size_t{lists} + 1));
   return buffers.add_list(map.blocks, sizeof(uint32_t), map.block_count);
 }
 
@@ -64,6 +65,7 @@ fovea_status check_block_map_args(const fovea_block_map_args& a, bool writes) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
   if (a.q_heads == 0 || a.kv_heads == 0) return FOVEA_ERR_DIM;
   if (a.q_heads % a.kv_heads != 0) return FOVEA_ERR_HEADS;
+  if (a.q_tokens > kMostTokens || a.kv_tokens > kMostTokens) return FOVEA_ERR_SIZE;
   if (!sizes_served(a.q_block, a.kv_block)) return FOVEA_ERR_MAP;
   if (a.classify && a.mask.data) return FOVEA_ERR_UNSUPPORTED;
   Buffers buffers;
@@ -82,6 +84,7 @@ fovea_status check_block_map_args(const fovea_block_map_args& a, bool writes) {
 fovea_status check_tree(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride) {
   if (!kHasBlockMaps) return FOVEA_ERR_UNSUPPORTED;
   if (tokens == 0) return FOVEA_OK;
+  if (tokens > kMostTokens) return FOVEA_ERR_SIZE;
   if (!parents) return FOVEA_ERR_NULL;
   if (row_stride > PTRDIFF_MAX) return FOVEA_ERR_SIZE;
   Buffers buffers;

@@ -21,8 +21,8 @@ const AttentionKernel& kernel_of(const fovea_plan& plan, const fovea_plan_kernel
 // Query tiles that share each key tile.
 uint32_t tiles_at_once(const fovea_plan_kernel& kernel) { return kMostTiles == 1 ? 1 : kernel.tiles; }
 
-// How the rows of a key head are cut into tiles: those of all queries, or of a map's block of them. Tiles get nearly equal numbers of grains: 64 rows on 16 lanes become
-// 2 + 2 vectors, not 3 + 1.
+// How the rows of a key head are cut into tiles: those of all queries, or of a map's block of them. Tiles get nearly
+// equal numbers of grains: 64 rows on 16 lanes become 2 + 2 vectors, not 3 + 1.
 struct Cut {
   const fovea_plan_kernel* kernel;
   uint32_t rows;

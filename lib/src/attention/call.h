@@ -74,7 +74,7 @@ class AttentionCall {
     return center && sees_center() ? center + size_t(kv_head) * desc.head_dim : nullptr;
   }
   bool sees_center() const {
-    return stream() || softcap(desc) > 0.0f || sinks() || wants_lse() ||
+    return stream() || softcap(desc) > 0.0f || (modifier() && modifier()->scores) || sinks() || wants_lse() ||
            (wants_scores() && scores_stage() < FOVEA_SCORES_SOFTMAX);
   }
   bool shifts_scores() const { return has_shifts(desc) && (desc.q_zero != 0 || desc.key_zero != 0 || key_center(0)); }

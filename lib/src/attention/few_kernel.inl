@@ -8,6 +8,7 @@ template <int kRows>
 FOVEA_TEMPLATE void FewSteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
                              fovea_scores_stage last, int first, int end) {
   StepLanes at = LanesOfRows<kScoreSteps>(FewRows{t, keys, kRows}, keys, steps);
+  [[maybe_unused]] const VF mask_factor = at.mask_factor;
   const VF key_offsets = KeyOffsets<kRows>(), past_end = hn::Set(kF, float(keys.end));
   for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
     float* s = BlockScores<kRows>(t, keys, j);
@@ -15,6 +16,8 @@ FOVEA_TEMPLATE void FewSteps(const QueryTile& t, const KeyTile& keys, const Scor
     if (Shifted(steps)) at.key_shift = ForEachRow<kRows>(keys.numbers().key_shift + j);
     if (Masked(keys, steps) && last >= FOVEA_SCORES_MASKED && end > kMaskStep) {
       at.mask = FewMask(t, steps, keys, j, kRows);
+      const VF masked = hn::Set(kF, float(FirstMasked(keys, steps)));  // 0 times an infinite factor would be NaN
+      if (config::kBlockMaps) at.mask_factor = hn::IfThenZeroElse(hn::Lt(at.key_pos, masked), mask_factor);
     }
     const VF x = AllSteps(hn::LoadU(kF, s), at, keys, steps, last, first, end);
     hn::StoreU(hn::IfThenElse(hn::Lt(at.key_pos, past_end), x, hn::Set(kF, -kInfinity)), kF, s);

@@ -257,7 +257,7 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
     keys.first = first;
     keys.masked = is_masked(task, listed, first);
     if (!clip_key_tile(limits, &keys)) continue;
-    if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, false)) return false;
+    if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, 0)) return false;
     const uint32_t begin = first + keys.begin;
     if (fills && begin > done) kernel.scores_hidden(tile, done, begin - done, stage, *task.scores);
     for_key_pieces(task.source, keys,
@@ -319,8 +319,9 @@ bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
     if (next.first >= hi) return true;
     next.masked = is_masked(task, listed, next.first);
     static_cast<KeySpan&>(keys) = next;
-    if (!task.source.bring(&keys, hi - next.first > 2 * kKeyTile)) return false;
     next.first = tile_end(next.first);
+    const bool goes_on = find_listed(listed, hi, &next.first) && hi - next.first > kKeyTile;
+    if (!task.source.bring(&keys, goes_on ? next.first : 0)) return false;
     // A push has few keys for each head. Without this, 64 of head_dim 128 take 1.6 times as long from memory (Zen 5).
     if (kFewRowsServed && task.doing() == Part::kPush && next.first >= hi) keys.next_keys = task.source.next_head();
   }

@@ -28,14 +28,16 @@ FOVEA_INLINE void PackGroups(const KeyTile& keys, const float* s, size_t rows, V
 
 // Weights of one vector of rows, times the scales of their values, become codes from 0 to 255, and what a sum of codes
 // is multiplied by.
-FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column, bool dropped) {
+FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column, bool changed) {
   const size_t rows = t.columns;
   const I8Numbers& numbers = keys.numbers();
   const float* const s = t.s + column;
   VF top = hn::LoadU(kF, ValueFactors(t) + column), nan = hn::Zero(kF);
-  if (dropped) top = hn::Set(kF, kLeastTop);
-  for (uint32_t j = keys.begin; dropped && j < keys.end; ++j) {
-    top = hn::Max(top, hn::MulSet(hn::LoadU(kF, s + j * rows), numbers.value_scale[j]));
+  if (changed) top = hn::Set(kF, kLeastTop);
+  for (uint32_t j = keys.begin; changed && j < keys.end; ++j) {
+    const VF weight = hn::LoadU(kF, s + j * rows);
+    top = hn::Max(top, hn::MulSet(weight, numbers.value_scale[j]));
+    nan = hn::Add(nan, hn::Sub(weight, weight));  // 0, or NaN for a weight that the caller made infinite or NaN
   }
   for (uint32_t j = keys.begin; numbers.any_nan && j < keys.end; ++j) {
     const MF hidden = hn::SignMask(hn::LoadU(kF, s + j * rows));

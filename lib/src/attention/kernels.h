@@ -24,7 +24,7 @@ constexpr uint32_t kKeyTile = FOVEA_KEY_TILE;
 // Key tiles are entered at multiples of this many keys: the largest register block of keys.
 constexpr uint32_t kKeyGrain = 8;
 // Scores are kept in base 2.
-constexpr float kLog2E = 1.44269504f;
+constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
 
 // What ALiBi needs of the rows of a tile.
 struct AlibiRows {

@@ -211,7 +211,7 @@ bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
   return loader.start(loader.self, &asked) == 0;
 }
 
-bool KeySource::bring_buffered(KeyTile* tile, bool more) {
+bool KeySource::bring_buffered(KeyTile* tile, uint32_t next) {
   tile->next_keys = nullptr;
   tile->codes = brought_->buffers->numbers();
   if (is_loaded(desc())) {
@@ -222,10 +222,10 @@ bool KeySource::bring_buffered(KeyTile* tile, bool more) {
     find_dense({asked.values, asked.value_scales}, desc().value_dtype, desc().value_dim, tile->begin, &tile->values);
     if (key_tensor()) tile->keys.scales = call_.key_scales().data, tile->keys.scale_stride = 0;
     if (value_tensor()) tile->values.scales = call_.value_scales().data, tile->values.scale_stride = 0;
-  } else if (kFewRowsServed && more && !brought_->widens && (!is_i8(desc()) || desc().key_dtype == FOVEA_I8)) {
-    KeyRows next;
-    find_at(place(tile->first - brought_->first_key + kKeyTile), false, brought_->kv_head, &next);
-    tile->next_keys = next.data;
+  } else if (kFewRowsServed && next && !brought_->widens && (!is_i8(desc()) || desc().key_dtype == FOVEA_I8)) {
+    KeyRows rows;
+    find_at(place(next - brought_->first_key), false, brought_->kv_head, &rows);
+    tile->next_keys = rows.data;
   }
   if (in_pieces()) return true;
   find_keys(*tile, &tile->keys);

@@ -55,13 +55,13 @@ class KeySource {
     return !is_loaded(desc()) || start_loader(first, begin, end);
   }
 
-  // Fills in where the rows of the tile lie; its first, begin and end are set. False where a loader failed. With `more`
-  // the following tile comes next, and is worth asking the caches for.
-  bool bring(KeyTile* tile, bool more) {
-    if (!in_place()) return bring_buffered(tile, more);
+  // Fills in where the rows of the tile lie; its first, begin and end are set. False where a loader failed. The tile at
+  // key `next`, unless that is 0, comes next, and is worth asking the caches for.
+  bool bring(KeyTile* tile, uint32_t next) {
+    if (!in_place()) return bring_buffered(tile, next);
     tile->keys = keys_.from(tile->first);
     tile->values = values_.from(tile->first);
-    tile->next_keys = kFewRowsServed && more ? keys_.from(tile->first + kKeyTile).data : nullptr;
+    tile->next_keys = kFewRowsServed && next ? keys_.from(next).data : nullptr;
     return true;
   }
 
@@ -95,7 +95,7 @@ class KeySource {
   bool in_place() const { return !kBringsKeys || brought_->in_place; }
   bool stays() const { return kHasI8Products && brought_->stays; }
   bool start_loader(uint32_t first, uint32_t begin, uint32_t end);
-  bool bring_buffered(KeyTile* tile, bool more);
+  bool bring_buffered(KeyTile* tile, uint32_t next);
 
   KeyPlace place(uint32_t token) const;
   void find_at(const KeyPlace& place, bool values, uint32_t kv_head, KeyRows* rows) const;

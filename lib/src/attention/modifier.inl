@@ -2,22 +2,20 @@
 //
 // The caller's functions over blocks of scores, which are kept in base 2 and handed out in natural units.
 
-constexpr float kLn2 = 0.693147181f;
-
 // What a call asks for, of what is compiled in.
-FOVEA_INLINE bool Modified(const ScoreSteps& steps) {
+FOVEA_INLINE bool ModifiesScores(const ScoreSteps& steps) {
   return config::kModifiers && steps.modifier->modifier && steps.modifier->modifier->scores;
 }
-FOVEA_INLINE bool Measures(const ScoreSteps& steps) {
+FOVEA_INLINE bool InMeasuringPass(const ScoreSteps& steps) {
   return config::kModifiers && steps.modifier->pass == kMeasuringPass;
 }
-FOVEA_INLINE bool Weighs(const ScoreSteps& steps) {
+FOVEA_INLINE bool InWeighingPass(const ScoreSteps& steps) {
   return config::kModifiers && steps.modifier->pass == kWeighingPass;
 }
 
-// Hands scores or weights of up to kLanes live rows of a tile, from `row` on, and of the keys [begin, end) to the caller.
-FOVEA_CALLED void CallModifier(const QueryTile& t, const KeySpan& keys, const ModifierStep& step,
-                               bool weights, size_t row, float* data, ptrdiff_t row_stride, ptrdiff_t key_stride) {
+// Hands scores or weights to the caller: of up to kLanes live rows of a tile, from `row` on, and the keys [begin, end).
+FOVEA_CALLED void CallModifier(const QueryTile& t, const KeySpan& keys, const ModifierStep& step, bool weights,
+                               size_t row, float* data, ptrdiff_t row_stride, ptrdiff_t key_stride) {
   const size_t rows = t.live - row < kLanes ? t.live - row : kLanes;
   uint32_t heads[kLanes], tokens[kLanes];
   const size_t first = t.first_head + row;

@@ -275,10 +275,9 @@ fovea_status check_attention(const AttentionCall& call) {
   Most most = {};
   FOVEA_RETURN_IF_ERROR(measure_entries(call, &most));
   FOVEA_RETURN_IF_ERROR(check_buffers(call, most));
-  if (call.block_map()) {
-    FOVEA_RETURN_IF_ERROR(check_block_map(call, most.queries, call.kv_offsets() ? most.keys : call.kv_tokens()));
-  }
-  return check_entries(call);
+  FOVEA_RETURN_IF_ERROR(check_entries(call));
+  if (!call.block_map()) return FOVEA_OK;
+  return check_block_map(call, most.queries, call.kv_offsets() ? most.keys : call.kv_tokens());
 }
 
 }  // namespace fovea

@@ -55,7 +55,7 @@ FOVEA_INLINE bool MaskAdds(const ScoreSteps& steps) {
 FOVEA_INLINE bool AtEdge(const KeyTile& keys) { return kEdgeHides && keys.edge; }
 FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreSteps& steps) { return AtEdge(keys) || Masked(keys, steps); }
 FOVEA_INLINE bool AnyStep(const KeyTile& keys, const ScoreSteps& steps) {
-  return Shifted(steps) || Capped(steps) || Biased(steps) || Modified(steps) || Hides(keys, steps);
+  return Shifted(steps) || Capped(steps) || Biased(steps) || ModifiesScores(steps) || Hides(keys, steps);
 }
 // The first key of a tile that the mask may hide, counted from its first.
 FOVEA_INLINE uint32_t FirstMasked(const KeyTile& keys, const ScoreSteps& steps) {
@@ -162,7 +162,7 @@ FOVEA_INLINE bool IsOn(const KeyTile& keys, const ScoreSteps& steps, fovea_score
   if constexpr (kStep == kShiftStep) return Shifted(steps);
   if constexpr (kStep == kCapStep) return Capped(steps) && last >= FOVEA_SCORES_CAPPED;
   if (last < FOVEA_SCORES_MASKED) return false;
-  if constexpr (kStep == kModifyStep) return Modified(steps);
+  if constexpr (kStep == kModifyStep) return ModifiesScores(steps);
   return kStep == kBiasStep ? Biased(steps) : kStep == kMaskStep ? Masked(keys, steps) : AtEdge(keys);
 }
 

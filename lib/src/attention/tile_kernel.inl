@@ -6,6 +6,11 @@ FOVEA_INLINE bool Does(const KeyTile& keys, AttendPart part) {
   return !config::kStaged || kLanes > 1 || (keys.parts & part) != 0;
 }
 
+// After Normalise: the rows that saw no key.
+FOVEA_INLINE MF EmptyRows(const QueryTile& t, size_t column) {
+  return hn::Eq(hn::LoadU(kF, t.row_sum + column), hn::Zero(kF));
+}
+
 // A score in base 2 as the caller wants it.
 FOVEA_INLINE VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fovea_scores_stage stage, bool hides) {
   if (stage != FOVEA_SCORES_SOFTMAX) {
@@ -31,10 +36,12 @@ FOVEA_CALLED void ModifyWeights(const QueryTile& t, const KeyTile& keys, const S
     hn::StoreU(ScoreAtStage(t, column, hn::LoadU(kF, at), FOVEA_SCORES_SOFTMAX, hides), kF, at);
   }
   CallModifier(t, keys, *steps.modifier, true, column, s, 1, ptrdiff_t(t.columns));
+  const MF empty = EmptyRows(t, column);
   for (uint32_t j = 0; j < count; ++j) {
     float* const at = s + j * t.columns;
     const VF weight = hn::LoadU(kF, at);
-    hn::StoreU(hn::IfThenZeroElse(hn::Le(weight, hn::Zero(kF)), weight), kF, at);
+    const MF none = hn::Or(empty, hn::Le(weight, hn::Zero(kF)));
+    hn::StoreU(hn::IfThenZeroElse(none, ZeroIfSubnormal(weight)), kF, at);
     for (size_t i = 0; i < kLanes && hides; ++i) {
       if (hidden[i] >> j & 1) at[i] = -0.0f;
     }
@@ -48,17 +55,17 @@ FOVEA_INLINE void Weigh(const QueryTile& t, const QueryTile& own, const KeyTile&
                         size_t column, bool hides) {
   const size_t end = column + kVectors * kLanes;
   const bool any = AnyStep(keys, steps);
-  if (!any && !Drops(steps) && !Weighs(steps) && WeighBlock<kVectors>(own, keys, column)) return;
+  if (!any && !Drops(steps) && !InWeighingPass(steps) && WeighBlock<kVectors>(own, keys, column)) return;
   for (size_t c = column; c < end; c += kLanes) {
     if (any) ApplySteps(t, keys, steps, FOVEA_SCORES_SOFTMAX, c);
-    if (Weighs(steps)) {
+    if (InWeighingPass(steps)) {
       ModifyWeights(t, keys, steps, c, hides);
     } else {
       SoftmaxTile(own, keys, c, hides);
     }
-    if (Measures(steps)) continue;
+    if (InMeasuringPass(steps)) continue;
     if (Drops(steps)) DropWeights(t, keys, steps, c);
-    PackWeights(own, keys, c, Drops(steps) || Weighs(steps));
+    PackWeights(own, keys, c, Drops(steps) || InWeighingPass(steps));
   }
 }
 
@@ -69,7 +76,7 @@ FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const Key
                              size_t column, bool hides) {
   if (Does(keys, kScorePart)) Scores<kVectors>(own, keys, column);
   if (Does(keys, kWeightPart)) Weigh<kVectors>(t, own, keys, steps, column, hides);
-  if (!Does(keys, kValuePart) || Measures(steps)) return;
+  if (!Does(keys, kValuePart) || InMeasuringPass(steps)) return;
   if (kWhole && own.columns != kVectors * kLanes) __builtin_unreachable();  // calls may make the compiler forget it
   // Where nothing hides, no weight is -0.
   if (hides) {
@@ -179,11 +186,6 @@ FOVEA_SHARED VF Normalise(const QueryTile& t, size_t column, bool sinks, float* 
   return hn::IfThenZeroElse(empty, hn::Div(rescale, sum));
 }
 
-// After Normalise: the rows that saw no key.
-FOVEA_INLINE MF EmptyRows(const QueryTile& t, size_t column) {
-  return hn::Eq(hn::LoadU(kF, t.row_sum + column), hn::Zero(kF));
-}
-
 // Some elements of a vector of rows, the first n <= kLanes, from o_t, which moves on by kLanes rows of the tile.
 FOVEA_INLINE void Normalised(const float*& o_t, size_t columns, VF normalise, MF empty, size_t n, VF (&lanes)[kLanes]) {
   FOVEA_UNROLL(16)
@@ -261,8 +263,8 @@ FOVEA_KERNEL void ScoresOut(const QueryTile& t, const KeyTile& keys, const Score
     left -= live;
     Scores<1>(t, keys, column);
     if (AnyStep(keys, steps)) ApplySteps(t, keys, steps, stage, column);
-    const bool changed = (Drops(steps) || Weighs(steps)) && stage == FOVEA_SCORES_SOFTMAX;
-    if (changed && Weighs(steps)) {
+    const bool changed = (Drops(steps) || InWeighingPass(steps)) && stage == FOVEA_SCORES_SOFTMAX;
+    if (changed && InWeighingPass(steps)) {
       ModifyWeights(t, keys, steps, column, Hides(keys, steps));
     } else if (changed) {
       for (uint32_t j = keys.begin; j < keys.end; ++j) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/arithmetic.h"
-#include "attention/block_map.h"
+#include "attention/block_map_make.h"
 
+#include "attention/block_map.h"
 #include "base/status.h"
 
 namespace fovea {
@@ -28,7 +29,7 @@ fovea_block_kind kind_by_mask(const fovea_block_map_args& a, const fovea_block& 
 }
 
 // Calls begin_list() before the blocks of each block of queries, and take(number, kind) for those of them that are not
-// hidden, in the order of the lists.
+// hidden, in the order of the lists. Ends where take() answers false.
 template <class BeginList, class Take>
 fovea_status for_each_block(const fovea_block_map_args& a, const BeginList& begin_list, const Take& take) {
   const uint32_t q_blocks = block_count(a.q_tokens, a.q_block), kv_blocks = block_count(a.kv_tokens, a.kv_block);
@@ -41,8 +42,7 @@ fovea_status for_each_block(const fovea_block_map_args& a, const BeginList& begi
           if (a.q_tokens - block.first_query < block.queries) block.queries = a.q_tokens - block.first_query;
           if (a.kv_tokens - block.first_key < block.keys) block.keys = a.kv_tokens - block.first_key;
           const fovea_block_kind kind = a.classify ? a.classify(a.self, &block) : kind_by_mask(a, block);
-          if (uint32_t(kind) > FOVEA_BLOCK_SEEN) return FOVEA_ERR_ENUM;
-          if (kind != FOVEA_BLOCK_HIDDEN) take(c, kind);
+          if (kind != FOVEA_BLOCK_HIDDEN && !take(c, kind)) return FOVEA_ERR_ENUM;
         }
       }
       begin_list(batch, head, q_blocks);
@@ -55,7 +55,10 @@ fovea_status for_each_block(const fovea_block_map_args& a, const BeginList& begi
 
 fovea_status count_blocks(const fovea_block_map_args& args, uint64_t* count) {
   *count = 0;
-  return for_each_block(args, [](uint32_t, uint32_t, uint32_t) {}, [&](uint32_t, fovea_block_kind) { ++*count; });
+  return for_each_block(args, [](uint32_t, uint32_t, uint32_t) {}, [&](uint32_t, fovea_block_kind kind) {
+    ++*count;
+    return uint32_t(kind) <= FOVEA_BLOCK_SEEN;
+  });
 }
 
 fovea_status make_block_map(const fovea_block_map_args& args, fovea_block_map* map) {
@@ -68,11 +71,12 @@ fovea_status make_block_map(const fovea_block_map_args& args, fovea_block_map* m
   const auto begin_list = [&](uint32_t batch, uint32_t head, uint32_t r) {
     args.offsets[(size_t{batch} * args.kv_heads + head) * lists + r] = done;
   };
-  // A function that answers otherwise the second time finds no room beyond its first answers.
+  // A function that answers otherwise the second time finds no room beyond its first answers, and no refusal.
   const auto take = [&](uint32_t number, fovea_block_kind kind) {
     if (done < count) args.blocks[done++] = number | (kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0);
+    return true;
   };
-  FOVEA_RETURN_IF_ERROR(for_each_block(args, begin_list, take));
+  (void)for_each_block(args, begin_list, take);
   *map = {args.q_block,
           args.kv_block,
           args.offsets,
