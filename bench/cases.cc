@@ -282,6 +282,7 @@ constexpr Case kCases[] = {
     attention("blocks", blocks(Blocks::kDocuments, true), time(0.19f), kBlocksName),
     attention("blocks", blocks(Blocks::kWindow, true), time(0.26f), kBlocksName),
     attention("blocks", changed(Change::kNothing, blocks(Blocks::kNone)), time(1.15f), kBlocksName),
+    attention("blocks", changed(Change::kNothingToWeights, blocks(Blocks::kNone)), time(), kBlocksName),
     attention("blocks", alibi(blocks(Blocks::kNone)), time(), kBlocksName),
     attention("blocks", changed(Change::kAlibi, blocks(Blocks::kNone)), time(1.25f), "blocks/4x1024x1024x64-alibi"),
 
@@ -488,7 +489,7 @@ const char* name(Blocks blocks) {
 }
 
 const char* name(Change change) {
-  constexpr const char* kNames[] = {"none", "nothing", "alibi"};
+  constexpr const char* kNames[] = {"none", "nothing", "alibi", "weights"};
   return kNames[static_cast<int>(change)];
 }
 

@@ -21,8 +21,8 @@ enum class Blocks {
 };
 const char* name(Blocks blocks);
 
-// What a modifier does to scores.
-enum class Change { kNone, kNothing, kAlibi };
+// What a modifier does to scores, or to weights.
+enum class Change { kNone, kNothing, kAlibi, kNothingToWeights };
 const char* name(Change change);
 
 // One attention call, dense arrays in the order [batch][heads][tokens][dim].

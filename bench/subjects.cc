@@ -215,7 +215,9 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
     a.block_map = &map_;
   }
   if (s.change != Change::kNone) {
-    modifier_ = {s.change == Change::kAlibi ? add_alibi : change_nothing, nullptr, slopes_.data()};
+    const bool weights = s.change == Change::kNothingToWeights;
+    const auto scores = s.change == Change::kAlibi ? add_alibi : weights ? nullptr : change_nothing;
+    modifier_ = {scores, weights ? change_nothing : nullptr, slopes_.data()};
     a.modifier = &modifier_;
   }
   if (is_cached(s)) {

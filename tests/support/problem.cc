@@ -569,7 +569,7 @@ void AttentionCase::fill_map() {
   map_offsets_ = copy_of(offsets, p.placement);
   map_blocks_ = copy_of(listed, p.placement);
   const auto stride = static_cast<ptrdiff_t>(lists + 1);
-  extras->map = {p.map_q_block, p.map_kv_block, map_offsets_.as<uint32_t>(), p.map_batch ? stride * heads : 0,
+  extras->map = {p.map_q_block, p.map_kv_block, map_offsets_.as<uint32_t>(), p.map_batch ? stride * static_cast<ptrdiff_t>(heads) : 0,
                  p.map_heads ? stride : 0, map_blocks_.as<uint32_t>(), static_cast<uint32_t>(listed.size())};
   args.block_map = &extras->map;
 }
