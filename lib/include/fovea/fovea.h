@@ -671,7 +671,7 @@ typedef struct fovea_score_block {
  *            key_split_tokens (FOVEA_ERR_UNSUPPORTED). With FOVEA_COMPUTE_I8 a weight of inf makes its row NaN.
  * Bits. Scores are multiplied by ln(2) before and by log2(e) behind: a function that changes nothing changes last
  * bits. Where its arithmetic has the same bits everywhere, so has the call, as fovea_attention promises.
- * Time. One call of the function for each 64 keys and vector of rows. One of scores that does nothing costs 4 to 6 % of
+ * Time. One call of the function for each 64 keys and vector of rows. One of scores that does nothing costs 3 to 8 % of
  * a call with head_dim 64, one of weights two thirds of it: queries and keys are multiplied twice (bench/README.md,
  * "Blocks and modifiers"). */
 typedef struct fovea_modifier {
