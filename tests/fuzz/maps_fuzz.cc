@@ -37,8 +37,12 @@ fovea_block_kind kind_of(const fovea_block_map_args& a, const fovea_block& block
   return none ? FOVEA_BLOCK_HIDDEN : all ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_MIXED;
 }
 
+uint32_t blocks_of(uint32_t tokens, uint32_t size) {
+  return static_cast<uint32_t>((uint64_t{tokens} + size - 1) / size);
+}
+
 void check_map(const fovea_block_map_args& a, const fovea_block_map& map) {
-  const uint32_t lists = (a.q_tokens + a.q_block - 1) / a.q_block, blocks = (a.kv_tokens + a.kv_block - 1) / a.kv_block;
+  const uint32_t lists = blocks_of(a.q_tokens, a.q_block), blocks = blocks_of(a.kv_tokens, a.kv_block);
   uint32_t listed = 0;
   for (uint32_t b = 0; b < a.batch; ++b) {
     for (uint32_t h = 0; h < a.kv_heads; ++h) {
@@ -53,7 +57,8 @@ void check_map(const fovea_block_map_args& a, const fovea_block_map& map) {
           const fovea_block_kind kind = kind_of(a, block);
           if (kind == FOVEA_BLOCK_HIDDEN) continue;
           expect(listed < map.block_count, "too few blocks are listed");
-          expect(map.blocks[listed++] == (c | (kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0)), "another block is listed");
+          const uint32_t all = kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0;
+          expect(map.blocks[listed++] == (c | all), "another block is listed");
         }
         expect(offsets[r + 1] == listed, "a list ends elsewhere");
       }
@@ -82,7 +87,7 @@ void run_map(Bytes& bytes) {
   const uint64_t blocks = a.kv_block == 0 ? 0 : (uint64_t{a.kv_tokens} + a.kv_block - 1) / a.kv_block;
   const double heads = (1.0 + a.batch) * (1.0 + a.q_heads);
   const double work = heads * (1.0 + (by_mask ? double{1} * a.q_tokens * a.kv_tokens : double{1} * lists * blocks));
-  if (work > kMostWork) memory.complete = false;
+  if (work > kMostWork || (1.0 + static_cast<double>(lists)) * (1.0 + a.kv_heads) * (1.0 + a.batch) > kMostWork) return;
   const auto offsets = static_cast<ptrdiff_t>(lists + 1);
   a.offsets = static_cast<uint32_t*>(memory.array(4, static_cast<size_t>(offsets), {a.batch, a.kv_heads},
                                                   {offsets * a.kv_heads, offsets}, true));

@@ -90,10 +90,11 @@ FOVEA_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t input
     }
     at = at.Next();
   }
+  float *const all_scales = b->scales[0], *const all_leasts = b->leasts[0];
   FOVEA_UNROLL(16)
   for (size_t i = 0; i < kHalves; i += kLanes) {
-    hn::StoreU(hn::LoadF16(kF, scales + i), kF, b->scales[0] + i);
-    if constexpr (kType == FOVEA_Q4_1) hn::StoreU(hn::LoadF16(kF, leasts + i), kF, b->leasts[0] + i);
+    hn::StoreU(hn::LoadF16(kF, scales + i), kF, all_scales + i);
+    if constexpr (kType == FOVEA_Q4_1) hn::StoreU(hn::LoadF16(kF, leasts + i), kF, all_leasts + i);
   }
 }
 
