@@ -61,7 +61,7 @@ struct OwnMap {
 
 }  // namespace
 
-TEST_CASE("maps: each of their fields has an effect", "[short]") {
+TEST_CASE("maps: each of their fields has an effect") {
   REQUIRE(effect_is_visible(mapped(), base()) == "");
   REQUIRE(effect_is_visible(mapped(), mapped(20)) == "");
   REQUIRE(effect_is_visible(mapped(), mapped(16, 128)) == "");

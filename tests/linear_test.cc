@@ -260,7 +260,7 @@ TEST_CASE("linear: every count around those of vectors, blocks and tiles agrees 
   }
 }
 
-TEST_CASE("linear: more inputs and outputs than a block takes agree with the reference", "[short]") {
+TEST_CASE("linear: more inputs and outputs than a block takes agree with the reference") {
   for (const fovea_dtype dtype : kTypes) {
     for (const uint32_t tokens : {1u, 3u, 20u}) {
       for (const uint32_t in_dim : {128u, 129u, 257u}) {
