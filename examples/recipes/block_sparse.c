@@ -26,44 +26,17 @@ static fovea_block_kind classify(void* self, const fovea_block* block) {
 }
 
 static void make_map(void) {
-  const fovea_block_map_args args = {
-      .struct_bytes = sizeof args,
-      .batch = 1,
-      .q_heads = HEADS,
-      .kv_heads = HEADS,
-      .q_tokens = TOKENS,
-      .kv_tokens = TOKENS,
-      .q_block = BLOCK,
-      .kv_block = BLOCK,
-      .classify = classify,
-      .offsets = offsets[0],
-      .blocks = blocks,
-      .most_blocks = MOST,
-  };
+  fovea_block_map_args args = recipe_map_args(TOKENS, BLOCK, BLOCK, offsets[0], blocks, MOST);
+  args.q_heads = args.kv_heads = HEADS;
+  args.classify = classify;
   recipe_check(fovea_block_map_make(&args, &map), "fovea_block_map_make");
 }
 
 static void attend(const fovea_block_map* block_map) {
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = HEADS,
-      .kv_heads = HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = 1,
-      .max_q_tokens = TOKENS,
-      .max_kv_tokens = TOKENS,
-  };
-  const fovea_attention_args args = {
-      .struct_bytes = sizeof args,
-      .batch = 1,
-      .q_tokens = TOKENS,
-      .kv_tokens = TOKENS,
-      .q = {q, 0, TOKENS * DIM, DIM},
-      .out = {out, 0, TOKENS * DIM, DIM},
-      .kv = {.keys = {keys, 0, TOKENS * DIM, DIM}, .values = {values, 0, TOKENS * DIM, DIM}},
-      .block_map = block_map,
-  };
+  const fovea_attention_desc desc = recipe_desc(HEADS, DIM, 1, TOKENS);
+  const recipe_arrays arrays = {q, keys, values, out, 0, TOKENS * DIM, DIM};
+  fovea_attention_args args = recipe_args(&arrays, 1, TOKENS);
+  args.block_map = block_map;
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 static void attend_to_listed(void) { attend(&map); }

@@ -22,28 +22,11 @@ static int sees(int dilation, int query, int key) {
 /* `batch` sequences of every batch-th token. */
 static void attend(uint32_t batch, uint32_t window, const uint8_t* center) {
   const uint32_t tokens = TOKENS / batch;
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = HEADS,
-      .kv_heads = HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = batch,
-      .max_q_tokens = tokens,
-      .max_kv_tokens = tokens,
-      .causal = FOVEA_CAUSAL_TOP_LEFT,
-      .window_left = window,
-  };
-  const ptrdiff_t step = (ptrdiff_t)batch * TOKEN;
-  fovea_attention_args args = {
-      .struct_bytes = sizeof args,
-      .batch = batch,
-      .q_tokens = tokens,
-      .kv_tokens = tokens,
-      .q = {q, TOKEN, DIM, step},
-      .out = {out, TOKEN, DIM, step},
-      .kv = {.keys = {keys, TOKEN, DIM, step}, .values = {values, TOKEN, DIM, step}},
-  };
+  fovea_attention_desc desc = recipe_desc(HEADS, DIM, batch, tokens);
+  desc.causal = FOVEA_CAUSAL_TOP_LEFT;
+  desc.window_left = window;
+  const recipe_arrays arrays = {q, keys, values, out, TOKEN, DIM, (ptrdiff_t)batch * TOKEN};
+  fovea_attention_args args = recipe_args(&arrays, batch, tokens);
   if (center) {
     args.mask = (fovea_mask){.kind = FOVEA_MASK_BYTE, .data = center, .head_stride = LINE, .q_stride = -1};
   }

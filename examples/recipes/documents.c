@@ -21,47 +21,18 @@ static uint32_t lists[Q_BLOCKS + 1], blocks[BLOCKS];
 static fovea_block_map map;
 
 static void make_map(void) {
-  const fovea_block_map_args args = {
-      .struct_bytes = sizeof args,
-      .batch = 1,
-      .q_heads = 1,
-      .kv_heads = 1,
-      .q_tokens = TOKENS,
-      .kv_tokens = TOKENS,
-      .q_block = Q_BLOCK,
-      .kv_block = KV_BLOCK,
-      .mask = {mask, 0, 0, TOKENS},
-      .offsets = lists,
-      .blocks = blocks,
-      .most_blocks = BLOCKS,
-  };
+  fovea_block_map_args args = recipe_map_args(TOKENS, Q_BLOCK, KV_BLOCK, lists, blocks, BLOCKS);
+  args.mask = (fovea_in){mask, 0, 0, TOKENS};
   recipe_check(fovea_block_map_make(&args, &map), "fovea_block_map_make");
 }
 
 static void attend(uint32_t entries, uint32_t longest, const uint32_t* borders, const uint8_t* bytes,
                    const fovea_block_map* block_map) {
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = HEADS,
-      .kv_heads = HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = entries,
-      .max_q_tokens = longest,
-      .max_kv_tokens = longest,
-  };
-  fovea_attention_args args = {
-      .struct_bytes = sizeof args,
-      .batch = entries,
-      .q_tokens = TOKENS,
-      .kv_tokens = TOKENS,
-      .q_offsets = borders,
-      .kv_offsets = borders,
-      .q = {q, 0, DIM, TOKEN},
-      .out = {out, 0, DIM, TOKEN},
-      .kv = {.keys = {keys, 0, DIM, TOKEN}, .values = {values, 0, DIM, TOKEN}},
-      .block_map = block_map,
-  };
+  const fovea_attention_desc desc = recipe_desc(HEADS, DIM, entries, longest);
+  const recipe_arrays arrays = {q, keys, values, out, 0, DIM, TOKEN};
+  fovea_attention_args args = recipe_args(&arrays, entries, TOKENS);
+  args.q_offsets = args.kv_offsets = borders;
+  args.block_map = block_map;
   if (bytes) {
     args.mask = (fovea_mask){.kind = FOVEA_MASK_BYTE, .data = bytes, .q_stride = TOKENS};
   }

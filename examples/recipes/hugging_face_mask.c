@@ -27,26 +27,11 @@ static void attend(float hidden) {
       for (int j = 0; j < TOKENS; ++j) mask[b][i][j] = sees(b, i, j) ? 0 : hidden;
     }
   }
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = HEADS,
-      .kv_heads = HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = BATCH,
-      .max_q_tokens = TOKENS,
-      .max_kv_tokens = TOKENS,
-  };
-  const fovea_attention_args args = {
-      .struct_bytes = sizeof args,
-      .batch = BATCH,
-      .q_tokens = TOKENS,
-      .kv_tokens = TOKENS,
-      .q = {q, TOKENS * TOKEN, DIM, TOKEN},
-      .out = {out, TOKENS * TOKEN, DIM, TOKEN},
-      .kv = {.keys = {keys, TOKENS * TOKEN, DIM, TOKEN}, .values = {values, TOKENS * TOKEN, DIM, TOKEN}},
-      .mask = {.kind = FOVEA_MASK_F32, .data = mask, .batch_stride = TOKENS * TOKENS, .q_stride = TOKENS},
-  };
+  const fovea_attention_desc desc = recipe_desc(HEADS, DIM, BATCH, TOKENS);
+  const recipe_arrays arrays = {q, keys, values, out, TOKENS * TOKEN, DIM, TOKEN};
+  fovea_attention_args args = recipe_args(&arrays, BATCH, TOKENS);
+  args.mask =
+      (fovea_mask){.kind = FOVEA_MASK_F32, .data = mask, .batch_stride = TOKENS * TOKENS, .q_stride = TOKENS};
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 

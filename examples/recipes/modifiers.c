@@ -36,29 +36,13 @@ typedef enum change { ALIBI, SOFTCAP, GAUSSIAN, GATE, CHANGES } change;
 static void attend(change which, int by_option) {
   static const fovea_modifier modifiers[CHANGES] = {
       {.scores = alibi_scores}, {.scores = capped_scores}, {.scores = gaussian_scores}, {.weights = gated_weights}};
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = HEADS,
-      .kv_heads = HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = 1,
-      .max_q_tokens = TOKENS,
-      .max_kv_tokens = TOKENS,
-      .causal = FOVEA_CAUSAL_TOP_LEFT,
-      .softcap = by_option && which == SOFTCAP ? cap : 0,
-  };
-  const fovea_attention_args args = {
-      .struct_bytes = sizeof args,
-      .batch = 1,
-      .q_tokens = TOKENS,
-      .kv_tokens = TOKENS,
-      .q = {q, 0, DIM, TOKEN},
-      .out = {out, 0, DIM, TOKEN},
-      .kv = {.keys = {keys, 0, DIM, TOKEN}, .values = {values, 0, DIM, TOKEN}},
-      .alibi_slopes = by_option && which == ALIBI ? slopes : NULL,
-      .modifier = by_option ? NULL : &modifiers[which],
-  };
+  fovea_attention_desc desc = recipe_desc(HEADS, DIM, 1, TOKENS);
+  desc.causal = FOVEA_CAUSAL_TOP_LEFT;
+  if (by_option && which == SOFTCAP) desc.softcap = cap;
+  const recipe_arrays arrays = {q, keys, values, out, 0, DIM, TOKEN};
+  fovea_attention_args args = recipe_args(&arrays, 1, TOKENS);
+  if (by_option && which == ALIBI) args.alibi_slopes = slopes;
+  if (!by_option) args.modifier = &modifiers[which];
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 

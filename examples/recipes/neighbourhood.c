@@ -18,6 +18,7 @@ enum { BLOCK = 64, BLOCKS = PIXELS / BLOCK };
 
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(DIM, DIM)];
 static float q[PIXELS][HEADS][DIM], keys[PIXELS][HEADS][DIM], values[PIXELS][HEADS][DIM], out[PIXELS][HEADS][DIM];
+static const recipe_arrays arrays = {q, keys, values, out, 0, DIM, TOKEN};
 static uint32_t pages[PIXELS][KERNEL];
 static uint8_t mask[PIXELS][PIXELS];
 static uint32_t offsets[BLOCKS + 1], blocks[BLOCKS * BLOCKS];
@@ -63,45 +64,16 @@ static void attend_by_pages(void) {
 }
 
 static void make_map(void) {
-  const fovea_block_map_args args = {
-      .struct_bytes = sizeof args,
-      .batch = 1,
-      .q_heads = 1,
-      .kv_heads = 1,
-      .q_tokens = PIXELS,
-      .kv_tokens = PIXELS,
-      .q_block = BLOCK,
-      .kv_block = BLOCK,
-      .mask = {mask, 0, 0, PIXELS},
-      .offsets = offsets,
-      .blocks = blocks,
-      .most_blocks = BLOCKS * BLOCKS,
-  };
+  fovea_block_map_args args = recipe_map_args(PIXELS, BLOCK, BLOCK, offsets, blocks, BLOCKS * BLOCKS);
+  args.mask = (fovea_in){mask, 0, 0, PIXELS};
   recipe_check(fovea_block_map_make(&args, &map), "fovea_block_map_make");
 }
 
 static void attend_by_map(void) {
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = HEADS,
-      .kv_heads = HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = 1,
-      .max_q_tokens = PIXELS,
-      .max_kv_tokens = PIXELS,
-  };
-  const fovea_attention_args args = {
-      .struct_bytes = sizeof args,
-      .batch = 1,
-      .q_tokens = PIXELS,
-      .kv_tokens = PIXELS,
-      .q = {q, 0, DIM, TOKEN},
-      .out = {out, 0, DIM, TOKEN},
-      .kv = {.keys = {keys, 0, DIM, TOKEN}, .values = {values, 0, DIM, TOKEN}},
-      .mask = {.kind = FOVEA_MASK_BYTE, .data = mask, .q_stride = PIXELS},
-      .block_map = &map,
-  };
+  const fovea_attention_desc desc = recipe_desc(HEADS, DIM, 1, PIXELS);
+  fovea_attention_args args = recipe_args(&arrays, 1, PIXELS);
+  args.mask = (fovea_mask){.kind = FOVEA_MASK_BYTE, .data = mask, .q_stride = PIXELS};
+  args.block_map = &map;
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 

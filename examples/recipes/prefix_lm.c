@@ -27,29 +27,13 @@ static int sees(uint32_t sequence, uint32_t query, uint32_t key) { return key <=
 static void attend_to_first(void) {
   const uint32_t q_offsets[] = {0, prefixes[0], TOKENS}, kv_lengths[] = {prefixes[0], TOKENS};
   const int64_t positions[] = {prefixes[0], prefixes[0]};
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = HEADS,
-      .kv_heads = HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = 2,
-      .max_q_tokens = TOKENS,
-      .max_kv_tokens = TOKENS,
-      .causal = FOVEA_CAUSAL_POSITIONS,
-  };
-  const fovea_attention_args args = {
-      .struct_bytes = sizeof args,
-      .batch = 2,
-      .q_tokens = TOKENS,
-      .kv_tokens = TOKENS,
-      .q_offsets = q_offsets,
-      .kv_lengths = kv_lengths,
-      .positions = positions,
-      .q = {q, 0, DIM, TOKEN},
-      .out = {out, 0, DIM, TOKEN},
-      .kv = {.keys = {keys, 0, DIM, TOKEN}, .values = {values, 0, DIM, TOKEN}},
-  };
+  fovea_attention_desc desc = recipe_desc(HEADS, DIM, 2, TOKENS);
+  desc.causal = FOVEA_CAUSAL_POSITIONS;
+  const recipe_arrays one = {q, keys, values, out, 0, DIM, TOKEN};
+  fovea_attention_args args = recipe_args(&one, 2, TOKENS);
+  args.q_offsets = q_offsets;
+  args.kv_lengths = kv_lengths;
+  args.positions = positions;
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 
@@ -62,43 +46,17 @@ static fovea_block_kind classify(void* self, const fovea_block* block) {
 }
 
 static void attend_to_batch(void) {
-  const fovea_block_map_args map_args = {
-      .struct_bytes = sizeof map_args,
-      .batch = BATCH,
-      .q_heads = 1,
-      .kv_heads = 1,
-      .q_tokens = TOKENS,
-      .kv_tokens = TOKENS,
-      .q_block = BLOCK,
-      .kv_block = BLOCK,
-      .classify = classify,
-      .offsets = offsets[0],
-      .blocks = blocks,
-      .most_blocks = BATCH * BLOCKS * BLOCKS,
-  };
+  fovea_block_map_args map_args = recipe_map_args(TOKENS, BLOCK, BLOCK, offsets[0], blocks, BATCH * BLOCKS * BLOCKS);
+  map_args.batch = BATCH;
+  map_args.classify = classify;
   fovea_block_map map;
   recipe_check(fovea_block_map_make(&map_args, &map), "fovea_block_map_make");
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = HEADS,
-      .kv_heads = HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = BATCH,
-      .max_q_tokens = TOKENS,
-      .max_kv_tokens = TOKENS,
-  };
-  const fovea_attention_args args = {
-      .struct_bytes = sizeof args,
-      .batch = BATCH,
-      .q_tokens = TOKENS,
-      .kv_tokens = TOKENS,
-      .q = {q, SEQUENCE, DIM, TOKEN},
-      .out = {out, SEQUENCE, DIM, TOKEN},
-      .kv = {.keys = {keys, SEQUENCE, DIM, TOKEN}, .values = {values, SEQUENCE, DIM, TOKEN}},
-      .mask = {.kind = FOVEA_MASK_BYTE, .data = mask, .batch_stride = TOKENS * TOKENS, .q_stride = TOKENS},
-      .block_map = &map,
-  };
+  const fovea_attention_desc desc = recipe_desc(HEADS, DIM, BATCH, TOKENS);
+  const recipe_arrays all = {q, keys, values, out, SEQUENCE, DIM, TOKEN};
+  fovea_attention_args args = recipe_args(&all, BATCH, TOKENS);
+  args.mask =
+      (fovea_mask){.kind = FOVEA_MASK_BYTE, .data = mask, .batch_stride = TOKENS * TOKENS, .q_stride = TOKENS};
+  args.block_map = &map;
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 

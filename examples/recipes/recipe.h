@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the recipes share: numbers to begin with, one query's attention by plain loops in double, a clock, the verdict.
- * */
+ * What the recipes share: a plain call, to which each adds what it is about; numbers to begin with, one query's
+ * attention by plain loops in double, a clock, the verdict. */
 #ifndef FOVEA_EXAMPLES_RECIPES_RECIPE_H_
 #define FOVEA_EXAMPLES_RECIPES_RECIPE_H_
 
@@ -26,6 +26,57 @@ static inline void recipe_attend(const fovea_attention_desc* desc, const fovea_a
   fovea_plan plan;
   recipe_check(fovea_plan_init(&plan, desc), "fovea_plan_init");
   recipe_check(fovea_attention(&plan, args, workspace, workspace_bytes), "fovea_attention");
+}
+
+/* What most recipes begin with: heads of one size, each with its own keys, as many of them as queries. */
+static inline fovea_attention_desc recipe_desc(uint32_t heads, uint32_t dim, uint32_t batch, uint32_t tokens) {
+  return (fovea_attention_desc){
+      .struct_bytes = sizeof(fovea_attention_desc),
+      .q_heads = heads,
+      .kv_heads = heads,
+      .head_dim = dim,
+      .value_dim = dim,
+      .max_batch = batch,
+      .max_q_tokens = tokens,
+      .max_kv_tokens = tokens,
+  };
+}
+
+/* Queries, keys, values and outputs that lie alike: from an entry, a head and a token to the next. */
+typedef struct recipe_arrays {
+  const void *q, *keys, *values;
+  void* out;
+  ptrdiff_t batch_stride, head_stride, token_stride;
+} recipe_arrays;
+static inline fovea_attention_args recipe_args(const recipe_arrays* a, uint32_t batch, uint32_t tokens) {
+  return (fovea_attention_args){
+      .struct_bytes = sizeof(fovea_attention_args),
+      .batch = batch,
+      .q_tokens = tokens,
+      .kv_tokens = tokens,
+      .q = {a->q, a->batch_stride, a->head_stride, a->token_stride},
+      .out = {a->out, a->batch_stride, a->head_stride, a->token_stride},
+      .kv = {.keys = {a->keys, a->batch_stride, a->head_stride, a->token_stride},
+             .values = {a->values, a->batch_stride, a->head_stride, a->token_stride}},
+  };
+}
+
+/* A block map for one entry and all heads: a mask or a function is still to be named. */
+static inline fovea_block_map_args recipe_map_args(uint32_t tokens, uint32_t q_block, uint32_t kv_block,
+                                                   uint32_t* offsets, uint32_t* blocks, uint32_t most_blocks) {
+  return (fovea_block_map_args){
+      .struct_bytes = sizeof(fovea_block_map_args),
+      .batch = 1,
+      .q_heads = 1,
+      .kv_heads = 1,
+      .q_tokens = tokens,
+      .kv_tokens = tokens,
+      .q_block = q_block,
+      .kv_block = kv_block,
+      .offsets = offsets,
+      .blocks = blocks,
+      .most_blocks = most_blocks,
+  };
 }
 
 /* Where a score or a weight stands: the query's head, its position, and the key. */

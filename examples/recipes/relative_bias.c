@@ -42,27 +42,12 @@ static void attend(uint32_t first, uint32_t count, fovea_causal causal, int by_m
     }
   }
   const fovea_modifier modifier = {.scores = causal == FOVEA_CAUSAL_NONE ? bias_encoder : bias_decoder};
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = HEADS,
-      .kv_heads = HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = 1,
-      .max_q_tokens = count,
-      .max_kv_tokens = TOKENS,
-      .causal = causal,
-      .score = FOVEA_SCORE_DOT, /* T5 does not divide by sqrt(DIM) */
-  };
-  fovea_attention_args args = {
-      .struct_bytes = sizeof args,
-      .batch = 1,
-      .q_tokens = count,
-      .kv_tokens = TOKENS,
-      .q = {q[first], 0, DIM, HEADS * DIM},
-      .out = {out[first], 0, DIM, HEADS * DIM},
-      .kv = {.keys = {keys, 0, DIM, HEADS * DIM}, .values = {values, 0, DIM, HEADS * DIM}},
-  };
+  fovea_attention_desc desc = recipe_desc(HEADS, DIM, 1, TOKENS);
+  desc.causal = causal;
+  desc.score = FOVEA_SCORE_DOT; /* T5 does not divide by sqrt(DIM) */
+  const recipe_arrays arrays = {q[first], keys, values, out[first], 0, DIM, HEADS * DIM};
+  fovea_attention_args args = recipe_args(&arrays, 1, TOKENS);
+  args.q_tokens = count;
   if (by_modifier) {
     args.modifier = &modifier;
   } else {

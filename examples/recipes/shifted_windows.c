@@ -14,6 +14,7 @@ enum { IN_WINDOW = WINDOW * WINDOW, WINDOWS = ACROSS * ACROSS, TOKENS = SIDE * S
 
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
 static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
+static const recipe_arrays arrays = {q, keys, values, out, 0, DIM, TOKEN};
 static float table[APART][APART][HEADS]; /* what the model has learnt */
 
 /* Where a token lies in the picture as it was. */
@@ -42,27 +43,10 @@ static void attend(void) {
   const fovea_block_map map = {
       .q_block = IN_WINDOW, .kv_block = IN_WINDOW, .offsets = offsets, .blocks = blocks, .block_count = WINDOWS};
   const fovea_modifier modifier = {.scores = modify};
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = HEADS,
-      .kv_heads = HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = 1,
-      .max_q_tokens = TOKENS,
-      .max_kv_tokens = TOKENS,
-  };
-  const fovea_attention_args args = {
-      .struct_bytes = sizeof args,
-      .batch = 1,
-      .q_tokens = TOKENS,
-      .kv_tokens = TOKENS,
-      .q = {q, 0, DIM, TOKEN},
-      .out = {out, 0, DIM, TOKEN},
-      .kv = {.keys = {keys, 0, DIM, TOKEN}, .values = {values, 0, DIM, TOKEN}},
-      .block_map = &map,
-      .modifier = &modifier,
-  };
+  const fovea_attention_desc desc = recipe_desc(HEADS, DIM, 1, TOKENS);
+  fovea_attention_args args = recipe_args(&arrays, 1, TOKENS);
+  args.block_map = &map;
+  args.modifier = &modifier;
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 
