@@ -13,9 +13,6 @@ namespace fovea {
 // A block of keys as a list names it.
 inline uint32_t block_number(uint32_t listed) { return listed & ~FOVEA_BLOCK_ALL; }
 
-// How many blocks of `size` tokens there are.
-inline uint32_t block_count(uint32_t tokens, uint32_t size) { return tokens / size + (tokens % size != 0); }
-
 // The lists of a key head of a batch entry: [blocks of queries + 1].
 inline const uint32_t* block_offsets(const fovea_block_map& map, uint32_t entry, uint32_t kv_head) {
   return map.offsets + ptrdiff_t(entry) * map.batch_stride + ptrdiff_t(kv_head) * map.head_stride;

@@ -3,6 +3,7 @@
 #include "attention/block_map_make.h"
 
 #include "attention/block_map.h"
+#include "base/checked_size.h"
 #include "base/status.h"
 
 namespace fovea {
@@ -32,7 +33,7 @@ fovea_block_kind kind_by_mask(const fovea_block_map_args& a, const fovea_block& 
 // hidden, in the order of the lists. Ends where take() answers false.
 template <class BeginList, class Take>
 fovea_status for_each_block(const fovea_block_map_args& a, const BeginList& begin_list, const Take& take) {
-  const uint32_t q_blocks = block_count(a.q_tokens, a.q_block), kv_blocks = block_count(a.kv_tokens, a.kv_block);
+  const uint32_t q_blocks = divide_up(a.q_tokens, a.q_block), kv_blocks = divide_up(a.kv_tokens, a.kv_block);
   for (uint32_t batch = 0; batch < a.batch; ++batch) {
     for (uint32_t head = 0; head < a.kv_heads; ++head) {
       for (uint32_t r = 0; r < q_blocks; ++r) {
@@ -66,7 +67,7 @@ fovea_status make_block_map(const fovea_block_map_args& args, fovea_block_map* m
   const fovea_status status = count_blocks(args, &count);
   if (status != FOVEA_OK) return status;
   if (count > args.most_blocks) return FOVEA_ERR_CAPACITY;
-  const size_t lists = size_t{block_count(args.q_tokens, args.q_block)} + 1;
+  const size_t lists = size_t{divide_up(args.q_tokens, args.q_block)} + 1;
   uint32_t done = 0;
   const auto begin_list = [&](uint32_t batch, uint32_t head, uint32_t r) {
     args.offsets[(size_t{batch} * args.kv_heads + head) * lists + r] = done;

@@ -4,6 +4,7 @@
 
 #include "attention/block_map.h"
 #include "attention/resolve.h"
+#include "base/checked_size.h"
 #include "base/status.h"
 
 namespace fovea {
@@ -39,7 +40,7 @@ fovea_status add_block_map(Buffers& buffers, const fovea_block_map& map, size_t 
   if (!sizes_served(map.q_block, map.kv_block)) return FOVEA_ERR_MAP;
   if (map.block_count > 0 && !map.blocks) return FOVEA_ERR_NULL;
   const fovea_in offsets = {map.offsets, map.batch_stride, map.head_stride, 0};
-  const uint32_t lists = block_count(queries, map.q_block);
+  const uint32_t lists = divide_up(queries, map.q_block);
   if (lists == UINT32_MAX) return FOVEA_ERR_SIZE;
   FOVEA_RETURN_IF_ERROR(buffers.add_input(offsets, sizeof(uint32_t), batch, kv_heads, lists != 0, size_t{lists} + 1));
   return buffers.add_list(map.blocks, sizeof(uint32_t), map.block_count);
@@ -47,7 +48,7 @@ fovea_status add_block_map(Buffers& buffers, const fovea_block_map& map, size_t 
 
 fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32_t keys) {
   const fovea_block_map* const map = call.block_map();
-  const uint32_t lists = block_count(queries, map->q_block), blocks = block_count(keys, map->kv_block);
+  const uint32_t lists = divide_up(queries, map->q_block), blocks = divide_up(keys, map->kv_block);
   if (lists == 0) return FOVEA_OK;
   // What entries or heads share is looked at once.
   const uint32_t entries = map->batch_stride == 0 && call.batch() > 1 ? 1 : call.batch();
@@ -70,7 +71,7 @@ fovea_status check_block_map_args(const fovea_block_map_args& a, bool writes) {
   if (a.classify && a.mask.data) return FOVEA_ERR_UNSUPPORTED;
   Buffers buffers;
   if (writes) {
-    const size_t lists = size_t{block_count(a.q_tokens, a.q_block)} + 1;
+    const size_t lists = size_t{divide_up(a.q_tokens, a.q_block)} + 1;
     CheckedSize entry{lists};
     if (entry.times(a.kv_heads).overflow || entry.value > PTRDIFF_MAX) return FOVEA_ERR_SIZE;
     const fovea_out offsets = {a.offsets, ptrdiff_t(entry.value), ptrdiff_t(lists), 0};

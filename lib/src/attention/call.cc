@@ -82,7 +82,7 @@ class Tasks {
     for (uint32_t entry = 0; entry < call_.batch(); ++entry) {
       const uint32_t count = call_.queries(entry).count, together = call_.queries_together(count);
       cut_ = cut_of(call_, together, together);
-      const uint32_t blocks = cut_.blocks * (count == together ? 1 : (count + together - 1) / together);
+      const uint32_t blocks = cut_.blocks * (count == together ? 1 : divide_up(count, together));
       if (blocks > blocks_) blocks_ = blocks;
       if (!call_.q_offsets()) break;
     }

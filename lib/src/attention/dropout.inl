@@ -7,17 +7,14 @@ FOVEA_INLINE bool Drops(const ScoreSteps& steps) { return config::kDropout && st
 // Of the weights of [begin, end), for one vector of rows. The sign of a hidden one stays.
 FOVEA_CALLED void DropWeights(const QueryTile& t, const KeySpan& keys, const ScoreSteps& steps, size_t column) {
   const DropoutStep& step = *steps.dropout;
-  int32_t query[kLanes], head[kLanes];
-  for (size_t i = 0; i < kLanes; ++i) {
-    const uint32_t row = t.first_head + uint32_t(column + i < t.live ? column + i : t.live - 1);
-    query[i] = int32_t(t.first_token + row / t.group);
-    head[i] = int32_t(step.first_head + row % t.group);
-  }
+  uint32_t heads[kLanes], tokens[kLanes];
+  PlacesOf(t, column, step.first_head, heads, tokens);
+  const VI head = hn::LoadU(kI, reinterpret_cast<const int32_t*>(heads));
+  const VI query = hn::LoadU(kI, reinterpret_cast<const int32_t*>(tokens));
   const VF probability = hn::Set(kF, step.probability), kept = hn::Set(kF, 1.0f / (1.0f - step.probability));
   float* s = t.s + size_t(keys.begin) * t.columns + column;
   for (uint32_t key = keys.first + keys.begin; key < keys.first + keys.end;) {
-    VI words[4] = {hn::Set(kI, int32_t(step.first_quad + key / 4)), hn::LoadU(kI, query), hn::LoadU(kI, head),
-                   hn::Set(kI, int32_t(step.batch))};
+    VI words[4] = {hn::Set(kI, int32_t(step.first_quad + key / 4)), query, head, hn::Set(kI, int32_t(step.batch))};
     Philox(words, uint32_t(step.seed), uint32_t(step.seed >> 32));
     do {
       const VF factor = hn::IfThenElse(hn::Lt(Uniform(words[key % 4]), probability), hn::Zero(kF), kept);

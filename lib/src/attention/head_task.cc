@@ -41,9 +41,10 @@ void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t head, uint32_t f
 }
 
 // The steps between dot product and softmax that a call asks for.
-void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t head, const Positions& positions,
-                      ScoreSteps* steps) {
+void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t kv_head, uint32_t worker,
+                      const Positions& positions, ScoreSteps* steps) {
   const fovea_attention_desc& d = call.desc;
+  const uint32_t head = kv_head * (d.q_heads / d.kv_heads);
   const uint32_t first_key = positions.begin;
   steps->shifted = call.shifts_scores();
   if (kHasSoftcap) {
@@ -63,8 +64,8 @@ void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t head, 
     steps->dropout = DropoutStep{d.dropout, call.dropout_seed(), entry, head, first_quad};
   }
   if (kHasModifiers) {
-    const uint32_t kv_head = head / (d.q_heads / d.kv_heads);
-    steps->modifier = ModifierStep{call.modifier(), entry, kv_head, 0, positions.first + origin, origin, kOnlyPass};
+    const int64_t first_position = positions.first + origin;
+    steps->modifier = ModifierStep{call.modifier(), entry, kv_head, worker, first_position, origin, kOnlyPass};
   }
 }
 
@@ -238,7 +239,7 @@ __attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile*
 }
 
 // Whether the mask decides in the tile that was found.
-bool is_masked(const HeadTask& task, const ListedTilesIf& listed, uint32_t first) {
+bool mask_decides(const HeadTask& task, const ListedTilesIf& listed, uint32_t first) {
   return kHasBlockMaps && kHasMasks && listed->masked() && tile_end(first) > task.steps.mask->begin;
 }
 
@@ -255,7 +256,7 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
        first += kKeyTile) {
     KeyTile keys;
     keys.first = first;
-    keys.masked = is_masked(task, listed, first);
+    keys.masked = mask_decides(task, listed, first);
     if (!clip_key_tile(limits, &keys)) continue;
     if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, 0)) return false;
     const uint32_t begin = first + keys.begin;
@@ -317,7 +318,7 @@ bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
     if (next.first < hi && !task.source.ask(next.first, next.begin, next.end)) return false;
     if (keys.end != 0) attend_to_tile(task, tiles, limits, count, keys);
     if (next.first >= hi) return true;
-    next.masked = is_masked(task, listed, next.first);
+    next.masked = mask_decides(task, listed, next.first);
     static_cast<KeySpan&>(keys) = next;
     next.first = tile_end(next.first);
     const bool goes_on = find_listed(listed, hi, &next.first) && hi - next.first > kKeyTile;
@@ -361,8 +362,7 @@ HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel
   if (needs_q_scales(call.desc)) q_scales = rows_of_head(call.q_scales(), FOVEA_F32, queries, head).as<const float>();
   if (call.wants_scores()) scores = rows_of_head(call.scores(), FOVEA_F32, queries, head).as<float>();
   if (kHasBlockMaps) listed = ListedTiles(call, entry, kv_head, q_block);
-  find_score_steps(call, entry, head, all, &steps);
-  if (kHasModifiers) steps.modifier->worker = worker;
+  find_score_steps(call, entry, kv_head, worker, all, &steps);
 }
 
 void HeadTask::prepare(QueryTile* tile) const {

@@ -18,13 +18,7 @@ FOVEA_CALLED void CallModifier(const QueryTile& t, const KeySpan& keys, const Mo
                                size_t row, float* data, ptrdiff_t row_stride, ptrdiff_t key_stride) {
   const size_t rows = t.live - row < kLanes ? t.live - row : kLanes;
   uint32_t heads[kLanes], tokens[kLanes];
-  const size_t first = t.first_head + row;
-  uint32_t head = uint32_t(first % t.group), token = t.first_token + uint32_t(first / t.group);
-  for (size_t i = 0; i < rows; ++i) {
-    heads[i] = step.kv_head * t.group + head;
-    tokens[i] = token;
-    if (++head == t.group) head = 0, ++token;
-  }
+  PlacesOf(t, row, step.kv_head * t.group, heads, tokens);
   const fovea_score_block block = {data,
                                    row_stride,
                                    key_stride,

@@ -40,6 +40,18 @@ FOVEA_INLINE LaneRows<T> RowsOf(const QueryTile& t, const RowArray<T>& a, size_t
   return rows;
 }
 
+// The heads, from that of the group on, and the tokens of the kLanes rows from `column` on, the last live one repeated.
+FOVEA_SHARED void PlacesOf(const QueryTile& t, size_t column, uint32_t first_head, uint32_t (&heads)[kLanes],
+                           uint32_t (&tokens)[kLanes]) {
+  const size_t first = t.first_head + column;
+  uint32_t head = uint32_t(first % t.group), token = t.first_token + uint32_t(first / t.group);
+  for (size_t i = 0; i < kLanes; ++i) {
+    heads[i] = first_head + head;
+    tokens[i] = token;
+    if (column + i + 1 < t.live && ++head == t.group) head = 0, ++token;
+  }
+}
+
 // Rows of a type that is known only now, one of the set, counted in bytes.
 template <FormatSet kSet = kUnscaledFormats>
 FOVEA_INLINE RowArray<char> BytesOf(const TypedRows& rows) {
