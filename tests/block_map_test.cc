@@ -118,6 +118,25 @@ TEST_CASE("maps: with portable_bits a map that lists all has the bits of none, a
   }
 }
 
+TEST_CASE("maps: keys that a mask does not cover are hidden in blocks that need no mask, too", "[short]") {
+  Problem p = base();
+  p.mask = FOVEA_MASK_BYTE;
+  AttentionCase test(p);
+  std::memset(test.mask_byte(), 1, test.mask_elements());
+  const OwnMap map(test, 70, 64, {0, 3}, {0 | FOVEA_BLOCK_ALL, 1 | FOVEA_BLOCK_ALL, 2});
+  for (const fovea_target target : targets()) {
+    for (const uint32_t covered : {5u, 64u, 100u, 190u}) {
+      test.args.mask.kv_tokens = covered;
+      const std::vector<float> got = outputs_of(test, {target, Budget::kNone, true});
+      const std::vector<uint32_t> lengths(p.batch, covered);
+      fovea_attention_args masked = test.args;
+      test.args.block_map = nullptr, test.args.mask = {}, test.args.kv_lengths = lengths.data();
+      CHECK(same_bits(outputs_of(test, {target, Budget::kNone, true}), got));
+      test.args = masked;
+    }
+  }
+}
+
 TEST_CASE("maps: the bits do not depend on workers, parts of the keys do not lose blocks", "[short]") {
   for (const Problem& p : {mapped(), mapped(1), mapped(33, 128).with_integers()}) {
     AttentionCase test(p);

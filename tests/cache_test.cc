@@ -360,6 +360,9 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
     CHECK(std::memcmp(&a, &a_before, sizeof a) == 0);
   }
   CHECK(fovea_kv_cache_bytes(nullptr) == 0);
+  CHECK(fovea_kv_cache_bytes(&c) != 0);
+  c.batch = 0;
+  CHECK(fovea_kv_cache_bytes(&c) == 0);
 }
 
 TEST_CASE("cache: the macro has room for any strided cache or ring", "[short]") {

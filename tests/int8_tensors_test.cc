@@ -19,7 +19,7 @@
 namespace fovea_test {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
 
 struct Zeros {
   int32_t q, key, value;
@@ -230,6 +230,40 @@ TEST_CASE("tensors: a row of queries, keys or values may have its own scale", "[
   }
 }
 
+TEST_CASE("tensors: a scale of a query that is NaN or infinite makes its row NaN, and changes no bit of the others",
+          "[short]") {
+  for (const uint32_t q_tokens : {1u, 2u, 19u}) {
+    for (const float bad : {kNan, kInfinity, -kInfinity}) {
+      for (const float softcap : {0.0f, 10.0f}) {
+        Problem p = problem(q_tokens, 90);
+        p.softcap = softcap, p.kv_lengths = {90, 70};
+        Tensors test(p, {0, 0, 0});
+        const Guarded scales(size_t{p.batch} * p.q_heads * q_tokens * sizeof(float), sizeof(float), Placement::kEnd);
+        for (size_t i = 0; i < scales.bytes() / sizeof(float); ++i) scales.as<float>()[i] = 0.03f;
+        const auto tokens = static_cast<ptrdiff_t>(q_tokens);
+        test.desc.q_scale = 0;
+        test.args.q_scales = {scales.as<void>(), static_cast<ptrdiff_t>(p.q_heads) * tokens, tokens, 1};
+        const size_t row = (size_t{1} * p.q_heads + 2) * q_tokens + q_tokens / 2;
+        for (const fovea_target target : p.targets()) {
+          for (const bool portable : {false, true}) {
+            scales.as<float>()[row] = 0.03f;
+            REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
+            Outputs want = test.outputs();
+            std::fill_n(want.out.begin() + static_cast<ptrdiff_t>(row * p.value_dim), p.value_dim, kNan);
+            want.lse[row] = kNan;
+            scales.as<float>()[row] = bad;
+            REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
+            Outputs got = test.outputs();
+            for (float& x : got.out) x = std::isnan(x) ? kNan : x;
+            for (float& x : got.lse) x = std::isnan(x) ? kNan : x;
+            CHECK(same_bits(got, want));
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("tensors: strides of an array that is not there mean nothing", "[short]") {
   Problem p = problem(3, 20);
   Tensors test(p, {0, 0, 0});
@@ -305,6 +339,34 @@ TEST_CASE("tensors: values may have a scale a channel", "[short]") {
       test.args.value_channel_stride = each_head ? static_cast<ptrdiff_t>(p.value_dim) : 0;
       test.enter();
       CHECK(run_everywhere(test) == "");
+    }
+  }
+}
+
+TEST_CASE("tensors: a channel's scale that is NaN or infinite reaches that element of each output, and no other",
+          "[short]") {
+  for (const uint32_t q_tokens : {1u, 19u}) {
+    const Problem p = problem(q_tokens, 90);
+    Tensors test(p, {-20, 30, 40});
+    std::vector<float> channels(p.value_dim, 2.0f);
+    test.args.value_channel_scales = channels.data();
+    for (const fovea_target target : p.targets()) {
+      channels[7] = 2.0f;
+      REQUIRE(test.run_unchecked({target}) == "");
+      const std::vector<float> want = test.out();
+      for (const float bad : {kNan, kInfinity, -kInfinity}) {
+        channels[7] = bad;
+        REQUIRE(test.run_unchecked({target}) == "");
+        const std::vector<float> got = test.out();
+        bool right = true;
+        for (size_t i = 0; i < got.size(); ++i) {
+          const float product = want[i] * bad;
+          right = right && (i % p.value_dim != 7  ? got[i] == want[i]
+                            : std::isnan(product) ? std::isnan(got[i])
+                                                  : got[i] == product);
+        }
+        CHECK(right);
+      }
     }
   }
 }

@@ -2,6 +2,7 @@
 //
 // Normalisation and activation against double, on every target. tests/FIELDS.md says which test fails when a field is
 // ignored.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -268,6 +269,30 @@ TEST_CASE("activation: any strides, counts and options agree with double", "[sho
                                  option % 2 == 0 ? 0.0f : -1.7f, factor, factor ? option % 3 : option / 3 * 1,
                                  target) == "");
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("activation: the rounding of alpha x adds no more than its size times 2^-24", "[short][norm]") {
+  for (const fovea_target target : targets()) {
+    for (const float alpha : {1.0f, 1.702f, -0.3f, 1e3f}) {
+      for (const fovea_activation activation : {FOVEA_ACTIVATION_SILU, FOVEA_ACTIVATION_SIGMOID}) {
+        std::vector<float> x(3001), y(x.size());
+        for (size_t i = 0; i < x.size(); ++i) x[i] = (static_cast<float>(i) * 0.0317f - 86.0f) / alpha;
+        fovea_activation_args a = {};
+        a.struct_bytes = sizeof a, a.target = target, a.activation = activation, a.alpha = alpha;
+        a.batch = a.heads = a.tokens = 1, a.dim = static_cast<uint32_t>(x.size());
+        a.x.data = x.data(), a.y.data = y.data();
+        REQUIRE(fovea_activation_f32(&a) == FOVEA_OK);
+        double worst = 0;  // of what is stated in fovea.h
+        for (size_t i = 0; i < x.size(); ++i) {
+          const double z = static_cast<double>(alpha) * static_cast<double>(x[i]);
+          const double want = (activation == FOVEA_ACTIVATION_SILU ? static_cast<double>(x[i]) : 1.0) * sigmoid(z);
+          const double stated = (fuses(target) ? 4e-7 : 6e-7) + (alpha == 1.0f ? 0.0 : std::fabs(z) * 0x1p-24);
+          worst = std::max(worst, std::fabs(static_cast<double>(y[i]) - want) / (stated * std::fabs(want)));
+        }
+        CHECK(worst < 1);
       }
     }
   }

@@ -723,6 +723,8 @@ TEST_CASE("ragged: offsets that fall, or reach too far, are refused", "[short]")
   test.args.scores = test.args.out;
   test.args.scores_stage = FOVEA_SCORES_SOFTMAX;
   CHECK(attend({0, 4, 6}, {0, 4, 9}) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(attend({}, {0, 4, 9}) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(attend({0, 4, 6}, {}) == FOVEA_ERR_UNSUPPORTED);
 }
 
 }  // namespace fovea_test

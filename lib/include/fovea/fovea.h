@@ -306,12 +306,16 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
  * FOVEA_COMPUTE_I8. Keys and values are I8, I4, Q8_0 or Q4_0; a row of groups is converted to an I8 row first. A query
  * row is converted like a row of I8 keys, after it was multiplied by scale. Weights are rounded for each key tile: with
  * p the weight and c the scale of the value's row, to u = round(255 p c / max(p c)), where the maximum is that of the
- * keys of the tile that the query sees, and at least 2^-116. A negative scale of a value counts as NaN. Both sums of
- * products are exact.
- * lse and the scores that are written out, weights among them, come from weights that are not rounded. The bits are the
- * same on every target, with fused multiply-add or without, and for any number of rows: portable_bits changes nothing.
- * tests/ACCURACY.md has the errors.
- * A query row of I8 is taken as it is: its codes are the factors, and its scale, times scale, is that of the sums.
+ * keys of the tile that the query sees, and at least 2^-116. A tile that holds both pinned keys and keys of a window or
+ * ring is attended to in two parts, each with a maximum of its own. A negative scale of a value counts as NaN.
+ * Both sums of products of codes are exact. What zero points and key_center add to a score, and what value_zero adds to
+ * the sums of a key tile, is put in or taken out in f32, and rounds.
+ * lse and the scores that are written out, weights among them, come from weights that are not rounded to codes. These
+ * weights have a shorter exp2, with a relative error of up to 1.02e-4: a weight that is written out has an error of up
+ * to 2.1e-4 of its size, lse one of up to 1.1e-4. The bits are the same on every target, with fused multiply-add or
+ * without, and for any number of rows: portable_bits changes nothing. tests/ACCURACY.md has the errors.
+ * A query row of I8 is taken as it is: its codes are the factors, and its scale, times scale, is that of the sums. An
+ * infinite scale counts as NaN.
  * Refused with FOVEA_ERR_UNSUPPORTED: keys or values of another type, additive scores, head_dim above 1024. */
 typedef enum fovea_compute FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_COMPUTE_F32 = 0, /* f32 products of numbers widened from whatever type */
@@ -365,7 +369,8 @@ typedef struct fovea_attention_desc {
    *   zeros    -128 to 127 (FOVEA_ERR_NUMBER); other than 0 only beside a scale here, and with FOVEA_COMPUTE_I8
    *            (FOVEA_ERR_UNSUPPORTED). q_zero needs keys of I8, key_zero queries of I8, and value_zero
    *            no dropout (FOVEA_ERR_UNSUPPORTED).
-   * Scores are those of q and keys less their zeros, at every stage. An output y becomes the code
+   * Scores are those of q and keys less their zeros, at every stage, but for the rounding that fovea_compute describes.
+   * An output y becomes the code
    * round(y * (1 / out_scale)) + out_zero, to nearest, ties to even, and at most -128 or 127; NaN becomes out_zero. */
   float q_scale, key_scale, value_scale, out_scale;
   int32_t q_zero, key_zero, value_zero, out_zero;
@@ -385,7 +390,8 @@ typedef struct fovea_attention_desc {
 
   /* What happens when a query should see a token that is gone from its ring, its slot taken by a newer one.
    * 0: FOVEA_ERR_RING, for a plan whose ring is too small for max_q_tokens, and for a call in which lengths,
-   * first_tokens, positions and windows let a query see such a token (the numbers in a mask are not looked at).
+   * first_tokens, positions, windows and the count of keys that a mask covers let a query see such a token. The
+   * elements of a mask are not looked at: a token that only they hide is refused, too.
    * Nonzero: both are served, and queries see what is there; without a window_left, all that the ring holds up to their
    * own position. The first of n new tokens then sees n - 1 tokens fewer than it would alone, because the other new
    * tokens have taken their slots. */
@@ -544,8 +550,8 @@ typedef enum fovea_mask_kind FOVEA_ENUM_TYPE_(unsigned) {
 typedef struct fovea_mask {
   fovea_mask_kind kind;
   uint32_t kv_tokens; /* keys that each row covers, at most the call's (FOVEA_ERR_MASK); later keys are hidden. 0 = all
-                         keys of the call, or of the longest entry if keys are ragged; FOVEA_MASK_COVERS_NONE covers
-                         none, which hides all */
+                         keys of the call, or if keys are ragged as many as the longest entry has, where kv_lengths
+                         make entries shorter; FOVEA_MASK_COVERS_NONE covers none, which hides all */
   const void* data;
   ptrdiff_t batch_stride, head_stride, q_stride;
   uint32_t broadcast_keys;   /* nonzero: a row has one element, which serves all keys that the row covers */
@@ -571,9 +577,10 @@ fovea_status fovea_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* m
  * names the blocks of keys, in rising order (compressed sparse rows):
  *     list r of entry b and key head h:   blocks[i],  i from offsets[r] up to, but without, offsets[r + 1],
  *                                         with offsets from b * batch_stride + h * head_stride on
- * Each number is that of a block of keys, plus FOVEA_BLOCK_ALL where no query of the block needs the mask: there the mask is
- * not read. In the other listed blocks the mask decides, and where the call has none all keys are seen. Limits by
- * position, lengths and causal decide in all blocks, as ever; keys in blocks that are not listed are hidden.
+ * Each number is that of a block of keys, plus FOVEA_BLOCK_ALL where no query of the block needs the mask: there the
+ * mask is not read. In the other listed blocks the mask decides, and where the call has none all keys are seen. Limits
+ * by position, lengths and causal decide in all blocks, and so does the count of keys that a mask covers: keys from
+ * mask.kv_tokens on are hidden in blocks with FOVEA_BLOCK_ALL, too. Keys in blocks that are not listed are hidden.
  * Bits. With portable_bits they are those of a mask that hides the same keys; without, blocks of few queries may take
  * the kernel that is faster for them. Time depends on shapes and maps alone.
  * Served with all kinds of keys, and in streams where the state's next_key is a multiple of 64
@@ -585,10 +592,10 @@ typedef struct fovea_block_map {
                         of a key head is a multiple of 48, tiles are full on every target */
   uint32_t kv_block; /* keys in a block: a multiple of 64 (FOVEA_ERR_MAP) */
   const uint32_t* offsets; /* [batch][kv_heads][blocks of queries + 1]: never fall, and end within block_count; the
-                              blocks of queries are those of the longest entry */
+                              blocks of queries are those of the entry with most queries */
   ptrdiff_t batch_stride, head_stride; /* 0 = the same lists for all */
-  const uint32_t* blocks;  /* [block_count]: numbers below those of the keys of the call, or of the longest entry where
-                              keys are ragged */
+  const uint32_t* blocks;  /* [block_count]: numbers below ceil(keys / kv_block), with the keys of the call, or if keys
+                              are ragged those of the longest entry, where kv_lengths make entries shorter */
   uint32_t block_count;
 } fovea_block_map;
 
@@ -790,10 +797,11 @@ typedef struct fovea_attention_args {
   /* Inputs. */
   fovea_in q; /* required: [batch][q_heads][q_tokens][head_dim] */
   fovea_in q_scales; /* float [batch][q_heads][q_tokens], as lse: required for I8 unless the description has q_scale,
-                        else data NULL (FOVEA_ERR_UNSUPPORTED) */
+                        else data NULL (FOVEA_ERR_UNSUPPORTED). An infinite one counts as NaN */
   fovea_kv_source kv;
   const float* value_channel_scales; /* optional [kv_heads][value_dim], with FOVEA_COMPUTE_I8 (FOVEA_ERR_UNSUPPORTED):
-                                        each element of the outputs is multiplied by its own */
+                                        each element of the outputs is multiplied by its own, after the
+                                        normalisation: by an infinite or NaN one, too */
   ptrdiff_t value_channel_stride;    /* from a key head to the next; 0 = the same for all */
 
   const uint32_t* kv_lengths; /* optional [batch]: keys of each entry, <= kv_tokens (FOVEA_ERR_LENGTH); NULL =
@@ -805,11 +813,12 @@ typedef struct fovea_attention_args {
    * of all entries. For documents in one sequence, prefixes and left padding see examples/recipes/documents.c,
    * prefix_lm.c, left_padding.c. */
   const uint32_t* q_offsets;  /* optional [batch + 1]: for q, out and lse. An entry has at most max_q_tokens, all
-                                 entries together at most max_batch * max_q_tokens. Not with scores
-                                 (FOVEA_ERR_UNSUPPORTED) */
+                                 entries together at most max_batch * max_q_tokens (FOVEA_ERR_CAPACITY). Not with
+                                 scores (FOVEA_ERR_UNSUPPORTED) */
   const uint32_t* kv_offsets; /* optional [batch + 1]: for strided keys and values. An entry has at most max_kv_tokens,
-                                 and with kv_lengths may have fewer than its offsets say. Masks and positions begin anew
-                                 with each entry */
+                                 all entries together at most max_batch * max_kv_tokens (FOVEA_ERR_CAPACITY); with
+                                 kv_lengths an entry may have fewer than its offsets say. Masks and positions begin
+                                 anew with each entry. Not with scores (FOVEA_ERR_UNSUPPORTED) */
   const int64_t* positions; /* [batch]: the position of each entry's first query, within -2^62 to 2^62 (FOVEA_ERR_SIZE).
                                Required (FOVEA_ERR_POSITIONS_MISSING) where causal or diagonal says POSITIONS, and for
                                windows and ALiBi where neither says anything. NULL where they say TOP_LEFT or
@@ -868,7 +877,9 @@ fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args*
  *     fovea_stream_end(&plan, state, &args, workspace, workspace_bytes);                // args: out
  *
  * Bits. Keys lie on a grid of 64, by their position. If pieces end only at its lines, the result is the same to the bit
- * as one call with all keys; if they end elsewhere, it differs as sums in another order do.
+ * as one call with all keys; if they end elsewhere, it differs as sums in another order do. With key_center a stream's
+ * scores have what was subtracted, those of one call only where something sees it (see fovea_kv_source): where nothing
+ * does, the last bits differ.
  *
  * A state is plain memory, 64-byte aligned (FOVEA_ERR_ALIGNMENT), the same on every target: this header, followed by
  * the f32 arrays max[rows], sum[rows], o[rows][value_dim] with rows = batch * q_heads * q_tokens, in the order
@@ -898,8 +909,9 @@ fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* state, size
 /* Takes in args->kv_tokens keys and values at the positions from state->next_key on, and moves next_key behind them.
  * Arguments and checks are those of fovea_attention; batch and q_tokens are the state's (FOVEA_ERR_STATE), and q is the
  * same in every push. kv_lengths and the mask belong to these keys alone: kv_lengths[b] of them are seen, and column 0
- * of the mask is the first of them, or with at_end the first of its last ones. Rings, ragged batches and scores out are refused (FOVEA_ERR_UNSUPPORTED); out, lse
- * and sinks are not read. With dropout, f32 keys or values in pages of a multiple of 64 tokens must begin at a
+ * of the mask is the first of them, or with at_end the first of its last ones. Rings, ragged batches and scores out are
+ * refused (FOVEA_ERR_UNSUPPORTED); what acts at the end is not read: out, lse, sinks and value_channel_scales. With
+ * dropout, f32 keys or values in pages of a multiple of 64 tokens must begin at a
  * position that is a multiple of 4 (FOVEA_ERR_UNSUPPORTED). On an error nothing was taken in, except with
  * FOVEA_ERR_EXECUTOR: see fovea_executor. */
 fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const fovea_attention_args* args,
@@ -911,9 +923,10 @@ fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const
  * (FOVEA_ERR_STATE) and the same queries, which nobody can check. */
 fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* into, const fovea_state* from);
 
-/* Writes the answer over all keys so far: out, and lse if asked for, with the sinks, if any. Of args, only these are
- * read: batch, q_tokens, out, lse, sinks, slow_workspace and executor. The state stays as it was: more keys may be
- * pushed. */
+/* Writes the answer over all keys so far: out, and lse if asked for, with the sinks and value_channel_scales, if any.
+ * What pushes took is not read: q, q_scales, kv, kv_tokens, kv_lengths, positions, mask, alibi_slopes, score_vector,
+ * dropout_seed, block_map and modifier. Ragged batches and scores out are refused (FOVEA_ERR_UNSUPPORTED). The state
+ * stays as it was: more keys may be pushed. */
 fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_state* state, const fovea_attention_args* args,
                               void* workspace, size_t workspace_bytes);
 
@@ -1319,7 +1332,8 @@ typedef struct fovea_activation_args {
   fovea_in factor; /* data NULL = 1. With SILU this is SwiGLU: x is the gate's projection, factor the other one */
 } fovea_activation_args;
 
-/* The relative error is below 4e-7, and 6e-7 where multiply-adds are not fused. */
+/* The relative error is below 4e-7, and 6e-7 where multiply-adds are not fused. Unless alpha is a power of two, the
+ * rounding of alpha * x adds up to |alpha x| * 2^-24: 5.2e-6 where alpha x is -87. */
 fovea_status fovea_activation_f32(const fovea_activation_args* args);
 
 typedef enum fovea_norm FOVEA_ENUM_TYPE_(unsigned) {
@@ -1444,7 +1458,7 @@ typedef struct fovea_kv_cache {
                              are appended, and takes pages back after a reset or truncation */
 } fovea_kv_cache;
 
-/* Bytes of memory that the cache needs; 0 where its first part is not valid. The macro is an upper bound for static
+/* Bytes of memory that the cache needs; 0 where batch is 0, and where its first part is not valid. The macro is an upper bound for static
  * arrays, for strided caches and rings. With values_in_keys pass it FOVEA_F32 as value_dtype and 0 as value_dim. */
 size_t fovea_kv_cache_bytes(const fovea_kv_cache* cache);
 #define FOVEA_KV_CACHE_BYTES(key_dtype, value_dtype, batch, kv_heads, max_tokens, head_dim, value_dim) \

@@ -5,6 +5,8 @@
 #include "base/arithmetic.h"
 #include "attention/head_task.h"
 
+#include "base/finite.h"
+
 namespace fovea {
 namespace {
 
@@ -100,7 +102,8 @@ void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
       const ptrdiff_t head = ptrdiff_t(group_row % task.group);
       if (task.q_scales->data) {
         const RowArray<const float>& scales = *task.q_scales;
-        scale = task.score_factor() * scales.data[token * scales.token_stride + head * scales.head_stride];
+        const float given = scales.data[token * scales.token_stride + head * scales.head_stride];
+        scale = task.score_factor() * (is_finite(given) ? given : __builtin_nanf(""));
       }
       shift = row_shift(task, token * task.q.token_stride + head * task.q.head_stride, scale);
     }

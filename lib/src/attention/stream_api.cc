@@ -66,9 +66,10 @@ extern "C" fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* s
                                           void* workspace, size_t workspace_bytes) {
   fovea_status status = check_call(plan, args);
   if (status != FOVEA_OK) return status;
+  // What acts on rows as they end belongs to fovea_stream_end.
   fovea_attention_args used = *args;
   used.out = used.lse = {};
-  used.sinks = nullptr;
+  used.sinks = used.value_channel_scales = nullptr;
   status = call_on_stream(*plan, state, used, workspace, workspace_bytes, false);
   if (status == FOVEA_OK) state->next_key += args->kv_tokens;
   return status;
@@ -78,16 +79,17 @@ extern "C" fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_sta
                                          const fovea_attention_args* args, void* workspace, size_t workspace_bytes) {
   const fovea_status status = check_call(plan, args);
   if (status != FOVEA_OK) return status;
-  fovea_attention_args used = {};
-  used.struct_bytes = sizeof used;
-  used.batch = args->batch;
-  used.q_tokens = args->q_tokens;
-  used.out = args->out;
-  used.lse = args->lse;
-  used.sinks = args->sinks;
-  used.slow_workspace = args->slow_workspace;
-  used.slow_workspace_bytes = args->slow_workspace_bytes;
-  used.executor = args->executor;
+  // What pushes took in is in the state. All else acts on rows as they end, or is refused.
+  fovea_attention_args used = *args;
+  used.kv_tokens = 0;
+  used.q = used.q_scales = {};
+  used.kv = {};
+  used.kv_lengths = nullptr;
+  used.positions = nullptr;
+  used.mask = {};
+  used.alibi_slopes = used.score_vector = nullptr;
+  used.block_map = nullptr;
+  used.modifier = nullptr;
   // The state is only read.
   return call_on_stream(*plan, const_cast<fovea_state*>(state), used, workspace, workspace_bytes, true);
 }
