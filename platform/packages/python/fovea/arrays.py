@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy arrays as the library's arrays."""
-import ctypes
+"""NumPy arrays as the library's arrays. C knows no array's size, so each one that it gets is checked here first:
+
+    take    an array of the type and shape that a call wants, copied where that is allowed and needed
+    dense   the same for what C takes as a pointer alone
+    view    a fovea_in or fovea_out of an array, which keeps the array
+    mask    a fovea_mask
+    numbers values of any real type, converted
+"""
+import contextlib
+import threading
 
 import numpy as np
 
@@ -8,58 +16,176 @@ from . import c
 
 # bfloat16 is ml_dtypes' name for it.
 DTYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8"}
+# The types of the arrays that hold a format, by its name in fovea.h.
+HELD_IN = {"f32": ("float32",), "f16": ("float16",), "bf16": ("bfloat16", "uint16"), "i8": ("int8",), "i4": ("uint8",),
+           "q8_0": ("uint8",), "q4_0": ("uint8",)}
+GROUP_BYTES = {"i4": 16, "q8_0": 34, "q4_0": 18}  # of the formats whose rows are counted in bytes
+GROUP = 32  # elements
+MASK_KINDS = {"bool": "byte", "uint8": "byte", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+
+
+class Held:
+    """What holds memory of the library's: one call at a time may use it, and it has no copies."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def alone(self):
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(f"the {type(self).__name__} is in use by a call that has not ended: each thread, and each function that "
+                               "a call calls, needs its own")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    @staticmethod
+    @contextlib.contextmanager
+    def together(holders):
+        with contextlib.ExitStack() as stack:
+            for holder in holders:
+                stack.enter_context(holder.alone())
+            yield
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"a {type(self).__name__} has memory that C knows by its address: it can be neither copied nor pickled")
 
 
 def dtype_of(array):
     """The name of an array's type in fovea.h."""
     if array.dtype.name not in DTYPES:
-        raise TypeError(f"an array of {array.dtype}: it must be one of {', '.join(DTYPES)}")
+        raise TypeError(f"an array of {array.dtype}: it must be of {' or '.join(DTYPES)}")
     return DTYPES[array.dtype.name]
 
 
-def four(array, name):
-    """[batch][heads][tokens][dim]: missing dimensions come first, and the last is made contiguous."""
-    array = np.asarray(array)
-    if not 2 <= array.ndim <= 4:
-        raise ValueError(f"{name} has {array.ndim} dimensions: it must have [batch][heads][tokens][dim], or the last of these")
-    array = array[(np.newaxis,) * (4 - array.ndim)]
-    return array if array.strides[3] == array.itemsize or array.shape[3] <= 1 else np.ascontiguousarray(array)
+def format_name(number):
+    return next(name for name, value in c.HEADER.enums["fovea_dtype"].items() if value == number)
 
 
-def view(kind, array):
-    """A fovea_in or fovea_out of an array [batch][heads][tokens] or with more dimensions."""
-    strides = [stride // array.itemsize for stride in array.strides]
-    return c.structure(kind, data=array.ctypes.data, batch_stride=strides[0], head_stride=strides[1], token_stride=strides[2])
+def groups(dim):
+    return -(-dim // GROUP)
+
+
+def row_elements(name, dim):
+    """Elements of the array for a row of a format."""
+    return groups(dim) * GROUP_BYTES[name] if name in GROUP_BYTES else dim
+
+
+def is_array(array, name):
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{name} is of {type(array).__name__}: it must be a NumPy array")
+
+
+def is_of(array, name, dtypes):
+    if array.dtype.name not in dtypes:
+        raise TypeError(f"{name} is of {array.dtype}: it must be of {' or '.join(dtypes)}")
+
+
+def fault(array, writes):
+    """What C cannot do with the places of the elements of [batch][heads][tokens][dim], or None."""
+    strides = [stride for count, stride in zip(array.shape, array.strides) if count > 1]
+    if not array.dtype.isnative:
+        return "is not in this machine's byte order"
+    if not array.flags.aligned:
+        return "is not aligned to its elements"
+    if any(stride % array.itemsize for stride in strides):
+        return f"has strides of {array.strides} bytes: they must be multiples of {array.itemsize}"
+    if array.ndim > 3 and array.shape[3] > 1 and array.strides[3] != array.itemsize:
+        return f"has strides of {array.strides} bytes: the last must be {array.itemsize}"
+    return "is read-only" if writes and not array.flags.writeable else None
+
+
+def dense_copy(array):
+    return np.array(array, array.dtype.newbyteorder("="), order="C")
+
+
+def strides_of(array):
+    """Strides in elements. That of a single element says nothing, and may be any number."""
+    return [stride // array.itemsize if count > 1 else 0 for count, stride in zip(array.shape, array.strides)]
+
+
+def view(kind, array, name="an array", copies=False):
+    """A fovea_in or fovea_out ("in", "out") of an array [batch][heads][tokens] or with one dimension more, which it keeps."""
+    is_array(array, name)
+    wrong = fault(array, kind == "out")
+    if wrong and not (copies and kind == "in"):
+        raise ValueError(f"{name} {wrong}")
+    array = dense_copy(array) if wrong else array
+    strides = strides_of(array)
+    return c.structure(kind, data=array, batch_stride=strides[0], head_stride=strides[1], token_stride=strides[2])
+
+
+def take(kind, array, name, dtypes, dims, sizes, copies=False):
+    """A fovea_in or fovea_out of an array of one of these types. dims names its dimensions, of which the first may be missing.
+    sizes has what is known of them, and learns the others. copies: what C cannot read where it is may be copied."""
+    if not copies or kind == "out":
+        is_array(array, name)
+    given = array = np.asarray(array)
+    is_of(array, name, dtypes)
+    dims = dims.split()
+    missing = len(dims) - array.ndim
+    if 0 <= missing <= len(dims) - 2:
+        array = array[(np.newaxis,) * missing]
+    if missing < 0 or any(sizes.get(dim, count) != count for dim, count in zip(dims, array.shape)) or missing > len(dims) - 2:
+        wanted = "".join(f"[{dim} {sizes[dim]}]" if dim in sizes else f"[{dim}]" for dim in dims)
+        raise ValueError(f"{name} has the shape {given.shape}: it must be {wanted}")
+    sizes.update(zip(dims, array.shape))
+    return view(kind, array, name, copies)
+
+
+def dense(array, name, dtypes, shape, writes=False):
+    """The array, if it is of one of these types and this shape and its elements follow one another."""
+    is_array(array, name)
+    is_of(array, name, dtypes)
+    if array.shape != shape:
+        raise ValueError(f"{name} has the shape {array.shape}: it must be {shape}")
+    wrong = fault(array, writes) or (None if array.flags.c_contiguous else "is not contiguous")
+    if wrong:
+        raise ValueError(f"{name} {wrong}")
+    return np.asarray(array)
+
+
+def numbers(values, dtype, name):
+    """A contiguous array of real numbers, converted to float32 or an integer type where that type has them."""
+    given, dtype = np.asarray(values), np.dtype(dtype)
+    taken = given.dtype.kind in "biu" or dtype.kind == "f" and (given.dtype.kind == "f" or given.dtype.name == "bfloat16")
+    if given.size and not taken:
+        raise TypeError(f"{name} is of {given.dtype}: it must be of {dtype}, or numbers that {dtype} has")
+    with np.errstate(all="ignore"):
+        made = np.require(given.astype(dtype, copy=False), dtype, ["C", "A"])
+        lost = made != given if dtype.kind in "iu" else np.isinf(made) & np.isfinite(given) if given.dtype != dtype else np.False_
+    if lost.any():
+        raise ValueError(f"{name} has {given[lost].flat[0]}, which {dtype} does not have")
+    return made
 
 
 def memory(count):
-    """Bytes that lie as a workspace lies."""
+    """Bytes that are aligned as a workspace is."""
     alignment = c.NUMBERS["FOVEA_WORKSPACE_ALIGNMENT"]
     whole = np.zeros(count + alignment, np.uint8)
     begin = -whole.ctypes.data % alignment
     return whole[begin:begin + count]
 
 
-def mask(array, batch, heads, q_tokens, kv_tokens):
-    """A fovea_mask, and the array that it points to: of bool, True shows a key; of floats, it is added to scores."""
+def mask(array, shape, copies=False):
+    """A fovea_mask: of bool, True shows a key; of floats, it is added to scores. It is broadcast to [batch][heads][queries][keys]."""
+    if not copies:
+        is_array(array, "mask")
     array = np.asarray(array)
-    if array.dtype == np.bool_:
-        array = array.view(np.uint8)
-    kind = "byte" if array.dtype == np.uint8 else dtype_of(array)
-    one_key = array.shape[-1] == 1 and kv_tokens != 1
-    if array.strides[-1] != array.itemsize and not one_key:
-        array = np.ascontiguousarray(array)
-    wide = np.broadcast_to(array, (batch, heads, q_tokens, 1 if one_key else array.shape[-1]))
-    strides = [stride // array.itemsize for stride in wide.strides]
-    made = c.structure("mask", kind=kind, kv_tokens=0 if one_key else wide.shape[3], data=wide.ctypes.data, batch_stride=strides[0],
+    is_of(array, "mask", MASK_KINDS)
+    kind = MASK_KINDS[array.dtype.name]
+    try:
+        wide = np.broadcast_to(array, shape)
+    except ValueError:
+        raise ValueError(f"mask has the shape {array.shape}: it must broadcast to {shape}") from None
+    one_key = wide.strides[3] == 0 and shape[3] > 1
+    wide = wide[..., :1] if one_key else wide
+    wrong = fault(wide, False)
+    if wrong and not copies:
+        raise ValueError(f"mask {wrong}")
+    if wrong:
+        return mask(dense_copy(array), shape)
+    strides = strides_of(wide)
+    return c.structure("mask", kind=kind, kv_tokens=0 if one_key else shape[3], data=wide, batch_stride=strides[0],
                        head_stride=strides[1], q_stride=strides[2], broadcast_keys=one_key)
-    return made, wide
-
-
-def of_type(array, dtype, shape):
-    """An array of this type and shape, dense, for what the library takes as a pointer."""
-    return np.ascontiguousarray(np.broadcast_to(np.asarray(array, dtype), shape))
-
-
-def pointer(array):
-    return ctypes.c_void_p(array.ctypes.data)

@@ -1,19 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C interface: structures, constants and functions, as fovea.h beside this file declares them. fovea.h is the manual.
 
-    call("fovea_plan_init", plan, desc)        # any function; structures are passed by reference
+    call("fovea_plan_init", plan, desc)        # any function; structures are passed by reference, arrays by their address
     structure("attention_desc", q_heads=8)     # any structure, all 0 but these fields; enumerators also by name
+
+A field takes what it can hold and raises TypeError or ValueError for everything else. A field that is a pointer takes an array,
+a structure or a function of ctypes, which live as long as the structure does; or an address, for which the caller vouches. What C
+requires of the memory it requires here, too: this module knows no array's size. The rest of the package checks that.
 """
 import ctypes
+import math
+import operator
 import os
 import pathlib
 import re
 import sys
 from ctypes import c_char_p, c_double, c_float, c_int, c_int8, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32, c_uint64, c_void_p
 
+import numpy as np
+
 HERE = pathlib.Path(__file__).resolve().parent
 SCALARS = {"double": c_double, "float": c_float, "int": c_int, "int8_t": c_int8, "int32_t": c_int32, "int64_t": c_int64,
            "ptrdiff_t": c_ssize_t, "size_t": c_size_t, "uint32_t": c_uint32, "uint64_t": c_uint64}
+FUNCTION = ctypes.CFUNCTYPE(None).__base__  # the class of all functions of ctypes
 
 
 class Error(RuntimeError):
@@ -24,6 +33,87 @@ class Error(RuntimeError):
         self.status = status
 
 
+def number(value, kind, name):
+    """A number that a field or parameter of this kind of ctypes holds. ctypes itself would drop the upper bits of integers."""
+    try:
+        value = float(value) if kind in (c_double, c_float) and not isinstance(value, (str, bytes)) else operator.index(value)
+    except TypeError:
+        wanted = "number" if kind in (c_double, c_float) else "whole number"
+        raise TypeError(f"{name} is of {type(value).__name__}: it must be a {wanted}") from None
+    held = kind(value).value
+    if isinstance(value, float):
+        if math.isfinite(value) and (math.isinf(held) or (held == 0) != (value == 0)):
+            raise ValueError(f"{name} is {value}: it must be in the range of a C float")
+    elif held != value:
+        bits = 8 * ctypes.sizeof(kind)
+        least = -(1 << bits - 1) if kind(-1).value < 0 else 0
+        raise ValueError(f"{name} is {value}: it must be from {least} to {least + (1 << bits) - 1}")
+    return value
+
+
+def address(value, name, of=None):
+    """The address for a pointer, which points to a structure where `of` is one's class."""
+    if isinstance(value, ctypes.Structure):
+        if of is not None and not isinstance(value, of):
+            raise TypeError(f"{name} is a {type(value).__name__}: it must be a {of.__name__}")
+        return ctypes.addressof(value)
+    if isinstance(value, FUNCTION):
+        return ctypes.cast(value, c_void_p).value
+    if isinstance(value, np.ndarray):
+        return value.ctypes.data
+    return value if value is None else number(value, c_size_t, name)
+
+
+class Structure(ctypes.Structure):
+    """A structure of fovea.h. kept: what its pointers point to, by the place of the pointer."""
+
+    def __setattr__(self, field, value):
+        if field not in self.kinds:
+            raise AttributeError(f"{type(self).__name__} has no field {field}")
+        kind, name = self.kinds[field], f"{type(self).__name__}.{field}"
+        root, place = place_of(self)
+        if "frozen" in root.__dict__:
+            raise AttributeError(f"{name} is for reading: the library has read it already")
+        place += getattr(type(self), field).offset
+        kept = {}
+        if kind is c_void_p:
+            kept = {} if value is None or isinstance(value, int) else {place: value}
+            value = address(value, name, HEADER.types.get(self.pointed_to.get(field)))
+        elif kind in SCALARS.values():
+            value = number(self.enumerator(field, value) if isinstance(value, str) else value, kind, name)
+        elif not isinstance(value, kind):
+            raise TypeError(f"{name} is of {type(value).__name__}: it must be a {kind.__name__}")
+        elif isinstance(value, Structure):
+            of, begin = place_of(value)
+            kept = {place + at - begin: one for at, one in of.__dict__.get("kept", {}).items()
+                    if begin <= at < begin + ctypes.sizeof(kind)}
+        super().__setattr__(field, value)
+        others = {at: one for at, one in root.__dict__.get("kept", {}).items() if not place <= at < place + ctypes.sizeof(kind)}
+        root.__dict__["kept"] = {**others, **kept}
+
+    def enumerator(self, field, name):
+        if field not in self.enum_of:
+            raise TypeError(f"{type(self).__name__}.{field} is of str: it must be a number")
+        enumerators = HEADER.enums[self.enum_of[field]]
+        if name not in enumerators:
+            raise ValueError(f"{field} is {name!r}: it must be one of {', '.join(enumerators)}")
+        return enumerators[name]
+
+
+def place_of(structure):
+    """The structure whose memory this one is in, and at which of its bytes."""
+    root = structure
+    while root._b_base_ is not None:
+        root = root._b_base_
+    return root, ctypes.addressof(structure) - ctypes.addressof(root)
+
+
+def frozen(structure):
+    """The structure, whose fields Python does not change from now on."""
+    structure.__dict__["frozen"] = True
+    return structure
+
+
 class Header:
     """What a header that is written like fovea.h declares, each thing by its name without fovea_."""
 
@@ -32,7 +122,6 @@ class Header:
         self.numbers = {name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)u?$", text, flags=re.M)}
         self.constants, self.structures, self.functions = {}, {}, {}
         self.enums = {}  # enum -> name without the prefix, in lower case -> number
-        self.enum_of = {}  # (structure, field) -> enum
         self.types = dict(SCALARS)
         for kind, body, name in re.findall(r"typedef (enum|struct) \w+ (?:FOVEA_ENUM_TYPE_\(\w+\) )?\{(.*?)\n\} (\w+);", text,
                                            flags=re.S):
@@ -52,7 +141,7 @@ class Header:
         self.types[name] = c_int32
 
     def add_structure(self, name, body):
-        short, fields = name.replace("fovea_", "", 1), []
+        fields, enum_of, pointed_to = [], {}, {}
         for declaration in filter(None, (" ".join(part.split()) for part in body.split(";"))):
             function = re.match(r"[^(]*\(\*(\w+)\)\(", declaration)
             if function:
@@ -62,16 +151,20 @@ class Header:
             for declarator in declarators.split(","):
                 pointer, field, count = re.fullmatch(r" ?(\*?) ?(\w+)(?:\[(\w+)\])?", declarator).groups()
                 one = c_void_p if pointer else self.types[of]
-                if of in self.enums and not pointer:
-                    self.enum_of[short, field] = of
+                if pointer:
+                    pointed_to[field] = of
+                elif of in self.enums:
+                    enum_of[field] = of
                 if count:
                     one *= self.numbers[count] if count in self.numbers else int(count)
                 fields.append((field, one))
-        self.types[name] = self.structures[short] = type(name, (ctypes.Structure,), {"_fields_": fields})
+        made = type(name, (Structure,), {"_fields_": fields, "kinds": dict(fields), "enum_of": enum_of, "pointed_to": pointed_to})
+        self.types[name] = self.structures[name.replace("fovea_", "", 1)] = made
 
     def parameter(self, text):
-        of, pointer = re.match(r"\s*(?:const )?(\w+)\b\s*(\*?)", text).groups()
-        return c_void_p if pointer else self.types[of]
+        """Name, kind, and the class that it points to, if that is a structure."""
+        of, pointer, name = re.match(r"\s*(?:const )?(\w+)\b\s*(\*?)\s*(\w+)", text).groups()
+        return (name, c_void_p, self.types.get(of) if of not in SCALARS else None) if pointer else (name, self.types[of], None)
 
 
 def installed(*names):
@@ -93,7 +186,7 @@ def load(path):
     library = ctypes.CDLL(str(path))
     for name, (returned, parameters) in HEADER.functions.items():
         function = getattr(library, name)
-        function.restype, function.argtypes = returned, parameters
+        function.restype, function.argtypes = returned, [kind for _, kind, _ in parameters]
         _functions[name] = function
     header = NUMBERS["FOVEA_VERSION_MAJOR"] * 10000 + NUMBERS["FOVEA_VERSION_MINOR"] * 100 + NUMBERS["FOVEA_VERSION_PATCH"]
     if library.fovea_version() != header:
@@ -114,28 +207,40 @@ def check(status):
 
 
 def call(name, *arguments):
-    """Calls a function; structures go by reference. A status that is not FOVEA_OK raises Error."""
-    answer = function(name)(*(ctypes.byref(one) if isinstance(one, ctypes.Structure) else one for one in arguments))
+    """Calls a function. A status that is not FOVEA_OK raises Error."""
+    returned = function(name)
+    parameters = HEADER.functions[name][1]
+    if len(arguments) != len(parameters):
+        raise TypeError(f"{name} takes {', '.join(parameter for parameter, *_ in parameters)}: {len(arguments)} arguments are given")
+    answer = returned(*(argument(*pair) for pair in zip(arguments, parameters)))
     if name not in ANSWERS:
         check(answer)
     return answer
+
+
+def argument(value, parameter):
+    name, kind, of = parameter
+    if kind is not c_void_p:
+        return number(value, kind, name)
+    if isinstance(value, (Structure, int, np.ndarray)):
+        return address(value, name, of)
+    return value  # what ctypes takes: bytes, a buffer, byref()
 
 
 # The functions that answer something else than a status.
 ANSWERS = {name for name in HEADER.functions if HEADER.functions[name][0] is not c_int32} | {"fovea_target_at", "fovea_target_from_name"}
 
 
+def pointers(*values):
+    """What ctypes passes as pointers to structures and arrays, which live as long as it does."""
+    return [ctypes.byref(one if isinstance(one, Structure) else (ctypes.c_char * one.nbytes).from_buffer(one)) for one in values]
+
+
 def assign(to, **fields):
     """Sets fields of a structure; an enumerator may be its name without the prefix, as in causal="top_left"."""
-    name = type(to).__name__.replace("fovea_", "", 1)
     for field, value in fields.items():
-        if not any(field == known for known, *_ in to._fields_):
-            raise TypeError(f"fovea_{name} has no field {field}")
-        if isinstance(value, str):
-            enumerators = HEADER.enums[HEADER.enum_of[name, field]]
-            if value not in enumerators:
-                raise ValueError(f"{field} is {value!r}: it must be one of {', '.join(enumerators)}")
-            value = enumerators[value]
+        if field not in to.kinds:
+            raise TypeError(f"{type(to).__name__} has no field {field}")
         setattr(to, field, value)
     return to
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans, calls, streams and caches."""
 import ctypes
+import functools
 
 import numpy as np
 
 from . import c
-from .arrays import dtype_of, four, mask, memory, of_type, pointer, view
+from .arguments import END_OPTIONS, OFFSETS, OPTIONS, Arguments
+from .arrays import Held, dense, dtype_of, memory, numbers, take
 
-DESC_FIELDS = {name for name, *_ in c.HEADER.structures["attention_desc"]._fields_}
+DESC_FIELDS = {name for name, *_ in c.HEADER.structures["attention_desc"]._fields_} - {"struct_bytes"}
 
 
 def attention_desc(**fields):
@@ -15,43 +17,57 @@ def attention_desc(**fields):
     return c.structure("attention_desc", **{"max_batch": 1, "max_q_tokens": 1, **fields})
 
 
-class Call:
-    """The arguments of one call: calling it computes them again, from what the arrays hold then. It answers out.
+class Call(Held):
+    """The arguments of one call: calling it computes them again, from what the arrays hold then. It returns out.
 
-    out, lse and scores are the arrays that it writes; lse and scores are None unless asked for. raw is the same without a
-    check of the status, which it answers: for loops that count nanoseconds.
+    out, lse and scores are the arrays that it writes; lse and scores are None unless asked for. raw is the same without a check of
+    the status, which it returns, and of other threads: for loops that count nanoseconds. Either keeps all that C reads and writes.
+    Over a Cache it serves as many tokens as there were when it was made (ERR_LENGTH after an append).
     """
 
-    def __init__(self, name, plan, args, outputs, keep, state=None):
+    def __init__(self, name, plan, arguments, outputs, state=None):
+        super().__init__()
         self.out, self.lse, self.scores = outputs
-        self.keep = plan, args, keep, state
-        pointers = [ctypes.c_void_p(ctypes.addressof(one)) for one in (plan.c, args)]
-        if state is not None:
-            pointers.insert(1, pointer(state))
-        arguments = *pointers, pointer(plan.workspace), ctypes.c_size_t(plan.workspace_bytes)
-        function = c.function(name)
-
-        def raw(function=function, arguments=arguments):
-            return function(*arguments)
-
-        self.raw = raw
+        self._holders = [plan] if arguments.cache is None else [plan, arguments.cache]
+        pointers = [plan.c, arguments.c] if state is None else [plan.c, state, arguments.c]
+        self.raw = functools.partial(c.function(name), *c.pointers(*pointers, plan._workspace), plan._workspace.size)
+        self.raw.keep = pointers, self._holders
 
     def __call__(self):
-        c.check(self.raw())
+        with Held.together(self._holders):
+            status = self.raw()
+        c.check(status)
         return self.out
 
 
-class Plan:
+class Plan(Held):
     """Plan(q_heads=8, kv_heads=2, head_dim=64, value_dim=64, max_kv_tokens=512, causal="bottom_right"): fields of
     fovea_attention_desc, or such a description. The plan has a workspace: one thread uses it at a time."""
 
     def __init__(self, desc=None, **fields):
-        desc = c.assign(desc, **fields) if desc is not None else attention_desc(**fields)
-        self.c = c.structure("plan")
-        c.call("fovea_plan_init", self.c, desc)
-        self.desc = self.c.desc
-        self.workspace_bytes = c.call("fovea_workspace_bytes", self.c)
-        self.workspace = memory(self.workspace_bytes)
+        super().__init__()
+        if desc is None:
+            desc = attention_desc()
+        elif not isinstance(desc, c.HEADER.structures["attention_desc"]):
+            raise TypeError(f"desc is of {type(desc).__name__}: it must be made by attention_desc")
+        made = c.structure("plan")
+        c.call("fovea_plan_init", made, c.assign(type(desc).from_buffer_copy(desc), **fields))
+        self._c = c.frozen(made)
+        self._workspace = memory(c.call("fovea_workspace_bytes", made))
+
+    @property
+    def c(self):
+        """The fovea_plan, for reading."""
+        return self._c
+
+    @property
+    def desc(self):
+        """The fovea_attention_desc, for reading, with what the library chose."""
+        return self._c.desc
+
+    @property
+    def workspace_bytes(self):
+        return self._workspace.size
 
     def describe(self, q_tokens=None, kv_tokens=None):
         """A line of text: what the plan will do for these counts, which are the capacities if not given."""
@@ -60,154 +76,177 @@ class Plan:
         c.call("fovea_plan_describe", self.c, *counts, text, len(text))
         return text.value.decode()
 
-    def __call__(self, q, keys, values=None, **options):
-        """The output [batch][heads][tokens][value_dim] of the queries over keys and values, or over a Cache."""
-        return self.bind(q, keys, values, **options)()
+    def __call__(self, q, keys, values=None, out=None, **options):
+        """The output [batch][heads][tokens][value_dim] of the queries over keys and values, or over a Cache. Of inputs that C cannot
+        read where they are, as those of another byte order, it reads copies."""
+        return self._bind(q, keys, values, out, False, None, options, copies=True)()
 
     def bind(self, q, keys, values=None, out=None, lse=False, scores=None, **options):
-        """A Call of these arrays. lse=True and scores="softmax", or another stage, ask for these outputs. Other options are
-        fields of fovea_attention_args: mask, kv_lengths, positions, alibi_slopes, sinks, ..., as arrays."""
-        q = four(q, "q")
-        batch, heads, tokens, _ = q.shape
-        args = c.structure("attention_args", batch=batch, q_tokens=tokens, q=view("in", q))
-        keep = [q, self.add_keys(args, keys, values)]
-        outputs = self.add_outputs(args, q.shape, out, lse, scores)
-        keep.append(self.add_options(args, options))
-        return Call("fovea_attention", self, args, outputs, keep)
+        """A Call of these arrays, which it reads at each call. lse=True and scores="softmax", or another stage, ask for these outputs.
+        Options are fields of fovea_attention_args: mask, kv_lengths, positions, alibi_slopes, sinks, key_scales, ..., as arrays."""
+        return self._bind(q, keys, values, out, lse, scores, options, copies=False)
 
     def stream(self, q, first_key=0):
         return Stream(self, q, first_key)
 
-    def add_keys(self, args, keys, values):
-        if isinstance(keys, Cache):
-            c.call("fovea_kv_attach", keys.c, args)
-            return keys
-        keys, values = four(keys, "keys"), four(values, "values")
-        if keys.shape[:3] != values.shape[:3]:
-            raise ValueError(f"keys are {keys.shape}, but values {values.shape}")
-        args.kv_tokens = keys.shape[2]
-        args.kv.keys, args.kv.values = view("in", keys), view("in", values)
-        return keys, values
-
-    def add_outputs(self, args, shape, out, lse, scores):
-        dtypes = {0: np.float32, 1: np.float16, 3: np.int8}
-        if out is None:
-            out = np.empty((*shape[:3], self.desc.value_dim), dtypes.get(self.desc.out_dtype, np.uint16))
-        args.out = view("out", four(out, "out"))
-        if lse:
-            lse = np.empty(shape[:3], np.float32)
-            args.lse = view("out", lse)
-        if scores:
-            c.assign(args, scores_stage=scores)
-            scores = np.empty((*shape[:3], args.kv_tokens), np.float32)
-            args.scores = view("out", scores)
-        return out, lse if lse is not False else None, scores
-
-    def add_options(self, args, options):
-        batch, desc, keep = args.batch, self.desc, []
-        dense = {"kv_lengths": (np.uint32, batch), "q_offsets": (np.uint32, batch + 1), "kv_offsets": (np.uint32, batch + 1),
-                 "positions": (np.int64, batch), "alibi_slopes": (np.float32, desc.q_heads), "sinks": (np.float32, desc.q_heads),
-                 "score_vector": (np.float32, (desc.kv_heads, desc.head_dim)),
-                 "value_channel_scales": (np.float32, (desc.kv_heads, desc.value_dim))}
-        for name, value in options.items():
-            if name == "mask":
-                args.mask, array = mask(value, batch, desc.q_heads, args.q_tokens, args.kv_tokens)
-            elif name in dense:
-                array = of_type(value, *dense[name])
-                setattr(args, name, array.ctypes.data)
-                if array.ndim == 2:
-                    setattr(args, name.replace("_scales", "") + "_stride", array.shape[1])
-            else:
-                c.assign(args, **{name: value})
-                continue
-            keep.append(array)
-        return keep
+    def _bind(self, q, keys, values, out, lse, scores, options, copies):
+        arguments = Arguments(self.desc, options, copies=copies)
+        arguments.add_queries(q)
+        arguments.add_keys(keys, values)
+        outputs = arguments.add_outputs(out, lse, scores)
+        return Call("fovea_attention", self, arguments.add_options(), outputs)
 
 
 def attention(q, keys, values, **fields):
     """One call: a plan for these arrays, and its output. Fields are those of fovea_attention_desc, and options of Plan.bind."""
-    q, keys, values = four(q, "q"), four(keys, "keys"), four(values, "values")
     desc = {name: fields.pop(name) for name in list(fields) if name in DESC_FIELDS}
-    plan = Plan(**{"q_heads": q.shape[1], "kv_heads": keys.shape[1], "head_dim": q.shape[3], "value_dim": values.shape[3],
-                   "max_batch": q.shape[0], "max_q_tokens": q.shape[2], "max_kv_tokens": keys.shape[2], "q_dtype": dtype_of(q),
-                   "key_dtype": dtype_of(keys), "value_dtype": dtype_of(values), **desc})
+    arrays = {}
+    for name, array in (("q", q), ("key", keys), ("value", values)):
+        array = arrays[name] = np.asarray(array)
+        if array.ndim < 2:
+            raise ValueError(f"{name} has the shape {array.shape}: it must be [batch][heads][tokens][dim], or the last of these")
+        if f"{name}_dtype" not in desc:
+            desc[f"{name}_dtype"] = dtype_of(array)
+    q, keys, values = arrays.values()
+    heads = [array.shape[-3] if array.ndim > 2 else 1 for array in (q, keys)]
+    entries = [np.size(fields[name]) - 1 for name in OFFSETS if fields.get(name) is not None]
+    plan = Plan(**{"q_heads": heads[0], "kv_heads": heads[1], "head_dim": q.shape[-1], "value_dim": values.shape[-1],
+                   "max_batch": max(entries, default=q.shape[0] if q.ndim > 3 else 1), "max_q_tokens": q.shape[-2],
+                   "max_kv_tokens": keys.shape[-2], **desc})
     return plan(q, keys, values, **fields)
 
 
-class Stream:
-    """Attention of some queries over keys that come in pieces: plan.stream(q), push(keys, values), ..., end()."""
+class Stream(Held):
+    """Attention of some queries over keys that come in pieces: plan.stream(q), push(keys, values), ..., end(). It has a copy of q."""
 
     def __init__(self, plan, q, first_key=0):
-        self.plan, self.q = plan, four(q, "q")
-        batch, _, tokens, _ = self.q.shape
-        self.state = memory(c.call("fovea_state_bytes", plan.c, batch, tokens))
-        c.call("fovea_stream_begin", plan.c, pointer(self.state), self.state.size, batch, tokens, first_key)
+        super().__init__()
+        self._plan, self._q = plan, np.array(q, order="C")
+        arguments = self._arguments({}, ())
+        counts = arguments.c.batch, arguments.c.q_tokens
+        self._state = memory(c.call("fovea_state_bytes", plan.c, *counts))
+        c.call("fovea_stream_begin", plan.c, self._state, self._state.size, *counts, first_key)
 
-    def call(self, name, options, keys=None, values=None, out=None, lse=False):
-        args = c.structure("attention_args", batch=self.q.shape[0], q_tokens=self.q.shape[2], q=view("in", self.q))
-        keep = [self.plan.add_keys(args, keys, values)] if keys is not None else []
-        outputs = self.plan.add_outputs(args, self.q.shape, out, lse, None) if name == "fovea_stream_end" else (None,) * 3
-        keep.append(self.plan.add_options(args, options))
-        made = Call(name, self.plan, args, outputs, keep, self.state)
-        made()
-        return made
+    def _arguments(self, options, allowed):
+        arguments = Arguments(self._plan.desc, options, allowed, copies=True)
+        arguments.add_queries(self._q)
+        return arguments
+
+    def _call(self, name, arguments, outputs=(None, None, None)):
+        call = Call(name, self._plan, arguments.add_options(), outputs, self._state)
+        with self.alone():
+            call()
 
     def push(self, keys, values=None, **options):
-        """Takes in keys and values, or what a Cache holds; they may then be thrown away."""
-        self.call("fovea_stream_push", options, keys, values)
+        """Takes in keys and values, or what a Cache holds; they may then be thrown away. Options are those of Plan.bind, but sinks."""
+        arguments = self._arguments(options, OPTIONS - {"sinks", *OFFSETS})
+        arguments.add_keys(keys, values)
+        self._call("fovea_stream_push", arguments)
 
     def end(self, out=None, lse=False, **options):
-        """The output over all keys so far; with lse=True it and the log-sum-exp. More keys may be pushed."""
-        made = self.call("fovea_stream_end", options, out=out, lse=lse)
-        return (made.out, made.lse) if lse else made.out
+        """The output over all keys so far; with lse=True it and the log-sum-exp. More keys may be pushed. Options: sinks, executor."""
+        arguments = self._arguments(options, END_OPTIONS)
+        outputs = arguments.add_outputs(out, lse, None)
+        self._call("fovea_stream_end", arguments, outputs)
+        return outputs[:2] if lse else outputs[0]
 
     def merge(self, other):
         """Takes in what another stream of the same queries has seen."""
-        c.call("fovea_stream_merge", self.plan.c, pointer(self.state), pointer(other.state))
+        if not isinstance(other, Stream):
+            raise TypeError(f"other is of {type(other).__name__}: it must be a Stream")
+        with Held.together([self, other] if other is not self else [self]):
+            c.call("fovea_stream_merge", self._plan.c, self._state, other._state)
 
     def to_bytes(self):
         """The state's image, the same on every machine."""
-        image = np.empty(self.state.size, np.uint8)
-        c.call("fovea_stream_export", pointer(self.state), pointer(image), image.size)
+        image = np.empty(self._state.size, np.uint8)
+        with self.alone():
+            c.call("fovea_stream_export", self._state, image, image.size)
         return image.tobytes()
 
     def from_bytes(self, image):
         """Takes the state of another stream of the same counts."""
         image = np.frombuffer(image, np.uint8)
-        c.call("fovea_stream_import", pointer(self.state), self.state.size, pointer(image), image.size)
+        state = memory(self._state.size)
+        c.call("fovea_stream_import", state, state.size, image, image.size)
+        header = c.HEADER.structures["state"]
+        given, wanted = (header.from_buffer_copy(one) for one in (state, self._state))
+        for name in ("batch", "q_heads", "kv_heads", "q_tokens", "value_dim"):
+            if getattr(given, name) != getattr(wanted, name):
+                raise ValueError(f"the image has a {name} of {getattr(given, name)}: the stream has {getattr(wanted, name)}")
+        with self.alone():
+            self._state[:] = state
 
 
-class Cache:
+class Cache(Held):
     """Keys and values of tokens so far: Cache(kv_heads=2, head_dim=64, value_dim=64, max_tokens=512, key_dtype="i8",
-    value_dtype="i8"). Fields are those of fovea_kv_cache; its memory is made here."""
+    value_dtype="i8"). Fields are those of fovea_kv_cache up to key_center, of which it has a copy; its memory is made here."""
 
     def __init__(self, **fields):
-        self.c = c.structure("kv_cache", **{"batch": 1, **fields})
-        self.memory = memory(c.call("fovea_kv_cache_bytes", self.c))
-        c.call("fovea_kv_cache_init", self.c, pointer(self.memory), self.memory.size)
+        super().__init__()
+        names = list(c.HEADER.structures["kv_cache"]().kinds)
+        for name in fields:
+            if name not in names[1:names.index("magic")]:
+                raise TypeError(f"{name} is no field of a Cache: there are {', '.join(names[1:names.index('magic')])}")
+        center = fields.pop("key_center", None)
+        made = c.structure("kv_cache", **{"batch": 1, **fields})
+        if center is not None:
+            center = numbers(center, np.float32, "key_center").copy()
+            made.key_center = dense(center, "key_center", ("float32",), (made.kv_heads, made.head_dim))
+        self._memory = memory(c.call("fovea_kv_cache_bytes", made))
+        c.call("fovea_kv_cache_init", made, self._memory, self._memory.size)
+        self._c = c.frozen(made)
 
-    def append(self, keys, values, entry=0):
-        """Adds tokens, [batch][kv_heads][tokens][dim], to as many entries from this one on."""
-        keys, values = four(keys, "keys"), four(values, "values")
-        batch, heads, tokens, dim = keys.shape
-        room = memory(4 * heads * max(dim, values.shape[3]) * min(tokens, 64))
-        args = c.structure("kv_append_args", entry=entry, batch=batch, tokens=tokens, dtype=dtype_of(keys), keys=view("in", keys),
-                           values=view("in", values), workspace=room.ctypes.data, workspace_bytes=room.size)
-        c.call("fovea_kv_append", self.c, args)
+    @property
+    def c(self):
+        """The fovea_kv_cache, for reading."""
+        return self._c
+
+    def append(self, keys, values=None, entry=0):
+        """Adds tokens, [batch][kv_heads][tokens][dim], to as many entries from this one on. There are no values with values_in_keys."""
+        if (values is None) != bool(self.c.values_in_keys):
+            raise TypeError("values are given beside values_in_keys" if self.c.values_in_keys else "values are missing")
+        keys = np.asarray(keys)
+        dtype = dtype_of(keys)
+        sizes = {name: getattr(self.c, name) for name in ("kv_heads", "head_dim", "value_dim")}
+        args = c.structure("kv_append_args", entry=entry, dtype=dtype)
+        args.keys = take("in", keys, "keys", (keys.dtype.name,), "batch kv_heads tokens head_dim", sizes, copies=True)
+        if values is not None:
+            args.values = take("in", values, "values", (keys.dtype.name,), "batch kv_heads tokens value_dim", sizes, copies=True)
+        room = memory(4 * self.c.kv_heads * max(self.c.head_dim, self.c.value_dim) * min(sizes["tokens"], 64))
+        c.assign(args, batch=sizes["batch"], tokens=sizes["tokens"], workspace=room, workspace_bytes=room.size)
+        with self.alone():
+            c.call("fovea_kv_append", self.c, args)
+
+    def _table(self, at, shape):
+        begin = at - self._memory.ctypes.data if at else 0
+        return self._memory[begin:begin + 4 * int(np.prod(shape))].view(np.uint32).reshape(shape)
 
     @property
     def lengths(self):
         """Tokens of each entry."""
-        return [ctypes.cast(self.c.lengths, ctypes.POINTER(ctypes.c_uint32))[entry] for entry in range(self.c.batch)]
+        return self._table(self.c.lengths, (self.c.batch,)).tolist()
+
+    @property
+    def page_table(self):
+        """Of a cache in pages, to be written: [batch][pages of an entry], numbers of pages of the pool."""
+        if not self.c.page_table:
+            raise TypeError("the Cache is not in pages")
+        return self._table(self.c.page_table, (self.c.batch, -(-self.c.max_tokens // self.c.page_tokens)))
 
     def truncate(self, length, entry=0):
-        c.call("fovea_kv_truncate", self.c, entry, length)
+        with self.alone():
+            c.call("fovea_kv_truncate", self.c, entry, length)
 
     def reset(self, entry=0):
-        c.call("fovea_kv_reset", self.c, entry)
+        with self.alone():
+            c.call("fovea_kv_reset", self.c, entry)
 
     def plan(self, **fields):
         """A plan over this cache: fields beside those that the cache knows, q_heads at least."""
         desc = attention_desc()
         c.call("fovea_kv_describe", self.c, desc)
         return Plan(desc, **fields)
+
+    def _attach(self, args):
+        c.call("fovea_kv_attach", self.c, args)

@@ -5,18 +5,18 @@ import ctypes
 import numpy as np
 
 from . import c
-from .arrays import pointer
+from .arrays import numbers
 
 
 class Range:
     """What was observed of a tensor: observe(x) after each run, then choose()."""
 
     def __init__(self):
-        self.c = c.structure("quantize_range")
+        self.c = c.frozen(c.structure("quantize_range"))
 
     def observe(self, x):
-        x = np.ascontiguousarray(x, np.float32)
-        c.call("fovea_quantize_observe", self.c, pointer(x), x.size)
+        x = numbers(x, np.float32, "x")
+        c.call("fovea_quantize_observe", self.c, x, x.size)
         return self
 
     def choose(self, fraction=1.0, asymmetric=False):
@@ -28,15 +28,15 @@ class Range:
 
 def to_i8(x, scale, zero=0):
     """Codes of int8: x / scale + zero, rounded and saturated."""
-    x = np.ascontiguousarray(x, np.float32)
+    x = numbers(x, np.float32, "x")
     codes = np.empty(x.shape, np.int8)
-    c.call("fovea_quantize_to_i8", pointer(x), x.size, scale, zero, pointer(codes))
+    c.call("fovea_quantize_to_i8", x, x.size, scale, zero, codes)
     return codes
 
 
 def from_i8(codes, scale, zero=0):
     """scale * (codes - zero)."""
-    codes = np.ascontiguousarray(codes, np.int8)
+    codes = numbers(codes, np.int8, "codes")
     x = np.empty(codes.shape, np.float32)
-    c.call("fovea_quantize_from_i8", pointer(codes), codes.size, scale, zero, pointer(x))
+    c.call("fovea_quantize_from_i8", codes, codes.size, scale, zero, x)
     return x

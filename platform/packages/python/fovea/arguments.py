@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of a call, made of arrays that are checked against the plan."""
+import numpy as np
+
+from . import c
+from .arrays import HELD_IN, dense, format_name, groups, mask, numbers, row_elements, strides_of, take, view
+
+# What a call takes beside queries, keys and values.
+VECTORS = {  # type and dimensions
+    "kv_lengths": ("uint32", "batch"), "positions": ("int64", "batch"), "alibi_slopes": ("float32", "q_heads"),
+    "sinks": ("float32", "q_heads"), "score_vector": ("float32", "kv_heads head_dim"),
+    "value_channel_scales": ("float32", "kv_heads value_dim")}
+STRIDE_OF = {"score_vector": "score_vector_stride", "value_channel_scales": "value_channel_stride"}
+OFFSETS = "q_offsets", "kv_offsets"
+KV_SCALES = "key_scales", "value_scales"
+STRUCTURES = "executor", "modifier"
+OPTIONS = {*VECTORS, *OFFSETS, *KV_SCALES, *STRUCTURES, "block_map", "dropout_seed", "mask", "q_scales"}
+END_OPTIONS = {"executor", "sinks"}  # of those that the end of a stream reads
+# A cache and the plan of a call agree on these.
+CACHE_FIELDS = "kv_heads", "head_dim", "value_dim", "key_dtype", "value_dtype", "kv_kind", "ring_tokens", "pinned_tokens", "page_tokens"
+
+
+class Arguments:
+    """c: a fovea_attention_args, which keeps what it points to. Arrays are read where they are, at each call, so that what C cannot
+    read there is refused. With copies=True, for arguments of one call, it is copied."""
+
+    def __init__(self, desc, options, allowed=OPTIONS, copies=False):
+        self.desc, self.copies, self.cache = desc, copies, None
+        self.options = {name: value for name, value in options.items() if value is not None}
+        for name in self.options:
+            if name not in allowed:
+                raise TypeError(f"{name} is no option of this call: there are {', '.join(sorted(allowed))}")
+        self.c = c.structure("attention_args")
+        self.key_format, self.value_format = format_name(desc.key_dtype), format_name(desc.value_dtype)
+        self.sizes = {name: getattr(desc, name) for name in ("q_heads", "kv_heads", "head_dim", "value_dim")}
+        self.sizes.update(entries=1, key_row=row_elements(self.key_format, desc.head_dim),
+                          value_row=row_elements(self.value_format, desc.value_dim))
+        self.offsets = {name: self.offsets_of(name) for name in OFFSETS if name in self.options}
+        self.q_batch, self.kv_batch = ("entries" if name in self.offsets else "batch" for name in OFFSETS)
+
+    def offsets_of(self, name):
+        """They say what shapes arrays have, so that this call keeps what they hold now."""
+        offsets = numbers(self.options[name], np.uint32, name)
+        if offsets.ndim != 1 or offsets.size != self.sizes.get("batch", offsets.size - 1) + 1 or offsets.size == 0:
+            raise ValueError(f"{name} has the shape {offsets.shape}: it must be [batch + 1]")
+        self.sizes["batch"] = offsets.size - 1
+        setattr(self.c, name, offsets.copy())
+        return offsets
+
+    def longest(self, name, tokens):
+        """The most tokens of an entry."""
+        return int(np.diff(self.offsets[name].astype(np.int64)).max(initial=0)) if name in self.offsets else tokens
+
+    def take(self, kind, array, name, dtypes, dims):
+        return take(kind, array, name, dtypes, dims, self.sizes, self.copies)
+
+    def add_queries(self, q):
+        name = format_name(self.desc.q_dtype)
+        self.c.q = self.take("in", q, "q", HELD_IN[name], f"{self.q_batch} q_heads q_tokens head_dim")
+        self.c.batch, self.c.q_tokens = self.sizes.setdefault("batch", 1), self.sizes["q_tokens"]
+
+    def add_keys(self, keys, values):
+        """The keys and values of arrays, or those of a cache."""
+        attach = getattr(keys, "_attach", None)
+        if attach is not None:
+            if values is not None:
+                raise TypeError("values are given beside a Cache, which has its own")
+            self.cache = keys
+            self.check_cache(keys.c)
+            attach(self.c)
+            self.sizes["kv_tokens"] = self.c.kv_tokens
+            return
+        if self.desc.kv_kind != 0:
+            raise TypeError(f"keys are of {type(keys).__name__}: a plan for keys in a ring or in pages takes a Cache")
+        if values is None:
+            raise TypeError("values are missing beside an array of keys")
+        for name, array, form, row in (("keys", keys, self.key_format, "key_row"), ("values", values, self.value_format, "value_row")):
+            setattr(self.c.kv, name, self.take("in", array, name, HELD_IN[form], f"{self.kv_batch} kv_heads kv_tokens {row}"))
+        self.c.kv_tokens = self.sizes["kv_tokens"]
+
+    def check_cache(self, cache):
+        if cache.batch != self.sizes["batch"]:
+            raise ValueError(f"q has {self.sizes['batch']} batch entries: the Cache has {cache.batch}")
+        known = c.structure("attention_desc")
+        c.call("fovea_kv_describe", cache, known)
+        for field in CACHE_FIELDS:
+            has, wants = getattr(known, field), getattr(self.desc, field)
+            if has != wants:
+                raise ValueError(f"the Cache has a {field} of {has}: the plan has {wants}")
+        for name in ("kv_lengths", "kv_offsets", *KV_SCALES):
+            if name in self.options:
+                raise TypeError(f"{name} is given beside a Cache, which has its own")
+
+    def add_outputs(self, out, lse, scores):
+        """Arrays for them, where they are asked for and not given."""
+        dtypes, dims = HELD_IN[format_name(self.desc.out_dtype)], f"{self.q_batch} q_heads q_tokens value_dim"
+        rows = tuple(self.sizes[dim] for dim in dims.split()[:3])
+        if out is None:
+            out = np.empty((*rows, self.desc.value_dim), dtypes[-1])
+        self.c.out = self.take("out", out, "out", dtypes, dims)
+        if not isinstance(lse, (bool, np.bool_)):
+            raise TypeError(f"lse is of {type(lse).__name__}: it must be True or False")
+        lse = np.empty(rows, np.float32) if lse else None
+        if lse is not None:
+            self.c.lse = view("out", lse)
+        if scores is not None:
+            c.assign(self.c, scores_stage=scores)
+            scores = np.empty((*rows, self.c.kv_tokens), np.float32)
+            self.c.scores = view("out", scores)
+        return out, lse, scores
+
+    def add_options(self):
+        for name, value in self.options.items():
+            if name in VECTORS:
+                self.add_vector(name, value)
+            elif name in STRUCTURES:
+                if not isinstance(value, c.HEADER.structures[name]):
+                    raise TypeError(f'{name} is of {type(value).__name__}: it must be made by fovea.c.structure("{name}")')
+                setattr(self.c, name, value)
+            elif name == "mask":
+                self.c.mask = mask(value, self.mask_shape(), self.copies)
+            elif name == "block_map":
+                if not isinstance(value, dict):
+                    raise TypeError(f"block_map is of {type(value).__name__}: it must be a dict of q_block, kv_block, offsets, blocks")
+                self.c.block_map = self.block_map(**value)
+            elif name == "q_scales":
+                self.c.q_scales = self.take("in", value, name, ("float32",), f"{self.q_batch} q_heads q_tokens")
+            elif name in KV_SCALES:
+                self.add_scales(name, value)
+            elif name not in OFFSETS:
+                c.assign(self.c, **{name: value})
+        return self
+
+    def mask_shape(self):
+        return (self.sizes["batch"], self.desc.q_heads, self.longest("q_offsets", self.c.q_tokens),
+                self.longest("kv_offsets", self.c.kv_tokens))
+
+    def add_vector(self, name, value):
+        """An array is read at each call, where it is; other numbers are converted, once."""
+        dtype, dims = VECTORS[name]
+        shape = tuple(self.sizes[dim] for dim in dims.split())
+        if isinstance(value, np.ndarray) and not self.copies:
+            array = dense(value, name, (dtype,), shape)
+        else:
+            array = numbers(value, dtype, name)
+            try:
+                array = np.require(np.broadcast_to(array, shape), requirements="C")
+            except ValueError:
+                raise ValueError(f"{name} has the shape {array.shape}: it must be {shape}") from None
+        setattr(self.c, name, array)
+        if name in STRIDE_OF:
+            setattr(self.c, STRIDE_OF[name], shape[1])
+
+    def add_scales(self, name, value):
+        form, dim = (self.key_format, "head_dim") if name == "key_scales" else (self.value_format, "value_dim")
+        rows = f"{self.kv_batch} kv_heads kv_tokens"
+        if form == "i8":
+            made = self.take("in", value, name, ("float32",), rows)
+        elif form == "i4":
+            self.sizes["groups"] = groups(self.sizes[dim])
+            made = self.take("in", value, name, ("float16", "uint16"), f"{rows} groups")
+        else:
+            raise TypeError(f"{name} is given: {form} has no scales in an array")
+        setattr(self.c.kv, name, made)
+
+    def block_map(self, q_block, kv_block, offsets, blocks):
+        """A fovea_block_map: offsets [batch or 1][kv_heads or 1][blocks of queries + 1] and blocks of uint32."""
+        made = c.structure("block_map", q_block=q_block, kv_block=kv_block)
+        if self.copies:
+            offsets, blocks = numbers(offsets, np.uint32, "block_map's offsets"), numbers(blocks, np.uint32, "block_map's blocks")
+        offsets = dense(offsets, "block_map's offsets", ("uint32",), np.shape(offsets))
+        blocks = dense(blocks, "block_map's blocks", ("uint32",), (np.size(blocks),))
+        wanted = self.sizes["batch"], self.desc.kv_heads, -(-self.mask_shape()[2] // max(made.q_block, 1)) + 1
+        if offsets.shape[-1:] != wanted[-1:] or any(count not in (1, most) for count, most in zip(offsets.shape[-2::-1], wanted[-2::-1])):
+            raise ValueError(f"block_map's offsets have the shape {offsets.shape}: they must broadcast to {wanted}")
+        strides = strides_of(np.broadcast_to(offsets, wanted))
+        return c.assign(made, offsets=offsets, batch_stride=strides[0], head_stride=strides[1], blocks=blocks, block_count=blocks.size)
