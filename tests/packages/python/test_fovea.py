@@ -4,40 +4,16 @@
 
 Without a library it takes the wheel that is installed, with one the package of the tree. Ends with 77 where there is no NumPy.
 """
-import pathlib
 import sys
 
-if len(sys.argv) > 1:
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "platform" / "packages" / "python"))
-try:
-    import numpy as np
-except ImportError:
-    sys.exit(77)
-import fovea  # noqa: E402
+from reference import np, package, reference
 
-if len(sys.argv) > 1:
-    fovea.c.load(sys.argv[1])
-
+fovea = package(*sys.argv[1:2])
 rng = np.random.default_rng(1)
 
 
 def floats(*shape):
     return rng.standard_normal(shape, np.float32)
-
-
-def reference(q, keys, values, visible=None, sinks=None):
-    """Attention in double, and its log-sum-exp and weights. visible [...][q_tokens][kv_tokens]: True shows a key."""
-    q, keys, values = (np.asarray(array, np.float64) for array in (q, keys, values))
-    group = q.shape[1] // keys.shape[1]
-    keys, values = np.repeat(keys, group, axis=1), np.repeat(values, group, axis=1)
-    scores = q @ keys.swapaxes(2, 3) / np.sqrt(q.shape[3])
-    if visible is not None:
-        scores = np.where(visible, scores, -np.inf)
-    weights = np.exp(scores)
-    total = weights.sum(axis=3, keepdims=True)
-    if sinks is not None:
-        total = total + np.exp(np.reshape(sinks, (1, -1, 1, 1)))
-    return weights / total @ values, np.log(total[..., 0]), weights / total
 
 
 def near(got, want, most):

@@ -87,6 +87,8 @@ def fault(array, writes):
     strides = [stride for count, stride in zip(array.shape, array.strides) if count > 1]
     if not array.dtype.isnative:
         return "is not in this machine's byte order"
+    if array.size == 0:
+        return None
     if not array.flags.aligned:
         return "is not aligned to its elements"
     if any(stride % array.itemsize for stride in strides):
@@ -149,8 +151,8 @@ def dense(array, name, dtypes, shape, writes=False):
 def numbers(values, dtype, name):
     """A contiguous array of real numbers, converted to float32 or an integer type where that type has them."""
     given, dtype = np.asarray(values), np.dtype(dtype)
-    taken = given.dtype.kind in "biu" or dtype.kind == "f" and (given.dtype.kind == "f" or given.dtype.name == "bfloat16")
-    if given.size and not taken:
+    is_float = given.dtype.kind == "f" or given.dtype.name == "bfloat16"
+    if given.dtype.kind not in "biu" and not (is_float and (dtype.kind == "f" or given.size == 0)):  # an empty list is of float64
         raise TypeError(f"{name} is of {given.dtype}: it must be of {dtype}, or numbers that {dtype} has")
     with np.errstate(all="ignore"):
         made = np.require(given.astype(dtype, copy=False), dtype, ["C", "A"])

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the Python package share: finding the package, and attention in double."""
+import pathlib
+import sys
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: this Python has no NumPy")
+    sys.exit(77)
+
+
+def package(library=None):
+    """The package that is installed, or with a shared library that of the tree."""
+    if library:
+        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "platform" / "packages" / "python"))
+    import fovea
+    if library:
+        fovea.c.load(library)
+    return fovea
+
+
+def reference(q, keys, values, visible=None, sinks=None, added=0.0):
+    """Attention in double, and its log-sum-exp and weights. visible and added: [...][q_tokens][kv_tokens]; True shows a key."""
+    q, keys, values = (np.asarray(array, np.float64) for array in (q, keys, values))
+    group = q.shape[1] // keys.shape[1]
+    keys, values = np.repeat(keys, group, axis=1), np.repeat(values, group, axis=1)
+    scores = q @ keys.swapaxes(2, 3) / np.sqrt(q.shape[3]) + added
+    if visible is not None:
+        scores = np.where(visible, scores, -np.inf)
+    weights = np.exp(scores)
+    total = weights.sum(axis=3, keepdims=True)
+    if sinks is not None:
+        total = total + np.exp(np.reshape(sinks, (1, -1, 1, 1)))
+    with np.errstate(divide="ignore"):
+        lse = np.log(total[..., 0])
+    weights = weights / np.where(total == 0, 1, total)
+    return weights @ values, lse, weights
