@@ -215,7 +215,8 @@ def dense(draw, name, values):
 def attention(draw):
     """A plan or one call of all shapes, with options."""
     batch, q_tokens, kv_tokens = int(draw.rng.integers(0, 4)), draw.pick(*TOKENS[:6]), draw.pick(*TOKENS)
-    fields = {**sizes_of(draw), "causal": draw.pick("none", "none", "top_left", "bottom_right", "positions")}
+    fields = {**sizes_of(draw), "causal": draw.pick("none", "none", "top_left", "bottom_right", "positions"),
+              "target": draw.pick("best", *fovea.targets())}
     dtypes = {"f32": np.float32, "f16": np.float16}
     for name in ("q", "key", "value", "out"):
         fields[f"{name}_dtype"] = draw.pick(*dtypes)

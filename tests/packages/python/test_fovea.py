@@ -4,7 +4,12 @@
 
 Without a library it takes the wheel that is installed, with one the package of the tree. Ends with 77 where there is no NumPy.
 """
+import copy
+import ctypes
+import gc
+import pickle
 import sys
+import threading
 
 from reference import np, package, reference
 
@@ -28,6 +33,23 @@ def refused(status, function, *arguments, **fields):
         assert error.status == status, f"{error.status} instead of {status}"
     else:
         raise AssertionError(f"is not refused with {status}")
+
+
+def raises(kind, text, function, *arguments, **fields):
+    """The exception says what was given and what is wanted: `text` has a part of it."""
+    try:
+        function(*arguments, **fields)
+    except kind as error:
+        assert text in str(error), f"says {error}, not {text}"
+    else:
+        raise AssertionError(f"is not refused: {text}")
+
+
+def plan_and_arrays(**fields):
+    """A plan of 4 query heads over 2 key heads, and arrays for it."""
+    plan = fovea.Plan(**{"q_heads": 4, "kv_heads": 2, "head_dim": 8, "value_dim": 6, "max_batch": 2, "max_q_tokens": 3,
+                         "max_kv_tokens": 5, **fields})
+    return plan, [floats(2, 4, 3, 8), floats(2, 2, 5, 8), floats(2, 2, 5, 6)]
 
 
 def softmax_is_that_of_numpy_along_each_axis():
@@ -149,12 +171,397 @@ def what_is_wrong_is_said():
     raise AssertionError("an unknown processor is taken")
 
 
+def arrays_of_other_types_and_shapes_are_refused():
+    plan, (q, keys, values) = plan_and_arrays()
+    for call in (plan, plan.bind):
+        raises(ValueError, "q has the shape (2, 2, 3, 8): it must be [batch][q_heads 4][q_tokens][head_dim 8]", call, q[:, :2], keys, values)
+        raises(TypeError, "keys is of float16: it must be of float32", call, q, keys.astype(np.float16), values)
+        raises(TypeError, "q is of float64", call, q.astype(np.float64), keys, values)
+        raises(ValueError, "keys has the shape (2, 2, 5, 4): it must be [batch 2][kv_heads 2][kv_tokens][key_row 8]", call, q,
+               keys[..., :4], values)
+        raises(ValueError, "keys has the shape (2, 1, 5, 8)", call, q, keys[:, :1], values)
+        raises(ValueError, "keys has the shape (1, 2, 5, 8)", call, q, keys[:1], values)
+        raises(ValueError, "values has the shape (2, 2, 4, 6): it must be [batch 2][kv_heads 2][kv_tokens 5]", call, q, keys, values[:, :, :4])
+        raises(ValueError, "q has the shape (1, 2, 4, 3, 8)", call, q[None], keys, values)
+        raises(ValueError, "q has the shape ()", call, np.zeros((), np.float32), keys, values)
+        raises(TypeError, "values are missing", call, q, keys)
+    refused("ERR_CAPACITY", plan, np.repeat(q, 2, axis=2), keys, values)
+    raises(TypeError, "q is of list: it must be a NumPy array", plan.bind, q.tolist(), keys, values)
+    raises(TypeError, "q is of float64", plan, q.tolist(), keys, values)
+    raises(TypeError, "batch is no option of this call: there are", plan, q, keys, values, batch=2)
+
+
+def out_is_what_is_wanted_or_refused():
+    plan, arrays = plan_and_arrays()
+    shape = 2, 4, 3, 6
+    locked = np.zeros(shape, np.float32)
+    locked.flags.writeable = False
+    wrong = {
+        "out is of float16": np.zeros(shape, np.float16),
+        "out is of float64": np.zeros(shape),
+        "out is of list": np.zeros(shape, np.float32).tolist(),
+        "out has the shape (2, 4, 2, 6)": np.zeros((2, 4, 2, 6), np.float32),
+        "out has strides of (576, 144, 48, 8) bytes: the last must be 4": np.zeros((2, 4, 3, 12), np.float32)[..., ::2],
+        "out is read-only": locked,
+        "out is not in this machine's byte order": np.zeros(shape, np.dtype(np.float32).newbyteorder()),
+        "out is not aligned": np.zeros(4 * 144 + 1, np.uint8)[1:].view(np.float32).reshape(shape),
+        "out has strides of (576, 144, 48, 8)": np.zeros(shape, np.complex64).view(np.float32)[..., ::2],
+    }
+    for text, out in wrong.items():
+        raises((TypeError, ValueError), text, plan, *arrays, out=out)
+        assert not np.any(out), f"{text}: is written"
+    refused("ERR_STRIDE", plan, *arrays, out=np.lib.stride_tricks.as_strided(np.zeros(6, np.float32), shape, (0, 0, 0, 4)))
+    packed = np.zeros((2, 3, 4, 6), np.float32)  # the layout that models write
+    assert plan(*arrays, out=packed.swapaxes(1, 2)).base is not None
+    near(packed.swapaxes(1, 2), reference(*arrays)[0], 1e-6)
+    same, arrays = plan_and_arrays(value_dim=8)
+    refused("ERR_OVERLAP", same, arrays[0], arrays[1], floats(2, 2, 5, 8), out=arrays[0])
+
+
+def inputs_that_c_cannot_read_are_copied_for_one_call_and_not_for_more():
+    plan, arrays = plan_and_arrays()
+    want = reference(*arrays)[0]
+    records = np.zeros(arrays[0].shape, [("a", "u1"), ("x", "f4")])
+    records["x"] = arrays[0]
+    misaligned = np.zeros(arrays[0].nbytes + 1, np.uint8)[1:].view(np.float32).reshape(arrays[0].shape)
+    misaligned[...] = arrays[0]
+    wide = np.repeat(arrays[0], 2, axis=3)
+    for text, q in (("is not in this machine's byte order", arrays[0].astype(np.dtype(np.float32).newbyteorder())),
+                    ("is not aligned", records["x"]), ("is not aligned", misaligned), ("the last must be 4", wide[..., ::2])):
+        near(plan(q, *arrays[1:]), want, 1e-6)
+        raises(ValueError, f"q {text}" if "last" not in text else text, plan.bind, q, *arrays[1:])
+    for call in (plan, lambda *given: plan.bind(*given)()):
+        reversed_arrays = [arrays[0][::-1], arrays[1][::-1], arrays[2][::-1]]
+        near(call(*reversed_arrays), want[::-1], 1e-6)
+        shared = np.broadcast_to(arrays[1][:1], arrays[1].shape)
+        near(call(arrays[0], shared, arrays[2]), reference(arrays[0], shared, arrays[2])[0], 1e-6)
+
+
+def masks_are_broadcast_as_numpy_does():
+    plan, arrays = plan_and_arrays()
+    want = reference(*arrays)[0]
+    for hidden, mask in ((False, np.array(True)), (True, np.array(False)), (False, np.ones(5, bool)), (False, np.ones((3, 1), np.uint8)),
+                         (False, np.zeros((), np.float32)), (True, np.zeros((2, 4, 3, 1), bool)), (False, np.ones((3, 10), bool)[:, ::2])):
+        near(plan(*arrays, mask=mask), want * (not hidden), 1e-6)
+    for mask in (np.ones((3, 4), bool), np.ones((3, 0), bool), np.ones((3, 3, 5), bool), np.ones((1, 2, 4, 3, 5), bool)):
+        raises(ValueError, f"mask has the shape {mask.shape}: it must broadcast to (2, 4, 3, 5)", plan, *arrays, mask=mask)
+    raises(TypeError, "mask is of int64: it must be of bool or uint8", plan, *arrays, mask=np.ones((3, 5), np.int64))
+    raises(ValueError, "mask has strides", plan.bind, *arrays, mask=np.ones((3, 10), bool)[:, ::2])
+    causal = np.tril(np.ones((3, 5), bool))
+    near(plan.bind(*arrays, mask=causal)(), reference(*arrays, causal)[0], 1e-6)
+
+
+def small_arrays_are_converted_where_no_number_is_lost():
+    plan, arrays = plan_and_arrays()
+    lengths = np.arange(5) < np.array([2, 4]).reshape(2, 1, 1, 1)
+    want = reference(*arrays, lengths)[0]
+    for given in ([2, 4], np.array([2, 4]), np.array([2, 4], np.uint8), np.array([2, 4], ">u4")):
+        near(plan(*arrays, kv_lengths=given), want, 1e-6)
+    near(plan.bind(*arrays, kv_lengths=[2, 4])(), want, 1e-6)
+    raises(ValueError, "kv_lengths has -1, which uint32 does not have", plan, *arrays, kv_lengths=[2, -1])
+    raises(ValueError, "kv_lengths has 4294967298", plan, *arrays, kv_lengths=[2 ** 32 + 2, 4])
+    raises(TypeError, "kv_lengths is of float64", plan, *arrays, kv_lengths=[2.0, 4.0])
+    raises(ValueError, "kv_lengths has the shape (3,): it must be (2,)", plan, *arrays, kv_lengths=[2, 4, 1])
+    raises(TypeError, "kv_lengths is of int64: it must be of uint32", plan.bind, *arrays, kv_lengths=np.array([2, 4]))
+    refused("ERR_LENGTH", plan, *arrays, kv_lengths=[2, 6])
+    held = np.array([5, 5], np.uint32)
+    call = plan.bind(*arrays, kv_lengths=held)
+    near(call(), reference(*arrays)[0], 1e-6)
+    held[:] = 2, 4
+    near(call(), want, 1e-6)
+    held[:] = 2, 2 ** 32 - 1
+    refused("ERR_LENGTH", call)
+    raises(ValueError, "sinks has 1e+300, which float32 does not have", plan, *arrays, sinks=[0, 0, 0, 1e300])
+
+
+def ragged_batches_are_within_their_arrays():
+    q, keys, values = floats(1, 4, 5, 8), floats(1, 2, 7, 8), floats(1, 2, 7, 6)
+    got = fovea.attention(q, keys, values, q_offsets=[0, 2, 5], kv_offsets=[0, 3, 7])
+    for (begin, end), (first, last) in (((0, 2), (0, 3)), ((2, 5), (3, 7))):
+        near(got[:, :, begin:end], reference(q[:, :, begin:end], keys[:, :, first:last], values[:, :, first:last])[0], 1e-6)
+    refused("ERR_LENGTH", fovea.attention, q, keys, values, q_offsets=[0, 2, 6], kv_offsets=[0, 3, 7], max_q_tokens=9)
+    refused("ERR_LENGTH", fovea.attention, q, keys, values, q_offsets=[0, 2, 5], kv_offsets=[0, 3, 8], max_kv_tokens=9)
+    refused("ERR_LENGTH", fovea.attention, q, keys, values, q_offsets=[0, 5, 2], kv_offsets=[0, 3, 7])
+    raises(ValueError, "kv_offsets has the shape (2,): it must be [batch + 1]", fovea.attention, q, keys, values, q_offsets=[0, 2, 5],
+           kv_offsets=[0, 3])
+    two = np.repeat(keys, 2, axis=0), np.repeat(values, 2, axis=0)
+    raises(ValueError, "keys has the shape (2, 2, 7, 8): it must be [entries 1]", fovea.attention, q, *two, q_offsets=[0, 2, 5],
+           kv_offsets=[0, 3, 7])
+    raises(ValueError, "it must broadcast to (2, 4, 3, 4)", fovea.attention, q, keys, values, q_offsets=[0, 2, 5], kv_offsets=[0, 3, 7],
+           mask=np.ones((2, 3), bool))
+    offsets = np.array([0, 2, 5], np.uint32)
+    plan = fovea.Plan(q_heads=4, kv_heads=2, head_dim=8, value_dim=6, max_batch=2, max_q_tokens=5, max_kv_tokens=7)
+    call = plan.bind(q, keys, values, q_offsets=offsets, kv_offsets=[0, 3, 7], mask=np.ones((3, 4), bool))
+    offsets[:] = 0, 0, 5  # the mask would be too short
+    near(call(), got, 1e-6)
+
+
+def rows_of_codes_have_their_bytes_and_scales():
+    q, codes, scales = floats(1, 2, 3, 40), rng.integers(-127, 128, (1, 2, 5, 40)).astype(np.int8), rng.random((1, 2, 5), np.float32) / 64
+    options = {"key_dtype": "i8", "value_dtype": "i8", "key_scales": scales, "value_scales": scales}
+    rows = codes * scales[..., None]
+    near(fovea.attention(q, codes, codes, **options), reference(q, rows, rows)[0], 1e-5)
+    raises(ValueError, "key_scales has the shape (1, 2, 4): it must be [batch 1][kv_heads 2][kv_tokens 5]", fovea.attention, q, codes, codes,
+           **{**options, "key_scales": scales[..., :4]})
+    raises(TypeError, "value_scales is of float64", fovea.attention, q, codes, codes, **{**options, "value_scales": scales.astype(float)})
+    refused("ERR_NULL", fovea.attention, q, codes, codes, key_dtype="i8", value_dtype="i8")
+    raises(TypeError, "key_scales is given: f32 has no scales", fovea.attention, q, rows, rows, key_scales=scales)
+    for form, row in (("q8_0", 68), ("q4_0", 36)):
+        blocks = np.zeros((1, 2, 5, row), np.uint8)  # scales of 0
+        near(fovea.attention(q, blocks, blocks, key_dtype=form, value_dtype=form, value_dim=40), np.zeros((1, 2, 3, 40)), 0)
+        raises(ValueError, f"keys has the shape (1, 2, 5, {row - 1}): it must be [batch 1][kv_heads 2][kv_tokens][key_row {row}]",
+               fovea.attention, q, blocks[..., 1:], blocks, key_dtype=form, value_dtype=form, value_dim=40)
+    halves = np.zeros((1, 2, 5, 2), np.float16)
+    fours = np.zeros((1, 2, 5, 32), np.uint8)
+    options = {"key_dtype": "i4", "value_dtype": "i4", "value_dim": 40, "key_scales": halves}
+    near(fovea.attention(q, fours, fours, value_scales=halves, **options), np.zeros((1, 2, 3, 40)), 0)
+    raises(ValueError, "value_scales has the shape (1, 2, 5, 1)", fovea.attention, q, fours, fours, value_scales=halves[..., :1], **options)
+
+
+def block_maps_are_within_their_arrays():
+    plan, arrays = plan_and_arrays()
+    lists = {"q_block": 2, "kv_block": 64, "offsets": np.array([0, 1, 2], np.uint32), "blocks": np.zeros(2, np.uint32)}
+    near(plan(*arrays, block_map=lists), reference(*arrays)[0], 1e-6)
+    near(plan.bind(*arrays, block_map=lists)(), reference(*arrays)[0], 1e-6)
+    for text, wrong in (("have the shape (2,): they must broadcast to (2, 2, 3)", {"offsets": np.array([0, 1], np.uint32)}),
+                        ("have the shape (1,)", {"offsets": np.zeros(1, np.uint32)}),
+                        ("have the shape (3, 1, 3)", {"offsets": np.zeros((3, 1, 3), np.uint32)})):
+        raises(ValueError, f"block_map's offsets {text}", plan, *arrays, block_map={**lists, **wrong})
+    raises(TypeError, "block_map's blocks is of int64", plan.bind, *arrays, block_map={**lists, "blocks": np.zeros(2, np.int64)})
+    raises(TypeError, "block_map is of int", plan, *arrays, block_map=4096)
+    for wrong in ({"offsets": np.array([0, 1, 3], np.uint32)}, {"blocks": np.array([0, 1], np.uint32)}, {"q_block": 0}):
+        refused("ERR_MAP", plan, *arrays, block_map={**lists, **({"offsets": np.zeros(4, np.uint32)} if "q_block" in wrong else {}), **wrong})
+
+
+def caches_take_what_fits_them():
+    cache = fovea.Cache(kv_heads=2, head_dim=8, value_dim=6, max_tokens=9)
+    keys, values = floats(1, 2, 3, 8), floats(1, 2, 3, 6)
+    raises(ValueError, "values has the shape (1, 2, 2, 6): it must be [batch 1][kv_heads 2][tokens 3][value_dim 6]", cache.append, keys,
+           values[:, :, :2])
+    raises(ValueError, "keys has the shape (1, 2, 3, 4)", cache.append, keys[..., :4], values)
+    raises(ValueError, "keys has the shape (1, 1, 3, 8)", cache.append, keys[:, :1], values)
+    raises(TypeError, "values is of float16: it must be of float32", cache.append, keys, values.astype(np.float16))
+    raises(TypeError, "an array of float64", cache.append, keys.astype(float), values)
+    raises(TypeError, "values are missing", cache.append, keys)
+    refused("ERR_CAPACITY", cache.append, keys, values, entry=1)
+    refused("ERR_CAPACITY", cache.append, np.repeat(keys, 2, axis=0), np.repeat(values, 2, axis=0))
+    raises(ValueError, "entry is -1: it must be from 0", cache.append, keys, values, entry=-1)
+    assert cache.lengths == [0]
+    cache.append(keys.astype(np.dtype(np.float32).newbyteorder()), values)
+    raises(ValueError, "length is 4294967296: it must be from 0 to 4294967295", cache.truncate, 2 ** 32)
+    refused("ERR_LENGTH", cache.truncate, 4)
+    assert cache.lengths == [3]
+    q = floats(1, 4, 1, 8)
+    near(cache.plan(q_heads=4)(q, cache), reference(q, keys, values)[0], 1e-6)
+    raises(ValueError, "q has 2 batch entries: the Cache has 1", cache.plan(q_heads=4, max_batch=2), floats(2, 4, 1, 8), cache)
+    for field, other in (("head_dim", 16), ("value_dim", 16), ("key_dtype", "f16"), ("value_dtype", "i8"), ("kv_heads", 4)):
+        plan = cache.plan(q_heads=4, **{field: other})
+        raises(ValueError, f"the Cache has a {field} of", plan, floats(1, 4, 1, plan.desc.head_dim), cache)
+    raises(TypeError, "kv_lengths is given beside a Cache", cache.plan(q_heads=4), q, cache, kv_lengths=[9])
+    raises(TypeError, "values are given beside a Cache", cache.plan(q_heads=4), q, cache, values)
+    call = cache.plan(q_heads=4).bind(q, cache)
+    cache.append(keys, values)
+    refused("ERR_LENGTH", call)
+    for name in ("memory", "memory_bytes", "lengths", "source", "struct_bytes"):
+        raises(TypeError, f"{name} is no field of a Cache", fovea.Cache, kv_heads=2, head_dim=8, value_dim=8, max_tokens=9, **{name: 64})
+    latent = fovea.Cache(kv_heads=1, head_dim=8, value_dim=6, max_tokens=9, values_in_keys=True)
+    latent.append(keys[:, :1])
+    near(latent.plan(q_heads=4)(q, latent), reference(q, keys[:, :1], keys[:, :1, :, :6])[0], 1e-6)
+    raises(TypeError, "values are given beside values_in_keys", latent.append, keys[:, :1], values[:, :1])
+
+
+def caches_in_rings_and_pages_keep_their_places():
+    keys, values, q = floats(1, 2, 8, 8), floats(1, 2, 8, 6), floats(1, 4, 1, 8)
+    pages = fovea.Cache(kind="paged", kv_heads=2, head_dim=8, value_dim=6, max_tokens=8, page_tokens=4, pages=3)
+    refused("ERR_FULL", pages.append, keys, values)
+    pages.page_table[:] = 2, 7
+    refused("ERR_PAGE", pages.append, keys, values)
+    pages.page_table[:] = 2, 0
+    pages.append(keys, values)
+    plan = pages.plan(q_heads=4)
+    near(plan(q, pages), reference(q, keys, values)[0], 1e-6)
+    pages.page_table[0, 1] = 3
+    refused("ERR_PAGE", plan, q, pages)
+    raises(TypeError, "a plan for keys in a ring or in pages takes a Cache", plan, q, keys, values)
+    ring = fovea.Cache(kind="ring", kv_heads=2, head_dim=8, value_dim=6, max_tokens=4)
+    ring.append(keys, values)
+    near(ring.plan(q_heads=4, hide_gone=True)(q, ring), reference(q, keys[:, :, 4:], values[:, :, 4:])[0], 1e-6)
+    raises(TypeError, "the Cache is not in pages", lambda: ring.page_table)
+    center = floats(2, 8)
+    centred = fovea.Cache(kv_heads=2, head_dim=8, value_dim=6, max_tokens=9, key_center=center)
+    center[:] = np.nan  # the cache has a copy
+    centred.append(keys, values)
+    near(centred.plan(q_heads=4)(q, centred), reference(q, keys, values)[0], 1e-5)
+    raises(ValueError, "key_center has the shape (2, 7): it must be (2, 8)", fovea.Cache, kv_heads=2, head_dim=8, value_dim=6, max_tokens=9,
+           key_center=floats(2, 7))
+
+
+def streams_take_what_fits_them():
+    plan, (q, keys, values) = plan_and_arrays()
+    stream = plan.stream(q)
+    raises(ValueError, "values has the shape (2, 2, 4, 6)", stream.push, keys, values[:, :, :4])
+    raises(TypeError, "sinks is no option of this call", stream.push, keys, values, sinks=[0] * 4)
+    raises(TypeError, "mask is no option of this call", stream.end, mask=np.array(True))
+    want = reference(q, keys, values)[0]
+    q[:] = np.nan  # the stream has a copy
+    stream.push(keys, values)
+    near(stream.end(), want, 1e-6)
+    raises(ValueError, "out has strides of (0, 0, 0, 0) bytes", stream.end, out=np.broadcast_to(np.float32(0), (2, 4, 3, 6)))
+    raises(TypeError, "other is of int", stream.merge, 1)
+    refused("ERR_OVERLAP", stream.merge, stream)
+    image = stream.to_bytes()
+    other = plan.stream(floats(1, 4, 2, 8))
+    raises(ValueError, "the image has a batch of 1: the stream has 2", stream.from_bytes, other.to_bytes())
+    refused("ERR_STATE", other.from_bytes, image)
+    refused("ERR_STATE", stream.merge, other)
+    for wrong in (image[:-1], b"", bytes(len(image))):
+        refused("ERR_IMAGE", stream.from_bytes, wrong)
+    near(stream.end(), want, 1e-6)
+    raises(ValueError, "first_key is 9223372036854775808", plan.stream, floats(2, 4, 3, 8), 2 ** 63)
+
+
+def numbers_that_a_field_does_not_hold_are_refused():
+    for value in (2 ** 32 + 1, -1):
+        raises(ValueError, f"fovea_attention_desc.q_heads is {value}: it must be from 0 to 4294967295", fovea.attention_desc, q_heads=value)
+    for value in (1.0, None, "1", np.array([1, 2])):
+        raises(TypeError, "fovea_attention_desc.q_heads is of", fovea.attention_desc, q_heads=value)
+    for value in ("1", None, 1j):
+        raises(TypeError, "fovea_attention_desc.scale is of", fovea.attention_desc, scale=value)
+    for value in (1e300, 1e-300):
+        raises(ValueError, f"fovea_attention_desc.scale is {value}", fovea.attention_desc, scale=value)
+    raises(ValueError, "processor_features is 18446744073709551616", fovea.attention_desc, processor_features=2 ** 64)
+    desc = fovea.attention_desc(q_heads=np.int64(4), portable_bits=True, scale=np.float64(0.5))
+    assert (desc.q_heads, desc.portable_bits, desc.scale) == (4, 1, 0.5)
+    raises(ValueError, "key_zero is 2147483648", setattr, desc, "key_zero", 2 ** 31)
+    raises(AttributeError, "has no field q_head", setattr, desc, "q_head", 4)
+    raises(TypeError, "fovea_attention_args.q is of tuple", fovea.c.structure, "attention_args", q=(0, 0, 0, 0))
+    raises(TypeError, "plan is a fovea_attention_desc: it must be a fovea_plan", fovea.c.call, "fovea_workspace_bytes", desc)
+    raises(TypeError, "takes plan: 0 arguments are given", fovea.c.call, "fovea_workspace_bytes")
+    raises(TypeError, "desc is of int", fovea.Plan, 4096)
+    refused("ERR_STRUCT", fovea.Plan, q_heads=1, kv_heads=1, head_dim=8, value_dim=8, struct_bytes=8)
+    for codes in ([128], [-129], [300]):
+        raises(ValueError, f"codes has {codes[0]}, which int8 does not have", fovea.from_i8, codes, 1.0)
+    raises(TypeError, "codes is of float64", fovea.from_i8, [1.5], 1.0)
+    raises(ValueError, "zero is 4294967296", fovea.to_i8, [1.0], 1.0, 2 ** 32)
+    raises(TypeError, "x is of complex128", fovea.softmax, np.ones(3, complex))
+    raises(ValueError, "axis is 1: x has 1 dimensions", fovea.softmax, np.ones(3), 1)
+    raises(ValueError, "axis is -1: x has 0 dimensions", fovea.softmax, np.float32(1))
+    raises(TypeError, "x is of list", fovea.bind_softmax, [1.0])
+    for out in (np.zeros(4, np.float32), np.zeros(6, np.float32)[::2], np.broadcast_to(np.float32(0), 3)):
+        raises(ValueError, "out ", fovea.softmax, floats(3), out=out)
+
+
+def plans_and_caches_are_neither_changed_nor_copied():
+    plan, arrays = plan_and_arrays()
+    cache = fovea.Cache(kv_heads=2, head_dim=8, value_dim=6, max_tokens=9)
+    for change in (lambda: setattr(plan.desc, "head_dim", 64), lambda: setattr(plan.c.desc, "head_dim", 64), lambda: setattr(plan, "c", 1),
+                   lambda: setattr(plan.c.kernels[0], "tiles", 9), lambda: setattr(cache.c, "batch", 100), lambda: setattr(cache, "c", 1),
+                   lambda: setattr(cache.c.source.keys, "data", 1), lambda: setattr(plan, "desc", 1)):
+        raises(AttributeError, "", change)
+    for held in (plan, cache, plan.stream(arrays[0]), plan.bind(*arrays)):
+        for way in (copy.copy, copy.deepcopy, pickle.dumps):
+            raises(TypeError, "can be neither copied nor pickled", way, held)
+    desc = fovea.attention_desc(q_heads=4, kv_heads=2, head_dim=8, value_dim=6)
+    other = fovea.Plan(desc, head_dim=16)
+    assert (desc.head_dim, other.desc.head_dim, fovea.Plan(other.desc, head_dim=8).desc.head_dim) == (8, 16, 8)
+
+
+def churn():
+    """Takes memory that was given back."""
+    gc.collect()
+    return [np.full(size, np.nan, np.float32) for size in range(1, 2000)]
+
+
+def calls_keep_what_c_reads_and_writes():
+    plan, arrays = plan_and_arrays()
+    want = reference(*arrays)[0]
+    call = plan.bind(*(array.copy() for array in arrays), mask=np.ones((3, 5), bool), kv_lengths=np.full(2, 5, np.uint32))
+    raw, out = call.raw, call.out
+    del plan, call
+    held = churn()
+    assert raw() == 0 and held
+    near(out, want, 1e-6)
+
+    cache = fovea.Cache(kv_heads=2, head_dim=8, value_dim=6, max_tokens=9)
+    cache.append(arrays[1][:1], arrays[2][:1])
+    call = cache.plan(q_heads=4, max_q_tokens=3).bind(arrays[0][:1].copy(), cache)
+    raw, out = call.raw, call.out
+    del cache, call
+    held = churn()
+    assert raw() == 0 and held
+    near(out, want[:1], 1e-6)
+
+    run, out = fovea.bind_softmax(arrays[0].copy())
+    held = churn()
+    assert run() == 0 and held
+    near(out.sum(axis=-1), np.ones((2, 4, 3)), 1e-6)
+
+    q = arrays[0].copy()
+    call = fovea.Plan(q_heads=4, kv_heads=2, head_dim=8, value_dim=6, max_batch=2, max_q_tokens=3, max_kv_tokens=5).bind(q, *arrays[1:])
+    raises(ValueError, "resize", q.resize, (1,))
+    near(call(), want, 1e-6)
+
+
+def structures_keep_functions_and_arrays():
+    plan, arrays = plan_and_arrays(max_workers=2)
+    run_type = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)
+    task_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32)
+
+    def run(_, tasks, task, argument):
+        for index in range(tasks):
+            task_type(task)(argument, index, index % 2)
+        return 0
+
+    executor = fovea.c.structure("executor", run=run_type(run), workers=2)
+    call = plan.bind(*arrays, executor=executor)
+    del executor
+    held = churn()
+    near(call(), reference(*arrays)[0], 1e-6)
+    assert held
+    for wrong in (4096, run_type(run), fovea.c.structure("modifier"), b"executor"):
+        raises(TypeError, 'it must be made by fovea.c.structure("executor")', plan.bind, *arrays, executor=wrong)
+    raises(TypeError, "fovea_attention_args.executor is a fovea_modifier", fovea.c.structure, "attention_args",
+           executor=fovea.c.structure("modifier"))
+    args = fovea.c.structure("attention_args", sinks=floats(4))
+    args.kv.keys = fovea.arrays.view("in", floats(1, 2, 3))
+    kept = list(args.kept.values())
+    assert len(kept) == 2 and kept[0].shape == (4,) and kept[1].shape == (1, 2, 3)
+    args.kv = fovea.c.structure("kv_source")
+    assert len(args.kept) == 1
+
+
+def two_calls_do_not_use_one_plan_at_a_time():
+    plan, arrays = plan_and_arrays()
+    refusals = []
+    modify_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+    def use():
+        raises(RuntimeError, "the Plan is in use", plan, *arrays)
+        refusals.append(1)
+
+    def modify(*_):
+        use()
+        thread = threading.Thread(target=use)
+        thread.start()
+        thread.join()
+
+    near(plan(*arrays, modifier=fovea.c.structure("modifier", scores=modify_type(modify))), reference(*arrays)[0], 1e-5)
+    assert refusals and len(refusals) % 2 == 0, "in one of the threads it is not refused"
+    near(plan(*arrays), reference(*arrays)[0], 1e-6)
+
+
 def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
     tests = [softmax_is_that_of_numpy_along_each_axis, attention_is_that_of_numpy_with_its_options,
              arrays_may_have_strides_and_other_types, a_call_computes_again_from_what_its_arrays_hold, a_cache_holds_what_was_appended,
              streams_see_keys_in_pieces, codes_of_int8_are_chosen_and_read_back, workspaces_of_other_processors_are_known,
-             what_is_wrong_is_said]
+             what_is_wrong_is_said, arrays_of_other_types_and_shapes_are_refused, out_is_what_is_wanted_or_refused,
+             inputs_that_c_cannot_read_are_copied_for_one_call_and_not_for_more, masks_are_broadcast_as_numpy_does,
+             small_arrays_are_converted_where_no_number_is_lost, ragged_batches_are_within_their_arrays,
+             rows_of_codes_have_their_bytes_and_scales, block_maps_are_within_their_arrays, caches_take_what_fits_them,
+             caches_in_rings_and_pages_keep_their_places, streams_take_what_fits_them, numbers_that_a_field_does_not_hold_are_refused,
+             plans_and_caches_are_neither_changed_nor_copied, calls_keep_what_c_reads_and_writes, structures_keep_functions_and_arrays,
+             two_calls_do_not_use_one_plan_at_a_time]
     for test in tests:
         try:
             test()
