@@ -4,11 +4,21 @@
 #ifndef FOVEA_SRC_BASE_MEMBER_IF_H_
 #define FOVEA_SRC_BASE_MEMBER_IF_H_
 
+// Without optimisation a compiler keeps calls that a constant makes unreachable.
+#if defined(__OPTIMIZE__) && __has_cpp_attribute(gnu::error)
+#define FOVEA_ABSENT [[gnu::error("this build leaves out the member")]]
+#define FOVEA_NEVER_CALLED ;
+#else
+#define FOVEA_ABSENT
+#define FOVEA_NEVER_CALLED \
+  { __builtin_unreachable(); }
+#endif
+
 namespace fovea {
 
 // A member of type T, in a build that has it. Else it takes no room, reads as T(), and forgets what is assigned to it;
-// then nothing may point into it, which a constant prevents: that which says that the build does not have it. Declared
-// [[no_unique_address]].
+// then nothing may point into it, which a constant prevents: that which says that the build does not have it. Where the
+// attribute is known, code that points into it does not compile. Declared [[no_unique_address]].
 template <bool kHas, class T>
 class MemberIf {
  public:
@@ -30,8 +40,8 @@ class MemberIf<false, T> {
   MemberIf() = default;
   constexpr MemberIf(const T&) {}
   constexpr operator T() const { return T(); }
-  constexpr T& operator*() const { __builtin_unreachable(); }
-  constexpr T* operator->() const { __builtin_unreachable(); }
+  FOVEA_ABSENT T& operator*() const FOVEA_NEVER_CALLED
+  FOVEA_ABSENT T* operator->() const FOVEA_NEVER_CALLED
 };
 
 }  // namespace fovea
