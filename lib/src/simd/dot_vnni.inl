@@ -111,12 +111,12 @@ FOVEA_INLINE int32_t SumOfRow(const RowCode* row, size_t dim) {
   if (d < dim) sum = Dot(ones, LoadPart(row + d, dim - d), sum);
   return AllLanes(sum);
 }
+#if !defined(FOVEA_DOT_UNSIGNED_ROWS)
+
 // The codes of queries have 128 added: what the sums of products with a key begin with makes up for it.
 FOVEA_INLINE int32_t StartOfKey(const RowCode* row, size_t dim) { return -128 * SumOfRow(row, dim); }
 
 // ---- for the few-rows kernel: here the keys are the unsigned side
-
-#if !defined(FOVEA_DOT_UNSIGNED_ROWS)
 
 using FewCode = int8_t;     // of a query
 using FewWeight = uint8_t;  // of a weight
