@@ -6,7 +6,8 @@ An operator is a folder (attention, cache, ...), and the layer of its files is t
     api -> resolve -> call -> kernels.h <- kernels.cc -> kernel texts (*.inl) -> math, formats, simd
 kernels.h and kernels.cc ask targets/ for what there is. The resolve layer is resolve.h and plan.h; the call layer is all files that no
 other layer has. An operator includes only resolve.h, plan.h and call.h of another. The script also says which files may speak of SIMD,
-and which may ask what a build leaves out. It prints each line that does otherwise.
+which may ask what a build leaves out, where the caller's arguments go on below the resolve layer, and which files of C functions
+have a loop. It prints each line that does otherwise, and each exception that no line needs.
 """
 import pathlib
 import re
@@ -88,10 +89,57 @@ RULES = [
      set(), "a header for what the library must not do"),
 ]
 XSIMD_RULE = RULES[2]
-# The caller's arguments end where they are resolved: in these layers, and in these files.
-ARGUMENTS = re.compile(r"\bfovea_(attention|linear)_args\b")
+
+# The caller's arguments, each fovea_..._args and fovea_..._desc of fovea.h, end where they are resolved: in these layers.
+ARGUMENT = re.compile(r"\bfovea_\w+_(?:args|desc)\b")
 ARGUMENT_LAYERS = {"public", "api", "resolve"}
-ARGUMENT_FILES = {"attention/call.h", "multihead/call.h", "multihead/layout.cc", "multihead/layout.h"}
+# Files below, and the arguments that go on there.
+ARGUMENTS_BELOW = {
+    # A plan holds its description. AttentionCall, in call.h, holds the arguments.
+    "attention/call.h": {"fovea_attention_args", "fovea_attention_desc"},
+    "attention/head_task.cc": {"fovea_attention_desc"},
+    "attention/keys.cc": {"fovea_attention_desc"},
+    "attention/keys.h": {"fovea_attention_desc"},
+    "attention/layout.cc": {"fovea_attention_desc"},
+    "attention/layout.h": {"fovea_attention_desc"},
+    "attention/limits.cc": {"fovea_attention_desc"},
+    "attention/options.h": {"fovea_attention_desc"},
+    # A layer makes the arguments of the operators that it calls.
+    "multihead/call.h": {"fovea_attention_args", "fovea_kv_append_args", "fovea_rope_args"},
+    "multihead/layout.cc": {"fovea_attention_args", "fovea_kv_append_args", "fovea_rope_args"},
+    "multihead/layout.h": {"fovea_attention_desc", "fovea_kv_append_args", "fovea_multihead_args",
+                           "fovea_multihead_desc", "fovea_rope_args"},
+    # These run what the caller passed. ARCHITECTURE.md names these operators.
+    "attention/block_map_make.cc": {"fovea_block_map_args"},
+    "attention/block_map_make.h": {"fovea_block_map_args"},
+    "cache/call.cc": {"fovea_kv_append_args", "fovea_rope_args"},
+    "cache/call.h": {"fovea_kv_append_args", "fovea_rope_args"},
+    "conv1d/call.cc": {"fovea_conv1d_args"},
+    "conv1d/call.h": {"fovea_conv1d_args"},
+    "conv1d/conv1d.inl": {"fovea_conv1d_args"},
+    "conv1d/kernels.h": {"fovea_conv1d_args"},
+    "delta/call.cc": {"fovea_delta_args"},
+    "delta/call.h": {"fovea_delta_args"},
+    "integer/call.cc": {"fovea_integer_attention_args"},
+    "integer/call.h": {"fovea_integer_attention_args"},
+    "norm/call.cc": {"fovea_activation_args", "fovea_norm_args"},
+    "norm/call.h": {"fovea_activation_args", "fovea_norm_args"},
+    "rope/call.cc": {"fovea_rope_args"},
+    "rope/call.h": {"fovea_rope_args"},
+    "softmax/call.cc": {"fovea_softmax_args"},
+    "softmax/call.h": {"fovea_softmax_args"},
+    "softmax/kernels.h": {"fovea_softmax_args"},
+}
+
+# A function of C forwards: it has no loop. Files of this layer that have some.
+LOOP = re.compile(r"\b(?:do|for|while)\b")
+LOOPS_IN_API = {
+    "attention/describe.cc",
+    "attention/stream_api.cc",
+    "cache/api.cc",
+    "delta/api.cc",
+    "quantize/api.cc",
+}
 
 
 def layer_of(path):
@@ -150,8 +198,17 @@ def check_file(layer, file, source_root, complain):
         if asked and layer not in {"public", "resolve"} and file.relative_to(source_root).as_posix() not in CONFIG_FILES:
             complain(f"{where}: {asked.group()} belongs in an accessor in one of CONFIG_FILES")
         path = file.relative_to(source_root).as_posix() if layer != "public" else ""
-        if ARGUMENTS.search(line) and layer not in ARGUMENT_LAYERS and path not in ARGUMENT_FILES:
-            complain(f"{where}: the caller's arguments in {layer}")
+        if layer not in ARGUMENT_LAYERS:
+            for argument in ARGUMENT.findall(line):
+                if argument in ARGUMENTS_BELOW.get(path, ()):
+                    needed.add((path, argument))
+                else:
+                    complain(f"{where}: the caller's arguments in {layer}: {argument}")
+        if layer == "api" and LOOP.search(without_strings(line)):
+            if path in LOOPS_IN_API:
+                needed.add((path, "a loop"))
+            else:
+                complain(f"{where}: a loop in {layer}")
         for rule in RULES:
             pattern, layers, what = rule
             found = re.search(pattern, without_strings(line))
@@ -161,6 +218,28 @@ def check_file(layer, file, source_root, complain):
                 complain(f"{where}: {what} in {layer}: {found.group()}")
             elif rule is XSIMD_RULE and layer == "simd" and not file.name.startswith("xsimd"):
                 complain(f"{where}: {what} belongs in files named xsimd*: {found.group()}")
+
+
+needed = set()  # exceptions that some line needs: file, and what it has
+
+
+def check_exceptions(complain):
+    """Each exception is needed, so that the lists get shorter and never longer."""
+    allowed = {(path, argument) for path, arguments in ARGUMENTS_BELOW.items() for argument in arguments}
+    allowed |= {(path, "a loop") for path in LOOPS_IN_API}
+    for path, what in sorted(allowed - needed):
+        complain(f"check_layers.py: {path} has no {what.removeprefix('a ')} any more: take it out of the list")
+
+
+def check_operators_named(lib, complain):
+    """ARCHITECTURE.md names the operators whose arguments go on, and no other."""
+    carry = {path.split("/")[0] for path in ARGUMENTS_BELOW} - {"attention", "multihead"}
+    text = (lib.parent / "ARCHITECTURE.md").read_text()
+    named = re.search(r"The arguments of ([\w, ]+) go on to the call layer", re.sub(r"\s+", " ", text))
+    found = set(re.findall(r"\w+", named.group(1))) - {"and"} if named else set()
+    if found != carry:
+        wrong = ", ".join(sorted(found ^ carry))
+        complain(f"ARCHITECTURE.md says whose arguments go on to the call layer, but not of {wrong} as ARGUMENTS_BELOW does")
 
 
 MOST_LINES = 450  # of a file but the public headers, fovea.h and fovea.hpp
@@ -184,6 +263,8 @@ def main():
             if lines > MOST_LINES and file.stem != "fovea":
                 complaints.append(f"{file}: {lines} lines, more than {MOST_LINES}")
             check_file(layer, file, source_root, complaints.append)
+    check_exceptions(complaints.append)
+    check_operators_named(lib, complaints.append)
     print("\n".join(complaints + [f"{count} files, {len(complaints)} complaints"]))
     return 1 if complaints or count == 0 else 0
 
