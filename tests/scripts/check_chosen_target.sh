@@ -42,6 +42,16 @@ try $arm "$m55" ": helium for helium alone: FOVEA_SIMD is auto, the compiler's f
 try $arm "$a7" ": xsimd for neon alone: FOVEA_SIMD is auto, the compiler's flags offer neon"
 try $arm "-mcpu=cortex-a7 -mfloat-abi=soft" ": scalar for scalar alone: "
 try $arm "" ": xsimd for neon alone: " -DCMAKE_CXX_FLAGS="$a7"
+# Flags on the command line take the place of the toolchain file's: those of the processor must be among them.
+m7="-mcpu=cortex-m7 -mthumb -mfpu=fpv5-d16 -mfloat-abi=hard"
+lost="-mcpu=cortex-m7 -mthumb -mfpu=fpv5-d16 -mfloat-abi=hard of .*user.cmake is lost"
+try $arm "$m7" "CMAKE_CXX_FLAGS is .*$lost" -DCMAKE_CXX_FLAGS=-DFOVEA_PREFER_SIZE=0
+try $arm "$m7" "CMAKE_C_FLAGS is .*$lost" -DCMAKE_C_FLAGS=-g
+try $arm "$m7" "CMAKE_CXX_FLAGS is .* -mfpu=fpv5-d16 of" -DCMAKE_CXX_FLAGS="-mcpu=cortex-m7 -mthumb -mfloat-abi=hard"
+try $arm "$m7" ": scalar for scalar alone: " -DCMAKE_CXX_FLAGS="$m7 -g"
+try $arm "$m7" ": scalar for scalar alone: " -DFOVEA_DEFINES="FOVEA_PREFER_SIZE=0;FOVEA_ENABLE_SINKS=0"
+try $arm "$m7" "FOVEA_DEFINES has FOVEA_ENABLE_SINK=0" -DFOVEA_DEFINES="FOVEA_PREFER_SIZE=0;FOVEA_ENABLE_SINK=0"
+try $arm "$m7" "FOVEA_DEFINES has FOVEA_PREFER_SIZE: it must be NAME=VALUE" -DFOVEA_DEFINES=FOVEA_PREFER_SIZE
 # Less than the flags offer is refused, unless it is asked for.
 try $arm "$m55" ": scalar: FOVEA_SIMD is scalar, the compiler's flags offer helium" -DFOVEA_SIMD=scalar
 try $arm "$m55" "which does not serve helium" -DFOVEA_SIMD=highway

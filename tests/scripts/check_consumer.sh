@@ -70,6 +70,20 @@ for name in int8 minimal streaming; do
   "$work/$name/consumer"
 done
 
+echo "== macros that FOVEA_DEFINES names, for the library and for those who link it"
+"$cmake" -S "$source" -B "$work/defines" -DFOVEA_SIMD=scalar -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF -DFOVEA_BUILD_EXAMPLES=OFF \
+  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DFOVEA_DEFINES='FOVEA_ENABLE_SINKS=0;FOVEA_CODE_SECTION=".fast"' >"$work/defines.log"
+# has_both <file>: it names both macros.
+has_both() {
+  grep -q FOVEA_ENABLE_SINKS=0 "$1" && grep -q 'FOVEA_CODE_SECTION=.*\.fast' "$1" || {
+    echo "$1 does not have what FOVEA_DEFINES names"
+    exit 1
+  }
+}
+has_both "$work/defines/lib/fovea.pc"
+has_both "$(find "$work/defines" -path '*Export*' -name foveaTargets.cmake)"
+has_both "$work/defines/compile_commands.json"
+
 echo "== pkg-config, in C and in C++"
 if ! command -v pkg-config >/dev/null; then
   echo "skipped: there is no pkg-config"

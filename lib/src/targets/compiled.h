@@ -36,7 +36,7 @@
 #endif
 
 #if defined(FOVEA_EXPECT_TARGET_SCALAR) && FOVEA_OFFERS_FIXED_VECTORS
-#error "FOVEA_SIMD=auto chose scalar, but the flags offer vectors: name them in CMAKE_CXX_FLAGS, or set FOVEA_SIMD"
+#error "FOVEA_SIMD=auto chose scalar, but the flags offer vectors: name them in the toolchain file, or set FOVEA_SIMD"
 #endif
 
 // Whether the scalar backend multiplies integers by smlad.
