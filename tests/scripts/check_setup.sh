@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# What "./run setup" does to a system: check_setup.sh <source> <work>. Scripts stand in for apt-get and dpkg-query: no package is
+# there, and of the two that are wanted one conflicts with a compiler of the user's.
+set -eu
+source=$1 work=$2
+rm -rf "$work"
+mkdir -p "$work/bin" "$work/tree"
+cp "$source/run" "$work/tree/"
+cat >"$work/bin/apt-get" <<'TEXT'
+#!/bin/sh
+echo "$*" >>"$CALLS"
+case " $* " in
+  *" --simulate "*) echo "Remv users-compiler [12.2.0-14]" ;;
+  *" install "*" conflicting "*) exit 100 ;;
+esac
+TEXT
+printf '#!/bin/sh\nexit 1\n' >"$work/bin/dpkg-query"
+printf '#!/bin/sh\nexec "$@"\n' >"$work/bin/sudo"
+chmod +x "$work/bin/"*
+export CALLS="$work/calls"
+PATH=$work/bin:$PATH "$work/tree/run" setup conflicting harmless >"$work/out"
+
+# expect <file> <regular expression> <what is wrong without it>
+expect() {
+  grep -q -e "$2" "$work/$1" || {
+    echo "$3:"
+    cat "$work/$1"
+    exit 1
+  }
+}
+expect out "conflicting is not installed, since it conflicts with users-compiler;" "the conflict is not named"
+expect calls "^install .* harmless$" "a package without a conflict is left out"
+if grep -e "^install" "$work/calls" | grep -v -e --no-remove -e --simulate; then
+  echo "these may remove packages"
+  exit 1
+fi
+echo "apt-get was called $(wc -l <"$work/calls") times"
