@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Cortex-M33 with its single-precision FPU, no operating system; the library is built, and nothing is run. Debian's packages
-# gcc-arm-none-eabi and libnewlib-arm-none-eabi:
+# Cortex-M33 with its single-precision FPU (RP2350), no operating system; tests run on QEMU's mps2-an505. Debian's packages
+# gcc-arm-none-eabi, libnewlib-arm-none-eabi, libstdc++-arm-none-eabi-newlib and, for the tests, qemu-system-arm:
 #   cmake --preset arm-none-eabi-cortex-m33
 #   cmake --build build/arm-none-eabi-cortex-m33
+#   ctest --preset arm-none-eabi-cortex-m33
 # or, for firmware of your own, CMAKE_TOOLCHAIN_FILE is this file: see examples/firmware.
 set(FOVEA_EXPECT_TARGET scalar)
 set(FOVEA_CPU_FLAGS "-mcpu=cortex-m33 -mthumb -mfpu=fpv5-sp-d16 -mfloat-abi=hard")
-set(FOVEA_BOARD none)
+set(FOVEA_BOARD mps2-an505)
 include(${CMAKE_CURRENT_LIST_DIR}/common/arm-none-eabi.cmake)

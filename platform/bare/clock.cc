@@ -21,18 +21,23 @@ constexpr uint32_t kInstructions = kRounds * 10;  // that either loop runs
 #define FOVEA_LOOP(body) "1:\n" FOVEA_EIGHT(body) "subs %w0, %w0, #1\n b.ne 1b\n"
 #define FOVEA_DIVIDE "udiv %w1, %w1, %w2\n"
 #else
-#define FOVEA_LOOP(body) "1:\n" FOVEA_EIGHT(body) "subs %0, %0, #1\n bne 1b\n"
+#define FOVEA_LOOP(body) ".syntax unified\n 1:\n" FOVEA_EIGHT(body) "subs %0, %0, #1\n bne 1b\n"
 #if defined(__ARM_FEATURE_IDIV)
 #define FOVEA_DIVIDE "udiv %1, %1, %2\n"
 #else
-#define FOVEA_DIVIDE "mul %1, %1, %2\n"
+#define FOVEA_DIVIDE "muls %1, %2, %1\n"
 #endif
+#endif
+#if defined(__arm__)
+#define FOVEA_REGISTER "l"  // one that all instructions of Thumb take
+#else
+#define FOVEA_REGISTER "r"
 #endif
 
 uint64_t time_of_nops() {
   uint32_t rounds = kRounds;
   const uint64_t begin = counter();
-  __asm__ volatile(FOVEA_LOOP("nop\n") : "+r"(rounds) : : "cc");
+  __asm__ volatile(FOVEA_LOOP("nop\n") : "+" FOVEA_REGISTER(rounds) : : "cc");
   return counter() - begin;
 }
 
@@ -40,7 +45,10 @@ uint64_t time_of_divisions() {
   uint32_t rounds = kRounds, number = 0xffffffff;
   const uint32_t divisor = 1;
   const uint64_t begin = counter();
-  __asm__ volatile(FOVEA_LOOP(FOVEA_DIVIDE) : "+r"(rounds), "+r"(number) : "r"(divisor) : "cc");
+  __asm__ volatile(FOVEA_LOOP(FOVEA_DIVIDE)
+                   : "+" FOVEA_REGISTER(rounds), "+" FOVEA_REGISTER(number)
+                   : FOVEA_REGISTER(divisor)
+                   : "cc");
   return counter() - begin;
 }
 

@@ -16,6 +16,7 @@ constexpr uintptr_t kSystCsr = 0xe000e010, kSystRvr = 0xe000e014, kSystCvr = 0xe
 constexpr uint32_t kSystMask = 0xffffff;  // it has 24 bits and counts down
 
 bool start_cycle_counter() {
+  if (__ARM_ARCH < 7) return false;                          // Armv6-M: the unit counts nothing
   system_register(kDemcr) |= 1u << 24;                       // TRCENA
   system_register(kDwtLar) = 0xc5acce55;                     // some Cortex-M7 lock the unit's registers
   if (system_register(kDwtCtrl) & (1u << 25)) return false;  // NOCYCCNT

@@ -11,9 +11,13 @@ using fovea::platform::system_register;
 
 namespace {
 
-constexpr uintptr_t kVtor = 0xe000ed08, kShcsr = 0xe000ed24, kCfsr = 0xe000ed28, kHfsr = 0xe000ed2c,
+constexpr uintptr_t kVtor = 0xe000ed08, kCcr = 0xe000ed14, kShcsr = 0xe000ed24, kCfsr = 0xe000ed28, kHfsr = 0xe000ed2c,
                     kCpacr = 0xe000ed88;
 constexpr uintptr_t kFpdscr = 0xe000ef3c;
+constexpr bool kArmv6 = __ARM_ARCH < 7;  // Cortex-M0, M0+, M1: all faults are HardFaults, and no register tells more
+
+// What CFSR knows of the fault, with VECTTBL of HFSR, which CFSR leaves 0.
+uint32_t fault_detail() { return kArmv6 ? 0 : system_register(kCfsr) | (system_register(kHfsr) & 2); }
 
 }  // namespace
 
@@ -28,31 +32,35 @@ extern "C" {
   static const char* const kNames[] = {"NMI", "HardFault", "MemManage", "BusFault", "UsageFault", "SecureFault"};
   const char* name = exception >= 2 && exception <= 7 ? kNames[exception - 2] : "unexpected interrupt";
   if (!pushed) name = "stack overflow";
-  const uint32_t hard = system_register(kHfsr);
-  fovea_fault(name, pushed ? frame[6] : 0, pushed ? frame[5] : 0,
-              system_register(kCfsr) | (hard & 2));  // with VECTTBL of HFSR, which CFSR leaves 0
+  fovea_fault(name, pushed ? frame[6] : 0, pushed ? frame[5] : 0, fault_detail());
 }
 
-// Gives the handler a stack: what is left of this one, or all of it where nothing is left.
+// Gives the handler a stack: what is left of this one, or all of it where nothing is left. Armv6-M has all of these
+// instructions; for it g++ reads another syntax unless told.
 [[gnu::naked]] static void fault() {
   __asm__ volatile(
-      "tst lr, #4\n"
-      "ite eq\n"
-      "mrseq r1, msp\n"
-      "mrsne r1, psp\n"
-      "mrs r0, ipsr\n"
+      ".syntax unified\n"
+      "mov r1, lr\n"
+      "movs r0, #4\n"
+      "tst r1, r0\n"
+      "beq 1f\n"
+      "mrs r1, psp\n"
+      "b 2f\n"
+      "1: mrs r1, msp\n"
+      "2: mrs r0, ipsr\n"
 #if defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)
-      "mov r3, #0\n"
+      "movs r3, #0\n"
       "msr msplim, r3\n"
 #endif
-      "ldr r3, =stack_limit + 1024\n"
-      "cmp r1, r3\n"
-      "it lo\n"
-      "ldrlo r3, =stack_top\n"
-      "it hs\n"
-      "movhs r3, r1\n"
-      "mov sp, r3\n"
-      "b fovea_exception\n");
+      "mov r3, r1\n"
+      "ldr r2, =stack_limit + 1024\n"
+      "cmp r1, r2\n"
+      "bhs 3f\n"
+      "ldr r3, =stack_top\n"
+      "3: mov sp, r3\n"
+      "ldr r2, =fovea_exception\n"
+      "bx r2\n"
+      ".ltorg\n");
 }
 
 using Handler = void (*)();
@@ -72,8 +80,13 @@ void fovea_reset() {
   __asm__ volatile("msr msplim, %0" : : "r"(stack_limit));  // a push below it is a UsageFault
 #endif
   system_register(kVtor) = reinterpret_cast<uintptr_t>(&fovea_vectors);
-  system_register(kShcsr) |= 7u << 16;    // MemManage, BusFault and UsageFault report as themselves
-  system_register(kCpacr) |= 0xfu << 20;  // full access to coprocessors 10 and 11: floating point, and Helium
+  if (kArmv6) {
+    // Addresses that are not aligned fault, as an emulator's Cortex-M3 does not do by itself.
+    system_register(kCcr) |= 1u << 3;
+  } else {
+    system_register(kShcsr) |= 7u << 16;    // MemManage, BusFault and UsageFault report as themselves
+    system_register(kCpacr) |= 0xfu << 20;  // full access to coprocessors 10 and 11: floating point, and Helium
+  }
   __asm__ volatile("dsb\n isb" : : : "memory");
 #if defined(__ARM_FEATURE_MVE)
   // LTPSIZE = 4: no tail of a loop is being predicated. That is the value after reset, but a boot loader may have left
@@ -82,7 +95,7 @@ void fovea_reset() {
   system_register(kFpdscr) = (system_register(kFpdscr) & ~(7u << 16)) | no_tail;
   __asm__ volatile("vmsr fpscr, %0" : : "r"(no_tail));
 #endif
-  enable_caches();
+  if (!kArmv6) enable_caches();
   fovea_start();
 }
 }

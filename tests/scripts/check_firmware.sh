@@ -22,7 +22,7 @@ for name in "$@"; do
   toolchain=$source/toolchains/$name.cmake
   rm -rf "${work:?}/$name"
   quietly cmake -S "$source" -B "$work/$name/fovea" --toolchain "$toolchain" -DCMAKE_BUILD_TYPE=MinSizeRel \
-    -DFOVEA_BUILD_TESTS=OFF --install-prefix "$work/$name/installed"
+    -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF --install-prefix "$work/$name/installed"
   quietly cmake --build "$work/$name/fovea" --parallel "$(nproc)" --target install
   quietly cmake -S "$source/examples/firmware" -B "$work/$name/firmware" --toolchain "$toolchain" \
     -DCMAKE_PREFIX_PATH="$work/$name/installed"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What "./run setup" does to a system: check_setup.sh <source> <work>. Scripts stand in for apt-get and dpkg-query: no package is
-# there, and of the two that are wanted one conflicts with a compiler of the user's.
+# there; of those that are wanted one conflicts with a compiler of the user's, and one is unknown.
 set -eu
 source=$1 work=$2
 rm -rf "$work"
@@ -12,6 +12,7 @@ cat >"$work/bin/apt-get" <<'TEXT'
 #!/bin/sh
 echo "$*" >>"$CALLS"
 case " $* " in
+  *" unknown "*) exit 100 ;;
   *" --simulate "*) echo "Remv users-compiler [12.2.0-14]" ;;
   *" install "*" conflicting "*) exit 100 ;;
 esac
@@ -20,7 +21,7 @@ printf '#!/bin/sh\nexit 1\n' >"$work/bin/dpkg-query"
 printf '#!/bin/sh\nexec "$@"\n' >"$work/bin/sudo"
 chmod +x "$work/bin/"*
 export CALLS="$work/calls"
-PATH=$work/bin:$PATH "$work/tree/run" setup conflicting harmless >"$work/out"
+PATH=$work/bin:$PATH "$work/tree/run" setup conflicting harmless unknown >"$work/out"
 
 # expect <file> <regular expression> <what is wrong without it>
 expect() {
@@ -31,6 +32,7 @@ expect() {
   }
 }
 expect out "conflicting is not installed, since it conflicts with users-compiler;" "the conflict is not named"
+expect out "unknown is not installed; going on" "the unknown package is not named"
 expect calls "^install .* harmless$" "a package without a conflict is left out"
 if grep -e "^install" "$work/calls" | grep -v -e --no-remove -e --simulate; then
   echo "these may remove packages"

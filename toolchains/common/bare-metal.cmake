@@ -19,8 +19,10 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
 
 # The script passes a program's arguments on through semihosting. The environment variable FOVEA_QEMU_ARGS holds more arguments for
 # QEMU, such as "-icount shift=0", with which time is the count of instructions.
+set(fovea_qemu_mps2-an385 qemu-system-arm -M mps2-an385)
 set(fovea_qemu_mps2-an386 qemu-system-arm -M mps2-an386)
 set(fovea_qemu_mps2-an500 qemu-system-arm -M mps2-an500)
+set(fovea_qemu_mps2-an505 qemu-system-arm -M mps2-an505)
 set(fovea_qemu_mps3-an547 qemu-system-arm -M mps3-an547)
 set(fovea_qemu_virt-cortex-a15 qemu-system-arm -M virt -cpu cortex-a15 -m 64)
 set(fovea_qemu_virt-cortex-a53 qemu-system-aarch64 -M virt -cpu cortex-a53 -m 64)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cortex-M with floating point: vectors, reset, cycles. Registers: Armv7-M and Armv8-M Architecture Reference Manuals.
+// Cortex-M: vectors, reset, cycles. Registers: Armv7-M and Armv8-M Architecture Reference Manuals.
 #include "board.h"
 
 extern "C" {
@@ -28,6 +28,7 @@ struct Vectors {
      board_fault, board_fault, nullptr, board_fault, board_fault}};
 
 bool start_cycle_counter() {
+  if (__ARM_ARCH < 7) return false;                          // a Cortex-M0+ has none
   system_register(kDemcr) |= 1u << 24;                       // TRCENA
   if (system_register(kDwtCtrl) & (1u << 25)) return false;  // NOCYCCNT
   system_register(kDwtCtrl) |= 1;                            // CYCCNTENA
@@ -50,14 +51,16 @@ constexpr uint32_t kLoopInstructions = 1 << 20;
 
 void loop() {
   uint32_t rounds = kLoopInstructions / 2;
-  __asm__ volatile("1: subs %0, %0, #1\n bne 1b" : "+r"(rounds) : : "cc");
+  __asm__ volatile(".syntax unified\n 1: subs %0, %0, #1\n bne 1b" : "+l"(rounds) : : "cc");
 }
 
 }  // namespace
 
 void reset() {
+#if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
   system_register(kCpacr) |= 0xfu << 20;  // full access to coprocessors 10 and 11: floating point, and Helium
   __asm__ volatile("dsb\n isb" : : : "memory");
+#endif
   board_start();
 }
 
