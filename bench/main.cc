@@ -108,15 +108,10 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-// The targets that the user names; empty = none was named.
+// The targets that the user names; empty = none was named. Not for "all", which depends on the case.
 std::vector<fovea_target> named_targets(const Options& options) {
   std::vector<fovea_target> targets;
-  if (options.targets == "all") {
-    for (uint32_t i = 0; platform::target_with_kernels(i) != FOVEA_TARGET_BEST; ++i) {
-      targets.push_back(platform::target_with_kernels(i));
-    }
-    return targets;
-  }
+  if (options.targets == "all") return targets;
   if (options.targets.empty()) {
     const fovea_target target = platform::target_from_environment();
     if (target == platform::kNoTarget) std::exit(platform::kExitUsage);
@@ -127,7 +122,7 @@ std::vector<fovea_target> named_targets(const Options& options) {
     const size_t end = std::min(options.targets.find(',', begin), options.targets.size());
     const std::string name = options.targets.substr(begin, end - begin);
     fovea_target target = fovea_target_from_name(name.c_str());
-    if (target == FOVEA_TARGET_BEST) target = platform::target_with_kernels(0);
+    if (target == FOVEA_TARGET_BEST) target = platform::target_with_kernels(0, platform::processor_features());
     if (resolved(target) == FOVEA_TARGET_BEST) complain("this build and processor have no target ", name.c_str());
     targets.push_back(target);
     begin = end + 1;
@@ -150,10 +145,25 @@ const Case* find_case(const char* name) {
   return nullptr;
 }
 
+// What the system says of the processor, for the calls that can be told.
+uint64_t features_of(const Case& one) {
+  return one.kind == Kind::kAttention || one.kind == Kind::kLinear ? platform::processor_features() : 0;
+}
+
+std::vector<fovea_target> all_targets(const Case& one) {
+  std::vector<fovea_target> targets;
+  fovea_target target;
+  for (uint32_t i = 0; (target = platform::target_with_kernels(i, features_of(one))) != FOVEA_TARGET_BEST; ++i) {
+    targets.push_back(target);
+  }
+  return targets;
+}
+
 // Where a case runs if no target is named.
 std::vector<fovea_target> usual_targets(const Case& one) {
   const bool extended = one.extended || one.multiplies_integers();
-  std::vector<fovea_target> targets = {extended ? resolved(FOVEA_TARGET_BEST) : platform::target_with_kernels(0)};
+  std::vector<fovea_target> targets = {extended ? resolved(FOVEA_TARGET_BEST)
+                                                : platform::target_with_kernels(0, features_of(one))};
   if (one.goal.avx2 > 0 && targets[0] == FOVEA_TARGET_AVX512) targets.push_back(FOVEA_TARGET_AVX2);
   if (one.goal.avx2 > 0 && targets[0] == FOVEA_TARGET_AVX512_VNNI) targets.push_back(FOVEA_TARGET_AVX2_VNNI);
   if (resolved(targets.back()) == FOVEA_TARGET_BEST) targets.pop_back();
@@ -161,7 +171,8 @@ std::vector<fovea_target> usual_targets(const Case& one) {
 }
 
 // What is to be run, each reference before what refers to it.
-std::vector<Job> plan_jobs(const std::vector<const Case*>& cases, const std::vector<fovea_target>& named) {
+std::vector<Job> plan_jobs(const std::vector<const Case*>& cases, const Options& options) {
+  const std::vector<fovea_target> named = named_targets(options);
   std::vector<Job> jobs;
   const auto add = [&](const Case* one, fovea_target target, bool hidden) {
     for (Job& job : jobs) {
@@ -172,7 +183,8 @@ std::vector<Job> plan_jobs(const std::vector<const Case*>& cases, const std::vec
     jobs.push_back({one, target, hidden});
   };
   for (const Case* one : cases) {
-    for (const fovea_target target : named.empty() ? usual_targets(*one) : named) {
+    const std::vector<fovea_target> its = options.targets == "all" ? all_targets(*one) : usual_targets(*one);
+    for (const fovea_target target : named.empty() ? its : named) {
       if (one->reference) add(find_case(one->reference), target, true);
       add(one, target, false);
     }
@@ -239,7 +251,7 @@ int bench(const Options& options) {
   } catch (const std::regex_error& error) {
     complain("--filter: ", error.what());
   }
-  const std::vector<Job> jobs = plan_jobs(cases, named_targets(options));
+  const std::vector<Job> jobs = plan_jobs(cases, options);
   if (options.list) {
     for (const Job& job : jobs) {
       char text[kNameBytes];

@@ -81,9 +81,10 @@ constexpr int kExitUsage = 2;
 // AArch64 Linux, 0 elsewhere. FOVEA_FEATURE_NEON_IN_ORDER only if all its processors run instructions in order.
 uint64_t processor_features();
 
-// The targets that this build has and this processor runs, best first, without those that run the kernels of another:
-// what a program goes through that shows or tests each. FOVEA_TARGET_BEST when index is out of range.
-fovea_target target_with_kernels(uint32_t index);
+// The targets that this build has and a processor with these features runs, best first, without those that run the
+// kernels of another: what a program goes through that shows or tests each. FOVEA_TARGET_BEST when index is out of
+// range. Calls whose arguments have processor_features take all of them; others those without features.
+fovea_target target_with_kernels(uint32_t index, uint64_t features = 0);
 
 // The processor's name, from its maker or the system; "unknown processor" where there is none. Never null.
 const char* processor_name();

@@ -273,6 +273,16 @@ TEST_CASE("linear: kernels for processors that run instructions in order have th
   }
 }
 
+TEST_CASE("target: with the processor's features the kernels of their own come first", "[short]") {
+  const bool both = kInOrderBeside && is_here(FOVEA_TARGET_NEON);
+  const fovea_target first = platform::target_with_kernels(0, FOVEA_FEATURE_NEON_IN_ORDER);
+  CHECK(first == (both ? FOVEA_TARGET_NEON_IN_ORDER : platform::target_with_kernels(0)));
+  const std::vector<fovea_target> all = targets();
+  for (uint32_t i = 0; i <= all.size(); ++i) {
+    CHECK(platform::target_with_kernels(i + both, FOVEA_FEATURE_NEON_IN_ORDER) == platform::target_with_kernels(i));
+  }
+}
+
 TEST_CASE("target: processor_features make targets available on AArch64, and are ignored elsewhere", "[short]") {
   AttentionCase test{Problem()};
   for (uint64_t features = 0; features < 8; ++features) {

@@ -53,9 +53,13 @@ uint64_t read_all(const void* data, size_t bytes) {
 }
 
 IntegerLoop integer_loop(fovea_target target) {
-  if (target == FOVEA_TARGET_NEON_DOTPROD) return {chains_sdot, 16 * 16 * 2};
-  if (target == FOVEA_TARGET_NEON_I8MM) return {chains_smmla, 16 * 32 * 2};
-  return {};
+  switch (target) {
+    case FOVEA_TARGET_NEON_DOTPROD:
+    case FOVEA_TARGET_NEON_IN_ORDER_DOTPROD: return {chains_sdot, 16 * 16 * 2};
+    case FOVEA_TARGET_NEON_I8MM:
+    case FOVEA_TARGET_NEON_IN_ORDER_I8MM: return {chains_smmla, 16 * 32 * 2};
+    default: return {};
+  }
 }
 
 ExpLoop exp_loop(fovea_target target) { return target == FOVEA_TARGET_NEON ? exp_neon : nullptr; }

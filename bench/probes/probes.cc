@@ -118,8 +118,7 @@ double timer_overhead_ns(Clock clock_ns) {
 }
 
 fovea_target probe_target(fovea_target target, unsigned lanes) {
-  const bool extends = target == FOVEA_TARGET_AVX512_VNNI || target == FOVEA_TARGET_AVX2_VNNI ||
-                       target == FOVEA_TARGET_NEON_DOTPROD || target == FOVEA_TARGET_NEON_I8MM;
+  const bool extends = target >= FOVEA_TARGET_AVX512_VNNI && target <= FOVEA_TARGET_NEON_IN_ORDER_I8MM;
   if (target != FOVEA_TARGET_XSIMD && !extends) return target;
 #if defined(__aarch64__)
   return lanes == 4 ? FOVEA_TARGET_NEON : FOVEA_TARGET_SCALAR;

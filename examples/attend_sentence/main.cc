@@ -64,6 +64,11 @@ fovea_status make_plan(fovea_plan* plan, const Shape& shape, fovea_target target
   return fovea_plan_init(plan, &desc);
 }
 
+// The targets of this machine, best first.
+fovea_target target_at(uint32_t index) {
+  return fovea::platform::target_with_kernels(index, fovea::platform::processor_features());
+}
+
 // All arrays [heads][tokens][dim].
 fovea_attention_args make_args(const Shape& shape, float* out, const float* q, const float* k, const float* v) {
   const ptrdiff_t token = shape.dim, q_head = token * shape.q_tokens, kv_head = token * shape.kv_tokens;
@@ -199,7 +204,7 @@ bool attend(const Console& console, fovea_target target) {
 // The same call on every target. False when one is wrong.
 bool compare_targets(const Console& console) {
   print_title(console, "The same call on every target of this machine");
-  std::printf("  %-12s  %-8s  %13s  %15s  %14s\n", "target", "backend", "microseconds", "naive / this", "difference");
+  std::printf("  %-13s %-8s  %13s  %15s  %14s\n", "target", "backend", "microseconds", "naive / this", "difference");
   const double naive = median_seconds([] {
     naive_attention(&sentence_out[0][0][0], &kQ[0][0][0], &kK[0][0][0], &kV[0][0][0], kHeads, kTokens, kTokens,
                     kHeadDim);
@@ -207,7 +212,7 @@ bool compare_targets(const Console& console) {
   const double naive_difference = largest_difference();
   bool right = true;
   fovea_target target;
-  for (uint32_t i = 0; (target = fovea::platform::target_with_kernels(i)) != FOVEA_TARGET_BEST; ++i) {
+  for (uint32_t i = 0; (target = target_at(i)) != FOVEA_TARGET_BEST; ++i) {
     fovea_plan plan;
     if (!works(make_plan(&plan, kSentenceShape, target))) return false;
     const fovea_attention_args args = sentence_args();
@@ -216,10 +221,10 @@ bool compare_targets(const Console& console) {
     const double difference = largest_difference();
     right = right && difference <= kTolerance;
     const double seconds = median_seconds([&] { fovea_attention(&plan, &args, workspace, sizeof workspace); });
-    std::printf("  %-12s  %-8s  %13.2f  %14.1fx  %14.1e%s\n", fovea_target_name(target), fovea_target_backend(target),
+    std::printf("  %-13s %-8s  %13.2f  %14.1fx  %14.1e%s\n", fovea_target_name(target), fovea_target_backend(target),
                 seconds * 1e6, naive / seconds, difference, difference <= kTolerance ? "" : " WRONG");
   }
-  std::printf("  %-12s  %-8s  %13.2f  %14.1fx  %14.1e\n", "naive loops", "-", naive * 1e6, 1.0, naive_difference);
+  std::printf("  %-13s %-8s  %13.2f  %14.1fx  %14.1e\n", "naive loops", "-", naive * 1e6, 1.0, naive_difference);
   return right;
 }
 
@@ -265,23 +270,23 @@ bool show_speed(const Console& console) {
   }
   print_title(console, "Speed in GFLOP/s, and as part of this core's multiply-add peak");
   std::printf("  heads x queries x keys x dim:        %15s  %15s\n", "4x64x64x32", "8x512x512x64");
-  std::printf("  %-12s  %-8s  %10s  %8s  %5s  %8s  %5s\n", "target", "backend", "peak", "GFLOP/s", "part", "GFLOP/s",
+  std::printf("  %-13s %-8s  %10s  %8s  %5s  %8s  %5s\n", "target", "backend", "peak", "GFLOP/s", "part", "GFLOP/s",
               "part");
   bool packed = false;
   fovea_target target;
-  for (uint32_t i = 0; (target = fovea::platform::target_with_kernels(i)) != FOVEA_TARGET_BEST; ++i) {
+  for (uint32_t i = 0; (target = target_at(i)) != FOVEA_TARGET_BEST; ++i) {
     fovea_plan small, large;
     if (!works(make_plan(&small, kSmall, target)) || !works(make_plan(&large, kLarge, target))) return false;
     double peak = peak_gflops(small);
     const double small_speed = gflops(kSmall, &small), large_speed = gflops(kLarge, &large);
     peak = std::max(peak, peak_gflops(small));  // again: another program may have had the core the first time
-    std::printf("  %-12s  %-8s  %10.1f", fovea_target_name(target), fovea_target_backend(target), peak);
+    std::printf("  %-13s %-8s  %10.1f", fovea_target_name(target), fovea_target_backend(target), peak);
     print_speed(small_speed, peak);
     print_speed(large_speed, peak);
     std::printf("\n");
     packed = packed || (target == FOVEA_TARGET_SCALAR && peak > 0.0 && std::max(small_speed, large_speed) > peak);
   }
-  std::printf("  %-12s  %-8s  %10s", "naive loops", "-", "-");
+  std::printf("  %-13s %-8s  %10s", "naive loops", "-", "-");
   print_speed(gflops(kSmall, nullptr), 0.0);
   print_speed(gflops(kLarge, nullptr), 0.0);
   if (packed) std::printf("\n  scalar above 1: the compiler packs some of its floats into vectors");

@@ -125,7 +125,7 @@ int failed(fovea::Status status) {
 // Reads the beginning of a text.
 int read(Run& run, const char* begins) {
   Printer printer;
-  fovea::Status status = memory.model.begin(run.target);
+  fovea::Status status = memory.model.begin(run.target, platform::processor_features());
   if (status == FOVEA_OK) status = step(run, 0);
   for (Piece piece = first_piece(begins); piece.bytes != 0; piece = first_piece(piece.text + piece.bytes)) {
     if (status != FOVEA_OK) return failed(status);

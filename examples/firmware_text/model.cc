@@ -22,8 +22,8 @@ fovea_linear_weights weights_of(const Matrix<kRows, kColumns>& matrix) {
 
 }  // namespace
 
-fovea::Status Model::begin(fovea::Target target) {
-  target_ = target, position_ = 0;
+fovea::Status Model::begin(fovea::Target target, uint64_t processor_features) {
+  target_ = target, features_ = processor_features, position_ = 0;
   fovea::KvCacheDesc cache;
   cache.key_dtype = cache.value_dtype = FOVEA_I8;
   cache.batch = 1, cache.kv_heads = kKvHeads, cache.max_tokens = kTokens;
@@ -36,6 +36,7 @@ fovea::Status Model::begin(fovea::Target target) {
   RETURN_IF_ERROR(caches_[0].describe(desc.attention));
   desc.attention.q_heads = kQHeads, desc.attention.max_q_tokens = 1;
   desc.attention.compute = FOVEA_COMPUTE_I8, desc.attention.target = target_;
+  desc.attention.processor_features = features_;
   RETURN_IF_ERROR(attention_.init(desc));
   return fovea::rope_frequencies(turns_, kRopeBase);
 }
@@ -93,7 +94,7 @@ fovea::Status Model::think(const LayerWeights& weights) {
 template <uint32_t kRows, uint32_t kColumns>
 fovea::Status Model::product(const Matrix<kRows, kColumns>& weights, const float* x, float* y) {
   fovea::LinearArgs args;
-  args.target = target_, args.compute = FOVEA_COMPUTE_I8;
+  args.target = target_, args.processor_features = features_, args.compute = FOVEA_COMPUTE_I8;
   args.tokens = 1, args.in_dim = kColumns, args.out_dim = kRows;
   args.x = x, args.x_stride = kColumns;
   args.y = y, args.y_stride = kRows;

@@ -16,7 +16,7 @@ class Model {
       FOVEA_KV_CACHE_BYTES(FOVEA_I8, FOVEA_I8, 1, kKvHeads, kTokens, kHeadDim, kHeadDim);  // of a layer
 
   // Makes plans and empty caches; forgets all tokens.
-  fovea::Status begin(fovea::Target target = FOVEA_TARGET_BEST);
+  fovea::Status begin(fovea::Target target = FOVEA_TARGET_BEST, uint64_t processor_features = 0);
   // Takes in the next token, a number below kWords; FOVEA_ERR_FULL after kTokens of them.
   fovea::Status step(uint32_t token);
   // The target that computes.
@@ -43,6 +43,7 @@ class Model {
   fovea::KvCache caches_[kLayers];
   fovea::Multihead attention_;  // one plan for all layers
   fovea::Target target_ = FOVEA_TARGET_BEST;
+  uint64_t features_ = 0;
   uint64_t turns_[kRotaryDim / 2];
   int64_t position_ = 0;
   float x_[kDim];  // what goes from layer to layer

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "platform/platform.h"
+
 namespace hybrid_block {
 namespace {
 
@@ -26,6 +28,7 @@ fovea::Status product(const float (&weights)[kOut][kIn], const float* x, float* 
   args.x = x, args.x_stride = kIn;
   args.y = y, args.y_stride = kOut;
   args.weights = fovea::linear_weights(weights[0], kIn);
+  args.processor_features = fovea::platform::processor_features();
   return fovea::linear(args, workspace);
 }
 
@@ -122,6 +125,7 @@ fovea::Status AttentionLayer::begin() {
   fovea::AttentionDesc desc;
   RETURN_IF_ERROR(cache_.describe(desc));
   desc.q_heads = kQHeads, desc.max_batch = desc.max_q_tokens = 1;
+  desc.processor_features = fovea::platform::processor_features();
   RETURN_IF_ERROR(plan_.init(desc));
   return fovea::rope_frequencies(turns_);
 }

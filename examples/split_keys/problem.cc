@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "platform/platform.h"
+
 namespace split_keys {
 namespace {
 
@@ -47,6 +49,7 @@ fovea::Status make_problem(fovea::Plan* plan) {
   desc.q_heads = kHeads, desc.kv_heads = kKeyHeads;
   desc.head_dim = desc.value_dim = kDim;
   desc.max_batch = 1, desc.max_q_tokens = kQueries, desc.max_kv_tokens = kKeys;
+  desc.processor_features = fovea::platform::processor_features();
   return plan->init(desc);
 }
 

@@ -14,6 +14,7 @@
 #include <cstdio>
 
 #include "fovea/fovea.hpp"
+#include "platform/platform.h"
 
 namespace {
 
@@ -109,6 +110,7 @@ int run() {
   desc.q_heads = desc.kv_heads = 1;
   desc.head_dim = kKeyDim, desc.value_dim = kValueDim;
   desc.max_batch = 1, desc.max_q_tokens = kQuestions, desc.max_kv_tokens = kRing;
+  desc.processor_features = fovea::platform::processor_features();
   desc.scale = 1.0f;  // the questions say how narrow they are
   fovea::Plan plan;
   fovea::Stream stream;

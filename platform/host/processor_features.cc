@@ -56,17 +56,22 @@ bool all_run_in_order() {
   return runs_in_order(midr);
 }
 
-}  // namespace
-#endif
-
-uint64_t processor_features() {
+uint64_t ask() {
   uint64_t features = 0;
-#if defined(__aarch64__) && defined(__linux__)
   if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) features |= FOVEA_FEATURE_NEON_DOTPROD;
   if (getauxval(AT_HWCAP2) & HWCAP2_I8MM) features |= FOVEA_FEATURE_NEON_I8MM;
   if (all_run_in_order()) features |= FOVEA_FEATURE_NEON_IN_ORDER;
-#endif
   return features;
 }
+
+}  // namespace
+
+uint64_t processor_features() {
+  static const uint64_t features = ask();
+  return features;
+}
+#else
+uint64_t processor_features() { return 0; }
+#endif
 
 }  // namespace fovea::platform

@@ -153,7 +153,7 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_TARGET_NEON_DOTPROD = 10, /* FOVEA_TARGET_NEON, and dot products of int8: FEAT_DotProd */
   FOVEA_TARGET_NEON_I8MM = 11,    /* FOVEA_TARGET_NEON_DOTPROD, and matrix products of int8: FEAT_I8MM */
   /* The same for processors that run instructions in order, as Cortex-A53, A55 and A510 do: products of f32 have kernels
-   * of their own, with the same bits. In builds of AArch64 with FOVEA_IN_ORDER=beside (CMake). */
+   * of their own, with the same bits. In builds for AArch64 with both: see FOVEA_IN_ORDER of CMake. */
   FOVEA_TARGET_NEON_IN_ORDER = 12,
   FOVEA_TARGET_NEON_IN_ORDER_DOTPROD = 13,
   FOVEA_TARGET_NEON_IN_ORDER_I8MM = 14,
