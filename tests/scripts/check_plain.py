@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles the library without CMake, as a list of files and as one file: check_plain.py [processor...]
 
-Each file of lib/src is compiled with two include paths and no define, and the compiler's macros must choose the backend. Files
+Each file of lib/src is compiled with the flags that README.md names and no define, and the compiler's macros must choose the
+backend. For boards the objects are linked with examples/firmware, whose linker script and start-up know nothing of exceptions,
+and the image runs in the emulator, if there is one. Files
 with floating point are compiled again with the options that decide bits: the code must be the same, since the source says it
 all. What platform/packages/amalgamate.py writes must compile by one command; on this machine it must pass the [short] test cases,
 which --tests names: the build folder of a scalar library with the small test driver. Processors without a compiler are skipped.
@@ -18,10 +20,17 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / "build" / "plain"
-PLAIN = ["-std=gnu++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
-INCLUDES = ["-Ilib/include", "-Ilib/src"]
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 DECIDING = ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 WITH_FLOATS = ["lib/src/attention/kernels.cc", "lib/src/attention/plan.cc", "lib/src/quantize/api.cc"]
+
+# What each page tells users to compile with.
+PAGES = {
+    "README.md": r"all of `lib/src/\*/\*\.cc` with `([^`]*)`",
+    "platform/packages/amalgamation/README.md": r"`g\+\+ ([^`]*) -O2 -c fovea\.cc`",
+}
+# Name: board of examples/firmware that has such a processor, or that runs its code.
+BOARDS = {"cortex-m0plus": "mps2-an385", "cortex-m4f": "mps2-an386", "cortex-m55": "mps3-an547"}
 
 # Name: compiler and processor, backend. The compiler's own headers alone: neither Highway nor a C library.
 BARE = "-ffreestanding -nostdinc -isystem {include}"
@@ -45,6 +54,13 @@ def run(command, **options):
     return result.stdout
 
 
+def flags_of(page):
+    found = re.search(PAGES[page], (ROOT / page).read_text())
+    if not found:
+        raise RuntimeError(f"{page} does not say how to compile without CMake, where this is looked for: {PAGES[page]}")
+    return found[1].split()
+
+
 def compiler_of(text):
     words = text.split()
     include = run([words[0], "-print-file-name=include"]).strip() if shutil.which(words[0]) else ""
@@ -53,9 +69,22 @@ def compiler_of(text):
 
 def code_of(compiler, source, output, *options):
     """The machine code of a file, as text."""
-    run([*compiler, *PLAIN, *options, *INCLUDES, "-O2", "-c", source, "-o", output])
+    run([*compiler, *flags_of("README.md"), *options, "-O2", "-c", source, "-o", output])
     objdump = re.sub(r"g\+\+$", "objdump", compiler[0])
     return run([objdump, "-dr", output]).split("\n", 3)[3]
+
+
+def run_firmware(name, compiler, objects, folder):
+    """Links examples/firmware with the objects of the library for the processor's board, and runs it there."""
+    board, firmware = BOARDS[name], ROOT / "examples" / "firmware"
+    sources = [firmware / "main.cc", *(firmware / "board" / f"{source}.cc" for source in ("console", "cortex_m", "start"))]
+    image = folder / "firmware.elf"
+    run([*compiler, *flags_of("README.md"), f'-DFIRMWARE_BOARD="{board}"', "-Os", "-fno-tree-loop-distribute-patterns", *sources,
+         *objects, "-nostartfiles", "-static", "-Wl,--gc-sections", f"-L{firmware / 'board'}", f"-T{board}.ld", "-o", image])
+    if not shutil.which("qemu-system-arm"):
+        return "firmware linked"
+    run([ROOT / "toolchains" / "common" / "qemu-system.sh", "qemu-system-arm", "-M", board, "--", image])
+    return "firmware linked and run"
 
 
 def check(name, pool):
@@ -63,26 +92,33 @@ def check(name, pool):
     compiler, folder = compiler_of(text), WORK / name
     folder.mkdir(parents=True, exist_ok=True)
     chosen = f'#include "targets/compiled.h"\nstatic_assert(FOVEA_WITH_{backend.upper()} == 1, "another backend is chosen");\n'
-    run([*compiler, *PLAIN, *INCLUDES, "-fsyntax-only", "-x", "c++", "-"], input=chosen)
+    plain = [*compiler, *flags_of("README.md"), *WARNINGS]
+    run([*plain, "-fsyntax-only", "-x", "c++", "-"], input=chosen)
     files = sorted(path.relative_to(ROOT) for path in (ROOT / "lib" / "src").glob("*/*.cc"))
-    jobs = [pool.submit(run, [*compiler, *PLAIN, *INCLUDES, "-O1", "-c", file, "-o", folder / f"{file.parent.name}_{file.stem}.o"])
-            for file in files]
+    objects = [folder / f"{file.parent.name}_{file.stem}.o" for file in files]
+    jobs = [pool.submit(run, [*plain, "-O1", "-c", file, "-o", to]) for file, to in zip(files, objects)]
+    flags = flags_of("platform/packages/amalgamation/README.md")
     one_file = folder / "amalgamation.o"
-    jobs.append(pool.submit(run, [*compiler, *PLAIN, "-O1", "-c", "fovea.cc", "-o", one_file], cwd=WORK / "one"))
+    jobs.append(pool.submit(run, [*compiler, *flags, *WARNINGS, "-O1", "-c", "fovea.cc", "-o", one_file], cwd=WORK / "one"))
     for job in jobs:
         job.result()
+    firmware = ""
+    if name in BOARDS:
+        firmware = f"; {run_firmware(name, compiler, objects, folder)}, as a list of files and as one"
+        run_firmware(name, compiler, [one_file], folder)
     if "nostdinc" not in text and backend != "highway":
         # On NEON g++ 12 inlines kernels otherwise where options come from the command line; scalar and Helium show the same text.
         for file in WITH_FLOATS[backend == "neon":]:
             if code_of(compiler, file, folder / "a.o") != code_of(compiler, file, folder / "b.o", *DECIDING):
                 raise RuntimeError(f"{file}: {' '.join(DECIDING)} change the code: the source must say them")
-    print(f"{name}: {len(files)} files, and one of all: {backend}")
+    print(f"{name}: {len(files)} files, and one of all: {backend}{firmware}")
 
 
 def check_tests(build):
     """Runs the short cases with the one file in the place of the library."""
     build = build.resolve()
-    run(["g++", *PLAIN, "-O2", "-c", "fovea.cc", "-o", WORK / "fovea.o"], cwd=WORK / "one")
+    run(["g++", *flags_of("platform/packages/amalgamation/README.md"), *WARNINGS, "-O2", "-c", "fovea.cc", "-o",
+         WORK / "fovea.o"], cwd=WORK / "one")
     link = run(["ninja", "-C", build, "-t", "commands", "tests/fovea_tests"]).splitlines()[-1]
     first, *others = link.split(" lib/libfovea.a")  # an archive may be named several times, an object once
     link = f"{first} {WORK / 'fovea.o'}{''.join(others)}".replace("-o tests/fovea_tests", f"-o {WORK / 'tests'}")
@@ -97,8 +133,8 @@ def main():
     arguments = parser.parse_args()
     shutil.rmtree(WORK, ignore_errors=True)
     run([sys.executable, "platform/packages/amalgamate.py", WORK / "one"])
-    old = subprocess.run(["g++", "-std=gnu++14", *INCLUDES, "-fsyntax-only", "lib/src/base/info.cc"], cwd=ROOT, capture_output=True,
-                         text=True)
+    old = subprocess.run(["g++", *flags_of("README.md"), "-std=gnu++14", "-fsyntax-only", "lib/src/base/info.cc"], cwd=ROOT,
+                         capture_output=True, text=True)
     if old.returncode == 0 or "fovea is written in C++17" not in old.stderr:
         sys.exit("an older standard than C++17 is not refused clearly")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
