@@ -19,25 +19,24 @@ function(fovea_offered_target target x86_32)
   endif()
 endfunction()
 
-# fovea_keep_toolchain_flags(): refuses flags of the user's that have replaced those of the toolchain file. CMAKE_<LANG>_FLAGS, set
-# on the command line, takes the place of CMAKE_<LANG>_FLAGS_INIT, and the compiler's default processor that of the one meant.
+# fovea_keep_toolchain_flags(): refuses flags of the user's that replace the toolchain file's. CMAKE_<LANG>_FLAGS of the
+# command line takes the place of CMAKE_<LANG>_FLAGS_INIT, and the compiler's default processor that of the one meant.
 function(fovea_keep_toolchain_flags)
   get_directory_property(options COMPILE_OPTIONS)
+  set(variable_of_C CFLAGS)
+  set(variable_of_CXX CXXFLAGS)
   foreach(language IN ITEMS C CXX)
-    separate_arguments(lost UNIX_COMMAND "${CMAKE_${language}_FLAGS_INIT}")
+    set(flags CMAKE_${language}_FLAGS)
+    separate_arguments(lost UNIX_COMMAND "${${flags}_INIT}")
+    separate_arguments(kept UNIX_COMMAND "${${flags}}")
+    separate_arguments(environment UNIX_COMMAND "$ENV{${variable_of_${language}}}")  # CMake takes it the first time alone
     list(FILTER lost INCLUDE REGEX "^-m")
-    separate_arguments(kept UNIX_COMMAND "${CMAKE_${language}_FLAGS}")
-    if(language STREQUAL CXX)
-      separate_arguments(environment UNIX_COMMAND "$ENV{CXXFLAGS}")  # which CMake counts in, though only the first time it runs
-    else()
-      separate_arguments(environment UNIX_COMMAND "$ENV{CFLAGS}")
-    endif()
     list(REMOVE_ITEM lost "" ${kept} ${options} ${environment})
     if(CMAKE_TOOLCHAIN_FILE AND lost)
       list(JOIN lost " " lost)
-      message(FATAL_ERROR "CMAKE_${language}_FLAGS is \"${CMAKE_${language}_FLAGS}\": ${lost} of ${CMAKE_TOOLCHAIN_FILE} is lost, since "
-        "-DCMAKE_${language}_FLAGS replaces what a toolchain file sets. Name these flags there too, or, for macros of fovea_config.h, "
-        "write -DFOVEA_DEFINES=NAME=VALUE instead")
+      message(FATAL_ERROR "${flags} is \"${${flags}}\": ${lost} of ${CMAKE_TOOLCHAIN_FILE} is lost, since -D${flags} replaces "
+        "what a toolchain file sets. Name these flags there too, or, for macros of fovea_config.h, write "
+        "-DFOVEA_DEFINES=NAME=VALUE instead")
     endif()
   endforeach()
 endfunction()

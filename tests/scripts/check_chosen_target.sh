@@ -9,7 +9,7 @@ failures=0
 cases=0
 rm -rf "$work"
 mkdir -p "$work"
-sed -n '/^<!-- example: toolchain -->/,/^```$/p' "$source/examples/firmware/README.md" |
+sed -n '/^<!-- file: my-board.cmake -->/,/^```$/p' "$source/examples/firmware/README.md" |
   grep '^set(' >"$work/readme.cmake"
 
 # try <compiler> <its flags> <what CMake must say> <arguments of cmake>...

@@ -75,10 +75,12 @@ echo "== macros that FOVEA_DEFINES names, for the library and for those who link
   -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DFOVEA_DEFINES='FOVEA_ENABLE_SINKS=0;FOVEA_CODE_SECTION=".fast"' >"$work/defines.log"
 # has_both <file>: it names both macros.
 has_both() {
-  grep -q FOVEA_ENABLE_SINKS=0 "$1" && grep -q 'FOVEA_CODE_SECTION=.*\.fast' "$1" || {
-    echo "$1 does not have what FOVEA_DEFINES names"
-    exit 1
-  }
+  for define in FOVEA_ENABLE_SINKS=0 'FOVEA_CODE_SECTION=.*\.fast'; do
+    grep -q "$define" "$1" || {
+      echo "$1 does not have $define of FOVEA_DEFINES"
+      exit 1
+    }
+  done
 }
 has_both "$work/defines/lib/fovea.pc"
 has_both "$(find "$work/defines" -path '*Export*' -name foveaTargets.cmake)"

@@ -53,6 +53,9 @@ prints_as_readme() {
   "${@:2}" | diff "$work/readme.$1.txt" -
 }
 
+# Runs the commands of a channel's page in the copy of the tree.
+page() { quietly tests/scripts/check_pages.py --in "$source" "platform/packages/$1/README.md"; }
+
 fresh() { rm -rf "${work:?}/$1" && mkdir -p "$work/$1"; }
 
 # Compiles for bare Arm as an IDE does that knows nothing but the standard.
@@ -64,9 +67,9 @@ for_xtensa() { xtensa-lx106-elf-g++ -ffreestanding -mlongcalls -std=gnu++17 -fno
 
 check_arduino() {
   fresh arduino
-  local library=$work/arduino/fovea
-  python3 "$source/platform/packages/amalgamate.py" "$work/arduino/amalgamation" --source fovea.cpp
-  python3 "$source/platform/packages/arduino/make_library.py" "$work/arduino/amalgamation" "$library"
+  page arduino
+  local library=$source/build/arduino/fovea
+  grep -q '^url=https://example.com/fovea$' "$library/library.properties"
   # Beside the host's compiler, because each has one file to compile.
   (for_cortex_m4f -Os -c "$library/src/fovea.cpp" -o "$work/arduino/cortex_m4f.o" &&
     for_xtensa -Os -c "$library/src/fovea.cpp" -o "$work/arduino/xtensa.o") >"$work/arduino/boards.log" 2>&1 &
@@ -82,8 +85,8 @@ check_arduino() {
 
 check_cmsis-pack() {
   fresh cmsis-pack
-  quietly python3 "$source/platform/packages/cmsis-pack/make_pack.py" "$work/cmsis-pack" --url https://fovea.invalid
-  python3 "$stubs/cmsis-pack/sources_of_pack.py" "$work"/cmsis-pack/fovea.fovea.*.pack "$work/cmsis-pack/unpacked" \
+  page cmsis-pack
+  python3 "$stubs/cmsis-pack/sources_of_pack.py" "$source"/build/pack/fovea.fovea.*.pack "$work/cmsis-pack/unpacked" \
     >"$work/cmsis-pack/sources"
   # Nothing is linked: that the files compile is what the pack can get wrong.
   sed "s|^|$work/cmsis-pack/unpacked/|" "$work/cmsis-pack/sources" >"$work/cmsis-pack/paths"
@@ -94,7 +97,7 @@ check_conan() {
   fresh conan
   export CONAN_HOME=$work/conan
   quietly conan profile detect
-  quietly conan create "$source" --no-remote -s compiler.cppstd=gnu17 -o simd=scalar
+  page conan
 }
 
 # The package's files, unpacked where no other file is, used by pkg-config.
@@ -104,12 +107,9 @@ check_deb() {
     return 0
   }
   fresh deb
-  quietly cmake -S "$source" -B "$work/deb/build" -DFOVEA_SIMD=scalar -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF \
-    -DFOVEA_BUILD_EXAMPLES=OFF
-  quietly cmake --build "$work/deb/build"
-  (cd "$work/deb/build" && quietly cpack -G DEB)
+  page deb
   local package
-  package=$(echo "$work"/deb/build/libfovea-dev_*.deb)
+  package=$(echo "$source"/build/deb/libfovea-dev_*.deb)
   dpkg-deb --field "$package" Package Version Maintainer Section | paste -s -d ' '
   dpkg-deb -x "$package" "$work/deb/installed"
   local flags
@@ -121,7 +121,10 @@ check_deb() {
 
 check_esp-idf() {
   fresh esp-idf
+  page esp-idf
   quietly compote manifest lint "$source/idf_component.yml"
+  quietly compote manifest lint "$source/build/project/idf_component.yml"
+  quietly python "$stubs/esp-idf/sources_of_dependencies.py" "$source/build/project/idf_component.yml"
   (cd "$source" && quietly compote component pack --name fovea --dest-dir "$work/esp-idf/packed")
   mkdir "$work/esp-idf/component"
   tar -xf "$work"/esp-idf/packed/fovea_*.tgz -C "$work/esp-idf/component"
@@ -176,8 +179,10 @@ check_vcpkg() {
 
 check_zephyr() {
   fresh zephyr
+  page zephyr
+  cat "$source/build/prj.conf" "$stubs/zephyr/prj.conf" >"$work/zephyr/prj.conf"
   FOVEA_KCONFIG=$source/platform/packages/zephyr/Kconfig "$stubs/zephyr/configuration.py" "$stubs/zephyr/Kconfig" \
-    "$stubs/zephyr/prj.conf" >"$work/zephyr/configuration.cmake"
+    "$work/zephyr/prj.conf" >"$work/zephyr/configuration.cmake"
   quietly cmake -S "$stubs/zephyr" -B "$work/zephyr/build" -DFOVEA_SOURCE_DIR="$source" -DEXAMPLE_DIR="$work" \
     -DCONFIGURATION="$work/zephyr/configuration.cmake" -DCMAKE_CXX_FLAGS="-O1 $scalar"
   quietly cmake --build "$work/zephyr/build"

@@ -4,8 +4,9 @@
  *
  * Every macro here may be set beforehand: with -D for the whole build, or in a header of your own, named with
  * -DFOVEA_CONFIG_HEADER='"my_config.h"'. With CMake write -DFOVEA_DEFINES="FOVEA_ENABLE_ALIBI=0;..." and
- * -DFOVEA_CONFIG_HEADER=<path of the file>: users of the installed library then see the same settings. config/minimal.h is such a header: it leaves out every
- * feature. config/streaming.h and config/int8.h keep what firmware of one kind needs.
+ * -DFOVEA_CONFIG_HEADER=<path of the file>: users of the installed library then see the same settings.
+ * config/minimal.h is such a header: it leaves out every feature. config/streaming.h and config/int8.h keep what
+ * firmware of one kind needs.
  *
  * Features: 1 = compiled in, the default; 0 = left out. A description or arguments that ask for a feature that is left
  * out are refused with FOVEA_ERR_UNSUPPORTED; all other calls give the same bits either way. bench/README.md, "Size",

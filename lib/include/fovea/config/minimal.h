@@ -3,8 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * It does not change what is already set. To get a feature back, use -DFOVEA_ENABLE_I8=1 for the whole build (with CMake
- * -DFOVEA_DEFINES=FOVEA_ENABLE_I8=1), for example, or name a header of your own that defines it and then includes this one. */
+ * It does not change what is already set. To get a feature back, use -DFOVEA_ENABLE_I8=1, for example, for the whole
+ * build (with CMake -DFOVEA_DEFINES=FOVEA_ENABLE_I8=1), or name a header of your own that defines it and then includes
+ * this one. */
 #ifndef FOVEA_CONFIG_MINIMAL_H_
 #define FOVEA_CONFIG_MINIMAL_H_
 
