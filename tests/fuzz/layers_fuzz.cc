@@ -758,7 +758,7 @@ void conv1d(Bytes& bytes) {
 }
 
 void run(Bytes bytes) {
-  switch (bytes.below(8)) {
+  switch (bytes.below(10)) {
     case 0: return softmax(bytes);
     case 1: return linear(bytes);
     case 2: return rope(bytes);
