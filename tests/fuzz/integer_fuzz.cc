@@ -8,6 +8,7 @@
 
 #include "fuzz/draw.h"
 #include "support/integer_definition.h"
+#include "support/rows.h"
 
 namespace fovea_test {
 namespace {
@@ -35,8 +36,7 @@ void multiplier(Bytes& bytes, double usual, int32_t* factor, int32_t* shift) {
 }
 
 const int8_t* row(const fovea_in& array, uint32_t b, uint32_t h, int64_t t) {
-  return static_cast<const int8_t*>(array.data) + ptrdiff_t{b} * array.batch_stride + ptrdiff_t{h} * array.head_stride +
-         static_cast<ptrdiff_t>(t) * array.token_stride;
+  return reinterpret_cast<const int8_t*>(row_bytes(array, 1, b, h, static_cast<size_t>(t)));
 }
 
 bool has_bits_of_definition(const fovea_integer_attention_args& a) {

@@ -26,7 +26,7 @@ fovea_block_kind kind_of(const fovea_block_map_args& a, const fovea_block& block
   for (uint32_t h = 0; h < group; ++h) {
     for (uint32_t i = 0; i < block.queries; ++i) {
       for (uint32_t j = 0; j < block.keys; ++j) {
-        const ptrdiff_t at = ptrdiff_t{block.batch} * a.mask.batch_stride +
+        const ptrdiff_t at = static_cast<ptrdiff_t>(block.batch) * a.mask.batch_stride +
                              static_cast<ptrdiff_t>(block.kv_head * group + h) * a.mask.head_stride +
                              static_cast<ptrdiff_t>(block.first_query + i) * a.mask.token_stride +
                              static_cast<ptrdiff_t>(block.first_key + j);
@@ -47,7 +47,7 @@ void check_map(const fovea_block_map_args& a, const fovea_block_map& map) {
   for (uint32_t b = 0; b < a.batch; ++b) {
     for (uint32_t h = 0; h < a.kv_heads; ++h) {
       const uint32_t* const offsets =
-          map.offsets + ptrdiff_t{b} * map.batch_stride + ptrdiff_t{h} * map.head_stride;
+          map.offsets + static_cast<ptrdiff_t>(b) * map.batch_stride + static_cast<ptrdiff_t>(h) * map.head_stride;
       for (uint32_t r = 0; r < lists; ++r) {
         expect(offsets[r] == listed, "a list begins elsewhere");
         for (uint32_t c = 0; c < blocks; ++c) {
@@ -90,7 +90,7 @@ void run_map(Bytes& bytes) {
   if (work > kMostWork || (1.0 + static_cast<double>(lists)) * (1.0 + a.kv_heads) * (1.0 + a.batch) > kMostWork) return;
   const auto offsets = static_cast<ptrdiff_t>(lists + 1);
   a.offsets = static_cast<uint32_t*>(memory.array(4, static_cast<size_t>(offsets), {a.batch, a.kv_heads},
-                                                  {offsets * a.kv_heads, offsets}, true));
+                                                  {offsets * static_cast<ptrdiff_t>(a.kv_heads), offsets}, true));
   if (!memory.complete) return;
   const uint32_t needed = fovea_block_map_count(&a);
   a.most_blocks = bytes.below(16) == 1 ? bytes.below(needed + 1) : needed;

@@ -13,7 +13,8 @@
 
 namespace fovea_test {
 
-using Wide = __int128;
+// Holds any product of three counts or strides, on 32-bit machines too, where there is no __int128.
+__extension__ typedef _BitInt(128) Wide;
 constexpr size_t kMostBytes = size_t{1} << 16;  // of an array that is allocated
 
 // A word of any value, most often a telling one.
@@ -26,11 +27,12 @@ inline uint32_t word(Bytes& bytes) {
   }
 }
 
+constexpr uint32_t kStrideBits = 8 * sizeof(ptrdiff_t);
 inline ptrdiff_t stride(Bytes& bytes) {
   switch (bytes.below(4)) {
-    case 0: return bytes.take<int64_t>();
-    case 1: return PTRDIFF_MAX >> bytes.below(63);
-    case 2: return -(PTRDIFF_MAX >> bytes.below(63)) - 1;
+    case 0: return bytes.take<ptrdiff_t>();
+    case 1: return PTRDIFF_MAX >> bytes.below(kStrideBits - 1);
+    case 2: return -(PTRDIFF_MAX >> bytes.below(kStrideBits - 1)) - 1;
     default: return bytes.take<int8_t>();
   }
 }
@@ -80,7 +82,7 @@ class Memory {
     if (posix_memalign(&data, std::max(alignment, sizeof(void*)), bytes) != 0) std::abort();
     auto* const content = static_cast<uint8_t*>(data);
     for (size_t i = 0; i < bytes; ++i)
-      content[i] = output ? 0xa5 : static_cast<uint8_t>(random_bits(seed_, blocks_.size() << 32 | i));
+      content[i] = output ? 0xa5 : static_cast<uint8_t>(random_bits(seed_, uint64_t{blocks_.size()} << 32 | i));
     blocks_.push_back({content, bytes, output});
     return data;
   }
