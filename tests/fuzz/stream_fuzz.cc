@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams. Keys in any pieces, pushed on any target, merged in any order, and moved as images, give the reference's
-// answer. Bytes that are no image, and states whose header was changed, are refused, or used within their memory.
+// Streams. Keys in any pieces and of any kind, pushed on any target, merged in any order, and moved as images, give the
+// reference's answer, and the bits of one call where these are promised. Bytes that are no image, and states whose
+// header was changed, are refused, or used within their memory.
+#include <algorithm>
+#include <memory>
+#include <numeric>
 #include <vector>
 
 #include "fuzz/fuzz.h"
+#include "support/centered.h"
+#include "support/formats.h"
 #include "support/guarded.h"
 #include "support/pieces.h"
 #include "support/problem.h"
+#include "support/shuffler.h"
+#include "support/tensors.h"
 
 namespace fovea_test {
 namespace {
@@ -30,76 +38,204 @@ uint32_t checksum(const uint8_t* data, size_t bytes) {
 
 // ---- Any pieces
 
-void run_pieces(Bytes& bytes) {
-  Problem p;
-  p.seed = bytes.take<uint16_t>();
-  p.batch = 1 + bytes.below(2), p.kv_heads = 1 + bytes.below(2), p.q_heads = p.kv_heads * (1 + bytes.below(4));
-  p.q_tokens = 1 + bytes.below(40), p.kv_tokens = bytes.below(200);
-  p.head_dim = 1 + bytes.below(70), p.value_dim = 1 + bytes.below(70);
+fovea_dtype any_format(Bytes& bytes) {
+  return bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
+}
+
+void draw_limits(Bytes& bytes, Problem& p) {
   p.causal = bytes.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_POSITIONS});
   if (bytes.flag()) p.window_left = 1 + bytes.below(100), p.pinned_tokens = bytes.below(80);
-  p.alibi = bytes.flag(), p.sinks = bytes.flag();
-  p.mask = bytes.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16});
-  p.mask_missing = bytes.below(p.kv_tokens + 1);
-  p.softcap = bytes.choose({0.0f, 2.0f});
+  if (bytes.below(4) == 1) p.window_right = 1 + bytes.below(40);
+  p.alibi = bytes.flag();
+  const fovea_diagonal diagonal =
+      bytes.choose({FOVEA_DIAGONAL_AS_CAUSAL, FOVEA_DIAGONAL_TOP_LEFT, FOVEA_DIAGONAL_POSITIONS});
+  if (p.causal == FOVEA_CAUSAL_NONE) p.diagonal = diagonal;
   const bool lengths = bytes.flag();
-  p.mask_keys = !bytes.flag(), p.mask_factors = bytes.flag();
-  if (p.causal == FOVEA_CAUSAL_NONE) p.diagonal = bytes.choose({FOVEA_DIAGONAL_AS_CAUSAL, FOVEA_DIAGONAL_TOP_LEFT});
   for (uint32_t b = 0; b < p.batch; ++b) {
     if (p.positions_needed()) p.positions.push_back(int64_t{bytes.below(256)} - 20);
     if (lengths) p.kv_lengths.push_back(bytes.below(p.kv_tokens + 1));
   }
-  if (p.seed % 4 == 3) p = p.with_integers(p.seed % 8 == 3 ? FOVEA_I8 : FOVEA_I4, FOVEA_I8);
-  AttentionCase test(p);
-  test.expected();
-
-  // A plan a target, and states that are merged into the last at the end.
-  const std::vector<fovea_target> all = p.targets();
-  std::vector<fovea_plan> plans(all.size());
-  std::vector<Guarded> workspaces;
-  for (size_t i = 0; i < all.size(); ++i) {
-    fovea_attention_desc d = test.desc;
-    d.target = all[i];
-    d.portable_bits = bytes.flag();
-    expect(fovea_plan_init(&plans[i], &d) == FOVEA_OK, "plan");
-    workspaces.emplace_back(plans[i].workspace_bytes, kAlignment, Placement::kStart);
-  }
-  const size_t state_bytes = fovea_state_bytes(&plans[0], p.batch, p.q_tokens);
-  std::vector<Guarded> states;
-  const auto state = [&](size_t i) { return states[i].as<fovea_state>(); };
-  for (uint32_t begin = 0; begin < p.kv_tokens || states.empty();) {
-    const uint32_t which = bytes.below(static_cast<uint32_t>(all.size()));
-    if (states.empty() || bytes.below(4) == 0) {
-      states.push_back(memory_for(state_bytes));
-      expect(fovea_stream_begin(&plans[which], state(states.size() - 1), state_bytes, p.batch, p.q_tokens, begin) ==
-                 FOVEA_OK,
-             "begin");
-    }
-    if (begin == p.kv_tokens) break;
-    const uint32_t end = begin + 1 + bytes.below(p.kv_tokens - begin);
-    const PieceArgs piece(test, {begin, end});
-    expect(fovea_stream_push(&plans[which], state(states.size() - 1), &piece.args, workspaces[which].as<void>(),
-                             workspaces[which].bytes()) == FOVEA_OK,
-           "push");
-    begin = end;
-    if (!bytes.flag()) continue;
-    const Guarded image(state_bytes, 1, Placement::kEnd);
-    expect(fovea_stream_export(state(states.size() - 1), image.as<void>(), state_bytes) == FOVEA_OK, "export");
-    states.back().fill();
-    expect(fovea_stream_import(state(states.size() - 1), state_bytes, image.as<void>(), state_bytes) == FOVEA_OK,
-           "import");
-  }
-  while (states.size() > 1) {
-    const uint32_t i = bytes.below(static_cast<uint32_t>(states.size() - 1));
-    expect(fovea_stream_merge(&plans[0], state(states.size() - 1), state(i)) == FOVEA_OK, "merge");
-    states.erase(states.begin() + i);
-  }
-  fovea_attention_args args = test.args;
-  test.fill_outputs();
-  expect(fovea_stream_end(&plans[0], state(0), &args, workspaces[0].as<void>(), workspaces[0].bytes()) == FOVEA_OK,
-         "end");
-  expect(test.compare());
 }
+
+// Whatever streams serve.
+Problem problem_of(Bytes& bytes) {
+  Problem p;
+  p.seed = bytes.take<uint16_t>();
+  p.batch = 1 + bytes.below(2), p.kv_heads = 1 + bytes.below(2), p.q_heads = p.kv_heads * (1 + bytes.below(3));
+  p.q_tokens = 1 + bytes.below(bytes.flag() ? 30 : 3), p.kv_tokens = bytes.count_below(bytes.flag() ? 260 : 140);
+  p.head_dim = 1 + bytes.below(bytes.flag() ? 70 : 10), p.value_dim = 1 + bytes.below(bytes.flag() ? 70 : 10);
+  p.score = bytes.choose({FOVEA_SCORE_SCALED_DOT, FOVEA_SCORE_DOT, FOVEA_SCORE_ADDITIVE});
+  p.scale = bytes.choose({0.0f, 0.3f, -0.2f});
+  p.softcap = bytes.choose({0.0f, 2.0f});
+  p.dropout = bytes.choose({0.0f, 0.0f, 0.3f});
+  draw_limits(bytes, p);
+  p.sinks = bytes.flag(), p.lse = bytes.flag(), p.modify_scores = bytes.flag();
+  p.mask = bytes.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16});
+  p.mask_missing = bytes.below(4) == 0 ? bytes.below(p.kv_tokens + 1) : 0;
+  p.mask_keys = !bytes.flag(), p.mask_factors = bytes.flag();
+  p.mask_batch = bytes.flag(), p.mask_heads = bytes.flag(), p.mask_queries = bytes.flag();
+  p.mask_at_end = bytes.flag() && p.kv_lengths.empty();
+  if (bytes.flag()) p.map_q_block = 1 + bytes.below(40), p.map_kv_block = 64 * (1 + bytes.below(3));
+  p.map_batch = bytes.flag(), p.map_heads = bytes.flag();
+  p.q_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
+  p.out_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
+  p.key_dtype = any_format(bytes), p.value_dtype = any_format(bytes);
+  p.kv_kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_LOAD});
+  if (p.kv_kind == FOVEA_KV_PAGED) p.page_tokens = bytes.choose({1u, 16u, 37u, 64u, 128u});
+  p.layout = bytes.choose({Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded});
+  return p;
+}
+
+// A call of floats, of integers, of integers whose keys have a centre, or of tensors of int8.
+enum class Kind { kFloats, kIntegers, kCentered, kTensors };
+
+std::shared_ptr<AttentionCase> case_of(Bytes& bytes, Kind kind, std::vector<float>* channels) {
+  Problem p = problem_of(bytes);
+  if (kind == Kind::kFloats) return std::make_shared<AttentionCase>(p);
+  const auto integers = [](fovea_dtype dtype) { return is_grouped(dtype) ? dtype : FOVEA_I8; };
+  p = p.with_integers(integers(p.key_dtype), integers(p.value_dtype));
+  if (kind == Kind::kIntegers) return std::make_shared<AttentionCase>(p);
+  p.q_dtype = FOVEA_F32;
+  if (kind == Kind::kCentered) return std::make_shared<Centered>(p);
+  p = p.with_integers();
+  p.kv_kind = FOVEA_KV_STRIDED, p.page_tokens = 0, p.out_dtype = FOVEA_F32, p.dropout = 0;
+  const auto zero = [&] { return bytes.flag() ? 0 : int32_t{bytes.take<int8_t>()}; };
+  const int32_t q_zero = zero(), key_zero = zero(), value_zero = zero();
+  auto tensors = std::make_shared<Tensors>(p, Zeros{q_zero, key_zero, value_zero});
+  if (bytes.flag()) {
+    for (uint32_t e = 0; e < p.kv_heads * p.value_dim; ++e) channels->push_back(random_uniform(5, e, -2.0f, 2.0f));
+    tensors->args.value_channel_scales = channels->data();
+    tensors->args.value_channel_stride = static_cast<ptrdiff_t>(p.value_dim);
+    tensors->enter();
+  }
+  return tensors;
+}
+
+// A stream and the call that it stands for: each push may take another target, and states travel and merge.
+class PiecesFuzz {
+ public:
+  explicit PiecesFuzz(Bytes& bytes)
+      : bytes_(bytes), kind_(bytes.choose({Kind::kFloats, Kind::kIntegers, Kind::kCentered, Kind::kTensors})),
+        test_(case_of(bytes, kind_, &channels_)), p_(test_->problem), shuffler_(1 + bytes.below(4)) {}
+
+  void run() {
+    test_->expected();
+    on_grid_ = bytes_.flag();
+    make_plans();
+    whole_call();
+    push_all();
+    while (states_.size() > 1) {
+      const uint32_t i = bytes_.below(static_cast<uint32_t>(states_.size() - 1));
+      served(fovea_stream_merge(&plans_[0], state(states_.size() - 1), state(i)), "merge");
+      states_.erase(states_.begin() + i);
+    }
+    test_->fill_outputs();
+    const uint32_t which = any_plan();
+    served(fovea_stream_end(&plans_[which], state(0), &test_->args, workspaces_[which].as<void>(),
+                            workspaces_[which].bytes()),
+           "end");
+    check();
+  }
+
+ private:
+  fovea_state* state(size_t i) const { return states_[i].as<fovea_state>(); }
+  void expect_right(const std::string& wrong) const {
+    if (!wrong.empty()) fail(name(p_) + ": " + wrong);
+  }
+  void served(fovea_status status, const char* what) const {
+    if (status != FOVEA_OK) expect_right(std::string(what) + ": " + fovea_status_string(status));
+  }
+  uint32_t any_plan() { return bytes_.below(static_cast<uint32_t>(plans_.size())); }
+  bool integers() const { return kind_ != Kind::kFloats; }
+
+  // A plan for each target; where bits are to be those of one call of floats, for one target alone.
+  void make_plans() {
+    std::vector<fovea_target> all = p_.targets();
+    if (on_grid_ && !integers()) all = {all[bytes_.below(static_cast<uint32_t>(all.size()))]};
+    portable_ = bytes_.flag();
+    has_executor_ = bytes_.flag();
+    for (const fovea_target target : all) {
+      fovea_attention_desc d = test_->desc;
+      d.target = target;
+      d.portable_bits = on_grid_ && !integers() ? portable_ : bytes_.flag();
+      d.max_workers = shuffler_.executor()->workers;
+      plans_.emplace_back();
+      served(fovea_plan_init(&plans_.back(), &d), "plan");
+      workspaces_.emplace_back(plans_.back().workspace_bytes, kAlignment, Placement::kStart);
+    }
+  }
+  void whole_call() {
+    Run run;
+    run.target = plans_[any_plan()].desc.target;
+    run.portable_bits = portable_;
+    run.executor = has_executor_ ? shuffler_.executor() : nullptr;
+    expect(test_->run_unchecked(run));
+    check_values();
+    whole_ = test_->outputs();
+  }
+  void check_values() const {
+    expect_right(kind_ == Kind::kTensors ? compare(*test_, test_->expected()) : test_->compare());
+  }
+
+  void push_all() {
+    const uint32_t keys = on_grid_ || p_.map_q_block != 0 ? FOVEA_KEY_TILE : 1;
+    const uint32_t step = std::lcm(keys, p_.kv_kind == FOVEA_KV_PAGED ? p_.page_tokens : 1);
+    begin_state(0);
+    for (uint32_t begin = 0; begin < p_.kv_tokens;) {
+      if (!on_grid_ && begin != 0 && bytes_.below(4) == 0) begin_state(begin);
+      const uint32_t steps = (p_.kv_tokens - begin - 1) / step;
+      const uint32_t end = std::min<uint32_t>(p_.kv_tokens, begin + step * (1 + bytes_.below(steps + 1)));
+      push({begin, bytes_.below(16) == 1 ? begin : end});
+      begin = static_cast<uint32_t>(state(states_.size() - 1)->next_key);
+      if (bytes_.empty() && begin < p_.kv_tokens) push({begin, p_.kv_tokens}), begin = p_.kv_tokens;
+      if (bytes_.flag()) travel();
+    }
+  }
+  void begin_state(uint32_t first_key) {
+    const uint32_t which = any_plan();
+    state_bytes_ = fovea_state_bytes(&plans_[which], p_.batch, p_.q_tokens);
+    states_.push_back(memory_for(state_bytes_));
+    served(fovea_stream_begin(&plans_[which], state(states_.size() - 1), state_bytes_, p_.batch, p_.q_tokens, first_key),
+           "begin");
+  }
+  void push(Piece keys) {
+    const uint32_t which = any_plan();
+    PieceArgs piece(*test_, keys);
+    test_->stored.loader.first = keys.begin;
+    piece.args.executor = bytes_.flag() ? shuffler_.executor() : nullptr;
+    served(fovea_stream_push(&plans_[which], state(states_.size() - 1), &piece.args, workspaces_[which].as<void>(),
+                             workspaces_[which].bytes()),
+           "push");
+    expect_right(test_->stored.loader.wrong);
+    if (state(states_.size() - 1)->next_key != keys.end) expect_right("the next key is another");
+  }
+  void travel() const {
+    const Guarded image(state_bytes_, 1, Placement::kEnd);
+    fovea_state* const last = state(states_.size() - 1);
+    served(fovea_stream_export(last, image.as<void>(), state_bytes_), "export");
+    std::memset(static_cast<void*>(last), 0xa5, state_bytes_);
+    served(fovea_stream_import(last, state_bytes_, image.as<void>(), state_bytes_), "import");
+  }
+
+  void check() const {
+    if (!channels_.empty()) return;
+    check_values();
+    const bool same = !on_grid_ || kind_ == Kind::kCentered || same_bits(test_->outputs(), whole_);
+    expect_right(same ? "" : "pieces of whole key tiles change bits");
+  }
+
+  Bytes& bytes_;
+  std::vector<float> channels_;
+  const Kind kind_;
+  const std::shared_ptr<AttentionCase> test_;  // shared: its destructor is not virtual
+  const Problem& p_;
+  Shuffler shuffler_;
+  bool on_grid_ = false, portable_ = false, has_executor_ = false;
+  std::vector<fovea_plan> plans_;
+  std::vector<Guarded> workspaces_, states_;
+  size_t state_bytes_ = 0;
+  Outputs whole_;
+};
 
 // ---- Any image
 
@@ -200,10 +336,10 @@ void run_state(Bytes& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   using namespace fovea_test;
   Bytes input(data, bytes);
-  switch (input.below(3)) {
-    case 0: run_pieces(input); break;
-    case 1: run_image(input); break;
-    default: run_state(input);
+  switch (input.below(4)) {
+    case 0: run_image(input); break;
+    case 1: run_state(input); break;
+    default: PiecesFuzz(input).run();
   }
   return 0;
 }

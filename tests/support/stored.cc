@@ -65,8 +65,8 @@ void TestLoader::copy(const fovea_kv_tile& tile, const fovea_in& from, fovea_dty
   const size_t unit = scales ? scale_size(type) : unit_size(type);
   const size_t bytes = unit * (scales ? row_scales(type, dim) : row_units(type, dim));
   for (uint32_t t = 0; t < tile.count && bytes != 0; ++t) {
-    std::memcpy(static_cast<uint8_t*>(to) + t * bytes, row_bytes(from, unit, tile.batch, tile.kv_head, tile.first + t),
-                bytes);
+    std::memcpy(static_cast<uint8_t*>(to) + t * bytes,
+                row_bytes(from, unit, tile.batch, tile.kv_head, first + tile.first + t), bytes);
   }
 }
 

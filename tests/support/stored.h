@@ -22,6 +22,7 @@ class TestLoader {
   const fovea_loader* loader() const { return &loader_; }
 
   uint32_t fail_start_at = UINT32_MAX, fail_finish_at = UINT32_MAX;  // the tile, counted from 0
+  uint32_t first = 0;  // of the keys that were served, the one that a call begins with
   uint32_t started = 0, finished = 0;
   std::string wrong;  // the first breach of the contract
 

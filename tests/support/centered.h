@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_TESTS_SUPPORT_CENTERED_H_
+#define FOVEA_TESTS_SUPPORT_CENTERED_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "support/problem.h"
+#include "support/rows.h"
+
+namespace fovea_test {
+
+// Integer products whose queries are codes times 1/64, so that nothing is rounded where they become codes, and keys
+// from which a centre was subtracted: the reference takes what they were before.
+class Centered : public AttentionCase {
+ public:
+  explicit Centered(const Problem& p) : AttentionCase(p), center_(size_t{p.kv_heads} * p.head_dim) {
+    for (size_t i = 0; i < center_.size(); ++i) center_[i] = random_uniform(8, i, -3.0f, 3.0f);
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      for (uint32_t h = 0; h < p.q_heads; ++h) {
+        for (uint32_t i = 0; i < p.q_tokens; ++i) enter_query(b, h, i);
+      }
+      for (uint32_t h = 0; h < p.kv_heads; ++h) {
+        for (uint32_t j = 0; j < p.kv_tokens; ++j) {
+          for (uint32_t d = 0; d < p.head_dim; ++d) key(b, h, j)[d] += center_[size_t{h} * p.head_dim + d];
+        }
+      }
+    }
+    args.kv.key_center = center_.data();
+  }
+
+ private:
+  void enter_query(uint32_t b, uint32_t h, uint32_t i) {
+    for (uint32_t d = 0; d < problem.head_dim; ++d) {
+      const uint64_t place = (uint64_t{b} * 100 + h) * 1000 + uint64_t{i} * 50 + d;
+      const float code = d == 0 ? 127.0f : static_cast<float>(static_cast<int>(random_bits(9, place) % 255) - 127);
+      row(args.q, b, h, i)[d] = q(b, h, i)[d] = code / 64;
+    }
+  }
+  std::vector<float> center_;
+};
+
+}  // namespace fovea_test
+
+#endif  // FOVEA_TESTS_SUPPORT_CENTERED_H_

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention over tensors of int8. The reference takes the numbers that the codes stand for.
+#ifndef FOVEA_TESTS_SUPPORT_TENSORS_H_
+#define FOVEA_TESTS_SUPPORT_TENSORS_H_
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "support/guarded.h"
+#include "support/problem.h"
+#include "support/rows.h"
+#include "support/tolerance.h"
+
+namespace fovea_test {
+
+struct Zeros {
+  int32_t q, key, value;
+};
+
+// The number of a code.
+inline float number(float scale, int32_t zero, int8_t code) { return scale * static_cast<float>(code - zero); }
+
+// A code that depends on its place alone; the ends of the range come often.
+inline int8_t code_at(uint64_t seed, uint64_t index) {
+  const uint64_t bits = random_bits(seed, index);
+  if (bits % 16 == 0) return bits / 16 % 2 != 0 ? int8_t{-128} : int8_t{127};
+  return static_cast<int8_t>(bits / 16 % 256 - 128);
+}
+
+// A case whose queries, keys and values are codes, with the scales and zero points of its description, which may be
+// changed before the first run: see enter().
+class Tensors : public AttentionCase {
+ public:
+  Tensors(const Problem& p, const Zeros& zeros) : AttentionCase(p) {
+    const size_t rows = size_t{p.batch} * p.q_heads * p.q_tokens;
+    codes_ = Guarded(rows * p.head_dim, 1, p.placement);
+    const auto dim = static_cast<ptrdiff_t>(p.head_dim), tokens = static_cast<ptrdiff_t>(p.q_tokens);
+    args.q = {codes_.as<void>(), tokens * static_cast<ptrdiff_t>(p.q_heads) * dim, tokens * dim, dim};
+    desc.q_dtype = FOVEA_I8;
+    desc.q_scale = 0.03f, desc.key_scale = 0.011f, desc.value_scale = 0.02f;
+    desc.q_zero = zeros.q, desc.key_zero = zeros.key, desc.value_zero = zeros.value;
+    args.kv.key_scales = {}, args.kv.value_scales = {};
+    enter();
+  }
+
+  // Writes all codes, and the numbers that they stand for to where the reference finds them.
+  void enter() const {
+    const Problem& p = problem;
+    for (uint32_t b = 0; b < p.batch; ++b) {
+      for (uint32_t h = 0; h < p.q_heads; ++h) {
+        for (uint32_t i = 0; i < p.q_tokens; ++i) {
+          const float scale = args.q_scales.data != nullptr ? *row(args.q_scales, b, h, i) : desc.q_scale;
+          enter_row(row_bytes(args.q, 1, b, h, i), q(b, h, i), p.head_dim, scale, desc.q_zero, p.seed + 31);
+        }
+      }
+      for (uint32_t h = 0; h < p.kv_heads; ++h) {
+        for (uint32_t j = 0; j < p.kv_tokens; ++j) {
+          enter_row(row_bytes(args.kv.keys, 1, b, h, j), key(b, h, j), p.head_dim, key_scale(b, h, j), desc.key_zero,
+                    p.seed + 32);
+          enter_row(row_bytes(args.kv.values, 1, b, h, j), value(b, h, j), p.value_dim, value_scale(b, h, j),
+                    desc.value_zero, p.seed + 33);
+          const float* const channels = args.value_channel_scales;
+          for (uint32_t e = 0; channels != nullptr && e < p.value_dim; ++e) {
+            value(b, h, j)[e] *= channels[static_cast<ptrdiff_t>(h) * args.value_channel_stride + static_cast<int>(e)];
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  float key_scale(uint32_t b, uint32_t h, uint32_t j) const {
+    return args.kv.key_scales.data != nullptr ? *row(args.kv.key_scales, b, h, j) : desc.key_scale;
+  }
+  float value_scale(uint32_t b, uint32_t h, uint32_t j) const {
+    return args.kv.value_scales.data != nullptr ? *row(args.kv.value_scales, b, h, j) : desc.value_scale;
+  }
+  // What a row holds depends on the numbers' place, which is the same wherever the codes lie.
+  void enter_row(uint8_t* codes, float* numbers, uint32_t dim, float scale, int32_t zero, uint64_t seed) const {
+    const auto place = static_cast<uint64_t>(numbers - q(0, 0, 0));
+    for (uint32_t d = 0; d < dim; ++d) {
+      const int8_t code = code_at(seed, place + d);
+      std::memcpy(codes + d, &code, 1);
+      numbers[d] = number(scale, zero, code);
+    }
+  }
+
+  Guarded codes_;
+};
+
+// The mean square of the differences over that of what is wanted.
+inline double error_of(const std::vector<float>& got, const std::vector<double>& want) {
+  double error = 0, power = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    error += (got[i] - want[i]) * (got[i] - want[i]);
+    power += want[i] * want[i];
+  }
+  return power > 0 ? error / power : error;
+}
+
+// "" if the numbers are those of the reference: scores and lse as far as floats go, outputs as weights of 8 bits allow.
+inline std::string compare(const AttentionCase& test, const Attention& want) {
+  if (error_of(test.out(), want.out) > 1e-3) return "out " + std::to_string(error_of(test.out(), want.out));
+  const auto close_enough = [](const std::vector<float>& got, const std::vector<double>& wanted) {
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (!close(got[i], wanted[i], kShortExp2Error + 2e-5 * std::fabs(wanted[i]))) return false;
+    }
+    return true;
+  };
+  if (!test.args.lse.data) return "";
+  return close_enough(test.lse(), want.lse) ? "" : "lse";
+}
+
+}  // namespace fovea_test
+
+#endif  // FOVEA_TESTS_SUPPORT_TENSORS_H_
