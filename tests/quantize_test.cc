@@ -110,6 +110,15 @@ TEST_CASE("quantize: a fraction of few numbers is rounded up", "[short]") {
   CHECK(choose(range_of({1e-6f, 2e-6f, 3e-6f}), 0.3f, false).scale < 1e-6f);
 }
 
+TEST_CASE("quantize: numbers that are nothing beside the largest keep their sign", "[short]") {
+  // Two thirds of the numbers must not saturate: of the small ones, neither those above 0 nor those below.
+  const std::vector<float> numbers = {-1e-20f, 1e-20f, -5e32f};
+  const Choice choice = choose(range_of(numbers), 0.6f, true);
+  const auto code = [&](float x) { return x / choice.scale + static_cast<float>(choice.zero); };
+  CHECK(code(-1e-20f) > -128.6f);
+  CHECK(code(1e-20f) < 127.6f);
+}
+
 TEST_CASE("quantize: numbers may come in any pieces and of any size", "[short]") {
   std::vector<float> numbers = normal_numbers(3000, 1e-3f, 5e-4f);
   for (size_t i = 2000; i < 3000; ++i) numbers[i] *= 3e4f;  // bins become wider on the way

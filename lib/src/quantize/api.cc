@@ -27,9 +27,10 @@ void widen(fovea_quantize_range* range) {
 }
 
 int bin_of(const fovea_quantize_range& range, float x) {
-  const float bin = x / range.width;  // exact, or too small to count
+  const float bin = x / range.width;  // exact, or nearer to 0 than any bin ends, perhaps 0
   const int whole = int(bin);
-  return kBins / 2 + (bin < float(whole) ? whole - 1 : whole);
+  const bool below = bin < float(whole) || (bin == 0.0f && x < 0.0f);
+  return kBins / 2 + (below ? whole - 1 : whole);
 }
 
 void add(fovea_quantize_range* range, float x) {
