@@ -30,6 +30,29 @@ Problem problem(uint32_t q_tokens, uint32_t kv_tokens) {
   return p.with_integers();
 }
 
+// The mean square of the differences over that of what is wanted.
+double error_of(const std::vector<float>& got, const std::vector<double>& want) {
+  double error = 0, power = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    error += (got[i] - want[i]) * (got[i] - want[i]);
+    power += want[i] * want[i];
+  }
+  return power > 0 ? error / power : error;
+}
+
+// "" if the numbers are those of the reference: scores and lse as far as floats go, outputs as weights of 8 bits allow.
+std::string compare(const AttentionCase& test, const Attention& want) {
+  if (error_of(test.out(), want.out) > 1e-3) return "out " + std::to_string(error_of(test.out(), want.out));
+  const auto close_enough = [](const std::vector<float>& got, const std::vector<double>& wanted) {
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (!close(got[i], wanted[i], kShortExp2Error + 2e-5 * std::fabs(wanted[i]))) return false;
+    }
+    return true;
+  };
+  if (!test.args.lse.data) return "";
+  return close_enough(test.lse(), want.lse) ? "" : "lse";
+}
+
 // "" if every target gives the same bits from both kernels, and these agree with the reference.
 std::string run_everywhere(AttentionCase& test) {
   const Attention& want = test.expected();

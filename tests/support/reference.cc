@@ -44,7 +44,8 @@ Words philox(Words c, uint64_t seed) {
 // Parts of a tile that are attended to one after the other bring less.
 class RoundedWeights {
  public:
-  explicit RoundedWeights(size_t value_dim) : codes_(value_dim), errors_(value_dim) {}
+  // scale: that of all values, or 0 where each row has the least that it may have.
+  RoundedWeights(size_t value_dim, double scale) : scale_(scale), codes_(value_dim), errors_(value_dim) {}
 
   // The keys in their order.
   void add(uint32_t j, double weight, const float* value) {
@@ -53,8 +54,9 @@ class RoundedWeights {
     double largest = 0;
     for (size_t e = 0; e < codes_.size(); ++e) largest = std::max(largest, std::fabs(double{value[e]}));
     if (!(largest > 0)) return;
-    top_ = std::max(top_, weight * largest / 127);
-    for (size_t e = 0; e < codes_.size(); ++e) codes_[e] += std::fabs(double{value[e]}) / largest * 127;
+    const double scale = scale_ != 0 ? scale_ : largest / 127;
+    top_ = std::max(top_, weight * scale);
+    for (size_t e = 0; e < codes_.size(); ++e) codes_[e] += std::fabs(double{value[e]}) / scale;
   }
   // The largest of all elements.
   double error() {
@@ -69,6 +71,7 @@ class RoundedWeights {
     top_ = kLeastTop;
   }
 
+  double scale_;
   std::vector<double> codes_, errors_;
   double top_ = kLeastTop;
   uint32_t tile_ = 0;
@@ -269,7 +272,7 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
           sum += weights[j];
         }
         double weighted_error = integers ? kShortExp2Error : 0;
-        RoundedWeights rounded(desc.value_dim);
+        RoundedWeights rounded(desc.value_dim, double{desc.value_scale});
         for (uint32_t j = 0; j < n; ++j) {
           if (sum != 0) weights[j] /= sum;
           if (!visible(desc, args, b, h, i, j)) continue;
@@ -326,6 +329,7 @@ Softmax softmax(const fovea_softmax_args& args, bool log) {
         const float in = args.in[static_cast<ptrdiff_t>(o) * args.in_outer_stride +
                                  static_cast<ptrdiff_t>(a) * args.in_axis_stride + static_cast<ptrdiff_t>(i)];
         x[a] = scale * in + mask;
+        if (std::fabs(x[a]) > FLT_MAX) x[a] = std::copysign(kInfinity, x[a]);  // as in f32
         if (std::isfinite(x[a])) magnitude[a] = std::fabs(scale * in) + std::fabs(double{mask});
         if (x[a] > largest) largest = x[a];
       }
