@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Softmax, normalisation, activation, convolution, rope, quantisation and multi-head layers over numbers of any kind:
+// NaN, infinities, subnormal and huge numbers among usual ones. Each result is that of plain loops in double, with the
+// rules of fovea.h for what is no number.
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "fuzz/fuzz.h"
+#include "support/bits.h"
+#include "support/formats.h"
+#include "support/problem.h"
+#include "support/reference.h"
+#include "support/tolerance.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+// ---- Numbers
+
+float any_number(Bytes& bytes) {
+  if (bytes.below(4) == 0) return bytes.take<float>();
+  return bytes.choose({kNaN, kInfinity, -kInfinity, 0.0f, -0.0f, FLT_MAX, -FLT_MAX, FLT_MIN, -FLT_MIN, 0x1p-149f,
+                       -0x1p-140f, 1e19f, -3e37f, 88.0f, -87.5f, -104.0f, 0.5f, 2.5f});
+}
+
+// Numbers of one size, among which are some of any kind.
+std::vector<float> numbers(Bytes& bytes, size_t count) {
+  const uint64_t seed = bytes.take<uint8_t>();
+  const float size = bytes.choose({1.0f, 1.0f, 1.0f, 30.0f, 1e-3f, 1e-20f, 1e-39f, 1e18f, 1e37f});
+  std::vector<float> all(count);
+  for (size_t i = 0; i < count; ++i) all[i] = size * random_normal(seed, i);
+  for (uint32_t others = bytes.below(4); others > 0 && count != 0; --others) {
+    const size_t at = bytes.below(static_cast<uint32_t>(count));
+    all[at] = any_number(bytes);
+  }
+  return all;
+}
+
+// What f32 has in the place of a number: what is beyond its range is infinite.
+double rounded(double x) { return double{static_cast<float>(x)}; }
+
+bool is_near(float got, double want, double tolerance) {
+  if (close(got, rounded(want), tolerance)) return true;
+  const bool at_end = std::fabs(want) + tolerance >= 0.99999 * FLT_MAX && std::fabs(want) - tolerance <= 1.00001 * FLT_MAX;
+  return at_end && (std::isinf(got) || close(got, want, tolerance)) && std::signbit(got) == std::signbit(want);
+}
+
+void expect_near(const char* what, fovea_target target, size_t at, float got, double want, double tolerance) {
+  if (is_near(got, want, tolerance)) return;
+  char text[200];
+  std::snprintf(text, sizeof text, "%s on %s: element %zu is %.9g, not %.9g +- %.3g", what, fovea_target_name(target), at,
+                double{got}, want, tolerance);
+  fail(text);
+}
+
+template <class Call>
+void expect_served(const char* what, Call call) {
+  const fovea_status status = call();
+  if (status != FOVEA_OK) fail(std::string(what) + ": " + fovea_status_string(status));
+}
+
+// ---- Softmax
+
+void softmax(Bytes& bytes) {
+  fovea_softmax_args a{};
+  a.struct_bytes = sizeof a;
+  a.outer = 1 + bytes.below(3), a.axis = 1 + bytes.below(90), a.inner = bytes.flag() ? 1 : 1 + bytes.below(20);
+  a.scale = bytes.choose({0.0f, 0.5f, -2.0f, 1e-30f, 1e30f});
+  const size_t count = a.outer * a.axis * a.inner;
+  const std::vector<float> in = numbers(bytes, count);
+  std::vector<float> mask = numbers(bytes, count), out(count);
+  for (uint32_t hidden = bytes.below(4); hidden > 0; --hidden) {
+    mask[bytes.below(static_cast<uint32_t>(count))] = bytes.choose({-kInfinity, -FLT_MAX, -FLT_MAX / 2});
+  }
+  a.in = in.data(), a.out = out.data();
+  if (bytes.flag()) a.mask = mask.data();
+  a.in_axis_stride = a.out_axis_stride = a.mask_axis_stride = static_cast<ptrdiff_t>(a.inner);
+  a.in_outer_stride = a.out_outer_stride = a.mask_outer_stride = static_cast<ptrdiff_t>(a.inner * a.axis);
+  a.mask_inner_stride = 1;
+  const bool logarithm = bytes.flag();
+  const Softmax want = fovea_test::softmax(a, logarithm);
+  for (const fovea_target target : targets()) {
+    a.target = target;
+    expect_served("softmax", [&] { return logarithm ? fovea_log_softmax_f32(&a) : fovea_softmax_f32(&a); });
+    for (size_t i = 0; i < count; ++i) expect_near("softmax", target, i, out[i], want.out[i], want.tolerance[i]);
+  }
+}
+
+// ---- Rows
+
+constexpr double kLeast = 0x1p-149;       // of all numbers above 0
+constexpr double kLastSigmoid = 1.7e-38;  // sigmoids from here on may be 0
+
+// A number, and how much f32 may be off.
+struct Near {
+  double value, error;
+};
+Near times(Near a, Near b) {
+  const double value = rounded(a.value * b.value);
+  return {value, std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error +
+                     kEpsilon * std::fabs(value) + kLeast};
+}
+Near activated(fovea_activation activation, float alpha, float x) {
+  const double at = double{alpha * x};  // rounded to f32
+  const double sigmoid = at < -87 ? 0 : 1 / (1 + std::exp(-at));
+  const Near s = {sigmoid, 6e-7 * sigmoid + (at < -86.9 ? kLastSigmoid : 0)};
+  return activation == FOVEA_ACTIVATION_SIGMOID ? s : times({x, 0}, s);
+}
+
+void activation(Bytes& bytes) {
+  fovea_activation_args a{};
+  a.struct_bytes = sizeof a;
+  a.batch = a.heads = 1, a.tokens = 1 + bytes.below(3), a.dim = 1 + bytes.below(80);
+  a.activation = bytes.choose({FOVEA_ACTIVATION_SILU, FOVEA_ACTIVATION_SIGMOID});
+  a.alpha = bytes.choose({0.0f, 1.0f, 1.702f, -1.0f, 1e-20f, 1e20f});
+  const size_t count = size_t{a.tokens} * a.dim;
+  const std::vector<float> x = numbers(bytes, count), factor = numbers(bytes, count);
+  std::vector<float> y(count);
+  const bool has_factor = bytes.flag();
+  a.x.data = x.data(), a.y.data = y.data(), a.factor.data = has_factor ? factor.data() : nullptr;
+  a.x.token_stride = a.y.token_stride = a.factor.token_stride = a.dim;
+  for (const fovea_target target : targets()) {
+    a.target = target;
+    expect_served("activation", [&] { return fovea_activation_f32(&a); });
+    for (size_t i = 0; i < count; ++i) {
+      Near want = activated(a.activation, a.alpha != 0 ? a.alpha : 1, x[i]);
+      if (has_factor) want = times(want, {factor[i], 0});
+      expect_near("activation", target, i, y[i], want.value, want.error);
+    }
+  }
+}
+
+// What a row is multiplied by: 1 / sqrt(mean + epsilon).
+Near factor_of(const fovea_norm_args& a, const std::vector<Near>& x) {
+  double sum = 0, error = 0;
+  for (const Near& e : x) sum += e.value * e.value, error += 2 * std::fabs(e.value) * e.error + 0x1p-149;
+  error += 1e-6 * sum;
+  if (std::isinf(sum) || sum - error > FLT_MAX) return {0, 0};
+  const double divisor = a.norm == FOVEA_NORM_RMS ? a.dim : 1.0;
+  const double least = std::max(0.0, (sum - error) / divisor) + double{a.epsilon}, mean = sum / divisor + double{a.epsilon};
+  if (std::isnan(mean)) return {mean, 0};
+  if (mean == 0) return {0, 0};
+  const double value = 1 / std::sqrt(mean);
+  // Where all squares may vanish, or be beyond the range, 0 is right too.
+  const bool may_vanish = least < 0x1p-148 || sum + error > FLT_MAX;
+  return {value, may_vanish ? 2 * value : 1 / std::sqrt(least) - value + 1e-6 * value};
+}
+
+void norm(Bytes& bytes) {
+  fovea_norm_args a{};
+  a.struct_bytes = sizeof a;
+  a.batch = a.heads = a.tokens = 1, a.dim = 1 + bytes.below(80);
+  a.norm = bytes.choose({FOVEA_NORM_RMS, FOVEA_NORM_L2});
+  a.epsilon = bytes.choose({0.0f, 1e-5f, 1.0f, 1e-30f, 0x1p-140f, 1e30f});
+  const std::vector<float> x = numbers(bytes, a.dim), gate = numbers(bytes, a.dim), weight = numbers(bytes, a.dim);
+  std::vector<float> y(a.dim);
+  a.x.data = x.data(), a.y.data = y.data();
+  if (bytes.flag()) a.weight = weight.data(), a.weight_offset = bytes.choose({0.0f, 1.0f});
+  if (bytes.flag()) {
+    a.gate.data = gate.data();
+    a.gate_order = bytes.choose({FOVEA_NORM_GATE_AFTER, FOVEA_NORM_GATE_BEFORE});
+    a.gate_activation = bytes.choose({FOVEA_ACTIVATION_SILU, FOVEA_ACTIVATION_SIGMOID});
+  }
+  std::vector<Near> want(a.dim), gates(a.dim, {1, 0});
+  for (uint32_t d = 0; d < a.dim; ++d) {
+    if (a.gate.data != nullptr) gates[d] = activated(a.gate_activation, 1, gate[d]);
+    want[d] = {x[d], 0};
+    if (a.gate.data != nullptr && a.gate_order == FOVEA_NORM_GATE_BEFORE) want[d] = times(want[d], gates[d]);
+  }
+  const Near factor = factor_of(a, want);
+  for (uint32_t d = 0; d < a.dim; ++d) {
+    want[d] = times(want[d], factor);
+    const double offset = double{a.weight_offset};
+    if (a.weight != nullptr) {
+      const double sum = rounded(weight[d] + offset);
+      want[d] = times(want[d], {sum, kEpsilon * std::fabs(sum)});
+    }
+    if (a.gate.data != nullptr && a.gate_order == FOVEA_NORM_GATE_AFTER) want[d] = times(want[d], gates[d]);
+  }
+  for (const fovea_target target : targets()) {
+    a.target = target;
+    expect_served("norm", [&] { return fovea_norm_f32(&a); });
+    for (uint32_t d = 0; d < a.dim; ++d) expect_near("norm", target, d, y[d], want[d].value, want[d].error);
+  }
+}
+
+// ---- Convolution
+
+void conv1d(Bytes& bytes) {
+  fovea_conv1d_args a{};
+  a.struct_bytes = sizeof a;
+  a.batch = 1, a.tokens = 1 + bytes.below(24), a.channels = 1 + bytes.below(24), a.width = 1 + bytes.below(8);
+  a.silu = bytes.flag();
+  const size_t count = size_t{a.tokens} * a.channels, kept = size_t{a.width - 1} * a.channels;
+  const std::vector<float> x = numbers(bytes, count), state = numbers(bytes, kept);
+  const std::vector<float> weight = numbers(bytes, size_t{a.channels} * a.width), bias = numbers(bytes, a.channels);
+  const bool channels_first = bytes.flag(), has_state = bytes.flag();
+  if (bytes.flag()) a.bias = bias.data();
+  const ptrdiff_t tokens = static_cast<ptrdiff_t>(a.tokens), channels = static_cast<ptrdiff_t>(a.channels);
+  a.x_token_stride = a.y_token_stride = channels_first ? 1 : channels;
+  a.x_channel_stride = a.y_channel_stride = channels_first ? tokens : 1;
+  const auto place = [&](size_t t, size_t c) { return channels_first ? c * a.tokens + t : t * a.channels + c; };
+  // Input i counts from the first of the state.
+  const auto input = [&](size_t i, size_t c) {
+    if (i >= a.width - 1) return x[place(i - (a.width - 1), c)];
+    return has_state ? state[i * a.channels + c] : 0.0f;
+  };
+  std::vector<float> y(count), new_state;
+  a.x = x.data(), a.y = y.data(), a.weight = weight.data(), a.weight_stride = a.width;
+  for (const fovea_target target : targets()) {
+    a.target = target;
+    new_state = state;
+    a.state = has_state ? new_state.data() : nullptr;
+    expect_served("conv1d", [&] { return fovea_conv1d_f32(&a); });
+    for (size_t c = 0; c < a.channels; ++c) {
+      for (size_t t = 0; t < a.tokens; ++t) {
+        double sum = 0, size = 0;  // of the finite ones
+        const auto add = [&](double number) {
+          sum += number;
+          if (std::isfinite(number)) size += std::fabs(number);
+        };
+        if (a.bias != nullptr) add(double{bias[c]});
+        for (size_t tap = 0; tap < a.width; ++tap) {
+          add(double{input(t + tap, c)} * double{weight[c * a.width + tap]});
+        }
+        if (size > 0.999 * FLT_MAX) continue;  // on its way the sum may be beyond the range
+        Near want = {sum, 1e-6 * size + static_cast<double>(a.width) * kLeast};
+        if (a.silu != 0) {
+          const double sigmoid = 1 / (1 + std::exp(-sum));
+          const double slope = std::isfinite(sum) ? std::fabs(sum) * sigmoid : 0;
+          want = times(want, {sum < -87 ? 0 : sigmoid, 1e-6 * sigmoid + slope * want.error / std::max(1.0, std::fabs(sum)) +
+                                                           (sum < -86.9 ? kLastSigmoid : 0)});
+        }
+        expect_near("conv1d", target, place(t, c), y[place(t, c)], want.value, want.error);
+      }
+      for (size_t i = 0; has_state && i + 1 < a.width; ++i) {
+        const bool same = bits_of(new_state[i * a.channels + c]) == bits_of(input(a.tokens + i, c));
+        expect(same, "conv1d: the state is another");
+      }
+    }
+  }
+}
+
+// ---- Rope
+
+void rope(Bytes& bytes) {
+  fovea_rope_args a{};
+  a.struct_bytes = sizeof a;
+  a.batch = a.heads = 1, a.tokens = 1 + bytes.below(4), a.dim = 2 + bytes.below(60);
+  a.rotary_dim = 2 * (1 + bytes.below(a.dim / 2));
+  a.layout = bytes.choose({FOVEA_ROPE_INTERLEAVED, FOVEA_ROPE_HALF_SPLIT});
+  a.inverse = bytes.flag();
+  const size_t pairs = a.rotary_dim / 2, count = size_t{a.tokens} * a.dim;
+  const std::vector<float> x = numbers(bytes, count);
+  std::vector<float> y(count), cos, sin;
+  std::vector<uint64_t> turns(pairs);
+  const bool tables = bytes.flag();
+  if (tables) {
+    cos = numbers(bytes, pairs * 8), sin = numbers(bytes, pairs * 8);
+    a.cos = cos.data(), a.sin = sin.data(), a.table_stride = static_cast<ptrdiff_t>(pairs), a.table_positions = 8;
+    a.position_offset = bytes.below(8 - a.tokens + 1);
+  } else {
+    for (uint64_t& turn : turns) turn = random_bits(3, static_cast<uint64_t>(&turn - turns.data()));
+    a.turns = turns.data();
+    a.position_offset = bytes.flag() ? 0 : bytes.take<int32_t>();
+  }
+  a.in.data = x.data(), a.out.data = y.data(), a.in.token_stride = a.out.token_stride = a.dim;
+  for (const fovea_target target : targets()) {
+    a.target = target;
+    expect_served("rope", [&] { return fovea_rope_f32(&a); });
+    for (uint32_t t = 0; t < a.tokens; ++t) {
+      const int64_t position = a.position_offset + t;
+      const size_t row = size_t{t} * a.dim;
+      for (size_t pair = 0; pair < pairs; ++pair) {
+        const size_t first = a.layout == FOVEA_ROPE_INTERLEAVED ? 2 * pair : pair;
+        const size_t second = a.layout == FOVEA_ROPE_INTERLEAVED ? first + 1 : pair + pairs;
+        const auto phase = static_cast<double>(static_cast<uint64_t>(position) * turns[pair]) * 0x1p-64;
+        const size_t at = static_cast<size_t>(position) * pairs + pair;
+        const double c = tables ? double{cos[at]} : std::cos(2 * M_PI * phase);
+        const double s = (tables ? double{sin[at]} : std::sin(2 * M_PI * phase)) * (a.inverse != 0 ? -1 : 1);
+        const double p = double{x[row + first]}, q = double{x[row + second]};
+        const bool still = !tables && position == 0 && std::isfinite(p) && std::isfinite(q);
+        const double largest = std::max({1.0, std::fabs(c), std::fabs(s)});
+        const double error = still ? 0 : rope_tolerance(p * largest, q * largest, tables ? 0 : kTurnError);
+        if (!still && std::isfinite(error) && (std::fabs(p) + std::fabs(q)) * largest > 0.999 * FLT_MAX) continue;
+        expect_near("rope", target, row + first, y[row + first], still ? p : p * c - q * s, error);
+        expect_near("rope", target, row + second, y[row + second], still ? q : q * c + p * s, error);
+      }
+      for (size_t d = a.rotary_dim; d < a.dim; ++d) {
+        expect(bits_of(x[row + d]) == bits_of(y[row + d]), "rope: an element that is not turned has changed");
+      }
+    }
+  }
+}
+
+// ---- Quantisation
+
+void quantize(Bytes& bytes) {
+  const std::vector<float> x = numbers(bytes, bytes.below(120));
+  const float scale = bytes.choose({0.01f, 1.0f, FLT_MIN, 1e30f, 0x1p-100f});
+  const auto zero = static_cast<int32_t>(bytes.take<int8_t>());
+  std::vector<int8_t> codes(x.size());
+  std::vector<float> back(x.size());
+  expect_served("to_i8", [&] { return fovea_quantize_to_i8(x.data(), x.size(), scale, zero, codes.data()); });
+  expect_served("from_i8", [&] { return fovea_quantize_from_i8(codes.data(), x.size(), scale, zero, back.data()); });
+  for (size_t i = 0; i < x.size(); ++i) {
+    const float code = std::nearbyint(x[i] * (1 / scale)) + static_cast<float>(zero);
+    const float want = std::isnan(x[i]) ? static_cast<float>(zero) : std::min(127.0f, std::max(-128.0f, code));
+    expect(static_cast<float>(codes[i]) == want, "quantize: another code");
+    expect(back[i] == scale * static_cast<float>(codes[i] - zero), "quantize: another number");
+  }
+
+  static fovea_quantize_range range;
+  range = {};
+  range.struct_bytes = sizeof range;
+  const size_t half = x.size() / 2;
+  for (const bool second : {false, true}) {
+    const float* const begin = x.data() + (second ? half : 0);
+    const size_t count = second ? x.size() - half : half;
+    const bool finite = std::all_of(begin, begin + count, [](float e) { return std::isfinite(e); });
+    const fovea_quantize_range before = range;
+    const fovea_status status = fovea_quantize_observe(&range, begin, count);
+    expect(status == (finite ? FOVEA_OK : FOVEA_ERR_NUMBER), "observe has another status");
+    if (finite) continue;
+    expect(std::memcmp(&before, &range, sizeof range) == 0, "a refused number was added");
+    return;
+  }
+  float least = 0, most = 0;
+  for (const float e : x) least = std::min(least, e), most = std::max(most, e);
+  expect(range.least == least && range.most == most && range.count == x.size(), "observe: another range");
+  float chosen;
+  int32_t chosen_zero;
+  const uint32_t asymmetric = bytes.flag();
+  expect_served("choose", [&] { return fovea_quantize_choose(&range, 1, asymmetric, &chosen, &chosen_zero); });
+  const double width = asymmetric != 0 ? (double{most} - double{least}) / 255 : std::max(double{most}, -double{least}) / 127;
+  const double wanted = width == 0 ? 1 : std::max(width, double{FLT_MIN});
+  expect(std::fabs(double{chosen} - wanted) <= 2e-7 * wanted, "choose: another scale");
+  const double first_code = asymmetric != 0 && width != 0 ? -128 - double{least} / wanted : 0;
+  expect(std::fabs(chosen_zero - first_code) <= 0.5001, "choose: another zero point");
+
+  const float fraction = 0.01f * static_cast<float>(1 + bytes.below(100));
+  expect_served("choose", [&] { return fovea_quantize_choose(&range, fraction, asymmetric, &chosen, &chosen_zero); });
+  size_t saturated = 0;
+  for (const float e : x) {
+    const double code = double{e} / double{chosen} + chosen_zero;
+    saturated += code > 127.51 || code < -128.51 ? 1 : 0;
+  }
+  const auto kept = static_cast<size_t>(std::ceil(double{fraction} * static_cast<double>(x.size()) * (1 - 1e-6)));
+  expect(saturated <= x.size() - kept, "choose: more numbers saturate than may");
+}
+
+// ---- Multi-head layers
+
+// Weights [out][in] of a format, and what they stand for.
+struct Weights {
+  std::vector<uint8_t> data, scales;
+  std::vector<float> numbers;
+  size_t in;
+  fovea_linear_weights view{};
+
+  Weights(fovea_dtype dtype, size_t out_dim, size_t in_dim, uint64_t seed) : in(in_dim) {
+    const size_t row = row_units(dtype, in) * unit_size(dtype), scale = row_scales(dtype, in) * scale_size(dtype);
+    data.resize(row * out_dim), scales.resize(scale * out_dim);
+    std::vector<float> x(in);
+    for (size_t o = 0; o < out_dim; ++o) {
+      for (size_t i = 0; i < in; ++i) x[i] = random_normal(seed, o * in + i) / std::sqrt(static_cast<float>(in));
+      encode_row(dtype, x.data(), in, &data[o * row], scales.data() + o * scale);
+      for (size_t i = 0; i < in; ++i) numbers.push_back(element_of(dtype, &data[o * row], scales.data() + o * scale, i));
+    }
+    view.dtype = dtype, view.data = data.data(), view.row_stride = static_cast<ptrdiff_t>(row_units(dtype, in));
+    if (scale != 0) view.scales = scales.data();
+  }
+  std::vector<double> apply(const double* x) const {
+    std::vector<double> y(numbers.size() / in);
+    for (size_t i = 0; i < numbers.size(); ++i) y[i / in] += double{numbers[i]} * x[i % in];
+    return y;
+  }
+};
+
+struct Layer {
+  uint32_t tokens, kv_heads, group, head_dim;
+  bool causal;
+  uint32_t width() const { return kv_heads * group * head_dim; }
+};
+
+// Outputs of the heads for one token. A key whose score is -inf has the weight 0, and still its value counts.
+std::vector<double> attend(const Layer& l, const std::vector<double>& q, const std::vector<std::vector<double>>& keys,
+                           const std::vector<std::vector<double>>& values, uint32_t seen) {
+  std::vector<double> out(l.width());
+  for (uint32_t h = 0; h < l.kv_heads * l.group; ++h) {
+    const size_t at = size_t{h} * l.head_dim, from = size_t{h / l.group} * l.head_dim;
+    std::vector<double> w(seen);
+    double largest = -HUGE_VAL, sum = 0;
+    for (uint32_t j = 0; j < seen; ++j) {
+      double score = 0;
+      for (uint32_t d = 0; d < l.head_dim; ++d) score += q[at + d] * keys[j][from + d];
+      w[j] = score / std::sqrt(static_cast<double>(l.head_dim));
+      if (!(w[j] <= largest)) largest = w[j];
+    }
+    for (double& x : w) sum += x = std::exp(x - largest);
+    for (uint32_t j = 0; j < seen; ++j) {
+      for (uint32_t d = 0; d < l.head_dim; ++d) out[at + d] += w[j] / sum * values[j][from + d];
+    }
+  }
+  return out;
+}
+
+void multihead(Bytes& bytes) {
+  Layer l{};
+  l.tokens = 1 + bytes.below(20), l.kv_heads = 1 + bytes.below(2), l.group = 1 + bytes.below(3);
+  l.head_dim = 1 + bytes.below(20), l.causal = bytes.flag();
+  const uint32_t model = l.width(), kv = l.kv_heads * l.head_dim;
+  const fovea_dtype dtype = bytes.choose(
+      {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1});
+  const Weights wq(dtype, model, model, 1), wk(dtype, kv, model, 2), wv(dtype, kv, model, 3), wo(dtype, model, model, 4);
+  std::vector<float> x(size_t{l.tokens} * model), y(x.size());
+  const uint64_t seed = bytes.take<uint8_t>();
+  for (size_t i = 0; i < x.size(); ++i) x[i] = random_normal(seed, i);
+  for (uint32_t others = bytes.below(3); others > 0; --others) {
+    x[bytes.below(static_cast<uint32_t>(x.size()))] =
+        bytes.choose({kNaN, kInfinity, -kInfinity, 0x1p-149f, -FLT_MIN, 0.0f, 1e3f});
+  }
+  fovea_multihead_desc d{};
+  d.struct_bytes = sizeof d, d.attention.struct_bytes = sizeof d.attention;
+  d.weight_dtype = dtype;
+  d.attention.q_heads = l.kv_heads * l.group, d.attention.kv_heads = l.kv_heads;
+  d.attention.head_dim = d.attention.value_dim = l.head_dim;
+  d.attention.max_batch = 1, d.attention.max_q_tokens = d.attention.max_kv_tokens = l.tokens;
+  d.attention.causal = l.causal ? FOVEA_CAUSAL_TOP_LEFT : FOVEA_CAUSAL_NONE;
+  d.attention.portable_bits = bytes.flag();
+  fovea_multihead_args a{};
+  a.struct_bytes = sizeof a, a.attention.struct_bytes = sizeof a.attention;
+  a.batch = 1, a.q_tokens = l.tokens;
+  a.x = {x.data(), 0, 0, static_cast<ptrdiff_t>(model)}, a.y = {y.data(), 0, 0, static_cast<ptrdiff_t>(model)};
+  a.weights.q = wq.view, a.weights.k = wk.view, a.weights.v = wv.view, a.weights.out = wo.view;
+
+  std::vector<std::vector<double>> q, keys, values;
+  double largest = 0;
+  for (uint32_t t = 0; t < l.tokens; ++t) {
+    const std::vector<double> token(x.begin() + static_cast<ptrdiff_t>(t * model),
+                                    x.begin() + static_cast<ptrdiff_t>((t + 1) * model));
+    q.push_back(wq.apply(token.data())), keys.push_back(wk.apply(token.data())), values.push_back(wv.apply(token.data()));
+    for (const auto* const row : {&q.back(), &keys.back(), &values.back()}) {
+      for (const double e : *row) largest = std::isfinite(e) ? std::max(largest, std::fabs(e)) : largest;
+    }
+  }
+  // Errors of scores make weights wrong by as much.
+  const double tolerance = std::max(1.0, largest) * (1e-5 + 4 * kEpsilon * largest * largest * l.head_dim);
+  for (const fovea_target target : targets()) {
+    d.attention.target = target;
+    fovea_multihead_plan plan{};
+    expect_served("multihead: plan", [&] { return fovea_multihead_plan_init(&plan, &d); });
+    const Guarded workspace((fovea_multihead_workspace_bytes(&plan) + 63) / 64 * 64, 64, Placement::kEnd);
+    expect_served("multihead", [&] { return fovea_multihead(&plan, &a, workspace.as<void>(), workspace.bytes()); });
+    for (uint32_t t = 0; t < l.tokens; ++t) {
+      const std::vector<double> want = wo.apply(attend(l, q[t], keys, values, l.causal ? t + 1 : l.tokens).data());
+      for (uint32_t i = 0; i < model; ++i) {
+        expect_near("multihead", target, size_t{t} * model + i, y[size_t{t} * model + i], want[i], tolerance);
+      }
+    }
+  }
+}
+
+void run(Bytes bytes) {
+  switch (bytes.below(7)) {
+    case 0: return softmax(bytes);
+    case 1: return activation(bytes);
+    case 2: return norm(bytes);
+    case 3: return conv1d(bytes);
+    case 4: return rope(bytes);
+    case 5: return quantize(bytes);
+    default: return multihead(bytes);
+  }
+}
+
+}  // namespace
+}  // namespace fovea_test
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+  fovea_test::run({data, bytes});
+  return 0;
+}
