@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // GGUF files for examples/chat. A made-up model's file is spoilt where the bytes say, or is the bytes themselves: it
-// must be refused, or all of it that the model refers to must lie within the file.
+// must be refused, or all of it that the model refers to must lie within the file, and a decoder must run it. A model as
+// it was made has finite scores, and tokens one by one have those of a prompt.
 #include "examples/chat/gguf.h"
 
 #include <sanitizer/asan_interface.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <vector>
 
+#include "examples/chat/decoder.h"
 #include "examples/chat/made_model.h"
 #include "examples/chat/model.h"
 #include "fuzz/memory.h"
@@ -19,7 +23,8 @@ namespace {
 
 using namespace chat;
 
-constexpr uint32_t kMostChanges = 8;
+constexpr uint32_t kMostChanges = 8, kContext = 6;
+constexpr size_t kMostMemory = size_t{64} << 20;
 
 volatile uint32_t touched;  // so that reads are not left out
 
@@ -55,7 +60,64 @@ uint32_t touch_model(const Model& m) {
   return sum;
 }
 
-std::string draw_file(Bytes& bytes) {
+using Memory64 = std::unique_ptr<void, void (*)(void*)>;
+
+// The scores behind each of kContext tokens, of which `first` are run at once and the others one by one. Empty where the
+// settings are refused.
+std::vector<float> scores_of(const Model& model, const Settings& settings, uint32_t first) {
+  static Decoder decoder;
+  const size_t bytes = Decoder::memory_bytes(model, settings);
+  if (bytes == 0 || bytes > kMostMemory) return {};
+  const Memory64 memory(std::aligned_alloc(64, (bytes + 63) / 64 * 64), std::free);
+  expect(decoder.init(model, settings, memory.get(), bytes) == FOVEA_OK, "a decoder is refused");
+  std::vector<float> all;
+  for (uint32_t begin = 0, count = first; begin < kContext; begin += count, count = 1) {
+    uint32_t tokens[kContext];
+    for (uint32_t i = 0; i < count; ++i) tokens[i] = (begin + i) * 37 % model.vocabulary;
+    expect(decoder.run(tokens, count) == FOVEA_OK, "tokens are refused");
+    for (uint32_t i = 0; i < count; ++i) {
+      float* scores;
+      expect(decoder.logits(i, &scores) == FOVEA_OK, "scores are refused");
+      all.insert(all.end(), scores, scores + model.vocabulary);
+    }
+  }
+  return all;
+}
+
+// Whether all linear layers multiply integers, which have the same bits for any number of tokens.
+bool in_groups(const Model& m) {
+  bool groups = m.output.dtype >= FOVEA_Q8_0;
+  for (uint32_t i = 0; i < m.layers; ++i) {
+    const Layer& layer = m.layer[i];
+    for (const fovea_linear_weights* const w : {&layer.attention.q, &layer.gate, &layer.up, &layer.down}) {
+      groups = groups && w->dtype >= FOVEA_Q8_0;
+    }
+  }
+  return groups;
+}
+
+void decode(Bytes& bytes, const Model& model, bool changed) {
+  Settings settings;
+  settings.context = kContext;
+  settings.compute = bytes.choose({FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F32});
+  const bool integers = settings.compute == FOVEA_COMPUTE_I8;
+  settings.cache = integers ? FOVEA_I8 : bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_I8});
+  const std::vector<float> one_by_one = scores_of(model, settings, 1);
+  const std::vector<float> at_once = scores_of(model, settings, 1 + bytes.below(kContext));
+  expect(changed || !one_by_one.empty(), "the model is refused");
+  for (size_t i = 0; i < one_by_one.size(); ++i) {
+    const float a = one_by_one[i], b = at_once[i];
+    if (integers && in_groups(model)) {
+      expect(a == b || (std::isnan(a) && std::isnan(b)), "the number of tokens changes bits");
+    } else if (!changed) {
+      expect(std::fabs(a - b) <= 1e-3f, "the number of tokens changes scores");
+    }
+    expect(changed || std::isfinite(a), "a score is not finite");
+  }
+}
+
+std::string draw_file(Bytes& bytes, bool* changed) {
+  *changed = true;
   if (bytes.below(8) == 7) {
     std::string raw = "GGUF";
     for (uint32_t count = bytes.below(400); count > 0; --count) raw += static_cast<char>(bytes.take<uint8_t>());
@@ -67,7 +129,8 @@ std::string draw_file(Bytes& bytes) {
                                         m.architecture = "qwen2", m.biases = m.untied = true, m.type = 3;
                                         return m.file().bytes();
                                       }()};
-  std::string file = files[bytes.below(2)];
+  const std::string& made = files[bytes.below(2)];
+  std::string file = made;
   for (uint32_t changes = bytes.below(kMostChanges); changes > 0; --changes) {
     // Where there are no weights most of the time.
     const size_t bound = bytes.below(8) == 0 ? file.size() : std::min<size_t>(file.size(), 12000);
@@ -76,11 +139,13 @@ std::string draw_file(Bytes& bytes) {
     std::memcpy(&file[at], &value, std::min<size_t>(file.size() - at, 1 + bytes.below(8)));
   }
   if (bytes.below(8) == 1) file.resize(bytes.take<uint32_t>() % (file.size() + 1));
+  *changed = file != made;
   return file;
 }
 
 void run(Bytes bytes) {
-  const std::string file = draw_file(bytes);
+  bool changed;
+  const std::string file = draw_file(bytes, &changed);
   // Memory of just its bytes, at a multiple of 32.
   std::unique_ptr<unsigned char[], void (*)(void*)> memory(
       static_cast<unsigned char*>(std::aligned_alloc(32, (file.size() + 31) / 32 * 32 + 32)), std::free);
@@ -92,7 +157,8 @@ void run(Bytes bytes) {
   Gguf gguf;
   std::string problem = gguf.read(data, file.size());
   if (problem.empty()) problem = read_model(gguf, &model);
-  if (problem.empty()) touched = touch_model(model);
+  expect(changed || problem.empty(), problem.c_str());
+  if (problem.empty()) touched = touch_model(model), decode(bytes, model, changed);
   ASAN_UNPOISON_MEMORY_REGION(data + file.size(), slack);
 }
 

@@ -3,14 +3,17 @@
 // The sentence encoder's file and tokenizer. A made-up model, of the true shape but with a small vocabulary, is spoilt
 // where the bytes say: it must be refused, or any text made into tokens of it without a look at other bytes. What lies
 // behind its tables, and what fills them up, is poisoned for the address sanitizer. Of the model as it was made, tokens
-// must be right.
+// must be right. Now and then the encoder runs: over weights as they were made, embeddings must be vectors of length 1,
+// nearly the same with products of integers; over any bytes as weights, nothing else may be touched.
 #include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <vector>
 
+#include "examples/sentence_similarity/encoder.h"
 #include "examples/sentence_similarity/model_file.h"
 #include "examples/sentence_similarity/tokenizer.h"
 #include "fuzz/memory.h"
@@ -50,7 +53,7 @@ uint32_t entry_of(uint32_t c) {
   return letter ? 0 : kIsolated;
 }
 
-// The file, as far as it is looked at. Its weights are never touched: they are zeros that take no memory.
+// The file. Its weights are not touched until the encoder runs: they are zeros that take no memory.
 class File {
  public:
   File() : pieces(vocabulary()) {
@@ -74,6 +77,7 @@ class File {
     numbers = take<uint32_t>(kPieces);
     text = take<char>(std::min(text_bytes, kMostText));
     ASAN_POISON_MEMORY_REGION(data_ + bytes_, kTables - bytes_);
+    weights_at_ = bytes_;
     skip_matrix(dtype, kPieces, kWidth);
     skip(size_t{4} * kTokens * kWidth), skip_norm();
     for (uint32_t layer = 0; layer < kLayers; ++layer) {
@@ -114,6 +118,17 @@ class File {
     return static_cast<uint32_t>(all);
   }
 
+  // Lets the encoder read the weights, or forbids it.
+  void open_weights(bool open) const {
+    if (open) {
+      ASAN_UNPOISON_MEMORY_REGION(weights(), weight_bytes());
+    } else {
+      ASAN_POISON_MEMORY_REGION(weights(), weight_bytes());
+    }
+  }
+  unsigned char* weights() const { return data_ + weights_at_; }
+  size_t weight_bytes() const { return bytes_ - weights_at_; }
+
   unsigned char* data() const { return data_; }
   size_t bytes() const { return bytes_; }
 
@@ -143,7 +158,7 @@ class File {
   }
 
   unsigned char* data_;
-  size_t bytes_ = 0;
+  size_t bytes_ = 0, weights_at_ = 0;
 };
 
 File& file() {
@@ -185,6 +200,63 @@ void check_pieces(const std::vector<uint32_t>& tokens, const std::string& text) 
     all += piece.substr(piece.size() > 2 && piece.compare(0, 2, "##") == 0 ? 2 : 0);
   }
   expect(bare(all) == bare(text), "the pieces are not those of the text");
+}
+
+// ---- The encoder
+
+uint64_t next_random = 1;
+uint32_t random_word() { return static_cast<uint32_t>((next_random = next_random * 6364136223846793005u + 1) >> 32); }
+
+void fill(const float* numbers, size_t count, float middle, float size) {
+  auto* const to = const_cast<float*>(numbers);
+  for (size_t i = 0; i < count; ++i) to[i] = middle + size * (static_cast<float>(random_word() >> 8) * 0x1p-23f - 1);
+}
+void fill(const fovea_linear_weights& w, uint32_t outputs, uint32_t inputs) {
+  auto* const codes = static_cast<int8_t*>(const_cast<void*>(w.data));
+  for (size_t i = 0; i < size_t{outputs} * inputs; ++i) codes[i] = static_cast<int8_t>(random_word() >> 24);
+  fill(static_cast<const float*>(w.scales), outputs, 1.0f / (74 * std::sqrt(static_cast<float>(inputs))), 1e-4f);
+  if (w.bias != nullptr) fill(w.bias, outputs, 0, 0.1f);
+}
+void fill(const Norm& norm) { fill(norm.weight, kWidth, 1, 0.3f), fill(norm.bias, kWidth, 0, 0.2f); }
+void fill(const Model& m) {
+  next_random = 1;
+  fill(m.words, kPieces, kWidth), fill(m.positions, size_t{kTokens} * kWidth, 0, 0.1f), fill(m.embedding_norm);
+  for (const Layer& layer : m.layers) {
+    fill(layer.qkv, 3 * kWidth, kWidth), fill(layer.attention, kWidth, kWidth), fill(layer.attention_norm);
+    fill(layer.hidden, kHidden, kWidth), fill(layer.out, kWidth, kHidden), fill(layer.out_norm);
+  }
+}
+
+void encode(Bytes& bytes, const Model& model, const std::vector<uint32_t>& tokens, bool spoilt) {
+  static bool filled = false;  // as they were made
+  file().open_weights(true);
+  if (!spoilt && !filled) fill(model);
+  filled = !spoilt;
+  for (uint32_t changes = spoilt ? bytes.below(4) : 0; changes > 0; --changes) {
+    const uint32_t any = word(bytes);
+    std::memcpy(file().weights() + bytes.take<uint32_t>() % (file().weight_bytes() - sizeof any), &any, sizeof any);
+  }
+  float embeddings[2][kWidth] = {};
+  const auto count = std::min<uint32_t>(2, static_cast<uint32_t>(tokens.size()));
+  const fovea_compute alone = bytes.choose({FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8});
+  for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8}) {
+    if (spoilt && compute != alone) continue;
+    Encoder encoder;
+    const fovea_status status = encoder.init(model, FOVEA_TARGET_BEST, compute);
+    const bool served = compute == FOVEA_COMPUTE_F32 || model.dtype == FOVEA_I8;
+    expect(status == (served ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED), "the encoder has another status");
+    if (!served) continue;
+    expect(encoder.encode(embeddings[compute], tokens.data(), count) == FOVEA_OK, "tokens are refused");
+  }
+  file().open_weights(false);
+  if (spoilt) return;
+  double products[3] = {};
+  for (uint32_t i = 0; i < kWidth; ++i) {
+    const double a = double{embeddings[0][i]}, b = double{embeddings[1][i]};
+    products[0] += a * a, products[1] += b * b, products[2] += a * b;
+  }
+  expect(std::fabs(products[0] - 1) < 1e-5 && std::fabs(products[1] - 1) < 1e-5, "an embedding has another length");
+  expect(products[2] > 0.98, "products of integers change the embedding");
 }
 
 void run(Bytes bytes) {
@@ -250,6 +322,7 @@ void run(Bytes bytes) {
       }
     }
   }
+  const bool encodes = bytes.below(64) == 1;  // which takes long
   const size_t cut = spoilt && bytes.below(32) == 1 ? 64 * bytes.below(256) : 0;
   Model model;
   const std::string wrong = read_model(f.data(), f.bytes() - cut, &model);
@@ -262,10 +335,12 @@ void run(Bytes bytes) {
     expect(spoilt, "the vocabulary lacks a piece");
     return;
   }
+  Bytes changes = bytes;
   std::string text;
   while (!bytes.empty()) text.push_back(static_cast<char>(bytes.take<uint8_t>()));
   size_t count;
   const std::vector<uint32_t> tokens = tokens_of(tokenizer, text, &count);
+  if (encodes) encode(changes, model, tokens, spoilt);
   if (spoilt) return;
   const auto number = [&](const char* piece) {
     return static_cast<uint32_t>(std::lower_bound(f.pieces.begin(), f.pieces.end(), piece) - f.pieces.begin());
