@@ -25,6 +25,12 @@ fovea_kv_cache cache_of(Bytes& bytes) {
   if (c.kind == FOVEA_KV_PAGED) c.page_tokens = 1 + bytes.below(40), c.pages = 1 + bytes.below(40);
   c.values_in_keys = bytes.below(4) == 1;
   if (c.values_in_keys != 0) c.value_dtype = c.key_dtype, c.value_dim = std::min(c.value_dim, c.head_dim);
+  static const std::vector<float> center = [] {
+    std::vector<float> numbers(size_t{2} * 40);
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = random_uniform(9, i, -2.0f, 2.0f);
+    return numbers;
+  }();
+  if (bytes.below(4) == 1 && c.values_in_keys == 0) c.key_center = center.data();
   return c;
 }
 
@@ -55,7 +61,7 @@ void run(Bytes bytes) {
     const fovea_target target = all[bytes.below(static_cast<uint32_t>(all.size()))];
     const uint32_t entry = bytes.below(empty.batch);
     fovea_status status = FOVEA_OK;
-    switch (bytes.below(8)) {
+    switch (bytes.below(10)) {
       case 0: {
         const uint32_t to = bytes.below(model.length(entry) + 2);
         const bool wrong = to > model.length(entry) || model.loses(entry, to);
@@ -84,6 +90,7 @@ void run(Bytes bytes) {
         expect(status == (model.loses(entry, to) ? FOVEA_ERR_LENGTH : FOVEA_OK), "set_length has another status");
         break;
       }
+      case 5: expect(model.restore() == FOVEA_OK, "a copy of the memory is refused"); break;
       default: {
         std::vector<uint32_t> counts(1 + bytes.below(empty.batch - entry));
         bool fits = true;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
+#include <utility>
 
 #include "support/formats.h"
 #include "support/problem.h"
@@ -15,13 +17,18 @@ namespace {
 
 // `got` is a row, or its beginning, of which `dim` elements were given.
 bool near(const float* want, size_t dim, const std::vector<float>& got, fovea_dtype type) {
-  float largest = 0;
-  for (size_t d = 0; d < dim; ++d) largest = std::max(largest, std::fabs(want[d]));
+  const size_t group = is_grouped(type) ? 32 : dim;
+  float largest = 0;  // of the elements that share a scale
   for (size_t d = 0; d < got.size(); ++d) {
+    if (d % group == 0) {
+      largest = 0;
+      for (size_t i = d; i < std::min(dim, d + group); ++i) largest = std::max(largest, std::fabs(want[i]));
+    }
     const float allowed = type == FOVEA_F32    ? 0
                           : type == FOVEA_F16  ? std::fabs(want[d]) / 2048 + 1e-7f
                           : type == FOVEA_BF16 ? std::fabs(want[d]) / 256 + 1e-30f
                           : type == FOVEA_I8   ? largest / 253
+                          : type == FOVEA_Q8_0 ? largest / 252 + 4e-6f
                                                : largest / 6;
     if (std::fabs(got[d] - want[d]) > allowed) return false;
   }
@@ -84,7 +91,9 @@ fovea_status CacheModel::append(fovea_target target, uint32_t entry, const std::
   if (cache.values_in_keys == 0) a.values = values.in;
   const size_t token_bytes = size_t{4} * heads * std::max(cache.head_dim, cache.value_dim);
   const Guarded workspace(token_bytes * (1 + next_ % 4), sizeof(float), Placement::kEnd);
-  if (dtype != FOVEA_F32) a.workspace = workspace.as<void>(), a.workspace_bytes = workspace.bytes();
+  if (dtype != FOVEA_F32 || cache.key_center != nullptr) {
+    a.workspace = workspace.as<void>(), a.workspace_bytes = workspace.bytes();
+  }
   const fovea_status status = fovea_kv_append(&cache, &a);
   for (uint32_t b = 0; b < batch && status == FOVEA_OK; ++b) {
     Entry& e = entries_[entry + b];
@@ -94,6 +103,9 @@ fovea_status CacheModel::append(fovea_target target, uint32_t entry, const std::
         const float* const key = packed ? keys.row(0, h, offsets[b] + t) : keys.row(b, h, t);
         const float* const value = packed ? values.row(0, h, offsets[b] + t) : values.row(b, h, t);
         token.insert(token.end(), key, key + cache.head_dim);
+        for (uint32_t d = 0; cache.key_center != nullptr && d < cache.head_dim; ++d) {
+          token[token.size() - cache.head_dim + d] -= cache.key_center[size_t{h} * cache.head_dim + d];
+        }
         token.insert(token.end(), value, value + cache.value_dim);
       }
       e.tokens.push_back(token);
@@ -170,6 +182,22 @@ fovea_status CacheModel::copy(uint32_t entry, const CacheModel& from, uint32_t f
   if (tokens <= cache.pinned_tokens) copied.most = tokens;
   entries_[entry] = copied;
   return status;
+}
+
+fovea_status CacheModel::restore() {
+  Guarded other(memory.bytes(), 64, memory.bytes() % 64 == 0 ? Placement::kEnd : Placement::kStart);
+  const fovea_kv_cache before = cache;
+  const fovea_status made = fovea_kv_cache_init(&cache, other.as<void>(), other.bytes());
+  if (made != FOVEA_OK) return made;
+  std::memcpy(other.as<void>(), memory.as<void>(), other.bytes());
+  std::memset(cache.lengths, 0xa5, cache.batch * sizeof(uint32_t));
+  for (uint32_t b = 0; b < cache.batch; ++b) {
+    const bool ring = cache.kind == FOVEA_KV_RING;
+    const fovea_status status = fovea_kv_set_length(&cache, b, before.lengths[b], ring ? before.first_tokens[b] : 0);
+    if (status != FOVEA_OK) return status;
+  }
+  memory = std::move(other);
+  return FOVEA_OK;
 }
 
 fovea_status CacheModel::take_back_and_restore(uint32_t entry, uint32_t length) {

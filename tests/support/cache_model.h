@@ -36,6 +36,8 @@ class CacheModel {
   // Copies the first tokens of another's entry. may_copy is what it must answer.
   fovea_status copy(uint32_t entry, const CacheModel& from, uint32_t from_entry, uint32_t tokens);
   fovea_status may_copy(uint32_t entry, const CacheModel& from, uint32_t from_entry, uint32_t tokens) const;
+  // Goes on with a new cache that got the rows, page tables and lengths of this one, as from a file.
+  fovea_status restore();
   // Takes tokens back and then sets the length to what it was, which changes nothing.
   fovea_status take_back_and_restore(uint32_t entry, uint32_t length);
 
@@ -51,7 +53,7 @@ class CacheModel {
 
  private:
   struct Entry {
-    std::vector<std::vector<float>> tokens;  // [kv_heads][key, value], as they were given
+    std::vector<std::vector<float>> tokens;  // [kv_heads][key less key_center, value], as they were given
     size_t most = 0;                         // tokens that there ever were
   };
 
