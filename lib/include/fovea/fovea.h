@@ -1079,7 +1079,7 @@ typedef struct fovea_rope_args {
  * those turns. With turns from fovea_rope_frequencies and a rotary_dim up to 256 they are within 2e-7 of the true
  * angle's cos and sin up to position 2^32, and within 1e-6 up to 2^36; negative positions too. Turning adds two
  * roundings, of the products of a and of b. Bits: the same in both layouts, and on all IEEE targets with fused
- * multiply-add. At position 0 out equals in. */
+ * multiply-add. At position 0 out equals in, where both numbers of a pair are finite. */
 fovea_status fovea_rope_f32(const fovea_rope_args* args);
 
 /* ------------------------------------------------------------------------------------------------------ linear */
@@ -1367,7 +1367,7 @@ typedef struct fovea_norm_args {
 } fovea_norm_args;
 
 /* Squares are summed in 16 chains, and these in a tree. A row whose squares sum up to more than FLT_MAX becomes zeros,
- * as with other libraries; NaN or infinity in it makes all of it NaN. */
+ * as with other libraries; NaN in it makes all of it NaN, infinity becomes NaN among zeros. */
 fovea_status fovea_norm_f32(const fovea_norm_args* args);
 
 #define FOVEA_CONV1D_MOST_WIDTH 8
