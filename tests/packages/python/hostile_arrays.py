@@ -253,6 +253,7 @@ def attention(draw):
             if how == "raw":
                 fovea.c.check(status)
     got = four(got).copy()
+    assert out is None or out.flags.writeable, "an array that is read-only was written"
     check_room(draw, out)
     if "block_map: numbers" in draw.hostile:  # others, but those of blocks that there are
         return
@@ -339,8 +340,14 @@ def cache(draw):
     if draw.chance(0.2) and broken:
         held.truncate(length, entry)
         raise ValueError
-    plan = held.plan(q_heads=q_heads, hide_gone=1)
-    q = draw.give("q", draw.floats(batch, q_heads, 1, fields["head_dim"]))
+    others = {}
+    if draw.turns_hostile():
+        draw.hostile.append("plan of another cache")
+        name, value = draw.pick(("head_dim", 2 * fields["head_dim"]), ("value_dim", 2 * fields["value_dim"]), ("max_batch", batch + 1),
+                                ("key_dtype", draw.pick("f32", "i8", "q8_0")), ("value_dtype", draw.pick("f16", "i4")))
+        others[name] = value
+    plan = held.plan(q_heads=q_heads, hide_gone=1, **others)
+    q = draw.give("q", draw.floats(plan.desc.max_batch, q_heads, 1, plan.desc.head_dim))
     for room in draw.rooms:
         room.lock()
     got = plan(q, held)

@@ -84,18 +84,18 @@ def is_of(array, name, dtypes):
 
 def fault(array, writes):
     """What C cannot do with the places of the elements of [batch][heads][tokens][dim], or None."""
-    strides = [stride for count, stride in zip(array.shape, array.strides) if count > 1]
+    if writes and not array.flags.writeable:
+        return "is read-only"
     if not array.dtype.isnative:
         return "is not in this machine's byte order"
-    if array.size == 0:
+    if array.size == 0:  # there are no places
         return None
-    if not array.flags.aligned:
-        return "is not aligned to its elements"
-    if any(stride % array.itemsize for stride in strides):
-        return f"has strides of {array.strides} bytes: they must be multiples of {array.itemsize}"
+    strides = [stride for count, stride in zip(array.shape, array.strides) if count > 1]
+    if any(place % array.itemsize for place in (array.ctypes.data, *strides)):
+        return f"is not aligned: its address and its strides, {array.strides} bytes, must be multiples of {array.itemsize}"
     if array.ndim > 3 and array.shape[3] > 1 and array.strides[3] != array.itemsize:
         return f"has strides of {array.strides} bytes: the last must be {array.itemsize}"
-    return "is read-only" if writes and not array.flags.writeable else None
+    return None
 
 
 def dense_copy(array):
