@@ -9,7 +9,8 @@
 
     fovea.workspace_bytes(plan, "cortex-m4f")                    # of the same plan on that processor
 
-Names of fields are those of fovea.h, which lies beside this file and is the manual. fovea.c has all of the C interface.
+Names of fields are those of fovea.h, which lies beside this file and is the manual. fovea.c has all of the C interface. Arrays are
+compared with the plan: what C cannot read or write raises TypeError or ValueError, what the library refuses Error.
 """
 from . import c
 from .c import Error
