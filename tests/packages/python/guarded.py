@@ -41,8 +41,9 @@ class Room:
 
 
 def placed(values, rng, negative=True, offset=0, step=1):
-    """The values in a room, with strides that are drawn: their dimensions but the last in any order, some with gaps, some reversed.
-    step: of the last dimension, in elements. offset: bytes by which the elements are not aligned. Returns the room, too."""
+    """The values in a room, with strides that are drawn: their dimensions but the last in any order, some with gaps,
+    some reversed. step: of the last dimension, in elements. offset: bytes by which the elements are not aligned.
+    Returns the room, too."""
     item, strides, extent = values.dtype.itemsize, [0] * values.ndim, values.dtype.itemsize
     if values.size == 0:
         return np.empty(values.shape, values.dtype), None

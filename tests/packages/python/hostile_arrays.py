@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random arrays, right and wrong ones, for every call of the Python package: hostile_arrays.py [--library FILE] [--seconds S]
-[--seed N] [--draw N]
+"""Random arrays, right and wrong ones, for every call of the Python package: hostile_arrays.py [--library FILE]
+[--seconds S] [--seed N] [--draw N]
 
-Arrays are next to guard pages, so that an access past them ends the child process, whose draw is then named. A draw is either
-refused with TypeError, ValueError or fovea.Error, or computed right, by loops in double, and has written nothing but its outputs. A
-draw without a wrong array is never refused. Ends with 77 where there is no NumPy.
+Arrays are next to guard pages, so that an access past them ends the child process, whose draw is then named. A draw is
+either refused with TypeError, ValueError or fovea.Error, or computed right, by loops in double, and has written nothing
+but its outputs. A draw without a wrong array is never refused. Ends with 77 where there is no NumPy.
 """
 import argparse
 import collections
@@ -65,7 +65,8 @@ class Draw:
         if how == "overlap":
             return next((one for one in others if isinstance(one, np.ndarray) and one.shape == shape), others[0])
         if how == "stride of 0":
-            return np.lib.stride_tricks.as_strided(np.zeros(shape[-1], dtype), shape, (0,) * (len(shape) - 1) + (np.dtype(dtype).itemsize,))
+            return np.lib.stride_tricks.as_strided(np.zeros(shape[-1], dtype), shape,
+                                                   (0,) * (len(shape) - 1) + (np.dtype(dtype).itemsize,))
         if how == "negative":
             return self.place(np.zeros(shape, dtype))
         return WRONG[how](self, np.zeros(shape, dtype))
@@ -75,7 +76,8 @@ class Draw:
         if not self.turns_hostile(0.1):
             return value
         self.hostile.append(f"{name}: number")
-        return self.pick(*others, -1, value + 1, 2 ** 32 + value, 2 ** 64, 0.5, None, "1", np.int64(-5), np.array([1, 2]))
+        return self.pick(*others, -1, value + 1, 2 ** 32 + value, 2 ** 64, 0.5, None, "1", np.int64(-5),
+                         np.array([1, 2]))
 
 
 def other_shape(draw, values):
@@ -93,7 +95,8 @@ def transposed(draw, values):
 
 def field(draw, values):
     before = draw.pick(1, 2, 4)
-    record = np.dtype({"names": ["x"], "formats": [values.dtype], "offsets": [before], "itemsize": before + values.dtype.itemsize})
+    record = np.dtype({"names": ["x"], "formats": [values.dtype], "offsets": [before],
+                       "itemsize": before + values.dtype.itemsize})
     records = np.zeros(values.shape, record)
     records["x"] = values
     return draw.place(records)["x"]
@@ -110,7 +113,8 @@ def other_dtype(draw, values):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dtype = np.dtype(draw.pick(*kinds))
-        return np.zeros(values.shape, dtype) if dtype.kind in "MUV" else draw.place(values.astype(dtype)) if dtype != object else (
+        return np.zeros(values.shape,
+                        dtype) if dtype.kind in "MUV" else draw.place(values.astype(dtype)) if dtype != object else (
             values.astype(object))
 
 
@@ -159,8 +163,8 @@ def visible_keys(fields, options, batch, q_tokens, kv_tokens):
         visible = visible & (keys <= positions)
     added = np.zeros(())
     if "alibi_slopes" in options:
-        slopes = np.broadcast_to(np.asarray(options["alibi_slopes"], np.float64), (fields["q_heads"],)).reshape(1, -1, 1, 1)
-        added = added - slopes * np.abs(positions - keys)
+        slopes = np.broadcast_to(np.asarray(options["alibi_slopes"], np.float64), (fields["q_heads"],))
+        added = added - slopes.reshape(1, -1, 1, 1) * np.abs(positions - keys)
     if "mask" in options:
         mask = np.asarray(options["mask"])
         if mask.dtype.kind in "bu":
@@ -179,8 +183,9 @@ def sizes_of(draw):
 def options_of(draw, fields, batch, q_tokens, kv_tokens):
     options, heads = {}, fields["q_heads"]
     if draw.chance(0.2):
-        mask = draw.rng.random([draw.pick(1, count) for count in (batch, heads, q_tokens)] + [draw.pick(1, kv_tokens)]) < 0.7
-        mask = draw.pick(mask, mask.astype(np.uint8), draw.floats(*mask.shape), np.where(mask, 0, -np.inf).astype(np.float16))
+        mask = draw.rng.random([draw.pick(1, count) for count in (batch, heads, q_tokens, kv_tokens)]) < 0.7
+        mask = draw.pick(mask, mask.astype(np.uint8), draw.floats(*mask.shape),
+                         np.where(mask, 0, -np.inf).astype(np.float16))
         options["mask"] = draw.give("mask", mask)
     if draw.chance(0.2):
         options["kv_lengths"] = draw.give("kv_lengths", draw.rng.integers(0, kv_tokens + 1, batch).astype(np.uint32))
@@ -201,7 +206,8 @@ def options_of(draw, fields, batch, q_tokens, kv_tokens):
         if draw.turns_hostile(0.5) and offsets.size > 1:
             draw.hostile.append("block_map: numbers")
             draw.pick(offsets[..., -1:], offsets, blocks)[...] = draw.pick(1, columns, 2 ** 31, 2 ** 32 - 1)
-        options["block_map"] = {"q_block": draw.number("q_block", q_block, 2 ** 32 - 1), "kv_block": draw.number("kv_block", 64, 1),
+        options["block_map"] = {"q_block": draw.number("q_block", q_block, 2 ** 32 - 1),
+                                "kv_block": draw.number("kv_block", 64, 1),
                                 "offsets": dense(draw, "offsets", offsets), "blocks": dense(draw, "blocks", blocks)}
     return options
 
@@ -227,7 +233,8 @@ def attention(draw):
     options = options_of(draw, fields, batch, q_tokens, kv_tokens)
     if draw.turns_hostile(0.1):
         draw.hostile.append("option")
-        options[draw.pick("batch", "q_tokens", "struct_bytes", "slow_workspace", "executor", "modifier", "scores_stage", "kv", "lse")] = (
+        options[draw.pick("batch", "q_tokens", "struct_bytes", "slow_workspace", "executor", "modifier", "scores_stage",
+                          "kv", "lse")] = (
             draw.pick(1, 7, 4096))
     shape = batch, fields["q_heads"], q_tokens, fields["value_dim"]
     out = draw.output(shape, dtypes[fields["out_dtype"]], arrays) if draw.chance(0.7) else None
@@ -282,14 +289,16 @@ def ragged(draw):
         offsets[name] = np.concatenate([[0], np.cumsum(draw.rng.integers(0, 6, entries))]).astype(np.uint32)
     tokens = [int(one[-1]) for one in offsets.values()]
     arrays = [draw.give(name, draw.floats(1, fields[heads], count, fields[dim])) for name, heads, count, dim in (
-        ("q", "q_heads", tokens[0], "head_dim"), ("keys", "kv_heads", tokens[1], "head_dim"), ("values", "kv_heads", tokens[1], "value_dim"))]
+        ("q", "q_heads", tokens[0], "head_dim"), ("keys", "kv_heads", tokens[1], "head_dim"),
+        ("values", "kv_heads", tokens[1], "value_dim"))]
     for name, held in offsets.items():
         if draw.turns_hostile(0.4):
             draw.hostile.append(f"{name}: numbers")
             held[int(draw.rng.integers(held.size))] = draw.pick(0, 1, 2, int(held[-1]) + 1, 2 ** 31, 2 ** 32 - 1)
         offsets[name] = draw.give(name, held)
     if draw.chance(0.3):
-        longest = [int(np.diff(np.asarray(one, np.int64), axis=0).max(initial=0)) if np.ndim(one) == 1 and isinstance(one, (list, np.ndarray))
+        longest = [int(np.diff(np.asarray(one, np.int64), axis=0).max(initial=0)) if np.ndim(one) == 1
+                   and isinstance(one, (list, np.ndarray))
                    and np.asarray(one).dtype.kind in "iu" else 1 for one in offsets.values()]
         if max(longest) < 100:
             offsets["mask"] = draw.give("mask", np.ones((entries, 1, *longest), bool))
@@ -303,7 +312,8 @@ def ragged(draw):
         (begin, end), (first, last) = q_offsets[entry:entry + 2], kv_offsets[entry:entry + 2]
         options = {"mask": np.asarray(offsets["mask"])[..., :end - begin, :last - first]} if "mask" in offsets else {}
         if options:
-            options["mask"] = np.broadcast_to(options["mask"], (len(q_offsets) - 1, 1, end - begin, last - first))[entry:entry + 1]
+            options["mask"] = np.broadcast_to(options["mask"],
+                                              (len(q_offsets) - 1, 1, end - begin, last - first))[entry:entry + 1]
         visible, added = visible_keys(fields, options, 1, end - begin, last - first)
         want = reference(q[:, :, begin:end], keys[:, :, first:last], values[:, :, first:last], visible, added=added)[0]
         near(got[:, :, begin:end], want, 1e-5)
@@ -312,9 +322,11 @@ def ragged(draw):
 def cache(draw):
     """A cache of each kind and format, to which tokens are appended, some of them wrong."""
     batch, fields = int(draw.rng.integers(1, 4)), sizes_of(draw)
-    q_heads, dtype, kind = fields.pop("q_heads"), draw.pick("f32", "f16", "i8", "i4", "q8_0"), draw.pick("strided", "ring", "paged")
+    q_heads, kind = fields.pop("q_heads"), draw.pick("strided", "ring", "paged")
+    dtype = draw.pick("f32", "f16", "i8", "i4", "q8_0")
     extra = {"paged": {"page_tokens": 2, "pages": 5 * batch}, "ring": {"pinned_tokens": 1}}.get(kind, {})
-    counts = {name: draw.number(name, value) for name, value in {**fields, **extra, "batch": batch, "max_tokens": 10}.items()}
+    counts = {name: draw.number(name, value) for name, value in {**fields, **extra, "batch": batch,
+                                                                 "max_tokens": 10}.items()}
     held = fovea.Cache(kind=kind, key_dtype=dtype, value_dtype=dtype, **counts)
     if kind == "paged":
         held.page_table[...] = draw.rng.permutation(5 * batch).reshape(batch, 5)
@@ -343,7 +355,8 @@ def cache(draw):
     others = {}
     if draw.turns_hostile():
         draw.hostile.append("plan of another cache")
-        name, value = draw.pick(("head_dim", 2 * fields["head_dim"]), ("value_dim", 2 * fields["value_dim"]), ("max_batch", batch + 1),
+        name, value = draw.pick(("head_dim", 2 * fields["head_dim"]), ("value_dim", 2 * fields["value_dim"]),
+                                ("max_batch", batch + 1),
                                 ("key_dtype", draw.pick("f32", "i8", "q8_0")), ("value_dtype", draw.pick("f16", "i4")))
         others[name] = value
     plan = held.plan(q_heads=q_heads, hide_gone=1, **others)
@@ -373,10 +386,12 @@ def stream(draw):
     if draw.turns_hostile(0.5):
         draw.hostile.append("image")
         other = plan.stream(draw.floats(batch, fields["q_heads"], draw.pick(1, 2, 5), fields["head_dim"])).to_bytes()
-        image = draw.pick(image[:-1], image + b"x", b"", image[:50] + b"x" + image[51:], other, bytearray(other), list(image[:9]))
+        image = draw.pick(image[:-1], image + b"x", b"", image[:50] + b"x" + image[51:], other, bytearray(other),
+                          list(image[:9]))
     copy = plan.stream(q)
     copy.from_bytes(image)
-    out = draw.output((batch, fields["q_heads"], q_tokens, fields["value_dim"]), np.float32, [q]) if draw.chance(0.5) else None
+    out = draw.output((batch, fields["q_heads"], q_tokens, fields["value_dim"]), np.float32,
+                      [q]) if draw.chance(0.5) else None
     got = copy.end(out=out)
     if draw.hostile and any("image" in one for one in draw.hostile):
         raise ValueError
@@ -431,7 +446,7 @@ def scaled_rows(draw):
     plan = fovea.Plan(**fields, key_dtype=form, value_dtype=form, max_batch=batch, max_q_tokens=2, max_kv_tokens=130)
     got = plan.bind(q, **given)() if draw.chance(0.5) else plan(q, **given)
     if form == "i8" and not draw.hostile:
-        keys, values = (np.asarray(given[f"{name}s"], np.float64) * np.asarray(given[f"{name}_scales"], np.float64)[..., None]
+        keys, values = (given[f"{name}s"] * given[f"{name}_scales"].astype(np.float64)[..., np.newaxis]
                         for name in ("key", "value"))
         near(got, reference(q, keys, values)[0], 1e-4)
 
@@ -463,13 +478,15 @@ def child(seed, first, seconds):
         number += 1
     for name, count in counts.items():
         print(f"{name}: {count}")
-    missing = [f"{call.__name__} {what}" for call in CALLS for what in ("computed", "refused") if not counts[f"{call.__name__} {what}"]]
+    missing = [f"{call.__name__} {what}" for call in CALLS for what in ("computed", "refused")
+               if not counts[f"{call.__name__} {what}"]]
     sys.exit(f"never: {', '.join(missing)}" if missing and seconds else 0)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--library", help="a shared library, for the package of the tree; else the one that is installed")
+    parser.add_argument("--library",
+                        help="a shared library, for the package of the tree; else the one that is installed")
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--draw", type=int, help="only this one")

@@ -21,7 +21,8 @@ def package(library=None):
 
 
 def reference(q, keys, values, visible=None, sinks=None, added=0.0):
-    """Attention in double, and its log-sum-exp and weights. visible and added: [...][q_tokens][kv_tokens]; True shows a key."""
+    """Attention in double, and its log-sum-exp and weights. visible and added: [...][q_tokens][kv_tokens]; True shows a
+    key."""
     q, keys, values = (np.asarray(array, np.float64) for array in (q, keys, values))
     group = q.shape[1] // keys.shape[1]
     keys, values = np.repeat(keys, group, axis=1), np.repeat(values, group, axis=1)

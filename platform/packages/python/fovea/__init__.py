@@ -9,8 +9,9 @@
 
     fovea.workspace_bytes(plan, "cortex-m4f")                    # of the same plan on that processor
 
-Names of fields are those of fovea.h, which lies beside this file and is the manual. fovea.c has all of the C interface. Arrays are
-compared with the plan: what C cannot read or write raises TypeError or ValueError, what the library refuses Error.
+Names of fields are those of fovea.h, which lies beside this file and is the manual. fovea.c has all of the C interface.
+Arrays are compared with the plan: what C cannot read or write raises TypeError or ValueError, what the library refuses
+Error.
 """
 from . import c
 from .c import Error
@@ -18,16 +19,19 @@ from .plans import Cache, Call, Plan, Stream, attention, attention_desc
 from .quantize import Range, from_i8, to_i8
 from .rows import bind_softmax, log_softmax, softmax
 
-__all__ = ["Cache", "Call", "Error", "PROCESSORS", "Plan", "Range", "Stream", "attention", "attention_desc", "bind_softmax", "c",
+__all__ = ["Cache", "Call", "Error", "PROCESSORS", "Plan", "Range", "Stream", "attention", "attention_desc",
+           "bind_softmax", "c",
            "from_i8", "log_softmax", "softmax", "targets", "to_i8", "workspace_bytes"]
 
 __version__ = ".".join(str(c.NUMBERS[f"FOVEA_VERSION_{part}"]) for part in ("MAJOR", "MINOR", "PATCH"))
 
 # Processors and the target of their instruction set, as toolchains/ builds for them. Names of targets serve, too.
 PROCESSORS = {
-    "cortex-m0plus": "scalar", "cortex-m3": "scalar", "cortex-m4": "scalar", "cortex-m4f": "scalar", "cortex-m7": "scalar",
+    "cortex-m0plus": "scalar", "cortex-m3": "scalar", "cortex-m4": "scalar", "cortex-m4f": "scalar",
+    "cortex-m7": "scalar",
     "cortex-m33": "scalar", "cortex-m55": "helium", "cortex-m85": "helium", "cortex-a7": "neon", "cortex-a15": "neon",
-    "cortex-a53": "neon", "cortex-a55": "neon", "cortex-a72": "neon", "cortex-a76": "neon", "esp32": "scalar", "esp32-s3": "scalar",
+    "cortex-a53": "neon", "cortex-a55": "neon", "cortex-a72": "neon", "cortex-a76": "neon", "esp32": "scalar",
+    "esp32-s3": "scalar",
     "esp32-c3": "scalar", "rp2040": "scalar", "rv32": "scalar", "rv64": "scalar", "wasm32": "wasm",
 }
 

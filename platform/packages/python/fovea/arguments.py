@@ -17,12 +17,13 @@ STRUCTURES = "executor", "modifier"
 OPTIONS = {*VECTORS, *OFFSETS, *KV_SCALES, *STRUCTURES, "block_map", "dropout_seed", "mask", "q_scales"}
 END_OPTIONS = {"executor", "sinks"}  # of those that the end of a stream reads
 # A cache and the plan of a call agree on these.
-CACHE_FIELDS = "kv_heads", "head_dim", "value_dim", "key_dtype", "value_dtype", "kv_kind", "ring_tokens", "pinned_tokens", "page_tokens"
+CACHE_FIELDS = ("kv_heads", "head_dim", "value_dim", "key_dtype", "value_dtype", "kv_kind", "ring_tokens",
+                "pinned_tokens", "page_tokens")
 
 
 class Arguments:
-    """c: a fovea_attention_args, which keeps what it points to. Arrays are read where they are, at each call, so that what C cannot
-    read there is refused. With copies=True, for arguments of one call, it is copied."""
+    """c: a fovea_attention_args, which keeps what it points to. Arrays are read where they are, at each call, so that
+    what C cannot read there is refused. With copies=True, for arguments of one call, it is copied."""
 
     def __init__(self, desc, options, allowed=OPTIONS, copies=False):
         self.desc, self.copies, self.cache = desc, copies, None
@@ -74,8 +75,10 @@ class Arguments:
             raise TypeError(f"keys are of {type(keys).__name__}: a plan for keys in a ring or in pages takes a Cache")
         if values is None:
             raise TypeError("values are missing beside an array of keys")
-        for name, array, form, row in (("keys", keys, self.key_format, "key_row"), ("values", values, self.value_format, "value_row")):
-            setattr(self.c.kv, name, self.take("in", array, name, HELD_IN[form], f"{self.kv_batch} kv_heads kv_tokens {row}"))
+        for name, array, form, row in (("keys", keys, self.key_format, "key_row"),
+                                       ("values", values, self.value_format, "value_row")):
+            setattr(self.c.kv, name, self.take("in", array, name, HELD_IN[form],
+                                               f"{self.kv_batch} kv_heads kv_tokens {row}"))
         self.c.kv_tokens = self.sizes["kv_tokens"]
 
     def check_cache(self, cache):
@@ -115,13 +118,15 @@ class Arguments:
                 self.add_vector(name, value)
             elif name in STRUCTURES:
                 if not isinstance(value, c.HEADER.structures[name]):
-                    raise TypeError(f'{name} is of {type(value).__name__}: it must be made by fovea.c.structure("{name}")')
+                    raise TypeError(f"{name} is of {type(value).__name__}: "
+                                    f'it must be made by fovea.c.structure("{name}")')
                 setattr(self.c, name, value)
             elif name == "mask":
                 self.c.mask = mask(value, self.mask_shape(), self.copies)
             elif name == "block_map":
                 if not isinstance(value, dict):
-                    raise TypeError(f"block_map is of {type(value).__name__}: it must be a dict of q_block, kv_block, offsets, blocks")
+                    raise TypeError(f"block_map is of {type(value).__name__}: "
+                                    "it must be a dict of q_block, kv_block, offsets, blocks")
                 self.c.block_map = self.block_map(**value)
             elif name == "q_scales":
                 self.c.q_scales = self.take("in", value, name, ("float32",), f"{self.q_batch} q_heads q_tokens")
@@ -167,11 +172,14 @@ class Arguments:
         """A fovea_block_map: offsets [batch or 1][kv_heads or 1][blocks of queries + 1] and blocks of uint32."""
         made = c.structure("block_map", q_block=q_block, kv_block=kv_block)
         if self.copies:
-            offsets, blocks = numbers(offsets, np.uint32, "block_map's offsets"), numbers(blocks, np.uint32, "block_map's blocks")
+            offsets = numbers(offsets, np.uint32, "block_map's offsets")
+            blocks = numbers(blocks, np.uint32, "block_map's blocks")
         offsets = dense(offsets, "block_map's offsets", ("uint32",), np.shape(offsets))
         blocks = dense(blocks, "block_map's blocks", ("uint32",), (np.size(blocks),))
         wanted = self.sizes["batch"], self.desc.kv_heads, -(-self.mask_shape()[2] // max(made.q_block, 1)) + 1
-        if offsets.shape[-1:] != wanted[-1:] or any(count not in (1, most) for count, most in zip(offsets.shape[-2::-1], wanted[-2::-1])):
+        if offsets.shape[-1:] != wanted[-1:] or any(count not in (1, most) for count,
+                                                    most in zip(offsets.shape[-2::-1], wanted[-2::-1])):
             raise ValueError(f"block_map's offsets have the shape {offsets.shape}: they must broadcast to {wanted}")
         strides = strides_of(np.broadcast_to(offsets, wanted))
-        return c.assign(made, offsets=offsets, batch_stride=strides[0], head_stride=strides[1], blocks=blocks, block_count=blocks.size)
+        return c.assign(made, offsets=offsets, batch_stride=strides[0], head_stride=strides[1], blocks=blocks,
+                        block_count=blocks.size)

@@ -33,8 +33,8 @@ class Held:
     @contextlib.contextmanager
     def alone(self):
         if not self._lock.acquire(blocking=False):
-            raise RuntimeError(f"the {type(self).__name__} is in use by a call that has not ended: each thread, and each function that "
-                               "a call calls, needs its own")
+            raise RuntimeError(f"the {type(self).__name__} is in use by a call that has not ended: each thread, "
+                               "and each function that a call calls, needs its own")
         try:
             yield
         finally:
@@ -49,7 +49,8 @@ class Held:
             yield
 
     def __reduce_ex__(self, protocol):
-        raise TypeError(f"a {type(self).__name__} has memory that C knows by its address: it can be neither copied nor pickled")
+        raise TypeError(f"a {type(self).__name__} has memory that C knows by its address: "
+                        "it can be neither copied nor pickled")
 
 
 def dtype_of(array):
@@ -92,7 +93,8 @@ def fault(array, writes):
         return None
     strides = [stride for count, stride in zip(array.shape, array.strides) if count > 1]
     if any(place % array.itemsize for place in (array.ctypes.data, *strides)):
-        return f"is not aligned: its address and its strides, {array.strides} bytes, must be multiples of {array.itemsize}"
+        return (f"is not aligned: its address and its strides, {array.strides} bytes, "
+                f"must be multiples of {array.itemsize}")
     if array.ndim > 3 and array.shape[3] > 1 and array.strides[3] != array.itemsize:
         return f"has strides of {array.strides} bytes: the last must be {array.itemsize}"
     return None
@@ -108,7 +110,8 @@ def strides_of(array):
 
 
 def view(kind, array, name="an array", copies=False):
-    """A fovea_in or fovea_out ("in", "out") of an array [batch][heads][tokens] or with one dimension more, which it keeps."""
+    """A fovea_in or fovea_out ("in", "out") of an array [batch][heads][tokens] or with one dimension more, which it
+    keeps."""
     is_array(array, name)
     wrong = fault(array, kind == "out")
     if wrong and not (copies and kind == "in"):
@@ -119,8 +122,9 @@ def view(kind, array, name="an array", copies=False):
 
 
 def take(kind, array, name, dtypes, dims, sizes, copies=False):
-    """A fovea_in or fovea_out of an array of one of these types. dims names its dimensions, of which the first may be missing.
-    sizes has what is known of them, and learns the others. copies: what C cannot read where it is may be copied."""
+    """A fovea_in or fovea_out of an array of one of these types. dims names its dimensions, of which the first may be
+    missing. sizes has what is known of them, and learns the others. copies: what C cannot read where it is may be
+    copied."""
     if not copies or kind == "out":
         is_array(array, name)
     given = array = np.asarray(array)
@@ -129,7 +133,8 @@ def take(kind, array, name, dtypes, dims, sizes, copies=False):
     missing = len(dims) - array.ndim
     if 0 <= missing <= len(dims) - 2:
         array = array[(np.newaxis,) * missing]
-    if missing < 0 or any(sizes.get(dim, count) != count for dim, count in zip(dims, array.shape)) or missing > len(dims) - 2:
+    if missing < 0 or any(sizes.get(dim, count) != count for dim,
+                          count in zip(dims, array.shape)) or missing > len(dims) - 2:
         wanted = "".join(f"[{dim} {sizes[dim]}]" if dim in sizes else f"[{dim}]" for dim in dims)
         raise ValueError(f"{name} has the shape {given.shape}: it must be {wanted}")
     sizes.update(zip(dims, array.shape))
@@ -152,11 +157,12 @@ def numbers(values, dtype, name):
     """A contiguous array of real numbers, converted to float32 or an integer type where that type has them."""
     given, dtype = np.asarray(values), np.dtype(dtype)
     is_float = given.dtype.kind == "f" or given.dtype.name == "bfloat16"
-    if given.dtype.kind not in "biu" and not (is_float and (dtype.kind == "f" or given.size == 0)):  # an empty list is of float64
+    if given.dtype.kind not in "biu" and not (is_float and (dtype.kind == "f"
+                                                            or given.size == 0)):  # an empty list is of float64
         raise TypeError(f"{name} is of {given.dtype}: it must be of {dtype}, or numbers that {dtype} has")
     with np.errstate(all="ignore"):
         made = np.require(given.astype(dtype, copy=False), dtype, ["C", "A"])
-        lost = made != given if dtype.kind in "iu" else np.isinf(made) & np.isfinite(given) if given.dtype != dtype else np.False_
+        lost = made != given if dtype.kind in "iu" else np.isinf(made) & np.isfinite(given)
     if lost.any():
         raise ValueError(f"{name} has {given[lost].flat[0]}, which {dtype} does not have")
     return made
@@ -171,7 +177,8 @@ def memory(count):
 
 
 def mask(array, shape, copies=False):
-    """A fovea_mask: of bool, True shows a key; of floats, it is added to scores. It is broadcast to [batch][heads][queries][keys]."""
+    """A fovea_mask: of bool, True shows a key; of floats, it is added to scores. It is broadcast to
+    [batch][heads][queries][keys]."""
     if not copies:
         is_array(array, "mask")
     array = np.asarray(array)

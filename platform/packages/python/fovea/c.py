@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C interface: structures, constants and functions, as fovea.h beside this file declares them. fovea.h is the manual.
+"""The C interface: structures, constants and functions, as fovea.h beside this file declares them. fovea.h is the
+manual.
 
-    call("fovea_plan_init", plan, desc)        # any function; structures are passed by reference, arrays by their address
+    call("fovea_plan_init", plan, desc)        # any function; structures and arrays by their address
     structure("attention_desc", q_heads=8)     # any structure, all 0 but these fields; enumerators also by name
 
-A field takes what it can hold and raises TypeError or ValueError for everything else. A field that is a pointer takes an array,
-a structure or a function of ctypes, which live as long as the structure does; or an address, for which the caller vouches. What C
-requires of the memory it requires here, too: this module knows no array's size. The rest of the package checks that.
+A field takes what it can hold and raises TypeError or ValueError for everything else. A field that is a pointer takes
+an array, a structure or a function of ctypes, which live as long as the structure does; or an address, for which the
+caller vouches. What C requires of the memory it requires here, too: this module knows no array's size. The rest of the
+package checks that.
 """
 import ctypes
 import math
@@ -15,7 +17,8 @@ import os
 import pathlib
 import re
 import sys
-from ctypes import c_char_p, c_double, c_float, c_int, c_int8, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32, c_uint64, c_void_p
+from ctypes import (c_char_p, c_double, c_float, c_int, c_int8, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32,
+                    c_uint64, c_void_p)
 
 import numpy as np
 
@@ -34,9 +37,11 @@ class Error(RuntimeError):
 
 
 def number(value, kind, name):
-    """A number that a field or parameter of this kind of ctypes holds. ctypes itself would drop the upper bits of integers."""
+    """A number that a field or parameter of this kind of ctypes holds. ctypes itself would drop the upper bits of
+    integers."""
     try:
-        value = float(value) if kind in (c_double, c_float) and not isinstance(value, (str, bytes)) else operator.index(value)
+        value = float(value) if kind in (c_double, c_float) and not isinstance(value,
+                                                                               (str, bytes)) else operator.index(value)
     except TypeError:
         wanted = "number" if kind in (c_double, c_float) else "whole number"
         raise TypeError(f"{name} is of {type(value).__name__}: it must be a {wanted}") from None
@@ -88,7 +93,8 @@ class Structure(ctypes.Structure):
             kept = {place + at - begin: one for at, one in of.__dict__.get("kept", {}).items()
                     if begin <= at < begin + ctypes.sizeof(kind)}
         super().__setattr__(field, value)
-        others = {at: one for at, one in root.__dict__.get("kept", {}).items() if not place <= at < place + ctypes.sizeof(kind)}
+        others = {at: one for at, one in root.__dict__.get("kept", {}).items()
+                  if not place <= at < place + ctypes.sizeof(kind)}
         root.__dict__["kept"] = {**others, **kept}
 
     def enumerator(self, field, name):
@@ -123,12 +129,15 @@ class Header:
         self.constants, self.structures, self.functions = {}, {}, {}
         self.enums = {}  # enum -> name without the prefix, in lower case -> number
         self.types = dict(SCALARS)
-        for kind, body, name in re.findall(r"typedef (enum|struct) \w+ (?:FOVEA_ENUM_TYPE_\(\w+\) )?\{(.*?)\n\} (\w+);", text,
+        for kind, body, name in re.findall(r"typedef (enum|struct) \w+ (?:FOVEA_ENUM_TYPE_\(\w+\) )?\{(.*?)\n\} (\w+);",
+                                           text,
                                            flags=re.S):
             (self.add_enum if kind == "enum" else self.add_structure)(name, body)
-        for returned, pointer, name, parameters in re.findall(r"^(?:const )?(\w+)(\*?) (fovea_\w+)\(([^;{}]*)\);", text, flags=re.M):
+        for returned, pointer, name, parameters in re.findall(r"^(?:const )?(\w+)(\*?) (fovea_\w+)\(([^;{}]*)\);", text,
+                                                              flags=re.M):
             returned = c_char_p if pointer else c_int32 if returned in self.enums else SCALARS[returned]
-            self.functions[name] = returned, [self.parameter(one) for one in parameters.split(",") if one.strip() != "void"]
+            self.functions[name] = returned, [self.parameter(one) for one in parameters.split(",")
+                                              if one.strip() != "void"]
 
     def add_enum(self, name, body):
         enumerators = {}
@@ -158,19 +167,23 @@ class Header:
                 if count:
                     one *= self.numbers[count] if count in self.numbers else int(count)
                 fields.append((field, one))
-        made = type(name, (Structure,), {"_fields_": fields, "kinds": dict(fields), "enum_of": enum_of, "pointed_to": pointed_to})
+        made = type(name, (Structure,), {"_fields_": fields, "kinds": dict(fields), "enum_of": enum_of,
+                                         "pointed_to": pointed_to})
         self.types[name] = self.structures[name.replace("fovea_", "", 1)] = made
 
     def parameter(self, text):
         """Name, kind, and the class that it points to, if that is a structure."""
         of, pointer, name = re.match(r"\s*(?:const )?(\w+)\b\s*(\*?)\s*(\w+)", text).groups()
-        return (name, c_void_p, self.types.get(of) if of not in SCALARS else None) if pointer else (name, self.types[of], None)
+        if not pointer:
+            return name, self.types[of], None
+        return name, c_void_p, self.types[of] if of in self.types and of not in SCALARS else None
 
 
 def installed(*names):
     """The first of these files that lies beside this one, or, in a checkout, where the library has it."""
     for name in names:
-        for path in (HERE / name, HERE.parents[3] / "lib" / "include" / "fovea" / name if len(HERE.parents) > 3 else HERE / name):
+        for path in (HERE / name, HERE.parents[3] / "lib" / "include" / "fovea" / name
+                     if len(HERE.parents) > 3 else HERE / name):
             if path.exists():
                 return path
     raise ImportError(f"there is no {names[0]} in {HERE}")
@@ -188,15 +201,16 @@ def load(path):
         function = getattr(library, name)
         function.restype, function.argtypes = returned, [kind for _, kind, _ in parameters]
         _functions[name] = function
-    header = NUMBERS["FOVEA_VERSION_MAJOR"] * 10000 + NUMBERS["FOVEA_VERSION_MINOR"] * 100 + NUMBERS["FOVEA_VERSION_PATCH"]
-    if library.fovea_version() != header:
+    major, minor, patch = (NUMBERS[f"FOVEA_VERSION_{part}"] for part in ("MAJOR", "MINOR", "PATCH"))
+    if library.fovea_version() != major * 10000 + minor * 100 + patch:
         raise ImportError(f"{path} is not of the header's version")
 
 
 def function(name):
     """A function of the library, which answers its status."""
     if not _functions:
-        load(installed("fovea.dll" if sys.platform == "win32" else "libfovea.dylib" if sys.platform == "darwin" else "libfovea.so"))
+        load(installed("fovea.dll" if sys.platform == "win32" else "libfovea.dylib"
+                       if sys.platform == "darwin" else "libfovea.so"))
     return _functions[name]
 
 
@@ -211,7 +225,8 @@ def call(name, *arguments):
     returned = function(name)
     parameters = HEADER.functions[name][1]
     if len(arguments) != len(parameters):
-        raise TypeError(f"{name} takes {', '.join(parameter for parameter, *_ in parameters)}: {len(arguments)} arguments are given")
+        raise TypeError(f"{name} takes {', '.join(parameter for parameter, *_ in parameters)}: "
+                        f"{len(arguments)} arguments are given")
     answer = returned(*(argument(*pair) for pair in zip(arguments, parameters)))
     if name not in ANSWERS:
         check(answer)
@@ -228,12 +243,14 @@ def argument(value, parameter):
 
 
 # The functions that answer something else than a status.
-ANSWERS = {name for name in HEADER.functions if HEADER.functions[name][0] is not c_int32} | {"fovea_target_at", "fovea_target_from_name"}
+ANSWERS = {"fovea_target_at", "fovea_target_from_name",
+           *(name for name, (returned, _) in HEADER.functions.items() if returned is not c_int32)}
 
 
 def pointers(*values):
     """What ctypes passes as pointers to structures and arrays, which live as long as it does."""
-    return [ctypes.byref(one if isinstance(one, Structure) else (ctypes.c_char * one.nbytes).from_buffer(one)) for one in values]
+    return [ctypes.byref(one if isinstance(one, Structure) else (ctypes.c_char * one.nbytes).from_buffer(one))
+            for one in values]
 
 
 def assign(to, **fields):

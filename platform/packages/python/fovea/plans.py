@@ -13,16 +13,18 @@ DESC_FIELDS = {name for name, *_ in c.HEADER.structures["attention_desc"]._field
 
 
 def attention_desc(**fields):
-    """A fovea_attention_desc; fields are those of fovea.h. Capacities that are not given are 1 batch entry and 1 query."""
+    """A fovea_attention_desc; fields are those of fovea.h. Capacities that are not given are 1 batch entry and 1
+    query."""
     return c.structure("attention_desc", **{"max_batch": 1, "max_q_tokens": 1, **fields})
 
 
 class Call(Held):
     """The arguments of one call: calling it computes them again, from what the arrays hold then. It returns out.
 
-    out, lse and scores are the arrays that it writes; lse and scores are None unless asked for. raw is the same without a check of
-    the status, which it returns, and of other threads: for loops that count nanoseconds. Either keeps all that C reads and writes.
-    Over a Cache it serves as many tokens as there were when it was made (ERR_LENGTH after an append).
+    out, lse and scores are the arrays that it writes; lse and scores are None unless asked for. raw is the same without
+    a check of the status, which it returns, and of other threads: for loops that count nanoseconds. Either keeps all
+    that C reads and writes. Over a Cache it serves as many tokens as there were when it was made (ERR_LENGTH after an
+    append).
     """
 
     def __init__(self, name, plan, arguments, outputs, state=None):
@@ -71,19 +73,21 @@ class Plan(Held):
 
     def describe(self, q_tokens=None, kv_tokens=None):
         """A line of text: what the plan will do for these counts, which are the capacities if not given."""
-        counts = (self.desc.max_q_tokens if q_tokens is None else q_tokens, self.desc.max_kv_tokens if kv_tokens is None else kv_tokens)
+        counts = (self.desc.max_q_tokens if q_tokens is None else q_tokens,
+                  self.desc.max_kv_tokens if kv_tokens is None else kv_tokens)
         text = ctypes.create_string_buffer(c.call("fovea_plan_describe", self.c, *counts, None, 0) + 1)
         c.call("fovea_plan_describe", self.c, *counts, text, len(text))
         return text.value.decode()
 
     def __call__(self, q, keys, values=None, out=None, **options):
-        """The output [batch][heads][tokens][value_dim] of the queries over keys and values, or over a Cache. Of inputs that C cannot
-        read where they are, as those of another byte order, it reads copies."""
+        """The output [batch][heads][tokens][value_dim] of the queries over keys and values, or over a Cache. Of inputs
+        that C cannot read where they are, as those of another byte order, it reads copies."""
         return self._bind(q, keys, values, out, False, None, options, copies=True)()
 
     def bind(self, q, keys, values=None, out=None, lse=False, scores=None, **options):
-        """A Call of these arrays, which it reads at each call. lse=True and scores="softmax", or another stage, ask for these outputs.
-        Options are fields of fovea_attention_args: mask, kv_lengths, positions, alibi_slopes, sinks, key_scales, ..., as arrays."""
+        """A Call of these arrays, which it reads at each call. lse=True and scores="softmax", or another stage, ask for
+        these outputs. Options are fields of fovea_attention_args: mask, kv_lengths, positions, alibi_slopes, sinks,
+        key_scales, ..., as arrays."""
         return self._bind(q, keys, values, out, lse, scores, options, copies=False)
 
     def stream(self, q, first_key=0):
@@ -98,13 +102,15 @@ class Plan(Held):
 
 
 def attention(q, keys, values, **fields):
-    """One call: a plan for these arrays, and its output. Fields are those of fovea_attention_desc, and options of Plan.bind."""
+    """One call: a plan for these arrays, and its output. Fields are those of fovea_attention_desc, and options of
+    Plan.bind."""
     desc = {name: fields.pop(name) for name in list(fields) if name in DESC_FIELDS}
     arrays = {}
     for name, array in (("q", q), ("key", keys), ("value", values)):
         array = arrays[name] = np.asarray(array)
         if array.ndim < 2:
-            raise ValueError(f"{name} has the shape {array.shape}: it must be [batch][heads][tokens][dim], or the last of these")
+            raise ValueError(f"{name} has the shape {array.shape}: "
+                             "it must be [batch][heads][tokens][dim], or the last of these")
         if f"{name}_dtype" not in desc:
             desc[f"{name}_dtype"] = dtype_of(array)
     q, keys, values = arrays.values()
@@ -117,7 +123,8 @@ def attention(q, keys, values, **fields):
 
 
 class Stream(Held):
-    """Attention of some queries over keys that come in pieces: plan.stream(q), push(keys, values), ..., end(). It has a copy of q."""
+    """Attention of some queries over keys that come in pieces: plan.stream(q), push(keys, values), ..., end(). It has a
+    copy of q."""
 
     def __init__(self, plan, q, first_key=0):
         super().__init__()
@@ -138,13 +145,15 @@ class Stream(Held):
             call()
 
     def push(self, keys, values=None, **options):
-        """Takes in keys and values, or what a Cache holds; they may then be thrown away. Options are those of Plan.bind, but sinks."""
+        """Takes in keys and values, or what a Cache holds; they may then be thrown away. Options are those of
+        Plan.bind, but sinks."""
         arguments = self._arguments(options, OPTIONS - {"sinks", *OFFSETS})
         arguments.add_keys(keys, values)
         self._call("fovea_stream_push", arguments)
 
     def end(self, out=None, lse=False, **options):
-        """The output over all keys so far; with lse=True it and the log-sum-exp. More keys may be pushed. Options: sinks, executor."""
+        """The output over all keys so far; with lse=True it and the log-sum-exp. More keys may be pushed. Options:
+        sinks, executor."""
         arguments = self._arguments(options, END_OPTIONS)
         outputs = arguments.add_outputs(out, lse, None)
         self._call("fovea_stream_end", arguments, outputs)
@@ -173,14 +182,16 @@ class Stream(Held):
         given, wanted = (header.from_buffer_copy(one) for one in (state, self._state))
         for name in ("batch", "q_heads", "kv_heads", "q_tokens", "value_dim"):
             if getattr(given, name) != getattr(wanted, name):
-                raise ValueError(f"the image has a {name} of {getattr(given, name)}: the stream has {getattr(wanted, name)}")
+                raise ValueError(f"the image has a {name} of {getattr(given, name)}: "
+                                 f"the stream has {getattr(wanted, name)}")
         with self.alone():
             self._state[:] = state
 
 
 class Cache(Held):
     """Keys and values of tokens so far: Cache(kv_heads=2, head_dim=64, value_dim=64, max_tokens=512, key_dtype="i8",
-    value_dtype="i8"). Fields are those of fovea_kv_cache up to key_center, of which it has a copy; its memory is made here."""
+    value_dtype="i8"). Fields are those of fovea_kv_cache up to key_center, of which it has a copy; its memory is made
+    here."""
 
     def __init__(self, **fields):
         super().__init__()
@@ -203,7 +214,8 @@ class Cache(Held):
         return self._c
 
     def append(self, keys, values=None, entry=0):
-        """Adds tokens, [batch][kv_heads][tokens][dim], to as many entries from this one on. There are no values with values_in_keys."""
+        """Adds tokens, [batch][kv_heads][tokens][dim], to as many entries from this one on. There are no values with
+        values_in_keys."""
         if (values is None) != bool(self.c.values_in_keys):
             raise TypeError("values are given beside values_in_keys" if self.c.values_in_keys else "values are missing")
         keys = np.asarray(keys)
@@ -212,7 +224,8 @@ class Cache(Held):
         args = c.structure("kv_append_args", entry=entry, dtype=dtype)
         args.keys = take("in", keys, "keys", (keys.dtype.name,), "batch kv_heads tokens head_dim", sizes, copies=True)
         if values is not None:
-            args.values = take("in", values, "values", (keys.dtype.name,), "batch kv_heads tokens value_dim", sizes, copies=True)
+            args.values = take("in", values, "values", (keys.dtype.name,), "batch kv_heads tokens value_dim", sizes,
+                               copies=True)
         room = memory(4 * self.c.kv_heads * max(self.c.head_dim, self.c.value_dim) * min(sizes["tokens"], 64))
         c.assign(args, batch=sizes["batch"], tokens=sizes["tokens"], workspace=room, workspace_bytes=room.size)
         with self.alone():

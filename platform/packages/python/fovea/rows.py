@@ -11,7 +11,8 @@ from .arrays import dense, is_array, numbers
 
 
 def bind_softmax(x, axis=-1, scale=1.0, out=None, logarithm=False, target="best"):
-    """A function that computes the softmax of what x, a contiguous array of float32, then holds, and returns the status; and out."""
+    """A function that computes the softmax of what x, a contiguous array of float32, then holds, and returns the
+    status; and out."""
     is_array(x, "x")
     x = dense(x, "x", ("float32",), x.shape)
     out = np.empty_like(x) if out is None else out
@@ -23,9 +24,11 @@ def bind_softmax(x, axis=-1, scale=1.0, out=None, logarithm=False, target="best"
     inner, outer = math.prod(x.shape[axis + 1:]), math.prod(x.shape[:axis])
     strides = {f"{array}_{stride}_stride": count for array in ("in", "out")
                for stride, count in (("outer", x.shape[axis] * inner), ("axis", inner))}
-    args = c.structure("softmax_args", **{"in": x}, out=out, outer=outer, axis=x.shape[axis], inner=inner, scale=scale, target=target,
+    args = c.structure("softmax_args", **{"in": x}, out=out, outer=outer, axis=x.shape[axis], inner=inner, scale=scale,
+                       target=target,
                        **strides)
-    return functools.partial(c.function("fovea_log_softmax_f32" if logarithm else "fovea_softmax_f32"), *c.pointers(args)), out
+    return functools.partial(c.function("fovea_log_softmax_f32" if logarithm else "fovea_softmax_f32"),
+                             *c.pointers(args)), out
 
 
 def softmax(x, axis=-1, scale=1.0, out=None, target="best"):
