@@ -45,7 +45,6 @@ struct Fields {
   void (*spoil)(Args&);
   // What the problem cannot say.
   void (*prepare)(AttentionCase&, Extra&) = nullptr;
-  bool whole_push = false;  // all keys in one push
 };
 
 #define FIELD_BEGIN(name) offsetof(Args, name)
@@ -125,7 +124,7 @@ const Fields kTable[] = {
     {FIELD(slow_workspace_bytes), Reads::kBoth, nothing, [](Args& a) { a.slow_workspace_bytes = 64; }},
     {FIELD(executor), Reads::kBoth, nothing, [](Args& a) { a.executor = &kNoWorkers; }},
     {FIELD(block_map), Reads::kPush, [](Problem& p) { p.map_q_block = 2, p.map_kv_block = 64; },
-     [](Args& a) { a.block_map = nullptr; }, nullptr, true},
+     [](Args& a) { a.block_map = nullptr; }},
     {FIELD(modifier), Reads::kPush, [](Problem& p) { p.modify_scores = true; }, [](Args& a) { a.modifier = nullptr; }},
 };
 
@@ -177,6 +176,7 @@ class Calls {
     pushed.kv_tokens = std::min(piece.end, args.kv_tokens) - piece.begin;
     if (args.kv_lengths != nullptr) pushed.kv_lengths = part.args.kv_lengths;
     if (args.mask.data != nullptr) pushed.mask = part.args.mask;
+    if (args.block_map != nullptr) pushed.block_map = part.args.block_map;
     return fovea_stream_push(&plan_, state.as<fovea_state>(), &pushed, memory(), memory_bytes());
   }
   fovea_status end(const Guarded& state, const Args& args) const {
@@ -209,11 +209,7 @@ class Calls {
             FOVEA_OK);
     return state;
   }
-  std::vector<Piece> pieces() const {
-    const uint32_t keys = test.problem.kv_tokens;
-    if (row_.whole_push) return {{0, keys}};
-    return {{0, 64}, {64, keys}};
-  }
+  std::vector<Piece> pieces() const { return {{0, 64}, {64, test.problem.kv_tokens}}; }
 
  private:
   void* memory() const { return workspace_.as<void>(); }
@@ -277,7 +273,7 @@ TEST_CASE("streams and splits: each field has its effect on a stream, merged sta
       const bool pushes = row.reads == Reads::kPush;
       CHECK(same_bits(calls.streamed(pushes ? asked : spoilt, pushes ? spoilt : asked), want));
       CHECK(same_bits(calls.streamed(pushes ? spoilt : asked, pushes ? asked : spoilt), other));
-      if (!row.whole_push) CHECK(distance(calls.merged(asked), want) < tolerance);
+      CHECK(distance(calls.merged(asked), want) < tolerance);
     }
   }
 }

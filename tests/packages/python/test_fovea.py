@@ -138,6 +138,14 @@ def streams_see_keys_in_pieces():
     near(out, want[0], 1e-6)
     near(lse, want[1], 1e-6)
     refused("ERR_IMAGE", copy.from_bytes, bytes(len(rest.to_bytes())))
+    codes = [np.clip(np.round(x / 0.02), -127, 127).astype(np.int8) for x in (keys, values)]
+    scales = np.arange(16, dtype=np.float32).reshape(2, 8) - 7
+    plan = fovea.Plan(q_heads=2, kv_heads=2, head_dim=8, value_dim=8, max_q_tokens=3, max_kv_tokens=200, compute="i8",
+                      key_dtype="i8", value_dtype="i8", key_scale=0.02, value_scale=0.02)
+    stream = plan.stream(q)
+    stream.push(codes[0][:, :, :64], codes[1][:, :, :64])
+    stream.push(codes[0][:, :, 64:], codes[1][:, :, 64:])
+    assert np.array_equal(stream.end(value_channel_scales=scales), plan(q, *codes, value_channel_scales=scales))
 
 
 def codes_of_int8_are_chosen_and_read_back():
@@ -434,6 +442,7 @@ def streams_take_what_fits_them():
     stream = plan.stream(q)
     raises(ValueError, "values has the shape (2, 2, 4, 6)", stream.push, keys, values[:, :, :4])
     raises(TypeError, "sinks is no option of this call", stream.push, keys, values, sinks=[0] * 4)
+    raises(TypeError, "value_channel_scales is no option", stream.push, keys, values, value_channel_scales=np.ones((2, 6)))
     raises(TypeError, "mask is no option of this call", stream.end, mask=np.array(True))
     want = reference(q, keys, values)[0]
     q[:] = np.nan  # the stream has a copy

@@ -15,7 +15,7 @@ OFFSETS = "q_offsets", "kv_offsets"
 KV_SCALES = "key_scales", "value_scales"
 STRUCTURES = "executor", "modifier"
 OPTIONS = {*VECTORS, *OFFSETS, *KV_SCALES, *STRUCTURES, "block_map", "dropout_seed", "mask", "q_scales"}
-END_OPTIONS = {"executor", "sinks"}  # of those that the end of a stream reads
+ENDS = {"sinks", "value_channel_scales"}  # what acts on rows as they end
 # A cache and the plan of a call agree on these.
 CACHE_FIELDS = ("kv_heads", "head_dim", "value_dim", "key_dtype", "value_dtype", "kv_kind", "ring_tokens",
                 "pinned_tokens", "page_tokens")

@@ -6,7 +6,7 @@ import functools
 import numpy as np
 
 from . import c
-from .arguments import END_OPTIONS, OFFSETS, OPTIONS, Arguments
+from .arguments import ENDS, OFFSETS, OPTIONS, Arguments
 from .arrays import Held, dense, dtype_of, memory, numbers, take
 
 DESC_FIELDS = {name for name, *_ in c.HEADER.structures["attention_desc"]._fields_} - {"struct_bytes"}
@@ -146,15 +146,15 @@ class Stream(Held):
 
     def push(self, keys, values=None, **options):
         """Takes in keys and values, or what a Cache holds; they may then be thrown away. Options are those of
-        Plan.bind, but sinks."""
-        arguments = self._arguments(options, OPTIONS - {"sinks", *OFFSETS})
+        Plan.bind, but sinks and value_channel_scales."""
+        arguments = self._arguments(options, OPTIONS - ENDS - {*OFFSETS})
         arguments.add_keys(keys, values)
         self._call("fovea_stream_push", arguments)
 
     def end(self, out=None, lse=False, **options):
         """The output over all keys so far; with lse=True it and the log-sum-exp. More keys may be pushed. Options:
-        sinks, executor."""
-        arguments = self._arguments(options, END_OPTIONS)
+        sinks, value_channel_scales, executor."""
+        arguments = self._arguments(options, ENDS | {"executor"})
         outputs = arguments.add_outputs(out, lse, None)
         self._call("fovea_stream_end", arguments, outputs)
         return outputs[:2] if lse else outputs[0]
