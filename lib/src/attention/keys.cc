@@ -60,9 +60,9 @@ KeySource::KeySource(const AttentionCall& call, const AttentionKernel& kernel, c
   values_ = in_place(call.kv().values);
 }
 
-// Functions that begin with a constant are not called in builds without what it says.
+// Functions that begin with a constant are not called where it is false.
 KeyPlace KeySource::place(uint32_t token) const {
-  if constexpr (!kBringsKeys) return {};
+  if constexpr (!kBringsKeys) __builtin_unreachable();
   const fovea_attention_desc& d = desc();
   const fovea_kv_source& kv = call_.kv();
   const KeyPlaces places = {d.kv_kind,     d.ring_tokens, d.pinned_tokens,
@@ -88,7 +88,7 @@ void KeySource::find_at(const KeyPlace& place, bool values, uint32_t kv_head, Ke
 // The rows of a tile from its row begin + done on, as far as they lie in one run: returns how many. A loader's rows lie
 // where the tile says.
 uint32_t KeySource::find_run(const KeyTile& tile, bool values, uint32_t done, KeyRows* rows) const {
-  if constexpr (!kBringsKeys) return 0;
+  if constexpr (!kBringsKeys) __builtin_unreachable();
   const uint32_t left = tile.end - tile.begin - done;
   if (is_loaded(desc())) {
     *rows = values ? tile.values : tile.keys;
@@ -107,7 +107,7 @@ void KeySource::find_rows(const KeyTile& tile, bool values, size_t element, size
 
 // Rows that the kernel does not take as they lie, or that lie in several runs, are widened or copied into the buffers.
 void KeySource::find_floats(const KeyTile& tile, bool values, size_t element, size_t elements, KeyRows* rows) const {
-  if constexpr (!kBringsKeys) return;
+  if constexpr (!kBringsKeys) __builtin_unreachable();
   const fovea_dtype dtype = dtype_of(values);
   const BufferRows& buffer = values ? brought_->buffers->values : brought_->buffers->keys;
   const bool widens = brought_->widens;
@@ -140,7 +140,7 @@ void KeySource::find_floats(const KeyTile& tile, bool values, size_t element, si
 // For integer products the kernel brings the codes, run by run, and notes the scales. Rows of i8 in one run may stay
 // where they lie.
 void KeySource::find_codes(const KeyTile& tile, bool values, size_t element, size_t elements, KeyRows* rows) const {
-  if constexpr (!kBringsKeys) return;
+  if constexpr (!kBringsKeys) __builtin_unreachable();
   const KeyBuffers& buffers = *brought_->buffers;
   const uint32_t count = tile.end - tile.begin;
   const bool bytes = (kFewRowsServed && kernel_.takes_byte_rows) || stays(), packs = values && !bytes;
@@ -189,7 +189,7 @@ void KeySource::note_key_shifts(const RowsToBring& run) const {
 }
 
 const void* KeySource::next_head() const {
-  if constexpr (!kBringsKeys) return nullptr;
+  if constexpr (!kBringsKeys) __builtin_unreachable();
   const uint32_t next = brought_->kv_head + 1;
   if (brought_->widens || is_loaded(desc()) || next == desc().kv_heads) return nullptr;
   KeyRows rows;
@@ -198,7 +198,7 @@ const void* KeySource::next_head() const {
 }
 
 bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
-  if constexpr (!kHasLoaders) return false;
+  if constexpr (!kHasLoaders) __builtin_unreachable();
   const fovea_loader& loader = *call_.kv().loader;
   const LoadedRows& loaded = *brought_->buffers->loaded;
   const uint32_t buffer = *loaded.turn;
@@ -219,7 +219,7 @@ bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
 }
 
 bool KeySource::bring_buffered(KeyTile* tile, uint32_t next) {
-  if constexpr (!kBringsKeys) return false;
+  if constexpr (!kBringsKeys) __builtin_unreachable();
   tile->next_keys = nullptr;
   tile->codes = brought_->buffers->numbers();
   if (is_loaded(desc())) {
