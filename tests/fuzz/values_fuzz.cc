@@ -404,6 +404,7 @@ std::vector<double> attend(const Layer& l, const std::vector<double>& q, const s
       w[j] = score / std::sqrt(static_cast<double>(l.head_dim));
       if (!(w[j] <= largest)) largest = w[j];
     }
+    if (largest == -HUGE_VAL) continue;  // as if it saw no key
     for (double& x : w) sum += x = std::exp(x - largest);
     for (uint32_t j = 0; j < seen; ++j) {
       for (uint32_t d = 0; d < l.head_dim; ++d) out[at + d] += w[j] / sum * values[j][from + d];
