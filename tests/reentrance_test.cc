@@ -26,8 +26,7 @@ Problem problem(uint32_t q_tokens, fovea_kv_kind kind, uint64_t seed) {
   p.key_dtype = seed % 2 == 0 ? FOVEA_F16 : FOVEA_F32, p.value_dtype = FOVEA_I8;
   p.kv_kind = kind;
   if (kind == FOVEA_KV_RING) p.ring_tokens = 160, p.pinned_tokens = 3;
-  if (kind == FOVEA_KV_PAGED) p.page_tokens = 24;
-  if (kind == FOVEA_KV_PAGED) p.page_tokens = 7;
+  if (kind == FOVEA_KV_PAGED) p.page_tokens = q_tokens == 1 ? 24 : 7;
   p.alibi = p.sinks = true;
   return p;
 }
@@ -110,8 +109,8 @@ TEST_CASE("re-entrance: many threads at once, with one plan or with several, are
   std::vector<Alone> cases;
   cases.reserve(kThreads / 2);
   for (size_t i = 0; i < kThreads / 2; ++i) {
-    const fovea_kv_kind kind = i % 2 == 0 ? FOVEA_KV_STRIDED : FOVEA_KV_RING;
-    cases.emplace_back(problem(i % 2 == 0 ? 1 : 21, kind, i + 1), all[i % all.size()]);
+    constexpr fovea_kv_kind kKinds[kThreads / 2] = {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_PAGED, FOVEA_KV_RING};
+    cases.emplace_back(problem(i % 2 == 0 ? 1 : 21, kKinds[i], i + 1), all[i % all.size()]);
     REQUIRE(cases.back().failed == "");
   }
   std::atomic<size_t> wrong{0};
@@ -133,7 +132,7 @@ TEST_CASE("re-entrance: many threads at once, with one plan or with several, are
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == 0);
 #else
-  WARN("no threads here");
+  skip("no threads here");
 #endif
 }
 

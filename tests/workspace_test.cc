@@ -95,21 +95,23 @@ TEST_CASE("workspace: the slow part is as much as the whole beside nothing, and 
 }
 
 TEST_CASE("workspace: the fast part holds what is touched most", "[short]") {
-  // Scores come first: with room for them alone, all else is in the slow part.
-  AttentionCase test(problem(9));
-  test.desc.target = FOVEA_TARGET_SCALAR;
-  if (fovea_plan_init(&test.plan, &test.desc) == FOVEA_ERR_TARGET) return;  // not in this build
-  const size_t scores_bytes = size_t{FOVEA_KEY_TILE} * test.plan.kernels[1].tile_rows * sizeof(float);
-  const size_t whole = fovea_workspace_bytes(&test.plan);
-  CHECK(fovea_slow_workspace_bytes(&test.plan, scores_bytes) == whole - scores_bytes);
-  Guarded fast(scores_bytes, kGrain, Placement::kEnd), slow(whole - scores_bytes, kGrain, Placement::kEnd);
-  test.args.slow_workspace = slow.as<void>();
-  test.args.slow_workspace_bytes = slow.bytes();
-  REQUIRE(fovea_attention(&test.plan, &test.args, fast.as<void>(), scores_bytes) == FOVEA_OK);
-  // Of every score the first byte or another: a weight may have a byte of the pattern, but not all four.
-  for (size_t i = 0; i < scores_bytes; i += sizeof(float)) {
-    INFO("byte " << i << " of " << scores_bytes);
-    REQUIRE(!(fast.untouched(i) && fast.untouched(i + 1) && fast.untouched(i + 2) && fast.untouched(i + 3)));
+  // Scores come first: with room for them alone, all else is in the slow part. The tokens fill a tile on any target.
+  AttentionCase test(problem(96));
+  for (const fovea_target target : targets()) {
+    test.desc.target = target;
+    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+    const size_t scores_bytes = size_t{FOVEA_KEY_TILE} * test.plan.kernels[1].tile_rows * sizeof(float);
+    const size_t whole = fovea_workspace_bytes(&test.plan);
+    CHECK(fovea_slow_workspace_bytes(&test.plan, scores_bytes) == whole - scores_bytes);
+    Guarded fast(scores_bytes, kGrain, Placement::kEnd), slow(whole - scores_bytes, kGrain, Placement::kEnd);
+    test.args.slow_workspace = slow.as<void>();
+    test.args.slow_workspace_bytes = slow.bytes();
+    REQUIRE(fovea_attention(&test.plan, &test.args, fast.as<void>(), scores_bytes) == FOVEA_OK);
+    // Of every score the first byte or another: a weight may have a byte of the pattern, but not all four.
+    for (size_t i = 0; i < scores_bytes; i += sizeof(float)) {
+      INFO("byte " << i << " of " << scores_bytes << " on " << fovea_target_name(target));
+      REQUIRE(!(fast.untouched(i) && fast.untouched(i + 1) && fast.untouched(i + 2) && fast.untouched(i + 3)));
+    }
   }
 }
 
