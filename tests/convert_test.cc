@@ -20,8 +20,6 @@
 #include "support/text.h"
 #include "targets/registry.h"
 
-#if defined(FOVEA_TESTS_SEE_INSIDE)
-
 namespace fovea_test {
 namespace {
 
@@ -31,6 +29,7 @@ using fovea::kScaleGroup;
 using fovea::scale_bytes;
 using fovea::unit_bytes;
 
+constexpr const char* kLeftOut = "this build leaves out the format";
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
@@ -176,8 +175,8 @@ void through_q4_0(const float* x, float* y) {
 
 }  // namespace
 
-TEST_CASE("formats: rows are converted alone, from any place, with any stride, the same on every target",
-          "[short][formats]") {
+INSIDE_CASE("formats: rows are converted alone, from any place, with any stride, the same on every target",
+            "[short][formats]") {
   const size_t dims[] = {0,  1,  2,  3,  4,  5,  7,  8,  9,  15, 16,  17,  24,
                          31, 32, 33, 47, 48, 63, 64, 65, 80, 96, 100, 128, 131};
   for (const fovea_dtype type : key_types()) {
@@ -236,7 +235,7 @@ TEST_CASE("formats: rows are converted alone, from any place, with any stride, t
   }
 }
 
-TEST_CASE("formats: the table has the sizes that the header defines", "[short][formats]") {
+INSIDE_CASE("formats: the table has the sizes that the header defines", "[short][formats]") {
   CHECK(fovea::kFormatCount == kNoType);
   CHECK_FALSE(fovea::is_dtype(kNoType));
   for (const fovea_dtype type : served_types()) {
@@ -253,7 +252,7 @@ TEST_CASE("formats: the table has the sizes that the header defines", "[short][f
   }
 }
 
-TEST_CASE("formats: blocks that were worked out by hand are widened to the bit, at any address", "[short][formats]") {
+INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit, at any address", "[short][formats]") {
   // 0x3800 is 0.5, 0xc400 is -4, 0x2e66 is 0.0999755859375, 0x0001 is 2^-24.
   struct Block {
     fovea_dtype type;
@@ -310,7 +309,7 @@ TEST_CASE("formats: blocks that were worked out by hand are widened to the bit, 
   }
 }
 
-TEST_CASE("formats: rows of any bytes are widened as they are defined", "[short][formats]") {
+INSIDE_CASE("formats: rows of any bytes are widened as they are defined", "[short][formats]") {
   for (const fovea_dtype type : {FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1}) {
     if (!fovea::format_served(type)) continue;
     for (const size_t dim : {1u, 17u, 32u, 45u, 64u, 71u, 128u}) {
@@ -333,9 +332,9 @@ TEST_CASE("formats: rows of any bytes are widened as they are defined", "[short]
   }
 }
 
-TEST_CASE("formats: a group of q8_0 has at most half a code of error, or as much as its scale is off",
-          "[short][formats]") {
-  if (!fovea::format_served(FOVEA_Q8_0)) return;
+INSIDE_CASE("formats: a group of q8_0 has at most half a code of error, or as much as its scale is off",
+            "[short][formats]") {
+  if (!fovea::format_served(FOVEA_Q8_0)) return skip(kLeftOut);
   for (const fovea_target target : targets()) {
     Rows rows(FOVEA_Q8_0, 1, kScaleGroup, 0, Placement::kEnd);
     for (uint64_t group = 0; group < 3000; ++group) {
@@ -361,7 +360,7 @@ TEST_CASE("formats: a group of q8_0 has at most half a code of error, or as much
   }
 }
 
-TEST_CASE("formats: some elements of a row are widened as in the whole row", "[short][formats]") {
+INSIDE_CASE("formats: some elements of a row are widened as in the whole row", "[short][formats]") {
   constexpr size_t kCount = 3, kDim = 45, kPiece = 8;
   for (const fovea_target target : targets()) {
     for (const fovea_dtype type : served_types()) {
@@ -390,7 +389,7 @@ TEST_CASE("formats: some elements of a row are widened as in the whole row", "[s
   }
 }
 
-TEST_CASE("formats: every f16, bf16 and i8 is widened to the number that it is", "[short][formats]") {
+INSIDE_CASE("formats: every f16, bf16 and i8 is widened to the number that it is", "[short][formats]") {
   constexpr size_t kBlock = 4096;
   for (const fovea_target target : targets()) {
     for (const fovea_dtype type : {FOVEA_F16, FOVEA_BF16}) {
@@ -495,17 +494,17 @@ void check_nearest(uint64_t step) {
 
 }  // namespace
 
-TEST_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on samples of all floats and at every tie",
-          "[short][formats]") {
+INSIDE_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on samples of all floats and at every tie",
+            "[short][formats]") {
   check_nearest(65521);
 }
 
-TEST_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on many floats", "[slow][formats]") {
+INSIDE_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on many floats", "[slow][formats]") {
   check_nearest(251);
 }
 
-TEST_CASE("formats: i8 is the nearest of 255 codes", "[short][formats]") {
-  if (!fovea::format_served(FOVEA_I8)) return;
+INSIDE_CASE("formats: i8 is the nearest of 255 codes", "[short][formats]") {
+  if (!fovea::format_served(FOVEA_I8)) return skip(kLeftOut);
   for (const fovea_target target : targets()) {
     Rows rows(FOVEA_I8, 8, 129, 3, Placement::kOffset);
     for (size_t r = 0; r < rows.rows; ++r) {
@@ -532,9 +531,9 @@ TEST_CASE("formats: i8 is the nearest of 255 codes", "[short][formats]") {
   }
 }
 
-TEST_CASE("formats: every finite row of i8 is within half of its scale, from the smallest numbers to the largest",
-          "[short][formats]") {
-  if (!fovea::format_served(FOVEA_I8)) return;
+INSIDE_CASE("formats: every finite row of i8 is within half of its scale, from the smallest numbers to the largest",
+            "[short][formats]") {
+  if (!fovea::format_served(FOVEA_I8)) return skip(kLeftOut);
   std::vector<float> largest = {0, FLT_TRUE_MIN, FLT_MIN, 127 * FLT_MIN, 0x1p-120f, 0x1p-119f, 0x1p-118f};
   for (int exponent = -149; exponent < 128; exponent += 3) largest.push_back(std::ldexp(1.37f, exponent));
   for (float x = FLT_MAX; largest.size() < 400; x = std::nextafter(x, 0.0f)) largest.push_back(x);
@@ -567,7 +566,7 @@ TEST_CASE("formats: every finite row of i8 is within half of its scale, from the
   }
 }
 
-TEST_CASE("formats: what is not finite, too large or too small for a scale", "[short][formats]") {
+INSIDE_CASE("formats: what is not finite, too large or too small for a scale", "[short][formats]") {
   struct Planted {
     float x;
     bool i8_nan, i4_nan;    // the row, or the group, reads as NaN
@@ -619,8 +618,9 @@ TEST_CASE("formats: what is not finite, too large or too small for a scale", "[s
   }
 }
 
-TEST_CASE("formats: what no scale of i4 reaches becomes the nearest that the largest scale does", "[short][formats]") {
-  if (!fovea::format_served(FOVEA_I4)) return;
+INSIDE_CASE("formats: what no scale of i4 reaches becomes the nearest that the largest scale does",
+            "[short][formats]") {
+  if (!fovea::format_served(FOVEA_I4)) return skip(kLeftOut);
   for (const fovea_target target : targets()) {
     for (const float largest : {8e5f, 1e7f, 0x1p99f, 0x1p100f, 0x1p101f, 0x1p126f, FLT_MAX}) {
       for (const float sign : {1.0f, -1.0f}) {
@@ -643,8 +643,8 @@ TEST_CASE("formats: what no scale of i4 reaches becomes the nearest that the lar
   }
 }
 
-TEST_CASE("formats: no group of i4 has more squared error than in q4_0", "[short][formats]") {
-  if (!fovea::format_served(FOVEA_I4)) return;
+INSIDE_CASE("formats: no group of i4 has more squared error than in q4_0", "[short][formats]") {
+  if (!fovea::format_served(FOVEA_I4)) return skip(kLeftOut);
   for (const fovea_target target : targets()) {
     Rows rows(FOVEA_I4, 1, kScaleGroup, 0, Placement::kEnd);
     size_t worse = 0;
@@ -730,14 +730,14 @@ void check_squared_error(size_t count, bool print) {
 
 }  // namespace
 
-TEST_CASE("formats: the squared error of i8 and i4, beside q8_0 and q4_0", "[short][formats]") {
+INSIDE_CASE("formats: the squared error of i8 and i4, beside q8_0 and q4_0", "[short][formats]") {
   check_squared_error(500, false);
 }
-TEST_CASE("formats: the squared error of i8 and i4, on many rows", "[slow][formats]") {
+INSIDE_CASE("formats: the squared error of i8 and i4, on many rows", "[slow][formats]") {
   check_squared_error(20000, true);
 }
 
-TEST_CASE("formats: a dot product that reads a row in registers is that with the widened row", "[short][formats]") {
+INSIDE_CASE("formats: a dot product that reads a row in registers is that with the widened row", "[short][formats]") {
   const size_t dims[] = {1, 4, 7, 16, 24, 31, 32, 33, 48, 64, 72, 80, 128, 131};
   for (const fovea_target target : targets()) {
     for (const fovea_dtype type : kKeyTypes) {
@@ -767,5 +767,3 @@ TEST_CASE("formats: a dot product that reads a row in registers is that with the
 }
 
 }  // namespace fovea_test
-
-#endif

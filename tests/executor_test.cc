@@ -553,6 +553,8 @@ TEST_CASE("threads: a pool without tasks sleeps", "[short][executor]") {
   const std::clock_t before = std::clock();  // processor time of all threads of the program
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   CHECK(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC < 0.05);
+#else
+  skip("no threads here, or a clock that counts time which passes");
 #endif
 }
 

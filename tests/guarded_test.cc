@@ -7,7 +7,7 @@
 namespace fovea_test {
 
 TEST_CASE("guards: a byte that is written beside a buffer is seen", "[short]") {
-  if (!guards_fault()) WARN("no memory protection here: only writes beside a buffer are seen, not reads");
+  if (!guards_fault()) skip("no memory protection here: only writes beside a buffer are seen, not reads");
   for (const Placement placement : {Placement::kEnd, Placement::kStart, Placement::kOffset}) {
     const Guarded buffer(40, 4, placement);
     INFO(name(placement));

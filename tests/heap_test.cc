@@ -90,7 +90,7 @@ TEST_CASE("heap: what allocates or frees in a library call, or in a task of it, 
           ::operator delete(::operator new(1));
         }) == SIGABRT);
 #else
-  WARN("no trap here: allocations in library calls are not seen");
+  skip("no trap here: allocations in library calls are not seen");
 #endif
 }
 

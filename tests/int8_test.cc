@@ -146,7 +146,10 @@ TEST_CASE("int8: targets that extend another for its products of bytes take thes
                                    {FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX2_VNNI}};
   const std::vector<fovea_target> all = targets_and_those_that_extend_them();
   for (const auto& pair : pairs) {
-    if (std::count(all.begin(), all.end(), pair[1]) == 0) continue;
+    if (std::count(all.begin(), all.end(), pair[1]) == 0) {
+      skip(std::string(fovea_target_name(pair[1])) + " is not here");
+      continue;
+    }
     CHECK(dot_of(pair[1], FOVEA_COMPUTE_I8) != dot_of(pair[0], FOVEA_COMPUTE_I8));
     CHECK(dot_of(pair[1], FOVEA_COMPUTE_F32) == dot_of(pair[0], FOVEA_COMPUTE_F32));
   }

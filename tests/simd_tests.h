@@ -19,13 +19,15 @@ class ContractLog {
   void begin(const char* word);                           // the checks that follow are of this word
   void fail(size_t lane, uint32_t got, uint32_t wanted);  // bits of a lane
   void count(size_t checks);
+  void skip(const char* instruction) { skipped_ = instruction; }  // which the processor lacks: its words are not tested
 
   size_t checks() const { return checks_; }
   size_t failures() const { return failures_; }
   const char* text() const { return text_; }
+  const char* skipped() const { return skipped_; }
 
  private:
-  const char* word_ = "";
+  const char *word_ = "", *skipped_ = nullptr;
   size_t checks_ = 0, failures_ = 0, used_ = 0;
   char text_[2048] = "";
 };

@@ -7,16 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "attention/kernels.h"
+#include "attention/layout.h"
 #include "catch.h"
 #include "support/bits.h"
 #include "support/formats.h"
 #include "support/guarded.h"
 #include "support/pieces.h"
 #include "support/problem.h"
-#if defined(FOVEA_TESTS_SEE_INSIDE)
-#include "attention/kernels.h"
-#include "attention/layout.h"
-#endif
 
 namespace fovea_test {
 namespace {
@@ -259,9 +257,8 @@ TEST_CASE("stream: NaN in a state merges to NaN, whichever way round", "[short][
   }
 }
 
-#if defined(FOVEA_TESTS_SEE_INSIDE)
-TEST_CASE("stream: the distance that ALiBi goes by is right from the first position to the last key there may be",
-          "[short][stream]") {
+INSIDE_CASE("stream: the distance that ALiBi goes by is right from the first position to the last key there may be",
+            "[short][stream]") {
   constexpr uint32_t kFarthest = 1u << 30;  // in a push that begins off the grid
   for (const fovea_target target : targets()) {
     const fovea::AttentionKernels& kernels = fovea::attention_kernels(target);
@@ -293,7 +290,6 @@ TEST_CASE("stream: the distance that ALiBi goes by is right from the first posit
     CHECK(tile.row_max[0] == 2147483648.0f);
   }
 }
-#endif
 
 TEST_CASE("stream: a state goes on on another target, and as an image", "[short][stream]") {
   AttentionCase test(problems()[0]);

@@ -88,8 +88,7 @@ TEST_CASE("target: names go back and forth", "[short]") {
   }
 }
 
-#if defined(FOVEA_TESTS_SEE_INSIDE)
-TEST_CASE("target: what the plan knows of a target is what its kernels are", "[short]") {
+INSIDE_CASE("target: what the plan knows of a target is what its kernels are", "[short]") {
   for (const fovea_target target : targets()) {
     const fovea::TargetTraits* traits = fovea::target_traits(target);
     REQUIRE(traits != nullptr);
@@ -101,7 +100,6 @@ TEST_CASE("target: what the plan knows of a target is what its kernels are", "[s
     CHECK((traits->few_rows > 0) == (kernels.list[fovea::kFewRowsKernel].attend != nullptr));
   }
 }
-#endif
 
 TEST_CASE("target: BEST is the first, and the plan says which", "[short]") {
   AttentionCase test{Problem()};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/driver.h"
+#include "catch.h"
 
 #include <algorithm>
 #include <cctype>
@@ -48,7 +48,9 @@ void run(const Case& one) {
   g_case = &one;
   g_case_failed = false;
   const uint64_t begin = fovea::platform::clock_ns();
+  const size_t checks_before = g_checks;
   one.body();
+  if (g_checks == checks_before) fail(__FILE__, __LINE__, "a case checks something, or skips", "", false);
   const uint64_t milliseconds = (fovea::platform::clock_ns() - begin) / 1000000;
   ++g_cases;
   if (g_case_failed) ++g_cases_failed;
@@ -59,6 +61,7 @@ void run(const Case& one) {
 }
 
 int summary() {
+  print_skipped();
   std::printf("%lu cases, %lu checks; failed: %lu cases, %lu checks\n", static_cast<unsigned long>(g_cases),
               static_cast<unsigned long>(g_checks), static_cast<unsigned long>(g_cases_failed),
               static_cast<unsigned long>(g_failures));
@@ -91,11 +94,12 @@ void fail(const char* file, int line, const char* expression, const std::string&
   std::exit(summary());
 }
 
-void warn(const Text& text) { std::printf("warning, in \"%s\": %s\n", g_case->name, text.str().c_str()); }
+const char* running_case() { return g_case->name; }
 
 }  // namespace fovea_test::driver
 
-// Arguments: filters, all of which a case must pass. Options of Catch2 and their values, as in -d yes, are passed over.
+// Arguments: filters, all of which a case must pass. Options of Catch2 and their values are passed over: what -d yes and
+// -w NoAssertions ask for is always done.
 int main(int argc, char** argv) {
   using namespace fovea_test::driver;
   for (const Case* one = g_first; one; one = one->next) {

@@ -119,8 +119,14 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
   if (features & FOVEA_FEATURE_NEON_DOTPROD) {
     of_sdot::TestDots(log, memory);
     of_sdot::TestFewRows(log, memory);
+  } else {
+    log.skip("sdot");
   }
-  if (features & FOVEA_FEATURE_NEON_I8MM) of_smmla::TestDots(log, memory);
+  if (features & FOVEA_FEATURE_NEON_I8MM) {
+    of_smmla::TestDots(log, memory);
+  } else {
+    log.skip("smmla");
+  }
 }
 
 #elif defined(FOVEA_DOT_LANES)
@@ -208,7 +214,7 @@ void TestProducts(ContractLog& log, const uint8_t (&x)[4 * kLanes], const int8_t
 
 void TestDots(ContractLog& log, const ContractMemory& memory) {
   of_pmaddwd::TestDots(log, memory);
-  if (!IsAvailable(kLanes == 16 ? FOVEA_TARGET_AVX512_VNNI : FOVEA_TARGET_AVX2_VNNI)) return;
+  if (!IsAvailable(kLanes == 16 ? FOVEA_TARGET_AVX512_VNNI : FOVEA_TARGET_AVX2_VNNI)) return log.skip("vpdpbusd");
   TestFewRows(log, memory);
   uint32_t state = 5;
   int8_t* const last = reinterpret_cast<int8_t*>(memory.last);

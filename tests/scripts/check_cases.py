@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests on another machine, and shows that no case was left out:
+"""Runs the tests, and shows that no case was left out:
 check_cases.py --filter "[short]" --tests <folder tests> -- <command that runs them> <arguments>
 
-The command gets the filter, and "-d yes", which makes Catch2 name each case that it ran; the small driver always does.
-These names are held against the TEST_CASEs of the sources. The status is the command's, or 1 where the names differ.
+The command gets the filter; "-d yes", which makes Catch2 name each case that it ran; and "-w NoAssertions", with which a
+case fails that checks nothing. The small driver always does both. These names are compared with the cases of the sources,
+and what cases say they skip with the program's count of it. The status is the command's, or 1 where something differs.
 A filter is a tag, "[short]", or a part of a name, "*stream*"; ~ before it turns it round.
 """
 import argparse
@@ -13,8 +14,10 @@ import re
 import subprocess
 import sys
 
-CASE = re.compile(r'^TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)(?:,\s*"([^"]*)")?\s*\)', flags=re.M)
+CASE = re.compile(r'^(?:INSIDE|TEST)_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)(?:,\s*"([^"]*)")?\s*\)', flags=re.M)
 RAN = re.compile(r"^\d+\.\d+ s: (.*)$")
+SKIPPED = re.compile(r"^skipped: (.*)$")
+SKIPPED_IN_ALL = re.compile(r"^skipped in all: (\d+) cases, .*; (\d+) targets$")
 
 
 def cases(folder):
@@ -23,8 +26,8 @@ def cases(folder):
     for path in sorted(folder.glob("*.cc")):
         text = path.read_text()
         matches = list(CASE.finditer(text))
-        if len(matches) != len(re.findall(r"^TEST_CASE\(", text, flags=re.M)):
-            sys.exit(f"{path}: a TEST_CASE that this script does not understand")
+        if len(matches) != len(re.findall(r"^\w*_CASE\(", text, flags=re.M)):
+            sys.exit(f"{path}: a case that this script does not understand")
         for match in matches:
             found["".join(re.findall(r'"((?:[^"\\]|\\.)*)"', match.group(1)))] = match.group(2) or ""
     return found
@@ -44,19 +47,25 @@ def main():
               if (tag in tags if tag else part.lower() in name.lower()) != bool(inverted)}
     print(f"{len(wanted)} cases {arguments.filter} to run", flush=True)
 
-    ran = []
-    command = arguments.command + [arguments.filter, "-d", "yes"]
+    ran, skipped, counted = [], set(), None
+    command = arguments.command + [arguments.filter, "-d", "yes", "-w", "NoAssertions"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
     for line in process.stdout:
         print(line, end="", flush=True)
-        match = RAN.match(line)
-        if match:
+        if match := RAN.match(line):
             ran.append(match.group(1).strip())
+        elif match := SKIPPED.match(line):
+            subject = next((name for name in wanted if match.group(1).startswith(f"{name}: ")), match.group(1))
+            skipped.add(subject)
+        elif match := SKIPPED_IN_ALL.match(line):
+            counted = sum(map(int, match.groups()))
     status = process.wait()
 
     complaints = [f"not run: {name}" for name in sorted(wanted - set(ran))]
     complaints += [f"run, but not among the sources' {arguments.filter}: {name}" for name in sorted(set(ran) - wanted)]
     complaints += [f"run more than once: {name}" for name in sorted(set(ran)) if ran.count(name) > 1]
+    if len(skipped) != counted:
+        complaints.append(f"the program counts {counted} things skipped, and says it of {len(skipped)}")
     print("\n".join(complaints))
     print(f"{len(set(ran) & wanted)} of {len(wanted)} cases {arguments.filter} run; status {status}")
     sys.exit(status or (1 if complaints or not wanted else 0))

@@ -17,7 +17,7 @@ try() {
   compiler=$1 flags=$2 expected=$3
   shift 3
   command -v "$compiler-g++" >/dev/null || {
-    echo "skipped, there is no $compiler-g++: $flags"
+    echo "skipped: $compiler-g++ $flags: there is no such compiler"
     return 0
   }
   sed -e "s/arm-none-eabi-/$compiler-/" -e "s/\(FLAGS_INIT\) \"-.*\"/\1 \"$flags\"/" "$work/readme.cmake" >"$work/user.cmake"
@@ -83,6 +83,8 @@ if command -v $arm-g++ >/dev/null; then
     failures=$((failures + 1))
     echo "a scalar build with flags for Helium compiles"
   }
+else
+  echo "skipped: a scalar build with flags for Helium: there is no $arm-g++"
 fi
 # Arithmetic that does not round to float.
 if [ "$(uname -m)" = x86_64 ]; then

@@ -54,6 +54,8 @@ if [ "$CMAKE_GENERATOR" = Ninja ] || [ "$CMAKE_GENERATOR" = "Unix Makefiles" ]; 
   expect_level " -Os" -DCMAKE_BUILD_TYPE= -DCONSUMER_OPTIONS=-Os
   expect_level " -Os" -DCMAKE_BUILD_TYPE=MinSizeRel
   expect_level " -O3" -DCMAKE_BUILD_TYPE= -DCMAKE_CXX_FLAGS=-O3
+else
+  echo "skipped: the level of optimisation: $CMAKE_GENERATOR does not write compile_commands.json"
 fi
 
 echo "== add_subdirectory, in a project without a configuration, of unity builds"
@@ -88,7 +90,7 @@ has_both "$work/defines/compile_commands.json"
 
 echo "== pkg-config, in C and in C++"
 if ! command -v pkg-config >/dev/null; then
-  echo "skipped: there is no pkg-config"
+  echo "skipped: a project by pkg-config: there is no pkg-config"
   exit 0
 fi
 pc=$(find "$work/prefix" -name fovea.pc)

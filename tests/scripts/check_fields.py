@@ -4,13 +4,13 @@
 check_fields.py fovea.h tests/FIELDS.md tests
 
 The table in FIELDS.md has rows | `fields` | tests |. Several fields or tests are separated by commas or semicolons; a test is
-the beginning of the name of a TEST_CASE. The table names all there are, and no other, and every test is in the sources.
+the beginning of the name of a case. The table names all there are, and no other, and every test is in the sources.
 """
 import pathlib
 import re
 import sys
 
-CASE = re.compile(r'^TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', flags=re.M)
+CASE = re.compile(r'^(?:INSIDE|TEST)_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', flags=re.M)
 
 
 def names(declaration):

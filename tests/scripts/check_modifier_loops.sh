@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The loops of fovea.hpp around a lambda become vectors, with -O2 too: check_modifier_loops.sh <C++ compiler> <source>
-# ALiBi's instructions, on eight floats, have to be there for both loops, by rows and by keys. Exit code 77 where g++ is
-# older than 12, which makes no vectors of any loop with -O2.
+# ALiBi's instructions, on eight floats, have to be there for both loops, by rows and by keys.
 set -eu
 compiler=$1 source=$2
 case $("$compiler" --version) in
   *clang*) ;;
-  *) [ "$("$compiler" -dumpversion | cut -d . -f 1)" -ge 12 ] || exit 77 ;;
+  *)
+    [ "$("$compiler" -dumpversion | cut -d . -f 1)" -ge 12 ] || {
+      echo "skipped: g++ before 12 makes no vectors of any loop with -O2"
+      exit 77
+    }
+    ;;
 esac
 assembly=$("$compiler" -std=c++17 -O2 -mavx2 -mfma -I "$source/lib/include" -x c++ -S -o - - <<'SOURCE'
 #include "fovea/fovea.hpp"

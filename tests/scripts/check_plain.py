@@ -142,7 +142,7 @@ def main():
             if shutil.which(PROCESSORS[name][0].split()[0]):
                 check(name, pool)
             else:
-                print(f"{name}: skipped, there is no {PROCESSORS[name][0].split()[0]}")
+                print(f"skipped: {name}: there is no {PROCESSORS[name][0].split()[0]}")
     if arguments.tests:
         check_tests(arguments.tests)
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#define CATCH_CONFIG_EXTERNAL_INTERFACES  // of Catch2 2: listeners
+#include "catch.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <vector>
+
+#include "support/problem.h"
+#include "targets/registry.h"
+
+namespace fovea_test {
+namespace {
+
+std::set<std::string> g_cases;  // of which something was skipped
+std::set<std::string> g_lines;  // what was printed
+
+std::string running_case() {
+#if FOVEA_SMALL_DRIVER
+  return driver::running_case();
+#else
+  return Catch::getResultCapture().getCurrentTestName();
+#endif
+}
+
+void print(const std::string& what, const std::string& reason) {
+  const std::string line = "skipped: " + what + ": " + reason;
+  if (g_lines.insert(line).second) std::printf("%s\n", line.c_str());
+}
+
+// Those that this build has and this processor does not run.
+std::vector<fovea_target> missing_targets() {
+  const std::vector<fovea_target> here = targets_and_those_that_extend_them();
+  std::vector<fovea_target> missing;
+  for (uint32_t number = 1; number < 128; ++number) {
+    const auto target = enum_of<fovea_target>(number);
+    const bool is_alias = fovea::kXsimdAlone && target == FOVEA_TARGET_XSIMD;
+    const bool in_build = fovea_target_backend(target) && (FOVEA_WITH_IN_ORDER || !fovea::is_in_order(target));
+    if (in_build && !is_alias && std::count(here.begin(), here.end(), target) == 0) missing.push_back(target);
+  }
+  return missing;
+}
+
+}  // namespace
+
+void skip(const std::string& reason) {
+  const std::string name = running_case();
+  g_cases.insert(name);
+  print(name, reason);
+  SUCCEED();  // a case without any check fails
+}
+
+void print_skipped() {
+  std::printf("targets:");
+  for (const fovea_target target : targets_and_those_that_extend_them()) std::printf(" %s", fovea_target_name(target));
+  std::printf("\n");
+  const std::vector<fovea_target> missing = missing_targets();
+  for (const fovea_target target : missing) {
+    print(std::string("target ") + fovea_target_name(target), "this build has it, and the processor does not run it");
+  }
+  std::printf("skipped in all: %u cases, whole or in part; %u targets\n", static_cast<unsigned>(g_cases.size()),
+              static_cast<unsigned>(missing.size()));
+  std::fflush(stdout);
+}
+
+#if !FOVEA_SMALL_DRIVER
+namespace {
+
+#if CATCH_VERSION_MAJOR >= 3
+using ListenerBase = Catch::EventListenerBase;
+#else
+using ListenerBase = Catch::TestEventListenerBase;
+#endif
+
+struct Listener : ListenerBase {
+  using ListenerBase::ListenerBase;
+  void testRunEnded(const Catch::TestRunStats&) override { print_skipped(); }
+};
+CATCH_REGISTER_LISTENER(Listener)
+
+}  // namespace
+#endif
+
+}  // namespace fovea_test
