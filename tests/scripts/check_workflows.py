@@ -4,6 +4,7 @@
 
 Workflows: keys that GitHub knows, jobs and steps that others name, matrix values, actions pinned by a commit, no text of strangers
 in a shell; and every script, command of ./run, preset, build folder and CMake option that a step names is one of this tree.
+The table of CONTRIBUTING.md: what it says of each change, a pull request runs; what it says of each week, .ci/run does.
 Issue forms: the fields that a form needs. Usage: check_workflows.py [top of the tree]
 """
 
@@ -14,7 +15,11 @@ import shlex
 import subprocess
 import sys
 
-import yaml
+try:
+    import yaml
+except ImportError:
+    print("skipped: there is no PyYAML")
+    sys.exit(77)
 
 TOP = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 WORKFLOW_KEYS = {"name", "on", "permissions", "concurrency", "env", "defaults", "jobs"}
@@ -144,6 +149,52 @@ def check_form(file):
     expect(len({element["id"] for element in asked}) == len(asked), "two elements have the same id")
 
 
+def table_of_promises():
+    """The rows of CONTRIBUTING.md: what holds a promise, and when it runs."""
+    section = (TOP / "CONTRIBUTING.md").read_text().split("\n## What holds what\n")[1].split("\n## ")[0]
+    rows = [line.strip("| ").split("|") for line in section.splitlines() if line.startswith("| ")]
+    return [(held_by.strip(), when.strip()) for _, held_by, when in rows[2:]]
+
+
+def commands_of(workflow, selects):
+    jobs = yaml.safe_load((TOP / ".github/workflows" / workflow).read_text())["jobs"].values()
+    return {step["run"] for job in jobs if selects(job) for step in job["steps"] if "run" in step}
+
+
+def tests_of_each_change():
+    """The names of the tests that ./run test runs; a name with a variable ends before it."""
+    lists = "".join((TOP / folder / "CMakeLists.txt").read_text() for folder in ("tests", "platform/docs"))
+    names = re.findall(r"(?:add_test\(NAME|fovea_script_test\(|add_cases\()\s*(\w+)", lists)
+    slow = re.findall(r"set_tests_properties\(([\w ]+) PROPERTIES LABELS [^)]*slow", lists)
+    return set(names) - set(" ".join(slow).split())
+
+
+def check_promises():
+    global place
+    place = "CONTRIBUTING.md"
+    each_change = set().union(*(commands_of(name, lambda job: "if" not in job) for name in ("ci.yml", "docs.yml")))
+    weekly = commands_of("ci.yml", lambda job: "schedule" in job.get("if", ""))
+    expect("./run test" in each_change, "no job of a pull request runs ./run test")
+    expect("bash .ci/run" in weekly, "no weekly job runs .ci/run")
+    tests, each_week = tests_of_each_change(), (TOP / ".ci/run").read_text()
+    for held_by, when in table_of_promises():
+        place = f"CONTRIBUTING.md: {held_by}"
+        names = [name for name in re.findall(r"`([^`]+)`", held_by) if not name.startswith("./run check")]
+        for name in names:
+            expect("/" not in name or (TOP / name.split()[0]).exists(), f"there is no {name}")
+        if when == "each change":
+            named = re.findall(r"`(\w+)\*?`", held_by.partition("ctest ")[2])
+            expect(named and set(named) <= tests, f"./run test has not these tests: {named}")
+            for name in names:
+                expect(not name.startswith("./run") or name in each_change, f"no job of a pull request runs {name}")
+        elif when == "each week":
+            for name in names:
+                word = re.escape(pathlib.Path(name).name)
+                expect(re.search(rf"[\s/]{word}\s", each_week), f".ci/run does not run {name}")
+        else:
+            expect(when == "by hand", f"runs {when}, which is not known")
+
+
 def main():
     pins = {}
     workflows = sorted((TOP / ".github/workflows").glob("*.yml"))
@@ -152,6 +203,7 @@ def main():
         check_workflow(file, pins)
     for file in forms:
         check_form(file)
+    check_promises()
     print("\n".join(faults) or f"{len(workflows)} workflows and {len(forms)} issue templates: as they should be")
     return 1 if faults or not workflows or not forms else 0
 
