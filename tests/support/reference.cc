@@ -329,7 +329,7 @@ Softmax softmax(const fovea_softmax_args& args, bool log) {
         const float in = args.in[static_cast<ptrdiff_t>(o) * args.in_outer_stride +
                                  static_cast<ptrdiff_t>(a) * args.in_axis_stride + static_cast<ptrdiff_t>(i)];
         x[a] = scale * in + mask;
-        if (std::fabs(x[a]) > FLT_MAX) x[a] = std::copysign(kInfinity, x[a]);  // as in f32
+        if (std::isinf(static_cast<float>(x[a]))) x[a] = std::copysign(kInfinity, x[a]);
         if (std::isfinite(x[a])) magnitude[a] = std::fabs(scale * in) + std::fabs(double{mask});
         if (x[a] > largest) largest = x[a];
       }
