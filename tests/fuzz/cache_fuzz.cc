@@ -73,9 +73,7 @@ void run(Bytes bytes) {
         status = model.reset(bytes.below(4) == 0 ? FOVEA_ALL_ENTRIES : entry);
         expect(status == FOVEA_OK, "reset has another status");
         break;
-      case 2:
-        copy(bytes, model, model);
-        break;
+      case 2: copy(bytes, model, model); break;
       case 3:
         if (bytes.flag()) {
           copy(bytes, model, other);

@@ -115,8 +115,11 @@ std::shared_ptr<AttentionCase> case_of(Bytes& bytes, Kind kind, std::vector<floa
 class PiecesFuzz {
  public:
   explicit PiecesFuzz(Bytes& bytes)
-      : bytes_(bytes), kind_(bytes.choose({Kind::kFloats, Kind::kIntegers, Kind::kCentered, Kind::kTensors})),
-        test_(case_of(bytes, kind_, &channels_)), p_(test_->problem), shuffler_(1 + bytes.below(4)) {}
+      : bytes_(bytes),
+        kind_(bytes.choose({Kind::kFloats, Kind::kIntegers, Kind::kCentered, Kind::kTensors})),
+        test_(case_of(bytes, kind_, &channels_)),
+        p_(test_->problem),
+        shuffler_(1 + bytes.below(4)) {}
 
   void run() {
     test_->expected();
@@ -192,8 +195,9 @@ class PiecesFuzz {
     const uint32_t which = any_plan();
     state_bytes_ = fovea_state_bytes(&plans_[which], p_.batch, p_.q_tokens);
     states_.push_back(memory_for(state_bytes_));
-    served(fovea_stream_begin(&plans_[which], state(states_.size() - 1), state_bytes_, p_.batch, p_.q_tokens, first_key),
-           "begin");
+    served(
+        fovea_stream_begin(&plans_[which], state(states_.size() - 1), state_bytes_, p_.batch, p_.q_tokens, first_key),
+        "begin");
   }
   void push(Piece keys) {
     const uint32_t which = any_plan();

@@ -48,15 +48,16 @@ double rounded(double x) { return double{static_cast<float>(x)}; }
 
 bool is_near(float got, double want, double tolerance) {
   if (close(got, rounded(want), tolerance)) return true;
-  const bool at_end = std::fabs(want) + tolerance >= 0.99999 * FLT_MAX && std::fabs(want) - tolerance <= 1.00001 * FLT_MAX;
+  const bool at_end =
+      std::fabs(want) + tolerance >= 0.99999 * FLT_MAX && std::fabs(want) - tolerance <= 1.00001 * FLT_MAX;
   return at_end && (std::isinf(got) || close(got, want, tolerance)) && std::signbit(got) == std::signbit(want);
 }
 
 void expect_near(const char* what, fovea_target target, size_t at, float got, double want, double tolerance) {
   if (is_near(got, want, tolerance)) return;
   char text[200];
-  std::snprintf(text, sizeof text, "%s on %s: element %zu is %.9g, not %.9g +- %.3g", what, fovea_target_name(target), at,
-                double{got}, want, tolerance);
+  std::snprintf(text, sizeof text, "%s on %s: element %zu is %.9g, not %.9g +- %.3g", what, fovea_target_name(target),
+                at, double{got}, want, tolerance);
   fail(text);
 }
 
@@ -144,7 +145,8 @@ Near factor_of(const fovea_norm_args& a, const std::vector<Near>& x) {
   error += 1e-6 * sum;
   if (std::isinf(sum) || sum - error > FLT_MAX) return {0, 0};
   const double divisor = a.norm == FOVEA_NORM_RMS ? a.dim : 1.0;
-  const double least = std::max(0.0, (sum - error) / divisor) + double{a.epsilon}, mean = sum / divisor + double{a.epsilon};
+  const double least = std::max(0.0, (sum - error) / divisor) + double{a.epsilon},
+               mean = sum / divisor + double{a.epsilon};
   if (std::isnan(mean)) return {mean, 0};
   if (mean == 0) return {0, 0};
   const double value = 1 / std::sqrt(mean);
@@ -235,8 +237,9 @@ void conv1d(Bytes& bytes) {
         if (a.silu != 0) {
           const double sigmoid = 1 / (1 + std::exp(-sum));
           const double slope = std::isfinite(sum) ? std::fabs(sum) * sigmoid : 0;
-          want = times(want, {sum < -87 ? 0 : sigmoid, 1e-6 * sigmoid + slope * want.error / std::max(1.0, std::fabs(sum)) +
-                                                           (sum < -86.9 ? kLastSigmoid : 0)});
+          want = times(want,
+                       {sum < -87 ? 0 : sigmoid, 1e-6 * sigmoid + slope * want.error / std::max(1.0, std::fabs(sum)) +
+                                                     (sum < -86.9 ? kLastSigmoid : 0)});
         }
         expect_near("conv1d", target, place(t, c), y[place(t, c)], want.value, want.error);
       }
@@ -289,7 +292,9 @@ void rope(Bytes& bytes) {
         const bool still = !tables && position == 0 && std::isfinite(p) && std::isfinite(q);
         const double largest = std::max({1.0, std::fabs(c), std::fabs(s)});
         const double error = still ? 0 : rope_tolerance(p * largest, q * largest, tables ? 0 : kTurnError);
-        const auto beyond = [](double product) { return std::isfinite(product) && std::fabs(product) > 0.49 * FLT_MAX; };
+        const auto beyond = [](double product) {
+          return std::isfinite(product) && std::fabs(product) > 0.49 * FLT_MAX;
+        };
         if (beyond(p * c) || beyond(q * s) || beyond(q * c) || beyond(p * s)) continue;  // or their sum may be
         expect_near("rope", target, row + first, y[row + first], still ? p : p * c - q * s, error);
         expect_near("rope", target, row + second, y[row + second], still ? q : q * c + p * s, error);
@@ -340,7 +345,8 @@ void quantize(Bytes& bytes) {
   int32_t chosen_zero;
   const uint32_t asymmetric = bytes.flag();
   expect_served("choose", [&] { return fovea_quantize_choose(&range, 1, asymmetric, &chosen, &chosen_zero); });
-  const double width = asymmetric != 0 ? (double{most} - double{least}) / 255 : std::max(double{most}, -double{least}) / 127;
+  const double width =
+      asymmetric != 0 ? (double{most} - double{least}) / 255 : std::max(double{most}, -double{least}) / 127;
   const double wanted = width == 0 ? 1 : std::max(width, double{FLT_MIN});
   expect(std::fabs(double{chosen} - wanted) <= 2e-7 * wanted, "choose: another scale");
   const double first_code = asymmetric != 0 && width != 0 ? -128 - double{least} / wanted : 0;
@@ -373,7 +379,8 @@ struct Weights {
     for (size_t o = 0; o < out_dim; ++o) {
       for (size_t i = 0; i < in; ++i) x[i] = random_normal(seed, o * in + i) / std::sqrt(static_cast<float>(in));
       encode_row(dtype, x.data(), in, &data[o * row], scales.data() + o * scale);
-      for (size_t i = 0; i < in; ++i) numbers.push_back(element_of(dtype, &data[o * row], scales.data() + o * scale, i));
+      for (size_t i = 0; i < in; ++i)
+        numbers.push_back(element_of(dtype, &data[o * row], scales.data() + o * scale, i));
     }
     view.dtype = dtype, view.data = data.data(), view.row_stride = static_cast<ptrdiff_t>(row_units(dtype, in));
     if (scale != 0) view.scales = scales.data();
@@ -420,9 +427,10 @@ void multihead(Bytes& bytes) {
   l.tokens = 1 + bytes.below(20), l.kv_heads = 1 + bytes.below(2), l.group = 1 + bytes.below(3);
   l.head_dim = 1 + bytes.below(20), l.causal = bytes.flag();
   const uint32_t model = l.width(), kv = l.kv_heads * l.head_dim;
-  const fovea_dtype dtype = bytes.choose(
-      {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1});
-  const Weights wq(dtype, model, model, 1), wk(dtype, kv, model, 2), wv(dtype, kv, model, 3), wo(dtype, model, model, 4);
+  const fovea_dtype dtype =
+      bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1});
+  const Weights wq(dtype, model, model, 1), wk(dtype, kv, model, 2), wv(dtype, kv, model, 3),
+      wo(dtype, model, model, 4);
   std::vector<float> x(size_t{l.tokens} * model), y(x.size());
   const uint64_t seed = bytes.take<uint8_t>();
   for (size_t i = 0; i < x.size(); ++i) x[i] = random_normal(seed, i);
@@ -449,7 +457,8 @@ void multihead(Bytes& bytes) {
   for (uint32_t t = 0; t < l.tokens; ++t) {
     const std::vector<double> token(x.begin() + static_cast<ptrdiff_t>(t * model),
                                     x.begin() + static_cast<ptrdiff_t>((t + 1) * model));
-    q.push_back(wq.apply(token.data())), keys.push_back(wk.apply(token.data())), values.push_back(wv.apply(token.data()));
+    q.push_back(wq.apply(token.data())), keys.push_back(wk.apply(token.data())),
+        values.push_back(wv.apply(token.data()));
     for (const auto* const row : {&q.back(), &keys.back(), &values.back()}) {
       for (const double e : *row) largest = std::isfinite(e) ? std::max(largest, std::fabs(e)) : largest;
     }
