@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // GGUF files for examples/chat. A made-up model's file is spoilt where the bytes say, or is the bytes themselves: it
-// must be refused, or all of it that the model refers to must lie within the file, and a decoder must run it. A model as
-// it was made has finite scores, and tokens one by one have those of a prompt.
+// must be refused, or all of it that the model refers to must lie within the file, and a decoder must run it. A model
+// as it was made has finite scores, and tokens one by one have those of a prompt.
 #include "examples/chat/gguf.h"
 
 #include <sanitizer/asan_interface.h>
@@ -62,8 +62,8 @@ uint32_t touch_model(const Model& m) {
 
 using Memory64 = std::unique_ptr<void, void (*)(void*)>;
 
-// The scores behind each of kContext tokens, of which `first` are run at once and the others one by one. Empty where the
-// settings are refused.
+// The scores of what follows each of kContext tokens, of which `first` are run at once and the others one by one. Empty
+// where the settings are refused.
 std::vector<float> scores_of(const Model& model, const Settings& settings, uint32_t first) {
   static Decoder decoder;
   const size_t bytes = Decoder::memory_bytes(model, settings);
