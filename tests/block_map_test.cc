@@ -71,7 +71,7 @@ TEST_CASE("maps: each of their fields has an effect") {
   Problem for_all_heads = mapped();
   for_all_heads.map_heads = false;
   REQUIRE(effect_is_visible(mapped(), for_all_heads) == "");
-  for (const Problem& p : {mapped(1), mapped(1000), mapped(16, 0xffffffc0u), shared, for_all_heads}) {
+  for (const Problem& p : {mapped(1), mapped(1000), mapped(16, 128), mapped(16, 0xffffffc0u), shared, for_all_heads}) {
     CHECK(run_on_all_targets(p) == "");
   }
 }
@@ -414,8 +414,10 @@ TEST_CASE("map makers: a mask and a function that say the same make the same map
     for (uint32_t h = 0; h < p.q_heads; ++h) {
       for (uint32_t i = 0; i < p.q_tokens; ++i) {
         for (uint32_t j = 0; j < p.kv_tokens; ++j) {
-          const uint64_t kind = random_bits(5, ((b * 2 + h / 2) * 5 + i / 16) * 5 + j / 64) % 3;
-          const bool seen = kind == 2 || (kind == 1 && random_bits(6, h * 70 * 300 + i * 300 + j) % 2 == 0);
+          // Nothing, some, all, or all by one head of a group and nothing by the other.
+          const uint64_t kind = random_bits(5, ((b * 2 + h / 2) * 5 + i / 16) * 5 + j / 64) % 4;
+          const bool seen = kind == 2 || (kind == 1 && random_bits(6, h * 70 * 300 + i * 300 + j) % 2 == 0) ||
+                            (kind == 3 && h % 2 == 1);
           mask[static_cast<size_t>(b * entry + h * head + i * row) + j] = seen ? static_cast<uint8_t>(1 + j % 255) : 0;
         }
       }
@@ -435,7 +437,7 @@ TEST_CASE("map makers: a mask and a function that say the same make the same map
         const uint32_t* const list = maker.map.offsets + b * maker.map.batch_stride + h * maker.map.head_stride + r;
         std::vector<uint32_t> want;
         for (uint32_t c = 0; c < 5; ++c) {
-          const uint64_t kind = random_bits(5, ((b * 2 + h) * 5 + r) * 5 + c) % 3;
+          const uint64_t kind = random_bits(5, ((b * 2 + h) * 5 + r) * 5 + c) % 4;
           if (kind != 0) want.push_back(c | (kind == 2 ? FOVEA_BLOCK_ALL : 0));
         }
         CHECK(want == std::vector<uint32_t>(maker.map.blocks + list[0], maker.map.blocks + list[1]));

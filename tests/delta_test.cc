@@ -575,6 +575,7 @@ TEST_CASE("delta: an image is the state, little-endian, with a checksum", "[shor
   REQUIRE(fovea_delta_export(test.state, at, bytes) == FOVEA_OK);
   CHECK(image.untouched(0));
   CHECK(std::memcmp(at, "fod1", 4) == 0);
+  for (const uint32_t word : test.state->reserved) CHECK(word == 0);
 
   const Guarded copy(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
   fovea_delta_state* const state = copy.as<fovea_delta_state>();
@@ -587,6 +588,7 @@ TEST_CASE("delta: an image is the state, little-endian, with a checksum", "[shor
   CHECK(fovea_delta_import(state, bytes, at, 10) == FOVEA_ERR_IMAGE);
   CHECK(fovea_delta_import(state, bytes - 1, at, bytes) == FOVEA_ERR_STATE);
   CHECK(fovea_delta_import(nullptr, bytes, at, bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_delta_import(state, bytes, nullptr, bytes) == FOVEA_ERR_NULL);
   CHECK(copy.untouched());
   REQUIRE(fovea_delta_import(state, bytes, at, bytes) == FOVEA_OK);
   CHECK(std::memcmp(state, test.state, bytes) == 0);

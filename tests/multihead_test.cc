@@ -604,6 +604,35 @@ TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of on
   }
 }
 
+TEST_CASE("multihead: rope turns queries and keys as fovea_rope_f32 does, and no values", "[short][multihead]") {
+  for (const fovea_target target : targets()) {
+    LayerProblem p;
+    p.q_heads = p.kv_heads = 4;
+    p.no_q = p.no_k = true, p.scores = false, p.portable_bits = true;
+    p.causal = FOVEA_CAUSAL_TOP_LEFT;
+    uint64_t turns[3];
+    REQUIRE(fovea_rope_frequencies(turns, 100.0, 0.0, p.head_dim) == FOVEA_OK);
+    LayerCase test(p), by_hand(p);
+    test.rope.turns = turns;
+    test.args.rope = &test.rope;
+    INFO(name(p, target));
+    REQUIRE(test.run(target) == FOVEA_OK);
+
+    const TokenArray turned(p.batch, p.q_tokens, p.d_model, p.order);
+    fovea_rope_args rope = test.rope;
+    rope.target = target;  // some fuse multiply-adds
+    rope.batch = p.batch, rope.heads = p.q_heads, rope.tokens = p.q_tokens, rope.dim = p.head_dim;
+    rope.in = test.x.in(), rope.out = turned.out();
+    rope.in.head_stride = rope.out.head_stride = static_cast<ptrdiff_t>(p.head_dim);
+    REQUIRE(fovea_rope_f32(&rope) == FOVEA_OK);
+    by_hand.args.x = by_hand.args.keys = turned.in();
+    by_hand.args.values = test.x.in();
+    by_hand.args.kv_tokens = p.q_tokens;
+    REQUIRE(by_hand.run(target) == FOVEA_OK);
+    CHECK(same_bits(test.answer(), by_hand.answer()));
+  }
+}
+
 TEST_CASE("multihead: linear layers with integer products are those of fovea_linear, bit for bit",
           "[short][multihead]") {
   for (const fovea_dtype dtype : {FOVEA_I8, FOVEA_I4, FOVEA_Q4_1}) {
@@ -918,6 +947,8 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
   none.struct_bytes = sizeof none;
   CHECK(fovea_multihead_append(&test.plan, &none, &test.args, workspace, bytes) == FOVEA_ERR_PLAN);
   LayerCache kept(p, FOVEA_KV_STRIDED, FOVEA_F32, 10);
+  CHECK(fovea_multihead_append(&test.plan, &kept.cache, &test.args, nullptr, bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_multihead_append(&test.plan, &kept.cache, &test.args, workspace, bytes - 1) == FOVEA_ERR_WORKSPACE);
   REQUIRE(fovea_multihead_append(&test.plan, &kept.cache, &test.args, workspace, bytes) == FOVEA_OK);
   CHECK(fovea_multihead_append(&test.plan, &kept.cache, &test.args, workspace, bytes) == FOVEA_ERR_FULL);
   CHECK(kept.cache.lengths[0] == p.kv_tokens);

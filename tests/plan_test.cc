@@ -195,6 +195,10 @@ TEST_CASE("plan: no workspace is named for what is no plan and for a description
   std::memset(&plan, 0x5a, sizeof plan);
   CHECK(fovea_workspace_bytes(&plan) == 0);
   fovea_attention_desc d = description(8, 8, 8, 2, 1);
+  REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+  CHECK(fovea_workspace_bytes(&plan) == plan.workspace_bytes);
+  plan.magic ^= 1;
+  CHECK(fovea_workspace_bytes(&plan) == 0);
   CHECK(fovea_workspace_bytes_for(nullptr, FOVEA_TARGET_SCALAR) == 0);
   for (const uint32_t unknown : kUnknownTargets) {
     CHECK(fovea_workspace_bytes_for(&d, enum_of<fovea_target>(unknown)) == 0);
@@ -342,7 +346,9 @@ TEST_CASE("plan: its text is written as snprintf writes", "[short]") {
     CHECK(whole.find("i8") == std::string::npos);
     // The counts are in it.
     std::string other(needs + 100, '#');
-    fovea_plan_describe(&plan, 34, 2000, &other[0], other.size());
+    fovea_plan_describe(&plan, 34, 1000, &other[0], other.size());
+    CHECK(other.compare(0, needs, whole) != 0);
+    fovea_plan_describe(&plan, 33, 2000, &other[0], other.size());
     CHECK(other.compare(0, needs, whole) != 0);
     for (const size_t bytes : {size_t{1}, size_t{2}, needs / 2, needs, needs + 1, needs + 20}) {
       const Guarded text(bytes, 1, Placement::kEnd);

@@ -521,6 +521,7 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   CHECK(push(nullptr, state, piece.args) == FOVEA_ERR_NULL);
   CHECK(push(&plan, nullptr, piece.args) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_push(&plan, state, nullptr, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_push(&plan, state, &piece.args, nullptr, workspace_bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_push(&plan, state, &piece.args, workspace.as<void>(), workspace_bytes - 1) == FOVEA_ERR_WORKSPACE);
   CHECK(push(&no_plan, state, piece.args) == FOVEA_ERR_PLAN);
   CHECK(push(&bottom_right, state, piece.args) == FOVEA_ERR_UNSUPPORTED);
@@ -573,6 +574,8 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   CHECK(fovea_stream_end(nullptr, state, &test.args, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_end(&plan, nullptr, &test.args, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_end(&plan, state, nullptr, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_end(&plan, state, &test.args, nullptr, workspace_bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_end(&plan, state, &test.args, workspace.as<void>(), workspace_bytes - 1) == FOVEA_ERR_WORKSPACE);
   args = test.args, args.q_tokens = 2;
   CHECK(end(args) == FOVEA_ERR_STATE);
   args = test.args, args.out.data = nullptr;

@@ -95,6 +95,7 @@ INSIDE_CASE("target: what the plan knows of a target is what its kernels are", "
     const fovea::AttentionKernels& kernels = fovea::attention_kernels(target);
     INFO(fovea_target_name(target));
     CHECK(traits->lanes == kernels.lanes);
+    CHECK(lanes(target) == kernels.lanes);  // by a plan
     CHECK(traits->tile_vectors == kernels.tile_vectors);
     CHECK(kernels.list[fovea::kTileKernel].attend != nullptr);
     CHECK((traits->few_rows > 0) == (kernels.list[fovea::kFewRowsKernel].attend != nullptr));

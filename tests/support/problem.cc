@@ -552,7 +552,9 @@ void AttentionCase::fill_mask_element(size_t at, bool hidden) {
 
 void AttentionCase::fill_map() {
   const Problem& p = problem;
-  const auto blocks_of = [](uint32_t tokens, uint32_t size) { return (tokens + size - 1) / size; };
+  const auto blocks_of = [](uint32_t tokens, uint32_t size) {
+    return static_cast<uint32_t>((uint64_t{tokens} + size - 1) / size);
+  };
   const uint32_t lists = blocks_of(p.q_tokens, p.map_q_block), blocks = blocks_of(p.kv_tokens, p.map_kv_block);
   const uint32_t batch = p.map_batch ? p.batch : std::min<uint32_t>(p.batch, 1), heads = p.map_heads ? p.kv_heads : 1;
   std::vector<uint32_t> offsets, listed;
