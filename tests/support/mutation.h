@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One field, parameter or status of fovea.h that all library calls ignore, so that a test which holds it fails: the
+// environment variable FOVEA_TEST_IGNORE names it, as scripts/check_mutations.py does for each row of FIELDS.md.
+//
+//   reads fovea_attention_desc.softcap    calls see 0 there; a call that refuses 0 sees the next value of Instead. A
+//                                         field that is a structure becomes zeros, refused or not
+//   gives fovea_plan.lanes                calls that write it write 0, and callbacks get 0
+//   gives FOVEA_ERR_MASK                  calls return FOVEA_OK instead
+//   reads fovea_kv_cache.max_tokens = 9   9 takes the place of 0
+//
+// The field changes in every structure of its type that a call can reach, but not in the descriptions that plans hold.
+// Where a call refuses a value in all of them, it is tried in each alone. The field changes in the caller's memory, for
+// the time of the call: what follows a state must follow it still.
+#ifndef FOVEA_TESTS_SUPPORT_MUTATION_H_
+#define FOVEA_TESTS_SUPPORT_MUTATION_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <type_traits>
+#include <vector>
+
+#include "support/heap_trap.h"
+
+namespace fovea_test {
+
+struct Structure;
+
+// What a field becomes for a call, in the order in which values are tried until the call is not refused.
+enum class Instead {
+  kZero,    // or null; or the value that FOVEA_TEST_IGNORE has
+  kOther,   // 1; memory of zeros, for outputs other memory; a function that does nothing; the right struct_bytes
+  kBefore,  // what the number was before the test changed it
+  kOnes,    // memory of bytes 0xff
+  kNext,    // one more; an array from its next element on
+  kOwn,     // what the test says
+  kGreat,   // 2^30
+};
+
+// A field of a structure, or a parameter of a function.
+struct Field {
+  const char* name;
+  size_t offset;
+  size_t bytes;
+  const Structure* structure;  // which it is, or points to; or null
+  bool is_pointer;
+  bool is_number;
+  // Turns its own value into that, where it is one of several places; false where it has no such value. Null: only 0.
+  bool (*put)(void* at, Instead value, size_t index);
+};
+
+struct Structure {
+  const char* name;
+  size_t bytes;
+  const Field* fields;
+  size_t count;
+};
+
+// scripts/wrap_calls.py writes one for each structure of fovea.h.
+template <class T>
+struct StructureOf {
+  static constexpr const Structure* kValue = nullptr;
+};
+
+// What pointers to inputs point to where null is refused, never written; and pointers to outputs, each 4 MiB apart.
+extern unsigned char g_zeros[], g_ones[], g_elsewhere[];
+
+template <class Result, class... Arguments>
+Result do_nothing(Arguments...) {
+  return Result();
+}
+template <class Result, class... Arguments>
+constexpr auto doing_nothing(Result (*)(Arguments...)) {
+  return do_nothing<Result, Arguments...>;
+}
+
+template <class T>
+constexpr bool is_array(T pointer) {
+  return pointer != nullptr && StructureOf<std::remove_cv_t<std::remove_pointer_t<T>>>::kValue == nullptr;
+}
+inline const void* next_element(const void* array) { return static_cast<const float*>(array) + 1; }
+template <class T>
+const T* next_element(const T* array) {
+  return array + 1;
+}
+
+template <class T>
+bool put(void* at, Instead value, [[maybe_unused]] size_t index) {
+  T own;
+  std::memcpy(&own, at, sizeof own);
+  const auto becomes = [at](T other) {
+    std::memcpy(at, &other, sizeof other);
+    return true;
+  };
+  if constexpr (!std::is_pointer_v<T>) {
+    if (value == Instead::kOther) return becomes(static_cast<T>(1));
+    if (value == Instead::kNext) return becomes(static_cast<T>(own + 1));
+    if (value == Instead::kGreat) return becomes(static_cast<T>(1 << 30));
+  } else if constexpr (std::is_function_v<std::remove_pointer_t<T>>) {
+    if (value == Instead::kOther) return becomes(doing_nothing(T()));
+  } else if constexpr (!std::is_const_v<std::remove_pointer_t<T>>) {
+    if (value == Instead::kOther) return becomes(reinterpret_cast<T>(g_elsewhere + (index % 16 << 22)));
+  } else {
+    if (value == Instead::kOther) return becomes(reinterpret_cast<T>(g_zeros));
+    if (value == Instead::kOnes) return becomes(reinterpret_cast<T>(g_ones));
+    if (value == Instead::kNext && is_array<T>(own)) return becomes(next_element(own));
+  }
+  return false;
+}
+
+// The right value of struct_bytes, which is the only one.
+template <class T>
+bool put_bytes(void* at, Instead value, size_t) {
+  const uint32_t bytes = sizeof(T);
+  std::memcpy(at, &bytes, sizeof bytes);
+  return value == Instead::kOther;
+}
+
+template <class T>
+constexpr Field field(const char* name, size_t offset) {
+  using Element = std::remove_all_extents_t<T>;
+  using Target = std::remove_pointer_t<Element>;
+  Field made = {name,
+                offset,
+                sizeof(T),
+                StructureOf<std::remove_cv_t<Target>>::kValue,
+                std::is_pointer_v<T>,
+                std::is_arithmetic_v<T> || std::is_enum_v<T>,
+                nullptr};
+  if constexpr (std::is_scalar_v<T>) made.put = put<T>;
+  return made;
+}
+
+template <class T>
+constexpr Field struct_bytes() {
+  Field made = field<uint32_t>("struct_bytes", 0);
+  made.put = put_bytes<T>;
+  return made;
+}
+
+// What the library does to a structure.
+enum class Use { kRead, kReadAndWritten, kWritten };
+
+// A parameter of a call, and what the library does to the structure, if it points to one.
+struct Parameter {
+  Field field;
+  void* at;
+  Use use;
+};
+
+// The status of this name, or FOVEA_OK. scripts/wrap_calls.py writes it.
+fovea_status status_of(const char* name);
+
+bool anything_is_ignored();
+fovea_status given(fovea_status status);  // what the caller gets
+
+// Callbacks that get what they are given without the field.
+class Callbacks {
+ public:
+  void stand_in_for(fovea_loader* loader);
+  void stand_in_for(fovea_modifier* modifier);
+  void stand_in_for(fovea_block_map_args* args);
+
+ private:
+  static int start(void* self, const fovea_kv_tile* tile);
+  static int finish(void* self, const fovea_kv_tile* tile);
+  static void scores(void* self, const fovea_score_block* block);
+  static void weights(void* self, const fovea_score_block* block);
+  static fovea_block_kind classify(void* self, const fovea_block* block);
+
+  fovea_loader loader_{};
+  fovea_modifier modifier_{};
+  fovea_block_map_args map_args_{};
+};
+
+// What a call's arguments become, one attempt after the other.
+class Mutation {
+ public:
+  Mutation(const char* function, std::initializer_list<Parameter> parameters);
+  void change();                // for the next attempt
+  void restore(bool accepted);  // after it
+  bool done() const { return done_; }
+
+ private:
+  struct Place {
+    const Field* field;  // null: callbacks
+    void* at;
+    Use use;
+    std::vector<unsigned char> before, changed;
+  };
+  static bool is_zero(const Place& place) {
+    return std::all_of(place.before.begin(), place.before.end(), [](unsigned char byte) { return byte == 0; });
+  }
+  static bool is_structure(const Place& place) {
+    return place.field != nullptr && place.field->structure != nullptr && !place.field->is_pointer;
+  }
+  void find(const char* owner, const Field& field, void* at, Use use);
+  void find_in(const Structure& structure, void* at, Use use);
+  void find_callbacks(const char* owner, const Field& field, void* at);
+  template <class Holder>
+  void stand_in_for(void* at, const Field& field);
+  Place* add(const Field* field, void* at, size_t bytes, Use use);
+  bool try_value(Instead value, const Place* only);
+  bool try_next();
+
+  std::vector<Place> places_;
+  Callbacks callbacks_;
+  size_t attempt_ = 0;
+  bool done_ = false;
+};
+
+// A call that failed by a callback or an executor was not refused.
+template <class Result>
+bool accepted(Result result) {
+  if constexpr (std::is_same_v<Result, fovea_status>) {
+    return result == FOVEA_OK || result == FOVEA_ERR_LOAD || result == FOVEA_ERR_EXECUTOR;
+  } else {
+    return result != Result();
+  }
+}
+
+// Makes a call, of which `parameters` are the arguments, without the field that is ignored.
+template <class Call>
+auto call_ignoring(const char* function, std::initializer_list<Parameter> parameters, Call call) {
+  if (!anything_is_ignored()) return call();
+  const Within tests(nullptr);
+  Mutation mutation(function, parameters);
+  for (;;) {
+    mutation.change();
+    const auto result = call();
+    mutation.restore(accepted(result));
+    if (!mutation.done()) continue;
+    if constexpr (std::is_same_v<decltype(call()), fovea_status>) return given(result);
+    return result;
+  }
+}
+
+}  // namespace fovea_test
+
+#endif  // FOVEA_TESTS_SUPPORT_MUTATION_H_
