@@ -6,9 +6,13 @@
     somewhere/bin/python bench/peers/compare.py --json peers.json
 
 Builds fovea as a shared library and calls it through its C interface. Every case is computed by all: each answer is first
-held against one in double, then they take turns, a batch of calls each, one thread, on the same core, after one call that is
+compared with one in double, then they take turns, a batch of calls each, one thread, on the same core, after one call that is
 not timed. Times are medians over the batches, and include what a call from Python costs. The ratio is the time of the best
 peer over fovea's: above 1, fovea is faster.
+
+Only what was checked is printed. Each timed call must return without an error, the answer that timed calls left must be right,
+too, no library may be faster than the multiply-add peak, and no ratio may be above 50 or below 1 / 50. What is not so ends the
+run with an error that names the row, and nothing is written.
 
 A second table has keys and values in int8 and int4: fovea's integer arithmetic and its f32 arithmetic on the same rows, ONNX
 Runtime's caches of those types with a scale for the tensor or for each channel, and PyTorch in bf16. Beside each time stands
@@ -18,6 +22,7 @@ A third table has softmax and log-softmax of arrays, along the last axis and alo
 attention by the gated delta rule, beside ONNX Runtime's LinearAttention. Each call goes on where the one before ended.
 """
 import argparse
+import collections
 import ctypes
 import json
 import os
@@ -38,6 +43,8 @@ for variable in list(os.environ):
         del os.environ[variable]
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
+
+MOST_RATIO = 50  # of the best peer's time to fovea's, or the other way round, that is believed
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -182,9 +189,14 @@ DELTA_CASES = [DeltaCase(16, 1, 128), DeltaCase(16, 1, 128, 64), *(DeltaCase(16,
                DeltaCase(8, 512, 64)]
 
 # ---------------------------------------------------------------------------------------------------------- contestants
-# Each is a class with `name` and `version`; prepare(case, q, k, v) takes arrays [1][heads][tokens][dim] and answers a function
-# that computes, and one that gives the last result as [1][heads][tokens][dim]; or None where the library cannot do the case.
-# Those of the softmax table take one array.
+# Each is a class with `name`, `version` and `compute`: what it multiplies, f32 or i8; empty if that is not known. prepare(case, q,
+# k, v) takes arrays [1][heads][tokens][dim] and returns a Prepared, or None where the library cannot do the case. Those of the
+# softmax table take one array.
+#     call       computes, and returns None or a status, which is 0 unless the call failed
+#     answer     returns the last result as [1][heads][tokens][dim], as a view of the library's own array where that is f32. It
+#                keeps alive whatever the call reads and writes
+#     restart    where a call goes on from the one before: makes the next one the first again
+Prepared = collections.namedtuple("Prepared", "call answer restart", defaults=[None])
 
 
 class Fovea:
@@ -207,7 +219,7 @@ class Fovea:
             call = plan.bind(q, cache)
         call()
         self.workspace_bytes = plan.workspace_bytes
-        return call.raw, lambda: call.out
+        return Prepared(call.raw, lambda: call.out)
 
 
 class FoveaSoftmax(Fovea):
@@ -215,8 +227,7 @@ class FoveaSoftmax(Fovea):
 
     def prepare(self, case, x):
         call, out = fovea.bind_softmax(x, case.axis, logarithm=case.logarithm, target=self.target)
-        fovea.c.check(call())
-        return call, lambda: out
+        return Prepared(call, lambda: out)
 
 
 class FoveaDelta(Fovea):
@@ -232,17 +243,21 @@ class FoveaDelta(Fovea):
         state = fovea.arrays.memory(fovea.c.call("fovea_delta_state_bytes", *counts))
         workspace = fovea.arrays.memory(fovea.c.call("fovea_delta_workspace_bytes", args))
         self.workspace_bytes = workspace.nbytes
-        fovea.c.call("fovea_delta_begin", state.ctypes.data, state.nbytes, *counts)
+
+        def restart():
+            fovea.c.call("fovea_delta_begin", state.ctypes.data, state.nbytes, *counts)
 
         def call(function=fovea.c.function("fovea_delta"), state_at=state.ctypes.data, args_at=ctypes.addressof(args),
                  at=workspace.ctypes.data, count=workspace.nbytes, keep=(args, state, workspace, out, inputs)):
             return function(state_at, args_at, at, count)
 
-        return call, lambda: out
+        restart()
+        return Prepared(call, lambda: out, restart)
 
 
 class OnnxRuntime:
     """Sessions are made once for each case, inputs and outputs are bound to memory once."""
+    compute = "f32"
 
     def __init__(self):
         import onnx
@@ -283,7 +298,8 @@ class OnnxSoftmax(OnnxRuntime):
     def prepare(self, case, x):
         out = np.empty_like(x)
         kind = "LogSoftmax" if case.logarithm else "Softmax"
-        return self.session(self.onnx.helper.make_node(kind, ["x"], ["out"], axis=case.axis), {"x": x}, {"out": out}), lambda: out
+        node = self.onnx.helper.make_node(kind, ["x"], ["out"], axis=case.axis)
+        return Prepared(self.session(node, {"x": x}, {"out": out}), lambda: out)
 
 
 class OnnxDelta(OnnxRuntime):
@@ -298,7 +314,7 @@ class OnnxDelta(OnnxRuntime):
         q, k, v, decay, beta = (array.reshape(case.batch, case.tokens, -1) for array in inputs)
         arrays = {"q": q, "k": k, "v": v, "past": state, "decay": decay, "beta": beta}
         call = self.session(node, arrays, {"out": out.reshape(q.shape), "present": state})
-        return call, lambda: out
+        return Prepared(call, lambda: out, lambda: state.fill(0))
 
 
 class OnnxAttention(OnnxRuntime):
@@ -307,7 +323,7 @@ class OnnxAttention(OnnxRuntime):
     def prepare(self, case, q, k, v):
         out = np.empty_like(q)
         node = self.onnx.helper.make_node("Attention", ["q", "k", "v"], ["out"], is_causal=int(case.causal))
-        return self.session(node, {"q": q, "k": k, "v": v}, {"out": out}), lambda: out
+        return Prepared(self.session(node, {"q": q, "k": k, "v": v}, {"out": out}), lambda: out)
 
 
 def tokens_first(array):
@@ -330,7 +346,7 @@ class OnnxMultiHead(OnnxRuntime):
             node = helper.make_node("MultiHeadAttention", ["q", "k", "v"], ["out"], domain="com.microsoft",
                                     num_heads=case.heads, unidirectional=int(case.causal))
             inputs = dict(zip("qkv", map(tokens_first, (q, k, v))))
-            return self.session(node, inputs, {"out": out}), lambda: heads_first(out, case.heads)
+            return Prepared(self.session(node, inputs, {"out": out}), lambda: heads_first(out, case.heads))
         if case.q_tokens != 1:
             return None
         # The last key is the new one, which the operator puts behind the cache's keys.
@@ -341,7 +357,7 @@ class OnnxMultiHead(OnnxRuntime):
         arrays = [tokens_first(q), tokens_first(k[:, :, new:]), tokens_first(v[:, :, new:]), cache_k, cache_v,
                   np.array([new], np.int32), np.array([case.kv_tokens], np.int32)]
         outputs = {"out": out, "present_k": cache_k, "present_v": cache_v}
-        return self.session(node, dict(zip(names, arrays)), outputs), lambda: heads_first(out, case.heads)
+        return Prepared(self.session(node, dict(zip(names, arrays)), outputs), lambda: heads_first(out, case.heads))
 
 
 def narrow(array, bits, axis):
@@ -359,6 +375,7 @@ def narrow(array, bits, axis):
 class OnnxIntegers(OnnxRuntime):
     """com.microsoft GroupQueryAttention with the cache in place, in int8 or int4. It stores the new tokens itself: in decode
     the last one, else all."""
+    compute = ""  # its own
 
     def __init__(self, kind, name):
         super().__init__()
@@ -378,7 +395,8 @@ class OnnxIntegers(OnnxRuntime):
         arrays = [tokens_first(q), tokens_first(k[:, :, new:]), tokens_first(v[:, :, new:]), cache_k, cache_v,
                   np.array([case.kv_tokens - 1], np.int32), np.array([case.kv_tokens], np.int32), scale_k, scale_v]
         outputs = {"out": out, "present_k": cache_k, "present_v": cache_v}
-        return self.session(node, dict(zip(filter(None, names), arrays)), outputs), lambda: heads_first(out, case.heads)
+        call = self.session(node, dict(zip(filter(None, names), arrays)), outputs)
+        return Prepared(call, lambda: heads_first(out, case.heads))
 
 
 class Torch:
@@ -386,6 +404,7 @@ class Torch:
         import torch
 
         self.torch, self.dtype, self.name = torch, getattr(torch, dtype), name
+        self.compute = "f32" if dtype == "float32" else dtype
         self.version = torch.__version__
         torch.set_num_threads(1)
         torch.set_grad_enabled(False)
@@ -402,7 +421,7 @@ class Torch:
         def call():
             last[0] = attention(*tensors, is_causal=case.causal, enable_gqa=grouped and case.q_tokens > 1)
 
-        return call, lambda: last[0].float().numpy().reshape(q.shape)
+        return Prepared(call, lambda: last[0].float().numpy().reshape(q.shape))
 
 
 class TorchSoftmax(Torch):
@@ -413,7 +432,7 @@ class TorchSoftmax(Torch):
         def call():
             out[0] = function(tensor, case.axis)
 
-        return call, lambda: out[0].numpy()
+        return Prepared(call, lambda: out[0].numpy())
 
 
 class NumPy:
@@ -421,6 +440,7 @@ class NumPy:
     heads that share a key head are rows of one product. Causal blocks leave out the keys behind their last query."""
     name = "NumPy"
     version = np.__version__
+    compute = "f32"
     BLOCK_FLOATS = 128 * 1024
 
     def prepare(self, case, q, k, v):
@@ -448,37 +468,41 @@ class NumPy:
                     result = np.matmul(scores, v_heads[head, :keys], out=out[head, begin:end])
                     result /= scores.sum(axis=1, keepdims=True)
 
-        return call, lambda: out.reshape(q.shape)
+        return Prepared(call, lambda: out.reshape(q.shape))
 
 
 # -------------------------------------------------------------------------------------------------------------- method
 
 
-def measure(calls, clock, min_seconds, batch_ns=200e3, fewest=9, most=1000):
-    """Lets the calls take turns; answers for each the list of its times, in ns a call."""
+class Fault(Exception):
+    """What must not be in a table. It ends the run."""
 
-    def timed(call, count):
+
+def measure(calls, clock, min_seconds, batch_ns=200e3, fewest=9, most=1000):
+    """Lets calls, {name: function}, take turns; returns for each name the list of its times, in ns a call."""
+
+    def timed(name, count):
+        call = calls[name]
         begin = clock()
         for _ in range(count):
-            call()
+            if status := call():
+                raise Fault(f"{name}: a timed call returned the status {status}")
         return clock() - begin
 
-    counts = []
-    for call in calls:
-        count = 1
-        timed(call, 1)
-        while timed(call, count) < batch_ns:
-            count *= 2
-        counts.append(count)
-    times = [[] for _ in calls]
-    total, turn = 0, 0
+    counts = dict.fromkeys(calls, 1)
+    for name in calls:
+        timed(name, 1)
+        while timed(name, counts[name]) < batch_ns:
+            counts[name] *= 2
+    times = {name: [] for name in calls}
+    names, total, turn = list(calls), 0, 0
     while turn < most and (turn < fewest or total < min_seconds * 1e9 * len(calls)):
-        for i in range(len(calls)):
-            i = (i + turn) % len(calls)
-            calls[i]()  # so that the caches hold what this one left there, not what the one before it did
-            took = timed(calls[i], counts[i])
-            times[i].append(took / counts[i])
+        for name in names:
+            timed(name, 1)  # so that the caches hold what this one left there, not what the one before it did
+            took = timed(name, counts[name])
+            times[name].append(took / counts[name])
             total += took
+        names.append(names.pop(0))
         turn += 1
     return times
 
@@ -509,6 +533,25 @@ def probes(program, cpu_time):
         return data["host"], data["probes"]
 
 
+def empty_call():
+    """A call through ctypes as those that are timed, of a function that does nothing."""
+    function = fovea.c.function("fovea_version")
+
+    def call():
+        function()
+
+    return call
+
+
+def write_json(path, data):
+    """A line for each result."""
+    def text(part):
+        return "[\n" + ",\n".join(map(json.dumps, part)) + "\n]" if isinstance(part, list) else json.dumps(part)
+
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("{\n" + ",\n".join(f'"{name}": {text(part)}' for name, part in data.items()) + "\n}\n")
+
+
 def read_level(case, host):
     for level in ("l1", "l2", "l3"):
         if case.bytes <= host[level + "_bytes"]:
@@ -531,13 +574,16 @@ def available(*makers):
     return made
 
 
+Entrant = collections.namedtuple("Entrant", "contestant prepared largest_error normalised_error")
+
+
 class Comparison:
     """The tables. The first contestant of a table is fovea as it is meant to be used there."""
     NAME, WIDTH = 34, 11
 
     def __init__(self, options, clock, host, bounds):
         self.options, self.clock, self.host, self.bounds = options, clock, host, bounds
-        self.results, self.lost = [], 0
+        self.results, self.left_out, self.rows, self.lost = [], [], 0, 0
 
     def table(self, cases, contestants):
         cases = [case for case in cases if re.search(self.options.filter, case.name)]
@@ -552,75 +598,112 @@ class Comparison:
             self.row(case, contestants, index)
 
     def row(self, case, contestants, seed):
-        entrants = self.entrants(case, contestants, case.inputs(np.random.default_rng(seed)))
-        times = measure([call for _, call, _, _ in entrants], self.clock, self.options.min_time) if entrants else []
-        medians, errors = {}, {}
-        for (contestant, _, *errors_of), samples in zip(entrants, times):
-            medians[contestant], errors[contestant] = float(np.median(samples)), errors_of[1]
-            self.results.append(self.result(case, contestant, samples, *errors_of))
+        try:
+            self.checked_row(case, contestants, seed)
+        except Fault as fault:
+            raise Fault(f"{case.name}: {fault}") from None
+
+    def checked_row(self, case, contestants, seed):
+        inputs = case.inputs(np.random.default_rng(seed))
+        expected = case.reference(*inputs)
+        entrants = self.entrants(case, contestants, inputs, expected)
+        for entrant in entrants:
+            entrant.prepared.answer()[...] = np.nan  # which no timed call may leave there
+        calls = {entrant.contestant.name: entrant.prepared.call for entrant in entrants}
+        times = measure(calls, self.clock, self.options.min_time)
+        results = {}
+        for entrant in entrants:
+            self.check_again(case, entrant, expected)
+            results[entrant.contestant] = self.result(case, entrant, times[entrant.contestant.name])
+        self.results += results.values()
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr, flush=True)
-        self.show(case, contestants, medians, errors)
+        self.show(case, contestants, results)
 
-    def entrants(self, case, contestants, inputs):
-        """Those that can do the case and are right: contestant, call, its largest error, its normalised mean square error."""
-        expected = case.reference(*inputs)
+    def entrants(self, case, contestants, inputs, expected):
+        """Those that can do the case and are right. fovea must be among them."""
         entrants = []
         for contestant in contestants:
             try:
                 prepared = contestant.prepare(case, *inputs)
                 if prepared is None:
                     continue
-                call, answer = prepared
-                call()
-                got = answer()
+                if status := prepared.call():
+                    raise Fault(f"the first call returned the status {status}")
+                got = prepared.answer()
+                if not case.is_right(got, expected):
+                    raise Fault(f"wrong by {np.abs(got - expected).max():.1e}")
             except Exception as error:  # whatever a library raises: the others are compared
-                print(f"{case.name}: {contestant.name} is left out: {str(error).splitlines()[0]}")
+                why = str(error).splitlines()[0]
+                if isinstance(contestant, Fovea):
+                    raise Fault(f"{contestant.name}: {why}") from error
+                print(f"{case.name}: {contestant.name} is left out: {why}")
+                self.left_out.append({"name": case.name, "library": contestant.name, "why": why})
                 continue
-            largest, mean = float(np.abs(got - expected).max()), normalised(got, expected)
-            if not case.is_right(got, expected):
-                print(f"{case.name}: {contestant.name} is wrong by {largest:.1e} and left out")
-                continue
-            entrants.append((contestant, call, largest, mean))
+            entrants.append(Entrant(contestant, prepared, float(np.abs(got - expected).max()), normalised(got, expected)))
         return entrants
 
-    def peak(self, contestant):
-        """Of the multiply-adds, or products of integers, of the target that a contestant has; 0 = not known."""
-        target = getattr(contestant, "target", "")
-        if getattr(contestant, "compute", "f32") == "i8" and target in self.bounds["integer_gops"]:
-            return self.bounds["integer_gops"][target]
-        return next((peak for name, peak in self.bounds["fma_gflops"].items() if target.startswith(name)), 0)
+    def check_again(self, case, entrant, expected):
+        """The answer that the timed calls left; where they go on from one another, that of a first call after them."""
+        call, answer, restart = entrant.prepared
+        if not np.isfinite(answer()).all():
+            raise Fault(f"{entrant.contestant.name}: the timed calls wrote no answer")
+        if restart:
+            restart()
+            if status := call():
+                raise Fault(f"{entrant.contestant.name}: a call after the timed ones returned the status {status}")
+        if not case.is_right(answer(), expected):
+            off = np.abs(answer() - expected).max()
+            raise Fault(f"{entrant.contestant.name}: the answer of the timed calls is wrong by {off:.1e}")
 
-    def result(self, case, contestant, samples, largest, mean):
+    def peak(self, contestant):
+        """Of the multiply-adds, or products of integers, of the target that fovea has; of others, in f32, the machine's best.
+        0 = not known."""
+        fma = self.bounds["fma_gflops"]
+        if not isinstance(contestant, Fovea):
+            return max(fma.values()) if contestant.compute == "f32" else 0
+        if contestant.compute == "i8" and contestant.target in self.bounds["integer_gops"]:
+            return self.bounds["integer_gops"][contestant.target]
+        return next((peak for name, peak in fma.items() if contestant.target.startswith(name)), 0)
+
+    def result(self, case, entrant, samples):
+        contestant = entrant.contestant
         ns, peak, level = float(np.median(samples)), self.peak(contestant), read_level(case, self.host)
-        compute = getattr(contestant, "compute", "")
-        peak_name = "integer" if compute == "i8" else "fma"
+        fraction = case.flops / ns / peak if peak else 0
+        if fraction > 1:
+            raise Fault(f"{contestant.name}: {show_time(ns)} is {fraction:.3g} of the peak")
+        target = getattr(contestant, "target", "")
         return {
-            "name": case.name, "suite": case.suite, "shape": case.shape(), "library": contestant.name,
-            "target": getattr(contestant, "target", ""), "threads": 1, "compute": compute,
+            "name": case.name, "suite": case.suite, "shape": case.shape(), "library": contestant.name, "target": target,
+            "threads": 1, "compute": contestant.compute,
             "backend": f"{contestant.name} {contestant.version}", "ns_median": ns,
             "ns_mad": float(np.median(np.abs(np.array(samples) - ns))), "ns_min": min(samples), "batches": len(samples),
             "gflops": case.flops / ns, "gbps": case.bytes / ns,
-            f"fraction_of_{peak_name}_peak": case.flops / ns / peak if peak else 0,
+            f"fraction_of_{'integer' if contestant.compute == 'i8' else 'fma'}_peak": fraction,
             "fraction_of_read_bandwidth": case.bytes / ns / self.bounds["read_gbps"][level], "read_level": level,
-            "flops": case.flops, "bytes": case.bytes, "largest_error": largest, "normalised_error": mean,
-            "workspace_bytes": getattr(contestant, "workspace_bytes", None)}
+            "flops": case.flops, "bytes": case.bytes, "largest_error": entrant.largest_error,
+            "normalised_error": entrant.normalised_error, "workspace_bytes": getattr(contestant, "workspace_bytes", None)}
 
-    def show(self, case, contestants, medians, errors):
-        ours = contestants[0]
+    def show(self, case, contestants, results):
+        ours = results[contestants[0]]["ns_median"]
         row = f"{case.name:{self.NAME}}"
         for contestant in contestants:
-            ns = medians.get(contestant)
-            row += f"{show_time(ns) if ns else '-':>{self.WIDTH}}"
-            row += f" {f'x{ns / medians[ours]:.2f}' if ns and ours in medians and contestant is not ours else '':>7}"
-            if case.kv != "f32":
-                row += f" {f'{errors[contestant]:.1e}' if ns else '':>7}"
-        peers = {contestant: ns for contestant, ns in medians.items() if not isinstance(contestant, Fovea)}
-        if ours in medians and peers:
+            if contestant not in results:
+                row += f"{'-':>{self.WIDTH}}".ljust(self.WIDTH + 8 + 8 * (case.kv != "f32"))
+                continue
+            ns, error = (results[contestant][key] for key in ("ns_median", "normalised_error"))
+            row += f"{show_time(ns):>{self.WIDTH}} {f'x{ns / ours:.2f}' if contestant is not contestants[0] else '':>7}"
+            row += f" {error:7.1e}" if case.kv != "f32" else ""
+        peers = {contestant.name: result["ns_median"] for contestant, result in results.items()
+                 if not isinstance(contestant, Fovea)}
+        if peers:
             best = min(peers, key=peers.get)
-            ratio = peers[best] / medians[ours]
+            ratio = peers[best] / ours
+            if not 1 / MOST_RATIO <= ratio <= MOST_RATIO:
+                raise Fault(f"{best} takes {ratio:.3g} times as long as fovea, which is not believed")
+            self.rows += 1
             self.lost += ratio <= 1
-            row += f"{ratio:8.2f} {best.name}" + ("  LOST" if ratio <= 1 else "")
+            row += f"{ratio:8.2f} {best}" + ("  LOST" if ratio <= 1 else "")
         print(row, flush=True)
 
 
@@ -657,20 +740,23 @@ def main():
                               lambda: Torch("bfloat16", "PyTorch bf16"))]
     host["versions"] = {c.name: c.version for c in in_f32}
     print(f"{host['processor']}; one thread; " + ", ".join(f"{c.name} {c.version}" for c in in_f32))
+    host["call_ns"] = call_ns = float(np.median(measure({"a call": empty_call()}, clock, 0.05)["a call"]))
     print(f"fovea's target {ours.target}, multiply-add peak {comparison.peak(ours):.1f} GFLOP/s; an empty call through ctypes "
-          f"takes {np.median(measure([fovea.c.function('fovea_version')], clock, 0.05)[0]):.0f} ns")
+          f"takes {call_ns:.0f} ns")
     comparison.table(CASES, in_f32)
     comparison.table(INTEGER_CASES, in_integers)
     comparison.table(SOFTMAX_CASES, [FoveaSoftmax(options.target), *available(OnnxSoftmax, TorchSoftmax)])
     comparison.table(DELTA_CASES, [FoveaDelta(options.target), *available(OnnxDelta)])
-    print(f"\n{comparison.lost} rows lost" if comparison.lost else "\nfovea is the fastest in every row")
+    print(f"\nfovea is the fastest in {comparison.rows - comparison.lost} of {comparison.rows} rows")
 
     if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"host": host, "probes": bounds, "results": comparison.results}, file, indent=1)
-            file.write("\n")
-    return 1 if comparison.lost else 0
+        write_json(options.json, {"host": host, "probes": bounds, "results": comparison.results,
+                                  "left_out": comparison.left_out})
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except Fault as fault:
+        sys.exit(f"compare.py: {fault}")
