@@ -6,13 +6,13 @@
     somewhere/bin/python bench/peers/compare.py --json peers.json
 
 Builds fovea as a shared library and calls it through its C interface. Every case is computed by all: each answer is first
-compared with one in double, then they take turns, a batch of calls each, one thread, on the same core, after one call that is
-not timed. Times are medians over the batches, and include what a call from Python costs. The ratio is the time of the best
-peer over fovea's: above 1, fovea is faster.
+compared with one in double, then they take turns, a batch of calls each, one thread, on the same core, after one call
+that is not timed. Times are medians over the batches, and include what a call from Python costs. The ratio is the time of
+the best peer over fovea's: above 1, fovea is faster.
 
-Only what was checked is printed. Each timed call must return without an error, the answer that timed calls left must be right,
-too, no library may be faster than the multiply-add peak, and no ratio may be above 50 or below 1 / 50. What is not so ends the
-run with an error that names the row, and nothing is written.
+Only what was checked is printed. Each timed call must return without an error, the answer that timed calls left must be
+right, too, no library may be faster than the multiply-add peak, and no ratio may be above 50 or below 1 / 50. What is not
+so ends the run with an error that names the row, and nothing is written.
 
 A second table has keys and values in int8 and int4: fovea's integer arithmetic and its f32 arithmetic on the same rows, ONNX
 Runtime's caches of those types with a scale for the tensor or for each channel, and PyTorch in bf16. Beside each time stands
@@ -189,12 +189,12 @@ DELTA_CASES = [DeltaCase(16, 1, 128), DeltaCase(16, 1, 128, 64), *(DeltaCase(16,
                DeltaCase(8, 512, 64)]
 
 # ---------------------------------------------------------------------------------------------------------- contestants
-# Each is a class with `name`, `version` and `compute`: what it multiplies, f32 or i8; empty if that is not known. prepare(case, q,
-# k, v) takes arrays [1][heads][tokens][dim] and returns a Prepared, or None where the library cannot do the case. Those of the
-# softmax table take one array.
+# Each is a class with `name`, `version` and `compute`: what it multiplies, f32 or i8; empty if that is not known.
+# prepare(case, q, k, v) takes arrays [1][heads][tokens][dim] and returns a Prepared, or None where the library cannot do
+# the case. Those of the softmax table take one array.
 #     call       computes, and returns None or a status, which is 0 unless the call failed
-#     answer     returns the last result as [1][heads][tokens][dim], as a view of the library's own array where that is f32. It
-#                keeps alive whatever the call reads and writes
+#     answer     returns the last result as [1][heads][tokens][dim], as a view of the library's own array where that is
+#                f32. It keeps alive whatever the call reads and writes
 #     restart    where a call goes on from the one before: makes the next one the first again
 Prepared = collections.namedtuple("Prepared", "call answer restart", defaults=[None])
 
@@ -478,7 +478,7 @@ class Fault(Exception):
     """What must not be in a table. It ends the run."""
 
 
-def measure(calls, clock, min_seconds, batch_ns=200e3, fewest=9, most=1000):
+def measure(calls, clock, min_seconds, batch_ns=200e3, fewest=7, most=1000):
     """Lets calls, {name: function}, take turns; returns for each name the list of its times, in ns a call."""
 
     def timed(name, count):
@@ -498,7 +498,8 @@ def measure(calls, clock, min_seconds, batch_ns=200e3, fewest=9, most=1000):
     names, total, turn = list(calls), 0, 0
     while turn < most and (turn < fewest or total < min_seconds * 1e9 * len(calls)):
         for name in names:
-            timed(name, 1)  # so that the caches hold what this one left there, not what the one before it did
+            if counts[name] > 1:
+                timed(name, 1)  # so that the caches hold what this one left there, not what the one before it did
             took = timed(name, counts[name])
             times[name].append(took / counts[name])
             total += took
@@ -552,6 +553,19 @@ def write_json(path, data):
         file.write("{\n" + ",\n".join(f'"{name}": {text(part)}' for name, part in data.items()) + "\n}\n")
 
 
+def pin(cpu):
+    """To this core; None: to the last of those allowed."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0)) if cpu is None else cpu})
+
+
+def believed(ratio, best):
+    """The ratio of the best peer's time to fovea's, or a Fault."""
+    if not 1 / MOST_RATIO <= ratio <= MOST_RATIO:
+        raise Fault(f"{best} takes {ratio:.3g} times as long as fovea, which is not believed")
+    return ratio
+
+
 def read_level(case, host):
     for level in ("l1", "l2", "l3"):
         if case.bytes <= host[level + "_bytes"]:
@@ -579,7 +593,7 @@ Entrant = collections.namedtuple("Entrant", "contestant prepared largest_error n
 
 class Comparison:
     """The tables. The first contestant of a table is fovea as it is meant to be used there."""
-    NAME, WIDTH = 34, 11
+    NAME, WIDTH = 34, 12
 
     def __init__(self, options, clock, host, bounds):
         self.options, self.clock, self.host, self.bounds = options, clock, host, bounds
@@ -640,7 +654,8 @@ class Comparison:
                 print(f"{case.name}: {contestant.name} is left out: {why}")
                 self.left_out.append({"name": case.name, "library": contestant.name, "why": why})
                 continue
-            entrants.append(Entrant(contestant, prepared, float(np.abs(got - expected).max()), normalised(got, expected)))
+            largest = float(np.abs(got - expected).max())
+            entrants.append(Entrant(contestant, prepared, largest, normalised(got, expected)))
         return entrants
 
     def check_again(self, case, entrant, expected):
@@ -657,8 +672,8 @@ class Comparison:
             raise Fault(f"{entrant.contestant.name}: the answer of the timed calls is wrong by {off:.1e}")
 
     def peak(self, contestant):
-        """Of the multiply-adds, or products of integers, of the target that fovea has; of others, in f32, the machine's best.
-        0 = not known."""
+        """Of the multiply-adds, or products of integers, of the target that fovea has; of others, in f32, the machine's
+        best. 0 = not known."""
         fma = self.bounds["fma_gflops"]
         if not isinstance(contestant, Fovea):
             return max(fma.values()) if contestant.compute == "f32" else 0
@@ -682,7 +697,8 @@ class Comparison:
             f"fraction_of_{'integer' if contestant.compute == 'i8' else 'fma'}_peak": fraction,
             "fraction_of_read_bandwidth": case.bytes / ns / self.bounds["read_gbps"][level], "read_level": level,
             "flops": case.flops, "bytes": case.bytes, "largest_error": entrant.largest_error,
-            "normalised_error": entrant.normalised_error, "workspace_bytes": getattr(contestant, "workspace_bytes", None)}
+            "normalised_error": entrant.normalised_error,
+            "workspace_bytes": getattr(contestant, "workspace_bytes", None)}
 
     def show(self, case, contestants, results):
         ours = results[contestants[0]]["ns_median"]
@@ -698,9 +714,7 @@ class Comparison:
                  if not isinstance(contestant, Fovea)}
         if peers:
             best = min(peers, key=peers.get)
-            ratio = peers[best] / ours
-            if not 1 / MOST_RATIO <= ratio <= MOST_RATIO:
-                raise Fault(f"{best} takes {ratio:.3g} times as long as fovea, which is not believed")
+            ratio = believed(peers[best] / ours, best)
             self.rows += 1
             self.lost += ratio <= 1
             row += f"{ratio:8.2f} {best}" + ("  LOST" if ratio <= 1 else "")
@@ -723,9 +737,7 @@ def parse():
 def main():
     options = parse()
     library, program = build(options.build)
-    if hasattr(os, "sched_setaffinity"):
-        allowed = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {options.cpu if options.cpu is not None else allowed[-1]})
+    pin(options.cpu)
     clock = time.thread_time_ns if options.cpu_time else time.perf_counter_ns
     host, bounds = probes(program, options.cpu_time)
     host["python"] = platform.python_version()

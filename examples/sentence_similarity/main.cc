@@ -146,12 +146,13 @@ class Program {
     return print_ == Print::kTokens ? 0 : exit_code(encoder.encode(embedding, tokens_, static_cast<uint32_t>(count_)));
   }
 
-  void run_timed(Encoder& encoder, const std::string& text, float (&embedding)[kWidth], Times* times) {
+  int run_timed(Encoder& encoder, const std::string& text, float (&embedding)[kWidth], Times* times) {
     const std::clock_t processor_before = std::clock();
     const uint64_t before = fovea::platform::clock_ns();
-    encode(encoder, text, embedding);
+    const int code = encode(encoder, text, embedding);
     times->passed_ns.push_back(fovea::platform::clock_ns() - before);
     times->processor.push_back(std::clock() - processor_before);
+    return code;
   }
 
   int bench(const std::string& text, float (&embedding)[kWidth]) {
@@ -159,11 +160,18 @@ class Program {
     const bool compare = compute_ != FOVEA_COMPUTE_F32;
     if (const int code = encode(encoder_, text, embedding)) return code;  // not timed: the caches take in the weights
     Times times, f32_times;
-    float f32_embedding[kWidth];
+    float first[kWidth], f32_embedding[kWidth];
+    std::copy_n(embedding, kWidth, first);
+    std::fill_n(embedding, kWidth, 0.0f);
     const uint64_t begin = clock_ns();
     while (times.passed_ns.empty() || (clock_ns() - begin < kBenchNs && times.passed_ns.size() < kBenchRuns)) {
-      run_timed(encoder_, text, embedding, &times);
-      if (compare) run_timed(f32_, text, f32_embedding, &f32_times);
+      int code = run_timed(encoder_, text, embedding, &times);
+      if (code == 0 && compare) code = run_timed(f32_, text, f32_embedding, &f32_times);
+      if (code != 0) return code;
+    }
+    if (!std::equal(first, first + kWidth, embedding)) {
+      std::fprintf(stderr, "sentence_similarity: a timed run gave another vector than the first\n");
+      return kExitFailed;
     }
     std::printf("%zu", count_);
     times.print();
