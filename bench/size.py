@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes, stack and speed of the library: bench/size.py [target...] [--features] [--compare | --update | --markdown]
+"""Bytes, stack and speed of the library: bench/size.py [target...] [--features] [--compare | --update]
 
 Builds the library for each target as it ships (-Os for Cortex-M, -O2 for the others) and prints, for each function, its code
 and its own stack; for each public function and for whole programs, what a static link brings in (code, read-only data, data,
@@ -18,11 +18,12 @@ Speed: instructions of a whole call, counted in an emulator as bench/counts.py d
 loops (counts/naive.c), which are compiled with -O2. The library may be as small as it likes, but not slower than these.
 
 --features  leaves out each feature of fovea_config.h in turn, and prints by how much the whole library becomes smaller.
---compare   holds all of this against bench/size_baseline.csv: 1 if anything that is linked is larger than there, by a byte, or
-            if a goal in GOALS is missed that is not in MISSED, or if a shape is slower than plain loops. With another compiler than the baseline's it only says what
-            differs.
---update    writes that file: growth is explained by the commit that changes it.
---markdown  prints the tables of bench/README.md.
+--compare   compares all of this with bench/size_baseline.csv and bench/calls_baseline.csv: 1 if anything that is linked is larger
+            than there, by a byte, if a program or the count of a shape is not what is written there, because pages show these, if
+            a goal in GOALS is missed that is not in MISSED, or if a shape is slower than plain loops. With another compiler than
+            the baseline's it only says what differs.
+--update    writes these files: growth is explained by the commit that changes them. Then bench/figures.py --write sets them into
+            the pages.
 """
 import argparse
 import collections
@@ -39,6 +40,7 @@ from library import Library, features, left_out_by, public_functions, run  # noq
 import counts  # noqa: E402
 
 BASELINE = ROOT / "bench" / "size_baseline.csv"
+CALLS_BASELINE = ROOT / "bench" / "calls_baseline.csv"
 
 # Name: toolchain file, build type, what it is.
 TARGETS = {
@@ -94,7 +96,7 @@ MISSED = {
     ("m4f", "all functions", "stack"),
 }
 
-# Targets whose features --update and --markdown measure: the others take minutes, and on none of them is it asked.
+# Targets whose features --update measures: the others take minutes, and on none of them is it asked.
 FEATURE_TARGETS = ["m4f", "m55"]
 
 COLUMNS = ["code", "rodata", "data", "bss", "stack"]
@@ -108,8 +110,9 @@ class Build:
     def __init__(self, target, folder):
         toolchain, build_type, _ = TARGETS[target]
         self.target = target
+        # Without ccache, whose older releases do not keep what -fcallgraph-info writes.
         self.library = Library(folder / target, f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/toolchains/{toolchain}.cmake",
-                               f"-DCMAKE_BUILD_TYPE={build_type}", flags="-fstack-usage -fcallgraph-info=su")
+                               f"-DCMAKE_BUILD_TYPE={build_type}", "-DCMAKE_CXX_COMPILER_LAUNCHER=", flags="-fstack-usage -fcallgraph-info=su")
 
     def linked(self, functions, left_out=frozenset()):
         """(code, rodata, data, bss) of a link that keeps these functions, and its symbols."""
@@ -311,19 +314,38 @@ def slower(speeds):
     return bool(found)
 
 
-def write_baseline(rows, compilers):
-    with open(BASELINE, "w", encoding="utf-8", newline="") as file:
+def write_baseline(path, kind, rows, compilers):
+    with open(path, "w", encoding="utf-8", newline="") as file:
         file.writelines(f"# {target}: {compiler}\n" for target, compiler in compilers.items())
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(Row._fields)
+        writer.writerow(kind._fields)
         writer.writerows(rows)
 
 
-def compare(rows, compilers):
-    with open(BASELINE, encoding="utf-8") as file:
+def read_baseline(path):
+    """Its compilers and its rows."""
+    with open(path, encoding="utf-8") as file:
         lines = file.readlines()
-    base_compilers = dict(line[2:].rstrip("\n").split(": ", 1) for line in lines if line.startswith("#"))
-    base = {(row["target"], row["kind"], row["name"]): row for row in csv.DictReader(line for line in lines if line[0] != "#")}
+    return (dict(line[2:].rstrip("\n").split(": ", 1) for line in lines if line.startswith("#")),
+            list(csv.DictReader(line for line in lines if line[0] != "#")))
+
+
+def compare_speeds(speeds, compilers):
+    """1 if a shape is slower than plain loops or, by the baseline's compiler, takes other instructions than there."""
+    base_compilers, rows = read_baseline(CALLS_BASELINE)
+    base = {(row["target"], row["shape"]): (int(row["fovea"]), int(row["naive"])) for row in rows}
+    failed = slower(speeds)
+    for speed in speeds:
+        now, was = (speed.fovea, speed.naive), base.get((speed.target, speed.shape))
+        if now != was:
+            print(f"{speed.target} {speed.shape}: {now[0]} instructions, plain loops {now[1]}; in the baseline {was}")
+            failed = failed or compilers[speed.target] == base_compilers.get(speed.target)
+    return int(failed)
+
+
+def compare(rows, compilers):
+    base_compilers, base_rows = read_baseline(BASELINE)
+    base = {(row["target"], row["kind"], row["name"]): row for row in base_rows}
 
     failed = False
     for target, compiler in compilers.items():
@@ -340,11 +362,11 @@ def compare(rows, compilers):
                 if row.kind == "function":
                     if now > was and column in ("code", "stack"):
                         functions.append((now - was, f"{row.name}: {column} {was} -> {now}"))
-                elif now > was:
+                elif now > was or (now < was and row.kind == "program"):
                     grown.append(f"{target} {row.kind} {row.name}: {column} {was} -> {now}")
                 else:
                     smaller += now < was
-        print(f"{target}: {len(grown)} figures grew, {smaller} are smaller")
+        print(f"{target}: {len(grown)} figures grew, or are of a program and not those of the baseline; {smaller} others are smaller")
         print("".join(f"  {line}\n" for line in grown), end="")
         if grown:
             print("".join(f"    {line}\n" for _, line in sorted(functions, reverse=True)[:20]), end="")
@@ -353,32 +375,8 @@ def compare(rows, compilers):
         else:
             print(f"  not held against it: this is {compiler}, the baseline is of {base_compilers.get(target)}")
     if failed:
-        print(f"If it must grow, write {BASELINE.relative_to(ROOT)} anew with --update, and say in the commit why.")
+        print("Write the baselines anew with ./run baselines; if something must grow, say in the commit why.")
     return 1 if failed else 0
-
-
-def markdown(rows, speeds):
-    targets = [target for target in TARGETS if any(row.target == target for row in rows)]
-    print("| static link of | " + " | ".join(TARGETS[target][2] for target in targets) + " |")
-    print("| --- |" + " ---: |" * len(targets))
-    found = {(row.target, row.kind, row.name): row for row in rows}
-
-    def line(title, kind, name, text):
-        print(f"| {title} | " + " | ".join(text(found[target, kind, name]) for target in targets) + " |")
-
-    for name in PROGRAMS:
-        line(name, "program", name, lambda row: f"{row.code + row.rodata}, {row.stack}")
-    found_speeds = {(speed.target, speed.shape): speed for speed in speeds}
-    targets = [target for target in targets if target in BOARDS]
-    print("\n| instructions of a call (plain loops at -O2) | " + " | ".join(TARGETS[target][2] for target in targets) + " |")
-    print("| --- |" + " ---: |" * len(targets))
-    for shape in SHAPES:
-        print(f"| {shape} | " + " | ".join("{0.fovea:,} ({0.naive:,})".format(found_speeds[target, shape]) for target in targets) + " |")
-    targets = [target for target in targets if any(row.target == target and row.kind == "feature" for row in rows)]
-    print("\n| feature | " + " | ".join(TARGETS[target][2] for target in targets) + " |")
-    print("| --- |" + " ---: |" * len(targets))
-    for name in features():
-        line(f"`{name}`", "feature", name, lambda row: str(row.code + row.rodata))
 
 
 def main():
@@ -387,7 +385,6 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "size", help="folder to build in")
     parser.add_argument("--compare", action="store_true")
     parser.add_argument("--features", action="store_true")
-    parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--update", action="store_true")
     arguments = parser.parse_args()
     unknown = set(arguments.targets) - set(TARGETS)
@@ -404,19 +401,17 @@ def main():
         found = measure(build)
         if target in BOARDS:
             speeds += measure_speed(target, arguments.build)
-        if arguments.features or (target in FEATURE_TARGETS and (arguments.update or arguments.markdown)):
+        if arguments.features or (target in FEATURE_TARGETS and arguments.update):
             found += measure_features(build)
-        if not (arguments.compare or arguments.update or arguments.markdown):
+        if not (arguments.compare or arguments.update):
             show(found)
             show_speeds([speed for speed in speeds if speed.target == target])
         rows += found
     if arguments.update:
-        write_baseline(rows, compilers)
-    if arguments.markdown:
-        markdown(rows, speeds)
+        write_baseline(BASELINE, Row, rows, compilers)
+        write_baseline(CALLS_BASELINE, Speed, speeds, {target: compilers[target] for target in BOARDS})
     if arguments.compare:
-        failed = slower(speeds)
-        return compare(rows, compilers) or int(failed)
+        return compare(rows, compilers) | compare_speeds(speeds, compilers)
     return 0
 
 
