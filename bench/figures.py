@@ -1,0 +1,621 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sets what was measured into the pages: bench/figures.py --write | --check | --measure [NAME...]
+
+A page has between two marks what this script makes of files that scripts wrote, and no other measured number:
+
+    <!-- figures: NAME -->
+    ...
+    <!-- /figures -->
+
+--write    makes all of it anew.
+--check    1 if a page is not what --write would make it, if a figure stands in no page, if a file of results holds what
+           cannot be, or if a page has a number with a unit outside of marks that is not in STATED.
+--measure  builds the library as it ships, in build/peers, and measures RESULTS, or some of them, anew:
+           bench/results/NAME.json, with the command and the date. It needs what bench/peers/requirements.txt names, and
+           a machine that does nothing else.
+
+The other files are bench/*_baseline.csv, by bench/size.py --update and bench/counts.py --write, and tests/plan_test.cc,
+whose numbers a test compares with the library's.
+"""
+import argparse
+import csv
+import datetime
+import functools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import counts
+import size
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "bench" / "results"
+BUILD = ROOT / "build" / "peers"
+
+BENCH = [BUILD / "bench" / "fovea_bench", "--cpu-time"]
+COMPARE = [sys.executable, "bench/peers/compare.py", "--cpu-time"]
+# Name: the command that measures it, less --json.
+RESULTS = {
+    "speed": [*BENCH, "--min-time", "1", "--target", "avx512,avx2", "--filter", "^(prefill|causal|decode|small)/"],
+    "integer": [*BENCH, "--target", "avx512_vnni,avx2_vnni,avx2", "--filter", "^integer/"],
+    "blocks": [*BENCH, "--min-time", "1", "--target", "avx512,avx2", "--filter", "^blocks/"],
+    "delta": [*BENCH, "--target", "avx512,avx2", "--filter", "^delta/"],
+    "peers": [*COMPARE, "--filter", "^(prefill|causal|decode|small)/"],
+    "peers_integer": [*COMPARE, "--filter", "^integer/"],
+    "peers_rows": [*COMPARE, "--filter", "^(softmax|log_softmax|delta)/"],
+    "sentence_similarity": [sys.executable, "bench/peers/sentence_similarity.py", "--cpu-time", "--build", BUILD],
+}
+
+# Pages that are records of what was once so, or wholly written by a program that checks itself.
+NOT_CHECKED = {"CHANGELOG.md", "bench/tried.md", "tests/ACCURACY.md"}
+# Numbers with units that nobody measured: limits, sizes by definition, names. A page must have each of its own.
+STATED = {
+    "ARCHITECTURE.md": ["at least 128 bytes"],
+    # Of formats, what tests/convert_test.cc bounds.
+    "bench/README.md": ["at least 0.2 ms", "(0.3 s)", "less than 128 bytes", "64 entries of 1 MiB",
+                        "19 instructions for 12", "0.67 and 0.3 times those", "0.91 and 0.96 times that"],
+    "examples/README.md": ["a state of 128 bytes"],
+    "examples/chat/README.md": ["64 MiB"],
+    "lib/src/simd/VOCABULARY.md": ["128 times the sum", "16 bytes"],
+}
+UNIT = (r"(?:%|(?:[num]?s|[KMG]i?B|[MG]Hz|bytes?|cycles?|instructions?|(?:micro|milli)?seconds?|minutes?|times)\b"
+        r"|G(?:FL)?OP|a second|of (?:the |FMA |DRAM )?(?:peak|bandwidth))")
+MEASURED = re.compile(r"(?<![\w.^-])\d[\d,.]*(?: million)?(?: |-)?" + UNIT)
+MARKED = re.compile(r"(<!-- figures: (\S+) -->\n)(.*?)(<!-- /figures -->)", re.S)
+
+FIGURES = {}
+
+
+def figure(name):
+    def add(function):
+        FIGURES[name] = function
+        return function
+    return add
+
+
+class Fault(Exception):
+    pass
+
+
+# ---- Files.
+
+
+def read_results(path):
+    """The machine, and {(case, target or library): result}."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    found = {}
+    for result in data["results"]:
+        if "error" in result:
+            continue
+        for fraction in ("fraction_of_fma_peak", "fraction_of_integer_peak"):
+            if result.get(fraction, 0) > 1:
+                raise Fault(f"{path.relative_to(ROOT)}: {result['name']}: {fraction} is {result[fraction]}")
+        found[result["name"], result.get("library") or result["target"]] = result
+    return data["host"], found
+
+
+@functools.lru_cache(maxsize=None)
+def results(name):
+    return read_results(FOLDER / f"{name}.json")
+
+
+@functools.lru_cache(maxsize=None)
+def rows_of(name):
+    with open(ROOT / "bench" / name, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+# ---- Words.
+
+
+def table(header, rows, numbers=True):
+    lines = [header, ["---"] + ["---:" if numbers else "---"] * (len(header) - 1), *rows]
+    return "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
+
+
+def sentence(text):
+    """Wrapped as the pages are."""
+    lines = [""]
+    for word in text.split():
+        lines[-1:] = [f"{lines[-1]} {word}".strip()] if len(lines[-1]) + len(word) < 119 else [lines[-1], word]
+    return "\n".join(lines) + "\n"
+
+
+def time(ns):
+    unit, scale = ("ms", 1e6) if ns >= 1e6 else ("us", 1e3) if ns >= 1e3 else ("ns", 1)
+    value = ns / scale
+    return f"{value:.{max(0, 3 - len(str(int(value))))}f} {unit}"
+
+
+def span(values):
+    least, most = f"{min(values):.2f}", f"{max(values):.2f}"
+    return least if least == most else f"{least} to {most}"
+
+
+def machine(name):
+    """What it was measured on and with, how well, and when."""
+    host, found = results(name)
+    scatter = max(result["ns_mad"] / result["ns_median"] for result in found.values())
+    others = {"ONNX Runtime" if library.startswith("ORT") else library: version
+              for library, version in host.get("versions", {}).items() if not is_ours(library)}
+    software = ", ".join([host["compiler"], *(f"{library} {version}" for library, version in others.items())])
+    return (f"One core of an {host['processor']}, {software}; {host['date']}. In the noisiest case half of the batches "
+            f"are within {100 * scatter:.0f} % of their median.")
+
+
+# ---- Speed.
+
+SPEED = {
+    "8 heads, 512 tokens, head_dim 64": "prefill/8x512x512x64",
+    "8 heads, 2048 tokens, head_dim 128": "prefill/8x2048x2048x128",
+    "8 heads, 2048 tokens, head_dim 128, causal": "causal/8x2048x2048x128-causal",
+    "decode, 32 heads over 8, 1024 keys, head_dim 128": "decode/32over8x1x1024x128",
+    "decode, 32 heads over 8, 16384 keys, head_dim 128": "decode/32over8x1x16384x128",
+    "4 heads, 64 tokens, head_dim 32": "small/4x64x64x32",
+    "4 heads, 1 query, 64 keys, head_dim 32": "small/4x1x64x32",
+}
+TARGETS = {"avx512": "AVX-512", "avx2": "AVX2"}
+
+
+def with_bound(result):
+    """The time, and the fraction of what bounds it."""
+    peak, read, level = (result[key] for key in ("fraction_of_fma_peak", "fraction_of_read_bandwidth", "read_level"))
+    memory = level in ("l3", "dram") and read > peak
+    bound = f"{read:.2f} of {level.upper()} bandwidth" if memory else f"{peak:.2f} of FMA peak"
+    return f"{time(result['ns_median'])}, {bound}"
+
+
+def speed(titles):
+    found = results("speed")[1]
+    rows = [[title, *(with_bound(found[SPEED[title], target]) for target in TARGETS)] for title in titles]
+    return sentence(machine("speed")) + "\n" + table(["call", *TARGETS.values()], rows, numbers=False)
+
+
+@figure("speed")
+def speed_all():
+    return speed(SPEED)
+
+
+@figure("speed.short")
+def speed_short():
+    return speed([title for title, case in SPEED.items() if case in (
+        "prefill/8x512x512x64", "causal/8x2048x2048x128-causal", "decode/32over8x1x16384x128", "small/4x64x64x32")])
+
+
+INTEGER = {
+    "8 heads, 2048 tokens, head_dim 64": "8x2048x2048x64{}",
+    "8 heads, 2048 tokens, head_dim 128": "8x2048x2048x128{}",
+    "8 heads, 2048 tokens, head_dim 128, causal": "8x2048x2048x128{}-causal",
+    "8 heads, 197 tokens, head_dim 64": "8x197x197x64{}",
+    "5 heads, 300 queries, 700 keys, head_dim 80": "5x300x700x80{}",
+    "decode, 32 heads over 8, 1024 keys, head_dim 128": "32over8x1x1024x128{}",
+    "decode, 32 heads over 8, 16384 keys, head_dim 128": "32over8x1x16384x128{}",
+}
+
+
+@figure("integer")
+def integer():
+    found, targets = results("integer")[1], {"avx512_vnni": "AVX-512 VNNI", "avx2_vnni": "AVX-VNNI", "avx2": "AVX2"}
+
+    def ns(case, target, rows):
+        return found["integer/" + case.format(rows), target]["ns_median"]
+
+    def cell(case, target, kv):
+        took = ns(case, target, f"-kv_{kv}-compute_i8")
+        return f"{time(took)}, {ns(case, target, '') / took:.2f}; {ns(case, target, f'-kv_{kv}') / took:.2f}"
+
+    rows = [[title, *(cell(case, target, "i8") for target in targets)] for title, case in INTEGER.items()]
+    rows += [[title + ", int4", *(cell(case, target, "i4") for target in targets)] for title, case in INTEGER.items()
+             if title.startswith("decode")]
+    return sentence(machine("integer")) + "\n" + table(["call", *targets.values()], rows, numbers=False)
+
+
+BLOCKS = {
+    "a map of all blocks": "-map_all",
+    "24 % of the blocks": "-map_sparse",
+    "eight documents": "-map_documents",
+    "a window of 128, as blocks": "-map_window",
+    "24 % of the blocks, in half of which a byte mask decides": "-map_sparse-edges",
+    "eight documents, each with padding that a byte mask hides": "-map_documents-edges",
+    "a window of 128, whose edges a byte mask cuts": "-map_window-edges",
+    "a modifier of scores that does nothing": "-modifier_nothing",
+    "a modifier of weights that does nothing": "-modifier_weights",
+    "ALiBi as an option": "-alibi",
+    "ALiBi as a modifier": "-modifier_alibi",
+}
+
+
+@figure("blocks")
+def blocks():
+    found = results("blocks")[1]
+
+    def ns(case, target):
+        return found["blocks/4x1024x1024x64" + case, target]["ns_median"]
+
+    rows = [[title, *(f"{ns(case, target) / ns('', target):.2f}" for target in TARGETS)]
+            for title, case in BLOCKS.items()]
+    return sentence(machine("blocks")) + "\n" + table(["call", *TARGETS.values()], rows)
+
+
+DELTA = {
+    "16 heads of 128 x 128, one token": "delta/16x1x128x128",
+    "16 heads of 128 x 128, one token, 64 sequences": "delta/64.16x1x128x128",
+    "16 heads of 128 x 128, 64 tokens": "delta/16x64x128x128",
+    "16 heads of 128 x 128, 512 tokens": "delta/16x512x128x128",
+    "16 heads of 128 x 128, 4096 tokens": "delta/16x4096x128x128",
+    "8 heads of 64 x 64, 512 tokens": "delta/8x512x64x64",
+}
+
+
+@figure("delta")
+def delta():
+    found = results("delta")[1]
+    ratio = {case: f"{best_ratio(of_case):.2f}" for case, of_case in peers_of("delta").items()}
+    rows = [[title, *(with_bound(found[case, target]) for target in TARGETS), ratio[case]]
+            for title, case in DELTA.items()]
+    return sentence(machine("delta")) + "\n" + table(
+        ["call", *TARGETS.values(), "ONNX Runtime's time over fovea's"], rows, numbers=False)
+
+
+# ---- Other libraries.
+
+KINDS = {
+    "attention, no mask": "prefill", "attention, causal": "causal", "decode": "decode", "small calls": "small",
+    "int8 and int4 keys and values; PyTorch: bf16": "integer", "softmax": "softmax", "log-softmax": "log_softmax",
+    "linear attention": "delta",
+}
+
+
+# Of a suite; the others are in peers.
+FILES = {"sentence": "sentence_similarity", "integer": "peers_integer", "softmax": "peers_rows",
+         "log_softmax": "peers_rows", "delta": "peers_rows"}
+
+
+def is_ours(library):
+    return library.startswith("fovea")
+
+
+def peers_of(*suites):
+    """{case: {library: result}}, as the script had them in turn."""
+    cases = {}
+    for suite in suites:
+        for (case, library), result in results(FILES.get(suite, "peers"))[1].items():
+            if result["suite"] == suite:
+                cases.setdefault(case, {})[library] = result
+    return cases
+
+
+def best_ratio(of_case):
+    """The time of the fastest other library over fovea's, whose first contestant is the one that is meant."""
+    ours = next(result for library, result in of_case.items() if is_ours(library))
+    return min(result["ns_median"] for library, result in of_case.items() if not is_ours(library)) / ours["ns_median"]
+
+
+def peer_table(*suites, cell=lambda result: time(result["ns_median"])):
+    cases = peers_of(*suites)
+    libraries = list(dict.fromkeys(library for of_case in cases.values() for library in of_case))
+    rows = []
+    for case, of_case in cases.items():
+        cells = [cell(of_case[library]) if library in of_case else "" for library in libraries]
+        rows.append([case, *cells, f"{best_ratio(of_case):.2f}"])
+    return table(["case", *libraries, "ratio"], rows)
+
+
+def fastest(ratios):
+    return f"{sum(ratio > 1 for ratio in ratios)} of {len(ratios)}"
+
+
+@figure("peers.short")
+def peers_short():
+    ratios = {kind: [best_ratio(of_case) for of_case in peers_of(suite).values()] for kind, suite in KINDS.items()}
+    every = [ratio for of_kind in ratios.values() for ratio in of_kind]
+    rows = [[kind, fastest(of_kind), span(of_kind)] for kind, of_kind in ratios.items()]
+    return (sentence(f"{machine('peers')} fovea is the fastest in {fastest(every)} cases.") + "\n" + table(
+        ["cases", "fovea is the fastest in", "time of the fastest other over fovea's"], rows))
+
+
+@figure("peers")
+def peers():
+    host = results("peers")[0]
+    text = f"{machine('peers')} Times include the call from Python, for fovea {time(host['call_ns'])}."
+    return sentence(text) + "\n" + peer_table("prefill", "causal", "decode", "small")
+
+
+@figure("peers.integer")
+def peers_integer():
+    def cell(result):
+        return f"{time(result['ns_median'])}, {result['normalised_error']:.1e}"
+
+    return sentence(machine("peers_integer")) + "\n" + peer_table("integer", cell=cell)
+
+
+@figure("peers.softmax")
+def peers_softmax():
+    return sentence(machine("peers_rows")) + "\n" + peer_table("softmax", "log_softmax")
+
+
+@figure("peers.delta")
+def peers_delta():
+    return sentence(machine("peers_rows")) + "\n" + peer_table("delta")
+
+
+@figure("peers.left_out")
+def peers_left_out():
+    left_out = [one for name in dict.fromkeys(["peers", *FILES.values()])
+                for one in json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")).get("left_out", [])]
+    return "".join(f"- {one['library']}, of {one['name']}: {one['why']}\n" for one in left_out) or "- none\n"
+
+
+@figure("sentence_similarity")
+def sentences():
+    return sentence(machine("sentence_similarity")) + "\n" + peer_table("sentence")
+
+
+@figure("sentence_similarity.short")
+def sentences_short():
+    ratios = [best_ratio(of_case) for of_case in peers_of("sentence").values()]
+    tokens = sorted({result["tokens"] for result in results("sentence_similarity")[1].values()})
+    return sentence(f"The fastest of ONNX Runtime and PyTorch takes {span(ratios)} times as long as fovea for sentences "
+                    f"of {tokens[0]} to {tokens[-1]} tokens; fovea is the fastest for {fastest(ratios)} lengths.")
+
+
+# ---- Size.
+
+
+@functools.lru_cache(maxsize=None)
+def sizes():
+    return {(row["target"], row["kind"], row["name"]): {column: int(row[column]) for column in size.COLUMNS}
+            for row in rows_of("size_baseline.csv")}
+
+
+def code(target, name, kind="program"):
+    """And what is read only."""
+    row = sizes()[target, kind, name]
+    return row["code"] + row["rodata"]
+
+
+def links(target, program):
+    return f"{code(target, program):,}, {sizes()[target, 'program', program]['stack']:,}"
+
+
+@figure("size.short")
+def size_short():
+    programs = {
+        "softmax alone": "softmax alone",
+        "attention, causal and key lengths": "attention with a causal limit and key lengths",
+        "attention, all options of one f32 call": "attention with all options of an f32 call",
+        "attention": "attention with all formats and sources",
+        "all functions": "the whole library",
+    }
+    used = {column: max(row[column] for row in sizes().values()) for column in ("data", "bss")}
+    if any(used.values()):
+        raise Fault(f"the page says that the library has no data and no bss, but there is {used}")
+    return sentence("Bytes of code and constants that a program links on a Cortex-M4F, with `-Os`: "
+                    + ", ".join(f"{title} {code('m4f', name):,}" for name, title in programs.items())
+                    + ". There is no data and no bss.")
+
+
+@figure("size")
+def size_table():
+    rows = [[name, *(links(target, name) for target in size.TARGETS)] for name in size.PROGRAMS]
+    return table(["static link of", *(title for _, _, title in size.TARGETS.values())], rows)
+
+
+@figure("size.goals")
+def size_goals():
+    rows = []
+    for (target, program, column), goal in size.GOALS.items():
+        now = sizes()[target, "program", program][column]
+        if goal:
+            reached = "yes" if now <= goal else "no"
+            rows.append([size.TARGETS[target][2], program, column, f"{now:,}", f"{goal:,}", reached])
+    return table(["target", "static link of", "bytes of", "now", "goal", "reached"], rows, numbers=False)
+
+
+@figure("size.features")
+def size_features():
+    targets = size.FEATURE_TARGETS
+    rows = [[f"`{name}`", *(code(target, name, kind="feature") for target in targets)] for name in size.features()]
+    return table(["feature", *(size.TARGETS[target][2] for target in targets)], rows)
+
+
+@figure("calls")
+def calls():
+    found = {(row["target"], row["shape"]): f"{int(row['fovea']):,} ({int(row['naive']):,})"
+             for row in rows_of("calls_baseline.csv")}
+    rows = [[shape, *(found[target, shape] for target in size.BOARDS)] for shape in size.SHAPES]
+    boards = [size.TARGETS[target][2] for target in size.BOARDS]
+    return table(["instructions of a call (plain loops at -O2)", *boards], rows)
+
+
+# ---- Counts.
+
+
+@functools.lru_cache(maxsize=None)
+def counted():
+    return {(row["toolchain"], row["measure"]): row for row in rows_of("counts_baseline.csv")}
+
+
+def modelled(target):
+    """Cycles of the inner loops, and the least, in parentheses; a processor with published rules by these alone."""
+    def cell(measure, name):
+        row = counted()[target.name, f"{measure} {name}"]
+        return f"{name} {float(row['value']):.3g} ({float(row['goal_or_limit']):.3g})"
+
+    rules = [cell("rules", name) for name in target.rules]
+    models = [cell("cycles", name) for name in target.models if name not in target.rules]
+    return "; ".join(([f"by rules {', '.join(rules)}"] if rules else []) + ([", ".join(models)] if models else []))
+
+
+@figure("counts")
+def counts_table():
+    rows = []
+    for target in counts.TARGETS:
+        row = counted()[target.name, "instructions"]
+        goal = f"{float(row['goal_or_limit']):.2f}" if row["goal_or_limit"] else ""
+        rows.append([f"`{target.name}`", f"{float(row['value']):.3f}", goal, modelled(target)])
+    header = ["toolchain file", "instructions for each multiply-add", "goal", "cycles for each multiply-add (least)"]
+    return table(header, rows, numbers=False)
+
+
+MORE = {
+    "f32 rows": "", "int8 rows": "int8 rows", "int8 rows, integer products": "integers", "tensors of int8": "tensors",
+    "decode": "decode", "decode, f16 rows": "decode f16 rows", "decode, int8 rows": "decode int8 rows",
+    "decode, integer products": "decode integers", "decode, tensors of int8": "decode tensors",
+    "linear attention": "delta",
+}
+
+
+@figure("counts.boards")
+def counts_boards():
+    boards = {"Cortex-M4F": "arm-none-eabi-cortex-m4f", "Cortex-M55": "arm-none-eabi-cortex-m55"}
+
+    def cell(toolchain, measure):
+        row = counted()[toolchain, f"instructions {measure}".strip()]
+        goal = row["goal_or_limit"]
+        return f"{float(row['value']):.2f}" + (f" (goal {float(goal):.2f})" if goal else "")
+
+    rows = [[title, *(cell(toolchain, measure) for toolchain in boards.values())] for title, measure in MORE.items()]
+    return table(["call", *boards], rows)
+
+
+# ---- Workspace.
+
+WORKSPACE = [
+    "decode, as many key heads as query heads, 32", "decode, as many key heads as query heads, 64",
+    "decode, 8 heads over 2, 64", "decode, 8 heads over 2, 64, int8 keys and values", "64 queries, 32",
+    "64 queries, 64", "64 queries, 128", "64 queries, 64, int8 keys and values",
+]
+
+
+@figure("workspace")
+def workspace():
+    text = (ROOT / "tests" / "plan_test.cc").read_text(encoding="utf-8")
+    found = re.findall(r"\bRow\{\d+, \d+, \d+, \d+, \w+, (\d+), (\d+), (\d+)\}", text)
+    if len(found) != len(WORKSPACE):
+        raise Fault(f"tests/plan_test.cc has {len(found)} rows of workspaces, and {len(WORKSPACE)} have a title")
+    return table(["call", "scalar", "Helium, NEON", "AVX2"], [[title, *row] for title, row in zip(WORKSPACE, found)])
+
+
+# ---- Pages.
+
+
+FOLDERS = (".github", "bench", "examples", "lib", "platform", "tests", "toolchains")
+
+
+def pages():
+    """Those of the tree; not what builds and Python environments have."""
+    found = [*ROOT.glob("*.md"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.md"))]
+    return sorted(path for path in found if "site-packages" not in path.parts)
+
+
+def written(path, used):
+    """A page as it should be."""
+    def make(match):
+        name = match.group(2)
+        if name not in FIGURES:
+            raise Fault(f"{path.relative_to(ROOT)}: there is no figure {name}")
+        used.add(name)
+        try:
+            return match.group(1) + FIGURES[name]() + match.group(4)
+        except KeyError as key:
+            raise Fault(f"the figure {name}: no file has {key}; ./run baselines or ./run figures writes it") from key
+
+    text = path.read_text(encoding="utf-8")
+    for mark in ("<!-- figures:", "<!-- /figures"):
+        if len(MARKED.findall(text)) != text.count(f"\n{mark}"):
+            raise Fault(f"{path.relative_to(ROOT)}: a line with {mark} is not one of a pair of marks")
+    return text, MARKED.sub(make, text)
+
+
+def first_difference(name, old, new):
+    for number, (before, after) in enumerate(zip(old.splitlines() + [""], new.splitlines() + [""]), 1):
+        if before != after:
+            return f"{name}:{number}: the page has\n  {before}\nand the files give\n  {after}"
+    return f"{name}: the page has other lines than the files give"
+
+
+def unmarked(name, text):
+    """Numbers with units that are neither made by this script nor stated."""
+    faults = []
+    text = MARKED.sub(lambda match: "\n" * match.group().count("\n"), text)
+    for words in STATED.get(name, []):
+        if words not in text:
+            faults.append(f"{name}: STATED has {words!r}, which is not there")
+        text = text.replace(words, "")
+    for number, line in enumerate(text.splitlines(), 1):
+        faults += [f"{name}:{number}: {match.group()!r}: if it was measured, a script must set it between marks; else "
+                   "STATED names it" for match in MEASURED.finditer(line)]
+    return faults
+
+
+def check():
+    faults, used = [], set()
+    for path in pages():
+        name = str(path.relative_to(ROOT))
+        old, new = written(path, used)
+        if old != new:
+            faults.append(first_difference(name, old, new))
+        if name not in NOT_CHECKED:
+            faults += unmarked(name, new)
+    faults += [f"the figure {name} stands in no page" for name in FIGURES if name not in used]
+    faults += [f"bench/results/{path.name} is not of RESULTS" for path in FOLDER.iterdir() if path.stem not in RESULTS]
+    for fault in faults:
+        print(fault)
+    if faults:
+        print("bench/figures.py --write sets what the files give into the pages")
+    return int(bool(faults))
+
+
+def write():
+    for path in pages():
+        old, new = written(path, set())
+        if old != new:
+            path.write_text(new, encoding="utf-8")
+            print(path.relative_to(ROOT))
+    return 0
+
+
+def run(command):
+    print("+ " + " ".join(map(str, command)), flush=True)
+    subprocess.run(command, check=True, cwd=ROOT)
+
+
+def measure(names):
+    run(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=ON",
+         "-DFOVEA_BUILD_TESTS=OFF", "-DFOVEA_BUILD_EXAMPLES=ON", "-DFOVEA_BUILD_BENCH=ON"])
+    run(["cmake", "--build", BUILD, "--parallel", str(os.cpu_count() or 1),
+         "--target", "fovea", "fovea_bench", "sentence_similarity"])
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    for name in names or RESULTS:
+        path, fresh = FOLDER / f"{name}.json", BUILD / f"{name}.json"
+        run([*RESULTS[name], "--json", fresh])
+        read_results(fresh)
+        text = fresh.read_text(encoding="utf-8")
+        words = ["python3" if word == sys.executable else str(word).replace(f"{ROOT}/", "") for word in RESULTS[name]]
+        made = {"date": datetime.date.today().isoformat(), "command": words}
+        host = text.index('"host": {') + len('"host": {')
+        path.write_text(text[:host] + json.dumps(made)[1:-1] + ", " + text[host:], encoding="utf-8")
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--write", action="store_true")
+    what.add_argument("--check", action="store_true")
+    what.add_argument("--measure", nargs="*", metavar="NAME", choices=list(RESULTS))
+    options = parser.parse_args()
+    return write() if options.write else check() if options.check else measure(options.measure)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (Fault, FileNotFoundError) as fault:
+        sys.exit(f"figures.py: {fault}")
