@@ -67,6 +67,7 @@ for_xtensa() { xtensa-lx106-elf-g++ -ffreestanding -mlongcalls -std=gnu++17 -fno
 
 check_arduino() {
   fresh arduino
+  page amalgamation
   page arduino
   local library=$source/build/arduino/fovea
   grep -q '^url=https://example.com/fovea$' "$library/library.properties"
@@ -137,6 +138,7 @@ check_esp-idf() {
 
 check_meson() {
   fresh meson
+  page meson
   cp "$stubs/meson/meson.build" "$work/readme.c" "$work/meson/"
   mkdir "$work/meson/subprojects"
   ln -s "$source" "$work/meson/subprojects/fovea"
@@ -147,6 +149,7 @@ check_meson() {
 
 check_platformio() {
   fresh platformio
+  page platformio
   cp -R "$stubs/platformio/." "$work/platformio"
   mkdir -p "$work/platformio/project/src" "$work/platformio/project/lib"
   cp "$work/readme.c" "$work/platformio/project/src/main.c"
@@ -163,6 +166,7 @@ check_platformio() {
 
 check_python() {
   fresh python
+  page python
   quietly pip wheel "$source" --no-deps --no-build-isolation -C cmake.define.FOVEA_SIMD=scalar -w "$work/python"
   quietly pip install --no-deps --target "$work/python/installed" "$work"/python/fovea-*.whl
   PYTHONPATH=$work/python/installed python "$stubs/python/test_fovea.py"
@@ -171,6 +175,7 @@ check_python() {
 
 check_vcpkg() {
   fresh vcpkg
+  page vcpkg
   quietly cmake -DPORT_DIR="$source/platform/packages/vcpkg/fovea" -DWORK="$work/vcpkg" -P "$stubs/vcpkg/install.cmake"
   quietly cmake -S "$source/tests/consumer" -B "$work/vcpkg/consumer" -DCMAKE_PREFIX_PATH="$work/vcpkg/packages"
   quietly cmake --build "$work/vcpkg/consumer"
