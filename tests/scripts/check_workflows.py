@@ -164,7 +164,7 @@ def commands_of(workflow, selects):
 def tests_of_each_change():
     """The names of the tests that ./run test runs; a name with a variable ends before it."""
     lists = "".join((TOP / folder / "CMakeLists.txt").read_text() for folder in ("tests", "platform/docs"))
-    names = re.findall(r"(?:add_test\(NAME|fovea_script_test\(|add_cases\()\s*(\w+)", lists)
+    names = re.findall(r"(?:add_test\(NAME|fovea_(?:script|numpy)_test\(|add_cases\()\s*(\w+)", lists)
     slow = re.findall(r"set_tests_properties\(([\w ]+) PROPERTIES LABELS [^)]*slow", lists)
     return set(names) - set(" ".join(slow).split())
 
