@@ -146,7 +146,10 @@ TEST_CASE("cache: bits do not depend on the target, nor on how tokens are put in
     for (const fovea_dtype type : {FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0}) {
       std::vector<float> want;
       for (const fovea_target target : targets()) {
-        if (flushes_subnormals(target)) continue;
+        if (flushes_subnormals(target)) {
+          skip(std::string("subnormal numbers are 0 on ") + fovea_target_name(target));
+          continue;
+        }
         CacheModel model(cache_of(kind, type, type), 9);
         model.give_pages(0, 90);
         REQUIRE(model.append(target, 0, {90}) == FOVEA_OK);
