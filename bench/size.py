@@ -22,8 +22,8 @@ loops (counts/naive.c), which are compiled with -O2. The library may be as small
             than there, by a byte, if a program or the count of a shape is not what is written there, because pages show these, if
             a goal in GOALS is missed that is not in MISSED, or if a shape is slower than plain loops. With another compiler than
             the baseline's it only says what differs.
---update    writes these files: growth is explained by the commit that changes them. Then bench/figures.py --write sets them into
-            the pages.
+--update    writes these files: growth is explained by the commit that changes them. What was not measured stays as it is:
+            other targets, and features unless --features is given. Then bench/figures.py --write sets the files into the pages.
 """
 import argparse
 import collections
@@ -314,7 +314,12 @@ def slower(speeds):
     return bool(found)
 
 
-def write_baseline(path, kind, rows, compilers):
+def write_baseline(path, kind, rows, compilers, measured):
+    """The rows in place of those in the file of which measured(row) is true, where they stood; targets keep their order."""
+    base_compilers, base = read_baseline(path)
+    kept = [kind(**row) for row in base if not measured(row)]
+    rows = [row for target in base_compilers for row in rows + kept if row.target == target]
+    compilers = {target: compilers.get(target, base) for target, base in base_compilers.items()}
     with open(path, "w", encoding="utf-8", newline="") as file:
         file.writelines(f"# {target}: {compiler}\n" for target, compiler in compilers.items())
         writer = csv.writer(file, lineterminator="\n")
@@ -391,8 +396,6 @@ def main():
     if unknown:
         parser.error(f"no such target: {', '.join(sorted(unknown))}")
     targets = arguments.targets or list(TARGETS)
-    if arguments.update and targets != list(TARGETS):
-        parser.error("--update measures all targets")
 
     rows, compilers, speeds = [], {}, []
     for target in targets:
@@ -401,15 +404,16 @@ def main():
         found = measure(build)
         if target in BOARDS:
             speeds += measure_speed(target, arguments.build)
-        if arguments.features or (target in FEATURE_TARGETS and arguments.update):
+        if arguments.features and (target in FEATURE_TARGETS or not arguments.update):
             found += measure_features(build)
         if not (arguments.compare or arguments.update):
             show(found)
             show_speeds([speed for speed in speeds if speed.target == target])
         rows += found
     if arguments.update:
-        write_baseline(BASELINE, Row, rows, compilers)
-        write_baseline(CALLS_BASELINE, Speed, speeds, {target: compilers[target] for target in BOARDS})
+        write_baseline(BASELINE, Row, rows, compilers,
+                       lambda row: row["target"] in targets and (arguments.features or row["kind"] != "feature"))
+        write_baseline(CALLS_BASELINE, Speed, speeds, compilers, lambda row: row["target"] in targets)
     if arguments.compare:
         return compare(rows, compilers) | compare_speeds(speeds, compilers)
     return 0
