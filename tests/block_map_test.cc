@@ -244,6 +244,7 @@ TEST_CASE("maps: entries of a ragged batch have lists of their own length", "[sh
 TEST_CASE("maps: blocks of a push are counted from its first key, which lies on the grid", "[short][stream]") {
   Problem p = base();
   p.layout = Layout::kTokensFirst;
+  p.map_batch = p.map_heads = false;
   AttentionCase test(p);
   const OwnMap whole(test, 16, 64, {0, 3, 5, 5, 8, 9}, {0, 2, 4, 1, 3, 0, 1, 3, 4});
   for (const fovea_target target : targets()) {
@@ -259,17 +260,7 @@ TEST_CASE("maps: blocks of a push are counted from its first key, which lies on 
     auto* const state = memory.as<fovea_state>();
     REQUIRE(fovea_stream_begin(&plan, state, bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
     for (const Piece piece : {Piece{0, 128}, Piece{128, 192}, Piece{192, 300}}) {
-      std::vector<uint32_t> offsets = {0}, blocks;
-      for (uint32_t r = 0; r < 5; ++r) {
-        for (uint32_t i = whole.offsets[r]; i < whole.offsets[r + 1]; ++i) {
-          const uint32_t first = whole.blocks[i] * 64;
-          if (first >= piece.begin && first < piece.end) blocks.push_back((first - piece.begin) / 64);
-        }
-        offsets.push_back(static_cast<uint32_t>(blocks.size()));
-      }
-      const fovea_block_map map = {16, 64, offsets.data(), 0, 0, blocks.data(), static_cast<uint32_t>(blocks.size())};
-      PieceArgs part(test, piece);
-      part.args.block_map = &map;
+      const PieceArgs part(test, piece);
       REQUIRE(fovea_stream_push(&plan, state, &part.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
     }
     // The next key has the position 300.
