@@ -161,7 +161,7 @@ TEST_CASE("bits: a softmax of rows has them of all targets with 16 strands to a 
 
 TEST_CASE("bits: no budget, and no number of rows at a time, changes them", "[short]") {
   std::vector<Problem> all = all_problems();
-  for (const uint32_t group : {6u, 8u}) {  // two tiles of the few-rows kernel, where it takes so many
+  for (const uint32_t group : {6u, 8u}) {  // two tiles of the few-rows kernel, where it takes that number of rows
     Problem two = problems()[4];
     two.q_heads = 2 * group, two.kv_heads = 2;
     all.push_back(two);

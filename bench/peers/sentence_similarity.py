@@ -200,7 +200,7 @@ class OnnxRuntime:
 
 
 def operations(count):
-    """Of a sentence with so many tokens: linear layers and attention."""
+    """Of a sentence with this number of tokens: linear layers and attention."""
     return LAYERS * count * (2 * (4 * WIDTH * WIDTH + 2 * WIDTH * HIDDEN) + 4 * WIDTH * count)
 
 

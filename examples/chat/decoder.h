@@ -13,7 +13,7 @@
 
 namespace chat {
 
-constexpr uint32_t kBlock = 64;  // most tokens of a run: a prompt is taken so many at a time
+constexpr uint32_t kBlock = 64;  // most tokens of a run: a longer prompt takes several runs
 
 struct Settings {
   fovea_target target = FOVEA_TARGET_BEST;

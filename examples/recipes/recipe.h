@@ -106,7 +106,7 @@ static inline void recipe_fill(float* numbers, size_t count) {
 }
 #define RECIPE_FILL(array) recipe_fill((float*)(array), sizeof(array) / sizeof(float))
 
-/* Rows of keys and values: so many floats each, a stride apart. */
+/* Rows of keys and values: dense floats, a stride apart. */
 typedef struct recipe_rows {
   int dim;
   ptrdiff_t stride;

@@ -89,7 +89,7 @@ template <fovea_dtype kType>
 struct LineCursor {
   static constexpr size_t kGroupBytes = format_of(kType).group_bytes;
   static constexpr int kLocality = kGroupBytes <= kScaleGroup ? 3 : 2;
-  uintptr_t row;  // an address at which there need be nothing
+  uintptr_t row;  // may be past the end of the array: only prefetched
   ptrdiff_t stride;
   size_t row_bytes, byte;
 

@@ -108,7 +108,7 @@ FOVEA_INLINE void CodesOfI4(const FourRowsI4& codes, const FourScalesI4& scales,
   }
 }
 
-// Asks the caches for rows at which there need be nothing. Rows that touch are asked for as one.
+// Prefetches rows, which may be past the end of an array. Rows that touch are asked for as one.
 FOVEA_INLINE void AskForNext(uintptr_t row, ptrdiff_t stride, size_t rows, size_t bytes) {
   if (stride == ptrdiff_t(bytes)) bytes *= rows, rows = 1;
   for (; rows > 0; --rows, row += uintptr_t(stride)) {

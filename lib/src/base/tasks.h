@@ -12,7 +12,7 @@
 
 namespace fovea {
 
-// Checks an executor, which may be null. There is workspace for so many workers.
+// Checks an executor, which may be null. most_workers: workers that have a workspace.
 inline fovea_status check_executor(const fovea_executor* executor, uint32_t most_workers) {
   if (!executor) return FOVEA_OK;
   if (!config::kExecutor) return FOVEA_ERR_UNSUPPORTED;

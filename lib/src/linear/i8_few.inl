@@ -5,7 +5,7 @@
 using FewInputs = decltype(dot::LoadFewX(nullptr));
 constexpr size_t kFewStep = dot::FewReads(1);
 static_assert(::fovea::kFewReads % kFewStep == 0, "rows of codes have room for whole steps");
-// Sums of lanes are exact as floats for so many products, as integers for any number.
+// Sums of lanes are exact as floats up to this number of products, as integers for any number.
 constexpr size_t kMostFewInputs = sizeof(dot::FewCode) == 4 ? 1024 : SIZE_MAX / 2;
 // Weights are asked for from memory this many rows before they are needed, in the order of addresses. With 8 rows 28 MB
 // of weights take 1.2 times as long (AVX-512).
@@ -71,7 +71,7 @@ FOVEA_INLINE void AddFewOutputs(const dot::FewCode* const (&x)[kTokens], const I
       for (int r = 0; r < kTokens; ++r) sums[r][k] = starts[r];
     }
     uintptr_t ahead = reinterpret_cast<uintptr_t>(weights) + begin * kRows +
-                      (output + g + kFewRowsAhead) * uintptr_t(stride);  // there need be nothing
+                      (output + g + kFewRowsAhead) * uintptr_t(stride);  // may be past the end
     for (size_t d = begin; d < whole; d += kFewStep, ahead += kBytes) {
       FOVEA_UNROLL(8)
       for (size_t i = 0; kLanes > 4 && i < kBytes; i += kCacheLine) {

@@ -70,7 +70,7 @@ constexpr size_t kBytesAhead = 8192;
 FOVEA_INLINE void AskForFirst(const fovea_linear_weights& w, uint32_t row) {
   constexpr ptrdiff_t kMostBytes = 65536;  // where strides are long, not what lies between rows
   const uintptr_t at = reinterpret_cast<uintptr_t>(w.data) + row * uintptr_t(w.row_stride);
-  const ptrdiff_t bytes = ptrdiff_t(kLanes) * w.row_stride + ptrdiff_t(kBytesAhead);  // there need be nothing
+  const ptrdiff_t bytes = ptrdiff_t(kLanes) * w.row_stride + ptrdiff_t(kBytesAhead);  // may be past the end
   for (ptrdiff_t i = 0; i < bytes && i < kMostBytes; i += kCacheLine) {
     __builtin_prefetch(reinterpret_cast<const void*>(at + uintptr_t(i)), 0, 3);
   }
@@ -168,7 +168,7 @@ FOVEA_TEMPLATE void FewGroupOutputs(const I8TokenTile& t, const I8Rows& w, size_
     n = end - j >= kLanes ? kLanes : end - j < kRowVectors ? end - j : kRowVectors;
     GroupRows<kType> rows = GroupRows<kType>::Of(t, w.weights, j, n);
     uintptr_t ahead = reinterpret_cast<uintptr_t>(w.weights.data) + (j + kLanes) * uintptr_t(w.weights.row_stride) +
-                      kBytesAhead;  // there need be nothing
+                      kBytesAhead;  // may be past the end
     GroupScales<kType> scales;
     scales.Put(rows, 0, ::fovea::groups_of(t.in_dim));
     VF totals[kTokens];

@@ -50,7 +50,7 @@ FOVEA_INLINE void PutCodes(const GroupsAt& at, uint32_t row, int8_t* to) {
 FOVEA_INLINE void AskForNext(const BroughtGroups& b, size_t inputs) {
   const size_t bytes = inputs / kScaleGroup * b.first.Bytes();
   uintptr_t row = reinterpret_cast<uintptr_t>(b.first.Block(0)) + kLinearGrain * uintptr_t(b.first.stride);
-  for (uint32_t k = 0; k < kLinearGrain; ++k, row += uintptr_t(b.first.stride)) {  // there need be nothing
+  for (uint32_t k = 0; k < kLinearGrain; ++k, row += uintptr_t(b.first.stride)) {  // may be past the end
     for (size_t i = 0; i < bytes; i += kCacheLine) __builtin_prefetch(reinterpret_cast<const void*>(row + i), 0, 3);
   }
 }

@@ -21,7 +21,7 @@ namespace fovea {
 // Whether this build has any, and weights in groups for them.
 constexpr bool kHasI8Linear = config::kComputeI8 && config::kI8;
 constexpr FormatSet kI8GroupedFormats = kHasI8Linear ? kGroupedFormats : 0;
-// With so many inputs a sum is below 2^31: 255 * 128 * 2^16.
+// The limit of inputs that keeps a sum below 2^31: 255 * 128 * 2^16.
 constexpr uint32_t kMostI8Inputs = 65536;
 // Inputs that weights are multiplied with at a time. Where codes are wider than bytes, kLinearGrain rows of so many
 // inputs are brought, into as many bytes as rows of f32 are widened to.

@@ -37,7 +37,7 @@ FOVEA_TEMPLATE void MultiplyVectors(const I8TokenTile& t, const dot::RowCode* ro
   }
 }
 
-// Whether a block of kMost vectors is the next for so many columns: not where it would leave a single vector.
+// Whether a block of kMost vectors comes next for this number of columns: not where it would leave a single vector.
 template <int kMost>
 FOVEA_INLINE bool TakesVectors(size_t columns) {
   return columns >= kMost * kLanes && (kPreferSize || kMost <= 2 || columns != (kMost + 1) * kLanes);

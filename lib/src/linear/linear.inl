@@ -83,7 +83,7 @@ FOVEA_INLINE FormatRow<kType> WeightsOf(const FewTokens& f, size_t output) {
 
 // Dense rows of weights, one after the other.
 struct WeightsAhead {
-  uintptr_t at;  // an address at which there need be nothing
+  uintptr_t at;  // may be past the end of the array: only prefetched
 
   template <size_t kBytes>
   inline __attribute__((always_inline)) void Ask() {

@@ -26,7 +26,7 @@ constexpr int LargestBlock() {
 template <int kVectors>
 constexpr int kBlockOf = LargestBlock<kVectors, false>();
 
-// Products in a partial sum: its rounding errors are those of so many terms, whatever the dimension. A multiple of
+// Products in a partial sum: its rounding errors are those of this many terms, whatever the dimension. A multiple of
 // what the loops take at once.
 constexpr size_t kPartialSum = 32;
 
