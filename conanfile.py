@@ -25,7 +25,7 @@ class Fovea(ConanFile):
     test_package_folder = "platform/packages/conan/test_package"
 
     def set_version(self):
-        header = load(self, os.path.join(self.recipe_folder, "lib", "include", "fovea", "fovea.h"))
+        header = load(self, os.path.join(self.recipe_folder, "lib", "include", "fovea", "base.h"))
         self.version = ".".join(re.findall(r"^#define FOVEA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header, flags=re.M))
 
     def _backend(self):

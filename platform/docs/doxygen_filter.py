@@ -5,11 +5,13 @@
 The headers are written to be read as they stand, so this turns what is plain there into commands:
   /* ... */ or // before a declaration   documents it; behind one on its line, too
   the first comment                      documents the file
-  a line of dashes with a name           begins a group of that name; in fovea_config.h, a section
+  FOVEA_DECLARATIONS_BEGIN_ to _END_     are a group of the file's name
+  a line of dashes with a name           begins a section in such a group and in fovea_config.h, elsewhere a group of that name
   text that is indented by two or more   keeps its lines: <pre>
 Every line stays where it is, so that links to lines of the header hold.
 """
 
+import pathlib
 import re
 import sys
 
@@ -37,11 +39,23 @@ def documented(lines, begin, indent="", end=""):
     return ("\n" + indent + " * ").join([indent + begin + " " + texts[0]] + texts[1:]) + end + " */"
 
 
-def convert(lines, whole_file_is_one_group):
+def convert(lines, name_of_file):
+    whole_file_is_one_group = name_of_file == "fovea_config"
     out, group, first, hidden = [], None, True, False
     i = 0
     while i < len(lines):
         line = lines[i]
+        if line == "FOVEA_DECLARATIONS_BEGIN_":
+            title = name_of_file.replace("_", " ")
+            out.append(f"/** @addtogroup {name_of_file} {title[0].upper() + title[1:]} */ /** @{{ */")
+            whole_file_is_one_group = True
+            i += 1
+            continue
+        if line == "FOVEA_DECLARATIONS_END_":
+            out.append("/** @} */ " * (2 if group else 1))
+            group = None
+            i += 1
+            continue
         section = SECTION.match(line)
         if section:
             name = section[1]
@@ -52,7 +66,7 @@ def convert(lines, whole_file_is_one_group):
             group = None if hidden else name
             i += 1
             continue
-        if group and re.match(r"\}  // namespace|/\* clang-format off|#if defined\(__GNUC__\)$", line):
+        if group and re.match(r"\}  // namespace|/\* clang-format off", line):
             out.append("/** @} */ " + line)
             group = None
             i += 1
@@ -82,4 +96,4 @@ def convert(lines, whole_file_is_one_group):
 
 
 with open(sys.argv[1], encoding="utf-8") as file:
-    print("\n".join(convert(file.read().split("\n"), sys.argv[1].endswith("_config.h"))))
+    print("\n".join(convert(file.read().split("\n"), pathlib.Path(sys.argv[1]).stem)))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the library as one source file and its headers: amalgamate.py <folder> [--source fovea.cc]
 
-    fovea.h     the C interface
+    fovea.h     the C interface, its headers one after the other
     fovea.hpp   the C++ interface
     fovea.cc    the library: g++ -std=gnu++17 -O2 -c fovea.cc, or clang++, with the flags of the processor
 
@@ -83,6 +83,19 @@ def source_file(name):
     return "".join(out)
 
 
+def c_header(name="fovea.h", seen=None):
+    """A header with those that it includes in their place, each once."""
+    seen = {name} if seen is None else seen
+
+    def included(match):
+        if match[1] in seen:
+            return ""
+        seen.add(match[1])
+        return c_header(match[1], seen)
+
+    return re.sub(r'^#include "fovea/(\w+\.h)"\n', included, (HEADERS / name).read_text(), flags=re.M)
+
+
 def cpp_header():
     return re.sub(r'#include "fovea/', '#include "', (HEADERS / "fovea.hpp").read_text())
 
@@ -93,7 +106,8 @@ def main():
     parser.add_argument("--source", default="fovea.cc", help="what fovea.cc is to be called: fovea.cpp, for example")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    for name, text in ((arguments.source, source_file(arguments.source)), ("fovea.h", (HEADERS / "fovea.h").read_text()), ("fovea.hpp", cpp_header())):
+    texts = {arguments.source: source_file(arguments.source), "fovea.h": c_header(), "fovea.hpp": cpp_header()}
+    for name, text in texts.items():
         (arguments.folder / name).write_text(text)
 
 

@@ -9,7 +9,7 @@ import sys
 from library import ROOT, features
 
 VCPKG = "platform/packages/vcpkg/fovea/vcpkg.json"
-HEADER = ROOT / "lib" / "include" / "fovea" / "fovea.h"
+HEADER = ROOT / "lib" / "include" / "fovea" / "base.h"
 
 
 def text(path):
@@ -40,7 +40,7 @@ def complaints():
     }
     for path, its in versions.items():
         if its != version:
-            yield f"{path}: version {its}, but fovea.h has {version}"
+            yield f"{path}: version {its}, but base.h has {version}"
 
     cmake = sources_of_cmake()
     # What other manifests take by a pattern.

@@ -17,6 +17,8 @@ import shlex
 import subprocess
 import sys
 
+from interface import flattened
+
 # What compilers call where there is no FPU.
 FLOATS = re.compile(r"__(aeabi_[cfd]|aeabi_u?[il]2[fd])\w*|__\w+[sd]f[23]?|__fix\w+|__float\w+")
 ALLOWED = re.compile(
@@ -82,7 +84,7 @@ def main():
         if arguments.no_floats and FLOATS.fullmatch(name):
             complaints.append(f"{name} is called, for floats")
 
-    header = re.sub(r"/\*.*?\*/", " ", open(arguments.header).read(), flags=re.S)
+    header = re.sub(r"/\*.*?\*/", " ", flattened(arguments.header), flags=re.S)
     functions = set(re.findall(r"^[a-z][\w \*]*?\b(fovea_\w+)\(", header, flags=re.M))
     wanted = {arguments.only} if arguments.only else functions
     for name in sorted(wanted - defined):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fovea.h declares: for the scripts that compare it with tables, or write code about it."""
+"""What fovea.h and the headers that it includes declare: for the scripts that compare it with tables, or write code about it."""
 import collections
 import pathlib
 import re
@@ -16,11 +16,25 @@ def names(declaration):
     return [re.search(r"(\w+)(\[\w*\])?$", part.strip()).group(1) for part in declaration.split(",")]
 
 
+def flattened(header, seen=None):
+    """The text of a header with those that it includes, each once, in the place of their #include."""
+    header, seen = pathlib.Path(header), set() if seen is None else seen
+
+    def included(match):
+        path = header.parent / match[1]
+        if path in seen:
+            return ""
+        seen.add(path)
+        return flattened(path, seen)
+
+    return re.sub(r'^#include "fovea/(\w+\.h)"\n', included, header.read_text(), flags=re.M)
+
+
 class Interface:
     """Structures: name -> names of the fields. Functions, in their order. Statuses: the names of the errors."""
 
     def __init__(self, header):
-        text = re.sub(r"/\*.*?\*/", " ", pathlib.Path(header).read_text(), flags=re.S)
+        text = re.sub(r"/\*.*?\*/", " ", flattened(header), flags=re.S)
         text = "\n".join(line for line in text.replace("\\\n", " ").split("\n") if not line.startswith("#"))
         self.structures = {
             name: [field for line in body.split(";") if line.strip() for field in names(line.strip())]

@@ -9,6 +9,8 @@ import re
 import shlex
 import subprocess
 
+from interface import flattened
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CONFIG = ROOT / "lib" / "include" / "fovea" / "fovea_config.h"
 CONFIGS = CONFIG.parent / "config"  # ready-made settings: minimal.h and others that include it
@@ -34,7 +36,7 @@ def left_out_by(header):
 
 
 def public_functions():
-    header = re.sub(r"/\*.*?\*/", " ", (ROOT / "lib/include/fovea/fovea.h").read_text(), flags=re.S)
+    header = re.sub(r"/\*.*?\*/", " ", flattened(ROOT / "lib/include/fovea/fovea.h"), flags=re.S)
     return re.findall(r"^[a-z][\w \*]*?\b(fovea_\w+)\(", header, flags=re.M)
 
 

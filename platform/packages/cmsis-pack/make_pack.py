@@ -12,8 +12,12 @@ ROOT = HERE.parents[2]
 
 
 def version():
-    header = (ROOT / "lib" / "include" / "fovea" / "fovea.h").read_text()
+    header = (ROOT / "lib" / "include" / "fovea" / "base.h").read_text()
     return ".".join(re.findall(r"^#define FOVEA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header, flags=re.M))
+
+
+def entries(category, names):
+    return "\n".join(f'        <file category="{category}" name="{name}"/>' for name in names)
 
 
 def main():
@@ -26,9 +30,11 @@ def main():
     files = [path for pattern in ("LICENSE", "README.md", "CHANGELOG.md", "lib/include/**/*", "lib/src/**/*")
              for path in sorted(ROOT.glob(pattern)) if path.is_file()]
     sources = [path.relative_to(ROOT).as_posix() for path in files if path.suffix == ".cc"]
+    headers = [path.relative_to(ROOT).as_posix() for path in files 
+               if path.parent.name == "fovea" and path.suffix in {".h", ".hpp"} and path.stem != "fovea_config"]
     text = (HERE / "fovea.fovea.pdsc.in").read_text()
     for name, value in (("URL", options.url), ("VERSION", version()), ("DATE", options.date),
-                        ("SOURCES", "\n".join(f'        <file category="sourceCpp" name="{source}"/>' for source in sources))):
+                        ("HEADERS", entries("header", headers)), ("SOURCES", entries("sourceCpp", sources))):
         text = text.replace(f"@{name}@", value)
 
     options.folder.mkdir(parents=True, exist_ok=True)

@@ -124,7 +124,7 @@ class Header:
     """What a header that is written like fovea.h declares, each thing by its name without fovea_."""
 
     def __init__(self, path):
-        text = re.sub(r"/\*.*?\*/", " ", path.read_text(encoding="utf-8"), flags=re.S)
+        text = re.sub(r"/\*.*?\*/", " ", self.whole(path, set()), flags=re.S)
         self.numbers = {name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)u?$", text, flags=re.M)}
         self.constants, self.structures, self.functions = {}, {}, {}
         self.enums = {}  # enum -> name without the prefix, in lower case -> number
@@ -138,6 +138,18 @@ class Header:
             returned = c_char_p if pointer else c_int32 if returned in self.enums else SCALARS[returned]
             self.functions[name] = returned, [self.parameter(one) for one in parameters.split(",")
                                               if one.strip() != "void"]
+
+    @classmethod
+    def whole(cls, path, seen):
+        """The text of a header, with those that it includes in their place, each once."""
+
+        def included(match):
+            if match[1] in seen:
+                return ""
+            seen.add(match[1])
+            return cls.whole(path.parent / match[1], seen)
+
+        return re.sub(r'^#include "fovea/(\w+\.h)"$', included, path.read_text(encoding="utf-8"), flags=re.M)
 
     def add_enum(self, name, body):
         enumerators = {}

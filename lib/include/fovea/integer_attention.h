@@ -1,0 +1,83 @@
+/* fovea/integer_attention.h: attention on int8 tensors without floating point.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef FOVEA_INTEGER_ATTENTION_H_
+#define FOVEA_INTEGER_ATTENTION_H_
+
+#include "fovea/base.h"
+#include "fovea/workspace.h"
+
+FOVEA_DECLARATIONS_BEGIN_
+
+/* Attention on int8 tensors without floating point: for processors that have none, and the smallest and fastest on
+ * microcontrollers. Queries, keys, values and outputs are int8, -128 included, each tensor with one scale and one zero
+ * point: x = scale * (code - zero). There is no plan, and the build has one kernel, chosen when it is compiled.
+ *
+ * Two numbers hold all scales, each as multiplier * 2^(shift - 31), the way of TensorFlow Lite:
+ *     score    q_scale * key_scale * scale * log2(e), where scale is mostly 1 / sqrt(head_dim): turns a sum of products
+ *              of codes into a score in octaves
+ *     out      value_scale / out_scale
+ * fovea_integer_multiplier computes both parts of such a number. A zero point of keys adds the same to all scores of a
+ * query, which no softmax sees: there is no field for it.
+ *
+ * What is computed, the same on every target, to the bit. All products and sums are exact; round() is to the nearest
+ * integer, halves upwards; steps(x) = round(64 x multiplier 2^(shift - 31)) of the score, where shift counts at most 6.
+ *     s_j = sum_e (q_e - q_zero) key_je                          for the keys that the query sees
+ *   For each key tile, of 64 keys on a grid that starts at key 0, of which it sees some, in the order of keys:
+ *     m   = max_j s_j,   d_j = steps(m - s_j),   u_j = round(255 * 2^(-d_j / 64)), and 0 where d_j is 576 or more
+ *     r'  = steps(m) for the first tile, else max(r, steps(m)), and at least r + 64 where l > 2^30
+ *     l'  = round(f(r' - r) l) + round(f(r' - steps(m)) 2^14 sum_j u_j)
+ *     o'_e = round(f(r' - r) o_e) + round(f(r' - steps(m)) 2^6 sum_j u_j value_je)
+ *     f(d) = floor(min(2^31 - 1, round(2^(31 - (d mod 64) / 64))) / 2^floor(d / 64)) / 2^31, and 0 from 31 * 64 on
+ *   At the end, with n = l * 2^z, 2^30 <= n < 2^31, and h = round(n / 2^15):
+ *     g   = floor(out_multiplier * floor((2^31 + floor(h / 2)) / h) / 2^16)
+ *     out_e = out_zero + round((o_e - value_zero * round(l / 2^8)) * g * 2^(out_shift + z - 53)), saturated
+ * A query that sees no key gets out_zero. tests/ACCURACY.md has the errors: those of the codes, mostly, since a
+ * weight's is at most half a code of 255 in its tile, and half a step. */
+typedef struct fovea_integer_attention_args {
+  uint32_t struct_bytes; /* sizeof(fovea_integer_attention_args) */
+
+  /* Counts. Any of batch, q_tokens and kv_tokens may be 0. The others are >= 1 (FOVEA_ERR_DIM). */
+  uint32_t batch;
+  uint32_t q_heads, kv_heads;   /* kv_heads divides q_heads (FOVEA_ERR_HEADS) */
+  uint32_t q_tokens, kv_tokens; /* kv_tokens at most 2^24 (FOVEA_ERR_SIZE) */
+  uint32_t head_dim, value_dim; /* head_dim at most 1024 (FOVEA_ERR_UNSUPPORTED), value_dim at most 2^24
+                                   (FOVEA_ERR_SIZE) */
+
+  fovea_out out;   /* required: int8_t [batch][q_heads][q_tokens][value_dim] */
+  fovea_in q;      /* required: int8_t [batch][q_heads][q_tokens][head_dim] */
+  fovea_in keys;   /* required: int8_t [batch][kv_heads][kv_tokens][head_dim] */
+  fovea_in values; /* required: int8_t [batch][kv_heads][kv_tokens][value_dim] */
+
+  /* Zero points, from -128 to 127, and multipliers from 2^30 to 2^31 - 1 with shifts from -31 to 31
+   * (FOVEA_ERR_NUMBER). */
+  int32_t q_zero, value_zero, out_zero;
+  int32_t score_multiplier, score_shift;
+  int32_t out_multiplier, out_shift;
+
+  /* Visible keys, as in fovea_attention_desc and fovea_attention_args: a query at position p sees the keys
+   * p - window_left < j < p + window_right, a window of 0 being unlimited. */
+  fovea_causal causal;
+  uint32_t window_left, window_right;
+  const int64_t* positions; /* [batch]: the position of each entry's first query, within -2^62 to 2^62 (FOVEA_ERR_SIZE).
+                               Required with FOVEA_CAUSAL_POSITIONS, and for windows without a causal limit
+                               (FOVEA_ERR_POSITIONS_MISSING). NULL where causal names them (FOVEA_ERR_POSITIONS_TWICE) */
+  const uint32_t* kv_lengths; /* optional [batch]: keys of each entry, <= kv_tokens (FOVEA_ERR_LENGTH) */
+} fovea_integer_attention_args;
+
+/* Computes out. workspace is aligned to FOVEA_WORKSPACE_ALIGNMENT. No array may overlap out or the workspace
+ * (FOVEA_ERR_OVERLAP). */
+fovea_status fovea_integer_attention(const fovea_integer_attention_args* args, void* workspace, size_t workspace_bytes);
+
+/* Bytes of workspace that a call needs; 0 for arguments whose counts are not valid. Of the arguments, counts alone are
+ * read. */
+size_t fovea_integer_attention_workspace_bytes(const fovea_integer_attention_args* args);
+
+/* multiplier and shift of a positive number: real = multiplier * 2^(shift - 31), rounded to the nearest.
+ * FOVEA_ERR_NUMBER where shift would not be from -31 to 31, and for NaN; then nothing is written. It is computed in
+ * integers. */
+fovea_status fovea_integer_multiplier(double real, int32_t* multiplier, int32_t* shift);
+
+FOVEA_DECLARATIONS_END_
+
+#endif /* FOVEA_INTEGER_ATTENTION_H_ */

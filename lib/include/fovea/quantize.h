@@ -1,0 +1,49 @@
+/* fovea/quantize.h: scales and zero points of int8 tensors.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef FOVEA_QUANTIZE_H_
+#define FOVEA_QUANTIZE_H_
+
+#include "fovea/base.h"
+
+FOVEA_DECLARATIONS_BEGIN_
+
+/* Scales and zero points of tensors of I8 from the numbers that a tensor holds in some runs of a model. For the tools
+ * beside a model, on a host: plain code, in f32, and a range of 16 KiB.
+ *
+ *     fovea_quantize_range range = {0};
+ *     range.struct_bytes = sizeof range;
+ *     for (...) fovea_quantize_observe(&range, x, count);             // each run
+ *     fovea_quantize_choose(&range, 0.9999f, 1, &scale, &zero);       // then
+ *     fovea_quantize_to_i8(x, count, scale, zero, codes); */
+#define FOVEA_QUANTIZE_BINS 2048
+typedef struct fovea_quantize_range {
+  uint32_t struct_bytes; /* sizeof(fovea_quantize_range); all else is 0 before the first numbers */
+  float least, most;     /* of all numbers, and of 0 */
+  float width;           /* of a bin; a power of 2 */
+  uint64_t count;        /* numbers that were observed */
+  uint64_t bins[FOVEA_QUANTIZE_BINS]; /* how many of them are in [(i - FOVEA_QUANTIZE_BINS / 2) * width, the next) */
+} fovea_quantize_range;
+
+/* Adds numbers to the range. FOVEA_ERR_NUMBER where one of them is NaN or infinite: then none was added. */
+fovea_status fovea_quantize_observe(fovea_quantize_range* range, const float* x, size_t count);
+
+/* Chooses a scale and a zero point. fraction is the part of the numbers whose codes must not saturate, from above 0 to
+ * 1 (FOVEA_ERR_NUMBER), rounded up to whole numbers. Those left out are the largest, and with `asymmetric` the largest
+ * or the least, whichever leaves the shorter range. 1 keeps all: less than 1 gives the others finer steps, and is exact
+ * to a bin, a 1024th part of the largest magnitude or less.
+ *   asymmetric == 0   zero = 0, scale = the largest magnitude / 127
+ *   else              the range, extended to 0, becomes the codes -128 to 127, and 0 is exactly the code zero
+ * The scale is at least FLT_MIN; it is 1 where all numbers are 0, or there are none. */
+fovea_status fovea_quantize_choose(const fovea_quantize_range* range, float fraction, uint32_t asymmetric, float* scale,
+                                   int32_t* zero);
+
+/* codes[i] = round(x[i] * (1 / scale)) + zero, to nearest, ties to even, at least -128 and at most 127; NaN becomes
+ * zero. And back: x[i] = scale * (codes[i] - zero). scale is normal and above 0, zero a code (FOVEA_ERR_NUMBER). The
+ * arrays do not overlap (FOVEA_ERR_OVERLAP). */
+fovea_status fovea_quantize_to_i8(const float* x, size_t count, float scale, int32_t zero, int8_t* codes);
+fovea_status fovea_quantize_from_i8(const int8_t* codes, size_t count, float scale, int32_t zero, float* x);
+
+FOVEA_DECLARATIONS_END_
+
+#endif /* FOVEA_QUANTIZE_H_ */

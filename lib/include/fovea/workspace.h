@@ -1,0 +1,263 @@
+/* fovea/workspace.h: the sizes of workspaces, states and caches as constant expressions, for static arrays.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef FOVEA_WORKSPACE_H_
+#define FOVEA_WORKSPACE_H_
+
+#include "fovea/base.h"
+
+/* fovea_workspace_bytes as a constant expression, for static arrays. It is an upper bound over the targets of the
+ * architecture that the program is compiled for, without a budget, for one worker and any counts of tokens and heads.
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
+ * (_Alignas is C11; in C99 use the compiler's attribute.) Compile the program for the same processor as the library:
+ * the macro asks the compiler which vector unit there is.
+ *   FOVEA_TILE_ROWS_MAX   most query rows of a tile on any of these targets
+ *   FOVEA_BLOCK_ROWS_MAX  most query rows that share a key tile which is converted or gathered for them: the rows of up
+ *                         to four tiles
+ *   FOVEA_KEY_TILE        keys in a key tile, on every target
+ * Targets of one lane convert or gather a key tile in pieces, to need little memory:
+ *   FOVEA_PIECE_KEYS      keys in a piece of the keys
+ *   FOVEA_PIECE_ELEMENTS  elements of each value in a piece of the values */
+#if defined(__x86_64__) || defined(_M_X64) || defined(__i386__)
+#define FOVEA_TILE_ROWS_MAX 48
+#define FOVEA_BLOCK_ROWS_MAX 48
+#elif defined(__ARM_NEON) && !defined(__aarch64__)
+#define FOVEA_TILE_ROWS_MAX 24
+#define FOVEA_BLOCK_ROWS_MAX 48
+#elif defined(__ARM_NEON) || defined(__ARM_FEATURE_MVE) || defined(__wasm_simd128__)
+#define FOVEA_TILE_ROWS_MAX 12
+#define FOVEA_BLOCK_ROWS_MAX 48
+#else
+#define FOVEA_TILE_ROWS_MAX 4
+#define FOVEA_BLOCK_ROWS_MAX 16
+#endif
+#define FOVEA_KEY_TILE 64
+#define FOVEA_PIECE_KEYS 16
+#define FOVEA_PIECE_ELEMENTS 8
+#define FOVEA_WORKSPACE_BYTES(head_dim, value_dim) \
+  FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_TILE_ROWS_MAX)
+/* The same where keys and values are not f32, or are in a ring or in pages: key tiles are converted or gathered for
+ * several query tiles. Not for loaders. */
+#define FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                     \
+  (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_BLOCK_ROWS_MAX / 4u) + \
+   FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
+/* The same two for a plan of few query rows, as in decoding. rows is the number of query rows that share a key head:
+ * max_q_tokens * q_heads / kv_heads, at least 1. */
+#define FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows)                                                          \
+  FOVEA_LARGER_(                                                                                                      \
+      FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_LINEAR_ROWS_(rows, FOVEA_TILE_ROWS_MAX)),            \
+      FOVEA_FEW_ROWS_BYTES_(head_dim, value_dim, (rows) < FOVEA_FEW_ROWS_MAX_ ? (rows) : FOVEA_FEW_ROWS_MAX_))
+#define FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows)                                                       \
+  ((rows) > FOVEA_FEW_ROWS_MAX_                                                                                       \
+       ? FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                                                \
+       : FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows) + FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
+
+/* The same where products are of integers: FOVEA_COMPUTE_I8. Not for loaders. */
+#define FOVEA_I8_WORKSPACE_BYTES(head_dim, value_dim)                                                                 \
+  (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(FOVEA_I8_HEAD_DIM_(head_dim), value_dim, FOVEA_TILE_ROWS_MAX) +               \
+   FOVEA_I8_BYTES_(head_dim, value_dim, 4u * FOVEA_TILE_ROWS_MAX))
+#define FOVEA_I8_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows)                                                       \
+  ((rows) > FOVEA_FEW_ROWS_MAX_                                                                                       \
+       ? FOVEA_I8_WORKSPACE_BYTES(head_dim, value_dim)                                                                \
+       : FOVEA_WORKSPACE_BYTES_FOR(FOVEA_I8_HEAD_DIM_(head_dim), value_dim, rows) +                                   \
+             FOVEA_I8_BYTES_(head_dim, value_dim, FOVEA_LINEAR_ROWS_(rows, FOVEA_TILE_ROWS_MAX)))
+
+/* Bytes of a state of rows = batch * q_heads * q_tokens query rows: fovea_state_bytes. In an array of states each begins at
+ * a multiple of 64 bytes: round the size up to one. */
+#define FOVEA_STATE_BYTES(rows, value_dim) \
+  (sizeof(fovea_state) + FOVEA_SIZE_(rows) * (FOVEA_SIZE_(value_dim) + 2u) * 4u)
+
+/* The same as a constant expression, for static arrays: an upper bound. rows is the number of query rows that share a
+ * key head, q_tokens * q_heads / kv_heads. Compile the program for the same processor as the library. */
+#define FOVEA_INTEGER_WORKSPACE_BYTES(head_dim, value_dim, rows) \
+  FOVEA_INTEGER_BYTES_(FOVEA_INTEGER_DIM_(head_dim), FOVEA_INTEGER_DIM_(value_dim), FOVEA_INTEGER_ROWS_OF_(rows))
+
+/* The same as a constant expression, for static arrays. It is an upper bound over the targets of the architecture that
+ * the program is compiled for (see FOVEA_WORKSPACE_BYTES), without a budget, for one worker and any counts of tokens
+ * and outputs. dtype is the weights' type. */
+#define FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype) \
+  FOVEA_LINEAR_BYTES_FOR_TOKENS_(in_dim, 2u * FOVEA_TILE_ROWS_MAX, dtype)
+/* The same with FOVEA_COMPUTE_I8. */
+#define FOVEA_LINEAR_I8_WORKSPACE_BYTES(in_dim) FOVEA_LINEAR_I8_BYTES_FOR_TOKENS_(in_dim, FOVEA_LINEAR_I8_ROWS_MAX_)
+
+/* Bytes of a state of linear attention: fovea_delta_state_bytes. */
+#define FOVEA_DELTA_STATE_BYTES(batch, v_heads, key_dim, value_dim, decay_dim)       \
+  (sizeof(fovea_delta_state) + FOVEA_ALIGN_UP_(FOVEA_SIZE_(batch) * 4u) +            \
+   FOVEA_SIZE_(batch) * (v_heads) * FOVEA_DELTA_HEAD_BYTES_(key_dim, value_dim, decay_dim))
+
+/* Bytes of workspace of fovea_delta: an upper bound like FOVEA_WORKSPACE_BYTES, for one worker, without a budget. readers is
+ * q_heads / v_heads, at least 1. */
+#define FOVEA_DELTA_WORKSPACE_BYTES(key_dim, readers) \
+  FOVEA_DELTA_BYTES_FOR_GROUPS_(key_dim, FOVEA_DELTA_GROUPS_ * FOVEA_SIZE_(readers))
+
+/* Bytes of a cache's memory: an upper bound, for strided caches and rings. With values_in_keys pass FOVEA_F32 as value_dtype
+ * and 0 as value_dim. */
+#define FOVEA_KV_CACHE_BYTES(key_dtype, value_dtype, batch, kv_heads, max_tokens, head_dim, value_dim) \
+  FOVEA_KV_CACHE_BYTES_(FOVEA_ROW_BYTES_(key_dtype, head_dim) + FOVEA_ROW_BYTES_(value_dtype, value_dim), \
+                        FOVEA_SIZE_(batch) * (kv_heads) * (max_tokens), batch)
+
+/* The same as a constant expression, for static arrays: an upper bound like FOVEA_WORKSPACE_BYTES, for head_dim ==
+ * value_dim. q_rows is max_batch * max_q_tokens, kv_rows is max_batch * max_new_tokens, and d_model is the largest of
+ * d_model, key_model and value_model. It serves f32 keys and values in one run; for other caches add
+ * FOVEA_KV_WORKSPACE_BYTES(head_dim, head_dim), or with FOVEA_COMPUTE_I8 FOVEA_I8_WORKSPACE_BYTES. The second macro is
+ * for a linear_compute of FOVEA_COMPUTE_I8. */
+#define FOVEA_MULTIHEAD_WORKSPACE_BYTES(d_model, q_heads, kv_heads, head_dim, q_rows, kv_rows, weight_dtype)         \
+  FOVEA_MULTIHEAD_BYTES_(q_heads, kv_heads, head_dim, q_rows, kv_rows,                                               \
+                         FOVEA_LINEAR_BYTES_FOR_TOKENS_(                                                             \
+                             FOVEA_LARGER_(FOVEA_SIZE_(d_model), FOVEA_SIZE_(q_heads) * (head_dim)),                 \
+                             FOVEA_LARGER_(FOVEA_SIZE_(q_rows), FOVEA_SIZE_(kv_rows)), weight_dtype))
+#define FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES(d_model, q_heads, kv_heads, head_dim, q_rows, kv_rows)                    \
+  FOVEA_MULTIHEAD_BYTES_(q_heads, kv_heads, head_dim, q_rows, kv_rows,                                               \
+                         FOVEA_LINEAR_I8_BYTES_FOR_TOKENS_(                                                          \
+                             FOVEA_LARGER_(FOVEA_SIZE_(d_model), FOVEA_SIZE_(q_heads) * (head_dim)),                 \
+                             FOVEA_LARGER_(FOVEA_SIZE_(q_rows), FOVEA_SIZE_(kv_rows))))
+
+/* -------------------------------------------------------------------------------- arithmetic of the macros */
+/* clang-format off */
+#define FOVEA_SIZE_(count) (sizeof(char) * (count)) /* as a size_t without a cast: C++ compilers warn of C casts */
+/* A tile has three vectors of rows, or six, and one lane. */
+#if FOVEA_TILE_ROWS_MAX == 24
+#define FOVEA_LANES_MAX_ 4u
+#else
+#define FOVEA_LANES_MAX_ (FOVEA_TILE_ROWS_MAX / 3u)
+#endif
+#define FOVEA_ALIGN_UP_(bytes) ((FOVEA_SIZE_(bytes) + 63u) / 64u * 64u)
+/* Arrays of a query tile that have one element for each row. The library asserts that the macros for static arrays
+ * agree with the functions that divide a workspace into arrays. */
+#define FOVEA_TILE_ARRAYS_ 9u
+#define FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, rows)                                  \
+  (FOVEA_ALIGN_UP_(FOVEA_SIZE_(head_dim) * (rows) * 4u) + FOVEA_ALIGN_UP_(FOVEA_SIZE_(value_dim) * (rows) * 4u) + \
+   FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * FOVEA_SIZE_(rows) * 4u) + FOVEA_TILE_ARRAYS_ * FOVEA_ALIGN_UP_(FOVEA_SIZE_(rows) * 4u))
+#define FOVEA_LARGER_(a, b) ((a) > (b) ? (a) : (b))
+/* A converted or gathered row has room for at least this many f32. */
+#define FOVEA_STAGED_ELEMENTS_MIN_ 9u
+#if FOVEA_TILE_ROWS_MAX == 4
+#define FOVEA_KV_STAGE_BYTES_(head_dim, value_dim)                                                  \
+  FOVEA_LARGER_(FOVEA_PIECE_KEYS * FOVEA_SIZE_(head_dim) * 4u, FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS * 4u)
+#else
+#define FOVEA_KV_STAGE_BYTES_(head_dim, value_dim) \
+  (FOVEA_KEY_TILE * 4u * (FOVEA_LARGER_(FOVEA_SIZE_(head_dim), FOVEA_STAGED_ELEMENTS_MIN_) +        \
+                          FOVEA_LARGER_(FOVEA_SIZE_(value_dim), FOVEA_STAGED_ELEMENTS_MIN_)))
+#endif
+/* Integer products read rows of keys in steps of up to 16 elements. Beside the arrays above a query row has the codes
+ * of its weights and four more numbers, a key tile its codes, and numbers of each key and of each element of the
+ * values. */
+#define FOVEA_I8_HEAD_DIM_(head_dim) ((FOVEA_SIZE_(head_dim) + 15u) / 16u * 16u)
+#define FOVEA_I8_VALUE_DIM_(value_dim) ((FOVEA_SIZE_(value_dim) + 7u) / 8u * 8u)
+#if FOVEA_LANES_MAX_ == 4u
+#define FOVEA_I8_WEIGHT_BYTES_ 1u
+#else
+#define FOVEA_I8_WEIGHT_BYTES_ 2u
+#endif
+#if FOVEA_TILE_ROWS_MAX == 4
+#define FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) \
+  (FOVEA_PIECE_KEYS * FOVEA_I8_HEAD_DIM_(head_dim) * 4u + FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS * 4u)
+#else
+#define FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) \
+  (FOVEA_KEY_TILE * 4u * (FOVEA_I8_HEAD_DIM_(head_dim) + FOVEA_I8_VALUE_DIM_(value_dim)))
+#endif
+#define FOVEA_I8_BYTES_(head_dim, value_dim, rows)                                                              \
+  ((rows) * (FOVEA_KEY_TILE * FOVEA_I8_WEIGHT_BYTES_ + 16u) + FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) +      \
+   FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * 20u + FOVEA_I8_VALUE_DIM_(value_dim) * 4u) + 4u * 64u)
+/* Integer attention takes rows in blocks. A row has its state, the codes of its query, scores and weights of a key
+ * tile, and sums. Processors that multiply bytes or pairs of 16 bits get keys and values brought, which many rows pay
+ * for. */
+#if defined(__ARM_FEATURE_MVE) || defined(__ARM_FEATURE_SIMD32)
+#define FOVEA_INTEGER_ROWS_ 32u
+#else
+#define FOVEA_INTEGER_ROWS_ 4u
+#endif
+#define FOVEA_INTEGER_ROWS_OF_(rows) \
+  ((rows) < FOVEA_INTEGER_ROWS_ ? (FOVEA_SIZE_(rows) + ((rows) == 0) + 3u) / 4u * 4u : FOVEA_SIZE_(FOVEA_INTEGER_ROWS_))
+#define FOVEA_INTEGER_DIM_(dim) ((FOVEA_SIZE_(dim) + 15u) / 16u * 16u)
+#define FOVEA_INTEGER_STATE_BYTES_ (2u * sizeof(void*) + 32u)
+#if defined(__ARM_FEATURE_MVE) || defined(__ARM_FEATURE_SIMD32)
+#define FOVEA_INTEGER_BROUGHT_BYTES_(head_dim, value_dim) \
+  FOVEA_LARGER_(FOVEA_PIECE_KEYS * (head_dim) * 2u,       \
+                FOVEA_LARGER_(FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS * 8u, \
+                              (FOVEA_KEY_TILE + 12u) * (value_dim) + FOVEA_KEY_TILE * 4u))
+#else
+#define FOVEA_INTEGER_BROUGHT_BYTES_(head_dim, value_dim) 0u
+#endif
+#define FOVEA_INTEGER_BYTES_(head_dim, value_dim, rows)                                                  \
+  (FOVEA_ALIGN_UP_((rows) * FOVEA_INTEGER_STATE_BYTES_) + FOVEA_ALIGN_UP_((head_dim) * 2u * (rows)) +    \
+   FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * 4u * (rows)) + FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * 2u * (rows)) +       \
+   FOVEA_ALIGN_UP_((value_dim) * 4u * (rows)) + FOVEA_ALIGN_UP_(FOVEA_INTEGER_BROUGHT_BYTES_(head_dim, value_dim)))
+/* The few-rows kernel has tiles of up to four rows; its lanes run along a row. */
+#if FOVEA_TILE_ROWS_MAX == 48
+#define FOVEA_FEW_ROWS_MAX_ 8u
+#else
+#define FOVEA_FEW_ROWS_MAX_ 4u
+#endif
+#define FOVEA_FEW_ROWS_BYTES_(head_dim, value_dim, rows)                                                             \
+  (((rows) + 3u) / 4u *                                                                                              \
+   (FOVEA_WHOLE_VECTORS_BYTES_(head_dim, (rows) > 2u ? 4u : (rows)) +                                                \
+    FOVEA_WHOLE_VECTORS_BYTES_(value_dim, (rows) > 2u ? 4u : (rows)) +                                               \
+    FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * FOVEA_LANES_MAX_ * 4u) +                                                   \
+    FOVEA_TILE_ARRAYS_ * FOVEA_ALIGN_UP_(FOVEA_LANES_MAX_ * 4u)))
+#define FOVEA_WHOLE_VECTORS_BYTES_(dim, rows) \
+  FOVEA_ALIGN_UP_((FOVEA_SIZE_(dim) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_ * (rows) * 4u)
+/* A tile of a linear layer has at most as many tokens as one of attention has rows, or twice as many for weights narrower
+ * than f32. Fewer tokens fill fewer vectors. */
+#define FOVEA_LINEAR_ROWS_(tokens, most)                                                                      \
+  ((tokens) < (most) ? (FOVEA_SIZE_(tokens) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_          \
+                     : FOVEA_SIZE_(most))
+#define FOVEA_LINEAR_OUTPUTS_ 64u         /* outputs that are summed at a time */
+#define FOVEA_LINEAR_WIDENED_BYTES_ 4096u /* weights that are widened at a time, as f32 */
+#define FOVEA_LINEAR_BYTES_FOR_TOKENS_(in_dim, tokens, dtype)                                                    \
+  ((dtype) == FOVEA_F32                                                                                          \
+       ? FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, FOVEA_TILE_ROWS_MAX))                   \
+       : FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, 2u * FOVEA_TILE_ROWS_MAX)) +                 \
+         FOVEA_LINEAR_WIDENED_BYTES_)
+#define FOVEA_LINEAR_BYTES_FOR_ROWS_(in_dim, rows) \
+  (FOVEA_ALIGN_UP_(FOVEA_SIZE_(in_dim) * (rows) * 4u) + FOVEA_LINEAR_OUTPUTS_ * (rows) * 4u)
+/* Codes may be as wide as f32; where a vector has one lane but the processor has smlad, they have 16 bits. With weights
+ * in groups a tile has twice as many tokens where vectors have more than four lanes. */
+#if FOVEA_LANES_MAX_ == 4u
+#define FOVEA_LINEAR_I8_ROWS_MAX_ 16u
+#elif FOVEA_LANES_MAX_ > 4u
+#define FOVEA_LINEAR_I8_ROWS_MAX_ (2u * FOVEA_TILE_ROWS_MAX)
+#else
+#define FOVEA_LINEAR_I8_ROWS_MAX_ FOVEA_TILE_ROWS_MAX
+#endif
+#define FOVEA_LINEAR_I8_BYTES_FOR_TOKENS_(in_dim, tokens) \
+  FOVEA_LINEAR_I8_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, FOVEA_LINEAR_I8_ROWS_MAX_))
+#define FOVEA_LINEAR_I8_BYTES_FOR_ROWS_(in_dim, rows)                                                            \
+  (FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 15u) / 16u * 16u * (rows) * 4u) + FOVEA_ALIGN_UP_((rows) * 4u) +       \
+   2u * FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 31u) / 32u * (rows) * 4u) +                                       \
+   FOVEA_LINEAR_OUTPUTS_ * ((rows) + 1u) * 4u + FOVEA_LINEAR_WIDENED_BYTES_)
+#define FOVEA_MULTIHEAD_BYTES_(q_heads, kv_heads, head_dim, q_rows, kv_rows, linear_bytes)                       \
+  (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) +                                     \
+   2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                   \
+   FOVEA_LARGER_(FOVEA_WORKSPACE_BYTES(head_dim, head_dim), linear_bytes))
+/* Linear attention holds keys and queries of groups of four tokens, and factors for each element of the keys: rows of
+ * 128 of them for wide vectors, or 16 for each element. */
+#define FOVEA_DELTA_DIM_(dim) ((FOVEA_SIZE_(dim) + 15u) / 16u * 16u)
+#define FOVEA_DELTA_HEAD_BYTES_(key_dim, value_dim, decay_dim)                                         \
+  (4u * ((FOVEA_SIZE_(key_dim) + 4u) * FOVEA_DELTA_DIM_(value_dim) +                                   \
+         4u * (FOVEA_DELTA_DIM_(key_dim) + ((decay_dim) > 1u ? FOVEA_DELTA_DIM_(key_dim) : 4u))))
+#if FOVEA_TILE_ROWS_MAX == 4
+#define FOVEA_DELTA_GROUPS_ 1u
+#else
+#define FOVEA_DELTA_GROUPS_ 8u
+#endif
+#define FOVEA_DELTA_GROUP_BYTES_ (160u + sizeof(void*))
+#if FOVEA_TILE_ROWS_MAX == 48
+#define FOVEA_DELTA_FACTORS_(key_dim) \
+  FOVEA_LARGER_(FOVEA_DELTA_DIM_(key_dim) * 16u, (FOVEA_SIZE_(key_dim) + 127u) / 128u * 1872u)
+#else
+#define FOVEA_DELTA_FACTORS_(key_dim) (FOVEA_DELTA_DIM_(key_dim) * 16u)
+#endif
+#define FOVEA_DELTA_BYTES_FOR_GROUPS_(key_dim, groups)                                       \
+  (FOVEA_DELTA_DIM_(key_dim) * 48u + 1024u + FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_GROUP_BYTES_) + \
+   FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_FACTORS_(key_dim) * 4u))
+#define FOVEA_ROW_BYTES_(dtype, dim)                                                               \
+  ((dtype) == FOVEA_F32 ? FOVEA_SIZE_(dim) * 4u                                                    \
+   : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u                         \
+   : (dtype) == FOVEA_I8 ? FOVEA_SIZE_(dim) + 4u                                                   \
+   : (FOVEA_SIZE_(dim) + 31u) / 32u * ((dtype) == FOVEA_Q8_0 ? 34u : (dtype) == FOVEA_Q4_1 ? 20u : 18u))
+#define FOVEA_KV_CACHE_BYTES_(row_bytes, rows, batch)                                              \
+  ((rows) * (row_bytes) + 2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(batch) * 4u) + 4u * 63u)
+/* clang-format on */
+
+#endif /* FOVEA_WORKSPACE_H_ */
