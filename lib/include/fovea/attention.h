@@ -2,6 +2,26 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
+ *     #include <fovea/attention.h>
+ *
+ *     static float q[2][16][64], keys[2][16][64], values[2][16][64], out[2][16][64];  // [heads][tokens][dim]
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
+ *
+ *     int main(void) {
+ *       fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = 2, .kv_heads = 2, .head_dim = 64,
+ *                                    .value_dim = 64, .max_batch = 1, .max_q_tokens = 16, .max_kv_tokens = 16,
+ *                                    .causal = FOVEA_CAUSAL_TOP_LEFT};
+ *       fovea_plan plan;  // once
+ *       if (fovea_plan_init(&plan, &desc) != FOVEA_OK) return 1;
+ *
+ *       fovea_attention_args args = {.struct_bytes = sizeof args, .batch = 1, .q_tokens = 16, .kv_tokens = 16};
+ *       args.q = (fovea_in){.data = q, .head_stride = 16 * 64, .token_stride = 64};
+ *       args.kv.keys = (fovea_in){.data = keys, .head_stride = 16 * 64, .token_stride = 64};
+ *       args.kv.values = (fovea_in){.data = values, .head_stride = 16 * 64, .token_stride = 64};
+ *       args.out = (fovea_out){.data = out, .batch_stride = 2 * 16 * 64, .head_stride = 16 * 64, .token_stride = 64};
+ *       return fovea_attention(&plan, &args, workspace, sizeof workspace);  // for each layer and input; 0 is FOVEA_OK
+ *     }
+ *
  * Edge cases.
  *   a query that may see no key           its output is zeros, its lse -inf (with a sink: the sink), its row of weights
  *                                         zeros (Hugging Face's models differ: examples/recipes/hugging_face_mask.c)

@@ -2,6 +2,17 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
+ *     #include <fovea/base.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void) {  // what this processor can run, best first
+ *       for (uint32_t i = 0; i < fovea_target_count(); ++i) {
+ *         fovea_target target = fovea_target_at(i);
+ *         printf("%s by %s\n", fovea_target_name(target), fovea_target_backend(target));
+ *       }
+ *       return fovea_version() == FOVEA_VERSION ? 0 : 1;
+ *     }
+ *
  * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init.
  * Any number of threads may use it at once, each with its own workspace. An interrupt handler or a fibre may call
  * fovea if its stack is large enough (3.25 KiB on Cortex-M, 5.5 KiB on 64-bit processors, 6 KiB with AVX-512;

@@ -1,6 +1,27 @@
 /* fovea/block_map.h: which blocks of keys a block of queries looks at.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     #include <fovea/block_map.h>
+ *
+ *     static uint32_t offsets[4 + 1], blocks[4 * 4];  // a list of at most 4 blocks of keys for each of 4 of queries
+ *
+ *     // Queries see the keys of their own block, and those of the first: as documents behind a common prompt do.
+ *     static fovea_block_kind classify(void* self, const fovea_block* block) {
+ *       (void)self;
+ *       if (block->first_key == 0 || block->first_key == block->first_query) return FOVEA_BLOCK_SEEN;
+ *       return FOVEA_BLOCK_HIDDEN;
+ *     }
+ *
+ *     int main(void) {
+ *       fovea_block_map_args args = {.struct_bytes = sizeof args, .batch = 1, .q_heads = 1, .kv_heads = 1,
+ *                                    .q_tokens = 256, .kv_tokens = 256, .q_block = 64, .kv_block = 64,
+ *                                    .classify = classify, .offsets = offsets, .blocks = blocks, .most_blocks = 16};
+ *       fovea_block_map map;  // for fovea_attention_args.block_map
+ *       if (fovea_block_map_make(&args, &map) != FOVEA_OK) return 1;
+ *       return map.block_count == 1 + 3 * 2 ? 0 : 1;
+ *     }
+ */
 #ifndef FOVEA_BLOCK_MAP_H_
 #define FOVEA_BLOCK_MAP_H_
 

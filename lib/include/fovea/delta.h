@@ -1,6 +1,28 @@
 /* fovea/delta.h: linear attention and delta rules: a state instead of keys and values.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     #include <fovea/delta.h>
+ *
+ *     static float q[5][32], k[5][32], v[5][32], decay[5], beta[5], out[5][32];  // of 5 tokens, one head
+ *     static _Alignas(64) unsigned char state[FOVEA_DELTA_STATE_BYTES(1, 1, 32, 32, 1)];
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_DELTA_WORKSPACE_BYTES(32, 1)];
+ *
+ *     int main(void) {
+ *       fovea_delta_state* sequence = (fovea_delta_state*)state;
+ *       if (fovea_delta_begin(sequence, sizeof state, 1, 1, 32, 32, 1) != FOVEA_OK) return 1;
+ *       fovea_delta_args args = {.struct_bytes = sizeof args, .rule = FOVEA_DELTA_RULE_GATED_DELTA, .batch = 1,
+ *                                .q_heads = 1, .k_heads = 1, .v_heads = 1, .key_dim = 32, .value_dim = 32,
+ *                                .decay_dim = 1, .tokens = 5};  // any number of tokens in a call
+ *       args.q = (fovea_in){.data = q, .token_stride = 32};
+ *       args.k = (fovea_in){.data = k, .token_stride = 32};
+ *       args.v = (fovea_in){.data = v, .token_stride = 32};
+ *       args.decay = (fovea_in){.data = decay, .token_stride = 1};
+ *       args.beta = (fovea_in){.data = beta, .token_stride = 1};
+ *       args.out = (fovea_out){.data = out, .token_stride = 32};
+ *       return fovea_delta(sequence, &args, workspace, sizeof workspace);
+ *     }
+ */
 #ifndef FOVEA_DELTA_H_
 #define FOVEA_DELTA_H_
 

@@ -1,6 +1,26 @@
 /* fovea/integer_attention.h: attention on int8 tensors without floating point.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     #include <fovea/integer_attention.h>
+ *
+ *     static int8_t q[16][64], keys[16][64], values[16][64], out[16][64];
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_INTEGER_WORKSPACE_BYTES(64, 64, 16)];
+ *
+ *     int main(void) {
+ *       const double q_scale = 0.02, key_scale = 0.03, value_scale = 0.01, out_scale = 0.01;
+ *       fovea_integer_attention_args args = {.struct_bytes = sizeof args, .batch = 1, .q_heads = 1, .kv_heads = 1,
+ *                                            .q_tokens = 16, .kv_tokens = 16, .head_dim = 64, .value_dim = 64};
+ *       // Scores are in octaves: 1 / sqrt(64) * log2(e) = 0.18033688. Firmware may store the four numbers instead.
+ *       fovea_integer_multiplier(q_scale * key_scale * 0.18033688, &args.score_multiplier, &args.score_shift);
+ *       fovea_integer_multiplier(value_scale / out_scale, &args.out_multiplier, &args.out_shift);
+ *       args.q = (fovea_in){.data = q, .token_stride = 64};
+ *       args.keys = (fovea_in){.data = keys, .token_stride = 64};
+ *       args.values = (fovea_in){.data = values, .token_stride = 64};
+ *       args.out = (fovea_out){.data = out, .token_stride = 64};
+ *       return fovea_integer_attention(&args, workspace, sizeof workspace);
+ *     }
+ */
 #ifndef FOVEA_INTEGER_ATTENTION_H_
 #define FOVEA_INTEGER_ATTENTION_H_
 

@@ -1,6 +1,34 @@
 /* fovea/kv_cache.h: the keys and values of sequences that grow.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     #include <fovea/kv_cache.h>
+ *
+ *     static float q[64], key[64], value[64], out[64];  // of one new token
+ *     static _Alignas(64) unsigned char memory[FOVEA_KV_CACHE_BYTES(FOVEA_I8, FOVEA_I8, 1, 1, 256, 64, 64)];
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(64, 64)];
+ *
+ *     int main(void) {
+ *       fovea_kv_cache cache = {.struct_bytes = sizeof cache, .key_dtype = FOVEA_I8, .value_dtype = FOVEA_I8,
+ *                               .batch = 1, .kv_heads = 1, .head_dim = 64, .value_dim = 64, .max_tokens = 256};
+ *       if (fovea_kv_cache_init(&cache, memory, sizeof memory) != FOVEA_OK) return 1;
+ *       fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = 1, .max_q_tokens = 1};
+ *       fovea_plan plan;
+ *       if (fovea_kv_describe(&cache, &desc) != FOVEA_OK || fovea_plan_init(&plan, &desc) != FOVEA_OK) return 1;
+ *
+ *       fovea_kv_append_args append = {.struct_bytes = sizeof append, .batch = 1, .tokens = 1,
+ *                                      .keys = {.data = key}, .values = {.data = value}};
+ *       fovea_attention_args args = {.struct_bytes = sizeof args, .q_tokens = 1,
+ *                                    .q = {.data = q}, .out = {.data = out}};
+ *       for (int token = 0; token < 20; ++token) {  // compute q, key and value of the token, then
+ *         if (fovea_kv_append(&cache, &append) != FOVEA_OK || fovea_kv_attach(&cache, &args) != FOVEA_OK ||
+ *             fovea_attention(&plan, &args, workspace, sizeof workspace) != FOVEA_OK) {
+ *           return 1;
+ *         }
+ *       }
+ *       return cache.lengths[0] == 20 ? 0 : 1;
+ *     }
+ */
 #ifndef FOVEA_KV_CACHE_H_
 #define FOVEA_KV_CACHE_H_
 

@@ -1,6 +1,34 @@
 /* fovea/kv_source.h: where attention takes keys and values from: arrays, rings, pages, or a callback.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     #include <fovea/attention.h>
+ *     #include <string.h>
+ *
+ *     static float flash_keys[256][64], flash_values[256][64];  // where the processor's loads do not reach
+ *     static float q[64], out[64];
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[1 << 17];  // as fovea_workspace_bytes says
+ *
+ *     // With DMA it begins the transfer, and finish waits for its end.
+ *     static int start(void* self, const fovea_kv_tile* tile) {
+ *       (void)self;
+ *       memcpy(tile->keys, flash_keys[tile->first], tile->count * sizeof flash_keys[0]);
+ *       memcpy(tile->values, flash_values[tile->first], tile->count * sizeof flash_values[0]);
+ *       return 0;
+ *     }
+ *
+ *     int main(void) {
+ *       const fovea_loader loader = {.start = start};
+ *       fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = 1, .kv_heads = 1, .head_dim = 64,
+ *                                    .value_dim = 64, .max_batch = 1, .max_q_tokens = 1, .max_kv_tokens = 256,
+ *                                    .kv_kind = FOVEA_KV_LOAD};
+ *       fovea_plan plan;
+ *       if (fovea_plan_init(&plan, &desc) != FOVEA_OK) return 1;
+ *       fovea_attention_args args = {.struct_bytes = sizeof args, .batch = 1, .q_tokens = 1, .kv_tokens = 256,
+ *                                    .q = {.data = q}, .out = {.data = out}, .kv = {.loader = &loader}};
+ *       return fovea_attention(&plan, &args, workspace, sizeof workspace);
+ *     }
+ */
 #ifndef FOVEA_KV_SOURCE_H_
 #define FOVEA_KV_SOURCE_H_
 

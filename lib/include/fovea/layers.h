@@ -1,6 +1,25 @@
 /* fovea/layers.h: softmax, rotary embedding, normalisation, activation, short convolution.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     #include <fovea/layers.h>
+ *
+ *     static float x[4][64], weight[64], y[4][64];  // [tokens][dim]
+ *
+ *     int main(void) {
+ *       fovea_norm_args norm = {.struct_bytes = sizeof norm, .norm = FOVEA_NORM_RMS, .epsilon = 1e-6f, .batch = 1,
+ *                               .heads = 1, .tokens = 4, .dim = 64, .weight = weight};
+ *       norm.x = (fovea_in){.data = x, .token_stride = 64};
+ *       norm.y = (fovea_out){.data = y, .token_stride = 64};
+ *       if (fovea_norm_f32(&norm) != FOVEA_OK) return 1;
+ *
+ *       fovea_softmax_args softmax = {.struct_bytes = sizeof softmax, .outer = 4, .axis = 64, .inner = 1};
+ *       softmax.in = softmax.out = y[0];  // in place, along each row
+ *       softmax.in_outer_stride = softmax.out_outer_stride = 64;
+ *       softmax.in_axis_stride = softmax.out_axis_stride = 1;
+ *       return fovea_softmax_f32(&softmax);
+ *     }
+ */
 #ifndef FOVEA_LAYERS_H_
 #define FOVEA_LAYERS_H_
 

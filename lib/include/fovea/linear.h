@@ -1,6 +1,22 @@
 /* fovea/linear.h: linear layers.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     #include <fovea/linear.h>
+ *
+ *     static float x[4][64], y[4][32];  // [tokens][in_dim], [tokens][out_dim]
+ *     static int8_t weights[32][64];    // [out_dim][in_dim]: a row for each output, each with a scale
+ *     static float scales[32], bias[32];
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_LINEAR_WORKSPACE_BYTES(64, FOVEA_I8)];
+ *
+ *     int main(void) {
+ *       fovea_linear_args args = {.struct_bytes = sizeof args, .tokens = 4, .in_dim = 64, .out_dim = 32,
+ *                                 .x = x, .x_stride = 64, .y = y, .y_stride = 32};
+ *       args.weights = (fovea_linear_weights){.dtype = FOVEA_I8, .data = weights, .row_stride = 64, .scales = scales,
+ *                                             .bias = bias};
+ *       return fovea_linear(&args, workspace, sizeof workspace);
+ *     }
+ */
 #ifndef FOVEA_LINEAR_H_
 #define FOVEA_LINEAR_H_
 

@@ -1,6 +1,31 @@
 /* fovea/multihead.h: layers of multi-head attention.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     #include <fovea/multihead.h>
+ *
+ *     static float x[8][64], y[8][64];                                 // [tokens][d_model]
+ *     static float qkv[3 * 64][64], bias[3 * 64], projection[64][64];  // PyTorch's in_proj_weight, out_proj.weight
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
+ *         workspace[FOVEA_MULTIHEAD_WORKSPACE_BYTES(64, 4, 4, 16, 8, 8, FOVEA_F32)];
+ *
+ *     int main(void) {
+ *       fovea_multihead_desc desc = {.struct_bytes = sizeof desc};  // 4 heads of 16 elements; d_model is their product
+ *       desc.attention = (fovea_attention_desc){.struct_bytes = sizeof desc.attention, .q_heads = 4, .kv_heads = 4,
+ *                                               .head_dim = 16, .value_dim = 16, .max_batch = 1, .max_q_tokens = 8,
+ *                                               .max_kv_tokens = 8};
+ *       fovea_multihead_plan plan;
+ *       if (fovea_multihead_plan_init(&plan, &desc) != FOVEA_OK) return 1;
+ *
+ *       fovea_multihead_args args = {.struct_bytes = sizeof args, .batch = 1, .q_tokens = 8};
+ *       args.attention.struct_bytes = sizeof args.attention;
+ *       args.x = (fovea_in){.data = x, .token_stride = 64};
+ *       args.y = (fovea_out){.data = y, .token_stride = 64};
+ *       args.weights.qkv = (fovea_linear_weights){.data = qkv, .row_stride = 64, .bias = bias};
+ *       args.weights.out = (fovea_linear_weights){.data = projection, .row_stride = 64};
+ *       return fovea_multihead(&plan, &args, workspace, sizeof workspace);
+ *     }
+ */
 #ifndef FOVEA_MULTIHEAD_H_
 #define FOVEA_MULTIHEAD_H_
 

@@ -1,6 +1,23 @@
 /* fovea/quantize.h: scales and zero points of int8 tensors.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     #include <fovea/quantize.h>
+ *
+ *     static fovea_quantize_range range;
+ *
+ *     int main(void) {
+ *       const float x[4] = {-1.0f, 0.0f, 0.5f, 1.0f};  // what a tensor holds in a run of the model
+ *       int8_t codes[4];
+ *       float scale;
+ *       int32_t zero;
+ *       range.struct_bytes = sizeof range;
+ *       if (fovea_quantize_observe(&range, x, 4) != FOVEA_OK) return 1;                    // for each run
+ *       if (fovea_quantize_choose(&range, 0.9999f, 0, &scale, &zero) != FOVEA_OK) return 1;  // once, at the end
+ *       if (fovea_quantize_to_i8(x, 4, scale, zero, codes) != FOVEA_OK) return 1;
+ *       return codes[0] == -127 && codes[1] == 0 && codes[3] == 127 ? 0 : 1;
+ *     }
+ */
 #ifndef FOVEA_QUANTIZE_H_
 #define FOVEA_QUANTIZE_H_
 

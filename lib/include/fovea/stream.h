@@ -1,6 +1,32 @@
 /* fovea/stream.h: attention over keys that come in pieces.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     #include <fovea/stream.h>
+ *
+ *     enum { kTokens = 64 };  // keys and values of a piece
+ *     static float q[64], keys[kTokens][64], values[kTokens][64], out[64];
+ *     static _Alignas(64) unsigned char state[FOVEA_STATE_BYTES(1, 64)];
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
+ *
+ *     int main(void) {
+ *       fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = 1, .kv_heads = 1, .head_dim = 64,
+ *                                    .value_dim = 64, .max_batch = 1, .max_q_tokens = 1, .max_kv_tokens = kTokens};
+ *       fovea_plan plan;
+ *       if (fovea_plan_init(&plan, &desc) != FOVEA_OK) return 1;
+ *       fovea_attention_args args = {.struct_bytes = sizeof args, .batch = 1, .q_tokens = 1, .kv_tokens = kTokens,
+ *                                    .q = {.data = q}, .out = {.data = out}};
+ *       args.kv.keys = (fovea_in){.data = keys, .token_stride = 64};
+ *       args.kv.values = (fovea_in){.data = values, .token_stride = 64};
+ *
+ *       fovea_state* stream = (fovea_state*)state;
+ *       if (fovea_stream_begin(&plan, stream, sizeof state, 1, 1, 0) != FOVEA_OK) return 1;
+ *       for (int piece = 0; piece < 10; ++piece) {  // read the piece into keys and values, then
+ *         if (fovea_stream_push(&plan, stream, &args, workspace, sizeof workspace) != FOVEA_OK) return 1;
+ *       }
+ *       return fovea_stream_end(&plan, stream, &args, workspace, sizeof workspace);  // writes out
+ *     }
+ */
 #ifndef FOVEA_STREAM_H_
 #define FOVEA_STREAM_H_
 

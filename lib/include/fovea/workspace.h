@@ -1,6 +1,23 @@
 /* fovea/workspace.h: the sizes of workspaces, states and caches as constant expressions, for static arrays.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     #include <fovea/attention.h>
+ *     #include <stdio.h>
+ *
+ *     // For any plan with a head_dim of 64, whatever the counts; then for plans with one query for each key head.
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char any[FOVEA_WORKSPACE_BYTES(64, 64)];
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char decoding[FOVEA_WORKSPACE_BYTES_FOR(64, 64, 1)];
+ *
+ *     int main(void) {
+ *       fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = 1, .kv_heads = 1, .head_dim = 64,
+ *                                    .value_dim = 64, .max_batch = 1, .max_q_tokens = 1, .max_kv_tokens = 1024};
+ *       fovea_plan plan;
+ *       if (fovea_plan_init(&plan, &desc) != FOVEA_OK) return 1;
+ *       printf("%zu of %zu bytes, of %zu\n", fovea_workspace_bytes(&plan), sizeof decoding, sizeof any);
+ *       return fovea_workspace_bytes(&plan) <= sizeof decoding && sizeof decoding <= sizeof any ? 0 : 1;
+ *     }
+ */
 #ifndef FOVEA_WORKSPACE_H_
 #define FOVEA_WORKSPACE_H_
 
