@@ -103,7 +103,7 @@ void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
       if (task.q_scales->data) {
         const RowArray<const float>& scales = *task.q_scales;
         const float given = scales.data[token * scales.token_stride + head * scales.head_stride];
-        scale = task.score_factor() * (is_finite(given) ? given : __builtin_nanf(""));
+        scale = task.score_factor() * finite_or_nan(given);
       }
       shift = row_shift(task, token * task.q.token_stride + head * task.q.head_stride, scale);
     }

@@ -7,6 +7,9 @@ namespace fovea {
 // Neither NaN nor infinite.
 inline bool is_finite(float x) { return x - x == 0.0f; }
 
+// NaN in the place of an infinity.
+inline float finite_or_nan(float x) { return x + (x - x); }
+
 }  // namespace fovea
 
 #endif  // FOVEA_SRC_BASE_FINITE_H_

@@ -29,7 +29,7 @@ FOVEA_INLINE void EndColumns(const I8TokenTile& t, const I8Rows& w, size_t colum
         lanes[i] = hn::Mul(hn::LoadU(kF, sums), token_scale);
       } else {
         const VF sum = hn::ConvertTo(kF, hn::Add(LoadInts(sums), hn::Set(kI, t.starts[e + i])));
-        lanes[i] = hn::Mul(hn::Mul(sum, token_scale), hn::Set(kF, FiniteScale(RowScales(w)[e + i])));
+        lanes[i] = hn::Mul(hn::Mul(sum, token_scale), hn::Set(kF, ::fovea::finite_or_nan(RowScales(w)[e + i])));
       }
       if (w.weights.bias) lanes[i] = hn::Add(lanes[i], hn::Set(kF, w.weights.bias[e + i]));
     }

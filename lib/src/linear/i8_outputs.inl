@@ -13,9 +13,8 @@ FOVEA_INLINE const char* RowOf(const I8Tokens& tokens, size_t token) {
 }
 
 // An infinite scale counts as NaN.
-FOVEA_INLINE float FiniteScale(float scale) { return scale + (scale - scale); }
 FOVEA_INLINE float GivenScale(const I8Tokens& tokens, size_t token) {
-  return FiniteScale(tokens.in.scales[ptrdiff_t(token) * tokens.in.scales_stride]);
+  return ::fovea::finite_or_nan(tokens.in.scales[ptrdiff_t(token) * tokens.in.scales_stride]);
 }
 
 // Where weights lie in groups, inputs of f32 have a scale for each group, too; of inputs that are codes one scale, 1,
