@@ -3,7 +3,7 @@
 """Writes the library as one source file and its headers: amalgamate.py <folder> [--source fovea.cc]
 
     fovea.h     the C interface, its headers one after the other
-    fovea.hpp   the C++ interface
+    fovea.hpp   the C++ interface, likewise
     fovea.cc    the library: g++ -std=gnu++17 -O2 -c fovea.cc, or clang++, with the flags of the processor
 
 The compiler's macros choose the backend, as they do for a plain list of the library's files: Helium, NEON or scalar. The others
@@ -83,21 +83,23 @@ def source_file(name):
     return "".join(out)
 
 
-def c_header(name="fovea.h", seen=None):
-    """A header with those that it includes in their place, each once."""
-    seen = {name} if seen is None else seen
+def header(name, seen):
+    """A header with those of its language that it includes in their place, each once."""
 
     def included(match):
         if match[1] in seen:
             return ""
         seen.add(match[1])
-        return c_header(match[1], seen)
+        return header(match[1], seen)
 
-    return re.sub(r'^#include "fovea/(\w+\.h)"\n', included, (HEADERS / name).read_text(), flags=re.M)
+    suffix = re.escape(pathlib.PurePath(name).suffix)
+    return re.sub(rf'^#include "fovea/(\w+{suffix})".*\n', included, (HEADERS / name).read_text(), flags=re.M)
 
 
 def cpp_header():
-    return re.sub(r'#include "fovea/', '#include "', (HEADERS / "fovea.hpp").read_text())
+    text = header("fovea.hpp", set())
+    text = re.sub(r'^#include "fovea/.*\n', '#include "fovea.h"\n', text, count=1, flags=re.M)
+    return re.sub(r'^#include "fovea/.*\n', "", text, flags=re.M)
 
 
 def main():
@@ -106,7 +108,7 @@ def main():
     parser.add_argument("--source", default="fovea.cc", help="what fovea.cc is to be called: fovea.cpp, for example")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    texts = {arguments.source: source_file(arguments.source), "fovea.h": c_header(), "fovea.hpp": cpp_header()}
+    texts = {arguments.source: source_file(arguments.source), "fovea.h": header("fovea.h", set()), "fovea.hpp": cpp_header()}
     for name, text in texts.items():
         (arguments.folder / name).write_text(text)
 

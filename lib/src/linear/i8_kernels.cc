@@ -6,8 +6,6 @@
 #include "base/arithmetic.h"
 #include "targets/options.inl"
 #include "linear/i8_kernels.h"
-
-#include "base/finite.h"
 #define FOVEA_KERNELS_NAMESPACE i8_linear_kernels
 #define FOVEA_KERNELS_FILE "linear/i8_kernels.cc"
 #include "targets/each_target.inl"

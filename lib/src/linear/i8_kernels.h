@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/finite.h"
 #include "formats/formats.h"
 #include "fovea/fovea.h"
 #include "linear/kernels.h"

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fovea/attention.hpp: plans and calls of attention.
+#ifndef FOVEA_ATTENTION_HPP_
+#define FOVEA_ATTENTION_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fovea/attention.h"
+#include "fovea/base.hpp"
+#include "fovea/block_map.hpp"
+#include "fovea/modifier.hpp"
+#include "fovea/stream.h"  // fovea_state_bytes
+
+namespace fovea {
+
+using AttentionDesc = Sized<fovea_attention_desc>;
+using AttentionArgs = Sized<fovea_attention_args>;
+
+// Memory for calls on f32 arrays by one worker, without a budget: a static array, or a member. For other formats and
+// sources use Memory<FOVEA_KV_WORKSPACE_BYTES(HeadDim, ValueDim)>, for integer products
+// Memory<FOVEA_I8_WORKSPACE_BYTES(HeadDim, ValueDim)>.
+template <std::size_t HeadDim, std::size_t ValueDim = HeadDim>
+using Workspace = Memory<FOVEA_WORKSPACE_BYTES(HeadDim, ValueDim)>;
+
+// A plan: init makes it once, then it is read-only. Until init has returned FOVEA_OK, run returns FOVEA_ERR_PLAN.
+class Plan {
+ public:
+  Status init(const fovea_attention_desc& desc) { return fovea_plan_init(&plan_, &desc); }
+
+  std::size_t workspace_bytes() const { return fovea_workspace_bytes(&plan_); }
+  std::size_t slow_workspace_bytes(std::size_t workspace_bytes) const {
+    return fovea_slow_workspace_bytes(&plan_, workspace_bytes);
+  }
+  // Bytes of a stream's state for these counts.
+  std::size_t state_bytes(std::uint32_t batch, std::uint32_t q_tokens) const {
+    return fovea_state_bytes(&plan_, batch, q_tokens);
+  }
+  Target target() const { return plan_.desc.target; }
+  const fovea_plan& get() const { return plan_; }
+
+  // Writes one line that says what a call of these counts will do. Like snprintf, returns the length of the whole line
+  // without the closing 0.
+  std::size_t describe(std::uint32_t q_tokens, std::uint32_t kv_tokens, Span<char> text) const {
+    return fovea_plan_describe(&plan_, q_tokens, kv_tokens, text.data(), text.size());
+  }
+
+  Status run(const fovea_attention_args& args, void* workspace, std::size_t workspace_bytes) const {
+    return fovea_attention(&plan_, &args, workspace, workspace_bytes);
+  }
+  Status run(const fovea_attention_args& args, Span<std::byte> workspace) const {
+    return run(args, workspace.data(), workspace.size());
+  }
+  // With a fast and a slow part of workspace, where no single region is large enough.
+  Status run(const fovea_attention_args& args, Span<std::byte> workspace, Span<std::byte> slow_workspace) const {
+    fovea_attention_args with_slow = args;
+    with_slow.slow_workspace = slow_workspace.data();
+    with_slow.slow_workspace_bytes = slow_workspace.size();
+    return run(with_slow, workspace);
+  }
+
+ private:
+  fovea_plan plan_{};
+};
+
+// mask: row i begins at mask + i * row_stride.
+inline Status tree_mask(Span<const std::int32_t> parents, std::uint8_t* mask, std::size_t row_stride) {
+  if (parents.size() > 0xffffffff) return FOVEA_ERR_SIZE;
+  return fovea_tree_mask(parents.data(), static_cast<std::uint32_t>(parents.size()), mask, row_stride);
+}
+
+}  // namespace fovea
+
+#endif  // FOVEA_ATTENTION_HPP_

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fovea/block_map.hpp: block maps made by a function, a lambda for instance.
+#ifndef FOVEA_BLOCK_MAP_HPP_
+#define FOVEA_BLOCK_MAP_HPP_
+
+#include <cstdint>
+
+#include "fovea/base.hpp"
+#include "fovea/block_map.h"
+
+namespace fovea {
+
+using BlockMapArgs = Sized<fovea_block_map_args>;
+
+inline Status make_block_map(const fovea_block_map_args& args, fovea_block_map& map) {
+  return fovea_block_map_make(&args, &map);
+}
+inline std::uint32_t block_map_count(const fovea_block_map_args& args) { return fovea_block_map_count(&args); }
+
+// The arguments with a function that says what a block of queries sees of a block of keys, a lambda for instance. It is
+// called as fovea_block_kind(const fovea_block& block), and is not needed once the map is made.
+template <class F>
+BlockMapArgs classified_by(const F& f, const fovea_block_map_args& args) {
+  BlockMapArgs result;
+  static_cast<fovea_block_map_args&>(result) = args;
+  result.classify = [](void* self, const fovea_block* block) -> fovea_block_kind {
+    return (*static_cast<const F*>(self))(*block);
+  };
+  result.self = const_cast<void*>(static_cast<const void*>(&f));
+  return result;
+}
+
+template <class F>
+Status make_block_map(const fovea_block_map_args& args, const F& classify, fovea_block_map& map) {
+  return make_block_map(classified_by(classify, args), map);
+}
+template <class F>
+std::uint32_t block_map_count(const fovea_block_map_args& args, const F& classify) {
+  return block_map_count(classified_by(classify, args));
+}
+
+}  // namespace fovea
+
+#endif  // FOVEA_BLOCK_MAP_HPP_

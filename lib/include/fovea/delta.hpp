@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fovea/delta.hpp: linear attention and delta rules.
+#ifndef FOVEA_DELTA_HPP_
+#define FOVEA_DELTA_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fovea/base.hpp"
+#include "fovea/delta.h"
+
+namespace fovea {
+
+using DeltaArgs = Sized<fovea_delta_args>;
+
+inline std::size_t delta_state_bytes(std::uint32_t batch, std::uint32_t v_heads, std::uint32_t key_dim,
+                                     std::uint32_t value_dim, std::uint32_t decay_dim = 1) {
+  return fovea_delta_state_bytes(batch, v_heads, key_dim, value_dim, decay_dim);
+}
+inline std::size_t delta_workspace_bytes(const fovea_delta_args& args) { return fovea_delta_workspace_bytes(&args); }
+
+// What linear attention knows of some sequences, in the caller's memory, to which a DeltaState refers; a copy of a
+// DeltaState is another name for the same state. Until begin or import_from has returned FOVEA_OK, the other functions
+// return FOVEA_ERR_NULL.
+class DeltaState {
+ public:
+  // memory: at least delta_state_bytes of these counts, 64-byte aligned.
+  Status begin(Span<std::byte> memory, std::uint32_t batch, std::uint32_t v_heads, std::uint32_t key_dim,
+               std::uint32_t value_dim, std::uint32_t decay_dim = 1) {
+    fovea_delta_state* const state = reinterpret_cast<fovea_delta_state*>(memory.data());
+    return attach(state, fovea_delta_begin(state, memory.size(), batch, v_heads, key_dim, value_dim, decay_dim));
+  }
+  // Begins an entry again, or all of them, from zeros or from given matrices.
+  Status reset(std::uint32_t entry = FOVEA_ALL_ENTRIES) { return fovea_delta_set(state_, entry, nullptr); }
+  Status set(const fovea_in& matrices, std::uint32_t entry = FOVEA_ALL_ENTRIES) {
+    return fovea_delta_set(state_, entry, &matrices);
+  }
+  Status get(const fovea_out& matrices, Target target = FOVEA_TARGET_BEST,
+             std::uint32_t entry = FOVEA_ALL_ENTRIES) const {
+    return fovea_delta_get(state_, target, entry, &matrices);
+  }
+
+  Status run(const fovea_delta_args& args, Span<std::byte> workspace) {
+    return fovea_delta(state_, &args, workspace.data(), workspace.size());
+  }
+
+  // How many of the last tokens can be rolled back.
+  std::uint32_t pending(std::uint32_t entry = FOVEA_ALL_ENTRIES) const { return fovea_delta_pending(state_, entry); }
+  Status roll_back(std::uint32_t tokens, std::uint32_t entry = FOVEA_ALL_ENTRIES) {
+    return fovea_delta_roll_back(state_, entry, tokens);
+  }
+
+  // Writes the state's image, which has state_bytes() bytes, and makes a state from an image.
+  Status export_to(Span<std::byte> image) const { return fovea_delta_export(state_, image.data(), image.size()); }
+  Status import_from(Span<std::byte> memory, Span<const std::byte> image) {
+    fovea_delta_state* const state = reinterpret_cast<fovea_delta_state*>(memory.data());
+    return attach(state, fovea_delta_import(state, memory.size(), image.data(), image.size()));
+  }
+
+  std::size_t state_bytes() const {
+    return state_ ? delta_state_bytes(state_->batch, state_->v_heads, state_->key_dim, state_->value_dim,
+                                      state_->decay_dim)
+                  : 0;
+  }
+  const fovea_delta_state* state() const { return state_; }
+
+ private:
+  Status attach(fovea_delta_state* state, Status status) {
+    state_ = status == FOVEA_OK ? state : nullptr;
+    return status;
+  }
+
+  fovea_delta_state* state_ = nullptr;
+};
+
+}  // namespace fovea
+
+#endif  // FOVEA_DELTA_HPP_

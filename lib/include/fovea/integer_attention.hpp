@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fovea/integer_attention.hpp: attention on int8 tensors without floating point.
+#ifndef FOVEA_INTEGER_ATTENTION_HPP_
+#define FOVEA_INTEGER_ATTENTION_HPP_
+
+#include <cstddef>
+
+#include "fovea/base.hpp"
+#include "fovea/integer_attention.h"
+
+namespace fovea {
+
+struct IntegerAttentionArgs : Sized<fovea_integer_attention_args> {
+  // FOVEA_ERR_NUMBER where a number has no such multiplier and shift.
+  Status set_score(double octaves) { return fovea_integer_multiplier(octaves, &score_multiplier, &score_shift); }
+  Status set_out(double factor) { return fovea_integer_multiplier(factor, &out_multiplier, &out_shift); }
+};
+
+inline std::size_t integer_attention_workspace_bytes(const fovea_integer_attention_args& args) {
+  return fovea_integer_attention_workspace_bytes(&args);
+}
+inline Status integer_attention(const fovea_integer_attention_args& args, Span<std::byte> workspace) {
+  return fovea_integer_attention(&args, workspace.data(), workspace.size());
+}
+
+}  // namespace fovea
+
+#endif  // FOVEA_INTEGER_ATTENTION_HPP_

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fovea/kv_cache.hpp: the keys and values of sequences that grow.
+#ifndef FOVEA_KV_CACHE_HPP_
+#define FOVEA_KV_CACHE_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fovea/base.hpp"
+#include "fovea/kv_cache.h"
+
+namespace fovea {
+
+// The first part of a cache: its kind, formats and sizes.
+using KvCacheDesc = Sized<fovea_kv_cache>;
+using KvAppendArgs = Sized<fovea_kv_append_args>;
+
+inline std::size_t kv_cache_bytes(const fovea_kv_cache& desc) { return fovea_kv_cache_bytes(&desc); }
+
+// The keys and values of some sequences. They and their lengths lie in the caller's memory, to which a KvCache refers;
+// a copy of a KvCache is another name for the same cache. Until init has returned FOVEA_OK, the other functions return
+// FOVEA_ERR_PLAN. An init that fails leaves the KvCache as it was.
+class KvCache {
+ public:
+  // memory: at least kv_cache_bytes(desc), 64-byte aligned.
+  Status init(const fovea_kv_cache& desc, Span<std::byte> memory) {
+    fovea_kv_cache cache = desc;
+    const Status status = fovea_kv_cache_init(&cache, memory.data(), memory.size());
+    if (status == FOVEA_OK) cache_ = cache;
+    return status;
+  }
+
+  Status append(const fovea_kv_append_args& args) { return fovea_kv_append(&cache_, &args); }
+  Status truncate(std::uint32_t entry, std::uint32_t length) { return fovea_kv_truncate(&cache_, entry, length); }
+  Status reset(std::uint32_t entry = FOVEA_ALL_ENTRIES) { return fovea_kv_reset(&cache_, entry); }
+  Status set_length(std::uint32_t entry, std::uint32_t length, std::uint32_t first_token = 0) {
+    return fovea_kv_set_length(&cache_, entry, length, first_token);
+  }
+  // Makes this entry the first tokens of an entry of another cache, or of another entry of this one.
+  Status copy(std::uint32_t entry, const KvCache& from, std::uint32_t from_entry, std::uint32_t tokens) {
+    return fovea_kv_copy(&cache_, entry, &from.cache_, from_entry, tokens);
+  }
+
+  Status describe(fovea_attention_desc& desc) const { return fovea_kv_describe(&cache_, &desc); }
+  Status attach(fovea_attention_args& args) const { return fovea_kv_attach(&cache_, &args); }
+
+  const fovea_kv_cache& get() const { return cache_; }  // lengths, and the page table, which the caller fills in
+
+ private:
+  friend class Multihead;
+  fovea_kv_cache cache_ = KvCacheDesc();
+};
+
+}  // namespace fovea
+
+#endif  // FOVEA_KV_CACHE_HPP_

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fovea/layers.hpp: softmax, rotary embedding, normalisation, activation, short convolution.
+#ifndef FOVEA_LAYERS_HPP_
+#define FOVEA_LAYERS_HPP_
+
+#include <cstdint>
+
+#include "fovea/base.hpp"
+#include "fovea/layers.h"
+
+namespace fovea {
+
+// --------------------------------------------------------------------------------------------------------- softmax
+
+// The structures of C with struct_bytes filled in and everything else zero, which is each field's simplest choice.
+using SoftmaxArgs = Sized<fovea_softmax_args>;
+
+inline Status softmax(const fovea_softmax_args& args) { return fovea_softmax_f32(&args); }
+inline Status log_softmax(const fovea_softmax_args& args) { return fovea_log_softmax_f32(&args); }
+
+// The arguments for one row of in.size() elements. out is as long as in, and may be the same memory.
+inline SoftmaxArgs softmax_row(Span<float> out, Span<const float> in, float scale = 1.0f) {
+  SoftmaxArgs args;
+  args.out = out.data();
+  args.in = in.data();
+  args.out_axis_stride = args.in_axis_stride = 1;
+  args.outer = args.inner = 1;
+  args.axis = in.size();
+  args.scale = scale;
+  return args;
+}
+
+// One row. FOVEA_ERR_SIZE when out is not as long as in.
+inline Status softmax(Span<float> out, Span<const float> in, float scale = 1.0f) {
+  return out.size() == in.size() ? softmax(softmax_row(out, in, scale)) : FOVEA_ERR_SIZE;
+}
+
+inline Status log_softmax(Span<float> out, Span<const float> in, float scale = 1.0f) {
+  return out.size() == in.size() ? log_softmax(softmax_row(out, in, scale)) : FOVEA_ERR_SIZE;
+}
+
+// ------------------------------------------------------------------------------------------------ rotary embedding
+
+using RopeArgs = Sized<fovea_rope_args>;
+
+inline Status rope(const fovea_rope_args& args) { return fovea_rope_f32(&args); }
+
+// The number of turns is half of rotary_dim.
+inline Status rope_frequencies(Span<std::uint64_t> turns, double base = 0, double position_scale = 0) {
+  if (turns.size() > 0x7fffffff) return FOVEA_ERR_SIZE;
+  const auto rotary_dim = static_cast<std::uint32_t>(2 * turns.size());
+  return fovea_rope_frequencies(turns.data(), base, position_scale, rotary_dim);
+}
+
+// -------------------------------------------------------------------------- normalisation, activation, convolution
+
+using NormArgs = Sized<fovea_norm_args>;
+using ActivationArgs = Sized<fovea_activation_args>;
+using Conv1dArgs = Sized<fovea_conv1d_args>;
+
+inline Status norm(const fovea_norm_args& args) { return fovea_norm_f32(&args); }
+inline Status activation(const fovea_activation_args& args) { return fovea_activation_f32(&args); }
+inline Status conv1d(const fovea_conv1d_args& args) { return fovea_conv1d_f32(&args); }
+
+}  // namespace fovea
+
+#endif  // FOVEA_LAYERS_HPP_

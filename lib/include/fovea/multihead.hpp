@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fovea/multihead.hpp: layers of multi-head attention.
+#ifndef FOVEA_MULTIHEAD_HPP_
+#define FOVEA_MULTIHEAD_HPP_
+
+#include <cstddef>
+
+#include "fovea/base.hpp"
+#include "fovea/kv_cache.hpp"
+#include "fovea/linear.hpp"
+#include "fovea/multihead.h"
+
+namespace fovea {
+
+struct MultiheadDesc : Sized<fovea_multihead_desc> {
+  constexpr MultiheadDesc() { attention.struct_bytes = sizeof(fovea_attention_desc); }
+};
+
+struct MultiheadArgs : Sized<fovea_multihead_args> {
+  constexpr MultiheadArgs() { attention.struct_bytes = sizeof(fovea_attention_args); }
+};
+
+// A multi-head layer: init plans it once, then it is read-only. Until init has returned FOVEA_OK, the other functions
+// return FOVEA_ERR_PLAN.
+class Multihead {
+ public:
+  Status init(const fovea_multihead_desc& desc) { return fovea_multihead_plan_init(&plan_, &desc); }
+
+  std::size_t workspace_bytes() const { return fovea_multihead_workspace_bytes(&plan_); }
+  const fovea_multihead_plan& get() const { return plan_; }
+
+  Status run(const fovea_multihead_args& args, Span<std::byte> workspace) const {
+    return fovea_multihead(&plan_, &args, workspace.data(), workspace.size());
+  }
+  // Projects keys and values into a cache.
+  Status append(KvCache& cache, const fovea_multihead_args& args, Span<std::byte> workspace) const;
+
+ private:
+  fovea_multihead_plan plan_{};
+};
+
+inline Status Multihead::append(KvCache& cache, const fovea_multihead_args& args, Span<std::byte> workspace) const {
+  return fovea_multihead_append(&plan_, &cache.cache_, &args, workspace.data(), workspace.size());
+}
+
+}  // namespace fovea
+
+#endif  // FOVEA_MULTIHEAD_HPP_

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fovea/stream.hpp: attention over keys that come in pieces.
+#ifndef FOVEA_STREAM_HPP_
+#define FOVEA_STREAM_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fovea/attention.hpp"
+#include "fovea/base.hpp"
+#include "fovea/stream.h"
+
+namespace fovea {
+
+// Memory for a stream's state, for Rows = batch * q_heads * q_tokens: a static array, or a member.
+template <std::size_t Rows, std::size_t ValueDim>
+using State = Memory<FOVEA_STATE_BYTES(Rows, ValueDim)>;
+
+// Attention over keys that come in pieces. A Stream refers to its plan and to the state in the caller's memory; a copy
+// of a Stream is another name for the same state. Until begin or import_from has returned FOVEA_OK, the other functions
+// return FOVEA_ERR_NULL.
+class Stream {
+ public:
+  // memory: at least plan.state_bytes(batch, q_tokens), 64-byte aligned.
+  Status begin(const Plan& plan, Span<std::byte> memory, std::uint32_t batch, std::uint32_t q_tokens,
+               std::int64_t first_key = 0) {
+    fovea_state* const state = reinterpret_cast<fovea_state*>(memory.data());
+    return attach(plan, state, fovea_stream_begin(&plan.get(), state, memory.size(), batch, q_tokens, first_key));
+  }
+  Status push(const fovea_attention_args& args, Span<std::byte> workspace) {
+    return fovea_stream_push(plan_, state_, &args, workspace.data(), workspace.size());
+  }
+  // Takes in what the other stream has seen; the other stays as it is.
+  Status merge(const Stream& other) { return fovea_stream_merge(plan_, state_, other.state_); }
+  Status end(const fovea_attention_args& args, Span<std::byte> workspace) const {
+    return fovea_stream_end(plan_, state_, &args, workspace.data(), workspace.size());
+  }
+
+  // Writes the state's image, which has state_bytes() bytes, and makes a state from an image.
+  Status export_to(Span<std::byte> image) const { return fovea_stream_export(state_, image.data(), image.size()); }
+  Status import_from(const Plan& plan, Span<std::byte> memory, Span<const std::byte> image) {
+    fovea_state* const state = reinterpret_cast<fovea_state*>(memory.data());
+    return attach(plan, state, fovea_stream_import(state, memory.size(), image.data(), image.size()));
+  }
+
+  std::size_t state_bytes() const { return state_ ? fovea_state_bytes(plan_, state_->batch, state_->q_tokens) : 0; }
+  std::int64_t next_key() const { return state_ ? state_->next_key : 0; }
+  const fovea_state* state() const { return state_; }
+
+ private:
+  Status attach(const Plan& plan, fovea_state* state, Status status) {
+    plan_ = status == FOVEA_OK ? &plan.get() : nullptr;
+    state_ = status == FOVEA_OK ? state : nullptr;
+    return status;
+  }
+
+  const fovea_plan* plan_ = nullptr;
+  fovea_state* state_ = nullptr;
+};
+
+}  // namespace fovea
+
+#endif  // FOVEA_STREAM_HPP_
