@@ -143,7 +143,7 @@ def fields(pattern):
 @functools.lru_cache(maxsize=None)
 def callers_own():
     """Fields of the caller's functions, whose stack is not the library's. Only an executor's task is."""
-    return fields("include/fovea/*.h") - fields("src/*/*.h") - {"task"}
+    return fields("include/fovea/*.h") - fields("src/**/*.h") - {"task"}
 
 
 @functools.lru_cache(maxsize=None)
@@ -152,7 +152,7 @@ def called_fields(place):
     path, number, column = place.rsplit(":", 2)
     text = pathlib.Path(path).read_text()
     line = text.splitlines()[int(number) - 1]
-    known = fields("src/*/*.h") | fields("include/fovea/*.h")
+    known = fields("src/**/*.h") | fields("include/fovea/*.h")
     found = set(re.findall(r"[.>](\w+)(?=[\[(])", line)) & known
     if not found:  # a variable that was set to one of them
         name = re.search(r"\w*$", line[:int(column) - 1]).group()
@@ -220,7 +220,7 @@ class CallGraph:
                     self.calls[part, caller].add((part, callee))
             for table, name in tables:
                 self.tables[table].add((part, name))
-                if not any(is_reached(name, field) for field in fields("src/*/*.h")):
+                if not any(is_reached(name, field) for field in fields("src/**/*.h")):
                     sys.exit(f"{part}: {name} in {table} has the name of no field of a table")
 
     def resolve(self, function):

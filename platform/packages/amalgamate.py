@@ -67,7 +67,7 @@ def kernels_apart(text):
 
 
 def source_file(name):
-    files = [HEADERS / "fovea_config.h"] + sorted(path for path in SOURCES.glob("*/*") if is_part(path))
+    files = [HEADERS / "fovea_config.h"] + sorted(path for path in SOURCES.rglob("*") if is_part(path))
     numbers = {section_of(path): number for number, path in enumerate(files, 1)}
     out = [LICENSE_LINE, "//\n// fovea as one file, written by amalgamate.py from the library's sources. Sections are its files, each of which includes\n"
            f"// others as sections of this file. It must keep its name, {name}, and lie beside fovea.h.\n",

@@ -6,7 +6,7 @@ namespace widen_i4 {
 using ::fovea::KeyRows;
 using ::fovea::kKeyTile;
 using ::fovea::round_up;
-#include "attention/i8_widen_i4.inl"
+#include "attention/i8/widen_i4.inl"
 
 // Any codes, and scales of either sign; now and then 0, the largest or one that is not finite.
 void FillRow(uint32_t& state, size_t groups, uint8_t* codes, uint16_t* scales) {

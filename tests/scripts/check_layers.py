@@ -110,8 +110,8 @@ ARGUMENTS_BELOW = {
     "multihead/layout.h": {"fovea_attention_desc", "fovea_kv_append_args", "fovea_multihead_args",
                            "fovea_multihead_desc", "fovea_rope_args"},
     # These run what the caller passed. ARCHITECTURE.md names these operators.
-    "attention/block_map_make.cc": {"fovea_block_map_args"},
-    "attention/block_map_make.h": {"fovea_block_map_args"},
+    "attention/block_map/make.cc": {"fovea_block_map_args"},
+    "attention/block_map/make.h": {"fovea_block_map_args"},
     "cache/call.cc": {"fovea_kv_append_args", "fovea_rope_args"},
     "cache/call.h": {"fovea_kv_append_args", "fovea_rope_args"},
     "conv1d/call.cc": {"fovea_conv1d_args"},
@@ -135,7 +135,7 @@ ARGUMENTS_BELOW = {
 LOOP = re.compile(r"\b(?:do|for|while)\b")
 LOOPS_IN_API = {
     "attention/describe.cc",
-    "attention/stream_api.cc",
+    "attention/stream/api.cc",
     "cache/api.cc",
     "delta/api.cc",
     "quantize/api.cc",

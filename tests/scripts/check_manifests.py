@@ -27,7 +27,7 @@ def sources_of_cmake():
     operators = re.search(r"^set\(operators (.*?)\)", lists, flags=re.M)[1]
     folders = re.search(r"^foreach\(folder IN ITEMS (.*?) \$\{operators\}\)", lists, flags=re.M)[1]
     return sorted(str(path.relative_to(ROOT)) for folder in f"{folders} {operators}".split()
-                  for path in (ROOT / "lib" / "src" / folder).glob("*.cc"))
+                  for path in (ROOT / "lib" / "src" / folder).rglob("*.cc"))
 
 
 def complaints():
@@ -44,10 +44,10 @@ def complaints():
 
     cmake = sources_of_cmake()
     # What other manifests take by a pattern.
-    if cmake != sorted(str(path.relative_to(ROOT)) for path in (ROOT / "lib" / "src").glob("*/*.cc")):
-        yield "lib/CMakeLists.txt: its folders do not hold the same files as lib/src/*/*.cc"
+    if cmake != sorted(str(path.relative_to(ROOT)) for path in (ROOT / "lib" / "src").rglob("*.cc")):
+        yield "lib/CMakeLists.txt: its folders do not hold the files below lib/src"
     if cmake != re.findall(r"^  '(lib/src/.*\.cc)',$", text("meson.build"), flags=re.M):
-        yield "meson.build: its sources are not lib/src/*/*.cc, in their order"
+        yield "meson.build: its sources are not the files below lib/src, in their order"
 
     kconfig = "platform/packages/zephyr/Kconfig"
     if re.findall(r"^config FOVEA_ENABLE_(\w+)$", text(kconfig), flags=re.M) != features():

@@ -26,7 +26,7 @@ WITH_FLOATS = ["lib/src/attention/kernels.cc", "lib/src/attention/plan.cc", "lib
 
 # What each page tells users to compile with.
 PAGES = {
-    "README.md": r"all of `lib/src/\*/\*\.cc` with `([^`]*)`",
+    "README.md": r"all `\.cc` files below `lib/src`, with `([^`]*)`",
     "platform/packages/amalgamation/README.md": r"`g\+\+ ([^`]*) -O2 -c fovea\.cc`",
 }
 # Name: board of examples/firmware that has such a processor, or that runs its code.
@@ -94,7 +94,7 @@ def check(name, pool):
     chosen = f'#include "targets/compiled.h"\nstatic_assert(FOVEA_WITH_{backend.upper()} == 1, "another backend is chosen");\n'
     plain = [*compiler, *flags_of("README.md"), *WARNINGS]
     run([*plain, "-fsyntax-only", "-x", "c++", "-"], input=chosen)
-    files = sorted(path.relative_to(ROOT) for path in (ROOT / "lib" / "src").glob("*/*.cc"))
+    files = sorted(path.relative_to(ROOT) for path in (ROOT / "lib" / "src").rglob("*.cc"))
     objects = [folder / f"{file.parent.name}_{file.stem}.o" for file in files]
     jobs = [pool.submit(run, [*plain, "-O1", "-c", file, "-o", to]) for file, to in zip(files, objects)]
     flags = flags_of("platform/packages/amalgamation/README.md")

@@ -4,7 +4,7 @@
 
 #include "attention/kernels.h"
 #include "attention/layout.h"
-#include "attention/merge_kernels.h"
+#include "attention/stream/merge_kernels.h"
 #include "attention/options.h"
 #include "fovea/fovea.h"
 

@@ -4,7 +4,7 @@
 #ifndef FOVEA_SRC_ATTENTION_HEAD_TASK_H_
 #define FOVEA_SRC_ATTENTION_HEAD_TASK_H_
 
-#include "attention/block_map.h"
+#include "attention/block_map/listed_tiles.h"
 #include "attention/call.h"
 #include "attention/keys.h"
 #include "attention/limits.h"

@@ -4,7 +4,7 @@
 #include "base/arithmetic.h"
 #include "attention/resolve.h"
 
-#include "attention/block_map_resolve.h"
+#include "attention/block_map/resolve.h"
 #include "attention/limits.h"
 #include "attention/plan.h"
 #include "base/buffers.h"

@@ -4,6 +4,7 @@
 #include "base/arithmetic.h"
 #include "multihead/resolve.h"
 
+#include "attention/block_map/resolve.h"
 #include "attention/plan.h"
 #include "attention/resolve.h"
 #include "base/strides.h"

@@ -4,9 +4,9 @@
 #if !defined(FOVEA_IN_TARGET)
 #include "base/arithmetic.h"
 #include "targets/options.inl"
-#include "attention/merge_kernels.h"
+#include "attention/stream/merge_kernels.h"
 #define FOVEA_KERNELS_NAMESPACE merge_kernels
-#define FOVEA_KERNELS_FILE "attention/merge_kernels.cc"
+#define FOVEA_KERNELS_FILE "attention/stream/merge_kernels.cc"
 #include "targets/each_target.inl"
 #else
 
@@ -15,11 +15,11 @@ namespace {
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
 #include "math/math.inl"
-#include "attention/merge.inl"
+#include "attention/stream/merge.inl"
 namespace i8 {
 #include "simd/apart.inl"
 #include "math/math.inl"
-#include "attention/merge.inl"
+#include "attention/stream/merge.inl"
 }  // namespace i8
 // clang-format on
 }  // namespace

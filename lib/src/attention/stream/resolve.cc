@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/arithmetic.h"
-#include "attention/stream_resolve.h"
+#include "attention/stream/resolve.h"
 
 #include "attention/plan.h"
-#include "attention/stream_image.h"
+#include "attention/stream/image.h"
 #include "base/buffers.h"
 
 namespace fovea {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Block maps: which key tiles a block of queries looks at.
-#ifndef FOVEA_SRC_ATTENTION_BLOCK_MAP_H_
-#define FOVEA_SRC_ATTENTION_BLOCK_MAP_H_
+#ifndef FOVEA_SRC_ATTENTION_BLOCK_MAP_LISTED_TILES_H_
+#define FOVEA_SRC_ATTENTION_BLOCK_MAP_LISTED_TILES_H_
 
 #include "attention/call.h"
 #include "base/member_if.h"
@@ -50,4 +50,4 @@ using ListedTilesIf = MemberIf<kHasBlockMaps, ListedTiles>;
 
 }  // namespace fovea
 
-#endif  // FOVEA_SRC_ATTENTION_BLOCK_MAP_H_
+#endif  // FOVEA_SRC_ATTENTION_BLOCK_MAP_LISTED_TILES_H_

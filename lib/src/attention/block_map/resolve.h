@@ -8,6 +8,10 @@
 
 namespace fovea {
 
+// Adds the arrays of a call's block map, where the longest entry has this many queries.
+fovea_status add_block_map(Buffers& buffers, const fovea_block_map& map, size_t batch, size_t kv_heads,
+                           uint32_t queries);
+
 // Checks what stands in the arrays of a call's block map: the longest entry has this many queries, and blocks are of so
 // many keys.
 fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32_t keys);

@@ -15,7 +15,7 @@ FOVEA_GNU_OPTIONS("no-schedule-insns", "rename-registers")
 #endif
 #include "attention/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE i8_kernels
-#define FOVEA_KERNELS_FILE "attention/i8_kernels.cc"
+#define FOVEA_KERNELS_FILE "attention/i8/kernels.cc"
 #include "targets/each_target.inl"
 #else
 
@@ -34,64 +34,64 @@ namespace i8 {
 #include "attention/score_steps.inl"
 #include "math/philox.inl"
 #include "attention/dropout.inl"
-#include "attention/i8_outputs.inl"
+#include "attention/i8/outputs.inl"
 #include "simd/dot_bytes.inl"
-#include "attention/i8_widen_i4.inl"
+#include "attention/i8/widen_i4.inl"
 #if FOVEA_FOR_SCALAR && FOVEA_SMLAD
 namespace of_smlad {
 #include "simd/dot_smlad.inl"
-#define FOVEA_DOT_PRODUCTS "attention/i8_products_smlad.inl"
-#define FOVEA_DOT_WHOLE "attention/i8_whole_block.inl"
-#define FOVEA_DOT_BRING "attention/i8_bring_smlad.inl"
-#include "attention/i8_dot_kernels.inl"
+#define FOVEA_DOT_PRODUCTS "attention/i8/products_smlad.inl"
+#define FOVEA_DOT_WHOLE "attention/i8/whole_block.inl"
+#define FOVEA_DOT_BRING "attention/i8/bring_smlad.inl"
+#include "attention/i8/dot_kernels.inl"
 }
 #elif FOVEA_FOR_HELIUM
 namespace of_helium {
 #include "simd/dot_helium.inl"
-#define FOVEA_DOT_PRODUCTS "attention/i8_products_helium.inl"
-#define FOVEA_DOT_WHOLE "attention/i8_whole_helium.inl"
-#define FOVEA_DOT_FEW_SCORES "attention/i8_few_scores_helium.inl"
-#define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
-#include "attention/i8_dot_kernels.inl"
+#define FOVEA_DOT_PRODUCTS "attention/i8/products_helium.inl"
+#define FOVEA_DOT_WHOLE "attention/i8/whole_helium.inl"
+#define FOVEA_DOT_FEW_SCORES "attention/i8/few_scores_helium.inl"
+#define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
+#include "attention/i8/dot_kernels.inl"
 }
 #elif defined(FOVEA_DOT_LANES)
 namespace of_pmaddwd {
 #include "simd/dot_pmaddwd.inl"
-#define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
-#include "attention/i8_dot_kernels.inl"
+#define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
+#include "attention/i8/dot_kernels.inl"
 }
 #else
 namespace of_floats {
 #include "simd/dot_floats.inl"
 #define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
 #if !FOVEA_FOR_SCALAR  // a single lane leaves nothing empty
-#define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
+#define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
 #endif
-#include "attention/i8_dot_kernels.inl"
+#include "attention/i8/dot_kernels.inl"
 }
 #endif
 #if FOVEA_DOT_LANES >= 8
 namespace of_vnni {
 #include "simd/dot_vnni.inl"
-#define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
-#include "attention/i8_dot_kernels.inl"
+#define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
+#include "attention/i8/dot_kernels.inl"
 }
 #endif
 #if defined(FOVEA_HAS_NEON_DOT)
 namespace of_sdot {
 #include "simd/dot_sdot.inl"
-#define FOVEA_DOT_PRODUCTS "attention/i8_products_neon64.inl"
-#define FOVEA_DOT_QUERIES "attention/i8_queries_neon64.inl"
-#define FOVEA_DOT_WHOLE "attention/i8_whole_block.inl"
-#define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
-#include "attention/i8_dot_kernels.inl"
+#define FOVEA_DOT_PRODUCTS "attention/i8/products_neon64.inl"
+#define FOVEA_DOT_QUERIES "attention/i8/queries_neon64.inl"
+#define FOVEA_DOT_WHOLE "attention/i8/whole_block.inl"
+#define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
+#include "attention/i8/dot_kernels.inl"
 }
 namespace of_smmla {
 #include "simd/dot_smmla.inl"
-#define FOVEA_DOT_PRODUCTS "attention/i8_products_neon64.inl"
-#define FOVEA_DOT_QUERIES "attention/i8_queries_neon64.inl"
-#define FOVEA_DOT_WHOLE "attention/i8_whole_block.inl"
-#include "attention/i8_dot_kernels.inl"
+#define FOVEA_DOT_PRODUCTS "attention/i8/products_neon64.inl"
+#define FOVEA_DOT_QUERIES "attention/i8/queries_neon64.inl"
+#define FOVEA_DOT_WHOLE "attention/i8/whole_block.inl"
+#include "attention/i8/dot_kernels.inl"
 }
 #endif
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/arithmetic.h"
-#include "attention/block_map_make.h"
+#include "attention/block_map/make.h"
 
-#include "attention/block_map.h"
+#include "attention/block_map/listed_tiles.h"
 #include "base/checked_size.h"
 #include "base/status.h"
 

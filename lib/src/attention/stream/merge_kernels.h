@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The kernel that merges partial states.
-#ifndef FOVEA_SRC_ATTENTION_MERGE_KERNELS_H_
-#define FOVEA_SRC_ATTENTION_MERGE_KERNELS_H_
+#ifndef FOVEA_SRC_ATTENTION_STREAM_MERGE_KERNELS_H_
+#define FOVEA_SRC_ATTENTION_STREAM_MERGE_KERNELS_H_
 
 #include "attention/kernels.h"
 #include "targets/choice.h"
@@ -22,4 +22,4 @@ FOVEA_TABLES(MergeKernels, kMerge, merge_kernels)
 
 }  // namespace fovea
 
-#endif  // FOVEA_SRC_ATTENTION_MERGE_KERNELS_H_
+#endif  // FOVEA_SRC_ATTENTION_STREAM_MERGE_KERNELS_H_

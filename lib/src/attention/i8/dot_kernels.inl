@@ -6,22 +6,22 @@
 #define FOVEA_DOT_BLOCK "math/dot_block.inl"
 #endif
 #if !defined(FOVEA_DOT_BRING)
-#define FOVEA_DOT_BRING "attention/i8_bring.inl"
+#define FOVEA_DOT_BRING "attention/i8/bring.inl"
 #endif
 #if !defined(FOVEA_DOT_PRODUCTS)
-#define FOVEA_DOT_PRODUCTS "attention/i8_products.inl"
+#define FOVEA_DOT_PRODUCTS "attention/i8/products.inl"
 #endif
 #if !defined(FOVEA_DOT_WHOLE)
-#define FOVEA_DOT_WHOLE "attention/i8_whole.inl"
+#define FOVEA_DOT_WHOLE "attention/i8/whole.inl"
 #endif
 #include "math/dot_shape.inl"
-#include "attention/i8_tile.inl"
+#include "attention/i8/tile.inl"
 #include FOVEA_DOT_PRODUCTS
-#include "attention/i8_softmax.inl"
-#include "attention/i8_zero.inl"
-#include "attention/i8_weights.inl"
+#include "attention/i8/softmax.inl"
+#include "attention/i8/zero.inl"
+#include "attention/i8/weights.inl"
 #include FOVEA_DOT_WHOLE
-#include "attention/i8_rows.inl"
+#include "attention/i8/rows.inl"
 #include FOVEA_DOT_BRING
 #include "attention/tile_kernel.inl"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/arithmetic.h"
-#include "attention/block_map_make.h"
-#include "attention/block_map_resolve.h"
+#include "attention/block_map/make.h"
+#include "attention/block_map/resolve.h"
 #include "fovea/fovea.h"
 
 extern "C" fovea_status fovea_block_map_make(const fovea_block_map_args* args, fovea_block_map* map) {

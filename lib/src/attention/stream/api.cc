@@ -3,8 +3,8 @@
 #include "attention/call.h"
 #include "attention/plan.h"
 #include "attention/resolve.h"
-#include "attention/stream_image.h"
-#include "attention/stream_resolve.h"
+#include "attention/stream/image.h"
+#include "attention/stream/resolve.h"
 #include "fovea/fovea.h"
 #include "targets/registry.h"
 
