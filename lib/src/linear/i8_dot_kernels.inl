@@ -1,6 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels over the dot words that were included before this.
+// The kernels of one instruction for integer products: a FOVEA_DOT_FILE of simd/each_dot.inl.
+
+namespace FOVEA_DOT_NAMESPACE {
+#include FOVEA_DOT_WORDS
+
+// Parts that an instruction has in the place of those below.
+#if FOVEA_DOT_SMLAD
+#define FOVEA_DOT_BLOCK "math/dot_block_smlad.inl"
+#define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
+#elif FOVEA_DOT_HELIUM
+#define FOVEA_DOT_BLOCK "math/dot_block_helium.inl"
+#define FOVEA_DOT_ROWS "linear/i8_rows_helium.inl"
+#define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
+#define FOVEA_DOT_FEW_ROWS
+#elif FOVEA_DOT_PMADDWD
+#define FOVEA_DOT_FEW_ROWS
+#define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
+#elif FOVEA_DOT_FLOATS && FOVEA_FOR_SCALAR
+#define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
+#define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
+#elif FOVEA_DOT_FLOATS
+#define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
+#define FOVEA_DOT_FEW_ROWS
+#define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
+#elif FOVEA_DOT_VNNI
+#define FOVEA_DOT_FEW_ROWS
+#define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_turned.inl"
+#elif FOVEA_DOT_SDOT
+#define FOVEA_DOT_FEW_ROWS
+#define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
+#endif
+#if FOVEA_DOT_SDOT || FOVEA_DOT_SMMLA
+#define FOVEA_DOT_BLOCK "math/dot_block_neon64.inl"
+#define FOVEA_DOT_CODES "linear/i8_codes_neon64.inl"
+#endif
 
 #if !defined(FOVEA_DOT_BLOCK)
 #define FOVEA_DOT_BLOCK "math/dot_block.inl"
@@ -53,3 +87,5 @@ constexpr void AddKernels(I8LinearTable* table) {
   table->list[dot::kKind][kI8TokenTile] = {I8Begin, I8Multiply, nullptr, nullptr};
   AddGroupKernels(table);
 }
+
+}  // namespace FOVEA_DOT_NAMESPACE

@@ -1,6 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels over the dot words that were included before this.
+// The kernels of one instruction for integer products: a FOVEA_DOT_FILE of simd/each_dot.inl.
+
+namespace FOVEA_DOT_NAMESPACE {
+#include FOVEA_DOT_WORDS
+
+// Parts that an instruction has in the place of those below.
+#if FOVEA_DOT_SMLAD
+#define FOVEA_DOT_PRODUCTS "attention/i8/products_smlad.inl"
+#define FOVEA_DOT_WHOLE "attention/i8/whole_block.inl"
+#define FOVEA_DOT_BRING "attention/i8/bring_smlad.inl"
+#elif FOVEA_DOT_HELIUM
+#define FOVEA_DOT_PRODUCTS "attention/i8/products_helium.inl"
+#define FOVEA_DOT_WHOLE "attention/i8/whole_helium.inl"
+#define FOVEA_DOT_FEW_SCORES "attention/i8/few_scores_helium.inl"
+#elif FOVEA_DOT_FLOATS
+#define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
+#elif FOVEA_DOT_SDOT || FOVEA_DOT_SMMLA
+#define FOVEA_DOT_PRODUCTS "attention/i8/products_neon64.inl"
+#define FOVEA_DOT_QUERIES "attention/i8/queries_neon64.inl"
+#define FOVEA_DOT_WHOLE "attention/i8/whole_block.inl"
+#endif
+#if !FOVEA_FOR_SCALAR && !FOVEA_DOT_SMMLA  // a single lane leaves nothing empty; few rows are left to sdot
+#define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
+#endif
 
 #if !defined(FOVEA_DOT_BLOCK)
 #define FOVEA_DOT_BLOCK "math/dot_block.inl"
@@ -45,8 +68,10 @@ constexpr AttentionKernel kFewRowsOfDot = {};
 #undef FOVEA_DOT_WHOLE
 #undef FOVEA_DOT_WIDENS_ROWS
 
-constexpr void AddKernels(I8Kernels* kernels) {
-  AttentionKernel(&list)[kKernels - kI8FewRowsKernel] = kernels->list[dot::kKind];
+constexpr void AddKernels(I8Kernels* table) {
+  AttentionKernel(&list)[kKernels - kI8FewRowsKernel] = table->list[dot::kKind];
   list[kI8FewRowsKernel - kI8FewRowsKernel] = kFewRowsOfDot;
   list[kI8TileKernel - kI8FewRowsKernel] = TileKernel(kCodedFormats, BringKeys, BringValues);
 }
+
+}  // namespace FOVEA_DOT_NAMESPACE

@@ -37,90 +37,23 @@ namespace i8 {
 #include "attention/i8/outputs.inl"
 #include "simd/dot_bytes.inl"
 #include "attention/i8/widen_i4.inl"
-#if FOVEA_FOR_SCALAR && FOVEA_SMLAD
-namespace of_smlad {
-#include "simd/dot_smlad.inl"
-#define FOVEA_DOT_PRODUCTS "attention/i8/products_smlad.inl"
-#define FOVEA_DOT_WHOLE "attention/i8/whole_block.inl"
-#define FOVEA_DOT_BRING "attention/i8/bring_smlad.inl"
-#include "attention/i8/dot_kernels.inl"
-}
-#elif FOVEA_FOR_HELIUM
-namespace of_helium {
-#include "simd/dot_helium.inl"
-#define FOVEA_DOT_PRODUCTS "attention/i8/products_helium.inl"
-#define FOVEA_DOT_WHOLE "attention/i8/whole_helium.inl"
-#define FOVEA_DOT_FEW_SCORES "attention/i8/few_scores_helium.inl"
-#define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
-#include "attention/i8/dot_kernels.inl"
-}
-#elif defined(FOVEA_DOT_LANES)
-namespace of_pmaddwd {
-#include "simd/dot_pmaddwd.inl"
-#define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
-#include "attention/i8/dot_kernels.inl"
-}
-#else
-namespace of_floats {
-#include "simd/dot_floats.inl"
-#define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
-#if !FOVEA_FOR_SCALAR  // a single lane leaves nothing empty
-#define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
-#endif
-#include "attention/i8/dot_kernels.inl"
-}
-#endif
-#if FOVEA_DOT_LANES >= 8
-namespace of_vnni {
-#include "simd/dot_vnni.inl"
-#define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
-#include "attention/i8/dot_kernels.inl"
-}
-#endif
-#if defined(FOVEA_HAS_NEON_DOT)
-namespace of_sdot {
-#include "simd/dot_sdot.inl"
-#define FOVEA_DOT_PRODUCTS "attention/i8/products_neon64.inl"
-#define FOVEA_DOT_QUERIES "attention/i8/queries_neon64.inl"
-#define FOVEA_DOT_WHOLE "attention/i8/whole_block.inl"
-#define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
-#include "attention/i8/dot_kernels.inl"
-}
-namespace of_smmla {
-#include "simd/dot_smmla.inl"
-#define FOVEA_DOT_PRODUCTS "attention/i8/products_neon64.inl"
-#define FOVEA_DOT_QUERIES "attention/i8/queries_neon64.inl"
-#define FOVEA_DOT_WHOLE "attention/i8/whole_block.inl"
-#include "attention/i8/dot_kernels.inl"
-}
-#endif
+#define FOVEA_DOT_FILE "attention/i8/dot_kernels.inl"
+#include "simd/each_dot.inl"
 
-constexpr I8Kernels Kernels() {
-  I8Kernels kernels = {};
-  if (!kHasI8Products) return kernels;
-#if FOVEA_FOR_SCALAR && FOVEA_SMLAD
-  of_smlad::AddKernels(&kernels);
-#elif FOVEA_FOR_HELIUM
-  of_helium::AddKernels(&kernels);
-#elif defined(FOVEA_DOT_LANES)
-  of_pmaddwd::AddKernels(&kernels);
-#else
-  of_floats::AddKernels(&kernels);
-#endif
-#if FOVEA_DOT_LANES >= 8
-  of_vnni::AddKernels(&kernels);
-#endif
+constexpr I8Kernels Table() {
+  I8Kernels table = {};
+  if (!kHasI8Products) return table;
+#define FOVEA_DOT_FILE "simd/add_dot.inl"
+#include "simd/each_dot.inl"
 #if defined(FOVEA_HAS_NEON_DOT)
-  of_sdot::AddKernels(&kernels);
-  of_smmla::AddKernels(&kernels);
-  kernels.list[kDotSmmla][0] = kernels.list[kDotSdot][0];  // its processors have sdot, too
+  table.list[kDotSmmla][0] = table.list[kDotSdot][0];  // its processors have sdot, too
 #endif
-  return kernels;
+  return table;
 }
 }  // namespace i8
 // clang-format on
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const I8Kernels kI8 = i8::Kernels();
+FOVEA_IN_DATA_SECTION const I8Kernels kI8 = i8::Table();
 
 #endif
