@@ -52,6 +52,8 @@ try $arm "$m7" ": scalar for scalar alone: " -DCMAKE_CXX_FLAGS="$m7 -g"
 try $arm "$m7" ": scalar for scalar alone: " -DFOVEA_DEFINES="FOVEA_PREFER_SIZE=0;FOVEA_ENABLE_SINKS=0"
 try $arm "$m7" "FOVEA_DEFINES has FOVEA_ENABLE_SINK=0" -DFOVEA_DEFINES="FOVEA_PREFER_SIZE=0;FOVEA_ENABLE_SINK=0"
 try $arm "$m7" "FOVEA_DEFINES has FOVEA_PREFER_SIZE: it must be NAME=VALUE" -DFOVEA_DEFINES=FOVEA_PREFER_SIZE
+try $arm "$m7" ": scalar for scalar alone: " -DFOVEA_FEATURES="causal;i8;ring"
+try $arm "$m7" "FOVEA_FEATURES has rings" -DFOVEA_FEATURES="i8;rings"
 # Less than the flags offer is refused, unless it is asked for.
 try $arm "$m55" ": scalar: FOVEA_SIMD is scalar, the compiler's flags offer helium" -DFOVEA_SIMD=scalar
 try $arm "$m55" "which does not serve helium" -DFOVEA_SIMD=highway

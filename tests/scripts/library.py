@@ -23,16 +23,14 @@ def run(*command, **options):
 
 def features():
     """The names of the switches: SOFTCAP for FOVEA_ENABLE_SOFTCAP."""
-    return re.findall(r"^#define FOVEA_ENABLE_(\w+) 1\b", CONFIG.read_text(), flags=re.M)
+    return re.findall(r"^#define FOVEA_ENABLE_(\w+) FOVEA_ENABLE_DEFAULT\b", CONFIG.read_text(), flags=re.M)
 
 
 def left_out_by(header):
-    """What a header of CONFIGS leaves out."""
-    text = (CONFIGS / header).read_text()
-    left_out = set(re.findall(r"^#define FOVEA_ENABLE_(\w+) 0\b", text, flags=re.M))
-    for included in re.findall(r'^#include "fovea/config/(.*)"', text, flags=re.M):
-        left_out |= left_out_by(included)
-    return left_out - set(re.findall(r"^#define FOVEA_ENABLE_(\w+) 1\b", text, flags=re.M))
+    """What a header of CONFIGS leaves out, by the macros that the compiler sees."""
+    macros = run("cc", "-E", "-dM", "-x", "c", f"-I{CONFIGS.parent.parent}", f'-DFOVEA_CONFIG_HEADER="{CONFIGS / header}"', CONFIG)
+    values = dict(re.findall(r"^#define (FOVEA_ENABLE_\w+) (\w+)$", macros, flags=re.M))
+    return {name for name in features() if values.get(values[f"FOVEA_ENABLE_{name}"], values[f"FOVEA_ENABLE_{name}"]) == "0"}
 
 
 def public_functions():

@@ -6,11 +6,12 @@
  * -DFOVEA_CONFIG_HEADER='"my_config.h"'. With CMake write -DFOVEA_DEFINES="FOVEA_ENABLE_ALIBI=0;..." and
  * -DFOVEA_CONFIG_HEADER=<path of the file>: users of the installed library then see the same settings.
  * config/minimal.h is such a header: it leaves out every feature. config/streaming.h and config/int8.h keep what
- * firmware of one kind needs.
+ * firmware of one kind needs. -DFOVEA_FEATURES="i8;ring" of CMake compiles these two features and no other.
  *
- * Features: 1 = compiled in, the default; 0 = left out. A description or arguments that ask for a feature that is left
- * out are refused with FOVEA_ERR_UNSUPPORTED; all other calls give the same bits either way. bench/README.md, "Size",
- * says what each feature costs in bytes. A static link drops functions that nothing calls, without any setting here.
+ * Features: 1 = compiled in; 0 = left out; not set = FOVEA_ENABLE_DEFAULT, which is 1 if that is not set either. A
+ * description or arguments that ask for a feature that is left out are refused with FOVEA_ERR_UNSUPPORTED; all other
+ * calls give the same bits either way. bench/README.md, "Size", says what each feature costs in bytes. A static link
+ * drops functions that nothing calls, without any setting here.
  */
 #ifndef FOVEA_FOVEA_CONFIG_H_
 #define FOVEA_FOVEA_CONFIG_H_
@@ -23,143 +24,156 @@
 #endif
 #endif
 
+/* 1 or 0, for each feature that is not set. With 0 a build has the features that it names, and a later version of fovea
+ * adds none:
+ *     #define FOVEA_ENABLE_DEFAULT 0
+ *     #define FOVEA_ENABLE_I8 1
+ * platform/config.py writes such a header from a description of calls. */
+#ifndef FOVEA_ENABLE_DEFAULT
+#define FOVEA_ENABLE_DEFAULT 1
+#endif
+
 /* ------------------------------------------------------------------------------------------------- attention */
 
 /* fovea_attention_desc */
 #ifndef FOVEA_ENABLE_ADDITIVE
-#define FOVEA_ENABLE_ADDITIVE 1 /* FOVEA_SCORE_ADDITIVE */
+#define FOVEA_ENABLE_ADDITIVE FOVEA_ENABLE_DEFAULT /* FOVEA_SCORE_ADDITIVE */
 #endif
 #ifndef FOVEA_ENABLE_COMPUTE_I8
-#define FOVEA_ENABLE_COMPUTE_I8 1 /* FOVEA_COMPUTE_I8: needs FOVEA_ENABLE_I8, _I4 or _GGML, and without these is 0 */
+#define FOVEA_ENABLE_COMPUTE_I8 FOVEA_ENABLE_DEFAULT /* FOVEA_COMPUTE_I8: needs FOVEA_ENABLE_I8, _I4 or _GGML, and
+                                                        without these is 0 */
 #endif
 #ifndef FOVEA_ENABLE_I8_TENSORS
-#define FOVEA_ENABLE_I8_TENSORS 1 /* queries and outputs of I8, scales and zero points of tensors, value_channel_scales,
-                                     what sees a key_center: needs FOVEA_ENABLE_COMPUTE_I8 and FOVEA_ENABLE_I8, and
-                                     else is 0 */
+#define FOVEA_ENABLE_I8_TENSORS FOVEA_ENABLE_DEFAULT /* queries and outputs of I8, scales and zero points of tensors,
+                                                        value_channel_scales, what sees a key_center: needs
+                                                        FOVEA_ENABLE_COMPUTE_I8 and FOVEA_ENABLE_I8, and else is 0 */
 #endif
 #ifndef FOVEA_ENABLE_DROPOUT
-#define FOVEA_ENABLE_DROPOUT 1 /* dropout */
+#define FOVEA_ENABLE_DROPOUT FOVEA_ENABLE_DEFAULT /* dropout */
 #endif
 #ifndef FOVEA_ENABLE_SOFTCAP
-#define FOVEA_ENABLE_SOFTCAP 1 /* softcap */
+#define FOVEA_ENABLE_SOFTCAP FOVEA_ENABLE_DEFAULT /* softcap */
 #endif
 #ifndef FOVEA_ENABLE_WINDOWS
-#define FOVEA_ENABLE_WINDOWS 1 /* window_left, window_right */
+#define FOVEA_ENABLE_WINDOWS FOVEA_ENABLE_DEFAULT /* window_left, window_right */
 #endif
 
 /* fovea_attention_args */
 #ifndef FOVEA_ENABLE_ALIBI
-#define FOVEA_ENABLE_ALIBI 1 /* alibi_slopes */
+#define FOVEA_ENABLE_ALIBI FOVEA_ENABLE_DEFAULT /* alibi_slopes */
 #endif
 #ifndef FOVEA_ENABLE_BLOCK_MAPS
-#define FOVEA_ENABLE_BLOCK_MAPS 1 /* block_map, a mask's at_end, and what makes them: fovea_block_map_*, fovea_tree_mask */
+#define FOVEA_ENABLE_BLOCK_MAPS FOVEA_ENABLE_DEFAULT /* block_map, a mask's at_end, and what makes them:
+                                                        fovea_block_map_*, fovea_tree_mask */
 #endif
 #ifndef FOVEA_ENABLE_LSE
-#define FOVEA_ENABLE_LSE 1 /* lse */
+#define FOVEA_ENABLE_LSE FOVEA_ENABLE_DEFAULT /* lse */
 #endif
 #ifndef FOVEA_ENABLE_MASK_BYTE
-#define FOVEA_ENABLE_MASK_BYTE 1 /* FOVEA_MASK_BYTE */
+#define FOVEA_ENABLE_MASK_BYTE FOVEA_ENABLE_DEFAULT /* FOVEA_MASK_BYTE */
 #endif
 #ifndef FOVEA_ENABLE_MASK_F32
-#define FOVEA_ENABLE_MASK_F32 1 /* FOVEA_MASK_F32, and with F16 and BF16 masks of those types too */
+#define FOVEA_ENABLE_MASK_F32 FOVEA_ENABLE_DEFAULT /* FOVEA_MASK_F32, and with F16 and BF16 masks of those types too */
 #endif
 #ifndef FOVEA_ENABLE_MODIFIERS
-#define FOVEA_ENABLE_MODIFIERS 1 /* modifier */
+#define FOVEA_ENABLE_MODIFIERS FOVEA_ENABLE_DEFAULT /* modifier */
 #endif
 #ifndef FOVEA_ENABLE_SCORES
-#define FOVEA_ENABLE_SCORES 1 /* scores at any stage, attention weights included */
+#define FOVEA_ENABLE_SCORES FOVEA_ENABLE_DEFAULT /* scores at any stage, attention weights included */
 #endif
 #ifndef FOVEA_ENABLE_SINKS
-#define FOVEA_ENABLE_SINKS 1 /* sinks */
+#define FOVEA_ENABLE_SINKS FOVEA_ENABLE_DEFAULT /* sinks */
 #endif
 #ifndef FOVEA_ENABLE_SLOW_WORKSPACE
-#define FOVEA_ENABLE_SLOW_WORKSPACE 1 /* slow_workspace; without it fovea_slow_workspace_bytes is 0 or SIZE_MAX */
+#define FOVEA_ENABLE_SLOW_WORKSPACE FOVEA_ENABLE_DEFAULT /* slow_workspace; without it fovea_slow_workspace_bytes is
+                                                            0 or SIZE_MAX */
 #endif
 
 /* The kernel for few query rows, and on scalar targets, where FOVEA_PREFER_SIZE is 1, the loops for a single one.
  * Nothing is refused without them, but such calls are slower, and have the bits of portable_bits. */
 #ifndef FOVEA_ENABLE_FEW_ROWS
-#define FOVEA_ENABLE_FEW_ROWS 1
+#define FOVEA_ENABLE_FEW_ROWS FOVEA_ENABLE_DEFAULT
 #endif
 
 /* Where keys and values come from. */
 #ifndef FOVEA_ENABLE_LOAD
-#define FOVEA_ENABLE_LOAD 1 /* FOVEA_KV_LOAD */
+#define FOVEA_ENABLE_LOAD FOVEA_ENABLE_DEFAULT /* FOVEA_KV_LOAD */
 #endif
 #ifndef FOVEA_ENABLE_PAGES
-#define FOVEA_ENABLE_PAGES 1 /* FOVEA_KV_PAGED */
+#define FOVEA_ENABLE_PAGES FOVEA_ENABLE_DEFAULT /* FOVEA_KV_PAGED */
 #endif
 #ifndef FOVEA_ENABLE_RAGGED
-#define FOVEA_ENABLE_RAGGED 1 /* q_offsets, kv_offsets, and offsets of an append */
+#define FOVEA_ENABLE_RAGGED FOVEA_ENABLE_DEFAULT /* q_offsets, kv_offsets, and offsets of an append */
 #endif
 #ifndef FOVEA_ENABLE_RING
-#define FOVEA_ENABLE_RING 1 /* FOVEA_KV_RING, and pinned_tokens of any kind */
+#define FOVEA_ENABLE_RING FOVEA_ENABLE_DEFAULT /* FOVEA_KV_RING, and pinned_tokens of any kind */
 #endif
 
 #ifndef FOVEA_ENABLE_EXECUTOR
-#define FOVEA_ENABLE_EXECUTOR 1 /* executor, and max_workers above 1 */
+#define FOVEA_ENABLE_EXECUTOR FOVEA_ENABLE_DEFAULT /* executor, and max_workers above 1 */
 #endif
 #ifndef FOVEA_ENABLE_KEY_SPLITS
-#define FOVEA_ENABLE_KEY_SPLITS 1 /* key_split_tokens */
+#define FOVEA_ENABLE_KEY_SPLITS FOVEA_ENABLE_DEFAULT /* key_split_tokens */
 #endif
 
 /* fovea_stream_*. Without it the code of other attention calls is also a little smaller. */
 #ifndef FOVEA_ENABLE_STREAMS
-#define FOVEA_ENABLE_STREAMS 1
+#define FOVEA_ENABLE_STREAMS FOVEA_ENABLE_DEFAULT
 #endif
 
 /* ----------------------------------------------------------------------------------------- integer attention */
 
 #ifndef FOVEA_ENABLE_INTEGER_ATTENTION
-#define FOVEA_ENABLE_INTEGER_ATTENTION 1 /* fovea_integer_attention */
+#define FOVEA_ENABLE_INTEGER_ATTENTION FOVEA_ENABLE_DEFAULT /* fovea_integer_attention */
 #endif
 
 /* ------------------------------------------------------------------------------------------------------ rope */
 
 #ifndef FOVEA_ENABLE_ROPE_HALF_SPLIT
-#define FOVEA_ENABLE_ROPE_HALF_SPLIT 1 /* FOVEA_ROPE_HALF_SPLIT */
+#define FOVEA_ENABLE_ROPE_HALF_SPLIT FOVEA_ENABLE_DEFAULT /* FOVEA_ROPE_HALF_SPLIT */
 #endif
 #ifndef FOVEA_ENABLE_ROPE_INTERLEAVED
-#define FOVEA_ENABLE_ROPE_INTERLEAVED 1 /* FOVEA_ROPE_INTERLEAVED */
+#define FOVEA_ENABLE_ROPE_INTERLEAVED FOVEA_ENABLE_DEFAULT /* FOVEA_ROPE_INTERLEAVED */
 #endif
 #ifndef FOVEA_ENABLE_ROPE_TURNS
-#define FOVEA_ENABLE_ROPE_TURNS 1 /* turns */
+#define FOVEA_ENABLE_ROPE_TURNS FOVEA_ENABLE_DEFAULT /* turns */
 #endif
 
 /* ---------------------------------------------------------------------------- types of elements besides f32 */
 
 #ifndef FOVEA_ENABLE_BF16
-#define FOVEA_ENABLE_BF16 1 /* FOVEA_BF16 */
+#define FOVEA_ENABLE_BF16 FOVEA_ENABLE_DEFAULT /* FOVEA_BF16 */
 #endif
 #ifndef FOVEA_ENABLE_F16
-#define FOVEA_ENABLE_F16 1 /* FOVEA_F16 */
+#define FOVEA_ENABLE_F16 FOVEA_ENABLE_DEFAULT /* FOVEA_F16 */
 #endif
 #ifndef FOVEA_ENABLE_GGML
-#define FOVEA_ENABLE_GGML 1 /* FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1 */
+#define FOVEA_ENABLE_GGML FOVEA_ENABLE_DEFAULT /* FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1 */
 #endif
 #ifndef FOVEA_ENABLE_I4
-#define FOVEA_ENABLE_I4 1 /* FOVEA_I4 */
+#define FOVEA_ENABLE_I4 FOVEA_ENABLE_DEFAULT /* FOVEA_I4 */
 #endif
 #ifndef FOVEA_ENABLE_I8
-#define FOVEA_ENABLE_I8 1 /* FOVEA_I8 */
+#define FOVEA_ENABLE_I8 FOVEA_ENABLE_DEFAULT /* FOVEA_I8 */
 #endif
 
 /* --------------------------------------------------------------------------------------------------- softmax */
 
 #ifndef FOVEA_ENABLE_LOG_SOFTMAX
-#define FOVEA_ENABLE_LOG_SOFTMAX 1 /* fovea_log_softmax_f32 */
+#define FOVEA_ENABLE_LOG_SOFTMAX FOVEA_ENABLE_DEFAULT /* fovea_log_softmax_f32 */
 #endif
 #ifndef FOVEA_ENABLE_SOFTMAX_MASK
-#define FOVEA_ENABLE_SOFTMAX_MASK 1 /* mask */
+#define FOVEA_ENABLE_SOFTMAX_MASK FOVEA_ENABLE_DEFAULT /* mask */
 #endif
 #ifndef FOVEA_ENABLE_SOFTMAX_STRIDED
-#define FOVEA_ENABLE_SOFTMAX_STRIDED 1 /* inner > 1, and any stride of the axis but 1 */
+#define FOVEA_ENABLE_SOFTMAX_STRIDED FOVEA_ENABLE_DEFAULT /* inner > 1, and any stride of the axis but 1 */
 #endif
 
 /* ----------------------------------------------------------------------------------------------------- texts */
 
 #ifndef FOVEA_ENABLE_TEXT
-#define FOVEA_ENABLE_TEXT 1 /* fovea_plan_describe, fovea_status_string: without it both give empty texts */
+#define FOVEA_ENABLE_TEXT FOVEA_ENABLE_DEFAULT /* fovea_plan_describe, fovea_status_string: without it both give
+                                                  empty texts */
 #endif
 
 /* -------------------------------------------------------------------------------------------- size and place */

@@ -6,9 +6,7 @@
 #ifndef FOVEA_CONFIG_INT8_H_
 #define FOVEA_CONFIG_INT8_H_
 
-#ifndef FOVEA_ENABLE_INTEGER_ATTENTION
 #define FOVEA_ENABLE_INTEGER_ATTENTION 1
-#endif
 #include "fovea/config/minimal.h"
 
 #endif /* FOVEA_CONFIG_INT8_H_ */

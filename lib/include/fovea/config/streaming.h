@@ -6,24 +6,12 @@
 #ifndef FOVEA_CONFIG_STREAMING_H_
 #define FOVEA_CONFIG_STREAMING_H_
 
-#ifndef FOVEA_ENABLE_FEW_ROWS
 #define FOVEA_ENABLE_FEW_ROWS 1
-#endif
-#ifndef FOVEA_ENABLE_I8
 #define FOVEA_ENABLE_I8 1
-#endif
-#ifndef FOVEA_ENABLE_RING
 #define FOVEA_ENABLE_RING 1
-#endif
-#ifndef FOVEA_ENABLE_ROPE_HALF_SPLIT
 #define FOVEA_ENABLE_ROPE_HALF_SPLIT 1
-#endif
-#ifndef FOVEA_ENABLE_STREAMS
 #define FOVEA_ENABLE_STREAMS 1
-#endif
-#ifndef FOVEA_ENABLE_WINDOWS
 #define FOVEA_ENABLE_WINDOWS 1
-#endif
 #include "fovea/config/minimal.h"
 
 #endif /* FOVEA_CONFIG_STREAMING_H_ */
