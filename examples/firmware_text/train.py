@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains the model of this example and writes weights.cc beside this file.
+"""Trains the model of this example and writes weights.bin and vocabulary.cc next to this file.
 
     python3 -m venv venv
     venv/bin/pip install -r requirements.txt
@@ -141,32 +141,34 @@ def right_answers(model, words, numbers, count):
 # ---- What is written.
 
 def listed(numbers):
-    """Numbers in braces, on lines of up to 120 columns."""
+    """Items in braces, on lines of up to 120 columns."""
     return textwrap.fill("{" + ", ".join(numbers) + "}", 120, break_long_words=False).replace(", ", ",")
 
 
 def floats(values):
-    texts = (f"{value:.9g}" for value in values.tolist())
-    return listed(text + ("f" if "." in text or "e" in text else ".0f") for text in texts)
+    return values.numpy().astype("<f4").tobytes()
 
 
 def matrix(*parts):
     """Rows of codes, and their scales."""
     weights = torch.cat(parts)
     scales = weights.abs().amax(dim=1).clamp(min=1e-20) / 127
-    codes = torch.round(weights / scales[:, None]).int().tolist()
-    return "{{" + ",\n".join(listed(map(str, row)) for row in codes) + "},\n" + floats(scales) + "}"
+    return torch.round(weights / scales[:, None]).to(torch.int8).numpy().tobytes() + floats(scales)
 
 
-def source(weights, words):
-    """weights.cc, in the order of weights.h."""
-    layers = []
+def binary(weights):
+    """weights.bin, in the order of weights.h."""
+    parts = [matrix(weights["embedding.weight"])]
     for prefix in (f"layers.{layer}." for layer in range(LAYERS)):
-        layers.append("{" + ",\n".join((
-            floats(weights[prefix + "attention_norm.weight"]), matrix(weights[prefix + "qkv.weight"]),
-            matrix(weights[prefix + "out.weight"]), floats(weights[prefix + "mlp_norm.weight"]),
-            matrix(weights[prefix + "gate.weight"], weights[prefix + "up.weight"]),
-            matrix(weights[prefix + "down.weight"]))) + "}")
+        parts += [floats(weights[prefix + "attention_norm.weight"]), matrix(weights[prefix + "qkv.weight"]),
+                  matrix(weights[prefix + "out.weight"]), floats(weights[prefix + "mlp_norm.weight"]),
+                  matrix(weights[prefix + "gate.weight"], weights[prefix + "up.weight"]),
+                  matrix(weights[prefix + "down.weight"])]
+    return b"".join(parts + [floats(weights["norm.weight"])])
+
+
+def vocabulary(words):
+    """vocabulary.cc, which also holds the shapes against weights.h."""
     shape = {"kWords": len(words), "kLayers": LAYERS, "kDim": DIM, "kHidden": HIDDEN, "kQHeads": Q_HEADS,
              "kKvHeads": KV_HEADS, "kHeadDim": HEAD_DIM, "kRotaryDim": ROTARY_DIM, "kRopeBase": ROPE_BASE,
              "kTokens": TOKENS, "kEpsilon": f"{EPSILON}f"}
@@ -174,7 +176,7 @@ def source(weights, words):
     same = textwrap.fill(" && ".join(f"{name} == {value}" for name, value in shape.items()), 100)
     return f"""// SPDX-License-Identifier: Apache-2.0
 //
-// Written by train.py, which says how; do not edit. Trained on the text of stories.py with PyTorch {version}.
+// Written by train.py with weights.bin, which belong together; do not edit. Trained on the text of stories.py with PyTorch {version}.
 // clang-format off
 #include "weights.h"
 
@@ -185,11 +187,6 @@ static_assert({same},
 
 const char* const kVocabulary[kWords] =
 {listed(f'"{word}"' for word in words)};
-
-const Weights kWeights = {{
-{matrix(weights["embedding.weight"])},
-{{{(","+chr(10)).join(layers)}}},
-{floats(weights["norm.weight"])}}};
 
 }}  // namespace firmware_text
 """
@@ -209,7 +206,8 @@ def main():
     for Linear.rounds in (False, True):
         part = right_answers(model, words, numbers, 500)
         print(f"{100 * part:.1f} % of answers right, {'with' if Linear.rounds else 'without'} rounding")
-    (FOLDER / "weights.cc").write_text(source(model.state_dict(), words))
+    (FOLDER / "weights.bin").write_bytes(binary(model.state_dict()))
+    (FOLDER / "vocabulary.cc").write_text(vocabulary(words))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shapes of the model and its weights, which train.py writes to weights.cc: constants, so that a linker leaves them
-// in flash.
+// The shapes of the model, and its weights and words, which train.py writes to weights.bin and vocabulary.cc: constants, so that
+// a linker leaves them in flash.
 #ifndef FOVEA_EXAMPLES_FIRMWARE_TEXT_WEIGHTS_H_
 #define FOVEA_EXAMPLES_FIRMWARE_TEXT_WEIGHTS_H_
 
@@ -39,7 +39,7 @@ struct Weights {
   float norm[kDim];
 };
 
-extern const Weights kWeights;
+extern const Weights kWeights __asm__("firmware_text_weights");  // in weights.cc
 extern const char* const kVocabulary[kWords];
 
 }  // namespace firmware_text
