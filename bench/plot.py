@@ -11,6 +11,7 @@ Wants matplotlib, see bench/peers/requirements.txt.
 import argparse
 import json
 import pathlib
+import re
 import sys
 
 import matplotlib
@@ -28,6 +29,9 @@ SUITE_COLOURS = {"prefill": "#1f5fa8", "causal": "#2a9d8f", "decode": "#d1495b",
                  "shape": "#555555"}
 LIBRARY_STYLE = {"fovea": ("#1f5fa8", "o"), "ORT Attention": ("#e07a3f", "s"), "ORT MHA/GQA": ("#f2b880", "D"),
                  "PyTorch": ("#b5365c", "^"), "NumPy": ("#8a8a8a", "v")}
+
+
+MOST_ROWS = 20  # of peers.svg
 
 
 def attention_in_f32(result):
@@ -53,8 +57,12 @@ def caption(data):
 
 
 def save(figure, folder, name):
+    """Without what no viewer shows: who made the file, and a line for each point."""
     figure.savefig(folder / name, metadata={"Date": None}, bbox_inches="tight")
     plt.close(figure)
+    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", (folder / name).read_text(encoding="utf-8"), flags=re.S)
+    text = re.sub(r"(\d+\.\d\d)\d+", r"\1", re.sub(r"\s+", " ", text))
+    (folder / name).write_text(re.sub(r"(</g>) (?=<g id=\"(?:axes|legend|figure|matplotlib))", r"\1\n", text).strip() + "\n", encoding="utf-8")
     print(folder / name)
 
 
@@ -124,7 +132,7 @@ def bars(peers, folder):
     by_case = {}
     for r in peers["results"]:
         by_case.setdefault(r["name"], {})[r["library"]] = r["ns_median"]
-    names = [name for name, times in by_case.items() if "fovea" in times and len(times) > 1]
+    names = [name for name, times in by_case.items() if "fovea" in times and len(times) > 1][:MOST_ROWS]
     libraries = [x for x in dict.fromkeys(r["library"] for r in peers["results"]) if x != "fovea"]
     figure, axis = plt.subplots(figsize=(7.5, 0.36 * len(names) + 1.2))
     height = 0.84 / len(libraries)
@@ -136,9 +144,11 @@ def bars(peers, folder):
                 widths.append(by_case[name][library] / by_case[name]["fovea"])
         axis.barh(where, [width - 1 for width in widths], height * 0.92, left=1, color=style(library)[0], label=library)
     axis.axvline(1, color=style("fovea")[0], linewidth=1.5)
-    axis.text(1, -0.9, " fovea", color=style("fovea")[0], fontsize=8, ha="left")
+    axis.text(1, -0.75, " fovea", color=style("fovea")[0], fontsize=8, ha="left")
     axis.set_yticks(range(len(names)), names, fontsize=7)
     axis.set(xscale="log", ylim=(len(names) - 0.4, -1.1))
+    axis.xaxis.tick_top()
+    axis.xaxis.set_label_position("top")
     axis.set_xlabel(f"time, as a multiple of fovea's\n{caption(peers)}", fontsize=8)
     ticks = [0.5, 1, 2, 4, 8, 16, 32]
     axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -146,7 +156,7 @@ def bars(peers, folder):
     widest = max(ns / times["fovea"] for times in (by_case[name] for name in names) for ns in times.values())
     axis.set_xlim(0.7, 1.2 * widest)
     axis.grid(axis="y", visible=False)
-    axis.legend(fontsize=7, loc="lower right")
+    axis.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1 + 2 / (len(names) + 1)), ncol=len(libraries))
     save(figure, folder, "peers.svg")
 
 
