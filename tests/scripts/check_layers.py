@@ -137,8 +137,6 @@ LOOPS_IN_API = {
     "attention/describe.cc",
     "attention/stream/api.cc",
     "cache/api.cc",
-    "delta/api.cc",
-    "quantize/api.cc",
 }
 
 

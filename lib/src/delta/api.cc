@@ -53,21 +53,15 @@ extern "C" fovea_status fovea_delta_get(const fovea_delta_state* state, fovea_ta
 
 extern "C" uint32_t fovea_delta_pending(const fovea_delta_state* state, uint32_t entry) {
   fovea::DeltaEntries entries;
-  if (fovea::check_delta_roll_back(state, entry, 0, &entries) != FOVEA_OK || entries.count == 0) return 0;
-  uint32_t least = fovea::kDeltaTokens;
-  for (uint32_t i = 0; i < entries.count; ++i) {
-    const uint32_t pending = fovea::pending_of(*state)[entries.first + i];
-    if (pending < least) least = pending;
-  }
-  return least;
+  const fovea_status status = fovea::check_delta_roll_back(state, entry, 0, &entries);
+  return status == FOVEA_OK ? fovea::least_pending(*state, entries.first, entries.count) : 0;
 }
 
 extern "C" fovea_status fovea_delta_roll_back(fovea_delta_state* state, uint32_t entry, uint32_t tokens) {
   fovea::DeltaEntries entries;
   const fovea_status status = fovea::check_delta_roll_back(state, entry, tokens, &entries);
-  if (status != FOVEA_OK) return status;
-  for (uint32_t i = 0; i < entries.count; ++i) fovea::pending_of(*state)[entries.first + i] -= tokens;
-  return FOVEA_OK;
+  if (status == FOVEA_OK) fovea::roll_back_delta(state, entries.first, entries.count, tokens);
+  return status;
 }
 
 extern "C" fovea_status fovea_delta_export(const fovea_delta_state* state, void* image, size_t image_bytes) {

@@ -69,6 +69,10 @@ void set_delta(fovea_delta_state& state, uint32_t first, uint32_t count, const f
 void get_delta(const fovea_delta_state& state, const DeltaKernels& kernels, uint32_t first, uint32_t count,
                const fovea_out& matrices);
 
+// Pending tokens of entries: of all of them the least, 0 of none; and takes that many back.
+uint32_t least_pending(const fovea_delta_state& state, uint32_t first, uint32_t count);
+void roll_back_delta(fovea_delta_state* state, uint32_t first, uint32_t count, uint32_t tokens);
+
 void write_delta_image(const fovea_delta_state& state, uint8_t* image);
 fovea_delta_state read_delta_header(const uint8_t* image);
 void read_delta_image(const uint8_t* image, fovea_delta_state* state);

@@ -57,6 +57,18 @@ void get_delta(const fovea_delta_state& state, const DeltaKernels& kernels, uint
   }
 }
 
+uint32_t least_pending(const fovea_delta_state& state, uint32_t first, uint32_t count) {
+  uint32_t least = count > 0 ? kDeltaTokens : 0;
+  for (uint32_t entry = first; entry < first + count; ++entry) {
+    if (pending_of(state)[entry] < least) least = pending_of(state)[entry];
+  }
+  return least;
+}
+
+void roll_back_delta(fovea_delta_state* state, uint32_t first, uint32_t count, uint32_t tokens) {
+  for (uint32_t entry = first; entry < first + count; ++entry) pending_of(*state)[entry] -= tokens;
+}
+
 void write_delta_image(const fovea_delta_state& state, uint8_t* image) {
   const size_t bytes = delta_state_bytes(state).value;
   const unsigned char* const memory = reinterpret_cast<const unsigned char*>(&state);

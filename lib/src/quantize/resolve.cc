@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
+#include "quantize/resolve.h"
+
+#include "base/buffers.h"
+#include "base/finite.h"
+#include "base/status.h"
+#include "quantize/call.h"
+
+namespace fovea {
+namespace {
+
+bool is_scale(float scale) { return scale >= kLeastScale && is_finite(scale); }
+bool is_code(int32_t zero) { return zero >= -128 && zero <= 127; }
+
+}  // namespace
+
+fovea_status check_observe(const fovea_quantize_range* range, const float* x, size_t count) {
+  if (!range || (!x && count != 0)) return FOVEA_ERR_NULL;
+  if (range->struct_bytes != sizeof *range) return FOVEA_ERR_STRUCT;
+  for (size_t i = 0; i < count; ++i) {
+    if (!is_finite(x[i])) return FOVEA_ERR_NUMBER;
+  }
+  return FOVEA_OK;
+}
+
+fovea_status check_choose(const fovea_quantize_range* range, float fraction, const float* scale, const int32_t* zero) {
+  if (!range || !scale || !zero) return FOVEA_ERR_NULL;
+  if (range->struct_bytes != sizeof *range) return FOVEA_ERR_STRUCT;
+  return fraction > 0.0f && fraction <= 1.0f ? FOVEA_OK : FOVEA_ERR_NUMBER;
+}
+
+fovea_status check_conversion(const void* in, size_t in_unit, const void* out, size_t out_unit, size_t count,
+                              float scale, int32_t zero) {
+  if (!is_scale(scale) || !is_code(zero)) return FOVEA_ERR_NUMBER;
+  Buffers buffers;
+  FOVEA_RETURN_IF_ERROR(
+      buffers.add_output(fovea_out{const_cast<void*>(out), 0, 0, 0}, out_unit, 1, 1, 1, count));
+  return buffers.add_input({in, 0, 0, 0}, in_unit, 1, 1, 1, count);
+}
+
+}  // namespace fovea
