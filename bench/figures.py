@@ -432,6 +432,30 @@ def calls():
     return table(["instructions of a call (plain loops at -O2)", *boards], rows)
 
 
+@figure("firmware.example")
+def firmware_example():
+    """Decoding with 4 heads of 64 and 256 tokens in int8: by f32 arithmetic, by integer products, without floats."""
+    sys.path.insert(0, str(ROOT / "platform"))
+    import config
+
+    ways = {
+        "f32 arithmetic": ("attention, int8 keys and values", "FOVEA_KV_WORKSPACE_BYTES_FOR(64, 64, 1)",
+                           "4 heads, 1 query, 256 int8 keys, head_dim 64", 4),
+        "integer products": ("attention, int8 keys and values, integer products", "FOVEA_I8_WORKSPACE_BYTES_FOR(64, 64, 1)",
+                             "the same, integer products", 4),
+        "`fovea_integer_attention`": ("integer attention, int8 tensors", "FOVEA_INTEGER_WORKSPACE_BYTES(64, 64, 1)",
+                                      "the same, integer attention", 0),
+    }
+    found = {(row["target"], row["shape"]): int(row["fovea"]) for row in rows_of("calls_baseline.csv")}
+    rows = []
+    for way, (program, macro, shape, scale_bytes) in ways.items():
+        rows.append([f"keys and values, {way}", *[f"{2 * 4 * 256 * (64 + scale_bytes):,} bytes of RAM"] * 2])
+        rows.append([f"workspace, {way}", *(f"{config.workspace(target, macro):,} bytes of RAM" for target in size.BOARDS)])
+        rows.append([f"code and constants, {way}", *(f"{code(target, program):,} bytes of flash" for target in size.BOARDS)])
+        rows.append([f"a token, {way}", *(f"{found[target, shape]:,} instructions" for target in size.BOARDS)])
+    return table(["", *(size.TARGETS[target][2] for target in size.BOARDS)], rows)
+
+
 # ---- Counts.
 
 

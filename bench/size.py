@@ -61,6 +61,8 @@ PROGRAMS = {
     "softmax alone": (["fovea_softmax_f32"], set()),
     "attention, causal and key lengths": (ATTENTION, left_out_by("minimal.h")),
     "streams and caches of int8 rows": (ATTENTION + STREAMS + CACHES, left_out_by("streaming.h")),
+    "attention, int8 keys and values": (ATTENTION, set(features()) - {"FEW_ROWS", "I8"}),
+    "attention, int8 keys and values, integer products": (ATTENTION, set(features()) - {"COMPUTE_I8", "FEW_ROWS", "I8"}),
     "integer attention, int8 tensors": (INTEGER_ATTENTION, left_out_by("int8.h")),
     "linear attention, gated delta rule": (DELTA, left_out_by("minimal.h")),
     "attention, all options of one f32 call": (ATTENTION, NOT_ONE_CALL_IN_F32),
@@ -75,6 +77,9 @@ SHAPES = {
     "4 heads, 1 query, 256 keys, head_dim 32": "4 1 256 32",
     "the same, masked": "4 1 256 32 mask",
     "4 heads, 64 queries, 64 keys, head_dim 64": "4 64 64 64",
+    "4 heads, 1 query, 256 int8 keys, head_dim 64": "4 1 256 64 i8",
+    "the same, integer products": "4 1 256 64 integers",
+    "the same, integer attention": "4 1 256 64 tensors",
 }
 # Targets that prefer size, on which these are counted: counts.py has the others.
 BOARDS = {"m4f": "mps2-an386", "m55": "mps3-an547"}

@@ -30,7 +30,7 @@ enum {
 #else
   kMaxInputs = 64,
   kMaxQueries = 4 * 64 * 64,
-  kMaxKeys = 4 * 256 * 32,
+  kMaxKeys = 4 * 256 * 64,
 #endif
   kMaxKeyTokens = 1024,
   kMaxKeyRows = 4 * kMaxKeyTokens,
