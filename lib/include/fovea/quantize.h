@@ -46,8 +46,8 @@ fovea_status fovea_quantize_observe(fovea_quantize_range* range, const float* x,
 /* Chooses a scale and a zero point.
  *   fraction     above 0 and at most 1 (FOVEA_ERR_NUMBER): the part of the numbers whose codes must not saturate,
  *                rounded up to whole numbers. 1 keeps all. Less leaves out the largest magnitudes, which gives the
- *                others finer steps. It is exact to a bin: at most a 512th part of the largest magnitude, and at least
- *                FLT_MIN.
+ *                others finer steps. It is exact to a bin, which is at most a 512th part of the largest magnitude (or
+ *                FLT_MIN, where that is more).
  *   asymmetric   0: zero = 0, scale = the largest magnitude / 127.
  *                Else the range, extended to 0, becomes the codes -128 to 127, and 0 is exactly the code zero. The
  *                numbers that are left out are the largest or the least, at each step from the end farther from 0.
