@@ -21,7 +21,7 @@
  *
  *       fovea_state* stream = (fovea_state*)state;
  *       if (fovea_stream_begin(&plan, stream, sizeof state, 1, 1, 0) != FOVEA_OK) return 1;
- *       for (int part = 0; part < 10; ++part) {  // read the part into keys and values, then
+ *       for (int piece = 0; piece < 10; ++piece) {  // read the next part into keys and values, then
  *         if (fovea_stream_push(&plan, stream, &args, workspace, sizeof workspace) != FOVEA_OK) return 1;
  *       }
  *       return fovea_stream_end(&plan, stream, &args, workspace, sizeof workspace);  // writes out
