@@ -286,7 +286,7 @@ fovea_status fovea_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* m
 /* A score block: scores or weights of some queries and keys, for a modifier to change in place. Element (r, k), with
  * r < rows and k < keys, is data[r * row_stride + k * key_stride]. One of the strides is 1; which one depends on the
  * kernel. Rows are queries of the query heads that share the key head.
- *   key       k is key first_key + k of the call; in a stream, counted from the first key of all
+ *   key       k is key first_key + k of the entry; in a stream, counted from the first key of all
  *   query     row r is token tokens[r] of the entry, at position first_position + tokens[r]. first_position comes from
  *             the diagonal or positions, and is 0 if neither gives one */
 typedef struct fovea_score_block {
@@ -310,17 +310,20 @@ typedef struct fovea_score_block {
  *   passes    A function gets an element once in each pass over the keys, and must change it in the same way each time:
  *             a call with weights makes one pass more, and so does a call that writes scores out.
  *   hidden    A block may have elements of keys that a row does not see. A change of these has no effect.
- *   scores    after scale, softcap and ALiBi, in natural units, before masks and limits, which hide what they hide. A
- *             score that becomes -inf has the weight 0, but a NaN in its value counts: only masks and limits hide keys.
- *             A row whose scores are all -inf is a row that sees no key.
+ *   scores    after scale, softcap and ALiBi, in natural units, before masks and limits, which hide keys as they do
+ *             without a modifier. A score that becomes -inf has the weight 0, but a NaN in its value counts: only masks
+ *             and limits hide keys. A row whose scores are all -inf is a row that sees no key.
  *   weights   after the softmax, normalised, before dropout. The output is the sum of values with the changed weights,
- *             which are not normalised again. A changed weight below 2^-126, negative ones too, counts as 0. lse is
- *             that of the softmax. Such a call takes the kernel for any number of rows. Not in streams, and not with
+ *             which are not normalised again. A changed weight below 2^-126, negative ones too, counts as 0. lse does
+ *             not see the change. Such a call takes the kernel for any number of rows. Not in streams, and not with
  *             key_split_tokens (FOVEA_ERR_UNSUPPORTED). With FOVEA_COMPUTE_I8 a weight of inf makes its row NaN.
+ *
  * Bits. Scores are multiplied by ln(2) before the function and by log2(e) after it, so even an identity function
- * changes the last bits. If the function's arithmetic has the same bits everywhere, so has the call, as fovea_attention
- * says. Time. One call of the function for each 64 keys and vector of rows. A function of scores that does nothing
- * costs 3 to 8 % of a call with head_dim 64. A function of weights costs two thirds of it, because queries and keys are
+ * changes the last bits. If the function's arithmetic has the same bits everywhere, so has the call: see
+ * fovea_attention.
+ *
+ * Time. The function is called once for each 64 keys and vector of rows. A function of scores that does nothing costs
+ * 3 to 8 % of a call with head_dim 64. A function of weights costs two thirds of it, because queries and keys are
  * multiplied twice (bench/README.md, "Blocks and modifiers"). */
 typedef struct fovea_modifier {
   void (*scores)(void* self, const fovea_score_block* block);  /* optional */
@@ -405,7 +408,7 @@ typedef struct fovea_attention_args {
 } fovea_attention_args;
 
 /* Computes attention. workspace has at least fovea_workspace_bytes(plan) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte
- * aligned (FOVEA_ERR_ALIGNMENT). What it holds before and after a call means nothing.
+ * aligned (FOVEA_ERR_ALIGNMENT). A call does not read its earlier contents, and leaves no result in it.
  *
  * Two regions. workspace may be smaller if args->slow_workspace has the same alignment and at least
  * fovea_slow_workspace_bytes(plan, workspace_bytes) bytes. workspace is then the fast region (DTCM, for example): it

@@ -152,16 +152,16 @@ typedef struct fovea_delta_args {
 size_t fovea_delta_workspace_bytes(const fovea_delta_args* args);
 
 /* Adds the tokens of each entry to the state and writes their outputs. workspace has at least
- * fovea_delta_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte aligned (FOVEA_ERR_ALIGNMENT); what it
- * holds before and after a call means nothing.
+ * fovea_delta_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte aligned (FOVEA_ERR_ALIGNMENT). A call
+ * does not read its earlier contents, and leaves no result in it.
  *
- * Errors. Arithmetic is f32. S is read once for four tokens: what the tokens of a token group do to one another comes
- * from products of their keys. Errors are about as large as those of the recurrence, a token at a time, in f32.
+ * Errors. Arithmetic is f32. S is read once for four tokens. The effect of the tokens of a token group on one another
+ * is computed from products of their keys. Errors are about as large as in the recurrence, a token at a time, in f32.
  *
  * Bits. The same for every division of a sequence into calls, any budget, any workers, any strides and any place in a
  * batch, and on all IEEE targets with fused multiply-add. After fovea_delta_set, token groups are counted from there.
  *
- * Time. Shapes and counts alone decide, no value does.
+ * Time depends on shapes and counts, not on values.
  *
  * After FOVEA_ERR_EXECUTOR do not use the state: some heads have seen the tokens, others have not. */
 fovea_status fovea_delta(fovea_delta_state* state, const fovea_delta_args* args, void* workspace,

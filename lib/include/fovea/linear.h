@@ -92,8 +92,8 @@ typedef struct fovea_linear_args {
 size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
 
 /* Computes y. workspace has at least fovea_linear_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte
- * aligned (FOVEA_ERR_ALIGNMENT); it may be NULL where no bytes are needed. What it holds before and after a call means
- * nothing. y and the workspace must not overlap anything (FOVEA_ERR_OVERLAP).
+ * aligned (FOVEA_ERR_ALIGNMENT); it may be NULL where no bytes are needed. A call does not read its earlier contents,
+ * and leaves no result in it. y and the workspace must not overlap any other array (FOVEA_ERR_OVERLAP).
  *
  * FOVEA_COMPUTE_F32. Arithmetic is f32. Weights of other formats are widened exactly, except that the product with the
  * scale of I8 and the sum of Q4_1 round. An infinite scale of I8 counts as NaN. An infinite or NaN scale of a group

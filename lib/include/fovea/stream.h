@@ -49,9 +49,9 @@ FOVEA_DECLARATIONS_BEGIN_
  * kv_heads]. Scores are in base 2.
  *
  * Bits. Key tiles are on a grid of 64 positions. If parts end only at multiples of 64, the result is the same to the
- * bit as that of one call with all keys. If they end elsewhere, it differs as sums in another order do. With key_center
- * the scores of a stream always contain what was subtracted; the scores of one call contain it only where something
- * sees it ("Centred keys" in kv_source.h). Where nothing does, the last bits differ. */
+ * bit as the result of one call with all keys. If they end elsewhere, it differs as sums in another order do. With
+ * key_center the scores of a stream always include the center's part. One call includes it only for options that see it
+ * ("Centred keys" in kv_source.h); without such an option the last bits of stream and call differ. */
 typedef struct fovea_state {
   uint32_t magic;    /* tells a state of this layout from other bytes */
   uint32_t checksum; /* in an image: CRC-32 (IEEE 802.3) of all its bytes, computed with 0 here; in a state: 0 */
