@@ -23,7 +23,8 @@
  *             unless the structure has a stride for them.
  *   _bytes    counts bytes.
  *   NULL      for an optional array: the call does without it. For a required pointer it is FOVEA_ERR_NULL.
- *   0         in a field means the default, or "without". So set a structure to 0 before you fill it in.
+ *   0         in a field means the default, or "without", unless its comment says otherwise. So set a structure to 0
+ *             before you fill it in.
  *   errors    are negative fovea_status values. A call that fails has written nothing, except with FOVEA_ERR_LOAD and
  *             FOVEA_ERR_EXECUTOR.
  *   numbers   Arithmetic is IEEE single precision. Products may be of integers (fovea_compute).
