@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea/attention.hpp: plans and calls of attention.
+// fovea/attention.hpp: plans and calls of attention. attention.h is the manual.
 #ifndef FOVEA_ATTENTION_HPP_
 #define FOVEA_ATTENTION_HPP_
 
@@ -18,8 +18,8 @@ namespace fovea {
 using AttentionDesc = Sized<fovea_attention_desc>;
 using AttentionArgs = Sized<fovea_attention_args>;
 
-// Memory for calls on f32 arrays by one worker, without a budget: a static array, or a member. For other formats and
-// sources use Memory<FOVEA_KV_WORKSPACE_BYTES(HeadDim, ValueDim)>, for integer products
+// Memory for calls with f32 keys and values in strided arrays, by one worker: a static array, or a member. For other
+// formats and sources use Memory<FOVEA_KV_WORKSPACE_BYTES(HeadDim, ValueDim)>, for integer products
 // Memory<FOVEA_I8_WORKSPACE_BYTES(HeadDim, ValueDim)>.
 template <std::size_t HeadDim, std::size_t ValueDim = HeadDim>
 using Workspace = Memory<FOVEA_WORKSPACE_BYTES(HeadDim, ValueDim)>;
@@ -33,7 +33,7 @@ class Plan {
   std::size_t slow_workspace_bytes(std::size_t workspace_bytes) const {
     return fovea_slow_workspace_bytes(&plan_, workspace_bytes);
   }
-  // Bytes of a stream's state for these counts.
+  // Bytes of the state of a stream for these counts.
   std::size_t state_bytes(std::uint32_t batch, std::uint32_t q_tokens) const {
     return fovea_state_bytes(&plan_, batch, q_tokens);
   }
@@ -52,7 +52,7 @@ class Plan {
   Status run(const fovea_attention_args& args, Span<std::byte> workspace) const {
     return run(args, workspace.data(), workspace.size());
   }
-  // With a fast and a slow part of workspace, where no single region is large enough.
+  // With a fast and a slow region of workspace, where no single region is large enough.
   Status run(const fovea_attention_args& args, Span<std::byte> workspace, Span<std::byte> slow_workspace) const {
     fovea_attention_args with_slow = args;
     with_slow.slow_workspace = slow_workspace.data();
@@ -64,7 +64,7 @@ class Plan {
   fovea_plan plan_{};
 };
 
-// mask: row i begins at mask + i * row_stride.
+// Writes the mask of a tree of tokens. Row i begins at mask + i * row_stride.
 inline Status tree_mask(Span<const std::int32_t> parents, std::uint8_t* mask, std::size_t row_stride) {
   if (parents.size() > 0xffffffff) return FOVEA_ERR_SIZE;
   return fovea_tree_mask(parents.data(), static_cast<std::uint32_t>(parents.size()), mask, row_stride);

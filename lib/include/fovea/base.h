@@ -1,11 +1,11 @@
-/* fovea/base.h: what all of fovea's headers share: statuses, targets, types of elements, arrays, executors.
+/* fovea/base.h: what all of fovea's headers share: statuses, targets, formats, arrays, executors.
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  *     #include <fovea/base.h>
  *     #include <stdio.h>
  *
- *     int main(void) {  // what this processor can run, best first
+ *     int main(void) {  // prints the targets that this processor can run, the best first
  *       for (uint32_t i = 0; i < fovea_target_count(); ++i) {
  *         fovea_target target = fovea_target_at(i);
  *         printf("%s by %s\n", fovea_target_name(target), fovea_target_backend(target));
@@ -13,40 +13,49 @@
  *       return fovea_version() == FOVEA_VERSION ? 0 : 1;
  *     }
  *
- * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init.
- * Any number of threads may use it at once, each with its own workspace. An interrupt handler or a fibre may call
- * fovea if its stack is large enough (3.25 KiB on Cortex-M, 5.5 KiB on 64-bit processors, 6 KiB with AVX-512;
- * multi-head layers need 1.3 KiB more, and integer products with rows of I4 need 3 KiB more on 64-bit processors:
- * bench/size.py) and if the floating-point and vector registers that the target uses are saved (on Cortex-M lazy
- * stacking does that when left on; on x86 the operating system does).
- * fovea runs in the caller's floating-point environment and assumes the default rounding mode. Flush-to-zero, which is
- * always on for the vectors of 32-bit Arm, changes only subnormal results, and sets scores smaller than
- * softcap * 2^-126, and with FOVEA_COMPUTE_I8 scales of keys below 2^-126, to 0.
- *
  * Conventions.
- *   tokens    q_tokens queries attend to kv_tokens keys; each key has a value.
- *   heads     q_heads query heads share kv_heads key/value heads: query head h reads key head h / (q_heads / kv_heads).
- *             q_heads == kv_heads is multi-head, kv_heads == 1 multi-query, anything between grouped-query attention.
- *   _stride   counts elements of the array, not bytes. An input's stride may be 0 (the same data again: broadcasting)
- *             or negative. Strides have no defaults. The last dimension is always contiguous.
+ *   tokens    q_tokens queries attend to kv_tokens keys. Each key has a value.
+ *   heads     q_heads query heads share kv_heads key heads: query head h reads key head h / (q_heads / kv_heads).
+ *             q_heads == kv_heads is multi-head attention, kv_heads == 1 is multi-query attention, and everything
+ *             between is grouped-query attention.
+ *   _stride   counts elements of the array, not bytes. The stride of an input may be negative, or 0, which repeats the
+ *             same elements (broadcasting). Strides have no defaults. The elements of the last dimension are adjacent,
+ *             unless the structure has a stride for them.
  *   _bytes    counts bytes.
- *   NULL      for an optional array means: do without it. Required pointers are marked as required.
+ *   NULL      for an optional array: the call does without it. For a required pointer it is FOVEA_ERR_NULL.
+ *   0         in a field means the default, or "without", unless its comment says otherwise. So set a structure to 0
+ *             before you fill it in.
  *   errors    are negative fovea_status values. A call that fails has written nothing, except with FOVEA_ERR_LOAD and
  *             FOVEA_ERR_EXECUTOR.
- *   numbers   arithmetic is IEEE single precision; products may be of integers (fovea_compute). Only memory limits
- *             sizes: every product of sizes is checked for overflow (FOVEA_ERR_SIZE).
+ *   numbers   Arithmetic is IEEE single precision. Products may be of integers (fovea_compute).
+ *   sizes     Where a field states no limit, only memory limits it. Every product of sizes is checked for overflow
+ *             (FOVEA_ERR_SIZE).
  *
- * Versions. While the first number is 0, names and structures may change whenever the second number does; a program
- * can check it with fovea_version(). The third number counts corrections. These two promises hold already: a structure
- * that begins with struct_bytes may grow at its end, and 0 in a new field means what the version before did.
- * Results may change in the last bits with any version. */
+ * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init.
+ * Any number of threads may use one plan at once, each with its own workspace. An interrupt handler or a fibre may call
+ * fovea under two conditions:
+ *   stack       is large enough: 3.25 KiB on Cortex-M, 5.5 KiB on 64-bit processors, 6 KiB with AVX-512. Multi-head
+ *               layers need 1.3 KiB more. Integer products with rows of I4 need 3 KiB more on 64-bit processors.
+ *               bench/size.py measures these numbers.
+ *   registers   of the floating-point or vector unit that the target uses are saved. On Cortex-M lazy stacking saves
+ *               them, unless it was switched off; on x86 the operating system does.
+ *
+ * Floating-point environment. fovea runs in the caller's environment and assumes the default rounding mode.
+ * Flush-to-zero, which is always on for the vectors of 32-bit Arm, changes only subnormal results. It also sets to 0:
+ * scores smaller than softcap * 2^-126, and with FOVEA_COMPUTE_I8 scales of keys below 2^-126.
+ *
+ * Versions. While the first number of the version is 0, names and structures may change whenever the second number
+ * changes. The third number counts corrections. A program can check the version with fovea_version(). Two promises
+ * hold already: a structure that begins with struct_bytes may grow at its end, and 0 in a new field means what the
+ * version before did. The last bits of results may change with any version. */
 #ifndef FOVEA_BASE_H_
 #define FOVEA_BASE_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Around the declarations of each header: they are C, and all that a shared library exports. */
+/* These two enclose the declarations of each header: what is between them has C linkage, and is all that a shared
+ * library exports. */
 #ifdef __cplusplus
 #define FOVEA_EXTERN_C_BEGIN_ extern "C" {
 #define FOVEA_EXTERN_C_END_ }
@@ -69,13 +78,13 @@ FOVEA_DECLARATIONS_BEGIN_
 #define FOVEA_VERSION_PATCH 0
 #define FOVEA_VERSION (FOVEA_VERSION_MAJOR * 10000 + FOVEA_VERSION_MINOR * 100 + FOVEA_VERSION_PATCH)
 
-/* The linked library's FOVEA_VERSION, to be compared with the header's. */
+/* The FOVEA_VERSION of the linked library, to be compared with the FOVEA_VERSION of the header. */
 uint32_t fovea_version(void);
 
 /* Alignment in bytes that a workspace must have. Inputs and outputs need only the alignment of their elements. */
 #define FOVEA_WORKSPACE_ALIGNMENT 64
 
-/* In C++ each enum has a fixed underlying type, so that a field may hold any 32 bits and a wrong value is refused
+/* In C++ each enum has a fixed underlying type. A field may then hold any 32 bits, and a wrong value is refused
  * (FOVEA_ERR_ENUM). */
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define FOVEA_ENUM_TYPE_(type) : type
@@ -83,8 +92,9 @@ uint32_t fovea_version(void);
 #define FOVEA_ENUM_TYPE_(type)
 #endif
 
-/* ---------------------------------------------------------------------------------------------------- statuses */
+/* -------------------------------------------------------------------------------------------------------- statuses */
 
+/* What every function returns that may fail. */
 typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_OK = 0,
   FOVEA_ERR_NULL = -1,        /* a required pointer is NULL */
@@ -92,49 +102,52 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_ERR_ENUM = -3,        /* an enum field holds no value of its enum */
   FOVEA_ERR_UNSUPPORTED = -4, /* a valid choice that this build, or this combination of options, does not serve */
   FOVEA_ERR_TARGET = -5,      /* the target is not compiled in, or this processor cannot run it */
-  FOVEA_ERR_DIM = -6,         /* head_dim, value_dim, q_heads, kv_heads, dim, in_dim or out_dim is 0; rotary_dim is odd
-                                or larger than dim */
+  FOVEA_ERR_DIM = -6,         /* a dimension or a number of heads is 0 (head_dim, value_dim, key_dim, dim, in_dim,
+                                out_dim, channels, q_heads, ...); width is out of range; rotary_dim is 0, odd or
+                                larger than dim */
   FOVEA_ERR_HEADS = -7,       /* kv_heads does not divide q_heads */
   FOVEA_ERR_SIZE = -8,        /* a size is out of range, differs from its counterpart, or overflows with the strides */
-  FOVEA_ERR_NUMBER = -9,      /* scale, softcap, dropout, base or position_scale is NaN, infinite or out of its range */
+  FOVEA_ERR_NUMBER = -9,      /* a number is NaN, infinite or out of its range: a scale, zero point, softcap, dropout,
+                                base, epsilon, ... */
   FOVEA_ERR_BUDGET = -10,     /* workspace_budget_bytes is too small for even the smallest tile of rows */
   FOVEA_ERR_PLAN = -11,       /* the plan or cache was not initialised by this version */
   FOVEA_ERR_CAPACITY = -12,   /* a count is greater than the capacity of the plan or cache */
   FOVEA_ERR_LENGTH = -13,     /* a length or offset is greater than the whole that it is part of: kv_lengths greater
                                 than kv_tokens, for example */
-  FOVEA_ERR_POSITIONS_MISSING = -14, /* an option needs the queries' positions, but neither positions nor a diagonal
-                                       gives them */
+  FOVEA_ERR_POSITIONS_MISSING = -14, /* an option needs the positions of the queries, but neither positions nor a
+                                       diagonal gives them */
   FOVEA_ERR_MASK = -15,       /* the mask's fields contradict one another */
-  FOVEA_ERR_STRIDE = -16,    /* an output's strides do not nest: each must be large enough to step over everything that
-                                the smaller ones cover, or two elements could share a place */
-  FOVEA_ERR_OVERLAP = -17,   /* an output or the workspace overlaps another buffer of the call. An array counts as the
+  FOVEA_ERR_STRIDE = -16,     /* an output's strides do not nest: each stride must step over all elements that the
+                                smaller strides reach, or two elements could share an address */
+  FOVEA_ERR_OVERLAP = -17,    /* an output or the workspace overlaps another buffer of the call. An array counts as the
                                 whole span from its first to its last element */
-  FOVEA_ERR_ALIGNMENT = -18, /* a pointer is not aligned to its element, or the workspace to 64 bytes */
-  FOVEA_ERR_WORKSPACE = -19, /* the workspace, or a cache's memory, is smaller than its size function says */
-  FOVEA_ERR_LOAD = -20,      /* a load callback failed: outputs are unspecified */
-  FOVEA_ERR_STATE = -21,     /* the memory is too small for the state, or holds no state that fits the call */
-  FOVEA_ERR_IMAGE = -22,     /* the bytes are not the image of a state, or have changed since they were written */
-  FOVEA_ERR_EXECUTOR = -23,  /* the executor failed, skipped a task, or used a task or worker that does not exist */
-  FOVEA_ERR_PAGE = -24,      /* a page table names a page that the pool does not have */
-  FOVEA_ERR_FULL = -25,      /* a cache has no room for the tokens */
-  FOVEA_ERR_POSITIONS_TWICE = -26, /* positions are given twice: positions beside a diagonal or token_positions, or a
-                                     diagonal other than the one that causal names */
+  FOVEA_ERR_ALIGNMENT = -18,  /* a pointer is not aligned to its element, or the workspace not to 64 bytes */
+  FOVEA_ERR_WORKSPACE = -19,  /* the workspace, or a cache's memory, is smaller than its size function says */
+  FOVEA_ERR_LOAD = -20,       /* a loader failed: the outputs are unspecified */
+  FOVEA_ERR_STATE = -21,      /* the memory is too small for the state, or holds no state that fits the call */
+  FOVEA_ERR_IMAGE = -22,      /* the bytes are not the image of a state, or have changed since they were written */
+  FOVEA_ERR_EXECUTOR = -23,   /* the executor failed, skipped a task, or used a task or worker that does not exist */
+  FOVEA_ERR_PAGE = -24,       /* a page table names a page that the pool does not have */
+  FOVEA_ERR_FULL = -25,       /* a cache has no room for the tokens */
+  FOVEA_ERR_POSITIONS_TWICE = -26, /* positions are given twice: positions together with a diagonal or with
+                                     token_positions, or a diagonal other than the one that causal names */
   FOVEA_ERR_POSITION_RANGE = -27,  /* a token's position is not in the tables of cos and sin */
-  FOVEA_ERR_RING = -28,      /* a ring has too few slots for its window and the most new tokens, or a query should see a
-                                token that the ring has lost: see ring_tokens and hide_gone */
-  FOVEA_ERR_MAP = -29,       /* a block map's sizes are out of range, or a list of it is out of order or names a block of
-                                keys that does not exist */
+  FOVEA_ERR_RING = -28,       /* a ring has too few slots for its window and the most new tokens, or a query should see
+                                a token that the ring has lost: "Rings" in attention.h */
+  FOVEA_ERR_MAP = -29,        /* a block map's sizes are out of range, one of its lists is not in rising order, or names
+                                a block of keys that does not exist */
   FOVEA_STATUS_IS_32_BITS = 0x7fffffff /* not a status: keeps the type 32 bits wide under -fshort-enums */
 } fovea_status;
 
-/* A short English sentence for the status, without a full stop; "unknown status" for any other number. Never NULL. */
+/* A short English sentence for the status, without a full stop; "unknown status" for any other number. Never NULL, but
+ * empty in a build without FOVEA_ENABLE_TEXT. */
 const char* fovea_status_string(fovea_status status);
 
-/* ----------------------------------------------------------------------------------------------------- targets */
+/* --------------------------------------------------------------------------------------------------------- targets */
 
 /* The instruction set that the kernels use. */
 typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_TARGET_BEST = 0,   /* the best that is compiled in and that this processor runs */
+  FOVEA_TARGET_BEST = 0,   /* the best target that is compiled in and that this processor runs */
   FOVEA_TARGET_SCALAR = 1, /* no vector unit: 1 lane */
   FOVEA_TARGET_SSE4 = 2,   /* x86 SSE4.2, 4 lanes; no fused multiply-add */
   FOVEA_TARGET_AVX2 = 3,   /* x86 AVX2 + FMA3 + F16C, 8 lanes */
@@ -142,13 +155,13 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_TARGET_NEON = 5,   /* Arm Advanced SIMD, 4 lanes */
   FOVEA_TARGET_HELIUM = 6, /* Arm M-profile vector extension with floating point, 4 lanes */
   FOVEA_TARGET_WASM = 7,   /* WebAssembly SIMD128, 4 lanes; no fused multiply-add */
-  /* Targets that extend another one: they run its kernels, with its bits, on processors that have more. */
+  /* Each of these extends another target for processors with more instructions. Its results have the same bits. */
   FOVEA_TARGET_AVX512_VNNI = 8,   /* FOVEA_TARGET_AVX512, and AVX-512 VNNI */
   FOVEA_TARGET_AVX2_VNNI = 9,     /* FOVEA_TARGET_AVX2, and AVX-VNNI */
   FOVEA_TARGET_NEON_DOTPROD = 10, /* FOVEA_TARGET_NEON, and dot products of int8: FEAT_DotProd */
   FOVEA_TARGET_NEON_I8MM = 11,    /* FOVEA_TARGET_NEON_DOTPROD, and matrix products of int8: FEAT_I8MM */
-  /* The same for processors that run instructions in order, as Cortex-A53, A55 and A510 do: products of f32 have kernels
-   * of their own, with the same bits. In builds for AArch64 with both: see FOVEA_IN_ORDER of CMake. */
+  /* The three NEON targets for processors that run instructions in order, as Cortex-A53, A55 and A510 do. Products of
+   * f32 have other kernels there, with the same bits. Builds for AArch64 have them by CMake's FOVEA_IN_ORDER. */
   FOVEA_TARGET_NEON_IN_ORDER = 12,
   FOVEA_TARGET_NEON_IN_ORDER_DOTPROD = 13,
   FOVEA_TARGET_NEON_IN_ORDER_I8MM = 14,
@@ -156,17 +169,18 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_TARGET_IS_32_BITS = 0x7fffffff
 } fovea_target;
 
-/* Features of AArch64 processors, for processor_features of fovea_attention_desc. The processor does not tell them to a
- * program: where the compiler was not told of them either (-march=armv8.2-a+dotprod), the caller asks the system, on
- * Linux getauxval(AT_HWCAP) and getauxval(AT_HWCAP2). */
+/* Features of AArch64 processors, for the field processor_features of fovea_attention_desc and fovea_linear_args. A
+ * program cannot ask the processor for them. Where the compiler does not know of them either (it does with
+ * -march=armv8.2-a+dotprod), the caller asks the system: on Linux getauxval(AT_HWCAP) and getauxval(AT_HWCAP2). */
 #define FOVEA_FEATURE_NEON_DOTPROD 1u /* HWCAP_ASIMDDP */
 #define FOVEA_FEATURE_NEON_I8MM 2u    /* HWCAP2_I8MM */
-/* It runs instructions in order, by its number in MIDR_EL1. Where processors differ, say so only if all of them do: the
- * kernels for them take a tenth to a fifth longer on others. */
+/* The processor runs instructions in order: its number in MIDR_EL1 says so. On a system with several kinds of
+ * processor, set the bit only if all of them run in order: on others these kernels take a tenth to a fifth longer. */
 #define FOVEA_FEATURE_NEON_IN_ORDER 4u
 
-/* How many of the compiled targets this processor can run, at least 1; and the i-th of them, best first
- * (FOVEA_TARGET_BEST when i is out of range). On AArch64 these are the targets for processor_features = 0. */
+/* The number of compiled targets that this processor can run, at least 1. The second function returns the one at index,
+ * the best first, or FOVEA_TARGET_BEST when index is out of range. On AArch64 these are the targets for
+ * processor_features = 0. */
 uint32_t fovea_target_count(void);
 fovea_target fovea_target_at(uint32_t index);
 
@@ -174,76 +188,99 @@ fovea_target fovea_target_at(uint32_t index);
 const char* fovea_target_name(fovea_target target);
 /* The reverse: FOVEA_TARGET_IS_32_BITS where no target has that name. "best" and "" name FOVEA_TARGET_BEST. */
 fovea_target fovea_target_from_name(const char* name);
-/* The backend that serves the target in this build, "helium", "highway", "neon", "xsimd" or "scalar"; NULL where the
+/* The backend that serves the target in this build: "helium", "highway", "neon", "xsimd" or "scalar". NULL where the
  * target is not compiled in. */
 const char* fovea_target_backend(fovea_target target);
 
-/* The type of elements in memory; for that of the products see fovea_compute. Queries and outputs may be f32, f16 or
- * bf16; keys and values may have any type but Q4_1, each their own. Narrowing rounds to nearest, ties to even. */
+/* --------------------------------------------------------------------------------------------------------- formats */
+
+/* A format says how the elements x of a row are stored. Keys and values may each have any format but Q4_1. Queries and
+ * outputs are F32, F16 or BF16, and with FOVEA_COMPUTE_I8 also I8. Weights of linear layers may have any. fovea_compute
+ * says what the products are made of. Narrowing rounds to nearest, ties to even.
+ *
+ * FOVEA_I8. int8_t q from -127 to 127, and one float scale for each row of a token and head: x = scale * q.
+ *   narrowing   The element of largest magnitude in a row becomes 127 or -127. The error is at most scale / 2, plus f32
+ *               rounding of less than scale / 10000. The scale is at least 2^-126: rows below 127 * 2^-126 use smaller
+ *               q, with the same bound. A row with a NaN or an infinity becomes all NaN.
+ *   widening    An infinite scale counts as NaN.
+ *
+ * FOVEA_I4. Each group of 32 elements of a row is uint8_t[16], and has one f16 scale, a uint16_t in an array of its
+ * own: x = scale * (u - 8). The low nibble of byte i is u of element i, the high nibble is u of element i + 16. The
+ * last group of a row is padded to 32.
+ *   narrowing   The scale has either sign. Of a few candidates it is the one with the least squared error. Its
+ *               magnitude is at most 65504: where a group needs more, its elements saturate at 8 * 65504 with the sign
+ *               of the largest, and at 7 * 65504 with the other sign. A group whose elements are all below 2e-7 becomes
+ *               zeros. A group with a NaN or an infinity becomes all NaN.
+ *   widening    With an infinite scale elements are infinite, and NaN where u is 8.
+ *
+ * FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1. ggml's blocks, as a GGUF file has them: each group of 32 elements of a row is a
+ * block of 34, 18 or 20 uint8_t that holds its scales. The last group of a row is padded to 32. Strides count bytes, a
+ * block may be at any address, and arrays of scales are NULL. d and m are f16, little-endian. The 16 bytes of u are as
+ * in FOVEA_I4.
+ *   narrowing   To Q8_0: d is the largest magnitude / 127, rounded to f16, and q is nearest to x / d. Where the largest
+ *               magnitude is 0.008 to 127 * 65504, the error is at most d / 2, plus f32 rounding of less than d /
+ *               10000. Smaller groups have a coarser d, larger elements saturate. To Q4_0: as to I4. A group with a NaN
+ *               or an infinity becomes all NaN.
+ *   widening    With an infinite d or m elements are infinite or NaN. */
 typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_F32 = 0,
   FOVEA_F16 = 1,  /* uint16_t, IEEE 754 binary16 */
   FOVEA_BF16 = 2, /* uint16_t, the upper half of an f32 */
-  /* int8_t q from -127 to 127, with one float scale for each row of a token and head: x = scale * q. The element of
-   * largest magnitude in a row becomes 127 or -127, so the error is at most scale / 2, plus f32 rounding of less than
-   * scale / 10000. The scale is at least 2^-126: rows below 127 * 2^-126 use smaller q, with the same bound. A row with
-   * a NaN or an infinity becomes all NaN. An infinite scale that is read counts as NaN. */
-  FOVEA_I8 = 3,
-  /* uint8_t[16] for each group of 32 elements of a row (the last group is filled up), with one f16 scale, a uint16_t:
-   * x = scale * (u - 8). The low nibble of byte i is u of element i, the high nibble is u of element i + 16.
-   * The scale has either sign; of a few candidates it is the one with the least squared error. Its magnitude is at most
-   * 65504: where a group needs more, its elements saturate at 8 * 65504 with the sign of the largest and at 7 * 65504
-   * with the other sign. A group whose elements are all below 2e-7 becomes zeros; a group with a NaN or an infinity
-   * becomes all NaN. Where an infinite scale is read, elements are infinite, and NaN where u is 8. */
-  FOVEA_I4 = 4,
-  /* ggml's blocks, as a GGUF file has them: so many uint8_t for each group of 32 elements of a row (the last group is
-   * filled up), scales inside. Strides count bytes, a block may lie at any address, and arrays of scales are NULL.
-   * d and m are f16, little-endian; the 16 bytes of u are those of I4. Where an infinite d or m is read, elements are
-   * infinite or NaN.
-   * Narrowing to Q8_0: d is the largest magnitude / 127, rounded to f16, and q the nearest to x / d. The error is at
-   * most d / 2, plus f32 rounding of less than d / 10000, where the largest magnitude is 0.008 to 127 * 65504; smaller
-   * groups have a coarser d, larger elements saturate. Narrowing to Q4_0 is that to I4. A group with a NaN or an
-   * infinity becomes all NaN. */
+  FOVEA_I8 = 3,   /* int8_t q, a float scale for each row: x = scale * q */
+  FOVEA_I4 = 4,   /* uint8_t[16], two u a byte, an f16 scale for each group: x = scale * (u - 8) */
   FOVEA_Q8_0 = 5, /* uint8_t[34]: d, int8_t q[32]: x = d * q */
   FOVEA_Q4_0 = 6, /* uint8_t[18]: d, u: x = d * (u - 8) */
   FOVEA_Q4_1 = 7, /* uint8_t[20]: d, m, u: x = d * u + m. For weights of linear layers alone */
   FOVEA_DTYPE_IS_32_BITS = 0x7fffffff
 } fovea_dtype;
 
-/* The arithmetic of the two products of attention, q.k and weights times values. All that lies between them is f32
- * either way: softcap, bias, masks, and the softmax with its running maximum and sum.
- * FOVEA_COMPUTE_I8. Keys and values are I8, I4, Q8_0 or Q4_0; a row of groups is converted to an I8 row first. A query
- * row is converted like a row of I8 keys, after it was multiplied by scale. Weights are rounded for each key tile: with
- * p the weight and c the scale of the value's row, to u = round(255 p c / max(p c)), where the maximum is that of the
- * keys of the tile that the query sees, and at least 2^-116. A tile that holds both pinned keys and keys of a window or
- * ring is attended to in two parts, each with a maximum of its own. A negative scale of a value counts as NaN.
- * Both sums of products of codes are exact. What zero points and key_center add to a score, and what value_zero adds to
- * the sums of a key tile, is put in or taken out in f32, and rounds.
- * lse and the scores that are written out, weights among them, come from weights that are not rounded to codes. These
- * weights have a shorter exp2, with a relative error of up to 1.02e-4: a weight that is written out has an error of up
- * to 2.1e-4 of its size, lse one of up to 1.1e-4. The bits are the same on every target, with fused multiply-add or
- * without, and for any number of rows: portable_bits changes nothing. tests/ACCURACY.md has the errors.
- * A query row of I8 is taken as it is: its codes are the factors, and its scale, times scale, is that of the sums. An
- * infinite scale counts as NaN.
- * Refused with FOVEA_ERR_UNSUPPORTED: keys or values of another type, additive scores, head_dim above 1024. */
+/* -------------------------------------------------------------------------------------- arithmetic of the products */
+
+/* Attention has two products: queries with keys, and weights with values. fovea_compute says how they are computed. All
+ * steps between the two products are f32 in both cases: softcap, bias, masks, and the softmax with its running maximum
+ * and sum.
+ *
+ * FOVEA_COMPUTE_I8. Both products multiply codes. The sums of these products are exact.
+ *   keys, values  are I8, I4, Q8_0 or Q4_0. A row of groups is converted to an I8 row first. A negative scale of a
+ *                 value counts as NaN.
+ *   queries       A row of F32, F16 or BF16 is multiplied by scale and then converted like a row of I8 keys. A row of
+ *                 I8 is not converted: its codes are multiplied as they are, and the sums are multiplied by its scale
+ *                 times scale. An infinite scale counts as NaN.
+ *   weights       are rounded to codes for each key tile. With p the weight and c the scale of the value's row, the
+ *                 code is u = round(255 p c / max(p c)). The maximum is over the keys of the tile that the query sees,
+ *                 and at least 2^-116. A tile that holds both pinned keys and keys of a window or ring is attended to
+ *                 in two parts, each with its own maximum.
+ *   zero points   Zero points and key_center add a term to a score; value_zero adds a term to the sums of a key tile.
+ *                 These terms are added or subtracted in f32, and round.
+ *   lse, scores   that are written out, weights among them, come from weights before their rounding to codes. The exp2
+ *                 of these weights is a shorter one, with a relative error of up to 1.02e-4: a weight that is written
+ *                 out has a relative error of up to 2.1e-4, lse an absolute error of up to 1.1e-4.
+ *   bits          are the same on every target, with fused multiply-add or without, and for any number of rows.
+ *                 portable_bits changes nothing.
+ *   refused       with FOVEA_ERR_UNSUPPORTED: keys or values of another format, additive scores, head_dim above 1024.
+ * tests/ACCURACY.md has the errors. */
 typedef enum fovea_compute FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_COMPUTE_F32 = 0, /* f32 products of numbers widened from whatever type */
+  FOVEA_COMPUTE_F32 = 0, /* products of f32; elements of other formats are widened first */
   FOVEA_COMPUTE_I8 = 1,  /* products of 8-bit integers */
   FOVEA_COMPUTE_IS_32_BITS = 0x7fffffff
 } fovea_compute;
 
-/* Which keys a query may see because of its position. Key j of a batch entry is at position j. A causal query at
- * position p sees the keys at positions <= p. Libraries differ on p, the position of query i in batch entry b: */
+/* ------------------------------------------------------------------------------------------------------- positions */
+
+/* Which keys a query may see because of its position. Key j of an entry is at position j. A causal query at position p
+ * sees the keys at positions <= p. Libraries differ on p, the position of query i in entry b: */
 typedef enum fovea_causal FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_CAUSAL_NONE = 0,         /* every query sees every key */
   FOVEA_CAUSAL_TOP_LEFT = 1,     /* p = i */
-  FOVEA_CAUSAL_BOTTOM_RIGHT = 2, /* p = i + (keys of the entry) - q_tokens: the last query sees the last key. Queries at
-                                    negative positions (more queries than keys) see nothing */
+  FOVEA_CAUSAL_BOTTOM_RIGHT = 2, /* p = i + (keys of the entry) - (queries of the entry): the last query sees the last
+                                    key. Queries at negative positions (more queries than keys) see no key */
   FOVEA_CAUSAL_POSITIONS = 3,    /* p = i + positions[b], which may be negative */
   FOVEA_CAUSAL_IS_32_BITS = 0x7fffffff
 } fovea_causal;
 
-/* An input array [batch][heads][tokens][dim] of the type that the description names. */
+/* ---------------------------------------------------------------------------------------------------------- arrays */
+
+/* An input array [batch][heads][tokens][dim]. The description or the arguments name its format. */
 typedef struct fovea_in {
   const void* data;
   ptrdiff_t batch_stride, head_stride, token_stride;
@@ -255,22 +292,32 @@ typedef struct fovea_out {
   ptrdiff_t batch_stride, head_stride, token_stride;
 } fovea_out;
 
-/* What runs tasks in parallel: the library starts no thread. run must call task(arg, i, worker) once for each i <
- * tasks, in any order and on any threads. It returns when all are done: 0, or anything else if it failed. worker is a
- * number below workers that no other task has at the same time. As with any pool of threads, parallel loop or second
- * core, the tasks must see what was written before run was called, and the caller must see what they wrote after run
- * has returned. A call may use run more than once, or not at all where there is only one task, but never from within a
- * task. Shapes alone decide what the tasks are, so results are the same to the bit whatever runs them.
- * FOVEA_ERR_EXECUTOR: run did not return 0, or it skipped a task (not noticed on processors without atomic addition,
- * such as Cortex-M0+), or it called a task with an i that is not below tasks or a worker that is not below max_workers.
- * Outputs are then unspecified. So is the state of a stream into which keys were pushed: some of its rows have seen
- * them, others not. Begin the stream again, or go on with an earlier copy. No other memory was written. */
+/* ------------------------------------------------------------------------------------------------------- executors */
+
+/* An executor runs the tasks of a call in parallel. The caller provides it: the library starts no thread.
+ *
+ * What run does. It calls task(arg, i, worker) once for each i < tasks, in any order and on any threads. It returns
+ * after the last task has ended: 0, or another number if it failed. worker is a number below workers that no other
+ * running task has.
+ *   memory      As with any thread pool, parallel loop or second core: the tasks must see what was written before run
+ *               was called, and the caller must see what the tasks wrote once run has returned.
+ *   calls       A call may use run more than once, or not at all where there is only one task, but never from within a
+ *               task.
+ *   results     are the same to the bit for every executor and any number of workers. Shapes and the number of workers
+ *               decide what the tasks are; no value does.
+ *
+ * FOVEA_ERR_EXECUTOR. run did not return 0, or skipped a task (processors without atomic addition, such as Cortex-M0+,
+ * do not notice this), or called a task with an i that is not below tasks, or with a worker that is not below
+ * max_workers. The outputs are then unspecified. So is the state of a stream into which keys were pushed: some of its
+ * rows have seen the keys, others have not. The same holds for the state of fovea_delta. Begin the state again, or
+ * continue with an earlier copy of it. No other memory was written. */
 typedef struct fovea_executor {
   int (*run)(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg);
   void* self;       /* for run */
   uint32_t workers; /* 1 to max_workers of the description (FOVEA_ERR_CAPACITY) */
 } fovea_executor;
 
+/* Where a function takes the number of an entry: all entries. */
 #define FOVEA_ALL_ENTRIES 0xffffffffu
 
 FOVEA_DECLARATIONS_END_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea/base.hpp: names, views of memory and executors: what the other headers share.
+// fovea/base.hpp: names, views of arrays and executors: what all C++ headers share. base.h is the manual.
 #ifndef FOVEA_BASE_HPP_
 #define FOVEA_BASE_HPP_
 
@@ -29,7 +29,7 @@ inline const char* to_string(Target target) {
   return fovea_target_name(target);
 }  // NULL for a number that is no target
 
-// A structure of C whose members are 0, but for its size.
+// A structure of C with struct_bytes set and all other members 0.
 template <class C>
 struct Sized : C {
   constexpr Sized() : C{} { this->struct_bytes = sizeof(C); }
@@ -37,8 +37,8 @@ struct Sized : C {
 
 // ----------------------------------------------------------------------------------------------------------- views
 
-// A pointer and a count of elements: std::span where the standard library has it. Converts from an array, and from
-// whatever has data() and size().
+// A pointer and a count of elements: std::span where the standard library has it. An array converts to it, and so does
+// a container that has data() and size().
 #if defined(__cpp_lib_span)
 template <class T>
 using Span = std::span<T>;
@@ -68,7 +68,8 @@ class Span {
 };
 #endif
 
-// Aligned memory for what a macro of workspace.h sizes: a static array, or a member.
+// Memory of Bytes bytes, aligned as workspaces, states and caches are. workspace.h has macros for Bytes. Use it as a
+// static array or as a member.
 //     static fovea::Memory<FOVEA_LINEAR_WORKSPACE_BYTES(384, FOVEA_I8)> workspace;
 template <std::size_t Bytes>
 struct alignas(FOVEA_WORKSPACE_ALIGNMENT) Memory {
@@ -77,8 +78,8 @@ struct alignas(FOVEA_WORKSPACE_ALIGNMENT) Memory {
   constexpr operator Span<std::byte>() { return {bytes, sizeof bytes}; }
 };
 
-// An array [batch][heads][tokens][dim] whose dimensions lie in any order in memory: its first element, and how many
-// elements lie between neighbours in each dimension. The last dimension is contiguous.
+// An array [batch][heads][tokens][dim], whose first three dimensions may be in any order in memory: its first element,
+// and a stride for each of them, in elements. The elements of the last dimension are adjacent.
 template <class T>
 struct View {
   T* data;
@@ -108,14 +109,14 @@ constexpr View<T> tokens_first(T* data, std::size_t tokens, std::size_t heads, s
           static_cast<std::ptrdiff_t>(heads * dim)};
 }
 
-// Memory in the order [batch][tokens][dim], for a multi-head layer's tokens, which have no heads yet.
+// Memory in the order [batch][tokens][dim], for the tokens of a multi-head layer, which are not divided into heads.
 template <class T>
 constexpr View<T> tokens_of(T* data, std::size_t tokens, std::size_t dim) {
   return {data, static_cast<std::ptrdiff_t>(tokens * dim), 0, static_cast<std::ptrdiff_t>(dim)};
 }
 
-// Queries, keys and values as one projection writes them: [batch][tokens][q_heads + kv_heads + kv_heads][dim], which
-// with equal heads is [batch][tokens][3][heads][dim].
+// Queries, keys and values in one array, as one projection writes them: [batch][tokens][q_heads + kv_heads + kv_heads]
+// [dim]. If q_heads == kv_heads this is [batch][tokens][3][heads][dim].
 template <class T>
 struct PackedQkv {
   View<T> q, keys, values;
@@ -133,7 +134,7 @@ constexpr PackedQkv<T> packed_qkv(T* data, std::size_t tokens, std::size_t q_hea
 
 // --------------------------------------------------------------------------------------------------------- threads
 
-// What an executor runs: it calls the task once for each index, with a worker that no other task has at the same time.
+// What an executor runs. The executor calls the task once for each index, with a worker that no other running task has.
 struct Task {
   void (*function)(void* arg, std::size_t index, std::uint32_t worker);
   void* arg;
@@ -141,8 +142,8 @@ struct Task {
   void operator()(std::size_t index, std::uint32_t worker) const { function(arg, index, worker); }
 };
 
-// Makes an executor from anything that can be called as int(std::size_t tasks, fovea::Task task) and does not throw, a
-// lambda for instance. The executor refers to f, which must stay where it is as long as the executor is used.
+// Makes an executor from f, a lambda for example, which is called as int(std::size_t tasks, fovea::Task task) and must
+// not throw. The executor points to f: f must keep its address as long as the executor is used.
 //     auto run = [&](std::size_t tasks, fovea::Task task) {
 //       pool.parallel_for(tasks, [=](std::size_t i) { task(i, pool.this_worker()); });
 //       return 0;
@@ -160,7 +161,7 @@ fovea_executor executor_of(F& f, std::uint32_t workers) {
   return executor;
 }
 template <class F>
-fovea_executor executor_of(const F&& f, std::uint32_t workers) = delete;  // a temporary f would be gone
+fovea_executor executor_of(const F&& f, std::uint32_t workers) = delete;  // a temporary f would be destroyed
 
 }  // namespace fovea
 

@@ -1,12 +1,12 @@
-/* fovea/block_map.h: which blocks of keys a block of queries looks at.
+/* fovea/block_map.h: block maps: which blocks of keys a block of queries sees.
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  *     #include <fovea/block_map.h>
  *
- *     static uint32_t offsets[4 + 1], blocks[4 * 4];  // a list of at most 4 blocks of keys for each of 4 of queries
+ *     static uint32_t offsets[4 + 1], blocks[4 * 4];  // 4 lists, each of at most 4 blocks of keys
  *
- *     // Queries see the keys of their own block, and those of the first: as documents behind a common prompt do.
+ *     // Queries see the keys of their own block and of the first block: documents that follow a common prompt.
  *     static fovea_block_kind classify(void* self, const fovea_block* block) {
  *       (void)self;
  *       if (block->first_key == 0 || block->first_key == block->first_query) return FOVEA_BLOCK_SEEN;
@@ -21,7 +21,11 @@
  *       if (fovea_block_map_make(&args, &map) != FOVEA_OK) return 1;
  *       return map.block_count == 1 + 3 * 2 ? 0 : 1;
  *     }
- */
+ *
+ * A block map divides the queries and the keys of fovea_attention into map blocks. For each block of queries it lists
+ * the blocks of keys that are computed: sum_j of a query is over the keys of the listed blocks. The other blocks take
+ * no time. fovea_block_map_make makes a map of a mask or of a function; a program may also fill in fovea_block_map
+ * itself. The conventions of base.h hold. A query without a visible key has the result that attention.h states. */
 #ifndef FOVEA_BLOCK_MAP_H_
 #define FOVEA_BLOCK_MAP_H_
 
@@ -29,41 +33,49 @@
 
 FOVEA_DECLARATIONS_BEGIN_
 
-/* Which blocks of keys a block of queries looks at: what is skipped costs no time. A list for each block of queries
- * names the blocks of keys, in rising order (compressed sparse rows):
- *     list r of entry b and key head h:   blocks[i],  i from offsets[r] up to, but without, offsets[r + 1],
- *                                         with offsets from b * batch_stride + h * head_stride on
- * Each number is that of a block of keys, plus FOVEA_BLOCK_ALL where no query of the block needs the mask: there the
- * mask is not read. In the other listed blocks the mask decides, and where the call has none all keys are seen. Limits
- * by position, lengths and causal decide in all blocks, and so does the count of keys that a mask covers: keys from
- * mask.kv_tokens on are hidden in blocks with FOVEA_BLOCK_ALL, too. Keys in blocks that are not listed are hidden.
- * Bits. With portable_bits they are those of a mask that hides the same keys; without, blocks of few queries may take
- * the kernel that is faster for them. Time depends on shapes and maps alone.
- * Served with all kinds of keys, and in streams where the state's next_key is a multiple of 64
- * (FOVEA_ERR_UNSUPPORTED); blocks are then counted from the first key of the push. fovea_block_map_make makes maps. */
+/* ------------------------------------------------------------------------------------------------------ block maps */
+
+/* Added to the number of a listed block of keys: no query of the block of queries needs the mask there. */
 #define FOVEA_BLOCK_ALL 0x80000000u
+/* A block map: for each block of queries a list of blocks of keys, in rising order (compressed sparse rows):
+ *     list r of entry b and key head h:   blocks[i], offsets[r] <= i < offsets[r + 1],
+ *                                         where offsets begins at b * batch_stride + h * head_stride
+ *
+ * What a query sees. Keys in blocks that are not listed are hidden. In a listed block the mask decides, and without a
+ * mask all its keys are seen. In a listed block with FOVEA_BLOCK_ALL the mask is not read. Positions, lengths and the
+ * causal limit hide keys in all blocks. So does the count of keys that the mask covers: keys from mask.kv_tokens on are
+ * hidden in blocks with FOVEA_BLOCK_ALL, too.
+ *
+ * Where. Block maps serve all kinds of sources. In streams they need a state whose next_key is a multiple of 64
+ * (FOVEA_ERR_UNSUPPORTED); blocks are then counted from the first key of the push.
+ *
+ * Bits. With portable_bits they are the bits of a mask that hides the same keys. Without, a block of few queries may
+ * take the kernel that is faster for them. Time depends on shapes and maps alone. */
 typedef struct fovea_block_map {
-  uint32_t q_block;  /* queries in a block, at least 1, counted from the first of each entry; the last may have fewer.
-                        The queries of a block go through the kernel together. Where q_block times the query heads
-                        of a key head is a multiple of 48, tiles are full on every target */
-  uint32_t kv_block; /* keys in a block: a multiple of 64 (FOVEA_ERR_MAP) */
-  const uint32_t* offsets; /* [batch][kv_heads][blocks of queries + 1]: never fall, and end within block_count; the
-                              blocks of queries are those of the entry with most queries */
+  uint32_t q_block;  /* queries in a block, at least 1 (FOVEA_ERR_MAP), counted from the first of each entry; the last
+                        block may have fewer. The queries of a block go through the kernel together. Where q_block times
+                        the query heads of a key head is a multiple of 48, tiles are full on every target */
+  uint32_t kv_block; /* keys in a block: a multiple of 64, not 0 (FOVEA_ERR_MAP) */
+  const uint32_t* offsets; /* [batch][kv_heads][blocks of queries + 1], with the blocks of queries of the entry that has
+                              most queries. Offsets never fall, and are at most block_count (FOVEA_ERR_MAP) */
   ptrdiff_t batch_stride, head_stride; /* 0 = the same lists for all */
-  const uint32_t* blocks;  /* [block_count]: numbers below ceil(keys / kv_block), with the keys of the call, or if keys
-                              are ragged those of the longest entry, where kv_lengths make entries shorter */
+  const uint32_t* blocks;  /* [block_count]: numbers below ceil(keys / kv_block) (FOVEA_ERR_MAP). keys are those of the
+                              call; with kv_offsets, those of the longest entry after kv_lengths have made entries
+                              shorter */
   uint32_t block_count;
 } fovea_block_map;
+
+/* ---------------------------------------------------------------------------------------------------- making a map */
 
 /* What a block of queries sees of a block of keys. */
 typedef enum fovea_block_kind FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_BLOCK_HIDDEN = 0, /* nothing: the block is skipped */
-  FOVEA_BLOCK_MIXED = 1,  /* what the mask shows */
+  FOVEA_BLOCK_MIXED = 1,  /* the keys that the mask shows */
   FOVEA_BLOCK_SEEN = 2,   /* every query sees every key */
   FOVEA_BLOCK_KIND_IS_32_BITS = 0x7fffffff
 } fovea_block_kind;
 
-/* A block of queries and one of keys: queries [first_query, first_query + queries) and keys [first_key, first_key +
+/* A block of queries and a block of keys: queries [first_query, first_query + queries) and keys [first_key, first_key +
  * keys). */
 typedef struct fovea_block {
   uint32_t batch, kv_head;
@@ -75,29 +87,29 @@ typedef struct fovea_block {
 typedef struct fovea_block_map_args {
   uint32_t struct_bytes; /* sizeof(fovea_block_map_args) */
 
-  /* Counts. A batch of 1 makes lists for all entries, kv_heads of 1 lists for all heads; kv_heads divides q_heads
-   * (FOVEA_ERR_HEADS); at most 2^30 tokens (FOVEA_ERR_SIZE). */
+  /* Counts. A batch of 1 makes lists for all entries, kv_heads of 1 lists for all heads. Heads are at least 1
+   * (FOVEA_ERR_DIM), kv_heads divides q_heads (FOVEA_ERR_HEADS); at most 2^30 tokens (FOVEA_ERR_SIZE). */
   uint32_t batch, q_heads, kv_heads, q_tokens, kv_tokens;
   uint32_t q_block, kv_block; /* as in the map (FOVEA_ERR_MAP) */
 
-  /* One of the two (FOVEA_ERR_NULL, FOVEA_ERR_UNSUPPORTED). */
+  /* A mask or a function: FOVEA_ERR_NULL without either, FOVEA_ERR_UNSUPPORTED with both. */
   fovea_in mask; /* uint8_t [batch][q_heads][q_tokens][kv_tokens], as FOVEA_MASK_BYTE: a block is seen where all heads
-                    of the group see all of it, and hidden where none sees any of it */
-  fovea_block_kind (*classify)(void* self, const fovea_block* block); /* called for each block, once to count and once
-                    more to make, with the same answer (FOVEA_ERR_ENUM) */
+                    of the head group see all of it, and hidden where none sees any of it */
+  fovea_block_kind (*classify)(void* self, const fovea_block* block); /* is called twice for each block, to count and to
+                    make, and returns the same both times. FOVEA_ERR_ENUM for a value that is no kind */
   void* self;    /* for classify */
 
   /* The memory of the lists. */
   uint32_t* offsets;    /* required: [batch][kv_heads][ceil(q_tokens / q_block) + 1] */
   uint32_t* blocks;     /* [most_blocks] */
-  uint32_t most_blocks; /* at most batch * kv_heads * ceil(q_tokens / q_block) * ceil(kv_tokens / kv_block) are needed
-                           (FOVEA_ERR_CAPACITY) */
+  uint32_t most_blocks; /* room for as many blocks as the map has (FOVEA_ERR_CAPACITY): never more than batch * kv_heads
+                           * ceil(q_tokens / q_block) * ceil(kv_tokens / kv_block) */
 } fovea_block_map_args;
 
-/* Makes a map in the memory of the arguments, to which it then refers. */
+/* Makes a map. Its lists are in the memory of the arguments, to which the map points. */
 fovea_status fovea_block_map_make(const fovea_block_map_args* args, fovea_block_map* map);
 
-/* How many blocks the map has, for most_blocks: offsets and blocks are not looked at. 0 for arguments that are not
+/* How many blocks the map will list, for most_blocks. offsets and blocks are not read. 0 for arguments that are not
  * valid. */
 uint32_t fovea_block_map_count(const fovea_block_map_args* args);
 

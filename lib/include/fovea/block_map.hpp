@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea/block_map.hpp: block maps made by a function, a lambda for instance.
+// fovea/block_map.hpp: block maps that a function makes, a lambda for example. block_map.h is the manual.
 #ifndef FOVEA_BLOCK_MAP_HPP_
 #define FOVEA_BLOCK_MAP_HPP_
 
@@ -18,8 +18,8 @@ inline Status make_block_map(const fovea_block_map_args& args, fovea_block_map& 
 }
 inline std::uint32_t block_map_count(const fovea_block_map_args& args) { return fovea_block_map_count(&args); }
 
-// The arguments with a function that says what a block of queries sees of a block of keys, a lambda for instance. It is
-// called as fovea_block_kind(const fovea_block& block), and is not needed once the map is made.
+// Arguments in which f says what a block of queries sees of a block of keys. f is called as
+// fovea_block_kind(const fovea_block& block), and is not needed any more once the map is made.
 template <class F>
 BlockMapArgs classified_by(const F& f, const fovea_block_map_args& args) {
   BlockMapArgs result;

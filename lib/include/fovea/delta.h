@@ -1,4 +1,4 @@
-/* fovea/delta.h: linear attention and delta rules: a state instead of keys and values.
+/* fovea/delta.h: linear attention and delta rules: a matrix as the state, instead of keys and values.
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -22,7 +22,12 @@
  *       args.out = (fovea_out){.data = out, .token_stride = 32};
  *       return fovea_delta(sequence, &args, workspace, sizeof workspace);
  *     }
- */
+ *
+ * Attention whose memory does not grow. For each head of values it keeps a matrix S [key_dim][value_dim]. Each token t
+ * adds to S and reads from it, with the decay g_t = exp(decay_t) and a u_t that depends on the rule:
+ *     S_t = g_t S_{t-1} + k_t u_t^T        o_t = scale * S_t^T q_t
+ * fovea_delta_rule has the rules and their papers. The conventions of base.h hold. NaN and infinity stay in their head:
+ * if they come with a value, in their column of S. */
 #ifndef FOVEA_DELTA_H_
 #define FOVEA_DELTA_H_
 
@@ -31,31 +36,28 @@
 
 FOVEA_DECLARATIONS_BEGIN_
 
-/* Attention whose memory does not grow: instead of keys and values it keeps a matrix S [key_dim][value_dim] for each
- * head of values, to which each token adds and from which it reads:
- *     S_t = g_t S_{t-1} + k_t u_t^T        o_t = scale * S_t^T q_t
- * with the decay g_t = exp(decay_t), and u_t as the rule has it: */
+/* What u_t is, and whether S decays. */
 typedef enum fovea_delta_rule FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_DELTA_RULE_LINEAR = 0, /* u = v; no decay. Katharopoulos et al., arXiv 2006.16236, without normalisation */
   FOVEA_DELTA_RULE_GATED = 1,  /* u = v. RetNet, arXiv 2307.08621; gated linear attention, arXiv 2312.06635; Mamba-2 */
   FOVEA_DELTA_RULE_DELTA = 2,  /* u = beta_t (v - S_{t-1}^T k); no decay. DeltaNet, arXiv 2406.06484 */
-  FOVEA_DELTA_RULE_GATED_DELTA = 3, /* u = beta_t (v - (g_t S_{t-1})^T k). Gated DeltaNet, arXiv 2412.06464; with a decay
-                                       for each element of a key Kimi Linear, arXiv 2510.26692 */
+  FOVEA_DELTA_RULE_GATED_DELTA = 3, /* u = beta_t (v - (g_t S_{t-1})^T k). Gated DeltaNet, arXiv 2412.06464; with a
+                                       decay for each element of a key Kimi Linear, arXiv 2510.26692 */
   FOVEA_DELTA_RULE_IS_32_BITS = 0x7fffffff
 } fovea_delta_rule;
 
-/* The state of some sequences, in the caller's memory: 64-byte aligned (FOVEA_ERR_ALIGNMENT), the same on every target.
- * It may be copied; a copy is how a draft of more tokens than are pending is taken back.
+/* ---------------------------------------------------------------------------------------------------------- states */
+
+/* The state of some sequences, in memory of the caller, 64-byte aligned (FOVEA_ERR_ALIGNMENT). It may be copied.
  *
- *     size_t bytes = fovea_delta_state_bytes(1, 16, 128, 128, 1);
- *     fovea_delta_begin(state, bytes, 1, 16, 128, 128, 1);
- *     while (...) fovea_delta(state, &args, workspace, workspace_bytes);    // any number of tokens at a time
+ * Token groups. Tokens are added to S in token groups of four, counted from the first token. The 1 to 4 tokens of the
+ * last token group are pending: the state holds their keys, values u and decays next to S, and the call that begins the
+ * next token group adds them to S. So S is written once for four tokens, and pending tokens can be rolled back. To take
+ * back more tokens than are pending, continue with an earlier copy of the state.
  *
- * Tokens are added to S in groups of four, counted from the first. The tokens of the last group, 1 to 4 of them, are
- * pending: the state holds their keys, values u and decays beside S, and the call that begins the next group adds them.
- * So S is written for every fourth token only, and pending tokens can be rolled back. This header is followed by the
- * numbers of pending tokens, uint32_t [batch], and for each entry and head by f32 arrays whose layout is the library's
- * own: fovea_delta_set and fovea_delta_get have S as a matrix. */
+ * Layout. It is the same on every target: this header, followed by the numbers of pending tokens, uint32_t [batch], and
+ * for each entry and head by f32 arrays in an order that may change between versions. fovea_delta_set and
+ * fovea_delta_get take and give S as a matrix. */
 typedef struct fovea_delta_state {
   uint32_t magic;    /* tells a state of this layout from other bytes */
   uint32_t checksum; /* in an image: CRC-32 (IEEE 802.3) of all its bytes, computed with 0 here; in a state: 0 */
@@ -63,60 +65,66 @@ typedef struct fovea_delta_state {
   uint32_t reserved[9]; /* 0 */
 } fovea_delta_state;
 
-/* Bytes of a state: 0 where fovea_delta_begin would refuse the counts. The macro is for static arrays. */
+/* Bytes of a state: 0 where fovea_delta_begin would refuse the counts. FOVEA_DELTA_STATE_BYTES of workspace.h is the
+ * same for static arrays. */
 size_t fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint32_t key_dim, uint32_t value_dim,
                                uint32_t decay_dim);
 
-/* Makes a state of `batch` sequences that have seen no token: S is 0. In state_bytes bytes (FOVEA_ERR_STATE if they are
- * too few).
+/* Makes a state of `batch` sequences that have seen no token: S is 0.
+ *   state_bytes         bytes of memory at state (FOVEA_ERR_STATE if they are too few)
  *   batch               entries, each a sequence; may be 0
- *   v_heads             heads of values, each with an S of its own; >= 1 (FOVEA_ERR_DIM)
+ *   v_heads             heads of values, each with its own S; >= 1 (FOVEA_ERR_DIM)
  *   key_dim, value_dim  >= 1 (FOVEA_ERR_DIM), up to 2^31 - 1 (FOVEA_ERR_SIZE)
  *   decay_dim           decays of a token and head: 0 or 1 = one, or key_dim (else FOVEA_ERR_SIZE) */
 fovea_status fovea_delta_begin(fovea_delta_state* state, size_t state_bytes, uint32_t batch, uint32_t v_heads,
                                uint32_t key_dim, uint32_t value_dim, uint32_t decay_dim);
 
-/* Begins an entry again, or all of them with FOVEA_ALL_ENTRIES, from given matrices f32 [entries][v_heads][key_dim]
- * [value_dim], whose token_stride is that from an element of the key to the next; with NULL from zeros. No token is
+/* Begins one entry again, or all with FOVEA_ALL_ENTRIES: S becomes the given matrices, f32 [entries][v_heads][key_dim]
+ * [value_dim], or 0 with NULL. token_stride of the matrices is from an element of the key to the next. No token is
  * pending then. An entry that the state does not have is refused (FOVEA_ERR_CAPACITY), here and below. */
 fovea_status fovea_delta_set(fovea_delta_state* state, uint32_t entry, const fovea_in* matrices);
 
-/* Writes S of an entry, or of all with FOVEA_ALL_ENTRIES, pending tokens included, laid out as in fovea_delta_set. The
- * state stays as it was. Bits are those that S will have once the next call has added the tokens, if four are pending.
- */
+/* Writes S of one entry, or of all with FOVEA_ALL_ENTRIES, pending tokens included, in the shape of fovea_delta_set.
+ * The state stays as it was. If four tokens are pending, the bits are those that S will have once the next call has
+ * added the tokens. */
 fovea_status fovea_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
                              const fovea_out* matrices);
 
-/* How many of the last tokens can be rolled back: 0 to 4; of all entries the least, with FOVEA_ALL_ENTRIES; 0 for no
- * state or entry. */
+/* How many of the last tokens can be rolled back: 0 to 4. With FOVEA_ALL_ENTRIES the least of all entries. 0 where
+ * there is no such state or entry. */
 uint32_t fovea_delta_pending(const fovea_delta_state* state, uint32_t entry);
 
-/* Takes the last `tokens` tokens of an entry, or of each, back: as if they had not been seen, to the bit. They must be
- * pending (FOVEA_ERR_LENGTH). Before more tokens than that are tried, copy the state. */
+/* Rolls back the last `tokens` tokens of one entry, or of each with FOVEA_ALL_ENTRIES: the state is the same to the bit
+ * as if it had not seen them. They must be pending (FOVEA_ERR_LENGTH). */
 fovea_status fovea_delta_roll_back(fovea_delta_state* state, uint32_t entry, uint32_t tokens);
 
-/* Images of states, as fovea_stream_export and fovea_stream_import have them, with the same statuses. */
+/* Write an image of a state, and make a state from its image, as fovea_stream_export and fovea_stream_import do, with
+ * the same statuses. */
 fovea_status fovea_delta_export(const fovea_delta_state* state, void* image, size_t image_bytes);
 fovea_status fovea_delta_import(fovea_delta_state* state, size_t state_bytes, const void* image, size_t image_bytes);
 
+/* ------------------------------------------------------------------------------------------------------- arguments */
+
 /* The arguments of fovea_delta. Set all to 0 first, then fill in. No array may overlap out, the state or the workspace
- * (FOVEA_ERR_OVERLAP). */
+ * (FOVEA_ERR_OVERLAP).
+ *
+ * Heads. All counts are >= 1 (FOVEA_ERR_DIM). Head h of the values reads key head h / (v_heads / k_heads): k_heads
+ * divides v_heads. q_heads is a multiple of v_heads, or divides it (FOVEA_ERR_HEADS).
+ *   q_heads >= v_heads   Query head h reads S of head h / (q_heads / v_heads).
+ *   q_heads < v_heads    S of head h is read by query head h / (v_heads / q_heads). */
 typedef struct fovea_delta_args {
   uint32_t struct_bytes; /* sizeof(fovea_delta_args) */
   fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
   fovea_delta_rule rule; /* the same in each call on a state */
   uint32_t entry, batch; /* entries [entry, entry + batch) of the state, all of them in it (FOVEA_ERR_CAPACITY) */
 
-  /* Heads. Head h of the values reads key head h / (v_heads / k_heads): k_heads divides v_heads (FOVEA_ERR_HEADS).
-   * Query heads are a multiple of v_heads, and then each reads S of head h / (q_heads / v_heads), or a divisor, and
-   * then head h of the values is read by query head h / (v_heads / q_heads). All are >= 1 (FOVEA_ERR_DIM). */
-  uint32_t q_heads, k_heads;
+  uint32_t q_heads, k_heads; /* see "Heads" above */
   uint32_t v_heads, key_dim, value_dim, decay_dim; /* those of the state (FOVEA_ERR_STATE) */
 
   uint32_t tokens; /* of each entry; with offsets, of all entries together. At most 2^30 (FOVEA_ERR_SIZE); 0: nothing is
                       written */
-  const uint32_t* offsets; /* optional [batch + 1]: ragged. Entry b has the tokens from offsets[b] up to, but without,
-                              offsets[b + 1], which may be none. Offsets never fall, and the last is at most `tokens`
+  const uint32_t* offsets; /* optional [batch + 1]: ragged. Entry b has the tokens offsets[b] <= t < offsets[b + 1],
+                              which may be none. Offsets never fall, and the last is at most `tokens`
                               (FOVEA_ERR_LENGTH). Batch strides are not read */
   float scale;             /* 0 = 1 / sqrt(key_dim); else finite, of either sign (FOVEA_ERR_NUMBER) */
 
@@ -131,29 +139,31 @@ typedef struct fovea_delta_args {
   fovea_in beta;  /* f32 [batch][v_heads][tokens][1], required by delta rules, else not read. A head_stride of 0 = one
                      for all heads */
 
-  size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else fewer groups of tokens are taken at a time until it
+  size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else fewer token groups are taken at a time until it
                                     fits; FOVEA_ERR_BUDGET where one does not. Never changes bits */
   const fovea_executor* executor; /* optional; NULL = the calling thread does all. At most 4096 workers
                                      (FOVEA_ERR_CAPACITY), each of which needs workspace. Tasks are heads and, where
-                                     these are few, blocks of columns of S. Never changes bits */
+                                     heads are few, blocks of columns of S. Never changes bits */
 } fovea_delta_args;
 
 /* Bytes of workspace that a call with these arguments needs: 0 for arguments that fovea_delta refuses. It reads no
- * array. The target may be another machine's. More tokens never need less, and beyond 28 they need no more. The macro
- * is for static arrays: an upper bound like FOVEA_WORKSPACE_BYTES, for one worker, without a budget; readers is q_heads
- * / v_heads, at least 1. */
+ * array. The target may be another machine's. More tokens never need less, and beyond 28 they need no more. For static
+ * arrays workspace.h has FOVEA_DELTA_WORKSPACE_BYTES. */
 size_t fovea_delta_workspace_bytes(const fovea_delta_args* args);
 
-/* Takes in the tokens of each entry and writes their outputs. workspace has at least fovea_delta_workspace_bytes(args)
- * bytes (FOVEA_ERR_WORKSPACE) and is 64-byte aligned (FOVEA_ERR_ALIGNMENT); what it holds before and after a call means
- * nothing. Arithmetic is f32. S is read once for four tokens: what the tokens of a group do to one another comes from
- * products of their keys. Errors are about those of the recurrence, a token at a time, in f32.
+/* Adds the tokens of each entry to the state and writes their outputs. workspace has at least
+ * fovea_delta_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte aligned (FOVEA_ERR_ALIGNMENT). A call
+ * does not read its earlier contents, and leaves no result in it.
+ *
+ * Errors. Arithmetic is f32. S is read once for four tokens. The effect of the tokens of a token group on one another
+ * is computed from products of their keys. Errors are about as large as in the recurrence, a token at a time, in f32.
+ *
  * Bits. The same for every division of a sequence into calls, any budget, any workers, any strides and any place in a
- * batch, and on all IEEE targets with fused multiply-add. Where S was given (fovea_delta_set), groups are counted from
- * there.
- * Time. Shapes and counts alone decide, no value does. NaN and infinity stay in their head: in their column if they
- * come with a value. After FOVEA_ERR_EXECUTOR the state is not to be used: some heads have seen the tokens, others not.
- */
+ * batch, and on all IEEE targets with fused multiply-add. After fovea_delta_set, token groups are counted from there.
+ *
+ * Time depends on shapes and counts, not on values.
+ *
+ * After FOVEA_ERR_EXECUTOR do not use the state: some heads have seen the tokens, others have not. */
 fovea_status fovea_delta(fovea_delta_state* state, const fovea_delta_args* args, void* workspace,
                          size_t workspace_bytes);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea/delta.hpp: linear attention and delta rules.
+// fovea/delta.hpp: linear attention and delta rules. delta.h is the manual.
 #ifndef FOVEA_DELTA_HPP_
 #define FOVEA_DELTA_HPP_
 
@@ -20,9 +20,9 @@ inline std::size_t delta_state_bytes(std::uint32_t batch, std::uint32_t v_heads,
 }
 inline std::size_t delta_workspace_bytes(const fovea_delta_args& args) { return fovea_delta_workspace_bytes(&args); }
 
-// What linear attention knows of some sequences, in the caller's memory, to which a DeltaState refers; a copy of a
-// DeltaState is another name for the same state. Until begin or import_from has returned FOVEA_OK, the other functions
-// return FOVEA_ERR_NULL.
+// The state of some sequences. It is in memory of the caller, and a DeltaState points to it: a copy of a DeltaState
+// points to the same state. Until begin or import_from has returned FOVEA_OK, the other functions return
+// FOVEA_ERR_NULL, and counts are 0.
 class DeltaState {
  public:
   // memory: at least delta_state_bytes of these counts, 64-byte aligned.
@@ -31,7 +31,7 @@ class DeltaState {
     fovea_delta_state* const state = reinterpret_cast<fovea_delta_state*>(memory.data());
     return attach(state, fovea_delta_begin(state, memory.size(), batch, v_heads, key_dim, value_dim, decay_dim));
   }
-  // Begins an entry again, or all of them, from zeros or from given matrices.
+  // Begin one entry again, or all of them: from zeros, or from given matrices.
   Status reset(std::uint32_t entry = FOVEA_ALL_ENTRIES) { return fovea_delta_set(state_, entry, nullptr); }
   Status set(const fovea_in& matrices, std::uint32_t entry = FOVEA_ALL_ENTRIES) {
     return fovea_delta_set(state_, entry, &matrices);
@@ -51,7 +51,7 @@ class DeltaState {
     return fovea_delta_roll_back(state_, entry, tokens);
   }
 
-  // Writes the state's image, which has state_bytes() bytes, and makes a state from an image.
+  // Write an image of the state, which has state_bytes() bytes, and make a state from an image.
   Status export_to(Span<std::byte> image) const { return fovea_delta_export(state_, image.data(), image.size()); }
   Status import_from(Span<std::byte> memory, Span<const std::byte> image) {
     fovea_delta_state* const state = reinterpret_cast<fovea_delta_state*>(memory.data());

@@ -2,32 +2,42 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The whole C interface (C99): its headers are its manual, and each can be included alone.
+ * This header includes the whole C interface (C99). Each header below is the manual of what it declares, can be
+ * included alone, and begins with a program.
  *
- *   base.h               what all of fovea's headers share: statuses, targets, types of elements, arrays, executors
- *   attention.h          attention over keys and values that are there: description, plan, arguments, call
- *   block_map.h          which blocks of keys a block of queries looks at
- *   kv_source.h          where attention takes keys and values from: arrays, rings, pages, or a callback
- *   stream.h             attention over keys that come in pieces
- *   kv_cache.h           the keys and values of sequences that grow
- *   integer_attention.h  attention on int8 tensors without floating point
- *   linear.h             linear layers
- *   multihead.h          layers of multi-head attention
- *   delta.h              linear attention and delta rules: a state instead of keys and values
- *   layers.h             softmax, rotary embedding, normalisation, activation, short convolution
- *   quantize.h           scales and zero points of int8 tensors
- *   workspace.h          the sizes of workspaces, states and caches as constant expressions, for static arrays
+ *   read first
+ *     base.h               statuses, targets, formats, arrays, executors, and the conventions of all headers
+ *   attention
+ *     attention.h          attention over keys and values in arrays: description, plan, arguments, call; edge cases
+ *     kv_source.h          the other sources of keys and values: rings, pages, a loader
+ *     kv_cache.h           a cache: keys and values of sequences that grow, in any format
+ *     block_map.h          block maps: which blocks of keys a block of queries sees
+ *     stream.h             streams: the keys are pushed in parts and need not stay in memory
+ *     integer_attention.h  attention on int8 tensors without floating point
+ *     delta.h              linear attention and delta rules: a matrix as the state, instead of keys and values
+ *   layers around attention
+ *     multihead.h          multi-head attention with its four linear layers
+ *     linear.h             linear layers with weights in any format
+ *     layers.h             softmax, rotary embedding, normalisation, activation, short convolution
+ *   memory and numbers
+ *     workspace.h          the sizes of workspaces, states and caches as constant expressions, for static arrays
+ *     quantize.h           scales and zero points of int8 tensors
+ *   build
+ *     fovea_config.h       switches that leave features out; sections for code and tables. It is not included here
  *
- * What the library does. Given queries, keys and values in buffers that the caller owns, it computes
+ * What the library computes. Queries, keys and values are in buffers that the caller owns. The library writes, for each
+ * query i and with the sum over the keys j that the query sees,
  *
  *     out[i] = sum_j w[i][j] * value[j],   w[i] = softmax_j(score(i, j)),   score(i, j) = scale * dot(query[i], key[j])
  *
- * (Vaswani et al., "Attention Is All You Need", arXiv 1706.03762, eq. 1; for other scores see fovea_score) with the
- * options that models use today. It does so in one pass over the keys, with a running maximum and sum (Milakov and
- * Gimelshein, arXiv 1805.02867; Dao et al., FlashAttention, arXiv 2205.14135), so the matrix of scores never exists.
+ * (Vaswani et al., "Attention Is All You Need", arXiv 1706.03762, eq. 1). Other scores: fovea_score. The options of
+ * today's models: fovea_attention_desc and fovea_attention_args.
  *
- * What it never does: allocate, throw, print, abort, read the environment, start a thread, keep global state, or touch
- * a byte outside the buffers it was given. */
+ * How. One pass over the keys keeps a running maximum and a running sum for each query (Milakov and Gimelshein, arXiv
+ * 1805.02867; Dao et al., FlashAttention, arXiv 2205.14135). The matrix of scores is never stored.
+ *
+ * The library never allocates, throws, prints, aborts, reads the environment, starts a thread or keeps global state. It
+ * accesses no byte outside the buffers that the caller gives to it. */
 #ifndef FOVEA_FOVEA_H_
 #define FOVEA_FOVEA_H_
 

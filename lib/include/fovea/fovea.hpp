@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea for C++17: names, types and defaults over the headers of C, which stay the manual; one header for each of those.
-// Nothing here computes, except for the loops that modifiers run around a function of the caller's. Nothing allocates,
-// throws or needs the standard library; every function is one call of C.
+// fovea for C++17: names, types and defaults. Each C++ header wraps the C header of the same name, which is its manual
+// (modifier.hpp wraps a part of attention.h). Every function is one call of C. Nothing here computes, except for
+// the loops in which a modifier calls a function of the caller. Nothing allocates, throws or links the C++ standard
+// library.
 //
-//     fovea::AttentionDesc desc;                        // all zero, struct_bytes filled in
+//     fovea::AttentionDesc desc;                        // all fields are 0, and struct_bytes is set
 //     desc.q_heads = 8; ...
 //     fovea::Plan plan;
 //     if (plan.init(desc) != FOVEA_OK) ...

@@ -1,18 +1,18 @@
-/* Which features of fovea are compiled, and where code and tables lie in memory.
+/* fovea/fovea_config.h: which features of fovea are compiled, and in which sections code and tables are placed.
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Every macro here may be set beforehand: with -D for the whole build, or in a header of your own, named with
- * -DFOVEA_CONFIG_HEADER='"my_config.h"'. With CMake write -DFOVEA_DEFINES="FOVEA_ENABLE_ALIBI=0;..." and
- * -DFOVEA_CONFIG_HEADER=<path of the file>: users of the installed library then see the same settings.
- * config/minimal.h is such a header: it leaves out every feature. config/streaming.h and config/int8.h keep what
- * firmware of one kind needs. -DFOVEA_FEATURES="i8;ring" of CMake compiles these two features and no other.
+ * How to set a macro. Each macro of this header may be set in two ways: with -D for the whole build, or in a header of
+ * your own, which -DFOVEA_CONFIG_HEADER='"my_config.h"' names. With CMake write
+ * -DFOVEA_DEFINES="FOVEA_ENABLE_ALIBI=0;..." and -DFOVEA_CONFIG_HEADER=<path of the file>: programs that use the
+ * installed library then see the same settings. config/minimal.h is such a header: it leaves out every feature.
+ * config/streaming.h and config/int8.h keep what firmware of one kind needs. -DFOVEA_FEATURES="i8;ring" of CMake
+ * compiles these two features and no other.
  *
- * Features: 1 = compiled in; 0 = left out; not set = FOVEA_ENABLE_DEFAULT, which is 1 if that is not set either. A
- * description or arguments that ask for a feature that is left out are refused with FOVEA_ERR_UNSUPPORTED; all other
+ * Features. 1 = compiled in; 0 = left out; not set = FOVEA_ENABLE_DEFAULT, which is 1 if that is not set either. A
+ * description or arguments that ask for a feature that is left out are refused with FOVEA_ERR_UNSUPPORTED. All other
  * calls give the same bits either way. bench/README.md, "Size", says what each feature costs in bytes. A static link
- * drops functions that nothing calls, without any setting here.
- */
+ * drops functions that nothing calls, without any setting here. */
 #ifndef FOVEA_FOVEA_CONFIG_H_
 #define FOVEA_FOVEA_CONFIG_H_
 
@@ -20,7 +20,7 @@
 #include FOVEA_CONFIG_HEADER
 #elif defined(__has_include)
 #if __has_include("fovea/fovea_user_config.h")
-#include "fovea/fovea_user_config.h" /* as it was installed with the library */
+#include "fovea/fovea_user_config.h" /* the settings that were installed with the library */
 #endif
 #endif
 
@@ -35,7 +35,7 @@
 
 /* ------------------------------------------------------------------------------------------------- attention */
 
-/* fovea_attention_desc */
+/* Fields of fovea_attention_desc. */
 #ifndef FOVEA_ENABLE_ADDITIVE
 #define FOVEA_ENABLE_ADDITIVE FOVEA_ENABLE_DEFAULT /* FOVEA_SCORE_ADDITIVE */
 #endif
@@ -45,8 +45,9 @@
 #endif
 #ifndef FOVEA_ENABLE_I8_TENSORS
 #define FOVEA_ENABLE_I8_TENSORS FOVEA_ENABLE_DEFAULT /* queries and outputs of I8, scales and zero points of tensors,
-                                                        value_channel_scales, what sees a key_center: needs
-                                                        FOVEA_ENABLE_COMPUTE_I8 and FOVEA_ENABLE_I8, and else is 0 */
+                                                        value_channel_scales, options that see a key_center: needs
+                                                        FOVEA_ENABLE_COMPUTE_I8 and FOVEA_ENABLE_I8, and without
+                                                        these is 0 */
 #endif
 #ifndef FOVEA_ENABLE_DROPOUT
 #define FOVEA_ENABLE_DROPOUT FOVEA_ENABLE_DEFAULT /* dropout */
@@ -58,12 +59,12 @@
 #define FOVEA_ENABLE_WINDOWS FOVEA_ENABLE_DEFAULT /* window_left, window_right */
 #endif
 
-/* fovea_attention_args */
+/* Fields of fovea_attention_args. */
 #ifndef FOVEA_ENABLE_ALIBI
 #define FOVEA_ENABLE_ALIBI FOVEA_ENABLE_DEFAULT /* alibi_slopes */
 #endif
 #ifndef FOVEA_ENABLE_BLOCK_MAPS
-#define FOVEA_ENABLE_BLOCK_MAPS FOVEA_ENABLE_DEFAULT /* block_map, a mask's at_end, and what makes them:
+#define FOVEA_ENABLE_BLOCK_MAPS FOVEA_ENABLE_DEFAULT /* block_map, a mask's at_end, and the functions that make them:
                                                         fovea_block_map_*, fovea_tree_mask */
 #endif
 #ifndef FOVEA_ENABLE_LSE
@@ -73,7 +74,8 @@
 #define FOVEA_ENABLE_MASK_BYTE FOVEA_ENABLE_DEFAULT /* FOVEA_MASK_BYTE */
 #endif
 #ifndef FOVEA_ENABLE_MASK_F32
-#define FOVEA_ENABLE_MASK_F32 FOVEA_ENABLE_DEFAULT /* FOVEA_MASK_F32, and with F16 and BF16 masks of those types too */
+#define FOVEA_ENABLE_MASK_F32 FOVEA_ENABLE_DEFAULT /* FOVEA_MASK_F32; with FOVEA_ENABLE_F16 and _BF16 also masks of
+                                                      these formats */
 #endif
 #ifndef FOVEA_ENABLE_MODIFIERS
 #define FOVEA_ENABLE_MODIFIERS FOVEA_ENABLE_DEFAULT /* modifier */
@@ -89,13 +91,13 @@
                                                             0 or SIZE_MAX */
 #endif
 
-/* The kernel for few query rows, and on scalar targets, where FOVEA_PREFER_SIZE is 1, the loops for a single one.
- * Nothing is refused without them, but such calls are slower, and have the bits of portable_bits. */
+/* The few-rows kernel; on scalar targets with FOVEA_PREFER_SIZE also the loops for a single query row. Without them
+ * nothing is refused, but such calls are slower, and have the bits of portable_bits. */
 #ifndef FOVEA_ENABLE_FEW_ROWS
 #define FOVEA_ENABLE_FEW_ROWS FOVEA_ENABLE_DEFAULT
 #endif
 
-/* Where keys and values come from. */
+/* Sources of keys and values. */
 #ifndef FOVEA_ENABLE_LOAD
 #define FOVEA_ENABLE_LOAD FOVEA_ENABLE_DEFAULT /* FOVEA_KV_LOAD */
 #endif
@@ -106,7 +108,7 @@
 #define FOVEA_ENABLE_RAGGED FOVEA_ENABLE_DEFAULT /* q_offsets, kv_offsets, and offsets of an append */
 #endif
 #ifndef FOVEA_ENABLE_RING
-#define FOVEA_ENABLE_RING FOVEA_ENABLE_DEFAULT /* FOVEA_KV_RING, and pinned_tokens of any kind */
+#define FOVEA_ENABLE_RING FOVEA_ENABLE_DEFAULT /* FOVEA_KV_RING, and pinned_tokens with any kind */
 #endif
 
 #ifndef FOVEA_ENABLE_EXECUTOR
@@ -139,7 +141,7 @@
 #define FOVEA_ENABLE_ROPE_TURNS FOVEA_ENABLE_DEFAULT /* turns */
 #endif
 
-/* ---------------------------------------------------------------------------- types of elements besides f32 */
+/* --------------------------------------------------------------------------------------------- formats besides f32 */
 
 #ifndef FOVEA_ENABLE_BF16
 #define FOVEA_ENABLE_BF16 FOVEA_ENABLE_DEFAULT /* FOVEA_BF16 */
@@ -178,8 +180,8 @@
 
 /* -------------------------------------------------------------------------------------------- size and place */
 
-/* 1 = kernels with fewer versions of their loops, which call what they would otherwise repeat: smaller and slower.
- * Attention has the same bits, except for few rows. The default is 1 with -Os, else 0. */
+/* 1 = kernels have fewer versions of their loops, and call functions where else the code would be repeated: smaller and
+ * slower. Attention has the same bits, except for few rows. The default is 1 with -Os, else 0. */
 #ifndef FOVEA_PREFER_SIZE
 #if defined(__OPTIMIZE_SIZE__)
 #define FOVEA_PREFER_SIZE 1
@@ -189,11 +191,11 @@
 #endif
 
 /* Names of sections in the object files, as strings: -DFOVEA_CODE_SECTION='".itcm.fovea"' and
- * -DFOVEA_DATA_SECTION='".dtcm.rodata.fovea"', for instance. Your linker script places these sections, and your
- * start-up code copies them there before the first call. Not set: where the compiler puts code and constants.
- *   FOVEA_CODE_SECTION    for every function of the kernels, which is everything that runs for each element. Functions
- *                         that check arguments or loop over heads and tiles stay with the other code.
- *   FOVEA_DATA_SECTION    for the tables of kernel functions and the kernels' constants; never written. */
+ * -DFOVEA_DATA_SECTION='".dtcm.rodata.fovea"', for example. Your linker script places these sections, and your start-up
+ * code copies them there before the first call. Not set: code and constants are where the compiler puts them.
+ *   FOVEA_CODE_SECTION    for every function of the kernels: all code that runs for each element. Functions that check
+ *                         arguments or loop over heads and tiles stay with the other code.
+ *   FOVEA_DATA_SECTION    for the tables of kernel functions and the constants of kernels; never written. */
 #if defined(FOVEA_CODE_SECTION)
 #define FOVEA_IN_CODE_SECTION __attribute__((section(FOVEA_CODE_SECTION)))
 #else
@@ -215,7 +217,7 @@
 #endif
 
 /* The library's own code reads these constants instead of the macros: all of it is compiled in every configuration, and
- * the compiler drops what cannot be reached. */
+ * the compiler drops the code that cannot be reached. */
 #ifdef __cplusplus
 namespace fovea {
 namespace config {

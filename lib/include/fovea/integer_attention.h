@@ -20,7 +20,11 @@
  *       args.out = (fovea_out){.data = out, .token_stride = 64};
  *       return fovea_integer_attention(&args, workspace, sizeof workspace);
  *     }
- */
+ *
+ * Attention on int8 tensors, out[i] = sum_j softmax_j(scale * dot(q[i], key[j])) * value[j], in integers alone: for
+ * processors without floating point. On microcontrollers it is also the smallest and fastest attention of the library.
+ * There is no plan, and a build has one kernel, chosen when it is compiled. The conventions of base.h hold. A query
+ * that sees no key gets out_zero, the code of 0. */
 #ifndef FOVEA_INTEGER_ATTENTION_H_
 #define FOVEA_INTEGER_ATTENTION_H_
 
@@ -29,21 +33,20 @@
 
 FOVEA_DECLARATIONS_BEGIN_
 
-/* Attention on int8 tensors without floating point: for processors that have none, and the smallest and fastest on
- * microcontrollers. Queries, keys, values and outputs are int8, -128 included, each tensor with one scale and one zero
- * point: x = scale * (code - zero). There is no plan, and the build has one kernel, chosen when it is compiled.
+/* The arguments of fovea_integer_attention. Set all to 0 first, then fill in.
  *
- * Two numbers hold all scales, each as multiplier * 2^(shift - 31), the way of TensorFlow Lite:
+ * Scales. Queries, keys, values and outputs are int8, -128 included. Each tensor has one scale and one zero point:
+ * x = scale * (code - zero). Two numbers hold all scales, each as multiplier * 2^(shift - 31), as in TensorFlow Lite:
  *     score    q_scale * key_scale * scale * log2(e), where scale is mostly 1 / sqrt(head_dim): turns a sum of products
  *              of codes into a score in octaves
  *     out      value_scale / out_scale
  * fovea_integer_multiplier computes both parts of such a number. A zero point of keys adds the same to all scores of a
  * query, which no softmax sees: there is no field for it.
  *
- * What is computed, the same on every target, to the bit. All products and sums are exact; round() is to the nearest
- * integer, halves upwards; steps(x) = round(64 x multiplier 2^(shift - 31)) of the score, where shift counts at most 6.
+ * Arithmetic. It is the same on every target, to the bit. All products and sums are exact. round() is to the nearest
+ * integer, halves upwards. steps(x) = round(64 x multiplier 2^(shift - 31)) of the score, where shift counts at most 6.
  *     s_j = sum_e (q_e - q_zero) key_je                          for the keys that the query sees
- *   For each key tile, of 64 keys on a grid that starts at key 0, of which it sees some, in the order of keys:
+ *   For each key tile (64 keys, on a grid that starts at key 0) of which the query sees a key, in rising order:
  *     m   = max_j s_j,   d_j = steps(m - s_j),   u_j = round(255 * 2^(-d_j / 64)), and 0 where d_j is 576 or more
  *     r'  = steps(m) for the first tile, else max(r, steps(m)), and at least r + 64 where l > 2^30
  *     l'  = round(f(r' - r) l) + round(f(r' - steps(m)) 2^14 sum_j u_j)
@@ -52,8 +55,9 @@ FOVEA_DECLARATIONS_BEGIN_
  *   At the end, with n = l * 2^z, 2^30 <= n < 2^31, and h = round(n / 2^15):
  *     g   = floor(out_multiplier * floor((2^31 + floor(h / 2)) / h) / 2^16)
  *     out_e = out_zero + round((o_e - value_zero * round(l / 2^8)) * g * 2^(out_shift + z - 53)), saturated
- * A query that sees no key gets out_zero. tests/ACCURACY.md has the errors: those of the codes, mostly, since a
- * weight's is at most half a code of 255 in its tile, and half a step. */
+ *
+ * Errors. tests/ACCURACY.md has them. They are mostly the errors of the codes: a weight's error is at most half a code
+ * of 255 in its tile, and half a step. */
 typedef struct fovea_integer_attention_args {
   uint32_t struct_bytes; /* sizeof(fovea_integer_attention_args) */
 
@@ -69,31 +73,34 @@ typedef struct fovea_integer_attention_args {
   fovea_in keys;   /* required: int8_t [batch][kv_heads][kv_tokens][head_dim] */
   fovea_in values; /* required: int8_t [batch][kv_heads][kv_tokens][value_dim] */
 
-  /* Zero points, from -128 to 127, and multipliers from 2^30 to 2^31 - 1 with shifts from -31 to 31
-   * (FOVEA_ERR_NUMBER). */
+  /* Zero points: -128 to 127 (FOVEA_ERR_NUMBER). */
   int32_t q_zero, value_zero, out_zero;
+  /* Multipliers: 2^30 to 2^31 - 1, shifts: -31 to 31 (FOVEA_ERR_NUMBER). See "Scales" above. */
   int32_t score_multiplier, score_shift;
   int32_t out_multiplier, out_shift;
 
   /* Visible keys, as in fovea_attention_desc and fovea_attention_args: a query at position p sees the keys
-   * p - window_left < j < p + window_right, a window of 0 being unlimited. */
+   * p - window_left < j < p + window_right. A window of 0 is unlimited. */
   fovea_causal causal;
   uint32_t window_left, window_right;
-  const int64_t* positions; /* [batch]: the position of each entry's first query, within -2^62 to 2^62 (FOVEA_ERR_SIZE).
-                               Required with FOVEA_CAUSAL_POSITIONS, and for windows without a causal limit
-                               (FOVEA_ERR_POSITIONS_MISSING). NULL where causal names them (FOVEA_ERR_POSITIONS_TWICE) */
-  const uint32_t* kv_lengths; /* optional [batch]: keys of each entry, <= kv_tokens (FOVEA_ERR_LENGTH) */
+  const int64_t* positions; /* [batch]: the position of each entry's first query, within -2^62 to 2^62
+                               (FOVEA_ERR_SIZE). Required with FOVEA_CAUSAL_POSITIONS, and for windows without a causal
+                               limit (FOVEA_ERR_POSITIONS_MISSING). NULL where causal names them
+                               (FOVEA_ERR_POSITIONS_TWICE) */
+  const uint32_t* kv_lengths; /* optional [batch]: keys of each entry, <= kv_tokens (FOVEA_ERR_LENGTH). NULL =
+                                 kv_tokens */
 } fovea_integer_attention_args;
 
-/* Computes out. workspace is aligned to FOVEA_WORKSPACE_ALIGNMENT. No array may overlap out or the workspace
+/* Writes out. workspace has at least fovea_integer_attention_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is
+ * aligned to FOVEA_WORKSPACE_ALIGNMENT (FOVEA_ERR_ALIGNMENT). No array may overlap out or the workspace
  * (FOVEA_ERR_OVERLAP). */
 fovea_status fovea_integer_attention(const fovea_integer_attention_args* args, void* workspace, size_t workspace_bytes);
 
-/* Bytes of workspace that a call needs; 0 for arguments whose counts are not valid. Of the arguments, counts alone are
- * read. */
+/* Bytes of workspace that a call needs; 0 for arguments whose counts are not valid. Of the arguments, only counts are
+ * read. For static arrays workspace.h has FOVEA_INTEGER_WORKSPACE_BYTES. */
 size_t fovea_integer_attention_workspace_bytes(const fovea_integer_attention_args* args);
 
-/* multiplier and shift of a positive number: real = multiplier * 2^(shift - 31), rounded to the nearest.
+/* Writes the multiplier and shift of a positive number: real = multiplier * 2^(shift - 31), rounded to the nearest.
  * FOVEA_ERR_NUMBER where shift would not be from -31 to 31, and for NaN; then nothing is written. It is computed in
  * integers. */
 fovea_status fovea_integer_multiplier(double real, int32_t* multiplier, int32_t* shift);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea/integer_attention.hpp: attention on int8 tensors without floating point.
+// fovea/integer_attention.hpp: attention on int8 tensors without floating point. integer_attention.h is the manual.
 #ifndef FOVEA_INTEGER_ATTENTION_HPP_
 #define FOVEA_INTEGER_ATTENTION_HPP_
 
@@ -12,7 +12,7 @@
 namespace fovea {
 
 struct IntegerAttentionArgs : Sized<fovea_integer_attention_args> {
-  // FOVEA_ERR_NUMBER where a number has no such multiplier and shift.
+  // Set a multiplier and its shift. FOVEA_ERR_NUMBER where shift would not be from -31 to 31.
   Status set_score(double octaves) { return fovea_integer_multiplier(octaves, &score_multiplier, &score_shift); }
   Status set_out(double factor) { return fovea_integer_multiplier(factor, &out_multiplier, &out_shift); }
 };

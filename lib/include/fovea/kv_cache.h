@@ -1,4 +1,4 @@
-/* fovea/kv_cache.h: the keys and values of sequences that grow.
+/* fovea/kv_cache.h: caches: the keys and values of sequences that grow.
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -28,7 +28,12 @@
  *       }
  *       return cache.lengths[0] == 20 ? 0 : 1;
  *     }
- */
+ *
+ * A cache keeps the keys and values of some sequences in memory of the caller, in any kind but a loader and in any
+ * format but Q4_1. fovea_kv_append converts and stores the rows of new tokens. fovea_attention reads the cache as a
+ * fovea_kv_source: fovea_kv_describe and fovea_kv_attach fill in the description and the arguments. Formats and their
+ * errors are those of base.h, kinds those of kv_source.h. An entry without tokens has the result that attention.h
+ * states for a query that sees no key. */
 #ifndef FOVEA_KV_CACHE_H_
 #define FOVEA_KV_CACHE_H_
 
@@ -37,66 +42,70 @@
 
 FOVEA_DECLARATIONS_BEGIN_
 
-/* The keys and values of some sequences, in the caller's memory. fovea_attention takes them from there as a
- * fovea_kv_source, whatever the kind and the formats. A cache is a plain structure: set its first part, and
- * fovea_kv_cache_init fills in the rest. The rest is for reading; only page_table is for the caller to change. The
- * arrays that source names may be read and written: see fovea_kv_set_length.
- *
- *     fovea_kv_cache cache = {0};                        // 2 sequences of up to 4096 tokens in int8
- *     cache.struct_bytes = sizeof cache; cache.batch = 2; cache.max_tokens = 4096; ...
- *     fovea_kv_cache_init(&cache, memory, fovea_kv_cache_bytes(&cache));
- *     fovea_kv_describe(&cache, &desc);                  // then fovea_plan_init
- *     for (;;) {
- *       fovea_kv_append(&cache, &append);                // f32 keys and values of new tokens
- *       fovea_kv_attach(&cache, &args);                  // then fovea_attention
- *     } */
+/* ---------------------------------------------------------------------------------------------------------- caches */
+
+/* In a page table: no page. */
 #define FOVEA_NO_PAGE 0xffffffffu
 
+/* A cache is a plain structure. Set its first part, up to key_center; fovea_kv_cache_init fills in the rest. The rest
+ * is for reading, and only page_table is for the caller to change. The arrays that source names may be read and
+ * written: see fovea_kv_set_length.
+ *
+ * Values in keys. With values_in_keys a value is the first value_dim elements of its key, and only keys are stored:
+ * source.values is source.keys. value_dtype is then key_dtype, and value_dim at most head_dim (FOVEA_ERR_SIZE). A scale
+ * of I8 covers the whole key. This serves multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1, with
+ * the up-projections in queries and outputs): kv_heads is 1, and a key is the latent vector followed by the elements
+ * that carry the position.
+ *
+ * Centred keys. fovea_kv_append subtracts key_center from each key, after the key was turned ("smoothing",
+ * SageAttention, arXiv 2410.02367, section 4.2). Where some elements of keys are always large, rows of I8 and I4 spend
+ * their codes on these elements. Without the mean of many keys, which fovea_kv_center computes, the codes are finer.
+ * The caller keeps key_center and does not change it while the cache is in use. kv_source.h says which options of
+ * attention see it.
+ *
+ * Pages. A pool of `pages` pages serves all entries. page_table names, for every page_tokens tokens of an entry, the
+ * page that has them, and is FOVEA_NO_PAGE at first. The program that manages the pool sets the next pages of an entry
+ * before tokens are appended, and takes pages back after a reset or truncation. */
 typedef struct fovea_kv_cache {
   uint32_t struct_bytes; /* sizeof(fovea_kv_cache) */
   fovea_kv_kind kind;    /* not FOVEA_KV_LOAD (FOVEA_ERR_UNSUPPORTED) */
-  fovea_dtype key_dtype, value_dtype;
+  fovea_dtype key_dtype, value_dtype;       /* not Q4_1 (FOVEA_ERR_UNSUPPORTED) */
   uint32_t batch;                           /* entries, each a sequence; may be 0 */
   uint32_t kv_heads, head_dim, value_dim;   /* >= 1 (FOVEA_ERR_DIM) */
   uint32_t max_tokens;    /* of an entry, at most 2^30; in a ring its slots, more than pinned_tokens (FOVEA_ERR_SIZE) */
   uint32_t pinned_tokens; /* as in a description: the first tokens of an entry, which a ring keeps */
   uint32_t page_tokens;   /* tokens of a page, >= 1; 0 with other kinds (FOVEA_ERR_SIZE) */
   uint32_t pages;         /* in the pool, for all entries; 0 with other kinds (FOVEA_ERR_SIZE) */
-
-  /* Nonzero: a value is the first value_dim elements of its key, and only keys are stored; source.values is
-   * source.keys. value_dtype is key_dtype, and value_dim at most head_dim (FOVEA_ERR_SIZE). A scale of I8 covers the
-   * whole key. This serves multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1, with the
-   * up-projections in queries and outputs): kv_heads is 1, and a key is the latent vector followed by the elements that
-   * carry the position. */
-  uint32_t values_in_keys;
-
-  /* Optional [kv_heads][head_dim]: fovea_kv_append subtracts it from each key, after the key was turned
-   * ("smoothing", SageAttention, arXiv 2410.02367, section 4.2). Where keys have elements that are always large, rows
-   * of I8 and I4 spend their codes on these; the mean of many keys takes that away: fovea_kv_center. The caller keeps
-   * it and does not change it while the cache is in use. Finite numbers. Not with values_in_keys
-   * (FOVEA_ERR_UNSUPPORTED). */
-  const float* key_center;
+  uint32_t values_in_keys; /* nonzero: a value is a part of its key. See "Values in keys" above */
+  const float* key_center; /* optional [kv_heads][head_dim], finite numbers; not with values_in_keys
+                              (FOVEA_ERR_UNSUPPORTED). See "Centred keys" above */
 
   uint32_t magic;         /* tells a cache of this version from other bytes */
   void* memory;
   size_t memory_bytes;
   fovea_kv_source source; /* for fovea_attention_args.kv */
-  uint32_t* lengths;      /* [batch]: tokens that were put in; in a ring also those that are gone */
+  uint32_t* lengths;      /* [batch]: tokens that were put in; in a ring also the tokens that are gone */
   uint32_t* first_tokens; /* ring [batch]: the oldest token, apart from pinned ones, that is still there */
-  uint32_t* page_table;   /* paged [batch][ceil(max_tokens / page_tokens)]: the page of the pool that has these tokens;
-                             at first FOVEA_NO_PAGE. Whoever manages the pool sets an entry's next pages before tokens
-                             are appended, and takes pages back after a reset or truncation */
+  uint32_t* page_table;   /* paged [batch][ceil(max_tokens / page_tokens)]. See "Pages" above */
 } fovea_kv_cache;
 
-/* Bytes of memory that the cache needs; 0 where batch is 0, and where its first part is not valid. The macro is an upper bound for static
- * arrays, for strided caches and rings. With values_in_keys pass it FOVEA_F32 as value_dtype and 0 as value_dim. */
+/* Bytes of memory that the cache needs; 0 where its first part is not valid, or describes no memory (a batch of 0
+ * without pages). For static arrays of strided caches and rings workspace.h has FOVEA_KV_CACHE_BYTES. */
 size_t fovea_kv_cache_bytes(const fovea_kv_cache* cache);
 
-/* Lays an empty cache out in memory, which is 64-byte aligned (FOVEA_ERR_ALIGNMENT) and has at least
- * fovea_kv_cache_bytes (FOVEA_ERR_WORKSPACE). */
+/* Makes an empty cache in memory, which is 64-byte aligned (FOVEA_ERR_ALIGNMENT) and has at least
+ * fovea_kv_cache_bytes(cache) bytes (FOVEA_ERR_WORKSPACE). */
 fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory, size_t memory_bytes);
 
-/* The arguments of fovea_kv_append. Set all to 0 first, then fill in. */
+/* ------------------------------------------------------------------------------------------------------- appending */
+
+/* The arguments of fovea_kv_append. Set all to 0 first, then fill in.
+ *
+ * Turned keys. With rope, keys are turned before they are stored, by the position of their token in the entry plus
+ * position_offset. Of rope, only these fields are read: struct_bytes, layout, rotary_dim, inverse, turns, cos, sin,
+ * table_stride, table_positions and position_offset. With values_in_keys the elements of the value are not turned: the
+ * elements to turn begin after them. position_offsets adds another offset for each entry: with left padding, for
+ * example, minus the padding. With cos and sin no position may then be below 0 (FOVEA_ERR_POSITION_RANGE). */
 typedef struct fovea_kv_append_args {
   uint32_t struct_bytes;  /* sizeof(fovea_kv_append_args) */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET). Bits do not depend on it */
@@ -105,73 +114,75 @@ typedef struct fovea_kv_append_args {
   const uint32_t* counts; /* optional [batch]: of its tokens, each entry gets only the first counts[b]
                              (FOVEA_ERR_LENGTH) */
   const uint32_t* offsets; /* optional [batch + 1]: ragged, like kv_offsets of fovea_attention_args. Entry entry + b
-                              gets the tokens from offsets[b] up to, but without, offsets[b + 1]. Offsets never fall,
-                              and the last is at most `tokens` (FOVEA_ERR_LENGTH). Batch strides are not read */
+                              gets the tokens offsets[b] <= t < offsets[b + 1]. Offsets never fall, and the last is at
+                              most `tokens` (FOVEA_ERR_LENGTH). Batch strides are not read */
   fovea_dtype dtype;      /* of keys and values here: F32, F16 or BF16 (FOVEA_ERR_UNSUPPORTED) */
   fovea_in keys;          /* [batch][kv_heads][tokens][head_dim] */
   fovea_in values;        /* [batch][kv_heads][tokens][value_dim]. Not read with values_in_keys */
-
-  /* Optional: turns keys on their way in, by the position of their token in the entry. Of rope, only these are read:
-   * struct_bytes, layout, rotary_dim, inverse, turns, cos, sin, table_stride, table_positions and position_offset. With
-   * values_in_keys the elements of the value are not turned, and turning begins behind them. */
-  const fovea_rope_args* rope;
-  const int64_t* position_offsets; /* optional [batch], with rope (else FOVEA_ERR_NULL): added to position_offset for
-                                      each entry (FOVEA_ERR_SIZE where the sum overflows). With left padding, for
-                                      example, minus the padding; with cos and sin no token may then come below
-                                      position 0 (FOVEA_ERR_POSITION_RANGE) */
+  const fovea_rope_args* rope;     /* optional: turns keys. See "Turned keys" above */
+  const int64_t* position_offsets; /* optional [batch], with rope (else FOVEA_ERR_NULL). FOVEA_ERR_SIZE where a position
+                                      does not fit in 64 bits */
   void* workspace;        /* required with rope or a key_center, or with a dtype other than F32: floats
                              [kv_heads][head_dim], or for such a dtype [kv_heads][the larger of head_dim and value_dim]
-                             (FOVEA_ERR_WORKSPACE). More lets several tokens pass at a time */
+                             (FOVEA_ERR_WORKSPACE). A larger one takes several tokens at a time */
   size_t workspace_bytes;
 } fovea_kv_append_args;
 
-/* Adds tokens to the mean of the keys of each head, for key_center: center[head][d] over all tokens of all calls.
- * count is how many tokens the mean is of: 0 before the first call, when center need not hold numbers. Keys are F32
- * [batch][kv_heads][tokens][head_dim], already turned if the cache turns them. Sums are f32, so means of more than some
- * millions of tokens no longer move. */
+/* Adds tokens to the mean of the keys of each head, for key_center: center[head][d] is the mean over all tokens of all
+ * calls.
+ *   count   [1]: how many tokens the mean is of. Set it to 0 before the first call; center may then hold anything
+ *   keys    F32 [batch][kv_heads][tokens][head_dim], already turned if the cache turns them
+ * Sums are f32: after some millions of tokens the mean does not change any more. */
 fovea_status fovea_kv_center(float* center, uint64_t* count, const fovea_in* keys, uint32_t batch, uint32_t kv_heads,
                              uint32_t tokens, uint32_t head_dim);
 
 /* Appends tokens to entries, converted to the cache's formats. If any entry has no room for all of its tokens, nothing
- * is written (FOVEA_ERR_FULL): an entry holds max_tokens, and in pages no more than its table has pages for. A ring
- * does not fill up, because its oldest tokens give way; it refuses only to go beyond 2^30 tokens in all. */
+ * is written (FOVEA_ERR_FULL): an entry holds max_tokens, and in pages no more than its table has pages for
+ * (FOVEA_ERR_PAGE for a page that the pool does not have). A ring does not fill up, because new tokens take the slots
+ * of the oldest ones. It refuses only more than 2^30 tokens in all (FOVEA_ERR_FULL). */
 fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* args);
 
+/* ------------------------------------------------------------------------------------------------ changing entries */
+
 /* Makes entry to_entry of `to` the first `tokens` tokens of entry from_entry of `from`: for a prompt that several
- * sequences share, the beams of a search, a cache that grows. Bytes are copied as they are, scales too. The caches may
- * be the same one; if not, their memory is apart (FOVEA_ERR_OVERLAP). They have the same kv_heads, dimensions, types,
- * values_in_keys and key_center. Strided and paged caches go together; a ring needs a ring with as many slots and
- * pinned tokens (FOVEA_ERR_SIZE).
+ * sequences share, for the beams of a search, for a move to a larger cache. Bytes are copied as they are, scales too.
+ * An entry that a cache does not have is refused (FOVEA_ERR_CAPACITY), here and below.
+ *   caches     may be the same one; else their memory does not overlap (FOVEA_ERR_OVERLAP). They have the same
+ *              kv_heads, dimensions, formats, values_in_keys and key_center (FOVEA_ERR_SIZE). Strided and paged caches
+ *              go together; a ring needs a ring with as many slots and pinned tokens (FOVEA_ERR_SIZE).
  *   tokens     at most from_entry's length, and in a ring a length that fovea_kv_truncate would allow
  *              (FOVEA_ERR_LENGTH). FOVEA_ERR_FULL and FOVEA_ERR_PAGE as if they were appended to an empty entry.
- *   pages      that both tables name in the same place are shared, not copied. One entry's prefix thus serves another,
- *              as long as neither is appended or copied to in a shared page: give that entry another page before. A
- *              page of to_entry that from_entry has in another place is FOVEA_ERR_OVERLAP, even behind the tokens. */
+ *   pages      that both tables name in the same place are shared, not copied. So a prefix of one entry serves another
+ *              entry, as long as neither entry is appended or copied to in a shared page: before that, give it another
+ *              page. FOVEA_ERR_OVERLAP where a page of to_entry is in another place of from_entry's table, even after
+ *              the copied tokens. */
 fovea_status fovea_kv_copy(fovea_kv_cache* to, uint32_t to_entry, const fovea_kv_cache* from, uint32_t from_entry,
                            uint32_t tokens);
 
-/* Says that the entry now has `length` tokens, whatever it had before. Their rows are in the arrays of source already:
- * read from a file, written by another processor, or in pages that another entry has too.
+/* Says that the entry now has `length` tokens, for any length that it had before. Their rows are in the arrays of
+ * source already: read from a file, written by another processor, or in pages that another entry has too.
  *   length         FOVEA_ERR_FULL where it is more than max_tokens (in a ring, than 2^30), or than the table has pages
  *                  for; FOVEA_ERR_PAGE where the table names a page that the pool does not have.
  *   first_token    in a ring: the oldest token, apart from pinned ones, whose row is there. At most `length`, and late
  *                  enough that the tokens from it on fit (FOVEA_ERR_LENGTH); not read where `length` is at most
- *                  pinned_tokens. 0 = as many as fit, whatever was there before. (To take appended tokens back, use
- *                  fovea_kv_truncate.) With other kinds 0 (FOVEA_ERR_LENGTH). */
+ *                  pinned_tokens. 0 = the newest tokens that fit are all there. With other kinds 0 (FOVEA_ERR_LENGTH).
+ * To take appended tokens back, use fovea_kv_truncate. */
 fovea_status fovea_kv_set_length(fovea_kv_cache* cache, uint32_t entry, uint32_t length, uint32_t first_token);
 
 /* Keeps an entry's first `length` tokens and takes the others back, as after a draft that was not accepted. length is
- * at most the entry's (FOVEA_ERR_LENGTH). In a ring, tokens that were overwritten do not come back: length is also at
- * least the entry's first_tokens, or so small that only pinned tokens stay (FOVEA_ERR_LENGTH). A later call that would
- * see an overwritten token is refused (FOVEA_ERR_RING); ring_tokens says how many slots a draft needs. */
+ * at most the entry's length (FOVEA_ERR_LENGTH). In a ring, tokens that were overwritten do not come back: length is
+ * also at least the entry's first_tokens, or at most pinned_tokens (FOVEA_ERR_LENGTH). A later call that would see an
+ * overwritten token is refused (FOVEA_ERR_RING). "Rings" in attention.h says how many slots a draft needs. */
 fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t length);
 
-/* Empties an entry, or with FOVEA_ALL_ENTRIES all of them. Page tables stay. */
+/* Empties an entry, or all entries with FOVEA_ALL_ENTRIES. Page tables stay as they are. */
 fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry);
 
+/* -------------------------------------------------------------------------------------------- attending to a cache */
+
 /* Writes what the cache knows into a description whose struct_bytes is set (FOVEA_ERR_STRUCT): kv_heads, head_dim,
- * value_dim, max_batch, max_kv_tokens, the types of keys and values, pinned_tokens, and the kind with its sizes. A
- * ring's max_kv_tokens is 2^30: it needs a window_left, or hide_gone. */
+ * value_dim, max_batch, max_kv_tokens, the formats of keys and values, pinned_tokens, and the kind with its sizes. The
+ * max_kv_tokens of a ring is 2^30: the description then needs a window_left, or hide_gone. */
 fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc);
 
 /* Writes what the cache holds now into arguments whose struct_bytes is set (FOVEA_ERR_STRUCT): batch, kv_tokens,

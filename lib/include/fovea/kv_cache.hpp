@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea/kv_cache.hpp: the keys and values of sequences that grow.
+// fovea/kv_cache.hpp: caches: the keys and values of sequences that grow. kv_cache.h is the manual.
 #ifndef FOVEA_KV_CACHE_HPP_
 #define FOVEA_KV_CACHE_HPP_
 
@@ -12,14 +12,14 @@
 
 namespace fovea {
 
-// The first part of a cache: its kind, formats and sizes.
+// Of a cache, set the first part alone: its kind, formats and sizes.
 using KvCacheDesc = Sized<fovea_kv_cache>;
 using KvAppendArgs = Sized<fovea_kv_append_args>;
 
 inline std::size_t kv_cache_bytes(const fovea_kv_cache& desc) { return fovea_kv_cache_bytes(&desc); }
 
-// The keys and values of some sequences. They and their lengths lie in the caller's memory, to which a KvCache refers;
-// a copy of a KvCache is another name for the same cache. Until init has returned FOVEA_OK, the other functions return
+// The keys and values of some sequences. They and their lengths are in memory of the caller, and a KvCache points to
+// it: a copy of a KvCache points to the same cache. Until init has returned FOVEA_OK, the other functions return
 // FOVEA_ERR_PLAN. An init that fails leaves the KvCache as it was.
 class KvCache {
  public:
@@ -37,7 +37,7 @@ class KvCache {
   Status set_length(std::uint32_t entry, std::uint32_t length, std::uint32_t first_token = 0) {
     return fovea_kv_set_length(&cache_, entry, length, first_token);
   }
-  // Makes this entry the first tokens of an entry of another cache, or of another entry of this one.
+  // Makes this entry the first `tokens` tokens of from_entry, which is in another cache or in this one.
   Status copy(std::uint32_t entry, const KvCache& from, std::uint32_t from_entry, std::uint32_t tokens) {
     return fovea_kv_copy(&cache_, entry, &from.cache_, from_entry, tokens);
   }

@@ -5,11 +5,11 @@
  *     #include <fovea/attention.h>
  *     #include <string.h>
  *
- *     static float flash_keys[256][64], flash_values[256][64];  // where the processor's loads do not reach
+ *     static float flash_keys[256][64], flash_values[256][64];  // memory that the processor cannot read directly
  *     static float q[64], out[64];
  *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[1 << 17];  // as fovea_workspace_bytes says
  *
- *     // With DMA it begins the transfer, and finish waits for its end.
+ *     // With DMA, start would begin the transfer, and a second function, finish, would wait for its end.
  *     static int start(void* self, const fovea_kv_tile* tile) {
  *       (void)self;
  *       memcpy(tile->keys, flash_keys[tile->first], tile->count * sizeof flash_keys[0]);
@@ -28,7 +28,10 @@
  *                                    .q = {.data = q}, .out = {.data = out}, .kv = {.loader = &loader}};
  *       return fovea_attention(&plan, &args, workspace, sizeof workspace);
  *     }
- */
+ *
+ * A source says where fovea_attention takes keys and values from: the description names its kind (kv_kind), formats and
+ * sizes, and fovea_kv_source in the arguments names its arrays or its loader. The bits of the result do not depend on
+ * the kind. The conventions of base.h hold. Rows that a query does not see may hold NaN (attention.h). */
 #ifndef FOVEA_KV_SOURCE_H_
 #define FOVEA_KV_SOURCE_H_
 
@@ -36,77 +39,90 @@
 
 FOVEA_DECLARATIONS_BEGIN_
 
-/* Where keys and values come from. The choice does not change the bits of the result. */
+/* The kinds of sources. "The arrays of each kind", above fovea_kv_source, has their layout. */
 typedef enum fovea_kv_kind FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_KV_STRIDED = 0, /* arrays with strides, like the inputs of most libraries */
-  FOVEA_KV_RING = 1,    /* a fixed number of slots, which hold some pinned tokens and the newest others */
+  FOVEA_KV_RING = 1,    /* a fixed number of slots, which hold the pinned tokens and the newest others */
   FOVEA_KV_PAGED = 2,   /* pages of a pool, in the order of a table */
-  FOVEA_KV_LOAD = 3,    /* not in memory: a callback brings a tile at a time */
+  FOVEA_KV_LOAD = 3,    /* no arrays: a loader brings one tile at a time */
   FOVEA_KV_KIND_IS_32_BITS = 0x7fffffff
 } fovea_kv_kind;
 
-/* A tile of keys and values that a callback has to bring: tokens [first, first + count), at most 64, of one key head of
- * one batch entry. The callback writes dense rows: keys [count][head_dim], values [count][value_dim], and scales, where
- * the format has them, [count] for I8 or [count][groups] for I4. All four arrays are 64-byte aligned and share no 64
- * bytes with the library's own data, so whole cache lines may be cleaned or invalidated. */
+/* --------------------------------------------------------------------------------------------------------- loaders */
+
+/* A tile that a loader must bring: the keys and values of tokens [first, first + count), at most 64, of one key head of
+ * one entry. The loader writes dense rows: keys [count][head_dim], values [count][value_dim], and, where the format has
+ * them, scales [count] for I8 or [count][groups] for I4. All four arrays are 64-byte aligned. They share no 64 bytes
+ * with the library's own data, so the loader may clean or invalidate whole cache lines. */
 typedef struct fovea_kv_tile {
   uint32_t batch, kv_head;
   uint32_t first, count; /* first counts from the first key of the call, also in streams */
   uint32_t worker;       /* of the executor; 0 without one */
-  uint32_t buffer;       /* which of the worker's two buffers these are: 0 and 1 by turns, 0 first in a call */
+  uint32_t buffer;       /* which of the worker's two buffers: 0 and 1 alternately, 0 first in a call */
   void *keys, *values;
   void *key_scales, *value_scales; /* NULL where the format has none, or the description has one for all */
 } fovea_kv_tile;
 
-/* Brings tiles from where the processor cannot read them: flash on a bus, a file, another core. start begins the
- * transfer and may return before it is done; finish returns when the bytes are there and visible to the processor. The
- * library works one tile ahead: it starts the next tile before it computes with the one just finished, so that transfer
- * and arithmetic overlap. Each worker finishes every tile that it started, in the order of the starts, even when the
- * call fails. Both callbacks return 0, or anything else if the tile cannot be had; then the call ends with
- * FOVEA_ERR_LOAD. They may call the library, with other buffers. The workers of an executor call them side by side.
- * How often. Query rows go through the keys in blocks, and each block asks once for each tile that any of its rows may
- * see. For each key head, an entry has rows = q_heads / kv_heads * (its queries). A block holds tile_rows * tiles of
- * them: fields of the plan's kernel that serves the entry. A block map ends blocks where its blocks of queries end, and
- * asks for listed tiles alone; a modifier of weights asks for each tile twice. Scores out ask for the tiles once more
- * for each tile of query rows. With a window, a tile that holds some pinned tokens is asked for in two parts, and
- * the part behind the pinned tokens is not asked for ahead. To bring each tile once whatever the number of rows, push
- * tiles into a stream: see examples/recipes/each_tile_once.c. */
+/* A loader brings tiles from where the processor cannot read them: flash on a bus, a file, another core.
+ *   start     begins the transfer of a tile, and may return before it is done
+ *   finish    returns when the tile's bytes are stored and visible to the processor
+ *   result    of both: 0, or any other number if the tile cannot be brought. The call then ends with FOVEA_ERR_LOAD
+ *   order     The library works one tile ahead: it starts the next tile, then computes with the tile that was just
+ *             finished. So transfer and arithmetic overlap. Each worker finishes every tile that it started, in the
+ *             order of the starts, even when the call fails.
+ *   calls     start and finish may call the library, with other buffers. The workers of an executor may call them at
+ *             the same time.
+ *
+ * How often a tile is brought. Query rows go through the keys in row blocks. Each row block asks once for each tile
+ * that any of its rows may see. For each key head an entry has q_heads / kv_heads * (its queries) rows. A row block has
+ * tile_rows * tiles of them: these are fields of the plan's kernel that serves the entry.
+ *   block map            ends row blocks where its blocks of queries end, and only listed tiles are asked for
+ *   modifier of weights  asks for each tile twice
+ *   scores out           ask for each tile once more for each query tile
+ *   window               A tile that holds some pinned tokens is asked for in two parts. The part after the pinned
+ *                        tokens is not asked for ahead.
+ * To bring each tile once for any number of rows, push tiles into a stream: see examples/recipes/each_tile_once.c. */
 typedef struct fovea_loader {
   int (*start)(void* self, const fovea_kv_tile* tile);
-  int (*finish)(void* self, const fovea_kv_tile* tile); /* optional; NULL = start does not return before it is done */
-  void* self;
+  int (*finish)(void* self, const fovea_kv_tile* tile); /* optional; NULL = the transfer is done when start returns */
+  void* self;                                           /* for both */
 } fovea_loader;
 
-/* Keys and values. The description names their kind, types and sizes.
- *   strided   [batch][kv_heads][kv_tokens][dim] by the strides of the arrays.
- *   ring      [batch][kv_heads][ring_tokens][dim]. Tokens keep their numbers for ever: kv_tokens, kv_lengths, positions
- *             and masks count all tokens that were ever put in. Token j is in slot j if j < pinned_tokens, else in slot
- *             pinned_tokens + (j - pinned_tokens) % (ring_tokens - pinned_tokens). A query that should see
- *             a token that is gone is refused (FOVEA_ERR_RING), unless hide_gone is set.
- *   paged     a pool [pages][kv_heads][page_tokens][dim]: batch_stride steps from page to page. Token j of entry b is
- *             row j % page_tokens of page page_table[b * page_table_stride + j / page_tokens]. Pages may overlap, and
- *             may be blocks of plain arrays: examples/recipes/neighbourhood.c and cache_batch_idx.c.
- *   load      no arrays: loader brings them. */
+/* ----------------------------------------------------------------------------------------- the arrays of each kind */
+
+/* Keys and values. The description names their kind, formats and sizes.
+ *   strided   [batch][kv_heads][kv_tokens][dim], by the strides of the arrays.
+ *   ring      [batch][kv_heads][ring_tokens][dim]. Token j is in slot j if j < pinned_tokens, else in slot
+ *             pinned_tokens + (j - pinned_tokens) % (ring_tokens - pinned_tokens). A token keeps its number j for ever:
+ *             kv_tokens, kv_lengths, positions and masks count all tokens that were ever put in. A query that should
+ *             see a token that is gone is refused (FOVEA_ERR_RING), unless hide_gone is set: "Rings" in attention.h.
+ *   paged     a pool [pages][kv_heads][page_tokens][dim]: batch_stride is from a page to the next. Token j of entry b
+ *             is row j % page_tokens of page page_table[b * page_table_stride + j / page_tokens]. Pages may overlap,
+ *             and may be parts of plain arrays: examples/recipes/neighbourhood.c and cache_batch_idx.c.
+ *   load      no arrays: loader brings them.
+ *
+ * Centred keys. Keys may be stored after a center was subtracted: fovea_kv_cache says why. The softmax does not see the
+ * difference, but some options do: softcap, modifiers of scores, sinks, lse, scores out before the softmax, and
+ * streams. For these, with FOVEA_COMPUTE_I8 and queries of F32 or I8, the library computes as if nothing had been
+ * subtracted. It refuses them with other queries or FOVEA_COMPUTE_F32, and additive scores always
+ * (FOVEA_ERR_UNSUPPORTED). */
 typedef struct fovea_kv_source {
-  fovea_in keys, values;
+  fovea_in keys, values;             /* required, but not for a loader */
   fovea_in key_scales, value_scales; /* I8: one float for each row, unless the description has one for all; I4:
-                                        ceil(dim / 32) uint16_t. Else data NULL */
+                                        ceil(dim / 32) uint16_t for each row. Else data NULL */
 
-  const uint32_t* first_tokens; /* ring, optional [batch]: the oldest token, apart from pinned ones, that is there. At
-                                   most the entry's length, and late enough that the tokens from it on fit
-                                   (FOVEA_ERR_LENGTH). NULL = as many tokens are there as fit. That is wrong once tokens
-                                   were taken back: a rejected draft has overwritten some,
-                                   and only this array shows it */
-  const uint32_t* page_table;   /* paged: for each entry as many as its length needs, each < pages (FOVEA_ERR_PAGE) */
-  ptrdiff_t page_table_stride;
-  uint32_t pages;
-  const fovea_loader* loader;
+  const uint32_t* first_tokens; /* ring, optional [batch]: the oldest token, apart from pinned ones, that is still
+                                   there. At most the entry's length, and late enough that the tokens from it on fit
+                                   (FOVEA_ERR_LENGTH). NULL = the newest tokens that fit are all there. Required once
+                                   tokens were taken back: only this array says what a rejected draft has overwritten */
+  const uint32_t* page_table;   /* paged: a page for every page_tokens tokens of an entry's length, each < pages
+                                   (FOVEA_ERR_PAGE) */
+  ptrdiff_t page_table_stride;  /* from an entry to the next */
+  uint32_t pages;               /* of the pool */
+  const fovea_loader* loader;   /* load: required (FOVEA_ERR_NULL) */
 
-  /* Optional [kv_heads][head_dim]: what was subtracted from every key of a head (see fovea_kv_cache). The softmax does
-   * not see it. What does see it is as if nothing had been subtracted, with FOVEA_COMPUTE_I8 and queries of F32 or I8,
-   * and else refused (FOVEA_ERR_UNSUPPORTED): softcap, modifiers of scores, sinks, lse, scores out before the softmax,
-   * and streams. Additive scores are refused. */
-  const float* key_center;
+  const float* key_center; /* optional [kv_heads][head_dim]: what was subtracted from every key of a head. See "Centred
+                              keys" above */
 } fovea_kv_source;
 
 FOVEA_DECLARATIONS_END_

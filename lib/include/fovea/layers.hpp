@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea/layers.hpp: softmax, rotary embedding, normalisation, activation, short convolution.
+// fovea/layers.hpp: softmax, rotary embedding, normalisation, activation, short convolution. layers.h is the manual.
 #ifndef FOVEA_LAYERS_HPP_
 #define FOVEA_LAYERS_HPP_
 
@@ -13,13 +13,12 @@ namespace fovea {
 
 // --------------------------------------------------------------------------------------------------------- softmax
 
-// The structures of C with struct_bytes filled in and everything else zero, which is each field's simplest choice.
 using SoftmaxArgs = Sized<fovea_softmax_args>;
 
 inline Status softmax(const fovea_softmax_args& args) { return fovea_softmax_f32(&args); }
 inline Status log_softmax(const fovea_softmax_args& args) { return fovea_log_softmax_f32(&args); }
 
-// The arguments for one row of in.size() elements. out is as long as in, and may be the same memory.
+// The arguments for one row of in.size() elements. out has as many elements as in, and may be the same memory.
 inline SoftmaxArgs softmax_row(Span<float> out, Span<const float> in, float scale = 1.0f) {
   SoftmaxArgs args;
   args.out = out.data();
@@ -31,7 +30,7 @@ inline SoftmaxArgs softmax_row(Span<float> out, Span<const float> in, float scal
   return args;
 }
 
-// One row. FOVEA_ERR_SIZE when out is not as long as in.
+// One row. FOVEA_ERR_SIZE when out does not have as many elements as in.
 inline Status softmax(Span<float> out, Span<const float> in, float scale = 1.0f) {
   return out.size() == in.size() ? softmax(softmax_row(out, in, scale)) : FOVEA_ERR_SIZE;
 }
@@ -46,7 +45,7 @@ using RopeArgs = Sized<fovea_rope_args>;
 
 inline Status rope(const fovea_rope_args& args) { return fovea_rope_f32(&args); }
 
-// The number of turns is half of rotary_dim.
+// rotary_dim is twice the number of turns.
 inline Status rope_frequencies(Span<std::uint64_t> turns, double base = 0, double position_scale = 0) {
   if (turns.size() > 0x7fffffff) return FOVEA_ERR_SIZE;
   const auto rotary_dim = static_cast<std::uint32_t>(2 * turns.size());

@@ -1,4 +1,4 @@
-/* fovea/linear.h: linear layers.
+/* fovea/linear.h: linear layers, with weights in any format.
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -16,7 +16,10 @@
  *                                             .bias = bias};
  *       return fovea_linear(&args, workspace, sizeof workspace);
  *     }
- */
+ *
+ * y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o], for each token t and output o. Weights may have any
+ * format of base.h; x and y are F32, or with integer products (FOVEA_COMPUTE_I8) I8. There is no plan. The conventions
+ * of base.h hold. The comment of fovea_linear says how sums are formed, and what NaN and infinity do. */
 #ifndef FOVEA_LINEAR_H_
 #define FOVEA_LINEAR_H_
 
@@ -25,7 +28,7 @@
 
 FOVEA_DECLARATIONS_BEGIN_
 
-/* Weights of a linear layer, as PyTorch's nn.Linear and ONNX's Gemm with transB = 1 hold them: a row for each output.
+/* The weights of a linear layer, with a row for each output, as in PyTorch's nn.Linear and ONNX's Gemm with transB = 1.
  * Weights of x @ W (NumPy, ONNX MatMul, TensorFlow) have a column for each output: transpose them first. */
 typedef struct fovea_linear_weights {
   fovea_dtype dtype; /* any */
@@ -34,18 +37,25 @@ typedef struct fovea_linear_weights {
   const void* scales; /* required for I8, float[out_dim], and for I4, uint16_t[out_dim][ceil(in_dim / 32)]. Else NULL
                          (FOVEA_ERR_UNSUPPORTED) */
   const float* bias;  /* optional [out_dim] */
-  const int32_t* bias_i32; /* optional [out_dim], instead of bias: in units of x's scale times the row's, and added to
-                              the sums of codes before these are scaled. Only with I8 x of one scale and I8 weights,
-                              and without bias (FOVEA_ERR_UNSUPPORTED) */
+  const int32_t* bias_i32; /* optional [out_dim], instead of bias: in units of x's scale times the row's scale, and
+                              added to the sums of codes before these are scaled. Only with I8 x of one scale and I8
+                              weights, and without bias (FOVEA_ERR_UNSUPPORTED) */
 } fovea_linear_weights;
 
-/* The arguments of fovea_linear. Set all to 0 first, then fill in. */
+/* The arguments of fovea_linear. Set all to 0 first, then fill in.
+ *
+ * I8 x. x = scale * (code - x_zero), with a code from -128 to 127. x_scales are required then: one for each token,
+ * x_scales_stride apart; a stride of 0 means one scale for all tokens. With F32 x the three fields are NULL and 0
+ * (FOVEA_ERR_UNSUPPORTED).
+ *
+ * I8 y. The code is y / y_scale, rounded to the nearest, ties to even, plus y_zero, and saturates at -128 and 127. NaN
+ * becomes y_zero. With F32 y both fields are 0 (FOVEA_ERR_UNSUPPORTED). */
 typedef struct fovea_linear_args {
   uint32_t struct_bytes;  /* sizeof(fovea_linear_args) */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
   uint32_t portable_bits; /* nonzero: a token's bits are the same among any number of tokens, and on AVX2, AVX-512 and
-                             AArch64 NEON. 0: few tokens may take the kernel that is faster for them.
-                             With FOVEA_COMPUTE_I8 bits are the same either way */
+                             AArch64 NEON. 0: few tokens may take the kernel that is faster for them. With
+                             FOVEA_COMPUTE_I8 the bits are the same either way */
   fovea_compute compute;  /* FOVEA_COMPUTE_F32, or FOVEA_COMPUTE_I8 with weights of I8, I4, Q8_0, Q4_0 or Q4_1
                              (FOVEA_ERR_UNSUPPORTED) */
   uint64_t processor_features; /* as in fovea_attention_desc */
@@ -55,20 +65,16 @@ typedef struct fovea_linear_args {
 
   fovea_dtype x_dtype, y_dtype; /* F32; or I8, only with FOVEA_COMPUTE_I8 (FOVEA_ERR_UNSUPPORTED) */
   void* y;                      /* required: [tokens][out_dim] */
-  ptrdiff_t y_stride;
-  const void* x; /* required: [tokens][in_dim] */
+  ptrdiff_t y_stride;           /* from a token to the next */
+  const void* x;                /* required: [tokens][in_dim] */
   ptrdiff_t x_stride;
   fovea_linear_weights weights;
 
-  /* I8 x: x = scale * (code - x_zero), with a code from -128 to 127. Required then: [tokens] scales, x_scales_stride
-   * apart; a stride of 0 means one scale for all. With F32 x they are NULL and 0 (FOVEA_ERR_UNSUPPORTED). */
-  const float* x_scales;
+  const float* x_scales; /* I8 x: required, [tokens] or one. See "I8 x" above */
   ptrdiff_t x_scales_stride;
   int32_t x_zero; /* -128 to 127 (FOVEA_ERR_NUMBER) */
 
-  /* I8 y: code = y / y_scale, rounded to the nearest, ties to even, + y_zero, and at least -128, at most 127; NaN
-   * becomes y_zero. With F32 y they are 0 (FOVEA_ERR_UNSUPPORTED). */
-  float y_scale;  /* 2^-126 to 2^126 (FOVEA_ERR_NUMBER) */
+  float y_scale;  /* I8 y: 2^-126 to 2^126 (FOVEA_ERR_NUMBER). See "I8 y" above */
   int32_t y_zero; /* -128 to 127 (FOVEA_ERR_NUMBER) */
 
   size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else fewer tokens are taken at a time until it fits;
@@ -77,30 +83,36 @@ typedef struct fovea_linear_args {
                                      (FOVEA_ERR_CAPACITY), each of which needs workspace. Never changes bits */
 } fovea_linear_args;
 
-/* Bytes of workspace that a call with these arguments needs: 0 for arguments that fovea_linear refuses, and where
- * none is needed (few tokens with FOVEA_COMPUTE_F32, but not on scalar targets or with portable_bits). It reads counts,
- * weights.dtype, compute, types, scales and zero points of x and y, processor_features, budget, executor and target,
- * and whether biases and scales are there, but no array. The target may be another machine's, so that a host can size a
- * board's memory. More tokens never need less, and beyond some tens of them they need no more. */
+/* Bytes of workspace that a call with these arguments needs: 0 for arguments that fovea_linear refuses, and where none
+ * is needed (few tokens with FOVEA_COMPUTE_F32, but not on scalar targets or with portable_bits). It reads no array:
+ * only counts, weights.dtype, compute, formats, scales and zero points of x and y, processor_features, budget, executor
+ * and target, and whether biases and scales are NULL. The target may be another machine's, so that a host can size a
+ * board's memory. More tokens never need less, and beyond some tens of them they need no more. For static arrays
+ * workspace.h has FOVEA_LINEAR_WORKSPACE_BYTES and FOVEA_LINEAR_I8_WORKSPACE_BYTES. */
 size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
 
-/* y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o].
- * workspace has at least fovea_linear_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte aligned
- * (FOVEA_ERR_ALIGNMENT); it may be NULL where no bytes are needed. What it holds before and after a call means nothing.
- * Arithmetic is f32. Narrower weights are widened exactly, except for the scale of I8 and the sum of Q4_1, which round;
- * an infinite scale counts as NaN, and one of a group makes its outputs infinite or NaN. A sum consists of partial
- * sums, each a chain of 32 multiply-adds in the order of the inputs; for few tokens it has as many chains as a vector
- * has lanes, and a group's scale may multiply the group's sum. NaN and infinity go where the sums take them. y and the
- * workspace must not overlap anything (FOVEA_ERR_OVERLAP).
- * With FOVEA_COMPUTE_I8 a token of f32 is converted like a row of I8 keys first, so that a NaN or infinity in it makes
- * all of its outputs NaN. Sums of products of codes are exact. Then y = sum * x's scale * the weights' scale + bias, in
- * this order and without fused multiply-add: the bits are the same on every target, and for any number of tokens. An
- * infinite scale counts as NaN. A sum with bias_i32 wraps at 2^31.
- * Weights in groups have a sum of products for each group, which is exact, and y = (0 + sum * d * s of the first group
- * + sum * d * s of the next ...) * t + bias. d is the group's scale. If x is f32, each group of 32 inputs is converted
- * like a row of I8 keys; s is its scale, and t is 1. If x is codes, s is 1, and t is x's scale. Codes of weights are
- * u - 8 in I4 and Q4_0, q in Q8_0 and u in Q4_1. There sum * d + m * the sum of x's codes (less x_zero) stands for
- * sum * d. A d or m that is not finite makes its outputs infinite or NaN. */
+/* Computes y. workspace has at least fovea_linear_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte
+ * aligned (FOVEA_ERR_ALIGNMENT); it may be NULL where no bytes are needed. A call does not read its earlier contents,
+ * and leaves no result in it. y and the workspace must not overlap any other array (FOVEA_ERR_OVERLAP).
+ *
+ * FOVEA_COMPUTE_F32. Arithmetic is f32. Weights of other formats are widened exactly, except that the product with the
+ * scale of I8 and the sum of Q4_1 round. An infinite scale of I8 counts as NaN. An infinite or NaN scale of a group
+ * makes its outputs infinite or NaN. A sum consists of partial sums, each a chain of 32 multiply-adds in the order of
+ * the inputs. For few tokens it has one chain for each lane of a vector, and a group's scale may multiply the group's
+ * sum. NaN and infinity of an input or weight reach the sums that they are part of.
+ *
+ * FOVEA_COMPUTE_I8. A row of F32 x is converted to codes first, like a row of I8 keys: a NaN or infinity in it makes
+ * all outputs of its token NaN. Sums of products of codes are exact, so the bits are the same on every target, and for
+ * any number of tokens. There is no fused multiply-add.
+ *   I8 weights         y = sum * (scale of x) * (scale of the weights' row) + bias, in this order. An infinite scale
+ *                      counts as NaN. A sum with bias_i32 wraps at 2^31.
+ *   weights in groups  Each group has a sum of its own, and
+ *                          y = (0 + sum * d * s of the first group + sum * d * s of the next group ...) * t + bias
+ *                      d is the scale of the group of weights. If x is F32, each group of 32 inputs is converted like a
+ *                      row of I8 keys, s is its scale, and t is 1. If x is I8, s is 1 and t is the scale of x. The
+ *                      codes of weights are u - 8 in I4 and Q4_0, q in Q8_0 and u in Q4_1. In Q4_1, sum * d + m * (the
+ *                      sum of x's codes less x_zero) takes the place of sum * d. A d or m that is not finite makes its
+ *                      outputs infinite or NaN. */
 fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
 #define fovea_linear_f32 fovea_linear /* its name before version 0.2 */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea/linear.hpp: linear layers.
+// fovea/linear.hpp: linear layers. linear.h is the manual.
 #ifndef FOVEA_LINEAR_HPP_
 #define FOVEA_LINEAR_HPP_
 
@@ -13,7 +13,7 @@ namespace fovea {
 
 using LinearArgs = Sized<fovea_linear_args>;
 
-// Dense f32 weights [out][in]; bias [out] or null.
+// Dense f32 weights [out_dim][in_dim]; bias [out_dim], or nullptr for none.
 inline fovea_linear_weights linear_weights(const float* data, std::size_t in_dim, const float* bias = nullptr) {
   fovea_linear_weights weights{};
   weights.dtype = FOVEA_F32;

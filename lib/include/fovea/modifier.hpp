@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea/modifier.hpp: modifiers of scores and weights made of a function, a lambda for instance.
+// fovea/modifier.hpp: modifiers of scores and weights from a function, a lambda for example. "Modifiers" in attention.h
+// is the manual.
 #ifndef FOVEA_MODIFIER_HPP_
 #define FOVEA_MODIFIER_HPP_
 
@@ -11,21 +12,21 @@
 
 namespace fovea {
 
-// Where a score or a weight stands.
+// The place of a score or a weight: which query and which key it is for.
 struct ScorePlace {
   std::uint32_t batch;    // the entry
   std::uint32_t head;     // of the query
   std::uint32_t token;    // of the query, in its entry
   std::int64_t position;  // of the query
-  std::int64_t key;
+  std::int64_t key;       // its number, as in fovea_score_block
   std::int32_t relative;  // key - position, below 2^31
 
-  // From the key to the query: negative for keys behind it.
+  // From the key to the query, in tokens: negative for keys after the query.
   float distance() const { return -static_cast<float>(relative); }
 };
 
-// The elements of a block, of which a function changes each. Neighbours in memory are taken 8 or 4 at a time, in arrays
-// that nothing else refers to and loops of constant counts: so compilers make vectors of them, without checks.
+// The elements of a score block, each of which a function changes. Elements that are adjacent in memory are taken 8 or
+// 4 at a time, by loops of constant counts over local arrays: so compilers use vectors, without checks for overlap.
 class ScoreBlock {
  public:
   explicit ScoreBlock(const fovea_score_block& block)
@@ -50,7 +51,7 @@ class ScoreBlock {
             relative};
   }
 
-  // kCount elements from x on, of which place_of(i) says where each stands.
+  // kCount elements from x on. place_of(i) is the place of element i.
   template <std::size_t kCount, class F, class PlaceOf>
   static void change_some(float* x, const F& f, const PlaceOf& place_of) {
     float own[kCount];
@@ -85,9 +86,9 @@ class ScoreBlock {
   std::uint32_t first_relative_;
 };
 
-// A modifier of scores: a function float(float score, const ScorePlace& at) of each score, a lambda for instance. It
-// may be called from several threads at once, and does not throw. The modifier holds the function and stays where it is
-// as long as arguments refer to it.
+// A modifier of scores: a function float(float score, const ScorePlace& at) that is called for each score, a lambda for
+// example. Several threads may call it at once, and it must not throw. The modifier holds the function, and must keep
+// its address as long as arguments point to it.
 //     const fovea::ScoreModifier alibi([](float score, const fovea::ScorePlace& at) {
 //       return score - 0.1f * at.distance();
 //     });
@@ -107,7 +108,7 @@ class ScoreModifier : public fovea_modifier {
   F f_;
 };
 
-// The same for weights.
+// A modifier of weights: a function float(float weight, const ScorePlace& at), under the same conditions.
 template <class F>
 class WeightModifier : public fovea_modifier {
  public:
@@ -123,7 +124,7 @@ class WeightModifier : public fovea_modifier {
   F f_;
 };
 
-// Both, a function for each.
+// A modifier of scores and of weights, with a function for each.
 template <class Scores, class Weights>
 class Modifier : public fovea_modifier {
  public:

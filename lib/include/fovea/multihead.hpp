@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea/multihead.hpp: layers of multi-head attention.
+// fovea/multihead.hpp: layers of multi-head attention. multihead.h is the manual.
 #ifndef FOVEA_MULTIHEAD_HPP_
 #define FOVEA_MULTIHEAD_HPP_
 

@@ -7,7 +7,7 @@
  *     static fovea_quantize_range range;
  *
  *     int main(void) {
- *       const float x[4] = {-1.0f, 0.0f, 0.5f, 1.0f};  // what a tensor holds in a run of the model
+ *       const float x[4] = {-1.0f, 0.0f, 0.5f, 1.0f};  // the tensor's numbers in one run of the model
  *       int8_t codes[4];
  *       float scale;
  *       int32_t zero;
@@ -17,7 +17,10 @@
  *       if (fovea_quantize_to_i8(x, 4, scale, zero, codes) != FOVEA_OK) return 1;
  *       return codes[0] == -127 && codes[1] == 0 && codes[3] == 127 ? 0 : 1;
  *     }
- */
+ *
+ * Calibration: chooses scale and zero of x = scale * (code - zero) for a tensor of I8, from the numbers that the tensor
+ * holds in some runs of a model. Observe the tensor in each run, choose once, then convert. This is for tools on a
+ * host: plain code, in f32, and a range takes 16 KiB. The conventions of base.h hold. */
 #ifndef FOVEA_QUANTIZE_H_
 #define FOVEA_QUANTIZE_H_
 
@@ -25,39 +28,39 @@
 
 FOVEA_DECLARATIONS_BEGIN_
 
-/* Scales and zero points of tensors of I8 from the numbers that a tensor holds in some runs of a model. For the tools
- * beside a model, on a host: plain code, in f32, and a range of 16 KiB.
- *
- *     fovea_quantize_range range = {0};
- *     range.struct_bytes = sizeof range;
- *     for (...) fovea_quantize_observe(&range, x, count);             // each run
- *     fovea_quantize_choose(&range, 0.9999f, 1, &scale, &zero);       // then
- *     fovea_quantize_to_i8(x, count, scale, zero, codes); */
+/* Bins of a range. */
 #define FOVEA_QUANTIZE_BINS 2048
+/* The numbers of a tensor so far, as a histogram. Set all to 0 and then struct_bytes; the rest is for reading. */
 typedef struct fovea_quantize_range {
   uint32_t struct_bytes; /* sizeof(fovea_quantize_range); all else is 0 before the first numbers */
   float least, most;     /* of all numbers, and of 0 */
   float width;           /* of a bin; a power of 2 */
   uint64_t count;        /* numbers that were observed */
-  uint64_t bins[FOVEA_QUANTIZE_BINS]; /* how many of them are in [(i - FOVEA_QUANTIZE_BINS / 2) * width, the next) */
+  uint64_t bins[FOVEA_QUANTIZE_BINS]; /* bins[i] counts the numbers from (i - FOVEA_QUANTIZE_BINS / 2) * width up to the
+                                         beginning of the next bin */
 } fovea_quantize_range;
 
 /* Adds numbers to the range. FOVEA_ERR_NUMBER where one of them is NaN or infinite: then none was added. */
 fovea_status fovea_quantize_observe(fovea_quantize_range* range, const float* x, size_t count);
 
-/* Chooses a scale and a zero point. fraction is the part of the numbers whose codes must not saturate, from above 0 to
- * 1 (FOVEA_ERR_NUMBER), rounded up to whole numbers. Those left out are the largest, and with `asymmetric` the largest
- * or the least, whichever leaves the shorter range. 1 keeps all: less than 1 gives the others finer steps, and is exact
- * to a bin, a 1024th part of the largest magnitude or less.
- *   asymmetric == 0   zero = 0, scale = the largest magnitude / 127
- *   else              the range, extended to 0, becomes the codes -128 to 127, and 0 is exactly the code zero
- * The scale is at least FLT_MIN; it is 1 where all numbers are 0, or there are none. */
+/* Chooses a scale and a zero point.
+ *   fraction     above 0 and at most 1 (FOVEA_ERR_NUMBER): the part of the numbers whose codes must not saturate,
+ *                rounded up to whole numbers. 1 keeps all. Less leaves out the largest magnitudes, which gives the
+ *                others finer steps. It is exact to a bin, which is at most a 512th part of the largest magnitude (or
+ *                FLT_MIN, where that is more).
+ *   asymmetric   0: zero = 0, scale = the largest magnitude / 127.
+ *                Else the range, extended to 0, becomes the codes -128 to 127, and 0 is exactly the code zero. The
+ *                numbers that are left out are the largest or the least, at each step from the end farther from 0.
+ * The scale is at least FLT_MIN. It is 1 where all numbers are 0, or there are none. */
 fovea_status fovea_quantize_choose(const fovea_quantize_range* range, float fraction, uint32_t asymmetric, float* scale,
                                    int32_t* zero);
 
-/* codes[i] = round(x[i] * (1 / scale)) + zero, to nearest, ties to even, at least -128 and at most 127; NaN becomes
- * zero. And back: x[i] = scale * (codes[i] - zero). scale is normal and above 0, zero a code (FOVEA_ERR_NUMBER). The
- * arrays do not overlap (FOVEA_ERR_OVERLAP). */
+/* Convert to codes and back:
+ *     codes[i] = round(x[i] * (1 / scale)) + zero, to nearest, ties to even, at least -128 and at most 127; NaN becomes
+ *                zero
+ *     x[i]     = scale * (codes[i] - zero)
+ * scale is normal and above 0, zero is -128 to 127 (FOVEA_ERR_NUMBER). The arrays do not overlap
+ * (FOVEA_ERR_OVERLAP). */
 fovea_status fovea_quantize_to_i8(const float* x, size_t count, float scale, int32_t zero, int8_t* codes);
 fovea_status fovea_quantize_from_i8(const int8_t* codes, size_t count, float scale, int32_t zero, float* x);
 

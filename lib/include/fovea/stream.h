@@ -1,10 +1,10 @@
-/* fovea/stream.h: attention over keys that come in pieces.
+/* fovea/stream.h: streams: attention over keys that are pushed in parts.
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  *     #include <fovea/stream.h>
  *
- *     enum { kTokens = 64 };  // keys and values of a piece
+ *     enum { kTokens = 64 };  // keys and values of a part
  *     static float q[64], keys[kTokens][64], values[kTokens][64], out[64];
  *     static _Alignas(64) unsigned char state[FOVEA_STATE_BYTES(1, 64)];
  *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
@@ -21,12 +21,17 @@
  *
  *       fovea_state* stream = (fovea_state*)state;
  *       if (fovea_stream_begin(&plan, stream, sizeof state, 1, 1, 0) != FOVEA_OK) return 1;
- *       for (int piece = 0; piece < 10; ++piece) {  // read the piece into keys and values, then
+ *       for (int piece = 0; piece < 10; ++piece) {  // read the next part into keys and values, then
  *         if (fovea_stream_push(&plan, stream, &args, workspace, sizeof workspace) != FOVEA_OK) return 1;
  *       }
  *       return fovea_stream_end(&plan, stream, &args, workspace, sizeof workspace);  // writes out
  *     }
- */
+ *
+ * A stream computes what fovea_attention computes, but its keys come in parts: from a sensor, from flash or another
+ * core, or because memory has no room for all of them. A state holds what the queries have seen so far: for each query
+ * row the largest score, the sum of exponentials and the sum of weighted values (Milakov and Gimelshein, arXiv
+ * 1805.02867). After a push the keys and values of the part are not needed any more. The conventions of base.h and the
+ * edge cases of attention.h hold. */
 #ifndef FOVEA_STREAM_H_
 #define FOVEA_STREAM_H_
 
@@ -34,23 +39,19 @@
 
 FOVEA_DECLARATIONS_BEGIN_
 
-/* Attention over keys that come in pieces: from a sensor, from flash or another core, or more of them than memory has
- * room for. A state holds what the queries have seen so far: for each query row the largest score, the sum of
- * exponentials and the sum of weighted values (Milakov and Gimelshein, arXiv 1805.02867). Pieces are pushed into it and
- * may then be thrown away.
+/* The state of a stream, in memory of the caller, 64-byte aligned (FOVEA_ERR_ALIGNMENT). It may be copied.
  *
- *     fovea_stream_begin(&plan, state, bytes, batch, q_tokens, 0);
- *     while (...) fovea_stream_push(&plan, state, &args, workspace, workspace_bytes);   // args: q, and some keys
- *     fovea_stream_end(&plan, state, &args, workspace, workspace_bytes);                // args: out
+ * Order of calls. fovea_stream_begin, then fovea_stream_push for each part, then fovea_stream_end. After the end more
+ * keys may be pushed.
  *
- * Bits. Keys lie on a grid of 64, by their position. If pieces end only at its lines, the result is the same to the bit
- * as one call with all keys; if they end elsewhere, it differs as sums in another order do. With key_center a stream's
- * scores have what was subtracted, those of one call only where something sees it (see fovea_kv_source): where nothing
- * does, the last bits differ.
+ * Layout. It is the same on every target: this header, followed by the f32 arrays max[rows], sum[rows],
+ * o[rows][value_dim] with rows = batch * q_heads * q_tokens, in the order [batch][kv_heads][q_tokens][q_heads /
+ * kv_heads]. Scores are in base 2.
  *
- * A state is plain memory, 64-byte aligned (FOVEA_ERR_ALIGNMENT), the same on every target: this header, followed by
- * the f32 arrays max[rows], sum[rows], o[rows][value_dim] with rows = batch * q_heads * q_tokens, in the order
- * [batch][kv_heads][q_tokens][q_heads / kv_heads]; scores are in base 2. It may be copied. */
+ * Bits. Key tiles are on a grid of 64 positions. If parts end only at multiples of 64, the result is the same to the
+ * bit as the result of one call with all keys. If they end elsewhere, it differs as sums in another order do. With
+ * key_center the scores of a stream always include the center's part. One call includes it only for options that see it
+ * ("Centred keys" in kv_source.h); without such an option the last bits of stream and call differ. */
 typedef struct fovea_state {
   uint32_t magic;    /* tells a state of this layout from other bytes */
   uint32_t checksum; /* in an image: CRC-32 (IEEE 802.3) of all its bytes, computed with 0 here; in a state: 0 */
@@ -60,47 +61,53 @@ typedef struct fovea_state {
   uint32_t reserved_too[6];
 } fovea_state;
 
-/* Bytes of a state for these counts; 0 for no plan, or where they overflow. The macro is for static arrays. In an array
- * of states each begins at a multiple of 64 bytes: round the size up to one. */
+/* Bytes of a state for these counts; 0 for no plan, or where they overflow. In an array of states each begins at a
+ * multiple of 64 bytes: round the size up to one. FOVEA_STATE_BYTES of workspace.h is the same for static arrays. */
 size_t fovea_state_bytes(const fovea_plan* plan, uint32_t batch, uint32_t q_tokens);
 
-/* Makes a state that has seen no key, in state_bytes bytes of memory (FOVEA_ERR_STATE if they are too few). first_key
- * >= 0 is the position of the key that is pushed first (FOVEA_ERR_SIZE). It is not 0 where another state, to be merged
- * later, has the keys before it. A plan whose diagonal is bottom-right, by itself or by causal, is refused
- * (FOVEA_ERR_UNSUPPORTED), here and below: no stream knows where the last key will be. */
+/* Makes a state that has seen no key.
+ *   state_bytes      bytes of memory at state (FOVEA_ERR_STATE if they are too few)
+ *   batch, q_tokens  counts of the queries, within the plan's capacities (FOVEA_ERR_CAPACITY)
+ *   first_key        0 to 2^62 (FOVEA_ERR_SIZE): the position of the key that is pushed first. It is not 0 where
+ *                    another state, to be merged later, has the keys before it
+ * A plan whose diagonal is bottom-right, by diagonal or by causal, is refused (FOVEA_ERR_UNSUPPORTED), here and below:
+ * a stream does not know where the last key will be. */
 fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* state, size_t state_bytes, uint32_t batch,
                                 uint32_t q_tokens, int64_t first_key);
 
-/* Takes in args->kv_tokens keys and values at the positions from state->next_key on, and moves next_key behind them.
- * Arguments and checks are those of fovea_attention; batch and q_tokens are the state's (FOVEA_ERR_STATE), and q is the
- * same in every push. kv_lengths and the mask belong to these keys alone: kv_lengths[b] of them are seen, and column 0
- * of the mask is the first of them, or with at_end the first of its last ones. Rings, ragged batches and scores out are
- * refused (FOVEA_ERR_UNSUPPORTED); what acts at the end is not read: out, lse, sinks and value_channel_scales. With
- * dropout, f32 keys or values in pages of a multiple of 64 tokens must begin at a
- * position that is a multiple of 4 (FOVEA_ERR_UNSUPPORTED). On an error nothing was taken in, except with
- * FOVEA_ERR_EXECUTOR: see fovea_executor. */
+/* Adds args->kv_tokens keys and values to the state. They are at the positions from state->next_key on; next_key then
+ * grows by kv_tokens, to at most 2^62 (FOVEA_ERR_SIZE). Arguments and checks are those of fovea_attention.
+ *   batch, q_tokens   are those of the state (FOVEA_ERR_STATE), and q is the same in every push
+ *   kv_lengths, mask  count the keys of this push alone: kv_lengths[b] of them are seen, and column 0 of the mask is
+ *                     the first of them, or with at_end the first of the last mask.kv_tokens ones
+ *   not read          out, lse, sinks and value_channel_scales: they act at the end
+ *   refused           rings, ragged batches, scores out and modifiers of weights (FOVEA_ERR_UNSUPPORTED). With dropout,
+ *                     f32 keys or values in pages of a multiple of 64 tokens must begin at a position that is a
+ *                     multiple of 4 (FOVEA_ERR_UNSUPPORTED)
+ * On an error the state is as before, except with FOVEA_ERR_EXECUTOR: see fovea_executor. */
 fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const fovea_attention_args* args,
                                void* workspace, size_t workspace_bytes);
 
-/* Merges the states of two parts of the keys into `into`; `from` stays as it was. Both may have been made on any
- * target. Merging a with b or b with a is the same to the bit, except for the bits of a NaN; three or more in another
- * order are the same within rounding. next_key becomes the larger of the two. Both must have the same counts
- * (FOVEA_ERR_STATE) and the same queries, which nobody can check. */
+/* Merges the state from, which has seen other keys, into the state into. from stays as it was. Both may have been made
+ * on any target. They have the same counts (FOVEA_ERR_STATE), do not overlap (FOVEA_ERR_OVERLAP), and have the same
+ * queries, which the library cannot check. next_key becomes the larger of the two.
+ * Bits. Merging a with b or b with a is the same to the bit, except for the bits of a NaN. Three or more states in
+ * another order give the same within rounding. */
 fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* into, const fovea_state* from);
 
-/* Writes the answer over all keys so far: out, and lse if asked for, with the sinks and value_channel_scales, if any.
- * What pushes took is not read: q, q_scales, kv, kv_tokens, kv_lengths, positions, mask, alibi_slopes, score_vector,
- * dropout_seed, block_map and modifier. Ragged batches and scores out are refused (FOVEA_ERR_UNSUPPORTED). The state
- * stays as it was: more keys may be pushed. */
+/* Writes the outputs over all keys so far: out, and lse if asked for, with the sinks and value_channel_scales, if any.
+ * The arguments of a push are not read: q, q_scales, kv, kv_tokens, kv_lengths, positions, mask, alibi_slopes,
+ * score_vector, dropout_seed, block_map and modifier. Ragged batches and scores out are refused
+ * (FOVEA_ERR_UNSUPPORTED). The state stays as it was: more keys may be pushed. */
 fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_state* state, const fovea_attention_args* args,
                               void* workspace, size_t workspace_bytes);
 
 /* Writes an image of a state, to be sent or stored. It has as many bytes as the state, is little-endian with a
- * checksum, and may lie at any address. FOVEA_ERR_STATE where image_bytes are too few. */
+ * checksum, and may be at any address. FOVEA_ERR_STATE where image_bytes is too small. */
 fovea_status fovea_stream_export(const fovea_state* state, void* image, size_t image_bytes);
 
-/* Makes the state again from its image. FOVEA_ERR_IMAGE where the image is not whole, FOVEA_ERR_STATE where state_bytes
- * are too few; then the state is not written. */
+/* Makes a state from its image. FOVEA_ERR_IMAGE where the image is not whole, FOVEA_ERR_STATE where state_bytes is too
+ * small; then the state is not written. */
 fovea_status fovea_stream_import(fovea_state* state, size_t state_bytes, const void* image, size_t image_bytes);
 
 FOVEA_DECLARATIONS_END_

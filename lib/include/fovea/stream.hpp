@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea/stream.hpp: attention over keys that come in pieces.
+// fovea/stream.hpp: streams: attention over keys that are pushed in parts. stream.h is the manual.
 #ifndef FOVEA_STREAM_HPP_
 #define FOVEA_STREAM_HPP_
 
@@ -13,13 +13,13 @@
 
 namespace fovea {
 
-// Memory for a stream's state, for Rows = batch * q_heads * q_tokens: a static array, or a member.
+// Memory for the state of a stream with Rows = batch * q_heads * q_tokens: a static array, or a member.
 template <std::size_t Rows, std::size_t ValueDim>
 using State = Memory<FOVEA_STATE_BYTES(Rows, ValueDim)>;
 
-// Attention over keys that come in pieces. A Stream refers to its plan and to the state in the caller's memory; a copy
-// of a Stream is another name for the same state. Until begin or import_from has returned FOVEA_OK, the other functions
-// return FOVEA_ERR_NULL.
+// Attention over keys that are pushed in parts. A Stream points to its plan, and to the state, which is in memory of
+// the caller: a copy of a Stream points to the same state. Until begin or import_from has returned FOVEA_OK, the other
+// functions return FOVEA_ERR_NULL, and counts are 0.
 class Stream {
  public:
   // memory: at least plan.state_bytes(batch, q_tokens), 64-byte aligned.
@@ -31,13 +31,13 @@ class Stream {
   Status push(const fovea_attention_args& args, Span<std::byte> workspace) {
     return fovea_stream_push(plan_, state_, &args, workspace.data(), workspace.size());
   }
-  // Takes in what the other stream has seen; the other stays as it is.
+  // Adds to this stream the keys that the other stream has seen. The other stays as it is.
   Status merge(const Stream& other) { return fovea_stream_merge(plan_, state_, other.state_); }
   Status end(const fovea_attention_args& args, Span<std::byte> workspace) const {
     return fovea_stream_end(plan_, state_, &args, workspace.data(), workspace.size());
   }
 
-  // Writes the state's image, which has state_bytes() bytes, and makes a state from an image.
+  // Write an image of the state, which has state_bytes() bytes, and make a state from an image.
   Status export_to(Span<std::byte> image) const { return fovea_stream_export(state_, image.data(), image.size()); }
   Status import_from(const Plan& plan, Span<std::byte> memory, Span<const std::byte> image) {
     fovea_state* const state = reinterpret_cast<fovea_state*>(memory.data());

@@ -5,7 +5,7 @@
  *     #include <fovea/attention.h>
  *     #include <stdio.h>
  *
- *     // For any plan with a head_dim of 64, whatever the counts; then for plans with one query for each key head.
+ *     // The first is enough for any counts of tokens and heads, the second where each key head has one query row.
  *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char any[FOVEA_WORKSPACE_BYTES(64, 64)];
  *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char decoding[FOVEA_WORKSPACE_BYTES_FOR(64, 64, 1)];
  *
@@ -17,20 +17,27 @@
  *       printf("%zu of %zu bytes, of %zu\n", fovea_workspace_bytes(&plan), sizeof decoding, sizeof any);
  *       return fovea_workspace_bytes(&plan) <= sizeof decoding && sizeof decoding <= sizeof any ? 0 : 1;
  *     }
- */
+ *
+ * Each macro names the function whose result it bounds, and its parameters. A state's macro has exactly the bytes of
+ * its function, a workspace's macro or the cache's macro at least as many. A static array is then
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
+ * (_Alignas is C11; in C99 use the compiler's attribute.) What holds for all macros of workspaces:
+ *   target    The bound is over the targets of the architecture that the program is compiled for. Compile the program
+ *             for the same processor as the library: the macros ask the compiler which vector unit there is.
+ *   workers   One worker. For each further worker add as much again.
+ *   budget    None. With a budget a call needs less; ask the function.
+ *   counts    Any counts of entries, heads, tokens and outputs that are not parameters. */
 #ifndef FOVEA_WORKSPACE_H_
 #define FOVEA_WORKSPACE_H_
 
 #include "fovea/base.h"
 
-/* fovea_workspace_bytes as a constant expression, for static arrays. It is an upper bound over the targets of the
- * architecture that the program is compiled for, without a budget, for one worker and any counts of tokens and heads.
- *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
- * (_Alignas is C11; in C99 use the compiler's attribute.) Compile the program for the same processor as the library:
- * the macro asks the compiler which vector unit there is.
- *   FOVEA_TILE_ROWS_MAX   most query rows of a tile on any of these targets
- *   FOVEA_BLOCK_ROWS_MAX  most query rows that share a key tile which is converted or gathered for them: the rows of up
- *                         to four tiles
+/* ----------------------------------------------------------------------------------------------------------- tiles */
+
+/* The sizes of tiles that the macros count with.
+ *   FOVEA_TILE_ROWS_MAX   most query rows of a query tile on any target of the architecture
+ *   FOVEA_BLOCK_ROWS_MAX  most query rows of a row block, which share each key tile that is converted or gathered for
+ *                         them: the rows of up to four query tiles
  *   FOVEA_KEY_TILE        keys in a key tile, on every target
  * Targets of one lane convert or gather a key tile in pieces, to need little memory:
  *   FOVEA_PIECE_KEYS      keys in a piece of the keys
@@ -51,15 +58,25 @@
 #define FOVEA_KEY_TILE 64
 #define FOVEA_PIECE_KEYS 16
 #define FOVEA_PIECE_ELEMENTS 8
+
+/* --------------------------------------------------------------------------------------------- sizes for attention */
+
+/* These six bound fovea_workspace_bytes for plans without key_split_tokens and without a loader.
+ *   head_dim   elements of a query and of a key
+ *   value_dim  elements of a value and of an output row
+ *   rows       in the macros that end in _FOR: the query rows that share a key head, max_q_tokens * q_heads / kv_heads,
+ *              at least 1. For few rows, as in decoding, this is less than the macro without rows.
+ *
+ * Which one. FOVEA_WORKSPACE_BYTES where keys and values are f32 in strided arrays. FOVEA_KV_WORKSPACE_BYTES where they
+ * have another format, or are in a ring or in pages: key tiles are then converted or gathered for several query tiles.
+ * FOVEA_I8_WORKSPACE_BYTES with FOVEA_COMPUTE_I8, for any of these sources. */
 #define FOVEA_WORKSPACE_BYTES(head_dim, value_dim) \
   FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_TILE_ROWS_MAX)
-/* The same where keys and values are not f32, or are in a ring or in pages: key tiles are converted or gathered for
- * several query tiles. Not for loaders. */
+/* Keys and values of another format than f32, in a ring or in pages: see above. */
 #define FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                     \
   (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_BLOCK_ROWS_MAX / 4u) + \
    FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
-/* The same two for a plan of few query rows, as in decoding. rows is the number of query rows that share a key head:
- * max_q_tokens * q_heads / kv_heads, at least 1. */
+/* FOVEA_WORKSPACE_BYTES and FOVEA_KV_WORKSPACE_BYTES for a known number of query rows: see above. */
 #define FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows)                                                          \
   FOVEA_LARGER_(                                                                                                      \
       FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_LINEAR_ROWS_(rows, FOVEA_TILE_ROWS_MAX)),            \
@@ -69,7 +86,7 @@
        ? FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                                                \
        : FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows) + FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
 
-/* The same where products are of integers: FOVEA_COMPUTE_I8. Not for loaders. */
+/* FOVEA_COMPUTE_I8, for any number of query rows and for a known one: see above. */
 #define FOVEA_I8_WORKSPACE_BYTES(head_dim, value_dim)                                                                 \
   (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(FOVEA_I8_HEAD_DIM_(head_dim), value_dim, FOVEA_TILE_ROWS_MAX) +               \
    FOVEA_I8_BYTES_(head_dim, value_dim, 4u * FOVEA_TILE_ROWS_MAX))
@@ -79,45 +96,50 @@
        : FOVEA_WORKSPACE_BYTES_FOR(FOVEA_I8_HEAD_DIM_(head_dim), value_dim, rows) +                                   \
              FOVEA_I8_BYTES_(head_dim, value_dim, FOVEA_LINEAR_ROWS_(rows, FOVEA_TILE_ROWS_MAX)))
 
-/* Bytes of a state of rows = batch * q_heads * q_tokens query rows: fovea_state_bytes. In an array of states each begins at
- * a multiple of 64 bytes: round the size up to one. */
+/* The result of fovea_state_bytes, for stream.h. rows is batch * q_heads * q_tokens, value_dim as above. In an array of
+ * states each begins at a multiple of 64 bytes: round the size up to one. */
 #define FOVEA_STATE_BYTES(rows, value_dim) \
   (sizeof(fovea_state) + FOVEA_SIZE_(rows) * (FOVEA_SIZE_(value_dim) + 2u) * 4u)
 
-/* The same as a constant expression, for static arrays: an upper bound. rows is the number of query rows that share a
- * key head, q_tokens * q_heads / kv_heads. Compile the program for the same processor as the library. */
+/* Bounds fovea_integer_attention_workspace_bytes. head_dim, value_dim and rows as above, with rows = q_tokens * q_heads
+ * / kv_heads. */
 #define FOVEA_INTEGER_WORKSPACE_BYTES(head_dim, value_dim, rows) \
   FOVEA_INTEGER_BYTES_(FOVEA_INTEGER_DIM_(head_dim), FOVEA_INTEGER_DIM_(value_dim), FOVEA_INTEGER_ROWS_OF_(rows))
 
-/* The same as a constant expression, for static arrays. It is an upper bound over the targets of the architecture that
- * the program is compiled for (see FOVEA_WORKSPACE_BYTES), without a budget, for one worker and any counts of tokens
- * and outputs. dtype is the weights' type. */
+/* --------------------------------------------------------------------------------------- sizes for other operators */
+
+/* Bounds fovea_linear_workspace_bytes with FOVEA_COMPUTE_F32. in_dim is the number of inputs, dtype the format of the
+ * weights. */
 #define FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype) \
   FOVEA_LINEAR_BYTES_FOR_TOKENS_(in_dim, 2u * FOVEA_TILE_ROWS_MAX, dtype)
-/* The same with FOVEA_COMPUTE_I8. */
+/* Bounds fovea_linear_workspace_bytes with FOVEA_COMPUTE_I8, for weights of any format that it serves. in_dim is the
+ * number of inputs. */
 #define FOVEA_LINEAR_I8_WORKSPACE_BYTES(in_dim) FOVEA_LINEAR_I8_BYTES_FOR_TOKENS_(in_dim, FOVEA_LINEAR_I8_ROWS_MAX_)
 
-/* Bytes of a state of linear attention: fovea_delta_state_bytes. */
+/* The result of fovea_delta_state_bytes, with its parameters. */
 #define FOVEA_DELTA_STATE_BYTES(batch, v_heads, key_dim, value_dim, decay_dim)       \
   (sizeof(fovea_delta_state) + FOVEA_ALIGN_UP_(FOVEA_SIZE_(batch) * 4u) +            \
    FOVEA_SIZE_(batch) * (v_heads) * FOVEA_DELTA_HEAD_BYTES_(key_dim, value_dim, decay_dim))
 
-/* Bytes of workspace of fovea_delta: an upper bound like FOVEA_WORKSPACE_BYTES, for one worker, without a budget. readers is
- * q_heads / v_heads, at least 1. */
+/* Bounds fovea_delta_workspace_bytes. key_dim is that of the state, readers is q_heads / v_heads, at least 1. */
 #define FOVEA_DELTA_WORKSPACE_BYTES(key_dim, readers) \
   FOVEA_DELTA_BYTES_FOR_GROUPS_(key_dim, FOVEA_DELTA_GROUPS_ * FOVEA_SIZE_(readers))
 
-/* Bytes of a cache's memory: an upper bound, for strided caches and rings. With values_in_keys pass FOVEA_F32 as value_dtype
- * and 0 as value_dim. */
+/* Bounds fovea_kv_cache_bytes for strided caches and rings. The parameters are the fields of fovea_kv_cache. With
+ * values_in_keys pass FOVEA_F32 as value_dtype and 0 as value_dim. */
 #define FOVEA_KV_CACHE_BYTES(key_dtype, value_dtype, batch, kv_heads, max_tokens, head_dim, value_dim) \
   FOVEA_KV_CACHE_BYTES_(FOVEA_ROW_BYTES_(key_dtype, head_dim) + FOVEA_ROW_BYTES_(value_dtype, value_dim), \
                         FOVEA_SIZE_(batch) * (kv_heads) * (max_tokens), batch)
 
-/* The same as a constant expression, for static arrays: an upper bound like FOVEA_WORKSPACE_BYTES, for head_dim ==
- * value_dim. q_rows is max_batch * max_q_tokens, kv_rows is max_batch * max_new_tokens, and d_model is the largest of
- * d_model, key_model and value_model. It serves f32 keys and values in one run; for other caches add
- * FOVEA_KV_WORKSPACE_BYTES(head_dim, head_dim), or with FOVEA_COMPUTE_I8 FOVEA_I8_WORKSPACE_BYTES. The second macro is
- * for a linear_compute of FOVEA_COMPUTE_I8. */
+/* These two bound fovea_multihead_workspace_bytes for head_dim == value_dim: the first for a linear_compute of
+ * FOVEA_COMPUTE_F32, the second for FOVEA_COMPUTE_I8.
+ *   d_model        the largest of d_model, key_model and value_model
+ *   q_heads, kv_heads, head_dim   as in the description of attention
+ *   q_rows         max_batch * max_q_tokens
+ *   kv_rows        max_batch * max_new_tokens
+ *   weight_dtype   the format of the weights
+ * They serve keys and values that are f32 in strided arrays. For other caches add FOVEA_KV_WORKSPACE_BYTES(head_dim,
+ * head_dim), or with FOVEA_COMPUTE_I8 in attention FOVEA_I8_WORKSPACE_BYTES(head_dim, head_dim). */
 #define FOVEA_MULTIHEAD_WORKSPACE_BYTES(d_model, q_heads, kv_heads, head_dim, q_rows, kv_rows, weight_dtype)         \
   FOVEA_MULTIHEAD_BYTES_(q_heads, kv_heads, head_dim, q_rows, kv_rows,                                               \
                          FOVEA_LINEAR_BYTES_FOR_TOKENS_(                                                             \
@@ -132,7 +154,7 @@
 /* -------------------------------------------------------------------------------- arithmetic of the macros */
 /* clang-format off */
 #define FOVEA_SIZE_(count) (sizeof(char) * (count)) /* as a size_t without a cast: C++ compilers warn of C casts */
-/* A tile has three vectors of rows, or six, and one lane. */
+/* Most lanes of a vector. A query tile has three vectors of rows; with 24 rows it has six. 4 rows have one lane. */
 #if FOVEA_TILE_ROWS_MAX == 24
 #define FOVEA_LANES_MAX_ 4u
 #else
@@ -156,9 +178,9 @@
   (FOVEA_KEY_TILE * 4u * (FOVEA_LARGER_(FOVEA_SIZE_(head_dim), FOVEA_STAGED_ELEMENTS_MIN_) +        \
                           FOVEA_LARGER_(FOVEA_SIZE_(value_dim), FOVEA_STAGED_ELEMENTS_MIN_)))
 #endif
-/* Integer products read rows of keys in steps of up to 16 elements. Beside the arrays above a query row has the codes
- * of its weights and four more numbers, a key tile its codes, and numbers of each key and of each element of the
- * values. */
+/* Integer products read rows of keys in steps of up to 16 elements. In addition to the arrays above, a query row has
+ * the codes of its weights and four more numbers. A key tile has its codes, and numbers for each key and for each
+ * element of the values. */
 #define FOVEA_I8_HEAD_DIM_(head_dim) ((FOVEA_SIZE_(head_dim) + 15u) / 16u * 16u)
 #define FOVEA_I8_VALUE_DIM_(value_dim) ((FOVEA_SIZE_(value_dim) + 7u) / 8u * 8u)
 #if FOVEA_LANES_MAX_ == 4u
@@ -176,9 +198,9 @@
 #define FOVEA_I8_BYTES_(head_dim, value_dim, rows)                                                              \
   ((rows) * (FOVEA_KEY_TILE * FOVEA_I8_WEIGHT_BYTES_ + 16u) + FOVEA_I8_STAGE_BYTES_(head_dim, value_dim) +      \
    FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * 20u + FOVEA_I8_VALUE_DIM_(value_dim) * 4u) + 4u * 64u)
-/* Integer attention takes rows in blocks. A row has its state, the codes of its query, scores and weights of a key
- * tile, and sums. Processors that multiply bytes or pairs of 16 bits get keys and values brought, which many rows pay
- * for. */
+/* Integer attention takes rows in row blocks. A row has its state, the codes of its query, scores and weights of a key
+ * tile, and sums. For processors that multiply bytes or pairs of 16 bits, keys and values are brought, and many rows
+ * share what is brought. */
 #if defined(__ARM_FEATURE_MVE) || defined(__ARM_FEATURE_SIMD32)
 #define FOVEA_INTEGER_ROWS_ 32u
 #else
@@ -214,8 +236,8 @@
     FOVEA_TILE_ARRAYS_ * FOVEA_ALIGN_UP_(FOVEA_LANES_MAX_ * 4u)))
 #define FOVEA_WHOLE_VECTORS_BYTES_(dim, rows) \
   FOVEA_ALIGN_UP_((FOVEA_SIZE_(dim) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_ * (rows) * 4u)
-/* A tile of a linear layer has at most as many tokens as one of attention has rows, or twice as many for weights narrower
- * than f32. Fewer tokens fill fewer vectors. */
+/* A tile of a linear layer has at most as many tokens as one of attention has rows, or twice as many for weights
+ * narrower than f32. Fewer tokens fill fewer vectors. */
 #define FOVEA_LINEAR_ROWS_(tokens, most)                                                                      \
   ((tokens) < (most) ? (FOVEA_SIZE_(tokens) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_          \
                      : FOVEA_SIZE_(most))
@@ -247,8 +269,8 @@
   (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) +                                     \
    2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                   \
    FOVEA_LARGER_(FOVEA_WORKSPACE_BYTES(head_dim, head_dim), linear_bytes))
-/* Linear attention holds keys and queries of groups of four tokens, and factors for each element of the keys: rows of
- * 128 of them for wide vectors, or 16 for each element. */
+/* Linear attention holds keys and queries of token groups, and factors for each element of the keys: in rows of 128 for
+ * wide vectors, else 16 for each element. */
 #define FOVEA_DELTA_DIM_(dim) ((FOVEA_SIZE_(dim) + 15u) / 16u * 16u)
 #define FOVEA_DELTA_HEAD_BYTES_(key_dim, value_dim, decay_dim)                                         \
   (4u * ((FOVEA_SIZE_(key_dim) + 4u) * FOVEA_DELTA_DIM_(value_dim) +                                   \

@@ -1,6 +1,6 @@
-/* A value for FOVEA_CONFIG_HEADER (see fovea_config.h) for firmware that sees one token, or a few, at a time: beside what
- * minimal.h keeps, streams whose keys come in pieces, rings of f32 and int8 rows with sliding windows and pinned tokens,
- * and rope. bench/README.md, "Size", has its size.
+/* A value for FOVEA_CONFIG_HEADER (see fovea_config.h) for firmware that gets one token, or a few, at a time. In
+ * addition to minimal.h it keeps streams, rings of f32 and int8 rows with sliding windows and pinned tokens, and
+ * half-split rope with tables of cos and sin. bench/README.md, "Size", has its size.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef FOVEA_CONFIG_STREAMING_H_
