@@ -8,11 +8,12 @@
 
 namespace fovea {
 
-// Checks what stands in the arrays of a call's block map: the longest entry has this many queries, and blocks are of so
-// many keys.
+// Checks the arrays of a call's block map. `queries` and `keys`: the numbers that its lists, and the map blocks of a
+// list, must cover.
 fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32_t keys);
 
-// The same for what makes a map; without its arrays, where only the blocks are counted.
+// Checks the arguments that make a map. Without `writes`, only map blocks are counted, and the output arrays are not
+// checked.
 fovea_status check_block_map_args(const fovea_block_map_args& args, bool writes);
 fovea_status check_tree(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride);
 
