@@ -52,7 +52,7 @@ struct QueryTile {
   [[no_unique_address]] MemberIf<config::kAdditive, const float*> score_vector;
   [[no_unique_address]] MemberIf<config::kAdditive, float> score_factor;
 
-  float* q;        // [head_dim][columns], few-rows [row][head_dim rounded up to lanes]   queries, times scale * log2(e),
+  float* q;        // [head_dim][columns], few-rows [row][head_dim rounded up to lanes]   queries times scale * log2(e),
                    // or unscaled for an additive score
   float* s;        // [kKeyTile][columns]   scores in base 2, then weights
   float* o;        // [value_dim][columns], few-rows [row][value_dim rounded up to lanes] sum of weight * value
@@ -131,7 +131,7 @@ struct I8Numbers {
   float key_scale[kKeyTile];    // finite or NaN
   float value_scale[kKeyTile];  // finite; 0 for a scale that counts as NaN
   float value_nan[kKeyTile];    // NaN for such a scale, else 0. Filled where any_nan is set
-  float key_shift[kKeyTile];    // what the zero point of queries adds to a score, base 2. Filled where scores are shifted
+  float key_shift[kKeyTile];    // what the zero point of queries adds to a score, base 2. Filled if scores are shifted
   int32_t key_start[kKeyTile];  // the initial value of the sums of products with a key
   float value_zero;  // the zero point of values
   uint32_t any_nan;
