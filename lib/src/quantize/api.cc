@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scales and zero points from the numbers of a tensor. The bins of a range are of one width, a power of 2; where a
-// number lies beyond them they become twice as wide, and each takes in what two had.
+// Scales and zero points from the numbers of a tensor. All bins of a range have one width, a power of 2. If a number is
+// outside of them, they become twice as wide, and each gets the counts of two.
 #include "base/arithmetic.h"
 #include "base/buffers.h"
 #include "base/status.h"
@@ -27,7 +27,7 @@ void widen(fovea_quantize_range* range) {
 }
 
 int bin_of(const fovea_quantize_range& range, float x) {
-  const float bin = x / range.width;  // exact, or nearer to 0 than any bin ends, perhaps 0
+  const float bin = x / range.width;  // exact, or nearer to 0 than any end of a bin, perhaps 0
   const int whole = int(bin);
   const bool below = bin < float(whole) || (bin == 0.0f && x < 0.0f);
   return kBins / 2 + (below ? whole - 1 : whole);
@@ -45,8 +45,8 @@ void add(fovea_quantize_range* range, float x) {
   ++range->bins[bin_of(*range, x)];
 }
 
-// How many of so many numbers a share of 0 to 1 is, rounded down. The share is taken to be 2^-25 larger than it is,
-// because a float may be so much below the decimal that was meant.
+// floor(count * share), for a share of 0 to 1. The share is increased by 2^-25, because a float may be that much below
+// the decimal number that was meant.
 uint64_t share_of(uint64_t count, float share) {
   constexpr int kBits = 25;
   constexpr uint32_t kWhole = uint32_t{1} << kBits;
@@ -55,8 +55,8 @@ uint64_t share_of(uint64_t count, float share) {
   return (count >> kBits) * parts + ((count & (kWhole - 1)) * parts >> kBits);
 }
 
-// Narrows the range by whole bins, from its ends towards 0, as long as it leaves out no more than so many numbers:
-// where there is one scale for both sides, from both at once, else from the end that is farther from 0.
+// Narrows the range by whole bins, from its ends towards 0, as long as at most `most` numbers are left out: with one
+// scale for both sides, from both at once, else from the end that is farther from 0.
 void leave_out(const fovea_quantize_range& range, uint64_t most, bool asymmetric, float* least, float* largest) {
   constexpr int kZero = kBins / 2;
   int low = 0, high = kBins;

@@ -5,7 +5,7 @@
 namespace fovea {
 namespace {
 
-// What the compiler was told that the processor has.
+// The features that the compiler's flags say the processor has.
 constexpr unsigned told_features() {
   unsigned features = kNothing;
   if (FOVEA_OFFERS_SSE4) features |= kSse4;
