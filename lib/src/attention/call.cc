@@ -30,7 +30,7 @@ struct Cut {
   uint32_t blocks;  // row blocks; each is a task
 };
 
-// The kernel is the one for `together` queries; the last map block of an entry has fewer.
+// The kernel is the one for `together` queries; the last map block of an entry may have fewer.
 Cut cut_of(const AttentionCall& call, uint32_t together, uint32_t q_tokens) {
   const fovea_plan& plan = call.plan;
   const uint32_t group = plan.desc.q_heads / plan.desc.kv_heads;

@@ -24,8 +24,8 @@ float to_float(int64_t number) {
   return number < 0 ? -rounded : rounded;
 }
 
-// Kernels find the mask's elements by the key's index. So the mask's address is moved back by `first_key` elements, if
-// its first column belongs to key `first_key`.
+// The mask's first column belongs to key `first_key`, but kernels find its elements by the key's index. So the mask's
+// address is moved back by as many elements.
 void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t head, uint32_t first_key, MaskStep* step) {
   step->kind = mask.kind;
   step->step = mask.broadcast_keys ? 0 : 1;
@@ -140,7 +140,7 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
   }
 }
 
-// The keys that rows of a tile may see by their positions: at least one row sees [some_lo, some_hi), all rows see
+// The keys that rows of a tile may see by their positions: some row sees each key of [some_lo, some_hi), all rows see
 // [all_lo, all_hi).
 struct TileLimits {
   uint32_t some_lo, all_lo, all_hi, some_hi;

@@ -33,7 +33,7 @@ struct HeadTask {
   const uint32_t group;  // query heads that share the key head
   const uint32_t kv_head;
   Positions all;                                                  // of the batch entry, or of one part of its keys
-  [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;   // the keys that are there
+  [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;   // the keys that exist
   [[no_unique_address]] MemberIf<kHasRanges, Positions> entered;  // of the range that was entered
   [[no_unique_address]] ListedTilesIf listed;                     // the key tiles that these queries look at
   KeySource source;

@@ -213,7 +213,7 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
       for (int v = 0; v < kAtOnce; ++v) {
         const MF hidden = hn::Eq(hn::LoadU(kF, at + v * kLanes), minus_infinity);
         strands[first + v] = hn::Add(strands[first + v], hn::IfThenZeroElse(hidden, p[v]));
-        // Past the end there are no scales, but keys are hidden.
+        // Lanes past the end have no scales, but they are hidden.
         const VF scales = dot::LoadForEachRow<kRows>(scale + (first + v) * kKeys);
         const VF weight = hn::IfThenZeroElse(hidden, hn::Mul(p[v], scales));
         top = hn::Max(top, weight);

@@ -64,7 +64,7 @@ namespace of_pmaddwd {
 namespace of_floats {
 #include "simd/dot_floats.inl"
 #define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
-#if !FOVEA_FOR_SCALAR  // a single lane is never empty
+#if !FOVEA_FOR_SCALAR  // with one lane the tile kernel has no empty lanes
 #define FOVEA_DOT_FEW_ROWS "attention/i8_few_rows.inl"
 #endif
 #include "attention/i8_dot_kernels.inl"

@@ -28,7 +28,7 @@ FOVEA_INLINE void WeighKey(float* s, float value_scale, const VF (&shift)[kVecto
 template <int kVectors>
 FOVEA_INLINE void WeighStrand(float* s, size_t columns, const float* scales, const VF (&shift)[kVectors],
                               VF (&top)[kVectors], VF (&sums)[kVectors]) {
-  if constexpr (kLanes == 1) {  // a step has much code
+  if constexpr (kLanes == 1) {  // a step has much code: not unrolled
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) sums[v] = hn::Zero(kF);
     for (const float* const end = scales + kKeyTile; scales != end; s += 16 * columns, scales += 16) {

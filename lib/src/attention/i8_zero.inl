@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The zero point of values. After each key tile, what it added to the sums of the tile is subtracted, computed from the
-// codes of weights that are in these sums. So values that are all 0 give exactly 0.
+// The zero point of values. After each key tile, what it added to the tile's sums is computed from the weights' codes
+// in these sums, and subtracted. So values that are all 0 give exactly 0.
 
 FOVEA_INLINE float* ZeroSums(const QueryTile& t) { return ::fovea::zero_sums(t); }
 FOVEA_INLINE bool HasZero(const KeyTile& keys) { return kHasI8Tensors && keys.numbers().value_zero != 0.0f; }

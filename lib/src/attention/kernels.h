@@ -19,7 +19,7 @@
 
 namespace fovea {
 
-// Keys in a tile. The same on every target, so that the bits are.
+// Keys in a tile: the same on every target, so that the bits are the same.
 constexpr uint32_t kKeyTile = FOVEA_KEY_TILE;
 // Work on a key tile begins at a multiple of this many keys: the largest register block of keys.
 constexpr uint32_t kKeyGrain = 8;
@@ -199,7 +199,7 @@ struct ModifierStep {
   int64_t first_position, first_key;  // of token 0, and of local key 0
   WeightPass pass;
 };
-// Batch entry, head and key are counted as for the random numbers.
+// Batch entry, head and key, as the random-number generator counts them.
 struct DropoutStep {
   float probability;  // 0 = none
   uint64_t seed;

@@ -114,7 +114,7 @@ void carve_codes(Carver& carver, const fovea_plan& plan, bool few_rows, bool pie
   const uint32_t more = pieces ? codes_in_float(dot) : 1;
   const size_t values = pieces ? size_t{kPieceElements} * more : padded_values(d.value_dim);
   buffers->keys = buffers->values = {};
-  // A push may begin at any position, so a key tile of rows in pages may be in two of these.
+  // A push may begin at any position, so a key tile may be in two pages.
   const bool gathers = parts || is_paged(d);
   if (code_bytes != 1 || d.key_dtype != FOVEA_I8 || gathers) {
     const size_t codes = round_up(d.head_dim, dot.reads) * code_bytes;

@@ -67,7 +67,7 @@ inline bool tiles_follow_pages(const fovea_attention_desc& d) {
 
 // A piece of a key tile: some keys, or some elements of all values. kPieceElements divides kScaleGroup.
 constexpr uint32_t kPieceKeys = FOVEA_PIECE_KEYS, kPieceElements = FOVEA_PIECE_ELEMENTS;
-// The codes of a piece for each float of a piece of floats.
+// The number of codes that take the place of one float in a piece.
 inline uint32_t codes_in_float(const DotTraits& dot) { return uint32_t(sizeof(float)) / dot.code_bytes; }
 
 // What a worker has in its workspace. Its tasks use it one after the other.
@@ -81,8 +81,7 @@ struct WorkerArrays {
 inline bool has_slow_part(const fovea_plan& plan, const Workspace& all) {
   return kMayHaveSlowPart && all.fast_bytes < plan.workspace_bytes;
 }
-// The workspace of a worker. Before all of these are the partial states of split keys, in the slow part if there is
-// one.
+// The workspace of a worker. The partial states of split keys are before all of them, in the slow part if there is one.
 Workspace worker_workspace(const fovea_plan& plan, const Workspace& all, uint32_t worker);
 inline void* split_workspace(const fovea_plan& plan, const Workspace& all) {
   return has_slow_part(plan, all) ? all.slow : all.fast;

@@ -141,7 +141,7 @@ bool has_scales_too_many(const AttentionCall& call) {
          (a.kv.value_scales.data && d.value_scale != 0.0f) || (a.value_channel_scales && !is_i8(d));
 }
 
-// Whether a centre was subtracted from keys that scores need and kernels cannot add.
+// Whether a centre was subtracted from keys, results depend on it, and kernels cannot add it again.
 bool misses_center(const AttentionCall& call) {
   const fovea_attention_desc& d = call.desc;
   if (!call.args().kv.key_center) return false;

@@ -190,7 +190,7 @@ FOVEA_INLINE VF AllSteps(VF x, const StepLanes& at, const KeyTile& keys, const S
   return x;
 }
 
-// What one step, or all (kScoreSteps), need for the rows, if they are on.
+// What one step, or all of them (kScoreSteps), need for the rows; only for steps that are on.
 template <int kStep, class Rows>
 FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, const KeyTile& keys, const ScoreSteps& steps) {
   constexpr bool kAll = kStep == kScoreSteps;

@@ -10,7 +10,7 @@ FOVEA_INLINE size_t ColumnsOf(const QueryTile& t) {
 }
 
 // Scores of the keys [begin, end), for kVectors vectors of rows from `column` on. Register blocks tile the key tile, so
-// there is room for the scores of a last one that is not full. SoftmaxTile does not read the scores past `end`.
+// there is room for the scores of a last one that is not full. SoftmaxTile does not use the scores past `end`.
 template <int kVectors>
 FOVEA_INLINE void ScoresOfVectors(const QueryTile& t, const KeyTile& keys, size_t column) {
   static_assert(kKeyTile % kBlockOf<kVectors> == 0 && kKeyGrain % kBlockOf<kVectors> == 0,

@@ -101,7 +101,7 @@ FOVEA_TEMPLATE void AttendVectors(const QueryTile& t, const KeyTile& keys, const
   }
 }
 
-// A tile of kVectors vectors at once: the distance of its rows is a constant.
+// A tile of kVectors vectors at once: the distance between its rows is a constant.
 template <int kVectors>
 FOVEA_TEMPLATE void AttendTile(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
   QueryTile own = t;

@@ -16,9 +16,9 @@
 
 namespace fovea {
 
-// A member of type T, in a build that has it. In other builds it takes no room, reads as T(), and ignores assignment:
-// never dereference it there, which the constant kHas prevents. Where the compiler knows gnu::error, code that does so
-// does not compile. Declared [[no_unique_address]].
+// A member of type T, in a build that has it. In other builds it takes no room, reads as T(), and ignores assignment.
+// There no code may dereference it: a test of the constant kHas guards such code. Where the compiler knows gnu::error,
+// code without the test does not compile. Declared [[no_unique_address]].
 template <bool kHas, class T>
 class MemberIf {
  public:

@@ -34,7 +34,7 @@ inline uint32_t first_turned(const fovea_kv_cache& c) { return c.values_in_keys 
 fovea_rope_args turning_args(const fovea_kv_cache& cache, const fovea_kv_append_args& args, uint32_t b, uint32_t first,
                              uint32_t count);
 
-// Requires every check before.
+// Requires that all checks were made.
 void append_to_cache(fovea_kv_cache& cache, const fovea_kv_append_args& args);
 
 // Sets an entry's length and, in a ring, the oldest token after the pinned ones that it still has.
@@ -43,7 +43,7 @@ inline void set_length(fovea_kv_cache& c, uint32_t entry, uint32_t length, uint3
   if (c.first_tokens) c.first_tokens[entry] = length <= c.pinned_tokens ? c.pinned_tokens : first_token;
 }
 
-// Requires every check before. Copies the rows, but does not set the length.
+// Requires that all checks were made. Copies the rows, but does not set the length.
 void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
                  uint32_t tokens);
 

@@ -51,7 +51,7 @@ struct ScaleI8 {
     }
     return From(max, not_finite);
   }
-  // From the largest magnitude, and from NaN if an element is not finite, else 0. Each lane is a row.
+  // From the largest magnitude, and a number that is NaN if an element is not finite, else 0. Each lane is a row.
   FOVEA_INLINE ScaleI8 From(VF max, VF not_finite) {
     const VF divided = hn::Div(max, hn::Set(kF, 127.0f)), most = hn::Set(kF, 0x1.020406p121f);
     const VF all_bits = hn::BitCast(kF, hn::Set(kI, -1));

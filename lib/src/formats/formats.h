@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The formats in which elements are stored: the table of all of them, and functions of one. To add a format, add its
-// value to fovea_dtype in fovea.h, a row here, and its FormatRow in formats/rows.inl.
+// The formats in which elements are stored: the table of them, and functions that tell what a format is. To add a
+// format, add its value to fovea_dtype in fovea.h, a row here, and its FormatRow in formats/rows.inl.
 //
 // A row is one token's key or value in one head, or an output's weights: `dim` elements. The C type below is the type
 // of the array, and the unit in which strides count.

@@ -33,7 +33,7 @@ struct NarrowRows {
   ptrdiff_t in_stride;
 };
 
-// Every format that is served is widened; only formats of keys are narrowed to. Rows of f32 are copied.
+// Every format that is served can be widened, but only formats of keys can be narrowed to. Rows of f32 are copied.
 struct ConvertKernels {
   void (*widen)(fovea_dtype, const WidenRows&);
   void (*narrow)(fovea_dtype, const NarrowRows&);

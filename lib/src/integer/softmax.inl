@@ -4,7 +4,7 @@
 
 constexpr int32_t kOne = 0x7fffffff;            // a factor of 1: it changes no number below 2^30
 constexpr uint32_t kMostSum = 1u << 30;         // a larger sum is halved before weights are added to it
-constexpr int kMostStepShift = 12;              // a score that is less by 1 has a weight of 0 even so
+constexpr int kMostStepShift = 12;              // then a score that is lower by 1 has a weight of 0 already
 
 // round(x * multiplier * 2^(exponent - 31)), where that is below 2^27; else at least 2^27.
 struct IntegerScale {

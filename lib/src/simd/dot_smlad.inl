@@ -120,7 +120,7 @@ FOVEA_INLINE void WidenValues(const int8_t*& a, const int8_t*& b, Pair*& to) {
 }
 
 // out[row][column] = four columns of n pairs each times two rows, for each register block of two rows, up to out_end.
-// `skip` bytes are between the end of one and the beginning of the next. The pairs of the rows of one are kStep bytes
+// `skip` bytes are between the end of a register block's rows and the next; the pairs of its rows are kStep bytes
 // apart. One assembly statement: its eight sums leave no general register free, so what it needs once a register block
 // is kept in floating-point registers. A round has kUnroll pairs, and the first round may begin with a later one. r7 is
 // saved by hand: it may be the frame pointer.

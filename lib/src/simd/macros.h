@@ -63,7 +63,7 @@
 #else
 #define FOVEA_UNROLL(n) FOVEA_PRAGMA_(GCC unroll n)
 #endif
-// By a constant of at least 1; 1 leaves the loop as it is.
+// Unrolls by a constant of at least 1; 1 leaves the loop as it is.
 #if defined(__clang__)
 #define FOVEA_UNROLL_BY(n) FOVEA_PRAGMA_(clang loop unroll_count(n))
 #else
