@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Additive scores, s = factor * sum_d v[d] tanh(q[d] + k[d]) (Bahdanau et al., arXiv 1409.0473, appendix A.1.2; Luong
-// et al., arXiv 1508.04025, "concat"): the other first line of the loop over keys. Queries and keys have been through
-// their linear layers.
+// et al., arXiv 1508.04025, "concat"), which take the place of q.k in the loop over keys. The linear layers of queries
+// and keys have been applied before.
 
-// For one vector of rows and a block of keys: partial sums, as those of MultiplyBlock.
+// For one vector of rows and kKeys keys, with the partial sums of MultiplyBlock.
 template <int kKeys>
 FOVEA_INLINE void AdditiveBlock(const QueryTile& t, const float* const (&key)[kKeys], size_t column, float* s) {
   VF sum[kKeys];
@@ -33,7 +33,7 @@ FOVEA_INLINE void AdditiveBlock(const QueryTile& t, const float* const (&key)[kK
   }
 }
 
-// Of the keys [begin, end). A last block that is not full repeats the last key.
+// Scores of the keys [begin, end). Where fewer than kKeys are left, the last key is repeated.
 FOVEA_CALLED void AdditiveScores(const QueryTile& t, const KeyTile& keys, size_t column) {
   constexpr int kKeys = kPreferSize ? 1 : hn::kRegisters >= 32 ? 4 : 2;
   for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
@@ -43,8 +43,8 @@ FOVEA_CALLED void AdditiveScores(const QueryTile& t, const KeyTile& keys, size_t
   }
 }
 
-// One score of the few-rows kernel but for the factor, still in lanes. The lanes behind the last element add nothing: v
-// is 0 there.
+// One score of the few-rows kernel without the factor, as a sum in each lane. Lanes past the last element add nothing:
+// v is 0 there.
 FOVEA_CALLED VF AdditiveSum(const QueryTile& t, const float* q, const float* key) {
   const float* v = t.score_vector;
   const size_t whole = t.head_dim / kLanes * kLanes, rest = t.head_dim - whole;

@@ -10,24 +10,24 @@
 
 namespace fovea {
 
-// What is different where a call works on the state of a stream: it takes in keys, or finishes with outputs. The
-// arguments that it does not look at are 0.
+// Extra fields of a stream call, which takes in keys, or finishes with outputs. The arguments that it does not use are
+// 0.
 struct StreamCall {
   void* state;  // with its header
   size_t state_bytes;
   StateRows rows;     // [batch][kv_heads][q_tokens][heads of the group]
   int64_t first_key;  // position of the first key of the call, not negative
-  bool ends;          // no keys: the outputs of a copy of the state
+  bool ends;          // takes no keys: writes the outputs of a copy of the state
 };
 
 // The queries, or the keys, of a batch entry.
 struct EntryTokens {
   uint32_t count;
-  uint32_t batch, first;  // where the first one lies in the arrays: its entry, and its token there
+  uint32_t batch, first;  // where the first one is in the arrays: its entry, and its token there
 };
 
-// A call as the algorithm wants it: the one place that knows the caller's arguments. An option that is compiled out is
-// never there, so nobody below asks fovea_config.h for it.
+// A call as the algorithm needs it: the one place that reads the caller's arguments. An option that is compiled out
+// always reads as absent, so no code below asks fovea_config.h for it.
 class AttentionCall {
  public:
   AttentionCall(const fovea_plan& plan_of_call, const fovea_attention_args& args, const Workspace& parts,
@@ -38,22 +38,22 @@ class AttentionCall {
   const fovea_attention_desc& desc;
   const Workspace& workspace;
 
-  // As they came: for the checks alone.
+  // The caller's structure, for the checks alone.
   const fovea_attention_args& args() const { return args_; }
 
-  // Null where the call is on whole keys.
+  // Null unless streaming.
   const StreamCall* stream() const { return kHasStreams ? stream_ : nullptr; }
   bool ends_stream() const { return stream() && stream()->ends; }
 
   uint32_t batch() const { return args_.batch; }
-  uint32_t q_tokens() const { return args_.q_tokens; }    // of an entry; of all where queries are ragged
+  uint32_t q_tokens() const { return args_.q_tokens; }    // of an entry; of all entries if queries are ragged
   uint32_t kv_tokens() const { return args_.kv_tokens; }  // the same for keys
   const uint32_t* q_offsets() const { return kHasRagged ? args_.q_offsets : nullptr; }
   const uint32_t* kv_offsets() const { return kHasRagged ? args_.kv_offsets : nullptr; }
   const uint32_t* kv_lengths() const { return args_.kv_lengths; }
   const int64_t* positions() const { return args_.positions; }
   EntryTokens queries(uint32_t entry) const { return tokens_of(q_offsets(), args_.q_tokens, entry); }
-  // Keys of an entry, without its length; and how many there are with it.
+  // All keys of an entry; and their number, which a length may limit.
   EntryTokens keys(uint32_t entry) const { return tokens_of(kv_offsets(), args_.kv_tokens, entry); }
   uint32_t key_count(uint32_t entry) const { return args_.kv_lengths ? args_.kv_lengths[entry] : keys(entry).count; }
 
@@ -68,7 +68,7 @@ class AttentionCall {
     return args_.value_channel_scales + ptrdiff_t(kv_head) * args_.value_channel_stride;
   }
   fovea_in all_value_channel_scales() const { return {args_.value_channel_scales, 0, args_.value_channel_stride, 0}; }
-  // What was subtracted from the keys of a head, where something sees that.
+  // What was subtracted from the keys of a head. Null if no result depends on it.
   const float* key_center(uint32_t kv_head) const {
     const float* const center = args_.kv.key_center;
     return center && sees_center() ? center + size_t(kv_head) * desc.head_dim : nullptr;
@@ -88,7 +88,7 @@ class AttentionCall {
   const fovea_mask& mask() const { return args_.mask; }
   bool mask_at_end() const { return kHasBlockMaps && is_masked() && args_.mask.at_end != 0; }
   const fovea_block_map* block_map() const { return kHasBlockMaps ? args_.block_map : nullptr; }
-  // Queries of an entry that are cut into tiles together.
+  // The queries of an entry that are cut into tiles together.
   uint32_t queries_together(uint32_t count) const {
     return block_map() && block_map()->q_block < count ? block_map()->q_block : count;
   }
@@ -109,7 +109,7 @@ class AttentionCall {
     if (!offsets) return {tokens, entry, 0};
     return {offsets[entry + 1] - offsets[entry], 0, offsets[entry]};
   }
-  // Scales of rows, or the same one for all.
+  // Scales of rows, or one scale for all rows.
   static fovea_in tensor_or(const float& scale, const fovea_in& scales) {
     return kHasI8Tensors && scale != 0.0f ? fovea_in{&scale, 0, 0, 0} : scales;
   }
@@ -125,11 +125,11 @@ inline TypedRows rows_of_head(const fovea_out& array, fovea_dtype dtype, const E
                       head);
 }
 
-// The whole call, or one on a stream, after every check. Fails only where a loader or an executor does, or before
-// anything is written where tasks cannot be counted.
+// Runs a whole call, or one on a stream, after every check. Fails only if a loader or an executor fails, or, before
+// anything is written, if the number of tasks overflows.
 fovea_status run_attention(const AttentionCall& call);
 
-// What merges the states of a description's calls.
+// The merge kernel of a description's calls.
 inline const MergeKernel& merge_kernel(const fovea_attention_desc& d) {
   const MergeKernels& kernels = merge_kernels(d.target);
   return is_i8(d) ? kernels.i8 : kernels.f32;

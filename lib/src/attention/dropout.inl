@@ -4,7 +4,7 @@
 
 FOVEA_INLINE bool Drops(const ScoreSteps& steps) { return config::kDropout && steps.dropout->probability > 0.0f; }
 
-// Of the weights of [begin, end), for one vector of rows. The sign of a hidden one stays.
+// Drops weights of the keys [begin, end), for one vector of rows. A hidden weight keeps its sign.
 FOVEA_CALLED void DropWeights(const QueryTile& t, const KeySpan& keys, const ScoreSteps& steps, size_t column) {
   const DropoutStep& step = *steps.dropout;
   uint32_t heads[kLanes], tokens[kLanes];

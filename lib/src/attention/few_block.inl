@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the few-rows kernel goes through keys. The scores of a block of keys fill one vector, kRows by kKeys: lane = row
-// * kKeys + key. Cursors walk the rows of keys and values, and ask the caches for those that come next.
+// How the few-rows kernel goes through keys. The scores of kKeys keys fill one vector, kRows by kKeys: lane = row *
+// kKeys + key. Cursors go through the rows of keys and values, and prefetch the next ones.
 
-// A block of keys for kRows rows: kRows * kKeys dot products, whose sums fill one vector.
+// The keys that are taken with kRows rows: kRows * kKeys dot products, whose sums fill one vector.
 template <int kRows>
 struct FewBlock {
   static constexpr uint32_t kKeys = kLanes / kRows;
@@ -23,7 +23,7 @@ FOVEA_INLINE VF KeyOffsets() {
   return hn::LoadU(kF, table.lanes);
 }
 
-// One number for each key of a block, for each row.
+// Repeats the numbers of kKeys keys for each row.
 template <int kRows>
 FOVEA_INLINE VF ForEachRow(const float* keys) {
   constexpr size_t kKeys = FewBlock<kRows>::kKeys;
@@ -44,13 +44,13 @@ FOVEA_INLINE VF ReduceRows(VF v) {
   }
 }
 
-// Where the scores of the block that starts at key j stand.
+// Where the scores from key j on are stored.
 template <int kRows>
 FOVEA_INLINE float* BlockScores(const QueryTile& t, const KeyTile& keys, uint32_t j) {
   return t.s + size_t(j - keys.begin) / FewBlock<kRows>::kKeys * kLanes;
 }
 
-// The block at key j: sums of products, and -inf in the lanes behind the end.
+// Stores the scores from key j on: sums of products, and -inf in the lanes past the last key.
 template <int kRows>
 FOVEA_INLINE void StoreFewScores(const QueryTile& t, const KeyTile& keys, uint32_t j, VF sums) {
   if (j + FewBlock<kRows>::kKeys > keys.end) {
@@ -60,7 +60,7 @@ FOVEA_INLINE void StoreFewScores(const QueryTile& t, const KeyTile& keys, uint32
   hn::StoreU(sums, kF, BlockScores<kRows>(t, keys, j));
 }
 
-// Rows of a format, one after the other.
+// Goes through the rows of a format, one after the other.
 template <fovea_dtype kType>
 struct RowCursor {
   const char* data;
@@ -81,10 +81,10 @@ struct RowCursor {
   }
 };
 
-// Asks for the rows of a tile in the order of addresses, a few lines at a time: that is what the processor's own
-// prefetcher goes by. They are asked into the second cache, which waits for more lines at once than the first and has
-// room for a tile. Codes of 8 bits or less leave room for themselves in the first. Lines behind the end of a row may be
-// asked for, which reads nothing.
+// Prefetches the rows of a tile in the order of addresses, a few lines at a time: the processor's own prefetcher
+// expects this order. They go into the second-level cache, which waits for more lines at once than the first and has
+// room for a tile. Codes of 8 bits or less are small enough for the first. Lines past the end of a row may be
+// prefetched, which reads nothing.
 template <fovea_dtype kType>
 struct LineCursor {
   static constexpr size_t kGroupBytes = format_of(kType).group_bytes;

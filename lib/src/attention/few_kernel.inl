@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The entries of the few-rows kernel in the attention table: what is the same whatever computes its products.
+// The functions of the few-rows kernel that are the same whatever computes its products.
 
-// The steps [first, end) over all scores of the tile, as ApplySteps has them. Lanes behind the end stay hidden whatever
-// the steps make of them.
+// Applies the steps [first, end) to all scores of the tile, like ApplySteps. Lanes past the last key stay hidden,
+// whatever the steps do to them.
 template <int kRows>
 FOVEA_TEMPLATE void FewSteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
                              fovea_scores_stage last, int first, int end) {
@@ -24,8 +24,8 @@ FOVEA_TEMPLATE void FewSteps(const QueryTile& t, const KeyTile& keys, const Scor
   }
 }
 
-// The same as ModifyScores. Several rows are handed out as a matrix, which lies behind the scores: they take half of t.s
-// at most.
+// Like ModifyScores. Several rows are passed as a matrix, which is stored after the scores: these take at most half of
+// t.s.
 template <int kRows>
 FOVEA_TEMPLATE void FewModifyScores(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
@@ -46,7 +46,7 @@ FOVEA_TEMPLATE void FewModifyScores(const QueryTile& t, const KeyTile& keys, con
 template <int kRows>
 FOVEA_INLINE void FewSteppedScores(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
                                    fovea_scores_stage last) {
-  // Nothing is asked for where all keys fit one tile: next to the rest of such a call it costs more than it brings.
+  // No prefetch where all keys fit one tile: in such a short call it costs more than it saves.
   const bool prefetch = AsksAhead<kRows>(t, keys) && (keys.next_keys || keys.first > 0);
   if (!kPreferSize && prefetch) {
     FewScores<kRows, true>(t, keys);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The products of one query row with some keys, for Helium: with eight registers no vectors of keys stay beside the
-// sums, and loads move their addresses on.
+// The products of one query row with some keys, for Helium: eight registers have no room for vectors of keys in
+// addition to the sums, and loads advance their addresses.
 constexpr bool kKeyByKey = true;
 
 // acc[k] += the products of the first `whole` elements, a multiple of kLanes, in lanes.

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two products of the few-rows kernel and the softmax between them: one-token decode leaves most lanes of the tile
-// kernel empty, so here the lanes run along head_dim, and one to four query rows read each key and value once. The
-// values of a tile are asked for while its keys are multiplied, and the next keys while the values are.
+// The two products of the few-rows kernel and the softmax between them. One-token decode leaves most lanes of the tile
+// kernel empty. So here the lanes run along head_dim, and one to four query rows read each key and value once. The
+// values of a tile are prefetched while its keys are multiplied, and the next keys while its values are.
 
-// Keys and values in these formats are taken as they lie.
+// The formats of keys and values that are read as they are stored.
 constexpr FormatSet kFewRowsFormats = kPreferSize ? kOnlyF32 : ::fovea::kKeyFormats;
 
-// A single row does so little with a line that the processor's prefetcher keeps up by itself.
+// A single row does so little with each line that the processor's own prefetcher is fast enough.
 template <int kRows>
 FOVEA_INLINE bool AsksAhead(const QueryTile& t, const KeyTile& keys) {
   return kRows > 1 && t.value_dim == t.head_dim && keys.keys.dtype == keys.values.dtype;
 }
 
-// acc[r][k] += the products of row r and key k, in lanes: the first `whole` elements, a multiple of kLanes. Row r begins
-// at q + r * padded.
+// acc[r][k] += the products of row r and key k, in lanes: the first `whole` elements, a multiple of kLanes. Row r
+// begins at q + r * padded.
 template <bool kPrefetch, int kRows, fovea_dtype kType, uint32_t kKeys>
 FOVEA_INLINE void MultiplyKeys(const float* q, size_t padded, size_t whole, const FormatRow<kType> (&key)[kKeys],
                                LineCursor<kType>& ahead, VF (&acc)[kRows][kKeys]) {
@@ -55,7 +55,7 @@ FOVEA_TEMPLATE void FewScoresOf(const QueryTile& t, const KeyTile& keys) {
           FOVEA_UNROLL(4)
           for (int r = 0; r < kRows; ++r) scales[r * kKeys + g + k] = *key[k].scale;
         }
-        if (j + g + k + 1 < keys.end) next_key.Next();  // keys behind the end repeat the last one
+        if (j + g + k + 1 < keys.end) next_key.Next();  // keys past the end repeat the last one
         FOVEA_UNROLL(4)
         for (int r = 0; r < kRows; ++r) acc[r][k] = hn::Zero(kF);
       }
@@ -85,7 +85,7 @@ FOVEA_TEMPLATE void FewAdditiveScores(const QueryTile& t, const KeyTile& keys) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
   for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
     VF products[kLanes];
-    for (uint32_t i = 0; i < kLanes; ++i) {  // keys behind the end repeat the last one
+    for (uint32_t i = 0; i < kLanes; ++i) {  // keys past the end repeat the last one
       const uint32_t row = i / kKeys, key = j + i % kKeys < keys.end ? j + i % kKeys : keys.end - 1;
       products[i] = AdditiveSum(t, t.q + row * PaddedToLanes(t.head_dim), keys.keys.f32(ptrdiff_t(key)));
     }
@@ -96,7 +96,7 @@ FOVEA_TEMPLATE void FewAdditiveScores(const QueryTile& t, const KeyTile& keys) {
 template <int kRows, bool kPrefetch>
 FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
   if (config::kAdditive && t.score_vector) return FewAdditiveScores<kRows>(t, keys);
-  constexpr bool kAsk = kRows > 1 && !kPreferSize;  // for f32 alone it is worth two versions
+  constexpr bool kAsk = kRows > 1 && !kPreferSize;  // only for f32 is it worth two versions
   FOVEA_WITH_FORMAT(kFewRowsFormats, keys.keys.dtype, FewScoresOf < kRows, kType == FOVEA_F32 ? kPrefetch : kAsk,
                     kType > (t, keys));
 }
@@ -123,7 +123,7 @@ FOVEA_INLINE VF FewWeights(float* s, VF shift) {
   return sum;
 }
 
-// As SoftmaxTile; row_max, row_sum and rescale hold the same number in all lanes of a row.
+// Like SoftmaxTile, but row_max, row_sum and rescale hold the same number in all lanes of a row.
 template <int kRows>
 FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool) {
   const size_t count = (keys.end - keys.begin + FewBlock<kRows>::kKeys - 1) / FewBlock<kRows>::kKeys * kLanes;
@@ -142,8 +142,8 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool) {
   hn::StoreU(rescale, kF, t.rescale);
 }
 
-// sums += the weights of one key (that of row 0 stands at p) times its value from `element` on, of `part` elements
-// where it is not whole.
+// sums += the weights of one key (row 0's is at p) times its value from `element` on. `part` is kLanes, or the number
+// of elements of a vector that is not whole.
 template <int kRows, bool kHides, int kVectors, fovea_dtype kType>
 FOVEA_INLINE void FewValueStep(const float* p, const FormatRow<kType>& value, size_t element, size_t part,
                                VF (&sums)[kRows][kVectors]) {
@@ -170,11 +170,11 @@ FOVEA_INLINE void FewValueStep(const float* p, const FormatRow<kType>& value, si
   }
 }
 
-// Independent sums that keep the multiply-adds busy, as far as there are registers for them.
+// The number of independent sums that keeps the multiply-add units busy, if there are registers for them.
 constexpr int kFewSums = hn::kRegisters / 2 < 8 ? hn::kRegisters / 2 : 8;
 
-// o[r][element + ..] for kVectors vectors, the last of which has `part` elements (kLanes = a whole one). Keys go round
-// kStrands accumulators, so that there are enough independent sums where rows and vectors are few.
+// o[r][element + ..] for kVectors vectors, the last of which has `part` elements (kLanes = a whole one). Keys use
+// kStrands accumulators in turn, so that there are enough independent sums where rows and vectors are few.
 template <int kRows, bool kHides, int kVectors, int kStrands, fovea_dtype kType>
 FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t element, size_t part) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
@@ -189,7 +189,7 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
     }
   }
   auto value = RowCursor<kType>::At(keys.values, ptrdiff_t(keys.begin));
-  // Each block asks for its share of the keys that come next.
+  // Each call prefetches its share of the next keys.
   const bool ask = AsksAhead<kRows>(t, keys) && keys.next_keys;
   auto ahead = LineCursor<kType>::At(keys.next_keys, keys.keys.stride, t.head_dim, element * kKeyTile);
   const uint32_t count = keys.end - keys.begin;
@@ -220,7 +220,7 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
   }
 }
 
-// Blocks of kVectors vectors while they fit, then of half as many; of formats other than f32 one at a time.
+// Takes kVectors vectors at a time while they fit, then half as many; in formats other than f32, one.
 template <int kRows, bool kHides, fovea_dtype kType, int kVectors>
 FOVEA_INLINE void FewValueBlocks(const QueryTile& t, const KeyTile& keys, size_t element) {
   constexpr int kStrands = kRows * kVectors >= kFewSums ? 1 : kFewSums / (kRows * kVectors);

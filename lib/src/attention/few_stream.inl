@@ -2,7 +2,7 @@
 //
 // stream.inl for the few-rows kernel.
 
-// As Resume and Suspend, for the few-rows kernel. Rows that repeat the last one begin as zeros, which serves as well.
+// Like Resume and Suspend. Rows that repeat the last one are not restored: their results are not used.
 FOVEA_KERNEL void FewResume(const QueryTile& t, const StateRows& state) {
   const size_t padded = PaddedToLanes(t.value_dim);
   for (size_t r = 0; r < t.live; ++r) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention as one reads it in a paper: for each tile of query rows, each tile of keys, one step of the running softmax
+// Attention as papers describe it: for each tile of query rows and each tile of keys, one step of the running softmax
 // (Milakov and Gimelshein, arXiv 1805.02867, algorithm 3; Dao et al., arXiv 2205.14135).
 #include "base/arithmetic.h"
 #include "attention/head_task.h"
@@ -10,22 +10,22 @@
 namespace fovea {
 namespace {
 
-// The part of a position that still fits an int32_t when a key's index is subtracted. Near keys it is the whole
+// A position, limited so that an int32_t still holds it when a key's index is subtracted. Up to 2^30 it is the whole
 // position.
 int32_t narrow(int64_t position) {
   constexpr int64_t limit = int64_t(1) << 30;
   return int32_t(position < -limit ? -limit : position > limit ? limit : position);
 }
 
-// Within 2^-23 of the number. The compiler's own conversion is a call into its library on 32-bit processors.
+// Within 2^-23 of the number. On 32-bit processors the compiler's own conversion is a library call.
 float to_float(int64_t number) {
   const uint64_t size = number < 0 ? 0 - uint64_t(number) : uint64_t(number);
   const float rounded = float(uint32_t(size >> 32)) * 4294967296.0f + float(uint32_t(size));
   return number < 0 ? -rounded : rounded;
 }
 
-// The mask is made to begin `first_key` keys before the key that its first column belongs to, since kernels find its
-// elements by the key's index.
+// The mask's first column belongs to key `first_key`, but kernels find its elements by the key's index. So the mask's
+// address is moved back by as many elements.
 void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t head, uint32_t first_key, MaskStep* step) {
   step->kind = mask.kind;
   step->step = mask.broadcast_keys ? 0 : 1;
@@ -42,7 +42,7 @@ void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t head, uint32_t f
                   mask.head_factors ? ptrdiff_t(sizeof(float)) : 0};
 }
 
-// The steps between dot product and softmax that a call asks for.
+// Sets the score steps that a call asks for.
 void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t kv_head, uint32_t worker,
                       const Positions& positions, ScoreSteps* steps) {
   const fovea_attention_desc& d = call.desc;
@@ -59,7 +59,7 @@ void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t kv_hea
     find_mask(call.mask(), entry, head, call.mask_at_end() ? begin : first_key, &*steps->mask);
     steps->mask->begin = begin;
   }
-  // The index of keys here begins with this one.
+  // Absolute position of local key 0.
   const int64_t origin = call.stream() ? call.stream()->first_key - first_key : 0;
   if (kHasDropout) {
     const uint32_t first_quad = drops(d) ? uint32_t(origin / 4) : 0;
@@ -71,7 +71,7 @@ void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t kv_hea
   }
 }
 
-// What the zero point of keys, and their centre, add to the scores of the query at `at`, whose scale this is.
+// What the zero point and the centre of keys add to the scores of a query, which is at element `at` and has this scale.
 float row_shift(const HeadTask& task, ptrdiff_t at, float scale) {
   const fovea_attention_desc& d = task.call.desc;
   float shift = 0.0f;
@@ -90,7 +90,7 @@ float row_shift(const HeadTask& task, ptrdiff_t at, float scale) {
   return shift + sum * (d.q_dtype == FOVEA_I8 ? scale : task.score_factor());
 }
 
-// The scales of queries of i8, and what is added to all scores of a row.
+// Sets the scales of queries of i8, and what is added to all scores of a row.
 void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
   const fovea_attention_desc& d = task.call.desc;
   float scale = task.score_factor() * d.q_scale, shift = 0.0f;
@@ -112,7 +112,7 @@ void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
   }
 }
 
-// Fills in what limits, ALiBi and sinks need of each row. Padding rows repeat the last live one.
+// Sets what limits, ALiBi and sinks need for each row. Padding rows repeat the last live one.
 void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
   const bool codes = kHasI8Tensors && task.q.dtype == FOVEA_I8;
   if ((codes || task.steps.shifted) && task.begins()) fill_tensor_facts(task, tile);
@@ -140,12 +140,12 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
   }
 }
 
-// The keys that rows of a tile may see, as positions tell: some row sees [some_lo, some_hi), all rows see [all_lo,
-// all_hi).
+// The keys that rows of a tile may see by their positions: some row sees each key of [some_lo, some_hi), all rows see
+// [all_lo, all_hi).
 struct TileLimits {
   uint32_t some_lo, all_lo, all_hi, some_hi;
 
-  // Limits grow with the token: the first row sees least to the right, the last least to the left.
+  // Limits grow with the token: the first row has the lowest, the last row the highest.
   static TileLimits of(const HeadTask& task, const QueryTile& tile) {
     const Positions& positions = task.positions();
     const uint32_t first = tile.first_token, last = first + (tile.first_head + tile.live - 1) / task.group;
@@ -157,7 +157,7 @@ struct TileLimits {
 // Key tiles end on the grid. Only the first tile of a stream's call may begin off it.
 uint32_t tile_end(uint32_t first) { return (first / kKeyTile + 1) * kKeyTile; }
 
-// Moves on from the key tile at *first to the next one that is listed. False where there is none before `hi`.
+// Moves *first to the next key tile that is listed, unless its tile is. False if there is none before `hi`.
 bool find_listed(ListedTilesIf& listed, uint32_t hi, uint32_t* first) {
   if (kHasBlockMaps && *first < hi) listed->find(first);
   return *first < hi;
@@ -173,7 +173,7 @@ bool clip_key_tile(const TileLimits& limits, KeySpan* keys) {
   return true;
 }
 
-// The part that at least one of these query tiles takes. False if none does.
+// Clips the key tile to what at least one of these query tiles may see. False if that is nothing.
 bool clip_for_some(const TileLimits* limits, uint32_t count, KeySpan* keys) {
   uint32_t begin = kKeyTile, end = 0;
   for (uint32_t i = 0; i < count; ++i) {
@@ -186,7 +186,7 @@ bool clip_for_some(const TileLimits* limits, uint32_t count, KeySpan* keys) {
   return begin < end;
 }
 
-// Calls `take` for each piece of a key tile, or once for the tile where tiles are not brought in pieces.
+// Calls `take` for each piece of a key tile, or once for the whole tile if it is not brought in pieces.
 template <class Take>
 void for_key_pieces(const KeySource& source, const KeyTile& keys, const Take& take) {
   const uint32_t step = source.piece_keys();
@@ -200,7 +200,7 @@ void for_key_pieces(const KeySource& source, const KeyTile& keys, const Take& ta
 }
 
 // Performs a part of attend for some keys, or for all keys with `elements` elements of the values from `element` on.
-// Tiles and piece are changed meanwhile, not copied: stacks are short where there are pieces.
+// Tiles and piece are changed and restored, not copied: stacks are short where there are pieces.
 void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* limits, uint32_t count, KeyTile& piece,
                      AttendPart part, uint32_t element, uint32_t elements) {
   const KeySpan whole = piece;
@@ -223,7 +223,7 @@ void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* l
   static_cast<KeySpan&>(piece) = whole;
 }
 
-// Runs each part of attend for all query tiles while a piece is there.
+// Runs each part of attend for all query tiles while a piece is in its buffer.
 __attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile* tiles, const TileLimits* limits,
                                                 uint32_t count, KeyTile& keys) {
   for_key_pieces(task.source, keys,
@@ -231,17 +231,17 @@ __attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile*
   const uint32_t value_dim = task.call.desc.value_dim, step = task.source.piece_elements();
   for (uint32_t element = 0, elements; element < value_dim; element += elements) {
     elements = value_dim - element < step ? value_dim - element : step;
-    // A loader's values are found from those of the tile.
+    // find_values reads a loader's rows from keys.values, so it must not overwrite them.
     KeyTile piece = keys;
     task.source.find_values(keys, element, elements, &piece.values);
-    // Integer products fold the scales of values into weights.
+    // With integer products the scales of values become part of the weights.
     if (element == 0) attend_to_piece(task, tiles, limits, count, piece, kWeightPart, 0, elements);
     if (task.measures()) return;
     attend_to_piece(task, tiles, limits, count, piece, kValuePart, element, elements);
   }
 }
 
-// Whether the mask decides in the tile that was found.
+// Whether the mask applies in the key tile at `first`, which was found.
 bool mask_decides(const HeadTask& task, const ListedTilesIf& listed, uint32_t first) {
   return kHasBlockMaps && kHasMasks && listed->masked() && tile_end(first) > task.steps.mask->begin;
 }
@@ -272,8 +272,8 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
   return true;
 }
 
-// Stores the scores, now that the normalisation is known. False where keys cannot be had. Pinned keys come last: where
-// they share a key tile with others, they have been stored as hidden before.
+// Stores the scores, now that the normalisation is known. False if keys cannot be loaded. Pinned keys come last: where
+// they share a key tile with others, they were stored as hidden before.
 __attribute__((noinline)) bool write_scores(HeadTask& task, const QueryTile& tile) {
   const uint32_t all_keys = task.call.kv_tokens();
   if (task.call.scores_stage() < FOVEA_SCORES_MASKED) return write_range(task, tile, {0, 0, all_keys, all_keys}, true);
@@ -297,7 +297,7 @@ void attend_to_tile(const HeadTask& task, QueryTile* tiles, const TileLimits* li
   }
 }
 
-// Attends to all keys from positions.begin to positions.keys. False where some cannot be had.
+// Attends to all keys from positions.begin to positions.keys. False if some cannot be loaded.
 bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
   TileLimits limits[kMostTiles];
   uint32_t lo = UINT32_MAX, hi = 0;
@@ -314,7 +314,7 @@ bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
   keys.end = 0;  // none yet
   ListedTilesIf listed = task.listed;
   for (;;) {
-    // The next key tile that some query sees is asked for ahead of its use, before the last one is attended to.
+    // Requests the next key tile that some query sees before it attends to the last one.
     while (find_listed(listed, hi, &next.first) && !clip_for_some(limits, count, &next)) {
       next.first = tile_end(next.first);
     }
@@ -326,7 +326,8 @@ bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
     next.first = tile_end(next.first);
     const bool goes_on = find_listed(listed, hi, &next.first) && hi - next.first > kKeyTile;
     if (!task.source.bring(&keys, goes_on ? next.first : 0)) return false;
-    // A push has few keys for each head. Without this, 64 of head_dim 128 take 1.6 times as long from memory (Zen 5).
+    // A push has few keys for each head. Without this, 64 keys of head_dim 128 take 1.6 times as long from memory (Zen
+    // 5).
     if (kFewRowsServed && task.doing() == Part::kPush && next.first >= hi) keys.next_keys = task.source.next_head();
   }
 }
@@ -381,7 +382,7 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
     if (begins()) kernel().begin(tiles[i], q, tiles[i].score_vector ? 1.0f : score_factor());
     if (takes_up()) kernel().resume(tiles[i], state_rows(*this, *state, tiles[i]));
   }
-  // Once, or where weights are modified twice.
+  // One pass, or two where weights are modified.
   for (set_pass(call.modifies_weights() ? kMeasuringPass : kOnlyPass);; set_pass(kWeighingPass)) {
     for (uint32_t r = 0; r < range_count(); ++r) {
       enter_range(r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The work on one key head of one batch entry, for a block of query tiles.
+// The work on one key head of one batch entry, for a row block.
 #ifndef FOVEA_SRC_ATTENTION_HEAD_TASK_H_
 #define FOVEA_SRC_ATTENTION_HEAD_TASK_H_
 
@@ -23,17 +23,17 @@ struct HeadTask {
   HeadTask(const AttentionCall& call, Part part, const AttentionKernel& kernel, const KeyBuffersIf& buffers,
            uint32_t entry, uint32_t kv_head, uint32_t q_block, uint32_t worker);
 
-  // Puts what the kernel reads beside rows into a tile.
+  // Sets a tile's score factor and score vector.
   void prepare(QueryTile* tile) const;
-  // False where keys cannot be had: then outputs and states are not written, or not all of them.
+  // False if keys cannot be loaded: then outputs and states are not written, or only in part.
   bool run(QueryTile* tiles, uint32_t count);
 
   const AttentionCall& call;
   [[no_unique_address]] const MemberIf<kHasStates, Part> part;
   const uint32_t group;  // query heads that share the key head
   const uint32_t kv_head;
-  Positions all;                                                  // of the batch entry, or of a split's keys in it
-  [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;   // the keys that are there
+  Positions all;                                                  // of the batch entry, or of one part of its keys
+  [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;   // the keys that exist
   [[no_unique_address]] MemberIf<kHasRanges, Positions> entered;  // of the range that was entered
   [[no_unique_address]] ListedTilesIf listed;                     // the key tiles that these queries look at
   KeySource source;
@@ -43,15 +43,15 @@ struct HeadTask {
   [[no_unique_address]] MemberIf<kHasScores, RowArray<float>> scores;
   [[no_unique_address]] ScoreSteps steps;
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state;      // of the head: taken up
-  [[no_unique_address]] MemberIf<kHasStates, StateRows> state_out;  // put down: mostly the same
+  [[no_unique_address]] MemberIf<kHasStates, StateRows> state_out;  // put down: the same, unless a stream has a loader
 
   const AttentionKernel& kernel() const { return source.kernel(); }
-  // A constant where there are no states.
+  // A constant in builds without states.
   Part doing() const { return kHasStates ? *part : Part::kWhole; }
   bool begins() const { return doing() != Part::kEnd || call.wants_scores(); }
   bool takes_up() const { return doing() == Part::kPush || doing() == Part::kEnd; }
   bool puts_down() const { return doing() == Part::kPush || doing() == Part::kSplit; }
-  // Where weights are modified, a first pass finds what they are divided by.
+  // Where weights are modified, a first pass finds the number that they are divided by.
   bool measures() const { return kHasModifiers && steps.modifier->pass == kMeasuringPass; }
   void set_pass(WeightPass pass) {
     if (!kHasModifiers) return;

@@ -27,7 +27,7 @@ namespace {
 #include "math/philox.inl"
 #include "attention/dropout.inl"
 #include "attention/tile_kernel.inl"
-#if FOVEA_FOR_SCALAR  // a single lane leaves nothing empty
+#if FOVEA_FOR_SCALAR  // with one lane the tile kernel has no empty lanes
 constexpr AttentionKernel kFewRowsOfTarget = {};
 #else
 #include "attention/few_block.inl"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The seam between the call, which knows the algorithm, and the kernel texts, which know the vectors: plain structures,
-// and the list of kernels that each target fills in.
+// The interface between the call, which has the algorithm, and the kernel texts, which have the vector code: plain
+// structures, and the list of kernels of each target.
 #ifndef FOVEA_SRC_ATTENTION_KERNELS_H_
 #define FOVEA_SRC_ATTENTION_KERNELS_H_
 
@@ -19,25 +19,25 @@
 
 namespace fovea {
 
-// Keys in a tile, on every target: part of what makes the bits the same everywhere.
+// Keys in a tile: the same on every target, so that the bits are the same.
 constexpr uint32_t kKeyTile = FOVEA_KEY_TILE;
-// Key tiles are entered at multiples of this many keys: the largest register block of keys.
+// Work on a key tile begins at a multiple of this many keys: the largest register block of keys.
 constexpr uint32_t kKeyGrain = 8;
 // Scores are kept in base 2.
 constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
 
-// What ALiBi needs of the rows of a tile.
+// What ALiBi needs to know about the rows of a tile.
 struct AlibiRows {
-  int32_t* pos;    // [columns]  position of the query, as far as 2^30 from 0
-  float* far_pos;  // [columns]  the rest of it
+  int32_t* pos;    // position of the query, limited to 2^30 in magnitude
+  float* far_pos;  // the rest of the position
   float* slope;    // [columns]  ALiBi slope * log2(e)
 };
 
 // A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. The first
 // `live` rows are real; the others repeat the last one and are never stored.
 //
-// Two kernels use it. The tile kernel has a lane for each row: its matrices are [..][columns] with a row a column. The
-// few-rows kernel has its lanes along head_dim: its matrices are [row][..], and in the arrays of columns a row has
+// Two kernels use it. The tile kernel has a lane for each row: its matrices are [..][columns], and a row is a column.
+// The few-rows kernel has its lanes along head_dim: its matrices are [row][..], and in the arrays of columns a row has
 // `row_lanes` lanes.
 struct QueryTile {
   uint32_t head_dim, value_dim;
@@ -52,7 +52,7 @@ struct QueryTile {
   [[no_unique_address]] MemberIf<config::kAdditive, const float*> score_vector;
   [[no_unique_address]] MemberIf<config::kAdditive, float> score_factor;
 
-  float* q;        // [head_dim][columns], few-rows [row][head_dim rounded up to lanes]   queries, times scale * log2(e),
+  float* q;        // [head_dim][columns], few-rows [row][head_dim rounded up to lanes]   queries times scale * log2(e),
                    // or unscaled for an additive score
   float* s;        // [kKeyTile][columns]   scores in base 2, then weights
   float* o;        // [value_dim][columns], few-rows [row][value_dim rounded up to lanes] sum of weight * value
@@ -65,21 +65,20 @@ struct QueryTile {
   [[no_unique_address]] MemberIf<config::kSinks, float*> sink;  // [columns]  sink logit * log2(e)
 };
 
-// Queries and outputs may have these.
+// Formats of queries and outputs.
 constexpr bool kHasI8Tensors = config::kI8Tensors;
 constexpr FormatSet kTensorFormats = kUnscaledFormats | (kHasI8Tensors ? FormatSet{1} << FOVEA_I8 : 0);
 constexpr size_t tensor_bytes(fovea_dtype dtype) { return number_of<&Format::unit_bytes, kTensorFormats>(dtype); }
 
-// Where products are integers, more rows lie behind rescale: the scales of the queries, what sums of values are
-// multiplied by, what the zero point of keys adds to the scores of a row, base 2, and what that of values adds to a sum
-// of values.
+// With integer products, four more rows follow rescale: the scales of the queries; the factors of sums of values; what
+// the zero point of keys adds to the scores of a row, base 2; what the zero point of values adds to a sum of values.
 inline float* query_scales(const QueryTile& t) { return t.rescale + t.columns; }
 inline float* value_factors(const QueryTile& t) { return t.rescale + 2 * size_t{t.columns}; }
 inline float* row_shifts(const QueryTile& t) { return t.rescale + 3 * size_t{t.columns}; }
 inline float* zero_sums(const QueryTile& t) { return t.rescale + 4 * size_t{t.columns}; }
 
-// Where the rows of a tile lie in an array of the caller: the element of (first token of the call, first head of the
-// group).
+// Where the rows of a tile are in an array of the caller. `data`: the element of the entry's first token and the head
+// group's first head.
 template <class T>
 struct RowArray {
   T* data;
@@ -98,7 +97,7 @@ struct TypedRows {
   }
 };
 
-// Rows of keys or of values, in a format of formats/formats.h; strides in elements of it. The tile kernel takes f32
+// Rows of keys or of values, in a format of formats/formats.h, whose units strides count. The tile kernel takes f32
 // alone.
 struct KeyRows {
   const void* data;
@@ -120,24 +119,24 @@ constexpr size_t mask_element_bytes(fovea_mask_kind kind) {
 
 // ---------------------------------------------------------------------------------------------- integer products
 
-// Whether this build has any.
+// Whether integer products are compiled in.
 constexpr bool kHasI8Products = config::kComputeI8;
 
 // The largest head_dim for which float sums of products of codes are exact: 127 * 128 * 1024 < 2^24.
 constexpr uint32_t kMostI8Products = 1024;
 
-// What attend needs to know of a key tile beside its codes. In the order of keys, from the first of the tile on.
-// Vectors that end behind one of the arrays of floats read the first elements of the next array, and do not use them.
+// What attend needs of a key tile in addition to its codes, in the order of keys from the tile's first on. A vector
+// that ends past one of the arrays of floats reads the first elements of the next array, and does not use them.
 struct I8Numbers {
   float key_scale[kKeyTile];    // finite or NaN
   float value_scale[kKeyTile];  // finite; 0 for a scale that counts as NaN
   float value_nan[kKeyTile];    // NaN for such a scale, else 0. Filled where any_nan is set
-  float key_shift[kKeyTile];    // what the zero point of queries adds to a score, base 2. Filled where scores are shifted
-  int32_t key_start[kKeyTile];  // what the sums of products with a key begin with
+  float key_shift[kKeyTile];    // what the zero point of queries adds to a score, base 2. Filled if scores are shifted
+  int32_t key_start[kKeyTile];  // the initial value of the sums of products with a key
   float value_zero;  // the zero point of values
   uint32_t any_nan;
   uint32_t begin, end;  // the keys that were brought
-  int32_t value_start[1];  // [value_dim rounded up to kValueGrain] the same for an element of the values
+  int32_t value_start[1];  // [value_dim rounded up to kValueGrain] the initial value of an element's sums
 };
 
 // The sum of the codes of a row.
@@ -147,14 +146,14 @@ inline int32_t sum_of_codes(const int8_t* row, size_t dim) {
   return sum;
 }
 
-// Rows of keys or values on their way to where attend takes them.
+// Rows of keys or values to be brought to where attend reads them.
 struct RowsToBring {
   KeyRows rows;              // from the first one on
   uint32_t at, count;        // where they are in the key tile
-  uint32_t begin, end;       // what is brought of the tile, in several calls
+  uint32_t begin, end;       // what several calls bring of the tile
   size_t dim;                // of the rows
   size_t element, elements;  // the elements that are wanted
-  void* to;                  // keys: rows of codes, from the row `at` on, or null: they stay where they lie. values: packed
+  void* to;                  // keys: rows of codes, from the row `at` on, or null: they stay in place. values: packed
   I8Numbers* numbers;
 };
 
@@ -162,24 +161,24 @@ struct RowsToBring {
 struct KeySpan {
   uint32_t first;
   uint32_t begin, end;  // 0 <= begin < end <= kKeyTile
-  bool edge;            // some row may not see some of these keys, by position
-  [[no_unique_address]] MemberIf<config::kBlockMaps, bool> masked;  // the mask, where there is one, decides
+  bool edge;            // by position, some row may not see some of these keys
+  [[no_unique_address]] MemberIf<config::kBlockMaps, bool> masked;  // the mask, if there is one, applies
 };
-// Which parts of its step attend performs. Where rows are brought in pieces it is called for each piece: the score part
-// with a piece of the keys, the value part with some elements of the values.
+// The parts of its step that attend performs. Where rows are brought in pieces it is called for each piece: the score
+// part with a piece of the keys, the value part with some elements of the values.
 enum AttendPart : uint32_t { kScorePart = 1, kWeightPart = 2, kValuePart = 4, kAllParts = 7 };
 
 struct KeyTile : KeySpan {
   KeyRows keys, values;  // from key `first` on
-  // Keys of the following tile, where it comes next and is worth asking the caches for; else null.
+  // Keys of the next tile, if these are worth prefetching; else null.
   [[no_unique_address]] MemberIf<kFewRowsServed, const void*> next_keys;
-  [[no_unique_address]] MemberIf<kHasI8Products, const I8Numbers*> codes = nullptr;  // where products are integers
+  [[no_unique_address]] MemberIf<kHasI8Products, const I8Numbers*> codes = nullptr;  // for integer products
   [[no_unique_address]] MemberIf<kPiecesServed, AttendPart> parts = kAllParts;
 
   const I8Numbers& numbers() const { return **codes; }
 };
 
-// What happens to scores, step by step.
+// The parameters of the score steps.
 struct SoftcapStep {
   float cap;          // in base 2; 0 = none
   float inverse_cap;  // 1 / cap
@@ -187,27 +186,27 @@ struct SoftcapStep {
 struct MaskStep {
   fovea_mask_kind kind;
   RowArray<char> rows;    // [token][head] rows of keys, at absolute key 0; strides in bytes
-  uint32_t step;          // from a key to the next: 1, or 0 where a row has one element for all
-  float hides;            // an added mask hides a key with a number from here down
-  RowArray<char> factor;  // [head] floats: what an added mask is multiplied by
-  [[no_unique_address]] MemberIf<config::kBlockMaps, uint32_t> begin;  // keys before this one are shown
+  uint32_t step;          // elements from a key to the next: 1, or 0 if a row has one element for all keys
+  float hides;            // an added mask hides keys with values at or below this
+  RowArray<char> factor;  // [head] floats: the factors of an added mask
+  [[no_unique_address]] MemberIf<config::kBlockMaps, uint32_t> begin;  // the mask does not apply before this key
 };
-// What a call does, beside products, where weights are modified: that needs the normalisation first.
+// The passes of a call. Modified weights need two, because the normalisation must be known first.
 enum WeightPass : uint32_t { kOnlyPass, kMeasuringPass, kWeighingPass };
 struct ModifierStep {
   const fovea_modifier* modifier;  // or null
   uint32_t batch, kv_head, worker;
-  int64_t first_position, first_key;  // of token 0, and of the key with index 0 here
+  int64_t first_position, first_key;  // of token 0, and of local key 0
   WeightPass pass;
 };
-// Batch entry, head and key are as random numbers count them.
+// Batch entry, head and key, as the random-number generator counts them.
 struct DropoutStep {
   float probability;  // 0 = none
   uint64_t seed;
   uint32_t batch, first_head;  // the entry, and the first query head of the group
-  uint32_t first_quad;         // key / 4 for the key with index 0 here
+  uint32_t first_quad;         // key / 4 of local key 0
 };
-// In this order between the dot product and the softmax, and dropout behind it.
+// The steps between the dot product and the softmax, in their order. Dropout follows the softmax.
 struct ScoreSteps {
   [[no_unique_address]] MemberIf<kHasI8Tensors, bool> shifted;  // by the zero points of queries and keys
   [[no_unique_address]] MemberIf<config::kSoftcap, SoftcapStep> softcap;
@@ -217,7 +216,7 @@ struct ScoreSteps {
   [[no_unique_address]] MemberIf<config::kDropout, DropoutStep> dropout;
 };
 
-// What becomes of an output behind its normalisation where values or outputs are tensors of int8.
+// What is done with an output after its normalisation, if values or outputs are tensors of int8.
 struct OutputTensor {
   bool is_plain;                // nothing
   const float* channel_scales;  // [value_dim], or null
@@ -251,7 +250,7 @@ constexpr KernelTraits kKernelTraits[kKernels] = {
     {true, true, true, true, FOVEA_COMPUTE_I8},
 };
 
-// Rows of a partial state, one after the other; for a tile, from the tile's row 0 on.
+// Adjacent rows of a partial state; for a tile, from the tile's row 0 on.
 struct StateRows {
   float* max;  // [rows], base 2
   float* sum;  // [rows]
@@ -260,30 +259,30 @@ struct StateRows {
   StateRows from(size_t row, size_t value_dim) const { return {max + row, sum + row, o + row * value_dim}; }
 };
 
-// A kernel: its functions, and what they take.
+// A kernel: its functions, and what they read.
 struct AttentionKernel {
-  FormatSet formats;  // keys and values that it takes as they lie; others, and all for additive scores, are widened
+  FormatSet formats;  // keys and values that it reads as stored; others, and all for additive scores, are widened
   // q = queries * scale; the running softmax starts.
   void (*begin)(const QueryTile&, const TypedRows& q, float scale);
   // One step of the running softmax over the keys of a tile.
   void (*attend)(const QueryTile&, const KeyTile&, const ScoreSteps&);
-  // Sinks join, rows are normalised and stored. Leaves for scores_out in row_max what to subtract from a score, and in
-  // row_sum what to multiply its exponential by. After kMeasuringPass nothing is stored but lse; after kWeighingPass
-  // rows are stored as they are.
+  // Adds the sinks, normalises rows and stores them. Leaves for scores_out in row_max what to subtract from a score,
+  // and in row_sum what to multiply its exponential by. After kMeasuringPass only lse is stored; after kWeighingPass
+  // rows are stored without normalisation.
   void (*end)(const QueryTile&, const RowOutputs&);
-  // Computes the scores of [begin, end) again and stores them, at the asked stage, at absolute key `first` + begin.
+  // Computes the scores of [begin, end) again and stores them as of this stage, at absolute key `first` + begin.
   void (*scores_out)(const QueryTile&, const KeyTile&, const ScoreSteps&, fovea_scores_stage,
                      const RowArray<float>& scores);
-  // The same for keys that no row sees: -inf or 0.
+  // Stores -inf or 0 as the scores of keys that no row sees.
   void (*scores_hidden)(const QueryTile&, uint32_t first, uint32_t count, fovea_scores_stage,
                         const RowArray<float>& scores);
-  // Between a tile and a partial state: the tile takes it up, after begin, or puts down its live rows.
+  // resume loads a partial state into a tile, after begin. suspend stores the live rows of a tile in a partial state.
   void (*resume)(const QueryTile&, const StateRows&);
   void (*suspend)(const QueryTile&, const StateRows&);
-  // Where products are integers: bring rows of keys or values to where attend takes them; else null.
+  // With integer products: bring rows of keys or values to where attend reads them. Else null.
   void (*bring_keys)(const RowsToBring&);
   void (*bring_values)(const RowsToBring&);
-  bool takes_byte_rows;  // where products are integers: keys and values are rows of i8, which may stay where they lie
+  bool takes_byte_rows;  // with integer products: keys and values are rows of i8, which may stay in place
 };
 
 struct AttentionKernels {
@@ -297,7 +296,7 @@ constexpr uint32_t kFewRows = 4;
 
 FOVEA_TABLES_AND_IN_ORDER(AttentionKernels, kAttention, attention_kernels)
 
-// The same for integer products: for each kind of dot product that the target may have.
+// The same for integer products: for each kind of dot product that the target's processors may have.
 struct I8Kernels {
   AttentionKernel list[kDotKinds][kKernels - kI8FewRowsKernel];
 };

@@ -8,21 +8,21 @@
 namespace fovea {
 namespace {
 
-// Counts rows from this one on.
+// Makes row `row` the new row 0.
 void move_to_row(KeyRows* rows, ptrdiff_t row) {
   rows->data = advanced(rows->data, stride_bytes(rows->stride, unit_bytes(rows->dtype), row));
   if (!rows->scales) return;
   rows->scales = advanced(*rows->scales, stride_bytes(rows->scale_stride, scale_bytes(rows->dtype), row));
 }
 
-// The rows of a buffer in which the first one is row `first` of a key tile.
+// Finds the rows of a buffer, whose first row is row `first` of a key tile.
 void find_dense(const BufferRows& buffer, fovea_dtype dtype, size_t dim, uint32_t first, KeyRows* rows) {
   *rows = {buffer.data, buffer.scales, ptrdiff_t(dense_stride(dtype, dim)), ptrdiff_t(dense_scale_stride(dtype, dim)),
            dtype};
   move_to_row(rows, -ptrdiff_t(first));
 }
 
-// Copies `count` rows of row_units units to row `at` of an array whose rows are dense.
+// Copies `count` rows of row_units units to an array of adjacent rows, from its row `at` on.
 void copy_rows(void* to, const void* from, size_t at, size_t count, ptrdiff_t stride, size_t row_units, size_t unit) {
   const size_t row_bytes = row_units * unit;
   char* out = static_cast<char*>(to) + at * row_bytes;
@@ -60,7 +60,7 @@ KeySource::KeySource(const AttentionCall& call, const AttentionKernel& kernel, c
   values_ = in_place(call.kv().values);
 }
 
-// Functions that begin with a constant are not called where it is false.
+// A function that begins with such a test of a constant is not called where the constant is false.
 KeyPlace KeySource::place(uint32_t token) const {
   if constexpr (!kBringsKeys) __builtin_unreachable();
   const fovea_attention_desc& d = desc();
@@ -85,8 +85,8 @@ void KeySource::find_at(const KeyPlace& place, bool values, uint32_t kv_head, Ke
   rows->scale_stride = scales.token_stride;
 }
 
-// The rows of a tile from its row begin + done on, as far as they lie in one run: returns how many. A loader's rows lie
-// where the tile says.
+// Finds the rows of a tile from row begin + done on, as far as they are in one run, and returns their number. A
+// loader's rows are where the tile says.
 uint32_t KeySource::find_run(const KeyTile& tile, bool values, uint32_t done, KeyRows* rows) const {
   if constexpr (!kBringsKeys) __builtin_unreachable();
   const uint32_t left = tile.end - tile.begin - done;
@@ -105,7 +105,7 @@ void KeySource::find_rows(const KeyTile& tile, bool values, size_t element, size
   find_floats(tile, values, element, elements, rows);
 }
 
-// Rows that the kernel does not take as they lie, or that lie in several runs, are widened or copied into the buffers.
+// Rows in a format that the kernel does not read, or in several runs, are widened or copied into the buffers.
 void KeySource::find_floats(const KeyTile& tile, bool values, size_t element, size_t elements, KeyRows* rows) const {
   if constexpr (!kBringsKeys) __builtin_unreachable();
   const fovea_dtype dtype = dtype_of(values);
@@ -137,8 +137,8 @@ void KeySource::find_floats(const KeyTile& tile, bool values, size_t element, si
   find_dense(buffer, widens ? FOVEA_F32 : dtype, elements, tile.begin, rows);
 }
 
-// For integer products the kernel brings the codes, run by run, and notes the scales. Rows of i8 in one run may stay
-// where they lie.
+// For integer products the kernel brings the codes, run by run, and notes the scales. Rows of i8 in one run may stay in
+// place.
 void KeySource::find_codes(const KeyTile& tile, bool values, size_t element, size_t elements, KeyRows* rows) const {
   if constexpr (!kBringsKeys) __builtin_unreachable();
   const KeyBuffers& buffers = *brought_->buffers;
@@ -172,7 +172,7 @@ void KeySource::find_codes(const KeyTile& tile, bool values, size_t element, siz
     move_to_row(rows, -ptrdiff_t(tile.begin));
     return;
   }
-  // Packed codes have no rows: they stay where they are.
+  // Packed codes have no rows: with a stride of 0 their address does not move.
   *rows = {to, nullptr, ptrdiff_t(packs ? 0 : row_bytes), 0, FOVEA_I8};
   move_to_row(rows, -ptrdiff_t(tile.begin));
 }

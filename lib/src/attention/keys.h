@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the keys and values of a head come from. Wherever they lie, and in whatever format, kernels get tiles of rows.
+// The source of a head's keys and values. Wherever they are stored, and in whatever format, kernels get tiles of rows.
 #ifndef FOVEA_SRC_ATTENTION_KEYS_H_
 #define FOVEA_SRC_ATTENTION_KEYS_H_
 
@@ -11,20 +11,20 @@
 
 namespace fovea {
 
-// What is known of the keys and values of a head in a build that may have to bring them.
+// What KeySource knows about the keys and values of a head, in a build that may have to bring them.
 struct BroughtKeys {
   const KeyBuffers* buffers;
   uint32_t first_key;     // the index of the first key of the call
-  uint32_t batch, first;  // where the entry's first key lies in the arrays
+  uint32_t batch, first;  // where the entry's first key is in the arrays
   uint32_t kv_head;
   uint32_t worker;
   bool in_place;
   bool widens;
   bool in_pieces;
-  bool stays;  // rows of integer products are taken as they lie that would be brought for more queries
+  bool stays;  // rows for integer products stay in place, since only one row of queries reads them
 };
 
-// Keys or values of f32 that are taken where they lie, from the key with index 0 on.
+// Keys or values of f32 that are read in place, from local key 0 on.
 struct RowsInPlace {
   const float* data;
   ptrdiff_t stride;
@@ -42,21 +42,21 @@ class KeySource {
 
   const AttentionKernel& kernel() const { return kernel_; }
 
-  // Says that these are all rows of queries that keys and values are brought for.
+  // Sets the number of rows of queries that keys and values are brought for.
   void serve(uint32_t rows) {
     const fovea_attention_desc& d = desc();
     const bool bytes = d.key_dtype == FOVEA_I8 && d.value_dtype == FOVEA_I8;
     brought_->stays = is_i8(d) && rows == 1 && dot().row_in_place && bytes && !rows_may_part(d) && !is_paged(d);
   }
 
-  // Asks a loader, where there is one, for keys [begin, end) of the tile that starts at key `first`: the next bring()
-  // must be for the same. False where that fails; then nothing was begun.
+  // Asks a loader, if there is one, for keys [begin, end) of the tile that starts at key `first`: the next bring() must
+  // be for the same. False if that fails; then no load was started.
   bool ask(uint32_t first, uint32_t begin, uint32_t end) {
     return !is_loaded(desc()) || start_loader(first, begin, end);
   }
 
-  // Fills in where the rows of the tile lie; its first, begin and end are set. False where a loader failed. The tile at
-  // key `next`, unless that is 0, comes next, and is worth asking the caches for.
+  // Sets where the rows of the tile are; requires its first, begin and end. False if a loader failed. The tile at key
+  // `next` comes next and is worth prefetching, unless `next` is 0.
   bool bring(KeyTile* tile, uint32_t next) {
     if (!in_place()) return bring_buffered(tile, next);
     tile->keys = keys_.from(tile->first);
@@ -65,8 +65,8 @@ class KeySource {
     return true;
   }
 
-  // On a target with one lane, rows are brought in pieces instead, to need less memory: the next piece takes the place
-  // of the last one. bring() is called before, and finishes what a loader began.
+  // On a target with one lane, rows are brought in pieces instead, which need less memory: each piece replaces the last
+  // one. bring() is called first, and finishes what a loader began.
   bool in_pieces() const { return kPiecesServed && brought_->in_pieces && !stays(); }
   uint32_t piece_keys() const {
     return in_pieces() && brought_->buffers->keys.data ? kPieceKeys * piece_scale() : kKeyTile;
@@ -74,15 +74,15 @@ class KeySource {
   uint32_t piece_elements() const {
     return brought_->buffers->values.data ? kPieceElements * piece_scale() : desc().value_dim;
   }
-  // Finds the keys [begin, end) of a piece, or these elements of the values of a tile, and brings them where the kernel
-  // does not take them as they lie.
+  // Finds the keys [begin, end) of a piece, or these elements of the values of a tile, and brings them unless the
+  // kernel reads them in place.
   void find_keys(const KeyTile& piece, KeyRows* keys) const { find_rows(piece, false, 0, desc().head_dim, keys); }
   void find_values(const KeyTile& tile, uint32_t element, uint32_t elements, KeyRows* values) const {
     find_rows(tile, true, element, elements, values);
   }
 
-  // Where the keys of the following head begin, to ask the caches for. Null where there is no such head, or keys are
-  // copied.
+  // Where the keys of the next head begin, to prefetch them. Null if there is no next head, or keys are widened or
+  // loaded.
   const void* next_head() const;
 
  private:

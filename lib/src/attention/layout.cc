@@ -14,8 +14,7 @@ struct TileShape {
   size_t rescale_rows = 1;
 };
 
-// With integer products the codes of the weights lie behind s in the tile kernel, or in its place where they are as
-// large.
+// With integer products the tile kernel stores the codes of the weights after s, or in its place if they are as large.
 TileShape i8_tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel) {
   const size_t rows = kernel.tile_rows;
   const DotTraits& dot = kDotTraits[plan.dot];
@@ -33,8 +32,8 @@ constexpr TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& 
   return {lanes, vectors(head_dim), columns, vectors(value_dim), columns};
 }
 
-// Fills in the pointers of *tile, the hottest arrays first. The numbers: how often a key tile touches an element, in
-// the tile kernel with blocks of b keys or values.
+// Sets the pointers of *tile, the most used arrays first. The numbers: how often a key tile accesses an element, in the
+// tile kernel with register blocks of b keys or values.
 template <class AnyCarver>
 constexpr void carve_query_tile(AnyCarver& carver, const TileShape& shape, QueryTile* tile) {
   carver.take(&tile->s, shape.columns, shape.s_rows);    // value_dim / b + 5
@@ -53,7 +52,7 @@ constexpr void carve_query_tile(AnyCarver& carver, const TileShape& shape, Query
   if (kHasSinks) carver.take(&*tile->sink, shape.columns);  // 0: once at the end
 }
 
-// The macros of fovea.h count these arrays, and those that this build leaves out.
+// The macros of fovea.h count these arrays, and also those that this build leaves out.
 constexpr size_t query_tile_bytes(uint32_t head_dim, uint32_t value_dim, uint32_t rows, bool lanes_are_rows) {
   fovea_plan plan = {};
   plan.desc.head_dim = head_dim;
@@ -74,7 +73,7 @@ static_assert(agrees(query_tile_bytes(24, 40, FOVEA_TILE_ROWS_MAX, true), FOVEA_
 static_assert(agrees(query_tile_bytes(24, 40, kFewRows, false), FOVEA_FEW_ROWS_BYTES_(24, 40, kFewRows)),
               "FOVEA_TILE_ARRAYS_ must count the arrays of carve_query_tile");
 
-// Room for the rows of a key tile in their own format, one after the other.
+// Carves room for the rows of a key tile, adjacent and in their own format.
 void carve_dense(Carver& carver, fovea_dtype dtype, size_t dim, BufferRows* rows) {
   const auto words = [](size_t bytes) { return bytes / 4 + (bytes % 4 != 0); };
   rows->data = carver.take<float>(words(dense_stride(dtype, dim) * unit_bytes(dtype)), kKeyTile);
@@ -82,11 +81,12 @@ void carve_dense(Carver& carver, fovea_dtype dtype, size_t dim, BufferRows* rows
   rows->scales = scales ? carver.take<float>(words(scales), kKeyTile) : nullptr;
 }
 
-// Least elements of a row that is widened to f32: the row of any other format, with its scales, takes no more room.
+// A row in a buffer has room for at least this many elements of f32. A short row of any format, with its scales, then
+// fits.
 constexpr size_t kLeastStagedElements = FOVEA_STAGED_ELEMENTS_MIN_;
 static_assert(FOVEA_ROW_BYTES_(FOVEA_Q8_0, 1) <= kLeastStagedElements * sizeof(float),
               "a group of q8_0 is the largest row");
-// Room for the rows of a key tile, widened or as they are.
+// Carves room for the rows of a key tile, widened or in their own format.
 void carve_rows(Carver& carver, fovea_dtype dtype, size_t dim, bool parts, BufferRows* rows) {
   *rows = {};
   if (dtype == FOVEA_F32 && !parts) return;
@@ -94,7 +94,7 @@ void carve_rows(Carver& carver, fovea_dtype dtype, size_t dim, bool parts, Buffe
   rows->scales = static_cast<char*>(rows->data) + kKeyTile * dense_stride(dtype, dim) * unit_bytes(dtype);
 }
 
-// Room for one piece at a time.
+// Carves room for one piece at a time.
 void carve_pieces(Carver& carver, const fovea_attention_desc& d, bool parts, KeyBuffers* buffers) {
   buffers->keys = buffers->values = {};
   const bool keys = d.key_dtype != FOVEA_F32 || parts, values = d.value_dtype != FOVEA_F32 || parts;
@@ -105,8 +105,8 @@ void carve_pieces(Carver& carver, const fovea_attention_desc& d, bool parts, Key
   if (values) buffers->values.data = room;
 }
 
-// Room for what integer products take of a key tile, or of a piece of it. Keys of one run of bytes stay where they lie,
-// and the values of the few-rows kernel.
+// Carves room for what integer products read of a key tile, or of a piece of it. Keys in one run of bytes stay in
+// place, as do the values of the few-rows kernel.
 void carve_codes(Carver& carver, const fovea_plan& plan, bool few_rows, bool pieces, bool parts, KeyBuffers* buffers) {
   const fovea_attention_desc& d = plan.desc;
   const DotTraits& dot = kDotTraits[plan.dot];
@@ -114,7 +114,7 @@ void carve_codes(Carver& carver, const fovea_plan& plan, bool few_rows, bool pie
   const uint32_t more = pieces ? codes_in_float(dot) : 1;
   const size_t values = pieces ? size_t{kPieceElements} * more : padded_values(d.value_dim);
   buffers->keys = buffers->values = {};
-  // Pushed at any position, rows in pages may have tiles that lie in two of them.
+  // A push may begin at any position, so a key tile may be in two pages.
   const bool gathers = parts || is_paged(d);
   if (code_bytes != 1 || d.key_dtype != FOVEA_I8 || gathers) {
     const size_t codes = round_up(d.head_dim, dot.reads) * code_bytes;
@@ -130,7 +130,7 @@ void carve_codes(Carver& carver, const fovea_plan& plan, bool few_rows, bool pie
   buffers->values.scales = carver.take<char>(offsetof(I8Numbers, value_start) + starts);
 }
 
-// The first array of a worker: it must lie where it lay in the worker's last task, whichever kernel that had.
+// The first array of a worker: it is at the same address in all tasks of the worker, whichever kernel they use.
 uint32_t* carve_turn(Carver& carver) { return carver.take<uint32_t>(1); }
 
 void carve_key_buffers(Carver& carver, const fovea_plan& plan, bool few_rows, KeyBuffers* buffers) {
@@ -150,7 +150,7 @@ void carve_key_buffers(Carver& carver, const fovea_plan& plan, bool few_rows, Ke
   }
 }
 
-// Carves all tiles that the kernel has at once. With step 0 all of them go to tiles[0], to be measured.
+// Carves all tiles that the kernel has at once. With step 0 all of them are tiles[0], to be measured.
 void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kernel, QueryTile* tiles, uint32_t step,
            KeyBuffersIf* buffers) {
   const bool rows_in_lanes = kKernelTraits[kernel.index].lanes_are_rows;

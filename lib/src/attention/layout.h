@@ -12,7 +12,7 @@
 
 namespace fovea {
 
-// Most query tiles that share a key tile: each takes it while it is in the cache, where it is brought once.
+// Most query tiles that share a key tile. It is brought once, and each of them reads it while it is in the cache.
 constexpr uint32_t kMostTiles = kBringsKeys ? 4 : kFewRowsServed ? 2 : 1;
 
 // The kernel that serves a batch entry with this many query rows for each key head.
@@ -24,13 +24,13 @@ inline const fovea_plan_kernel& kernel_for(const fovea_plan& plan, uint64_t rows
 inline bool lanes_are_rows(const fovea_plan_kernel& kernel) {
   return !kFewRowsServed || kKernelTraits[kernel.index].lanes_are_rows;
 }
-// Rows are given to tiles in grains: a vector of rows, or two where a tile may have six, or for few rows a whole tile.
+// Rows are assigned to tiles in grains: one vector of rows; two if a tile may have six; for few rows, a whole tile.
 inline uint32_t row_grain(const fovea_plan& plan, const fovea_plan_kernel& kernel) {
   if (!lanes_are_rows(kernel)) return kernel.tile_rows;
   return kTilesOfSix && kernel.tile_rows == 6 * plan.lanes ? 2 * plan.lanes : plan.lanes;
 }
 
-// Rows of a key tile, brought to where a kernel can take them.
+// Rows of a key tile, brought to where a kernel can read them.
 struct BufferRows {
   void* data;
   void* scales;
@@ -39,27 +39,27 @@ struct BufferRows {
 // Rows as a loader brings them.
 struct LoadedRows {
   BufferRows keys[2], values[2];
-  uint32_t* turn;  // which of the two the worker's next tile takes
+  uint32_t* turn;  // which of the two the worker's next tile uses
 };
 
-// A worker's memory for key tiles that are not taken where they lie. Null where a plan does not need it.
+// A worker's memory for key tiles that are not read in place. Null where a plan does not need it.
 struct KeyBuffers {
-  BufferRows keys, values;  // widened or gathered, or as integer products take them
+  BufferRows keys, values;  // widened or gathered, or as integer products read them
   [[no_unique_address]] MemberIf<kHasLoaders, LoadedRows> loaded;
 
-  // For integer products; they have no other scales.
+  // For integer products, which have no other scales.
   I8Numbers* numbers() const { return static_cast<I8Numbers*>(values.scales); }
 };
 
 using KeyBuffersIf = MemberIf<kBringsKeys, KeyBuffers>;
 
-// Whether the rows of a key tile may lie in more than one run.
+// Whether the rows of a key tile may be in more than one run.
 inline bool rows_may_part(const fovea_attention_desc& d) {
   if (is_ring(d)) return d.pinned_tokens != 0 || d.ring_tokens % kKeyTile != 0;
   return is_paged(d) && d.page_tokens % kKeyTile != 0;
 }
 
-// Whether key tiles must lie within pages, because there is no memory to gather f32 rows in.
+// Whether key tiles must be within pages, because there is no memory to gather f32 rows in.
 inline bool tiles_follow_pages(const fovea_attention_desc& d) {
   return is_paged(d) && !rows_may_part(d) &&
          (d.key_dtype == FOVEA_F32 || d.value_dtype == FOVEA_F32);
@@ -67,7 +67,7 @@ inline bool tiles_follow_pages(const fovea_attention_desc& d) {
 
 // A piece of a key tile: some keys, or some elements of all values. kPieceElements divides kScaleGroup.
 constexpr uint32_t kPieceKeys = FOVEA_PIECE_KEYS, kPieceElements = FOVEA_PIECE_ELEMENTS;
-// Of codes smaller than a float a piece has as many more.
+// The number of codes that take the place of one float in a piece.
 inline uint32_t codes_in_float(const DotTraits& dot) { return uint32_t(sizeof(float)) / dot.code_bytes; }
 
 // What a worker has in its workspace. Its tasks use it one after the other.
@@ -81,7 +81,7 @@ struct WorkerArrays {
 inline bool has_slow_part(const fovea_plan& plan, const Workspace& all) {
   return kMayHaveSlowPart && all.fast_bytes < plan.workspace_bytes;
 }
-// The workspace of a worker. Partial states of split keys come first, in the slow part where there is one.
+// The workspace of a worker. The partial states of split keys are before all of them, in the slow part if there is one.
 Workspace worker_workspace(const fovea_plan& plan, const Workspace& all, uint32_t worker);
 inline void* split_workspace(const fovea_plan& plan, const Workspace& all) {
   return has_slow_part(plan, all) ? all.slow : all.fast;
@@ -90,10 +90,10 @@ inline void* split_workspace(const fovea_plan& plan, const Workspace& all) {
 // Carves the arrays that a worker needs for the tiles of a kernel.
 void carve_worker(const fovea_plan& plan, const Workspace& workspace, const fovea_plan_kernel& kernel,
                   WorkerArrays* arrays);
-// Bytes that these arrays take of the slow part, beside a fast part of fast_bytes.
+// The bytes of the slow part that these arrays need in addition to a fast part of fast_bytes.
 CheckedSize measure_worker(const fovea_plan& plan, const fovea_plan_kernel& kernel, size_t fast_bytes);
 
-// Where a worker notes which of its two buffers a loader's next tile takes. It lies in the same place for all kernels.
+// Where a worker notes which of its two buffers a loader's next tile uses. The address is the same for all kernels.
 uint32_t* loader_turn(const Workspace& worker);
 
 }  // namespace fovea

@@ -18,7 +18,7 @@ Positions positions_of(const AttentionCall& call, uint32_t entry) {
   }
   p.left = window_left(d);
   p.right = d.causal != FOVEA_CAUSAL_NONE ? 1 : window_right(d);
-  // A mask that ends early hides the keys behind it.
+  // A mask that ends early hides the keys past its end.
   const bool ends = call.is_masked() && !call.mask_at_end();
   const uint32_t covered = ends ? mask_columns(call.mask(), p.keys) : p.keys;
   if (covered < p.keys) p.keys = covered;

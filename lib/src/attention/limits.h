@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which keys a query may see by its place: from counts and positions alone.
+// Which keys a query may see, from counts and positions alone.
 #ifndef FOVEA_SRC_ATTENTION_LIMITS_H_
 #define FOVEA_SRC_ATTENTION_LIMITS_H_
 
@@ -16,25 +16,25 @@ struct KeyRange {
   bool pinned;  // window_left does not hide them
 };
 
-// Whether there may be keys that no query sees, or some query does not see, before others that it sees.
+// Whether a query may see a key but not all keys before it.
 constexpr bool kHidesFirstKeys = kHasWindows || kHasRings || kHasStates;
 
-// Where the queries of a batch entry sit, and how far each sees.
+// The positions of the queries of a batch entry, and how far each sees.
 struct Positions {
   int64_t first;                                                    // position of query 0
   uint32_t keys;                                                    // no query sees a key from this one on
   uint32_t right;                                                   // window, 0 = unlimited; causal is 1
   [[no_unique_address]] MemberIf<kHidesFirstKeys, uint32_t> begin;  // no query sees a key before this one
   [[no_unique_address]] MemberIf<kHasWindows, uint32_t> left;  // window, 0 = unlimited
-  // Key tiles are entered on the grid, but not before this key: 0, or the first of a push.
+  // Work begins on the grid of key tiles, but not before this key: 0, or the first of a push.
   [[no_unique_address]] MemberIf<kHasStreams, uint32_t> entered;
 
   bool limited() const { return left || right || begin > entered; }
 
-  // A query may see by its position the keys [lo, hi).
+  // By its position, a query may see the keys [lo, hi).
   uint32_t lo(uint32_t token) const {
     const int64_t position = first + token;
-    // Before position 1 a window reaches no key on its left; far before, the difference would overflow.
+    // At positions up to 0 the window hides no key; far below 0 the difference would overflow.
     return left && position > 0 ? clamp(position - left + 1) : uint32_t(begin);
   }
   uint32_t hi(uint32_t token) const { return right ? clamp(first + token + right) : keys; }
@@ -50,12 +50,12 @@ struct Positions {
   }
 };
 
-// In a call on a stream, key 0 is the last position on the grid of key tiles before the call's keys, so that tiles lie
-// where the tiles of a whole call lie. Where tiles follow pages, key 0 is the first key of the call.
+// In a call on a stream, key 0 is the last position on the grid of key tiles at or before the call's first key, so that
+// tiles are those of a whole call. Where tiles follow pages, key 0 is the first key of the call.
 Positions positions_of(const AttentionCall& call, uint32_t entry);
 
-// The keys of an entry that are there, counted as its positions are. Where a window or a ring parts pinned tokens from
-// the others, there are two ranges: the pinned ones, and the others.
+// The keys of an entry that exist, with indices as in positions_of. Where a window or a ring separates pinned tokens
+// from the others, there are two ranges: the pinned ones, and the others.
 struct KeyRanges {
   KeyRange range[2];
   uint32_t count;
@@ -64,7 +64,7 @@ struct KeyRanges {
 constexpr bool kHasRanges = kHasRings;
 KeyRanges ranges_of(const AttentionCall& call, uint32_t entry);
 
-// The oldest token behind the pinned ones that a ring still holds. The tokens between them are gone.
+// The oldest token after the pinned ones that a ring still holds. The tokens between these and it are gone.
 uint32_t ring_first(const AttentionCall& call, uint32_t entry);
 
 // Whether some query would see a token that is gone.

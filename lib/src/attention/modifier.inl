@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The caller's functions over blocks of scores, which are kept in base 2 and handed out in natural units.
+// Calls the caller's functions over score blocks. Scores are kept in base 2 and passed in natural units.
 
-// What a call asks for, of what is compiled in.
+// What a call asks for, if it is compiled in.
 FOVEA_INLINE bool ModifiesScores(const ScoreSteps& steps) {
   return config::kModifiers && steps.modifier->modifier && steps.modifier->modifier->scores;
 }
@@ -13,7 +13,8 @@ FOVEA_INLINE bool InWeighingPass(const ScoreSteps& steps) {
   return config::kModifiers && steps.modifier->pass == kWeighingPass;
 }
 
-// Hands scores or weights to the caller: of up to kLanes live rows of a tile, from `row` on, and the keys [begin, end).
+// Passes scores or weights to the caller: of up to kLanes live rows of a tile, from `row` on, and the keys [begin,
+// end).
 FOVEA_CALLED void CallModifier(const QueryTile& t, const KeySpan& keys, const ModifierStep& step, bool weights,
                                size_t row, float* data, ptrdiff_t row_stride, ptrdiff_t key_stride) {
   const size_t rows = t.live - row < kLanes ? t.live - row : kLanes;
@@ -39,13 +40,13 @@ FOVEA_CALLED void CallModifier(const QueryTile& t, const KeySpan& keys, const Mo
   }
 }
 
-// Every `step`-th vector of `count` is multiplied by a factor.
+// Multiplies `count` vectors, which are `step` elements apart, by a factor.
 FOVEA_INLINE void ScaleVectors(float* s, size_t step, uint32_t count, float factor) {
   const VF factors = hn::Set(kF, factor);
   for (; count > 0; --count, s += step) hn::StoreU(hn::Mul(hn::LoadU(kF, s), factors), kF, s);
 }
 
-// The scores of one vector of rows.
+// Modifies the scores of one vector of rows.
 FOVEA_CALLED void ModifyScores(const QueryTile& t, const KeySpan& keys, const ScoreSteps& steps, size_t column) {
   if (column >= t.live) return;
   float* const s = t.s + size_t(keys.begin) * t.columns + column;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a description asks for, as far as this build has it. Below the checks nobody else asks fovea_config.h for the
-// options of a description.
+// What a description asks for, if this build has it. After the checks no other file asks fovea_config.h for the options
+// of a description.
 #ifndef FOVEA_SRC_ATTENTION_OPTIONS_H_
 #define FOVEA_SRC_ATTENTION_OPTIONS_H_
 
@@ -31,20 +31,20 @@ inline bool is_additive(const fovea_attention_desc& d) {
   return config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE;
 }
 
-// Integer products, and what they take.
+// Whether products are integers, and whether they can be.
 inline bool is_i8(const fovea_attention_desc& d) { return kHasI8Products && d.compute == FOVEA_COMPUTE_I8; }
 inline bool computes_i8(const fovea_attention_desc& d) {
   return kHasI8Products && is_one_of<kScaledKeyFormats>(d.key_dtype) && is_one_of<kScaledKeyFormats>(d.value_dtype) &&
          d.score != FOVEA_SCORE_ADDITIVE && d.head_dim <= kMostI8Products;
 }
 
-// Whether queries have a scale a row.
+// Whether each row of queries has a scale.
 inline bool needs_q_scales(const fovea_attention_desc& d) {
   return kHasI8Tensors && d.q_dtype == FOVEA_I8 && d.q_scale == 0.0f;
 }
-// Queries for which a centre of keys may be added again.
+// Formats of queries for which kernels can add the centre of keys again.
 constexpr FormatSet kCenteredQueries = kOnlyF32 | (kHasI8Tensors ? FormatSet{1} << FOVEA_I8 : 0);
-// Whether kernels may add to scores what the zero points of queries and keys are, and a centre of keys.
+// Whether kernels can add to scores what the zero points of queries and keys, and a centre of keys, require.
 inline bool has_shifts(const fovea_attention_desc& d) { return kHasI8Tensors && is_i8(d); }
 
 inline uint32_t window_left(const fovea_attention_desc& d) { return config::kWindows ? d.window_left : 0; }
@@ -52,7 +52,7 @@ inline uint32_t window_right(const fovea_attention_desc& d) { return config::kWi
 
 // The first kernel that plans may take.
 constexpr uint32_t kFirstKernel = config::kFewRows ? kFewRowsKernel : kTileKernel;
-// One after the last.
+// One past the last.
 constexpr uint32_t kEndOfKernels = kHasI8Products ? kKernels : kI8FewRowsKernel;
 
 // Whether keys may have to be gathered, converted or brought.
@@ -63,11 +63,11 @@ inline bool is_in_place(const fovea_attention_desc& d) {
          (d.kv_kind == FOVEA_KV_STRIDED && d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32);
 }
 
-// Workers that a call may have.
+// The most workers of a call.
 inline uint32_t worker_count(const fovea_attention_desc& d) {
   return config::kExecutor && d.max_workers ? d.max_workers : 1;
 }
-// Parts of the keys of a call, each a task of its own.
+// The number of parts of the keys of a call. Each is a task.
 inline uint32_t split_count(const fovea_attention_desc& d, uint32_t kv_tokens) {
   if (!kSplitsKeys || d.key_split_tokens == 0) return 1;
   const uint32_t count = kv_tokens / d.key_split_tokens + (kv_tokens % d.key_split_tokens != 0);

@@ -19,7 +19,7 @@ bool is_enum(Enum value, Enum last) {
   return uint32_t(value) <= uint32_t(last);
 }
 
-// The diagonal that causal or diagonal names; FOVEA_DIAGONAL_AS_CAUSAL where neither does.
+// The diagonal that causal or diagonal names; FOVEA_DIAGONAL_AS_CAUSAL if neither does.
 fovea_diagonal diagonal_of(const fovea_attention_desc& d) {
   static_assert(FOVEA_CAUSAL_TOP_LEFT == int(FOVEA_DIAGONAL_TOP_LEFT) &&
                     FOVEA_CAUSAL_BOTTOM_RIGHT == int(FOVEA_DIAGONAL_BOTTOM_RIGHT) &&
@@ -28,7 +28,7 @@ fovea_diagonal diagonal_of(const fovea_attention_desc& d) {
   return d.causal == FOVEA_CAUSAL_NONE ? d.diagonal : fovea_diagonal(d.causal);
 }
 
-// The sizes that this kind of source needs must be there, and the sizes of other kinds must be 0.
+// The sizes that this kind of source needs must be set, and the sizes of other kinds must be 0.
 fovea_status check_source(const fovea_attention_desc& d) {
   const bool ring = is_ring(d), pages = is_paged(d);
   if ((d.kv_kind == FOVEA_KV_RING && !ring) || (d.kv_kind == FOVEA_KV_PAGED && !pages) ||
@@ -39,7 +39,7 @@ fovea_status check_source(const fovea_attention_desc& d) {
   return pages == (d.page_tokens != 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
 
-// Whether, with max_q_tokens new tokens, the first may need to see a token that the last one replaces.
+// Whether the first of max_q_tokens new tokens may need to see a token that the last one replaces.
 bool may_lose_tokens(const fovea_attention_desc& d) {
   if (!is_ring(d) || d.hide_gone || d.max_kv_tokens <= d.ring_tokens) return false;
   const uint64_t room = d.ring_tokens - d.pinned_tokens;
@@ -93,8 +93,8 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   return may_lose_tokens(d) ? FOVEA_ERR_RING : FOVEA_OK;
 }
 
-// Bytes of partial states of all rows: one for each part of the keys where there are several, or one where a loader may
-// fail in a push.
+// Bytes of partial states of all rows: one for each part of the keys if there are several, or one if a loader may fail
+// in a push.
 CheckedSize measure_splits(const fovea_attention_desc& d) {
   CheckedSize bytes;
   const uint32_t splits = split_count(d, d.max_kv_tokens);
@@ -126,14 +126,14 @@ uint32_t largest_tile(const KernelTraits& kernel, const TargetTraits& target, ui
   return vectors * target.lanes;
 }
 
-// Whether each key tile costs nothing to bring.
+// Whether key tiles are read in place.
 bool takes_keys_where_they_lie(const fovea_attention_desc& d) {
   return d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32 && !rows_may_part(d) && !is_loaded(d);
 }
 
-// Query tiles that share each key tile. Tiles of the few-rows kernel are small, and share it while it is in the first
-// cache. In the tile kernel nothing is shared where a key tile costs nothing to bring; else it is brought for some 48
-// rows.
+// The most query tiles that share each key tile. Tiles of the few-rows kernel are small, and share it while it is in
+// the first-level cache. In the tile kernel nothing is shared if key tiles are read in place; else each is brought for
+// some 48 rows, or 192 with integer products.
 uint32_t most_tiles(const fovea_attention_desc& d, const KernelTraits& kernel, uint32_t tile_rows, uint32_t rows) {
   if (kernel.lanes_are_rows && takes_keys_where_they_lie(d)) return 1;
   const uint32_t shared = is_i8(d) ? 192 : 48;
@@ -146,8 +146,8 @@ fovea_status too_large(const fovea_attention_desc& d, const CheckedSize& bytes) 
   return bytes.overflow || d.workspace_budget_bytes == 0 ? FOVEA_ERR_SIZE : FOVEA_ERR_BUDGET;
 }
 
-// The rows that a kernel takes decide bits, so a budget does not change them: it lessens first the tiles that share
-// keys, then the rows of a tile.
+// The number of rows that a kernel takes decides bits, so a budget does not change it: it reduces first the number of
+// tiles that share keys, then the rows of a tile.
 fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t rows, size_t budget, fovea_plan* plan) {
   const KernelTraits& kernel = kKernelTraits[index];
   const uint32_t served = kernel.any_rows || rows < target.few_rows ? rows : target.few_rows;
@@ -176,7 +176,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   const uint64_t most_rows = uint64_t(desc.q_heads / desc.kv_heads) * desc.max_q_tokens;
   if (most_rows > INT32_MAX) return FOVEA_ERR_SIZE;
   const uint32_t rows = uint32_t(most_rows);
-  fovea_plan made = {};  // desc may be that of *plan
+  fovea_plan made = {};  // desc may be plan->desc
   made.desc = desc;
   made.desc.target = traits.target;
   made.desc.diagonal = diagonal_of(desc);
@@ -208,7 +208,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
 }  // namespace
 
 fovea_status check_tensor(float scale, int32_t zero, fovea_dtype dtype) {
-  constexpr float kLargest = 0x1p126f;  // the inverse of a larger one is subnormal: 32-bit Arm's vectors take it for 0
+  constexpr float kLargest = 0x1p126f;  // the inverse of a larger one is subnormal: 32-bit Arm's vectors treat it as 0
   if (scale != 0.0f && !(scale >= kLeastNormal && scale <= kLargest)) return FOVEA_ERR_NUMBER;
   if (zero < -128 || zero > 127) return FOVEA_ERR_NUMBER;
   if (scale != 0.0f && (dtype != FOVEA_I8 || !kHasI8Tensors)) return FOVEA_ERR_UNSUPPORTED;
@@ -231,7 +231,7 @@ fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target
   const TargetTraits* traits = target_traits(target);
   if (!traits) return FOVEA_ERR_ENUM;
   size_t least_bytes = 0;
-  TargetTraits other = *traits;  // which products scalar code has, and whether NEON has 64 bits, others do not know
+  TargetTraits other = *traits;  // other builds do not know the products of scalar code, or whether NEON is 64-bit
   if (is_i8(desc) && traits->lanes == 1) other.dot = traits->dot == kDotFloats ? kDotSmlad : kDotFloats;
   if (target == FOVEA_TARGET_NEON && !traits->compiled) other.tile_vectors = kLeastNeonVectors;
   if (other.dot != traits->dot || other.tile_vectors != traits->tile_vectors) {

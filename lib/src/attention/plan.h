@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which descriptions are served, and every choice before any work.
+// Checks descriptions, and makes every choice before any work.
 #ifndef FOVEA_SRC_ATTENTION_PLAN_H_
 #define FOVEA_SRC_ATTENTION_PLAN_H_
 
@@ -17,10 +17,10 @@ fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target
 
 bool is_plan(const fovea_plan& plan);
 
-// Checks a tensor's scale and zero point beside its type. Without a scale the type may be any.
+// Checks a tensor's scale and zero point against its type. Without a scale the type may be any.
 fovea_status check_tensor(float scale, int32_t zero, fovea_dtype dtype);
 
-// Bytes of slow_workspace that a call needs beside a workspace of workspace_bytes.
+// Bytes of slow_workspace that a call needs in addition to a workspace of workspace_bytes.
 size_t slow_workspace_bytes(const fovea_plan& plan, size_t workspace_bytes);
 
 }  // namespace fovea

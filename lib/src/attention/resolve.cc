@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Validation of a call's arguments. Nothing has been written when one is refused.
+// Checks a call's arguments. Nothing has been written when one is refused.
 #include "base/arithmetic.h"
 #include "attention/resolve.h"
 
@@ -18,7 +18,7 @@ struct Most {
   uint32_t queries, keys;
 };
 
-// Keys or values, with the scales that their format needs.
+// Adds keys or values, with the scales that their format needs.
 fovea_status add_rows(Buffers& buffers, const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, size_t dim,
                       size_t blocks, size_t heads, size_t tokens) {
   const size_t units = dense_stride(dtype, dim);
@@ -27,7 +27,7 @@ fovea_status add_rows(Buffers& buffers, const fovea_in& array, const fovea_in& s
   return buffers.add_input(scales, scale_bytes(dtype), blocks, heads, tokens, dense_scale_stride(dtype, dim));
 }
 
-// Each entry needs the pages of its keys: what lies behind a shorter row is no part of the table.
+// Each entry needs only the pages of its keys: what follows a shorter row is not part of the table.
 fovea_status add_page_table(Buffers& buffers, const AttentionCall& call, uint32_t most_keys) {
   const fovea_attention_desc& d = call.desc;
   const auto pages = [&](uint32_t keys) { return size_t(keys / d.page_tokens + (keys % d.page_tokens != 0)); };
@@ -132,7 +132,7 @@ fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
   return m.kv_tokens > kv_tokens && m.kv_tokens != FOVEA_MASK_COVERS_NONE ? FOVEA_ERR_MASK : FOVEA_OK;
 }
 
-// Whether the arguments have scales that the description has no place for.
+// Whether the arguments have scales that the description does not allow.
 bool has_scales_too_many(const AttentionCall& call) {
   const fovea_attention_args& a = call.args();
   const fovea_attention_desc& d = call.desc;
@@ -141,7 +141,7 @@ bool has_scales_too_many(const AttentionCall& call) {
          (a.kv.value_scales.data && d.value_scale != 0.0f) || (a.value_channel_scales && !is_i8(d));
 }
 
-// Whether a centre was subtracted from keys that the scores cannot do without.
+// Whether a centre was subtracted from keys, results depend on it, and kernels cannot add it again.
 bool misses_center(const AttentionCall& call) {
   const fovea_attention_desc& d = call.desc;
   if (!call.args().kv.key_center) return false;
@@ -204,7 +204,7 @@ fovea_status check_workspace(const fovea_plan& plan, const Workspace& workspace)
   return workspace.slow_bytes < slow_workspace_bytes(plan, workspace.fast_bytes) ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
 }
 
-// The small arrays are aligned by now. These functions check what stands in them.
+// The small arrays are aligned by now. These functions check their contents.
 fovea_status check_ring(const AttentionCall& call, uint32_t entry) {
   const fovea_attention_desc& d = call.desc;
   const uint32_t first = ring_first(call, entry), length = call.key_count(entry);
@@ -241,7 +241,7 @@ fovea_status check_entries(const AttentionCall& call) {
   return FOVEA_OK;
 }
 
-// Finds the largest entry. What the small arrays hold is not yet known to be right, so wrong counts are passed over.
+// Finds the largest entry. The contents of the small arrays are not checked yet, so wrong counts are skipped.
 fovea_status measure_entries(const AttentionCall& call, Most* most) {
   if (!is_aligned(call.kv_lengths(), sizeof(uint32_t)) || !is_aligned(call.q_offsets(), sizeof(uint32_t)) ||
       !is_aligned(call.kv_offsets(), sizeof(uint32_t))) {

@@ -11,7 +11,7 @@ namespace fovea {
 // Whether a call may run: every rejection, before anything is written.
 fovea_status check_attention(const AttentionCall& call);
 
-// Adds the arrays of a call's mask, of which a row covers at most this many keys.
+// Adds the arrays of a call's mask. A row of it covers at most `keys` keys.
 fovea_status add_mask(Buffers& buffers, const fovea_mask& mask, size_t batch, size_t q_heads, size_t queries,
                       uint32_t keys);
 

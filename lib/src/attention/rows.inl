@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of a tile in the caller's arrays: found by walking token by token, and turned from row-major to one lane a row.
+// Finds the rows of a tile in the caller's arrays, token by token, and transposes them so that each row is a lane.
 
-// What a row of the few-rows kernel takes.
+// The room for a row of the few-rows kernel.
 FOVEA_INLINE size_t PaddedToLanes(size_t dim) { return (dim + kLanes - 1) / kLanes * kLanes; }
 
 // Elements from the first row of the call to row r of the tile; r beyond the live rows means the last one.
@@ -40,7 +40,7 @@ FOVEA_INLINE LaneRows<T> RowsOf(const QueryTile& t, const RowArray<T>& a, size_t
   return rows;
 }
 
-// The heads, from that of the group on, and the tokens of the kLanes rows from `column` on, the last live one repeated.
+// The heads, counted from first_head, and the tokens of the kLanes rows from `column` on, the last live one repeated.
 FOVEA_SHARED void PlacesOf(const QueryTile& t, size_t column, uint32_t first_head, uint32_t (&heads)[kLanes],
                            uint32_t (&tokens)[kLanes]) {
   const size_t first = t.first_head + column;
@@ -52,7 +52,7 @@ FOVEA_SHARED void PlacesOf(const QueryTile& t, size_t column, uint32_t first_hea
   }
 }
 
-// Rows of a type that is known only now, one of the set, counted in bytes.
+// Rows of a format of the set that is known only at run time, with strides in bytes.
 template <FormatSet kSet = kUnscaledFormats>
 FOVEA_INLINE RowArray<char> BytesOf(const TypedRows& rows) {
   const size_t size = number_of<&Format::unit_bytes, kSet>(rows.dtype);
@@ -69,7 +69,7 @@ FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<float>& ro
   hn::StoreTransposed(lanes, rows.at, live, d, n);
 }
 
-// The same for rows of a type that is known only now.
+// The same for rows of a format that is known only at run time.
 FOVEA_SHARED void LoadTransposed(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n,
                                  VF (&lanes)[kLanes]) {
   if (!is_f32<kUnscaledFormats>(dtype)) {

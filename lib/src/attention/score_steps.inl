@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What may happen to scores before the softmax. Each step is a function of one vector of scores, with the positions of
-// its rows and keys as vectors, so that it serves whichever of the two runs along the lanes.
+// its rows and keys as vectors: either rows or keys may run along the lanes.
 
-// Rows of outputs may have these formats.
+// Formats of outputs.
 constexpr FormatSet kOutputFormats = kIntegerProducts ? kTensorFormats : kUnscaledFormats;
 
 // cap * tanh(x / cap)
@@ -11,15 +11,15 @@ FOVEA_INLINE VF Softcap(VF x, const ScoreSteps& steps) {
   return hn::Mul(Tanh(hn::Mul(x, hn::Set(kF, steps.softcap->inverse_cap))), hn::Set(kF, steps.softcap->cap));
 }
 
-// What the zero points of queries and keys add.
+// Adds what the zero points of queries and keys require.
 FOVEA_INLINE VF Shift(VF x, VF of_row, VF of_key) { return hn::Add(x, hn::Add(of_row, of_key)); }
 
 FOVEA_INLINE VF Alibi(VF x, VF slope, VF row_pos, VF key_pos) {
   return hn::NegMulAdd(slope, hn::Abs(hn::Sub(row_pos, key_pos)), x);
 }
 
-// Hidden scores are -inf. Where some are hidden, a visible score of -inf becomes kLowest, so that it is not taken for
-// one of them: its weight is 0 as well, but a NaN in its value counts.
+// Hidden scores are -inf. Where some are hidden, a visible score of -inf becomes kLowest, so that it does not count as
+// hidden: its weight is 0 as well, but a NaN in its value counts.
 FOVEA_INLINE VF Visible(VF x) { return hn::IfThenElse(hn::Lt(x, hn::Set(kF, kLowest)), hn::Set(kF, kLowest), x); }
 
 FOVEA_INLINE VF HideOutside(VF x, VF lo, VF hi, VF key_pos) {
@@ -36,19 +36,19 @@ FOVEA_INLINE VF HideZeros(VF x, VF mask) {
   return hn::IfThenElse(hn::Eq(mask, hn::Zero(kF)), hn::Set(kF, -kInfinity), Visible(x));
 }
 
-// positions[column..] - first, as floats: exact where it matters, next to the tile.
+// positions[column..] - first, as floats: exact near the tile, where it matters.
 FOVEA_INLINE VF RelativePositions(const int32_t* positions, uint32_t first) {
   return hn::ConvertTo(kF, hn::Sub(hn::LoadU(kI, positions), hn::Set(kI, int32_t(first))));
 }
 
-// What a call asks for, of what is compiled in.
+// What a call asks for, if it is compiled in.
 FOVEA_INLINE bool Shifted(const ScoreSteps& steps) { return kIntegerProducts && kHasI8Tensors && steps.shifted; }
 FOVEA_INLINE bool Capped(const ScoreSteps& steps) { return config::kSoftcap && steps.softcap->cap > 0.0f; }
 FOVEA_INLINE bool Biased(const ScoreSteps& steps) { return config::kAlibi && steps.alibi; }
 FOVEA_INLINE bool Masked(const KeySpan& keys, const ScoreSteps& steps) {
   return config::kMask && steps.mask->kind != FOVEA_MASK_NONE && (!config::kBlockMaps || keys.masked);
 }
-// Or else hides zeros.
+// False: a byte mask, which hides keys where it is 0.
 FOVEA_INLINE bool MaskAdds(const ScoreSteps& steps) {
   return config::kMaskF32 && (!config::kMaskByte || steps.mask->kind != FOVEA_MASK_BYTE);
 }
@@ -57,7 +57,7 @@ FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreSteps& steps) { return A
 FOVEA_INLINE bool AnyStep(const KeyTile& keys, const ScoreSteps& steps) {
   return Shifted(steps) || Capped(steps) || Biased(steps) || ModifiesScores(steps) || Hides(keys, steps);
 }
-// The first key of a tile that the mask may hide, counted from its first.
+// The first key that the mask may hide, counted from the first key of the tile.
 FOVEA_INLINE uint32_t FirstMasked(const KeyTile& keys, const ScoreSteps& steps) {
   const uint32_t begin = steps.mask->begin;
   if (!config::kBlockMaps || begin <= keys.first + keys.begin) return keys.begin;
@@ -75,8 +75,8 @@ FOVEA_INLINE void LoadMask(const ScoreSteps& steps, const LaneRows<char>& rows, 
   hn::Transpose(mask);
 }
 
-// What a few-rows block, of some rows by the keys from key j on, has in an array: elements of `unit` bytes. `step` is
-// from a key to the next. Keys before `begin` and behind the end have `other` instead.
+// Gathers elements of `unit` bytes of an array for one vector of the few-rows kernel: row_count rows by the keys from j
+// on. `step`: elements from a key to the next. Keys before `begin` and past the end get `other` instead.
 FOVEA_SHARED void GatherBlock(const QueryTile& t, const RowArray<char>& rows, size_t unit, uint32_t step,
                               const KeyTile& keys, uint32_t begin, uint32_t other, uint32_t j, uint32_t row_count,
                               void* lanes) {
@@ -103,7 +103,7 @@ FOVEA_SHARED void GatherBlock(const QueryTile& t, const RowArray<char>& rows, si
   }
 }
 
-// Its mask elements, as floats.
+// The mask's elements for such a vector, as floats.
 template <fovea_dtype kType>
 FOVEA_INLINE VF FewMaskAs(const QueryTile& t, const ScoreSteps& steps, const KeyTile& keys, uint32_t j,
                           uint32_t row_count) {
@@ -123,7 +123,7 @@ FOVEA_SHARED VF FewMask(const QueryTile& t, const ScoreSteps& steps, const KeyTi
   FOVEA_WITH_FORMAT(kUnscaledFormats, mask_dtype(steps.mask->kind), FewMaskAs<kType>(t, steps, keys, j, row_count));
 }
 
-// One float for each row of a vector: of the tile kernel's rows from `column` on, or of a few-rows block.
+// One float for each row of a vector: of the tile kernel's rows from `column` on, or of the few-rows kernel's rows.
 struct TileRows {
   const QueryTile& t;
   size_t column;
@@ -145,13 +145,13 @@ FOVEA_INLINE VF EachRow(const FewRows& rows, const RowArray<char>& array) {
   return hn::LoadU(kF, lanes);
 }
 
-// What the steps know of the lanes of a vector of scores. Positions are counted from the first key of the tile.
+// What the steps need for the lanes of a vector of scores. Positions are counted from the first key of the tile.
 struct StepLanes {
   VF row_shift, key_shift;  // zero points
   VF slope, pos;     // ALiBi
   VF mask_factor;    // times log2(e)
   VF lo, hi;         // limits
-  VF key_pos, mask;  // of the keys, as key_shift; the others are of the rows, and stay
+  VF key_pos, mask;  // of the keys, as key_shift; the others are of the rows, and do not change
 };
 
 // The steps in their order.
@@ -179,7 +179,7 @@ FOVEA_INLINE VF Step(VF x, const StepLanes& at, const KeyTile& keys, const Score
   return HideOutside(Masked(keys, steps) ? x : Visible(x), at.lo, at.hi, at.key_pos);
 }
 
-// All of [begin, end) that are on, up to the stage `last`. A modifier has no function of one vector.
+// Applies the steps of [begin, end) that are on, up to the stage `last`. A modifier is not a function of one vector.
 template <int kStep = 0>
 FOVEA_INLINE VF AllSteps(VF x, const StepLanes& at, const KeyTile& keys, const ScoreSteps& steps,
                          fovea_scores_stage last, int begin, int end) {
@@ -190,7 +190,7 @@ FOVEA_INLINE VF AllSteps(VF x, const StepLanes& at, const KeyTile& keys, const S
   return x;
 }
 
-// The rows' part for one step, or for all (kScoreSteps), as far as it is on.
+// What one step, or all of them (kScoreSteps), need for the rows; only for steps that are on.
 template <int kStep, class Rows>
 FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, const KeyTile& keys, const ScoreSteps& steps) {
   constexpr bool kAll = kStep == kScoreSteps;
@@ -247,8 +247,8 @@ FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreS
   }
 }
 
-// The steps that are on, up to the stage `last`. Each has a loop of its own: it is asked once, not for each score, what
-// is on.
+// Applies the steps that are on, up to the stage `last`. Each has its own loop: whether it is on is tested once, not
+// for each score.
 template <int kStep = 0>
 FOVEA_INLINE void StepByStep(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last,
                              size_t column) {

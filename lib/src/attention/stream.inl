@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The running softmax of rows between the kernels and a partial state in memory, which is laid out the same for every
-// target: a row's maximum, sum and outputs, rows one after the other.
+// Loads and stores the running softmax of rows as a partial state in memory. Its layout is the same for every target:
+// the maxima, sums and outputs of adjacent rows.
 
-// The rows of the state that a vector of rows from `column` on has; the last live one repeated.
+// The outputs in the state of the rows from `column` on, the last live one repeated.
 template <class T>
 FOVEA_INLINE LaneRows<T> StateRowsOf(const QueryTile& t, const StateRows& state, size_t column) {
   LaneRows<T> rows;
@@ -18,7 +18,7 @@ FOVEA_INLINE size_t LiveFrom(const QueryTile& t, size_t column) {
   return t.live - column < kLanes ? t.live - column : kLanes;
 }
 
-// The tile takes up the state.
+// Loads the state into the tile.
 FOVEA_KERNEL void Resume(const QueryTile& t, const StateRows& state) {
   for (size_t column = 0; column < t.columns; column += kLanes) {
     const size_t live = column < t.live ? LiveFrom(t, column) : 0;
@@ -34,7 +34,7 @@ FOVEA_KERNEL void Resume(const QueryTile& t, const StateRows& state) {
   }
 }
 
-// The reverse, of the live rows.
+// Stores the live rows in the state.
 FOVEA_KERNEL void Suspend(const QueryTile& t, const StateRows& state) {
   for (size_t column = 0; column < t.live; column += kLanes) {
     const size_t live = LiveFrom(t, column);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call is cut into tasks: batch entries, key heads, blocks of query tiles, and parts of the keys where they are
-// split.
+// A call is cut into tasks: batch entries, key heads, row blocks, and parts of the keys where they are split.
 #include "base/arithmetic.h"
 #include "attention/call.h"
 
@@ -18,26 +17,26 @@ const AttentionKernel& kernel_of(const fovea_plan& plan, const fovea_plan_kernel
   return attention_kernels(plan.desc.target).list[kFewRowsServed ? kernel.index : kTileKernel];
 }
 
-// Query tiles that share each key tile.
+// The number of query tiles that share each key tile.
 uint32_t tiles_at_once(const fovea_plan_kernel& kernel) { return kMostTiles == 1 ? 1 : kernel.tiles; }
 
-// How the rows of a key head are cut into tiles: those of all queries, or of a map's block of them. Tiles get nearly
+// How the rows of a key head are cut into query tiles: the rows of all queries, or of a map block. Tiles get nearly
 // equal numbers of grains: 64 rows on 16 lanes become 2 + 2 vectors, not 3 + 1.
 struct Cut {
   const fovea_plan_kernel* kernel;
   uint32_t rows;
   uint32_t grains;
   uint32_t tiles;
-  uint32_t blocks;  // groups of tiles that share key tiles; each is a task
+  uint32_t blocks;  // row blocks; each is a task
 };
 
-// `together` queries go through the same kernel; the last block of an entry has fewer than that.
+// The kernel is the one for `together` queries; the last map block of an entry may have fewer.
 Cut cut_of(const AttentionCall& call, uint32_t together, uint32_t q_tokens) {
   const fovea_plan& plan = call.plan;
   const uint32_t group = plan.desc.q_heads / plan.desc.kv_heads;
   Cut cut;
   cut.rows = group * q_tokens;
-  // Weights are modified in the kernel for any number of rows.
+  // Only the kernel for any number of rows modifies weights.
   cut.kernel = &kernel_for(plan, call.modifies_weights() ? UINT32_MAX : group * together);
   const uint32_t grain = row_grain(plan, *cut.kernel), tile_rows = cut.kernel->tile_rows;
   cut.grains = (cut.rows + grain - 1) / grain;
@@ -47,7 +46,7 @@ Cut cut_of(const AttentionCall& call, uint32_t together, uint32_t q_tokens) {
   return cut;
 }
 
-// Says which rows a tile holds, of those that begin with a token. Its arrays are carved already.
+// Sets which rows a tile holds, of those that begin with `first_token`. Its arrays were carved before.
 void place_tile(const fovea_plan& plan, const Cut& cut, uint32_t first_token, uint32_t index, QueryTile* tile) {
   const uint32_t grain = row_grain(plan, *cut.kernel), grains = cut.grains / cut.tiles, more = cut.grains % cut.tiles;
   const uint32_t first = (grains * index + (index < more ? index : more)) * grain;
@@ -64,8 +63,8 @@ void place_tile(const fovea_plan& plan, const Cut& cut, uint32_t first_token, ui
   tile->row_lanes = lanes_are_rows ? 1 : plan.lanes / (tile->live == 3 ? kFewRows : tile->live);
 }
 
-// A call, cut into tasks that may run side by side. A task is a block of tiles of a head of a batch entry. Where keys
-// are split there is one for each part of the keys, and then one that joins the parts.
+// A call, cut into tasks that may run at the same time. A task is a row block of a key head of a batch entry. Where
+// keys are split, each part of the keys has a task, and then one task joins the parts.
 class Tasks {
  public:
   explicit Tasks(const AttentionCall& call) : call_(call) {
@@ -121,7 +120,7 @@ class Tasks {
       const uint32_t left = queries - q_block * together;
       if (left < together) cut = cut_of(call_, together, left);
     }
-    if (block >= cut.blocks) return FOVEA_OK;  // the same
+    if (block >= cut.blocks) return FOVEA_OK;  // an entry with fewer row blocks
 
     if (arrays->carved_for != cut.kernel) {
       carve_worker(call_.plan, worker_workspace(call_.plan, call_.workspace, worker), *cut.kernel, arrays);
@@ -151,7 +150,7 @@ class Tasks {
     }
   }
 
-  // A loader may fail. Its rows are therefore put down beside the state, and replace it when all is well.
+  // A loader may fail. So the new rows are stored apart from the state, and replace it after success.
   fovea_status run_on_stream(size_t tasks) {
     if (call_.ends_stream()) return run_tasks(Part::kEnd, tasks);
     FOVEA_RETURN_IF_ERROR(run_tasks(Part::kPush, tasks));
@@ -167,7 +166,7 @@ class Tasks {
     return fovea::run_tasks(*this, call_.executor(), worker_count(call_.desc), tasks);
   }
 
-  // Where the states of a task lie. A task with a part of the keys is limited to it; the last task joins all parts.
+  // Finds the states of a task. Limits a task with a part of the keys to that part; the last task joins all parts.
   void find_states(uint32_t entry, uint32_t split, const QueryTile* tiles, uint32_t count, HeadTask* task) const {
     const size_t value_dim = call_.desc.value_dim;
     const EntryTokens queries = call_.queries(entry);
@@ -195,7 +194,7 @@ class Tasks {
 
   const AttentionCall& call_;
   Cut cut_ = {};           // the same for every entry, unless batches are ragged
-  uint32_t blocks_ = 0;    // most blocks of a head in any entry
+  uint32_t blocks_ = 0;    // most row blocks of a head in any entry
   [[no_unique_address]] MemberIf<kSplitsKeys, uint32_t> splits_;  // parts of the keys
   // [splits][batch][kv_heads][rows] for split keys; or the rows that will replace a stream's.
   [[no_unique_address]] MemberIf<kHasStates, StateRows> states_;

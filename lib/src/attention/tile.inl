@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The two matrix products of a tile (the first is that of block.inl) and the running softmax between them. A lane is a
-// query; keys and values are read as they lie in memory, an element at a time, and multiply whole vectors of queries.
+// query; keys and values are read as they are stored, an element at a time, and multiply whole vectors of queries.
 
-// Columns of a tile of which kVectors vectors are worked on: known where a tile has no more than these.
+// The columns of a tile of which kVectors vectors are worked on: a constant if a tile cannot have more.
 template <int kVectors>
 FOVEA_INLINE size_t ColumnsOf(const QueryTile& t) {
   return kVectors == kBlockVectors ? kBlockVectors * kLanes : t.columns;
 }
 
-// Scores of the keys [begin, end), for kVectors vectors of rows from `column` on. Blocks tile the key tile, so there is
-// room for the scores of a last one that is not full, and SoftmaxTile does not look at them.
+// Scores of the keys [begin, end), for kVectors vectors of rows from `column` on. Register blocks tile the key tile, so
+// there is room for the scores of a last one that is not full. SoftmaxTile does not use the scores past `end`.
 template <int kVectors>
 FOVEA_INLINE void ScoresOfVectors(const QueryTile& t, const KeyTile& keys, size_t column) {
   static_assert(kKeyTile % kBlockOf<kVectors> == 0 && kKeyGrain % kBlockOf<kVectors> == 0,
@@ -20,8 +20,8 @@ FOVEA_INLINE void ScoresOfVectors(const QueryTile& t, const KeyTile& keys, size_
                          keys.end - keys.begin, false, t.s + size_t(keys.begin) * columns + column);
 }
 
-// A row that is alone in its tile: as it lies in one piece, loads take several of its elements. Where size counts, such
-// code belongs to that for few rows.
+// A row that is alone in its tile: its elements are adjacent, so one load takes several. Where size counts, only builds
+// with the few-rows kernel have this code.
 constexpr bool kLoneRows = kLanes == 1 && (config::kFewRows || !kPreferSize);
 FOVEA_INLINE bool IsLoneRow(const QueryTile& t) { return kLoneRows && t.columns == 1; }
 FOVEA_CALLED void ScoresOfRow(const QueryTile& t, const KeyTile& keys) {
@@ -53,8 +53,8 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
   }
 }
 
-// For one vector of rows: row_max and row_sum take in the scores of [begin, end), and s becomes weights. With `hides`,
-// scores of -inf become weights of -0: their sign tells Values which values must not be looked at.
+// For one vector of rows: takes the scores of [begin, end) into row_max and row_sum, and replaces them in s by weights.
+// With `hides`, scores of -inf become weights of -0: their sign tells Values which values must not be read.
 FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides) {
   const uint32_t begin = keys.begin, end = keys.end;
   constexpr size_t kAtOnce = kPreferSize ? 1 : 4;  // strands
@@ -113,8 +113,8 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t co
 }
 
 // o_t[e][vector] = o_t[e][vector] * rescale + sum_j p[j][vector] * values[j][e], for kBlock elements of which the first
-// `skip` are not stored. The sum of a key tile starts at zero and joins o_t at its end: its rounding errors are those
-// of 64 terms, and o_t has one for each key tile, not one for each key.
+// `skip` are not stored. The sum of a key tile starts at zero and is added to o_t at its end: its rounding errors are
+// those of 64 terms, and o_t has one for each key tile, not one for each key.
 template <bool kHides, int kVectors, int kBlock>
 FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element, int skip) {
   const size_t rows = ColumnsOf<kVectors>(t);
@@ -140,19 +140,19 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
   }
 }
 
-// One element. Which weights are hidden is seen in them.
+// One element. The sign of a weight tells whether it is hidden.
 FOVEA_SHARED void ValueElement(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
   ValueBlock<kMayHide, 1, 1>(t, keys, column, element, 0);
 }
 
 template <int kVectors>
 constexpr int kValueBlockOf = LargestBlock<kVectors, true>();
-// The same where nothing hides: a target with one lane has registers for more elements of two rows.
+// The same where nothing is hidden: a target with one lane has registers for more elements of two rows.
 template <int kVectors>
 constexpr int kPlainBlockOf = kLanes == 1 && kVectors == 2 && !kPreferSize ? 8 : kValueBlockOf<kVectors>;
 
-// Blocks of one vector of rows, the first of elements where nothing hides. Where size counts they are functions of
-// their own: in one with others their loops lack registers.
+// Register blocks of one vector of rows; the first requires that nothing is hidden. Where size counts they are separate
+// functions: inlined with others, their loops lack registers.
 constexpr int kLongBlock = kLanes == 1 ? 8 : kValueBlockOf<1>;
 FOVEA_SHARED void LongBlockOfVector(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
   ValueBlock<false, 1, kLongBlock>(t, keys, column, element, 0);
@@ -161,7 +161,7 @@ FOVEA_SHARED void BlockOfVector(const QueryTile& t, const KeyTile& keys, size_t 
   ValueBlock<kMayHide, 1, kValueBlockOf<1>>(t, keys, column, element, 0);
 }
 
-// Blocks of a lone row where nothing hides. Returns the first element behind them.
+// Register blocks of a lone row where nothing is hidden. Returns the first element after them.
 FOVEA_CALLED size_t BlocksOfRow(const QueryTile& t, const KeyTile& keys) {
   QueryTile own = t;
   own.columns = 1;
@@ -170,14 +170,14 @@ FOVEA_CALLED size_t BlocksOfRow(const QueryTile& t, const KeyTile& keys) {
   return e;
 }
 
-// All elements of the values: whole blocks, the last of which may overlap the one before it and then leaves its part
-// alone.
+// All elements of the values, in whole register blocks. The last may overlap the one before it, and then does not store
+// what both have.
 template <bool kHides, int kVectors>
 FOVEA_INLINE void ValuesOfVectors(const QueryTile& t, const KeyTile& keys, size_t column) {
   constexpr size_t kBlock = kHides ? kValueBlockOf<kVectors> : kPlainBlockOf<kVectors>;
   const size_t value_dim = t.value_dim;
   size_t e = 0;
-  if constexpr (kPreferSize) {  // what does not fill a block, an element at a time
+  if constexpr (kPreferSize) {  // what does not fill a register block, an element at a time
     if constexpr (kVectors == 1 && !kHides && (kLanes > 1 || kLoneRows)) {
       for (; e + kLongBlock <= value_dim; e += kLongBlock) LongBlockOfVector(t, keys, column, e);
     }
@@ -219,13 +219,13 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
   }
 }
 
-// Outputs are stored as they are.
+// The caller stores all outputs of f32 products.
 FOVEA_INLINE bool StoreTensor(const QueryTile&, const RowOutputs&, size_t, size_t, VF, MF, const LaneRows<char>&) {
   return false;
 }
 FOVEA_INLINE bool StoreTensorRow(const RowOutputs&, const float*, size_t, VF, MF, char*) { return false; }
 
-// Weights are made one vector after the other, and products take them as they are.
+// Weights are made one vector of rows after the other, and products read them unchanged.
 template <int kVectors>
 FOVEA_INLINE bool WeighBlock(const QueryTile&, const KeyTile&, size_t) {
   return false;
@@ -234,7 +234,7 @@ FOVEA_INLINE void PackWeights(const QueryTile&, const KeyTile&, size_t, bool) {}
 template <int kVectors>
 FOVEA_INLINE void TakeOutZeros(const QueryTile&, const KeyTile&, size_t) {}
 
-// Elements d + i of the rows of a vector, i < n, into q_t, which moves on by kLanes rows of the tile.
+// Stores elements d + i of a vector of rows, i < n, in q_t, which advances by kLanes rows of the tile.
 FOVEA_INLINE void StoreQueries(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n, VF scales,
                                float*& q_t, size_t columns) {
   VF lanes[kLanes];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The frame around the products of a kernel whose lanes are rows: the steps of the running softmax, and the end.
+// What surrounds the products in a kernel whose lanes are rows: the steps of the running softmax, and the end.
 
 FOVEA_INLINE bool Does(const KeyTile& keys, AttendPart part) {
   return !config::kStaged || kLanes > 1 || (keys.parts & part) != 0;
@@ -11,7 +11,7 @@ FOVEA_INLINE MF EmptyRows(const QueryTile& t, size_t column) {
   return hn::Eq(hn::LoadU(kF, t.row_sum + column), hn::Zero(kF));
 }
 
-// A score in base 2 as the caller wants it.
+// Turns a score in base 2 into what the caller wants.
 FOVEA_INLINE VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fovea_scores_stage stage, bool hides) {
   if (stage != FOVEA_SCORES_SOFTMAX) {
     return hn::Mul(hides ? MinusInfinityIfLowest(x) : x, hn::Set(kF, kLn2));
@@ -22,8 +22,8 @@ FOVEA_INLINE VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fovea_scor
   return hides ? hn::IfThenZeroElse(hn::Eq(x, hn::Set(kF, -kInfinity)), weight) : weight;
 }
 
-// Scores become weights by the normalisation that is known, -0 where they are hidden, and go through the caller's
-// function, which changes nothing about what is hidden. For one vector of rows.
+// For one vector of rows: turns scores into weights by the known normalisation, -0 where they are hidden, and passes
+// them to the caller's function. What is hidden stays hidden.
 FOVEA_CALLED void ModifyWeights(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column,
                                 bool hides) {
   if (column >= t.live) return;
@@ -49,7 +49,7 @@ FOVEA_CALLED void ModifyWeights(const QueryTile& t, const KeyTile& keys, const S
   hn::StoreU(hn::Set(kF, 1.0f), kF, t.rescale + column);
 }
 
-// Scores become weights, for kVectors vectors of rows from `column` on.
+// Turns scores into weights, for kVectors vectors of rows from `column` on.
 template <int kVectors>
 FOVEA_INLINE void Weigh(const QueryTile& t, const QueryTile& own, const KeyTile& keys, const ScoreSteps& steps,
                         size_t column, bool hides) {
@@ -70,15 +70,15 @@ FOVEA_INLINE void Weigh(const QueryTile& t, const QueryTile& own, const KeyTile&
 }
 
 // One step of the running softmax for kVectors vectors of rows from `column` on (Milakov and Gimelshein, arXiv
-// 1805.02867). `own` is t, of which the compiler may know more; with kWhole that it has no other vectors.
+// 1805.02867). `own` is t with constant columns, where these are known. kWhole: the tile has no other vectors.
 template <int kVectors, bool kWhole = false>
 FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const KeyTile& keys, const ScoreSteps& steps,
                              size_t column, bool hides) {
   if (Does(keys, kScorePart)) Scores<kVectors>(own, keys, column);
   if (Does(keys, kWeightPart)) Weigh<kVectors>(t, own, keys, steps, column, hides);
   if (!Does(keys, kValuePart) || InMeasuringPass(steps)) return;
-  if (kWhole && own.columns != kVectors * kLanes) __builtin_unreachable();  // calls may make the compiler forget it
-  // Where nothing hides, no weight is -0.
+  if (kWhole && own.columns != kVectors * kLanes) __builtin_unreachable();  // after calls the compiler may not know it
+  // If nothing is hidden, no weight is -0.
   if (hides) {
     Values<true, kVectors>(own, keys, column);
   } else {
@@ -101,7 +101,7 @@ FOVEA_TEMPLATE void AttendVectors(const QueryTile& t, const KeyTile& keys, const
   }
 }
 
-// A tile of kVectors vectors at once: how far its rows lie apart is known.
+// A tile of kVectors vectors at once: the distance between its rows is a constant.
 template <int kVectors>
 FOVEA_TEMPLATE void AttendTile(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
   QueryTile own = t;
@@ -144,7 +144,7 @@ FOVEA_INLINE bool ClipToVector(const QueryTile& t, size_t column, KeyTile* keys)
 
 FOVEA_KERNEL void Attend(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
   const bool masked = Masked(keys, steps);
-  if (keys.edge) {  // a vector of rows at a time sees fewest keys in vain
+  if (keys.edge) {  // one vector of rows at a time wastes least work on hidden keys
     for (size_t column = 0; column < t.columns; column += kLanes) {
       KeyTile visible = keys;
       if (!ClipToVector(t, column, &visible)) continue;
@@ -163,9 +163,8 @@ FOVEA_KERNEL void Attend(const QueryTile& t, const KeyTile& keys, const ScoreSte
   }
 }
 
-// Joins the sinks to one vector of rows, and returns what its output rows are multiplied by: 0 for rows that saw no
-// key. Leaves in row_max and row_sum what ScoreAtStage needs, and the log of the sum of exponentials in lse, which may
-// be null.
+// Adds the sinks to one vector of rows, and returns the factors of its output rows: 0 for rows that saw no key. Stores
+// in row_max and row_sum what ScoreAtStage needs, and the log of the sum of exponentials in lse, which may be null.
 FOVEA_SHARED VF Normalise(const QueryTile& t, size_t column, bool sinks, float* lse) {
   const VF minus_infinity = hn::Set(kF, -kInfinity);
   VF max = hn::LoadU(kF, t.row_max + column), sum = hn::LoadU(kF, t.row_sum + column);
@@ -186,7 +185,7 @@ FOVEA_SHARED VF Normalise(const QueryTile& t, size_t column, bool sinks, float* 
   return hn::IfThenZeroElse(empty, hn::Div(rescale, sum));
 }
 
-// Some elements of a vector of rows, the first n <= kLanes, from o_t, which moves on by kLanes rows of the tile.
+// The first n <= kLanes elements of a vector of rows, normalised, from o_t, which advances by kLanes rows of the tile.
 FOVEA_INLINE void Normalised(const float*& o_t, size_t columns, VF normalise, MF empty, size_t n, VF (&lanes)[kLanes]) {
   FOVEA_UNROLL(16)
   for (size_t i = 0; i < kLanes; ++i, o_t += columns) {
@@ -194,7 +193,7 @@ FOVEA_INLINE void Normalised(const float*& o_t, size_t columns, VF normalise, MF
     if (i < n) lanes[i] = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, o_t), normalise));
   }
 }
-// Elements e + i of `live` rows, i < n.
+// Stores elements e + i of `live` rows, i < n.
 FOVEA_INLINE void StoreOutputs(const float*& o_t, size_t columns, VF normalise, MF empty, const LaneRows<char>& rows,
                                fovea_dtype dtype, size_t live, size_t e, size_t n) {
   VF lanes[kLanes];
@@ -202,7 +201,7 @@ FOVEA_INLINE void StoreOutputs(const float*& o_t, size_t columns, VF normalise, 
   StoreTransposed(lanes, rows, dtype, live, e, n);
 }
 
-// A row of a single lane, in f32: nothing is asked for each element.
+// Stores a row of a single lane in f32, without a test for each element.
 FOVEA_INLINE void StoreOutputRow(const float* o_t, size_t columns, VF normalise, MF empty, float* row, size_t dim) {
   FOVEA_UNROLL_LONG_LOOP(4)
   for (; dim > 0; --dim, o_t += columns, ++row) {
@@ -239,7 +238,7 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
       const bool f32 = is_f32<kUnscaledFormats>(outputs.out.dtype);
       LaneRows<float> f32_rows;
       for (size_t i = 0; i < kLanes; ++i) f32_rows.at[i] = reinterpret_cast<float*>(rows.at[i]);
-      for (; f32 && e + kLanes <= value_dim; e += kLanes) {  // here nothing is asked for each vector
+      for (; f32 && e + kLanes <= value_dim; e += kLanes) {  // without a test for each vector
         VF lanes[kLanes];
         Normalised(o_t, columns, normalise, empty, kLanes, lanes);
         StoreTransposed(lanes, f32_rows, kLanes, e, kLanes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the compiler has to compute. Each source file includes this first, so that files which are compiled by hand, or in
-// an IDE, give the same bits as the library's own build: results are the same on all machines only if the compiler
+// Tells the compiler how to compute. Each source file includes this first, so that files which are compiled by hand, or
+// in an IDE, give the same bits as the library's own build. Results are the same on all machines only if the compiler
 // neither fuses nor reorders on its own.
 #ifndef FOVEA_SRC_BASE_ARITHMETIC_H_
 #define FOVEA_SRC_BASE_ARITHMETIC_H_
@@ -22,7 +22,7 @@
 #error "fovea needs infinities and NaNs as IEEE has them: compile without -ffast-math"
 #endif
 
-// 16 is 0 with a half-precision type that is not widened.
+// 16 means 0, and a half-precision type that is not widened.
 static_assert(__FLT_EVAL_METHOD__ == 0 || __FLT_EVAL_METHOD__ == 16,
               "fovea needs float arithmetic that rounds to float (FLT_EVAL_METHOD 0): on 32-bit x86, whose x87 unit "
               "does not, compile with -msse2 -mfpmath=sse");

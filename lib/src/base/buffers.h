@@ -51,7 +51,8 @@ inline bool span_of(const void* data, size_t element_bytes, const Dimensions& di
          !__builtin_add_overflow(base, uintptr_t(highest), &span->end);
 }
 
-// Whether no two elements share a place: each dimension must step over all that lies within the smaller ones.
+// Whether no two elements share an address: each dimension's stride must be at least the extent of those with smaller
+// strides.
 inline bool elements_distinct(const Dimensions& dimensions) {
   // The dimensions of more than one element, smallest stride first. Callers list the outermost dimension first, which
   // mostly has the largest stride, so the sort has little to move.
@@ -73,12 +74,12 @@ inline bool elements_distinct(const Dimensions& dimensions) {
   size_t extent = 1;  // elements from first to last of the dimensions taken so far
   for (size_t i = 0; i < used; ++i) {
     if (strides[i] < extent) return false;
-    extent += (counts[i] - 1) * strides[i];  // span_of has seen that this does not overflow
+    extent += (counts[i] - 1) * strides[i];  // span_of has checked that this does not overflow
   }
   return true;
 }
 
-// Whether two arrays of the same counts have each element in the same place.
+// Whether two arrays of the same counts have each element at the same address.
 inline bool same_places(const void* a, const void* b, const Dimensions& of_a, const Dimensions& of_b) {
   bool same = a == b;
   for (size_t i = 0; i < kDimensions; ++i) same = same && (of_a[i].count == 1 || of_a[i].stride == of_b[i].stride);
@@ -89,7 +90,7 @@ inline bool is_aligned(const void* pointer, size_t alignment) {
   return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
 }
 
-// Aligned as the compiler aligns arrays and structures of such elements: on i386, 64-bit elements as 32-bit ones.
+// Aligned as the compiler aligns such elements in structures: on i386, 64-bit elements are aligned as 32-bit ones.
 inline bool is_aligned_to_element(const void* pointer, size_t element_bytes) {
   struct Widest {
     int64_t element;
@@ -107,8 +108,8 @@ inline fovea_status check_array(const void* data, size_t element_bytes, const Di
   return output && !elements_distinct(dimensions) ? FOVEA_ERR_STRIDE : FOVEA_OK;
 }
 
-// The arrays of a call, added outputs first. An output or a memory must not overlap anything that is added after it;
-// inputs may overlap one another.
+// The arrays of a call. Outputs are added first: an output, or memory, must not overlap anything that is added after
+// it. Inputs may overlap one another.
 class Buffers {
  public:
   // An array [batch][heads][tokens][dim].
@@ -116,7 +117,7 @@ class Buffers {
                           size_t dim);
   fovea_status add_input(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
                          size_t dim);
-  // An input of f32 that may be in the places of an output of the same counts, which was added.
+  // An f32 input with the counts of `output`, which was added: it is the same array, or does not overlap any output.
   fovea_status add_in_place(const fovea_out& output, const fovea_in& array, size_t batch, size_t heads, size_t tokens,
                             size_t dim);
   // An array of `count` elements, or null.
@@ -134,7 +135,7 @@ class Buffers {
   size_t count_ = 0;
 };
 
-// Checks the offsets [batch + 1] of ragged entries, each of at most `capacity` tokens. The pointer is aligned.
+// Checks the offsets [batch + 1] of ragged entries, each of at most `capacity` tokens. Requires an aligned pointer.
 fovea_status check_offsets(const uint32_t* offsets, uint32_t batch, uint32_t tokens, uint32_t capacity);
 
 }  // namespace fovea

@@ -52,10 +52,10 @@ class Carver {
   __attribute__((always_inline)) void take(T** array, size_t columns, size_t rows = 1) {
     *array = take<T>(columns, rows);
   }
-  // A call where size counts, so that it is linked once; else repeated, which a small call of attention notices.
+  // Not inlined where size counts. Inlined elsewhere, because small attention calls gain from it.
   void* take(size_t columns, size_t rows, size_t element_bytes);
 
-  // The bytes up to the end of the last array in the slow part; and the same rounded up, so that another slow part may
+  // The bytes up to the end of the last array in the slow part; the same, rounded up so that another slow part may
   // follow.
   CheckedSize slow_used() const { return slow_used_; }
   CheckedSize slow_bytes() const;

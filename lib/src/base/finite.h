@@ -7,7 +7,7 @@ namespace fovea {
 // Neither NaN nor infinite.
 inline bool is_finite(float x) { return x - x == 0.0f; }
 
-// NaN in the place of an infinity.
+// x, or NaN if x is infinite.
 inline float finite_or_nan(float x) { return x + (x - x); }
 
 }  // namespace fovea

@@ -12,7 +12,7 @@ namespace fovea {
 
 constexpr size_t kChecksumAt = 4;
 
-// CRC-32 of IEEE 802.3, with the checksum's own bytes as 0.
+// CRC-32 of IEEE 802.3, computed with 0 for the checksum's own bytes.
 uint32_t checksum_of(const uint8_t* image, size_t bytes);
 
 inline void put_word(uint32_t word, uint8_t* bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In which row of the arrays a token lies, for each kind of source.
+// The row of the arrays in which a token is stored, for each kind of source.
 #ifndef FOVEA_SRC_BASE_KEY_PLACES_H_
 #define FOVEA_SRC_BASE_KEY_PLACES_H_
 
@@ -14,17 +14,17 @@ constexpr uint32_t kMostTokens = 1u << 30;
 // The largest position of queries and keys, in magnitude.
 constexpr int64_t kMostPosition = int64_t(1) << 62;
 
-// How many of the keys a row of the mask covers.
+// The number of keys that a row of the mask covers.
 inline uint32_t mask_columns(const fovea_mask& mask, uint32_t keys) {
   return mask.kv_tokens == FOVEA_MASK_COVERS_NONE ? 0 : mask.kv_tokens ? mask.kv_tokens : keys;
 }
 
-// Whether a source is of this kind; false, always, where the build leaves it out.
+// Whether a source is of this kind. Always false in builds that leave the kind out.
 inline bool is_ring(fovea_kv_kind kind) { return config::kRing && kind == FOVEA_KV_RING; }
 inline bool is_paged(fovea_kv_kind kind) { return config::kPages && kind == FOVEA_KV_PAGED; }
 inline bool is_loaded(fovea_kv_kind kind) { return config::kLoad && kind == FOVEA_KV_LOAD; }
 
-// A token's row, and how many tokens, from this one on, lie in rows that follow one another.
+// A token's row, and the number of tokens from this one on whose rows follow one another.
 struct KeyPlace {
   size_t block;  // an entry, or a page
   size_t row;

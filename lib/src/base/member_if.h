@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Members that a build has only with some feature.
+// Members that only builds with some feature have.
 #ifndef FOVEA_SRC_BASE_MEMBER_IF_H_
 #define FOVEA_SRC_BASE_MEMBER_IF_H_
 
@@ -16,9 +16,9 @@
 
 namespace fovea {
 
-// A member of type T, in a build that has it. Else it takes no room, reads as T(), and forgets what is assigned to it;
-// then nothing may point into it, which a constant prevents: that which says that the build does not have it. Where the
-// attribute is known, code that points into it does not compile. Declared [[no_unique_address]].
+// A member of type T, in a build that has it. In other builds it takes no room, reads as T(), and ignores assignment.
+// There no code may dereference it: a test of the constant kHas guards such code. Where the compiler knows gnu::error,
+// code without the test does not compile. Declared [[no_unique_address]].
 template <bool kHas, class T>
 class MemberIf {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps through the caller's arrays, whose elements are of a size that is known only at run time.
+// Steps through the caller's arrays, whose element size is known only at run time.
 #ifndef FOVEA_SRC_BASE_STRIDES_H_
 #define FOVEA_SRC_BASE_STRIDES_H_
 
@@ -17,8 +17,8 @@ constexpr ptrdiff_t stride_bytes(ptrdiff_t stride, size_t unit, ptrdiff_t steps 
   return ptrdiff_t(size_t(stride) * unit * size_t(steps));
 }
 
-// The address so many bytes on. Computed as an integer, since there need be no object at it: it may lie before the
-// first row, or in an array without elements.
+// base + bytes, computed as integers: the result may point outside any object, before the first row or into an array
+// without elements.
 template <class T>
 T* advanced(T* base, ptrdiff_t bytes) {
   return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(base) + uintptr_t(bytes));

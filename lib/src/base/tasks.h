@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop over the tasks of a call: on the caller's executor, or in order where there is none or one task.
+// The loop over the tasks of a call: on the caller's executor, or in order if there is no executor or only one task.
 #ifndef FOVEA_SRC_BASE_TASKS_H_
 #define FOVEA_SRC_BASE_TASKS_H_
 
@@ -58,11 +58,11 @@ class TaskLoop {
   Call& call_;
   const uint32_t workers_;
   const size_t tasks_;
-  int status_ = FOVEA_OK;  // the error of a task; after it no further task begins
+  int status_ = FOVEA_OK;  // the error of a task; no task begins after it
   size_t done_ = 0;
 };
 
-// Not inlined, so that tasks that run in order do so on a smaller stack.
+// Not inlined: tasks that run in order then need less stack.
 template <class Call>
 __attribute__((noinline)) fovea_status run_on_executor(Call& call, const fovea_executor& executor, uint32_t workers,
                                                        size_t tasks) {
@@ -71,7 +71,7 @@ __attribute__((noinline)) fovea_status run_on_executor(Call& call, const fovea_e
 
 // Runs this many tasks of a call, each with a worker below `workers`. Call has
 //   fovea_status run_task(size_t index, uint32_t worker, Scratch* scratch);
-// where its type Scratch is what a task may hand on to the next one on the same thread.
+// where its type Scratch is what a task may leave for the next task on the same thread.
 template <class Call>
 fovea_status run_tasks(Call& call, const fovea_executor* executor, uint32_t workers, size_t tasks) {
   if (config::kExecutor && executor && tasks > 1) return run_on_executor(call, *executor, workers, tasks);

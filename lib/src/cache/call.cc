@@ -27,7 +27,7 @@ KeyPlaces places_of(const fovea_kv_cache& c) {
 }
 
 // Narrows `count` rows into the tokens from `token` on, run by run. In a ring, tokens before `from` are skipped unless
-// they are pinned: later tokens of the same call would replace them. Not inlined, so that keys are turned on a smaller
+// they are pinned: later tokens of the same call would replace them. Not inlined, so that turning keys needs less
 // stack.
 __attribute__((noinline)) void put_rows(const fovea_kv_cache& c, const ConvertKernels& kernels, bool keys,
                                         uint32_t entry, uint32_t head, uint32_t token, uint32_t count, uint32_t from,
@@ -59,14 +59,14 @@ __attribute__((noinline)) void put_rows(const fovea_kv_cache& c, const ConvertKe
   }
 }
 
-// Subtracts a vector from rows that lie one after the other.
+// Subtracts a vector from adjacent rows.
 void subtract(const float* vector, size_t dim, float* rows, uint32_t count) {
   for (; count > 0; --count, rows += dim) {
     for (size_t d = 0; d < dim; ++d) rows[d] -= vector[d];
   }
 }
 
-// The new keys or values of entry args.entry + b.
+// Stores the new keys or values of entry args.entry + b.
 void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_target target, bool keys, uint32_t b,
                uint32_t from) {
   const ConvertKernels& kernels = convert_kernels(target);
@@ -143,7 +143,7 @@ void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& fr
                  uint32_t tokens) {
   const KeyPlaces to_places = places_of(to), from_places = places_of(from);
   for (uint32_t token = 0; token < tokens;) {
-    // A ring has lost the tokens between the pinned ones and the oldest one that is there.
+    // A ring has lost the tokens between the pinned ones and the oldest one that it still has.
     if (to.first_tokens && token >= to.pinned_tokens && token < from.first_tokens[from_entry]) {
       token = from.first_tokens[from_entry];
       continue;

@@ -31,7 +31,7 @@ fovea_status check_shape(const fovea_kv_cache& c) {
   return paged == (c.page_tokens != 0) && (paged || c.pages == 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
 
-// No input lies in the cache, nor in the workspace where new rows pass through it.
+// Checks that no input overlaps the cache, nor the workspace if new rows pass through it.
 fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
   const size_t element_bytes = unscaled_bytes(a.dtype), blocks = offsets_of(a) ? 1 : a.batch;
   Buffers buffers;

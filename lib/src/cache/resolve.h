@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Caches of keys and values: how they lie in memory, and the checks of every operation on them.
+// Caches of keys and values: their layout in memory, and the checks of every operation on them.
 #ifndef FOVEA_SRC_CACHE_RESOLVE_H_
 #define FOVEA_SRC_CACHE_RESOLVE_H_
 
@@ -10,13 +10,13 @@
 
 namespace fovea {
 
-// Lays the cache out in its memory; memory that is null measures it. Fails where the fields that describe the cache are
+// Lays the cache out in its memory; memory that is null measures it. Fails if the fields that describe the cache are
 // not valid.
 fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes);
 
 fovea_status check_new_cache(const fovea_kv_cache& cache, const void* memory, size_t memory_bytes);
 
-// A cache that fovea_kv_cache_init made.
+// Checks that fovea_kv_cache_init made this cache.
 fovea_status check_cache(const fovea_kv_cache* cache);
 fovea_status check_append(const fovea_kv_cache& cache, const fovea_kv_append_args& args);
 fovea_status check_truncate(const fovea_kv_cache& cache, uint32_t entry, uint32_t length);

@@ -8,7 +8,7 @@ namespace fovea {
 
 void run_conv1d(const fovea_conv1d_args& a, const Conv1dKernels& kernels) {
   if (a.tokens == 0) return;
-  // One channel, or one token, has any stride in that dimension: the other is the one of lanes.
+  // With one channel, or one token, the stride of that dimension may be anything: lanes run along the other dimension.
   const bool last = channels_last(a) && !(a.channels == 1 && channels_first(a));
   for (uint32_t b = 0; b < a.batch; ++b) {
     const Conv1dEntry entry = {&a, advanced(a.x, stride_bytes(a.x_batch_stride, sizeof(float), ptrdiff_t(b))),

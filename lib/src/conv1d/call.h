@@ -7,7 +7,7 @@
 
 namespace fovea {
 
-// Along which of the two dimensions vectors go.
+// Which of the two dimensions vectors run along.
 inline bool channels_last(const fovea_conv1d_args& a) {
   return a.channels == 1 || (a.x_channel_stride == 1 && a.y_channel_stride == 1);
 }

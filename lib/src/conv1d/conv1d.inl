@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Causal depthwise convolution of a few taps. An output needs inputs that are not later, so outputs are made from the
-// last to the first, and may be where the inputs are.
+// Causal depthwise convolution of a few taps. An output needs no later inputs, so outputs are made from the last to the
+// first, and may replace the inputs.
 
-// Most inputs that an output needs beside its own.
+// Most inputs that an output needs in addition to its own.
 constexpr size_t kMostPast = FOVEA_CONV1D_MOST_WIDTH - 1;
 
 FOVEA_INLINE void StoreOutput(const fovea_conv1d_args& a, VF sum, float* p, size_t n) {
@@ -15,7 +15,7 @@ FOVEA_INLINE void StoreOutput(const fovea_conv1d_args& a, VF sum, float* p, size
   StoreUpTo(sum, p, n);
 }
 
-// kLanes channels, or fewer, of all tokens.
+// Convolves kLanes channels, or fewer, of all tokens.
 FOVEA_INLINE void ConvolveChannels(const Conv1dEntry& e, size_t channel, size_t live) {
   const fovea_conv1d_args& a = *e.args;
   const size_t past = a.width - 1;
@@ -34,7 +34,7 @@ FOVEA_INLINE void ConvolveChannels(const Conv1dEntry& e, size_t channel, size_t 
   for (size_t i = 0; i < past; ++i) {
     earlier[i] = e.state ? LoadUpTo(e.state + i * a.channels + channel, live) : hn::Zero(kF);
   }
-  // Input t of the earlier ones and, behind them, the call's.
+  // Input t: the earlier ones, followed by the call's.
   const auto input = [&](size_t t) __attribute__((always_inline)) {
     return t < past ? earlier[t] : LoadUpTo(x + ptrdiff_t(t - past) * a.x_token_stride, live);
   };
@@ -54,7 +54,7 @@ FOVEA_KERNEL void ConvolveChannelsLast(const Conv1dEntry& e) {
   }
 }
 
-// All tokens of a channel. Lanes are tokens.
+// Convolves all tokens of a channel. Lanes are tokens.
 FOVEA_INLINE void ConvolveTokens(const Conv1dEntry& e, size_t channel) {
   const fovea_conv1d_args& a = *e.args;
   const size_t past = a.width - 1, tokens = a.tokens;

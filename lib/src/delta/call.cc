@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linear attention: for each entry and head, for some groups of tokens at a time, first what the groups need to know,
-// then S for all of them.
+// Linear attention: for each entry and head, for some token groups at a time, first the groups are prepared, and then a
+// pass over S is made for each.
 #include "base/arithmetic.h"
 #include "delta/call.h"
 
@@ -13,7 +13,7 @@
 namespace fovea {
 namespace {
 
-// From a token whose keys are widened to the one whose keys are asked for.
+// The distance from a token whose keys are widened to the one whose keys are prefetched.
 constexpr uint32_t kTokensAhead = 2 * kDeltaTokens;
 
 // The tokens of an entry, and where arrays begin for it.
@@ -40,7 +40,7 @@ uint32_t query_head(const fovea_delta_args& a, const DeltaPlan& plan, uint32_t h
   return a.q_heads < a.v_heads ? head / (a.v_heads / a.q_heads) : head * plan.readers + reader;
 }
 
-// One head of an entry: its tokens, from the first to the last.
+// One head of an entry: goes through its tokens, from the first to the last.
 class HeadRun {
  public:
   HeadRun(const DeltaCall& call, uint32_t entry, uint32_t head, char* workspace)
@@ -75,7 +75,7 @@ class HeadRun {
                       token_row(array, unit, of_, head, ahead));
   }
 
-  // Returns its number of new tokens.
+  // Prepares a token group, and returns its number of new tokens.
   uint32_t prepare_group(uint32_t index, uint32_t token) {
     const uint32_t left = of_.tokens - token, room = kDeltaTokens - before_, count = left < room ? left : room;
     DeltaTokens& tokens = sets_[set_];
@@ -135,19 +135,19 @@ class HeadRun {
   size_t factors_;
   DeltaScratch scratch_;
   DeltaHead memory_;
-  DeltaTokens sets_[2] = {};  // of the group in work and the one before: which is which takes turns
+  DeltaTokens sets_[2] = {};  // of the current group and of the one before, alternately
   uint32_t set_ = 0;
-  uint32_t before_;  // tokens that the group in work has already
+  uint32_t before_;  // tokens that the current group has already
   bool adds_;        // the group before is whole, and not yet in S
 };
 
-// The last group's keys and decays become pending. Its values u already lie there.
+// The last group's keys and decays become pending. Its values u are stored already.
 void keep_pending(const DeltaCall& c, uint32_t entry) {
   const fovea_delta_args& a = *c.args;
   const EntryTokens of = tokens_of(a, entry);
   if (of.tokens == 0) return;
   uint32_t& pending = pending_of(*c.state)[a.entry + entry];
-  const uint32_t last = (pending + of.tokens - 1) % kDeltaTokens + 1;  // 4 pending tokens are none of the next group
+  const uint32_t last = (pending + of.tokens - 1) % kDeltaTokens + 1;  // 4 pending tokens are not in the next group
   const uint32_t count = of.tokens < last ? of.tokens : last;
   for (uint32_t head = 0; head < a.v_heads; ++head) {
     const DeltaHead memory = delta_head(*c.state, a.entry + entry, head);

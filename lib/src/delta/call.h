@@ -9,8 +9,8 @@
 
 namespace fovea {
 
-// Most groups that are prepared before columns of S are read for all of them: these columns then stay in a first-level
-// cache. Targets of one lane have none to speak of, and little memory.
+// Most token groups that are prepared before columns of S are read for all of them: these columns then stay in a
+// first-level cache. Targets of one lane have little cache, and little memory.
 constexpr uint32_t most_delta_groups(uint32_t lanes) { return lanes == 1 ? 1 : 8; }
 
 // Columns of a task, where an executor has more workers than there are heads.
@@ -20,7 +20,7 @@ constexpr uint32_t kPartColumns = 2 * kDeltaColumns;
 struct DeltaPlan {
   fovea_target target;
   uint32_t lanes;
-  uint32_t groups;   // that are prepared at a time
+  uint32_t groups;   // token groups that are prepared at a time
   uint32_t readers;  // query heads that read one S
   uint32_t parts;    // of the columns of S, each a task
   uint32_t workers;
@@ -36,7 +36,7 @@ struct DeltaScratch {
   float* factors;      // [groups][readers][delta_factor_count]
 };
 
-// Places these arrays, with a Carver or to count bytes.
+// Places these arrays with a Carver, or counts their bytes.
 template <class Carves>
 constexpr void place_delta_scratch(Carves& carver, uint32_t key_dim, size_t groups, size_t factors, DeltaScratch* s) {
   const size_t row = (size_t(key_dim) + kDeltaColumns - 1) / kDeltaColumns * kDeltaColumns;
@@ -61,7 +61,7 @@ struct DeltaCall {
   fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;
 };
 
-// Fails only where an executor does.
+// Fails only if an executor does.
 fovea_status run_delta(const DeltaCall& call);
 
 void begin_delta(const fovea_delta_state& header, fovea_delta_state* state);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linear attention: for each block of columns of S, for each group of tokens, a pass and what follows from its sums.
+// Linear attention: for some columns of S, for each token group, a pass, and the outputs that follow from its sums.
 
 using ::fovea::DeltaColumns;
 using ::fovea::DeltaMatrix;
@@ -9,7 +9,7 @@ FOVEA_INLINE const char* BytesOn(const void* p, ptrdiff_t bytes) { return static
 FOVEA_INLINE char* BytesOn(void* p, ptrdiff_t bytes) { return static_cast<char*>(p) + bytes; }
 FOVEA_INLINE size_t Live(size_t dim, size_t d) { return d >= dim ? 0 : dim - d < kLanes ? dim - d : kLanes; }
 
-// LoadPart and StorePart, by which whole vectors are loaded and stored whole where speed counts.
+// LoadPart and StorePart. Where speed counts, whole vectors are loaded and stored whole.
 FOVEA_INLINE VF LoadElements(fovea_dtype dtype, const void* row, size_t d, size_t n) {
   if (kPreferSize || n < kLanes) return LoadPart(dtype, row, d, n);
   FOVEA_WITH_FORMAT(::fovea::kUnscaledFormats, dtype, FormatRow<kType>::Of(row, nullptr).Whole(d));
@@ -19,8 +19,8 @@ FOVEA_INLINE void StoreElements(fovea_dtype dtype, VF v, void* row, size_t d, si
   FOVEA_WITH_FORMAT(::fovea::kUnscaledFormats, dtype, FormatRow<kType>::StoreWhole(v, row, d));
 }
 
-// Rows of a token lie a long way from those of the next: the processor's own prefetcher does not follow. So the row
-// that is widened some tokens later is asked for.
+// The rows of a token are far from those of the next, and the processor's own prefetcher does not follow. So the row
+// that is widened some tokens later is prefetched.
 FOVEA_KERNEL void WidenKeys(fovea_dtype dtype, const void* row, uint32_t dim, float* out, const void* ahead) {
   const size_t unit = dtype == FOVEA_F32 ? 4 : 2;
   for (size_t d = 0; d < dim || d % kDeltaColumns != 0; d += kLanes) {
@@ -29,7 +29,7 @@ FOVEA_KERNEL void WidenKeys(fovea_dtype dtype, const void* row, uint32_t dim, fl
   }
 }
 
-// The same for values and outputs of the next group.
+// Prefetches values and outputs of the next token group.
 template <int kVectors>
 FOVEA_INLINE void AskForTokens(const DeltaColumns& c, uint32_t group, uint32_t column) {
   if (kPreferSize || kLanes == 1 || group >= c.count) return;
@@ -45,8 +45,8 @@ FOVEA_INLINE void AskForTokens(const DeltaColumns& c, uint32_t group, uint32_t c
   }
 }
 
-// For columns from d on, what follows from the sums of a pass for the new token n of a group, which is token j of it:
-// its value u, unless another reader has found it, and its output.
+// For columns from d on: from the sums of a pass, computes the value u of new token n of a group, which is its token j,
+// unless another reader has done so, and its output.
 FOVEA_INLINE void FinishToken(const DeltaColumns& c, const DeltaGroup& g, uint32_t reader, size_t d, uint32_t n,
                               uint32_t j, const float* of_key, const float* of_query, VF (&u)[kDeltaTokens]) {
   const size_t live = Live(c.value_dim, d);
@@ -65,7 +65,7 @@ FOVEA_INLINE void FinishToken(const DeltaColumns& c, const DeltaGroup& g, uint32
   StoreElements(c.out_dtype, o, BytesOn(c.out, ptrdiff_t(reader) * c.reader_stride + token * c.out_stride), d, live);
 }
 
-// The same for all new tokens, whose sums lie `step` numbers apart.
+// The same for all new tokens, whose sums are `step` numbers apart.
 FOVEA_SHARED void Finish(const DeltaColumns& c, const DeltaGroup& g, uint32_t reader, size_t d, const float* of_keys,
                          const float* of_queries, size_t step) {
   VF u[kDeltaTokens];
@@ -110,7 +110,7 @@ FOVEA_KERNEL void PassColumns(const DeltaColumns& c) {
   }
 }
 
-// S with the pending tokens, as the next pass would add them.
+// Writes S with the pending tokens, as the next pass would add them.
 FOVEA_KERNEL void WriteMatrix(const DeltaMatrix& m) {
   for (size_t first = 0; first < m.key_dim; first += kLanes) {
     float factor[kDeltaTokens + 1][kLanes];

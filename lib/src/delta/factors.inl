@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factors of one element of the keys, as the pass over S multiplies with them.
+// The factors of one element of the keys, which the pass over S multiplies by.
 
 struct FactorsOfKey {
   const float* at;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same for Helium, which multiplies a vector by a general register.
+// factors.inl for Helium, which multiplies a vector by a general register.
 
 struct FactorsOfKey {
   const float* at;

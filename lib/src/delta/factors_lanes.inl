@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same for processors that multiply a vector by a lane of another, as AArch64 does: a load brings four factors.
+// factors.inl for processors that multiply a vector by a lane of another, as AArch64 does: a load reads four factors.
 
 struct FactorsOfKey {
   const float* at;

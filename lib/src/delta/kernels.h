@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The seam of the kernels of linear attention. Tokens are taken in groups of four, and one pass over a state matrix S
-// [key_dim][value_dim] does two things: it adds what the group before leaves in S, and it reads S for the keys and
-// queries of this group. With g_t the decay of token t, and D(a, b) = g_a ... g_b, which is 1 for a > b, a group that
-// begins with token 0 has
+// The interface of the kernels of linear attention. Tokens are taken in groups of four, and one pass over a state
+// matrix S [key_dim][value_dim] does two things: it adds to S what the group before leaves there, and it reads S for
+// the keys and queries of this group. With g_t the decay of token t, and D(a, b) = g_a ... g_b, which is 1 for a > b, a
+// group that begins with token 0 has
 //     S'   = D(0, 3) S + sum_m (D(m + 1, 3) k_m) u_m^T                         adds up a whole group
 //     u_j  = beta_j v_j - beta_j D(0, j) S^T k_j - sum_{m<j} beta_j D(m + 1, j) (k_j . k_m) u_m         delta rules
 //     u_j  = v_j                                                                                        other rules
@@ -21,17 +21,17 @@
 
 namespace fovea {
 
-constexpr uint32_t kDeltaTokens = 4;    // of a group: part of the bits
-constexpr uint32_t kDeltaColumns = 16;  // of S that lie side by side, row after row: the lanes of the widest vector
+constexpr uint32_t kDeltaTokens = 4;    // of a token group: the bits depend on it
+constexpr uint32_t kDeltaColumns = 16;  // of S that are adjacent, row after row: the lanes of the widest vector
 
 constexpr uint32_t whole_columns(uint32_t dim) { return divide_up(dim, kDeltaColumns) * kDeltaColumns; }
 
-// The factors that a pass multiplies S with. Each element of the keys has 13: those of the 4 keys that are added, of
-// the 4 keys and the 4 queries that read, and a decay. Wide vectors want a row for each factor, with a constant stride;
-// narrow ones want the factors of an element side by side.
+// The factors that a pass multiplies S by. Each element of the keys has 13: those of the 4 keys that are added, of the
+// 4 keys and the 4 queries that read, and a decay. For wide vectors each factor has a row, with a constant stride; for
+// narrow ones the factors of an element are adjacent.
 constexpr uint32_t kDeltaAdded = 0, kDeltaKeys = 4, kDeltaQueries = 8, kDeltaDecay = 12, kDeltaFactors = 13;
 constexpr uint32_t kDeltaRowKeys = 128;    // elements of a row of factors: longer keys have several rows
-constexpr uint32_t kDeltaRowStride = 144;  // not a power of two, for the sake of caches
+constexpr uint32_t kDeltaRowStride = 144;  // not a power of two, which would conflict in caches
 constexpr uint32_t kDeltaElementStride = 16;
 constexpr bool delta_factors_in_rows(uint32_t lanes) { return lanes > 4; }
 inline CheckedSize delta_factor_count(uint32_t lanes, uint32_t key_dim) {
@@ -39,7 +39,7 @@ inline CheckedSize delta_factor_count(uint32_t lanes, uint32_t key_dim) {
   return count.times(delta_factors_in_rows(lanes) ? kDeltaFactors * kDeltaRowStride : kDeltaElementStride);
 }
 
-// The tokens of a group by their place in it. Rows of keys are padded with zeros to whole_columns.
+// The tokens of a token group by their place in it. Rows of keys are padded with zeros to whole_columns.
 struct DeltaTokens {
   const float* k[kDeltaTokens];
   const float* decay[kDeltaTokens];  // logarithms: one, or key_dim of them
@@ -57,7 +57,7 @@ struct DeltaGroup {
   float* factors;
 };
 
-// Prepares a group, all but the first five fields, which are given.
+// The arguments of prepare, which sets all fields of *group but the first five, which are given.
 struct DeltaPrepare {
   DeltaGroup* group;
   uint32_t key_dim;
@@ -72,14 +72,14 @@ struct DeltaPrepare {
 };
 constexpr uint32_t kDeltaStrands = 256;
 
-// Groups, one after the other, for columns [begin, end) of S, of whole_columns(value_dim) in all.
+// The arguments of columns: token groups in order, for columns [begin, end) of S, of whole_columns(value_dim) in all.
 struct DeltaColumns {
   const DeltaGroup* groups;  // [count][readers]
   uint32_t count, readers;   // readers: query heads that read this S
   uint32_t key_dim, value_dim, begin, end;
   bool delta;
   float* s;  // [whole_columns(value_dim) / kDeltaColumns][key_dim][kDeltaColumns]
-  float* u;  // [kDeltaTokens][u_stride]: of the group in work, and before that of the group that is added
+  float* u;  // [kDeltaTokens][u_stride]: of the current group, and before that of the group that is added
   size_t u_stride;
   fovea_dtype v_dtype, out_dtype;
   const void* v;
@@ -87,7 +87,7 @@ struct DeltaColumns {
   ptrdiff_t v_stride, out_stride, reader_stride;  // in bytes, from a token to the next, and from a reader to the next
 };
 
-// Writes S as it is with the pending tokens.
+// The arguments of matrix, which writes S with the pending tokens added.
 struct DeltaMatrix {
   uint32_t key_dim, value_dim, pending;
   bool decay_per_key;
@@ -99,7 +99,8 @@ struct DeltaMatrix {
 };
 
 struct DeltaKernels {
-  // A row as f32, padded with zeros to whole_columns(dim). `ahead`: as many elements of the same type, to prefetch.
+  // Widens a row to f32, padded with zeros to whole_columns(dim). `ahead`: as many elements of this format, to
+  // prefetch.
   void (*widen)(fovea_dtype, const void* row, uint32_t dim, float* out, const void* ahead);
   void (*prepare)(const DeltaPrepare&);
   void (*columns)(const DeltaColumns&);

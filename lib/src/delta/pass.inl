@@ -4,7 +4,7 @@
 
 // Vectors of columns at a time: as many as leave room for the sums of a group of tokens.
 constexpr int kPassVectors = hn::kRegisters >= 32 ? 2 : 1;
-// Whether S is gone over once for what is added, once for keys and once for queries: registers hold no more.
+// Separate passes over S for update, keys and queries: registers hold no more.
 constexpr bool kPassesApart = hn::kRegisters < 16;
 
 struct PassOf {
@@ -20,7 +20,7 @@ struct PassOf {
 template <int kKeys, int kQueries, bool kAdds, int kVectors>
 FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
   constexpr int kReads = kKeys + kQueries;
-  // A call for one token sees each column once: the next ones are asked for.
+  // A call for one token reads each column once, and prefetches the next columns.
   constexpr bool kAsks = kQueries == 1 && kLanes > 1 && !kPreferSize;
   constexpr size_t kBlocks = (kVectors * kLanes + kDeltaColumns - 1) / kDeltaColumns;
   const size_t block = pass.keys * kDeltaColumns, apart = kLanes == kDeltaColumns ? block : kLanes;
@@ -78,7 +78,7 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
   }
 }
 
-// Three tokens are taken for four, whose factors are 0; where size counts, so are two.
+// Three tokens are taken as four, of which one has factors of 0. Where size counts, so are two.
 FOVEA_INLINE uint32_t PassTokens(uint32_t tokens) { return tokens == 1 || (tokens == 2 && !kPreferSize) ? tokens : 4; }
 
 template <int kTokens, int kVectors>
@@ -99,7 +99,7 @@ FOVEA_INLINE void PassTokensOf(bool keys, bool adds, const PassOf& pass) {
   }
 }
 
-// Where the sums of queries begin is returned.
+// Returns where the sums of queries begin.
 template <int kVectors>
 FOVEA_INLINE const float* RunPass(const DeltaGroup& g, bool queries_alone, bool delta, const PassOf& pass) {
   const uint32_t tokens = PassTokens(g.tokens);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a pass over S needs to know of its group: factors for each element of the keys, and products of keys and
-// queries. The equations are in kernels.h. Lanes run along the keys.
+// What a pass over S needs for its token group: factors for each element of the keys, and products of keys and queries.
+// The equations are in kernels.h. Lanes run along the keys.
 
 using ::fovea::DeltaGroup;
 using ::fovea::DeltaPrepare;
@@ -23,11 +23,11 @@ constexpr bool kFactorsInRows = ::fovea::delta_factors_in_rows(kLanes);
 constexpr size_t kFactorStride = kFactorsInRows ? kDeltaRowStride : 1;
 constexpr size_t kKeyStride = kFactorsInRows ? 1 : kDeltaElementStride;
 
-// Numbers of a sum over keys that are kept apart, in 16 chains and then a tree: the same for any vector.
+// A sum over keys has this many chains, which a tree adds up: the same for any vector.
 constexpr uint32_t kStrands = 16;
 constexpr uint32_t kPairs = kDeltaTokens * (kDeltaTokens + 1) / 2;
 
-// Places of pairs of tokens in a list, for a <= b; and for a < b in a list behind that one.
+// Places of pairs of tokens in a list, for a <= b; and for a < b in a list after that one.
 FOVEA_INLINE uint32_t PairAt(uint32_t a, uint32_t b) { return b * (b + 1) / 2 + a; }
 FOVEA_INLINE uint32_t KeyPairAt(uint32_t a, uint32_t b) { return kPairs + b * (b - 1) / 2 + a; }
 constexpr uint32_t kPairRows = kPairs + kDeltaTokens * (kDeltaTokens - 1) / 2;  // of both lists
@@ -42,7 +42,7 @@ FOVEA_SHARED VF DecayOf(VF log) {
 // Products of the decays of tokens a to b of a group, for all a <= b < count. Logarithms are added, the last first,
 // before the exponential is taken: this is more exact than products, and than differences of longer sums.
 struct SharedDecays {  // one decay for all elements of a key
-  float of_pairs[16];  // D(a, b) at PairAt(a, b), and the rest of a vector
+  float of_pairs[16];  // D(a, b) at PairAt(a, b), padded to whole vectors
   float of_added[16];  // D(a, 3) of the group that is added
 
   inline __attribute__((always_inline)) VF Of(uint32_t a, uint32_t b) const {
@@ -112,13 +112,13 @@ FOVEA_SHARED_TEMPLATE void PutFactors(VF (&factor)[kCount], size_t first, size_t
   }
 }
 
-// The factors of a group for kLanes elements of keys, but for what is added.
+// The factors of a token group for kLanes elements of keys, except those of keys that are added.
 struct KeyFactors {
   VF keys[kDeltaTokens], queries[kDeltaTokens];
 };
 
-// What the new token n of a group, which is token j of it, has to do with those before it: its factors, and its part of
-// the products of pairs.
+// For the new token n of a group, which is its token j: computes its factors, and adds its part to the products with
+// itself and the tokens before it.
 template <bool kPerKey, class Decays>
 FOVEA_INLINE void PrepareToken(const DeltaPrepare& p, const Decays& decays, size_t key, bool keys, uint32_t n,
                                uint32_t j, KeyFactors& factors, VF (&products)[kPairRows]) {
@@ -141,8 +141,8 @@ FOVEA_INLINE void PrepareToken(const DeltaPrepare& p, const Decays& decays, size
   }
 }
 
-// The factors of the elements of keys from `key` on, and their part of the products of pairs of tokens. kWhole: a group
-// of four new tokens, whose products then stay in registers.
+// The factors of the elements of keys from `key` on, and their part of the products of pairs of tokens. kWhole: a token
+// group of four new tokens, whose products then stay in registers.
 template <bool kPerKey, bool kWhole, class Decays>
 FOVEA_INLINE void PrepareKeys(const DeltaPrepare& p, const Decays& decays, size_t key, VF (&products)[kPairRows]) {
   const DeltaGroup& g = *p.group;
@@ -173,8 +173,8 @@ FOVEA_INLINE void PrepareKeys(const DeltaPrepare& p, const Decays& decays, size_
   if (keys) PutFactors(factors.keys, kDeltaKeys, key, g.factors);
 }
 
-// All keys. Of their elements those that are kStrands apart follow each other, so that the products of each strand stay
-// in registers.
+// Prepares all elements of keys. Those that are kStrands apart are taken one after the other, so that the products of
+// each strand stay in registers.
 template <bool kPerKey, bool kWhole, class Decays>
 FOVEA_INLINE void PrepareStrands(const DeltaPrepare& p, uint32_t count, Decays& decays) {
   for (size_t first = 0; first < kStrands; first += kLanes) {
@@ -190,7 +190,7 @@ FOVEA_INLINE void PrepareStrands(const DeltaPrepare& p, uint32_t count, Decays& 
   }
 }
 
-// The sum of the strands of each pair, in place of the first of them.
+// Stores the sum of the strands of each pair at the beginning of the array.
 FOVEA_INLINE void SumStrands(float* strands) {
   for (size_t pair = 0; pair < kDeltaStrands / kStrands; pair += kLanes) {
     const float* at[kLanes];
@@ -206,7 +206,7 @@ FOVEA_INLINE void SumStrands(float* strands) {
   }
 }
 
-// The factors of values u, from products of keys and queries.
+// Stores the factors of values u, from products of keys and queries.
 FOVEA_INLINE void PutProducts(const DeltaPrepare& p, const float* decays, const float* products) {
   DeltaGroup& g = *p.group;
   for (uint32_t n = 0; n < g.tokens; ++n) {

@@ -70,7 +70,7 @@ bool is_header(const fovea_delta_state& s) {
   return !bytes.overflow && bytes.value <= PTRDIFF_MAX;
 }
 
-// Entries of a state that one call is for.
+// Checks the entries of a state that one call uses.
 fovea_status check_entries(const fovea_delta_state& s, uint32_t first, uint32_t count) {
   if (first > s.batch || count > s.batch - first) return FOVEA_ERR_CAPACITY;
   for (uint32_t i = 0; i < count; ++i) {
@@ -92,7 +92,7 @@ fovea_status check_offsets_of(const fovea_delta_args& a) {
   return check_offsets(a.offsets, a.batch, a.tokens, a.tokens);
 }
 
-// Arrays whose entries lie one after the other have a batch of 1.
+// Arrays with ragged entries have a batch of 1.
 fovea_status check_arrays(const fovea_delta_state& state, const fovea_delta_args& a, size_t needed_bytes,
                           const void* workspace, size_t workspace_bytes) {
   if (!workspace) return FOVEA_ERR_NULL;
@@ -130,7 +130,7 @@ fovea_status plan_delta(const fovea_delta_args& a, DeltaPlan* plan) {
   if (size_t(a.batch) * a.v_heads < size_t(2) * plan->workers && a.executor) {
     plan->parts = divide_up(a.value_dim, kPartColumns);
   }
-  // No more groups than the call has, which may begin and end within one, and than the budget allows.
+  // No more groups than the call has and the budget allows. A call may begin and end within a group.
   const uint32_t groups = divide_up(a.tokens, kDeltaTokens) + 1;
   if (groups < plan->groups) plan->groups = groups;
   const size_t budget = a.workspace_budget_bytes ? a.workspace_budget_bytes / plan->workers : SIZE_MAX;

@@ -7,10 +7,10 @@
 
 namespace fovea {
 
-// Follows no pointer but the executor's. A target that is named may be another machine's.
+// Follows no pointer but the executor's. The target may be another machine's.
 fovea_status plan_delta(const fovea_delta_args& args, DeltaPlan* plan);
 
-// Every check; then *call is ready to run.
+// Performs every check, and makes *call ready to run.
 fovea_status resolve_delta(fovea_delta_state* state, const fovea_delta_args& args, void* workspace,
                            size_t workspace_bytes, DeltaCall* call);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the memory of a state holds behind its header: the number of pending tokens of each entry, then a record for
-// each entry and head. All of it consists of words of 32 bits, and each part begins at a multiple of 64 bytes.
+// The memory of a state after its header: the number of pending tokens of each entry, then a record for each entry and
+// head. All of it consists of words of 32 bits, and each part begins at a multiple of 64 bytes.
 #ifndef FOVEA_SRC_DELTA_STATE_H_
 #define FOVEA_SRC_DELTA_STATE_H_
 
@@ -11,9 +11,9 @@
 
 namespace fovea {
 
-constexpr uint32_t kDeltaStateMagic = 0x31646f66u;  // "fod1" as its bytes lie in memory: changes with the layout
+constexpr uint32_t kDeltaStateMagic = 0x31646f66u;  // "fod1" as bytes in memory; changes with the layout
 
-// Of one head of an entry.
+// The record of one head of an entry.
 struct DeltaHead {
   float* s;      // [whole_columns(value_dim) / kDeltaColumns][key_dim][kDeltaColumns]
   float* k;      // [kDeltaTokens][whole_columns(key_dim)]: of pending tokens, as are the others

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of any format to f32 and back.
+// Converts rows of any format to f32 and back.
 
-// n elements from d on, which have one scale, where a vector has one lane.
+// For vectors of one lane: n elements from d on, which share a scale.
 template <fovea_dtype kType>
 FOVEA_INLINE void WidenOneByOne(const FormatRow<kType>& row, size_t d, size_t n, float* out) {
   constexpr size_t kAtOnce = 8;
@@ -14,7 +14,7 @@ FOVEA_INLINE void WidenOneByOne(const FormatRow<kType>& row, size_t d, size_t n,
   for (; n > 0; --n, ++d, ++out) hn::StoreU(scale.Times(row.Whole(d)), kF, out);
 }
 
-// Goes by groups of kScaleGroup elements, whatever the format, unless a single lane makes one of the whole row.
+// Takes kScaleGroup elements at a time in every format. With one lane, a row of a format without groups is taken whole.
 template <fovea_dtype kType>
 FOVEA_TEMPLATE void WidenRow(const FormatRow<kType>& row, size_t first, size_t dim, float* out) {
   if constexpr (kLanes == 1) {
@@ -51,7 +51,7 @@ FOVEA_CALLED_TEMPLATE void WidenAs(const WidenRows& w) {
   float* out = w.out;
   for (size_t rows = w.dim == 0 ? 0 : w.rows; rows > 0;) {
     WidenRow(FormatRow<kType>::Of(data, scales), w.first, w.dim, out);
-    if (--rows == 0) return;  // behind the last row a stride may be anything
+    if (--rows == 0) return;  // the stride is not used past the last row
     data = RowAt(data, unit_bytes(kType), 1, w.stride);
     scales = RowAt(scales, scale_bytes(kType), 1, w.scale_stride);
     out += w.out_stride;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scales and codes that rows of floats get in formats with scales. Part of formats/rows.inl.
+// Finds the scales and codes of rows of floats, in formats with scales. Part of formats/rows.inl.
 
-// An infinite scale counts as NaN: otherwise it would matter whether it multiplies elements or their sum.
+// An infinite scale counts as NaN: otherwise results would depend on whether it multiplies elements or their sum.
 FOVEA_INLINE VF FiniteOrNaN(VF scale) { return hn::Add(scale, hn::Sub(scale, scale)); }
 
-// 1.5 * 2^23: added to it, a float of magnitude up to 2^22 is rounded to an integer, and the low bits of the sum are
-// that integer's.
+// 1.5 * 2^23. Adding it rounds a float of magnitude up to 2^22 to an integer, which the low bits of the sum hold.
 constexpr float kRoundingBias = 12582912.0f;
 FOVEA_INLINE VF Rounded(VF v) { return hn::Sub(hn::Add(v, hn::Set(kF, kRoundingBias)), hn::Set(kF, kRoundingBias)); }
 
@@ -27,18 +26,18 @@ FOVEA_INLINE VF ZeroIfNan(VF v) { return hn::IfThenElse(hn::Eq(v, v), v, hn::Zer
 // The largest magnitude of a row counts as at least this.
 constexpr float kLeastMaxI8 = 127 * 0x1p-126f;
 
-// i8: scale = max |x| / 127, but at least the smallest normal number, and at most such that 127 times it is finite. A
-// search for a better scale would take less than a hundredth off the squared error.
+// i8: scale = max |x| / 127, but at least the smallest normal number, and small enough that 127 times it is finite. A
+// search for a better scale would reduce the squared error by less than a hundredth.
 struct ScaleI8 {
   VF scale, inverse;  // of one row in all lanes
-  VI finite;          // all bits, or none where an element is NaN or infinite
+  VI finite;          // all bits set, or none if an element is NaN or infinite
 
   // Row: a function of d and n that gives the n <= kLanes elements from d on, and 0 in the other lanes.
   template <class Row>
   FOVEA_INLINE ScaleI8 Of(const Row& row, size_t dim) {
     VF max = hn::Set(kF, kLeastMaxI8), not_finite = hn::Zero(kF);  // NaN if some element is NaN or infinite, else 0
     if constexpr (kLanes == 1) {
-      // As integers: sizes lie in the order of their bits, and last those that are not finite.
+      // Compared as integers: bits of magnitudes have the order of the magnitudes, and infinity and NaN are last.
       int32_t most = BitsOf(max);
       for (size_t d = 0; d < dim; ++d) most = Larger(most, BitsOf(hn::Abs(row(d, 1))));
       max = hn::BitCast(kF, hn::Set(kI, most));
@@ -52,7 +51,7 @@ struct ScaleI8 {
     }
     return From(max, not_finite);
   }
-  // Of the largest magnitude, and NaN where an element is not finite, else 0: for a row in each lane.
+  // From the largest magnitude, and a number that is NaN if an element is not finite, else 0. Each lane is a row.
   FOVEA_INLINE ScaleI8 From(VF max, VF not_finite) {
     const VF divided = hn::Div(max, hn::Set(kF, 127.0f)), most = hn::Set(kF, 0x1.020406p121f);
     const VF all_bits = hn::BitCast(kF, hn::Set(kI, -1));
@@ -94,8 +93,8 @@ FOVEA_INLINE void NarrowRowI8(const float* x, size_t dim, int8_t* codes, float* 
   }
 }
 
-// Vectors in a group, and how far loops over them are unrolled: vectors stay in registers, scalars would only
-// make code.
+// Vectors in a group, and how far loops over them are unrolled. Vectors then stay in registers; for scalars, unrolling
+// would only add code.
 constexpr size_t kGroupVectors = kScaleGroup / kLanes;
 constexpr int kGroupUnroll = kLanes > 1 && !kPreferSize ? 8 : 1;
 
@@ -112,9 +111,9 @@ FOVEA_INLINE VF Total(VF (&group)[kGroupVectors]) {
   return OverLanes<kMax>(group[0]);
 }
 
-// i4: scales are tried with which the element of largest magnitude is -kI4Tried[k] before rounding and clamping. On
-// normally distributed numbers the best of these four has 0.90 of the squared error that 8 alone has; the best of 80,
-// from -10 to 10, has 0.89.
+// i4: the scales that are tried. Each makes the element of largest magnitude -kI4Tried[k] before rounding and clamping.
+// On normally distributed numbers the best of these four has 0.90 of the squared error of 8 alone; the best of 80, from
+// -10 to 10, has 0.89.
 constexpr float kI4Tried[4] = {8.6f, 8.0f, 7.4f, 6.8f};
 
 // Codes of y = x / (element of largest magnitude).
@@ -124,7 +123,7 @@ FOVEA_INLINE VF CodeI4(VF y, VF tried) {
   return hn::IfThenElse(hn::Lt(most, q), most, hn::ClampMin(q, least));
 }
 
-// A group's codes are those of CodeI4(y, tried), and y is about factor * code.
+// A group's codes are CodeI4(y, tried), and y is about factor * code.
 struct FitI4 {
   VF factor, tried;
 };
@@ -179,8 +178,8 @@ FOVEA_KERNEL __attribute__((unused)) void NarrowGroupI4(const float* x, size_t c
   FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors; ++i) used[i] = hn::Mul(y[i], hn::Zero(kF));
   const VF not_finite = Total<false>(used);
-  // The inverse of 2^126 or more would be subnormal, which some targets take for 0. A size above 2^100 is too large for
-  // any scale, so 2^100 stands for it.
+  // The inverse of 2^126 or more would be subnormal, which some targets treat as 0. A magnitude above 2^100 is too
+  // large for any scale, so it is replaced by 2^100.
   const VF either = hn::Max(highest, lowest), huge = hn::Set(kF, 0x1p100f);
   const VF size = hn::IfThenElse(hn::Lt(huge, either), huge, either);
   const VF largest = hn::IfThenElse(hn::Lt(highest, lowest), hn::Sub(hn::Zero(kF), size), size);
@@ -190,7 +189,7 @@ FOVEA_KERNEL __attribute__((unused)) void NarrowGroupI4(const float* x, size_t c
   for (size_t i = 0; i < kGroupVectors; ++i) y[i] = ZeroIfNan(hn::Mul(y[i], inverse));
 
   FitI4 fit = BestFitI4(y, used);
-  // A scale beyond f16 becomes the largest of f16, and codes are the nearest with that scale.
+  // A scale too large for f16 becomes the largest f16, and codes are the nearest with that scale.
   const VF exact = hn::Mul(fit.factor, largest), most = hn::Set(kF, 65504.0f);
   const MF beyond = hn::Le(hn::Set(kF, 65520.0f), hn::Abs(exact));
   const VF limit = hn::IfThenElse(hn::Lt(exact, hn::Zero(kF)), hn::Sub(hn::Zero(kF), most), most);
@@ -199,7 +198,7 @@ FOVEA_KERNEL __attribute__((unused)) void NarrowGroupI4(const float* x, size_t c
   StoreCodesI4(y, fit.tried, codes);
 }
 
-// A number of a block, which may lie at any address.
+// A 16-bit number of one of ggml's groups, which may be at any address.
 FOVEA_INLINE uint16_t HalfAt(const uint8_t* p) {
   uint16_t bits;
   __builtin_memcpy(&bits, p, sizeof bits);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The formats in which elements lie in memory: the table of all of them, and what may be asked about one. To add a
+// The formats in which elements are stored: the table of them, and functions that tell what a format is. To add a
 // format, add its value to fovea_dtype in fovea.h, a row here, and its FormatRow in formats/rows.inl.
 //
-// A row is one token's key or value in one head, or an output's weights: `dim` elements. Arrays are of the C type
-// named, the unit in which strides count.
+// A row is one token's key or value in one head, or an output's weights: `dim` elements. The C type below is the type
+// of the array, and the unit in which strides count.
 //   f32   float[dim]
 //   f16   uint16_t[dim], IEEE 754 binary16
 //   bf16  uint16_t[dim], the upper half of an f32
@@ -12,8 +12,8 @@
 //   i4    uint8_t[16] for each group of 32 elements, and a scale, uint16_t of f16: x = scale * (u - 8). The low nibble
 //         of byte i is u of element i, the high nibble u of element i + 16. ceil(dim / 32) groups, the last one filled
 //         up with u = 8.
-//   q8_0  uint8_t[34] for each group, ggml's blocks: the scale d, f16, then int8_t[32]: x = d * q. Like the two below, a
-//         block may lie at any address.
+//   q8_0  uint8_t[34] for each group, as ggml's blocks: the scale d, f16, then int8_t[32]: x = d * q. Like those
+//         of the two below, it may be at any address.
 //   q4_0  uint8_t[18]: d, f16, then the 16 bytes of i4: x = d * (u - 8)
 //   q4_1  uint8_t[20]: d and m, f16, then the same 16 bytes: x = d * u + m. Weights alone have it.
 // Narrowing rounds to nearest, ties to even, and gives the same bits on every target (32-bit Arm flushes subnormal
@@ -22,9 +22,9 @@
 //   i8         a row with a NaN or an infinity has the scale NaN, so that all of it reads as NaN; its codes are 0. No
 //              scale is below 2^-126, nor so large that 127 times it is infinite.
 //   i4         a group with a NaN or an infinity: the same. The scale has either sign: it is the best of a few by
-//              squared error, or the largest that f16 has, and elements beyond its codes take the last of them.
-//   q8_0       a group with a NaN or an infinity: the same. d is the largest magnitude / 127, rounded to f16, and at most
-//              the largest that f16 has; codes are those of x / d.
+//              squared error, or the largest f16. Elements outside the range of the codes get the nearest code.
+//   q8_0       a group with a NaN or an infinity: the same. d is the largest magnitude / 127, rounded to f16, at
+//              most the largest f16; codes are those of x / d.
 //   q4_0       the scale and the codes of i4.
 #ifndef FOVEA_SRC_FORMATS_FORMATS_H_
 #define FOVEA_SRC_FORMATS_FORMATS_H_
@@ -39,8 +39,8 @@ namespace fovea {
 
 constexpr size_t kScaleGroup = 32;  // elements that share a scale, in formats whose groups have scales
 
-// What has a scale of its own. A row's scale is a float. A row with scales of groups is whole groups. Blocks are
-// ggml's: groups that begin with their scale.
+// What has a scale of its own. A row's scale is a float. A row with scales of groups is stored as whole groups. kBlock:
+// groups that begin with their scale, which ggml calls blocks.
 enum class Scaled : uint8_t { kNothing, kRow, kGroup, kBlock };
 
 struct Format {
@@ -52,7 +52,7 @@ struct Format {
   bool served;  // in this build
 };
 
-// In the order of fovea_dtype's values. Only the compiler reads it: what is asked at run time becomes a few compares.
+// In the order of fovea_dtype's values. Only the compiler reads it: questions at run time become a few comparisons.
 constexpr Format kFormats[] = {
     {FOVEA_F32, 4, 128, Scaled::kNothing, 0, true},          {FOVEA_F16, 2, 64, Scaled::kNothing, 0, config::kF16},
     {FOVEA_BF16, 2, 64, Scaled::kNothing, 0, config::kBf16}, {FOVEA_I8, 1, 32, Scaled::kRow, 4, config::kI8},
@@ -79,12 +79,12 @@ constexpr FormatSet formats_where(const Condition& condition) {
 }
 
 constexpr FormatSet kServedFormats = formats_where([](const Format&) { return true; });
-// Queries, outputs, masks and new tokens of a cache may have these.
+// The formats of queries, outputs, masks and new tokens of a cache.
 constexpr FormatSet kUnscaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kNothing; });
 constexpr FormatSet kRowScaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kRow; });
 constexpr FormatSet kGroupScaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kGroup; });
 constexpr FormatSet kGroupedFormats = formats_where(is_grouped);
-// Linear weights may have any format, keys and values these.
+// The formats of keys and values. Linear weights may have any format.
 constexpr FormatSet kKeyFormats = kServedFormats & ~(FormatSet{1} << FOVEA_Q4_1);
 constexpr FormatSet kScaledKeyFormats = kKeyFormats & ~kUnscaledFormats;
 constexpr FormatSet kOnlyF32 = FormatSet{1} << FOVEA_F32;
@@ -104,7 +104,7 @@ constexpr bool is_one_of(fovea_dtype dtype) {
   }
 }
 
-// A number of a format of the set, from the table; 0 where the set is empty.
+// A number from the table, for a format of the set. 0 if the set is empty.
 template <uint8_t Format::*kNumber, FormatSet kSet = kServedFormats>
 constexpr size_t number_of(fovea_dtype dtype) {
   if constexpr (kSet == 0) {
@@ -118,24 +118,24 @@ constexpr size_t number_of(fovea_dtype dtype) {
 
 // ----------------------------------------------------------------------------------------- questions at run time
 
-// Whether a number is a value of the enum. Only of such a one may the rest be asked.
+// Whether a number is a value of the enum. The functions below require one.
 constexpr bool is_dtype(fovea_dtype dtype) { return uint32_t(dtype) < kFormatCount; }
 
 constexpr bool format_served(fovea_dtype dtype) { return is_one_of<kServedFormats>(dtype); }
 constexpr bool is_key_format(fovea_dtype dtype) { return is_one_of<kKeyFormats>(dtype); }
 constexpr bool is_unscaled(fovea_dtype dtype) { return is_one_of<kUnscaledFormats>(dtype); }
-// Of a format of the set. Where it has f32 alone, the compiler knows.
+// Requires a format of the set. A constant if the set has f32 alone.
 template <FormatSet kSet = kServedFormats>
 constexpr bool is_f32(fovea_dtype dtype) {
   return kSet == kOnlyF32 || dtype == FOVEA_F32;
 }
 
-// Of formats that are served.
+// These require a format that is served.
 constexpr size_t unit_bytes(fovea_dtype dtype) { return number_of<&Format::unit_bytes>(dtype); }
 constexpr size_t unscaled_bytes(fovea_dtype dtype) { return number_of<&Format::unit_bytes, kUnscaledFormats>(dtype); }
 constexpr size_t scale_bytes(fovea_dtype dtype) { return number_of<&Format::scale_bytes>(dtype); }  // 0: no scale
 
-// Units of a row, and its scales: strides of rows that lie one after the other.
+// Units of a row, and its scales: the strides of adjacent rows.
 constexpr size_t groups_of(size_t dim) { return dim / kScaleGroup + (dim % kScaleGroup != 0); }
 constexpr size_t dense_stride(fovea_dtype dtype, size_t dim) {
   if (!is_one_of<kGroupedFormats>(dtype)) return dim;
@@ -160,8 +160,8 @@ constexpr fovea_dtype number_or_last(uint32_t number, FormatSet set) {
   return contains(set, fovea_dtype(number)) ? fovea_dtype(number) : last_of(set);
 }
 
-// Returns an expression in which kType is the format that `dtype` names, one of the set. The expression is compiled for
-// each format of the set alone, and the last of them needs no test.
+// Returns an expression in which kType is the format `dtype`, one of the set. The expression is compiled only for
+// formats of the set, and the last of them needs no test.
 #define FOVEA_WITH_FORMAT(set, dtype, ...)     \
   FOVEA_IF_FORMAT_(0, set, dtype, __VA_ARGS__) \
   FOVEA_IF_FORMAT_(1, set, dtype, __VA_ARGS__) \
@@ -171,7 +171,7 @@ constexpr fovea_dtype number_or_last(uint32_t number, FormatSet set) {
   FOVEA_IF_FORMAT_(5, set, dtype, __VA_ARGS__) \
   FOVEA_IF_FORMAT_(6, set, dtype, __VA_ARGS__) \
   FOVEA_IF_FORMAT_(7, set, dtype, __VA_ARGS__)
-// Outside templates the compiler reads what it drops, too: there kType is a format of the set all the same.
+// Outside templates the compiler also checks the branches that it drops: there, too, kType is a format of the set.
 #define FOVEA_IF_FORMAT_(number, set, dtype, ...)                                                 \
   if constexpr (constexpr auto kType = ::fovea::number_or_last(number, set); kType == (number)) { \
     if (kType == ::fovea::last_of(set) || (dtype) == kType) return __VA_ARGS__;                   \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The seam of the kernels that convert rows of a format from and to f32.
+// The interface of the kernels that convert rows to f32 and from it.
 #ifndef FOVEA_SRC_FORMATS_KERNELS_H_
 #define FOVEA_SRC_FORMATS_KERNELS_H_
 
@@ -9,9 +9,9 @@
 
 namespace fovea {
 
-// Any count may be 0. Nothing may overlap. scales is read where the format has some.
+// Any count may be 0. Arrays must not overlap. `scales` is read only if the format has scales.
 
-// Elements [first, first + dim) of each row. first is a multiple of kScaleGroup, or all of them lie in one group.
+// Elements [first, first + dim) of each row. first is a multiple of kScaleGroup, or all of them are in one group.
 struct WidenRows {
   size_t rows, dim;
   float* out;
@@ -33,7 +33,7 @@ struct NarrowRows {
   ptrdiff_t in_stride;
 };
 
-// For every format that is served, but keys' formats alone are narrowed to; rows of f32 are copied.
+// Every format that is served can be widened, but only formats of keys can be narrowed to. Rows of f32 are copied.
 struct ConvertKernels {
   void (*widen)(fovea_dtype, const WidenRows&);
   void (*narrow)(fovea_dtype, const NarrowRows&);

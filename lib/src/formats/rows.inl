@@ -2,20 +2,21 @@
 //
 // How rows of each format are read into registers and written: FormatRow<dtype>, for the formats of formats/formats.h.
 //   Unit              what strides count
-//   Of(data, scales)  a row as it lies in memory
+//   Of(data, scales)  a row as it is stored
 //   Whole(d)          elements d .. d + kLanes - 1, for d a multiple of kLanes
 //   Part(d, n)        the first n <= kLanes of them, up to the end of the row; 0 in the other lanes
 // Both leave out the scale, so that elements of i8 and of groups are small integers.
 // Formats with scales have
 //   Scale(d)                      the scale of element d, in all lanes
 //   ScaleBits(d), Group(d, all)   of groups: the scale as f16, and all codes, for d a multiple of kScaleGroup
-//   Narrow(x, dim, data, scales)  writes a row, of dim floats; formats of keys alone
+//   Narrow(x, dim, data, scales)  writes a row of dim floats; only formats of keys have it
 // and formats without scales
 //   StoreWhole(v, data, d), StorePart(v, data, d, n)  write these elements of a row
-// LoadAs and LoadAsN apply the scale of a group and leave that of a row, which a caller applies to a whole sum.
+// LoadAs and LoadAsN multiply by the scale of a group, but not by that of a row, which a caller multiplies a whole sum
+// by.
 //
-// A loop over groups that goes by kScaleGroup elements, with the vectors of a group unrolled, has no branch in it: the
-// compiler then knows which half of the group each vector is in, and reads its scale once.
+// Loops over groups take kScaleGroup elements at a time and unroll the vectors of a group, so they have no branch: the
+// compiler knows which half of the group each vector is in, and reads its scale once.
 
 using ::fovea::kScaleGroup;
 using ::fovea::Scaled;
@@ -105,7 +106,7 @@ struct FormatRow<FOVEA_I8> {
   }
 };
 
-// A row of codes, which are taken as they are; and what stands for their ScaleI8.
+// A row of codes that are used unchanged, and what takes the place of their ScaleI8.
 struct CodeRow {
   FormatRow<FOVEA_I8> row;
   FOVEA_INLINE CodeRow Of(const void* data) { return {FormatRow<FOVEA_I8>::Of(data, nullptr)}; }
@@ -124,8 +125,8 @@ FOVEA_INLINE VF FirstLanes(VF v, size_t n) {
   return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(n))), v, hn::Zero(kF));
 }
 
-// The nibbles of bytes, each kLess less. Bits of u are put into the fraction of a float where they count as u: 2^23 + u
-// from a low nibble, and 2^19 + u from a high one, without moving it.
+// The nibbles u of bytes, minus kLess. ORed into the fraction of a float, a low nibble makes 2^23 + u; a high one makes
+// 2^19 + u without a shift.
 template <int kLess>
 FOVEA_INLINE VF LowNibbles(VI bytes) {
   if constexpr (kLess == 0) return hn::ConvertTo(kF, hn::And(bytes, hn::Set(kI, 0x0f)));
@@ -138,7 +139,7 @@ FOVEA_INLINE VF HighNibbles(VI bytes) {
   const VI u = hn::Or(hn::And(bytes, hn::Set(kI, 0xf0)), hn::BitCast(kI, hn::Set(kF, 0x1p19f)));
   return hn::Sub(hn::BitCast(kF, u), hn::Set(kF, 0x1p19f + kLess));
 }
-// Elements of a group from `place` on, and all of them.
+// The vector of a group's elements from `place` on; all vectors of a group.
 template <int kLess>
 FOVEA_INLINE VF Nibbles(const uint8_t* group, size_t place) {
   const VI bytes = hn::LoadU8(kI, group + place % (kScaleGroup / 2));
@@ -170,7 +171,7 @@ struct FormatRow<FOVEA_I4> {
   inline __attribute__((always_inline)) void Group(size_t d, VF (&all)[kGroupVectors]) const {
     AllNibbles<8>(Codes(d), all);
   }
-  inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const {  // a group is there as a whole
+  inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const {  // a group is always stored whole
     return FirstLanes(Whole(d), n);
   }
   inline __attribute__((always_inline)) uint16_t ScaleBits(size_t d) const { return scales[d / kScaleGroup]; }
@@ -184,7 +185,7 @@ struct FormatRow<FOVEA_I4> {
   }
 };
 
-// Blocks of ggml: q8_0, q4_0, q4_1.
+// Groups as ggml stores them: q8_0, q4_0, q4_1.
 template <fovea_dtype kType>
 struct FormatRow {
   static constexpr size_t kBlock = ::fovea::format_of(kType).group_bytes;
@@ -235,7 +236,7 @@ struct FormatRow {
 
 // -------------------------------------------------------------------------------------------------- any format
 
-// What makes elements of codes: nothing in formats without scales.
+// Makes elements of codes. Does nothing in formats without scales.
 template <fovea_dtype kType>
 struct ScaleOf {
   VF scale, least;
@@ -269,7 +270,7 @@ FOVEA_INLINE VF LoadAs(const FormatRow<kType>& row, size_t d) {
 template <fovea_dtype kType>
 FOVEA_INLINE VF LoadAsN(const FormatRow<kType>& row, size_t d, size_t n) {
   if constexpr (kGrouped<kType>) {
-    return FirstLanes(LoadAs(row, d), n);  // what follows stays 0 where the scale is infinite or NaN
+    return FirstLanes(LoadAs(row, d), n);  // the other lanes are 0 even if the scale is infinite or NaN
   } else {
     return row.Part(d, n);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop of all-integer attention over the key tiles of a block of query rows.
+// The loop of all-integer attention over key tiles, for the query rows of an IntegerBlock.
 
 FOVEA_INLINE void BeginRows(const IntegerBlock& b) {
   for (uint32_t r = 0; r < b.padded; ++r) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Batch entries, key heads, blocks of query rows. Rows are token-major over the query heads that share a key head.
+// Loops over batch entries, key heads, and the query rows of an IntegerBlock. Rows are token-major over the query heads
+// that share a key head.
 #include "base/arithmetic.h"
 #include "integer/call.h"
 
@@ -10,7 +11,7 @@
 namespace fovea {
 namespace {
 
-// Rows that a block has room for: a multiple of kIntegerRowGroup.
+// Rows that an IntegerBlock has room for: a multiple of kIntegerRowGroup.
 uint32_t block_rows(const fovea_integer_attention_args& a) {
   const uint64_t rows = uint64_t(a.q_tokens) * (a.q_heads / a.kv_heads);
   if (rows >= kIntegerRows) return kIntegerRows;
@@ -29,13 +30,13 @@ static_assert(carved_bytes(1024, 8, kIntegerRowGroup) <= FOVEA_INTEGER_WORKSPACE
 static_assert(carved_bytes(1, 1, kIntegerRows) <= FOVEA_INTEGER_WORKSPACE_BYTES(1, 1, 1000));
 static_assert(carved_bytes(16, 333, kIntegerRows) <= FOVEA_INTEGER_WORKSPACE_BYTES(16, 333, 1000));
 
-// Where the queries of an entry sit, and how far each sees.
+// The positions of the queries of an entry, and how far each sees.
 struct Sight {
   int64_t first;  // position of query 0
   uint32_t keys, left, right;  // windows, 0 = unlimited; causal is right = 1
 
   uint32_t clamp(int64_t key) const { return key < 0 ? 0 : key > int64_t(keys) ? keys : uint32_t(key); }
-  // Before position 1 a window reaches no key on its left; far before, the difference would overflow.
+  // At positions up to 0 the window hides no key; far below 0 the difference would overflow.
   uint32_t lo(int64_t position) const { return left && position > 0 ? clamp(position - left + 1) : 0; }
   uint32_t hi(int64_t position) const { return right ? clamp(position + right) : keys; }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel of all-integer attention. A build has one: in the namespace of a target whose words it takes, or of none.
+// The kernel of all-integer attention. A build has one: in the namespace of the target whose words it uses, or of no
+// target.
 #if !defined(FOVEA_IN_TARGET)
 #include "base/arithmetic.h"
 #include "targets/options.inl"

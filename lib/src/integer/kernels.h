@@ -13,26 +13,26 @@
 
 namespace fovea {
 
-// Query rows of a block, at most: keys and values are brought once for all of them. The products take them by fours.
+// Most query rows of an IntegerBlock: keys and values are brought once for all. The products take four rows at a time.
 constexpr uint32_t kIntegerRows = FOVEA_INTEGER_ROWS_, kIntegerRowGroup = 4;
 constexpr uint32_t kIntegerKeyTile = FOVEA_KEY_TILE;
 
 constexpr bool kIntegerPrefersSize = config::kPreferSize;
 
-// How the build multiplies.
+// The instructions that the build multiplies with.
 constexpr bool kIntegerHelium = FOVEA_WITH_HELIUM != 0;
 constexpr bool kIntegerSmlad = !kIntegerHelium && FOVEA_SMLAD != 0;
 
 // Rows of queries and of sums are padded to whole vectors of bytes.
 constexpr size_t integer_dim(size_t dim) { return (dim + 15) / 16 * 16; }
 
-// Rows whose scores are in memory at a time: all where keys are brought in pieces.
+// Rows whose scores are in memory at a time: all if keys are brought in pieces.
 constexpr uint32_t kIntegerScoreRows = kIntegerSmlad ? kIntegerRows : kIntegerRowGroup;
 
 // With smlad keys are brought in pieces of some keys, and values in pieces of some elements.
 constexpr uint32_t kIntegerPieceKeys = FOVEA_PIECE_KEYS, kIntegerPieceValues = 4 * FOVEA_PIECE_ELEMENTS;
 
-// A query row, and its softmax as far as it has come.
+// A query row and its running softmax.
 struct IntegerRow {
   const int8_t* query;
   int8_t* out;
@@ -47,9 +47,9 @@ struct IntegerArrays {
   IntegerRow* rows;  // [rows]
   void* queries;     // the codes of each row
   int32_t* scores;   // [some rows][key tile]
-  void* weights;     // their codes, as the products take them
+  void* weights;     // their codes, as the products read them
   int32_t* sums;     // [rows][value_dim, padded], in units of 2^-6
-  void* brought;     // keys and values, as the products take them
+  void* brought;     // keys and values, as the products read them
 };
 
 constexpr size_t integer_brought_bytes(size_t head_dim, size_t value_dim) {
@@ -60,7 +60,7 @@ constexpr size_t integer_brought_bytes(size_t head_dim, size_t value_dim) {
   return kIntegerSmlad ? (keys > values ? keys : values) * sizeof(int16_t) : 0;
 }
 
-// Takes the arrays for this many rows, a multiple of kIntegerRowGroup, out of what measures or carves.
+// Takes the arrays for this many rows, a multiple of kIntegerRowGroup, from what measures or carves.
 template <class Carve>
 constexpr void take_integer_arrays(Carve& carver, size_t head_dim, size_t value_dim, size_t rows, IntegerArrays* a) {
   uint8_t *queries = nullptr, *weights = nullptr, *brought = nullptr;

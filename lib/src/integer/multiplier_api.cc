@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file of its own, and by the bits of the double: programs with constants of their own link no arithmetic of doubles.
+// In a separate file, and by the bits of the double: programs with their own constants link no arithmetic of doubles.
 #include "base/arithmetic.h"
 #include "fovea/fovea.h"
 

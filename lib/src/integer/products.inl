@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Both products by plain loops: keys and values are read as they lie, two keys or four elements at a time.
+// Both products by plain loops: keys and values are read in place, two keys or four elements at a time.
 
 FOVEA_INLINE int16_t* QueryCodes(const IntegerBlock& b, uint32_t row) {
   return static_cast<int16_t*>(b.arrays.queries) + row * integer_dim(b.head_dim);

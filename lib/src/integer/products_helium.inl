@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Both products by vmladava, of two query rows at a time: codes of both stay in registers, as far as there are any,
-// while keys or elements of values pass by. Keys are read as they lie. Values are brought once a tile:
+// Both products by vmladava, of two query rows at a time: as many codes of both as fit stay in registers, while keys or
+// elements of values are read. Keys are read in place. Values are brought once a tile:
 //   queries  [row][codes], filled up with zeros
-//   weights  [row][key], less 128
+//   weights  [row][key], minus 128
 //   values   [key / 16][element][16 keys], then 128 times the sums over all keys of each element
 
 FOVEA_INLINE int8_t* QueryCodes(const IntegerBlock& b, uint32_t row) {
@@ -39,7 +39,7 @@ FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row, uint32_t
   return uint32_t(sum);
 }
 
-// Up to four times 16 codes of keys, and of packed values. The last of the keys may have fewer.
+// Up to four times 16 codes of keys, and of packed values. The last 16 codes of keys may be fewer.
 struct KeyBytes {
   const int8_t* row;
   ptrdiff_t stride;
@@ -59,7 +59,7 @@ struct ValueBytes {
   inline __attribute__((always_inline)) void Next() {}
 };
 
-// Sums of two rows with `count` keys or elements; or adds to them. Those of y lie behind kIntegerKeyTile of x.
+// Sums of two rows with `count` keys or elements; or adds to them. The sums of y follow kIntegerKeyTile sums of x.
 template <int kChunks, bool kGoesOn, bool kPart, class Source>
 FOVEA_CALLED_TEMPLATE void MultiplyTwo(const int8_t* x, const int8_t* y, Source source, size_t count, int32_t* sums) {
   constexpr int kKept = kChunks < 4 ? kChunks : 3;
@@ -110,7 +110,7 @@ FOVEA_INLINE void MultiplyKeys(bool goes_on, const int8_t* x, const int8_t* y, c
   MultiplyChunks<true, true>(x, y, keys, chunks, count, sums);
 }
 
-// What scores begin with where queries have a zero point: less that times the sum of the key.
+// Where queries have a zero point, scores begin with minus this times the sum of the key.
 FOVEA_CALLED void BringKeyStarts(const IntegerBlock& b, const IntegerTile& t) {
   const int8_t* key = t.keys;
   for (uint32_t j = 0; j < t.count; ++j, key += b.key_stride) {
@@ -139,7 +139,7 @@ FOVEA_CALLED void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t f
   }
 }
 
-// Keys behind the last are the last again: their weights are 0.
+// Keys past the last one repeat it: their weights are 0.
 FOVEA_CALLED void BringValues(const IntegerBlock& b, const IntegerTile& t) {
   int32_t* const starts = ValueStarts(b);
   for (size_t e = 0; e < b.sum_stride(); e += whole::kLanes) whole::Store(whole::Set(0), starts + e);
@@ -159,7 +159,7 @@ FOVEA_CALLED void BringValues(const IntegerBlock& b, const IntegerTile& t) {
   }
 }
 
-// Takes up sums of a row with up to 64 values.
+// Adds the tile's sums of up to 64 elements to the sums of a row.
 FOVEA_CALLED void TakeUpValues(const IntegerRow& row, const int32_t* of_tile, const int32_t* starts, size_t elements,
                                int32_t* sums) {
   const TakeUp take_up(row);

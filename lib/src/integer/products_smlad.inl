@@ -77,7 +77,7 @@ FOVEA_CALLED void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t) 
   }
 }
 
-// Sums of `elements` values, from `first` on, with four rows from r on.
+// Sums of `elements` elements of the values, from `first` on, with four rows from r on.
 template <bool kFirst>
 FOVEA_INLINE void MultiplyFourRows(const IntegerBlock& b, uint32_t r, const dot::Pair* values, size_t first,
                                    size_t elements, uint32_t key_pairs) {

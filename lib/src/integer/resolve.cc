@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kMostHeadDim = 1024;          // for sums of products, and differences of such sums, in 32 bits
 constexpr uint32_t kMostValueDim = 1u << 24;     // for bytes of a row's arrays in 32 bits
-constexpr uint32_t kMostKeys = 1u << 24;         // for sums that still see each key
+constexpr uint32_t kMostKeys = 1u << 24;         // so that a sum still changes with each key
 
 bool is_zero_point(int32_t x) { return x >= -128 && x <= 127; }
 bool is_multiplier(int32_t multiplier, int32_t shift) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the products of all-integer attention know of the rows of a block.
+// What the products of all-integer attention use of an IntegerBlock's rows.
 
 // The keys [first, first + count) of the grid.
 struct IntegerTile {
@@ -13,7 +13,7 @@ FOVEA_INLINE int32_t* ScoresOf(const IntegerBlock& b, uint32_t row) {
 }
 FOVEA_INLINE int32_t* SumsOf(const IntegerBlock& b, uint32_t row) { return b.arrays.sums + row * b.sum_stride(); }
 
-// Adds sums of a key tile to those of a row, or where none are kept puts them there.
+// Adds sums of a key tile to those of a row. PutFirst stores them instead, if there are none yet.
 struct TakeUp {
   int32_t kept, taken;
 

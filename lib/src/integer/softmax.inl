@@ -4,7 +4,7 @@
 
 constexpr int32_t kOne = 0x7fffffff;            // a factor of 1: it changes no number below 2^30
 constexpr uint32_t kMostSum = 1u << 30;         // a larger sum is halved before weights are added to it
-constexpr int kMostStepShift = 12;              // here a score that is less by 1 already weighs nothing
+constexpr int kMostStepShift = 12;              // then a score that is lower by 1 has a weight of 0 already
 
 // round(x * multiplier * 2^(exponent - 31)), where that is below 2^27; else at least 2^27.
 struct IntegerScale {
@@ -16,7 +16,7 @@ struct IntegerScale {
     right = exponent > -2 ? 1 : -1 - exponent;
     limit = INT32_MAX >> left;
   }
-  // kSmall: left is 0. Then x is not below 0; or of any sign.
+  // kSmall: left is 0. Below requires x >= 0; Of takes any x.
   template <bool kSmall>
   inline __attribute__((always_inline)) whole::V Below(whole::V x) const {
     if (!kSmall) x = whole::ShiftLeft(whole::Min(x, whole::Set(limit)), left);
@@ -27,10 +27,10 @@ struct IntegerScale {
     return Below<kSmall>(kSmall ? x : whole::Max(x, whole::Set(-limit)));
   }
 };
-// Whether loops have a version for scales that are small, as nearly all are.
+// Whether loops have a version for small scales, as nearly all are.
 constexpr bool kSmallScales = !kIntegerPrefersSize;
 
-// The exponent that makes steps of scores.
+// The exponent that turns scores into steps.
 FOVEA_INLINE int StepExponent(const IntegerBlock& b) {
   return b.score_shift + 6 < kMostStepShift ? b.score_shift + 6 : kMostStepShift;
 }
@@ -46,7 +46,7 @@ FOVEA_INLINE uint32_t ScaledSum(uint32_t sum, int32_t factor) {
   return uint32_t((uint64_t(sum) * uint32_t(factor) + (1u << 30)) >> 31);
 }
 
-// The scores [begin, end) of a row are whole vectors.
+// Requires whole vectors of scores [begin, end) of a row.
 FOVEA_INLINE int32_t LargestOf(const int32_t* scores, uint32_t begin, uint32_t end) {
   whole::V largest = whole::Load(scores + begin);
   FOVEA_UNROLL_LONG_LOOP(4)
@@ -72,7 +72,7 @@ FOVEA_INLINE void HideWeights(const IntegerBlock& b, uint32_t r, uint32_t begin,
   for (; begin < end; ++begin) HideWeight(b, r, begin);
 }
 
-// How the sums of a row go on, now that there are weights whose largest score in the tile is this.
+// Updates the sums of a row for the weights of a tile, in which `largest` is the largest score that it sees.
 FOVEA_INLINE void GoOn(const IntegerBlock& b, uint32_t r, int32_t largest, uint32_t read) {
   IntegerRow& row = b.arrays.rows[r];
   const int64_t of_tile = StepsOf(b, largest);
@@ -87,7 +87,7 @@ FOVEA_INLINE void GoOn(const IntegerBlock& b, uint32_t r, int32_t largest, uint3
   row.sum = ScaledSum(row.sum, row.kept) + ScaledSum(SumOfWeights(b, r, read) << 14, row.taken);
 }
 
-// The weights of a row. It sees the keys [lo, hi) of the tile; the products read those of `read` keys.
+// Computes the weights of a row. It sees the keys [lo, hi) of the tile; the products read those of `read` keys.
 FOVEA_CALLED void WeighRow(const IntegerBlock& b, uint32_t r, uint32_t lo, uint32_t hi, uint32_t read) {
   IntegerRow& row = b.arrays.rows[r];
   const bool nothing_yet = row.sum == 0;

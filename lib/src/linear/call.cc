@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A linear layer: for each tile of tokens, for each block of outputs, for each block of inputs, one step of the sums.
+// A linear layer: for each tile of tokens, each kLinearOutputs outputs, and each kLinearInputs inputs, one step of the
+// sums.
 #include "base/arithmetic.h"
 #include "linear/call.h"
 
@@ -12,7 +13,7 @@
 namespace fovea {
 namespace {
 
-// Of a call whose arithmetic is f32.
+// For a call whose arithmetic is f32.
 const float* x_at(const LinearCall& c, uint32_t token) {
   return static_cast<const float*>(c.x) + ptrdiff_t(token) * c.x_stride;
 }
@@ -29,11 +30,10 @@ void run_few(const LinearCall& c, uint32_t begin, uint32_t end) {
   }
 }
 
-// f32 weights are read where they lie; others are widened for one register block at a time. A row is longer than the
-// block of inputs that is read of it, so a processor's own prefetcher does not see where reading goes on. Therefore,
-// while these weights are multiplied, those of the next outputs are asked for in the order of addresses, as many bytes
-// with each block of inputs. With 42 MB of weights 16 tokens take 0.7 of the time that they take without (AVX-512,
-// Zen 4).
+// f32 weights are read in place; others are widened for one register block at a time. Only kLinearInputs inputs of a
+// row are read at a time, so a processor's own prefetcher does not see which address is next. Therefore, while these
+// weights are multiplied, those of the next outputs are prefetched in the order of addresses, an equal share in each
+// step. With 42 MB of weights 16 tokens then take 0.7 of the time (AVX-512, Zen 4).
 void multiply(const LinearCall& c, const TokenTile& tile, uint32_t output, uint32_t outputs, uint32_t input,
               uint32_t inputs) {
   const fovea_linear_weights& all = c.weights;
@@ -55,8 +55,8 @@ void multiply(const LinearCall& c, const TokenTile& tile, uint32_t output, uint3
   }
 }
 
-// The tokens of a tile. Tiles have nearly equal numbers of vectors: 4 vectors are 2 + 2, not 3 + 1. Returns the first
-// token.
+// Sets the tokens of a tile. Tiles have nearly equal numbers of vectors: 4 vectors are 2 + 2, not 3 + 1. Returns the
+// first token.
 template <class Tile>
 uint32_t take_tokens(const LinearCall& c, uint32_t index, Tile* tile) {
   const uint32_t more = c.vectors % c.tiles, vectors = c.vectors / c.tiles;
@@ -187,7 +187,7 @@ CheckedSize place_i8_token_tile(void* workspace, const LinearPlan& plan, I8Token
 
 fovea_status LinearCall::run_task(size_t index, uint32_t worker, Scratch*) const {
   const uint32_t part = uint32_t(index % parts), tile = uint32_t(index / parts);
-  // Parts consist of whole blocks of outputs and are as equal as these allow.
+  // Parts begin at multiples of kLinearGrain outputs, and are as equal as these allow.
   const uint32_t blocks = divide_up(out_dim, kLinearGrain);
   const uint32_t begin = uint32_t(uint64_t(blocks) * part / parts) * kLinearGrain;
   const uint32_t end = part + 1 == parts ? out_dim : uint32_t(uint64_t(blocks) * (part + 1) / parts) * kLinearGrain;

@@ -14,17 +14,17 @@ struct LinearPlan {
   fovea_target target;
   DotKind dot;
   bool few;               // few tokens: lanes run along their inputs
-  // Integer products, and weights in groups: groups of a token's inputs that have a scale each, all or 1, which serves
-  // all. 0 = anything else.
+  // With integer products and weights in groups: the groups of a token's inputs that have their own scale, which are
+  // all, or 1 for all inputs. Else 0.
   uint32_t scaled_groups;
-  uint32_t lanes;         // tokens in a vector: 1 where these are few
-  uint32_t tile_vectors;  // most vectors of tokens in a tile; 0 = the few tokens take FewTokens, and no workspace
+  uint32_t lanes;         // tokens in a vector: 1 if tokens are few
+  uint32_t tile_vectors;  // most vectors of tokens in a tile; 0 = few tokens, by FewTokens and without workspace
   uint32_t workers;
   size_t worker_bytes;  // workspace of each worker
 };
 
-// A checked call. A task is one tile of tokens and one part of the outputs. How a call is divided into tasks changes no
-// bit, because each output of each token is a chain of its own.
+// A checked call. A task is one tile of tokens and one part of the outputs. The division of a call into tasks changes
+// no bit, because each output of each token has its own chain of sums.
 struct LinearCall {
   LinearPlan plan;
   const LinearKernels* kernels;
@@ -49,12 +49,12 @@ struct LinearCall {
 // The same weights from an output on.
 fovea_linear_weights weights_from(fovea_linear_weights weights, size_t in_dim, size_t output);
 
-// Places the arrays of a tile in a workspace, which is null to measure them: fills in the pointers of *tile, and
-// returns the bytes.
+// Places the arrays of a tile in a workspace, which is null to measure them: sets the pointers of *tile, and returns
+// the bytes.
 CheckedSize place_token_tile(void* workspace, fovea_dtype weights, TokenTile* tile);
 CheckedSize place_i8_token_tile(void* workspace, const LinearPlan& plan, I8TokenTile* tile);
 
-// Fails only where an executor does.
+// Fails only if an executor does.
 fovea_status run_linear(const LinearCall& call);
 
 }  // namespace fovea

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tokens become columns of codes.
+// Turns tokens into columns of codes.
 #include "math/dot_codes.inl"
 
 FOVEA_KERNEL void I8Begin(const I8TokenTile& t, const I8Tokens& tokens) {

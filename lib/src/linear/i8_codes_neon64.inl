@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What i8_codes.inl does, for AArch64: four tokens together.
+// i8_codes.inl for AArch64: four tokens together.
 #include "math/dot_codes_neon64.inl"
 
 FOVEA_KERNEL void I8Begin(const I8TokenTile& t, const I8Tokens& tokens) {

@@ -7,17 +7,17 @@ constexpr size_t kFewStep = dot::FewReads(1);
 static_assert(::fovea::kFewReads % kFewStep == 0, "rows of codes have room for whole steps");
 // Sums of lanes are exact as floats up to this number of products, as integers for any number.
 constexpr size_t kMostFewInputs = sizeof(dot::FewCode) == 4 ? 1024 : SIZE_MAX / 2;
-// Weights are asked for from memory this many rows before they are needed, in the order of addresses. With 8 rows 28 MB
-// of weights take 1.2 times as long (AVX-512).
+// Weights are prefetched this many rows before they are needed, in the order of addresses. With 8 rows 28 MB of weights
+// take 1.2 times as long (AVX-512).
 constexpr size_t kFewRowsAhead = 32;
-// Outputs that many tokens take at a time: their weights stay in a cache.
+// If tokens take more than one step, outputs are taken this many at a time, so that their weights stay in a cache.
 constexpr uint32_t kFewOutputsAtOnce = 32;
 
 FOVEA_INLINE dot::FewCode* FewCodesOf(const I8TokenTile& t, size_t token) {
   return static_cast<dot::FewCode*>(t.x) + token * ::fovea::round_up(t.in_dim, ::fovea::kFewReads);
 }
 
-// Behind the codes of a row there are `padded` - dim of 0.
+// `padded` - dim codes of 0 follow the codes of a row.
 template <class Row, class Fit>
 FOVEA_INLINE void PutFewCodes(const Row& row, const Fit& fit, size_t dim, size_t padded, dot::FewCode* to) {
   for (size_t d = 0; d < padded; d += kLanes) {
@@ -26,7 +26,7 @@ FOVEA_INLINE void PutFewCodes(const Row& row, const Fit& fit, size_t dim, size_t
   }
 }
 
-// One step of a group of outputs: kFewStep inputs, or n of them.
+// One step of kRows outputs: kFewStep inputs, or n of them.
 template <bool kPart, int kTokens, uint32_t kRows>
 FOVEA_INLINE void AddFewInputs(const dot::FewCode* const (&x)[kTokens], const int8_t* const (&at)[kRows], size_t d,
                                size_t n, dot::Sum (&sums)[kTokens][kRows]) {
@@ -43,8 +43,7 @@ FOVEA_INLINE void AddFewInputs(const dot::FewCode* const (&x)[kTokens], const in
   }
 }
 
-// totals[token] += the products of the inputs [begin, end) with kLanes outputs, of which those behind the last repeat
-// it.
+// totals[token] += the products of the inputs [begin, end) with kLanes outputs. Outputs past the last repeat it.
 template <int kTokens>
 FOVEA_INLINE void AddFewOutputs(const dot::FewCode* const (&x)[kTokens], const I8Rows& w, uint32_t output, size_t begin,
                                 size_t end, VI (&totals)[kTokens]) {
@@ -90,7 +89,7 @@ FOVEA_INLINE void AddFewOutputs(const dot::FewCode* const (&x)[kTokens], const I
   for (int r = 0; r < kTokens; ++r) totals[r] = hn::Add(totals[r], dot::IntsOfRows<1>(products[r]));
 }
 
-// Outputs [begin, end) of kTokens tokens, of which those behind the last repeat it.
+// Outputs [begin, end) of kTokens tokens. Tokens past the last repeat it.
 template <int kTokens>
 FOVEA_TEMPLATE void FewOutputs(const I8TokenTile& t, const I8Rows& w, size_t token, uint32_t begin, uint32_t end) {
   const uint32_t live = t.live - token < kTokens ? uint32_t(t.live - token) : kTokens;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Few tokens with integer products, where weights lie in groups. For each group the sums of kLanes rows become a
-// vector, which a vector of their scales multiplies.
+// Few tokens with integer products, where weights are in groups. For each group the sums of kLanes rows become a
+// vector, which is multiplied by a vector of their scales.
 
 constexpr size_t kRowsOfVector = dot::kFewGroupRows, kRowVectors = kLanes / kRowsOfVector;
 
-// What codes have added, as they are multiplied.
+// What is added to codes when they are multiplied.
 template <fovea_dtype kType>
 constexpr int kAdded = kType == FOVEA_Q8_0   ? dot::kFewBytesBias
                        : kType == FOVEA_Q4_1 ? 0
                                              : 8;
 
-// For each group of inputs the sum of a token's codes, less its zero. Behind the last input there are codes of 0.
+// Stores for each group of inputs the sum of a token's codes minus its zero point. Codes of 0 follow the last input.
 FOVEA_INLINE void PutGroupSums(const I8TokenTile& t, size_t token, int32_t zero) {
   const dot::FewCode* const codes = FewCodesOf(t, token);
   float* const sums = t.group_sums + token * ::fovea::groups_of(t.in_dim);
@@ -23,8 +23,8 @@ FOVEA_INLINE void PutGroupSums(const I8TokenTile& t, size_t token, int32_t zero)
   }
 }
 
-// The next groups of kLanes rows. A vector holds what it takes of row k and of the rows that are kRowVectors, `far`
-// bytes, behind each other from there on.
+// The next groups of kLanes rows. Vector k holds codes of row k and of each kRowVectors-th row after it, which are
+// `far` bytes apart.
 template <fovea_dtype kType>
 struct GroupRows {
   FormatRow<kType> first;
@@ -49,7 +49,7 @@ struct GroupRows {
   inline __attribute__((always_inline)) FormatRow<kType> Row(size_t k) const {
     FormatRow<kType> row = first;
     row.data += steps[k % kRowVectors];
-    FOVEA_OPAQUE(row.data);  // g++ 12 would add to four pointers in a vector, and take them out again
+    FOVEA_OPAQUE(row.data);  // g++ 12 would add to four pointers in a vector, and extract them again
     row.data += ptrdiff_t(k / kRowVectors) * far;
     if constexpr (kType == FOVEA_I4) {
       row.scales += scale_steps[k % kRowVectors] + ptrdiff_t(k / kRowVectors) * far_scales;
@@ -61,14 +61,13 @@ struct GroupRows {
 
 #include FOVEA_DOT_FEW_GROUPS
 
-// Weights are asked for from memory in the order of addresses, this many bytes before the kLanes rows that they are in
-// are begun. That they come to the first-level cache, not the second, makes 90 MB of Q4_1 1.1 times as fast (AVX-512,
-// Zen 5).
+// Weights are prefetched in the order of addresses, this many bytes before their kLanes rows begin. With the
+// first-level cache as their destination, not the second, 90 MB of Q4_1 are 1.1 times as fast (AVX-512, Zen 5).
 constexpr size_t kBytesAhead = 8192;
 
-// The first rows of some outputs, which nothing asked for earlier, all at once.
+// Prefetches the first rows of some outputs at once, since nothing prefetched them earlier.
 FOVEA_INLINE void AskForFirst(const fovea_linear_weights& w, uint32_t row) {
-  constexpr ptrdiff_t kMostBytes = 65536;  // where strides are long, not what lies between rows
+  constexpr ptrdiff_t kMostBytes = 65536;  // where strides are long, the gaps between rows are not needed
   const uintptr_t at = reinterpret_cast<uintptr_t>(w.data) + row * uintptr_t(w.row_stride);
   const ptrdiff_t bytes = ptrdiff_t(kLanes) * w.row_stride + ptrdiff_t(kBytesAhead);  // may be past the end
   for (ptrdiff_t i = 0; i < bytes && i < kMostBytes; i += kCacheLine) {
@@ -76,7 +75,7 @@ FOVEA_INLINE void AskForFirst(const fovea_linear_weights& w, uint32_t row) {
   }
 }
 
-// The scales of kLanes rows, group by group in their order: Put stores those of the next group.
+// The scales of kLanes rows, group by group in order: Put stores those of the next group.
 template <fovea_dtype kType>
 struct GroupScales {
   uint16_t scales[2][kLanes], leasts[2][kLanes];  // f16: loaded a group later than stored
@@ -87,7 +86,7 @@ struct GroupScales {
   inline __attribute__((always_inline)) VF Scale(size_t group) const { return hn::LoadF16(kF, scales[group % 2]); }
   inline __attribute__((always_inline)) VF Least(size_t group) const { return hn::LoadF16(kF, leasts[group % 2]); }
 };
-// Those of I4 lie together for each row: kLanes groups at a time are transposed.
+// In I4 the scales of a row are adjacent: those of kLanes groups at a time are transposed.
 template <>
 struct GroupScales<FOVEA_I4> {
   float scales[kLanes][kLanes];  // [group][row]
@@ -110,17 +109,17 @@ struct GroupScales<FOVEA_I4> {
   inline __attribute__((always_inline)) VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
 };
 
-// Some tokens: their codes, and the sums of these and their scales by groups.
+// Some tokens: their codes, the sums of these by groups, and their scales by groups.
 template <int kTokens>
 struct GroupTokens {
   const dot::FewCode* x[kTokens];
   const float* sums[kTokens];
   const float* scales[kTokens];
-  dot::FewCode ones[2 * kScaleGroup];  // kScaleGroup ones, then zeros, for inputs behind the last
+  dot::FewCode ones[2 * kScaleGroup];  // kScaleGroup ones, then zeros, for inputs past the last
 };
 
-// totals[token] += the products of the group of inputs from d on with kLanes outputs. The rows move to the next group,
-// whose scales follow.
+// totals[token] += the products of the group of inputs from d on with kLanes outputs. The rows advance to the next
+// group, and its scales are stored.
 template <fovea_dtype kType, int kTokens>
 FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
                                  GroupRows<kType>& rows, GroupScales<kType>& scales, VF (&totals)[kTokens]) {
@@ -150,7 +149,7 @@ FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const Gr
   }
 }
 
-// Outputs [begin, end) of kTokens tokens, of which those behind the last repeat it.
+// Outputs [begin, end) of kTokens tokens. Tokens past the last repeat it.
 template <int kTokens, fovea_dtype kType>
 FOVEA_TEMPLATE void FewGroupOutputs(const I8TokenTile& t, const I8Rows& w, size_t token, uint32_t begin, uint32_t end) {
   constexpr size_t kBytes = kLanes * ::fovea::format_of(kType).group_bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Groups of rows as they lie: a vector has codes of one row, or of several one behind the other.
+// Groups of rows in place: a vector has codes of one row, or of several, one after the other.
 
 constexpr size_t kGroupParts = dot::kFewGroupParts;
 using GroupCodes = FewInputs[kRowVectors][kGroupParts];
@@ -33,7 +33,7 @@ FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes) {
   return dot::SumsOfRows<int(kRowsOfVector)>(sums);
 }
 
-// The scale of each row's group, as f16, and m where it has one.
+// Stores the scale of each row's group, as f16, and m if the format has it.
 template <fovea_dtype kType>
 FOVEA_INLINE void PutHeads(const GroupRows<kType>& rows, uint16_t* scales, uint16_t* leasts) {
   if constexpr (kType == FOVEA_Q4_1) {  // both at once

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Groups of rows, turned: a lane is a row, and a vector has four codes of each. So no sum is taken over lanes, and what
-// turning costs is shared by the tokens.
+// Groups of rows, transposed: a lane is a row, and a vector has four codes of each. So no sum is taken over lanes, and
+// all tokens share the cost of the transposition.
 
-using GroupCodes = dot::FewX[kScaleGroup / 4];  // the first codes of all rows, then the next
+using GroupCodes = dot::FewX[kScaleGroup / 4];  // the first four codes of all rows, then the next four
 
-// 16 bytes of each row, `from` bytes behind the beginning of its codes, or of its block.
+// 16 bytes of each row, from byte `from` of its codes on; with kHeads, of its whole group, which begins with the scale.
 template <fovea_dtype kType, bool kHeads>
 FOVEA_INLINE void LoadBlocks(const GroupRows<kType>& rows, size_t from, dot::FewX (&blocks)[4]) {
   FOVEA_UNROLL(4)
@@ -53,7 +53,7 @@ FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes) {
   return dot::ToFloat(dot::FewAdd(sums[0], sums[1]));
 }
 
-// The scale of each row's group, as f16, and m where it has one.
+// Stores the scale of each row's group, as f16, and m if the format has it.
 template <fovea_dtype kType>
 FOVEA_INLINE void PutHeads(const GroupRows<kType>& rows, uint16_t* scales, uint16_t* leasts) {
   dot::FewX blocks[4];

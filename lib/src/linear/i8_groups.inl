@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many tokens with integer products, where weights lie in groups: the sum of each group is an integer, which becomes a
+// Many tokens with integer products, where weights are in groups: the sum of each group is an integer, which becomes a
 // float, times the group's scale. What all kinds of dot products share.
 
 using ::fovea::kGroupedOutputs;
 using ::fovea::kI8GroupedFormats;
 
-// The scales that a group of each column's inputs has.
+// The scales of a group of inputs, one for each column.
 FOVEA_INLINE const float* GroupScalesOf(const I8TokenTile& t, size_t group) {
   return t.group_scales + (t.scaled_groups > 1 ? group * t.columns : 0);
 }
 
-// The groups of some rows at the same place, where they lie.
+// The groups of some rows at the same place in each row.
 struct GroupsAt {
   fovea_dtype dtype;
-  const uint8_t* data;  // what a row has of the group: its block, or its codes
+  const uint8_t* data;  // the first row's bytes of the group: codes, after the scale if the format has it there
   ptrdiff_t stride;
   const uint16_t* scales;  // of I4
   size_t scale_stride;
 
-  // What its codes are above those that they stand for, where these are not signed bytes.
+  // How much its codes exceed the numbers that they stand for, unless they are signed bytes.
   inline __attribute__((always_inline)) uint8_t Bias() const { return dtype == FOVEA_Q4_1 ? 0 : 8; }
 
   FOVEA_INLINE GroupsAt Of(const fovea_linear_weights& w, size_t in_dim, size_t row, size_t group) {
@@ -29,11 +29,11 @@ struct GroupsAt {
     const ptrdiff_t at = ptrdiff_t((row * groups + group) * sizeof(uint16_t));
     return {w.dtype, data, w.row_stride, ::fovea::advanced(static_cast<const uint16_t*>(w.scales), at), groups};
   }
-  // The groups behind these.
+  // The next groups of the same rows.
   inline __attribute__((always_inline)) GroupsAt Next() const {
     return {dtype, data + Bytes(), stride, ::fovea::advanced(scales, sizeof *scales), scale_stride};
   }
-  // Of a group in a row.
+  // The bytes of a group in a row.
   inline __attribute__((always_inline)) size_t Bytes() const {
     return ::fovea::number_of<&::fovea::Format::group_bytes, kI8GroupedFormats>(dtype);
   }
@@ -49,7 +49,7 @@ struct GroupsAt {
   inline __attribute__((always_inline)) uint16_t LeastBits(size_t row) const { return HalfAt(Block(row) + 2); }
 };
 
-// The nibbles of a group as bytes, each `less`, 0 or 8, less.
+// Stores the nibbles of a group as bytes, minus `less`, which is 0 or 8.
 #if FOVEA_FOR_SCALAR
 FOVEA_INLINE void PutNibbles(const uint8_t* nibbles, uint8_t less, int8_t* to) {  // a word of bytes at a time
   constexpr size_t kOnes = SIZE_MAX / 255, kStep = sizeof(size_t);

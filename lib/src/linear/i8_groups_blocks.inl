@@ -2,8 +2,8 @@
 //
 // Products of groups by register blocks, whose sums become floats at once.
 
-// Codes of rows may be multiplied as unsigned bytes. What they are above those that they stand for is then taken off by
-// the sums of columns; if columns were unsigned, each group of a row would have to be summed up.
+// Codes of rows may be multiplied as unsigned bytes. Their excess over the numbers that they stand for is then
+// subtracted by the sums of columns. If columns were unsigned, each group of a row would have to be summed.
 #if defined(FOVEA_DOT_UNSIGNED_ROWS)
 constexpr bool kUnsignedRows = true;
 FOVEA_INLINE int32_t RowBias(const GroupsAt& at) { return at.dtype == FOVEA_Q8_0 ? 128 : at.Bias(); }
@@ -15,26 +15,26 @@ FOVEA_INLINE int32_t RowBias(const GroupsAt&) { return 0; }
 constexpr size_t kGroupsOfRows = ::fovea::i8_inputs(kDotTraits[dot::kKind]) / kScaleGroup;
 constexpr size_t kGroupsAtOnce = kGroupsOfRows < kLinearGrain ? kGroupsOfRows : kLinearGrain;
 
-// The codes of groups of up to kLinearGrain rows: where they lie, or in memory here.
+// The codes of groups of up to kLinearGrain rows: in place, or in a buffer.
 struct BroughtGroups {
   GroupsAt first;
   uint32_t count;                            // of the rows
   const dot::RowCode* codes[kGroupsAtOnce];  // of a group in the first row
   ptrdiff_t strides[kGroupsAtOnce];          // from a row to the next
-  // What is added to their sums, to begin with 0; their scales, and m, which Q4_1 has.
+  // What is added to their sums, at first 0; their scales; and m, which Q4_1 has.
   int32_t starts[kGroupsAtOnce][kLinearGrain];
   float scales[kGroupsAtOnce][kLinearGrain], leasts[kGroupsAtOnce][kLinearGrain];
 };
 
-// Codes of groups as bytes, until they are brought.
+// Codes of groups as bytes, before they are brought.
 using GroupBytes = int8_t[kLinearGrain][kScaleGroup];
 
 FOVEA_INLINE size_t InGroup(size_t inputs, size_t d) { return inputs - d < kScaleGroup ? inputs - d : kScaleGroup; }
 
-// A row's codes of a group, as the dot product takes them.
+// Stores a row's codes of a group as the dot product reads them.
 FOVEA_INLINE void PutCodes(const GroupsAt& at, uint32_t row, int8_t* to) {
   if (at.dtype != FOVEA_Q8_0) return PutNibbles(at.Codes(row), kUnsignedRows ? 0 : at.Bias(), to);
-  if (!kUnsignedRows) return;  // then they are taken as they lie
+  if (!kUnsignedRows) return;  // then they are read in place
   const uint8_t* const codes = at.Codes(row);
   FOVEA_UNROLL(4)
   for (size_t i = 0; i < kScaleGroup; i += sizeof(uint64_t)) {
@@ -45,8 +45,8 @@ FOVEA_INLINE void PutCodes(const GroupsAt& at, uint32_t row, int8_t* to) {
   }
 }
 
-// The rows that are brought next are asked for from memory: a row is longer than what is read of it at a time, so a
-// processor's own prefetcher does not see where reading goes on.
+// Prefetches the rows that are brought next: only a part of a row is read at a time, so a processor's own prefetcher
+// does not see which address is next.
 FOVEA_INLINE void AskForNext(const BroughtGroups& b, size_t inputs) {
   const size_t bytes = inputs / kScaleGroup * b.first.Bytes();
   uintptr_t row = reinterpret_cast<uintptr_t>(b.first.Block(0)) + kLinearGrain * uintptr_t(b.first.stride);
@@ -55,12 +55,12 @@ FOVEA_INLINE void AskForNext(const BroughtGroups& b, size_t inputs) {
   }
 }
 
-// Brings groups of `inputs` inputs. `bytes` has room for one, or for all where rows are multiplied as they lie.
+// Brings groups of `inputs` inputs. `bytes` has room for one group, or for all if rows are multiplied in place.
 template <fovea_dtype kType>
 FOVEA_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
                                 BroughtGroups* b) {
   constexpr size_t kHalves = kGroupsAtOnce * kLinearGrain;
-  uint16_t scales[kHalves] = {}, leasts[kHalves] = {};  // as in *b, as f16
+  uint16_t scales[kHalves] = {}, leasts[kHalves] = {};  // as in *b, but f16
   GroupsAt at = b->first;
   at.dtype = kType;
   dot::RowCode* to = static_cast<dot::RowCode*>(t.rows);
@@ -104,7 +104,7 @@ FOVEA_INLINE void BringGroupsOf(const I8TokenTile& t, int32_t zero, size_t input
   if constexpr (kSet != 0) FOVEA_WITH_FORMAT(kSet, b->first.dtype, BringGroups<kType>(t, zero, inputs, bytes, b));
 }
 
-// sums[row][column] += the products of groups of `inputs` inputs, from d on, times both scales: kVectors vectors of
+// sums[row][column] += the products of groups of `inputs` inputs, from d on, times both scales: for kVectors vectors of
 // columns, and all rows that were brought.
 template <int kVectors, bool kLeast>
 FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
@@ -119,7 +119,7 @@ FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups
       const dot::RowCode* codes[kRows];
       const dot::RowCode* next = b.codes[g] + ptrdiff_t(row) * b.strides[g];
       FOVEA_UNROLL(8)
-      for (uint32_t k = 0; k < kRows; ++k) {  // rows behind the last repeat it
+      for (uint32_t k = 0; k < kRows; ++k) {  // rows past the last repeat it
         codes[k] = next;
         next += row + k + 1 < b.count ? b.strides[g] : 0;
       }
@@ -166,13 +166,13 @@ FOVEA_KERNEL void I8BeginGroups(const I8TokenTile& t, const I8Tokens& tokens) {
   I8Begin(t, tokens);
   float* to = t.group_sums;
   for (size_t d = 0; d < t.in_dim; d += kScaleGroup, to += t.columns) {
-    MultiplyRowsOfTile(t, ones, kScaleGroup, 1, d, InGroup(t.in_dim, d), false, t.sums);  // of a block, row 0 counts
+    MultiplyRowsOfTile(t, ones, kScaleGroup, 1, d, InGroup(t.in_dim, d), false, t.sums);  // only row 0 is used
     for (size_t c = 0; c < t.columns; c += kLanes) hn::StoreU(hn::LoadU(kF, t.sums + c), kF, to + c);
   }
 }
 
-// What the sums of columns are needed for: to take the bias of rows off, or as floats, less their zero, for Q4_1.
-// x_sums[group][column] = the sum of a group's codes times -bias; or as a float.
+// x_sums[group][column] = the sum of a group's codes times -bias, which subtracts the bias of rows; without a bias, the
+// sum minus its zero point, as a float, for Q4_1.
 FOVEA_INLINE void PutSumsOfTokens(const I8TokenTile& t, int32_t zero, int32_t bias, size_t d, size_t inputs,
                                   float* x_sums) {
   const float* sums = t.group_sums + d / kScaleGroup * t.columns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of groups that come to memory, those of a group with some rows at a time, before they become floats. This
-// is small, and enough where a vector has few lanes, or registers hold no block.
+// Products of groups: those of a group with some rows are stored in memory before they become floats. The code is
+// small, and sufficient where a vector has few lanes, or registers have no room for a register block.
 
 // sums[column] += the product of one row's group, an integer to which `start` is added, times both scales.
 FOVEA_INLINE void AddGroupOfRow(const I8TokenTile& t, const GroupsAt& groups, uint32_t row, const float* products,
@@ -17,7 +17,7 @@ FOVEA_INLINE void AddGroupOfRow(const I8TokenTile& t, const GroupsAt& groups, ui
   }
 }
 
-// x_sums[column] = the sum of a group's codes, less their zero.
+// x_sums[column] = the sum of a group's codes, minus their zero point.
 FOVEA_INLINE void SumGroupOfTokens(const I8TokenTile& t, int32_t zero, size_t d, size_t n, float* x_sums) {
   int8_t ones[kScaleGroup];
   for (int8_t& one : ones) one = 1;
@@ -28,7 +28,7 @@ FOVEA_INLINE void SumGroupOfTokens(const I8TokenTile& t, int32_t zero, size_t d,
   }
 }
 
-// The groups of `count` rows: of the outputs from `row` on, for the n inputs from d on.
+// Adds the groups of `count` rows: of the outputs from `row` on, for the n inputs from d on.
 FOVEA_INLINE void AddGroups(const I8TokenTile& t, const I8Rows& w, uint32_t row, uint32_t count, size_t d, size_t n) {
   const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
   float* const products = t.sums + size_t(kGroupedOutputs) * t.columns;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of the linear kernels with integer products: sums of products of codes, which are exact, then
-// y = sum * scale of the token * scale of the weights + bias. Where weights lie in groups, each group of inputs of f32
-// has a scale of its own, too: the sum of a group is multiplied by both scales, and these products are added in f32, in
-// the order of the groups. Where inputs are codes, that scale is 1, and where they are f32, that of the token is.
+// The functions of the linear kernels with integer products: sums of products of codes, which are exact, then y = sum *
+// scale of the token * scale of the weights + bias. Where weights are in groups, each group of f32 inputs has its own
+// scale, too: the sum of a group is multiplied by both scales, and these products are added in f32, in the order of the
+// groups. For inputs that are codes, the group's scale is 1; for f32 inputs, the token's scale is 1.
 #ifndef FOVEA_SRC_LINEAR_I8_KERNELS_H_
 #define FOVEA_SRC_LINEAR_I8_KERNELS_H_
 
@@ -19,21 +19,21 @@
 
 namespace fovea {
 
-// Whether this build has any, and weights in groups for them.
+// Whether integer products are compiled in, and for which formats of weights in groups.
 constexpr bool kHasI8Linear = config::kComputeI8 && config::kI8;
 constexpr FormatSet kI8GroupedFormats = kHasI8Linear ? kGroupedFormats : 0;
 // The limit of inputs that keeps a sum below 2^31: 255 * 128 * 2^16.
 constexpr uint32_t kMostI8Inputs = 65536;
-// Inputs that weights are multiplied with at a time. Where codes are wider than bytes, kLinearGrain rows of so many
+// Inputs that weights are multiplied by at a time. Where codes are wider than bytes, kLinearGrain rows of this many
 // inputs are brought, into as many bytes as rows of f32 are widened to.
 constexpr uint32_t i8_inputs(const DotTraits& dot) { return kLinearInputs * 4 / dot.code_bytes; }
-// Outputs that a tile takes at a time where weights lie in groups. Behind their sums there is room for those of
-// kLinearGrain outputs more, and for the sums of the tokens' codes in as many groups.
+// Outputs that a tile computes at a time where weights are in groups. After their sums there is room for the sums of
+// kLinearGrain more outputs, and for the sums of the tokens' codes in as many groups.
 constexpr uint32_t kGroupedOutputs = kLinearOutputs - 2 * kLinearGrain;
 // The few-tokens kernel reads up to this many codes of a token at once.
 constexpr uint32_t kFewReads = 64;
 
-// What inputs are beside f32, and outputs.
+// The formats of inputs and outputs, and the scales and zero points of their codes.
 struct I8Inputs {
   fovea_dtype dtype;    // F32 or I8
   int32_t zero;         // of codes
@@ -46,7 +46,7 @@ struct I8Outputs {
   float scale;
 };
 
-// Tokens on their way to a tile.
+// Tokens from which a tile is made.
 struct I8Tokens {
   const void* x;
   ptrdiff_t stride;
@@ -62,17 +62,17 @@ struct I8TokenTile {
   uint32_t scaled_groups;  // as in LinearPlan
   void* x;          // codes [in_dim / group][column][group]; few tokens: [token][in_dim rounded up to kFewReads]
   float* scales;    // [columns]
-  float* sums;      // tile kernel: [kLinearOutputs][columns] the bits of int32, or floats where weights lie in groups
+  float* sums;      // tile kernel: [kLinearOutputs][columns] the bits of int32, or floats where weights are in groups
   int32_t* starts;  // tile kernel: [kLinearOutputs] what is added to an output's sums
-  void* rows;       // [kLinearGrain][i8_inputs] weights that were brought; null where they are read as they lie
+  void* rows;       // [kLinearGrain][i8_inputs] weights that were brought; null where they are read in place
   // Weights in groups, else null: scales of inputs, [scaled_groups][columns]; few tokens: [token][scaled_groups].
   float* group_scales;
-  // The same, where the kernels need them: sums of codes. [group][columns], the bits of int32; few tokens:
-  // [token][group], floats, and less their zero.
+  // Weights in groups, where the kernels need it, else null: sums of codes. [group][columns], the bits of int32; few
+  // tokens: [token][group], floats, minus their zero point.
   float* group_sums;
 };
 
-// The weights of some outputs, and where these go.
+// The weights of some outputs, and where these are stored.
 struct I8Rows {
   fovea_linear_weights weights;  // from the first output on
   uint32_t outputs;              // tile kernel: at most kLinearOutputs

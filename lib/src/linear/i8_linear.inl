@@ -12,7 +12,7 @@ FOVEA_INLINE void BeginOutputs(const I8TokenTile& t, const I8Rows& w) {
   }
 }
 
-// kLanes tokens, from `column` on. Sums over groups are floats, with the scales of weights in them.
+// kLanes tokens, from `column` on. Sums over groups are floats that include the scales of weights.
 template <bool kGroups>
 FOVEA_INLINE void EndColumns(const I8TokenTile& t, const I8Rows& w, size_t column) {
   const size_t live = t.live - column < kLanes ? t.live - column : kLanes;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From sums of products of codes to outputs, and from inputs to codes: what all kinds of dot products share. Mul and
-// Add are apart and their order is fixed, so that the bits are the same on every target and from both kernels.
+// Add are not fused and their order is fixed, so that the bits are the same on every target and from both kernels.
 
-// An array of sums has the bits of integers.
+// Arrays of sums are arrays of floats that hold the bits of integers.
 FOVEA_INLINE VI LoadInts(const float* p) { return hn::BitCast(kI, hn::LoadU(kF, p)); }
 FOVEA_INLINE void StoreInts(VI v, float* p) { hn::StoreU(hn::BitCast(kF, v), kF, p); }
 
@@ -17,11 +17,11 @@ FOVEA_INLINE float GivenScale(const I8Tokens& tokens, size_t token) {
   return ::fovea::finite_or_nan(tokens.in.scales[ptrdiff_t(token) * tokens.in.scales_stride]);
 }
 
-// Where weights lie in groups, inputs of f32 have a scale for each group, too; of inputs that are codes one scale, 1,
-// serves all groups.
+// Where weights are in groups, inputs of f32 have a scale for each group, too; inputs that are codes have one scale, 1,
+// for all groups.
 FOVEA_INLINE bool HasGroupScales(const I8TokenTile& t) { return ::fovea::kI8GroupedFormats != 0 && t.group_scales; }
 
-// y / scale + zero as codes, biased; 0 stands for NaN.
+// y / scale + zero as codes, biased. NaN counts as 0.
 FOVEA_INLINE VF BiasedOutputs(const I8Rows& w, VF y) {
   const VF zero = hn::Set(kF, float(w.out.zero)), most = hn::Sub(hn::Set(kF, 127.0f), zero);
   const VF quotient = ZeroIfNan(hn::Div(y, hn::Set(kF, w.out.scale)));
@@ -30,7 +30,7 @@ FOVEA_INLINE VF BiasedOutputs(const I8Rows& w, VF y) {
   return hn::Add(hn::Add(code, zero), hn::Set(kF, kRoundingBias));
 }
 
-// n <= kLanes outputs of a token, from `output` on.
+// Stores n <= kLanes outputs of a token, from `output` on.
 FOVEA_INLINE void StoreOutputs(const I8Rows& w, VF y, size_t token, size_t output, size_t n) {
   const ptrdiff_t at = ptrdiff_t(token) * w.y_stride + ptrdiff_t(output);
   if (w.out.dtype == FOVEA_F32) return hn::StoreN(y, kF, static_cast<float*>(w.y) + at, n);
@@ -39,7 +39,7 @@ FOVEA_INLINE void StoreOutputs(const I8Rows& w, VF y, size_t token, size_t outpu
 
 FOVEA_INLINE const float* RowScales(const I8Rows& w) { return static_cast<const float*>(w.weights.scales); }
 
-// What is added to an output's sums: its bias, and what inputs that are `zero` too high added to the products.
+// What is added to an output's sums: its bias, minus what inputs that are `zero` too high add to the products.
 FOVEA_INLINE int32_t StartOf(const I8Rows& w, size_t output, int32_t zero, int32_t sum_of_row) {
   const uint32_t bias = w.weights.bias_i32 ? uint32_t(w.weights.bias_i32[output]) : 0;
   return int32_t(bias - uint32_t(zero) * uint32_t(sum_of_row));

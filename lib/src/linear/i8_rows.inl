@@ -16,7 +16,7 @@ FOVEA_TEMPLATE void MultiplyVectors(const I8TokenTile& t, const dot::RowCode* ro
     const dot::RowCode* at[kRows];
     const dot::RowCode* next = rows;
     FOVEA_UNROLL(8)
-    for (uint32_t k = 0; k < kRows; ++k) {  // rows behind the last repeat it
+    for (uint32_t k = 0; k < kRows; ++k) {  // rows past the last repeat it
       at[k] = next;
       next += k + 1 < left ? stride : 0;
     }
@@ -37,7 +37,7 @@ FOVEA_TEMPLATE void MultiplyVectors(const I8TokenTile& t, const dot::RowCode* ro
   }
 }
 
-// Whether a block of kMost vectors comes next for this number of columns: not where it would leave a single vector.
+// Whether a register block of kMost vectors is next for this number of columns: not if it would leave a single vector.
 template <int kMost>
 FOVEA_INLINE bool TakesVectors(size_t columns) {
   return columns >= kMost * kLanes && (kPreferSize || kMost <= 2 || columns != (kMost + 1) * kLanes);
@@ -54,8 +54,7 @@ FOVEA_INLINE void MultiplyColumns(const I8TokenTile& t, const dot::RowCode* rows
   }
 }
 
-// sums[row][column] = the products of the inputs from `input` on with as many codes of rows; or, where it goes on, +=
-// these.
+// sums[row][column] = the products of the inputs from `input` on with as many codes of rows; += if goes_on.
 FOVEA_INLINE void MultiplyRowsOfTile(const I8TokenTile& t, const int8_t* weights, ptrdiff_t stride, uint32_t count,
                                      size_t input, size_t inputs, bool goes_on, float* sums) {
   ptrdiff_t row_stride = stride;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What i8_rows.inl does, for Helium.
+// i8_rows.inl for Helium.
 
 constexpr uint32_t kRowsAtOnce = kLinearOutputs;
 

@@ -14,8 +14,8 @@
 
 namespace fovea {
 
-// Outputs and inputs that a tile of tokens is multiplied with at a time. These inputs of three vectors of tokens, and
-// the sums of these outputs, stay in a first-level cache.
+// Outputs and inputs that a tile of tokens is multiplied by at a time. These inputs of three vectors of tokens, and the
+// sums of these outputs, stay in a first-level cache.
 constexpr uint32_t kLinearOutputs = 64;
 constexpr uint32_t kLinearInputs = 128;
 // Outputs whose weights are widened at a time: the largest register block.

@@ -22,10 +22,10 @@ FOVEA_KERNEL void LinearBegin(const TokenTile& t, const float* x, ptrdiff_t stri
   }
 }
 
-// Weights are asked for from memory before they are needed, in the order of addresses, by which the processor's own
-// prefetcher goes; behind the last ones that reads nothing. With 4 lanes arithmetic takes longer than memory does.
+// Weights are prefetched before they are needed, in the order of addresses, which the processor's own prefetcher
+// expects. Past the last ones a prefetch reads nothing. With 4 lanes arithmetic takes longer than memory does.
 constexpr bool kAsksAhead = kLanes > 4;
-// With few tokens: 8 rows of f32, and as many bytes of other formats.
+// How far ahead with few tokens: 8 rows of f32, and as many bytes of other formats.
 template <fovea_dtype kType>
 constexpr size_t kRowsAhead = 8 * format_of(FOVEA_F32).group_bytes / format_of(kType).group_bytes;
 
@@ -72,7 +72,7 @@ FOVEA_KERNEL void LinearEnd(const TokenTile& t, uint32_t outputs, const float* b
   }
 }
 
-// The weights of an output, which need not be there.
+// The weights of an output, which may be past the end.
 template <fovea_dtype kType>
 FOVEA_INLINE FormatRow<kType> WeightsOf(const FewTokens& f, size_t output) {
   const size_t scale_bytes = ::fovea::dense_scale_stride(kType, f.in_dim) * ::fovea::scale_bytes(kType);
@@ -81,7 +81,7 @@ FOVEA_INLINE FormatRow<kType> WeightsOf(const FewTokens& f, size_t output) {
                               ::fovea::advanced(f.weights.scales, ptrdiff_t(output * scale_bytes)));
 }
 
-// Dense rows of weights, one after the other.
+// Prefetches dense rows of weights, one after the other.
 struct WeightsAhead {
   uintptr_t at;  // may be past the end of the array: only prefetched
 
@@ -114,7 +114,7 @@ FOVEA_INLINE void FewVectors(const float* const (&x)[kTokens], const FormatRow<k
 }
 
 // The same products, by groups. With one token a group's sum is multiplied by the scale. With more tokens the weights
-// are: nibbles are then multiplied as they are, which spares them the subtraction.
+// are, and then nibbles need no subtraction before they are multiplied.
 template <int kTokens, uint32_t kRows, fovea_dtype kType>
 FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t whole,
                             WeightsAhead ahead, VF (&acc)[kTokens][kRows]) {
@@ -174,7 +174,7 @@ FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, ui
     FormatRow<kType> weights[kGroup];
     VF acc[kTokens][kGroup];
     FOVEA_UNROLL(8)
-    for (uint32_t k = 0; k < kGroup; ++k) {  // outputs behind the last repeat it
+    for (uint32_t k = 0; k < kGroup; ++k) {  // outputs past the last repeat it
       const uint32_t row = output + g + k < f.out_dim ? output + g + k : f.out_dim - 1;
       weights[k] = WeightsOf<kType>(f, row);
       FOVEA_UNROLL(4)

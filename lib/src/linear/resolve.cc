@@ -16,7 +16,7 @@ constexpr uint32_t kTaskOutputs = 256;
 
 bool is_code(int32_t zero) { return zero >= INT8_MIN && zero <= INT8_MAX; }
 
-// Which arithmetic, and what x and y are.
+// Checks the arithmetic, and the formats of x and y.
 fovea_status check_compute(const fovea_linear_args& a) {
   const bool codes_in = a.x_dtype == FOVEA_I8, codes_out = a.y_dtype == FOVEA_I8;
   const bool one_scale = codes_in && a.x_scales_stride == 0, grouped = is_one_of<kI8GroupedFormats>(a.weights.dtype);
@@ -67,7 +67,7 @@ fovea_status check_arrays(const fovea_linear_args& a, size_t needed_bytes, const
   return add_weights(buffers, w, a.in_dim, a.out_dim);
 }
 
-// Of the largest tile of a plan.
+// The bytes of the largest tile of a plan.
 CheckedSize tile_bytes(const fovea_linear_args& a, const LinearPlan& plan) {
   if (kHasI8Linear && a.compute == FOVEA_COMPUTE_I8) {
     I8TokenTile tile;

@@ -8,13 +8,13 @@
 
 namespace fovea {
 
-// Follows no pointer but the executor's. A target that is named may be another machine's.
+// Follows no pointer but the executor's. The target may be another machine's.
 fovea_status plan_linear(const fovea_linear_args& args, LinearPlan* plan);
 
-// Adds what a layer reads of its weights.
+// Adds the arrays of a layer's weights.
 fovea_status add_weights(Buffers& buffers, const fovea_linear_weights& weights, size_t in_dim, size_t out_dim);
 
-// Every check; then *call is ready to run.
+// Performs every check, and makes *call ready to run.
 fovea_status resolve_linear(const fovea_linear_args& args, void* workspace, size_t workspace_bytes, LinearCall* call);
 
 }  // namespace fovea

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A tile times rows, by register blocks: the product that q.k and a linear layer share. A lane is a query, or a token;
-// rows (keys, or weights) are read as they lie in memory, an element at a time, and multiply whole vectors.
+// rows (keys, or weights) are read as they are stored, an element at a time, and multiply whole vectors.
 
 using hn::kBlockVectors;
 
@@ -11,8 +11,8 @@ using hn::kBlockVectors;
 #include FOVEA_BLOCK_LOOPS
 #undef FOVEA_BLOCK_LOOPS
 
-// Rows, or elements of one row, of a register block: the largest count whose sums with kVectors vectors fit the
-// registers beside what the loops load.
+// Rows, or elements of one row, of a register block: the largest count for which the sums with kVectors vectors, and
+// what the loops load, fit the registers.
 constexpr int kMostRows = kLanes == 1 ? 4 : 8;
 template <int kVectors, bool kOneRow, int kCount = kMostRows>
 constexpr int LargestBlock() {
@@ -30,9 +30,8 @@ constexpr int kBlockOf = LargestBlock<kVectors, false>();
 // what the loops take at once.
 constexpr size_t kPartialSum = 32;
 
-// s[row][vector] = sum_d x[d][vector] * row[d], for a block of rows; or, where it goes on, s += that. Partial sums,
-// each a chain of multiply-adds in the order of d, are added in their order, whatever the block, so that bits do not
-// depend on it.
+// s[row][vector] = sum_d x[d][vector] * row[d], for kRows rows; += if goes_on. Partial sums, each a chain of
+// multiply-adds in the order of d, are added in their order, so that bits do not depend on the register block.
 template <int kVectors, bool kAsks, int kRows>
 FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, const float* const (&row)[kRows],
                                 bool goes_on, float* FOVEA_RESTRICT s, const float* ahead) {
@@ -71,8 +70,8 @@ FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, cons
   }
 }
 
-// The same for `count` >= 1 rows, and vectors from the column x on. A last block that is not full repeats the last row,
-// so s has room for whole blocks.
+// The same for `count` >= 1 rows, and vectors from the column x on. A last register block that is not full repeats the
+// last row, so s has room for whole register blocks.
 template <int kVectors, bool kAsks = false>
 FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, size_t dim, const float* rows, ptrdiff_t stride,
                                uint32_t count, bool goes_on, float* s, const float* ahead = nullptr) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The inner loops of block_loops.inl for Helium, which multiplies a vector by a general register. One instruction loads
-// two of these, and as they leave the vectors' registers to the sums, one of those is enough for x.
+// two of these. They leave the vector registers to the sums, so one vector register is enough for x.
 
 constexpr int kElems = 2;  // elements of a row that are loaded at once
 
@@ -39,7 +39,7 @@ FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, cons
   }
 }
 
-// The addresses move between two multiply-adds, where a Cortex-M55 has time for it.
+// The addresses advance between two multiply-adds, where a Cortex-M55 has time for it.
 template <bool kHides, int kBlock, int kVectors>
 FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, ptrdiff_t stride, uint32_t n,
                             VF (&acc)[kBlock][kVectors]) {

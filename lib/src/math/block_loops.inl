@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two inner loops of the products, over a register block of sums. A backend header names another file where its
-// processor wants other loops.
+// The two inner loops of the products, over a register block of sums. A backend header names another file if its
+// processor needs other loops.
 
-// Registers that a block needs beside its sums: the vectors of x or p, and one element, broadcast.
+// Registers that a register block needs in addition to its sums: the vectors of x or p, and one element, broadcast.
 constexpr int RegistersForRows(int vectors, int) { return vectors + 1; }
 constexpr int RegistersForValues(int vectors, int) { return vectors + 1; }
 
-// acc[k][v] += sum_d x[d][v] * at[k][d], d < dim. x and `at` move behind what is read. With kAsks, as many floats as
-// are read of the rows are brought into the cache meanwhile, from `ahead` on.
+// acc[k][v] += sum_d x[d][v] * at[k][d], d < dim. x and `at` advance past what is read. With kAsks, as many floats as
+// are read of the rows are prefetched from `ahead` on.
 template <bool kAsks, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows],
                                const float* ahead, VF (&acc)[kRows][kVectors]) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The inner loops of block_loops.inl for NEON on 32-bit Arm, whose loads of vectors and of broadcast elements take no
-// index, but move their address on.
+// index, but advance their address.
 
-// Vectors of x or p that are loaded together: all, or where sums leave no room for more, two.
+// Vectors of x or p that are loaded together: all, or two if sums leave no registers for more.
 template <int kVectors>
 constexpr int kTogether = kVectors <= 3 ? kVectors : 2;
 
@@ -17,7 +17,7 @@ FOVEA_INLINE VF NextElement(const float*& p) {
   return element;
 }
 
-// The vectors of x from kFirst on that are loaded together. x moves behind them, at last to the next row of `columns`.
+// Loads vectors of x together, from kFirst on. x advances past them, and past the last to the next row of `columns`.
 template <int kFirst, int kVectors, int kNow>
 FOVEA_INLINE void NextOfRow(const float*& x, size_t columns, VF (&v)[kNow]) {
   constexpr size_t kBefore = kFirst * kLanes;
@@ -26,8 +26,8 @@ FOVEA_INLINE void NextOfRow(const float*& x, size_t columns, VF (&v)[kNow]) {
 template <int kFirst, int kVectors>
 constexpr int kNowOf = kVectors - kFirst < kTogether<kVectors> ? kVectors - kFirst : kTogether<kVectors>;
 
-// acc[k][v] += x[v] * element[k], v >= kFirst. Each element is read when it is needed, or where more than one group of
-// vectors needs it, all of them with the first.
+// acc[k][v] += x[v] * element[k], v >= kFirst. Each element is read when it is needed. If more than one load of vectors
+// needs it, all elements are read with the first.
 template <int kFirst, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyOne(const float*& x, size_t columns, const float* (&at)[kRows], VF (&element)[kRows],
                               VF (&acc)[kRows][kVectors]) {
@@ -57,8 +57,8 @@ FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, cons
   }
 }
 
-// acc[e][v] += p[v] * element[e], v >= kFirst. The elements are those of a value, which moves on by to_next behind the
-// last.
+// acc[e][v] += p[v] * element[e], v >= kFirst. The elements are those of a value, whose address advances by to_next
+// after the last.
 template <bool kHides, int kFirst, int kBlock, int kVectors>
 FOVEA_INLINE void AddValue(const float*& p, size_t columns, const float*& value, ptrdiff_t to_next,
                            VF (&element)[kBlock], VF (&acc)[kBlock][kVectors]) {
@@ -87,7 +87,7 @@ FOVEA_INLINE void AddValue(const float*& p, size_t columns, const float*& value,
 template <bool kHides, int kBlock, int kVectors>
 FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, ptrdiff_t stride, uint32_t n,
                             VF (&acc)[kBlock][kVectors]) {
-  const ptrdiff_t to_next = ptrdiff_t(size_t(stride) - (kBlock - 1));  // of one key alone, stride may be anything
+  const ptrdiff_t to_next = ptrdiff_t(size_t(stride) - (kBlock - 1));  // with a single key, stride may be anything
   FOVEA_UNROLL_LONG_LOOP(4)
   for (; n > 0; --n) {
     VF element[kBlock];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The inner loops of block_loops.inl for AArch64, which multiplies a vector by one lane of another. Registers are many
-// and processors may be simple, so vectors are loaded before they are needed.
+// The inner loops of block_loops.inl for AArch64, which multiplies a vector by one lane of another. There are many
+// registers, and processors may be simple, so vectors are loaded before they are needed.
 
 #include "math/block_neon64_inorder.inl"
 
-// Whether blocks of 8 rows or elements, and more than one vector, have loops of their own.
+// Whether register blocks of 8 rows or elements, and more than one vector, have their own loops.
 template <int kRows, int kVectors>
 constexpr bool kGoesInOrder = FOVEA_FOR_IN_ORDER&& kRows == 8 && kVectors > 1;
 
@@ -22,8 +22,8 @@ FOVEA_INLINE void MultiplyLane(const VF (&x)[kVectors], VF row, VF (&acc)[kVecto
   for (int v = 0; v < kVectors; ++v) acc[v] = hn::MulAddLane<kLane>(x[v], row, acc[v]);
 }
 
-// Two steps: so a block of 8 rows x 3 vectors fits, which loads least for each multiply-add. Two rows take turns, that
-// sums and loads have time.
+// Takes two steps: then a register block of 8 rows x 3 vectors fits, which loads least for each multiply-add. Two rows
+// alternate, to give sums and loads time.
 template <int kRows, int kVectors>
 FOVEA_INLINE void MultiplyTwo(const float*& x, size_t columns, const float* (&at)[kRows], VF (&acc)[kRows][kVectors]) {
   VF first[kVectors], second[kVectors];
@@ -53,7 +53,7 @@ FOVEA_INLINE void MultiplyOne(const float*& x, size_t columns, const float* (&at
   }
 }
 
-// Brings nothing from `ahead` on: with 4 lanes arithmetic takes longer than memory does.
+// Does not prefetch from `ahead` on: with 4 lanes arithmetic takes longer than memory does.
 template <bool kAsks, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows], const float*,
                                VF (&acc)[kRows][kVectors]) {

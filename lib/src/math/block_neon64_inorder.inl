@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What block_neon64.inl does with 8 rows or elements on processors that run instructions in the order of the text, as
-// Cortex-A53, A55 and A510 do. There a load of 128 bits takes two cycles with nothing beside it, whatever instruction
-// loads it (measured by ncnn's authors: docs/developer-guide/arm-a53-a55-dual-issue.md; XNNPACK's kernels agree). So a
-// vector is loaded in halves: the lower half into the vector register, the upper one into a general register beside a
-// multiply-add. Both are joined beside the lower half of the next vector.
+// Cortex-A53, A55 and A510 do. There a load of 128 bits takes two cycles in which no other instruction is issued,
+// whatever instruction loads it (measured by ncnn's authors: docs/developer-guide/arm-a53-a55-dual-issue.md; XNNPACK's
+// kernels agree). So a vector is loaded in halves: the lower half into the vector register; the upper half into a
+// general register, in the same cycle as a multiply-add. They are joined in the same cycle as the lower half of the
+// next vector is loaded.
 //
-// Four rows, or four elements, times one vector are a group of multiply-adds. Each vector is loaded when no group needs
-// what its register held, is joined a group later and used a group after that, for each of these takes time. With three
-// vectors of columns the sums leave 8 registers, one for each vector that is loaded. Every instruction is a statement
-// of its own in assembly: compilers keep the order of these, and of no others.
+// A batch of multiply-adds is four rows, or four elements, times one vector. Each vector is loaded when no batch needs
+// what its register held, is joined a batch later, and is used a batch after that, since each of these takes time. With
+// three vectors of columns the sums leave 8 registers, one for each vector that is loaded. Each instruction is its own
+// assembly statement: compilers keep the order of these, and of no others.
 
 using RawV = hn::raw::V;
 
-// A vector begins to be loaded: the lower half into v, the upper one into `upper`. Offsets are in bytes.
+// Begins to load a vector: the lower half into v, the upper one into `upper`. Offsets are in bytes.
 FOVEA_INLINE void LoadHalves(RawV& v, uint64_t& upper, const float* lower_at, ptrdiff_t lower_offset,
                              const float* upper_at, ptrdiff_t upper_offset) {
   asm volatile("ldr %d0, [%1, %2]" : "=w"(v) : "r"(lower_at), "ri"(lower_offset) : "memory");
   asm volatile("ldr %0, [%1, %2]" : "=r"(upper) : "r"(upper_at), "ri"(upper_offset) : "memory");
 }
-// The same from vector i behind p on.
+// The same for vector i, counted from p.
 template <int i>
 FOVEA_INLINE void LoadHalves(RawV& v, uint64_t& upper, const float* p) {
   LoadHalves(v, upper, p, 16 * i, p, 16 * i + 8);
 }
 FOVEA_INLINE void Join(RawV& v, uint64_t upper) { asm volatile("ins %0.d[1], %1" : "+w"(v) : "r"(upper)); }
 
-// What a first step finds loaded of its columns.
+// Loads the columns that a first step expects to be loaded.
 template <int n>
 FOVEA_INLINE void LoadFirstTwo(RawV (&v)[n], const float* p) {
   uint64_t upper[2];
@@ -41,7 +42,7 @@ FOVEA_INLINE void AddLane(RawV x, RawV row, RawV& sum) {
   asm volatile("fmla %0.4s, %1.4s, %2.s[%3]" : "+w"(sum) : "w"(x), "w"(row), "i"(kLane));
 }
 
-// acc = the sums, in the raw vectors that assembly takes, or back.
+// Copies sums from acc to the raw vectors that assembly takes, or back.
 template <int kVectors>
 FOVEA_INLINE void TakeSums(const VF (&acc)[8][kVectors], RawV (&sum)[8][kVectors]) {
   FOVEA_UNROLL(8)
@@ -61,7 +62,7 @@ FOVEA_INLINE void PutSums(const RawV (&sum)[8][kVectors], VF (&acc)[8][kVectors]
 
 // ---- Rows times columns. A step takes two elements of each row: pair[i] holds those of rows 2 i and 2 i + 1.
 
-// The sums of four rows, a half of the block, += vector v of columns times element i of the pairs.
+// The sums of four rows, half of the register block, += vector v of columns times element i of the pairs.
 template <int i, int kHalf, int v, int kVectors>
 FOVEA_INLINE void AddRows(RawV x, const RawV (&pair)[4], RawV (&sum)[8][kVectors]) {
   AddLane<i>(x, pair[2 * kHalf], sum[4 * kHalf][v]);
@@ -84,13 +85,13 @@ FOVEA_INLINE void JoinPairs(RawV (&pair)[4], const uint64_t (&upper)[2]) {
   Join(pair[2 * kHalf + 1], upper[1]);
 }
 
-// Where a step and the next one find what they load.
+// The addresses that a step and the next one load from.
 struct RowStep {
   const float *first, *second, *next;  // vectors of columns of the step's elements, and of the next step's first
-  ptrdiff_t bytes, next_bytes;         // from the begin of the rows on
+  ptrdiff_t bytes, next_bytes;         // from the beginning of the rows on
 };
 
-// Of a step, x[0], x[1] and the pairs of the first half are loaded before it.
+// Before a step x[0], x[1] and the pairs of the first half are loaded.
 FOVEA_INLINE void MultiplyStep(const RowStep& step, const float* const (&at)[8], RawV (&x)[3], RawV (&pair)[4],
                                RawV (&sum)[8][3]) {
   uint64_t upper, uppers[2];
@@ -124,7 +125,7 @@ FOVEA_INLINE void MultiplyStep(const RowStep& step, const float* const (&at)[8],
   Join(x[1], upper);
 }
 
-// With two vectors of columns those of the second element have registers of their own: x[2] and x[3].
+// With two vectors of columns those of the second element have their own registers: x[2] and x[3].
 FOVEA_INLINE void MultiplyStep(const RowStep& step, const float* const (&at)[8], RawV (&x)[4], RawV (&pair)[4],
                                RawV (&sum)[8][2]) {
   uint64_t upper, uppers[2];
@@ -150,7 +151,7 @@ FOVEA_INLINE void MultiplyStep(const RowStep& step, const float* const (&at)[8],
   AddRows<1, 1, 1>(x[3], pair, sum);
 }
 
-// The last step loads once more what it began with.
+// The last step has no next one: it loads its own first data again.
 template <int kVectors>
 FOVEA_INLINE void MultiplySteps(const float*& x, size_t columns, size_t steps, const float* (&at)[8],
                                 VF (&acc)[8][kVectors]) {
@@ -179,7 +180,7 @@ FOVEA_INLINE void MultiplySteps(const float*& x, size_t columns, size_t steps, c
   PutSums(sum, acc);
 }
 
-// ---- Weights times values. A step takes one key: element[h] holds the elements of half h of the block.
+// ---- Weights times values. A step takes one key: element[h] holds the elements of half h of the register block.
 
 template <int kHalf, int v, int kVectors>
 FOVEA_INLINE void AddElements(RawV p, const RawV (&element)[2], RawV (&sum)[8][kVectors]) {
@@ -215,7 +216,7 @@ FOVEA_INLINE void AddStep(const ValueStep& step, RawV (&p)[3], RawV (&element)[2
   Join(p[1], upper);
 }
 
-// Two vectors take turns with two more: a step's set of them is p[2 kSet] and the one behind it.
+// Two pairs of vectors alternate: a step uses p[2 kSet] and p[2 kSet + 1].
 template <int kSet>
 FOVEA_INLINE void AddStep(const ValueStep& step, RawV (&p)[4], RawV (&element)[2], RawV (&sum)[8][2]) {
   RawV &first = p[2 * kSet], &second = p[2 * kSet + 1], &next_first = p[2 - 2 * kSet], &next_second = p[3 - 2 * kSet];
@@ -234,7 +235,7 @@ FOVEA_INLINE void AddStep(const ValueStep& step, RawV (&p)[4], RawV (&element)[2
   Join(next_second, upper);
 }
 
-// The step behind this one, and the last step behind itself: it loads once more what it began with.
+// Goes to the next step. The last step has no next one: it loads its own data again.
 FOVEA_INLINE void NextValue(uint32_t left, size_t columns, ptrdiff_t stride, ValueStep& step) {
   const bool more = left > 1;
   step.p = step.next_p, step.value = step.next_value;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The inner loops of block_loops.inl for Arm's scalar floating point, where one instruction loads the elements of
-// several registers that follow each other.
+// The inner loops of block_loops.inl for Arm's scalar floating point, where one instruction loads several consecutive
+// registers.
 
 constexpr int kElems = 2;  // elements of a row that are loaded at once
 
 constexpr int RegistersForRows(int vectors, int rows) { return vectors + kElems * rows; }
 constexpr int RegistersForValues(int vectors, int elements) { return vectors + elements; }
 
-// Whether the vectors of a step lie right behind those of the step before, as far as the compiler knows: then one load
-// takes those of several steps. So it is in attention, not in linear layers.
+// Whether the compiler knows that the vectors of a step directly follow those of the step before: then one load takes
+// those of several steps. True in attention, not in linear layers.
 template <int kVectors>
 FOVEA_INLINE bool StepsAdjoin(size_t columns) {
   return (kVectors & (kVectors - 1)) == 0 && __builtin_constant_p(columns) && columns == kVectors;
 }
 
-// acc[k][v] += x[v] * element kElement of row[k]. Element by element in functions, since loops over elements would be
-// unrolled too late for g++ 12 to leave the registers as they were filled: 9 % more instructions on a Cortex-M4F.
+// acc[k][v] += x[v] * element kElement of row[k]. A function of one element: g++ 12 unrolls loops over elements too
+// late to keep registers as they were loaded, which takes 9 % more instructions on a Cortex-M4F.
 template <int kElement, int kRows, int kVectors, int kElements>
 FOVEA_INLINE void MultiplyElement(const VF* x, const float (&row)[kRows][kElements], VF (&acc)[kRows][kVectors]) {
   FOVEA_UNROLL(4)

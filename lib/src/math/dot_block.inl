@@ -2,7 +2,7 @@
 //
 // Integer products by register blocks: columns of codes times rows of codes, over the dot words of one instruction.
 
-constexpr int kElements = int(kReads / kGroup);  // groups that one load of a row brings
+constexpr int kElements = int(kReads / kGroup);  // groups that one load of a row reads
 
 // Rows, or elements of the values, of a register block.
 template <int kVectors, int kCount = 8>
@@ -16,11 +16,11 @@ constexpr int I8Block() {
 template <int kVectors>
 constexpr int kDotRows = I8Block<kVectors>();
 
-// Elements of a group of values.
+// Elements of a group of values, rounded up.
 constexpr size_t PaddedValues(size_t value_dim) { return padded_values(value_dim); }
 
-// sums[k][v] += codes of row k times as many codes of columns, from x on, which moves behind them. A load of a row
-// brings one group, and is used at once.
+// sums[k][v] += codes of row k times as many codes of columns, from x on, which advances past them. A load of a row
+// reads one group, which is used at once.
 template <int kRows, int kVectors>
 FOVEA_INLINE void AddGroup(const dot::Code*& x, size_t columns, const dot::RowCode* const (&row)[kRows], size_t d,
                            dot::Sum (&sums)[kRows][kVectors]) {
@@ -35,7 +35,7 @@ FOVEA_INLINE void AddGroup(const dot::Code*& x, size_t columns, const dot::RowCo
     for (int v = 0; v < kVectors; ++v) sums[k][v] = dot::DotAdd<0>(at[v], e, sums[k][v]);
   }
 }
-// The same where a load e[k] brings several.
+// The same if a load e[k] reads several groups.
 template <int i, int kRows, int kVectors>
 FOVEA_INLINE void AddGroups(const dot::Code*& x, size_t columns, const dot::E (&e)[kRows],
                             dot::Sum (&sums)[kRows][kVectors]) {
@@ -101,7 +101,7 @@ FOVEA_INLINE void MultiplyValues(const dot::Code* x, size_t columns, const dot::
 #include "math/dot_sums.inl"
 
 #if defined(FOVEA_DOT_WIDENS_ROWS)
-// `count` rows of dim codes are widened into `to`, whole groups, and the stride is then theirs.
+// Widens `count` rows of dim codes into `to`, in whole groups. *stride becomes the stride of these rows.
 constexpr bool kRowsInPlace = false;
 FOVEA_INLINE const dot::RowCode* ReachRows(const int8_t* rows, uint32_t count, size_t dim, dot::RowCode* to,
                                            ptrdiff_t* stride) {
@@ -112,7 +112,7 @@ FOVEA_INLINE const dot::RowCode* ReachRows(const int8_t* rows, uint32_t count, s
   return to;
 }
 #else
-// Rows are read as they lie.
+// Rows are read in place.
 constexpr bool kRowsInPlace = true;
 FOVEA_INLINE const dot::RowCode* ReachRows(const int8_t* rows, uint32_t, size_t, dot::RowCode*, ptrdiff_t*) {
   return rows;

@@ -2,11 +2,11 @@
 //
 // The register blocks of dot_block.inl where codes are floats: the loops of f32 products, whose sums are exact here.
 
-// Rows, or elements of the values, of a block.
+// Rows, or elements of the values, of a register block.
 template <int kVectors>
 constexpr int kDotRows = LargestBlock<kVectors, false>();
 
-// Elements of values that were brought: whole blocks.
+// Elements of values that were brought: whole register blocks.
 FOVEA_INLINE size_t PaddedValues(size_t value_dim) { return padded_values(value_dim); }
 
 template <int kRows, int kVectors>
@@ -29,7 +29,7 @@ FOVEA_INLINE void MultiplyValues(const float* x, size_t columns, const float* va
 
 #include "math/dot_sums.inl"
 
-// Rows of bytes become rows of floats, where there is room for them: `count` of dim codes. The stride is then theirs.
+// Widens `count` rows of dim codes to rows of floats in `to`. *stride becomes the stride of these rows.
 constexpr bool kRowsInPlace = false;
 FOVEA_INLINE const float* ReachRows(const int8_t* rows, uint32_t count, size_t dim, float* to, ptrdiff_t* stride) {
   const ptrdiff_t step = *stride;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The register blocks of dot_block.inl for Helium, whose sums are general registers: of two columns at a time with one
-// row. What 64 codes of the columns need stays in registers, but for the last quarter, while the rows pass by.
+// The register blocks of dot_block.inl for Helium, whose sums are in general registers: two columns at a time with one
+// row. Of 64 codes of the columns, the first 48 stay in registers for all rows.
 
-// Rows as they lie; the last codes of such rows; and elements of values as they were packed.
+// Cursors over rows in place, over the last codes of such rows, and over elements of packed values.
 struct CodeCursor {
   const int8_t* row;
   ptrdiff_t stride;
@@ -32,7 +32,7 @@ struct ValueCursor {
   inline __attribute__((always_inline)) void Next() {}
 };
 
-// sums[row][column] = codes of the columns times those of the rows, kChunks times 16 of them; or += that.
+// sums[row][column] = codes of the columns times those of the rows, 16 * kChunks of them; += if kGoesOn.
 template <int kChunks, bool kGoesOn, class Cursor>
 FOVEA_INLINE void MultiplyTwoColumns(const int8_t* x, size_t columns, Cursor rows, uint32_t count, int32_t* sums) {
   constexpr int kKept = kChunks < 4 ? kChunks : 3;
@@ -82,7 +82,7 @@ FOVEA_INLINE void MultiplyMost(int chunks, const int8_t* x, size_t columns, cons
   MultiplyChunks<4, kGoesOn>(x, columns, rows, count, sums, wanted);
 }
 
-// sums[row][column] = or += codes of `wanted` columns times `count` rows of dim codes.
+// sums[row][column] = codes of `wanted` columns times `count` rows of dim codes; += if goes_on.
 FOVEA_CALLED void MultiplyRows(const int8_t* x, size_t columns, CodeCursor rows, uint32_t count, size_t dim,
                                bool goes_on, int32_t* sums, size_t wanted) {
   for (size_t left = dim / 16; left > 0; goes_on = true) {

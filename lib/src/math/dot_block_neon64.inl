@@ -6,7 +6,7 @@
 template <int kVectors>
 constexpr int kDotRows = kVectors <= 2 ? 8 : 4;
 
-// The codes of rows behind their last 16, and zeros.
+// The codes of rows after their last whole 16, followed by zeros.
 template <int kRows>
 FOVEA_CALLED_TEMPLATE void CopyRest(const dot::RowCode* const (&at)[kRows], size_t dim,
                                     dot::RowCode (&rest)[kRows][16]) {
@@ -16,7 +16,7 @@ FOVEA_CALLED_TEMPLATE void CopyRest(const dot::RowCode* const (&at)[kRows], size
   }
 }
 
-// sums += columns, from x on, times kRows rows of dim codes. The pointers to the rows move.
+// sums += columns, from x on, times kRows rows of dim codes. The pointers to the rows advance.
 template <int kVectors, int kRows>
 FOVEA_INLINE void MultiplyKeys(const dot::Code* x, size_t step, const dot::RowCode* (&at)[kRows], size_t dim,
                                dot::Sums<kRows, kVectors>& sums) {
@@ -62,7 +62,7 @@ FOVEA_INLINE void AddRows(const dot::Code* x, size_t columns, const dot::RowCode
   MultiplyKeys<kVectors>(x, columns * kGroup, at, dim, sums);
 }
 
-// Rows are read as they lie.
+// Rows are read in place.
 constexpr bool kRowsInPlace = true;
 FOVEA_INLINE const dot::RowCode* ReachRows(const int8_t* rows, uint32_t, size_t, dot::RowCode*, ptrdiff_t*) {
   return rows;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The products of dot_block.inl for smlad. Two rows lie pair by pair next to each other, so that one instruction loads
-// a pair of each, and one a pair of two columns: a block of two rows and four columns leaves no register over.
+// The products of dot_block.inl for smlad. Two rows are interleaved pair by pair, so that one instruction loads a pair
+// of each, and one a pair of two columns. A register block of two rows and four columns uses all registers.
 
 template <int>
 constexpr int kDotRows = 2;
@@ -22,7 +22,7 @@ FOVEA_INLINE void AddPairs(const dot::Pair*& x, size_t columns, const dot::Pair*
   if constexpr (kVectors % 2 != 0) dot::AddOneColumn(x, row, sums[0][kVectors - 1], sums[1][kVectors - 1]);
   if (kVectors < kBlockVectors) x += columns - kVectors;
 }
-// A function of its own: within others, g++ 12 has no registers left for the sums.
+// A separate function: inlined, g++ 12 has no registers left for the sums.
 template <int kStep, int kVectors>
 FOVEA_CALLED_TEMPLATE void MultiplyPairs(const dot::Pair* x, size_t columns, const dot::Pair* rows, size_t n,
                                          dot::Sum (&out)[2][kVectors]) {
@@ -44,7 +44,7 @@ FOVEA_CALLED_TEMPLATE void MultiplyPairs(const dot::Pair* x, size_t columns, con
 template <int kStep, int kVectors>
 FOVEA_INLINE void MultiplyPairs(const dot::Code* x, size_t columns, const dot::RowCode* rows, size_t n,
                                 dot::Sum (&sums)[2][kVectors]) {
-  // As many columns as a whole tile has lie next to each other.
+  // The columns of a whole tile are adjacent.
   MultiplyPairs<kStep>(reinterpret_cast<const dot::Pair*>(x), kVectors == kBlockVectors ? kVectors : columns,
                        reinterpret_cast<const dot::Pair*>(rows), n, sums);
 }
@@ -62,7 +62,7 @@ FOVEA_INLINE void MultiplyValues(const dot::Code* x, size_t columns, const dot::
 
 #include "math/dot_sums.inl"
 
-// Rows of bytes become rows in pairs, where there is room for them: `count` of dim codes. The stride is then theirs.
+// Puts `count` rows of dim codes into `to`, as pairs of rows. *stride becomes the stride of these rows.
 constexpr bool kRowsInPlace = false;
 FOVEA_INLINE const dot::RowCode* ReachRows(const int8_t* rows, uint32_t count, size_t dim, dot::RowCode* to,
                                            ptrdiff_t* stride) {

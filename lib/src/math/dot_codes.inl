@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of numbers become columns of codes: [dim / kGroup][column][kGroup].
+// Turns rows of numbers into columns of codes: [dim / kGroup][column][kGroup].
 
-// Puts the codes of `count` <= kLanes elements, the first of which is element d from x on, where their column has them:
-// groups lie together.
+// Stores the codes of `count` <= kLanes elements, from element d on, in their column, which begins at x: the codes of a
+// group are adjacent.
 FOVEA_INLINE void PutCodes(VF biased, size_t d, size_t count, dot::Code* x, size_t columns) {
   constexpr size_t kChunk = kGroup < kLanes ? kGroup : kLanes;
   dot::Code codes[kLanes];
@@ -14,9 +14,9 @@ FOVEA_INLINE void PutCodes(VF biased, size_t d, size_t count, dot::Code* x, size
   }
 }
 
-// A row of dim numbers becomes the column that begins at x. row(d, n) gives n <= kLanes elements from d on, and fit
-// their codes, biased. Behind the last element there are codes of 0, up to what is read at once. The codes before d are
-// there.
+// Turns a row of dim numbers into the column that begins at x. row(d, n) returns n <= kLanes elements from d on, and
+// fit.Biased() their codes, biased. Codes of 0 follow the last element, up to the end of a read. The codes before d are
+// stored already.
 template <class Row, class Fit>
 FOVEA_INLINE void PutColumn(const Row& row, const Fit& fit, size_t dim, dot::Code* x, size_t columns, size_t d = 0) {
   constexpr size_t kStep = kReads > kLanes ? kReads : kLanes;

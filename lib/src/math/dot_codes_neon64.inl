@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What dot_codes.inl does, for AArch64: four rows together, 16 elements of each at a time.
+// dot_codes.inl for AArch64: four rows together, 16 elements of each at a time.
 
-// n elements of a row from d on, and 0 behind them.
+// n elements of a row from d on, followed by 0.
 template <fovea_dtype kType>
 FOVEA_INLINE void LoadElements(const FormatRow<kType>& row, size_t d, size_t n, VF (&v)[4]) {
   if (n < kReads) {
@@ -17,7 +17,7 @@ FOVEA_INLINE void LoadElements(const FormatRow<kType>& row, size_t d, size_t n, 
   }
 }
 
-// The largest magnitude of a row, in some lane. NaN if an element is NaN.
+// The largest magnitude of a row, in one of the lanes. NaN if an element is NaN.
 template <fovea_dtype kType>
 FOVEA_INLINE VF LargestOf(const FormatRow<kType>& row, size_t dim) {
   VF most[4] = {hn::Zero(kF), hn::Zero(kF), hn::Zero(kF), hn::Zero(kF)};
@@ -33,7 +33,7 @@ FOVEA_INLINE VF LargestOf(const FormatRow<kType>& row, size_t dim) {
   return dot::MaxOrNan(dot::MaxOrNan(most[0], most[1]), dot::MaxOrNan(most[2], most[3]));
 }
 
-// 16 codes of row r, of which n are not 0.
+// 16 codes of row r: those of n elements, and then 0.
 template <int r, fovea_dtype kType>
 FOVEA_INLINE dot::E CodesOf(const FormatRow<kType> (&rows)[4], size_t d, size_t n, VF scale, VF inverse) {
   VF v[4];
@@ -43,8 +43,8 @@ FOVEA_INLINE dot::E CodesOf(const FormatRow<kType> (&rows)[4], size_t d, size_t 
   return dot::Codes<r>(v, inverse);
 }
 
-// Four rows, and the largest magnitude of each. Rounding keeps the order, so with the magnitude of a factor it gives
-// the largest product.
+// Finds four rows, and the largest magnitude of each. Rounding keeps the order, so this times the magnitude of a factor
+// is the largest product.
 template <fovea_dtype kType>
 FOVEA_INLINE VF LargestOfRows(const char* const* at, size_t dim, FormatRow<kType> (&rows)[4]) {
   VF most[4];
@@ -56,7 +56,7 @@ FOVEA_INLINE VF LargestOfRows(const char* const* at, size_t dim, FormatRow<kType
   return dot::LargestLanes(most);
 }
 
-// Four rows, times scale and then each times its inverse, become columns.
+// Turns four rows, times scale and then each times its inverse, into columns of codes.
 template <fovea_dtype kType>
 FOVEA_INLINE void PutColumns(const FormatRow<kType> (&rows)[4], size_t dim, VF scale, VF inverse, dot::Code* x,
                              size_t step) {

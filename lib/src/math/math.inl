@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp2, exp, log, tanh and the logistic function over the vocabulary, written once. The polynomials are minimax fits of the relative error
-// with coefficients rounded to float one at a time, lowest first. Errors are the largest over all floats of the stated
-// range, in units of the last place, where multiply-adds are fused and where they are not. tests/math_test.cc asserts
-// these numbers.
+// exp2, exp, log, tanh and the logistic function over the vocabulary, written once. The polynomials are minimax fits of
+// the relative error, whose coefficients were rounded to float one at a time, lowest first. Errors are the largest over
+// all floats of the stated range, in units of the last place, with fused multiply-adds and without. tests/math_test.cc
+// asserts these numbers.
 
 // Round to nearest by adding 1.5 * 2^23: right for |x| < 2^22. The integer is also in the low bits of the sum.
 constexpr float kRoundMagic = 12582912.0f;
 
-// x >= 0 or NaN; a weight that falls below the normal numbers is 0.
+// For x >= 0 or NaN: 0 if x is subnormal, else x.
 FOVEA_INLINE VF ZeroIfSubnormal(VF x) { return hn::IfThenZeroElse(hn::Lt(x, hn::Set(kF, 1.17549435e-38f)), x); }
 
 // A maximum of kLowest means that no visible score was more than -inf, see Visible.
@@ -26,8 +26,8 @@ FOVEA_INLINE VF ScaleByPowerOf2(VF p, VF biased) {
   return hn::Mul(p, hn::BitCast(kF, hn::ShiftLeft<23>(hn::BitCast(kI, biased))));
 }
 
-// p[i] = p[i] * x[i] + c. Functions below take n vectors at once, step by step: one alone is a chain of dependent
-// operations, and a processor's window is too short to find the next chain behind it.
+// p[i] = p[i] * x[i] + c. The functions below take n vectors at once, step by step: one vector alone is a chain of
+// dependent operations, and a processor's window is too short to reach the next chain.
 template <int n>
 FOVEA_INLINE void HornerStep(VF (&p)[n], const VF (&x)[n], float c) {
   FOVEA_UNROLL(8)
@@ -76,7 +76,7 @@ FOVEA_INLINE void Exp2(VF (&x)[n]) {
   }
 }
 
-// 2^x as Exp2 has it, exactly 1 for 0, but with a relative error up to 1.02e-4, 1346 ulp, fused or not.
+// 2^x like Exp2, exactly 1 for 0, but with a relative error up to 1.02e-4, 1346 ulp, fused or not.
 template <int n>
 FOVEA_INLINE void ShortExp2(VF (&x)[n]) {
   const VF least = hn::Set(kF, -126.0f);
@@ -213,7 +213,7 @@ FOVEA_SHARED VF Tanh(VF x) {
   return one[0];
 }
 
-// 1 / (1 + e^-x) of every float, exactly 0 where Exp(x) is. Of a negative x it is e^x / (1 + e^x), so that small results
+// 1 / (1 + e^-x) of every float, exactly 0 where Exp(x) is. For negative x it is e^x / (1 + e^x), so that small results
 // are as exact as others. Largest error 2.5 ulp, fused or not. NaN stays NaN.
 template <int n>
 FOVEA_INLINE void Sigmoid(VF (&x)[n]) {

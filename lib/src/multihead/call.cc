@@ -16,7 +16,7 @@ fovea_status run_step(LinearStep* step) {
   for (uint32_t call = 0; call < step->calls; ++call) {
     const fovea_status status = run_linear(step->call);
     if (status != FOVEA_OK) return status;
-    if (call + 1 == step->calls) break;  // no pointer is made that may lie outside of an array
+    if (call + 1 == step->calls) break;  // no pointer is made that may be outside of an array
     step->call.x = advanced(step->call.x, step->x_step);
     step->call.y = advanced(step->call.y, step->y_step);
   }

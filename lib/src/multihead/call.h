@@ -28,7 +28,7 @@ struct MultiheadSteps {
   Workspace shared;  // used by each of them in turn
 };
 
-// Runs the layer; or, with a cache, projects keys and values and appends them. Fails only where an executor does.
+// Runs the layer; or, with a cache, projects keys and values and appends them. Fails only if an executor does.
 fovea_status run_multihead(const fovea_multihead_plan& plan, MultiheadSteps* steps, fovea_kv_cache* append_to);
 
 }  // namespace fovea

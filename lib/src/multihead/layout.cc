@@ -35,7 +35,8 @@ uint32_t LayerCall::longest() const {
   return most;
 }
 
-// The workspace holds the projections, then what the steps share. Packed projections are rows of one array.
+// The workspace holds the projections, then what the steps share. Packed projections are parts of the rows of one
+// array.
 Places LayerCall::place(void* workspace) const {
   const bool turns = attends() && args_.rope;
   const size_t q_rows = size_t(args_.batch) * args_.q_tokens, k_rows = size_t(args_.batch) * keys().count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call of a multi-head layer, on its way to becoming the steps of multihead/call.h.
+// A call of a multi-head layer, from which the steps of multihead/call.h are made.
 #ifndef FOVEA_SRC_MULTIHEAD_LAYOUT_H_
 #define FOVEA_SRC_MULTIHEAD_LAYOUT_H_
 
@@ -25,10 +25,10 @@ struct Widths {
 
 // What the elements of an array are: f32, or codes of I8 with one scale and one zero point.
 struct Tensor {
-  const float* scale;  // null = f32. It lies in the plan
+  const float* scale;  // null = f32. It points into the plan
   int32_t zero;
 
-  // A scale of 0 says that there are no codes.
+  // A scale of 0 means f32.
   static Tensor of(const float& scale, int32_t zero) {
     return kHasI8Linear && scale != 0.0f ? Tensor{&scale, zero} : Tensor{nullptr, 0};
   }
@@ -49,7 +49,7 @@ struct Tokens {
 
   fovea_in heads(size_t dim) const { return {data, batch_stride, ptrdiff_t(dim), token_stride}; }
   fovea_out heads_out(size_t dim) const { return {data, batch_stride, ptrdiff_t(dim), token_stride}; }
-  // Whether all rows, in the order of entries or of tokens, are equally far from one another.
+  // Whether all rows, in the order of entries or of tokens, are the same distance apart.
   bool batch_is_outer() const;
   bool tokens_are_outer() const;
 };
@@ -59,7 +59,7 @@ Tokens tokens_of(const Array& array, uint32_t batch, uint32_t count, const Tenso
   return {const_cast<void*>(array.data), batch, count, array.batch_stride, array.token_stride, tensor};
 }
 
-// Where the projections of a call lie, and the workspace that its steps share.
+// Where the projections of a call are, and the workspace that its steps share.
 struct Places {
   Tokens q, k, v, o;
   bool packed;  // q, k and v are parts of the same rows
@@ -67,7 +67,7 @@ struct Places {
 };
 
 // A call as it was given. Its functions are called in the order in which they are declared: those that check or resolve
-// are in resolve.cc, those that place or lay out in layout.cc.
+// are in resolve.cc, the others in layout.cc.
 class LayerCall {
  public:
   LayerCall(const fovea_multihead_plan& plan, const fovea_multihead_args& args, const fovea_kv_cache* append_to)
@@ -101,7 +101,7 @@ class LayerCall {
              {projects_keys(), w_.v, m.value_model, widths_.v, in_tensor(), v_tensor()},
              {attends(), w_.out, widths_.out, m.d_model, o_tensor(), out_tensor()}}};
   }
-  // x, keys and values as they come in; what is made of them; the heads' outputs; y.
+  // The formats of x, keys and values; of their projections; of the heads' outputs; of y.
   Tensor in_tensor() const { return Tensor::of(plan_.desc.x_scale, plan_.desc.x_zero); }
   Tensor q_tensor() const { return Tensor::of(d_.q_scale, d_.q_zero); }
   Tensor k_tensor() const { return Tensor::of(d_.key_scale, d_.key_zero); }

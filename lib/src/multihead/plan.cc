@@ -42,7 +42,7 @@ fovea_status check_desc(const fovea_multihead_desc& m) {
 }
 
 // The workspace that the steps of a call share. It is enough for attention, for each linear layer, and for the keys of
-// one token on their way into a cache. Not inlined, so that attention is planned on a smaller stack.
+// one token that is appended to a cache. Not inlined, so that planning attention needs less stack.
 __attribute__((noinline)) fovea_status measure_shared(const fovea_multihead_plan& plan, uint64_t tokens,
                                                       const Widths& widths, CheckedSize* bytes) {
   const fovea_multihead_desc& m = plan.desc;

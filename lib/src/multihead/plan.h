@@ -6,7 +6,7 @@
 
 namespace fovea {
 
-// For this machine, or, where target is not FOVEA_TARGET_BEST, as on one with that target.
+// Plans for this machine or, if target is not FOVEA_TARGET_BEST, for a machine with that target.
 fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target target, fovea_multihead_plan* plan);
 
 bool is_multihead_plan(const fovea_multihead_plan& plan);

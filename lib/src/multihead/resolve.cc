@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every check of a call before its first step runs.
+// All checks of a call, before its first step runs.
 #include "base/arithmetic.h"
 #include "multihead/resolve.h"
 
@@ -52,7 +52,7 @@ fovea_status LayerCall::check_counts() const {
   return args_.batch > c.batch ? FOVEA_ERR_CAPACITY : FOVEA_OK;
 }
 
-// Checks that each input has as many elements as its linear layer takes, or as the heads have where there is no layer.
+// Checks that each input has as many elements as its linear layer reads, or as the heads have if there is no layer.
 fovea_status LayerCall::check_weights() {
   const fovea_multihead_desc& m = plan_.desc;
   w_ = args_.weights;
@@ -181,7 +181,7 @@ fovea_status LayerCall::resolve_step(const fovea_linear_weights& weights, const 
   a.y = y.data;
   a.weights = weights;
   a.executor = args_.attention.executor;
-  // One call is enough where all rows, in the order of entries or of tokens, are equally far from one another.
+  // One call is enough if all rows, in the order of entries or of tokens, are the same distance apart.
   const bool fits = uint64_t(x.batch) * x.count <= kMostTokens;
   const bool by_entry = fits && x.batch_is_outer() && y.batch_is_outer();
   const bool by_token = fits && !by_entry && x.tokens_are_outer() && y.tokens_are_outer();

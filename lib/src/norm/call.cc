@@ -7,7 +7,7 @@
 namespace fovea {
 namespace {
 
-// Rows [batch][heads][tokens], one after the other.
+// Goes through the rows [batch][heads][tokens], one after the other.
 struct Row {
   uint32_t entry = 0, head = 0, token = 0;
 
@@ -19,7 +19,7 @@ struct Row {
     head = 0;
     return ++entry < a.batch;
   }
-  // Null where there is no array.
+  // Null if there is no array.
   const float* of(const fovea_in& array) const {
     if (!array.data) return nullptr;
     return reinterpret_cast<const float*>(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of normalisation and activation, compiled once for each target: targets/each_target.inl includes this file
-// again.
+// The kernels of normalisation and activation, compiled once for each target: targets/each_target.inl includes this
+// file again.
 #if !defined(FOVEA_IN_TARGET)
 #include "base/arithmetic.h"
 #include "targets/options.inl"

@@ -2,10 +2,11 @@
 //
 // Normalisation and activation of a row. Lanes run along the row.
 
-// Vectors whose activation is computed at a time: a chain of dependent operations leaves a processor idle.
+// Vectors whose activation is computed at a time: one alone is a chain of dependent operations, for which a processor
+// waits.
 constexpr int kActivated = kPreferSize ? 1 : 4;
 
-// y of n vectors from element i on, the last of which may end before its last lane.
+// y of n vectors from element i on. The last vector may have fewer lanes.
 template <int n>
 FOVEA_INLINE void ActivateFrom(const ActivationRow& row, size_t i) {
   VF x[n], y[n];
@@ -29,7 +30,7 @@ FOVEA_KERNEL void Activate(const ActivationRow& row) {
   for (; i < row.dim; i += kLanes) ActivateFrom<1>(row, i);
 }
 
-// The sum of squares in 16 chains, whatever a vector has, and then a tree.
+// The sum of squares in 16 chains, whatever the lanes of a vector, and then a tree.
 constexpr size_t kChains = 16;
 
 FOVEA_INLINE float SumOfSquares(const float* x, size_t dim) {
@@ -55,8 +56,9 @@ FOVEA_INLINE float SumOfSquares(const float* x, size_t dim) {
   return chains[0];
 }
 
-// 1 / sqrt(x), for x >= 0 and NaN, without libm: a guess from the exponent, whose error Newton's steps square. Largest
-// error 2 ulp. 0 of infinity, and of 0, so that squares that vanish make zeros.
+// 1 / sqrt(x), for x >= 0 and NaN, without libm: a guess from the exponent, and steps of Newton's method, each of which
+// squares the error. Largest error 2 ulp. 0 for infinity, and for 0, so that a row whose squares are all 0 becomes
+// zeros.
 FOVEA_INLINE float InverseSquareRoot(float x) {
   if (x != x) return x;
   if (x == 0.0f || x > 3.40282347e38f) return 0.0f;

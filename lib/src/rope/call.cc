@@ -20,7 +20,7 @@ void find_angles(const fovea_rope_args& a, int64_t position, size_t first_pair, 
   }
 }
 
-// Copies the elements behind those that are turned.
+// Copies the elements after those that are turned.
 void copy_rest(const RopeRows& rows, size_t rotary_dim, size_t dim) {
   for (size_t head = 0; head < rows.heads; ++head) {
     for (size_t token = 0; token < rows.tokens; ++token) {

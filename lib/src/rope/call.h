@@ -8,10 +8,10 @@
 
 namespace fovea {
 
-// Null, always, where this build has no turns.
+// Always null in builds without turns.
 inline const uint64_t* turns_of(const fovea_rope_args& args) { return config::kRopeTurns ? args.turns : nullptr; }
 
-// The position of a token. False where it overflows.
+// The position of a token. False if it overflows.
 inline bool rope_position(const fovea_rope_args& args, uint32_t entry, uint32_t token, int64_t* position) {
   if (args.token_positions) {
     *position = args.token_positions[ptrdiff_t(entry) * args.token_positions_stride + ptrdiff_t(token)];

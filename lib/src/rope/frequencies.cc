@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Integers only: a processor without double precision needs nothing but multiplications.
+// Only integers: a processor without double precision needs only multiplications.
 #include "base/arithmetic.h"
 #include "rope/call.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file of its own, so that programs with their own tables do not link it.
+// A separate file, so that programs with their own tables do not link it.
 #include "base/arithmetic.h"
 #include "fovea/fovea.h"
 #include "rope/call.h"

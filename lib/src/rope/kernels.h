@@ -29,7 +29,7 @@ struct RopeRows {
 
 // Functions that this build leaves out are null.
 struct RopeKernels {
-  // cos and sin of position * turns[i]. A turn is 2^64, so nothing is lost where the product wraps around.
+  // cos and sin of position * turns[i]. A turn is 2^64, so a product that wraps around is still right.
   void (*angles)(const uint64_t* turns, uint64_t position, size_t pairs, float* cos, float* sin);
   void (*half_split)(const RopeRows&);
   void (*interleaved)(const RopeRows&);

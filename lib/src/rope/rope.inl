@@ -25,7 +25,7 @@ FOVEA_INLINE VF SignOfQuarter(VI quarter) {
   return hn::BitCast(kF, hn::Or(sign, hn::Set(kI, 0x3f800000)));
 }
 
-// Of angles in units of 2^-32 turns, all of them. Largest error 8.5e-8, 8.8e-8 not fused.
+// For all angles, in units of 2^-32 turns. Largest error 8.5e-8, 8.8e-8 not fused.
 FOVEA_INLINE void SinCos(VI angle, VF& sin, VF& cos) {
   // The nearest quarter of a turn, and what is left, at most an eighth.
   const VI quarter = hn::ShiftRight<30>(hn::Add(angle, hn::Set(kI, 1 << 29)));
@@ -52,7 +52,7 @@ FOVEA_KERNEL void RopeAngles(const uint64_t* turns, uint64_t position, size_t pa
   }
 }
 
-// The pairs (a, b) turned, in place.
+// Turns the pairs (a, b) in place.
 FOVEA_INLINE void Turn(VF& a, VF& b, VF cos, VF sin) {
   const VF turned = hn::NegMulAdd(b, sin, hn::Mul(a, cos));
   b = hn::MulAdd(a, sin, hn::Mul(b, cos));

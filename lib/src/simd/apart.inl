@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Texts that are included behind this, in the same namespace, find in hn a MulAdd that is Mul and then Add: what they
-// compute has the same bits on targets that fuse and on those that do not.
+// In texts that are included after this, in the same namespace, MulAdd of hn is Mul and then Add: what they compute has
+// the same bits on targets that fuse and on those that do not.
 
 constexpr bool kIntegerProducts = true;
 

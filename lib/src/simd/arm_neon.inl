@@ -12,7 +12,7 @@ template <class T>
 struct Tag {};
 constexpr Tag<float> kF;
 constexpr Tag<int32_t> kI;
-// A type of its own for each kind of vector: to clang, all of NEON's with 128 bits convert into one another.
+// Each kind of vector has its own type: clang converts all of NEON's 128-bit vectors into one another.
 template <class Raw>
 struct Vector {
   Vector() = default;

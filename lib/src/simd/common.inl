@@ -13,10 +13,10 @@ using hn::VI;
 static_assert(kLanes <= FOVEA_LANES_MAX_ && kLanes * hn::kBlockVectors <= FOVEA_TILE_ROWS_MAX,
               "the macros of fovea.h assume tiles of at most this many rows");
 
-constexpr bool kIntegerProducts = false;  // but behind simd/apart.inl
+constexpr bool kIntegerProducts = false;  // true after simd/apart.inl
 constexpr bool kPreferSize = ::fovea::config::kPreferSize;
 
-// Elements of a vector that begins with element i of a row that ends before element `end`.
+// The number of elements of a vector that begins with element i of a row that ends before element `end`.
 FOVEA_INLINE size_t LanesBefore(size_t i, size_t end) { return end <= i ? 0 : end - i < kLanes ? end - i : kLanes; }
 // The first n <= kLanes elements at p.
 FOVEA_INLINE VF LoadUpTo(const float* p, size_t n) {
@@ -31,8 +31,8 @@ constexpr size_t kCacheLine = 64;  // bytes
 constexpr float kInfinity = __builtin_inff();
 constexpr float kLowest = -3.40282347e38f;  // -FLT_MAX
 
-// Whether positions may hide a key of those that a vector of rows takes: of one row alone, those before a window, and
-// those that are taken for other rows when scores are written.
+// Whether positions may hide some of the keys that a vector of rows reads. For one row alone these are keys before a
+// window, and keys that are read for other rows when scores are written.
 constexpr bool kEdgeHides =
     kLanes > 1 || ::fovea::config::kWindows || ::fovea::config::kRing || ::fovea::config::kScores;
 constexpr bool kMayHide = kEdgeHides || ::fovea::config::kMask;

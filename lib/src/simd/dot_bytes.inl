@@ -2,7 +2,7 @@
 //
 // What the dot headers of byte instructions share.
 
-// The low bytes of four vectors of biased codes (see ScaleI8), one behind the other in each lane: byte i is that of
+// Packs the low bytes of four vectors of biased codes (see ScaleI8) into one vector: byte i of each lane comes from
 // v[i].
 FOVEA_INLINE VI PackBytes(const VF (&v)[4]) {
   const VI ab = hn::Add(hn::BitCast(kI, v[0]), hn::ShiftLeft<8>(hn::BitCast(kI, v[1])));
@@ -20,7 +20,7 @@ FOVEA_INLINE void StoreByteCodes(VF codes, int8_t* to, size_t n) {
   }
 }
 
-// Of a row of bytes as it lies.
+// The sum of a row of bytes.
 FOVEA_INLINE int32_t SumOfBytes(const int8_t* row, size_t dim) {
   VI sum = hn::Set(kI, 0);
   size_t d = 0;

@@ -2,7 +2,7 @@
 //
 // Words of the few-rows kernel for dot headers that have nothing better.
 
-// In the lanes of each row p[0], p[1] and so on.
+// p[0], p[1] and so on, repeated in the lanes of each row.
 template <int kHave>
 FOVEA_INLINE VF Repeated(VF v) {
   if constexpr (kHave == int(kLanes)) {

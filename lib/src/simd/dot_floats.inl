@@ -16,7 +16,7 @@ FOVEA_INLINE Sum Start(int32_t sum) { return hn::ConvertTo(kF, hn::Set(kI, sum))
 constexpr size_t PlaceOf(size_t d) { return d; }
 FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
 FOVEA_INLINE VF ToFloat(Sum sum) { return sum; }
-// In two parts, since a float gives up no more than 22 bits at once.
+// In two parts, since the bias converts no more than 22 bits at once.
 FOVEA_INLINE VI ToInts(Sum sum) {
   const VF bias = hn::Set(kF, kRoundingBias), high = hn::Add(hn::Mul(sum, hn::Set(kF, 0x1p-12f)), bias);
   const VF low = hn::Sub(sum, hn::Mul(hn::Sub(high, bias), hn::Set(kF, 0x1p12f)));
@@ -37,7 +37,7 @@ FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) {
   }
 }
 
-// Nothing to gain from a whole group of rows.
+// There is no faster way for a whole group of rows.
 FOVEA_INLINE size_t PackGroup(const int8_t* const (&)[1], size_t, RowCode*, int32_t*) { return 0; }
 
 // ---- for the few-rows kernel

@@ -12,11 +12,11 @@ using RowCode = int8_t;
 using Sum = int32_t;
 using Bytes = int8x16_t;
 
-// As helium.inl loads vectors, and why.
+// Vectors are loaded as in helium.inl, for the same reason.
 typedef Bytes BytesInMemory __attribute__((aligned(1), may_alias));
 FOVEA_INLINE Bytes LoadBytes(const int8_t* p) { return *reinterpret_cast<const BytesInMemory*>(p); }
 FOVEA_INLINE Bytes LoadSomeBytes(const int8_t* p, size_t n) { return vldrbq_z_s8(p, vctp8q(n)); }
-// The pointer moves behind them. g++ 12 would add to it apart.
+// The pointer advances past them. g++ 12 would take a separate instruction for that.
 FOVEA_INLINE Bytes NextBytes(const int8_t*& p) {
 #if defined(__clang__)
   const Bytes v = LoadBytes(p);
@@ -43,13 +43,13 @@ FOVEA_INLINE Sum DotAdd(Bytes x, Bytes e, Sum sum) {
 }
 #endif
 
-// Sums of four columns. What they begin with is added here, to all at once.
+// Sums of four columns. Their initial value is added here, to all at once.
 FOVEA_INLINE VF ToFloat(const int32_t* sums) { return hn::ConvertTo(kF, hn::LoadU(kI, sums)); }
 FOVEA_INLINE VF ToFloat(const int32_t* sums, int32_t start) {
   return hn::ConvertTo(kF, vaddq_n_s32(hn::LoadU(kI, sums), start));
 }
 
-// Of sums in general registers.
+// For sums in general registers.
 FOVEA_INLINE VF ToFloat(Sum a, Sum b, Sum c, Sum d) {
 #if defined(__clang__)
   return hn::ConvertTo(kF, VI{a, b, c, d});
@@ -71,7 +71,7 @@ FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(c
 // ---- for rows of queries in f32
 #define FOVEA_DOT_PUTS_QUERIES
 
-// The bits of magnitudes lie in the order of these, and those of NaN last.
+// Bits of magnitudes have the order of the magnitudes, and those of NaN are last.
 FOVEA_INLINE VF LargestSize(const float* p, size_t n) {
   uint32_t most = 0;
   const auto take = [&most](VF v) { most = vmaxvq_u32(most, vreinterpretq_u32_f32(vabsq_f32(v))); };
@@ -80,7 +80,7 @@ FOVEA_INLINE VF LargestSize(const float* p, size_t n) {
   if (n > 0) take(hn::LoadN(kF, p, n));
   return hn::BitCast(kF, hn::Set(kI, int32_t(most)));
 }
-// Whole steps have 16 codes.
+// A whole step has 16 codes.
 FOVEA_INLINE size_t PutQueries(const float* p, size_t n, VF scale, VF inverse, Code* x, size_t columns) {
   for (size_t left = n; left >= 16; left -= 16, p += 16, x += 16 * columns) {
     FOVEA_UNROLL(4)
@@ -91,13 +91,13 @@ FOVEA_INLINE size_t PutQueries(const float* p, size_t n, VF scale, VF inverse, C
   return n / 16 * 16;
 }
 
-// The codes of weights have their top bit turned: they are codes - 128. Those of four columns are 16 bytes apart.
+// Codes of weights are stored with the top bit flipped, as code - 128. Those of four columns are 16 bytes apart.
 FOVEA_INLINE void StoreWeights(const VF (&biased)[1], Code* to) {
   const uint32x4_t columns = vmulq_n_u32(vidupq_n_u32(0, 1), 16);
   vstrbq_scatter_offset_s32(to, columns, vaddq_n_s32(hn::BitCast(kI, biased[0]), 128));
 }
 
-// The same of four keys, from weights times `inverse`.
+// The same for four keys, from weights times `inverse`.
 constexpr float kTurnedBias = kRoundingBias + 128.0f;
 FOVEA_INLINE void StoreWeights(const float*& w, size_t columns, VF inverse, Code* to) {
   uint32x4_t place = vmulq_n_u32(vidupq_n_u32(0, 1), 16);
@@ -108,7 +108,7 @@ FOVEA_INLINE void StoreWeights(const float*& w, size_t columns, VF inverse, Code
   }
 }
 
-// Four vectors, byte by byte or word by word in turn. g++ 12 takes the four of an intrinsic through memory.
+// Stores four vectors interleaved, byte by byte or word by word. With intrinsics g++ 12 copies the four through memory.
 #if defined(__clang__)
 FOVEA_INLINE void StoreBytesInTurn(const Bytes (&v)[4], int8_t* p) {
   const int8x16x4_t all = {{v[0], v[1], v[2], v[3]}};

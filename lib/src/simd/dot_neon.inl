@@ -17,8 +17,8 @@ FOVEA_INLINE E LoadPartOfE(const RowCode* p, size_t n) {
 FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
 FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
 
-// The assembler takes an extension only from Armv8.2 on, and cannot go back from another .arch: that one names whatever
-// code behind it may have.
+// The assembler accepts an extension only from Armv8.2 on, and cannot go back from another .arch. So .arch names all
+// that the code after it may have.
 #if defined(__clang__) || defined(__ARM_FEATURE_SVE) || defined(__ARM_FEATURE_SHA3) || \
     defined(__ARM_FEATURE_DOTPROD) || defined(__ARM_FEATURE_COMPLEX)
 #define FOVEA_ASM_DOTPROD ".arch_extension dotprod\n\t"
@@ -28,8 +28,8 @@ FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes
 #define FOVEA_ASM_I8MM FOVEA_ASM_DOTPROD
 #endif
 
-// n vectors that follow each other, of columns or of elements, and p moves on by `step` codes. From intrinsics g++ 12
-// makes a load of each.
+// Loads n consecutive vectors, of columns or of elements, and advances p by `step` codes. From intrinsics g++ 12 makes
+// a load for each.
 template <int n, class C>
 FOVEA_INLINE void NextBytes(const C*& p, size_t step, int8x16_t (&v)[n]) {
 #if !defined(__clang__)
@@ -94,7 +94,7 @@ FOVEA_INLINE void StoreBytes(const int8x16_t (&v)[4], RowCode* p) {
   hn::raw::StoreVectors(r, reinterpret_cast<float*>(p));
 }
 
-// Byte i of each of four vectors, one behind the other, for all i.
+// Interleaves four vectors byte by byte.
 FOVEA_INLINE void Interleave(int8x16_t (&v)[4]) {
   const int8x16_t lo02 = vzip1q_s8(v[0], v[2]), hi02 = vzip2q_s8(v[0], v[2]);
   const int8x16_t lo13 = vzip1q_s8(v[1], v[3]), hi13 = vzip2q_s8(v[1], v[3]);
@@ -111,14 +111,14 @@ constexpr size_t PlaceOf(size_t d) { return d; }
 FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) { hn::StoreU8(hn::BitCast(kI, biased), lanes); }
 FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
-// The low bytes of four vectors of biased codes, one behind the other in each lane.
+// Packs the low bytes of four vectors of biased codes into one vector: byte i of each lane comes from v[i].
 FOVEA_INLINE int32x4_t JoinBytes(const VF* v) {
   const int32x4_t ab = vsliq_n_s32(hn::Raw(hn::BitCast(kI, v[0])), hn::Raw(hn::BitCast(kI, v[1])), 8);
   const int32x4_t abc = vsliq_n_s32(ab, hn::Raw(hn::BitCast(kI, v[2])), 16);
   return vsliq_n_s32(abc, hn::Raw(hn::BitCast(kI, v[3])), 24);
 }
 
-// NaN, if one is.
+// NaN if one of them is.
 FOVEA_INLINE VF MaxOrNan(VF a, VF b) { return VF{vmaxq_f32(hn::Raw(a), hn::Raw(b))}; }
 // Lane i is the largest of v[i], or NaN if one of its lanes is.
 FOVEA_INLINE VF LargestLanes(const VF (&v)[4]) {
@@ -137,7 +137,8 @@ FOVEA_INLINE int8x16_t Codes(const VF (&v)[4], VF inverse) {
                    vreinterpretq_s8_s16(vuzp1q_s16(codes[2], codes[3])));
 }
 
-// Puts the codes of a key's weights, which are weights times `inverse`, into byte i of each lane. w moves on.
+// Puts the codes of a key's weights, which are weights times `inverse`, into byte i of each lane. w advances by
+// `columns`.
 template <int i, int kVectors>
 FOVEA_INLINE void JoinKey(const float*& w, size_t columns, const VF (&inverse)[kVectors],
                           int32x4_t (&words)[kVectors]) {
@@ -155,7 +156,7 @@ FOVEA_INLINE void JoinKey(const float*& w, size_t columns, const VF (&inverse)[k
     }
   }
 }
-// The codes of four keys' weights, one behind the other in each lane. w moves behind them.
+// Packs the codes of four keys' weights into each lane, a byte each. w advances past them.
 template <int kVectors>
 FOVEA_INLINE void JoinWeights(const float*& w, size_t columns, const VF (&inverse)[kVectors],
                               int32x4_t (&words)[kVectors]) {

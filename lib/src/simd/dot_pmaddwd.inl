@@ -12,7 +12,7 @@ using RowCode = int16_t;
 
 #include "simd/dot_x86.inl"
 
-// Also for the products on their way to a sum.
+// One of these is for products before they are added to a sum.
 constexpr int RegistersBeside(int vectors, int) { return vectors + 2; }
 
 FOVEA_INLINE uint32_t Pair(const int16_t* p) {
@@ -35,7 +35,7 @@ FOVEA_INLINE X LoadBytesOf(const int8_t* p) {
     return WidenBytes(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
   }
 }
-// Elements of two rows become pairs.
+// Pairs of elements of two rows.
 FOVEA_INLINE X WidenPairs(const int8_t* a, const int8_t* b) {
   const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a));
   const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b));
@@ -98,7 +98,7 @@ FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) {
 }
 
 #define FOVEA_DOT_WIDENS_ROWS 1
-// A row of bytes becomes codes, and behind the last one there is one of 0 where its pair is not whole.
+// Turns a row of bytes into codes. A code of 0 completes the last pair, if that is not whole.
 FOVEA_INLINE void WidenRow(const int8_t* row, size_t dim, RowCode* to) {
   size_t d = 0;
   for (; d + 2 * kLanes <= dim; d += 2 * kLanes) StoreWords(LoadBytesOf<2 * kLanes>(row + d), to + d);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The dot words of AArch64's sdot, by element: four codes of each column times four codes of a row. The instruction is
-// written as text, so that it needs no other compiler flags than its neighbours.
+// written in assembly, so that the file needs no other compiler flags than its neighbours.
 
 namespace dot {
 
 constexpr DotKind kKind = kDotSdot;
 constexpr bool kUnsignedQueries = false, kSignedWeights = true;
-constexpr float kWeightBias = kRoundingBias + 128.0f;  // added to a weight: the low byte is its code, 128 less
+constexpr float kWeightBias = kRoundingBias + 128.0f;  // added to a weight: the low byte is then its code - 128
 
 #include "simd/dot_neon.inl"
 
@@ -27,7 +27,7 @@ FOVEA_INLINE Sum DotAdd(int8x16_t x, E e, Sum sum) {
   return sum;
 }
 
-// sums[k] += 16 codes of columns, from x on, which moves behind them, times as many codes e[k] of a row.
+// sums[k] += 16 codes of columns, from x on, which advances past them, times as many codes e[k] of a row.
 template <int i = 0, int kRows, int kVectors>
 FOVEA_INLINE void AddKeys(const Code*& x, size_t step, const E (&e)[kRows], Sum (&sums)[kRows][kVectors]) {
   int8x16_t at[kVectors];
@@ -40,7 +40,7 @@ FOVEA_INLINE void AddKeys(const Code*& x, size_t step, const E (&e)[kRows], Sum 
   if constexpr (i < 3) AddKeys<i + 1>(x, step, e, sums);
 }
 
-// sums[k] += a group of weights times element k of the values. x and value move on by their steps.
+// sums[k] += a group of weights times element k of the values. x and value advance by their steps.
 template <int k, int kRows, int kVectors>
 FOVEA_INLINE void AddElements(const int8x16_t (&x)[kVectors], const E (&e)[kRows / 4], Sum (&sums)[kRows][kVectors]) {
   FOVEA_UNROLL(4)
@@ -67,7 +67,7 @@ FOVEA_INLINE VF SumsOf(const Sum (&sums)[kRows][kVectors], int k, int v) {
   return ToFloat(sums[k][v]);
 }
 
-// 16 codes of each of four columns, where these have them.
+// Stores 16 codes of each of four columns.
 FOVEA_INLINE void StoreColumns(const int8x16_t (&v)[4], Code* x, size_t step) {
   const int32x4_t lo02 = vzip1q_s32(vreinterpretq_s32_s8(v[0]), vreinterpretq_s32_s8(v[2]));
   const int32x4_t hi02 = vzip2q_s32(vreinterpretq_s32_s8(v[0]), vreinterpretq_s32_s8(v[2]));
@@ -83,7 +83,7 @@ FOVEA_INLINE void StoreWeights(const VF (&biased)[4], Code* to) {
   vst1q_u8(to, veorq_u8(vreinterpretq_u8_s32(JoinBytes(biased)), vdupq_n_u8(0x80)));
 }
 
-// The same of four keys and several vectors, from weights times `inverse`. w moves behind them.
+// The same for four keys and several vectors, from weights times `inverse`. w advances past them.
 template <int kVectors>
 FOVEA_INLINE void StoreWeights(const float*& w, size_t columns, const VF (&inverse)[kVectors], Code* to) {
   int32x4_t words[kVectors];
@@ -157,8 +157,8 @@ FOVEA_INLINE Sum FewValueDot(FewX x, FewX e, Sum sum) {
   asm(FOVEA_ASM_DOTPROD "udot %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(x), "w"(e));
   return sum;
 }
-// Values have 128 added to their codes: sums begin with what makes up for it, of `count` weights and the zeros behind
-// them.
+// 128 is added to the codes of values. Sums begin with the correction for this, from `count` weights and the zeros
+// after them.
 FOVEA_INLINE Sum FewValueStart(const FewWeight* weights, uint32_t count) {
   Sum sum = FewZero();
   for (uint32_t k = 0; k < count; k += 16) {

@@ -2,7 +2,7 @@
 //
 // The dot words of Arm's smlad, which multiplies two pairs of 16-bit integers and adds both products to a sum. Bytes of
 // keys and values become 16-bit integers when they are brought. sxtb16 widens bytes 0 and 2 of a word, or 1 and 3: so
-// each four codes of a row, and of the queries, lie in the order 0, 2, 1, 3.
+// each four codes of a row, and of the queries, are stored in the order 0, 2, 1, 3.
 
 namespace dot {
 
@@ -16,7 +16,7 @@ using Pair = uint32_t;
 FOVEA_INLINE Sum Start(int32_t sum) { return sum; }
 FOVEA_INLINE VI ToInts(Sum sum) { return hn::Set(kI, sum); }
 FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, hn::Set(kI, sum)); }
-// Of a sum that was loaded as if it were a float.
+// For a sum that was loaded as if it were a float.
 FOVEA_INLINE VF ToFloat(VF sum) {
   asm("vcvt.f32.s32 %0, %0" : "+t"(sum.raw));
   return sum;
@@ -55,7 +55,7 @@ FOVEA_INLINE uint32_t HighHalves(uint32_t a, uint32_t b) {
   return both;
 }
 
-// The next pairs of two rows, which lie next to each other, and then the pointer moves by kBytes.
+// Loads the next pairs of two rows, which are adjacent, and advances the pointer by kBytes.
 template <int kBytes>
 FOVEA_INLINE void NextOfRows(const Pair*& rows, Pair (&row)[2]) {
   typedef Pair Both[2];
@@ -63,8 +63,8 @@ FOVEA_INLINE void NextOfRows(const Pair*& rows, Pair (&row)[2]) {
                : "=&r"(row[0]), "=&r"(row[1]), "+r"(rows)
                : "m"(*reinterpret_cast<const Both*>(rows)), "i"(kBytes));
 }
-// a[k] += the next pair of the first of two columns times row[k], b[k] that of the second. One text, which the compiler
-// does not take apart: it would load ahead and have no registers left for the sums.
+// a0 and a1 += the next pair of the first of two columns times row[0] and row[1]; b0 and b1 += that of the second. One
+// assembly statement: the compiler would load ahead and have no registers left for the sums.
 FOVEA_INLINE void AddTwoColumns(const Pair*& x, const Pair (&row)[2], Sum& a0, Sum& b0, Sum& a1, Sum& b1) {
   typedef Pair Both[2];
   Pair at, other;
@@ -87,7 +87,8 @@ FOVEA_INLINE void AddOneColumn(const Pair*& x, const Pair (&row)[2], Sum& a0, Su
       : "r"(row[0]), "r"(row[1]), "m"(*x));
 }
 
-// The next four codes of two keys, pair by pair next to each other. The pointers move behind them, here and below.
+// Widens the next four codes of two keys and interleaves them pair by pair. The pointers advance past them, here and
+// below.
 FOVEA_INLINE void WidenKeys(const int8_t*& a, const int8_t*& b, Pair*& to) {
   Pair of_a, of_b, even, other;
   asm volatile(
@@ -101,7 +102,7 @@ FOVEA_INLINE void WidenKeys(const int8_t*& a, const int8_t*& b, Pair*& to) {
       "strd %5, %6, [%2], #8"
       : "+r"(a), "+r"(b), "+r"(to), "=&r"(of_a), "=&r"(of_b), "=&r"(even), "=&r"(other)::"memory");
 }
-// Four pairs of the next codes of two values.
+// Makes four pairs of the next codes of two values.
 FOVEA_INLINE void WidenValues(const int8_t*& a, const int8_t*& b, Pair*& to) {
   Pair of_a, of_b, even, odd;
   asm volatile(
@@ -118,11 +119,11 @@ FOVEA_INLINE void WidenValues(const int8_t*& a, const int8_t*& b, Pair*& to) {
       : "+r"(a), "+r"(b), "+r"(to), "=&r"(of_a), "=&r"(of_b), "=&r"(even), "=&r"(odd)::"memory");
 }
 
-// out[row][column] = four columns of n pairs each times two rows, for each of some blocks of two rows, `skip` bytes
-// from the end of one to the begin of the next, up to out_end. The pairs of the rows of a block are kStep bytes apart.
-// One text, whose eight sums leave no general register over: what it needs once a block waits in floating-point
-// registers. Rounds have kUnroll pairs, and the first may begin with a later one. r7 is kept by hand: it may be the
-// frame pointer.
+// out[row][column] = four columns of n pairs each times two rows, for each register block of two rows, up to out_end.
+// `skip` bytes are between the end of a register block's rows and the next; the pairs of its rows are kStep bytes
+// apart. One assembly statement: its eight sums leave no general register free, so what it needs once a register block
+// is kept in floating-point registers. A round has kUnroll pairs, and the first round may begin with a later one. r7 is
+// saved by hand: it may be the frame pointer.
 template <int kStep, int kUnroll>
 FOVEA_INLINE void MultiplyFourColumns(const Pair* x, const Pair* rows, size_t n, ptrdiff_t skip, Sum* out, Sum* out_end) {
   constexpr size_t kPairBytes = 44;  // of instructions
@@ -183,7 +184,7 @@ FOVEA_INLINE void MultiplyFourColumns(const Pair* x, const Pair* rows, size_t n,
 
 #include "simd/dot_smlad_row.inl"
 
-// Sums of four columns, in memory: s = (sum as a float * key_scale) * query_scale. The pointer moves behind them.
+// Sums of four columns, in memory: s = (sum as a float * key_scale) * query_scale. The pointer advances past them.
 FOVEA_INLINE void ScaleFour(float*& s, float key_scale, const VF (&query_scale)[4]) {
   asm volatile(
       "vldmia %0, {s12-s15}\n\t"
@@ -205,7 +206,7 @@ FOVEA_INLINE void ScaleFour(float*& s, float key_scale, const VF (&query_scale)[
         "t"(query_scale[3].raw)
       : "s12", "s13", "s14", "s15", "memory");
 }
-// o = o * rescale + sum as a float * factor, of four columns. The pointers move behind them.
+// o = o * rescale + sum as a float * factor, of four columns. The pointers advance past them.
 FOVEA_INLINE void JoinFour(const float*& sums, float*& o, const VF (&rescale)[4], const VF (&factor)[4]) {
   asm volatile(
       "vldmia %0!, {s12-s15}\n\t"
@@ -233,14 +234,14 @@ FOVEA_INLINE void JoinFour(const float*& sums, float*& o, const VF (&rescale)[4]
       : "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19", "memory");
 }
 
-// Up to four bytes, and zeros.
+// Up to four bytes, followed by zeros.
 FOVEA_INLINE uint32_t FourBytes(const int8_t* p, size_t n = 4) {
   uint32_t bytes = 0;
   __builtin_memcpy(&bytes, p, n);
   return bytes;
 }
 
-// A row whose pairs lie two words apart.
+// Stores a row, with its pairs two words apart.
 FOVEA_INLINE void PutKey(const int8_t* row, size_t dim, Pair* to) {
   for (size_t d = 0; d < dim; d += 4, row += 4, to += 4) {
     const uint32_t four = FourBytes(row, dim - d < 4 ? dim - d : 4);
@@ -248,7 +249,7 @@ FOVEA_INLINE void PutKey(const int8_t* row, size_t dim, Pair* to) {
     to[2] = OddBytes(four);
   }
 }
-// Pairs of two rows by turns: [pair][2 rows], the elements of each four in the order 0, 2, 1, 3.
+// Stores pairs of two rows alternately: [pair][2 rows], the elements of each four in the order 0, 2, 1, 3.
 FOVEA_INLINE void PutTwoKeys(const int8_t* a, const int8_t* b, size_t dim, Pair* to) {
   size_t left = dim;
   FOVEA_UNROLL_LONG_LOOP(2)
@@ -258,14 +259,14 @@ FOVEA_INLINE void PutTwoKeys(const int8_t* a, const int8_t* b, size_t dim, Pair*
   PutKey(b, left, to + 1);
 }
 
-// Pairs of two rows: [element][2 rows].
+// Stores two rows as pairs: [element][2 rows].
 FOVEA_INLINE void PutTwoValues(const int8_t* a, const int8_t* b, size_t elements, Pair* to) {
   FOVEA_UNROLL_LONG_LOOP(2)
   for (; elements >= 4; elements -= 4) WidenValues(a, b, to);
   for (; elements > 0; --elements) *to++ = LowHalves(uint32_t(*a++), uint32_t(*b++));
 }
 
-// Where code d of a row lies among those of the row.
+// Where code d of a row is stored among the codes of the row.
 constexpr size_t PlaceOf(size_t d) { return (d & ~size_t{3}) | (d & 1) << 1 | (d >> 1 & 1); }
 
 FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) { *lanes = Code(hn::BitCast(kI, biased).raw); }
@@ -280,7 +281,7 @@ FOVEA_INLINE void StoreWeights(const VF (&biased)[2], Code* to) {
 // ---- for rows of queries in f32
 #define FOVEA_DOT_PUTS_QUERIES
 
-// The largest magnitude of n numbers: the bits of those lie in their order, and those of NaN last.
+// The largest magnitude of n numbers. Bits of magnitudes have the order of the magnitudes, and those of NaN are last.
 FOVEA_INLINE VF LargestSize(const float* p, size_t n) {
   typedef float Four[4];
   uint32_t twice = 0;  // without the sign
@@ -302,8 +303,8 @@ FOVEA_INLINE VF LargestSize(const float* p, size_t n) {
   }
   return hn::BitCast(kF, hn::Set(kI, int32_t(twice >> 1)));
 }
-// Puts the codes of whole fours of n queries times scale where their column has them: to the nearest, ties to even, and
-// 0 for NaN. Returns how many these are.
+// Stores the codes of whole fours of n elements of a query, times scale, in their column: to the nearest, ties to even,
+// and 0 for NaN. Returns the number of these elements.
 FOVEA_INLINE size_t PutQueries(const float* p, size_t n, VF scale, VF inverse, Code* x, size_t columns) {
   for (size_t left = n; left >= 4; left -= 4) {
     Pair a, b, c, d;
@@ -354,8 +355,8 @@ FOVEA_INLINE void StoreVectors(const VF (&v)[4], float* p) {
       : "r"(p), "t"(s12), "t"(s13), "t"(s14), "t"(s15));
 }
 
-// The codes of two keys' weights, from weights times `inverse`, to the nearest, ties to even, and 0 for NaN. w moves
-// behind them.
+// The codes of two keys' weights, from weights times `inverse`, to the nearest, ties to even, and 0 for NaN. w advances
+// past them.
 FOVEA_INLINE void StoreWeights(const float*& w, size_t, const VF (&inverse)[4], Code* to) {
   Pair a, b, c, d;
   asm volatile(

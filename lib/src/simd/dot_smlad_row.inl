@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words of smlad for a row of queries that is alone, with rows of bytes as they lie.
+// Words of smlad for a single row of queries, which reads rows of bytes in place.
 
 // sums[i] += one column times the row that begins i strides from `row` on, of n > 0 fours of codes.
 FOVEA_INLINE void AddFourRows(const Pair* x, const int8_t* row, ptrdiff_t stride, size_t n, Sum (&sums)[4]) {
@@ -37,7 +37,7 @@ FOVEA_INLINE void AddFourRows(const Pair* x, const int8_t* row, ptrdiff_t stride
       : "cc", "memory");
 }
 // sums[i] += the weights of n > 0 fours of keys times element i of their values, which begin at `value`. The pointers
-// move behind them.
+// advance past them.
 FOVEA_INLINE void AddFourElements(const Pair*& x, const int8_t*& value, ptrdiff_t stride, size_t n, Sum (&sums)[4]) {
   Pair first, second, a, b, low;
   asm volatile(

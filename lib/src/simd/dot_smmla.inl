@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The dot words of AArch64's smmla and usmmla, which multiply eight codes of each of two columns by as many of two
-// rows. The instructions are written as text, so that they need no other compiler flags than their neighbours.
+// rows. The instructions are written in assembly, so that the file needs no other compiler flags than its neighbours.
 
 namespace dot {
 
@@ -31,7 +31,7 @@ FOVEA_INLINE Sum DotAdd(int8x16_t x, int8x16_t e, Sum sum) {
   return sum;
 }
 
-// Adds the products of pairs of rows with half of the columns, from x on, which moves on: kHalf 0, then 1.
+// Adds the products of pairs of rows with half of the columns, from x on, which advances: kHalf 0, then 1.
 template <bool kSignedColumns, int kHalf, int kPairs, int kHalves>
 FOVEA_INLINE void AddHalf(const Code*& x, size_t step, const int8x16_t (&e)[kPairs], Sum (&sums)[kPairs][kHalves]) {
   constexpr int kCount = kHalves / 2;
@@ -47,7 +47,7 @@ FOVEA_INLINE void AddHalf(const Code*& x, size_t step, const int8x16_t (&e)[kPai
   }
 }
 
-// sums[k] += 16 codes of columns, from x on, which moves behind them, times as many codes e[k] of a row.
+// sums[k] += 16 codes of columns, from x on, which advances past them, times as many codes e[k] of a row.
 template <int kRows, int kPairs, int kHalves>
 FOVEA_INLINE void AddKeys(const Code*& x, size_t step, const E (&e)[kRows], Sum (&sums)[kPairs][kHalves]) {
   int8x16_t low[kPairs], high[kPairs];
@@ -63,7 +63,7 @@ FOVEA_INLINE void AddKeys(const Code*& x, size_t step, const E (&e)[kRows], Sum 
   AddHalf<true, 1>(x, step, high, sums);
 }
 
-// sums[k] += a group of weights times element k of the values. x and value move on by their steps.
+// sums[k] += a group of weights times element k of the values. x and value advance by their steps.
 template <int kPairs, int kHalves>
 FOVEA_INLINE void AddValues(const Code*& x, size_t step, const RowCode*& value, size_t value_step,
                             Sum (&sums)[kPairs][kHalves]) {
@@ -84,7 +84,7 @@ FOVEA_INLINE VF SumsOf(const Sum (&sums)[kPairs][kHalves], int k, int v) {
   return hn::ConvertTo(kF, IntsOf(sums, k, v));
 }
 
-// 16 codes of each of four columns, where these have them.
+// Stores 16 codes of each of four columns.
 FOVEA_INLINE void StoreColumns(const int8x16_t (&v)[4], Code* x, size_t step) {
   int64x2_t columns[4];
   FOVEA_UNROLL(4)
@@ -101,7 +101,7 @@ FOVEA_INLINE void StoreWeights(const VF (&biased)[8], Code* to) {
   vst1q_u8(to + 16, vreinterpretq_u8_s32(vzip2q_s32(low, high)));
 }
 
-// The same of several vectors, from weights times `inverse`. w moves behind them.
+// The same for several vectors, from weights times `inverse`. w advances past them.
 template <int kVectors>
 FOVEA_INLINE void StoreWeights(const float*& w, size_t columns, const VF (&inverse)[kVectors], Code* to) {
   int32x4_t low[kVectors], high[kVectors];

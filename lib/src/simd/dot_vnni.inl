@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dot words of x86's vpdpbusd, which multiplies unsigned bytes by signed ones. The instruction is written as text,
-// so that it needs no other compiler flags than its neighbours. With FOVEA_DOT_UNSIGNED_ROWS the unsigned bytes are
-// those of rows, else those of columns.
+// The dot words of x86's vpdpbusd, which multiplies unsigned bytes by signed ones. The instruction is written in
+// assembly, so that the file needs no other compiler flags than its neighbours. With FOVEA_DOT_UNSIGNED_ROWS the
+// unsigned bytes are those of rows, else those of columns.
 
 namespace dot {
 
@@ -79,7 +79,7 @@ FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[4], size_t elements, Ro
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-// Codes of a row, as many as a vector holds, or n of them and 0 behind them.
+// Codes of a row: as many as a vector holds, or n of them, followed by 0.
 FOVEA_INLINE X LoadRow(const RowCode* p) { return LoadX(reinterpret_cast<const Code*>(p)); }
 #if FOVEA_DOT_LANES == 16
 FOVEA_INLINE X LoadPart(const RowCode* p, size_t n) {
@@ -113,10 +113,10 @@ FOVEA_INLINE int32_t SumOfRow(const RowCode* row, size_t dim) {
 }
 #if !defined(FOVEA_DOT_UNSIGNED_ROWS)
 
-// The codes of queries have 128 added: what the sums of products with a key begin with makes up for it.
+// 128 is added to the codes of queries. The sums of products with a key begin with the correction for this.
 FOVEA_INLINE int32_t StartOfKey(const RowCode* row, size_t dim) { return -128 * SumOfRow(row, dim); }
 
-// ---- for the few-rows kernel: here the keys are the unsigned side
+// ---- for the few-rows kernel: here the codes of keys are unsigned
 
 using FewCode = int8_t;     // of a query
 using FewWeight = uint8_t;  // of a weight
@@ -160,7 +160,7 @@ FOVEA_INLINE FewX LoadFewPart(const int8_t* p, size_t n) {
   }
 }
 FOVEA_INLINE Sum FewSub(Sum a, Sum b) { return _mm512_sub_epi32(a, b); }
-// Bytes of two vectors, and pairs of bytes, taken in turn, within each block of 16 bytes.
+// Interleaves bytes, or pairs of bytes, of two vectors within each 16-byte block.
 FOVEA_INLINE void Interleave8(FewX a, FewX b, FewX& low, FewX& high) {
   low = _mm512_unpacklo_epi8(a, b);
   high = _mm512_unpackhi_epi8(a, b);
@@ -169,7 +169,7 @@ FOVEA_INLINE void Interleave16(FewX a, FewX b, FewX& low, FewX& high) {
   low = _mm512_unpacklo_epi16(a, b);
   high = _mm512_unpackhi_epi16(a, b);
 }
-// Block b of vector v becomes block v of vector b.
+// 16-byte block b of vector v becomes 16-byte block v of vector b.
 FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
   const Sum a = _mm512_shuffle_i32x4(v[0], v[1], 0x88), b = _mm512_shuffle_i32x4(v[2], v[3], 0x88);
   const Sum c = _mm512_shuffle_i32x4(v[0], v[1], 0xdd), d = _mm512_shuffle_i32x4(v[2], v[3], 0xdd);
@@ -213,7 +213,7 @@ FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
 }
 #endif
 
-// Keys have 128 added to their codes: sums begin with what makes up for it.
+// 128 is added to the codes of keys. Sums begin with the correction for this.
 FOVEA_INLINE Sum FewStart(const FewCode* x, size_t steps) {
   Sum sum = FewZero();
   for (size_t i = 0; i < steps; ++i) sum = Dot(Start(int32_t(0x80808080u)), LoadFewX(x + i * kFewXCodes), sum);
@@ -222,7 +222,7 @@ FOVEA_INLINE Sum FewStart(const FewCode* x, size_t steps) {
 FOVEA_INLINE Sum FewScoreDot(FewX x, FewX e, Sum sum) { return Dot(e, x, sum); }
 FOVEA_INLINE Sum FewValueDot(FewX x, FewX e, Sum sum) { return Dot(x, e, sum); }
 
-// Elements of four rows, from at on, as groups of four bytes: those of each block of 16 elements in one block of four
+// Interleaves elements of four rows as groups of four bytes. Each 16 elements fill the same 16-byte block of the four
 // vectors.
 FOVEA_INLINE void InterleaveRows(const FewX (&rows)[4], FewX (&values)[4]) {
   FewX low01, high01, low23, high23;
@@ -244,7 +244,7 @@ FOVEA_INLINE void InOrder(const Sum (&sums)[4], VF (&floats)[4]) {
   for (int v = 0; v < 4; ++v) floats[v] = ToFloat(blocks[v]);
 }
 
-// ---- for rows of groups: a vector holds a block of 16 bytes of each of some rows. Bytes have 128 added.
+// ---- for rows of groups: a vector holds 16 bytes of each of some rows. 128 is added to bytes.
 
 constexpr size_t kFewGroupRows = kLanes / 4;
 constexpr int kFewBytesBias = 128;
@@ -280,14 +280,14 @@ FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm256_unpackhi_epi64(a, b)
 FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm256_and_si256(v, Start(0x0f0f0f0f)); }
 FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm256_srli_epi32(v, 4)); }
 #endif
-// Word k of block i of vector j becomes word j of block i of vector k.
+// In each 16-byte block, word k of vector j becomes word j of vector k.
 FOVEA_INLINE void TurnBlocks(FewX (&v)[4]) {
   const FewX low01 = LowWords(v[0], v[1]), high01 = HighWords(v[0], v[1]);
   const FewX low23 = LowWords(v[2], v[3]), high23 = HighWords(v[2], v[3]);
   v[0] = LowPairs(low01, low23), v[1] = HighPairs(low01, low23);
   v[2] = LowPairs(high01, high23), v[3] = HighPairs(high01, high23);
 }
-// What then is v[0].
+// v[0] after TurnBlocks.
 FOVEA_INLINE FewX FirstOfBlocks(const FewX (&v)[4]) { return LowPairs(LowWords(v[0], v[1]), LowWords(v[2], v[3])); }
 
 #endif  // FOVEA_DOT_UNSIGNED_ROWS

@@ -12,8 +12,8 @@ using Sum = hn::raw::I;
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-// AddLanes, AddPairs: the neighbours of lanes of a and of b, added; and of pairs of lanes. AddBlocks: the blocks of
-// four lanes of a, added by twos, then those of b.
+// In each 16-byte block, AddLanes gives a0 + a2, b0 + b2, a1 + a3, b1 + b3, and AddPairs a0 + a2, a1 + a3, b0 + b2, b1
+// + b3. AddBlocks adds neighbouring blocks of a, and then those of b.
 #if FOVEA_DOT_LANES == 16
 FOVEA_INLINE Sum Start(int32_t sum) { return _mm512_set1_epi32(sum); }
 FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { _mm512_storeu_si512(to, v); }
@@ -23,7 +23,7 @@ FOVEA_INLINE Sum AddPairs(Sum a, Sum b) { return FewAdd(_mm512_unpacklo_epi64(a,
 FOVEA_INLINE Sum AddBlocks(Sum a, Sum b) {
   return FewAdd(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
 }
-// In the lanes of each row p[0], p[1] and so on.
+// p[0], p[1] and so on, repeated in the lanes of each row.
 template <int kRows>
 FOVEA_INLINE VF LoadForEachRow(const float* p) {
   if constexpr (kRows == 1) return hn::LoadU(kF, p);
@@ -56,10 +56,10 @@ FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, VI{sum}); }
 FOVEA_INLINE VI ToInts(Sum sum) { return VI{sum}; }
 FOVEA_INLINE Sum FewZero() { return Start(0); }
 
-// Lane i of each block of four: the sum of that block's lanes of v[i].
+// Lane i of each 16-byte block: the sum of that block's lanes of v[i].
 FOVEA_INLINE Sum SumsOfBlocks(const Sum* v) { return AddPairs(AddLanes(v[0], v[1]), AddLanes(v[2], v[3])); }
-// Lane i of those of each row: the sum of that row's lanes of v[i]. Or, where a vector has half of the rows, v has
-// those of all keys first, and then the other half.
+// Lane i of each row's lanes: the sum of that row's lanes of v[i]. If a vector has half of the rows, v has the first
+// half for all keys, and then the second half.
 template <int kRows, size_t kVectors>
 FOVEA_INLINE VI IntsOfRows(const Sum (&v)[kVectors]) {
   constexpr size_t kKeys = kLanes / kRows;

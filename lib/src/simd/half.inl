@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words for half-precision numbers, over FromF16 and ToF16. Included inside namespace hn, behind a definition of
-// FOVEA_HAS_F16: whether the backend header has these two. Where it has not, they are made of its other words: no
-// arithmetic sees a subnormal number, so flushing them changes nothing, and the time is the same for all values.
+// The words for half-precision numbers, over FromF16 and ToF16. Included inside namespace hn, after a definition of
+// FOVEA_HAS_F16: whether the backend header has these two. If not, they are made of its other words. No arithmetic sees
+// a subnormal number, so flushing them changes nothing, and the time is the same for all values.
 
 #if !FOVEA_HAS_F16
 // From 16 bits in each lane. f16 has 10 bits of fraction and an exponent that counts from 15, f32 23 and 127.
 FOVEA_INLINE VF FromF16(VI half) {
   const VI magnitude = ShiftLeft<13>(And(half, Set(kI, 0x7fff)));
   const VF number = BitCast(kF, Add(magnitude, Set(kI, (127 - 15) << 23)));
-  // With a one before the point, and that taken away again: 2^-14 is where f16 becomes subnormal.
+  // A leading 1 is added to the fraction, and subtracted again: below 2^-14 f16 is subnormal.
   const VF subnormal = Sub(BitCast(kF, Add(magnitude, Set(kI, (127 - 15 + 1) << 23))), Set(kF, 0x1p-14f));
   const VF infinite = BitCast(kF, Add(magnitude, Set(kI, (255 - 31) << 23)));  // or NaN
   const VF finite = IfThenElse(Lt(number, Set(kF, 0x1p-14f)), subnormal, number);
@@ -17,13 +17,13 @@ FOVEA_INLINE VF FromF16(VI half) {
   return BitCast(kF, Or(BitCast(kI, absolute), ShiftLeft<16>(And(half, Set(kI, 0x8000)))));
 }
 
-// To the nearest, ties to even, in the low 16 bits of each lane; what is above them means nothing.
+// To the nearest, ties to even, in the low 16 bits of each lane; the upper bits are unspecified.
 FOVEA_INLINE VI ToF16(VF v) {
   const VF absolute = Abs(v);
   const VI bits = BitCast(kI, absolute);
   const VI odd = And(ShiftRight<13>(bits), Set(kI, 1));
   const VI number = ShiftRight<13>(Add(Add(bits, odd), Set(kI, 0xfff - ((127 - 15) << 23))));
-  // In the last place of 0.5, which is 2^-24 as that of a subnormal f16, the sum rounds as the number must.
+  // The last place of the sum with 0.5 is 2^-24, as that of a subnormal f16: so the sum rounds as the number must.
   const VI subnormal = Sub(BitCast(kI, Add(absolute, Set(kF, 0.5f))), BitCast(kI, Set(kF, 0.5f)));
   VF half = IfThenElse(Lt(absolute, Set(kF, 0x1p-14f)), BitCast(kF, subnormal), BitCast(kF, number));
   half = IfThenElse(Le(Set(kF, 65520.0f), absolute), BitCast(kF, Set(kI, 0x7c00)), half);

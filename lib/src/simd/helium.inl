@@ -26,8 +26,7 @@ FOVEA_INLINE VF Set(Tag<float>, float x) { return vdupq_n_f32(x); }
 FOVEA_INLINE VI Set(Tag<int32_t>, int32_t x) { return vdupq_n_s32(x); }
 FOVEA_INLINE VF Iota(Tag<float>, float first) { return vaddq_n_f32(vcvtq_f32_u32(vidupq_n_u32(0, 1)), first); }
 
-// Not by intrinsics: g++ 12 takes what vldrwq and vstrwq touch for one element, and moves accesses to the others past
-// it.
+// No intrinsics: g++ 12 assumes that vldrwq and vstrwq access one element, and moves accesses to the others past them.
 typedef VF VFInMemory __attribute__((aligned(4), may_alias));
 typedef VI VIInMemory __attribute__((aligned(4), may_alias));
 FOVEA_INLINE VF LoadU(Tag<float>, const float* p) { return *reinterpret_cast<const VFInMemory*>(p); }
@@ -59,8 +58,8 @@ FOVEA_INLINE void StoreU16N(VI v, uint16_t* p, size_t n) { vstrhq_p_u32(p, vrein
 FOVEA_INLINE void StoreU8(VI v, uint8_t* p) { vstrbq_u32(p, vreinterpretq_u32_s32(v)); }
 FOVEA_INLINE void StoreU8N(VI v, uint8_t* p, size_t n) { vstrbq_p_u32(p, vreinterpretq_u32_s32(v), vctp32q(n)); }
 
-// The conversions take and leave half-precision numbers in the low half of each lane. GNU as (2.40 is one) encodes
-// other registers than are written in these two instructions, unless they are q0.
+// The conversions read and write half-precision numbers in the low half of each lane. GNU as (2.40, for example)
+// encodes wrong registers in these two instructions, unless they are q0.
 #if defined(__clang__)
 FOVEA_INLINE VF FromF16(VI half) { return vcvtbq_f32_f16(vreinterpretq_f16_s32(half)); }
 FOVEA_INLINE VI ToF16(VF v) { return vreinterpretq_s32_f16(vcvtbq_f16_f32(vreinterpretq_f16_f32(v), v)); }
@@ -120,7 +119,7 @@ FOVEA_INLINE VI ShiftRight(VI a) {
 }
 
 FOVEA_INLINE MF Eq(VF a, VF b) { return vcmpeqq_f32(a, b); }
-// The processor's own "less" is true of NaN, its "greater" is not.
+// The processor's own "less" is true for NaN, its "greater" is not.
 FOVEA_INLINE MF Lt(VF a, VF b) { return vcmpgtq_f32(b, a); }
 FOVEA_INLINE MF Le(VF a, VF b) { return vcmpgeq_f32(b, a); }
 FOVEA_INLINE MF SignMask(VF v) { return vcmpltq_n_s32(vreinterpretq_s32_f32(v), 0); }
@@ -129,7 +128,7 @@ FOVEA_INLINE VF IfThenElse(MF m, VF yes, VF no) { return vpselq_f32(yes, no, m);
 FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return vpselq_f32(Zero(kF), no, m); }
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return vfmaq_m_f32(c, a, b, MF(~m)); }
 
-// Where time is spent g++ 12 is told the instruction: from intrinsics it copies sums and carries predicates through
+// In hot code the instruction is named in assembly: from intrinsics g++ 12 copies sums, and moves predicates through
 // general registers.
 #if defined(__clang__)
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return vpselq_f32(least, a, Lt(a, least)); }
@@ -184,7 +183,7 @@ FOVEA_INLINE void NextTwo(const float*& p, float* e) {
   asm("ldrd %0, %1, [%2], #8" : "=&r"(e[0]), "=&r"(e[1]), "+r"(p) : "m"(*reinterpret_cast<const Pair*>(p)));
 }
 #endif
-// The vector at p, which moves behind it.
+// The vector at p, which advances past it.
 FOVEA_INLINE VF NextVector(const float*& p) {
 #if defined(__clang__)
   const VF v = LoadU(kF, p);
@@ -198,7 +197,7 @@ FOVEA_INLINE VF NextVector(const float*& p) {
 }
 #define FOVEA_BLOCK_LOOPS "math/block_helium.inl"
 
-// There are no zips of registers. Gathers and scatters take the addresses of four rows as they lie in memory.
+// No instruction zips registers. Gathers and scatters take the addresses of four rows as an array holds them in memory.
 template <class T>
 FOVEA_INLINE uint32x4_t AddressesOf(T* const (&at)[4], size_t d) {
   uint32x4_t rows;

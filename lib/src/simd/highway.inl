@@ -14,7 +14,7 @@ using VI = Vec<ScalableTag<int32_t>>;
 using MF = Mask<ScalableTag<float>>;
 constexpr size_t kLanes = MaxLanes(kF);
 
-// Register blocks: keys by vectors of rows. Where masks are vectors too, fewer vectors fit beside them.
+// Register blocks: keys by vectors of rows. Where masks are vectors too, fewer other vectors fit.
 #if HWY_TARGET == HWY_AVX3
 constexpr int kRegisters = 32, kBlockVectors = 3, kMaskedVectors = 3;
 #elif HWY_TARGET == HWY_NEON
@@ -23,7 +23,7 @@ constexpr int kRegisters = HWY_ARCH_ARM_A64 ? 32 : 16, kBlockVectors = HWY_ARCH_
 constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 #endif
 
-// The processors' maximum gives back the second operand where one is NaN, or NaN itself.
+// The processor's maximum returns the second operand if one is NaN, or it returns NaN.
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return Max(least, a); }
 
 #undef FOVEA_DOT_LANES

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which targets foreach_target compiles: to be included before Highway, by every file that includes it.
+// Selects the targets that foreach_target compiles. Every file that includes Highway includes this before it.
 #ifndef FOVEA_SRC_SIMD_HIGHWAY_TARGETS_H_
 #define FOVEA_SRC_SIMD_HIGHWAY_TARGETS_H_
 
@@ -17,14 +17,14 @@
 #define HWY_DISABLE_PCLMUL_AES  // no kernel needs them, and g++ 12 lacks them in -march=haswell
 #endif
 
-// Of all that Highway knows: one target a vector length. Scalar is only its baseline, fovea has a backend header of its
-// own for it.
+// Of Highway's targets, one for each vector length. Scalar is only Highway's baseline: fovea has its own backend header
+// for it.
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (~(HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_NEON | HWY_WASM | HWY_EMU128 | HWY_SCALAR))
 
 #include <hwy/detect_targets.h>
 
-// A build that names its processor must get its vectors: Highway falls back in silence when a compiler flag is missing.
+// A build that names its processor must get its vectors: Highway falls back silently when a compiler flag is missing.
 #if (defined(FOVEA_EXPECT_TARGET_SSE4) && HWY_STATIC_TARGET != HWY_SSE4) ||   \
     (defined(FOVEA_EXPECT_TARGET_AVX2) && HWY_STATIC_TARGET != HWY_AVX2) ||   \
     (defined(FOVEA_EXPECT_TARGET_AVX512) && HWY_STATIC_TARGET != HWY_AVX3) || \

@@ -10,7 +10,7 @@ using V = int32x4_t;
 FOVEA_INLINE V Set(int32_t x) { return vdupq_n_s32(x); }
 FOVEA_INLINE V Load(const int32_t* p) { return hn::LoadU(kI, p); }
 FOVEA_INLINE void Store(V v, int32_t* p) { *reinterpret_cast<hn::VIInMemory*>(p) = v; }
-// To a byte.
+// Clamps to the range of a signed byte.
 FOVEA_INLINE V Saturate(V v) { return vmaxq_s32(vminq_s32(v, vdupq_n_s32(127)), vdupq_n_s32(-128)); }
 FOVEA_INLINE void StoreBytes(V v, int8_t* p) { vstrbq_s32(p, v); }
 FOVEA_INLINE void StoreSomeBytes(V v, int8_t* p, size_t n) { vstrbq_p_s32(p, v, vctp32q(uint32_t(n))); }
@@ -30,7 +30,7 @@ FOVEA_INLINE V Lookup(const uint8_t* table, V index) {
   return vreinterpretq_s32_u32(vldrbq_gather_offset_u32(table, vreinterpretq_u32_s32(index)));
 }
 
-// *p = a and p[kBehind] = b; then the pointer moves behind a.
+// *p = a and p[kBehind] = b; then the pointer advances past a.
 template <int kBehind>
 FOVEA_INLINE void StoreTwoNext(int32_t a, int32_t b, int32_t*& p) {
   p[kBehind] = b;

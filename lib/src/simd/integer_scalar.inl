@@ -10,7 +10,7 @@ using V = int32_t;
 FOVEA_INLINE V Set(int32_t x) { return x; }
 FOVEA_INLINE V Load(const int32_t* p) { return *p; }
 FOVEA_INLINE void Store(V v, int32_t* p) { *p = v; }
-// To a byte.
+// Clamps to the range of a signed byte.
 FOVEA_INLINE V Saturate(V v) {
 #if FOVEA_SMLAD
   asm("ssat %0, #8, %0" : "+r"(v));

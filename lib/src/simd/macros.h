@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the kernels are compiled: what the language has no word for.
+// How the kernels are compiled, where the language cannot express it.
 #ifndef FOVEA_SRC_SIMD_MACROS_H_
 #define FOVEA_SRC_SIMD_MACROS_H_
 
 #include "fovea/fovea_config.h"
 
-// Whether scalar code fuses multiply-adds: where the processor does it in one instruction, whichever compiler it is.
-// clang never defines __FP_FAST_FMAF.
+// Whether scalar code fuses multiply-adds: where the processor does it in one instruction, whatever the compiler. clang
+// never defines __FP_FAST_FMAF.
 #if defined(__FP_FAST_FMAF) || defined(__aarch64__) || (defined(__ARM_FEATURE_FMA) && (__ARM_FP & 4) != 0) || \
     defined(__FMA__) || (defined(__riscv_flen) && __riscv_flen >= 32) || defined(__riscv_zfinx) ||           \
     (defined(__powerpc__) && !defined(_SOFT_FLOAT) && !defined(__NO_FPRS__)) || defined(__s390x__) ||        \
@@ -20,17 +20,17 @@
 #define FOVEA_INLINE static inline __attribute__((always_inline, unused))
 #define FOVEA_RESTRICT __restrict__
 
-// Functions of their own: entries, and what is called rather than repeated.
+// Separate functions: entries, and functions that are called, not inlined.
 #define FOVEA_KERNEL static FOVEA_IN_CODE_SECTION
 #define FOVEA_CALLED FOVEA_KERNEL __attribute__((noinline, unused))
-// Repeated in each place for speed, called for size.
+// Inlined for speed, called for size.
 #if FOVEA_PREFER_SIZE
 #define FOVEA_SHARED FOVEA_CALLED
 #else
 #define FOVEA_SHARED FOVEA_INLINE
 #endif
-// Function templates, and those that are called so that each has a stack frame of its own. g++ before 13 forgets the
-// section of a template: then they are part of what calls them.
+// Function templates; and those that are called, so that each has its own stack frame. g++ before 13 ignores the
+// section of a template: then they are inlined.
 #if defined(FOVEA_CODE_SECTION)
 #define FOVEA_TEMPLATE FOVEA_INLINE
 #define FOVEA_CALLED_TEMPLATE FOVEA_INLINE
@@ -45,7 +45,8 @@
 #define FOVEA_SHARED_TEMPLATE FOVEA_INLINE
 #endif
 
-// Hides from the compiler where a pointer comes from, so that it counts from it and not from where it began.
+// Hides from the compiler where a pointer comes from, so that addresses are computed from the pointer, not from its
+// origin.
 #define FOVEA_OPAQUE(p) asm("" : "+r"(p))
 // What follows in the file is compiled with these options of g++.
 #define FOVEA_PRAGMA_(x) _Pragma(#x)
@@ -55,20 +56,20 @@
 #define FOVEA_GNU_OPTIONS(...) FOVEA_PRAGMA_(GCC optimize(__VA_ARGS__))
 #endif
 
-// Before a loop of constant length whose body indexes arrays of vectors: they stay in registers only when it is
+// Before a loop of constant length whose body indexes arrays of vectors: these stay in registers only if it is
 // unrolled.
 #if defined(__clang__)
 #define FOVEA_UNROLL(n) _Pragma("clang loop unroll(full)")
 #else
 #define FOVEA_UNROLL(n) FOVEA_PRAGMA_(GCC unroll n)
 #endif
-// By a constant of at least 1, which leaves the loop as it is.
+// Unrolls by a constant of at least 1; 1 leaves the loop as it is.
 #if defined(__clang__)
 #define FOVEA_UNROLL_BY(n) FOVEA_PRAGMA_(clang loop unroll_count(n))
 #else
 #define FOVEA_UNROLL_BY(n) FOVEA_UNROLL(n)
 #endif
-// The same where nothing is lost but time; and for a loop of any length, whose test is then needed every n rounds.
+// Unrolled only for speed; and for a loop of any length, whose end is then tested every n rounds.
 #if FOVEA_PREFER_SIZE
 #define FOVEA_UNROLL_FOR_SPEED(n)
 #define FOVEA_UNROLL_LONG_LOOP(n)

@@ -50,7 +50,7 @@ FOVEA_INLINE void StoreU8N(I v, uint8_t* p, size_t n) {
 }
 FOVEA_INLINE void StoreU8(I v, uint8_t* p) { StoreU8N(v, p, 4); }
 
-// Blocks of four lanes.
+// 128-bit blocks of four lanes.
 FOVEA_INLINE uint8x16_t Bytes(I v) { return vreinterpretq_u8_s32(v); }
 FOVEA_INLINE I Ints(uint8x16_t v) { return vreinterpretq_s32_u8(v); }
 #if defined(__aarch64__)
@@ -79,8 +79,8 @@ FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, size_t) {
   vst1q_u8(p + 16, Bytes(b));
 }
 
-// Bit 1 of __ARM_FP: the processor converts half-precision numbers. g++ gives the intrinsics only with a format for
-// them.
+// Bit 1 of __ARM_FP: the processor converts half-precision numbers. g++ has the intrinsics only if a format for these
+// is set.
 #if defined(__aarch64__) || ((__ARM_FP & 2) && defined(__ARM_FP16_FORMAT_IEEE))
 #define FOVEA_HAS_F16 1
 FOVEA_INLINE V WidenF16(uint16x4_t v) { return vcvt_f32_f16(vreinterpret_f16_u16(v)); }
@@ -94,7 +94,7 @@ FOVEA_INLINE void StoreF16N(V v, uint16_t* p, size_t n) { StoreHalvesN(NarrowF16
 #define FOVEA_HAS_F16 0
 #endif
 
-// n consecutive vectors, and p moves on by step. From intrinsics g++ 12 makes a load of each.
+// Loads n consecutive vectors, and advances p by step. From intrinsics g++ 12 makes a load for each.
 #define FOVEA_HAS_RAW_NEXT
 template <int n>
 FOVEA_INLINE void Next(const float*& p, ptrdiff_t step, V (&v)[n]) {
@@ -135,7 +135,7 @@ FOVEA_INLINE void Next(const float*& p, ptrdiff_t step, V (&v)[n]) {
 }
 
 #if !defined(__aarch64__)
-// The float at p in all lanes, and p moves on by step.
+// The float at p in all lanes; p advances by step.
 FOVEA_INLINE V NextSpread(const float*& p, ptrdiff_t step) {
   V v;
 #if defined(__clang__)
@@ -149,7 +149,7 @@ FOVEA_INLINE V NextSpread(const float*& p, ptrdiff_t step) {
 #endif
 
 #if defined(__aarch64__)
-// The two floats at p in lanes 0 and 1, and p moves behind them.
+// The two floats at p in lanes 0 and 1; p advances past them.
 FOVEA_INLINE V NextTwo(const float*& p) {
   V v;
 #if defined(__clang__)
@@ -165,7 +165,7 @@ FOVEA_INLINE V NextTwo(const float*& p) {
 
 #define FOVEA_HAS_NEON_DOT  // the processor may have sdot, and smmla
 #define FOVEA_HAS_RAW_VECTORS
-// From intrinsics g++ 12 makes a load of each, and copies vectors for a store of four.
+// From intrinsics g++ 12 makes a load for each vector, and copies vectors for a store of four.
 template <int n>
 FOVEA_INLINE void LoadVectors(const float* p, V (&v)[n]) {
 #if !defined(__clang__)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words over vectors of NEON, of which `data` is the raw one. Included by the NEON and xsimd backend headers inside their
-// namespace hn, behind the words that xsimd has itself.
+// Words over vectors of NEON, whose `data` is the raw vector. Included by the NEON and xsimd backend headers inside
+// their namespace hn, after the words that xsimd has itself.
 
 #if defined(__aarch64__)
 constexpr int kRegisters = 32, kBlockVectors = 3, kMaskedVectors = 2;
@@ -45,7 +45,7 @@ FOVEA_INLINE void Transpose(VF (&v)[4]) {
 #endif
 }
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(vmaxq_f32(a.data, b.data)); }
-FOVEA_INLINE VF ClampMin(VF a, VF least) { return Max(a, least); }  // NaN, if one is
+FOVEA_INLINE VF ClampMin(VF a, VF least) { return Max(a, least); }  // NaN if one of them is
 #if defined(__aarch64__)
 FOVEA_INLINE VF Div(VF a, VF b) { return VF(vdivq_f32(a.data, b.data)); }
 #else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scalar header of the vocabulary: vectors of one lane, for machines without a vector unit and as the plainest
-// statement of what each word means. No libm: the compiler's own operations only.
+// The scalar header of the vocabulary: vectors of one lane, for machines without a vector unit, and the plainest
+// definition of each word. No libm: the compiler's own operations only.
 
 namespace hn {
 
@@ -18,13 +18,13 @@ using VI = Scalar<int32_t>;
 constexpr size_t kLanes = 1;
 constexpr int kRegisters = 32, kBlockVectors = 4, kMaskedVectors = 2;
 
-// A truth value is an integer that is negative where true: what a comparison leaves in the upper bits of an Arm
+// A truth value is an integer that is negative if true, as a comparison leaves it in the upper bits of an Arm
 // processor's status.
 struct MF {
   int32_t raw;
 };
 
-// Compilers are free to make a branch of a question mark, but time must not depend on values.
+// Compilers may turn ?: into a branch, but time must not depend on values.
 #if defined(__thumb2__) && defined(__ARM_FP) && !defined(__clang__)
 #define FOVEA_THUMB_FLOATS 1
 #else
@@ -57,10 +57,10 @@ FOVEA_INLINE float Larger(float a, float b) {
   asm("vcmp.f32 %0, %1\n\tvmrs APSR_nzcv, FPSCR\n\tit mi\n\tvmovmi.f32 %0, %1" : "+t"(a) : "t"(b) : "cc", "vfpcc");
   return a;
 #elif defined(__AVX__)
-  asm("vmaxss %1, %0, %0" : "+x"(b) : "x"(a));  // a where one is NaN
+  asm("vmaxss %1, %0, %0" : "+x"(b) : "x"(a));  // a if one is NaN
   return b;
 #elif defined(__SSE__)
-  asm("maxss %1, %0" : "+x"(b) : "x"(a));  // a where one is NaN
+  asm("maxss %1, %0" : "+x"(b) : "x"(a));  // a if one is NaN
   return b;
 #else
   return Select(-int32_t(a < b), b, a);
@@ -191,7 +191,7 @@ FOVEA_INLINE VF SwapLanes(VF v) {
 }
 FOVEA_INLINE VF SumsOfLanes(const VF (&v)[1]) { return v[0]; }
 
-// Bit 1 of __ARM_FP: the processor converts half-precision numbers. That of Cortex-M does, where g++ does not say so.
+// Bit 1 of __ARM_FP: the processor converts half-precision numbers. Cortex-M does, though g++ does not say so.
 #if defined(__arm__) && defined(__ARM_FP) && ((__ARM_FP & 2) != 0 || __ARM_ARCH_PROFILE == 'M')
 #define FOVEA_HAS_F16 1
 FOVEA_INLINE VF FromF16(VI half) {
@@ -209,8 +209,8 @@ FOVEA_INLINE VI ToF16(VF v) {
 #include "simd/half.inl"
 #undef FOVEA_HAS_F16
 
-// Elements to multiply by. Where one instruction loads several floating-point registers, whose numbers must then follow
-// each other, two at a time.
+// Loads elements to multiply by: two at a time where one instruction loads several floating-point registers, which must
+// be consecutive.
 #if defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4) != 0
 #define FOVEA_BLOCK_LOOPS "math/block_vfp.inl"
 template <int n>

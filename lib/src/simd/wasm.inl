@@ -5,7 +5,7 @@
 
 namespace raw {
 
-// Highway's vectors hold these types, which are all v128_t with a size of their lanes.
+// Highway's vectors hold these types. Each is a v128_t with a size of its lanes.
 using V = decltype(VF::raw);
 using I = decltype(VI::raw);
 
@@ -45,7 +45,7 @@ FOVEA_INLINE void StoreU16N(I v, uint16_t* p, size_t n) { StorePart(Narrow16(v12
 FOVEA_INLINE void StoreU8(I v, uint8_t* p) { StorePart(Narrow8(v128_t(v)), p, 4); }
 FOVEA_INLINE void StoreU8N(I v, uint8_t* p, size_t n) { StorePart(Narrow8(v128_t(v)), p, n); }
 
-// Blocks of four lanes.
+// 128-bit blocks of four lanes.
 FOVEA_INLINE I LookUp(v128_t table, v128_t at) { return I(wasm_i8x16_swizzle(table, at)); }
 FOVEA_INLINE I MaxU8(v128_t a, v128_t b) { return I(wasm_u8x16_max(a, b)); }
 FOVEA_INLINE I SubU8(v128_t a, v128_t b) { return I(wasm_i8x16_sub(a, b)); }

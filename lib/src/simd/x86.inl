@@ -64,7 +64,7 @@ FOVEA_INLINE V WidenF16(Halves v) { return _mm512_cvtph_ps(v); }
 FOVEA_INLINE Halves NarrowF16(V v) { return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 FOVEA_INLINE V SetF16(uint16_t bits) { return WidenF16(_mm256_set1_epi16(int16_t(bits))); }
 
-// Column c of block b of rows 4g..4g+3 stands in v[4g + c], block b: bring the blocks of a column together.
+// 128-bit block b of v[4g + c] holds column 4b + c of rows 4g..4g+3. Collects the blocks of each column.
 FOVEA_INLINE void TransposeBlocks(V (&v)[16]) {
   FOVEA_UNROLL(4)
   for (int c = 0; c < 4; ++c) {
@@ -86,7 +86,7 @@ FOVEA_INLINE V SwapLanes(V v) {
   if constexpr (k == 8) return _mm512_shuffle_f32x4(v, v, 0x4e);
 }
 FOVEA_INLINE V Sum(V a, V b) { return _mm512_add_ps(a, b); }
-// v[i] holds, in each block, the sums of four vectors over that block: add the blocks.
+// Each 128-bit block of v[i] holds the sums of four vectors over that block. Adds the blocks.
 FOVEA_INLINE V SumBlocks(const V (&v)[4]) {
   const V v01 = Sum(_mm512_shuffle_f32x4(v[0], v[1], 0x88), _mm512_shuffle_f32x4(v[0], v[1], 0xdd));
   const V v23 = Sum(_mm512_shuffle_f32x4(v[2], v[3], 0x88), _mm512_shuffle_f32x4(v[2], v[3], 0xdd));
@@ -363,7 +363,7 @@ FOVEA_INLINE void StoreBytesN(Bytes v, void* p, size_t n) {
 }
 #endif
 
-// What narrow.inl makes words of.
+// What narrow.inl turns into words.
 FOVEA_INLINE I LoadU16(const uint16_t* p) { return WidenU16(LoadHalves(p)); }
 FOVEA_INLINE I LoadU16N(const uint16_t* p, size_t n) { return WidenU16(LoadHalvesN(p, n)); }
 FOVEA_INLINE I LoadU8(const uint8_t* p) { return WidenU8(LoadBytes(p)); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The xsimd header of the vocabulary: xsimd's batches of the one processor that the file is compiled for. Intrinsics
-// where xsimd's own form is approximate, slow or another in other releases; written for 8.1, with only names that 13
-// still has.
+// The xsimd header of the vocabulary: xsimd's batches for the one processor that the file is compiled for. Intrinsics
+// are used where xsimd's own function is approximate, slow, or not the same in all releases. Written for 8.1, with only
+// names that 13 still has.
 
 namespace hn {
 
@@ -117,11 +117,11 @@ FOVEA_INLINE VF Div(VF a, VF b) { return a / b; }
 FOVEA_INLINE raw::V Raw(VF v) { return v.data; }
 FOVEA_INLINE raw::I Raw(VI v) { return v.data; }
 
-// What is left, a section for each kind of register.
+// The other words, a section for each kind of register.
 #if FOVEA_X86_LANES == 16
 
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm512_max_ps(a.data, b.data)); }
-FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm512_max_ps(least.data, a.data)); }  // the second, if one is NaN
+FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm512_max_ps(least.data, a.data)); }  // the second if one is NaN
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(_mm512_fmadd_ps(a.data, b.data, c.data)); }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(_mm512_fnmadd_ps(a.data, b.data, c.data)); }
 template <int n>
@@ -147,7 +147,7 @@ FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) {
 #elif FOVEA_X86_LANES == 8
 
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm256_max_ps(a.data, b.data)); }
-FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm256_max_ps(least.data, a.data)); }  // the second, if one is NaN
+FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm256_max_ps(least.data, a.data)); }  // the second if one is NaN
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(_mm256_fmadd_ps(a.data, b.data, c.data)); }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(_mm256_fnmadd_ps(a.data, b.data, c.data)); }
 template <int n>
@@ -170,7 +170,7 @@ FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZe
 #elif FOVEA_X86_LANES == 4
 
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm_max_ps(a.data, b.data)); }
-FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm_max_ps(least.data, a.data)); }  // the second, if one is NaN
+FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm_max_ps(least.data, a.data)); }  // the second if one is NaN
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return a * b + c; }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return c - a * b; }
 template <int n>

@@ -12,10 +12,10 @@ FOVEA_INLINE VF ScaledMasked(VF x, VF scale, VF mask) {
 FOVEA_INLINE bool OfLogarithm(const SoftmaxSlice& slice) { return config::kLogSoftmax && slice.logarithm; }
 FOVEA_INLINE bool OfMasked(const SoftmaxSlice& slice) { return config::kSoftmaxMask && slice.mask; }
 
-// What is done to the elements of a row as they are read; kAny asks the row.
+// What is done to the elements of a row as they are read. kAny: the row says it at run time.
 enum class Reading { kPlain, kScaled, kMasked, kAny };
 
-// A row: its elements, scaled and masked, and where its results go.
+// A row: its elements, scaled and masked, and where its results are stored.
 template <Reading kReading>
 struct Row {
   const float* in;
@@ -47,14 +47,14 @@ struct Row {
   inline __attribute__((always_inline)) void Store(VF v, size_t i, size_t end) const {
     if (i < end) StoreUpTo(v, out + i, LanesBefore(i, end));
   }
-  // Has the cache bring the line of element i of the next group; for logarithms also where element i will be stored.
+  // Prefetches the line of element i of the next group; for logarithms also the line where element i will be stored.
   inline __attribute__((always_inline)) void Ask(size_t i, bool stored) const {
     __builtin_prefetch(reinterpret_cast<const void*>(uintptr_t(in) + (size_t(ahead) + i) * sizeof(float)));
     if (!stored) __builtin_prefetch(out + i, 1);
   }
 };
 
-// The largest elements of a row in each lane, of n vectors at a time.
+// The largest elements of a row in each lane; reads n vectors at a time.
 template <size_t n, Reading kReading>
 FOVEA_INLINE void MaxOfVectors(const Row<kReading>& row, size_t& i, size_t whole, VF& max) {
   for (; i + n * kLanes <= whole; i += n * kLanes) {
@@ -76,20 +76,20 @@ FOVEA_INLINE VF MaxOfRow(const Row<kReading>& row, size_t axis) {
 }
 
 // The exponentials of a row are added up in strands, element i in strand i % kStrands: in 16 strands on every target
-// that has registers for them, so that a sum has the same bits however many lanes a vector has. There a step has two
-// elements of each strand, which are added to each other first.
+// that has registers for them, so that a sum has the same bits whatever the lanes of a vector. On these targets a step
+// has two elements of each strand, which are added to each other first.
 constexpr bool kSameStrands = kLanes > 1 && hn::kRegisters >= 16;
 constexpr size_t kStrands = kSameStrands ? 16 : kLanes;
 constexpr size_t kStrandVectors = kStrands / kLanes;
 constexpr size_t kStepVectors = kSameStrands ? 2 * kStrandVectors : 1;
 constexpr size_t kStep = kStepVectors * kLanes;
 
-// Steps that are taken together, of one row or of rows side by side: 4 vectors hide what one waits for.
+// Steps that are taken together, of one row or of several: 4 vectors hide the latency of one.
 constexpr size_t kTogether = kPreferSize || kStepVectors >= 4 ? 1 : 4 / kStepVectors;
-constexpr size_t kSideBySideAxis = 256;  // longest rows that are side by side: no more than a chunk
+constexpr size_t kSideBySideAxis = 256;  // longest rows that are taken together: no more than a chunk
 
-// Sums of n vectors in three levels, so that their rounding does not grow with their length: chunks of kSumChunk
-// elements of a strand, blocks of kSumChunk chunks.
+// Sums of n vectors in three levels, so that their rounding errors do not grow with their length: chunks of kSumChunk
+// elements of a strand, then kSumChunk chunks (`block`), then all of these.
 constexpr size_t kSumChunk = 64;
 constexpr size_t kRowChunk = kSumChunk * kStrands;
 
@@ -118,7 +118,7 @@ struct LongSums {
   }
 };
 
-// exp(x - shift) for kSteps steps of kRows rows, of the elements before `end` where kPart is set.
+// exp(x - shift) for kSteps steps of kRows rows; with kPart, only of the elements before `end`.
 template <bool kPart, size_t kRows, size_t kSteps, Reading kReading>
 FOVEA_INLINE void ExpOfSteps(const Row<kReading> (&rows)[kRows], size_t i, size_t end, bool store,
                              VF (&sums)[kRows * kStrandVectors]) {
@@ -154,14 +154,14 @@ FOVEA_INLINE void ExpOfSteps(const Row<kReading> (&rows)[kRows], size_t i, size_
 }
 
 // The end of a row, less than a step. Many lanes of its vectors may be missing, which takes more code than whole steps:
-// all kinds of rows share it, but where there is one kind.
+// all kinds of rows share it, unless there is only one kind.
 [[maybe_unused]] FOVEA_CALLED void ExpOfEnd(const Row<Reading::kAny>& row, size_t i, size_t end, bool store,
                                             VF (&sums)[kStrandVectors]) {
   const Row<Reading::kAny> rows[1] = {row};
   ExpOfSteps<true, 1, 1>(rows, i, end, store, sums);
 }
 
-// The same from element i on, for a chunk or as far as the rows go; returns where it ends. Sums begin at 0.
+// The same from element i on, for a chunk or to the end of the rows; returns where it ends. Sums begin at 0.
 template <size_t kRows, Reading kReading>
 FOVEA_INLINE size_t ExpOfChunk(const Row<kReading> (&rows)[kRows], size_t i, size_t axis, bool store,
                                VF (&sums)[kRows * kStrandVectors]) {
@@ -188,7 +188,7 @@ FOVEA_INLINE size_t ExpOfChunk(const Row<kReading> (&rows)[kRows], size_t i, siz
   return axis;
 }
 
-// Adds strands that are 8 apart and then those 4 apart, as far as they are in vectors of their own.
+// Adds strands that are 8 apart and then those 4 apart, if they are in different vectors.
 FOVEA_INLINE VF JoinStrands(VF* v) {
   if constexpr (kStrandVectors == 4) v[0] = hn::Add(v[0], v[2]), v[1] = hn::Add(v[1], v[3]);
   if constexpr (kStrandVectors > 1) v[0] = hn::Add(v[0], v[1]);
@@ -210,8 +210,8 @@ FOVEA_INLINE VF ExpOfRow(const Row<kReading> (&row)[1], size_t axis, bool store)
   return JoinStrands(sums.total);
 }
 
-// Lane i of the result is the largest lane of v[i], or the sum of its lanes: those kLanes / 2 apart are joined, then those
-// kLanes / 4 apart. Destroys v.
+// Lane i of the result is the largest lane of v[i], or the sum of its lanes: those kLanes / 2 apart are joined, then
+// those kLanes / 4 apart, and so on. Destroys v.
 template <bool kSum>
 FOVEA_INLINE VF JoinLanesOfEach(VF (&v)[kLanes]) {
   hn::Transpose(v);
@@ -271,7 +271,7 @@ FOVEA_INLINE void StoreRow(const Results& results, size_t axis, float* out) {
 constexpr size_t kGroupElements = 4096;
 constexpr size_t kGroupRows = 32;
 
-// A group of rows, worked on step by step together: the steps of one short row alone would wait for each other.
+// A group of rows that are computed together, step by step: the steps of one short row alone would wait for each other.
 template <Reading kReading>
 struct RowGroup {
   const SoftmaxSlice& slice;
@@ -332,7 +332,7 @@ FOVEA_TEMPLATE void SoftmaxRowGroup(const SoftmaxSlice& slice, size_t first, siz
   }
   for (size_t row = 0; row < rows; row += kLanes) {
     const VF sum = JoinLanesOfEach<true>(group.lanes[row / kLanes]);
-    // An empty row has no sum: zeros, or -inf - 0 all along it.
+    // An empty row has a sum of 0: its results are zeros, or -inf - 0.
     const VF of_row = OfLogarithm(slice) ? Log(sum) : hn::Div(hn::Set(kF, 1.0f), sum);
     hn::StoreU(hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(kF)), of_row), kF, group.factor + row);
   }
@@ -369,7 +369,7 @@ FOVEA_KERNEL void SoftmaxRows(const SoftmaxSlice& slice) {
   }
 }
 
-// Elements of `count` <= kLanes softmaxes side by side, at place i of the axis.
+// Elements of `count` <= kLanes adjacent softmaxes, at place i of the axis.
 struct ColumnReader {
   const float* in;
   const float* mask;

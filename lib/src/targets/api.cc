@@ -7,7 +7,7 @@ using fovea::TargetTraits;
 
 namespace {
 
-// In the order of the list. Apart from the traits, so that programs which name no target do not link them.
+// In the order of the list. Separate from the traits, so that programs which name no target do not link them.
 struct TargetText {
   const char* name;
   const char* backend;

@@ -7,9 +7,9 @@
 #include "fovea/fovea.h"
 #include "targets/list.h"
 
-// Declares `Type table` for each target, in the target's namespace and there in one that has the function's name, as
-// FOVEA_KERNELS_NAMESPACE says in the file of kernels; and the function, which returns the table of an available
-// target. With one target compiled that is a constant.
+// Declares `Type table` for each target: in the target's namespace, within a namespace that has the function's name,
+// which FOVEA_KERNELS_NAMESPACE repeats in the file of kernels. Defines the function, which returns the table of an
+// available target. With one target compiled it is a constant.
 #define FOVEA_TABLES(Type, table, function) FOVEA_TABLES_OF_(Type, table, function, function)
 // The same for kernels that may be compiled once more, for processors that run instructions in the order of the text.
 #define FOVEA_TABLES_AND_IN_ORDER(Type, table, function)                \

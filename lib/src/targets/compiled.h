@@ -6,7 +6,7 @@
 
 #include "targets/offered.h"
 
-// The build system names the backends, or leaves the choice of one to the compiler's flags: the best that is there.
+// The build system names the backends. Else the compiler's flags choose one: the best that they offer.
 #if !defined(FOVEA_WITH_HELIUM) && !defined(FOVEA_WITH_HIGHWAY) && !defined(FOVEA_WITH_NEON) && \
     !defined(FOVEA_WITH_SCALAR) && !defined(FOVEA_WITH_XSIMD)
 #if FOVEA_OFFERS_HELIUM
@@ -47,7 +47,7 @@
 #endif
 
 // A file of kernels is compiled once for each backend: the one that is named, or the only one there is.
-#if defined(FOVEA_FOR_IN_ORDER)  // its kernels are those of the one backend, over another text
+#if defined(FOVEA_FOR_IN_ORDER)  // the kernels of the one backend, with other inner loops
 #define FOVEA_FOR_NEON FOVEA_WITH_NEON
 #define FOVEA_FOR_XSIMD FOVEA_WITH_XSIMD
 #endif
@@ -60,9 +60,9 @@
 #define FOVEA_FOR_XSIMD FOVEA_WITH_XSIMD
 #endif
 
-// Whether the kernels of NEON are those for processors that run instructions in the order of the text. No compiler has a
-// macro for its processor: CMake defines this, or who builds without it. FOVEA_WITH_IN_ORDER: they are compiled beside the
-// others, in a namespace of their own.
+// Whether the kernels of NEON are those for processors that run instructions in the order of the text. No compiler has
+// a macro for its processor: CMake defines this; other builds define it themselves. FOVEA_WITH_IN_ORDER: they are
+// compiled in addition to the others, in their own namespace.
 #ifndef FOVEA_IN_ORDER
 #define FOVEA_IN_ORDER 0
 #endif
@@ -73,8 +73,8 @@
 #define FOVEA_FOR_IN_ORDER FOVEA_IN_ORDER
 #endif
 
-// Highway compiles several targets, and the program picks. xsimd compiles one: among other backends a target of its own
-// name, alone the best that the compiler's flags offer, under that target's name.
+// Highway compiles several targets, and the program chooses. xsimd compiles one: with other backends, a target with its
+// own name; alone, the best that the compiler's flags offer, under that target's name.
 #if FOVEA_WITH_HIGHWAY
 #include "simd/highway_targets.h"
 #define FOVEA_COMPILED_SSE4 ((HWY_TARGETS & HWY_SSE4) != 0)
@@ -98,7 +98,7 @@
     "xsimd needs a vector unit: set the compiler's processor (-march, or a toolchain file), or choose FOVEA_SIMD=highway"
 #endif
 
-// What xsimd compiles: among other backends AVX2 on x86, whatever the flags of the others offer.
+// What xsimd compiles: with Highway on x86 it is AVX2, whatever the flags of other files offer.
 #if !FOVEA_WITH_XSIMD
 #define FOVEA_XSIMD_LANES 0
 #elif FOVEA_COMPILED_AVX512 && !FOVEA_WITH_HIGHWAY

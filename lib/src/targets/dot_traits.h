@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How each kind of dot product takes its codes.
+// How each kind of dot product reads its codes.
 #ifndef FOVEA_SRC_TARGETS_DOT_TRAITS_H_
 #define FOVEA_SRC_TARGETS_DOT_TRAITS_H_
 
@@ -11,15 +11,15 @@
 
 namespace fovea {
 
-// How codes lie in memory for a kind of dot product, on every machine that plans for it.
+// How codes are stored for a kind of dot product, on every machine that plans for it.
 struct DotTraits {
   uint8_t code_bytes;  // of a code of a query, a weight, or a row that was brought
-  uint8_t group;       // codes of a column that one product takes. They lie together: [dim / group][column][group]
+  uint8_t group;       // codes of a column that one product reads. They are adjacent: [dim / group][column][group]
   uint8_t reads;       // codes of a row that are read at once: rows that were brought are whole multiples
   bool few_rows;       // whether there is a few-rows kernel, where the target has one for f32
   uint8_t vectors;     // most vectors of query rows in a tile; 0 = as many as the target has for f32
-  bool few_groups;     // whether that kernel takes weights in groups, too
-  bool row_in_place;   // whether the tile kernel takes rows of bytes as they lie for a row of queries that is alone
+  bool few_groups;     // whether that kernel reads weights in groups, too
+  bool row_in_place;   // whether the tile kernel reads rows of bytes in place for a single row of queries
 };
 // On 32-bit Arm the softmax of six vectors of f32 would not fit the registers.
 constexpr uint8_t kFloatVectors = FOVEA_NEON_VECTORS == 6 && FOVEA_OFFERS_NEON ? 3 : 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Includes FOVEA_KERNELS_FILE again, in FOVEA_KERNELS_NAMESPACE in the namespace of the backend's target: of each of its
-// targets where it is Highway, which for that includes this file several times. There FOVEA_IN_TARGET is defined, and
-// FOVEA_BACKEND_HEADER is the backend's header of the vocabulary.
+// Includes FOVEA_KERNELS_FILE again, in FOVEA_KERNELS_NAMESPACE within the namespace of the backend's target. Highway
+// has several targets, and includes this file once for each. FOVEA_IN_TARGET is then defined, and FOVEA_BACKEND_HEADER
+// is the backend header of the vocabulary.
 #include "simd/macros.h"
 #include "targets/compiled.h"
 

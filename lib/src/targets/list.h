@@ -9,7 +9,8 @@
 #include "fovea/fovea.h"
 #include "targets/compiled.h"
 
-// Highway has kernels for each of its targets, in namespaces that it names. xsimd or NEON alone have those of one.
+// Highway has kernels for each of its targets, in namespaces that it names. xsimd or NEON alone have kernels of one
+// target.
 #if FOVEA_WITH_HIGHWAY
 #define FOVEA_VECTORS(highway_namespace) highway_namespace
 #elif FOVEA_WITH_NEON
@@ -25,7 +26,7 @@
 #define FOVEA_NEON_VECTORS 6
 #endif
 
-// A row for each target, best first; the arguments behind `row` come first in each.
+// A row for each target, best first. The arguments after `row` are the first ones of each row.
 //   target, name, target whose kernels it runs: itself, or one that needs less of the processor
 //   backend and namespace of these kernels
 //   lanes, f32 elements in a vector; 0 = not known in this build
@@ -65,7 +66,7 @@ namespace fovea {
 
 constexpr uint8_t kLeastNeonVectors = 3;
 constexpr bool kTilesOfSix = FOVEA_COMPILED_NEON && FOVEA_NEON_VECTORS == 6;  // whether a tile may have six vectors
-constexpr const char* kSimd = FOVEA_WITH_HIGHWAY ? "highway" : FOVEA_WITH_NEON ? "neon" : "xsimd";  // the backend of FOVEA_VECTORS
+constexpr const char* kSimd = FOVEA_WITH_HIGHWAY ? "highway" : FOVEA_WITH_NEON ? "neon" : "xsimd";  // of FOVEA_VECTORS
 
 // Instructions that multiply 8-bit integers and add up the products of some of them.
 enum DotKind : uint8_t {
@@ -91,7 +92,7 @@ enum ProcessorFeature : uint8_t {
   kNeonInOrder = 128,  // and the build has kernels for it
 };
 
-// Whether products of f32 have kernels of their own, for processors that run instructions in the order of the text.
+// Whether products of f32 have separate kernels, for processors that run instructions in the order of the text.
 constexpr bool is_in_order(fovea_target target) {
   return target == FOVEA_TARGET_NEON_IN_ORDER || target == FOVEA_TARGET_NEON_IN_ORDER_DOTPROD ||
          target == FOVEA_TARGET_NEON_IN_ORDER_I8MM;

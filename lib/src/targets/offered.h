@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the compiler is set to, by its own macros: each is 1 where its flags offer the target. Of several the first is
-// the best. lib/cmake/offered_target.cc asks this for CMake.
+// What the compiler's flags offer, by its own macros: each of these is 1 if the flags offer the target.
+// lib/cmake/offered_target.cc asks this for CMake, and names the best of several.
 #ifndef FOVEA_SRC_TARGETS_OFFERED_H_
 #define FOVEA_SRC_TARGETS_OFFERED_H_
 
@@ -40,13 +40,13 @@
 #else
 #define FOVEA_OFFERS_WASM 0
 #endif
-#if defined(__x86_64__) || defined(__i386__)  // of which processor the program asks
+#if defined(__x86_64__) || defined(__i386__)  // where the program asks the processor
 #define FOVEA_OFFERS_X86 1
 #else
 #define FOVEA_OFFERS_X86 0
 #endif
 
-// Vectors that are there or not when the compiler runs: on x86 the program asks.
+// Vectors whose presence is known at compile time; on x86 the program asks.
 #define FOVEA_OFFERS_FIXED_VECTORS (FOVEA_OFFERS_NEON || FOVEA_OFFERS_HELIUM || FOVEA_OFFERS_WASM)
 
 #endif  // FOVEA_SRC_TARGETS_OFFERED_H_

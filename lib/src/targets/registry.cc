@@ -5,7 +5,7 @@
 namespace fovea {
 namespace {
 
-// What the compiler was told that the processor has.
+// The features that the compiler's flags say the processor has.
 constexpr unsigned told_features() {
   unsigned features = kNothing;
   if (FOVEA_OFFERS_SSE4) features |= kSse4;
@@ -32,7 +32,7 @@ unsigned asked_features() {
   if (__builtin_cpu_supports("sse4.2")) features |= kSse4;
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return features;
   features |= kAvx2;
-#if !defined(__clang__) || __clang_major__ >= 19  // others do not know the name, and CPUID traps in virtual machines
+#if !defined(__clang__) || __clang_major__ >= 19  // older ones lack the name, and CPUID traps in virtual machines
   if (__builtin_cpu_supports("avxvnni")) features |= kAvxVnni;
 #endif
   if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||

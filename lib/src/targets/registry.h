@@ -10,7 +10,7 @@
 
 namespace fovea {
 
-// What is known of a target without its kernels, so that one machine can plan for another.
+// What is known about a target without its kernels, so that one machine can plan for another.
 struct TargetTraits {
   fovea_target target, kernels;
   uint8_t lanes, tile_vectors, few_rows;  // see list.h
@@ -26,7 +26,7 @@ constexpr bool kFewRowsServed = config::kFewRows;
 constexpr bool kFewRowsServed = false;
 #endif
 
-// Whether rows of keys and values are brought in pieces: on a target of one lane, where few of them are in use at once.
+// Whether rows of keys and values are brought in pieces: on a target of one lane, which uses few of them at once.
 constexpr bool takes_pieces(uint32_t lanes) { return config::kStaged && lanes == 1; }
 #if FOVEA_WITH_SCALAR
 constexpr bool kPiecesServed = config::kStaged;
@@ -38,11 +38,11 @@ constexpr bool kPiecesServed = false;
 extern const TargetTraits kTargets[FOVEA_TARGETS(FOVEA_COUNT_, )];  // best first
 #undef FOVEA_COUNT_
 
-// Where xsimd is the only backend, its name is another one of the target that it compiles.
+// Where xsimd is the only backend, its name is an alias of the target that it compiles.
 constexpr bool kXsimdAlone = FOVEA_WITH_XSIMD && !FOVEA_WITH_HIGHWAY;
 inline bool is_alias(const TargetTraits& traits) { return kXsimdAlone && traits.target == FOVEA_TARGET_XSIMD; }
 
-// Null for a number that is no target in any build.
+// Null for a number that is not a target in any build.
 const TargetTraits* target_row(fovea_target target);
 inline bool is_target(fovea_target target) { return target == FOVEA_TARGET_BEST || target_row(target); }
 // Null also where this build cannot plan for the target.
@@ -68,7 +68,7 @@ size_t largest_for(fovea_target target, const NumberFor& number_for) {
 constexpr uint64_t kNamedFeatures = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_IN_ORDER;
 // Whether a target is compiled in and this processor runs it. `named` are FOVEA_FEATURE_... that the caller knows of.
 bool is_available(const TargetTraits& traits, uint64_t named = 0);
-// FOVEA_TARGET_BEST becomes the best available one; null when the target is not available.
+// FOVEA_TARGET_BEST becomes the best available one; null if the target is not available.
 const TargetTraits* resolve_target(fovea_target target, uint64_t named = 0);
 
 }  // namespace fovea

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Block maps: which key tiles a block of queries looks at.
+// Block maps: which key tiles a map block of queries attends to.
 #ifndef FOVEA_SRC_ATTENTION_BLOCK_MAP_LISTED_TILES_H_
 #define FOVEA_SRC_ATTENTION_BLOCK_MAP_LISTED_TILES_H_
 
@@ -10,15 +10,15 @@
 
 namespace fovea {
 
-// A block of keys as a list names it.
+// The number of a map block of keys that a list contains.
 inline uint32_t block_number(uint32_t listed) { return listed & ~FOVEA_BLOCK_ALL; }
 
-// The lists of a key head of a batch entry: [blocks of queries + 1].
+// The offsets of the lists of a key head of a batch entry: [map blocks of queries + 1].
 inline const uint32_t* block_offsets(const fovea_block_map& map, uint32_t entry, uint32_t kv_head) {
   return map.offsets + ptrdiff_t(entry) * map.batch_stride + ptrdiff_t(kv_head) * map.head_stride;
 }
 
-// The key tiles of a block of queries, in their order: all, or those of a list.
+// The key tiles of a map block of queries, in order: all, or those of a list.
 class ListedTiles {
  public:
   ListedTiles() = default;
@@ -31,15 +31,15 @@ class ListedTiles {
     end_ = map->blocks + offsets[1];
   }
 
-  // Moves on from the tile that begins at key *first, unless it is listed, to the next one that is, and far behind all
-  // keys where there is none. The next call must be for a tile behind.
+  // Moves *first, the first key of a tile, to the next tile that is listed, or past all keys if none is. A tile that is
+  // listed stays. The next call must not be for an earlier tile.
   void find(uint32_t* first) {
     if (kv_block_ == 0) return;
     while (next_ != end_ && block_number(*next_) < *first / kv_block_) ++next_;
     const uint32_t begin = next_ != end_ ? block_number(*next_) * kv_block_ : UINT32_MAX;
     if (*first < begin) *first = begin;
   }
-  // Whether the mask decides in the tile that was found.
+  // Whether the mask applies in the tile that was found.
   bool masked() const { return kv_block_ == 0 || !(*next_ & FOVEA_BLOCK_ALL); }
 
  private:

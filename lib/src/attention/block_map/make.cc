@@ -9,7 +9,7 @@
 namespace fovea {
 namespace {
 
-// What all query heads of the block's group see of it.
+// What the query heads of the block's head group see of it.
 fovea_block_kind kind_by_mask(const fovea_block_map_args& a, const fovea_block& block) {
   const uint32_t group = a.q_heads / a.kv_heads;
   bool some = false, all = true;
@@ -29,8 +29,8 @@ fovea_block_kind kind_by_mask(const fovea_block_map_args& a, const fovea_block& 
   return some ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_HIDDEN;
 }
 
-// Calls begin_list() before the blocks of each block of queries, and take(number, kind) for those of them that are not
-// hidden, in the order of the lists. Ends where take() answers false.
+// For each map block of queries, calls begin_list(), and then take(number, kind) for each map block of keys that is not
+// hidden, in the order of the lists. Stops if take() returns false.
 template <class BeginList, class Take>
 fovea_status for_each_block(const fovea_block_map_args& a, const BeginList& begin_list, const Take& take) {
   const uint32_t q_blocks = divide_up(a.q_tokens, a.q_block), kv_blocks = divide_up(a.kv_tokens, a.kv_block);
@@ -72,7 +72,7 @@ fovea_status make_block_map(const fovea_block_map_args& args, fovea_block_map* m
   const auto begin_list = [&](uint32_t batch, uint32_t head, uint32_t r) {
     args.offsets[(size_t{batch} * args.kv_heads + head) * lists + r] = done;
   };
-  // A function that answers otherwise the second time finds no room beyond its first answers, and no refusal.
+  // If classify() returns more blocks on this second pass, they are dropped. No kind is refused.
   const auto take = [&](uint32_t number, fovea_block_kind kind) {
     if (done < count) args.blocks[done++] = number | (kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0);
     return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Block maps and masks that are made for the caller, ahead of calls. All arguments are checked.
+// Makes block maps and tree masks for the caller, before calls. All arguments were checked.
 #ifndef FOVEA_SRC_ATTENTION_BLOCK_MAP_MAKE_H_
 #define FOVEA_SRC_ATTENTION_BLOCK_MAP_MAKE_H_
 
@@ -11,7 +11,7 @@
 
 namespace fovea {
 
-// The blocks that a map of these arguments lists. FOVEA_ERR_ENUM where a block is of no kind.
+// Counts the map blocks that a map of these arguments lists. FOVEA_ERR_ENUM if the kind of one is not in the enum.
 fovea_status count_blocks(const fovea_block_map_args& args, uint64_t* count);
 fovea_status make_block_map(const fovea_block_map_args& args, fovea_block_map* map);
 void make_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride);

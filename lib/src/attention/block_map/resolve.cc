@@ -13,7 +13,7 @@ bool sizes_served(uint32_t q_block, uint32_t kv_block) {
   return q_block != 0 && kv_block != 0 && kv_block % kKeyTile == 0;
 }
 
-// One list: rising numbers of blocks.
+// Checks one list: numbers of map blocks, in rising order.
 fovea_status check_list(const uint32_t* listed, const uint32_t* end, uint32_t blocks) {
   uint32_t least = 0;
   for (; listed != end; ++listed) {
@@ -49,7 +49,7 @@ fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32
   const fovea_block_map* const map = call.block_map();
   const uint32_t lists = divide_up(queries, map->q_block), blocks = divide_up(keys, map->kv_block);
   if (lists == 0) return FOVEA_OK;
-  // What entries or heads share is looked at once.
+  // Lists that entries or heads share are checked once.
   const uint32_t entries = map->batch_stride == 0 && call.batch() > 1 ? 1 : call.batch();
   const uint32_t heads = map->head_stride == 0 ? 1 : call.desc.kv_heads;
   for (uint32_t entry = 0; entry < entries; ++entry) {

@@ -8,15 +8,16 @@
 
 namespace fovea {
 
-// Adds the arrays of a call's block map, where the longest entry has this many queries.
+// Adds the arrays of a call's block map. `queries`: of the longest entry.
 fovea_status add_block_map(Buffers& buffers, const fovea_block_map& map, size_t batch, size_t kv_heads,
                            uint32_t queries);
 
-// Checks what stands in the arrays of a call's block map: the longest entry has this many queries, and blocks are of so
-// many keys.
+// Checks the elements of these arrays. `queries` and `keys`: the numbers that the lists, and the map blocks of a list, must
+// cover.
 fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32_t keys);
 
-// The same for what makes a map; without its arrays, where only the blocks are counted.
+// Checks the arguments that make a map. Without `writes`, only map blocks are counted, and the output arrays are not
+// checked.
 fovea_status check_block_map_args(const fovea_block_map_args& args, bool writes);
 fovea_status check_tree(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride);
 

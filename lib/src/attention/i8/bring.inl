@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Brings the rows of keys and values to where the integer products take them.
+// Brings the rows of keys and values to where the integer products read them.
 
-// For a small stack.
+// Limits the stack of BringWidened.
 constexpr uint32_t kMostWidened = 256;
 
-// Rows of i4 become rows of i8 in a buffer, some whole groups of rows at a time, and these are brought to `to`, where
-// rows are row_bytes apart. False where that cannot be.
+// Widens rows of i4 to rows of i8 in a buffer, at most kAtOnce at a time, and brings these to `to`, where rows are
+// row_bytes apart. False if it cannot.
 using BringI8 = void(const RowsToBring&);
 template <BringI8* kBring>
 FOVEA_CALLED_TEMPLATE bool BringWidened(const RowsToBring& r, size_t row_bytes) {
@@ -63,7 +63,7 @@ FOVEA_KERNEL void BringKeys(const RowsToBring& r) {
   FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, BringKeysOf<kType>(r));
 }
 
-// Before the first rows of a key tile: what attend reads beside them is zeros.
+// Called before the first rows of a key tile: clears what attend reads in addition to them.
 FOVEA_INLINE void BeginValues(const RowsToBring& r, size_t padded) {
   dot::RowCode* const to = static_cast<dot::RowCode*>(r.to);
   const uint32_t first = r.begin / kGroup, last = (r.end - 1) / kGroup;
@@ -77,7 +77,7 @@ FOVEA_INLINE void BeginValues(const RowsToBring& r, size_t padded) {
   for (size_t e = 0; dot::kSignedWeights && e < padded; ++e) r.numbers->value_start[e] = 0;
 }
 
-// The codes of one row go where its key is in its group.
+// Stores the codes of one row at its key's place in its group of keys.
 template <fovea_dtype kType>
 FOVEA_INLINE void PutValue(const CodedRow<kType>& row, const RowsToBring& r, uint32_t key, size_t e, size_t padded) {
   dot::RowCode* to = static_cast<dot::RowCode*>(r.to) + key / kGroup * padded * kGroup + key % kGroup;
@@ -97,7 +97,7 @@ FOVEA_INLINE void PutValue(const CodedRow<kType>& row, const RowsToBring& r, uin
   }
 }
 
-// Puts a whole group of i8 rows, from row i on, where their codes lie together; returns how many elements of each.
+// Stores a whole group of i8 rows, from row i on, with their codes interleaved. Returns how many elements of each.
 FOVEA_INLINE size_t PutGroup(const RowsToBring& r, uint32_t i, size_t padded) {
   const int8_t* row[kGroup];
   FOVEA_UNROLL(16)

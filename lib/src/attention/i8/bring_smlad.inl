@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What i8_bring.inl does, for smlad: codes of two rows lie pair by pair next to each other.
+// i8_bring.inl for smlad: the codes of two rows are interleaved, pair by pair.
 //   keys    [key / 2][code / 2][2 keys][2 codes], the codes of each four in the order 0, 2, 1, 3
 //   values  [key / 2][element][2 keys], for kPieceValues elements
-// Rows of bytes stay where they lie for a row of queries that is alone.
+// For a single row of queries, rows of bytes stay where they are.
 
 // Where codes of the key `at` + i begin.
 FOVEA_INLINE dot::Pair* PlaceOfKey(const RowsToBring& r, uint32_t i) {
@@ -63,14 +63,14 @@ FOVEA_INLINE void PutValues(const RowsToBring& r) {
   }
 }
 
-// The scales of rows of i8, which lie apart from their codes.
+// Notes the scales of rows of i8, which are stored apart from their codes.
 FOVEA_INLINE void NoteScalesOfValues(const RowsToBring& r) {
   if (r.element > 0) return;
   const float* const scales = static_cast<const float*>(*r.rows.scales);
   const ptrdiff_t stride = r.rows.scale_stride;
   float* const to = r.numbers->value_scale + r.at;
   const uint32_t count = r.count;
-  uint32_t most = 0;  // of the bits: those of negative numbers come last
+  uint32_t most = 0;  // compared as bits: those of negative numbers are the largest
   for (uint32_t i = 0; i < count; ++i) {
     to[i] = scales[ptrdiff_t(i) * stride];
     uint32_t bits;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The two products of the few-rows kernel with integer codes, and the softmax between them: the same numbers as in
-// i8_tile.inl, and the same bits. Lanes run along head_dim. Rows of keys and values are read as they lie:
+// i8_tile.inl, and the same bits. Lanes run along head_dim. Rows of keys and values are read as they are stored:
 //   x = query codes [step][row][reads], a step of a key repeated for each row -> scores
 //   weight codes [row][key], a group of keys at a time, whose values are interleaved in registers -> sums of values
 
@@ -10,7 +10,7 @@ using FewValueSum = decltype(dot::FewZero());
 constexpr uint32_t kStrands = 16;  // of a sum of weights, see SoftmaxTile
 
 FOVEA_INLINE dot::FewCode* FewQueryCodes(const QueryTile& t) { return reinterpret_cast<dot::FewCode*>(t.q); }
-// [row][kKeyTile], behind the scores.
+// [row][kKeyTile], after the scores.
 template <int kRows>
 FOVEA_INLINE dot::FewWeight* FewWeightCodes(const QueryTile& t) {
   return reinterpret_cast<dot::FewWeight*>(t.s + kRows * kKeyTile);
@@ -21,13 +21,13 @@ FOVEA_INLINE const int8_t* CodesOfRow(const KeyRows& rows, uint32_t row) {
 }
 
 // Values that were brought are in the caches, and have no scales of their own. Processors with few registers have no
-// second cache.
+// second-level cache.
 template <int kRows>
 FOVEA_INLINE bool AsksAhead(const QueryTile& t, const KeyTile& keys) {
   return hn::kRegisters > 8 && t.value_dim == t.head_dim && keys.values.scales;
 }
 
-// Rows that touch are asked for as one long row.
+// Adjacent rows are prefetched as one long row.
 FOVEA_INLINE LineCursor<FOVEA_I8> AskFrom(const void* rows, ptrdiff_t stride, size_t dim, size_t index) {
   auto ahead = LineCursor<FOVEA_I8>::At(rows, stride, dim, index);
   if (stride != ptrdiff_t(dim)) return ahead;
@@ -73,7 +73,7 @@ FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) 
 #include FOVEA_DOT_FEW_SCORES
 #else
 
-// A step of all keys in hand: reads elements of each, or n of them.
+// Adds one step of each key to its sums: as many elements as a vector reads, or n.
 template <int kRows, bool kPart, int kVectors, int kBlocks, size_t kKeys>
 FOVEA_INLINE void AddFewScores(const dot::FewCode* x, const int8_t* const (&at)[kBlocks * kKeys], size_t d, size_t n,
                                dot::Sum (&sums)[kBlocks][kVectors * kKeys]) {
@@ -112,7 +112,7 @@ FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
       for (uint32_t k = 0; k < kBlocks * kKeys; ++k, key += keys.keys.stride) at[k] = key;
     } else {
       FOVEA_UNROLL(16)
-      for (uint32_t k = 0; k < kBlocks * kKeys; ++k) {  // keys behind the end repeat the last one
+      for (uint32_t k = 0; k < kBlocks * kKeys; ++k) {  // keys past the end repeat the last one
         at[k] = key;
         if (j + k + 1 < keys.end) key += keys.keys.stride;
       }
@@ -141,7 +141,7 @@ FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
 
 #endif
 
-// The sum over the lanes of each row, in all of them: a tree that begins with neighbours.
+// The sum over the lanes of each row, in all of them: a tree that adds neighbours first.
 template <int kKeys, int kStep = 1>
 FOVEA_INLINE VF SumOfNeighbours(VF v) {
   if constexpr (kStep == kKeys) {
@@ -160,7 +160,7 @@ FOVEA_INLINE VF SumOfStrands(VF (&strands)[n]) {
   return strands[0];
 }
 
-// NaN for the rows that see a value whose scale is not finite, else 0. Keys behind the end may have been brought for
+// NaN for the rows that see a value whose scale is not finite, else 0. Keys past the end may have been brought for
 // other tiles.
 template <int kRows>
 FOVEA_CALLED_TEMPLATE VF NanOfRows(const QueryTile& t, const KeyTile& keys, bool hides) {
@@ -175,8 +175,8 @@ FOVEA_CALLED_TEMPLATE VF NanOfRows(const QueryTile& t, const KeyTile& keys, bool
   return ReduceRows<kRows, false>(nan);
 }
 
-// As SoftmaxTile and PackWeights; row_max, row_sum, rescale and what sums of values are multiplied by hold the same
-// number in all lanes of a row.
+// Like SoftmaxTile and PackWeights, but row_max, row_sum, rescale and ValueFactors hold the same number in all lanes of
+// a row.
 template <int kRows>
 FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
@@ -213,7 +213,7 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
       for (int v = 0; v < kAtOnce; ++v) {
         const MF hidden = hn::Eq(hn::LoadU(kF, at + v * kLanes), minus_infinity);
         strands[first + v] = hn::Add(strands[first + v], hn::IfThenZeroElse(hidden, p[v]));
-        // Behind the end there are no scales.
+        // Lanes past the end have no scales, but they are hidden.
         const VF scales = dot::LoadForEachRow<kRows>(scale + (first + v) * kKeys);
         const VF weight = hn::IfThenZeroElse(hidden, hn::Mul(p[v], scales));
         top = hn::Max(top, weight);
@@ -249,7 +249,7 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
   hn::StoreU(hn::MulSet(ReduceRows<kRows, false>(sum), keys.numbers().value_zero), kF, ZeroSums(t));
 }
 
-// As TakeOutZero.
+// Like TakeOutZero.
 template <int kRows>
 FOVEA_CALLED_TEMPLATE void FewTakeOutZero(const QueryTile& t) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
@@ -261,8 +261,8 @@ FOVEA_CALLED_TEMPLATE void FewTakeOutZero(const QueryTile& t) {
   }
 }
 
-// sums[row][..] += the weights of a group of keys times their values, which begin at `value`; of n elements where they
-// are fewer than fill the vectors. Where fewer than a group are left, their last one stands for the others, whose
+// sums[row][..] += the weights of a group of keys times their values, which begin at `value`; n elements of them, if
+// these do not fill the vectors. If fewer keys than a group are left, the last one is read for the others, whose
 // weights are 0.
 template <int kRows, bool kPart, int kVectors>
 FOVEA_INLINE void AddFewValues(const dot::FewWeight* codes, const int8_t* value, ptrdiff_t stride, uint32_t count,
@@ -304,7 +304,7 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const F
   auto ahead = AskFrom(keys.next_keys, keys.keys.stride, t.head_dim, element * kKeyTile);
   const dot::FewWeight* codes = FewWeightCodes<kRows>(t);
   const ptrdiff_t stride = keys.values.stride;
-  // It moves behind the last row.
+  // It moves past the last row.
   uintptr_t value = reinterpret_cast<uintptr_t>(CodesOfRow(keys.values, keys.begin) + element);
   const uintptr_t step = kGroupKeys * uintptr_t(stride);
   uint32_t left = keys.end - keys.begin;
@@ -355,8 +355,8 @@ FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
   if (HasZero(keys)) FewTakeOutZero<kRows>(t);
 }
 
-// Rows that do not lie together, or are of i4, become rows of i8 in a buffer; others stay where they are. Where the
-// scales of the rows lie then.
+// Stores rows as rows of i8 in a buffer, if there is one: for rows that are not adjacent or not of i8. Others stay
+// where they are. Returns the scales of the rows.
 template <fovea_dtype kType>
 FOVEA_INLINE const float* FewBringRows(const RowsToBring& r, float (&scales)[kKeyTile + 4]) {
   if (!r.to && r.rows.scale_stride == 1) return static_cast<const float*>(*r.rows.scales);

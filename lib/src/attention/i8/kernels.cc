@@ -6,11 +6,11 @@
 #include "base/arithmetic.h"
 #include "targets/options.inl"
 #if FOVEA_FOR_SCALAR
-// g++ 12 makes vectors of loads that lie apart, and then reads behind the last.
+// g++ 12 makes vectors of loads that are not adjacent, and then reads past the end.
 FOVEA_GNU_OPTIONS("no-tree-loop-vectorize")
 #elif FOVEA_FOR_NEON
-// The softmax takes as long as the products. With registers renamed and then scheduled, its loop takes 482 cycles on a
-// Cortex-A55 instead of 765, by llvm-mca.
+// The softmax takes as long as the products. If registers are renamed, and scheduled only after that, its loop takes
+// 482 cycles on a Cortex-A55 instead of 765, by llvm-mca.
 FOVEA_GNU_OPTIONS("no-schedule-insns", "rename-registers")
 #endif
 #include "attention/kernels.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Outputs where values or outputs are tensors of int8: the channels' scales of the values join after the normalisation,
-// and an output may become a code.
+// Outputs where values or outputs are tensors of int8: after the normalisation they are multiplied by the values'
+// channel scales, and may become codes.
 
 // The code is in the low bits.
 FOVEA_INLINE VF OutputCode(const OutputTensor& tensor, VF y) {
@@ -18,7 +18,7 @@ FOVEA_INLINE void StoreTensorPart(const RowOutputs& outputs, VF y, char* row, si
   hn::StoreU8N(hn::BitCast(kI, OutputCode(tensor, y)), reinterpret_cast<uint8_t*>(row) + e, n);
 }
 
-// One vector of rows of the tile kernel. False where outputs are stored as they are.
+// Stores one vector of rows of the tile kernel. False if outputs are plain, which the caller stores.
 FOVEA_CALLED bool StoreTensor(const QueryTile& t, const RowOutputs& outputs, size_t column, size_t live, VF normalise,
                               MF empty, const LaneRows<char>& rows) {
   if (!kHasI8Tensors || outputs.tensor->is_plain) return false;
@@ -38,7 +38,7 @@ FOVEA_CALLED bool StoreTensor(const QueryTile& t, const RowOutputs& outputs, siz
   return true;
 }
 
-// A row of the few-rows kernel.
+// The same for a row of the few-rows kernel.
 FOVEA_CALLED bool StoreTensorRow(const RowOutputs& outputs, const float* o, size_t dim, VF normalise, MF empty, char* row) {
   if (!kHasI8Tensors || outputs.tensor->is_plain) return false;
   for (size_t e = 0; e < dim; e += kLanes) {

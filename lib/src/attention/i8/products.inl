@@ -3,7 +3,7 @@
 // The two products of a tile with integer codes, by register blocks.
 #include FOVEA_DOT_BLOCK
 
-// Scores of the keys j .. j + kRows - 1, of which those behind the end repeat the last one.
+// Scores of the keys j .. j + kRows - 1. Those past the end repeat the last one.
 template <int kVectors, int kRows>
 FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t column, uint32_t j) {
   const dot::RowCode* at[kRows];
@@ -39,7 +39,7 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
   for (uint32_t j = keys.begin; j < keys.end; j += kRows) ScoreBlock<kVectors, kRows>(t, keys, column, j);
 }
 
-// o[e][vector] = o[e][vector] * rescale + factor * sum_j weight[j][vector] * value[j][e], for a block of elements.
+// o[e][vector] = o[e][vector] * rescale + factor * sum_j weight[j][vector] * value[j][e], for kRows elements.
 template <int kVectors, int kRows>
 FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
   const I8Numbers& numbers = keys.numbers();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The products of i8_products.inl for Helium, whose sums are general registers.
+// The products of i8_products.inl for Helium, whose sums are in general registers.
 #include "math/dot_block_helium.inl"
 
-// The sums lie in `s` until they are floats.
+// The sums are stored in `s` until they become floats.
 FOVEA_INLINE int32_t* Sums(const QueryTile& t) { return reinterpret_cast<int32_t*>(t.s); }
 
 template <int kVectors>

@@ -30,7 +30,7 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, size_t column, const dot::RowCo
   }
 }
 
-// Blocks tile the key tile, so there is room for the scores of a last one that is not full.
+// Register blocks tile the key tile, so there is room for the scores of a last one that is not full.
 template <int kVectors>
 FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
   constexpr int kRows = kDotRows<kVectors>;
@@ -43,14 +43,14 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
   }
 }
 
-// What the value blocks of a tile have in common.
+// What all register blocks of a tile's values share.
 struct WeightGroups {
   const dot::Code* x;  // the first group of weights
   uint32_t count;      // groups
   size_t step, value_step;
 };
 
-// o[e][vector] = o[e][vector] * rescale + factor * sum_j weight[j][vector] * value[j][e], for a block of elements.
+// o[e][vector] = o[e][vector] * rescale + factor * sum_j weight[j][vector] * value[j][e], for kRows elements.
 template <int kVectors, int kRows>
 FOVEA_INLINE void ValueBlock(const QueryTile& t, const WeightGroups& weights, const dot::RowCode* value,
                              const int32_t* starts, size_t column, size_t element) {
@@ -67,7 +67,7 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const WeightGroups& weights, co
   float* o = t.o + element * columns + column;
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k, o += columns) {
-    if (element + k >= t.value_dim) continue;  // clang unrolls no loop that may end early
+    if (element + k >= t.value_dim) continue;  // clang does not unroll loops that may end early
     VF sum[kVectors];
     dot::LoadVectors(o, sum);
     FOVEA_UNROLL(4)

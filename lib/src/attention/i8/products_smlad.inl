@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The products of i8_products.inl for smlad. Sums lie in `s` until they are floats.
+// The products of i8_products.inl for smlad. Sums are stored in `s` until they become floats.
 #include "math/dot_block_smlad.inl"
 
-// sums[row][column] = columns of n pairs times rows, for blocks of two rows that are `next` pairs apart. A function of
-// its own: within others, g++ 12 has no registers left for the sums.
+// sums[row][column] = columns of n pairs times rows, for register blocks of two rows that are `next` pairs apart. A
+// separate function: inlined, g++ 12 has no registers left for the sums.
 template <int kStep, int kVectors>
 FOVEA_CALLED_TEMPLATE void MultiplyBlocks(const dot::Pair* x, size_t columns, const dot::Pair* rows, size_t n,
                                           ptrdiff_t next, size_t blocks, dot::Sum* sums) {
   constexpr int kUnroll = kPreferSize ? 1 : 8;
-  if constexpr (kVectors == kBlockVectors) {  // as many columns as a whole tile has lie next to each other
+  if constexpr (kVectors == kBlockVectors) {  // a whole tile's columns are adjacent
     const ptrdiff_t skip = next * ptrdiff_t(sizeof *rows) - kStep * ptrdiff_t(n);
     return dot::MultiplyFourColumns<kStep, kUnroll>(x, rows, n, skip, sums, sums + 8 * blocks);
   }
@@ -34,10 +34,10 @@ FOVEA_INLINE const dot::Pair* Pairs(const void* codes) { return static_cast<cons
 FOVEA_INLINE dot::Sum* Sums(float* s) { return reinterpret_cast<dot::Sum*>(s); }
 FOVEA_INLINE VF LoadSum(const float* s) { return dot::ToFloat(hn::LoadU(kF, s)); }
 
-// The same for a row of queries that is alone, with rows of bytes as they lie.
+// Whether rows of bytes are read as they are stored, which a single row of queries does.
 FOVEA_INLINE bool Lie(const KeyRows& rows) { return rows.scales; }
 
-// Up to three codes of four rows.
+// Adds up to three codes of four rows.
 FOVEA_INLINE void AddRestOfRows(const dot::Pair* x, const int8_t* row, ptrdiff_t stride, size_t n, dot::Sum (&sums)[4]) {
   FOVEA_UNROLL(4)
   for (int k = 0; k < 4; ++k, row += stride) {
@@ -54,7 +54,7 @@ FOVEA_CALLED void MultiplyKeysInPlace(const QueryTile& t, const KeyTile& keys) {
   const int8_t* row = static_cast<const int8_t*>(keys.keys.data) + ptrdiff_t(keys.begin) * stride;
   float* s = t.s + keys.begin;
   for (uint32_t left = keys.end - keys.begin; left > 0;) {
-    const uint32_t count = left < 4 ? 1 : 4;  // one that is left stands for four: there is room behind the scores
+    const uint32_t count = left < 4 ? 1 : 4;  // one that is left is read as four: there is room after the scores
     dot::Sum sums[4] = {};
     if (fours > 0) dot::AddFourRows(x, row, count == 4 ? stride : 0, fours, sums);
     if (rest > 0) AddRestOfRows(x + 2 * fours, row + 4 * fours, count == 4 ? stride : 0, rest, sums);
@@ -65,7 +65,7 @@ FOVEA_CALLED void MultiplyKeysInPlace(const QueryTile& t, const KeyTile& keys) {
   }
 }
 
-// Of `count` elements.
+// For `count` elements of the values, from `element` on.
 FOVEA_CALLED void MultiplyValuesInPlace(const QueryTile& t, const KeyTile& keys, size_t element, size_t count) {
   const ptrdiff_t stride = keys.values.stride;
   const uint32_t first = keys.begin / kGroup * kGroup;

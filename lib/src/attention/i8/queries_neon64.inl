@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queries of i8_tile.inl for AArch64: four rows together.
+// The queries of i8_tile.inl for AArch64: four rows at a time.
 #include "math/dot_codes_neon64.inl"
 
 template <fovea_dtype kType>
@@ -12,7 +12,7 @@ FOVEA_INLINE void BeginColumns(const QueryTile& t, const LaneRows<char>& queries
   PutColumns(rows, t.head_dim, scale, fit.inverse, QueryCodes(t) + column * kGroup, t.columns * kGroup);
 }
 
-// The same of rows of codes.
+// The same for rows of codes.
 FOVEA_INLINE void BeginCodes(const QueryTile& t, const LaneRows<char>& queries, size_t column) {
   const size_t step = t.columns * kGroup, dim = t.head_dim;
   dot::Code* x = QueryCodes(t) + column * kGroup;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of keys and values on their way to the integer products: their codes, and their scales as f32.
+// Rows of keys and values for the integer products: their codes, and their scales as f32.
 
-// What is brought. Never empty, so that the text compiles in builds that have neither.
+// The formats that are brought. Never empty, so that the text compiles in builds that have none.
 constexpr FormatSet kCodedFormats = kScaledKeyFormats ? kScaledKeyFormats : FormatSet{1} << FOVEA_I8;
 
 // A row of the caller's: codes as floats, and their scale.
@@ -22,7 +22,7 @@ struct CodedRow<FOVEA_I8> {
   inline __attribute__((always_inline)) float Scale() const { return *row.scale; }
 };
 
-// Rows of groups become rows of i8.
+// Rows of groups, which become rows of i8.
 template <fovea_dtype kType>
 struct WidenedGroups {
   FormatRow<kType> row;
@@ -83,14 +83,14 @@ FOVEA_INLINE void NoteValueScale(const RowsToBring& r, uint32_t key, float scale
   if (numbers.any_nan) numbers.value_nan[key] = nan;
 }
 
-// Calls for_some(i, n) for vectors of kLanes, and last one of n <= kLanes: whole vectors are known to be whole.
+// Calls for_some(i, n) for each vector. The compiler knows that n is kLanes, except for the last one.
 template <class ForSome>
 FOVEA_INLINE void ForVectors(size_t count, const ForSome& for_some) {
   size_t i = 0;
   for (; !kPreferSize && i + kLanes <= count; i += kLanes) for_some(i, kLanes);
   for (; i < count; i += kLanes) for_some(i, count - i < kLanes ? count - i : kLanes);
 }
-// The same for all rows, whose scales lie together.
+// Notes the scales of all rows, which are adjacent.
 FOVEA_INLINE void NoteKeyScales(const RowsToBring& r, const float* scales) {
   float* const to = r.numbers->key_scale + r.at;
   ForVectors(r.count, [=](size_t i, size_t n) __attribute__((always_inline)) {
@@ -113,7 +113,7 @@ FOVEA_INLINE void NoteValueScales(const RowsToBring& r, const float* scales) {
   for (uint32_t i = 0; i < r.count; ++i) NoteValueScale(r, r.at + i, scales[i]);
 }
 
-// Where they do, unless size counts.
+// The scales of all rows if they are adjacent, else null. Always null where size counts.
 template <fovea_dtype kType>
 FOVEA_INLINE const float* ScalesTogether(const RowsToBring& r) {
   const bool together = !kPreferSize && kLanes > 1 && kType == FOVEA_I8 && r.rows.scale_stride == 1;

@@ -3,8 +3,8 @@
 // The running softmax between integer products. A weight becomes a code of 8 bits, so its exponential need not be
 // exact to the last bit.
 
-// Scores of n keys, rows of s that follow each other, become weights: -0 where they are hidden. Their sums, and the
-// largest product with the scale of a value, go on.
+// Turns the scores of n keys, in adjacent rows of s, into weights: -0 where they are hidden. Adds them to `sums`; `top`
+// becomes the largest product with the scale of a value.
 template <int n>
 FOVEA_INLINE void WeightsOf(float* s, size_t columns, const float* value_scales, VF shift, bool hides, VF (&sums)[n],
                             VF (&top)[n]) {
@@ -25,14 +25,14 @@ FOVEA_INLINE void WeightsOf(float* s, size_t columns, const float* value_scales,
   }
 }
 
-// Below this, a weight times the scale of its value counts as nothing: its code is the same whether the processor keeps
-// subnormal numbers or not.
+// The largest weight times the scale of its value counts as at least this. Then codes are the same whether the
+// processor keeps subnormal numbers or not.
 constexpr float kLeastTop = 0x1p-116f;
 
-// For one vector of rows: row_max and row_sum take in the scores of the keys, and s becomes weights; ValueFactors holds
-// the largest product of a weight and the scale of its value. The weights' sum has 16 strands, keys 16 apart on a grid
-// that starts with the tile, and then a tree over the strands: its order is the same for every begin and end, and for
-// kernels whose lanes are keys.
+// For one vector of rows: takes the scores of the keys into row_max and row_sum, and replaces them in s by weights.
+// ValueFactors becomes the largest weight times the scale of its value. The weights' sum has 16 strands, of keys 16
+// apart on a grid that starts with the tile, and then a tree over the strands: its order is the same for every begin
+// and end, and for kernels whose lanes are keys.
 FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeyTile& keys, size_t column, bool hides) {
   constexpr uint32_t kAtOnce = kPreferSize || hn::kRegisters < 16 ? 1 : 4;
   const size_t rows = t.columns;

@@ -2,10 +2,10 @@
 //
 // The two products of a tile with integer codes, and the softmax between them. A lane is a query row. Written over the
 // dot words of one instruction (simd/dot_*.inl):
-//   x = query codes [head_dim / group][column][group], rows = keys as they lie          -> scores, f32
+//   x = query codes [head_dim / group][column][group], rows = keys as they are stored   -> scores, f32
 //   x = weight codes [key / group][column][group], rows = values [key / group][element][group] -> sums of values
-// Between the products Mul and Add are apart and the sums' order is fixed by the keys' places in the tile, so that the
-// bits are the same on every target.
+// Between the products Mul and Add are not fused, and the keys' places in the tile fix the order of sums. So the bits
+// are the same on every target.
 
 FOVEA_INLINE dot::Code* QueryCodes(const QueryTile& t) { return reinterpret_cast<dot::Code*>(t.q); }
 FOVEA_INLINE dot::Code* WeightCodes(const QueryTile& t) {
@@ -16,7 +16,7 @@ FOVEA_INLINE float* ValueFactors(const QueryTile& t) { return ::fovea::value_fac
 
 // ------------------------------------------------------------------------------------------------------- queries
 
-// A row of queries times scale. Where size counts, one text serves all types.
+// A row of queries times scale. Where size counts, one text serves all formats.
 constexpr FormatSet kQueryTexts = kPreferSize ? kOnlyF32 : kUnscaledFormats;
 template <fovea_dtype kType>
 struct ScaledRow {
@@ -39,7 +39,7 @@ struct ScaledRow {
 #include "math/dot_codes.inl"
 
 #if defined(FOVEA_DOT_PUTS_QUERIES)
-// The same as ScaleI8::Of: the largest of products with one number is the product of the largest.
+// Equal to ScaleI8::Of: the largest of products with one number is the product of the largest.
 template <fovea_dtype kType>
 FOVEA_INLINE ScaleI8 FitQuery(const ScaledRow<kType>& row, size_t dim) {
   VF largest = dot::LargestSize(static_cast<const float*>(row.data), dim);
@@ -73,7 +73,7 @@ FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
   const auto begin_column = [&](size_t column) {
     const char* const query = queries.data + RowOffset(t, column, queries.token_stride, queries.head_stride);
     if (kHasI8Tensors && q.dtype == FOVEA_I8) {
-      const CodeRow row = CodeRow::Of(query);  // its scale is in QueryScales by then
+      const CodeRow row = CodeRow::Of(query);  // its scale is in QueryScales already
       return PutColumn(row, CodesAsTheyAre{}, t.head_dim, QueryCodes(t) + column * kGroup, columns);
     }
     FOVEA_WITH_FORMAT(kQueryTexts, q.dtype, BeginColumn<kType>(t, {query, q.dtype, hn::Set(kF, scale)}, column));

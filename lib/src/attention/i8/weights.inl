@@ -2,7 +2,7 @@
 //
 // Weights become codes from 0 to 255 that fill each key tile: the largest weight times the scale of its value is 255.
 
-// The codes of some groups of keys. Unless these are whole, those of other keys than the tile's are 0.
+// Stores the codes of some groups of keys. Unless kWhole, keys outside the tile's [begin, end) get the code 0.
 template <bool kWhole>
 FOVEA_INLINE void PackGroups(const KeyTile& keys, const float* s, size_t rows, VF inverse, uint32_t first, uint32_t end,
                              dot::Code* codes) {
@@ -26,8 +26,8 @@ FOVEA_INLINE void PackGroups(const KeyTile& keys, const float* s, size_t rows, V
   }
 }
 
-// Weights of one vector of rows, times the scales of their values, become codes from 0 to 255, and what a sum of codes
-// is multiplied by.
+// Turns the weights of one vector of rows, times the scales of their values, into codes from 0 to 255. ValueFactors
+// becomes what a sum of codes is multiplied by.
 FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column, bool changed) {
   const size_t rows = t.columns;
   const I8Numbers& numbers = keys.numbers();

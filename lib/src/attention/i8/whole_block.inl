@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What SoftmaxTile and PackWeights do, for several vectors of rows at once, whose scores lie together: where the key
-// tile is whole, nothing is hidden or dropped, and all scales are finite. Where one instruction loads several.
+// SoftmaxTile and PackWeights for several vectors of rows at once, whose scores are adjacent. Requires that the key
+// tile is whole, nothing is hidden or dropped, and all scales are finite. For processors that load several vectors by
+// one instruction.
 constexpr int kLeastWeighed = kLanes > 1 ? 2 : kPreferSize ? kBlockVectors + 1 : kBlockVectors;
 
-// Weights of a key, times the scale of its value, replace scores.
+// Replaces the scores of a key by weights, times the scale of its value.
 template <int kVectors>
 FOVEA_INLINE void WeighKey(float* s, float value_scale, const VF (&shift)[kVectors], VF (&top)[kVectors],
                            VF (&sums)[kVectors], bool first) {
@@ -27,7 +28,7 @@ FOVEA_INLINE void WeighKey(float* s, float value_scale, const VF (&shift)[kVecto
 template <int kVectors>
 FOVEA_INLINE void WeighStrand(float* s, size_t columns, const float* scales, const VF (&shift)[kVectors],
                               VF (&top)[kVectors], VF (&sums)[kVectors]) {
-  if constexpr (kLanes == 1) {  // the step is long
+  if constexpr (kLanes == 1) {  // a step has much code: not unrolled
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) sums[v] = hn::Zero(kF);
     for (const float* const end = scales + kKeyTile; scales != end; s += 16 * columns, scales += 16) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What SoftmaxTile and PackWeights do, where the key tile is whole, nothing is hidden or dropped, and all scales are
-// finite: nothing is asked for each key, and what is stored is weights times the scales of their values.
+// SoftmaxTile and PackWeights for a whole key tile, with nothing hidden or dropped and all scales finite: there is no
+// test for each key. What is stored is weights times the scales of their values.
 
-// Weights of the keys of one strand, 16 apart. Returns their sum. No load reaches further than its instruction can.
+// Weights of the keys of one strand, 16 apart. Returns their sum. Two base addresses keep the offset of each load in
+// range.
 FOVEA_INLINE VF WeighStrand(float* s, size_t columns, const float* scales, VF shift, VF& top) {
   float *low = s + 8 * columns, *high = s + 40 * columns;
   FOVEA_OPAQUE(low);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of i4 become rows of i8, with the numbers of ScaleI8. The 16 codes of a group become 16 codes of i8, which fill
-// a block: a table in which the group's elements are looked up. Four rows are widened side by side.
+// Widens rows of i4 to rows of i8, with the numbers of ScaleI8. The 16 codes of a group become 16 codes of i8, which
+// fill 128 bits of a vector: a table in which the group's elements are looked up. Four rows are widened at a time.
 
-#if FOVEA_FOR_SCALAR || FOVEA_FOR_HELIUM  // no words of blocks
+#if FOVEA_FOR_SCALAR || FOVEA_FOR_HELIUM  // these lack words for 128-bit blocks
 constexpr bool WidensI4(size_t) { return false; }
 FOVEA_INLINE void WidenI4(const KeyRows&, uint32_t, size_t, uint8_t*, size_t, float (&)[kKeyTile + 4]) {}
 #else
 
-// Where a row ends in a part of a group, a loop over its elements widens it.
+// A row that ends in a part of a group is widened by a loop over its elements.
 constexpr bool WidensI4(size_t dim) { return dim % kScaleGroup == 0; }
 
 constexpr size_t kBlocks = kLanes / 4;  // groups in a vector
 
-// Four rows, or one that stands for all four.
+// Four rows; with a stride of 0, one row four times.
 template <class T>
 struct FourRows {
   T* first;
@@ -26,7 +26,7 @@ using FourScalesI4 = FourRows<const uint16_t>;
 FOVEA_INLINE VI LowNibbles(VI v) { return hn::And(v, hn::Set(kI, 0x0f0f0f0f)); }
 FOVEA_INLINE VI HighNibbles(VI v) { return LowNibbles(hn::ShiftRight<4>(v)); }
 
-// Four numbers, or 16 bytes, in each block.
+// The same four numbers, or 16 bytes, in each 128-bit block.
 struct EachBlock {
   int32_t lanes[kLanes];
   constexpr EachBlock(uint32_t a, uint32_t b, uint32_t c, uint32_t d) : lanes() {
@@ -35,7 +35,7 @@ struct EachBlock {
   inline __attribute__((always_inline)) VI Load() const { return hn::LoadU(kI, lanes); }
 };
 
-// The sum or maximum over the blocks, lane by lane.
+// The sum or maximum over the 128-bit blocks, lane by lane.
 template <bool kMax, int kStep = 4>
 FOVEA_INLINE VF OverBlocks(VF v) {
   if constexpr (kStep >= int(kLanes)) {
@@ -46,7 +46,7 @@ FOVEA_INLINE VF OverBlocks(VF v) {
   }
 }
 
-// The largest magnitude of each row, and NaN where an element is not finite, else 0.
+// The largest magnitude of each row, and NaN if a scale is not finite, else 0.
 template <bool kWhole>
 FOVEA_INLINE void LargestOfI4(const FourRowsI4& codes, const FourScalesI4& scales, size_t groups, float* largest,
                               float* nan) {
@@ -69,7 +69,7 @@ FOVEA_INLINE void LargestOfI4(const FourRowsI4& codes, const FourScalesI4& scale
   hn::StoreN(OverBlocks<false>(not_finite), kF, nan, 4);
 }
 
-// The table of the groups whose scales fill the blocks.
+// A table in each 128-bit block: that of the group whose scale fills the block.
 FOVEA_INLINE VI TableOfI4(VF scale, VF inverse) {
   static constexpr EachBlock kPlaces = {0x0105090d, 0x0004080c, 0x080400ff, 0x0905010c};
   static constexpr EachBlock kNegated = {~0u, ~0u, 0, 0};
@@ -77,8 +77,8 @@ FOVEA_INLINE VI TableOfI4(VF scale, VF inverse) {
   const VF sizes = hn::ConvertTo(kF, kSizes.Load());
   const VF low = hn::Mul(hn::Mul(sizes, scale), inverse);
   const VF high = hn::Mul(hn::Mul(hn::Add(sizes, hn::Set(kF, 4.0f)), scale), inverse);
-  // Sizes 1 to 4 in the first byte of each lane, 5 to 8 in the second. Those that the group does not have may be too
-  // large for a byte.
+  // Magnitudes 1 to 4 in the first byte of each lane, 5 to 8 in the second. Magnitudes that the group does not have may
+  // be too large for a byte.
   const VI first = hn::And(hn::BitCast(kI, hn::Add(low, hn::Set(kF, kRoundingBias))), hn::Set(kI, 255));
   const VI second = hn::ShiftLeft<8>(hn::BitCast(kI, hn::Add(high, hn::Set(kF, kRoundingBias))));
   const VI codes = hn::LookUp(hn::Or(first, second), kPlaces.Load());  // code c stands for c - 8
@@ -86,7 +86,7 @@ FOVEA_INLINE VI TableOfI4(VF scale, VF inverse) {
   return hn::SubU8(hn::Xor(codes, negated), negated);
 }
 
-// Codes of i8 of the rows, whose elements are multiplied by inverse[r]: 0 where a scale is not finite.
+// The codes of i8 of row r, whose elements are multiplied by `inverse`: 0 if a scale is not finite.
 template <int r>
 FOVEA_INLINE void CodesOfRow(const uint8_t* codes, VF scales, float inverse, size_t n, uint8_t* to) {
   const VI table = TableOfI4(hn::SpreadLane<r>(scales), hn::Set(kF, inverse));
@@ -108,7 +108,7 @@ FOVEA_INLINE void CodesOfI4(const FourRowsI4& codes, const FourScalesI4& scales,
   }
 }
 
-// Prefetches rows, which may be past the end of an array. Rows that touch are asked for as one.
+// Prefetches rows, which may be past the end of an array. Adjacent rows are prefetched as one.
 FOVEA_INLINE void AskForNext(uintptr_t row, ptrdiff_t stride, size_t rows, size_t bytes) {
   if (stride == ptrdiff_t(bytes)) bytes *= rows, rows = 1;
   for (; rows > 0; --rows, row += uintptr_t(stride)) {
@@ -118,8 +118,8 @@ FOVEA_INLINE void AskForNext(uintptr_t row, ptrdiff_t stride, size_t rows, size_
   }
 }
 
-// Widens `count` <= kKeyTile rows, four at once, and one at a time where fewer are left; scales[i] becomes the scale of
-// row i. Rows of the next tile are asked for.
+// Widens `count` <= kKeyTile rows, four at a time, or one if fewer are left. scales[i] becomes the scale of row i.
+// Prefetches rows of the next tile.
 template <bool kWhole>
 FOVEA_TEMPLATE void WidenRowsI4(const KeyRows& rows, uint32_t count, size_t dim, uint8_t* to, size_t to_stride,
                                 float (&scales)[kKeyTile + 4]) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The zero point of values: each key tile takes out what it added to the sums of the tile, by the weights' codes that
-// these sums have, so that values which are all 0 give 0 exactly.
+// The zero point of values. After each key tile, what it added to the tile's sums is computed from the weights' codes
+// in these sums, and subtracted. So values that are all 0 give exactly 0.
 
 FOVEA_INLINE float* ZeroSums(const QueryTile& t) { return ::fovea::zero_sums(t); }
 FOVEA_INLINE bool HasZero(const KeyTile& keys) { return kHasI8Tensors && keys.numbers().value_zero != 0.0f; }
 
-// For one vector of rows: the zero point times the sum of the weights' codes, where `scaled` weights have been
+// For one vector of rows: stores the zero point times the sum of the weights' codes. `scaled`: the weights are already
 // multiplied by the scales of the values.
 FOVEA_CALLED void NoteZero(const QueryTile& t, const KeyTile& keys, size_t column, VF inverse, bool scaled) {
   const I8Numbers& numbers = keys.numbers();

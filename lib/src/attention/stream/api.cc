@@ -66,7 +66,7 @@ extern "C" fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* s
                                           void* workspace, size_t workspace_bytes) {
   fovea_status status = check_call(plan, args);
   if (status != FOVEA_OK) return status;
-  // What acts on rows as they end belongs to fovea_stream_end.
+  // Options that apply when rows end belong to fovea_stream_end.
   fovea_attention_args used = *args;
   used.out = used.lse = {};
   used.sinks = used.value_channel_scales = nullptr;
@@ -79,7 +79,7 @@ extern "C" fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_sta
                                          const fovea_attention_args* args, void* workspace, size_t workspace_bytes) {
   const fovea_status status = check_call(plan, args);
   if (status != FOVEA_OK) return status;
-  // What pushes took in is in the state. All else acts on rows as they end, or is refused.
+  // The state contains what pushes took in. All other options apply when rows end, or are refused.
   fovea_attention_args used = *args;
   used.kv_tokens = 0;
   used.q = used.q_scales = {};

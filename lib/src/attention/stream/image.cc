@@ -9,7 +9,7 @@ namespace {
 
 static_assert(kChecksumAt == offsetof(fovea_state, checksum), "where all images have it");
 
-// The words behind the header: as they are, whatever type they are of.
+// Words of the header. The words after it are copied, whatever their type.
 constexpr size_t kWords = sizeof(fovea_state) / 4;
 
 }  // namespace

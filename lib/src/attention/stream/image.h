@@ -15,7 +15,7 @@ void write_image(const fovea_state& state, size_t bytes, uint8_t* image);
 fovea_state read_image_header(const uint8_t* image);
 // Whether an image of `bytes` bytes has the checksum that its header names.
 bool image_is_whole(const uint8_t* image, size_t bytes);
-// The whole state, but for the checksum.
+// The whole state, except for the checksum.
 void read_image(const uint8_t* image, size_t bytes, fovea_state* state);
 
 }  // namespace fovea

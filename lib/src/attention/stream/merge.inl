@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two partial states of the same rows, over different keys, become one.
+// Merges two partial states of the same rows, over different keys.
 
 // into += from. The one with the smaller maximum is rescaled first.
 FOVEA_INLINE void AddRescaled(float* into, const float* from, size_t count, MF from_larger, VF rescale) {
@@ -12,8 +12,8 @@ FOVEA_INLINE void AddRescaled(float* into, const float* from, size_t count, MF f
   }
 }
 
-// Two partial states of the same rows over different keys become one: the smaller maximum is brought to the larger.
-// Which of them is `into` does not show in the result.
+// Merges `from` into `into`: the state with the smaller maximum is rescaled to the larger. If the two are exchanged,
+// the result is the same.
 FOVEA_KERNEL void MergeStates(const StateRows& into, const StateRows& from, size_t rows, size_t value_dim) {
   for (size_t r = 0; r < rows; ++r) {
     const VF a = hn::Set(kF, into.max[r]), b = hn::Set(kF, from.max[r]);
@@ -23,7 +23,7 @@ FOVEA_KERNEL void MergeStates(const StateRows& into, const StateRows& from, size
     const VF rescale = Exp2(hn::Sub(smaller, shift));
     AddRescaled(into.o + r * value_dim, from.o + r * value_dim, value_dim, from_larger, rescale);
     AddRescaled(into.sum + r, from.sum + r, 1, from_larger, rescale);
-    // Whichever of them is NaN, the maximum is.
+    // If one of them is NaN, the maximum is NaN.
     hn::StoreN(hn::IfThenElse(hn::Eq(b, b), larger, b), kF, into.max + r, 1);
   }
 }

@@ -15,7 +15,7 @@ struct MergeKernel {
 };
 struct MergeKernels {
   MergeKernel f32;
-  MergeKernel i8;  // where products are integers: multiplications and additions are apart
+  MergeKernel i8;  // for integer products: multiplications and additions are not fused
 };
 
 FOVEA_TABLES(MergeKernels, kMerge, merge_kernels)

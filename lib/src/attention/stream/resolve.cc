@@ -9,9 +9,9 @@
 namespace fovea {
 namespace {
 
-constexpr uint32_t kStateMagic = 0x31736f66u;  // "fos1" as its bytes lie in memory: changes with the layout
+constexpr uint32_t kStateMagic = 0x31736f66u;  // "fos1" as bytes in memory; changes with the layout
 
-// A header as check_new_state makes them.
+// Whether this is a header that check_new_state could make.
 bool is_header(const fovea_state& s) {
   if (s.magic != kStateMagic || s.next_key < 0 || s.next_key > kMostPosition) return false;
   if (s.value_dim == 0 || s.q_heads == 0 || s.kv_heads == 0 || s.q_heads % s.kv_heads != 0) return false;
