@@ -6,10 +6,10 @@ void TestQueries(ContractLog& log, const ContractMemory& memory) {
   constexpr size_t kGroup = ::fovea::kDotTraits[dot::kKind].group, kStep = ::fovea::kDotTraits[dot::kKind].reads;
   constexpr size_t kColumns = 3;
   uint32_t state = 8;
-  log.begin("LargestSize, PutQueries");
+  log.begin("LargestMagnitude, PutQueries");
   const auto largest_of = [](const float* row, size_t n) {
     float lanes[kLanes];
-    hn::StoreU(dot::LargestSize(row, n), kF, lanes);
+    hn::StoreU(dot::LargestMagnitude(row, n), kF, lanes);
     return lanes[0];
   };
   for (size_t n = 0; n <= 2 * kStep + 1; ++n) {

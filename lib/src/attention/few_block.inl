@@ -100,7 +100,7 @@ struct LineCursor {
             dim * kGroupBytes / kScaleGroup, index % dim * kGroupBytes / kScaleGroup};
   }
   template <size_t kElements>
-  inline __attribute__((always_inline)) void Ask() {
+  inline __attribute__((always_inline)) void Prefetch() {
     constexpr size_t kBytes = (kElements * kGroupBytes + kScaleGroup - 1) / kScaleGroup;
     FOVEA_UNROLL(8)
     for (size_t i = 0; i < kBytes; i += kCacheLine) {

@@ -47,7 +47,7 @@ template <int kRows>
 FOVEA_INLINE void FewSteppedScores(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
                                    fovea_scores_stage last) {
   // No prefetch where all keys fit one tile: in such a short call it costs more than it saves.
-  const bool prefetch = AsksAhead<kRows>(t, keys) && (keys.next_keys || keys.first > 0);
+  const bool prefetch = PrefetchesAhead<kRows>(t, keys) && (keys.next_keys || keys.first > 0);
   if (!kPreferSize && prefetch) {
     FewScores<kRows, true>(t, keys);
   } else {

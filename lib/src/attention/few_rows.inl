@@ -9,7 +9,7 @@ constexpr FormatSet kFewRowsFormats = kPreferSize ? kOnlyF32 : ::fovea::kKeyForm
 
 // A single row does so little with each line that the processor's own prefetcher is fast enough.
 template <int kRows>
-FOVEA_INLINE bool AsksAhead(const QueryTile& t, const KeyTile& keys) {
+FOVEA_INLINE bool PrefetchesAhead(const QueryTile& t, const KeyTile& keys) {
   return kRows > 1 && t.value_dim == t.head_dim && keys.keys.dtype == keys.values.dtype;
 }
 
@@ -23,7 +23,7 @@ FOVEA_INLINE void MultiplyKeys(const float* q, size_t padded, size_t whole, cons
     VF x[kKeys];
     FOVEA_UNROLL(4)
     for (uint32_t k = 0; k < kKeys; ++k) x[k] = LoadAs(key[k], d);
-    if constexpr (kPrefetch) ahead.template Ask<kKeys * kLanes>();
+    if constexpr (kPrefetch) ahead.template Prefetch<kKeys * kLanes>();
     FOVEA_UNROLL(4)
     for (int r = 0; r < kRows; ++r) {
       const VF qd = hn::LoadU(kF, q + r * padded + d);
@@ -190,7 +190,7 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
   }
   auto value = RowCursor<kType>::At(keys.values, ptrdiff_t(keys.begin));
   // Each call prefetches its share of the next keys.
-  const bool ask = AsksAhead<kRows>(t, keys) && keys.next_keys;
+  const bool ask = PrefetchesAhead<kRows>(t, keys) && keys.next_keys;
   auto ahead = LineCursor<kType>::At(keys.next_keys, keys.keys.stride, t.head_dim, element * kKeyTile);
   const uint32_t count = keys.end - keys.begin;
   uint32_t j = 0;
@@ -199,7 +199,7 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
     for (uint32_t strand = 0; strand < kStrands; ++strand) {
       FewValueStep<kRows, kHides>(t.s + (j + strand) / kKeys * kLanes + (j + strand) % kKeys, value.Row(), element,
                                   part, acc[strand]);
-      if (ask) ahead.template Ask<kVectors * kLanes>();
+      if (ask) ahead.template Prefetch<kVectors * kLanes>();
       value.Next();
     }
   }

@@ -44,7 +44,7 @@ void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t head, uint32_t f
 
 // Sets the score steps that a call asks for.
 void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t kv_head, uint32_t worker,
-                      const Positions& positions, ScoreSteps* steps) {
+                      const KeyLimits& positions, ScoreSteps* steps) {
   const fovea_attention_desc& d = call.desc;
   const uint32_t head = kv_head * (d.q_heads / d.kv_heads);
   const uint32_t first_key = positions.begin;
@@ -147,7 +147,7 @@ struct TileLimits {
 
   // Limits grow with the token: the first row has the lowest, the last row the highest.
   static TileLimits of(const HeadTask& task, const QueryTile& tile) {
-    const Positions& positions = task.positions();
+    const KeyLimits& positions = task.positions();
     const uint32_t first = tile.first_token, last = first + (tile.first_head + tile.live - 1) / task.group;
     return {positions.lo(first), positions.lo(last), positions.hi(first), positions.hi(last)};
   }

@@ -32,9 +32,9 @@ struct HeadTask {
   [[no_unique_address]] const MemberIf<kHasStates, Part> part;
   const uint32_t group;  // query heads that share the key head
   const uint32_t kv_head;
-  Positions all;                                                  // of the batch entry, or of one part of its keys
+  KeyLimits all;                                                  // of the batch entry, or of one part of its keys
   [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;   // the keys that exist
-  [[no_unique_address]] MemberIf<kHasRanges, Positions> entered;  // of the range that was entered
+  [[no_unique_address]] MemberIf<kHasRanges, KeyLimits> entered;  // of the range that was entered
   [[no_unique_address]] ListedTilesIf listed;                     // the key tiles that these queries look at
   KeySource source;
   TypedRows q;
@@ -66,7 +66,7 @@ struct HeadTask {
     entered->keep(ranges->range[range]);
   }
   // Of the range that was entered.
-  const Positions& positions() const { return kHasRanges ? *entered : all; }
+  const KeyLimits& positions() const { return kHasRanges ? *entered : all; }
 };
 
 }  // namespace fovea

@@ -6,9 +6,9 @@
 
 namespace fovea {
 
-Positions positions_of(const AttentionCall& call, uint32_t entry) {
+KeyLimits positions_of(const AttentionCall& call, uint32_t entry) {
   const fovea_attention_desc& d = call.desc;
-  Positions p;
+  KeyLimits p;
   p.begin = 0;
   p.entered = 0;
   p.keys = call.key_count(entry);
@@ -56,7 +56,7 @@ KeyRanges ranges_of(const AttentionCall& call, uint32_t entry) {
 
 bool sees_gone_token(const AttentionCall& call, uint32_t entry) {
   const fovea_attention_desc& d = call.desc;
-  Positions gone = positions_of(call, entry);
+  KeyLimits gone = positions_of(call, entry);
   gone.keep({d.pinned_tokens, ring_first(call, entry), false});
   const uint32_t queries = gone.begin < gone.keys ? call.queries(entry).count : 0;
   for (uint32_t token = 0; token < queries; ++token) {

@@ -17,14 +17,14 @@ struct KeyRange {
 };
 
 // Whether a query may see a key but not all keys before it.
-constexpr bool kHidesFirstKeys = kHasWindows || kHasRings || kHasStates;
+constexpr bool kMayHideEarlierKeys = kHasWindows || kHasRings || kHasStates;
 
 // The positions of the queries of a batch entry, and how far each sees.
-struct Positions {
+struct KeyLimits {
   int64_t first;                                                    // position of query 0
   uint32_t keys;                                                    // no query sees a key from this one on
   uint32_t right;                                                   // window, 0 = unlimited; causal is 1
-  [[no_unique_address]] MemberIf<kHidesFirstKeys, uint32_t> begin;  // no query sees a key before this one
+  [[no_unique_address]] MemberIf<kMayHideEarlierKeys, uint32_t> begin;  // no query sees a key before this one
   [[no_unique_address]] MemberIf<kHasWindows, uint32_t> left;  // window, 0 = unlimited
   // Work begins on the grid of key tiles, but not before this key: 0, or the first of a push.
   [[no_unique_address]] MemberIf<kHasStreams, uint32_t> entered;
@@ -52,7 +52,7 @@ struct Positions {
 
 // In a call on a stream, key 0 is the last position on the grid of key tiles at or before the call's first key, so that
 // tiles are those of a whole call. Where tiles follow pages, key 0 is the first key of the call.
-Positions positions_of(const AttentionCall& call, uint32_t entry);
+KeyLimits positions_of(const AttentionCall& call, uint32_t entry);
 
 // The keys of an entry that exist, with indices as in positions_of. Where a window or a ring separates pinned tokens
 // from the others, there are two ranges: the pinned ones, and the others.

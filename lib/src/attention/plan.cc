@@ -127,7 +127,7 @@ uint32_t largest_tile(const KernelTraits& kernel, const TargetTraits& target, ui
 }
 
 // Whether key tiles are read in place.
-bool takes_keys_where_they_lie(const fovea_attention_desc& d) {
+bool reads_keys_in_place(const fovea_attention_desc& d) {
   return d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32 && !rows_may_part(d) && !is_loaded(d);
 }
 
@@ -135,7 +135,7 @@ bool takes_keys_where_they_lie(const fovea_attention_desc& d) {
 // the first-level cache. In the tile kernel nothing is shared if key tiles are read in place; else each is brought for
 // some 48 rows, or 192 with integer products.
 uint32_t most_tiles(const fovea_attention_desc& d, const KernelTraits& kernel, uint32_t tile_rows, uint32_t rows) {
-  if (kernel.lanes_are_rows && takes_keys_where_they_lie(d)) return 1;
+  if (kernel.lanes_are_rows && reads_keys_in_place(d)) return 1;
   const uint32_t shared = is_i8(d) ? 192 : 48;
   const uint32_t tiles = (rows + tile_rows - 1) / tile_rows, enough = (shared + tile_rows - 1) / tile_rows;
   const uint32_t most = enough < kMostTiles ? enough : kMostTiles;

@@ -133,7 +133,7 @@ fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
 }
 
 // Whether the arguments have scales that the description does not allow.
-bool has_scales_too_many(const AttentionCall& call) {
+bool has_unused_scales(const AttentionCall& call) {
   const fovea_attention_args& a = call.args();
   const fovea_attention_desc& d = call.desc;
   if (!kHasI8Tensors) return a.q_scales.data || a.value_channel_scales;
@@ -149,7 +149,7 @@ bool misses_center(const AttentionCall& call) {
 }
 
 // Whether the arguments ask for an option that is compiled out.
-bool asks_for_what_is_left_out(const AttentionCall& call) {
+bool needs_absent_option(const AttentionCall& call) {
   const fovea_attention_args& a = call.args();
   return a.alibi_slopes != call.alibi_slopes() || a.sinks != call.sinks() || (a.lse.data && !call.wants_lse()) ||
          (a.scores_stage != FOVEA_SCORES_NONE && !call.wants_scores()) || !mask_served(a.mask.kind) ||
@@ -163,7 +163,7 @@ fovea_status check_options(const AttentionCall& call) {
   const fovea_attention_desc& d = call.desc;
   if (uint32_t(a.scores_stage) > FOVEA_SCORES_SOFTMAX) return FOVEA_ERR_ENUM;
   if (uint32_t(a.mask.kind) > FOVEA_MASK_BF16) return FOVEA_ERR_ENUM;
-  if (asks_for_what_is_left_out(call) || has_scales_too_many(call) || misses_center(call)) return FOVEA_ERR_UNSUPPORTED;
+  if (needs_absent_option(call) || has_unused_scales(call) || misses_center(call)) return FOVEA_ERR_UNSUPPORTED;
   FOVEA_RETURN_IF_ERROR(check_executor(a.executor, worker_count(d)));
   const uint64_t entries_q = call.q_offsets() ? d.max_batch : 1, entries_kv = call.kv_offsets() ? d.max_batch : 1;
   if (a.batch > d.max_batch || a.q_tokens > entries_q * d.max_q_tokens || a.kv_tokens > entries_kv * d.max_kv_tokens) {

@@ -17,21 +17,21 @@ namespace {
 constexpr uint32_t kTokensAhead = 2 * kDeltaTokens;
 
 // The tokens of an entry, and where arrays begin for it.
-struct EntryTokens {
+struct DeltaEntry {
   ptrdiff_t entry, first;
   uint32_t tokens;
 };
 
-EntryTokens tokens_of(const fovea_delta_args& a, uint32_t entry) {
+DeltaEntry tokens_of(const fovea_delta_args& a, uint32_t entry) {
   if (!a.offsets) return {ptrdiff_t(entry), 0, a.tokens};
   return {0, ptrdiff_t(a.offsets[entry]), a.offsets[entry + 1] - a.offsets[entry]};
 }
 
 // The row of a token of a head.
-const char* token_row(const fovea_in& array, size_t unit, const EntryTokens& of, uint32_t head, uint32_t token) {
+const char* token_row(const fovea_in& array, size_t unit, const DeltaEntry& of, uint32_t head, uint32_t token) {
   return row_of(array, unit, of.entry, ptrdiff_t(head), of.first + ptrdiff_t(token));
 }
-const float* decay_of(const DeltaCall& c, const EntryTokens& of, uint32_t head, uint32_t token) {
+const float* decay_of(const DeltaCall& c, const DeltaEntry& of, uint32_t head, uint32_t token) {
   return c.gated ? reinterpret_cast<const float*>(token_row(c.args->decay, sizeof(float), of, head, token)) : nullptr;
 }
 
@@ -129,7 +129,7 @@ class HeadRun {
 
   const DeltaCall& c_;
   const fovea_delta_args& a_;
-  const EntryTokens of_;
+  const DeltaEntry of_;
   const uint32_t head_;
   const size_t row_;
   size_t factors_;
@@ -144,7 +144,7 @@ class HeadRun {
 // The last group's keys and decays become pending. Its values u are stored already.
 void keep_pending(const DeltaCall& c, uint32_t entry) {
   const fovea_delta_args& a = *c.args;
-  const EntryTokens of = tokens_of(a, entry);
+  const DeltaEntry of = tokens_of(a, entry);
   if (of.tokens == 0) return;
   uint32_t& pending = pending_of(*c.state)[a.entry + entry];
   const uint32_t last = (pending + of.tokens - 1) % kDeltaTokens + 1;  // 4 pending tokens are not in the next group

@@ -31,7 +31,7 @@ FOVEA_KERNEL void WidenKeys(fovea_dtype dtype, const void* row, uint32_t dim, fl
 
 // Prefetches values and outputs of the next token group.
 template <int kVectors>
-FOVEA_INLINE void AskForTokens(const DeltaColumns& c, uint32_t group, uint32_t column) {
+FOVEA_INLINE void PrefetchTokens(const DeltaColumns& c, uint32_t group, uint32_t column) {
   if (kPreferSize || kLanes == 1 || group >= c.count) return;
   const DeltaGroup& g = c.groups[group * c.readers];
   for (uint32_t n = 0; n < g.tokens; ++n) {
@@ -89,7 +89,7 @@ FOVEA_CALLED_TEMPLATE void RunColumns(const DeltaColumns& c, uint32_t column) {
   const size_t block = column / kDeltaColumns, within = column % kDeltaColumns;
   float* const s = c.s + block * kDeltaColumns * c.key_dim + within;
   for (uint32_t group = 0; group < c.count; ++group) {
-    AskForTokens<kVectors>(c, group + 1, column);
+    PrefetchTokens<kVectors>(c, group + 1, column);
     for (uint32_t reader = 0; reader < c.readers; ++reader) {
       const DeltaGroup& g = c.groups[group * c.readers + reader];
       const PassOf pass = {g.factors, c.key_dim, s, c.u + column, c.u_stride, sums};

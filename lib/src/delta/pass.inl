@@ -21,7 +21,7 @@ template <int kKeys, int kQueries, bool kAdds, int kVectors>
 FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
   constexpr int kReads = kKeys + kQueries;
   // A call for one token reads each column once, and prefetches the next columns.
-  constexpr bool kAsks = kQueries == 1 && kLanes > 1 && !kPreferSize;
+  constexpr bool kPrefetches = kQueries == 1 && kLanes > 1 && !kPreferSize;
   constexpr size_t kBlocks = (kVectors * kLanes + kDeltaColumns - 1) / kDeltaColumns;
   const size_t block = pass.keys * kDeltaColumns, apart = kLanes == kDeltaColumns ? block : kLanes;
   VF u[kAdds ? kDeltaTokens : 1][kVectors], sum[kReads > 0 ? kReads : 1][kVectors];
@@ -43,7 +43,7 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
     const size_t keys = kFactorsInRows && left > kDeltaRowKeys ? kDeltaRowKeys : left;
     const float* f = factors;
     for (size_t key = 0; key < keys; ++key, f += kKeyStride, s += kDeltaColumns) {
-      if constexpr (kAsks) {
+      if constexpr (kPrefetches) {
         for (size_t b = kBlocks; b < 2 * kBlocks; ++b) __builtin_prefetch(s + b * block);
       }
       const FactorsOfKey factor{f};

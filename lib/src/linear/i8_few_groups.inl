@@ -66,7 +66,7 @@ struct GroupRows {
 constexpr size_t kBytesAhead = 8192;
 
 // Prefetches the first rows of some outputs at once, since nothing prefetched them earlier.
-FOVEA_INLINE void AskForFirst(const fovea_linear_weights& w, uint32_t row) {
+FOVEA_INLINE void PrefetchFirst(const fovea_linear_weights& w, uint32_t row) {
   constexpr ptrdiff_t kMostBytes = 65536;  // where strides are long, the gaps between rows are not needed
   const uintptr_t at = reinterpret_cast<uintptr_t>(w.data) + row * uintptr_t(w.row_stride);
   const ptrdiff_t bytes = ptrdiff_t(kLanes) * w.row_stride + ptrdiff_t(kBytesAhead);  // may be past the end
@@ -162,7 +162,7 @@ FOVEA_TEMPLATE void FewGroupOutputs(const I8TokenTile& t, const I8Rows& w, size_
     tokens.sums[r] = t.group_sums + at * ::fovea::groups_of(t.in_dim);
     tokens.scales[r] = t.group_scales + at * t.scaled_groups;
   }
-  if (kLanes > 4) AskForFirst(w.weights, begin);
+  if (kLanes > 4) PrefetchFirst(w.weights, begin);
   for (uint32_t j = begin, n; j < end; j += n) {
     n = end - j >= kLanes ? kLanes : end - j < kRowVectors ? end - j : kRowVectors;
     GroupRows<kType> rows = GroupRows<kType>::Of(t, w.weights, j, n);

@@ -47,7 +47,7 @@ FOVEA_INLINE void PutCodes(const GroupsAt& at, uint32_t row, int8_t* to) {
 
 // Prefetches the rows that are brought next: only a part of a row is read at a time, so a processor's own prefetcher
 // does not see which address is next.
-FOVEA_INLINE void AskForNext(const BroughtGroups& b, size_t inputs) {
+FOVEA_INLINE void PrefetchNext(const BroughtGroups& b, size_t inputs) {
   const size_t bytes = inputs / kScaleGroup * b.first.Bytes();
   uintptr_t row = reinterpret_cast<uintptr_t>(b.first.Block(0)) + kLinearGrain * uintptr_t(b.first.stride);
   for (uint32_t k = 0; k < kLinearGrain; ++k, row += uintptr_t(b.first.stride)) {  // may be past the end
@@ -207,7 +207,7 @@ FOVEA_KERNEL void I8MultiplyGroups(const I8TokenTile& t, const I8Rows& w) {
     for (uint32_t row = 0; row < w.outputs; row += kLinearGrain) {
       b.first = GroupsAt::Of(w.weights, t.in_dim, row, d / kScaleGroup);
       b.count = w.outputs - row < kLinearGrain ? w.outputs - row : kLinearGrain;
-      if (kLanes > 4) AskForNext(b, inputs);
+      if (kLanes > 4) PrefetchNext(b, inputs);
       BringGroupsOf(t, zero, inputs, bytes, &b);
       float* const sums = t.sums + size_t(row) * t.columns;
       if (has_least) {

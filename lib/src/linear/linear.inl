@@ -86,7 +86,7 @@ struct WeightsAhead {
   uintptr_t at;  // may be past the end of the array: only prefetched
 
   template <size_t kBytes>
-  inline __attribute__((always_inline)) void Ask() {
+  inline __attribute__((always_inline)) void Prefetch() {
     FOVEA_UNROLL(8)
     for (size_t i = 0; kAsksAhead && i < kBytes; i += kCacheLine) {
       __builtin_prefetch(reinterpret_cast<const char*>(at + i), 0, 2);
@@ -100,7 +100,7 @@ template <int kTokens, uint32_t kRows, fovea_dtype kType>
 FOVEA_INLINE void FewVectors(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t whole,
                              WeightsAhead ahead, VF (&acc)[kTokens][kRows]) {
   for (size_t d = 0; d < whole; d += kLanes) {
-    ahead.Ask<kRows * kLanes * format_of(kType).group_bytes / kScaleGroup>();
+    ahead.Prefetch<kRows * kLanes * format_of(kType).group_bytes / kScaleGroup>();
     VF v[kTokens];
     FOVEA_UNROLL(4)
     for (int r = 0; r < kTokens; ++r) v[r] = hn::LoadU(kF, x[r] + d);
@@ -119,7 +119,7 @@ template <int kTokens, uint32_t kRows, fovea_dtype kType>
 FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t whole,
                             WeightsAhead ahead, VF (&acc)[kTokens][kRows]) {
   for (size_t d = 0; d < whole; d += kScaleGroup) {
-    ahead.Ask<kRows * format_of(kType).group_bytes>();
+    ahead.Prefetch<kRows * format_of(kType).group_bytes>();
     VF x_sum = hn::Zero(kF);
     FOVEA_UNROLL(8)
     for (size_t i = 0; kType == FOVEA_Q4_1 && kTokens == 1 && i < kGroupVectors; ++i) {

@@ -16,8 +16,8 @@ using hn::kBlockVectors;
 constexpr int kMostRows = kLanes == 1 ? 4 : 8;
 template <int kVectors, bool kOneRow, int kCount = kMostRows>
 constexpr int LargestBlock() {
-  constexpr int kBeside = kOneRow ? RegistersForValues(kVectors, kCount) : RegistersForRows(kVectors, kCount);
-  if constexpr (kCount == 2 || kCount * kVectors + kBeside <= hn::kRegisters) {
+  constexpr int kLoadRegisters = kOneRow ? RegistersForValues(kVectors, kCount) : RegistersForRows(kVectors, kCount);
+  if constexpr (kCount == 2 || kCount * kVectors + kLoadRegisters <= hn::kRegisters) {
     return kCount;
   } else {
     return LargestBlock<kVectors, kOneRow, kCount / 2>();
@@ -32,7 +32,7 @@ constexpr size_t kPartialSum = 32;
 
 // s[row][vector] = sum_d x[d][vector] * row[d], for kRows rows; += if goes_on. Partial sums, each a chain of
 // multiply-adds in the order of d, are added in their order, so that bits do not depend on the register block.
-template <int kVectors, bool kAsks, int kRows>
+template <int kVectors, bool kPrefetches, int kRows>
 FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, const float* const (&row)[kRows],
                                 bool goes_on, float* FOVEA_RESTRICT s, const float* ahead) {
   const float* at[kRows];
@@ -49,7 +49,7 @@ FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, cons
       FOVEA_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::Zero(kF);
     }
-    MultiplyPart<kAsks>(x, columns, part, at, ahead, acc);
+    MultiplyPart<kPrefetches>(x, columns, part, at, ahead, acc);
     if (goes_on) {
       FOVEA_UNROLL(8)
       for (int k = 0; k < kRows; ++k) {
@@ -72,7 +72,7 @@ FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, cons
 
 // The same for `count` >= 1 rows, and vectors from the column x on. A last register block that is not full repeats the
 // last row, so s has room for whole register blocks.
-template <int kVectors, bool kAsks = false>
+template <int kVectors, bool kPrefetches = false>
 FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, size_t dim, const float* rows, ptrdiff_t stride,
                                uint32_t count, bool goes_on, float* s, const float* ahead = nullptr) {
   constexpr uint32_t kRows = kBlockOf<kVectors>;
@@ -89,10 +89,10 @@ FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, size_t dim, const
         next += k + 1 < left ? stride : 0;
       }
     }
-    MultiplyBlock<kVectors, kAsks>(x, columns, dim, row, goes_on, s, ahead);
+    MultiplyBlock<kVectors, kPrefetches>(x, columns, dim, row, goes_on, s, ahead);
     if (left <= kRows) return;
     left -= kRows;
-    if constexpr (kAsks) ahead += kRows * dim;
+    if constexpr (kPrefetches) ahead += kRows * dim;
     rows += ptrdiff_t(kRows) * stride;
     s += kRows * columns;
   }

@@ -23,7 +23,7 @@ FOVEA_INLINE void MultiplyElements(const float*& x, size_t columns, const float 
   }
 }
 
-template <bool kAsks, int kRows, int kVectors>
+template <bool kPrefetches, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows], const float*,
                                VF (&acc)[kRows][kVectors]) {
   float row[kRows][kElems];

@@ -7,9 +7,9 @@
 constexpr int RegistersForRows(int vectors, int) { return vectors + 1; }
 constexpr int RegistersForValues(int vectors, int) { return vectors + 1; }
 
-// acc[k][v] += sum_d x[d][v] * at[k][d], d < dim. x and `at` advance past what is read. With kAsks, as many floats as
+// acc[k][v] += sum_d x[d][v] * at[k][d], d < dim. x and `at` advance past what is read. With kPrefetches, as many floats as
 // are read of the rows are prefetched from `ahead` on.
-template <bool kAsks, int kRows, int kVectors>
+template <bool kPrefetches, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows],
                                const float* ahead, VF (&acc)[kRows][kVectors]) {
   FOVEA_UNROLL_LONG_LOOP(4)
@@ -18,7 +18,7 @@ FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, cons
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) xd[v] = hn::LoadU(kF, x + v * kLanes);
     x += columns;
-    if constexpr (kAsks) __builtin_prefetch(ahead + d * kRows, 0, 2);
+    if constexpr (kPrefetches) __builtin_prefetch(ahead + d * kRows, 0, 2);
     FOVEA_UNROLL(8)
     for (int k = 0; k < kRows; ++k) {
       const VF element = hn::Set(kF, at[k][d]);

@@ -47,7 +47,7 @@ FOVEA_INLINE void MultiplyOne(const float*& x, size_t columns, const float* (&at
   if constexpr (kFirst + kNow < kVectors) MultiplyOne<kFirst + kNow>(x, columns, at, element, acc);
 }
 
-template <bool kAsks, int kRows, int kVectors>
+template <bool kPrefetches, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows], const float*,
                                VF (&acc)[kRows][kVectors]) {
   FOVEA_UNROLL_LONG_LOOP(4)

@@ -54,7 +54,7 @@ FOVEA_INLINE void MultiplyOne(const float*& x, size_t columns, const float* (&at
 }
 
 // Does not prefetch from `ahead` on: with 4 lanes arithmetic takes longer than memory does.
-template <bool kAsks, int kRows, int kVectors>
+template <bool kPrefetches, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows], const float*,
                                VF (&acc)[kRows][kVectors]) {
   if constexpr (kGoesInOrder<kRows, kVectors>) {

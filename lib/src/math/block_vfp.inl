@@ -58,7 +58,7 @@ FOVEA_INLINE void MultiplyOneByOne(const float*& x, size_t columns, size_t n, co
   }
 }
 
-template <bool kAsks, int kRows, int kVectors>
+template <bool kPrefetches, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows], const float*,
                                VF (&acc)[kRows][kVectors]) {
 #if FOVEA_SCALAR_FUSES

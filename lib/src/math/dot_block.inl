@@ -7,7 +7,7 @@ constexpr int kElements = int(kReads / kGroup);  // groups that one load of a ro
 // Rows, or elements of the values, of a register block.
 template <int kVectors, int kCount = 8>
 constexpr int I8Block() {
-  if constexpr (kCount <= kElements || kCount * kVectors + dot::RegistersBeside(kVectors, kCount) <= hn::kRegisters) {
+  if constexpr (kCount <= kElements || kCount * kVectors + dot::RegistersForLoads(kVectors, kCount) <= hn::kRegisters) {
     return kCount;
   } else {
     return I8Block<kVectors, kCount / 2>();

@@ -72,7 +72,7 @@ FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(c
 #define FOVEA_DOT_PUTS_QUERIES
 
 // Bits of magnitudes have the order of the magnitudes, and those of NaN are last.
-FOVEA_INLINE VF LargestSize(const float* p, size_t n) {
+FOVEA_INLINE VF LargestMagnitude(const float* p, size_t n) {
   uint32_t most = 0;
   const auto take = [&most](VF v) { most = vmaxvq_u32(most, vreinterpretq_u32_f32(vabsq_f32(v))); };
   FOVEA_UNROLL_LONG_LOOP(4)

@@ -13,7 +13,7 @@ using RowCode = int16_t;
 #include "simd/dot_x86.inl"
 
 // One of these is for products before they are added to a sum.
-constexpr int RegistersBeside(int vectors, int) { return vectors + 2; }
+constexpr int RegistersForLoads(int vectors, int) { return vectors + 2; }
 
 FOVEA_INLINE uint32_t Pair(const int16_t* p) {
   uint32_t pair;

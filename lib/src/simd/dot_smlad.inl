@@ -282,7 +282,7 @@ FOVEA_INLINE void StoreWeights(const VF (&biased)[2], Code* to) {
 #define FOVEA_DOT_PUTS_QUERIES
 
 // The largest magnitude of n numbers. Bits of magnitudes have the order of the magnitudes, and those of NaN are last.
-FOVEA_INLINE VF LargestSize(const float* p, size_t n) {
+FOVEA_INLINE VF LargestMagnitude(const float* p, size_t n) {
   typedef float Four[4];
   uint32_t twice = 0;  // without the sign
   for (; n >= 4; n -= 4) {

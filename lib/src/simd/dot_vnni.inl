@@ -17,7 +17,7 @@ using RowCode = int8_t;
 
 #include "simd/dot_x86.inl"
 
-constexpr int RegistersBeside(int vectors, int) { return vectors + 1; }
+constexpr int RegistersForLoads(int vectors, int) { return vectors + 1; }
 
 #if FOVEA_DOT_LANES == 16
 FOVEA_INLINE X LoadX(const Code* p) { return _mm512_loadu_si512(p); }

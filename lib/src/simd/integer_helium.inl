@@ -30,10 +30,10 @@ FOVEA_INLINE V Lookup(const uint8_t* table, V index) {
   return vreinterpretq_s32_u32(vldrbq_gather_offset_u32(table, vreinterpretq_u32_s32(index)));
 }
 
-// *p = a and p[kBehind] = b; then the pointer advances past a.
-template <int kBehind>
+// *p = a and p[kDistance] = b; then the pointer advances past a.
+template <int kDistance>
 FOVEA_INLINE void StoreTwoNext(int32_t a, int32_t b, int32_t*& p) {
-  p[kBehind] = b;
+  p[kDistance] = b;
   asm("str %2, [%1], #4" : "=m"(*p), "+r"(p) : "r"(a));
 }
 FOVEA_INLINE int32_t AddAll(int8x16_t bytes, int32_t sum) { return vaddvaq_s8(sum, bytes); }

@@ -48,7 +48,7 @@ struct Row {
     if (i < end) StoreUpTo(v, out + i, LanesBefore(i, end));
   }
   // Prefetches the line of element i of the next group; for logarithms also the line where element i will be stored.
-  inline __attribute__((always_inline)) void Ask(size_t i, bool stored) const {
+  inline __attribute__((always_inline)) void Prefetch(size_t i, bool stored) const {
     __builtin_prefetch(reinterpret_cast<const void*>(uintptr_t(in) + (size_t(ahead) + i) * sizeof(float)));
     if (!stored) __builtin_prefetch(out + i, 1);
   }
@@ -129,7 +129,7 @@ FOVEA_INLINE void ExpOfSteps(const Row<kReading> (&rows)[kRows], size_t i, size_
   for (size_t n = 0; n < kRows * kVectors; ++n) {
     const Row<kReading>& row = rows[n / kVectors];
     const size_t offset = n % kVectors * kLanes;
-    if (kSameStrands && !kPreferSize && !kPart && offset % kLine == 0) row.Ask(i + offset, store);
+    if (kSameStrands && !kPreferSize && !kPart && offset % kLine == 0) row.Prefetch(i + offset, store);
     p[n] = hn::Sub(kPart ? row.Part(i + offset, end) : row.Whole(i + offset), row.shift);
   }
   Exp(p);

@@ -23,7 +23,7 @@ FOVEA_INLINE const int8_t* CodesOfRow(const KeyRows& rows, uint32_t row) {
 // Values that were brought are in the caches, and have no scales of their own. Processors with few registers have no
 // second-level cache.
 template <int kRows>
-FOVEA_INLINE bool AsksAhead(const QueryTile& t, const KeyTile& keys) {
+FOVEA_INLINE bool PrefetchesAhead(const QueryTile& t, const KeyTile& keys) {
   return hn::kRegisters > 8 && t.value_dim == t.head_dim && keys.values.scales;
 }
 
@@ -35,8 +35,8 @@ FOVEA_INLINE LineCursor<FOVEA_I8> AskFrom(const void* rows, ptrdiff_t stride, si
 }
 template <size_t kBytes>
 FOVEA_INLINE void AskLines(LineCursor<FOVEA_I8>& ahead) {
-  if (kBytes <= kCacheLine || ahead.row_bytes >= kBytes) return ahead.template Ask<kBytes>();
-  for (size_t i = 0; i < kBytes; i += kCacheLine) ahead.template Ask<kCacheLine>();
+  if (kBytes <= kCacheLine || ahead.row_bytes >= kBytes) return ahead.template Prefetch<kBytes>();
+  for (size_t i = 0; i < kBytes; i += kCacheLine) ahead.template Prefetch<kCacheLine>();
 }
 
 template <class Row, class Fit>
@@ -300,7 +300,7 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const F
       for (int v = 0; v < kVectors; ++v) sums[i][r][v] = i == 0 ? starts[r] : dot::FewZero();
     }
   }
-  const bool ask = AsksAhead<kRows>(t, keys) && keys.next_keys;
+  const bool ask = PrefetchesAhead<kRows>(t, keys) && keys.next_keys;
   auto ahead = AskFrom(keys.next_keys, keys.keys.stride, t.head_dim, element * kKeyTile);
   const dot::FewWeight* codes = FewWeightCodes<kRows>(t);
   const ptrdiff_t stride = keys.values.stride;

@@ -35,7 +35,7 @@ FOVEA_INLINE dot::Sum* Sums(float* s) { return reinterpret_cast<dot::Sum*>(s); }
 FOVEA_INLINE VF LoadSum(const float* s) { return dot::ToFloat(hn::LoadU(kF, s)); }
 
 // Whether rows of bytes are read as they are stored, which a single row of queries does.
-FOVEA_INLINE bool Lie(const KeyRows& rows) { return rows.scales; }
+FOVEA_INLINE bool IsInPlace(const KeyRows& rows) { return rows.scales; }
 
 // Adds up to three codes of four rows.
 FOVEA_INLINE void AddRestOfRows(const dot::Pair* x, const int8_t* row, ptrdiff_t stride, size_t n, dot::Sum (&sums)[4]) {
@@ -94,7 +94,7 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
   const uint32_t count = keys.end - keys.begin;
   float* s = t.s + size_t(keys.begin) * columns + column;
   const char* const rows = static_cast<const char*>(keys.keys.data) + ptrdiff_t(keys.begin) * keys.keys.stride;
-  if (kVectors == 1 && Lie(keys.keys)) {
+  if (kVectors == 1 && IsInPlace(keys.keys)) {
     MultiplyKeysInPlace(t, keys);
   } else {
     MultiplyBlocks<8, kVectors>(Pairs(QueryCodes(t) + column * kGroup), columns, Pairs(rows), pairs,
@@ -132,7 +132,7 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
   for (size_t element = 0; element < t.value_dim; element += kKeyTile) {
     size_t left = t.value_dim - element < kKeyTile ? t.value_dim - element : kKeyTile;
     const float* sums = t.s + column;
-    if (kVectors == 1 && Lie(keys.values)) {
+    if (kVectors == 1 && IsInPlace(keys.values)) {
       MultiplyValuesInPlace(t, keys, element, left);
     } else {
       MultiplyBlocks<kPieceValues * 4, kVectors>(Pairs(WeightCodes(t) + (first * columns + column) * kGroup), columns,

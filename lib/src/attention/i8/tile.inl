@@ -42,7 +42,7 @@ struct ScaledRow {
 // Equal to ScaleI8::Of: the largest of products with one number is the product of the largest.
 template <fovea_dtype kType>
 FOVEA_INLINE ScaleI8 FitQuery(const ScaledRow<kType>& row, size_t dim) {
-  VF largest = dot::LargestSize(static_cast<const float*>(row.data), dim);
+  VF largest = dot::LargestMagnitude(static_cast<const float*>(row.data), dim);
   largest = hn::Mul(largest, hn::Abs(row.scale));
   return ScaleI8::From(hn::Max(largest, hn::Set(kF, kLeastMaxI8)), hn::Sub(largest, largest));
 }

@@ -109,7 +109,7 @@ FOVEA_INLINE void CodesOfI4(const FourRowsI4& codes, const FourScalesI4& scales,
 }
 
 // Prefetches rows, which may be past the end of an array. Adjacent rows are prefetched as one.
-FOVEA_INLINE void AskForNext(uintptr_t row, ptrdiff_t stride, size_t rows, size_t bytes) {
+FOVEA_INLINE void PrefetchNext(uintptr_t row, ptrdiff_t stride, size_t rows, size_t bytes) {
   if (stride == ptrdiff_t(bytes)) bytes *= rows, rows = 1;
   for (; rows > 0; --rows, row += uintptr_t(stride)) {
     for (size_t line = 0; line < bytes; line += kCacheLine) {
@@ -134,7 +134,7 @@ FOVEA_TEMPLATE void WidenRowsI4(const KeyRows& rows, uint32_t count, size_t dim,
     step = count - i < 4 ? 1 : 4;
     if (step == 1) codes.stride = group_scales.stride = 0;
     LargestOfI4<kWhole>(codes, group_scales, groups, scales + i, nan + i);
-    AskForNext(reinterpret_cast<uintptr_t>(codes.first) + kKeyTile * uintptr_t(stride), stride, step, dim / 2);
+    PrefetchNext(reinterpret_cast<uintptr_t>(codes.first) + kKeyTile * uintptr_t(stride), stride, step, dim / 2);
     codes.first += ptrdiff_t(step) * stride;
     group_scales.first += ptrdiff_t(step) * scale_stride;
   }
