@@ -75,7 +75,7 @@ KeyPlace KeySource::place(uint32_t token) const {
 void KeySource::find_at(const KeyPlace& place, bool values, uint32_t kv_head, KeyRows* rows) const {
   const fovea_dtype dtype = dtype_of(values);
   const auto at = [&](const fovea_in& in, size_t unit) {
-    return row_of(in, unit, ptrdiff_t(place.block), ptrdiff_t(kv_head), ptrdiff_t(place.row));
+    return row_of(in, unit, ptrdiff_t(place.entry_or_page), ptrdiff_t(kv_head), ptrdiff_t(place.row));
   };
   const fovea_in& array = values ? call_.kv().values : call_.kv().keys;
   *rows = {at(array, unit_bytes(dtype)), nullptr, array.token_stride, 0, dtype};

@@ -26,7 +26,7 @@ inline bool is_loaded(fovea_kv_kind kind) { return config::kLoad && kind == FOVE
 
 // A token's row, and the number of tokens from this one on whose rows follow one another.
 struct KeyPlace {
-  size_t block;  // an entry, or a page
+  size_t entry_or_page;
   size_t row;
   size_t count;
 };

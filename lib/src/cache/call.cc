@@ -17,7 +17,7 @@ struct NewRows {
 };
 
 void* element(const fovea_in& array, size_t unit, const KeyPlace& place, uint32_t head) {
-  const ptrdiff_t at = ptrdiff_t(place.block) * array.batch_stride + ptrdiff_t(head) * array.head_stride +
+  const ptrdiff_t at = ptrdiff_t(place.entry_or_page) * array.batch_stride + ptrdiff_t(head) * array.head_stride +
                        ptrdiff_t(place.row) * array.token_stride;
   return static_cast<char*>(const_cast<void*>(array.data)) + at * ptrdiff_t(unit);
 }
@@ -77,7 +77,7 @@ void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_tar
   const size_t room = staged ? a.workspace_bytes / sizeof(float) / (c.kv_heads * dim) : tokens.count;
   for (uint32_t first = 0; first < tokens.count;) {
     const uint32_t n = room < tokens.count - first ? uint32_t(room) : tokens.count - first;
-    const KeyPlace at = {tokens.block, size_t(tokens.first) + first, n};
+    const KeyPlace at = {tokens.entry, size_t(tokens.first) + first, n};
     float* const workspace = static_cast<float*>(a.workspace);
     for (uint32_t head = 0; staged && head < c.kv_heads; ++head) {
       kernels.widen(a.dtype, {n, dim, workspace + size_t(head) * n * dim, ptrdiff_t(dim), element(in, unit, at, head),
@@ -152,7 +152,7 @@ void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& fr
     const size_t run = t.count < f.count ? t.count : f.count;
     const uint32_t n = run < tokens - token ? uint32_t(run) : tokens - token;
     token += n;
-    if (to.memory == from.memory && t.block == f.block) continue;  // the same rows
+    if (to.memory == from.memory && t.entry_or_page == f.entry_or_page) continue;  // the same rows
     const fovea_kv_source &out = to.source, &in = from.source;
     copy_rows(out.keys, t, in.keys, f, unit_bytes(to.key_dtype), to.kv_heads, n);
     copy_rows(out.key_scales, t, in.key_scales, f, scale_bytes(to.key_dtype), to.kv_heads, n);

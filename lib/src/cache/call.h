@@ -13,7 +13,7 @@ inline const uint32_t* offsets_of(const fovea_kv_append_args& a) { return config
 
 // The new tokens of entry args.entry + b: where they are in the arrays, how many there are, and how many are appended.
 struct NewTokens {
-  uint32_t block, first, all, count;
+  uint32_t entry, first, all, count;
 };
 inline NewTokens new_tokens(const fovea_kv_append_args& a, uint32_t b) {
   const uint32_t* const offsets = offsets_of(a);
