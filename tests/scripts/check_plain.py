@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles the library without CMake, as a list of files and as one file: check_plain.py [processor...]
 
-Each file of lib/src is compiled with the flags that README.md names and no define, and the compiler's macros must choose the
+Each file of lib/src is compiled with the flags that platform/packages/README.md names and no define, and the compiler's macros must choose the
 backend. For boards the objects are linked with examples/firmware, whose linker script and start-up know nothing of exceptions,
 and the image runs in the emulator, if there is one. Files
 with floating point are compiled again with the options that decide bits: the code must be the same, since the source says it
@@ -24,9 +24,10 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 DECIDING = ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 WITH_FLOATS = ["lib/src/attention/kernels.cc", "lib/src/attention/plan.cc", "lib/src/quantize/api.cc"]
 
+PLAIN = "platform/packages/README.md"
 # What each page tells users to compile with.
 PAGES = {
-    "README.md": r"all `\.cc` files below `lib/src`, with `([^`]*)`",
+    PLAIN: r"all `\.cc` files below `lib/src`, with `([^`]*)`",
     "platform/packages/amalgamation/README.md": r"`g\+\+ ([^`]*) -O2 -c fovea\.cc`",
 }
 # Name: board of examples/firmware that has such a processor, or that runs its code.
@@ -69,7 +70,7 @@ def compiler_of(text):
 
 def code_of(compiler, source, output, *options):
     """The machine code of a file, as text."""
-    run([*compiler, *flags_of("README.md"), *options, "-O2", "-c", source, "-o", output])
+    run([*compiler, *flags_of(PLAIN), *options, "-O2", "-c", source, "-o", output])
     objdump = re.sub(r"g\+\+$", "objdump", compiler[0])
     return run([objdump, "-dr", output]).split("\n", 3)[3]
 
@@ -79,7 +80,7 @@ def run_firmware(name, compiler, objects, folder):
     board, firmware = BOARDS[name], ROOT / "examples" / "firmware"
     sources = [firmware / "main.cc", *(firmware / "board" / f"{source}.cc" for source in ("console", "cortex_m", "start"))]
     image = folder / "firmware.elf"
-    run([*compiler, *flags_of("README.md"), f'-DFIRMWARE_BOARD="{board}"', "-Os", "-fno-tree-loop-distribute-patterns", *sources,
+    run([*compiler, *flags_of(PLAIN), f'-DFIRMWARE_BOARD="{board}"', "-Os", "-fno-tree-loop-distribute-patterns", *sources,
          *objects, "-nostartfiles", "-static", "-Wl,--gc-sections", f"-L{firmware / 'board'}", f"-T{board}.ld", "-o", image])
     if not shutil.which("qemu-system-arm"):
         return "firmware linked"
@@ -92,7 +93,7 @@ def check(name, pool):
     compiler, folder = compiler_of(text), WORK / name
     folder.mkdir(parents=True, exist_ok=True)
     chosen = f'#include "targets/compiled.h"\nstatic_assert(FOVEA_WITH_{backend.upper()} == 1, "another backend is chosen");\n'
-    plain = [*compiler, *flags_of("README.md"), *WARNINGS]
+    plain = [*compiler, *flags_of(PLAIN), *WARNINGS]
     run([*plain, "-fsyntax-only", "-x", "c++", "-"], input=chosen)
     files = sorted(path.relative_to(ROOT) for path in (ROOT / "lib" / "src").rglob("*.cc"))
     objects = [folder / f"{file.parent.name}_{file.stem}.o" for file in files]
@@ -133,7 +134,7 @@ def main():
     arguments = parser.parse_args()
     shutil.rmtree(WORK, ignore_errors=True)
     run([sys.executable, "platform/packages/amalgamate.py", WORK / "one"])
-    old = subprocess.run(["g++", *flags_of("README.md"), "-std=gnu++14", "-fsyntax-only", "lib/src/base/info.cc"], cwd=ROOT,
+    old = subprocess.run(["g++", *flags_of(PLAIN), "-std=gnu++14", "-fsyntax-only", "lib/src/base/info.cc"], cwd=ROOT,
                          capture_output=True, text=True)
     if old.returncode == 0 or "fovea is written in C++17" not in old.stderr:
         sys.exit("an older standard than C++17 is not refused clearly")
