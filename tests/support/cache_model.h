@@ -21,7 +21,7 @@ class CacheModel {
   fovea_kv_cache cache;
   Guarded memory;
 
-  // Appends counts[b] tokens of this type to entry + b. packed: the entries' tokens lie one after the other.
+  // Appends counts[b] tokens of this type to entry + b. packed: the entries' tokens are adjacent.
   fovea_status append(fovea_target target, uint32_t entry, const std::vector<uint32_t>& counts,
                       fovea_dtype dtype = FOVEA_F32, bool packed = false);
   // Whether an entry has room for `more` tokens, or for `tokens` in all: then they must not be refused.

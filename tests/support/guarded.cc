@@ -128,9 +128,9 @@ bool masked_load_faults() {
 bool masked_load_faults() { return false; }
 #endif
 
-// Bytes of pattern between the end of a buffer and the unmapped page: 0, except in an emulator that reads too far. There
-// it is 32 elements and a vector, because a load of no elements may point anywhere into the 32 elements of a group of
-// i4.
+// Bytes of pattern between the end of a buffer and the unmapped page: 0, except in an emulator that reads too far.
+// There it is 32 elements and a vector, because a load of no elements may point anywhere into the 32 elements of a
+// group of i4.
 size_t slack_bytes() {
   static const size_t bytes = masked_load_faults() ? 256 : 0;
   return bytes;

@@ -240,7 +240,7 @@ bool Mutation::try_value(Instead value, const Place* only) {
   return true;
 }
 
-// The next attempt: each value in all places, then each value in one place alone, then kOwn.
+// The next attempt: each of kValues in all places, then each in one place alone, then kLast.
 bool Mutation::try_next() {
   constexpr Instead kValues[] = {Instead::kZero, Instead::kOther, Instead::kBefore, Instead::kOnes, Instead::kNext};
   constexpr Instead kLast[] = {Instead::kOwn, Instead::kGreat, Instead::kOwn};

@@ -65,7 +65,8 @@ struct StructureOf {
   static constexpr const Structure* kValue = nullptr;
 };
 
-// Targets of pointers where null is refused: of inputs, which are never written, and of outputs; 4 MiB apart.
+// Memory for pointers where null is refused: g_zeros and g_ones for inputs, never written; g_elsewhere for outputs, at
+// multiples of 4 MiB.
 extern unsigned char g_zeros[], g_ones[], g_elsewhere[];
 
 template <class Result, class... Arguments>
