@@ -27,7 +27,7 @@ struct GgufValue {
   size_t bytes;               // of all elements
 };
 
-// A type of ggml for a tensor's numbers. Its name is null for an unknown number.
+// A type of ggml for a tensor's numbers. ggml_type returns null for an unknown number.
 struct GgmlType {
   const char* name = nullptr;
   uint32_t block = 0, bytes = 0;  // numbers in a block and its bytes; 0 if this library does not compute with the type

@@ -161,7 +161,7 @@ struct MadeModel {
     for (uint32_t i = 0; i < count; ++i) numbers.push_back(middle + 0.25f * random());
     file.tensor(name, 0, {count}, {reinterpret_cast<const char*>(numbers.data()), sizeof(float) * count});
   }
-  // Appends numbers whose upper half is all that f16 and bf16 need.
+  // Random numbers that the type holds exactly, as floats and as the bytes of a file.
   static void put_half(std::string* bytes, uint16_t half) { bytes->append(reinterpret_cast<const char*>(&half), 2); }
   void put_numbers(std::vector<float>* numbers, std::string* bytes) {
     for (float& number : *numbers) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How right a model is: its scores, and what coarser arithmetic and a coarser cache change. Tests and README.md use it.
+// Measures accuracy: a model's scores, and the effect of coarser arithmetic and caches. Tests and README.md use it.
 // Exit code: 0; 1 when the model cannot be read or a call fails; 2 for wrong arguments.
 #include <algorithm>
 #include <cmath>
@@ -112,7 +112,7 @@ void compare_scores(const float* a, const float* b, uint32_t next, Sums* sums) {
   ++sums->count;
 }
 
-// False where the vocabulary is wrong, which was said.
+// False, after a message, if the vocabulary is wrong.
 bool tokenize(const std::string& text, std::vector<uint32_t>* tokens) {
   static Tokenizer tokenizer;
   static std::vector<uint32_t> words;
