@@ -6,8 +6,8 @@
     make_tokenizer_vectors.py SmolLM2-135M-Instruct.Q4_1.gguf > tokenizer_vectors.txt
 
 The pre-tokenizers are those of SmolLM2's tokenizer.json: Digits(individual_digits) and ByteLevel. Each text is also split by \\p{N}
-instead of Digits, as in llama.cpp's "smollm"; the script fails if the results differ. Texts have only characters of Unicode 14, which
-Python 3.11 knows: for newer characters the package's own tables differ from one another.
+instead of Digits, as in llama.cpp's "smollm"; the script fails if the results differ. Texts have only characters of Unicode 14,
+which Python 3.11 knows: for newer characters the package's own tables differ from one another.
 
 A line of the file: "special" if the texts of special tokens become these tokens, else "plain"; the number of tokens; their FNV-1a
 hash of 64 bits, four bytes a token; the text, with \\xNN for bytes that are not printable.

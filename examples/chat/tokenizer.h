@@ -36,8 +36,8 @@ class Tokenizer {
   // tokens (control and user-defined ones) become these tokens; without, they are plain text, so that a user's text
   // cannot imitate the template of a conversation.
   //
-  // Text may be any bytes: those that are not UTF-8 are split like punctuation, and decode returns them unchanged. Bytes
-  // for which the vocabulary has no token are left out, as by Hugging Face's tokenizer: see spells.
+  // Text may be any bytes: those that are not UTF-8 are split like punctuation, and decode returns them unchanged.
+  // Bytes for which the vocabulary has no token are left out, as by Hugging Face's tokenizer: see spells.
   //
   // Time is proportional to the text's bytes, for any text. A piece of more than kWindow bytes, such as a very long
   // word, is encoded in windows, and refused (kRefused) if these could give other tokens than the whole: see

@@ -195,8 +195,8 @@ void check_missing_bytes() {
         "many bytes without a token");
 }
 
-// Pairs of which the last merges first, so that the merges at the begin depend on the number of pairs. A word is refused
-// if that dependence is longer than a window, and encoded if the word fits in a window.
+// Pairs of which the last merges first, so that the merges at the begin depend on the number of pairs. A word is
+// refused if that dependence is longer than a window, and encoded if the word fits in a window.
 void check_refused() {
   MadeVocabulary words;
   std::vector<uint32_t> links;
