@@ -2,8 +2,8 @@
  *
  * A decoder's attention in C, with every byte static. Tokens come one at a time; their keys and values are stored as
  * int8 in a ring. Each new query attends to the first tokens, which are pinned, and to a window of the last tokens, for
- * which the ring has just enough slots. A plain loop keeps all tokens in f32 and computes the same window. The exit code
- * is 0 if both agree. */
+ * which the ring has just enough slots. A plain loop keeps all tokens in f32 and computes the same window. The exit
+ * code is 0 if both agree. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -93,9 +93,9 @@ uint32_t next_random(uint32_t& state) {  // xorshift, Marsaglia 2003
   return state ^= state << 5;
 }
 
-// Draws word i with a probability proportional to exp(x), where x = (logit i - the largest) / temperature. The last bits
-// of a softmax depend on the number of lanes; so exp is computed from sigmoid(x) = exp(x) / (exp(x) + 1), and sums are
-// of integers.
+// Draws word i with a probability proportional to exp(x), where x = (logit i - the largest) / temperature. The last
+// bits of a softmax depend on the number of lanes; so exp is computed from sigmoid(x) = exp(x) / (exp(x) + 1), and sums
+// are of integers.
 fovea::Status draw_word(Run& run, uint32_t& word) {
   const float largest = memory.model.logits()[best_word()];
   for (uint32_t i = 0; i < kWords; ++i) {

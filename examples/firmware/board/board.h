@@ -29,8 +29,8 @@ Memory memory();
 
 }  // namespace board
 
-// start.cc, for the processor's vectors. board_start requires a stack: it copies data, clears bss, calls main, and exits
-// with main's status. board_fault prints a message and exits with 70.
+// start.cc, for the processor's vectors. board_start requires a stack: it copies data, clears bss, calls main, and
+// exits with main's status. board_fault prints a message and exits with 70.
 extern "C" {
 [[noreturn]] void board_start();
 [[noreturn]] void board_fault();

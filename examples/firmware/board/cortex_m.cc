@@ -72,7 +72,7 @@ Cost measure(void (*work)()) {
     work();
     return {system_register(kDwtCyccnt) - before, "cycles"};
   }
-  // QEMU has no such counter. With its -icount each instruction takes the same time, so time is their count.
+  // QEMU has no such counter. With -icount each instruction takes the same time, so time counts instructions.
   const uint64_t ticks = systick_ticks(work);
   return {static_cast<uint32_t>(ticks * kLoopInstructions / systick_ticks(loop)), "instructions, by time"};
 }
