@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library, built with any features of fovea_config.h left out: for the scripts that measure or test what each is."""
+"""Builds the library without some features of fovea_config.h: for scripts that measure or test features."""
 import collections
 import concurrent.futures
 import json
@@ -27,7 +27,7 @@ def features():
 
 
 def left_out_by(header):
-    """What a header of CONFIGS leaves out."""
+    """The features that a header of CONFIGS leaves out."""
     text = (CONFIGS / header).read_text()
     left_out = set(re.findall(r"^#define FOVEA_ENABLE_(\w+) 0\b", text, flags=re.M))
     for included in re.findall(r'^#include "fovea/config/(.*)"', text, flags=re.M):
@@ -53,7 +53,7 @@ Object = collections.namedtuple("Object", ["source", "path"])  # source: below l
 
 
 class Library:
-    """The library as CMake builds it in a folder. With features left out, only the files that depend on them are compiled again."""
+    """The library as CMake builds it in a folder. Without some features, only the files that depend on them are compiled again."""
 
     def __init__(self, folder, *arguments, flags=""):
         self.folder = pathlib.Path(folder).resolve()
@@ -73,7 +73,7 @@ class Library:
             if below:
                 command = shlex.split(entry["command"])
                 name = str(source.relative_to(below[0]))
-                self.directory = pathlib.Path(entry["directory"])  # of all
+                self.directory = pathlib.Path(entry["directory"])  # the same for all files
                 self.outputs[name] = self.directory / command[command.index("-o") + 1]
                 self.commands[name] = command
         self.compiler = next(iter(self.commands.values()))[0]
@@ -83,7 +83,7 @@ class Library:
         return run(self.compiler, "--version").splitlines()[0]
 
     def features_of(self, source):
-        """The features whose constants a file asks, itself or in what it includes."""
+        """The features whose constants a file uses, itself or in its includes."""
         command = list(self.commands[source])
         at = command.index("-o")
         command[at:at + 2] = []
@@ -97,7 +97,7 @@ class Library:
         return set().union(*(needs for name, needs in features_of_constants().items() if name in names))
 
     def objects(self, left_out=frozenset()):
-        """All object files. What the compiler writes beside them is there too."""
+        """All object files. The other files that the compiler writes are next to them."""
         name = "without " + min(("-".join(sorted(left_out)), f"all but {'-'.join(sorted(set(features()) - left_out))}"), key=len)
 
         def compiled(source):
