@@ -8,8 +8,8 @@
  * precision or int8. "integers": int8 and products of integers. "tensors": fovea_integer_attention. "linear": a linear
  * layer for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1. "delta": linear attention by the gated
  * delta rule, where each call continues the one before: Q_TOKENS tokens, key_dim KV_TOKENS, value_dim DIM.
- * TARGET is the name of a target. All memory is static, so the program runs on every machine. The exit status is 3 if the
- * library does not support the call.
+ * TARGET is the name of a target. All memory is static, so the program runs on every machine. The exit status is 3 if
+ * the library does not support the call.
  */
 #include <math.h>
 #include <stdint.h>
@@ -128,7 +128,7 @@ static fovea_status call_fovea(const struct naive_call* shape, const struct opti
   desc.key_dtype = desc.value_dtype = options->f16 ? FOVEA_F16 : options->i8 ? FOVEA_I8 : FOVEA_F32;
   desc.compute = options->compute;
   desc.target = options->target;
-  desc.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM; /* so that every target can be named */
+  desc.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM; /* so that TARGET can be any */
   fovea_plan plan;
   fovea_status status = fovea_plan_init(&plan, &desc);
 

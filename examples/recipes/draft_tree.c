@@ -68,5 +68,5 @@ int main(void) {
       }
     }
   }
-  return recipe_verdict("draft_tree", "trees of 7 guesses behind texts of 250 and 90 tokens, by masks of 7 x 7", worst);
+  return recipe_verdict("draft_tree", "trees of 7 guesses after texts of 250 and 90 tokens, by masks of 7 x 7", worst);
 }

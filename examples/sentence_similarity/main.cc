@@ -26,8 +26,8 @@ constexpr size_t kBenchRuns = 1000;         // at most
 
 constexpr char kUsage[] =
     "usage: sentence_similarity [--compute f32|i8] [--embedding | --tokens | --bench] MODEL [--] [SENTENCE...]\n"
-    "Ranks sentences by how alike they are to the first. Without sentences, each line of the standard input is one.\n"
-    "Sentences that begin with -- go behind a lone --.\n"
+    "Ranks sentences by their similarity to the first. Without sentences, each line of the standard input is one.\n"
+    "Sentences that begin with -- come after a lone --.\n"
     "  --compute    f32: multiply floats, which is the default; i8: multiply integers, for models with int8 weights\n"
     "  --embedding  print each sentence's vector instead, 384 numbers a line\n"
     "  --tokens     print the numbers of each sentence's tokens instead\n"

@@ -69,7 +69,7 @@ void attend_to_itself() {
 
   head.desc.causal = FOVEA_CAUSAL_TOP_LEFT;
   verdict.status(head.run());
-  tutorial::print("\nMasked: no word sees those behind it", weights, " %.4f");
+  tutorial::print("\nMasked: no word sees those after it", weights, " %.4f");
   verdict.check("against plain loops in double", weights, softmax_of_rows(not_ahead(scores)), 1e-6);
   tutorial::print("\nOutput", out, " %9.6f");
   verdict.check("against plain loops in double", out, softmax_of_rows(not_ahead(scores)) * Matrix(x), 1e-6);

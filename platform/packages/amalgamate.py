@@ -70,7 +70,7 @@ def source_file(name):
     files = [HEADERS / "fovea_config.h"] + sorted(path for path in SOURCES.glob("*/*") if is_part(path))
     numbers = {section_of(path): number for number, path in enumerate(files, 1)}
     out = [LICENSE_LINE, "//\n// fovea as one file, written by amalgamate.py from the library's sources. Sections are its files, each of which includes\n"
-           f"// others as sections of this file. It must keep its name, {name}, and lie beside fovea.h.\n",
+           f"// others as sections of this file. It must keep its name, {name}, and be in the folder of fovea.h.\n",
            "#if !defined(FOVEA_SECTION)\n"]
     for path in (path for path in files if path.suffix == ".cc"):
         include = include_section(numbers[section_of(path)], name)
