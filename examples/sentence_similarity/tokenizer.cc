@@ -6,7 +6,7 @@
 namespace sentence_similarity {
 namespace {
 
-// Texts that are one piece anywhere in a text.
+// Pieces that are recognised as a whole anywhere in a text.
 constexpr std::string_view kSpecialText[] = {"[CLS]", "[SEP]", "[UNK]", "[MASK]", "[PAD]"};
 enum Special { kBegin, kEnd, kUnknown };
 

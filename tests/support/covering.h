@@ -19,7 +19,7 @@ namespace fovea_test {
 // is the number of levels of factor f. Greedy and seeded: the same on every machine.
 std::vector<std::vector<size_t>> covering_array(const std::vector<size_t>& levels, uint64_t seed);
 
-// Called once for each factor, in order: in a first pass to count the levels, then to read a row of the array.
+// choose() is called once for each factor, in order: in a first pass to count the levels, then to read a row.
 class Levels {
  public:
   std::vector<size_t> counts;
