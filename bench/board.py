@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints results of fovea_bench as a table of Markdown: bench/board.py [--mhz N] [--suite NAME] FILE...
 
-A file is what fovea_bench of a bare board printed through its console (lines that are no JSON are passed over), or what the
-program of an operating system wrote with --json. A line above the table says what the results were measured with; where several
-files are given, there is a table for each.
+A file is the console output of fovea_bench on a bare board (lines that are not JSON are ignored), or the file that the program
+wrote with --json on an operating system. A line above the table says what the results were measured with. Several files make
+several tables.
 """
 import argparse
 import json
@@ -13,7 +13,7 @@ import sys
 
 
 def read(path):
-    """(host, results) of either kind of file."""
+    """(host, results) of a file of either kind."""
     text = pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
     try:
         data = json.loads(text)
@@ -61,7 +61,7 @@ def number(value):
 def row(result, unit, mhz):
     if "error" in result:
         return [result["name"], "not run: " + result["error"], "", "", "", ""]
-    word = "ns" if "ns_median" in result else unit.split()[0]  # hosts name all units ns
+    word = "ns" if "ns_median" in result else unit.split()[0]  # on hosts every unit is called ns
     median, deviation = result[f"{word}_median"], result[f"{word}_mad"]
     multiply_adds = result.get("multiply_adds", result.get("flops", 0) / 2)
     time = median / mhz if mhz else median / 1e3 if unit == "ns" else 0
@@ -78,7 +78,7 @@ def row(result, unit, mhz):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", metavar="FILE")
-    parser.add_argument("--mhz", type=float, default=0, help="the processor's clock while it ran, to tell time from cycles")
+    parser.add_argument("--mhz", type=float, default=0, help="the processor's clock while it ran, to compute time from cycles")
     parser.add_argument("--suite", default="", help="only cases of this suite, as board")
     arguments = parser.parse_args()
     for path in arguments.files:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the benchmark and the library were compiled with, for results.
+// Compiler and flags of the benchmark and the library, for results.
 #ifndef FOVEA_BENCH_BUILD_H_
 #define FOVEA_BENCH_BUILD_H_
 

@@ -90,12 +90,12 @@ constexpr Case integer_linear(uint32_t tokens, uint32_t in_dim, uint32_t out_dim
                               Goal goal = none()) {
   return integer_linear(tokens, in_dim, out_dim, goal, nullptr, dtype);
 }
-// F32 arithmetic on the same weights, which such a case is held against.
+// F32 arithmetic on the same weights, with which such a case is compared.
 constexpr Case f32_linear(uint32_t tokens, uint32_t in_dim, uint32_t out_dim) {
   return {"linear", Kind::kLinear, {}, {}, none(), nullptr, {tokens, in_dim, out_dim, FOVEA_I8}, true};
 }
 
-// Eight tokens with weights in a format, which should take no longer than with f32.
+// Eight tokens with weights in a format: it should take no longer than with f32.
 constexpr Case like_f32(fovea_dtype dtype) {
   return {"linear", Kind::kLinear, {}, {}, f32_speed(1.0f), "linear/8x576x1536", {8, 576, 1536, dtype}};
 }
@@ -119,7 +119,7 @@ constexpr Case beside(RowsLayer layer, uint32_t tokens, uint32_t dim) {
   return {"rows", Kind::kRows, {}, {}, none(), nullptr, {}, false, {}, {layer, tokens, dim}};
 }
 
-// Of integer arithmetic, and what it is held against.
+// Integer arithmetic, and the case that it is compared with.
 constexpr Case integer(Shape shape, Goal goal = none(), const char* reference = nullptr) {
   return {"integer", Kind::kAttention, shape, {}, goal, reference, {}, true};
 }
@@ -143,7 +143,7 @@ constexpr Shape kPrefill64 = heads(8, 2048, 2048, 64), kPrefill128 = heads(8, 20
 constexpr Shape kVision = heads(8, 197, 197, 64), kUneven = heads(5, 300, 700, 80);
 
 constexpr Case kCases[] = {
-    // In and out together in a first cache of 32 KiB,
+    // Input and output fit in a first cache of 32 KiB,
     softmax(rows(64, 64), exp(0.75f)),
     softmax(rows(16, 256), exp(0.75f)),
     softmax(rows(4, 1024), exp(0.75f)),
@@ -167,7 +167,7 @@ constexpr Case kCases[] = {
     attention("prefill", heads(8, 128, 128, 128), fma(0.87f)),
     attention("prefill", heads(8, 512, 512, 128), fma(0.90f, 0.87f)),
     attention("prefill", heads(8, 2048, 2048, 128), fma(0.90f, 0.87f)),
-    // Shapes that are not round, each held against a round one.
+    // Shapes that are not round, each compared with a round one.
     attention("prefill", heads(8, 512, 512, 32)),
     attention("prefill", heads(8, 64, 64, 64)),
     attention("prefill", heads(8, 192, 192, 64)),
@@ -256,7 +256,7 @@ constexpr Case kCases[] = {
     attention("small", heads(4, 1, 64, 32), peak_time(4.0f)),
     attention("small", heads(2, 20, 20, 16)),
     attention("small", heads(1, 4, 4, 8)),
-    attention("small", heads(1, 1, 1, 1)),  // what a call costs on its own
+    attention("small", heads(1, 1, 1, 1)),  // the overhead of a call
 
     attention("options", kPlain),
     attention("options", window(128, causal(kPlain)), plain_time(1.15f), kPlainName),
@@ -315,7 +315,7 @@ constexpr Case kCases[] = {
     attention("threads", kOneKeyHead),
     attention("threads", split(4096, kOneKeyHead), time(), kOneKeyHeadName),
     attention("threads", threads(2, split(4096, kOneKeyHead)), speed_up(), kOneKeyHeadName),
-    attention("threads", threads(2, heads(4, 64, 64, 32)), speed_up(), "small/4x64x64x32"),  // what waking costs
+    attention("threads", threads(2, heads(4, 64, 64, 32)), speed_up(), "small/4x64x64x32"),  // cost of waking
 
     linear(128, 384, 384, fma(0.8f)),
     linear(128, 384, 1536, fma(0.8f)),
@@ -328,7 +328,7 @@ constexpr Case kCases[] = {
     linear(1, 384, 1536, none(), FOVEA_F16),
     linear(1, 384, 1536, none(), FOVEA_I8),
     linear(1, 4096, 4096, read(0.75f)),
-    linear(1, 576, 49152, read(0.9f), FOVEA_I8),  // the outputs of a small language model
+    linear(1, 576, 49152, read(0.9f), FOVEA_I8),  // the last layer of a small language model
     integer_linear(1, 576, 49152, read(0.9f)),
     f32_linear(128, 1536, 576),
     integer_linear(128, 1536, 576, f32_speed(2.8f), "linear/128x1536x576-i8"),
@@ -372,7 +372,7 @@ constexpr Case kCases[] = {
 };
 constexpr size_t kFirstBoardCase = sizeof kCases / sizeof kCases[0];
 
-// A program for a board has these alone. The first need less than 64 KiB.
+// A program for a board has only these. The first need less than 64 KiB.
 constexpr Case kBoardCases[] = {
     attention("board", heads(1, 64, 64, 32)),
     attention("board", causal(heads(1, 64, 64, 32))),
@@ -500,7 +500,7 @@ bool map_shows(const Shape& s, uint32_t query, uint32_t key) {
   switch (s.blocks) {
     case Blocks::kNone:
     case Blocks::kAll: return true;
-    case Blocks::kSparse: {  // with edges, of each two listed blocks one has holes
+    case Blocks::kSparse: {  // with edges, the mask hides keys in one of two listed blocks
       const uint32_t block = (query / kBlockTokens * 16 + key / kBlockTokens) * 157 % 256;
       return block < 62 && (!s.edges || block % 2 == 0 || scattered(query, key) % 4 != 0);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is measured: shapes, and the speed that is asked of each. Plain structures, no memory of their own.
+// What is measured: shapes, and the goal of each. Plain structures that own no memory.
 #ifndef FOVEA_BENCH_CASES_H_
 #define FOVEA_BENCH_CASES_H_
 
@@ -16,12 +16,12 @@ enum class Blocks {
   kNone,       // no map
   kAll,        // all, 96 queries a block
   kSparse,     // 24 %, at random
-  kDocuments,  // those of the query's document, of eight
-  kWindow,     // the query's own and the 127 before it
+  kDocuments,  // of eight documents, the query's own
+  kWindow,     // the query's own key and the 127 before it
 };
 const char* name(Blocks blocks);
 
-// What a modifier does to scores, or to weights.
+// What a modifier does with scores, or with weights.
 enum class Change { kNone, kNothing, kAlibi, kNothingToWeights };
 const char* name(Change change);
 
@@ -32,11 +32,11 @@ struct Shape {
   uint32_t window_left = 0, window_right = 0;
   uint32_t threads = 1;
   uint32_t split = 0;  // key_split_tokens
-  uint32_t push = 0;   // keys of a piece: a stream in place of one call, each piece an array; 0 = one call
-  bool merge = false;  // not a call, but two states that become one
+  uint32_t push = 0;   // keys of a piece: a stream instead of one call, each piece an array; 0 = one call
+  bool merge = false;  // not a call: merges two states
   fovea_dtype dtype = FOVEA_F32, kv_dtype = FOVEA_F32;  // of queries and outputs; of keys and values
   fovea_compute compute = FOVEA_COMPUTE_F32;
-  fovea_kv_kind source = FOVEA_KV_STRIDED;  // a ring has wrapped around; pages are of 64 tokens, in no order
+  fovea_kv_kind source = FOVEA_KV_STRIDED;  // a ring has wrapped around; pages of 64 tokens, out of order
   fovea_mask_kind mask = FOVEA_MASK_NONE;   // [q_tokens][kv_tokens], the same for all heads
   float softcap = 0, dropout = 0;
   bool additive = false;  // the score
@@ -46,7 +46,7 @@ struct Shape {
   Change change = Change::kNone;
 };
 
-// What a block map shows. Without edges it lists all of a block of which it shows some.
+// Whether a query sees a key by the block map. Without edges it sees all keys of a listed block.
 constexpr uint32_t kBlockTokens = 64;
 bool map_shows(const Shape& shape, uint32_t query, uint32_t key);
 
@@ -63,13 +63,13 @@ struct LinearShape {
   fovea_compute compute = FOVEA_COMPUTE_F32;
 };
 
-// Some tokens of linear attention, of whose heads each has keys and queries of its own.
+// Some tokens of linear attention; each head has its own keys and queries.
 struct DeltaShape {
   uint32_t heads = 1, tokens = 1, key_dim = 1, value_dim = 1, batch = 1, decay_dim = 1;
   fovea_delta_rule rule = FOVEA_DELTA_RULE_GATED_DELTA;
 };
 
-// One call of what stands beside attention in a layer.
+// One call of a layer's operations other than attention.
 enum class RowsLayer { kRmsNorm, kGatedNorm, kL2Norm, kSwiGlu, kConv1d };
 struct RowsShape {
   RowsLayer layer = RowsLayer::kRmsNorm;
@@ -77,7 +77,7 @@ struct RowsShape {
 };
 const char* name(RowsLayer layer);
 
-// What a goal is a number of.
+// What the number of a goal means.
 enum class GoalKind {
   kNone,
   kFmaPeak,    // at least this fraction of the multiply-add peak
@@ -88,15 +88,15 @@ enum class GoalKind {
   kLikeRound,  // at least this many times the reference case's fraction of the peak * (rows / rows of whole vectors)
   kTime,       // at most this many times the reference case's time; 0 = only shown
   kSpeedUp,    // at least this many times as fast as the reference case; 0 = only shown
-  kF32Speed,   // the same for integers beside f32; without instructions for integer products at least as fast
+  kF32Speed,   // the same for integers compared with f32; without instructions for integer products at least as fast
 };
-const char* name(GoalKind kind);  // what the number is held against, for tables: "fma", "plain", ...
+const char* name(GoalKind kind);  // what the number is compared with, for tables: "fma", "plain", ...
 
 struct Goal {
   GoalKind kind = GoalKind::kNone;
   float value = 0;
-  float avx2 = 0;  // where 8 lanes are asked for another value; 0 = the same. Such cases run on the best target of 8
-                   // lanes by default as well
+  float avx2 = 0;  // the value for targets of 8 lanes; 0 = the same. Such cases also run by default on the best target
+                   // of 8 lanes
 };
 
 enum class Kind { kAttention, kDelta, kLinear, kRows, kSoftmax };
@@ -107,9 +107,9 @@ struct Case {
   Shape shape;
   SoftmaxShape softmax;
   Goal goal;
-  const char* reference;  // the name of the case that the last five speak of, or null
+  const char* reference;  // the name of the reference case of the last five kinds, or null
   LinearShape linear = {};
-  bool extended = false;  // runs by default on a target that extends the best one, where there is such a target
+  bool extended = false;  // also runs by default on a target that extends the best one, if there is one
   DeltaShape delta = {};
   RowsShape rows = {};
 
@@ -118,26 +118,25 @@ struct Case {
 
 constexpr size_t kNameBytes = 128;
 
-// "prefill/8x512x512x64": suite, then [batch.]heads x queries x keys x head_dim, then what is not plain.
-// For softmax: rows x axis [x inner]. For linear layers: tokens x in_dim x out_dim. For linear attention: [batch.]heads x
-// tokens x key_dim x value_dim. For what stands beside attention: tokens x dim.
+// "prefill/8x512x512x64": suite, then [batch.]heads x queries x keys x head_dim, then options.
+// For softmax: rows x axis [x inner]. For linear layers: tokens x in_dim x out_dim. For linear attention: [batch.]heads
+// x tokens x key_dim x value_dim. For RowsLayer: tokens x dim.
 void name_of(const Case& one, char (&text)[kNameBytes]);
 
 size_t case_count();
 const Case& case_at(size_t index);
 
-// Those of the suite "board", the last of all cases: small ones, for machines of a few hundred kilobytes.
+// The number of cases of the suite "board", the last of all: small cases, for machines of a few hundred kilobytes.
 size_t board_case_count();
 const Case& board_case_at(size_t index);
 
-// Suites in the order of the table; null behind the last.
+// Suites in the order of the table; null past the last.
 const char* suite_at(size_t index);
 
-// The keys of parse_shape and what they are where they are not given, as lines of a usage text.
+// The keys of parse_shape and their defaults, as lines of a usage text.
 extern const char* const kShapeKeys;
 
-// Reads "q=197 k=197 heads=3 dim=64 causal=1 ..." (spaces or commas) into *shape. On a mistake answers a text that says
-// what is wrong, else null.
+// Reads "q=197 k=197 heads=3 dim=64 causal=1 ..." (spaces or commas) into *shape. Returns null, or what is wrong.
 const char* parse_shape(const char* text, Shape* shape);
 
 }  // namespace fovea::bench

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds one run of the benchmark against another: bench/compare.py before.json after.json
+"""Compares one run of the benchmark with another: bench/compare.py before.json after.json
 
 Says what became slower or faster beyond noise, and exits with 1 if anything became slower. A change is beyond noise when it is
-greater than --least and than three standard errors of the two medians, as their median absolute deviations tell them.
+greater than --least and than three standard errors of the two medians, which follow from their median absolute deviations.
 """
 import argparse
 import json
@@ -27,7 +27,7 @@ def load(path):
 
 
 def bound(result):
-    """The speed of the probe beside the case that bounds it, or 0."""
+    """The speed of the probe that bounds the case, measured right before and after it, or 0."""
     if result.get("exp_geps"):
         return result["exp_geps"]
     from_memory = result.get("read_level") in ("l3", "dram")

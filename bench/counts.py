@@ -3,16 +3,16 @@
 """Instructions for each multiply-add of a whole attention call, and cycles of its inner loops by models of processors.
 
     bench/counts.py                      # builds, counts, prints; --write makes the table the new baseline
-    bench/counts.py --compare            # exits with 1 where a figure is worse than in bench/counts_baseline.csv
+    bench/counts.py --compare            # exits with 1 if a figure is worse than in bench/counts_baseline.csv
     bench/counts.py --targets arm-none-eabi-cortex-m55 --loops
 
-Instructions are counted by QEMU with a plugin of its own (counts/count_instructions.c), of two calls less those of one,
-so that start-up drops out. The inner loops are those of the two matrix products: loops without a loop in them that run
-a tenth or more of the multiply-adds. llvm-mca reckons their cycles, with every load in the first cache, and so do
-rules that were published for some processors (counts/rules.py); the limit beside them is what the same model needs for
-the multiply-adds of these loops alone, the fraction what is reached of it. Where a bound is given, more cycles are a
-failure of --compare. Integer arithmetic has rows of instructions only, beside f32 arithmetic on the same int8 rows;
-tensors are fovea_integer_attention, linear is fovea_linear, delta is fovea_delta. Needs QEMU and llvm-19, and for each toolchain what its file names.
+Instructions are counted by QEMU with a plugin (counts/count_instructions.c): those of two calls minus those of one, so
+that start-up is not counted. The inner loops are those of the two matrix products: loops that contain no loop and run a
+tenth or more of the multiply-adds. Their cycles are computed by llvm-mca, with every load in the first cache, and by
+rules that were published for some processors (counts/rules.py). The limit is the cycles that the same model needs for
+only the multiply-adds of these loops, the fraction is limit / cycles. Above a bound --compare fails. Integer arithmetic
+has only rows of instructions, next to f32 arithmetic on the same int8 rows; tensors are fovea_integer_attention, linear
+is fovea_linear, delta is fovea_delta. Needs QEMU and llvm-19, and for each toolchain the packages that its file names.
 """
 import argparse
 import bisect
@@ -33,14 +33,14 @@ BASELINE = os.path.join(ROOT, "bench", "counts_baseline.csv")
 SHAPE, DECODE = "4 64 64 64", "4 1 256 32"  # heads, queries, keys and head_dim, as calls.c takes them
 LINEAR = "1 128 1536 576 linear"  # tokens, outputs and inputs
 DELTA = "4 64 64 64 delta"  # heads, tokens, key_dim and value_dim
-NOISE = {"instructions": 1.005, "cycles": 1.01, "rules": 1.01}  # a figure is worse if it is more than this many times the baseline's
-NOT_SERVED = 3  # the status with which calls.c ends where the library does not have what is asked for
-MOST_FUNCTIONS = 8  # that are shown of a row
-LEAST_SHARE = 0.1  # of the multiply-adds, for a loop to be looked at: the exponential has a twentieth
+NOISE = {"instructions": 1.005, "cycles": 1.01, "rules": 1.01}  # a figure is worse above this multiple of the baseline's
+NOT_SERVED = 3  # the exit status of calls.c if the library does not support the call
+MOST_FUNCTIONS = 8  # functions shown for a row
+LEAST_SHARE = 0.1  # the share of the multiply-adds that makes a loop an inner loop: the exponential has a twentieth
 
 
 class Target:
-    """Models are processors that llvm-mca knows, rules those of counts/rules.py. Behind = stands a bound of cycles."""
+    """models: processors that llvm-mca knows; rules: those of counts/rules.py. After = comes a bound of cycles."""
 
     def __init__(self, name, goal, emulator, triple, models, rules=""):
         self.name, self.goal, self.emulator, self.triple = name, goal, emulator.split(), triple
@@ -78,7 +78,7 @@ TARGETS = [
 
 
 class More:
-    """A row beside that of SHAPE. The goal is a number, or the name of a row and how many times fewer instructions than there."""
+    """A row in addition to that of SHAPE. The goal is a number, or (row, factor): 1 / factor of that row's instructions."""
 
     def __init__(self, name, words, goal=None):
         self.name, self.words, self.goal = name, words, goal
@@ -105,8 +105,8 @@ def integers_on_a_board(goal, times_fewer, tensors_goal):
     ]
 
 
-# Rows of integer arithmetic, and of what it is held against; and of linear attention. On AArch64 these run on a processor that
-# has all instructions.
+# Rows of integer arithmetic, of what it is compared with, and of linear attention. On AArch64 these run on an emulated
+# processor that has all instructions.
 MORE = {
     "aarch64-linux-gnu": [
         More("int8 rows", f"{SHAPE} i8 neon"),
@@ -124,7 +124,7 @@ MORE = {
 
 
 def multiply_adds_of(words):
-    """Of a call: for q.k and p.v, of a linear layer, or of the three products with each matrix of linear attention."""
+    """Those of a call: of q.k and p.v, of a linear layer, or of three products with each matrix of linear attention."""
     heads, queries, keys, dim = map(int, words.split()[:4])
     return (1 if "linear" in words else 3 if "delta" in words else 2) * heads * queries * keys * dim
 
@@ -169,7 +169,7 @@ def build_plugin(builds):
 
 
 def counts(target, program, plugin, *words):
-    """Of one call, by the program with these words behind the count: {address: how often it ran}."""
+    """Of one call: {address: how often it ran}. The words follow the count in the program's command line."""
     def of_calls(calls):
         out = f"{program}.{calls}.txt"
         option = ["-plugin", f"{plugin},out={out}"]
@@ -185,7 +185,7 @@ def counts(target, program, plugin, *words):
 
 
 def disassemble(target, program):
-    """[(address, text)] in the order of addresses; branch targets as hexadecimal numbers behind 0x."""
+    """[(address, text)] in the order of addresses; branch targets as hexadecimal numbers after 0x."""
     processor = [f"--triple={target.triple}", f"--mcpu={target.models[0]}"] if target.bare else []
     text = run([llvm("llvm-objdump"), "-d", "--no-show-raw-insn"] + processor + [program])
     code = []
@@ -197,7 +197,7 @@ def disassemble(target, program):
 
 
 def show_functions(program, ran, multiply_adds):
-    """Prints the functions that take the most, in instructions for each multiply-add of the call."""
+    """Prints the functions with the most instructions, for each multiply-add of the call."""
     symbols = []
     for line in run([llvm("llvm-nm"), "-C", "-n", program]).splitlines():
         address, kind, name = line.split(maxsplit=2) if line[0] != " " else ("", "", "")
@@ -212,7 +212,7 @@ def show_functions(program, ran, multiply_adds):
 
 
 def multiply_adds(text):
-    """Of one instruction."""
+    """Multiply-adds of one instruction."""
     match = re.match(r"(fmla|vfma|vfmat|vfmadd\d+ps|fmadd|vmla)(\.\S+)?\s+(.*)", text)
     if not match:
         return 0
@@ -226,7 +226,7 @@ BRANCH = re.compile(r"^(b\.?[a-z]*|cbn?z|j[a-z]+|le|tbn?z)(\.[wn])?\s+(?:.*,\s*)
 
 
 def inner_loops(code, ran):
-    """Lists of instructions from a loop's first to the branch that closes it, with how often it ran."""
+    """[(instructions of a loop, from the first to the branch that closes it; how often it ran)]."""
     index = {address: i for i, (address, _) in enumerate(code)}
     spans = []
     for i, (address, text) in enumerate(code):
@@ -253,8 +253,8 @@ def cycles(target, model, body):
     for text in body:
         match = BRANCH.match(text)
         if match and match[1] == "le":
-            continue  # the end of a low-overhead loop: no cycle on a Cortex-M55, and nothing that llvm-mca knows
-        if match:  # to the begin: where it goes makes no difference
+            continue  # the end of a low-overhead loop: no cycle on a Cortex-M55, and not known to llvm-mca
+        if match:  # a branch to the begin: the target does not change the result
             text = text[:match.start(3) if match[3] else match.start(4)] + "loop"
         lines.append(text)
 
@@ -266,7 +266,7 @@ def cycles(target, model, body):
 
 
 def least_cycles(target, model, body):
-    """What the model needs for the multiply-adds alone, as if each were independent of all others."""
+    """The model's cycles for the multiply-adds alone, as if each were independent of all others."""
     only = [text for text in body if multiply_adds(text)]
     out = run([llvm("llvm-mca"), f"--mtriple={target.triple}", f"--mcpu={model}"], input=target.assembly(only))
     return float(re.search(r"Block RThroughput:\s+([\d.]+)", out)[1])
@@ -275,7 +275,7 @@ def least_cycles(target, model, body):
 def measure_loops(target, loops, add):
     """Cycles of the inner loops by each model and by each set of rules, for each of their multiply-adds."""
     done = sum(rounds * sum(map(multiply_adds, body)) for body, rounds in loops)
-    if done < 0.9 * MULTIPLY_ADDS:  # the first and last rounds may stand beside a loop
+    if done < 0.9 * MULTIPLY_ADDS:  # the first and last rounds may be outside of the loop
         sys.exit(f"counts.py: {target.name}: the loops found hold only {done / MULTIPLY_ADDS:.2f} of the multiply-adds")
     for model in target.models:
         taken = sum(rounds * cycles(target, model, body) for body, rounds in loops)
@@ -289,7 +289,7 @@ def measure_loops(target, loops, add):
 
 
 def measure_more(target, program, plugin, options):
-    """Rows of MORE. A row that this build does not serve is left out."""
+    """Rows of MORE. A row that this build does not support is left out."""
     rows = {}
     any_processor = copy.copy(target)
     any_processor.emulator = [re.sub("^cortex-a53$", "max", word) for word in target.emulator]
@@ -310,7 +310,7 @@ def measure_more(target, program, plugin, options):
 
 
 def measure(target, builds, plugin, options):
-    """Rows of the table."""
+    """The rows of a target."""
     program = build(target, builds)
     ran = counts(target, program, plugin)
     total = sum(ran.values())
@@ -382,7 +382,7 @@ def main():
     rows = []
     for target in TARGETS:
         if target.name.startswith("x86-64") and platform.machine() != "x86_64":
-            continue  # there is no toolchain file for it elsewhere
+            continue  # its toolchain file needs an x86 host
         if not options.targets or target.name in options.targets:
             rows += measure(target, builds, plugin, options)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linear attention as it is timed, with its state: each call goes on where the one before ended.
+// The timed calls of linear attention, with their state: each call continues the one before.
 #ifndef FOVEA_BENCH_DELTA_H_
 #define FOVEA_BENCH_DELTA_H_
 
@@ -9,8 +9,8 @@
 
 namespace fovea::bench {
 
-// Three products of key_dim x value_dim a token. S is read and written by a call, and by a call of one token written
-// for every fourth only.
+// Three products of key_dim x value_dim a token. A call reads and writes S; calls of one token write it only at every
+// fourth token.
 Work work_of(const DeltaShape& shape, size_t workspace_bytes);
 
 class DeltaCall final : public Timed {

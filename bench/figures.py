@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sets what was measured into the pages: bench/figures.py --write | --check | --measure [NAME...]
+"""Sets measured numbers into the documents: bench/figures.py --write | --check | --measure [NAME...]
 
-A page has between two marks what this script makes of files that scripts wrote, and no other measured number:
+This script makes the text between two marks from files that scripts wrote. A page has no other measured number:
 
     <!-- figures: NAME -->
     ...
     <!-- /figures -->
 
 --write    makes all of it anew.
---check    1 if a page is not what --write would make it, if a figure stands in no page, if a file of results holds what
-           cannot be, or if a page has a number with a unit outside of marks that is not in STATED.
---measure  builds the library as it ships, in build/peers, and measures RESULTS, or some of them, anew:
-           bench/results/NAME.json, with the command and the date. It needs what bench/peers/requirements.txt names, and
-           a machine that does nothing else.
+--check    exits with 1 if --write would change a page, if no page has a figure, if a file of results has an impossible
+           number, or if a page has a number with a unit outside of marks that is not in STATED.
+--measure  builds the library as it ships, in build/peers, and measures RESULTS, or those that are named:
+           bench/results/NAME.json, with the command and the date. It needs the packages of
+           bench/peers/requirements.txt, and a machine that does nothing else.
 
 The other files are bench/*_baseline.csv, by bench/size.py --update and bench/counts.py --write, and tests/plan_test.cc,
 whose numbers a test compares with the library's.
@@ -38,7 +38,7 @@ BUILD = ROOT / "build" / "peers"
 
 BENCH = [BUILD / "bench" / "fovea_bench", "--cpu-time"]
 COMPARE = [sys.executable, "bench/peers/compare.py", "--cpu-time"]
-# Name: the command that measures it, less --json.
+# Name: the command that measures it, without --json.
 RESULTS = {
     "speed": [*BENCH, "--min-time", "1", "--target", "avx512,avx2", "--filter", "^(prefill|causal|decode|small)/"],
     "integer": [*BENCH, "--target", "avx512_vnni,avx2_vnni,avx2", "--filter", "^integer/"],
@@ -50,12 +50,12 @@ RESULTS = {
     "sentence_similarity": [sys.executable, "bench/peers/sentence_similarity.py", "--cpu-time", "--build", BUILD],
 }
 
-# Pages that are records of what was once so, or wholly written by a program that checks itself.
+# Pages that are records of the past, or written as a whole by a program that checks itself.
 NOT_CHECKED = {"CHANGELOG.md", "bench/tried.md", "tests/ACCURACY.md"}
-# Numbers with units that nobody measured: limits, sizes by definition, names. A page must have each of its own.
+# Numbers with units that nobody measured: limits, sizes by definition, names. The page must contain all of its list.
 STATED = {
     "ARCHITECTURE.md": ["at least 128 bytes"],
-    # Of formats, what tests/convert_test.cc bounds.
+    # The numbers about formats are bounds of tests/convert_test.cc.
     "bench/README.md": ["at least 0.2 ms", "(0.3 s)", "less than 128 bytes", "64 entries of 1 MiB",
                         "19 instructions for 12", "0.67 and 0.3 times those", "0.91 and 0.96 times that"],
     "examples/README.md": ["a state of 128 bytes"],
@@ -118,7 +118,7 @@ def table(header, rows, numbers=True):
 
 
 def sentence(text):
-    """Wrapped as the pages are."""
+    """Wraps words to the width of the pages."""
     lines = [""]
     for word in text.split():
         lines[-1:] = [f"{lines[-1]} {word}".strip()] if len(lines[-1]) + len(word) < 119 else [lines[-1], word]
@@ -137,7 +137,7 @@ def span(values):
 
 
 def machine(name):
-    """What it was measured on and with, how well, and when."""
+    """A sentence about the machine, the software, the noise and the date of a measurement."""
     host, found = results(name)
     scatter = max(result["ns_mad"] / result["ns_median"] for result in found.values())
     others = {"ONNX Runtime" if library.startswith("ORT") else library: version
@@ -162,7 +162,7 @@ TARGETS = {"avx512": "AVX-512", "avx2": "AVX2"}
 
 
 def with_bound(result):
-    """The time, and the fraction of what bounds it."""
+    """The time, and the fraction of the bound, of memory or of arithmetic."""
     peak, read, level = (result[key] for key in ("fraction_of_fma_peak", "fraction_of_read_bandwidth", "read_level"))
     memory = level in ("l3", "dram") and read > peak
     bound = f"{read:.2f} of {level.upper()} bandwidth" if memory else f"{peak:.2f} of FMA peak"
@@ -270,7 +270,7 @@ KINDS = {
 }
 
 
-# Of a suite; the others are in peers.
+# The results of a suite; those of other suites are in peers.
 FILES = {"sentence": "sentence_similarity", "integer": "peers_integer", "softmax": "peers_rows",
          "log_softmax": "peers_rows", "delta": "peers_rows"}
 
@@ -280,7 +280,7 @@ def is_ours(library):
 
 
 def peers_of(*suites):
-    """{case: {library: result}}, as the script had them in turn."""
+    """{case: {library: result}}, in the order of the file."""
     cases = {}
     for suite in suites:
         for (case, library), result in results(FILES.get(suite, "peers"))[1].items():
@@ -290,7 +290,7 @@ def peers_of(*suites):
 
 
 def best_ratio(of_case):
-    """The time of the fastest other library over fovea's, whose first contestant is the one that is meant."""
+    """The time of the fastest other library over that of fovea's first contestant."""
     ours = next(result for library, result in of_case.items() if is_ours(library))
     return min(result["ns_median"] for library, result in of_case.items() if not is_ours(library)) / ours["ns_median"]
 
@@ -373,7 +373,7 @@ def sizes():
 
 
 def code(target, name, kind="program"):
-    """And what is read only."""
+    """Bytes of code and of read-only data."""
     row = sizes()[target, kind, name]
     return row["code"] + row["rodata"]
 
@@ -465,7 +465,7 @@ def counted():
 
 
 def modelled(target):
-    """Cycles of the inner loops, and the least, in parentheses; a processor with published rules by these alone."""
+    """Cycles of the inner loops, with the limit in parentheses. If a processor has published rules, only by these."""
     def cell(measure, name):
         row = counted()[target.name, f"{measure} {name}"]
         return f"{name} {float(row['value']):.3g} ({float(row['goal_or_limit']):.3g})"
@@ -532,13 +532,13 @@ FOLDERS = (".github", "bench", "examples", "lib", "platform", "tests", "toolchai
 
 
 def pages():
-    """Those of the tree; not what builds and Python environments have."""
+    """The documents of the tree, without those of builds and Python environments."""
     found = [*ROOT.glob("*.md"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.md"))]
     return sorted(path for path in found if "site-packages" not in path.parts)
 
 
 def written(path, used):
-    """A page as it should be."""
+    """(text, text as it should be) of a page."""
     def make(match):
         name = match.group(2)
         if name not in FIGURES:
@@ -564,7 +564,7 @@ def first_difference(name, old, new):
 
 
 def unmarked(name, text):
-    """Numbers with units that are neither made by this script nor stated."""
+    """Numbers with units that are neither written by this script nor in STATED."""
     faults = []
     text = MARKED.sub(lambda match: "\n" * match.group().count("\n"), text)
     for words in STATED.get(name, []):

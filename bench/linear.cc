@@ -9,7 +9,7 @@
 namespace fovea::bench {
 namespace {
 
-// Elements between 0.5 and 2 in size, of either sign; of i8 and of groups, of any size.
+// Elements with absolute values from 0.5 to 2, of either sign; of i8 and of groups, any codes.
 uint32_t weight_word(fovea_dtype dtype, uint32_t bits) {
   switch (dtype) {
     case FOVEA_F32: return (bits & 0x80ffffffu) | 0x3f000000u;
@@ -34,7 +34,7 @@ size_t row_bytes(const LinearShape& s) {
 
 constexpr uint16_t kScale = 0x211f, kLeast = 0xa91f;  // 0.01 and -0.04 in f16
 
-// The numbers that lie in blocks before their codes.
+// The numbers that are stored in blocks before their codes.
 void put_block_scales(unsigned char* weights, const LinearShape& s) {
   const size_t block = FOVEA_ROW_BYTES_(s.dtype, kGroup);
   for (size_t at = 0; at < row_bytes(s) * s.out_dim; at += block) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linear layers as they are timed, with their buffers.
+// The timed calls of linear layers, with their buffers.
 #ifndef FOVEA_BENCH_LINEAR_H_
 #define FOVEA_BENCH_LINEAR_H_
 
@@ -28,7 +28,7 @@ class LinearCall final : public Timed {
 
   fovea_linear_args args_ = {};
   RandomFloats x_, bias_, scales_;
-  uint32_t* weights_ = nullptr;  // as many bytes as rows have, in words
+  uint32_t* weights_ = nullptr;  // the bytes of the rows, in words
   size_t words_ = 0;
   uint16_t* group_scales_ = nullptr;  // of i4
   float* y_ = nullptr;

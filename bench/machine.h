@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the benchmark asks of a machine beyond platform.h; a folder for each kind of machine implements it.
+// The functions of a machine that the benchmark needs in addition to platform.h. Each kind of machine has a folder that
+// implements them.
 #ifndef FOVEA_BENCH_MACHINE_H_
 #define FOVEA_BENCH_MACHINE_H_
 
@@ -9,25 +10,25 @@
 
 namespace fovea::bench {
 
-// Bytes of the data cache of level 1, 2 or 3 that one core can use; 0 where there is none.
+// Bytes of the data cache of level 1, 2 or 3 that one core can use; 0 if there is none.
 size_t cache_bytes(int level);
 
-// What the system says of the speed of the first processor. 0 and "" where it says nothing.
+// The speed of the first processor by the system; 0 and "" if not known.
 struct Speed {
-  double mhz, most_mhz;  // now; at most
-  char governor[24];     // who decides it: "performance", "ondemand", ...
+  double mhz, most_mhz;  // current; highest
+  char governor[24];     // Linux's policy: "performance", "ondemand", ...
 };
 Speed processor_speed();
 
-// Nanoseconds that this thread has had the processor: does not count while another program has it.
+// Nanoseconds for which this thread has run: time of other programs does not count.
 uint64_t thread_cpu_ns();
 
-// 64-byte aligned memory; null where there is none. On large pages where the system gives them, so that what is
-// measured is the memory and not the page tables.
+// 64-byte aligned memory; null if there is not enough. On large pages if the system has them, so that page-table walks
+// are not measured.
 void* allocate(size_t bytes);
 void release(void* memory);
 
-// Whether somebody watches: stderr is a terminal.
+// Whether stderr is a terminal, so that a user can see progress.
 bool stderr_is_terminal();
 
 }  // namespace fovea::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea_bench on a host: the command line, and files to write to.
+// fovea_bench on a host: the command line, and files of results.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -108,7 +108,7 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-// The targets that the user names; empty = none was named. Not for "all", which depends on the case.
+// The targets that the user names; empty = none. "all" is not handled here, because it depends on the case.
 std::vector<fovea_target> named_targets(const Options& options) {
   std::vector<fovea_target> targets;
   if (options.targets == "all") return targets;
@@ -145,7 +145,7 @@ const Case* find_case(const char* name) {
   return nullptr;
 }
 
-// What the system says of the processor, for the calls that can be told.
+// The processor's features by the system, for calls that have a field for them.
 uint64_t features_of(const Case& one) {
   return one.kind == Kind::kAttention || one.kind == Kind::kLinear ? platform::processor_features() : 0;
 }
@@ -159,7 +159,7 @@ std::vector<fovea_target> all_targets(const Case& one) {
   return targets;
 }
 
-// Where a case runs if no target is named.
+// The targets of a case if the user names none.
 std::vector<fovea_target> usual_targets(const Case& one) {
   const bool extended = one.extended || one.multiplies_integers();
   std::vector<fovea_target> targets = {extended ? resolved(FOVEA_TARGET_BEST)
@@ -170,7 +170,7 @@ std::vector<fovea_target> usual_targets(const Case& one) {
   return targets;
 }
 
-// What is to be run, each reference before what refers to it.
+// The cases to run, each reference before the cases that refer to it.
 std::vector<Job> plan_jobs(const std::vector<const Case*>& cases, const Options& options) {
   const std::vector<fovea_target> named = named_targets(options);
   std::vector<Job> jobs;
@@ -219,7 +219,7 @@ Memory allocate_or_end(size_t bytes) {
 }
 
 int bench(const Options& options) {
-  std::vector<Case> own;  // shapes of the command line
+  std::vector<Case> own;  // cases of the command line's shapes
   for (const Shape& shape : options.shapes) {
     own.push_back({"shape", Kind::kAttention, shape, {}, {}, nullptr});
   }

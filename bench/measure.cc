@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kMostBatches = 2000;
 constexpr uint64_t kFewestBatches = 7;
-constexpr double kBatchNs = 200e3;  // thousands of ticks of the clock, and less than the turn another program would get
+constexpr double kBatchNs = 200e3;  // thousands of ticks of the clock, and shorter than a time slice of another program
 
 double median(double* values, size_t count) {
   double* middle = values + count / 2;
@@ -33,7 +33,7 @@ Times measure(Timed& timed, const Method& method) {
     return std::max(static_cast<double>(method.clock_ns() - begin) - method.overhead_ns, 0.1);
   };
 
-  // Warm-up: until a batch is long enough, so twice at least.
+  // Warm-up: until a batch is long enough, at least twice.
   uint64_t calls = 1;
   double took = time_ns(1);
   if (!method.sweep) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long a call takes: batches of calls, their median, and the median distance from it.
+// Measures the time of a call: batches of calls, their median, and the median distance from it.
 #ifndef FOVEA_BENCH_MEASURE_H_
 #define FOVEA_BENCH_MEASURE_H_
 
@@ -11,7 +11,7 @@
 
 namespace fovea::bench {
 
-// What is timed.
+// A call to be timed.
 class Timed {
  public:
   virtual void call() = 0;
@@ -24,9 +24,9 @@ class Timed {
 
 struct Method {
   Clock clock_ns;
-  double overhead_ns;  // of reading the clock: taken off each batch
+  double overhead_ns;  // of reading the clock: subtracted from each batch
   double min_seconds;  // of timed calls, for each case
-  void* sweep;  // with --cold: memory that is read and written before each call, more than the caches hold; else null
+  void* sweep;  // with --cold: memory larger than the caches, which is read and written before each call; else null
   size_t sweep_bytes;
 };
 

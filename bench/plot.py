@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what the benchmark measured: bench/plot.py bench.json --peers peers.json --out folder
+"""Draws results of the benchmark: bench/plot.py bench.json --peers peers.json --out folder
 
 bench.json is from fovea_bench --json, peers.json from bench/peers/compare.py --json; either may be left out. Writes
-    roofline.svg   speed against operations for each byte that must be read or written, below what the machine can do
-    tokens.svg     time against tokens, with the peers
+    roofline.svg   speed over operations for each byte that must be read or written, with the machine's limits
+    tokens.svg     time over tokens, with the peers
     peers.svg      time of each peer for each case, as a multiple of fovea's
-Wants matplotlib, see bench/peers/requirements.txt.
+Needs matplotlib, see bench/peers/requirements.txt.
 """
 import argparse
 import json

@@ -28,7 +28,7 @@ void print_time(std::FILE* file, double ns) {
   }
 }
 
-// "  0.87", or as many blanks with a line where it is not known.
+// "  0.87", or a dash of the same width if it is not known.
 void print_or_dash(std::FILE* file, const char* format, int width, double value) {
   if (value > 0) {
     std::fprintf(file, format, value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results as a table to read, as JSON and as CSV.
+// Writes results as a table of text, as JSON and as CSV.
 #ifndef FOVEA_BENCH_REPORT_H_
 #define FOVEA_BENCH_REPORT_H_
 
@@ -12,8 +12,8 @@ namespace fovea::bench {
 
 struct Host {
   const char* processor;
-  const char* clock;  // where times come from
-  const char* unit;   // "ns", or what they are instead
+  const char* clock;  // the clock that was read
+  const char* unit;   // of times: "ns", or the clock's own
   bool cold;
 };
 
@@ -21,7 +21,7 @@ void print_probes(std::FILE* file, const Host& host, const Probes& probes);
 void print_header(std::FILE* file);
 void print_result(std::FILE* file, const Result& result, const Result* reference);
 
-// reference_of[i] belongs to results[i]; null where there is none.
+// reference_of[i] belongs to results[i]; null if there is none.
 void write_json(std::FILE* file, const Host& host, const Probes& probes, const Result* results,
                 const Result* const* reference_of, size_t count);
 void write_csv(std::FILE* file, const Result* results, const Result* const* reference_of, size_t count);

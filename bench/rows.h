@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands beside attention in a layer, as it is timed: normalisation, activation and the short convolution.
+// The timed calls of a layer's operations other than attention: normalisation, activation and the short convolution.
 #ifndef FOVEA_BENCH_ROWS_H_
 #define FOVEA_BENCH_ROWS_H_
 
@@ -9,7 +9,7 @@
 
 namespace fovea::bench {
 
-Work work_of(const RowsShape& shape);  // bytes alone: of inputs and outputs
+Work work_of(const RowsShape& shape);  // only bytes: of inputs and outputs
 
 class RowsCall final : public Timed {
  public:

@@ -12,10 +12,10 @@
 namespace fovea::bench {
 namespace {
 
-// Fewer operations for each byte than this: how fast the memory is matters, so it is probed again beside the case.
+// With fewer operations for each byte the memory's speed matters, so it is probed right before and after the case.
 constexpr double kReadBoundFlopsPerByte = 32;
 
-// The smallest plan for the target; false where it does not run here.
+// The smallest plan for the target; false if the target does not run here.
 bool plan_for(fovea_target target, fovea_plan* plan) {
   fovea_attention_desc d = {};
   d.struct_bytes = sizeof d;
@@ -30,7 +30,7 @@ unsigned lanes_of(fovea_target target) {
   return plan_for(target, &plan) ? plan.lanes : 0;
 }
 
-// Takes the probes that bound the case, and keeps the higher of this and the time before.
+// Runs the probes that bound the case, and keeps the higher of this result and the previous one.
 void probe_beside(const Machine& machine, const Probes& known, const fovea_executor* executor, Result* result) {
   const Clock clock = machine.method.clock_ns;
   const fovea_target target = probe_target(result->target, lanes_of(result->target));
@@ -97,14 +97,14 @@ void run(const Case& one, fovea_target target, const Machine& given, const Probe
   const platform::ThreadPool pool(threads);
   const fovea_executor* const executor = threads > 1 ? &pool.executor() : nullptr;
   Machine machine = given;
-  if (executor) machine.method.clock_ns = platform::clock_ns;  // the time of one of the threads would say little
+  if (executor) machine.method.clock_ns = platform::clock_ns;  // the processor time of one thread says little
   result->one = &one;
   result->target = target;
   result->cold = machine.method.sweep != nullptr;
   name_of(one, result->name);
   Arena arena(machine.memory, machine.memory_bytes);
 
-  // A call that init made with this status, and a function that says how much work it is.
+  // Times a call after init returned this status; work returns how much work it is.
   const auto timed = [&](auto& call, fovea_status status, auto work) {
     result->status = status;
     if (status != FOVEA_OK) return;
@@ -146,11 +146,11 @@ void run(const Case& one, fovea_target target, const Machine& given, const Probe
 Verdict judge(const Result& r, const Result* reference) {
   const Goal& goal = r.one->goal;
   const unsigned lanes = lanes_of(r.target);
-  const bool f32_products = goal.kind == GoalKind::kF32Speed && !r.integer_peak;  // exact, of integers
+  const bool f32_products = goal.kind == GoalKind::kF32Speed && !r.integer_peak;  // of integers, exact
   const double value = static_cast<double>(f32_products ? 1.0f : lanes == 8 && goal.avx2 > 0 ? goal.avx2 : goal.value);
   const bool has_reference = reference && reference->status == FOVEA_OK;
   Verdict v = {goal.kind, 0, value, false};
-  double bound = 0;  // what must be known, else there is no verdict
+  double bound = 0;  // 0: not known, so there is no verdict
   switch (goal.kind) {
     case GoalKind::kNone: break;
     case GoalKind::kFmaPeak: bound = r.peak_gflops, v.reached = r.of_peak(); break;

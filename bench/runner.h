@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a case and holds its time against the probes.
+// Runs a case and compares its time with the probes.
 #ifndef FOVEA_BENCH_RUNNER_H_
 #define FOVEA_BENCH_RUNNER_H_
 
@@ -16,7 +16,7 @@ namespace fovea::bench {
 
 constexpr size_t kMostTargets = 8;
 
-// The probes at the beginning of the run.
+// The results of the probes at the beginning of the run.
 struct Probes {
   size_t targets;
   fovea_target target[kMostTargets];  // those that run here, best first
@@ -31,34 +31,34 @@ struct Probes {
 
 struct Machine {
   Method method;
-  // For the buffers of a case; at least read_probe_bytes(), written to once. The probes read the same memory that the
-  // cases use: where a machine has several banks of memory, one block can be twice as fast as another.
+  // For the buffers of a case; at least read_probe_bytes(), written to once. Probes and cases use the same memory,
+  // because with several banks of memory one range can be twice as fast as another.
   void* memory;
   size_t memory_bytes;
 };
 
 Probes probe(const Machine& machine);
 
-// The target that a plan for `target` has, on a processor as the system describes it; FOVEA_TARGET_BEST where it does
-// not run here.
+// The target of a plan for `target`, with the processor's features by the system; FOVEA_TARGET_BEST if it does not run
+// here.
 fovea_target resolved(fovea_target target);
 
 struct Result {
   const Case* one;
   char name[kNameBytes];
   fovea_target target;
-  fovea_status status;  // FOVEA_OK, or why there is nothing below
-  bool finite;          // all of the output is
+  fovea_status status;  // FOVEA_OK, or why the other fields are not set
+  bool finite;          // the whole output is finite
   char plan[256];       // fovea_plan_describe's line
   Times times;
-  Work work;        // for a softmax the bytes alone
+  Work work;        // for a softmax only the bytes
   double elements;  // of a softmax, else 0
-  // Probes taken again right before and after the case, the higher of the two: a shared machine's speed changes. The
-  // read bandwidth is measured only where it matters, else it is the first one measured.
-  double peak_gflops;  // 0 = not known, as for the next two
-  bool integer_peak;   // it is that of the target's instructions for integer products, which the case uses
+  // Probes run again right before and after the case, the higher of the two, because a shared machine's speed changes.
+  // The read bandwidth is measured again only if it matters.
+  double peak_gflops;  // 0 = not known; the same for exp_geps and read_gbps
+  bool integer_peak;   // peak_gflops is of the target's instructions for integer products, which the case uses
   double exp_geps;
-  double read_gbps;  // of the level
+  double read_gbps;  // of `level`
   Level level;       // the memory that holds the case's buffers
   size_t workspace_bytes;
   bool cold;    // caches were swept before each call
@@ -77,16 +77,16 @@ size_t memory_bytes(const Case& one, fovea_target target);
 
 void run(const Case& one, fovea_target target, const Machine& machine, const Probes& known, Result* result);
 
-// What was asked for and what was reached.
+// A goal and the value that was reached.
 struct Verdict {
-  GoalKind kind;  // kNone: nothing was asked for, or the bound is not known; goals are for warm caches and wide vectors
+  GoalKind kind;  // kNone: no goal, or the bound is not known; goals are for warm caches and wide vectors
   double reached, goal;
   bool at_most;  // reached must be <= goal, else >=
 
   bool met() const { return at_most ? reached <= goal : reached >= goal; }
 };
 
-// reference: the result of the case that the goal speaks of, with the same target; may be null.
+// reference: the result of the goal's reference case with the same target; may be null.
 Verdict judge(const Result& result, const Result* reference);
 
 }  // namespace fovea::bench

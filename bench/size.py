@@ -2,27 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes, stack and speed of the library: bench/size.py [target...] [--features] [--compare | --update]
 
-Builds the library for each target as it ships (-Os for Cortex-M, -O2 for the others) and prints, for each function, its code
-and its own stack; for each public function and for whole programs, what a static link brings in (code, read-only data, data,
-bss) and the worst stack.
+Builds the library for each target as it ships (-Os for Cortex-M, -O2 for the others). Prints, for each function, its code and
+its own stack; for each public function and for whole programs, the bytes of a static link (code, read-only data, data, bss) and
+the worst stack.
 
-Code, read-only data, data, bss: of a relocatable link with --gc-sections that keeps the named functions alone. Tables for
+Code, read-only data, data, bss: of a relocatable link with --gc-sections that keeps only the named functions. Tables for
 unwinding are left out. memcpy and the compiler's helpers for integers, which the link leaves undefined, are not counted.
 
-Stack: the longest way through the compiler's own call graph (-fcallgraph-info=su), the caller's frame not counted. An indirect
-call through a field of a kernel table, as kernels.scores_out(...), may reach the functions in tables of the link (kAttention,
-kSoftmax, ...) that have the field's name in theirs, as FewScoresOut has; the relocations of the object files tell which there
-are. What an executor or a loader needs is its own, and undefined helpers count 0.
+Stack: the longest path through the compiler's own call graph (-fcallgraph-info=su), without the caller's frame. An indirect
+call through a field of a kernel table, as kernels.scores_out(...), may reach each function in tables of the link (kAttention,
+kSoftmax, ...) whose name contains the field's, as FewScoresOut does. Relocations of the object files tell which functions tables
+contain. The stack of an executor or a loader is not counted, and undefined helpers count 0.
 
-Speed: instructions of a whole call, counted in an emulator as bench/counts.py does, for shapes in SHAPES; beside those of plain
-loops (counts/naive.c), which are compiled with -O2. The library may be as small as it likes, but not slower than these.
+Speed: instructions of a whole call, counted in an emulator as bench/counts.py does, for shapes in SHAPES; compared with those of
+plain loops (counts/naive.c), which are compiled with -O2. The library is compiled for size, but must not be slower than these.
 
 --features  leaves out each feature of fovea_config.h in turn, and prints by how much the whole library becomes smaller.
 --compare   compares all of this with bench/size_baseline.csv and bench/calls_baseline.csv: 1 if anything that is linked is larger
-            than there, by a byte, if a program or the count of a shape is not what is written there, because pages show these, if
-            a goal in GOALS is missed that is not in MISSED, or if a shape is slower than plain loops. With another compiler than
-            the baseline's it only says what differs.
---update    writes these files: growth is explained by the commit that changes them. What was not measured stays as it is:
+            than there, by a byte; if a program or the count of a shape differs from there at all, because pages show these; if
+            a goal in GOALS is missed that is not in MISSED; or if a shape is slower than plain loops. With another compiler than
+            the baseline's it only prints what differs.
+--update    writes these files: the commit that changes them explains growth. What was not measured is kept:
             other targets, and features unless --features is given. Then bench/figures.py --write sets the files into the pages.
 """
 import argparse
@@ -42,7 +42,7 @@ import counts  # noqa: E402
 BASELINE = ROOT / "bench" / "size_baseline.csv"
 CALLS_BASELINE = ROOT / "bench" / "calls_baseline.csv"
 
-# Name: toolchain file, build type, what it is.
+# Name: toolchain file, build type, description.
 TARGETS = {
     "m4f": ("arm-none-eabi-cortex-m4f", "MinSizeRel", "Cortex-M4F, scalar, -Os"),
     "m55": ("arm-none-eabi-cortex-m55", "MinSizeRel", "Cortex-M55, Helium, -Os"),
@@ -81,7 +81,7 @@ SHAPES = {
     "the same, integer products": "4 1 256 64 integers",
     "the same, integer attention": "4 1 256 64 tensors",
 }
-# Targets that prefer size, on which these are counted: counts.py has the others.
+# The targets that are compiled for size, on which SHAPES are counted; counts.py counts on the others.
 BOARDS = {"m4f": "mps2-an386", "m55": "mps3-an547"}
 
 # Target, program, column: bytes at most.
@@ -94,14 +94,14 @@ GOALS = {
     ("m4f", "all functions", "stack"): 768,
     **{(target, "all functions", column): 0 for target in TARGETS for column in ("data", "bss")},
 }
-# Those that are not reached. The baseline keeps them from becoming worse.
+# The goals that are not reached. The baseline prevents that they become worse.
 MISSED = {
     ("m4f", "attention, causal and key lengths", "code"),
     ("m4f", "linear attention, gated delta rule", "code"),
     ("m4f", "all functions", "stack"),
 }
 
-# Targets whose features --update measures: the others take minutes, and on none of them is it asked.
+# Targets whose features --update measures: each other target takes minutes, and its numbers are not needed.
 FEATURE_TARGETS = ["m4f", "m55"]
 
 COLUMNS = ["code", "rodata", "data", "bss", "stack"]
@@ -115,7 +115,7 @@ class Build:
     def __init__(self, target, folder):
         toolchain, build_type, _ = TARGETS[target]
         self.target = target
-        # Without ccache, whose older releases do not keep what -fcallgraph-info writes.
+        # Without ccache, whose older releases do not cache the file that -fcallgraph-info writes.
         self.library = Library(folder / target, f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/toolchains/{toolchain}.cmake",
                                f"-DCMAKE_BUILD_TYPE={build_type}", "-DCMAKE_CXX_COMPILER_LAUNCHER=", flags="-fstack-usage -fcallgraph-info=su")
 
@@ -141,25 +141,25 @@ class Build:
 
 @functools.lru_cache(maxsize=None)
 def fields(pattern):
-    """Names of the pointers to functions in headers of the library."""
+    """Names of pointers to functions in these headers of the library."""
     return {name for path in (ROOT / "lib").glob(pattern) for name in re.findall(r"\(\*(\w+)(?:\[\w+\])?\)\(", path.read_text())}
 
 
 @functools.lru_cache(maxsize=None)
 def callers_own():
-    """Fields of the caller's functions, whose stack is not the library's. Only an executor's task is."""
+    """Fields with functions of the caller, whose stack does not count. An executor's task is the library's function."""
     return fields("include/fovea/*.h") - fields("src/**/*.h") - {"task"}
 
 
 @functools.lru_cache(maxsize=None)
 def called_fields(place):
-    """The fields that an indirect call at file:line:column goes through."""
+    """The fields of tables that an indirect call at file:line:column may use."""
     path, number, column = place.rsplit(":", 2)
     text = pathlib.Path(path).read_text()
     line = text.splitlines()[int(number) - 1]
     known = fields("src/**/*.h") | fields("include/fovea/*.h")
     found = set(re.findall(r"[.>](\w+)(?=[\[(])", line)) & known
-    if not found:  # a variable that was set to one of them
+    if not found:  # a variable that holds the pointer of a field
         name = re.search(r"\w*$", line[:int(column) - 1]).group()
         found = set(re.findall(r"\w+", " ".join(re.findall(rf"\b{name} = ([^;]*);", text)))) & known
     if not found:
@@ -171,9 +171,9 @@ def is_reached(function, field):
     return "".join(word.capitalize() for word in field.split("_")) in function
 
 
-@functools.lru_cache(maxsize=None)  # most are the same whatever is left out
+@functools.lru_cache(maxsize=None)  # most do not depend on the features that are left out
 def read_object(path, nm, readelf, target):
-    """Of an object file: code and frame and label of functions, their calls, what is called by pointer, entries of tables."""
+    """Of an object file: code, frame and label of functions, their calls, calls by pointer, entries of tables."""
     code, frame, label, calls, tables = {}, {}, {}, [], []
     for line in run(nm, "-S", "--defined-only", path).splitlines():
         fields = line.split()
@@ -196,7 +196,7 @@ def read_object(path, nm, readelf, target):
         section = re.match(r"Relocation section '(\S+)'", line)
         if section:
             found = re.match(r"\.rela?\.(?:rodata|data\.rel\.ro(?:\.local)?)\.(\w+)$", section.group(1))
-            table = found.group(1) if found and found.group(1) not in code else None  # of a function: where a switch jumps to
+            table = found.group(1) if found and found.group(1) not in code else None  # else of a function: the jump table of a switch
         elif table and re.match(r"[0-9a-f]{8}", line):
             fields = line.split()
             if len(fields) >= 5 and (fields[4].startswith(".text.") or not fields[4].startswith(".")):
@@ -205,7 +205,7 @@ def read_object(path, nm, readelf, target):
 
 
 class CallGraph:
-    """Functions with their frames and calls. A function is (source file, name): names within files may repeat."""
+    """Functions with their frames and calls. A function is (source file, name): files may have the same static names."""
 
     def __init__(self, build, left_out=frozenset()):
         self.frame, self.code, self.label, self.calls, self.home = {}, {}, {}, collections.defaultdict(set), {}
@@ -232,7 +232,7 @@ class CallGraph:
         return function if function in self.frame else self.home.get(function[1])
 
     def worst(self, function, symbols, path=()):
-        """The worst stack from a function on, in a link with these symbols."""
+        """The worst stack of a function and those that it calls, in a link with these symbols."""
         function = self.resolve(function)
         if function is None:
             return 0  # a helper that is not the library's
@@ -268,7 +268,7 @@ def measure(build):
 
 
 def measure_speed(target, folder):
-    """Instructions of a call of each shape, in a build whose library is there."""
+    """Instructions of a call of each shape. The library of the build exists already."""
     run("cmake", folder / target, "-DFOVEA_BUILD_BENCH=ON")
     run("cmake", "--build", folder / target, "--target", "fovea_calls", "--parallel", os.cpu_count() or 1)
     emulated = counts.Target(target, None, counts.board(BOARDS[target]), "arm-none-eabihf", "")
@@ -282,7 +282,7 @@ def measure_speed(target, folder):
 
 
 def measure_features(build):
-    """What each feature adds to the whole library."""
+    """The bytes that each feature adds to the whole library."""
     public = public_functions()
     whole, symbols = build.linked(public)
     whole.append(CallGraph(build).worst_of(public, symbols))
@@ -312,7 +312,7 @@ def show_speeds(speeds):
 
 
 def slower(speeds):
-    """Whether a shape is slower than plain loops; says which."""
+    """Whether a shape is slower than plain loops; prints which."""
     found = [speed for speed in speeds if speed.fovea > speed.naive]
     for speed in found:
         print(f"{speed.target} {speed.shape}: {speed.fovea} instructions, plain loops {speed.naive}: slower")
@@ -320,7 +320,7 @@ def slower(speeds):
 
 
 def write_baseline(path, kind, rows, compilers, measured):
-    """The rows in place of those in the file of which measured(row) is true, where they stood; targets keep their order."""
+    """Replaces the rows of the file for which measured(row) is true by these, in place; targets keep their order."""
     base_compilers, base = read_baseline(path)
     kept = [kind(**row) for row in base if not measured(row)]
     rows = [row for target in base_compilers for row in rows + kept if row.target == target]
@@ -333,7 +333,7 @@ def write_baseline(path, kind, rows, compilers, measured):
 
 
 def read_baseline(path):
-    """Its compilers and its rows."""
+    """The compilers and the rows of a baseline."""
     with open(path, encoding="utf-8") as file:
         lines = file.readlines()
     return (dict(line[2:].rstrip("\n").split(": ", 1) for line in lines if line.startswith("#")),
@@ -341,7 +341,7 @@ def read_baseline(path):
 
 
 def compare_speeds(speeds, compilers):
-    """1 if a shape is slower than plain loops or, by the baseline's compiler, takes other instructions than there."""
+    """1 if a shape is slower than plain loops or, with the baseline's compiler, its count differs from the baseline."""
     base_compilers, rows = read_baseline(CALLS_BASELINE)
     base = {(row["target"], row["shape"]): (int(row["fovea"]), int(row["naive"])) for row in rows}
     failed = slower(speeds)

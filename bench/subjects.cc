@@ -10,8 +10,8 @@
 namespace fovea::bench {
 namespace {
 
-constexpr size_t kDrawFloats = 4096;     // drawn anew in each array before each batch
-constexpr float kUnitVariance = 1.732f;  // half width at which the variance is 1, so that scores vary as a model's do
+constexpr size_t kDrawFloats = 4096;     // new random values in each array before each batch
+constexpr float kUnitVariance = 1.732f;  // half width at which the variance is 1, so that scores vary as in a model
 
 bool finite(const float* data, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -24,7 +24,7 @@ constexpr uint32_t kPageTokens = 64;
 
 bool is_cached(const Shape& s) { return s.kv_dtype != FOVEA_F32 || s.source != FOVEA_KV_STRIDED; }
 
-// Tokens that were put into a ring: enough to wrap around.
+// Tokens that are appended to a ring: enough to wrap around.
 uint32_t tokens_put_in(const Shape& s) {
   return s.source == FOVEA_KV_RING ? s.kv_tokens + s.kv_tokens / 2 : s.kv_tokens;
 }
@@ -87,14 +87,14 @@ uint32_t blocks_of(uint32_t tokens) { return (tokens + kBlockTokens - 1) / kBloc
 
 void change_nothing(void*, const fovea_score_block*) {}
 
-// Compiled for the machine at hand, as a program's own code mostly is.
+// Compiled for this machine, as a program's own code mostly is.
 #if defined(__x86_64__) && defined(__ELF__) && !defined(__clang__)
 #define FOR_THIS_MACHINE __attribute__((optimize("O3"), target_clones("avx512f", "avx2", "default")))
 #else
 #define FOR_THIS_MACHINE
 #endif
 
-// Rows or keys follow one another in memory, whichever the kernel has.
+// Either rows or keys are adjacent in memory, depending on the kernel.
 FOR_THIS_MACHINE void add_alibi(void* self, const fovea_score_block* block) {
   const float* const slopes = static_cast<const float*>(self);
   const int64_t offset = block->first_position - block->first_key;
@@ -236,7 +236,7 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
   return status_;
 }
 
-// The byte mask decides where there are edges; else whole blocks are seen or hidden.
+// With edges the byte mask hides keys; else a block is seen or hidden as a whole.
 fovea_status AttentionCall::make_map() {
   const Shape& s = shape_;
   if (s.edges) {
@@ -272,7 +272,7 @@ fovea_status AttentionCall::make_map() {
 fovea_status AttentionCall::fill_cache() {
   const fovea_status status = fovea_kv_cache_init(&cache_, cache_memory_, fovea_kv_cache_bytes(&cache_));
   if (status != FOVEA_OK) return status;
-  for (uint32_t page = 0; page < cache_.pages; ++page) {  // neighbours lie far from one another
+  for (uint32_t page = 0; page < cache_.pages; ++page) {  // neighbours are far apart
     const uint32_t half = (cache_.pages + 1) / 2;
     cache_.page_table[page] = page % 2 ? half + page / 2 : page / 2;
   }
@@ -299,7 +299,7 @@ fovea_status AttentionCall::push_all(fovea_state* state) {
   const uint32_t mask_bytes = shape_.mask == FOVEA_MASK_F32 ? 4 : 1;
   for (uint32_t first = 0; first < shape_.kv_tokens; first += shape_.push) {
     piece.kv_tokens = std::min(shape_.push, shape_.kv_tokens - first);
-    // Pieces lie one behind the other, each [batch][kv_heads][tokens][dim].
+    // Pieces are adjacent, each [batch][kv_heads][tokens][dim].
     piece.kv.keys = dense<fovea_in>(keys_.data() + first * key_heads * shape_.head_dim, shape_.kv_heads,
                                     piece.kv_tokens, shape_.head_dim);
     piece.kv.values = dense<fovea_in>(values_.data() + first * key_heads * shape_.value_dim, shape_.kv_heads,

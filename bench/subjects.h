@@ -13,7 +13,7 @@
 
 namespace fovea::bench {
 
-// Hands out parts of a block of memory, one after the other, each 64-byte aligned. With no memory it only counts.
+// Allocates adjacent parts of a range of memory, each 64-byte aligned. Without memory it only counts.
 class Arena {
  public:
   Arena() = default;
@@ -32,13 +32,13 @@ class Arena {
   size_t bytes_ = 0, used_ = 0;
 };
 
-// An array of random floats, equally spread over [-half_width, half_width].
+// An array of random floats, uniform over [-half_width, half_width].
 class RandomFloats {
  public:
   void take(Arena& arena, size_t count, float half_width);
   float* data() const { return data_; }
   void draw_all();
-  void draw_some(uint32_t round);  // a part of the array, another one each round
+  void draw_some(uint32_t round);  // draws a part of the array, another part each round
 
  private:
   void draw(size_t begin, size_t end);
@@ -51,10 +51,10 @@ class RandomFloats {
 
 class AttentionCall final : public Timed {
  public:
-  // Bytes of arena that init wants; 0 where no plan can be made.
+  // Bytes of arena that init needs; 0 if no plan can be made.
   static size_t arena_bytes(const Shape& shape, fovea_target target);
 
-  // Also makes a first call. executor: of shape.threads workers, or null where that is 1.
+  // Also makes a first call. executor: of shape.threads workers, or null if that is 1.
   fovea_status init(const Shape& shape, fovea_target target, const fovea_executor* executor, Arena& arena);
   void call() override;
   void redraw(uint32_t round) override;
@@ -74,11 +74,11 @@ class AttentionCall final : public Timed {
   Shape shape_;
   fovea_plan plan_ = {};
   fovea_attention_args args_ = {};
-  fovea_kv_cache cache_ = {};  // where keys and values are not f32 arrays
+  fovea_kv_cache cache_ = {};  // unless keys and values are f32 arrays
   void* cache_memory_ = nullptr;
   size_t state_bytes_ = 0;
   fovea_state* state_ = nullptr;  // of a stream
-  fovea_state* other_ = nullptr;  // to merge
+  fovea_state* other_ = nullptr;  // to be merged into state_
   RandomFloats q_, keys_, values_, mask_f32_, slopes_, sinks_, score_vector_;
   uint8_t* mask_byte_ = nullptr;
   float* out_ = nullptr;

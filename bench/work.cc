@@ -6,7 +6,7 @@
 namespace fovea::bench {
 namespace {
 
-// Keys [lo, hi) that the query may see by its place. fovea.h says where queries sit.
+// Keys [lo, hi) that limits of position let the query see. fovea.h defines the positions of queries.
 struct Visible {
   int64_t lo, hi;
 };
@@ -22,7 +22,7 @@ Visible visible(const Shape& s, int64_t query) {
   return v;
 }
 
-// Key tiles that rows [row, row + count) of a key head meet; tiles lie on a grid of FOVEA_KEY_TILE keys.
+// The number of key tiles that rows [row, row + count) of a key head see some key of.
 uint64_t key_tiles(const Shape& s, uint64_t row, uint64_t count) {
   const uint64_t group = s.q_heads / s.kv_heads;
   const Visible first = visible(s, static_cast<int64_t>(row / group));
@@ -31,7 +31,7 @@ uint64_t key_tiles(const Shape& s, uint64_t row, uint64_t count) {
   return static_cast<uint64_t>((last.hi + FOVEA_KEY_TILE - 1) / FOVEA_KEY_TILE - first.lo / FOVEA_KEY_TILE);
 }
 
-// Query tiles as the plan cuts them: of whole vectors, nearly as many in each; or for few rows whole tiles.
+// Query tiles in the plan's division: whole vectors, about the same number in each; or for few rows whole tiles.
 uint64_t count_tiles(const Shape& s, const fovea_plan& plan) {
   const uint64_t rows = uint64_t{s.q_heads / s.kv_heads} * s.q_tokens;
   uint64_t pairs = 0;
@@ -49,7 +49,7 @@ uint64_t count_tiles(const Shape& s, const fovea_plan& plan) {
   return pairs * s.kv_heads * s.batch;
 }
 
-// Pairs of a query and a key that a block map shows.
+// Pairs of a query and a key that are seen by the block map.
 double pairs_shown(const Shape& s) {
   double pairs = 0;
   for (uint32_t query = 0; query < s.q_tokens; ++query) {
@@ -58,7 +58,7 @@ double pairs_shown(const Shape& s) {
   return pairs;
 }
 
-// Two states are read and one is written, each element of it by a multiply-add.
+// Two states are read and one is written, with a multiply-add for each element.
 Work work_of_merge(const Shape& s, const fovea_plan& plan) {
   const double state_bytes = static_cast<double>(fovea_state_bytes(&plan, s.batch, s.q_tokens));
   Work work = {};

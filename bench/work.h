@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much work a call is, counted.
+// Counts the work of a call.
 #ifndef FOVEA_BENCH_WORK_H_
 #define FOVEA_BENCH_WORK_H_
 
@@ -12,7 +12,7 @@
 namespace fovea::bench {
 
 struct Work {
-  double flops;  // of the products that are needed: a pair of query and key that is hidden by place counts nothing
+  double flops;  // of the products that are needed: a pair of query and key that limits of position hide counts 0
   double bytes;  // queries, visible keys and values, masks and outputs, each once
   double working_set_bytes;  // the same, and the workspace
   uint64_t tiles;            // query tile x key tile pairs that the plan computes
@@ -20,7 +20,7 @@ struct Work {
 };
 
 Work work_of(const Shape& shape, const fovea_plan& plan);
-Work work_of(const SoftmaxShape& shape);  // bytes alone
+Work work_of(const SoftmaxShape& shape);  // only bytes
 
 }  // namespace fovea::bench
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A decoder's attention in C, with every byte static: tokens come one at a time, their keys and values go into a ring
- * in int8, the first tokens pinned, and each new query attends to those and to a window of the last ones, for which
- * the ring has just enough slots. The plain loop beside it keeps all tokens in f32; what it says the same window should
- * give must come out. The exit code is 0 then. */
+ * A decoder's attention in C, with every byte static. Tokens come one at a time; their keys and values are stored as
+ * int8 in a ring. Each new query attends to the first tokens, which are pinned, and to a window of the last tokens, for
+ * which the ring has just enough slots. A plain loop keeps all tokens in f32 and computes the same window. The exit
+ * code is 0 if both agree. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static fovea_kv_cache cache;
 static fovea_plan plan;
 static uint64_t turns[ROTARY / 2];
 static float q[Q_HEADS][DIM], key[KV_HEADS][DIM], value[KV_HEADS][DIM], out[Q_HEADS][DIM], turned[KV_HEADS][DIM];
-static float all_keys[TOKENS][KV_HEADS][DIM], all_values[TOKENS][KV_HEADS][DIM]; /* what the plain loop remembers */
+static float all_keys[TOKENS][KV_HEADS][DIM], all_values[TOKENS][KV_HEADS][DIM]; /* for the plain loop */
 
 static void check(fovea_status status, const char* what) {
   if (status == FOVEA_OK) return;
@@ -30,7 +30,7 @@ static void check(fovea_status status, const char* what) {
   exit(1);
 }
 
-/* Stands for the model: numbers from -1 to 1, and keys that resemble the query of some later token. */
+/* Instead of a model: numbers from -1 to 1, and keys that resemble the query of some later token. */
 static float next_number(void) {
   static uint32_t state = 1;
   state = state * 1664525u + 1013904223u;
@@ -58,14 +58,14 @@ static void make_cache_and_plan(void) {
   desc.struct_bytes = sizeof desc;
   check(fovea_kv_describe(&cache, &desc), "description");
   desc.q_heads = Q_HEADS;
-  desc.max_q_tokens = 1; /* of n tokens at a time, the ring would need n - 1 slots more */
+  desc.max_q_tokens = 1; /* for n tokens at a time, the ring needs n - 1 slots more */
   desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
   desc.window_left = WINDOW;
   check(fovea_plan_init(&plan, &desc), "plan");
   check(fovea_rope_frequencies(turns, 0, 0, ROTARY), "frequencies");
 }
 
-/* Queries and keys are turned by their position, in place and on their way into the ring. */
+/* Queries are rotated by their position in place, keys when they are stored in the ring. */
 static fovea_rope_args rope(float (*rows)[DIM], uint32_t heads, int64_t position) {
   fovea_rope_args args = {0};
   args.struct_bytes = sizeof args;

@@ -5,7 +5,7 @@
 namespace fovea::platform {
 
 fovea_target target_with_kernels(uint32_t index, uint64_t features) {
-  if (FOVEA_WITH_IN_ORDER && (features & FOVEA_FEATURE_NEON_IN_ORDER)) {  // which fovea_target_at does not know of
+  if (FOVEA_WITH_IN_ORDER && (features & FOVEA_FEATURE_NEON_IN_ORDER)) {  // fovea_target_at does not list it
     if (index-- == 0) return FOVEA_TARGET_NEON_IN_ORDER;
   }
   for (uint32_t i = 0; i < fovea_target_count(); ++i) {

@@ -2,8 +2,8 @@
 #
 # 64-bit Windows by MinGW's g++ (Debian's package g++-mingw-w64-x86-64-posix); Wine (wine64) runs the tests:
 #   cmake --preset x86_64-w64-mingw32 && cmake --build build/x86_64-w64-mingw32 && ctest --preset x86_64-w64-mingw32
-# or, for a project of your own, cmake -DCMAKE_TOOLCHAIN_FILE=.../toolchains/x86_64-w64-mingw32.cmake. The program picks what
-# the processor has, as on Linux.
+# or, for a project of your own, cmake -DCMAKE_TOOLCHAIN_FILE=.../toolchains/x86_64-w64-mingw32.cmake. The program chooses the
+# target at run time, as on Linux.
 set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 set(CMAKE_C_COMPILER x86_64-w64-mingw32-gcc-posix)
@@ -13,7 +13,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
-set(CMAKE_EXE_LINKER_FLAGS_INIT -static)  # programs that need no DLL of the compiler's
+set(CMAKE_EXE_LINKER_FLAGS_INIT -static)  # programs need no DLL of the compiler
 if(NOT CMAKE_HOST_WIN32)
   find_program(FOVEA_WINE NAMES wine wine64 wine64-stable PATHS /usr/lib/wine)
   if(FOVEA_WINE)

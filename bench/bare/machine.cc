@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A machine without an operating system: what caches it has nobody tells, and there are no other programs.
+// A machine without an operating system: the sizes of its caches are not known, and no other program runs.
 #include "bench/machine.h"
 
 #include <cstdlib>

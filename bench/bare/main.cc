@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea_bench where there is no operating system: small cases, and a line of JSON for each through the console, with
-// members named like the host's results. Times are in units of the finest counter: cycles_median, for example, in
-// place of ns_median.
+// fovea_bench without an operating system: small cases, and a line of JSON for each through the console, with members
+// named as in the host's results. Times are in units of the finest counter: cycles_median, for example, instead of
+// ns_median.
 #include <cstdio>
 #include <cstring>
 
@@ -48,7 +48,7 @@ double clock_overhead() {
   return static_cast<double>(least);
 }
 
-// The first line: what does not change from case to case.
+// The first line: the facts that are the same for all cases.
 void report_build() {
   Json json(stdout, 0);
   json.begin('{').key("host").begin('{');
@@ -58,7 +58,7 @@ void report_build() {
   json.number(FOVEA_VERSION_PATCH).end(']').end('}').end('}');
 }
 
-// A board may have too little memory for a case: that is no failure.
+// Too little memory for a case is not a failure.
 bool report_no_memory(const Case& one, size_t bytes) {
   char name[kNameBytes];
   name_of(one, name);
@@ -68,7 +68,7 @@ bool report_no_memory(const Case& one, size_t bytes) {
   return true;
 }
 
-// False where the case failed. One that the build does not serve has not.
+// False if the case failed. A case that the build does not support has not failed.
 template <class Call>
 bool report(const Case& one, Call& call, fovea_status status, double multiply_adds, size_t workspace_bytes) {
   char name[kNameBytes];

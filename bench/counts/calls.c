@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What bench/counts.py and bench/size.py count:
+ * The program whose instructions bench/counts.py and bench/size.py count:
  *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [f16] [i8] [integers] [tensors] [linear] [delta]
  *               [TARGET]
- * as many attention calls, by the library or by plain loops, without a shape 4 heads x 64 queries x 64 keys x dim 64. A
- * mask is of floats and hides every fourth key. With "f16" or "i8" the library gets rows of half precision or int8 of the
- * keys and values, with "integers" it also computes products of integers, and with "tensors" all is integers:
- * fovea_integer_attention. With "linear" the call is a linear layer instead, for Q_TOKENS tokens, with KV_TOKENS outputs
- * and DIM inputs; HEADS is 1. With "delta" it is linear attention by the gated delta rule, which goes on where the call
- * before ended: Q_TOKENS tokens, key_dim KV_TOKENS and value_dim DIM.
- * The target is one of its names. All memory is static, so it runs on every machine. The exit status is 3 where the
- * library does not serve the call.
+ * It makes CALLS attention calls, by the library or by plain loops; the default shape is 4 heads x 64 queries x
+ * 64 keys x dim 64. "mask": a mask of floats that hides every fourth key. "f16" or "i8": keys and values in half
+ * precision or int8. "integers": int8 and products of integers. "tensors": fovea_integer_attention. "linear": a linear
+ * layer for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1. "delta": linear attention by the gated
+ * delta rule, where each call continues the one before: Q_TOKENS tokens, key_dim KV_TOKENS, value_dim DIM.
+ * TARGET is the name of a target. All memory is static, so the program runs on every machine. The exit status is 3 if
+ * the library does not support the call.
  */
 #include <math.h>
 #include <stdint.h>
@@ -24,7 +23,7 @@
 enum {
   kMaxDim = 64,
 #if defined(__linux__)
-  kMaxInputs = 576, /* of a linear layer */
+  kMaxInputs = 576, /* of linear layers */
   kMaxQueries = 128 * 1536,
   kMaxKeys = 1536 * kMaxInputs,
 #else
@@ -44,7 +43,7 @@ static float mask[kMaxMask], weights[kMaxKeyTokens];
 static int8_t query_codes[kMaxQueries], key_codes[kMaxKeys], value_codes[kMaxKeys], out_codes[kMaxQueries];
 static uint16_t key_halves[kMaxKeys], value_halves[kMaxKeys];
 static float key_scales[kMaxKeyRows], value_scales[kMaxKeyRows];
-/* More than any call takes. */
+/* Larger than any call needs. */
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
     workspace[FOVEA_I8_WORKSPACE_BYTES(kMaxDim, kMaxDim) + FOVEA_INTEGER_WORKSPACE_BYTES(kMaxDim, kMaxDim, 64) +
               FOVEA_LINEAR_I8_WORKSPACE_BYTES(kMaxInputs)];
@@ -63,7 +62,7 @@ struct options {
   fovea_target target;
 };
 
-/* Uniform over [-1.7, 1.7): of variance about 1. */
+/* Uniform over [-1.7, 1.7), with a variance of about 1. */
 static void draw(float* data, int count, uint32_t state) {
   for (int i = 0; i < count; ++i) {
     state = state * 1664525u + 1013904223u;
@@ -80,7 +79,7 @@ static void narrow(const float* data, int rows, int dim, int8_t* codes, float* s
   }
 }
 
-/* To half precision, towards zero; magnitudes below 2^-14 become 0. */
+/* Converts to half precision, towards zero; magnitudes below 2^-14 become 0. */
 static void halve(const float* data, int count, uint16_t* halves) {
   for (int i = 0; i < count; ++i) {
     uint32_t bits;
@@ -129,7 +128,7 @@ static fovea_status call_fovea(const struct naive_call* shape, const struct opti
   desc.key_dtype = desc.value_dtype = options->f16 ? FOVEA_F16 : options->i8 ? FOVEA_I8 : FOVEA_F32;
   desc.compute = options->compute;
   desc.target = options->target;
-  desc.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM; /* for a target that is named */
+  desc.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM; /* so that TARGET can be any */
   fovea_plan plan;
   fovea_status status = fovea_plan_init(&plan, &desc);
 
@@ -223,7 +222,7 @@ static fovea_status call_delta(const struct naive_call* shape, const struct opti
   draw(values, rows * value_dim, 3);
   draw(decays, rows, 4);
   draw(betas, rows, 5);
-  for (int i = 0; i < rows * key_dim; ++i) keys[i] *= 1 / sqrtf((float)key_dim); /* of length 1, nearly */
+  for (int i = 0; i < rows * key_dim; ++i) keys[i] *= 1 / sqrtf((float)key_dim); /* of length about 1 */
   for (int i = 0; i < rows; ++i) decays[i] = 0.05f * (decays[i] - 1.7f), betas[i] = 0.5f + 0.25f * betas[i];
   fovea_delta_args args;
   memset(&args, 0, sizeof args);

@@ -3,8 +3,8 @@
 // A plugin for QEMU (API version 1, QEMU 4.2 and later) that counts how often each instruction of a program runs:
 //   cc -O2 -shared -fPIC count_instructions.c -o count_instructions.so
 //   qemu-aarch64 -plugin ./count_instructions.so,out=counts.txt program
-// The file has a line for each address: "<address in hex> <count>". What is declared here is what is used of QEMU's
-// interface, docs/devel/tcg-plugins.rst: Debian does not ship its header.
+// The file has a line for each address: "<address in hex> <count>". The declarations below are the part of QEMU's
+// interface that is used, docs/devel/tcg-plugins.rst: Debian does not ship its header.
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ extern void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn*,
 
 PUBLIC int qemu_plugin_version = 1;
 
-// A hash table that is never enlarged, since QEMU keeps the addresses of its counters.
+// A hash table of fixed size, because QEMU keeps the addresses of its counters.
 enum { kSlots = 1 << 20 };
 static struct { uint64_t address, count; } slots[kSlots];
 static size_t used;

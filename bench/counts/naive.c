@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attention as one writes it at first: for each query a loop over keys for scores, one for weights, one for values.
- * Compiled with -O2 whatever the build is, for bench/size.py to hold the library against.
+ * Attention in its simplest form: for each query a loop over keys for scores, one for weights, one for values.
+ * Compiled with -O2 in every build, so that bench/size.py can compare the library with it.
  */
 #include "naive.h"
 

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cycles of an inner loop by published rules, for processors of which llvm-mca knows less than was measured.
+"""Cycles of an inner loop by published rules, for processors whose model in llvm-mca differs from measurements.
 
     A53, A55  measured by ncnn's authors: docs/developer-guide/arm-a53-a55-dual-issue.md in github.com/Tencent/ncnn;
-              XNNPACK's and QNNPACK's kernels for these processors follow the same rules. To llvm-mca loads of an A53
+              XNNPACK's and QNNPACK's kernels for these processors follow the same rules. In llvm-mca, loads of an A53
               wait for most of the pipeline of a multiply-add, and an A55 does two multiply-adds of 128 bits a cycle.
     M4        the tables of Arm's manual (Cortex-M4 TRM, DDI 0439; also TI's SWCU192, table 3-27). llvm-mca has one
               cycle for VFMA.
     M7        measured on an STM32H743: "pipeline cycle test" in github.com/jnk0le/random, doc/cortex_m7.md.
 
-All loads hit the first cache, and no instruction waits for the result of another: a loop takes so long at least.
+All loads hit the first cache, and no instruction waits for the result of another: the result is a lower bound.
 """
 import re
 
-# Kinds of instructions, as far as rules tell them apart. The first expression that matches names the kind.
+# The kinds of instructions that the rules distinguish. The first expression that matches names the kind.
 KINDS = [
     ("multiply_add", r"(fmla|vfma|vfmat|fmadd)\b"),
     ("branch", r"(b|b\.?(eq|ne|hs|lo|mi|pl|hi|ls|ge|lt|gt|le)|cbn?z|tbn?z)(\.[wn])?\s"),
@@ -45,7 +45,7 @@ def registers(text):
 
 
 class Loop:
-    """How often each kind of instruction stands in a loop."""
+    """The number of instructions of each kind in a loop."""
 
     def __init__(self, body):
         self.kinds = [kind(text) for text in body]
@@ -58,8 +58,8 @@ class Loop:
         return sum(registers(text) for text, one in zip(self.body, self.kinds) if one == name)
 
 
-# A load of 128 bits takes 2 cycles with nothing beside it, whatever instruction loads it; one of 64 bits takes a cycle,
-# with an insert beside it. Loads of general registers, sums of addresses and branches go beside arithmetic.
+# A load of 128 bits, by any instruction, takes 2 cycles and is not paired; one of 64 bits takes a cycle and is paired
+# with an insert. Loads of general registers, sums of addresses and branches are paired with arithmetic.
 def cortex_a53(loop):
     arithmetic, halves = loop.count("multiply_add", "vector"), loop.count("load_half")
     beside = loop.count("load", "other", "branch")
@@ -67,14 +67,14 @@ def cortex_a53(loop):
             max(0, beside - arithmetic))
 
 
-# There a load of 64 bits and an insert go beside arithmetic, too.
+# Here a load of 64 bits and an insert are paired with arithmetic, too.
 def cortex_a55(loop):
     arithmetic = loop.count("multiply_add", "vector")
     beside = loop.count("load_half", "insert", "load", "other", "branch")
     return 2 * loop.registers("load_vectors") + max(arithmetic, (arithmetic + beside) / 2)
 
 
-TAKEN_BRANCH = 3  # 1 and a refill, which the manual gives as 1 to 3
+TAKEN_BRANCH = 3  # 1 and a refill, which is 1 to 3 by the manual
 
 
 def cortex_m4(loop):
@@ -82,8 +82,8 @@ def cortex_m4(loop):
             2 * loop.count("load_float", "load") + loop.count("vector", "other") + TAKEN_BRANCH * loop.count("branch"))
 
 
-# A multiply-add each cycle. Loads of several words take a cycle for two, and none can begin in the 3 cycles behind a
-# multiply-add; those of one word take one each. Integers go beside multiply-adds.
+# A multiply-add each cycle. Loads of several words take a cycle for two words, and none can begin in the 3 cycles after
+# a multiply-add; loads of one word take a cycle each. Integer instructions are paired with multiply-adds.
 def cortex_m7(loop):
     words = sum((registers(text) + 1) // 2 for text, one in zip(loop.body, loop.kinds) if one == "load_multiple")
     floats = [one for one in loop.kinds if one not in ("other", "branch", "load")]
@@ -96,5 +96,5 @@ PROCESSORS = {"cortex-a53": cortex_a53, "cortex-a55": cortex_a55, "cortex-m4": c
 
 
 def cycles(processor, body):
-    """For each round of a loop, given as a list of instructions."""
+    """Cycles for each round of a loop, a list of instructions."""
     return PROCESSORS[processor](Loop(body))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each chain is a = a / 2 + 1: it stays near 2, so nothing overflows or is subnormal. The chains begin with different
-// numbers, or the compiler would see that they are one. At -O3 the inner loops are unrolled, the arrays in registers.
-// How many: a core with four pipes of four cycles needs 16.
+// numbers, or the compiler would merge them. At -O3 the inner loops are unrolled, and the arrays are in registers.
+// 16 chains, because a core may have four pipes with a latency of four cycles.
 #include <arm_neon.h>
 
 #include "bench/fma_probe/fma_probe.h"

@@ -11,9 +11,9 @@
 
 namespace fovea::bench {
 
-// loop(rounds, seed) does rounds * flops_a_round operations. It starts its chains from seed and returns something that
-// depends on all of them, so that the compiler can neither do the work beforehand nor drop it.
-// Many short runs: where other programs share the core, most runs still end before one of them gets its turn.
+// loop(rounds, seed) does rounds * flops_a_round operations. It starts its chains from seed and returns a number that
+// depends on all of them, so that the compiler can neither precompute the work nor remove it.
+// Many short runs: if other programs share the core, most runs end before one of them is scheduled.
 inline double median_gflops(float (*loop)(uint64_t rounds, float seed), double flops_a_round, Clock clock_ns) {
   constexpr int kRuns = 41;
   constexpr double kRunNs = 250e3;
@@ -24,7 +24,7 @@ inline double median_gflops(float (*loop)(uint64_t rounds, float seed), double f
     return static_cast<double>(clock_ns() - begin);
   };
   uint64_t rounds = 1024;
-  for (double took = time_ns(rounds); took < kRunNs; took = time_ns(rounds)) rounds *= 2;  // the warm-up, too
+  for (double took = time_ns(rounds); took < kRunNs; took = time_ns(rounds)) rounds *= 2;  // this is also the warm-up
   double runs[kRuns];
   for (double& run : runs) run = time_ns(rounds);
   std::nth_element(runs, runs + kRuns / 2, runs + kRuns);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each chain is a = a / 2 + 1: it stays near 2, so nothing overflows or is subnormal. The chains begin with different
-// numbers, or the compiler would see that they are one. At -O3 the inner loops are unrolled, the arrays in registers.
-// How many: a core that starts two multiply-adds a cycle, each four or five cycles long, needs 8 to 10; the rest is
-// margin, as far as the registers go (32 with AVX-512, else 16).
+// numbers, or the compiler would merge them. At -O3 the inner loops are unrolled, and the arrays are in registers.
+// A core that starts two multiply-adds a cycle, with a latency of four or five, needs 8 to 10 chains. There are as many
+// more as the registers allow (32 with AVX-512, else 16).
 #include <immintrin.h>
 
 #include "bench/fma_probe/fma_probe.h"
@@ -46,7 +46,7 @@ float chains_sse(uint64_t rounds, float seed) {
 }
 
 float mul_add(float a, float x, float y) {
-#ifdef __FP_FAST_FMAF  // the compiler may use FMA for float; the scalar target then does
+#ifdef __FP_FAST_FMAF  // if the compiler may use FMA for float, the scalar target uses it
   return __builtin_fmaf(a, x, y);
 #else
   return a * x + y;
@@ -61,7 +61,7 @@ float chains_scalar(uint64_t rounds, float seed) {
     a0 = mul_add(a0, x, y), a1 = mul_add(a1, x, y), a2 = mul_add(a2, x, y), a3 = mul_add(a3, x, y);
     a4 = mul_add(a4, x, y), a5 = mul_add(a5, x, y), a6 = mul_add(a6, x, y), a7 = mul_add(a7, x, y);
     a8 = mul_add(a8, x, y), a9 = mul_add(a9, x, y), a10 = mul_add(a10, x, y), a11 = mul_add(a11, x, y);
-    // Does nothing, but asks for twelve registers: otherwise compilers gather the chains into vectors.
+    // No instruction, but it requires twelve registers: otherwise compilers vectorise the chains.
     __asm__("" : "+x"(a0), "+x"(a1), "+x"(a2), "+x"(a3), "+x"(a4), "+x"(a5));
     __asm__("" : "+x"(a6), "+x"(a7), "+x"(a8), "+x"(a9), "+x"(a10), "+x"(a11));
   }

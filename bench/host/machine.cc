@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kLargePage = size_t{2} << 20;
 
 #if defined(__linux__)
-// The data cache of this level as the kernel tells it, where the C library does not know.
+// The size of the data cache of this level by the kernel, if the C library does not know it.
 size_t cache_from_sysfs(int level) {
   for (int index = 0; index < 8; ++index) {
     char path[96], type[16] = "";
@@ -44,7 +44,7 @@ size_t cache_from_sysfs(int level) {
   return 0;
 }
 
-// One word of a file about the frequency of the first processor; empty where there is none.
+// The first word of a file about the frequency of the first processor; empty if there is no file.
 void read_frequency(const char* name, char (&word)[24]) {
   char path[80];
   std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cpufreq/%s", name);

@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fovea and what one would use in its place, side by side.
+"""Compares fovea with the libraries that one would use instead.
 
     python3 -m venv somewhere && somewhere/bin/pip install -r bench/peers/requirements.txt
     somewhere/bin/python bench/peers/compare.py --json peers.json
 
-Builds fovea as a shared library and calls it through its C interface. Every case is computed by all: each answer is first
-compared with one in double, then they take turns, a batch of calls each, one thread, on the same core, after one call
-that is not timed. Times are medians over the batches, and include what a call from Python costs. The ratio is the time of
+Builds fovea as a shared library and calls it through its C interface. All libraries compute every case. Each output is first
+compared with one in double. Then they alternate, a batch of calls each, with one thread on the same core; a call before each
+batch is not timed. Times are medians over the batches, and include the cost of a call from Python. The ratio is the time of
 the best peer over fovea's: above 1, fovea is faster.
 
-Only what was checked is printed. Each timed call must return without an error, the answer that timed calls left must be
-right, too, no library may be faster than the multiply-add peak, and no ratio may be above 50 or below 1 / 50. What is not
-so ends the run with an error that names the row, and nothing is written.
+Only checked results are printed. Each timed call must return without an error, the output after the timed calls must be
+right, too, no library may be faster than the multiply-add peak, and no ratio may be above 50 or below 1 / 50. Otherwise the
+run ends with an error that names the row, and no file is written.
 
 A second table has keys and values in int8 and int4: fovea's integer arithmetic and its f32 arithmetic on the same rows, ONNX
-Runtime's caches of those types with a scale for the tensor or for each channel, and PyTorch in bf16. Beside each time stands
-the normalised mean square error of the answer, because these formats are not equally exact.
+Runtime's caches of those types with a scale for the tensor or for each channel, and PyTorch in bf16. After each time comes the
+normalised mean square error of the output, because these formats are not equally exact.
 
 A third table has softmax and log-softmax of arrays, along the last axis and along the middle one. A fourth has linear
-attention by the gated delta rule, beside ONNX Runtime's LinearAttention. Each call goes on where the one before ended.
+attention by the gated delta rule, with ONNX Runtime's LinearAttention. Each call continues the one before.
 """
 import argparse
 import collections
@@ -34,8 +34,8 @@ import sys
 import tempfile
 import time
 
-# What is read by the libraries when they are loaded: nothing that holds one back to lesser instructions than the processor
-# has, or tells it of other caches; one thread.
+# Environment variables that the libraries read when they are loaded. Those that would limit a library to fewer instructions
+# than the processor has, or tell it other cache sizes, are removed; the number of threads is 1.
 HOLDS_BACK = ("ATEN_CPU_CAPABILITY", "DNNL_MAX_CPU_ISA", "MKL_DEBUG_CPU_TYPE", "MKL_ENABLE_INSTRUCTIONS",
               "NPY_DISABLE_CPU_FEATURES", "ONEDNN_MAX_CPU_ISA")
 for variable in list(os.environ):
@@ -44,7 +44,7 @@ for variable in list(os.environ):
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
-MOST_RATIO = 50  # of the best peer's time to fovea's, or the other way round, that is believed
+MOST_RATIO = 50  # the largest credible ratio of the best peer's time to fovea's, or of fovea's to the peer's
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -62,7 +62,7 @@ class Case:
         over = f"over{kv_heads}" if kv_heads != heads else ""
         rows = f"-kv_{kv}" if kv != "f32" else ""
         self.name = f"{suite}/{heads}{over}x{q_tokens}x{kv_tokens}x{dim}{rows}" + ("-causal" if causal else "")
-        # Causal counts only the products that are needed; where it is used here there are as many queries as keys.
+        # Causal: only the products that are needed count. Causal cases here have the same number of queries and keys.
         pairs = q_tokens * (q_tokens + 1) // 2 if causal else q_tokens * kv_tokens
         self.flops = 4 * dim * heads * pairs
         row_bytes = {"f32": 4 * dim, "i8": dim + 4, "i4": dim // 2 + dim // 16}[kv]
@@ -79,7 +79,7 @@ class Case:
         return q, k, random.uniform(-1, 1, k.shape).astype(np.float32)
 
     def reference(self, q, k, v):
-        """In double, as the textbook has it."""
+        """The output in double, by the definition."""
         q, k, v = (array[0].astype(np.float64) for array in (q, k, v))
         out = np.empty_like(q)
         for head in range(self.heads):
@@ -92,7 +92,7 @@ class Case:
         return out[np.newaxis]
 
     def is_right(self, answer, expected):
-        """Whether an answer is as near as its formats allow: f32 outputs are of the order of 1."""
+        """Whether an output has only the error of its formats: f32 outputs are of the order of 1."""
         if self.kv == "f32":
             return float(np.abs(answer - expected).max()) < 1e-4
         return normalised(answer, expected) < {"i8": 1e-2, "i4": 0.2}[self.kv]
@@ -189,13 +189,13 @@ DELTA_CASES = [DeltaCase(16, 1, 128), DeltaCase(16, 1, 128, 64), *(DeltaCase(16,
                DeltaCase(8, 512, 64)]
 
 # ---------------------------------------------------------------------------------------------------------- contestants
-# Each is a class with `name`, `version` and `compute`: what it multiplies, f32 or i8; empty if that is not known.
-# prepare(case, q, k, v) takes arrays [1][heads][tokens][dim] and returns a Prepared, or None where the library cannot do
-# the case. Those of the softmax table take one array.
+# Each is a class with `name`, `version` and `compute`: the type of its products, f32 or i8; empty if that is not known.
+# prepare(case, q, k, v) takes arrays [1][heads][tokens][dim] and returns a Prepared, or None if the library cannot do the
+# case. Those of the softmax table take one array.
 #     call       computes, and returns None or a status, which is 0 unless the call failed
-#     answer     returns the last result as [1][heads][tokens][dim], as a view of the library's own array where that is
-#                f32. It keeps alive whatever the call reads and writes
-#     restart    where a call goes on from the one before: makes the next one the first again
+#     answer     returns the last output as [1][heads][tokens][dim], as a view of the library's own array if that is f32.
+#                It keeps alive what the call reads and writes
+#     restart    if each call continues the one before: makes the next call the first again
 Prepared = collections.namedtuple("Prepared", "call answer restart", defaults=[None])
 
 
@@ -349,7 +349,7 @@ class OnnxMultiHead(OnnxRuntime):
             return Prepared(self.session(node, inputs, {"out": out}), lambda: heads_first(out, case.heads))
         if case.q_tokens != 1:
             return None
-        # The last key is the new one, which the operator puts behind the cache's keys.
+        # The last key is the new one, which the operator appends to the cache's keys.
         new, cache_k, cache_v = case.kv_tokens - 1, k.copy(), v.copy()
         names = ["q", "k", "v", "past_k", "past_v", "seqlens_k", "total"]
         node = helper.make_node("GroupQueryAttention", names, ["out", "present_k", "present_v"], domain="com.microsoft",
@@ -361,7 +361,7 @@ class OnnxMultiHead(OnnxRuntime):
 
 
 def narrow(array, bits, axis):
-    """Integers with a scale for the maximum over the axis, or over all with None; of 4 bits two in a byte, the first lowest."""
+    """Codes and the scale for the maximum over the axis (None: over all). Of 4 bits, two codes in a byte, the first lowest."""
     most = {8: 127, 4: 7}[bits]
     largest = np.abs(array).max(axis=axis, keepdims=axis is not None)
     scale = (largest / most).astype(np.float32) if axis is not None else np.array([largest / most], np.float32)
@@ -373,9 +373,9 @@ def narrow(array, bits, axis):
 
 
 class OnnxIntegers(OnnxRuntime):
-    """com.microsoft GroupQueryAttention with the cache in place, in int8 or int4. It stores the new tokens itself: in decode
-    the last one, else all."""
-    compute = ""  # its own
+    """com.microsoft GroupQueryAttention with the cache in place, in int8 or int4. The operator stores the new tokens: in
+    decode the last one, else all."""
+    compute = ""  # not known
 
     def __init__(self, kind, name):
         super().__init__()
@@ -412,7 +412,7 @@ class Torch:
     def prepare(self, case, q, k, v):
         attention = self.torch.nn.functional.scaled_dot_product_attention
         tensors = [self.torch.from_numpy(array).to(self.dtype) for array in (q, k, v)]
-        # Query heads that share a key head are queries of one head there, which is faster than enable_gqa.
+        # Query heads that share a key head are passed as queries of one head, which is faster than enable_gqa.
         grouped = case.heads != case.kv_heads
         if grouped and case.q_tokens == 1:
             tensors[0] = tensors[0].reshape(1, case.kv_heads, -1, case.dim)
@@ -437,7 +437,7 @@ class TorchSoftmax(Torch):
 
 class NumPy:
     """Two matrix products by OpenBLAS, and softmax between them, for blocks of queries whose scores stay in the cache. Query
-    heads that share a key head are rows of one product. Causal blocks leave out the keys behind their last query."""
+    heads that share a key head are rows of one product. Causal blocks leave out the keys after their last query."""
     name = "NumPy"
     version = np.__version__
     compute = "f32"
@@ -475,11 +475,11 @@ class NumPy:
 
 
 class Fault(Exception):
-    """What must not be in a table. It ends the run."""
+    """A result that must not be in a table. It ends the run."""
 
 
 def measure(calls, clock, min_seconds, batch_ns=200e3, fewest=7, most=1000):
-    """Lets calls, {name: function}, take turns; returns for each name the list of its times, in ns a call."""
+    """Runs calls, {name: function}, alternately; returns {name: times of its batches, in ns a call}."""
 
     def timed(name, count):
         call = calls[name]
@@ -499,7 +499,7 @@ def measure(calls, clock, min_seconds, batch_ns=200e3, fewest=7, most=1000):
     while turn < most and (turn < fewest or total < min_seconds * 1e9 * len(calls)):
         for name in names:
             if counts[name] > 1:
-                timed(name, 1)  # so that the caches hold what this one left there, not what the one before it did
+                timed(name, 1)  # so that the caches hold this function's data, not the previous one's
             took = timed(name, counts[name])
             times[name].append(took / counts[name])
             total += took
@@ -509,7 +509,7 @@ def measure(calls, clock, min_seconds, batch_ns=200e3, fewest=7, most=1000):
 
 
 def build(folder):
-    """fovea as a shared library, and the benchmark for its probes."""
+    """Builds fovea as a shared library, and the benchmark for its probes."""
     def run(*command):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
@@ -535,7 +535,7 @@ def probes(program, cpu_time):
 
 
 def empty_call():
-    """A call through ctypes as those that are timed, of a function that does nothing."""
+    """A call like the timed ones, through ctypes, of a function that does almost nothing."""
     function = fovea.c.function("fovea_version")
 
     def call():
@@ -545,7 +545,7 @@ def empty_call():
 
 
 def write_json(path, data):
-    """A line for each result."""
+    """Writes JSON with a line for each result."""
     def text(part):
         return "[\n" + ",\n".join(map(json.dumps, part)) + "\n]" if isinstance(part, list) else json.dumps(part)
 
@@ -554,7 +554,7 @@ def write_json(path, data):
 
 
 def pin(cpu):
-    """To this core; None: to the last of those allowed."""
+    """Pins the process to this core; None: to the last that is allowed."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0)) if cpu is None else cpu})
 
@@ -578,7 +578,7 @@ def show_time(ns):
 
 
 def available(*makers):
-    """What these make, without those whose library is not there."""
+    """The contestants that these functions make, without those whose library is missing."""
     made = []
     for maker in makers:
         try:
@@ -592,7 +592,7 @@ Entrant = collections.namedtuple("Entrant", "contestant prepared largest_error n
 
 
 class Comparison:
-    """The tables. The first contestant of a table is fovea as it is meant to be used there."""
+    """Makes the tables. The first contestant of a table is fovea as it should be used for these cases."""
     NAME, WIDTH = 34, 12
 
     def __init__(self, options, clock, host, bounds):
@@ -622,7 +622,7 @@ class Comparison:
         expected = case.reference(*inputs)
         entrants = self.entrants(case, contestants, inputs, expected)
         for entrant in entrants:
-            entrant.prepared.answer()[...] = np.nan  # which no timed call may leave there
+            entrant.prepared.answer()[...] = np.nan  # every timed call must overwrite it
         calls = {entrant.contestant.name: entrant.prepared.call for entrant in entrants}
         times = measure(calls, self.clock, self.options.min_time)
         results = {}
@@ -635,7 +635,7 @@ class Comparison:
         self.show(case, contestants, results)
 
     def entrants(self, case, contestants, inputs, expected):
-        """Those that can do the case and are right. fovea must be among them."""
+        """The contestants that can do the case and are right. fovea must be one of them."""
         entrants = []
         for contestant in contestants:
             try:
@@ -647,7 +647,7 @@ class Comparison:
                 got = prepared.answer()
                 if not case.is_right(got, expected):
                     raise Fault(f"wrong by {np.abs(got - expected).max():.1e}")
-            except Exception as error:  # whatever a library raises: the others are compared
+            except Exception as error:  # a library may raise anything; the others are still compared
                 why = str(error).splitlines()[0]
                 if isinstance(contestant, Fovea):
                     raise Fault(f"{contestant.name}: {why}") from error
@@ -659,7 +659,7 @@ class Comparison:
         return entrants
 
     def check_again(self, case, entrant, expected):
-        """The answer that the timed calls left; where they go on from one another, that of a first call after them."""
+        """Checks the output after the timed calls; if each continues the one before, that of a first call after them."""
         call, answer, restart = entrant.prepared
         if not np.isfinite(answer()).all():
             raise Fault(f"{entrant.contestant.name}: the timed calls wrote no answer")
@@ -672,8 +672,8 @@ class Comparison:
             raise Fault(f"{entrant.contestant.name}: the answer of the timed calls is wrong by {off:.1e}")
 
     def peak(self, contestant):
-        """Of the multiply-adds, or products of integers, of the target that fovea has; of others, in f32, the machine's
-        best. 0 = not known."""
+        """The peak of multiply-adds, or of products of integers, of fovea's target; for other libraries the machine's best
+        in f32. 0 = not known."""
         fma = self.bounds["fma_gflops"]
         if not isinstance(contestant, Fovea):
             return max(fma.values()) if contestant.compute == "f32" else 0
@@ -725,11 +725,11 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--filter", default="", help="only cases whose name matches this expression")
     parser.add_argument("--json", help="write probes and results to this file")
-    parser.add_argument("--target", default="best", help="of fovea: avx2, ...")
+    parser.add_argument("--target", default="best", help="fovea's target: avx2, ...")
     parser.add_argument("--min-time", type=float, default=0.5, help="seconds of timed calls for each case and library (0.5)")
     parser.add_argument("--cpu", type=int, help="the core to run on; without it the last of those allowed")
     parser.add_argument("--cpu-time", action="store_true",
-                        help="count the time the thread has the processor, for a machine shared with others")
+                        help="count the thread's processor time, for a machine shared with others")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "peers", help="where to build fovea")
     return parser.parse_args()
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What compare.py must refuse, with contestants made up for that. Ends with 77 where there is no NumPy."""
+"""Tests what compare.py must refuse, with contestants made for this. Exits with 77 if there is no NumPy."""
 import argparse
 import contextlib
 import io
@@ -19,7 +19,7 @@ BOUNDS = {"fma_gflops": {"avx2": 1e6}, "integer_gops": {}, "read_gbps": {"l1": 1
 
 
 class Honest:
-    """Writes the right answer. The others do one thing else."""
+    """Writes the right output. The other classes differ in one point each."""
     version, compute, seconds = "1", "f32", 0
 
     def __init__(self, name="peer"):
@@ -73,14 +73,14 @@ class Slow(Honest):
 
 
 def as_fovea(kind):
-    """A contestant that the comparison takes for fovea."""
+    """A contestant that the comparison treats as fovea."""
     class Ours(kind, compare.Fovea):
         pass
     return Ours("fovea")
 
 
 def compared(ours, peer, bounds=None):
-    """The comparison after one row, and what it printed."""
+    """The comparison after one row, and its printed text."""
     options = argparse.Namespace(filter="", min_time=0.001)
     comparison, printed = compare.Comparison(options, time.perf_counter_ns, HOST, bounds or BOUNDS), io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -112,7 +112,7 @@ def main():
     refused("a ratio below 1 / 50", "not believed", Slow, Honest)
     refused("more than the peak", "of the peak", Honest, Honest, {**BOUNDS, "fma_gflops": {"avx2": 1e-6}})
 
-    comparison, printed = compared(Honest, WrongAtOnce)  # a peer that cannot do it is left out, and named
+    comparison, printed = compared(Honest, WrongAtOnce)  # a peer that is wrong is left out, and named
     assert len(comparison.results) == 1 and comparison.left_out[0]["library"] == "peer", comparison.left_out
     assert "left out" in printed, printed
 

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""examples/sentence_similarity beside PyTorch and ONNX Runtime on the same weights: from a sentence to its embedding.
+"""Compares examples/sentence_similarity with PyTorch and ONNX Runtime on the same weights: from a sentence to its embedding.
 
     somewhere/bin/pip install -r bench/peers/requirements.txt
     ./run model && cmake --preset host && cmake --build build/host --target sentence_similarity fovea_bench
     somewhere/bin/python bench/peers/sentence_similarity.py
 
-One thread each, on one core, by turns in one run. fovea's time begins with the text, those of its peers with the
-numbers of the tokens, which are given to them. PyTorch is called by the few functions that the model needs, ONNX
-Runtime with the operators that its optimiser for transformers would put there, once with Attention, once with
-MultiHeadAttention. All answers are compared with one another, before the timing and after it; what compare.py does not
-believe, this does not either. Times are medians over the rounds of the median in a round. The ratio is the time of the
-best peer over fovea's: above 1, fovea is faster."""
+One thread each, on one core, alternately in one run. fovea's input is the text, its peers' input the numbers of the
+tokens. PyTorch computes by the few functions that the model needs, ONNX Runtime by the operators that its optimiser for
+transformers would use, once with Attention, once with MultiHeadAttention. All embeddings are compared with one another,
+before the timing and after it. The limits of compare.py apply. Times are medians over the rounds of the median in a
+round. The ratio is the time of the best peer over fovea's: above 1, fovea is faster."""
 import argparse
 import json
 import pathlib
@@ -21,7 +20,7 @@ import sys
 import time
 import zipfile
 
-import compare  # first: it sets what libraries read when they are loaded
+import compare  # first: it sets environment variables that libraries read when they are loaded
 import numpy as np
 
 WIDTH, HEADS, HIDDEN, LAYERS, EPSILON = 384, 12, 1536, 6, 1e-12
@@ -44,7 +43,7 @@ def packed(weights, layer, part):
     return np.concatenate([weights[f"{prefix}{name}.{part}"] for name in ("query", "key", "value")])
 
 
-# Each contestant times calls for some seconds: time(tokens, seconds) answers the median, in clock()'s seconds.
+# Each contestant times calls for some seconds: time(tokens, seconds) returns the median, in clock()'s seconds.
 def timed(call, clock, seconds):
     call()
     times, end = [], time.perf_counter() + seconds
@@ -200,7 +199,7 @@ class OnnxRuntime:
 
 
 def operations(count):
-    """Of a sentence with this number of tokens: linear layers and attention."""
+    """Multiply-adds of linear layers and attention, for a sentence with this number of tokens."""
     return LAYERS * count * (2 * (4 * WIDTH * WIDTH + 2 * WIDTH * HIDDEN) + 4 * WIDTH * count)
 
 
@@ -213,7 +212,7 @@ def check_answers(contestants, sentence, tokens):
 
 
 def row(contestants, sentence, tokens, clock, rounds, peak):
-    """Results of the contestants for a sentence, fovea's first."""
+    """The contestants' results for a sentence, fovea's first."""
     check_answers(contestants, sentence, tokens)
     times = zip(*[[c.time(sentence, tokens, clock, 0.2) for c in contestants] for _ in range(rounds)])
     check_answers(contestants, sentence, tokens)

@@ -45,7 +45,7 @@ uint64_t read_all(const void* data, size_t bytes) {
   for (const uint64_t* end = p + bytes / sizeof *p; p != end; p += 32) {
     for (int j = 0; j < 16; ++j) {
       a[j % 8] = vorrq_u64(a[j % 8], vld1q_u64(p + 2 * j));
-      __asm__ volatile("" : "+w"(a[j % 8]));  // keeps the loads in the order of the addresses
+      __asm__ volatile("" : "+w"(a[j % 8]));  // fixes the order of the loads
     }
   }
   for (int j = 1; j < 8; ++j) a[0] = vorrq_u64(a[0], a[j]);

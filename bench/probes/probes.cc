@@ -12,7 +12,7 @@ namespace fovea::bench {
 namespace {
 
 constexpr double kRunNs =
-    250e3;  // a run is at least so long; and short, so that most end before another program's turn
+    250e3;  // the least time of a run; short, so that most runs end before another program is scheduled
 constexpr int kMostRuns = 31, kFewestRuns = 9;
 constexpr double kEnoughNs = 30e6;
 
@@ -33,7 +33,7 @@ double median_ns(const Once& once, Clock clock_ns) {
   return runs[count / 2] / static_cast<double>(times);
 }
 
-// Bytes that lie in the level and not in the one below it. The last cache is shared, so only a part of it is asked for.
+// Bytes that fit in this level and not in the one below it. The last cache is shared, so only a part of it is used.
 size_t probe_bytes(Level level) {
   const size_t l1 = cache_bytes(1), l2 = cache_bytes(2), l3 = cache_bytes(3);
   size_t bytes = 0;
@@ -77,7 +77,7 @@ double read_gbps(Level level, void* memory, Clock clock_ns, const fovea_executor
       reader.result = read_all(reader.memory + index * reader.bytes, reader.bytes);
     }
   } reader = {static_cast<unsigned char*>(memory), bytes, 0};
-  // The best of several: now and then DRAM is read at half speed for some tens of milliseconds (seen on Zen 5).
+  // The best of several: at times DRAM is read at half speed for some tens of milliseconds (seen on Zen 5).
   constexpr int kTries = 4;
   double best = 0;
   for (int i = 0; i < kTries; ++i) {

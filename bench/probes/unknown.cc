@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any machine: plain C++, as well as the compiler does it.
+// Any machine: plain C++, vectorised by the compiler or not.
 #include "bench/probes/kernels.h"
 
 namespace fovea::bench {

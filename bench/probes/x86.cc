@@ -9,8 +9,8 @@
 namespace fovea::bench {
 namespace {
 
-// Sixteen loads a round into eight sums, which are ORs: one cycle each, on any of several pipes. The empty assembly
-// keeps the loads in the order of the addresses, and each sum in a register.
+// Sixteen loads a round are ORed into eight registers: an OR takes one cycle on any of several pipes. The empty
+// assembly fixes the order of the loads, and keeps each result in a register.
 #define FOVEA_READ_LOOP(Vector, kRegister, zero, load, join)                        \
   const Vector* p = static_cast<const Vector*>(data);                               \
   Vector a = zero, b = a, c = a, d = a, e = a, f = a, g = a, h = a;                 \
@@ -77,7 +77,7 @@ __attribute__((target("avx2,fma"))) void exp_avx2(float* out, const float* in, s
   }
 }
 
-// SSE2 is enough: converting to int rounds as SSE4's roundps does.
+// SSE2 is enough: conversion to int rounds as SSE4's roundps does.
 void exp_sse(float* out, const float* in, size_t count) {
   for (size_t i = 0; i < count; i += 16) {
     for (size_t j = i; j < i + 16; j += 4) {
@@ -105,7 +105,7 @@ __attribute__((target("avx512f,avx512vnni"))) float chains_avx512_vnni(uint64_t 
   return static_cast<float>(_mm512_cvtsi512_si32(a[0]));
 }
 
-// Sums by name, four at a time: g++ 12 copies those of an array. The empty assembly keeps each in a register.
+// Sums are named variables, four at a time: g++ 12 would copy an array. The empty assembly keeps each in a register.
 #define FOVEA_DOT_FOUR(a, b, c, d)                                            \
   a = _mm256_dpbusd_avx_epi32(a, x, x), b = _mm256_dpbusd_avx_epi32(b, x, x); \
   c = _mm256_dpbusd_avx_epi32(c, x, x), d = _mm256_dpbusd_avx_epi32(d, x, x); \

@@ -18,7 +18,7 @@ constexpr int kRampSteps = static_cast<int>(sizeof kRamp / sizeof kRamp[0]);
 constexpr int kShades = 5;
 constexpr size_t kLabelColumns = 11, kGapColumns = 4;
 
-// Shades go by the root of the weight, so that the small weights differ to the eye as well.
+// Shades are by the square root of the weight, so that small weights differ visibly, too.
 int step(float weight, int steps) {
   return std::clamp(static_cast<int>(std::sqrt(weight) * static_cast<float>(steps)), 0, steps - 1);
 }

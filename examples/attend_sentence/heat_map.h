@@ -10,10 +10,10 @@ namespace attend_sentence {
 
 struct HeatMap {
   const char* title;     // at most 2 * tokens characters
-  const float* weights;  // [tokens][tokens], each 0 to 1: row = the word that asks, column = the word that is looked at
+  const float* weights;  // [tokens][tokens], each 0 to 1: row = the query's word, column = the key's word
 };
 
-// Prints the maps side by side, as many as the console is wide, and what the shades mean.
+// Prints the maps, as many next to one another as fit in the console, and a legend of the shades.
 void print_heat_maps(const fovea::platform::Console& console, const HeatMap* maps, size_t count,
                      const char* const* words, size_t tokens);
 

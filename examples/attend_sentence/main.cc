@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention on a real sentence: queries, keys and values of a trained model go in (data.h), and the program shows who
-// looks at whom, how far the result is from another implementation's, what it took in memory and how fast it was.
+// Attention on a real sentence, with queries, keys and values of a trained model (data.h). The program shows the
+// weights, the difference from another implementation's output, the memory and the speed.
 // The environment variable FOVEA_TARGET chooses the instruction set ("avx2", "scalar", ...). All memory is static.
-// Exit code: 0, 1 when a result is wrong or a call fails, 2 when FOVEA_TARGET names nothing that runs here.
+// Exit code: 0, 1 when a result is wrong or a call fails, 2 when FOVEA_TARGET names no target that runs here.
 
 #include <algorithm>
 #include <cmath>
@@ -24,12 +24,12 @@ namespace {
 
 using fovea::platform::Console;
 
-constexpr double kTolerance = 1e-5;  // largest difference from the reference that is right
+constexpr double kTolerance = 1e-5;  // largest allowed difference from the reference
 constexpr int kMaxHeadDim = 64;      // of the calls below
 constexpr double kMinBatchSeconds = 2e-3, kMeasurementSeconds = 0.06, kPatienceSeconds = 0.3;
 
-// The heads that are shown, counted from 0, and what each looks at in this layer: the word before, what the
-// sentence is about, the word itself. make_data.py --survey shows them all.
+// The heads that are shown, counted from 0, and what each attends to in this layer: the previous word, what the
+// sentence is about, the word itself. make_data.py --survey shows all heads.
 struct ShownHead {
   int head;
   const char* title;
@@ -114,7 +114,7 @@ double median_seconds(const Call& call) {
   int calls = 1;
   double seconds = batch_seconds(calls);
   for (; seconds < kMinBatchSeconds; seconds = batch_seconds(calls)) calls *= 2;
-  if (seconds > kPatienceSeconds) return seconds;  // an emulator, or a build for debugging
+  if (seconds > kPatienceSeconds) return seconds;  // an emulator or a debug build
   const int batches = std::clamp(static_cast<int>(kMeasurementSeconds / seconds), 1, 9);
   double measured[9];
   for (int i = 0; i < batches; ++i) measured[i] = batch_seconds(calls);
@@ -126,7 +126,7 @@ void print_title(const Console& console, const char* title) {
   std::printf(console.colours ? "\n\033[1m%s\033[0m\n" : "\n%s\n", title);
 }
 
-// Breaks the text between words so that it stays within the console.
+// Wraps the text to the console's width.
 void print_wrapped(const Console& console, const char* text, const char* indent) {
   size_t column = 0;
   for (const char* word = text; *word;) {
@@ -142,7 +142,7 @@ void print_wrapped(const Console& console, const char* text, const char* indent)
   std::printf("\n");
 }
 
-// The word that has most of a row's weight, [CLS] and [SEP] left out.
+// The word with the largest weight of a row, without [CLS] and [SEP].
 int first_choice(const float* row) { return static_cast<int>(std::max_element(row + 1, row + kTokens - 1) - row); }
 
 void print_first_choice(const float* row) {
@@ -176,7 +176,7 @@ void show_weights(const Console& console) {
   }
 }
 
-// One call with weights out, shown. False when the call fails or its output is not the reference's.
+// Makes one call with weights as an output, and shows them. False when the call fails or its output is wrong.
 bool attend(const Console& console, fovea_target target) {
   fovea_plan plan;
   if (!works(make_plan(&plan, kSentenceShape, target))) return false;
@@ -201,7 +201,7 @@ bool attend(const Console& console, fovea_target target) {
   return difference <= kTolerance;
 }
 
-// The same call on every target. False when one is wrong.
+// Makes the same call on every target. False when one is wrong.
 bool compare_targets(const Console& console) {
   print_title(console, "The same call on every target of this machine");
   std::printf("  %-13s %-8s  %13s  %15s  %14s\n", "target", "backend", "microseconds", "naive / this", "difference");
@@ -228,7 +228,7 @@ bool compare_targets(const Console& console) {
   return right;
 }
 
-// 10^9 operations a second of the call on random numbers, or of the naive loops where plan is null.
+// 10^9 operations a second of the call on random numbers, or of the naive loops if plan is null.
 double gflops(const Shape& shape, const fovea_plan* plan) {
   const fovea_attention_args args = make_args(shape, speed_out, speed_q, speed_k, speed_v);
   const double seconds = median_seconds([&] {
@@ -241,7 +241,7 @@ double gflops(const Shape& shape, const fovea_plan* plan) {
   return shape.flops() / seconds * 1e-9;
 }
 
-// The vector width says which probe fits a target that is named after its library.
+// A target that is named after its library has the probe of its vector width.
 double peak_gflops(const fovea_plan& plan) {
   if (plan.desc.target != FOVEA_TARGET_XSIMD) return fovea::bench::fma_peak_gflops(plan.desc.target);
   const fovea_target by_width = plan.lanes == 16  ? FOVEA_TARGET_AVX512
@@ -259,7 +259,7 @@ void print_speed(double speed, double peak) {
   }
 }
 
-// Speed of two calls on each target, as GFLOP/s and as part of the multiply-add peak.
+// Speed of two calls on each target, in GFLOP/s and as a fraction of the multiply-add peak.
 bool show_speed(const Console& console) {
   uint32_t state = 1;
   for (float* array : {speed_q, speed_k, speed_v}) {

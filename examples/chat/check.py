@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Compares the answers of chat with stored ones: check.py [--short] MODEL [EMULATOR...] CHAT. Exit code: 0, 1, or 77 without the
-model. With --short, for emulators, only a few tokens are made."""
+model. With --short, for emulators, answers have only a few tokens."""
 import os
 import subprocess
 import sys
@@ -9,8 +9,8 @@ import sys
 F32, I8 = ['--compute', 'f32'], ['--compute', 'i8']
 FUSED = ['avx2', 'avx512', 'neon']
 CAPITAL = 'What is the capital of France?'
-# The arguments, the question, and how the answer begins, from the highest scores alone. numpy in double on the same weights
-# answers the first in the same words.
+# The arguments, the question, and the begin of the answer by the highest scores. numpy in double on the same weights gives the
+# same answer to the first.
 SHORT = [(F32 + ['--system', '', '--tokens', '6'], 'What is 2 + 2?', 'The answer is 4.'),
          (I8 + ['--system', '', '--tokens', '6'], 'What is 2 + 2?', 'The answer is 4.')]
 LONG = [(['--tokens', '24'], CAPITAL, 'The capital of France is Paris.'),
@@ -45,7 +45,7 @@ def main():
     if short:
         return report(wrong)
 
-    # The same answer with any number of threads, and each seed its own.
+    # The number of threads does not change the answer; the seed does.
     def drawn(seed, threads):
         more = ['--tokens', '12', '--temperature', '0.9', '--top-p', '0.95', '--seed', seed, '--threads', threads]
         return answer(command, model, more, 'Tell me a story.')[1]
@@ -57,7 +57,7 @@ def main():
     return report(wrong + talk(command, model))
 
 
-# A conversation: what was said before stays, until /reset.
+# A conversation: earlier turns stay in the context until /reset.
 def talk(command, model):
     def tokens(lines):
         done = subprocess.run([*command, model, '--tokens', '8'], input=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

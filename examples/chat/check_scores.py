@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import sys
 
-# The arithmetic, the cache, and how far scores, which are from -20 to 30, may be off.
+# The arithmetic, the cache, and the largest allowed error of scores, which are from -20 to 30.
 CASES = [('f32', 'f32', 1e-4), ('f32', 'f16', 2e-2), ('f32', 'i8', 1.0), ('i8', 'i8', 1.5)]
 
 

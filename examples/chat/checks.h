@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests here share: a count of what is wrong.
+// A count of failed checks, which the tests of this folder share.
 #ifndef FOVEA_EXAMPLES_CHAT_CHECKS_H_
 #define FOVEA_EXAMPLES_CHAT_CHECKS_H_
 

@@ -17,7 +17,7 @@ fovea_status Conversation::reset() {
   return decoder_.truncate(0);
 }
 
-// Marks are not text: each of them ends an answer.
+// Marks are not part of an answer: each of them ends it.
 bool Conversation::is_mark(uint32_t token) const {
   constexpr int32_t kControl = 3;
   int32_t type;
@@ -40,7 +40,7 @@ void Conversation::put(std::string_view text) {
   }
 }
 
-// The line feed before the text is split together with the text.
+// The line feed before the text is tokenized together with the text.
 void Conversation::put_turn(std::string_view who, std::string_view text) {
   static char turn[kMostText + 16];
   std::memcpy(turn, who.data(), who.size());

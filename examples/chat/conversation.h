@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Questions and answers in turn, in the form of ChatML: <|im_start|>user, a line feed, the question, <|im_end|>, a line
-// feed, and so on. All turns before stay in the decoder's cache.
+// Alternate questions and answers in the form of ChatML: <|im_start|>user, a line feed, the question, <|im_end|>, a
+// line feed, and so on. All earlier turns stay in the decoder's cache.
 #ifndef FOVEA_EXAMPLES_CHAT_CONVERSATION_H_
 #define FOVEA_EXAMPLES_CHAT_CONVERSATION_H_
 
@@ -20,29 +20,28 @@ class Conversation {
  public:
   static constexpr size_t kMostText = 1u << 16;  // bytes of a question
 
-  // tokens: memory for `room` of them, the most that a question may have.
-  // stop: where it becomes nonzero, a question is given up between two blocks.
+  // tokens: memory for `room` tokens, the most that a question may have.
+  // stop: if it becomes nonzero, `ask` gives up between two blocks.
   Conversation(const Model& model, const Tokenizer& tokenizer, Decoder& decoder, uint32_t* tokens, uint32_t room,
                const volatile std::sig_atomic_t& stop)
       : model_(model), tokenizer_(tokenizer), decoder_(decoder), tokens_(tokens), room_(room), stop_(stop) {}
 
-  // False where the vocabulary lacks the marks of ChatML.
+  // False if the vocabulary lacks the marks of ChatML.
   bool init();
 
   // Forgets everything.
   fovea_status reset();
 
-  // Takes a question, behind a text that tells the model who it is (in the first turn alone; empty: none). Both are
-  // plain text, whatever they look like. FOVEA_ERR_FULL where the context has no room for it; nothing changed then.
-  // *stopped: it was given up, and nothing changed.
-  // FOVEA_ERR_LENGTH: a text has more than kMostText bytes, or the
-  // tokenizer refuses it.
+  // Runs a question. Before the first one it runs `system`, a text that tells the model who it is, unless it is empty.
+  // Both are plain text, even if they contain marks. FOVEA_ERR_FULL if the context has no room for it; then nothing
+  // changed. *stopped: it was given up, and nothing changed. FOVEA_ERR_LENGTH: a text has more than kMostText bytes, or
+  // the tokenizer refuses it.
   fovea_status ask(std::string_view system, std::string_view question, bool* stopped);
-  // Whether a call failed within a turn, and the conversation cannot go on.
+  // False if a call failed within a turn, so that the conversation cannot continue.
   bool usable() const { return usable_; }
-  uint32_t question_tokens() const { return count_; }  // of the last question, with the marks around it
+  uint32_t question_tokens() const { return count_; }  // of the last question, including the marks around it
 
-  // The next token of the answer. *ends: the answer is complete, and there is no token.
+  // Chooses the next token of the answer. *ends: the answer is complete, and there is no token.
   fovea_status answer(Sampler& sampler, uint32_t* token, bool* ends);
 
  private:
@@ -63,7 +62,7 @@ class Conversation {
   bool refused_ = false;          // the tokenizer refuses a text
   uint32_t start_ = 0, end_ = 0;  // the marks' tokens
   uint32_t last_run_ = 0;         // tokens of the decoder's last run
-  bool pending_ = false;          // last_ was chosen, and not run yet
+  bool pending_ = false;          // last_ was chosen, but not run yet
   uint32_t last_ = 0;
   bool open_ = false;             // the last answer has no mark at its end yet
 };

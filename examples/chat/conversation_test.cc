@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conversations with a made-up model: the tokens that it has seen must be those of the turns. Exit code: 0, or 1 when
+// Conversations with a made-up model: the tokens that it has run must be those of the turns. Exit code: 0, or 1 when
 // something is wrong.
 #include "examples/chat/conversation.h"
 
@@ -36,7 +36,7 @@ struct Run {
   Decoder decoder;
 };
 
-// Every byte is a token, then come the two marks.
+// Every byte is a token; the two marks follow.
 struct Turns {
   uint32_t start, end;
   std::vector<uint32_t> tokens;
@@ -57,7 +57,7 @@ struct Turns {
   }
 };
 
-// The decoder has seen just these tokens: the next one has the scores that they lead to.
+// Checks that the decoder has run exactly these tokens: the scores of the next token are the same as after them.
 void check_seen(const Model& model, Decoder& decoder, uint32_t last_run, const std::vector<uint32_t>& tokens,
                 const char* what) {
   check(decoder.length() == tokens.size(), what);
@@ -110,8 +110,8 @@ int run() {
   }
   check(!ends, "the model that is made up ends at once: this test needs another");
 
-  // The answer was cut: its last token and the mark at its end come with the next question. So they do after a question
-  // that found no room, and one that was given up.
+  // The answer was cut: its last token and the mark at its end are run with the next question. A question without room
+  // and one that was given up do not change that.
   const uint32_t length = run.decoder.length();
   check(length + 1 == turns.tokens.size(), "an answer's last token is run too early");
   check(talk.ask("sys", std::string(kContext, 'x'), &stopped) == FOVEA_ERR_FULL, "a long question is taken");

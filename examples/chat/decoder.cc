@@ -8,7 +8,7 @@
 namespace chat {
 namespace {
 
-// Divides memory into arrays. Without memory it counts the bytes; more than there can be are kTooMany, and stay so.
+// Divides memory into arrays. Without memory it only counts the bytes; the count saturates at kTooMany.
 class Carver {
  public:
   static constexpr size_t kTooMany = SIZE_MAX;
@@ -115,14 +115,14 @@ size_t Decoder::carve(void* memory) {
   for (uint32_t i = 0; i < m.layers; ++i) {
     const size_t bytes = fovea_kv_cache_bytes(&caches_[i]);
     void* const rows = carver.take(bytes != 0 ? bytes : Carver::kTooMany);
-    if (memory != nullptr) fovea_kv_cache_init(&caches_[i], rows, bytes);  // which has been planned with these bytes
+    if (memory != nullptr) fovea_kv_cache_init(&caches_[i], rows, bytes);  // cannot fail: planned with these bytes
   }
   turns_ = carver.take<uint64_t>(1, m.rotary_dim / 2);
   x_ = carver.take<float>(kBlock, m.width);
   normed_ = carver.take<float>(kBlock, m.width);
   added_ = carver.take<float>(kBlock, m.width);
 
-  const size_t shared = carver.bytes();  // attention has its turn, then what follows it, and at last the scores
+  const size_t shared = carver.bytes();  // shared by attention, the feed-forward half and the scores, in turn
   attention_bytes_ = fovea_multihead_workspace_bytes(&plan_);
   attention_ = carver.take(attention_bytes_);
   const size_t end = carver.bytes();
@@ -180,7 +180,7 @@ fovea_status Decoder::linear(float* y, const float* x, uint32_t inputs, uint32_t
   return fovea_linear(&args, linear_, linear_bytes_);
 }
 
-// Attention's half of a layer: what it adds to the tokens comes to added_.
+// Attention's half of a layer. Writes to added_ what is added to the tokens.
 fovea_status Decoder::attend(const Layer& layer, fovea_kv_cache* cache, uint32_t count) {
   const auto width = static_cast<ptrdiff_t>(model_->width);
   const int64_t first = cache->lengths[0];

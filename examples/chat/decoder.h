@@ -17,33 +17,32 @@ constexpr uint32_t kBlock = 64;  // most tokens of a run: a longer prompt takes 
 
 struct Settings {
   fovea_target target = FOVEA_TARGET_BEST;
-  // I8: linear layers with weights in groups, and attention, multiply integers, and the bits are the same on every
-  // machine with fused multiply-add. F32: all arithmetic is f32.
+  // I8: attention, and linear layers with weights in groups, multiply integers; the bits are the same on every machine
+  // with fused multiply-add. F32: all arithmetic is f32.
   fovea_compute compute = FOVEA_COMPUTE_I8;
-  fovea_dtype cache = FOVEA_I8;  // of keys and values; with FOVEA_COMPUTE_I8 it is I8
+  fovea_dtype cache = FOVEA_I8;  // of keys and values; must be I8 with FOVEA_COMPUTE_I8
   uint32_t context = 2048;       // most tokens that the cache holds
   const fovea_executor* executor = nullptr;
 };
 
 class Decoder {
  public:
-  // Bytes of memory that a decoder takes; 0 where the library refuses the model or the settings, or they are more than
-  // there can be.
+  // Bytes of memory that a decoder needs; 0 if the library refuses the model or the settings, or the count overflows.
   static size_t memory_bytes(const Model& model, const Settings& settings);
 
-  // The model and the executor must stay where they are. Memory is aligned to FOVEA_WORKSPACE_ALIGNMENT.
+  // Keeps pointers to the model and the executor. Memory is aligned to FOVEA_WORKSPACE_ALIGNMENT.
   fovea_status init(const Model& model, const Settings& settings, void* memory, size_t bytes);
 
-  // Runs 1 to kBlock tokens behind those before, each below the vocabulary: FOVEA_ERR_FULL where there is no room.
+  // Runs 1 to kBlock more tokens, each below the vocabulary. FOVEA_ERR_FULL if the cache has no room.
   fovea_status run(const uint32_t* tokens, uint32_t count);
-  // The scores of what comes behind token `index` of the last run: [vocabulary]. The caller may change them, until the
-  // next call.
+  // The scores of the token after token `index` of the last run: [vocabulary]. The caller may change them. Valid until
+  // the next call.
   fovea_status logits(uint32_t index, float** scores);
 
   fovea_target target() const { return plan_.attention.desc.target; }
   uint32_t length() const { return caches_[0].lengths[0]; }
   uint32_t room() const { return settings_.context - length(); }
-  // Forgets all tokens but the first ones.
+  // Forgets all but the first `tokens` tokens.
   fovea_status truncate(uint32_t tokens);
 
  private:
@@ -64,7 +63,7 @@ class Decoder {
   // In the caller's memory.
   uint64_t* turns_ = nullptr;                               // [rotary_dim / 2]
   float *x_ = nullptr, *normed_ = nullptr, *added_ = nullptr;  // [kBlock][width]
-  // In turn at the same place: attention's workspace; [kBlock][hidden]; [vocabulary].
+  // These share memory, one after the other: attention's workspace; [kBlock][hidden]; [vocabulary].
   float *gate_ = nullptr, *up_ = nullptr;
   float* logits_ = nullptr;
   void *attention_ = nullptr, *linear_ = nullptr;           // workspaces

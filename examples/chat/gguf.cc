@@ -7,12 +7,12 @@ namespace chat {
 namespace {
 
 constexpr uint32_t kMostDimensions = 4;
-constexpr size_t kMostName = 64;  // bytes of a tensor's name, as ggml has it
+constexpr size_t kMostName = 64;  // bytes of a tensor's name, ggml's limit
 
-// Bytes of an element by GgufType; 0 where they vary.
+// Bytes of an element by GgufType; 0 if they vary.
 constexpr uint8_t kElementBytes[kGgufTypes] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
-constexpr GgmlType kGgmlTypes[] = {  // by their numbers
+constexpr GgmlType kGgmlTypes[] = {  // indexed by their numbers in files
     {"F32", 1, 4, FOVEA_F32},
     {"F16", 1, 2, FOVEA_F16},
     {"Q4_0", 32, 18, FOVEA_Q4_0},
@@ -48,7 +48,7 @@ constexpr GgmlType kGgmlTypes[] = {  // by their numbers
 constexpr uint32_t kGgmlTypeCount = sizeof kGgmlTypes / sizeof kGgmlTypes[0];
 
 template <class T>
-T load(const unsigned char* from) {  // files are little endian, and so are the machines this runs on
+T load(const unsigned char* from) {  // files and supported machines are little endian
   T value;
   std::memcpy(&value, from, sizeof value);
   return value;
@@ -66,7 +66,7 @@ std::string printable(std::string_view name) {
   return "\"" + out + "\"";
 }
 
-// Moves through the file, and stops at its end: once something did not fit, nothing does.
+// Reads the file in order. After the first read past the end, every read fails.
 class Gguf::Cursor {
  public:
   Cursor(const unsigned char* data, size_t bytes, size_t at) : data_(data), bytes_(bytes), at_(at) {}
@@ -94,7 +94,7 @@ class Gguf::Cursor {
                            : std::string_view();
   }
 
-  // A key with its value. False where its type is unknown or an array's elements are arrays.
+  // A key with its value. False if its type is unknown or an array's elements are arrays.
   bool take_value(std::string_view* key, GgufValue* value) {
     *key = take_text();
     auto type = take<uint32_t>();
@@ -118,7 +118,7 @@ class Gguf::Cursor {
     return true;
   }
 
-  // A tensor but for where its numbers lie: their place in that part of the file.
+  // A tensor without the pointer to its numbers: *offset is their offset in the file's data section.
   void take_tensor(GgufTensor* tensor, uint64_t* offset) {
     *tensor = {};
     tensor->name = take_text();
@@ -137,7 +137,7 @@ class Gguf::Cursor {
 
 namespace {
 
-// Bytes of a tensor's numbers; false where they are more than a file can have, or end within a block.
+// Bytes of a tensor's numbers; false if the count overflows, or they end within a block.
 bool tensor_bytes(const GgufTensor& tensor, const GgmlType& type, uint64_t* bytes) {
   if (tensor.dims[0] % type.block != 0) return false;
   *bytes = type.bytes;
@@ -175,7 +175,7 @@ std::string Gguf::read(const unsigned char* data, size_t bytes) {
 
 std::string Gguf::read_values(Cursor& cursor) {
   const uint32_t count = values_;
-  for (values_ = 0; values_ < count; ++values_) {  // those so far
+  for (values_ = 0; values_ < count; ++values_) {  // values_ counts those so far
     std::string_view key;
     GgufValue value, other;
     value_at_[values_] = cursor.at();
@@ -217,7 +217,7 @@ std::string Gguf::read_tensors(Cursor& cursor) {
     if (type == nullptr) {
       return "has tensor " + printable(tensor.name) + " of the unknown type " + std::to_string(tensor.type);
     }
-    if (type->block == 0) continue;  // refused where it is used
+    if (type->block == 0) continue;  // refused if a model uses it
     uint64_t bytes;
     if (!tensor_bytes(tensor, *type, &bytes)) return "has tensor " + printable(tensor.name) + " of an impossible size";
     if (offset % alignment != 0) return "has tensor " + printable(tensor.name) + " out of alignment";
@@ -284,7 +284,7 @@ bool Gguf::number(std::string_view key, uint32_t* number) const {
     case GgufType::kI16: wide = load<int16_t>(value.data); break;
     case GgufType::kU32: wide = load<uint32_t>(value.data); break;
     case GgufType::kI32: wide = load<int32_t>(value.data); break;
-    case GgufType::kU64:  // what does not fit is negative
+    case GgufType::kU64:  // above the range of int64_t they become negative
     case GgufType::kI64: wide = load<int64_t>(value.data); break;
     default: return false;
   }

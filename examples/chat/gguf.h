@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads a GGUF file where it lies in memory: mapped, read into a buffer, or in flash. Nothing is copied and nothing
-// allocated; what is found points into the file. The format is described in ggml's docs/gguf.md (versions 2 and 3).
+// Reads a GGUF file in place: mapped, read into a buffer, or in flash. Nothing is copied or allocated; results point
+// into the file. The format is described in ggml's docs/gguf.md (versions 2 and 3).
 #ifndef FOVEA_EXAMPLES_CHAT_GGUF_H_
 #define FOVEA_EXAMPLES_CHAT_GGUF_H_
 
@@ -20,50 +20,51 @@ enum class GgufType : uint32_t { kU8, kI8, kU16, kI16, kU32, kI32, kF32, kBool, 
 constexpr uint32_t kGgufTypes = 13;
 
 struct GgufValue {
-  GgufType type;              // of an array: its elements'
+  GgufType type;              // of an array: the type of its elements
   bool is_array;              // else there is one element
   uint64_t count;             // of elements
   const unsigned char* data;  // the first element, at any address
   size_t bytes;               // of all elements
 };
 
-// What kind of numbers a tensor holds: a type of ggml's. Null for a number of a type that is not known.
+// A type of ggml for a tensor's numbers. ggml_type returns null for an unknown number.
 struct GgmlType {
   const char* name = nullptr;
-  uint32_t block = 0, bytes = 0;  // numbers in a block and its bytes; 0 where this library does not compute with it
-  fovea_dtype dtype = FOVEA_F32;  // where it does
+  uint32_t block = 0, bytes = 0;  // numbers in a block and its bytes; 0 if this library does not compute with the type
+  fovea_dtype dtype = FOVEA_F32;  // valid if it does
 };
 const GgmlType* ggml_type(uint32_t number);
 
 struct GgufTensor {
   uint32_t index;  // in the order of the file
   std::string_view name;
-  uint32_t type;        // ggml's number, of a type that is known
+  uint32_t type;        // ggml's number of a known type
   uint32_t dimensions;  // 1 to 4
-  uint64_t dims[4];     // the first varies fastest; behind the last they are 1
-  const unsigned char* data;  // null where the type is not one that this library computes with
+  uint64_t dims[4];     // the first varies fastest; unused ones are 1
+  const unsigned char* data;  // null if this library does not compute with the type
   uint64_t bytes;
 };
-// A name as a message may show it: what is not printable ASCII is a question mark.
+// A name for messages: characters that are not printable ASCII become question marks.
 std::string printable(std::string_view name);
 
 class Gguf {
  public:
-  static constexpr uint32_t kMostValues = 1024, kMostTensors = 4096;  // more is not a model of this kind
+  static constexpr uint32_t kMostValues = 1024, kMostTensors = 4096;  // limits of this reader
 
-  // Checks the whole file but for the numbers in tensors, and where those lie of types that are not computed with: all
-  // lengths, types and offsets, so that what the functions below give lies within its bytes. Returns what is wrong with
-  // the file; empty if nothing is. The bytes must stay where they are, and begin at a multiple of 32 bytes.
+  // Checks all lengths, types and offsets of the file, so that the results of the functions below are within its bytes.
+  // Not checked are the numbers in tensors, and the offsets of tensors whose type the library does not compute with.
+  // Returns what is wrong with the file, or an empty text. Keeps pointers into the bytes, which begin at a multiple of
+  // 32.
   std::string read(const unsigned char* data, size_t bytes);
 
-  // False where the file has no such key.
+  // False if the file has no such key.
   bool find(std::string_view key, GgufValue* value) const;
   bool find_tensor(std::string_view name, GgufTensor* tensor) const;
   GgufValue value(uint32_t index, std::string_view* key) const;  // index < values()
   GgufTensor tensor(uint32_t index) const;                       // index < tensors()
 
-  // A value of one element. False where there is none, or it is not of such a type, or not in range.
-  bool number(std::string_view key, uint32_t* number) const;  // of any type of integers
+  // A value of one element. False if there is none, or it has another type, or is out of range.
+  bool number(std::string_view key, uint32_t* number) const;  // of any integer type
   bool number(std::string_view key, float* number) const;     // f32
   bool text(std::string_view key, std::string_view* text) const;
   // An array of strings.

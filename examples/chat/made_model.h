@@ -15,7 +15,7 @@
 
 namespace chat {
 
-// Values and tensors as they are added, and the bytes of a file that has them.
+// Collects values and tensors, and makes the bytes of a file with them.
 class MadeFile {
  public:
   uint32_t version = 3, alignment = 32;
@@ -82,14 +82,14 @@ class MadeFile {
   uint64_t value_count_ = 0, tensor_count_ = 0;
 };
 
-// What a made-up model is, and its weights as numbers, by the names of tensors: rows of a matrix one after the other.
+// The shape of a made-up model, and its weights as numbers by the names of tensors; rows of a matrix are adjacent.
 struct MadeModel {
   std::string architecture = "llama";
   uint32_t layers = 2, width = 64, hidden = 96, q_heads = 4, kv_heads = 2, head_dim = 16, rotary_dim = 16;
   float rope_base = 1000.0f, epsilon = 1e-5f;
   bool biases = false, untied = false;
   uint32_t type = 0;  // of matrices, ggml's: F32, F16, BF16, Q4_0, Q4_1 or Q8_0
-  uint32_t embeddings = UINT32_MAX;  // their type, where it is another
+  uint32_t embeddings = UINT32_MAX;  // the type of embeddings, if it is another
   uint32_t alignment = 32;
   std::map<std::string, std::vector<float>> weights;
 
@@ -161,7 +161,7 @@ struct MadeModel {
     for (uint32_t i = 0; i < count; ++i) numbers.push_back(middle + 0.25f * random());
     file.tensor(name, 0, {count}, {reinterpret_cast<const char*>(numbers.data()), sizeof(float) * count});
   }
-  // Numbers of which f16 and bf16 hold the upper half, or all.
+  // Random numbers that the type holds exactly, as floats and as the bytes of a file.
   static void put_half(std::string* bytes, uint16_t half) { bytes->append(reinterpret_cast<const char*>(&half), 2); }
   void put_numbers(std::vector<float>* numbers, std::string* bytes) {
     for (float& number : *numbers) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vocabularies made up for tests, and byte-pair encoding as its definition says it.
+// Vocabularies made up for tests, and byte-pair encoding directly by its definition.
 #ifndef FOVEA_EXAMPLES_CHAT_MADE_VOCABULARY_H_
 #define FOVEA_EXAMPLES_CHAT_MADE_VOCABULARY_H_
 
@@ -15,7 +15,7 @@
 
 namespace chat {
 
-// Bytes as the vocabularies of GPT-2 spell them.
+// Bytes in the spelling of GPT-2's vocabularies.
 inline std::string spelled(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) {
@@ -36,7 +36,7 @@ inline std::string spelled(std::string_view bytes) {
   return text;
 }
 
-// A vocabulary as it grows: at first the 256 bytes, with their own numbers.
+// A vocabulary to which tokens are added. It begins with the 256 bytes as tokens 0 to 255.
 class MadeVocabulary {
  public:
   static constexpr int32_t kNormal = 1, kControl = 3, kUserDefined = 4;
@@ -51,7 +51,7 @@ class MadeVocabulary {
     types.push_back(type);
   }
 
-  // Makes a token of two, by a merge; false where it would make one that there is.
+  // Adds the token that two tokens merge to; false if it exists already.
   bool merge(uint32_t left, uint32_t right) {
     const std::string both = texts[left] + texts[right];
     if (numbers.count(both) != 0) return false;
@@ -61,14 +61,14 @@ class MadeVocabulary {
     return true;
   }
 
-  // As a file has it. It lies here, until the next call.
+  // The vocabulary in the form of a file. Valid until the next call.
   Vocabulary vocabulary() {
     type_bytes_.clear();
     for (const int32_t type : types) append(static_cast<uint32_t>(type), 4, &type_bytes_);
     return {pack(texts, &text_bytes_), pack(merges, &merge_bytes_), type_bytes_.data()};
   }
 
-  // The tokens of a piece: while there is a pair that merges, the first one of least rank does.
+  // The tokens of a piece: as long as a pair merges, merges the first pair of lowest rank.
   std::vector<uint32_t> encode_piece(std::string_view piece) const {
     std::vector<uint32_t> tokens;
     for (const char c : piece) tokens.push_back(static_cast<unsigned char>(c));
@@ -88,7 +88,7 @@ class MadeVocabulary {
   std::vector<std::string> texts, merges;
   std::vector<int32_t> types;
   std::map<std::string, uint32_t> numbers;
-  std::map<std::pair<uint32_t, uint32_t>, std::pair<uint32_t, uint32_t>> ranks;  // and what the two become
+  std::map<std::pair<uint32_t, uint32_t>, std::pair<uint32_t, uint32_t>> ranks;  // pair -> (rank, merged token)
 
  private:
   static void append(uint64_t value, int bytes, std::vector<unsigned char>* all) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A chat with a language model, from text to text. See README.md. All memory but the threads' is static: the model's
-// file is mapped, and what depends on its size lies in one arena.
-// Exit code: 0; 1 when the model cannot be read, or a call or a question failed; 2 for wrong arguments; 130 where
-// Ctrl-C ended an answer, unless a terminal goes on.
+// A chat with a language model, from text to text. See README.md. All memory except the threads' is static: the model's
+// file is mapped, and memory that depends on its size is in one arena.
+// Exit code: 0; 1 when the model cannot be read, or a call or a question failed; 2 for wrong arguments; 130 when
+// Ctrl-C ended an answer, except in a conversation, which continues.
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ constexpr uint32_t kContext = 2048;
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// Without SA_RESTART, so that a read of the next line ends.
+// Without SA_RESTART, so that Ctrl-C interrupts the read of the next line.
 void catch_interrupts() {
   struct sigaction action = {};
   if (sigaction(SIGINT, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
@@ -52,7 +52,7 @@ int failed(const char* what, const char* why) {
 }
 int failed(const char* what, fovea_status status) { return failed(what, fovea_status_string(status)); }
 
-// What the file's template for conversations has as the first turn where the user gives none.
+// The first turn in the file's template for conversations, which is used if the user gives none.
 std::string_view system_of(const Gguf& file) {
   constexpr std::string_view kBegin = "<|im_start|>system\n", kEnd = "<|im_end|>";
   std::string_view text;
@@ -61,7 +61,7 @@ std::string_view system_of(const Gguf& file) {
   if (begin == std::string_view::npos) return {};
   text.remove_prefix(begin + kBegin.size());
   const size_t end = text.find(kEnd);
-  // What the template puts together, or writes as escapes, is not looked at.
+  // Texts that the template computes or writes with escapes are ignored.
   if (end == std::string_view::npos || text.find_first_of("'\"{}\\") < end) return {};
   return text.substr(0, end);
 }
@@ -104,7 +104,7 @@ class Program {
   Decoder decoder_;
   std::string_view system_;
   std::optional<Conversation> conversation_;
-  std::optional<Sampler> sampler_;  // its seed holds for the whole conversation
+  std::optional<Sampler> sampler_;  // seeded once for the whole conversation
   fovea_target target_ = FOVEA_TARGET_BEST;
   uint32_t context_ = 0;
   size_t arena_used_ = 0;
@@ -170,7 +170,7 @@ int Program::ask(std::string_view question) {
   return answer();
 }
 
-// Whole characters of an answer. A terminal gets no control characters, whatever the model's file spells.
+// Prints whole characters of an answer. Control characters are not sent to a terminal.
 void Program::print(std::string_view characters) const {
   for (const char c : characters) {
     const auto byte = static_cast<unsigned char>(c);
@@ -229,8 +229,8 @@ int Program::ask_once() {
   return code;
 }
 
-// A line of the standard input without its end. False where there is none: at its end, or after Ctrl-C. A line that is
-// longer than there is room for is given as one of more than kMostText bytes.
+// A line of the standard input without its line feed. False at the end of input or after Ctrl-C. A line that does not
+// fit in the buffer is returned as more than kMostText bytes, which `ask` refuses.
 bool read_line(std::string_view* line) {
   static char bytes[Conversation::kMostText + 1];
   size_t count = 0;
@@ -246,7 +246,7 @@ bool read_line(std::string_view* line) {
   return false;
 }
 
-// Ctrl-C ends an answer, or where there is none the program.
+// Ctrl-C ends an answer or, outside of an answer, the program.
 int Program::ask_all() {
   const bool prompts = console_.terminal && isatty(STDIN_FILENO) != 0;
   int worst = 0;

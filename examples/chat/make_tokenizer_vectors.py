@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tokenizer_vectors.txt, texts and what Hugging Face's tokenizer makes of them with a model's vocabulary.
+"""Writes tokenizer_vectors.txt: texts, and their tokens by Hugging Face's tokenizer with a model's vocabulary.
 
     pip install tokenizers==0.23.3
     make_tokenizer_vectors.py SmolLM2-135M-Instruct.Q4_1.gguf > tokenizer_vectors.txt
 
 The pre-tokenizers are those of SmolLM2's tokenizer.json: Digits(individual_digits) and ByteLevel. Each text is also split by \\p{N}
-instead of Digits, as llama.cpp's "smollm" says it; the script ends where that makes a difference. Texts have characters of Unicode
-14 only, which Python 3.11 knows: of newer ones the package's own tables differ from one another.
+instead of Digits, as in llama.cpp's "smollm"; the script fails if the results differ. Texts have only characters of Unicode 14,
+which Python 3.11 knows: for newer characters the package's own tables differ from one another.
 
-A line of the file: "special" where the texts of special tokens become these tokens, else "plain"; how many tokens; their FNV-1a hash of
-64 bits, four bytes a token; the text, with \\xNN for bytes that a line cannot show.
+A line of the file: "special" if the texts of special tokens become these tokens, else "plain"; the number of tokens; their FNV-1a
+hash of 64 bits, four bytes a token; the text, with \\xNN for bytes that are not printable.
 """
 import random
 import struct
@@ -24,7 +24,7 @@ CONTROL = 3  # a token's type
 STRING, ARRAY = 8, 9  # types of a GGUF file's values
 VALUE_FORMATS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
-# Unicode's blocks, as Blocks.txt has them: some of each kind of script.
+# Blocks of Unicode's Blocks.txt: some of each kind of script.
 BLOCKS = [
     (0x0021, 0x007e), (0x00a1, 0x00ff), (0x0100, 0x024f), (0x0250, 0x02ff), (0x0300, 0x036f), (0x0370, 0x03ff), (0x0400, 0x04ff),
     (0x0531, 0x058f), (0x0591, 0x05f4), (0x0600, 0x06ff), (0x0900, 0x097f), (0x0980, 0x09ff), (0x0b80, 0x0bff), (0x0e00, 0x0e7f),
@@ -94,7 +94,7 @@ def word(draw):
 
 
 def run(draw):
-    """One character or two, again and again; now and then more than a window of the tokenizer holds."""
+    """One or two characters, repeated; sometimes longer than a window of the tokenizer."""
     unit = draw.choice([" ", "=", "-", "a", "ab", "\n", "\t", "\u00e9", "\u4f60", "\u3000", "'", "na", "\U0001f600", ".", " \n", "x'"])
     return unit * draw.choice([2, 3, 5, 8, 13, 31, 64, 100])
 
@@ -119,7 +119,7 @@ def line(draw, specials):
 
 
 def long_lines(draw):
-    """Words of more than a window: a draw of words, or one again and again."""
+    """Texts without spaces that are longer than a window: random words, or a repeated one."""
     for count in (1023, 1024, 1025, 1536, 2500):
         yield "".join(draw.choice(WORDS) for _ in range(count))[:count]
     yield "\u4f60\u597d\u4e16" * 500

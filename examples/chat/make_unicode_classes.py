@@ -31,7 +31,7 @@ def lines(values):
 
 
 def table():
-    """Blocks of 256 characters, words of two bits a character, equal blocks once; and which block is where."""
+    """Blocks of 256 characters, two bits a character, without duplicates; and the number of the block of each 256."""
     blocks, block_of = {}, []
     for first in range(0, 0x110000, BLOCK):
         classes = [class_of(code) for code in range(first, first + BLOCK)]

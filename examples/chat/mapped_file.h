@@ -7,7 +7,7 @@
 
 namespace chat {
 
-// A file that is mapped into memory, to be read.
+// A file that is mapped into memory for reading.
 class MappedFile {
  public:
   MappedFile() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How right a model is: its scores, and what coarser arithmetic and a coarser cache change. Tests and README.md use it.
+// Measures accuracy: a model's scores, and the effect of coarser arithmetic and caches. Tests and README.md use it.
 // Exit code: 0; 1 when the model cannot be read or a call fails; 2 for wrong arguments.
 #include <algorithm>
 #include <cmath>
@@ -28,9 +28,9 @@ constexpr char kUsage[] =
     "usage: chat_measure scores MODEL f32|i8 f32|f16|i8     arithmetic, and the cache's type\n"
     "       chat_measure compare MODEL f32|i8 f32|f16|i8 TEXT_FILE TOKENS\n"
     "       chat_measure tokens MODEL\n"
-    "scores: each line of the standard input has numbers of tokens, a bar, and numbers of tokens. Prints the scores\n"
-    "of the latter behind the former.\n"
-    "compare: f32 throughout and what is given, on the first tokens of a text, in pieces of 512. Prints both\n"
+    "scores: each line of the standard input has numbers of tokens, a bar, and numbers of tokens. Runs the first\n"
+    "tokens, and prints the scores of the second ones as the next token.\n"
+    "compare: f32 and the given arithmetic, on the first tokens of a text, in pieces of 512. Prints both\n"
     "perplexities, their ratio, the mean Kullback-Leibler divergence, and how often the likeliest token is the same.\n"
     "tokens: prints the numbers of the tokens of each line of the standard input.\n";
 
@@ -112,7 +112,7 @@ void compare_scores(const float* a, const float* b, uint32_t next, Sums* sums) {
   ++sums->count;
 }
 
-// False where the vocabulary is wrong, which was said.
+// False, after a message, if the vocabulary is wrong.
 bool tokenize(const std::string& text, std::vector<uint32_t>* tokens) {
   static Tokenizer tokenizer;
   static std::vector<uint32_t> words;

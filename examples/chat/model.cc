@@ -8,20 +8,21 @@
 namespace chat {
 namespace {
 
-// The architectures that are served, as files name them. They differ in the pairs that rope turns.
+// The supported architectures, by their names in files. They differ in the pairs that rope rotates.
 struct Architecture {
   const char* name;
   fovea_rope_layout rope;
 };
 constexpr Architecture kArchitectures[] = {{"llama", FOVEA_ROPE_INTERLEAVED}, {"qwen2", FOVEA_ROPE_HALF_SPLIT}};
 
-// What a file may say of a model. Any other key with the architecture's name is refused: it may mean other arithmetic.
+// The keys of a model that are known. Any other key with the architecture's name is refused: it may mean other
+// arithmetic.
 constexpr const char* kKnownKeys[] = {
     "block_count",          "context_length",          "embedding_length",     "feed_forward_length",
     "attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length",
     "rope.dimension_count", "rope.freq_base",          "vocab_size",           "attention.layer_norm_rms_epsilon"};
 
-// Takes values and tensors out of a file. What goes wrong first is kept.
+// Reads values and tensors of a file. Keeps the first problem.
 class Reader {
  public:
   Reader(const Gguf& file, std::string_view architecture) : file_(file), prefix_(std::string(architecture) + ".") {}
@@ -62,7 +63,7 @@ class Reader {
     }
   }
 
-  // A tensor of floats. Null where there is none, which is a problem unless it is optional.
+  // A tensor of floats. Null if there is none, which is a problem unless it is optional.
   const float* floats(const std::string& name, uint32_t count, bool optional = false) {
     GgufTensor tensor;
     if (!take(name, count, 1, optional, &tensor)) return nullptr;
@@ -73,7 +74,7 @@ class Reader {
     return reinterpret_cast<const float*>(tensor.data);
   }
 
-  // A matrix with a row for each output, with its bias if there is one. Data is null where there is none.
+  // A matrix with a row for each output, with its bias if there is one. data is null if there is no matrix.
   fovea_linear_weights matrix(const std::string& name, uint32_t inputs, uint32_t outputs, bool optional = false) {
     fovea_linear_weights matrix = {};
     GgufTensor tensor;
@@ -90,7 +91,7 @@ class Reader {
     return matrix;
   }
 
-  // All that the file has was taken.
+  // Fails if the file has a tensor that was not read.
   void check_tensors() {
     for (uint32_t i = 0; i < file_.tensors(); ++i) {
       if (!taken_[i]) return fail("has " + tensor_text(file_.tensor(i)) + ", which is not served");

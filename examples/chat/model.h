@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A language model of the llama architecture (Touvron et al., arXiv 2302.13971), as a GGUF file holds it: its weights
-// stay in the file, in the formats that they have there.
+// A language model of the llama architecture (Touvron et al., arXiv 2302.13971) in a GGUF file. Its weights stay in the
+// file, in the file's formats.
 #ifndef FOVEA_EXAMPLES_CHAT_MODEL_H_
 #define FOVEA_EXAMPLES_CHAT_MODEL_H_
 
@@ -26,21 +26,21 @@ struct Layer {
 
 struct Model {
   uint32_t layers, width, hidden, q_heads, kv_heads, head_dim, rotary_dim;
-  uint32_t context;     // tokens that it was trained for
-  uint32_t vocabulary;  // tokens that there are
+  uint32_t context;     // tokens of context that it was trained for
+  uint32_t vocabulary;  // number of tokens
   float rope_base, epsilon;
   fovea_rope_layout rope_layout;
 
   fovea_linear_weights embeddings;  // [vocabulary][width]
   Layer layer[kMostLayers];
   const float* output_norm;     // [width]
-  fovea_linear_weights output;  // [vocabulary][width]; of many models the embeddings
+  fovea_linear_weights output;  // [vocabulary][width]; in many models the embeddings
 
   Vocabulary words;
-  uint32_t end_token;  // of a turn
+  uint32_t end_token;  // ends a turn
 };
 
-// Finds a model in a file. Returns what the file lacks, or has and this program does not serve; empty if nothing.
+// Finds a model in a file. Returns what the file lacks or what this program does not support, or an empty text.
 std::string read_model(const Gguf& file, Model* model);
 
 // Widens row `row` of a matrix of `columns` columns.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files and models that are made up: what is refused, and that a model's scores are those of the same arithmetic in
-// double. Exit code: 0, or 1 when something is wrong.
+// Made-up files and models: which files are refused, and that scores agree with the same arithmetic in double. Exit
+// code: 0, or 1 when something is wrong.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -17,7 +17,7 @@
 namespace chat {
 namespace {
 
-// Bytes at an address that a file's must have.
+// Bytes with the alignment of a file.
 struct Placed {
   explicit Placed(const std::string& bytes) : words(bytes.size() / 64 + 1), size(bytes.size()) {
     std::memcpy(words.data(), bytes.data(), bytes.size());
@@ -102,7 +102,7 @@ void test_files() {
   MadeFile older = MadeModel().file();
   older.version = 2;
   check(problem_of(older.bytes()).empty(), "version 2 is refused");
-  // A tensor's name or size that is not what the model needs.
+  // A tensor with a wrong name or size.
   std::string renamed = good;
   renamed[renamed.find("blk.1.ffn_up.weight") + 4] = '7';
   refuses(renamed, "lacks tensor \"blk.1.ffn_up.weight\"");
@@ -115,7 +115,7 @@ void test_files() {
 
 using Row = std::vector<double>;
 
-// The same model in double. Keys and values of all tokens so far.
+// The same model in double, with keys and values of all tokens so far.
 class Reference {
  public:
   explicit Reference(const MadeModel& model) : m_(model), keys_(model.layers), values_(model.layers) {}
@@ -196,7 +196,7 @@ class Reference {
   std::vector<std::vector<Row>> keys_, values_;
 };
 
-// The scores behind each of these tokens, which come in runs of these counts.
+// The scores after each of these tokens, which are run in pieces of these counts.
 std::vector<std::vector<float>> scores_of(const Model& model, const Settings& settings,
                                           const std::vector<uint32_t>& tokens, const std::vector<uint32_t>& runs) {
   static Decoder decoder;
@@ -223,7 +223,7 @@ std::vector<std::vector<float>> scores_of(const Model& model, const Settings& se
   if (more.size() <= kBlock) {
     check(decoder.run(more.data(), static_cast<uint32_t>(more.size())) == FOVEA_ERR_FULL, "a full context takes more");
   }
-  // What was truncated is forgotten in every layer.
+  // Truncation removes tokens from every layer.
   for (const uint32_t left : {40u, 0u}) {
     check(decoder.truncate(left) == FOVEA_OK && decoder.length() == left, "truncation is refused");
     float* scores = nullptr;
@@ -259,7 +259,7 @@ void test_scores(const char* name, const std::function<void(MadeModel&)>& change
   struct Case {
     fovea_compute compute;
     fovea_dtype cache;
-    double most;  // error, in units of the largest score
+    double most;  // largest error, in units of the largest score
   };
   const Case cases[] = {{FOVEA_COMPUTE_F32, FOVEA_F32, 1e-5},
                         {FOVEA_COMPUTE_F32, FOVEA_F16, 2e-3},
@@ -304,7 +304,7 @@ void test_sampler() {
   Sampler greedy({}, FOVEA_TARGET_BEST);
   check(draw(greedy) == 1, "the first of the highest scores is not chosen");
 
-  // How often each comes, against its probability.
+  // Compares how often each token is chosen with its probability.
   constexpr int kDraws = 20000;
   for (const auto& [temperature, top_p] : std::vector<std::pair<float, float>>{
            {1.0f, 1.0f}, {1.0f, 0.9f}, {1.0f, 0.5f}, {1.0f, 0.0f}, {0.5f, 1.0f}, {3.0f, 0.9f}}) {

@@ -12,17 +12,17 @@ namespace {
 constexpr char kUsage[] =
     "usage: chat [options] MODEL [QUESTION]\n"
     "Answers a question by a language model in a GGUF file. Without one it asks for questions, line by line; /reset\n"
-    "forgets all before, /stats shows what is used, and the end of input or Ctrl-C ends.\n"
+    "forgets the conversation, /stats prints tokens and memory, and the end of input or Ctrl-C ends.\n"
     "  --tokens N       most tokens of an answer (256)\n"
     "  --context N      most tokens of the whole conversation (2048)\n"
-    "  --threads N      how many run at once (as many as the processor has); the answer does not depend on it\n"
+    "  --threads N      threads (all of the processor); the answer does not depend on it\n"
     "  --temperature T  0: always the likeliest token (0); else 0.01 to 100\n"
-    "  --top-p P        chooses from the likeliest tokens that together have this probability (1)\n"
-    "  --seed N         of the choice (0): with the same seed come the same answers\n"
-    "  --system TEXT    tells the model who it is; '' tells nothing (what the file says)\n"
+    "  --top-p P        chooses among the likeliest tokens that together have this probability (1)\n"
+    "  --seed N         of the choice (0): the same seed gives the same answers\n"
+    "  --system TEXT    tells the model who it is; '': no such text (the text of the file)\n"
     "  --compute TYPE   i8: multiplies integers; f32: floats, which is more exact (i8)\n"
     "  --cache TYPE     of keys and values: i8, with --compute f32 also f16 or f32 (i8)\n"
-    "FOVEA_TARGET chooses the instruction set (\"avx2\", \"scalar\", ...), NO_COLOR refuses colours.\n";
+    "FOVEA_TARGET chooses the instruction set (\"avx2\", \"scalar\", ...), NO_COLOR disables colours.\n";
 
 bool wrong(const char* what, const char* option) {
   std::fprintf(stderr, "chat: %s: %s; see chat --help\n", what, option);
@@ -93,8 +93,8 @@ bool read_options(int count, char** arguments, Options* options) {
     if (!literal && std::strcmp(argument, "--") == 0) {
       literal = true;
     } else if (!literal && is_option(argument)) {
-      if (++i == count) return wrong("no value behind", argument);
-      if (!read_option(argument, arguments[i], options)) return wrong("a value that is not served behind", argument);
+      if (++i == count) return wrong("no value after", argument);
+      if (!read_option(argument, arguments[i], options)) return wrong("a value that is not supported after", argument);
     } else if (!literal && std::strncmp(argument, "--", 2) == 0) {
       return wrong("no such option", argument);
     } else if (options->model == nullptr) {

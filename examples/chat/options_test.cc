@@ -11,7 +11,7 @@
 namespace chat {
 namespace {
 
-// The arguments behind the program's name.
+// Reads these arguments, which follow the program's name.
 bool read(std::vector<const char*> arguments, Options* options) {
   std::vector<char*> all = {const_cast<char*>("chat")};
   for (const char* const argument : arguments) all.push_back(const_cast<char*>(argument));

@@ -6,7 +6,7 @@
 namespace chat {
 namespace {
 
-// Where the characters of this class end that begin at `begin`.
+// The end of the run of characters of this class that begins at `begin`.
 size_t end_of_run(std::string_view text, size_t begin, CharacterClass kind) {
   for (size_t at = begin; at < text.size();) {
     const Character character = first_character(text.substr(at));
@@ -16,8 +16,8 @@ size_t end_of_run(std::string_view text, size_t begin, CharacterClass kind) {
   return text.size();
 }
 
-// All but the last space, which may begin the piece that follows, unless it is the only one, or a number or the end of
-// the text follows.
+// The bytes of a piece of spaces: all except the last, which may begin the next piece. It is included if it is the only
+// one, or before a number or the end of the text.
 size_t spaces_bytes(std::string_view text) {
   size_t last = 0, end = 0;
   while (end < text.size()) {

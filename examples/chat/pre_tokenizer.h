@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cuts text into pieces, which byte-pair encoding then takes one by one: the pre-tokenizer that GGUF files call
-// "smollm". Each number (\p{N}) is a piece. What is between numbers is cut by GPT-2's expression:
+// Splits text into pieces, which byte-pair encoding then encodes one by one: the pre-tokenizer that GGUF files call
+// "smollm". Each number (\p{N}) is a piece. Text between numbers is split by GPT-2's expression:
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-// The model's own tokenizer.json, which this follows, says it as Digits(individual_digits) and ByteLevel; llama.cpp's
-// "smollm" as \p{N} and the expression. Both come to the same, because these digits are all of \p{N}. They differ in
-// characters that are newer than Unicode 14, by the version that each has: here these are no letters or numbers.
+// This follows the model's own tokenizer.json, which has Digits(individual_digits) and ByteLevel; llama.cpp's "smollm"
+// has \p{N} and the expression. Both give the same pieces, because these digits are all of \p{N}. They differ only in
+// characters newer than Unicode 14, by their versions of Unicode: here these are neither letters nor numbers.
 #ifndef FOVEA_EXAMPLES_CHAT_PRE_TOKENIZER_H_
 #define FOVEA_EXAMPLES_CHAT_PRE_TOKENIZER_H_
 
@@ -14,7 +14,7 @@
 
 namespace chat {
 
-// The bytes of the first piece of a text; 0 of an empty text. Bytes that are not UTF-8 are like punctuation.
+// The bytes of the first piece of a text; 0 for an empty text. Bytes that are not UTF-8 count as punctuation.
 size_t piece_bytes(std::string_view text);
 
 }  // namespace chat

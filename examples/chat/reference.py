@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes reference.txt: scores of some tokens behind 20 prompts, by numpy in double on the model's own weights.
+"""Writes reference.txt: scores of some tokens after 20 prompts, by numpy in double on the model's own weights.
 
 reference.py MODEL.gguf TOKENS > reference.txt, where TOKENS has a line for each prompt: its tokens, as "chat_measure tokens
 MODEL.gguf" prints them. Each line of the output: the prompt's tokens, a bar, the tokens asked for (the eight likeliest, and some others), a bar, their scores."""

@@ -12,12 +12,12 @@ uint32_t bits_of(float value) {
   return bits;
 }
 
-// The least probability, as its bits, so that all that are at least as large sum up to `share`: bits of numbers that
-// are not negative have the order of the numbers. Each pass decides kDigit more bits of it.
+// The bits of the threshold: the probabilities that are at least as large sum up to `share`. Bits of nonnegative floats
+// have the order of the numbers. Each pass decides kDigit more bits of it.
 uint32_t nucleus(const float* probabilities, uint32_t count, double share) {
   constexpr uint32_t kDigit = 11, kDigits = 1u << kDigit;
   uint32_t prefix = 0;  // the bits above `shift`, which are decided
-  double larger = 0.0;  // the sum of all probabilities whose bits there are larger
+  double larger = 0.0;  // the sum of all probabilities whose bits above `shift` are larger
   for (uint32_t shift = 33; shift != 0;) {
     shift -= kDigit;
     double sums[kDigits] = {};
@@ -73,7 +73,7 @@ fovea_status Sampler::choose(float* scores, uint32_t count, uint32_t* token) {
   double left = uniform() * sum;
   for (uint32_t i = 0; i < count; ++i) {
     if (bits_of(scores[i]) < least) continue;
-    *token = i;  // the last one, should rounding leave a rest
+    *token = i;  // the last one, if rounding leaves a remainder
     left -= double{scores[i]};
     if (left < 0.0) break;
   }

@@ -12,8 +12,8 @@
 namespace chat {
 
 struct Sampling {
-  float temperature = 0.0f;  // 0: the token with the highest score, always
-  float top_p = 1.0f;        // the most likely tokens that together have this probability are chosen from
+  float temperature = 0.0f;  // 0: always the token with the highest score
+  float top_p = 1.0f;        // chooses among the most likely tokens that together have this probability
   uint64_t seed = 0;
 };
 
@@ -22,7 +22,7 @@ class Sampler {
   Sampler(const Sampling& sampling, fovea_target target)
       : sampling_(sampling), target_(target), state_(sampling.seed) {}
 
-  // Scores become probabilities if they are needed. FOVEA_ERR_NUMBER where they are no numbers.
+  // May replace scores by probabilities. FOVEA_ERR_NUMBER if a score is NaN or infinite.
   fovea_status choose(float* scores, uint32_t count, uint32_t* token);
 
  private:

@@ -7,17 +7,17 @@
 
 namespace chat {
 
-// Strings as a GGUF file has them, one after the other: a length of 8 bytes, least first, at any address, then so many
-// bytes. Whoever makes one has checked that they end within `bytes`.
+// Adjacent strings in the form of a GGUF file: each is a length of 8 bytes, little endian, at any address, and then its
+// bytes. Whoever makes a Strings has checked that they end within `bytes`.
 struct Strings {
   const unsigned char* data;
   size_t bytes;
   uint64_t count;
 };
 
-// The words of a tokenizer, as a GGUF file has them.
+// The vocabulary of a tokenizer in the form of a GGUF file.
 struct Vocabulary {
-  Strings tokens;  // a token's text; its number is its place
+  Strings tokens;  // texts of tokens, in the order of their numbers
   Strings merges;  // two texts with a space between them, the most frequent first
   // An int32_t of each token, at any address: 1 normal, 3 control, 4 defined by a user, ...
   const unsigned char* types;

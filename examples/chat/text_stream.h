@@ -10,16 +10,17 @@
 
 namespace chat {
 
-// The text of tokens, as they come. A token may end within a character: then its last bytes are held back until the
-// rest has come. What is not UTF-8 becomes the replacement character U+FFFD, so that all text given out is UTF-8.
+// The text of tokens that come one by one. A token may end within a character: then its last bytes are kept until the
+// others have come. Bytes that are not UTF-8 become the replacement character U+FFFD, so that all returned text is
+// UTF-8.
 class TextStream {
  public:
   explicit TextStream(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
 
-  // The characters that are whole with this token. They lie here, until the next call.
+  // The characters that this token completes. The text is valid until the next call.
   std::string_view add(uint32_t token);
 
-  // No more tokens come: what is held back is not UTF-8. A new text may begin.
+  // Ends the text: bytes that were kept are not UTF-8. A new text may begin.
   std::string_view finish();
 
  private:
@@ -27,8 +28,8 @@ class TextStream {
 
   const Tokenizer& tokenizer_;
   size_t held_ = 0;
-  char bytes_[kMostHeld + Tokenizer::kMostTokenBytes];  // held back from before, then a token's
-  char text_[3 * sizeof bytes_];                        // at worst each byte is replaced, by three
+  char bytes_[kMostHeld + Tokenizer::kMostTokenBytes];  // kept bytes, then a token's
+  char text_[3 * sizeof bytes_];                        // at worst each byte is replaced by three
 };
 
 }  // namespace chat

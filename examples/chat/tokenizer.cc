@@ -9,7 +9,7 @@
 namespace chat {
 namespace {
 
-// What a file calls the types of tokens that stand for their texts.
+// The numbers in files of the types of special tokens.
 enum TokenType : uint32_t { kControl = 3, kUserDefined = 4 };
 
 uint64_t load(const unsigned char* data, int bytes) {
@@ -18,7 +18,7 @@ uint64_t load(const unsigned char* data, int bytes) {
   return value;
 }
 
-// The next of some strings, and where its length lies; false where they end.
+// Reads the next string, and the offset of its length; false at the end.
 class StringReader {
  public:
   explicit StringReader(const Strings& strings) : strings_(strings) {}
@@ -41,7 +41,7 @@ class StringReader {
   size_t at_ = 0, place_ = 0;
 };
 
-// In a vocabulary each byte is a printable character. Those that Latin-1 prints are themselves; the others, in their
+// The character that stands for a byte in a vocabulary. Printable bytes of Latin-1 stand for themselves; the others, in
 // order, are the characters from 0x100 on.
 uint32_t character_of(uint32_t byte) {
   if (byte <= 0x20) return byte + 0x100;
@@ -49,7 +49,7 @@ uint32_t character_of(uint32_t byte) {
   return byte == 0xad ? 0x143 : byte;
 }
 
-// The other way round; 0x100 of other characters.
+// The inverse; 0x100 for other characters.
 uint32_t byte_of(uint32_t character) {
   if (character >= 0x100 && character <= 0x120) return character - 0x100;
   if (character >= 0x121 && character <= 0x142) return character - 0x121 + 0x7f;
@@ -57,7 +57,7 @@ uint32_t byte_of(uint32_t character) {
   return character < 0x100 && character_of(character) == character ? character : 0x100;
 }
 
-// A text of the vocabulary as bytes; false where it has another character.
+// Converts a text of the vocabulary to bytes; false if a character stands for no byte.
 bool spell(std::string_view text, char* bytes, size_t* count) {
   *count = 0;
   for (size_t at = 0; at < text.size();) {
@@ -78,7 +78,7 @@ std::string number(uint64_t n) { return std::to_string(n); }
 
 }  // namespace
 
-// Tokens that there are, and those that there is room for.
+// Counts all tokens, and stores those that there is room for.
 class Tokenizer::Output {
  public:
   Output(uint32_t* tokens, size_t room) : tokens_(tokens), room_(room) {}
@@ -94,10 +94,10 @@ class Tokenizer::Output {
   size_t room_, count_ = 0;
 };
 
-// Some bytes on their way to tokens.
+// The bytes of a window, while their tokens are merged.
 class Tokenizer::Window {
  public:
-  // Begins with the tokens of the first bytes, as many as there is room for, and returns how many bytes it took.
+  // Stores the tokens of the first bytes, as far as there is room, and returns the number of bytes that were read.
   size_t fill(const Tokenizer& tokenizer, std::string_view bytes) {
     count_ = 0;
     size_t at = 0;
@@ -109,8 +109,8 @@ class Tokenizer::Window {
     return at;
   }
 
-  // Merges the pair of least rank, the first of several, until none is left. A merge moves what is behind it: that is
-  // faster than a heap for words as they are, and for a whole window it is bounded.
+  // Merges the pair of lowest rank, the first of several, until none is left. A merge moves the tokens after it: for
+  // common words that is faster than a heap, and a window bounds its time.
   void merge(const Tokenizer& tokenizer) {
     while (count_ > 1) {
       const uint32_t* const least = std::min_element(results_, results_ + count_ - 1);
@@ -129,12 +129,12 @@ class Tokenizer::Window {
 
   size_t count() const { return count_; }
   uint32_t token(size_t i) const { return tokens_[i]; }
-  size_t bytes(size_t i) const { return bytes_[i]; }  // of token i
+  size_t bytes(size_t i) const { return bytes_[i]; }  // bytes of token i
 
  private:
   size_t count_;
   uint16_t tokens_[kWindow], bytes_[kWindow];
-  uint32_t results_[kWindow];  // of tokens i and i + 1
+  uint32_t results_[kWindow];  // for tokens i and i + 1
 };
 
 Tokenizer::Tokenizer() { std::fill_n(byte_tokens_, 256, kNone); }
@@ -205,7 +205,8 @@ std::string Tokenizer::init_specials() {
   return {};
 }
 
-// A token must be made by one merge, and before others use it. Trained merges are so; encode_piece relies on it.
+// A token must be the result of one merge only, which comes before merges that use the token. Trained merges have this
+// property; encode_piece relies on it.
 std::string Tokenizer::init_merges(const Strings& merges) {
   std::bitset<size_t{kMostTokens} + 1> seen;
   StringReader reader(merges);
@@ -251,7 +252,7 @@ uint32_t Tokenizer::find(std::string_view piece) const {
   return found != end && text(*found) == piece ? *found : kNoToken;
 }
 
-// What two tokens become, behind its rank; kNoToken where they do not merge.
+// The rank and the result of the merge of two tokens; kNoToken if they do not merge.
 uint32_t Tokenizer::find_merge(uint32_t left, uint32_t right) const {
   const uint32_t pair = left << 16 | right;
   const Merge *const begin = merges_, *const end = begin + merge_count_;
@@ -260,7 +261,7 @@ uint32_t Tokenizer::find_merge(uint32_t left, uint32_t right) const {
   return found != end && found->pair == pair ? found->result : kNoToken;
 }
 
-// Where the text of a special token begins, the longest of several; the end of the text where there is none.
+// The offset of the first text of a special token, of several the longest; the end of the text if there is none.
 size_t Tokenizer::find_special(std::string_view bytes, uint32_t* token) const {
   *token = kNoToken;
   for (size_t at = 0; at < bytes.size(); ++at) {
@@ -274,16 +275,16 @@ size_t Tokenizer::find_special(std::string_view bytes, uint32_t* token) const {
   return bytes.size();
 }
 
-// Of a piece that is longer than a window, the first half of a window's tokens are kept, and the next window begins
-// behind them. It must begin with the token that followed in the window before. Then all tokens together are those of
-// the whole piece, because tokens are the encoding of their bytes if and only if each two neighbours are that of
-// theirs:
-// - Merges of one rank are all made before those of greater ranks, from left to right, since init_merges has seen to it
-//   that a merge's result is part of greater ranks alone.
-// - Where no merge crosses the limits of some tokens, what happens within a token does not depend on the others. So
-//   neighbours in an encoding are the encoding of their bytes.
-// - Were neighbours right and the whole wrong, consider the first merge that crosses a limit. Up to it, the two tokens
-//   beside the limit went the same way as alone; so alone the merge would cross too.
+// A piece that is longer than a window is encoded in several. Of each window the first half of the tokens is kept, and
+// the next window begins after them. Its first token must be the one that followed in the previous window. Then all
+// tokens together are the encoding of the whole piece, because tokens encode their bytes if and only if each two
+// neighbours encode theirs:
+// - Merges of one rank are all made before those of higher ranks, from left to right, since init_merges has checked
+//   that a merge's result is used only by higher ranks.
+// - If no merge crosses the boundaries of some tokens, the merges within a token do not depend on the others. So
+//   neighbours in an encoding encode their bytes.
+// - Suppose that all neighbours are right and the whole is wrong. Consider the first merge that crosses a boundary. Up
+//   to it, the two tokens at the boundary were merged as they would be alone; so the merge would cross alone, too.
 bool Tokenizer::encode_piece(std::string_view piece, Output* output) const {
   Window window;
   for (uint32_t expected = kNoToken;;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GPT-2's tokenizer: byte-pair encoding (Sennrich et al., arXiv 1508.07909) of the bytes of pieces of text. Text of the
-// vocabulary stays where it lies; tables of fixed size refer to it.
+// GPT-2's tokenizer: byte-pair encoding (Sennrich et al., arXiv 1508.07909) of the bytes of pieces of text. The
+// vocabulary's texts are not copied; tables of fixed size refer to them.
 #ifndef FOVEA_EXAMPLES_CHAT_TOKENIZER_H_
 #define FOVEA_EXAMPLES_CHAT_TOKENIZER_H_
 
@@ -25,36 +25,35 @@ class Tokenizer {
 
   Tokenizer();
 
-  // The tables of a vocabulary: 4 + 2 bytes a token and 8 a merge, 0.7 MB for SmolLM2. 0 where init refuses its counts.
+  // Bytes of the tables: 4 + 2 bytes a token and 8 a merge, 0.7 MB for SmolLM2. 0 if init refuses the counts.
   static size_t memory_bytes(const Vocabulary& vocabulary);
 
-  // Returns what is wrong with a vocabulary; empty if nothing is. The vocabulary's bytes, and the memory, must stay
-  // where they are. Memory begins at a multiple of kAlignment, and has memory_bytes.
+  // Returns what is wrong with a vocabulary, or an empty text. Keeps pointers to the vocabulary's bytes and to memory,
+  // which begins at a multiple of kAlignment and has memory_bytes.
   std::string init(const Vocabulary& vocabulary, void* memory, size_t bytes);
 
-  // Writes the tokens of a text, and returns how many they are. Of more than `room`, only the first so many are
-  // written. With `specials`, the texts of special tokens (those of control and those that a user defined) become these
-  // tokens; without, they are plain text, so that what a user writes cannot pretend to be the template of a
-  // conversation.
+  // Writes the first `room` tokens of a text, and returns the number of all. With `specials`, the texts of special
+  // tokens (control and user-defined ones) become these tokens; without, they are plain text, so that a user's text
+  // cannot imitate the template of a conversation.
   //
-  // Text is bytes: what is not UTF-8 is cut into pieces as punctuation is, and comes back the same from decode. Bytes
-  // for which the vocabulary has no token are left out, as Hugging Face's tokenizer does: see spells.
+  // Text may be any bytes: those that are not UTF-8 are split like punctuation, and decode returns them unchanged.
+  // Bytes for which the vocabulary has no token are left out, as by Hugging Face's tokenizer: see spells.
   //
-  // Time is proportional to the text's bytes, whatever they are. A piece of more than kWindow bytes, such as a very
-  // long word, is encoded in windows, and refused (kRefused) where these could yield other tokens than the whole: see
-  // encode_piece. That takes a word in which bytes decide the tokens of others 512 bytes before them. A search for such
-  // words came to 131 bytes with SmolLM2's vocabulary.
+  // Time is proportional to the text's bytes, for any text. A piece of more than kWindow bytes, such as a very long
+  // word, is encoded in windows, and refused (kRefused) if these could give other tokens than the whole: see
+  // encode_piece. That happens only if bytes of a word change tokens 512 bytes before them. With SmolLM2's vocabulary
+  // the largest such distance that a search found is 131 bytes.
   size_t encode(std::string_view text, bool specials, uint32_t* tokens, size_t room) const;
 
-  // Whether the vocabulary has a token for a byte. Init requires one for those of printable ASCII and line feeds.
-  // SmolLM2 has none for 21 bytes: some control characters, and bytes that characters of today do not have.
+  // Whether the vocabulary has a token for a byte. init requires one for printable ASCII and line feeds. SmolLM2 has
+  // none for 21 bytes: some control characters, and bytes that are in no assigned character.
   bool spells(unsigned char byte) const { return byte_tokens_[byte] != kNone; }
 
-  // Writes the bytes of a token, and returns how many they are: at most kMostTokenBytes. Of more than `room`, only the
-  // first so many are written. A special token gives its text; a number that is no token's gives nothing.
+  // Writes the first `room` bytes of a token, and returns the number of all: at most kMostTokenBytes. A special token
+  // gives its text; a number that is no token gives no bytes.
   size_t decode(uint32_t token, char* bytes, size_t room) const;
 
-  // The number of a token, by its text as in the file; kNoToken where there is none.
+  // The number of the token with this text, in the file's spelling; kNoToken if there is none.
   uint32_t find(std::string_view text) const;
 
   uint32_t count() const { return count_; }
@@ -65,7 +64,7 @@ class Tokenizer {
 
   struct Merge {
     uint32_t pair;    // left token << 16 | right token
-    uint32_t result;  // its rank << 16 | what the two become
+    uint32_t result;  // its rank << 16 | the merged token
   };
   class Output;
   class Window;
@@ -82,9 +81,9 @@ class Tokenizer {
 
   const unsigned char* texts_ = nullptr;
   const unsigned char* types_ = nullptr;
-  uint32_t* places_ = nullptr;  // [count_], of a token's length within texts_
-  Merge* merges_ = nullptr;     // [merge_count_], by their pairs
-  uint16_t* order_ = nullptr;   // [count_], tokens by their texts
+  uint32_t* places_ = nullptr;  // [count_], offset of a token's length in texts_
+  Merge* merges_ = nullptr;     // [merge_count_], sorted by pair
+  uint16_t* order_ = nullptr;   // [count_], tokens sorted by text
   uint32_t count_ = 0;
   uint32_t merge_count_ = 0;
   uint32_t special_count_ = 0;

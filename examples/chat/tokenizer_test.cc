@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tokenizer with vocabularies that are made up. Exit code: 0, or 1 when something is wrong.
+// The tokenizer with made-up vocabularies. Exit code: 0, or 1 when something is wrong.
 #include "examples/chat/tokenizer.h"
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 namespace chat {
 namespace {
 
-// The same numbers each time.
+// Pseudorandom numbers, the same in each run.
 uint32_t below(uint32_t bound) {
   static uint64_t state = 1;
   state = state * 6364136223846793005u + 1442695040888963407u;
   return static_cast<uint32_t>(state >> 33) % bound;
 }
 
-// A tokenizer with its memory, which is of exactly the bytes that it asks for.
+// A tokenizer with memory of exactly memory_bytes.
 struct Made {
   explicit Made(Vocabulary vocabulary)
       : memory((Tokenizer::memory_bytes(vocabulary) + 3) / 4),
@@ -65,8 +65,7 @@ void check_classes() {
   }
 }
 
-// How many sequences of two bytes, and of three that begin as characters do, are characters; the limits of those of
-// four.
+// Counts the sequences of two and of three bytes that are characters, and checks the limits of those of four.
 void check_characters() {
   const auto whole = [](const std::string& text) {
     const Character character = first_character(text);
@@ -112,7 +111,7 @@ void check_pieces() {
   check(piece_bytes("") == 0, "a piece of nothing");
 }
 
-// Random merges, in any order that training could have made; long texts, so that windows meet.
+// Random merges in orders that training could produce; texts longer than a window.
 void check_encoding() {
   for (int round = 0; round < 16; ++round) {
     MadeVocabulary words;
@@ -141,7 +140,7 @@ void check_encoding() {
   }
 }
 
-// Any bytes come back, valid or not; room is kept to.
+// decode returns any bytes, valid or not; no token is written past the room.
 void check_bytes() {
   MadeVocabulary words;
   words.merge(' ', 'a');
@@ -196,8 +195,8 @@ void check_missing_bytes() {
         "many bytes without a token");
 }
 
-// Pairs of which the last merges first: how the first ones merge hangs on how many there are. A word in which that
-// reaches farther than a window is refused; of one window it is encoded.
+// Pairs of which the last merges first, so that the merges at the begin depend on the number of pairs. A word is
+// refused if that dependence is longer than a window, and encoded if the word fits in a window.
 void check_refused() {
   MadeVocabulary words;
   std::vector<uint32_t> links;
@@ -263,7 +262,7 @@ void check_problems() {
   refuses(words, "has more than 256 special tokens");
 }
 
-// What a reader of files would have refused, or a caller got wrong.
+// Vocabularies that a reader of files refuses, and mistakes of a caller.
 void check_misuse() {
   MadeVocabulary words;
   words.merge('a', 'b');
@@ -298,7 +297,7 @@ void check_misuse() {
   refuses(bad, 0, 0, "has more than 65535 merges");
 }
 
-// Characters come whole, however tokens divide them; all text that comes is UTF-8.
+// A stream returns whole characters, even if tokens divide them, and only UTF-8.
 void check_stream() {
   MadeVocabulary words;
   const Made made(words.vocabulary());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tokenizer with a model's vocabulary, held against what make_tokenizer_vectors.py has stored.
+// Compares the tokenizer, with a model's vocabulary, with tokens that make_tokenizer_vectors.py has stored.
 //   chat_tokenizer_vectors_test MODEL.gguf tokenizer_vectors.txt
-// Exit code: 0, 1 when something is wrong, or 77 where there is no such model.
+// Exit code: 0, 1 when something is wrong, or 77 if there is no such model.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -60,7 +60,7 @@ class Check {
  public:
   explicit Check(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
 
-  // False where the line is not one of the file's form.
+  // False if the line does not have the file's form.
   bool line(const std::string& line) {
     char mode[8];
     size_t count;

@@ -20,7 +20,7 @@ Character first_character(std::string_view text) {
   constexpr uint32_t kReplacement = 0xfffd;
   if (lead < 0xc2 || lead > 0xf4) return {Character::kWrong, 1, kReplacement};
   const unsigned char bytes = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  // The range of the second byte leaves out longer forms than needed, surrogates, and what is above 0x10ffff.
+  // The range of the second byte excludes overlong forms, surrogates, and codes above 0x10ffff.
   uint32_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
   uint32_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
   uint32_t code = lead & (0x7fu >> bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Characters in UTF-8, and the classes of Unicode 14 by which text is cut into pieces.
+// Characters in UTF-8, and the classes of Unicode 14 by which text is split into pieces.
 #ifndef FOVEA_EXAMPLES_CHAT_UNICODE_CLASSES_H_
 #define FOVEA_EXAMPLES_CHAT_UNICODE_CLASSES_H_
 
@@ -10,15 +10,14 @@
 
 namespace chat {
 
-// Letters are the general categories L*, numbers N*, spaces the property White_Space. What has no character yet is
-// kOther.
+// Letters are the general categories L*, numbers N*, spaces the property White_Space. Unassigned codes are kOther.
 enum class CharacterClass : unsigned char { kOther, kLetter, kNumber, kSpace };
 
-CharacterClass class_of(uint32_t code);  // of any number; above 0x10ffff kOther
+CharacterClass class_of(uint32_t code);  // for any number; above 0x10ffff kOther
 
 struct Character {
   enum State : unsigned char { kWhole, kWrong, kCut } state;  // kCut: more bytes could make it a character
-  unsigned char bytes;  // at least 1; of what is no character, those that could have begun one, or the one that cannot
+  unsigned char bytes;  // at least 1; if not kWhole, the bytes that could begin a character, or the one that cannot
   uint32_t code;        // kWrong, kCut: 0xfffd, the replacement character
 };
 

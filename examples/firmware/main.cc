@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One layer's attention without an operating system or heap: a real sentence's queries, keys and values, held against
-// what ONNX Runtime answers. Once in int8 from end to end, without floating point, once by one call in f32, and once by
-// a stream, to which keys and values come in two pieces.
+// One layer's attention without an operating system or heap, on a real sentence's queries, keys and values: once in
+// int8 from end to end, without floating point, once by one call in f32, and once by a stream that gets keys and values
+// in two pieces. The outputs are compared with ONNX Runtime's.
 #include "../attend_sentence/data.h"
 #include "board/board.h"
 #include "fovea/fovea.h"
@@ -11,8 +11,8 @@ namespace {
 
 using namespace attend_sentence;
 
-constexpr uint32_t kFirstPiece = 5;  // keys; the second piece is the others
-constexpr float kTolerance = 1e-5f;  // largest difference from the reference that is right
+constexpr uint32_t kFirstPiece = 5;  // keys; the second piece has the others
+constexpr float kTolerance = 1e-5f;  // largest allowed difference from the reference
 constexpr float kInt8Tolerance = 0.03f;
 
 // All memory of the program.
@@ -90,7 +90,7 @@ float to_int8(const float* x, int8_t* codes) {
   return scale;
 }
 
-// In a product this is done when the model is made, and leaves the codes and two pairs of constants.
+// In a product this is done when the model is made; the firmware has only the codes and two pairs of constants.
 fovea_status prepare_int8() {
   const float q_scale = to_int8(&kQ[0][0][0], g_int8_q);
   const float key_scale = to_int8(&kK[0][0][0], g_int8_keys);
@@ -156,7 +156,8 @@ void print_row(const char* what, size_t number, const char* unit, const char* no
   print(note);
 }
 
-// Runs it and prints what it took and whether it was right; returns that. widen, if given, makes floats of the output.
+// Runs work, prints its time and whether its output is right, and returns the latter. widen, if given, converts the
+// output to floats.
 bool show(const char* what, void (*work)(), float tolerance = kTolerance, void (*widen)() = nullptr) {
   const board::Cost cost = board::measure(work);
   if (g_status != FOVEA_OK) {

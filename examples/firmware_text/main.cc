@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A language model on a microcontroller: it goes on with stories and answers questions about them. Weights stay in
-// flash, all memory is static.
+// A language model on a microcontroller: it continues stories and answers questions about them. Weights stay in flash,
+// all memory is static.
 //
-//     firmware_text                         three texts, held against what is known to come out
-//     firmware_text "Anna sails" [seed]     goes on with this text: with the best words, or drawn ones by a seed
+//     firmware_text                         continues three texts, and compares the results with the expected ones
+//     firmware_text "Anna sails" [seed]     continues this text: with the most likely words, or random ones by a seed
 //
 // Exit code: 0; 1 when another text comes out or a call fails; 2 for arguments that are wrong.
 #include <cstdio>
@@ -23,8 +23,8 @@ constexpr int kWrong = 1, kUsage = platform::kExitUsage;
 
 struct Text {
   const char* begins;
-  uint32_t seed;        // 0: the best word each time
-  const char* goes_on;  // what comes out; nullptr: anything
+  uint32_t seed;        // 0: the most likely word each time
+  const char* goes_on;  // the expected continuation; nullptr: any
 };
 
 constexpr Text kTexts[] = {
@@ -51,9 +51,9 @@ constexpr Text kTexts[] = {
      "Question: when does Boris leave Eastholm? Answer: on Tuesday. Question: which boat does Boris sail? Answer: "
      "the Heron."},
 };
-constexpr uint32_t kDigest = 0xe9e2caaf;  // of the numbers of all words that come out
+constexpr uint32_t kDigest = 0xe9e2caaf;  // of the numbers of all words that are written
 
-// All memory of the program, beside the stack.
+// All memory of the program, except the stack.
 struct Memory {
   Model model;
   float scores[kWords];
@@ -61,7 +61,7 @@ struct Memory {
   char line[256];  // of the standard output
 } memory;
 
-// A run of texts.
+// The state of a run over some texts.
 struct Run {
   fovea::Target target;
   bool shows;  // prints the texts
@@ -93,8 +93,9 @@ uint32_t next_random(uint32_t& state) {  // xorshift, Marsaglia 2003
   return state ^= state << 5;
 }
 
-// Draws word i with a chance of exp(x), where x = (logit i - the largest) / temperature. The last bits of a softmax
-// depend on how many lanes add up; so exp comes from sigmoid(x) = exp(x) / (exp(x) + 1), and sums are of integers.
+// Draws word i with a probability proportional to exp(x), where x = (logit i - the largest) / temperature. The last
+// bits of a softmax depend on the number of lanes; so exp is computed from sigmoid(x) = exp(x) / (exp(x) + 1), and sums
+// are of integers.
 fovea::Status draw_word(Run& run, uint32_t& word) {
   const float largest = memory.model.logits()[best_word()];
   for (uint32_t i = 0; i < kWords; ++i) {
@@ -142,10 +143,10 @@ int read(Run& run, const char* begins) {
   return status == FOVEA_OK ? 0 : failed(status);
 }
 
-// Writes on until the story ends or the cache is full, and holds that against what is known.
+// Writes until the story ends or the cache is full, and compares the words with the expected ones.
 int write(Run& run, const Text& text) {
   Printer printer;
-  run.random = text.seed * 2654435761u;  // odd, so never 0 but for a seed of 0
+  run.random = text.seed * 2654435761u;  // the factor is odd, so only a seed of 0 gives 0
   const char* known = text.goes_on;
   bool right = true;
   for (fovea::Status status = FOVEA_OK; status == FOVEA_OK;) {
@@ -187,7 +188,7 @@ void print_figures(const Run& run) {
   std::printf("; digest %08lx\n", static_cast<unsigned long>(run.digest));
 }
 
-// The same words must come from all targets that this machine has, the first of which prints them.
+// Checks that all targets of this machine write the same words. The first target prints them.
 int check_all() {
   int failure = 0;
   for (uint32_t i = 0;; ++i) {
@@ -204,7 +205,7 @@ int check_all() {
   return failure;
 }
 
-// Digits alone, that make a number of 32 bits.
+// Reads a number of 32 bits; false unless the text is only digits.
 bool parse_seed(const char* text, uint32_t& seed) {
   uint64_t number = 0;
   const char* digit = text;

@@ -55,7 +55,7 @@ fovea::Status Model::step(uint32_t token) {
   return product(kWeights.words, normed_, logits_);
 }
 
-// x += attention(norm(x)), with the keys and values of this token and of those before it.
+// x += attention(norm(x)), over the keys and values of this token and all before it.
 fovea::Status Model::attend(uint32_t layer) {
   const LayerWeights& weights = kWeights.layers[layer];
   RETURN_IF_ERROR(normalize(weights.attention_norm));

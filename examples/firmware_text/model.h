@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model, a token at a time. Linear layers and attention multiply bytes, and keys and values are kept as bytes. A
-// Model is all the memory that this takes, beside the weights and some stack.
+// The model, a token at a time. Linear layers and attention multiply bytes, and keys and values are stored as bytes. A
+// Model is all the memory that this needs in addition to the weights and some stack.
 #ifndef FOVEA_EXAMPLES_FIRMWARE_TEXT_MODEL_H_
 #define FOVEA_EXAMPLES_FIRMWARE_TEXT_MODEL_H_
 
@@ -17,11 +17,11 @@ class Model {
 
   // Makes plans and empty caches; forgets all tokens.
   fovea::Status begin(fovea::Target target = FOVEA_TARGET_BEST, uint64_t processor_features = 0);
-  // Takes in the next token, a number below kWords; FOVEA_ERR_FULL after kTokens of them.
+  // Runs the next token, a number below kWords; FOVEA_ERR_FULL after kTokens of them.
   fovea::Status step(uint32_t token);
   // The target that computes.
   fovea::Target target() const { return attention_.get().attention.desc.target; }
-  // How much each word suits as the one after the last token.
+  // The score of each word as the one after the last token.
   const float (&logits() const)[kWords] { return logits_; }
 
  private:
@@ -37,7 +37,7 @@ class Model {
   fovea::Status product(const Matrix<kRows, kColumns>& weights, const float* x, float* y);
   void add();
 
-  // Of all calls, one after the other.
+  // Shared by all calls, one after the other.
   fovea::Memory<(kAttentionBytes > kLinearBytes ? kAttentionBytes : kLinearBytes)> workspace_;
   fovea::Memory<kCacheBytes> memory_[kLayers];
   fovea::KvCache caches_[kLayers];
@@ -46,7 +46,7 @@ class Model {
   uint64_t features_ = 0;
   uint64_t turns_[kRotaryDim / 2];
   int64_t position_ = 0;
-  float x_[kDim];  // what goes from layer to layer
+  float x_[kDim];  // the token between layers
   float normed_[kDim], added_[kDim], gate_up_[2 * kHidden], logits_[kWords];
 };
 

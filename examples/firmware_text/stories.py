@@ -4,8 +4,8 @@
 
     python3 stories.py     # prints a few
 
-All of it is made by the grammar below. What a sentence may say depends on those before it: who sails which boat, with
-what, where to, and what an instrument said. So who continues a story, or answers a question, has to look back."""
+All of it is made by the grammar below. A sentence depends on earlier ones: who sails which boat, with what cargo, where
+to, and what an instrument showed. So to continue a story, or to answer a question, a model has to attend to them."""
 import random
 
 # Whether the pronoun is "she" or "he" depends on the name.
@@ -17,13 +17,13 @@ SIZES = ("big", "fast", "little", "new", "old", "slow")
 PORTS = ("Aldport", "Brimhaven", "Colmouth", "Dunwater", "Eastholm", "Farnsea", "Greypoint", "Hollowbay")
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
-# A cargo, and whether there are many of it: the verb agrees.
+# A cargo, and whether its noun is plural: the verb agrees.
 CARGOES = {"apples": True, "bricks": True, "flour": False, "lamps": True, "nets": True, "salt": False, "tea": False,
            "tools": True, "wool": False}
 CONTAINERS = ("boxes", "crates", "sacks")
 
-# Instrument, what it measures and does, what that means, what the captain does, and how the day ends: at the port that
-# the boat left for, or at the one where it came from.
+# Instrument, what it shows, what that means, what the captain does (two forms), the time, and whether the day ends at
+# the port of destination (else at the port of departure).
 EVENTS = (
     ("barometer", "the pressure falls", "a storm is coming", "turns back", "turn back", "in the afternoon", False),
     ("barometer", "the pressure rises", "the sky will be clear", "sails on", "sail on", "in the afternoon", True),
@@ -67,7 +67,7 @@ def story(rng):
     captain, boat, pronoun = captains[hero], boats[hero], CAPTAINS[captains[hero]]
     place = ports[1] if arrives else ports[0]
 
-    # If the boat leaves, its captain is named next, and if the captain leaves, the boat is named in the end.
+    # If the subject that leaves is the boat, its captain is named next; if it is the captain, the boat is named last.
     who = rng.choice((f"the {boat}", f"the {colours[hero]} boat", captain))
     text.append(f"on {day} {who} leaves {ports[0]} for {ports[1]} with {number} {container} of {cargo} .")
     who = pronoun if who == captain else captain
@@ -96,13 +96,13 @@ def story(rng):
 
 
 def vocabulary():
-    """All words, sorted, and the mark that parts stories before them."""
+    """The mark between stories, then all words, sorted."""
     rng = random.Random(1)
     return [END] + sorted({word for _ in range(20000) for word in story(rng)})
 
 
 def written(words):
-    """As one writes: a capital letter at the beginning of a sentence, no space before a stop."""
+    """Text with a capital letter at the beginning of a sentence and no space before punctuation."""
     text, begins = "", True
     for word in words:
         if word not in (".", ",", ":", "?"):

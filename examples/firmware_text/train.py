@@ -6,11 +6,11 @@
     venv/bin/pip install -r requirements.txt
     venv/bin/python train.py
 
-It takes some ten minutes on one core. The text is made as it goes, by stories.py, a new story each time. The shape is
+It takes about ten minutes on one core. stories.py makes the text during training, a new story each time. The shape is
 Llama's: RMS normalisation, rotary positions, grouped query heads, SwiGLU, embeddings that are also the last layer. In
-the last steps weights and inputs of linear layers are rounded to 8 bits on the way, as the library does it; so rounding
-the weights for good, in the end, costs next to nothing. Another machine adds in another order and gets slightly other
-weights: then the texts that main.cc expects change, too."""
+the last steps weights and inputs of linear layers are rounded to 8 bits as in the library; so the final rounding of the
+weights does almost no harm. Another machine adds in another order and gets slightly different weights: then the texts
+that main.cc expects change, too."""
 import argparse
 import pathlib
 import random
@@ -30,7 +30,7 @@ STEPS, ROUNDED_STEPS, WARMUP, BATCH, RATE, DECAY = 4500, 900, 100, 16, 1.5e-3, 0
 
 
 def rounded(x):
-    """Each row as int8 codes times a scale; gradients pass as if nothing had been rounded."""
+    """Rounds each row to int8 codes times a scale; gradients ignore the rounding."""
     scale = x.detach().abs().amax(dim=-1, keepdim=True).clamp(min=1e-20) / 127
     return x + (torch.round(x.detach() / scale) * scale - x.detach())
 
@@ -93,7 +93,7 @@ class Model(nn.Module):
 
 
 def batches(rng, numbers):
-    """Stories between marks, filled up to the longest with -1."""
+    """Stories between marks, padded to the longest with -1."""
     while True:
         rows = [[0] + [numbers[word] for word in stories.story(rng)] + [0] for _ in range(BATCH)]
         longest = max(map(len, rows))
@@ -125,7 +125,7 @@ def train(model, numbers, steps):
 
 @torch.no_grad()
 def right_answers(model, words, numbers, count):
-    """Of questions about stories that training has not seen, the part that is answered right, word for word."""
+    """The share of right answers, word for word, to questions about stories that were not used in training."""
     rng, right, asked = random.Random(3), 0, 0
     for _ in range(count):
         tokens = [0] + [numbers[word] for word in stories.story(rng)] + [0]

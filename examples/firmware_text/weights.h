@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The shapes of the model, and its weights and words, which train.py writes to weights.bin and vocabulary.cc: constants, so that
-// a linker leaves them in flash.
+// they stay in flash.
 #ifndef FOVEA_EXAMPLES_FIRMWARE_TEXT_WEIGHTS_H_
 #define FOVEA_EXAMPLES_FIRMWARE_TEXT_WEIGHTS_H_
 
@@ -9,15 +9,15 @@
 
 namespace firmware_text {
 
-constexpr uint32_t kWords = 178;  // words and stops; number 0 stands between stories
+constexpr uint32_t kWords = 178;  // words and punctuation; number 0 separates stories
 constexpr uint32_t kLayers = 4, kDim = 96, kHidden = 192;
-constexpr uint32_t kQHeads = 4, kKvHeads = 2, kHeadDim = 24;  // two heads of queries share a head of keys
-constexpr uint32_t kRotaryDim = 8;                            // elements of a head that are turned by their position
+constexpr uint32_t kQHeads = 4, kKvHeads = 2, kHeadDim = 24;  // two query heads share a key head
+constexpr uint32_t kRotaryDim = 8;                            // elements of a head that are rotated by position
 constexpr double kRopeBase = 10000;
 constexpr uint32_t kTokens = 160;  // the most that the model was trained for
 constexpr float kEpsilon = 1e-5f;  // of each normalisation
 
-// A linear layer: each row has a scale, and its weights are that times a code.
+// A linear layer: a weight is the scale of its row times a code.
 template <uint32_t kRows, uint32_t kColumns>
 struct Matrix {
   int8_t codes[kRows][kColumns];
@@ -34,7 +34,7 @@ struct LayerWeights {
 };
 
 struct Weights {
-  Matrix<kWords, kDim> words;  // what each word is for the first layer, and the last layer
+  Matrix<kWords, kDim> words;  // embeddings, and the last layer
   LayerWeights layers[kLayers];
   float norm[kDim];
 };

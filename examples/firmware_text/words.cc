@@ -47,7 +47,7 @@ void Printer::print(uint32_t token) {
     column_ += bytes;
     sentence_begins_ = word[0] == '.' || word[0] == '?';
   } else {
-    if (column_ + 1 + bytes >= kColumns) end_line();  // a stop may follow
+    if (column_ + 1 + bytes >= kColumns) end_line();  // a punctuation mark may follow
     std::printf("%s%c%s", column_ ? " " : "", sentence_begins_ ? upper_case(word[0]) : word[0], word + 1);
     column_ += bytes + (column_ ? 1 : 0);
     sentence_begins_ = false;

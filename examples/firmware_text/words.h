@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text to tokens and back. A token is a word or a stop. The vocabulary has a capital letter in names alone: where a
-// sentence begins, one is added or taken away.
+// Converts text to tokens and back. A token is a word or a punctuation mark. The vocabulary has capital letters only in
+// names: at the beginning of a sentence one is added or removed.
 #ifndef FOVEA_EXAMPLES_FIRMWARE_TEXT_WORDS_H_
 #define FOVEA_EXAMPLES_FIRMWARE_TEXT_WORDS_H_
 
@@ -15,13 +15,13 @@ constexpr uint32_t kNoWord = 0xffffffff;
 // A part of a text.
 struct Piece {
   const char* text;
-  size_t bytes;  // 0: the text has ended
+  size_t bytes;  // 0: end of text
 };
 
-// The first word or stop of a text.
+// The first word or punctuation mark of a text.
 Piece first_piece(const char* text);
 
-// The number of a word, as it stands or else with a small first letter; kNoWord if the model does not know it.
+// The number of a word, as written or with a small first letter; kNoWord if the model does not know it.
 uint32_t find_word(const Piece& piece);
 
 // Prints words as they come, on lines of less than kColumns.

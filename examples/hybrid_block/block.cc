@@ -60,7 +60,7 @@ fovea::Status activate(float* y, const float* x, uint32_t dim, fovea_activation 
   return fovea::activation(args);
 }
 
-// Turns the heads of one token, in place.
+// Rotates the heads of one token by its position, in place.
 fovea::Status turn(float* x, uint32_t heads, const uint64_t* turns, int64_t position) {
   fovea::RopeArgs args;
   args.batch = args.tokens = 1, args.heads = heads, args.dim = kHeadDim, args.rotary_dim = kRotaryDim;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model by fovea, a token at a time, in memory of a fixed size. What the layers of linear attention keep does not
-// grow with the tokens; the keys and values of softmax attention lie in a cache for kTokens.
+// The model computed by fovea, a token at a time, in memory of a fixed size. The state of a layer of linear attention
+// does not grow with the tokens; the keys and values of softmax attention are in a cache for kTokens.
 #ifndef FOVEA_EXAMPLES_HYBRID_BLOCK_BLOCK_H_
 #define FOVEA_EXAMPLES_HYBRID_BLOCK_BLOCK_H_
 
@@ -10,7 +10,7 @@
 
 namespace hybrid_block {
 
-// A layer of linear attention, as far as it has seen.
+// The state of a layer of linear attention after the tokens so far.
 class DeltaLayer {
  public:
   static constexpr size_t kStateBytes = FOVEA_DELTA_STATE_BYTES(1, kValueHeads, kKeyDim, kValueDim, 1);
@@ -43,7 +43,7 @@ class AttentionLayer {
 class Block {
  public:
   fovea::Status begin();
-  // The model's output for the next token.
+  // Runs the next token and writes the model's output for it.
   fovea::Status step(const Model& model, const float (&x)[kDim], float (&out)[kDim]);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Four layers as Qwen3.5 and Qwen3-Next have them, with random weights: a token at a time from static memory, held
-// against the whole sequence in double. Exit code: 0, or 1 when an output is wrong or a call fails.
+// Four layers as in Qwen3.5 and Qwen3-Next, with random weights: a token at a time from static memory, compared with
+// the whole sequence in double. Exit code: 0, or 1 when an output is wrong or a call fails.
 #include <cmath>
 #include <cstdio>
 
@@ -11,15 +11,15 @@ namespace {
 
 using namespace hybrid_block;
 
-constexpr double kTolerance = 4e-6;  // of the largest output
+constexpr double kTolerance = 4e-6;  // as a fraction of the largest output
 
-// All memory of the program, but for the workspace of block.cc: nothing is allocated.
+// All memory of the program except the workspace of block.cc. Nothing is allocated.
 Model model;
 Block block;
 float inputs[kTokens][kDim];
 double expected[kTokens][kDim];
 
-// Numbers of variance 1.
+// Random numbers of variance 1.
 float next_number() {
   static uint32_t state = 1;
   state = state * 1664525u + 1013904223u;
@@ -29,7 +29,7 @@ float next_number() {
 void draw(float* x, size_t count, float size, float middle = 0) {
   for (size_t i = 0; i < count; ++i) x[i] = middle + size * next_number();
 }
-// Weights of rows of kIn inputs.
+// Random weights for rows of kIn inputs.
 template <size_t kOut, size_t kIn>
 void draw(float (&weights)[kOut][kIn]) {
   draw(weights[0], kOut * kIn, 1 / std::sqrt(static_cast<float>(kIn)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shapes and weights of a small model of four layers as Qwen3.5 and Qwen3-Next have them: three of linear attention
-// by the gated delta rule, then one of softmax attention, and behind each a gated layer of two products (SwiGLU).
+// The shapes and weights of a small model of four layers as in Qwen3.5 and Qwen3-Next: three of linear attention by the
+// gated delta rule, then one of softmax attention; after each comes a gated layer of two products (SwiGLU).
 #ifndef FOVEA_EXAMPLES_HYBRID_BLOCK_MODEL_H_
 #define FOVEA_EXAMPLES_HYBRID_BLOCK_MODEL_H_
 
@@ -13,7 +13,7 @@ namespace hybrid_block {
 constexpr uint32_t kLayers = 4, kDeltaLayers = 3, kDim = 32, kHidden = 64, kTokens = 48;
 constexpr float kEpsilon = 1e-6f;  // of each normalisation
 
-// Linear attention: two heads of values share a head of queries and keys.
+// Linear attention: two value heads share a head of queries and keys.
 constexpr uint32_t kKeyHeads = 1, kValueHeads = 2, kKeyDim = 16, kValueDim = 16, kWidth = 4;
 constexpr uint32_t kKeys = kKeyHeads * kKeyDim, kValues = kValueHeads * kValueDim;
 constexpr uint32_t kChannels = 2 * kKeys + kValues;  // of the convolution: queries, keys, values
@@ -26,7 +26,7 @@ struct DeltaWeights {
   float out[kDim][kValues];
 };
 
-// Softmax attention: two heads of queries share a head of keys. The first half of a row is turned by its position.
+// Softmax attention: two query heads share a key head. The first half of a row is rotated by its position.
 constexpr uint32_t kQHeads = 2, kKvHeads = 1, kHeadDim = 16, kRotaryDim = 8;
 constexpr uint32_t kQueries = kQHeads * kHeadDim, kKvs = kKvHeads * kHeadDim;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A layer at a time over the whole sequence, in double, by the definitions.
+// The model by its definitions, in double, a layer at a time over the whole sequence.
 #include <cmath>
 
 #include "model.h"
@@ -28,7 +28,7 @@ void normalize(const double* x, size_t dim, double parts, const float* weight, d
   for (size_t i = 0; i < dim; ++i) y[i] = x[i] * scale * (weight ? static_cast<double>(weight[i]) : 1.0);
 }
 
-// What linear attention adds to each token, from normalised tokens.
+// The output of linear attention for each token, from normalised tokens.
 void delta_layer(const DeltaWeights& w, const double (&x)[kTokens][kDim], double (&y)[kTokens][kDim]) {
   static double in[kTokens][kChannels];
   double s[kValueHeads][kKeyDim][kValueDim] = {};
@@ -67,7 +67,7 @@ void delta_layer(const DeltaWeights& w, const double (&x)[kTokens][kDim], double
   }
 }
 
-// Turns the first kRotaryDim elements of a row, pairs of which lie half of that apart.
+// Rotates the first kRotaryDim elements of a row; the elements of a pair are kRotaryDim / 2 apart.
 void turn(double* x, size_t position) {
   for (size_t i = 0; i < kRotaryDim / 2; ++i) {
     const double angle = static_cast<double>(position) * std::pow(10000.0, -2.0 * static_cast<double>(i) / kRotaryDim);
@@ -77,7 +77,7 @@ void turn(double* x, size_t position) {
   }
 }
 
-// The same by softmax attention.
+// The same of softmax attention.
 void attention_layer(const AttentionWeights& w, const double (&x)[kTokens][kDim], double (&y)[kTokens][kDim]) {
   static double keys[kTokens][kKvs], values[kTokens][kKvs];
   for (size_t t = 0; t < kTokens; ++t) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Block-sparse attention (Child et al., arXiv 1904.10509), with the blocks of BigBird (Zaheer et al., arXiv
- * 2007.14062): each block of queries sees its neighbours, the first block, which sees all, and one block at random,
- * other ones for each head. A function says what each block of queries sees of each block of keys;
- * fovea_block_map_make turns its answers into lists. Time goes with the blocks that are listed. No mask is needed: all
- * of a listed block is seen. */
+ * 2007.14062): each block of queries sees its neighbours, the first block, which itself sees all, and one block at
+ * random, which differs between heads. A function says what each block of queries sees of each block of keys;
+ * fovea_block_map_make makes lists of its results. Time is proportional to the number of listed blocks. No mask is
+ * needed: all of a listed block is seen. */
 #include "recipe.h"
 
 enum { HEADS = 2, DIM = 32, BLOCK = 64, BLOCKS = 12, TOKENS = BLOCK * BLOCKS, MOST = HEADS * BLOCKS * BLOCKS };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * flash_attn_with_kvcache of FlashAttention, whose cache_batch_idx says which entry of the cache each query belongs to,
- * cache_seqlens how many tokens that has, and cache_leftpad how many of them, at its beginning, are padding. Entries of
- * the cache are pages, one a sequence: then cache_batch_idx is the page table. A byte line an entry hides the padding.
- * (Where the numbers go up by the same step, strides do without a table.) */
+ * flash_attn_with_kvcache of FlashAttention. Its cache_batch_idx has the cache entry of each query, cache_seqlens the
+ * number of tokens of the entry, and cache_leftpad how many of them, at the beginning, are padding. Each entry of the
+ * cache is one page: then cache_batch_idx is the page table. A row of a byte mask for each entry hides the padding. (If
+ * the indices grow by equal steps, strides are enough, without a table.) */
 #include "recipe.h"
 
 enum { Q_HEADS = 4, KV_HEADS = 2, DIM = 32, ENTRIES = 6, MOST = 128, BATCH = 3, TOKEN = KV_HEADS * DIM };

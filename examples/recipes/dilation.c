@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Dilated attention: a query sees itself and every d-th key before it, TAPS in all. Where each head has a d of its own
- * (Longformer, arXiv 2004.05150, section 3.1), a byte line a head says which distances are seen, as in relative_bias.c;
- * causal limit and window spare the key tiles that no head needs. Where all heads have the same d, no mask is needed:
- * tokens that are d apart are a sequence of their own, and strides make it a batch entry. */
+ * Dilated attention: a query sees itself and every d-th key before it, TAPS in all. If each head has its own d
+ * (Longformer, arXiv 2004.05150, section 3.1), a row of bytes for each head says which distances are seen, as in
+ * relative_bias.c; causal limit and window skip the key tiles that no head needs. If all heads have the same d, no mask
+ * is needed: tokens that are d apart are a sequence of their own, and strides make it a batch entry. */
 #include "recipe.h"
 
 enum { HEADS = 4, DIM = 16, TOKENS = 240, TAPS = 8, LINE = 2 * TOKENS - 1, TOKEN = HEADS * DIM };
@@ -12,14 +12,14 @@ static const int dilations[HEADS] = {1, 2, 4, 8};
 
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
 static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
-static uint8_t line[HEADS][LINE]; /* line[h][TOKENS - 1] is that of distance 0 */
+static uint8_t line[HEADS][LINE]; /* line[h][TOKENS - 1] is for distance 0 */
 
 static int sees(int dilation, int query, int key) {
   const int back = query - key;
   return back >= 0 && back % dilation == 0 && back / dilation < TAPS;
 }
 
-/* `batch` sequences of every batch-th token. */
+/* Attends in `batch` sequences, each of every batch-th token. */
 static void attend(uint32_t batch, uint32_t window, const uint8_t* center) {
   const uint32_t tokens = TOKENS / batch;
   fovea_attention_desc desc = recipe_desc(HEADS, DIM, batch, tokens);
@@ -33,7 +33,7 @@ static void attend(uint32_t batch, uint32_t window, const uint8_t* center) {
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 
-static double difference(int dilation) { /* 0 = that of the head */
+static double difference(int dilation) { /* 0 = each head's own */
   const recipe_rows rows = {DIM, TOKEN, 1 / sqrt(DIM)};
   double worst = 0, bias[TOKENS];
   for (int h = 0; h < HEADS; ++h) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Documents that are packed into one sequence, none of which sees another. Their borders are the offsets of a ragged
- * batch: each document is an entry, and nothing between two documents is computed. A byte mask over the whole sequence
- * gives the same answer and computes all pairs. A block map that is made of the mask skips the blocks in which it
- * shows nothing, and has the mask read where it shows a part: it serves where the call has to be one sequence, or
- * where the mask says more than which document it is. With an argument the program also measures all three. */
+ * batch: each document is an entry, and no pair of two documents is computed. A byte mask over the whole sequence gives
+ * the same output and computes all pairs. A block map that is made of the mask skips the blocks in which it hides all
+ * keys, and the mask is read only in blocks of which it shows a part: use it if the call must be one sequence, or if
+ * the mask has more than the borders. With an argument the program also measures all three. */
 #include <string.h>
 
 #include "recipe.h"

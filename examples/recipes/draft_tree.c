@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Trees of drafts (Miao et al., SpecInfer, arXiv 2305.09781; Cai et al., Medusa, arXiv 2401.10774): a small model
- * guesses how a text may go on, in several ways that share beginnings, and the large one checks all guesses in one
- * call. Each guess is a query and the key behind the context; it sees the context, its ancestors and itself. The mask
- * has a line and a column for each guess alone: with at_end it covers the last keys of each entry, however long its
- * context is. */
+ * guesses several continuations of a text, which share beginnings, and the large one checks all guesses in one call.
+ * Each guess is a query, and a key after the context; it sees the context, its ancestors and itself. The mask has rows
+ * and columns only for guesses: with at_end it covers the last keys of each entry, for any length of the context. */
 #include "recipe.h"
 
 enum { BATCH = 2, HEADS = 4, KV_HEADS = 2, DIM = 32, MOST = 300, DRAFTS = 7 };
 
 static const uint32_t contexts[BATCH] = {250, 90}, lengths[BATCH] = {250 + DRAFTS, 90 + DRAFTS};
-/* Of two texts: the parent of each guess, -1 for one that follows the context. */
+/* For two texts: the parent of each guess; -1: the guess follows the context. */
 static const int32_t parents[BATCH][DRAFTS] = {{-1, -1, 0, 0, 1, 2, 5}, {-1, 0, 1, 1, 0, 4, -1}};
 
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
@@ -69,5 +68,5 @@ int main(void) {
       }
     }
   }
-  return recipe_verdict("draft_tree", "trees of 7 guesses behind texts of 250 and 90 tokens, by masks of 7 x 7", worst);
+  return recipe_verdict("draft_tree", "trees of 7 guesses after texts of 250 and 90 tokens, by masks of 7 x 7", worst);
 }

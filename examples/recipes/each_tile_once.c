@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keys and values in slow memory, and many queries. A loader is asked for each tile of keys once for each block of
- * query rows, of plan.kernels[1].tile_rows * plan.kernels[1].tiles rows: for 512 queries, 11 times on x86. Who can
- * spare memory for a state of all rows, value_dim + 2 floats each, has each tile brought once: he brings it himself and
- * pushes it into a stream. The bits are the same. With an argument the program also measures both. */
+ * Keys and values in slow memory, and many queries. A loader is asked for each key tile once for each row block, of
+ * plan.kernels[1].tile_rows * plan.kernels[1].tiles rows: for 512 queries, 11 times on x86. With enough memory for a
+ * state of all rows, value_dim + 2 floats each, a program can load each tile only once and push it into a stream. The
+ * bits are the same. With an argument the program also measures both. */
 #include <string.h>
 
 #include "recipe.h"
 
 enum { DIM = 64, QUERIES = 512, KEYS = 512, TILE = FOVEA_KEY_TILE };
 
-static float flash_keys[KEYS][DIM], flash_values[KEYS][DIM]; /* stands for a memory that is slow to read */
+static float flash_keys[KEYS][DIM], flash_values[KEYS][DIM]; /* represents a memory that is slow to read */
 static unsigned tiles_read;
 
 static void read_flash(uint32_t first, uint32_t count, void* to_keys, void* to_values) {

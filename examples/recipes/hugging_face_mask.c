@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A float mask of Hugging Face's models, which has finfo(float32).min where a key is hidden. To fovea that means hidden
- * (anything up to -FLT_MAX / 2 does), so a query that may see nothing, such as the padding before a prompt, answers
- * zeros, with lse = -inf. Hugging Face adds the number: it swallows the score, all weights of such a row are equal, and
- * the answer is the mean of all values, hidden ones too. Where that is wanted, a mask of -1e30 gives it: it swallows
- * scores alike, and beside any key that is seen its weight is exactly 0. The causal limit must then be in the mask. */
+ * A float mask of Hugging Face's models, which has finfo(float32).min where a key is hidden. fovea hides a key at that
+ * number (as at any up to -FLT_MAX / 2), so the output of a query that sees no key, such as the padding before a
+ * prompt, is zeros, with lse = -inf. Hugging Face adds the number: the score is lost in rounding, all weights of such a
+ * row are equal, and the output is the mean of all values, also hidden ones. A mask of -1e30 gives the same: scores are
+ * lost as well, and if the query sees any key, the weight of a hidden one is exactly 0. The causal limit must then be
+ * in the mask. */
 #include <float.h>
 
 #include "recipe.h"
@@ -20,7 +21,7 @@ static float mask[BATCH][TOKENS][TOKENS];
 
 static int sees(int b, int query, int key) { return key >= padding[b] && key <= query; }
 
-/* hidden: the number in the mask where a key is not seen. */
+/* hidden: the number in the mask for a hidden key. */
 static void attend(float hidden) {
   for (int b = 0; b < BATCH; ++b) {
     for (int i = 0; i < TOKENS; ++i) {
@@ -35,7 +36,7 @@ static void attend(float hidden) {
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 
-/* hidden: what the plain loops add, as Hugging Face does. In double, too, -FLT_MAX swallows any score. */
+/* hidden: the number that the plain loops add, as Hugging Face does. In double, too, -FLT_MAX + score is -FLT_MAX. */
 static double difference(double hidden) {
   const recipe_rows rows = {DIM, TOKEN, 1 / sqrt(DIM)};
   double worst = 0, bias[TOKENS];

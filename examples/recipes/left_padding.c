@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Prompts of unequal lengths in one array, padded on the left so that all end together, as for generation with Hugging
- * Face's models. A prompt's tokens are an entry of a ragged batch that begins behind the padding: padding is no key of
- * any entry, whatever it holds, and costs nothing. As a query the padding of the next prompt, if any, ends an entry:
- * those rows of the output mean nothing. Then each prompt goes on by a token: the same offsets, and longer lengths. */
+ * Face's models. A prompt's tokens are an entry of a ragged batch that begins after the padding: padding is a key of no
+ * entry, may hold any numbers, and costs no time. As queries, the padding of the next prompt belongs to the end of an
+ * entry: those rows of the output have no meaning. Then each prompt gets one more token: the same offsets, and longer
+ * lengths. */
 #include "recipe.h"
 
 enum { HEADS = 4, DIM = 16, BATCH = 3, PROMPT = 90, MOST = 96, TOKEN = HEADS * DIM };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Scores and weights as no option has them. A modifier gets blocks of scores, after the scale, and changes them in
- * place; another one gets weights, after the softmax. Here are
+ * Scores and weights for which there is no option. A modifier gets score blocks, after the scale, and changes them in
+ * place; another kind gets weights, after the softmax. Here are
  *     ALiBi     score - slope * distance, with a slope for each head (the option alibi_slopes is faster)
  *     softcap   cap * tanh(score / cap) (the option softcap is faster)
- *     Gaussian  score - distance^2 / (2 width^2): a key counts the less the farther it is
- *     gate      weight * sigmoid(gate of the head and key): weights no longer sum to 1
- * The first two are held against the options as well. */
+ *     Gaussian  score - distance^2 / (2 width^2): the farther a key, the less its weight
+ *     gate      weight * sigmoid(gate of the head and key): weights then do not sum to 1
+ * The first two are also compared with the options. */
 #include <string.h>
 
 #include "recipe.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Neighbourhood attention (Hassani et al., NAT, arXiv 2204.07143): each pixel sees the KERNEL x KERNEL pixels around
- * it, moved inwards at the edges of the picture so that there are always as many. In two ways.
+ * it; at the edges of the picture the square is moved inwards, so that its size is the same. In two ways.
  *
  * By pages: a page is KERNEL pixels of a row and may begin at any pixel: with a batch_stride of one token pages
- * overlap, and a page's number is its first token. So a pixel is a batch entry of one query, whose list has KERNEL
- * pages. No pair that is hidden is computed, but each query is alone.
+ * overlap, and a page's number is its first token. So a pixel is a batch entry of one query, with a list of KERNEL
+ * pages. No hidden pair is computed, but no two queries are computed together.
  *
  * By a block map that is made of a byte mask: 64 pixels, here four rows of the picture, go through the kernel
- * together, and look at the blocks of 64 that any of them sees. With an argument the program measures both. */
+ * together, and read the blocks of 64 keys that any of them sees. With an argument the program measures both. */
 #include <string.h>
 
 #include "recipe.h"
@@ -24,7 +24,7 @@ static uint8_t mask[PIXELS][PIXELS];
 static uint32_t offsets[BLOCKS + 1], blocks[BLOCKS * BLOCKS];
 static fovea_block_map map;
 
-/* The first pixel that is seen from `at`, along one side of the picture. */
+/* The first pixel that pixel `at` sees, in one dimension of the picture. */
 static int first_seen(int at, int side) {
   const int first = at - KERNEL / 2;
   return first < 0 ? 0 : first > side - KERNEL ? side - KERNEL : first;

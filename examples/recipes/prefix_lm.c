@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A prefix language model (Raffel et al., arXiv 1910.10683, section 3.2.1): the tokens of the prefix see one another,
- * those behind it all that is before them. In two ways.
+ * later tokens see all tokens before them. In two ways.
  *
- * One sequence: the queries are cut at the prefix into two batch entries over the same keys, with a batch_stride of 0:
- * to the first there are only the keys of the prefix, and it sits so far back that it sees all of them. No pair that
- * is hidden costs more than the causal limit alone would, and there is no mask.
+ * One sequence: the queries are divided at the end of the prefix into two batch entries over the same keys, with a
+ * batch_stride of 0. The first has only the keys of the prefix, and positions so large that it sees all of them. Hidden
+ * pairs cost no more than with the causal limit alone, and there is no mask.
  *
- * A batch in which each sequence has a prefix of its own: a block map skips what no query of a block sees, and a byte
- * mask is read along the diagonal alone. */
+ * A batch in which each sequence has its own prefix: a block map skips keys that no query of a block sees, and a byte
+ * mask is read only along the diagonal. */
 #include "recipe.h"
 
 enum { HEADS = 4, DIM = 16, TOKENS = 200, BATCH = 2, BLOCK = 64, BLOCKS = (TOKENS + BLOCK - 1) / BLOCK };
@@ -37,7 +37,7 @@ static void attend_to_first(void) {
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 
-/* A block is hidden where its last query does not see its first key, seen where its first query sees its last key. */
+/* A block is hidden if its last query does not see its first key, and seen if its first query sees its last key. */
 static fovea_block_kind classify(void* self, const fovea_block* block) {
   (void)self;
   const uint32_t last_query = block->first_query + block->queries - 1, last_key = block->first_key + block->keys - 1;

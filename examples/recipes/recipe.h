@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the recipes share: a plain call, to which each adds what it is about; numbers to begin with, one query's
+ * Functions that the recipes share: a plain call, to which each adds its own options; random inputs, one query's
  * attention by plain loops in double, a clock, the verdict. */
 #ifndef FOVEA_EXAMPLES_RECIPES_RECIPE_H_
 #define FOVEA_EXAMPLES_RECIPES_RECIPE_H_
@@ -20,7 +20,7 @@ static inline void recipe_check(fovea_status status, const char* call) {
   exit(1);
 }
 
-/* A call for which a plan is made, that may serve others. */
+/* Makes a plan and a call. */
 static inline void recipe_attend(const fovea_attention_desc* desc, const fovea_attention_args* args, void* workspace,
                                  size_t workspace_bytes) {
   fovea_plan plan;
@@ -28,7 +28,7 @@ static inline void recipe_attend(const fovea_attention_desc* desc, const fovea_a
   recipe_check(fovea_attention(&plan, args, workspace, workspace_bytes), "fovea_attention");
 }
 
-/* What most recipes begin with: heads of one size, each with its own keys, as many of them as queries. */
+/* The description that most recipes begin with: each head has its own keys, and there is a key for each query. */
 static inline fovea_attention_desc recipe_desc(uint32_t heads, uint32_t dim, uint32_t batch, uint32_t tokens) {
   return (fovea_attention_desc){
       .struct_bytes = sizeof(fovea_attention_desc),
@@ -42,7 +42,7 @@ static inline fovea_attention_desc recipe_desc(uint32_t heads, uint32_t dim, uin
   };
 }
 
-/* Queries, keys, values and outputs that lie alike: from an entry, a head and a token to the next. */
+/* Queries, keys, values and outputs with the same strides: of an entry, a head and a token. */
 typedef struct recipe_arrays {
   const void *q, *keys, *values;
   void* out;
@@ -61,7 +61,7 @@ static inline fovea_attention_args recipe_args(const recipe_arrays* a, uint32_t 
   };
 }
 
-/* A block map for one entry and all heads: a mask or a function is still to be named. */
+/* A block map for one entry and all heads. The caller adds a mask or a function. */
 static inline fovea_block_map_args recipe_map_args(uint32_t tokens, uint32_t q_block, uint32_t kv_block,
                                                    uint32_t* offsets, uint32_t* blocks, uint32_t most_blocks) {
   return (fovea_block_map_args){
@@ -79,7 +79,7 @@ static inline fovea_block_map_args recipe_map_args(uint32_t tokens, uint32_t q_b
   };
 }
 
-/* Where a score or a weight stands: the query's head, its position, and the key. */
+/* The place of a score or a weight: the query's head, its position, and the key. */
 typedef struct recipe_place {
   uint32_t head;
   int64_t query, key;
@@ -110,7 +110,7 @@ static inline void recipe_fill(float* numbers, size_t count) {
 typedef struct recipe_rows {
   int dim;
   ptrdiff_t stride;
-  double scale; /* of a score */
+  double scale; /* of scores */
 } recipe_rows;
 
 /* One query's scores of `count` keys. */
@@ -123,7 +123,7 @@ static inline void recipe_scores(const recipe_rows* rows, const float* q, const 
   }
 }
 
-/* Scores become weights. One of -INFINITY hides its key; where all are hidden, the weights are 0. */
+/* Replaces scores by weights. A score of -INFINITY hides its key; if all are hidden, the weights are 0. */
 static inline void recipe_softmax(double* scores, int count) {
   double largest = -INFINITY, sum = 0;
   for (int j = 0; j < count; ++j) largest = scores[j] > largest ? scores[j] : largest;
@@ -147,8 +147,8 @@ static inline double recipe_off(const recipe_rows* rows, const float* out, const
   return worst;
 }
 
-/* The same from softmax(scale * q k + bias) v over `count` keys, at most 1024. A bias of -INFINITY hides a key. Where
- * all are hidden, out should be 0. */
+/* The same from softmax(scale * q k + bias) v over `count` keys, at most 1024. A bias of -INFINITY hides a key. If all
+ * are hidden, out should be 0. */
 static inline double recipe_difference(const recipe_rows* rows, const float* out, const float* q, const float* keys,
                                        const float* values, const double* bias, int count) {
   double weights[1024];
@@ -162,7 +162,7 @@ static inline void recipe_worst(double* worst, double off) {
   if (!(off <= *worst)) *worst = off;
 }
 
-/* Seconds that a call takes: the least of several. */
+/* Seconds that a call takes: the smallest of several measurements. */
 static inline double recipe_seconds(void (*call)(void)) {
   double least = INFINITY;
   for (int trial = 0; trial < 20; ++trial) {
@@ -174,7 +174,7 @@ static inline double recipe_seconds(void (*call)(void)) {
   return least;
 }
 
-/* Prints the line of a recipe. Returns the exit code. */
+/* Prints the result of a recipe. Returns the exit code. */
 static inline int recipe_verdict(const char* name, const char* what, double worst) {
   const double allowed = 2e-6; /* outputs are below 1 */
   const int right = worst <= allowed;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The relative bias of T5 (Raffel et al., arXiv 1910.10683, section 2.1): a number for each head and bucket of
- * distances is added to the score. A bias that depends on key - query alone is one line a head: with q_stride = -1
- * each query's row begins an element before that of the query before it, so that element (i, j) of the mask is line[j
- * - i]. A decoder moves the pointer by the position of its first query. A modifier of scores may look the number up
- * instead: then there is no line, and the model's own table serves, but buckets are found anew for each score. */
+ * distances is added to the score. A bias that depends only on key - query is one row of floats for each head: with
+ * q_stride = -1 each query's row begins one element before the previous query's, so that element (i, j) of the mask is
+ * line[j - i]. A decoder moves the pointer by the position of its first query. Instead, a modifier of scores may look
+ * the number up in the model's own table, but computes the bucket again for each score. */
 #include "recipe.h"
 
 enum { HEADS = 4, DIM = 16, TOKENS = 150, BUCKETS = 32, FAR = 128, LINE = 2 * TOKENS - 1 };
@@ -12,16 +12,16 @@ enum { HEADS = 4, DIM = 16, TOKENS = 150, BUCKETS = 32, FAR = 128, LINE = 2 * TO
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
 static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
 static float table[BUCKETS][HEADS]; /* what the model has learnt */
-static float line[HEADS][LINE];     /* line[h][TOKENS - 1] is that of distance 0 */
+static float line[HEADS][LINE];     /* line[h][TOKENS - 1] is for distance 0 */
 
-/* Near distances have a bucket each, farther ones share buckets that grow with the logarithm, all from FAR on the last.
- * In an encoder half of them are for keys behind the query; a decoder sees none. */
+/* Near distances have a bucket each; farther ones share buckets of logarithmic size; the last has all from FAR on. In
+ * an encoder half of the buckets are for keys after the query; a decoder sees no such keys. */
 static int bucket(int distance, int both_sides) {
   const int buckets = both_sides ? BUCKETS / 2 : BUCKETS, near = buckets / 2;
   const int first = both_sides && distance > 0 ? buckets : 0;
   const int away = both_sides ? abs(distance) : distance < 0 ? -distance : 0;
   if (away < near) return first + away;
-  /* The small number keeps a distance at a border on its side, however the logarithms are rounded. */
+  /* The small number keeps a distance at a border in its bucket for any rounding of the logarithms. */
   const int far = near + (int)(log((double)away / near) / log((double)FAR / near) * (buckets - near) + 1e-6);
   return first + (far < buckets ? far : buckets - 1);
 }

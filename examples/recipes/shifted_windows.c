@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The shifted windows of Swin (Liu et al., arXiv 2103.14030): a picture is cut into windows, each pixel sees those of
- * its window, and each score gets a number by head and by how far the two pixels lie apart. Every other layer's
- * windows are shifted by half their size. So that they stay whole, the picture is first rolled by as much: then a
- * window at its end holds pixels of two or four sides of the picture, which do not see each other.
+ * The shifted windows of Swin (Liu et al., arXiv 2103.14030): a picture is divided into windows, each pixel sees the
+ * pixels of its window, and a number that depends on the head and the distance of the two pixels is added to each
+ * score. Every other layer's windows are shifted by half their size. So that all windows are whole, the picture is
+ * first rolled by that amount: then a window at its end has pixels of two or four sides of the picture, which do not
+ * see each other.
  *
- * Tokens lie in the order of the rolled windows, a window is a block of a block map, and a modifier adds the number,
- * or hides what is of another side. It is called for the pairs of a window alone: there is no array of pairs. */
+ * Tokens are in the order of the rolled windows, a window is a block of a block map, and a modifier adds the number, or
+ * hides pixels of another side. It is called only for the pairs of a window: there is no array of pairs. */
 #include "recipe.h"
 
 enum { HEADS = 2, DIM = 16, WINDOW = 8, SHIFT = WINDOW / 2, ACROSS = 3, SIDE = ACROSS * WINDOW, TOKEN = HEADS * DIM };
@@ -17,7 +18,7 @@ static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEA
 static const recipe_arrays arrays = {q, keys, values, out, 0, DIM, TOKEN};
 static float table[APART][APART][HEADS]; /* what the model has learnt */
 
-/* Where a token lies in the picture as it was. */
+/* The pixel of a token in the picture before the rolling. */
 typedef struct pixel {
   int y, x;
 } pixel;
@@ -27,7 +28,7 @@ static pixel pixel_of(int64_t token) {
   return (pixel){(y + SHIFT) % SIDE, (x + SHIFT) % SIDE};
 }
 
-/* Pixels of one window are of one side where they lie less than a window apart. */
+/* Pixels of one window are of the same side if they are less than a window apart in the original picture. */
 static float bias_or_hide(float score, recipe_place at) {
   const pixel a = pixel_of(at.query), b = pixel_of(at.key);
   const int y = a.y - b.y, x = a.x - b.x;
@@ -38,7 +39,7 @@ static void modify(void* self, const fovea_score_block* block) { (void)self, rec
 
 static void attend(void) {
   uint32_t offsets[WINDOWS + 1], blocks[WINDOWS];
-  for (uint32_t w = 0; w < WINDOWS; ++w) offsets[w] = w, blocks[w] = w; /* each sees itself */
+  for (uint32_t w = 0; w < WINDOWS; ++w) offsets[w] = w, blocks[w] = w; /* each window sees itself */
   offsets[WINDOWS] = WINDOWS;
   const fovea_block_map map = {
       .q_block = IN_WINDOW, .kv_block = IN_WINDOW, .offsets = offsets, .blocks = blocks, .block_count = WINDOWS};
@@ -50,7 +51,7 @@ static void attend(void) {
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 
-/* In the picture as it was, shifted windows begin half a window before its edge. */
+/* In the original picture, shifted windows begin half a window before its edge. */
 static double bias_of(pixel a, pixel b, int head) {
   const int y = a.y - b.y, x = a.x - b.x;
   const int same_rows = (a.y + SHIFT) / WINDOW == (b.y + SHIFT) / WINDOW;

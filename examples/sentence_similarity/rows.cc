@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-// Where one binary serves several processors, the compiler makes a copy of a function for each, and picks at load time:
-// too early for the thread sanitizer.
+// In a binary for several processors the compiler makes a version of a function for each, and chooses at load time: too
+// early for the thread sanitizer.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
 #define FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -16,7 +16,7 @@ namespace {
 
 constexpr float kVarianceLeast = 1e-12f;  // layer_norm_eps of the model
 
-// A sum has several strands, or each step would wait for the one before.
+// A sum has several partial sums, so that an addition does not wait for the previous one.
 constexpr uint32_t kStrands = 32;
 static_assert(kWidth % kStrands == 0);
 
@@ -47,8 +47,8 @@ void add_norm(float* x, const float* added, const Norm& norm, uint32_t rows) {
   }
 }
 
-// Phi(c) - 1/2 = c P(c^2) / Q(c^2) within 1e-8 for |c| <= 5.2, behind which Phi is 0 or 1 to 1e-7: a fit of least
-// maximum error.
+// Phi(c) - 1/2 = c P(c^2) / Q(c^2) within 1e-8 for |c| <= 5.2; outside of that Phi is 0 or 1 to 1e-7. A fit with the
+// least maximum error.
 FOR_EACH_PROCESSOR
 void gelu(float* x, size_t count) {
   constexpr float kEnd = 5.2f;
@@ -81,7 +81,7 @@ void pool(float* pooled, const float* x, uint32_t rows) {
   for (uint32_t i = 0; i < kWidth; i += kStrands) {
     for (uint32_t k = 0; k < kStrands; ++k) squares[k] += pooled[i + k] * pooled[i + k];
   }
-  const float length = std::sqrt(total(squares));  // of the sum: as good as that of the mean
+  const float length = std::sqrt(total(squares));  // of the sum: its direction is that of the mean
   const float scale = length > 0.0f ? 1.0f / length : 0.0f;
   for (uint32_t i = 0; i < kWidth; ++i) pooled[i] *= scale;
 }

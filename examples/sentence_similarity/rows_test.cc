@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of rows.h, held against plain ones in double. Exit code: 0, or 1 when one is wrong.
+// Compares the functions of rows.h with plain ones in double. Exit code: 0, or 1 when one is wrong.
 #include "examples/sentence_similarity/rows.h"
 
 #include <cmath>
@@ -20,7 +20,7 @@ void check(bool right, const char* what, double value) {
   std::printf("wrong: %s: %g\n", what, value);
 }
 
-// Numbers from -1 to 1, the same each time.
+// Random numbers from -1 to 1, the same in each run.
 float next_number() {
   static uint32_t state = 1;
   state = state * 1664525u + 1013904223u;
@@ -35,7 +35,7 @@ std::vector<float> numbers(size_t count, float scale) {
 
 double phi(double x) { return 0.5 * std::erfc(-x * 0.7071067811865476); }
 
-// Every float that is a multiple of 2^-14 up to 16, and a count that is no multiple of any vector.
+// Every multiple of 2^-14 up to 16, and a count that is not a multiple of any vector.
 void check_gelu() {
   constexpr int kEnd = 16 << 14;
   std::vector<float> x;

@@ -6,7 +6,7 @@
 namespace sentence_similarity {
 namespace {
 
-// Pieces that stand for themselves, wherever the text has them.
+// Pieces that are recognised as a whole anywhere in a text.
 constexpr std::string_view kSpecialText[] = {"[CLS]", "[SEP]", "[UNK]", "[MASK]", "[PAD]"};
 enum Special { kBegin, kEnd, kUnknown };
 
@@ -14,14 +14,14 @@ constexpr std::string_view kContinues = "##";  // before a piece that is not the
 constexpr size_t kMostCharacters = 100;        // a longer word is unknown
 constexpr uint32_t kNoCharacter = 0xfffd;
 
-// The character that begins at text[at], which moves behind it. A byte that begins none is kNoCharacter.
+// The character that begins at text[*at]; moves *at past it. kNoCharacter for a byte that begins no character.
 uint32_t next_character(std::string_view text, size_t* at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const size_t begin = (*at)++;
   const uint32_t lead = byte(begin);
   if (lead < 0x80) return lead;
   const size_t more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
-  constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};  // for a lesser one there is a shorter form
+  constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};  // smallest character of each length
   if (lead < 0xc0 || lead >= 0xf8 || text.size() - begin <= more) return kNoCharacter;
   uint32_t character = lead & (0x3fu >> more);
   for (size_t i = 1; i <= more; ++i) {
@@ -49,7 +49,7 @@ size_t write_character(uint32_t character, char* text) {
 
 }  // namespace
 
-// The word that is being read, and the tokens of those before.
+// The word that is being read, and the tokens of the words before it.
 class Tokenizer::Words {
  public:
   Words(const Tokenizer& tokenizer, uint32_t (&tokens)[kTokens]) : tokenizer_(tokenizer), tokens_(tokens) {}
@@ -85,8 +85,8 @@ class Tokenizer::Words {
  private:
   static constexpr size_t kRoom = kContinues.size();
 
-  // The longest pieces, from left to right; false where there is none. What tells that a piece continues a word is
-  // written over the bytes before it, which are done with.
+  // Splits the word into the longest pieces, from left to right; false if no piece fits. "##" before a piece that
+  // continues the word overwrites bytes of the piece before it, which are not needed any more.
   bool cut() {
     for (size_t begin = kRoom, next; begin < end_; begin = next) {
       const size_t prefix = begin == kRoom ? 0 : kRoom;
@@ -105,8 +105,8 @@ class Tokenizer::Words {
   const Tokenizer& tokenizer_;
   uint32_t (&tokens_)[kTokens];
   size_t count_ = 0;
-  size_t characters_ = 0;  // of the word
-  size_t end_ = kRoom;     // of its bytes
+  size_t characters_ = 0;  // number of characters of the word
+  size_t end_ = kRoom;     // end of its bytes
   char bytes_[kRoom + 4 * kMostCharacters];
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // BERT's tokenizer for text in lower case (Devlin et al., arXiv 1810.04805): characters are cleaned, lose accents and
-// case, and make words; a word is cut into the longest pieces that the vocabulary has (WordPiece, arXiv 1609.08144).
+// case, and form words; a word is split into the longest pieces of the vocabulary (WordPiece, arXiv 1609.08144).
 #ifndef FOVEA_EXAMPLES_SENTENCE_SIMILARITY_TOKENIZER_H_
 #define FOVEA_EXAMPLES_SENTENCE_SIMILARITY_TOKENIZER_H_
 
@@ -17,17 +17,17 @@ class Tokenizer {
  public:
   explicit Tokenizer(const Model& model);
 
-  // False where the vocabulary lacks a piece that BERT's models have: [CLS], [SEP], ...
+  // False if the vocabulary lacks a piece that BERT's models have: [CLS], [SEP], ...
   bool complete() const { return complete_; }
 
-  // Writes the tokens of a text in UTF-8, from [CLS] to [SEP], and returns how many they are. Of more than kTokens,
-  // only the first so many are written. Bytes that are no UTF-8 are dropped.
+  // Writes the first kTokens tokens of a text in UTF-8, from [CLS] to [SEP], and returns the number of all. Bytes that
+  // are not UTF-8 are dropped.
   size_t tokenize(std::string_view text, uint32_t (&tokens)[kTokens]) const;
 
  private:
   class Words;
 
-  // The number of a piece; kPieces where the vocabulary does not have it.
+  // The number of a piece; kPieces if the vocabulary does not have it.
   uint32_t find(std::string_view piece) const;
   uint32_t entry(uint32_t character) const;
 
@@ -35,7 +35,7 @@ class Tokenizer {
   Characters characters_;
   Vocabulary vocabulary_;
   uint32_t special_[kSpecials];
-  size_t longest_ = 0;  // piece, in bytes
+  size_t longest_ = 0;  // bytes of the longest piece
   bool complete_ = true;
 };
 

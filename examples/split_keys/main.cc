@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One call's keys, split over threads. Each part of the keys goes into a state of its own; then states merge in pairs,
-// and pairs of pairs, until one has seen all keys. Cores, boards and DMA halves do the same; mpi.cc does it over
-// processes. (For threads alone desc.key_split_tokens and an executor do all this within one call.)
+// One call's keys, divided among threads. Each part of the keys has its own state; then states are merged in pairs, and
+// pairs of pairs, until one has seen all keys. Cores and boards can do the same; mpi.cc does it with processes. (With
+// only threads, desc.key_split_tokens and an executor do all this within one call.)
 // Exit code: 0, or 1 when a result is wrong or a call fails.
 #include <cstdio>
 #include <initializer_list>
@@ -32,7 +32,7 @@ void attend(void* arg, size_t index, uint32_t) {
                                      &workspaces[i], &parts.streams[i]);
 }
 
-// All parts side by side, then the tree of merges into the first.
+// Runs all parts in parallel, then the tree of merges into the first.
 bool split(const fovea::Plan& plan, const fovea_executor& threads, uint32_t count) {
   Parts parts = {plan, count, {}, {}};
   if (threads.run(threads.self, count, attend, &parts) != 0) return false;

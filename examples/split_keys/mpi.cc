@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// As main.cc, over processes: mpiexec -n 4 split_keys_mpi. Each process attends to its part of the keys; MPI_Reduce
-// brings the states together by an operation of ours on their images, which are the same on every machine.
+// As main.cc, with processes: mpiexec -n 4 split_keys_mpi. Each process attends to its part of the keys; MPI_Reduce
+// merges the states by merge_images on their images, whose format is the same on every machine.
 // Exit code of the process of rank 0: 0, or 1 when the result is wrong or a call fails.
 #include <mpi.h>
 

@@ -13,7 +13,7 @@ float queries[kQueries][kHeads][kDim], keys[kKeys][kKeyHeads][kDim], values[kKey
 float whole[kQueries][kHeads][kDim], merged[kQueries][kHeads][kDim];
 Workspace workspace;
 
-// count numbers between -half_width and half_width.
+// Random numbers between -half_width and half_width.
 void fill(float* data, size_t count, float half_width, uint32_t seed) {
   for (size_t i = 0; i < count; ++i) {
     seed = seed * 1664525u + 1013904223u;
@@ -21,7 +21,7 @@ void fill(float* data, size_t count, float half_width, uint32_t seed) {
   }
 }
 
-// Keys and values from `first` on.
+// The arguments for `count` keys and values from `first` on.
 fovea::AttentionArgs args_of(float* out, uint32_t first, uint32_t count) {
   fovea::AttentionArgs args;
   args.batch = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call whose keys are to be split: queries, keys and values, a plan, and the answer of one whole call.
+// A call whose keys are to be divided: queries, keys and values, a plan, and the output of one whole call.
 #ifndef FOVEA_EXAMPLES_SPLIT_KEYS_PROBLEM_H_
 #define FOVEA_EXAMPLES_SPLIT_KEYS_PROBLEM_H_
 
@@ -12,7 +12,7 @@
 namespace split_keys {
 
 constexpr uint32_t kHeads = 8, kKeyHeads = 2, kQueries = 4, kKeys = 5000, kDim = 64;
-constexpr double kTolerance = 1e-6;  // largest difference from the whole call that is right; values are up to 1
+constexpr double kTolerance = 1e-6;  // largest allowed difference from the whole call; values are up to 1
 
 using State = fovea::State<size_t{kHeads} * kQueries, kDim>;
 using Workspace = fovea::Workspace<kDim>;
@@ -24,14 +24,13 @@ fovea::Status make_problem(fovea::Plan* plan);
 fovea::Status attend_to_part(const fovea::Plan& plan, uint32_t first, uint32_t end, State* state, Workspace* workspace,
                              fovea::Stream* stream);
 
-// The part of all keys that worker `index` of `count` takes, at most as many as the others: [part_begin(index, count),
-// part_begin(index + 1, count)).
+// Worker `index` of `count` takes the keys [part_begin(index, count), part_begin(index + 1, count)).
 uint32_t part_begin(uint32_t index, uint32_t count);
 
-// Ends the stream, and prints how far its answer is from that of one call over all keys. False where that is too far.
+// Ends the stream, and prints the difference of its output from one call over all keys. False if it is too large.
 bool compare_with_whole_call(const fovea::Plan& plan, const fovea::Stream& stream, const char* what);
 
-// Says so where the status is an error.
+// False, after a message, if the status is an error.
 bool works(fovea::Status status);
 
 }  // namespace split_keys

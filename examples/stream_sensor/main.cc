@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention over a sensor that never ends, in constant memory. A thermometer writes a sample every quarter of an hour
-// into a ring; now and then the program takes what is new into a stream, and the ring may forget it. Three questions
-// are asked of all that was ever seen, by the stream, and of the last two days, which the ring still holds.
+// Attention over an endless series of samples, in constant memory. A thermometer writes a sample every quarter of an
+// hour into a ring; from time to time the program pushes new samples into a stream, and the ring may overwrite them.
+// Three questions are answered over all samples, by the stream, and over the last two days, which the ring still has.
 //
 // A sample's key is its time of day, as a point on a circle; its value the temperature and the day. A question is such
-// a point too, times how narrow it is meant: the weight of a sample is exp(kNarrow * cos(difference of the times)). So
-// each answer is an average that one can check: the temperature rises by 0.02 degrees a day, and swings by 5 to both
-// sides, warmest at 15:00. Exit code: 0, or 1 when an answer is wrong or a call fails.
+// a point, too, times a factor kNarrow: the weight of a sample is exp(kNarrow * cos(difference of the times)). So each
+// answer is an average that can be checked: the temperature rises by 0.02 degrees a day, and varies by 5 in both
+// directions, warmest at 15:00. Exit code: 0, or 1 when an answer is wrong or a call fails.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace {
 constexpr uint32_t kDaySamples = 96, kRing = 2 * kDaySamples, kDays = 365;
 constexpr uint32_t kQuestions = 3, kKeyDim = 2, kValueDim = 2;
 constexpr double kTurn = 6.283185307179586, kNarrow = 8.0, kWarmest = 15.0 / 24.0;
-// Degrees, and days: 1e-5 of the last day, for sums over 35040 samples in single precision.
+// In degrees and in days: 1e-5 of the last day's number, for sums over 35040 samples in single precision.
 constexpr double kTolerance = 4e-3;
 
 const char* const kAsked[kQuestions] = {"at any time", "about 15:00", "about 3:00"};
@@ -39,7 +39,7 @@ double temperature(uint64_t sample) {
          5.0 * std::cos(kTurn * (time_of_day(sample) - kWarmest));
 }
 
-// What the sensor does, by itself.
+// Writes a sample, as the sensor would.
 void write_sample(uint64_t sample) {
   const size_t slot = sample % kRing;
   ring_keys[slot][0] = static_cast<float>(std::cos(kTurn * time_of_day(sample)));
@@ -56,7 +56,7 @@ void write_questions() {
   }
 }
 
-// The answer by plain loops over samples [first, end), in double.
+// The correct answer over samples [first, end), by plain loops in double.
 void average(uint32_t question, uint64_t first, uint64_t end, double (&answer)[kValueDim]) {
   double sum = 0, sums[kValueDim] = {};
   for (uint64_t sample = first; sample < end; ++sample) {
@@ -71,7 +71,7 @@ void average(uint32_t question, uint64_t first, uint64_t end, double (&answer)[k
   for (uint32_t e = 0; e < kValueDim; ++e) answer[e] = sums[e] / sum;
 }
 
-// Prints the answers beside what they should be, over samples [first, end). Returns the largest difference.
+// Prints the answers over samples [first, end) and the correct ones. Returns the largest difference.
 double show(const char* over, uint64_t first, uint64_t end) {
   double worst = 0;
   for (uint32_t i = 0; i < kQuestions; ++i) {
@@ -92,7 +92,7 @@ bool works(fovea::Status status) {
   return status == FOVEA_OK;
 }
 
-// The arguments for `count` samples that lie in the ring from a slot on.
+// The arguments for `count` samples in the ring from a slot on.
 fovea::AttentionArgs samples(size_t slot, uint32_t count) {
   fovea::AttentionArgs args;
   args.batch = 1;
@@ -111,7 +111,7 @@ int run() {
   desc.head_dim = kKeyDim, desc.value_dim = kValueDim;
   desc.max_batch = 1, desc.max_q_tokens = kQuestions, desc.max_kv_tokens = kRing;
   desc.processor_features = fovea::platform::processor_features();
-  desc.scale = 1.0f;  // the questions say how narrow they are
+  desc.scale = 1.0f;  // the questions include their factor
   fovea::Plan plan;
   fovea::Stream stream;
   if (!works(plan.init(desc)) || !works(stream.begin(plan, state, 1, kQuestions))) return 1;
@@ -120,8 +120,8 @@ int run() {
   uint64_t written = 0, taken = 0;  // samples, since the beginning
   for (uint32_t day = 1; day <= kDays; ++day) {
     while (written < uint64_t{day} * kDaySamples) {
-      // The sensor goes on by a few samples, up to the end of the day; then they are taken, in two pieces where the
-      // ring ends.
+      // The sensor writes a few samples, up to the end of the day; then they are pushed, in two pieces if they cross
+      // the end of the ring.
       const uint64_t until = std::min(written + 1 + written * 7 % 61, uint64_t{day} * kDaySamples);
       while (written < until) write_sample(written++);
       while (taken < written) {
@@ -132,11 +132,11 @@ int run() {
       }
     }
     if (day != 1 && day != 10 && day != 100 && day != kDays) continue;
-    // A look at the answer, after which the stream goes on.
+    // The output so far; the stream continues after it.
     std::printf("after %u days, %llu samples:\n", day, static_cast<unsigned long long>(stream.next_key()));
     if (!works(stream.end(samples(0, 0), workspace))) return 1;
     worst = std::max(worst, show("all days", 0, written));
-    // Keys without positions may lie in any order: the ring as it is serves as the last two days.
+    // Without positions the order of keys does not matter: the ring in its order is the last two days.
     const uint32_t held = static_cast<uint32_t>(std::min<uint64_t>(written, kRing));
     if (!works(plan.run(samples(0, held), workspace))) return 1;
     worst = std::max(worst, show("last two days", written - held, written));

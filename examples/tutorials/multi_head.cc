@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tutorial that gathers what a Transformer is made of (Vaswani et al., arXiv 1706.03762): attention(query, key,
-// value, mask, dropout), then MultiHeadedAttention(h = 8, d_model = 512), so heads of 64, in its three uses: an encoder
-// attends to itself, a decoder to the encoder, and the decoder to itself without looking ahead, here a token at a time;
-// then once more with all that its class has: a mask, dropout, the weights kept as self.attn. Its layers are nn.Linear,
-// with biases. Weights are those of no training; everything is held against plain loops in double. Exit code: 0, or 1
-// when a number is wrong.
+// The tutorial on the parts of a Transformer (Vaswani et al., arXiv 1706.03762): attention(query, key, value, mask,
+// dropout), then MultiHeadedAttention(h = 8, d_model = 512), so heads of 64, in its three uses: an encoder attends to
+// itself, a decoder to the encoder, and the decoder to its tokens so far, here a token at a time; then once more with
+// all options of its class: a mask, dropout, the weights kept as self.attn. Its layers are nn.Linear, with biases.
+// Weights are random; every result is compared with plain loops in double. Exit code: 0, or 1 when a number is wrong.
 #include <algorithm>
 #include <vector>
 
@@ -23,15 +22,15 @@ tutorial::Random numbers;
 constexpr size_t kHeads = 8, kModel = 512, kDim = kModel / kHeads, kSource = 9, kTarget = 6;
 constexpr float kDropout = 0.1f;
 
-// 0 hides a key, as masked_fill(mask == 0, -1e9) does. A query that may see no key gets zeros here; where all scores
-// are -1e9 it gets the mean of the values.
+// 0 hides a key, as masked_fill(mask == 0, -1e9) does. The output of a query that sees no key is zeros here; with
+// scores of -1e9 it is the mean of the values.
 uint8_t mask[kTarget][kTarget];
 
-// Dropout: a weight becomes 0, or larger by what is lost on average. The seed decides which.
+// Dropout: a weight becomes 0, or larger, so that the mean stays the same. The seed decides which.
 struct Dropout {
-  size_t dropped = 0, kept = 0;  // of the weights that are not hidden
+  size_t dropped = 0, kept = 0;  // counts of weights that are not hidden
 
-  // What it makes of plain weights, as `given` has it.
+  // Applies the dropout of `given`, the library's weights, to plain weights.
   Matrix operator()(Matrix weights, const float (*given)[kTarget]) {
     for (size_t i = 0; i < kTarget; ++i) {
       for (size_t j = 0; j < kTarget; ++j) {
@@ -153,8 +152,8 @@ void attend_in_eight_heads() {
   verdict.check("encoder-decoder attention, against plain loops in double", y, multi_head(decoder, memory, false),
                 5e-5);
 
-  // The decoder attends to itself. Where each token is made from those before, its key and value go into a cache, and
-  // its query sees what is there.
+  // The decoder attends to itself. If tokens are generated one by one, each one's key and value are appended to a
+  // cache, and its query sees the cache.
   fovea::KvCacheDesc cache_desc;
   cache_desc.batch = 1, cache_desc.kv_heads = kHeads, cache_desc.max_tokens = kTarget;
   cache_desc.head_dim = cache_desc.value_dim = kDim;
@@ -169,8 +168,8 @@ void attend_in_eight_heads() {
   verdict.check("masked decoder self-attention, a token at a time, against plain loops in double", y,
                 multi_head(decoder, decoder, true), 5e-5);
 
-  // The decoder's tokens at once, with all that the class has: a mask, the same for all heads, and dropout; the weights
-  // are kept.
+  // All tokens of the decoder in one call, with all options of the class: a mask, the same for all heads, and dropout;
+  // the weights are kept.
   static float attn[kHeads * kTarget][kTarget];
   desc.attention.dropout = kDropout;
   verdict.status(layer.init(desc));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrices in double, by plain loops: what the four programs are held against, as one writes it on paper.
+// Matrices in double, by plain loops in the notation of mathematics. The four programs are compared with these.
 #ifndef FOVEA_EXAMPLES_TUTORIALS_PLAIN_H_
 #define FOVEA_EXAMPLES_TUTORIALS_PLAIN_H_
 
@@ -59,7 +59,7 @@ inline Matrix operator*(const Matrix& a, const Matrix& b) {
   return product;
 }
 
-// Scores of which those of the keys behind a query are hidden.
+// Hides the scores of keys after a query.
 inline Matrix not_ahead(Matrix scores) {
   for (size_t i = 0; i < scores.rows; ++i) {
     for (size_t j = i + 1; j < scores.columns; ++j) scores(i, j) = -std::numeric_limits<double>::infinity();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tutorial that begins with a sentence: words become numbers, get weights, and their weighted sum goes on. Then a
-// softmax; then ten elements become queries, keys and values by three matrices, and attend to one another by scaled dot
-// products (Vaswani et al., arXiv 1706.03762). Each step is a call of the library, held against the tutorial's own
-// numbers or, where its input is random, against plain loops in double. Exit code: 0, or 1 when a number is wrong.
+// The tutorial that begins with a sentence: words become numbers and get weights, and their weighted sum is processed.
+// Then a softmax; then three matrices make queries, keys and values of ten elements, which attend to one another by
+// scaled dot products (Vaswani et al., arXiv 1706.03762). Each step is a call of the library, compared with the
+// tutorial's own numbers or, for random input, with plain loops in double. Exit code: 0, or 1 when a number is wrong.
 #include <cctype>
 #include <cstring>
 
@@ -20,8 +20,8 @@ constexpr size_t kWords = 7, kShortest = 2;
 const char* const words[kWords] = {"The", "weather", "is", "beautiful", "today", "in", "Melbourne"};
 
 // The weight of a word is its share of the letters, length / sum of lengths, which is the softmax of log(length). So
-// this is attention by a query that asks for nothing, with log(length) as its mask. The tutorial adds by zip, which
-// ends with the shortest word: of each word only the first two letters count.
+// this is attention by a query of zeros, with log(length) as its mask. The tutorial adds by zip, which ends with the
+// shortest word: only the first two letters of each word count.
 void attend_to_words() {
   float letters[kWords][kShortest], log_length[kWords];
   std::printf("Word embeddings:\n");
@@ -69,7 +69,7 @@ void attend() {
   float x[kTokens][kDim], w_q[kDim][kDim], w_k[kDim][kDim], w_v[kDim][kDim];
   tutorial::Random random;
   random.fill(x, 0, 1);
-  random.fill(w_q, 0, 1);  // as the library takes it: a row for each output, where np.dot(X, W_Q) has a column
+  random.fill(w_q, 0, 1);  // the library's layout: a row for each output; np.dot(X, W_Q) has a column for each
   random.fill(w_k, 0, 1);
   random.fill(w_v, 0, 1);
 
@@ -87,14 +87,14 @@ void attend() {
   const Matrix all_q = Matrix(x) * transposed(w_q), all_k = Matrix(x) * transposed(w_k),
                all_v = Matrix(x) * transposed(w_v);
   const Matrix scores = 1 / std::sqrt(kDim) * (all_q * transposed(all_k));
-  // Scores are as large as 70, which single precision knows to about 4e-6.
+  // Scores are up to 70, where single precision has an error of about 4e-6.
   tutorial::print("\nSoftmax probabilities of each row", weights, " %.2e");
   verdict.check("against plain loops in double", weights, softmax_of_rows(scores), 2e-5);
   tutorial::print("\nOutput", output, " %.4f");
   verdict.check("against plain loops in double", output, softmax_of_rows(scores) * all_v, 2e-5);
 
-  // The tutorial's softmax is over the whole matrix: all rows together sum to 1. What a row has of that is its sum of
-  // exponentials among the sums of all, whose logarithms attention has returned.
+  // The tutorial's softmax is over the whole matrix: all rows together sum to 1. The share of a row is its sum of
+  // exponentials divided by the sums of all rows. Attention has returned the logarithms of these sums.
   float share[1][kTokens];
   verdict.status(fovea::softmax(share[0], lse[0]));
   for (size_t i = 0; i < kTokens; ++i) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tutorial that defines attention without saying how scores are made: given q_i = Q x_i, k_i = K x_i, v_i = V x_i,
-// scores are s = g(k_i, q) by any g, weights are softmax(s), and the answer is the sum of the values by their weights.
+// The tutorial that defines attention for any score function: given q_i = Q x_i, k_i = K x_i, v_i = V x_i, scores are
+// s = g(k_i, q) with any g, weights are softmax(s), and the output is the weighted sum of the values.
 // (The tutorial's last formula leaves the weights out, its text does not.) Here the words of its sentence attend to one
-// another by each g that the library knows; all but dot need linear layers before, which are made once for all words.
-// Then what the decoder of Luong et al. makes of the answer.
+// another by each g that the library has; all except dot need linear layers first, which are computed once for all
+// words. Then the last step of the decoder of Luong et al.
 // Exit code: 0, or 1 when a number is wrong.
 #include "tutorial.h"
 
@@ -21,13 +21,13 @@ const char* const words[kWords] = {"Jane",   "is",      "hungry", "and",  "she's
 
 float x[kWords][kIn], to_q[kDim][kIn], to_k[kDim][kIn], to_v[kValue][kIn];  // Q, K and V of the tutorial
 float q[kWords][kDim], k[kWords][kDim], v[kWords][kValue];
-// What the score functions learn, and Luong's decoder.
+// The weights of the score functions and of Luong's decoder.
 float general[kDim][kDim], concat[kHidden][2 * kDim], w_1[kHidden][kDim], w_2[kHidden][kDim], score_vector[1][kHidden];
 float w_c[kDim][kValue + kDim];
 
 float answers[kWords][kValue];  // of the last call
 
-// Attends by queries and keys that are ready for a score, and holds it against scores in double.
+// Attends with queries and keys that are ready for a score, and compares the result with scores in double.
 template <size_t kSize>
 void attend(const char* name, fovea_score score, const float (&queries)[kWords][kSize],
             const float (&keys)[kWords][kSize], const Matrix& scores) {
@@ -59,8 +59,8 @@ Matrix tanh_scores(const Matrix& all_a, const Matrix& all_b) {
   return scores;
 }
 
-// What Luong's decoder makes of an answer c and its own state h, here the word's query: tanh(W_c [c; h]). That is a
-// linear layer; its tanh, as any activation outside of attention, is the program's.
+// The output of Luong's decoder for attention's output c and its own state h, here the word's query: tanh(W_c [c; h]).
+// That is a linear layer; the program computes its tanh.
 void go_on(const Matrix& all_c, const Matrix& all_q) {
   float joined[kWords][kValue + kDim], next[kWords][kDim];
   Matrix all_joined(kWords, kValue + kDim);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tutorial on self-attention: the words of a bag lie on the unit circle, and PERRO asks which of PERRO, TIENE and
-// PELO it is about, to be translated as DOG, HAS, HAIR. The tutorial divides scores by the number of keys where its
-// formula has sqrt(d_k); here are both. Then what it describes in words: a sentence whose words all attend to one
-// another, and a mask that keeps them from looking ahead. Exit code: 0, or 1 when a number is wrong.
+// The tutorial on self-attention: the words of a bag are points of the unit circle, and the query PERRO attends to
+// PERRO, TIENE and PELO, whose values are DOG, HAS, HAIR. The tutorial divides scores by the number of keys, its
+// formula by sqrt(d_k); here are both. Then what it describes in words: a sentence whose words all attend to one
+// another, and a mask that hides later words. Exit code: 0, or 1 when a number is wrong.
 #include "tutorial.h"
 
 using tutorial::Matrix;
@@ -18,7 +18,7 @@ const char* const wordbag[kBag] = {"EL",  "PERRO", "TIENE", "EL",    "PELO", "SU
                                    "THE", "DOG",   "HAS",   "LOOSE", "HAIR"};
 enum Word { PERRO = 1, TIENE = 2, EL = 3, PELO = 4, SUELTO = 5, DOG = 7, HAS = 8, HAIR = 10 };
 
-// Where the words lie: each its share of a turn further than the one before.
+// The points of the words, at equal angles around the circle.
 template <size_t kWords>
 void embed(float (&points)[kWords][kDim], const Word (&words)[kWords]) {
   for (size_t w = 0; w < kWords; ++w) {
@@ -59,7 +59,7 @@ void attend_to_itself() {
   float x[kWords][kDim], weights[kWords][kWords], out[kWords][kDim];
   embed(x, kSentence);
 
-  // Queries, keys and values all are the words themselves.
+  // Queries, keys and values are the words themselves.
   tutorial::OneHead head(out, x, x, x);
   head.weights(weights);
   verdict.status(head.run());
@@ -69,7 +69,7 @@ void attend_to_itself() {
 
   head.desc.causal = FOVEA_CAUSAL_TOP_LEFT;
   verdict.status(head.run());
-  tutorial::print("\nMasked: no word sees those behind it", weights, " %.4f");
+  tutorial::print("\nMasked: no word sees those after it", weights, " %.4f");
   verdict.check("against plain loops in double", weights, softmax_of_rows(not_ahead(scores)), 1e-6);
   tutorial::print("\nOutput", out, " %9.6f");
   verdict.check("against plain loops in double", out, softmax_of_rows(not_ahead(scores)) * Matrix(x), 1e-6);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the four programs share: one head and a linear layer on plain arrays, numbers to begin with, printing and
+// Functions that the four programs share: one head and a linear layer on plain arrays, random inputs, printing and
 // checking.
 #ifndef FOVEA_EXAMPLES_TUTORIALS_TUTORIAL_H_
 #define FOVEA_EXAMPLES_TUTORIALS_TUTORIAL_H_
@@ -15,7 +15,7 @@
 
 namespace tutorial {
 
-// Attention of one head, whose counts are those of the arrays. Options may be set before it is run.
+// Attention of one head, with the counts of the arrays. Options may be set before run().
 template <size_t kQueries, size_t kKeys, size_t kDim, size_t kValueDim>
 struct OneHead {
   OneHead(float (&out)[kQueries][kValueDim], const float (&q)[kQueries][kDim], const float (&keys)[kKeys][kDim],
@@ -30,7 +30,7 @@ struct OneHead {
     args.out = fovea::heads_first(out[0], 1, kQueries, kValueDim);
   }
 
-  // The weights are wanted too.
+  // Makes the weights an output, too.
   void weights(float (&to)[kQueries][kKeys]) {
     args.scores = fovea::heads_first(to[0], 1, kQueries, kKeys);
     args.scores_stage = FOVEA_SCORES_SOFTMAX;
@@ -60,7 +60,7 @@ fovea::Status linear(float (&y)[kTokens][kOut], const float (&x)[kTokens][kIn], 
   return fovea::linear(args, workspace);
 }
 
-// Numbers equally spread from low to high, the same on every machine.
+// Random numbers, uniform from low to high, the same on every machine.
 class Random {
  public:
   template <size_t kRows, size_t kColumns>
@@ -92,7 +92,7 @@ class Verdict {
     if (status != FOVEA_OK) std::printf("%s\n", fovea::to_string(status)), wrong_ = true;
   }
 
-  // Says by how much the numbers differ from what they should be.
+  // Prints the largest difference from the correct numbers.
   template <size_t kRows, size_t kColumns>
   void check(const char* name, const float (&numbers)[kRows][kColumns], const Matrix& want, double allowed) {
     double difference = want.rows == kRows && want.columns == kColumns ? 0 : INFINITY;
@@ -108,7 +108,7 @@ class Verdict {
     if (!right) wrong_ = true;
   }
 
-  // Says what must hold.
+  // Prints a condition and whether it is true.
   void require(bool right, const char* what) {
     std::printf("  (%s%s)\n", right ? "" : "NOT SO: ", what);
     if (!right) wrong_ = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Atomic operations for the only thread, where the processor has none of its own: Armv6-M, and RISC-V without the
-// extension A.
+// Atomic operations of a program with one thread, for processors that have no atomic instructions: Armv6-M, and RISC-V
+// without the extension A.
 #include <cstdint>
 
 #if __GCC_ATOMIC_INT_LOCK_FREE != 2

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The clock, in cycles or instructions. An emulator that counts instructions (QEMU's -icount) gives each of them the
-// same time, which no processor does. A loop of divisions, each of which waits for the one before, then takes as long
-// as a loop of as many nops. Where that is so, ticks are converted to instructions.
+// same time, which no processor does. There, a loop of divisions that depend on one another takes as long as a loop
+// with the same number of nops. If the two loops take the same time, ticks are converted to instructions.
 #include "platform/bare/counter.h"
 #include "platform/platform.h"
 
@@ -10,7 +10,7 @@ namespace fovea::platform {
 namespace {
 
 constexpr uint32_t kRounds = 16384;
-constexpr uint32_t kInstructions = kRounds * 10;  // that either loop runs
+constexpr uint32_t kInstructions = kRounds * 10;  // in either loop
 
 #define FOVEA_EIGHT(text) text text text text text text text text
 
@@ -29,7 +29,7 @@ constexpr uint32_t kInstructions = kRounds * 10;  // that either loop runs
 #endif
 #endif
 #if defined(__arm__)
-#define FOVEA_REGISTER "l"  // one that all instructions of Thumb take
+#define FOVEA_REGISTER "l"  // a register that all Thumb instructions can name
 #else
 #define FOVEA_REGISTER "r"
 #endif
@@ -52,7 +52,7 @@ uint64_t time_of_divisions() {
   return counter() - begin;
 }
 
-// Ticks that kInstructions take; 0 where that depends on which instructions they are.
+// Ticks of kInstructions instructions; 0 if their time depends on which instructions they are.
 uint64_t measure() {
   const uint64_t nops = time_of_nops(), divisions = time_of_divisions();
   const uint64_t difference = nops < divisions ? divisions - nops : nops - divisions;

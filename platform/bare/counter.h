@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The finest counter of a kind of processor, from which bare/clock.cc makes a clock.
+// The finest counter that a kind of processor has. bare/clock.cc makes a clock of it.
 #ifndef FOVEA_PLATFORM_BARE_COUNTER_H_
 #define FOVEA_PLATFORM_BARE_COUNTER_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of a C++ library that programs need on bare 64-bit Arm and RISC-V, which have only its headers; without
-// exceptions.
+// The functions of a C++ library that programs need, without exceptions. The toolchains for bare 64-bit Arm and RISC-V
+// have only its headers.
 #include <cstddef>
 #include <cstdlib>
 #include <new>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// There is no environment. A register of the processor holds a number that names it.
+// No environment variables. The processor's name is found by the number in its identification register.
 #include <cstdio>
 
 #include "platform/platform.h"
@@ -9,7 +9,7 @@ namespace fovea::platform {
 namespace {
 
 // The main identification register: MIDR (A) and CPUID (M) of the Arm architecture reference manuals, or RISC-V's
-// marchid, whose numbers anyone may register.
+// marchid, for which anyone may register a number.
 uint32_t identification() {
 #if defined(__riscv)
   uintptr_t number;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Semihosting: a program without an operating system asks the debugger, or the emulator, to write and to end.
-// Arm, "Semihosting for AArch32 and AArch64", release 2.0, which RISC-V took over.
+// Semihosting: a program without an operating system asks the debugger, or the emulator, to print text and to end it.
+// Arm, "Semihosting for AArch32 and AArch64", release 2.0; RISC-V has the same operations.
 #ifndef FOVEA_PLATFORM_BARE_SEMIHOSTING_H_
 #define FOVEA_PLATFORM_BARE_SEMIHOSTING_H_
 
@@ -26,7 +26,7 @@ inline intptr_t call(Operation operation, const void* argument) {
   register const void* block __asm__("x1") = argument;
   __asm__ volatile("hlt #0xf000" : "+r"(result) : "r"(block) : "memory");
 #elif defined(__riscv)
-  // Three instructions of 32 bits, which may not lie in two pages: RISC-V Semihosting 1.0.
+  // Three instructions of 32 bits, which may not cross a page: RISC-V Semihosting 1.0.
   register uintptr_t result __asm__("a0") = operation;
   register const void* block __asm__("a1") = argument;
   __asm__ volatile(
@@ -52,7 +52,7 @@ inline intptr_t call(Operation operation, const void* argument) {
 // The debugger's or emulator's clock, in steps of 10 ms.
 inline uint64_t clock_ns() { return static_cast<uint64_t>(call(kClock, nullptr)) * 10000000u; }
 
-// Needs nothing of the program's state, so a fault handler may call it.
+// Does not use the program's state, so a fault handler may call it.
 inline void write_text(const char* text) { call(kWriteText, text); }
 
 [[noreturn]] inline void exit(int status) {

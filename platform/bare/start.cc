@@ -7,7 +7,7 @@
 #include "platform/platform.h"
 
 extern "C" {
-int fovea_main(int argc, char** argv) __asm__("main");  // which C++ does not let a program call
+int fovea_main(int argc, char** argv) __asm__("main");  // by another name: C++ forbids to call main
 [[noreturn]] void exit(int status);
 
 extern void (*init_array_begin[])();
@@ -20,7 +20,7 @@ constexpr size_t kMostArguments = 16;
 char g_command_line[1024];
 char* g_arguments[kMostArguments + 1];
 
-// Splits the line at its spaces; an argument in double quotes may hold spaces. A line with too many arguments is
+// Splits the line at its spaces; an argument in double quotes may contain spaces. A line with too many arguments is
 // refused: a program must not run with only some of them.
 int read_arguments() {
   const uintptr_t block[2] = {reinterpret_cast<uintptr_t>(g_command_line), sizeof g_command_line};
@@ -54,7 +54,7 @@ void write_hex(uintptr_t number) {
   fovea::semihosting::write_text(p);
 }
 
-// The end of the paint that begins at `begin`.
+// The end of the unbroken paint from `begin` on.
 const uint32_t* after_paint(const uint32_t* begin, const uint32_t* end) {
   while (begin < end && *begin == kStackPaint) ++begin;
   return begin;
@@ -104,7 +104,7 @@ size_t stack_used_bytes() {
 }
 
 void stack_paint() {
-  uint32_t* const here = static_cast<uint32_t*>(__builtin_frame_address(0)) - 64;  // nothing below is in use
+  uint32_t* const here = static_cast<uint32_t*>(__builtin_frame_address(0)) - 64;  // unused below
   for (volatile uint32_t* p = stack_limit; p < here; ++p) *p = kStackPaint;
 }
 

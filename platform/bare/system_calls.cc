@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system calls of the C library: a heap, standard output and standard error, and an end. newlib calls the functions
-// of its manual's chapter "Syscalls"; picolibc needs fewer.
+// The system calls of the C library: heap, standard output and standard error, exit. newlib calls the functions of its
+// manual's chapter "Syscalls"; picolibc needs fewer.
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ enum Stream { kOutput, kError };
 
 // Writes to the debugger's or emulator's standard output or error.
 void write_to(Stream stream, const char* text, size_t bytes) {
-  static intptr_t handles[2];  // 0 is never one: the debugger's own standard input
+  static intptr_t handles[2];  // 0: not opened (0 is the debugger's own standard input)
   if (handles[stream] == 0) {
     // The name of the console, a mode ("w" is output, "a" is error), the length of the name.
     const uintptr_t block[3] = {reinterpret_cast<uintptr_t>(":tt"), stream == kOutput ? 4u : 8u, 3};
@@ -43,7 +43,7 @@ void* grow_heap(ptrdiff_t bytes) {
 }
 
 #if defined(__PICOLIBC__)
-char g_line[128];  // of standard output, not yet written
+char g_line[128];  // standard output that is not yet written
 size_t g_line_bytes;
 
 void write_line() {
@@ -69,7 +69,7 @@ std::FILE g_error = FDEV_SETUP_STREAM(put_error, nullptr, nullptr, _FDEV_SETUP_W
 }  // namespace
 
 #if defined(__PICOLIBC__)
-std::FILE* const stdin = &g_output;  // nothing comes in
+std::FILE* const stdin = &g_output;  // always empty
 std::FILE* const stdout = &g_output;
 std::FILE* const stderr = &g_error;
 #endif
@@ -107,7 +107,7 @@ int _write(int file, const char* text, int bytes) {
   return bytes;
 }
 
-int _isatty(int) { return 1; }  // so that each line is written when it ends
+int _isatty(int) { return 1; }  // so that the library writes each line when it ends
 
 int _fstat(int, struct stat* facts) {
   facts->st_mode = S_IFCHR;
@@ -123,7 +123,7 @@ int _gettimeofday(struct timeval* time, void*) {
 }
 
 int _open(const char*, int, int) { return -1; }  // there are no files
-int _read(int, char*, int) { return 0; }         // nothing comes in
+int _read(int, char*, int) { return 0; }         // end of file
 int _close(int) { return -1; }
 int _lseek(int, int, int) { return 0; }
 int _getpid() { return 1; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where there are no threads: the caller does all tasks.
+// For machines without threads: the caller does all tasks.
 #include "platform/platform.h"
 
 namespace fovea::platform {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The processor's cycle counter (PMCCNTR), and the system counter (CNTVCT), which tells time. Arm Architecture
+// The processor's cycle counter (PMCCNTR), and the system counter (CNTVCT), which measures time. Arm Architecture
 // Reference Manuals, "The Performance Monitors Extension" and "The Generic Timer".
 #include "platform/bare/counter.h"
 #include "platform/platform.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Turns on the memory management unit and the caches: every address maps to itself, RAM is cached, the rest is devices.
-// While they are off all memory counts as device memory, where an unaligned access faults and nothing is fast. Arm
+// While they are off all memory is device memory, where unaligned accesses fault and every access is slow. Arm
 // Architecture Reference Manual Armv7-A, B3.5, short descriptors: 4096 sections of 1 MiB.
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Turns on the memory management unit and the caches: every address maps to itself, RAM is cached, the rest is devices.
-// While they are off all memory counts as device memory, where an unaligned access faults and nothing is fast. Arm
+// While they are off all memory is device memory, where unaligned accesses fault and every access is slow. Arm
 // Architecture Reference Manual for A-profile, D8: 39 bits of address, 4 KiB granule, 512 blocks of 1 GiB.
 #include <cstdint>
 
@@ -9,7 +9,7 @@ namespace {
 [[gnu::aligned(4096), gnu::section(".bss.before_start")]] uint64_t g_blocks[512];
 
 constexpr uint64_t kBlock = 1, kAccessed = 1u << 10, kShared = 3u << 8;
-constexpr uint64_t kCached = 0u << 2, kDevice = 1u << 2;  // which byte of MAIR
+constexpr uint64_t kCached = 0u << 2, kDevice = 1u << 2;  // bytes 0 and 1 of MAIR
 constexpr uint64_t kNeverRun = 3ull << 53;
 constexpr uint64_t kRam = 1;  // the machine virt's first GiB of RAM
 }  // namespace

@@ -12,7 +12,7 @@ fovea_vectors:
 fovea_reset:
   b reset
   b undefined
-  b unexpected                 /* SVC: a semihosting call that the emulator did not take */
+  b unexpected                 /* SVC: a semihosting call that the emulator does not know */
   b prefetch_abort
   b data_abort
   b unexpected
@@ -40,8 +40,8 @@ sleep:
   bl fovea_memory_on
   b fovea_start
 
-/* lr is an address after the instruction; how far after it depends on the fault. The name goes to r0 and the place to
- * r1. The caller is not known, because the interrupted mode has an lr of its own: 0 goes to r2. The stack begins anew. */
+/* lr is past the instruction that faulted, by an offset that depends on the fault. r0 gets the fault's name, r1 the
+ * instruction's address, r2 (the caller) 0: the interrupted mode has an lr of its own. The stack is reset. */
 undefined:
   sub r1, lr, #4
   ldr r0, =undefined_text
@@ -55,7 +55,7 @@ prefetch_abort:
 data_abort:
   sub r1, lr, #8
   ldr r0, =data_text
-  mrc p15, 0, r3, c6, c0, 0    /* DFAR: the address that was asked for */
+  mrc p15, 0, r3, c6, c0, 0    /* DFAR: the address of the access */
   b report
 unexpected:
   mov r1, lr

@@ -10,12 +10,12 @@ namespace {
 
 constexpr uintptr_t kCcr = 0xe000ed14, kClidr = 0xe000ed78, kCcsidr = 0xe000ed80, kCsselr = 0xe000ed84;
 constexpr uintptr_t kIciallu = 0xe000ef50, kDcisw = 0xe000ef60;
-constexpr uint32_t kInstructions = 1, kData = 2;           // of the first level, in CLIDR
+constexpr uint32_t kInstructions = 1, kData = 2;           // bits of the first level in CLIDR
 constexpr uint32_t kDataOn = 1u << 16, kCodeOn = 1u << 17;  // in CCR
 
 void synchronise() { __asm__ volatile("dsb\n isb" : : : "memory"); }
 
-// After reset the lines hold anything.
+// After reset the content of the lines is not defined.
 void invalidate_data() {
   system_register(kCsselr) = 0;  // data, first level
   synchronise();

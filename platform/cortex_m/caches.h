@@ -4,7 +4,7 @@
 
 namespace fovea::platform {
 
-// Switches on the caches of a Cortex-M7, M55 or M85, which are off after reset. Where there are none, nothing happens.
+// Switches on the caches of a Cortex-M7, M55 or M85, which are off after reset. Does nothing if there are none.
 void enable_caches();
 
 }  // namespace fovea::platform

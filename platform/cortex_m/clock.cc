@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cycle counter of the debug unit (DWT CYCCNT) where the processor has one that runs; else SysTick, whose clock the
-// chip's maker chose. QEMU has no DWT.
+// The cycle counter of the debug unit (DWT CYCCNT) if the processor has one that counts; else SysTick, on the clock
+// that the chip's maker chose. QEMU has no DWT.
 #include "platform/bare/counter.h"
 #include "platform/bare/semihosting.h"
 #include "platform/cortex_m/registers.h"
@@ -40,7 +40,7 @@ bool has_cycles() {
 
 }  // namespace
 
-// Both counters wrap, after 2^32 cycles and 2^24 ticks: two readings must not lie further apart.
+// Both counters wrap, after 2^32 cycles and 2^24 ticks: less must pass between two readings.
 uint64_t counter() {
   static uint64_t ticks;
   static uint32_t before;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The memory protection unit. Armv7-M and Armv8-M Architecture Reference Manuals, "Protected Memory System
-// Architecture". Memory that lies in no region is as without the unit.
+// Architecture". Memory outside of all regions is as without the unit.
 #include "platform/cortex_m/protection.h"
 
 #include "platform/bare/start.h"
@@ -32,7 +32,7 @@ void set_region(uint32_t region, uint32_t base, uint32_t limit) {
 }
 void clear_region(uint32_t region) { set_region(region, 0, 0); }
 
-// The first region lies over the stack's guard or the heap; the others forbid.
+// The first region covers the stack's guard or the heap; each other region forbids an address range.
 #if __ARM_ARCH < 8
 constexpr uint32_t kKiB = 9u << 1 | 1, kNormal = 1u << 19 | 3u << 16, kNoCode = 1u << 28;
 constexpr uint32_t kReadOnly = 6u << 24, kNoAccess = 0;
@@ -40,7 +40,7 @@ constexpr uint32_t kReadOnly = 6u << 24, kNoAccess = 0;
 void set_region_0() { set_region(0, reinterpret_cast<uintptr_t>(stack_guard), kNoCode | kReadOnly | kNormal | kKiB); }
 void set_forbidden(uint32_t region, uint32_t begin) { set_region(region, begin, kNoCode | kNoAccess | kNormal | kKiB); }
 #else
-// No region can forbid access to privileged code, but where two regions overlap every access is a fault.
+// No region can forbid access to privileged code, but an access where two regions overlap faults.
 constexpr uint32_t kReadWriteNoCode = 1u << 1 | 1, kOn = 1;
 constexpr uint32_t kUnit = 32;  // regions begin and end at multiples of it
 
@@ -79,7 +79,7 @@ void allow_memory(const void* begin) {
 
 }  // namespace fovea::platform
 
-// One read-only region, where there is no MSPLIM to limit the stack.
+// One read-only region, on processors without MSPLIM to limit the stack.
 extern "C" void fovea_protect_guard() {
 #if __ARM_ARCH < 8
   if (fovea::platform::regions() != 0) fovea::platform::set_region_0();

@@ -14,7 +14,7 @@ constexpr size_t kForbiddenBytes = 1024;
 // kForbiddenBytes in the heap. Returns false on a chip without the unit, and when its regions (mostly 7 or 15) are all
 // in use.
 bool forbid_memory(const void* begin);
-void allow_memory(const void* begin);  // which may be allowed already
+void allow_memory(const void* begin);  // does nothing if it is allowed already
 
 }  // namespace fovea::platform
 

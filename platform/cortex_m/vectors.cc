@@ -14,9 +14,9 @@ namespace {
 constexpr uintptr_t kVtor = 0xe000ed08, kCcr = 0xe000ed14, kShcsr = 0xe000ed24, kCfsr = 0xe000ed28, kHfsr = 0xe000ed2c,
                     kCpacr = 0xe000ed88;
 constexpr uintptr_t kFpdscr = 0xe000ef3c;
-constexpr bool kArmv6 = __ARM_ARCH < 7;  // Cortex-M0, M0+, M1: all faults are HardFaults, and no register tells more
+constexpr bool kArmv6 = __ARM_ARCH < 7;  // Cortex-M0, M0+, M1: all faults are HardFaults, without a status register
 
-// What CFSR knows of the fault, with VECTTBL of HFSR, which CFSR leaves 0.
+// The bits of CFSR, with VECTTBL of HFSR in a bit that is 0 in CFSR.
 uint32_t fault_detail() { return kArmv6 ? 0 : system_register(kCfsr) | (system_register(kHfsr) & 2); }
 
 }  // namespace
@@ -25,18 +25,18 @@ extern "C" {
 
 [[noreturn]] void fovea_reset();
 
-// exception: its number. frame: what the processor pushed (r0 to r3, r12, lr, pc, xpsr), or where it had no room left
-// to push.
+// exception: its number. frame: the registers that the processor pushed (r0 to r3, r12, lr, pc, xpsr), or an address
+// outside of the stack if they did not fit.
 [[noreturn, gnu::used]] void fovea_exception(uint32_t exception, const uint32_t* frame) {
-  const bool pushed = frame >= stack_limit && frame + 8 <= stack_top;  // else the stack was full
+  const bool pushed = frame >= stack_limit && frame + 8 <= stack_top;  // false: the stack was full
   static const char* const kNames[] = {"NMI", "HardFault", "MemManage", "BusFault", "UsageFault", "SecureFault"};
   const char* name = exception >= 2 && exception <= 7 ? kNames[exception - 2] : "unexpected interrupt";
   if (!pushed) name = "stack overflow";
   fovea_fault(name, pushed ? frame[6] : 0, pushed ? frame[5] : 0, fault_detail());
 }
 
-// Gives the handler a stack: what is left of this one, or all of it where nothing is left. Armv6-M has all of these
-// instructions; for it g++ reads another syntax unless told.
+// Gives the handler a stack: the rest of this one, or all of it if nothing is left. All of these instructions exist on
+// Armv6-M, for which g++ needs `.syntax unified`.
 [[gnu::naked]] static void fault() {
   __asm__ volatile(
       ".syntax unified\n"
@@ -81,7 +81,7 @@ void fovea_reset() {
 #endif
   system_register(kVtor) = reinterpret_cast<uintptr_t>(&fovea_vectors);
   if (kArmv6) {
-    // Addresses that are not aligned fault, as an emulator's Cortex-M3 does not do by itself.
+    // Unaligned accesses fault; without this they do not on an emulator's Cortex-M3.
     system_register(kCcr) |= 1u << 3;
   } else {
     system_register(kShcsr) |= 7u << 16;    // MemManage, BusFault and UsageFault report as themselves
@@ -89,8 +89,8 @@ void fovea_reset() {
   }
   __asm__ volatile("dsb\n isb" : : : "memory");
 #if defined(__ARM_FEATURE_MVE)
-  // LTPSIZE = 4: no tail of a loop is being predicated. That is the value after reset, but a boot loader may have left
-  // another. Code of interrupts starts with the value in FPDSCR.
+  // LTPSIZE = 4: no loop tail is predicated. That is the value after reset, but a boot loader may have left another.
+  // Interrupt handlers start with the value in FPDSCR.
   const uint32_t no_tail = 4u << 16;
   system_register(kFpdscr) = (system_register(kFpdscr) & ~(7u << 16)) | no_tail;
   __asm__ volatile("vmsr fpscr, %0" : : "r"(no_tail));

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Doxygen's INPUT_FILTER: prints a header of lib/include with its comments in Doxygen's form.
 
-The headers are written to be read as they stand, so this turns what is plain there into commands:
-  /* ... */ or // before a declaration   documents it; behind one on its line, too
+The headers are written for readers and contain no commands, so this makes commands of:
+  /* ... */ or // before a declaration   documents it; after one on the same line, too
   the first comment                      documents the file
-  FOVEA_DECLARATIONS_BEGIN_ to _END_     are a group of the file's name
+  FOVEA_DECLARATIONS_BEGIN_ to _END_     are a group with the file's name
   a line of dashes with a name           begins a section in such a group and in fovea_config.h, elsewhere a group of that name
   text that is indented by two or more   keeps its lines: <pre>
-Every line stays where it is, so that links to lines of the header hold.
+Every line keeps its number, so that links to lines of the header hold.
 """
 
 import pathlib
@@ -16,8 +16,8 @@ import re
 import sys
 
 SECTION = re.compile(r"(?:/\*|//) -{20,} ([^*]+?)(?: \*/)?$")
-HIDDEN = "arithmetic of the macros"  # behind it nothing is for users
-NOT_DECLARED = re.compile(r"\s*(#(?!define)|\}  // namespace|\} /\*)")  # comments on such lines say what ends there
+HIDDEN = "arithmetic of the macros"  # nothing after it is for users
+NOT_DECLARED = re.compile(r"\s*(#(?!define)|\}  // namespace|\} /\*)")  # comments on such lines name what ends there
 
 
 def escape(text, kept):
@@ -25,7 +25,7 @@ def escape(text, kept):
 
 
 def body(lines):
-    """The lines of a comment's text, where what is indented keeps its form."""
+    """The lines of a comment's text; indented lines keep their form."""
     kept = [False] + [line.startswith("  ") for line in lines] + [False]
     for i, line in enumerate(lines, 1):
         begin = "<pre>" if kept[i] and not kept[i - 1] else ""
@@ -34,7 +34,7 @@ def body(lines):
 
 
 def documented(lines, begin, indent="", end=""):
-    """A comment of Doxygen's with the same number of lines."""
+    """A comment in Doxygen's form with the same number of lines."""
     texts = list(body(["" if "SPDX-License-Identifier" in line else line for line in lines]))
     return ("\n" + indent + " * ").join([indent + begin + " " + texts[0]] + texts[1:]) + end + " */"
 

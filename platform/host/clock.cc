@@ -48,7 +48,7 @@ struct Counter {
     source = Source::kTsc;
 #endif
     const uint64_t before = file >= 0 ? read_cycles(file) : 0;
-    if (file >= 0 && read_cycles(file) != before) source = Source::kPerf;  // some machines open it and never count
+    if (file >= 0 && read_cycles(file) != before) source = Source::kPerf;  // on some machines it opens but never counts
   }
 };
 
@@ -90,7 +90,7 @@ const char* clock_source() {
   }
 }
 
-// The system does not say how deep a stack has been.
+// The system does not say how much stack was used.
 void stack_paint() {}
 size_t stack_used_bytes() { return 0; }
 size_t stack_in_use_bytes() { return 0; }

@@ -20,7 +20,7 @@
 namespace fovea::platform {
 namespace {
 
-// The variable's text; "" where it is not set.
+// The variable's text; "" if it is not set.
 const char* variable(const char* name) {
   const char* text = std::getenv(name);
   return text ? text : "";
@@ -29,7 +29,7 @@ const char* variable(const char* name) {
 #if !defined(_WIN32)
 bool locale_allows_utf8() {
   const char* locale = "";
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {  // the first that is set and not empty counts (POSIX)
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {  // POSIX: the first that is set and not empty
     locale = variable(name);
     if (*locale) break;
   }

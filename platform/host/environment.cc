@@ -22,7 +22,7 @@ bool runs_here(fovea_target target) {
   return false;
 }
 
-// Fills name[bytes]; false where the machine does not say what it is.
+// Fills name[bytes]; false if the machine does not give a name.
 bool read_processor_name(char* name, size_t bytes) {
   name[0] = 0;
 #if defined(__x86_64__) || defined(__i386__)

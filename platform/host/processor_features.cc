@@ -19,7 +19,7 @@ namespace fovea::platform {
 #if defined(__aarch64__) && defined(__linux__)
 namespace {
 
-// By MIDR_EL1: whether Arm made the core, and which it is.
+// Whether the value of MIDR_EL1 is one of Arm's cores that run instructions in order.
 bool runs_in_order(unsigned long long midr) {
   if ((midr >> 24 & 0xff) != 0x41) return false;
   switch (midr >> 4 & 0xfff) {
@@ -34,8 +34,8 @@ bool runs_in_order(unsigned long long midr) {
   }
 }
 
-// Whether all processors run instructions in order. Where some do not, work belongs to those, and a thread may move at
-// any time. Linux names the number of each; where it does not, that of the processor that runs this must do.
+// Whether all processors run instructions in order. If some do not, those should do the work, and a thread may move to
+// them at any time. Linux gives MIDR_EL1 of each processor; if it does not, the current processor's is used.
 bool all_run_in_order() {
   bool any = false;
   const long count = sysconf(_SC_NPROCESSORS_CONF);
@@ -43,7 +43,7 @@ bool all_run_in_order() {
     char name[96];
     std::snprintf(name, sizeof name, "/sys/devices/system/cpu/cpu%ld/regs/identification/midr_el1", i);
     std::FILE* const file = std::fopen(name, "r");
-    if (!file) continue;  // a processor that is switched off has none
+    if (!file) continue;  // a processor that is switched off has no such file
     unsigned long long midr = 0;
     any = true;
     const bool known = std::fscanf(file, "%llx", &midr) == 1;
@@ -52,7 +52,7 @@ bool all_run_in_order() {
   }
   if (any || !(getauxval(AT_HWCAP) & HWCAP_CPUID)) return any;
   unsigned long midr;
-  asm("mrs %0, midr_el1" : "=r"(midr));  // the system answers
+  asm("mrs %0, midr_el1" : "=r"(midr));  // Linux emulates this
   return runs_in_order(midr);
 }
 

@@ -15,13 +15,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a thread waits without sleep. To wake it takes up to 50 microseconds on a virtual machine, and calls that
-// follow one another lie closer than that; but it must not take the processor of a thread that has work.
+// How long a thread waits without sleep. To wake it takes up to 50 microseconds on a virtual machine, longer than the
+// time between two calls in a loop; but a waiting thread must not take the processor of a thread that has work.
 Clock::duration time_awake(uint32_t threads) {
   return std::chrono::microseconds(threads <= processor_threads() ? 100 : 5);
 }
 
-// Waits without sleep for something that mostly comes soon. False if it does not.
+// Waits without sleep for a condition that mostly becomes true soon. False if it does not.
 template <class Condition>
 bool comes_soon(Clock::duration awake, const Condition& condition) {
   const Clock::time_point until = Clock::now() + awake;
@@ -33,8 +33,8 @@ bool comes_soon(Clock::duration awake, const Condition& condition) {
 
 }  // namespace
 
-// A thread takes a task by counting waiting_ down, and only then reads task_ and arg_, which stay the same until all
-// taken tasks are done. A thread that wakes too late for one call thus simply takes part in the next.
+// A thread takes a task by decrementing waiting_, and only then reads task_ and arg_, which stay the same until all
+// taken tasks are done. So a thread that wakes too late for one call takes part in the next.
 class ThreadPool::Threads {
  public:
   using Task = void (*)(void* arg, size_t index, uint32_t worker);
@@ -81,7 +81,7 @@ class ThreadPool::Threads {
     }
   }
 
-  // From the last to the first: the last tiles of a causal call are the longest, and are better not begun last.
+  // From the last to the first: the last tiles of a causal call take longest, so they must not begin last.
   void take_tasks(uint32_t worker) {
     size_t waiting = waiting_;
     while (waiting != 0) {
@@ -106,9 +106,9 @@ class ThreadPool::Threads {
   Task task_ = nullptr;
   void* arg_ = nullptr;
   std::atomic<size_t> waiting_{0};     // tasks that no thread has taken
-  std::atomic<size_t> unfinished_{0};  // those, and the tasks that a thread is at
+  std::atomic<size_t> unfinished_{0};  // those, and the tasks that a thread is running
   std::atomic<bool> stop_{false};
-  std::mutex mutex_;  // held while something changes that a sleeper waits for
+  std::mutex mutex_;  // held while a condition changes that a thread sleeps on
   std::condition_variable wake_, finished_;
   std::vector<std::thread> others_;
 };

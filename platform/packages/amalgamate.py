@@ -4,13 +4,13 @@
 
     fovea.h     the C interface, its headers one after the other
     fovea.hpp   the C++ interface, likewise
-    fovea.cc    the library: g++ -std=gnu++17 -O2 -c fovea.cc, or clang++, with the flags of the processor
+    fovea.cc    the library: g++ -std=gnu++17 -O2 -c fovea.cc, or clang++, with flags for the processor
 
-The compiler's macros choose the backend, as they do for a plain list of the library's files: Helium, NEON or scalar. The others
-need Highway or xsimd, and stay with CMake; on x86 the backend is scalar.
+The compiler's macros choose the backend, as they do for a plain list of the library's files: Helium, NEON or scalar. Highway and
+xsimd are only in builds by CMake; on x86 the backend is scalar.
 
-In fovea.cc each file of the library is a section, and what includes the file includes fovea.cc again, with FOVEA_SECTION set to
-the section's number: so each text is there once, however many kernels it is part of.
+In fovea.cc each file of the library is a section. Where a file is included, fovea.cc includes itself with FOVEA_SECTION set to
+the section's number: so fovea.cc has each text once, even if many kernels include it.
 """
 import argparse
 import pathlib
@@ -22,10 +22,10 @@ HEADERS = ROOT / "lib" / "include" / "fovea"
 CONFIG = "fovea/fovea_config.h"
 LICENSE_LINE = "// SPDX-License-Identifier: Apache-2.0\n"
 
-# Backends that need another library, and what is for them alone.
+# Backends that need another library, and files that only they use.
 LEFT_OUT = re.compile(r"^(simd/(highway|xsimd|x86|wasm|dot_x86|dot_vnni|dot_pmaddwd)\.inl|simd/highway_targets\.h|.*vnni.*|.*pmaddwd.*)$")
 INCLUDE = re.compile(r'^(\s*#\s*include\s+)(?:"([^"]+)"|(FOVEA_(?!CONFIG_HEADER)\w+)).*$', re.M)
-NAMED = re.compile(r'^(\s*#\s*define\s+\w+\s+)"([\w/]+\.(?:inl|cc|h))"\s*$', re.M)  # a macro whose value is included
+NAMED = re.compile(r'^(\s*#\s*define\s+\w+\s+)"([\w/]+\.(?:inl|cc|h))"\s*$', re.M)  # a macro whose value is the name of a file to include
 
 
 def section_of(path):
@@ -41,7 +41,7 @@ def include_section(number, source):
 
 
 def section(path, numbers, source):
-    """The text of a file, with the includes of others replaced."""
+    """The text of a file, with its includes of other files replaced."""
 
     def included(match):
         name = match.group(2)
@@ -49,7 +49,7 @@ def section(path, numbers, source):
             return include_section(match.group(3), source)
         if name not in numbers and name.startswith("fovea/"):
             return match.group(1) + f'"{name[len("fovea/"):]}"'
-        if name not in numbers:  # of a backend that is left out: behind an #if that is not taken
+        if name not in numbers:  # of a backend that is left out: inside an #if that is false
             return f'#error "{name} is not part of this file"'
         return include_section(numbers[name], source)
 
@@ -60,7 +60,7 @@ def section(path, numbers, source):
 
 
 def kernels_apart(text):
-    """A file of kernels beside others: their options and macros end with it."""
+    """A file of kernels, followed by lines that end the effect of its compiler options and macros."""
     names = sorted(set(re.findall(r"^#define (FOVEA_(?:FILLS_REGISTERS|KERNELS_\w+))", text, flags=re.M)))
     return (f"#if !defined(__clang__)\n#pragma GCC push_options\n#endif\n%s\n"
             f"#if !defined(__clang__)\n#pragma GCC pop_options\n#endif\n" + "".join(f"#undef {name}\n" for name in names))
@@ -70,7 +70,7 @@ def source_file(name):
     files = [HEADERS / "fovea_config.h"] + sorted(path for path in SOURCES.rglob("*") if is_part(path))
     numbers = {section_of(path): number for number, path in enumerate(files, 1)}
     out = [LICENSE_LINE, "//\n// fovea as one file, written by amalgamate.py from the library's sources. Sections are its files, each of which includes\n"
-           f"// others as sections of this file. It must keep its name, {name}, and lie beside fovea.h.\n",
+           f"// others as sections of this file. It must keep its name, {name}, and be in the folder of fovea.h.\n",
            "#if !defined(FOVEA_SECTION)\n"]
     for path in (path for path in files if path.suffix == ".cc"):
         include = include_section(numbers[section_of(path)], name)
@@ -84,7 +84,7 @@ def source_file(name):
 
 
 def header(name, seen):
-    """A header with those of its language that it includes in their place, each once."""
+    """A header in which each header of its language replaces its first #include."""
 
     def included(match):
         if match[1] in seen:

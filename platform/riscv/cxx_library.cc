@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What bare/cxx_library.cc leaves over: std::string, of which there are only the headers.
+// std::string, of which the toolchain has only the headers. bare/cxx_library.cc has the rest.
 #include <string>
 
 template class std::basic_string<char>;

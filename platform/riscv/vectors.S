@@ -20,11 +20,11 @@ fovea_reset:
 #endif
   la sp, stack_top
   la tp, thread_data_begin     /* the C library's thread-local data */
-  li gp, 0                     /* nothing is addressed from it */
+  li gp, 0                     /* unused: no address is relative to it */
   tail fovea_start
 
   .global fovea_protect_guard
-fovea_protect_guard:           /* none is set: a region that binds machine mode would stay for good */
+fovea_protect_guard:           /* does nothing: a region that applies to machine mode stays locked until reset */
   ret
 
   .balign 4

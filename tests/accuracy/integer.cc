@@ -74,7 +74,7 @@ struct Distribution {
   const char* name;
   uint32_t dim;
   void (*alter)(Data* data, uint64_t seed);
-  double bound;   // the error is at most so many times that of f32 arithmetic on the same rows
+  double bound;   // the largest allowed error, as a multiple of that of f32 arithmetic on the same rows
   double tensor;  // that of tensors of int8 is at most this
 };
 constexpr Distribution kDistributions[] = {
@@ -336,17 +336,17 @@ constexpr const char* kHead =
     R"(
 ## Integer arithmetic
 
-Normalised mean square errors against double precision on the numbers as they are before they are stored: the sum of squared
-differences, divided by that of the squared right numbers. One head, 32 queries x 1024 keys, 4 draws. "Integers" is
-`FOVEA_COMPUTE_I8`, "f32" the library's usual arithmetic on the same rows of keys and values, and "ggml" its way of doing it:
-queries and int8 keys and values in q8_0, int4 ones in q4_0, which are blocks of 32 elements with an f16 scale each; q.k of
-integers, p.v in f32. ggml's blocks have up to four scales where an int8 row of the library has one. The command fails where the
-error of integers is more than so many times that of f32 as the last column says, or where two targets give other bits.
+Normalised mean square errors against double precision on the numbers before they are stored: the sum of squared differences,
+divided by the sum of the squared correct numbers. One head, 32 queries x 1024 keys, 4 draws. "Integers" is `FOVEA_COMPUTE_I8`,
+"f32" the library's usual arithmetic on the same rows of keys and values, and "ggml" ggml's method: queries and int8 keys and
+values in q8_0, int4 ones in q4_0, which are groups of 32 elements with an f16 scale each; q.k of integers, p.v in f32. A row in
+q8_0 has up to four scales here, an int8 row of the library has one. The command fails if the error of integers, divided by that
+of f32, is above the last column, or if two targets give different bits.
 
 The numbers are normally distributed with variance 1. Then queries are multiplied by 4; or 12, -9, 15 and -7 are added to four
-elements of each key; or each 61st value is multiplied by 12; or three elements of each value are; or all numbers are made those
-of Student's t with 3 degrees of freedom. Large queries make the rounding of a query count as much as that of the keys. Beside a
-value that is 12 times as large, the weights of the other 63 keys of a tile have 21 steps in place of 255.
+elements of each key; or each 61st value is multiplied by 12; or three elements of each value are; or all numbers have Student's
+t distribution with 3 degrees of freedom. With large queries the rounding of a query matters as much as that of the keys. If one
+value of a key tile is 12 times as large, the weights of the other 63 keys have 21 steps instead of 255.
 
 | keys and values | data, with head_dim 64 if not said otherwise | integers | f32 | ggml | integers / f32 | at most |
 | --- | --- | ---: | ---: | ---: | ---: | ---: |
@@ -358,7 +358,7 @@ constexpr const char* kTensorHead =
 
 The same data, but queries, keys and values are tensors of int8 with one scale each, the largest magnitude divided by 127.
 Outputs are f32, or int8 with such a scale of their own. "Integers alone" is `fovea_integer_attention`; "rounding" is the error of
-the right outputs in int8. The command fails where the error of f32 outputs, or that of integers alone less the rounding, is above
+the correct outputs in int8. The command fails if the error of f32 outputs, or that of integers alone minus the rounding, is above
 the last column.
 
 | data, with head_dim 64 if not said otherwise | out f32 | out int8 | integers alone | rounding | at most |

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea_accuracy: how far attention is from double precision, on every target, beside loops in f32 on the same numbers,
+// fovea_accuracy: errors of attention against double precision, on every target, and of loops in f32 on the same numbers,
 // plain and blocked; prints tests/ACCURACY.md. Status 1 where the library's largest error is more than twice that of
 // the blocked loops and the rounding of the output's type, or where integer arithmetic breaks a bound of its own.
 //
@@ -326,8 +326,8 @@ constexpr const char* kDifferences =
     R"(
 ## Where bits are not promised
 
-How far apart the answers are, of the same kind of numbers, over the 10 head dimensions. None is nearer to the right ones than
-the other.
+The differences between outputs, for the same kind of numbers, over the 10 head dimensions. Neither output is nearer to the
+correct one.
 
 | one | and the other on | largest difference | root mean square |
 | --- | --- | ---: | ---: |
@@ -337,13 +337,13 @@ void show_differences(const std::vector<fovea_target>& all) {
   constexpr Shape kFew[3] = {{1, 203}, {1, 1024}, {2, 799}}, kMany[3] = {{113, 203}, {64, 1024}, {33, 799}};
   std::fputs(kDifferences, stdout);
   for (const fovea_target target : all) {
-    if (lanes(target) > 1) show_difference("few rows, beside `portable_bits`,", kFew, {target}, {target, false});
+    if (lanes(target) > 1) show_difference("few rows, compared with `portable_bits`,", kFew, {target}, {target, false});
   }
-  show_difference("keys split by 64, beside whole ones,", kMany, {all[0]}, {all[0], true, 64});
-  show_difference("a stream in pieces of 50, beside one call,", kMany, {all[0]}, {all[0], true, 0, 50});
+  show_difference("keys split by 64, compared with whole ones,", kMany, {all[0]}, {all[0], true, 64});
+  show_difference("a stream in pieces of 50, compared with one call,", kMany, {all[0]}, {all[0], true, 0, 50});
   for (const fovea_target target : all) {
     if (target != all[0])
-      show_difference("`portable_bits` on the first target above, beside it", kMany, {all[0]}, {target});
+      show_difference("`portable_bits` on the first target above, compared with it", kMany, {all[0]}, {target});
   }
 }
 
@@ -357,11 +357,11 @@ values, over 10 shapes (queries x keys: 113x203, 128x217, 108x256, 256x512, 384x
 each. Few queries with wide heads: 3x1030, 5x515, 6x1030, 8x203, 8x1030 times 80, 111, 128, 160, 203, 256, 8 times. Long keys:
 1x4096, 24x4096, 16x11731, 1x16384, 24x16384, 1x65536, 24x65536 times 64, 128. Flat weights are those of queries of zeros.
 
-Beside them the errors of loops in f32 on the same rows, softmax first, with the C library's exp and tanh: plain ones, where
-each sum is one chain, and blocked ones, where the sums of dot products, weights and weighted values are made of sums of 64
-terms. The last column is what is left of the largest error without the rounding of the output's type, by twice that of the
-blocked loops: the command fails where it is above 1. A dot product without a scale makes scores of some +-50, whose rounding is
-what is seen.
+They are compared with the errors of loops in f32 on the same rows, softmax first, with the C library's exp and tanh: plain
+loops, where each sum is one chain, and blocked loops, where the sums of dot products, weights and weighted values are made of
+sums of 64 terms. The last column is the largest error without the rounding of the output's type, divided by twice the error of
+the blocked loops: the command fails if it is above 1. A dot product without a scale makes scores of about +-50, and most of the
+error is their rounding.
 
 | score and formats | target | largest error | root mean square | plain loops: largest | root mean square | blocked loops: largest | root mean square | of its bound |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |

@@ -3,10 +3,10 @@
 """Runs the tests, and shows that no case was left out:
 check_cases.py --filter "[short]" --tests <folder tests> -- <command that runs them> <arguments>
 
-The command gets the filter; "-d yes", which makes Catch2 name each case that it ran; and "-w NoAssertions", with which a
-case fails that checks nothing. The small driver always does both. These names are compared with the cases of the sources,
-and what cases say they skip with the program's count of it. The status is the command's, or 1 where something differs.
-A filter is a tag, "[short]", or a part of a name, "*stream*"; ~ before it turns it round.
+The command gets the filter; "-d yes", which makes Catch2 print the name of each case that it ran; and "-w NoAssertions", which
+makes a case without checks fail. The small driver always does both. The names are compared with the cases of the sources, and
+the number of skipped parts that cases print with the program's count. The status is the command's, or 1 if something differs.
+A filter is a tag, "[short]", or a part of a name, "*stream*"; ~ before it negates it.
 """
 import argparse
 import pathlib
@@ -35,7 +35,7 @@ def cases(folder):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--filter", required=True, help="[tag] or *part of a name*; ~ before it turns it round")
+    parser.add_argument("--filter", required=True, help="[tag] or *part of a name*; ~ before it negates it")
     parser.add_argument("--tests", required=True, type=pathlib.Path)
     parser.add_argument("command", nargs="+")
     arguments = parser.parse_args()

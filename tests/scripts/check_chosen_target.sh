@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a build takes by itself from a toolchain file of the user's: check_chosen_target.sh <cmake> <source> <work>
-# Configures with the toolchain file of examples/firmware/README.md, and with others that differ from it as a user's would.
+# Checks the backend that CMake chooses for a user's toolchain file: check_chosen_target.sh <cmake> <source> <work>
+# Configures with the toolchain file of examples/firmware/README.md, and with variants of it that users may have.
 set -eu
 cmake=$1 source=$2 work=$3
 failures=0
@@ -12,7 +12,7 @@ mkdir -p "$work"
 sed -n '/^<!-- file: my-board.cmake -->/,/^```$/p' "$source/examples/firmware/README.md" |
   grep '^set(' >"$work/readme.cmake"
 
-# try <compiler> <its flags> <what CMake must say> <arguments of cmake>...
+# try <compiler> <its flags> <what CMake must print> <arguments of cmake>...
 try() {
   compiler=$1 flags=$2 expected=$3
   shift 3
@@ -42,7 +42,7 @@ try $arm "$m55" ": helium for helium alone: FOVEA_SIMD is auto, the compiler's f
 try $arm "$a7" ": xsimd for neon alone: FOVEA_SIMD is auto, the compiler's flags offer neon"
 try $arm "-mcpu=cortex-a7 -mfloat-abi=soft" ": scalar for scalar alone: "
 try $arm "" ": xsimd for neon alone: " -DCMAKE_CXX_FLAGS="$a7"
-# Flags on the command line take the place of the toolchain file's: those of the processor must be among them.
+# Flags on the command line replace the toolchain file's, so they must include those of the processor.
 m7="-mcpu=cortex-m7 -mthumb -mfpu=fpv5-d16 -mfloat-abi=hard"
 lost="-mcpu=cortex-m7 -mthumb -mfpu=fpv5-d16 -mfloat-abi=hard of .*user.cmake is lost"
 try $arm "$m7" "CMAKE_CXX_FLAGS is .*$lost" -DCMAKE_CXX_FLAGS=-DFOVEA_PREFER_SIZE=0
@@ -54,7 +54,7 @@ try $arm "$m7" "FOVEA_DEFINES has FOVEA_ENABLE_SINK=0" -DFOVEA_DEFINES="FOVEA_PR
 try $arm "$m7" "FOVEA_DEFINES has FOVEA_PREFER_SIZE: it must be NAME=VALUE" -DFOVEA_DEFINES=FOVEA_PREFER_SIZE
 try $arm "$m7" ": scalar for scalar alone: " -DFOVEA_FEATURES="causal;i8;ring"
 try $arm "$m7" "FOVEA_FEATURES has rings" -DFOVEA_FEATURES="i8;rings"
-# Less than the flags offer is refused, unless it is asked for.
+# A lesser target than the flags offer is refused, unless it is asked for.
 try $arm "$m55" ": scalar: FOVEA_SIMD is scalar, the compiler's flags offer helium" -DFOVEA_SIMD=scalar
 try $arm "$m55" "which does not serve helium" -DFOVEA_SIMD=highway
 try $arm "$m55" "which does not serve helium" -DFOVEA_SIMD=xsimd
@@ -76,7 +76,7 @@ if [ "$(uname -m)" = x86_64 ]; then
   try x86_64-linux-gnu "-march=haswell" ": scalar: FOVEA_SIMD is scalar, the compiler's flags offer avx2" -DFOVEA_SIMD=scalar
 fi
 
-# Flags that CMake does not see, such as an interface target's: the sources refuse them.
+# Flags that CMake does not see, such as an interface target's, are refused by the sources.
 if command -v $arm-g++ >/dev/null; then
   cases=$((cases + 1))
   # shellcheck disable=SC2086  # flags, one word each

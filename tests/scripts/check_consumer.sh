@@ -23,7 +23,7 @@ echo "== find_package(fovea), a project in C alone"
 "$cmake" --build "$work/find"
 "$work/find/consumer"
 
-# The last level of optimisation in the command that compiles a kernel, in a project with these arguments of cmake.
+# The last level of optimisation in the command that compiles a kernel. Arguments: those of cmake for the project.
 level() {
   rm -rf "$work/level"
   "$cmake" -S "$consumer" -B "$work/level" -DFOVEA_SOURCE_DIR="$source" -DFOVEA_SIMD=scalar -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "$@" \
@@ -95,7 +95,7 @@ if ! command -v pkg-config >/dev/null; then
 fi
 pc=$(find "$work/prefix" -name fovea.pc)
 export PKG_CONFIG_PATH="${pc%/*}"
-export LD_LIBRARY_PATH="${pc%/pkgconfig/*}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"  # where the build is of shared libraries
+export LD_LIBRARY_PATH="${pc%/pkgconfig/*}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"  # if the build has shared libraries
 flags=$(pkg-config --cflags --libs fovea)
 # shellcheck disable=SC2086  # flags, one word each
 {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A build whose compiler flags give less than its toolchain file names must not compile:
+# A build whose compiler flags give a lesser target than its toolchain file names must not compile:
 # check_expected_target.sh <C++ compiler> <source> <include folder of the SIMD libraries> <backend>...
 # An x86-64 compiler is set to one processor and told to expect another's target.
 set -eu

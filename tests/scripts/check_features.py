@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the switches of fovea_config.h: check_features.py --build <folder> [--cmake=<argument>...] [feature...]
 
-Builds the library with each of the features left out, with each one alone, and with none (of the named ones; by default of all),
-and runs tests/features with it: what needs a feature that is left out is refused and writes nothing; all else gives the bits that
-the whole library gives. Each feature must be needed by some call there.
+Builds the library without each of the features, with only each one, and with none (of the named ones; by default of all), and runs
+tests/features with it: a call that needs a feature that is left out must be refused and write nothing; every other call must give the
+bits of the whole library. Some call there must need each feature.
 """
 import argparse
 import pathlib
@@ -39,7 +39,7 @@ def complaints(lines, whole, left_out):
     for title, (needs, status, digest) in lines.items():
         if not needs & left_out:
             expected = whole[title][1:]
-        elif needs == {"FEW_ROWS"}:  # not refused: the other kernel does it
+        elif needs == {"FEW_ROWS"}:  # not refused: the other kernel does the call
             expected = lines[f"{title}, portable bits"][1:]
         else:
             expected = UNSUPPORTED, NOTHING

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the table of FIELDS.md against the header and the sources: check_fields.py fovea.h tests/FIELDS.md tests
+"""Compares the table of FIELDS.md with the header and the sources: check_fields.py fovea.h tests/FIELDS.md tests
 
-Each field, parameter and status of fovea.h is in one row, nothing else is, and each test that a row names is in the
-sources. That these tests fail when the field is ignored is what check_mutations.py shows.
+Each field, parameter and status of fovea.h must be in exactly one row, nothing else may be in a row, and each test that a row
+names must be in the sources. check_mutations.py shows that these tests fail when the field is ignored.
 """
 import collections
 import pathlib
@@ -13,11 +13,11 @@ import sys
 import interface
 
 CASE = re.compile(r'^(?:INSIDE|TEST)_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', flags=re.M)
-Row = collections.namedtuple("Row", ["fields", "tests"])  # fields: name -> what it becomes when it is ignored
+Row = collections.namedtuple("Row", ["fields", "tests"])  # fields: name -> its value when it is ignored
 
 
 def rows(table):
-    """The rows | `fields` | tests | of FIELDS.md, whose first lines say how they are written."""
+    """The rows | `fields` | tests | of FIELDS.md, whose first lines describe their form."""
     found = []
     for fields, tests in re.findall(r"^\| (`.*?`) \| (.*?) \|$", pathlib.Path(table).read_text(), flags=re.M):
         row, owner = Row({}, [test.strip() for test in tests.split(";")]), ""

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds examples/firmware as its README says, with a fovea that is installed, and runs it in the emulator:
+# Builds examples/firmware as its README says, with an installed fovea, and runs it in the emulator:
 # check_firmware.sh <source> <work> <toolchain>...
 # A toolchain is the name of a file in toolchains/, without .cmake.
 set -eu
@@ -10,7 +10,7 @@ mkdir -p "$2"
 work=$(cd "$2" && pwd)
 shift 2
 
-# quietly <command...>: its output only if it fails.
+# quietly <command...>: prints its output only if it fails.
 quietly() {
   "$@" >"$work/log" 2>&1 || {
     tail -n 60 "$work/log"
@@ -28,6 +28,6 @@ for name in "$@"; do
     -DCMAKE_PREFIX_PATH="$work/$name/installed"
   quietly cmake --build "$work/$name/firmware"
   echo "== $name"
-  # Time is the count of instructions, so that it is the same each time.
+  # Time counts instructions, so it is the same in each run.
   FOVEA_QEMU_ARGS="-icount shift=0" cmake --build "$work/$name/firmware" --target run
 done

@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the library to its layers: check_layers.py <folder lib>
+"""Checks the layers of the library: check_layers.py <folder lib>
 
-An operator is a folder (attention, cache, ...), and the layer of its files is told by their names. Includes go from left to right:
+An operator is a folder (attention, cache, ...), and the name of a file tells its layer. Includes go from left to right:
     api -> resolve -> call -> kernels.h <- kernels.cc -> kernel texts (*.inl) -> math, formats, simd
-kernels.h and kernels.cc ask targets/ for what there is. The resolve layer is resolve.h and plan.h; the call layer is all files that no
-other layer has. An operator includes only resolve.h, plan.h and call.h of another. The script also says which files may speak of SIMD,
-which may ask what a build leaves out, where the caller's arguments go on below the resolve layer, and which files of C functions
-have a loop. It prints each line that does otherwise, and each exception that no line needs.
+kernels.h and kernels.cc include targets/ for the list of targets. The resolve layer is resolve.h and plan.h; the call layer is all
+files that are in no other layer. An operator includes only resolve.h, plan.h and call.h of another. The script also lists the files
+that may use SIMD, those that may ask what a build leaves out, those below the resolve layer that get the caller's arguments, and the
+files of C functions that have a loop. It prints each line that breaks a rule, and each exception that no line needs.
 """
 import pathlib
 import re
 import sys
 
-# Says how the compiler has to compute: each source file's first include.
+# Sets the compiler's rules for arithmetic: each source file's first include.
 ARITHMETIC = "base/arithmetic.h"
 
-# What operators share. Every other folder is an operator.
+# Folders that operators share. Every other folder is an operator.
 SHARED = {"base", "formats", "math", "simd", "targets"}
-# What an operator shows to others.
+# Headers of an operator that others may include.
 SEAM = {"call.h", "plan.h", "resolve.h"}
 
 # Layer of a file -> layers it may include. fovea/ (the public headers) may be included by all.
@@ -35,14 +35,14 @@ MAY_INCLUDE = {
     "simd": {"simd"},
 }
 
-# Headers at the level of the kernel tables that are not named so.
+# Headers of the kernels layer with other names.
 SEAMS = {"formats/formats.h"}
 
-SIMD_WORDS = {"instances", "kernels", "simd", "targets"}  # layers that speak the vocabulary
-ISA_WORDS = {"simd", "targets"}  # layers that know of instruction sets
+SIMD_WORDS = {"instances", "kernels", "simd", "targets"}  # layers that use the vocabulary
+ISA_WORDS = {"simd", "targets"}  # layers that may name instruction sets
 
-# Files that may ask what fovea_config.h leaves out (config::k...), beside the public headers and the resolve layer: accessors, which
-# all others ask, and lists of kernels.
+# Files that may ask what fovea_config.h leaves out (config::k...), in addition to the public headers and the resolve layer:
+# accessors, which all other files call, and lists of kernels.
 CONFIG_FILES = {
     "attention/call.h",
     "attention/describe.cc",
@@ -71,7 +71,7 @@ CONFIG_FILES = {
     "targets/registry.h",
 }
 
-# pattern, layers that may have it, what it is
+# pattern, layers that may contain it, its description
 RULES = [
     (r"\b(hwy|hn)::|<hwy/", SIMD_WORDS, "the SIMD vocabulary"),
     (r"<hwy/|\bHWY_\w+", ISA_WORDS, "Highway itself"),
@@ -93,7 +93,7 @@ XSIMD_RULE = RULES[2]
 # The caller's arguments, each fovea_..._args and fovea_..._desc of fovea.h, end where they are resolved: in these layers.
 ARGUMENT = re.compile(r"\bfovea_\w+_(?:args|desc)\b")
 ARGUMENT_LAYERS = {"public", "api", "resolve"}
-# Files below, and the arguments that go on there.
+# Files below these layers, and the arguments that they get.
 ARGUMENTS_BELOW = {
     # A plan holds its description. AttentionCall, in call.h, holds the arguments.
     "attention/call.h": {"fovea_attention_args", "fovea_attention_desc"},
@@ -109,7 +109,7 @@ ARGUMENTS_BELOW = {
     "multihead/layout.cc": {"fovea_attention_args", "fovea_kv_append_args", "fovea_rope_args"},
     "multihead/layout.h": {"fovea_attention_desc", "fovea_kv_append_args", "fovea_multihead_args",
                            "fovea_multihead_desc", "fovea_rope_args"},
-    # These run what the caller passed. ARCHITECTURE.md names these operators.
+    # These get the caller's arguments. ARCHITECTURE.md names these operators.
     "attention/block_map/make.cc": {"fovea_block_map_args"},
     "attention/block_map/make.h": {"fovea_block_map_args"},
     "cache/call.cc": {"fovea_kv_append_args", "fovea_rope_args"},
@@ -131,7 +131,7 @@ ARGUMENTS_BELOW = {
     "softmax/kernels.h": {"fovea_softmax_args"},
 }
 
-# A function of C forwards: it has no loop. Files of this layer that have some.
+# A C function only forwards: it has no loop. The files of this layer that have loops.
 LOOP = re.compile(r"\b(?:do|for|while)\b")
 LOOPS_IN_API = {
     "attention/describe.cc",
@@ -158,7 +158,7 @@ def layer_of(path):
 
 
 def is_inside_another(file, target):
-    """Whether a file of an operator includes what another operator keeps to itself."""
+    """Whether a file of an operator includes a private header of another operator."""
     one, other = file.parts[0], target.parts[0]
     return one != other and not {one, other} & SHARED and target.name not in SEAM
 
@@ -218,11 +218,11 @@ def check_file(layer, file, source_root, complain):
                 complain(f"{where}: {what} belongs in files named xsimd*: {found.group()}")
 
 
-needed = set()  # exceptions that some line needs: file, and what it has
+needed = set()  # exceptions that some line needs: (file, what it contains)
 
 
 def check_exceptions(complain):
-    """Each exception is needed, so that the lists get shorter and never longer."""
+    """Complains about exceptions that are not needed any more, so that the lists only become shorter."""
     allowed = {(path, argument) for path, arguments in ARGUMENTS_BELOW.items() for argument in arguments}
     allowed |= {(path, "a loop") for path in LOOPS_IN_API}
     for path, what in sorted(allowed - needed):
@@ -230,7 +230,7 @@ def check_exceptions(complain):
 
 
 def check_operators_named(lib, complain):
-    """ARCHITECTURE.md names the operators whose arguments go on, and no other."""
+    """Checks that ARCHITECTURE.md names the operators whose arguments go on, and no other."""
     carry = {path.split("/")[0] for path in ARGUMENTS_BELOW} - {"attention", "multihead"}
     text = (lib.parent / "ARCHITECTURE.md").read_text()
     named = re.search(r"The arguments of ([\w, ]+) go on to the call layer", re.sub(r"\s+", " ", text))

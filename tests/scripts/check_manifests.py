@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the manifests of all packages against the library: versions, lists of files, switches. Prints what differs."""
+"""Compares the manifests of all packages with the library: versions, lists of files, switches. Prints what differs."""
 import json
 import pathlib
 import re
@@ -43,7 +43,7 @@ def complaints():
             yield f"{path}: version {its}, but base.h has {version}"
 
     cmake = sources_of_cmake()
-    # What other manifests take by a pattern.
+    # Other manifests list these files by a pattern.
     if cmake != sorted(str(path.relative_to(ROOT)) for path in (ROOT / "lib" / "src").rglob("*.cc")):
         yield "lib/CMakeLists.txt: its folders do not hold the files below lib/src"
     if cmake != re.findall(r"^  '(lib/src/.*\.cc)',$", text("meson.build"), flags=re.M):

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The loops of fovea.hpp around a lambda become vectors, with -O2 too: check_modifier_loops.sh <C++ compiler> <source>
-# ALiBi's instructions, on eight floats, have to be there for both loops, by rows and by keys.
+# Checks that the compiler vectorises the loops of fovea.hpp around a lambda, also with -O2:
+# check_modifier_loops.sh <C++ compiler> <source>
+# ALiBi's instructions on eight floats must be in both loops, by rows and by keys.
 set -eu
 compiler=$1 source=$2
 case $("$compiler" --version) in

@@ -4,9 +4,9 @@
 check_mutations.py fovea_tests tests/FIELDS.md [WORDS...]
 
 For each field, parameter and status of the table it runs the tests that the row names, with library calls that ignore
-the field: see tests/support/mutation.h. One of them has to fail, and each test of a row has to fail for one of the
-row's fields. A crash is a failure, and so is a test that takes ten times as long as it should. With WORDS only rows
-that contain one of them are checked.
+the field: see tests/support/mutation.h. One of them must fail, and each test of a row must fail for one of the row's
+fields. A crash counts as a failure, and so does a test that takes ten times its usual time. With WORDS only rows that
+contain one of them are checked.
 """
 import concurrent.futures
 import os
@@ -18,7 +18,7 @@ import time
 
 import check_fields
 
-LEAST_SECONDS = 30  # that any test may take
+LEAST_SECONDS = 30  # time limit of the shortest tests
 
 
 class Tests:
@@ -26,7 +26,7 @@ class Tests:
 
     def __init__(self, program):
         self.program = pathlib.Path(program).resolve()
-        self.seconds = {}  # that a test takes
+        self.seconds = {}  # test -> its usual time
         self.endless = []
 
     def run(self, test, seconds, **environment):
@@ -55,7 +55,7 @@ class Tests:
 
 
 def check(tests, row):
-    """The complaints about a row, and for each other field whether a test failed because calls did not read or give it."""
+    """Complaints about a row; and for each other field whether a test failed because calls did not read it or give it."""
     proven, failed = {}, set()
 
     def fails(test, field, direction):

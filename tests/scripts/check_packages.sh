@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the package of each channel in platform/packages and runs a program of a user of it: check_packages.sh [channel...]
-# Where a channel's own tools cannot be had from PyPI, stubs of the functions that they call stand in: see tests/packages.
-# Kernels are those of the scalar backend, which compiles fastest. All files lie in build/packages.
+# Builds the package of each channel in platform/packages and runs a user's program with it: check_packages.sh [channel...]
+# If a channel's own tools are not on PyPI, stubs of the functions that they provide replace them: see tests/packages.
+# The backend is scalar, which compiles fastest. All files are written to build/packages.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work=$PWD/build/packages source=$PWD/build/packages/source venv=$PWD/build/venv-packages
@@ -12,7 +12,7 @@ channels=(arduino cmsis-pack conan deb esp-idf meson platformio python vcpkg zep
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 scalar=-DFOVEA_WITH_SCALAR=1
 
-# quietly <command...>: its output only if it fails.
+# quietly <command...>: prints its output only if it fails.
 quietly() {
   "$@" >"$work/log" 2>&1 || {
     tail -n 60 "$work/log"
@@ -20,7 +20,7 @@ quietly() {
   }
 }
 
-# What the checks need, from apt and PyPI; and the tree as a release has it, without what builds and editors leave.
+# Installs what the checks need, from apt and PyPI; copies the tree as in a release, without files of builds and editors.
 setup() {
   mkdir -p "$work"
   ./run setup gcc-arm-none-eabi gcc-xtensa-lx106 libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib
@@ -43,12 +43,12 @@ setup() {
   done
 }
 
-# The fenced block behind <!-- mark --> in README.md.
+# Prints the fenced block after <!-- mark --> in README.md.
 block() {
   awk -v mark="<!-- $1 -->" 'index($0, mark) { found = 1 } /^```/ && found { if (inside) exit; inside = 1; next } inside' README.md
 }
 
-# prints_as_readme <c or cpp> <program>: runs a program of the README, which must print what stands there.
+# prints_as_readme <c or cpp> <program>: runs a program of the README, which must print the README's output.
 prints_as_readme() {
   "${@:2}" | diff "$work/readme.$1.txt" -
 }
@@ -58,11 +58,11 @@ page() { quietly tests/scripts/check_pages.py --in "$source" "platform/packages/
 
 fresh() { rm -rf "${work:?}/$1" && mkdir -p "$work/$1"; }
 
-# Compiles for bare Arm as an IDE does that knows nothing but the standard.
+# Compiles for bare Arm as an IDE with default flags does.
 for_cortex_m4f() { # <flags and files>
   arm-none-eabi-g++ -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=gnu++17 -fno-exceptions -fno-rtti "$@"
 }
-# The same for an ESP8266, whose compiler is the nearest that Debian has to an ESP32's; it comes without a C library.
+# The same for an ESP8266, whose compiler is the most similar one in Debian to an ESP32's; it has no C library.
 for_xtensa() { xtensa-lx106-elf-g++ -ffreestanding -mlongcalls -std=gnu++17 -fno-exceptions -fno-rtti "$@"; }
 
 check_arduino() {
@@ -71,7 +71,7 @@ check_arduino() {
   page arduino
   local library=$source/build/arduino/fovea
   grep -q '^url=https://example.com/fovea$' "$library/library.properties"
-  # Beside the host's compiler, because each has one file to compile.
+  # In parallel with the host's compiler, because each compiles one large file.
   (for_cortex_m4f -Os -c "$library/src/fovea.cpp" -o "$work/arduino/cortex_m4f.o" &&
     for_xtensa -Os -c "$library/src/fovea.cpp" -o "$work/arduino/xtensa.o") >"$work/arduino/boards.log" 2>&1 &
   local boards=$!
@@ -89,7 +89,7 @@ check_cmsis-pack() {
   page cmsis-pack
   python3 "$stubs/cmsis-pack/sources_of_pack.py" "$source"/build/pack/fovea.fovea.*.pack "$work/cmsis-pack/unpacked" \
     >"$work/cmsis-pack/sources"
-  # Nothing is linked: that the files compile is what the pack can get wrong.
+  # Not linked: only the list of files and the flags of the pack can be wrong.
   sed "s|^|$work/cmsis-pack/unpacked/|" "$work/cmsis-pack/sources" >"$work/cmsis-pack/paths"
   (cd "$work/cmsis-pack" && quietly for_cortex_m4f -fsyntax-only -Iunpacked/lib/include -Iunpacked/lib/src @paths)
 }
@@ -101,7 +101,7 @@ check_conan() {
   page conan
 }
 
-# The package's files, unpacked where no other file is, used by pkg-config.
+# Unpacks the package into an empty folder, and uses it by pkg-config.
 check_deb() {
   command -v dpkg-deb >/dev/null || {
     echo "skipped: there is no dpkg-deb"
@@ -154,7 +154,7 @@ check_platformio() {
   mkdir -p "$work/platformio/project/src" "$work/platformio/project/lib"
   cp "$work/readme.c" "$work/platformio/project/src/main.c"
   export PLATFORMIO_CORE_DIR=$work/platformio PLATFORMIO_SETTING_ENABLE_TELEMETRY=no PLATFORMIO_SETTING_CHECK_PLATFORMIO_INTERVAL=9999
-  # Packed as for the registry; without the name of the licence, which is looked up there.
+  # Packed as for the registry, but without the name of the licence, which pio would look up online.
   grep -v '"license"' "$source/library.json" >"$work/platformio/library.json"
   cp "$work/platformio/library.json" "$source/library.json"
   quietly pio pkg pack "$source" -o "$work/platformio/fovea.tar.gz"
@@ -200,7 +200,7 @@ failed=()
 for channel in "${@:-${channels[@]}}"; do
   start=$SECONDS
   result=passed
-  set +e  # or else this script would end here; in a condition, no failure would end a check
+  set +e  # so that a failure does not end this script; in a condition, a failure would not end the check
   (set -e; "check_$channel")
   status=$?
   set -e

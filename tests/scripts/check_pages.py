@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the commands of the documents as they stand there: check_pages.py [--list] [--in FOLDER] [PAGE...]
+"""Runs the commands of the documents exactly as written: check_pages.py [--list] [--in FOLDER] [PAGE...]
 
 Commands are blocks that are indented, or fenced as sh or without a language. They run in a copy of the tree, one block after
-the other; those of a page run in the copy that the page before has left. A comment before a block says otherwise:
-    <!-- run: in FILE -->     each of the commands stands in FILE, which runs it
+the other; all pages use the same copy, one after the other. A comment before a block says otherwise:
+    <!-- run: in FILE -->     FILE contains each of the commands and runs it
     <!-- run: no, REASON -->  it cannot run here
-    <!-- file: NAME -->       the block is the file NAME of the copy, whatever its language
-cmake chooses the scalar backend, which compiles fastest. --list runs nothing, but finds blocks whose comment is wrong.
+    <!-- file: NAME -->       the block is written to the file NAME of the copy, in any language
+cmake chooses the scalar backend, which compiles fastest. --list runs nothing, and only finds blocks whose comment is wrong.
 """
 import argparse
 import os
@@ -22,11 +22,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / "build" / "pages"
 PATTERNS = ["README.md", "bench/board.md", "examples/README.md", "examples/*/README.md", "platform/packages/README.md", "platform/packages/*/README.md",
             "toolchains/README.md"]
-BY_PACKAGES = "platform/packages/"  # whose pages check_packages.sh runs, with the tools that they need
+BY_PACKAGES = "platform/packages/"  # check_packages.sh runs these pages, with the tools that they need
 COMMANDS = ["", "bash", "sh"]
 MARK = re.compile(r"<!-- (run|file): (.*) -->$")
 
-# Before the real one: the backend for what is configured.
+# A script that is found before the real cmake: it adds the backend when it configures.
 CMAKE = """\
 #!/bin/sh
 case " $* " in
@@ -48,7 +48,7 @@ def pages():
 
 
 def blocks(page):
-    """The blocks of a page. A comment holds for the block that follows next to it."""
+    """The blocks of a page. A comment applies to the block that follows it directly."""
     lines = (ROOT / page).read_text().splitlines() + [""]
     mark, at = ("", ""), 0
     while at < len(lines):
@@ -73,7 +73,7 @@ def blocks(page):
 
 
 def commands_of(block):
-    """Its lines, without comments; a line that goes on is one with the next."""
+    """The lines of a block, without comments; continued lines are joined."""
     text = re.sub(r"\s*\\\n\s*", " ", block.text)
     return [line for line in (re.sub(r"\s+#.*", "", line).strip() for line in text.splitlines()) if line]
 

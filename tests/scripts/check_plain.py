@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles the library without CMake, as a list of files and as one file: check_plain.py [processor...]
 
-Each file of lib/src is compiled with the flags that platform/packages/README.md names and no define, and the compiler's macros must choose the
-backend. For boards the objects are linked with examples/firmware, whose linker script and start-up know nothing of exceptions,
-and the image runs in the emulator, if there is one. Files
-with floating point are compiled again with the options that decide bits: the code must be the same, since the source says it
-all. What platform/packages/amalgamate.py writes must compile by one command; on this machine it must pass the [short] test cases,
-which --tests names: the build folder of a scalar library with the small test driver. Processors without a compiler are skipped.
+Each file of lib/src is compiled with the flags of platform/packages/README.md and no define, and the compiler's macros must choose the
+backend. For boards the objects are linked with examples/firmware, whose linker script and start-up do not support exceptions, and
+the image runs in the emulator, if there is one. Files with floating point are compiled again with the options that decide bits: the
+code must be the same, since the sources contain these options. The file that platform/packages/amalgamate.py writes must compile by
+one command; on this machine it must pass the [short] test cases: --tests names the build folder of a scalar library with the small
+test driver. Processors without a compiler are skipped.
 """
 import argparse
 import concurrent.futures
@@ -25,15 +25,15 @@ DECIDING = ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 WITH_FLOATS = ["lib/src/attention/kernels.cc", "lib/src/attention/plan.cc", "lib/src/quantize/api.cc"]
 
 PLAIN = "platform/packages/README.md"
-# What each page tells users to compile with.
+# The commands of each page.
 PAGES = {
     PLAIN: r"all `\.cc` files below `lib/src`, with `([^`]*)`",
     "platform/packages/amalgamation/README.md": r"`g\+\+ ([^`]*) -O2 -c fovea\.cc`",
 }
-# Name: board of examples/firmware that has such a processor, or that runs its code.
+# Name: board of examples/firmware with such a processor, or with one that runs its code.
 BOARDS = {"cortex-m0plus": "mps2-an385", "cortex-m4f": "mps2-an386", "cortex-m55": "mps3-an547"}
 
-# Name: compiler and processor, backend. The compiler's own headers alone: neither Highway nor a C library.
+# Name: compiler and processor, backend. Only the compiler's own headers: neither Highway nor a C library.
 BARE = "-ffreestanding -nostdinc -isystem {include}"
 PROCESSORS = {
     "cortex-m0plus": ("arm-none-eabi-g++ -mcpu=cortex-m0plus -mthumb", "scalar"),
@@ -116,7 +116,7 @@ def check(name, pool):
 
 
 def check_tests(build):
-    """Runs the short cases with the one file in the place of the library."""
+    """Runs the short cases with the one file instead of the library."""
     build = build.resolve()
     run(["g++", *flags_of("platform/packages/amalgamation/README.md"), *WARNINGS, "-O2", "-c", "fovea.cc", "-o",
          WORK / "fovea.o"], cwd=WORK / "one")

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What "./run setup" does to a system: check_setup.sh <source> <work>. Scripts stand in for apt-get and dpkg-query: no package is
-# there; of those that are wanted one conflicts with a compiler of the user's, and one is unknown.
+# Checks that "./run setup" removes no package: check_setup.sh <source> <work>. Scripts replace apt-get and dpkg-query: no package
+# is installed; of those that are wanted one conflicts with a compiler of the user, and one is unknown.
 set -eu
 source=$1 work=$2
 rm -rf "$work"

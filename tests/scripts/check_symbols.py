@@ -4,11 +4,11 @@
 check_symbols.py --nm nm --readelf readelf --header fovea.h [--cxx g++ --only function [--most-code bytes] [--no-floats]] libfovea.a
 
 - Every function that fovea.h declares is defined.
-- What is undefined is defined by another file of the library, or is on the list below.
-- No code runs before main, and no byte can be written: no section for either.
+- Every undefined symbol is defined by another file of the library, or is on the list below.
+- No code runs before main, and no data is writable: there is no section for either.
 
-With --only the same of what a program links that calls this function alone. Each file of it must be linked for a symbol of the
-function's operator, or of targets/registry.cc or base/, and its code must have at most --most-code bytes, if that is given.
+With --only the same for the files that a program links which calls only this function. Each file must be linked for a symbol of the
+function's operator, or of targets/registry.cc or base/, and the code must have at most --most-code bytes, if that is given.
 With --no-floats it needs none of the compiler's functions for floats.
 """
 import argparse
@@ -19,16 +19,16 @@ import sys
 
 from interface import flattened
 
-# What compilers call where there is no FPU.
+# Functions that compilers call if there is no FPU.
 FLOATS = re.compile(r"__(aeabi_[cfd]|aeabi_u?[il]2[fd])\w*|__\w+[sd]f[23]?|__fix\w+|__float\w+")
 ALLOWED = re.compile(
     r"mem(cpy|move|set)"
     r"|__cpu_(model|features2|indicator_init)"  # the compiler's test of what an x86 processor has
     r"|__aeabi_(u?idiv(mod)?|u?ldivmod|l(lsl|lsr|asr|mul|cmp|div0)|idiv0|ulcmp|mem(cpy|move|set|clr)[48]?)"  # integers on Arm
     r"|__u?divdi3"  # integers on other processors of 32 bits
-    r"|__(add|sub|mul|div)sf3|__(eq|ne|lt|le|gt|ge|unord)sf2|__float(un)?sisf|__fix(uns)?sfsi"  # floats where there is no FPU; no doubles
+    r"|__(add|sub|mul|div)sf3|__(eq|ne|lt|le|gt|ge|unord)sf2|__float(un)?sisf|__fix(uns)?sfsi"  # floats without an FPU; no doubles
     r"|_GLOBAL_OFFSET_TABLE_"
-    # Put in by compilers that are configured to harden what they compile, as Ubuntu's:
+    # Inserted by compilers that are configured for hardening, as Ubuntu's:
     r"|__stack_chk_(fail|guard)|__mem(cpy|move|set)_chk"
 )
 
@@ -42,7 +42,7 @@ def main():
     parser.add_argument("--nm", default="nm")
     parser.add_argument("--readelf", default="readelf")
     parser.add_argument("--header", required=True)
-    parser.add_argument("--cxx", help="with --only: links, with what flags it needs to know the processor")
+    parser.add_argument("--cxx", help="with --only: the command that links, with the processor's flags")
     parser.add_argument("--only", metavar="function")
     parser.add_argument("--most-code", type=int, metavar="bytes")
     parser.add_argument("--no-floats", action="store_true")
@@ -56,7 +56,7 @@ def main():
         operator = arguments.only.split("_")[1]
         link_map = run(*shlex.split(arguments.cxx), "-r", "-nostdlib", "-Wl,--gc-sections", f"-Wl,-u,{arguments.only}",
                        "-Wl,--print-map", arguments.archive, "-o", image)
-        # Files of operators have the same names, so each is told by the symbol that it was linked for.
+        # Files of operators have the same names, so a file is identified by the symbol that it was linked for.
         linked = re.findall(r"\((\S+\.o(?:bj)?)\)\s+(?:\S+\s+)?\((.+)\)$", link_map.split("\nMemory Configuration")[0], flags=re.M)
         for file, symbol in linked:
             if operator not in symbol.lower() and not re.search(r"\b(resolve_target|target_\w+)|Buffers|Carver", symbol):

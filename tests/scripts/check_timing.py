@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Time depends on shapes alone: calls of one shape take as many instructions whatever their inputs hold.
+"""Checks that time depends only on shapes: calls of one shape run the same number of instructions for any inputs.
 
     tests/scripts/check_timing.py                          # counts on all targets below
     tests/scripts/check_timing.py --targets x86-64-avx2    # on some
-    tests/scripts/check_timing.py --time BUILD             # how long calls take by what they are given, on this machine
+    tests/scripts/check_timing.py --time BUILD             # the time of calls with different inputs, on this machine
 
 tests/timing/timing.c runs all kinds of calls with inputs that are random, constant, zero, huge, subnormal, infinite, NaN, and all
-of these at once. Its instructions are counted by QEMU with the plugin of bench/counts, or by valgrind where the program runs
-here. One number that differs is an error: somewhere a branch, skip or early exit depends on values.
+of these at once. Its instructions are counted by QEMU with the plugin of bench/counts, or by valgrind if the program runs on
+this machine. One number that differs is an error: somewhere a branch, skip or early exit depends on values.
 """
 import argparse
 import importlib.util
@@ -59,7 +59,7 @@ def count_by_qemu(target, program, plugin, kind):
 
 
 def check(name, builds):
-    """Whether all kinds take as many instructions."""
+    """Whether all kinds of inputs take the same number of instructions."""
     target = next(t for t in counts.TARGETS if t.name == name)
     program = build(name, os.path.join(builds, name), target.suffix)
     if name == "x86-64-avx2" and shutil.which("valgrind"):
@@ -80,7 +80,7 @@ def check(name, builds):
 
 
 def show_times(program):
-    """How long each call takes by what it is given, as a multiple of the time with random numbers."""
+    """The time of each call with each kind of input, as a multiple of the time with random numbers."""
     targets = ["best", "avx2", "sse4", "scalar"]
     for target in targets:
         times = {}

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Refuses words that a reader must guess the meaning of: check_words.py [file or folder...]
 
-Looked at are comments of C, C++, Python, CMake and shell, and the text of documents but what is quoted as code. Without
-arguments: lib, platform, bench, tests/support, examples, and the documents of the root and of all folders. CONTRIBUTING.md has
-the glossary, and says what to write instead.
+It reads comments of C, C++, Python, CMake and shell, and the text of documents except code. Without arguments: lib, platform,
+bench, tests/support, examples, toolchains, and the documents of the root and of all folders. CONTRIBUTING.md has the glossary, and
+says what to write instead.
 """
 import pathlib
 import re
@@ -34,7 +34,7 @@ COMMENT = {
 
 
 def prose(path):
-    """The text to look at, with everything else blanked, line breaks kept."""
+    """The text to check; everything else is blanked, except line breaks."""
     blank = lambda text: re.sub(r"[^\n]", " ", text)
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":

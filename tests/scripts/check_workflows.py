@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what GitHub reads, .github/workflows and .github/ISSUE_TEMPLATE, against the tree; nothing else runs it here.
+"""Checks the files that GitHub reads, .github/workflows and .github/ISSUE_TEMPLATE, against the tree; no other check reads them.
 
-Workflows: keys that GitHub knows, jobs and steps that others name, matrix values, actions pinned by a commit, no text of strangers
-in a shell; and every script, command of ./run, preset, build folder and CMake option that a step names is one of this tree.
-The table of CONTRIBUTING.md: what it says of each change, a pull request runs; what it says of each week, .ci/run does.
+Workflows: keys that GitHub knows, jobs and steps that others name, matrix values, actions pinned by a commit, no text from outside
+in a shell; and this tree has every script, command of ./run, preset, build folder and CMake option that a step names.
+The table of CONTRIBUTING.md: pull requests run its rows `each change`, .ci/run runs its rows `each week`.
 Issue forms: the fields that a form needs. Usage: check_workflows.py [top of the tree]
 """
 
@@ -29,7 +29,7 @@ STEP_KEYS = {"name", "id", "if", "uses", "with", "run", "env", "shell", "working
 FORM_ELEMENTS = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
 EXPRESSION = re.compile(r"\$\{\{ (.+?) \}\}")
 PINNED = re.compile(r"uses: +([\w./-]+)@([0-9a-f]{40}) +# (v\d+\.\d+\.\d+)$")
-SAFE_IN_SHELL = re.compile(r"matrix\.")  # anything else goes through env, where the shell does not read it as its own text
+SAFE_IN_SHELL = re.compile(r"matrix\.")  # anything else must go through env, so that the shell does not execute it
 
 faults = []
 place = ""
@@ -162,7 +162,7 @@ def commands_of(workflow, selects):
 
 
 def tests_of_each_change():
-    """The names of the tests that ./run test runs; a name with a variable ends before it."""
+    """The names of the tests that ./run test runs; a name is cut before a variable."""
     lists = "".join((TOP / folder / "CMakeLists.txt").read_text() for folder in ("tests", "platform/docs"))
     names = re.findall(r"(?:add_test\(NAME|fovea_(?:script|numpy)_test\(|add_cases\()\s*(\w+)", lists)
     slow = re.findall(r"set_tests_properties\(([\w ]+) PROPERTIES LABELS [^)]*slow", lists)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fovea.h and the headers that it includes declare: for the scripts that compare it with tables, or write code about it."""
+"""The declarations of fovea.h and its includes: for scripts that compare them with tables, or generate code from them."""
 import collections
 import pathlib
 import re
@@ -9,7 +9,7 @@ Function = collections.namedtuple("Function", ["result", "name", "parameters"])
 
 
 def names(declaration):
-    """What a declaration of C declares: "const float *a, *b" -> a, b; "int (*run)(...)" -> run."""
+    """The names in a declaration of C: "const float *a, *b" -> a, b; "int (*run)(...)" -> run."""
     function = re.search(r"\(\*(\w+)\)", declaration)
     if function:
         return [function.group(1)]
@@ -17,7 +17,7 @@ def names(declaration):
 
 
 def flattened(header, seen=None):
-    """The text of a header with those that it includes, each once, in the place of their #include."""
+    """The text of a header in which each header replaces its first #include."""
     header, seen = pathlib.Path(header), set() if seen is None else seen
 
     def included(match):
@@ -52,7 +52,7 @@ class Interface:
         return Parameter(" ".join(declaration.split()), words[-1], words[0])
 
     def rows(self):
-        """What FIELDS.md has a row for. Parameters that are structures have fields of their own."""
+        """All that must be in a row of FIELDS.md. Not parameters that are structures: their fields are."""
         return ([f"{structure}.{field}" for structure, fields in self.structures.items() for field in fields] +
                 [f"{function.name}.{parameter.name}" for function in self.functions for parameter in function.parameters
                  if parameter.type not in self.structures] + self.statuses)

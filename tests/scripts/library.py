@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library, built with any features of fovea_config.h left out: for the scripts that measure or test what each is."""
+"""Builds the library without some features of fovea_config.h: for scripts that measure or test features."""
 import collections
 import concurrent.futures
 import json
@@ -51,7 +51,7 @@ Object = collections.namedtuple("Object", ["source", "path"])  # source: below l
 
 
 class Library:
-    """The library as CMake builds it in a folder. With features left out, only the files that depend on them are compiled again."""
+    """The library as CMake builds it in a folder. Without some features, only the files that depend on them are compiled again."""
 
     def __init__(self, folder, *arguments, flags=""):
         self.folder = pathlib.Path(folder).resolve()
@@ -71,7 +71,7 @@ class Library:
             if below:
                 command = shlex.split(entry["command"])
                 name = str(source.relative_to(below[0]))
-                self.directory = pathlib.Path(entry["directory"])  # of all
+                self.directory = pathlib.Path(entry["directory"])  # the same for all files
                 self.outputs[name] = self.directory / command[command.index("-o") + 1]
                 self.commands[name] = command
         self.compiler = next(iter(self.commands.values()))[0]
@@ -81,7 +81,7 @@ class Library:
         return run(self.compiler, "--version").splitlines()[0]
 
     def features_of(self, source):
-        """The features whose constants a file asks, itself or in what it includes."""
+        """The features whose constants a file uses, itself or in its includes."""
         command = list(self.commands[source])
         at = command.index("-o")
         command[at:at + 2] = []
@@ -95,7 +95,7 @@ class Library:
         return set().union(*(needs for name, needs in features_of_constants().items() if name in names))
 
     def objects(self, left_out=frozenset()):
-        """All object files. What the compiler writes beside them is there too."""
+        """All object files. The other files that the compiler writes are next to them."""
         name = "without " + min(("-".join(sorted(left_out)), f"all but {'-'.join(sorted(set(features()) - left_out))}"), key=len)
 
         def compiled(source):

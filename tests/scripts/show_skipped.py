@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Says which targets the last run of ctest tested, and what it left out: show_skipped.py <build folder>
+"""Prints the targets that the last run of ctest tested, and what it left out: show_skipped.py <build folder>
 
 Tests print a line "targets: <names>", and a line "skipped: <what>: <reason>" for each part that they leave out.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what sends every call of a function of fovea.h through fovea_test::call (see tests/support/heap_trap.h), and
-lets it ignore a field (see tests/support/mutation.h): wrap_calls.py fovea.h wrappers.cc wrappers.options
+"""Writes wrappers that send every call of a function of fovea.h through fovea_test::call (see tests/support/heap_trap.h),
+and let it ignore a field (see tests/support/mutation.h): wrap_calls.py fovea.h wrappers.cc wrappers.options
 
 The first file that it writes defines __wrap_<function> for each, the second has the linker's options that turn calls of
 <function> to it, and __real_<function> to the library's.

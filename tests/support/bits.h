@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers by their bits.
+// Conversions between numbers and their bits.
 #ifndef FOVEA_TESTS_SUPPORT_BITS_H_
 #define FOVEA_TESTS_SUPPORT_BITS_H_
 

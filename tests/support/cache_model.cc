@@ -15,10 +15,10 @@
 namespace fovea_test {
 namespace {
 
-// `got` is a row, or its beginning, of which `dim` elements were given.
+// `got` is a decoded row, or the beginning of one; `dim` is the length of the row.
 bool near(const float* want, size_t dim, const std::vector<float>& got, fovea_dtype type) {
   const size_t group = is_grouped(type) ? 32 : dim;
-  float largest = 0;  // of the elements that share a scale
+  float largest = 0;  // largest of the elements that share a scale
   for (size_t d = 0; d < got.size(); ++d) {
     if (d % group == 0) {
       largest = 0;
@@ -35,7 +35,7 @@ bool near(const float* want, size_t dim, const std::vector<float>& got, fovea_dt
   return true;
 }
 
-// New rows [blocks][kv_heads][tokens][dim] of some type, with two elements behind each; and the floats that they are.
+// New rows [blocks][kv_heads][tokens][dim] of a type, with two elements after each; and the floats that they stand for.
 struct NewRows {
   std::vector<float> floats;
   std::vector<uint16_t> halves;
@@ -261,7 +261,7 @@ std::string CacheModel::attend(fovea_target target) {
   d.target = target;
   const uint32_t slots = cache.max_tokens - cache.pinned_tokens;
   if (cache.kind == FOVEA_KV_RING && slots > 1 && seed_ % 2 == 0) {
-    d.window_left = slots - 1;  // the largest that two queries may have
+    d.window_left = slots - 1;  // the largest for two queries
   } else {
     d.hide_gone = 1;
   }
@@ -285,7 +285,7 @@ std::string CacheModel::attend(fovea_target target) {
   if (d.hide_gone == 0 && sees_gone_token(d, a)) return status == FOVEA_ERR_RING ? "" : "a token is gone";
   if (status != FOVEA_OK) return fovea_status_string(status);
 
-  // The same keys as f32 arrays. A ring's tokens that are gone are not read.
+  // The same keys as f32 arrays. The ring's replaced tokens are not read.
   fovea_attention_args truth = a;
   std::vector<float> keys(size_t{cache.batch} * cache.kv_heads * a.kv_tokens * cache.head_dim, NAN);
   std::vector<float> values(size_t{cache.batch} * cache.kv_heads * a.kv_tokens * cache.value_dim, NAN);

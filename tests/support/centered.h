@@ -11,8 +11,8 @@
 
 namespace fovea_test {
 
-// Integer products whose queries are codes times 1/64, so that nothing is rounded where they become codes, and keys
-// from which a centre was subtracted: the reference takes what they were before.
+// Integer products whose queries are codes times 1/64, so that their conversion to codes is exact, and whose keys had a
+// centre subtracted. The reference uses the keys before the subtraction.
 class Centered : public AttentionCase {
  public:
   explicit Centered(const Problem& p) : AttentionCase(p), center_(size_t{p.kv_heads} * p.head_dim) {

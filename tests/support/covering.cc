@@ -9,13 +9,13 @@ namespace fovea_test {
 
 std::vector<std::vector<size_t>> covering_array(const std::vector<size_t>& levels, uint64_t seed) {
   const size_t factors = levels.size();
-  std::vector<size_t> first(factors);  // of the levels of a factor, in one numbering of all levels
+  std::vector<size_t> first(factors);  // of each factor: its first level, where all levels have one numbering
   size_t all = 0;
   for (size_t f = 0; f < factors; ++f) {
     first[f] = all;
     all += levels[f];
   }
-  std::vector<uint8_t> open(all * all);  // [level][level]: the pair is wanted and not met yet
+  std::vector<uint8_t> open(all * all);  // [level][level]: no row has the pair yet
   size_t left = 0;
   for (size_t f = 0; f < factors; ++f) {
     for (size_t g = f + 1; g < factors; ++g) {
@@ -32,8 +32,7 @@ std::vector<std::vector<size_t>> covering_array(const std::vector<size_t>& level
   const auto random_below = [&](size_t n) { return static_cast<size_t>(random_bits(seed, drawn++) % n); };
   std::vector<std::vector<size_t>> rows;
   while (left > 0) {
-    // The best of several rows, each of which sets its factors in a random order, every one to the level that meets
-    // most.
+    // The best of several rows. Each sets its factors in a random order, each factor to the level that adds most pairs.
     std::vector<size_t> best;
     size_t best_gain = 0;
     for (int attempt = 0; attempt < 8 || best_gain == 0; ++attempt) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Few cases that hold every pair: a covering array of strength two.
+// Few cases that contain every pair: a covering array of strength two.
 #ifndef FOVEA_TESTS_SUPPORT_COVERING_H_
 #define FOVEA_TESTS_SUPPORT_COVERING_H_
 
@@ -15,11 +15,11 @@
 
 namespace fovea_test {
 
-// Rows with one level for each factor, such that any two levels of any two factors meet in some row. levels[f] is how
-// many levels factor f has. Greedy and seeded: the same on every machine.
+// Rows with one level for each factor, such that any two levels of any two factors are together in some row. levels[f]
+// is the number of levels of factor f. Greedy and seeded: the same on every machine.
 std::vector<std::vector<size_t>> covering_array(const std::vector<size_t>& levels, uint64_t seed);
 
-// Takes levels one factor after the other, first to count them, then to read a row of the array.
+// choose() is called once for each factor, in order: in a first pass to count the levels, then to read a row.
 class Levels {
  public:
   std::vector<size_t> counts;
@@ -38,8 +38,8 @@ class Levels {
   size_t next_ = 0;
 };
 
-// Runs run(make(levels, seed of the case)) for each row of an array over all levels that make chooses from. Prints how
-// many there were, after the name, and returns it.
+// Calls run(make(levels, seed of the case)) for each row of an array over all levels that make chooses from. Prints the
+// name and the number of rows, and returns that number.
 template <class Make, class RunCase>
 size_t run_array(const char* name, uint64_t seed, Make make, RunCase run) {
   Levels factors;

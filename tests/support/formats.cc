@@ -33,7 +33,7 @@ uint32_t nearest_of(Half format, float x) {
   if (std::isinf(size)) return sign | infinite;
   const int exponent = std::max(size == 0 ? -1000 : std::ilogb(size), 1 - format.bias);
   const double units = std::nearbyint(std::ldexp(size, format.fraction_bits - exponent));
-  // Units of the last place, counted from 0: they run on over the powers of two.
+  // Units of the last place, counted from 0; the count goes on across powers of two.
   const uint32_t bits =
       (static_cast<uint32_t>(exponent + format.bias - 1) << format.fraction_bits) + static_cast<uint32_t>(units);
   return sign | std::min(bits, infinite);

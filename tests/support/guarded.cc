@@ -28,11 +28,11 @@
 #endif
 
 #if FOVEA_TESTS_POSIX || defined(_WIN32)
-#define FOVEA_TESTS_PAGES 1  // a byte beside a buffer lies in a page that is not mapped
+#define FOVEA_TESTS_PAGES 1  // the byte next to a buffer is in a page that is not mapped
 #endif
 
-// To the memory sanitizer a buffer that was filled again is not initialised, and these functions alone may read it.
-// What the constructor fills is: kernels compute with NaN where keys are hidden, and throw it away.
+// For the memory sanitizer a buffer that was filled again is uninitialised, and only these functions may read it. The
+// constructor's fill counts as initialised: kernels compute with NaN where keys are hidden, and discard the result.
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
 #define FOVEA_TESTS_MSAN 1
@@ -48,7 +48,7 @@
 namespace fovea_test {
 namespace {
 
-// A quiet NaN that no arithmetic makes; and its bytes, where it lies at a multiple of 4.
+// A quiet NaN that no arithmetic makes; and its bytes, at addresses that are multiples of 4.
 constexpr uint32_t kPatternWord = 0x7fc5a5a5u;
 uint8_t pattern_at(const uint8_t* p) {
   static const uint8_t kPattern[4] = {0xa5, 0xa5, 0xc5, 0x7f};
@@ -82,7 +82,7 @@ size_t page_bytes() {
   return bytes;
 }
 
-// Pages that may not be touched; null if there are none.
+// Reserves pages without access; null if that fails.
 uint8_t* reserve_pages(size_t bytes) {
   void* all = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return all == MAP_FAILED ? nullptr : static_cast<uint8_t*>(all);
@@ -104,7 +104,7 @@ __attribute__((target("avx"))) void load_first_of_eight(const float* p) {
   (void)first;
 }
 
-// QEMU 7.2 reads all eight elements for a vmaskmovps that the processor reads one for.
+// QEMU 7.2 reads all eight elements for a vmaskmovps of which the processor reads one.
 bool masked_load_faults() {
   if (!__builtin_cpu_supports("avx")) return false;
   const size_t page = page_bytes();
@@ -128,8 +128,8 @@ bool masked_load_faults() {
 bool masked_load_faults() { return false; }
 #endif
 
-// Bytes of pattern between the end of a buffer and the unmapped page: none, but in an emulator that reads too far.
-// There it is 32 elements and a vector, since loads of no element at all may stand anywhere in the 32 elements of a
+// Bytes of pattern between the end of a buffer and the unmapped page: 0, except in an emulator that reads too far.
+// There it is 32 elements and a vector, because a load of no elements may point anywhere into the 32 elements of a
 // group of i4.
 size_t slack_bytes() {
   static const size_t bytes = masked_load_faults() ? 256 : 0;
@@ -188,7 +188,7 @@ Guarded::Guarded(size_t bytes, size_t alignment, Placement placement) : bytes_(b
   if (!open_pages(pages_, pages_bytes_)) std::abort();
   data_ = placement == Placement::kEnd ? pages_ + pages_bytes_ - slack - bytes : pages_ + shift;
 #else
-  // A margin on both sides, and what alignment takes: the buffer ends or begins at a multiple of kMargin.
+  // A margin on both sides, and the padding of alignment: the buffer ends or begins at a multiple of kMargin.
   pages_bytes_ = bytes + shift + 4 * kMargin;
   pages_ = static_cast<uint8_t*>(std::malloc(pages_bytes_));
   if (pages_ == nullptr) std::abort();
@@ -261,7 +261,7 @@ char g_case[512];
 
 #if FOVEA_TESTS_POSIX
 
-struct sigaction g_before[2];  // what was installed before ours: Catch2's
+struct sigaction g_before[2];  // the handlers before ours: Catch2's
 constexpr int kSignals[2] = {SIGSEGV, SIGBUS};
 
 void say(const char* text) {
@@ -273,13 +273,13 @@ extern "C" void on_fault(int number) {
   say("\nmemory fault in case: ");
   say(g_case);
   say("\n");
-  // The instruction faults again, into the handler that was there before.
+  // The instruction faults again, and the earlier handler gets it.
   for (int i = 0; i < 2; ++i) {
     if (kSignals[i] == number) sigaction(number, &g_before[i], nullptr);
   }
 }
 
-// Catch2 installs and removes handlers of its own around every test case: ours goes on top, again and again.
+// Catch2 installs and removes its own handlers around every test case: so ours are installed again each time.
 void install_handlers() {
   for (int i = 0; i < 2; ++i) {
     struct sigaction current;

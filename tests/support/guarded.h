@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buffers at whose edge the next byte faults, so that no access outside goes unseen; and faults that name their case.
+// Buffers next to which an access faults, so that no access outside goes unseen; and faults that name their case.
 #ifndef FOVEA_TESTS_SUPPORT_GUARDED_H_
 #define FOVEA_TESTS_SUPPORT_GUARDED_H_
 
@@ -10,18 +10,18 @@
 
 namespace fovea_test {
 
-// Where in its pages a buffer lies.
+// The place of a buffer in its pages.
 enum class Placement {
   kEnd,     // its last byte is the last before an unmapped page, or before forbidden memory
-  kStart,   // its first byte is the first after one
-  kOffset,  // one element behind the start of a page: as misaligned as an array of that type may be
+  kStart,   // its first byte is the first after one of these
+  kOffset,  // one element after the start of a page: as misaligned as an array of that type may be
 };
 
 const char* name(Placement placement);
 
 // Whether this system has memory protection: pages on Linux, macOS and Windows, and on Cortex-M the regions of its
-// protection unit, enough for 7 or 15 buffers at a time. Without it, for further buffers, and on one side of every
-// buffer on Cortex-M, margin_intact() finds writes outside the buffer, but nothing finds reads.
+// protection unit, enough for 7 or 15 buffers at a time. Without protection, for further buffers, and on one side of
+// every buffer on Cortex-M, margin_intact() finds writes outside the buffer, but nothing finds reads.
 bool guards_fault();
 
 // A buffer. It and all memory mapped around it are filled with a pattern that is NaN as a float and nonzero as a byte.
@@ -40,7 +40,7 @@ class Guarded {
   }
   size_t bytes() const { return bytes_; }
 
-  void fill();                    // writes the pattern again, into what must be written before it is read
+  void fill();                    // writes the pattern again: the content must be written before it is read
   void read_only(bool on) const;  // from now on a write faults
   bool margin_intact() const;     // nothing was written around the buffer
   // Whether the byte at this offset still holds the pattern.
@@ -48,11 +48,11 @@ class Guarded {
   bool untouched() const;  // all bytes
 
  private:
-  uint8_t* pages_ = nullptr;  // the accessible ones
+  uint8_t* pages_ = nullptr;  // the accessible pages
   size_t pages_bytes_ = 0;
   uint8_t* data_ = nullptr;
   size_t bytes_ = 0;
-  const uint8_t* forbidden_ = nullptr;  // what a memory protection unit forbids at an edge, or null
+  const uint8_t* forbidden_ = nullptr;  // the bytes that a memory protection unit forbids, or null
 };
 
 // Names the case that runs from now on: a fault prints the name before it ends the program.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// malloc and its like, in front of the C library's own; the library's operator new ends here too.
+// Replaces malloc and the like, and calls the C library's own. operator new calls these, too.
 #include "support/heap_trap.h"
 
 #if FOVEA_TESTS_TRAP_HEAP
@@ -34,7 +34,7 @@ void say(const char* text) {
 void check(const char* what) {
   if (g_function == nullptr) return;
   const char* const function = g_function;
-  g_function = nullptr;  // what handles the signal may allocate
+  g_function = nullptr;  // the signal's handler may allocate
   say("\n");
   say(what);
   say(" in ");

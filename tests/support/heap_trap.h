@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No allocation during a library call. Where the trap is linked (see heap_trap.cc), every call of a function of fovea.h
-// goes through call(), by wrappers that scripts/wrap_calls.py writes. No test needs to know.
+// Checks that no library call allocates. Where the trap is linked (see heap_trap.cc), every call of a function of
+// fovea.h goes through call(), by wrappers that scripts/wrap_calls.py writes. Tests do not change for it.
 #ifndef FOVEA_TESTS_SUPPORT_HEAP_TRAP_H_
 #define FOVEA_TESTS_SUPPORT_HEAP_TRAP_H_
 
@@ -14,8 +14,8 @@
 
 namespace fovea_test {
 
-// While it lives, this thread runs a function of the library, in which an allocation ends the program, or, with
-// nullptr, the tests' own code.
+// While it lives, an allocation by this thread ends the program, because it runs this function of the library. nullptr
+// stands for the tests' own code, which may allocate.
 class Within {
  public:
   explicit Within(const char* function);
@@ -27,7 +27,7 @@ class Within {
   const char* outer_;
 };
 
-// An argument on its way into the library.
+// An argument that is passed to the library.
 template <class T, class = void>
 class Passed {
  public:
@@ -38,7 +38,7 @@ class Passed {
   T value_;
 };
 
-// An executor whose run() is the tests' own code, and whose tasks are the library's, whatever thread they are on.
+// An executor whose run() counts as the tests' code, and whose tasks count as the library's on any thread.
 class PassedExecutor {
  public:
   const fovea_executor* pass(const fovea_executor* executor);
@@ -53,7 +53,7 @@ class PassedExecutor {
   void* arg_ = nullptr;
 };
 
-// A loader whose callbacks are the tests' own code.
+// A loader whose callbacks count as the tests' code.
 class PassedLoader {
  public:
   const fovea_loader* pass(const fovea_loader* loader);
@@ -71,7 +71,7 @@ struct HasLoader : std::false_type {};
 template <class Args>
 struct HasLoader<Args, std::void_t<decltype(std::declval<Args&>().kv.loader)>> : std::true_type {};
 
-// Arguments that name callbacks are passed as a copy. If struct_bytes is another size, the library refuses them before
+// Arguments that contain callbacks are copied. If struct_bytes is wrong they are not: the library refuses them before
 // it reads more.
 template <class Args>
 class Passed<const Args*, std::void_t<decltype(std::declval<Args&>().executor)>> {

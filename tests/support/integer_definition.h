@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Integer attention as fovea.h defines it, in the plainest order.
+// Integer attention as fovea.h defines it, in the simplest order.
 #ifndef FOVEA_TESTS_SUPPORT_INTEGER_DEFINITION_H_
 #define FOVEA_TESTS_SUPPORT_INTEGER_DEFINITION_H_
 

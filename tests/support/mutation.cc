@@ -19,7 +19,7 @@ alignas(64) unsigned char g_zeros[kMemoryBytes], g_ones[kMemoryBytes >> 2], g_el
 
 namespace {
 
-// What FOVEA_TEST_IGNORE says.
+// The content of FOVEA_TEST_IGNORE.
 struct Ignored {
   bool reads = false, gives = false;
   std::string owner, field;
@@ -61,7 +61,7 @@ const Ignored& ignored() {
   return kIgnored;
 }
 
-// This process's memory: what cannot be read fails, and what is constant can be written.
+// /proc/self/mem: reads of unreadable memory fail without a fault, and constant memory can be written.
 int memory() {
   static const int kFile = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
   if (kFile < 0) give_up("/proc/self/mem cannot be opened");
@@ -78,17 +78,17 @@ void write_memory(void* to, const void* from, size_t bytes) {
   if (pwrite(memory(), from, bytes, at) != static_cast<ssize_t>(bytes)) give_up("/proc/self/mem cannot be written");
 }
 
-// What an ignored field is: 0, or the value that FOVEA_TEST_IGNORE has.
+// The value of an ignored field: 0, or that in FOVEA_TEST_IGNORE.
 std::vector<unsigned char> fixed_value(size_t bytes) {
   std::vector<unsigned char> value(bytes);
   std::memcpy(value.data(), &ignored().value, std::min(bytes, sizeof ignored().value));
   return value;
 }
 
-// What the field is in the test, and what it was there before it changed.
+// The field's value in the test, and its value before the test changed it.
 thread_local std::vector<unsigned char> g_now, g_before;
 
-// A copy of what a callback is given, without the field.
+// A copy of a callback's argument, without the field.
 template <class Given>
 Given copy_of(const Given* given) {
   Given copy = *given;
@@ -221,7 +221,7 @@ Mutation::Place* Mutation::add(const Field* field, void* at, size_t bytes, Use u
   return &places_.back();
 }
 
-// Whether there is an attempt with this value: then it is what the places become, or one of them.
+// Sets the places, or `only` that one, to this value. False if this is no new attempt.
 bool Mutation::try_value(Instead value, const Place* only) {
   const bool all_zero = std::all_of(places_.begin(), places_.end(), is_zero);
   for (Place& place : places_) {
@@ -232,7 +232,7 @@ bool Mutation::try_value(Instead value, const Place* only) {
     } else if (value == Instead::kBefore) {
       if (!place.field->is_number || g_before.size() != place.before.size()) return false;
       place.changed = g_before;
-    } else if (all_zero || !is_zero(place)) {  // what is not used remains so
+    } else if (all_zero || !is_zero(place)) {  // an unused field stays unused
       const auto index = static_cast<size_t>(&place - places_.data());
       if (place.field->put == nullptr || !place.field->put(place.changed.data(), value, index)) return false;
     }
@@ -240,7 +240,7 @@ bool Mutation::try_value(Instead value, const Place* only) {
   return true;
 }
 
-// The next attempt: each value in all places, then each in one place alone, then what the test says.
+// The next attempt: each of kValues in all places, then each in one place alone, then kLast.
 bool Mutation::try_next() {
   constexpr Instead kValues[] = {Instead::kZero, Instead::kOther, Instead::kBefore, Instead::kOnes, Instead::kNext};
   constexpr Instead kLast[] = {Instead::kOwn, Instead::kGreat, Instead::kOwn};
@@ -268,7 +268,7 @@ void Mutation::restore(bool accepted) {
     if (ignored().gives && accepted && place.field != nullptr && (written || place.use == Use::kWritten)) {
       now = fixed_value(now.size());
       write_memory(place.at, now.data(), now.size());
-    } else if (ignored().gives || !written) {  // what the call wrote to a field that it reads stays
+    } else if (ignored().gives || !written) {  // keeps what the call wrote to a field that it also reads
       write_memory(place.at, place.before.data(), place.before.size());
     }
   }

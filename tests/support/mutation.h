@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One field, parameter or status of fovea.h that all library calls ignore, so that a test which holds it fails: the
-// environment variable FOVEA_TEST_IGNORE names it, as scripts/check_mutations.py does for each row of FIELDS.md.
+// Makes all library calls ignore one field, parameter or status of fovea.h, so that the test which checks it must fail.
+// The environment variable FOVEA_TEST_IGNORE names it; scripts/check_mutations.py sets it for each row of FIELDS.md.
 //
-//   reads fovea_attention_desc.softcap    calls see 0 there; a call that refuses 0 sees the next value of Instead. A
-//                                         field that is a structure becomes zeros, refused or not
+//   reads fovea_attention_desc.softcap    calls read 0 there; a call that refuses 0 gets the next value of Instead. A
+//                                         field that is a structure becomes zeros, even if the call refuses them
 //   gives fovea_plan.lanes                calls that write it write 0, and callbacks get 0
 //   gives FOVEA_ERR_MASK                  calls return FOVEA_OK instead
-//   reads fovea_kv_cache.max_tokens = 9   9 takes the place of 0
+//   reads fovea_kv_cache.max_tokens = 9   calls read 9 instead of 0
 //
 // The field changes in every structure of its type that a call can reach, but not in the descriptions that plans hold.
-// Where a call refuses a value in all of them, it is tried in each alone. The field changes in the caller's memory, for
-// the time of the call: what follows a state must follow it still.
+// If a call refuses a value in all of them, the value is tried in each alone. The field is changed in the caller's
+// memory for the time of the call, not in a copy: a state must keep the memory that follows it.
 #ifndef FOVEA_TESTS_SUPPORT_MUTATION_H_
 #define FOVEA_TESTS_SUPPORT_MUTATION_H_
 
@@ -31,12 +31,12 @@ struct Structure;
 
 // What a field becomes for a call, in the order in which values are tried until the call is not refused.
 enum class Instead {
-  kZero,    // or null; or the value that FOVEA_TEST_IGNORE has
+  kZero,    // or null; or the value in FOVEA_TEST_IGNORE
   kOther,   // 1; memory of zeros, for outputs other memory; a function that does nothing; the right struct_bytes
-  kBefore,  // what the number was before the test changed it
+  kBefore,  // the number before the test changed it
   kOnes,    // memory of bytes 0xff
   kNext,    // one more; an array from its next element on
-  kOwn,     // what the test says
+  kOwn,     // the test's own value
   kGreat,   // 2^30
 };
 
@@ -48,7 +48,7 @@ struct Field {
   const Structure* structure;  // which it is, or points to; or null
   bool is_pointer;
   bool is_number;
-  // Turns its own value into that, where it is one of several places; false where it has no such value. Null: only 0.
+  // Writes that value to one of several places; false if the field has no such value. Null: only 0 is tried.
   bool (*put)(void* at, Instead value, size_t index);
 };
 
@@ -65,7 +65,8 @@ struct StructureOf {
   static constexpr const Structure* kValue = nullptr;
 };
 
-// What pointers to inputs point to where null is refused, never written; and pointers to outputs, each 4 MiB apart.
+// Memory for pointers where null is refused: g_zeros and g_ones for inputs, never written; g_elsewhere for outputs, at
+// multiples of 4 MiB.
 extern unsigned char g_zeros[], g_ones[], g_elsewhere[];
 
 template <class Result, class... Arguments>
@@ -111,7 +112,7 @@ bool put(void* at, Instead value, [[maybe_unused]] size_t index) {
   return false;
 }
 
-// The right value of struct_bytes, which is the only one.
+// The value of struct_bytes, of which only one is right.
 template <class T>
 bool put_bytes(void* at, Instead value, size_t) {
   const uint32_t bytes = sizeof(T);
@@ -141,7 +142,7 @@ constexpr Field struct_bytes() {
   return made;
 }
 
-// What the library does to a structure.
+// What the library does with a structure.
 enum class Use { kRead, kReadAndWritten, kWritten };
 
 // A parameter of a call, and what the library does to the structure, if it points to one.
@@ -157,7 +158,7 @@ fovea_status status_of(const char* name);
 bool anything_is_ignored();
 fovea_status given(fovea_status status);  // what the caller gets
 
-// Callbacks that get what they are given without the field.
+// Callbacks whose arguments lack the field.
 class Callbacks {
  public:
   void stand_in_for(fovea_loader* loader);
@@ -176,7 +177,7 @@ class Callbacks {
   fovea_block_map_args map_args_{};
 };
 
-// What a call's arguments become, one attempt after the other.
+// Changes a call's arguments, one attempt after the other.
 class Mutation {
  public:
   Mutation(const char* function, std::initializer_list<Parameter> parameters);
@@ -212,7 +213,7 @@ class Mutation {
   bool done_ = false;
 };
 
-// A call that failed by a callback or an executor was not refused.
+// A call that failed because of a callback or an executor was not refused.
 template <class Result>
 bool accepted(Result result) {
   if constexpr (std::is_same_v<Result, fovea_status>) {
@@ -222,7 +223,7 @@ bool accepted(Result result) {
   }
 }
 
-// Makes a call, of which `parameters` are the arguments, without the field that is ignored.
+// Makes a call without the field that is ignored. `parameters` are the call's arguments.
 template <class Call>
 auto call_ignoring(const char* function, std::initializer_list<Parameter> parameters, Call call) {
   if (!anything_is_ignored()) return call();

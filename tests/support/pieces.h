@@ -18,7 +18,7 @@ struct Piece {
   uint32_t begin, end;
 };
 
-// The arguments for some of the keys: in pages, from the first of one on. Keeps what they point to.
+// The arguments for some of the keys; of keys in pages, from the first of a page on. Owns what they point to.
 class PieceArgs {
  public:
   PieceArgs(const AttentionCase& test, Piece piece) : args(test.args) {
@@ -29,7 +29,7 @@ class PieceArgs {
     if (!lengths_.empty()) args.kv_lengths = lengths_.data();
     if (p.mask != FOVEA_MASK_NONE) take_mask(p, piece);
     if (args.block_map != nullptr) take_map(p, *args.block_map, piece);
-    args.out = args.lse = {};  // not looked at
+    args.out = args.lse = {};  // not used
     args.sinks = nullptr;
   }
   PieceArgs(const PieceArgs&) = delete;
@@ -37,7 +37,7 @@ class PieceArgs {
   fovea_attention_args args;
 
  private:
-  // Of the first `count` keys, how many are in the piece.
+  // The number of those keys among the first `count` that are in the piece.
   static uint32_t part(uint32_t count, Piece piece) {
     return count <= piece.begin ? 0 : std::min(count, piece.end) - piece.begin;
   }
@@ -55,7 +55,7 @@ class PieceArgs {
     skip(args.kv.value_scales, scale_size(p.value_dtype));
   }
 
-  // A mask at the end is that of entries of one length.
+  // A mask at the end requires that all entries have the same length.
   void take_mask(const Problem& p, Piece piece) {
     fovea_mask& mask = args.mask;
     const uint32_t first = mask.at_end != 0 ? p.kv_tokens - mask.kv_tokens : 0;
@@ -72,7 +72,7 @@ class PieceArgs {
     }
   }
 
-  // In blocks of 64 keys, where the piece does not begin with one of the map's.
+  // The map has blocks of 64 keys if the piece does not begin with one of the original map's blocks.
   void take_map(const Problem& p, const fovea_block_map& map, Piece piece) {
     const uint32_t size = piece.begin % map.kv_block == 0 ? map.kv_block : FOVEA_KEY_TILE;
     const uint32_t lists = (p.q_tokens + map.q_block - 1) / map.q_block, blocks = (args.kv_tokens + size - 1) / size;

@@ -75,15 +75,15 @@ std::vector<float> dense(const fovea_out& a, fovea_dtype type, uint32_t batch, u
   return all;
 }
 
-// What the rounding to a type adds to the error.
+// The error of rounding to a type.
 double rounding_error(fovea_dtype type, double want) {
   if (type == FOVEA_F32 || !std::isfinite(want)) return 0;
   const Half format = half_of(type);
-  const double least = std::ldexp(1.0, -format.bias - format.fraction_bits);  // half of the last subnormal place
+  const double least = std::ldexp(1.0, -format.bias - format.fraction_bits);  // half of the smallest subnormal number
   return std::ldexp(std::fabs(want), -format.fraction_bits - 1) * 1.01 + least;
 }
 
-// Compares an output array, and looks whether the rest of its buffer is as it was.
+// Compares an output array, and checks that the rest of its buffer was not written.
 std::string compare_array(const char* what, const fovea_out& a, fovea_dtype type, const Guarded& buffer, uint32_t batch,
                           uint32_t heads, uint32_t tokens, uint32_t dim, const std::vector<double>& want,
                           const std::vector<double>& tolerance, bool tolerance_for_rows) {
@@ -120,7 +120,7 @@ std::string compare_array(const char* what, const fovea_out& a, fovea_dtype type
   return "";
 }
 
-// What a modifier may rely on; "" or what is wrong.
+// Checks what fovea.h promises to modifiers; null or what is wrong.
 const char* check_block(const AttentionCase::Extras& test, const fovea_score_block& block) {
   const Problem& p = test.problem;
   if (block.rows == 0 || block.keys == 0 || block.keys > 64) return "counts";
@@ -135,7 +135,7 @@ const char* check_block(const AttentionCase::Extras& test, const fovea_score_blo
   return nullptr;
 }
 
-// Calls change(element, number of the place) for each element of a block.
+// Calls change(element, number of its place) for each element of a block.
 template <class Change>
 void change_block(void* self, const fovea_score_block& block, Change change) {
   auto& test = *static_cast<AttentionCase::Extras*>(self);
@@ -150,7 +150,7 @@ void change_block(void* self, const fovea_score_block& block, Change change) {
     }
   }
 }
-// Neither makes an error larger than it was, beside its own rounding.
+// Neither function makes an error larger, except by its own rounding.
 void modify_scores(void* self, const fovea_score_block* block) {
   change_block(self, *block, [](float x, uint64_t place) {
     return 0.75f * x + (0.25f * static_cast<float>(place % 11) - 1.0f);
@@ -160,7 +160,7 @@ void modify_weights(void* self, const fovea_score_block* block) {
   change_block(self, *block, [](float x, uint64_t place) { return x * (0.125f * static_cast<float>(place % 9)); });
 }
 
-// Zeros where the target is not available.
+// All 0 if the target is not available.
 fovea_plan smallest_plan(fovea_target target) {
   fovea_attention_desc desc{};
   desc.struct_bytes = sizeof desc;
@@ -186,7 +186,7 @@ std::vector<fovea_target> targets_and_those_that_extend_them() {
   std::vector<fovea_target> all;
   for (uint32_t number = 1; number < 128; ++number) {
     const auto target = enum_of<fovea_target>(number);
-    const fovea_plan plan = smallest_plan(target);  // may have another name for it
+    const fovea_plan plan = smallest_plan(target);  // the plan may name another target
     if (plan.desc.target == target) all.push_back(target);
   }
   return all;
@@ -204,7 +204,7 @@ bool flushes_subnormals(fovea_target target) {
 }
 
 uint64_t random_bits(uint64_t seed, uint64_t index) {
-  // The finisher of splitmix64, over a step that no two (seed, index) of a test share.
+  // The last steps of splitmix64, on a number that differs for each (seed, index) of a test.
   uint64_t z = seed * 0xd1342543de82ef95u + (index + 1) * 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -447,14 +447,14 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   if (p.stored() || p.q_dtype != FOVEA_F32 || p.out_dtype != FOVEA_F32) encode();
 }
 
-// What queries are multiplied by: scale * log2(e), in f32.
+// The factor of queries: scale * log2(e), in f32.
 float AttentionCase::query_factor() const {
   fovea_plan made{};
   (void)fovea_plan_init(&made, &desc);
   return made.desc.scale * 1.44269504f;
 }
 
-// Outputs and queries keep their strides, in elements of the new type.
+// Outputs and queries keep their strides, counted in elements of the new type.
 void AttentionCase::encode() {
   const Problem& p = problem;
   encoded_ = true;
@@ -580,7 +580,7 @@ size_t AttentionCase::mask_elements() const { return mask_.bytes() / mask_elemen
 
 void AttentionCase::fill_inputs() {
   const Problem& p = problem;
-  // An element's value depends on its place in the buffer alone, so that broadcast rows may be written many times.
+  // An element's value depends only on its place in the buffer, so that broadcast rows may be written many times.
   const auto write = [&](float* at, const Guarded& buffer, uint32_t count, uint64_t seed, float factor) {
     const size_t offset = static_cast<size_t>(at - buffer.as<float>());
     for (uint32_t d = 0; d < count; ++d) at[d] = factor * random_normal(seed, offset + d);

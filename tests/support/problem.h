@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One attention call, described by a few numbers. Its buffers lie between guard pages and are filled with seeded random
-// data, and with NaN wherever no query may look. Its answer on any target is compared with the reference.
+// One attention call, described by a few numbers. Its buffers are between guard pages and are filled with seeded random
+// data, and with NaN where no query may read. Its outputs on any target are compared with the reference.
 #ifndef FOVEA_TESTS_SUPPORT_PROBLEM_H_
 #define FOVEA_TESTS_SUPPORT_PROBLEM_H_
 
@@ -20,13 +20,13 @@
 
 namespace fovea_test {
 
-// The targets that this build has and this processor runs, best first, without those that run the kernels of another.
+// The targets of this build that this processor runs and that have kernels of their own, best first.
 std::vector<fovea_target> targets();
-// The same with those, and with what the system says of the processor: for descriptions with
+// These, those that run the kernels of another, and those that need features of the processor: for descriptions with
 // fovea::platform::processor_features().
 std::vector<fovea_target> targets_and_those_that_extend_them();
 uint32_t lanes(fovea_target target);
-// Whether it computes with zero in place of a subnormal number, as the vectors of 32-bit Arm do.
+// Whether the target takes subnormal numbers for zero, as the vectors of 32-bit Arm do.
 bool flushes_subnormals(fovea_target target);
 
 // An enum that holds any 32 bits, as a C program may pass it.
@@ -38,16 +38,16 @@ Enum enum_of(uint32_t bits) {
   return value;
 }
 
-// In an enum, -1 as C programs may write it.
+// The bits of an enum to which a C program assigned -1.
 constexpr uint32_t kNegative = 0xffffffffu;
 
 // Numbers that are no target.
 constexpr uint32_t kUnknownTargets[] = {15, 63, 65, kNegative, 0x7fffffff, 0x80000000};
 
-// A number that depends on seed and index alone, equally spread over 64 bits.
+// A number that depends only on seed and index, uniform over 64 bits.
 uint64_t random_bits(uint64_t seed, uint64_t index);
 float random_uniform(uint64_t seed, uint64_t index, float low, float high);
-float random_normal(uint64_t seed, uint64_t index);  // mean 0, variance 1, at most 3.5 in size
+float random_normal(uint64_t seed, uint64_t index);  // mean 0, variance 1, absolute value at most 3.5
 
 constexpr size_t mask_element_size(fovea_mask_kind kind) {
   return kind == FOVEA_MASK_F32 ? 4 : kind == FOVEA_MASK_BYTE ? 1 : 2;
@@ -56,7 +56,7 @@ constexpr size_t mask_element_size(fovea_mask_kind kind) {
 enum class Layout {
   kHeadsFirst,   // [batch][heads][tokens][dim], dense
   kTokensFirst,  // [batch][tokens][heads][dim], dense
-  kPacked,       // queries, keys and values side by side in one array [batch][tokens][all heads of the three]
+  kPacked,       // queries, keys and values of a token adjacent in one array [batch][tokens][all heads of the three]
   kPadded,       // heads first, an odd number of elements between rows, more between heads and entries
   kBroadcast,    // heads first; some strides of the inputs, by the seed, are 0
   kReversed,     // heads first, but all strides are negative
@@ -78,43 +78,43 @@ struct Problem {
   fovea_mask_kind mask = FOVEA_MASK_NONE;
   bool mask_batch = true, mask_heads = true, mask_queries = true;  // false: broadcast over these
   bool mask_keys = true;
-  bool mask_factors = false;  // of masks that are added
-  uint32_t mask_missing = 0;  // keys at the end that the mask does not cover; where none, kv_tokens is 0 by the seed
-  bool mask_at_end = false;   // it covers the last half of the shortest entry's keys, where there is such a half
-  // A block map, where map_q_block is not 0: of each three blocks one is hidden, one mixed and one seen, by the seed.
+  bool mask_factors = false;  // only of masks that are added
+  uint32_t mask_missing = 0;  // keys at the end that the mask does not cover; if 0, kv_tokens is 0 for some seeds
+  bool mask_at_end = false;   // covers as many of the last keys as half of the shortest entry has
+  // A block map if map_q_block is not 0: a third of the blocks are hidden, a third mixed, a third seen, by the seed.
   uint32_t map_q_block = 0, map_kv_block = 64;
   bool map_batch = true, map_heads = true;  // false: one list for all of these
   bool modify_scores = false, modify_weights = false;
   bool alibi = false, sinks = false, lse = true;
   fovea_scores_stage stage = FOVEA_SCORES_NONE;
 
-  // With anything but f32 in strided arrays, inputs are stored in these formats, and the reference takes what they
-  // then hold. With FOVEA_COMPUTE_I8 it takes what the int8 rows hold that queries and int4 rows are converted to.
+  // Unless inputs are f32 in strided arrays they are stored in these formats, and the reference reads the stored
+  // numbers. With FOVEA_COMPUTE_I8 queries and int4 rows are converted to int8, and the reference reads those.
   fovea_dtype q_dtype = FOVEA_F32, key_dtype = FOVEA_F32, value_dtype = FOVEA_F32, out_dtype = FOVEA_F32;
   fovea_compute compute = FOVEA_COMPUTE_F32;
   fovea_kv_kind kv_kind = FOVEA_KV_STRIDED;
   uint32_t ring_tokens = 0, pinned_tokens = 0, page_tokens = 0;
   std::vector<uint32_t> first_tokens;  // of a ring [batch]; empty = NULL
   bool hide_gone = false;              // of a ring
-  // Whether its slots are enough for a plan: for all keys, or for the window and the chunk.
+  // Whether a plan accepts this number of slots: enough for all keys, or for the window and the chunk.
   bool ring_suffices() const {
     return kv_tokens <= ring_tokens ||
            (window_left != 0 && uint64_t{window_left} + q_tokens <= uint64_t{ring_tokens} - pinned_tokens + 1);
   }
 
   bool mask_adds() const { return mask != FOVEA_MASK_NONE && mask != FOVEA_MASK_BYTE; }
-  // Whether a call must say by positions where its queries sit.
+  // Whether a call must give the positions of its queries.
   bool positions_needed() const {
     const uint32_t named = causal != FOVEA_CAUSAL_NONE ? uint32_t{causal} : uint32_t{diagonal};
     if (named != FOVEA_DIAGONAL_AS_CAUSAL) return named == FOVEA_DIAGONAL_POSITIONS;
     return window_left != 0 || window_right != 0 || alibi;
   }
-  // The same problem with FOVEA_COMPUTE_I8 and these formats, without an additive score, which it does not serve, and
-  // without rows in several places, which would be rounded more than once.
+  // The same problem with FOVEA_COMPUTE_I8 and these formats; without an additive score, which integer products do not
+  // support, and without broadcast rows, which would be rounded more than once.
   Problem with_integers(fovea_dtype keys = FOVEA_I8, fovea_dtype values = FOVEA_I8) const;
   bool stored() const { return kv_kind != FOVEA_KV_STRIDED || key_dtype != FOVEA_F32 || value_dtype != FOVEA_F32; }
 
-  // Those whose kernels differ for this problem: with integer products also targets that extend another.
+  // The targets whose kernels differ for this problem: with integer products also targets that extend another.
   std::vector<fovea_target> targets() const;
 
   Layout layout = Layout::kHeadsFirst;
@@ -125,8 +125,8 @@ std::string name(const Problem& problem);
 
 enum class Budget {
   kNone,   // workspace_budget_bytes = 0
-  kHalf,   // half of what the plan takes then, or as little as it can
-  kLeast,  // the smallest that fovea_plan_init accepts
+  kHalf,   // half of the bytes with kNone, or the fewest that are possible
+  kLeast,  // the smallest budget that fovea_plan_init accepts
 };
 const char* name(Budget budget);
 
@@ -135,15 +135,15 @@ struct Run {
   Budget budget = Budget::kNone;
   bool portable_bits = false;
   uint32_t key_split_tokens = 0;
-  const fovea_executor* executor = nullptr;  // the plan is for as many workers as it has
+  const fovea_executor* executor = nullptr;  // the plan has its number of workers
 };
 std::string name(const Run& run);
 
-// desc.workspace_budget_bytes for it. The description is otherwise valid.
+// The value of desc.workspace_budget_bytes for a Budget. The description is otherwise valid.
 size_t budget_bytes(const fovea_attention_desc& desc, Budget budget);
 
 struct Outputs {
-  std::vector<float> out, lse, scores;  // those that were not asked for are empty
+  std::vector<float> out, lse, scores;  // empty unless asked for
 };
 bool same_bits(const Outputs& a, const Outputs& b);
 
@@ -153,10 +153,10 @@ class AttentionCase {
   explicit AttentionCase(const Problem& problem);
 
   Problem problem;
-  fovea_attention_desc desc;  // capacities exactly as large as the counts; target and budget are run()'s
+  fovea_attention_desc desc;  // capacities exactly as large as the counts; run() sets target and budget
   fovea_attention_args args;
 
-  // Inputs, to plant values in before the first run.
+  // Inputs: tests may write values into them before the first run.
   float* q(uint32_t b, uint32_t head, uint32_t i) const;
   float* key(uint32_t b, uint32_t kv_head, uint32_t j) const;
   float* value(uint32_t b, uint32_t kv_head, uint32_t j) const;
@@ -164,41 +164,41 @@ class AttentionCase {
   uint8_t* mask_byte() const { return mask_.as<uint8_t>(); }
   uint16_t* mask_half() const { return mask_.as<uint16_t>(); }
   float* mask_factors() const { return mask_factors_.as<float>(); }
-  size_t mask_elements() const;  // of its buffer
+  size_t mask_elements() const;  // of the mask's buffer
   float* slopes() const { return slopes_.as<float>(); }
   float* sinks() const { return sinks_.as<float>(); }
   float* score_vector() const { return const_cast<float*>(args.score_vector); }
 
-  // The reference's answer, computed once. From then on the inputs are read-only.
+  // The reference's outputs, computed once. From then on the inputs are read-only.
   const Attention& expected();
 
   // Plans and runs. "" if all outputs are right and everything else is untouched, else what is wrong. Where a query
-  // would see a token that is gone from a ring, a refusal is right.
+  // would see a token that its ring has replaced, a refusal is right.
   std::string run(const Run& run);
-  // The same, but looks at nothing except the status: for tests that compare the outputs on their own.
+  // The same, but checks only the status: for tests that compare the outputs themselves.
   std::string run_unchecked(const Run& run);
 
-  // "" if the outputs agree with expected(), which must have been called before.
+  // "" if the outputs agree with expected(). Call expected() first.
   std::string compare() const;
 
   // For calls that are expected to write nothing.
   void fill_outputs();
   bool outputs_untouched() const;
 
-  // Outputs of the last run, dense as in the reference, of as many entries as args now has.
+  // Outputs of the last run, dense as in the reference, of the args.batch entries.
   std::vector<float> out() const;
   std::vector<float> lse() const;
   std::vector<float> scores() const;
   Outputs outputs() const;  // all three
 
   fovea_plan plan;    // of the last run
-  StoredKeys stored;  // keys and values, where they are not f32 arrays
+  StoredKeys stored;  // keys and values, unless they are f32 arrays
 
-  // What the arguments point to, beside arrays.
+  // What the arguments point to, except arrays.
   struct Extras {
     fovea_block_map map;
     fovea_modifier modifier;
-    // For the modifier: the call as it was first, and what was wrong with a block that it got, or null.
+    // For the modifier: the original problem, and what was wrong with a score block that it got, or null.
     Problem problem;
     fovea_attention_desc desc;
     fovea_attention_args args;
@@ -207,7 +207,7 @@ class AttentionCase {
   std::unique_ptr<Extras> extras;
 
  private:
-  // The arguments as the reference takes them: all f32, in arrays.
+  // The arguments for the reference: all f32, in arrays.
   const fovea_attention_args& truth() const { return encoded_ ? truth_ : args; }
   float query_factor() const;
   void encode();
@@ -225,7 +225,7 @@ class AttentionCase {
   bool has_expected_ = false;
 };
 
-// Runs the problem with each target; "" or the first thing that is wrong, with the case's name.
+// Runs the problem with each target; "" or the first error, with the case's name.
 std::string run_on_all_targets(AttentionCase& test, Budget budget = Budget::kNone, bool portable_bits = false);
 std::string run_on_all_targets(const Problem& problem, Budget budget = Budget::kNone, bool portable_bits = false);
 
@@ -233,7 +233,7 @@ std::string run_on_all_targets(const Problem& problem, Budget budget = Budget::k
 // would notice a library that ignores the option. Both must have the same counts and heads.
 std::string effect_is_visible(const Problem& with, const Problem& without);
 
-// Whether `got` is `want` within the tolerance; for a NaN only NaN is right, for an infinity only itself.
+// Whether `got` differs from `want` by at most the tolerance. A NaN equals only NaN, an infinity only itself.
 bool close(double got, double want, double tolerance);
 
 }  // namespace fovea_test

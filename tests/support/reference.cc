@@ -24,7 +24,7 @@ uint32_t length(const fovea_attention_args& args, uint32_t b) {
   return args.kv_lengths != nullptr ? args.kv_lengths[b] : args.kv_tokens;
 }
 
-// Philox 4x32-10 as its authors write it (Salmon et al., SC 2011).
+// Philox 4x32-10 in its authors' form (Salmon et al., SC 2011).
 struct Words {
   uint32_t word[4];
 };
@@ -40,14 +40,14 @@ Words philox(Words c, uint64_t seed) {
   return c;
 }
 
-// The error that rounded weights bring into a row of the output where products are integers: a sum over the key tiles.
-// Parts of a tile that are attended to one after the other bring less.
+// The error of an output row by the rounding of weights, for integer products: a sum over the key tiles. Where parts of
+// a tile are attended to one after the other, the error is less.
 class RoundedWeights {
  public:
-  // scale: that of all values, or 0 where each row has the least that it may have.
+  // scale: of all values; 0 if each row has its own, the smallest possible.
   RoundedWeights(size_t value_dim, double scale) : scale_(scale), codes_(value_dim), errors_(value_dim) {}
 
-  // The keys in their order.
+  // Called for each key, in order.
   void add(uint32_t j, double weight, const float* value) {
     if (j / FOVEA_KEY_TILE != tile_) end_tile();
     tile_ = j / FOVEA_KEY_TILE;
@@ -58,7 +58,7 @@ class RoundedWeights {
     top_ = std::max(top_, weight * scale);
     for (size_t e = 0; e < codes_.size(); ++e) codes_[e] += std::fabs(double{value[e]}) / scale;
   }
-  // The largest of all elements.
+  // The largest error of an element.
   double error() {
     end_tile();
     return *std::max_element(errors_.begin(), errors_.end());
@@ -86,7 +86,7 @@ float mask_element(const fovea_mask& m, ptrdiff_t at) {
   return static_cast<float>(value_of(m.kind == FOVEA_MASK_F16 ? kF16 : kBf16, bits));
 }
 
-// By its place, gone or not.
+// Whether position, length and the keys that the mask covers allow key j, even if its ring has replaced it.
 bool within_limits(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t i,
                    uint32_t j) {
   const int64_t p = position(desc, args, b, i);
@@ -98,7 +98,7 @@ bool within_limits(const fovea_attention_desc& desc, const fovea_attention_args&
   return m.kv_tokens == 0 || m.at_end != 0 || (m.kv_tokens != FOVEA_MASK_COVERS_NONE && j < m.kv_tokens);
 }
 
-// What a block map says of query i and key j.
+// The kind that a block map gives the block of query i and key j.
 fovea_block_kind block_kind(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t h,
                             uint32_t i, uint32_t j) {
   if (args.block_map == nullptr) return FOVEA_BLOCK_MIXED;
@@ -112,12 +112,12 @@ fovea_block_kind block_kind(const fovea_attention_desc& desc, const fovea_attent
   return FOVEA_BLOCK_HIDDEN;
 }
 
-// The mask's column of key j; negative where the mask begins behind it.
+// The mask's column of key j; negative if the mask begins after key j.
 int64_t mask_column(const fovea_attention_args& args, uint32_t b, uint32_t j) {
   return int64_t{j} - (args.mask.at_end != 0 ? int64_t{length(args, b)} - args.mask.kv_tokens : 0);
 }
 
-// What a modifier makes of a number.
+// A number after a modifier.
 double modified(void (*function)(void*, const fovea_score_block*), const fovea_attention_desc& desc,
                 const fovea_attention_args& args, uint32_t b, uint32_t h, uint32_t i, uint32_t j, double number) {
   if (function == nullptr) return number;
@@ -180,7 +180,7 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
   const double unit_error = additive ? additive_error(1.0, desc.head_dim) : score_error(1.0, desc.head_dim);
   const double no_scale =
       desc.score == FOVEA_SCORE_SCALED_DOT ? 1.0 / std::sqrt(static_cast<double>(desc.head_dim)) : 1.0;
-  // As a sum: g++ 12 writes a conditional conversion in a way that Arm's assembler does not read.
+  // As a sum: for a conditional conversion g++ 12 writes an instruction that Arm's assembler refuses.
   const double scale = double{desc.scale} + (desc.scale != 0 ? 0.0 : no_scale);
   const fovea_scores_stage stage = args.scores_stage;
   const bool every_key = stage == FOVEA_SCORES_SCALED || stage == FOVEA_SCORES_CAPPED;
@@ -220,7 +220,7 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
 
           const float* key = row(args.kv.keys, b, h / group, j);
           double sum = 0;
-          float magnitude = 0;  // for a tolerance, which f32 is good enough for
+          float magnitude = 0;  // only for a tolerance, so f32 is exact enough
           for (uint32_t d = 0; d < desc.head_dim; ++d) {
             sum += additive ? double{v[d]} * std::tanh(double{q[d]} + key[d]) : double{q[d]} * key[d];
             magnitude += std::fabs(additive ? v[d] : q[d] * key[d]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fovea.h says, in plain loops and in double: the answer that every target is held against.
+// The definitions of fovea.h in plain loops and in double. The outputs of every target are compared with these.
 #ifndef FOVEA_TESTS_SUPPORT_REFERENCE_H_
 #define FOVEA_TESTS_SUPPORT_REFERENCE_H_
 
@@ -12,22 +12,22 @@
 
 namespace fovea_test {
 
-// All arrays are dense, row-major, in the order of the shapes; each has the error that f32 explains beside it.
+// All arrays are dense, row-major, in the order of the shapes. Each has a second array: the largest error in f32.
 struct Attention {
   std::vector<double> out, out_tolerance;        // [batch][q_heads][q_tokens][value_dim]; one tolerance for each row
   std::vector<double> lse, lse_tolerance;        // [batch][q_heads][q_tokens]
   std::vector<double> scores, scores_tolerance;  // [batch][q_heads][q_tokens][kv_tokens], at args.scores_stage
 };
 
-// The answer to a valid call. Looks at the shapes and options of the description, never at target or budget. Data of
-// keys and values that are hidden is not touched (but the keys' for the two stages of scores that want them).
+// The outputs of a valid call. Reads the shapes and options of the description, never target or budget. Hidden keys and
+// values are not read (except keys for the two stages of scores that include them).
 Attention attention(const fovea_attention_desc& desc, const fovea_attention_args& args);
 
 // Whether query i of head h may see key j, in batch entry b.
 bool visible(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t h, uint32_t i,
              uint32_t j);
 
-// Whether some query would see a token that a ring has lost, were it not for that, and for the numbers in a mask.
+// Whether some query would see a token that the ring has replaced. The numbers in a mask are not considered.
 bool sees_gone_token(const fovea_attention_desc& desc, const fovea_attention_args& args);
 
 // Whether dropout of this probability drops the weight of query i of head h and key j.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where rows lie in memory, by the words of fovea.h.
+// The places of rows in memory, as fovea.h defines them.
 #ifndef FOVEA_TESTS_SUPPORT_ROWS_H_
 #define FOVEA_TESTS_SUPPORT_ROWS_H_
 

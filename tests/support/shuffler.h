@@ -12,10 +12,10 @@
 
 namespace fovea_test {
 
-// Whether the library notices tasks that an executor leaves out: it counts them, where the processor can.
+// Whether the library notices tasks that an executor leaves out. It counts tasks where the processor has the atomics.
 constexpr bool kCountsTasks = __atomic_always_lock_free(sizeof(size_t), nullptr);
 
-// Runs tasks one after the other, in another order each time, with worker numbers that go round.
+// Runs tasks one after the other, in another order each time, with each worker number in turn.
 class Shuffler {
  public:
   explicit Shuffler(uint32_t workers) : executor_{run, this, workers} {}
@@ -24,11 +24,11 @@ class Shuffler {
 
   size_t runs = 0, most_tasks = 0;
   uint32_t most_worker = 0;
-  int answer = 0;           // of run
+  int answer = 0;           // returned by run
   uint32_t added = 0;       // to each worker's number, modulo 2^32
-  bool one_worker = false;  // its number is always `added`
+  bool one_worker = false;  // the worker's number is always `added`
   size_t left_out = 0;      // this many tasks are not run
-  size_t beyond = 0;        // nonzero: in place of task 0, a task that does not exist is run: this far behind the last
+  size_t beyond = 0;        // nonzero: runs, instead of task 0, one that does not exist, this far past the last
 
  private:
   static int run(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
@@ -37,11 +37,11 @@ class Shuffler {
   int run_all(size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
     std::vector<size_t> order(tasks);
     for (size_t i = 0; i < tasks; ++i) {
-      const size_t place = random_bits(runs, i) % (i + 1);  // Fisher and Yates, from the inside
+      const size_t place = random_bits(runs, i) % (i + 1);  // Fisher-Yates, built up
       order[i] = order[place];
       order[place] = i;
     }
-    if (runs % 3 == 0) {  // and now and then the reverse of what one thread does
+    if (runs % 3 == 0) {  // in some runs the reverse order
       for (size_t i = 0; i < tasks; ++i) order[i] = tasks - 1 - i;
     }
     ++runs;

@@ -38,7 +38,7 @@ int TestLoader::start(const fovea_kv_tile& tile) {
   if ((tile.key_scales != nullptr) != (scale_size(desc_.key_dtype) != 0)) wrong = "scales of keys";
   if ((tile.value_scales != nullptr) != (scale_size(desc_.value_dtype) != 0)) wrong = "scales of values";
   if (started++ == fail_start_at) return 1;
-  // Until it is finished, the buffer holds nothing that may be used.
+  // The buffer's content may not be used until the tile is finished.
   std::memset(tile.keys, 0xff, tile.count * row_units(desc_.key_dtype, desc_.head_dim) * unit_size(desc_.key_dtype));
   std::memset(tile.values, 0xff,
               tile.count * row_units(desc_.value_dtype, desc_.value_dim) * unit_size(desc_.value_dtype));
@@ -92,10 +92,10 @@ void StoredKeys::store(const fovea_attention_desc& d, fovea_attention_args* args
   const size_t padding = padded && !load ? 3 : 0;
   size_t blocks = batch, tokens = kv_tokens;
   if (ring) tokens = d.ring_tokens;
-  uint32_t columns = 0;  // of the page table
+  uint32_t columns = 0;  // columns of the page table
   if (paged) {
     columns = kv_tokens / d.page_tokens + 1;
-    blocks = size_t{batch} * columns + 3;  // some are nobody's
+    blocks = size_t{batch} * columns + 3;  // some belong to no entry
     tokens = d.page_tokens;
   }
   make(&keys_, d.key_dtype, d.head_dim, blocks, d.kv_heads, tokens, placement, padding);
@@ -105,7 +105,7 @@ void StoredKeys::store(const fovea_attention_desc& d, fovea_attention_args* args
     std::vector<uint32_t> pages(blocks);
     for (size_t i = 0; i < blocks; ++i) pages[i] = static_cast<uint32_t>(i);
     for (size_t i = blocks; i > 1; --i) std::swap(pages[i - 1], pages[random_bits(seed + 31, i) % i]);
-    // Behind an entry's last page the table holds nothing that may be looked at.
+    // After an entry's last page the table's content may not be read.
     page_table_ = Guarded(size_t{batch} * columns * sizeof(uint32_t), sizeof(uint32_t), placement);
     for (uint32_t b = 0; b < batch; ++b) {
       for (uint32_t c = 0; c * d.page_tokens < length(b); ++c) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keys and values as a library call gets them from elsewhere than f32 arrays: in formats of few bits, in a ring, in
-// pages, or through a loader.
+// Keys and values from sources other than f32 arrays: in formats of few bits, in a ring, in pages, or by a loader.
 #ifndef FOVEA_TESTS_SUPPORT_STORED_H_
 #define FOVEA_TESTS_SUPPORT_STORED_H_
 
@@ -13,7 +12,7 @@
 
 namespace fovea_test {
 
-// A loader that copies from dense arrays, and that holds the library to its contract: what is wrong stands in wrong().
+// A loader that copies from dense arrays, and checks that the library keeps the contract: `wrong` says what is broken.
 class TestLoader {
  public:
   TestLoader();
@@ -22,7 +21,7 @@ class TestLoader {
   const fovea_loader* loader() const { return &loader_; }
 
   uint32_t fail_start_at = UINT32_MAX, fail_finish_at = UINT32_MAX;  // the tile, counted from 0
-  uint32_t first = 0;  // of the keys that were served, the one that a call begins with
+  uint32_t first = 0;  // the first key of the call, among the keys that were given to serve()
   uint32_t started = 0, finished = 0;
   std::string wrong;  // the first breach of the contract
 
@@ -42,8 +41,8 @@ class TestLoader {
 // Buffers that hold the keys and values of f32 arrays in the formats and the kind of a description.
 class StoredKeys {
  public:
-  // Stores all rows of args->kv whose first element is not NaN, and writes back to them what products take them for.
-  // Then turns args->kv to the new arrays.
+  // Stores all rows of args->kv whose first element is not NaN, and replaces each row by the numbers that products
+  // compute with. Then points args->kv to the new arrays.
   void store(const fovea_attention_desc& desc, fovea_attention_args* args, Placement placement, uint64_t seed,
              bool padded);
   void read_only(bool on) const;

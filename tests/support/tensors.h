@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention over tensors of int8. The reference takes the numbers that the codes stand for.
+// Attention over tensors of int8. The reference uses the numbers that the codes stand for.
 #ifndef FOVEA_TESTS_SUPPORT_TENSORS_H_
 #define FOVEA_TESTS_SUPPORT_TENSORS_H_
 
@@ -20,15 +20,15 @@ struct Zeros {
 // The number of a code.
 inline float number(float scale, int32_t zero, int8_t code) { return scale * static_cast<float>(code - zero); }
 
-// A code that depends on its place alone; the ends of the range come often.
+// A code that depends only on its place; the ends of the range are frequent.
 inline int8_t code_at(uint64_t seed, uint64_t index) {
   const uint64_t bits = random_bits(seed, index);
   if (bits % 16 == 0) return bits / 16 % 2 != 0 ? int8_t{-128} : int8_t{127};
   return static_cast<int8_t>(bits / 16 % 256 - 128);
 }
 
-// A case whose queries, keys and values are codes, with the scales and zero points of its description, which may be
-// changed before the first run: see enter().
+// A case whose queries, keys and values are codes, with the scales and zero points of its description. Tests may change
+// these before the first run: see enter().
 class Tensors : public AttentionCase {
  public:
   Tensors(const Problem& p, const Zeros& zeros) : AttentionCase(p) {
@@ -43,7 +43,7 @@ class Tensors : public AttentionCase {
     enter();
   }
 
-  // Writes all codes, and the numbers that they stand for to where the reference finds them.
+  // Writes all codes, and their numbers into the reference's arrays.
   void enter() const {
     const Problem& p = problem;
     for (uint32_t b = 0; b < p.batch; ++b) {
@@ -75,7 +75,7 @@ class Tensors : public AttentionCase {
   float value_scale(uint32_t b, uint32_t h, uint32_t j) const {
     return args.kv.value_scales.data != nullptr ? *row(args.kv.value_scales, b, h, j) : desc.value_scale;
   }
-  // What a row holds depends on the numbers' place, which is the same wherever the codes lie.
+  // A row's content depends on the place of its numbers, which does not depend on where its codes are stored.
   void enter_row(uint8_t* codes, float* numbers, uint32_t dim, float scale, int32_t zero, uint64_t seed) const {
     const auto place = static_cast<uint64_t>(numbers - q(0, 0, 0));
     for (uint32_t d = 0; d < dim; ++d) {

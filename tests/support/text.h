@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text put together by <<, as of std::ostringstream, which machines without an operating system have no room for.
+// Text composed by <<, as with std::ostringstream, which is too large for machines without an operating system.
 #ifndef FOVEA_TESTS_SUPPORT_TEXT_H_
 #define FOVEA_TESTS_SUPPORT_TEXT_H_
 
@@ -25,7 +25,7 @@ class Text {
     text_ += c;
     return *this;
   }
-  // Numbers and enums; floating-point numbers with as many digits as tell two floats apart.
+  // Numbers and enums; floating-point numbers with enough digits to tell any two floats apart.
   template <class T, std::enable_if_t<std::is_arithmetic_v<T> || std::is_enum_v<T>, int> = 0>
   Text& operator<<(T number) {
     char digits[48];
@@ -44,7 +44,7 @@ class Text {
   const std::string& str() const { return text_; }
 
  private:
-  // Not snprintf: newlib's small one has no 64-bit numbers.
+  // Not snprintf: newlib's small version does not print 64-bit numbers.
   static void to_digits(char (&digits)[48], unsigned long long number, bool minus) {
     char reversed[24];
     size_t count = 0;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Included by ../aarch64-bare-*.cmake, which set FOVEA_EXPECT_TARGET, FOVEA_CPU_FLAGS and FOVEA_BOARD: 64-bit Arm without an
-# operating system. Debian has no such compiler. This is the one for Linux, told that there is no Linux, with picolibc as its C
-# library. Its libstdc++ headers are arm-none-eabi's, which are made for such a C library and name no processor.
+# operating system. Debian has no such compiler. This uses the one for Linux with its Linux macros undefined, and picolibc as the C
+# library. The libstdc++ headers are arm-none-eabi's, which are made for such a C library and do not depend on the processor.
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(FOVEA_TRIPLE aarch64-linux-gnu)
 execute_process(COMMAND ${FOVEA_TRIPLE}-gcc -dumpversion OUTPUT_VARIABLE fovea_gcc OUTPUT_STRIP_TRAILING_WHITESPACE)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What all processors without an operating system share. The program brings its start-up code and linker script: programs of this
-# tree have them in platform/<processor>/, another project has its own. FOVEA_BOARD names the board that the program is linked
-# for, as QEMU calls it.
+# Settings for all processors without an operating system. Programs need start-up code and a linker script: those of this tree have
+# them in platform/<processor>/, another project has its own. FOVEA_BOARD is QEMU's name of the board that the program is linked
+# for.
 set(CMAKE_SYSTEM_NAME Generic)
-set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)  # nothing links before there is start-up code
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)  # CMake's checks have no start-up code to link
 set(CMAKE_C_COMPILER ${FOVEA_TRIPLE}-gcc)
 set(CMAKE_CXX_COMPILER ${FOVEA_TRIPLE}-g++)
 set(CMAKE_ASM_COMPILER ${FOVEA_TRIPLE}-gcc)
@@ -18,7 +18,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
 
 # The script passes a program's arguments on through semihosting. The environment variable FOVEA_QEMU_ARGS holds more arguments for
-# QEMU, such as "-icount shift=0", with which time is the count of instructions.
+# QEMU, such as "-icount shift=0", with which time counts instructions.
 set(fovea_qemu_mps2-an385 qemu-system-arm -M mps2-an385)
 set(fovea_qemu_mps2-an386 qemu-system-arm -M mps2-an386)
 set(fovea_qemu_mps2-an500 qemu-system-arm -M mps2-an500)

@@ -14,7 +14,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
 
-# On a machine of this very kind, a board that builds for itself, the tests run as they are.
+# On a machine with this processor and system, the tests run without an emulator.
 if(NOT CMAKE_HOST_SYSTEM_PROCESSOR MATCHES "^${CMAKE_SYSTEM_PROCESSOR}")
   set(CMAKE_FIND_ROOT_PATH /usr/${FOVEA_TRIPLE})
   set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${CMAKE_SYSTEM_PROCESSOR} -L /usr/${FOVEA_TRIPLE} -cpu ${FOVEA_QEMU_CPU})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Included by ../riscv*-bare-*.cmake, which set FOVEA_EXPECT_TARGET, FOVEA_CPU_FLAGS and FOVEA_BOARD: RISC-V without an operating
-# system, GCC with picolibc. Its libstdc++ headers are arm-none-eabi's, which name no processor.
+# system, GCC with picolibc. The libstdc++ headers are arm-none-eabi's, which do not depend on the processor.
 set(CMAKE_SYSTEM_PROCESSOR riscv)
 set(FOVEA_TRIPLE riscv64-unknown-elf)
 separate_arguments(fovea_flags UNIX_COMMAND "${FOVEA_CPU_FLAGS}")

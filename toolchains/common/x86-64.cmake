@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Included by ../x86-64-*.cmake, which set FOVEA_EXPECT_TARGET and FOVEA_CPU_FLAGS. The compiler is the host's; CMAKE_SYSTEM_NAME
-# stays unset, since to CMake this is no cross build. With -DFOVEA_QEMU_CPU=..., a model of processor that QEMU emulates, the
-# tests run on that model; without it on this machine if it can, else on the oldest model that can.
+# stays unset, so for CMake this is no cross build. With -DFOVEA_QEMU_CPU=<model> the tests run on that emulated model; without it on
+# this machine if it has the instructions, else on the oldest model that has them.
 foreach(language IN ITEMS C CXX)
   set(CMAKE_${language}_FLAGS_INIT "${FOVEA_CPU_FLAGS}")
 endforeach()

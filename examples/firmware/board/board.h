@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All that main.cc asks of the machine.
+// The functions of the machine that main.cc uses.
 #ifndef FOVEA_EXAMPLES_FIRMWARE_BOARD_BOARD_H_
 #define FOVEA_EXAMPLES_FIRMWARE_BOARD_BOARD_H_
 
@@ -9,18 +9,18 @@
 
 namespace board {
 
-// console.cc: text for people, and the end of the program.
+// console.cc: prints text, and ends the program.
 void print(const char* text);
 [[noreturn]] void exit(int status);
 
-// cortex_m.cc, cortex_a.cc: what work() takes. A cycle of QEMU is an instruction if it is run with -icount shift=0.
+// cortex_m.cc, cortex_a.cc: the time of work(). With -icount shift=0 a cycle of QEMU is an instruction.
 struct Cost {
   uint32_t count;
   const char* unit;  // "cycles", ...
 };
 Cost measure(void (*work)());
 
-// start.cc: the most bytes that the stack has held, and how the linker script has laid out memory.
+// start.cc: the most bytes of stack in use so far, and the sizes of the linker script's sections.
 size_t stack_bytes_used();
 struct Memory {
   size_t flash_bytes, data_bytes, bss_bytes, stack_bytes;
@@ -29,8 +29,8 @@ Memory memory();
 
 }  // namespace board
 
-// start.cc, for the processor's vectors. board_start is called with a stack: fills data and bss, calls main, and exits
-// with its status. board_fault says so and exits with 70.
+// start.cc, for the processor's vectors. board_start requires a stack: it copies data, clears bss, calls main, and
+// exits with main's status. board_fault prints a message and exits with 70.
 extern "C" {
 [[noreturn]] void board_start();
 [[noreturn]] void board_fault();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Semihosting: the debugger, or the emulator, writes the text and ends the program. Arm, "Semihosting for AArch32 and
-// AArch64". A board that runs by itself writes to a UART here, and has nowhere to exit to.
+// Semihosting: the debugger, or the emulator, prints the text and ends the program. Arm, "Semihosting for AArch32 and
+// AArch64". A board without a debugger writes to a UART here, and cannot exit.
 #include "board.h"
 
 namespace {

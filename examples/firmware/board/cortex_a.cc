@@ -8,12 +8,12 @@ namespace {
 #if defined(__aarch64__)
 constexpr int kBlocks = 512, kBlockShift = 30;  // GiB
 using Descriptor = uint64_t;
-// A block that was accessed: normal memory, shared and cached (byte 0 of MAIR); a device's (byte 1), never run.
+// A block with the access flag: normal memory, shared and cached (byte 0 of MAIR); device memory (byte 1), never run.
 constexpr Descriptor kCached = 1 | 1 << 10 | 3 << 8, kDevice = 1 | 1 << 10 | 1 << 2 | 3ull << 53;
 #else
 constexpr int kBlocks = 4096, kBlockShift = 20;  // MiB
 using Descriptor = uint32_t;
-// A section with full access: normal memory, cached, written back (TEX 001, C, B); a device's (B), never run.
+// A section with full access: normal memory, cached, write-back (TEX 001, C, B); device memory (B), never run.
 constexpr Descriptor kCached = 2 | 3 << 10 | 1 << 12 | 3 << 2, kDevice = 2 | 3 << 10 | 1 << 2 | 1 << 4;
 #endif
 
@@ -23,17 +23,17 @@ constexpr uint64_t kRamBegin = 0x40000000, kRamEnd = 0x80000000;  // of QEMU's m
 
 }  // namespace
 
-// Every address means itself, RAM is cached. Without this all memory counts as a device's: nothing is fast, and vectors
-// at addresses that are not multiples of their size fault.
+// Every address maps to itself, RAM is cached. Without this all memory is device memory: every access is slow, and
+// unaligned vector loads fault.
 extern "C" void board_memory_on() {
   for (int i = 0; i < kBlocks; ++i) {
     const uint64_t address = static_cast<uint64_t>(i) << kBlockShift;
     g_blocks[i] = static_cast<Descriptor>(address) | (address >= kRamBegin && address < kRamEnd ? kCached : kDevice);
   }
-  // SCTLR: memory management, data cache and instruction cache on; no faults of what is unaligned.
+  // SCTLR: memory management, data cache and instruction cache on; unaligned accesses do not fault.
   constexpr uint32_t kOn = 1u << 0 | 1u << 2 | 1u << 12, kStrict = 1u << 1;
 #if defined(__aarch64__)
-  const uint64_t kinds = 0x00ff;  // MAIR: written back and allocating; device
+  const uint64_t kinds = 0x00ff;  // MAIR: write-back, allocating; device
   // TCR: 39 bits of address, walks cached and shared, no second table, 40 bits of physical address.
   const uint64_t walk = 25 | 1u << 8 | 1u << 10 | 3u << 12 | 1u << 23 | 2ull << 32;
   __asm__ volatile("msr mair_el1, %0\n msr tcr_el1, %1\n msr ttbr0_el1, %2" : : "r"(kinds), "r"(walk), "r"(g_blocks));

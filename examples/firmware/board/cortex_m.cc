@@ -28,7 +28,7 @@ struct Vectors {
      board_fault, board_fault, nullptr, board_fault, board_fault}};
 
 bool start_cycle_counter() {
-  if (__ARM_ARCH < 7) return false;                          // a Cortex-M0+ has none
+  if (__ARM_ARCH < 7) return false;                          // a Cortex-M0+ has no DWT counter
   system_register(kDemcr) |= 1u << 24;                       // TRCENA
   if (system_register(kDwtCtrl) & (1u << 25)) return false;  // NOCYCCNT
   system_register(kDwtCtrl) |= 1;                            // CYCCNTENA
@@ -37,7 +37,7 @@ bool start_cycle_counter() {
   return system_register(kDwtCyccnt) != before;
 }
 
-// SysTick counts 24 bits of some clock of the chip, downwards.
+// SysTick counts down, with 24 bits, on a clock that depends on the chip.
 uint32_t systick_ticks(void (*work)()) {
   system_register(kSystRvr) = 0xffffff;
   system_register(kSystCvr) = 0;
@@ -72,7 +72,7 @@ Cost measure(void (*work)()) {
     work();
     return {system_register(kDwtCyccnt) - before, "cycles"};
   }
-  // QEMU has no such counter. With its -icount each instruction takes the same time, so time is their count.
+  // QEMU has no such counter. With -icount each instruction takes the same time, so time counts instructions.
   const uint64_t ticks = systick_ticks(work);
   return {static_cast<uint32_t>(ticks * kLoopInstructions / systick_ticks(loop)), "instructions, by time"};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "concept.h"
 
-/* Each query by a call of its own gives the bits of the call with all of them. */
+/* A call for each query gives the same bits as one call for all. */
 int main(void) {
   //! [portable]
   fovea_attention_desc desc = description();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "concept.h"
 
-/* Tokens go into a cache in f16 one after the other, as in decoding. */
+/* Tokens are appended to a cache of f16 one after the other, as in decoding. */
 
 //! [memory]
 enum { CACHE_BYTES = FOVEA_KV_CACHE_BYTES(FOVEA_F16, FOVEA_F16, 1, HEADS, KEYS, DIM, DIM) };
@@ -21,7 +21,7 @@ int main(void) {
   cache.head_dim = cache.value_dim = DIM;
   cache.max_tokens = KEYS;
   check(fovea_kv_cache_init(&cache, memory, sizeof memory));
-  check(fovea_kv_describe(&cache, &desc));  // what the cache knows; the rest of the description is the caller's
+  check(fovea_kv_describe(&cache, &desc));  // sets the fields that the cache knows; the caller sets the others
   fovea_plan plan;
   check(fovea_plan_init(&plan, &desc));
   //! [init]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the programs of these pages share: a small problem of two heads, and its answer by one call on plain arrays. */
+ * What the programs of these pages share: a small problem of two heads, and its output by one call on plain arrays. */
 #ifndef FOVEA_PLATFORM_DOCS_CONCEPTS_CONCEPT_H_
 #define FOVEA_PLATFORM_DOCS_CONCEPTS_CONCEPT_H_
 
@@ -13,8 +13,8 @@
 enum { HEADS = 2, DIM = 32, QUERIES = 64, KEYS = 256 };
 
 static float q[HEADS][QUERIES][DIM], keys[HEADS][KEYS][DIM], values[HEADS][KEYS][DIM];
-static float whole[HEADS][QUERIES][DIM]; /* the answer */
-static float out[HEADS][QUERIES][DIM];   /* what a program computes in its own way */
+static float whole[HEADS][QUERIES][DIM]; /* the output of that call */
+static float out[HEADS][QUERIES][DIM];   /* the output of the page's program */
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[1 << 17];
 
 static inline void check(fovea_status status) {
@@ -47,7 +47,7 @@ static inline fovea_attention_args arguments(float (*to)[QUERIES][DIM]) {
   return args;
 }
 
-/* Fills the arrays with numbers from -1 to 1, and computes the answer by a plan of this description. */
+/* Fills the arrays with numbers from -1 to 1, and computes `whole` by a plan of this description. */
 static inline void answer(const fovea_attention_desc* desc) {
   float* const arrays[] = {(float*)q, (float*)keys, (float*)values};
   const size_t counts[] = {sizeof q / sizeof(float), sizeof keys / sizeof(float), sizeof values / sizeof(float)};
@@ -66,7 +66,7 @@ static inline void answer(const fovea_attention_desc* desc) {
 
 static inline int same_bits(void) { return memcmp(out, whole, sizeof out) == 0; }
 
-/* The largest difference of an element of out from the answer. */
+/* The largest difference between an element of out and of whole. */
 static inline float difference(void) {
   const float *a = (const float*)out, *b = (const float*)whole;
   float largest = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "concept.h"
 
-/* Three ways to the size of a workspace, and two to a smaller one. None changes a bit. */
+/* Three ways to get the size of a workspace, and two to need less fast memory. None changes a bit of the output. */
 
 //! [macro]
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char arena[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
@@ -35,7 +35,7 @@ int main(void) {
   check(fovea_plan_init(&plan, &desc));
   memset(out, 0, sizeof out);
   //! [slow]
-  const size_t fast_bytes = 1024;  // of a small, fast memory; what is used most goes there
+  const size_t fast_bytes = 1024;  // of a small, fast memory, for the arrays that are used most
   args.slow_workspace = slow_arena;
   args.slow_workspace_bytes = fovea_slow_workspace_bytes(&plan, fast_bytes);
   check(fovea_attention(&plan, &args, arena, fast_bytes));

@@ -17,7 +17,7 @@ static void fill_pool(const uint32_t table[PAGES]) {
 
 //! [callback]
 static int start(void* self, const fovea_kv_tile* tile) {
-  (void)self;  // a driver's, for example, which begins a transfer here and waits for it in finish
+  (void)self;  // for example a driver, which begins a transfer here and waits for it in finish
   memcpy(tile->keys, keys[tile->kv_head][tile->first], tile->count * sizeof keys[0][0]);
   memcpy(tile->values, values[tile->kv_head][tile->first], tile->count * sizeof values[0][0]);
   return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "concept.h"
 
-/* The same queries, whose keys come in four pieces; then two streams, as on two cores, each with half of the keys. */
-enum { PIECE = 64 }; /* a multiple of the grid, so that bits are those of one call */
+/* The same queries over keys that come in four pieces; then two streams, as on two cores, each over half the keys. */
+enum { PIECE = 64 }; /* a multiple of 64, so that the bits are the same as from one call */
 
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char first_state[FOVEA_STATE_BYTES(HEADS * QUERIES, DIM)];
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char second_state[FOVEA_STATE_BYTES(HEADS * QUERIES, DIM)];
@@ -12,7 +12,7 @@ static void push_pieces(const fovea_plan* plan, fovea_state* state, int from, in
   fovea_attention_args args = arguments(out);
   args.kv_tokens = PIECE;
   for (int first = from; first < to; first += PIECE) {
-    args.kv.keys.data = &keys[0][first];  // nothing of the pieces before is needed any more
+    args.kv.keys.data = &keys[0][first];  // earlier pieces are not needed any more
     args.kv.values.data = &values[0][first];
     check(fovea_stream_push(plan, state, &args, workspace, sizeof workspace));
   }

@@ -24,7 +24,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--url", required=True)
-    parser.add_argument("--date", default=datetime.date.today().isoformat(), help="of the release (today)")
+    parser.add_argument("--date", default=datetime.date.today().isoformat(), help="date of the release (today)")
     options = parser.parse_args()
 
     files = [path for pattern in ("LICENSE", "README.md", "CHANGELOG.md", "lib/include/**/*", "lib/src/**/*")

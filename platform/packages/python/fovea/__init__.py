@@ -9,9 +9,9 @@
 
     fovea.workspace_bytes(plan, "cortex-m4f")                    # of the same plan on that processor
 
-Names of fields are those of fovea.h, which lies beside this file and is the manual. fovea.c has all of the C interface.
-Arrays are compared with the plan: what C cannot read or write raises TypeError or ValueError, what the library refuses
-Error.
+Fields have the names of fovea.h, which is installed next to this file and is the manual. fovea.c has all of the C
+interface. Arrays are compared with the plan: those that C cannot read or write raise TypeError or ValueError; a call
+that the library refuses raises Error.
 """
 from . import c
 from .c import Error
@@ -25,7 +25,7 @@ __all__ = ["Cache", "Call", "Error", "PROCESSORS", "Plan", "Range", "Stream", "a
 
 __version__ = ".".join(str(c.NUMBERS[f"FOVEA_VERSION_{part}"]) for part in ("MAJOR", "MINOR", "PATCH"))
 
-# Processors and the target of their instruction set, as toolchains/ builds for them. Names of targets serve, too.
+# Processors and the target that toolchains/ builds for them. The name of a target is accepted, too.
 PROCESSORS = {
     "cortex-m0plus": "scalar", "cortex-m3": "scalar", "cortex-m4": "scalar", "cortex-m4f": "scalar",
     "cortex-m7": "scalar",
@@ -50,13 +50,13 @@ def targets():
 
 
 def workspace_bytes(desc, processor="best"):
-    """Bytes of workspace that a call needs on a processor or target; "best": the most over all targets.
+    """Bytes of workspace that a call needs on a processor or target; "best": the largest of all targets.
 
-    desc is a Plan, or what attention_desc makes. The size is that of a library compiled for speed, with all features.
+    desc is a Plan, or a description by attention_desc. The size is for a library compiled for speed, with all features.
     """
     desc = desc.desc if isinstance(desc, Plan) else desc
     count = c.call("fovea_workspace_bytes_for", desc, target_number(processor))
     if count == 0:
-        Plan(desc, target=0)  # raises, with what is wrong
+        Plan(desc, target=0)  # raises, and says what is wrong
         raise Error("ERR_UNSUPPORTED", f"no workspace for {processor}")
     return count

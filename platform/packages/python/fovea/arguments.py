@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of a call, made of arrays that are checked against the plan."""
+"""Makes the arguments of a call of arrays, which it checks against the plan."""
 import numpy as np
 
 from . import c
 from .arrays import HELD_IN, dense, format_name, groups, mask, numbers, row_elements, strides_of, take, view
 
-# What a call takes beside queries, keys and values.
+# Arguments of a call in addition to queries, keys and values.
 VECTORS = {  # type and dimensions
     "kv_lengths": ("uint32", "batch"), "positions": ("int64", "batch"), "alibi_slopes": ("float32", "q_heads"),
     "sinks": ("float32", "q_heads"), "score_vector": ("float32", "kv_heads head_dim"),
@@ -15,15 +15,15 @@ OFFSETS = "q_offsets", "kv_offsets"
 KV_SCALES = "key_scales", "value_scales"
 STRUCTURES = "executor", "modifier"
 OPTIONS = {*VECTORS, *OFFSETS, *KV_SCALES, *STRUCTURES, "block_map", "dropout_seed", "mask", "q_scales"}
-ENDS = {"sinks", "value_channel_scales"}  # what acts on rows as they end
-# A cache and the plan of a call agree on these.
+ENDS = {"sinks", "value_channel_scales"}  # applied to rows at the end
+# A cache and the plan of a call must agree on these.
 CACHE_FIELDS = ("kv_heads", "head_dim", "value_dim", "key_dtype", "value_dtype", "kv_kind", "ring_tokens",
                 "pinned_tokens", "page_tokens")
 
 
 class Arguments:
-    """c: a fovea_attention_args, which keeps what it points to. Arrays are read where they are, at each call, so that
-    what C cannot read there is refused. With copies=True, for arguments of one call, it is copied."""
+    """c: a fovea_attention_args, which keeps alive what it points to. Each call reads the arrays in place: those that C
+    cannot read in place are refused. With copies=True, for arguments of one call, they are copied."""
 
     def __init__(self, desc, options, allowed=OPTIONS, copies=False):
         self.desc, self.copies, self.cache = desc, copies, None
@@ -40,7 +40,7 @@ class Arguments:
         self.q_batch, self.kv_batch = ("entries" if name in self.offsets else "batch" for name in OFFSETS)
 
     def offsets_of(self, name):
-        """They say what shapes arrays have, so that this call keeps what they hold now."""
+        """Stores the offsets as they are now, because the shapes of arrays depend on them."""
         offsets = numbers(self.options[name], np.uint32, name)
         if offsets.ndim != 1 or offsets.size != self.sizes.get("batch", offsets.size - 1) + 1 or offsets.size == 0:
             raise ValueError(f"{name} has the shape {offsets.shape}: it must be [batch + 1]")
@@ -95,7 +95,7 @@ class Arguments:
                 raise TypeError(f"{name} is given beside a Cache, which has its own")
 
     def add_outputs(self, out, lse, scores):
-        """Arrays for them, where they are asked for and not given."""
+        """Allocates those outputs that are wanted and not given."""
         dtypes, dims = HELD_IN[format_name(self.desc.out_dtype)], f"{self.q_batch} q_heads q_tokens value_dim"
         rows = tuple(self.sizes[dim] for dim in dims.split()[:3])
         if out is None:
@@ -141,7 +141,7 @@ class Arguments:
                 self.longest("kv_offsets", self.c.kv_tokens))
 
     def add_vector(self, name, value):
-        """An array is read at each call, where it is; other numbers are converted, once."""
+        """Each call reads an array in place; a list of numbers is converted once."""
         dtype, dims = VECTORS[name]
         shape = tuple(self.sizes[dim] for dim in dims.split())
         if isinstance(value, np.ndarray) and not self.copies:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy arrays as the library's arrays. C knows no array's size, so each one that it gets is checked here first:
+"""NumPy arrays as the library's arrays. C does not know the size of an array, so each is checked here first:
 
-    take    an array of the type and shape that a call wants, copied where that is allowed and needed
-    dense   the same for what C takes as a pointer alone
-    view    a fovea_in or fovea_out of an array, which keeps the array
+    take    an array of the type and shape that a call requires, copied if that is needed and allowed
+    dense   the same for arrays that C takes as a pointer without strides
+    view    a fovea_in or fovea_out of an array, which keeps the array alive
     mask    a fovea_mask
-    numbers values of any real type, converted
+    numbers converts values of any real type
 """
 import contextlib
 import threading
@@ -19,13 +19,13 @@ DTYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8"}
 # The types of the arrays that hold a format, by its name in fovea.h.
 HELD_IN = {"f32": ("float32",), "f16": ("float16",), "bf16": ("bfloat16", "uint16"), "i8": ("int8",), "i4": ("uint8",),
            "q8_0": ("uint8",), "q4_0": ("uint8",)}
-GROUP_BYTES = {"i4": 16, "q8_0": 34, "q4_0": 18}  # of the formats whose rows are counted in bytes
-GROUP = 32  # elements
+GROUP_BYTES = {"i4": 16, "q8_0": 34, "q4_0": 18}  # bytes of a group, in formats whose rows are counted in bytes
+GROUP = 32  # elements of a group
 MASK_KINDS = {"bool": "byte", "uint8": "byte", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
 class Held:
-    """What holds memory of the library's: one call at a time may use it, and it has no copies."""
+    """An object with memory that the library uses: one call at a time may use it, and it cannot be copied."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -69,7 +69,7 @@ def groups(dim):
 
 
 def row_elements(name, dim):
-    """Elements of the array for a row of a format."""
+    """Elements of the array that a row of a format takes."""
     return groups(dim) * GROUP_BYTES[name] if name in GROUP_BYTES else dim
 
 
@@ -84,12 +84,12 @@ def is_of(array, name, dtypes):
 
 
 def fault(array, writes):
-    """What C cannot do with the places of the elements of [batch][heads][tokens][dim], or None."""
+    """Why C cannot read or write [batch][heads][tokens][dim] in place, or None."""
     if writes and not array.flags.writeable:
         return "is read-only"
     if not array.dtype.isnative:
         return "is not in this machine's byte order"
-    if array.size == 0:  # there are no places
+    if array.size == 0:  # no element has an address
         return None
     strides = [stride for count, stride in zip(array.shape, array.strides) if count > 1]
     if any(place % array.itemsize for place in (array.ctypes.data, *strides)):
@@ -105,13 +105,13 @@ def dense_copy(array):
 
 
 def strides_of(array):
-    """Strides in elements. That of a single element says nothing, and may be any number."""
+    """Strides in elements. A dimension of one element may have any stride."""
     return [stride // array.itemsize if count > 1 else 0 for count, stride in zip(array.shape, array.strides)]
 
 
 def view(kind, array, name="an array", copies=False):
-    """A fovea_in or fovea_out ("in", "out") of an array [batch][heads][tokens] or with one dimension more, which it
-    keeps."""
+    """A fovea_in or fovea_out ("in", "out") of an array [batch][heads][tokens] or with one dimension more. It keeps the
+    array alive."""
     is_array(array, name)
     wrong = fault(array, kind == "out")
     if wrong and not (copies and kind == "in"):
@@ -122,9 +122,9 @@ def view(kind, array, name="an array", copies=False):
 
 
 def take(kind, array, name, dtypes, dims, sizes, copies=False):
-    """A fovea_in or fovea_out of an array of one of these types. dims names its dimensions, of which the first may be
-    missing. sizes has what is known of them, and learns the others. copies: what C cannot read where it is may be
-    copied."""
+    """A fovea_in or fovea_out of an array of one of these types. dims names its dimensions; the first of them may be
+    missing. sizes has the dimensions that are known; the others are added to it. copies: an array that C cannot read in
+    place may be copied."""
     if not copies or kind == "out":
         is_array(array, name)
     given = array = np.asarray(array)
@@ -142,7 +142,7 @@ def take(kind, array, name, dtypes, dims, sizes, copies=False):
 
 
 def dense(array, name, dtypes, shape, writes=False):
-    """The array, if it is of one of these types and this shape and its elements follow one another."""
+    """The array, if it is contiguous and has this shape and one of these types."""
     is_array(array, name)
     is_of(array, name, dtypes)
     if array.shape != shape:
@@ -154,7 +154,7 @@ def dense(array, name, dtypes, shape, writes=False):
 
 
 def numbers(values, dtype, name):
-    """A contiguous array of real numbers, converted to float32 or an integer type where that type has them."""
+    """A contiguous array of real numbers, converted to float32 or an integer type; raises if that type lacks one."""
     given, dtype = np.asarray(values), np.dtype(dtype)
     is_float = given.dtype.kind == "f" or given.dtype.name == "bfloat16"
     if given.dtype.kind not in "biu" and not (is_float and (dtype.kind == "f"
@@ -169,7 +169,7 @@ def numbers(values, dtype, name):
 
 
 def memory(count):
-    """Bytes that are aligned as a workspace is."""
+    """Bytes with the alignment of a workspace."""
     alignment = c.NUMBERS["FOVEA_WORKSPACE_ALIGNMENT"]
     whole = np.zeros(count + alignment, np.uint8)
     begin = -whole.ctypes.data % alignment
@@ -177,7 +177,7 @@ def memory(count):
 
 
 def mask(array, shape, copies=False):
-    """A fovea_mask: of bool, True shows a key; of floats, it is added to scores. It is broadcast to
+    """A fovea_mask: of bool, where True means visible, or of floats, which are added to scores. It is broadcast to
     [batch][heads][queries][keys]."""
     if not copies:
         is_array(array, "mask")

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C interface: structures, constants and functions, as fovea.h beside this file declares them. fovea.h is the
-manual.
+"""The C interface: structures, constants and functions, read from fovea.h, which is installed next to this file and is
+the manual.
 
-    call("fovea_plan_init", plan, desc)        # any function; structures and arrays by their address
-    structure("attention_desc", q_heads=8)     # any structure, all 0 but these fields; enumerators also by name
+    call("fovea_plan_init", plan, desc)        # any function; structures and arrays are passed by address
+    structure("attention_desc", q_heads=8)     # any structure, 0 except these fields; enumerators also by name
 
-A field takes what it can hold and raises TypeError or ValueError for everything else. A field that is a pointer takes
-an array, a structure or a function of ctypes, which live as long as the structure does; or an address, for which the
-caller vouches. What C requires of the memory it requires here, too: this module knows no array's size. The rest of the
-package checks that.
+A field raises TypeError or ValueError for values that it cannot hold. A field that is a pointer takes an array, a
+structure or a function of ctypes, which it keeps alive; or an address, which is not checked. This module does not check
+the size of arrays, as C does not; the rest of the package does.
 """
 import ctypes
 import math
@@ -25,7 +24,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 SCALARS = {"double": c_double, "float": c_float, "int": c_int, "int8_t": c_int8, "int32_t": c_int32, "int64_t": c_int64,
            "ptrdiff_t": c_ssize_t, "size_t": c_size_t, "uint32_t": c_uint32, "uint64_t": c_uint64}
-FUNCTION = ctypes.CFUNCTYPE(None).__base__  # the class of all functions of ctypes
+FUNCTION = ctypes.CFUNCTYPE(None).__base__  # the base class of all functions of ctypes
 
 
 class Error(RuntimeError):
@@ -37,8 +36,7 @@ class Error(RuntimeError):
 
 
 def number(value, kind, name):
-    """A number that a field or parameter of this kind of ctypes holds. ctypes itself would drop the upper bits of
-    integers."""
+    """The number, if this type of ctypes can hold it. ctypes itself would drop the upper bits of integers."""
     try:
         value = float(value) if kind in (c_double, c_float) and not isinstance(value,
                                                                                (str, bytes)) else operator.index(value)
@@ -57,7 +55,7 @@ def number(value, kind, name):
 
 
 def address(value, name, of=None):
-    """The address for a pointer, which points to a structure where `of` is one's class."""
+    """The address of value. If `of` is the class of a structure, a structure must be of that class."""
     if isinstance(value, ctypes.Structure):
         if of is not None and not isinstance(value, of):
             raise TypeError(f"{name} is a {type(value).__name__}: it must be a {of.__name__}")
@@ -70,7 +68,7 @@ def address(value, name, of=None):
 
 
 class Structure(ctypes.Structure):
-    """A structure of fovea.h. kept: what its pointers point to, by the place of the pointer."""
+    """A structure of fovea.h. kept: the objects that its pointers point to, by the pointer's offset."""
 
     def __setattr__(self, field, value):
         if field not in self.kinds:
@@ -107,7 +105,7 @@ class Structure(ctypes.Structure):
 
 
 def place_of(structure):
-    """The structure whose memory this one is in, and at which of its bytes."""
+    """The outermost structure that contains this one, and the offset in bytes."""
     root = structure
     while root._b_base_ is not None:
         root = root._b_base_
@@ -115,13 +113,13 @@ def place_of(structure):
 
 
 def frozen(structure):
-    """The structure, whose fields Python does not change from now on."""
+    """Makes the structure's fields read-only for Python, and returns it."""
     structure.__dict__["frozen"] = True
     return structure
 
 
 class Header:
-    """What a header that is written like fovea.h declares, each thing by its name without fovea_."""
+    """The declarations of a header in fovea.h's style, by their names without fovea_."""
 
     def __init__(self, path):
         text = re.sub(r"/\*.*?\*/", " ", self.whole(path, set()), flags=re.S)
@@ -141,7 +139,7 @@ class Header:
 
     @classmethod
     def whole(cls, path, seen):
-        """The text of a header, with those that it includes in their place, each once."""
+        """The text of a header in which each header replaces its first #include."""
 
         def included(match):
             if match[1] in seen:
@@ -184,7 +182,7 @@ class Header:
         self.types[name] = self.structures[name.replace("fovea_", "", 1)] = made
 
     def parameter(self, text):
-        """Name, kind, and the class that it points to, if that is a structure."""
+        """Name, type, and the structure's class if it points to a structure."""
         of, pointer, name = re.match(r"\s*(?:const )?(\w+)\b\s*(\*?)\s*(\w+)", text).groups()
         if not pointer:
             return name, self.types[of], None
@@ -192,7 +190,7 @@ class Header:
 
 
 def installed(*names):
-    """The first of these files that lies beside this one, or, in a checkout, where the library has it."""
+    """The first of these files that is next to this one or, in a checkout, in its place in the tree."""
     for name in names:
         for path in (HERE / name, HERE.parents[3] / "lib" / "include" / "fovea" / name
                      if len(HERE.parents) > 3 else HERE / name):
@@ -207,7 +205,7 @@ _functions = {}
 
 
 def load(path):
-    """Takes this library from now on, instead of the package's own."""
+    """Loads this library, to be used from now on instead of the package's own."""
     library = ctypes.CDLL(str(path))
     for name, (returned, parameters) in HEADER.functions.items():
         function = getattr(library, name)
@@ -219,7 +217,7 @@ def load(path):
 
 
 def function(name):
-    """A function of the library, which answers its status."""
+    """A function of the library. It returns its status."""
     if not _functions:
         load(installed("fovea.dll" if sys.platform == "win32" else "libfovea.dylib"
                        if sys.platform == "darwin" else "libfovea.so"))
@@ -251,16 +249,16 @@ def argument(value, parameter):
         return number(value, kind, name)
     if isinstance(value, (Structure, int, np.ndarray)):
         return address(value, name, of)
-    return value  # what ctypes takes: bytes, a buffer, byref()
+    return value  # for ctypes to convert: bytes, a buffer, byref()
 
 
-# The functions that answer something else than a status.
+# The functions that return something other than a status.
 ANSWERS = {"fovea_target_at", "fovea_target_from_name",
            *(name for name, (returned, _) in HEADER.functions.items() if returned is not c_int32)}
 
 
 def pointers(*values):
-    """What ctypes passes as pointers to structures and arrays, which live as long as it does."""
+    """References to structures and arrays that ctypes passes as pointers. They keep them alive."""
     return [ctypes.byref(one if isinstance(one, Structure) else (ctypes.c_char * one.nbytes).from_buffer(one))
             for one in values]
 
@@ -275,7 +273,7 @@ def assign(to, **fields):
 
 
 def structure(name, **fields):
-    """A structure of fovea.h, all 0 but these fields, and struct_bytes where it has that."""
+    """A structure of fovea.h, all 0 except these fields, and struct_bytes if it has that field."""
     new = HEADER.structures[name]()
     if new._fields_[0][0] == "struct_bytes":
         new.struct_bytes = ctypes.sizeof(new)

@@ -13,17 +13,16 @@ DESC_FIELDS = {name for name, *_ in c.HEADER.structures["attention_desc"]._field
 
 
 def attention_desc(**fields):
-    """A fovea_attention_desc; fields are those of fovea.h. Capacities that are not given are 1 batch entry and 1
-    query."""
+    """A fovea_attention_desc; fields are those of fovea.h. max_batch and max_q_tokens are 1 unless given."""
     return c.structure("attention_desc", **{"max_batch": 1, "max_q_tokens": 1, **fields})
 
 
 class Call(Held):
-    """The arguments of one call: calling it computes them again, from what the arrays hold then. It returns out.
+    """A call with bound arrays: each time it is called it computes from what the arrays hold then. It returns out.
 
-    out, lse and scores are the arrays that it writes; lse and scores are None unless asked for. raw is the same without
-    a check of the status, which it returns, and of other threads: for loops that count nanoseconds. Either keeps all
-    that C reads and writes. Over a Cache it serves as many tokens as there were when it was made (ERR_LENGTH after an
+    out, lse and scores are the arrays that it writes; lse and scores are None unless asked for. raw is the same, but
+    returns the status and checks neither it nor other threads: for loops where nanoseconds count. Both keep alive all
+    that C reads and writes. Over a Cache it is for the tokens that the cache had when it was made (ERR_LENGTH after an
     append).
     """
 
@@ -72,7 +71,7 @@ class Plan(Held):
         return self._workspace.size
 
     def describe(self, q_tokens=None, kv_tokens=None):
-        """A line of text: what the plan will do for these counts, which are the capacities if not given."""
+        """A line of text: what the plan does for these counts. The default is the capacities."""
         counts = (self.desc.max_q_tokens if q_tokens is None else q_tokens,
                   self.desc.max_kv_tokens if kv_tokens is None else kv_tokens)
         text = ctypes.create_string_buffer(c.call("fovea_plan_describe", self.c, *counts, None, 0) + 1)
@@ -80,14 +79,14 @@ class Plan(Held):
         return text.value.decode()
 
     def __call__(self, q, keys, values=None, out=None, **options):
-        """The output [batch][heads][tokens][value_dim] of the queries over keys and values, or over a Cache. Of inputs
-        that C cannot read where they are, as those of another byte order, it reads copies."""
+        """The output [batch][heads][tokens][value_dim] of the queries over keys and values, or over a Cache. Inputs
+        that C cannot read in place, as those in another byte order, are copied."""
         return self._bind(q, keys, values, out, False, None, options, copies=True)()
 
     def bind(self, q, keys, values=None, out=None, lse=False, scores=None, **options):
-        """A Call of these arrays, which it reads at each call. lse=True and scores="softmax", or another stage, ask for
-        these outputs. Options are fields of fovea_attention_args: mask, kv_lengths, positions, alibi_slopes, sinks,
-        key_scales, ..., as arrays."""
+        """A Call of these arrays, which it reads each time it is called. lse=True asks for the log-sum-exp,
+        scores="softmax" for scores at this stage. Options are fields of fovea_attention_args: mask, kv_lengths,
+        positions, alibi_slopes, sinks, key_scales, ..., as arrays."""
         return self._bind(q, keys, values, out, lse, scores, options, copies=False)
 
     def stream(self, q, first_key=0):
@@ -102,7 +101,7 @@ class Plan(Held):
 
 
 def attention(q, keys, values, **fields):
-    """One call: a plan for these arrays, and its output. Fields are those of fovea_attention_desc, and options of
+    """Makes a plan for these arrays, and returns its output. Fields are those of fovea_attention_desc, and options of
     Plan.bind."""
     desc = {name: fields.pop(name) for name in list(fields) if name in DESC_FIELDS}
     arrays = {}
@@ -123,8 +122,8 @@ def attention(q, keys, values, **fields):
 
 
 class Stream(Held):
-    """Attention of some queries over keys that come in pieces: plan.stream(q), push(keys, values), ..., end(). It has a
-    copy of q."""
+    """Attention of queries over keys that come in pieces: plan.stream(q), push(keys, values), ..., end(). It has a copy
+    of q."""
 
     def __init__(self, plan, q, first_key=0):
         super().__init__()
@@ -145,14 +144,14 @@ class Stream(Held):
             call()
 
     def push(self, keys, values=None, **options):
-        """Takes in keys and values, or what a Cache holds; they may then be thrown away. Options are those of
-        Plan.bind, but sinks and value_channel_scales."""
+        """Adds keys and values, or those of a Cache, which are not needed afterwards. Options are those of Plan.bind,
+        except sinks and value_channel_scales."""
         arguments = self._arguments(options, OPTIONS - ENDS - {*OFFSETS})
         arguments.add_keys(keys, values)
         self._call("fovea_stream_push", arguments)
 
     def end(self, out=None, lse=False, **options):
-        """The output over all keys so far; with lse=True it and the log-sum-exp. More keys may be pushed. Options:
+        """The output over all keys so far; with lse=True, output and log-sum-exp. More keys may be pushed. Options:
         sinks, value_channel_scales, executor."""
         arguments = self._arguments(options, ENDS | {"executor"})
         outputs = arguments.add_outputs(out, lse, None)
@@ -160,7 +159,7 @@ class Stream(Held):
         return outputs[:2] if lse else outputs[0]
 
     def merge(self, other):
-        """Takes in what another stream of the same queries has seen."""
+        """Adds the keys of another stream of the same queries."""
         if not isinstance(other, Stream):
             raise TypeError(f"other is of {type(other).__name__}: it must be a Stream")
         with Held.together([self, other] if other is not self else [self]):
@@ -174,7 +173,7 @@ class Stream(Held):
         return image.tobytes()
 
     def from_bytes(self, image):
-        """Takes the state of another stream of the same counts."""
+        """Replaces the state by an image from another stream with the same counts."""
         image = np.frombuffer(image, np.uint8)
         state = memory(self._state.size)
         c.call("fovea_stream_import", state, state.size, image, image.size)
@@ -190,8 +189,7 @@ class Stream(Held):
 
 class Cache(Held):
     """Keys and values of tokens so far: Cache(kv_heads=2, head_dim=64, value_dim=64, max_tokens=512, key_dtype="i8",
-    value_dtype="i8"). Fields are those of fovea_kv_cache up to key_center, of which it has a copy; its memory is made
-    here."""
+    value_dtype="i8"). Fields are those of fovea_kv_cache up to key_center, which is copied. It allocates the memory."""
 
     def __init__(self, **fields):
         super().__init__()
@@ -214,8 +212,8 @@ class Cache(Held):
         return self._c
 
     def append(self, keys, values=None, entry=0):
-        """Adds tokens, [batch][kv_heads][tokens][dim], to as many entries from this one on. There are no values with
-        values_in_keys."""
+        """Adds tokens, [batch][kv_heads][tokens][dim], to `batch` entries from this one on. With values_in_keys there
+        are no values."""
         if (values is None) != bool(self.c.values_in_keys):
             raise TypeError("values are given beside values_in_keys" if self.c.values_in_keys else "values are missing")
         keys = np.asarray(keys)
@@ -242,7 +240,7 @@ class Cache(Held):
 
     @property
     def page_table(self):
-        """Of a cache in pages, to be written: [batch][pages of an entry], numbers of pages of the pool."""
+        """The page table of a cache, which the caller fills: [batch][pages of an entry], each a page of the pool."""
         if not self.c.page_table:
             raise TypeError("the Cache is not in pages")
         return self._table(self.c.page_table, (self.c.batch, -(-self.c.max_tokens // self.c.page_tokens)))
@@ -256,7 +254,7 @@ class Cache(Held):
             c.call("fovea_kv_reset", self.c, entry)
 
     def plan(self, **fields):
-        """A plan over this cache: fields beside those that the cache knows, q_heads at least."""
+        """A plan over this cache. Fields: those that the cache does not know, q_heads at least."""
         desc = attention_desc()
         c.call("fovea_kv_describe", self.c, desc)
         return Plan(desc, **fields)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scales and zero points of int8 tensors, from the numbers of some runs; codes and back."""
+"""Chooses scales and zero points of int8 tensors from the numbers of some runs; converts to codes and back."""
 import ctypes
 
 import numpy as np
@@ -9,7 +9,7 @@ from .arrays import numbers
 
 
 class Range:
-    """What was observed of a tensor: observe(x) after each run, then choose()."""
+    """The range of a tensor's numbers: observe(x) after each run, then choose()."""
 
     def __init__(self):
         self.c = c.frozen(c.structure("quantize_range"))
@@ -20,7 +20,7 @@ class Range:
         return self
 
     def choose(self, fraction=1.0, asymmetric=False):
-        """Scale and zero point: fraction is the part of the numbers whose codes must not saturate."""
+        """Scale and zero point. fraction is the share of the numbers whose codes must not saturate."""
         scale, zero = ctypes.c_float(), ctypes.c_int32()
         c.call("fovea_quantize_choose", self.c, fraction, asymmetric, ctypes.byref(scale), ctypes.byref(zero))
         return scale.value, zero.value

@@ -11,8 +11,8 @@ from .arrays import dense, is_array, numbers
 
 
 def bind_softmax(x, axis=-1, scale=1.0, out=None, logarithm=False, target="best"):
-    """A function that computes the softmax of what x, a contiguous array of float32, then holds, and returns the
-    status; and out."""
+    """A function, and out. Each call of it computes the softmax of x, a contiguous array of float32, and returns the
+    status."""
     is_array(x, "x")
     x = dense(x, "x", ("float32",), x.shape)
     out = np.empty_like(x) if out is None else out

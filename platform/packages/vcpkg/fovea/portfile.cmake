@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# As an overlay port, in the source that it builds. In the registry vcpkg_from_github sets SOURCE_PATH instead.
+# An overlay port builds the source tree around it. In the registry vcpkg_from_github sets SOURCE_PATH instead.
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../../.." ABSOLUTE)
 
 set(simd auto)
 if(VCPKG_TARGET_ARCHITECTURE MATCHES "^arm64")
-  set(simd neon)  # which needs no other package
+  set(simd neon)  # needs no other package
 endif()
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
