@@ -4,7 +4,7 @@
 
 Workflows: keys that GitHub knows, jobs and steps that others name, matrix values, actions pinned by a commit, no text from outside
 in a shell; and this tree has every script, command of ./run, preset, build folder and CMake option that a step names.
-The table of CONTRIBUTING.md: pull requests run its rows `each change`, .ci/run runs its rows `each week`.
+The table of CONTRIBUTING.md: ./run test has its rows `each change`, .ci/run its rows `a stage`, and pull requests run both.
 Issue forms: the fields that a form needs. Usage: check_workflows.py [top of the tree]
 """
 
@@ -161,6 +161,20 @@ def commands_of(workflow, selects):
     return {step["run"] for job in jobs if selects(job) for step in job["steps"] if "run" in step}
 
 
+def check_stages():
+    """The stages of the workflow ci are those of .ci/run, each once but for what others of a group need."""
+    global place
+    place = ".github/workflows/ci.yml, stages"
+    job = yaml.safe_load((TOP / ".github/workflows/ci.yml").read_text())["jobs"]["stages"]
+    named = [name for group in job["strategy"]["matrix"]["stages"] for name in shlex.split(group)]
+    listed = subprocess.run(["bash", TOP / ".ci/run", "--list"], check=True, capture_output=True, text=True).stdout.splitlines()
+    for name in listed:
+        expect(name.endswith(" (by name)") or name in named, f"does not run {name}")
+    text = (TOP / ".ci/run").read_text()
+    for name in named:
+        expect(name in listed or f'"{name}"' in text, f"there is no stage {name}")
+
+
 def tests_of_each_change():
     """The names of the tests that ./run test runs; a name is cut before a variable."""
     lists = "".join((TOP / folder / "CMakeLists.txt").read_text() for folder in ("tests", "platform/docs"))
@@ -175,8 +189,10 @@ def check_promises():
     each_change = set().union(*(commands_of(name, lambda job: "if" not in job) for name in ("ci.yml", "docs.yml")))
     weekly = commands_of("ci.yml", lambda job: "schedule" in job.get("if", ""))
     expect("./run test" in each_change, "no job of a pull request runs ./run test")
+    check_stages()
+    place = "CONTRIBUTING.md"
     expect("bash .ci/run" in weekly, "no weekly job runs .ci/run")
-    tests, each_week = tests_of_each_change(), (TOP / ".ci/run").read_text()
+    tests, stages = tests_of_each_change(), (TOP / ".ci/run").read_text()
     for held_by, when in table_of_promises():
         place = f"CONTRIBUTING.md: {held_by}"
         names = [name for name in re.findall(r"`([^`]+)`", held_by) if not name.startswith("./run check")]
@@ -187,10 +203,10 @@ def check_promises():
             expect(named and set(named) <= tests, f"./run test has not these tests: {named}")
             for name in names:
                 expect(not name.startswith("./run") or name in each_change, f"no job of a pull request runs {name}")
-        elif when == "each week":
+        elif when == "a stage":
             for name in names:
                 word = re.escape(pathlib.Path(name).name)
-                expect(re.search(rf"[\s/]{word}\s", each_week), f".ci/run does not run {name}")
+                expect(re.search(rf"[\s/]{word}\s", stages), f".ci/run does not run {name}")
         else:
             expect(when == "by hand", f"runs {when}, which is not known")
 
