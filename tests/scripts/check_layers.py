@@ -241,6 +241,21 @@ def check_operators_named(lib, complain):
 
 
 MOST_LINES = 450  # of a file
+MOST_LINES_OF_FUNCTION = 50
+FUNCTION = re.compile(r"^( {0,2})(?!(?:if|for|while|switch|else|do|namespace|struct|class|enum|union)\b)[A-Za-z_~].*\)[\w ]*\{$")
+
+
+def check_functions(file, complain):
+    """No function is too long, from the line with its brace to its end."""
+    begins = {}  # indentation -> line of the function that is open there
+    for number, line in enumerate(without_comments(file.read_text()).splitlines(), 1):
+        begin = FUNCTION.match(line)
+        if begin:
+            begins[begin[1]] = number
+        elif line in ("}", "  }") and line[:-1] in begins:
+            lines = number - begins.pop(line[:-1]) + 1
+            if lines > MOST_LINES_OF_FUNCTION:
+                complain(f"{file}:{number - lines + 1}: a function of {lines} lines, more than {MOST_LINES_OF_FUNCTION}")
 
 
 def main():
@@ -261,6 +276,7 @@ def main():
             if lines > MOST_LINES:
                 complaints.append(f"{file}: {lines} lines, more than {MOST_LINES}")
             check_file(layer, file, source_root, complaints.append)
+            check_functions(file, complaints.append)
     check_exceptions(complaints.append)
     check_operators_named(lib, complaints.append)
     print("\n".join(complaints + [f"{count} files, {len(complaints)} complaints"]))

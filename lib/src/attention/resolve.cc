@@ -63,12 +63,11 @@ fovea_status add_source(Buffers& buffers, const AttentionCall& call, uint32_t mo
   return add_rows(buffers, kv.values, call.value_scales(), d.value_dtype, d.value_dim, blocks, d.kv_heads, tokens);
 }
 
-fovea_status check_buffers(const AttentionCall& call, const Most& most) {
+// Outputs and the workspace.
+fovea_status add_outputs(Buffers& buffers, const AttentionCall& call, size_t q_batch) {
   const fovea_attention_desc& d = call.desc;
   const StreamCall* const stream = call.stream();
-  const size_t batch = call.batch(), q_tokens = call.q_tokens(), q_batch = call.q_offsets() ? 1 : batch;
-  Buffers buffers;
-  // Outputs and the workspace.
+  const size_t batch = call.batch(), q_tokens = call.q_tokens();
   if (!stream || stream->ends) {
     const size_t element_bytes = tensor_bytes(d.out_dtype);
     FOVEA_RETURN_IF_ERROR(buffers.add_output(call.out(), element_bytes, q_batch, d.q_heads, q_tokens, d.value_dim));
@@ -80,7 +79,14 @@ fovea_status check_buffers(const AttentionCall& call, const Most& most) {
   FOVEA_RETURN_IF_ERROR(buffers.add_memory(call.workspace.fast, call.workspace.fast_bytes));
   if (kMayHaveSlowPart) FOVEA_RETURN_IF_ERROR(buffers.add_memory(call.workspace.slow, call.workspace.slow_bytes));
   if (stream) FOVEA_RETURN_IF_ERROR(buffers.add_memory(stream->state, stream->state_bytes));
-  // Inputs.
+  return FOVEA_OK;
+}
+
+fovea_status check_buffers(const AttentionCall& call, const Most& most) {
+  const fovea_attention_desc& d = call.desc;
+  const size_t batch = call.batch(), q_tokens = call.q_tokens(), q_batch = call.q_offsets() ? 1 : batch;
+  Buffers buffers;
+  FOVEA_RETURN_IF_ERROR(add_outputs(buffers, call, q_batch));
   if (!call.ends_stream()) {
     const size_t element_bytes = tensor_bytes(d.q_dtype);
     FOVEA_RETURN_IF_ERROR(buffers.add_input(call.q(), element_bytes, q_batch, d.q_heads, q_tokens, d.head_dim));

@@ -53,6 +53,17 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
   }
 }
 
+// The largest of old_max and the vectors of scores of [s, end), `rows` floats apart.
+template <size_t kAtOnce>
+FOVEA_INLINE VF MaxOfScores(const float* s, const float* end, size_t rows, VF old_max) {
+  VF max[4] = {old_max, old_max, old_max, old_max};
+  for (const float* x = s; x != end; x += kAtOnce * rows) {
+    FOVEA_UNROLL(4)
+    for (size_t i = 0; i < kAtOnce; ++i) max[i] = hn::Max(max[i], hn::LoadU(kF, x + i * rows));
+  }
+  return kAtOnce == 1 ? max[0] : hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
+}
+
 // For one vector of rows: takes the scores of [begin, end) into row_max and row_sum, and replaces them in s by weights.
 // With `hides`, scores of -inf become weights of -0: their sign tells Values which values must not be read.
 FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides) {
@@ -65,15 +76,9 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t co
   const uint32_t padded_end = (end + 3) & ~3u;
   for (uint32_t j = end; j < padded_end; ++j) hn::StoreU(minus_infinity, kF, s + j * rows);
 
-  float* const s_begin = s + size_t(begin) * rows;
-  float* const s_end = s + size_t(padded_end) * rows;
+  float *const s_begin = s + size_t(begin) * rows, *const s_end = s + size_t(padded_end) * rows;
   const VF old_max = hn::LoadU(kF, t.row_max + column);
-  VF max[4] = {old_max, old_max, old_max, old_max};
-  for (const float* x = s_begin; x != s_end; x += kAtOnce * rows) {
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kAtOnce; ++i) max[i] = hn::Max(max[i], hn::LoadU(kF, x + i * rows));
-  }
-  VF new_max = kAtOnce == 1 ? max[0] : hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
+  VF new_max = MaxOfScores<kAtOnce>(s_begin, s_end, rows, old_max);
   if (hides) new_max = MinusInfinityIfLowest(new_max);
   const VF shift = ShiftOf(new_max);
 

@@ -16,6 +16,25 @@ struct PassOf {
   float* sums;  // [of each key that reads, then of each query][columns]
 };
 
+// The values u of the group that is added.
+template <int kVectors>
+FOVEA_INLINE void LoadAdded(const PassOf& pass, VF (&u)[kDeltaTokens][kVectors]) {
+  FOVEA_UNROLL(4)
+  for (uint32_t m = 0; m < kDeltaTokens; ++m) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) u[m][v] = hn::LoadU(kF, pass.u + m * pass.u_stride + v * kLanes);
+  }
+}
+
+template <int kReads, int kRows, int kVectors>
+FOVEA_INLINE void StoreSums(const VF (&sum)[kRows][kVectors], float* to) {
+  FOVEA_UNROLL(8)
+  for (int r = 0; r < kReads; ++r) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[r][v], kF, to + (r * kVectors + v) * int(kLanes));
+  }
+}
+
 // Adds a whole group, if kAdds, then reads for the first kKeys keys and kQueries queries of the next one.
 template <int kKeys, int kQueries, bool kAdds, int kVectors>
 FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
@@ -25,13 +44,7 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
   constexpr size_t kBlocks = (kVectors * kLanes + kDeltaColumns - 1) / kDeltaColumns;
   const size_t block = pass.keys * kDeltaColumns, apart = kLanes == kDeltaColumns ? block : kLanes;
   VF u[kAdds ? kDeltaTokens : 1][kVectors], sum[kReads > 0 ? kReads : 1][kVectors];
-  if constexpr (kAdds) {
-    FOVEA_UNROLL(4)
-    for (uint32_t m = 0; m < kDeltaTokens; ++m) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) u[m][v] = hn::LoadU(kF, pass.u + m * pass.u_stride + v * kLanes);
-    }
-  }
+  if constexpr (kAdds) LoadAdded(pass, u);
   FOVEA_UNROLL(8)
   for (int r = 0; r < kReads; ++r) {
     FOVEA_UNROLL(4)
@@ -71,11 +84,7 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
     left -= keys;
     factors += kDeltaFactors * kDeltaRowStride;
   }
-  FOVEA_UNROLL(8)
-  for (int r = 0; r < kReads; ++r) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[r][v], kF, pass.sums + (r * kVectors + v) * int(kLanes));
-  }
+  StoreSums<kReads>(sum, pass.sums);
 }
 
 // Three tokens are taken as four, of which one has factors of 0. Where size counts, so are two.

@@ -175,6 +175,40 @@ FOVEA_CALLED_TEMPLATE VF NanOfRows(const QueryTile& t, const KeyTile& keys, bool
   return ReduceRows<kRows, false>(nan);
 }
 
+// Scores of -inf complete the last strands. Returns their end.
+template <int kRows>
+FOVEA_INLINE float* FewPadScores(const QueryTile& t, const KeyTile& keys) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  const uint32_t padded = uint32_t(round_up(keys.end - keys.begin, kStrands));
+  for (uint32_t j = uint32_t(round_up(keys.end - keys.begin, kKeys)); j < padded; j += kKeys) {
+    hn::StoreU(hn::Set(kF, -kInfinity), kF, t.s + j * kRows);
+  }
+  return t.s + padded * kRows;
+}
+
+// Scores up to s_end become codes of weights, which `top` is the largest of.
+template <int kRows>
+FOVEA_INLINE void FewPackWeights(const QueryTile& t, const KeyTile& keys, const float* s_end, VF top) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  const VF inverse = hn::Div(hn::Set(kF, 255.0f), top), bias = hn::Set(kF, kRoundingBias);
+  dot::FewWeight* codes = FewWeightCodes<kRows>(t);
+  VF sum = hn::Zero(kF);
+  for (const float* s = t.s; s != s_end; s += kLanes, codes += kKeys) {
+    const VF biased = hn::Add(hn::Mul(hn::LoadU(kF, s), inverse), bias);
+    sum = hn::Add(sum, hn::Sub(biased, bias));
+    if constexpr (kRows == 1) {
+      dot::StoreFewWeights(biased, codes);
+      continue;
+    }
+    dot::FewWeight lanes[kLanes];
+    dot::StoreFewWeights(biased, lanes);
+    FOVEA_UNROLL(4)
+    for (int r = 0; r < kRows; ++r) __builtin_memcpy(codes + r * kKeyTile, lanes + r * kKeys, kKeys * sizeof *codes);
+  }
+  if (!HasZero(keys)) return;
+  hn::StoreU(hn::MulSet(ReduceRows<kRows, false>(sum), keys.numbers().value_zero), kF, ZeroSums(t));
+}
+
 // Like SoftmaxTile and PackWeights, but row_max, row_sum, rescale and ValueFactors hold the same number in all lanes of
 // a row.
 template <int kRows>
@@ -182,14 +216,10 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
   constexpr int kVectors = kStrands / kKeys;  // of scores of kStrands keys
   constexpr int kAtOnce = hn::kRegisters < 16 ? 1 : kVectors;
-  const uint32_t padded = uint32_t(round_up(keys.end - keys.begin, kStrands));
   const VF minus_infinity = hn::Set(kF, -kInfinity);
-  for (uint32_t j = uint32_t(round_up(keys.end - keys.begin, kKeys)); j < padded; j += kKeys) {
-    hn::StoreU(minus_infinity, kF, t.s + j * kRows);
-  }
   const VF nan = keys.numbers().any_nan ? NanOfRows<kRows>(t, keys, hides) : hn::Zero(kF);
 
-  float* const s_end = t.s + padded * kRows;
+  float* const s_end = FewPadScores<kRows>(t, keys);
   const VF old_max = hn::LoadU(kF, t.row_max);
   VF max = old_max;
   for (const float* s = t.s; s != s_end; s += kLanes) max = hn::Max(max, hn::LoadU(kF, s));
@@ -229,24 +259,7 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
   hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum), rescale, SumOfStrands(strands)), kF, t.row_sum);
   hn::StoreU(rescale, kF, t.rescale);
   hn::StoreU(hn::Add(hn::Mul(top, hn::Set(kF, 1.0f / 255)), nan), kF, ValueFactors(t));
-
-  const VF inverse = hn::Div(hn::Set(kF, 255.0f), top), bias = hn::Set(kF, kRoundingBias);
-  dot::FewWeight* codes = FewWeightCodes<kRows>(t);
-  VF sum = hn::Zero(kF);
-  for (const float* s = t.s; s != s_end; s += kLanes, codes += kKeys) {
-    const VF biased = hn::Add(hn::Mul(hn::LoadU(kF, s), inverse), bias);
-    sum = hn::Add(sum, hn::Sub(biased, bias));
-    if constexpr (kRows == 1) {
-      dot::StoreFewWeights(biased, codes);
-      continue;
-    }
-    dot::FewWeight lanes[kLanes];
-    dot::StoreFewWeights(biased, lanes);
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kRows; ++r) __builtin_memcpy(codes + r * kKeyTile, lanes + r * kKeys, kKeys * sizeof *codes);
-  }
-  if (!HasZero(keys)) return;
-  hn::StoreU(hn::MulSet(ReduceRows<kRows, false>(sum), keys.numbers().value_zero), kF, ZeroSums(t));
+  FewPackWeights<kRows>(t, keys, s_end, top);
 }
 
 // Like TakeOutZero.

@@ -54,6 +54,18 @@ FOVEA_INLINE void AddFour(const float* from, VF (&total)[kVectors]) {
   for (int v = 0; v < kVectors; ++v) total[v] = hn::Add(hn::Add(a[v], b[v]), hn::Add(c[v], d[v]));
 }
 
+// The largest of `max` and the scores of a whole key tile.
+template <int kVectors>
+FOVEA_INLINE void MaxOfWhole(const float* s, size_t columns, VF (&max)[kVectors]) {
+  FOVEA_UNROLL_LONG_LOOP(4)
+  for (uint32_t j = 0; j < kKeyTile; ++j) {
+    VF x[kVectors];
+    dot::LoadVectors(s + j * columns, x);
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) max[v] = hn::Max(max[v], x[v]);
+  }
+}
+
 template <int kVectors>
 FOVEA_INLINE void WeighWhole(const QueryTile& t, const KeyTile& keys, size_t column) {
   const I8Numbers& numbers = keys.numbers();
@@ -63,13 +75,7 @@ FOVEA_INLINE void WeighWhole(const QueryTile& t, const KeyTile& keys, size_t col
   dot::LoadVectors(t.row_max + column, old_max);
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) max[v] = old_max[v];
-  FOVEA_UNROLL_LONG_LOOP(4)
-  for (uint32_t j = 0; j < kKeyTile; ++j) {
-    VF x[kVectors];
-    dot::LoadVectors(s + j * columns, x);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) max[v] = hn::Max(max[v], x[v]);
-  }
+  MaxOfWhole(s, columns, max);
   dot::StoreVectors(max, t.row_max + column);
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) {
