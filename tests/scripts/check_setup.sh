@@ -6,8 +6,9 @@
 set -eu
 source=$1 work=$2
 rm -rf "$work"
-mkdir -p "$work/bin" "$work/tree"
+mkdir -p "$work/bin" "$work/tree/toolchains"
 cp "$source/run" "$work/tree/"
+cp "$source/toolchains/cross.sh" "$work/tree/toolchains/"
 cat >"$work/bin/apt-get" <<'TEXT'
 #!/bin/sh
 echo "$*" >>"$CALLS"
