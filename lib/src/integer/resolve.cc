@@ -3,6 +3,7 @@
 #include "integer/resolve.h"
 
 #include "base/buffers.h"
+#include "base/codes.h"
 #include "base/key_places.h"
 #include "fovea/fovea_config.h"
 #include "integer/call.h"
@@ -14,14 +15,13 @@ constexpr uint32_t kMostHeadDim = 1024;          // for sums of products, and di
 constexpr uint32_t kMostValueDim = 1u << 24;     // for bytes of a row's arrays in 32 bits
 constexpr uint32_t kMostKeys = 1u << 24;         // so that a sum still changes with each key
 
-bool is_zero_point(int32_t x) { return x >= -128 && x <= 127; }
 bool is_multiplier(int32_t multiplier, int32_t shift) {
   return multiplier >= 1 << 30 && shift >= -31 && shift <= 31;
 }
 
 fovea_status check_options(const fovea_integer_attention_args& a) {
   if (uint32_t(a.causal) > FOVEA_CAUSAL_POSITIONS) return FOVEA_ERR_ENUM;
-  if (!is_zero_point(a.q_zero) || !is_zero_point(a.value_zero) || !is_zero_point(a.out_zero)) return FOVEA_ERR_NUMBER;
+  if (!is_i8_code(a.q_zero) || !is_i8_code(a.value_zero) || !is_i8_code(a.out_zero)) return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.score_multiplier, a.score_shift)) return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.out_multiplier, a.out_shift)) return FOVEA_ERR_NUMBER;
   const bool named = a.causal == FOVEA_CAUSAL_TOP_LEFT || a.causal == FOVEA_CAUSAL_BOTTOM_RIGHT;

@@ -3,6 +3,7 @@
 #include "linear/resolve.h"
 
 #include "base/buffers.h"
+#include "base/codes.h"
 #include "base/carver.h"
 #include "base/key_places.h"
 #include "base/tasks.h"
@@ -13,8 +14,6 @@ namespace {
 
 // With an executor, a task has about this many outputs: enough to be worth the transposition of its tokens.
 constexpr uint32_t kTaskOutputs = 256;
-
-bool is_code(int32_t zero) { return zero >= INT8_MIN && zero <= INT8_MAX; }
 
 // Checks the arithmetic, and the formats of x and y.
 fovea_status check_compute(const fovea_linear_args& a) {
@@ -30,7 +29,7 @@ fovea_status check_compute(const fovea_linear_args& a) {
       (a.weights.bias_i32 && (!one_scale || grouped || a.weights.bias))) {
     return FOVEA_ERR_UNSUPPORTED;
   }
-  if (!is_code(a.x_zero) || !is_code(a.y_zero)) return FOVEA_ERR_NUMBER;
+  if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
   return codes_out && !(a.y_scale >= 0x1p-126f && a.y_scale <= 0x1p126f) ? FOVEA_ERR_NUMBER : FOVEA_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "quantize/resolve.h"
 
 #include "base/buffers.h"
+#include "base/codes.h"
 #include "base/finite.h"
 #include "base/status.h"
 #include "quantize/call.h"
@@ -11,7 +12,6 @@ namespace fovea {
 namespace {
 
 bool is_scale(float scale) { return scale >= kLeastScale && is_finite(scale); }
-bool is_code(int32_t zero) { return zero >= -128 && zero <= 127; }
 
 }  // namespace
 
@@ -32,7 +32,7 @@ fovea_status check_choose(const fovea_quantize_range* range, float fraction, con
 
 fovea_status check_conversion(const void* in, size_t in_unit, const void* out, size_t out_unit, size_t count,
                               float scale, int32_t zero) {
-  if (!is_scale(scale) || !is_code(zero)) return FOVEA_ERR_NUMBER;
+  if (!is_scale(scale) || !is_i8_code(zero)) return FOVEA_ERR_NUMBER;
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(
       buffers.add_output(fovea_out{const_cast<void*>(out), 0, 0, 0}, out_unit, 1, 1, 1, count));
