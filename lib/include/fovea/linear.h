@@ -18,8 +18,9 @@
  *     }
  *
  * y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o], for each token t and output o. Weights may have any
- * format of base.h; x and y are F32, or with integer products (FOVEA_COMPUTE_I8) I8. There is no plan. The conventions
- * of base.h hold. The comment of fovea_linear says how sums are formed, and what NaN and infinity do. */
+ * format of base.h. x and y are F32; with integer products (FOVEA_COMPUTE_I8) each may also be I8. There is no plan.
+ * The conventions of base.h hold. The comment of fovea_linear says how sums are formed, and what NaN and infinity
+ * do. */
 #ifndef FOVEA_LINEAR_H_
 #define FOVEA_LINEAR_H_
 
@@ -45,23 +46,23 @@ typedef struct fovea_linear_weights {
 /* The arguments of fovea_linear. Set all to 0 first, then fill in.
  *
  * I8 x. x = scale * (code - x_zero), with a code from -128 to 127. x_scales are required then: one for each token,
- * x_scales_stride apart; a stride of 0 means one scale for all tokens. With F32 x the three fields are NULL and 0
- * (FOVEA_ERR_UNSUPPORTED).
+ * x_scales_stride apart; a stride of 0 means one scale for all tokens. With F32 x, x_scales is NULL, and
+ * x_scales_stride and x_zero are 0 (FOVEA_ERR_UNSUPPORTED).
  *
  * I8 y. The code is y / y_scale, rounded to the nearest, ties to even, plus y_zero, and saturates at -128 and 127. NaN
- * becomes y_zero. With F32 y both fields are 0 (FOVEA_ERR_UNSUPPORTED). */
+ * becomes y_zero. With F32 y, y_scale and y_zero are 0 (FOVEA_ERR_UNSUPPORTED). */
 typedef struct fovea_linear_args {
   uint32_t struct_bytes;  /* sizeof(fovea_linear_args) */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
-  uint32_t portable_bits; /* nonzero: a token's bits are the same among any number of tokens, and on AVX2, AVX-512 and
-                             AArch64 NEON. 0: few tokens may take the kernel that is faster for them. With
+  uint32_t portable_bits; /* nonzero: a token's bits do not depend on the number of tokens, and are the same on AVX2,
+                             AVX-512 and AArch64 NEON. 0: few tokens may take the kernel that is faster for them. With
                              FOVEA_COMPUTE_I8 the bits are the same either way */
   fovea_compute compute;  /* FOVEA_COMPUTE_F32, or FOVEA_COMPUTE_I8 with weights of I8, I4, Q8_0, Q4_0 or Q4_1
                              (FOVEA_ERR_UNSUPPORTED) */
   uint64_t processor_features; /* as in fovea_attention_desc */
 
   uint32_t tokens;          /* at most 2^30 (FOVEA_ERR_SIZE); 0: nothing is written */
-  uint32_t in_dim, out_dim; /* 1 (FOVEA_ERR_DIM) to 2^31 - 1, with FOVEA_COMPUTE_I8 in_dim to 2^16 (FOVEA_ERR_SIZE) */
+  uint32_t in_dim, out_dim; /* 1 (FOVEA_ERR_DIM) to 2^31 - 1; in_dim to 2^16 with FOVEA_COMPUTE_I8 (FOVEA_ERR_SIZE) */
 
   fovea_dtype x_dtype, y_dtype; /* F32; or I8, only with FOVEA_COMPUTE_I8 (FOVEA_ERR_UNSUPPORTED) */
   void* y;                      /* required: [tokens][out_dim] */
@@ -83,11 +84,11 @@ typedef struct fovea_linear_args {
                                      (FOVEA_ERR_CAPACITY), each of which needs workspace. Never changes bits */
 } fovea_linear_args;
 
-/* Bytes of workspace that a call with these arguments needs: 0 for arguments that fovea_linear refuses, and where none
- * is needed (few tokens with FOVEA_COMPUTE_F32, but not on scalar targets or with portable_bits). It reads no array:
- * only counts, weights.dtype, compute, formats, scales and zero points of x and y, processor_features, budget, executor
- * and target, and whether biases and scales are NULL. The target may be another machine's, so that a host can size a
- * board's memory. More tokens never need less, and beyond some tens of them they need no more. For static arrays
+/* Bytes of workspace that a call with these arguments needs. 0 for arguments that fovea_linear refuses, and for calls
+ * that need none: few tokens with FOVEA_COMPUTE_F32, except on scalar targets and with portable_bits. It reads no
+ * array: only counts, weights.dtype, compute, formats, scales and zero points of x and y, processor_features, budget,
+ * executor and target, and whether biases and scales are NULL. The target may be another machine's, so that a host can
+ * size a board's memory. More tokens never need less, and beyond some tens of them they need no more. For static arrays
  * workspace.h has FOVEA_LINEAR_WORKSPACE_BYTES and FOVEA_LINEAR_I8_WORKSPACE_BYTES. */
 size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
 
