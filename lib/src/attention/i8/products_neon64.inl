@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The products of i8_products.inl for AArch64, where an instruction multiplies columns by one of four groups of a
-// register, or by two rows.
+// products.inl for AArch64. There an instruction multiplies columns by one of the four groups of codes in a register
+// (sdot), or by two rows (smmla).
 #include "math/dot_block_neon64.inl"
 
 // Scores of kRows keys, of which `left` exist: the others repeat the last one.
