@@ -41,7 +41,7 @@ FOVEA_DECLARATIONS_BEGIN_
  *              of codes into a score in octaves
  *     out      value_scale / out_scale
  * fovea_integer_multiplier computes both parts of such a number. A zero point of keys adds the same to all scores of a
- * query, which no softmax sees: there is no field for it.
+ * query, which does not change their softmax: there is no field for it.
  *
  * Arithmetic. It is the same on every target, to the bit. All products and sums are exact. round() is to the nearest
  * integer, halves upwards. steps(x) = round(64 x score_multiplier 2^(min(score_shift, 6) - 31)).

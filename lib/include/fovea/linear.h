@@ -107,12 +107,12 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * any number of tokens. There is no fused multiply-add.
  *   I8 weights         y = sum * (scale of x) * (scale of the weights' row) + bias, in this order. An infinite scale
  *                      counts as NaN. A sum with bias_i32 wraps at 2^31.
- *   weights in groups  Each group has a sum of its own, and
- *                          y = (0 + sum * d * s of the first group + sum * d * s of the next group ...) * t + bias
+ *   weights in groups  Each group has a sum, d and s of its own, and, with the groups 1, 2, ... in their order,
+ *                          y = (0 + sum_1 * d_1 * s_1 + sum_2 * d_2 * s_2 + ...) * t + bias
  *                      d is the scale of the group of weights. If x is F32, each group of 32 inputs is converted like a
  *                      row of I8 keys, s is its scale, and t is 1. If x is I8, s is 1 and t is the scale of x. The
  *                      codes of weights are u - 8 in I4 and Q4_0, q in Q8_0 and u in Q4_1. In Q4_1, sum * d + m * (the
- *                      sum of x's codes less x_zero) takes the place of sum * d. A d or m that is not finite makes its
+ *                      sum of (x's code - x_zero)) takes the place of sum * d. A d or m that is not finite makes its
  *                      outputs infinite or NaN. */
 fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
 #define fovea_linear_f32 fovea_linear /* its name before version 0.2 */

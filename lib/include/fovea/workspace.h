@@ -23,7 +23,7 @@
  * array is
  *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
  * (_Alignas is C11; in C99 use the compiler's attribute.) What holds for all macros of workspaces:
- *   target    The bound is over the targets of the architecture that the program is compiled for. Compile the program
+ *   target    The bound holds for all targets of the architecture that the program is compiled for. Compile the program
  *             for the same processor as the library: the macros ask the compiler which vector unit there is.
  *   workers   One worker. For each further worker add as much again.
  *   budget    None. With a budget a call needs less; ask the function.
@@ -238,8 +238,8 @@
     FOVEA_TILE_ARRAYS_ * FOVEA_ALIGN_UP_(FOVEA_LANES_MAX_ * 4u)))
 #define FOVEA_WHOLE_VECTORS_BYTES_(dim, rows) \
   FOVEA_ALIGN_UP_((FOVEA_SIZE_(dim) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_ * (rows) * 4u)
-/* A tile of a linear layer has at most as many tokens as one of attention has rows, or twice as many for weights
- * narrower than f32. Fewer tokens fill fewer vectors. */
+/* A tile of a linear layer has at most as many tokens as a query tile has rows, or twice as many where weights are
+ * narrower than f32. If a call has fewer tokens, the tile has fewer vectors. */
 #define FOVEA_LINEAR_ROWS_(tokens, most)                                                                      \
   ((tokens) < (most) ? (FOVEA_SIZE_(tokens) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_          \
                      : FOVEA_SIZE_(most))

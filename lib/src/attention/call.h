@@ -17,7 +17,7 @@ struct StreamCall {
   size_t state_bytes;
   StateRows rows;     // [batch][kv_heads][q_tokens][heads of the group]
   int64_t first_key;  // position of the first key of the call, not negative
-  bool ends;          // takes no keys: writes the outputs of a copy of the state
+  bool ends;          // the call adds no keys: it writes the outputs, and the state stays as it was
 };
 
 // The queries, or the keys, of a batch entry.

@@ -250,7 +250,7 @@ constexpr KernelTraits kKernelTraits[kKernels] = {
     {true, true, true, true, FOVEA_COMPUTE_I8},
 };
 
-// Adjacent rows of a partial state; for a tile, from the tile's row 0 on.
+// Adjacent rows of a partial state. For a tile the first of them is row 0 of the tile.
 struct StateRows {
   float* max;  // [rows], base 2
   float* sum;  // [rows]

@@ -86,7 +86,8 @@ class Tasks {
       if (blocks > blocks_) blocks_ = blocks;
       if (!call_.q_offsets()) break;
     }
-    // Ragged entries without queries take no memory, so their number times heads may exceed a size_t.
+    // Ragged entries without queries take no memory, so memory does not limit their number: times heads, it may
+    // overflow.
     CheckedSize tasks{call_.batch()};
     tasks.times(call_.desc.kv_heads).times(blocks_);
     CheckedSize parts = tasks;

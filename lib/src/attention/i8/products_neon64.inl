@@ -30,7 +30,7 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, size_t column, const dot::RowCo
   }
 }
 
-// Register blocks tile the key tile, so there is room for the scores of a last one that is not full.
+// Whole register blocks fill a key tile, so there is room for the scores of a last block that is not full.
 template <int kVectors>
 FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
   constexpr int kRows = kDotRows<kVectors>;
