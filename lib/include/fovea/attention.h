@@ -34,8 +34,9 @@
  *   a score of +inf or NaN                makes the output of its query NaN, and no other
  *   NaN or inf in a key or value that is  does not reach that query
  *   hidden from a query
- *   a weight below 2^-126                 is exactly 0 (one below 2^-125 may be), and takes no longer than any other
- *                                         weight. With dropout this is the weight before its division by 1 - dropout
+ *   a weight below 2^-126                 is exactly 0, and takes no longer than any other weight. A weight from 2^-126
+ *                                         to 2^-125 may become 0, too. With dropout this is the weight before its
+ *                                         division by 1 - dropout
  *   zero entries, queries or keys         are allowed
  *   a score, sink, slope, mask value or   counts as infinite: scores are kept in base 2
  *   element of scale * query beyond
@@ -55,15 +56,16 @@ FOVEA_DECLARATIONS_BEGIN_
 /* Where the position p of query i comes from, for windows and ALiBi without a causal limit. The diagonal is the line of
  * keys j = p. The choices are those of fovea_causal. */
 typedef enum fovea_diagonal FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_DIAGONAL_AS_CAUSAL = 0,    /* as causal says; with FOVEA_CAUSAL_NONE by positions, where an option needs p */
+  FOVEA_DIAGONAL_AS_CAUSAL = 0,    /* as causal says. With FOVEA_CAUSAL_NONE: as POSITIONS, if an option needs p */
   FOVEA_DIAGONAL_TOP_LEFT = 1,     /* p = i: queries and keys begin together */
   FOVEA_DIAGONAL_BOTTOM_RIGHT = 2, /* p = i + (keys of the entry) - (queries of the entry): they end together */
   FOVEA_DIAGONAL_POSITIONS = 3,    /* p = i + positions[b] */
   FOVEA_DIAGONAL_IS_32_BITS = 0x7fffffff
 } fovea_diagonal;
 
-/* How a query and a key make a score. A linear layer inside a score function is not computed for each pair: apply it
- * once to all tokens, with fovea_linear or in a multi-head layer, as Bahdanau et al. do (appendix A.1.2):
+/* How a query and a key make a score. Some score functions of papers contain a linear layer. Apply such a layer once to
+ * all tokens, with fovea_linear or in a multi-head layer, instead of once to each pair of a query and a key (Bahdanau
+ * et al., appendix A.1.2):
  *     scaled dot  q . k / sqrt(head_dim)   Vaswani et al., arXiv 1706.03762, section 3.2.1
  *     dot         q . k                    Luong et al., arXiv 1508.04025, section 3.1; so are the next two
  *     general     q^T W k                  keys are W k: a linear layer with the weights W[head_dim][elements of k]
@@ -101,16 +103,17 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
  *   0         FOVEA_ERR_RING: for a plan whose ring is too small by this formula, with n = max_q_tokens; and for a call
  *             in which lengths, first_tokens, positions, windows and the count of keys that a mask covers let a query
  *             see such a token. The elements of a mask are not read for this: a token that only they hide is refused.
- *   nonzero   Both are served, and queries see the tokens that the ring holds; without a window_left, all of them up to
- *             their own position. The first of n new tokens then sees n - 1 tokens fewer than it would alone, because
- *             the other new tokens have taken their slots.
+ *   nonzero   Such plans and such calls are served, and queries see only tokens that the ring holds; without a
+ *             window_left, all of these up to their own position. The first of n new tokens then sees n - 1 tokens
+ *             fewer than it would alone, because the other new tokens have taken their slots.
  *
  * Tensors of I8. q, keys, values and out may be I8 tensors with one scale and one zero point for the whole tensor:
  * x = scale * (code - zero), codes from -128 to 127.
- *   scales    0, or 2^-126 to 2^126 (FOVEA_ERR_NUMBER), and above 0 only for I8 (FOVEA_ERR_UNSUPPORTED). 0: each row of
- *             q, keys or values has its own scale, in an array of the arguments. Above 0: that array is NULL
- *             (FOVEA_ERR_UNSUPPORTED). out_scale is above 0 where out is I8, else 0.
- *   zeros     -128 to 127 (FOVEA_ERR_NUMBER); other than 0 only together with a scale above 0 and with FOVEA_COMPUTE_I8
+ *   scales    A scale is 0, or from 2^-126 to 2^126 (FOVEA_ERR_NUMBER). Only for I8 may it be above 0
+ *             (FOVEA_ERR_UNSUPPORTED). If it is 0, each row of q, keys or values has its own scale, in an array of the
+ *             arguments. If it is above 0, this array is NULL (FOVEA_ERR_UNSUPPORTED). out_scale is above 0 where out
+ *             is I8, else 0.
+ *   zeros     -128 to 127 (FOVEA_ERR_NUMBER). A zero point other than 0 needs a scale above 0 and FOVEA_COMPUTE_I8
  *             (FOVEA_ERR_UNSUPPORTED). q_zero needs keys of I8, key_zero needs queries of I8, and value_zero excludes
  *             dropout (FOVEA_ERR_UNSUPPORTED).
  *   scores    at every stage are those of q and keys after their zeros were subtracted, apart from the rounding that
@@ -120,11 +123,11 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
  *
  * Dropout. Each weight becomes 0 with the probability dropout; the others are divided by 1 - dropout (inverted dropout,
  * Srivastava et al., JMLR 15, 2014). A dropped weight is still multiplied by its value, so a NaN there counts. Philox
- * 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) makes four 32-bit numbers from the
- * key dropout_seed (low half first) and the counter (j / 4, i, query head, entry). The weight of query i and key j is
- * dropped where the upper 24 bits of number j % 4 are less than dropout * 2^24. So only the place of a weight decides,
- * and no tile, split, worker or push does. In a stream, j counts from the first key of all, modulo 2^34. i counts from
- * 0 in each call and entry: use another seed for each step of a decoder, and for each layer. */
+ * 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) makes four 32-bit numbers from a
+ * cipher key, dropout_seed (low half first), and the counter (j / 4, i, query head, entry). The weight of query i and
+ * key j is dropped where the upper 24 bits of number j % 4 are less than dropout * 2^24. So only the place of a weight
+ * decides, and the tiles, splits, workers and pushes do not. In a stream, j counts from the first key of all, modulo
+ * 2^34. i counts from 0 in each call and entry: use another seed for each step of a decoder, and for each layer. */
 typedef struct fovea_attention_desc {
   uint32_t struct_bytes; /* sizeof(fovea_attention_desc) */
 
@@ -139,8 +142,8 @@ typedef struct fovea_attention_desc {
 
   /* Score: x = scale * score(q, k); with softcap > 0 then x = softcap * tanh(x / softcap); then bias and masks. */
   fovea_score score;
-  float scale;   /* 0 = the default of the score; else finite, of either sign, at most 2.3e38, as is its product with
-                    q_scale (FOVEA_ERR_NUMBER) */
+  float scale;   /* 0 = the default of the score; else of either sign, with a magnitude of at most 2.3e38. The same
+                    holds for its product with q_scale (FOVEA_ERR_NUMBER) */
   float softcap; /* 0 = none; else normal, > 0 and at most 5.8e37 (FOVEA_ERR_NUMBER). Gemma 2, arXiv 2408.00118,
                     section 2 */
 
@@ -157,9 +160,9 @@ typedef struct fovea_attention_desc {
                                                              (FOVEA_ERR_UNSUPPORTED) */
   fovea_compute compute; /* the arithmetic of the products */
   float q_scale, key_scale, value_scale, out_scale; /* 0 = a scale for each row. See "Tensors of I8" above */
-  int32_t q_zero, key_zero, value_zero, out_zero;   /* see there, too */
+  int32_t q_zero, key_zero, value_zero, out_zero;   /* see "Tensors of I8" above */
 
-  /* Source. A size of another kind than kv_kind is 0 (FOVEA_ERR_SIZE). */
+  /* Source. ring_tokens is 0 unless kv_kind is a ring, page_tokens is 0 unless it is pages (FOVEA_ERR_SIZE). */
   fovea_kv_kind kv_kind;
   uint32_t ring_tokens;   /* slots of a ring, for each entry: more than pinned_tokens, at most 2^30 (FOVEA_ERR_SIZE).
                              See "Rings" above */
@@ -176,7 +179,8 @@ typedef struct fovea_attention_desc {
                              FOVEA_COMPUTE_I8 the bits are the same either way */
   uint64_t processor_features; /* FOVEA_FEATURE_... that the processor has in addition to those that the compiler knows:
                                   on AArch64 they make targets available, elsewhere they are ignored. 0 = none; other
-                                  bits are FOVEA_ERR_ENUM. Structures without this field use what the compiler knows */
+                                  bits are FOVEA_ERR_ENUM. A call whose structure has a target but not this field uses
+                                  only what the compiler knows */
   size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else the plan takes fewer query rows at a time until it
                                     fits; FOVEA_ERR_BUDGET when the smallest tile does not. Never changes bits */
   uint32_t max_workers;          /* most workers of a call's executor; each adds its part to the workspace. 0 = 1; at
@@ -184,8 +188,8 @@ typedef struct fovea_attention_desc {
 
   /* For few rows and many keys: every key_split_tokens keys become a task of their own, and the parts are merged in
    * order. 0 = a query's keys are never split; else a multiple of 64 (FOVEA_ERR_SIZE). The bits depend on it, but not
-   * on the number of workers. It costs workspace: a partial state of all rows for each part. Streams do not use it:
-   * they merge by themselves. */
+   * on the number of workers. It costs workspace: a partial state of all rows for each part. Streams ignore
+   * it, because their keys come in parts already. */
   uint32_t key_split_tokens;
 } fovea_attention_desc;
 
@@ -201,12 +205,12 @@ typedef struct fovea_plan_kernel {
 /* A plan: a plain structure without pointers into the description. fovea_plan_init makes it once; then it is read-only
  * and may be copied. Its fields are for reading, and may change between versions. */
 typedef struct fovea_plan {
-  fovea_attention_desc desc; /* scale and target resolved, so never 0; diagonal resolved where causal names it */
+  fovea_attention_desc desc; /* with a scale and a target that are never 0, and the diagonal, if causal names one */
   uint32_t magic;            /* tells a plan of this version from other bytes */
   uint32_t lanes;            /* f32 elements in a vector of the target */
-  uint32_t dot;              /* integer products: the target's instruction for them, as the library numbers these */
-  fovea_plan_kernel kernels[2]; /* one for few query rows, then one for any number: an entry is served by the first that
-                                   takes its rows */
+  uint32_t dot;              /* the library's number for the target's instruction for integer products; else 0 */
+  fovea_plan_kernel kernels[2]; /* one for few query rows, then one for any number. The first of them that takes as many
+                                   rows as an entry has serves the entry */
   size_t worker_bytes;    /* of workspace, for each worker */
   size_t split_bytes;     /* of workspace, for the partial states of split keys, or of pushes with a loader */
   size_t workspace_bytes; /* in all */
@@ -225,8 +229,8 @@ size_t fovea_workspace_bytes(const fovea_plan* plan);
 size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target);
 
 /* Bytes that args->slow_workspace needs in addition to a workspace of workspace_bytes. 0 if that workspace is enough by
- * itself; all that the call needs if workspace_bytes is 0 (the call's workspace is nevertheless never NULL). A larger
- * workspace does not always save as many bytes here, because each array is wholly in one of the two. */
+ * itself; all that the call needs if workspace_bytes is 0 (even then a call's workspace must not be NULL). A larger
+ * workspace does not always save as many bytes here, because no array is divided between the two. */
 size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes);
 
 /* Writes one line into text that says what the plan will do: target and backend, tile, kernel, bytes. It writes at most
@@ -255,7 +259,7 @@ typedef enum fovea_mask_kind FOVEA_ENUM_TYPE_(unsigned) {
  * examples/recipes/relative_bias.c, dilation.c.
  *
  * Covered keys. A row covers the first kv_tokens keys, and later keys are hidden. kv_tokens = 0 covers all keys of the
- * call; with kv_offsets, as many as the longest entry has after kv_lengths have made entries shorter. */
+ * call. With kv_offsets these are as many as the longest entry has, by kv_lengths if it is given. */
 typedef struct fovea_mask {
   fovea_mask_kind kind;
   uint32_t kv_tokens; /* keys that each row covers: 0 = all, FOVEA_MASK_COVERS_NONE = none; at most the call's
@@ -314,9 +318,10 @@ typedef struct fovea_score_block {
  *             without a modifier. A score that becomes -inf has the weight 0, but a NaN in its value counts: only masks
  *             and limits hide keys. A row whose scores are all -inf is a row that sees no key.
  *   weights   after the softmax, normalised, before dropout. The output is the sum of values with the changed weights,
- *             which are not normalised again. A changed weight below 2^-126, negative ones too, counts as 0. lse does
- *             not see the change. Such a call takes the kernel for any number of rows. Not in streams, and not with
- *             key_split_tokens (FOVEA_ERR_UNSUPPORTED). With FOVEA_COMPUTE_I8 a weight of inf makes its row NaN.
+ *             which are not normalised again. A changed weight that is negative or below 2^-126 counts as 0. lse does
+ *             not see the change. Such a call takes the kernel for any number of rows. Neither streams nor
+ *             plans with key_split_tokens serve this function (FOVEA_ERR_UNSUPPORTED). With FOVEA_COMPUTE_I8 a weight
+ *             of inf makes its row NaN.
  *
  * Bits. Scores are multiplied by ln(2) before the function and by log2(e) after it, so even an identity function
  * changes the last bits. If the function's arithmetic has the same bits everywhere, so has the call: see
@@ -333,7 +338,7 @@ typedef struct fovea_modifier {
 
 /* ------------------------------------------------------------------------------------------------------- arguments */
 
-/* The stage at which scores are written out. With a ring none is served, with pages or a loader only the last two
+/* The stage at which scores are written out. A ring serves no stage, pages and a loader serve only MASKED and SOFTMAX
  * (FOVEA_ERR_UNSUPPORTED). */
 typedef enum fovea_scores_stage FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_SCORES_NONE = 0,
@@ -357,8 +362,9 @@ typedef enum fovea_scores_stage FOVEA_ENUM_TYPE_(unsigned) {
  * (FOVEA_ERR_LENGTH), which here count the tokens of all entries. An entry has at most max_q_tokens queries and
  * max_kv_tokens keys, all entries together at most max_batch times as many (FOVEA_ERR_CAPACITY). Masks and positions
  * begin anew with each entry. With kv_lengths an entry may have fewer keys than its offsets say. kv_offsets are for
- * strided keys and values. Neither is served with scores (FOVEA_ERR_UNSUPPORTED). For documents in one sequence,
- * prefixes and left padding see examples/recipes/documents.c, prefix_lm.c, left_padding.c. */
+ * strided keys and values. With q_offsets or kv_offsets no scores are written out (FOVEA_ERR_UNSUPPORTED). For
+ * documents in one sequence, prefixes and left padding see examples/recipes/documents.c, prefix_lm.c,
+ * left_padding.c. */
 typedef struct fovea_attention_args {
   uint32_t struct_bytes; /* sizeof(fovea_attention_args) */
 
@@ -375,8 +381,8 @@ typedef struct fovea_attention_args {
 
   /* Inputs. */
   fovea_in q;        /* required: [batch][q_heads][q_tokens][head_dim] */
-  fovea_in q_scales; /* float [batch][q_heads][q_tokens], as lse: required for I8 unless the description has q_scale,
-                        else data NULL (FOVEA_ERR_UNSUPPORTED). An infinite scale counts as NaN */
+  fovea_in q_scales; /* float [batch][q_heads][q_tokens], as lse: required for I8 unless the description has q_scale.
+                        Otherwise data is NULL (FOVEA_ERR_UNSUPPORTED). An infinite scale counts as NaN */
   fovea_kv_source kv;
   const float* value_channel_scales; /* optional [kv_heads][value_dim], only with FOVEA_COMPUTE_I8
                                         (FOVEA_ERR_UNSUPPORTED): factors of the elements of the outputs, after the
@@ -393,8 +399,8 @@ typedef struct fovea_attention_args {
   const float* alibi_slopes; /* optional [q_heads]: adds -slope * |p - j| (Press et al., arXiv 2108.12409) */
   const float* sinks;        /* optional [q_heads]: for each head a logit that joins the normalisation and has no value
                                 (gpt-oss; Xiao et al., arXiv 2309.17453) */
-  const float* score_vector; /* [kv_heads][head_dim]: v of FOVEA_SCORE_ADDITIVE, required; else NULL
-                                (FOVEA_ERR_UNSUPPORTED) */
+  const float* score_vector; /* [kv_heads][head_dim]: the vector v of FOVEA_SCORE_ADDITIVE, which requires it; with
+                                other scores NULL (FOVEA_ERR_UNSUPPORTED) */
   ptrdiff_t score_vector_stride; /* from a key head to the next; 0 = the same for all */
   uint64_t dropout_seed;         /* decides which weights are dropped: "Dropout" above fovea_attention_desc */
 

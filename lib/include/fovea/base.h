@@ -41,13 +41,13 @@
  *               them, unless it was switched off; on x86 the operating system does.
  *
  * Floating-point environment. fovea runs in the caller's environment and assumes the default rounding mode.
- * Flush-to-zero, which is always on for the vectors of 32-bit Arm, changes only subnormal results. It also sets to 0:
- * scores smaller than softcap * 2^-126, and with FOVEA_COMPUTE_I8 scales of keys below 2^-126.
+ * Flush-to-zero, which is always on for the vectors of 32-bit Arm, changes only subnormal results. In addition it sets
+ * to 0: scores smaller than softcap * 2^-126; and, with FOVEA_COMPUTE_I8, those scales of keys that are below 2^-126.
  *
  * Versions. While the first number of the version is 0, names and structures may change whenever the second number
  * changes. The third number counts corrections. A program can check the version with fovea_version(). Two promises
  * hold already: a structure that begins with struct_bytes may grow at its end, and 0 in a new field means what the
- * version before did. The last bits of results may change with any version. */
+ * library did before it had this field. The last bits of results may change with any version. */
 #ifndef FOVEA_BASE_H_
 #define FOVEA_BASE_H_
 
@@ -160,8 +160,9 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_TARGET_AVX2_VNNI = 9,     /* FOVEA_TARGET_AVX2, and AVX-VNNI */
   FOVEA_TARGET_NEON_DOTPROD = 10, /* FOVEA_TARGET_NEON, and dot products of int8: FEAT_DotProd */
   FOVEA_TARGET_NEON_I8MM = 11,    /* FOVEA_TARGET_NEON_DOTPROD, and matrix products of int8: FEAT_I8MM */
-  /* The three NEON targets for processors that run instructions in order, as Cortex-A53, A55 and A510 do. Products of
-   * f32 have other kernels there, with the same bits. Builds for AArch64 have them by CMake's FOVEA_IN_ORDER. */
+  /* The same three NEON targets, for processors that run instructions in order, as Cortex-A53, A55 and A510 do. They
+   * have other kernels for products of f32, with the same bits. CMake's FOVEA_IN_ORDER puts them into builds for
+   * AArch64. */
   FOVEA_TARGET_NEON_IN_ORDER = 12,
   FOVEA_TARGET_NEON_IN_ORDER_DOTPROD = 13,
   FOVEA_TARGET_NEON_IN_ORDER_I8MM = 14,
@@ -170,23 +171,25 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
 } fovea_target;
 
 /* Features of AArch64 processors, for the field processor_features of fovea_attention_desc and fovea_linear_args. A
- * program cannot ask the processor for them. Where the compiler does not know of them either (it does with
- * -march=armv8.2-a+dotprod), the caller asks the system: on Linux getauxval(AT_HWCAP) and getauxval(AT_HWCAP2). */
+ * program cannot ask the processor for its features. The compiler knows those that its flags name, as in
+ * -march=armv8.2-a+dotprod. For others the caller asks the system: on Linux getauxval(AT_HWCAP) and
+ * getauxval(AT_HWCAP2). */
 #define FOVEA_FEATURE_NEON_DOTPROD 1u /* HWCAP_ASIMDDP */
 #define FOVEA_FEATURE_NEON_I8MM 2u    /* HWCAP2_I8MM */
-/* The processor runs instructions in order: its number in MIDR_EL1 says so. On a system with several kinds of
- * processor, set the bit only if all of them run in order: on others these kernels take a tenth to a fifth longer. */
+/* The processor runs instructions in order. Its part number, in MIDR_EL1, tells which processor it is. On a system with
+ * several kinds of processor, set the bit only if all of them run in order: on those that do not, these kernels take a
+ * tenth to a fifth longer. */
 #define FOVEA_FEATURE_NEON_IN_ORDER 4u
 
-/* The number of compiled targets that this processor can run, at least 1. The second function returns the one at index,
- * the best first, or FOVEA_TARGET_BEST when index is out of range. On AArch64 these are the targets for
- * processor_features = 0. */
+/* fovea_target_count returns the number of compiled targets that this processor can run, at least 1. fovea_target_at
+ * returns one of them: the best has the index 0. When index is out of range it returns FOVEA_TARGET_BEST. On AArch64
+ * these are the targets for processor_features = 0. */
 uint32_t fovea_target_count(void);
 fovea_target fovea_target_at(uint32_t index);
 
 /* "avx2", "scalar", ...; "xsimd" for FOVEA_TARGET_XSIMD; NULL for a number that is no target. */
 const char* fovea_target_name(fovea_target target);
-/* The reverse: FOVEA_TARGET_IS_32_BITS where no target has that name. "best" and "" name FOVEA_TARGET_BEST. */
+/* The target that has this name, or FOVEA_TARGET_IS_32_BITS if none has it. "best" and "" name FOVEA_TARGET_BEST. */
 fovea_target fovea_target_from_name(const char* name);
 /* The backend that serves the target in this build: "helium", "highway", "neon", "xsimd" or "scalar". NULL where the
  * target is not compiled in. */
@@ -207,10 +210,10 @@ const char* fovea_target_backend(fovea_target target);
  * FOVEA_I4. Each group of 32 elements of a row is uint8_t[16], and has one f16 scale, a uint16_t in an array of its
  * own: x = scale * (u - 8). The low nibble of byte i is u of element i, the high nibble is u of element i + 16. The
  * last group of a row is padded to 32.
- *   narrowing   The scale has either sign. Of a few candidates it is the one with the least squared error. Its
- *               magnitude is at most 65504: where a group needs more, its elements saturate at 8 * 65504 with the sign
- *               of the largest, and at 7 * 65504 with the other sign. A group whose elements are all below 2e-7 becomes
- *               zeros. A group with a NaN or an infinity becomes all NaN.
+ *   narrowing   Of a few candidates for the scale, the one with the least squared error is taken. It has either sign,
+ *               and its magnitude is at most 65504. Where a group needs a larger scale, its elements saturate: those
+ *               with the sign of the largest element at 8 * 65504, the others at 7 * 65504. A group whose magnitudes
+ *               are all below 2e-7 becomes zeros. A group with a NaN or an infinity becomes all NaN.
  *   widening    With an infinite scale elements are infinite, and NaN where u is 8.
  *
  * FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1. ggml's blocks, as a GGUF file has them: each group of 32 elements of a row is a
@@ -244,17 +247,17 @@ typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
  *   keys, values  are I8, I4, Q8_0 or Q4_0. A row of groups is converted to an I8 row first. A negative scale of a
  *                 value counts as NaN.
  *   queries       A row of F32, F16 or BF16 is multiplied by scale and then converted like a row of I8 keys. A row of
- *                 I8 is not converted: its codes are multiplied as they are, and the sums are multiplied by its scale
- *                 times scale. An infinite scale counts as NaN.
+ *                 I8 is not converted: its codes are multiplied as they are, and the sums are multiplied by the row's
+ *                 scale (or q_scale) and by the description's scale. An infinite scale counts as NaN.
  *   weights       are rounded to codes for each key tile. With p the weight and c the scale of the value's row, the
  *                 code is u = round(255 p c / max(p c)). The maximum is over the keys of the tile that the query sees,
  *                 and at least 2^-116. A tile that holds both pinned keys and keys of a window or ring is attended to
  *                 in two parts, each with its own maximum.
  *   zero points   Zero points and key_center add a term to a score; value_zero adds a term to the sums of a key tile.
  *                 These terms are added or subtracted in f32, and round.
- *   lse, scores   that are written out, weights among them, come from weights before their rounding to codes. The exp2
- *                 of these weights is a shorter one, with a relative error of up to 1.02e-4: a weight that is written
- *                 out has a relative error of up to 2.1e-4, lse an absolute error of up to 1.1e-4.
+ *   lse, weights  that are written out are computed without the rounding of weights to codes. But the weights come from
+ *                 a shorter exp2, with a relative error of up to 1.02e-4. So a weight that is written out has a
+ *                 relative error of up to 2.1e-4, and lse has an absolute error of up to 1.1e-4.
  *   bits          are the same on every target, with fused multiply-add or without, and for any number of rows.
  *                 portable_bits changes nothing.
  *   refused       with FOVEA_ERR_UNSUPPORTED: keys or values of another format, additive scores, head_dim above 1024.

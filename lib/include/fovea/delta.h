@@ -26,8 +26,8 @@
  * Attention whose memory does not grow. For each head of values it keeps a matrix S [key_dim][value_dim]. Each token t
  * adds to S and reads from it, with the decay g_t = exp(decay_t) and a u_t that depends on the rule:
  *     S_t = g_t S_{t-1} + k_t u_t^T        o_t = scale * S_t^T q_t
- * fovea_delta_rule has the rules and their papers. The conventions of base.h hold. NaN and infinity stay in their head:
- * if they come with a value, in their column of S. */
+ * fovea_delta_rule has the rules and their papers. The conventions of base.h hold. A NaN or an infinity does not leave
+ * its head; one in an element of a value does not leave the column of S for that element. */
 #ifndef FOVEA_DELTA_H_
 #define FOVEA_DELTA_H_
 
@@ -55,8 +55,8 @@ typedef enum fovea_delta_rule FOVEA_ENUM_TYPE_(unsigned) {
  * next token group adds them to S. So S is written once for four tokens, and pending tokens can be rolled back. To take
  * back more tokens than are pending, continue with an earlier copy of the state.
  *
- * Layout. It is the same on every target: this header, followed by the numbers of pending tokens, uint32_t [batch], and
- * for each entry and head by f32 arrays in an order that may change between versions. fovea_delta_set and
+ * Layout. It is the same on every target: this header, followed by the counts of pending tokens, uint32_t [batch], and
+ * by f32 arrays for each entry and head, in an order that may change between versions. fovea_delta_set and
  * fovea_delta_get take and give S as a matrix. */
 typedef struct fovea_delta_state {
   uint32_t magic;    /* tells a state of this layout from other bytes */
@@ -90,8 +90,8 @@ fovea_status fovea_delta_set(fovea_delta_state* state, uint32_t entry, const fov
 fovea_status fovea_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
                              const fovea_out* matrices);
 
-/* How many of the last tokens can be rolled back: 0 to 4. With FOVEA_ALL_ENTRIES the least of all entries. 0 where
- * there is no such state or entry. */
+/* How many of the last tokens can be rolled back: 0 to 4. With FOVEA_ALL_ENTRIES the smallest number of any entry. 0
+ * where there is no such state or entry. */
 uint32_t fovea_delta_pending(const fovea_delta_state* state, uint32_t entry);
 
 /* Rolls back the last `tokens` tokens of one entry, or of each with FOVEA_ALL_ENTRIES: the state is the same to the bit
@@ -131,7 +131,7 @@ typedef struct fovea_delta_args {
   fovea_dtype dtype, out_dtype; /* of q, k and v, and of out: F32, F16 or BF16 (FOVEA_ERR_UNSUPPORTED) */
   fovea_out out;                /* required: [batch][max(q_heads, v_heads)][tokens][value_dim] */
   fovea_in q;                   /* required: [batch][q_heads][tokens][key_dim] */
-  fovea_in k;                   /* required: [batch][k_heads][tokens][key_dim]. Delta rules want keys of length 1 */
+  fovea_in k;                   /* required: [batch][k_heads][tokens][key_dim]. Delta rules want keys of norm 1 */
   fovea_in v;                   /* required: [batch][v_heads][tokens][value_dim] */
   fovea_in decay; /* f32 [batch][v_heads][tokens][1 or decay_dim], required by gated rules, else not read: the logarithm
                      of g, at most 0 in models. -inf forgets all. A product of decays of up to four tokens counts as
@@ -156,10 +156,12 @@ size_t fovea_delta_workspace_bytes(const fovea_delta_args* args);
  * does not read its earlier contents, and leaves no result in it.
  *
  * Errors. Arithmetic is f32. S is read once for four tokens. The effect of the tokens of a token group on one another
- * is computed from products of their keys. Errors are about as large as in the recurrence, a token at a time, in f32.
+ * is computed from products of their keys. Errors are about as large as those of loops in f32 that compute S_t for one
+ * token after the other.
  *
- * Bits. The same for every division of a sequence into calls, any budget, any workers, any strides and any place in a
- * batch, and on all IEEE targets with fused multiply-add. After fovea_delta_set, token groups are counted from there.
+ * Bits. They are the same for every division of a sequence into calls, any budget, any workers, any strides and any
+ * place in a batch, and on all IEEE targets with fused multiply-add. After fovea_delta_set, token groups are counted
+ * from there.
  *
  * Time depends on shapes and counts, not on values.
  *

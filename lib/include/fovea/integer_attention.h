@@ -41,14 +41,14 @@ FOVEA_DECLARATIONS_BEGIN_
  *              of codes into a score in octaves
  *     out      value_scale / out_scale
  * fovea_integer_multiplier computes both parts of such a number. A zero point of keys adds the same to all scores of a
- * query, which no softmax sees: there is no field for it.
+ * query, which does not change their softmax: there is no field for it.
  *
  * Arithmetic. It is the same on every target, to the bit. All products and sums are exact. round() is to the nearest
- * integer, halves upwards. steps(x) = round(64 x multiplier 2^(shift - 31)) of the score, where shift counts at most 6.
+ * integer, halves upwards. steps(x) = round(64 x score_multiplier 2^(min(score_shift, 6) - 31)).
  *     s_j = sum_e (q_e - q_zero) key_je                          for the keys that the query sees
  *   For each key tile (64 keys, on a grid that starts at key 0) of which the query sees a key, in rising order:
  *     m   = max_j s_j,   d_j = steps(m - s_j),   u_j = round(255 * 2^(-d_j / 64)), and 0 where d_j is 576 or more
- *     r'  = steps(m) for the first tile, else max(r, steps(m)), and at least r + 64 where l > 2^30
+ *     r'  = steps(m) for the first tile, else max(r, steps(m)), but at least r + 64 if l > 2^30
  *     l'  = round(f(r' - r) l) + round(f(r' - steps(m)) 2^14 sum_j u_j)
  *     o'_e = round(f(r' - r) o_e) + round(f(r' - steps(m)) 2^6 sum_j u_j value_je)
  *     f(d) = floor(min(2^31 - 1, round(2^(31 - (d mod 64) / 64))) / 2^floor(d / 64)) / 2^31, and 0 from 31 * 64 on
@@ -56,8 +56,8 @@ FOVEA_DECLARATIONS_BEGIN_
  *     g   = floor(out_multiplier * floor((2^31 + floor(h / 2)) / h) / 2^16)
  *     out_e = out_zero + round((o_e - value_zero * round(l / 2^8)) * g * 2^(out_shift + z - 53)), saturated
  *
- * Errors. tests/ACCURACY.md has them. They are mostly the errors of the codes: a weight's error is at most half a code
- * of 255 in its tile, and half a step. */
+ * Errors. tests/ACCURACY.md has them. They are mostly errors of rounding to codes: a weight is wrong by at most half a
+ * code, where 255 stands for the largest weight of its tile, and by at most half a step. */
 typedef struct fovea_integer_attention_args {
   uint32_t struct_bytes; /* sizeof(fovea_integer_attention_args) */
 
@@ -85,8 +85,8 @@ typedef struct fovea_integer_attention_args {
   uint32_t window_left, window_right;
   const int64_t* positions; /* [batch]: the position of each entry's first query, within -2^62 to 2^62
                                (FOVEA_ERR_SIZE). Required with FOVEA_CAUSAL_POSITIONS, and for windows without a causal
-                               limit (FOVEA_ERR_POSITIONS_MISSING). NULL where causal names them
-                               (FOVEA_ERR_POSITIONS_TWICE) */
+                               limit (FOVEA_ERR_POSITIONS_MISSING). NULL with FOVEA_CAUSAL_TOP_LEFT and
+                               FOVEA_CAUSAL_BOTTOM_RIGHT (FOVEA_ERR_POSITIONS_TWICE) */
   const uint32_t* kv_lengths; /* optional [batch]: keys of each entry, <= kv_tokens (FOVEA_ERR_LENGTH). NULL =
                                  kv_tokens */
 } fovea_integer_attention_args;

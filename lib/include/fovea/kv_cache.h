@@ -29,11 +29,11 @@
  *       return cache.lengths[0] == 20 ? 0 : 1;
  *     }
  *
- * A cache keeps the keys and values of some sequences in memory of the caller, in any kind but a loader and in any
- * format but Q4_1. fovea_kv_append converts and stores the rows of new tokens. fovea_attention reads the cache as a
- * fovea_kv_source: fovea_kv_describe and fovea_kv_attach fill in the description and the arguments. Formats and their
- * errors are those of base.h, kinds those of kv_source.h. An entry without tokens has the result that attention.h
- * states for a query that sees no key. */
+ * A cache keeps the keys and values of some sequences in memory of the caller, as any kind of source but a loader, and
+ * in any format but Q4_1. fovea_kv_append converts and stores the rows of new tokens. fovea_attention reads the cache
+ * as a fovea_kv_source: fovea_kv_describe and fovea_kv_attach fill in the description and the arguments. Formats and
+ * their errors are those of base.h, kinds those of kv_source.h. Queries of an entry without
+ * tokens get the result that attention.h states for a query that sees no key. */
 #ifndef FOVEA_KV_CACHE_H_
 #define FOVEA_KV_CACHE_H_
 
@@ -48,8 +48,8 @@ FOVEA_DECLARATIONS_BEGIN_
 #define FOVEA_NO_PAGE 0xffffffffu
 
 /* A cache is a plain structure. Set its first part, up to key_center; fovea_kv_cache_init fills in the rest. The rest
- * is for reading, and only page_table is for the caller to change. The arrays that source names may be read and
- * written: see fovea_kv_set_length.
+ * is for reading; of its arrays the caller may write page_table, and the arrays that source names: see
+ * fovea_kv_set_length.
  *
  * Values in keys. With values_in_keys a value is the first value_dim elements of its key, and only keys are stored:
  * source.values is source.keys. value_dtype is then key_dtype, and value_dim at most head_dim (FOVEA_ERR_SIZE). A scale
@@ -105,13 +105,14 @@ fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory, size_t mem
  * position_offset. Of rope, only these fields are read: struct_bytes, layout, rotary_dim, inverse, turns, cos, sin,
  * table_stride, table_positions and position_offset. With values_in_keys the elements of the value are not turned: the
  * elements to turn begin after them. position_offsets adds another offset for each entry: with left padding, for
- * example, minus the padding. With cos and sin no position may then be below 0 (FOVEA_ERR_POSITION_RANGE). */
+ * example, minus the number of padding tokens. If rope has the tables cos and sin, no position with its offsets may be
+ * below 0 (FOVEA_ERR_POSITION_RANGE). */
 typedef struct fovea_kv_append_args {
   uint32_t struct_bytes;  /* sizeof(fovea_kv_append_args) */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET). Bits do not depend on it */
   uint32_t entry, batch;  /* entries [entry, entry + batch), all of them in the cache (FOVEA_ERR_CAPACITY) */
   uint32_t tokens;        /* new tokens of each entry; with offsets, of all entries together */
-  const uint32_t* counts; /* optional [batch]: of its tokens, each entry gets only the first counts[b]
+  const uint32_t* counts; /* optional [batch]: entry b gets only the first counts[b] of its tokens
                              (FOVEA_ERR_LENGTH) */
   const uint32_t* offsets; /* optional [batch + 1]: ragged, like kv_offsets of fovea_attention_args. Entry entry + b
                               gets the tokens offsets[b] <= t < offsets[b + 1]. Offsets never fall, and the last is at
@@ -124,7 +125,7 @@ typedef struct fovea_kv_append_args {
                                       does not fit in 64 bits */
   void* workspace;        /* required with rope or a key_center, or with a dtype other than F32: floats
                              [kv_heads][head_dim], or for such a dtype [kv_heads][the larger of head_dim and value_dim]
-                             (FOVEA_ERR_WORKSPACE). A larger one takes several tokens at a time */
+                             (FOVEA_ERR_WORKSPACE). In a larger one several tokens are converted at a time */
   size_t workspace_bytes;
 } fovea_kv_append_args;
 
@@ -148,14 +149,15 @@ fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* 
  * sequences share, for the beams of a search, for a move to a larger cache. Bytes are copied as they are, scales too.
  * An entry that a cache does not have is refused (FOVEA_ERR_CAPACITY), here and below.
  *   caches     may be the same one; else their memory does not overlap (FOVEA_ERR_OVERLAP). They have the same
- *              kv_heads, dimensions, formats, values_in_keys and key_center (FOVEA_ERR_SIZE). Strided and paged caches
- *              go together; a ring needs a ring with as many slots and pinned tokens (FOVEA_ERR_SIZE).
+ *              kv_heads, dimensions, formats, values_in_keys and key_center (FOVEA_ERR_SIZE). One may be
+ *              strided and the other paged. If one is a ring, so is the other, with as many slots and pinned tokens
+ *              (FOVEA_ERR_SIZE).
  *   tokens     at most from_entry's length, and in a ring a length that fovea_kv_truncate would allow
  *              (FOVEA_ERR_LENGTH). FOVEA_ERR_FULL and FOVEA_ERR_PAGE as if they were appended to an empty entry.
  *   pages      that both tables name in the same place are shared, not copied. So a prefix of one entry serves another
  *              entry, as long as neither entry is appended or copied to in a shared page: before that, give it another
- *              page. FOVEA_ERR_OVERLAP where a page of to_entry is in another place of from_entry's table, even after
- *              the copied tokens. */
+ *              page. FOVEA_ERR_OVERLAP where a page of to_entry is also in from_entry's table, but in another place:
+ *              even one after the copied tokens. */
 fovea_status fovea_kv_copy(fovea_kv_cache* to, uint32_t to_entry, const fovea_kv_cache* from, uint32_t from_entry,
                            uint32_t tokens);
 

@@ -18,8 +18,9 @@
  *     }
  *
  * y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o], for each token t and output o. Weights may have any
- * format of base.h; x and y are F32, or with integer products (FOVEA_COMPUTE_I8) I8. There is no plan. The conventions
- * of base.h hold. The comment of fovea_linear says how sums are formed, and what NaN and infinity do. */
+ * format of base.h. x and y are F32; with integer products (FOVEA_COMPUTE_I8) each may also be I8. There is no plan.
+ * The conventions of base.h hold. The comment of fovea_linear says how sums are formed, and what NaN and infinity
+ * do. */
 #ifndef FOVEA_LINEAR_H_
 #define FOVEA_LINEAR_H_
 
@@ -45,23 +46,23 @@ typedef struct fovea_linear_weights {
 /* The arguments of fovea_linear. Set all to 0 first, then fill in.
  *
  * I8 x. x = scale * (code - x_zero), with a code from -128 to 127. x_scales are required then: one for each token,
- * x_scales_stride apart; a stride of 0 means one scale for all tokens. With F32 x the three fields are NULL and 0
- * (FOVEA_ERR_UNSUPPORTED).
+ * x_scales_stride apart; a stride of 0 means one scale for all tokens. With F32 x, x_scales is NULL, and
+ * x_scales_stride and x_zero are 0 (FOVEA_ERR_UNSUPPORTED).
  *
  * I8 y. The code is y / y_scale, rounded to the nearest, ties to even, plus y_zero, and saturates at -128 and 127. NaN
- * becomes y_zero. With F32 y both fields are 0 (FOVEA_ERR_UNSUPPORTED). */
+ * becomes y_zero. With F32 y, y_scale and y_zero are 0 (FOVEA_ERR_UNSUPPORTED). */
 typedef struct fovea_linear_args {
   uint32_t struct_bytes;  /* sizeof(fovea_linear_args) */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
-  uint32_t portable_bits; /* nonzero: a token's bits are the same among any number of tokens, and on AVX2, AVX-512 and
-                             AArch64 NEON. 0: few tokens may take the kernel that is faster for them. With
+  uint32_t portable_bits; /* nonzero: a token's bits do not depend on the number of tokens, and are the same on AVX2,
+                             AVX-512 and AArch64 NEON. 0: few tokens may take the kernel that is faster for them. With
                              FOVEA_COMPUTE_I8 the bits are the same either way */
   fovea_compute compute;  /* FOVEA_COMPUTE_F32, or FOVEA_COMPUTE_I8 with weights of I8, I4, Q8_0, Q4_0 or Q4_1
                              (FOVEA_ERR_UNSUPPORTED) */
   uint64_t processor_features; /* as in fovea_attention_desc */
 
   uint32_t tokens;          /* at most 2^30 (FOVEA_ERR_SIZE); 0: nothing is written */
-  uint32_t in_dim, out_dim; /* 1 (FOVEA_ERR_DIM) to 2^31 - 1, with FOVEA_COMPUTE_I8 in_dim to 2^16 (FOVEA_ERR_SIZE) */
+  uint32_t in_dim, out_dim; /* 1 (FOVEA_ERR_DIM) to 2^31 - 1; in_dim to 2^16 with FOVEA_COMPUTE_I8 (FOVEA_ERR_SIZE) */
 
   fovea_dtype x_dtype, y_dtype; /* F32; or I8, only with FOVEA_COMPUTE_I8 (FOVEA_ERR_UNSUPPORTED) */
   void* y;                      /* required: [tokens][out_dim] */
@@ -83,11 +84,11 @@ typedef struct fovea_linear_args {
                                      (FOVEA_ERR_CAPACITY), each of which needs workspace. Never changes bits */
 } fovea_linear_args;
 
-/* Bytes of workspace that a call with these arguments needs: 0 for arguments that fovea_linear refuses, and where none
- * is needed (few tokens with FOVEA_COMPUTE_F32, but not on scalar targets or with portable_bits). It reads no array:
- * only counts, weights.dtype, compute, formats, scales and zero points of x and y, processor_features, budget, executor
- * and target, and whether biases and scales are NULL. The target may be another machine's, so that a host can size a
- * board's memory. More tokens never need less, and beyond some tens of them they need no more. For static arrays
+/* Bytes of workspace that a call with these arguments needs. 0 for arguments that fovea_linear refuses, and for calls
+ * that need none: few tokens with FOVEA_COMPUTE_F32, except on scalar targets and with portable_bits. It reads no
+ * array: only counts, weights.dtype, compute, formats, scales and zero points of x and y, processor_features, budget,
+ * executor and target, and whether biases and scales are NULL. The target may be another machine's, so that a host can
+ * size a board's memory. More tokens never need less, and beyond some tens of them they need no more. For static arrays
  * workspace.h has FOVEA_LINEAR_WORKSPACE_BYTES and FOVEA_LINEAR_I8_WORKSPACE_BYTES. */
 size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
 
@@ -106,12 +107,12 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * any number of tokens. There is no fused multiply-add.
  *   I8 weights         y = sum * (scale of x) * (scale of the weights' row) + bias, in this order. An infinite scale
  *                      counts as NaN. A sum with bias_i32 wraps at 2^31.
- *   weights in groups  Each group has a sum of its own, and
- *                          y = (0 + sum * d * s of the first group + sum * d * s of the next group ...) * t + bias
+ *   weights in groups  Each group has a sum, d and s of its own, and, with the groups 1, 2, ... in their order,
+ *                          y = (0 + sum_1 * d_1 * s_1 + sum_2 * d_2 * s_2 + ...) * t + bias
  *                      d is the scale of the group of weights. If x is F32, each group of 32 inputs is converted like a
  *                      row of I8 keys, s is its scale, and t is 1. If x is I8, s is 1 and t is the scale of x. The
  *                      codes of weights are u - 8 in I4 and Q4_0, q in Q8_0 and u in Q4_1. In Q4_1, sum * d + m * (the
- *                      sum of x's codes less x_zero) takes the place of sum * d. A d or m that is not finite makes its
+ *                      sum of (x's code - x_zero)) takes the place of sum * d. A d or m that is not finite makes its
  *                      outputs infinite or NaN. */
 fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
 #define fovea_linear_f32 fovea_linear /* its name before version 0.2 */

@@ -49,9 +49,10 @@ FOVEA_DECLARATIONS_BEGIN_
  * kv_heads]. Scores are in base 2.
  *
  * Bits. Key tiles are on a grid of 64 positions. If parts end only at multiples of 64, the result is the same to the
- * bit as the result of one call with all keys. If they end elsewhere, it differs as sums in another order do. With
- * key_center the scores of a stream always include the center's part. One call includes it only for options that see it
- * ("Centred keys" in kv_source.h); without such an option the last bits of stream and call differ. */
+ * bit as the result of one call with all keys. If they end elsewhere, the order of sums differs, and so
+ * does their rounding. With key_center the scores of a stream always include the center's part. One call includes it
+ * only for options that see it ("Centred keys" in kv_source.h); without such an option the last bits of stream and call
+ * differ. */
 typedef struct fovea_state {
   uint32_t magic;    /* tells a state of this layout from other bytes */
   uint32_t checksum; /* in an image: CRC-32 (IEEE 802.3) of all its bytes, computed with 0 here; in a state: 0 */
@@ -82,15 +83,16 @@ fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* state, size
  *                     the first of them, or with at_end the first of the last mask.kv_tokens ones
  *   not read          out, lse, sinks and value_channel_scales: they act at the end
  *   refused           rings, ragged batches, scores out and modifiers of weights (FOVEA_ERR_UNSUPPORTED). With dropout,
- *                     f32 keys or values in pages of a multiple of 64 tokens must begin at a position that is a
- *                     multiple of 4 (FOVEA_ERR_UNSUPPORTED)
+ *                     and f32 keys or values in pages of a multiple of 64 tokens, a push whose first key is not at a
+ *                     position that is a multiple of 4 (FOVEA_ERR_UNSUPPORTED)
  * On an error the state is as before, except with FOVEA_ERR_EXECUTOR: see fovea_executor. */
 fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const fovea_attention_args* args,
                                void* workspace, size_t workspace_bytes);
 
-/* Merges the state from, which has seen other keys, into the state into. from stays as it was. Both may have been made
- * on any target. They have the same counts (FOVEA_ERR_STATE), do not overlap (FOVEA_ERR_OVERLAP), and have the same
- * queries, which the library cannot check. next_key becomes the larger of the two.
+/* Merges two states: `into` becomes the state that has seen the keys of both, and `from` stays as it was. Each may have
+ * been made on any target. The keys of one are not those of the other. The states have the same counts
+ * (FOVEA_ERR_STATE), do not overlap (FOVEA_ERR_OVERLAP), and have the same queries, which the library cannot check.
+ * next_key becomes the larger of the two.
  * Bits. Merging a with b or b with a is the same to the bit, except for the bits of a NaN. Three or more states in
  * another order give the same within rounding. */
 fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* into, const fovea_state* from);

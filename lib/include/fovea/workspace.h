@@ -18,11 +18,12 @@
  *       return fovea_workspace_bytes(&plan) <= sizeof decoding && sizeof decoding <= sizeof any ? 0 : 1;
  *     }
  *
- * Each macro names the function whose result it bounds, and its parameters. A state's macro has exactly the bytes of
- * its function, a workspace's macro or the cache's macro at least as many. A static array is then
+ * The comment of each macro names the function whose result it bounds, and the parameters. The macro of a state gives
+ * exactly the result of its function; the macros of workspaces and of the cache give at least as much. Then a static
+ * array is
  *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
  * (_Alignas is C11; in C99 use the compiler's attribute.) What holds for all macros of workspaces:
- *   target    The bound is over the targets of the architecture that the program is compiled for. Compile the program
+ *   target    The bound holds for all targets of the architecture that the program is compiled for. Compile the program
  *             for the same processor as the library: the macros ask the compiler which vector unit there is.
  *   workers   One worker. For each further worker add as much again.
  *   budget    None. With a budget a call needs less; ask the function.
@@ -154,7 +155,8 @@
 /* -------------------------------------------------------------------------------- arithmetic of the macros */
 /* clang-format off */
 #define FOVEA_SIZE_(count) (sizeof(char) * (count)) /* as a size_t without a cast: C++ compilers warn of C casts */
-/* Most lanes of a vector. A query tile has three vectors of rows; with 24 rows it has six. 4 rows have one lane. */
+/* Most lanes of a vector. A query tile has three vectors of rows; one of 24 rows has six. Tiles of 4 rows are for
+ * targets of one lane. */
 #if FOVEA_TILE_ROWS_MAX == 24
 #define FOVEA_LANES_MAX_ 4u
 #else
@@ -236,8 +238,8 @@
     FOVEA_TILE_ARRAYS_ * FOVEA_ALIGN_UP_(FOVEA_LANES_MAX_ * 4u)))
 #define FOVEA_WHOLE_VECTORS_BYTES_(dim, rows) \
   FOVEA_ALIGN_UP_((FOVEA_SIZE_(dim) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_ * (rows) * 4u)
-/* A tile of a linear layer has at most as many tokens as one of attention has rows, or twice as many for weights
- * narrower than f32. Fewer tokens fill fewer vectors. */
+/* A tile of a linear layer has at most as many tokens as a query tile has rows, or twice as many where weights are
+ * narrower than f32. If a call has fewer tokens, the tile has fewer vectors. */
 #define FOVEA_LINEAR_ROWS_(tokens, most)                                                                      \
   ((tokens) < (most) ? (FOVEA_SIZE_(tokens) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_          \
                      : FOVEA_SIZE_(most))
@@ -269,8 +271,8 @@
   (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) +                                     \
    2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                   \
    FOVEA_LARGER_(FOVEA_WORKSPACE_BYTES(head_dim, head_dim), linear_bytes))
-/* Linear attention holds keys and queries of token groups, and factors for each element of the keys: in rows of 128 for
- * wide vectors, else 16 for each element. */
+/* Linear attention stores keys and queries of token groups, and factors for each element of the keys. For wide vectors
+ * a row has one factor of 128 elements; for others each element has room for 16 factors. */
 #define FOVEA_DELTA_DIM_(dim) ((FOVEA_SIZE_(dim) + 15u) / 16u * 16u)
 #define FOVEA_DELTA_HEAD_BYTES_(key_dim, value_dim, decay_dim)                                         \
   (4u * ((FOVEA_SIZE_(key_dim) + 4u) * FOVEA_DELTA_DIM_(value_dim) +                                   \

@@ -10,14 +10,14 @@
 
 namespace fovea {
 
-// Extra fields of a stream call, which takes in keys, or finishes with outputs. The arguments that it does not use are
-// 0.
+// What a call on a stream has in addition. Such a call adds keys to the state, or writes the outputs at the end. The
+// arguments that it does not use are 0.
 struct StreamCall {
   void* state;  // with its header
   size_t state_bytes;
   StateRows rows;     // [batch][kv_heads][q_tokens][heads of the group]
   int64_t first_key;  // position of the first key of the call, not negative
-  bool ends;          // takes no keys: writes the outputs of a copy of the state
+  bool ends;          // the call adds no keys: it writes the outputs, and the state stays as it was
 };
 
 // The queries, or the keys, of a batch entry.
@@ -53,7 +53,7 @@ class AttentionCall {
   const uint32_t* kv_lengths() const { return args_.kv_lengths; }
   const int64_t* positions() const { return args_.positions; }
   EntryTokens queries(uint32_t entry) const { return tokens_of(q_offsets(), args_.q_tokens, entry); }
-  // All keys of an entry; and their number, which a length may limit.
+  // keys: all keys of an entry. key_count: how many of them exist, which kv_lengths may limit.
   EntryTokens keys(uint32_t entry) const { return tokens_of(kv_offsets(), args_.kv_tokens, entry); }
   uint32_t key_count(uint32_t entry) const { return args_.kv_lengths ? args_.kv_lengths[entry] : keys(entry).count; }
 
@@ -88,7 +88,7 @@ class AttentionCall {
   const fovea_mask& mask() const { return args_.mask; }
   bool mask_at_end() const { return kHasBlockMaps && is_masked() && args_.mask.at_end != 0; }
   const fovea_block_map* block_map() const { return kHasBlockMaps ? args_.block_map : nullptr; }
-  // The queries of an entry that are cut into tiles together.
+  // How many queries of an entry with `count` queries are cut into tiles together.
   uint32_t queries_together(uint32_t count) const {
     return block_map() && block_map()->q_block < count ? block_map()->q_block : count;
   }

@@ -17,7 +17,7 @@ int32_t narrow(int64_t position) {
   return int32_t(position < -limit ? -limit : position > limit ? limit : position);
 }
 
-// Within 2^-23 of the number. On 32-bit processors the compiler's own conversion is a library call.
+// The relative error is at most 2^-23. On 32-bit processors the compiler's own conversion is a library call.
 float to_float(int64_t number) {
   const uint64_t size = number < 0 ? 0 - uint64_t(number) : uint64_t(number);
   const float rounded = float(uint32_t(size >> 32)) * 4294967296.0f + float(uint32_t(size));
@@ -157,7 +157,7 @@ struct TileLimits {
 // Key tiles end on the grid. Only the first tile of a stream's call may begin off it.
 uint32_t tile_end(uint32_t first) { return (first / kKeyTile + 1) * kKeyTile; }
 
-// Moves *first to the next key tile that is listed, unless its tile is. False if there is none before `hi`.
+// Moves *first to the next listed key tile, unless the tile at *first is listed. False if there is none before `hi`.
 bool find_listed(ListedTilesIf& listed, uint32_t hi, uint32_t* first) {
   if (kHasBlockMaps && *first < hi) listed->find(first);
   return *first < hi;
@@ -272,8 +272,8 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
   return true;
 }
 
-// Stores the scores, now that the normalisation is known. False if keys cannot be loaded. Pinned keys come last: where
-// they share a key tile with others, they were stored as hidden before.
+// Stores the scores, now that the normalisation is known. False if keys cannot be loaded. The range of pinned keys
+// comes last: where these share a key tile with other keys, the pass over the others has stored them as hidden.
 __attribute__((noinline)) bool write_scores(HeadTask& task, const QueryTile& tile) {
   const uint32_t all_keys = task.call.kv_tokens();
   if (task.call.scores_stage() < FOVEA_SCORES_MASKED) return write_range(task, tile, {0, 0, all_keys, all_keys}, true);
@@ -314,7 +314,7 @@ bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
   keys.end = 0;  // none yet
   ListedTilesIf listed = task.listed;
   for (;;) {
-    // Requests the next key tile that some query sees before it attends to the last one.
+    // First requests the next key tile that some query sees, then attends to the key tile that was brought before.
     while (find_listed(listed, hi, &next.first) && !clip_for_some(limits, count, &next)) {
       next.first = tile_end(next.first);
     }

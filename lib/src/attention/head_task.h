@@ -32,9 +32,9 @@ struct HeadTask {
   [[no_unique_address]] const MemberIf<kHasStates, Part> part;
   const uint32_t group;  // query heads that share the key head
   const uint32_t kv_head;
-  KeyLimits all;                                                  // of the batch entry, or of one part of its keys
+  KeyLimits all;                                                  // for the batch entry, or for one part of its keys
   [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;   // the keys that exist
-  [[no_unique_address]] MemberIf<kHasRanges, KeyLimits> entered;  // of the range that was entered
+  [[no_unique_address]] MemberIf<kHasRanges, KeyLimits> entered;  // for the range that enter_range chose
   [[no_unique_address]] ListedTilesIf listed;                     // the key tiles that these queries look at
   KeySource source;
   TypedRows q;
@@ -51,7 +51,7 @@ struct HeadTask {
   bool begins() const { return doing() != Part::kEnd || call.wants_scores(); }
   bool takes_up() const { return doing() == Part::kPush || doing() == Part::kEnd; }
   bool puts_down() const { return doing() == Part::kPush || doing() == Part::kSplit; }
-  // Where weights are modified, a first pass finds the number that they are divided by.
+  // Whether this is the first of two passes. Where weights are modified, it finds the number that divides them.
   bool measures() const { return kHasModifiers && steps.modifier->pass == kMeasuringPass; }
   void set_pass(WeightPass pass) {
     if (!kHasModifiers) return;
@@ -65,7 +65,7 @@ struct HeadTask {
     *entered = all;
     entered->keep(ranges->range[range]);
   }
-  // Of the range that was entered.
+  // For the range that enter_range chose.
   const KeyLimits& positions() const { return kHasRanges ? *entered : all; }
 };
 

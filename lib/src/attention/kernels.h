@@ -97,8 +97,8 @@ struct TypedRows {
   }
 };
 
-// Rows of keys or of values, in a format of formats/formats.h, whose units strides count. The tile kernel takes f32
-// alone.
+// Rows of keys or of values, in a format of formats/formats.h. Strides count units of this format. The tile kernel for
+// f32 products takes only f32.
 struct KeyRows {
   const void* data;
   [[no_unique_address]] MemberIf<kScaledKeyFormats != 0, const void*> scales;
@@ -150,7 +150,7 @@ inline int32_t sum_of_codes(const int8_t* row, size_t dim) {
 struct RowsToBring {
   KeyRows rows;              // from the first one on
   uint32_t at, count;        // where they are in the key tile
-  uint32_t begin, end;       // what several calls bring of the tile
+  uint32_t begin, end;       // the keys of the tile that all calls together bring
   size_t dim;                // of the rows
   size_t element, elements;  // the elements that are wanted
   void* to;                  // keys: rows of codes, from the row `at` on, or null: they stay in place. values: packed
@@ -164,8 +164,8 @@ struct KeySpan {
   bool edge;            // by position, some row may not see some of these keys
   [[no_unique_address]] MemberIf<config::kBlockMaps, bool> masked;  // the mask, if there is one, applies
 };
-// The parts of its step that attend performs. Where rows are brought in pieces it is called for each piece: the score
-// part with a piece of the keys, the value part with some elements of the values.
+// Which parts of its step one call of attend performs. Where rows are brought in pieces, attend is called once for each
+// piece: for the score part with a piece of the keys, for the value part with some elements of the values.
 enum AttendPart : uint32_t { kScorePart = 1, kWeightPart = 2, kValuePart = 4, kAllParts = 7 };
 
 struct KeyTile : KeySpan {
@@ -199,7 +199,7 @@ struct ModifierStep {
   int64_t first_position, first_key;  // of token 0, and of local key 0
   WeightPass pass;
 };
-// Batch entry, head and key, as the random-number generator counts them.
+// What decides which weights are dropped. Entry, head and key are as the random-number generator counts them.
 struct DropoutStep {
   float probability;  // 0 = none
   uint64_t seed;
@@ -250,7 +250,7 @@ constexpr KernelTraits kKernelTraits[kKernels] = {
     {true, true, true, true, FOVEA_COMPUTE_I8},
 };
 
-// Adjacent rows of a partial state; for a tile, from the tile's row 0 on.
+// Adjacent rows of a partial state. For a tile the first of them is row 0 of the tile.
 struct StateRows {
   float* max;  // [rows], base 2
   float* sum;  // [rows]
@@ -266,9 +266,9 @@ struct AttentionKernel {
   void (*begin)(const QueryTile&, const TypedRows& q, float scale);
   // One step of the running softmax over the keys of a tile.
   void (*attend)(const QueryTile&, const KeyTile&, const ScoreSteps&);
-  // Adds the sinks, normalises rows and stores them. Leaves for scores_out in row_max what to subtract from a score,
-  // and in row_sum what to multiply its exponential by. After kMeasuringPass only lse is stored; after kWeighingPass
-  // rows are stored without normalisation.
+  // Adds the sinks, normalises rows and stores them. It leaves two numbers for scores_out: row_max is what to subtract
+  // from a score, row_sum is what to multiply the exponential by. After kMeasuringPass only lse is stored; after
+  // kWeighingPass rows are stored without normalisation.
   void (*end)(const QueryTile&, const RowOutputs&);
   // Computes the scores of [begin, end) again and stores them as of this stage, at absolute key `first` + begin.
   void (*scores_out)(const QueryTile&, const KeyTile&, const ScoreSteps&, fovea_scores_stage,

@@ -60,7 +60,7 @@ KeySource::KeySource(const AttentionCall& call, const AttentionKernel& kernel, c
   values_ = in_place(call.kv().values);
 }
 
-// A function that begins with such a test of a constant is not called where the constant is false.
+// Never called where the constant kBringsKeys is false. The functions below that begin with such a test are like it.
 KeyPlace KeySource::place(uint32_t token) const {
   if constexpr (!kBringsKeys) __builtin_unreachable();
   const fovea_attention_desc& d = desc();

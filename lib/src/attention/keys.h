@@ -65,8 +65,8 @@ class KeySource {
     return true;
   }
 
-  // On a target with one lane, rows are brought in pieces instead, which need less memory: each piece replaces the last
-  // one. bring() is called first, and finishes what a loader began.
+  // Whether rows are brought in pieces instead, on a target with one lane. Pieces need less memory: each replaces the
+  // one before it. bring() is called first nevertheless, because it finishes what a loader began.
   bool in_pieces() const { return kPiecesServed && brought_->in_pieces && !stays(); }
   uint32_t piece_keys() const {
     return in_pieces() && brought_->buffers->keys.data ? kPieceKeys * piece_scale() : kKeyTile;

@@ -32,8 +32,8 @@ constexpr TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& 
   return {lanes, vectors(head_dim), columns, vectors(value_dim), columns};
 }
 
-// Sets the pointers of *tile, the most used arrays first. The numbers: how often a key tile accesses an element, in the
-// tile kernel with register blocks of b keys or values.
+// Sets the pointers of *tile, the most used arrays first. The number after an array says how often the tile kernel
+// accesses each of its elements for one key tile, with register blocks of b keys or values.
 template <class AnyCarver>
 constexpr void carve_query_tile(AnyCarver& carver, const TileShape& shape, QueryTile* tile) {
   carver.take(&tile->s, shape.columns, shape.s_rows);    // value_dim / b + 5
@@ -52,7 +52,7 @@ constexpr void carve_query_tile(AnyCarver& carver, const TileShape& shape, Query
   if (kHasSinks) carver.take(&*tile->sink, shape.columns);  // 0: once at the end
 }
 
-// The macros of fovea.h count these arrays, and also those that this build leaves out.
+// The macros of workspace.h count these arrays, and also those that this build leaves out.
 constexpr size_t query_tile_bytes(uint32_t head_dim, uint32_t value_dim, uint32_t rows, bool lanes_are_rows) {
   fovea_plan plan = {};
   plan.desc.head_dim = head_dim;
@@ -130,7 +130,7 @@ void carve_codes(Carver& carver, const fovea_plan& plan, bool few_rows, bool pie
   buffers->values.scales = carver.take<char>(offsetof(I8Numbers, value_start) + starts);
 }
 
-// The first array of a worker: it is at the same address in all tasks of the worker, whichever kernel they use.
+// Carves the first array of a worker. So it is at the same address in all tasks of the worker, whatever their kernel.
 uint32_t* carve_turn(Carver& carver) { return carver.take<uint32_t>(1); }
 
 void carve_key_buffers(Carver& carver, const fovea_plan& plan, bool few_rows, KeyBuffers* buffers) {
@@ -150,7 +150,8 @@ void carve_key_buffers(Carver& carver, const fovea_plan& plan, bool few_rows, Ke
   }
 }
 
-// Carves all tiles that the kernel has at once. With step 0 all of them are tiles[0], to be measured.
+// Carves all tiles that the kernel has at once. With a step of 0 each of them is written to tiles[0]: only their bytes
+// matter then.
 void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kernel, QueryTile* tiles, uint32_t step,
            KeyBuffersIf* buffers) {
   const bool rows_in_lanes = kKernelTraits[kernel.index].lanes_are_rows;

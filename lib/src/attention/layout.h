@@ -24,7 +24,8 @@ inline const fovea_plan_kernel& kernel_for(const fovea_plan& plan, uint64_t rows
 inline bool lanes_are_rows(const fovea_plan_kernel& kernel) {
   return !kFewRowsServed || kKernelTraits[kernel.index].lanes_are_rows;
 }
-// Rows are assigned to tiles in grains: one vector of rows; two if a tile may have six; for few rows, a whole tile.
+// Rows are assigned to tiles in grains. A grain is one vector of rows, or two where a tile has six vectors. In the
+// few-rows kernel it is a whole tile.
 inline uint32_t row_grain(const fovea_plan& plan, const fovea_plan_kernel& kernel) {
   if (!lanes_are_rows(kernel)) return kernel.tile_rows;
   return kTilesOfSix && kernel.tile_rows == 6 * plan.lanes ? 2 * plan.lanes : plan.lanes;
@@ -59,7 +60,7 @@ inline bool rows_may_part(const fovea_attention_desc& d) {
   return is_paged(d) && d.page_tokens % kKeyTile != 0;
 }
 
-// Whether key tiles must be within pages, because there is no memory to gather f32 rows in.
+// Whether no key tile may cross the end of a page, because there is no memory to gather f32 rows in.
 inline bool tiles_follow_pages(const fovea_attention_desc& d) {
   return is_paged(d) && !rows_may_part(d) &&
          (d.key_dtype == FOVEA_F32 || d.value_dtype == FOVEA_F32);

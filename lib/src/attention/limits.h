@@ -19,7 +19,7 @@ struct KeyRange {
 // Whether a query may see a key but not all keys before it.
 constexpr bool kMayHideEarlierKeys = kHasWindows || kHasRings || kHasStates;
 
-// The positions of the queries of a batch entry, and how far each sees.
+// The positions of the queries of a batch entry, and how far each sees. Keys are counted from key 0 of positions_of.
 struct KeyLimits {
   int64_t first;                                                    // position of query 0
   uint32_t keys;                                                    // no query sees a key from this one on
@@ -50,8 +50,9 @@ struct KeyLimits {
   }
 };
 
-// In a call on a stream, key 0 is the last position on the grid of key tiles at or before the call's first key, so that
-// tiles are those of a whole call. Where tiles follow pages, key 0 is the first key of the call.
+// The limits of an entry. Key 0 is the entry's first key, except in a call on a stream: there it is at the last
+// position on the grid of key tiles that is not after the call's first key. So key tiles are those of one call with all
+// keys. Where tiles follow pages, key 0 is the first key of the call.
 KeyLimits positions_of(const AttentionCall& call, uint32_t entry);
 
 // The keys of an entry that exist, with indices as in positions_of. Where a window or a ring separates pinned tokens

@@ -231,7 +231,9 @@ fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target
   const TargetTraits* traits = target_traits(target);
   if (!traits) return FOVEA_ERR_ENUM;
   size_t least_bytes = 0;
-  TargetTraits other = *traits;  // other builds do not know the products of scalar code, or whether NEON is 64-bit
+  // The library on the other machine may be built differently: scalar code may have smlad or not, NEON may have 32 or
+  // 64 bits. Of both builds the larger size counts.
+  TargetTraits other = *traits;
   if (is_i8(desc) && traits->lanes == 1) other.dot = traits->dot == kDotFloats ? kDotSmlad : kDotFloats;
   if (target == FOVEA_TARGET_NEON && !traits->compiled) other.tile_vectors = kLeastNeonVectors;
   if (other.dot != traits->dot || other.tile_vectors != traits->tile_vectors) {

@@ -27,7 +27,8 @@ fovea_status add_rows(Buffers& buffers, const fovea_in& array, const fovea_in& s
   return buffers.add_input(scales, scale_bytes(dtype), blocks, heads, tokens, dense_scale_stride(dtype, dim));
 }
 
-// Each entry needs only the pages of its keys: what follows a shorter row is not part of the table.
+// An entry with fewer keys needs only the first elements of its row. The others count as outside of the table: an
+// output may be there.
 fovea_status add_page_table(Buffers& buffers, const AttentionCall& call, uint32_t most_keys) {
   const fovea_attention_desc& d = call.desc;
   const auto pages = [&](uint32_t keys) { return size_t(keys / d.page_tokens + (keys % d.page_tokens != 0)); };

@@ -30,7 +30,8 @@ struct Cut {
   uint32_t blocks;  // row blocks; each is a task
 };
 
-// The kernel is the one for `together` queries; the last map block of an entry may have fewer.
+// Cuts the rows of q_tokens queries. The kernel is the one for `together` queries, which is more than q_tokens only in
+// the last map block of an entry.
 Cut cut_of(const AttentionCall& call, uint32_t together, uint32_t q_tokens) {
   const fovea_plan& plan = call.plan;
   const uint32_t group = plan.desc.q_heads / plan.desc.kv_heads;
@@ -85,7 +86,8 @@ class Tasks {
       if (blocks > blocks_) blocks_ = blocks;
       if (!call_.q_offsets()) break;
     }
-    // Ragged entries without queries take no memory, so their number times heads may exceed a size_t.
+    // Ragged entries without queries take no memory, so memory does not limit their number: times heads, it may
+    // overflow.
     CheckedSize tasks{call_.batch()};
     tasks.times(call_.desc.kv_heads).times(blocks_);
     CheckedSize parts = tasks;
@@ -166,7 +168,8 @@ class Tasks {
     return fovea::run_tasks(*this, call_.executor(), worker_count(call_.desc), tasks);
   }
 
-  // Finds the states of a task. Limits a task with a part of the keys to that part; the last task joins all parts.
+  // Finds the states of a task. A task with a part of the keys is limited to this part. Where keys are split, the task
+  // that ends a row block joins the states of all parts.
   void find_states(uint32_t entry, uint32_t split, const QueryTile* tiles, uint32_t count, HeadTask* task) const {
     const size_t value_dim = call_.desc.value_dim;
     const EntryTokens queries = call_.queries(entry);

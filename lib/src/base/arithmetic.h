@@ -22,7 +22,7 @@
 #error "fovea needs infinities and NaNs as IEEE has them: compile without -ffast-math"
 #endif
 
-// 16 means 0, and a half-precision type that is not widened.
+// __FLT_EVAL_METHOD__ is 16 where float is not widened (as with 0), and a half-precision type is not widened either.
 static_assert(__FLT_EVAL_METHOD__ == 0 || __FLT_EVAL_METHOD__ == 16,
               "fovea needs float arithmetic that rounds to float (FLT_EVAL_METHOD 0): on 32-bit x86, whose x87 unit "
               "does not, compile with -msse2 -mfpmath=sse");

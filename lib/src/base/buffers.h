@@ -117,7 +117,8 @@ class Buffers {
                           size_t dim);
   fovea_status add_input(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
                          size_t dim);
-  // An f32 input with the counts of `output`, which was added: it is the same array, or does not overlap any output.
+  // An f32 input with the counts of `output`, which was added before. The input may be the same array as `output`;
+  // otherwise it must not overlap any output.
   fovea_status add_in_place(const fovea_out& output, const fovea_in& array, size_t batch, size_t heads, size_t tokens,
                             size_t dim);
   // An array of `count` elements, or null.

@@ -34,8 +34,8 @@ inline size_t worker_share(size_t bytes, uint32_t workers) {
 }
 
 // Hands out arrays, each aligned to FOVEA_WORKSPACE_ALIGNMENT: from the fast part of a workspace if they still fit
-// there, else from the slow part. Memory without parts is a slow part. To measure, the parts are null, and the arrays
-// are not used.
+// there, else from the slow part. Memory that is not divided counts as a slow part. To measure bytes, pass null parts:
+// the arrays are then not used.
 class Carver {
  public:
   explicit Carver(const Workspace& workspace)
@@ -88,7 +88,7 @@ inline void* Carver::take(size_t columns, size_t rows, size_t element_bytes) {
 #endif
 
 // Counts the bytes that a Carver would hand out, in a constant expression: to compare the functions that carve with the
-// macros of fovea.h.
+// macros of workspace.h.
 struct CarvedBytes {
   size_t bytes = 0;
 

@@ -6,7 +6,7 @@
 
 namespace fovea {
 
-// 1 / sqrt(x) for x >= 1, to the nearest float, without libm and without double, which an M4F lacks. It finds the root
+// 1 / sqrt(x) for x >= 1, to the nearest float. It uses neither libm nor double, which an M4F lacks. It finds the root
 // bit by bit, as one does by hand: root is the integer part of 2^k / sqrt(x), rest is 4^k - root^2 x.
 inline float inverse_square_root(uint32_t x) {
   uint64_t root = x == 1, rest = x != 1;

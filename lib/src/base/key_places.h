@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The row of the arrays in which a token is stored, for each kind of source.
+// In which row of the arrays a token is stored, for each kind of source.
 #ifndef FOVEA_SRC_BASE_KEY_PLACES_H_
 #define FOVEA_SRC_BASE_KEY_PLACES_H_
 
@@ -9,7 +9,7 @@
 
 namespace fovea {
 
-// Most tokens in one batch entry, and in a linear layer.
+// Most tokens of one batch entry, and of a call of a linear layer.
 constexpr uint32_t kMostTokens = 1u << 30;
 // The largest position of queries and keys, in magnitude.
 constexpr int64_t kMostPosition = int64_t(1) << 62;

@@ -17,8 +17,8 @@
 namespace fovea {
 
 // A member of type T, in a build that has it. In other builds it takes no room, reads as T(), and ignores assignment.
-// There no code may dereference it: a test of the constant kHas guards such code. Where the compiler knows gnu::error,
-// code without the test does not compile. Declared [[no_unique_address]].
+// There no code may dereference it, so a test of the constant kHas must guard code that does. Where the compiler knows
+// gnu::error, code without this test does not compile. Declare the member [[no_unique_address]].
 template <bool kHas, class T>
 class MemberIf {
  public:

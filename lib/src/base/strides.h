@@ -11,8 +11,8 @@
 
 namespace fovea {
 
-// `steps` times a stride of units of `unit` bytes, in bytes. The stride of a dimension of one element may hold any
-// value: the product may wrap, but it is never used.
+// The bytes of `steps` steps of a stride that counts units of `unit` bytes. Where a dimension has one element, its
+// stride may be any number: the product may then wrap, but it is not used.
 constexpr ptrdiff_t stride_bytes(ptrdiff_t stride, size_t unit, ptrdiff_t steps = 1) {
   return ptrdiff_t(size_t(stride) * unit * size_t(steps));
 }

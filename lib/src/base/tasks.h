@@ -71,7 +71,8 @@ __attribute__((noinline)) fovea_status run_on_executor(Call& call, const fovea_e
 
 // Runs this many tasks of a call, each with a worker below `workers`. Call has
 //   fovea_status run_task(size_t index, uint32_t worker, Scratch* scratch);
-// where its type Scratch is what a task may leave for the next task on the same thread.
+// where its type Scratch is what a task leaves for the next task if tasks run in order. On an executor each task gets a
+// new one.
 template <class Call>
 fovea_status run_tasks(Call& call, const fovea_executor* executor, uint32_t workers, size_t tasks) {
   if (config::kExecutor && executor && tasks > 1) return run_on_executor(call, *executor, workers, tasks);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linear attention: for some columns of S, for each token group, a pass, and the outputs that follow from its sums.
+// Linear attention. For some columns of S, each token group takes a pass over S; its values u and its outputs are
+// computed from the sums of the pass.
 
 using ::fovea::DeltaColumns;
 using ::fovea::DeltaMatrix;
@@ -19,8 +20,8 @@ FOVEA_INLINE void StoreElements(fovea_dtype dtype, VF v, void* row, size_t d, si
   FOVEA_WITH_FORMAT(::fovea::kUnscaledFormats, dtype, FormatRow<kType>::StoreWhole(v, row, d));
 }
 
-// The rows of a token are far from those of the next, and the processor's own prefetcher does not follow. So the row
-// that is widened some tokens later is prefetched.
+// Widens a row. The rows of one token are far from the rows of the next token, so the processor's own prefetcher does
+// not find them. Therefore `ahead`, the row that is widened some tokens later, is prefetched.
 FOVEA_KERNEL void WidenKeys(fovea_dtype dtype, const void* row, uint32_t dim, float* out, const void* ahead) {
   const size_t unit = dtype == FOVEA_F32 ? 4 : 2;
   for (size_t d = 0; d < dim || d % kDeltaColumns != 0; d += kLanes) {
@@ -45,8 +46,8 @@ FOVEA_INLINE void PrefetchTokens(const DeltaColumns& c, uint32_t group, uint32_t
   }
 }
 
-// For columns from d on: from the sums of a pass, computes the value u of new token n of a group, which is its token j,
-// unless another reader has done so, and its output.
+// For one vector of columns, from d on, and for new token n, which is token j of its token group: computes the value u,
+// unless another reader has done so, and the output, from the sums of a pass.
 FOVEA_INLINE void FinishToken(const DeltaColumns& c, const DeltaGroup& g, uint32_t reader, size_t d, uint32_t n,
                               uint32_t j, const float* of_key, const float* of_query, VF (&u)[kDeltaTokens]) {
   const size_t live = Live(c.value_dim, d);
@@ -65,7 +66,7 @@ FOVEA_INLINE void FinishToken(const DeltaColumns& c, const DeltaGroup& g, uint32
   StoreElements(c.out_dtype, o, BytesOn(c.out, ptrdiff_t(reader) * c.reader_stride + token * c.out_stride), d, live);
 }
 
-// The same for all new tokens, whose sums are `step` numbers apart.
+// The same for all new tokens of a token group. Their sums are `step` numbers apart.
 FOVEA_SHARED void Finish(const DeltaColumns& c, const DeltaGroup& g, uint32_t reader, size_t d, const float* of_keys,
                          const float* of_queries, size_t step) {
   VF u[kDeltaTokens];
@@ -110,7 +111,7 @@ FOVEA_KERNEL void PassColumns(const DeltaColumns& c) {
   }
 }
 
-// Writes S with the pending tokens, as the next pass would add them.
+// Writes S with the pending tokens added, in the way in which the next pass would add them.
 FOVEA_KERNEL void WriteMatrix(const DeltaMatrix& m) {
   for (size_t first = 0; first < m.key_dim; first += kLanes) {
     float factor[kDeltaTokens + 1][kLanes];

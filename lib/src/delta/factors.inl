@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factors of one element of the keys, which the pass over S multiplies by.
+// The factors for one element of the keys. The pass over S multiplies by them.
 
 struct FactorsOfKey {
   const float* at;

@@ -2,9 +2,9 @@
 //
 // The pass over S: lanes run along its columns.
 
-// Vectors of columns at a time: as many as leave room for the sums of a group of tokens.
+// Vectors of columns at a time: as many as leave registers for the sums of a token group.
 constexpr int kPassVectors = hn::kRegisters >= 32 ? 2 : 1;
-// Separate passes over S for update, keys and queries: registers hold no more.
+// Whether S gets separate passes for the update, the keys and the queries, because there are too few registers for one.
 constexpr bool kPassesApart = hn::kRegisters < 16;
 
 struct PassOf {
@@ -13,10 +13,10 @@ struct PassOf {
   float* s;
   const float* u;
   size_t u_stride;
-  float* sums;  // [of each key that reads, then of each query][columns]
+  float* sums;  // [each key that reads, then each query][columns]
 };
 
-// The values u of the group that is added.
+// The values u of the token group that is added.
 template <int kVectors>
 FOVEA_INLINE void LoadAdded(const PassOf& pass, VF (&u)[kDeltaTokens][kVectors]) {
   FOVEA_UNROLL(4)
@@ -35,7 +35,7 @@ FOVEA_INLINE void StoreSums(const VF (&sum)[kRows][kVectors], float* to) {
   }
 }
 
-// Adds a whole group, if kAdds, then reads for the first kKeys keys and kQueries queries of the next one.
+// Adds a whole token group, if kAdds. Then reads for kKeys keys and kQueries queries of the next token group.
 template <int kKeys, int kQueries, bool kAdds, int kVectors>
 FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
   constexpr int kReads = kKeys + kQueries;
@@ -87,7 +87,8 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
   StoreSums<kReads>(sum, pass.sums);
 }
 
-// Three tokens are taken as four, of which one has factors of 0. Where size counts, so are two.
+// The number of tokens that a pass takes. Three are taken as four, one of them with factors of 0. Where size counts,
+// two are taken as four, too.
 FOVEA_INLINE uint32_t PassTokens(uint32_t tokens) { return tokens == 1 || (tokens == 2 && !kPreferSize) ? tokens : 4; }
 
 template <int kTokens, int kVectors>

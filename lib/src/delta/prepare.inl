@@ -19,15 +19,15 @@ using ::fovea::kDeltaStrands;
 using ::fovea::kDeltaTokens;
 
 constexpr bool kFactorsInRows = ::fovea::delta_factors_in_rows(kLanes);
-// From a factor to the next, and from an element of the keys to the next.
+// The steps from a factor to the next, and from an element of the keys to the next.
 constexpr size_t kFactorStride = kFactorsInRows ? kDeltaRowStride : 1;
 constexpr size_t kKeyStride = kFactorsInRows ? 1 : kDeltaElementStride;
 
-// A sum over keys has this many chains, which a tree adds up: the same for any vector.
+// A sum over the elements of keys has this many chains, whatever the lanes of a vector. A tree adds up the chains.
 constexpr uint32_t kStrands = 16;
 constexpr uint32_t kPairs = kDeltaTokens * (kDeltaTokens + 1) / 2;
 
-// Places of pairs of tokens in a list, for a <= b; and for a < b in a list after that one.
+// The place of a pair of tokens a and b: for a <= b in a first list, for a < b also in a second list that follows it.
 FOVEA_INLINE uint32_t PairAt(uint32_t a, uint32_t b) { return b * (b + 1) / 2 + a; }
 FOVEA_INLINE uint32_t KeyPairAt(uint32_t a, uint32_t b) { return kPairs + b * (b - 1) / 2 + a; }
 constexpr uint32_t kPairRows = kPairs + kDeltaTokens * (kDeltaTokens - 1) / 2;  // of both lists
@@ -39,8 +39,9 @@ FOVEA_SHARED VF DecayOf(VF log) {
   return Exp(hn::Sub(hn::Zero(kF), negated));
 }
 
-// Products of the decays of tokens a to b of a group, for all a <= b < count. Logarithms are added, the last first,
-// before the exponential is taken: this is more exact than products, and than differences of longer sums.
+// The products D(a, b) of the decays of tokens a to b of a token group, for all a <= b < count. Their logarithms are
+// added, from b down to a, before the exponential is taken. This is more exact than to multiply decays, or to subtract
+// sums.
 struct SharedDecays {  // one decay for all elements of a key
   float of_pairs[16];  // D(a, b) at PairAt(a, b), padded to whole vectors
   float of_added[16];  // D(a, 3) of the group that is added
@@ -117,8 +118,8 @@ struct KeyFactors {
   VF keys[kDeltaTokens], queries[kDeltaTokens];
 };
 
-// For the new token n of a group, which is its token j: computes its factors, and adds its part to the products with
-// itself and the tokens before it.
+// For new token n, which is token j of its token group: computes its factors, and adds its part to the products with
+// itself and with the tokens before it.
 template <bool kPerKey, class Decays>
 FOVEA_INLINE void PrepareToken(const DeltaPrepare& p, const Decays& decays, size_t key, bool keys, uint32_t n,
                                uint32_t j, KeyFactors& factors, VF (&products)[kPairRows]) {
@@ -141,8 +142,8 @@ FOVEA_INLINE void PrepareToken(const DeltaPrepare& p, const Decays& decays, size
   }
 }
 
-// The factors of the elements of keys from `key` on, and their part of the products of pairs of tokens. kWhole: a token
-// group of four new tokens, whose products then stay in registers.
+// Computes the factors for kLanes elements of keys, from `key` on, and adds their part to the products of pairs of
+// tokens. kWhole: the token group has four new tokens. Its products then stay in registers.
 template <bool kPerKey, bool kWhole, class Decays>
 FOVEA_INLINE void PrepareKeys(const DeltaPrepare& p, const Decays& decays, size_t key, VF (&products)[kPairRows]) {
   const DeltaGroup& g = *p.group;
@@ -173,8 +174,8 @@ FOVEA_INLINE void PrepareKeys(const DeltaPrepare& p, const Decays& decays, size_
   if (keys) PutFactors(factors.keys, kDeltaKeys, key, g.factors);
 }
 
-// Prepares all elements of keys. Those that are kStrands apart are taken one after the other, so that the products of
-// each strand stay in registers.
+// Prepares all elements of keys. Elements that are kStrands apart follow one another, so that the products of each
+// strand stay in registers.
 template <bool kPerKey, bool kWhole, class Decays>
 FOVEA_INLINE void PrepareStrands(const DeltaPrepare& p, uint32_t count, Decays& decays) {
   for (size_t first = 0; first < kStrands; first += kLanes) {
@@ -206,7 +207,7 @@ FOVEA_INLINE void SumStrands(float* strands) {
   }
 }
 
-// Stores the factors of values u, from products of keys and queries.
+// Stores what values u are multiplied by, computed from the products of keys and queries.
 FOVEA_INLINE void PutProducts(const DeltaPrepare& p, const float* decays, const float* products) {
   DeltaGroup& g = *p.group;
   for (uint32_t n = 0; n < g.tokens; ++n) {

@@ -135,7 +135,7 @@ constexpr void carve_i8_token_tile(AnyCarver& carver, DotKind kind, bool few, I8
   tile->rows = bytes;
 }
 
-// The macros of fovea.h count these arrays.
+// The macros of workspace.h count these arrays.
 constexpr size_t token_tile_bytes(fovea_dtype weights, uint32_t in_dim, uint32_t columns) {
   CarvedBytes carver;
   TokenTile tile = {};

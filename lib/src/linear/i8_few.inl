@@ -5,19 +5,20 @@
 using FewInputs = decltype(dot::LoadFewX(nullptr));
 constexpr size_t kFewStep = dot::FewReads(1);
 static_assert(::fovea::kFewReads % kFewStep == 0, "rows of codes have room for whole steps");
-// Sums of lanes are exact as floats up to this number of products, as integers for any number.
+// A sum over all lanes is exact for at most this many inputs: sums that are floats have a limit, integers have none.
 constexpr size_t kMostFewInputs = sizeof(dot::FewCode) == 4 ? 1024 : SIZE_MAX / 2;
 // Weights are prefetched this many rows before they are needed, in the order of addresses. With 8 rows 28 MB of weights
 // take 1.2 times as long (AVX-512).
 constexpr size_t kFewRowsAhead = 32;
-// If tokens take more than one step, outputs are taken this many at a time, so that their weights stay in a cache.
+// If there are more tokens than MultiplyFew takes at a time, it takes only this many outputs at a time, so that their
+// weights stay in a cache.
 constexpr uint32_t kFewOutputsAtOnce = 32;
 
 FOVEA_INLINE dot::FewCode* FewCodesOf(const I8TokenTile& t, size_t token) {
   return static_cast<dot::FewCode*>(t.x) + token * ::fovea::round_up(t.in_dim, ::fovea::kFewReads);
 }
 
-// `padded` - dim codes of 0 follow the codes of a row.
+// Codes of 0 follow the codes of a row, up to `padded` codes.
 template <class Row, class Fit>
 FOVEA_INLINE void PutFewCodes(const Row& row, const Fit& fit, size_t dim, size_t padded, dot::FewCode* to) {
   for (size_t d = 0; d < padded; d += kLanes) {
@@ -89,7 +90,7 @@ FOVEA_INLINE void AddFewOutputs(const dot::FewCode* const (&x)[kTokens], const I
   for (int r = 0; r < kTokens; ++r) totals[r] = hn::Add(totals[r], dot::IntsOfRows<1>(products[r]));
 }
 
-// Outputs [begin, end) of kTokens tokens. Tokens past the last repeat it.
+// Outputs [begin, end) of kTokens tokens. If fewer are left, the last token is computed again, but not stored.
 template <int kTokens>
 FOVEA_TEMPLATE void FewOutputs(const I8TokenTile& t, const I8Rows& w, size_t token, uint32_t begin, uint32_t end) {
   const uint32_t live = t.live - token < kTokens ? uint32_t(t.live - token) : kTokens;

@@ -5,7 +5,7 @@
 
 constexpr size_t kRowsOfVector = dot::kFewGroupRows, kRowVectors = kLanes / kRowsOfVector;
 
-// What is added to codes when they are multiplied.
+// How much the codes that are multiplied exceed the numbers that they stand for.
 template <fovea_dtype kType>
 constexpr int kAdded = kType == FOVEA_Q8_0   ? dot::kFewBytesBias
                        : kType == FOVEA_Q4_1 ? 0
@@ -75,7 +75,7 @@ FOVEA_INLINE void PrefetchFirst(const fovea_linear_weights& w, uint32_t row) {
   }
 }
 
-// The scales of kLanes rows, group by group in order: Put stores those of the next group.
+// The scales of kLanes rows. Groups are taken in order, and Put stores the scales of the next group.
 template <fovea_dtype kType>
 struct GroupScales {
   uint16_t scales[2][kLanes], leasts[2][kLanes];  // f16: loaded a group later than stored
@@ -118,8 +118,8 @@ struct GroupTokens {
   dot::FewCode ones[2 * kScaleGroup];  // kScaleGroup ones, then zeros, for inputs past the last
 };
 
-// totals[token] += the products of the group of inputs from d on with kLanes outputs. The rows advance to the next
-// group, and its scales are stored.
+// totals[token] += the products of kLanes outputs with the group of inputs that begins at d. Then the rows advance to
+// the next group, and its scales are stored.
 template <fovea_dtype kType, int kTokens>
 FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
                                  GroupRows<kType>& rows, GroupScales<kType>& scales, VF (&totals)[kTokens]) {
@@ -149,7 +149,7 @@ FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const Gr
   }
 }
 
-// Outputs [begin, end) of kTokens tokens. Tokens past the last repeat it.
+// Outputs [begin, end) of kTokens tokens. If fewer are left, the last token is computed again, but not stored.
 template <int kTokens, fovea_dtype kType>
 FOVEA_TEMPLATE void FewGroupOutputs(const I8TokenTile& t, const I8Rows& w, size_t token, uint32_t begin, uint32_t end) {
   constexpr size_t kBytes = kLanes * ::fovea::format_of(kType).group_bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many tokens with integer products, where weights are in groups: the sum of each group is an integer, which becomes a
-// float, times the group's scale. What all kinds of dot products share.
+// What all kinds of dot products share for many tokens with integer products, where weights are in groups. The sum of
+// each group is an integer. It becomes a float and is multiplied by the group's scale.
 
 using ::fovea::kGroupedOutputs;
 using ::fovea::kI8GroupedFormats;
@@ -19,7 +19,7 @@ struct GroupsAt {
   const uint16_t* scales;  // of I4
   size_t scale_stride;
 
-  // How much its codes exceed the numbers that they stand for, unless they are signed bytes.
+  // How much nibbles exceed the numbers that they stand for. Not for Q8_0, whose codes are signed bytes.
   inline __attribute__((always_inline)) uint8_t Bias() const { return dtype == FOVEA_Q4_1 ? 0 : 8; }
 
   FOVEA_INLINE GroupsAt Of(const fovea_linear_weights& w, size_t in_dim, size_t row, size_t group) {

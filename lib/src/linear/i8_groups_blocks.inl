@@ -2,8 +2,9 @@
 //
 // Products of groups by register blocks, whose sums become floats at once.
 
-// Codes of rows may be multiplied as unsigned bytes. Their excess over the numbers that they stand for is then
-// subtracted by the sums of columns. If columns were unsigned, each group of a row would have to be summed.
+// An instruction may want one side as unsigned bytes. Here this side is the codes of rows: they exceed the numbers that
+// they stand for by a bias, and the sum of a column's codes times this bias is subtracted. If instead the codes of
+// columns were unsigned, each group of a row would have to be summed.
 #if defined(FOVEA_DOT_UNSIGNED_ROWS)
 constexpr bool kUnsignedRows = true;
 FOVEA_INLINE int32_t RowBias(const GroupsAt& at) { return at.dtype == FOVEA_Q8_0 ? 128 : at.Bias(); }
@@ -21,7 +22,8 @@ struct BroughtGroups {
   uint32_t count;                            // of the rows
   const dot::RowCode* codes[kGroupsAtOnce];  // of a group in the first row
   ptrdiff_t strides[kGroupsAtOnce];          // from a row to the next
-  // What is added to their sums, at first 0; their scales; and m, which Q4_1 has.
+  // For each row: what is added to the group's sum, which stays 0 without a zero point; its scale; and m, which Q4_1
+  // has.
   int32_t starts[kGroupsAtOnce][kLinearGrain];
   float scales[kGroupsAtOnce][kLinearGrain], leasts[kGroupsAtOnce][kLinearGrain];
 };
@@ -171,8 +173,9 @@ FOVEA_KERNEL void I8BeginGroups(const I8TokenTile& t, const I8Tokens& tokens) {
   }
 }
 
-// x_sums[group][column] = the sum of a group's codes times -bias, which subtracts the bias of rows; without a bias, the
-// sum minus its zero point, as a float, for Q4_1.
+// x_sums[group][column], from the sum of a column's codes in a group. Where rows have a bias: -bias times this sum, an
+// integer, which takes the bias out of a product. For Q4_1, whose rows have none: this sum without the zero points, a
+// float.
 FOVEA_INLINE void PutSumsOfTokens(const I8TokenTile& t, int32_t zero, int32_t bias, size_t d, size_t inputs,
                                   float* x_sums) {
   const float* sums = t.group_sums + d / kScaleGroup * t.columns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of groups: those of a group with some rows are stored in memory before they become floats. The code is
-// small, and sufficient where a vector has few lanes, or registers have no room for a register block.
+// Products of groups. The products of one group with some rows are stored as integers before they become floats. The
+// code is small, and fast enough where a vector has few lanes, or registers have no room for a register block.
 
 // sums[column] += the product of one row's group, an integer to which `start` is added, times both scales.
 FOVEA_INLINE void AddGroupOfRow(const I8TokenTile& t, const GroupsAt& groups, uint32_t row, const float* products,

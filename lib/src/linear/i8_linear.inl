@@ -12,7 +12,8 @@ FOVEA_INLINE void BeginOutputs(const I8TokenTile& t, const I8Rows& w) {
   }
 }
 
-// kLanes tokens, from `column` on. Sums over groups are floats that include the scales of weights.
+// Turns the sums of kLanes tokens, from `column` on, into outputs. With kGroups the sums are floats, already multiplied
+// by the scales of weights.
 template <bool kGroups>
 FOVEA_INLINE void EndColumns(const I8TokenTile& t, const I8Rows& w, size_t column) {
   const size_t live = t.live - column < kLanes ? t.live - column : kLanes;

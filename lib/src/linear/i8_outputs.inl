@@ -39,7 +39,8 @@ FOVEA_INLINE void StoreOutputs(const I8Rows& w, VF y, size_t token, size_t outpu
 
 FOVEA_INLINE const float* RowScales(const I8Rows& w) { return static_cast<const float*>(w.weights.scales); }
 
-// What is added to an output's sums: its bias, minus what inputs that are `zero` too high add to the products.
+// What is added to an output's sums: its bias, minus zero * sum_of_row, because the codes of inputs exceed the numbers
+// that they stand for by `zero`.
 FOVEA_INLINE int32_t StartOf(const I8Rows& w, size_t output, int32_t zero, int32_t sum_of_row) {
   const uint32_t bias = w.weights.bias_i32 ? uint32_t(w.weights.bias_i32[output]) : 0;
   return int32_t(bias - uint32_t(zero) * uint32_t(sum_of_row));

@@ -37,7 +37,7 @@ FOVEA_TEMPLATE void MultiplyVectors(const I8TokenTile& t, const dot::RowCode* ro
   }
 }
 
-// Whether a register block of kMost vectors is next for this number of columns: not if it would leave a single vector.
+// Whether the next register block has kMost vectors, if this many columns are left: not if it would leave one vector.
 template <int kMost>
 FOVEA_INLINE bool TakesVectors(size_t columns) {
   return columns >= kMost * kLanes && (kPreferSize || kMost <= 2 || columns != (kMost + 1) * kLanes);
@@ -54,7 +54,7 @@ FOVEA_INLINE void MultiplyColumns(const I8TokenTile& t, const dot::RowCode* rows
   }
 }
 
-// sums[row][column] = the products of the inputs from `input` on with as many codes of rows; += if goes_on.
+// sums[row][column] = the sum of products of `inputs` inputs, from `input` on, with the codes of a row; += if goes_on.
 FOVEA_INLINE void MultiplyRowsOfTile(const I8TokenTile& t, const int8_t* weights, ptrdiff_t stride, uint32_t count,
                                      size_t input, size_t inputs, bool goes_on, float* sums) {
   ptrdiff_t row_stride = stride;

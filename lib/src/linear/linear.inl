@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A linear layer. Many tokens: a lane is a token, and weights multiply it as keys do queries (block.inl). Few: lanes
-// run along the inputs, and one to four tokens read each weight once.
+// A linear layer. With many tokens a lane is a token, and weights multiply it as keys multiply queries
+// (math/block.inl). With few tokens lanes run along the inputs, and each weight is read once for one to four tokens.
 
 FOVEA_KERNEL void LinearBegin(const TokenTile& t, const float* x, ptrdiff_t stride) {
   for (size_t column = 0; column < t.columns; column += kLanes) {
@@ -23,7 +23,7 @@ FOVEA_KERNEL void LinearBegin(const TokenTile& t, const float* x, ptrdiff_t stri
 }
 
 // Weights are prefetched before they are needed, in the order of addresses, which the processor's own prefetcher
-// expects. Past the last ones a prefetch reads nothing. With 4 lanes arithmetic takes longer than memory does.
+// expects. A prefetch past the last weights does no harm. With 4 lanes arithmetic takes longer than memory does.
 constexpr bool kAsksAhead = kLanes > 4;
 // How far ahead with few tokens: 8 rows of f32, and as many bytes of other formats.
 template <fovea_dtype kType>
@@ -113,8 +113,8 @@ FOVEA_INLINE void FewVectors(const float* const (&x)[kTokens], const FormatRow<k
   }
 }
 
-// The same products, by groups. With one token a group's sum is multiplied by the scale. With more tokens the weights
-// are, and then nibbles need no subtraction before they are multiplied.
+// The same products, by groups. With one token the scale multiplies a group's sum. With more tokens the scale
+// multiplies the weights, and nibbles then need no subtraction of their own.
 template <int kTokens, uint32_t kRows, fovea_dtype kType>
 FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t whole,
                             WeightsAhead ahead, VF (&acc)[kTokens][kRows]) {

@@ -5,8 +5,8 @@
 // Limits the stack of BringWidened.
 constexpr uint32_t kMostWidened = 256;
 
-// Widens rows of i4 to rows of i8 in a buffer, at most kAtOnce at a time, and brings these to `to`, where rows are
-// row_bytes apart. False if it cannot.
+// Widens rows of i4 to rows of i8 in a buffer, at most kAtOnce at a time, and has kBring bring these to r.to, where
+// rows are row_bytes apart. False if these rows cannot be widened so.
 using BringI8 = void(const RowsToBring&);
 template <BringI8* kBring>
 FOVEA_CALLED_TEMPLATE bool BringWidened(const RowsToBring& r, size_t row_bytes) {
@@ -63,7 +63,7 @@ FOVEA_KERNEL void BringKeys(const RowsToBring& r) {
   FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, BringKeysOf<kType>(r));
 }
 
-// Called before the first rows of a key tile: clears what attend reads in addition to them.
+// Called before the first rows of a key tile are brought: clears what attend reads in addition to the rows.
 FOVEA_INLINE void BeginValues(const RowsToBring& r, size_t padded) {
   dot::RowCode* const to = static_cast<dot::RowCode*>(r.to);
   const uint32_t first = r.begin / kGroup, last = (r.end - 1) / kGroup;
@@ -97,7 +97,7 @@ FOVEA_INLINE void PutValue(const CodedRow<kType>& row, const RowsToBring& r, uin
   }
 }
 
-// Stores a whole group of i8 rows, from row i on, with their codes interleaved. Returns how many elements of each.
+// Stores the codes of kGroup rows of i8, from row i on, interleaved. Returns how many elements of each row it stored.
 FOVEA_INLINE size_t PutGroup(const RowsToBring& r, uint32_t i, size_t padded) {
   const int8_t* row[kGroup];
   FOVEA_UNROLL(16)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// i8_bring.inl for smlad: the codes of two rows are interleaved, pair by pair.
+// bring.inl for smlad: the codes of two rows are interleaved, pair by pair.
 //   keys    [key / 2][code / 2][2 keys][2 codes], the codes of each four in the order 0, 2, 1, 3
 //   values  [key / 2][element][2 keys], for kPieceValues elements
 // For a single row of queries, rows of bytes stay where they are.
 
-// Where codes of the key `at` + i begin.
+// Where the codes of key r.at + i begin.
 FOVEA_INLINE dot::Pair* PlaceOfKey(const RowsToBring& r, uint32_t i) {
   const uint32_t done = r.at - r.begin, row = done + i;
   int16_t* const first = static_cast<int16_t*>(r.to) - done * round_up(r.dim, kReads);
@@ -70,7 +70,7 @@ FOVEA_INLINE void NoteScalesOfValues(const RowsToBring& r) {
   const ptrdiff_t stride = r.rows.scale_stride;
   float* const to = r.numbers->value_scale + r.at;
   const uint32_t count = r.count;
-  uint32_t most = 0;  // compared as bits: those of negative numbers are the largest
+  uint32_t most = 0;  // compared as bits: the bits of negative numbers are the largest
   for (uint32_t i = 0; i < count; ++i) {
     to[i] = scales[ptrdiff_t(i) * stride];
     uint32_t bits;

@@ -21,7 +21,7 @@ namespace FOVEA_DOT_NAMESPACE {
 #define FOVEA_DOT_QUERIES "attention/i8/queries_neon64.inl"
 #define FOVEA_DOT_WHOLE "attention/i8/whole_block.inl"
 #endif
-#if !FOVEA_FOR_SCALAR && !FOVEA_DOT_SMMLA  // a single lane leaves nothing empty; few rows are left to sdot
+#if !FOVEA_FOR_SCALAR && !FOVEA_DOT_SMMLA  // a single lane is never empty; for few rows smmla takes sdot's kernel
 #define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
 #endif
 

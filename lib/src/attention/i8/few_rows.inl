@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The two products of the few-rows kernel with integer codes, and the softmax between them: the same numbers as in
-// i8_tile.inl, and the same bits. Lanes run along head_dim. Rows of keys and values are read as they are stored:
+// i8/tile.inl, and the same bits. Lanes run along head_dim. Rows of keys and values are read as they are stored:
 //   x = query codes [step][row][reads], a step of a key repeated for each row -> scores
 //   weight codes [row][key], a group of keys at a time, whose values are interleaved in registers -> sums of values
 
@@ -20,8 +20,9 @@ FOVEA_INLINE const int8_t* CodesOfRow(const KeyRows& rows, uint32_t row) {
   return static_cast<const int8_t*>(rows.data) + ptrdiff_t(row) * rows.stride;
 }
 
-// Values that were brought are in the caches, and have no scales of their own. Processors with few registers have no
-// second-level cache.
+// Whether the values of a key tile are prefetched while its keys are multiplied, and the next keys while its values
+// are. Values that were brought are in the caches already; they have no scales of their own. Processors with few
+// registers have no second-level cache.
 template <int kRows>
 FOVEA_INLINE bool PrefetchesAhead(const QueryTile& t, const KeyTile& keys) {
   return hn::kRegisters > 8 && t.value_dim == t.head_dim && keys.values.scales;
@@ -175,7 +176,7 @@ FOVEA_CALLED_TEMPLATE VF NanOfRows(const QueryTile& t, const KeyTile& keys, bool
   return ReduceRows<kRows, false>(nan);
 }
 
-// Scores of -inf complete the last strands. Returns their end.
+// Adds scores of -inf after the last key, to a multiple of kStrands keys. Returns the end of the scores.
 template <int kRows>
 FOVEA_INLINE float* FewPadScores(const QueryTile& t, const KeyTile& keys) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
@@ -186,7 +187,7 @@ FOVEA_INLINE float* FewPadScores(const QueryTile& t, const KeyTile& keys) {
   return t.s + padded * kRows;
 }
 
-// Scores up to s_end become codes of weights, which `top` is the largest of.
+// The weights from t.s up to s_end, times the scales of their values, become codes. `top` is the largest of them.
 template <int kRows>
 FOVEA_INLINE void FewPackWeights(const QueryTile& t, const KeyTile& keys, const float* s_end, VF top) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
@@ -317,7 +318,7 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const F
   auto ahead = AskFrom(keys.next_keys, keys.keys.stride, t.head_dim, element * kKeyTile);
   const dot::FewWeight* codes = FewWeightCodes<kRows>(t);
   const ptrdiff_t stride = keys.values.stride;
-  // It moves past the last row.
+  // An integer, because it moves past the last row.
   uintptr_t value = reinterpret_cast<uintptr_t>(CodesOfRow(keys.values, keys.begin) + element);
   const uintptr_t step = kGroupKeys * uintptr_t(stride);
   uint32_t left = keys.end - keys.begin;

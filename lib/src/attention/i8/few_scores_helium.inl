@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scores of i8_few_rows.inl for Helium, whose sums are in general registers.
+// The scores of i8/few_rows.inl for Helium, whose sums are in general registers.
 
 template <int kRows, bool>
 FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {

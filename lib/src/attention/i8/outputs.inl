@@ -3,7 +3,7 @@
 // Outputs where values or outputs are tensors of int8: after the normalisation they are multiplied by the values'
 // channel scales, and may become codes.
 
-// The code is in the low bits.
+// The output code is in the low bits of each lane.
 FOVEA_INLINE VF OutputCode(const OutputTensor& tensor, VF y) {
   const VF code = Rounded(ZeroIfNan(hn::Mul(y, hn::Set(kF, tensor.inverse_scale))));
   const VF least = hn::Max(hn::Add(code, hn::Set(kF, tensor.zero)), hn::Set(kF, -128.0f)), most = hn::Set(kF, 127.0f);
@@ -18,7 +18,7 @@ FOVEA_INLINE void StoreTensorPart(const RowOutputs& outputs, VF y, char* row, si
   hn::StoreU8N(hn::BitCast(kI, OutputCode(tensor, y)), reinterpret_cast<uint8_t*>(row) + e, n);
 }
 
-// Stores one vector of rows of the tile kernel. False if outputs are plain, which the caller stores.
+// Stores one vector of rows of the tile kernel. False if outputs are plain: then the caller stores them.
 FOVEA_CALLED bool StoreTensor(const QueryTile& t, const RowOutputs& outputs, size_t column, size_t live, VF normalise,
                               MF empty, const LaneRows<char>& rows) {
   if (!kHasI8Tensors || outputs.tensor->is_plain) return false;

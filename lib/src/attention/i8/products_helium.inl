@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The products of i8_products.inl for Helium, whose sums are in general registers.
+// products.inl for Helium, whose sums are in general registers.
 #include "math/dot_block_helium.inl"
 
 // The sums are stored in `s` until they become floats.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The products of i8_products.inl for AArch64, where an instruction multiplies columns by one of four groups of a
-// register, or by two rows.
+// products.inl for AArch64. There an instruction multiplies columns by one of the four groups of codes in a register
+// (sdot), or by two rows (smmla).
 #include "math/dot_block_neon64.inl"
 
 // Scores of kRows keys, of which `left` exist: the others repeat the last one.
@@ -30,7 +30,7 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, size_t column, const dot::RowCo
   }
 }
 
-// Register blocks tile the key tile, so there is room for the scores of a last one that is not full.
+// Whole register blocks fill a key tile, so there is room for the scores of a last block that is not full.
 template <int kVectors>
 FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
   constexpr int kRows = kDotRows<kVectors>;

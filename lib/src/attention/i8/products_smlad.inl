@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The products of i8_products.inl for smlad. Sums are stored in `s` until they become floats.
+// products.inl for smlad. Sums are stored in `s` until they become floats.
 #include "math/dot_block_smlad.inl"
 
 // sums[row][column] = columns of n pairs times rows, for register blocks of two rows that are `next` pairs apart. A
@@ -34,7 +34,8 @@ FOVEA_INLINE const dot::Pair* Pairs(const void* codes) { return static_cast<cons
 FOVEA_INLINE dot::Sum* Sums(float* s) { return reinterpret_cast<dot::Sum*>(s); }
 FOVEA_INLINE VF LoadSum(const float* s) { return dot::ToFloat(hn::LoadU(kF, s)); }
 
-// Whether rows of bytes are read as they are stored, which a single row of queries does.
+// Whether rows of bytes are read as they are stored, for a single row of queries. Rows that were brought have no
+// scales.
 FOVEA_INLINE bool IsInPlace(const KeyRows& rows) { return rows.scales; }
 
 // Adds up to three codes of four rows.

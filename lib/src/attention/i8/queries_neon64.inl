@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queries of i8_tile.inl for AArch64: four rows at a time.
+// The queries of i8/tile.inl for AArch64: four rows at a time.
 #include "math/dot_codes_neon64.inl"
 
 template <fovea_dtype kType>

@@ -83,14 +83,14 @@ FOVEA_INLINE void NoteValueScale(const RowsToBring& r, uint32_t key, float scale
   if (numbers.any_nan) numbers.value_nan[key] = nan;
 }
 
-// Calls for_some(i, n) for each vector. The compiler knows that n is kLanes, except for the last one.
+// Calls for_some(i, n) for each vector: elements [i, i + n). The compiler knows that n is kLanes, except in the last.
 template <class ForSome>
 FOVEA_INLINE void ForVectors(size_t count, const ForSome& for_some) {
   size_t i = 0;
   for (; !kPreferSize && i + kLanes <= count; i += kLanes) for_some(i, kLanes);
   for (; i < count; i += kLanes) for_some(i, count - i < kLanes ? count - i : kLanes);
 }
-// Notes the scales of all rows, which are adjacent.
+// These note the scales of all rows at once. The scales are adjacent.
 FOVEA_INLINE void NoteKeyScales(const RowsToBring& r, const float* scales) {
   float* const to = r.numbers->key_scale + r.at;
   ForVectors(r.count, [=](size_t i, size_t n) __attribute__((always_inline)) {

@@ -30,8 +30,8 @@ FOVEA_INLINE void WeightsOf(float* s, size_t columns, const float* value_scales,
 constexpr float kLeastTop = 0x1p-116f;
 
 // For one vector of rows: takes the scores of the keys into row_max and row_sum, and replaces them in s by weights.
-// ValueFactors becomes the largest weight times the scale of its value. The weights' sum has 16 strands, of keys 16
-// apart on a grid that starts with the tile, and then a tree over the strands: its order is the same for every begin
+// ValueFactors becomes the largest weight times the scale of its value. The sum of weights has 16 strands: key j
+// of the tile belongs to strand j % 16. A tree adds up the strands. So the order of the sum is the same for every begin
 // and end, and for kernels whose lanes are keys.
 FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeyTile& keys, size_t column, bool hides) {
   constexpr uint32_t kAtOnce = kPreferSize || hn::kRegisters < 16 ? 1 : 4;

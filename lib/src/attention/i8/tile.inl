@@ -39,7 +39,7 @@ struct ScaledRow {
 #include "math/dot_codes.inl"
 
 #if defined(FOVEA_DOT_PUTS_QUERIES)
-// Equal to ScaleI8::Of: the largest of products with one number is the product of the largest.
+// Equal to ScaleI8::Of. It multiplies only the largest magnitude by the scale: no other product is larger.
 template <fovea_dtype kType>
 FOVEA_INLINE ScaleI8 FitQuery(const ScaledRow<kType>& row, size_t dim) {
   VF largest = dot::LargestMagnitude(static_cast<const float*>(row.data), dim);

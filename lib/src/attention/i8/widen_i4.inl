@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Widens rows of i4 to rows of i8, with the numbers of ScaleI8. The 16 codes of a group become 16 codes of i8, which
-// fill 128 bits of a vector: a table in which the group's elements are looked up. Four rows are widened at a time.
+// Widens rows of i4 to rows of i8. Scales and codes are those that ScaleI8 gives. For each group there is a
+// table of 128 bits: 16 codes of i8, one for each code of i4. Each element of the group is looked up there. Four rows
+// are widened at a time.
 
 #if FOVEA_FOR_SCALAR || FOVEA_FOR_HELIUM  // these lack words for 128-bit blocks
 constexpr bool WidensI4(size_t) { return false; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The zero point of values. After each key tile, what it added to the tile's sums is computed from the weights' codes
-// in these sums, and subtracted. So values that are all 0 give exactly 0.
+// The zero point of values. It adds the same number to all elements of a row's sums: the zero point times the sum of
+// the codes of the weights. After each key tile this number is computed and subtracted. So values that are all 0 give
+// exactly 0.
 
 FOVEA_INLINE float* ZeroSums(const QueryTile& t) { return ::fovea::zero_sums(t); }
 FOVEA_INLINE bool HasZero(const KeyTile& keys) { return kHasI8Tensors && keys.numbers().value_zero != 0.0f; }
