@@ -425,7 +425,7 @@ def size_features():
 
 @figure("calls")
 def calls():
-    found = {(row["target"], row["shape"]): f"{int(row['fovea']):,} ({int(row['naive']):,})"
+    found = {(row["target"], row["shape"]): f"{int(row['fovea']):,}" + (f" ({int(row['naive']):,})" if int(row["naive"]) else "")
              for row in rows_of("calls_baseline.csv")}
     rows = [[shape, *(found[target, shape] for target in size.BOARDS)] for shape in size.SHAPES]
     boards = [size.TARGETS[target][2] for target in size.BOARDS]

@@ -81,6 +81,7 @@ SHAPES = {
     "the same, integer products": "4 1 256 64 integers",
     "the same, integer attention": "4 1 256 64 tensors",
 }
+INT8 = re.compile(r"\b(i8|integers|tensors)$")  # shapes that no plain loops compute
 # The targets that are compiled for size, on which SHAPES are counted; counts.py counts on the others.
 BOARDS = {"m4f": "mps2-an386", "m55": "mps3-an547"}
 
@@ -278,7 +279,8 @@ def measure_speed(target, folder):
     def instructions(who, shape):
         return sum(counts.counts(emulated, str(program), plugin, who, *shape.split()).values())
 
-    return [Speed(target, name, instructions("fovea", shape), instructions("naive", shape)) for name, shape in SHAPES.items()]
+    return [Speed(target, name, instructions("fovea", shape), 0 if INT8.search(shape) else instructions("naive", shape))
+            for name, shape in SHAPES.items()]
 
 
 def measure_features(build):
@@ -307,13 +309,13 @@ def show(rows):
 
 def show_speeds(speeds):
     for speed in speeds:
-        print(f"{speed.target:5} {speed.shape:<50} {speed.fovea:>9} instructions, plain loops {speed.naive:>9}: "
-              f"{speed.naive / speed.fovea:.2f} times as many")
+        loops = f", plain loops {speed.naive:>9}: {speed.naive / speed.fovea:.2f} times as many" if speed.naive else ""
+        print(f"{speed.target:5} {speed.shape:<50} {speed.fovea:>9} instructions{loops}")
 
 
 def slower(speeds):
     """Whether a shape is slower than plain loops; prints which."""
-    found = [speed for speed in speeds if speed.fovea > speed.naive]
+    found = [speed for speed in speeds if speed.fovea > speed.naive > 0]
     for speed in found:
         print(f"{speed.target} {speed.shape}: {speed.fovea} instructions, plain loops {speed.naive}: slower")
     return bool(found)
