@@ -298,7 +298,7 @@ FOVEA_TABLES_AND_IN_ORDER(AttentionKernels, kAttention, attention_kernels)
 
 // The same for integer products: for each kind of dot product that the target's processors may have.
 struct I8Kernels {
-  AttentionKernel list[kDotKinds][kKernels - kI8FewRowsKernel];
+  AttentionKernel list[kDotRows][kKernels - kI8FewRowsKernel];
 };
 FOVEA_TABLES(I8Kernels, kI8, i8_kernels)
 

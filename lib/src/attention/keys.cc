@@ -123,7 +123,7 @@ void KeySource::find_floats(const KeyTile& tile, bool values, size_t element, si
     }
     if (widens) {
       float* const out = static_cast<float*>(buffer.data) + done * elements;
-      convert_kernels(desc().target)
+      widen_kernels(desc().target)
           .widen(dtype,
                  {n, elements, out, ptrdiff_t(elements), run.data, run.stride, run.scales, run.scale_stride, element});
     } else {

@@ -29,7 +29,7 @@ KeyPlaces places_of(const fovea_kv_cache& c) {
 // Narrows `count` rows into the tokens from `token` on, run by run. In a ring, tokens before `from` are skipped unless
 // they are pinned: later tokens of the same call would replace them. Not inlined, so that turning keys needs less
 // stack.
-__attribute__((noinline)) void put_rows(const fovea_kv_cache& c, const ConvertKernels& kernels, bool keys,
+__attribute__((noinline)) void put_rows(const fovea_kv_cache& c, const NarrowKernels& kernels, bool keys,
                                         uint32_t entry, uint32_t head, uint32_t token, uint32_t count, uint32_t from,
                                         const NewRows& rows) {
   const KeyPlaces places = places_of(c);
@@ -69,7 +69,6 @@ void subtract(const float* vector, size_t dim, float* rows, uint32_t count) {
 // Stores the new keys or values of entry args.entry + b.
 void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_target target, bool keys, uint32_t b,
                uint32_t from) {
-  const ConvertKernels& kernels = convert_kernels(target);
   const fovea_in& in = keys ? a.keys : a.values;
   const NewTokens tokens = new_tokens(a, b);
   const size_t dim = keys ? c.head_dim : c.value_dim, unit = unscaled_bytes(a.dtype);
@@ -80,8 +79,9 @@ void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_tar
     const KeyPlace at = {tokens.entry, size_t(tokens.first) + first, n};
     float* const workspace = static_cast<float*>(a.workspace);
     for (uint32_t head = 0; staged && head < c.kv_heads; ++head) {
-      kernels.widen(a.dtype, {n, dim, workspace + size_t(head) * n * dim, ptrdiff_t(dim), element(in, unit, at, head),
-                              in.token_stride, nullptr, 0});
+      float* const out = workspace + size_t(head) * n * dim;
+      widen_kernels(target).widen(
+          a.dtype, {n, dim, out, ptrdiff_t(dim), element(in, unit, at, head), in.token_stride, nullptr, 0});
     }
     if (keys && a.rope) run_rope(turning_args(c, a, b, first, n), rope_kernels(target));
     for (uint32_t head = 0; keys && c.key_center && head < c.kv_heads; ++head) {
@@ -90,7 +90,7 @@ void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_tar
     for (uint32_t head = 0; head < c.kv_heads; ++head) {
       const NewRows rows = staged ? NewRows{workspace + size_t(head) * n * dim, ptrdiff_t(dim)}
                                   : NewRows{static_cast<const float*>(element(in, unit, at, head)), in.token_stride};
-      put_rows(c, kernels, keys, a.entry + b, head, c.lengths[a.entry + b] + first, n, from, rows);
+      put_rows(c, narrow_kernels(target), keys, a.entry + b, head, c.lengths[a.entry + b] + first, n, from, rows);
     }
     first += n;
   }

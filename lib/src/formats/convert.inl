@@ -84,5 +84,3 @@ FOVEA_KERNEL void Widen(fovea_dtype dtype, const WidenRows& rows) {
 FOVEA_KERNEL void Narrow(fovea_dtype dtype, const NarrowRows& rows) {
   FOVEA_WITH_FORMAT(kKeyFormats, dtype, NarrowAs<kType>(rows));
 }
-
-constexpr ConvertKernels kConvertKernels = {Widen, Narrow};

@@ -19,6 +19,7 @@ namespace {
 // clang-format on
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const ConvertKernels kConvert = kConvertKernels;
+FOVEA_IN_DATA_SECTION const WidenKernels kWiden = {Widen};
+FOVEA_IN_DATA_SECTION const NarrowKernels kNarrow = {Narrow};
 
 #endif

@@ -33,13 +33,17 @@ struct NarrowRows {
   ptrdiff_t in_stride;
 };
 
-// Every format that is served can be widened, but only formats of keys can be narrowed to. Rows of f32 are copied.
-struct ConvertKernels {
+// Every format that is served can be widened, but only formats of keys can be narrowed to. Rows of f32 are copied. Each has
+// a table, because most programs only widen.
+struct WidenKernels {
   void (*widen)(fovea_dtype, const WidenRows&);
+};
+struct NarrowKernels {
   void (*narrow)(fovea_dtype, const NarrowRows&);
 };
 
-FOVEA_TABLES(ConvertKernels, kConvert, convert_kernels)
+FOVEA_TABLES_IN(WidenKernels, kWiden, convert_kernels, widen_kernels)
+FOVEA_TABLES_IN(NarrowKernels, kNarrow, convert_kernels, narrow_kernels)
 
 }  // namespace fovea
 

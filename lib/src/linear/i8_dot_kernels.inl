@@ -79,12 +79,12 @@ constexpr I8LinearKernel kFewOfDot = {};
 
 constexpr void AddGroupKernels(I8LinearTable* table) {
   if (!kI8GroupedFormats) return;
-  I8LinearKernel& tile = table->list[dot::kKind][kI8TokenTile];
+  I8LinearKernel& tile = table->list[dot_row(dot::kKind)][kI8TokenTile];
   tile.begin_groups = I8BeginGroups, tile.multiply_groups = I8MultiplyGroups;
 }
 constexpr void AddKernels(I8LinearTable* table) {
-  table->list[dot::kKind][kI8FewTokens] = kFewOfDot;
-  table->list[dot::kKind][kI8TokenTile] = {I8Begin, I8Multiply, nullptr, nullptr};
+  table->list[dot_row(dot::kKind)][kI8FewTokens] = kFewOfDot;
+  table->list[dot_row(dot::kKind)][kI8TokenTile] = {I8Begin, I8Multiply, nullptr, nullptr};
   AddGroupKernels(table);
 }
 

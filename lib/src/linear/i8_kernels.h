@@ -94,7 +94,7 @@ enum I8LinearIndex : uint32_t { kI8FewTokens, kI8TokenTile, kI8LinearKernels };
 
 // For each kind of dot product that the target may have.
 struct I8LinearTable {
-  I8LinearKernel list[kDotKinds][kI8LinearKernels];
+  I8LinearKernel list[kDotRows][kI8LinearKernels];
 };
 FOVEA_TABLES(I8LinearTable, kI8Linear, i8_linear_kernels)
 

@@ -137,7 +137,7 @@ fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t 
   call->kernels = &linear_kernels(plan.target);
   call->i8 = nullptr;
   if (kHasI8Linear && a.compute == FOVEA_COMPUTE_I8) {
-    call->i8 = &i8_linear_kernels(plan.target).list[plan.dot][plan.few ? kI8FewTokens : kI8TokenTile];
+    call->i8 = &i8_linear_kernels(plan.target).list[dot_row(plan.dot)][plan.few ? kI8FewTokens : kI8TokenTile];
     call->inputs = {a.x_dtype, a.x_zero, a.x_scales, a.x_scales_stride};
     call->outputs = {a.y_dtype, a.y_zero, a.y_scale};
   }

@@ -10,7 +10,7 @@
 // Declares `Type table` for each target: in the target's namespace, within a namespace that has the function's name,
 // which FOVEA_KERNELS_NAMESPACE repeats in the file of kernels. Defines the function, which returns the table of an
 // available target. With one target compiled it is a constant.
-#define FOVEA_TABLES(Type, table, function) FOVEA_TABLES_OF_(Type, table, function, function)
+#define FOVEA_TABLES(Type, table, function) FOVEA_TABLES_IN(Type, table, function, function)
 // The same for kernels that may be compiled once more, for processors that run instructions in the order of the text.
 #define FOVEA_TABLES_AND_IN_ORDER(Type, table, function)                \
   namespace in_order_target {                                           \
@@ -18,14 +18,15 @@
   extern const Type table;                                              \
   }                                                                     \
   }                                                                     \
-  FOVEA_TABLES_OF_(Type, table, function, function##_of_others)         \
+  FOVEA_TABLES_IN(Type, table, function, function##_of_others)         \
   static inline const Type& function(fovea_target target) {             \
     if constexpr (FOVEA_WITH_IN_ORDER != 0) {                           \
       if (is_in_order(target)) return in_order_target::function::table; \
     }                                                                   \
     return function##_of_others(target);                                \
   }
-#define FOVEA_TABLES_OF_(Type, table, space, function)      \
+// The same where the file of kernels defines several tables: its namespace is `space`.
+#define FOVEA_TABLES_IN(Type, table, space, function)       \
   FOVEA_TARGETS(FOVEA_DECLARE_TABLE_, Type, table, space)   \
   static inline const Type& function(fovea_target target) { \
     FOVEA_TARGETS(FOVEA_RETURN_TABLE_, Type, table, space)  \

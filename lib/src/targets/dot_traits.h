@@ -23,7 +23,7 @@ struct DotTraits {
 };
 // On 32-bit Arm the softmax of six vectors of f32 would not fit the registers.
 constexpr uint8_t kFloatVectors = FOVEA_NEON_VECTORS == 6 && FOVEA_OFFERS_NEON ? 3 : 0;
-constexpr DotTraits kDotTraits[kDotKinds] = {
+inline constexpr DotTraits kDotTraits[kDotKinds] = {
     // bytes of a code, group, reads, few rows, vectors, few groups, row in place
     {4, 1, 1, true, kFloatVectors, true, false},  // floats
     {1, 4, 4, true, 0, true, false},     // vpdpbusd
@@ -33,6 +33,16 @@ constexpr DotTraits kDotTraits[kDotKinds] = {
     {2, 2, 4, false, 0, false, true},    // smlad
     {2, 2, 2, true, 0, true, false},     // pmaddwd
 };
+
+// The kinds that targets of this build have. Where that is one, tables of kernels have a row for it alone.
+#define FOVEA_DOT_BIT_(nothing, id, name, kernels, backend, target_namespace, lanes, vectors, few_rows, dot, ...) \
+  | (FOVEA_COMPILED_##kernels ? 1u << (dot) : 0)
+constexpr uint32_t kCompiledDots = 0 FOVEA_TARGETS(FOVEA_DOT_BIT_, );
+#undef FOVEA_DOT_BIT_
+constexpr bool kOneDot = (kCompiledDots & (kCompiledDots - 1)) == 0;
+constexpr size_t kDotRows = kOneDot ? 1 : kDotKinds;
+constexpr size_t dot_row(uint32_t kind) { return kOneDot ? 0 : kind; }
+
 constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 // Values that were brought have a multiple of this many elements.
 constexpr uint32_t kValueGrain = 8;
