@@ -129,12 +129,6 @@ inline TypedRows rows_of_head(const fovea_out& array, fovea_dtype dtype, const E
 // anything is written, if the number of tasks overflows.
 fovea_status run_attention(const AttentionCall& call);
 
-// The merge kernel of a description's calls.
-inline const MergeKernel& merge_kernel(const fovea_attention_desc& d) {
-  const MergeKernels& kernels = merge_kernels(d.target);
-  return is_i8(d) ? kernels.i8 : kernels.f32;
-}
-
 }  // namespace fovea
 
 #endif  // FOVEA_SRC_ATTENTION_CALL_H_

@@ -263,12 +263,12 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
     if (!clip_key_tile(limits, &keys)) continue;
     if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, 0)) return false;
     const uint32_t begin = first + keys.begin;
-    if (fills && begin > done) kernel.scores_hidden(tile, done, begin - done, stage, *task.scores);
+    if (fills && begin > done) kernel.steps->store_hidden_scores(tile, done, begin - done, stage, *task.scores);
     for_key_pieces(task.source, keys,
                    [&](KeyTile& piece) { kernel.scores_out(tile, piece, task.steps, stage, *task.scores); });
     done = first + keys.end;
   }
-  if (done < all_keys) kernel.scores_hidden(tile, done, all_keys - done, stage, *task.scores);
+  if (done < all_keys) kernel.steps->store_hidden_scores(tile, done, all_keys - done, stage, *task.scores);
   return true;
 }
 
@@ -380,7 +380,7 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
   if (kHasI8Products) source.serve(count * tiles[0].columns);
   for (uint32_t i = 0; i < count; ++i) {
     if (begins()) kernel().begin(tiles[i], q, tiles[i].score_vector ? 1.0f : score_factor());
-    if (takes_up()) kernel().resume(tiles[i], state_rows(*this, *state, tiles[i]));
+    if (takes_up()) kernel().steps->resume(tiles[i], state_rows(*this, *state, tiles[i]));
   }
   // One pass, or two where weights are modified.
   for (set_pass(call.modifies_weights() ? kMeasuringPass : kOnlyPass);; set_pass(kWeighingPass)) {
@@ -390,14 +390,14 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
       if (doing() != Part::kEnd && !attend_to_keys(*this, tiles, count)) return false;
     }
     if (!measures()) break;
-    for (uint32_t i = 0; i < count; ++i) kernel().end(tiles[i], outputs);
+    for (uint32_t i = 0; i < count; ++i) kernel().steps->end(tiles[i], outputs);
   }
   for (uint32_t i = 0; i < count; ++i) {
     if (puts_down()) {
-      kernel().suspend(tiles[i], state_rows(*this, *state_out, tiles[i]));
+      kernel().steps->suspend(tiles[i], state_rows(*this, *state_out, tiles[i]));
       continue;
     }
-    kernel().end(tiles[i], outputs);
+    kernel().steps->end(tiles[i], outputs);
     if (call.wants_scores() && !write_scores(*this, tiles[i])) return false;
   }
   return true;

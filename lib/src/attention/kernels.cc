@@ -5,7 +5,7 @@
 #include "base/arithmetic.h"
 #define FOVEA_FILLS_REGISTERS
 #include "targets/options.inl"
-#include "attention/kernels.h"
+#include "attention/steps/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE attention_kernels
 #define FOVEA_KERNELS_FILE "attention/kernels.cc"
 #include "targets/each_target.inl"
@@ -18,14 +18,10 @@ namespace {
 #include "math/math.inl"
 #include "formats/rows.inl"
 #include "attention/rows.inl"
-#include "attention/stream.inl"
+#include "attention/steps/called.inl"
 #include "math/block.inl"
 #include "attention/additive.inl"
 #include "attention/tile.inl"
-#include "attention/modifier.inl"
-#include "attention/score_steps.inl"
-#include "math/philox.inl"
-#include "attention/dropout.inl"
 #include "attention/tile_kernel.inl"
 #if FOVEA_FOR_SCALAR  // with one lane the tile kernel has no empty lanes
 constexpr AttentionKernel kFewRowsOfTarget = {};
@@ -36,7 +32,6 @@ constexpr AttentionKernel kFewRowsOfTarget = {};
 #else
 constexpr bool kKeyByKey = false;
 #endif
-#include "attention/few_stream.inl"
 #include "attention/few_rows.inl"
 #include "attention/few_kernel.inl"
 constexpr AttentionKernel kFewRowsOfTarget = FewRowsKernel(kFewRowsFormats, nullptr, nullptr);

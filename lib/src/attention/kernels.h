@@ -259,26 +259,40 @@ struct StateRows {
   StateRows from(size_t row, size_t value_dim) const { return {max + row, sum + row, o + row * value_dim}; }
 };
 
+// What a kernel does around its products and its softmax. Functions that a build leaves out are null.
+struct StepKernels {
+  // Applies the steps that are on, up to the stage `last`, to the scores of the vector of rows at `column`; few-rows: of
+  // all rows, with column 0.
+  void (*apply)(const QueryTile&, const KeyTile&, const ScoreSteps&, fovea_scores_stage last, size_t column);
+  // These two are for weights of one vector of rows. Tile kernels alone have them.
+  void (*modify_weights)(const QueryTile&, const KeyTile&, const ScoreSteps&, size_t column, bool hides);
+  void (*drop_weights)(const QueryTile&, const KeySpan&, const ScoreSteps&, size_t column);
+  // Applies the steps up to this stage and stores the scores of [begin, end), at absolute key `first` + begin.
+  void (*store_scores)(const QueryTile&, const KeyTile&, const ScoreSteps&, fovea_scores_stage,
+                       const RowArray<float>& scores, size_t column);
+  // Stores -inf or 0 as the scores of keys that no row sees.
+  void (*store_hidden_scores)(const QueryTile&, uint32_t first, uint32_t count, fovea_scores_stage,
+                              const RowArray<float>& scores);
+  // Adds the sinks, normalises rows and stores them. It leaves two numbers for store_scores: row_max is what to subtract
+  // from a score, row_sum is what to multiply the exponential by. After kMeasuringPass only lse is stored; after
+  // kWeighingPass rows are stored without normalisation.
+  void (*end)(const QueryTile&, const RowOutputs&);
+  // resume loads a partial state into a tile, after begin. suspend stores the live rows of a tile in a partial state.
+  void (*resume)(const QueryTile&, const StateRows&);
+  void (*suspend)(const QueryTile&, const StateRows&);
+};
+
 // A kernel: its functions, and what they read.
 struct AttentionKernel {
   FormatSet formats;  // keys and values that it reads as stored; others, and all for additive scores, are widened
+  const StepKernels* steps;
   // q = queries * scale; the running softmax starts.
   void (*begin)(const QueryTile&, const TypedRows& q, float scale);
   // One step of the running softmax over the keys of a tile.
   void (*attend)(const QueryTile&, const KeyTile&, const ScoreSteps&);
-  // Adds the sinks, normalises rows and stores them. It leaves two numbers for scores_out: row_max is what to subtract
-  // from a score, row_sum is what to multiply the exponential by. After kMeasuringPass only lse is stored; after
-  // kWeighingPass rows are stored without normalisation.
-  void (*end)(const QueryTile&, const RowOutputs&);
-  // Computes the scores of [begin, end) again and stores them as of this stage, at absolute key `first` + begin.
+  // Computes the scores of [begin, end) again, and stores them as steps->store_scores does.
   void (*scores_out)(const QueryTile&, const KeyTile&, const ScoreSteps&, fovea_scores_stage,
                      const RowArray<float>& scores);
-  // Stores -inf or 0 as the scores of keys that no row sees.
-  void (*scores_hidden)(const QueryTile&, uint32_t first, uint32_t count, fovea_scores_stage,
-                        const RowArray<float>& scores);
-  // resume loads a partial state into a tile, after begin. suspend stores the live rows of a tile in a partial state.
-  void (*resume)(const QueryTile&, const StateRows&);
-  void (*suspend)(const QueryTile&, const StateRows&);
   // With integer products: bring rows of keys or values to where attend reads them. Else null.
   void (*bring_keys)(const RowsToBring&);
   void (*bring_values)(const RowsToBring&);

@@ -191,7 +191,7 @@ class Tasks {
     const uint32_t end = last.first_token * task->group + last.first_head + last.live;
     for (uint32_t other = 1; other < splits(); ++other) {
       const StateRows from = states_->from(other * all_rows() + row + begin, value_dim);
-      merge_kernel(call_.desc).merge(task->state->from(begin, value_dim), from, end - begin, value_dim);
+      merge_kernels(call_.desc.target).merge(task->state->from(begin, value_dim), from, end - begin, value_dim);
     }
   }
 

@@ -224,12 +224,6 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
   }
 }
 
-// The caller stores all outputs of f32 products.
-FOVEA_INLINE bool StoreTensor(const QueryTile&, const RowOutputs&, size_t, size_t, VF, MF, const LaneRows<char>&) {
-  return false;
-}
-FOVEA_INLINE bool StoreTensorRow(const RowOutputs&, const float*, size_t, VF, MF, char*) { return false; }
-
 // Weights are made one vector of rows after the other, and products read them unchanged.
 template <int kVectors>
 FOVEA_INLINE bool WeighBlock(const QueryTile&, const KeyTile&, size_t) {

@@ -2,7 +2,8 @@
 //
 // Includes FOVEA_KERNELS_FILE again, in FOVEA_KERNELS_NAMESPACE within the namespace of the backend's target. Highway
 // has several targets, and includes this file once for each. FOVEA_IN_TARGET is then defined, and FOVEA_BACKEND_HEADER
-// is the backend header of the vocabulary.
+// is the backend header of the vocabulary. FOVEA_COMMON_NAMESPACE is the namespace of kernels that are compiled once for a
+// target, whether or not others are compiled again for processors that run instructions in the order of the text.
 #include "simd/macros.h"
 #include "targets/compiled.h"
 
@@ -13,29 +14,30 @@
 #if FOVEA_FOR_HELIUM
 #include <arm_mve.h>
 #define FOVEA_BACKEND_HEADER "simd/helium.inl"
-#define FOVEA_TARGET_NAMESPACE helium_target
+#define FOVEA_COMMON_NAMESPACE helium_target
 #elif FOVEA_FOR_HIGHWAY
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "targets/each_target.inl"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #define FOVEA_BACKEND_HEADER "simd/highway.inl"
-#define FOVEA_TARGET_NAMESPACE HWY_NAMESPACE
+#define FOVEA_COMMON_NAMESPACE HWY_NAMESPACE
 #elif FOVEA_FOR_NEON
 #include <arm_neon.h>
 #define FOVEA_BACKEND_HEADER "simd/arm_neon.inl"
-#define FOVEA_TARGET_NAMESPACE neon_target
+#define FOVEA_COMMON_NAMESPACE neon_target
 #elif FOVEA_FOR_SCALAR
 #define FOVEA_BACKEND_HEADER "simd/scalar.inl"
-#define FOVEA_TARGET_NAMESPACE scalar_target
+#define FOVEA_COMMON_NAMESPACE scalar_target
 #else
 #include <xsimd/xsimd.hpp>
 #define FOVEA_BACKEND_HEADER "simd/xsimd.inl"
-#define FOVEA_TARGET_NAMESPACE xsimd_target
+#define FOVEA_COMMON_NAMESPACE xsimd_target
 #endif
 #if FOVEA_FOR_IN_ORDER && FOVEA_WITH_IN_ORDER
-#undef FOVEA_TARGET_NAMESPACE
 #define FOVEA_TARGET_NAMESPACE in_order_target
+#else
+#define FOVEA_TARGET_NAMESPACE FOVEA_COMMON_NAMESPACE
 #endif
 
 #if !FOVEA_FOR_HIGHWAY || (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)  // Highway's baseline is no target
@@ -57,4 +59,5 @@ HWY_AFTER_NAMESPACE();
 #endif
 
 #undef FOVEA_BACKEND_HEADER
+#undef FOVEA_COMMON_NAMESPACE
 #undef FOVEA_TARGET_NAMESPACE

@@ -50,7 +50,6 @@ namespace FOVEA_DOT_NAMESPACE {
 
 #if defined(FOVEA_DOT_FEW_ROWS)
 #include "attention/few_block.inl"
-#include "attention/few_stream.inl"
 #include FOVEA_DOT_FEW_ROWS
 #include "attention/few_kernel.inl"
 constexpr AttentionKernel kFewRowsOfDot = FewRowsKernel(kCodedFormats, FewBringKeys, FewBringValues);

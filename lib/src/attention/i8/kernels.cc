@@ -13,7 +13,7 @@ FOVEA_GNU_OPTIONS("no-tree-loop-vectorize")
 // 482 cycles on a Cortex-A55 instead of 765, by llvm-mca.
 FOVEA_GNU_OPTIONS("no-schedule-insns", "rename-registers")
 #endif
-#include "attention/kernels.h"
+#include "attention/steps/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE i8_kernels
 #define FOVEA_KERNELS_FILE "attention/i8/kernels.cc"
 #include "targets/each_target.inl"
@@ -25,16 +25,11 @@ namespace {
 #include "simd/common.inl"
 #include "formats/rows.inl"
 #include "attention/rows.inl"
-#include "attention/stream.inl"
+#include "attention/steps/called.inl"
 #include "math/block.inl"
 namespace i8 {
 #include "simd/apart.inl"
 #include "math/math.inl"
-#include "attention/modifier.inl"
-#include "attention/score_steps.inl"
-#include "math/philox.inl"
-#include "attention/dropout.inl"
-#include "attention/i8/outputs.inl"
 #include "simd/dot_bytes.inl"
 #include "attention/i8/widen_i4.inl"
 #define FOVEA_DOT_FILE "attention/i8/dot_kernels.inl"

@@ -102,7 +102,7 @@ extern "C" fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* 
   if (status == FOVEA_OK) status = fovea::check_mergeable(*into, *from);
   if (status != FOVEA_OK) return status;
   const fovea::StateRows a = fovea::state_rows(*into), b = fovea::state_rows(*from);
-  fovea::merge_kernel(plan->desc).merge(a, b, fovea::state_row_count(*into), into->value_dim);
+  fovea::merge_kernels(plan->desc.target).merge(a, b, fovea::state_row_count(*into), into->value_dim);
   if (from->next_key > into->next_key) into->next_key = from->next_key;
   return FOVEA_OK;
 }

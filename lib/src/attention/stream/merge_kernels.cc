@@ -14,17 +14,14 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "math/math.inl"
-#include "attention/stream/merge.inl"
-namespace i8 {
+namespace apart {
 #include "simd/apart.inl"
 #include "math/math.inl"
 #include "attention/stream/merge.inl"
-}  // namespace i8
+}  // namespace apart
 // clang-format on
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const MergeKernels kMerge = {{MergeStates},
-                                                         {kHasI8Products ? i8::MergeStates : nullptr}};
+FOVEA_IN_DATA_SECTION const MergeKernels kMerge = {apart::MergeStates};
 
 #endif

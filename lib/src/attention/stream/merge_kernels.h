@@ -9,13 +9,10 @@
 
 namespace fovea {
 
-// A program that only merges states links no other kernel of attention.
-struct MergeKernel {
-  void (*merge)(const StateRows& into, const StateRows& from, size_t rows, size_t value_dim);
-};
+// A program that only merges states links no other kernel of attention. Multiplications and additions are not fused: states
+// of f32 and of integer products are merged alike.
 struct MergeKernels {
-  MergeKernel f32;
-  MergeKernel i8;  // for integer products: multiplications and additions are not fused
+  void (*merge)(const StateRows& into, const StateRows& from, size_t rows, size_t value_dim);
 };
 
 FOVEA_TABLES(MergeKernels, kMerge, merge_kernels)

@@ -2,8 +2,6 @@
 //
 // Dropout of weights by a counter-based generator: a weight's random number is a function of its place alone.
 
-FOVEA_INLINE bool Drops(const ScoreSteps& steps) { return config::kDropout && steps.dropout->probability > 0.0f; }
-
 // Drops weights of the keys [begin, end), for one vector of rows. A hidden weight keeps its sign.
 FOVEA_CALLED void DropWeights(const QueryTile& t, const KeySpan& keys, const ScoreSteps& steps, size_t column) {
   const DropoutStep& step = *steps.dropout;

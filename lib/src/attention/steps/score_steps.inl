@@ -3,9 +3,6 @@
 // What may happen to scores before the softmax. Each step is a function of one vector of scores, with the positions of
 // its rows and keys as vectors: either rows or keys may run along the lanes.
 
-// Formats of outputs.
-constexpr FormatSet kOutputFormats = kIntegerProducts ? kTensorFormats : kUnscaledFormats;
-
 // cap * tanh(x / cap)
 FOVEA_INLINE VF Softcap(VF x, const ScoreSteps& steps) {
   return hn::Mul(Tanh(hn::Mul(x, hn::Set(kF, steps.softcap->inverse_cap))), hn::Set(kF, steps.softcap->cap));
@@ -41,22 +38,6 @@ FOVEA_INLINE VF RelativePositions(const int32_t* positions, uint32_t first) {
   return hn::ConvertTo(kF, hn::Sub(hn::LoadU(kI, positions), hn::Set(kI, int32_t(first))));
 }
 
-// What a call asks for, if it is compiled in.
-FOVEA_INLINE bool Shifted(const ScoreSteps& steps) { return kIntegerProducts && kHasI8Tensors && steps.shifted; }
-FOVEA_INLINE bool Capped(const ScoreSteps& steps) { return config::kSoftcap && steps.softcap->cap > 0.0f; }
-FOVEA_INLINE bool Biased(const ScoreSteps& steps) { return config::kAlibi && steps.alibi; }
-FOVEA_INLINE bool Masked(const KeySpan& keys, const ScoreSteps& steps) {
-  return config::kMask && steps.mask->kind != FOVEA_MASK_NONE && (!config::kBlockMaps || keys.masked);
-}
-// False: a byte mask, which hides keys where it is 0.
-FOVEA_INLINE bool MaskAdds(const ScoreSteps& steps) {
-  return config::kMaskF32 && (!config::kMaskByte || steps.mask->kind != FOVEA_MASK_BYTE);
-}
-FOVEA_INLINE bool AtEdge(const KeyTile& keys) { return kEdgeHides && keys.edge; }
-FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreSteps& steps) { return AtEdge(keys) || Masked(keys, steps); }
-FOVEA_INLINE bool AnyStep(const KeyTile& keys, const ScoreSteps& steps) {
-  return Shifted(steps) || Capped(steps) || Biased(steps) || ModifiesScores(steps) || Hides(keys, steps);
-}
 // The first key that the mask may hide, counted from the first key of the tile.
 FOVEA_INLINE uint32_t FirstMasked(const KeyTile& keys, const ScoreSteps& steps) {
   const uint32_t begin = steps.mask->begin;

@@ -2,17 +2,6 @@
 //
 // Calls the caller's functions over score blocks. Scores are kept in base 2 and passed in natural units.
 
-// What a call asks for, if it is compiled in.
-FOVEA_INLINE bool ModifiesScores(const ScoreSteps& steps) {
-  return config::kModifiers && steps.modifier->modifier && steps.modifier->modifier->scores;
-}
-FOVEA_INLINE bool InMeasuringPass(const ScoreSteps& steps) {
-  return config::kModifiers && steps.modifier->pass == kMeasuringPass;
-}
-FOVEA_INLINE bool InWeighingPass(const ScoreSteps& steps) {
-  return config::kModifiers && steps.modifier->pass == kWeighingPass;
-}
-
 // Passes scores or weights to the caller: of up to kLanes live rows of a tile, from `row` on, and the keys [begin,
 // end).
 FOVEA_CALLED void CallModifier(const QueryTile& t, const KeySpan& keys, const ModifierStep& step, bool weights,
