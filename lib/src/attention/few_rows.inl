@@ -161,7 +161,8 @@ FOVEA_INLINE void FewValueStep(const float* p, const FormatRow<kType>& value, si
   FOVEA_UNROLL(8)
   for (int v = 0; v < kVectors; ++v) {
     const size_t e = element + v * kLanes;
-    const VF x = part == kLanes ? LoadAs(value, e) : LoadAsN(value, e, part);
+    const bool whole = kPreferSize ? kVectors > 1 : part == kLanes;  // where size counts, one loop for both
+    const VF x = whole ? LoadAs(value, e) : LoadAsN(value, e, part);
     FOVEA_UNROLL(4)
     for (int r = 0; r < kRows; ++r) {
       VF& sum = sums[r][v];
@@ -220,6 +221,16 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
   }
 }
 
+// The elements from `element` on, a vector at a time.
+template <int kRows, bool kHides, fovea_dtype kType>
+FOVEA_CALLED_TEMPLATE void RestOfFewValues(const QueryTile& t, const KeyTile& keys, size_t element) {
+  constexpr int kStrands = kRows >= kFewSums ? 1 : kFewSums / kRows;
+  for (; element < t.value_dim; element += kLanes) {
+    const size_t left = t.value_dim - element;
+    FewValueBlock<kRows, kHides, 1, kStrands, kType>(t, keys, element, left < kLanes ? left : kLanes);
+  }
+}
+
 // Takes kVectors vectors at a time while they fit, then half as many; in formats other than f32, one.
 template <int kRows, bool kHides, fovea_dtype kType, int kVectors>
 FOVEA_INLINE void FewValueBlocks(const QueryTile& t, const KeyTile& keys, size_t element) {
@@ -227,8 +238,10 @@ FOVEA_INLINE void FewValueBlocks(const QueryTile& t, const KeyTile& keys, size_t
   for (; element + kVectors * kLanes <= t.value_dim; element += kVectors * kLanes) {
     FewValueBlock<kRows, kHides, kVectors, kStrands, kType>(t, keys, element, kLanes);
   }
-  if constexpr (kVectors > 1) {
-    FewValueBlocks<kRows, kHides, kType, kPreferSize || kType != FOVEA_F32 ? 1 : kVectors / 2>(t, keys, element);
+  if constexpr (kPreferSize) {
+    RestOfFewValues<kRows, kHides, kType>(t, keys, element);
+  } else if constexpr (kVectors > 1) {
+    FewValueBlocks<kRows, kHides, kType, kType != FOVEA_F32 ? 1 : kVectors / 2>(t, keys, element);
   } else if (element < t.value_dim) {
     FewValueBlock<kRows, kHides, 1, kStrands, kType>(t, keys, element, t.value_dim - element);
   }

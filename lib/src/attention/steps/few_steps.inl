@@ -9,17 +9,18 @@ FOVEA_TEMPLATE void FewApply(const QueryTile& t, const KeyTile& keys, const Scor
                              fovea_scores_stage last, int first, int end) {
   StepLanes at = LanesOfRows<kScoreSteps>(FewRows{t, keys, kRows}, keys, steps);
   [[maybe_unused]] const VF mask_factor = at.mask_factor;
+  const uint32_t on = StepsOn(keys, steps, last, first, end);
   const VF key_offsets = KeyOffsets<kRows>(), past_end = hn::Set(kF, float(keys.end));
   for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
     float* s = BlockScores<kRows>(t, keys, j);
     at.key_pos = hn::Add(key_offsets, hn::Set(kF, float(j)));
-    if (Shifted(steps)) at.key_shift = ForEachRow<kRows>(keys.numbers().key_shift + j);
-    if (Masked(keys, steps) && last >= FOVEA_SCORES_MASKED && end > kMaskStep) {
+    if (on >> kShiftStep & 1) at.key_shift = ForEachRow<kRows>(keys.numbers().key_shift + j);
+    if (on >> kMaskStep & 1) {
       at.mask = FewMask(t, steps, keys, j, kRows);
       const VF masked = hn::Set(kF, float(FirstMasked(keys, steps)));  // 0 times an infinite factor would be NaN
       if (config::kBlockMaps) at.mask_factor = hn::IfThenZeroElse(hn::Lt(at.key_pos, masked), mask_factor);
     }
-    const VF x = AllSteps(hn::LoadU(kF, s), at, keys, steps, last, first, end);
+    const VF x = AllSteps(hn::LoadU(kF, s), at, keys, steps, on);
     hn::StoreU(hn::IfThenElse(hn::Lt(at.key_pos, past_end), x, hn::Set(kF, -kInfinity)), kF, s);
   }
 }

@@ -160,14 +160,22 @@ FOVEA_INLINE VF Step(VF x, const StepLanes& at, const KeyTile& keys, const Score
   return HideOutside(Masked(keys, steps) ? x : Visible(x), at.lo, at.hi, at.key_pos);
 }
 
-// Applies the steps of [begin, end) that are on, up to the stage `last`. A modifier is not a function of one vector.
+// A bit for each step of [begin, end) that is on, up to the stage `last`.
 template <int kStep = 0>
-FOVEA_INLINE VF AllSteps(VF x, const StepLanes& at, const KeyTile& keys, const ScoreSteps& steps,
-                         fovea_scores_stage last, int begin, int end) {
+FOVEA_INLINE uint32_t StepsOn(const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last, int begin,
+                              int end) {
+  uint32_t on = kStep >= begin && kStep < end && IsOn<kStep>(keys, steps, last) ? 1u << kStep : 0;
+  if constexpr (kStep + 1 < kScoreSteps) on |= StepsOn<kStep + 1>(keys, steps, last, begin, end);
+  return on;
+}
+
+// Applies these steps. A modifier is not a function of one vector.
+template <int kStep = 0>
+FOVEA_INLINE VF AllSteps(VF x, const StepLanes& at, const KeyTile& keys, const ScoreSteps& steps, uint32_t on) {
   if constexpr (kStep != kModifyStep) {
-    if (kStep >= begin && kStep < end && IsOn<kStep>(keys, steps, last)) x = Step<kStep>(x, at, keys, steps);
+    if (on >> kStep & 1) x = Step<kStep>(x, at, keys, steps);
   }
-  if constexpr (kStep + 1 < kScoreSteps) x = AllSteps<kStep + 1>(x, at, keys, steps, last, begin, end);
+  if constexpr (kStep + 1 < kScoreSteps) x = AllSteps<kStep + 1>(x, at, keys, steps, on);
   return x;
 }
 
