@@ -60,7 +60,7 @@ FOVEA_INLINE void BringKeysOf(const RowsToBring& r) {
   }
 }
 FOVEA_KERNEL void BringKeys(const RowsToBring& r) {
-  FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, BringKeysOf<kType>(r));
+  FOVEA_WITH_FORMAT(kCodedTexts, r.rows.dtype, BringKeysOf<kType>(r));
 }
 
 // Called before the first rows of a key tile are brought: clears what attend reads in addition to the rows.
@@ -130,5 +130,5 @@ FOVEA_INLINE void BringValuesOf(const RowsToBring& r) {
   }
 }
 FOVEA_KERNEL void BringValues(const RowsToBring& r) {
-  FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, BringValuesOf<kType>(r));
+  FOVEA_WITH_FORMAT(kCodedTexts, r.rows.dtype, BringValuesOf<kType>(r));
 }

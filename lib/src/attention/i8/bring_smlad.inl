@@ -43,7 +43,7 @@ FOVEA_INLINE void BringKeysOf(const RowsToBring& r) {
   if (kType == FOVEA_I8 && r.to) PutKeys(r);
 }
 FOVEA_KERNEL void BringKeys(const RowsToBring& r) {
-  FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, BringKeysOf<kType>(r));
+  FOVEA_WITH_FORMAT(kCodedTexts, r.rows.dtype, BringKeysOf<kType>(r));
 }
 
 FOVEA_INLINE void PutValues(const RowsToBring& r) {
@@ -98,5 +98,5 @@ FOVEA_INLINE void BringValuesOf(const RowsToBring& r) {
   }
 }
 FOVEA_KERNEL void BringValues(const RowsToBring& r) {
-  FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, BringValuesOf<kType>(r));
+  FOVEA_WITH_FORMAT(kCodedTexts, r.rows.dtype, BringValuesOf<kType>(r));
 }

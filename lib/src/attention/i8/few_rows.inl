@@ -372,7 +372,7 @@ FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
 // Stores rows as rows of i8 in a buffer, if there is one: for rows that are not adjacent or not of i8. Others stay
 // where they are. Returns the scales of the rows.
 template <fovea_dtype kType>
-FOVEA_INLINE const float* FewBringRows(const RowsToBring& r, float (&scales)[kKeyTile + 4]) {
+FOVEA_SHARED_TEMPLATE const float* FewBringRows(const RowsToBring& r, float (&scales)[kKeyTile + 4]) {
   if (!r.to && r.rows.scale_stride == 1) return static_cast<const float*>(*r.rows.scales);
   if (kType == FOVEA_I4 && WidensI4(r.dim)) {
     WidenI4(r.rows, r.count, r.dim, static_cast<uint8_t*>(r.to), r.dim, scales);
@@ -397,7 +397,7 @@ FOVEA_INLINE void FewBringKeysOf(const RowsToBring& r) {
   NoteKeyScales(r, FewBringRows<kType>(r, room));
 }
 FOVEA_KERNEL void FewBringKeys(const RowsToBring& r) {
-  FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, FewBringKeysOf<kType>(r));
+  FOVEA_WITH_FORMAT(kCodedTexts, r.rows.dtype, FewBringKeysOf<kType>(r));
 }
 
 template <fovea_dtype kType>
@@ -408,5 +408,5 @@ FOVEA_INLINE void FewBringValuesOf(const RowsToBring& r) {
   NoteValueScales(r, scales);
 }
 FOVEA_KERNEL void FewBringValues(const RowsToBring& r) {
-  FOVEA_WITH_FORMAT(kCodedFormats, r.rows.dtype, FewBringValuesOf<kType>(r));
+  FOVEA_WITH_FORMAT(kCodedTexts, r.rows.dtype, FewBringValuesOf<kType>(r));
 }

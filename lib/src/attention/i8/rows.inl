@@ -13,7 +13,7 @@ template <>
 struct CodedRow<FOVEA_I8> {
   FormatRow<FOVEA_I8> row;
 
-  FOVEA_INLINE CodedRow Of(const void* data, const void* scales, size_t) {
+  FOVEA_INLINE CodedRow Of(const RowsToBring&, const void* data, const void* scales) {
     return {FormatRow<FOVEA_I8>::Of(data, scales)};
   }
   inline __attribute__((always_inline)) VF Codes(size_t d, size_t n) const {
@@ -22,25 +22,60 @@ struct CodedRow<FOVEA_I8> {
   inline __attribute__((always_inline)) float Scale() const { return *row.scale; }
 };
 
-// Rows of groups, which become rows of i8.
-template <fovea_dtype kType>
-struct WidenedGroups {
+// Rows of groups, which become rows of i8. Where size counts, one text serves all their formats, of which the last stands
+// for all; it widens a group at a time by the function that all operators share.
+constexpr FormatSet kCodedGroups = kCodedFormats & ~(FormatSet{1} << FOVEA_I8);
+constexpr bool kOneText = kPreferSize && kCodedGroups;
+constexpr FormatSet kCodedTexts =
+    kOneText ? (kCodedFormats & ~kCodedGroups) | FormatSet{1} << ::fovea::last_of(kCodedGroups | 1) : kCodedFormats;
+
+template <fovea_dtype kType, bool kAnyFormat>
+struct Groups {
   FormatRow<kType> row;
+
+  FOVEA_INLINE Groups Of(const RowsToBring&, const void* data, const void* scales) {
+    return {FormatRow<kType>::Of(data, scales)};
+  }
   inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const {
     return n == kLanes ? LoadAs(row, d) : LoadAsN(row, d, n);
   }
 };
-FOVEA_SHARED ScaleI8 FitRow(const WidenedGroups<FOVEA_I4>& row, size_t dim) { return ScaleI8::Of(row, dim); }
-FOVEA_SHARED ScaleI8 FitRow(const WidenedGroups<FOVEA_Q8_0>& row, size_t dim) { return ScaleI8::Of(row, dim); }
-FOVEA_SHARED ScaleI8 FitRow(const WidenedGroups<FOVEA_Q4_0>& row, size_t dim) { return ScaleI8::Of(row, dim); }
+
+FOVEA_CALLED void WidenGroup(const RowsToBring& r, const void* data, const void* scales, size_t first, float* group) {
+  const size_t dim = r.dim - first < kScaleGroup ? r.dim - first : kScaleGroup;
+  FOVEA_COMMON_NAMESPACE::convert_kernels::kWiden.widen(r.rows.dtype, {1, dim, group, 0, data, 0, scales, 0, first});
+}
+template <fovea_dtype kType>
+struct Groups<kType, true> {
+  const RowsToBring& r;
+  const void* data;
+  const void* scales;
+  mutable size_t first;  // element of the group that was widened
+  mutable float group[kScaleGroup];
+
+  FOVEA_INLINE Groups Of(const RowsToBring& r, const void* data, const void* scales) {
+    return {r, data, scales, SIZE_MAX, {}};
+  }
+  inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const {
+    const size_t wanted = d / kScaleGroup * kScaleGroup;
+    if (first != wanted) WidenGroup(r, data, scales, first = wanted, group);
+    return LoadUpTo(group + d % kScaleGroup, n);
+  }
+};
+
+template <class Row>
+FOVEA_SHARED_TEMPLATE ScaleI8 FitRow(const Row& row, size_t dim) {
+  return ScaleI8::Of(row, dim);
+}
 template <fovea_dtype kType>
 struct CodedRow {
-  WidenedGroups<kType> row;
+  Groups<kType, kOneText> row;
   ScaleI8 fit;
 
-  FOVEA_INLINE CodedRow Of(const void* data, const void* scales, size_t dim) {
-    const WidenedGroups<kType> row = {FormatRow<kType>::Of(data, scales)};
-    return {row, FitRow(row, dim)};
+  FOVEA_INLINE CodedRow Of(const RowsToBring& r, const void* data, const void* scales) {
+    CodedRow coded = {Groups<kType, kOneText>::Of(r, data, scales), {}};
+    coded.fit = FitRow(coded.row, r.dim);
+    return coded;
   }
   inline __attribute__((always_inline)) VF Codes(size_t d, size_t n) const {
     return hn::Sub(fit.Biased(row(d, n)), hn::Set(kF, kRoundingBias));
@@ -54,10 +89,13 @@ struct CodedRow {
 
 template <fovea_dtype kType>
 FOVEA_INLINE CodedRow<kType> CodedRowOf(const RowsToBring& r, uint32_t i) {
+  constexpr FormatSet kFormats = kType == FOVEA_I8 || !kOneText ? FormatSet{1} << kType : kCodedGroups;
   const char* const data = static_cast<const char*>(r.rows.data);
   const char* const scales = static_cast<const char*>(*r.rows.scales);
-  return CodedRow<kType>::Of(data + i * stride_bytes(r.rows.stride, unit_bytes(kType)),
-                             scales + i * stride_bytes(r.rows.scale_stride, scale_bytes(kType)), r.dim);
+  const fovea_dtype dtype = r.rows.dtype;
+  return CodedRow<kType>::Of(
+      r, data + i * stride_bytes(r.rows.stride, number_of<&Format::unit_bytes, kFormats>(dtype)),
+      scales + i * stride_bytes(r.rows.scale_stride, number_of<&Format::scale_bytes, kFormats>(dtype)));
 }
 
 FOVEA_INLINE void NoteKeyScale(const RowsToBring& r, uint32_t key, float scale) {
