@@ -161,7 +161,7 @@ FOVEA_INLINE void FewValueStep(const float* p, const FormatRow<kType>& value, si
   FOVEA_UNROLL(8)
   for (int v = 0; v < kVectors; ++v) {
     const size_t e = element + v * kLanes;
-    const bool whole = kPreferSize ? kVectors > 1 : part == kLanes;  // where size counts, one loop for both
+    const bool whole = kVectors > 1 || (!kPreferSize && part == kLanes);
     const VF x = whole ? LoadAs(value, e) : LoadAsN(value, e, part);
     FOVEA_UNROLL(4)
     for (int r = 0; r < kRows; ++r) {
@@ -221,10 +221,11 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
   }
 }
 
-// The elements from `element` on, a vector at a time.
+// The elements from `element` on, a vector at a time: what fills no larger block. One text for whole vectors and the last
+// part of one, and, except where size counts, for tiles that hide keys and others.
 template <int kRows, bool kHides, fovea_dtype kType>
 FOVEA_CALLED_TEMPLATE void RestOfFewValues(const QueryTile& t, const KeyTile& keys, size_t element) {
-  constexpr int kStrands = kRows >= kFewSums ? 1 : kFewSums / kRows;
+  constexpr int kStrands = kFewSums / (kPreferSize ? kRows : 2 * kRows);
   for (; element < t.value_dim; element += kLanes) {
     const size_t left = t.value_dim - element;
     FewValueBlock<kRows, kHides, 1, kStrands, kType>(t, keys, element, left < kLanes ? left : kLanes);
@@ -238,19 +239,18 @@ FOVEA_INLINE void FewValueBlocks(const QueryTile& t, const KeyTile& keys, size_t
   for (; element + kVectors * kLanes <= t.value_dim; element += kVectors * kLanes) {
     FewValueBlock<kRows, kHides, kVectors, kStrands, kType>(t, keys, element, kLanes);
   }
-  if constexpr (kPreferSize) {
-    RestOfFewValues<kRows, kHides, kType>(t, keys, element);
-  } else if constexpr (kVectors > 1) {
-    FewValueBlocks<kRows, kHides, kType, kType != FOVEA_F32 ? 1 : kVectors / 2>(t, keys, element);
-  } else if (element < t.value_dim) {
-    FewValueBlock<kRows, kHides, 1, kStrands, kType>(t, keys, element, t.value_dim - element);
+  if constexpr (!kPreferSize && kType == FOVEA_F32 && kVectors > 1) {
+    FewValueBlocks<kRows, kHides, kType, kVectors / 2>(t, keys, element);
+  } else {
+    if (element < t.value_dim) RestOfFewValues<kRows, kHides || !kPreferSize, kType>(t, keys, element);
   }
 }
 
 template <int kRows, bool kHides, fovea_dtype kType>
 FOVEA_TEMPLATE void FewValuesOf(const QueryTile& t, const KeyTile& keys) {
-  constexpr int kAccumulators = hn::kRegisters / 2;
-  FewValueBlocks<kRows, kHides, kType, (kAccumulators / kRows < 8 ? kAccumulators / kRows : 8)>(t, keys, 0);
+  // In other formats than f32, whose largest blocks are not halved, no more than the usual head_dims are multiples of.
+  constexpr int kAccumulators = hn::kRegisters / 2, kMost = kType == FOVEA_F32 || kLanes <= 8 ? 8 : 64 / kLanes;
+  FewValueBlocks<kRows, kHides, kType, (kAccumulators / kRows < kMost ? kAccumulators / kRows : kMost)>(t, keys, 0);
 }
 
 template <int kRows, bool kHides>
