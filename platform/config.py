@@ -110,7 +110,7 @@ def workspace(board, macro):
     if not compiler:
         return None
     source = f"#include <fovea/fovea.h>\nconst unsigned long bytes = {macro};\n"
-    text = subprocess.run([compiler, "-x", "c", "-S", "-o", "-", "-U__x86_64__", "-U__i386__", "-U__ARM_NEON", f"-I{INCLUDE}",
+    text = subprocess.run([compiler, "-x", "c", "-S", "-o", "-", "-ffreestanding", "-U__x86_64__", "-U__i386__", "-U__ARM_NEON", f"-I{INCLUDE}",
                            *BOARDS[board], "-"], input=source, check=True, capture_output=True, text=True).stdout
     return int(re.search(r"bytes:\s*\n\s*\.(?:quad|xword|long|8byte)\s+(\d+)", text)[1])
 
