@@ -101,9 +101,10 @@ FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
                     kType > (t, keys));
 }
 
-// Weights of n vectors of scores, in place: -0 for hidden ones. Returns their sum.
+// Weights of n vectors of scores, in place: `hidden_weight`, which is -0, for hidden ones. Returns their sum. Where no key
+// is hidden, a score of -inf is a visible one, and `hidden_weight` is 0.
 template <int n>
-FOVEA_INLINE VF FewWeights(float* s, VF shift) {
+FOVEA_INLINE VF FewWeights(float* s, VF shift, VF hidden_weight) {
   MF hidden[n];
   VF p[n];
   FOVEA_UNROLL(4)
@@ -116,7 +117,7 @@ FOVEA_INLINE VF FewWeights(float* s, VF shift) {
   VF sum = hn::Zero(kF);
   FOVEA_UNROLL(4)
   for (int i = 0; i < n; ++i) {
-    p[i] = hn::IfThenElse(hidden[i], hn::Set(kF, -0.0f), p[i]);
+    p[i] = hn::IfThenElse(hidden[i], hidden_weight, p[i]);
     hn::StoreU(p[i], kF, s + i * kLanes);
     sum = hn::Add(sum, p[i]);
   }
@@ -125,17 +126,17 @@ FOVEA_INLINE VF FewWeights(float* s, VF shift) {
 
 // Like SoftmaxTile, but row_max, row_sum and rescale hold the same number in all lanes of a row.
 template <int kRows>
-FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool) {
+FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {
   const size_t count = (keys.end - keys.begin + FewBlock<kRows>::kKeys - 1) / FewBlock<kRows>::kKeys * kLanes;
   const VF old_max = hn::LoadU(kF, t.row_max);
   VF max = old_max;
   for (size_t i = 0; i < count; i += kLanes) max = hn::Max(max, hn::LoadU(kF, t.s + i));
   max = MinusInfinityIfLowest(ReduceRows<kRows, true>(max));
-  const VF shift = ShiftOf(max);
+  const VF shift = ShiftOf(max), hidden_weight = hn::Set(kF, hides ? -0.0f : 0.0f);
   VF sum = hn::Zero(kF);
   size_t i = 0;
-  for (; i + 4 * kLanes <= count; i += 4 * kLanes) sum = hn::Add(sum, FewWeights<4>(t.s + i, shift));
-  for (; i < count; i += kLanes) sum = hn::Add(sum, FewWeights<1>(t.s + i, shift));
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes) sum = hn::Add(sum, FewWeights<4>(t.s + i, shift, hidden_weight));
+  for (; i < count; i += kLanes) sum = hn::Add(sum, FewWeights<1>(t.s + i, shift, hidden_weight));
   const VF rescale = Exp2(hn::Sub(old_max, shift));
   hn::StoreU(max, kF, t.row_max);
   hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum), rescale, ReduceRows<kRows, false>(sum)), kF, t.row_sum);
@@ -221,36 +222,36 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
   }
 }
 
-// The elements from `element` on, a vector at a time: what fills no larger block. One text for whole vectors and the last
-// part of one, and, except where size counts, for tiles that hide keys and others.
-template <int kRows, bool kHides, fovea_dtype kType>
+// The elements from `element` on, a vector at a time: what fills no larger block. One function for whole vectors and the
+// last part of one, and for tiles that hide keys and others: there no weight is -0.
+template <int kRows, fovea_dtype kType>
 FOVEA_CALLED_TEMPLATE void RestOfFewValues(const QueryTile& t, const KeyTile& keys, size_t element) {
   constexpr int kStrands = kFewSums / (kPreferSize ? kRows : 2 * kRows);
   for (; element < t.value_dim; element += kLanes) {
     const size_t left = t.value_dim - element;
-    FewValueBlock<kRows, kHides, 1, kStrands, kType>(t, keys, element, left < kLanes ? left : kLanes);
+    FewValueBlock<kRows, true, 1, kStrands, kType>(t, keys, element, left < kLanes ? left : kLanes);
   }
 }
 
-// Takes kVectors vectors at a time while they fit, then half as many; in formats other than f32, one.
+// Takes kVectors vectors at a time while they fit, then half as many; in formats other than f32, at least 16 elements, of
+// which the usual head_dims are multiples.
 template <int kRows, bool kHides, fovea_dtype kType, int kVectors>
 FOVEA_INLINE void FewValueBlocks(const QueryTile& t, const KeyTile& keys, size_t element) {
   constexpr int kStrands = kRows * kVectors >= kFewSums ? 1 : kFewSums / (kRows * kVectors);
   for (; element + kVectors * kLanes <= t.value_dim; element += kVectors * kLanes) {
     FewValueBlock<kRows, kHides, kVectors, kStrands, kType>(t, keys, element, kLanes);
   }
-  if constexpr (!kPreferSize && kType == FOVEA_F32 && kVectors > 1) {
+  if constexpr (!kPreferSize && kVectors > 1 && (kType == FOVEA_F32 || kVectors * kLanes > 16)) {
     FewValueBlocks<kRows, kHides, kType, kVectors / 2>(t, keys, element);
   } else {
-    if (element < t.value_dim) RestOfFewValues<kRows, kHides || !kPreferSize, kType>(t, keys, element);
+    if (element < t.value_dim) RestOfFewValues<kRows, kType>(t, keys, element);
   }
 }
 
 template <int kRows, bool kHides, fovea_dtype kType>
 FOVEA_TEMPLATE void FewValuesOf(const QueryTile& t, const KeyTile& keys) {
-  // In other formats than f32, whose largest blocks are not halved, no more than the usual head_dims are multiples of.
-  constexpr int kAccumulators = hn::kRegisters / 2, kMost = kType == FOVEA_F32 || kLanes <= 8 ? 8 : 64 / kLanes;
-  FewValueBlocks<kRows, kHides, kType, (kAccumulators / kRows < kMost ? kAccumulators / kRows : kMost)>(t, keys, 0);
+  constexpr int kAccumulators = hn::kRegisters / 2;
+  FewValueBlocks<kRows, kHides, kType, (kAccumulators / kRows < 8 ? kAccumulators / kRows : 8)>(t, keys, 0);
 }
 
 template <int kRows, bool kHides>
