@@ -3,10 +3,11 @@
 // Takes a file of numbers into the program as constants, by the assembler: a compiler needs seconds to read them as text. The
 // files are little-endian, as are all processors of fovea.
 //
-//   extern const Weights kWeights __asm__("weights");  // in a header: the name without a prefix, as the assembler writes it
+//   extern const Weights kWeights __asm__("weights");   // in a header: the name as the assembler writes it, without a prefix
 //   BINARY_FILE(weights, Weights, 4096, "weights.bin")  // in weights.cc: the file must have as many bytes as the type
 //
-// CMake finds the file by fovea_binary_file of binary_file.cmake. Without CMake the compiler needs -I with the file's folder.
+// CMake finds the file by fovea_binary_file of binary_file.cmake. Without CMake the compiler needs -I with the file's folder. With
+// -flto that is not enough: define BINARY_FILE_FOLDER.
 #ifndef FOVEA_EXAMPLES_BINARY_FILE_H_
 #define FOVEA_EXAMPLES_BINARY_FILE_H_
 
