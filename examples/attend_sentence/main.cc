@@ -85,7 +85,7 @@ fovea_attention_args make_args(const Shape& shape, float* out, const float* q, c
 }
 
 fovea_attention_args sentence_args() {
-  return make_args(kSentenceShape, &sentence_out[0][0][0], &kQ[0][0][0], &kK[0][0][0], &kV[0][0][0]);
+  return make_args(kSentenceShape, &sentence_out[0][0][0], &kData.q[0][0][0], &kData.k[0][0][0], &kData.v[0][0][0]);
 }
 
 bool works(fovea_status status) {
@@ -97,7 +97,7 @@ bool works(fovea_status status) {
 double largest_difference() {
   double largest = 0.0;
   for (int i = 0; i < kHeads * kTokens * kHeadDim; ++i) {
-    const double difference = std::fabs(static_cast<double>((&sentence_out[0][0][0])[i]) - (&kOut[0][0][0])[i]);
+    const double difference = std::fabs(static_cast<double>((&sentence_out[0][0][0])[i]) - (&kData.out[0][0][0])[i]);
     if (!(difference <= largest)) largest = std::isnan(difference) ? HUGE_VAL : difference;
   }
   return largest;
@@ -206,8 +206,8 @@ bool compare_targets(const Console& console) {
   print_title(console, "The same call on every target of this machine");
   std::printf("  %-13s %-8s  %13s  %15s  %14s\n", "target", "backend", "microseconds", "naive / this", "difference");
   const double naive = median_seconds([] {
-    naive_attention(&sentence_out[0][0][0], &kQ[0][0][0], &kK[0][0][0], &kV[0][0][0], kHeads, kTokens, kTokens,
-                    kHeadDim);
+    naive_attention(&sentence_out[0][0][0], &kData.q[0][0][0], &kData.k[0][0][0], &kData.v[0][0][0], kHeads, kTokens,
+                    kTokens, kHeadDim);
   });
   const double naive_difference = largest_difference();
   bool right = true;

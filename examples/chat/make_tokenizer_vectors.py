@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tokenizer_vectors.txt: texts, and their tokens by Hugging Face's tokenizer with a model's vocabulary.
+"""Writes tokenizer_vectors.bin: texts, and their tokens by Hugging Face's tokenizer with a model's vocabulary.
 
     pip install tokenizers==0.23.3
-    make_tokenizer_vectors.py SmolLM2-135M-Instruct.Q4_1.gguf > tokenizer_vectors.txt
+    make_tokenizer_vectors.py SmolLM2-135M-Instruct.Q4_1.gguf > tokenizer_vectors.bin
 
 The pre-tokenizers are those of SmolLM2's tokenizer.json: Digits(individual_digits) and ByteLevel. Each text is also split by \\p{N}
 instead of Digits, as in llama.cpp's "smollm"; the script fails if the results differ. Texts have only characters of Unicode 14,
 which Python 3.11 knows: for newer characters the package's own tables differ from one another.
 
-A line of the file: "special" if the texts of special tokens become these tokens, else "plain"; the number of tokens; their FNV-1a
-hash of 64 bits, four bytes a token; the text, with \\xNN for bytes that are not printable.
+The file has for each text, little-endian: the FNV-1a hash of its tokens, four bytes a token (64 bits); the number of tokens (16);
+the number of bytes of the text (16); 1 if the texts of special tokens become these tokens, else 0 (8); the text in UTF-8.
 """
 import random
 import struct
@@ -19,7 +19,7 @@ import unicodedata
 
 from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
 
-LINES = 2000
+TEXTS = 2000
 CONTROL = 3  # a token's type
 STRING, ARRAY = 8, 9  # types of a GGUF file's values
 VALUE_FORMATS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
@@ -127,14 +127,6 @@ def long_lines(draw):
     yield "-" * 2049
 
 
-def shown(text):
-    def one(i, c):
-        plain = c != "\\" and (unicodedata.category(c)[0] not in "CZ" or c == " " and 0 < i < len(text) - 1)
-        return c if plain else "".join(f"\\x{byte:02x}" for byte in c.encode())
-
-    return "".join(one(i, c) for i, c in enumerate(text))
-
-
 def fnv1a(tokens):
     state = 0xcbf29ce484222325
     for byte in struct.pack(f"<{len(tokens)}I", *tokens):
@@ -154,16 +146,16 @@ def main():
                                      tokenizer(values, digits, True))
     draw = random.Random(1)
     texts = list(long_lines(draw))
-    texts += [line(draw, specials) for _ in range(LINES - len(texts))]
-    print(f"# Written by make_tokenizer_vectors.py, of {values['general.name'].decode()}. Its first lines say how to read it.")
+    texts += [line(draw, specials) for _ in range(TEXTS - len(texts))]
     for i, text in enumerate(texts):
-        name, made = ("special", special) if i % 4 == 3 else ("plain", plain)
+        is_special = i % 4 == 3
+        made = special if is_special else plain
         tokens = made.encode(text, add_special_tokens=False).ids
         if made is plain and tokens != plain_numbers.encode(text, add_special_tokens=False).ids:
             sys.exit(f"Digits and \\p{{N}} differ: {text!r}")
-        print(name, len(tokens), f"{fnv1a(tokens):016x}", shown(text))
+        head = struct.pack("<QHHB", fnv1a(tokens), len(tokens), len(text.encode()), is_special)
+        sys.stdout.buffer.write(head + text.encode())
 
 
 if __name__ == "__main__":
-    sys.stdout.reconfigure(encoding="utf-8")
     main()

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compares the tokenizer, with a model's vocabulary, with tokens that make_tokenizer_vectors.py has stored.
-//   chat_tokenizer_vectors_test MODEL.gguf tokenizer_vectors.txt
+//   chat_tokenizer_vectors_test MODEL.gguf tokenizer_vectors.bin
 // Exit code: 0, 1 when something is wrong, or 77 if there is no such model.
-#include <cinttypes>
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,8 @@
 namespace chat {
 namespace {
 
-constexpr int kLines = 2000;
+constexpr int kTexts = 2000;
+constexpr size_t kHeadBytes = 13;  // of a text in the file
 
 std::string read_vocabulary(const MappedFile& file, Vocabulary* vocabulary) {
   Gguf gguf;
@@ -34,18 +34,16 @@ std::string read_vocabulary(const MappedFile& file, Vocabulary* vocabulary) {
   return {};
 }
 
-// A line's text, with its \xNN as bytes.
-std::string unescaped(const std::string& text) {
-  std::string bytes;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text.compare(i, 2, "\\x") == 0) {
-      bytes += static_cast<char>(std::strtoul(text.substr(i + 2, 2).c_str(), nullptr, 16));
-      i += 3;
-    } else {
-      bytes += text[i];
-    }
+// A text, with \xNN for bytes that are not printable.
+std::string shown(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    char byte[8];
+    const auto code = static_cast<unsigned char>(c);
+    std::snprintf(byte, sizeof byte, code < ' ' || code == 0x7f || c == '\\' ? "\\x%02x" : "%c", code);
+    out += byte;
   }
-  return bytes;
+  return out;
 }
 
 uint64_t fnv1a(const std::vector<uint32_t>& tokens) {
@@ -60,33 +58,36 @@ class Check {
  public:
   explicit Check(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
 
-  // False if the line does not have the file's form.
-  bool line(const std::string& line) {
-    char mode[8];
-    size_t count;
+  // The bytes of a text and what make_tokenizer_vectors.py has stored before it, or 0 if the file ends too early.
+  size_t text(const unsigned char* at, size_t bytes) {
     uint64_t hash;
-    int at = 0;
-    if (std::sscanf(line.c_str(), "%7s %zu %16" SCNx64 "%n", mode, &count, &hash, &at) != 3) return false;
-    if (static_cast<size_t>(at) >= line.size() || line[static_cast<size_t>(at)] != ' ') return false;
-    const bool specials = std::string(mode) == "special";
-    const std::string text = unescaped(line.substr(static_cast<size_t>(at) + 1));
-    std::vector<uint32_t> tokens(text.size());
-    const size_t got = tokenizer_.encode(text, specials, tokens.data(), tokens.size());
-    if (got != count) {
-      wrong(line, "there are " + std::to_string(got) + " tokens");
-      return true;
-    }
-    tokens.resize(count);
-    if (fnv1a(tokens) != hash) wrong(line, "other tokens");
-    if (given(tokens) != spelled(text)) wrong(line, "the text does not come back");
-    return true;
+    uint16_t count, text_bytes;
+    if (bytes < kHeadBytes) return 0;
+    std::memcpy(&hash, at, sizeof hash);
+    std::memcpy(&count, at + 8, sizeof count);
+    std::memcpy(&text_bytes, at + 10, sizeof text_bytes);
+    if (bytes - kHeadBytes < text_bytes) return 0;
+    compare(std::string(reinterpret_cast<const char*>(at) + kHeadBytes, text_bytes), at[12] == 1, count, hash);
+    return kHeadBytes + text_bytes;
   }
   int wrongs() const { return wrongs_; }
 
  private:
-  void wrong(const std::string& line, const std::string& what) {
+  void compare(const std::string& text, bool specials, size_t count, uint64_t hash) {
+    std::vector<uint32_t> tokens(text.size());
+    const size_t got = tokenizer_.encode(text, specials, tokens.data(), tokens.size());
+    if (got != count) {
+      wrong(text, std::to_string(got) + " tokens, not " + std::to_string(count));
+      return;
+    }
+    tokens.resize(count);
+    if (fnv1a(tokens) != hash) wrong(text, "other tokens");
+    if (given(tokens) != spelled(text)) wrong(text, "the text does not come back");
+  }
+
+  void wrong(const std::string& text, const std::string& what) {
     ++wrongs_;
-    std::printf("wrong: %s: %s\n", what.c_str(), line.c_str());
+    std::printf("wrong: %s: %s\n", what.c_str(), shown(text).c_str());
   }
 
   std::string given(const std::vector<uint32_t>& tokens) const {
@@ -126,19 +127,24 @@ int run(const char* model, const char* vectors) {
   }
 
   Check check(tokenizer);
-  std::ifstream lines(vectors);
+  MappedFile texts;
+  problem = texts.open(vectors);
+  if (!problem.empty()) {
+    std::printf("%s: %s\n", vectors, problem.c_str());
+    return 1;
+  }
   int count = 0;
-  for (std::string line; std::getline(lines, line);) {
-    if (line[0] == '#') continue;
+  size_t done = 0;
+  while (const size_t bytes = check.text(texts.data() + done, texts.bytes() - done)) {
     ++count;
-    if (!check.line(line)) {
-      std::printf("%s: not a line of make_tokenizer_vectors.py: %s\n", vectors, line.c_str());
-      return 1;
-    }
+    done += bytes;
   }
   std::printf("%d texts, %d wrong; tables of %zu bytes\n", count, check.wrongs(), Tokenizer::memory_bytes(vocabulary));
-  if (count != kLines) std::printf("%s has %d lines, not %d\n", vectors, count, kLines);
-  return count == kLines && check.wrongs() == 0 ? 0 : 1;
+  const bool whole = count == kTexts && done == texts.bytes();
+  if (!whole) {
+    std::printf("%s has %d texts and %zu more bytes, not %d texts\n", vectors, count, texts.bytes() - done, kTexts);
+  }
+  return whole && check.wrongs() == 0 ? 0 : 1;
 }
 
 }  // namespace
@@ -146,6 +152,6 @@ int run(const char* model, const char* vectors) {
 
 int main(int argc, char** argv) {
   if (argc == 3) return chat::run(argv[1], argv[2]);
-  std::fprintf(stderr, "chat_tokenizer_vectors_test MODEL.gguf tokenizer_vectors.txt\n");
+  std::fprintf(stderr, "chat_tokenizer_vectors_test MODEL.gguf tokenizer_vectors.bin\n");
   return 2;
 }

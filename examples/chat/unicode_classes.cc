@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "examples/chat/unicode_classes.h"
 
+#include "examples/binary_file.h"
+
 namespace chat {
-namespace {
 
-#include "examples/chat/unicode_classes.inl"
+// The file that make_unicode_classes.py writes.
+struct ClassTable {
+  unsigned char block_of[0x110000 / 256];  // for each 256 characters
+  uint64_t blocks[124][256 / 32];          // two bits a character, the first lowest
+};
 
-}  // namespace
+extern const ClassTable kTable __asm__("chat_unicode_classes");
+BINARY_FILE(chat_unicode_classes, ClassTable, 12288, "unicode_classes.bin");
 
 CharacterClass class_of(uint32_t code) {
   if (code > 0x10ffff) return CharacterClass::kOther;
-  return static_cast<CharacterClass>(kBlocks[kBlockOf[code / 256]][code % 256 / 32] >> code % 32 * 2 & 3);
+  return static_cast<CharacterClass>(kTable.blocks[kTable.block_of[code / 256]][code % 256 / 32] >> code % 32 * 2 & 3);
 }
 
 Character first_character(std::string_view text) {

@@ -50,9 +50,9 @@ fovea_status prepare() {
   g_args.batch = 1;
   g_args.q_tokens = g_args.kv_tokens = kTokens;
   g_args.out = array<fovea_out>(&g_out[0][0][0]);
-  g_args.q = array<fovea_in>(&kQ[0][0][0]);
-  g_args.kv.keys = array<fovea_in>(&kK[0][0][0]);
-  g_args.kv.values = array<fovea_in>(&kV[0][0][0]);
+  g_args.q = array<fovea_in>(&kData.q[0][0][0]);
+  g_args.kv.keys = array<fovea_in>(&kData.k[0][0][0]);
+  g_args.kv.values = array<fovea_in>(&kData.v[0][0][0]);
   return fovea_plan_init(&g_plan, &desc);
 }
 
@@ -61,8 +61,8 @@ void attend() { g_status = fovea_attention(&g_plan, &g_args, g_workspace, sizeof
 fovea_status push(fovea_state* state, uint32_t first_key, uint32_t keys) {
   fovea_attention_args piece = g_args;
   piece.kv_tokens = keys;
-  piece.kv.keys.data = &kK[0][first_key][0];
-  piece.kv.values.data = &kV[0][first_key][0];
+  piece.kv.keys.data = &kData.k[0][first_key][0];
+  piece.kv.values.data = &kData.v[0][first_key][0];
   return fovea_stream_push(&g_plan, state, &piece, g_workspace, sizeof g_workspace);
 }
 
@@ -92,10 +92,10 @@ float to_int8(const float* x, int8_t* codes) {
 
 // In a product this is done when the model is made; the firmware has only the codes and two pairs of constants.
 fovea_status prepare_int8() {
-  const float q_scale = to_int8(&kQ[0][0][0], g_int8_q);
-  const float key_scale = to_int8(&kK[0][0][0], g_int8_keys);
-  const float value_scale = to_int8(&kV[0][0][0], g_int8_values);
-  g_int8_out_scale = scale_of(&kOut[0][0][0]);
+  const float q_scale = to_int8(&kData.q[0][0][0], g_int8_q);
+  const float key_scale = to_int8(&kData.k[0][0][0], g_int8_keys);
+  const float value_scale = to_int8(&kData.v[0][0][0], g_int8_values);
+  g_int8_out_scale = scale_of(&kData.out[0][0][0]);
   const float octaves = q_scale * key_scale * 1.44269504f * 0.176776695f;  // log2(e) / sqrt(kHeadDim)
 
   fovea_integer_attention_args& args = g_int8_args;
@@ -125,7 +125,7 @@ float largest_difference() {
   for (int h = 0; h < kHeads; ++h) {
     for (int t = 0; t < kTokens; ++t) {
       for (int d = 0; d < kHeadDim; ++d) {
-        const float difference = g_out[h][t][d] - kOut[h][t][d];
+        const float difference = g_out[h][t][d] - kData.out[h][t][d];
         const float size = difference < 0 ? -difference : difference;
         if (!(size <= largest)) largest = size <= 1 ? size : 1;
         g_out[h][t][d] = 0;
@@ -199,7 +199,7 @@ int main() {
 
   const board::Memory memory = board::memory();
   print_row("flash       ", memory.flash_bytes, " bytes, ", "of which ");
-  print_row("", sizeof kQ + sizeof kK + sizeof kV + sizeof kOut, " are", " the input and the reference\n");
+  print_row("", sizeof kData, " are", " the input and the reference\n");
   print_row("data        ", memory.data_bytes, " bytes", "\n");
   print_row("bss         ", memory.bss_bytes, " bytes", ", of which\n");
   print_row("  workspace ", sizeof g_workspace, " bytes", "\n");

@@ -77,11 +77,13 @@ def code_of(compiler, source, output, *options):
 
 def run_firmware(name, compiler, objects, folder):
     """Links examples/firmware with the objects of the library for the processor's board, and runs it there."""
-    board, firmware = BOARDS[name], ROOT / "examples" / "firmware"
-    sources = [firmware / "main.cc", *(firmware / "board" / f"{source}.cc" for source in ("console", "cortex_m", "start"))]
+    board, firmware, data = BOARDS[name], ROOT / "examples" / "firmware", ROOT / "examples" / "attend_sentence"
+    sources = [firmware / "main.cc", data / "data.cc",
+               *(firmware / "board" / f"{source}.cc" for source in ("console", "cortex_m", "start"))]
     image = folder / "firmware.elf"
     run([*compiler, *flags_of(PLAIN), f'-DFIRMWARE_BOARD="{board}"', "-Os", "-fno-tree-loop-distribute-patterns", *sources,
-         *objects, "-nostartfiles", "-static", "-Wl,--gc-sections", f"-L{firmware / 'board'}", f"-T{board}.ld", "-o", image])
+         f"-I{data}", *objects, "-nostartfiles", "-static", "-Wl,--gc-sections", f"-L{firmware / 'board'}", f"-T{board}.ld",
+         "-o", image])
     if not shutil.which("qemu-system-arm"):
         return "firmware linked"
     run([ROOT / "toolchains" / "common" / "qemu-system.sh", "qemu-system-arm", "-M", board, "--", image])
