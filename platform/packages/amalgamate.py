@@ -93,7 +93,7 @@ def header(name, seen):
         return header(match[1], seen)
 
     suffix = re.escape(pathlib.PurePath(name).suffix)
-    return re.sub(rf'^#include "fovea/(\w+{suffix})".*\n', included, (HEADERS / name).read_text(), flags=re.M)
+    return re.sub(rf'^#include "fovea/([\w/]+{suffix})".*\n', included, (HEADERS / name).read_text(), flags=re.M)
 
 
 def cpp_header():

@@ -72,6 +72,31 @@ for name in int8 minimal streaming; do
   "$work/$name/consumer"
 done
 
+echo "== lean configurations in one archive, one of them of a header of the user's own"
+printf '#define FOVEA_ENABLE_I4 1\n#include "fovea/config/minimal.h"\n' >"$work/own.h"
+"$cmake" -S "$source" -B "$work/lean" -DCMAKE_BUILD_TYPE=MinSizeRel -DFOVEA_SIMD=scalar -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF \
+  -DFOVEA_BUILD_EXAMPLES=OFF -DFOVEA_LEAN="minimal;streaming;$work/own.h" --install-prefix "$work/lean/prefix" >"$work/lean.log"
+"$cmake" --build "$work/lean" --parallel "$(nproc)" --target install >>"$work/lean.log"
+"$cmake" -S "$source/tests/lean" -B "$work/lean/program" -DCMAKE_PREFIX_PATH="$work/lean/prefix"
+"$cmake" --build "$work/lean/program"
+"$work/lean/program/fovea_lean"
+# A program that uses one has that one's functions and no others. By CMake, by a header, by pkg-config.
+uses_own_alone() {
+  "$1"
+  nm "$1" | grep -q ' T fovea_own_softmax_f32$' && ! nm "$1" | grep ' T fovea_softmax_f32$' || {
+    echo "$1 is not linked with the configuration own alone"
+    exit 1
+  }
+}
+"$cmake" -S "$consumer" -B "$work/lean/own" -DCMAKE_PREFIX_PATH="$work/lean/prefix" -DCONSUMER_LIBRARY=fovea::own
+"$cmake" --build "$work/lean/own"
+uses_own_alone "$work/lean/own/consumer"
+archive=$(find "$work/lean/prefix" -name libfovea.a)
+"$CC" -std=c99 -include fovea/lean/own.h "$consumer/consumer.c" -I"$work/lean/prefix/include" "$archive" -o "$work/lean/consumer_h"
+uses_own_alone "$work/lean/consumer_h"
+"$CC" -std=c99 -DFOVEA_USE=own "$consumer/consumer.c" -I"$work/lean/prefix/include" "$archive" -o "$work/lean/consumer_d"
+uses_own_alone "$work/lean/consumer_d"
+
 echo "== macros that FOVEA_DEFINES names, for the library and for those who link it"
 "$cmake" -S "$source" -B "$work/defines" -DFOVEA_SIMD=scalar -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF -DFOVEA_BUILD_EXAMPLES=OFF \
   -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DFOVEA_DEFINES='FOVEA_ENABLE_SINKS=0;FOVEA_CODE_SECTION=".fast"' >"$work/defines.log"

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the manifests of all packages with the library: versions, lists of files, switches. Prints what differs."""
+"""Compares the manifests of all packages with the library: versions, lists of files, switches; and the list of functions that lean
+configurations rename. Prints what differs."""
 import json
 import pathlib
 import re
 import sys
 
-from library import ROOT, features
+from interface import Interface
+from library import CONFIGS, ROOT, features
 
 VCPKG = "platform/packages/vcpkg/fovea/vcpkg.json"
 HEADER = ROOT / "lib" / "include" / "fovea" / "base.h"
@@ -52,6 +54,13 @@ def complaints():
     kconfig = "platform/packages/zephyr/Kconfig"
     if re.findall(r"^config FOVEA_ENABLE_(\w+)$", text(kconfig), flags=re.M) != features():
         yield f"{kconfig}: its switches are not those of fovea_config.h, in their order"
+
+    declared = sorted(function.name for function in Interface(HEADER.parent / "fovea.h").functions)
+    renamed = re.findall(r"^#define (fovea_\w+) FOVEA_LEAN_NAME_\(FOVEA_USE, (\w+)\)$", text("lib/include/fovea/lean/names.h"), flags=re.M)
+    if renamed != [(name, name.removeprefix("fovea_")) for name in declared]:
+        yield "lib/include/fovea/lean/names.h: its names are not those of the functions in fovea.h, sorted"
+    if {path.name for path in (HEADER.parent / "lean").iterdir()} != {path.name for path in CONFIGS.iterdir()} | {"names.h"}:
+        yield "lib/include/fovea/lean: its headers are not those of lib/include/fovea/config"
 
     for readme in sorted(path / "README.md" for path in (ROOT / "platform" / "packages").iterdir() if path.is_dir()):
         if not readme.exists():

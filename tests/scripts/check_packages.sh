@@ -78,6 +78,10 @@ check_arduino() {
   quietly c++ -std=gnu++17 -O1 -I"$library/src" -I"$stubs/arduino" "$library/src/fovea.cpp" "$stubs/arduino/main.cc" \
     -include Arduino.h -x c++ "$library/examples/Attention/Attention.ino" -o "$work/arduino/example"
   prints_as_readme c "$work/arduino/example"
+  # The same in the configuration minimal, whose object alone is linked.
+  quietly c++ -std=gnu++17 -O1 -I"$library/src" -I"$stubs/arduino" "$library/src/fovea_minimal.cpp" "$stubs/arduino/main.cc" \
+    -include fovea/lean/minimal.h -include Arduino.h -x c++ "$library/examples/Attention/Attention.ino" -o "$work/arduino/minimal"
+  prints_as_readme c "$work/arduino/minimal"
   wait $boards || {
     tail -n 60 "$work/arduino/boards.log"
     return 1

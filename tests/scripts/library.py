@@ -57,7 +57,7 @@ class Library:
         self.folder = pathlib.Path(folder).resolve()
         if not (self.folder / "CMakeCache.txt").exists():
             run("cmake", "-S", ROOT, "-B", self.folder, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DFOVEA_BUILD_TESTS=OFF",
-                "-DFOVEA_BUILD_BENCH=OFF", "-DFOVEA_BUILD_EXAMPLES=OFF", *arguments, env=dict(os.environ, CXXFLAGS=flags))
+                "-DFOVEA_BUILD_BENCH=OFF", "-DFOVEA_BUILD_EXAMPLES=OFF", "-DFOVEA_LEAN=", *arguments, env=dict(os.environ, CXXFLAGS=flags))
         self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1)
         run("cmake", "--build", self.folder, "--target", "fovea", "--parallel", os.cpu_count() or 1)
         cache = (self.folder / "CMakeCache.txt").read_text()

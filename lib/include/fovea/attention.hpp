@@ -14,6 +14,7 @@
 #include "fovea/stream.h"  // fovea_state_bytes
 
 namespace fovea {
+FOVEA_LEAN_BEGIN_
 
 using AttentionDesc = Sized<fovea_attention_desc>;
 using AttentionArgs = Sized<fovea_attention_args>;
@@ -70,6 +71,7 @@ inline Status tree_mask(Span<const std::int32_t> parents, std::uint8_t* mask, st
   return fovea_tree_mask(parents.data(), static_cast<std::uint32_t>(parents.size()), mask, row_stride);
 }
 
+FOVEA_LEAN_END_
 }  // namespace fovea
 
 #endif  // FOVEA_ATTENTION_HPP_

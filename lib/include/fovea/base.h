@@ -54,6 +54,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(FOVEA_USE) /* the name of a lean configuration: fovea.h */
+#include "fovea/lean/names.h"
+#endif
+
 /* These two enclose the declarations of each header: what is between them has C linkage, and is all that a shared
  * library exports. */
 #ifdef __cplusplus

@@ -17,7 +17,18 @@
 
 #include "fovea/base.h"
 
+// With FOVEA_USE (lean/names.h) these functions call others than without it. They are then in an inline namespace of that name, so
+// that source files of one program can use different configurations; a program writes fovea::Plan all the same.
+#if defined(FOVEA_USE)
+#define FOVEA_LEAN_BEGIN_ inline namespace FOVEA_USE {
+#define FOVEA_LEAN_END_ }
+#else
+#define FOVEA_LEAN_BEGIN_
+#define FOVEA_LEAN_END_
+#endif
+
 namespace fovea {
+FOVEA_LEAN_BEGIN_
 
 // ----------------------------------------------------------------------------------------------------------- names
 
@@ -163,6 +174,7 @@ fovea_executor executor_of(F& f, std::uint32_t workers) {
 template <class F>
 fovea_executor executor_of(const F&& f, std::uint32_t workers) = delete;  // a temporary f would be destroyed
 
+FOVEA_LEAN_END_
 }  // namespace fovea
 
 #endif  // FOVEA_BASE_HPP_

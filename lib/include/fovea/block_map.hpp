@@ -10,6 +10,7 @@
 #include "fovea/block_map.h"
 
 namespace fovea {
+FOVEA_LEAN_BEGIN_
 
 using BlockMapArgs = Sized<fovea_block_map_args>;
 
@@ -40,6 +41,7 @@ std::uint32_t block_map_count(const fovea_block_map_args& args, const F& classif
   return block_map_count(classified_by(classify, args));
 }
 
+FOVEA_LEAN_END_
 }  // namespace fovea
 
 #endif  // FOVEA_BLOCK_MAP_HPP_

@@ -11,6 +11,7 @@
 #include "fovea/delta.h"
 
 namespace fovea {
+FOVEA_LEAN_BEGIN_
 
 using DeltaArgs = Sized<fovea_delta_args>;
 
@@ -74,6 +75,7 @@ class DeltaState {
   fovea_delta_state* state_ = nullptr;
 };
 
+FOVEA_LEAN_END_
 }  // namespace fovea
 
 #endif  // FOVEA_DELTA_HPP_

@@ -6,8 +6,8 @@
  * your own, which -DFOVEA_CONFIG_HEADER='"my_config.h"' names. With CMake write
  * -DFOVEA_DEFINES="FOVEA_ENABLE_ALIBI=0;..." and -DFOVEA_CONFIG_HEADER=<path of the file>: programs that use the
  * installed library then see the same settings. config/minimal.h is such a header: it leaves out every feature.
- * config/streaming.h and config/int8.h keep what firmware of one kind needs. -DFOVEA_FEATURES="i8;ring" of CMake
- * compiles these two features and no other.
+ * config/streaming.h and config/int8.h keep what firmware of one kind needs. One archive can have all three as well as
+ * the default: see lean/names.h. -DFOVEA_FEATURES="i8;ring" of CMake compiles these two features and no other.
  *
  * Features. 1 = compiled in; 0 = left out; not set = FOVEA_ENABLE_DEFAULT, which is 1 if that is not set either. A
  * description or arguments that ask for a feature that is left out are refused with FOVEA_ERR_UNSUPPORTED. All other

@@ -10,6 +10,7 @@
 #include "fovea/integer_attention.h"
 
 namespace fovea {
+FOVEA_LEAN_BEGIN_
 
 struct IntegerAttentionArgs : Sized<fovea_integer_attention_args> {
   // Set a multiplier and its shift. FOVEA_ERR_NUMBER where shift would not be from -31 to 31.
@@ -24,6 +25,7 @@ inline Status integer_attention(const fovea_integer_attention_args& args, Span<s
   return fovea_integer_attention(&args, workspace.data(), workspace.size());
 }
 
+FOVEA_LEAN_END_
 }  // namespace fovea
 
 #endif  // FOVEA_INTEGER_ATTENTION_HPP_

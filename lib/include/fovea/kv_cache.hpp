@@ -11,6 +11,7 @@
 #include "fovea/kv_cache.h"
 
 namespace fovea {
+FOVEA_LEAN_BEGIN_
 
 // Of a cache, set the first part alone: its kind, formats and sizes.
 using KvCacheDesc = Sized<fovea_kv_cache>;
@@ -52,6 +53,7 @@ class KvCache {
   fovea_kv_cache cache_ = KvCacheDesc();
 };
 
+FOVEA_LEAN_END_
 }  // namespace fovea
 
 #endif  // FOVEA_KV_CACHE_HPP_

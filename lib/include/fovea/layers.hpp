@@ -10,6 +10,7 @@
 #include "fovea/layers.h"
 
 namespace fovea {
+FOVEA_LEAN_BEGIN_
 
 // --------------------------------------------------------------------------------------------------------- softmax
 
@@ -62,6 +63,7 @@ inline Status norm(const fovea_norm_args& args) { return fovea_norm_f32(&args); 
 inline Status activation(const fovea_activation_args& args) { return fovea_activation_f32(&args); }
 inline Status conv1d(const fovea_conv1d_args& args) { return fovea_conv1d_f32(&args); }
 
+FOVEA_LEAN_END_
 }  // namespace fovea
 
 #endif  // FOVEA_LAYERS_HPP_

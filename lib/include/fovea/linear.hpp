@@ -10,6 +10,7 @@
 #include "fovea/linear.h"
 
 namespace fovea {
+FOVEA_LEAN_BEGIN_
 
 using LinearArgs = Sized<fovea_linear_args>;
 
@@ -29,6 +30,7 @@ inline Status linear(const fovea_linear_args& args, Span<std::byte> workspace) {
   return fovea_linear(&args, workspace.data(), workspace.size());
 }
 
+FOVEA_LEAN_END_
 }  // namespace fovea
 
 #endif  // FOVEA_LINEAR_HPP_

@@ -11,6 +11,7 @@
 #include "fovea/attention.h"
 
 namespace fovea {
+FOVEA_LEAN_BEGIN_
 
 // The place of a score or a weight: which query and which key it is for.
 struct ScorePlace {
@@ -145,6 +146,7 @@ class Modifier : public fovea_modifier {
   Weights weights_;
 };
 
+FOVEA_LEAN_END_
 }  // namespace fovea
 
 #endif  // FOVEA_MODIFIER_HPP_

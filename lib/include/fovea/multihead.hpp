@@ -12,6 +12,7 @@
 #include "fovea/multihead.h"
 
 namespace fovea {
+FOVEA_LEAN_BEGIN_
 
 struct MultiheadDesc : Sized<fovea_multihead_desc> {
   constexpr MultiheadDesc() { attention.struct_bytes = sizeof(fovea_attention_desc); }
@@ -44,6 +45,7 @@ inline Status Multihead::append(KvCache& cache, const fovea_multihead_args& args
   return fovea_multihead_append(&plan_, &cache.cache_, &args, workspace.data(), workspace.size());
 }
 
+FOVEA_LEAN_END_
 }  // namespace fovea
 
 #endif  // FOVEA_MULTIHEAD_HPP_

@@ -12,6 +12,7 @@
 #include "fovea/stream.h"
 
 namespace fovea {
+FOVEA_LEAN_BEGIN_
 
 // Memory for the state of a stream with Rows = batch * q_heads * q_tokens: a static array, or a member.
 template <std::size_t Rows, std::size_t ValueDim>
@@ -59,6 +60,7 @@ class Stream {
   fovea_state* state_ = nullptr;
 };
 
+FOVEA_LEAN_END_
 }  // namespace fovea
 
 #endif  // FOVEA_STREAM_HPP_

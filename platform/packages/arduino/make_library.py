@@ -26,6 +26,26 @@ includes=fovea.h
 """
 
 
+HEADERS = ROOT / "lib" / "include" / "fovea"
+
+
+def settings(name):
+    """The settings of a header in fovea/config, with those of the header that it includes."""
+    text = (HEADERS / "config" / f"{name}.h").read_text()
+    return re.sub(r'^#include "fovea/config/(\w+)\.h"\n', lambda match: settings(match[1]), text, flags=re.M)
+
+
+def write_lean(source):
+    """The library in each lean configuration: a source file that includes fovea.cpp, and the header that a sketch includes."""
+    (source / "fovea" / "lean").mkdir(parents=True)
+    for path in sorted((HEADERS / "config").glob("*.h")):
+        name = path.stem
+        (source / f"fovea_{name}.cpp").write_text(
+            f"#define FOVEA_USE {name}\n#define fovea fovea_{name}  // the namespace\n{settings(name)}#include \"fovea.cpp\"\n")
+        header = (HEADERS / "lean" / path.name).read_text().replace('#include "fovea/fovea.h"', '#include "fovea.h"')
+        (source / "fovea" / "lean" / path.name).write_text(header)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("amalgamation", type=pathlib.Path)
@@ -39,6 +59,7 @@ def main():
     source.mkdir(parents=True)
     for name in ("fovea.h", "fovea.hpp", "fovea.cpp"):
         shutil.copy(options.amalgamation / name, source)
+    write_lean(source)
     shutil.copytree(HERE / "examples", options.folder / "examples")
     shutil.copy(ROOT / "LICENSE", options.folder)
     (options.folder / "library.properties").write_text(PROPERTIES.format(version=version, url=options.url))

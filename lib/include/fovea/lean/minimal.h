@@ -1,0 +1,16 @@
+/* fovea/lean/minimal.h: fovea.h for programs that use the lean configuration minimal, whose features are in config/minimal.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Include it before any other header of fovea. After it fovea.hpp, too, is that of this configuration. Source files of one
+ * program may use different configurations. See lean/names.h. */
+#ifndef FOVEA_LEAN_MINIMAL_H_
+#define FOVEA_LEAN_MINIMAL_H_
+
+#if defined(FOVEA_BASE_H_) && !defined(FOVEA_USE)
+#error "include fovea/lean/minimal.h before any other header of fovea"
+#endif
+#define FOVEA_USE minimal
+#include "fovea/fovea.h"
+
+#endif /* FOVEA_LEAN_MINIMAL_H_ */
