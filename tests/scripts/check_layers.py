@@ -130,9 +130,6 @@ ARGUMENTS_BELOW = {
     "norm/call.h": {"fovea_activation_args", "fovea_norm_args"},
     "rope/call.cc": {"fovea_rope_args"},
     "rope/call.h": {"fovea_rope_args"},
-    "softmax/call.cc": {"fovea_softmax_args"},
-    "softmax/call.h": {"fovea_softmax_args"},
-    "softmax/kernels.h": {"fovea_softmax_args"},
 }
 
 # A C function only forwards: it has no loop. The files of this layer that have loops.
