@@ -122,8 +122,6 @@ ARGUMENTS_BELOW = {
     "delta/call.h": {"fovea_delta_args"},
     "integer/call.cc": {"fovea_integer_attention_args"},
     "integer/call.h": {"fovea_integer_attention_args"},
-    "norm/call.cc": {"fovea_activation_args", "fovea_norm_args"},
-    "norm/call.h": {"fovea_activation_args", "fovea_norm_args"},
     "rope/call.cc": {"fovea_rope_args"},
     "rope/call.h": {"fovea_rope_args"},
 }
