@@ -120,8 +120,6 @@ ARGUMENTS_BELOW = {
     "cache/call.h": {"fovea_kv_append_args", "fovea_rope_args"},
     "delta/call.cc": {"fovea_delta_args"},
     "delta/call.h": {"fovea_delta_args"},
-    "integer/call.cc": {"fovea_integer_attention_args"},
-    "integer/call.h": {"fovea_integer_attention_args"},
     "rope/call.cc": {"fovea_rope_args"},
     "rope/call.h": {"fovea_rope_args"},
 }
