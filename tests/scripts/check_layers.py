@@ -114,8 +114,6 @@ ARGUMENTS_BELOW = {
     "multihead/layout.h": {"fovea_attention_desc", "fovea_kv_append_args", "fovea_multihead_args",
                            "fovea_multihead_desc", "fovea_rope_args"},
     # These get the caller's arguments. ARCHITECTURE.md names these operators.
-    "attention/block_map/make.cc": {"fovea_block_map_args"},
-    "attention/block_map/make.h": {"fovea_block_map_args"},
     "cache/call.cc": {"fovea_kv_append_args", "fovea_rope_args"},
     "cache/call.h": {"fovea_kv_append_args", "fovea_rope_args"},
     "delta/call.cc": {"fovea_delta_args"},
