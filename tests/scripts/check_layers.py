@@ -61,6 +61,7 @@ CONFIG_FILES = {
     "base/key_places.h",
     "base/tasks.h",
     "cache/call.h",
+    "delta/call.h",
     "formats/formats.h",
     "linear/i8_kernels.h",
     "integer/kernels.h",
@@ -116,8 +117,6 @@ ARGUMENTS_BELOW = {
     # These get the caller's arguments. ARCHITECTURE.md names these operators.
     "cache/call.cc": {"fovea_kv_append_args", "fovea_rope_args"},
     "cache/call.h": {"fovea_kv_append_args", "fovea_rope_args"},
-    "delta/call.cc": {"fovea_delta_args"},
-    "delta/call.h": {"fovea_delta_args"},
     "rope/call.cc": {"fovea_rope_args"},
     "rope/call.h": {"fovea_rope_args"},
 }
