@@ -19,9 +19,8 @@ bool channels_first(const fovea_conv1d_args& a) {
 
 fovea_status check_args(const fovea_conv1d_args& a, const Conv1dKernels** kernels) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  if (!is_target(a.target)) return FOVEA_ERR_ENUM;
-  const TargetTraits* const traits = resolve_target(a.target);
-  if (!traits) return FOVEA_ERR_TARGET;
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   *kernels = &conv1d_kernels(traits->target);
   if (a.channels == 0 || a.width == 0 || a.width > FOVEA_CONV1D_MOST_WIDTH) return FOVEA_ERR_DIM;
   if (a.batch == 0 || a.tokens == 0) return FOVEA_OK;

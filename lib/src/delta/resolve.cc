@@ -206,9 +206,8 @@ fovea_status check_delta_set(const fovea_delta_state* state, uint32_t entry, con
 fovea_status resolve_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
                                const fovea_out* matrices, DeltaEntries* entries, const DeltaKernels** kernels) {
   if (!matrices) return FOVEA_ERR_NULL;
-  if (!is_target(target)) return FOVEA_ERR_ENUM;
-  const TargetTraits* const traits = resolve_target(target);
-  if (!traits) return FOVEA_ERR_TARGET;
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(target, &traits));
   *kernels = &delta_kernels(traits->target);
   FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
   Buffers buffers;

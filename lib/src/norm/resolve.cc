@@ -10,18 +10,12 @@
 namespace fovea {
 namespace {
 
-fovea_status find_kernels(fovea_target target, const NormKernels** kernels) {
-  if (!is_target(target)) return FOVEA_ERR_ENUM;
-  const TargetTraits* const traits = resolve_target(target);
-  if (!traits) return FOVEA_ERR_TARGET;
-  *kernels = &norm_kernels(traits->target);
-  return FOVEA_OK;
-}
-
 fovea_status check(const fovea_activation_args& a, const NormKernels** kernels) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
   if (uint32_t(a.activation) > FOVEA_ACTIVATION_SIGMOID) return FOVEA_ERR_ENUM;
-  FOVEA_RETURN_IF_ERROR(find_kernels(a.target, kernels));
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
+  *kernels = &norm_kernels(traits->target);
   if (a.dim == 0) return FOVEA_ERR_DIM;
   if (!is_finite(a.alpha)) return FOVEA_ERR_NUMBER;
   if (a.batch == 0 || a.heads == 0 || a.tokens == 0) return FOVEA_OK;
@@ -38,7 +32,9 @@ fovea_status check(const fovea_norm_args& a, const NormKernels** kernels) {
                       uint32_t(a.gate_activation) > FOVEA_ACTIVATION_SIGMOID)) {
     return FOVEA_ERR_ENUM;
   }
-  FOVEA_RETURN_IF_ERROR(find_kernels(a.target, kernels));
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
+  *kernels = &norm_kernels(traits->target);
   if (a.dim == 0) return FOVEA_ERR_DIM;
   if (!(a.epsilon >= 0.0f) || !is_finite(a.epsilon) || !is_finite(a.weight_offset)) return FOVEA_ERR_NUMBER;
   if (!a.weight && a.weight_offset != 0.0f) return FOVEA_ERR_NULL;

@@ -39,9 +39,8 @@ bool is_rows(const Softmaxes& s) {
 
 fovea_status resolve_softmax(const fovea_softmax_args& a, bool logarithm, SoftmaxCall* call) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  if (!is_target(a.target)) return FOVEA_ERR_ENUM;
-  const TargetTraits* const traits = resolve_target(a.target);
-  if (!traits) return FOVEA_ERR_TARGET;
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   if (!is_finite(a.scale)) return FOVEA_ERR_NUMBER;
   if ((!config::kLogSoftmax && logarithm) || (!config::kSoftmaxMask && a.mask)) return FOVEA_ERR_UNSUPPORTED;
   if (a.mask && a.mask_inner_stride != 0 && a.mask_inner_stride != 1) return FOVEA_ERR_MASK;
