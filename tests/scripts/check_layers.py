@@ -109,16 +109,9 @@ ARGUMENTS_BELOW = {
     "attention/layout.h": {"fovea_attention_desc"},
     "attention/limits.cc": {"fovea_attention_desc"},
     "attention/options.h": {"fovea_attention_desc"},
-    # A layer makes the arguments of the operators that it calls.
-    "multihead/call.h": {"fovea_attention_args", "fovea_kv_append_args", "fovea_rope_args"},
-    "multihead/layout.cc": {"fovea_attention_args", "fovea_kv_append_args", "fovea_rope_args"},
-    "multihead/layout.h": {"fovea_attention_desc", "fovea_kv_append_args", "fovea_multihead_args",
-                           "fovea_multihead_desc", "fovea_rope_args"},
-    # These get the caller's arguments. ARCHITECTURE.md names these operators.
-    "cache/call.cc": {"fovea_kv_append_args", "fovea_rope_args"},
-    "cache/call.h": {"fovea_kv_append_args", "fovea_rope_args"},
-    "rope/call.cc": {"fovea_rope_args"},
-    "rope/call.h": {"fovea_rope_args"},
+    # A layer holds the arguments of its attention call, which AttentionCall reads.
+    "multihead/call.h": {"fovea_attention_args"},
+    "multihead/layout.h": {"fovea_attention_desc", "fovea_multihead_args", "fovea_multihead_desc"},
 }
 
 # A C function only forwards: it has no loop. The files of this layer that have loops.
@@ -221,17 +214,6 @@ def check_exceptions(complain):
         complain(f"check_layers.py: {path} has no {what.removeprefix('a ')} any more: take it out of the list")
 
 
-def check_operators_named(lib, complain):
-    """Checks that ARCHITECTURE.md names the operators whose arguments go on, and no other."""
-    carry = {path.split("/")[0] for path in ARGUMENTS_BELOW} - {"attention", "multihead"}
-    text = (lib.parent / "ARCHITECTURE.md").read_text()
-    named = re.search(r"The arguments of ([\w, ]+) go on to the call layer", re.sub(r"\s+", " ", text))
-    found = set(re.findall(r"\w+", named.group(1))) - {"and"} if named else set()
-    if found != carry:
-        wrong = ", ".join(sorted(found ^ carry))
-        complain(f"ARCHITECTURE.md says whose arguments go on to the call layer, but not of {wrong} as ARGUMENTS_BELOW does")
-
-
 MOST_LINES = 450  # of a file
 MOST_LINES_OF_FUNCTION = 50
 FUNCTION = re.compile(r"^( {0,2})(?!(?:if|for|while|switch|else|do|namespace|struct|class|enum|union)\b)[A-Za-z_~].*\)[\w ]*\{$")
@@ -270,7 +252,6 @@ def main():
             check_file(layer, file, source_root, complaints.append)
             check_functions(file, complaints.append)
     check_exceptions(complaints.append)
-    check_operators_named(lib, complaints.append)
     print("\n".join(complaints + [f"{count} files, {len(complaints)} complaints"]))
     return 1 if complaints or count == 0 else 0
 

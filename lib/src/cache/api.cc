@@ -32,10 +32,10 @@ extern "C" fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_ap
   fovea_status status = fovea::check_cache(cache);
   if (status != FOVEA_OK) return status;
   if (!args) return FOVEA_ERR_NULL;
-  status = fovea::check_append(*cache, *args);
-  if (status != FOVEA_OK) return status;
-  if (args->tokens > 0) fovea::append_to_cache(*cache, *args);
-  return FOVEA_OK;
+  fovea::AppendCall call;
+  status = fovea::resolve_append(*cache, *args, &call);
+  if (status == FOVEA_OK) fovea::append_to_cache(*cache, &call);
+  return status;
 }
 
 extern "C" fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t length) {

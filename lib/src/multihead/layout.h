@@ -78,8 +78,8 @@ class LayerCall {
   fovea_status check_memory(void* workspace, size_t workspace_bytes) const;
   Places place(void* workspace) const;
   fovea_status resolve_linear_steps(const Places& places, MultiheadSteps* steps) const;
-  void lay_out_append(const Places& places, fovea_kv_append_args* append) const;
-  void lay_out_attention(const Places& places, MultiheadSteps* steps) const;
+  fovea_status resolve_append_step(const Places& places, AppendCall* append) const;
+  fovea_status resolve_attention_steps(const Places& places, MultiheadSteps* steps) const;
 
  private:
   bool attends() const { return append_to_ == nullptr; }
@@ -125,7 +125,7 @@ class LayerCall {
   fovea_status add_options(Buffers& buffers) const;
   fovea_status resolve_step(const fovea_linear_weights& weights, const Tokens& x, uint32_t in_dim, const Tokens& y,
                             uint64_t out_dim, const Workspace& shared, LinearStep* step) const;
-  fovea_rope_args turning(const Tokens& from, const Tokens& to, uint32_t heads) const;
+  fovea_status resolve_turn(const Tokens& from, const Tokens& to, uint32_t heads, RopeCall* turn) const;
 
   const fovea_multihead_plan& plan_;
   const fovea_attention_desc& d_;
