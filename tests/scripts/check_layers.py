@@ -111,7 +111,6 @@ ARGUMENTS_BELOW = {
     "attention/options.h": {"fovea_attention_desc"},
     # A layer holds the arguments of its attention call, which AttentionCall reads.
     "multihead/call.h": {"fovea_attention_args"},
-    "multihead/layout.h": {"fovea_attention_desc", "fovea_multihead_args", "fovea_multihead_desc"},
 }
 
 # A C function only forwards: it has no loop. The files of this layer that have loops.

@@ -11,7 +11,7 @@
 #include "cache/resolve.h"
 #include "formats/formats.h"
 #include "linear/resolve.h"
-#include "multihead/layout.h"
+#include "multihead/layer_resolve.h"
 #include "multihead/plan.h"
 #include "rope/resolve.h"
 #include "targets/list.h"

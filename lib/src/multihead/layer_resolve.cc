@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/arithmetic.h"
-#include "multihead/layout.h"
+#include "multihead/layer_resolve.h"
 
 #include "base/carver.h"
 #include "base/strides.h"

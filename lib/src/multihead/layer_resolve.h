@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A call of a multi-head layer, from which the steps of multihead/call.h are made.
-#ifndef FOVEA_SRC_MULTIHEAD_LAYOUT_H_
-#define FOVEA_SRC_MULTIHEAD_LAYOUT_H_
+#ifndef FOVEA_SRC_MULTIHEAD_LAYER_RESOLVE_H_
+#define FOVEA_SRC_MULTIHEAD_LAYER_RESOLVE_H_
 
 #include "base/buffers.h"
 #include "fovea/fovea.h"
@@ -67,7 +67,7 @@ struct Places {
 };
 
 // A call as it was given. Its functions are called in the order in which they are declared: those that check or resolve
-// are in resolve.cc, the others in layout.cc.
+// are in resolve.cc, the others in layer_resolve.cc.
 class LayerCall {
  public:
   LayerCall(const fovea_multihead_plan& plan, const fovea_multihead_args& args, const fovea_kv_cache* append_to)
@@ -137,4 +137,4 @@ class LayerCall {
 
 }  // namespace fovea
 
-#endif  // FOVEA_SRC_MULTIHEAD_LAYOUT_H_
+#endif  // FOVEA_SRC_MULTIHEAD_LAYER_RESOLVE_H_
