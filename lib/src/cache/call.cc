@@ -129,6 +129,21 @@ void append_to_cache(fovea_kv_cache& c, AppendCall* call) {
   }
 }
 
+void forget_pages(fovea_kv_cache& c) {
+  const size_t pages = c.page_table ? size_t(c.source.page_table_stride) * c.batch : 0;
+  for (size_t i = 0; i < pages; ++i) c.page_table[i] = FOVEA_NO_PAGE;
+}
+
+void empty_entries(fovea_kv_cache& c) {
+  for (uint32_t entry = 0; entry < c.batch; ++entry) set_length(c, entry, 0, 0);
+}
+
+uint32_t longest_entry(const fovea_kv_cache& c) {
+  uint32_t most = 0;
+  for (uint32_t entry = 0; entry < c.batch; ++entry) most = c.lengths[entry] > most ? c.lengths[entry] : most;
+  return most;
+}
+
 void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
                  uint32_t tokens) {
   const KeyPlaces to_places = places_of(to), from_places = places_of(from);

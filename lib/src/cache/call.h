@@ -49,6 +49,15 @@ inline uint32_t first_turned(const fovea_kv_cache& c) { return c.values_in_keys 
 // Appends the tokens, and sets the lengths.
 void append_to_cache(fovea_kv_cache& cache, AppendCall* call);
 
+// Marks all pages of the page tables as missing.
+void forget_pages(fovea_kv_cache& cache);
+
+// Makes all entries empty.
+void empty_entries(fovea_kv_cache& cache);
+
+// The tokens of the longest entry.
+uint32_t longest_entry(const fovea_kv_cache& cache);
+
 // Sets an entry's length and, in a ring, the oldest token after the pinned ones that it still has.
 inline void set_length(fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t first_token) {
   c.lengths[entry] = length;
