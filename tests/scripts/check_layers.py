@@ -6,8 +6,8 @@ An operator is a folder (attention, cache, ...), and the name of a file tells it
     api -> resolve -> call -> kernels.h <- kernels.cc -> kernel texts (*.inl) -> math, formats, simd
 kernels.h and kernels.cc include targets/ for the list of targets. The resolve layer is resolve.h and plan.h; the call layer is all
 files that are in no other layer. An operator includes only resolve.h, plan.h and call.h of another. The script also lists the files
-that may use SIMD, those that may ask what a build leaves out, those below the resolve layer that get the caller's arguments, and the
-files of C functions that have a loop. It prints each line that breaks a rule, and each exception that no line needs.
+that may use SIMD, those that may ask what a build leaves out, and those below the resolve layer that know the caller's arguments. It
+prints each line that breaks a rule, and each exception that no line needs.
 """
 import pathlib
 import re
@@ -113,13 +113,8 @@ ARGUMENTS_BELOW = {
     "multihead/call.h": {"fovea_attention_args"},
 }
 
-# A C function only forwards: it has no loop. The files of this layer that have loops.
+# A C function only forwards: it has no loop.
 LOOP = re.compile(r"\b(?:do|for|while)\b")
-LOOPS_IN_API = {
-    "attention/describe.cc",
-    "attention/stream/api.cc",
-    "cache/api.cc",
-}
 
 
 def layer_of(path):
@@ -185,10 +180,7 @@ def check_file(layer, file, source_root, complain):
                 else:
                     complain(f"{where}: the caller's arguments in {layer}: {argument}")
         if layer == "api" and LOOP.search(without_strings(line)):
-            if path in LOOPS_IN_API:
-                needed.add((path, "a loop"))
-            else:
-                complain(f"{where}: a loop in {layer}")
+            complain(f"{where}: a loop in {layer}")
         for rule in RULES:
             pattern, layers, what = rule
             found = re.search(pattern, without_strings(line))
@@ -202,15 +194,14 @@ def check_file(layer, file, source_root, complain):
                 complain(f"{where}: {what} belongs in files named xsimd*: {found.group()}")
 
 
-needed = set()  # exceptions that some line needs: (file, what it contains)
+needed = set()  # exceptions that some line needs: (file, argument)
 
 
 def check_exceptions(complain):
     """Complains about exceptions that are not needed any more, so that the lists only become shorter."""
     allowed = {(path, argument) for path, arguments in ARGUMENTS_BELOW.items() for argument in arguments}
-    allowed |= {(path, "a loop") for path in LOOPS_IN_API}
-    for path, what in sorted(allowed - needed):
-        complain(f"check_layers.py: {path} has no {what.removeprefix('a ')} any more: take it out of the list")
+    for path, argument in sorted(allowed - needed):
+        complain(f"check_layers.py: {path} has no {argument} any more: take it out of the list")
 
 
 MOST_LINES = 450  # of a file
