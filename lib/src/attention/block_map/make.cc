@@ -29,7 +29,8 @@ fovea_block_kind kind_by_mask(const BlockMapCall& c, const fovea_block& block) {
 }
 
 // For each map block of queries, calls begin_list(), and then take(number, kind) for each map block of keys that is not
-// hidden, in the order of the lists. Stops if take() returns false.
+// hidden, in the order of the lists; calls begin_list() once more after the last one of a key head. Stops if take() returns
+// false.
 template <class BeginList, class Take>
 fovea_status for_each_block(const BlockMapCall& call, const BeginList& begin_list, const Take& take) {
   const uint32_t q_blocks = divide_up(call.q_tokens, call.q_block);
@@ -37,7 +38,7 @@ fovea_status for_each_block(const BlockMapCall& call, const BeginList& begin_lis
   for (uint32_t batch = 0; batch < call.batch; ++batch) {
     for (uint32_t head = 0; head < call.kv_heads; ++head) {
       for (uint32_t r = 0; r < q_blocks; ++r) {
-        begin_list(batch, head, r);
+        begin_list();
         for (uint32_t c = 0; c < kv_blocks; ++c) {
           fovea_block block = {batch, head, r * call.q_block, call.q_block, c * call.kv_block, call.kv_block};
           if (call.q_tokens - block.first_query < block.queries) block.queries = call.q_tokens - block.first_query;
@@ -46,7 +47,7 @@ fovea_status for_each_block(const BlockMapCall& call, const BeginList& begin_lis
           if (kind != FOVEA_BLOCK_HIDDEN && !take(c, kind)) return FOVEA_ERR_ENUM;
         }
       }
-      begin_list(batch, head, q_blocks);
+      begin_list();
     }
   }
   return FOVEA_OK;
@@ -56,7 +57,7 @@ fovea_status for_each_block(const BlockMapCall& call, const BeginList& begin_lis
 
 fovea_status count_blocks(const BlockMapCall& call, uint64_t* count) {
   *count = 0;
-  return for_each_block(call, [](uint32_t, uint32_t, uint32_t) {}, [&](uint32_t, fovea_block_kind kind) {
+  return for_each_block(call, [] {}, [&](uint32_t, fovea_block_kind kind) {
     ++*count;
     return uint32_t(kind) <= FOVEA_BLOCK_SEEN;
   });
@@ -69,9 +70,8 @@ fovea_status make_block_map(const BlockMapCall& call, fovea_block_map* map) {
   if (count > call.most_blocks) return FOVEA_ERR_CAPACITY;
   const size_t lists = size_t{divide_up(call.q_tokens, call.q_block)} + 1;
   uint32_t done = 0;
-  const auto begin_list = [&](uint32_t batch, uint32_t head, uint32_t r) {
-    call.offsets[(size_t{batch} * call.kv_heads + head) * lists + r] = done;
-  };
+  uint32_t* offset = call.offsets;
+  const auto begin_list = [&] { *offset++ = done; };
   // If classify() returns more blocks on this second pass, they are dropped. No kind is refused.
   const auto take = [&](uint32_t number, fovea_block_kind kind) {
     if (done < count) call.blocks[done++] = number | (kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0);
