@@ -134,6 +134,11 @@ void forget_pages(fovea_kv_cache& c) {
   for (size_t i = 0; i < pages; ++i) c.page_table[i] = FOVEA_NO_PAGE;
 }
 
+void set_length(fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t first_token) {
+  c.lengths[entry] = length;
+  if (c.first_tokens) c.first_tokens[entry] = length <= c.pinned_tokens ? c.pinned_tokens : first_token;
+}
+
 void empty_entries(fovea_kv_cache& c) {
   for (uint32_t entry = 0; entry < c.batch; ++entry) set_length(c, entry, 0, 0);
 }

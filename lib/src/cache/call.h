@@ -59,10 +59,7 @@ void empty_entries(fovea_kv_cache& cache);
 uint32_t longest_entry(const fovea_kv_cache& cache);
 
 // Sets an entry's length and, in a ring, the oldest token after the pinned ones that it still has.
-inline void set_length(fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t first_token) {
-  c.lengths[entry] = length;
-  if (c.first_tokens) c.first_tokens[entry] = length <= c.pinned_tokens ? c.pinned_tokens : first_token;
-}
+void set_length(fovea_kv_cache& cache, uint32_t entry, uint32_t length, uint32_t first_token);
 
 // Requires that all checks were made. Copies the rows, but does not set the length.
 void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
