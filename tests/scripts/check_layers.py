@@ -6,8 +6,8 @@ An operator is a folder (attention, cache, ...), and the name of a file tells it
     api -> resolve -> call -> kernels.h <- kernels.cc -> kernel texts (*.inl) -> math, formats, simd
 kernels.h and kernels.cc include targets/ for the list of targets. The resolve layer is resolve.h and plan.h; the call layer is all
 files that are in no other layer. An operator includes only resolve.h, plan.h and call.h of another. The script also lists the files
-that may use SIMD, those that may ask what a build leaves out, those below the resolve layer that get the caller's arguments, and the
-files of C functions that have a loop. It prints each line that breaks a rule, and each exception that no line needs.
+that may use SIMD, those that may ask what a build leaves out, and those below the resolve layer that know the caller's arguments. It
+prints each line that breaks a rule, and each exception that no line needs.
 """
 import pathlib
 import re
@@ -61,6 +61,7 @@ CONFIG_FILES = {
     "base/key_places.h",
     "base/tasks.h",
     "cache/call.h",
+    "delta/call.h",
     "formats/formats.h",
     "linear/i8_kernels.h",
     "integer/kernels.h",
@@ -108,40 +109,12 @@ ARGUMENTS_BELOW = {
     "attention/layout.h": {"fovea_attention_desc"},
     "attention/limits.cc": {"fovea_attention_desc"},
     "attention/options.h": {"fovea_attention_desc"},
-    # A layer makes the arguments of the operators that it calls.
-    "multihead/call.h": {"fovea_attention_args", "fovea_kv_append_args", "fovea_rope_args"},
-    "multihead/layout.cc": {"fovea_attention_args", "fovea_kv_append_args", "fovea_rope_args"},
-    "multihead/layout.h": {"fovea_attention_desc", "fovea_kv_append_args", "fovea_multihead_args",
-                           "fovea_multihead_desc", "fovea_rope_args"},
-    # These get the caller's arguments. ARCHITECTURE.md names these operators.
-    "attention/block_map/make.cc": {"fovea_block_map_args"},
-    "attention/block_map/make.h": {"fovea_block_map_args"},
-    "cache/call.cc": {"fovea_kv_append_args", "fovea_rope_args"},
-    "cache/call.h": {"fovea_kv_append_args", "fovea_rope_args"},
-    "conv1d/call.cc": {"fovea_conv1d_args"},
-    "conv1d/call.h": {"fovea_conv1d_args"},
-    "conv1d/conv1d.inl": {"fovea_conv1d_args"},
-    "conv1d/kernels.h": {"fovea_conv1d_args"},
-    "delta/call.cc": {"fovea_delta_args"},
-    "delta/call.h": {"fovea_delta_args"},
-    "integer/call.cc": {"fovea_integer_attention_args"},
-    "integer/call.h": {"fovea_integer_attention_args"},
-    "norm/call.cc": {"fovea_activation_args", "fovea_norm_args"},
-    "norm/call.h": {"fovea_activation_args", "fovea_norm_args"},
-    "rope/call.cc": {"fovea_rope_args"},
-    "rope/call.h": {"fovea_rope_args"},
-    "softmax/call.cc": {"fovea_softmax_args"},
-    "softmax/call.h": {"fovea_softmax_args"},
-    "softmax/kernels.h": {"fovea_softmax_args"},
+    # A layer holds the arguments of its attention call, which AttentionCall reads.
+    "multihead/call.h": {"fovea_attention_args"},
 }
 
-# A C function only forwards: it has no loop. The files of this layer that have loops.
+# A C function only forwards: it has no loop.
 LOOP = re.compile(r"\b(?:do|for|while)\b")
-LOOPS_IN_API = {
-    "attention/describe.cc",
-    "attention/stream/api.cc",
-    "cache/api.cc",
-}
 
 
 def layer_of(path):
@@ -207,10 +180,7 @@ def check_file(layer, file, source_root, complain):
                 else:
                     complain(f"{where}: the caller's arguments in {layer}: {argument}")
         if layer == "api" and LOOP.search(without_strings(line)):
-            if path in LOOPS_IN_API:
-                needed.add((path, "a loop"))
-            else:
-                complain(f"{where}: a loop in {layer}")
+            complain(f"{where}: a loop in {layer}")
         for rule in RULES:
             pattern, layers, what = rule
             found = re.search(pattern, without_strings(line))
@@ -224,26 +194,14 @@ def check_file(layer, file, source_root, complain):
                 complain(f"{where}: {what} belongs in files named xsimd*: {found.group()}")
 
 
-needed = set()  # exceptions that some line needs: (file, what it contains)
+needed = set()  # exceptions that some line needs: (file, argument)
 
 
 def check_exceptions(complain):
     """Complains about exceptions that are not needed any more, so that the lists only become shorter."""
     allowed = {(path, argument) for path, arguments in ARGUMENTS_BELOW.items() for argument in arguments}
-    allowed |= {(path, "a loop") for path in LOOPS_IN_API}
-    for path, what in sorted(allowed - needed):
-        complain(f"check_layers.py: {path} has no {what.removeprefix('a ')} any more: take it out of the list")
-
-
-def check_operators_named(lib, complain):
-    """Checks that ARCHITECTURE.md names the operators whose arguments go on, and no other."""
-    carry = {path.split("/")[0] for path in ARGUMENTS_BELOW} - {"attention", "multihead"}
-    text = (lib.parent / "ARCHITECTURE.md").read_text()
-    named = re.search(r"The arguments of ([\w, ]+) go on to the call layer", re.sub(r"\s+", " ", text))
-    found = set(re.findall(r"\w+", named.group(1))) - {"and"} if named else set()
-    if found != carry:
-        wrong = ", ".join(sorted(found ^ carry))
-        complain(f"ARCHITECTURE.md says whose arguments go on to the call layer, but not of {wrong} as ARGUMENTS_BELOW does")
+    for path, argument in sorted(allowed - needed):
+        complain(f"check_layers.py: {path} has no {argument} any more: take it out of the list")
 
 
 MOST_LINES = 450  # of a file
@@ -284,7 +242,6 @@ def main():
             check_file(layer, file, source_root, complaints.append)
             check_functions(file, complaints.append)
     check_exceptions(complaints.append)
-    check_operators_named(lib, complaints.append)
     print("\n".join(complaints + [f"{count} files, {len(complaints)} complaints"]))
     return 1 if complaints or count == 0 else 0
 

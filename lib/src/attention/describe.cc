@@ -1,53 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea_plan_describe: a line of text, put together without stdio.
+// fovea_plan_describe.
 #include "base/arithmetic.h"
 #include "attention/plan.h"
+#include "base/line.h"
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
 #include "targets/registry.h"
 
-namespace {
-
-// Appends to a buffer of fixed size and counts what would have been written.
-class Line {
- public:
-  Line(char* text, size_t bytes) : text_(text), bytes_(bytes) {}
-
-  Line& operator<<(const char* s) {
-    for (; *s; ++s) put(*s);
-    return *this;
-  }
-  Line& operator<<(uint64_t x) {
-    char digits[20];
-    int count = 0;
-    do {
-      digits[count++] = char('0' + x % 10);
-      x /= 10;
-    } while (x);
-    while (count) put(digits[--count]);
-    return *this;
-  }
-  size_t finish() {
-    if (bytes_) text_[written_ < bytes_ ? written_ : bytes_ - 1] = '\0';
-    return written_;
-  }
-
- private:
-  void put(char c) {
-    if (written_ + 1 < bytes_) text_[written_] = c;
-    ++written_;
-  }
-
-  char* text_;
-  size_t bytes_, written_ = 0;
-};
-
-}  // namespace
-
 extern "C" size_t fovea_plan_describe(const fovea_plan* plan, uint32_t q_tokens, uint32_t kv_tokens, char* text,
                                       size_t text_bytes) {
-  Line line(text, text ? text_bytes : 0);
+  fovea::Line line(text, text ? text_bytes : 0);
   if (!fovea::config::kText) return line.finish();
   if (!plan || !fovea::is_plan(*plan)) return (line << "not a plan").finish();
   const fovea_attention_desc& d = plan->desc;

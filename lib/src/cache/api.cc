@@ -21,21 +21,19 @@ extern "C" fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory,
   fovea::lay_out_cache(cache, &bytes);
   cache->memory_bytes = bytes.value;
   cache->magic = fovea::kCacheMagic;
-  if (cache->page_table) {
-    const size_t pages = size_t(cache->source.page_table_stride) * cache->batch;
-    for (size_t i = 0; i < pages; ++i) cache->page_table[i] = FOVEA_NO_PAGE;
-  }
-  return fovea_kv_reset(cache, FOVEA_ALL_ENTRIES);
+  fovea::forget_pages(*cache);
+  fovea::empty_entries(*cache);
+  return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* args) {
   fovea_status status = fovea::check_cache(cache);
   if (status != FOVEA_OK) return status;
   if (!args) return FOVEA_ERR_NULL;
-  status = fovea::check_append(*cache, *args);
-  if (status != FOVEA_OK) return status;
-  if (args->tokens > 0) fovea::append_to_cache(*cache, *args);
-  return FOVEA_OK;
+  fovea::AppendCall call;
+  status = fovea::resolve_append(*cache, *args, &call);
+  if (status == FOVEA_OK) fovea::append_to_cache(*cache, &call);
+  return status;
 }
 
 extern "C" fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t length) {
@@ -70,7 +68,7 @@ extern "C" fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry) {
   const fovea_status status = fovea::check_cache(cache);
   if (status != FOVEA_OK) return status;
   if (entry != FOVEA_ALL_ENTRIES) return fovea_kv_truncate(cache, entry, 0);
-  for (uint32_t b = 0; b < cache->batch; ++b) fovea::set_length(*cache, b, 0, 0);
+  fovea::empty_entries(*cache);
   return FOVEA_OK;
 }
 
@@ -99,10 +97,8 @@ extern "C" fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_atten
   if (status != FOVEA_OK) return status;
   if (!args) return FOVEA_ERR_NULL;
   if (args->struct_bytes != sizeof *args) return FOVEA_ERR_STRUCT;
-  uint32_t most = 0;
-  for (uint32_t b = 0; b < cache->batch; ++b) most = cache->lengths[b] > most ? cache->lengths[b] : most;
   args->batch = cache->batch;
-  args->kv_tokens = most;
+  args->kv_tokens = fovea::longest_entry(*cache);
   args->kv_lengths = cache->lengths;
   args->kv = cache->source;
   return FOVEA_OK;

@@ -4,7 +4,6 @@
 
 #include "base/key_places.h"
 #include "formats/kernels.h"
-#include "rope/call.h"
 #include "targets/registry.h"
 
 namespace fovea {
@@ -66,31 +65,40 @@ void subtract(const float* vector, size_t dim, float* rows, uint32_t count) {
   }
 }
 
-// Stores the new keys or values of entry args.entry + b.
-void put_array(const fovea_kv_cache& c, const fovea_kv_append_args& a, fovea_target target, bool keys, uint32_t b,
-               uint32_t from) {
+// Turns the new keys [first, first + count) of entry call->entry + b in the workspace.
+void turn_keys(const fovea_kv_cache& c, AppendCall* call, uint32_t b, uint32_t first, uint32_t count) {
+  RopeCall& turning = call->turning;
+  turning.tokens = count;
+  turning.out.head_stride = turning.in.head_stride = ptrdiff_t(count) * ptrdiff_t(c.head_dim);
+  turning.position_offset = call->position_offset + int64_t(c.lengths[call->entry + b]) + first;
+  if (call->position_offsets) turning.position_offset += call->position_offsets[b];
+  run_rope(turning);
+}
+
+// Stores the new keys or values of entry call->entry + b.
+void put_array(const fovea_kv_cache& c, AppendCall* call, bool keys, uint32_t b, uint32_t from) {
+  const AppendCall& a = *call;
   const fovea_in& in = keys ? a.keys : a.values;
-  const NewTokens tokens = new_tokens(a, b);
+  const NewTokens tokens = a.tokens_of(b);
   const size_t dim = keys ? c.head_dim : c.value_dim, unit = unscaled_bytes(a.dtype);
-  const bool staged = is_staged(c, a, keys);
+  const bool staged = a.is_staged(c, keys);
   const size_t room = staged ? a.workspace_bytes / sizeof(float) / (c.kv_heads * dim) : tokens.count;
   for (uint32_t first = 0; first < tokens.count;) {
     const uint32_t n = room < tokens.count - first ? uint32_t(room) : tokens.count - first;
     const KeyPlace at = {tokens.entry, size_t(tokens.first) + first, n};
-    float* const workspace = static_cast<float*>(a.workspace);
     for (uint32_t head = 0; staged && head < c.kv_heads; ++head) {
-      float* const out = workspace + size_t(head) * n * dim;
-      widen_kernels(target).widen(
+      float* const out = a.workspace + size_t(head) * n * dim;
+      widen_kernels(a.target).widen(
           a.dtype, {n, dim, out, ptrdiff_t(dim), element(in, unit, at, head), in.token_stride, nullptr, 0});
     }
-    if (keys && a.rope) run_rope(turning_args(c, a, b, first, n), rope_kernels(target));
+    if (keys && a.turns) turn_keys(c, call, b, first, n);
     for (uint32_t head = 0; keys && c.key_center && head < c.kv_heads; ++head) {
-      subtract(c.key_center + size_t(head) * dim, dim, workspace + size_t(head) * n * dim, n);
+      subtract(c.key_center + size_t(head) * dim, dim, a.workspace + size_t(head) * n * dim, n);
     }
     for (uint32_t head = 0; head < c.kv_heads; ++head) {
-      const NewRows rows = staged ? NewRows{workspace + size_t(head) * n * dim, ptrdiff_t(dim)}
+      const NewRows rows = staged ? NewRows{a.workspace + size_t(head) * n * dim, ptrdiff_t(dim)}
                                   : NewRows{static_cast<const float*>(element(in, unit, at, head)), in.token_stride};
-      put_rows(c, narrow_kernels(target), keys, a.entry + b, head, c.lengths[a.entry + b] + first, n, from, rows);
+      put_rows(c, narrow_kernels(a.target), keys, a.entry + b, head, c.lengths[a.entry + b] + first, n, from, rows);
     }
     first += n;
   }
@@ -107,36 +115,38 @@ void copy_rows(const fovea_in& to, const KeyPlace& to_place, const fovea_in& fro
 
 }  // namespace
 
-fovea_rope_args turning_args(const fovea_kv_cache& c, const fovea_kv_append_args& a, uint32_t b, uint32_t first,
-                             uint32_t count) {
-  fovea_rope_args rope = *a.rope;
-  float* const keys = static_cast<float*>(a.workspace) + first_turned(c);
-  rope.target = a.target;
-  rope.batch = 1;
-  rope.heads = c.kv_heads;
-  rope.tokens = count;
-  rope.dim = c.head_dim - first_turned(c);
-  rope.out = {keys, 0, ptrdiff_t(count) * ptrdiff_t(c.head_dim), ptrdiff_t(c.head_dim)};
-  rope.in = {keys, 0, rope.out.head_stride, rope.out.token_stride};
-  rope.positions = rope.token_positions = nullptr;
-  if (a.position_offsets) rope.position_offset += a.position_offsets[b];
-  rope.position_offset += int64_t(c.lengths[a.entry + b]) + first;
-  return rope;
-}
-
-void append_to_cache(fovea_kv_cache& c, const fovea_kv_append_args& a) {
-  const fovea_target target = resolve_target(a.target)->target;
-  for (uint32_t b = 0; b < a.batch; ++b) {
-    const uint32_t entry = a.entry + b, end = c.lengths[entry] + new_tokens(a, b).count;
+void append_to_cache(fovea_kv_cache& c, AppendCall* call) {
+  for (uint32_t b = 0; b < call->batch; ++b) {
+    const uint32_t entry = call->entry + b, end = c.lengths[entry] + call->tokens_of(b).count;
     const uint32_t slots = c.max_tokens - c.pinned_tokens;
     const bool ring = is_ring(c.kind);
     // The first token that no later one of this call replaces.
     const uint32_t from = ring && end > slots ? end - slots : 0;
-    if (!c.values_in_keys) put_array(c, a, target, false, b, from);
-    put_array(c, a, target, true, b, from);
+    if (!c.values_in_keys) put_array(c, call, false, b, from);
+    put_array(c, call, true, b, from);
     c.lengths[entry] = end;
     if (ring && end > c.max_tokens && end - slots > c.first_tokens[entry]) c.first_tokens[entry] = end - slots;
   }
+}
+
+void forget_pages(fovea_kv_cache& c) {
+  const size_t pages = c.page_table ? size_t(c.source.page_table_stride) * c.batch : 0;
+  for (size_t i = 0; i < pages; ++i) c.page_table[i] = FOVEA_NO_PAGE;
+}
+
+void set_length(fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t first_token) {
+  c.lengths[entry] = length;
+  if (c.first_tokens) c.first_tokens[entry] = length <= c.pinned_tokens ? c.pinned_tokens : first_token;
+}
+
+void empty_entries(fovea_kv_cache& c) {
+  for (uint32_t entry = 0; entry < c.batch; ++entry) set_length(c, entry, 0, 0);
+}
+
+uint32_t longest_entry(const fovea_kv_cache& c) {
+  uint32_t most = 0;
+  for (uint32_t entry = 0; entry < c.batch; ++entry) most = c.lengths[entry] > most ? c.lengths[entry] : most;
+  return most;
 }
 
 void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,

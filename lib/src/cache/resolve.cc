@@ -5,7 +5,6 @@
 #include "attention/plan.h"
 #include "base/buffers.h"
 #include "base/carver.h"
-#include "cache/call.h"
 #include "rope/resolve.h"
 #include "targets/registry.h"
 
@@ -32,11 +31,11 @@ fovea_status check_shape(const fovea_kv_cache& c) {
 }
 
 // Checks that no input overlaps the cache, nor the workspace if new rows pass through it.
-fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
-  const size_t element_bytes = unscaled_bytes(a.dtype), blocks = offsets_of(a) ? 1 : a.batch;
+fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a, const AppendCall& call) {
+  const size_t element_bytes = unscaled_bytes(a.dtype), blocks = call.ragged_offsets() ? 1 : a.batch;
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(buffers.add_memory(c.memory, c.memory_bytes));
-  if (is_staged(c, a, true)) FOVEA_RETURN_IF_ERROR(buffers.add_memory(a.workspace, a.workspace_bytes));
+  if (call.is_staged(c, true)) FOVEA_RETURN_IF_ERROR(buffers.add_memory(a.workspace, a.workspace_bytes));
   FOVEA_RETURN_IF_ERROR(buffers.add_input(a.keys, element_bytes, blocks, c.kv_heads, a.tokens, c.head_dim));
   if (!c.values_in_keys) {
     FOVEA_RETURN_IF_ERROR(buffers.add_input(a.values, element_bytes, blocks, c.kv_heads, a.tokens, c.value_dim));
@@ -65,29 +64,46 @@ fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t length
   return FOVEA_OK;
 }
 
-fovea_status check_workspace(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
-  if (a.rope && a.rope->struct_bytes != sizeof *a.rope) return FOVEA_ERR_STRUCT;
-  if (!is_staged(c, a, true)) return FOVEA_OK;
-  if (!a.workspace) return FOVEA_ERR_NULL;
-  if (!is_aligned(a.workspace, sizeof(float))) return FOVEA_ERR_ALIGNMENT;
+fovea_status check_workspace(const fovea_kv_cache& c, const AppendCall& call) {
+  if (!call.is_staged(c, true)) return FOVEA_OK;
+  if (!call.workspace) return FOVEA_ERR_NULL;
+  if (!is_aligned(call.workspace, sizeof(float))) return FOVEA_ERR_ALIGNMENT;
   CheckedSize token{c.kv_heads};
-  token.times(is_staged(c, a, false) && c.value_dim > c.head_dim ? c.value_dim : c.head_dim).times(sizeof(float));
-  return token.overflow || a.workspace_bytes < token.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
+  token.times(call.is_staged(c, false) && c.value_dim > c.head_dim ? c.value_dim : c.head_dim).times(sizeof(float));
+  return token.overflow || call.workspace_bytes < token.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
 }
 
-fovea_status check_turning(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+// The arguments that turn one key of each head in the workspace.
+fovea_rope_args turning_args(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+  fovea_rope_args rope = *a.rope;
+  float* const keys = static_cast<float*>(a.workspace) + first_turned(c);
+  rope.target = a.target;
+  rope.batch = 1;
+  rope.heads = c.kv_heads;
+  rope.tokens = 1;
+  rope.dim = c.head_dim - first_turned(c);
+  rope.out = {keys, 0, ptrdiff_t(c.head_dim), ptrdiff_t(c.head_dim)};
+  rope.in = {keys, 0, rope.out.head_stride, rope.out.token_stride};
+  rope.positions = rope.token_positions = nullptr;
+  return rope;
+}
+
+// Checks the positions of new keys, and makes call->turning.
+fovea_status resolve_turning(const fovea_kv_cache& c, const fovea_kv_append_args& a, AppendCall* call) {
+  fovea_rope_args rope = turning_args(c, a);
   for (uint32_t b = 0; b < a.batch; ++b) {
-    const uint32_t count = new_tokens(a, b).count;
-    int64_t offset = a.rope->position_offset, last;
+    const uint32_t count = call->tokens_of(b).count;
+    int64_t offset = a.rope->position_offset, end;
     if (count == 0) continue;
     if ((a.position_offsets && __builtin_add_overflow(offset, a.position_offsets[b], &offset)) ||
-        __builtin_add_overflow(offset, int64_t(c.lengths[a.entry + b]) + count, &last)) {
+        __builtin_add_overflow(offset, int64_t(c.lengths[a.entry + b]) + count, &end)) {
       return FOVEA_ERR_SIZE;
     }
     // Positions follow one another, so if the first and the last token are valid, all are.
-    fovea_status status = check_rope_args(turning_args(c, a, b, 0, 1));
-    if (status == FOVEA_OK) status = check_rope_args(turning_args(c, a, b, count - 1, 1));
-    if (status != FOVEA_OK) return status;
+    rope.position_offset = end - count;
+    FOVEA_RETURN_IF_ERROR(resolve_rope(rope, &call->turning));
+    rope.position_offset = end - 1;
+    FOVEA_RETURN_IF_ERROR(resolve_rope(rope, &call->turning));
   }
   return FOVEA_OK;
 }
@@ -170,23 +186,31 @@ fovea_status check_cache(const fovea_kv_cache* cache) {
   return cache->magic == kCacheMagic ? FOVEA_OK : FOVEA_ERR_PLAN;
 }
 
-fovea_status check_append(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+fovea_status resolve_append(const fovea_kv_cache& c, const fovea_kv_append_args& a, AppendCall* call) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
   if (!is_target(a.target) || !is_dtype(a.dtype)) return FOVEA_ERR_ENUM;
-  if (!is_unscaled(a.dtype)) return FOVEA_ERR_UNSUPPORTED;
-  if (a.offsets != offsets_of(a)) return FOVEA_ERR_UNSUPPORTED;
-  if (!resolve_target(a.target)) return FOVEA_ERR_TARGET;
+  if (!is_unscaled(a.dtype) || (!config::kRagged && a.offsets)) return FOVEA_ERR_UNSUPPORTED;
+  const TargetTraits* const traits = resolve_target(a.target);
+  if (!traits) return FOVEA_ERR_TARGET;
   if (a.position_offsets && !a.rope) return FOVEA_ERR_NULL;
   if (a.entry > c.batch || a.batch > c.batch - a.entry) return FOVEA_ERR_CAPACITY;
-  FOVEA_RETURN_IF_ERROR(check_workspace(c, a));
-  FOVEA_RETURN_IF_ERROR(check_buffers(c, a));
-  if (offsets_of(a)) FOVEA_RETURN_IF_ERROR(check_offsets(a.offsets, a.batch, a.tokens, UINT32_MAX));
+  if (a.rope && a.rope->struct_bytes != sizeof *a.rope) return FOVEA_ERR_STRUCT;
+  call->target = traits->target;
+  call->entry = a.entry, call->batch = a.batch, call->tokens = a.tokens;
+  call->counts = a.counts, call->offsets = a.offsets;
+  call->dtype = a.dtype, call->keys = a.keys, call->values = a.values;
+  call->workspace = static_cast<float*>(a.workspace), call->workspace_bytes = a.workspace_bytes;
+  call->turns = a.rope != nullptr;
+  if (a.rope) call->position_offset = a.rope->position_offset, call->position_offsets = a.position_offsets;
+  FOVEA_RETURN_IF_ERROR(check_workspace(c, *call));
+  FOVEA_RETURN_IF_ERROR(check_buffers(c, a, *call));
+  if (call->ragged_offsets()) FOVEA_RETURN_IF_ERROR(check_offsets(a.offsets, a.batch, a.tokens, UINT32_MAX));
   for (uint32_t b = 0; b < a.batch; ++b) {
-    const NewTokens tokens = new_tokens(a, b);
+    const NewTokens tokens = call->tokens_of(b);
     if (tokens.count > tokens.all) return FOVEA_ERR_LENGTH;
     FOVEA_RETURN_IF_ERROR(check_room(c, a.entry + b, c.lengths[a.entry + b], tokens.count));
   }
-  return a.rope ? check_turning(c, a) : FOVEA_OK;
+  return a.rope ? resolve_turning(c, a, call) : FOVEA_OK;
 }
 
 fovea_status check_truncate(const fovea_kv_cache& c, uint32_t entry, uint32_t length) {

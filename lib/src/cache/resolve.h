@@ -6,6 +6,7 @@
 
 #include "base/checked_size.h"
 #include "base/key_places.h"
+#include "cache/call.h"
 #include "fovea/fovea.h"
 
 namespace fovea {
@@ -18,7 +19,8 @@ fovea_status check_new_cache(const fovea_kv_cache& cache, const void* memory, si
 
 // Checks that fovea_kv_cache_init made this cache.
 fovea_status check_cache(const fovea_kv_cache* cache);
-fovea_status check_append(const fovea_kv_cache& cache, const fovea_kv_append_args& args);
+// Performs every check, and makes *call ready to run.
+fovea_status resolve_append(const fovea_kv_cache& cache, const fovea_kv_append_args& args, AppendCall* call);
 fovea_status check_truncate(const fovea_kv_cache& cache, uint32_t entry, uint32_t length);
 // In a ring, resolves *first_token: 0 becomes the token that it stands for, and no token is below the pinned ones.
 fovea_status check_length(const fovea_kv_cache& cache, uint32_t entry, uint32_t length, uint32_t* first_token);

@@ -6,15 +6,17 @@
 
 namespace fovea {
 
-void run_conv1d(const fovea_conv1d_args& a, const Conv1dKernels& kernels) {
-  if (a.tokens == 0) return;
-  // With one channel, or one token, the stride of that dimension may be anything: lanes run along the other dimension.
-  const bool last = channels_last(a) && !(a.channels == 1 && channels_first(a));
-  for (uint32_t b = 0; b < a.batch; ++b) {
-    const Conv1dEntry entry = {&a, advanced(a.x, stride_bytes(a.x_batch_stride, sizeof(float), ptrdiff_t(b))),
-                               advanced(a.y, stride_bytes(a.y_batch_stride, sizeof(float), ptrdiff_t(b))),
-                               a.state ? a.state + size_t(b) * (a.width - 1) * a.channels : nullptr};
-    (last ? kernels.channels_last : kernels.channels_first)(entry);
+void run_conv1d(Conv1dCall* call) {
+  Convolution& c = call->convolution;
+  for (; call->batch > 0; --call->batch) {
+    if (call->channels_last) {
+      call->kernels->channels_last(c);
+    } else {
+      call->kernels->channels_first(c);
+    }
+    c.x = advanced(c.x, stride_bytes(call->x_batch_stride, sizeof(float)));
+    c.y = advanced(c.y, stride_bytes(call->y_batch_stride, sizeof(float)));
+    if (c.state) c.state += (c.width - 1) * c.channels;
   }
 }
 

@@ -2,20 +2,22 @@
 #ifndef FOVEA_SRC_CONV1D_CALL_H_
 #define FOVEA_SRC_CONV1D_CALL_H_
 
+#include <stdint.h>
+
 #include "conv1d/kernels.h"
-#include "fovea/fovea.h"
 
 namespace fovea {
 
-// Which of the two dimensions vectors run along.
-inline bool channels_last(const fovea_conv1d_args& a) {
-  return a.channels == 1 || (a.x_channel_stride == 1 && a.y_channel_stride == 1);
-}
-inline bool channels_first(const fovea_conv1d_args& a) {
-  return a.tokens == 1 || (a.x_token_stride == 1 && a.y_token_stride == 1);
-}
+// A checked call. convolution is that of the first entry; run_conv1d moves it from an entry to the next.
+struct Conv1dCall {
+  const Conv1dKernels* kernels;
+  bool channels_last;  // else channels_first: which dimension vectors run along
+  uint32_t batch;
+  ptrdiff_t x_batch_stride, y_batch_stride;
+  Convolution convolution;
+};
 
-void run_conv1d(const fovea_conv1d_args& args, const Conv1dKernels& kernels);
+void run_conv1d(Conv1dCall* call);
 
 }  // namespace fovea
 

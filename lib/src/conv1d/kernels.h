@@ -6,22 +6,26 @@
 
 #include <stddef.h>
 
-#include "fovea/fovea.h"
 #include "targets/choice.h"
 
 namespace fovea {
 
-// One entry: x and y [tokens][channels] with the strides of the arguments, state [width - 1][channels] or null.
-struct Conv1dEntry {
-  const fovea_conv1d_args* args;
+// The convolution of one entry: x and y [tokens][channels], of which one dimension has a stride of 1.
+struct Convolution {
   const float* x;
   float* y;
-  float* state;
+  ptrdiff_t x_stride, y_stride;  // of the other dimension
+  const float* weight;           // [channels][width]
+  ptrdiff_t weight_stride;
+  const float* bias;  // [channels], or null
+  float* state;       // [width - 1][channels], or null
+  size_t tokens, channels, width;
+  bool silu;
 };
 
 struct Conv1dKernels {
-  void (*channels_last)(const Conv1dEntry&);   // channel strides of 1
-  void (*channels_first)(const Conv1dEntry&);  // token strides of 1
+  void (*channels_last)(const Convolution&);   // channel strides of 1
+  void (*channels_first)(const Convolution&);  // token strides of 1
 };
 
 FOVEA_TABLES(Conv1dKernels, kConv1d, conv1d_kernels)

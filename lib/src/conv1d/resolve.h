@@ -2,11 +2,13 @@
 #ifndef FOVEA_SRC_CONV1D_RESOLVE_H_
 #define FOVEA_SRC_CONV1D_RESOLVE_H_
 
+#include "conv1d/call.h"
 #include "fovea/fovea.h"
 
 namespace fovea {
 
-fovea_status check_conv1d_args(const fovea_conv1d_args& args);
+// Performs every check, and makes *call ready to run.
+fovea_status resolve_conv1d(const fovea_conv1d_args& args, Conv1dCall* call);
 
 }  // namespace fovea
 

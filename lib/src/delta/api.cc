@@ -3,7 +3,6 @@
 #include "delta/call.h"
 #include "delta/resolve.h"
 #include "fovea/fovea.h"
-#include "targets/registry.h"
 
 extern "C" size_t fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint32_t key_dim, uint32_t value_dim,
                                           uint32_t decay_dim) {
@@ -31,7 +30,7 @@ extern "C" fovea_status fovea_delta(fovea_delta_state* state, const fovea_delta_
   if (!args) return FOVEA_ERR_NULL;
   fovea::DeltaCall call;
   const fovea_status status = fovea::resolve_delta(state, *args, workspace, workspace_bytes, &call);
-  return status == FOVEA_OK && args->tokens > 0 ? fovea::run_delta(call) : status;
+  return status == FOVEA_OK ? fovea::run_delta(call) : status;
 }
 
 extern "C" fovea_status fovea_delta_set(fovea_delta_state* state, uint32_t entry, const fovea_in* matrices) {
@@ -44,11 +43,10 @@ extern "C" fovea_status fovea_delta_set(fovea_delta_state* state, uint32_t entry
 extern "C" fovea_status fovea_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
                                         const fovea_out* matrices) {
   fovea::DeltaEntries entries;
-  const fovea_status status = fovea::check_delta_get(state, target, entry, matrices, &entries);
-  if (status != FOVEA_OK) return status;
-  const fovea_target used = fovea::resolve_target(target)->target;
-  fovea::get_delta(*state, fovea::delta_kernels(used), entries.first, entries.count, *matrices);
-  return FOVEA_OK;
+  const fovea::DeltaKernels* kernels;
+  const fovea_status status = fovea::resolve_delta_get(state, target, entry, matrices, &entries, &kernels);
+  if (status == FOVEA_OK) fovea::get_delta(*state, *kernels, entries.first, entries.count, *matrices);
+  return status;
 }
 
 extern "C" uint32_t fovea_delta_pending(const fovea_delta_state* state, uint32_t entry) {

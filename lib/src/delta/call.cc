@@ -22,9 +22,10 @@ struct DeltaEntry {
   uint32_t tokens;
 };
 
-DeltaEntry tokens_of(const fovea_delta_args& a, uint32_t entry) {
-  if (!a.offsets) return {ptrdiff_t(entry), 0, a.tokens};
-  return {0, ptrdiff_t(a.offsets[entry]), a.offsets[entry + 1] - a.offsets[entry]};
+DeltaEntry tokens_of(const DeltaCall& c, uint32_t entry) {
+  const uint32_t* const offsets = c.ragged_offsets();
+  if (!offsets) return {ptrdiff_t(entry), 0, c.tokens};
+  return {0, ptrdiff_t(offsets[entry]), offsets[entry + 1] - offsets[entry]};
 }
 
 // The row of a token of a head.
@@ -32,30 +33,25 @@ const char* token_row(const fovea_in& array, size_t unit, const DeltaEntry& of, 
   return row_of(array, unit, of.entry, ptrdiff_t(head), of.first + ptrdiff_t(token));
 }
 const float* decay_of(const DeltaCall& c, const DeltaEntry& of, uint32_t head, uint32_t token) {
-  return c.gated ? reinterpret_cast<const float*>(token_row(c.args->decay, sizeof(float), of, head, token)) : nullptr;
-}
-
-uint32_t key_head(const fovea_delta_args& a, uint32_t head) { return head / (a.v_heads / a.k_heads); }
-uint32_t query_head(const fovea_delta_args& a, const DeltaPlan& plan, uint32_t head, uint32_t reader) {
-  return a.q_heads < a.v_heads ? head / (a.v_heads / a.q_heads) : head * plan.readers + reader;
+  return c.decay ? reinterpret_cast<const float*>(token_row(*c.decay, sizeof(float), of, head, token)) : nullptr;
 }
 
 // One head of an entry: goes through its tokens, from the first to the last.
 class HeadRun {
  public:
   HeadRun(const DeltaCall& call, uint32_t entry, uint32_t head, char* workspace)
-      : c_(call), a_(*call.args), of_(tokens_of(a_, entry)), head_(head), row_(whole_columns(a_.key_dim)) {
+      : c_(call), s_(*call.state), of_(tokens_of(call, entry)), head_(head), row_(whole_columns(s_.key_dim)) {
     Carver carver(workspace);
-    factors_ = delta_factor_count(c_.plan.lanes, a_.key_dim).value;
-    place_delta_scratch(carver, a_.key_dim, size_t(c_.plan.groups) * c_.plan.readers, factors_, &scratch_);
-    memory_ = delta_head(*c_.state, a_.entry + entry, head);
-    const uint32_t pending = pending_of(*c_.state)[a_.entry + entry];
+    factors_ = delta_factor_count(c_.plan.lanes, s_.key_dim).value;
+    place_delta_scratch(carver, s_.key_dim, size_t(c_.plan.groups) * c_.plan.readers, factors_, &scratch_);
+    memory_ = delta_head(s_, c_.entry + entry, head);
+    const uint32_t pending = pending_of(s_)[c_.entry + entry];
     adds_ = pending == kDeltaTokens;
     before_ = adds_ ? 0 : pending;
     for (uint32_t m = 0; m < pending; ++m) {
       DeltaTokens& tokens = sets_[adds_ ? 1 : 0];
       tokens.k[m] = memory_.k + m * row_;
-      tokens.decay[m] = memory_.decay + m * decay_stride(*c_.state);
+      tokens.decay[m] = memory_.decay + m * decay_stride(s_);
     }
   }
 
@@ -69,9 +65,9 @@ class HeadRun {
 
  private:
   void widen(const fovea_in& array, uint32_t head, uint32_t token, float* out) const {
-    const size_t unit = unit_bytes(a_.dtype);
+    const size_t unit = unit_bytes(c_.dtype);
     const uint32_t ahead = of_.tokens - token > kTokensAhead ? token + kTokensAhead : token;
-    c_.kernels->widen(a_.dtype, token_row(array, unit, of_, head, token), a_.key_dim, out,
+    c_.kernels->widen(c_.dtype, token_row(array, unit, of_, head, token), s_.key_dim, out,
                       token_row(array, unit, of_, head, ahead));
   }
 
@@ -83,22 +79,22 @@ class HeadRun {
     float beta[kDeltaTokens] = {};
     for (uint32_t n = 0; n < count; ++n) {
       float* const k = scratch_.k + (set_ * kDeltaTokens + before_ + n) * row_;
-      widen(a_.k, key_head(a_, head_), token + n, k);
+      widen(*c_.k, head_ / c_.key_share, token + n, k);
       tokens.k[before_ + n] = k;
       tokens.decay[before_ + n] = decay_of(c_, of_, head_, token + n);
-      if (c_.delta) beta[n] = *reinterpret_cast<const float*>(token_row(a_.beta, sizeof(float), of_, head_, token + n));
+      if (c_.beta) beta[n] = *reinterpret_cast<const float*>(token_row(*c_.beta, sizeof(float), of_, head_, token + n));
     }
     for (uint32_t reader = 0; reader < c_.plan.readers; ++reader) {
       DeltaGroup& group = groups[reader];
       group.before = before_, group.tokens = count, group.token = token, group.adds = adds_;
       for (uint32_t n = 0; n < kDeltaTokens; ++n) group.beta[n] = beta[n];
       group.factors = scratch_.factors + (size_t(index) * c_.plan.readers + reader) * factors_;
-      DeltaPrepare p = {&group,      a_.key_dim,      c_.scale,    c_.delta, c_.gated,        a_.decay_dim > 1,
-                        reader != 0, sets_[1 - set_], sets_[set_], {},       scratch_.strands};
+      DeltaPrepare p = {&group,           s_.key_dim,  c_.scale,        c_.beta != nullptr, c_.decay != nullptr,
+                        s_.decay_dim > 1, reader != 0, sets_[1 - set_], sets_[set_],        {},
+                        scratch_.strands};
       for (uint32_t n = 0; n < count; ++n) {
         float* const q = scratch_.q + n * row_;
-        const uint32_t of_queries = query_head(a_, c_.plan, head_, reader);
-        widen(a_.q, of_queries, token + n, q);
+        widen(*c_.q, head_ / c_.query_share * c_.plan.readers + reader, token + n, q);
         p.q[n] = q;
       }
       c_.kernels->prepare(p);
@@ -110,25 +106,25 @@ class HeadRun {
   }
 
   void run_columns(uint32_t count, uint32_t begin, uint32_t end) const {
-    const size_t unit = unit_bytes(a_.dtype), out_unit = unit_bytes(a_.out_dtype);
-    const fovea_in out = {a_.out.data, a_.out.batch_stride, a_.out.head_stride, a_.out.token_stride};
+    const size_t unit = unit_bytes(c_.dtype), out_unit = unit_bytes(c_.out_dtype);
+    const fovea_in out = {c_.out->data, c_.out->batch_stride, c_.out->head_stride, c_.out->token_stride};
     DeltaColumns columns = {};
     columns.groups = scratch_.groups, columns.count = count, columns.readers = c_.plan.readers;
-    columns.key_dim = a_.key_dim, columns.value_dim = a_.value_dim;
+    columns.key_dim = s_.key_dim, columns.value_dim = s_.value_dim;
     columns.begin = begin, columns.end = end;
-    columns.delta = c_.delta;
-    columns.s = memory_.s, columns.u = memory_.u, columns.u_stride = whole_columns(a_.value_dim);
-    columns.v_dtype = a_.dtype, columns.out_dtype = a_.out_dtype;
-    columns.v = token_row(a_.v, unit, of_, head_, 0);
+    columns.delta = c_.beta != nullptr;
+    columns.s = memory_.s, columns.u = memory_.u, columns.u_stride = whole_columns(s_.value_dim);
+    columns.v_dtype = c_.dtype, columns.out_dtype = c_.out_dtype;
+    columns.v = token_row(*c_.v, unit, of_, head_, 0);
     columns.out = const_cast<char*>(token_row(out, out_unit, of_, head_ * c_.plan.readers, 0));
-    columns.v_stride = stride_bytes(a_.v.token_stride, unit);
+    columns.v_stride = stride_bytes(c_.v->token_stride, unit);
     columns.out_stride = stride_bytes(out.token_stride, out_unit);
     columns.reader_stride = stride_bytes(out.head_stride, out_unit);
     c_.kernels->columns(columns);
   }
 
   const DeltaCall& c_;
-  const fovea_delta_args& a_;
+  const fovea_delta_state& s_;
   const DeltaEntry of_;
   const uint32_t head_;
   const size_t row_;
@@ -143,21 +139,21 @@ class HeadRun {
 
 // The last group's keys and decays become pending. Its values u are stored already.
 void keep_pending(const DeltaCall& c, uint32_t entry) {
-  const fovea_delta_args& a = *c.args;
-  const DeltaEntry of = tokens_of(a, entry);
+  const fovea_delta_state& s = *c.state;
+  const DeltaEntry of = tokens_of(c, entry);
   if (of.tokens == 0) return;
-  uint32_t& pending = pending_of(*c.state)[a.entry + entry];
+  uint32_t& pending = pending_of(s)[c.entry + entry];
   const uint32_t last = (pending + of.tokens - 1) % kDeltaTokens + 1;  // 4 pending tokens are not in the next group
   const uint32_t count = of.tokens < last ? of.tokens : last;
-  for (uint32_t head = 0; head < a.v_heads; ++head) {
-    const DeltaHead memory = delta_head(*c.state, a.entry + entry, head);
+  for (uint32_t head = 0; head < s.v_heads; ++head) {
+    const DeltaHead memory = delta_head(s, c.entry + entry, head);
     for (uint32_t n = 0; n < count; ++n) {
       const uint32_t token = of.tokens - count + n, place = last - count + n;
-      const char* const k = token_row(a.k, unit_bytes(a.dtype), of, key_head(a, head), token);
-      c.kernels->widen(a.dtype, k, a.key_dim, memory.k + place * size_t(whole_columns(a.key_dim)), k);
-      float* const decay = memory.decay + place * size_t(decay_stride(*c.state));
+      const char* const k = token_row(*c.k, unit_bytes(c.dtype), of, head / c.key_share, token);
+      c.kernels->widen(c.dtype, k, s.key_dim, memory.k + place * size_t(whole_columns(s.key_dim)), k);
+      float* const decay = memory.decay + place * size_t(decay_stride(s));
       const float* const given = decay_of(c, of, head, token);
-      const uint32_t dim = a.decay_dim > 1 ? a.key_dim : 1;
+      const uint32_t dim = s.decay_dim > 1 ? s.key_dim : 1;
       for (uint32_t i = 0; i < dim; ++i) decay[i] = given ? given[i] : 0.0f;
     }
   }
@@ -168,8 +164,8 @@ void keep_pending(const DeltaCall& c, uint32_t entry) {
 
 fovea_status DeltaCall::run_task(size_t index, uint32_t worker, Scratch*) const {
   const size_t heads = index / plan.parts;
-  const uint32_t part = uint32_t(index % plan.parts), columns = whole_columns(args->value_dim);
-  HeadRun head(*this, uint32_t(heads / args->v_heads), uint32_t(heads % args->v_heads),
+  const uint32_t part = uint32_t(index % plan.parts), columns = whole_columns(state->value_dim);
+  HeadRun head(*this, uint32_t(heads / state->v_heads), uint32_t(heads % state->v_heads),
                workspace + worker * plan.worker_bytes);
   const uint32_t begin = part * kPartColumns, end = begin + kPartColumns;
   head.run(begin, plan.parts == 1 || end > columns ? columns : end);
@@ -177,11 +173,10 @@ fovea_status DeltaCall::run_task(size_t index, uint32_t worker, Scratch*) const 
 }
 
 fovea_status run_delta(const DeltaCall& call) {
-  const fovea_delta_args& a = *call.args;
-  const size_t tasks = size_t(a.batch) * a.v_heads * call.plan.parts;
-  const fovea_status status = run_tasks(call, a.executor, call.plan.workers, tasks);
+  const size_t tasks = size_t(call.batch) * call.state->v_heads * call.plan.parts;
+  const fovea_status status = run_tasks(call, call.executor, call.plan.workers, tasks);
   if (status != FOVEA_OK) return status;
-  for (uint32_t entry = 0; entry < a.batch; ++entry) keep_pending(call, entry);
+  for (uint32_t entry = 0; entry < call.batch; ++entry) keep_pending(call, entry);
   return FOVEA_OK;
 }
 

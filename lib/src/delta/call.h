@@ -6,6 +6,7 @@
 #include "delta/kernels.h"
 #include "delta/state.h"
 #include "fovea/fovea.h"
+#include "fovea/fovea_config.h"
 
 namespace fovea {
 
@@ -48,14 +49,25 @@ constexpr void place_delta_scratch(Carves& carver, uint32_t key_dim, size_t grou
 }
 
 // A checked call. A task is a head of an entry, and a part of the columns of its S. No task changes what another reads.
+// Heads of values and dims are those of the state. The arrays are described in the caller's arguments.
 struct DeltaCall {
   DeltaPlan plan;
   const DeltaKernels* kernels;
   fovea_delta_state* state;
-  const fovea_delta_args* args;
+  uint32_t entry, batch;            // entries [entry, entry + batch) of the state
+  uint32_t tokens;                  // of each entry
+  const uint32_t* offsets;          // [batch + 1]: where the tokens of ragged entries begin. Read by ragged_offsets
+  uint32_t key_share, query_share;  // heads of values that share a key head, and a query head
   float scale;
-  bool delta, gated;
+  fovea_dtype dtype, out_dtype;
+  const fovea_out* out;
+  const fovea_in *q, *k, *v;
+  const fovea_in *decay, *beta;  // null where the rule is not gated, and where it is no delta rule
+  const fovea_executor* executor;
   char* workspace;
+
+  // Null if entries are not ragged. Always null in builds without ragged batches.
+  const uint32_t* ragged_offsets() const { return config::kRagged ? offsets : nullptr; }
 
   struct Scratch {};
   fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;

@@ -87,7 +87,7 @@ fovea_status find_entries(const fovea_delta_state* state, uint32_t entry, DeltaE
 }
 
 fovea_status check_offsets_of(const fovea_delta_args& a) {
-  if (!a.offsets) return FOVEA_OK;
+  if (!config::kRagged || !a.offsets) return FOVEA_OK;
   if (!is_aligned_to_element(a.offsets, sizeof *a.offsets)) return FOVEA_ERR_ALIGNMENT;
   return check_offsets(a.offsets, a.batch, a.tokens, a.tokens);
 }
@@ -114,7 +114,7 @@ fovea_status check_arrays(const fovea_delta_state& state, const fovea_delta_args
   if (is_delta(a.rule)) {
     FOVEA_RETURN_IF_ERROR(buffers.add_input(a.beta, sizeof(float), batch, a.v_heads, a.tokens, 1));
   }
-  return a.offsets ? buffers.add_list(a.offsets, sizeof *a.offsets, size_t(a.batch) + 1) : FOVEA_OK;
+  return buffers.add_list(a.offsets, sizeof *a.offsets, size_t(a.batch) + 1);
 }
 
 }  // namespace
@@ -160,9 +160,14 @@ fovea_status resolve_delta(fovea_delta_state* state, const fovea_delta_args& a, 
   }
   call->kernels = &delta_kernels(plan.target);
   call->state = state;
-  call->args = &a;
+  call->entry = a.entry, call->batch = a.tokens == 0 ? 0 : a.batch;
+  call->tokens = a.tokens, call->offsets = a.offsets;
+  call->key_share = a.v_heads / a.k_heads, call->query_share = a.q_heads < a.v_heads ? a.v_heads / a.q_heads : 1;
+  call->dtype = a.dtype, call->out_dtype = a.out_dtype;
+  call->out = &a.out, call->q = &a.q, call->k = &a.k, call->v = &a.v;
+  call->decay = is_gated(a.rule) ? &a.decay : nullptr, call->beta = is_delta(a.rule) ? &a.beta : nullptr;
+  call->executor = a.executor;
   call->scale = a.scale == 0.0f ? inverse_square_root(a.key_dim) : a.scale;
-  call->delta = is_delta(a.rule), call->gated = is_gated(a.rule);
   call->workspace = static_cast<char*>(workspace);
   return FOVEA_OK;
 }
@@ -198,11 +203,12 @@ fovea_status check_delta_set(const fovea_delta_state* state, uint32_t entry, con
   return buffers.add_input(*matrices, sizeof(float), entries->count, state->v_heads, state->key_dim, state->value_dim);
 }
 
-fovea_status check_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
-                             const fovea_out* matrices, DeltaEntries* entries) {
+fovea_status resolve_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
+                               const fovea_out* matrices, DeltaEntries* entries, const DeltaKernels** kernels) {
   if (!matrices) return FOVEA_ERR_NULL;
-  if (!is_target(target)) return FOVEA_ERR_ENUM;
-  if (!resolve_target(target)) return FOVEA_ERR_TARGET;
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(target, &traits));
+  *kernels = &delta_kernels(traits->target);
   FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(buffers.add_memory(state, delta_state_bytes(*state).value));

@@ -26,8 +26,8 @@ struct DeltaEntries {
 };
 fovea_status check_delta_set(const fovea_delta_state* state, uint32_t entry, const fovea_in* matrices,
                              DeltaEntries* entries);
-fovea_status check_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
-                             const fovea_out* matrices, DeltaEntries* entries);
+fovea_status resolve_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
+                               const fovea_out* matrices, DeltaEntries* entries, const DeltaKernels** kernels);
 fovea_status check_delta_roll_back(const fovea_delta_state* state, uint32_t entry, uint32_t tokens,
                                    DeltaEntries* entries);
 

@@ -4,20 +4,32 @@
 
 #include "base/checked_size.h"
 #include "fovea/fovea.h"
+#include "integer/kernels.h"
 
 namespace fovea {
 
-// Bytes of workspace that a call needs.
-CheckedSize integer_workspace_bytes(const fovea_integer_attention_args& args);
+// A checked call. The arrays are described in the caller's arguments.
+struct IntegerCall {
+  uint32_t batch, kv_heads, q_tokens, kv_tokens;
+  uint32_t group;  // query heads that share a key head
+  uint32_t rows;   // that the block has room for
+  const fovea_out* out;
+  const fovea_in *q, *keys, *values;
+  fovea_causal causal;         // BOTTOM_RIGHT: the last query is at the last key
+  const int64_t* positions;    // of the first query of each entry. Null = 0
+  const uint32_t* kv_lengths;  // null = kv_tokens
+  uint32_t left, right;        // windows, 0 = unlimited; causal is right = 1
+  IntegerBlock block;          // all but the rows, and the keys and values, which run_integer_attention sets
 
-// The position of an entry's first query, and the keys of an entry.
-int64_t integer_position(const fovea_integer_attention_args& args, uint32_t entry);
-inline uint32_t integer_keys(const fovea_integer_attention_args& args, uint32_t entry) {
-  return args.kv_lengths ? args.kv_lengths[entry] : args.kv_tokens;
-}
+  uint32_t keys_of(uint32_t entry) const { return kv_lengths ? kv_lengths[entry] : kv_tokens; }
+  int64_t first_position(uint32_t entry) const;
+};
 
-// The whole call, after every check.
-void run_integer_attention(const fovea_integer_attention_args& args, void* workspace);
+// Places the arrays of a block in a workspace, which is null to measure them. Returns the bytes.
+CheckedSize place_integer_arrays(void* workspace, uint32_t head_dim, uint32_t value_dim, uint32_t rows,
+                                 IntegerArrays* arrays);
+
+void run_integer_attention(IntegerCall* call);
 
 }  // namespace fovea
 

@@ -6,8 +6,6 @@
 
 #include "attention/call.h"
 #include "base/strides.h"
-#include "cache/call.h"
-#include "rope/call.h"
 
 namespace fovea {
 namespace {
@@ -31,12 +29,11 @@ fovea_status run_multihead(const fovea_multihead_plan& plan, MultiheadSteps* ste
   if (status == FOVEA_OK) status = run_step(&steps->v);
   if (status != FOVEA_OK) return status;
   if (append_to) {
-    append_to_cache(*append_to, steps->append);
+    append_to_cache(*append_to, &steps->append);
     return FOVEA_OK;
   }
-  const RopeKernels& rope = rope_kernels(plan.attention.desc.target);
-  if (steps->turns_q) run_rope(steps->turn_q, rope);
-  if (steps->turns_k) run_rope(steps->turn_k, rope);
+  if (steps->turns_q) run_rope(steps->turn_q);
+  if (steps->turns_k) run_rope(steps->turn_k);
   status = run_attention(AttentionCall(plan.attention, steps->attention, steps->shared, nullptr));
   return status == FOVEA_OK ? run_step(&steps->out) : status;
 }

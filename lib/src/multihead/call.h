@@ -3,8 +3,10 @@
 #define FOVEA_SRC_MULTIHEAD_CALL_H_
 
 #include "base/carver.h"
+#include "cache/call.h"
 #include "fovea/fovea.h"
 #include "linear/call.h"
+#include "rope/call.h"
 
 namespace fovea {
 
@@ -19,10 +21,10 @@ struct LinearStep {
 struct MultiheadSteps {
   LinearStep q, k, v;  // q computes all three where their weights are packed
   bool turns_q, turns_k;
-  fovea_rope_args turn_q, turn_k;
+  RopeCall turn_q, turn_k;
   union {
     fovea_attention_args attention;
-    fovea_kv_append_args append;  // instead of attention and out
+    AppendCall append;  // instead of attention and out
   };
   LinearStep out;
   Workspace shared;  // used by each of them in turn

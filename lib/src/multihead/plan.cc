@@ -5,7 +5,7 @@
 #include "attention/plan.h"
 #include "base/carver.h"
 #include "linear/resolve.h"
-#include "multihead/layout.h"
+#include "multihead/layer_resolve.h"
 
 namespace fovea {
 namespace {

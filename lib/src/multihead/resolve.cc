@@ -11,7 +11,7 @@
 #include "cache/resolve.h"
 #include "formats/formats.h"
 #include "linear/resolve.h"
-#include "multihead/layout.h"
+#include "multihead/layer_resolve.h"
 #include "multihead/plan.h"
 #include "rope/resolve.h"
 #include "targets/list.h"
@@ -209,6 +209,62 @@ fovea_status LayerCall::resolve_linear_steps(const Places& p, MultiheadSteps* st
   return resolve_step(w_.out, p.o, uint32_t(widths_.out), y(), m.d_model, p.shared, &steps->out);
 }
 
+// Projected heads are turned in place; heads that come straight from an input are turned into `to`.
+fovea_status LayerCall::resolve_turn(const Tokens& from, const Tokens& to, uint32_t heads, RopeCall* turn) const {
+  fovea_rope_args a = *args_.rope;
+  a.target = kernels_of(d_.target);  // for calls without processor_features
+  a.batch = from.batch;
+  a.heads = heads;
+  a.tokens = from.count;
+  a.dim = d_.head_dim;
+  a.in = from.heads(a.dim);
+  a.out = to.heads_out(a.dim);
+  a.token_positions = nullptr;
+  a.token_positions_stride = 0;
+  return resolve_rope(a, turn);
+}
+
+fovea_status LayerCall::resolve_append_step(const Places& p, AppendCall* append) const {
+  fovea_kv_append_args a = {};
+  a.struct_bytes = sizeof a;
+  a.target = kernels_of(d_.target);
+  a.batch = args_.batch;
+  a.tokens = p.k.count;
+  a.keys = p.k.heads(d_.head_dim);
+  a.values = p.v.heads(d_.value_dim);
+  a.rope = args_.rope;
+  a.workspace = p.shared.fast;
+  a.workspace_bytes = p.shared.fast_bytes;
+  return resolve_append(*append_to_, a, append);
+}
+
+fovea_status LayerCall::resolve_attention_steps(const Places& p, MultiheadSteps* steps) const {
+  steps->turns_q = args_.rope != nullptr;
+  steps->turns_k = args_.rope && projects_keys();
+  if (steps->turns_q) {
+    FOVEA_RETURN_IF_ERROR(resolve_turn(w_.q.data ? p.q : x(), p.q, d_.q_heads, &steps->turn_q));
+  }
+  if (steps->turns_k) {
+    FOVEA_RETURN_IF_ERROR(resolve_turn(w_.k.data ? p.k : keys(), p.k, d_.kv_heads, &steps->turn_k));
+  }
+  fovea_attention_args& a = steps->attention;
+  a = args_.attention;
+  a.batch = args_.batch;
+  a.q_tokens = args_.q_tokens;
+  a.out = p.o.heads_out(d_.value_dim);
+  a.q = p.q.heads(d_.head_dim);
+  a.kv = {};
+  a.kv_tokens = p.k.count;
+  a.kv.keys = p.k.heads(d_.head_dim);
+  a.kv.values = p.v.heads(d_.value_dim);
+  if (args_.cache) {
+    a.kv = args_.cache->source;
+    a.kv_lengths = args_.cache->lengths;
+    a.kv_tokens = longest();
+  }
+  return check_attention(AttentionCall(plan_.attention, a, steps->shared, nullptr));
+}
+
 fovea_status resolve_multihead(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
                                size_t workspace_bytes, const fovea_kv_cache* append_to, MultiheadSteps* steps) {
   if (!is_multihead_plan(plan)) return FOVEA_ERR_PLAN;
@@ -220,14 +276,8 @@ fovea_status resolve_multihead(const fovea_multihead_plan& plan, const fovea_mul
   const Places places = call.place(workspace);
   steps->shared = places.shared;
   FOVEA_RETURN_IF_ERROR(call.resolve_linear_steps(places, steps));
-  if (append_to) {
-    call.lay_out_append(places, &steps->append);
-    return check_append(*append_to, steps->append);
-  }
-  call.lay_out_attention(places, steps);
-  if (steps->turns_q) FOVEA_RETURN_IF_ERROR(check_rope_args(steps->turn_q));
-  if (steps->turns_k) FOVEA_RETURN_IF_ERROR(check_rope_args(steps->turn_k));
-  return check_attention(AttentionCall(plan.attention, steps->attention, steps->shared, nullptr));
+  if (append_to) return call.resolve_append_step(places, &steps->append);
+  return call.resolve_attention_steps(places, steps);
 }
 
 }  // namespace fovea

@@ -11,13 +11,12 @@ namespace {
 struct Row {
   uint32_t entry = 0, head = 0, token = 0;
 
-  template <class Args>
-  bool next(const Args& a) {
-    if (++token < a.tokens) return true;
+  bool next(const NormRows& rows) {
+    if (++token < rows.tokens) return true;
     token = 0;
-    if (++head < a.heads) return true;
+    if (++head < rows.heads) return true;
     head = 0;
-    return ++entry < a.batch;
+    return ++entry < rows.batch;
   }
   // Null if there is no array.
   const float* of(const fovea_in& array) const {
@@ -30,37 +29,32 @@ struct Row {
   }
 };
 
-bool no_rows(uint32_t batch, uint32_t heads, uint32_t tokens) { return batch == 0 || heads == 0 || tokens == 0; }
-
 }  // namespace
 
-void run_activation(const fovea_activation_args& a, const NormKernels& kernels) {
-  if (no_rows(a.batch, a.heads, a.tokens)) return;
-  const float alpha = a.alpha == 0.0f ? 1.0f : a.alpha;
+void run_activation(const ActivationCall& c) {
+  if (c.rows.batch == 0) return;
   Row row;
   do {
-    kernels.activate({row.of(a.x), row.of(a.factor), row.of(a.y), a.dim, alpha,
-                      a.activation == FOVEA_ACTIVATION_SIGMOID});
-  } while (row.next(a));
+    c.kernels->activate({row.of(*c.x), row.of(*c.factor), row.of(*c.y), c.dim, c.alpha, c.sigmoid});
+  } while (row.next(c.rows));
 }
 
-void run_norm(const fovea_norm_args& a, const NormKernels& kernels) {
-  if (no_rows(a.batch, a.heads, a.tokens)) return;
-  const float divisor = a.norm == FOVEA_NORM_RMS ? float(a.dim) : 1.0f;
-  const bool sigmoid = a.gate_activation == FOVEA_ACTIVATION_SIGMOID;
+void run_norm(const NormCall& c) {
+  if (c.rows.batch == 0) return;
+  const bool sigmoid = c.gate_activation == FOVEA_ACTIVATION_SIGMOID;
   Row row;
   do {
-    const float* const gate = row.of(a.gate);
-    const float* x = row.of(a.x);
-    float* const y = row.of(a.y);
-    if (gate && a.gate_order == FOVEA_NORM_GATE_BEFORE) {
-      kernels.activate({gate, x, y, a.dim, 1.0f, sigmoid});
+    const float* const gate = row.of(*c.gate);
+    const float* x = row.of(*c.x);
+    float* const y = row.of(*c.y);
+    if (gate && c.gate_order == FOVEA_NORM_GATE_BEFORE) {
+      c.kernels->activate({gate, x, y, c.dim, 1.0f, sigmoid});
       x = y;
     }
-    const float* const weight = a.weight ? a.weight + ptrdiff_t(row.head) * a.weight_head_stride : nullptr;
-    kernels.normalise({x, weight, y, a.dim, divisor, a.epsilon, a.weight_offset});
-    if (gate && a.gate_order == FOVEA_NORM_GATE_AFTER) kernels.activate({gate, y, y, a.dim, 1.0f, sigmoid});
-  } while (row.next(a));
+    const float* const weight = c.weight ? c.weight + ptrdiff_t(row.head) * c.weight_head_stride : nullptr;
+    c.kernels->normalise({x, weight, y, c.dim, c.divisor, c.epsilon, c.weight_offset});
+    if (gate && c.gate_order == FOVEA_NORM_GATE_AFTER) c.kernels->activate({gate, y, y, c.dim, 1.0f, sigmoid});
+  } while (row.next(c.rows));
 }
 
 }  // namespace fovea

@@ -3,11 +3,13 @@
 #define FOVEA_SRC_NORM_RESOLVE_H_
 
 #include "fovea/fovea.h"
+#include "norm/call.h"
 
 namespace fovea {
 
-fovea_status check_activation_args(const fovea_activation_args& args);
-fovea_status check_norm_args(const fovea_norm_args& args);
+// Perform every check, and make *call ready to run.
+fovea_status resolve_activation(const fovea_activation_args& args, ActivationCall* call);
+fovea_status resolve_norm(const fovea_norm_args& args, NormCall* call);
 
 }  // namespace fovea
 

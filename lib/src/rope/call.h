@@ -8,20 +8,32 @@
 
 namespace fovea {
 
+// A checked call.
+struct RopeCall {
+  const RopeKernels* kernels;
+  uint32_t batch, heads, tokens;
+  uint32_t dim, rotary_dim;
+  bool interleaved;
+  uint32_t inverse;  // nonzero: by the negative angle
+  fovea_out out;
+  fovea_in in;
+  const uint64_t* turns;  // of angles; null = cos and sin. Read by turns_of
+  const float *cos, *sin;
+  ptrdiff_t table_stride;
+  // A token's position is position_offset + positions[entry] + its number in the entry, or position_offset +
+  // token_positions[entry][token]. positions may be null, too.
+  const int64_t *positions, *token_positions;
+  ptrdiff_t token_positions_stride;
+  int64_t position_offset;
+};
+
 // Always null in builds without turns.
-inline const uint64_t* turns_of(const fovea_rope_args& args) { return config::kRopeTurns ? args.turns : nullptr; }
+inline const uint64_t* turns_of(const RopeCall& call) { return config::kRopeTurns ? call.turns : nullptr; }
 
 // The position of a token. False if it overflows.
-inline bool rope_position(const fovea_rope_args& args, uint32_t entry, uint32_t token, int64_t* position) {
-  if (args.token_positions) {
-    *position = args.token_positions[ptrdiff_t(entry) * args.token_positions_stride + ptrdiff_t(token)];
-  } else if (__builtin_add_overflow(args.positions ? args.positions[entry] : 0, int64_t(token), position)) {
-    return false;
-  }
-  return !__builtin_add_overflow(*position, args.position_offset, position);
-}
+bool rope_position(const RopeCall& call, uint32_t entry, uint32_t token, int64_t* position);
 
-void run_rope(const fovea_rope_args& args, const RopeKernels& kernels);
+void run_rope(const RopeCall& call);
 
 // Doubles are compared as bits, which for positive numbers have the same order.
 inline uint64_t bits_of(double x) {

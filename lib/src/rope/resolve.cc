@@ -3,22 +3,23 @@
 #include "rope/resolve.h"
 
 #include "base/buffers.h"
-#include "rope/call.h"
 #include "targets/registry.h"
 
 namespace fovea {
 namespace {
 
-fovea_status check_choices(const fovea_rope_args& a) {
-  if (!is_target(a.target)) return FOVEA_ERR_ENUM;
+fovea_status check_choices(const fovea_rope_args& a, RopeCall* call) {
   if (a.layout != FOVEA_ROPE_INTERLEAVED && a.layout != FOVEA_ROPE_HALF_SPLIT) return FOVEA_ERR_ENUM;
-  if (!resolve_target(a.target)) return FOVEA_ERR_TARGET;
-  const uint32_t rotary_dim = a.rotary_dim ? a.rotary_dim : a.dim;
-  if (rotary_dim == 0 || rotary_dim % 2 != 0 || rotary_dim > a.dim) return FOVEA_ERR_DIM;
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
+  call->kernels = &rope_kernels(traits->target);
+  call->interleaved = a.layout == FOVEA_ROPE_INTERLEAVED;
+  call->rotary_dim = a.rotary_dim ? a.rotary_dim : a.dim;
+  if (call->rotary_dim == 0 || call->rotary_dim % 2 != 0 || call->rotary_dim > a.dim) return FOVEA_ERR_DIM;
   if (a.positions && a.token_positions) return FOVEA_ERR_POSITIONS_TWICE;
   if (a.turns && (a.cos || a.sin)) return FOVEA_ERR_UNSUPPORTED;
-  const bool served = a.layout == FOVEA_ROPE_INTERLEAVED ? config::kRopeInterleaved : config::kRopeHalfSplit;
-  return served && a.turns == turns_of(a) ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
+  const bool served = call->interleaved ? config::kRopeInterleaved : config::kRopeHalfSplit;
+  return served && (config::kRopeTurns || !a.turns) ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
 }
 
 // Checks that an input does not overlap the output.
@@ -31,9 +32,8 @@ fovea_status check_apart(const void* data, size_t element_bytes, size_t count, p
   return out.overlaps(span) ? FOVEA_ERR_OVERLAP : FOVEA_OK;
 }
 
-fovea_status check_angles(const fovea_rope_args& a, const Span& out) {
-  const size_t pairs = (a.rotary_dim ? a.rotary_dim : a.dim) / 2;
-  if (turns_of(a)) return check_apart(a.turns, sizeof(uint64_t), 1, 0, pairs, out);
+fovea_status check_angles(const fovea_rope_args& a, size_t pairs, const Span& out) {
+  if (config::kRopeTurns && a.turns) return check_apart(a.turns, sizeof(uint64_t), 1, 0, pairs, out);
   if (!a.cos || !a.sin) return FOVEA_ERR_NULL;
   const fovea_status status = check_apart(a.cos, sizeof(float), a.table_positions, a.table_stride, pairs, out);
   if (status != FOVEA_OK) return status;
@@ -41,14 +41,14 @@ fovea_status check_angles(const fovea_rope_args& a, const Span& out) {
 }
 
 // Checks the positions themselves. Their arrays have been checked.
-fovea_status check_positions(const fovea_rope_args& a) {
+fovea_status check_positions(const RopeCall& c, size_t table_positions) {
   // Positions that follow one another are valid if the first and the last one are.
-  const uint32_t step = a.token_positions || a.tokens == 1 ? 1 : a.tokens - 1;
-  for (uint32_t entry = 0; entry < a.batch; ++entry) {
-    for (size_t token = 0; token < a.tokens; token += step) {
+  const uint32_t step = c.token_positions || c.tokens == 1 ? 1 : c.tokens - 1;
+  for (uint32_t entry = 0; entry < c.batch; ++entry) {
+    for (size_t token = 0; token < c.tokens; token += step) {
       int64_t position;
-      if (!rope_position(a, entry, uint32_t(token), &position)) return FOVEA_ERR_SIZE;
-      if (!a.turns && (position < 0 || uint64_t(position) >= a.table_positions)) return FOVEA_ERR_POSITION_RANGE;
+      if (!rope_position(c, entry, uint32_t(token), &position)) return FOVEA_ERR_SIZE;
+      if (!turns_of(c) && (position < 0 || uint64_t(position) >= table_positions)) return FOVEA_ERR_POSITION_RANGE;
     }
   }
   return FOVEA_OK;
@@ -56,10 +56,11 @@ fovea_status check_positions(const fovea_rope_args& a) {
 
 }  // namespace
 
-fovea_status check_rope_args(const fovea_rope_args& a) {
+fovea_status resolve_rope(const fovea_rope_args& a, RopeCall* call) {
   if (a.struct_bytes != sizeof(fovea_rope_args)) return FOVEA_ERR_STRUCT;
-  fovea_status status = check_choices(a);
+  fovea_status status = check_choices(a, call);
   if (status != FOVEA_OK) return status;
+  call->batch = a.batch, call->heads = a.heads, call->tokens = a.tokens;
   if (a.batch == 0 || a.heads == 0 || a.tokens == 0) return FOVEA_OK;
 
   Span out, in;
@@ -73,13 +74,21 @@ fovea_status check_rope_args(const fovea_rope_args& a) {
   if (status != FOVEA_OK) return status;
   const bool in_place = same_places(a.out.data, a.in.data, out_dimensions, in_dimensions);
   if (!in_place && out.overlaps(in)) return FOVEA_ERR_OVERLAP;
-  status = check_angles(a, out);
+  status = check_angles(a, call->rotary_dim / 2, out);
   if (status != FOVEA_OK) return status;
   if (a.positions) status = check_apart(a.positions, sizeof(int64_t), 1, 0, a.batch, out);
   if (a.token_positions) {
     status = check_apart(a.token_positions, sizeof(int64_t), a.batch, a.token_positions_stride, a.tokens, out);
   }
-  return status == FOVEA_OK ? check_positions(a) : status;
+  if (status != FOVEA_OK) return status;
+  call->dim = a.dim;
+  call->inverse = a.inverse;
+  call->out = a.out, call->in = a.in;
+  call->turns = a.turns, call->cos = a.cos, call->sin = a.sin, call->table_stride = a.table_stride;
+  call->positions = a.positions, call->token_positions = a.token_positions;
+  call->token_positions_stride = a.token_positions_stride;
+  call->position_offset = a.position_offset;
+  return check_positions(*call, a.table_positions);
 }
 
 fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& a, size_t dim) {

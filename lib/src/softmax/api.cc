@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/arithmetic.h"
+#include "base/status.h"
 #include "fovea/fovea.h"
 #include "softmax/call.h"
 #include "softmax/resolve.h"
-#include "targets/registry.h"
 
 namespace {
 
 fovea_status softmax(const fovea_softmax_args* args, bool logarithm) {
   if (!args) return FOVEA_ERR_NULL;
-  const fovea_status status = fovea::check_softmax_args(*args, logarithm);
-  if (status != FOVEA_OK) return status;
-  const fovea_target target = fovea::resolve_target(args->target)->target;
-  fovea::run_softmax(*args, logarithm, fovea::softmax_kernels(target));
+  fovea::SoftmaxCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_softmax(*args, logarithm, &call));
+  fovea::run_softmax(call);
   return FOVEA_OK;
 }
 

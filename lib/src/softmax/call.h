@@ -2,15 +2,18 @@
 #ifndef FOVEA_SRC_SOFTMAX_CALL_H_
 #define FOVEA_SRC_SOFTMAX_CALL_H_
 
-#include "fovea/fovea.h"
 #include "softmax/kernels.h"
 
 namespace fovea {
 
-// Whether each softmax is along one contiguous row of memory.
-bool is_rows(const fovea_softmax_args& args);
+// A checked call. Without any element only softmaxes.outer is set, to 0.
+struct SoftmaxCall {
+  const SoftmaxKernels* kernels;
+  bool rows;  // the kernel of rows takes it
+  Softmaxes softmaxes;
+};
 
-void run_softmax(const fovea_softmax_args& args, bool logarithm, const SoftmaxKernels& kernels);
+void run_softmax(const SoftmaxCall& call);
 
 }  // namespace fovea
 

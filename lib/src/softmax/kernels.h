@@ -4,21 +4,35 @@
 #ifndef FOVEA_SRC_SOFTMAX_KERNELS_H_
 #define FOVEA_SRC_SOFTMAX_KERNELS_H_
 
+#include <stddef.h>
+
 #include "base/hiding_mask.h"
-#include "fovea/fovea.h"
 #include "targets/choice.h"
 
 namespace fovea {
 
-// Either rows, contiguous along the axis, or the columns of one outer index: several softmaxes side by side. Columns do
-// not use outer and the outer strides. scale is resolved: never 0.
-struct SoftmaxSlice : fovea_softmax_args {
+struct SoftmaxStrides {
+  ptrdiff_t outer, axis, inner;
+};
+
+// The softmaxes [outer][inner] of a call, each along the axis: arrays [outer][axis][inner]. The inner stride of in and
+// out is 1, that of the mask 0 or 1.
+struct Softmaxes {
+  size_t outer, axis, inner;
+  float* out;
+  SoftmaxStrides out_strides;
+  const float* in;
+  SoftmaxStrides in_strides;
+  const float* mask;  // null = none
+  SoftmaxStrides mask_strides;
+  float scale;  // never 0
   bool logarithm;
 };
 
+// Functions that this build leaves out are null.
 struct SoftmaxKernels {
-  void (*rows)(const SoftmaxSlice&);     // inner == 1, axis strides of 1; null on targets where columns serves rows too
-  void (*columns)(const SoftmaxSlice&);  // anything else
+  void (*rows)(const Softmaxes&);  // inner == 1, axis strides of 1; null also on targets where columns serves rows
+  void (*columns)(const Softmaxes&, size_t outer);  // those of one outer index, side by side
 };
 
 FOVEA_TABLES(SoftmaxKernels, kSoftmax, softmax_kernels)

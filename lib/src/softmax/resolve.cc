@@ -4,42 +4,65 @@
 
 #include "base/buffers.h"
 #include "base/finite.h"
-#include "softmax/call.h"
+#include "base/status.h"
 #include "targets/registry.h"
 
 namespace fovea {
 namespace {
 
-fovea_status check(const fovea_softmax_args& a, const float* data, ptrdiff_t outer_stride, ptrdiff_t axis_stride,
-                   ptrdiff_t inner_stride, bool output, Span* span) {
-  const Dimensions dimensions = {{1, 0}, {a.outer, outer_stride}, {a.axis, axis_stride}, {a.inner, inner_stride}};
+fovea_status check_array(const Softmaxes& s, const float* data, const SoftmaxStrides& strides, bool output,
+                         Span* span) {
+  const Dimensions dimensions = {{1, 0}, {s.outer, strides.outer}, {s.axis, strides.axis}, {s.inner, strides.inner}};
   return check_array(data, sizeof(float), dimensions, output, span);
+}
+
+fovea_status check_arrays(const Softmaxes& s) {
+  Span out, other;
+  FOVEA_RETURN_IF_ERROR(check_array(s, s.out, s.out_strides, true, &out));
+  FOVEA_RETURN_IF_ERROR(check_array(s, s.in, s.in_strides, false, &other));
+  const bool in_place = s.out == s.in && (s.outer == 1 || s.out_strides.outer == s.in_strides.outer) &&
+                        (s.axis == 1 || s.out_strides.axis == s.in_strides.axis);
+  if (!in_place && out.overlaps(other)) return FOVEA_ERR_OVERLAP;
+  if (!config::kSoftmaxMask || !s.mask) return FOVEA_OK;
+  FOVEA_RETURN_IF_ERROR(check_array(s, s.mask, s.mask_strides, false, &other));
+  return out.overlaps(other) ? FOVEA_ERR_OVERLAP : FOVEA_OK;
+}
+
+// Whether each softmax is along one contiguous row of memory.
+bool is_rows(const Softmaxes& s) {
+  if (s.inner != 1) return false;
+  const bool contiguous = s.in_strides.axis == 1 && s.out_strides.axis == 1;
+  return (contiguous || s.axis == 1) && (!s.mask || s.mask_strides.axis == 1);
 }
 
 }  // namespace
 
-fovea_status check_softmax_args(const fovea_softmax_args& a, bool logarithm) {
-  if (a.struct_bytes != sizeof(fovea_softmax_args)) return FOVEA_ERR_STRUCT;
-  if (!is_target(a.target)) return FOVEA_ERR_ENUM;
-  if (!resolve_target(a.target)) return FOVEA_ERR_TARGET;
+fovea_status resolve_softmax(const fovea_softmax_args& a, bool logarithm, SoftmaxCall* call) {
+  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   if (!is_finite(a.scale)) return FOVEA_ERR_NUMBER;
   if ((!config::kLogSoftmax && logarithm) || (!config::kSoftmaxMask && a.mask)) return FOVEA_ERR_UNSUPPORTED;
   if (a.mask && a.mask_inner_stride != 0 && a.mask_inner_stride != 1) return FOVEA_ERR_MASK;
+  Softmaxes& s = call->softmaxes;
+  s.outer = 0;
   if (a.outer == 0 || a.axis == 0 || a.inner == 0) return FOVEA_OK;
-  if (!config::kSoftmaxStrided && !is_rows(a)) return FOVEA_ERR_UNSUPPORTED;
-
-  Span out, other;
-  fovea_status status = check(a, a.out, a.out_outer_stride, a.out_axis_stride, 1, true, &out);
-  if (status != FOVEA_OK) return status;
-  status = check(a, a.in, a.in_outer_stride, a.in_axis_stride, 1, false, &other);
-  if (status != FOVEA_OK) return status;
-  const bool in_place = a.out == a.in && (a.outer == 1 || a.out_outer_stride == a.in_outer_stride) &&
-                        (a.axis == 1 || a.out_axis_stride == a.in_axis_stride);
-  if (!in_place && out.overlaps(other)) return FOVEA_ERR_OVERLAP;
-  if (!config::kSoftmaxMask || !a.mask) return FOVEA_OK;
-  status = check(a, a.mask, a.mask_outer_stride, a.mask_axis_stride, a.mask_inner_stride, false, &other);
-  if (status != FOVEA_OK) return status;
-  return out.overlaps(other) ? FOVEA_ERR_OVERLAP : FOVEA_OK;
+  s = {a.outer,
+       a.axis,
+       a.inner,
+       a.out,
+       {a.out_outer_stride, a.out_axis_stride, 1},
+       a.in,
+       {a.in_outer_stride, a.in_axis_stride, 1},
+       a.mask,
+       {a.mask_outer_stride, a.mask_axis_stride, a.mask_inner_stride},
+       a.scale == 0.0f ? 1.0f : a.scale,
+       logarithm};
+  const bool rows = is_rows(s);
+  if (!config::kSoftmaxStrided && !rows) return FOVEA_ERR_UNSUPPORTED;
+  call->kernels = &softmax_kernels(traits->target);
+  call->rows = call->kernels->rows && rows;
+  return check_arrays(s);
 }
 
 }  // namespace fovea

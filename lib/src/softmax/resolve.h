@@ -3,10 +3,12 @@
 #define FOVEA_SRC_SOFTMAX_RESOLVE_H_
 
 #include "fovea/fovea.h"
+#include "softmax/call.h"
 
 namespace fovea {
 
-fovea_status check_softmax_args(const fovea_softmax_args& args, bool logarithm);
+// Performs every check, and makes *call ready to run.
+fovea_status resolve_softmax(const fovea_softmax_args& args, bool logarithm, SoftmaxCall* call);
 
 }  // namespace fovea
 

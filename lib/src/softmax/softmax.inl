@@ -9,8 +9,8 @@ FOVEA_INLINE VF ScaledMasked(VF x, VF scale, VF mask) {
   return hn::IfThenElse(hn::Le(mask, hides), hn::Set(kF, -kInfinity), hn::MulAdd(x, scale, mask));
 }
 
-FOVEA_INLINE bool OfLogarithm(const SoftmaxSlice& slice) { return config::kLogSoftmax && slice.logarithm; }
-FOVEA_INLINE bool OfMasked(const SoftmaxSlice& slice) { return config::kSoftmaxMask && slice.mask; }
+FOVEA_INLINE bool OfLogarithm(const Softmaxes& call) { return config::kLogSoftmax && call.logarithm; }
+FOVEA_INLINE bool OfMasked(const Softmaxes& call) { return config::kSoftmaxMask && call.mask; }
 
 // What is done to the elements of a row as they are read. kAny: the row says it at run time.
 enum class Reading { kPlain, kScaled, kMasked, kAny };
@@ -274,24 +274,24 @@ constexpr size_t kGroupRows = 32;
 // A group of rows that are computed together, step by step: the steps of one short row alone would wait for each other.
 template <Reading kReading>
 struct RowGroup {
-  const SoftmaxSlice& slice;
+  const Softmaxes& call;
   size_t first, rows;
   VF lanes[kGroupRows / kLanes][kLanes];  // a vector of each row
   float shift[kGroupRows], factor[kGroupRows];
 
-  inline __attribute__((always_inline)) RowGroup(const SoftmaxSlice& all, size_t first_row, size_t row_count)
-      : slice(all), first(first_row), rows(row_count) {}
+  inline __attribute__((always_inline)) RowGroup(const Softmaxes& all, size_t first_row, size_t row_count)
+      : call(all), first(first_row), rows(row_count) {}
 
   inline __attribute__((always_inline)) VF& Lanes(size_t row) { return lanes[row / kLanes][row % kLanes]; }
   inline __attribute__((always_inline)) Row<kReading> At(size_t row, float row_shift) const {
     const ptrdiff_t i = ptrdiff_t(first + row);
-    const float* const mask = slice.mask ? slice.mask + i * slice.mask_outer_stride : nullptr;
-    const ptrdiff_t ahead = first + rows < slice.outer ? ptrdiff_t(rows) * slice.in_outer_stride : 0;
-    return {slice.in + i * slice.in_outer_stride,
+    const float* const mask = call.mask ? call.mask + i * call.mask_strides.outer : nullptr;
+    const ptrdiff_t ahead = first + rows < call.outer ? ptrdiff_t(rows) * call.in_strides.outer : 0;
+    return {call.in + i * call.in_strides.outer,
             mask,
-            slice.out + i * slice.out_outer_stride,
+            call.out + i * call.out_strides.outer,
             ahead,
-            hn::Set(kF, slice.scale),
+            hn::Set(kF, call.scale),
             hn::Set(kF, row_shift)};
   }
   inline __attribute__((always_inline)) void ExpSideBySide(size_t row, bool store) {
@@ -299,47 +299,47 @@ struct RowGroup {
     VF sums[kTogether * kStrandVectors];
     FOVEA_UNROLL(4)
     for (size_t i = 0; i < kTogether; ++i) side_by_side[i] = At(row + i, shift[row + i]);
-    ExpOfChunk(side_by_side, 0, slice.axis, store, sums);
+    ExpOfChunk(side_by_side, 0, call.axis, store, sums);
     FOVEA_UNROLL(4)
     for (size_t i = 0; i < kTogether; ++i) Lanes(row + i) = JoinStrands(sums + i * kStrandVectors);
   }
   inline __attribute__((always_inline)) void Exp(bool store) {
     size_t row = 0;
     if constexpr (kTogether > 1 && kSameStrands && !kPreferSize) {
-      const bool short_rows = slice.axis <= kSideBySideAxis;
+      const bool short_rows = call.axis <= kSideBySideAxis;
       for (; short_rows && row + kTogether <= rows; row += kTogether) ExpSideBySide(row, store);
     }
     for (; row < rows; ++row) {
       const Row<kReading> one[1] = {At(row, shift[row])};
-      Lanes(row) = ExpOfRow(one, slice.axis, store);
+      Lanes(row) = ExpOfRow(one, call.axis, store);
     }
   }
 };
 
 template <Reading kReading>
-FOVEA_TEMPLATE void SoftmaxRowGroup(const SoftmaxSlice& slice, size_t first, size_t rows) {
-  RowGroup<kReading> group(slice, first, rows);
-  const size_t axis = slice.axis;
+FOVEA_TEMPLATE void SoftmaxRowGroup(const Softmaxes& call, size_t first, size_t rows) {
+  RowGroup<kReading> group(call, first, rows);
+  const size_t axis = call.axis;
   for (size_t row = rows; row % kLanes != 0; ++row) group.Lanes(row) = hn::Zero(kF);
   for (size_t row = 0; row < rows; ++row) group.Lanes(row) = MaxOfRow(group.At(row, 0.0f), axis);
   for (size_t row = 0; row < rows; row += kLanes) {
     hn::StoreU(ShiftOf(JoinLanesOfEach<false>(group.lanes[row / kLanes])), kF, group.shift + row);
   }
-  if (kPreferSize || !OfLogarithm(slice)) {
-    group.Exp(!OfLogarithm(slice));
+  if (kPreferSize || !OfLogarithm(call)) {
+    group.Exp(!OfLogarithm(call));
   } else {
     group.Exp(false);
   }
   for (size_t row = 0; row < rows; row += kLanes) {
     const VF sum = JoinLanesOfEach<true>(group.lanes[row / kLanes]);
     // An empty row has a sum of 0: its results are zeros, or -inf - 0.
-    const VF of_row = OfLogarithm(slice) ? Log(sum) : hn::Div(hn::Set(kF, 1.0f), sum);
+    const VF of_row = OfLogarithm(call) ? Log(sum) : hn::Div(hn::Set(kF, 1.0f), sum);
     hn::StoreU(hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(kF)), of_row), kF, group.factor + row);
   }
   for (size_t row = 0; row < rows; ++row) {
     const VF of_row = hn::Set(kF, group.factor[row]);
     const Row<kReading> x = group.At(row, group.shift[row]);
-    if (OfLogarithm(slice)) {
+    if (OfLogarithm(call)) {
       StoreRow(Logarithms<kReading>{x, of_row}, axis, x.out);
     } else {
       StoreRow(Weights{x.out, of_row}, axis, x.out);
@@ -348,24 +348,24 @@ FOVEA_TEMPLATE void SoftmaxRowGroup(const SoftmaxSlice& slice, size_t first, siz
 }
 
 template <Reading kReading>
-FOVEA_TEMPLATE void SoftmaxRowsOf(const SoftmaxSlice& slice) {
+FOVEA_TEMPLATE void SoftmaxRowsOf(const Softmaxes& call) {
   // As many rows at once as stay in a small L1 cache with their results.
-  const size_t fitting = kGroupElements / slice.axis;
+  const size_t fitting = kGroupElements / call.axis;
   const size_t group = fitting < 1 ? 1 : fitting < kGroupRows ? fitting : kGroupRows;
-  for (size_t first = 0; first < slice.outer; first += group) {
-    SoftmaxRowGroup<kReading>(slice, first, slice.outer - first < group ? slice.outer - first : group);
+  for (size_t first = 0; first < call.outer; first += group) {
+    SoftmaxRowGroup<kReading>(call, first, call.outer - first < group ? call.outer - first : group);
   }
 }
 
-FOVEA_KERNEL void SoftmaxRows(const SoftmaxSlice& slice) {
+FOVEA_KERNEL void SoftmaxRows(const Softmaxes& call) {
   if constexpr (kPreferSize) {
-    SoftmaxRowsOf<Reading::kAny>(slice);
-  } else if (OfMasked(slice)) {
-    SoftmaxRowsOf<Reading::kMasked>(slice);
-  } else if (slice.scale == 1.0f) {
-    SoftmaxRowsOf<Reading::kPlain>(slice);
+    SoftmaxRowsOf<Reading::kAny>(call);
+  } else if (OfMasked(call)) {
+    SoftmaxRowsOf<Reading::kMasked>(call);
+  } else if (call.scale == 1.0f) {
+    SoftmaxRowsOf<Reading::kPlain>(call);
   } else {
-    SoftmaxRowsOf<Reading::kScaled>(slice);
+    SoftmaxRowsOf<Reading::kScaled>(call);
   }
 }
 
@@ -385,43 +385,50 @@ FOVEA_SHARED VF ColumnElements(const ColumnReader& reader, size_t i) {
   return ScaledMasked(x, reader.scale, reader.mask_inner_stride ? hn::LoadN(kF, m, reader.count) : hn::Set(kF, *m));
 }
 
-FOVEA_KERNEL void SoftmaxColumns(const SoftmaxSlice& slice) {
-  for (size_t column = 0; column < slice.inner; column += kLanes) {
-    const size_t count = slice.inner - column < kLanes ? slice.inner - column : kLanes;
-    const float* mask = OfMasked(slice) ? slice.mask + ptrdiff_t(column) * slice.mask_inner_stride : nullptr;
-    const ColumnReader reader = {slice.in + column,       mask,  slice.in_axis_stride,    slice.mask_axis_stride,
-                                 slice.mask_inner_stride, count, hn::Set(kF, slice.scale)};
-    float* out = slice.out + column;
+FOVEA_KERNEL void SoftmaxColumns(const Softmaxes& call, size_t outer) {
+  const ptrdiff_t o = ptrdiff_t(outer);
+  for (size_t column = 0; column < call.inner; column += kLanes) {
+    const size_t count = call.inner - column < kLanes ? call.inner - column : kLanes;
+    const float* mask = nullptr;
+    if (OfMasked(call)) mask = call.mask + o * call.mask_strides.outer + ptrdiff_t(column) * call.mask_strides.inner;
+    const ColumnReader reader = {call.in + o * call.in_strides.outer + column,
+                                 mask,
+                                 call.in_strides.axis,
+                                 call.mask_strides.axis,
+                                 call.mask_strides.inner,
+                                 count,
+                                 hn::Set(kF, call.scale)};
+    float* out = call.out + o * call.out_strides.outer + column;
 
     VF max = hn::Set(kF, -kInfinity);
-    for (size_t i = 0; i < slice.axis; ++i) max = hn::Max(max, ColumnElements(reader, i));
+    for (size_t i = 0; i < call.axis; ++i) max = hn::Max(max, ColumnElements(reader, i));
     const VF shift = hn::IfThenZeroElse(hn::Eq(max, hn::Set(kF, -kInfinity)), max);
 
     LongSums<1> sums;
     sums.Begin();
-    for (size_t i = 0; i < slice.axis;) {
+    for (size_t i = 0; i < call.axis;) {
       VF chunk[1] = {hn::Zero(kF)};
-      const size_t chunk_end = slice.axis - i < kSumChunk ? slice.axis : i + kSumChunk;
+      const size_t chunk_end = call.axis - i < kSumChunk ? call.axis : i + kSumChunk;
       for (; i < chunk_end; ++i) {
         const VF p = Exp(hn::Sub(ColumnElements(reader, i), shift));
         chunk[0] = hn::Add(chunk[0], p);
-        if (!OfLogarithm(slice)) hn::StoreN(p, kF, out + ptrdiff_t(i) * slice.out_axis_stride, count);
+        if (!OfLogarithm(call)) hn::StoreN(p, kF, out + ptrdiff_t(i) * call.out_strides.axis, count);
       }
       sums.AddChunk(chunk);
     }
     sums.End();
     const VF sum = sums.total[0];
     const MF empty = hn::Eq(sum, hn::Zero(kF));
-    if (OfLogarithm(slice)) {
+    if (OfLogarithm(call)) {
       const VF log_sum = hn::IfThenZeroElse(empty, Log(sum));
-      for (size_t i = 0; i < slice.axis; ++i) {
+      for (size_t i = 0; i < call.axis; ++i) {
         const VF x = hn::Sub(hn::Sub(ColumnElements(reader, i), shift), log_sum);
-        hn::StoreN(x, kF, out + ptrdiff_t(i) * slice.out_axis_stride, count);
+        hn::StoreN(x, kF, out + ptrdiff_t(i) * call.out_strides.axis, count);
       }
     } else {
       const VF inverse_sum = hn::IfThenZeroElse(empty, hn::Div(hn::Set(kF, 1.0f), sum));
-      for (size_t i = 0; i < slice.axis; ++i) {
-        float* p = out + ptrdiff_t(i) * slice.out_axis_stride;
+      for (size_t i = 0; i < call.axis; ++i) {
+        float* p = out + ptrdiff_t(i) * call.out_strides.axis;
         hn::StoreN(Weight(hn::LoadN(kF, p, count), inverse_sum), kF, p, count);
       }
     }

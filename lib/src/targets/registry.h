@@ -70,6 +70,9 @@ constexpr uint64_t kNamedFeatures = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_N
 bool is_available(const TargetTraits& traits, uint64_t named = 0);
 // FOVEA_TARGET_BEST becomes the best available one; null if the target is not available.
 const TargetTraits* resolve_target(fovea_target target, uint64_t named = 0);
+// The same for a call that cannot name features. FOVEA_ERR_ENUM for a number that is no target, FOVEA_ERR_TARGET for one
+// that is not available.
+fovea_status find_target(fovea_target target, const TargetTraits** traits);
 
 }  // namespace fovea
 

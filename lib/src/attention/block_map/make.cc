@@ -10,15 +10,14 @@ namespace fovea {
 namespace {
 
 // What the query heads of the block's head group see of it.
-fovea_block_kind kind_by_mask(const fovea_block_map_args& a, const fovea_block& block) {
-  const uint32_t group = a.q_heads / a.kv_heads;
+fovea_block_kind kind_by_mask(const BlockMapCall& c, const fovea_block& block) {
   bool some = false, all = true;
-  for (uint32_t h = 0; h < group; ++h) {
+  for (uint32_t h = 0; h < c.group; ++h) {
     for (uint32_t i = 0; i < block.queries; ++i) {
-      const uint8_t* const row = static_cast<const uint8_t*>(a.mask.data) +
-                                 ptrdiff_t(block.batch) * a.mask.batch_stride +
-                                 ptrdiff_t(block.kv_head * group + h) * a.mask.head_stride +
-                                 ptrdiff_t(block.first_query + i) * a.mask.token_stride + block.first_key;
+      const uint8_t* const row = static_cast<const uint8_t*>(c.mask->data) +
+                                 ptrdiff_t(block.batch) * c.mask->batch_stride +
+                                 ptrdiff_t(block.kv_head * c.group + h) * c.mask->head_stride +
+                                 ptrdiff_t(block.first_query + i) * c.mask->token_stride + block.first_key;
       for (uint32_t j = 0; j < block.keys; ++j) {
         some |= row[j] != 0;
         all &= row[j] != 0;
@@ -30,23 +29,25 @@ fovea_block_kind kind_by_mask(const fovea_block_map_args& a, const fovea_block& 
 }
 
 // For each map block of queries, calls begin_list(), and then take(number, kind) for each map block of keys that is not
-// hidden, in the order of the lists. Stops if take() returns false.
+// hidden, in the order of the lists; calls begin_list() once more after the last one of a key head. Stops if take() returns
+// false.
 template <class BeginList, class Take>
-fovea_status for_each_block(const fovea_block_map_args& a, const BeginList& begin_list, const Take& take) {
-  const uint32_t q_blocks = divide_up(a.q_tokens, a.q_block), kv_blocks = divide_up(a.kv_tokens, a.kv_block);
-  for (uint32_t batch = 0; batch < a.batch; ++batch) {
-    for (uint32_t head = 0; head < a.kv_heads; ++head) {
+fovea_status for_each_block(const BlockMapCall& call, const BeginList& begin_list, const Take& take) {
+  const uint32_t q_blocks = divide_up(call.q_tokens, call.q_block);
+  const uint32_t kv_blocks = divide_up(call.kv_tokens, call.kv_block);
+  for (uint32_t batch = 0; batch < call.batch; ++batch) {
+    for (uint32_t head = 0; head < call.kv_heads; ++head) {
       for (uint32_t r = 0; r < q_blocks; ++r) {
-        begin_list(batch, head, r);
+        begin_list();
         for (uint32_t c = 0; c < kv_blocks; ++c) {
-          fovea_block block = {batch, head, r * a.q_block, a.q_block, c * a.kv_block, a.kv_block};
-          if (a.q_tokens - block.first_query < block.queries) block.queries = a.q_tokens - block.first_query;
-          if (a.kv_tokens - block.first_key < block.keys) block.keys = a.kv_tokens - block.first_key;
-          const fovea_block_kind kind = a.classify ? a.classify(a.self, &block) : kind_by_mask(a, block);
+          fovea_block block = {batch, head, r * call.q_block, call.q_block, c * call.kv_block, call.kv_block};
+          if (call.q_tokens - block.first_query < block.queries) block.queries = call.q_tokens - block.first_query;
+          if (call.kv_tokens - block.first_key < block.keys) block.keys = call.kv_tokens - block.first_key;
+          const fovea_block_kind kind = call.classify ? call.classify(call.self, &block) : kind_by_mask(call, block);
           if (kind != FOVEA_BLOCK_HIDDEN && !take(c, kind)) return FOVEA_ERR_ENUM;
         }
       }
-      begin_list(batch, head, q_blocks);
+      begin_list();
     }
   }
   return FOVEA_OK;
@@ -54,36 +55,35 @@ fovea_status for_each_block(const fovea_block_map_args& a, const BeginList& begi
 
 }  // namespace
 
-fovea_status count_blocks(const fovea_block_map_args& args, uint64_t* count) {
+fovea_status count_blocks(const BlockMapCall& call, uint64_t* count) {
   *count = 0;
-  return for_each_block(args, [](uint32_t, uint32_t, uint32_t) {}, [&](uint32_t, fovea_block_kind kind) {
+  return for_each_block(call, [] {}, [&](uint32_t, fovea_block_kind kind) {
     ++*count;
     return uint32_t(kind) <= FOVEA_BLOCK_SEEN;
   });
 }
 
-fovea_status make_block_map(const fovea_block_map_args& args, fovea_block_map* map) {
+fovea_status make_block_map(const BlockMapCall& call, fovea_block_map* map) {
   uint64_t count;
-  const fovea_status status = count_blocks(args, &count);
+  const fovea_status status = count_blocks(call, &count);
   if (status != FOVEA_OK) return status;
-  if (count > args.most_blocks) return FOVEA_ERR_CAPACITY;
-  const size_t lists = size_t{divide_up(args.q_tokens, args.q_block)} + 1;
+  if (count > call.most_blocks) return FOVEA_ERR_CAPACITY;
+  const size_t lists = size_t{divide_up(call.q_tokens, call.q_block)} + 1;
   uint32_t done = 0;
-  const auto begin_list = [&](uint32_t batch, uint32_t head, uint32_t r) {
-    args.offsets[(size_t{batch} * args.kv_heads + head) * lists + r] = done;
-  };
+  uint32_t* offset = call.offsets;
+  const auto begin_list = [&] { *offset++ = done; };
   // If classify() returns more blocks on this second pass, they are dropped. No kind is refused.
   const auto take = [&](uint32_t number, fovea_block_kind kind) {
-    if (done < count) args.blocks[done++] = number | (kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0);
+    if (done < count) call.blocks[done++] = number | (kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0);
     return true;
   };
-  (void)for_each_block(args, begin_list, take);
-  *map = {args.q_block,
-          args.kv_block,
-          args.offsets,
-          args.batch == 1 ? 0 : ptrdiff_t(lists * args.kv_heads),
-          args.kv_heads == 1 ? 0 : ptrdiff_t(lists),
-          args.blocks,
+  (void)for_each_block(call, begin_list, take);
+  *map = {call.q_block,
+          call.kv_block,
+          call.offsets,
+          call.batch == 1 ? 0 : ptrdiff_t(lists * call.kv_heads),
+          call.kv_heads == 1 ? 0 : ptrdiff_t(lists),
+          call.blocks,
           done};
   return FOVEA_OK;
 }

@@ -60,7 +60,7 @@ fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32
   return FOVEA_OK;
 }
 
-fovea_status check_block_map_args(const fovea_block_map_args& a, bool writes) {
+fovea_status resolve_block_map(const fovea_block_map_args& a, bool writes, BlockMapCall* call) {
   if (!kHasBlockMaps) return FOVEA_ERR_UNSUPPORTED;
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
   if (a.q_heads == 0 || a.kv_heads == 0) return FOVEA_ERR_DIM;
@@ -68,6 +68,12 @@ fovea_status check_block_map_args(const fovea_block_map_args& a, bool writes) {
   if (a.q_tokens > kMostTokens || a.kv_tokens > kMostTokens) return FOVEA_ERR_SIZE;
   if (!sizes_served(a.q_block, a.kv_block)) return FOVEA_ERR_MAP;
   if (a.classify && a.mask.data) return FOVEA_ERR_UNSUPPORTED;
+  BlockMapCall& c = *call;
+  c.batch = a.batch, c.kv_heads = a.kv_heads, c.q_tokens = a.q_tokens, c.kv_tokens = a.kv_tokens;
+  c.q_block = a.q_block, c.kv_block = a.kv_block;
+  c.group = a.q_heads / a.kv_heads;
+  c.mask = &a.mask, c.classify = a.classify, c.self = a.self;
+  c.offsets = a.offsets, c.blocks = a.blocks, c.most_blocks = a.most_blocks;
   Buffers buffers;
   if (writes) {
     const size_t lists = size_t{divide_up(a.q_tokens, a.q_block)} + 1;

@@ -2,6 +2,7 @@
 #ifndef FOVEA_SRC_ATTENTION_BLOCK_MAP_RESOLVE_H_
 #define FOVEA_SRC_ATTENTION_BLOCK_MAP_RESOLVE_H_
 
+#include "attention/block_map/make.h"
 #include "attention/call.h"
 #include "base/buffers.h"
 #include "fovea/fovea.h"
@@ -16,9 +17,9 @@ fovea_status add_block_map(Buffers& buffers, const fovea_block_map& map, size_t 
 // cover.
 fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32_t keys);
 
-// Checks the arguments that make a map. Without `writes`, only map blocks are counted, and the output arrays are not
-// checked.
-fovea_status check_block_map_args(const fovea_block_map_args& args, bool writes);
+// Performs every check of the arguments that make a map, and makes *call ready to run. Without `writes`, only map blocks
+// are counted, and the output arrays are not checked.
+fovea_status resolve_block_map(const fovea_block_map_args& args, bool writes, BlockMapCall* call);
 fovea_status check_tree(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride);
 
 }  // namespace fovea

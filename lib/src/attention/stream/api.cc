@@ -5,6 +5,7 @@
 #include "attention/resolve.h"
 #include "attention/stream/image.h"
 #include "attention/stream/resolve.h"
+#include "attention/stream/state.h"
 #include "fovea/fovea.h"
 #include "targets/registry.h"
 
@@ -28,13 +29,8 @@ extern "C" fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* 
   if (!fovea::is_plan(*plan)) return FOVEA_ERR_PLAN;
   fovea_state header;
   const fovea_status status = fovea::check_new_state(*plan, batch, q_tokens, first_key, state, state_bytes, &header);
-  if (status != FOVEA_OK) return status;
-  *state = header;
-  const fovea::StateRows rows = fovea::state_rows(*state);
-  const size_t count = fovea::state_row_count(*state);
-  for (size_t r = 0; r < count; ++r) rows.max[r] = -__builtin_inff();
-  __builtin_memset(rows.sum, 0, count * (size_t(header.value_dim) + 1) * sizeof(float));
-  return FOVEA_OK;
+  if (status == FOVEA_OK) fovea::begin_state(header, state);
+  return status;
 }
 
 namespace {

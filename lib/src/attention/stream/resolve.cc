@@ -26,22 +26,6 @@ bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
 
 }  // namespace
 
-size_t state_row_count(const fovea_state& s) { return size_t(s.batch) * s.q_heads * s.q_tokens; }
-
-CheckedSize state_bytes(const fovea_state& s) {
-  CheckedSize rows{s.batch};
-  rows.times(s.q_heads).times(s.q_tokens);
-  CheckedSize row{s.value_dim};
-  row.plus(2).times(sizeof(float));
-  return row.times(rows).plus(sizeof(fovea_state));
-}
-
-StateRows state_rows(const fovea_state& s) {
-  float* const max = reinterpret_cast<float*>(const_cast<fovea_state*>(&s) + 1);
-  const size_t rows = state_row_count(s);
-  return {max, max + rows, max + 2 * rows};
-}
-
 bool push_served(const fovea_attention_desc& d, int64_t next_key) {
   return !drops(d) || next_key % 4 == 0 || !tiles_follow_pages(d);
 }

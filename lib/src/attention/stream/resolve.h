@@ -4,19 +4,10 @@
 #ifndef FOVEA_SRC_ATTENTION_STREAM_RESOLVE_H_
 #define FOVEA_SRC_ATTENTION_STREAM_RESOLVE_H_
 
-#include "attention/kernels.h"
-#include "base/checked_size.h"
+#include "attention/stream/state.h"
 #include "fovea/fovea.h"
 
 namespace fovea {
-
-// Bytes of a state; overflow is remembered.
-CheckedSize state_bytes(const fovea_state& state);
-
-size_t state_row_count(const fovea_state& state);
-
-// Where the arrays of a state are: after its header.
-StateRows state_rows(const fovea_state& state);
 
 // Checks a new state of these counts in this memory, and makes its header.
 fovea_status check_new_state(const fovea_plan& plan, uint32_t batch, uint32_t q_tokens, int64_t first_key,

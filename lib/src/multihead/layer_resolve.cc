@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/arithmetic.h"
-#include "multihead/layout.h"
+#include "multihead/layer_resolve.h"
 
 #include "base/carver.h"
 #include "base/strides.h"
@@ -60,55 +60,6 @@ Places LayerCall::place(void* workspace) const {
   if (attends() && w_.out.data) p.o = project(p.o, q_rows, widths_.out, o_tensor());
   p.shared = {static_cast<char*>(workspace) + carver.slow_bytes().value, plan_.shared_bytes, nullptr, 0};
   return p;
-}
-
-// Projected heads are turned in place; heads that come straight from an input are turned into `to`.
-fovea_rope_args LayerCall::turning(const Tokens& from, const Tokens& to, uint32_t heads) const {
-  fovea_rope_args turn = *args_.rope;
-  turn.target = kernels_of(d_.target);  // for calls without processor_features
-  turn.batch = from.batch;
-  turn.heads = heads;
-  turn.tokens = from.count;
-  turn.dim = d_.head_dim;
-  turn.in = from.heads(turn.dim);
-  turn.out = to.heads_out(turn.dim);
-  turn.token_positions = nullptr;
-  turn.token_positions_stride = 0;
-  return turn;
-}
-
-void LayerCall::lay_out_append(const Places& p, fovea_kv_append_args* append) const {
-  fovea_kv_append_args& a = *append;
-  a.struct_bytes = sizeof a;
-  a.target = kernels_of(d_.target);
-  a.batch = args_.batch;
-  a.tokens = p.k.count;
-  a.keys = p.k.heads(d_.head_dim);
-  a.values = p.v.heads(d_.value_dim);
-  a.rope = args_.rope;
-  a.workspace = p.shared.fast;
-  a.workspace_bytes = p.shared.fast_bytes;
-}
-
-void LayerCall::lay_out_attention(const Places& p, MultiheadSteps* steps) const {
-  steps->turns_q = args_.rope != nullptr;
-  steps->turns_k = args_.rope && projects_keys();
-  if (steps->turns_q) steps->turn_q = turning(w_.q.data ? p.q : x(), p.q, d_.q_heads);
-  if (steps->turns_k) steps->turn_k = turning(w_.k.data ? p.k : keys(), p.k, d_.kv_heads);
-  fovea_attention_args& a = steps->attention;
-  a = args_.attention;
-  a.batch = args_.batch;
-  a.q_tokens = args_.q_tokens;
-  a.out = p.o.heads_out(d_.value_dim);
-  a.q = p.q.heads(d_.head_dim);
-  a.kv = {};
-  a.kv_tokens = p.k.count;
-  a.kv.keys = p.k.heads(d_.head_dim);
-  a.kv.values = p.v.heads(d_.value_dim);
-  if (!args_.cache) return;
-  a.kv = args_.cache->source;
-  a.kv_lengths = args_.cache->lengths;
-  a.kv_tokens = longest();
 }
 
 }  // namespace fovea

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A call of a multi-head layer, from which the steps of multihead/call.h are made.
-#ifndef FOVEA_SRC_MULTIHEAD_LAYOUT_H_
-#define FOVEA_SRC_MULTIHEAD_LAYOUT_H_
+#ifndef FOVEA_SRC_MULTIHEAD_LAYER_RESOLVE_H_
+#define FOVEA_SRC_MULTIHEAD_LAYER_RESOLVE_H_
 
 #include "base/buffers.h"
 #include "fovea/fovea.h"
@@ -67,7 +67,7 @@ struct Places {
 };
 
 // A call as it was given. Its functions are called in the order in which they are declared: those that check or resolve
-// are in resolve.cc, the others in layout.cc.
+// are in resolve.cc, the others in layer_resolve.cc.
 class LayerCall {
  public:
   LayerCall(const fovea_multihead_plan& plan, const fovea_multihead_args& args, const fovea_kv_cache* append_to)
@@ -78,8 +78,8 @@ class LayerCall {
   fovea_status check_memory(void* workspace, size_t workspace_bytes) const;
   Places place(void* workspace) const;
   fovea_status resolve_linear_steps(const Places& places, MultiheadSteps* steps) const;
-  void lay_out_append(const Places& places, fovea_kv_append_args* append) const;
-  void lay_out_attention(const Places& places, MultiheadSteps* steps) const;
+  fovea_status resolve_append_step(const Places& places, AppendCall* append) const;
+  fovea_status resolve_attention_steps(const Places& places, MultiheadSteps* steps) const;
 
  private:
   bool attends() const { return append_to_ == nullptr; }
@@ -125,7 +125,7 @@ class LayerCall {
   fovea_status add_options(Buffers& buffers) const;
   fovea_status resolve_step(const fovea_linear_weights& weights, const Tokens& x, uint32_t in_dim, const Tokens& y,
                             uint64_t out_dim, const Workspace& shared, LinearStep* step) const;
-  fovea_rope_args turning(const Tokens& from, const Tokens& to, uint32_t heads) const;
+  fovea_status resolve_turn(const Tokens& from, const Tokens& to, uint32_t heads, RopeCall* turn) const;
 
   const fovea_multihead_plan& plan_;
   const fovea_attention_desc& d_;
@@ -137,4 +137,4 @@ class LayerCall {
 
 }  // namespace fovea
 
-#endif  // FOVEA_SRC_MULTIHEAD_LAYOUT_H_
+#endif  // FOVEA_SRC_MULTIHEAD_LAYER_RESOLVE_H_
