@@ -15,6 +15,7 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
+#include "math/plain.inl"
 #include "math/math.inl"
 #include "formats/rows.inl"
 #include "attention/rows.inl"
@@ -37,9 +38,14 @@ constexpr bool kKeyByKey = false;
 constexpr AttentionKernel kFewRowsOfTarget = FewRowsKernel(kFewRowsFormats, nullptr, nullptr);
 #endif
 // clang-format on
+constexpr AttentionKernels KernelsOfTarget() {
+  AttentionKernels kernels = {kLanes, hn::kBlockVectors, {}};
+  if (kFewRowsServed) kernels.list[kFewRowsKernel] = kFewRowsOfTarget;
+  kernels.list[kFewRowsServed ? uint32_t(kTileKernel) : 0] = TileKernel(kOnlyF32, nullptr, nullptr);
+  return kernels;
+}
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const AttentionKernels kAttention = {
-    kLanes, hn::kBlockVectors, {kFewRowsOfTarget, TileKernel(kOnlyF32, nullptr, nullptr)}};
+FOVEA_IN_DATA_SECTION const AttentionKernels kAttention = KernelsOfTarget();
 
 #endif

@@ -302,7 +302,9 @@ struct AttentionKernel {
 struct AttentionKernels {
   uint32_t lanes;
   uint32_t tile_vectors;  // the most vectors of columns in a tile
-  AttentionKernel list[kI8FewRowsKernel];  // in the order of kKernelTraits; null functions where the target lacks one
+  // In the order of kKernelTraits; without a few-rows kernel in the build, the tile kernel alone. Null functions where the
+  // target lacks one.
+  AttentionKernel list[kFewRowsServed ? uint32_t(kI8FewRowsKernel) : 1];
 };
 
 // Most rows in a tile of the few-rows kernel.

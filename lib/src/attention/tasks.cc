@@ -14,7 +14,7 @@ namespace {
 // The kernel that a plan names: a constant in builds with one kernel.
 const AttentionKernel& kernel_of(const fovea_plan& plan, const fovea_plan_kernel& kernel) {
   if (is_i8(plan.desc)) return i8_kernels(plan.desc.target).list[dot_row(plan.dot)][kernel.index - kI8FewRowsKernel];
-  return attention_kernels(plan.desc.target).list[kFewRowsServed ? kernel.index : kTileKernel];
+  return attention_kernels(plan.desc.target).list[kFewRowsServed ? kernel.index : 0];
 }
 
 // The number of query tiles that share each key tile.

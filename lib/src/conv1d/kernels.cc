@@ -14,6 +14,7 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
+#include "math/plain.inl"
 #include "math/math.inl"
 #include "conv1d/conv1d.inl"
 // clang-format on

@@ -8,17 +8,6 @@
 // Round to nearest by adding 1.5 * 2^23: right for |x| < 2^22. The integer is also in the low bits of the sum.
 constexpr float kRoundMagic = 12582912.0f;
 
-// For x >= 0 or NaN: 0 if x is subnormal, else x.
-FOVEA_INLINE VF ZeroIfSubnormal(VF x) { return hn::IfThenZeroElse(hn::Lt(x, hn::Set(kF, 1.17549435e-38f)), x); }
-
-// A maximum of kLowest means that no visible score was more than -inf, see Visible.
-FOVEA_INLINE VF MinusInfinityIfLowest(VF x) {
-  return hn::IfThenElse(hn::Eq(x, hn::Set(kF, kLowest)), hn::Set(kF, -kInfinity), x);
-}
-
-// What is subtracted from scores before the exponential: the largest, but 0 where all are -inf.
-FOVEA_SHARED VF ShiftOf(VF max) { return hn::IfThenZeroElse(hn::Eq(max, hn::Set(kF, -kInfinity)), max); }
-
 // 2^(n - 1) * p, where biased = n + kExpMagic: n is in its low bits, with the exponent's bias. 0 for n = -126. NaN in p
 // stays NaN.
 constexpr float kExpMagic = kRoundMagic + 126.0f;

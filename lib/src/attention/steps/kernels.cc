@@ -15,6 +15,7 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
+#include "math/plain.inl"
 #include "formats/rows.inl"
 #include "attention/rows.inl"
 namespace apart {

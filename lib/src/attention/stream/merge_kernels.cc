@@ -14,6 +14,7 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
+#include "math/plain.inl"
 namespace apart {
 #include "simd/apart.inl"
 #include "math/math.inl"
