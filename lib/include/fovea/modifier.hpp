@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "fovea/attention.h"
+#include "fovea/base.hpp"
 
 namespace fovea {
 FOVEA_LEAN_BEGIN_
