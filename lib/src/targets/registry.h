@@ -10,14 +10,23 @@
 
 namespace fovea {
 
-// What is known about a target without its kernels, so that one machine can plan for another.
+// A target in one byte.
+struct TargetByte {
+  constexpr TargetByte(fovea_target target) : value(uint8_t(target)) {}
+  constexpr operator fovea_target() const { return fovea_target(value); }
+  uint8_t value;
+};
+
+// What is known about a target without its kernels, so that one machine can plan for another. Every program links these eight
+// bytes for each target.
 struct TargetTraits {
-  fovea_target target, kernels;
+  TargetByte target, kernels;
   uint8_t lanes, tile_vectors, few_rows;  // see list.h
   DotKind dot;
   uint8_t needs;                          // bits of ProcessorFeature
   bool compiled;                          // in this build
 };
+static_assert(sizeof(TargetTraits) == 8, "no byte of padding");
 
 // Whether any target of this build has a few-rows kernel.
 #if FOVEA_WITH_HELIUM || FOVEA_WITH_HIGHWAY || FOVEA_WITH_NEON || FOVEA_WITH_XSIMD
