@@ -76,7 +76,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (d.q_heads % d.kv_heads != 0) return FOVEA_ERR_HEADS;
   if (d.max_kv_tokens > kMostTokens || d.max_q_tokens > kMostTokens) return FOVEA_ERR_SIZE;
   if (!is_finite(d.scale * kLog2E)) return FOVEA_ERR_NUMBER;
-  if (d.softcap != 0.0f && !(d.softcap >= kLeastNormal && d.softcap <= kMostSoftcap)) return FOVEA_ERR_NUMBER;
+  if (softcap(d) != 0.0f && !(d.softcap >= kLeastNormal && d.softcap <= kMostSoftcap)) return FOVEA_ERR_NUMBER;
   if (!(d.dropout >= 0.0f && d.dropout < 1.0f)) return FOVEA_ERR_NUMBER;
   FOVEA_RETURN_IF_ERROR(check_tensors(d));
   if (!is_key_format(d.key_dtype) || !is_key_format(d.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
@@ -208,10 +208,11 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
 }  // namespace
 
 fovea_status check_tensor(float scale, int32_t zero, fovea_dtype dtype) {
+  if (!kHasI8Tensors) return scale != 0.0f || zero != 0 ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
   constexpr float kLargest = 0x1p126f;  // the inverse of a larger one is subnormal: 32-bit Arm's vectors treat it as 0
   if (scale != 0.0f && !(scale >= kLeastNormal && scale <= kLargest)) return FOVEA_ERR_NUMBER;
   if (zero < -128 || zero > 127) return FOVEA_ERR_NUMBER;
-  if (scale != 0.0f && (dtype != FOVEA_I8 || !kHasI8Tensors)) return FOVEA_ERR_UNSUPPORTED;
+  if (scale != 0.0f && dtype != FOVEA_I8) return FOVEA_ERR_UNSUPPORTED;
   return zero != 0 && scale == 0.0f ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
 }
 
