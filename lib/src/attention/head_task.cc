@@ -332,6 +332,11 @@ bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
   }
 }
 
+// Not inlined where scores may be written: that needs as much stack, after it.
+__attribute__((noinline)) bool attend_apart(HeadTask& task, QueryTile* tiles, uint32_t count) {
+  return attend_to_keys(task, tiles, count);
+}
+
 OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
   const fovea_attention_desc& d = call.desc;
   OutputTensor tensor = {};
@@ -387,7 +392,8 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
     for (uint32_t r = 0; r < range_count(); ++r) {
       enter_range(r);
       for (uint32_t i = 0; i < count; ++i) fill_row_facts(*this, tiles[i]);
-      if (doing() != Part::kEnd && !attend_to_keys(*this, tiles, count)) return false;
+      if (doing() == Part::kEnd) continue;
+      if (kHasScores ? !attend_apart(*this, tiles, count) : !attend_to_keys(*this, tiles, count)) return false;
     }
     if (!measures()) break;
     for (uint32_t i = 0; i < count; ++i) kernel().steps->end(tiles[i], outputs);

@@ -132,7 +132,10 @@ struct I8Numbers {
   float value_scale[kKeyTile];  // finite; 0 for a scale that counts as NaN
   float value_nan[kKeyTile];    // NaN for such a scale, else 0. Filled where any_nan is set
   float key_shift[kKeyTile];    // what the zero point of queries adds to a score, base 2. Filled if scores are shifted
-  int32_t key_start[kKeyTile];  // the initial value of the sums of products with a key
+  union {
+    int32_t key_start[kKeyTile];  // the initial value of the sums of products with a key
+    float widened[kScaleGroup];   // where these are all 0: the group of a row that is widened
+  };
   float value_zero;  // the zero point of values
   uint32_t any_nan;
   uint32_t begin, end;  // the keys that were brought
