@@ -24,12 +24,37 @@ extern "C" size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc
   });
 }
 
+namespace {
+
+// Not inlined: the stack of one is free when the next begins.
+__attribute__((noinline)) fovea_status project(const fovea_multihead_plan& plan, const fovea_multihead_args& args,
+                                               void* workspace, fovea_kv_cache* append_to) {
+  fovea::ProjectionSteps steps;
+  const fovea_status status = fovea::resolve_projections(plan, args, workspace, append_to, &steps);
+  return status == FOVEA_OK ? fovea::run_projections(&steps, append_to) : status;
+}
+__attribute__((noinline)) fovea_status attend(const fovea_multihead_plan& plan, const fovea_multihead_args& args,
+                                              void* workspace) {
+  fovea::AttentionStep step;
+  const fovea_status status = fovea::resolve_attention_step(plan, args, workspace, &step);
+  return status == FOVEA_OK ? fovea::run_attention_step(plan, step) : status;
+}
+__attribute__((noinline)) fovea_status finish(const fovea_multihead_plan& plan, const fovea_multihead_args& args,
+                                              void* workspace) {
+  fovea::LinearStep step;
+  const fovea_status status = fovea::resolve_out_step(plan, args, workspace, &step);
+  return status == FOVEA_OK ? fovea::run_linear_step(&step) : status;
+}
+
+}  // namespace
+
 extern "C" fovea_status fovea_multihead(const fovea_multihead_plan* plan, const fovea_multihead_args* args,
                                         void* workspace, size_t workspace_bytes) {
   if (!plan || !args) return FOVEA_ERR_NULL;
-  fovea::MultiheadSteps steps;
-  const fovea_status status = fovea::resolve_multihead(*plan, *args, workspace, workspace_bytes, nullptr, &steps);
-  return status == FOVEA_OK ? fovea::run_multihead(*plan, &steps, nullptr) : status;
+  fovea_status status = fovea::check_multihead(*plan, *args, workspace, workspace_bytes, nullptr);
+  if (status == FOVEA_OK) status = project(*plan, *args, workspace, nullptr);
+  if (status == FOVEA_OK) status = attend(*plan, *args, workspace);
+  return status == FOVEA_OK ? finish(*plan, *args, workspace) : status;
 }
 
 extern "C" fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_cache* cache,
@@ -37,8 +62,6 @@ extern "C" fovea_status fovea_multihead_append(const fovea_multihead_plan* plan,
                                                size_t workspace_bytes) {
   if (!plan || !args) return FOVEA_ERR_NULL;
   fovea_status status = fovea::check_cache(cache);
-  if (status != FOVEA_OK) return status;
-  fovea::MultiheadSteps steps;
-  status = fovea::resolve_multihead(*plan, *args, workspace, workspace_bytes, cache, &steps);
-  return status == FOVEA_OK ? fovea::run_multihead(*plan, &steps, cache) : status;
+  if (status == FOVEA_OK) status = fovea::check_multihead(*plan, *args, workspace, workspace_bytes, cache);
+  return status == FOVEA_OK ? project(*plan, *args, workspace, cache) : status;
 }
