@@ -204,16 +204,16 @@ struct ModifierStep {
 };
 // What decides which weights are dropped. Entry, head and key are as the random-number generator counts them.
 struct DropoutStep {
-  float probability;  // 0 = none
   uint64_t seed;
+  float probability;           // 0 = none
   uint32_t batch, first_head;  // the entry, and the first query head of the group
   uint32_t first_quad;         // key / 4 of local key 0
 };
 // The steps between the dot product and the softmax, in their order. Dropout follows the softmax.
 struct ScoreSteps {
   [[no_unique_address]] MemberIf<kHasI8Tensors, bool> shifted;  // by the zero points of queries and keys
-  [[no_unique_address]] MemberIf<config::kSoftcap, SoftcapStep> softcap;
   [[no_unique_address]] MemberIf<config::kAlibi, bool> alibi;
+  [[no_unique_address]] MemberIf<config::kSoftcap, SoftcapStep> softcap;
   [[no_unique_address]] MemberIf<config::kModifiers, ModifierStep> modifier;
   [[no_unique_address]] MemberIf<config::kMask, MaskStep> mask;
   [[no_unique_address]] MemberIf<config::kDropout, DropoutStep> dropout;

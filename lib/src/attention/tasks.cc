@@ -114,7 +114,8 @@ class Tasks {
     if (queries == 0) return FOVEA_OK;
     const uint32_t together = call_.queries_together(queries);
     uint32_t q_block = 0;
-    Cut cut = call_.q_offsets() ? cut_of(call_, together, together) : cut_;
+    Cut cut = cut_;
+    if (call_.q_offsets()) cut = cut_of(call_, together, together);
     if (together < queries) {
       q_block = block / cut.blocks;
       block %= cut.blocks;

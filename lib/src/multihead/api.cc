@@ -26,7 +26,7 @@ extern "C" size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc
 
 namespace {
 
-// Not inlined: the stack of one is free when the next begins.
+// Not inlined: the stack of the first is free when the second begins.
 __attribute__((noinline)) fovea_status project(const fovea_multihead_plan& plan, const fovea_multihead_args& args,
                                                void* workspace, fovea_kv_cache* append_to) {
   fovea::ProjectionSteps steps;
@@ -35,15 +35,14 @@ __attribute__((noinline)) fovea_status project(const fovea_multihead_plan& plan,
 }
 __attribute__((noinline)) fovea_status attend(const fovea_multihead_plan& plan, const fovea_multihead_args& args,
                                               void* workspace) {
-  fovea::AttentionStep step;
-  const fovea_status status = fovea::resolve_attention_step(plan, args, workspace, &step);
-  return status == FOVEA_OK ? fovea::run_attention_step(plan, step) : status;
-}
-__attribute__((noinline)) fovea_status finish(const fovea_multihead_plan& plan, const fovea_multihead_args& args,
-                                              void* workspace) {
-  fovea::LinearStep step;
-  const fovea_status status = fovea::resolve_out_step(plan, args, workspace, &step);
-  return status == FOVEA_OK ? fovea::run_linear_step(&step) : status;
+  union {
+    fovea::AttentionStep attention;
+    fovea::LinearStep out;
+  };
+  fovea_status status = fovea::resolve_attention_step(plan, args, workspace, &attention);
+  if (status == FOVEA_OK) status = fovea::run_attention_step(plan, attention);
+  if (status == FOVEA_OK) status = fovea::resolve_out_step(plan, args, workspace, &out);
+  return status == FOVEA_OK ? fovea::run_linear_step(&out) : status;
 }
 
 }  // namespace
@@ -53,8 +52,7 @@ extern "C" fovea_status fovea_multihead(const fovea_multihead_plan* plan, const 
   if (!plan || !args) return FOVEA_ERR_NULL;
   fovea_status status = fovea::check_multihead(*plan, *args, workspace, workspace_bytes, nullptr);
   if (status == FOVEA_OK) status = project(*plan, *args, workspace, nullptr);
-  if (status == FOVEA_OK) status = attend(*plan, *args, workspace);
-  return status == FOVEA_OK ? finish(*plan, *args, workspace) : status;
+  return status == FOVEA_OK ? attend(*plan, *args, workspace) : status;
 }
 
 extern "C" fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_cache* cache,
