@@ -236,6 +236,11 @@ FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreS
   }
 }
 
+// Vectors of masks take much stack. Where size counts it is not below a modifier.
+FOVEA_SHARED void MaskKeys(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column) {
+  StepKeys<kMaskStep>(t, keys, steps, column);
+}
+
 // Applies the steps that are on, up to the stage `last`. Each has its own loop: whether it is on is tested once, not
 // for each score.
 template <int kStep = 0>
@@ -244,6 +249,8 @@ FOVEA_INLINE void StepByStep(const QueryTile& t, const KeyTile& keys, const Scor
   if (IsOn<kStep>(keys, steps, last)) {
     if constexpr (kStep == kModifyStep) {
       ModifyScores(t, keys, steps, column);
+    } else if constexpr (kStep == kMaskStep && kLanes > 1) {
+      MaskKeys(t, keys, steps, column);
     } else {
       StepKeys<kStep>(t, keys, steps, column);
     }
