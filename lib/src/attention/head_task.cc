@@ -190,13 +190,12 @@ bool clip_for_some(const TileLimits* limits, uint32_t count, KeySpan* keys) {
 // tiles are changed and restored, not copied: stacks are short where there are pieces.
 template <class Take>
 void for_key_pieces(const KeySource& source, KeyTile& keys, const Take& take) {
-  if (!source.in_pieces()) return take();
   const uint32_t begin = keys.begin, end = keys.end, step = source.piece_keys();
   const KeyRows whole = keys.keys;  // a loader's rows
-  for (keys.begin = begin; keys.begin < end; keys.begin += step) {
+  for (; keys.begin < end; keys.begin += step) {
     keys.end = end - keys.begin > step ? keys.begin + step : end;
     keys.keys = whole;
-    source.find_keys(keys, &keys.keys);
+    if (source.in_pieces()) source.find_keys(keys, &keys.keys);
     take();
   }
   keys.begin = begin;
@@ -207,15 +206,14 @@ void for_key_pieces(const KeySource& source, KeyTile& keys, const Take& take) {
 // Performs a part of attend for some keys, or for all keys with `elements` elements of the values from `element` on.
 void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* limits, uint32_t count, KeyTile& piece,
                      AttendPart part, uint32_t element, uint32_t elements) {
-  const KeySpan whole = piece;
+  const uint32_t begin = piece.begin, end = piece.end;
+  const bool edge = piece.edge;
   piece.parts = part;
   for (uint32_t i = 0; i < count; ++i) {
-    KeySpan own = whole;
-    if (count > 1 && !clip_key_tile(limits[i], &own)) continue;
-    if (own.begin < whole.begin) own.begin = whole.begin;
-    if (own.end > whole.end) own.end = whole.end;
-    if (own.begin >= own.end) continue;
-    static_cast<KeySpan&>(piece) = own;
+    if (count > 1 && !clip_key_tile(limits[i], &piece)) continue;
+    if (piece.begin < begin) piece.begin = begin;
+    if (piece.end > end) piece.end = end;
+    if (piece.begin >= piece.end) continue;
     QueryTile& tile = tiles[i];
     const size_t before = size_t(element) * tile.columns;
     tile.o += before;
@@ -224,7 +222,9 @@ void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* l
     tile.o -= before;
     tile.value_dim = task.call.desc.value_dim;
   }
-  static_cast<KeySpan&>(piece) = whole;
+  piece.begin = begin;
+  piece.end = end;
+  piece.edge = edge;
 }
 
 // Runs each part of attend for all query tiles while a piece is in its buffer.

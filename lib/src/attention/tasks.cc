@@ -170,8 +170,8 @@ class Tasks {
   }
 
   // Finds the states of a task. A task with a part of the keys is limited to this part. Where keys are split, the task
-  // that ends a row block joins the states of all parts.
-  void find_states(uint32_t entry, uint32_t split, const QueryTile* tiles, uint32_t count, HeadTask* task) const {
+  // that ends a row block joins the states of all parts. Not inlined: the task needs its stack afterwards.
+  __attribute__((noinline)) void find_states(uint32_t entry, uint32_t split, const QueryTile* tiles, uint32_t count, HeadTask* task) const {
     const size_t value_dim = call_.desc.value_dim;
     const EntryTokens queries = call_.queries(entry);
     const size_t first_token = call_.q_offsets() ? queries.first : size_t(entry) * call_.q_tokens();
