@@ -380,8 +380,8 @@ HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel
       group(call.desc.q_heads / call.desc.kv_heads),
       entry(entry_),
       kv_head(kv_head_),
-      all(positions_of(call, entry)),
-      source(call, of_kernel, buffers, entry, kv_head, all.begin, worker) {
+      limits(positions_of(call, entry)),
+      source(call, of_kernel, buffers, entry, kv_head, limits.begin, worker) {
   if (kHasRanges) ranges = ranges_of(call, entry);
   const uint32_t head = kv_head * group;
   const EntryTokens queries = call.queries(entry);
@@ -389,7 +389,7 @@ HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel
   if (kHasI8Tensors) q_scales->data = nullptr;
   if (needs_q_scales(call.desc)) q_scales = rows_of_head(call.q_scales(), FOVEA_F32, queries, head).as<const float>();
   if (kHasBlockMaps) listed = ListedTiles(call, entry, kv_head, q_block);
-  find_score_steps(call, entry, kv_head, worker, all, &steps);
+  find_score_steps(call, entry, kv_head, worker, limits, &steps);
 }
 
 void HeadTask::prepare(QueryTile* tile) const {
@@ -400,6 +400,7 @@ void HeadTask::prepare(QueryTile* tile) const {
 
 bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
   const uint32_t count = kMostTiles == 1 ? 1 : tile_count;
+  if (kHasRanges) all = limits.kept();
   if (kHasI8Products) source.serve(count * tiles[0].columns);
   for (uint32_t i = 0; i < count; ++i) {
     if (begins()) kernel().begin(tiles[i], q, tiles[i].score_vector ? 1.0f : score_factor());

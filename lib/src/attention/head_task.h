@@ -32,9 +32,9 @@ struct HeadTask {
   [[no_unique_address]] const MemberIf<kHasStates, Part> part;
   const uint32_t group;  // query heads that share the key head
   const uint32_t entry, kv_head;
-  KeyLimits all;                                                  // for the batch entry, or for one part of its keys
+  KeyLimits limits;  // for the batch entry or one part of its keys; then for the range that enter_range chose
   [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;   // the keys that exist
-  [[no_unique_address]] MemberIf<kHasRanges, KeyLimits> entered;  // for the range that enter_range chose
+  [[no_unique_address]] MemberIf<kHasRanges, KeyLimits::Kept> all;  // of the limits before enter_range
   [[no_unique_address]] ListedTilesIf listed;                     // the key tiles that these queries look at
   KeySource source;
   TypedRows q;
@@ -58,11 +58,10 @@ struct HeadTask {
   uint32_t range_count() const { return kHasRanges ? ranges->count : 1; }
   void enter_range(uint32_t range) {
     if (!kHasRanges) return;
-    *entered = all;
-    entered->keep(ranges->range(range));
+    limits.restore(*all);
+    limits.keep(ranges->range(range));
   }
-  // For the range that enter_range chose.
-  const KeyLimits& positions() const { return kHasRanges ? *entered : all; }
+  const KeyLimits& positions() const { return limits; }
 };
 
 }  // namespace fovea

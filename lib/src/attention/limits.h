@@ -45,6 +45,16 @@ struct KeyLimits {
     if (begin > keys) begin = keys;
     if (range.pinned) left = 0;
   }
+  // What keep changes, to be restored.
+  struct Kept {
+    uint32_t keys, begin, left;
+  };
+  Kept kept() const { return {keys, begin, left}; }
+  void restore(const Kept& before) {
+    keys = before.keys;
+    begin = before.begin;
+    left = before.left;
+  }
   uint32_t clamp(int64_t key) const {
     return key < int64_t(begin) ? uint32_t(begin) : key > int64_t(keys) ? keys : uint32_t(key);
   }

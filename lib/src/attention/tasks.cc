@@ -149,7 +149,7 @@ class Tasks {
 
   void begin_turns() const {
     for (uint32_t worker = 0; is_loaded(call_.desc) && worker < worker_count(call_.desc); ++worker) {
-      *loader_turn(worker_workspace(call_.plan, call_.workspace, worker)) = 0;
+      loader_notes(worker_workspace(call_.plan, call_.workspace, worker))->turn = 0;
     }
   }
 
@@ -184,7 +184,7 @@ class Tasks {
     task->state = task->state_out = states_->from(split * all_rows() + row, value_dim);
     if (part_ == Part::kSplit) {
       const uint32_t keys = call_.desc.key_split_tokens, first = split * keys;
-      task->all.keep({first, keys < UINT32_MAX - first ? first + keys : UINT32_MAX, false});
+      task->limits.keep({first, keys < UINT32_MAX - first ? first + keys : UINT32_MAX, false});
       return;
     }
     const QueryTile& last = tiles[count - 1];
