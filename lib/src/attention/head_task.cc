@@ -90,9 +90,17 @@ float row_shift(const HeadTask& task, ptrdiff_t at, float scale) {
   return shift + sum * (d.q_dtype == FOVEA_I8 ? scale : task.score_factor());
 }
 
+// The scales of queries of i8; data is null if all rows have one.
+RowArray<const float> query_scale_rows(const HeadTask& task) {
+  if (!needs_q_scales(task.call.desc)) return {};
+  const EntryTokens queries = task.call.queries(task.entry);
+  return rows_of_head(task.call.q_scales(), FOVEA_F32, queries, task.kv_head * task.group).as<const float>();
+}
+
 // Sets the scales of queries of i8, and what is added to all scores of a row.
 void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
   const fovea_attention_desc& d = task.call.desc;
+  const RowArray<const float> scales = query_scale_rows(task);
   float scale = task.score_factor() * d.q_scale, shift = 0.0f;
   for (uint32_t column = 0; column < tile.columns; ++column) {
     const uint32_t row = column / tile.row_lanes;
@@ -100,8 +108,7 @@ void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
       const uint32_t group_row = tile.first_head + row;
       const ptrdiff_t token = ptrdiff_t(tile.first_token + group_row / task.group);
       const ptrdiff_t head = ptrdiff_t(group_row % task.group);
-      if (task.q_scales->data) {
-        const RowArray<const float>& scales = *task.q_scales;
+      if (scales.data) {
         const float given = scales.data[token * scales.token_stride + head * scales.head_stride];
         scale = task.score_factor() * finite_or_nan(given);
       }
@@ -131,10 +138,10 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
     }
     if (biased) {
       const int64_t position = task.positions().first + token;
-      const AlibiRows& rows = *tile.alibi;
-      rows.pos[column] = narrow(position);
-      rows.far_pos[column] = to_float(position - rows.pos[column]);
-      rows.slope[column] = task.call.alibi_slopes()[q_head] * kLog2E;
+      const int32_t near = narrow(position);
+      alibi_pos(tile)[column] = near;
+      alibi_far_pos(tile)[column] = to_float(position - near);
+      alibi_slope(tile)[column] = task.call.alibi_slopes()[q_head] * kLog2E;
     }
     if (sinks) tile.sink[column] = task.call.sinks()[q_head] * kLog2E;
   }
@@ -230,8 +237,7 @@ void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* l
 // Runs each part of attend for all query tiles while a piece is in its buffer.
 __attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile* tiles, const TileLimits* limits,
                                                 uint32_t count, KeyTile& keys) {
-  for_key_pieces(task.source, keys,
-                 [&] { attend_to_piece(task, tiles, limits, count, keys, kScorePart, 0, 0); });
+  for_key_pieces(task.source, keys, [&] { attend_to_piece(task, tiles, limits, count, keys, kScorePart, 0, 0); });
   const uint32_t value_dim = task.call.desc.value_dim, step = task.source.piece_elements();
   const KeyRows whole = keys.values;  // a loader's rows
   for (uint32_t element = 0, elements; element < value_dim; element += elements) {
@@ -274,8 +280,7 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
     if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, 0)) return false;
     const uint32_t begin = first + keys.begin;
     if (fills && begin > done) kernel.steps->store_hidden_scores(tile, done, begin - done, stage, scores);
-    for_key_pieces(task.source, keys,
-                   [&] { kernel.scores_out(tile, keys, task.steps, stage, scores); });
+    for_key_pieces(task.source, keys, [&] { kernel.scores_out(tile, keys, task.steps, stage, scores); });
     done = first + keys.end;
   }
   if (done < all_keys) kernel.steps->store_hidden_scores(tile, done, all_keys - done, stage, scores);
@@ -383,11 +388,7 @@ HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel
       limits(positions_of(call, entry)),
       source(call, of_kernel, buffers, entry, kv_head, limits.begin, worker) {
   if (kHasRanges) ranges = ranges_of(call, entry);
-  const uint32_t head = kv_head * group;
-  const EntryTokens queries = call.queries(entry);
-  q = rows_of_head(call.q(), call.desc.q_dtype, queries, head);
-  if (kHasI8Tensors) q_scales->data = nullptr;
-  if (needs_q_scales(call.desc)) q_scales = rows_of_head(call.q_scales(), FOVEA_F32, queries, head).as<const float>();
+  q = rows_of_head(call.q(), call.desc.q_dtype, call.queries(entry), kv_head * group);
   if (kHasBlockMaps) listed = ListedTiles(call, entry, kv_head, q_block);
   find_score_steps(call, entry, kv_head, worker, limits, &steps);
 }

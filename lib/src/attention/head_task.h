@@ -38,7 +38,6 @@ struct HeadTask {
   [[no_unique_address]] ListedTilesIf listed;                     // the key tiles that these queries look at
   KeySource source;
   TypedRows q;
-  [[no_unique_address]] MemberIf<kHasI8Tensors, RowArray<const float>> q_scales;  // of queries of i8; data may be null
   [[no_unique_address]] ScoreSteps steps;
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state;      // of the head: taken up
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state_out;  // put down: the same, unless a stream has a loader

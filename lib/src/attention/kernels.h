@@ -26,13 +26,6 @@ constexpr uint32_t kKeyGrain = 8;
 // Scores are kept in base 2.
 constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
 
-// What ALiBi needs to know about the rows of a tile.
-struct AlibiRows {
-  int32_t* pos;    // position of the query, limited to 2^30 in magnitude
-  float* far_pos;  // the rest of the position
-  float* slope;    // [columns]  ALiBi slope * log2(e)
-};
-
 // A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. The first
 // `live` rows are real; the others repeat the last one and are never stored.
 //
@@ -61,9 +54,16 @@ struct QueryTile {
   float* rescale;  // [columns]  what the last key tile multiplied row_sum by
   int32_t* lo;     // [columns]  first key that the row may see by position    } filled where a limit
   int32_t* hi;     // [columns]  one after the last                            } needs them
-  [[no_unique_address]] MemberIf<config::kAlibi, AlibiRows> alibi;
+  [[no_unique_address]] MemberIf<config::kAlibi, int32_t*> alibi;  // three arrays: see alibi_pos
   [[no_unique_address]] MemberIf<config::kSinks, float*> sink;  // [columns]  sink logit * log2(e)
 };
+
+// What ALiBi needs to know about the rows of a tile: the position of the query, limited to 2^30 in magnitude; the rest of
+// the position; the slope times log2(e). Three arrays with one pointer, because tiles are on the stack.
+constexpr size_t alibi_stride(size_t columns) { return round_up(columns, FOVEA_WORKSPACE_ALIGNMENT / 4); }
+inline int32_t* alibi_pos(const QueryTile& t) { return *t.alibi; }
+inline float* alibi_far_pos(const QueryTile& t) { return reinterpret_cast<float*>(*t.alibi) + alibi_stride(t.columns); }
+inline float* alibi_slope(const QueryTile& t) { return alibi_far_pos(t) + alibi_stride(t.columns); }
 
 // Formats of queries and outputs.
 constexpr bool kHasI8Tensors = config::kI8Tensors;

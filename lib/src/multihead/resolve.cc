@@ -302,8 +302,8 @@ fovea_status resolve_projections(const fovea_multihead_plan& plan, const fovea_m
   return call.resolve_turns(places, steps);
 }
 
-fovea_status resolve_attention_step(const fovea_multihead_plan& plan, const fovea_multihead_args& args,
-                                    void* workspace, AttentionStep* step) {
+fovea_status resolve_attention_step(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
+                                    AttentionStep* step) {
   LayerCall call(plan, args, nullptr);
   FOVEA_RETURN_IF_ERROR(call.check_weights());
   return call.resolve_attention(call.place(workspace), step);

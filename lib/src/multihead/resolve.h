@@ -15,8 +15,8 @@ fovea_status check_multihead(const fovea_multihead_plan& plan, const fovea_multi
 fovea_status resolve_projections(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
                                  const fovea_kv_cache* append_to, ProjectionSteps* steps);
 // Make the other steps of a call that was checked.
-fovea_status resolve_attention_step(const fovea_multihead_plan& plan, const fovea_multihead_args& args,
-                                    void* workspace, AttentionStep* step);
+fovea_status resolve_attention_step(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
+                                    AttentionStep* step);
 fovea_status resolve_out_step(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
                               LinearStep* step);
 

@@ -188,8 +188,8 @@ FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, const KeyTile& keys, const 
   StepLanes at;
   if ((kAll || kStep == kShiftStep) && Shifted(steps)) at.row_shift = hn::LoadU(kF, row_shifts(t) + column);
   if ((kAll || kStep == kBiasStep) && Biased(steps)) {
-    at.slope = hn::LoadU(kF, t.alibi->slope + column);
-    at.pos = hn::Add(RelativePositions(t.alibi->pos + column, keys.first), hn::LoadU(kF, t.alibi->far_pos + column));
+    at.slope = hn::LoadU(kF, alibi_slope(t) + column);
+    at.pos = hn::Add(RelativePositions(alibi_pos(t) + column, keys.first), hn::LoadU(kF, alibi_far_pos(t) + column));
   }
   if ((kAll || kStep == kMaskStep) && Masked(keys, steps)) {
     at.mask_factor = hn::Mul(EachRow(rows, steps.mask->factor), hn::Set(kF, kLog2E));
