@@ -274,9 +274,9 @@ INSIDE_CASE("stream: the distance that ALiBi goes by is right from the first pos
     tile.head_dim = tile.value_dim = tile.row_lanes = tile.live = tile.group = 1;
     tile.columns = kernels.lanes;
     for (size_t i = 0; i < kernels.lanes; ++i) {
-      tile.alibi->pos[i] = -static_cast<int32_t>(kFarthest);
-      tile.alibi->far_pos[i] = 0.0f;
-      tile.alibi->slope[i] = -1.0f;
+      fovea::alibi_pos(tile)[i] = -static_cast<int32_t>(kFarthest);
+      fovea::alibi_far_pos(tile)[i] = 0.0f;
+      fovea::alibi_slope(tile)[i] = -1.0f;
     }
     float zero = 0.0f;
     kernel.begin(tile, {&zero, 0, 0, FOVEA_F32}, 1.0f);

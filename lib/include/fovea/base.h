@@ -34,8 +34,8 @@
  * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init.
  * Any number of threads may use one plan at once, each with its own workspace. An interrupt handler or a fibre may call
  * fovea under two conditions:
- *   stack       is large enough: 3.25 KiB on Cortex-M, 5.5 KiB on 64-bit processors, 6 KiB with AVX-512. Multi-head
- *               layers need 1.3 KiB more. Integer products with rows of I4 need 3 KiB more on 64-bit processors.
+ *   stack       is large enough: 2.4 KiB on Cortex-M, 5.5 KiB on 64-bit processors, 6 KiB with AVX-512. On 64-bit
+ *               processors multi-head layers need 1.3 KiB more, integer products with rows of I4 3 KiB more.
  *               bench/size.py measures these numbers.
  *   registers   of the floating-point or vector unit that the target uses are saved. On Cortex-M lazy stacking saves
  *               them, unless it was switched off; on x86 the operating system does.

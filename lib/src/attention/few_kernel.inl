@@ -2,8 +2,10 @@
 //
 // The functions of the few-rows kernel that are the same whatever computes its products.
 
+// Called where size counts, as the next function is: FewAttendRows then has little stack below the score steps, and
+// FewScoresOut has the same code.
 template <int kRows>
-FOVEA_INLINE void FewProducts(const QueryTile& t, const KeyTile& keys) {
+FOVEA_SHARED_TEMPLATE void FewProducts(const QueryTile& t, const KeyTile& keys) {
   // No prefetch where all keys fit one tile: in such a short call it costs more than it saves.
   const bool prefetch = PrefetchesAhead<kRows>(t, keys) && (keys.next_keys || keys.first > 0);
   if (!kPreferSize && prefetch) {
@@ -14,15 +16,20 @@ FOVEA_INLINE void FewProducts(const QueryTile& t, const KeyTile& keys) {
 }
 
 template <int kRows>
-FOVEA_TEMPLATE void FewAttendRows(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
-  FewProducts<kRows>(t, keys);
-  if (AnyStep(keys, steps)) kFewSteps.apply(t, keys, steps, FOVEA_SCORES_SOFTMAX, 0);
-  FewSoftmax<kRows>(t, keys, Hides(keys, steps));
-  if (Hides(keys, steps)) {
+FOVEA_SHARED_TEMPLATE void FewWeigh(const QueryTile& t, const KeyTile& keys, bool hides) {
+  FewSoftmax<kRows>(t, keys, hides);
+  if (hides) {
     FewValues<kRows, true>(t, keys);
   } else {
     FewValues<kRows, false>(t, keys);
   }
+}
+
+template <int kRows>
+FOVEA_TEMPLATE void FewAttendRows(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
+  FewProducts<kRows>(t, keys);
+  if (AnyStep(keys, steps)) kFewSteps.apply(t, keys, steps, FOVEA_SCORES_SOFTMAX, 0);
+  FewWeigh<kRows>(t, keys, Hides(keys, steps));
 }
 
 FOVEA_KERNEL void FewAttend(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {

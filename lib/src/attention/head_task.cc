@@ -63,7 +63,7 @@ void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t kv_hea
   const int64_t origin = call.stream() ? call.stream()->first_key - first_key : 0;
   if (kHasDropout) {
     const uint32_t first_quad = drops(d) ? uint32_t(origin / 4) : 0;
-    steps->dropout = DropoutStep{d.dropout, call.dropout_seed(), entry, head, first_quad};
+    steps->dropout = DropoutStep{call.dropout_seed(), d.dropout, entry, head, first_quad};
   }
   if (kHasModifiers) {
     const int64_t first_position = positions.first + origin;
@@ -90,9 +90,17 @@ float row_shift(const HeadTask& task, ptrdiff_t at, float scale) {
   return shift + sum * (d.q_dtype == FOVEA_I8 ? scale : task.score_factor());
 }
 
+// The scales of queries of i8; data is null if all rows have one.
+RowArray<const float> query_scale_rows(const HeadTask& task) {
+  if (!needs_q_scales(task.call.desc)) return {};
+  const EntryTokens queries = task.call.queries(task.entry);
+  return rows_of_head(task.call.q_scales(), FOVEA_F32, queries, task.kv_head * task.group).as<const float>();
+}
+
 // Sets the scales of queries of i8, and what is added to all scores of a row.
 void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
   const fovea_attention_desc& d = task.call.desc;
+  const RowArray<const float> scales = query_scale_rows(task);
   float scale = task.score_factor() * d.q_scale, shift = 0.0f;
   for (uint32_t column = 0; column < tile.columns; ++column) {
     const uint32_t row = column / tile.row_lanes;
@@ -100,8 +108,7 @@ void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
       const uint32_t group_row = tile.first_head + row;
       const ptrdiff_t token = ptrdiff_t(tile.first_token + group_row / task.group);
       const ptrdiff_t head = ptrdiff_t(group_row % task.group);
-      if (task.q_scales->data) {
-        const RowArray<const float>& scales = *task.q_scales;
+      if (scales.data) {
         const float given = scales.data[token * scales.token_stride + head * scales.head_stride];
         scale = task.score_factor() * finite_or_nan(given);
       }
@@ -131,10 +138,10 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
     }
     if (biased) {
       const int64_t position = task.positions().first + token;
-      const AlibiRows& rows = *tile.alibi;
-      rows.pos[column] = narrow(position);
-      rows.far_pos[column] = to_float(position - rows.pos[column]);
-      rows.slope[column] = task.call.alibi_slopes()[q_head] * kLog2E;
+      const int32_t near = narrow(position);
+      alibi_pos(tile)[column] = near;
+      alibi_far_pos(tile)[column] = to_float(position - near);
+      alibi_slope(tile)[column] = task.call.alibi_slopes()[q_head] * kLog2E;
     }
     if (sinks) tile.sink[column] = task.call.sinks()[q_head] * kLog2E;
   }
@@ -186,32 +193,34 @@ bool clip_for_some(const TileLimits* limits, uint32_t count, KeySpan* keys) {
   return begin < end;
 }
 
-// Calls `take` for each piece of a key tile, or once for the whole tile if it is not brought in pieces.
+// Calls `take` for each piece of a key tile, or once for the whole tile if it is not brought in pieces. Here and below,
+// tiles are changed and restored, not copied: stacks are short where there are pieces.
 template <class Take>
-void for_key_pieces(const KeySource& source, const KeyTile& keys, const Take& take) {
-  const uint32_t step = source.piece_keys();
-  for (uint32_t begin = keys.begin; begin < keys.end; begin += step) {
-    KeyTile piece = keys;
-    piece.begin = begin;
-    if (keys.end - begin > step) piece.end = begin + step;
-    if (source.in_pieces()) source.find_keys(piece, &piece.keys);
-    take(piece);
+void for_key_pieces(const KeySource& source, KeyTile& keys, const Take& take) {
+  const uint32_t begin = keys.begin, end = keys.end, step = source.piece_keys();
+  const KeyRows whole = keys.keys;  // a loader's rows
+  for (; keys.begin < end; keys.begin += step) {
+    keys.end = end - keys.begin > step ? keys.begin + step : end;
+    keys.keys = whole;
+    if (source.in_pieces()) source.find_keys(keys, &keys.keys);
+    take();
   }
+  keys.begin = begin;
+  keys.end = end;
+  keys.keys = whole;
 }
 
 // Performs a part of attend for some keys, or for all keys with `elements` elements of the values from `element` on.
-// Tiles and piece are changed and restored, not copied: stacks are short where there are pieces.
 void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* limits, uint32_t count, KeyTile& piece,
                      AttendPart part, uint32_t element, uint32_t elements) {
-  const KeySpan whole = piece;
+  const uint32_t begin = piece.begin, end = piece.end;
+  const bool edge = piece.edge;
   piece.parts = part;
   for (uint32_t i = 0; i < count; ++i) {
-    KeySpan own = whole;
-    if (count > 1 && !clip_key_tile(limits[i], &own)) continue;
-    if (own.begin < whole.begin) own.begin = whole.begin;
-    if (own.end > whole.end) own.end = whole.end;
-    if (own.begin >= own.end) continue;
-    static_cast<KeySpan&>(piece) = own;
+    if (count > 1 && !clip_key_tile(limits[i], &piece)) continue;
+    if (piece.begin < begin) piece.begin = begin;
+    if (piece.end > end) piece.end = end;
+    if (piece.begin >= piece.end) continue;
     QueryTile& tile = tiles[i];
     const size_t before = size_t(element) * tile.columns;
     tile.o += before;
@@ -220,24 +229,25 @@ void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* l
     tile.o -= before;
     tile.value_dim = task.call.desc.value_dim;
   }
-  static_cast<KeySpan&>(piece) = whole;
+  piece.begin = begin;
+  piece.end = end;
+  piece.edge = edge;
 }
 
 // Runs each part of attend for all query tiles while a piece is in its buffer.
 __attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile* tiles, const TileLimits* limits,
                                                 uint32_t count, KeyTile& keys) {
-  for_key_pieces(task.source, keys,
-                 [&](KeyTile& piece) { attend_to_piece(task, tiles, limits, count, piece, kScorePart, 0, 0); });
+  for_key_pieces(task.source, keys, [&] { attend_to_piece(task, tiles, limits, count, keys, kScorePart, 0, 0); });
   const uint32_t value_dim = task.call.desc.value_dim, step = task.source.piece_elements();
+  const KeyRows whole = keys.values;  // a loader's rows
   for (uint32_t element = 0, elements; element < value_dim; element += elements) {
     elements = value_dim - element < step ? value_dim - element : step;
-    // find_values reads a loader's rows from keys.values, so it must not overwrite them.
-    KeyTile piece = keys;
-    task.source.find_values(keys, element, elements, &piece.values);
+    keys.values = whole;
+    task.source.find_values(keys, element, elements, &keys.values);
     // With integer products the scales of values become part of the weights.
-    if (element == 0) attend_to_piece(task, tiles, limits, count, piece, kWeightPart, 0, elements);
+    if (element == 0) attend_to_piece(task, tiles, limits, count, keys, kWeightPart, 0, elements);
     if (task.measures()) return;
-    attend_to_piece(task, tiles, limits, count, piece, kValuePart, element, elements);
+    attend_to_piece(task, tiles, limits, count, keys, kValuePart, element, elements);
   }
 }
 
@@ -246,11 +256,17 @@ bool mask_decides(const HeadTask& task, const ListedTilesIf& listed, uint32_t fi
   return kHasBlockMaps && kHasMasks && listed->masked() && tile_end(first) > task.steps.mask->begin;
 }
 
+// The rows of the task's first query head, in an output.
+TypedRows head_rows(const HeadTask& task, const fovea_out& array, fovea_dtype dtype) {
+  return rows_of_head(array, dtype, task.call.queries(task.entry), task.kv_head * task.group);
+}
+
 // Computes the scores of the keys within these limits again and stores them. With `fills` it also stores the scores of
 // all hidden keys.
 bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits, bool fills) {
   const fovea_scores_stage stage = task.call.scores_stage();
   const AttentionKernel& kernel = task.kernel();
+  const RowArray<float> scores = head_rows(task, task.call.scores(), FOVEA_F32).as<float>();
   const uint32_t all_keys = fills ? task.call.kv_tokens() : 0;
   uint32_t done = 0;
   ListedTilesIf listed;
@@ -263,12 +279,11 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
     if (!clip_key_tile(limits, &keys)) continue;
     if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, 0)) return false;
     const uint32_t begin = first + keys.begin;
-    if (fills && begin > done) kernel.steps->store_hidden_scores(tile, done, begin - done, stage, *task.scores);
-    for_key_pieces(task.source, keys,
-                   [&](KeyTile& piece) { kernel.scores_out(tile, piece, task.steps, stage, *task.scores); });
+    if (fills && begin > done) kernel.steps->store_hidden_scores(tile, done, begin - done, stage, scores);
+    for_key_pieces(task.source, keys, [&] { kernel.scores_out(tile, keys, task.steps, stage, scores); });
     done = first + keys.end;
   }
-  if (done < all_keys) kernel.steps->store_hidden_scores(tile, done, all_keys - done, stage, *task.scores);
+  if (done < all_keys) kernel.steps->store_hidden_scores(tile, done, all_keys - done, stage, scores);
   return true;
 }
 
@@ -332,6 +347,11 @@ bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
   }
 }
 
+// Not inlined where scores may be written: that needs as much stack, after it.
+__attribute__((noinline)) bool attend_apart(HeadTask& task, QueryTile* tiles, uint32_t count) {
+  return attend_to_keys(task, tiles, count);
+}
+
 OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
   const fovea_attention_desc& d = call.desc;
   OutputTensor tensor = {};
@@ -343,30 +363,34 @@ OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
   return tensor;
 }
 
+// Normalises the rows of a tile and stores them.
+void end_rows(const HeadTask& task, const QueryTile& tile) {
+  const AttentionCall& call = task.call;
+  RowOutputs outputs;
+  outputs.out = head_rows(task, call.out(), call.desc.out_dtype);
+  if (kHasLse) outputs.lse->data = nullptr;
+  if (call.wants_lse()) outputs.lse = head_rows(task, call.lse(), FOVEA_F32).as<float>();
+  outputs.sinks = call.sinks() != nullptr;
+  if (kHasI8Tensors) outputs.tensor = output_tensor(call, task.kv_head);
+  if (kHasModifiers) outputs.pass = task.steps.modifier->pass;
+  task.kernel().steps->end(tile, outputs);
+}
+
 }  // namespace
 
 HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel& of_kernel,
-                   const KeyBuffersIf& buffers, uint32_t entry, uint32_t kv_head_, uint32_t q_block, uint32_t worker)
+                   const KeyBuffersIf& buffers, uint32_t entry_, uint32_t kv_head_, uint32_t q_block, uint32_t worker)
     : call(call_),
       part(part_),
       group(call.desc.q_heads / call.desc.kv_heads),
+      entry(entry_),
       kv_head(kv_head_),
-      all(positions_of(call, entry)),
-      source(call, of_kernel, buffers, entry, kv_head, all.begin, worker) {
+      limits(positions_of(call, entry)),
+      source(call, of_kernel, buffers, entry, kv_head, limits.begin, worker) {
   if (kHasRanges) ranges = ranges_of(call, entry);
-  const uint32_t head = kv_head * group;
-  const EntryTokens queries = call.queries(entry);
-  q = rows_of_head(call.q(), call.desc.q_dtype, queries, head);
-  outputs.out = rows_of_head(call.out(), call.desc.out_dtype, queries, head);
-  if (kHasLse) outputs.lse->data = nullptr;
-  if (call.wants_lse()) outputs.lse = rows_of_head(call.lse(), FOVEA_F32, queries, head).as<float>();
-  outputs.sinks = call.sinks() != nullptr;
-  if (kHasI8Tensors) outputs.tensor = output_tensor(call, kv_head);
-  if (kHasI8Tensors) q_scales->data = nullptr;
-  if (needs_q_scales(call.desc)) q_scales = rows_of_head(call.q_scales(), FOVEA_F32, queries, head).as<const float>();
-  if (call.wants_scores()) scores = rows_of_head(call.scores(), FOVEA_F32, queries, head).as<float>();
+  q = rows_of_head(call.q(), call.desc.q_dtype, call.queries(entry), kv_head * group);
   if (kHasBlockMaps) listed = ListedTiles(call, entry, kv_head, q_block);
-  find_score_steps(call, entry, kv_head, worker, all, &steps);
+  find_score_steps(call, entry, kv_head, worker, limits, &steps);
 }
 
 void HeadTask::prepare(QueryTile* tile) const {
@@ -377,6 +401,7 @@ void HeadTask::prepare(QueryTile* tile) const {
 
 bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
   const uint32_t count = kMostTiles == 1 ? 1 : tile_count;
+  if (kHasRanges) all = limits.kept();
   if (kHasI8Products) source.serve(count * tiles[0].columns);
   for (uint32_t i = 0; i < count; ++i) {
     if (begins()) kernel().begin(tiles[i], q, tiles[i].score_vector ? 1.0f : score_factor());
@@ -387,17 +412,18 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
     for (uint32_t r = 0; r < range_count(); ++r) {
       enter_range(r);
       for (uint32_t i = 0; i < count; ++i) fill_row_facts(*this, tiles[i]);
-      if (doing() != Part::kEnd && !attend_to_keys(*this, tiles, count)) return false;
+      if (doing() == Part::kEnd) continue;
+      if (kHasScores ? !attend_apart(*this, tiles, count) : !attend_to_keys(*this, tiles, count)) return false;
     }
     if (!measures()) break;
-    for (uint32_t i = 0; i < count; ++i) kernel().steps->end(tiles[i], outputs);
+    for (uint32_t i = 0; i < count; ++i) end_rows(*this, tiles[i]);
   }
   for (uint32_t i = 0; i < count; ++i) {
     if (puts_down()) {
       kernel().steps->suspend(tiles[i], state_rows(*this, *state_out, tiles[i]));
       continue;
     }
-    kernel().steps->end(tiles[i], outputs);
+    end_rows(*this, tiles[i]);
     if (call.wants_scores() && !write_scores(*this, tiles[i])) return false;
   }
   return true;

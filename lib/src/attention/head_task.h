@@ -31,16 +31,13 @@ struct HeadTask {
   const AttentionCall& call;
   [[no_unique_address]] const MemberIf<kHasStates, Part> part;
   const uint32_t group;  // query heads that share the key head
-  const uint32_t kv_head;
-  KeyLimits all;                                                  // for the batch entry, or for one part of its keys
+  const uint32_t entry, kv_head;
+  KeyLimits limits;  // for the batch entry or one part of its keys; then for the range that enter_range chose
   [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;   // the keys that exist
-  [[no_unique_address]] MemberIf<kHasRanges, KeyLimits> entered;  // for the range that enter_range chose
+  [[no_unique_address]] MemberIf<kHasRanges, KeyLimits::Kept> all;  // of the limits before enter_range
   [[no_unique_address]] ListedTilesIf listed;                     // the key tiles that these queries look at
   KeySource source;
   TypedRows q;
-  [[no_unique_address]] MemberIf<kHasI8Tensors, RowArray<const float>> q_scales;  // of queries of i8; data may be null
-  RowOutputs outputs;
-  [[no_unique_address]] MemberIf<kHasScores, RowArray<float>> scores;
   [[no_unique_address]] ScoreSteps steps;
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state;      // of the head: taken up
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state_out;  // put down: the same, unless a stream has a loader
@@ -54,19 +51,16 @@ struct HeadTask {
   // Whether this is the first of two passes. Where weights are modified, it finds the number that divides them.
   bool measures() const { return kHasModifiers && steps.modifier->pass == kMeasuringPass; }
   void set_pass(WeightPass pass) {
-    if (!kHasModifiers) return;
-    steps.modifier->pass = pass;
-    outputs.pass = pass;
+    if (kHasModifiers) steps.modifier->pass = pass;
   }
   float score_factor() const { return call.desc.scale * kLog2E; }
   uint32_t range_count() const { return kHasRanges ? ranges->count : 1; }
   void enter_range(uint32_t range) {
     if (!kHasRanges) return;
-    *entered = all;
-    entered->keep(ranges->range[range]);
+    limits.restore(*all);
+    limits.keep(ranges->range(range));
   }
-  // For the range that enter_range chose.
-  const KeyLimits& positions() const { return kHasRanges ? *entered : all; }
+  const KeyLimits& positions() const { return limits; }
 };
 
 }  // namespace fovea

@@ -26,13 +26,6 @@ constexpr uint32_t kKeyGrain = 8;
 // Scores are kept in base 2.
 constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
 
-// What ALiBi needs to know about the rows of a tile.
-struct AlibiRows {
-  int32_t* pos;    // position of the query, limited to 2^30 in magnitude
-  float* far_pos;  // the rest of the position
-  float* slope;    // [columns]  ALiBi slope * log2(e)
-};
-
 // A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. The first
 // `live` rows are real; the others repeat the last one and are never stored.
 //
@@ -61,9 +54,16 @@ struct QueryTile {
   float* rescale;  // [columns]  what the last key tile multiplied row_sum by
   int32_t* lo;     // [columns]  first key that the row may see by position    } filled where a limit
   int32_t* hi;     // [columns]  one after the last                            } needs them
-  [[no_unique_address]] MemberIf<config::kAlibi, AlibiRows> alibi;
+  [[no_unique_address]] MemberIf<config::kAlibi, int32_t*> alibi;  // three arrays: see alibi_pos
   [[no_unique_address]] MemberIf<config::kSinks, float*> sink;  // [columns]  sink logit * log2(e)
 };
+
+// What ALiBi needs to know about the rows of a tile: the position of the query, limited to 2^30 in magnitude; the rest of
+// the position; the slope times log2(e). Three arrays with one pointer, because tiles are on the stack.
+constexpr size_t alibi_stride(size_t columns) { return round_up(columns, FOVEA_WORKSPACE_ALIGNMENT / 4); }
+inline int32_t* alibi_pos(const QueryTile& t) { return *t.alibi; }
+inline float* alibi_far_pos(const QueryTile& t) { return reinterpret_cast<float*>(*t.alibi) + alibi_stride(t.columns); }
+inline float* alibi_slope(const QueryTile& t) { return alibi_far_pos(t) + alibi_stride(t.columns); }
 
 // Formats of queries and outputs.
 constexpr bool kHasI8Tensors = config::kI8Tensors;
@@ -132,7 +132,10 @@ struct I8Numbers {
   float value_scale[kKeyTile];  // finite; 0 for a scale that counts as NaN
   float value_nan[kKeyTile];    // NaN for such a scale, else 0. Filled where any_nan is set
   float key_shift[kKeyTile];    // what the zero point of queries adds to a score, base 2. Filled if scores are shifted
-  int32_t key_start[kKeyTile];  // the initial value of the sums of products with a key
+  union {
+    int32_t key_start[kKeyTile];  // the initial value of the sums of products with a key
+    float widened[kScaleGroup];   // where these are all 0: the group of a row that is widened
+  };
   float value_zero;  // the zero point of values
   uint32_t any_nan;
   uint32_t begin, end;  // the keys that were brought
@@ -201,16 +204,16 @@ struct ModifierStep {
 };
 // What decides which weights are dropped. Entry, head and key are as the random-number generator counts them.
 struct DropoutStep {
-  float probability;  // 0 = none
   uint64_t seed;
+  float probability;           // 0 = none
   uint32_t batch, first_head;  // the entry, and the first query head of the group
   uint32_t first_quad;         // key / 4 of local key 0
 };
 // The steps between the dot product and the softmax, in their order. Dropout follows the softmax.
 struct ScoreSteps {
   [[no_unique_address]] MemberIf<kHasI8Tensors, bool> shifted;  // by the zero points of queries and keys
-  [[no_unique_address]] MemberIf<config::kSoftcap, SoftcapStep> softcap;
   [[no_unique_address]] MemberIf<config::kAlibi, bool> alibi;
+  [[no_unique_address]] MemberIf<config::kSoftcap, SoftcapStep> softcap;
   [[no_unique_address]] MemberIf<config::kModifiers, ModifierStep> modifier;
   [[no_unique_address]] MemberIf<config::kMask, MaskStep> mask;
   [[no_unique_address]] MemberIf<config::kDropout, DropoutStep> dropout;

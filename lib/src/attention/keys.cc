@@ -201,10 +201,10 @@ bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
   if constexpr (!kHasLoaders) __builtin_unreachable();
   const fovea_loader& loader = *call_.kv().loader;
   const LoadedRows& loaded = *brought_->buffers->loaded;
-  const uint32_t buffer = *loaded.turn;
-  *loaded.turn = buffer ^ 1;
+  const uint32_t buffer = loaded.notes->turn;
+  loaded.notes->turn = buffer ^ 1;
   const BufferRows &keys = loaded.keys[buffer], &values = loaded.values[buffer];
-  fovea_kv_tile& asked = *asked_;
+  fovea_kv_tile& asked = loaded.notes->asked;
   asked.batch = brought_->batch;
   asked.kv_head = brought_->kv_head;
   asked.first = first + begin - brought_->first_key;
@@ -224,7 +224,7 @@ bool KeySource::bring_buffered(KeyTile* tile, uint32_t next) {
   tile->codes = brought_->buffers->numbers();
   if (is_loaded(desc())) {
     const fovea_loader& loader = *call_.kv().loader;
-    const fovea_kv_tile& asked = *asked_;
+    const fovea_kv_tile& asked = brought_->buffers->loaded->notes->asked;
     if (loader.finish && loader.finish(loader.self, &asked) != 0) return false;
     find_dense({asked.keys, asked.key_scales}, desc().key_dtype, desc().head_dim, tile->begin, &tile->keys);
     find_dense({asked.values, asked.value_scales}, desc().value_dtype, desc().value_dim, tile->begin, &tile->values);

@@ -108,7 +108,6 @@ class KeySource {
   const AttentionCall& call_;
   const AttentionKernel& kernel_;
   [[no_unique_address]] MemberIf<kBringsKeys, BroughtKeys> brought_;
-  [[no_unique_address]] MemberIf<kHasLoaders, fovea_kv_tile> asked_;  // what the loader was asked for
   RowsInPlace keys_, values_;
 };
 

@@ -44,11 +44,7 @@ constexpr void carve_query_tile(AnyCarver& carver, const TileShape& shape, Query
   carver.take(&tile->o, shape.o_columns, shape.o_rows);  // 2
   carver.take(&tile->lo, shape.columns);                 // 1, and the same for the following
   carver.take(&tile->hi, shape.columns);
-  if (kHasAlibi) {
-    carver.take(&tile->alibi->pos, shape.columns);
-    carver.take(&tile->alibi->far_pos, shape.columns);
-    carver.take(&tile->alibi->slope, shape.columns);
-  }
+  if (kHasAlibi) carver.take(&*tile->alibi, alibi_stride(shape.columns), 3);
   if (kHasSinks) carver.take(&*tile->sink, shape.columns);  // 0: once at the end
 }
 
@@ -131,7 +127,7 @@ void carve_codes(Carver& carver, const fovea_plan& plan, bool few_rows, bool pie
 }
 
 // Carves the first array of a worker. So it is at the same address in all tasks of the worker, whatever their kernel.
-uint32_t* carve_turn(Carver& carver) { return carver.take<uint32_t>(1); }
+LoaderNotes* carve_notes(Carver& carver) { return carver.take<LoaderNotes>(1); }
 
 void carve_key_buffers(Carver& carver, const fovea_plan& plan, bool few_rows, KeyBuffers* buffers) {
   const fovea_attention_desc& d = plan.desc;
@@ -158,7 +154,7 @@ void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kern
   const bool i8_tile = is_i8(plan.desc) && rows_in_lanes;
   TileShape shape = i8_tile ? i8_tile_shape(plan, kernel) : tile_shape(plan, kernel, rows_in_lanes);
   if (is_i8(plan.desc)) shape.rescale_rows = 5;
-  if (is_loaded(plan.desc)) (*buffers)->loaded->turn = carve_turn(carver);
+  if (is_loaded(plan.desc)) (*buffers)->loaded->notes = carve_notes(carver);
   for (uint32_t i = 0; i < kernel.tiles; ++i) carve_query_tile(carver, shape, &tiles[i * step]);
   if (kBringsKeys) carve_key_buffers(carver, plan, !rows_in_lanes, &**buffers);
 }
@@ -190,9 +186,9 @@ CheckedSize measure_worker(const fovea_plan& plan, const fovea_plan_kernel& kern
   return carver.slow_bytes();
 }
 
-uint32_t* loader_turn(const Workspace& worker) {
+LoaderNotes* loader_notes(const Workspace& worker) {
   Carver carver(worker);
-  return carve_turn(carver);
+  return carve_notes(carver);
 }
 
 }  // namespace fovea

@@ -37,10 +37,17 @@ struct BufferRows {
   void* scales;
 };
 
+// What a worker notes of its loader, in its workspace.
+struct LoaderNotes {
+  uint32_t turn;        // which of two buffers the worker's next tile uses
+  fovea_kv_tile asked;  // what the loader was asked for
+};
+static_assert(sizeof(LoaderNotes) <= FOVEA_WORKSPACE_ALIGNMENT, "a workspace has the same bytes on all processors");
+
 // Rows as a loader brings them.
 struct LoadedRows {
   BufferRows keys[2], values[2];
-  uint32_t* turn;  // which of the two the worker's next tile uses
+  LoaderNotes* notes;
 };
 
 // A worker's memory for key tiles that are not read in place. Null where a plan does not need it.
@@ -94,8 +101,8 @@ void carve_worker(const fovea_plan& plan, const Workspace& workspace, const fove
 // The bytes of the slow part that these arrays need in addition to a fast part of fast_bytes.
 CheckedSize measure_worker(const fovea_plan& plan, const fovea_plan_kernel& kernel, size_t fast_bytes);
 
-// Where a worker notes which of its two buffers a loader's next tile uses. The address is the same for all kernels.
-uint32_t* loader_turn(const Workspace& worker);
+// The address is the same for all kernels.
+LoaderNotes* loader_notes(const Workspace& worker);
 
 }  // namespace fovea
 

@@ -50,8 +50,7 @@ KeyRanges ranges_of(const AttentionCall& call, uint32_t entry) {
   }
   const uint32_t first = is_ring(d) ? ring_first(call, entry) : pinned;
   const bool window = window_left(d) != 0;
-  if (first == pinned && (pinned == 0 || !window)) return {{{0, UINT32_MAX, false}, {}}, 1};
-  return {{{0, pinned, true}, {first, UINT32_MAX, false}}, 2};
+  return {pinned, first, first == pinned && (pinned == 0 || !window) ? 1u : 2u};
 }
 
 bool sees_gone_token(const AttentionCall& call, uint32_t entry) {

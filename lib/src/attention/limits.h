@@ -45,6 +45,16 @@ struct KeyLimits {
     if (begin > keys) begin = keys;
     if (range.pinned) left = 0;
   }
+  // What keep changes, to be restored.
+  struct Kept {
+    uint32_t keys, begin, left;
+  };
+  Kept kept() const { return {keys, begin, left}; }
+  void restore(const Kept& before) {
+    keys = before.keys;
+    begin = before.begin;
+    left = before.left;
+  }
   uint32_t clamp(int64_t key) const {
     return key < int64_t(begin) ? uint32_t(begin) : key > int64_t(keys) ? keys : uint32_t(key);
   }
@@ -58,8 +68,13 @@ KeyLimits positions_of(const AttentionCall& call, uint32_t entry);
 // The keys of an entry that exist, with indices as in positions_of. Where a window or a ring separates pinned tokens
 // from the others, there are two ranges: the pinned ones, and the others.
 struct KeyRanges {
-  KeyRange range[2];
+  uint32_t pinned, first;  // the end of the pinned ones, the first of the others
   uint32_t count;
+
+  KeyRange range(uint32_t index) const {
+    if (count == 1) return {0, UINT32_MAX, false};
+    return index == 0 ? KeyRange{0, pinned, true} : KeyRange{first, UINT32_MAX, false};
+  }
 };
 // Whether there may be two.
 constexpr bool kHasRanges = kHasRings;

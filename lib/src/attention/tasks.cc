@@ -79,12 +79,10 @@ class Tasks {
   }
 
   fovea_status run() {
-    for (uint32_t entry = 0; entry < call_.batch(); ++entry) {
-      const uint32_t count = call_.queries(entry).count, together = call_.queries_together(count);
-      cut_ = cut_of(call_, together, together);
-      const uint32_t blocks = cut_.blocks * (count == together ? 1 : divide_up(count, together));
-      if (blocks > blocks_) blocks_ = blocks;
-      if (!call_.q_offsets()) break;
+    if (kHasRagged) {
+      cut_entries_apart();
+    } else {
+      cut_entries();
     }
     // Ragged entries without queries take no memory, so memory does not limit their number: times heads, it may
     // overflow.
@@ -114,7 +112,8 @@ class Tasks {
     if (queries == 0) return FOVEA_OK;
     const uint32_t together = call_.queries_together(queries);
     uint32_t q_block = 0;
-    Cut cut = call_.q_offsets() ? cut_of(call_, together, together) : cut_;
+    Cut cut = cut_;
+    if (call_.q_offsets()) cut = cut_of(call_, together, together);
     if (together < queries) {
       q_block = block / cut.blocks;
       block %= cut.blocks;
@@ -141,6 +140,18 @@ class Tasks {
 
  private:
   uint32_t splits() const { return kSplitsKeys ? uint32_t(splits_) : 1; }
+  // Sets the cut and the most row blocks of a head.
+  void cut_entries() {
+    for (uint32_t entry = 0; entry < call_.batch(); ++entry) {
+      const uint32_t count = call_.queries(entry).count, together = call_.queries_together(count);
+      cut_ = cut_of(call_, together, together);
+      const uint32_t blocks = cut_.blocks * (count == together ? 1 : divide_up(count, together));
+      if (blocks > blocks_) blocks_ = blocks;
+      if (!call_.q_offsets()) break;
+    }
+  }
+  __attribute__((noinline)) void cut_entries_apart() { cut_entries(); }
+
   size_t all_rows() const {
     const size_t tokens = call_.q_offsets() ? call_.q_tokens() : size_t(call_.batch()) * call_.q_tokens();
     return tokens * call_.desc.q_heads;
@@ -148,7 +159,7 @@ class Tasks {
 
   void begin_turns() const {
     for (uint32_t worker = 0; is_loaded(call_.desc) && worker < worker_count(call_.desc); ++worker) {
-      *loader_turn(worker_workspace(call_.plan, call_.workspace, worker)) = 0;
+      loader_notes(worker_workspace(call_.plan, call_.workspace, worker))->turn = 0;
     }
   }
 
@@ -169,8 +180,9 @@ class Tasks {
   }
 
   // Finds the states of a task. A task with a part of the keys is limited to this part. Where keys are split, the task
-  // that ends a row block joins the states of all parts.
-  void find_states(uint32_t entry, uint32_t split, const QueryTile* tiles, uint32_t count, HeadTask* task) const {
+  // that ends a row block joins the states of all parts. Not inlined: the task needs its stack afterwards.
+  __attribute__((noinline)) void find_states(uint32_t entry, uint32_t split, const QueryTile* tiles, uint32_t count,
+                                             HeadTask* task) const {
     const size_t value_dim = call_.desc.value_dim;
     const EntryTokens queries = call_.queries(entry);
     const size_t first_token = call_.q_offsets() ? queries.first : size_t(entry) * call_.q_tokens();
@@ -183,7 +195,7 @@ class Tasks {
     task->state = task->state_out = states_->from(split * all_rows() + row, value_dim);
     if (part_ == Part::kSplit) {
       const uint32_t keys = call_.desc.key_split_tokens, first = split * keys;
-      task->all.keep({first, keys < UINT32_MAX - first ? first + keys : UINT32_MAX, false});
+      task->limits.keep({first, keys < UINT32_MAX - first ? first + keys : UINT32_MAX, false});
       return;
     }
     const QueryTile& last = tiles[count - 1];

@@ -24,12 +24,35 @@ extern "C" size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc
   });
 }
 
+namespace {
+
+// Not inlined: the stack of the first is free when the second begins.
+__attribute__((noinline)) fovea_status project(const fovea_multihead_plan& plan, const fovea_multihead_args& args,
+                                               void* workspace, fovea_kv_cache* append_to) {
+  fovea::ProjectionSteps steps;
+  const fovea_status status = fovea::resolve_projections(plan, args, workspace, append_to, &steps);
+  return status == FOVEA_OK ? fovea::run_projections(&steps, append_to) : status;
+}
+__attribute__((noinline)) fovea_status attend(const fovea_multihead_plan& plan, const fovea_multihead_args& args,
+                                              void* workspace) {
+  union {
+    fovea::AttentionStep attention;
+    fovea::LinearStep out;
+  };
+  fovea_status status = fovea::resolve_attention_step(plan, args, workspace, &attention);
+  if (status == FOVEA_OK) status = fovea::run_attention_step(plan, attention);
+  if (status == FOVEA_OK) status = fovea::resolve_out_step(plan, args, workspace, &out);
+  return status == FOVEA_OK ? fovea::run_linear_step(&out) : status;
+}
+
+}  // namespace
+
 extern "C" fovea_status fovea_multihead(const fovea_multihead_plan* plan, const fovea_multihead_args* args,
                                         void* workspace, size_t workspace_bytes) {
   if (!plan || !args) return FOVEA_ERR_NULL;
-  fovea::MultiheadSteps steps;
-  const fovea_status status = fovea::resolve_multihead(*plan, *args, workspace, workspace_bytes, nullptr, &steps);
-  return status == FOVEA_OK ? fovea::run_multihead(*plan, &steps, nullptr) : status;
+  fovea_status status = fovea::check_multihead(*plan, *args, workspace, workspace_bytes, nullptr);
+  if (status == FOVEA_OK) status = project(*plan, *args, workspace, nullptr);
+  return status == FOVEA_OK ? attend(*plan, *args, workspace) : status;
 }
 
 extern "C" fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_cache* cache,
@@ -37,8 +60,6 @@ extern "C" fovea_status fovea_multihead_append(const fovea_multihead_plan* plan,
                                                size_t workspace_bytes) {
   if (!plan || !args) return FOVEA_ERR_NULL;
   fovea_status status = fovea::check_cache(cache);
-  if (status != FOVEA_OK) return status;
-  fovea::MultiheadSteps steps;
-  status = fovea::resolve_multihead(*plan, *args, workspace, workspace_bytes, cache, &steps);
-  return status == FOVEA_OK ? fovea::run_multihead(*plan, &steps, cache) : status;
+  if (status == FOVEA_OK) status = fovea::check_multihead(*plan, *args, workspace, workspace_bytes, cache);
+  return status == FOVEA_OK ? project(*plan, *args, workspace, cache) : status;
 }

@@ -8,9 +8,8 @@
 #include "base/strides.h"
 
 namespace fovea {
-namespace {
 
-fovea_status run_step(LinearStep* step) {
+fovea_status run_linear_step(LinearStep* step) {
   for (uint32_t call = 0; call < step->calls; ++call) {
     const fovea_status status = run_linear(step->call);
     if (status != FOVEA_OK) return status;
@@ -21,12 +20,10 @@ fovea_status run_step(LinearStep* step) {
   return FOVEA_OK;
 }
 
-}  // namespace
-
-fovea_status run_multihead(const fovea_multihead_plan& plan, MultiheadSteps* steps, fovea_kv_cache* append_to) {
-  fovea_status status = run_step(&steps->q);
-  if (status == FOVEA_OK) status = run_step(&steps->k);
-  if (status == FOVEA_OK) status = run_step(&steps->v);
+fovea_status run_projections(ProjectionSteps* steps, fovea_kv_cache* append_to) {
+  fovea_status status = run_linear_step(&steps->q);
+  if (status == FOVEA_OK) status = run_linear_step(&steps->k);
+  if (status == FOVEA_OK) status = run_linear_step(&steps->v);
   if (status != FOVEA_OK) return status;
   if (append_to) {
     append_to_cache(*append_to, &steps->append);
@@ -34,8 +31,11 @@ fovea_status run_multihead(const fovea_multihead_plan& plan, MultiheadSteps* ste
   }
   if (steps->turns_q) run_rope(steps->turn_q);
   if (steps->turns_k) run_rope(steps->turn_k);
-  status = run_attention(AttentionCall(plan.attention, steps->attention, steps->shared, nullptr));
-  return status == FOVEA_OK ? run_step(&steps->out) : status;
+  return FOVEA_OK;
+}
+
+fovea_status run_attention_step(const fovea_multihead_plan& plan, const AttentionStep& step) {
+  return run_attention(AttentionCall(plan.attention, step.args, step.shared, nullptr));
 }
 
 }  // namespace fovea

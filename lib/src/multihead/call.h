@@ -17,21 +17,24 @@ struct LinearStep {
   ptrdiff_t x_step, y_step;  // bytes from one call to the next
 };
 
-// The calls that a layer is made of, checked, in this order.
-struct MultiheadSteps {
+// The calls that a layer is made of, checked, in this order: those up to attention, then attention, then out. Each of
+// the three is made when it runs, because all of them would need much stack below attention.
+struct ProjectionSteps {
   LinearStep q, k, v;  // q computes all three where their weights are packed
   bool turns_q, turns_k;
   RopeCall turn_q, turn_k;
-  union {
-    fovea_attention_args attention;
-    AppendCall append;  // instead of attention and out
-  };
-  LinearStep out;
-  Workspace shared;  // used by each of them in turn
+  AppendCall append;  // instead of turns, attention and out
+};
+struct AttentionStep {
+  fovea_attention_args args;
+  Workspace shared;  // used by each step in turn
 };
 
-// Runs the layer; or, with a cache, projects keys and values and appends them. Fails only if an executor does.
-fovea_status run_multihead(const fovea_multihead_plan& plan, MultiheadSteps* steps, fovea_kv_cache* append_to);
+// Projects queries, keys and values, and turns them; or, with a cache, projects keys and values and appends them. These
+// fail only if an executor does.
+fovea_status run_projections(ProjectionSteps* steps, fovea_kv_cache* append_to);
+fovea_status run_attention_step(const fovea_multihead_plan& plan, const AttentionStep& step);
+fovea_status run_linear_step(LinearStep* step);
 
 }  // namespace fovea
 

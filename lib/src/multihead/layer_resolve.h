@@ -77,9 +77,11 @@ class LayerCall {
   fovea_status check_weights();
   fovea_status check_memory(void* workspace, size_t workspace_bytes) const;
   Places place(void* workspace) const;
-  fovea_status resolve_linear_steps(const Places& places, MultiheadSteps* steps) const;
-  fovea_status resolve_append_step(const Places& places, AppendCall* append) const;
-  fovea_status resolve_attention_steps(const Places& places, MultiheadSteps* steps) const;
+  fovea_status resolve_linear_steps(const Places& places, ProjectionSteps* steps) const;
+  fovea_status resolve_append(const Places& places, AppendCall* append) const;
+  fovea_status resolve_turns(const Places& places, ProjectionSteps* steps) const;
+  fovea_status resolve_attention(const Places& places, AttentionStep* step) const;
+  fovea_status resolve_out(const Places& places, LinearStep* step) const;
 
  private:
   bool attends() const { return append_to_ == nullptr; }

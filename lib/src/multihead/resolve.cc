@@ -194,7 +194,7 @@ fovea_status LayerCall::resolve_step(const fovea_linear_weights& weights, const 
   return resolve_linear(a, shared.fast, shared.fast_bytes, &step->call);
 }
 
-fovea_status LayerCall::resolve_linear_steps(const Places& p, MultiheadSteps* steps) const {
+fovea_status LayerCall::resolve_linear_steps(const Places& p, ProjectionSteps* steps) const {
   const fovea_multihead_desc& m = plan_.desc;
   if (p.packed) {
     FOVEA_RETURN_IF_ERROR(resolve_step(w_.qkv, x(), m.d_model, p.q, widths_.all(), p.shared, &steps->q));
@@ -205,8 +205,12 @@ fovea_status LayerCall::resolve_linear_steps(const Places& p, MultiheadSteps* st
       FOVEA_RETURN_IF_ERROR(resolve_step(w_.v, values(), m.value_model, p.v, widths_.v, p.shared, &steps->v));
     }
   }
-  if (!attends()) return FOVEA_OK;
-  return resolve_step(w_.out, p.o, uint32_t(widths_.out), y(), m.d_model, p.shared, &steps->out);
+  return FOVEA_OK;
+}
+
+fovea_status LayerCall::resolve_out(const Places& p, LinearStep* step) const {
+  *step = {};
+  return resolve_step(w_.out, p.o, uint32_t(widths_.out), y(), plan_.desc.d_model, p.shared, step);
 }
 
 // Projected heads are turned in place; heads that come straight from an input are turned into `to`.
@@ -224,7 +228,7 @@ fovea_status LayerCall::resolve_turn(const Tokens& from, const Tokens& to, uint3
   return resolve_rope(a, turn);
 }
 
-fovea_status LayerCall::resolve_append_step(const Places& p, AppendCall* append) const {
+fovea_status LayerCall::resolve_append(const Places& p, AppendCall* append) const {
   fovea_kv_append_args a = {};
   a.struct_bytes = sizeof a;
   a.target = kernels_of(d_.target);
@@ -235,10 +239,10 @@ fovea_status LayerCall::resolve_append_step(const Places& p, AppendCall* append)
   a.rope = args_.rope;
   a.workspace = p.shared.fast;
   a.workspace_bytes = p.shared.fast_bytes;
-  return resolve_append(*append_to_, a, append);
+  return fovea::resolve_append(*append_to_, a, append);
 }
 
-fovea_status LayerCall::resolve_attention_steps(const Places& p, MultiheadSteps* steps) const {
+fovea_status LayerCall::resolve_turns(const Places& p, ProjectionSteps* steps) const {
   steps->turns_q = args_.rope != nullptr;
   steps->turns_k = args_.rope && projects_keys();
   if (steps->turns_q) {
@@ -247,7 +251,12 @@ fovea_status LayerCall::resolve_attention_steps(const Places& p, MultiheadSteps*
   if (steps->turns_k) {
     FOVEA_RETURN_IF_ERROR(resolve_turn(w_.k.data ? p.k : keys(), p.k, d_.kv_heads, &steps->turn_k));
   }
-  fovea_attention_args& a = steps->attention;
+  return FOVEA_OK;
+}
+
+fovea_status LayerCall::resolve_attention(const Places& p, AttentionStep* step) const {
+  step->shared = p.shared;
+  fovea_attention_args& a = step->args;
   a = args_.attention;
   a.batch = args_.batch;
   a.q_tokens = args_.q_tokens;
@@ -262,22 +271,49 @@ fovea_status LayerCall::resolve_attention_steps(const Places& p, MultiheadSteps*
     a.kv_lengths = args_.cache->lengths;
     a.kv_tokens = longest();
   }
-  return check_attention(AttentionCall(plan_.attention, a, steps->shared, nullptr));
+  return check_attention(AttentionCall(plan_.attention, a, step->shared, nullptr));
 }
 
-fovea_status resolve_multihead(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
-                               size_t workspace_bytes, const fovea_kv_cache* append_to, MultiheadSteps* steps) {
+fovea_status check_multihead(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
+                             size_t workspace_bytes, const fovea_kv_cache* append_to) {
   if (!is_multihead_plan(plan)) return FOVEA_ERR_PLAN;
   LayerCall call(plan, args, append_to);
   FOVEA_RETURN_IF_ERROR(call.check_counts());
   FOVEA_RETURN_IF_ERROR(call.check_weights());
   FOVEA_RETURN_IF_ERROR(call.check_memory(workspace, workspace_bytes));
+  if (append_to) return FOVEA_OK;
+  const Places places = call.place(workspace);
+  union {
+    LinearStep out;
+    AttentionStep attention;
+  };
+  FOVEA_RETURN_IF_ERROR(call.resolve_out(places, &out));
+  return call.resolve_attention(places, &attention);
+}
+
+fovea_status resolve_projections(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
+                                 const fovea_kv_cache* append_to, ProjectionSteps* steps) {
+  LayerCall call(plan, args, append_to);
+  FOVEA_RETURN_IF_ERROR(call.check_weights());
   *steps = {};
   const Places places = call.place(workspace);
-  steps->shared = places.shared;
   FOVEA_RETURN_IF_ERROR(call.resolve_linear_steps(places, steps));
-  if (append_to) return call.resolve_append_step(places, &steps->append);
-  return call.resolve_attention_steps(places, steps);
+  if (append_to) return call.resolve_append(places, &steps->append);
+  return call.resolve_turns(places, steps);
+}
+
+fovea_status resolve_attention_step(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
+                                    AttentionStep* step) {
+  LayerCall call(plan, args, nullptr);
+  FOVEA_RETURN_IF_ERROR(call.check_weights());
+  return call.resolve_attention(call.place(workspace), step);
+}
+
+fovea_status resolve_out_step(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
+                              LinearStep* step) {
+  LayerCall call(plan, args, nullptr);
+  FOVEA_RETURN_IF_ERROR(call.check_weights());
+  return call.resolve_out(call.place(workspace), step);
 }
 
 }  // namespace fovea

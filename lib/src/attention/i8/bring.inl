@@ -41,8 +41,9 @@ FOVEA_INLINE void PutKey(const CodedRow<kType>& row, size_t dim, size_t padded, 
   }
 }
 
+// Called where size counts: rows of i8 and rows of groups do not share a frame.
 template <fovea_dtype kType>
-FOVEA_INLINE void BringKeysOf(const RowsToBring& r) {
+FOVEA_SHARED_TEMPLATE void BringKeysOf(const RowsToBring& r) {
   const size_t padded = round_up(r.dim, kReads);
   if (kType == FOVEA_I4 && BringWidened<BringKeysOf<FOVEA_I8>>(r, padded * sizeof(dot::RowCode))) return;
   dot::RowCode* to = static_cast<dot::RowCode*>(r.to);
@@ -109,7 +110,7 @@ FOVEA_INLINE size_t PutGroup(const RowsToBring& r, uint32_t i, size_t padded) {
 }
 
 template <fovea_dtype kType>
-FOVEA_INLINE void BringValuesOf(const RowsToBring& r) {
+FOVEA_SHARED_TEMPLATE void BringValuesOf(const RowsToBring& r) {
   if (kType == FOVEA_I4 && BringWidened<BringValuesOf<FOVEA_I8>>(r, 0)) return;
   const size_t padded = padded_values(r.elements);
   if (r.at == r.begin) BeginValues(r, padded);

@@ -370,9 +370,9 @@ FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
 }
 
 // Stores rows as rows of i8 in a buffer, if there is one: for rows that are not adjacent or not of i8. Others stay
-// where they are. Returns the scales of the rows.
+// where they are. Returns the scales of the rows, which may be stored at `scales`.
 template <fovea_dtype kType>
-FOVEA_SHARED_TEMPLATE const float* FewBringRows(const RowsToBring& r, float (&scales)[kKeyTile + 4]) {
+FOVEA_SHARED_TEMPLATE const float* FewBringRows(const RowsToBring& r, float* scales) {
   if (!r.to && r.rows.scale_stride == 1) return static_cast<const float*>(*r.rows.scales);
   if (kType == FOVEA_I4 && WidensI4(r.dim)) {
     WidenI4(r.rows, r.count, r.dim, static_cast<uint8_t*>(r.to), r.dim, scales);
@@ -391,10 +391,22 @@ FOVEA_SHARED_TEMPLATE const float* FewBringRows(const RowsToBring& r, float (&sc
   return scales;
 }
 
+// Brings rows and calls note(scales). The scales are already where they are to be noted, which saves stack; unless
+// WidenI4 widens the rows, because it stores more scales than there are rows.
+template <fovea_dtype kType, class Note>
+FOVEA_INLINE void FewBring(const RowsToBring& r, float* scales, const Note& note) {
+  if constexpr (kType == FOVEA_I4 && WidensI4(kScaleGroup)) {
+    float room[kKeyTile + 4];
+    note(FewBringRows<kType>(r, room));
+  } else {
+    note(FewBringRows<kType>(r, scales));
+  }
+}
+
 template <fovea_dtype kType>
 FOVEA_INLINE void FewBringKeysOf(const RowsToBring& r) {
-  float room[kKeyTile + 4];
-  NoteKeyScales(r, FewBringRows<kType>(r, room));
+  FewBring<kType>(r, r.numbers->key_scale + r.at,
+                  [&](const float* scales) __attribute__((always_inline)) { NoteKeyScales(r, scales); });
 }
 FOVEA_KERNEL void FewBringKeys(const RowsToBring& r) {
   FOVEA_WITH_FORMAT(kCodedTexts, r.rows.dtype, FewBringKeysOf<kType>(r));
@@ -402,10 +414,10 @@ FOVEA_KERNEL void FewBringKeys(const RowsToBring& r) {
 
 template <fovea_dtype kType>
 FOVEA_INLINE void FewBringValuesOf(const RowsToBring& r) {
-  float room[kKeyTile + 4];
-  const float* const scales = FewBringRows<kType>(r, room);
-  if (r.at == r.begin) BeginValueScales(r);
-  NoteValueScales(r, scales);
+  FewBring<kType>(r, r.numbers->value_scale + r.at, [&](const float* scales) __attribute__((always_inline)) {
+    if (r.at == r.begin) BeginValueScales(r);
+    NoteValueScales(r, scales);
+  });
 }
 FOVEA_KERNEL void FewBringValues(const RowsToBring& r) {
   FOVEA_WITH_FORMAT(kCodedTexts, r.rows.dtype, FewBringValuesOf<kType>(r));

@@ -6,8 +6,10 @@
 // The sums are stored in `s` until they become floats.
 FOVEA_INLINE int32_t* Sums(const QueryTile& t) { return reinterpret_cast<int32_t*>(t.s); }
 
+// Like ValuesOfVectors called where size counts: Attend and ScoresOut have the same code, and score steps are not called
+// with its registers on the stack.
 template <int kVectors>
-FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
+FOVEA_SHARED_TEMPLATE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
   const size_t columns = t.columns;
   const CodeCursor rows = {static_cast<const int8_t*>(keys.keys.data) + ptrdiff_t(keys.begin) * keys.keys.stride,
                           keys.keys.stride};
@@ -44,8 +46,8 @@ FOVEA_CALLED void MultiplyValues(const QueryTile& t, const KeyTile& keys, size_t
 }
 
 // o[e][vector] = o[e][vector] * rescale + factor * sum_j weight[j][vector] * value[j][e].
-template <bool kHides, int kVectors>
-FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
+template <int kVectors>
+FOVEA_SHARED_TEMPLATE void ValuesOfVectors(const QueryTile& t, const KeyTile& keys, size_t column) {
   const size_t columns = t.columns;
   VF rescale[kVectors], factor[kVectors];
   FOVEA_UNROLL(4)
@@ -68,4 +70,8 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
       }
     }
   }
+}
+template <bool kHides, int kVectors>
+FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
+  ValuesOfVectors<kVectors>(t, keys, column);
 }

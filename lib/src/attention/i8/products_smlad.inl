@@ -89,8 +89,10 @@ FOVEA_CALLED void MultiplyValuesInPlace(const QueryTile& t, const KeyTile& keys,
   }
 }
 
+// Like ValuesOfVectors called where size counts: Attend and ScoresOut have the same code, and score steps are not called
+// with its registers on the stack.
 template <int kVectors>
-FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
+FOVEA_SHARED_TEMPLATE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
   const size_t columns = t.columns, pairs = round_up(t.head_dim, kReads) / kGroup;
   const uint32_t count = keys.end - keys.begin;
   float* s = t.s + size_t(keys.begin) * columns + column;
@@ -119,8 +121,8 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
 }
 
 // o[e][vector] = o[e][vector] * rescale + factor * sum_j weight[j][vector] * value[j][e].
-template <bool kHides, int kVectors>
-FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
+template <int kVectors>
+FOVEA_SHARED_TEMPLATE void ValuesOfVectors(const QueryTile& t, const KeyTile& keys, size_t column) {
   const size_t columns = t.columns, first = keys.begin / kGroup, pairs = (keys.end + kGroup - 1) / kGroup - first;
   const dot::RowCode* const values = static_cast<const dot::RowCode*>(keys.values.data) + first * kPieceValues * kGroup;
   VF rescale[kVectors], factor[kVectors];
@@ -153,4 +155,8 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
       }
     }
   }
+}
+template <bool kHides, int kVectors>
+FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
+  ValuesOfVectors<kVectors>(t, keys, column);
 }

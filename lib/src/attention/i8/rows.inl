@@ -25,7 +25,7 @@ struct CodedRow<FOVEA_I8> {
 // Rows of groups, which become rows of i8. Where size counts, one text serves all their formats, of which the last stands
 // for all; it widens a group at a time by the function that all operators share.
 constexpr FormatSet kCodedGroups = kCodedFormats & ~(FormatSet{1} << FOVEA_I8);
-constexpr bool kOneText = kPreferSize && kCodedGroups;
+constexpr bool kOneText = kPreferSize && kCodedGroups && !dot::kUnsignedQueries;
 constexpr FormatSet kCodedTexts =
     kOneText ? (kCodedFormats & ~kCodedGroups) | FormatSet{1} << ::fovea::last_of(kCodedGroups | 1) : kCodedFormats;
 
@@ -41,9 +41,11 @@ struct Groups {
   }
 };
 
-FOVEA_CALLED void WidenGroup(const RowsToBring& r, const void* data, const void* scales, size_t first, float* group) {
+// The group is in the workspace, because this is called where the stack is deepest.
+FOVEA_CALLED void WidenGroup(const RowsToBring& r, const void* data, const void* scales, size_t first) {
   const size_t dim = r.dim - first < kScaleGroup ? r.dim - first : kScaleGroup;
-  FOVEA_COMMON_NAMESPACE::convert_kernels::kWiden.widen(r.rows.dtype, {1, dim, group, 0, data, 0, scales, 0, first});
+  FOVEA_COMMON_NAMESPACE::convert_kernels::kWiden.widen(r.rows.dtype,
+                                                        {1, dim, r.numbers->widened, 0, data, 0, scales, 0, first});
 }
 template <fovea_dtype kType>
 struct Groups<kType, true> {
@@ -51,15 +53,14 @@ struct Groups<kType, true> {
   const void* data;
   const void* scales;
   mutable size_t first;  // element of the group that was widened
-  mutable float group[kScaleGroup];
 
   FOVEA_INLINE Groups Of(const RowsToBring& r, const void* data, const void* scales) {
-    return {r, data, scales, SIZE_MAX, {}};
+    return {r, data, scales, SIZE_MAX};
   }
   inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const {
     const size_t wanted = d / kScaleGroup * kScaleGroup;
-    if (first != wanted) WidenGroup(r, data, scales, first = wanted, group);
-    return LoadUpTo(group + d % kScaleGroup, n);
+    if (first != wanted) WidenGroup(r, data, scales, first = wanted);
+    return LoadUpTo(r.numbers->widened + d % kScaleGroup, n);
   }
 };
 

@@ -6,7 +6,7 @@
 
 #if FOVEA_FOR_SCALAR || FOVEA_FOR_HELIUM  // these lack words for 128-bit blocks
 constexpr bool WidensI4(size_t) { return false; }
-FOVEA_INLINE void WidenI4(const KeyRows&, uint32_t, size_t, uint8_t*, size_t, float (&)[kKeyTile + 4]) {}
+FOVEA_INLINE void WidenI4(const KeyRows&, uint32_t, size_t, uint8_t*, size_t, float*) {}
 #else
 
 // A row that ends in a part of a group is widened by a loop over its elements.
@@ -123,7 +123,7 @@ FOVEA_INLINE void PrefetchNext(uintptr_t row, ptrdiff_t stride, size_t rows, siz
 // Prefetches rows of the next tile.
 template <bool kWhole>
 FOVEA_TEMPLATE void WidenRowsI4(const KeyRows& rows, uint32_t count, size_t dim, uint8_t* to, size_t to_stride,
-                                float (&scales)[kKeyTile + 4]) {
+                                float* scales) {
   float nan[kKeyTile + 4], inverse[kKeyTile + 4];
   const auto* const first_codes = static_cast<const uint8_t*>(rows.data);
   const auto* const first_scales = static_cast<const uint16_t*>(*rows.scales);
@@ -161,7 +161,7 @@ FOVEA_TEMPLATE void WidenRowsI4(const KeyRows& rows, uint32_t count, size_t dim,
   }
 }
 FOVEA_INLINE void WidenI4(const KeyRows& rows, uint32_t count, size_t dim, uint8_t* to, size_t to_stride,
-                          float (&scales)[kKeyTile + 4]) {
+                          float* scales) {
   if (dim % (kBlocks * kScaleGroup) == 0) {
     WidenRowsI4<true>(rows, count, dim, to, to_stride, scales);
   } else {

@@ -188,8 +188,8 @@ FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, const KeyTile& keys, const 
   StepLanes at;
   if ((kAll || kStep == kShiftStep) && Shifted(steps)) at.row_shift = hn::LoadU(kF, row_shifts(t) + column);
   if ((kAll || kStep == kBiasStep) && Biased(steps)) {
-    at.slope = hn::LoadU(kF, t.alibi->slope + column);
-    at.pos = hn::Add(RelativePositions(t.alibi->pos + column, keys.first), hn::LoadU(kF, t.alibi->far_pos + column));
+    at.slope = hn::LoadU(kF, alibi_slope(t) + column);
+    at.pos = hn::Add(RelativePositions(alibi_pos(t) + column, keys.first), hn::LoadU(kF, alibi_far_pos(t) + column));
   }
   if ((kAll || kStep == kMaskStep) && Masked(keys, steps)) {
     at.mask_factor = hn::Mul(EachRow(rows, steps.mask->factor), hn::Set(kF, kLog2E));
@@ -236,6 +236,11 @@ FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreS
   }
 }
 
+// Vectors of masks take much stack. Where size counts it is not below a modifier.
+FOVEA_SHARED void MaskKeys(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column) {
+  StepKeys<kMaskStep>(t, keys, steps, column);
+}
+
 // Applies the steps that are on, up to the stage `last`. Each has its own loop: whether it is on is tested once, not
 // for each score.
 template <int kStep = 0>
@@ -244,6 +249,8 @@ FOVEA_INLINE void StepByStep(const QueryTile& t, const KeyTile& keys, const Scor
   if (IsOn<kStep>(keys, steps, last)) {
     if constexpr (kStep == kModifyStep) {
       ModifyScores(t, keys, steps, column);
+    } else if constexpr (kStep == kMaskStep && kLanes > 1) {
+      MaskKeys(t, keys, steps, column);
     } else {
       StepKeys<kStep>(t, keys, steps, column);
     }
