@@ -39,6 +39,7 @@ FOVEA_INLINE void StoreSums(const VF (&sum)[kRows][kVectors], float* to) {
 template <int kKeys, int kQueries, bool kAdds, int kVectors>
 FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
   constexpr int kReads = kKeys + kQueries;
+  if (kPreferSize && pass.keys == 0) __builtin_unreachable();  // no code for no keys
   // A call for one token reads each column once, and prefetches the next columns.
   constexpr bool kPrefetches = kQueries == 1 && kLanes > 1 && !kPreferSize;
   constexpr size_t kBlocks = (kVectors * kLanes + kDeltaColumns - 1) / kDeltaColumns;
@@ -91,18 +92,44 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
 // two are taken as four, too.
 FOVEA_INLINE uint32_t PassTokens(uint32_t tokens) { return tokens == 1 || (tokens == 2 && !kPreferSize) ? tokens : 4; }
 
+// The same pass for queries alone as another makes for keys alone: their factors are next to those of keys.
+FOVEA_INLINE PassOf QueriesAsKeys(PassOf pass, size_t sums) {
+  pass.factors += (kDeltaQueries - kDeltaKeys) * kFactorStride;
+  pass.sums += sums;
+  return pass;
+}
+
+// Where size counts, there are few versions of the pass. Except for four tokens that add no group, sums of keys are
+// computed even where nothing reads them.
+template <int kTokens, int kVectors>
+FOVEA_INLINE void PassForSize(bool keys, bool adds, const PassOf& pass) {
+  constexpr bool kApart = kPassesApart || kTokens > 1;
+  if constexpr (kPassesApart) {
+    if (adds) Pass<0, 0, true, kVectors>(pass);
+  } else if (adds) {
+    return Pass<kTokens, kTokens, true, kVectors>(pass);
+  }
+  if constexpr (kApart) {
+    if (keys) Pass<kTokens, 0, false, kVectors>(pass);
+    Pass<kTokens, 0, false, kVectors>(QueriesAsKeys(pass, kTokens * kVectors * kLanes));
+  } else {
+    Pass<kTokens, kTokens, false, kVectors>(pass);
+  }
+}
+
 template <int kTokens, int kVectors>
 FOVEA_INLINE void PassTokensOf(bool keys, bool adds, const PassOf& pass) {
-  if constexpr (kPassesApart) {
+  if constexpr (kPreferSize) {
+    PassForSize<kTokens, kVectors>(keys, adds, pass);
+  } else if constexpr (kPassesApart) {
     PassOf queries = pass;
     if (adds) Pass<0, 0, true, kVectors>(pass);
     if (keys) {
       Pass<kTokens, 0, false, kVectors>(pass);
       queries.sums += kTokens * kVectors * kLanes;
     }
-    return Pass<0, kTokens, false, kVectors>(queries);
-  }
-  if (keys) {
+    Pass<0, kTokens, false, kVectors>(queries);
+  } else if (keys) {
     adds ? Pass<kTokens, kTokens, true, kVectors>(pass) : Pass<kTokens, kTokens, false, kVectors>(pass);
   } else {
     adds ? Pass<0, kTokens, true, kVectors>(pass) : Pass<0, kTokens, false, kVectors>(pass);
@@ -121,5 +148,5 @@ FOVEA_INLINE const float* RunPass(const DeltaGroup& g, bool queries_alone, bool 
   } else {
     PassTokensOf<4, kVectors>(keys, adds, pass);
   }
-  return pass.sums + (keys ? tokens * kVectors * kLanes : 0);
+  return pass.sums + (keys || kPreferSize ? tokens * kVectors * kLanes : 0);
 }

@@ -29,7 +29,7 @@ constexpr uint32_t kPairs = kDeltaTokens * (kDeltaTokens + 1) / 2;
 
 // The place of a pair of tokens a and b: for a <= b in a first list, for a < b also in a second list that follows it.
 FOVEA_INLINE uint32_t PairAt(uint32_t a, uint32_t b) { return b * (b + 1) / 2 + a; }
-FOVEA_INLINE uint32_t KeyPairAt(uint32_t a, uint32_t b) { return kPairs + b * (b - 1) / 2 + a; }
+FOVEA_INLINE uint32_t KeyPairAt(uint32_t a, uint32_t b) { return kPairs - b + PairAt(a, b); }
 constexpr uint32_t kPairRows = kPairs + kDeltaTokens * (kDeltaTokens - 1) / 2;  // of both lists
 static_assert(kPairRows * kStrands == kDeltaStrands, "a row for each pair");
 
@@ -39,10 +39,13 @@ FOVEA_SHARED VF DecayOf(VF log) {
   return Exp(hn::Sub(hn::Zero(kF), negated));
 }
 
+FOVEA_INLINE bool DecayPerKey(const DeltaPrepare& p) { return p.gated && p.decay_per_key; }
+
 // The products D(a, b) of the decays of tokens a to b of a token group, for all a <= b < count. Their logarithms are
 // added, from b down to a, before the exponential is taken. This is more exact than to multiply decays, or to subtract
 // sums.
 struct SharedDecays {  // one decay for all elements of a key
+  static constexpr bool kOfKeys = false;
   float of_pairs[16];  // D(a, b) at PairAt(a, b), padded to whole vectors
   float of_added[16];  // D(a, 3) of the group that is added
 
@@ -52,6 +55,7 @@ struct SharedDecays {  // one decay for all elements of a key
   inline __attribute__((always_inline)) VF Added(uint32_t a) const { return hn::Set(kF, of_added[a]); }
 };
 struct DecaysOfKeys {  // of kLanes elements of a key
+  static constexpr bool kOfKeys = true;
   VF of_pairs[kPairs], of_added[kDeltaTokens];
 
   inline __attribute__((always_inline)) VF Of(uint32_t a, uint32_t b) const { return of_pairs[PairAt(a, b)]; }
@@ -77,19 +81,26 @@ FOVEA_INLINE void FindShared(const DeltaPrepare& p, uint32_t count, SharedDecays
   }
 }
 
-FOVEA_INLINE void FindOfKeys(const DeltaPrepare& p, uint32_t count, size_t key, size_t live, DecaysOfKeys& decays) {
-  for (uint32_t b = 0; b < count; ++b) {
-    VF sum = hn::Zero(kF);
-    for (uint32_t a = b + 1; a-- > 0;) {
-      sum = hn::Add(sum, LoadUpTo(p.tokens.decay[a] + key, live));
-      decays.of_pairs[PairAt(a, b)] = DecayOf(sum);
-    }
-  }
+// The products of `count` tokens' decays, from each of them to the last. Where size counts, tokens that have one decay,
+// or none, are served here, too.
+FOVEA_SHARED void FindProducts(const DeltaPrepare& p, const float* const (&log)[kDeltaTokens], uint32_t count,
+                               size_t key, VF* products) {
   VF sum = hn::Zero(kF);
-  for (uint32_t a = p.group->adds ? kDeltaTokens : 0; a-- > 0;) {
-    sum = hn::Add(sum, LoadUpTo(p.added.decay[a] + key, live));
-    decays.of_added[a] = DecayOf(sum);
+  for (uint32_t a = count; a-- > 0;) {
+    if (!kPreferSize || DecayPerKey(p)) {
+      sum = hn::Add(sum, LoadUpTo(log[a] + key, LanesBefore(key, p.key_dim)));
+    } else if (p.gated) {
+      sum = hn::Add(sum, hn::Set(kF, *log[a]));
+    }
+    products[a] = DecayOf(sum);
   }
+}
+
+FOVEA_INLINE void FindOfKeys(const DeltaPrepare& p, uint32_t count, size_t key, DecaysOfKeys& decays) {
+  for (uint32_t b = p.group->before; b < count; ++b) {
+    FindProducts(p, p.tokens.decay, b + 1, key, decays.of_pairs + PairAt(0, b));
+  }
+  FindProducts(p, p.added.decay, p.group->adds ? kDeltaTokens : 0, key, decays.of_added);
 }
 
 // Stores four factors, or fewer, of the elements of keys from `key` on.
@@ -102,6 +113,7 @@ FOVEA_SHARED_TEMPLATE void PutFactors(VF (&factor)[kCount], size_t first, size_t
     for (size_t f = 0; f < kCount; ++f) hn::StoreU(factor[f], kF, at + f * kFactorStride);
   } else if constexpr (kLanes == kCount && kLanes > 1) {
     float* at[kLanes];
+    FOVEA_UNROLL(4)
     for (size_t i = 0; i < kLanes; ++i) at[i] = factors + (key + i) * kKeyStride;
     hn::StoreTransposed(factor, at, kLanes, first, kLanes);
   } else {
@@ -120,16 +132,16 @@ struct KeyFactors {
 
 // For new token n, which is token j of its token group: computes its factors, and adds its part to the products with
 // itself and with the tokens before it.
-template <bool kPerKey, class Decays>
-FOVEA_INLINE void PrepareToken(const DeltaPrepare& p, const Decays& decays, size_t key, bool keys, uint32_t n,
-                               uint32_t j, KeyFactors& factors, VF (&products)[kPairRows]) {
+template <class Decays>
+FOVEA_INLINE void PrepareToken(const DeltaPrepare& p, bool per_key, const Decays& decays, size_t key, bool keys,
+                               uint32_t n, uint32_t j, KeyFactors& factors, VF (&products)[kPairRows]) {
   const VF q = hn::LoadU(kF, p.q[n] + key), k = hn::LoadU(kF, p.tokens.k[j] + key), since = decays.Of(0, j);
   factors.queries[n] = hn::Mul(q, hn::Mul(hn::Set(kF, p.scale), since));
   if (keys) factors.keys[n] = hn::Mul(k, hn::Mul(hn::Set(kF, -p.group->beta[n]), since));
   products[PairAt(j, j)] = hn::MulAdd(q, k, products[PairAt(j, j)]);
   const auto multiply = [&](uint32_t m) __attribute__((always_inline)) {
     VF earlier = hn::LoadU(kF, p.tokens.k[m] + key);
-    if (kPerKey) earlier = hn::Mul(earlier, decays.Of(m + 1, j));
+    if (per_key) earlier = hn::Mul(earlier, decays.Of(m + 1, j));
     products[PairAt(m, j)] = hn::MulAdd(q, earlier, products[PairAt(m, j)]);
     if (keys) products[KeyPairAt(m, j)] = hn::MulAdd(k, earlier, products[KeyPairAt(m, j)]);
   };
@@ -144,10 +156,11 @@ FOVEA_INLINE void PrepareToken(const DeltaPrepare& p, const Decays& decays, size
 
 // Computes the factors for kLanes elements of keys, from `key` on, and adds their part to the products of pairs of
 // tokens. kWhole: the token group has four new tokens. Its products then stay in registers.
-template <bool kPerKey, bool kWhole, class Decays>
-FOVEA_INLINE void PrepareKeys(const DeltaPrepare& p, const Decays& decays, size_t key, VF (&products)[kPairRows]) {
+template <bool kWhole, class Decays>
+FOVEA_INLINE void PrepareKeys(const DeltaPrepare& p, bool per_key, const Decays& decays, size_t key,
+                              KeyFactors& factors, VF (&products)[kPairRows]) {
   const DeltaGroup& g = *p.group;
-  const bool keys = p.delta && !p.queries_alone;
+  const bool keys = kPreferSize || (p.delta && !p.queries_alone);  // where size counts, they are always there
   if (g.adds && !p.queries_alone) {
     VF added[kDeltaTokens], decay[1] = {decays.Added(0)};
     FOVEA_UNROLL_FOR_SPEED(4)
@@ -158,16 +171,14 @@ FOVEA_INLINE void PrepareKeys(const DeltaPrepare& p, const Decays& decays, size_
     PutFactors(added, kDeltaAdded, key, g.factors);
     PutFactors(decay, kDeltaDecay, key, g.factors);
   }
-  KeyFactors factors;
   if constexpr (kWhole) {
-    PrepareToken<kPerKey>(p, decays, key, keys, 0, 0, factors, products);
-    PrepareToken<kPerKey>(p, decays, key, keys, 1, 1, factors, products);
-    PrepareToken<kPerKey>(p, decays, key, keys, 2, 2, factors, products);
-    PrepareToken<kPerKey>(p, decays, key, keys, 3, 3, factors, products);
+    PrepareToken(p, per_key, decays, key, keys, 0, 0, factors, products);
+    PrepareToken(p, per_key, decays, key, keys, 1, 1, factors, products);
+    PrepareToken(p, per_key, decays, key, keys, 2, 2, factors, products);
+    PrepareToken(p, per_key, decays, key, keys, 3, 3, factors, products);
   } else {
-    for (uint32_t n = 0; n < kDeltaTokens; ++n) factors.keys[n] = factors.queries[n] = hn::Zero(kF);
     for (uint32_t n = 0; n < g.tokens; ++n) {
-      PrepareToken<kPerKey>(p, decays, key, keys, n, g.before + n, factors, products);
+      PrepareToken(p, per_key, decays, key, keys, n, g.before + n, factors, products);
     }
   }
   PutFactors(factors.queries, kDeltaQueries, key, g.factors);
@@ -176,15 +187,21 @@ FOVEA_INLINE void PrepareKeys(const DeltaPrepare& p, const Decays& decays, size_
 
 // Prepares all elements of keys. Elements that are kStrands apart follow one another, so that the products of each
 // strand stay in registers.
-template <bool kPerKey, bool kWhole, class Decays>
-FOVEA_INLINE void PrepareStrands(const DeltaPrepare& p, uint32_t count, Decays& decays) {
+template <bool kWhole, class Decays>
+FOVEA_INLINE void PrepareStrands(const DeltaPrepare& p, uint32_t count, bool per_key, Decays& decays) {
+  KeyFactors factors;
+  if constexpr (!kWhole) {  // tokens that are not there have factors of 0
+    for (uint32_t n = 0; n < kDeltaTokens; ++n) factors.keys[n] = factors.queries[n] = hn::Zero(kF);
+  }
   for (size_t first = 0; first < kStrands; first += kLanes) {
     VF products[kPairRows];
     FOVEA_UNROLL_FOR_SPEED(16)
     for (uint32_t i = 0; i < kPairRows; ++i) products[i] = hn::Zero(kF);
     for (size_t key = first; key < p.key_dim; key += kStrands) {
-      if constexpr (kPerKey) FindOfKeys(p, count, key, LanesBefore(key, p.key_dim), decays);
-      PrepareKeys<kPerKey, kWhole>(p, decays, key, products);
+      if constexpr (Decays::kOfKeys) {
+        if (per_key || key == 0) FindOfKeys(p, count, key, decays);
+      }
+      PrepareKeys<kWhole>(p, per_key, decays, key, factors, products);
     }
     FOVEA_UNROLL_FOR_SPEED(16)
     for (uint32_t i = 0; i < kPairRows; ++i) hn::StoreU(products[i], kF, p.strands + i * kStrands + first);
@@ -207,39 +224,47 @@ FOVEA_INLINE void SumStrands(float* strands) {
   }
 }
 
-// Stores what values u are multiplied by, computed from the products of keys and queries.
-FOVEA_INLINE void PutProducts(const DeltaPrepare& p, const float* decays, const float* products) {
+// Stores what values u are multiplied by, computed from the products of keys and queries. Each decay is `step` numbers
+// after the one before.
+FOVEA_INLINE void PutProducts(const DeltaPrepare& p, const float* decays, size_t step, const float* products) {
   DeltaGroup& g = *p.group;
   for (uint32_t n = 0; n < g.tokens; ++n) {
     const uint32_t j = g.before + n;
     for (uint32_t m = 0; m <= j; ++m) {
-      const float decay = m < j && decays ? decays[PairAt(m + 1, j)] : 1.0f;
+      const float decay = m < j && decays ? decays[PairAt(m + 1, j) * step] : 1.0f;
       g.read[j][m] = p.scale * decay * products[PairAt(m, j)];
       if (m < j) g.taken[j][m] = -g.beta[n] * decay * products[KeyPairAt(m, j)];
     }
   }
 }
 
-template <bool kPerKey, class Decays>
-FOVEA_INLINE void PrepareGroup(const DeltaPrepare& p, uint32_t count, Decays& decays) {
+template <class Decays>
+FOVEA_INLINE void PrepareGroup(const DeltaPrepare& p, uint32_t count, bool per_key, Decays& decays) {
   if (!kPreferSize && p.group->tokens == kDeltaTokens) {
-    PrepareStrands<kPerKey, true>(p, count, decays);
+    PrepareStrands<true>(p, count, per_key, decays);
   } else {
-    PrepareStrands<kPerKey, false>(p, count, decays);
+    PrepareStrands<false>(p, count, per_key, decays);
   }
   SumStrands(p.strands);
 }
 
 FOVEA_KERNEL void Prepare(const DeltaPrepare& p) {
   const uint32_t count = p.group->before + p.group->tokens;
-  if (p.gated && p.decay_per_key) {
+  if constexpr (kPreferSize) {  // one text for both kinds of decays
+    const bool per_key = DecayPerKey(p);
     DecaysOfKeys decays = {};
-    PrepareGroup<true>(p, count, decays);
-    PutProducts(p, nullptr, p.strands);
+    PrepareGroup(p, count, per_key, decays);
+    float of_pairs[kPairs][kLanes];
+    for (uint32_t i = 0; i < kPairs; ++i) hn::StoreU(decays.of_pairs[i], kF, of_pairs[i]);
+    PutProducts(p, per_key ? nullptr : of_pairs[0], kLanes, p.strands);
+  } else if (DecayPerKey(p)) {
+    DecaysOfKeys decays = {};
+    PrepareGroup(p, count, true, decays);
+    PutProducts(p, nullptr, 1, p.strands);
   } else {
     SharedDecays decays;
     FindShared(p, count, decays);
-    PrepareGroup<false>(p, count, decays);
-    PutProducts(p, decays.of_pairs, p.strands);
+    PrepareGroup(p, count, false, decays);
+    PutProducts(p, decays.of_pairs, 1, p.strands);
   }
 }
