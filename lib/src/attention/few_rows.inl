@@ -223,13 +223,13 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
 }
 
 // The elements from `element` on, a vector at a time: what fills no larger block. One function for whole vectors and the
-// last part of one, and for tiles that hide keys and others: there no weight is -0.
-template <int kRows, fovea_dtype kType>
+// last part of one; except where size counts also one for tiles that hide keys and others: there no weight is -0.
+template <int kRows, bool kHides, fovea_dtype kType>
 FOVEA_CALLED_TEMPLATE void RestOfFewValues(const QueryTile& t, const KeyTile& keys, size_t element) {
   constexpr int kStrands = kFewSums / (kPreferSize ? kRows : 2 * kRows);
   for (; element < t.value_dim; element += kLanes) {
     const size_t left = t.value_dim - element;
-    FewValueBlock<kRows, true, 1, kStrands, kType>(t, keys, element, left < kLanes ? left : kLanes);
+    FewValueBlock<kRows, kHides, 1, kStrands, kType>(t, keys, element, left < kLanes ? left : kLanes);
   }
 }
 
@@ -244,7 +244,7 @@ FOVEA_INLINE void FewValueBlocks(const QueryTile& t, const KeyTile& keys, size_t
   if constexpr (!kPreferSize && kVectors > 1 && (kType == FOVEA_F32 || kVectors * kLanes > 16)) {
     FewValueBlocks<kRows, kHides, kType, kVectors / 2>(t, keys, element);
   } else {
-    if (element < t.value_dim) RestOfFewValues<kRows, kType>(t, keys, element);
+    if (element < t.value_dim) RestOfFewValues<kRows, kHides || !kPreferSize, kType>(t, keys, element);
   }
 }
 
