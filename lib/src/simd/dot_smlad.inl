@@ -123,7 +123,8 @@ FOVEA_INLINE void WidenValues(const int8_t*& a, const int8_t*& b, Pair*& to) {
 // `skip` bytes are between the end of a register block's rows and the next; the pairs of its rows are kStep bytes
 // apart. One assembly statement: its eight sums leave no general register free, so what it needs once a register block
 // is kept in floating-point registers. A round has kUnroll pairs, and the first round may begin with a later one. r7 is
-// saved by hand: it may be the frame pointer.
+// saved by hand: it may be the frame pointer. adr needs a section that is aligned to 4 bytes, which g++ does not ask for
+// with -Os: else the address of the round is wrong wherever the linker places the function at an odd half.
 template <int kStep, int kUnroll>
 FOVEA_INLINE void MultiplyFourColumns(const Pair* x, const Pair* rows, size_t n, ptrdiff_t skip, Sum* out, Sum* out_end) {
   constexpr size_t kPairBytes = 44;  // of instructions
@@ -137,7 +138,7 @@ FOVEA_INLINE void MultiplyFourColumns(const Pair* x, const Pair* rows, size_t n,
   asm volatile(
       "vmov s0, s1, r0, r2\n\t"
       "vmov s2, s3, r3, r4\n\t"
-      "adr.w r3, 2f\n\t"
+      ".p2align 2\n\t adr.w r3, 2f\n\t"
       "add r3, r6\n\t"
       "vmov s4, s5, r5, r3\n\t"
       "vmov s6, r7\n\t"
