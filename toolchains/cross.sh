@@ -48,8 +48,9 @@ progress() { # <name>
   done
 }
 
-# cross <name> [cases]. With [cases], a tag as in [simd] or words of names, only these cases run, and no other test. Two
-# environment variables: FOVEA_TEST_CASES also chooses cases, but the other tests still run; FOVEA_MODELS chooses the models.
+# cross <name> [cases]. With [cases], a tag as in [simd] or words of names, only these cases run, and no other test. Three
+# environment variables: FOVEA_TEST_CASES also chooses cases, but the other tests still run; FOVEA_MODELS chooses the models;
+# FOVEA_BUILD_TYPE is CMake's, as MinSizeRel, by which firmware is compiled.
 cross() {
   local name=$1 cases=${FOVEA_TEST_CASES:-} only=() models packages model start reporter
   if [ -n "${2:-}" ]; then

@@ -31,7 +31,8 @@ spec.loader.exec_module(counts)
 def build(name, folder, suffix):
     if shutil.which("ninja"):
         os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
-    counts.run(["cmake", "--preset", name, "-B", folder, "-DFOVEA_BUILD_EXAMPLES=OFF", "-DFOVEA_BUILD_BENCH=OFF"], cwd=ROOT)
+    build_type = [f"-DCMAKE_BUILD_TYPE={os.environ['FOVEA_BUILD_TYPE']}"] if "FOVEA_BUILD_TYPE" in os.environ else []
+    counts.run(["cmake", "--preset", name, "-B", folder, "-DFOVEA_BUILD_EXAMPLES=OFF", "-DFOVEA_BUILD_BENCH=OFF", *build_type], cwd=ROOT)
     counts.run(["cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1), "--target", "fovea_timing"])
     return os.path.join(folder, "tests", "fovea_timing" + suffix)
 
