@@ -348,6 +348,11 @@ Softmax softmax(const fovea_softmax_args& args, bool log) {
         answer.tolerance[at] =
             log ? log_softmax_tolerance(std::isfinite(log_weight) ? log_weight : 0, errors, args.axis)
                 : softmax_tolerance(weight, errors, args.axis);
+        // Of scores so large that their rounding is no small part of 1, any that round to the largest share its weight.
+        const double rounding = 2.0 * kEpsilon * errors;
+        if (!log && rounding > 0.1 && !std::isnan(log_weight)) {
+          answer.tolerance[at] += std::max(weight, std::exp(std::min(0.0, log_weight + rounding)));
+        }
       }
     }
   }
