@@ -1,14 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// In C++ the same inline functions are here those of the whole library.
-#include <fovea/fovea.hpp>
-
-extern "C" fovea_status plan_of_i8_in_cpp_default() {
-  fovea::AttentionDesc desc;
-  desc.q_heads = desc.kv_heads = 1;
-  desc.head_dim = desc.value_dim = 16;
-  desc.max_batch = desc.max_q_tokens = desc.max_kv_tokens = 1;
-  desc.key_dtype = FOVEA_I8;
-  fovea::Plan plan;
-  return plan.init(desc);
-}
+#define PLAN_OF_I8 plan_of_i8_in_cpp_default
+#include "plan_of_i8.h"
