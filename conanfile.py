@@ -19,7 +19,7 @@ class Fovea(ConanFile):
     package_type = "library"
     implements = ["auto_shared_fpic"]
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "fPIC": [True, False], "simd": ["auto", "helium", "highway", "neon", "scalar", "xsimd"]}
+    options = {"shared": [True, False], "fPIC": [True, False], "simd": ["auto", "helium", "highway", "neon", "rvv", "scalar", "xsimd"]}
     default_options = {"shared": False, "fPIC": True, "simd": "auto"}
     exports_sources = "CMakeLists.txt", "LICENSE", "lib/*"
     test_package_folder = "platform/packages/conan/test_package"

@@ -22,6 +22,8 @@ arm-none-eabi-cortex-m7       cortex-m7                  $arm
 armv7-linux-gnueabihf-neon    cortex-a7                  g++-arm-linux-gnueabihf qemu-user
 riscv32-bare-imc              rv32                       gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf libstdc++-arm-none-eabi-dev qemu-system-misc
 riscv64-linux-gnu             rv64                       g++-riscv64-linux-gnu qemu-user
+riscv64-linux-gnu-rvv128      rvv128                     clang-19 g++-riscv64-linux-gnu qemu-user
+riscv64-linux-gnu-rvv256      rvv256                     clang-19 g++-riscv64-linux-gnu qemu-user
 wasm32-emscripten             node                       emscripten
 TABLE
   [ "$(uname -m)" != x86_64 ] || cat <<TABLE

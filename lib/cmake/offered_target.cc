@@ -13,6 +13,10 @@
 #error fovea_offers_neon
 #elif FOVEA_OFFERS_HELIUM
 #error fovea_offers_helium
+#elif FOVEA_OFFERS_RVV && __riscv_v_fixed_vlen == 128
+#error fovea_offers_rvv128
+#elif FOVEA_OFFERS_RVV
+#error fovea_offers_rvv256
 #elif FOVEA_OFFERS_WASM
 #error fovea_offers_wasm
 #elif FOVEA_OFFERS_X86

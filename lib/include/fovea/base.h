@@ -170,6 +170,10 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_TARGET_NEON_IN_ORDER = 12,
   FOVEA_TARGET_NEON_IN_ORDER_DOTPROD = 13,
   FOVEA_TARGET_NEON_IN_ORDER_I8MM = 14,
+  /* RISC-V vectors (RVV 1.0) of one length. A build has one of these; a processor with vectors of another length, or
+   * without, cannot run it (FOVEA_ERR_TARGET). */
+  FOVEA_TARGET_RVV128 = 15, /* 128 bits, 4 lanes, as in the Kendryte K230 */
+  FOVEA_TARGET_RVV256 = 16, /* 256 bits, 8 lanes, as in the SpacemiT K1 */
   FOVEA_TARGET_XSIMD = 64, /* the target that the xsimd backend was compiled for, where a build has several backends */
   FOVEA_TARGET_IS_32_BITS = 0x7fffffff
 } fovea_target;
@@ -185,9 +189,10 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
  * tenth to a fifth longer. */
 #define FOVEA_FEATURE_NEON_IN_ORDER 4u
 
-/* fovea_target_count returns the number of compiled targets that this processor can run, at least 1. fovea_target_at
- * returns one of them: the best has the index 0. When index is out of range it returns FOVEA_TARGET_BEST. On AArch64
- * these are the targets for processor_features = 0. */
+/* fovea_target_count returns the number of compiled targets that this processor can run: 0 where the build has no scalar
+ * kernels and the processor lacks the vectors of all others; then every call is refused. fovea_target_at returns one of
+ * them: the best has the index 0. When index is out of range it returns FOVEA_TARGET_BEST. On AArch64 these are the
+ * targets for processor_features = 0. */
 uint32_t fovea_target_count(void);
 fovea_target fovea_target_at(uint32_t index);
 
@@ -195,8 +200,8 @@ fovea_target fovea_target_at(uint32_t index);
 const char* fovea_target_name(fovea_target target);
 /* The target that has this name, or FOVEA_TARGET_IS_32_BITS if none has it. "best" and "" name FOVEA_TARGET_BEST. */
 fovea_target fovea_target_from_name(const char* name);
-/* The backend that serves the target in this build: "helium", "highway", "neon", "xsimd" or "scalar". NULL where the
- * target is not compiled in. */
+/* The backend that serves the target in this build: "helium", "highway", "neon", "rvv", "xsimd" or "scalar". NULL
+ * where the target is not compiled in. */
 const char* fovea_target_backend(fovea_target target);
 
 /* --------------------------------------------------------------------------------------------------------- formats */

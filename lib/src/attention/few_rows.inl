@@ -159,6 +159,9 @@ FOVEA_INLINE void FewValueStep(const float* p, const FormatRow<kType>& value, si
       weight[r] = kHides ? hn::IfThenElse(hidden[r], weight[r], scaled) : scaled;  // a hidden scale may be NaN
     }
   }
+  if constexpr (kVectorsAtOnce && kRows == 1 && !kHides && kVectors > 1 && kType == FOVEA_F32) {
+    return AddValueVectors(*p, value, element, sums[0]);
+  }
   FOVEA_UNROLL(8)
   for (int v = 0; v < kVectors; ++v) {
     const size_t e = element + v * kLanes;
@@ -170,6 +173,13 @@ FOVEA_INLINE void FewValueStep(const float* p, const FormatRow<kType>& value, si
       sum = kHides ? hn::MulAddUnless(hidden[r], weight[r], x, sum) : hn::MulAdd(weight[r], x, sum);
     }
   }
+}
+
+// Where the weight of row 0 for the j-th key of a tile is stored.
+template <int kRows>
+constexpr size_t WeightPlace(uint32_t j) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  return kRows == 1 ? j : j / kKeys * kLanes + j % kKeys;
 }
 
 // The number of independent sums that keeps the multiply-add units busy, if there are registers for them.
@@ -199,14 +209,13 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
   for (; j + kStrands <= count; j += kStrands) {
     FOVEA_UNROLL(8)
     for (uint32_t strand = 0; strand < kStrands; ++strand) {
-      FewValueStep<kRows, kHides>(t.s + (j + strand) / kKeys * kLanes + (j + strand) % kKeys, value.Row(), element,
-                                  part, acc[strand]);
+      FewValueStep<kRows, kHides>(t.s + WeightPlace<kRows>(j + strand), value.Row(), element, part, acc[strand]);
       if (ask) ahead.template Prefetch<kVectors * kLanes>();
       value.Next();
     }
   }
   for (; kStrands > 1 && j < count; ++j, value.Next()) {
-    FewValueStep<kRows, kHides>(t.s + j / kKeys * kLanes + j % kKeys, value.Row(), element, part, acc[0]);
+    FewValueStep<kRows, kHides>(t.s + WeightPlace<kRows>(j), value.Row(), element, part, acc[0]);
   }
   FOVEA_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {

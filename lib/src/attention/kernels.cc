@@ -30,8 +30,10 @@ constexpr AttentionKernel kFewRowsOfTarget = {};
 #include "attention/few_block.inl"
 #if FOVEA_FOR_HELIUM
 #include "attention/few_row_helium.inl"
+#elif FOVEA_FOR_RVV
+#include "attention/few_row_rvv.inl"
 #else
-constexpr bool kKeyByKey = false;
+constexpr bool kKeyByKey = false, kVectorsAtOnce = false;
 #endif
 #include "attention/few_rows.inl"
 #include "attention/few_kernel.inl"

@@ -24,6 +24,10 @@ namespace FOVEA_DOT_NAMESPACE {
 #define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
 #define FOVEA_DOT_FEW_ROWS
 #define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
+#elif FOVEA_DOT_VWMACC
+#define FOVEA_DOT_BLOCK "math/dot_block_rvv.inl"
+#define FOVEA_DOT_FEW_ROWS
+#define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
 #elif FOVEA_DOT_VNNI
 #define FOVEA_DOT_FEW_ROWS
 #define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_turned.inl"

@@ -21,6 +21,14 @@
 #undef FOVEA_DOT_HELIUM
 #undef FOVEA_DOT_NAMESPACE
 #undef FOVEA_DOT_WORDS
+#elif FOVEA_FOR_RVV
+#define FOVEA_DOT_VWMACC 1
+#define FOVEA_DOT_NAMESPACE of_vwmacc
+#define FOVEA_DOT_WORDS "simd/dot_vwmacc.inl"
+#include FOVEA_DOT_FILE
+#undef FOVEA_DOT_VWMACC
+#undef FOVEA_DOT_NAMESPACE
+#undef FOVEA_DOT_WORDS
 #elif defined(FOVEA_DOT_LANES)
 #define FOVEA_DOT_PMADDWD 1
 #define FOVEA_DOT_NAMESPACE of_pmaddwd

@@ -8,9 +8,11 @@
 
 // The build system names the backends. Else the compiler's flags choose one: the best that they offer.
 #if !defined(FOVEA_WITH_HELIUM) && !defined(FOVEA_WITH_HIGHWAY) && !defined(FOVEA_WITH_NEON) && \
-    !defined(FOVEA_WITH_SCALAR) && !defined(FOVEA_WITH_XSIMD)
+    !defined(FOVEA_WITH_RVV) && !defined(FOVEA_WITH_SCALAR) && !defined(FOVEA_WITH_XSIMD)
 #if FOVEA_OFFERS_HELIUM
 #define FOVEA_WITH_HELIUM 1
+#elif FOVEA_OFFERS_RVV
+#define FOVEA_WITH_RVV 1
 #elif FOVEA_OFFERS_NEON
 #define FOVEA_WITH_NEON 1
 #elif (FOVEA_OFFERS_WASM || FOVEA_OFFERS_X86) && __has_include(<hwy/highway.h>)
@@ -27,6 +29,9 @@
 #endif
 #ifndef FOVEA_WITH_NEON
 #define FOVEA_WITH_NEON 0
+#endif
+#ifndef FOVEA_WITH_RVV
+#define FOVEA_WITH_RVV 0
 #endif
 #ifndef FOVEA_WITH_SCALAR
 #define FOVEA_WITH_SCALAR 0
@@ -52,10 +57,11 @@
 #define FOVEA_FOR_XSIMD FOVEA_WITH_XSIMD
 #endif
 #if !defined(FOVEA_FOR_HELIUM) && !defined(FOVEA_FOR_HIGHWAY) && !defined(FOVEA_FOR_NEON) && \
-    !defined(FOVEA_FOR_SCALAR) && !defined(FOVEA_FOR_XSIMD)
+    !defined(FOVEA_FOR_RVV) && !defined(FOVEA_FOR_SCALAR) && !defined(FOVEA_FOR_XSIMD)
 #define FOVEA_FOR_HELIUM FOVEA_WITH_HELIUM
 #define FOVEA_FOR_HIGHWAY FOVEA_WITH_HIGHWAY
 #define FOVEA_FOR_NEON FOVEA_WITH_NEON
+#define FOVEA_FOR_RVV FOVEA_WITH_RVV
 #define FOVEA_FOR_SCALAR FOVEA_WITH_SCALAR
 #define FOVEA_FOR_XSIMD FOVEA_WITH_XSIMD
 #endif
@@ -90,6 +96,13 @@
 #define FOVEA_COMPILED_WASM 0
 #endif
 #define FOVEA_COMPILED_HELIUM FOVEA_WITH_HELIUM
+#if FOVEA_WITH_RVV
+#define FOVEA_COMPILED_RVV128 (__riscv_v_fixed_vlen == 128)
+#define FOVEA_COMPILED_RVV256 (__riscv_v_fixed_vlen == 256)
+#else
+#define FOVEA_COMPILED_RVV128 0
+#define FOVEA_COMPILED_RVV256 0
+#endif
 #define FOVEA_COMPILED_SCALAR FOVEA_WITH_SCALAR
 #define FOVEA_COMPILED_XSIMD FOVEA_WITH_XSIMD
 

@@ -32,6 +32,7 @@ inline constexpr DotTraits kDotTraits[kDotKinds] = {
     {1, 16, 16, true, 0, false, false},  // vmladava
     {2, 2, 4, false, 0, false, true},    // smlad
     {2, 2, 2, true, 0, true, false},     // pmaddwd
+    {1, 1, 1, true, 4, true, false},     // vwmacc
 };
 
 // The kinds that targets of this build have. Where that is one, tables of kernels have a row for it alone.

@@ -7,7 +7,7 @@
 #include "simd/macros.h"
 #include "targets/compiled.h"
 
-#if FOVEA_FOR_HELIUM + FOVEA_FOR_HIGHWAY + FOVEA_FOR_NEON + FOVEA_FOR_SCALAR + FOVEA_FOR_XSIMD != 1
+#if FOVEA_FOR_HELIUM + FOVEA_FOR_HIGHWAY + FOVEA_FOR_NEON + FOVEA_FOR_RVV + FOVEA_FOR_SCALAR + FOVEA_FOR_XSIMD != 1
 #error "A file of kernels is compiled for one backend at a time: define FOVEA_FOR_<the backend's name> as 1"
 #endif
 
@@ -26,6 +26,10 @@
 #include <arm_neon.h>
 #define FOVEA_BACKEND_HEADER "simd/arm_neon.inl"
 #define FOVEA_COMMON_NAMESPACE neon_target
+#elif FOVEA_FOR_RVV
+#include <riscv_vector.h>
+#define FOVEA_BACKEND_HEADER "simd/rvv.inl"
+#define FOVEA_COMMON_NAMESPACE rvv_target
 #elif FOVEA_FOR_SCALAR
 #define FOVEA_BACKEND_HEADER "simd/scalar.inl"
 #define FOVEA_COMMON_NAMESPACE scalar_target

@@ -54,6 +54,8 @@
   row(__VA_ARGS__, NEON, "neon", NEON, kSimd,                                                                          \
       FOVEA_VECTORS(N_NEON), 4, FOVEA_NEON_VECTORS, 2, kDotFloats, kNothing)                                           \
   row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, 2, kDotHelium, kNothing)                   \
+  row(__VA_ARGS__, RVV256, "rvv256", RVV256, "rvv", rvv_target, 8, 3, 4, kDotVwmacc, kRvv)                             \
+  row(__VA_ARGS__, RVV128, "rvv128", RVV128, "rvv", rvv_target, 4, 3, 2, kDotVwmacc, kRvv)                             \
   row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, 2, kDotFloats, kNothing)                               \
   row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target,                                                  \
       1, 4, 0, FOVEA_SMLAD ? kDotSmlad : kDotFloats, kNothing)                                                         \
@@ -77,6 +79,7 @@ enum DotKind : uint8_t {
   kDotHelium,   // vmladava
   kDotSmlad,    // Cortex-M smlad
   kDotPmaddwd,  // x86 pmaddwd, of codes of 16 bits
+  kDotVwmacc,   // RISC-V vwmacc, of codes of 16 bits
   kDotKinds
 };
 
@@ -90,6 +93,8 @@ enum ProcessorFeature : uint8_t {
   kNeonDotprod = 32,
   kNeonI8mm = 64,
   kNeonInOrder = 128,  // and the build has kernels for it
+  // Of another processor than those above.
+  kRvv = 1,  // vectors of the length that the build has
 };
 
 // Whether products of f32 have separate kernels, for processors that run instructions in the order of the text.

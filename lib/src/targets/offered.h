@@ -35,6 +35,12 @@
 #else
 #define FOVEA_OFFERS_HELIUM 0
 #endif
+// Vectors of one length that is known. Other compilers than clang have none of this kind yet.
+#if defined(__clang__) && defined(__riscv_v_fixed_vlen) && (__riscv_v_fixed_vlen == 128 || __riscv_v_fixed_vlen == 256)
+#define FOVEA_OFFERS_RVV 1
+#else
+#define FOVEA_OFFERS_RVV 0
+#endif
 #if defined(__wasm_simd128__)
 #define FOVEA_OFFERS_WASM 1
 #else
@@ -47,6 +53,6 @@
 #endif
 
 // Vectors whose presence is known at compile time; on x86 the program asks.
-#define FOVEA_OFFERS_FIXED_VECTORS (FOVEA_OFFERS_NEON || FOVEA_OFFERS_HELIUM || FOVEA_OFFERS_WASM)
+#define FOVEA_OFFERS_FIXED_VECTORS (FOVEA_OFFERS_NEON || FOVEA_OFFERS_HELIUM || FOVEA_OFFERS_RVV || FOVEA_OFFERS_WASM)
 
 #endif  // FOVEA_SRC_TARGETS_OFFERED_H_

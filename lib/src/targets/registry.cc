@@ -5,6 +5,7 @@
 namespace fovea {
 namespace {
 
+#if !FOVEA_WITH_RVV
 // The features that the compiler's flags say the processor has.
 constexpr unsigned told_features() {
   unsigned features = kNothing;
@@ -25,6 +26,7 @@ constexpr unsigned told_features() {
 #endif
   return features;
 }
+#endif
 
 #if FOVEA_OFFERS_X86
 unsigned asked_features() {
@@ -45,9 +47,29 @@ unsigned asked_features() {
 }
 #endif
 
+#if FOVEA_WITH_RVV
+#if defined(__linux__)
+extern "C" unsigned long getauxval(unsigned long) __attribute__((weak));
+#endif
+// Whether the processor has vectors, and of the length that the kernels are compiled for: of another length they would
+// read and write other bytes. Linux says in AT_HWCAP which of the letters of the instruction set it has. Without a system
+// the flags must be right.
+bool has_vectors_of_this_length() {
+#if defined(__linux__)
+  constexpr unsigned long kHardwareCapabilities = 16, kLetterV = 1ul << ('V' - 'A');
+  if (getauxval && (getauxval(kHardwareCapabilities) & kLetterV) == 0) return false;
+#endif
+  unsigned long bytes;
+  asm(".option push\n\t.option arch, +zicsr\n\tcsrr %0, 0xc22\n\t.option pop" : "=r"(bytes));  // vlenb
+  return bytes == __riscv_v_fixed_vlen / 8;
+}
+#endif
+
 unsigned processor_features([[maybe_unused]] uint64_t named) {
 #if FOVEA_OFFERS_X86
   return told_features() | asked_features();
+#elif FOVEA_WITH_RVV
+  return has_vectors_of_this_length() ? kRvv : kNothing;
 #elif defined(__aarch64__)
   return told_features() | (named & FOVEA_FEATURE_NEON_DOTPROD ? kNeonDotprod : kNothing) |
          (named & FOVEA_FEATURE_NEON_I8MM ? kNeonI8mm : kNothing) |

@@ -29,7 +29,7 @@ struct TargetTraits {
 static_assert(sizeof(TargetTraits) == 8, "no byte of padding");
 
 // Whether any target of this build has a few-rows kernel.
-#if FOVEA_WITH_HELIUM || FOVEA_WITH_HIGHWAY || FOVEA_WITH_NEON || FOVEA_WITH_XSIMD
+#if FOVEA_WITH_HELIUM || FOVEA_WITH_HIGHWAY || FOVEA_WITH_NEON || FOVEA_WITH_RVV || FOVEA_WITH_XSIMD
 constexpr bool kFewRowsServed = config::kFewRows;
 #else
 constexpr bool kFewRowsServed = false;

@@ -16,6 +16,8 @@ namespace FOVEA_DOT_NAMESPACE {
 #define FOVEA_DOT_FEW_SCORES "attention/i8/few_scores_helium.inl"
 #elif FOVEA_DOT_FLOATS
 #define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
+#elif FOVEA_DOT_VWMACC
+#define FOVEA_DOT_BLOCK "math/dot_block_rvv.inl"
 #elif FOVEA_DOT_SDOT || FOVEA_DOT_SMMLA
 #define FOVEA_DOT_PRODUCTS "attention/i8/products_neon64.inl"
 #define FOVEA_DOT_QUERIES "attention/i8/queries_neon64.inl"
