@@ -327,7 +327,7 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   CHECK(c.lengths[1] == 8);
   CHECK(c.lengths[2] == 5);
   CHECK(append([](A& a) { a.struct_bytes = 1; }) == FOVEA_ERR_STRUCT);
-  CHECK(append([](A& a) { a.target = enum_of<fovea_target>(15); }) == FOVEA_ERR_ENUM);
+  CHECK(append([](A& a) { a.target = enum_of<fovea_target>(40); }) == FOVEA_ERR_ENUM);
   CHECK(append([](A& a) { a.entry = 1; }) == FOVEA_ERR_CAPACITY);
   CHECK(append([](A& a) { a.entry = 0xffffffffu; }) == FOVEA_ERR_CAPACITY);
   CHECK(append([](A& a) { a.counts = kTooMany; }) == FOVEA_ERR_LENGTH);

@@ -670,7 +670,7 @@ TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]
   static const fovea_executor without_run = {nullptr, nullptr, 1};
   const std::vector<Misuse> all = {
       {"struct_bytes 0", FOVEA_ERR_STRUCT, [](Call& c) { c.args.struct_bytes = 0; }},
-      {"unknown target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(15); }},
+      {"unknown target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(40); }},
       {"another machine's target", FOVEA_ERR_TARGET, [](Call& c) { c.args.target = kOther; }},
       {"unknown rule", FOVEA_ERR_ENUM, [](Call& c) { c.args.rule = enum_of<fovea_delta_rule>(4); }},
       {"unknown type", FOVEA_ERR_ENUM, [](Call& c) { c.args.dtype = kNoType; }},
@@ -781,7 +781,7 @@ TEST_CASE("delta: misuse of states has its status, and nothing is written", "[sh
   CHECK(fovea_delta_set(state, 0, &in) == FOVEA_ERR_NULL);
   CHECK(fovea_delta_get(nullptr, FOVEA_TARGET_BEST, 0, &out) == FOVEA_ERR_NULL);
   CHECK(fovea_delta_get(state, FOVEA_TARGET_BEST, 0, nullptr) == FOVEA_ERR_NULL);
-  CHECK(fovea_delta_get(state, enum_of<fovea_target>(15), 0, &out) == FOVEA_ERR_ENUM);
+  CHECK(fovea_delta_get(state, enum_of<fovea_target>(40), 0, &out) == FOVEA_ERR_ENUM);
   CHECK(fovea_delta_get(state, FOVEA_TARGET_BEST, 2, &out) == FOVEA_ERR_CAPACITY);
   fovea_out wrong = out;
   wrong.token_stride = 0;

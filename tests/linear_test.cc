@@ -505,7 +505,7 @@ TEST_CASE("linear: every misuse has its status, and nothing is written", "[short
   const std::vector<Misuse> all = {
       {"struct_bytes 0", FOVEA_ERR_STRUCT, [](Call& c) { c.args.struct_bytes = 0; }},
       {"struct_bytes too large", FOVEA_ERR_STRUCT, [](Call& c) { c.args.struct_bytes += 8; }},
-      {"unknown target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(15); }},
+      {"unknown target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(40); }},
       {"negative target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
       {"another machine's target", FOVEA_ERR_TARGET, [](Call& c) { c.args.target = kOther; }},
       {"unknown type", FOVEA_ERR_ENUM, [](Call& c) { c.args.weights.dtype = kNoType; }},

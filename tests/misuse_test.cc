@@ -222,7 +222,7 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
     {"slots without a ring", FOVEA_ERR_SIZE, [](Desc& d) { d.ring_tokens = 64; }},
     {"pages of no tokens", FOVEA_ERR_SIZE, [](Desc& d) { d.kv_kind = FOVEA_KV_PAGED; }},
     {"tokens of a page without pages", FOVEA_ERR_SIZE, [](Desc& d) { d.page_tokens = 16; }},
-    {"target 15", FOVEA_ERR_ENUM, [](Desc& d) { d.target = enum_of<fovea_target>(15); }},
+    {"target 40", FOVEA_ERR_ENUM, [](Desc& d) { d.target = enum_of<fovea_target>(40); }},
     {"target -1", FOVEA_ERR_ENUM, [](Desc& d) { d.target = enum_of<fovea_target>(kNegative); }},
     {"another machine's target", FOVEA_ERR_TARGET, [](Desc& d) { d.target = kForeign; }},
     {"a feature of processors that is unknown", FOVEA_ERR_ENUM, [](Desc& d) { d.processor_features = 8; }},

@@ -72,7 +72,8 @@ TEST_CASE("plan: the workspace of each target is what another machine would answ
     CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= most);
     // Of boards too, whose targets no host runs.
     for (const fovea_target target : {FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512,
-                                      FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM}) {
+                                      FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_RVV128,
+                                      FOVEA_TARGET_RVV256}) {
       const size_t bytes = fovea_workspace_bytes_for(&d, target);
       CHECK(bytes > 0);
       CHECK(bytes <= fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST));

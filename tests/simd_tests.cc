@@ -15,7 +15,8 @@ bool fuses(fovea_target target) {
   if (target == FOVEA_TARGET_NEON || fovea::is_in_order(target) || target == FOVEA_TARGET_XSIMD) return true;
 #endif
   if (target == FOVEA_TARGET_XSIMD) return FOVEA_XSIMD_LANES > 4;
-  return target == FOVEA_TARGET_AVX512 || target == FOVEA_TARGET_AVX2 || target == FOVEA_TARGET_HELIUM;
+  return target == FOVEA_TARGET_AVX512 || target == FOVEA_TARGET_AVX2 || target == FOVEA_TARGET_HELIUM ||
+         target == FOVEA_TARGET_RVV128 || target == FOVEA_TARGET_RVV256;
 }
 
 void ContractLog::begin(const char* word) { word_ = word; }

@@ -54,7 +54,7 @@ TEST_CASE("target: there is at least one, each named once, best first", "[short]
     const char* backend = fovea_target_backend(target);
     REQUIRE(backend != nullptr);
     const std::string known = backend;
-    CHECK((known == "helium" || known == "highway" || known == "neon" || known == "xsimd" || known == "scalar"));
+    CHECK((known == "helium" || known == "highway" || known == "neon" || known == "rvv" || known == "xsimd" || known == "scalar"));
     CHECK(lanes(target) >= 1);
     // Of one backend, a better target has at least as many lanes.
     if (i > 0 && known == fovea_target_backend(fovea_target_at(i - 1))) {
@@ -70,7 +70,7 @@ TEST_CASE("target: names go back and forth", "[short]") {
        {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512,
         FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_AVX512_VNNI, FOVEA_TARGET_AVX2_VNNI,
         FOVEA_TARGET_NEON_DOTPROD, FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_NEON_IN_ORDER, FOVEA_TARGET_NEON_IN_ORDER_DOTPROD,
-        FOVEA_TARGET_NEON_IN_ORDER_I8MM, FOVEA_TARGET_XSIMD}) {
+        FOVEA_TARGET_NEON_IN_ORDER_I8MM, FOVEA_TARGET_RVV128, FOVEA_TARGET_RVV256, FOVEA_TARGET_XSIMD}) {
     const char* text = fovea_target_name(target);
     REQUIRE(text != nullptr);
     CHECK(fovea_target_from_name(text) == target);
@@ -120,7 +120,7 @@ TEST_CASE("target: a number that is no target, or one that is not here, is refus
        {FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON,
         FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_AVX512_VNNI, FOVEA_TARGET_AVX2_VNNI,
         FOVEA_TARGET_NEON_DOTPROD, FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_NEON_IN_ORDER, FOVEA_TARGET_NEON_IN_ORDER_DOTPROD,
-        FOVEA_TARGET_NEON_IN_ORDER_I8MM, FOVEA_TARGET_XSIMD}) {
+        FOVEA_TARGET_NEON_IN_ORDER_I8MM, FOVEA_TARGET_RVV128, FOVEA_TARGET_RVV256, FOVEA_TARGET_XSIMD}) {
     // Where xsimd is the only backend, its number is another name of the one target.
     const bool alone = target == FOVEA_TARGET_XSIMD && std::string(fovea_target_backend(here[0])) == "xsimd";
     const bool is_here = alone || std::count(here.begin(), here.end(), target) != 0;

@@ -3,7 +3,7 @@
 // The dot words of instructions that multiply integers. Their codes are the ends of 8 bits as often as not, and sums
 // are compared as integers.
 
-#if FOVEA_FOR_HELIUM || (FOVEA_FOR_SCALAR && FOVEA_SMLAD) || defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_DOT_LANES)
+#if FOVEA_FOR_HELIUM || FOVEA_FOR_RVV || (FOVEA_FOR_SCALAR && FOVEA_SMLAD) || defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_DOT_LANES)
 namespace dots {
 #include "simd/dot_bytes.inl"
 using ::fovea::round_up;
@@ -102,6 +102,89 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
     }
   }
 }
+
+#elif FOVEA_FOR_RVV
+namespace of_vwmacc {
+#include "simd/dot_vwmacc.inl"
+#include "kernels/dots_few.inl"
+#include "kernels/dots_queries.inl"
+#include "math/dot_shape.inl"
+#include "math/dot_block_rvv.inl"
+
+// Register blocks of each width: signed columns times keys, and weights from 0 to 255 times elements of values. Keys and
+// values end where memory does.
+template <int kVectors>
+void TestBlock(ContractLog& log, const ContractMemory& memory) {
+  constexpr int kRows = kDotRows<kVectors>;
+  constexpr size_t kColumns = kVectors * kLanes, kMost = 9;
+  uint32_t state = 11;
+  for (size_t steps = 1; steps <= kMost; ++steps) {
+    static dot::Code x[kMost * kColumns];
+    for (dot::Code& code : x) code = RandomCode(state);
+    int8_t* const codes = reinterpret_cast<int8_t*>(memory.last) - kRows * steps;
+    for (size_t i = 0; i < kRows * steps; ++i) codes[i] = RandomCode(state);
+    for (const bool keys : {true, false}) {
+      dot::Sum sums[kRows][kVectors];
+      const int8_t* row[kRows];
+      for (int k = 0; k < kRows; ++k) {
+        row[k] = codes + (keys ? size_t(k) * steps : size_t(k));
+        for (dot::Sum& sum : sums[k]) sum = dot::Start(k - 3);
+      }
+      if (keys) {
+        MultiplyKeys(x, kColumns, row, steps, sums);
+      } else {
+        MultiplyValues(x, kColumns, codes, kRows, uint32_t(steps), sums);
+      }
+      for (int k = 0; k < kRows; ++k) {
+        for (size_t column = 0; column < kColumns; ++column) {
+          int32_t wanted = k - 3;
+          for (size_t i = 0; i < steps; ++i) {
+            const int32_t code = uint8_t(x[i * kColumns + column]);
+            wanted += (keys ? int32_t(int8_t(code)) : code) * row[k][keys ? i : i * kRows];
+          }
+          Compare(log, Same::kBits, column, LanesOf(sums[k][column / kLanes]).bits[column % kLanes], uint32_t(wanted));
+        }
+      }
+    }
+  }
+  if constexpr (kVectors > 1) TestBlock<kVectors - 1>(log, memory);
+}
+
+void TestDots(ContractLog& log, const ContractMemory& memory) {
+  uint32_t state = 12;
+  TestFewRows(log, memory);
+  TestQueries(log, memory);
+  log.begin("MultiplyKeys, MultiplyValues");
+  TestBlock<4>(log, memory);
+
+  log.begin("PackGroup");
+  static int8_t packed[600];
+  for (size_t elements = 0; elements <= 600; elements += elements < 70 ? 1 : 53) {
+    int8_t* const row = reinterpret_cast<int8_t*>(memory.last) - elements;
+    for (size_t i = 0; i < elements; ++i) row[i] = RandomCode(state);
+    for (int8_t& code : packed) code = 77;
+    const int8_t* const at[1] = {row};
+    Compare(log, Same::kBits, 0, uint32_t(dot::PackGroup(at, elements, packed, nullptr)), uint32_t(elements));
+    for (size_t i = 0; i < 600; ++i) {
+      Compare(log, Same::kBits, i, uint32_t(packed[i]), uint32_t(i < elements ? row[i] : 77));
+    }
+  }
+
+  log.begin("LoadVectors, MulAddVectors");
+  float* const p = reinterpret_cast<float*>(memory.last) - 2 * kLanes;
+  for (size_t i = 0; i < 2 * kLanes; ++i) p[i] = 0.3f * float(i);
+  VF a[2], sums[2] = {hn::Set(kF, 5.0f), hn::Set(kF, -7.0f)}, others[2] = {sums[0], sums[1]};
+  hn::LoadVectors(p, a);
+  hn::MulAddVectors(a, p, sums);
+  hn::MulAddVectors(1.7f, p, others);
+  for (size_t v = 0; v < 2; ++v) {
+    const VF x = hn::LoadU(kF, p + v * kLanes), start = hn::Set(kF, v == 0 ? 5.0f : -7.0f);
+    CompareLanes(log, Same::kBits, LanesOf(sums[v]), LanesOf(hn::MulAdd(x, x, start)).bits);
+    CompareLanes(log, Same::kBits, LanesOf(others[v]), LanesOf(hn::MulAdd(hn::Set(kF, 1.7f), x, start)).bits);
+  }
+}
+}  // namespace of_vwmacc
+using of_vwmacc::TestDots;
 
 #elif defined(FOVEA_HAS_NEON_DOT)
 namespace of_sdot {

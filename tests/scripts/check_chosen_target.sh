@@ -21,6 +21,21 @@ try() {
     return 0
   }
   sed -e "s/arm-none-eabi-/$compiler-/" -e "s/\(FLAGS_INIT\) \"-.*\"/\1 \"$flags\"/" "$work/readme.cmake" >"$work/user.cmake"
+  try_user "$@"
+}
+# The same for clang, with the libraries of the compiler.
+try_clang() {
+  compiler=$1 flags=$2 expected=$3
+  shift 3
+  command -v clang++-19 >/dev/null && command -v "$compiler-g++" >/dev/null || {
+    echo "skipped: clang++-19 $flags: there is no such compiler, or no $compiler-g++"
+    return 0
+  }
+  sed -e "s/arm-none-eabi-gcc/clang-19/" -e "s/arm-none-eabi-g++/clang++-19/" \
+    -e "s/\(FLAGS_INIT\) \"-.*\"/\1 \"--target=$compiler $flags\"/" "$work/readme.cmake" >"$work/user.cmake"
+  try_user "$@"
+}
+try_user() {
   rm -rf "$work/build"
   "$cmake" -S "$source" -B "$work/build" --toolchain "$work/user.cmake" -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF \
     -DFOVEA_BUILD_EXAMPLES=OFF "$@" >"$work/log" 2>&1 || true
@@ -65,6 +80,11 @@ try $arm "$m4f" "FOVEA_EXPECT_TARGET is helium, but the compiler's flags offer s
 try $arm "$m55" "which does not serve helium" -DFOVEA_SIMD=all
 try aarch64-linux-gnu "-O2" ": xsimd for neon alone: "
 try riscv64-linux-gnu "-O2" ": scalar for scalar alone: "
+rvv="-march=rv64gcv_zvl256b -mrvv-vector-bits=zvl"
+try_clang riscv64-linux-gnu "$rvv" ": rvv for rvv256 alone: FOVEA_SIMD is auto, the compiler's flags offer rvv256"
+try_clang riscv64-linux-gnu "$rvv" "FOVEA_EXPECT_TARGET is rvv128, but the compiler's flags offer rvv256" -DFOVEA_EXPECT_TARGET=rvv128
+try_clang riscv64-linux-gnu "$rvv" "which does not serve rvv256" -DFOVEA_SIMD=xsimd
+try_clang riscv64-linux-gnu "-march=rv64gcv" ": scalar for scalar alone: "  # of any length
 if [ "$(uname -m)" = x86_64 ]; then
   picks=": highway, scalar: FOVEA_SIMD is auto, the compiler's flags offer"
   try x86_64-linux-gnu "-O2" "$picks x86, "

@@ -42,7 +42,7 @@ Enum enum_of(uint32_t bits) {
 constexpr uint32_t kNegative = 0xffffffffu;
 
 // Numbers that are no target.
-constexpr uint32_t kUnknownTargets[] = {15, 63, 65, kNegative, 0x7fffffff, 0x80000000};
+constexpr uint32_t kUnknownTargets[] = {17, 63, 65, kNegative, 0x7fffffff, 0x80000000};
 
 // A number that depends only on seed and index, uniform over 64 bits.
 uint64_t random_bits(uint64_t seed, uint64_t index);
