@@ -40,7 +40,8 @@ LEAST_SHARE = 0.1  # the share of the multiply-adds that makes a loop an inner l
 
 
 class Target:
-    """models: processors that llvm-mca knows; rules: those of counts/rules.py. After = comes a bound of cycles."""
+    """models: processors that llvm-mca knows; rules: those of counts/rules.py. After = comes a bound of cycles. Without
+    either, only instructions are counted."""
 
     def __init__(self, name, goal, emulator, triple, models, rules=""):
         self.name, self.goal, self.emulator, self.triple = name, goal, emulator.split(), triple
@@ -73,6 +74,11 @@ TARGETS = [
            "cortex-m4=1.21", "cortex-m4"),
     Target("arm-none-eabi-cortex-m7", None, board("mps2-an500"), "thumbv7em-none-eabihf",
            "cortex-m7=1.33", "cortex-m7"),
+    Target("riscv64-linux-gnu", None, "qemu-riscv64 -cpu rv64", "riscv64-linux-gnu", ""),
+    Target("riscv64-linux-gnu-rvv128", 0.64, "qemu-riscv64 -cpu rv64,v=true,vlen=128,vext_spec=v1.0",
+           "riscv64-linux-gnu", ""),
+    Target("riscv64-linux-gnu-rvv256", 0.32, "qemu-riscv64 -cpu rv64,v=true,vlen=256,vext_spec=v1.0",
+           "riscv64-linux-gnu", ""),
     Target("x86-64-avx2", 0.27, "qemu-x86_64 -cpu Haswell", "x86_64-linux-gnu", "haswell znver3"),
 ]
 
@@ -105,6 +111,23 @@ def integers_on_a_board(goal, times_fewer, tensors_goal):
     ]
 
 
+def risc_v(length):
+    """length: bits of its vectors; 0: none, whose rows are what those of vectors are compared with."""
+    def goal(value):
+        return value * 256 / length if length else None
+    return [
+        More("int8 rows", f"{SHAPE} i8"),
+        More("integers", f"{SHAPE} integers", goal(0.20)),
+        More("decode", DECODE, goal(0.40)),
+        More("decode int8 rows", f"{DECODE} i8"),
+        More("decode integers", f"{DECODE} integers"),
+        More("tensors", f"{SHAPE} tensors"),
+        More("linear int8 weights", f"{LINEAR} i8"),
+        More("linear integers", f"{LINEAR} integers"),
+        More("delta", DELTA),
+    ]
+
+
 # Rows of integer arithmetic, of what it is compared with, and of linear attention. On AArch64 these run on an emulated
 # processor that has all instructions.
 MORE = {
@@ -118,6 +141,9 @@ MORE = {
         More("linear integers neon_i8mm", f"{LINEAR} integers neon_i8mm"),
         More("delta", f"{DELTA} neon", 0.50),
     ],
+    "riscv64-linux-gnu": risc_v(0),
+    "riscv64-linux-gnu-rvv128": risc_v(128),
+    "riscv64-linux-gnu-rvv256": risc_v(256),
     "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0, 0.28), More("delta", DELTA, 0.80)],
     "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6, 1.25), More("delta", DELTA, 2.2)],
 }
@@ -324,6 +350,8 @@ def measure(target, builds, plugin, options):
         print(f"# {target.name}")
         show_functions(program, ran, MULTIPLY_ADDS)
     rows += measure_more(target, program, plugin, options)
+    if not target.models and not target.rules:
+        return rows
     loops = inner_loops(disassemble(target, program), ran)
     if options.loops:
         for body, rounds in loops:
