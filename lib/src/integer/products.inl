@@ -40,9 +40,9 @@ FOVEA_CALLED void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t f
   for (uint32_t j = 0; j < t.count; j += 2) {
     const int8_t* const key = t.keys + ptrdiff_t(j) * b.key_stride;
     const int8_t* const next = j + 1 < t.count ? key + b.key_stride : key;
-    for (uint32_t r = first; r < first + kIntegerRowGroup; r += 2) {
+    for (uint32_t r = first; r < b.count && r < first + kIntegerRowGroup; r += 2) {
       int32_t* const scores = ScoresOf(b, r) + j;
-      MultiplyTwoByTwo(QueryCodes(b, r), QueryCodes(b, r + 1), key, next, b.head_dim, scores,
+      MultiplyTwoByTwo(QueryCodes(b, r), QueryCodes(b, OtherRow(b, r)), key, next, b.head_dim, scores,
                        scores + kIntegerKeyTile);
     }
   }
