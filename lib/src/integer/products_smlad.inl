@@ -161,9 +161,7 @@ FOVEA_CALLED void ValuesOfFours(const IntegerBlock& b, const IntegerTile& t) {
 // The sum of an element of the values with the weights of a row.
 FOVEA_CALLED dot::Sum MultiplyElement(const WeightCode* weights, const int8_t* value, ptrdiff_t stride, uint32_t keys) {
   dot::Sum sum = 0;
-  for (uint32_t j = 0; j < keys; ++j, value += stride) {
-    sum += reinterpret_cast<const int16_t*>(weights + j / 2 * 4)[j % 2] * *value;
-  }
+  for (uint32_t j = 0; j < keys; ++j, value += stride) sum += int32_t(weights[j / 2 * 4] >> j % 2 * 16 & 0xffu) * *value;
   return sum;
 }
 FOVEA_SHARED void MultiplyFourElements(const WeightCode* weights, const int8_t* value, ptrdiff_t stride, size_t fours,

@@ -12,8 +12,6 @@ FOVEA_INLINE int32_t* ScoresOf(const IntegerBlock& b, uint32_t row) {
   const uint32_t place = row % kIntegerScoreRows, step = kIntegerScoreStep;
   return b.arrays.scores + place / step * step * kIntegerKeyTile + place % step;
 }
-// The row that is multiplied together with row r: the next one, or the last one once more. Arrays have room for it.
-FOVEA_INLINE uint32_t OtherRow(const IntegerBlock& b, uint32_t r) { return r + 1 < b.count ? r + 1 : r; }
 FOVEA_INLINE int32_t* SumsOf(const IntegerBlock& b, uint32_t row) { return b.arrays.sums + row * b.sum_stride(); }
 
 // Adds sums of a key tile to those of a row. PutFirst stores them instead, if there are none yet.

@@ -55,7 +55,7 @@ FOVEA_INLINE int32_t LargestOf(const int32_t* scores, uint32_t vectors) {
   return whole::LargestLane(largest);
 }
 template <bool kSmall>
-FOVEA_SHARED_TEMPLATE void WeighScores(IntegerScale steps, const int32_t* scores, int32_t largest, uint32_t groups,
+FOVEA_INLINE void WeighScores(const IntegerScale& steps, const int32_t* scores, int32_t largest, uint32_t groups,
                               WeightCode* to) {
   for (; groups > 0; --groups, to += kNextWeights) {
     whole::V codes[kWeightVectors];
@@ -71,8 +71,25 @@ FOVEA_SHARED void HideWeights(const IntegerBlock& b, uint32_t r, uint32_t begin,
   for (; begin < end; ++begin) HideWeight(b, r, begin);
 }
 
+// Computes the weights of the keys [lo, hi) of the tile, of which there is one at least. Returns the largest score.
+FOVEA_CALLED int32_t WeighKeys(const IntegerBlock& b, uint32_t r, uint32_t lo, uint32_t hi) {
+  constexpr uint32_t kAtOnce = uint32_t(kWeightVectors * whole::kLanes);
+  const uint32_t begin = lo / kAtOnce * kAtOnce, end = hi + (0u - hi) % kAtOnce;
+  int32_t* const scores = ScoresOf(b, r) + begin * kIntegerScoreStep;
+  const int32_t seen = scores[(lo - begin) * kIntegerScoreStep];
+  for (uint32_t j = begin; j < lo; ++j) scores[(j - begin) * kIntegerScoreStep] = seen;
+  for (uint32_t j = hi; j < end; ++j) scores[(j - begin) * kIntegerScoreStep] = seen;
+  const int32_t largest = LargestOf(scores, (end - begin) / uint32_t(whole::kLanes));
+  const IntegerScale steps(b.score_multiplier, StepExponent(b));
+  if (kSmallScales && steps.left == 0) {
+    WeighScores<true>(steps, scores, largest, (end - begin) / kAtOnce, WeightsOf(b, r, begin));
+  } else {
+    WeighScores<false>(steps, scores, largest, (end - begin) / kAtOnce, WeightsOf(b, r, begin));
+  }
+  return largest;
+}
 // Updates the sums of a row for the weights of a tile, in which `largest` is the largest score that it sees.
-FOVEA_INLINE void GoOn(const IntegerBlock& b, uint32_t r, int32_t largest, uint32_t read) {
+FOVEA_SHARED void GoOn(const IntegerBlock& b, uint32_t r, int32_t largest, uint32_t read) {
   IntegerRow& row = b.arrays.rows[r];
   const int64_t of_tile = StepsOf(b, largest);
   int64_t reference = of_tile;
@@ -88,28 +105,17 @@ FOVEA_INLINE void GoOn(const IntegerBlock& b, uint32_t r, int32_t largest, uint3
 }
 
 // Computes the weights of a row. It sees the keys [lo, hi) of the tile; the products read those of `read` keys.
-FOVEA_CALLED void WeighRow(const IntegerBlock& b, uint32_t r, uint32_t lo, uint32_t hi, uint32_t read) {
+FOVEA_INLINE void WeighRow(const IntegerBlock& b, uint32_t r, uint32_t lo, uint32_t hi, uint32_t read) {
   IntegerRow& row = b.arrays.rows[r];
-  if (lo >= hi) {
-    row.kept = row.sum == 0 ? 0 : kOne, row.taken = row.sum == 0 ? kOne : 0;
-    return HideWeights(b, r, 0, read);
-  }
-  constexpr uint32_t kAtOnce = uint32_t(kWeightVectors * whole::kLanes);
-  const uint32_t begin = lo / kAtOnce * kAtOnce, end = hi + (0u - hi) % kAtOnce;
-  int32_t* const scores = ScoresOf(b, r) + begin * kIntegerScoreStep;
-  const int32_t seen = scores[(lo - begin) * kIntegerScoreStep];
-  for (uint32_t j = begin; j < lo; ++j) scores[(j - begin) * kIntegerScoreStep] = seen;
-  for (uint32_t j = hi; j < end; ++j) scores[(j - begin) * kIntegerScoreStep] = seen;
-  const int32_t largest = LargestOf(scores, (end - begin) / uint32_t(whole::kLanes));
-  const IntegerScale steps(b.score_multiplier, StepExponent(b));
-  if (kSmallScales && steps.left == 0) {
-    WeighScores<true>(steps, scores, largest, (end - begin) / kAtOnce, WeightsOf(b, r, begin));
+  if (lo < hi) {
+    const int32_t largest = WeighKeys(b, r, lo, hi);
+    HideWeights(b, r, 0, lo);
+    HideWeights(b, r, hi, read);
+    GoOn(b, r, largest, read);
   } else {
-    WeighScores<false>(steps, scores, largest, (end - begin) / kAtOnce, WeightsOf(b, r, begin));
+    HideWeights(b, r, 0, read);
+    row.kept = row.sum == 0 ? 0 : kOne, row.taken = row.sum == 0 ? kOne : 0;
   }
-  HideWeights(b, r, 0, lo);
-  HideWeights(b, r, hi, read);
-  GoOn(b, r, largest, read);
 }
 
 // What turns sums into outputs: out_multiplier * 2^(out_shift - 31) / sum. The inverse of the sum has 16 bits, since

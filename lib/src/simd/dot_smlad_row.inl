@@ -84,3 +84,5 @@ FOVEA_INLINE Sum AddPair(Pair a, Pair b, Sum sum) {
   asm("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
   return sum;
 }
+#undef FOVEA_NEXT_TWO_PAIRS
+#undef FOVEA_ADD_TWO_KEYS
