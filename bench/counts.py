@@ -73,6 +73,8 @@ TARGETS = [
            "cortex-m4=1.21", "cortex-m4"),
     Target("arm-none-eabi-cortex-m7", None, board("mps2-an500"), "thumbv7em-none-eabihf",
            "cortex-m7=1.33", "cortex-m7"),
+    Target("arm-none-eabi-cortex-m33", None, board("mps2-an505"), "thumbv8m.main-none-eabihf", "cortex-m33"),
+    Target("arm-none-eabi-cortex-m0plus", None, board("mps2-an385"), "thumbv6m-none-eabi", ""),  # floats by functions
     Target("x86-64-avx2", 0.27, "qemu-x86_64 -cpu Haswell", "x86_64-linux-gnu", "haswell znver3"),
 ]
 
@@ -92,16 +94,21 @@ MORE_DECODE = [
 ]
 
 
-def integers_on_a_board(goal, times_fewer, tensors_goal):
+def tensors(goal=None, decode_goal=None):
+    return [
+        More("tensors", f"{SHAPE} tensors", goal),
+        More("decode tensors", f"{DECODE} tensors", decode_goal),
+        *(More(f"decode of {queries} tensors", f"4 {queries} 256 32 tensors") for queries in (2, 3, 4)),
+    ]
+
+
+def integers_on_a_board(goal=None, times_fewer=None):
     return [
         More("int8 rows", f"{SHAPE} i8"),
         More("integers", f"{SHAPE} integers", goal),
         More("decode", DECODE),
         More("decode int8 rows", f"{DECODE} i8"),
-        More("decode integers", f"{DECODE} integers", ("decode", times_fewer)),
-        More("tensors", f"{SHAPE} tensors", tensors_goal),
-        More("decode tensors", f"{DECODE} tensors"),
-        *MORE_DECODE,
+        More("decode integers", f"{DECODE} integers", times_fewer and ("decode", times_fewer)),
     ]
 
 
@@ -118,8 +125,10 @@ MORE = {
         More("linear integers neon_i8mm", f"{LINEAR} integers neon_i8mm"),
         More("delta", f"{DELTA} neon", 0.50),
     ],
-    "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0, 0.28), More("delta", DELTA, 0.80)],
-    "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6, 1.25), More("delta", DELTA, 2.2)],
+    "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0), *tensors(0.28, 0.8), *MORE_DECODE, More("delta", DELTA, 0.80)],
+    "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6), *tensors(1.25, 2.5), *MORE_DECODE, More("delta", DELTA, 2.2)],
+    "arm-none-eabi-cortex-m33": [*integers_on_a_board(), *tensors()],
+    "arm-none-eabi-cortex-m0plus": [*integers_on_a_board(), *tensors()],
 }
 
 
@@ -324,6 +333,8 @@ def measure(target, builds, plugin, options):
         print(f"# {target.name}")
         show_functions(program, ran, MULTIPLY_ADDS)
     rows += measure_more(target, program, plugin, options)
+    if not target.models:
+        return rows
     loops = inner_loops(disassemble(target, program), ran)
     if options.loops:
         for body, rounds in loops:

@@ -13,7 +13,7 @@
 
 namespace fovea {
 
-// Most query rows of an IntegerBlock: keys and values are brought once for all. Arrays have room for whole groups of rows.
+// Most query rows of an IntegerBlock: keys and values are brought once for all. Arrays have room for whole groups.
 constexpr uint32_t kIntegerRows = FOVEA_INTEGER_ROWS_, kIntegerRowGroup = 4;
 constexpr uint32_t kIntegerKeyTile = FOVEA_KEY_TILE;
 

@@ -28,7 +28,7 @@ FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row, uint32_t
 // Sums of one or two query rows with two keys.
 template <int kRows>
 FOVEA_INLINE void MultiplyTwoKeys(const IntegerBlock& b, uint32_t r, const int8_t* k, const int8_t* l, int32_t* of_x) {
-  const int16_t *const x = QueryCodes(b, r), *const y = QueryCodes(b, r + kRows - 1);  // compilers see where both are one
+  const int16_t *const x = QueryCodes(b, r), *const y = QueryCodes(b, r + kRows - 1);  // of one row, both are the same
   int32_t* const of_y = of_x + (kRows - 1) * kIntegerKeyTile;
   int32_t xk = 0, xl = 0, yk = 0, yl = 0;
   for (size_t e = 0; e < b.head_dim; ++e) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Both products by vmladava, of two query rows at a time: as many codes of both as fit stay in registers, while keys or
-// elements of values are read. Keys are read in place. Values are brought once a tile:
+// elements of values are read. Keys are read in place. Values are brought once a tile, unless there are few rows:
 //   queries  [row][codes], filled up with zeros
 //   weights  [row][key], minus 128
 //   values   [key / 16][element][16 keys], then 128 times the sums over all keys of each element
@@ -125,9 +125,10 @@ FOVEA_CALLED void BringKeyStarts(const IntegerBlock& b, const IntegerTile& t) {
 
 // The row that is multiplied together with row r: the next one, or the last one once more. Arrays have room for it.
 FOVEA_INLINE uint32_t OtherRow(const IntegerBlock& b, uint32_t r) { return r + 1 < b.count ? r + 1 : r; }
-// Few rows are multiplied alone, by keys and values as they are stored.
-FOVEA_INLINE bool AreFew(const IntegerBlock& b) { return b.count < 3; }
+// One or two rows are multiplied alone: for them it takes longer to bring values than to read them as they are stored.
+FOVEA_INLINE bool AreFew(const IntegerBlock& b) { return b.count <= 2; }
 
+// Scores of a row with four keys.
 FOVEA_CALLED void MultiplyFourKeys(const int8_t* x, const int8_t* key, ptrdiff_t stride, size_t dim, int32_t* scores) {
   dot::Sum sums[4] = {0, 0, 0, 0};
   dot::AddFourRows(x, key, stride, dim, sums);
@@ -139,7 +140,9 @@ FOVEA_CALLED void ScoresOfOne(const IntegerBlock& b, const IntegerTile& t, uint3
   int32_t* const scores = ScoresOf(b, r);
   const uint32_t whole_fours = t.count / 4 * 4;
   uint32_t j = 0;
-  for (; j < whole_fours; j += 4) MultiplyFourKeys(x, t.keys + ptrdiff_t(j) * b.key_stride, b.key_stride, b.head_dim, scores + j);
+  for (; j < whole_fours; j += 4) {
+    MultiplyFourKeys(x, t.keys + ptrdiff_t(j) * b.key_stride, b.key_stride, b.head_dim, scores + j);
+  }
   // One that is left is read as four: scores of another row follow.
   for (; j < t.count; ++j) MultiplyFourKeys(x, t.keys + ptrdiff_t(j) * b.key_stride, 0, b.head_dim, scores + j);
   if (b.q_zero == 0) return;
@@ -246,7 +249,8 @@ FOVEA_CALLED void ValuesOfMany(const IntegerBlock& b, const IntegerTile& t) {
     const int8_t* const packed = PackedValues(b) + 16 * first;
     for (uint32_t r = 0; r < b.count; r += 2) {
       const ValueBytes values = {{packed, packed + group, packed + 2 * group, packed + 3 * group}};
-      MultiplyChunks<false, false>(WeightsOf(b, r), WeightsOf(b, OtherRow(b, r)), values, (t.count + 15) / 16, elements, of_two);
+      MultiplyChunks<false, false>(WeightsOf(b, r), WeightsOf(b, OtherRow(b, r)), values, (t.count + 15) / 16, elements,
+                                   of_two);
       for (uint32_t i = 0; i < 2 && r + i < b.count; ++i) {
         TakeUpValues(b.arrays.rows[r + i], of_two + i * kIntegerKeyTile, ValueStarts(b) + first, elements,
                      SumsOf(b, r + i) + first);

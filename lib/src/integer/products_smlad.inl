@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Both products by smlad. Four rows at a time multiply keys and values that are brought in pieces, as 16-bit integers. Up
-// to three rows that are left read them as they are stored, each alone.
+// Both products by smlad. Four rows at a time multiply keys and values that are brought in pieces, as 16-bit integers.
+// Up to three rows that are left read them as they are stored, each alone.
 //   queries  [row / 4][code / 2][4 rows][2 codes], the codes of each four in the order 0, 2, 1, 3
 //   keys     [key / 2][code / 2][2 keys][2 codes], in the same order
 //   weights  [row / 4][key / 2][4 rows][2 keys]
@@ -77,6 +77,9 @@ FOVEA_CALLED void ScoresOfFours(const IntegerBlock& b, const IntegerTile& t) {
     MultiplyKeyPiece(b, brought, first, count);
   }
 }
+
+// ---- a row alone
+
 // The product of a row's codes with a key's.
 FOVEA_CALLED dot::Sum MultiplyKey(const dot::Pair* x, const int8_t* key, size_t codes) {
   dot::Sum sum = 0;
@@ -87,6 +90,7 @@ FOVEA_CALLED dot::Sum MultiplyKey(const dot::Pair* x, const int8_t* key, size_t 
   }
   return sum;
 }
+// Scores of a row with four keys, by their first fours of codes.
 FOVEA_SHARED void MultiplyFourKeys(const dot::Pair* x, const int8_t* key, ptrdiff_t stride, size_t fours,
                                    int32_t* scores) {
   dot::Sum sums[4] = {0, 0, 0, 0};
@@ -110,6 +114,7 @@ FOVEA_CALLED void ScoresOfOne(const IntegerBlock& b, const IntegerTile& t, uint3
     scores[4 * j] = done > 0 ? scores[4 * j] + sum : sum;
   }
 }
+
 FOVEA_INLINE void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t) {
   if (FirstAlone(b) > 0) ScoresOfFours(b, t);
   for (uint32_t r = FirstAlone(b); r < b.count; ++r) ScoresOfOne(b, t, r);
@@ -117,6 +122,7 @@ FOVEA_INLINE void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t) 
 
 // Sums of a row over a key tile, [element][4 rows]: in the place of scores, which are not needed any more.
 FOVEA_INLINE int32_t* SumsOfTile(const IntegerBlock& b, uint32_t row) { return ScoresOf(b, row); }
+// Adds them to the sums of the row, or stores them if these are the first.
 template <class Take>
 FOVEA_INLINE void TakeElements(const Take& take, const int32_t* of_tile, size_t elements, int32_t* sums) {
   constexpr size_t kAtOnce = kIntegerPrefersSize ? 1 : 4;  // there is room for more than all elements
@@ -158,12 +164,18 @@ FOVEA_CALLED void ValuesOfFours(const IntegerBlock& b, const IntegerTile& t) {
     MultiplyValuePiece(b, brought, first, elements, (t.count + 1) / 2);
   }
 }
+
+// ---- a row alone
+
 // The sum of an element of the values with the weights of a row.
 FOVEA_CALLED dot::Sum MultiplyElement(const WeightCode* weights, const int8_t* value, ptrdiff_t stride, uint32_t keys) {
   dot::Sum sum = 0;
-  for (uint32_t j = 0; j < keys; ++j, value += stride) sum += int32_t(weights[j / 2 * 4] >> j % 2 * 16 & 0xffu) * *value;
+  for (uint32_t j = 0; j < keys; ++j, value += stride) {
+    sum += int32_t(weights[j / 2 * 4] >> j % 2 * 16 & 0xffu) * *value;
+  }
   return sum;
 }
+// Sums of four elements, over the first fours of keys.
 FOVEA_SHARED void MultiplyFourElements(const WeightCode* weights, const int8_t* value, ptrdiff_t stride, size_t fours,
                                        int32_t* of_tile) {
   dot::Sum sums[4] = {0, 0, 0, 0};
@@ -192,6 +204,7 @@ FOVEA_CALLED void ValuesOfOne(const IntegerBlock& b, const IntegerTile& t, uint3
     TakeUpElements(b.arrays.rows[r], of_tile, elements, SumsOf(b, r) + first);
   }
 }
+
 FOVEA_INLINE void Values(const IntegerBlock& b, const IntegerTile& t) {
   if (FirstAlone(b) > 0) ValuesOfFours(b, t);
   for (uint32_t r = FirstAlone(b); r < b.count; ++r) ValuesOfOne(b, t, r);
