@@ -138,9 +138,9 @@ FOVEA_CALLED void MultiplyFourKeys(const int8_t* x, const int8_t* key, ptrdiff_t
 FOVEA_CALLED void ScoresOfOne(const IntegerBlock& b, const IntegerTile& t, uint32_t r) {
   const int8_t* const x = QueryCodes(b, r);
   int32_t* const scores = ScoresOf(b, r);
-  const uint32_t whole_fours = t.count / 4 * 4;
+  const uint32_t in_fours = t.count / 4 * 4;
   uint32_t j = 0;
-  for (; j < whole_fours; j += 4) {
+  for (; j < in_fours; j += 4) {
     MultiplyFourKeys(x, t.keys + ptrdiff_t(j) * b.key_stride, b.key_stride, b.head_dim, scores + j);
   }
   // One that is left is read as four: scores of another row follow.
@@ -150,10 +150,8 @@ FOVEA_CALLED void ScoresOfOne(const IntegerBlock& b, const IntegerTile& t, uint3
     whole::Store(whole::Add(whole::Load(scores + j), whole::Load(KeyStarts(b) + j)), scores + j);
   }
 }
-FOVEA_CALLED void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t first) {
-  if (b.q_zero != 0 && first == 0) BringKeyStarts(b, t);
-  for (uint32_t r = 0; AreFew(b) && r < b.count; ++r) ScoresOfOne(b, t, r);
-  const uint32_t end = AreFew(b) ? first : b.count - first < kIntegerRowGroup ? b.count : first + kIntegerRowGroup;
+FOVEA_CALLED void ScoresOfMany(const IntegerBlock& b, const IntegerTile& t, uint32_t first) {
+  const uint32_t end = b.count - first < kIntegerRowGroup ? b.count : first + kIntegerRowGroup;
   for (uint32_t r = first; r < end; r += 2) {
     int32_t* const scores = ScoresOf(b, r);
     bool goes_on = b.q_zero != 0;
@@ -166,6 +164,12 @@ FOVEA_CALLED void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t f
       MultiplyKeys(goes_on, QueryCodes(b, r) + d, QueryCodes(b, OtherRow(b, r)) + d, keys, chunks, t.count, scores);
     }
   }
+}
+
+FOVEA_INLINE void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t first) {
+  if (b.q_zero != 0 && first == 0) BringKeyStarts(b, t);
+  if (!AreFew(b)) return ScoresOfMany(b, t, first);
+  for (uint32_t r = 0; r < b.count; ++r) ScoresOfOne(b, t, r);
 }
 
 // Keys past the last one repeat it: their weights are 0.
