@@ -74,6 +74,8 @@ TARGETS = [
            "cortex-m4=1.21", "cortex-m4"),
     Target("arm-none-eabi-cortex-m7", None, board("mps2-an500"), "thumbv7em-none-eabihf",
            "cortex-m7=1.33", "cortex-m7"),
+    Target("arm-none-eabi-cortex-m33", None, board("mps2-an505"), "thumbv8m.main-none-eabihf", "cortex-m33"),
+    Target("arm-none-eabi-cortex-m0plus", None, board("mps2-an385"), "thumbv6m-none-eabi", ""),  # floats by functions
     Target("riscv64-linux-gnu", None, "qemu-riscv64 -cpu rv64", "riscv64-linux-gnu", ""),
     Target("riscv64-linux-gnu-rvv128", 0.64, "qemu-riscv64 -cpu rv64,v=true,vlen=128,vext_spec=v1.0",
            "riscv64-linux-gnu", ""),
@@ -98,16 +100,21 @@ MORE_DECODE = [
 ]
 
 
-def integers_on_a_board(goal, times_fewer, tensors_goal):
+def tensors(goal=None, decode_goal=None):
+    return [
+        More("tensors", f"{SHAPE} tensors", goal),
+        More("decode tensors", f"{DECODE} tensors", decode_goal),
+        *(More(f"decode of {queries} tensors", f"4 {queries} 256 32 tensors") for queries in (2, 3, 4)),
+    ]
+
+
+def integers_on_a_board(goal=None, times_fewer=None):
     return [
         More("int8 rows", f"{SHAPE} i8"),
         More("integers", f"{SHAPE} integers", goal),
         More("decode", DECODE),
         More("decode int8 rows", f"{DECODE} i8"),
-        More("decode integers", f"{DECODE} integers", ("decode", times_fewer)),
-        More("tensors", f"{SHAPE} tensors", tensors_goal),
-        More("decode tensors", f"{DECODE} tensors"),
-        *MORE_DECODE,
+        More("decode integers", f"{DECODE} integers", times_fewer and ("decode", times_fewer)),
     ]
 
 
@@ -144,8 +151,10 @@ MORE = {
     "riscv64-linux-gnu": risc_v(0),
     "riscv64-linux-gnu-rvv128": risc_v(128),
     "riscv64-linux-gnu-rvv256": risc_v(256),
-    "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0, 0.28), More("delta", DELTA, 0.80)],
-    "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6, 1.25), More("delta", DELTA, 2.2)],
+    "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0), *tensors(0.28, 0.8), *MORE_DECODE, More("delta", DELTA, 0.80)],
+    "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6), *tensors(1.25, 2.5), *MORE_DECODE, More("delta", DELTA, 2.2)],
+    "arm-none-eabi-cortex-m33": [*integers_on_a_board(), *tensors()],
+    "arm-none-eabi-cortex-m0plus": [*integers_on_a_board(), *tensors()],
 }
 
 

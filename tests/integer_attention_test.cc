@@ -220,12 +220,26 @@ uint64_t hash_of(const IntegerCase& c) {
 
 TEST_CASE("integer attention: every head_dim and value_dim from 1 to 70 has the bits of the definition", "[short]") {
   for (uint32_t dim = 1; dim <= 70; dim += dim < 20 ? 1 : 7) {
-    IntegerProblem p;
-    p.q_tokens = 3, p.kv_tokens = 67, p.seed = dim;
-    p.head_dim = dim, p.value_dim = 71 - dim;
-    p.score = 0.02 / std::sqrt(dim);
-    p.q_zero = static_cast<int32_t>(dim) - 9, p.value_zero = 3;
-    CHECK(check(p) < 4);
+    for (uint32_t rows : {2u, 7u}) {  // few rows have a kernel of their own, and so do those that are no four
+      IntegerProblem p;
+      p.q_tokens = rows, p.kv_tokens = 67, p.seed = dim;
+      p.head_dim = dim, p.value_dim = 71 - dim;
+      p.score = 0.02 / std::sqrt(dim);
+      p.q_zero = static_cast<int32_t>(dim) - 9, p.value_zero = 3;
+      CHECK(check(p) < 4);
+    }
+  }
+}
+
+TEST_CASE("integer attention: few rows see every number of keys, by the bits of the definition", "[short]") {
+  for (uint32_t rows = 1; rows <= 3; ++rows) {
+    for (uint32_t keys = 1; keys <= 10; ++keys) {
+      IntegerProblem p;
+      p.q_heads = rows, p.q_tokens = 1, p.seed = keys;
+      p.kv_tokens = keys + (keys > 5 ? 59 : 0);
+      p.head_dim = 3 + keys, p.value_dim = 20 - keys, p.q_zero = keys % 2 == 0 ? 3 : 0;
+      check(p);
+    }
   }
 }
 

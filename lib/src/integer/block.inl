@@ -3,9 +3,8 @@
 // The loop of all-integer attention over key tiles, for the query rows of an IntegerBlock.
 
 FOVEA_INLINE void BeginRows(const IntegerBlock& b) {
-  for (uint32_t r = 0; r < b.padded; ++r) {
+  for (uint32_t r = 0; r < b.count; ++r) {
     IntegerRow& row = b.arrays.rows[r];
-    if (r >= b.count) row = b.arrays.rows[0], row.lo = row.hi = 0;
     BringQuery(b, r, row.query);
     row.sum = 0;
   }
@@ -16,7 +15,7 @@ FOVEA_INLINE uint32_t InTile(uint32_t key, const IntegerTile& t) {
 }
 FOVEA_INLINE void AttendTile(const IntegerBlock& b, const IntegerTile& t) {
   const uint32_t read = t.count + (0u - t.count) % kKeysRead;
-  for (uint32_t r = 0; r < b.padded; ++r) {
+  for (uint32_t r = 0; r < b.count; ++r) {
     if (r % kIntegerScoreRows == 0) Scores(b, t, r);
     const IntegerRow& row = b.arrays.rows[r];
     WeighRow(b, r, InTile(row.lo, t), InTile(row.hi, t), read);

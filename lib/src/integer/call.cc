@@ -73,7 +73,6 @@ void run_integer_attention(IntegerCall* call) {
           if (++head == c.group) head = 0, ++token;
         }
         block.count = count;
-        block.padded = (count + kIntegerRowGroup - 1) / kIntegerRowGroup * kIntegerRowGroup;
         attend_integer_block(block);
       }
     }

@@ -13,7 +13,7 @@
 
 namespace fovea {
 
-// Most query rows of an IntegerBlock: keys and values are brought once for all. The products take four rows at a time.
+// Most query rows of an IntegerBlock: keys and values are brought once for all. Arrays have room for whole groups.
 constexpr uint32_t kIntegerRows = FOVEA_INTEGER_ROWS_, kIntegerRowGroup = 4;
 constexpr uint32_t kIntegerKeyTile = FOVEA_KEY_TILE;
 
@@ -28,6 +28,8 @@ constexpr size_t integer_dim(size_t dim) { return (dim + 15) / 16 * 16; }
 
 // Rows whose scores are in memory at a time: all if keys are brought in pieces.
 constexpr uint32_t kIntegerScoreRows = kIntegerSmlad ? kIntegerRows : kIntegerRowGroup;
+// Rows whose scores alternate, key by key.
+constexpr uint32_t kIntegerScoreStep = kIntegerSmlad ? 4 : 1;
 
 // With smlad keys are brought in pieces of some keys, and values in pieces of some elements.
 constexpr uint32_t kIntegerPieceKeys = FOVEA_PIECE_KEYS, kIntegerPieceValues = 4 * FOVEA_PIECE_ELEMENTS;
@@ -46,7 +48,7 @@ struct IntegerRow {
 struct IntegerArrays {
   IntegerRow* rows;  // [rows]
   void* queries;     // the codes of each row
-  int32_t* scores;   // [some rows][key tile]
+  int32_t* scores;   // [some rows / step][key tile][step]
   void* weights;     // their codes, as the products read them
   int32_t* sums;     // [rows][value_dim, padded], in units of 2^-6
   void* brought;     // keys and values, as the products read them
@@ -76,8 +78,7 @@ constexpr void take_integer_arrays(Carve& carver, size_t head_dim, size_t value_
 // Query rows that share a key head, and its keys and values.
 struct IntegerBlock {
   IntegerArrays arrays;
-  uint32_t count;   // of rows
-  uint32_t padded;  // to whole groups
+  uint32_t count;  // of rows
   size_t head_dim, value_dim;
   const int8_t *keys, *values;
   ptrdiff_t key_stride, value_stride;

@@ -25,11 +25,13 @@ FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row, uint32_t
   return sum;
 }
 
-// Sums of two query rows with two keys.
-FOVEA_INLINE void MultiplyTwoByTwo(const int16_t* x, const int16_t* y, const int8_t* k, const int8_t* l, size_t dim,
-                                   int32_t* of_x, int32_t* of_y) {
+// Sums of one or two query rows with two keys.
+template <int kRows>
+FOVEA_INLINE void MultiplyTwoKeys(const IntegerBlock& b, uint32_t r, const int8_t* k, const int8_t* l, int32_t* of_x) {
+  const int16_t *const x = QueryCodes(b, r), *const y = QueryCodes(b, r + kRows - 1);  // of one row, both are the same
+  int32_t* const of_y = of_x + (kRows - 1) * kIntegerKeyTile;
   int32_t xk = 0, xl = 0, yk = 0, yl = 0;
-  for (size_t e = 0; e < dim; ++e) {
+  for (size_t e = 0; e < b.head_dim; ++e) {
     xk += x[e] * k[e], xl += x[e] * l[e];
     yk += y[e] * k[e], yl += y[e] * l[e];
   }
@@ -37,13 +39,16 @@ FOVEA_INLINE void MultiplyTwoByTwo(const int16_t* x, const int16_t* y, const int
   of_y[0] = yk, of_y[1] = yl;
 }
 FOVEA_CALLED void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t first) {
+  const uint32_t end = b.count - first < kIntegerRowGroup ? b.count : first + kIntegerRowGroup;
   for (uint32_t j = 0; j < t.count; j += 2) {
     const int8_t* const key = t.keys + ptrdiff_t(j) * b.key_stride;
     const int8_t* const next = j + 1 < t.count ? key + b.key_stride : key;
-    for (uint32_t r = first; r < first + kIntegerRowGroup; r += 2) {
-      int32_t* const scores = ScoresOf(b, r) + j;
-      MultiplyTwoByTwo(QueryCodes(b, r), QueryCodes(b, r + 1), key, next, b.head_dim, scores,
-                       scores + kIntegerKeyTile);
+    for (uint32_t r = first; r < end; r += 2) {
+      if (r + 1 < end) {
+        MultiplyTwoKeys<2>(b, r, key, next, ScoresOf(b, r) + j);
+      } else {
+        MultiplyTwoKeys<1>(b, r, key, next, ScoresOf(b, r) + j);
+      }
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Both products by vmladava, of two query rows at a time: as many codes of both as fit stay in registers, while keys or
-// elements of values are read. Keys are read in place. Values are brought once a tile:
+// elements of values are read. Keys are read in place. Values are brought once a tile, unless there are few rows:
 //   queries  [row][codes], filled up with zeros
 //   weights  [row][key], minus 128
 //   values   [key / 16][element][16 keys], then 128 times the sums over all keys of each element
@@ -19,8 +19,8 @@ FOVEA_INLINE int8_t* PackedValues(const IntegerBlock& b) { return static_cast<in
 FOVEA_INLINE int32_t* ValueStarts(const IntegerBlock& b) {
   return reinterpret_cast<int32_t*>(PackedValues(b) + kIntegerKeyTile * b.sum_stride());
 }
-FOVEA_INLINE int32_t* SumsOfTwoRows(const IntegerBlock& b) { return ValueStarts(b) + b.sum_stride(); }
-FOVEA_INLINE int32_t* KeyStarts(const IntegerBlock& b) { return SumsOfTwoRows(b) + 2 * kIntegerKeyTile; }
+FOVEA_INLINE int32_t* KeyStarts(const IntegerBlock& b) { return ValueStarts(b) + b.sum_stride(); }
+FOVEA_INLINE int32_t* SumsOfTwoRows(const IntegerBlock& b) { return KeyStarts(b) + kIntegerKeyTile; }
 
 FOVEA_INLINE void BringQuery(const IntegerBlock& b, uint32_t row, const int8_t* query) {
   int8_t* const codes = QueryCodes(b, row);
@@ -123,9 +123,36 @@ FOVEA_CALLED void BringKeyStarts(const IntegerBlock& b, const IntegerTile& t) {
   }
 }
 
-FOVEA_CALLED void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t first) {
-  if (b.q_zero != 0 && first == 0) BringKeyStarts(b, t);
-  for (uint32_t r = first; r < first + kIntegerRowGroup; r += 2) {
+// The row that is multiplied together with row r: the next one, or the last one once more. Arrays have room for it.
+FOVEA_INLINE uint32_t OtherRow(const IntegerBlock& b, uint32_t r) { return r + 1 < b.count ? r + 1 : r; }
+// One or two rows are multiplied alone: for them it takes longer to bring values than to read them as they are stored.
+FOVEA_INLINE bool AreFew(const IntegerBlock& b) { return b.count <= 2; }
+
+// Scores of a row with four keys.
+FOVEA_CALLED void MultiplyFourKeys(const int8_t* x, const int8_t* key, ptrdiff_t stride, size_t dim, int32_t* scores) {
+  dot::Sum sums[4] = {0, 0, 0, 0};
+  dot::AddFourRows(x, key, stride, dim, sums);
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) scores[i] = sums[i];
+}
+FOVEA_CALLED void ScoresOfOne(const IntegerBlock& b, const IntegerTile& t, uint32_t r) {
+  const int8_t* const x = QueryCodes(b, r);
+  int32_t* const scores = ScoresOf(b, r);
+  const uint32_t in_fours = t.count / 4 * 4;
+  uint32_t j = 0;
+  for (; j < in_fours; j += 4) {
+    MultiplyFourKeys(x, t.keys + ptrdiff_t(j) * b.key_stride, b.key_stride, b.head_dim, scores + j);
+  }
+  // One that is left is read as four: scores of another row follow.
+  for (; j < t.count; ++j) MultiplyFourKeys(x, t.keys + ptrdiff_t(j) * b.key_stride, 0, b.head_dim, scores + j);
+  if (b.q_zero == 0) return;
+  for (j = 0; j < t.count; j += whole::kLanes) {
+    whole::Store(whole::Add(whole::Load(scores + j), whole::Load(KeyStarts(b) + j)), scores + j);
+  }
+}
+FOVEA_CALLED void ScoresOfMany(const IntegerBlock& b, const IntegerTile& t, uint32_t first) {
+  const uint32_t end = b.count - first < kIntegerRowGroup ? b.count : first + kIntegerRowGroup;
+  for (uint32_t r = first; r < end; r += 2) {
     int32_t* const scores = ScoresOf(b, r);
     bool goes_on = b.q_zero != 0;
     for (uint32_t i = 0; goes_on && i < 2; ++i) {
@@ -134,9 +161,15 @@ FOVEA_CALLED void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t f
     for (size_t d = 0; d < b.head_dim; d += 64, goes_on = true) {
       const size_t left = b.head_dim - d, chunks = left < 64 ? (left + 15) / 16 : 4;
       const KeyBytes keys = {t.keys + d, b.key_stride, left < 64 ? left - 16 * (chunks - 1) : 16};
-      MultiplyKeys(goes_on, QueryCodes(b, r) + d, QueryCodes(b, r + 1) + d, keys, chunks, t.count, scores);
+      MultiplyKeys(goes_on, QueryCodes(b, r) + d, QueryCodes(b, OtherRow(b, r)) + d, keys, chunks, t.count, scores);
     }
   }
+}
+
+FOVEA_INLINE void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t first) {
+  if (b.q_zero != 0 && first == 0) BringKeyStarts(b, t);
+  if (!AreFew(b)) return ScoresOfMany(b, t, first);
+  for (uint32_t r = 0; r < b.count; ++r) ScoresOfOne(b, t, r);
 }
 
 // Keys past the last one repeat it: their weights are 0.
@@ -173,7 +206,45 @@ FOVEA_CALLED void TakeUpValues(const IntegerRow& row, const int32_t* of_tile, co
     }
   }
 }
-FOVEA_CALLED void Values(const IntegerBlock& b, const IntegerTile& t) {
+// Sums of kVectors vectors of elements, from `first` on; of a vector alone only `elements` of its elements.
+template <int kVectors>
+FOVEA_CALLED_TEMPLATE void MultiplyElements(const IntegerBlock& b, const IntegerTile& t, uint32_t r, size_t first,
+                                            size_t elements) {
+  whole::V sums[kVectors], values[kVectors];
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) sums[v] = whole::Set(0);
+  const WeightCode* weight = WeightsOf(b, r);
+  const int8_t* value = t.values + first;
+  for (uint32_t left = t.count; left > 0; --left, value += b.value_stride) {
+    if constexpr (kVectors == 1) {
+      values[0] = hn::LoadI8N(kI, value, elements);
+    } else {
+      dot::LoadFewValues({value}, values);
+    }
+    const int32_t code = whole::NextByte(weight) + 128;
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) sums[v] = dot::FewValueDot(code, values[v], sums[v]);
+  }
+  const TakeUp take_up(b.arrays.rows[r]);
+  int32_t* const to = SumsOf(b, r) + first;
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    if (take_up.kept == 0) {
+      PutFirst(sums[v], to + v * whole::kLanes);
+    } else {
+      take_up(sums[v], to + v * whole::kLanes);
+    }
+  }
+}
+FOVEA_CALLED void ValuesOfOne(const IntegerBlock& b, const IntegerTile& t, uint32_t r) {
+  size_t e = 0;
+  for (; e + 16 <= b.value_dim; e += 16) MultiplyElements<4>(b, t, r, e, 16);
+  for (; e < b.value_dim; e += whole::kLanes) {
+    MultiplyElements<1>(b, t, r, e, b.value_dim - e < whole::kLanes ? b.value_dim - e : whole::kLanes);
+  }
+}
+
+FOVEA_CALLED void ValuesOfMany(const IntegerBlock& b, const IntegerTile& t) {
   BringValues(b, t);
   int32_t* const of_two = SumsOfTwoRows(b);
   const size_t group = 16 * b.sum_stride();
@@ -182,11 +253,16 @@ FOVEA_CALLED void Values(const IntegerBlock& b, const IntegerTile& t) {
     const int8_t* const packed = PackedValues(b) + 16 * first;
     for (uint32_t r = 0; r < b.count; r += 2) {
       const ValueBytes values = {{packed, packed + group, packed + 2 * group, packed + 3 * group}};
-      MultiplyChunks<false, false>(WeightsOf(b, r), WeightsOf(b, r + 1), values, (t.count + 15) / 16, elements, of_two);
-      for (uint32_t i = 0; i < 2; ++i) {
+      MultiplyChunks<false, false>(WeightsOf(b, r), WeightsOf(b, OtherRow(b, r)), values, (t.count + 15) / 16, elements,
+                                   of_two);
+      for (uint32_t i = 0; i < 2 && r + i < b.count; ++i) {
         TakeUpValues(b.arrays.rows[r + i], of_two + i * kIntegerKeyTile, ValueStarts(b) + first, elements,
                      SumsOf(b, r + i) + first);
       }
     }
   }
+}
+FOVEA_INLINE void Values(const IntegerBlock& b, const IntegerTile& t) {
+  if (!AreFew(b)) return ValuesOfMany(b, t);
+  for (uint32_t r = 0; r < b.count; ++r) ValuesOfOne(b, t, r);
 }

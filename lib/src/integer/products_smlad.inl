@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Both products by smlad. Keys and values are brought in pieces, as 16-bit integers:
+// Both products by smlad. Four rows at a time multiply keys and values that are brought in pieces, as 16-bit integers.
+// Up to three rows that are left read them as they are stored, each alone.
 //   queries  [row / 4][code / 2][4 rows][2 codes], the codes of each four in the order 0, 2, 1, 3
 //   keys     [key / 2][code / 2][2 keys][2 codes], in the same order
 //   weights  [row / 4][key / 2][4 rows][2 keys]
@@ -48,23 +49,23 @@ FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row, uint32_t
   return (sum & 0xffffu) + (sum >> 16);
 }
 
+// The rows from this one on are multiplied alone.
+FOVEA_INLINE uint32_t FirstAlone(const IntegerBlock& b) { return b.count / 4 * 4; }
+constexpr int kColumnBytes = 16;  // from a pair of a row's codes to the next
+
+typedef dot::Sum SumsOfTwo[2][4];  // two keys or elements and four rows
+
 FOVEA_INLINE void MultiplyKeyPiece(const IntegerBlock& b, const dot::Pair* keys, uint32_t first, uint32_t count) {
   const size_t pairs = round_up(b.head_dim, kReads) / 2;
-  for (uint32_t r = 0; r < b.padded; r += 4) {
+  for (uint32_t r = 0; r < FirstAlone(b); r += 4) {
     const dot::Pair* key = keys;
-    int32_t* scores = ScoresOf(b, r) + first;
-    for (uint32_t j = 0; j < count; j += 2, key += 2 * pairs, scores += 2) {
-      dot::Sum sums[2][4];
-      MultiplyPairs<8, 4>(QueryPairs(b, r), 4, key, pairs, sums);
-      FOVEA_UNROLL(4)
-      for (int c = 0; c < 4; ++c) {
-        scores[c * kIntegerKeyTile] = sums[0][c];
-        scores[c * kIntegerKeyTile + 1] = sums[1][c];
-      }
+    int32_t* scores = ScoresOf(b, r) + 4 * first;
+    for (uint32_t j = 0; j < count; j += 2, key += 2 * pairs, scores += 8) {
+      MultiplyPairs<8, 4>(QueryPairs(b, r), 4, key, pairs, *reinterpret_cast<SumsOfTwo*>(scores));
     }
   }
 }
-FOVEA_CALLED void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t) {
+FOVEA_CALLED void ScoresOfFours(const IntegerBlock& b, const IntegerTile& t) {
   dot::Pair* const brought = static_cast<dot::Pair*>(b.arrays.brought);
   const size_t padded = round_up(b.head_dim, kReads);
   for (uint32_t first = 0; first < t.count; first += kIntegerPieceKeys) {
@@ -77,44 +78,80 @@ FOVEA_CALLED void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t) 
   }
 }
 
-// Sums of `elements` elements of the values, from `first` on, with four rows from r on.
-template <bool kFirst>
-FOVEA_INLINE void MultiplyFourRows(const IntegerBlock& b, uint32_t r, const dot::Pair* values, size_t first,
-                                   size_t elements, uint32_t key_pairs) {
-  const TakeUp take_up[4] = {TakeUp(b.arrays.rows[r]), TakeUp(b.arrays.rows[r + 1]), TakeUp(b.arrays.rows[r + 2]),
-                             TakeUp(b.arrays.rows[r + 3])};
-  const WeightCode* const weights = WeightsOf(b, r);
-  const size_t stride = b.sum_stride();
-  int32_t* to = SumsOf(b, r) + first;
-  for (size_t e = 0; e < elements; e += 2, to += 2) {
-    dot::Sum sums[2][4];
-    MultiplyPairs<kIntegerPieceValues * 4, 4>(weights, 4, values + e, key_pairs, sums);
-    int32_t* of_row = to;
-    FOVEA_UNROLL_FOR_SPEED(4)
-    for (int c = 0; c < 4; ++c, of_row += stride) {
-      FOVEA_UNROLL_FOR_SPEED(2)
-      for (int k = 0; k < 2; ++k) {
-        if (kFirst) {
-          PutFirst(sums[k][c], of_row + k);
-        } else {
-          take_up[c](sums[k][c], of_row + k);
-        }
-      }
-    }
+// ---- a row alone
+
+// The product of a row's codes with a key's.
+FOVEA_CALLED dot::Sum MultiplyKey(const dot::Pair* x, const int8_t* key, size_t codes) {
+  dot::Sum sum = 0;
+  for (size_t n; codes > 0; codes -= n, key += 4, x += 8) {
+    n = codes < 4 ? codes : 4;
+    const uint32_t four = dot::FourBytes(key, n);
+    sum = dot::AddPair(dot::OddBytes(four), x[4], dot::AddPair(dot::EvenBytes(four), x[0], sum));
+  }
+  return sum;
+}
+// Scores of a row with four keys, by their first fours of codes.
+FOVEA_SHARED void MultiplyFourKeys(const dot::Pair* x, const int8_t* key, ptrdiff_t stride, size_t fours,
+                                   int32_t* scores) {
+  dot::Sum sums[4] = {0, 0, 0, 0};
+  dot::AddFourRows<kColumnBytes>(x, key, stride, fours, sums);
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) scores[4 * i] = sums[i];
+}
+FOVEA_CALLED void ScoresOfOne(const IntegerBlock& b, const IntegerTile& t, uint32_t r) {
+  const dot::Pair* const x = QueryPairs(b, r);
+  int32_t* const scores = ScoresOf(b, r);
+  const size_t fours = b.head_dim / 4;
+  const uint32_t whole = fours > 0 ? t.count / 4 * 4 : 0;
+  const int8_t* key = t.keys;
+  for (uint32_t j = 0; j < whole; j += 4, key += 4 * b.key_stride) {
+    MultiplyFourKeys(x, key, b.key_stride, fours, scores + 4 * j);
+  }
+  // What is no four of keys, or of codes.
+  for (uint32_t j = b.head_dim % 4 != 0 ? 0 : whole; j < t.count; ++j) {
+    const size_t done = j < whole ? 4 * fours : 0;
+    const dot::Sum sum = MultiplyKey(x + 2 * done, t.keys + ptrdiff_t(j) * b.key_stride + done, b.head_dim - done);
+    scores[4 * j] = done > 0 ? scores[4 * j] + sum : sum;
   }
 }
+
+FOVEA_INLINE void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t) {
+  if (FirstAlone(b) > 0) ScoresOfFours(b, t);
+  for (uint32_t r = FirstAlone(b); r < b.count; ++r) ScoresOfOne(b, t, r);
+}
+
+// Sums of a row over a key tile, [element][4 rows]: in the place of scores, which are not needed any more.
+FOVEA_INLINE int32_t* SumsOfTile(const IntegerBlock& b, uint32_t row) { return ScoresOf(b, row); }
+// Adds them to the sums of the row, or stores them if these are the first.
+template <class Take>
+FOVEA_INLINE void TakeElements(const Take& take, const int32_t* of_tile, size_t elements, int32_t* sums) {
+  constexpr size_t kAtOnce = kIntegerPrefersSize ? 1 : 4;  // there is room for more than all elements
+  for (const int32_t* const end = sums + elements; sums < end; sums += kAtOnce, of_tile += 4 * kAtOnce) {
+    FOVEA_UNROLL(4)
+    for (size_t k = 0; k < kAtOnce; ++k) take(of_tile[4 * k], sums + k);
+  }
+}
+FOVEA_CALLED void TakeUpElements(const IntegerRow& row, const int32_t* of_tile, size_t elements, int32_t* sums) {
+  const TakeUp take_up(row);
+  if (take_up.kept == 0) return TakeElements(PutFirst, of_tile, elements, sums);
+  TakeElements(take_up, of_tile, elements, sums);
+}
+
+// Sums of `elements` elements of the values, from `first` on, with all fours of rows.
 FOVEA_INLINE void MultiplyValuePiece(const IntegerBlock& b, const dot::Pair* values, size_t first, size_t elements,
                                      uint32_t key_pairs) {
-  for (uint32_t r = 0; r < b.padded; r += 4) {
-    const IntegerRow* const row = b.arrays.rows + r;
-    if ((row[0].kept | row[1].kept | row[2].kept | row[3].kept) == 0) {
-      MultiplyFourRows<true>(b, r, values, first, elements, key_pairs);
-    } else {
-      MultiplyFourRows<false>(b, r, values, first, elements, key_pairs);
+  for (uint32_t r = 0; r < FirstAlone(b); r += 4) {
+    int32_t* const of_tile = SumsOfTile(b, r);
+    for (size_t e = 0; e < elements; e += 2) {
+      MultiplyPairs<kIntegerPieceValues * 4, 4>(WeightsOf(b, r), 4, values + e, key_pairs,
+                                                *reinterpret_cast<SumsOfTwo*>(of_tile + 4 * e));
+    }
+    for (uint32_t c = 0; c < 4; ++c) {
+      TakeUpElements(b.arrays.rows[r + c], of_tile + c, elements, SumsOf(b, r + c) + first);
     }
   }
 }
-FOVEA_CALLED void Values(const IntegerBlock& b, const IntegerTile& t) {
+FOVEA_CALLED void ValuesOfFours(const IntegerBlock& b, const IntegerTile& t) {
   dot::Pair* const brought = static_cast<dot::Pair*>(b.arrays.brought);
   for (size_t first = 0; first < b.value_dim; first += kIntegerPieceValues) {
     const size_t left = b.value_dim - first;
@@ -126,4 +163,49 @@ FOVEA_CALLED void Values(const IntegerBlock& b, const IntegerTile& t) {
     }
     MultiplyValuePiece(b, brought, first, elements, (t.count + 1) / 2);
   }
+}
+
+// ---- a row alone
+
+// The sum of an element of the values with the weights of a row.
+FOVEA_CALLED dot::Sum MultiplyElement(const WeightCode* weights, const int8_t* value, ptrdiff_t stride, uint32_t keys) {
+  dot::Sum sum = 0;
+  for (uint32_t j = 0; j < keys; ++j, value += stride) {
+    sum += int32_t(weights[j / 2 * 4] >> j % 2 * 16 & 0xffu) * *value;
+  }
+  return sum;
+}
+// Sums of four elements, over the first fours of keys.
+FOVEA_SHARED void MultiplyFourElements(const WeightCode* weights, const int8_t* value, ptrdiff_t stride, size_t fours,
+                                       int32_t* of_tile) {
+  dot::Sum sums[4] = {0, 0, 0, 0};
+  dot::AddFourElements<kColumnBytes>(weights, value, stride, fours, sums);
+  FOVEA_UNROLL(4)
+  for (int k = 0; k < 4; ++k) of_tile[4 * k] = sums[k];
+}
+FOVEA_CALLED void ValuesOfOne(const IntegerBlock& b, const IntegerTile& t, uint32_t r) {
+  const WeightCode* const weights = WeightsOf(b, r);
+  int32_t* const of_tile = SumsOfTile(b, r);
+  for (size_t first = 0; first < b.value_dim; first += kIntegerKeyTile) {
+    const size_t left = b.value_dim - first, elements = left < kIntegerKeyTile ? left : kIntegerKeyTile;
+    const int8_t* const values = t.values + first;
+    const uint32_t fours = t.count / 4;
+    const size_t whole = fours > 0 ? elements / 4 * 4 : 0;
+    for (size_t e = 0; e < whole; e += 4) {
+      MultiplyFourElements(weights, values + e, b.value_stride, fours, of_tile + 4 * e);
+    }
+    // What is no four of keys, or of elements.
+    for (size_t e = t.count % 4 != 0 ? 0 : whole; e < elements; ++e) {
+      const uint32_t done = e < whole ? 4 * fours : 0;
+      const dot::Sum sum = MultiplyElement(weights + 2 * done, values + ptrdiff_t(done) * b.value_stride + e,
+                                           b.value_stride, t.count - done);
+      of_tile[4 * e] = done > 0 ? of_tile[4 * e] + sum : sum;
+    }
+    TakeUpElements(b.arrays.rows[r], of_tile, elements, SumsOf(b, r) + first);
+  }
+}
+
+FOVEA_INLINE void Values(const IntegerBlock& b, const IntegerTile& t) {
+  if (FirstAlone(b) > 0) ValuesOfFours(b, t);
+  for (uint32_t r = FirstAlone(b); r < b.count; ++r) ValuesOfOne(b, t, r);
 }

@@ -9,7 +9,8 @@ struct IntegerTile {
 };
 
 FOVEA_INLINE int32_t* ScoresOf(const IntegerBlock& b, uint32_t row) {
-  return b.arrays.scores + row % kIntegerScoreRows * kIntegerKeyTile;
+  const uint32_t place = row % kIntegerScoreRows, step = kIntegerScoreStep;
+  return b.arrays.scores + place / step * step * kIntegerKeyTile + place % step;
 }
 FOVEA_INLINE int32_t* SumsOf(const IntegerBlock& b, uint32_t row) { return b.arrays.sums + row * b.sum_stride(); }
 

@@ -35,24 +35,23 @@ FOVEA_INLINE int StepExponent(const IntegerBlock& b) {
   return b.score_shift + 6 < kMostStepShift ? b.score_shift + 6 : kMostStepShift;
 }
 FOVEA_INLINE int64_t StepsOf(const IntegerBlock& b, int32_t score) {
-  const int places = 31 - StepExponent(b);
-  return (int64_t(score) * b.score_multiplier + (int64_t(1) << (places - 1))) >> places;
+  const int64_t twice = (int64_t(score) * b.score_multiplier) >> (30 - StepExponent(b));
+  return (twice + 1) >> 1;
 }
 // 2^-steps, as a factor.
-FOVEA_INLINE int32_t FactorOf(int64_t steps) {
-  return steps < 31 * kSteps ? kFactors[steps % kSteps] >> (steps / kSteps) : 0;
+FOVEA_INLINE int32_t FactorOf(uint64_t steps) {
+  if (steps >= 31 * kSteps) return 0;
+  return kFactors[uint32_t(steps) % kSteps] >> (uint32_t(steps) / kSteps);
 }
 FOVEA_INLINE uint32_t ScaledSum(uint32_t sum, int32_t factor) {
   return uint32_t((uint64_t(sum) * uint32_t(factor) + (1u << 30)) >> 31);
 }
 
-// Requires whole vectors of scores [begin, end) of a row.
-FOVEA_INLINE int32_t LargestOf(const int32_t* scores, uint32_t begin, uint32_t end) {
-  whole::V largest = whole::Load(scores + begin);
+constexpr size_t kNextScores = kIntegerScoreStep * whole::kLanes;  // from a vector of a row's scores to the next
+FOVEA_INLINE int32_t LargestOf(const int32_t* scores, uint32_t vectors) {
+  whole::V largest = whole::Load(scores);
   FOVEA_UNROLL_LONG_LOOP(4)
-  for (uint32_t j = begin + whole::kLanes; j < end; j += whole::kLanes) {
-    largest = whole::Max(largest, whole::Load(scores + j));
-  }
+  for (; vectors > 0; --vectors, scores += kNextScores) largest = whole::Max(largest, whole::Load(scores));
   return whole::LargestLane(largest);
 }
 template <bool kSmall>
@@ -61,57 +60,61 @@ FOVEA_INLINE void WeighScores(const IntegerScale& steps, const int32_t* scores, 
   for (; groups > 0; --groups, to += kNextWeights) {
     whole::V codes[kWeightVectors];
     FOVEA_UNROLL(2)
-    for (size_t v = 0; v < kWeightVectors; ++v, scores += whole::kLanes) {
+    for (size_t v = 0; v < kWeightVectors; ++v, scores += kNextScores) {
       const whole::V below = steps.Below<kSmall>(whole::Sub(whole::Set(largest), whole::Load(scores)));
       codes[v] = whole::Lookup(kWeightCodes, whole::Min(below, whole::Set(kVanished)));
     }
     StoreWeights(codes, to);
   }
 }
-FOVEA_INLINE void HideWeights(const IntegerBlock& b, uint32_t r, uint32_t begin, uint32_t end) {
+FOVEA_SHARED void HideWeights(const IntegerBlock& b, uint32_t r, uint32_t begin, uint32_t end) {
   for (; begin < end; ++begin) HideWeight(b, r, begin);
 }
 
+// Computes the weights of the keys [lo, hi) of the tile, of which there is one at least. Returns the largest score.
+FOVEA_CALLED int32_t WeighKeys(const IntegerBlock& b, uint32_t r, uint32_t lo, uint32_t hi) {
+  constexpr uint32_t kAtOnce = uint32_t(kWeightVectors * whole::kLanes);
+  const uint32_t begin = lo / kAtOnce * kAtOnce, end = hi + (0u - hi) % kAtOnce;
+  int32_t* const scores = ScoresOf(b, r) + begin * kIntegerScoreStep;
+  const int32_t seen = scores[(lo - begin) * kIntegerScoreStep];
+  for (uint32_t j = begin; j < lo; ++j) scores[(j - begin) * kIntegerScoreStep] = seen;
+  for (uint32_t j = hi; j < end; ++j) scores[(j - begin) * kIntegerScoreStep] = seen;
+  const int32_t largest = LargestOf(scores, (end - begin) / uint32_t(whole::kLanes));
+  const IntegerScale steps(b.score_multiplier, StepExponent(b));
+  if (kSmallScales && steps.left == 0) {
+    WeighScores<true>(steps, scores, largest, (end - begin) / kAtOnce, WeightsOf(b, r, begin));
+  } else {
+    WeighScores<false>(steps, scores, largest, (end - begin) / kAtOnce, WeightsOf(b, r, begin));
+  }
+  return largest;
+}
 // Updates the sums of a row for the weights of a tile, in which `largest` is the largest score that it sees.
-FOVEA_INLINE void GoOn(const IntegerBlock& b, uint32_t r, int32_t largest, uint32_t read) {
+FOVEA_SHARED void GoOn(const IntegerBlock& b, uint32_t r, int32_t largest, uint32_t read) {
   IntegerRow& row = b.arrays.rows[r];
   const int64_t of_tile = StepsOf(b, largest);
   int64_t reference = of_tile;
+  row.kept = 0;
   if (row.sum != 0) {
     const int64_t least = row.reference + (row.sum > kMostSum ? kSteps : 0);
     if (reference < least) reference = least;
-    row.kept = FactorOf(reference - row.reference);
+    row.kept = FactorOf(uint64_t(reference - row.reference));
   }
-  row.taken = FactorOf(reference - of_tile);
+  row.taken = FactorOf(uint64_t(reference - of_tile));
   row.reference = reference;
   row.sum = ScaledSum(row.sum, row.kept) + ScaledSum(SumOfWeights(b, r, read) << 14, row.taken);
 }
 
 // Computes the weights of a row. It sees the keys [lo, hi) of the tile; the products read those of `read` keys.
-FOVEA_CALLED void WeighRow(const IntegerBlock& b, uint32_t r, uint32_t lo, uint32_t hi, uint32_t read) {
+FOVEA_INLINE void WeighRow(const IntegerBlock& b, uint32_t r, uint32_t lo, uint32_t hi, uint32_t read) {
   IntegerRow& row = b.arrays.rows[r];
-  const bool nothing_yet = row.sum == 0;
-  row.kept = nothing_yet ? 0 : kOne, row.taken = nothing_yet ? kOne : 0;  // where it sees no key, all weights are 0
-  constexpr uint32_t kAtOnce = uint32_t(kWeightVectors * whole::kLanes);
-  const uint32_t begin = lo / kAtOnce * kAtOnce, end = hi + (0u - hi) % kAtOnce;
-  HideWeights(b, r, 0, begin);
-  HideWeights(b, r, end, read);
   if (lo < hi) {
-    int32_t* const scores = ScoresOf(b, r);
-    for (uint32_t j = begin; j < lo; ++j) scores[j] = scores[lo];
-    for (uint32_t j = hi; j < end; ++j) scores[j] = scores[lo];
-    const int32_t largest = LargestOf(scores, begin, end);
-    const IntegerScale steps(b.score_multiplier, StepExponent(b));
-    if (kSmallScales && steps.left == 0) {
-      WeighScores<true>(steps, scores + begin, largest, (end - begin) / kAtOnce, WeightsOf(b, r, begin));
-    } else {
-      WeighScores<false>(steps, scores + begin, largest, (end - begin) / kAtOnce, WeightsOf(b, r, begin));
-    }
-    HideWeights(b, r, begin, lo);
-    HideWeights(b, r, hi, end);
+    const int32_t largest = WeighKeys(b, r, lo, hi);
+    HideWeights(b, r, 0, lo);
+    HideWeights(b, r, hi, read);
     GoOn(b, r, largest, read);
   } else {
-    HideWeights(b, r, begin, end);
+    HideWeights(b, r, 0, read);
+    row.kept = row.sum == 0 ? 0 : kOne, row.taken = row.sum == 0 ? kOne : 0;
   }
 }
 

@@ -43,6 +43,30 @@ FOVEA_INLINE Sum DotAdd(Bytes x, Bytes e, Sum sum) {
 }
 #endif
 
+// sums[i] += a row of n > 0 codes times the row that begins i strides from `row` on. The loop hides the codes past the
+// last one.
+FOVEA_INLINE void AddFourRows(const int8_t* x, const int8_t* row, ptrdiff_t stride, size_t n, Sum (&sums)[4]) {
+  const int8_t *second = row + stride, *third = second + stride, *fourth = third + stride;
+  Bytes a, b;
+  asm volatile(
+      "dlstp.8 lr, %[n]\n"
+      "1:\n\t"
+      "vldrb.8 %q[a], [%[x]], #16\n\t"
+      "vldrb.8 %q[b], [%[row]], #16\n\t"
+      "vmladava.s8 %[s0], %q[a], %q[b]\n\t"
+      "vldrb.8 %q[b], [%[second]], #16\n\t"
+      "vmladava.s8 %[s1], %q[a], %q[b]\n\t"
+      "vldrb.8 %q[b], [%[third]], #16\n\t"
+      "vmladava.s8 %[s2], %q[a], %q[b]\n\t"
+      "vldrb.8 %q[b], [%[fourth]], #16\n\t"
+      "vmladava.s8 %[s3], %q[a], %q[b]\n\t"
+      "letp lr, 1b"
+      : [s0] "+Te"(sums[0]), [s1] "+Te"(sums[1]), [s2] "+Te"(sums[2]), [s3] "+Te"(sums[3]), [x] "+r"(x),
+        [row] "+r"(row), [second] "+r"(second), [third] "+r"(third), [fourth] "+r"(fourth), [a] "=&w"(a), [b] "=&w"(b)
+      : [n] "r"(n)
+      : "lr", "memory");
+}
+
 // Sums of four columns. Their initial value is added here, to all at once.
 FOVEA_INLINE VF ToFloat(const int32_t* sums) { return hn::ConvertTo(kF, hn::LoadU(kI, sums)); }
 FOVEA_INLINE VF ToFloat(const int32_t* sums, int32_t start) {

@@ -177,6 +177,13 @@ FOVEA_INLINE void MultiplyFourColumns(const Pair* x, const Pair* rows, size_t n,
       : "r8", "r9", "r10", "r11", "r12", "lr", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "cc", "memory");
 }
 
+// Up to four bytes, followed by zeros.
+FOVEA_INLINE uint32_t FourBytes(const int8_t* p, size_t n = 4) {
+  uint32_t bytes = 0;
+  __builtin_memcpy(&bytes, p, n);
+  return bytes;
+}
+
 #include "simd/dot_smlad_row.inl"
 
 // Sums of four columns, in memory: s = (sum as a float * key_scale) * query_scale. The pointer advances past them.
@@ -227,13 +234,6 @@ FOVEA_INLINE void JoinFour(const float*& sums, float*& o, const VF (&rescale)[4]
       : "t"(rescale[0].raw), "t"(rescale[1].raw), "t"(rescale[2].raw), "t"(rescale[3].raw), "t"(factor[0].raw),
         "t"(factor[1].raw), "t"(factor[2].raw), "t"(factor[3].raw)
       : "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19", "memory");
-}
-
-// Up to four bytes, followed by zeros.
-FOVEA_INLINE uint32_t FourBytes(const int8_t* p, size_t n = 4) {
-  uint32_t bytes = 0;
-  __builtin_memcpy(&bytes, p, n);
-  return bytes;
 }
 
 // Stores a row, with its pairs two words apart.

@@ -36,6 +36,12 @@ FOVEA_INLINE void StoreTwoNext(int32_t a, int32_t b, int32_t*& p) {
   p[kDistance] = b;
   asm("str %2, [%1], #4" : "=m"(*p), "+r"(p) : "r"(a));
 }
+// The pointer advances past the byte.
+FOVEA_INLINE int32_t NextByte(const int8_t*& p) {
+  int32_t byte;
+  asm("ldrsb %0, [%1], #1" : "=r"(byte), "+r"(p) : "m"(*p));
+  return byte;
+}
 FOVEA_INLINE int32_t AddAll(int8x16_t bytes, int32_t sum) { return vaddvaq_s8(sum, bytes); }
 
 }  // namespace whole
