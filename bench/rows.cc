@@ -86,8 +86,8 @@ fovea_status RowsCall::init(const RowsShape& s, fovea_target target, Arena& aren
 fovea_status RowsCall::call_once() const {
   switch (shape_.layer) {
     case RowsLayer::kConv1d: return fovea_conv1d_f32(&conv_);
-    case RowsLayer::kSwiGlu: return fovea_activation_f32(&activation_);
-    default: return fovea_norm_f32(&norm_);
+    case RowsLayer::kSwiGlu: return fovea_activation(&activation_);
+    default: return fovea_norm(&norm_);
   }
 }
 

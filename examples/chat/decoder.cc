@@ -169,7 +169,7 @@ fovea_status Decoder::norm(float* y, const float* x, const float* weight, uint32
   args.y = {y, 0, 0, width};
   args.x = {x, 0, 0, width};
   args.weight = weight;
-  return fovea_norm_f32(&args);
+  return fovea_norm(&args);
 }
 
 fovea_status Decoder::linear(float* y, const float* x, uint32_t inputs, uint32_t outputs,
@@ -222,7 +222,7 @@ fovea_status Decoder::feed_forward(const Layer& layer, uint32_t count) {
   args.y = {gate_, 0, 0, stride};
   args.x = {gate_, 0, 0, stride};
   args.factor = {up_, 0, 0, stride};
-  status = fovea_activation_f32(&args);
+  status = fovea_activation(&args);
   return status == FOVEA_OK ? linear(added_, gate_, hidden, width, layer.down, count) : status;
 }
 

@@ -53,7 +53,7 @@ fovea::Status normalize(float* y, const float* x, uint32_t heads, uint32_t dim, 
 }
 
 // y = activation(x) * factor
-fovea::Status activate(float* y, const float* x, uint32_t dim, fovea_activation activation, const float* factor) {
+fovea::Status activate(float* y, const float* x, uint32_t dim, fovea_activation_kind activation, const float* factor) {
   auto args = rows<fovea::ActivationArgs>(y, x, 1, dim);
   args.activation = activation;
   if (factor) args.factor = fovea::tokens_first(factor, 1, 1, dim);

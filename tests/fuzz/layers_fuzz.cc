@@ -703,19 +703,19 @@ void activation(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   fovea_activation_args a{};
   draw_rows(bytes, memory, &a, &a.factor);
-  a.activation = static_cast<fovea_activation>(one_of_two(bytes));
+  a.activation = static_cast<fovea_activation_kind>(one_of_two(bytes));
   a.alpha = real(bytes, 1.0f);
   if (!memory.complete) a.y.data = nullptr;
-  unchanged_if_refused(memory, [&] { return fovea_activation_f32(&a); });
+  unchanged_if_refused(memory, [&] { return fovea_activation(&a); });
 }
 
 void norm(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   fovea_norm_args a{};
   draw_rows(bytes, memory, &a, &a.gate);
-  a.norm = static_cast<fovea_norm>(one_of_two(bytes));
+  a.norm = static_cast<fovea_norm_kind>(one_of_two(bytes));
   a.gate_order = static_cast<fovea_norm_gate>(one_of_two(bytes));
-  a.gate_activation = static_cast<fovea_activation>(one_of_two(bytes));
+  a.gate_activation = static_cast<fovea_activation_kind>(one_of_two(bytes));
   a.epsilon = real(bytes, 1e-5f);
   if (bytes.flag()) {
     a.weight_head_stride = bytes.flag() ? stride_of(bytes, a.dim) : 0;
@@ -724,7 +724,7 @@ void norm(Bytes& bytes) {
   a.weight_offset = bytes.flag() ? real(bytes, 1.0f) : 0;
   spoil(bytes, {&a.weight});
   if (!memory.complete) a.y.data = nullptr;
-  unchanged_if_refused(memory, [&] { return fovea_norm_f32(&a); });
+  unchanged_if_refused(memory, [&] { return fovea_norm(&a); });
 }
 
 void conv1d(Bytes& bytes) {

@@ -108,7 +108,7 @@ Near times(Near a, Near b) {
   return {value, std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error +
                      kEpsilon * std::fabs(value) + kLeast};
 }
-Near activated(fovea_activation activation, float alpha, float x) {
+Near activated(fovea_activation_kind activation, float alpha, float x) {
   const double at = double{alpha * x};  // rounded to f32
   const double sigmoid = at < -87 ? 0 : 1 / (1 + std::exp(-at));
   const Near s = {sigmoid, 6e-7 * sigmoid + (at < -86.9 ? kLastSigmoid : 0)};
@@ -129,7 +129,7 @@ void activation(Bytes& bytes) {
   a.x.token_stride = a.y.token_stride = a.factor.token_stride = a.dim;
   for (const fovea_target target : targets()) {
     a.target = target;
-    expect_served("activation", [&] { return fovea_activation_f32(&a); });
+    expect_served("activation", [&] { return fovea_activation(&a); });
     for (size_t i = 0; i < count; ++i) {
       Near want = activated(a.activation, a.alpha != 0 ? a.alpha : 1, x[i]);
       if (has_factor) want = times(want, {factor[i], 0});
@@ -188,7 +188,7 @@ void norm(Bytes& bytes) {
   }
   for (const fovea_target target : targets()) {
     a.target = target;
-    expect_served("norm", [&] { return fovea_norm_f32(&a); });
+    expect_served("norm", [&] { return fovea_norm(&a); });
     for (uint32_t d = 0; d < a.dim; ++d) expect_near("norm", target, d, y[d], want[d].value, want[d].error);
   }
 }

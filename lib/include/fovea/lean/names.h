@@ -14,7 +14,7 @@
 #define FOVEA_PASTE_NAME_(use, name) fovea_##use##_##name
 #define FOVEA_LEAN_NAME_(use, name) FOVEA_PASTE_NAME_(use, name)
 
-#define fovea_activation_f32 FOVEA_LEAN_NAME_(FOVEA_USE, activation_f32)
+#define fovea_activation FOVEA_LEAN_NAME_(FOVEA_USE, activation)
 #define fovea_attention FOVEA_LEAN_NAME_(FOVEA_USE, attention)
 #define fovea_block_map_count FOVEA_LEAN_NAME_(FOVEA_USE, block_map_count)
 #define fovea_block_map_make FOVEA_LEAN_NAME_(FOVEA_USE, block_map_make)
@@ -50,7 +50,7 @@
 #define fovea_multihead_plan_init FOVEA_LEAN_NAME_(FOVEA_USE, multihead_plan_init)
 #define fovea_multihead_workspace_bytes FOVEA_LEAN_NAME_(FOVEA_USE, multihead_workspace_bytes)
 #define fovea_multihead_workspace_bytes_for FOVEA_LEAN_NAME_(FOVEA_USE, multihead_workspace_bytes_for)
-#define fovea_norm_f32 FOVEA_LEAN_NAME_(FOVEA_USE, norm_f32)
+#define fovea_norm FOVEA_LEAN_NAME_(FOVEA_USE, norm)
 #define fovea_plan_describe FOVEA_LEAN_NAME_(FOVEA_USE, plan_describe)
 #define fovea_plan_init FOVEA_LEAN_NAME_(FOVEA_USE, plan_init)
 #define fovea_quantize_choose FOVEA_LEAN_NAME_(FOVEA_USE, quantize_choose)
