@@ -48,7 +48,7 @@ fovea::Status normalize(float* y, const float* x, uint32_t heads, uint32_t dim, 
   args.norm = weight ? FOVEA_NORM_RMS : FOVEA_NORM_L2;
   args.epsilon = kEpsilon;
   args.weight = weight;
-  if (gate) args.gate = fovea::tokens_first(gate, 1, heads, dim);
+  if (gate) args.gate = fovea::tokens_first(gate, 1, heads, dim), args.gate_activation = FOVEA_ACTIVATION_SILU;
   return fovea::norm(args);
 }
 
