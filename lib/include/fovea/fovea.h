@@ -19,6 +19,7 @@
  *     multihead.h          multi-head attention with its four linear layers
  *     linear.h             linear layers with weights in any format
  *     layers.h             softmax, rotary embedding, normalisation, activation, short convolution
+ *     integer_layers.h     normalisation, sums, products, activations and means of int8 tensors without floating point
  *   memory and numbers
  *     workspace.h          the sizes of workspaces, states and caches as constant expressions, for static arrays
  *     quantize.h           scales and zero points of int8 tensors
@@ -48,6 +49,7 @@
 #include "fovea/block_map.h"
 #include "fovea/delta.h"
 #include "fovea/integer_attention.h"
+#include "fovea/integer_layers.h"
 #include "fovea/kv_cache.h"
 #include "fovea/kv_source.h"
 #include "fovea/layers.h"

@@ -22,6 +22,7 @@
 #include "fovea/delta.hpp"
 #include "fovea/fovea.h"
 #include "fovea/integer_attention.hpp"
+#include "fovea/integer_layers.hpp"
 #include "fovea/kv_cache.hpp"
 #include "fovea/layers.hpp"
 #include "fovea/linear.hpp"
