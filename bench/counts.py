@@ -92,6 +92,20 @@ MORE_DECODE = [
 ]
 
 
+# Layers on rows of int8, for each element: of many rows, and of rows as small models have them.
+def integer_layers(norm_goal, table_goal=None):
+    return [
+        More("norm of int8", "1 64 1 768 integer_norm", norm_goal),
+        More("norm of int8, 64", "1 64 1 64 integer_norm"),
+        More("RMS norm of int8", "1 64 1 768 integer_rms_norm", norm_goal),
+        More("sum of int8", "1 64 1 768 integer_add"),
+        More("product of int8", "1 64 1 768 integer_multiply"),
+        More("table of int8", "1 64 1 768 integer_table", table_goal),
+        More("hard swish of int8", "1 64 1 768 integer_hard_swish"),
+        More("mean of int8", "1 64 1 768 integer_mean"),
+    ]
+
+
 def integers_on_a_board(goal, times_fewer, tensors_goal):
     return [
         More("int8 rows", f"{SHAPE} i8"),
@@ -118,15 +132,16 @@ MORE = {
         More("linear integers neon_i8mm", f"{LINEAR} integers neon_i8mm"),
         More("delta", f"{DELTA} neon", 0.50),
     ],
-    "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0, 0.28), More("delta", DELTA, 0.80)],
-    "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6, 1.25), More("delta", DELTA, 2.2)],
+    "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0, 0.28), More("delta", DELTA, 0.80), *integer_layers(4)],
+    "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6, 1.25), More("delta", DELTA, 2.2), *integer_layers(12, 3)],
 }
 
 
 def multiply_adds_of(words):
-    """Those of a call: of q.k and p.v, of a linear layer, or of three products with each matrix of linear attention."""
+    """Those of a call: of q.k and p.v, of a linear layer, or of three products with each matrix of linear attention. Of other
+    layers the elements."""
     heads, queries, keys, dim = map(int, words.split()[:4])
-    return (1 if "linear" in words else 3 if "delta" in words else 2) * heads * queries * keys * dim
+    return (1 if "linear" in words or "integer_" in words else 3 if "delta" in words else 2) * heads * queries * keys * dim
 
 
 MULTIPLY_ADDS = multiply_adds_of(SHAPE)

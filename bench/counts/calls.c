@@ -2,14 +2,16 @@
  *
  * The program whose instructions bench/counts.py and bench/size.py count:
  *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [f16] [i8] [integers] [tensors] [linear] [delta]
- *               [layer_norm] [gelu] [TARGET]
+ *               [layer_norm] [gelu] [integer_LAYER] [TARGET]
  * It makes CALLS attention calls, by the library or by plain loops; the default shape is 4 heads x 64 queries x
  * 64 keys x dim 64. "mask": a mask of floats that hides every fourth key. "f16" or "i8": keys and values in half
  * precision or int8. "integers": int8 and products of integers. "tensors": fovea_integer_attention. "linear": a linear
  * layer for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1. "delta": linear attention by the gated
  * delta rule, where each call continues the one before: Q_TOKENS tokens, key_dim KV_TOKENS, value_dim DIM.
  * "layer_norm", "gelu": layer normalisation, with weights and biases, or an activation of HEADS x Q_TOKENS rows of DIM
- * elements; KV_TOKENS is 1. TARGET is the name of a target. All memory is static, so the program runs on every machine. The exit status is 3 if
+ * elements; KV_TOKENS is 1. "integer_norm" and others: a layer of fovea/integer_layers.h for Q_TOKENS rows of DIM codes;
+ * HEADS and KV_TOKENS are 1. TARGET is the name of a target. All memory is static, so the program runs on every
+ * machine. The exit status is 3 if
  * the library does not support the call.
  */
 #include <math.h>
@@ -19,6 +21,7 @@
 #include <string.h>
 
 #include "fovea/fovea.h"
+#include "integer_layers.h"
 #include "naive.h"
 
 enum {
@@ -61,6 +64,7 @@ struct options {
   int delta;
   int layer_norm;
   int gelu;
+  const char* integer_layer; /* its word, or NULL */
   fovea_compute compute;
   fovea_target target;
 };
@@ -298,6 +302,7 @@ static fovea_status call_gelu(const struct naive_call* shape, const struct optio
 
 static int is_too_large(const struct naive_call* shape, const struct options* options) {
   const int rows = shape->heads * shape->kv_tokens;
+  if (options->integer_layer) return 0;
   if (options->delta) {
     return shape->heads > kMaxDeltaHeads || shape->q_tokens > kMaxDim || shape->kv_tokens > kMaxDim ||
            shape->dim > kMaxDim;
@@ -340,6 +345,8 @@ int main(int argc, char** argv) {
       options.layer_norm = 1;
     } else if (strcmp(argv[i], "gelu") == 0) {
       options.gelu = 1;
+    } else if (is_integer_layer(argv[i])) {
+      options.integer_layer = argv[i];
     } else if (strcmp(argv[i], "integers") == 0) {
       options.i8 = 1;
       options.compute = FOVEA_COMPUTE_I8;
@@ -347,7 +354,8 @@ int main(int argc, char** argv) {
       options.target = fovea_target_from_name(argv[i]);
     }
   }
-  const int outputs = shape.heads * shape.q_tokens * shape.dim, inputs = shape.heads * shape.kv_tokens * shape.dim;
+  int outputs = shape.heads * shape.q_tokens * shape.dim, inputs = shape.heads * shape.kv_tokens * shape.dim;
+  if (options.integer_layer) outputs = inputs = 0;
   if (is_too_large(&shape, &options)) {
     printf("too large a shape\n");
     return 2;
@@ -358,8 +366,11 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kMaxMask; ++i) mask[i] = i % 4 == 3 ? -INFINITY : 0.5f;
 
   fovea_status status = FOVEA_OK;
+  double sum = 0;
   if (naive) {
     for (; calls > 0; --calls) naive_attention(&shape);
+  } else if (options.integer_layer) {
+    status = call_integer_layer(options.integer_layer, shape.q_tokens, shape.dim, calls, &sum);
   } else if (options.linear) {
     status = call_linear(&shape, &options, calls);
   } else if (options.delta) {
@@ -373,7 +384,6 @@ int main(int argc, char** argv) {
   } else {
     status = call_fovea(&shape, &options, calls);
   }
-  double sum = 0;
   for (int i = 0; i < outputs; ++i) sum += (double)out[i];
   printf("%s, sum of the output %.6g\n", fovea_status_string(status), sum);
   return status == FOVEA_OK ? 0 : status == FOVEA_ERR_UNSUPPORTED ? kNotServed : 1;

@@ -65,6 +65,7 @@ CONFIG_FILES = {
     "formats/formats.h",
     "linear/i8_kernels.h",
     "integer/kernels.h",
+    "integer_layers/kernels.h",
     "linear/kernels.h",
     "linear/linear.inl",
     "math/activation.inl",

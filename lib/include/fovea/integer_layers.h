@@ -83,7 +83,7 @@ FOVEA_DECLARATIONS_BEGIN_
  * Error. At most half a code, a 64th of a code, and a 2^-16 th of y - bias. */
 typedef struct fovea_integer_norm_args {
   uint32_t struct_bytes; /* sizeof(fovea_integer_norm_args) */
-  fovea_norm norm;       /* FOVEA_NORM_LAYER or FOVEA_NORM_RMS (FOVEA_ERR_ENUM) */
+  fovea_norm_kind norm;  /* FOVEA_NORM_LAYER or FOVEA_NORM_RMS (FOVEA_ERR_ENUM) */
 
   uint32_t batch, heads, tokens; /* counts of rows */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM), at most 16384 (FOVEA_ERR_SIZE) */
@@ -139,15 +139,15 @@ fovea_status fovea_integer_multiply(const fovea_integer_pair_args* args);
 /* ----------------------------------------------------------------------------------------------------- activations */
 
 /* Computes the table of an activation: table[(uint8_t)code] is what a code of x becomes in y.
- *   activation        any value of fovea_activation (FOVEA_ERR_ENUM)
+ *   activation        any value of fovea_activation_kind (FOVEA_ERR_ENUM)
  *   alpha             as in fovea_activation_args: 0 = 1. Finite (FOVEA_ERR_NUMBER). Read with SILU and SIGMOID
  *   x_scale, y_scale  2^-100 to 2^100 (FOVEA_ERR_NUMBER)
  *   table             required: [256], and one for each pair of scales and zero points
- * It is computed in single precision without libm, and is the same on every target. Each code is within 0.51 of the
+ * It is computed in single precision without libm, and is the same on every target. Each code is within 0.501 of the
  * exact number, which is y_zero + activation(x) / y_scale for x = x_scale * (code - x_zero), saturated: nearly always
  * the nearest code. On a processor without floating point take the table from a host. */
-fovea_status fovea_integer_activation_table(fovea_activation activation, float alpha, float x_scale, int32_t x_zero,
-                                            float y_scale, int32_t y_zero, int8_t* table);
+fovea_status fovea_integer_activation_table(fovea_activation_kind activation, float alpha, float x_scale,
+                                            int32_t x_zero, float y_scale, int32_t y_zero, int8_t* table);
 
 /* y = table[x]. Set all to 0 first, then fill in. */
 typedef struct fovea_integer_activation_args {

@@ -40,8 +40,8 @@ inline Status integer_activation(const fovea_integer_activation_args& args) { re
 inline Status integer_hard_swish(const fovea_integer_hard_swish_args& args) { return fovea_integer_hard_swish(&args); }
 inline Status integer_mean(const fovea_integer_mean_args& args) { return fovea_integer_mean(&args); }
 
-inline Status integer_activation_table(fovea_activation activation, float x_scale, std::int32_t x_zero, float y_scale,
-                                       std::int32_t y_zero, std::int8_t (&table)[256], float alpha = 0) {
+inline Status integer_activation_table(fovea_activation_kind activation, float x_scale, std::int32_t x_zero,
+                                       float y_scale, std::int32_t y_zero, std::int8_t (&table)[256], float alpha = 0) {
   return fovea_integer_activation_table(activation, alpha, x_scale, x_zero, y_scale, y_zero, table);
 }
 

@@ -68,8 +68,10 @@ uint32_t inverse_root(uint32_t v) {
   return root;
 }
 
-// round(x / 2^shift), for a shift of at least 1.
-int64_t rounded(int64_t x, int shift) { return shift > 62 ? 0 : (x + (int64_t(1) << (shift - 1))) >> shift; }
+// round(a b / 2^shift), for a shift from 1 to 63.
+int32_t rounded_product(int32_t a, int32_t b, int shift) {
+  return int32_t(((int64_t(a) * b >> (shift - 1)) + 1) >> 1);
+}
 
 // Sets what the sums of a row's codes decide: slope and offset.
 void set_factors(const IntegerNormCall& c, const IntegerRowSums& sums, IntegerNormRow* row) {
@@ -86,10 +88,10 @@ void set_factors(const IntegerNormCall& c, const IntegerRowSums& sums, IntegerNo
   if (variance == 0) return;
   const int half = (41 - __builtin_clzll(variance)) >> 1;  // j of fovea_integer_norm_args
   const uint32_t scaled = uint32_t(half >= 0 ? variance >> (2 * half) : variance << (-2 * half));
-  const int64_t factor = int64_t(uint64_t(uint32_t(c.weight_multiplier)) * inverse_root(scaled) >> 20);
+  const int32_t factor = int32_t(uint64_t(uint32_t(c.weight_multiplier)) * inverse_root(scaled) >> 20);
   const int places = 11 + half - c.weight_shift;
-  row->slope = int32_t(rounded(n * factor, places));
-  const int32_t rest = c.centred ? int32_t(rounded((sum - n * center) * factor, places)) : 0;
+  row->slope = rounded_product(n, factor, places);
+  const int32_t rest = c.centred ? rounded_product(sum - n * center, factor, places) : 0;
   row->offset = int32_t(0u - (uint32_t(row->slope) * uint32_t(center) + uint32_t(rest)));
 }
 

@@ -8,9 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fovea/fovea_config.h"
 #include "targets/list.h"
 
 namespace fovea {
+
+// Vectors that a loop takes at a time.
+constexpr size_t kIntegerUnroll = config::kPreferSize ? 1 : 4;
 
 // Bits after the point of what becomes a code: in a normalisation, in a sum of two tensors, and in a product.
 constexpr int kNormBits = 15, kSumBits = 16, kProductBits = 8;
@@ -19,7 +23,7 @@ struct IntegerRowSums {
   int32_t sum, squares;  // of codes
 };
 
-// y = sat((base + 2^8 bias + floor((x slope + offset) weight / 2^16)) / 2^kNormBits), where x slope + offset wraps.
+// y = sat(round((base + 2^8 bias + floor((x slope + offset) weight / 2^16)) / 2^kNormBits)), where x slope + offset wraps.
 struct IntegerNormRow {
   const int8_t* x;
   const int16_t *weight, *bias;  // bias null = 0
@@ -28,7 +32,7 @@ struct IntegerNormRow {
   int32_t slope, offset, base;
 };
 
-// y = clamp((base + a a_factor + b b_factor) / 2^kSumBits), which wraps.
+// y = clamp(round((base + a a_factor + b b_factor) / 2^kSumBits)), where the sum wraps.
 struct IntegerSumRow {
   const int8_t *a, *b;  // b null = 0
   int8_t* y;
@@ -37,7 +41,7 @@ struct IntegerSumRow {
   int32_t least, most;
 };
 
-// y = clamp((base + floor((a - a_zero) (b b_factor + b_offset) factor / 2^32)) / 2^kProductBits)
+// y = clamp(round((base + floor((a - a_zero) (b b_factor + b_offset) factor / 2^32)) / 2^kProductBits))
 struct IntegerProductRow {
   const int8_t *a, *b;
   int8_t* y;

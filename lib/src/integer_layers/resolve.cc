@@ -88,7 +88,7 @@ fovea_status resolve_integer_norm(const fovea_integer_norm_args& a, IntegerNormC
   call->weight_multiplier = a.weight_multiplier, call->weight_shift = a.weight_shift;
   call->epsilon = has_epsilon ? uint64_t(a.dim) * a.dim * uint32_t(a.epsilon_multiplier) >> (31 - a.epsilon_shift) : 0;
   call->row.weight = a.weight, call->row.bias = a.bias, call->row.dim = a.dim;
-  call->row.base = a.y_zero * (1 << kNormBits) + (1 << (kNormBits - 1));
+  call->row.base = a.y_zero * (1 << kNormBits);
   return FOVEA_OK;
 }
 
@@ -105,7 +105,7 @@ fovea_status resolve_integer_sum(const fovea_integer_pair_args& a, IntegerSumCal
   row.dim = a.dim;
   row.a_factor = shifted(a.a_multiplier, 31 - kSumBits - a.a_shift);
   row.b_factor = has_b ? shifted(a.b_multiplier, 31 - kSumBits - a.b_shift) : 0;
-  row.base = a.y_zero * (1 << kSumBits) + (1 << (kSumBits - 1)) - a.a_zero * row.a_factor - a.b_zero * row.b_factor;
+  row.base = a.y_zero * (1 << kSumBits) - a.a_zero * row.a_factor - a.b_zero * row.b_factor;
   return FOVEA_OK;
 }
 
@@ -123,7 +123,7 @@ fovea_status resolve_integer_product(const fovea_integer_pair_args& a, IntegerPr
   row.b_factor = places > 0 ? 1 << places : 1;
   row.b_offset = -a.b_zero * row.b_factor;
   row.factor = places < 0 ? a.a_multiplier >> -places : a.a_multiplier;
-  row.base = a.y_zero * (1 << kProductBits) + (1 << (kProductBits - 1));
+  row.base = a.y_zero * (1 << kProductBits);
   return FOVEA_OK;
 }
 

@@ -6,8 +6,11 @@
 template <class Step>
 FOVEA_INLINE void EachVector(size_t dim, const Step& step) {
   size_t i = 0;
-  FOVEA_UNROLL_LONG_LOOP(4)
-  for (size_t vectors = dim / whole::kLanes; vectors > 0; --vectors, i += whole::kLanes) step(i, whole::All());
+  for (; kIntegerUnroll > 1 && dim - i >= kIntegerUnroll * whole::kLanes; i += kIntegerUnroll * whole::kLanes) {
+    FOVEA_UNROLL(4)
+    for (size_t v = 0; v < kIntegerUnroll; ++v) step(i + v * whole::kLanes, whole::All());
+  }
+  for (; dim - i >= whole::kLanes; i += whole::kLanes) step(i, whole::All());
   if constexpr (whole::kLanes > 1) {
     if (i < dim) step(i, whole::Some(dim - i));
   }
@@ -17,7 +20,7 @@ FOVEA_INLINE void NormaliseCodes(const IntegerNormRow& r) {
   const int8_t* const x = r.x;
   int8_t* const y = r.y;
   const int16_t *const weight = r.weight, *const bias = r.bias;
-  const int32_t slope = r.slope, offset = r.offset, base = r.base;
+  const int32_t slope = r.slope, offset = r.offset, base = r.base + whole::kHalf<kNormBits>;
   const auto normalise = [&](size_t i, auto n, whole::V start) {
     const whole::V normal = whole::Scaled(whole::LoadCodes(x + i, n), slope, offset);
     const whole::V sum = whole::AddMulHalf(start, normal, whole::LoadHalves(weight + i, n));
@@ -32,14 +35,17 @@ FOVEA_INLINE void NormaliseCodes(const IntegerNormRow& r) {
   }
 }
 
-// Calls step(i, n, end), where end(v) clamps codes. For the whole range of codes it does nothing.
-template <class Step>
+// Calls step(i, n, code_of), where code_of(v) is CodeOf, clamped to what y may be: for all codes, that is CodeOf alone.
+template <int kBits, class Step>
 FOVEA_INLINE void EachClamped(size_t dim, int32_t least, int32_t most, const Step& step) {
   if (least == INT8_MIN && most == INT8_MAX) {
-    EachVector(dim, [&](size_t i, auto n) { step(i, n, [](whole::V v) { return v; }); });
+    EachVector(dim, [&](size_t i, auto n) { step(i, n, [](whole::V v) { return whole::CodeOf<kBits>(v); }); });
   } else {
+    const int32_t low = least * (1 << kBits) + whole::kHalf<kBits>, high = most * (1 << kBits) + whole::kHalf<kBits>;
     EachVector(dim, [&](size_t i, auto n) {
-      step(i, n, [&](whole::V v) { return whole::Max(whole::Min(v, whole::Set(most)), whole::Set(least)); });
+      step(i, n, [&](whole::V v) {
+        return whole::CodeOf<kBits>(whole::Max(whole::Min(v, whole::Set(high)), whole::Set(low)));
+      });
     });
   }
 }
@@ -47,17 +53,17 @@ FOVEA_INLINE void EachClamped(size_t dim, int32_t least, int32_t most, const Ste
 FOVEA_INLINE void AddCodes(const IntegerSumRow& r) {
   const int8_t *const a = r.a, *const b = r.b;
   int8_t* const y = r.y;
-  const int32_t a_factor = r.a_factor, b_factor = r.b_factor, base = r.base;
+  const int32_t a_factor = r.a_factor, b_factor = r.b_factor, base = r.base + whole::kHalf<kSumBits>;
   if (b) {
-    EachClamped(r.dim, r.least, r.most, [&](size_t i, auto n, const auto& end) {
+    EachClamped<kSumBits>(r.dim, r.least, r.most, [&](size_t i, auto n, const auto& code_of) {
       const whole::V of_a = whole::Scaled(whole::LoadCodes(a + i, n), a_factor, base);
       const whole::V sum = whole::MulAdd(whole::LoadCodes(b + i, n), b_factor, of_a);
-      whole::StoreCodes(end(whole::CodeOf<kSumBits>(sum)), y + i, n);
+      whole::StoreCodes(code_of(sum), y + i, n);
     });
   } else {
-    EachClamped(r.dim, r.least, r.most, [&](size_t i, auto n, const auto& end) {
+    EachClamped<kSumBits>(r.dim, r.least, r.most, [&](size_t i, auto n, const auto& code_of) {
       const whole::V of_a = whole::Scaled(whole::LoadCodes(a + i, n), a_factor, base);
-      whole::StoreCodes(end(whole::CodeOf<kSumBits>(of_a)), y + i, n);
+      whole::StoreCodes(code_of(of_a), y + i, n);
     });
   }
 }
@@ -65,12 +71,13 @@ FOVEA_INLINE void AddCodes(const IntegerSumRow& r) {
 FOVEA_INLINE void MultiplyCodes(const IntegerProductRow& r) {
   const int8_t *const a = r.a, *const b = r.b;
   int8_t* const y = r.y;
-  const int32_t a_zero = r.a_zero, b_factor = r.b_factor, b_offset = r.b_offset, factor = r.factor, base = r.base;
-  EachClamped(r.dim, r.least, r.most, [&](size_t i, auto n, const auto& end) {
+  const int32_t a_zero = r.a_zero, b_factor = r.b_factor, b_offset = r.b_offset, factor = r.factor;
+  const int32_t base = r.base + whole::kHalf<kProductBits>;
+  EachClamped<kProductBits>(r.dim, r.least, r.most, [&](size_t i, auto n, const auto& code_of) {
     const whole::V of_a = whole::Sub(whole::LoadCodes(a + i, n), whole::Set(a_zero));
     const whole::V of_b = whole::Scaled(whole::LoadCodes(b + i, n), b_factor, b_offset);
     const whole::V product = whole::AddMulHigh(whole::Set(base), whole::Mul(of_a, of_b), factor);
-    whole::StoreCodes(end(whole::CodeOf<kProductBits>(product)), y + i, n);
+    whole::StoreCodes(code_of(product), y + i, n);
   });
 }
 

@@ -69,7 +69,7 @@ float activated(const ActivationTable& t, float x) {
     }
     case FOVEA_ACTIVATION_HARD_SWISH: return x * (clamped(x + 3.0f, 0.0f, 6.0f) / 6.0f);
     case FOVEA_ACTIVATION_TANH: return hyperbolic_tangent(x);
-    default: return 0.0f;
+    default: return x;  // FOVEA_ACTIVATION_IDENTITY
   }
 }
 

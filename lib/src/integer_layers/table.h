@@ -11,7 +11,7 @@ constexpr float kLeastTableScale = 0x1p-100f, kMostTableScale = 0x1p100f;
 
 // A table of codes, of the function activation(x).
 struct ActivationTable {
-  fovea_activation activation;
+  fovea_activation_kind activation;
   float alpha;  // not 0
   float x_scale, y_scale;
   int32_t x_zero, y_zero;

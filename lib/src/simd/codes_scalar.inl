@@ -16,7 +16,13 @@ FOVEA_INLINE void StoreCodes(V v, int8_t* p, All) { *p = int8_t(v); }
 
 // Modulo 2^32.
 FOVEA_INLINE V Mul(V a, V b) { return V(uint32_t(a) * uint32_t(b)); }
-FOVEA_INLINE V Scaled(V v, int32_t factor, int32_t more) { return V(uint32_t(v) * uint32_t(factor) + uint32_t(more)); }
+FOVEA_INLINE V Scaled(V v, int32_t factor, int32_t more) {
+  V scaled = V(uint32_t(v) * uint32_t(factor) + uint32_t(more));
+#if FOVEA_SMLAD
+  FOVEA_OPAQUE(scaled);  // else what is added to it is added first, by one instruction more
+#endif
+  return scaled;
+}
 FOVEA_INLINE V MulAdd(V v, int32_t factor, V more) { return V(uint32_t(v) * uint32_t(factor) + uint32_t(more)); }
 
 // sum + floor(v * half / 2^16), for halves of 16 bits.
@@ -37,7 +43,9 @@ FOVEA_INLINE V AddMulHigh(V sum, V v, int32_t x) {
   return sum + V((int64_t(v) * x) >> 32);
 #endif
 }
-// floor(v / 2^kBits), clamped to the range of a code.
+// round((v - kHalf<kBits>) / 2^kBits), clamped to the range of a code.
+template <int kBits>
+constexpr int32_t kHalf = 1 << (kBits - 1);
 template <int kBits>
 FOVEA_INLINE V CodeOf(V v) {
 #if FOVEA_SMLAD
@@ -58,18 +66,21 @@ FOVEA_INLINE CodeSums SumCodes(const int8_t* p, size_t count) {
 #if FOVEA_SMLAD
   uint32_t ones = 0x10001;
   FOVEA_OPAQUE(ones);
-  FOVEA_UNROLL_LONG_LOOP(4)
-  for (size_t words = count / 4; words > 0; --words, p += 4) {
+  const auto add_four = [&](const int8_t* codes) __attribute__((always_inline)) {
     uint32_t four, even, odd;
-    __builtin_memcpy(&four, p, 4);
+    __builtin_memcpy(&four, codes, 4);
     asm("sxtb16 %0, %1" : "=r"(even) : "r"(four));
     asm("sxtb16 %0, %1, ror #8" : "=r"(odd) : "r"(four));
     asm("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(even), "r"(ones));
     asm("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(odd), "r"(ones));
     asm("smlad %0, %1, %1, %0" : "+r"(squares) : "r"(even));
     asm("smlad %0, %1, %1, %0" : "+r"(squares) : "r"(odd));
+  };
+  for (; count >= 16; count -= 16, p += 16) {
+    FOVEA_UNROLL_FOR_SPEED(4)
+    for (int i = 0; i < 16; i += 4) add_four(p + i);
   }
-  count %= 4;
+  for (; count >= 4; count -= 4, p += 4) add_four(p);
 #endif
   for (; count > 0; --count, ++p) {
     sum += *p;
@@ -81,7 +92,10 @@ FOVEA_INLINE CodeSums SumCodes(const int8_t* p, size_t count) {
 // to[i] = table[codes[i]], where codes count as unsigned.
 FOVEA_INLINE void Translate(const int8_t* table, const int8_t* codes, size_t count, int8_t* to) {
   const uint8_t* from = reinterpret_cast<const uint8_t*>(codes);
-  FOVEA_UNROLL_LONG_LOOP(16)
+  for (; count >= 16; count -= 16, from += 16, to += 16) {
+    FOVEA_UNROLL_FOR_SPEED(16)
+    for (int i = 0; i < 16; ++i) to[i] = table[from[i]];
+  }
   for (; count > 0; --count) *to++ = table[*from++];
 }
 
