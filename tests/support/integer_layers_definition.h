@@ -35,23 +35,23 @@ inline CodeRow norm_of_codes(const fovea_integer_norm_args& a, const int8_t* x) 
     sum += x[i], squares += x[i] * x[i];
     from_zero += (x[i] - a.x_zero) * (x[i] - a.x_zero);
   }
-  int64_t variance = a.epsilon_multiplier == 0 ? 0 : floor_scaled(n * n * a.epsilon_multiplier, a.epsilon_shift - 31);
-  variance += centred ? n * squares - sum * sum : n * from_zero;
+  const int64_t deviation = centred ? n * squares - sum * sum : n * from_zero;
+  const int64_t epsilon = floor_scaled(n * n * a.epsilon_multiplier, a.epsilon_shift - 15);
+  const int64_t variance = deviation * 65536 + epsilon;
   const int64_t center = centred ? static_cast<int64_t>(std::floor(double(sum + n / 2) / double(n))) : a.x_zero;
   int64_t slope = 0, rest = 0;
-  if (variance != 0) {
+  if (deviation != 0) {
     int j = 0;
     while (floor_scaled(variance, -2 * j) >= 1 << 24) ++j;
     while (floor_scaled(variance, -2 * j) < 1 << 22) --j;
     const int64_t v = floor_scaled(variance, -2 * j);
-    int64_t root = int64_t{1} << 20;
-    for (int64_t bit = root; bit > 0; bit /= 2) {
-      if ((root - bit) * (root - bit) * v > int64_t{1} << 62) root -= bit;
+    int64_t root = 0;
+    for (int64_t bit = int64_t{1} << 20; bit > 0; bit /= 2) {
+      if (uint64_t(root + bit) * uint64_t(root + bit) * uint64_t(v) <= uint64_t{1} << 62) root += bit;
     }
-    while (root * root * v > int64_t{1} << 62) --root;
     const int64_t p = floor_scaled(a.weight_multiplier * root, -20);
-    slope = round_scaled(n * p, a.weight_shift - 11 - j);
-    if (centred) rest = round_scaled((sum - n * center) * p, a.weight_shift - 11 - j);
+    slope = round_scaled(n * p, a.weight_shift - 3 - j);
+    if (centred) rest = round_scaled((sum - n * center) * p, a.weight_shift - 3 - j);
   }
   CodeRow y;
   for (int64_t i = 0; i < n; ++i) {

@@ -71,12 +71,12 @@ FOVEA_DECLARATIONS_BEGIN_
  *     weight     weight_scale / y_scale
  *     epsilon    epsilon / x_scale^2
  *
- * With n = dim, the codes c, and the shares S = sum c, Q = sum c^2:
- *     V   = n Q - S^2 + E for FOVEA_NORM_LAYER,  n sum (c - x_zero)^2 + E for FOVEA_NORM_RMS
- *     E   = floor(n^2 epsilon_multiplier 2^(epsilon_shift - 31))
+ * With n = dim, the codes c, and the sums S = sum c, Q = sum c^2:
+ *     D   = n Q - S^2 for FOVEA_NORM_LAYER, n sum (c - x_zero)^2 for FOVEA_NORM_RMS
+ *     V   = 2^16 D + floor(n^2 epsilon_multiplier 2^(epsilon_shift - 15))
  *     v   = floor(V / 4^j), where j is such that 2^22 <= v < 2^24
- *     p   = floor(weight_multiplier * floor(2^31 / sqrt(v)) / 2^20), and 0 where V is 0
- *     A   = round(n p 2^(weight_shift - 11 - j)),   B = round((S - n c') p 2^(weight_shift - 11 - j)),
+ *     p   = floor(weight_multiplier * floor(2^31 / sqrt(v)) / 2^20), and 0 where D is 0
+ *     A   = round(n p 2^(weight_shift - 3 - j)),   B = round((S - n c') p 2^(weight_shift - 3 - j)),
  *           c' = floor((S + floor(n / 2)) / n) for FOVEA_NORM_LAYER; B = 0, c' = x_zero for FOVEA_NORM_RMS
  *     y_e = sat(y_zero + round((floor((A (c_e - c') - B) weight_e / 2^16) + 2^8 bias_e) / 2^15))
  *
@@ -95,8 +95,7 @@ typedef struct fovea_integer_norm_args {
 
   int32_t x_zero, y_zero;                    /* x_zero is read with FOVEA_NORM_RMS alone: a mean takes it away */
   int32_t weight_multiplier, weight_shift;   /* shift: -31 to -8 */
-  int32_t epsilon_multiplier, epsilon_shift; /* shift: -31 to 31. A multiplier of 0: epsilon is 0. Then a row of which V
-                                                is 0 becomes its bias */
+  int32_t epsilon_multiplier, epsilon_shift; /* shift: -31 to 15. A multiplier of 0: epsilon is 0 */
 } fovea_integer_norm_args;
 
 /* Writes y. */

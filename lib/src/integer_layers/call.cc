@@ -77,19 +77,20 @@ int32_t rounded_product(int32_t a, int32_t b, int shift) {
 void set_factors(const IntegerNormCall& c, const IntegerRowSums& sums, IntegerNormRow* row) {
   const int32_t n = int32_t(row->dim), sum = sums.sum;
   int32_t center = c.x_zero;
-  uint64_t variance = c.epsilon;  // times n^2
+  uint64_t deviation;  // D of fovea_integer_norm_args
   if (c.centred) {
     center = int32_t((uint32_t(sum + 128 * n) + uint32_t(n) / 2) / uint32_t(n)) - 128;
-    variance += uint64_t(int64_t(n) * sums.squares - int64_t(sum) * sum);
+    deviation = uint64_t(int64_t(n) * sums.squares - int64_t(sum) * sum);
   } else {
-    variance += uint64_t(n) * uint32_t(sums.squares - 2 * center * sum + n * center * center);
+    deviation = uint64_t(uint32_t(n)) * uint32_t(sums.squares - 2 * center * sum + n * center * center);
   }
   row->slope = row->offset = 0;
-  if (variance == 0) return;
+  if (deviation == 0) return;
+  const uint64_t variance = (deviation << 16) + c.epsilon;
   const int half = (41 - __builtin_clzll(variance)) >> 1;  // j of fovea_integer_norm_args
   const uint32_t scaled = uint32_t(half >= 0 ? variance >> (2 * half) : variance << (-2 * half));
   const int32_t factor = int32_t(uint64_t(uint32_t(c.weight_multiplier)) * inverse_root(scaled) >> 20);
-  const int places = 11 + half - c.weight_shift;
+  const int places = 3 + half - c.weight_shift;
   row->slope = rounded_product(n, factor, places);
   const int32_t rest = c.centred ? rounded_product(sum - n * center, factor, places) : 0;
   row->offset = int32_t(0u - (uint32_t(row->slope) * uint32_t(center) + uint32_t(rest)));

@@ -21,7 +21,7 @@ struct IntegerNormCall {
   bool centred;     // the mean is taken away
   int32_t x_zero;   // 0 if it is not
   int32_t weight_multiplier, weight_shift;
-  uint64_t epsilon;    // E of fovea_integer_norm_args
+  uint64_t epsilon;    // times 2^16 dim^2
   IntegerNormRow row;  // all but x, y, slope and offset
 };
 struct IntegerSumCall {

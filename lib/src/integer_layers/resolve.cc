@@ -74,7 +74,7 @@ fovea_status resolve_integer_norm(const fovea_integer_norm_args& a, IntegerNormC
   if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
   if (!is_number(a.weight_multiplier, a.weight_shift, -31, -8)) return FOVEA_ERR_NUMBER;
   const bool has_epsilon = a.epsilon_multiplier != 0;
-  if (has_epsilon && !is_number(a.epsilon_multiplier, a.epsilon_shift, -31, 31)) return FOVEA_ERR_NUMBER;
+  if (has_epsilon && !is_number(a.epsilon_multiplier, a.epsilon_shift, -31, 15)) return FOVEA_ERR_NUMBER;
   if (empty) return FOVEA_OK;
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(add_output(&buffers, a));
@@ -86,7 +86,7 @@ fovea_status resolve_integer_norm(const fovea_integer_norm_args& a, IntegerNormC
   call->y = &a.y, call->x = &a.x;
   call->centred = a.norm == FOVEA_NORM_LAYER, call->x_zero = a.x_zero;
   call->weight_multiplier = a.weight_multiplier, call->weight_shift = a.weight_shift;
-  call->epsilon = has_epsilon ? uint64_t(a.dim) * a.dim * uint32_t(a.epsilon_multiplier) >> (31 - a.epsilon_shift) : 0;
+  call->epsilon = has_epsilon ? uint64_t(a.dim) * a.dim * uint32_t(a.epsilon_multiplier) >> (15 - a.epsilon_shift) : 0;
   call->row.weight = a.weight, call->row.bias = a.bias, call->row.dim = a.dim;
   call->row.base = a.y_zero * (1 << kNormBits);
   return FOVEA_OK;
