@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include "catch.h"
@@ -469,6 +471,177 @@ TEST_CASE("integer layers: all machines give the same bits", "[short]") {
     REQUIRE(fovea_integer_activation_table(kActivations[i], 0, 0.04f, 10, 0.02f, -20, table) == FOVEA_OK);
   }
   CHECK(hash_of(tables) == 0xdd5e1c593a40cbdeu);
+}
+
+namespace {
+
+// Valid arguments of each layer, of which a test spoils one thing.
+struct Calls {
+  int8_t x[64], b[64], y[64], table[256];
+  int16_t weight[8], bias[8];
+  uint32_t lengths[2] = {3, 2};
+  fovea_integer_norm_args norm = {};
+  fovea_integer_pair_args pair = {};
+  fovea_integer_activation_args activation = {};
+  fovea_integer_hard_swish_args hard_swish = {};
+  fovea_integer_mean_args mean = {};
+
+  Calls() {
+    for (int8_t& code : y) code = 77;
+    std::memset(x, 1, sizeof x), std::memset(b, 2, sizeof b);
+    fill(&norm), fill(&activation), fill(&hard_swish), fill(&mean);
+    norm.norm = FOVEA_NORM_LAYER, norm.weight = weight, norm.bias = bias;
+    set(0x1p-10, &norm.weight_multiplier, &norm.weight_shift);
+    set(1, &norm.epsilon_multiplier, &norm.epsilon_shift);
+    pair.struct_bytes = sizeof pair, pair.batch = 1, pair.heads = 2, pair.tokens = 3, pair.dim = 8;
+    pair.a = {x, 0, 24, 8}, pair.b = {b, 0, 24, 8}, pair.y = {y, 0, 24, 8};
+    set(1, &pair.a_multiplier, &pair.a_shift);
+    set(1, &pair.b_multiplier, &pair.b_shift);
+    activation.table = table;
+    set(60, &hard_swish.three_multiplier, &hard_swish.three_shift);
+    set(0.01, &hard_swish.out_multiplier, &hard_swish.out_shift);
+    mean.lengths = lengths;
+    set(1, &mean.multiplier, &mean.shift);
+  }
+  bool untouched() const {
+    return std::all_of(y, y + 64, [](int8_t code) { return code == 77; });
+  }
+
+ private:
+  template <class Args>
+  void fill(Args* a) {
+    a->struct_bytes = sizeof *a, a->batch = 1, a->heads = 2, a->tokens = 3, a->dim = 8;
+    a->x = {x, 0, 24, 8}, a->y = {y, 0, 24, 8};
+  }
+};
+
+template <class Args>
+struct LayerMisuse {
+  const char* what;
+  fovea_status want;
+  void (*change)(Calls&, Args&);
+};
+template <class Args>
+void check_misuses(fovea_status (*call)(const Args*), Args Calls::*args,
+                   const std::vector<LayerMisuse<Args>>& misuses) {
+  const LayerMisuse<Args> of_all[] = {
+      {"struct_bytes", FOVEA_ERR_STRUCT, [](Calls&, Args& a) { ++a.struct_bytes; }},
+      {"dim", FOVEA_ERR_DIM, [](Calls&, Args& a) { a.dim = 0; }},
+      {"no y", FOVEA_ERR_NULL, [](Calls&, Args& a) { a.y.data = nullptr; }},
+      {"y's strides", FOVEA_ERR_STRIDE, [](Calls&, Args& a) { a.y.head_stride = 7; }},
+      {"y too far", FOVEA_ERR_SIZE, [](Calls&, Args& a) { a.y.head_stride = PTRDIFF_MAX; }},
+      {"y over x", FOVEA_ERR_OVERLAP, [](Calls& c, Args& a) { a.y.data = c.x + 1; }},
+  };
+  const auto check = [&](const LayerMisuse<Args>& misuse) {
+    INFO(misuse.what);
+    Calls calls;
+    misuse.change(calls, calls.*args);
+    CHECK(call(&(calls.*args)) == misuse.want);
+    CHECK(calls.untouched());
+  };
+  for (const auto& misuse : of_all) check(misuse);
+  for (const auto& misuse : misuses) check(misuse);
+  CHECK(call(nullptr) == FOVEA_ERR_NULL);
+  for (uint32_t Args::*count : {&Args::batch, &Args::heads, &Args::tokens}) {
+    Calls calls;
+    (calls.*args).*count = 0;
+    CHECK(call(&(calls.*args)) == FOVEA_OK);
+    if (std::is_same<Args, fovea_integer_mean_args>::value) break;  // a mean of no tokens is written
+    CHECK(calls.untouched());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("integer layers: every misuse of norms has its status, and nothing is written", "[short]") {
+  using A = fovea_integer_norm_args;
+  check_misuses<A>(fovea_integer_norm, &Calls::norm, {
+      {"norm", FOVEA_ERR_ENUM, [](Calls&, A& a) { a.norm = FOVEA_NORM_L2; }},
+      {"dim too large", FOVEA_ERR_SIZE, [](Calls&, A& a) { a.dim = 16385; }},
+      {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
+      {"no weight", FOVEA_ERR_NULL, [](Calls&, A& a) { a.weight = nullptr; }},
+      {"weight misaligned", FOVEA_ERR_ALIGNMENT, [](Calls& c, A& a) {
+         a.weight = reinterpret_cast<int16_t*>(reinterpret_cast<char*>(c.weight) + 1);
+       }},
+      {"y over the bias", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.bias = reinterpret_cast<int16_t*>(c.y); }},
+      {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.x_zero = 128; }},
+      {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = -129; }},
+      {"weight_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_multiplier = (1 << 30) - 1; }},
+      {"weight_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_shift = -7; }},
+      {"weight_shift too low", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_shift = -32; }},
+      {"epsilon_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.epsilon_multiplier = -1; }},
+      {"epsilon_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.epsilon_shift = 16; }},
+  });
+}
+
+TEST_CASE("integer layers: every misuse of sums and products has its status, and nothing is written", "[short]") {
+  using A = fovea_integer_pair_args;
+  for (const auto call : {fovea_integer_add, fovea_integer_multiply}) {
+    check_misuses<A>(call, &Calls::pair, {
+        {"no a", FOVEA_ERR_NULL, [](Calls&, A& a) { a.a.data = nullptr; }},
+        {"y over b", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.b.data = c.y + 1; }},
+        {"a_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_zero = 128; }},
+        {"b_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.b_zero = 128; }},
+        {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = 128; }},
+        {"a_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_multiplier = 1; }},
+        {"a_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_shift = 6; }},
+        {"y_least", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_least = -129; }},
+        {"y_most", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_most = 128; }},
+        {"y_least above y_most", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_least = 1; }},
+    });
+  }
+  Calls calls;
+  calls.pair.b_shift = 6;
+  CHECK(fovea_integer_add(&calls.pair) == FOVEA_ERR_NUMBER);
+  calls.pair.b.data = nullptr;
+  CHECK(fovea_integer_multiply(&calls.pair) == FOVEA_ERR_NULL);
+  CHECK(calls.untouched());
+}
+
+TEST_CASE("integer layers: every misuse of activations has its status, and nothing is written", "[short]") {
+  using A = fovea_integer_activation_args;
+  check_misuses<A>(fovea_integer_activation, &Calls::activation, {
+      {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
+      {"no table", FOVEA_ERR_NULL, [](Calls&, A& a) { a.table = nullptr; }},
+      {"y over the table", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.table = c.y; }},
+  });
+  using H = fovea_integer_hard_swish_args;
+  check_misuses<H>(fovea_integer_hard_swish, &Calls::hard_swish, {
+      {"no x", FOVEA_ERR_NULL, [](Calls&, H& a) { a.x.data = nullptr; }},
+      {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.x_zero = 128; }},
+      {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.y_zero = 128; }},
+      {"three_multiplier", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.three_multiplier = 5; }},
+      {"three_shift", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.three_shift = 14; }},
+      {"out_multiplier", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_multiplier = 5; }},
+      {"out_shift", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_shift = 7; }},
+  });
+  int8_t table[256] = {77};
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto gelu = FOVEA_ACTIVATION_GELU;
+  CHECK(fovea_integer_activation_table(static_cast<fovea_activation_kind>(99), 0, 1, 0, 1, 0, table) == FOVEA_ERR_ENUM);
+  CHECK(fovea_integer_activation_table(gelu, infinity, 1, 0, 1, 0, table) == FOVEA_ERR_NUMBER);
+  CHECK(fovea_integer_activation_table(gelu, 0, 0, 0, 1, 0, table) == FOVEA_ERR_NUMBER);
+  CHECK(fovea_integer_activation_table(gelu, 0, 1, 0, -1, 0, table) == FOVEA_ERR_NUMBER);
+  CHECK(fovea_integer_activation_table(gelu, 0, 1, 128, 1, 0, table) == FOVEA_ERR_NUMBER);
+  CHECK(fovea_integer_activation_table(gelu, 0, 1, 0, 1, -129, table) == FOVEA_ERR_NUMBER);
+  CHECK(fovea_integer_activation_table(gelu, 0, 1, 0, 1, 0, nullptr) == FOVEA_ERR_NULL);
+  CHECK(table[0] == 77);
+}
+
+TEST_CASE("integer layers: every misuse of means has its status, and nothing is written", "[short]") {
+  using A = fovea_integer_mean_args;
+  check_misuses<A>(fovea_integer_mean, &Calls::mean, {
+      {"tokens", FOVEA_ERR_SIZE, [](Calls&, A& a) { a.tokens = (1u << 22) + 1; }},
+      {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
+      {"a length", FOVEA_ERR_LENGTH, [](Calls& c, A&) { c.lengths[0] = 4; }},
+      {"lengths misaligned", FOVEA_ERR_ALIGNMENT, [](Calls& c, A& a) {
+         a.lengths = reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(c.lengths) + 1);
+       }},
+      {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.x_zero = 128; }},
+      {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = 128; }},
+      {"multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.multiplier = 5; }},
+      {"shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.shift = 6; }},
+  });
 }
 
 }  // namespace fovea_test

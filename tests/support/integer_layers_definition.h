@@ -69,8 +69,8 @@ inline CodeRow clamped(const fovea_integer_pair_args& a, const std::vector<int64
   return codes;
 }
 inline CodeRow sum_of_codes(const fovea_integer_pair_args& a, const int8_t* x, const int8_t* other) {
-  const int64_t of_a = round_scaled(a.a_multiplier, a.a_shift + 16 - 31);
-  const int64_t of_b = round_scaled(a.b_multiplier, a.b_shift + 16 - 31);
+  const int64_t of_a = round_scaled(a.a_multiplier, static_cast<int>(a.a_shift) + 16 - 31);
+  const int64_t of_b = round_scaled(a.b_multiplier, static_cast<int>(a.b_shift) + 16 - 31);
   std::vector<int64_t> y;
   for (uint32_t i = 0; i < a.dim; ++i) {
     const int64_t sum = (x[i] - a.a_zero) * of_a + (other != nullptr ? (other[i] - a.b_zero) * of_b : 0);
@@ -79,8 +79,8 @@ inline CodeRow sum_of_codes(const fovea_integer_pair_args& a, const int8_t* x, c
   return clamped(a, y);
 }
 inline CodeRow product_of_codes(const fovea_integer_pair_args& a, const int8_t* x, const int8_t* other) {
-  const int k = std::max(0, a.a_shift + 9);
-  const int64_t factor = floor_scaled(a.a_multiplier, std::min(0, a.a_shift + 9));
+  const int k = std::max(0, static_cast<int>(a.a_shift) + 9);
+  const int64_t factor = floor_scaled(a.a_multiplier, std::min(0, static_cast<int>(a.a_shift) + 9));
   std::vector<int64_t> y;
   for (uint32_t i = 0; i < a.dim; ++i) {
     const int64_t product = floor_scaled((x[i] - a.a_zero) * (other[i] - a.b_zero), k);
