@@ -29,5 +29,6 @@
 #include "fovea/modifier.hpp"
 #include "fovea/multihead.hpp"
 #include "fovea/stream.hpp"
+#include "fovea/tensors.hpp"
 
 #endif  // FOVEA_FOVEA_HPP_

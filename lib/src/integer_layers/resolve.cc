@@ -4,6 +4,7 @@
 
 #include "base/buffers.h"
 #include "base/codes.h"
+#include "base/in_place.h"
 #include "base/status.h"
 
 namespace fovea {
@@ -32,12 +33,7 @@ fovea_status check_rows(const Args& a, bool* empty) {
 // Adds an input of y's counts, which may be y itself.
 template <class Args>
 fovea_status add_input(Buffers* buffers, const Args& a, const fovea_in& array) {
-  const Dimensions of_y = {
-      {a.batch, a.y.batch_stride}, {a.heads, a.y.head_stride}, {a.tokens, a.y.token_stride}, {a.dim, 1}};
-  const Dimensions of_array = {
-      {a.batch, array.batch_stride}, {a.heads, array.head_stride}, {a.tokens, array.token_stride}, {a.dim, 1}};
-  if (same_places(a.y.data, array.data, of_y, of_array)) return FOVEA_OK;
-  return buffers->add_input(array, 1, a.batch, a.heads, a.tokens, a.dim);
+  return add_input_or_same(buffers, a, 1, array, 1);
 }
 template <class Args>
 fovea_status add_output(Buffers* buffers, const Args& a) {
