@@ -77,8 +77,8 @@ Guarded list_of(size_t count, Placement placement, uint64_t seed, double spread)
   Guarded memory(count * sizeof(T), sizeof(T), placement);
   for (size_t i = 0; i < count; ++i) {
     const double x = spread * double(random_normal(seed, i));
-    memory.as<T>()[i] = static_cast<T>(std::max<double>(std::numeric_limits<T>::min(),
-                                                        std::min<double>(std::numeric_limits<T>::max(), x)));
+    memory.as<T>()[i] = static_cast<T>(
+        std::max<double>(std::numeric_limits<T>::min(), std::min<double>(std::numeric_limits<T>::max(), x)));
   }
   return memory;
 }
@@ -191,9 +191,8 @@ void check_pair(const Choice& c) {
   if (c.option < 2) {
     CHECK(wrong_rows(fovea_integer_add, a, arrays.x, arrays.y, of_sum) == 0);
   } else {
-    CHECK(wrong_rows(fovea_integer_multiply, a, arrays.x, arrays.y, [&](const int8_t* x, uint32_t r) {
-            return product_of_codes(a, x, b.row(r));
-          }) == 0);
+    CHECK(wrong_rows(fovea_integer_multiply, a, arrays.x, arrays.y,
+                     [&](const int8_t* x, uint32_t r) { return product_of_codes(a, x, b.row(r)); }) == 0);
   }
   a.b.data = nullptr;
   CHECK(wrong_rows(fovea_integer_add, a, arrays.x, arrays.y, of_sum) == 0);
@@ -356,9 +355,9 @@ double activation_of(fovea_activation_kind kind, double alpha, double x) {
   }
 }
 constexpr fovea_activation_kind kActivations[] = {
-    FOVEA_ACTIVATION_IDENTITY,   FOVEA_ACTIVATION_SILU, FOVEA_ACTIVATION_SIGMOID,
-    FOVEA_ACTIVATION_RELU,       FOVEA_ACTIVATION_RELU6, FOVEA_ACTIVATION_GELU,
-    FOVEA_ACTIVATION_GELU_TANH,  FOVEA_ACTIVATION_HARD_SWISH, FOVEA_ACTIVATION_TANH};
+    FOVEA_ACTIVATION_IDENTITY,  FOVEA_ACTIVATION_SILU,       FOVEA_ACTIVATION_SIGMOID,
+    FOVEA_ACTIVATION_RELU,      FOVEA_ACTIVATION_RELU6,      FOVEA_ACTIVATION_GELU,
+    FOVEA_ACTIVATION_GELU_TANH, FOVEA_ACTIVATION_HARD_SWISH, FOVEA_ACTIVATION_TANH};
 
 }  // namespace
 
@@ -428,7 +427,8 @@ TEST_CASE("integer layers: all machines give the same bits", "[short]") {
   x.draw(5), b.draw(6);
   std::vector<int16_t> weight(75), bias(75);
   for (int i = 0; i < 75; ++i) {
-    weight[static_cast<size_t>(i)] = static_cast<int16_t>(16384 - 411 * i), bias[static_cast<size_t>(i)] = static_cast<int16_t>(97 * i - 3000);
+    weight[static_cast<size_t>(i)] = static_cast<int16_t>(16384 - 411 * i),
+    bias[static_cast<size_t>(i)] = static_cast<int16_t>(97 * i - 3000);
   }
   auto norm = with_counts<fovea_integer_norm_args>(counts, y);
   norm.x = x.in(), norm.weight = weight.data(), norm.bias = bias.data(), norm.y_zero = 5, norm.x_zero = 2;
@@ -555,40 +555,42 @@ void check_misuses(fovea_status (*call)(const Args*), Args Calls::*args,
 
 TEST_CASE("integer layers: every misuse of norms has its status, and nothing is written", "[short]") {
   using A = fovea_integer_norm_args;
-  check_misuses<A>(fovea_integer_norm, &Calls::norm, {
-      {"norm", FOVEA_ERR_ENUM, [](Calls&, A& a) { a.norm = FOVEA_NORM_L2; }},
-      {"dim too large", FOVEA_ERR_SIZE, [](Calls&, A& a) { a.dim = 16385; }},
-      {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
-      {"no weight", FOVEA_ERR_NULL, [](Calls&, A& a) { a.weight = nullptr; }},
-      {"weight misaligned", FOVEA_ERR_ALIGNMENT, [](Calls& c, A& a) {
-         a.weight = reinterpret_cast<int16_t*>(reinterpret_cast<char*>(c.weight) + 1);
-       }},
-      {"y over the bias", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.bias = reinterpret_cast<int16_t*>(c.y); }},
-      {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.x_zero = 128; }},
-      {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = -129; }},
-      {"weight_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_multiplier = (1 << 30) - 1; }},
-      {"weight_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_shift = -7; }},
-      {"weight_shift too low", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_shift = -32; }},
-      {"epsilon_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.epsilon_multiplier = -1; }},
-      {"epsilon_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.epsilon_shift = 16; }},
-  });
+  check_misuses<A>(
+      fovea_integer_norm, &Calls::norm,
+      {
+          {"norm", FOVEA_ERR_ENUM, [](Calls&, A& a) { a.norm = FOVEA_NORM_L2; }},
+          {"dim too large", FOVEA_ERR_SIZE, [](Calls&, A& a) { a.dim = 16385; }},
+          {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
+          {"no weight", FOVEA_ERR_NULL, [](Calls&, A& a) { a.weight = nullptr; }},
+          {"weight misaligned", FOVEA_ERR_ALIGNMENT,
+           [](Calls& c, A& a) { a.weight = reinterpret_cast<int16_t*>(reinterpret_cast<char*>(c.weight) + 1); }},
+          {"y over the bias", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.bias = reinterpret_cast<int16_t*>(c.y); }},
+          {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.x_zero = 128; }},
+          {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = -129; }},
+          {"weight_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_multiplier = (1 << 30) - 1; }},
+          {"weight_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_shift = -7; }},
+          {"weight_shift too low", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_shift = -32; }},
+          {"epsilon_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.epsilon_multiplier = -1; }},
+          {"epsilon_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.epsilon_shift = 16; }},
+      });
 }
 
 TEST_CASE("integer layers: every misuse of sums and products has its status, and nothing is written", "[short]") {
   using A = fovea_integer_pair_args;
   for (const auto call : {fovea_integer_add, fovea_integer_multiply}) {
-    check_misuses<A>(call, &Calls::pair, {
-        {"no a", FOVEA_ERR_NULL, [](Calls&, A& a) { a.a.data = nullptr; }},
-        {"y over b", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.b.data = c.y + 1; }},
-        {"a_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_zero = 128; }},
-        {"b_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.b_zero = 128; }},
-        {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = 128; }},
-        {"a_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_multiplier = 1; }},
-        {"a_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_shift = 6; }},
-        {"y_least", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_least = -129; }},
-        {"y_most", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_most = 128; }},
-        {"y_least above y_most", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_least = 1; }},
-    });
+    check_misuses<A>(call, &Calls::pair,
+                     {
+                         {"no a", FOVEA_ERR_NULL, [](Calls&, A& a) { a.a.data = nullptr; }},
+                         {"y over b", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.b.data = c.y + 1; }},
+                         {"a_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_zero = 128; }},
+                         {"b_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.b_zero = 128; }},
+                         {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = 128; }},
+                         {"a_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_multiplier = 1; }},
+                         {"a_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_shift = 6; }},
+                         {"y_least", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_least = -129; }},
+                         {"y_most", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_most = 128; }},
+                         {"y_least above y_most", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_least = 1; }},
+                     });
   }
   Calls calls;
   calls.pair.b_shift = 6;
@@ -600,21 +602,23 @@ TEST_CASE("integer layers: every misuse of sums and products has its status, and
 
 TEST_CASE("integer layers: every misuse of activations has its status, and nothing is written", "[short]") {
   using A = fovea_integer_activation_args;
-  check_misuses<A>(fovea_integer_activation, &Calls::activation, {
-      {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
-      {"no table", FOVEA_ERR_NULL, [](Calls&, A& a) { a.table = nullptr; }},
-      {"y over the table", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.table = c.y; }},
-  });
+  check_misuses<A>(fovea_integer_activation, &Calls::activation,
+                   {
+                       {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
+                       {"no table", FOVEA_ERR_NULL, [](Calls&, A& a) { a.table = nullptr; }},
+                       {"y over the table", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.table = c.y; }},
+                   });
   using H = fovea_integer_hard_swish_args;
-  check_misuses<H>(fovea_integer_hard_swish, &Calls::hard_swish, {
-      {"no x", FOVEA_ERR_NULL, [](Calls&, H& a) { a.x.data = nullptr; }},
-      {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.x_zero = 128; }},
-      {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.y_zero = 128; }},
-      {"three_multiplier", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.three_multiplier = 5; }},
-      {"three_shift", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.three_shift = 14; }},
-      {"out_multiplier", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_multiplier = 5; }},
-      {"out_shift", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_shift = 7; }},
-  });
+  check_misuses<H>(fovea_integer_hard_swish, &Calls::hard_swish,
+                   {
+                       {"no x", FOVEA_ERR_NULL, [](Calls&, H& a) { a.x.data = nullptr; }},
+                       {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.x_zero = 128; }},
+                       {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.y_zero = 128; }},
+                       {"three_multiplier", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.three_multiplier = 5; }},
+                       {"three_shift", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.three_shift = 14; }},
+                       {"out_multiplier", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_multiplier = 5; }},
+                       {"out_shift", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_shift = 7; }},
+                   });
   int8_t table[256] = {77};
   const float infinity = std::numeric_limits<float>::infinity();
   const auto gelu = FOVEA_ACTIVATION_GELU;
@@ -630,18 +634,19 @@ TEST_CASE("integer layers: every misuse of activations has its status, and nothi
 
 TEST_CASE("integer layers: every misuse of means has its status, and nothing is written", "[short]") {
   using A = fovea_integer_mean_args;
-  check_misuses<A>(fovea_integer_mean, &Calls::mean, {
-      {"tokens", FOVEA_ERR_SIZE, [](Calls&, A& a) { a.tokens = (1u << 22) + 1; }},
-      {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
-      {"a length", FOVEA_ERR_LENGTH, [](Calls& c, A&) { c.lengths[0] = 4; }},
-      {"lengths misaligned", FOVEA_ERR_ALIGNMENT, [](Calls& c, A& a) {
-         a.lengths = reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(c.lengths) + 1);
-       }},
-      {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.x_zero = 128; }},
-      {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = 128; }},
-      {"multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.multiplier = 5; }},
-      {"shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.shift = 6; }},
-  });
+  check_misuses<A>(
+      fovea_integer_mean, &Calls::mean,
+      {
+          {"tokens", FOVEA_ERR_SIZE, [](Calls&, A& a) { a.tokens = (1u << 22) + 1; }},
+          {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
+          {"a length", FOVEA_ERR_LENGTH, [](Calls& c, A&) { c.lengths[0] = 4; }},
+          {"lengths misaligned", FOVEA_ERR_ALIGNMENT,
+           [](Calls& c, A& a) { a.lengths = reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(c.lengths) + 1); }},
+          {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.x_zero = 128; }},
+          {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = 128; }},
+          {"multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.multiplier = 5; }},
+          {"shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.shift = 6; }},
+      });
 }
 
 }  // namespace fovea_test

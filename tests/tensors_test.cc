@@ -51,8 +51,8 @@ struct Rows {
     strides[1] = strides[2] * ptrdiff_t(tokens) + pad;
     strides[0] = strides[1] * ptrdiff_t(heads) + pad;
     if (layout == TensorCase::kOneRow) strides[0] = strides[1] = strides[2] = 0;
-    const ptrdiff_t last = ptrdiff_t(c.batch - 1) * strides[0] + ptrdiff_t(heads - 1) * strides[1] +
-                           ptrdiff_t(tokens - 1) * strides[2];
+    const ptrdiff_t last =
+        ptrdiff_t(c.batch - 1) * strides[0] + ptrdiff_t(heads - 1) * strides[1] + ptrdiff_t(tokens - 1) * strides[2];
     const size_t bytes = format == FOVEA_F32 ? 4 : 2;
     memory = Guarded((size_t(last) + dim) * bytes, bytes, c.placement);
     data = memory.as<char>();
@@ -243,7 +243,9 @@ TEST_CASE("tensors: embeddings are the rows of the table in every format", "[sho
         Guarded data(((kRows - 1) * stride + units) * unit_size(dtype), unit_size(dtype), Placement::kEnd);
         const size_t scales_row = row_scales(dtype, dim) * scale_size(dtype);
         Guarded scales(kRows * scales_row, scales_row ? scale_size(dtype) : 1, Placement::kEnd);
-        const auto at = [&](size_t r) { return data.as<char>() + (reversed ? kRows - 1 - r : r) * stride * unit_size(dtype); };
+        const auto at = [&](size_t r) {
+          return data.as<char>() + (reversed ? kRows - 1 - r : r) * stride * unit_size(dtype);
+        };
         std::vector<float> x(dim);
         for (uint32_t r = 0; r < kRows; ++r) {
           for (uint32_t i = 0; i < dim; ++i) x[i] = random_normal(format, uint64_t{r} * 4096 + i);

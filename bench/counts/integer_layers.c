@@ -18,12 +18,12 @@ static fovea_out output(int8_t* codes, int dim) {
   return out;
 }
 /* Sets the fields that the arguments of all layers have. */
-#define SET_ROWS(args)                           \
-  memset(&(args), 0, sizeof(args));              \
-  (args).struct_bytes = sizeof(args);            \
-  (args).batch = (args).heads = 1;               \
-  (args).tokens = (uint32_t)tokens;              \
-  (args).dim = (uint32_t)dim;                    \
+#define SET_ROWS(args)                \
+  memset(&(args), 0, sizeof(args));   \
+  (args).struct_bytes = sizeof(args); \
+  (args).batch = (args).heads = 1;    \
+  (args).tokens = (uint32_t)tokens;   \
+  (args).dim = (uint32_t)dim;         \
   (args).y = output(y, dim)
 
 static fovea_status call_norm(fovea_norm_kind kind, int tokens, int dim, int calls) {

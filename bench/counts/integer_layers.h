@@ -10,7 +10,8 @@
  * integer_hard_swish, integer_mean. */
 int is_integer_layer(const char* word);
 
-/* Calls the layer for rows of random codes. FOVEA_ERR_SIZE where there is no room for them. *sum is that of the codes. */
+/* Calls the layer for rows of random codes. FOVEA_ERR_SIZE where there is no room for them. *sum is that of the codes
+ * of y. */
 fovea_status call_integer_layer(const char* layer, int tokens, int dim, int calls, double* sum);
 
 #endif /* FOVEA_BENCH_COUNTS_INTEGER_LAYERS_H_ */

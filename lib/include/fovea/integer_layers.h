@@ -8,7 +8,8 @@
  *     static int16_t weight[64], bias[64];
  *
  *     int main(void) {
- *       const float x_scale = 0.02f, residual_scale = 0.03f, sum_scale = 0.04f, y_scale = 0.03f, weight_scale = 0x1p-14f;
+ *       const float x_scale = 0.02f, residual_scale = 0.03f, sum_scale = 0.04f, y_scale = 0.03f;
+ *       const float weight_scale = 0x1p-14f;
  *       // The sum of two tensors: sum = x + residual.
  *       fovea_integer_pair_args add = {.struct_bytes = sizeof add, .batch = 1, .heads = 1, .tokens = 16, .dim = 64};
  *       add.y = (fovea_out){.data = sum, .token_stride = 64};
@@ -29,7 +30,9 @@
  *       if (fovea_integer_norm(&norm) != FOVEA_OK) return 1;
  *
  *       // GELU by a table, in place. The table may as well be a constant of the firmware.
- *       if (fovea_integer_activation_table(FOVEA_ACTIVATION_GELU, 0, y_scale, 0, y_scale, 0, table) != FOVEA_OK) return 1;
+ *       if (fovea_integer_activation_table(FOVEA_ACTIVATION_GELU, 0, y_scale, 0, y_scale, 0, table) != FOVEA_OK) {
+ *         return 1;
+ *       }
  *       fovea_integer_activation_args gelu = {.struct_bytes = sizeof gelu, .batch = 1, .heads = 1, .tokens = 16,
  *                                             .dim = 64, .table = table};
  *       gelu.x = (fovea_in){.data = y, .token_stride = 64};
@@ -44,12 +47,12 @@
  * Tensors. Rows are int8 [batch][heads][tokens][dim], -128 included. Any count of rows may be 0: nothing is written.
  * Each tensor has one scale and one zero point, -128 to 127 (FOVEA_ERR_NUMBER): x = scale * (code - zero). A number
  * that is made of scales is given as multiplier * 2^(shift - 31), as in TensorFlow Lite; fovea_integer_multiplier
- * computes both. A multiplier is 2^30 to 2^31 - 1, and each field has a range for its shift (FOVEA_ERR_NUMBER). y may be
- * the same array as an input, with the same strides; any other overlap is FOVEA_ERR_OVERLAP.
+ * computes both. A multiplier is 2^30 to 2^31 - 1, and each field has a range for its shift (FOVEA_ERR_NUMBER). y may
+ * be the same array as an input, with the same strides; any other overlap is FOVEA_ERR_OVERLAP.
  *
  * Arithmetic. It is the same on every target, to the bit: each function has its equations, in which all sums and
- * products are exact. floor() is to the integer below, round(x) = floor(x + 1/2). sat() is the nearest of the codes -128
- * to 127. */
+ * products are exact. floor() is to the integer below, round(x) = floor(x + 1/2). sat() is the nearest of the codes
+ * -128 to 127. */
 #ifndef FOVEA_INTEGER_LAYERS_H_
 #define FOVEA_INTEGER_LAYERS_H_
 
@@ -66,8 +69,8 @@ FOVEA_DECLARATIONS_BEGIN_
  *     FOVEA_NORM_LAYER  y = (x - mean(x)) / sqrt(variance(x) + epsilon) * weight + bias
  *     FOVEA_NORM_RMS    y = x / sqrt(mean(x^2) + epsilon) * weight + bias
  *
- * Weights are int16 with one scale: weight = weight_scale * code. Take the scale so that the largest code is near 32767.
- * A bias is int16, in units of a 128th of y's code: round(128 * bias / y_scale). Two numbers hold all scales:
+ * Weights are int16 with one scale: weight = weight_scale * code. Take the scale so that the largest code is near
+ * 32767. A bias is int16, in units of a 128th of y's code: round(128 * bias / y_scale). Two numbers hold all scales:
  *     weight     weight_scale / y_scale
  *     epsilon    epsilon / x_scale^2
  *
@@ -120,16 +123,16 @@ typedef struct fovea_integer_pair_args {
                                     127 (FOVEA_ERR_NUMBER). Both 0: -128 and 127 */
 } fovea_integer_pair_args;
 
-/* Writes y = a + b. Two numbers hold all scales: a_multiplier and a_shift are a_scale / y_scale, b_multiplier and b_shift
- * are b_scale / y_scale.
+/* Writes y = a + b. Two numbers hold all scales: a_multiplier and a_shift are a_scale / y_scale, b_multiplier and
+ * b_shift are b_scale / y_scale.
  *     y = clamp(y_zero + round(((a - a_zero) A + (b - b_zero) B) / 2^16)),   A = round(2^16 a_scale / y_scale), B alike
- * where b.data is NULL there is no b: this converts a tensor to another scale and zero point. With y_least = y_zero it
+ * Where b.data is NULL there is no b: this converts a tensor to another scale and zero point. With y_least = y_zero it
  * is ReLU; with y_most = y_zero + round(6 / y_scale) in addition it is ReLU6.
  * Error. At most half a code and a 2^-17 th of |a - a_zero| + |b - b_zero|. */
 fovea_status fovea_integer_add(const fovea_integer_pair_args* args);
 
-/* Writes y = a * b, element by element. a_multiplier and a_shift are a_scale * b_scale / y_scale; b_multiplier and b_shift
- * are not read.
+/* Writes y = a * b, element by element. a_multiplier and a_shift are a_scale * b_scale / y_scale; b_multiplier and
+ * b_shift are not read.
  *     y = clamp(y_zero + round(floor((a - a_zero) (b - b_zero) 2^k M / 2^32) / 2^8)),
  *     k = max(0, a_shift + 9), M = floor(a_multiplier 2^min(0, a_shift + 9))
  * Error. At most half a code and a 128th of a code. */
@@ -197,14 +200,15 @@ typedef struct fovea_integer_mean_args {
 
   fovea_out y; /* [batch][heads][dim]: token_stride is not used. Must not overlap x */
   fovea_in x;  /* [batch][heads][tokens][dim] */
-  const uint32_t* lengths; /* optional [batch]: tokens of each entry, at most tokens (FOVEA_ERR_LENGTH). NULL = tokens */
+  const uint32_t* lengths; /* optional [batch]: tokens of each entry, at most tokens (FOVEA_ERR_LENGTH). NULL =
+                              tokens */
 
   int32_t x_zero, y_zero;
   int32_t multiplier, shift; /* x_scale / y_scale. shift: -31 to 5 */
 } fovea_integer_mean_args;
 
-/* Writes the mean of each entry's first tokens, y_zero where there are none. With n tokens, n 2^z from 2^30 to 2^31 - 1, and
- * h = round(n 2^z / 2^15):
+/* Writes the mean of each entry's first tokens, y_zero where there are none. With n tokens, n 2^z from 2^30 to
+ * 2^31 - 1, and h = round(n 2^z / 2^15):
  *     g = floor(multiplier * floor((2^31 + floor(h / 2)) / h) / 2^16)
  *     y = sat(y_zero + round(g 2^(shift + z - 61) sum (x - x_zero)))
  * Error. At most half a code and a 2^-14 th of y - y_zero. */

@@ -30,9 +30,9 @@
  *       return fovea_top_k(pooled, 64, 2, best);  // the two largest elements, as of logits
  *     }
  *
- * What stands between the layers of a model, each in one call without plan or workspace. The conventions of base.h hold.
- * Arithmetic is f32: elements of F16 and BF16 are widened exactly, and results are rounded once. Bits are the same on all
- * IEEE targets. */
+ * What stands between the layers of a model, each in one call without plan or workspace. The conventions of base.h
+ * hold. Arithmetic is f32: elements of F16 and BF16 are widened exactly, and results are rounded once. Bits are the
+ * same on all IEEE targets. */
 #ifndef FOVEA_TENSORS_H_
 #define FOVEA_TENSORS_H_
 
@@ -105,8 +105,8 @@ typedef struct fovea_embedding_args {
   float* y; /* required: [tokens][dim] */
   ptrdiff_t y_stride;
   const uint32_t* indices;    /* required: [tokens], the row of each token, below rows (FOVEA_ERR_LENGTH) */
-  fovea_linear_weights table; /* [rows][dim] in any format, as the weights of a linear layer of that many outputs: so that
-                                 the embeddings may be those of the last layer. Its bias is not read */
+  fovea_linear_weights table; /* [rows][dim] in any format, as the weights of a linear layer of that many outputs: so
+                                 that the embeddings may be those of the last layer. Its bias is not read */
 } fovea_embedding_args;
 
 /* Writes y[t] = table[indices[t]], widened to f32 as base.h defines it. */
@@ -114,14 +114,14 @@ fovea_status fovea_embedding(const fovea_embedding_args* args);
 
 /* -------------------------------------------------------------------------------------------- the largest of a row */
 
-/* Writes the index of the largest of count elements. Of equal ones, and 0 and -0 are equal, it is the lowest index. A NaN
- * counts as less than -inf. count is at least 1 (FOVEA_ERR_SIZE). */
+/* Writes the index of the largest of count elements. Of equal ones, and 0 and -0 are equal, it is the lowest index. A
+ * NaN counts as less than -inf. count is at least 1 (FOVEA_ERR_SIZE). */
 fovea_status fovea_argmax(const float* x, uint32_t count, uint32_t* index);
 
-/* Writes the indices of the k largest of count elements, the largest first, in the order that fovea_argmax has. k is at most
- * count (FOVEA_ERR_SIZE); 0: nothing is written. indices, [k], is all the memory that it needs: it takes about count
- * comparisons, and k log(k) log(count / k) for those that are taken, if elements are in no order. indices must not overlap x
- * (FOVEA_ERR_OVERLAP). */
+/* Writes the indices of the k largest of count elements, the largest first, in the order that fovea_argmax has. k is at
+ * most count (FOVEA_ERR_SIZE); 0: nothing is written. indices, [k], is all the memory that it needs, and must not
+ * overlap x (FOVEA_ERR_OVERLAP). Each element takes a comparison, and one that is larger than the least of the k so far
+ * takes about 2 log2(k) more. */
 fovea_status fovea_top_k(const float* x, uint32_t count, uint32_t k, uint32_t* indices);
 
 FOVEA_DECLARATIONS_END_

@@ -6,8 +6,8 @@
 
 namespace fovea {
 
-// Adds an input that has the counts of args.y, which was added before. It may be the same array as y, if elements of both
-// have the same size; otherwise it must not overlap any output.
+// Adds an input that has the counts of args.y, which was added before. It may be the same array as y, if elements of
+// both have the same size; otherwise it must not overlap any output.
 template <class Args>
 fovea_status add_input_or_same(Buffers* buffers, const Args& args, size_t y_bytes, const fovea_in& array,
                                size_t element_bytes) {

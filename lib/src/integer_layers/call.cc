@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Loops over rows, and what a normalisation and a mean compute once for each row.
-#include "base/arithmetic.h"
 #include "integer_layers/call.h"
+#include "base/arithmetic.h"
 
 #include "base/strides.h"
 
@@ -69,9 +69,7 @@ uint32_t inverse_root(uint32_t v) {
 }
 
 // round(a b / 2^shift), for a shift from 1 to 63.
-int32_t rounded_product(int32_t a, int32_t b, int shift) {
-  return int32_t(((int64_t(a) * b >> (shift - 1)) + 1) >> 1);
-}
+int32_t rounded_product(int32_t a, int32_t b, int shift) { return int32_t(((int64_t(a) * b >> (shift - 1)) + 1) >> 1); }
 
 // Sets what the sums of a row's codes decide: slope and offset.
 void set_factors(const IntegerNormCall& c, const IntegerRowSums& sums, IntegerNormRow* row) {

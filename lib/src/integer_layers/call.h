@@ -18,8 +18,8 @@ struct IntegerNormCall {
   IntegerRows rows;
   const fovea_out* y;
   const fovea_in* x;
-  bool centred;     // the mean is taken away
-  int32_t x_zero;   // 0 if it is not
+  bool centred;    // the mean is taken away
+  int32_t x_zero;  // 0 if it is not
   int32_t weight_multiplier, weight_shift;
   uint64_t epsilon;    // times 2^16 dim^2
   IntegerNormRow row;  // all but x, y, slope and offset

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of layers on int8 tensors: one of each in a build, chosen when it is compiled. Sums and products of 32 bits
-// that wrap are modulo 2^32.
+// The kernels of layers on int8 tensors: one of each in a build, chosen when it is compiled. Sums and products of 32
+// bits that wrap are modulo 2^32.
 #ifndef FOVEA_SRC_INTEGER_LAYERS_KERNELS_H_
 #define FOVEA_SRC_INTEGER_LAYERS_KERNELS_H_
 
@@ -23,7 +23,8 @@ struct IntegerRowSums {
   int32_t sum, squares;  // of codes
 };
 
-// y = sat(round((base + 2^8 bias + floor((x slope + offset) weight / 2^16)) / 2^kNormBits)), where x slope + offset wraps.
+// y = sat(round((base + 2^8 bias + floor((x slope + offset) weight / 2^16)) / 2^kNormBits)), where x slope + offset
+// wraps.
 struct IntegerNormRow {
   const int8_t* x;
   const int16_t *weight, *bias;  // bias null = 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/arithmetic.h"
 #include "integer_layers/resolve.h"
+#include "base/arithmetic.h"
 
 #include "base/buffers.h"
 #include "base/codes.h"

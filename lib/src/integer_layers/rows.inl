@@ -27,9 +27,8 @@ FOVEA_INLINE void NormaliseCodes(const IntegerNormRow& r) {
     whole::StoreCodes(whole::CodeOf<kNormBits>(sum), y + i, n);
   };
   if (bias) {
-    EachVector(r.dim, [&](size_t i, auto n) {
-      normalise(i, n, whole::Scaled(whole::LoadHalves(bias + i, n), 256, base));
-    });
+    EachVector(r.dim,
+               [&](size_t i, auto n) { normalise(i, n, whole::Scaled(whole::LoadHalves(bias + i, n), 256, base)); });
   } else {
     EachVector(r.dim, [&](size_t i, auto n) { normalise(i, n, whole::Set(base)); });
   }

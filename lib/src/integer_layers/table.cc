@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Activations as tables of codes. Plain code without fused multiply-adds: the same bits on every target. Relative errors
-// are below 4e-5 everywhere, in the tails too: a hundredth of a code.
-#include "base/arithmetic.h"
+// Activations as tables of codes. Plain code without fused multiply-adds: the same bits on every target. Relative
+// errors are below 4e-5 everywhere, in the tails too: a hundredth of a code.
 #include "integer_layers/table.h"
+#include "base/arithmetic.h"
 
 namespace fovea {
 namespace {
 
-float rounded(float x) {  // to nearest, ties to even, where |x| is below 2^22
+float rounded(float x) {                // to nearest, ties to even, where |x| is below 2^22
   constexpr float kBias = 12582912.0f;  // 1.5 * 2^23
   const float biased = x + kBias;
   return biased - kBias;
@@ -19,7 +19,8 @@ float clamped(float x, float least, float most) { return x < least ? least : x >
 float exponential(float x) {
   x = clamped(x, -87.0f, 88.0f);
   const float octaves = rounded(x * 1.44269504f);
-  const float r = x - octaves * 0.693359375f + octaves * 2.12194440e-4f;  // both parts of ln 2; the first product is exact
+  const float r =
+      x - octaves * 0.693359375f + octaves * 2.12194440e-4f;  // both parts of ln 2; the first product is exact
   float sum = 1.0f;
   for (int i = 7; i > 0; --i) sum = 1.0f + sum * r / float(i);
   const uint32_t bits = uint32_t(int32_t(octaves) + 127) << 23;

@@ -27,9 +27,9 @@ FOVEA_INLINE V MulAdd(V v, int32_t factor, V more) { return vmlaq_n_s32(more, v,
 FOVEA_INLINE V AddMulHalf(V sum, V v, V half) { return vaddq_s32(sum, vmulhq_s32(v, vshlq_n_s32(half, 16))); }
 // sum + floor(v * x / 2^32).
 FOVEA_INLINE V AddMulHigh(V sum, V v, int32_t x) { return vaddq_s32(sum, vmulhq_s32(v, vdupq_n_s32(x))); }
-// round((v - kHalf<kBits>) / 2^kBits), clamped to the range of a code: in the lowest byte of each lane. As intrinsics both
-// instructions would keep the rest of a lane, for one more each. (Release 2.40 of the GNU assembler makes the one that rounds
-// of the one that does not, too.)
+// round((v - kHalf<kBits>) / 2^kBits), clamped to the range of a code: in the lowest byte of each lane. As intrinsics
+// both instructions would keep the rest of a lane, for one more each. (Release 2.40 of the GNU assembler makes the one
+// that rounds of the one that does not, too.)
 template <int kBits>
 constexpr int32_t kHalf = 0;
 template <int kBits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/arithmetic.h"
 #include "tensors/call.h"
+#include "base/arithmetic.h"
 
 #include "base/strides.h"
 #include "formats/kernels.h"
@@ -51,7 +51,8 @@ void run_embedding(const EmbeddingCall& c) {
   const size_t scales = dense_scale_stride(w.dtype, c.dim) * scale_bytes(w.dtype);  // bytes of a row's
   for (uint32_t token = 0; token < c.tokens; ++token) {
     const auto index = ptrdiff_t(c.indices[token]);
-    const void* const row = advanced(static_cast<const char*>(w.data), stride_bytes(w.row_stride, unit_bytes(w.dtype), index));
+    const void* const row =
+        advanced(static_cast<const char*>(w.data), stride_bytes(w.row_stride, unit_bytes(w.dtype), index));
     const void* const scale = advanced(static_cast<const char*>(w.scales), stride_bytes(ptrdiff_t(scales), 1, index));
     float* const y = c.y + ptrdiff_t(token) * c.y_stride;
     widen_kernels(c.target).widen(w.dtype, {1, c.dim, y, 0, row, 0, scale, 0});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/arithmetic.h"
 #include "tensors/resolve.h"
+#include "base/arithmetic.h"
 
 #include "base/buffers.h"
 #include "base/in_place.h"
@@ -33,7 +33,13 @@ fovea_status resolve_pair(const fovea_pair_args& a, PairCall* call) {
   FOVEA_RETURN_IF_ERROR(buffers.add_output(a.y, y_bytes, a.batch, a.heads, a.tokens, a.dim));
   FOVEA_RETURN_IF_ERROR(add_input_or_same(&buffers, a, y_bytes, a.a, unscaled_bytes(a.a_dtype)));
   FOVEA_RETURN_IF_ERROR(add_input_or_same(&buffers, a, y_bytes, a.b, unscaled_bytes(a.b_dtype)));
-  *call = {&tensor_kernels(traits->target), a.batch, a.heads, a.tokens, &a.y, &a.a, &a.b,
+  *call = {&tensor_kernels(traits->target),
+           a.batch,
+           a.heads,
+           a.tokens,
+           &a.y,
+           &a.a,
+           &a.b,
            {a.y_dtype, a.a_dtype, a.b_dtype, nullptr, nullptr, nullptr, a.dim}};
   return FOVEA_OK;
 }
@@ -57,7 +63,13 @@ fovea_status resolve_pooling(const fovea_pooling_args& a, PoolingCall* call) {
     if (a.lengths[entry] > a.tokens) return FOVEA_ERR_LENGTH;
   }
   const uint32_t most = a.pooling == FOVEA_POOLING_FIRST && a.tokens > 0 ? 1 : a.tokens;
-  *call = {&tensor_kernels(traits->target), a.batch, a.heads, most, &a.y, &a.x, a.lengths,
+  *call = {&tensor_kernels(traits->target),
+           a.batch,
+           a.heads,
+           most,
+           &a.y,
+           &a.x,
+           a.lengths,
            {a.y_dtype, a.x_dtype, nullptr, nullptr, 0, a.dim, stride_bytes(a.x.token_stride, x_bytes)}};
   return FOVEA_OK;
 }
@@ -91,8 +103,7 @@ fovea_status check_select(const float* x, uint32_t count, uint32_t k, const uint
   if (k > count) return FOVEA_ERR_SIZE;
   if (k > 0 && (!x || !indices)) return FOVEA_ERR_NULL;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(
-      buffers.add_output({const_cast<uint32_t*>(indices), 0, 0, 0}, sizeof(uint32_t), 1, 1, 1, k));
+  FOVEA_RETURN_IF_ERROR(buffers.add_output({const_cast<uint32_t*>(indices), 0, 0, 0}, sizeof(uint32_t), 1, 1, 1, k));
   return buffers.add_list(x, sizeof(float), count);
 }
 

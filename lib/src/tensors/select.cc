@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The largest elements of a row. Indices in a heap: no index comes before that at half its place, so the last of those that
-// were kept is at place 0.
+// The largest elements of a row. Indices in a heap: no index comes before that at half its place, so the last of those
+// that were kept is at place 0.
 #include "base/arithmetic.h"
 #include "tensors/call.h"
 

@@ -2,7 +2,6 @@
 //
 // Sums, products and means of rows. Lanes run along the row.
 
-
 // Rows of f32 have a loop of their own.
 template <class Combine>
 FOVEA_INLINE void CombineRows(const PairRow& r, const Combine& combine) {
