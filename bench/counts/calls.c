@@ -11,8 +11,7 @@
  * "layer_norm", "gelu": layer normalisation, with weights and biases, or an activation of HEADS x Q_TOKENS rows of DIM
  * elements; KV_TOKENS is 1. "integer_norm" and others: a layer of fovea/integer_layers.h for Q_TOKENS rows of DIM codes;
  * HEADS and KV_TOKENS are 1. TARGET is the name of a target. All memory is static, so the program runs on every
- * machine. The exit status is 3 if
- * the library does not support the call.
+ * machine. The exit status is 3 if the library does not support the call.
  */
 #include <math.h>
 #include <stdint.h>

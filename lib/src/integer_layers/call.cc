@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Loops over rows, and what a normalisation and a mean compute once for each row.
-#include "integer_layers/call.h"
 #include "base/arithmetic.h"
+#include "integer_layers/call.h"
 
 #include "base/strides.h"
 

@@ -3,9 +3,9 @@
 // The kernels of layers on int8 tensors. A build has one of each: in the namespace of the target whose words it uses,
 // or of no target.
 #if !defined(FOVEA_IN_TARGET)
-#include "integer_layers/kernels.h"
 #include "base/arithmetic.h"
 #include "targets/options.inl"
+#include "integer_layers/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE integer_layer_kernels
 #define FOVEA_KERNELS_FILE "integer_layers/kernels.cc"
 #if FOVEA_FOR_HELIUM || FOVEA_FOR_SCALAR

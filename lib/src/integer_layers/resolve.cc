@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "integer_layers/resolve.h"
 #include "base/arithmetic.h"
+#include "integer_layers/resolve.h"
 
 #include "base/buffers.h"
 #include "base/codes.h"
-#include "base/in_place.h"
 #include "base/status.h"
 
 namespace fovea {
@@ -33,7 +32,7 @@ fovea_status check_rows(const Args& a, bool* empty) {
 // Adds an input of y's counts, which may be y itself.
 template <class Args>
 fovea_status add_input(Buffers* buffers, const Args& a, const fovea_in& array) {
-  return add_input_or_same(buffers, a, 1, array, 1);
+  return buffers->add_in_place(a.y, 1, array, 1, a.batch, a.heads, a.tokens, a.dim);
 }
 template <class Args>
 fovea_status add_output(Buffers* buffers, const Args& a) {

@@ -2,8 +2,8 @@
 //
 // Activations as tables of codes. Plain code without fused multiply-adds: the same bits on every target. Relative
 // errors are below 4e-5 everywhere, in the tails too: a hundredth of a code.
-#include "integer_layers/table.h"
 #include "base/arithmetic.h"
+#include "integer_layers/table.h"
 
 namespace fovea {
 namespace {

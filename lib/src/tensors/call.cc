@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tensors/call.h"
 #include "base/arithmetic.h"
+#include "tensors/call.h"
 
 #include "base/strides.h"
 #include "formats/kernels.h"

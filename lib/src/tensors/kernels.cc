@@ -3,9 +3,9 @@
 // The kernels of sums, products and pooling, compiled once for each target: targets/each_target.inl includes this file
 // again.
 #if !defined(FOVEA_IN_TARGET)
-#include "tensors/kernels.h"
 #include "base/arithmetic.h"
 #include "targets/options.inl"
+#include "tensors/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE tensor_kernels
 #define FOVEA_KERNELS_FILE "tensors/kernels.cc"
 #include "targets/each_target.inl"

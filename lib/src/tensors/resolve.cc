@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tensors/resolve.h"
 #include "base/arithmetic.h"
+#include "tensors/resolve.h"
 
 #include "base/buffers.h"
-#include "base/in_place.h"
 #include "base/status.h"
 #include "base/strides.h"
 #include "linear/resolve.h"
@@ -31,8 +30,11 @@ fovea_status resolve_pair(const fovea_pair_args& a, PairCall* call) {
   const size_t y_bytes = unscaled_bytes(a.y_dtype);
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(buffers.add_output(a.y, y_bytes, a.batch, a.heads, a.tokens, a.dim));
-  FOVEA_RETURN_IF_ERROR(add_input_or_same(&buffers, a, y_bytes, a.a, unscaled_bytes(a.a_dtype)));
-  FOVEA_RETURN_IF_ERROR(add_input_or_same(&buffers, a, y_bytes, a.b, unscaled_bytes(a.b_dtype)));
+  const auto add_input = [&](const fovea_in& array, fovea_dtype dtype) {
+    return buffers.add_in_place(a.y, y_bytes, array, unscaled_bytes(dtype), a.batch, a.heads, a.tokens, a.dim);
+  };
+  FOVEA_RETURN_IF_ERROR(add_input(a.a, a.a_dtype));
+  FOVEA_RETURN_IF_ERROR(add_input(a.b, a.b_dtype));
   *call = {&tensor_kernels(traits->target),
            a.batch,
            a.heads,
