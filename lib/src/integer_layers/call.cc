@@ -107,9 +107,8 @@ void run_integer_norm(IntegerNormCall* call) {
 
 void run_integer_sum(IntegerSumCall* call) {
   IntegerSumRow& row = call->row;
-  const bool two = call->b->data != nullptr;
   each_pair(*call, [&](const int8_t* a, const int8_t* b, int8_t* y) {
-    row.a = a, row.b = two ? b : nullptr, row.y = y;
+    row.a = a, row.b = call->b->data ? b : nullptr, row.y = y;
     kernels::add_codes(row);
   });
 }

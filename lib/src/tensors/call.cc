@@ -47,6 +47,7 @@ void run_pooling(PoolingCall* call) {
 }
 
 void run_embedding(const EmbeddingCall& c) {
+  if (c.tokens == 0) return;
   const fovea_linear_weights& w = c.table;
   const size_t scales = dense_scale_stride(w.dtype, c.dim) * scale_bytes(w.dtype);  // bytes of a row's
   for (uint32_t token = 0; token < c.tokens; ++token) {
