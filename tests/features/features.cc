@@ -431,6 +431,35 @@ fovea_status conv1d() {
   return fovea_conv1d_f32(&a);
 }
 
+fovea_status sum(fovea_dtype dtype) {
+  fovea_pair_args a = {};
+  a.struct_bytes = sizeof a;
+  a.batch = 1, a.heads = kKvHeads, a.tokens = kQTokens, a.dim = kHeadDim;
+  a.y = output(outputs.out, kQTokens, kHeadDim);
+  a.a = dtype == FOVEA_F32 ? input(q, kKvHeads, kQTokens, kHeadDim) : input(half, kKvHeads, kQTokens, kHeadDim);
+  a.b = a.a, a.a_dtype = a.b_dtype = dtype;
+  return fovea_add(&a);
+}
+fovea_status embedding(fovea_dtype dtype, ptrdiff_t row_stride) {
+  static const uint32_t indices[2] = {1, 0};
+  fovea_embedding_args a = {};
+  a.struct_bytes = sizeof a;
+  a.tokens = a.rows = 2, a.dim = kHeadDim;
+  a.y = outputs.out, a.y_stride = kHeadDim, a.indices = indices;
+  a.table.dtype = dtype, a.table.row_stride = row_stride;
+  a.table.data = codes;
+  return fovea_embedding(&a);
+}
+fovea_status integer_sum() {
+  fovea_integer_pair_args a = {};
+  a.struct_bytes = sizeof a;
+  a.batch = a.heads = 1, a.tokens = kQTokens, a.dim = kHeadDim;
+  a.y = output(outputs.out, kQTokens, kHeadDim);
+  a.a = a.b = input(codes, 1, kQTokens, kHeadDim);
+  a.a_multiplier = a.b_multiplier = 1 << 30;
+  return fovea_integer_add(&a);
+}
+
 struct OtherRequest {
   const char* title;
   const char* needs;
@@ -465,6 +494,11 @@ const OtherRequest kOtherRequests[] = {
     {"tanh", "TANH", [] { return activation(FOVEA_ACTIVATION_TANH); }},
     {"activated linear layer", "LINEAR_ACTIVATION", [] { return activated_linear(); }},
     {"conv1d", "", conv1d},
+    {"integer sum", "", integer_sum},
+    {"sum", "", [] { return sum(FOVEA_F32); }},
+    {"sum of f16", "F16", [] { return sum(FOVEA_F16); }},
+    {"sum of bf16", "BF16", [] { return sum(FOVEA_BF16); }},
+    {"embeddings of blocks", "GGML", [] { return embedding(FOVEA_Q8_0, 34); }},
     {"append", "", [] { return append(FOVEA_F32, false); }},
     {"packed append", "RAGGED", [] { return append(FOVEA_F32, true); }},
     {"append of f16", "F16", [] { return append(FOVEA_F16, false); }},
