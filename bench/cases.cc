@@ -479,7 +479,8 @@ int find(const char* const (&names)[N], const char* word, size_t length) {
 }  // namespace
 
 const char* name(RowsLayer layer) {
-  constexpr const char* kNames[] = {"rms_norm", "gated_norm", "l2_norm", "swiglu", "conv1d"};
+  constexpr const char* kNames[] = {"rms_norm", "gated_norm", "l2_norm", "swiglu", "conv1d",
+                                    "layer_norm", "residual_norm", "gelu"};
   return kNames[static_cast<int>(layer)];
 }
 

@@ -70,7 +70,7 @@ struct DeltaShape {
 };
 
 // One call of a layer's operations other than attention.
-enum class RowsLayer { kRmsNorm, kGatedNorm, kL2Norm, kSwiGlu, kConv1d };
+enum class RowsLayer { kRmsNorm, kGatedNorm, kL2Norm, kSwiGlu, kConv1d, kLayerNorm, kResidualNorm, kGelu };
 struct RowsShape {
   RowsLayer layer = RowsLayer::kRmsNorm;
   uint32_t tokens = 1, dim = 1;

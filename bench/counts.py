@@ -100,6 +100,20 @@ MORE_DECODE = [
 ]
 
 
+# Layers on rows of int8, for each element: of many rows, and of rows as small models have them.
+def integer_layers(norm_goal, table_goal=None):
+    return [
+        More("norm of int8", "1 64 1 768 integer_norm", norm_goal),
+        More("norm of int8, 64", "1 64 1 64 integer_norm"),
+        More("RMS norm of int8", "1 64 1 768 integer_rms_norm", norm_goal),
+        More("sum of int8", "1 64 1 768 integer_add"),
+        More("product of int8", "1 64 1 768 integer_multiply"),
+        More("table of int8", "1 64 1 768 integer_table", table_goal),
+        More("hard swish of int8", "1 64 1 768 integer_hard_swish"),
+        More("mean of int8", "1 64 1 768 integer_mean"),
+    ]
+
+
 def tensors(goal=None, decode_goal=None):
     return [
         More("tensors", f"{SHAPE} tensors", goal),
@@ -151,17 +165,20 @@ MORE = {
     "riscv64-linux-gnu": risc_v(0),
     "riscv64-linux-gnu-rvv128": risc_v(128),
     "riscv64-linux-gnu-rvv256": risc_v(256),
-    "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0), *tensors(0.28, 0.8), *MORE_DECODE, More("delta", DELTA, 0.80)],
-    "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6), *tensors(1.25, 2.5), *MORE_DECODE, More("delta", DELTA, 2.2)],
+    "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0), *tensors(0.28, 0.8), *MORE_DECODE, More("delta", DELTA, 0.80),
+                                 *integer_layers(4)],
+    "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6), *tensors(1.25, 2.5), *MORE_DECODE, More("delta", DELTA, 2.2),
+                                 *integer_layers(12, 3)],
     "arm-none-eabi-cortex-m33": [*integers_on_a_board(), *tensors()],
     "arm-none-eabi-cortex-m0plus": [*integers_on_a_board(), *tensors()],
 }
 
 
 def multiply_adds_of(words):
-    """Those of a call: of q.k and p.v, of a linear layer, or of three products with each matrix of linear attention."""
+    """Those of a call: of q.k and p.v, of a linear layer, or of three products with each matrix of linear attention. Of other
+    layers the elements."""
     heads, queries, keys, dim = map(int, words.split()[:4])
-    return (1 if "linear" in words else 3 if "delta" in words else 2) * heads * queries * keys * dim
+    return (1 if "linear" in words or "integer_" in words else 3 if "delta" in words else 2) * heads * queries * keys * dim
 
 
 MULTIPLY_ADDS = multiply_adds_of(SHAPE)

@@ -10,7 +10,9 @@ namespace {
 constexpr uint32_t kWidth = 4;  // of the convolution
 constexpr float kEpsilon = 1e-6f;
 
-bool has_other(const RowsShape& s) { return s.layer == RowsLayer::kGatedNorm || s.layer == RowsLayer::kSwiGlu; }
+bool has_other(const RowsShape& s) {
+  return s.layer == RowsLayer::kGatedNorm || s.layer == RowsLayer::kSwiGlu || s.layer == RowsLayer::kResidualNorm;
+}
 
 template <class Args>
 void put_rows(const RowsShape& s, fovea_target target, float* y, const float* x, Args* args) {
@@ -52,11 +54,15 @@ void RowsCall::take(const RowsShape& s, Arena& arena) {
 void RowsCall::describe(fovea_target target) {
   const fovea_in other = {other_.data(), 0, 0, static_cast<ptrdiff_t>(shape_.dim)};
   put_rows(shape_, target, out_, x_.data(), &norm_);
-  norm_.norm = shape_.layer == RowsLayer::kL2Norm ? FOVEA_NORM_L2 : FOVEA_NORM_RMS;
+  const bool layer_norm = shape_.layer == RowsLayer::kLayerNorm || shape_.layer == RowsLayer::kResidualNorm;
+  norm_.norm = layer_norm ? FOVEA_NORM_LAYER : shape_.layer == RowsLayer::kL2Norm ? FOVEA_NORM_L2 : FOVEA_NORM_RMS;
+  if (layer_norm) norm_.bias = weight_.data() + shape_.dim;
+  if (shape_.layer == RowsLayer::kResidualNorm) norm_.residual = other;
   norm_.epsilon = kEpsilon;
   if (shape_.layer != RowsLayer::kL2Norm) norm_.weight = weight_.data();
-  if (shape_.layer == RowsLayer::kGatedNorm) norm_.gate = other;
+  if (shape_.layer == RowsLayer::kGatedNorm) norm_.gate = other, norm_.gate_activation = FOVEA_ACTIVATION_SILU;
   put_rows(shape_, target, out_, x_.data(), &activation_);
+  activation_.activation = shape_.layer == RowsLayer::kGelu ? FOVEA_ACTIVATION_GELU : FOVEA_ACTIVATION_SILU;
   if (shape_.layer == RowsLayer::kSwiGlu) activation_.factor = other;
   conv_.struct_bytes = sizeof conv_;
   conv_.target = target;
@@ -86,8 +92,9 @@ fovea_status RowsCall::init(const RowsShape& s, fovea_target target, Arena& aren
 fovea_status RowsCall::call_once() const {
   switch (shape_.layer) {
     case RowsLayer::kConv1d: return fovea_conv1d_f32(&conv_);
-    case RowsLayer::kSwiGlu: return fovea_activation_f32(&activation_);
-    default: return fovea_norm_f32(&norm_);
+    case RowsLayer::kGelu:
+    case RowsLayer::kSwiGlu: return fovea_activation(&activation_);
+    default: return fovea_norm(&norm_);
   }
 }
 

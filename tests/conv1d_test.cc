@@ -228,10 +228,10 @@ TEST_CASE("conv1d: BEST is the first target, and a target that is not there is r
     CHECK(fovea_conv1d_f32(&test.args) == FOVEA_ERR_TARGET);
     fovea_norm_args norm = {};
     norm.struct_bytes = sizeof norm, norm.dim = 1, norm.target = target;
-    CHECK(fovea_norm_f32(&norm) == FOVEA_ERR_TARGET);
+    CHECK(fovea_norm(&norm) == FOVEA_ERR_TARGET);
     fovea_activation_args activation = {};
     activation.struct_bytes = sizeof activation, activation.dim = 1, activation.target = target;
-    CHECK(fovea_activation_f32(&activation) == FOVEA_ERR_TARGET);
+    CHECK(fovea_activation(&activation) == FOVEA_ERR_TARGET);
   }
 }
 

@@ -543,6 +543,46 @@ TEST_CASE("linear i8: output codes are rounded to even and saturate", "[short]")
   }
 }
 
+TEST_CASE("linear i8: an activation comes before the code, with the same bits on every target", "[short]") {
+  for (uint32_t kind = 0; kind <= FOVEA_ACTIVATION_TANH; ++kind) {
+    for (const fovea_dtype dtype : {FOVEA_I8, FOVEA_I4, FOVEA_Q4_1}) {
+      for (const uint32_t tokens : {1u, 3u, 20u}) {
+        std::vector<uint8_t> first;
+        for (const fovea_target target : targets()) {
+          I8Problem p;
+          p.tokens = tokens, p.in_dim = 37, p.out_dim = 19, p.w_dtype = dtype;
+          I8Case plain(p), activated(p);
+          activated.args.activation = static_cast<fovea_activation_kind>(kind);
+          p.y_dtype = FOVEA_I8, p.y_zero = -3;
+          I8Case codes(p);
+          codes.args.activation = activated.args.activation;
+          INFO(name(p, target) << " activation " << kind);
+          REQUIRE(plain.run(target) == FOVEA_OK);
+          REQUIRE(activated.run(target) == FOVEA_OK);
+          REQUIRE(codes.run(target) == FOVEA_OK);
+          fovea_activation_args a = {};
+          a.struct_bytes = sizeof a, a.activation = activated.args.activation;
+          a.batch = a.heads = 1, a.tokens = tokens, a.dim = p.out_dim;
+          std::vector<float> want(size_t{tokens} * p.out_dim);
+          a.x = {plain.y_.first, 0, 0, plain.y_.stride}, a.y = {want.data(), 0, 0, static_cast<ptrdiff_t>(p.out_dim)};
+          REQUIRE(fovea_activation(&a) == FOVEA_OK);
+          bool right = true;
+          for (size_t t = 0; t < tokens; ++t) {
+            for (size_t o = 0; o < p.out_dim; ++o) {
+              const float got = activated.y_.at(t, o), near = want[t * p.out_dim + o];
+              right = right && std::fabs(got - near) <= 2e-6f * std::fabs(near) + 1e-36f;
+              right = right && codes.out_codes_.at(t, o) == codes.want_code(got);
+            }
+          }
+          CHECK(right);
+          if (first.empty()) first = activated.outputs();
+          CHECK(first == activated.outputs());
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("linear i8: portable_bits, a budget and an executor change no bit, and the last two the workspace",
           "[short]") {
   struct InTurn {

@@ -326,6 +326,33 @@ TEST_CASE("linear: NaN and infinity go where the sums take them, and nowhere els
   }
 }
 
+TEST_CASE("linear: an activation has the bits of fovea_activation for the outputs without it", "[short]") {
+  for (uint32_t kind = 0; kind <= FOVEA_ACTIVATION_TANH; ++kind) {
+    for (const uint32_t tokens : {1u, 3u, 9u, 40u}) {
+      LinearProblem p;
+      p.tokens = tokens, p.in_dim = 21, p.out_dim = 67;
+      p.dtype = kTypes[(kind + tokens) % std::size(kTypes)];
+      p.strides = static_cast<LinearProblem::Strides>((kind + tokens) % 3);
+      LinearCase test(p);
+      for (const fovea_target target : targets()) {
+        test.args.activation = FOVEA_ACTIVATION_IDENTITY;
+        REQUIRE(test.run(target) == FOVEA_OK);
+        std::vector<float> want = test.outputs();
+        fovea_activation_args a = {};
+        a.struct_bytes = sizeof a, a.target = target, a.activation = static_cast<fovea_activation_kind>(kind);
+        a.batch = a.heads = a.tokens = 1, a.dim = static_cast<uint32_t>(want.size());
+        a.x.data = a.y.data = want.data();
+        REQUIRE(fovea_activation(&a) == FOVEA_OK);
+        test.args.activation = a.activation;
+        REQUIRE(test.run(target) == FOVEA_OK);
+        INFO(name(p, target) << " activation " << kind);
+        CHECK(test.outputs() == want);
+        CHECK(test.y_.margin_intact());
+      }
+    }
+  }
+}
+
 // --------------------------------------------------------------------------------------------------------------- bits
 
 TEST_CASE("linear: portable bits are those of the token, whatever else", "[short]") {
@@ -510,6 +537,8 @@ TEST_CASE("linear: every misuse has its status, and nothing is written", "[short
       {"another machine's target", FOVEA_ERR_TARGET, [](Call& c) { c.args.target = kOther; }},
       {"unknown type", FOVEA_ERR_ENUM, [](Call& c) { c.args.weights.dtype = kNoType; }},
       {"negative type", FOVEA_ERR_ENUM, [](Call& c) { c.args.weights.dtype = enum_of<fovea_dtype>(kNegative); }},
+      {"unknown activation", FOVEA_ERR_ENUM,
+       [](Call& c) { c.args.activation = enum_of<fovea_activation_kind>(9); }},
       {"in_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.in_dim = 0; }},
       {"out_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.out_dim = 0; }},
       {"too many tokens", FOVEA_ERR_SIZE, [](Call& c) { c.args.tokens = (1u << 30) + 1; }},

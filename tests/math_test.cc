@@ -40,6 +40,7 @@ struct Function {
   float highest;                  // of the stated range
 };
 
+double normal(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; }
 double sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 
 // Stated in math/math.inl.
@@ -50,6 +51,7 @@ const Function kFunctions[] = {
     {"log", fovea_test::kLog, std::log, 0.81, 0.83, -HUGE_VALF, -HUGE_VALF, std::numeric_limits<float>::max()},
     {"tanh", fovea_test::kTanh, std::tanh, 1.41, 1.45, -HUGE_VALF, -HUGE_VALF, std::numeric_limits<float>::max()},
     {"sigmoid", fovea_test::kSigmoid, sigmoid, 2.5, 2.5, -86.98999f, -86.98995f, std::numeric_limits<float>::max()},
+    {"normal", fovea_test::kNormal, normal, 64, 64, -13.2f, -13.0f, std::numeric_limits<float>::max()},
 };
 
 // |got - wanted| in units of the last place of a float at `wanted`, which is normal or 0.

@@ -397,8 +397,8 @@ void check_rows(fovea::Status (*call)(const Args&), fovea_status (*c_call)(const
 }
 
 TEST_CASE("veneer: norm, activation and conv1d are those of C", "[veneer][short]") {
-  check_rows<fovea_norm_args>(fovea::norm, fovea_norm_f32);
-  check_rows<fovea_activation_args>(fovea::activation, fovea_activation_f32);
+  check_rows<fovea_norm_args>(fovea::norm, fovea_norm);
+  check_rows<fovea_activation_args>(fovea::activation, fovea_activation);
 
   const float x[4] = {1, 2, 3, 4}, weight[2] = {0.5f, 2};
   float y[4];
@@ -410,6 +410,80 @@ TEST_CASE("veneer: norm, activation and conv1d are those of C", "[veneer][short]
   REQUIRE(fovea::conv1d(conv) == FOVEA_OK);
   const float want[4] = {2, 4.5f, 7, 9.5f};
   CHECK(std::equal(y, y + 4, want));
+}
+
+TEST_CASE("veneer: layers on int8 tensors are those of C", "[veneer][short]") {
+  const int8_t x[4] = {1, -20, 30, 127};
+  const int16_t weight[4] = {30000, 20000, -10000, 5};
+  int8_t y[4], c_y[4], table[256], c_table[256];
+  const auto same = [&](auto args, auto call, auto c_call) {
+    CHECK(args.struct_bytes > 0);
+    args.batch = args.heads = args.tokens = 1, args.dim = 4;
+    args.y.data = y;
+    REQUIRE(call(args) == FOVEA_OK);
+    args.y.data = c_y;
+    REQUIRE(c_call(&args) == FOVEA_OK);
+    CHECK(std::equal(y, y + 4, c_y));
+  };
+  fovea::IntegerNormArgs norm;
+  norm.x.data = x, norm.weight = weight;
+  REQUIRE(norm.set_weight(0x1p-11) == FOVEA_OK);
+  REQUIRE(norm.set_epsilon(0.01) == FOVEA_OK);
+  same(norm, fovea::integer_norm, fovea_integer_norm);
+  fovea::IntegerPairArgs pair;
+  pair.a.data = pair.b.data = x;
+  REQUIRE(pair.set_a(0.5) == FOVEA_OK);
+  REQUIRE(pair.set_b(0.25) == FOVEA_OK);
+  same(pair, fovea::integer_add, fovea_integer_add);
+  same(pair, fovea::integer_multiply, fovea_integer_multiply);
+  REQUIRE(fovea::integer_activation_table(FOVEA_ACTIVATION_GELU, 0.05f, 1, 0.03f, -2, table) == FOVEA_OK);
+  REQUIRE(fovea_integer_activation_table(FOVEA_ACTIVATION_GELU, 0, 0.05f, 1, 0.03f, -2, c_table) == FOVEA_OK);
+  CHECK(std::equal(table, table + 256, c_table));
+  fovea::IntegerActivationArgs gelu;
+  gelu.x.data = x, gelu.table = table;
+  same(gelu, fovea::integer_activation, fovea_integer_activation);
+  fovea::IntegerHardSwishArgs swish;
+  swish.x.data = x;
+  REQUIRE(swish.set_three(3 / 0.05) == FOVEA_OK);
+  REQUIRE(swish.set_out(0.01) == FOVEA_OK);
+  same(swish, fovea::integer_hard_swish, fovea_integer_hard_swish);
+  fovea::IntegerMeanArgs mean;
+  mean.x.data = x;
+  REQUIRE(mean.set_out(1.5) == FOVEA_OK);
+  same(mean, fovea::integer_mean, fovea_integer_mean);
+}
+
+TEST_CASE("veneer: sums, pooling, embeddings and the largest elements are those of C", "[veneer][short]") {
+  const float x[4] = {1, -2, 3, 2.5f};
+  float y[4], c_y[4];
+  fovea::PairArgs pair;
+  pair.batch = pair.heads = pair.tokens = 1, pair.dim = 4;
+  pair.a.data = pair.b.data = x;
+  for (const bool product : {false, true}) {
+    pair.y.data = y;
+    REQUIRE((product ? fovea::multiply : fovea::add)(pair) == FOVEA_OK);
+    pair.y.data = c_y;
+    REQUIRE((product ? fovea_multiply : fovea_add)(&pair) == FOVEA_OK);
+    CHECK(std::equal(y, y + 4, c_y));
+  }
+  fovea::PoolingArgs pool;
+  pool.batch = pool.heads = 1, pool.tokens = 2, pool.dim = 2;
+  pool.x.data = x, pool.x.token_stride = 2, pool.y.data = y;
+  REQUIRE(fovea::pooling(pool) == FOVEA_OK);
+  CHECK(y[0] == 2);
+  const std::uint32_t indices[2] = {1, 0};
+  fovea::EmbeddingArgs embed;
+  embed.tokens = embed.dim = embed.rows = 2;
+  embed.y = y, embed.y_stride = 2, embed.indices = indices, embed.table.data = x, embed.table.row_stride = 2;
+  REQUIRE(fovea::embedding(embed) == FOVEA_OK);
+  const float want[4] = {3, 2.5f, 1, -2};
+  CHECK(std::equal(y, y + 4, want));
+  std::uint32_t best = 0, two[2];
+  REQUIRE(fovea::argmax(x, &best) == FOVEA_OK);
+  CHECK(best == 2);
+  REQUIRE(fovea::top_k(x, two) == FOVEA_OK);
+  CHECK(two[0] == 2);
+  CHECK(two[1] == 3);
 }
 
 TEST_CASE("veneer: linear is linear of C", "[veneer][short]") {

@@ -2,14 +2,16 @@
  *
  * The program whose instructions bench/counts.py and bench/size.py count:
  *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [f16] [i8] [integers] [tensors] [linear] [delta]
- *               [TARGET]
+ *               [layer_norm] [gelu] [integer_LAYER] [TARGET]
  * It makes CALLS attention calls, by the library or by plain loops; the default shape is 4 heads x 64 queries x
  * 64 keys x dim 64. "mask": a mask of floats that hides every fourth key. "f16" or "i8": keys and values in half
  * precision or int8. "integers": int8 and products of integers. "tensors": fovea_integer_attention. "linear": a linear
  * layer for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1. "delta": linear attention by the gated
  * delta rule, where each call continues the one before: Q_TOKENS tokens, key_dim KV_TOKENS, value_dim DIM.
- * TARGET is the name of a target. All memory is static, so the program runs on every machine. The exit status is 3 if
- * the library does not support the call.
+ * "layer_norm", "gelu": layer normalisation, with weights and biases, or an activation of HEADS x Q_TOKENS rows of DIM
+ * elements; KV_TOKENS is 1. "integer_norm" and others: a layer of fovea/integer_layers.h for Q_TOKENS rows of DIM codes;
+ * HEADS and KV_TOKENS are 1. TARGET is the name of a target. All memory is static, so the program runs on every
+ * machine. The exit status is 3 if the library does not support the call.
  */
 #include <math.h>
 #include <stdint.h>
@@ -18,6 +20,7 @@
 #include <string.h>
 
 #include "fovea/fovea.h"
+#include "integer_layers.h"
 #include "naive.h"
 
 enum {
@@ -58,6 +61,9 @@ struct options {
   int tensors;
   int linear;
   int delta;
+  int layer_norm;
+  int gelu;
+  const char* integer_layer; /* its word, or NULL */
   fovea_compute compute;
   fovea_target target;
 };
@@ -252,8 +258,50 @@ static fovea_status call_delta(const struct naive_call* shape, const struct opti
   return status;
 }
 
+static fovea_status call_layer_norm(const struct naive_call* shape, const struct options* options, int calls) {
+  fovea_norm_args args;
+  memset(&args, 0, sizeof args);
+  args.struct_bytes = sizeof args;
+  args.target = options->target;
+  args.norm = FOVEA_NORM_LAYER;
+  args.epsilon = 1e-5f;
+  args.batch = 1;
+  args.heads = (uint32_t)shape->heads;
+  args.tokens = (uint32_t)shape->q_tokens;
+  args.dim = (uint32_t)shape->dim;
+  args.x = dense(shape->queries, shape->q_tokens, shape->dim);
+  args.y.data = shape->out;
+  args.y.head_stride = args.x.head_stride;
+  args.y.token_stride = args.x.token_stride;
+  args.weight = shape->keys;
+  args.bias = shape->values;
+  fovea_status status = FOVEA_OK;
+  for (; calls > 0 && status == FOVEA_OK; --calls) status = fovea_norm(&args);
+  return status;
+}
+
+static fovea_status call_gelu(const struct naive_call* shape, const struct options* options, int calls) {
+  fovea_activation_args args;
+  memset(&args, 0, sizeof args);
+  args.struct_bytes = sizeof args;
+  args.target = options->target;
+  args.activation = FOVEA_ACTIVATION_GELU;
+  args.batch = 1;
+  args.heads = (uint32_t)shape->heads;
+  args.tokens = (uint32_t)shape->q_tokens;
+  args.dim = (uint32_t)shape->dim;
+  args.x = dense(shape->queries, shape->q_tokens, shape->dim);
+  args.y.data = shape->out;
+  args.y.head_stride = args.x.head_stride;
+  args.y.token_stride = args.x.token_stride;
+  fovea_status status = FOVEA_OK;
+  for (; calls > 0 && status == FOVEA_OK; --calls) status = fovea_activation(&args);
+  return status;
+}
+
 static int is_too_large(const struct naive_call* shape, const struct options* options) {
   const int rows = shape->heads * shape->kv_tokens;
+  if (options->integer_layer) return 0;
   if (options->delta) {
     return shape->heads > kMaxDeltaHeads || shape->q_tokens > kMaxDim || shape->kv_tokens > kMaxDim ||
            shape->dim > kMaxDim;
@@ -261,6 +309,7 @@ static int is_too_large(const struct naive_call* shape, const struct options* op
   if (shape->heads * shape->q_tokens * shape->dim > kMaxQueries || rows * shape->dim > kMaxKeys || rows > kMaxKeyRows) {
     return 1;
   }
+  if (options->layer_norm || options->gelu) return 0;
   if (options->linear) return shape->dim > kMaxInputs || shape->q_tokens * shape->kv_tokens > kMaxQueries;
   return shape->dim > kMaxDim || shape->kv_tokens > kMaxKeyTokens ||
          (shape->mask && shape->q_tokens * shape->kv_tokens > kMaxMask);
@@ -291,6 +340,12 @@ int main(int argc, char** argv) {
       options.linear = 1;
     } else if (strcmp(argv[i], "delta") == 0) {
       options.delta = 1;
+    } else if (strcmp(argv[i], "layer_norm") == 0) {
+      options.layer_norm = 1;
+    } else if (strcmp(argv[i], "gelu") == 0) {
+      options.gelu = 1;
+    } else if (is_integer_layer(argv[i])) {
+      options.integer_layer = argv[i];
     } else if (strcmp(argv[i], "integers") == 0) {
       options.i8 = 1;
       options.compute = FOVEA_COMPUTE_I8;
@@ -298,7 +353,8 @@ int main(int argc, char** argv) {
       options.target = fovea_target_from_name(argv[i]);
     }
   }
-  const int outputs = shape.heads * shape.q_tokens * shape.dim, inputs = shape.heads * shape.kv_tokens * shape.dim;
+  int outputs = shape.heads * shape.q_tokens * shape.dim, inputs = shape.heads * shape.kv_tokens * shape.dim;
+  if (options.integer_layer) outputs = inputs = 0;
   if (is_too_large(&shape, &options)) {
     printf("too large a shape\n");
     return 2;
@@ -309,18 +365,24 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kMaxMask; ++i) mask[i] = i % 4 == 3 ? -INFINITY : 0.5f;
 
   fovea_status status = FOVEA_OK;
+  double sum = 0;
   if (naive) {
     for (; calls > 0; --calls) naive_attention(&shape);
+  } else if (options.integer_layer) {
+    status = call_integer_layer(options.integer_layer, shape.q_tokens, shape.dim, calls, &sum);
   } else if (options.linear) {
     status = call_linear(&shape, &options, calls);
   } else if (options.delta) {
     status = call_delta(&shape, &options, calls);
+  } else if (options.layer_norm) {
+    status = call_layer_norm(&shape, &options, calls);
+  } else if (options.gelu) {
+    status = call_gelu(&shape, &options, calls);
   } else if (options.tensors) {
     status = call_tensors(&shape, calls);
   } else {
     status = call_fovea(&shape, &options, calls);
   }
-  double sum = 0;
   for (int i = 0; i < outputs; ++i) sum += (double)out[i];
   printf("%s, sum of the output %.6g\n", fovea_status_string(status), sum);
   return status == FOVEA_OK ? 0 : status == FOVEA_ERR_UNSUPPORTED ? kNotServed : 1;

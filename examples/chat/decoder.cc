@@ -157,7 +157,7 @@ fovea_status Decoder::init(const Model& model, const Settings& settings, void* m
   return fovea_rope_frequencies(turns_, model.rope_base, 0, model.rotary_dim);
 }
 
-fovea_status Decoder::norm(float* y, const float* x, const float* weight, uint32_t count) const {
+fovea_status Decoder::norm(float* y, float* x, const float* added, const float* weight, uint32_t count) const {
   const auto width = static_cast<ptrdiff_t>(model_->width);
   fovea_norm_args args = {};
   args.struct_bytes = sizeof args;
@@ -169,7 +169,8 @@ fovea_status Decoder::norm(float* y, const float* x, const float* weight, uint32
   args.y = {y, 0, 0, width};
   args.x = {x, 0, 0, width};
   args.weight = weight;
-  return fovea_norm_f32(&args);
+  if (added) args.residual = {added, 0, 0, width}, args.sum = {x, 0, 0, width};
+  return fovea_norm(&args);
 }
 
 fovea_status Decoder::linear(float* y, const float* x, uint32_t inputs, uint32_t outputs,
@@ -216,42 +217,38 @@ fovea_status Decoder::feed_forward(const Layer& layer, uint32_t count) {
   fovea_activation_args args = {};
   args.struct_bytes = sizeof args;
   args.target = settings_.target;
+  args.activation = FOVEA_ACTIVATION_SILU;
   args.batch = args.heads = 1;
   args.tokens = count;
   args.dim = hidden;
   args.y = {gate_, 0, 0, stride};
   args.x = {gate_, 0, 0, stride};
   args.factor = {up_, 0, 0, stride};
-  status = fovea_activation_f32(&args);
+  status = fovea_activation(&args);
   return status == FOVEA_OK ? linear(added_, gate_, hidden, width, layer.down, count) : status;
 }
 
 fovea_status Decoder::run(const uint32_t* tokens, uint32_t count) {
   if (count > room()) return FOVEA_ERR_FULL;
-  const size_t numbers = size_t{count} * model_->width;
-  const auto add = [&] {
-    for (size_t i = 0; i < numbers; ++i) x_[i] += added_[i];
-  };
   for (uint32_t i = 0; i < count; ++i) {
     take_row(x_ + size_t{i} * model_->width, model_->embeddings, model_->width, tokens[i]);
   }
   for (uint32_t i = 0; i < model_->layers; ++i) {
     const Layer& layer = model_->layer[i];
-    fovea_status status = norm(normed_, x_, layer.attention_norm, count);
+    // Each half of a layer adds what the half before it computed.
+    fovea_status status = norm(normed_, x_, i > 0 ? added_ : nullptr, layer.attention_norm, count);
     if (status == FOVEA_OK) status = attend(layer, &caches_[i], count);
-    if (status != FOVEA_OK) return status;
-    add();
-    status = norm(normed_, x_, layer.hidden_norm, count);
+    if (status == FOVEA_OK) status = norm(normed_, x_, added_, layer.hidden_norm, count);
     if (status == FOVEA_OK) status = feed_forward(layer, count);
     if (status != FOVEA_OK) return status;
-    add();
   }
+  for (size_t i = 0; i < size_t{count} * model_->width; ++i) x_[i] += added_[i];
   return FOVEA_OK;
 }
 
 fovea_status Decoder::logits(uint32_t index, float** scores) {
   *scores = logits_;
-  const fovea_status status = norm(normed_, x_ + size_t{index} * model_->width, model_->output_norm, 1);
+  const fovea_status status = norm(normed_, x_ + size_t{index} * model_->width, nullptr, model_->output_norm, 1);
   if (status != FOVEA_OK) return status;
   return linear(logits_, normed_, model_->width, model_->vocabulary, model_->output, 1);
 }

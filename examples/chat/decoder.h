@@ -50,7 +50,8 @@ class Decoder {
   fovea_status plan(const Model& model, const Settings& settings);
   fovea_status attend(const Layer& layer, fovea_kv_cache* cache, uint32_t count);
   fovea_status feed_forward(const Layer& layer, uint32_t count);
-  fovea_status norm(float* y, const float* x, const float* weight, uint32_t count) const;
+  // y = norm(x), after x += added, unless that is null.
+  fovea_status norm(float* y, float* x, const float* added, const float* weight, uint32_t count) const;
   fovea_status linear(float* y, const float* x, uint32_t inputs, uint32_t outputs, const fovea_linear_weights& weights,
                       uint32_t count) const;
 

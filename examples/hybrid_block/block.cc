@@ -48,12 +48,12 @@ fovea::Status normalize(float* y, const float* x, uint32_t heads, uint32_t dim, 
   args.norm = weight ? FOVEA_NORM_RMS : FOVEA_NORM_L2;
   args.epsilon = kEpsilon;
   args.weight = weight;
-  if (gate) args.gate = fovea::tokens_first(gate, 1, heads, dim);
+  if (gate) args.gate = fovea::tokens_first(gate, 1, heads, dim), args.gate_activation = FOVEA_ACTIVATION_SILU;
   return fovea::norm(args);
 }
 
 // y = activation(x) * factor
-fovea::Status activate(float* y, const float* x, uint32_t dim, fovea_activation activation, const float* factor) {
+fovea::Status activate(float* y, const float* x, uint32_t dim, fovea_activation_kind activation, const float* factor) {
   auto args = rows<fovea::ActivationArgs>(y, x, 1, dim);
   args.activation = activation;
   if (factor) args.factor = fovea::tokens_first(factor, 1, 1, dim);

@@ -38,7 +38,8 @@ alignas(FOVEA_WORKSPACE_ALIGNMENT) Arena arena;
 
 // A linear layer in the arithmetic of the plan.
 fovea_status linear(const fovea_multihead_plan& plan, float* y, uint32_t out_dim, const float* x, uint32_t in_dim,
-                    uint32_t tokens, const fovea_linear_weights& weights) {
+                    uint32_t tokens, const fovea_linear_weights& weights,
+                    fovea_activation_kind activation = FOVEA_ACTIVATION_IDENTITY) {
   fovea_linear_args args = {};
   args.struct_bytes = sizeof args;
   args.target = plan.desc.attention.target;
@@ -52,7 +53,28 @@ fovea_status linear(const fovea_multihead_plan& plan, float* y, uint32_t out_dim
   args.x = x;
   args.x_stride = in_dim;
   args.weights = weights;
+  args.activation = activation;
   return fovea_linear(&args, arena.feed_forward.workspace, sizeof arena.feed_forward.workspace);
+}
+
+// x = norm(x + added): each row is scaled to mean 0 and variance 1; then each element is multiplied by a weight and added
+// to a bias. x and added are [rows][kWidth].
+fovea_status add_norm(const fovea_multihead_plan& plan, float* x, const float* added, const Norm& norm, uint32_t rows) {
+  constexpr float kVarianceLeast = 1e-12f;  // layer_norm_eps of the model
+  fovea_norm_args args = {};
+  args.struct_bytes = sizeof args;
+  args.target = plan.desc.attention.target;
+  args.norm = FOVEA_NORM_LAYER;
+  args.epsilon = kVarianceLeast;
+  args.batch = args.heads = 1;
+  args.tokens = rows;
+  args.dim = kWidth;
+  args.y = {x, 0, 0, kWidth};
+  args.x = {x, 0, 0, kWidth};
+  args.residual = {added, 0, 0, kWidth};
+  args.weight = norm.weight;
+  args.bias = norm.bias;
+  return fovea_norm(&args);
 }
 
 }  // namespace
@@ -111,19 +133,18 @@ fovea_status Encoder::self_attention(const Layer& layer, uint32_t tokens) {
 fovea_status Encoder::encode(float (&embedding)[kWidth], const uint32_t* tokens, uint32_t count) {
   float *const x = arena.x[0], *const hidden = arena.feed_forward.hidden[0];
   for (uint32_t i = 0; i < count; ++i) take_row(arena.x[i], model_->words, tokens[i]);
-  add_norm(x, model_->positions, model_->embedding_norm, count);
+  fovea_status status = add_norm(plan_, x, model_->positions, model_->embedding_norm, count);
   for (const Layer& layer : model_->layers) {
-    fovea_status status = self_attention(layer, count);
-    if (status != FOVEA_OK) return status;
-    add_norm(x, arena.added[0], layer.attention_norm, count);
-
-    status = linear(plan_, hidden, kHidden, x, kWidth, count, layer.hidden);
-    if (status != FOVEA_OK) return status;
-    gelu(hidden, size_t{count} * kHidden);
-    status = linear(plan_, arena.added[0], kWidth, hidden, kHidden, count, layer.out);
-    if (status != FOVEA_OK) return status;
-    add_norm(x, arena.added[0], layer.out_norm, count);
+    float* const added = arena.added[0];
+    if (status == FOVEA_OK) status = self_attention(layer, count);
+    if (status == FOVEA_OK) status = add_norm(plan_, x, added, layer.attention_norm, count);
+    if (status == FOVEA_OK) {
+      status = linear(plan_, hidden, kHidden, x, kWidth, count, layer.hidden, FOVEA_ACTIVATION_GELU);
+    }
+    if (status == FOVEA_OK) status = linear(plan_, added, kWidth, hidden, kHidden, count, layer.out);
+    if (status == FOVEA_OK) status = add_norm(plan_, x, added, layer.out_norm, count);
   }
+  if (status != FOVEA_OK) return status;
   pool(embedding, x, count);
   return FOVEA_OK;
 }

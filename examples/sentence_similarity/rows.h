@@ -11,15 +11,6 @@
 
 namespace sentence_similarity {
 
-// x = norm(x + added): each row is scaled to mean 0 and variance 1; then each element is multiplied by a weight and
-// added to a bias (Ba et al., arXiv 1607.06450). x and added are [rows][kWidth].
-void add_norm(float* x, const float* added, const Norm& norm, uint32_t rows);
-
-// x * Phi(x), with the normal distribution's Phi: the exact form of GELU (Hendrycks and Gimpel, arXiv 1606.08415). The
-// error is at most kGeluError * max(1, |x|).
-void gelu(float* x, size_t count);
-constexpr double kGeluError = 3e-7;
-
 // The mean over x's rows [rows][kWidth], scaled to length 1.
 void pool(float* pooled, const float* x, uint32_t rows);
 

@@ -350,6 +350,17 @@ fovea_status linear(fovea_dtype dtype, size_t block_bytes) {
   return fovea_linear(&a, workspace, sizeof workspace);
 }
 
+fovea_status activated_linear() {
+  fovea_linear_args a = {};
+  a.struct_bytes = sizeof a;
+  a.tokens = 1, a.in_dim = 8, a.out_dim = 9;
+  a.x = q, a.x_stride = 8;
+  a.y = outputs.out, a.y_stride = 9;
+  a.weights.data = keys, a.weights.row_stride = 8;
+  a.activation = FOVEA_ACTIVATION_SILU;
+  return fovea_linear(&a, workspace, sizeof workspace);
+}
+
 // Products of integers with int8 weights of 9 outputs.
 fovea_status linear_of_integers() {
   fovea_linear_args a = {};
@@ -387,13 +398,27 @@ fovea_status delta(fovea_dtype dtype, bool packed, const fovea_executor* on) {
 }
 
 template <class Args>
-fovea_status rows(fovea_status (*call)(const Args*)) {
+Args rows() {
   Args a = {};
   a.struct_bytes = sizeof a;
   a.batch = kBatch, a.heads = kQHeads, a.tokens = kQTokens, a.dim = kHeadDim;
   a.y = output(outputs.out, kQTokens, kHeadDim);
   a.x = input(q, kQHeads, kQTokens, kHeadDim);
-  return call(&a);
+  return a;
+}
+fovea_status norm(fovea_norm_kind kind, fovea_dtype x_dtype, bool residual) {
+  auto a = rows<fovea_norm_args>();
+  a.norm = kind;
+  a.epsilon = 1e-5f;
+  a.x_dtype = x_dtype;
+  if (x_dtype != FOVEA_F32) a.heads = kKvHeads, a.x = input(half, kKvHeads, kQTokens, kHeadDim);
+  if (residual) a.residual = a.x;
+  return fovea_norm(&a);
+}
+fovea_status activation(fovea_activation_kind kind) {
+  auto a = rows<fovea_activation_args>();
+  a.activation = kind;
+  return fovea_activation(&a);
 }
 
 fovea_status conv1d() {
@@ -404,6 +429,35 @@ fovea_status conv1d() {
   a.y_token_stride = a.x_token_stride = kHeadDim, a.y_channel_stride = a.x_channel_stride = 1;
   a.weight_stride = 4;
   return fovea_conv1d_f32(&a);
+}
+
+fovea_status sum(fovea_dtype dtype) {
+  fovea_pair_args a = {};
+  a.struct_bytes = sizeof a;
+  a.batch = 1, a.heads = kKvHeads, a.tokens = kQTokens, a.dim = kHeadDim;
+  a.y = output(outputs.out, kQTokens, kHeadDim);
+  a.a = dtype == FOVEA_F32 ? input(q, kKvHeads, kQTokens, kHeadDim) : input(half, kKvHeads, kQTokens, kHeadDim);
+  a.b = a.a, a.a_dtype = a.b_dtype = dtype;
+  return fovea_add(&a);
+}
+fovea_status embedding(fovea_dtype dtype, ptrdiff_t row_stride) {
+  static const uint32_t indices[2] = {1, 0};
+  fovea_embedding_args a = {};
+  a.struct_bytes = sizeof a;
+  a.tokens = a.rows = 2, a.dim = kHeadDim;
+  a.y = outputs.out, a.y_stride = kHeadDim, a.indices = indices;
+  a.table.dtype = dtype, a.table.row_stride = row_stride;
+  a.table.data = codes;
+  return fovea_embedding(&a);
+}
+fovea_status integer_sum() {
+  fovea_integer_pair_args a = {};
+  a.struct_bytes = sizeof a;
+  a.batch = a.heads = 1, a.tokens = kQTokens, a.dim = kHeadDim;
+  a.y = output(outputs.out, kQTokens, kHeadDim);
+  a.a = a.b = input(codes, 1, kQTokens, kHeadDim);
+  a.a_multiplier = a.b_multiplier = 1 << 30;
+  return fovea_integer_add(&a);
 }
 
 struct OtherRequest {
@@ -429,9 +483,22 @@ const OtherRequest kOtherRequests[] = {
     {"linear attention of bf16", "BF16", [] { return delta(FOVEA_BF16, false, nullptr); }},
     {"linear attention, packed", "RAGGED", [] { return delta(FOVEA_F32, true, nullptr); }},
     {"linear attention by an executor", "EXECUTOR", [] { return delta(FOVEA_F32, false, &executor); }},
-    {"norm", "", [] { return rows(fovea_norm_f32); }},
-    {"activation", "", [] { return rows(fovea_activation_f32); }},
+    {"norm", "", [] { return norm(FOVEA_NORM_RMS, FOVEA_F32, false); }},
+    {"layer norm", "LAYER_NORM", [] { return norm(FOVEA_NORM_LAYER, FOVEA_F32, false); }},
+    {"norm of f16", "F16", [] { return norm(FOVEA_NORM_RMS, FOVEA_F16, false); }},
+    {"norm of a residual", "RESIDUAL", [] { return norm(FOVEA_NORM_L2, FOVEA_F32, true); }},
+    {"silu", "", [] { return activation(FOVEA_ACTIVATION_SILU); }},
+    {"relu", "", [] { return activation(FOVEA_ACTIVATION_RELU); }},
+    {"gelu", "GELU", [] { return activation(FOVEA_ACTIVATION_GELU); }},
+    {"gelu by tanh", "", [] { return activation(FOVEA_ACTIVATION_GELU_TANH); }},
+    {"tanh", "TANH", [] { return activation(FOVEA_ACTIVATION_TANH); }},
+    {"activated linear layer", "LINEAR_ACTIVATION", [] { return activated_linear(); }},
     {"conv1d", "", conv1d},
+    {"integer sum", "", integer_sum},
+    {"sum", "", [] { return sum(FOVEA_F32); }},
+    {"sum of f16", "F16", [] { return sum(FOVEA_F16); }},
+    {"sum of bf16", "BF16", [] { return sum(FOVEA_BF16); }},
+    {"embeddings of blocks", "GGML", [] { return embedding(FOVEA_Q8_0, 34); }},
     {"append", "", [] { return append(FOVEA_F32, false); }},
     {"packed append", "RAGGED", [] { return append(FOVEA_F32, true); }},
     {"append of f16", "F16", [] { return append(FOVEA_F16, false); }},

@@ -127,6 +127,7 @@ void linear(Bytes& bytes) {
               choice(bytes, {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1}),
               a.out_dim, a.in_dim);
   if (a.weights.dtype >= FOVEA_I8 && bytes.flag()) integers(bytes, memory, &a);
+  if (bytes.flag()) a.activation = static_cast<fovea_activation_kind>(bytes.below(10));
   a.x = memory.array(unit(a.x_dtype), a.in_dim, {a.tokens}, {a.x_stride}, false);
   a.y = memory.array(unit(a.y_dtype), a.out_dim, {a.tokens}, {a.y_stride}, true);
   spoil(bytes, {&a.x}, a.x_dtype != FOVEA_I8);
@@ -680,6 +681,12 @@ class DeltaFuzz {
 
 void delta(Bytes& bytes) { DeltaFuzz(bytes).run(); }
 
+// Mostly F32, F16 or BF16.
+fovea_dtype row_format(Bytes& bytes) {
+  return static_cast<fovea_dtype>(bytes.below(24) == 1 ? 3 + bytes.below(6) : bytes.below(3));
+}
+fovea_activation_kind activation_kind(Bytes& bytes) { return static_cast<fovea_activation_kind>(bytes.below(10)); }
+
 // Rows of normalisation and activation: x, y, and a third array, or none.
 template <class Args>
 void draw_rows(Bytes& bytes, Memory& memory, Args* a, fovea_in* third) {
@@ -688,11 +695,12 @@ void draw_rows(Bytes& bytes, Memory& memory, Args* a, fovea_in* third) {
   a->batch = count(bytes, 4), a->heads = count(bytes, 4), a->tokens = count(bytes, 6), a->dim = count(bytes, 80);
   dense(bytes, &a->x, a->heads, a->tokens, a->dim);
   dense(bytes, &a->y, a->heads, a->tokens, a->dim);
-  a->x.data = rows(memory, a->x, a->batch, a->heads, a->tokens, a->dim, false);
-  a->y.data = rows(memory, a->y, a->batch, a->heads, a->tokens, a->dim, true);
+  a->x_dtype = row_format(bytes), a->y_dtype = row_format(bytes);
+  a->x.data = rows(memory, a->x, a->batch, a->heads, a->tokens, a->dim, false, unit(a->x_dtype));
+  a->y.data = rows(memory, a->y, a->batch, a->heads, a->tokens, a->dim, true, unit(a->y_dtype));
   if (bytes.flag()) {
     dense(bytes, third, a->heads, a->tokens, a->dim);
-    third->data = rows(memory, *third, a->batch, a->heads, a->tokens, a->dim, false);
+    third->data = rows(memory, *third, a->batch, a->heads, a->tokens, a->dim, false, unit(a->x_dtype));
   }
   spoil(bytes, {&a->x.data, &a->y.data, &third->data});
 }
@@ -703,28 +711,37 @@ void activation(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   fovea_activation_args a{};
   draw_rows(bytes, memory, &a, &a.factor);
-  a.activation = static_cast<fovea_activation>(one_of_two(bytes));
-  a.alpha = real(bytes, 1.0f);
+  a.activation = activation_kind(bytes);
+  if (bytes.flag()) a.alpha = real(bytes, 1.0f);
   if (!memory.complete) a.y.data = nullptr;
-  unchanged_if_refused(memory, [&] { return fovea_activation_f32(&a); });
+  unchanged_if_refused(memory, [&] { return fovea_activation(&a); });
 }
 
 void norm(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   fovea_norm_args a{};
   draw_rows(bytes, memory, &a, &a.gate);
-  a.norm = static_cast<fovea_norm>(one_of_two(bytes));
+  a.norm = static_cast<fovea_norm_kind>(bytes.below(24) == 1 ? 3 : bytes.below(3));
   a.gate_order = static_cast<fovea_norm_gate>(one_of_two(bytes));
-  a.gate_activation = static_cast<fovea_activation>(one_of_two(bytes));
+  a.gate_activation = activation_kind(bytes);
+  a.residual_dtype = row_format(bytes);
+  if (bytes.flag()) {
+    dense(bytes, &a.residual, a.heads, a.tokens, a.dim);
+    const size_t bytes_of_one = unit(a.residual_dtype);
+    a.residual.data = rows(memory, a.residual, a.batch, a.heads, a.tokens, a.dim, false, bytes_of_one);
+    dense(bytes, &a.sum, a.heads, a.tokens, a.dim);
+    if (bytes.flag()) a.sum.data = rows(memory, a.sum, a.batch, a.heads, a.tokens, a.dim, true, bytes_of_one);
+  }
   a.epsilon = real(bytes, 1e-5f);
   if (bytes.flag()) {
     a.weight_head_stride = bytes.flag() ? stride_of(bytes, a.dim) : 0;
     a.weight = static_cast<const float*>(memory.array(4, a.dim, {a.heads}, {a.weight_head_stride}, false));
   }
+  if (bytes.flag()) a.bias = static_cast<const float*>(memory.array(4, a.dim, {a.heads}, {a.weight_head_stride}, false));
   a.weight_offset = bytes.flag() ? real(bytes, 1.0f) : 0;
-  spoil(bytes, {&a.weight});
+  spoil(bytes, {&a.weight, &a.bias, &a.residual.data});
   if (!memory.complete) a.y.data = nullptr;
-  unchanged_if_refused(memory, [&] { return fovea_norm_f32(&a); });
+  unchanged_if_refused(memory, [&] { return fovea_norm(&a); });
 }
 
 void conv1d(Bytes& bytes) {

@@ -108,7 +108,28 @@ Near times(Near a, Near b) {
   return {value, std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error +
                      kEpsilon * std::fabs(value) + kLeast};
 }
-Near activated(fovea_activation activation, float alpha, float x) {
+Near activated(fovea_activation_kind activation, float alpha, float x) {
+  const double e = double{x};
+  switch (activation) {
+    case FOVEA_ACTIVATION_IDENTITY: return {e, 0};
+    case FOVEA_ACTIVATION_RELU: return {e < 0 ? 0 : e, 0};
+    case FOVEA_ACTIVATION_RELU6: return {e < 0 ? 0 : e > 6 ? 6 : e, 0};
+    case FOVEA_ACTIVATION_TANH: return {std::tanh(e), 2e-7 * std::fabs(std::tanh(e)) + kLeast};
+    case FOVEA_ACTIVATION_GELU:
+    case FOVEA_ACTIVATION_GELU_TANH:
+    case FOVEA_ACTIVATION_HARD_SWISH: {
+      if (e < -20) return {0, 0};
+      const double u = std::sqrt(8 / std::acos(-1.0)) * (e + 0.044715 * e * e * e);
+      const double share = activation == FOVEA_ACTIVATION_GELU ? std::erfc(-e / std::sqrt(2.0)) / 2
+                           : activation == FOVEA_ACTIVATION_GELU_TANH
+                               ? (u < -700 ? 0 : 1 / (1 + std::exp(-u)))
+                               : (e < -3 ? 0 : e > 3 ? 1 : (e + 3) / 6);
+      const double size = std::fabs(e) < 20 ? e * e * 0x1p-25 + std::fabs(u) * 0x1p-21 : 0;
+      const double value = share == 0 ? 0 : rounded(e * share);
+      return {value, (7e-7 + size) * std::fabs(value) + 2e-37};
+    }
+    default: break;
+  }
   const double at = double{alpha * x};  // rounded to f32
   const double sigmoid = at < -87 ? 0 : 1 / (1 + std::exp(-at));
   const Near s = {sigmoid, 6e-7 * sigmoid + (at < -86.9 ? kLastSigmoid : 0)};
@@ -119,8 +140,9 @@ void activation(Bytes& bytes) {
   fovea_activation_args a{};
   a.struct_bytes = sizeof a;
   a.batch = a.heads = 1, a.tokens = 1 + bytes.below(3), a.dim = 1 + bytes.below(80);
-  a.activation = bytes.choose({FOVEA_ACTIVATION_SILU, FOVEA_ACTIVATION_SIGMOID});
-  a.alpha = bytes.choose({0.0f, 1.0f, 1.702f, -1.0f, 1e-20f, 1e20f});
+  a.activation = static_cast<fovea_activation_kind>(bytes.below(FOVEA_ACTIVATION_TANH + 1));
+  const bool has_alpha = a.activation == FOVEA_ACTIVATION_SILU || a.activation == FOVEA_ACTIVATION_SIGMOID;
+  if (has_alpha) a.alpha = bytes.choose({0.0f, 1.0f, 1.702f, -1.0f, 1e-20f, 1e20f});
   const size_t count = size_t{a.tokens} * a.dim;
   const std::vector<float> x = numbers(bytes, count), factor = numbers(bytes, count);
   std::vector<float> y(count);
@@ -129,7 +151,7 @@ void activation(Bytes& bytes) {
   a.x.token_stride = a.y.token_stride = a.factor.token_stride = a.dim;
   for (const fovea_target target : targets()) {
     a.target = target;
-    expect_served("activation", [&] { return fovea_activation_f32(&a); });
+    expect_served("activation", [&] { return fovea_activation(&a); });
     for (size_t i = 0; i < count; ++i) {
       Near want = activated(a.activation, a.alpha != 0 ? a.alpha : 1, x[i]);
       if (has_factor) want = times(want, {factor[i], 0});
@@ -188,7 +210,7 @@ void norm(Bytes& bytes) {
   }
   for (const fovea_target target : targets()) {
     a.target = target;
-    expect_served("norm", [&] { return fovea_norm_f32(&a); });
+    expect_served("norm", [&] { return fovea_norm(&a); });
     for (uint32_t d = 0; d < a.dim; ++d) expect_near("norm", target, d, y[d], want[d].value, want[d].error);
   }
 }

@@ -26,6 +26,12 @@ VF OneSigmoid(VF x) {
   return one[0];
 }
 void EvaluateSigmoid(const float* in, float* out, size_t count) { Evaluate<OneSigmoid>(in, out, count); }
+VF OneNormal(VF x) {
+  VF one[1] = {x};
+  Normal(one);
+  return one[0];
+}
+void EvaluateNormal(const float* in, float* out, size_t count) { Evaluate<OneNormal>(in, out, count); }
 
 // In every lane the same; 0 in all words where lanes differ.
 void PhiloxWords(uint32_t (&words)[4], const uint32_t (&key)[2]) {

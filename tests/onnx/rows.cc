@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ONNX RMSNormalization (opset 23) as fovea_norm_f32, and Swish (opset 24) as fovea_activation_f32.
+// ONNX RMSNormalization (opset 23) as fovea_norm, and Swish (opset 24) as fovea_activation.
 #include "fovea/fovea.hpp"
 #include "heads.h"
 #include "operators.h"
@@ -46,7 +46,7 @@ void run_rms_normalization(const Case& test, fovea_target target, Verdict* verdi
   args.dim = count32(element_count(row));
   args.batch = args.heads = 1, args.tokens = count32(element_count(x.shape) / element_count(row));
   args.weight = weight.floats.data();
-  run_rows(x, test.required_output(0), "fovea_norm_f32", target, verdict, [&](float* out, const float* in) {
+  run_rows(x, test.required_output(0), "fovea_norm", target, verdict, [&](float* out, const float* in) {
     args.y = fovea::tokens_of(out, args.tokens, args.dim), args.x = fovea::tokens_of(in, args.tokens, args.dim);
     return fovea::norm(args);
   });
@@ -64,7 +64,7 @@ void run_swish(const Case& test, fovea_target target, Verdict* verdict) {
   args.alpha = test.number("alpha", 1);
   if (args.alpha == 0) throw Error("an alpha of 0");
   args.batch = args.heads = args.tokens = 1, args.dim = count32(element_count(x.shape));
-  run_rows(x, test.required_output(0), "fovea_activation_f32", target, verdict, [&](float* out, const float* in) {
+  run_rows(x, test.required_output(0), "fovea_activation", target, verdict, [&](float* out, const float* in) {
     args.y = fovea::tokens_of(out, 1, args.dim), args.x = fovea::tokens_of(in, 1, args.dim);
     return fovea::activation(args);
   });

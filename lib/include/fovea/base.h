@@ -246,6 +246,23 @@ typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_DTYPE_IS_32_BITS = 0x7fffffff
 } fovea_dtype;
 
+/* ------------------------------------------------------------------------------------------------------ activations */
+
+/* The function that an activation, the gate of a normalisation or a linear layer applies to each element. layers.h says
+ * how large its errors are. alpha is 1 except where an operator has a field of this name. */
+typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
+  FOVEA_ACTIVATION_IDENTITY = 0,   /* x */
+  FOVEA_ACTIVATION_SILU = 1,       /* x sigmoid(alpha x). Also called swish. -inf becomes NaN */
+  FOVEA_ACTIVATION_SIGMOID = 2,    /* sigmoid(alpha x) = 1 / (1 + e^(-alpha x)); 0 where alpha x is below -87 */
+  FOVEA_ACTIVATION_RELU = 3,       /* max(x, 0) */
+  FOVEA_ACTIVATION_RELU6 = 4,      /* min(max(x, 0), 6) */
+  FOVEA_ACTIVATION_HARD_SWISH = 5, /* x min(max(x + 3, 0), 6) / 6 */
+  FOVEA_ACTIVATION_GELU = 6,       /* x (1 + erf(x / sqrt(2))) / 2. arXiv 1606.08415 */
+  FOVEA_ACTIVATION_GELU_TANH = 7,  /* x (1 + tanh(u)) / 2, u = sqrt(2 / pi) (x + 0.044715 x^3): its approximation */
+  FOVEA_ACTIVATION_TANH = 8,
+  FOVEA_ACTIVATION_IS_32_BITS = 0x7fffffff
+} fovea_activation_kind;
+
 /* -------------------------------------------------------------------------------------- arithmetic of the products */
 
 /* Attention has two products: queries with keys, and weights with values. fovea_compute says how they are computed. All

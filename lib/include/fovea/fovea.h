@@ -19,6 +19,8 @@
  *     multihead.h          multi-head attention with its four linear layers
  *     linear.h             linear layers with weights in any format
  *     layers.h             softmax, rotary embedding, normalisation, activation, short convolution
+ *     integer_layers.h     normalisation, sums, products, activations and means of int8 tensors without floating point
+ *     tensors.h            sums, products, pooling, embedding rows, and the largest of a row
  *   memory and numbers
  *     workspace.h          the sizes of workspaces, states and caches as constant expressions, for static arrays
  *     quantize.h           scales and zero points of int8 tensors
@@ -48,6 +50,7 @@
 #include "fovea/block_map.h"
 #include "fovea/delta.h"
 #include "fovea/integer_attention.h"
+#include "fovea/integer_layers.h"
 #include "fovea/kv_cache.h"
 #include "fovea/kv_source.h"
 #include "fovea/layers.h"
@@ -55,6 +58,7 @@
 #include "fovea/multihead.h"
 #include "fovea/quantize.h"
 #include "fovea/stream.h"
+#include "fovea/tensors.h"
 #include "fovea/workspace.h"
 
 #endif /* FOVEA_FOVEA_H_ */

@@ -22,11 +22,13 @@
 #include "fovea/delta.hpp"
 #include "fovea/fovea.h"
 #include "fovea/integer_attention.hpp"
+#include "fovea/integer_layers.hpp"
 #include "fovea/kv_cache.hpp"
 #include "fovea/layers.hpp"
 #include "fovea/linear.hpp"
 #include "fovea/modifier.hpp"
 #include "fovea/multihead.hpp"
 #include "fovea/stream.hpp"
+#include "fovea/tensors.hpp"
 
 #endif  // FOVEA_FOVEA_HPP_

@@ -129,6 +129,24 @@
 #define FOVEA_ENABLE_INTEGER_ATTENTION FOVEA_ENABLE_DEFAULT /* fovea_integer_attention */
 #endif
 
+/* ------------------------------------------------------------------------- normalisation, activation, linear */
+
+#ifndef FOVEA_ENABLE_GELU
+#define FOVEA_ENABLE_GELU FOVEA_ENABLE_DEFAULT /* FOVEA_ACTIVATION_GELU */
+#endif
+#ifndef FOVEA_ENABLE_LAYER_NORM
+#define FOVEA_ENABLE_LAYER_NORM FOVEA_ENABLE_DEFAULT /* FOVEA_NORM_LAYER */
+#endif
+#ifndef FOVEA_ENABLE_LINEAR_ACTIVATION
+#define FOVEA_ENABLE_LINEAR_ACTIVATION FOVEA_ENABLE_DEFAULT /* activation of fovea_linear_args */
+#endif
+#ifndef FOVEA_ENABLE_RESIDUAL
+#define FOVEA_ENABLE_RESIDUAL FOVEA_ENABLE_DEFAULT /* residual and sum of fovea_norm_args */
+#endif
+#ifndef FOVEA_ENABLE_TANH
+#define FOVEA_ENABLE_TANH FOVEA_ENABLE_DEFAULT /* FOVEA_ACTIVATION_TANH */
+#endif
+
 /* ------------------------------------------------------------------------------------------------------ rope */
 
 #ifndef FOVEA_ENABLE_ROPE_HALF_SPLIT
@@ -230,12 +248,15 @@ constexpr bool kDropout = FOVEA_ENABLE_DROPOUT != 0;
 constexpr bool kF16 = FOVEA_ENABLE_F16 != 0;
 constexpr bool kExecutor = FOVEA_ENABLE_EXECUTOR != 0;
 constexpr bool kFewRows = FOVEA_ENABLE_FEW_ROWS != 0;
+constexpr bool kGelu = FOVEA_ENABLE_GELU != 0;
 constexpr bool kGgml = FOVEA_ENABLE_GGML != 0;
 constexpr bool kI4 = FOVEA_ENABLE_I4 != 0;
 constexpr bool kI8 = FOVEA_ENABLE_I8 != 0;
 constexpr bool kI8Tensors = FOVEA_ENABLE_I8_TENSORS != 0;
 constexpr bool kIntegerAttention = FOVEA_ENABLE_INTEGER_ATTENTION != 0;
 constexpr bool kKeySplits = FOVEA_ENABLE_KEY_SPLITS != 0;
+constexpr bool kLayerNorm = FOVEA_ENABLE_LAYER_NORM != 0;
+constexpr bool kLinearActivation = FOVEA_ENABLE_LINEAR_ACTIVATION != 0;
 constexpr bool kLoad = FOVEA_ENABLE_LOAD != 0;
 constexpr bool kLogSoftmax = FOVEA_ENABLE_LOG_SOFTMAX != 0;
 constexpr bool kLse = FOVEA_ENABLE_LSE != 0;
@@ -245,6 +266,7 @@ constexpr bool kModifiers = FOVEA_ENABLE_MODIFIERS != 0;
 constexpr bool kPages = FOVEA_ENABLE_PAGES != 0;
 constexpr bool kPreferSize = FOVEA_PREFER_SIZE != 0;
 constexpr bool kRagged = FOVEA_ENABLE_RAGGED != 0;
+constexpr bool kResidual = FOVEA_ENABLE_RESIDUAL != 0;
 constexpr bool kRing = FOVEA_ENABLE_RING != 0;
 constexpr bool kRopeHalfSplit = FOVEA_ENABLE_ROPE_HALF_SPLIT != 0;
 constexpr bool kRopeInterleaved = FOVEA_ENABLE_ROPE_INTERLEAVED != 0;
@@ -256,6 +278,7 @@ constexpr bool kSoftcap = FOVEA_ENABLE_SOFTCAP != 0;
 constexpr bool kSoftmaxMask = FOVEA_ENABLE_SOFTMAX_MASK != 0;
 constexpr bool kSoftmaxStrided = FOVEA_ENABLE_SOFTMAX_STRIDED != 0;
 constexpr bool kStreams = FOVEA_ENABLE_STREAMS != 0;
+constexpr bool kTanh = FOVEA_ENABLE_TANH != 0;
 constexpr bool kText = FOVEA_ENABLE_TEXT != 0;
 constexpr bool kWindows = FOVEA_ENABLE_WINDOWS != 0;
 

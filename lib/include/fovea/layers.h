@@ -11,7 +11,7 @@
  *                               .heads = 1, .tokens = 4, .dim = 64, .weight = weight};
  *       norm.x = (fovea_in){.data = x, .token_stride = 64};
  *       norm.y = (fovea_out){.data = y, .token_stride = 64};
- *       if (fovea_norm_f32(&norm) != FOVEA_OK) return 1;
+ *       if (fovea_norm(&norm) != FOVEA_OK) return 1;
  *
  *       fovea_softmax_args softmax = {.struct_bytes = sizeof softmax, .outer = 4, .axis = 64, .inner = 1};
  *       softmax.in = softmax.out = y[0];  // in place, along each row
@@ -20,8 +20,8 @@
  *       return fovea_softmax_f32(&softmax);
  *     }
  *
- * The layers around attention and linear layers, each in one call without plan or workspace, all in f32. The
- * conventions of base.h hold. Each layer's comment has its formula and its paper, its errors, what NaN and infinity do,
+ * The layers around attention and linear layers, each in one call without plan or workspace, in f32; normalisation and
+ * activation read and write F16 and BF16, too. The conventions of base.h hold. Each layer's comment has its formula and its paper, its errors, what NaN and infinity do,
  * and where bits are the same. */
 #ifndef FOVEA_LAYERS_H_
 #define FOVEA_LAYERS_H_
@@ -143,73 +143,95 @@ fovea_status fovea_rope_f32(const fovea_rope_args* args);
 
 /* -------------------------------------------------------------------------- normalisation, activation, convolution */
 
-/* Language models have these three layers around attention and linear attention. Rows are f32
- * [batch][heads][tokens][dim]. Any count of rows may be 0: nothing is written. An output may be the same array as an
- * input, with the same strides; any other overlap is FOVEA_ERR_OVERLAP. Bits: the same on all IEEE targets with fused
- * multiply-add, and for any strides. */
-
-/* The function that an activation applies to each element. */
-typedef enum fovea_activation FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_ACTIVATION_SILU = 0,   /* x sigmoid(alpha x). Also called swish. -inf becomes NaN */
-  FOVEA_ACTIVATION_SIGMOID = 1 /* sigmoid(alpha x) = 1 / (1 + e^(-alpha x)); 0 where alpha x is below -87 */
-} fovea_activation;
+/* Models have these three layers around attention and linear layers. Rows are [batch][heads][tokens][dim]. Any count of
+ * rows may be 0: nothing is written. An output may be the same array as an input, with the same strides and elements of
+ * the same size; any other overlap is FOVEA_ERR_OVERLAP. Bits: the same on all IEEE targets with fused multiply-add, and
+ * for any strides.
+ *
+ * Rows of normalisation and activation may be F32, F16 or BF16 (else FOVEA_ERR_UNSUPPORTED). Arithmetic is f32: elements
+ * are widened exactly, and results rounded once, to the nearest. */
 
 /* y = activation(x) * factor. Set all to 0 first, then fill in. */
 typedef struct fovea_activation_args {
-  uint32_t struct_bytes;       /* sizeof(fovea_activation_args) */
-  fovea_target target;         /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
-  fovea_activation activation; /* FOVEA_ERR_ENUM */
-  float alpha;                 /* 0 = 1. Finite (FOVEA_ERR_NUMBER) */
+  uint32_t struct_bytes;            /* sizeof(fovea_activation_args) */
+  fovea_target target;              /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
+  fovea_activation_kind activation; /* FOVEA_ERR_ENUM; FOVEA_ERR_UNSUPPORTED if it is left out */
+  float alpha; /* 0 = 1. Finite (FOVEA_ERR_NUMBER). Only of SILU and SIGMOID: else 0 (FOVEA_ERR_UNSUPPORTED) */
 
   uint32_t batch, heads, tokens; /* counts of rows */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
 
+  fovea_dtype x_dtype, y_dtype; /* of x and factor; of y */
   fovea_out y;
   fovea_in x;
   fovea_in factor; /* data NULL = 1. With SILU this is SwiGLU: x is the gate's projection, factor the other one */
 } fovea_activation_args;
 
-/* Writes y. The relative error is below 4e-7, and 6e-7 where multiply-adds are not fused. Unless alpha is a power of
- * two, the rounding of alpha * x adds up to |alpha x| * 2^-24: 5.2e-6 where alpha x is -87. */
-fovea_status fovea_activation_f32(const fovea_activation_args* args);
+/* Writes y. Largest relative errors of an activation, before it is rounded to F16 or BF16:
+ *   SILU, SIGMOID, GELU_TANH  4e-7, and 6e-7 where multiply-adds are not fused. Unless alpha is a power of two, the
+ *                             rounding of alpha * x adds up to |alpha x| * 2^-24: 5.2e-6 where alpha x is -87. In
+ *                             GELU_TANH that of its argument u adds up to |u| * 2^-21.
+ *   GELU                      6e-7 + x^2 * 2^-25: 3.1e-6 at -9
+ *   HARD_SWISH, TANH          2e-7
+ *   IDENTITY, RELU, RELU6     0
+ * Results of GELU and GELU_TANH that are closer to 0 than 2e-37 may be 0. The factor adds a rounding. NaN stays NaN. At
+ * infinity a result is the limit of the function, but for SILU. At 0 it is 0, and 1/2 for SIGMOID. */
+fovea_status fovea_activation(const fovea_activation_args* args);
+#define fovea_activation_f32 fovea_activation /* its first name */
 
-/* What a row is divided by. */
-typedef enum fovea_norm FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_NORM_RMS = 0, /* n(x) = x / sqrt(mean of x^2 + epsilon). RMSNorm, arXiv 1910.07467 */
-  FOVEA_NORM_L2 = 1   /* n(x) = x / sqrt(sum of x^2 + epsilon) */
-} fovea_norm;
+/* What is done to a row. */
+typedef enum fovea_norm_kind FOVEA_ENUM_TYPE_(unsigned) {
+  FOVEA_NORM_RMS = 0,  /* n(x) = x / sqrt(mean of x^2 + epsilon). RMSNorm, arXiv 1910.07467 */
+  FOVEA_NORM_L2 = 1,   /* n(x) = x / sqrt(sum of x^2 + epsilon) */
+  FOVEA_NORM_LAYER = 2 /* n(x) = (x - mean) / sqrt(variance + epsilon). Layer normalisation, arXiv 1607.06450. The
+                          variance is the mean of (x - mean)^2 */
+} fovea_norm_kind;
 
 /* Where the gate is multiplied in. */
 typedef enum fovea_norm_gate FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_NORM_GATE_AFTER = 0, /* y = n(x) (weight + weight_offset) activation(gate), as Qwen3-Next has it */
-  FOVEA_NORM_GATE_BEFORE = 1 /* y = n(x activation(gate)) (weight + weight_offset), as Mamba-2 has it */
+  FOVEA_NORM_GATE_AFTER = 0, /* y = (n(x) (weight + weight_offset) + bias) activation(gate), as Qwen3-Next has it */
+  FOVEA_NORM_GATE_BEFORE = 1 /* y = n(x activation(gate)) (weight + weight_offset) + bias, as Mamba-2 has it */
 } fovea_norm_gate;
 
-/* y = n(x) (weight + weight_offset), with a gate as fovea_norm_gate says. Set all to 0 first, then fill in. */
+/* y = n(x + residual) (weight + weight_offset) + bias, with a gate as fovea_norm_gate says, in which x + residual takes
+ * the place of x. Set all to 0 first, then fill in. */
 typedef struct fovea_norm_args {
   uint32_t struct_bytes; /* sizeof(fovea_norm_args) */
   fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
-  fovea_norm norm;       /* FOVEA_ERR_ENUM */
-  float epsilon;         /* at least 0, finite (FOVEA_ERR_NUMBER). Where it is 0 a row whose squares are 0
-                            becomes zeros */
+  fovea_norm_kind norm;  /* FOVEA_ERR_ENUM; FOVEA_ERR_UNSUPPORTED if it is left out */
+  float epsilon;         /* at least 0, finite (FOVEA_ERR_NUMBER). Where it is 0 a row whose squares, or whose variance,
+                            are 0 becomes zeros */
 
   uint32_t batch, heads, tokens; /* counts of rows */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
 
+  fovea_dtype x_dtype, y_dtype; /* of x and gate; of y */
+  fovea_dtype residual_dtype;   /* of residual and sum */
   fovea_out y;
   fovea_in x;
-  const float* weight;           /* [heads][dim], NULL = 1, and then weight_offset is 0 (FOVEA_ERR_NULL) */
-  ptrdiff_t weight_head_stride;  /* 0 = the same for all heads */
-  float weight_offset;           /* 1 where a model stores weights less 1, as Gemma does. Finite (FOVEA_ERR_NUMBER) */
-  fovea_in gate;                 /* data NULL = none, and then the two below are not read. Must not overlap y */
-  fovea_norm_gate gate_order;    /* FOVEA_ERR_ENUM */
-  fovea_activation gate_activation; /* FOVEA_ERR_ENUM */
+  fovea_in residual; /* data NULL = 0 */
+  fovea_out sum;     /* data NULL = none. x + residual, for the next residual; may be the residual itself, or x. Without a
+                        residual FOVEA_ERR_NULL. What is normalised is the sum before it is rounded to residual_dtype */
+  const float* weight;          /* [heads][dim], NULL = 1, and then weight_offset is 0 (FOVEA_ERR_NULL) */
+  const float* bias;            /* [heads][dim], NULL = 0 */
+  ptrdiff_t weight_head_stride; /* of weight and of bias. 0 = the same for all heads */
+  float weight_offset;          /* 1 where a model stores weights less 1, as Gemma does. Finite (FOVEA_ERR_NUMBER) */
+  fovea_in gate;                /* data NULL = none, and then the two below are not read. Must not overlap y or sum */
+  fovea_norm_gate gate_order;   /* FOVEA_ERR_ENUM */
+  fovea_activation_kind gate_activation; /* FOVEA_ERR_ENUM; FOVEA_ERR_UNSUPPORTED if it is left out */
 } fovea_norm_args;
 
-/* Writes y. Squares are summed in 16 chains, and the chains in a tree. A row whose squares sum up to more than FLT_MAX
- * becomes zeros, as with other libraries. A NaN in a row makes all of it NaN. An infinity becomes NaN, and the other
- * elements of its row become zeros. */
-fovea_status fovea_norm_f32(const fovea_norm_args* args);
+/* Writes y and sum. Squares are summed in 16 chains, and the chains in a tree. A row whose squares sum up to more than
+ * FLT_MAX becomes zeros, as with other libraries. A NaN in a row makes all of it NaN. An infinity becomes NaN, and the
+ * other elements of its row become zeros.
+ *
+ * FOVEA_NORM_LAYER sums x - shift and its square, where shift is near the mean: the mean of the first eighth of the row.
+ * So a large mean takes no digit from the variance. An element of n(x) has an error of at most
+ *     (|n(x)| (dim / 16 + 16) + 2 |mean| / sqrt(variance + epsilon) + 1) * 2^-24,
+ * and mostly much less. The second term is as large as that of rounding x itself. Elements that are all equal become
+ * exactly the bias. A row whose variance is above FLT_MAX becomes the bias, or NaN; a row with an infinity becomes NaN. */
+fovea_status fovea_norm(const fovea_norm_args* args);
+#define fovea_norm_f32 fovea_norm /* its first name */
 
 /* The most taps of a convolution. */
 #define FOVEA_CONV1D_MOST_WIDTH 8

@@ -59,8 +59,8 @@ using NormArgs = Sized<fovea_norm_args>;
 using ActivationArgs = Sized<fovea_activation_args>;
 using Conv1dArgs = Sized<fovea_conv1d_args>;
 
-inline Status norm(const fovea_norm_args& args) { return fovea_norm_f32(&args); }
-inline Status activation(const fovea_activation_args& args) { return fovea_activation_f32(&args); }
+inline Status norm(const fovea_norm_args& args) { return fovea_norm(&args); }
+inline Status activation(const fovea_activation_args& args) { return fovea_activation(&args); }
 inline Status conv1d(const fovea_conv1d_args& args) { return fovea_conv1d_f32(&args); }
 
 FOVEA_LEAN_END_

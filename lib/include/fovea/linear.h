@@ -17,7 +17,8 @@
  *       return fovea_linear(&args, workspace, sizeof workspace);
  *     }
  *
- * y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o], for each token t and output o. Weights may have any
+ * y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o], for each token t and output o, and an activation of it
+ * where that is asked for. Weights may have any
  * format of base.h. x and y are F32; with integer products (FOVEA_COMPUTE_I8) each may also be I8. There is no plan.
  * The conventions of base.h hold. The comment of fovea_linear says how sums are formed, and what NaN and infinity
  * do. */
@@ -49,7 +50,7 @@ typedef struct fovea_linear_weights {
  * x_scales_stride apart; a stride of 0 means one scale for all tokens. With F32 x, x_scales is NULL, and
  * x_scales_stride and x_zero are 0 (FOVEA_ERR_UNSUPPORTED).
  *
- * I8 y. The code is y / y_scale, rounded to the nearest, ties to even, plus y_zero, and saturates at -128 and 127. NaN
+ * I8 y. The code is y / y_scale, after the activation, rounded to the nearest, ties to even, plus y_zero, and saturates at -128 and 127. NaN
  * becomes y_zero. With F32 y, y_scale and y_zero are 0 (FOVEA_ERR_UNSUPPORTED). */
 typedef struct fovea_linear_args {
   uint32_t struct_bytes;  /* sizeof(fovea_linear_args) */
@@ -74,6 +75,9 @@ typedef struct fovea_linear_args {
   const float* x_scales; /* I8 x: required, [tokens] or one. See "I8 x" above */
   ptrdiff_t x_scales_stride;
   int32_t x_zero; /* -128 to 127 (FOVEA_ERR_NUMBER) */
+
+  fovea_activation_kind activation; /* applied to each output: y = activation(x W^T + bias). FOVEA_ERR_ENUM;
+                                       FOVEA_ERR_UNSUPPORTED if it is left out */
 
   float y_scale;  /* I8 y: 2^-126 to 2^126 (FOVEA_ERR_NUMBER). See "I8 y" above */
   int32_t y_zero; /* -128 to 127 (FOVEA_ERR_NUMBER) */
@@ -100,11 +104,12 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * scale of I8 and the sum of Q4_1 round. An infinite scale of I8 counts as NaN. An infinite or NaN scale of a group
  * makes its outputs infinite or NaN. A sum consists of partial sums, each a chain of 32 multiply-adds in the order of
  * the inputs. For few tokens it has one chain for each lane of a vector, and a group's scale may multiply the group's
- * sum. NaN and infinity of an input or weight reach the sums that they are part of.
+ * sum. NaN and infinity of an input or weight reach the sums that they are part of. An activation gives the bits that
+ * fovea_activation gives for the outputs without it.
  *
  * FOVEA_COMPUTE_I8. A row of F32 x is converted to codes first, like a row of I8 keys: a NaN or infinity in it makes
  * all outputs of its token NaN. Sums of products of codes are exact, so the bits are the same on every target, and for
- * any number of tokens. There is no fused multiply-add.
+ * any number of tokens. There is no fused multiply-add, not in activations either.
  *   I8 weights         y = sum * (scale of x) * (scale of the weights' row) + bias, in this order. An infinite scale
  *                      counts as NaN. A sum with bias_i32 wraps at 2^31.
  *   weights in groups  Each group has a sum, d and s of its own, and, with the groups 1, 2, ... in their order,

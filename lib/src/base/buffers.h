@@ -117,10 +117,10 @@ class Buffers {
                           size_t dim);
   fovea_status add_input(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
                          size_t dim);
-  // An f32 input with the counts of `output`, which was added before. The input may be the same array as `output`;
-  // otherwise it must not overlap any output.
-  fovea_status add_in_place(const fovea_out& output, const fovea_in& array, size_t batch, size_t heads, size_t tokens,
-                            size_t dim);
+  // An input with the counts of `output`, which was added before. The input may be the same array as `output`, if their
+  // elements are as large; otherwise it must not overlap any output.
+  fovea_status add_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array, size_t element_bytes,
+                            size_t batch, size_t heads, size_t tokens, size_t dim);
   // An array of `count` elements, or null.
   fovea_status add_list(const void* data, size_t element_bytes, size_t count);
   // Bytes that the call writes, such as the workspace.

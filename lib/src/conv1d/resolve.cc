@@ -35,7 +35,7 @@ fovea_status check_args(const fovea_conv1d_args& a, const Conv1dKernels** kernel
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(buffers.add_output(y, sizeof(float), a.batch, a.tokens, a.channels, 1));
   if (a.state) FOVEA_RETURN_IF_ERROR(buffers.add_output(state, sizeof(float), a.batch, past, 1, a.channels));
-  FOVEA_RETURN_IF_ERROR(buffers.add_in_place(y, x, a.batch, a.tokens, a.channels, 1));
+  FOVEA_RETURN_IF_ERROR(buffers.add_in_place(y, sizeof(float), x, sizeof(float), a.batch, a.tokens, a.channels, 1));
   const fovea_in weight = {a.weight, 0, 0, a.weight_stride};
   FOVEA_RETURN_IF_ERROR(buffers.add_input(weight, sizeof(float), 1, 1, a.channels, a.width));
   return buffers.add_list(a.bias, sizeof(float), a.channels);

@@ -84,3 +84,15 @@ FOVEA_KERNEL void Widen(fovea_dtype dtype, const WidenRows& rows) {
 FOVEA_KERNEL void Narrow(fovea_dtype dtype, const NarrowRows& rows) {
   FOVEA_WITH_FORMAT(kKeyFormats, dtype, NarrowAs<kType>(rows));
 }
+
+// Never empty. Without f32, unless there is no other.
+constexpr ::fovea::FormatSet kPlainFormats = ::fovea::kUnscaledFormats == ::fovea::kOnlyF32
+                                                 ? ::fovea::kOnlyF32
+                                                 : ::fovea::kUnscaledFormats & ~::fovea::kOnlyF32;
+
+FOVEA_KERNEL void WidenPlain(fovea_dtype dtype, const void* from, size_t count, float* to) {
+  FOVEA_WITH_FORMAT(kPlainFormats, dtype, WidenRow(FormatRow<kType>::Of(from, nullptr), 0, count, to));
+}
+FOVEA_KERNEL void NarrowPlain(fovea_dtype dtype, const float* from, size_t count, void* to) {
+  FOVEA_WITH_FORMAT(kPlainFormats, dtype, NarrowRow<kType>(from, count, to, nullptr));
+}

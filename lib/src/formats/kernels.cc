@@ -21,5 +21,6 @@ namespace {
 
 FOVEA_IN_DATA_SECTION const WidenKernels kWiden = {Widen};
 FOVEA_IN_DATA_SECTION const NarrowKernels kNarrow = {Narrow};
+FOVEA_IN_DATA_SECTION const PlainKernels kPlain = {WidenPlain, NarrowPlain};
 
 #endif

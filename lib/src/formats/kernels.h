@@ -41,8 +41,14 @@ struct WidenKernels {
 struct NarrowKernels {
   void (*narrow)(fovea_dtype, const NarrowRows&);
 };
+// Elements of a row in a format without scales, which is not f32.
+struct PlainKernels {
+  void (*widen)(fovea_dtype, const void* from, size_t count, float* to);
+  void (*narrow)(fovea_dtype, const float* from, size_t count, void* to);
+};
 
 FOVEA_TABLES_IN(WidenKernels, kWiden, convert_kernels, widen_kernels)
+FOVEA_TABLES_IN(PlainKernels, kPlain, convert_kernels, plain_kernels)
 FOVEA_TABLES_IN(NarrowKernels, kNarrow, convert_kernels, narrow_kernels)
 
 }  // namespace fovea

@@ -21,12 +21,29 @@ float* y_at(const LinearCall& c, uint32_t token, uint32_t output) {
   return static_cast<float*>(c.y) + ptrdiff_t(token) * c.y_stride + output;
 }
 
+// Activates outputs that were just written, and so are in a cache.
+void activate(const LinearCall& c, float* y, uint32_t tokens, uint32_t outputs) {
+  if (!kActivates || c.activation.kind == FOVEA_ACTIVATION_IDENTITY) return;
+  const fovea_out to = {y, 0, 0, c.y_stride};
+  const fovea_in from = {y, 0, 0, c.y_stride}, none = {nullptr, 0, 0, 0};
+  ActivationCall call = c.activation;
+  call.plain = nullptr;
+  call.rows = {1, 1, tokens};
+  call.dim = outputs;
+  call.alpha = 1.0f;
+  call.x_dtype = call.y_dtype = FOVEA_F32;
+  call.y = &to, call.x = &from, call.factor = &none;
+  run_activation(call);
+}
+
 void run_few(const LinearCall& c, uint32_t begin, uint32_t end) {
   const fovea_linear_weights w = weights_from(c.weights, c.in_dim, begin);
   for (uint32_t token = 0; token < c.tokens; token += kMostFewTokens) {
     const uint32_t left = c.tokens - token;
-    c.kernels->few({left < kMostFewTokens ? left : kMostFewTokens, c.in_dim, end - begin, x_at(c, token),
-                    y_at(c, token, begin), c.x_stride, c.y_stride, w});
+    const uint32_t tokens = left < kMostFewTokens ? left : kMostFewTokens;
+    c.kernels->few(
+        {tokens, c.in_dim, end - begin, x_at(c, token), y_at(c, token, begin), c.x_stride, c.y_stride, w});
+    activate(c, y_at(c, token, begin), tokens, end - begin);
   }
 }
 
@@ -78,6 +95,7 @@ void run_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end,
       multiply(c, tile, output, outputs, input, c.in_dim - input < kLinearInputs ? c.in_dim - input : kLinearInputs);
     }
     c.kernels->end(tile, outputs, weights_from(c.weights, c.in_dim, output).bias, y_at(c, token, output), c.y_stride);
+    activate(c, y_at(c, token, output), tile.live, outputs);
   }
 }
 

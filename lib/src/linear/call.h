@@ -6,6 +6,7 @@
 #include "fovea/fovea.h"
 #include "linear/i8_kernels.h"
 #include "linear/kernels.h"
+#include "norm/call.h"
 
 namespace fovea {
 
@@ -41,6 +42,8 @@ struct LinearCall {
   const I8LinearKernel* i8;  // null = the arithmetic is f32, and so are x and y
   I8Inputs inputs;
   I8Outputs outputs;
+
+  ActivationCall activation;  // of outputs in f32 arithmetic, in place: all but its rows. Identity = none
 
   struct Scratch {};
   fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;

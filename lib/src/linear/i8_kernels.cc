@@ -20,6 +20,8 @@ namespace {
 namespace i8 {
 #include "simd/apart.inl"
 #include "simd/dot_bytes.inl"
+#include "math/math.inl"
+#include "math/activation.inl"
 #include "linear/i8_outputs.inl"
 #define FOVEA_DOT_FILE "linear/i8_dot_kernels.inl"
 #include "simd/each_dot.inl"

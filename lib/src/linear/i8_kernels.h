@@ -44,6 +44,7 @@ struct I8Outputs {
   fovea_dtype dtype;  // F32 or I8
   int32_t zero;
   float scale;
+  fovea_activation_kind activation;  // before the code is made
 };
 
 // Tokens from which a tile is made.

@@ -30,8 +30,16 @@ FOVEA_INLINE VF BiasedOutputs(const I8Rows& w, VF y) {
   return hn::Add(hn::Add(code, zero), hn::Set(kF, kRoundingBias));
 }
 
+// A function of its own: it is the same for all kinds of dot products, and code that stays out of the way without it.
+FOVEA_CALLED VF ActivatedOutputs(fovea_activation_kind activation, VF y) {
+  VF one[1] = {y};
+  Activate(activation, 1.0f, one);
+  return one[0];
+}
+
 // Stores n <= kLanes outputs of a token, from `output` on.
 FOVEA_INLINE void StoreOutputs(const I8Rows& w, VF y, size_t token, size_t output, size_t n) {
+  if (::fovea::kActivates && w.out.activation != FOVEA_ACTIVATION_IDENTITY) y = ActivatedOutputs(w.out.activation, y);
   const ptrdiff_t at = ptrdiff_t(token) * w.y_stride + ptrdiff_t(output);
   if (w.out.dtype == FOVEA_F32) return hn::StoreN(y, kF, static_cast<float*>(w.y) + at, n);
   hn::StoreU8N(hn::BitCast(kI, BiasedOutputs(w, y)), static_cast<uint8_t*>(w.y) + at, n);

@@ -10,9 +10,13 @@
 #include "base/strides.h"
 #include "formats/formats.h"
 #include "fovea/fovea.h"
+#include "fovea/fovea_config.h"
 #include "targets/choice.h"
 
 namespace fovea {
+
+// Whether activations of outputs are compiled in.
+constexpr bool kActivates = config::kLinearActivation;
 
 // Outputs and inputs that a tile of tokens is multiplied by at a time. These inputs of three vectors of tokens, and the
 // sums of these outputs, stay in a first-level cache.

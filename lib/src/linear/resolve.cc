@@ -7,6 +7,7 @@
 #include "base/carver.h"
 #include "base/key_places.h"
 #include "base/tasks.h"
+#include "norm/resolve.h"
 #include "targets/registry.h"
 
 namespace fovea {
@@ -38,6 +39,8 @@ fovea_status check_shape(const fovea_linear_args& a) {
   if (!is_target(a.target) || !is_dtype(a.weights.dtype)) return FOVEA_ERR_ENUM;
   if (!is_dtype(a.x_dtype) || !is_dtype(a.y_dtype) || uint32_t(a.compute) > FOVEA_COMPUTE_I8) return FOVEA_ERR_ENUM;
   if (a.processor_features & ~kNamedFeatures) return FOVEA_ERR_ENUM;
+  FOVEA_RETURN_IF_ERROR(check_activation(a.activation));
+  if (!kActivates && a.activation != FOVEA_ACTIVATION_IDENTITY) return FOVEA_ERR_UNSUPPORTED;
   if (!format_served(a.weights.dtype)) return FOVEA_ERR_UNSUPPORTED;
   FOVEA_RETURN_IF_ERROR(check_compute(a));
   if (a.in_dim == 0 || a.out_dim == 0) return FOVEA_ERR_DIM;
@@ -139,8 +142,10 @@ fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t 
   if (kHasI8Linear && a.compute == FOVEA_COMPUTE_I8) {
     call->i8 = &i8_linear_kernels(plan.target).list[dot_row(plan.dot)][plan.few ? kI8FewTokens : kI8TokenTile];
     call->inputs = {a.x_dtype, a.x_zero, a.x_scales, a.x_scales_stride};
-    call->outputs = {a.y_dtype, a.y_zero, a.y_scale};
+    call->outputs = {a.y_dtype, a.y_zero, a.y_scale, a.activation};
   }
+  call->activation.kind = a.activation;
+  if (kActivates) call->activation.kernels = &activation_kernels(plan.target);
   call->tokens = a.tokens, call->in_dim = a.in_dim, call->out_dim = a.out_dim;
   call->x = a.x, call->y = a.y;
   call->x_stride = a.x_stride, call->y_stride = a.y_stride;

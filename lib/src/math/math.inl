@@ -217,3 +217,33 @@ FOVEA_INLINE void Sigmoid(VF (&x)[n]) {
     x[i] = hn::Div(numerator, hn::Add(e[i], one));
   }
 }
+
+// (1 + erf(x / sqrt 2)) / 2 of every float: the normal distribution's share below x. For negative x it is
+// e^(-x^2 / 2) times a polynomial in t = 1 / (1 + 0.34 |x|), so that small results are as exact as the exponential is.
+// Largest error 5e-7 + x^2 * 2^-25 of the result, 64 ulp. Exactly 0 below -13.2, exactly 1/2 for 0. NaN stays NaN.
+template <int n>
+FOVEA_INLINE void Normal(VF (&x)[n]) {
+  VF e[n], t[n], p[n];
+  const VF one = hn::Set(kF, 1.0f);
+  FOVEA_UNROLL(8)
+  for (int i = 0; i < n; ++i) {
+    const VF a = hn::Abs(x[i]);
+    e[i] = hn::Mul(hn::Mul(a, a), hn::Set(kF, -0.5f));
+    t[i] = hn::Div(one, hn::MulAdd(a, hn::Set(kF, 0.34f), one));
+    p[i] = hn::Set(kF, -0.026120493f);
+  }
+  Exp(e);
+  HornerStep(p, t, 0.139499575f);
+  HornerStep(p, t, -0.27313289f);
+  HornerStep(p, t, 0.202182814f);
+  HornerStep(p, t, -0.0447185375f);
+  HornerStep(p, t, 0.115359195f);
+  HornerStep(p, t, 0.115197651f);
+  HornerStep(p, t, 0.136112198f);
+  HornerStep(p, t, 0.135620505f);
+  FOVEA_UNROLL(8)
+  for (int i = 0; i < n; ++i) {
+    const VF tail = hn::Mul(hn::Mul(p[i], t[i]), e[i]);
+    x[i] = hn::IfThenElse(hn::Lt(x[i], hn::Zero(kF)), tail, hn::Sub(one, tail));
+  }
+}

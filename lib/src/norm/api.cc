@@ -5,7 +5,7 @@
 #include "norm/call.h"
 #include "norm/resolve.h"
 
-extern "C" fovea_status fovea_activation_f32(const fovea_activation_args* args) {
+extern "C" fovea_status fovea_activation(const fovea_activation_args* args) {
   if (!args) return FOVEA_ERR_NULL;
   fovea::ActivationCall call;
   FOVEA_RETURN_IF_ERROR(fovea::resolve_activation(*args, &call));
@@ -13,7 +13,7 @@ extern "C" fovea_status fovea_activation_f32(const fovea_activation_args* args) 
   return FOVEA_OK;
 }
 
-extern "C" fovea_status fovea_norm_f32(const fovea_norm_args* args) {
+extern "C" fovea_status fovea_norm(const fovea_norm_args* args) {
   if (!args) return FOVEA_ERR_NULL;
   fovea::NormCall call;
   FOVEA_RETURN_IF_ERROR(fovea::resolve_norm(*args, &call));

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "formats/kernels.h"
 #include "fovea/fovea.h"
 #include "norm/kernels.h"
 
@@ -16,11 +17,13 @@ struct NormRows {
 
 // A checked activation. The arrays are described in the caller's arguments.
 struct ActivationCall {
-  const NormKernels* kernels;
+  const ActivationKernels* kernels;
+  const PlainKernels* plain;
   NormRows rows;
   uint32_t dim;
+  fovea_activation_kind kind;
   float alpha;
-  bool sigmoid;
+  fovea_dtype x_dtype, y_dtype;  // the factor's is x_dtype
   const fovea_out* y;
   const fovea_in *x, *factor;  // data of factor null = 1
 };
@@ -28,14 +31,18 @@ struct ActivationCall {
 // A checked normalisation.
 struct NormCall {
   const NormKernels* kernels;
+  const ActivationKernels* activation;
+  const PlainKernels* plain;
   NormRows rows;
   uint32_t dim;
+  bool centered;  // by the mean
   float divisor, epsilon, weight_offset;
-  const fovea_out* y;
-  const fovea_in *x, *gate;  // data of gate null = none
+  fovea_dtype x_dtype, y_dtype, residual_dtype;  // the gate's is x_dtype, that of sum residual_dtype
+  const fovea_out *y, *sum;                      // data of sum null = none
+  const fovea_in *x, *residual, *gate;           // data of residual or gate null = none
   fovea_norm_gate gate_order;
-  fovea_activation gate_activation;
-  const float* weight;  // null = 1
+  fovea_activation_kind gate_activation;
+  const float *weight, *bias;  // null = 1, 0
   ptrdiff_t weight_head_stride;
 };
 

@@ -17,10 +17,12 @@ namespace {
 #include "simd/common.inl"
 #include "math/plain.inl"
 #include "math/math.inl"
+#include "math/activation.inl"
 #include "norm/norm.inl"
 // clang-format on
 }  // namespace
 
+FOVEA_IN_DATA_SECTION const ActivationKernels kActivation = kActivationKernels;
 FOVEA_IN_DATA_SECTION const NormKernels kNorm = kNormKernels;
 
 #endif

@@ -1,40 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of the kernels of normalisation and activation.
+// The functions of the kernels of normalisation and activation. All take elements of a row as floats.
 #ifndef FOVEA_SRC_NORM_KERNELS_H_
 #define FOVEA_SRC_NORM_KERNELS_H_
 
 #include <stddef.h>
 
+#include "fovea/fovea.h"
+#include "fovea/fovea_config.h"
 #include "targets/choice.h"
 
 namespace fovea {
+
+// What a build leaves out.
+constexpr bool kLayerNorm = config::kLayerNorm, kResidual = config::kResidual;
 
 // y = activation(x) * factor. y may be x or factor.
 struct ActivationRow {
   const float* x;
   const float* factor;  // null = 1
   float* y;
-  size_t dim;
-  float alpha;   // never 0
-  bool sigmoid;  // else SiLU
+  size_t count;
+  float alpha;  // never 0
+  fovea_activation_kind kind;
 };
 
-// y = x / sqrt(sum of x^2 / divisor + epsilon) * (weight + weight_offset). y may be x.
-struct NormRow {
+// Sums over a row have this many chains: element i is added to chain i % kNormChains, whatever the lanes of a vector.
+constexpr size_t kNormChains = 16;
+
+struct NormSums {
+  const float* x;
+  size_t count;  // a multiple of kNormChains, except for the last elements of a row
+  bool goes_on;  // else the chains begin with 0
+  float shift;
+  float* chains;   // [kNormChains] sums of x - shift
+  float* squares;  // [kNormChains] sums of (x - shift)^2
+};
+
+// y = (x - mean) * inverse * (weight + weight_offset) + bias. y may be x.
+struct NormScale {
   const float* x;
   const float* weight;  // null = 1
+  const float* bias;    // null = 0
   float* y;
-  size_t dim;
-  float divisor, epsilon, weight_offset;
+  size_t count;
+  float mean, inverse, weight_offset;
+};
+
+struct ActivationKernels {
+  void (*activate)(const ActivationRow&);
 };
 
 struct NormKernels {
-  void (*activate)(const ActivationRow&);
-  void (*normalise)(const NormRow&);
+  void (*add)(const NormSums&);
+  void (*add_squares)(const NormSums&);  // shift is 0, and chains are not touched
+  float (*total)(const float* chains);   // of the chains, in a tree
+  void (*scale)(const NormScale&);
+  void (*scale_squares)(const NormScale&);  // mean is 0
+  void (*join)(const float* x, const float* residual, float* to, size_t count);  // to = x + residual; may be either
 };
 
-FOVEA_TABLES(NormKernels, kNorm, norm_kernels)
+// Each has a table: programs with an activation alone link no normalisation.
+FOVEA_TABLES_IN(ActivationKernels, kActivation, norm_kernels, activation_kernels)
+FOVEA_TABLES_IN(NormKernels, kNorm, norm_kernels, norm_kernels)
 
 }  // namespace fovea
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Normalisation and activation of a row. Lanes run along the row.
+// Normalisation and activation of elements of a row. Lanes run along the row.
+
+using ::fovea::kNormChains;
 
 // Vectors whose activation is computed at a time: one alone is a chain of dependent operations, for which a processor
 // waits.
@@ -9,80 +11,158 @@ constexpr int kActivated = kPreferSize ? 1 : 4;
 // y of n vectors from element i on. The last vector may have fewer lanes.
 template <int n>
 FOVEA_INLINE void ActivateFrom(const ActivationRow& row, size_t i) {
-  VF x[n], y[n];
+  VF y[n];
+  FOVEA_UNROLL(4)
   for (int k = 0; k < n; ++k) {
     const size_t at = i + size_t(k) * kLanes;
-    x[k] = LoadUpTo(row.x + at, LanesBefore(at, row.dim));
-    y[k] = hn::Mul(x[k], hn::Set(kF, row.alpha));
+    y[k] = LoadUpTo(row.x + at, LanesBefore(at, row.count));
   }
-  Sigmoid(y);
+  Activate(row.kind, row.alpha, y);
+  FOVEA_UNROLL(4)
   for (int k = 0; k < n; ++k) {
     const size_t at = i + size_t(k) * kLanes;
-    if (!row.sigmoid) y[k] = hn::Mul(x[k], y[k]);
-    if (row.factor) y[k] = hn::Mul(y[k], LoadUpTo(row.factor + at, LanesBefore(at, row.dim)));
-    StoreUpTo(y[k], row.y + at, LanesBefore(at, row.dim));
+    if (row.factor) y[k] = hn::Mul(y[k], LoadUpTo(row.factor + at, LanesBefore(at, row.count)));
+    StoreUpTo(y[k], row.y + at, LanesBefore(at, row.count));
   }
 }
 
-FOVEA_KERNEL void Activate(const ActivationRow& row) {
+FOVEA_KERNEL void ActivateRow(const ActivationRow& row) {
   size_t i = 0;
-  for (; row.dim - i >= kActivated * kLanes; i += kActivated * kLanes) ActivateFrom<kActivated>(row, i);
-  for (; i < row.dim; i += kLanes) ActivateFrom<1>(row, i);
+  for (; row.count - i >= kActivated * kLanes; i += kActivated * kLanes) ActivateFrom<kActivated>(row, i);
+  for (; i < row.count; i += kLanes) ActivateFrom<1>(row, i);
 }
 
-// The sum of squares in 16 chains, whatever the lanes of a vector, and then a tree.
-constexpr size_t kChains = 16;
+// How a row is normalised: kCentered rows have a mean, the others none, so that nothing is subtracted.
+enum class Norm { kSquares, kCentered };
 
-FOVEA_INLINE float SumOfSquares(const float* x, size_t dim) {
-  constexpr size_t kVectors = kChains / kLanes;
-  VF sums[kVectors];
-  for (VF& sum : sums) sum = hn::Zero(kF);
+// Vectors of chains that are summed at a time. Those of sums and of squares fill half the registers at most.
+constexpr size_t kChainVectors = kNormChains / kLanes;
+constexpr size_t kMostVectors = hn::kRegisters / 4 < 8 ? hn::kRegisters / 4 : 8;
+constexpr size_t kVectorsAtOnce = kPreferSize ? 1 : kChainVectors < kMostVectors ? kChainVectors : kMostVectors;
+
+template <Norm kNorm>
+FOVEA_INLINE void AddTo(VF x, float shift, VF* sum, VF* squares) {
+  const VF d = kNorm == Norm::kCentered ? hn::AddSet(x, -shift) : x;
+  if (kNorm == Norm::kCentered) *sum = hn::Add(*sum, d);
+  *squares = hn::MulAdd(d, d, *squares);
+}
+
+// Adds `rounds` times kNormChains elements to the chains from `first` on, as many as kVectorsAtOnce vectors have.
+template <Norm kNorm>
+FOVEA_INLINE void AddToChains(const NormSums& s, size_t first, size_t rounds) {
+  constexpr size_t n = kVectorsAtOnce, kElements = n * kLanes;
+  const float shift = s.shift;
+  const bool goes_on = s.goes_on;
+  VF sums[n], squares[n];
+  FOVEA_UNROLL(8)
+  for (size_t v = 0; v < n; ++v) {
+    sums[v] = kNorm == Norm::kCentered && goes_on ? hn::LoadU(kF, s.chains + first + v * kLanes) : hn::Zero(kF);
+    squares[v] = goes_on ? hn::LoadU(kF, s.squares + first + v * kLanes) : hn::Zero(kF);
+  }
+  for (const float* x = s.x + first; rounds > 0; --rounds, x += kNormChains - kElements) {
+    VF next[n];
+    hn::LoadNext(x, next);
+    FOVEA_UNROLL(8)
+    for (size_t v = 0; v < n; ++v) AddTo<kNorm>(next[v], shift, &sums[v], &squares[v]);
+  }
+  FOVEA_UNROLL(8)
+  for (size_t v = 0; v < n; ++v) {
+    if (kNorm == Norm::kCentered) hn::StoreU(sums[v], kF, s.chains + first + v * kLanes);
+    hn::StoreU(squares[v], kF, s.squares + first + v * kLanes);
+  }
+}
+
+// The last elements of a row, fewer than there are chains.
+template <Norm kNorm>
+FOVEA_INLINE void AddLast(const NormSums& s, const float* x, size_t count) {
+  for (size_t i = 0; i < count; i += kLanes) {
+    const size_t n = LanesBefore(i, count);
+    VF next = hn::LoadN(kF, x + i, n), sum = hn::Zero(kF), squares = hn::LoadU(kF, s.squares + i);
+    if constexpr (kNorm == Norm::kCentered) {
+      sum = hn::LoadU(kF, s.chains + i);
+      if (kLanes > 1) {  // lanes past the last element add 0
+        next = hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(n))), next, hn::Set(kF, s.shift));
+      }
+    }
+    AddTo<kNorm>(next, s.shift, &sum, &squares);
+    if (kNorm == Norm::kCentered) hn::StoreU(sum, kF, s.chains + i);
+    hn::StoreU(squares, kF, s.squares + i);
+  }
+}
+
+template <Norm kNorm>
+FOVEA_INLINE void AddElements(const NormSums& s) {
+  const size_t rounds = s.count / kNormChains, left = s.count % kNormChains;
+  for (size_t first = 0; first < kNormChains; first += kVectorsAtOnce * kLanes) AddToChains<kNorm>(s, first, rounds);
+  AddLast<kNorm>(s, s.x + (s.count - left), left);
+}
+
+// The second half of the chains is added to the first, until one is left.
+FOVEA_KERNEL float Total(const float* chains) {
+  float sums[kNormChains];
+  VF v[kChainVectors];
+  FOVEA_UNROLL_FOR_SPEED(16)
+  for (size_t k = 0; k < kChainVectors; ++k) v[k] = hn::LoadU(kF, chains + k * kLanes);
+  FOVEA_UNROLL_FOR_SPEED(4)
+  for (size_t half = kChainVectors / 2; half > 0; half /= 2) {
+    FOVEA_UNROLL_FOR_SPEED(8)
+    for (size_t k = 0; k < half; ++k) v[k] = hn::Add(v[k], v[k + half]);
+  }
+  hn::StoreU(v[0], kF, sums);
+  FOVEA_UNROLL_FOR_SPEED(4)
+  for (size_t half = kLanes / 2; half > 0; half /= 2) {
+    FOVEA_UNROLL_FOR_SPEED(8)
+    for (size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
+  }
+  return sums[0];
+}
+
+// Vectors that are scaled at a time, with their weights and biases.
+constexpr size_t kScaled = kPreferSize ? 1 : hn::kRegisters / 2 < 8 ? hn::kRegisters / 2 : 8;
+
+FOVEA_INLINE VF ScaleBy(const NormScale& s, VF y, size_t i, size_t n) {
+  if (!s.weight) return s.bias ? hn::Add(y, LoadUpTo(s.bias + i, n)) : y;
+  const VF weight = hn::Add(LoadUpTo(s.weight + i, n), hn::Set(kF, s.weight_offset));
+  return s.bias ? hn::MulAdd(y, weight, LoadUpTo(s.bias + i, n)) : hn::Mul(y, weight);
+}
+
+template <Norm kNorm>
+FOVEA_INLINE void ScaleElements(const NormScale& s) {
+  const size_t count = s.count;
+  const float less = -s.mean, inverse = s.inverse;
   size_t i = 0;
-  for (; dim - i >= kChains; i += kChains) {
-    for (size_t v = 0; v < kVectors; ++v) {
-      const VF e = hn::LoadU(kF, x + i + v * kLanes);
-      sums[v] = hn::MulAdd(e, e, sums[v]);
+  if (kNorm == Norm::kCentered && !kPreferSize && s.weight && s.bias && s.weight_offset == 0.0f) {
+    const float *x = s.x, *weight = s.weight, *bias = s.bias;
+    float* to = s.y;
+    for (; count - i >= kScaled * kLanes; i += kScaled * kLanes) {
+      VF y[kScaled];
+      hn::LoadNext(x, y);
+      FOVEA_UNROLL(8)
+      for (VF& v : y) v = hn::MulSet(hn::AddSet(v, less), inverse);
+      hn::StoreNextMulAdd(y, weight, bias, to);
     }
   }
-  for (size_t v = 0; v < kVectors && i < dim; ++v, i += kLanes) {
-    const VF e = LoadUpTo(x + i, LanesBefore(i, dim));
-    sums[v] = hn::MulAdd(e, e, sums[v]);
-  }
-  float chains[kChains];
-  for (size_t v = 0; v < kVectors; ++v) hn::StoreU(sums[v], kF, chains + v * kLanes);
-  for (size_t half = kChains / 2; half > 0; half /= 2) {
-    for (size_t k = 0; k < half; ++k) chains[k] += chains[k + half];
-  }
-  return chains[0];
-}
-
-// 1 / sqrt(x), for x >= 0 and NaN, without libm: a guess from the exponent, and steps of Newton's method, each of which
-// squares the error. Largest error 2 ulp. 0 for infinity, and for 0, so that a row whose squares are all 0 becomes
-// zeros.
-FOVEA_INLINE float InverseSquareRoot(float x) {
-  if (x != x) return x;
-  if (x == 0.0f || x > 3.40282347e38f) return 0.0f;
-  const bool small = x < 0x1p-100f;  // and perhaps subnormal
-  const float scaled = small ? x * 0x1p100f : x;
-  uint32_t bits;
-  __builtin_memcpy(&bits, &scaled, sizeof bits);
-  bits = 0x5f3759df - (bits >> 1);
-  float y;
-  __builtin_memcpy(&y, &bits, sizeof y);
-  for (int i = 0; i < 4; ++i) y *= 1.5f - 0.5f * scaled * y * y;
-  return small ? y * 0x1p50f : y;
-}
-
-FOVEA_KERNEL void Normalise(const NormRow& row) {
-  const float mean = SumOfSquares(row.x, row.dim) / row.divisor;
-  const VF inverse = hn::Set(kF, InverseSquareRoot(mean + row.epsilon));
-  const VF offset = hn::Set(kF, row.weight_offset);
-  for (size_t i = 0; i < row.dim; i += kLanes) {
-    const size_t n = LanesBefore(i, row.dim);
-    VF y = hn::Mul(LoadUpTo(row.x + i, n), inverse);
-    if (row.weight) y = hn::Mul(y, hn::Add(LoadUpTo(row.weight + i, n), offset));
-    StoreUpTo(y, row.y + i, n);
+  for (; i < count; i += kLanes) {
+    const size_t n = LanesBefore(i, count);
+    VF y = LoadUpTo(s.x + i, n);
+    if (kNorm == Norm::kCentered) y = hn::AddSet(y, less);
+    StoreUpTo(ScaleBy(s, hn::MulSet(y, inverse), i, n), s.y + i, n);
   }
 }
 
-constexpr NormKernels kNormKernels = {Activate, Normalise};
+FOVEA_KERNEL void Join(const float* x, const float* residual, float* to, size_t count) {
+  for (size_t i = 0; i < count; i += kLanes) {
+    const size_t n = LanesBefore(i, count);
+    StoreUpTo(hn::Add(LoadUpTo(x + i, n), LoadUpTo(residual + i, n)), to + i, n);
+  }
+}
+
+FOVEA_KERNEL void Add(const NormSums& s) { AddElements<Norm::kCentered>(s); }
+FOVEA_KERNEL void AddSquares(const NormSums& s) { AddElements<Norm::kSquares>(s); }
+FOVEA_KERNEL void Scale(const NormScale& s) { ScaleElements<Norm::kCentered>(s); }
+FOVEA_KERNEL void ScaleSquares(const NormScale& s) { ScaleElements<Norm::kSquares>(s); }
+
+constexpr ActivationKernels kActivationKernels = {ActivateRow};
+constexpr NormKernels kNormKernels = {::fovea::kLayerNorm ? Add : nullptr, AddSquares, Total,
+                                      ::fovea::kLayerNorm ? Scale : nullptr, ScaleSquares,
+                                      ::fovea::kResidual ? Join : nullptr};

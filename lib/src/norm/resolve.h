@@ -7,6 +7,9 @@
 
 namespace fovea {
 
+// Whether a number is an activation, and this build has it.
+fovea_status check_activation(fovea_activation_kind kind);
+
 // Perform every check, and make *call ready to run.
 fovea_status resolve_activation(const fovea_activation_args& args, ActivationCall* call);
 fovea_status resolve_norm(const fovea_norm_args& args, NormCall* call);

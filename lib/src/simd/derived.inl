@@ -18,6 +18,8 @@ FOVEA_INLINE VF AddSet(VF a, float b) { return Add(a, Set(kF, b)); }
 FOVEA_INLINE VF MulSet(VF a, float b) { return Mul(a, Set(kF, b)); }
 FOVEA_INLINE VF MulAddSet(VF a, VF b, float c) { return MulAdd(a, b, Set(kF, c)); }
 
+#include "simd/runs.inl"
+
 FOVEA_INLINE void LoadTransposed(const float* const (&at)[kLanes], size_t d, size_t n, VF (&v)[kLanes]) {
   if (n == kLanes) {
     FOVEA_UNROLL(16)

@@ -195,6 +195,19 @@ FOVEA_INLINE VF NextVector(const float*& p) {
 #endif
   return v;
 }
+template <size_t n>
+FOVEA_INLINE void LoadNext(const float*& p, VF (&v)[n]) {
+  FOVEA_UNROLL(4)
+  for (size_t i = 0; i < n; ++i) v[i] = NextVector(p);
+}
+template <size_t n>
+FOVEA_INLINE void StoreNextMulAdd(VF (&v)[n], const float*& b, const float*& c, float*& p) {
+  FOVEA_UNROLL(4)
+  for (size_t i = 0; i < n; ++i, p += kLanes) {
+    const VF weight = NextVector(b);
+    StoreU(MulAdd(v[i], weight, NextVector(c)), kF, p);
+  }
+}
 #define FOVEA_BLOCK_LOOPS "math/block_helium.inl"
 
 // No instruction zips registers. Gathers and scatters take the addresses of four rows as an array holds them in memory.

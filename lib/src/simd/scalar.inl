@@ -320,4 +320,20 @@ FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
 #undef FOVEA_THUMB_FLOATS
 #include "simd/derived.inl"
 
+// Eight at a time where one instruction loads several registers: better overloads than the templates.
+#if defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4) != 0 && FOVEA_SCALAR_FUSES
+FOVEA_INLINE void LoadNext(const float*& p, VF (&v)[8]) { NextVectors(p, 8, v); }
+FOVEA_INLINE void StoreNextMulAdd(VF (&v)[8], const float*& b, const float*& c, float*& p) {
+  asm volatile("vldmia %0!, {s0-s7}\n\tvldmia %1!, {s8-s15}\n\t"
+      "vfma.f32 s8, %3, s0\n\tvfma.f32 s9, %4, s1\n\tvfma.f32 s10, %5, s2\n\tvfma.f32 s11, %6, s3\n\t"
+      "vfma.f32 s12, %7, s4\n\tvfma.f32 s13, %8, s5\n\tvfma.f32 s14, %9, s6\n\tvfma.f32 s15, %10, s7\n\t"
+      "vstmia %2!, {s8-s15}"
+      : "+r"(b), "+r"(c), "+r"(p)
+      : "t"(v[0].raw), "t"(v[1].raw), "t"(v[2].raw), "t"(v[3].raw), "t"(v[4].raw), "t"(v[5].raw), "t"(v[6].raw),
+        "t"(v[7].raw)
+      : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15",
+        "memory");
+}
+#endif
+
 }  // namespace hn

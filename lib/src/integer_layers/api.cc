@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/arithmetic.h"
+#include "base/status.h"
+#include "fovea/fovea.h"
+#include "integer_layers/call.h"
+#include "integer_layers/resolve.h"
+
+extern "C" fovea_status fovea_integer_norm(const fovea_integer_norm_args* args) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::IntegerNormCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_integer_norm(*args, &call));
+  fovea::run_integer_norm(&call);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_integer_add(const fovea_integer_pair_args* args) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::IntegerSumCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_integer_sum(*args, &call));
+  fovea::run_integer_sum(&call);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_integer_multiply(const fovea_integer_pair_args* args) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::IntegerProductCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_integer_product(*args, &call));
+  fovea::run_integer_product(&call);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_integer_activation(const fovea_integer_activation_args* args) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::IntegerActivationCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_integer_activation(*args, &call));
+  fovea::run_integer_activation(call);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_integer_hard_swish(const fovea_integer_hard_swish_args* args) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::IntegerHardSwishCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_integer_hard_swish(*args, &call));
+  fovea::run_integer_hard_swish(&call);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_integer_mean(const fovea_integer_mean_args* args) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::IntegerMeanCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_integer_mean(*args, &call));
+  fovea::run_integer_mean(&call);
+  return FOVEA_OK;
+}

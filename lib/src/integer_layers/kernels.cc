@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of layers on int8 tensors. A build has one of each: in the namespace of the target whose words it uses,
+// or of no target.
+#if !defined(FOVEA_IN_TARGET)
+#include "base/arithmetic.h"
+#include "targets/options.inl"
+#include "integer_layers/kernels.h"
+#define FOVEA_KERNELS_NAMESPACE integer_layer_kernels
+#define FOVEA_KERNELS_FILE "integer_layers/kernels.cc"
+#if FOVEA_FOR_HELIUM || FOVEA_FOR_SCALAR
+#include "targets/each_target.inl"
+#elif !FOVEA_WITH_SCALAR
+#define FOVEA_IN_TARGET
+namespace fovea {
+namespace no_target {
+namespace FOVEA_KERNELS_NAMESPACE {
+#include FOVEA_KERNELS_FILE
+}  // namespace FOVEA_KERNELS_NAMESPACE
+}  // namespace no_target
+}  // namespace fovea
+#undef FOVEA_IN_TARGET
+#endif
+#else
+
+namespace {
+// clang-format off
+#if FOVEA_FOR_HELIUM
+#include FOVEA_BACKEND_HEADER
+#include "simd/common.inl"
+#include "simd/integer_helium.inl"
+#include "simd/codes_helium.inl"
+#else
+#include "simd/integer_scalar.inl"
+#include "simd/codes_scalar.inl"
+#endif
+#include "integer_layers/rows.inl"
+// clang-format on
+}  // namespace
+
+FOVEA_IN_CODE_SECTION IntegerRowSums sum_codes(const int8_t* x, size_t dim) {
+  const whole::CodeSums sums = whole::SumCodes(x, dim);
+  return {sums.sum, sums.squares};
+}
+FOVEA_IN_CODE_SECTION void normalise_codes(const IntegerNormRow& row) { NormaliseCodes(row); }
+FOVEA_IN_CODE_SECTION void add_codes(const IntegerSumRow& row) { AddCodes(row); }
+FOVEA_IN_CODE_SECTION void multiply_codes(const IntegerProductRow& row) { MultiplyCodes(row); }
+FOVEA_IN_CODE_SECTION void translate_codes(const int8_t* table, const int8_t* x, size_t dim, int8_t* y) {
+  whole::Translate(table, x, dim, y);
+}
+FOVEA_IN_CODE_SECTION void hard_swish_codes(const IntegerHardSwishRow& row) { HardSwishCodes(row); }
+FOVEA_IN_CODE_SECTION void average_codes(const IntegerMeanRow& row) { AverageCodes(row); }
+
+#endif

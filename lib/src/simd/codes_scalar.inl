@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// More words for integers where a vector is one integer: those of layers on int8 tensors. Follows integer_scalar.inl.
+
+namespace whole {
+
+// How many lanes of a vector are loaded or stored: all. Nothing is left over where a vector is one integer.
+struct All {};
+struct Some : All {
+  explicit Some(size_t) {}
+};
+
+FOVEA_INLINE V LoadCodes(const int8_t* p, All) { return *p; }
+FOVEA_INLINE V LoadHalves(const int16_t* p, All) { return *p; }
+FOVEA_INLINE void StoreCodes(V v, int8_t* p, All) { *p = int8_t(v); }
+
+// Modulo 2^32.
+FOVEA_INLINE V Mul(V a, V b) { return V(uint32_t(a) * uint32_t(b)); }
+FOVEA_INLINE V Scaled(V v, int32_t factor, int32_t more) {
+  V scaled = V(uint32_t(v) * uint32_t(factor) + uint32_t(more));
+#if FOVEA_SMLAD
+  FOVEA_OPAQUE(scaled);  // else what is added to it is added first, by one instruction more
+#endif
+  return scaled;
+}
+FOVEA_INLINE V MulAdd(V v, int32_t factor, V more) { return V(uint32_t(v) * uint32_t(factor) + uint32_t(more)); }
+
+// sum + floor(v * half / 2^16), for halves of 16 bits.
+FOVEA_INLINE V AddMulHalf(V sum, V v, V half) {
+#if FOVEA_SMLAD
+  asm("smlawb %0, %1, %2, %0" : "+r"(sum) : "r"(v), "r"(half));
+  return sum;
+#else
+  return sum + V((int64_t(v) * half) >> 16);
+#endif
+}
+// sum + floor(v * x / 2^32).
+FOVEA_INLINE V AddMulHigh(V sum, V v, int32_t x) {
+#if FOVEA_SMLAD
+  asm("smmla %0, %1, %2, %0" : "+r"(sum) : "r"(v), "r"(x));
+  return sum;
+#else
+  return sum + V((int64_t(v) * x) >> 32);
+#endif
+}
+// round((v - kHalf<kBits>) / 2^kBits), clamped to the range of a code.
+template <int kBits>
+constexpr int32_t kHalf = 1 << (kBits - 1);
+template <int kBits>
+FOVEA_INLINE V CodeOf(V v) {
+#if FOVEA_SMLAD
+  asm("ssat %0, #8, %1, asr %2" : "=r"(v) : "r"(v), "n"(kBits));
+  return v;
+#else
+  return Saturate(v >> kBits);
+#endif
+}
+FOVEA_INLINE V ShiftDown(V v, int n) { return v >> n; }
+
+// The sum of codes, and of their squares.
+struct CodeSums {
+  int32_t sum, squares;
+};
+FOVEA_INLINE CodeSums SumCodes(const int8_t* p, size_t count) {
+  int32_t sum = 0, squares = 0;
+#if FOVEA_SMLAD
+  uint32_t ones = 0x10001;
+  FOVEA_OPAQUE(ones);
+  const auto add_four = [&](const int8_t* codes) __attribute__((always_inline)) {
+    uint32_t four, even, odd;
+    __builtin_memcpy(&four, codes, 4);
+    asm("sxtb16 %0, %1" : "=r"(even) : "r"(four));
+    asm("sxtb16 %0, %1, ror #8" : "=r"(odd) : "r"(four));
+    asm("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(even), "r"(ones));
+    asm("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(odd), "r"(ones));
+    asm("smlad %0, %1, %1, %0" : "+r"(squares) : "r"(even));
+    asm("smlad %0, %1, %1, %0" : "+r"(squares) : "r"(odd));
+  };
+  for (; count >= 16; count -= 16, p += 16) {
+    FOVEA_UNROLL_FOR_SPEED(4)
+    for (int i = 0; i < 16; i += 4) add_four(p + i);
+  }
+  for (; count >= 4; count -= 4, p += 4) add_four(p);
+#endif
+  for (; count > 0; --count, ++p) {
+    sum += *p;
+    squares += *p * *p;
+  }
+  return {sum, squares};
+}
+
+// to[i] = table[codes[i]], where codes count as unsigned.
+FOVEA_INLINE void Translate(const int8_t* table, const int8_t* codes, size_t count, int8_t* to) {
+  const uint8_t* from = reinterpret_cast<const uint8_t*>(codes);
+  for (; count >= 16; count -= 16, from += 16, to += 16) {
+    FOVEA_UNROLL_FOR_SPEED(16)
+    for (int i = 0; i < 16; ++i) to[i] = table[from[i]];
+  }
+  for (; count > 0; --count) *to++ = table[*from++];
+}
+
+}  // namespace whole

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Layers on int8 tensors with any arguments, against their definitions to the bit; sums, pooling, embeddings, argmax and
+// top-k with any arguments.
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "fuzz/draw.h"
+#include "support/formats.h"
+#include "support/integer_layers_definition.h"
+#include "support/rows.h"
+
+namespace fovea_test {
+namespace {
+
+int32_t zero_point(Bytes& bytes) {
+  return bytes.below(24) == 1 ? static_cast<int32_t>(word(bytes)) : bytes.take<int8_t>();
+}
+// A multiplier and its shift for a number around the usual one, or any.
+void multiplier(Bytes& bytes, double usual, int32_t* factor, int32_t* shift) {
+  const double real = usual * std::exp2(bytes.below(80) / 8.0 - 5);
+  expect(fovea_integer_multiplier(real, factor, shift) == FOVEA_OK, "a usual number is refused");
+  if (bytes.below(24) == 1) *factor = static_cast<int32_t>(word(bytes));
+  if (bytes.below(24) == 1) *shift = bytes.take<int8_t>();
+}
+template <class Args>
+void draw_counts(Bytes& bytes, Args* a) {
+  a->struct_bytes = number(bytes, sizeof *a);
+  a->batch = count(bytes, 3), a->heads = count(bytes, 3), a->tokens = count(bytes, 5), a->dim = count(bytes, 70);
+}
+template <class Args>
+void draw_input(Bytes& bytes, Memory& memory, const Args& a, fovea_in* in, size_t element = 1) {
+  dense(bytes, in, a.heads, a.tokens, a.dim);
+  if (bytes.below(8) == 1) in->token_stride = in->head_stride = in->batch_stride = 0;
+  in->data = rows(memory, *in, a.batch, a.heads, a.tokens, a.dim, false, element);
+}
+template <class Args>
+void draw_output(Bytes& bytes, Memory& memory, Args* a, uint32_t tokens, size_t element = 1) {
+  dense(bytes, &a->y, a->heads, tokens, a->dim);
+  a->y.data = rows(memory, a->y, a->batch, a->heads, tokens, a->dim, true, element);
+}
+const int8_t* row(const fovea_in& array, uint32_t b, uint32_t h, uint32_t t) {
+  return reinterpret_cast<const int8_t*>(row_bytes(array, 1, b, h, t));
+}
+
+// Calls, and holds each row of y against want(b, h, t).
+template <class Args, class Want>
+void compare(const Memory& memory, fovea_status (*call)(const Args*), Args* a, uint32_t y_tokens, const Want& want) {
+  if (!memory.complete) a->y.data = nullptr;
+  if (unchanged_if_refused(memory, [&] { return call(a); }) != FOVEA_OK || !memory.complete) return;
+  const fovea_in y = {a->y.data, a->y.batch_stride, a->y.head_stride, a->y.token_stride};
+  for (uint32_t b = 0; b < a->batch && a->heads != 0 && a->tokens != 0; ++b) {
+    for (uint32_t h = 0; h < a->heads; ++h) {
+      for (uint32_t t = 0; t < y_tokens; ++t) {
+        const CodeRow wanted = want(b, h, t);
+        expect(std::memcmp(row(y, b, h, t), wanted.data(), wanted.size()) == 0, "a row differs from its definition");
+      }
+    }
+  }
+}
+
+void integer_norm(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_integer_norm_args a{};
+  draw_counts(bytes, &a);
+  a.norm = choice(bytes, {FOVEA_NORM_LAYER, FOVEA_NORM_RMS});
+  draw_input(bytes, memory, a, &a.x), draw_output(bytes, memory, &a, a.tokens);
+  a.weight = list<int16_t>(memory, a.dim, [&] { return bytes.take<int16_t>(); });
+  if (bytes.flag()) a.bias = list<int16_t>(memory, a.dim, [&] { return bytes.take<int16_t>(); });
+  a.x_zero = zero_point(bytes), a.y_zero = zero_point(bytes);
+  multiplier(bytes, 0x1p-14, &a.weight_multiplier, &a.weight_shift);
+  if (bytes.flag()) multiplier(bytes, 0.1, &a.epsilon_multiplier, &a.epsilon_shift);
+  spoil(bytes, {&a.weight, &a.bias});
+  compare(memory, fovea_integer_norm, &a, a.tokens,
+          [&](uint32_t b, uint32_t h, uint32_t t) { return norm_of_codes(a, row(a.x, b, h, t)); });
+}
+
+void integer_pair(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_integer_pair_args a{};
+  draw_counts(bytes, &a);
+  draw_input(bytes, memory, a, &a.a), draw_output(bytes, memory, &a, a.tokens);
+  const bool product = bytes.flag();
+  if (product || bytes.flag()) draw_input(bytes, memory, a, &a.b);
+  a.a_zero = zero_point(bytes), a.b_zero = zero_point(bytes), a.y_zero = zero_point(bytes);
+  multiplier(bytes, product ? 0.01 : 1, &a.a_multiplier, &a.a_shift);
+  multiplier(bytes, 1, &a.b_multiplier, &a.b_shift);
+  if (bytes.flag()) a.y_least = zero_point(bytes), a.y_most = zero_point(bytes);
+  compare(memory, product ? fovea_integer_multiply : fovea_integer_add, &a, a.tokens,
+          [&](uint32_t b, uint32_t h, uint32_t t) {
+            const int8_t* const x = row(a.a, b, h, t);
+            if (product) return product_of_codes(a, x, row(a.b, b, h, t));
+            return sum_of_codes(a, x, a.b.data != nullptr ? row(a.b, b, h, t) : nullptr);
+          });
+}
+
+void integer_activation(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_integer_activation_args a{};
+  draw_counts(bytes, &a);
+  draw_input(bytes, memory, a, &a.x), draw_output(bytes, memory, &a, a.tokens);
+  auto* const table = static_cast<int8_t*>(memory.allocate(1, 256, false));
+  const auto kind = static_cast<fovea_activation_kind>(bytes.below(11));
+  fovea_integer_activation_table(kind, bytes.take<float>(), bytes.take<float>(), zero_point(bytes),
+                                 bytes.take<float>(), zero_point(bytes), table);
+  a.table = table;
+  spoil(bytes, {&a.table}, false);
+  compare(memory, fovea_integer_activation, &a, a.tokens, [&](uint32_t b, uint32_t h, uint32_t t) {
+    CodeRow y;
+    for (uint32_t i = 0; i < a.dim; ++i) y.push_back(a.table[static_cast<uint8_t>(row(a.x, b, h, t)[i])]);
+    return y;
+  });
+}
+
+void integer_hard_swish(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_integer_hard_swish_args a{};
+  draw_counts(bytes, &a);
+  draw_input(bytes, memory, a, &a.x), draw_output(bytes, memory, &a, a.tokens);
+  a.x_zero = zero_point(bytes), a.y_zero = zero_point(bytes);
+  multiplier(bytes, 60, &a.three_multiplier, &a.three_shift);
+  multiplier(bytes, 0.01, &a.out_multiplier, &a.out_shift);
+  compare(memory, fovea_integer_hard_swish, &a, a.tokens,
+          [&](uint32_t b, uint32_t h, uint32_t t) { return hard_swish_of_codes(a, row(a.x, b, h, t)); });
+}
+
+void integer_mean(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_integer_mean_args a{};
+  draw_counts(bytes, &a);
+  draw_input(bytes, memory, a, &a.x), draw_output(bytes, memory, &a, 1);
+  if (bytes.flag()) a.lengths = list<uint32_t>(memory, a.batch, [&] { return bytes.below(a.tokens % 256 + 1); });
+  a.x_zero = zero_point(bytes), a.y_zero = zero_point(bytes);
+  multiplier(bytes, 1, &a.multiplier, &a.shift);
+  spoil(bytes, {&a.lengths});
+  compare(memory, fovea_integer_mean, &a, 1, [&](uint32_t b, uint32_t h, uint32_t) {
+    const uint32_t tokens = a.lengths != nullptr ? a.lengths[b] : a.tokens;
+    std::vector<int64_t> sums(a.dim);
+    for (uint32_t t = 0; t < tokens; ++t) {
+      for (uint32_t i = 0; i < a.dim; ++i) sums[i] += row(a.x, b, h, t)[i] - a.x_zero;
+    }
+    return mean_of_codes(a, sums, tokens);
+  });
+}
+
+size_t bytes_of(fovea_dtype dtype) { return dtype == FOVEA_F16 || dtype == FOVEA_BF16 ? 2 : 4; }
+fovea_target target(Bytes& bytes) { return choice(bytes, {FOVEA_TARGET_BEST, FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR}); }
+fovea_dtype half_or_float(Bytes& bytes) { return choice(bytes, {FOVEA_F32, FOVEA_F16, FOVEA_BF16}); }
+
+void pair(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_pair_args a{};
+  draw_counts(bytes, &a);
+  a.target = target(bytes);
+  a.y_dtype = half_or_float(bytes), a.a_dtype = half_or_float(bytes), a.b_dtype = half_or_float(bytes);
+  draw_input(bytes, memory, a, &a.a, bytes_of(a.a_dtype));
+  draw_input(bytes, memory, a, &a.b, bytes_of(a.b_dtype));
+  draw_output(bytes, memory, &a, a.tokens, bytes_of(a.y_dtype));
+  if (bytes.below(4) == 1) a.b = {a.y.data, a.y.batch_stride, a.y.head_stride, a.y.token_stride};
+  spoil(bytes, {&a.y.data, &a.a.data, &a.b.data});
+  if (!memory.complete) a.y.data = nullptr;
+  unchanged_if_refused(memory, [&] { return bytes.flag() ? fovea_add(&a) : fovea_multiply(&a); });
+}
+
+void pooling(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_pooling_args a{};
+  draw_counts(bytes, &a);
+  a.target = target(bytes), a.pooling = choice(bytes, {FOVEA_POOLING_MEAN, FOVEA_POOLING_FIRST});
+  a.y_dtype = half_or_float(bytes), a.x_dtype = half_or_float(bytes);
+  draw_input(bytes, memory, a, &a.x, bytes_of(a.x_dtype));
+  draw_output(bytes, memory, &a, 1, bytes_of(a.y_dtype));
+  if (bytes.flag()) a.lengths = list<uint32_t>(memory, a.batch, [&] { return bytes.below(a.tokens % 256 + 2); });
+  spoil(bytes, {&a.y.data, &a.x.data, &a.lengths});
+  if (!memory.complete) a.y.data = nullptr;
+  unchanged_if_refused(memory, [&] { return fovea_pooling(&a); });
+}
+
+void embedding(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_embedding_args a{};
+  a.struct_bytes = number(bytes, sizeof a), a.target = target(bytes);
+  a.tokens = count(bytes, 9), a.dim = count(bytes, 80), a.rows = count(bytes, 20);
+  a.y_stride = stride_of(bytes, a.dim);
+  a.y = static_cast<float*>(memory.array(4, a.dim, {a.tokens}, {a.y_stride}, true));
+  a.indices = list<uint32_t>(memory, a.tokens, [&] { return number(bytes, bytes.below(a.rows % 256 + 1)); });
+  if (memory.complete && a.indices != nullptr) {  // those that list() did not draw
+    for (size_t i = 64; i < a.tokens; ++i) const_cast<uint32_t*>(a.indices)[i] = 0;
+  }
+  a.table.dtype = static_cast<fovea_dtype>(bytes.below(9));
+  const fovea_dtype dtype = a.table.dtype > FOVEA_Q4_1 ? FOVEA_F32 : a.table.dtype;
+  const size_t units = row_units(dtype, a.dim);
+  a.table.row_stride = stride_of(bytes, static_cast<Wide>(units));
+  a.table.data = memory.array(unit_size(dtype), units, {a.rows}, {a.table.row_stride}, false);
+  if (scale_size(dtype) != 0) {
+    a.table.scales = memory.array(scale_size(dtype), size_t{a.rows} * row_scales(dtype, a.dim), {}, {}, false);
+  }
+  spoil(bytes, {&a.y, &a.indices, &a.table.scales});
+  if (!memory.complete) a.y = nullptr;
+  unchanged_if_refused(memory, [&] { return fovea_embedding(&a); });
+}
+
+void top_k(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  const uint32_t elements = count(bytes, 100), k = count(bytes, 20);
+  const float* const x = list<float>(memory, elements, [&] { return float(bytes.below(20)); });
+  auto* const indices = static_cast<uint32_t*>(memory.array(4, k, {}, {}, true));
+  if (!memory.complete) return;
+  if (unchanged_if_refused(memory, [&] { return fovea_top_k(x, elements, k, indices); }) != FOVEA_OK || k == 0) return;
+  uint32_t best = 0;
+  expect(fovea_argmax(x, elements, &best) == FOVEA_OK && best == indices[0], "argmax is not the first of the top k");
+  for (uint32_t i = 1; i < k; ++i) {
+    const float last = x[indices[i - 1]], next = x[indices[i]];
+    const bool in_order = last > next || (last == next && indices[i - 1] < indices[i]) || next != next;
+    expect(in_order, "the top k are in no order");
+  }
+}
+
+void run(Bytes bytes) {
+  switch (bytes.below(9)) {
+    case 0: return integer_norm(bytes);
+    case 1: return integer_pair(bytes);
+    case 2: return integer_activation(bytes);
+    case 3: return integer_hard_swish(bytes);
+    case 4: return integer_mean(bytes);
+    case 5: return pair(bytes);
+    case 6: return pooling(bytes);
+    case 7: return embedding(bytes);
+    default: return top_k(bytes);
+  }
+}
+
+}  // namespace
+}  // namespace fovea_test
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+  fovea_test::run({data, bytes});
+  return 0;
+}

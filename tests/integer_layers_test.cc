@@ -1,0 +1,652 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Layers on int8 tensors against their definitions in integer_layers.h, to the bit, and against double.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "catch.h"
+#include "support/covering.h"
+#include "support/guarded.h"
+#include "support/integer_layers_definition.h"
+#include "support/problem.h"
+#include "support/text.h"
+
+namespace fovea_test {
+namespace {
+
+struct Counts {
+  uint32_t batch = 2, heads = 2, tokens = 3, dim = 20;
+};
+enum Layout { kDense, kPadded, kReversed, kOneRow };  // kOneRow: strides of 0
+
+// Rows of codes in a guarded buffer.
+class CodeRows {
+ public:
+  CodeRows(const Counts& n, Layout layout, Placement placement) : counts_(n) {
+    const ptrdiff_t pad = layout == kPadded ? 3 : 0;
+    strides_[2] = ptrdiff_t(n.dim) + pad;
+    strides_[1] = strides_[2] * ptrdiff_t(n.tokens) + pad;
+    strides_[0] = strides_[1] * ptrdiff_t(n.heads) + pad;
+    if (layout == kOneRow) strides_[0] = strides_[1] = strides_[2] = 0;
+    ptrdiff_t last = 0;
+    const uint32_t of[] = {n.batch, n.heads, n.tokens};
+    for (int i = 0; i < 3; ++i) last += (ptrdiff_t(of[i]) - 1) * strides_[i];
+    memory = Guarded(size_t(last) + n.dim, 1, placement);
+    first_ = memory.as<int8_t>();
+    if (layout == kReversed) {
+      first_ += last;
+      for (ptrdiff_t& stride : strides_) stride = -stride;
+    }
+  }
+  // Random codes: their spread differs from row to row.
+  void draw(uint64_t seed) {
+    for (uint32_t r = 0; r < rows(); ++r) {
+      const float spread = std::exp2(float(random_bits(seed, r) % 8)), middle = random_normal(seed + 1, r) * 20;
+      for (uint32_t i = 0; i < counts_.dim; ++i) {
+        const float x = middle + spread * random_normal(seed + 2, uint64_t{r} * 65536 + i);
+        row(r)[i] = saturated(std::lrint(std::min(1000.0f, std::max(-1000.0f, x))));
+      }
+    }
+  }
+  uint32_t rows() const { return counts_.batch * counts_.heads * counts_.tokens; }
+  int8_t* row(uint32_t b, uint32_t h, uint32_t t) const {
+    return first_ + ptrdiff_t(b) * strides_[0] + ptrdiff_t(h) * strides_[1] + ptrdiff_t(t) * strides_[2];
+  }
+  int8_t* row(uint32_t r) const {
+    return row(r / counts_.tokens / counts_.heads, r / counts_.tokens % counts_.heads, r % counts_.tokens);
+  }
+  fovea_in in() const { return {first_, strides_[0], strides_[1], strides_[2]}; }
+  fovea_out out() const { return {first_, strides_[0], strides_[1], strides_[2]}; }
+
+  Guarded memory;
+
+ private:
+  Counts counts_;
+  int8_t* first_ = nullptr;
+  ptrdiff_t strides_[3] = {};
+};
+
+template <class T>
+Guarded list_of(size_t count, Placement placement, uint64_t seed, double spread) {
+  Guarded memory(count * sizeof(T), sizeof(T), placement);
+  for (size_t i = 0; i < count; ++i) {
+    const double x = spread * double(random_normal(seed, i));
+    memory.as<T>()[i] = static_cast<T>(
+        std::max<double>(std::numeric_limits<T>::min(), std::min<double>(std::numeric_limits<T>::max(), x)));
+  }
+  return memory;
+}
+
+template <class Args>
+Args with_counts(const Counts& n, const CodeRows& y) {
+  Args a = {};
+  a.struct_bytes = sizeof a;
+  a.batch = n.batch, a.heads = n.heads, a.tokens = n.tokens, a.dim = n.dim;
+  a.y = y.out();
+  return a;
+}
+void set(double real, int32_t* multiplier, int32_t* shift) {
+  REQUIRE(fovea_integer_multiplier(real, multiplier, shift) == FOVEA_OK);
+}
+
+// FNV-1a.
+uint64_t hash_of(const Guarded& memory) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (size_t i = 0; i < memory.bytes(); ++i) hash = (hash ^ memory.as<uint8_t>()[i]) * 0x100000001b3u;
+  return hash;
+}
+
+// Calls, and counts the rows that differ from want(row of x, number of the row). x and y may be the same.
+template <class Args, class Want>
+size_t wrong_rows(fovea_status (*call)(const Args*), const Args& a, const CodeRows& x, const CodeRows& y, Want want) {
+  std::vector<CodeRow> wanted;
+  for (uint32_t r = 0; r < x.rows(); ++r) wanted.push_back(want(x.row(r), r));
+  REQUIRE(call(&a) == FOVEA_OK);
+  size_t wrong = 0;
+  for (uint32_t r = 0; r < y.rows(); ++r) wrong += std::memcmp(y.row(r), wanted[r].data(), wanted[r].size()) != 0;
+  CHECK(y.memory.margin_intact());
+  return wrong;
+}
+
+struct Choice {
+  Counts counts;
+  Layout layout = kDense, y_layout = kDense;
+  bool in_place = false;
+  Placement placement = Placement::kEnd;
+  int32_t x_zero = 3, y_zero = -5;
+  double scale = 1;
+  uint64_t seed = 1;
+  int option = 0;
+};
+Choice choose(Levels& levels, uint64_t seed) {
+  Choice c;
+  c.counts = {levels.choose({1u, 2u}), levels.choose({1u, 3u}), levels.choose({1u, 4u}),
+              levels.choose({1u, 3u, 4u, 15u, 16u, 17u, 33u, 64u})};
+  c.layout = levels.choose({kDense, kPadded, kReversed, kOneRow});
+  c.y_layout = levels.choose({kDense, kPadded, kReversed});
+  c.in_place = levels.choose({false, true});
+  c.placement = levels.choose({Placement::kEnd, Placement::kStart, Placement::kOffset});
+  c.x_zero = levels.choose({0, -128, 127, 9}), c.y_zero = levels.choose({0, -128, 127, -20});
+  c.scale = levels.choose({1.0, 0.01, 1.99, 0x1p-30});
+  c.option = levels.choose({0, 1, 2, 3});
+  c.seed = seed;
+  return c;
+}
+std::string name(const char* layer, const Choice& c) {
+  Text text;
+  text << layer << " " << c.counts.batch << "x" << c.counts.heads << "x" << c.counts.tokens << "x" << c.counts.dim
+       << " layouts " << int(c.layout) << " " << int(c.y_layout) << (c.in_place ? " in place " : " ")
+       << name(c.placement) << " zeros " << c.x_zero << " " << c.y_zero << " scale " << c.scale << " option "
+       << c.option << " seed " << c.seed;
+  set_current_case(text.str());
+  return text.str();
+}
+
+// x, drawn, and y, which may be the same.
+struct Arrays {
+  explicit Arrays(const Choice& c)
+      : x(c.counts, c.in_place && c.layout == kOneRow ? kDense : c.layout, c.placement),
+        own(c.counts, c.y_layout, c.placement),
+        y(c.in_place ? x : own) {
+    x.draw(c.seed);
+  }
+  CodeRows x, own;
+  CodeRows& y;
+};
+
+void check_norm(const Choice& c) {
+  INFO(name("norm", c));
+  Arrays arrays(c);
+  const Guarded weight = list_of<int16_t>(c.counts.dim, c.placement, c.seed, 12000);
+  const Guarded bias = list_of<int16_t>(c.counts.dim, c.placement, c.seed + 1, 3000);
+  auto a = with_counts<fovea_integer_norm_args>(c.counts, arrays.y);
+  a.norm = c.option % 2 == 0 ? FOVEA_NORM_LAYER : FOVEA_NORM_RMS;
+  a.x = arrays.x.in();
+  a.weight = weight.as<int16_t>(), a.bias = c.option < 2 ? bias.as<int16_t>() : nullptr;
+  a.x_zero = c.x_zero, a.y_zero = c.y_zero;
+  set(std::max(c.scale * 0x1p-9, 0x1p-32), &a.weight_multiplier, &a.weight_shift);
+  if (c.seed % 3 != 0) set(c.scale, &a.epsilon_multiplier, &a.epsilon_shift);
+  CHECK(wrong_rows(fovea_integer_norm, a, arrays.x, arrays.y,
+                   [&](const int8_t* x, uint32_t) { return norm_of_codes(a, x); }) == 0);
+}
+
+void check_pair(const Choice& c) {
+  INFO(name("pair", c));
+  Arrays arrays(c);
+  CodeRows b(c.counts, c.seed % 2 == 0 ? kOneRow : kPadded, c.placement);
+  b.draw(c.seed + 7);
+  auto a = with_counts<fovea_integer_pair_args>(c.counts, arrays.y);
+  a.a = arrays.x.in(), a.b = b.in();
+  a.a_zero = c.x_zero, a.y_zero = c.y_zero, a.b_zero = c.x_zero / 2 - 3;
+  set(c.scale, &a.a_multiplier, &a.a_shift);
+  set(c.scale * 1.3, &a.b_multiplier, &a.b_shift);
+  if (c.option % 2 != 0) a.y_least = -17, a.y_most = 88;
+  const auto of_sum = [&](const int8_t* x, uint32_t r) { return sum_of_codes(a, x, a.b.data ? b.row(r) : nullptr); };
+  if (c.option < 2) {
+    CHECK(wrong_rows(fovea_integer_add, a, arrays.x, arrays.y, of_sum) == 0);
+  } else {
+    CHECK(wrong_rows(fovea_integer_multiply, a, arrays.x, arrays.y,
+                     [&](const int8_t* x, uint32_t r) { return product_of_codes(a, x, b.row(r)); }) == 0);
+  }
+  a.b.data = nullptr;
+  CHECK(wrong_rows(fovea_integer_add, a, arrays.x, arrays.y, of_sum) == 0);
+}
+
+void check_activations(const Choice& c) {
+  INFO(name("activation", c));
+  Arrays arrays(c);
+  const Guarded table = list_of<int8_t>(256, c.placement, c.seed, 50);
+  auto a = with_counts<fovea_integer_activation_args>(c.counts, arrays.y);
+  a.x = arrays.x.in(), a.table = table.as<int8_t>();
+  CHECK(wrong_rows(fovea_integer_activation, a, arrays.x, arrays.y, [&](const int8_t* x, uint32_t) {
+          CodeRow y;
+          for (uint32_t i = 0; i < c.counts.dim; ++i) y.push_back(a.table[static_cast<uint8_t>(x[i])]);
+          return y;
+        }) == 0);
+
+  auto h = with_counts<fovea_integer_hard_swish_args>(c.counts, arrays.y);
+  h.x = arrays.x.in(), h.x_zero = c.x_zero, h.y_zero = c.y_zero;
+  set(c.option == 0 ? 48 : c.option == 1 ? 8191 : c.option == 2 ? 0x1p-8 : 3, &h.three_multiplier, &h.three_shift);
+  set(std::max(c.scale * 0.02, 0x1p-24), &h.out_multiplier, &h.out_shift);
+  CHECK(wrong_rows(fovea_integer_hard_swish, h, arrays.x, arrays.y,
+                   [&](const int8_t* x, uint32_t) { return hard_swish_of_codes(h, x); }) == 0);
+}
+
+void check_mean(const Choice& c) {
+  INFO(name("mean", c));
+  Arrays arrays(c);
+  Counts of_y = c.counts;
+  of_y.tokens = 1;
+  const CodeRows y(of_y, c.y_layout, c.placement);
+  auto a = with_counts<fovea_integer_mean_args>(c.counts, y);
+  a.x = arrays.x.in(), a.x_zero = c.x_zero, a.y_zero = c.y_zero;
+  set(c.scale, &a.multiplier, &a.shift);
+  const std::vector<uint32_t> lengths = {c.counts.tokens / 2, c.counts.tokens};
+  if (c.option % 2 != 0) a.lengths = lengths.data();
+  REQUIRE(fovea_integer_mean(&a) == FOVEA_OK);
+  for (uint32_t r = 0; r < y.rows(); ++r) {
+    const uint32_t b = r / c.counts.heads, h = r % c.counts.heads;
+    const uint32_t tokens = a.lengths != nullptr ? lengths[b] : c.counts.tokens;
+    std::vector<int64_t> sums(c.counts.dim);
+    for (uint32_t t = 0; t < tokens; ++t) {
+      for (uint32_t i = 0; i < c.counts.dim; ++i) sums[i] += arrays.x.row(b, h, t)[i] - a.x_zero;
+    }
+    const CodeRow want = mean_of_codes(a, sums, tokens);
+    CHECK(std::memcmp(y.row(r), want.data(), want.size()) == 0);
+  }
+  CHECK(y.memory.margin_intact());
+}
+
+}  // namespace
+
+TEST_CASE("integer layers: norms have the bits of the definition, for any two of counts, layouts, scales", "[short]") {
+  run_array("integer norm", 20, choose, check_norm);
+}
+
+TEST_CASE("integer layers: sums and products have the bits of the definition, for any two of counts, layouts, scales",
+          "[short]") {
+  run_array("integer pair", 21, choose, check_pair);
+}
+
+TEST_CASE("integer layers: activations have the bits of the definition, for any two of counts, layouts, scales",
+          "[short]") {
+  run_array("integer activation", 22, choose, check_activations);
+}
+
+TEST_CASE("integer layers: means have the bits of the definition, for any two of counts, layouts, scales", "[short]") {
+  run_array("integer mean", 23, choose, check_mean);
+}
+
+TEST_CASE("integer layers: every dim from 1 to 70 has the bits of the definition", "[short]") {
+  for (uint32_t dim = 1; dim <= 70; ++dim) {
+    Choice c;
+    c.counts = {1, 1, 2, dim}, c.seed = dim, c.option = static_cast<int>(dim % 4);
+    check_norm(c);
+    check_pair(c);
+    check_activations(c);
+    check_mean(c);
+  }
+}
+
+TEST_CASE("integer layers: norms of extreme rows, weights and scales do not overflow", "[short]") {
+  for (const uint32_t dim : {1u, 2u, 64u, 16384u}) {
+    const Counts counts = {1, 1, 1, dim};
+    CodeRows x(counts, kDense, Placement::kEnd), y(counts, kDense, Placement::kEnd);
+    const std::vector<int16_t> most(dim, 32767), least(dim, -32768);
+    for (int rows = 0; rows < 5; ++rows) {
+      for (uint32_t i = 0; i < dim; ++i) {
+        const int8_t of[] = {-128, 127, static_cast<int8_t>(i == dim / 2 ? 127 : -128),
+                             static_cast<int8_t>(i % 2 == 0 ? 127 : -128), static_cast<int8_t>(i == 0 ? 1 : 0)};
+        x.row(0)[i] = of[rows];
+      }
+      for (const double weight : {0x1.fffffffp-9, 0x1p-11, 0x1p-32}) {
+        for (const double epsilon : {0.0, 0x1p-32, 1.0, 0x1.fffffffcp14}) {
+          for (const bool rms : {false, true}) {
+            auto a = with_counts<fovea_integer_norm_args>(counts, y);
+            a.norm = rms ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
+            a.x = x.in(), a.weight = least.data(), a.bias = rms ? most.data() : least.data();
+            a.x_zero = rows % 2 == 0 ? 127 : -128, a.y_zero = rms ? 127 : -128;
+            set(weight, &a.weight_multiplier, &a.weight_shift);
+            if (epsilon > 0) set(epsilon, &a.epsilon_multiplier, &a.epsilon_shift);
+            CHECK(wrong_rows(fovea_integer_norm, a, x, y,
+                             [&](const int8_t* row, uint32_t) { return norm_of_codes(a, row); }) == 0);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("integer layers: norms are within the stated error of double", "[short]") {
+  for (const uint32_t dim : {2u, 64u, 768u, 16384u}) {
+    const Counts counts = {1, 1, 9, dim};
+    CodeRows x(counts, kDense, Placement::kEnd), y(counts, kDense, Placement::kEnd);
+    x.draw(dim);
+    const Guarded weight = list_of<int16_t>(dim, Placement::kEnd, dim, 12000);
+    const Guarded bias = list_of<int16_t>(dim, Placement::kEnd, dim + 1, 1000);
+    for (const double factor : {0x1p-11, 0x1p-14}) {
+      for (const bool rms : {false, true}) {
+        auto a = with_counts<fovea_integer_norm_args>(counts, y);
+        a.norm = rms ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
+        a.x = x.in(), a.weight = weight.as<int16_t>(), a.bias = bias.as<int16_t>();
+        a.x_zero = 7, a.y_zero = -3;
+        set(factor, &a.weight_multiplier, &a.weight_shift);
+        set(0.02, &a.epsilon_multiplier, &a.epsilon_shift);
+        REQUIRE(fovea_integer_norm(&a) == FOVEA_OK);
+        double largest = 0;
+        for (uint32_t t = 0; t < counts.tokens; ++t) {
+          double mean = 0, variance = 0;
+          for (uint32_t i = 0; i < dim; ++i) mean += x.row(t)[i] / double(dim);
+          if (rms) mean = a.x_zero;
+          for (uint32_t i = 0; i < dim; ++i) variance += (x.row(t)[i] - mean) * (x.row(t)[i] - mean) / dim;
+          for (uint32_t i = 0; i < dim; ++i) {
+            const double normal = (x.row(t)[i] - mean) / std::sqrt(variance + 0.02) * a.weight[i] * factor;
+            const double exact = std::min(127.0, std::max(-128.0, a.y_zero + normal + a.bias[i] / 128.0));
+            const double allowed = 0.5 + 1 / 64.0 + std::fabs(normal) * 0x1p-16;
+            largest = std::max(largest, std::fabs(y.row(t)[i] - exact) / allowed);
+          }
+        }
+        CHECK(largest <= 1);
+      }
+    }
+  }
+}
+
+namespace {
+
+double activation_of(fovea_activation_kind kind, double alpha, double x) {
+  const double u = std::sqrt(2 / 3.14159265358979324) * (x + 0.044715 * x * x * x);
+  switch (kind) {
+    case FOVEA_ACTIVATION_SILU: return x / (1 + std::exp(-alpha * x));
+    case FOVEA_ACTIVATION_SIGMOID: return 1 / (1 + std::exp(-alpha * x));
+    case FOVEA_ACTIVATION_RELU: return std::max(x, 0.0);
+    case FOVEA_ACTIVATION_RELU6: return std::min(std::max(x, 0.0), 6.0);
+    case FOVEA_ACTIVATION_GELU: return x * std::erfc(-x / std::sqrt(2.0)) / 2;
+    case FOVEA_ACTIVATION_GELU_TANH: return x / (1 + std::exp(-2 * u));
+    case FOVEA_ACTIVATION_HARD_SWISH: return x * std::min(std::max(x + 3, 0.0), 6.0) / 6;
+    case FOVEA_ACTIVATION_TANH: return std::tanh(x);
+    default: return x;
+  }
+}
+constexpr fovea_activation_kind kActivations[] = {
+    FOVEA_ACTIVATION_IDENTITY,  FOVEA_ACTIVATION_SILU,       FOVEA_ACTIVATION_SIGMOID,
+    FOVEA_ACTIVATION_RELU,      FOVEA_ACTIVATION_RELU6,      FOVEA_ACTIVATION_GELU,
+    FOVEA_ACTIVATION_GELU_TANH, FOVEA_ACTIVATION_HARD_SWISH, FOVEA_ACTIVATION_TANH};
+
+}  // namespace
+
+TEST_CASE("integer layers: tables are within the stated error of double, for any scales", "[short]") {
+  for (const fovea_activation_kind kind : kActivations) {
+    double largest = 0;
+    for (uint32_t i = 0; i < 300; ++i) {
+      const auto number = [&](uint32_t which, uint32_t below) {
+        return static_cast<int32_t>(random_bits(uint64_t(kind) * 8 + which, i) % below);
+      };
+      const int spread = i < 200 ? 14 : 100;
+      const float x_scale = std::exp2(float(number(0, 1000)) / 1000 * float(spread) - float(spread) / 2 - 5);
+      const float y_scale = i % 2 == 0 ? x_scale * (1 + float(number(1, 10)))
+                                       : std::exp2(float(number(2, 1000)) / 1000 * float(spread) - float(spread) / 2);
+      const float alpha = number(3, 2) == 0 ? 0 : 1.702f;
+      const int32_t x_zero = number(4, 256) - 128, y_zero = number(5, 256) - 128;
+      int8_t table[256];
+      REQUIRE(fovea_integer_activation_table(kind, alpha, x_scale, x_zero, y_scale, y_zero, table) == FOVEA_OK);
+      for (int32_t code = -128; code < 128; ++code) {
+        const double x = double(x_scale) * (code - x_zero);
+        const double y = activation_of(kind, alpha == 0 ? 1 : double(alpha), x) / double(y_scale);
+        const double exact = std::min(127.0, std::max(-128.0, y_zero + y));
+        largest = std::max(largest, std::fabs(table[static_cast<uint8_t>(code)] - exact));
+      }
+    }
+    INFO("activation " << int(kind) << ": " << largest);
+    CHECK(largest <= 0.501);
+  }
+}
+
+TEST_CASE("integer layers: a table of the identity is a change of scale, as a sum without b is", "[short]") {
+  int8_t table[256], x[256], y[256];
+  REQUIRE(fovea_integer_activation_table(FOVEA_ACTIVATION_IDENTITY, 0, 0.5f, 3, 0.75f, -9, table) == FOVEA_OK);
+  for (int i = 0; i < 256; ++i) x[i] = static_cast<int8_t>(i - 128);
+  fovea_integer_pair_args a = {};
+  a.struct_bytes = sizeof a, a.batch = a.heads = a.tokens = 1, a.dim = 256;
+  a.a.data = x, a.y.data = y, a.a_zero = 3, a.y_zero = -9;
+  set(0.5 / 0.75, &a.a_multiplier, &a.a_shift);
+  REQUIRE(fovea_integer_add(&a) == FOVEA_OK);
+  for (int i = 0; i < 256; ++i) CHECK(y[i] == table[static_cast<uint8_t>(x[i])]);
+}
+
+TEST_CASE("integer layers: hard swish by arithmetic is within the stated error of double", "[short]") {
+  int8_t x[256], y[256];
+  for (int i = 0; i < 256; ++i) x[i] = static_cast<int8_t>(i - 128);
+  for (const double x_scale : {0.0005, 0.03, 0.2, 2.0}) {
+    for (const double y_scale : {0.02, 0.3}) {
+      fovea_integer_hard_swish_args a = {};
+      a.struct_bytes = sizeof a, a.batch = a.heads = a.tokens = 1, a.dim = 256;
+      a.x.data = x, a.y.data = y, a.x_zero = 4, a.y_zero = 1;
+      set(3 / x_scale, &a.three_multiplier, &a.three_shift);
+      set(x_scale * x_scale / (6 * y_scale), &a.out_multiplier, &a.out_shift);
+      REQUIRE(fovea_integer_hard_swish(&a) == FOVEA_OK);
+      for (int i = 0; i < 256; ++i) {
+        const double of_x = x_scale * (x[i] - a.x_zero);
+        const double exact = a.y_zero + of_x * std::min(std::max(of_x + 3, 0.0), 6.0) / 6 / y_scale;
+        const double allowed = 0.5 + std::ldexp(1, a.out_shift - 7) + std::fabs(of_x / y_scale) / 1024;
+        CHECK(std::fabs(y[i] - std::min(127.0, std::max(-128.0, exact))) <= allowed);
+      }
+    }
+  }
+}
+
+TEST_CASE("integer layers: all machines give the same bits", "[short]") {
+  const Counts counts = {2, 2, 5, 75};
+  CodeRows x(counts, kDense, Placement::kEnd), b(counts, kDense, Placement::kEnd), y(counts, kDense, Placement::kEnd);
+  x.draw(5), b.draw(6);
+  std::vector<int16_t> weight(75), bias(75);
+  for (int i = 0; i < 75; ++i) {
+    weight[static_cast<size_t>(i)] = static_cast<int16_t>(16384 - 411 * i),
+    bias[static_cast<size_t>(i)] = static_cast<int16_t>(97 * i - 3000);
+  }
+  auto norm = with_counts<fovea_integer_norm_args>(counts, y);
+  norm.x = x.in(), norm.weight = weight.data(), norm.bias = bias.data(), norm.y_zero = 5, norm.x_zero = 2;
+  set(0x1p-14 / 0.03, &norm.weight_multiplier, &norm.weight_shift);
+  set(0.025, &norm.epsilon_multiplier, &norm.epsilon_shift);
+  norm.norm = FOVEA_NORM_LAYER;
+  REQUIRE(fovea_integer_norm(&norm) == FOVEA_OK);
+  CHECK(hash_of(y.memory) == 0x84b5f3d89324f299u);
+  norm.norm = FOVEA_NORM_RMS;
+  REQUIRE(fovea_integer_norm(&norm) == FOVEA_OK);
+  CHECK(hash_of(y.memory) == 0x7f2ad2d664c4cb88u);
+
+  auto pair = with_counts<fovea_integer_pair_args>(counts, y);
+  pair.a = x.in(), pair.b = b.in(), pair.a_zero = 1, pair.b_zero = -2, pair.y_zero = 3;
+  set(0.6, &pair.a_multiplier, &pair.a_shift);
+  set(0.7, &pair.b_multiplier, &pair.b_shift);
+  REQUIRE(fovea_integer_add(&pair) == FOVEA_OK);
+  CHECK(hash_of(y.memory) == 0x61beccaa47d542a4u);
+  set(0.013, &pair.a_multiplier, &pair.a_shift);
+  REQUIRE(fovea_integer_multiply(&pair) == FOVEA_OK);
+  CHECK(hash_of(y.memory) == 0x6df2800aabd8dca0u);
+
+  auto swish = with_counts<fovea_integer_hard_swish_args>(counts, y);
+  swish.x = x.in(), swish.x_zero = 3, swish.y_zero = -4;
+  set(3 / 0.05, &swish.three_multiplier, &swish.three_shift);
+  set(0.05 / 6, &swish.out_multiplier, &swish.out_shift);
+  REQUIRE(fovea_integer_hard_swish(&swish) == FOVEA_OK);
+  CHECK(hash_of(y.memory) == 0x50c93084b7f3836au);
+
+  const CodeRows means({2, 2, 1, 75}, kDense, Placement::kEnd);
+  auto mean = with_counts<fovea_integer_mean_args>(counts, means);
+  mean.x = x.in(), mean.x_zero = 1, mean.y_zero = 2;
+  set(1.7, &mean.multiplier, &mean.shift);
+  REQUIRE(fovea_integer_mean(&mean) == FOVEA_OK);
+  CHECK(hash_of(means.memory) == 0x5fd74f32b5243270u);
+
+  Guarded tables(256 * 9, 1, Placement::kEnd);
+  for (size_t i = 0; i < 9; ++i) {
+    int8_t* const table = tables.as<int8_t>() + 256 * i;
+    REQUIRE(fovea_integer_activation_table(kActivations[i], 0, 0.04f, 10, 0.02f, -20, table) == FOVEA_OK);
+  }
+  CHECK(hash_of(tables) == 0xdd5e1c593a40cbdeu);
+}
+
+namespace {
+
+// Valid arguments of each layer, of which a test spoils one thing.
+struct Calls {
+  int8_t x[64], b[64], y[64], table[256];
+  int16_t weight[8], bias[8];
+  uint32_t lengths[2] = {3, 2};
+  fovea_integer_norm_args norm = {};
+  fovea_integer_pair_args pair = {};
+  fovea_integer_activation_args activation = {};
+  fovea_integer_hard_swish_args hard_swish = {};
+  fovea_integer_mean_args mean = {};
+
+  Calls() {
+    for (int8_t& code : y) code = 77;
+    std::memset(x, 1, sizeof x), std::memset(b, 2, sizeof b);
+    fill(&norm), fill(&activation), fill(&hard_swish), fill(&mean);
+    norm.norm = FOVEA_NORM_LAYER, norm.weight = weight, norm.bias = bias;
+    set(0x1p-10, &norm.weight_multiplier, &norm.weight_shift);
+    set(1, &norm.epsilon_multiplier, &norm.epsilon_shift);
+    pair.struct_bytes = sizeof pair, pair.batch = 1, pair.heads = 2, pair.tokens = 3, pair.dim = 8;
+    pair.a = {x, 0, 24, 8}, pair.b = {b, 0, 24, 8}, pair.y = {y, 0, 24, 8};
+    set(1, &pair.a_multiplier, &pair.a_shift);
+    set(1, &pair.b_multiplier, &pair.b_shift);
+    activation.table = table;
+    set(60, &hard_swish.three_multiplier, &hard_swish.three_shift);
+    set(0.01, &hard_swish.out_multiplier, &hard_swish.out_shift);
+    mean.lengths = lengths;
+    set(1, &mean.multiplier, &mean.shift);
+  }
+  bool untouched() const {
+    return std::all_of(y, y + 64, [](int8_t code) { return code == 77; });
+  }
+
+ private:
+  template <class Args>
+  void fill(Args* a) {
+    a->struct_bytes = sizeof *a, a->batch = 1, a->heads = 2, a->tokens = 3, a->dim = 8;
+    a->x = {x, 0, 24, 8}, a->y = {y, 0, 24, 8};
+  }
+};
+
+template <class Args>
+struct LayerMisuse {
+  const char* what;
+  fovea_status want;
+  void (*change)(Calls&, Args&);
+};
+template <class Args>
+void check_misuses(fovea_status (*call)(const Args*), Args Calls::*args,
+                   const std::vector<LayerMisuse<Args>>& misuses) {
+  const LayerMisuse<Args> of_all[] = {
+      {"struct_bytes", FOVEA_ERR_STRUCT, [](Calls&, Args& a) { ++a.struct_bytes; }},
+      {"dim", FOVEA_ERR_DIM, [](Calls&, Args& a) { a.dim = 0; }},
+      {"no y", FOVEA_ERR_NULL, [](Calls&, Args& a) { a.y.data = nullptr; }},
+      {"y's strides", FOVEA_ERR_STRIDE, [](Calls&, Args& a) { a.y.head_stride = 7; }},
+      {"y too far", FOVEA_ERR_SIZE, [](Calls&, Args& a) { a.y.head_stride = PTRDIFF_MAX; }},
+      {"y over x", FOVEA_ERR_OVERLAP, [](Calls& c, Args& a) { a.y.data = c.x + 1; }},
+  };
+  const auto check = [&](const LayerMisuse<Args>& misuse) {
+    INFO(misuse.what);
+    Calls calls;
+    misuse.change(calls, calls.*args);
+    CHECK(call(&(calls.*args)) == misuse.want);
+    CHECK(calls.untouched());
+  };
+  for (const auto& misuse : of_all) check(misuse);
+  for (const auto& misuse : misuses) check(misuse);
+  CHECK(call(nullptr) == FOVEA_ERR_NULL);
+  for (uint32_t Args::*count : {&Args::batch, &Args::heads, &Args::tokens}) {
+    Calls calls;
+    (calls.*args).*count = 0;
+    CHECK(call(&(calls.*args)) == FOVEA_OK);
+    if (std::is_same<Args, fovea_integer_mean_args>::value) break;  // a mean of no tokens is written
+    CHECK(calls.untouched());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("integer layers: every misuse of norms has its status, and nothing is written", "[short]") {
+  using A = fovea_integer_norm_args;
+  check_misuses<A>(
+      fovea_integer_norm, &Calls::norm,
+      {
+          {"norm", FOVEA_ERR_ENUM, [](Calls&, A& a) { a.norm = FOVEA_NORM_L2; }},
+          {"dim too large", FOVEA_ERR_SIZE, [](Calls&, A& a) { a.dim = 16385; }},
+          {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
+          {"no weight", FOVEA_ERR_NULL, [](Calls&, A& a) { a.weight = nullptr; }},
+          {"weight misaligned", FOVEA_ERR_ALIGNMENT,
+           [](Calls& c, A& a) { a.weight = reinterpret_cast<int16_t*>(reinterpret_cast<char*>(c.weight) + 1); }},
+          {"y over the bias", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.bias = reinterpret_cast<int16_t*>(c.y); }},
+          {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.x_zero = 128; }},
+          {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = -129; }},
+          {"weight_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_multiplier = (1 << 30) - 1; }},
+          {"weight_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_shift = -7; }},
+          {"weight_shift too low", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_shift = -32; }},
+          {"epsilon_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.epsilon_multiplier = -1; }},
+          {"epsilon_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.epsilon_shift = 16; }},
+      });
+}
+
+TEST_CASE("integer layers: every misuse of sums and products has its status, and nothing is written", "[short]") {
+  using A = fovea_integer_pair_args;
+  for (const auto call : {fovea_integer_add, fovea_integer_multiply}) {
+    check_misuses<A>(call, &Calls::pair,
+                     {
+                         {"no a", FOVEA_ERR_NULL, [](Calls&, A& a) { a.a.data = nullptr; }},
+                         {"y over b", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.b.data = c.y + 1; }},
+                         {"a_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_zero = 128; }},
+                         {"b_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.b_zero = 128; }},
+                         {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = 128; }},
+                         {"a_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_multiplier = 1; }},
+                         {"a_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_shift = 6; }},
+                         {"y_least", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_least = -129; }},
+                         {"y_most", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_most = 128; }},
+                         {"y_least above y_most", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_least = 1; }},
+                     });
+  }
+  Calls calls;
+  calls.pair.b_shift = 6;
+  CHECK(fovea_integer_add(&calls.pair) == FOVEA_ERR_NUMBER);
+  calls.pair.b.data = nullptr;
+  CHECK(fovea_integer_multiply(&calls.pair) == FOVEA_ERR_NULL);
+  CHECK(calls.untouched());
+}
+
+TEST_CASE("integer layers: every misuse of activations has its status, and nothing is written", "[short]") {
+  using A = fovea_integer_activation_args;
+  check_misuses<A>(fovea_integer_activation, &Calls::activation,
+                   {
+                       {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
+                       {"no table", FOVEA_ERR_NULL, [](Calls&, A& a) { a.table = nullptr; }},
+                       {"y over the table", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.table = c.y; }},
+                   });
+  using H = fovea_integer_hard_swish_args;
+  check_misuses<H>(fovea_integer_hard_swish, &Calls::hard_swish,
+                   {
+                       {"no x", FOVEA_ERR_NULL, [](Calls&, H& a) { a.x.data = nullptr; }},
+                       {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.x_zero = 128; }},
+                       {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.y_zero = 128; }},
+                       {"three_multiplier", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.three_multiplier = 5; }},
+                       {"three_shift", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.three_shift = 14; }},
+                       {"out_multiplier", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_multiplier = 5; }},
+                       {"out_shift", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_shift = 7; }},
+                   });
+  int8_t table[256] = {77};
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto gelu = FOVEA_ACTIVATION_GELU;
+  CHECK(fovea_integer_activation_table(static_cast<fovea_activation_kind>(99), 0, 1, 0, 1, 0, table) == FOVEA_ERR_ENUM);
+  CHECK(fovea_integer_activation_table(gelu, infinity, 1, 0, 1, 0, table) == FOVEA_ERR_NUMBER);
+  CHECK(fovea_integer_activation_table(gelu, 0, 0, 0, 1, 0, table) == FOVEA_ERR_NUMBER);
+  CHECK(fovea_integer_activation_table(gelu, 0, 1, 0, -1, 0, table) == FOVEA_ERR_NUMBER);
+  CHECK(fovea_integer_activation_table(gelu, 0, 1, 128, 1, 0, table) == FOVEA_ERR_NUMBER);
+  CHECK(fovea_integer_activation_table(gelu, 0, 1, 0, 1, -129, table) == FOVEA_ERR_NUMBER);
+  CHECK(fovea_integer_activation_table(gelu, 0, 1, 0, 1, 0, nullptr) == FOVEA_ERR_NULL);
+  CHECK(table[0] == 77);
+}
+
+TEST_CASE("integer layers: every misuse of means has its status, and nothing is written", "[short]") {
+  using A = fovea_integer_mean_args;
+  check_misuses<A>(
+      fovea_integer_mean, &Calls::mean,
+      {
+          {"tokens", FOVEA_ERR_SIZE, [](Calls&, A& a) { a.tokens = (1u << 22) + 1; }},
+          {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
+          {"a length", FOVEA_ERR_LENGTH, [](Calls& c, A&) { c.lengths[0] = 4; }},
+          {"lengths misaligned", FOVEA_ERR_ALIGNMENT,
+           [](Calls& c, A& a) { a.lengths = reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(c.lengths) + 1); }},
+          {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.x_zero = 128; }},
+          {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = 128; }},
+          {"multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.multiplier = 5; }},
+          {"shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.shift = 6; }},
+      });
+}
+
+}  // namespace fovea_test
