@@ -59,8 +59,9 @@ FOVEA_TEMPLATE void FewScoresOf(const QueryTile& t, const KeyTile& keys) {
         FOVEA_UNROLL(4)
         for (int r = 0; r < kRows; ++r) acc[r][k] = hn::Zero(kF);
       }
-      MultiplyKeys<kPrefetch>(t.q, padded, whole, key, ahead, acc);
-      if (whole < head_dim) {
+      const bool some = g == 0 || j + g < keys.end;
+      if (some) MultiplyKeys<kPrefetch>(t.q, padded, whole, key, ahead, acc);
+      if (some && whole < head_dim) {
         FOVEA_UNROLL(4)
         for (uint32_t k = 0; k < kGroup; ++k) {
           const VF x = LoadAsN(key[k], whole, head_dim - whole);
@@ -265,12 +266,9 @@ FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) 
   const RowArray<char> queries = BytesOf(q);
   for (size_t r = 0; r < rows; ++r) {
     const char* const row = queries.data + RowOffset(t, r, queries.token_stride, queries.head_stride);
-    for (size_t d = 0; d < t.head_dim; d += kLanes) {
-      const size_t n = t.head_dim - d < kLanes ? t.head_dim - d : kLanes;
-      hn::StoreU(hn::Mul(LoadPart(q.dtype, row, d, n), scales), kF, t.q + r * padded + d);
-    }
+    LoadScaledRow(q.dtype, row, t.head_dim, scales, t.q + r * padded, kLanes);
   }
   hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
   hn::StoreU(hn::Zero(kF), kF, t.row_sum);
-  for (size_t i = 0; i < rows * PaddedToLanes(t.value_dim); i += kLanes) hn::StoreU(hn::Zero(kF), kF, t.o + i);
+  ZeroVectors(t.o, rows * (PaddedToLanes(t.value_dim) / kLanes));
 }

@@ -92,6 +92,50 @@ FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<char>& row
   StoreTransposed(lanes, f32, live, d, n);
 }
 
+// Vectors of a row of the caller's, times the factor, stored `step` floats apart; lanes past the end are 0. Here and below
+// the format is asked for outside of the loop, except where size counts, and whole vectors are known to be whole.
+template <fovea_dtype kType>
+FOVEA_INLINE void LoadScaledRowOf(const void* row, size_t dim, VF factor, float* to, size_t step) {
+  const auto elements = FormatRow<kType>::Of(row, nullptr);
+  size_t d = 0;
+  FOVEA_UNROLL_LONG_LOOP(4)
+  for (; d + kLanes <= dim; d += kLanes, to += step) hn::StoreU(hn::Mul(elements.Whole(d), factor), kF, to);
+  if (kLanes > 1 && d < dim) hn::StoreU(hn::Mul(elements.Part(d, dim - d), factor), kF, to);
+}
+FOVEA_INLINE void LoadScaledRow(fovea_dtype dtype, const void* row, size_t dim, VF factor, float* to, size_t step) {
+  if constexpr (kPreferSize) {
+    for (size_t d = 0; d < dim; d += kLanes, to += step) {
+      hn::StoreU(hn::Mul(LoadPart(dtype, row, d, LanesBefore(d, dim)), factor), kF, to);
+    }
+  } else {
+    FOVEA_WITH_FORMAT(kUnscaledFormats, dtype, LoadScaledRowOf<kType>(row, dim, factor, to, step));
+  }
+}
+
+// The reverse: stores vectors that are `step` floats apart, times the factor, as a row. It is 0 if `empty`.
+FOVEA_INLINE VF ScaledOrZero(const float* from, VF factor, MF empty) {
+  return hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, from), factor));
+}
+template <fovea_dtype kType>
+FOVEA_INLINE void StoreScaledRowOf(const float* from, size_t step, VF factor, MF empty, void* row, size_t dim) {
+  size_t d = 0;
+  FOVEA_UNROLL_LONG_LOOP(4)
+  for (; d + kLanes <= dim; d += kLanes, from += step) {
+    FormatRow<kType>::StoreWhole(ScaledOrZero(from, factor, empty), row, d);
+  }
+  if (kLanes > 1 && d < dim) FormatRow<kType>::StorePart(ScaledOrZero(from, factor, empty), row, d, dim - d);
+}
+FOVEA_INLINE void StoreScaledRow(fovea_dtype dtype, const float* from, size_t step, VF factor, MF empty, void* row,
+                                 size_t dim) {
+  if constexpr (kPreferSize) {
+    for (size_t d = 0; d < dim; d += kLanes, from += step) {
+      StorePart(dtype, ScaledOrZero(from, factor, empty), row, d, LanesBefore(d, dim));
+    }
+  } else {
+    FOVEA_WITH_FORMAT(kUnscaledFormats, dtype, StoreScaledRowOf<kType>(from, step, factor, empty, row, dim));
+  }
+}
+
 FOVEA_INLINE void ZeroVectors(float* p, size_t vectors) {
   constexpr size_t kAtOnce = kPreferSize ? 1 : 8;
   for (; vectors >= kAtOnce; vectors -= kAtOnce) {

@@ -250,12 +250,16 @@ FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
   for (size_t column = 0; column < columns; column += kLanes) {
     const LaneRows<char> rows = RowsOf(t, BytesOf(q), column);
     float* q_t = t.q + column;
-    size_t d = 0;
-    if constexpr (!kPreferSize) {  // whole vectors are known to be whole
-      for (; d + kLanes <= head_dim; d += kLanes) StoreQueries(rows, q.dtype, d, kLanes, scales, q_t, columns);
-    }
-    for (; d < head_dim; d += kLanes) {
-      StoreQueries(rows, q.dtype, d, head_dim - d < kLanes ? head_dim - d : kLanes, scales, q_t, columns);
+    if (kLanes == 1) {
+      LoadScaledRow(q.dtype, rows.at[0], head_dim, scales, q_t, columns);
+    } else {
+      size_t d = 0;
+      if constexpr (!kPreferSize) {  // whole vectors are known to be whole
+        for (; d + kLanes <= head_dim; d += kLanes) StoreQueries(rows, q.dtype, d, kLanes, scales, q_t, columns);
+      }
+      for (; d < head_dim; d += kLanes) {
+        StoreQueries(rows, q.dtype, d, head_dim - d < kLanes ? head_dim - d : kLanes, scales, q_t, columns);
+      }
     }
     hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
     hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);

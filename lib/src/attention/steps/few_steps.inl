@@ -87,11 +87,9 @@ FOVEA_KERNEL void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
     char* const row = out.data + RowOffset(t, r, out.token_stride, out.head_stride);
     const VF factor = hn::Set(kF, normalise[r * t.row_lanes]);
     const MF empty = hn::Eq(hn::Set(kF, t.row_sum[r * t.row_lanes]), hn::Zero(kF));
-    const bool stored = StoreTensorRow(outputs, t.o + r * padded, t.value_dim, factor, empty, row);
-    for (size_t e = 0; !stored && e < t.value_dim; e += kLanes) {
-      const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
-      const VF o = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, t.o + r * padded + e), factor));
-      StorePart(outputs.out.dtype, o, row, e, n);
+    const float* const o = t.o + r * padded;
+    if (!StoreTensorRow(outputs, o, t.value_dim, factor, empty, row)) {
+      StoreScaledRow(outputs.out.dtype, o, kLanes, factor, empty, row, t.value_dim);
     }
     if (wants_lse) {
       outputs.lse->data[RowOffset(t, r, outputs.lse->token_stride, outputs.lse->head_stride)] = lse[r * t.row_lanes];
