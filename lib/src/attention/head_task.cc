@@ -26,27 +26,25 @@ float to_float(int64_t number) {
 
 // The mask's first column belongs to key `first_key`, but kernels find its elements by the key's index. So the mask's
 // address is moved back by as many elements.
-void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t head, uint32_t first_key, MaskStep* step) {
+void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t first_key, MaskStep* step) {
   step->kind = mask.kind;
   step->step = mask.broadcast_keys ? 0 : 1;
   step->hides = mask.kind == FOVEA_MASK_F16 ? kHidingMaskF16 : kHidingMask;
   if (mask.kind == FOVEA_MASK_NONE) return;
   const size_t unit = mask_element_bytes(mask.kind);
-  const char* const first =
-      row_of({mask.data, mask.batch_stride, mask.head_stride, 0}, unit, ptrdiff_t(entry), ptrdiff_t(head), 0);
+  const char* const first = row_of({mask.data, mask.batch_stride, 0, 0}, unit, ptrdiff_t(entry), 0, 0);
   step->rows = {advanced(const_cast<char*>(first), -ptrdiff_t(first_key * unit * step->step)),
                 stride_bytes(mask.q_stride, unit), stride_bytes(mask.head_stride, unit)};
   static const float kNoFactor = 1.0f;
-  const float* const factors = mask.head_factors ? mask.head_factors + head : &kNoFactor;
+  const float* const factors = mask.head_factors ? mask.head_factors : &kNoFactor;
   step->factor = {reinterpret_cast<char*>(const_cast<float*>(factors)), 0,
                   mask.head_factors ? ptrdiff_t(sizeof(float)) : 0};
 }
 
-// Sets the score steps that a call asks for.
-void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t kv_head, uint32_t worker,
-                      const KeyLimits& positions, ScoreSteps* steps) {
+// Sets the score steps that a call asks for, for the first key head of an entry.
+void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t worker, const KeyLimits& positions,
+                      ScoreSteps* steps) {
   const fovea_attention_desc& d = call.desc;
-  const uint32_t head = kv_head * (d.q_heads / d.kv_heads);
   const uint32_t first_key = positions.begin;
   steps->shifted = call.shifts_scores();
   if (kHasSoftcap) {
@@ -56,30 +54,41 @@ void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t kv_hea
   steps->alibi = call.alibi_slopes() != nullptr;
   if (kHasMasks) {
     const uint32_t begin = call.mask_at_end() ? positions.keys - call.mask().kv_tokens : 0;
-    find_mask(call.mask(), entry, head, call.mask_at_end() ? begin : first_key, &*steps->mask);
+    find_mask(call.mask(), entry, call.mask_at_end() ? begin : first_key, &*steps->mask);
     steps->mask->begin = begin;
   }
   // Absolute position of local key 0.
   const int64_t origin = call.stream() ? call.stream()->first_key - first_key : 0;
   if (kHasDropout) {
     const uint32_t first_quad = drops(d) ? uint32_t(origin / 4) : 0;
-    steps->dropout = DropoutStep{call.dropout_seed(), d.dropout, entry, head, first_quad};
+    steps->dropout = DropoutStep{call.dropout_seed(), d.dropout, entry, 0, first_quad};
   }
   if (kHasModifiers) {
     const int64_t first_position = positions.first + origin;
-    steps->modifier = ModifierStep{call.modifier(), entry, kv_head, worker, first_position, origin, kOnlyPass};
+    steps->modifier = ModifierStep{call.modifier(), entry, 0, worker, first_position, origin, kOnlyPass};
   }
+}
+
+// Moves the score steps on by a number of query heads, to the first one of a key head.
+void move_score_steps(ptrdiff_t heads, uint32_t kv_head, ScoreSteps* steps) {
+  if (kHasMasks && steps->mask->kind != FOVEA_MASK_NONE) {
+    MaskStep& mask = *steps->mask;
+    mask.rows.data = advanced(mask.rows.data, stride_bytes(mask.rows.head_stride, 1, heads));
+    mask.factor.data = advanced(mask.factor.data, stride_bytes(mask.factor.head_stride, 1, heads));
+  }
+  if (kHasDropout) steps->dropout->first_head += uint32_t(heads);
+  if (kHasModifiers) steps->modifier->kv_head = kv_head;
 }
 
 // What the zero point and the centre of keys add to the scores of a query, which is at element `at` and has this scale.
 float row_shift(const HeadTask& task, ptrdiff_t at, float scale) {
-  const fovea_attention_desc& d = task.call.desc;
+  const fovea_attention_desc& d = task.call().desc;
   float shift = 0.0f;
   if (d.key_zero != 0) {
     const int32_t sum = sum_of_codes(task.q.as<const int8_t>().data + at, d.head_dim);
     shift = float(-d.key_zero * (sum - int32_t(d.head_dim) * d.q_zero)) * d.key_scale * scale;
   }
-  const float* const center = task.call.key_center(task.kv_head);
+  const float* const center = task.call().key_center(task.kv_head);
   if (!center) return shift;
   float sum = 0.0f;
   for (uint32_t e = 0; e < d.head_dim; ++e) {
@@ -92,14 +101,14 @@ float row_shift(const HeadTask& task, ptrdiff_t at, float scale) {
 
 // The scales of queries of i8; data is null if all rows have one.
 RowArray<const float> query_scale_rows(const HeadTask& task) {
-  if (!needs_q_scales(task.call.desc)) return {};
-  const EntryTokens queries = task.call.queries(task.entry);
-  return rows_of_head(task.call.q_scales(), FOVEA_F32, queries, task.kv_head * task.group).as<const float>();
+  if (!needs_q_scales(task.call().desc)) return {};
+  const EntryTokens queries = task.call().queries(task.entry);
+  return rows_of_head(task.call().q_scales(), FOVEA_F32, queries, task.kv_head * task.group).as<const float>();
 }
 
 // Sets the scales of queries of i8, and what is added to all scores of a row.
 void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
-  const fovea_attention_desc& d = task.call.desc;
+  const fovea_attention_desc& d = task.call().desc;
   const RowArray<const float> scales = query_scale_rows(task);
   float scale = task.score_factor() * d.q_scale, shift = 0.0f;
   for (uint32_t column = 0; column < tile.columns; ++column) {
@@ -124,8 +133,8 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
   const bool codes = kHasI8Tensors && task.q.dtype == FOVEA_I8;
   if ((codes || task.steps.shifted) && task.begins()) fill_tensor_facts(task, tile);
   const bool limited = task.positions().limited();
-  const bool biased = task.call.alibi_slopes() != nullptr;
-  const bool sinks = task.call.sinks() != nullptr;
+  const bool biased = task.call().alibi_slopes() != nullptr;
+  const bool sinks = task.call().sinks() != nullptr;
   if (!limited && !biased && !sinks) return;
   for (uint32_t column = 0; column < tile.columns; ++column) {
     const uint32_t row = column / tile.row_lanes;
@@ -141,9 +150,9 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
       const int32_t near = narrow(position);
       alibi_pos(tile)[column] = near;
       alibi_far_pos(tile)[column] = to_float(position - near);
-      alibi_slope(tile)[column] = task.call.alibi_slopes()[q_head] * kLog2E;
+      alibi_slope(tile)[column] = task.call().alibi_slopes()[q_head] * kLog2E;
     }
-    if (sinks) tile.sink[column] = task.call.sinks()[q_head] * kLog2E;
+    if (sinks) tile.sink[column] = task.call().sinks()[q_head] * kLog2E;
   }
 }
 
@@ -182,6 +191,7 @@ bool clip_key_tile(const TileLimits& limits, KeySpan* keys) {
 
 // Clips the key tile to what at least one of these query tiles may see. False if that is nothing.
 bool clip_for_some(const TileLimits* limits, uint32_t count, KeySpan* keys) {
+  if (count == 1) return clip_key_tile(limits[0], keys);
   uint32_t begin = kKeyTile, end = 0;
   for (uint32_t i = 0; i < count; ++i) {
     if (!clip_key_tile(limits[i], keys)) continue;
@@ -227,7 +237,7 @@ void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* l
     tile.value_dim = elements;
     task.kernel().attend(tile, piece, task.steps);
     tile.o -= before;
-    tile.value_dim = task.call.desc.value_dim;
+    tile.value_dim = task.call().desc.value_dim;
   }
   piece.begin = begin;
   piece.end = end;
@@ -238,7 +248,7 @@ void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* l
 __attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile* tiles, const TileLimits* limits,
                                                 uint32_t count, KeyTile& keys) {
   for_key_pieces(task.source, keys, [&] { attend_to_piece(task, tiles, limits, count, keys, kScorePart, 0, 0); });
-  const uint32_t value_dim = task.call.desc.value_dim, step = task.source.piece_elements();
+  const uint32_t value_dim = task.call().desc.value_dim, step = task.source.piece_elements();
   const KeyRows whole = keys.values;  // a loader's rows
   for (uint32_t element = 0, elements; element < value_dim; element += elements) {
     elements = value_dim - element < step ? value_dim - element : step;
@@ -258,16 +268,16 @@ bool mask_decides(const HeadTask& task, const ListedTilesIf& listed, uint32_t fi
 
 // The rows of the task's first query head, in an output.
 TypedRows head_rows(const HeadTask& task, const fovea_out& array, fovea_dtype dtype) {
-  return rows_of_head(array, dtype, task.call.queries(task.entry), task.kv_head * task.group);
+  return rows_of_head(array, dtype, task.call().queries(task.entry), task.kv_head * task.group);
 }
 
 // Computes the scores of the keys within these limits again and stores them. With `fills` it also stores the scores of
 // all hidden keys.
 bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits, bool fills) {
-  const fovea_scores_stage stage = task.call.scores_stage();
+  const fovea_scores_stage stage = task.call().scores_stage();
   const AttentionKernel& kernel = task.kernel();
-  const RowArray<float> scores = head_rows(task, task.call.scores(), FOVEA_F32).as<float>();
-  const uint32_t all_keys = fills ? task.call.kv_tokens() : 0;
+  const RowArray<float> scores = head_rows(task, task.call().scores(), FOVEA_F32).as<float>();
+  const uint32_t all_keys = fills ? task.call().kv_tokens() : 0;
   uint32_t done = 0;
   ListedTilesIf listed;
   if (stage >= FOVEA_SCORES_MASKED) listed = task.listed;
@@ -290,8 +300,8 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
 // Stores the scores, now that the normalisation is known. False if keys cannot be loaded. The range of pinned keys
 // comes last: where these share a key tile with other keys, the pass over the others has stored them as hidden.
 __attribute__((noinline)) bool write_scores(HeadTask& task, const QueryTile& tile) {
-  const uint32_t all_keys = task.call.kv_tokens();
-  if (task.call.scores_stage() < FOVEA_SCORES_MASKED) return write_range(task, tile, {0, 0, all_keys, all_keys}, true);
+  const uint32_t all_keys = task.call().kv_tokens();
+  if (task.call().scores_stage() < FOVEA_SCORES_MASKED) return write_range(task, tile, {0, 0, all_keys, all_keys}, true);
   const uint32_t ranges = task.range_count();
   for (uint32_t r = ranges; r-- > 0;) {
     task.enter_range(r);
@@ -365,7 +375,7 @@ OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
 
 // Normalises the rows of a tile and stores them.
 void end_rows(const HeadTask& task, const QueryTile& tile) {
-  const AttentionCall& call = task.call;
+  const AttentionCall& call = task.call();
   RowOutputs outputs;
   outputs.out = head_rows(task, call.out(), call.desc.out_dtype);
   if (kHasLse) outputs.lse->data = nullptr;
@@ -378,25 +388,27 @@ void end_rows(const HeadTask& task, const QueryTile& tile) {
 
 }  // namespace
 
-HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel& of_kernel,
-                   const KeyBuffersIf& buffers, uint32_t entry_, uint32_t kv_head_, uint32_t q_block, uint32_t worker)
-    : call(call_),
-      part(part_),
-      group(call.desc.q_heads / call.desc.kv_heads),
-      entry(entry_),
-      kv_head(kv_head_),
-      limits(positions_of(call, entry)),
-      source(call, of_kernel, buffers, entry, kv_head, limits.begin, worker) {
-  if (kHasRanges) ranges = ranges_of(call, entry);
-  q = rows_of_head(call.q(), call.desc.q_dtype, call.queries(entry), kv_head * group);
-  if (kHasBlockMaps) listed = ListedTiles(call, entry, kv_head, q_block);
-  find_score_steps(call, entry, kv_head, worker, limits, &steps);
+void HeadTask::enter(const AttentionCall& of_call, Part of_part, const AttentionKernel& of_kernel,
+                     const KeyBuffersIf& buffers, uint32_t of_entry, uint32_t worker) {
+  call_ = &of_call;
+  part = of_part;
+  group = of_call.desc.q_heads / of_call.desc.kv_heads;
+  entry = of_entry;
+  kv_head = 0;
+  limits = positions_of(of_call, entry);
+  if (kHasRanges) ranges = ranges_of(of_call, entry);
+  source.enter(of_call, of_kernel, buffers, entry, limits.begin, worker);
+  q = rows_of_head(of_call.q(), of_call.desc.q_dtype, of_call.queries(entry), 0);
+  find_score_steps(of_call, entry, worker, limits, &steps);
 }
 
-void HeadTask::prepare(QueryTile* tile) const {
-  if (!kHasAdditive) return;
-  tile->score_factor = score_factor();
-  tile->score_vector = call.score_vector(kv_head);
+void HeadTask::move_to(uint32_t to_head, uint32_t q_block) {
+  const ptrdiff_t heads = ptrdiff_t(to_head) - ptrdiff_t(kv_head), q_heads = heads * ptrdiff_t(group);
+  kv_head = to_head;
+  source.move(heads);
+  q.data = advanced(q.data, stride_bytes(q.head_stride, tensor_bytes(q.dtype), q_heads));
+  move_score_steps(q_heads, kv_head, &steps);
+  if (kHasBlockMaps) listed = ListedTiles(call(), entry, kv_head, q_block);
 }
 
 bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
@@ -404,11 +416,12 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
   if (kHasRanges) all = limits.kept();
   if (kHasI8Products) source.serve(count * tiles[0].columns);
   for (uint32_t i = 0; i < count; ++i) {
+    if (kHasAdditive) tiles[i].score_vector = call().score_vector(kv_head), tiles[i].score_factor = score_factor();
     if (begins()) kernel().begin(tiles[i], q, tiles[i].score_vector ? 1.0f : score_factor());
     if (takes_up()) kernel().steps->resume(tiles[i], state_rows(*this, *state, tiles[i]));
   }
   // One pass, or two where weights are modified.
-  for (set_pass(call.modifies_weights() ? kMeasuringPass : kOnlyPass);; set_pass(kWeighingPass)) {
+  for (set_pass(call().modifies_weights() ? kMeasuringPass : kOnlyPass);; set_pass(kWeighingPass)) {
     for (uint32_t r = 0; r < range_count(); ++r) {
       enter_range(r);
       for (uint32_t i = 0; i < count; ++i) fill_row_facts(*this, tiles[i]);
@@ -424,8 +437,9 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
       continue;
     }
     end_rows(*this, tiles[i]);
-    if (call.wants_scores() && !write_scores(*this, tiles[i])) return false;
+    if (call().wants_scores() && !write_scores(*this, tiles[i])) return false;
   }
+  if (kHasRanges) limits.restore(*all);
   return true;
 }
 

@@ -98,48 +98,69 @@ class Tasks {
     return run_tasks(Part::kEnd, tasks.value);
   }
 
-  using Scratch = WorkerArrays;
-  fovea_status run_task(size_t index, uint32_t worker, WorkerArrays* arrays) {
-    uint32_t split = 0;
+  // What a worker keeps from task to task: while these are of one row block, only the key head changes.
+  struct Scratch {
+    WorkerArrays arrays;  // with the query tiles of the row block
+    HeadTask task;        // in the entry
+    uint32_t entry = UINT32_MAX, block = 0;
+    uint32_t q_block;
+    uint32_t tiles = 0;  // 0: the entry has no such row block
+  };
+  fovea_status run_task(size_t index, uint32_t worker, Scratch* scratch) {
+    uint32_t split = 0, block = 0;
     if (splits() > 1 && part_ == Part::kSplit) {
       split = uint32_t(index % splits());
       index /= splits();
     }
-    uint32_t block = uint32_t(index % blocks_);
-    const size_t head = index / blocks_;  // counted over all entries
-    const uint32_t entry = uint32_t(head / call_.desc.kv_heads), kv_head = uint32_t(head % call_.desc.kv_heads);
-    const uint32_t queries = call_.queries(entry).count;
-    if (queries == 0) return FOVEA_OK;
-    const uint32_t together = call_.queries_together(queries);
-    uint32_t q_block = 0;
-    Cut cut = cut_;
-    if (call_.q_offsets()) cut = cut_of(call_, together, together);
-    if (together < queries) {
-      q_block = block / cut.blocks;
-      block %= cut.blocks;
-      if (uint64_t(q_block) * together >= queries) return FOVEA_OK;  // an entry with fewer queries
-      const uint32_t left = queries - q_block * together;
-      if (left < together) cut = cut_of(call_, together, left);
+    if (blocks_ > 1) {
+      block = uint32_t(index % blocks_);
+      index /= blocks_;  // now a head, counted over all entries
     }
-    if (block >= cut.blocks) return FOVEA_OK;  // an entry with fewer row blocks
-
-    if (arrays->carved_for != cut.kernel) {
-      carve_worker(call_.plan, worker_workspace(call_.plan, call_.workspace, worker), *cut.kernel, arrays);
+    const uint32_t entry = uint32_t(index / call_.desc.kv_heads), kv_head = uint32_t(index % call_.desc.kv_heads);
+    // A part of the keys changes the limits of the entry.
+    if (entry != scratch->entry || block != scratch->block || part_ != Part::kWhole) {
+      enter(entry, block, worker, scratch);
     }
-    QueryTile(&tiles)[kMostTiles] = arrays->tiles;
-    const uint32_t at_once = tiles_at_once(*cut.kernel), first = block * at_once;
-    const uint32_t count = cut.tiles - first < at_once ? cut.tiles - first : at_once;
-    HeadTask task(call_, part_, kernel_of(call_.plan, *cut.kernel), arrays->buffers, entry, kv_head, q_block, worker);
-    for (uint32_t i = 0; i < count; ++i) {
-      place_tile(call_.plan, cut, q_block * together, first + i, &tiles[i]);
-      task.prepare(&tiles[i]);
-    }
-    if (task.doing() != Part::kWhole) find_states(entry, split, tiles, count, &task);
-    return task.run(tiles, count) ? FOVEA_OK : FOVEA_ERR_LOAD;
+    if (scratch->tiles == 0) return FOVEA_OK;
+    HeadTask& task = scratch->task;
+    task.move_to(kv_head, scratch->q_block);
+    if (task.doing() != Part::kWhole) find_states(entry, split, scratch->arrays.tiles, scratch->tiles, &task);
+    return task.run(scratch->arrays.tiles, scratch->tiles) ? FOVEA_OK : FOVEA_ERR_LOAD;
   }
 
  private:
   uint32_t splits() const { return kSplitsKeys ? uint32_t(splits_) : 1; }
+
+  // Enters a batch entry, and places the query tiles of a row block. Not inlined: tasks need its stack afterwards.
+  __attribute__((noinline)) void enter(uint32_t entry, uint32_t block, uint32_t worker, Scratch* scratch) const {
+    scratch->entry = entry;
+    scratch->block = block;
+    scratch->tiles = 0;
+    scratch->q_block = 0;
+    const uint32_t queries = call_.queries(entry).count;
+    if (queries == 0) return;
+    const uint32_t together = call_.queries_together(queries);
+    Cut cut = cut_;
+    if (call_.q_offsets()) cut = cut_of(call_, together, together);
+    if (together < queries) {
+      scratch->q_block = block / cut.blocks;
+      block %= cut.blocks;
+      if (uint64_t(scratch->q_block) * together >= queries) return;  // an entry with fewer queries
+      const uint32_t left = queries - scratch->q_block * together;
+      if (left < together) cut = cut_of(call_, together, left);
+    }
+    if (block >= cut.blocks) return;  // an entry with fewer row blocks
+    WorkerArrays& arrays = scratch->arrays;
+    if (arrays.carved_for != cut.kernel) {
+      carve_worker(call_.plan, worker_workspace(call_.plan, call_.workspace, worker), *cut.kernel, &arrays);
+    }
+    scratch->task.enter(call_, part_, kernel_of(call_.plan, *cut.kernel), arrays.buffers, entry, worker);
+    const uint32_t at_once = tiles_at_once(*cut.kernel), first = block * at_once;
+    scratch->tiles = cut.tiles - first < at_once ? cut.tiles - first : at_once;
+    for (uint32_t i = 0; i < scratch->tiles; ++i) {
+      place_tile(call_.plan, cut, scratch->q_block * together, first + i, &arrays.tiles[i]);
+    }
+  }
   // Sets the cut and the most row blocks of a head.
   void cut_entries() {
     for (uint32_t entry = 0; entry < call_.batch(); ++entry) {
