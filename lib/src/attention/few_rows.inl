@@ -88,15 +88,15 @@ FOVEA_TEMPLATE void FewAdditiveScores(const QueryTile& t, const KeyTile& keys) {
     VF products[kLanes];
     for (uint32_t i = 0; i < kLanes; ++i) {  // keys past the end repeat the last one
       const uint32_t row = i / kKeys, key = j + i % kKeys < keys.end ? j + i % kKeys : keys.end - 1;
-      products[i] = AdditiveSum(t, t.q + row * PaddedToLanes(t.head_dim), keys.keys.f32(ptrdiff_t(key)));
+      products[i] = AdditiveSum(t, keys.score_vector, t.q + row * PaddedToLanes(t.head_dim), keys.keys.f32(ptrdiff_t(key)));
     }
-    StoreFewScores<kRows>(t, keys, j, hn::Mul(hn::SumsOfLanes(products), hn::Set(kF, t.score_factor)));
+    StoreFewScores<kRows>(t, keys, j, hn::Mul(hn::SumsOfLanes(products), hn::Set(kF, keys.score_factor)));
   }
 }
 
 template <int kRows, bool kPrefetch>
 FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
-  if (config::kAdditive && t.score_vector) return FewAdditiveScores<kRows>(t, keys);
+  if (config::kAdditive && keys.score_vector) return FewAdditiveScores<kRows>(t, keys);
   constexpr bool kAsk = kRows > 1 && !kPreferSize;  // only for f32 is it worth two versions
   FOVEA_WITH_FORMAT(kFewRowsFormats, keys.keys.dtype, FewScoresOf < kRows, kType == FOVEA_F32 ? kPrefetch : kAsk,
                     kType > (t, keys));

@@ -46,6 +46,8 @@ void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t worker
                       ScoreSteps* steps) {
   const fovea_attention_desc& d = call.desc;
   const uint32_t first_key = positions.begin;
+  steps->entry = entry;
+  steps->kv_head = 0;
   steps->shifted = call.shifts_scores();
   if (kHasSoftcap) {
     const float cap = d.softcap * kLog2E;
@@ -61,40 +63,36 @@ void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t worker
   const int64_t origin = call.stream() ? call.stream()->first_key - first_key : 0;
   if (kHasDropout) {
     const uint32_t first_quad = drops(d) ? uint32_t(origin / 4) : 0;
-    steps->dropout = DropoutStep{call.dropout_seed(), d.dropout, entry, 0, first_quad};
+    steps->dropout = DropoutStep{call.dropout_seed(), d.dropout, first_quad};
   }
   if (kHasModifiers) {
     const int64_t first_position = positions.first + origin;
-    steps->modifier = ModifierStep{call.modifier(), entry, 0, worker, first_position, origin, kOnlyPass};
+    steps->modifier = ModifierStep{call.modifier(), worker, kOnlyPass, first_position, origin};
   }
 }
 
-// Moves the score steps on by a number of query heads, to the first one of a key head.
-void move_score_steps(ptrdiff_t heads, uint32_t kv_head, ScoreSteps* steps) {
-  if (kHasMasks && steps->mask->kind != FOVEA_MASK_NONE) {
-    MaskStep& mask = *steps->mask;
-    mask.rows.data = advanced(mask.rows.data, stride_bytes(mask.rows.head_stride, 1, heads));
-    mask.factor.data = advanced(mask.factor.data, stride_bytes(mask.factor.head_stride, 1, heads));
-  }
-  if (kHasDropout) steps->dropout->first_head += uint32_t(heads);
-  if (kHasModifiers) steps->modifier->kv_head = kv_head;
+// Moves the score steps on by a number of query heads.
+void move_score_steps(ptrdiff_t heads, ScoreSteps* steps) {
+  if (!kHasMasks || steps->mask->kind == FOVEA_MASK_NONE) return;
+  MaskStep& mask = *steps->mask;
+  mask.rows.data = advanced(mask.rows.data, stride_bytes(mask.rows.head_stride, 1, heads));
+  mask.factor.data = advanced(mask.factor.data, stride_bytes(mask.factor.head_stride, 1, heads));
 }
 
-// What the zero point and the centre of keys add to the scores of a query, which is at element `at` and has this scale.
-float row_shift(const HeadTask& task, ptrdiff_t at, float scale) {
+// What the zero point and the centre of keys add to the scores of a query, which is the row `q` and has this scale.
+float row_shift(const HeadTask& task, const void* q, float scale) {
   const fovea_attention_desc& d = task.call().desc;
   float shift = 0.0f;
   if (d.key_zero != 0) {
-    const int32_t sum = sum_of_codes(task.q.as<const int8_t>().data + at, d.head_dim);
+    const int32_t sum = sum_of_codes(static_cast<const int8_t*>(q), d.head_dim);
     shift = float(-d.key_zero * (sum - int32_t(d.head_dim) * d.q_zero)) * d.key_scale * scale;
   }
-  const float* const center = task.call().key_center(task.kv_head);
+  const float* const center = task.call().key_center(task.kv_head());
   if (!center) return shift;
   float sum = 0.0f;
   for (uint32_t e = 0; e < d.head_dim; ++e) {
-    const ptrdiff_t element = at + ptrdiff_t(e);
-    sum += center[e] * (d.q_dtype == FOVEA_I8 ? float(task.q.as<const int8_t>().data[element] - d.q_zero)
-                                              : task.q.as<const float>().data[element]);
+    sum += center[e] * (d.q_dtype == FOVEA_I8 ? float(static_cast<const int8_t*>(q)[e] - d.q_zero)
+                                              : static_cast<const float*>(q)[e]);
   }
   return shift + sum * (d.q_dtype == FOVEA_I8 ? scale : task.score_factor());
 }
@@ -102,8 +100,8 @@ float row_shift(const HeadTask& task, ptrdiff_t at, float scale) {
 // The scales of queries of i8; data is null if all rows have one.
 RowArray<const float> query_scale_rows(const HeadTask& task) {
   if (!needs_q_scales(task.call().desc)) return {};
-  const EntryTokens queries = task.call().queries(task.entry);
-  return rows_of_head(task.call().q_scales(), FOVEA_F32, queries, task.kv_head * task.group).as<const float>();
+  const EntryTokens queries = task.call().queries(task.entry());
+  return rows_of_head(task.call().q_scales(), FOVEA_F32, queries, task.kv_head() * task.group).as<const float>();
 }
 
 // Sets the scales of queries of i8, and what is added to all scores of a row.
@@ -112,8 +110,8 @@ void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
   const RowArray<const float> scales = query_scale_rows(task);
   float scale = task.score_factor() * d.q_scale, shift = 0.0f;
   for (uint32_t column = 0; column < tile.columns; ++column) {
-    const uint32_t row = column / tile.row_lanes;
-    if (column % tile.row_lanes == 0 && row < tile.live) {
+    const uint32_t row = column / row_lanes(tile);
+    if (column % row_lanes(tile) == 0 && row < tile.live) {
       const uint32_t group_row = tile.first_head + row;
       const ptrdiff_t token = ptrdiff_t(tile.first_token + group_row / task.group);
       const ptrdiff_t head = ptrdiff_t(group_row % task.group);
@@ -121,30 +119,30 @@ void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
         const float given = scales.data[token * scales.token_stride + head * scales.head_stride];
         scale = task.score_factor() * finite_or_nan(given);
       }
-      shift = row_shift(task, token * task.q.token_stride + head * task.q.head_stride, scale);
+      shift = row_shift(task, advanced(task.q.data, token * task.q.token_stride + head * task.q.head_stride), scale);
     }
     if (d.q_dtype == FOVEA_I8) query_scales(tile)[column] = scale;
     row_shifts(tile)[column] = shift;
   }
 }
 
-// Sets what limits, ALiBi and sinks need for each row. Padding rows repeat the last live one.
+// Whether rows have scales or shifts.
+bool has_codes(const HeadTask& task) {
+  return kHasI8Tensors && (task.q.dtype == FOVEA_I8 || task.steps.shifted);
+}
+
+// Sets the limits of all rows, and what ALiBi, sinks and tensors need. Padding rows repeat the last live one.
 void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
-  const bool codes = kHasI8Tensors && task.q.dtype == FOVEA_I8;
-  if ((codes || task.steps.shifted) && task.begins()) fill_tensor_facts(task, tile);
-  const bool limited = task.positions().limited();
+  if (has_codes(task) && task.begins()) fill_tensor_facts(task, tile);
   const bool biased = task.call().alibi_slopes() != nullptr;
   const bool sinks = task.call().sinks() != nullptr;
-  if (!limited && !biased && !sinks) return;
   for (uint32_t column = 0; column < tile.columns; ++column) {
-    const uint32_t row = column / tile.row_lanes;
+    const uint32_t row = column / row_lanes(tile);
     const uint32_t group_row = tile.first_head + (row < tile.live ? row : tile.live - 1);
     const uint32_t token = tile.first_token + group_row / task.group;
-    const size_t q_head = size_t(task.kv_head) * task.group + group_row % task.group;
-    if (limited) {
-      tile.lo[column] = int32_t(task.positions().lo(token));
-      tile.hi[column] = int32_t(task.positions().hi(token));
-    }
+    const size_t q_head = size_t(task.kv_head()) * task.group + group_row % task.group;
+    row_lo(tile)[column] = int32_t(task.positions().lo(token));
+    row_hi(tile)[column] = int32_t(task.positions().hi(token));
     if (biased) {
       const int64_t position = task.positions().first + token;
       const int32_t near = narrow(position);
@@ -156,16 +154,25 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
   }
 }
 
+// Sets what attend needs to know of the rows of a tile. Where all rows see the same keys, nothing reads the limits of
+// others than the first and the last column.
+void find_row_facts(const HeadTask& task, const QueryTile& tile) {
+  if (task.per_row || task.positions().limited()) return fill_row_facts(task, tile);
+  const uint32_t last = tile.columns - 1;
+  row_lo(tile)[0] = row_lo(tile)[last] = int32_t(task.positions().lo(0));
+  row_hi(tile)[0] = row_hi(tile)[last] = int32_t(task.positions().hi(0));
+}
+
 // The keys that rows of a tile may see by their positions: some row sees each key of [some_lo, some_hi), all rows see
 // [all_lo, all_hi).
 struct TileLimits {
   uint32_t some_lo, all_lo, all_hi, some_hi;
 
   // Limits grow with the token: the first row has the lowest, the last row the highest.
-  static TileLimits of(const HeadTask& task, const QueryTile& tile) {
-    const KeyLimits& positions = task.positions();
-    const uint32_t first = tile.first_token, last = first + (tile.first_head + tile.live - 1) / task.group;
-    return {positions.lo(first), positions.lo(last), positions.hi(first), positions.hi(last)};
+  static TileLimits of(const QueryTile& tile) {
+    const uint32_t last = tile.columns - 1;
+    const int32_t *lo = row_lo(tile), *hi = row_hi(tile);
+    return {uint32_t(lo[0]), uint32_t(lo[last]), uint32_t(hi[0]), uint32_t(hi[last])};
   }
   bool empty() const { return some_lo >= some_hi; }
 };
@@ -190,11 +197,11 @@ bool clip_key_tile(const TileLimits& limits, KeySpan* keys) {
 }
 
 // Clips the key tile to what at least one of these query tiles may see. False if that is nothing.
-bool clip_for_some(const TileLimits* limits, uint32_t count, KeySpan* keys) {
-  if (count == 1) return clip_key_tile(limits[0], keys);
+bool clip_for_some(const QueryTile* tiles, uint32_t count, KeySpan* keys) {
+  if (count == 1) return clip_key_tile(TileLimits::of(tiles[0]), keys);
   uint32_t begin = kKeyTile, end = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    if (!clip_key_tile(limits[i], keys)) continue;
+    if (!clip_key_tile(TileLimits::of(tiles[i]), keys)) continue;
     if (keys->begin < begin) begin = keys->begin;
     if (keys->end > end) end = keys->end;
   }
@@ -221,13 +228,13 @@ void for_key_pieces(const KeySource& source, KeyTile& keys, const Take& take) {
 }
 
 // Performs a part of attend for some keys, or for all keys with `elements` elements of the values from `element` on.
-void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* limits, uint32_t count, KeyTile& piece,
+void attend_to_piece(const HeadTask& task, QueryTile* tiles, uint32_t count, KeyTile& piece,
                      AttendPart part, uint32_t element, uint32_t elements) {
   const uint32_t begin = piece.begin, end = piece.end;
   const bool edge = piece.edge;
   piece.parts = part;
   for (uint32_t i = 0; i < count; ++i) {
-    if (count > 1 && !clip_key_tile(limits[i], &piece)) continue;
+    if (count > 1 && !clip_key_tile(TileLimits::of(tiles[i]), &piece)) continue;
     if (piece.begin < begin) piece.begin = begin;
     if (piece.end > end) piece.end = end;
     if (piece.begin >= piece.end) continue;
@@ -245,9 +252,9 @@ void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* l
 }
 
 // Runs each part of attend for all query tiles while a piece is in its buffer.
-__attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile* tiles, const TileLimits* limits,
-                                                uint32_t count, KeyTile& keys) {
-  for_key_pieces(task.source, keys, [&] { attend_to_piece(task, tiles, limits, count, keys, kScorePart, 0, 0); });
+__attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile* tiles, uint32_t count,
+                                                KeyTile& keys) {
+  for_key_pieces(task.source, keys, [&] { attend_to_piece(task, tiles, count, keys, kScorePart, 0, 0); });
   const uint32_t value_dim = task.call().desc.value_dim, step = task.source.piece_elements();
   const KeyRows whole = keys.values;  // a loader's rows
   for (uint32_t element = 0, elements; element < value_dim; element += elements) {
@@ -255,9 +262,9 @@ __attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile*
     keys.values = whole;
     task.source.find_values(keys, element, elements, &keys.values);
     // With integer products the scales of values become part of the weights.
-    if (element == 0) attend_to_piece(task, tiles, limits, count, keys, kWeightPart, 0, elements);
+    if (element == 0) attend_to_piece(task, tiles, count, keys, kWeightPart, 0, elements);
     if (task.measures()) return;
-    attend_to_piece(task, tiles, limits, count, keys, kValuePart, element, elements);
+    attend_to_piece(task, tiles, count, keys, kValuePart, element, elements);
   }
 }
 
@@ -268,7 +275,7 @@ bool mask_decides(const HeadTask& task, const ListedTilesIf& listed, uint32_t fi
 
 // The rows of the task's first query head, in an output.
 TypedRows head_rows(const HeadTask& task, const fovea_out& array, fovea_dtype dtype) {
-  return rows_of_head(array, dtype, task.call().queries(task.entry), task.kv_head * task.group);
+  return rows_of_head(array, dtype, task.call().queries(task.entry()), task.kv_head() * task.group);
 }
 
 // Computes the scores of the keys within these limits again and stores them. With `fills` it also stores the scores of
@@ -283,7 +290,7 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
   if (stage >= FOVEA_SCORES_MASKED) listed = task.listed;
   for (uint32_t first = limits.some_lo / kKeyTile * kKeyTile; find_listed(listed, limits.some_hi, &first);
        first += kKeyTile) {
-    KeyTile keys;
+    KeyTile keys = task.key_tile();
     keys.first = first;
     keys.masked = mask_decides(task, listed, first);
     if (!clip_key_tile(limits, &keys)) continue;
@@ -305,8 +312,8 @@ __attribute__((noinline)) bool write_scores(HeadTask& task, const QueryTile& til
   const uint32_t ranges = task.range_count();
   for (uint32_t r = ranges; r-- > 0;) {
     task.enter_range(r);
-    fill_row_facts(task, tile);
-    if (!write_range(task, tile, TileLimits::of(task, tile), r + 1 == ranges)) return false;
+    find_row_facts(task, tile);
+    if (!write_range(task, tile, TileLimits::of(tile), r + 1 == ranges)) return false;
   }
   return true;
 }
@@ -315,39 +322,41 @@ StateRows state_rows(const HeadTask& task, const StateRows& state, const QueryTi
   return state.from(size_t(tile.first_token) * task.group + tile.first_head, tile.value_dim);
 }
 
-void attend_to_tile(const HeadTask& task, QueryTile* tiles, const TileLimits* limits, uint32_t count, KeyTile& keys) {
-  if (task.source.in_pieces()) return attend_in_pieces(task, tiles, limits, count, keys);
+void attend_to_tile(const HeadTask& task, QueryTile* tiles, uint32_t count, KeyTile& keys) {
+  if (task.source.in_pieces()) return attend_in_pieces(task, tiles, count, keys);
   for (uint32_t i = 0; i < count; ++i) {
-    if (count == 1 || clip_key_tile(limits[i], &keys)) task.kernel().attend(tiles[i], keys, task.steps);
+    if (count == 1 || clip_key_tile(TileLimits::of(tiles[i]), &keys)) task.kernel().attend(tiles[i], keys, task.steps);
   }
 }
 
 // Attends to all keys from positions.begin to positions.keys. False if some cannot be loaded.
 bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
-  TileLimits limits[kMostTiles];
   uint32_t lo = UINT32_MAX, hi = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    limits[i] = TileLimits::of(task, tiles[i]);
-    if (limits[i].empty()) continue;
-    if (limits[i].some_lo < lo) lo = limits[i].some_lo;
-    if (limits[i].some_hi > hi) hi = limits[i].some_hi;
+    const TileLimits limits = TileLimits::of(tiles[i]);
+    if (limits.empty()) continue;
+    if (limits.some_lo < lo) lo = limits.some_lo;
+    if (limits.some_hi > hi) hi = limits.some_hi;
   }
-  KeySpan next = {};
+  KeySpan next;
   next.first = lo / kKeyTile * kKeyTile;
   if (next.first < task.positions().entered) next.first = task.positions().entered;
-  KeyTile keys;
+  KeyTile keys = task.key_tile();
   keys.end = 0;  // none yet
   ListedTilesIf listed = task.listed;
   for (;;) {
     // First requests the next key tile that some query sees, then attends to the key tile that was brought before.
-    while (find_listed(listed, hi, &next.first) && !clip_for_some(limits, count, &next)) {
+    while (find_listed(listed, hi, &next.first) && !clip_for_some(tiles, count, &next)) {
       next.first = tile_end(next.first);
     }
     if (next.first < hi && !task.source.ask(next.first, next.begin, next.end)) return false;
-    if (keys.end != 0) attend_to_tile(task, tiles, limits, count, keys);
+    if (keys.end != 0) attend_to_tile(task, tiles, count, keys);
     if (next.first >= hi) return true;
-    next.masked = mask_decides(task, listed, next.first);
-    static_cast<KeySpan&>(keys) = next;
+    keys.first = next.first;
+    keys.begin = next.begin;
+    keys.end = next.end;
+    keys.edge = next.edge;
+    keys.masked = mask_decides(task, listed, next.first);
     next.first = tile_end(next.first);
     const bool goes_on = find_listed(listed, hi, &next.first) && hi - next.first > kKeyTile;
     if (!task.source.bring(&keys, goes_on ? next.first : 0)) return false;
@@ -381,7 +390,7 @@ void end_rows(const HeadTask& task, const QueryTile& tile) {
   if (kHasLse) outputs.lse->data = nullptr;
   if (call.wants_lse()) outputs.lse = head_rows(task, call.lse(), FOVEA_F32).as<float>();
   outputs.sinks = call.sinks() != nullptr;
-  if (kHasI8Tensors) outputs.tensor = output_tensor(call, task.kv_head);
+  if (kHasI8Tensors) outputs.tensor = output_tensor(call, task.kv_head());
   if (kHasModifiers) outputs.pass = task.steps.modifier->pass;
   task.kernel().steps->end(tile, outputs);
 }
@@ -389,26 +398,25 @@ void end_rows(const HeadTask& task, const QueryTile& tile) {
 }  // namespace
 
 void HeadTask::enter(const AttentionCall& of_call, Part of_part, const AttentionKernel& of_kernel,
-                     const KeyBuffersIf& buffers, uint32_t of_entry, uint32_t worker) {
+                     const KeyBuffersIf& buffers, uint32_t entry, uint32_t worker) {
   call_ = &of_call;
   part = of_part;
   group = of_call.desc.q_heads / of_call.desc.kv_heads;
-  entry = of_entry;
-  kv_head = 0;
   limits = positions_of(of_call, entry);
   if (kHasRanges) ranges = ranges_of(of_call, entry);
   source.enter(of_call, of_kernel, buffers, entry, limits.begin, worker);
   q = rows_of_head(of_call.q(), of_call.desc.q_dtype, of_call.queries(entry), 0);
   find_score_steps(of_call, entry, worker, limits, &steps);
+  per_row = has_codes(*this) || of_call.alibi_slopes() || of_call.sinks();
 }
 
-void HeadTask::move_to(uint32_t to_head, uint32_t q_block) {
-  const ptrdiff_t heads = ptrdiff_t(to_head) - ptrdiff_t(kv_head), q_heads = heads * ptrdiff_t(group);
-  kv_head = to_head;
+void HeadTask::move_to(uint32_t kv_head, uint32_t q_block) {
+  const ptrdiff_t heads = ptrdiff_t(kv_head) - ptrdiff_t(steps.kv_head), q_heads = heads * ptrdiff_t(group);
+  steps.kv_head = kv_head;
   source.move(heads);
-  q.data = advanced(q.data, stride_bytes(q.head_stride, tensor_bytes(q.dtype), q_heads));
-  move_score_steps(q_heads, kv_head, &steps);
-  if (kHasBlockMaps) listed = ListedTiles(call(), entry, kv_head, q_block);
+  q.data = advanced(q.data, stride_bytes(q.head_stride, 1, q_heads));
+  move_score_steps(q_heads, &steps);
+  if (kHasBlockMaps) listed = ListedTiles(call(), entry(), kv_head, q_block);
 }
 
 bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
@@ -416,15 +424,14 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
   if (kHasRanges) all = limits.kept();
   if (kHasI8Products) source.serve(count * tiles[0].columns);
   for (uint32_t i = 0; i < count; ++i) {
-    if (kHasAdditive) tiles[i].score_vector = call().score_vector(kv_head), tiles[i].score_factor = score_factor();
-    if (begins()) kernel().begin(tiles[i], q, tiles[i].score_vector ? 1.0f : score_factor());
+    if (begins()) kernel().begin(tiles[i], q, is_additive(call().desc) ? 1.0f : score_factor());
     if (takes_up()) kernel().steps->resume(tiles[i], state_rows(*this, *state, tiles[i]));
   }
   // One pass, or two where weights are modified.
   for (set_pass(call().modifies_weights() ? kMeasuringPass : kOnlyPass);; set_pass(kWeighingPass)) {
     for (uint32_t r = 0; r < range_count(); ++r) {
       enter_range(r);
-      for (uint32_t i = 0; i < count; ++i) fill_row_facts(*this, tiles[i]);
+      for (uint32_t i = 0; i < count; ++i) find_row_facts(*this, tiles[i]);
       if (doing() == Part::kEnd) continue;
       if (kHasScores ? !attend_apart(*this, tiles, count) : !attend_to_keys(*this, tiles, count)) return false;
     }

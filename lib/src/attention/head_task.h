@@ -33,19 +33,21 @@ struct HeadTask {
   const AttentionCall* call_;
   [[no_unique_address]] MemberIf<kHasStates, Part> part;
   uint32_t group;  // query heads that share the key head
-  uint32_t entry, kv_head;
+  bool per_row;    // ALiBi, sinks or tensors need facts of each row
   KeyLimits limits;  // for the batch entry or one part of its keys; then for the range that enter_range chose
   [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;   // the keys that exist
   [[no_unique_address]] MemberIf<kHasRanges, KeyLimits::Kept> all;  // of the limits before enter_range
   [[no_unique_address]] ListedTilesIf listed;                     // the key tiles that these queries look at
   KeySource source;
   TypedRows q;
-  [[no_unique_address]] ScoreSteps steps;
+  ScoreSteps steps;
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state;      // of the head: taken up
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state_out;  // put down: the same, unless a stream has a loader
 
   const AttentionCall& call() const { return *call_; }
   const AttentionKernel& kernel() const { return source.kernel(); }
+  uint32_t entry() const { return steps.entry; }
+  uint32_t kv_head() const { return steps.kv_head; }
   // A constant in builds without states.
   Part doing() const { return kHasStates ? *part : Part::kWhole; }
   bool begins() const { return doing() != Part::kEnd || call().wants_scores(); }
@@ -55,6 +57,13 @@ struct HeadTask {
   bool measures() const { return kHasModifiers && steps.modifier->pass == kMeasuringPass; }
   void set_pass(WeightPass pass) {
     if (kHasModifiers) steps.modifier->pass = pass;
+  }
+  // A key tile whose keys are not known yet.
+  KeyTile key_tile() const {
+    KeyTile keys;
+    keys.score_vector = call().score_vector(kv_head());
+    keys.score_factor = score_factor();
+    return keys;
   }
   float score_factor() const { return call().desc.scale * kLog2E; }
   uint32_t range_count() const { return kHasRanges ? ranges->count : 1; }

@@ -41,8 +41,8 @@ FOVEA_INLINE LaneRows<T> RowsOf(const QueryTile& t, const RowArray<T>& a, size_t
 }
 
 // The heads, counted from first_head, and the tokens of the kLanes rows from `column` on, the last live one repeated.
-FOVEA_SHARED void PlacesOf(const QueryTile& t, size_t column, uint32_t first_head, uint32_t (&heads)[kLanes],
-                           uint32_t (&tokens)[kLanes]) {
+FOVEA_SHARED void PlacesOfLanes(const QueryTile& t, size_t column, uint32_t first_head, uint32_t (&heads)[kLanes],
+                                uint32_t (&tokens)[kLanes]) {
   const size_t first = t.first_head + column;
   uint32_t head = uint32_t(first % t.group), token = t.first_token + uint32_t(first / t.group);
   for (size_t i = 0; i < kLanes; ++i) {
@@ -51,12 +51,19 @@ FOVEA_SHARED void PlacesOf(const QueryTile& t, size_t column, uint32_t first_hea
     if (column + i + 1 < t.live && ++head == t.group) head = 0, ++token;
   }
 }
+FOVEA_INLINE void PlacesOf(const QueryTile& t, size_t column, uint32_t first_head, uint32_t (&heads)[kLanes],
+                           uint32_t (&tokens)[kLanes]) {
+  if constexpr (kLanes == 1) {  // not called: it is below the deepest calls
+    heads[0] = first_head + uint32_t((t.first_head + column) % t.group);
+    tokens[0] = t.first_token + uint32_t((t.first_head + column) / t.group);
+  } else {
+    PlacesOfLanes(t, column, first_head, heads, tokens);
+  }
+}
 
-// Rows of a format of the set that is known only at run time, with strides in bytes.
-template <FormatSet kSet = kUnscaledFormats>
+// Rows of a format that is known only at run time, with strides in bytes.
 FOVEA_INLINE RowArray<char> BytesOf(const TypedRows& rows) {
-  const size_t size = number_of<&Format::unit_bytes, kSet>(rows.dtype);
-  return {static_cast<char*>(rows.data), stride_bytes(rows.token_stride, size), stride_bytes(rows.head_stride, size)};
+  return {static_cast<char*>(rows.data), rows.token_stride, rows.head_stride};
 }
 
 // lanes[i] = element d + i of the kLanes rows, for i < n.

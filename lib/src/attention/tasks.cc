@@ -102,7 +102,7 @@ class Tasks {
   struct Scratch {
     WorkerArrays arrays;  // with the query tiles of the row block
     HeadTask task;        // in the entry
-    uint32_t entry = UINT32_MAX, block = 0;
+    uint32_t block = UINT32_MAX;  // none yet
     uint32_t q_block;
     uint32_t tiles = 0;  // 0: the entry has no such row block
   };
@@ -118,7 +118,7 @@ class Tasks {
     }
     const uint32_t entry = uint32_t(index / call_.desc.kv_heads), kv_head = uint32_t(index % call_.desc.kv_heads);
     // A part of the keys changes the limits of the entry.
-    if (entry != scratch->entry || block != scratch->block || part_ != Part::kWhole) {
+    if (block != scratch->block || entry != scratch->task.entry() || part_ != Part::kWhole) {
       enter(entry, block, worker, scratch);
     }
     if (scratch->tiles == 0) return FOVEA_OK;
@@ -133,10 +133,10 @@ class Tasks {
 
   // Enters a batch entry, and places the query tiles of a row block. Not inlined: tasks need its stack afterwards.
   __attribute__((noinline)) void enter(uint32_t entry, uint32_t block, uint32_t worker, Scratch* scratch) const {
-    scratch->entry = entry;
     scratch->block = block;
     scratch->tiles = 0;
     scratch->q_block = 0;
+    scratch->task.steps.entry = entry;
     const uint32_t queries = call_.queries(entry).count;
     if (queries == 0) return;
     const uint32_t together = call_.queries_together(queries);
@@ -207,7 +207,7 @@ class Tasks {
     const size_t value_dim = call_.desc.value_dim;
     const EntryTokens queries = call_.queries(entry);
     const size_t first_token = call_.q_offsets() ? queries.first : size_t(entry) * call_.q_tokens();
-    const size_t row = (first_token * call_.desc.kv_heads + size_t(task->kv_head) * queries.count) * task->group;
+    const size_t row = (first_token * call_.desc.kv_heads + size_t(task->kv_head()) * queries.count) * task->group;
     if (const StreamCall* const stream = call_.stream()) {
       task->state = stream->rows.from(row, value_dim);
       task->state_out = is_loaded(call_.desc) ? states_->from(row, value_dim) : *task->state;
@@ -242,7 +242,7 @@ class Tasks {
 TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head) {
   const size_t unit = tensor_bytes(dtype);
   const char* const first = row_of(array, unit, ptrdiff_t(tokens.batch), ptrdiff_t(head), ptrdiff_t(tokens.first));
-  return {const_cast<char*>(first), array.token_stride, array.head_stride, dtype};
+  return {const_cast<char*>(first), stride_bytes(array.token_stride, unit), stride_bytes(array.head_stride, unit), dtype};
 }
 
 fovea_status run_attention(const AttentionCall& call) { return Tasks(call).run(); }

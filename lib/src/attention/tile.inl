@@ -39,7 +39,7 @@ FOVEA_SHARED void ScoresOfBlock(const QueryTile& t, const KeyTile& keys, size_t 
 
 template <int kVectors>
 FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
-  if (config::kAdditive && t.score_vector) {
+  if (config::kAdditive && keys.score_vector) {
     for (size_t v = 0; v < kVectors; ++v) AdditiveScores(t, keys, column + v * kLanes);
     return;
   }

@@ -87,8 +87,9 @@ inline bool same_places(const void* a, const void* b, const Dimensions& of_a, co
   return same;
 }
 
+// The alignment is a power of two.
 inline bool is_aligned(const void* pointer, size_t alignment) {
-  return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
+  return (reinterpret_cast<uintptr_t>(pointer) & (alignment - 1)) == 0;
 }
 
 // Aligned as the compiler aligns such elements in structures: on i386, 64-bit elements are aligned as 32-bit ones.

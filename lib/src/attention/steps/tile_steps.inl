@@ -31,7 +31,7 @@ FOVEA_CALLED void ModifyWeights(const QueryTile& t, const KeyTile& keys, const S
     for (size_t i = 0; i < kLanes && hides; ++i) hidden[i] |= uint64_t{at[i] == -kInfinity} << j;
     hn::StoreU(ScoreAtStage(t, column, hn::LoadU(kF, at), FOVEA_SCORES_SOFTMAX, hides), kF, at);
   }
-  CallModifier(t, keys, *steps.modifier, true, column, s, 1, ptrdiff_t(t.columns));
+  CallModifier(t, keys, steps, true, column, s, 1, ptrdiff_t(t.columns));
   const MF empty = EmptyRows(t, column);
   for (uint32_t j = 0; j < count; ++j) {
     float* const at = s + j * t.columns;
@@ -100,7 +100,7 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
       for (size_t i = 0; i < live; ++i) *rows.at[i] = lse[i];
     }
     if (config::kModifiers && outputs.pass == kMeasuringPass) continue;
-    const LaneRows<char> rows = RowsOf(t, BytesOf<kTensorFormats>(outputs.out), column);
+    const LaneRows<char> rows = RowsOf(t, BytesOf(outputs.out), column);
     const float* o_t = t.o + column;
     if (StoreTensor(t, outputs, column, live, normalise, empty, rows)) continue;
     if (kLanes == 1) {
