@@ -84,6 +84,12 @@ class More:
         self.name, self.words, self.goal = name, words, goal
 
 
+# Calls whose checks and preparation take most of their instructions: of one head, and of eight. Of the first 2,000
+# instructions were the goal, of each further head 700.
+def small_calls(goals=(None, None)):
+    return [More("small call", "1 1 1 64", goals[0]), More("small call of 8 heads", "8 1 1 64", goals[1])]
+
+
 # Decode of more query rows that share their keys, and of other keys.
 MORE_DECODE = [
     More("decode f16 rows", f"{DECODE} f16"),
@@ -102,6 +108,7 @@ def integers_on_a_board(goal, times_fewer, tensors_goal):
         More("tensors", f"{SHAPE} tensors", tensors_goal),
         More("decode tensors", f"{DECODE} tensors"),
         *MORE_DECODE,
+        *small_calls(),
     ]
 
 
@@ -120,6 +127,7 @@ MORE = {
     ],
     "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0, 0.28), More("delta", DELTA, 0.80)],
     "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6, 1.25), More("delta", DELTA, 2.2)],
+    "x86-64-avx2": small_calls((2000 / 128, (2000 + 7 * 700) / 1024)),
 }
 
 

@@ -6,8 +6,8 @@
 
 // For one vector of rows and kKeys keys, with the partial sums of MultiplyBlock.
 template <int kKeys>
-FOVEA_INLINE void AdditiveBlock(const QueryTile& t, const KeyTile& keys, const float* const (&key)[kKeys], size_t column,
-                                float* s) {
+FOVEA_INLINE void AdditiveBlock(const QueryTile& t, const KeyTile& keys, const float* const (&key)[kKeys],
+                                size_t column, float* s) {
   VF sum[kKeys];
   FOVEA_UNROLL(4)
   for (int k = 0; k < kKeys; ++k) sum[k] = hn::Zero(kF);

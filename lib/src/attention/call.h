@@ -116,11 +116,11 @@ class AttentionCall {
   const StreamCall* const stream_;
 };
 
-// The rows of a head of a batch entry, in an array with elements of this type.
+// The rows of a head of a batch entry, in an array with elements of this type, or of floats.
 TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head);
-inline TypedRows rows_of_head(const fovea_out& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head) {
-  return rows_of_head(fovea_in{array.data, array.batch_stride, array.head_stride, array.token_stride}, dtype, tokens,
-                      head);
+RowArray<float> floats_of_head(const fovea_in& array, const EntryTokens& tokens, uint32_t head);
+inline fovea_in as_input(const fovea_out& array) {
+  return {array.data, array.batch_stride, array.head_stride, array.token_stride};
 }
 
 // Runs a whole call, or one on a stream, after every check. Fails only if a loader or an executor fails, or, before

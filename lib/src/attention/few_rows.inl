@@ -88,7 +88,8 @@ FOVEA_TEMPLATE void FewAdditiveScores(const QueryTile& t, const KeyTile& keys) {
     VF products[kLanes];
     for (uint32_t i = 0; i < kLanes; ++i) {  // keys past the end repeat the last one
       const uint32_t row = i / kKeys, key = j + i % kKeys < keys.end ? j + i % kKeys : keys.end - 1;
-      products[i] = AdditiveSum(t, keys.score_vector, t.q + row * PaddedToLanes(t.head_dim), keys.keys.f32(ptrdiff_t(key)));
+      products[i] =
+          AdditiveSum(t, keys.score_vector, t.q + row * PaddedToLanes(t.head_dim), keys.keys.f32(ptrdiff_t(key)));
     }
     StoreFewScores<kRows>(t, keys, j, hn::Mul(hn::SumsOfLanes(products), hn::Set(kF, keys.score_factor)));
   }

@@ -97,17 +97,16 @@ float row_shift(const HeadTask& task, const void* q, float scale) {
   return shift + sum * (d.q_dtype == FOVEA_I8 ? scale : task.score_factor());
 }
 
-// The scales of queries of i8; data is null if all rows have one.
-RowArray<const float> query_scale_rows(const HeadTask& task) {
-  if (!needs_q_scales(task.call().desc)) return {};
+// The rows of the task's first query head, in an array of floats.
+RowArray<float> head_floats(const HeadTask& task, const fovea_in& array) {
   const EntryTokens queries = task.call().queries(task.entry());
-  return rows_of_head(task.call().q_scales(), FOVEA_F32, queries, task.kv_head() * task.group).as<const float>();
+  return floats_of_head(array, queries, task.kv_head() * task.group);
 }
 
 // Sets the scales of queries of i8, and what is added to all scores of a row.
 void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
   const fovea_attention_desc& d = task.call().desc;
-  const RowArray<const float> scales = query_scale_rows(task);
+  const RowArray<float> scales = needs_q_scales(d) ? head_floats(task, task.call().q_scales()) : RowArray<float>{};
   float scale = task.score_factor() * d.q_scale, shift = 0.0f;
   for (uint32_t column = 0; column < tile.columns; ++column) {
     const uint32_t row = column / row_lanes(tile);
@@ -127,9 +126,7 @@ void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
 }
 
 // Whether rows have scales or shifts.
-bool has_codes(const HeadTask& task) {
-  return kHasI8Tensors && (task.q.dtype == FOVEA_I8 || task.steps.shifted);
-}
+bool has_codes(const HeadTask& task) { return kHasI8Tensors && (task.q.dtype == FOVEA_I8 || task.steps.shifted); }
 
 // Sets the limits of all rows, and what ALiBi, sinks and tensors need. Padding rows repeat the last live one.
 void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
@@ -155,12 +152,12 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
 }
 
 // Sets what attend needs to know of the rows of a tile. Where all rows see the same keys, nothing reads the limits of
-// others than the first and the last column.
+// others than the first and the last column; a row of few rows has many columns.
 void find_row_facts(const HeadTask& task, const QueryTile& tile) {
-  if (task.per_row || task.positions().limited()) return fill_row_facts(task, tile);
+  if (!kFewRowsServed || task.per_row || task.positions().limited()) return fill_row_facts(task, tile);
   const uint32_t last = tile.columns - 1;
-  row_lo(tile)[0] = row_lo(tile)[last] = int32_t(task.positions().lo(0));
-  row_hi(tile)[0] = row_hi(tile)[last] = int32_t(task.positions().hi(0));
+  row_lo(tile)[0] = row_lo(tile)[last] = int32_t(task.positions().begin);
+  row_hi(tile)[0] = row_hi(tile)[last] = int32_t(task.positions().keys);
 }
 
 // The keys that rows of a tile may see by their positions: some row sees each key of [some_lo, some_hi), all rows see
@@ -228,8 +225,8 @@ void for_key_pieces(const KeySource& source, KeyTile& keys, const Take& take) {
 }
 
 // Performs a part of attend for some keys, or for all keys with `elements` elements of the values from `element` on.
-void attend_to_piece(const HeadTask& task, QueryTile* tiles, uint32_t count, KeyTile& piece,
-                     AttendPart part, uint32_t element, uint32_t elements) {
+void attend_to_piece(const HeadTask& task, QueryTile* tiles, uint32_t count, KeyTile& piece, AttendPart part,
+                     uint32_t element, uint32_t elements) {
   const uint32_t begin = piece.begin, end = piece.end;
   const bool edge = piece.edge;
   piece.parts = part;
@@ -252,8 +249,7 @@ void attend_to_piece(const HeadTask& task, QueryTile* tiles, uint32_t count, Key
 }
 
 // Runs each part of attend for all query tiles while a piece is in its buffer.
-__attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile* tiles, uint32_t count,
-                                                KeyTile& keys) {
+__attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile* tiles, uint32_t count, KeyTile& keys) {
   for_key_pieces(task.source, keys, [&] { attend_to_piece(task, tiles, count, keys, kScorePart, 0, 0); });
   const uint32_t value_dim = task.call().desc.value_dim, step = task.source.piece_elements();
   const KeyRows whole = keys.values;  // a loader's rows
@@ -273,24 +269,20 @@ bool mask_decides(const HeadTask& task, const ListedTilesIf& listed, uint32_t fi
   return kHasBlockMaps && kHasMasks && listed->masked() && tile_end(first) > task.steps.mask->begin;
 }
 
-// The rows of the task's first query head, in an output.
-TypedRows head_rows(const HeadTask& task, const fovea_out& array, fovea_dtype dtype) {
-  return rows_of_head(array, dtype, task.call().queries(task.entry()), task.kv_head() * task.group);
-}
-
 // Computes the scores of the keys within these limits again and stores them. With `fills` it also stores the scores of
 // all hidden keys.
 bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits, bool fills) {
   const fovea_scores_stage stage = task.call().scores_stage();
   const AttentionKernel& kernel = task.kernel();
-  const RowArray<float> scores = head_rows(task, task.call().scores(), FOVEA_F32).as<float>();
+  const RowArray<float> scores = head_floats(task, as_input(task.call().scores()));
   const uint32_t all_keys = fills ? task.call().kv_tokens() : 0;
   uint32_t done = 0;
   ListedTilesIf listed;
   if (stage >= FOVEA_SCORES_MASKED) listed = task.listed;
   for (uint32_t first = limits.some_lo / kKeyTile * kKeyTile; find_listed(listed, limits.some_hi, &first);
        first += kKeyTile) {
-    KeyTile keys = task.key_tile();
+    KeyTile keys;
+    task.prepare(&keys);
     keys.first = first;
     keys.masked = mask_decides(task, listed, first);
     if (!clip_key_tile(limits, &keys)) continue;
@@ -308,7 +300,8 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
 // comes last: where these share a key tile with other keys, the pass over the others has stored them as hidden.
 __attribute__((noinline)) bool write_scores(HeadTask& task, const QueryTile& tile) {
   const uint32_t all_keys = task.call().kv_tokens();
-  if (task.call().scores_stage() < FOVEA_SCORES_MASKED) return write_range(task, tile, {0, 0, all_keys, all_keys}, true);
+  const TileLimits all = {0, 0, all_keys, all_keys};
+  if (task.call().scores_stage() < FOVEA_SCORES_MASKED) return write_range(task, tile, all, true);
   const uint32_t ranges = task.range_count();
   for (uint32_t r = ranges; r-- > 0;) {
     task.enter_range(r);
@@ -341,7 +334,8 @@ bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
   KeySpan next;
   next.first = lo / kKeyTile * kKeyTile;
   if (next.first < task.positions().entered) next.first = task.positions().entered;
-  KeyTile keys = task.key_tile();
+  KeyTile keys;
+  task.prepare(&keys);
   keys.end = 0;  // none yet
   ListedTilesIf listed = task.listed;
   for (;;) {
@@ -386,9 +380,10 @@ OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
 void end_rows(const HeadTask& task, const QueryTile& tile) {
   const AttentionCall& call = task.call();
   RowOutputs outputs;
-  outputs.out = head_rows(task, call.out(), call.desc.out_dtype);
+  const EntryTokens queries = call.queries(task.entry());
+  outputs.out = rows_of_head(as_input(call.out()), call.desc.out_dtype, queries, task.kv_head() * task.group);
   if (kHasLse) outputs.lse->data = nullptr;
-  if (call.wants_lse()) outputs.lse = head_rows(task, call.lse(), FOVEA_F32).as<float>();
+  if (call.wants_lse()) outputs.lse = head_floats(task, as_input(call.lse()));
   outputs.sinks = call.sinks() != nullptr;
   if (kHasI8Tensors) outputs.tensor = output_tensor(call, task.kv_head());
   if (kHasModifiers) outputs.pass = task.steps.modifier->pass;
@@ -407,7 +402,7 @@ void HeadTask::enter(const AttentionCall& of_call, Part of_part, const Attention
   source.enter(of_call, of_kernel, buffers, entry, limits.begin, worker);
   q = rows_of_head(of_call.q(), of_call.desc.q_dtype, of_call.queries(entry), 0);
   find_score_steps(of_call, entry, worker, limits, &steps);
-  per_row = has_codes(*this) || of_call.alibi_slopes() || of_call.sinks();
+  if (kFewRowsServed) per_row = has_codes(*this) || of_call.alibi_slopes() || of_call.sinks();
 }
 
 void HeadTask::move_to(uint32_t kv_head, uint32_t q_block) {

@@ -58,12 +58,11 @@ struct HeadTask {
   void set_pass(WeightPass pass) {
     if (kHasModifiers) steps.modifier->pass = pass;
   }
-  // A key tile whose keys are not known yet.
-  KeyTile key_tile() const {
-    KeyTile keys;
-    keys.score_vector = call().score_vector(kv_head());
-    keys.score_factor = score_factor();
-    return keys;
+  // Sets what a key tile has whatever its keys are.
+  void prepare(KeyTile* keys) const {
+    if (!kHasAdditive) return;
+    keys->score_vector = call().score_vector(kv_head());
+    keys->score_factor = score_factor();
   }
   float score_factor() const { return call().desc.scale * kLog2E; }
   uint32_t range_count() const { return kHasRanges ? ranges->count : 1; }

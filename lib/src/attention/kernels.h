@@ -64,7 +64,9 @@ inline int32_t* row_hi(const QueryTile& t) { return t.lo + column_stride(t.colum
 // What ALiBi needs to know about the rows of a tile: the position of the query, limited to 2^30 in magnitude; the rest of
 // the position; the slope times log2(e).
 inline int32_t* alibi_pos(const QueryTile& t) { return *t.alibi; }
-inline float* alibi_far_pos(const QueryTile& t) { return reinterpret_cast<float*>(*t.alibi) + column_stride(t.columns); }
+inline float* alibi_far_pos(const QueryTile& t) {
+  return reinterpret_cast<float*>(*t.alibi) + column_stride(t.columns);
+}
 inline float* alibi_slope(const QueryTile& t) { return alibi_far_pos(t) + column_stride(t.columns); }
 
 inline uint32_t row_lanes(const QueryTile& t) { return kFewRowsServed ? uint32_t(t.row_lanes) : 1; }
@@ -94,11 +96,6 @@ struct TypedRows {
   void* data;
   ptrdiff_t token_stride, head_stride;  // bytes
   [[no_unique_address]] MemberIf<kTensorFormats != kOnlyF32, fovea_dtype> dtype;
-
-  template <class T>
-  RowArray<T> as() const {
-    return {static_cast<T*>(data), token_stride / ptrdiff_t(sizeof(T)), head_stride / ptrdiff_t(sizeof(T))};
-  }
 };
 
 // Rows of keys or of values, in a format of formats/formats.h. Strides count units of this format. The tile kernel for
@@ -212,7 +209,7 @@ struct ModifierStep {
 // What decides which weights are dropped. Keys are as the random-number generator counts them.
 struct DropoutStep {
   uint64_t seed;
-  float probability;           // 0 = none
+  float probability;    // 0 = none
   uint32_t first_quad;  // key / 4 of local key 0
 };
 // The steps between the dot product and the softmax, in their order. Dropout follows the softmax.

@@ -54,7 +54,7 @@ void KeySource::enter(const AttentionCall& of_call, const AttentionKernel& of_ke
   }
   const auto in_place = [&](const fovea_in& array) -> RowsInPlace {
     const TypedRows rows = rows_of_head(array, FOVEA_F32, tokens, 0);
-    const ptrdiff_t before = stride_bytes(rows.token_stride, 1, ptrdiff_t(first_key));
+    const ptrdiff_t before = stride_bytes(array.token_stride, sizeof(float), ptrdiff_t(first_key));
     return {advanced(static_cast<const float*>(rows.data), -before), array.token_stride};
   };
   keys_ = in_place(of_call.kv().keys);

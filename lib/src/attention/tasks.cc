@@ -102,9 +102,9 @@ class Tasks {
   struct Scratch {
     WorkerArrays arrays;  // with the query tiles of the row block
     HeadTask task;        // in the entry
-    uint32_t block = UINT32_MAX;  // none yet
-    uint32_t q_block;
-    uint32_t tiles = 0;  // 0: the entry has no such row block
+    uint32_t tiles = 0;   // 0: none yet, or the entry has no such row block
+    uint32_t block;
+    [[no_unique_address]] MemberIf<kHasBlockMaps, uint32_t> q_block;
   };
   fovea_status run_task(size_t index, uint32_t worker, Scratch* scratch) {
     uint32_t split = 0, block = 0;
@@ -118,7 +118,7 @@ class Tasks {
     }
     const uint32_t entry = uint32_t(index / call_.desc.kv_heads), kv_head = uint32_t(index % call_.desc.kv_heads);
     // A part of the keys changes the limits of the entry.
-    if (block != scratch->block || entry != scratch->task.entry() || part_ != Part::kWhole) {
+    if (scratch->tiles == 0 || block != scratch->block || entry != scratch->task.entry() || part_ != Part::kWhole) {
       enter(entry, block, worker, scratch);
     }
     if (scratch->tiles == 0) return FOVEA_OK;
@@ -135,18 +135,17 @@ class Tasks {
   __attribute__((noinline)) void enter(uint32_t entry, uint32_t block, uint32_t worker, Scratch* scratch) const {
     scratch->block = block;
     scratch->tiles = 0;
-    scratch->q_block = 0;
-    scratch->task.steps.entry = entry;
+    uint32_t q_block = 0;
     const uint32_t queries = call_.queries(entry).count;
     if (queries == 0) return;
     const uint32_t together = call_.queries_together(queries);
     Cut cut = cut_;
     if (call_.q_offsets()) cut = cut_of(call_, together, together);
     if (together < queries) {
-      scratch->q_block = block / cut.blocks;
+      q_block = block / cut.blocks;
       block %= cut.blocks;
-      if (uint64_t(scratch->q_block) * together >= queries) return;  // an entry with fewer queries
-      const uint32_t left = queries - scratch->q_block * together;
+      if (uint64_t(q_block) * together >= queries) return;  // an entry with fewer queries
+      const uint32_t left = queries - q_block * together;
       if (left < together) cut = cut_of(call_, together, left);
     }
     if (block >= cut.blocks) return;  // an entry with fewer row blocks
@@ -155,10 +154,11 @@ class Tasks {
       carve_worker(call_.plan, worker_workspace(call_.plan, call_.workspace, worker), *cut.kernel, &arrays);
     }
     scratch->task.enter(call_, part_, kernel_of(call_.plan, *cut.kernel), arrays.buffers, entry, worker);
+    scratch->q_block = q_block;
     const uint32_t at_once = tiles_at_once(*cut.kernel), first = block * at_once;
     scratch->tiles = cut.tiles - first < at_once ? cut.tiles - first : at_once;
     for (uint32_t i = 0; i < scratch->tiles; ++i) {
-      place_tile(call_.plan, cut, scratch->q_block * together, first + i, &arrays.tiles[i]);
+      place_tile(call_.plan, cut, q_block * together, first + i, &arrays.tiles[i]);
     }
   }
   // Sets the cut and the most row blocks of a head.
@@ -242,7 +242,12 @@ class Tasks {
 TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head) {
   const size_t unit = tensor_bytes(dtype);
   const char* const first = row_of(array, unit, ptrdiff_t(tokens.batch), ptrdiff_t(head), ptrdiff_t(tokens.first));
-  return {const_cast<char*>(first), stride_bytes(array.token_stride, unit), stride_bytes(array.head_stride, unit), dtype};
+  return {const_cast<char*>(first), stride_bytes(array.token_stride, unit), stride_bytes(array.head_stride, unit),
+          dtype};
+}
+RowArray<float> floats_of_head(const fovea_in& array, const EntryTokens& tokens, uint32_t head) {
+  void* const first = rows_of_head(array, FOVEA_F32, tokens, head).data;
+  return {static_cast<float*>(first), array.token_stride, array.head_stride};
 }
 
 fovea_status run_attention(const AttentionCall& call) { return Tasks(call).run(); }

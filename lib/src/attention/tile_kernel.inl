@@ -102,7 +102,7 @@ FOVEA_INLINE bool ClipToVector(const QueryTile& t, size_t column, KeySpan* keys)
 FOVEA_KERNEL void Attend(const QueryTile& t, KeyTile& keys, const ScoreSteps& steps) {
   const bool masked = Masked(keys, steps);
   if (keys.edge) {  // one vector of rows at a time wastes least work on hidden keys
-    const KeySpan whole = keys;
+    const uint32_t begin = keys.begin, end = keys.end;
     for (size_t column = 0; column < t.columns; column += kLanes) {
       if (ClipToVector(t, column, &keys)) {
         if (keys.edge || masked) {
@@ -111,7 +111,9 @@ FOVEA_KERNEL void Attend(const QueryTile& t, KeyTile& keys, const ScoreSteps& st
           AttendVectors<false, 1>(t, keys, steps, column);
         }
       }
-      static_cast<KeySpan&>(keys) = whole;
+      keys.begin = begin;
+      keys.end = end;
+      keys.edge = true;
     }
   } else if (masked) {
     AttendColumns<true, kPreferSize ? 1 : hn::kMaskedVectors>(t, keys, steps, 0);

@@ -24,7 +24,15 @@ fovea_status Buffers::add_in_place(const fovea_out& output, const fovea_in& arra
 }
 
 fovea_status Buffers::add_list(const void* data, size_t element_bytes, size_t count) {
-  return data ? add({data, 0, 0, 0}, element_bytes, Rows{1, 1, 1}, count, false) : status_;
+  if (!data || count == 0 || status_ != FOVEA_OK) return status_;
+  size_t bytes;
+  Span span = {reinterpret_cast<uintptr_t>(data), 0};
+  if (__builtin_mul_overflow(count, element_bytes, &bytes) || bytes > size_t(PTRDIFF_MAX) ||
+      __builtin_add_overflow(span.begin, bytes, &span.end)) {
+    return status_ = FOVEA_ERR_SIZE;
+  }
+  if (!is_aligned_to_element(data, element_bytes)) return status_ = FOVEA_ERR_ALIGNMENT;
+  return add(span, false);
 }
 
 fovea_status Buffers::add_memory(const void* data, size_t bytes) {
@@ -34,13 +42,11 @@ fovea_status Buffers::add_memory(const void* data, size_t bytes) {
 }
 
 fovea_status Buffers::add(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim, bool output) {
-  const Dimensions dimensions = {{rows.batch, array.batch_stride},
-                                 {rows.heads, array.head_stride},
-                                 {rows.tokens, array.token_stride},
-                                 {dim, 1}};
-  if (status_ != FOVEA_OK) return status_;
+  const Dimensions dimensions = {
+      {rows.batch, array.batch_stride}, {rows.heads, array.head_stride}, {rows.tokens, array.token_stride}, {dim, 1}};
   Span span;
-  status_ = check_array(array.data, element_bytes, dimensions, output, &span);
+  const fovea_status status = check_array(array.data, element_bytes, dimensions, output, &span);
+  if (status_ == FOVEA_OK) status_ = status;
   return add(span, output);
 }
 
