@@ -92,6 +92,12 @@ class More:
         self.name, self.words, self.goal = name, words, goal
 
 
+# Calls whose checks and preparation take most of their instructions: of one head, and of eight. Of the first 2,000
+# instructions were the goal, of each further head 700.
+def small_calls(goals=(None, None)):
+    return [More("small call", "1 1 1 64", goals[0]), More("small call of 8 heads", "8 1 1 64", goals[1])]
+
+
 # Decode of more query rows that share their keys, and of other keys.
 MORE_DECODE = [
     More("decode f16 rows", f"{DECODE} f16"),
@@ -129,6 +135,7 @@ def integers_on_a_board(goal=None, times_fewer=None):
         More("decode", DECODE),
         More("decode int8 rows", f"{DECODE} i8"),
         More("decode integers", f"{DECODE} integers", times_fewer and ("decode", times_fewer)),
+        *small_calls(),
     ]
 
 
@@ -171,6 +178,7 @@ MORE = {
                                  *integer_layers(12, 3)],
     "arm-none-eabi-cortex-m33": [*integers_on_a_board(), *tensors()],
     "arm-none-eabi-cortex-m0plus": [*integers_on_a_board(), *tensors()],
+    "x86-64-avx2": small_calls((2000 / 128, (2000 + 7 * 700) / 1024)),
 }
 
 

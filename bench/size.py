@@ -116,7 +116,6 @@ CACHES = "an append is checked as a whole, rope of its keys included, before it 
 TABLES = "every argument is checked; 833 bytes are tables, and 500 to 600 those of few rows"
 LAYERS = "linear layers have kernels for each kind of weights"
 FEW_ROWS = "with fewer functions for few rows, calls of few rows took up to 1.35 times as long: tried.md"
-TWO_STEPS = "score steps and modifiers are called by a kernel, below the task of a head and its query tiles"
 MISSED = {
     ("m4f", "streams and caches of int8 rows", "flash"): CACHES,
     ("m55", "streams and caches of int8 rows", "flash"): CACHES,
@@ -132,8 +131,6 @@ MISSED = {
     ("m55", "all functions", "flash"): LAYERS,
     **{(target, program, "flash"): FEW_ROWS for target in ("a53", "avx2") for program in ("attention", "all functions")},
     **{(target, "softmax alone", "flash"): "rows and columns each have three loops, for time" for target in ("a53", "avx2")},
-    ("m4f", "attention", "stack"): TWO_STEPS,
-    ("m4f", "all functions", "stack"): TWO_STEPS,
 }
 
 # Targets whose features --update measures: each other target takes minutes, and its numbers are not needed.

@@ -270,8 +270,8 @@ INSIDE_CASE("stream: the distance that ALiBi goes by is right from the first pos
     fovea::WorkerArrays arrays{};
     fovea::carve_worker(test.plan, {memory, sizeof memory, memory, 0}, test.plan.kernels[1], &arrays);
     fovea::QueryTile tile = arrays.tiles[0];
-    tile.score_vector = nullptr;
-    tile.head_dim = tile.value_dim = tile.row_lanes = tile.live = tile.group = 1;
+    tile.head_dim = tile.value_dim = tile.live = tile.group = 1;
+    tile.row_lanes = 1;
     tile.columns = kernels.lanes;
     for (size_t i = 0; i < kernels.lanes; ++i) {
       fovea::alibi_pos(tile)[i] = -static_cast<int32_t>(kFarthest);

@@ -6,11 +6,12 @@
 
 // For one vector of rows and kKeys keys, with the partial sums of MultiplyBlock.
 template <int kKeys>
-FOVEA_INLINE void AdditiveBlock(const QueryTile& t, const float* const (&key)[kKeys], size_t column, float* s) {
+FOVEA_INLINE void AdditiveBlock(const QueryTile& t, const KeyTile& keys, const float* const (&key)[kKeys],
+                                size_t column, float* s) {
   VF sum[kKeys];
   FOVEA_UNROLL(4)
   for (int k = 0; k < kKeys; ++k) sum[k] = hn::Zero(kF);
-  const float *q = t.q + column, *v = t.score_vector;
+  const float *q = t.q + column, *v = keys.score_vector;
   for (size_t d = 0; d < t.head_dim;) {
     const size_t end = t.head_dim - d < kPartialSum ? t.head_dim : d + kPartialSum;
     VF part[kKeys];
@@ -29,7 +30,7 @@ FOVEA_INLINE void AdditiveBlock(const QueryTile& t, const float* const (&key)[kK
   }
   FOVEA_UNROLL(4)
   for (int k = 0; k < kKeys; ++k) {
-    hn::StoreU(hn::Mul(sum[k], hn::Set(kF, *t.score_factor)), kF, s + size_t(k) * t.columns);
+    hn::StoreU(hn::Mul(sum[k], hn::Set(kF, *keys.score_factor)), kF, s + size_t(k) * t.columns);
   }
 }
 
@@ -39,14 +40,13 @@ FOVEA_CALLED void AdditiveScores(const QueryTile& t, const KeyTile& keys, size_t
   for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
     const float* key[kKeys];
     for (uint32_t k = 0; k < kKeys; ++k) key[k] = keys.keys.f32(ptrdiff_t(j + k < keys.end ? j + k : keys.end - 1));
-    AdditiveBlock(t, key, column, t.s + size_t(j) * t.columns + column);
+    AdditiveBlock(t, keys, key, column, t.s + size_t(j) * t.columns + column);
   }
 }
 
 // One score of the few-rows kernel without the factor, as a sum in each lane. Lanes past the last element add nothing:
 // v is 0 there.
-FOVEA_CALLED VF AdditiveSum(const QueryTile& t, const float* q, const float* key) {
-  const float* v = t.score_vector;
+FOVEA_CALLED VF AdditiveSum(const QueryTile& t, const float* v, const float* q, const float* key) {
   const size_t whole = t.head_dim / kLanes * kLanes, rest = t.head_dim - whole;
   VF sum = hn::Zero(kF);
   for (size_t d = 0; d < whole; d += kLanes) {

@@ -67,7 +67,6 @@ class AttentionCall {
     if (!kHasI8Tensors || !args_.value_channel_scales) return nullptr;
     return args_.value_channel_scales + ptrdiff_t(kv_head) * args_.value_channel_stride;
   }
-  fovea_in all_value_channel_scales() const { return {args_.value_channel_scales, 0, args_.value_channel_stride, 0}; }
   // What was subtracted from the keys of a head. Null if no result depends on it.
   const float* key_center(uint32_t kv_head) const {
     const float* const center = args_.kv.key_center;
@@ -100,7 +99,6 @@ class AttentionCall {
     if (!config::kAdditive || !args_.score_vector) return nullptr;
     return args_.score_vector + ptrdiff_t(kv_head) * args_.score_vector_stride;
   }
-  fovea_in score_vectors() const { return {args_.score_vector, 0, args_.score_vector_stride, 0}; }
   uint64_t dropout_seed() const { return args_.dropout_seed; }
   const fovea_executor* executor() const { return args_.executor; }
 
@@ -118,11 +116,11 @@ class AttentionCall {
   const StreamCall* const stream_;
 };
 
-// The rows of a head of a batch entry, in an array with elements of this type.
+// The rows of a head of a batch entry, in an array with elements of this type, or of floats.
 TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head);
-inline TypedRows rows_of_head(const fovea_out& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head) {
-  return rows_of_head(fovea_in{array.data, array.batch_stride, array.head_stride, array.token_stride}, dtype, tokens,
-                      head);
+RowArray<float> floats_of_head(const fovea_in& array, const EntryTokens& tokens, uint32_t head);
+inline fovea_in as_input(const fovea_out& array) {
+  return {array.data, array.batch_stride, array.head_stride, array.token_stride};
 }
 
 // Runs a whole call, or one on a stream, after every check. Fails only if a loader or an executor fails, or, before

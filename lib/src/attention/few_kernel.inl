@@ -32,7 +32,7 @@ FOVEA_TEMPLATE void FewAttendRows(const QueryTile& t, const KeyTile& keys, const
   FewWeigh<kRows>(t, keys, Hides(keys, steps));
 }
 
-FOVEA_KERNEL void FewAttend(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
+FOVEA_KERNEL void FewAttend(const QueryTile& t, KeyTile& keys, const ScoreSteps& steps) {
   const uint32_t rows = t.columns / t.row_lanes;
   if (rows == 1) return FewAttendRows<1>(t, keys, steps);
   if (rows == 2) return FewAttendRows<2>(t, keys, steps);

@@ -59,8 +59,9 @@ FOVEA_TEMPLATE void FewScoresOf(const QueryTile& t, const KeyTile& keys) {
         FOVEA_UNROLL(4)
         for (int r = 0; r < kRows; ++r) acc[r][k] = hn::Zero(kF);
       }
-      MultiplyKeys<kPrefetch>(t.q, padded, whole, key, ahead, acc);
-      if (whole < head_dim) {
+      const bool some = g == 0 || j + g < keys.end;
+      if (some) MultiplyKeys<kPrefetch>(t.q, padded, whole, key, ahead, acc);
+      if (some && whole < head_dim) {
         FOVEA_UNROLL(4)
         for (uint32_t k = 0; k < kGroup; ++k) {
           const VF x = LoadAsN(key[k], whole, head_dim - whole);
@@ -87,15 +88,16 @@ FOVEA_TEMPLATE void FewAdditiveScores(const QueryTile& t, const KeyTile& keys) {
     VF products[kLanes];
     for (uint32_t i = 0; i < kLanes; ++i) {  // keys past the end repeat the last one
       const uint32_t row = i / kKeys, key = j + i % kKeys < keys.end ? j + i % kKeys : keys.end - 1;
-      products[i] = AdditiveSum(t, t.q + row * PaddedToLanes(t.head_dim), keys.keys.f32(ptrdiff_t(key)));
+      products[i] =
+          AdditiveSum(t, keys.score_vector, t.q + row * PaddedToLanes(t.head_dim), keys.keys.f32(ptrdiff_t(key)));
     }
-    StoreFewScores<kRows>(t, keys, j, hn::Mul(hn::SumsOfLanes(products), hn::Set(kF, t.score_factor)));
+    StoreFewScores<kRows>(t, keys, j, hn::Mul(hn::SumsOfLanes(products), hn::Set(kF, keys.score_factor)));
   }
 }
 
 template <int kRows, bool kPrefetch>
 FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
-  if (config::kAdditive && t.score_vector) return FewAdditiveScores<kRows>(t, keys);
+  if (config::kAdditive && keys.score_vector) return FewAdditiveScores<kRows>(t, keys);
   constexpr bool kAsk = kRows > 1 && !kPreferSize;  // only for f32 is it worth two versions
   FOVEA_WITH_FORMAT(kFewRowsFormats, keys.keys.dtype, FewScoresOf < kRows, kType == FOVEA_F32 ? kPrefetch : kAsk,
                     kType > (t, keys));
@@ -274,12 +276,9 @@ FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) 
   const RowArray<char> queries = BytesOf(q);
   for (size_t r = 0; r < rows; ++r) {
     const char* const row = queries.data + RowOffset(t, r, queries.token_stride, queries.head_stride);
-    for (size_t d = 0; d < t.head_dim; d += kLanes) {
-      const size_t n = t.head_dim - d < kLanes ? t.head_dim - d : kLanes;
-      hn::StoreU(hn::Mul(LoadPart(q.dtype, row, d, n), scales), kF, t.q + r * padded + d);
-    }
+    LoadScaledRow(q.dtype, row, t.head_dim, scales, t.q + r * padded, kLanes);
   }
   hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
   hn::StoreU(hn::Zero(kF), kF, t.row_sum);
-  for (size_t i = 0; i < rows * PaddedToLanes(t.value_dim); i += kLanes) hn::StoreU(hn::Zero(kF), kF, t.o + i);
+  ZeroVectors(t.o, rows * (PaddedToLanes(t.value_dim) / kLanes));
 }

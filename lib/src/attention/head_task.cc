@@ -26,28 +26,28 @@ float to_float(int64_t number) {
 
 // The mask's first column belongs to key `first_key`, but kernels find its elements by the key's index. So the mask's
 // address is moved back by as many elements.
-void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t head, uint32_t first_key, MaskStep* step) {
+void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t first_key, MaskStep* step) {
   step->kind = mask.kind;
   step->step = mask.broadcast_keys ? 0 : 1;
   step->hides = mask.kind == FOVEA_MASK_F16 ? kHidingMaskF16 : kHidingMask;
   if (mask.kind == FOVEA_MASK_NONE) return;
   const size_t unit = mask_element_bytes(mask.kind);
-  const char* const first =
-      row_of({mask.data, mask.batch_stride, mask.head_stride, 0}, unit, ptrdiff_t(entry), ptrdiff_t(head), 0);
+  const char* const first = row_of({mask.data, mask.batch_stride, 0, 0}, unit, ptrdiff_t(entry), 0, 0);
   step->rows = {advanced(const_cast<char*>(first), -ptrdiff_t(first_key * unit * step->step)),
                 stride_bytes(mask.q_stride, unit), stride_bytes(mask.head_stride, unit)};
   static const float kNoFactor = 1.0f;
-  const float* const factors = mask.head_factors ? mask.head_factors + head : &kNoFactor;
+  const float* const factors = mask.head_factors ? mask.head_factors : &kNoFactor;
   step->factor = {reinterpret_cast<char*>(const_cast<float*>(factors)), 0,
                   mask.head_factors ? ptrdiff_t(sizeof(float)) : 0};
 }
 
-// Sets the score steps that a call asks for.
-void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t kv_head, uint32_t worker,
-                      const KeyLimits& positions, ScoreSteps* steps) {
+// Sets the score steps that a call asks for, for the first key head of an entry.
+void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t worker, const KeyLimits& positions,
+                      ScoreSteps* steps) {
   const fovea_attention_desc& d = call.desc;
-  const uint32_t head = kv_head * (d.q_heads / d.kv_heads);
   const uint32_t first_key = positions.begin;
+  steps->entry = entry;
+  steps->kv_head = 0;
   steps->shifted = call.shifts_scores();
   if (kHasSoftcap) {
     const float cap = d.softcap * kLog2E;
@@ -56,55 +56,61 @@ void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t kv_hea
   steps->alibi = call.alibi_slopes() != nullptr;
   if (kHasMasks) {
     const uint32_t begin = call.mask_at_end() ? positions.keys - call.mask().kv_tokens : 0;
-    find_mask(call.mask(), entry, head, call.mask_at_end() ? begin : first_key, &*steps->mask);
+    find_mask(call.mask(), entry, call.mask_at_end() ? begin : first_key, &*steps->mask);
     steps->mask->begin = begin;
   }
   // Absolute position of local key 0.
   const int64_t origin = call.stream() ? call.stream()->first_key - first_key : 0;
   if (kHasDropout) {
     const uint32_t first_quad = drops(d) ? uint32_t(origin / 4) : 0;
-    steps->dropout = DropoutStep{call.dropout_seed(), d.dropout, entry, head, first_quad};
+    steps->dropout = DropoutStep{call.dropout_seed(), d.dropout, first_quad};
   }
   if (kHasModifiers) {
     const int64_t first_position = positions.first + origin;
-    steps->modifier = ModifierStep{call.modifier(), entry, kv_head, worker, first_position, origin, kOnlyPass};
+    steps->modifier = ModifierStep{call.modifier(), worker, kOnlyPass, first_position, origin};
   }
 }
 
-// What the zero point and the centre of keys add to the scores of a query, which is at element `at` and has this scale.
-float row_shift(const HeadTask& task, ptrdiff_t at, float scale) {
-  const fovea_attention_desc& d = task.call.desc;
+// Moves the score steps on by a number of query heads.
+void move_score_steps(ptrdiff_t heads, ScoreSteps* steps) {
+  if (!kHasMasks || steps->mask->kind == FOVEA_MASK_NONE) return;
+  MaskStep& mask = *steps->mask;
+  mask.rows.data = advanced(mask.rows.data, stride_bytes(mask.rows.head_stride, 1, heads));
+  mask.factor.data = advanced(mask.factor.data, stride_bytes(mask.factor.head_stride, 1, heads));
+}
+
+// What the zero point and the centre of keys add to the scores of a query, which is the row `q` and has this scale.
+float row_shift(const HeadTask& task, const void* q, float scale) {
+  const fovea_attention_desc& d = task.call().desc;
   float shift = 0.0f;
   if (d.key_zero != 0) {
-    const int32_t sum = sum_of_codes(task.q.as<const int8_t>().data + at, d.head_dim);
+    const int32_t sum = sum_of_codes(static_cast<const int8_t*>(q), d.head_dim);
     shift = float(-d.key_zero * (sum - int32_t(d.head_dim) * d.q_zero)) * d.key_scale * scale;
   }
-  const float* const center = task.call.key_center(task.kv_head);
+  const float* const center = task.call().key_center(task.kv_head());
   if (!center) return shift;
   float sum = 0.0f;
   for (uint32_t e = 0; e < d.head_dim; ++e) {
-    const ptrdiff_t element = at + ptrdiff_t(e);
-    sum += center[e] * (d.q_dtype == FOVEA_I8 ? float(task.q.as<const int8_t>().data[element] - d.q_zero)
-                                              : task.q.as<const float>().data[element]);
+    sum += center[e] * (d.q_dtype == FOVEA_I8 ? float(static_cast<const int8_t*>(q)[e] - d.q_zero)
+                                              : static_cast<const float*>(q)[e]);
   }
   return shift + sum * (d.q_dtype == FOVEA_I8 ? scale : task.score_factor());
 }
 
-// The scales of queries of i8; data is null if all rows have one.
-RowArray<const float> query_scale_rows(const HeadTask& task) {
-  if (!needs_q_scales(task.call.desc)) return {};
-  const EntryTokens queries = task.call.queries(task.entry);
-  return rows_of_head(task.call.q_scales(), FOVEA_F32, queries, task.kv_head * task.group).as<const float>();
+// The rows of the task's first query head, in an array of floats.
+RowArray<float> head_floats(const HeadTask& task, const fovea_in& array) {
+  const EntryTokens queries = task.call().queries(task.entry());
+  return floats_of_head(array, queries, task.kv_head() * task.group);
 }
 
 // Sets the scales of queries of i8, and what is added to all scores of a row.
 void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
-  const fovea_attention_desc& d = task.call.desc;
-  const RowArray<const float> scales = query_scale_rows(task);
+  const fovea_attention_desc& d = task.call().desc;
+  const RowArray<float> scales = needs_q_scales(d) ? head_floats(task, task.call().q_scales()) : RowArray<float>{};
   float scale = task.score_factor() * d.q_scale, shift = 0.0f;
   for (uint32_t column = 0; column < tile.columns; ++column) {
-    const uint32_t row = column / tile.row_lanes;
-    if (column % tile.row_lanes == 0 && row < tile.live) {
+    const uint32_t row = column / row_lanes(tile);
+    if (column % row_lanes(tile) == 0 && row < tile.live) {
       const uint32_t group_row = tile.first_head + row;
       const ptrdiff_t token = ptrdiff_t(tile.first_token + group_row / task.group);
       const ptrdiff_t head = ptrdiff_t(group_row % task.group);
@@ -112,39 +118,46 @@ void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
         const float given = scales.data[token * scales.token_stride + head * scales.head_stride];
         scale = task.score_factor() * finite_or_nan(given);
       }
-      shift = row_shift(task, token * task.q.token_stride + head * task.q.head_stride, scale);
+      shift = row_shift(task, advanced(task.q.data, token * task.q.token_stride + head * task.q.head_stride), scale);
     }
     if (d.q_dtype == FOVEA_I8) query_scales(tile)[column] = scale;
     row_shifts(tile)[column] = shift;
   }
 }
 
-// Sets what limits, ALiBi and sinks need for each row. Padding rows repeat the last live one.
+// Whether rows have scales or shifts.
+bool has_codes(const HeadTask& task) { return kHasI8Tensors && (task.q.dtype == FOVEA_I8 || task.steps.shifted); }
+
+// Sets the limits of all rows, and what ALiBi, sinks and tensors need. Padding rows repeat the last live one.
 void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
-  const bool codes = kHasI8Tensors && task.q.dtype == FOVEA_I8;
-  if ((codes || task.steps.shifted) && task.begins()) fill_tensor_facts(task, tile);
-  const bool limited = task.positions().limited();
-  const bool biased = task.call.alibi_slopes() != nullptr;
-  const bool sinks = task.call.sinks() != nullptr;
-  if (!limited && !biased && !sinks) return;
+  if (has_codes(task) && task.begins()) fill_tensor_facts(task, tile);
+  const bool biased = task.call().alibi_slopes() != nullptr;
+  const bool sinks = task.call().sinks() != nullptr;
   for (uint32_t column = 0; column < tile.columns; ++column) {
-    const uint32_t row = column / tile.row_lanes;
+    const uint32_t row = column / row_lanes(tile);
     const uint32_t group_row = tile.first_head + (row < tile.live ? row : tile.live - 1);
     const uint32_t token = tile.first_token + group_row / task.group;
-    const size_t q_head = size_t(task.kv_head) * task.group + group_row % task.group;
-    if (limited) {
-      tile.lo[column] = int32_t(task.positions().lo(token));
-      tile.hi[column] = int32_t(task.positions().hi(token));
-    }
+    const size_t q_head = size_t(task.kv_head()) * task.group + group_row % task.group;
+    row_lo(tile)[column] = int32_t(task.positions().lo(token));
+    row_hi(tile)[column] = int32_t(task.positions().hi(token));
     if (biased) {
       const int64_t position = task.positions().first + token;
       const int32_t near = narrow(position);
       alibi_pos(tile)[column] = near;
       alibi_far_pos(tile)[column] = to_float(position - near);
-      alibi_slope(tile)[column] = task.call.alibi_slopes()[q_head] * kLog2E;
+      alibi_slope(tile)[column] = task.call().alibi_slopes()[q_head] * kLog2E;
     }
-    if (sinks) tile.sink[column] = task.call.sinks()[q_head] * kLog2E;
+    if (sinks) tile.sink[column] = task.call().sinks()[q_head] * kLog2E;
   }
+}
+
+// Sets what attend needs to know of the rows of a tile. Where all rows see the same keys, nothing reads the limits of
+// others than the first and the last column; a row of few rows has many columns.
+void find_row_facts(const HeadTask& task, const QueryTile& tile) {
+  if (!kFewRowsServed || task.per_row || task.positions().limited()) return fill_row_facts(task, tile);
+  const uint32_t last = tile.columns - 1;
+  row_lo(tile)[0] = row_lo(tile)[last] = int32_t(task.positions().begin);
+  row_hi(tile)[0] = row_hi(tile)[last] = int32_t(task.positions().keys);
 }
 
 // The keys that rows of a tile may see by their positions: some row sees each key of [some_lo, some_hi), all rows see
@@ -153,10 +166,10 @@ struct TileLimits {
   uint32_t some_lo, all_lo, all_hi, some_hi;
 
   // Limits grow with the token: the first row has the lowest, the last row the highest.
-  static TileLimits of(const HeadTask& task, const QueryTile& tile) {
-    const KeyLimits& positions = task.positions();
-    const uint32_t first = tile.first_token, last = first + (tile.first_head + tile.live - 1) / task.group;
-    return {positions.lo(first), positions.lo(last), positions.hi(first), positions.hi(last)};
+  static TileLimits of(const QueryTile& tile) {
+    const uint32_t last = tile.columns - 1;
+    const int32_t *lo = row_lo(tile), *hi = row_hi(tile);
+    return {uint32_t(lo[0]), uint32_t(lo[last]), uint32_t(hi[0]), uint32_t(hi[last])};
   }
   bool empty() const { return some_lo >= some_hi; }
 };
@@ -181,10 +194,11 @@ bool clip_key_tile(const TileLimits& limits, KeySpan* keys) {
 }
 
 // Clips the key tile to what at least one of these query tiles may see. False if that is nothing.
-bool clip_for_some(const TileLimits* limits, uint32_t count, KeySpan* keys) {
+bool clip_for_some(const QueryTile* tiles, uint32_t count, KeySpan* keys) {
+  if (count == 1) return clip_key_tile(TileLimits::of(tiles[0]), keys);
   uint32_t begin = kKeyTile, end = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    if (!clip_key_tile(limits[i], keys)) continue;
+    if (!clip_key_tile(TileLimits::of(tiles[i]), keys)) continue;
     if (keys->begin < begin) begin = keys->begin;
     if (keys->end > end) end = keys->end;
   }
@@ -211,13 +225,13 @@ void for_key_pieces(const KeySource& source, KeyTile& keys, const Take& take) {
 }
 
 // Performs a part of attend for some keys, or for all keys with `elements` elements of the values from `element` on.
-void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* limits, uint32_t count, KeyTile& piece,
-                     AttendPart part, uint32_t element, uint32_t elements) {
+void attend_to_piece(const HeadTask& task, QueryTile* tiles, uint32_t count, KeyTile& piece, AttendPart part,
+                     uint32_t element, uint32_t elements) {
   const uint32_t begin = piece.begin, end = piece.end;
   const bool edge = piece.edge;
   piece.parts = part;
   for (uint32_t i = 0; i < count; ++i) {
-    if (count > 1 && !clip_key_tile(limits[i], &piece)) continue;
+    if (count > 1 && !clip_key_tile(TileLimits::of(tiles[i]), &piece)) continue;
     if (piece.begin < begin) piece.begin = begin;
     if (piece.end > end) piece.end = end;
     if (piece.begin >= piece.end) continue;
@@ -227,7 +241,7 @@ void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* l
     tile.value_dim = elements;
     task.kernel().attend(tile, piece, task.steps);
     tile.o -= before;
-    tile.value_dim = task.call.desc.value_dim;
+    tile.value_dim = task.call().desc.value_dim;
   }
   piece.begin = begin;
   piece.end = end;
@@ -235,19 +249,18 @@ void attend_to_piece(const HeadTask& task, QueryTile* tiles, const TileLimits* l
 }
 
 // Runs each part of attend for all query tiles while a piece is in its buffer.
-__attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile* tiles, const TileLimits* limits,
-                                                uint32_t count, KeyTile& keys) {
-  for_key_pieces(task.source, keys, [&] { attend_to_piece(task, tiles, limits, count, keys, kScorePart, 0, 0); });
-  const uint32_t value_dim = task.call.desc.value_dim, step = task.source.piece_elements();
+__attribute__((noinline)) void attend_in_pieces(const HeadTask& task, QueryTile* tiles, uint32_t count, KeyTile& keys) {
+  for_key_pieces(task.source, keys, [&] { attend_to_piece(task, tiles, count, keys, kScorePart, 0, 0); });
+  const uint32_t value_dim = task.call().desc.value_dim, step = task.source.piece_elements();
   const KeyRows whole = keys.values;  // a loader's rows
   for (uint32_t element = 0, elements; element < value_dim; element += elements) {
     elements = value_dim - element < step ? value_dim - element : step;
     keys.values = whole;
     task.source.find_values(keys, element, elements, &keys.values);
     // With integer products the scales of values become part of the weights.
-    if (element == 0) attend_to_piece(task, tiles, limits, count, keys, kWeightPart, 0, elements);
+    if (element == 0) attend_to_piece(task, tiles, count, keys, kWeightPart, 0, elements);
     if (task.measures()) return;
-    attend_to_piece(task, tiles, limits, count, keys, kValuePart, element, elements);
+    attend_to_piece(task, tiles, count, keys, kValuePart, element, elements);
   }
 }
 
@@ -256,24 +269,20 @@ bool mask_decides(const HeadTask& task, const ListedTilesIf& listed, uint32_t fi
   return kHasBlockMaps && kHasMasks && listed->masked() && tile_end(first) > task.steps.mask->begin;
 }
 
-// The rows of the task's first query head, in an output.
-TypedRows head_rows(const HeadTask& task, const fovea_out& array, fovea_dtype dtype) {
-  return rows_of_head(array, dtype, task.call.queries(task.entry), task.kv_head * task.group);
-}
-
 // Computes the scores of the keys within these limits again and stores them. With `fills` it also stores the scores of
 // all hidden keys.
 bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits, bool fills) {
-  const fovea_scores_stage stage = task.call.scores_stage();
+  const fovea_scores_stage stage = task.call().scores_stage();
   const AttentionKernel& kernel = task.kernel();
-  const RowArray<float> scores = head_rows(task, task.call.scores(), FOVEA_F32).as<float>();
-  const uint32_t all_keys = fills ? task.call.kv_tokens() : 0;
+  const RowArray<float> scores = head_floats(task, as_input(task.call().scores()));
+  const uint32_t all_keys = fills ? task.call().kv_tokens() : 0;
   uint32_t done = 0;
   ListedTilesIf listed;
   if (stage >= FOVEA_SCORES_MASKED) listed = task.listed;
   for (uint32_t first = limits.some_lo / kKeyTile * kKeyTile; find_listed(listed, limits.some_hi, &first);
        first += kKeyTile) {
     KeyTile keys;
+    task.prepare(&keys);
     keys.first = first;
     keys.masked = mask_decides(task, listed, first);
     if (!clip_key_tile(limits, &keys)) continue;
@@ -290,13 +299,14 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
 // Stores the scores, now that the normalisation is known. False if keys cannot be loaded. The range of pinned keys
 // comes last: where these share a key tile with other keys, the pass over the others has stored them as hidden.
 __attribute__((noinline)) bool write_scores(HeadTask& task, const QueryTile& tile) {
-  const uint32_t all_keys = task.call.kv_tokens();
-  if (task.call.scores_stage() < FOVEA_SCORES_MASKED) return write_range(task, tile, {0, 0, all_keys, all_keys}, true);
+  const uint32_t all_keys = task.call().kv_tokens();
+  const TileLimits all = {0, 0, all_keys, all_keys};
+  if (task.call().scores_stage() < FOVEA_SCORES_MASKED) return write_range(task, tile, all, true);
   const uint32_t ranges = task.range_count();
   for (uint32_t r = ranges; r-- > 0;) {
     task.enter_range(r);
-    fill_row_facts(task, tile);
-    if (!write_range(task, tile, TileLimits::of(task, tile), r + 1 == ranges)) return false;
+    find_row_facts(task, tile);
+    if (!write_range(task, tile, TileLimits::of(tile), r + 1 == ranges)) return false;
   }
   return true;
 }
@@ -305,39 +315,42 @@ StateRows state_rows(const HeadTask& task, const StateRows& state, const QueryTi
   return state.from(size_t(tile.first_token) * task.group + tile.first_head, tile.value_dim);
 }
 
-void attend_to_tile(const HeadTask& task, QueryTile* tiles, const TileLimits* limits, uint32_t count, KeyTile& keys) {
-  if (task.source.in_pieces()) return attend_in_pieces(task, tiles, limits, count, keys);
+void attend_to_tile(const HeadTask& task, QueryTile* tiles, uint32_t count, KeyTile& keys) {
+  if (task.source.in_pieces()) return attend_in_pieces(task, tiles, count, keys);
   for (uint32_t i = 0; i < count; ++i) {
-    if (count == 1 || clip_key_tile(limits[i], &keys)) task.kernel().attend(tiles[i], keys, task.steps);
+    if (count == 1 || clip_key_tile(TileLimits::of(tiles[i]), &keys)) task.kernel().attend(tiles[i], keys, task.steps);
   }
 }
 
 // Attends to all keys from positions.begin to positions.keys. False if some cannot be loaded.
 bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
-  TileLimits limits[kMostTiles];
   uint32_t lo = UINT32_MAX, hi = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    limits[i] = TileLimits::of(task, tiles[i]);
-    if (limits[i].empty()) continue;
-    if (limits[i].some_lo < lo) lo = limits[i].some_lo;
-    if (limits[i].some_hi > hi) hi = limits[i].some_hi;
+    const TileLimits limits = TileLimits::of(tiles[i]);
+    if (limits.empty()) continue;
+    if (limits.some_lo < lo) lo = limits.some_lo;
+    if (limits.some_hi > hi) hi = limits.some_hi;
   }
-  KeySpan next = {};
+  KeySpan next;
   next.first = lo / kKeyTile * kKeyTile;
   if (next.first < task.positions().entered) next.first = task.positions().entered;
   KeyTile keys;
+  task.prepare(&keys);
   keys.end = 0;  // none yet
   ListedTilesIf listed = task.listed;
   for (;;) {
     // First requests the next key tile that some query sees, then attends to the key tile that was brought before.
-    while (find_listed(listed, hi, &next.first) && !clip_for_some(limits, count, &next)) {
+    while (find_listed(listed, hi, &next.first) && !clip_for_some(tiles, count, &next)) {
       next.first = tile_end(next.first);
     }
     if (next.first < hi && !task.source.ask(next.first, next.begin, next.end)) return false;
-    if (keys.end != 0) attend_to_tile(task, tiles, limits, count, keys);
+    if (keys.end != 0) attend_to_tile(task, tiles, count, keys);
     if (next.first >= hi) return true;
-    next.masked = mask_decides(task, listed, next.first);
-    static_cast<KeySpan&>(keys) = next;
+    keys.first = next.first;
+    keys.begin = next.begin;
+    keys.end = next.end;
+    keys.edge = next.edge;
+    keys.masked = mask_decides(task, listed, next.first);
     next.first = tile_end(next.first);
     const bool goes_on = find_listed(listed, hi, &next.first) && hi - next.first > kKeyTile;
     if (!task.source.bring(&keys, goes_on ? next.first : 0)) return false;
@@ -365,38 +378,40 @@ OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
 
 // Normalises the rows of a tile and stores them.
 void end_rows(const HeadTask& task, const QueryTile& tile) {
-  const AttentionCall& call = task.call;
+  const AttentionCall& call = task.call();
   RowOutputs outputs;
-  outputs.out = head_rows(task, call.out(), call.desc.out_dtype);
+  const EntryTokens queries = call.queries(task.entry());
+  outputs.out = rows_of_head(as_input(call.out()), call.desc.out_dtype, queries, task.kv_head() * task.group);
   if (kHasLse) outputs.lse->data = nullptr;
-  if (call.wants_lse()) outputs.lse = head_rows(task, call.lse(), FOVEA_F32).as<float>();
+  if (call.wants_lse()) outputs.lse = head_floats(task, as_input(call.lse()));
   outputs.sinks = call.sinks() != nullptr;
-  if (kHasI8Tensors) outputs.tensor = output_tensor(call, task.kv_head);
+  if (kHasI8Tensors) outputs.tensor = output_tensor(call, task.kv_head());
   if (kHasModifiers) outputs.pass = task.steps.modifier->pass;
   task.kernel().steps->end(tile, outputs);
 }
 
 }  // namespace
 
-HeadTask::HeadTask(const AttentionCall& call_, Part part_, const AttentionKernel& of_kernel,
-                   const KeyBuffersIf& buffers, uint32_t entry_, uint32_t kv_head_, uint32_t q_block, uint32_t worker)
-    : call(call_),
-      part(part_),
-      group(call.desc.q_heads / call.desc.kv_heads),
-      entry(entry_),
-      kv_head(kv_head_),
-      limits(positions_of(call, entry)),
-      source(call, of_kernel, buffers, entry, kv_head, limits.begin, worker) {
-  if (kHasRanges) ranges = ranges_of(call, entry);
-  q = rows_of_head(call.q(), call.desc.q_dtype, call.queries(entry), kv_head * group);
-  if (kHasBlockMaps) listed = ListedTiles(call, entry, kv_head, q_block);
-  find_score_steps(call, entry, kv_head, worker, limits, &steps);
+void HeadTask::enter(const AttentionCall& of_call, Part of_part, const AttentionKernel& of_kernel,
+                     const KeyBuffersIf& buffers, uint32_t entry, uint32_t worker) {
+  call_ = &of_call;
+  part = of_part;
+  group = of_call.desc.q_heads / of_call.desc.kv_heads;
+  limits = positions_of(of_call, entry);
+  if (kHasRanges) ranges = ranges_of(of_call, entry);
+  source.enter(of_call, of_kernel, buffers, entry, limits.begin, worker);
+  q = rows_of_head(of_call.q(), of_call.desc.q_dtype, of_call.queries(entry), 0);
+  find_score_steps(of_call, entry, worker, limits, &steps);
+  if (kFewRowsServed) per_row = has_codes(*this) || of_call.alibi_slopes() || of_call.sinks();
 }
 
-void HeadTask::prepare(QueryTile* tile) const {
-  if (!kHasAdditive) return;
-  tile->score_factor = score_factor();
-  tile->score_vector = call.score_vector(kv_head);
+void HeadTask::move_to(uint32_t kv_head, uint32_t q_block) {
+  const ptrdiff_t heads = ptrdiff_t(kv_head) - ptrdiff_t(steps.kv_head), q_heads = heads * ptrdiff_t(group);
+  steps.kv_head = kv_head;
+  source.move(heads);
+  q.data = advanced(q.data, stride_bytes(q.head_stride, 1, q_heads));
+  move_score_steps(q_heads, &steps);
+  if (kHasBlockMaps) listed = ListedTiles(call(), entry(), kv_head, q_block);
 }
 
 bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
@@ -404,14 +419,14 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
   if (kHasRanges) all = limits.kept();
   if (kHasI8Products) source.serve(count * tiles[0].columns);
   for (uint32_t i = 0; i < count; ++i) {
-    if (begins()) kernel().begin(tiles[i], q, tiles[i].score_vector ? 1.0f : score_factor());
+    if (begins()) kernel().begin(tiles[i], q, is_additive(call().desc) ? 1.0f : score_factor());
     if (takes_up()) kernel().steps->resume(tiles[i], state_rows(*this, *state, tiles[i]));
   }
   // One pass, or two where weights are modified.
-  for (set_pass(call.modifies_weights() ? kMeasuringPass : kOnlyPass);; set_pass(kWeighingPass)) {
+  for (set_pass(call().modifies_weights() ? kMeasuringPass : kOnlyPass);; set_pass(kWeighingPass)) {
     for (uint32_t r = 0; r < range_count(); ++r) {
       enter_range(r);
-      for (uint32_t i = 0; i < count; ++i) fill_row_facts(*this, tiles[i]);
+      for (uint32_t i = 0; i < count; ++i) find_row_facts(*this, tiles[i]);
       if (doing() == Part::kEnd) continue;
       if (kHasScores ? !attend_apart(*this, tiles, count) : !attend_to_keys(*this, tiles, count)) return false;
     }
@@ -424,8 +439,9 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
       continue;
     }
     end_rows(*this, tiles[i]);
-    if (call.wants_scores() && !write_scores(*this, tiles[i])) return false;
+    if (call().wants_scores() && !write_scores(*this, tiles[i])) return false;
   }
+  if (kHasRanges) limits.restore(*all);
   return true;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The work on one key head of one batch entry, for a row block.
+// The work on one key head of one batch entry, for a row block. What tasks of an entry share is prepared once: a task
+// moves to the next key head.
 #ifndef FOVEA_SRC_ATTENTION_HEAD_TASK_H_
 #define FOVEA_SRC_ATTENTION_HEAD_TASK_H_
 
@@ -20,32 +21,36 @@ enum class Part {
 };
 
 struct HeadTask {
-  HeadTask(const AttentionCall& call, Part part, const AttentionKernel& kernel, const KeyBuffersIf& buffers,
-           uint32_t entry, uint32_t kv_head, uint32_t q_block, uint32_t worker);
+  // Enters a batch entry, at its first key head.
+  void enter(const AttentionCall& call, Part part, const AttentionKernel& kernel, const KeyBuffersIf& buffers,
+             uint32_t entry, uint32_t worker);
+  // Moves to a key head of the entry, and to a map block of queries.
+  void move_to(uint32_t kv_head, uint32_t q_block);
 
-  // Sets a tile's score factor and score vector.
-  void prepare(QueryTile* tile) const;
   // False if keys cannot be loaded: then outputs and states are not written, or only in part.
   bool run(QueryTile* tiles, uint32_t count);
 
-  const AttentionCall& call;
-  [[no_unique_address]] const MemberIf<kHasStates, Part> part;
-  const uint32_t group;  // query heads that share the key head
-  const uint32_t entry, kv_head;
+  const AttentionCall* call_;
+  [[no_unique_address]] MemberIf<kHasStates, Part> part;
+  uint32_t group;  // query heads that share the key head
+  bool per_row;    // ALiBi, sinks or tensors need facts of each row
   KeyLimits limits;  // for the batch entry or one part of its keys; then for the range that enter_range chose
   [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;   // the keys that exist
   [[no_unique_address]] MemberIf<kHasRanges, KeyLimits::Kept> all;  // of the limits before enter_range
   [[no_unique_address]] ListedTilesIf listed;                     // the key tiles that these queries look at
   KeySource source;
   TypedRows q;
-  [[no_unique_address]] ScoreSteps steps;
+  ScoreSteps steps;
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state;      // of the head: taken up
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state_out;  // put down: the same, unless a stream has a loader
 
+  const AttentionCall& call() const { return *call_; }
   const AttentionKernel& kernel() const { return source.kernel(); }
+  uint32_t entry() const { return steps.entry; }
+  uint32_t kv_head() const { return steps.kv_head; }
   // A constant in builds without states.
   Part doing() const { return kHasStates ? *part : Part::kWhole; }
-  bool begins() const { return doing() != Part::kEnd || call.wants_scores(); }
+  bool begins() const { return doing() != Part::kEnd || call().wants_scores(); }
   bool takes_up() const { return doing() == Part::kPush || doing() == Part::kEnd; }
   bool puts_down() const { return doing() == Part::kPush || doing() == Part::kSplit; }
   // Whether this is the first of two passes. Where weights are modified, it finds the number that divides them.
@@ -53,7 +58,13 @@ struct HeadTask {
   void set_pass(WeightPass pass) {
     if (kHasModifiers) steps.modifier->pass = pass;
   }
-  float score_factor() const { return call.desc.scale * kLog2E; }
+  // Sets what a key tile has whatever its keys are.
+  void prepare(KeyTile* keys) const {
+    if (!kHasAdditive) return;
+    keys->score_vector = call().score_vector(kv_head());
+    keys->score_factor = score_factor();
+  }
+  float score_factor() const { return call().desc.scale * kLog2E; }
   uint32_t range_count() const { return kHasRanges ? ranges->count : 1; }
   void enter_range(uint32_t range) {
     if (!kHasRanges) return;

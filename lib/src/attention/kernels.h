@@ -35,15 +35,12 @@ constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
 struct QueryTile {
   uint32_t head_dim, value_dim;
   uint32_t columns;      // of the arrays below: a multiple of the lanes of a vector
-  uint32_t row_lanes;    // columns for each row; 1 in the tile kernel
   uint32_t live;         // rows that exist
   uint32_t group;        // query heads that share the key head
   uint32_t first_token;  // row 0: its token
   uint32_t first_head;   // row 0: its head within the group
-
-  // For an additive score: its vector [head_dim], null = the score is the dot product; and scale * log2(e).
-  [[no_unique_address]] MemberIf<config::kAdditive, const float*> score_vector;
-  [[no_unique_address]] MemberIf<config::kAdditive, float> score_factor;
+  // Columns for each row; 1 in the tile kernel.
+  [[no_unique_address]] MemberIf<kFewRowsServed, uint32_t> row_lanes;
 
   float* q;        // [head_dim][columns], few-rows [row][head_dim rounded up to lanes]   queries times scale * log2(e),
                    // or unscaled for an additive score
@@ -52,18 +49,27 @@ struct QueryTile {
   float* row_max;  // [columns]  largest score so far, base 2; -inf at first
   float* row_sum;  // [columns]  sum of weights so far
   float* rescale;  // [columns]  what the last key tile multiplied row_sum by
-  int32_t* lo;     // [columns]  first key that the row may see by position    } filled where a limit
-  int32_t* hi;     // [columns]  one after the last                            } needs them
+  int32_t* lo;     // two arrays: see row_hi
   [[no_unique_address]] MemberIf<config::kAlibi, int32_t*> alibi;  // three arrays: see alibi_pos
   [[no_unique_address]] MemberIf<config::kSinks, float*> sink;  // [columns]  sink logit * log2(e)
 };
 
+// Arrays of columns that have one pointer, because tiles are on the stack, are this far apart.
+constexpr size_t column_stride(size_t columns) { return round_up(columns, FOVEA_WORKSPACE_ALIGNMENT / 4); }
+
+// Each row may see the keys [lo, hi) by its position. Without limits only the first and the last column are filled.
+inline int32_t* row_lo(const QueryTile& t) { return t.lo; }
+inline int32_t* row_hi(const QueryTile& t) { return t.lo + column_stride(t.columns); }
+
 // What ALiBi needs to know about the rows of a tile: the position of the query, limited to 2^30 in magnitude; the rest of
-// the position; the slope times log2(e). Three arrays with one pointer, because tiles are on the stack.
-constexpr size_t alibi_stride(size_t columns) { return round_up(columns, FOVEA_WORKSPACE_ALIGNMENT / 4); }
+// the position; the slope times log2(e).
 inline int32_t* alibi_pos(const QueryTile& t) { return *t.alibi; }
-inline float* alibi_far_pos(const QueryTile& t) { return reinterpret_cast<float*>(*t.alibi) + alibi_stride(t.columns); }
-inline float* alibi_slope(const QueryTile& t) { return alibi_far_pos(t) + alibi_stride(t.columns); }
+inline float* alibi_far_pos(const QueryTile& t) {
+  return reinterpret_cast<float*>(*t.alibi) + column_stride(t.columns);
+}
+inline float* alibi_slope(const QueryTile& t) { return alibi_far_pos(t) + column_stride(t.columns); }
+
+inline uint32_t row_lanes(const QueryTile& t) { return kFewRowsServed ? uint32_t(t.row_lanes) : 1; }
 
 // Formats of queries and outputs.
 constexpr bool kHasI8Tensors = config::kI8Tensors;
@@ -88,13 +94,8 @@ struct RowArray {
 // The same for queries and outputs, whose elements are of the type that the description names, one of kTensorFormats.
 struct TypedRows {
   void* data;
-  ptrdiff_t token_stride, head_stride;
+  ptrdiff_t token_stride, head_stride;  // bytes
   [[no_unique_address]] MemberIf<kTensorFormats != kOnlyF32, fovea_dtype> dtype;
-
-  template <class T>
-  RowArray<T> as() const {
-    return {static_cast<T*>(data), token_stride, head_stride};
-  }
 };
 
 // Rows of keys or of values, in a format of formats/formats.h. Strides count units of this format. The tile kernel for
@@ -173,6 +174,9 @@ enum AttendPart : uint32_t { kScorePart = 1, kWeightPart = 2, kValuePart = 4, kA
 
 struct KeyTile : KeySpan {
   KeyRows keys, values;  // from key `first` on
+  // For an additive score: its vector [head_dim], null = the score is the dot product; and scale * log2(e).
+  [[no_unique_address]] MemberIf<config::kAdditive, const float*> score_vector;
+  [[no_unique_address]] MemberIf<config::kAdditive, float> score_factor;
   // Keys of the next tile, if these are worth prefetching; else null.
   [[no_unique_address]] MemberIf<kFewRowsServed, const void*> next_keys;
   [[no_unique_address]] MemberIf<kHasI8Products, const I8Numbers*> codes = nullptr;  // for integer products
@@ -198,19 +202,19 @@ struct MaskStep {
 enum WeightPass : uint32_t { kOnlyPass, kMeasuringPass, kWeighingPass };
 struct ModifierStep {
   const fovea_modifier* modifier;  // or null
-  uint32_t batch, kv_head, worker;
-  int64_t first_position, first_key;  // of token 0, and of local key 0
+  uint32_t worker;
   WeightPass pass;
+  int64_t first_position, first_key;  // of token 0, and of local key 0
 };
-// What decides which weights are dropped. Entry, head and key are as the random-number generator counts them.
+// What decides which weights are dropped. Keys are as the random-number generator counts them.
 struct DropoutStep {
   uint64_t seed;
-  float probability;           // 0 = none
-  uint32_t batch, first_head;  // the entry, and the first query head of the group
-  uint32_t first_quad;         // key / 4 of local key 0
+  float probability;    // 0 = none
+  uint32_t first_quad;  // key / 4 of local key 0
 };
 // The steps between the dot product and the softmax, in their order. Dropout follows the softmax.
 struct ScoreSteps {
+  uint32_t entry, kv_head;  // that they are for
   [[no_unique_address]] MemberIf<kHasI8Tensors, bool> shifted;  // by the zero points of queries and keys
   [[no_unique_address]] MemberIf<config::kAlibi, bool> alibi;
   [[no_unique_address]] MemberIf<config::kSoftcap, SoftcapStep> softcap;
@@ -291,8 +295,8 @@ struct AttentionKernel {
   const StepKernels* steps;
   // q = queries * scale; the running softmax starts.
   void (*begin)(const QueryTile&, const TypedRows& q, float scale);
-  // One step of the running softmax over the keys of a tile.
-  void (*attend)(const QueryTile&, const KeyTile&, const ScoreSteps&);
+  // One step of the running softmax over the keys of a tile. It changes their span and restores it.
+  void (*attend)(const QueryTile&, KeyTile&, const ScoreSteps&);
   // Computes the scores of [begin, end) again, and stores them as steps->store_scores does.
   void (*scores_out)(const QueryTile&, const KeyTile&, const ScoreSteps&, fovea_scores_stage,
                      const RowArray<float>& scores);

@@ -34,37 +34,38 @@ void copy_rows(void* to, const void* from, size_t at, size_t count, ptrdiff_t st
 
 }  // namespace
 
-KeySource::KeySource(const AttentionCall& call, const AttentionKernel& kernel, const KeyBuffersIf& buffers,
-                     uint32_t entry, uint32_t kv_head, uint32_t first_key, uint32_t worker)
-    : call_(call), kernel_(kernel) {
-  const EntryTokens tokens = call.keys(entry);
+void KeySource::enter(const AttentionCall& of_call, const AttentionKernel& of_kernel, const KeyBuffersIf& buffers,
+                      uint32_t entry, uint32_t first_key, uint32_t worker) {
+  call_ = &of_call;
+  kernel_ = &of_kernel;
+  const EntryTokens tokens = of_call.keys(entry);
   if (kBringsKeys) {
     brought_->buffers = &*buffers;
     brought_->first_key = first_key;
     brought_->batch = tokens.batch;
     brought_->first = tokens.first;
-    brought_->kv_head = kv_head;
+    brought_->kv_head = 0;
     brought_->worker = worker;
     brought_->in_place = is_in_place(desc());
-    brought_->widens = kernel.formats == kOnlyF32 || is_additive(desc());
-    brought_->in_pieces = takes_pieces(call.plan.lanes) && (buffers->keys.data || buffers->values.data);
+    brought_->widens = of_kernel.formats == kOnlyF32 || is_additive(desc());
+    brought_->in_pieces = takes_pieces(of_call.plan.lanes) && (buffers->keys.data || buffers->values.data);
     brought_->stays = false;
     if (!brought_->in_place) return;
   }
   const auto in_place = [&](const fovea_in& array) -> RowsInPlace {
-    const TypedRows rows = rows_of_head(array, FOVEA_F32, tokens, kv_head);
-    const ptrdiff_t before = stride_bytes(rows.token_stride, sizeof(float), ptrdiff_t(first_key));
-    return {advanced(static_cast<const float*>(rows.data), -before), rows.token_stride};
+    const TypedRows rows = rows_of_head(array, FOVEA_F32, tokens, 0);
+    const ptrdiff_t before = stride_bytes(array.token_stride, sizeof(float), ptrdiff_t(first_key));
+    return {advanced(static_cast<const float*>(rows.data), -before), array.token_stride};
   };
-  keys_ = in_place(call.kv().keys);
-  values_ = in_place(call.kv().values);
+  keys_ = in_place(of_call.kv().keys);
+  values_ = in_place(of_call.kv().values);
 }
 
 // Never called where the constant kBringsKeys is false. The functions below that begin with such a test are like it.
 KeyPlace KeySource::place(uint32_t token) const {
   if constexpr (!kBringsKeys) __builtin_unreachable();
   const fovea_attention_desc& d = desc();
-  const fovea_kv_source& kv = call_.kv();
+  const fovea_kv_source& kv = call().kv();
   const KeyPlaces places = {d.kv_kind,     d.ring_tokens, d.pinned_tokens,
                             d.page_tokens, kv.page_table, kv.page_table_stride};
   KeyPlace place = places.of(brought_->batch, token);
@@ -77,10 +78,10 @@ void KeySource::find_at(const KeyPlace& place, bool values, uint32_t kv_head, Ke
   const auto at = [&](const fovea_in& in, size_t unit) {
     return row_of(in, unit, ptrdiff_t(place.entry_or_page), ptrdiff_t(kv_head), ptrdiff_t(place.row));
   };
-  const fovea_in& array = values ? call_.kv().values : call_.kv().keys;
+  const fovea_in& array = values ? call().kv().values : call().kv().keys;
   *rows = {at(array, unit_bytes(dtype)), nullptr, array.token_stride, 0, dtype};
   if (scale_bytes(dtype) == 0) return;
-  const fovea_in scales = values ? call_.value_scales() : call_.key_scales();
+  const fovea_in scales = values ? call().value_scales() : call().key_scales();
   rows->scales = at(scales, scale_bytes(dtype));
   rows->scale_stride = scales.token_stride;
 }
@@ -143,7 +144,7 @@ void KeySource::find_codes(const KeyTile& tile, bool values, size_t element, siz
   if constexpr (!kBringsKeys) __builtin_unreachable();
   const KeyBuffers& buffers = *brought_->buffers;
   const uint32_t count = tile.end - tile.begin;
-  const bool bytes = (kFewRowsServed && kernel_.takes_byte_rows) || stays(), packs = values && !bytes;
+  const bool bytes = (kFewRowsServed && kernel().takes_byte_rows) || stays(), packs = values && !bytes;
   const bool may_stay = dtype_of(values) == FOVEA_I8 && (bytes || (!values && dot().code_bytes == 1));
   const size_t code_bytes = bytes ? 1 : dot().code_bytes;
   const size_t row_bytes = (bytes ? elements : round_up(elements, dot().reads)) * code_bytes;
@@ -162,10 +163,10 @@ void KeySource::find_codes(const KeyTile& tile, bool values, size_t element, siz
     const bool stays = may_stay && run.count == count;
     run.to = stays ? nullptr : packs ? to : to + done * row_bytes;
     if (values) {
-      kernel_.bring_values(run);
+      kernel().bring_values(run);
     } else {
-      kernel_.bring_keys(run);
-      if (call_.shifts_scores()) note_key_shifts(run);
+      kernel().bring_keys(run);
+      if (call().shifts_scores()) note_key_shifts(run);
     }
     if (!stays) continue;
     *rows = run.rows;
@@ -199,7 +200,7 @@ const void* KeySource::next_head() const {
 
 bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
   if constexpr (!kHasLoaders) __builtin_unreachable();
-  const fovea_loader& loader = *call_.kv().loader;
+  const fovea_loader& loader = *call().kv().loader;
   const LoadedRows& loaded = *brought_->buffers->loaded;
   const uint32_t buffer = loaded.notes->turn;
   loaded.notes->turn = buffer ^ 1;
@@ -223,13 +224,13 @@ bool KeySource::bring_buffered(KeyTile* tile, uint32_t next) {
   tile->next_keys = nullptr;
   tile->codes = brought_->buffers->numbers();
   if (is_loaded(desc())) {
-    const fovea_loader& loader = *call_.kv().loader;
+    const fovea_loader& loader = *call().kv().loader;
     const fovea_kv_tile& asked = brought_->buffers->loaded->notes->asked;
     if (loader.finish && loader.finish(loader.self, &asked) != 0) return false;
     find_dense({asked.keys, asked.key_scales}, desc().key_dtype, desc().head_dim, tile->begin, &tile->keys);
     find_dense({asked.values, asked.value_scales}, desc().value_dtype, desc().value_dim, tile->begin, &tile->values);
-    if (key_tensor()) tile->keys.scales = call_.key_scales().data, tile->keys.scale_stride = 0;
-    if (value_tensor()) tile->values.scales = call_.value_scales().data, tile->values.scale_stride = 0;
+    if (key_tensor()) tile->keys.scales = call().key_scales().data, tile->keys.scale_stride = 0;
+    if (value_tensor()) tile->values.scales = call().value_scales().data, tile->values.scale_stride = 0;
   } else if (kFewRowsServed && next && !brought_->widens && (!is_i8(desc()) || desc().key_dtype == FOVEA_I8)) {
     KeyRows rows;
     find_at(place(next - brought_->first_key), false, brought_->kv_head, &rows);

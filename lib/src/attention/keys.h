@@ -34,13 +34,21 @@ struct RowsInPlace {
   }
 };
 
-// The keys and values of one key head of one batch entry, for one task.
+// The keys and values of one key head of one batch entry.
 class KeySource {
  public:
-  KeySource(const AttentionCall& call, const AttentionKernel& kernel, const KeyBuffersIf& buffers, uint32_t entry,
-            uint32_t kv_head, uint32_t first_key, uint32_t worker);
+  // Enters a batch entry, at its first key head.
+  void enter(const AttentionCall& call, const AttentionKernel& kernel, const KeyBuffersIf& buffers, uint32_t entry,
+             uint32_t first_key, uint32_t worker);
+  // Moves on by a number of key heads, which may be negative.
+  void move(ptrdiff_t heads) {
+    if (kBringsKeys) brought_->kv_head += uint32_t(heads);
+    if (!in_place()) return;
+    keys_.data = advanced(keys_.data, stride_bytes(call().kv().keys.head_stride, sizeof(float), heads));
+    values_.data = advanced(values_.data, stride_bytes(call().kv().values.head_stride, sizeof(float), heads));
+  }
 
-  const AttentionKernel& kernel() const { return kernel_; }
+  const AttentionKernel& kernel() const { return *kernel_; }
 
   // Sets the number of rows of queries that keys and values are brought for.
   void serve(uint32_t rows) {
@@ -86,8 +94,9 @@ class KeySource {
   const void* next_head() const;
 
  private:
-  const fovea_attention_desc& desc() const { return call_.desc; }
-  const DotTraits& dot() const { return kDotTraits[call_.plan.dot]; }
+  const AttentionCall& call() const { return *call_; }
+  const fovea_attention_desc& desc() const { return call().desc; }
+  const DotTraits& dot() const { return kDotTraits[call().plan.dot]; }
   uint32_t piece_scale() const { return is_i8(desc()) ? codes_in_float(dot()) : 1; }
   fovea_dtype dtype_of(bool values) const { return values ? desc().value_dtype : desc().key_dtype; }
   bool key_tensor() const { return kHasI8Tensors && desc().key_scale != 0.0f; }
@@ -105,8 +114,8 @@ class KeySource {
   void find_codes(const KeyTile& tile, bool values, size_t element, size_t elements, KeyRows* rows) const;
   void note_key_shifts(const RowsToBring& run) const;
 
-  const AttentionCall& call_;
-  const AttentionKernel& kernel_;
+  const AttentionCall* call_;
+  const AttentionKernel* kernel_;
   [[no_unique_address]] MemberIf<kBringsKeys, BroughtKeys> brought_;
   RowsInPlace keys_, values_;
 };

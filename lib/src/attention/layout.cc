@@ -42,9 +42,8 @@ constexpr void carve_query_tile(AnyCarver& carver, const TileShape& shape, Query
   carver.take(&tile->row_max, shape.columns);            // 2
   carver.take(&tile->row_sum, shape.columns);            // 2
   carver.take(&tile->o, shape.o_columns, shape.o_rows);  // 2
-  carver.take(&tile->lo, shape.columns);                 // 1, and the same for the following
-  carver.take(&tile->hi, shape.columns);
-  if (kHasAlibi) carver.take(&*tile->alibi, alibi_stride(shape.columns), 3);
+  carver.take(&tile->lo, column_stride(shape.columns), 2);  // 1, and the same for the following
+  if (kHasAlibi) carver.take(&*tile->alibi, column_stride(shape.columns), 3);
   if (kHasSinks) carver.take(&*tile->sink, shape.columns);  // 0: once at the end
 }
 

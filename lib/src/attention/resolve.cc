@@ -19,12 +19,10 @@ struct Most {
 };
 
 // Adds keys or values, with the scales that their format needs.
-fovea_status add_rows(Buffers& buffers, const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, size_t dim,
-                      size_t blocks, size_t heads, size_t tokens) {
-  const size_t units = dense_stride(dtype, dim);
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(array, unit_bytes(dtype), blocks, heads, tokens, units));
-  if (scale_bytes(dtype) == 0) return FOVEA_OK;
-  return buffers.add_input(scales, scale_bytes(dtype), blocks, heads, tokens, dense_scale_stride(dtype, dim));
+void add_rows(Buffers& buffers, const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, size_t dim,
+              const Buffers::Rows& rows) {
+  buffers.add_input(array, unit_bytes(dtype), rows, dense_stride(dtype, dim));
+  if (scale_bytes(dtype) != 0) buffers.add_input(scales, scale_bytes(dtype), rows, dense_scale_stride(dtype, dim));
 }
 
 // An entry with fewer keys needs only the first elements of its row. The others count as outside of the table: an
@@ -48,81 +46,71 @@ fovea_status add_page_table(Buffers& buffers, const AttentionCall& call, uint32_
 fovea_status add_source(Buffers& buffers, const AttentionCall& call, uint32_t most_keys) {
   const fovea_attention_desc& d = call.desc;
   const fovea_kv_source& kv = call.kv();
-  size_t blocks = call.kv_offsets() ? 1 : call.batch(), tokens = call.kv_tokens();
+  Buffers::Rows rows = {call.kv_offsets() ? 1 : call.batch(), d.kv_heads, call.kv_tokens()};
   if (is_ring(d)) {
-    tokens = most_keys < d.ring_tokens ? most_keys : d.ring_tokens;
-    FOVEA_RETURN_IF_ERROR(buffers.add_list(kv.first_tokens, sizeof(uint32_t), call.batch()));
+    rows.tokens = most_keys < d.ring_tokens ? most_keys : d.ring_tokens;
+    buffers.add_list(kv.first_tokens, sizeof(uint32_t), call.batch());
   }
   if (is_paged(d)) {
-    blocks = kv.pages;
-    tokens = d.page_tokens;
+    rows.batch = kv.pages;
+    rows.tokens = d.page_tokens;
+    FOVEA_RETURN_IF_ERROR(buffers.status());
     FOVEA_RETURN_IF_ERROR(add_page_table(buffers, call, most_keys));
   }
   if (is_loaded(d)) return FOVEA_OK;
-  FOVEA_RETURN_IF_ERROR(
-      add_rows(buffers, kv.keys, call.key_scales(), d.key_dtype, d.head_dim, blocks, d.kv_heads, tokens));
-  return add_rows(buffers, kv.values, call.value_scales(), d.value_dtype, d.value_dim, blocks, d.kv_heads, tokens);
+  add_rows(buffers, kv.keys, call.key_scales(), d.key_dtype, d.head_dim, rows);
+  add_rows(buffers, kv.values, call.value_scales(), d.value_dtype, d.value_dim, rows);
+  return FOVEA_OK;
 }
 
 // Outputs and the workspace.
-fovea_status add_outputs(Buffers& buffers, const AttentionCall& call, size_t q_batch) {
+void add_outputs(Buffers& buffers, const AttentionCall& call, const Buffers::Rows& queries) {
   const fovea_attention_desc& d = call.desc;
   const StreamCall* const stream = call.stream();
-  const size_t batch = call.batch(), q_tokens = call.q_tokens();
-  if (!stream || stream->ends) {
-    const size_t element_bytes = tensor_bytes(d.out_dtype);
-    FOVEA_RETURN_IF_ERROR(buffers.add_output(call.out(), element_bytes, q_batch, d.q_heads, q_tokens, d.value_dim));
-  }
-  if (call.wants_lse()) FOVEA_RETURN_IF_ERROR(buffers.add_output(call.lse(), 4, q_batch, d.q_heads, q_tokens, 1));
-  if (call.wants_scores()) {
-    FOVEA_RETURN_IF_ERROR(buffers.add_output(call.scores(), 4, batch, d.q_heads, q_tokens, call.kv_tokens()));
-  }
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(call.workspace.fast, call.workspace.fast_bytes));
-  if (kMayHaveSlowPart) FOVEA_RETURN_IF_ERROR(buffers.add_memory(call.workspace.slow, call.workspace.slow_bytes));
-  if (stream) FOVEA_RETURN_IF_ERROR(buffers.add_memory(stream->state, stream->state_bytes));
-  return FOVEA_OK;
+  if (!stream || stream->ends) buffers.add_output(call.out(), tensor_bytes(d.out_dtype), queries, d.value_dim);
+  if (call.wants_lse()) buffers.add_output(call.lse(), sizeof(float), queries, 1);
+  if (call.wants_scores()) buffers.add_output(call.scores(), sizeof(float), queries, call.kv_tokens());
+  buffers.add_memory(call.workspace.fast, call.workspace.fast_bytes);
+  if (kMayHaveSlowPart) buffers.add_memory(call.workspace.slow, call.workspace.slow_bytes);
+  if (stream) buffers.add_memory(stream->state, stream->state_bytes);
+}
+
+// Arrays of one row for each key head.
+void add_head_rows(Buffers& buffers, const AttentionCall& call, const float* data, ptrdiff_t stride, size_t dim) {
+  if (data) buffers.add_input({data, 0, stride, 0}, sizeof(float), {1, call.desc.kv_heads, 1}, dim);
 }
 
 fovea_status check_buffers(const AttentionCall& call, const Most& most) {
   const fovea_attention_desc& d = call.desc;
-  const size_t batch = call.batch(), q_tokens = call.q_tokens(), q_batch = call.q_offsets() ? 1 : batch;
+  const size_t batch = call.batch();
+  const Buffers::Rows queries = {call.q_offsets() ? 1 : batch, d.q_heads, call.q_tokens()};
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(add_outputs(buffers, call, q_batch));
+  add_outputs(buffers, call, queries);
   if (!call.ends_stream()) {
-    const size_t element_bytes = tensor_bytes(d.q_dtype);
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(call.q(), element_bytes, q_batch, d.q_heads, q_tokens, d.head_dim));
-    if (needs_q_scales(d)) {
-      FOVEA_RETURN_IF_ERROR(buffers.add_input(call.q_scales(), sizeof(float), q_batch, d.q_heads, q_tokens, 1));
-    }
+    buffers.add_input(call.q(), tensor_bytes(d.q_dtype), queries, d.head_dim);
+    if (needs_q_scales(d)) buffers.add_input(call.q_scales(), sizeof(float), queries, 1);
   }
   FOVEA_RETURN_IF_ERROR(add_source(buffers, call, most.keys));
   if (call.is_masked()) {
     const uint32_t keys = call.kv_offsets() ? most.keys : call.kv_tokens();
-    FOVEA_RETURN_IF_ERROR(add_mask(buffers, call.mask(), batch, d.q_heads, most.queries, keys));
+    add_mask(buffers, call.mask(), batch, d.q_heads, most.queries, keys);
   }
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(call.kv_lengths(), sizeof(uint32_t), batch));
+  buffers.add_list(call.kv_lengths(), sizeof(uint32_t), batch);
   if (kHasRagged) {
-    FOVEA_RETURN_IF_ERROR(buffers.add_list(call.q_offsets(), sizeof(uint32_t), batch + 1));
-    FOVEA_RETURN_IF_ERROR(buffers.add_list(call.kv_offsets(), sizeof(uint32_t), batch + 1));
+    buffers.add_list(call.q_offsets(), sizeof(uint32_t), batch + 1);
+    buffers.add_list(call.kv_offsets(), sizeof(uint32_t), batch + 1);
   }
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(call.positions(), sizeof(int64_t), batch));
+  buffers.add_list(call.positions(), sizeof(int64_t), batch);
   if (call.block_map()) {
+    FOVEA_RETURN_IF_ERROR(buffers.status());
     FOVEA_RETURN_IF_ERROR(add_block_map(buffers, *call.block_map(), batch, d.kv_heads, most.queries));
   }
-  if (kHasAlibi) FOVEA_RETURN_IF_ERROR(buffers.add_list(call.alibi_slopes(), sizeof(float), d.q_heads));
-  if (kHasSinks) FOVEA_RETURN_IF_ERROR(buffers.add_list(call.sinks(), sizeof(float), d.q_heads));
-  if (call.key_center(0)) {
-    const fovea_in center = {call.key_center(0), 0, ptrdiff_t(d.head_dim), 0};
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(center, sizeof(float), 1, d.kv_heads, 1, d.head_dim));
-  }
-  if (call.value_channel_scales(0)) {
-    const fovea_in scales = call.all_value_channel_scales();
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(scales, sizeof(float), 1, d.kv_heads, 1, d.value_dim));
-  }
-  if (call.score_vector(0)) {
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(call.score_vectors(), sizeof(float), 1, d.kv_heads, 1, d.head_dim));
-  }
-  return FOVEA_OK;
+  if (kHasAlibi) buffers.add_list(call.alibi_slopes(), sizeof(float), d.q_heads);
+  if (kHasSinks) buffers.add_list(call.sinks(), sizeof(float), d.q_heads);
+  add_head_rows(buffers, call, call.key_center(0), ptrdiff_t(d.head_dim), d.head_dim);
+  add_head_rows(buffers, call, call.value_channel_scales(0), call.args().value_channel_stride, d.value_dim);
+  add_head_rows(buffers, call, call.score_vector(0), call.args().score_vector_stride, d.head_dim);
+  return buffers.status();
 }
 
 bool mask_served(fovea_mask_kind kind) {

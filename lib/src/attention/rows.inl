@@ -41,8 +41,8 @@ FOVEA_INLINE LaneRows<T> RowsOf(const QueryTile& t, const RowArray<T>& a, size_t
 }
 
 // The heads, counted from first_head, and the tokens of the kLanes rows from `column` on, the last live one repeated.
-FOVEA_SHARED void PlacesOf(const QueryTile& t, size_t column, uint32_t first_head, uint32_t (&heads)[kLanes],
-                           uint32_t (&tokens)[kLanes]) {
+FOVEA_SHARED void PlacesOfLanes(const QueryTile& t, size_t column, uint32_t first_head, uint32_t (&heads)[kLanes],
+                                uint32_t (&tokens)[kLanes]) {
   const size_t first = t.first_head + column;
   uint32_t head = uint32_t(first % t.group), token = t.first_token + uint32_t(first / t.group);
   for (size_t i = 0; i < kLanes; ++i) {
@@ -51,12 +51,19 @@ FOVEA_SHARED void PlacesOf(const QueryTile& t, size_t column, uint32_t first_hea
     if (column + i + 1 < t.live && ++head == t.group) head = 0, ++token;
   }
 }
+FOVEA_INLINE void PlacesOf(const QueryTile& t, size_t column, uint32_t first_head, uint32_t (&heads)[kLanes],
+                           uint32_t (&tokens)[kLanes]) {
+  if constexpr (kLanes == 1) {  // not called: it is below the deepest calls
+    heads[0] = first_head + uint32_t((t.first_head + column) % t.group);
+    tokens[0] = t.first_token + uint32_t((t.first_head + column) / t.group);
+  } else {
+    PlacesOfLanes(t, column, first_head, heads, tokens);
+  }
+}
 
-// Rows of a format of the set that is known only at run time, with strides in bytes.
-template <FormatSet kSet = kUnscaledFormats>
+// Rows of a format that is known only at run time, with strides in bytes.
 FOVEA_INLINE RowArray<char> BytesOf(const TypedRows& rows) {
-  const size_t size = number_of<&Format::unit_bytes, kSet>(rows.dtype);
-  return {static_cast<char*>(rows.data), stride_bytes(rows.token_stride, size), stride_bytes(rows.head_stride, size)};
+  return {static_cast<char*>(rows.data), rows.token_stride, rows.head_stride};
 }
 
 // lanes[i] = element d + i of the kLanes rows, for i < n.
@@ -90,6 +97,50 @@ FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<char>& row
   LaneRows<float> f32;
   for (size_t i = 0; i < kLanes; ++i) f32.at[i] = reinterpret_cast<float*>(rows.at[i]);
   StoreTransposed(lanes, f32, live, d, n);
+}
+
+// Vectors of a row of the caller's, times the factor, stored `step` floats apart; lanes past the end are 0. Here and below
+// the format is asked for outside of the loop, except where size counts, and whole vectors are known to be whole.
+template <fovea_dtype kType>
+FOVEA_INLINE void LoadScaledRowOf(const void* row, size_t dim, VF factor, float* to, size_t step) {
+  const auto elements = FormatRow<kType>::Of(row, nullptr);
+  size_t d = 0;
+  FOVEA_UNROLL_LONG_LOOP(4)
+  for (; d + kLanes <= dim; d += kLanes, to += step) hn::StoreU(hn::Mul(elements.Whole(d), factor), kF, to);
+  if (kLanes > 1 && d < dim) hn::StoreU(hn::Mul(elements.Part(d, dim - d), factor), kF, to);
+}
+FOVEA_INLINE void LoadScaledRow(fovea_dtype dtype, const void* row, size_t dim, VF factor, float* to, size_t step) {
+  if constexpr (kPreferSize) {
+    for (size_t d = 0; d < dim; d += kLanes, to += step) {
+      hn::StoreU(hn::Mul(LoadPart(dtype, row, d, LanesBefore(d, dim)), factor), kF, to);
+    }
+  } else {
+    FOVEA_WITH_FORMAT(kUnscaledFormats, dtype, LoadScaledRowOf<kType>(row, dim, factor, to, step));
+  }
+}
+
+// The reverse: stores vectors that are `step` floats apart, times the factor, as a row. It is 0 if `empty`.
+FOVEA_INLINE VF ScaledOrZero(const float* from, VF factor, MF empty) {
+  return hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, from), factor));
+}
+template <fovea_dtype kType>
+FOVEA_INLINE void StoreScaledRowOf(const float* from, size_t step, VF factor, MF empty, void* row, size_t dim) {
+  size_t d = 0;
+  FOVEA_UNROLL_LONG_LOOP(4)
+  for (; d + kLanes <= dim; d += kLanes, from += step) {
+    FormatRow<kType>::StoreWhole(ScaledOrZero(from, factor, empty), row, d);
+  }
+  if (kLanes > 1 && d < dim) FormatRow<kType>::StorePart(ScaledOrZero(from, factor, empty), row, d, dim - d);
+}
+FOVEA_INLINE void StoreScaledRow(fovea_dtype dtype, const float* from, size_t step, VF factor, MF empty, void* row,
+                                 size_t dim) {
+  if constexpr (kPreferSize) {
+    for (size_t d = 0; d < dim; d += kLanes, from += step) {
+      StorePart(dtype, ScaledOrZero(from, factor, empty), row, d, LanesBefore(d, dim));
+    }
+  } else {
+    FOVEA_WITH_FORMAT(kUnscaledFormats, dtype, StoreScaledRowOf<kType>(from, step, factor, empty, row, dim));
+  }
 }
 
 FOVEA_INLINE void ZeroVectors(float* p, size_t vectors) {

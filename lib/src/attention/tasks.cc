@@ -98,48 +98,69 @@ class Tasks {
     return run_tasks(Part::kEnd, tasks.value);
   }
 
-  using Scratch = WorkerArrays;
-  fovea_status run_task(size_t index, uint32_t worker, WorkerArrays* arrays) {
-    uint32_t split = 0;
+  // What a worker keeps from task to task: while these are of one row block, only the key head changes.
+  struct Scratch {
+    WorkerArrays arrays;  // with the query tiles of the row block
+    HeadTask task;        // in the entry
+    uint32_t tiles = 0;   // 0: none yet, or the entry has no such row block
+    uint32_t block;
+    [[no_unique_address]] MemberIf<kHasBlockMaps, uint32_t> q_block;
+  };
+  fovea_status run_task(size_t index, uint32_t worker, Scratch* scratch) {
+    uint32_t split = 0, block = 0;
     if (splits() > 1 && part_ == Part::kSplit) {
       split = uint32_t(index % splits());
       index /= splits();
     }
-    uint32_t block = uint32_t(index % blocks_);
-    const size_t head = index / blocks_;  // counted over all entries
-    const uint32_t entry = uint32_t(head / call_.desc.kv_heads), kv_head = uint32_t(head % call_.desc.kv_heads);
-    const uint32_t queries = call_.queries(entry).count;
-    if (queries == 0) return FOVEA_OK;
-    const uint32_t together = call_.queries_together(queries);
+    if (blocks_ > 1) {
+      block = uint32_t(index % blocks_);
+      index /= blocks_;  // now a head, counted over all entries
+    }
+    const uint32_t entry = uint32_t(index / call_.desc.kv_heads), kv_head = uint32_t(index % call_.desc.kv_heads);
+    // A part of the keys changes the limits of the entry.
+    if (scratch->tiles == 0 || block != scratch->block || entry != scratch->task.entry() || part_ != Part::kWhole) {
+      enter(entry, block, worker, scratch);
+    }
+    if (scratch->tiles == 0) return FOVEA_OK;
+    HeadTask& task = scratch->task;
+    task.move_to(kv_head, scratch->q_block);
+    if (task.doing() != Part::kWhole) find_states(entry, split, scratch->arrays.tiles, scratch->tiles, &task);
+    return task.run(scratch->arrays.tiles, scratch->tiles) ? FOVEA_OK : FOVEA_ERR_LOAD;
+  }
+
+ private:
+  uint32_t splits() const { return kSplitsKeys ? uint32_t(splits_) : 1; }
+
+  // Enters a batch entry, and places the query tiles of a row block. Not inlined: tasks need its stack afterwards.
+  __attribute__((noinline)) void enter(uint32_t entry, uint32_t block, uint32_t worker, Scratch* scratch) const {
+    scratch->block = block;
+    scratch->tiles = 0;
     uint32_t q_block = 0;
+    const uint32_t queries = call_.queries(entry).count;
+    if (queries == 0) return;
+    const uint32_t together = call_.queries_together(queries);
     Cut cut = cut_;
     if (call_.q_offsets()) cut = cut_of(call_, together, together);
     if (together < queries) {
       q_block = block / cut.blocks;
       block %= cut.blocks;
-      if (uint64_t(q_block) * together >= queries) return FOVEA_OK;  // an entry with fewer queries
+      if (uint64_t(q_block) * together >= queries) return;  // an entry with fewer queries
       const uint32_t left = queries - q_block * together;
       if (left < together) cut = cut_of(call_, together, left);
     }
-    if (block >= cut.blocks) return FOVEA_OK;  // an entry with fewer row blocks
-
-    if (arrays->carved_for != cut.kernel) {
-      carve_worker(call_.plan, worker_workspace(call_.plan, call_.workspace, worker), *cut.kernel, arrays);
+    if (block >= cut.blocks) return;  // an entry with fewer row blocks
+    WorkerArrays& arrays = scratch->arrays;
+    if (arrays.carved_for != cut.kernel) {
+      carve_worker(call_.plan, worker_workspace(call_.plan, call_.workspace, worker), *cut.kernel, &arrays);
     }
-    QueryTile(&tiles)[kMostTiles] = arrays->tiles;
+    scratch->task.enter(call_, part_, kernel_of(call_.plan, *cut.kernel), arrays.buffers, entry, worker);
+    scratch->q_block = q_block;
     const uint32_t at_once = tiles_at_once(*cut.kernel), first = block * at_once;
-    const uint32_t count = cut.tiles - first < at_once ? cut.tiles - first : at_once;
-    HeadTask task(call_, part_, kernel_of(call_.plan, *cut.kernel), arrays->buffers, entry, kv_head, q_block, worker);
-    for (uint32_t i = 0; i < count; ++i) {
-      place_tile(call_.plan, cut, q_block * together, first + i, &tiles[i]);
-      task.prepare(&tiles[i]);
+    scratch->tiles = cut.tiles - first < at_once ? cut.tiles - first : at_once;
+    for (uint32_t i = 0; i < scratch->tiles; ++i) {
+      place_tile(call_.plan, cut, q_block * together, first + i, &arrays.tiles[i]);
     }
-    if (task.doing() != Part::kWhole) find_states(entry, split, tiles, count, &task);
-    return task.run(tiles, count) ? FOVEA_OK : FOVEA_ERR_LOAD;
   }
-
- private:
-  uint32_t splits() const { return kSplitsKeys ? uint32_t(splits_) : 1; }
   // Sets the cut and the most row blocks of a head.
   void cut_entries() {
     for (uint32_t entry = 0; entry < call_.batch(); ++entry) {
@@ -186,7 +207,7 @@ class Tasks {
     const size_t value_dim = call_.desc.value_dim;
     const EntryTokens queries = call_.queries(entry);
     const size_t first_token = call_.q_offsets() ? queries.first : size_t(entry) * call_.q_tokens();
-    const size_t row = (first_token * call_.desc.kv_heads + size_t(task->kv_head) * queries.count) * task->group;
+    const size_t row = (first_token * call_.desc.kv_heads + size_t(task->kv_head()) * queries.count) * task->group;
     if (const StreamCall* const stream = call_.stream()) {
       task->state = stream->rows.from(row, value_dim);
       task->state_out = is_loaded(call_.desc) ? states_->from(row, value_dim) : *task->state;
@@ -221,7 +242,12 @@ class Tasks {
 TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head) {
   const size_t unit = tensor_bytes(dtype);
   const char* const first = row_of(array, unit, ptrdiff_t(tokens.batch), ptrdiff_t(head), ptrdiff_t(tokens.first));
-  return {const_cast<char*>(first), array.token_stride, array.head_stride, dtype};
+  return {const_cast<char*>(first), stride_bytes(array.token_stride, unit), stride_bytes(array.head_stride, unit),
+          dtype};
+}
+RowArray<float> floats_of_head(const fovea_in& array, const EntryTokens& tokens, uint32_t head) {
+  void* const first = rows_of_head(array, FOVEA_F32, tokens, head).data;
+  return {static_cast<float*>(first), array.token_stride, array.head_stride};
 }
 
 fovea_status run_attention(const AttentionCall& call) { return Tasks(call).run(); }

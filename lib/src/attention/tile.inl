@@ -39,7 +39,7 @@ FOVEA_SHARED void ScoresOfBlock(const QueryTile& t, const KeyTile& keys, size_t 
 
 template <int kVectors>
 FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
-  if (config::kAdditive && t.score_vector) {
+  if (config::kAdditive && keys.score_vector) {
     for (size_t v = 0; v < kVectors; ++v) AdditiveScores(t, keys, column + v * kLanes);
     return;
   }
@@ -250,12 +250,16 @@ FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
   for (size_t column = 0; column < columns; column += kLanes) {
     const LaneRows<char> rows = RowsOf(t, BytesOf(q), column);
     float* q_t = t.q + column;
-    size_t d = 0;
-    if constexpr (!kPreferSize) {  // whole vectors are known to be whole
-      for (; d + kLanes <= head_dim; d += kLanes) StoreQueries(rows, q.dtype, d, kLanes, scales, q_t, columns);
-    }
-    for (; d < head_dim; d += kLanes) {
-      StoreQueries(rows, q.dtype, d, head_dim - d < kLanes ? head_dim - d : kLanes, scales, q_t, columns);
+    if (kLanes == 1) {
+      LoadScaledRow(q.dtype, rows.at[0], head_dim, scales, q_t, columns);
+    } else {
+      size_t d = 0;
+      if constexpr (!kPreferSize) {  // whole vectors are known to be whole
+        for (; d + kLanes <= head_dim; d += kLanes) StoreQueries(rows, q.dtype, d, kLanes, scales, q_t, columns);
+      }
+      for (; d < head_dim; d += kLanes) {
+        StoreQueries(rows, q.dtype, d, head_dim - d < kLanes ? head_dim - d : kLanes, scales, q_t, columns);
+      }
     }
     hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
     hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);

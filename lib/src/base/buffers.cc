@@ -4,15 +4,13 @@
 
 namespace fovea {
 
-fovea_status Buffers::add_output(const fovea_out& array, size_t element_bytes, size_t batch, size_t heads,
-                                 size_t tokens, size_t dim) {
+fovea_status Buffers::add_output(const fovea_out& array, size_t element_bytes, const Rows& rows, size_t dim) {
   const fovea_in as_input = {array.data, array.batch_stride, array.head_stride, array.token_stride};
-  return add(as_input, element_bytes, batch, heads, tokens, dim, true);
+  return add(as_input, element_bytes, rows, dim, true);
 }
 
-fovea_status Buffers::add_input(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
-                                size_t dim) {
-  return add(array, element_bytes, batch, heads, tokens, dim, false);
+fovea_status Buffers::add_input(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim) {
+  return add(array, element_bytes, rows, dim, false);
 }
 
 fovea_status Buffers::add_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array,
@@ -21,35 +19,44 @@ fovea_status Buffers::add_in_place(const fovea_out& output, size_t output_bytes,
       {batch, output.batch_stride}, {heads, output.head_stride}, {tokens, output.token_stride}, {dim, 1}};
   const Dimensions of_array = {
       {batch, array.batch_stride}, {heads, array.head_stride}, {tokens, array.token_stride}, {dim, 1}};
-  if (output_bytes == element_bytes && same_places(output.data, array.data, of_output, of_array)) return FOVEA_OK;
+  if (output_bytes == element_bytes && same_places(output.data, array.data, of_output, of_array)) return status_;
   return add_input(array, element_bytes, batch, heads, tokens, dim);
 }
 
 fovea_status Buffers::add_list(const void* data, size_t element_bytes, size_t count) {
-  return data ? add({data, 0, 0, 0}, element_bytes, 1, 1, 1, count, false) : FOVEA_OK;
+  if (!data || count == 0 || status_ != FOVEA_OK) return status_;
+  size_t bytes;
+  Span span = {reinterpret_cast<uintptr_t>(data), 0};
+  if (__builtin_mul_overflow(count, element_bytes, &bytes) || bytes > size_t(PTRDIFF_MAX) ||
+      __builtin_add_overflow(span.begin, bytes, &span.end)) {
+    return status_ = FOVEA_ERR_SIZE;
+  }
+  if (!is_aligned_to_element(data, element_bytes)) return status_ = FOVEA_ERR_ALIGNMENT;
+  return add(span, false);
 }
 
 fovea_status Buffers::add_memory(const void* data, size_t bytes) {
   Span span = {reinterpret_cast<uintptr_t>(data), 0};
-  if (__builtin_add_overflow(span.begin, bytes, &span.end)) return FOVEA_ERR_SIZE;
+  if (__builtin_add_overflow(span.begin, bytes, &span.end) && status_ == FOVEA_OK) status_ = FOVEA_ERR_SIZE;
   return add(span, true);
 }
 
-fovea_status Buffers::add(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
-                          size_t dim, bool output) {
+fovea_status Buffers::add(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim, bool output) {
   const Dimensions dimensions = {
-      {batch, array.batch_stride}, {heads, array.head_stride}, {tokens, array.token_stride}, {dim, 1}};
+      {rows.batch, array.batch_stride}, {rows.heads, array.head_stride}, {rows.tokens, array.token_stride}, {dim, 1}};
   Span span;
-  FOVEA_RETURN_IF_ERROR(check_array(array.data, element_bytes, dimensions, output, &span));
+  const fovea_status status = check_array(array.data, element_bytes, dimensions, output, &span);
+  if (status_ == FOVEA_OK) status_ = status;
   return add(span, output);
 }
 
 fovea_status Buffers::add(const Span& span, bool output) {
+  if (status_ != FOVEA_OK) return status_;
   for (size_t i = 0; i < count_; ++i) {
-    if (outputs_[i].overlaps(span)) return FOVEA_ERR_OVERLAP;
+    if (outputs_[i].overlaps(span)) status_ = FOVEA_ERR_OVERLAP;
   }
   if (output) outputs_[count_++] = span;
-  return FOVEA_OK;
+  return status_;
 }
 
 fovea_status check_offsets(const uint32_t* offsets, uint32_t batch, uint32_t tokens, uint32_t capacity) {

@@ -32,6 +32,7 @@ using Dimensions = Dimension[kDimensions];
 inline bool span_of(const void* data, size_t element_bytes, const Dimensions& dimensions, Span* span) {
   ptrdiff_t lowest = 0, highest = 0;
   for (const Dimension& d : dimensions) {
+    if (d.count == 1) continue;
     if (d.count == 0) {
       *span = Span();
       return true;
@@ -86,8 +87,9 @@ inline bool same_places(const void* a, const void* b, const Dimensions& of_a, co
   return same;
 }
 
+// The alignment is a power of two.
 inline bool is_aligned(const void* pointer, size_t alignment) {
-  return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
+  return (reinterpret_cast<uintptr_t>(pointer) & (alignment - 1)) == 0;
 }
 
 // Aligned as the compiler aligns such elements in structures: on i386, 64-bit elements are aligned as 32-bit ones.
@@ -109,14 +111,25 @@ inline fovea_status check_array(const void* data, size_t element_bytes, const Di
 }
 
 // The arrays of a call. Outputs are added first: an output, or memory, must not overlap anything that is added after
-// it. Inputs may overlap one another.
+// it. Inputs may overlap one another. After an error nothing more is added, and each function returns that error: so it
+// is enough to look at the last result.
 class Buffers {
  public:
+  // The counts of rows of an array.
+  struct Rows {
+    size_t batch, heads, tokens;
+  };
   // An array [batch][heads][tokens][dim].
+  fovea_status add_output(const fovea_out& array, size_t element_bytes, const Rows& rows, size_t dim);
+  fovea_status add_input(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim);
   fovea_status add_output(const fovea_out& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
-                          size_t dim);
+                          size_t dim) {
+    return add_output(array, element_bytes, Rows{batch, heads, tokens}, dim);
+  }
   fovea_status add_input(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
-                         size_t dim);
+                         size_t dim) {
+    return add_input(array, element_bytes, Rows{batch, heads, tokens}, dim);
+  }
   // An input with the counts of `output`, which was added before. The input may be the same array as `output`, if their
   // elements are as large; otherwise it must not overlap any output.
   fovea_status add_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array, size_t element_bytes,
@@ -126,14 +139,17 @@ class Buffers {
   // Bytes that the call writes, such as the workspace.
   fovea_status add_memory(const void* data, size_t bytes);
 
+  // The first error, if there was one.
+  fovea_status status() const { return status_; }
+
  private:
-  fovea_status add(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens, size_t dim,
-                   bool output);
+  fovea_status add(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim, bool output);
   fovea_status add(const Span& span, bool output);
 
   static constexpr size_t kMostOutputs = 6;  // out, lse, scores, two parts of the workspace, a state
   Span outputs_[kMostOutputs];
   size_t count_ = 0;
+  fovea_status status_ = FOVEA_OK;
 };
 
 // Checks the offsets [batch + 1] of ragged entries, each of at most `capacity` tokens. Requires an aligned pointer.

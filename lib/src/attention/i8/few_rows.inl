@@ -58,7 +58,7 @@ FOVEA_INLINE void FewBeginRow(const QueryTile& t, const ScaledRow<kType>& row, s
 
 FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) {
   const size_t rows = t.columns / t.row_lanes;
-  const RowArray<char> queries = BytesOf<kTensorFormats>(q);
+  const RowArray<char> queries = BytesOf(q);
   const auto begin_row = [&](size_t r) {
     const char* const query = queries.data + RowOffset(t, r, queries.token_stride, queries.head_stride);
     if (kHasI8Tensors && q.dtype == FOVEA_I8) return FewPutRow(t, CodeRow::Of(query), CodesAsTheyAre{}, r);

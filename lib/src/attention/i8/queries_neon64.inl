@@ -31,7 +31,7 @@ FOVEA_INLINE void BeginCodes(const QueryTile& t, const LaneRows<char>& queries, 
 FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
   const size_t columns = t.columns;
   for (size_t column = 0; column < columns; column += kLanes) {
-    const LaneRows<char> rows = RowsOf(t, BytesOf<kTensorFormats>(q), column);
+    const LaneRows<char> rows = RowsOf(t, BytesOf(q), column);
     const auto begin = [&] {
       if (kHasI8Tensors && q.dtype == FOVEA_I8) return BeginCodes(t, rows, column);
       FOVEA_WITH_FORMAT(kUnscaledFormats, q.dtype, BeginColumns<kType>(t, rows, hn::Set(kF, scale), column));

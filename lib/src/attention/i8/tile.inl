@@ -69,7 +69,7 @@ FOVEA_INLINE void BeginColumn(const QueryTile& t, const ScaledRow<kType>& row, s
 
 FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
   const size_t columns = t.columns;
-  const RowArray<char> queries = BytesOf<kTensorFormats>(q);
+  const RowArray<char> queries = BytesOf(q);
   const auto begin_column = [&](size_t column) {
     const char* const query = queries.data + RowOffset(t, column, queries.token_stride, queries.head_stride);
     if (kHasI8Tensors && q.dtype == FOVEA_I8) {

@@ -6,13 +6,13 @@
 FOVEA_CALLED void DropWeights(const QueryTile& t, const KeySpan& keys, const ScoreSteps& steps, size_t column) {
   const DropoutStep& step = *steps.dropout;
   uint32_t heads[kLanes], tokens[kLanes];
-  PlacesOf(t, column, step.first_head, heads, tokens);
+  PlacesOf(t, column, steps.kv_head * t.group, heads, tokens);
   const VI head = hn::LoadU(kI, reinterpret_cast<const int32_t*>(heads));
   const VI query = hn::LoadU(kI, reinterpret_cast<const int32_t*>(tokens));
   const VF probability = hn::Set(kF, step.probability), kept = hn::Set(kF, 1.0f / (1.0f - step.probability));
   float* s = t.s + size_t(keys.begin) * t.columns + column;
   for (uint32_t key = keys.first + keys.begin; key < keys.first + keys.end;) {
-    VI words[4] = {hn::Set(kI, int32_t(step.first_quad + key / 4)), query, head, hn::Set(kI, int32_t(step.batch))};
+    VI words[4] = {hn::Set(kI, int32_t(step.first_quad + key / 4)), query, head, hn::Set(kI, int32_t(steps.entry))};
     Philox(words, uint32_t(step.seed), uint32_t(step.seed >> 32));
     do {
       const VF factor = hn::IfThenElse(hn::Lt(Uniform(words[key % 4]), probability), hn::Zero(kF), kept);

@@ -39,7 +39,7 @@ FOVEA_TEMPLATE void FewModifyScores(const QueryTile& t, const KeyTile& keys, con
   };
   ScaleVectors(t.s, kLanes, blocks, kLn2);
   each_part([](const float* scores, float* row) { __builtin_memcpy(row, scores, kKeys * sizeof *row); });
-  CallModifier(t, keys, *steps.modifier, false, 0, rows, kRows == 1 ? ptrdiff_t(count) : ptrdiff_t{kKeyTile}, 1);
+  CallModifier(t, keys, steps, false, 0, rows, kRows == 1 ? ptrdiff_t(count) : ptrdiff_t{kKeyTile}, 1);
   each_part([](float* scores, const float* row) { __builtin_memcpy(scores, row, kKeys * sizeof *row); });
   ScaleVectors(t.s, kLanes, blocks, kLog2E);
 }
@@ -82,16 +82,14 @@ FOVEA_KERNEL void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
   const bool wants_lse = config::kLse && outputs.lse->data;
   hn::StoreU(Normalise(t, 0, outputs.sinks, wants_lse ? lse : nullptr), kF, normalise);
   const size_t padded = PaddedToLanes(t.value_dim);
-  const RowArray<char> out = BytesOf<kTensorFormats>(outputs.out);
+  const RowArray<char> out = BytesOf(outputs.out);
   for (size_t r = 0; r < t.live; ++r) {
     char* const row = out.data + RowOffset(t, r, out.token_stride, out.head_stride);
     const VF factor = hn::Set(kF, normalise[r * t.row_lanes]);
     const MF empty = hn::Eq(hn::Set(kF, t.row_sum[r * t.row_lanes]), hn::Zero(kF));
-    const bool stored = StoreTensorRow(outputs, t.o + r * padded, t.value_dim, factor, empty, row);
-    for (size_t e = 0; !stored && e < t.value_dim; e += kLanes) {
-      const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
-      const VF o = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, t.o + r * padded + e), factor));
-      StorePart(outputs.out.dtype, o, row, e, n);
+    const float* const o = t.o + r * padded;
+    if (!StoreTensorRow(outputs, o, t.value_dim, factor, empty, row)) {
+      StoreScaledRow(outputs.out.dtype, o, kLanes, factor, empty, row, t.value_dim);
     }
     if (wants_lse) {
       outputs.lse->data[RowOffset(t, r, outputs.lse->token_stride, outputs.lse->head_stride)] = lse[r * t.row_lanes];

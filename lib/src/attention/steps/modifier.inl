@@ -4,18 +4,19 @@
 
 // Passes scores or weights to the caller: of up to kLanes live rows of a tile, from `row` on, and the keys [begin,
 // end).
-FOVEA_CALLED void CallModifier(const QueryTile& t, const KeySpan& keys, const ModifierStep& step, bool weights,
+FOVEA_CALLED void CallModifier(const QueryTile& t, const KeySpan& keys, const ScoreSteps& steps, bool weights,
                                size_t row, float* data, ptrdiff_t row_stride, ptrdiff_t key_stride) {
+  const ModifierStep& step = *steps.modifier;
   const size_t rows = t.live - row < kLanes ? t.live - row : kLanes;
   uint32_t heads[kLanes], tokens[kLanes];
-  PlacesOf(t, row, step.kv_head * t.group, heads, tokens);
+  PlacesOf(t, row, steps.kv_head * t.group, heads, tokens);
   const fovea_score_block block = {data,
                                    row_stride,
                                    key_stride,
                                    uint32_t(rows),
                                    keys.end - keys.begin,
-                                   step.batch,
-                                   step.kv_head,
+                                   steps.entry,
+                                   steps.kv_head,
                                    heads,
                                    tokens,
                                    step.first_position,
@@ -40,6 +41,6 @@ FOVEA_CALLED void ModifyScores(const QueryTile& t, const KeySpan& keys, const Sc
   if (column >= t.live) return;
   float* const s = t.s + size_t(keys.begin) * t.columns + column;
   ScaleVectors(s, t.columns, keys.end - keys.begin, kLn2);
-  CallModifier(t, keys, *steps.modifier, false, column, s, 1, ptrdiff_t(t.columns));
+  CallModifier(t, keys, steps, false, column, s, 1, ptrdiff_t(t.columns));
   ScaleVectors(s, t.columns, keys.end - keys.begin, kLog2E);
 }

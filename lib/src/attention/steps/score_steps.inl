@@ -195,8 +195,8 @@ FOVEA_INLINE StepLanes LanesOfRows(const Rows& rows, const KeyTile& keys, const 
     at.mask_factor = hn::Mul(EachRow(rows, steps.mask->factor), hn::Set(kF, kLog2E));
   }
   if ((kAll || kStep == kLimitStep) && AtEdge(keys)) {
-    at.lo = RelativePositions(t.lo + column, keys.first);
-    at.hi = RelativePositions(t.hi + column, keys.first);
+    at.lo = RelativePositions(row_lo(t) + column, keys.first);
+    at.hi = RelativePositions(row_hi(t) + column, keys.first);
   }
   return at;
 }

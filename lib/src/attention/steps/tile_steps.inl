@@ -31,7 +31,7 @@ FOVEA_CALLED void ModifyWeights(const QueryTile& t, const KeyTile& keys, const S
     for (size_t i = 0; i < kLanes && hides; ++i) hidden[i] |= uint64_t{at[i] == -kInfinity} << j;
     hn::StoreU(ScoreAtStage(t, column, hn::LoadU(kF, at), FOVEA_SCORES_SOFTMAX, hides), kF, at);
   }
-  CallModifier(t, keys, *steps.modifier, true, column, s, 1, ptrdiff_t(t.columns));
+  CallModifier(t, keys, steps, true, column, s, 1, ptrdiff_t(t.columns));
   const MF empty = EmptyRows(t, column);
   for (uint32_t j = 0; j < count; ++j) {
     float* const at = s + j * t.columns;
@@ -83,14 +83,6 @@ FOVEA_INLINE void StoreOutputs(const float*& o_t, size_t columns, VF normalise, 
   StoreTransposed(lanes, rows, dtype, live, e, n);
 }
 
-// Stores a row of a single lane in f32, without a test for each element.
-FOVEA_INLINE void StoreOutputRow(const float* o_t, size_t columns, VF normalise, MF empty, float* row, size_t dim) {
-  FOVEA_UNROLL_LONG_LOOP(4)
-  for (; dim > 0; --dim, o_t += columns, ++row) {
-    hn::StoreU(hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, o_t), normalise)), kF, row);
-  }
-}
-
 FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
   const size_t columns = t.columns, value_dim = t.value_dim;
   size_t left = t.live;
@@ -108,14 +100,14 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
       for (size_t i = 0; i < live; ++i) *rows.at[i] = lse[i];
     }
     if (config::kModifiers && outputs.pass == kMeasuringPass) continue;
-    const LaneRows<char> rows = RowsOf(t, BytesOf<kTensorFormats>(outputs.out), column);
+    const LaneRows<char> rows = RowsOf(t, BytesOf(outputs.out), column);
     const float* o_t = t.o + column;
     if (StoreTensor(t, outputs, column, live, normalise, empty, rows)) continue;
-    size_t e = 0;
-    if (kLanes == 1 && !kPreferSize && is_f32<kUnscaledFormats>(outputs.out.dtype)) {
-      if (live > 0) StoreOutputRow(o_t, columns, normalise, empty, reinterpret_cast<float*>(rows.at[0]), value_dim);
+    if (kLanes == 1) {
+      if (live > 0) StoreScaledRow(outputs.out.dtype, o_t, columns, normalise, empty, rows.at[0], value_dim);
       continue;
     }
+    size_t e = 0;
     if (!kPreferSize && live == kLanes) {
       const bool f32 = is_f32<kUnscaledFormats>(outputs.out.dtype);
       LaneRows<float> f32_rows;
