@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "bench/never_slower.h"
+
 namespace fovea::bench {
 namespace {
 
@@ -44,6 +46,7 @@ constexpr Shape push(uint32_t tokens, Shape s) { return s.push = tokens, s; }
 constexpr Shape kv(fovea_dtype dtype, Shape s) { return s.kv_dtype = dtype, s; }
 constexpr Shape integers(fovea_dtype type, Shape s) { return s.compute = FOVEA_COMPUTE_I8, kv(type, s); }
 constexpr Shape from(fovea_kv_kind source, Shape s) { return s.source = source, s; }
+constexpr Shape portable(Shape s) { return s.portable = true, s; }
 constexpr Shape merge(Shape s) { return s.merge = true, s; }
 
 constexpr SoftmaxShape rows(uint32_t outer, uint32_t axis, uint32_t inner = 1) {
@@ -66,6 +69,7 @@ constexpr Goal plain_time(float value) { return {GoalKind::kPlainTime, value, 0}
 constexpr Goal like_round() { return {GoalKind::kLikeRound, 0.9f, 0}; }
 constexpr Goal time(float value = 0) { return {GoalKind::kTime, value, 0}; }
 constexpr Goal speed_up(float value = 0) { return {GoalKind::kSpeedUp, value, 0}; }
+constexpr Goal never_slower() { return {GoalKind::kNeverSlower, kSlowerNoise, 0}; }
 constexpr Goal f32_speed(float value, float avx2 = 1) { return {GoalKind::kF32Speed, value, avx2}; }
 
 constexpr Case attention(const char* suite, Shape shape, Goal goal = none(), const char* reference = nullptr) {
@@ -119,6 +123,11 @@ constexpr Case beside(RowsLayer layer, uint32_t tokens, uint32_t dim) {
   return {"rows", Kind::kRows, {}, {}, none(), nullptr, {}, false, {}, {layer, tokens, dim}};
 }
 
+// What must be as fast as the case that it replaces.
+constexpr Case instead_of(const char* replaced, Shape shape) {
+  return attention("never_slower", shape, never_slower(), replaced);
+}
+
 // Integer arithmetic, and the case that it is compared with.
 constexpr Case integer(Shape shape, Goal goal = none(), const char* reference = nullptr) {
   return {"integer", Kind::kAttention, shape, {}, goal, reference, {}, true};
@@ -135,6 +144,7 @@ constexpr Shape kStreamGrouped = grouped(32, 8, 1, 4096, 128);
 constexpr const char* kStream1Name = "stream/8x1x4096x64";
 constexpr const char* kStream64Name = "stream/8x64x4096x64";
 constexpr const char* kStreamGroupedName = "stream/32over8x1x4096x128";
+constexpr Shape kDecodeOne = heads(8, 1, 1024, 64);  // one row of queries for each key head
 constexpr Shape kDecode1k = grouped(32, 8, 1, 1024, 128), kDecode16k = grouped(32, 8, 1, 16384, 128);
 constexpr Shape kOneKeyHead = grouped(4, 1, 1, 16384, 128);
 constexpr const char* kOneKeyHeadName = "threads/4over1x1x16384x128";
@@ -369,6 +379,39 @@ constexpr Case kCases[] = {
     beside(RowsLayer::kSwiGlu, 64, 3072),
     beside(RowsLayer::kConv1d, 64, 6144),
     beside(RowsLayer::kConv1d, 1, 6144),
+
+    // Integer arithmetic and f32 arithmetic on the same rows: attention.h says which is faster.
+    attention("never_slower", kv(FOVEA_I8, kPlain)),
+    attention("never_slower", kv(FOVEA_I4, kPlain)),
+    attention("never_slower", kv(FOVEA_Q8_0, kPlain)),
+    attention("never_slower", kv(FOVEA_Q4_0, kPlain)),
+    attention("never_slower", kv(FOVEA_I8, kDecode1k)),
+    attention("never_slower", kv(FOVEA_I4, kDecode1k)),
+    attention("never_slower", kv(FOVEA_Q4_0, kDecode1k)),
+    attention("never_slower", integers(FOVEA_Q8_0, kDecode1k)),
+    attention("never_slower", kv(FOVEA_I8, kDecodeOne)),
+    attention("never_slower", integers(FOVEA_Q8_0, kDecodeOne)),
+    instead_of("never_slower/8x512x512x64-kv_i8", integers(FOVEA_I8, kPlain)),
+    instead_of("never_slower/8x512x512x64-kv_i4", integers(FOVEA_I4, kPlain)),
+    instead_of("never_slower/8x512x512x64-kv_q8_0", integers(FOVEA_Q8_0, kPlain)),
+    instead_of("never_slower/8x512x512x64-kv_q4_0", integers(FOVEA_Q4_0, kPlain)),
+    instead_of("never_slower/32over8x1x1024x128-kv_i8", integers(FOVEA_I8, kDecode1k)),
+    instead_of("never_slower/32over8x1x1024x128-kv_i4", integers(FOVEA_I4, kDecode1k)),
+    instead_of("never_slower/32over8x1x1024x128-kv_q4_0", integers(FOVEA_Q4_0, kDecode1k)),
+    instead_of("never_slower/32over8x1x1024x128-kv_q8_0-compute_i8", kv(FOVEA_Q8_0, kDecode1k)),
+    instead_of("never_slower/8x1x1024x64-kv_i8", integers(FOVEA_I8, kDecodeOne)),
+    instead_of("never_slower/8x1x1024x64-kv_q8_0-compute_i8", kv(FOVEA_Q8_0, kDecodeOne)),
+    // The few-rows kernel and the tile kernel; maps and masks; threads and none.
+    attention("never_slower", portable(kDecode1k)),
+    attention("never_slower", portable(kDecodeOne)),
+    attention("never_slower", masked(FOVEA_MASK_BYTE, heads(4, 1024, 1024, 64))),
+    instead_of("never_slower/32over8x1x1024x128-portable", kDecode1k),
+    instead_of("never_slower/8x1x1024x64-portable", kDecodeOne),
+    instead_of("never_slower/4x1024x1024x64-byte_mask", blocks(Blocks::kSparse)),
+    instead_of("never_slower/4x1024x1024x64-byte_mask", blocks(Blocks::kDocuments)),
+    instead_of("never_slower/4x1024x1024x64-byte_mask", blocks(Blocks::kWindow, true)),
+    instead_of("prefill/8x512x512x64", threads(2, kPlain)),
+    instead_of("decode/32over8x1x16384x128", threads(2, kDecode16k)),
 };
 constexpr size_t kFirstBoardCase = sizeof kCases / sizeof kCases[0];
 
@@ -443,6 +486,7 @@ void add_attention(const Shape& s, Text& text) {
   if (s.split) text.add("-split%u", s.split);
   if (s.push) text.add("-push%u", s.push);
   if (s.merge) text.add("-merge");
+  if (s.portable) text.add("-portable");
   if (s.threads != 1) text.add("-threads%u", s.threads);
 }
 
@@ -525,6 +569,7 @@ const char* name(GoalKind kind) {
     case GoalKind::kLikeRound: return "fma, as the round shape";
     case GoalKind::kTime: return "time of the whole call";
     case GoalKind::kSpeedUp: return "speed of one thread";
+    case GoalKind::kNeverSlower: return "time of what it replaces";
     case GoalKind::kF32Speed: return "speed of f32";
   }
   return "";
@@ -554,11 +599,20 @@ const Case& case_at(size_t index) {
   return index < kFirstBoardCase ? kCases[index] : board_case_at(index - kFirstBoardCase);
 }
 
+const Case* find_case(const char* name) {
+  for (size_t i = 0; i < case_count(); ++i) {
+    char text[kNameBytes];
+    name_of(case_at(i), text);
+    if (std::strcmp(text, name) == 0) return &case_at(i);
+  }
+  return nullptr;
+}
+
 const char* suite_at(size_t index) {
   constexpr const char* kSuites[] = {"softmax", "prefill", "causal", "decode",  "formats",
                                      "integer", "sources", "small",  "options", "blocks",
                                      "stream",  "threads", "linear", "delta",   "rows",
-                                     "board"};
+                                     "never_slower", "board"};
   return index < sizeof kSuites / sizeof kSuites[0] ? kSuites[index] : nullptr;
 }
 

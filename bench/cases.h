@@ -34,6 +34,7 @@ struct Shape {
   uint32_t split = 0;  // key_split_tokens
   uint32_t push = 0;   // keys of a piece: a stream instead of one call, each piece an array; 0 = one call
   bool merge = false;  // not a call: merges two states
+  bool portable = false;  // portable_bits, which excludes the few-rows kernel for f32
   fovea_dtype dtype = FOVEA_F32, kv_dtype = FOVEA_F32;  // of queries and outputs; of keys and values
   fovea_compute compute = FOVEA_COMPUTE_F32;
   fovea_kv_kind source = FOVEA_KV_STRIDED;  // a ring has wrapped around; pages of 64 tokens, out of order
@@ -88,6 +89,7 @@ enum class GoalKind {
   kLikeRound,  // at least this many times the reference case's fraction of the peak * (rows / rows of whole vectors)
   kTime,       // at most this many times the reference case's time; 0 = only shown
   kSpeedUp,    // at least this many times as fast as the reference case; 0 = only shown
+  kNeverSlower,  // at most this many times the reference case's time, with which it is run alternately; on any target
   kF32Speed,   // the same for integers compared with f32; without instructions for integer products at least as fast
 };
 const char* name(GoalKind kind);  // what the number is compared with, for tables: "fma", "plain", ...
@@ -129,6 +131,8 @@ const Case& case_at(size_t index);
 // The number of cases of the suite "board", the last of all: small cases, for machines of a few hundred kilobytes.
 size_t board_case_count();
 const Case& board_case_at(size_t index);
+
+const Case* find_case(const char* name);  // or null
 
 // Suites in the order of the table; null past the last.
 const char* suite_at(size_t index);

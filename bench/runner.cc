@@ -6,6 +6,7 @@
 
 #include "bench/delta.h"
 #include "bench/linear.h"
+#include "bench/never_slower.h"
 #include "bench/rows.h"
 #include "platform/platform.h"
 
@@ -143,6 +144,23 @@ void run(const Case& one, fovea_target target, const Machine& given, const Probe
   }
 }
 
+void run_in_turn(const Case& one, const Case& replaced, fovea_target target, const Machine& machine,
+                 const Probes& known, Result* result) {
+  Machine in_turn = machine;
+  in_turn.method.min_seconds /= kSlowerRounds;
+  if (one.shape.threads > 1) in_turn.method.clock_ns = platform::clock_ns;  // for both, as run() does for threads
+  InTurn times;
+  for (size_t i = 0; i < kSlowerRounds; ++i) {
+    Result other;
+    run(replaced, target, in_turn, known, &other);
+    run(one, target, in_turn, known, result);
+    if (other.status != FOVEA_OK || result->status != FOVEA_OK) return;
+    times.with_option[i] = result->times.ns_median;
+    times.without[i] = other.times.ns_median;
+  }
+  result->of_replaced = times.ratio();
+}
+
 Verdict judge(const Result& r, const Result* reference) {
   const Goal& goal = r.one->goal;
   const unsigned lanes = lanes_of(r.target);
@@ -185,13 +203,19 @@ Verdict judge(const Result& r, const Result* reference) {
       bound = reference->times.ns_median;
       v.reached = bound / r.times.ns_median;
       break;
+    case GoalKind::kNeverSlower:
+      if (r.one->shape.threads > platform::processor_threads()) break;
+      bound = v.reached = r.of_replaced;
+      v.at_most = true;
+      break;
     case GoalKind::kF32Speed:
       if (!has_reference) break;
       bound = reference->times.ns_median;
       v.reached = bound / r.times.ns_median;
       break;
   }
-  if (bound <= 0 || lanes < 8 || r.cold || r.status != FOVEA_OK) v.kind = GoalKind::kNone;
+  const bool any_lanes = goal.kind == GoalKind::kNeverSlower;
+  if (bound <= 0 || (lanes < 8 && !any_lanes) || r.cold || r.status != FOVEA_OK) v.kind = GoalKind::kNone;
   return v;
 }
 

@@ -61,6 +61,7 @@ struct Result {
   double read_gbps;  // of `level`
   Level level;       // the memory that holds the case's buffers
   size_t workspace_bytes;
+  double of_replaced;  // its time as a multiple of that of the case that it was run in turn with; 0 = alone
   bool cold;    // caches were swept before each call
   bool hidden;  // run only because another case refers to it
 
@@ -76,6 +77,10 @@ struct Result {
 size_t memory_bytes(const Case& one, fovea_target target);
 
 void run(const Case& one, fovea_target target, const Machine& machine, const Probes& known, Result* result);
+
+// Runs two cases in turn. The result is that of the first.
+void run_in_turn(const Case& one, const Case& replaced, fovea_target target, const Machine& machine,
+                 const Probes& known, Result* result);
 
 // A goal and the value that was reached.
 struct Verdict {

@@ -65,6 +65,7 @@ fovea_attention_desc description(const Shape& s, fovea_target target) {
   d.q_dtype = d.out_dtype = s.dtype;
   d.key_dtype = d.value_dtype = s.kv_dtype;
   d.compute = s.compute;
+  d.portable_bits = s.portable;
   d.kv_kind = s.source;
   if (s.source == FOVEA_KV_RING) d.ring_tokens = s.kv_tokens, d.max_kv_tokens = tokens_put_in(s), d.hide_gone = 1;
   if (s.source == FOVEA_KV_PAGED) d.page_tokens = kPageTokens;

@@ -38,7 +38,7 @@ void TestSpreadLane(ContractLog& log) {
 
 void TestBytes(ContractLog& log) {
   uint32_t state = 11;
-  log.begin("LookUp, MaxU8, SubU8");
+  log.begin("LookUp, MaxU8, SubU8, AbsI8");
   for (int round = 0; round < 64; ++round) {
     const VI a = RandomBytes(state), b = RandomBytes(state);
     const VectorBytes x = BytesOf(a), y = BytesOf(b);
@@ -47,11 +47,13 @@ void TestBytes(ContractLog& log) {
     uint32_t bits[kLanes];
     __builtin_memcpy(bits, at.bytes, sizeof bits);
     const VectorBytes found = BytesOf(hn::LookUp(a, IntsFromBits(bits)));
-    const VectorBytes largest = BytesOf(hn::MaxU8(a, b)), difference = BytesOf(hn::SubU8(a, b));
+    const VectorBytes largest = BytesOf(hn::MaxU8(a, b)), difference = BytesOf(hn::SubU8(a, b)),
+                      magnitude = BytesOf(hn::AbsI8(a));
     for (size_t i = 0; i < 4 * kLanes; ++i) {
       Compare(log, Same::kBits, i, found.bytes[i], at.bytes[i] == 255 ? 0 : x.bytes[i / 16 * 16 + at.bytes[i]]);
       Compare(log, Same::kBits, i, largest.bytes[i], x.bytes[i] < y.bytes[i] ? y.bytes[i] : x.bytes[i]);
       Compare(log, Same::kBits, i, difference.bytes[i], uint8_t(x.bytes[i] - y.bytes[i]));
+      Compare(log, Same::kBits, i, magnitude.bytes[i], x.bytes[i] < 128 ? x.bytes[i] : uint8_t(-x.bytes[i]));
     }
   }
 
@@ -77,36 +79,52 @@ void TestBytes(ContractLog& log) {
   TestSpreadLane<3>(log);
 }
 
-// Blocks that end where memory ends.
+// Blocks at any place, of which the last ends where memory ends. `run` of them are adjacent, from the first on.
+template <int kRun>
+VI TestLoadBlocks(ContractLog& log, const ContractMemory& memory, uint32_t& state) {
+  constexpr size_t kBlocks = kLanes / 4;
+  const uint8_t* at[kBlocks];
+  uint8_t wanted[4 * kLanes], *to = memory.last - 19 * kBlocks;
+  for (size_t b = 0; b < kBlocks; ++b, to += 16) {
+    if (b % kRun == 0) to += b + kRun == kBlocks ? memory.last - 16 * kRun - to : 3;
+    for (size_t i = 0; i < 16; ++i) to[i] = wanted[16 * b + i] = uint8_t(Random(state));
+    at[b] = to;
+  }
+  const VI v = hn::LoadBlocks<kRun>(kI, at);
+  const VectorBytes got = BytesOf(v);
+  for (size_t i = 0; i < 4 * kLanes; ++i) Compare(log, Same::kBits, i, got.bytes[i], wanted[i]);
+  return v;
+}
+
 void TestBlocks(ContractLog& log, const ContractMemory& memory) {
+  constexpr size_t kBlocks = kLanes / 4, kHalf = kBlocks > 1 ? kBlocks / 2 : 1;
   uint32_t state = 12;
-  log.begin("LoadBlocks, StoreBlockPairs, LoadF16Blocks");
-  for (size_t n = 1; n <= kLanes / 4; ++n) {
-    uint8_t* const loaded = memory.last - 16 * n;
-    for (size_t i = 0; i < 16 * n; ++i) loaded[i] = uint8_t(Random(state));
-    const VI a = hn::LoadBlocks(kI, loaded, n), b = RandomBytes(state);
-    const VectorBytes x = BytesOf(a), y = BytesOf(b);
-    for (size_t i = 0; i < 4 * kLanes; ++i) Compare(log, Same::kBits, i, x.bytes[i], i < 16 * n ? loaded[i] : 0);
-    uint8_t* const stored = memory.last - 32 * n;
-    hn::StoreBlockPairs(a, b, stored, n);
+  log.begin("LoadBlocks, StoreBlockPairs, WidenF16Blocks");
+  TestLoadBlocks<1>(log, memory, state);
+  TestLoadBlocks<int(kHalf)>(log, memory, state);
+  const VI a = TestLoadBlocks<int(kBlocks)>(log, memory, state), b = RandomBytes(state);
+  const VectorBytes x = BytesOf(a), y = BytesOf(b);
+  for (size_t n = 1; n <= kBlocks; ++n) {
+    const size_t in_front = n < kHalf ? n : kHalf, behind = n - in_front;
+    uint8_t* const p = memory.last - 32 * (behind + in_front) - 5;
+    uint8_t* const q = memory.last - 32 * behind;
+    hn::StoreBlockPairs(a, b, p, q, n);
     for (size_t i = 0; i < 32 * n; ++i) {
       const size_t at = i / 32 * 16 + i % 16;
-      Compare(log, Same::kBits, i, stored[i], i % 32 < 16 ? x.bytes[at] : y.bytes[at]);
-    }
-    for (const size_t stride : {size_t{0}, n, n + 3}) {
-      uint8_t* const first = memory.last - 2 * (3 * stride + n);
-      uint32_t wanted[kLanes] = {};
-      for (size_t i = 0; i < 4; ++i) {
-        for (size_t k = 0; k < n; ++k) {
-          const float number = float(i * stride + k + 1);
-          hn::StoreF16N(hn::Set(kF, number), reinterpret_cast<uint16_t*>(first) + i * stride + k, 1);
-          wanted[4 * k + i] = BitsOf(number);
-        }
-      }
-      const auto* const halves = reinterpret_cast<const uint16_t*>(first);
-      CompareLanes(log, Same::kBits, LanesOf(hn::LoadF16Blocks(kF, halves, ptrdiff_t(stride), n)), wanted);
+      const uint8_t stored = i < 32 * kHalf ? p[i] : q[i - 32 * kHalf];
+      Compare(log, Same::kBits, i, stored, i % 32 < 16 ? x.bytes[at] : y.bytes[at]);
     }
   }
+  uint64_t halves[4] = {};
+  uint32_t wanted[kLanes];
+  for (size_t i = 0; i < kLanes; ++i) {
+    const float number = float(i + 1) * 0.25f;
+    uint16_t half;
+    hn::StoreF16N(hn::Set(kF, number), &half, 1);
+    halves[i % 4] |= uint64_t{half} << (i / 4 * 16);
+    wanted[i] = BitsOf(number);
+  }
+  CompareLanes(log, Same::kBits, LanesOf(hn::WidenF16Blocks(kF, halves)), wanted);
 }
 #endif
 

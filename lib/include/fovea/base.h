@@ -286,6 +286,10 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
  *                 relative error of up to 2.1e-4, and lse has an absolute error of up to 1.1e-4.
  *   bits          are the same on every target, with fused multiply-add or without, and for any number of rows.
  *                 portable_bits changes nothing.
+ *   time          Rows of I8 are never slower than with F32. Rows of groups are converted anew in each call, once for all
+ *                 rows of queries that share a key head. So integer products are the faster ones on x86 where a key head
+ *                 has many rows of queries, and from four on with I4 and Q4_0. With Q8_0 and few rows, as in decode, F32
+ *                 is faster; so it may be with I4 and Q4_0 and a single row.
  *   refused       with FOVEA_ERR_UNSUPPORTED: keys or values of another format, additive scores, head_dim above 1024.
  * tests/ACCURACY.md has the errors. */
 typedef enum fovea_compute FOVEA_ENUM_TYPE_(unsigned) {

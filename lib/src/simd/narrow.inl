@@ -46,16 +46,20 @@ template <int i>
 FOVEA_INLINE VF SpreadLane(VF v) {
   return VF{raw::SpreadLane<i>(Raw(v))};
 }
-FOVEA_INLINE VI LoadBlocks(decltype(kI), const uint8_t* p, size_t n) { return VI{raw::LoadBlocks(p, n)}; }
-FOVEA_INLINE void StoreBlockPairs(VI a, VI b, uint8_t* p, size_t n) { raw::StoreBlockPairs(Raw(a), Raw(b), p, n); }
-#if defined(FOVEA_HAS_F16_BLOCKS)
-FOVEA_INLINE VF LoadF16Blocks(decltype(kF), const uint16_t* p, ptrdiff_t stride, size_t n) {
-  return VF{raw::LoadF16Blocks(p, stride, n)};
+FOVEA_INLINE VI AbsI8(VI v) { return VI{raw::AbsI8(Raw(v))}; }
+template <int kRun>
+FOVEA_INLINE VI LoadBlocks(decltype(kI), const uint8_t* const (&at)[kLanes / 4]) {
+  return VI{raw::LoadBlocks<kRun>(at)};
 }
+FOVEA_INLINE void StoreBlockPairs(VI a, VI b, uint8_t* p, uint8_t* q, size_t n) {
+  raw::StoreBlockPairs(Raw(a), Raw(b), p, q, n);
+}
+#if defined(FOVEA_HAS_F16_BLOCKS)
+FOVEA_INLINE VF WidenF16Blocks(decltype(kF), const uint64_t (&halves)[4]) { return VF{raw::WidenF16Blocks(halves)}; }
 #else
-FOVEA_INLINE VF LoadF16Blocks(decltype(kF), const uint16_t* p, ptrdiff_t stride, size_t) {
-  const uint16_t halves[4] = {p[0], p[stride], p[2 * stride], p[3 * stride]};
-  return LoadF16(kF, halves);
+FOVEA_INLINE VF WidenF16Blocks(decltype(kF), const uint64_t (&halves)[4]) {
+  const uint16_t lanes[4] = {uint16_t(halves[0]), uint16_t(halves[1]), uint16_t(halves[2]), uint16_t(halves[3])};
+  return LoadF16(kF, lanes);
 }
 #endif
 #undef FOVEA_HAS_F16_BLOCKS

@@ -73,8 +73,12 @@ template <int i>
 FOVEA_INLINE V SpreadLane(V v) {
   return vdupq_lane_f32(i < 2 ? vget_low_f32(v) : vget_high_f32(v), i % 2);
 }
-FOVEA_INLINE I LoadBlocks(const uint8_t* p, size_t) { return Ints(vld1q_u8(p)); }
-FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, size_t) {
+FOVEA_INLINE I AbsI8(I v) { return Ints(vreinterpretq_u8_s8(vabsq_s8(vreinterpretq_s8_s32(v)))); }
+template <int kRun>
+FOVEA_INLINE I LoadBlocks(const uint8_t* const (&at)[1]) {
+  return Ints(vld1q_u8(at[0]));
+}
+FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, uint8_t*, size_t) {
   vst1q_u8(p, Bytes(a));
   vst1q_u8(p + 16, Bytes(b));
 }

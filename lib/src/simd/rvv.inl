@@ -269,25 +269,28 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
 }
 
 // 128-bit blocks of four lanes.
-FOVEA_INLINE VI LoadBlocks(Tag<int32_t>, const uint8_t* p, size_t n) {
-  const raw::U8 v = __riscv_vle8_v_u8m1_tu(raw::Cast<raw::U8>(VI{}), p, 16 * n);
-  return raw::Cast<VI>(v);
+template <int kRun>
+FOVEA_INLINE VI LoadBlocks(Tag<int32_t>, const uint8_t* const (&at)[kLanes / 4]) {
+  int32_t lanes[kLanes];
+  for (size_t block = 0; block < kLanes / 4; ++block) __builtin_memcpy(lanes + 4 * block, at[block], 16);
+  return LoadU(kI, lanes);
 }
-FOVEA_INLINE void StoreBlockPairs(VI a, VI b, uint8_t* p, size_t n) {
-  for (size_t block = 0; block < n; ++block, p += 32) {
+FOVEA_INLINE void StoreBlockPairs(VI a, VI b, uint8_t* p, uint8_t* q, size_t n) {
+  constexpr size_t kHalf = kLanes > 4 ? kLanes / 8 : 1;
+  for (size_t block = 0; block < n; ++block) {
     const raw::U8 first = __riscv_vslidedown_vx_u8m1(raw::Cast<raw::U8>(a), 16 * block, 4 * kLanes);
     const raw::U8 second = __riscv_vslidedown_vx_u8m1(raw::Cast<raw::U8>(b), 16 * block, 4 * kLanes);
-    __riscv_vse8_v_u8m1(p, first, 16);
-    __riscv_vse8_v_u8m1(p + 16, second, 16);
+    uint8_t* const to = block < kHalf ? p + 32 * block : q + 32 * (block - kHalf);
+    __riscv_vse8_v_u8m1(to, first, 16);
+    __riscv_vse8_v_u8m1(to + 16, second, 16);
   }
 }
-FOVEA_INLINE VF LoadF16Blocks(Tag<float>, const uint16_t* p, ptrdiff_t stride, size_t n) {
-  uint16_t halves[kLanes] = {};
-  for (size_t block = 0; block < n; ++block, ++p) {
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < 4; ++i) halves[4 * block + i] = p[ptrdiff_t(i) * stride];
-  }
-  return LoadF16(kF, halves);
+FOVEA_INLINE VF WidenF16Blocks(Tag<float>, const uint64_t (&halves)[4]) {
+  static_assert(kLanes <= 16, "64 bits have the halves of four blocks");
+  uint16_t lanes[kLanes];
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i) lanes[i] = uint16_t(halves[i % 4] >> (i / 4 * 16));
+  return LoadF16(kF, lanes);
 }
 template <int i>
 FOVEA_INLINE VF SpreadLane(VF v) {
@@ -308,6 +311,7 @@ FOVEA_INLINE VI LookUp(VI table, VI at) {
 }
 FOVEA_INLINE VI MaxU8(VI a, VI b) { return VI(__builtin_elementwise_max(raw::Bytes(a), raw::Bytes(b))); }
 FOVEA_INLINE VI SubU8(VI a, VI b) { return VI(raw::Bytes(a) - raw::Bytes(b)); }
+FOVEA_INLINE VI AbsI8(VI v) { return VI(__builtin_elementwise_min(raw::Bytes(v), raw::Bytes(VI{}) - raw::Bytes(v))); }
 FOVEA_INLINE VI LargestU8(const VI (&v)[4]) {
   VI lanes{};
   FOVEA_UNROLL(4)

@@ -60,8 +60,12 @@ template <int i>
 FOVEA_INLINE V SpreadLane(v128_t v) {
   return V(wasm_i32x4_shuffle(v, v, i, i, i, i));
 }
-FOVEA_INLINE I LoadBlocks(const uint8_t* p, size_t) { return I(wasm_v128_load(p)); }
-FOVEA_INLINE void StoreBlockPairs(v128_t a, v128_t b, uint8_t* p, size_t) {
+FOVEA_INLINE I AbsI8(v128_t v) { return I(wasm_i8x16_abs(v)); }
+template <int kRun>
+FOVEA_INLINE I LoadBlocks(const uint8_t* const (&at)[1]) {
+  return I(wasm_v128_load(at[0]));
+}
+FOVEA_INLINE void StoreBlockPairs(v128_t a, v128_t b, uint8_t* p, uint8_t*, size_t) {
   wasm_v128_store(p, a);
   wasm_v128_store(p + 16, b);
 }

@@ -104,25 +104,30 @@ template <int i>
 FOVEA_INLINE V SpreadLane(V v) {
   return _mm512_permute_ps(v, 0x55 * i);
 }
-FOVEA_INLINE I LoadBlocks(const uint8_t* p, size_t n) {
-  if (n == 4) return _mm512_loadu_si512(p);
-  return _mm512_maskz_loadu_epi32(__mmask16((1u << 4 * n) - 1u), p);
+FOVEA_INLINE I AbsI8(I v) { return _mm512_abs_epi8(v); }
+template <int kRun>
+FOVEA_INLINE I LoadBlocks(const uint8_t* const (&at)[4]) {
+  const auto block = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[i])); };
+  const auto two = [&](int i) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at[i])); };
+  if constexpr (kRun == 4) return _mm512_loadu_si512(at[0]);
+  if constexpr (kRun == 2) return _mm512_inserti64x4(_mm512_castsi256_si512(two(0)), two(2), 1);
+  I v = _mm512_castsi128_si512(block(0));
+  v = _mm512_mask_broadcast_i32x4(v, 0x00f0, block(1));
+  v = _mm512_mask_broadcast_i32x4(v, 0x0f00, block(2));
+  return _mm512_mask_broadcast_i32x4(v, 0xf000, block(3));
 }
-FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, size_t n) {
+FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, uint8_t* q, size_t n) {
   const I front = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), b);
   const I back = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15), b);
   if (n == 1) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(front));
   _mm512_storeu_si512(p, front);
-  if (n == 3) _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 64), _mm512_castsi512_si256(back));
-  if (n == 4) _mm512_storeu_si512(p + 64, back);
+  if (n == 3) _mm256_storeu_si256(reinterpret_cast<__m256i*>(q), _mm512_castsi512_si256(back));
+  if (n == 4) _mm512_storeu_si512(q, back);
 }
-FOVEA_INLINE V LoadF16Blocks(const uint16_t* p, ptrdiff_t stride, size_t n) {
+FOVEA_INLINE V WidenF16Blocks(const uint64_t (&halves)[4]) {
   __m128i rows[4];
   FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) {
-    const __m128i* const row = reinterpret_cast<const __m128i*>(p + i * stride);
-    rows[i] = n == 4 ? _mm_loadl_epi64(row) : _mm_maskz_loadu_epi16(__mmask8((1u << n) - 1u), row);
-  }
+  for (int i = 0; i < 4; ++i) rows[i] = _mm_set_epi64x(0, int64_t(halves[i]));
   const __m128i pairs01 = _mm_unpacklo_epi16(rows[0], rows[1]), pairs23 = _mm_unpacklo_epi16(rows[2], rows[3]);
   const __m256i front = _mm256_castsi128_si256(_mm_unpacklo_epi32(pairs01, pairs23));
   return WidenF16(_mm256_inserti128_si256(front, _mm_unpackhi_epi32(pairs01, pairs23), 1));
@@ -217,23 +222,21 @@ template <int i>
 FOVEA_INLINE V SpreadLane(V v) {
   return _mm256_permute_ps(v, 0x55 * i);
 }
-FOVEA_INLINE I LoadBlocks(const uint8_t* p, size_t n) {
-  if (n == 2) return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-  return _mm256_zextsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+FOVEA_INLINE I AbsI8(I v) { return _mm256_abs_epi8(v); }
+template <int kRun>
+FOVEA_INLINE I LoadBlocks(const uint8_t* const (&at)[2]) {
+  if constexpr (kRun == 2) return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at[0]));
+  const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0]));
+  return _mm256_set_m128i(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at[1])), low);
 }
-FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, size_t n) {
-  __m256i* const to = reinterpret_cast<__m256i*>(p);
-  _mm256_storeu_si256(to, _mm256_permute2x128_si256(a, b, 0x20));
-  if (n == 2) _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(a, b, 0x31));
+FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, uint8_t* q, size_t n) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute2x128_si256(a, b, 0x20));
+  if (n == 2) _mm256_storeu_si256(reinterpret_cast<__m256i*>(q), _mm256_permute2x128_si256(a, b, 0x31));
 }
-FOVEA_INLINE V LoadF16Blocks(const uint16_t* p, ptrdiff_t stride, size_t n) {
+FOVEA_INLINE V WidenF16Blocks(const uint64_t (&halves)[4]) {
   __m128i rows[4];
   FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) {
-    int32_t halves = p[i * stride];
-    if (n == 2) __builtin_memcpy(&halves, p + i * stride, 4);
-    rows[i] = _mm_cvtsi32_si128(halves);
-  }
+  for (int i = 0; i < 4; ++i) rows[i] = _mm_cvtsi32_si128(int32_t(uint32_t(halves[i])));
   return WidenF16(_mm_unpacklo_epi32(_mm_unpacklo_epi16(rows[0], rows[1]), _mm_unpacklo_epi16(rows[2], rows[3])));
 }
 
@@ -331,8 +334,12 @@ template <int i>
 FOVEA_INLINE V SpreadLane(V v) {
   return _mm_shuffle_ps(v, v, 0x55 * i);
 }
-FOVEA_INLINE I LoadBlocks(const uint8_t* p, size_t) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
-FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, size_t) {
+FOVEA_INLINE I AbsI8(I v) { return _mm_abs_epi8(v); }
+template <int kRun>
+FOVEA_INLINE I LoadBlocks(const uint8_t* const (&at)[1]) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0]));
+}
+FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, uint8_t*, size_t) {
   __m128i* const to = reinterpret_cast<__m128i*>(p);
   _mm_storeu_si128(to, a);
   _mm_storeu_si128(to + 1, b);

@@ -5,23 +5,23 @@
 // Limits the stack of BringWidened.
 constexpr uint32_t kMostWidened = 256;
 
-// Widens rows of i4 to rows of i8 in a buffer, at most kAtOnce at a time, and has kBring bring these to r.to, where
+// Widens rows of groups to rows of i8 in a buffer, at most kAtOnce at a time, and has kBring bring these to r.to, where
 // rows are row_bytes apart. False if these rows cannot be widened so.
 using BringI8 = void(const RowsToBring&);
-template <BringI8* kBring>
+template <fovea_dtype kType, BringI8* kBring>
 FOVEA_CALLED_TEMPLATE bool BringWidened(const RowsToBring& r, size_t row_bytes) {
-  constexpr uint32_t kAtOnce = kGroup > 4 ? kGroup : 4;
-  if (!WidensI4(r.dim) || r.dim > kMostWidened || r.elements != r.dim) return false;
+  constexpr uint32_t kAtOnce = kGroup > kWidenedAtOnce ? kGroup : kWidenedAtOnce;
+  if (!WidensGroups<kType>(r.dim) || r.dim > kMostWidened || r.elements != r.dim) return false;
   uint8_t bytes[kAtOnce * kMostWidened];
-  float scales[kKeyTile + 4];
+  float scales[kKeyTile + kWidenedAtOnce];
   RowsToBring part = r;
   for (uint32_t i = 0; i < r.count; i += part.count) {
     const uint32_t left = r.count - i, room = kAtOnce - (r.at + i) % kAtOnce;
     part.count = room < left ? room : left;
     const auto* const data = static_cast<const uint8_t*>(r.rows.data) + ptrdiff_t(i) * r.rows.stride;
     const auto* const group_scales = static_cast<const uint16_t*>(*r.rows.scales) + ptrdiff_t(i) * r.rows.scale_stride;
-    WidenI4({data, group_scales, r.rows.stride, r.rows.scale_stride, FOVEA_I4}, part.count, r.dim, bytes, r.dim,
-            scales);
+    WidenGroups<kType>({data, group_scales, r.rows.stride, r.rows.scale_stride, kType}, part.count, r.dim, bytes, r.dim,
+                       scales);
     part.rows = {bytes, scales, ptrdiff_t(r.dim), 1, FOVEA_I8};
     part.at = r.at + i;
     part.to = static_cast<char*>(r.to) + i * row_bytes;
@@ -45,7 +45,9 @@ FOVEA_INLINE void PutKey(const CodedRow<kType>& row, size_t dim, size_t padded, 
 template <fovea_dtype kType>
 FOVEA_SHARED_TEMPLATE void BringKeysOf(const RowsToBring& r) {
   const size_t padded = round_up(r.dim, kReads);
-  if (kType == FOVEA_I4 && BringWidened<BringKeysOf<FOVEA_I8>>(r, padded * sizeof(dot::RowCode))) return;
+  if constexpr (kOneFormat && kGrouped<kType>) {
+    if (BringWidened<kType, BringKeysOf<FOVEA_I8>>(r, padded * sizeof(dot::RowCode))) return;
+  }
   dot::RowCode* to = static_cast<dot::RowCode*>(r.to);
   const float* const scales = ScalesTogether<kType>(r);
   if (scales) NoteKeyScales(r, scales);
@@ -111,7 +113,9 @@ FOVEA_INLINE size_t PutGroup(const RowsToBring& r, uint32_t i, size_t padded) {
 
 template <fovea_dtype kType>
 FOVEA_SHARED_TEMPLATE void BringValuesOf(const RowsToBring& r) {
-  if (kType == FOVEA_I4 && BringWidened<BringValuesOf<FOVEA_I8>>(r, 0)) return;
+  if constexpr (kOneFormat && kGrouped<kType>) {
+    if (BringWidened<kType, BringValuesOf<FOVEA_I8>>(r, 0)) return;
+  }
   const size_t padded = padded_values(r.elements);
   if (r.at == r.begin) BeginValues(r, padded);
   const float* const scales = ScalesTogether<kType>(r);

@@ -374,9 +374,11 @@ FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
 template <fovea_dtype kType>
 FOVEA_SHARED_TEMPLATE const float* FewBringRows(const RowsToBring& r, float* scales) {
   if (!r.to && r.rows.scale_stride == 1) return static_cast<const float*>(*r.rows.scales);
-  if (kType == FOVEA_I4 && WidensI4(r.dim)) {
-    WidenI4(r.rows, r.count, r.dim, static_cast<uint8_t*>(r.to), r.dim, scales);
-    return scales;
+  if constexpr (kOneFormat && kGrouped<kType>) {
+    if (WidensGroups<kType>(r.dim)) {
+      WidenGroups<kType>(r.rows, r.count, r.dim, static_cast<uint8_t*>(r.to), r.dim, scales);
+      return scales;
+    }
   }
   for (uint32_t i = 0; i < r.count; ++i) {
     const CodedRow<kType> row = CodedRowOf<kType>(r, i);
@@ -392,11 +394,11 @@ FOVEA_SHARED_TEMPLATE const float* FewBringRows(const RowsToBring& r, float* sca
 }
 
 // Brings rows and calls note(scales). The scales are already where they are to be noted, which saves stack; unless
-// WidenI4 widens the rows, because it stores more scales than there are rows.
+// WidenGroups widens the rows, because it stores more scales than there are rows.
 template <fovea_dtype kType, class Note>
 FOVEA_INLINE void FewBring(const RowsToBring& r, float* scales, const Note& note) {
-  if constexpr (kType == FOVEA_I4 && WidensI4(kScaleGroup)) {
-    float room[kKeyTile + 4];
+  if constexpr (kOneFormat && WidensGroups<kType>(kScaleGroup)) {
+    float room[kKeyTile + kWidenedAtOnce];
     note(FewBringRows<kType>(r, room));
   } else {
     note(FewBringRows<kType>(r, scales));

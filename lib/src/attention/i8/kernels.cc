@@ -33,7 +33,7 @@ namespace i8 {
 #include "simd/apart.inl"
 #include "math/math.inl"
 #include "simd/dot_bytes.inl"
-#include "attention/i8/widen_i4.inl"
+#include "attention/i8/widen_groups.inl"
 #define FOVEA_DOT_FILE "attention/i8/dot_kernels.inl"
 #include "simd/each_dot.inl"
 

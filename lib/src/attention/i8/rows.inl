@@ -29,6 +29,8 @@ constexpr bool kOneText = kPreferSize && kCodedGroups && !dot::kUnsignedQueries;
 constexpr FormatSet kCodedTexts =
     kOneText ? (kCodedFormats & ~kCodedGroups) | FormatSet{1} << ::fovea::last_of(kCodedGroups | 1) : kCodedFormats;
 
+constexpr bool kOneFormat = !kOneText || (kCodedGroups & (kCodedGroups - 1)) == 0;  // that a text of groups serves
+
 template <fovea_dtype kType, bool kAnyFormat>
 struct Groups {
   FormatRow<kType> row;
