@@ -176,7 +176,8 @@ FOVEA_TEMPLATE void FewGroupOutputs(const I8TokenTile& t, const I8Rows& w, size_
     for (size_t d = 0; d < t.in_dim; d += kScaleGroup, ahead += kBytes) {
       FOVEA_UNROLL(16)
       for (size_t i = 0; kLanes > 4 && i < kBytes; i += kCacheLine) {
-        __builtin_prefetch(reinterpret_cast<const void*>(ahead + i), 0, 3);
+        __builtin_prefetch(reinterpret_cast<const void*>(ahead + i), 0, 2);
+        __builtin_prefetch(reinterpret_cast<const void*>(ahead + i - kBytesAhead + 1024), 0, 3);
       }
       AddGroupOfRows<kType>(t, w, tokens, d, rows, scales, totals);
     }
