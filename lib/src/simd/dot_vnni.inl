@@ -254,13 +254,9 @@ FOVEA_INLINE FewX SetFewX(const FewCode* p) { return LoadE(p); }
 
 #if FOVEA_DOT_LANES == 16
 FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[4]) {
-  __m128i blocks[4];
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) blocks[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[i]));
-  FewX v = _mm512_broadcast_i32x4(blocks[0]);
-  v = _mm512_mask_broadcast_i32x4(v, 0x00f0, blocks[1]);
-  v = _mm512_mask_broadcast_i32x4(v, 0x0f00, blocks[2]);
-  return _mm512_mask_broadcast_i32x4(v, 0xf000, blocks[3]);
+  const auto load = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[i])); };
+  const FewX two = _mm512_inserti32x4(_mm512_castsi128_si512(load(0)), load(1), 1);
+  return _mm512_inserti32x4(_mm512_inserti32x4(two, load(2), 2), load(3), 3);
 }
 FOVEA_INLINE FewX LowWords(FewX a, FewX b) { return _mm512_unpacklo_epi32(a, b); }
 FOVEA_INLINE FewX HighWords(FewX a, FewX b) { return _mm512_unpackhi_epi32(a, b); }
