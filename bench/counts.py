@@ -33,6 +33,7 @@ BASELINE = os.path.join(ROOT, "bench", "counts_baseline.csv")
 SHAPE, DECODE = "4 64 64 64", "4 1 256 32"  # heads, queries, keys and head_dim, as calls.c takes them
 LINEAR = "1 128 1536 576 linear"  # tokens, outputs and inputs
 DELTA = "4 64 64 64 delta"  # heads, tokens, key_dim and value_dim
+ENCODER = "4 98 256 16 encoder"  # heads, tokens, units between the linear layers, head_dim
 NOISE = {"instructions": 1.005, "cycles": 1.01, "rules": 1.01}  # a figure is worse above this multiple of the baseline's
 NOT_SERVED = 3  # the exit status of calls.c if the library does not support the call
 MOST_FUNCTIONS = 8  # functions shown for a row
@@ -173,19 +174,21 @@ MORE = {
     "riscv64-linux-gnu-rvv128": risc_v(128),
     "riscv64-linux-gnu-rvv256": risc_v(256),
     "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0), *tensors(0.28, 0.8), *MORE_DECODE, More("delta", DELTA, 0.80),
-                                 *integer_layers(4)],
+                                 *integer_layers(4), More("encoder layer of int8", ENCODER, 0.40)],
     "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6), *tensors(1.25, 2.5), *MORE_DECODE, More("delta", DELTA, 2.2),
-                                 *integer_layers(12, 3)],
-    "arm-none-eabi-cortex-m33": [*integers_on_a_board(), *tensors()],
-    "arm-none-eabi-cortex-m0plus": [*integers_on_a_board(), *tensors()],
+                                 *integer_layers(12, 3), More("encoder layer of int8", ENCODER, 1.6)],
+    "arm-none-eabi-cortex-m33": [*integers_on_a_board(), *tensors(), More("encoder layer of int8", ENCODER)],
+    "arm-none-eabi-cortex-m0plus": [*integers_on_a_board(), *tensors(), More("encoder layer of int8", ENCODER)],
     "x86-64-avx2": small_calls((2000 / 128, (2000 + 7 * 700) / 1024)),
 }
 
 
 def multiply_adds_of(words):
-    """Those of a call: of q.k and p.v, of a linear layer, or of three products with each matrix of linear attention. Of other
-    layers the elements."""
+    """Those of a call: of q.k and p.v, of a linear layer, of three products with each matrix of linear attention, or of
+    an encoder layer's linear layers and attention. Of other layers the elements."""
     heads, queries, keys, dim = map(int, words.split()[:4])
+    if "encoder" in words:
+        return queries * heads * dim * (4 * heads * dim + 2 * keys + 2 * queries)
     return (1 if "linear" in words or "integer_" in words else 3 if "delta" in words else 2) * heads * queries * keys * dim
 
 

@@ -2,7 +2,7 @@
  *
  * The program whose instructions bench/counts.py and bench/size.py count:
  *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [f16] [i8] [integers] [tensors] [linear] [delta]
- *               [layer_norm] [gelu] [integer_LAYER] [TARGET]
+ *               [layer_norm] [gelu] [integer_LAYER] [encoder] [TARGET]
  * It makes CALLS attention calls, by the library or by plain loops; the default shape is 4 heads x 64 queries x
  * 64 keys x dim 64. "mask": a mask of floats that hides every fourth key. "f16" or "i8": keys and values in half
  * precision or int8. "integers": int8 and products of integers. "tensors": fovea_integer_attention. "linear": a linear
@@ -10,8 +10,9 @@
  * delta rule, where each call continues the one before: Q_TOKENS tokens, key_dim KV_TOKENS, value_dim DIM.
  * "layer_norm", "gelu": layer normalisation, with weights and biases, or an activation of HEADS x Q_TOKENS rows of DIM
  * elements; KV_TOKENS is 1. "integer_norm" and others: a layer of fovea/integer_layers.h for Q_TOKENS rows of DIM codes;
- * HEADS and KV_TOKENS are 1. TARGET is the name of a target. All memory is static, so the program runs on every
- * machine. The exit status is 3 if the library does not support the call.
+ * HEADS and KV_TOKENS are 1. "encoder": an encoder layer on int8 tensors, of Q_TOKENS tokens, with KV_TOKENS units between
+ * its linear layers; DIM is that of a head. TARGET is the name of a target. All memory is static, so the program runs on
+ * every machine. The exit status is 3 if the library does not support the call.
  */
 #include <math.h>
 #include <stdint.h>
@@ -20,6 +21,7 @@
 #include <string.h>
 
 #include "fovea/fovea.h"
+#include "encoder.h"
 #include "integer_layers.h"
 #include "naive.h"
 
@@ -63,6 +65,7 @@ struct options {
   int delta;
   int layer_norm;
   int gelu;
+  int encoder;
   const char* integer_layer; /* its word, or NULL */
   fovea_compute compute;
   fovea_target target;
@@ -301,7 +304,7 @@ static fovea_status call_gelu(const struct naive_call* shape, const struct optio
 
 static int is_too_large(const struct naive_call* shape, const struct options* options) {
   const int rows = shape->heads * shape->kv_tokens;
-  if (options->integer_layer) return 0;
+  if (options->integer_layer || options->encoder) return 0;
   if (options->delta) {
     return shape->heads > kMaxDeltaHeads || shape->q_tokens > kMaxDim || shape->kv_tokens > kMaxDim ||
            shape->dim > kMaxDim;
@@ -344,6 +347,8 @@ int main(int argc, char** argv) {
       options.layer_norm = 1;
     } else if (strcmp(argv[i], "gelu") == 0) {
       options.gelu = 1;
+    } else if (strcmp(argv[i], "encoder") == 0) {
+      options.encoder = 1;
     } else if (is_integer_layer(argv[i])) {
       options.integer_layer = argv[i];
     } else if (strcmp(argv[i], "integers") == 0) {
@@ -354,7 +359,7 @@ int main(int argc, char** argv) {
     }
   }
   int outputs = shape.heads * shape.q_tokens * shape.dim, inputs = shape.heads * shape.kv_tokens * shape.dim;
-  if (options.integer_layer) outputs = inputs = 0;
+  if (options.integer_layer || options.encoder) outputs = inputs = 0;
   if (is_too_large(&shape, &options)) {
     printf("too large a shape\n");
     return 2;
@@ -370,6 +375,8 @@ int main(int argc, char** argv) {
     for (; calls > 0; --calls) naive_attention(&shape);
   } else if (options.integer_layer) {
     status = call_integer_layer(options.integer_layer, shape.q_tokens, shape.dim, calls, &sum);
+  } else if (options.encoder) {
+    status = call_encoder(shape.heads, shape.q_tokens, shape.kv_tokens, shape.dim, calls, &sum);
   } else if (options.linear) {
     status = call_linear(&shape, &options, calls);
   } else if (options.delta) {
