@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <vector>
@@ -149,7 +150,7 @@ void check_pooling(const TensorCase& c, fovea_target target) {
   size_t wrong = 0;
   for (uint32_t r = 0; r < y.rows; ++r) {
     const uint32_t all = c.lengths ? lengths[r / c.heads] : c.tokens;
-    const uint32_t tokens = c.first ? std::min(all, 1u) : all;
+    const uint32_t tokens = c.first ? std::min<uint32_t>(all, 1) : all;
     for (uint32_t i = 0; i < c.dim; ++i) {
       float sum = 0;
       for (uint32_t t = 0; t < tokens; ++t) sum += x.get(r * c.tokens + t, i);
@@ -299,7 +300,7 @@ TEST_CASE("tensors: argmax and top k are those of a sorted row, with ties, infin
       uint32_t best = 77;
       REQUIRE(fovea_argmax(x, count, &best) == FOVEA_OK);
       CHECK(best == sorted[0]);
-      for (const uint32_t k : {0u, 1u, 2u, 3u, 7u, count / 2, count}) {
+      for (const uint32_t k : std::initializer_list<uint32_t>{0, 1, 2, 3, 7, count / 2, count}) {
         if (k > count) continue;
         Guarded found(k * 4, 4, Placement::kEnd);
         REQUIRE(fovea_top_k(x, count, k, found.as<uint32_t>()) == FOVEA_OK);

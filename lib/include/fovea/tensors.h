@@ -10,7 +10,7 @@
  *     int main(void) {
  *       const uint32_t words[4] = {7, 99, 0, 7};
  *       fovea_embedding_args embed = {.struct_bytes = sizeof embed, .tokens = 4, .dim = 64, .rows = 100,
- *                                     .indices = words, .y = x, .y_stride = 64};
+ *                                     .indices = words, .y = x[0], .y_stride = 64};
  *       embed.table = (fovea_linear_weights){.dtype = FOVEA_F16, .data = table, .row_stride = 64};
  *       if (fovea_embedding(&embed) != FOVEA_OK) return 1;
  *
