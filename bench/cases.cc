@@ -376,7 +376,10 @@ constexpr Case kCases[] = {
     beside(RowsLayer::kRmsNorm, 64, 2048),
     beside(RowsLayer::kGatedNorm, 1024, 128),
     beside(RowsLayer::kL2Norm, 1024, 128),
+    beside(RowsLayer::kLayerNorm, 512, 768),
+    beside(RowsLayer::kResidualNorm, 512, 768),
     beside(RowsLayer::kSwiGlu, 64, 3072),
+    beside(RowsLayer::kGelu, 64, 3072),
     beside(RowsLayer::kConv1d, 64, 6144),
     beside(RowsLayer::kConv1d, 1, 6144),
 

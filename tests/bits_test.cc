@@ -114,6 +114,36 @@ TEST_CASE("bits: with integer products all targets give the same, on all machine
   }
 }
 
+// Layer normalisation with a residual, and each activation of its result.
+TEST_CASE("bits: layer normalisation and activations are the same on all targets that fuse, and on all others", "[short]") {
+  constexpr uint64_t kFused = 0xe0aab9d065918300u, kTwiceRounded = 0x89fc19739a7d4954u;
+  constexpr uint32_t kDim = 301;
+  std::vector<float> x(kDim), residual(kDim), weight(kDim), bias(kDim), y(kDim), z(kDim);
+  for (uint32_t i = 0; i < kDim; ++i) {
+    x[i] = random_normal(21, i) + 3, residual[i] = random_normal(22, i);
+    weight[i] = random_normal(23, i), bias[i] = random_normal(24, i);
+  }
+  for (const fovea_target target : targets()) {
+    fovea_norm_args norm = {};
+    norm.struct_bytes = sizeof norm, norm.target = target, norm.norm = FOVEA_NORM_LAYER, norm.epsilon = 1e-5f;
+    norm.batch = norm.heads = norm.tokens = 1, norm.dim = kDim;
+    norm.x.data = x.data(), norm.residual.data = residual.data(), norm.y.data = y.data();
+    norm.weight = weight.data(), norm.bias = bias.data();
+    REQUIRE(fovea_norm(&norm) == FOVEA_OK);
+    uint64_t hash = hash_bits(0xcbf29ce484222325u, y);
+    for (uint32_t kind = 0; kind <= FOVEA_ACTIVATION_TANH; ++kind) {
+      fovea_activation_args a = {};
+      a.struct_bytes = sizeof a, a.target = target, a.activation = static_cast<fovea_activation_kind>(kind);
+      a.batch = a.heads = a.tokens = 1, a.dim = kDim;
+      a.x.data = y.data(), a.y.data = z.data();
+      REQUIRE(fovea_activation(&a) == FOVEA_OK);
+      hash = hash_bits(hash, z);
+    }
+    INFO(fovea_target_name(target));
+    CHECK(hash == (fuses(target) ? kFused : kTwiceRounded));
+  }
+}
+
 // A softmax and a log-softmax of rows, or of columns side by side; every other call has a scale and a mask.
 uint64_t hash_softmax(uint64_t hash, fovea_target target, size_t outer, size_t axis, size_t inner) {
   const size_t count = outer * axis * inner;

@@ -176,6 +176,30 @@ void TestBlocks(ContractLog& log, const ContractMemory& memory) {
   if constexpr (kVectors > 1) TestBlocks<kVectors - 1>(log, memory);
 }
 
+// n vectors of exact numbers, which end where the memory ends.
+template <size_t n>
+void TestNext(ContractLog& log, const ContractMemory& memory) {
+  log.begin("LoadNext, StoreNextMulAdd");
+  constexpr size_t kCount = n * kLanes;
+  float* const at = reinterpret_cast<float*>(memory.last) - kCount;
+  float b[kCount], c[kCount];
+  for (size_t i = 0; i < kCount; ++i) at[i] = float(i + 1), b[i] = float(i % 5) - 2, c[i] = float(i % 3);
+  const float *from = at, *next_b = b, *next_c = c;
+  float* to = at;
+  VF v[n];
+  hn::LoadNext(from, v);
+  hn::StoreNextMulAdd(v, next_b, next_c, to);
+  const size_t advanced[] = {size_t(from - at), size_t(next_b - b), size_t(next_c - c), size_t(to - at)};
+  for (size_t k = 0; k < 4; ++k) Compare(log, Same::kBits, k, uint32_t(advanced[k]), uint32_t(kCount));
+  for (size_t i = 0; i < kCount; ++i) {
+    const float want = float(i + 1) * b[i] + c[i];
+    uint32_t got_bits, want_bits;
+    __builtin_memcpy(&got_bits, &at[i], 4);
+    __builtin_memcpy(&want_bits, &want, 4);
+    Compare(log, Same::kNumber, i, got_bits, want_bits);
+  }
+}
+
 void TestMemory(ContractLog& log, const ContractMemory& memory) {
   uint32_t bits[kLanes];
   for (uint32_t i = 0; i < kLanes; ++i) bits[i] = 0x7f800000u + 0x54321u * (i + 1);  // NaNs, signalling ones among them
@@ -242,6 +266,9 @@ void TestMemory(ContractLog& log, const ContractMemory& memory) {
     __builtin_memcpy(stored, p, sizeof stored);
     for (size_t i = 0; i < 2 * kLanes; ++i) Compare(log, Same::kBits, i, stored[i], pairs[i]);
   }
+
+  TestNext<1>(log, memory);
+  TestNext<8>(log, memory);
 
   log.begin("MultiplyPart, AddValues");
   TestBlocks<hn::kBlockVectors>(log, memory);

@@ -33,12 +33,17 @@ constexpr Operator kOperators[] = {
     {"Attention", run_attention},
     {"CausalConvWithState", run_causal_conv},
     {"FlexAttention", run_flex_attention},
+    {"Gelu", run_activation},
+    {"HardSwish", run_activation},
+    {"LayerNormalization", run_layer_normalization},
     {"LinearAttention", run_linear_attention},
     {"LogSoftmax", run_softmax},
     {"RMSNormalization", run_rms_normalization},
+    {"Relu", run_activation},
     {"RotaryEmbedding", run_rotary_embedding},
     {"Softmax", run_softmax},
-    {"Swish", run_swish},
+    {"Swish", run_activation},
+    {"Tanh", run_activation},
     {"TensorScatter", run_tensor_scatter},
 };
 

@@ -15,8 +15,8 @@ import onnx
 from onnx.backend.test.case.node import collect_testcases
 
 # The operators that fovea_onnx runs.
-OPERATORS = {"Attention", "CausalConvWithState", "FlexAttention", "LinearAttention", "LogSoftmax", "RMSNormalization",
-             "RotaryEmbedding", "Softmax", "Swish", "TensorScatter"}
+OPERATORS = {"Attention", "CausalConvWithState", "FlexAttention", "Gelu", "HardSwish", "LayerNormalization", "LinearAttention",
+             "LogSoftmax", "RMSNormalization", "Relu", "RotaryEmbedding", "Softmax", "Swish", "Tanh", "TensorScatter"}
 
 
 def value_of(attribute):

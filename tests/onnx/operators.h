@@ -51,14 +51,15 @@ struct alignas(FOVEA_WORKSPACE_ALIGNMENT) Line {
 };
 
 // Each throws Error for a case that it cannot express.
+void run_activation(const Case& test, fovea_target target, Verdict* verdict);  // Gelu, HardSwish, Relu, Swish, Tanh
 void run_attention(const Case& test, fovea_target target, Verdict* verdict);
 void run_causal_conv(const Case& test, fovea_target target, Verdict* verdict);
 void run_flex_attention(const Case& test, fovea_target target, Verdict* verdict);
+void run_layer_normalization(const Case& test, fovea_target target, Verdict* verdict);
 void run_linear_attention(const Case& test, fovea_target target, Verdict* verdict);
 void run_rms_normalization(const Case& test, fovea_target target, Verdict* verdict);
 void run_rotary_embedding(const Case& test, fovea_target target, Verdict* verdict);
 void run_softmax(const Case& test, fovea_target target, Verdict* verdict);  // LogSoftmax too
-void run_swish(const Case& test, fovea_target target, Verdict* verdict);
 void run_tensor_scatter(const Case& test, fovea_target target, Verdict* verdict);
 
 }  // namespace fovea_onnx

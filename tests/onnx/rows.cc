@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ONNX RMSNormalization (opset 23) as fovea_norm, and Swish (opset 24) as fovea_activation.
+// ONNX RMSNormalization (opset 23) and LayerNormalization as fovea_norm; Gelu, HardSwish, Relu, Swish and Tanh as
+// fovea_activation.
 #include "fovea/fovea.hpp"
 #include "heads.h"
 #include "operators.h"
@@ -25,10 +26,10 @@ void run_rows(const Tensor& x, const Tensor& want, const std::string& name, fove
 
 }  // namespace
 
-// The dimensions from `axis` on are one row.
-void run_rms_normalization(const Case& test, fovea_target target, Verdict* verdict) {
-  if (test.opset != 23) throw Error("opset " + std::to_string(test.opset));
-  test.allow({"axis", "epsilon", "stash_type"}, 1, 0);
+namespace {
+
+// The dimensions from `axis` on are one row. Fills in all but y, x and the bias.
+void describe(const Case& test, fovea_target target, fovea_norm_kind kind, fovea::NormArgs* args) {
   const Tensor &x = test.required_input(0), &weight = test.required_input(1);
   if (!x.is_float()) throw Error("input of this type");
   if (test.integer("stash_type", 1) != 1) throw Error("a stash_type that is not float");
@@ -38,31 +39,66 @@ void run_rms_normalization(const Case& test, fovea_target target, Verdict* verdi
   if (axis < 0 || axis >= rank) throw Error("axis out of range");
   const Shape row(x.shape.begin() + axis, x.shape.end());
   if (!weight.is_float() || weight.shape != row) throw Error("scale of shape " + to_string(weight.shape));
-
-  fovea::NormArgs args;
-  args.target = target;
-  args.norm = FOVEA_NORM_RMS;
-  args.epsilon = test.number("epsilon", 1e-5f);
-  args.dim = count32(element_count(row));
-  args.batch = args.heads = 1, args.tokens = count32(element_count(x.shape) / element_count(row));
-  args.weight = weight.floats.data();
-  run_rows(x, test.required_output(0), "fovea_norm", target, verdict, [&](float* out, const float* in) {
-    args.y = fovea::tokens_of(out, args.tokens, args.dim), args.x = fovea::tokens_of(in, args.tokens, args.dim);
-    return fovea::norm(args);
-  });
+  args->target = target;
+  args->norm = kind;
+  args->epsilon = test.number("epsilon", 1e-5f);
+  args->dim = count32(element_count(row));
+  args->batch = args->heads = 1, args->tokens = count32(element_count(x.shape) / element_count(row));
+  args->weight = weight.floats.data();
 }
 
-void run_swish(const Case& test, fovea_target target, Verdict* verdict) {
-  if (test.opset != 24) throw Error("opset " + std::to_string(test.opset));
-  test.allow({"alpha"}, 0, 0);
+void run(const Case& test, fovea::NormArgs args, Verdict* verdict) {
+  run_rows(test.required_input(0), test.required_output(0), "fovea_norm", args.target, verdict,
+           [&](float* out, const float* in) {
+             args.y = fovea::tokens_of(out, args.tokens, args.dim), args.x = fovea::tokens_of(in, args.tokens, args.dim);
+             return fovea::norm(args);
+           });
+}
+
+fovea_activation_kind activation_of(const Case& test) {
+  if (test.op == "Gelu") {
+    const auto given = test.attributes.find("approximate");
+    const std::string form = given == test.attributes.end() ? "none" : given->second;
+    if (form != "none" && form != "tanh") throw Error("approximate " + form);
+    return form == "none" ? FOVEA_ACTIVATION_GELU : FOVEA_ACTIVATION_GELU_TANH;
+  }
+  if (test.op == "HardSwish") return FOVEA_ACTIVATION_HARD_SWISH;
+  if (test.op == "Relu") return FOVEA_ACTIVATION_RELU;
+  return test.op == "Tanh" ? FOVEA_ACTIVATION_TANH : FOVEA_ACTIVATION_SILU;
+}
+
+}  // namespace
+
+void run_rms_normalization(const Case& test, fovea_target target, Verdict* verdict) {
+  if (test.opset != 23) throw Error("opset " + std::to_string(test.opset));
+  test.allow({"axis", "epsilon", "stash_type"}, 1, 0);
+  fovea::NormArgs args;
+  describe(test, target, FOVEA_NORM_RMS, &args);
+  run(test, args, verdict);
+}
+
+// Of the outputs only the first: mean and inverse deviation are ONNX's for training.
+void run_layer_normalization(const Case& test, fovea_target target, Verdict* verdict) {
+  if (test.opset != 17) throw Error("opset " + std::to_string(test.opset));
+  test.allow({"axis", "epsilon", "stash_type"}, 2, 2);
+  fovea::NormArgs args;
+  describe(test, target, FOVEA_NORM_LAYER, &args);
+  if (const Tensor* bias = test.input(2)) args.bias = bias->floats.data();
+  run(test, args, verdict);
+}
+
+void run_activation(const Case& test, fovea_target target, Verdict* verdict) {
+  test.allow({"alpha", "approximate"}, 0, 0);
   const Tensor& x = test.required_input(0);
   if (!x.is_float()) throw Error("input of this type");
 
   fovea::ActivationArgs args;
   args.target = target;
-  args.activation = FOVEA_ACTIVATION_SILU;
-  args.alpha = test.number("alpha", 1);
-  if (args.alpha == 0) throw Error("an alpha of 0");
+  args.activation = activation_of(test);
+  if (args.activation == FOVEA_ACTIVATION_SILU) {
+    args.alpha = test.number("alpha", 1);
+    if (args.alpha == 0) throw Error("an alpha of 0");
+  }
   args.batch = args.heads = args.tokens = 1, args.dim = count32(element_count(x.shape));
   run_rows(x, test.required_output(0), "fovea_activation", target, verdict, [&](float* out, const float* in) {
     args.y = fovea::tokens_of(out, 1, args.dim), args.x = fovea::tokens_of(in, 1, args.dim);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp2, exp, log, tanh and the logistic function over the vocabulary, written once. The polynomials are minimax fits of
+// exp2, exp, log, tanh, the logistic function and the normal distribution over the vocabulary, written once. The polynomials are minimax fits of
 // the relative error, whose coefficients were rounded to float one at a time, lowest first. Errors are the largest over
 // all floats of the stated range, in units of the last place, with fused multiply-adds and without. tests/math_test.cc
 // asserts these numbers.

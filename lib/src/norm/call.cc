@@ -99,7 +99,7 @@ class NormRow {
     } else {
       mean_ = 0.0f;
       float squares[kNormChains];
-      add_up(c_.dim, {nullptr, 0, false, 0.0f, nullptr, squares}, c_.kernels->add_squares);
+      add_up(c_.dim, {nullptr, 0, false, 0.0f, nullptr, squares});
       inverse_ = inverse_root(c_.kernels->total(squares) / c_.divisor + c_.epsilon);
     }
     write();
@@ -144,20 +144,25 @@ class NormRow {
     return v_ ? v_ + d : elements(d, count, buffer, writes_sum);
   }
 
-  void add_up(size_t end, NormSums sums, void (*add)(const NormSums&)) {
+  // Adds the first `end` elements, or only their squares.
+  void add_up(size_t end, NormSums sums) {
     float buffer[kBlock];
     const size_t step = this->step(v_ != nullptr);
     for (size_t d = 0; d < end; d += step) {
       sums.count = count_at(d, end, step);
       sums.x = brought(d, sums.count, buffer, false);
-      add(sums);
+      if (kLayerNorm && sums.chains) {
+        c_.kernels->add(sums);
+      } else {
+        c_.kernels->add_squares(sums);
+      }
       sums.goes_on = true;
     }
   }
   // The mean of the first `end` elements, which are summed as distances from `shift`; and the mean of their squares.
   float mean_of(size_t end, float shift, float* variance) {
     float sums[kNormChains], squares[kNormChains];
-    add_up(end, {nullptr, 0, false, shift, sums, squares}, c_.kernels->add);
+    add_up(end, {nullptr, 0, false, shift, sums, squares});
     const float count = float(uint32_t(end)), distance = c_.kernels->total(sums) / count;
     *variance = c_.kernels->total(squares) / count - distance * distance;
     return shift + distance;
@@ -174,13 +179,17 @@ class NormRow {
   void write() {
     float buffer[kBlock];
     const size_t step = this->step(v_ && y_.is_floats() && (gate_.is_floats() || !gated(FOVEA_NORM_GATE_AFTER)));
-    const auto scale = kLayerNorm && c_.centered ? c_.kernels->scale : c_.kernels->scale_squares;
     for (size_t d = 0; d < c_.dim; d += step) {
       const size_t count = count_at(d, c_.dim, step);
       const float* const v = brought(d, count, buffer, true);
       float* const y = y_.place(d, buffer);
-      scale({v, weight_ ? weight_ + d : nullptr, bias_ ? bias_ + d : nullptr, y, count, mean_, inverse_,
-             c_.weight_offset});
+      const NormScale scaled = {v, weight_ ? weight_ + d : nullptr, bias_ ? bias_ + d : nullptr, y, count, mean_,
+                                inverse_, c_.weight_offset};
+      if (kLayerNorm && c_.centered) {
+        c_.kernels->scale(scaled);
+      } else {
+        c_.kernels->scale_squares(scaled);
+      }
       if (gated(FOVEA_NORM_GATE_AFTER)) multiply_by_gate(d, count, y, y);
       y_.store(d, count, y);
     }
