@@ -60,6 +60,7 @@ STATED = {
                         "19 instructions for 12", "0.67 and 0.3 times those", "0.91 and 0.96 times that"],
     "examples/README.md": ["a state of 128 bytes"],
     "examples/chat/README.md": ["64 MiB"],
+    "examples/keywords/README.md": ["20 ms at a time", "for each 20 ms"],
     "lib/src/simd/VOCABULARY.md": ["128 times the sum", "16 bytes"],
 }
 UNIT = (r"(?:%|(?:[num]?s|[KMG]i?B|[MG]Hz|bytes?|cycles?|instructions?|(?:micro|milli)?seconds?|minutes?|times)\b"
@@ -454,6 +455,30 @@ def firmware_example():
         rows.append([f"code and constants, {way}", *(f"{code(target, program):,} bytes of flash" for target in boards)])
         rows.append([f"a token, {way}", *(f"{found[target, shape]:,} instructions" for target in boards)])
     return table(["", *(size.TARGETS[target][2] for target in boards)], rows)
+
+
+def keywords_results():
+    return json.loads((ROOT / "examples" / "keywords" / "results.json").read_text(encoding="utf-8"))
+
+
+@figure("keywords.accuracy")
+def keywords_accuracy():
+    """How much of held-out voices the example hears right, by evaluate.py."""
+    cells, seconds = {}, {}
+    for result in keywords_results()["results"]:
+        noise = "none" if result["decibels"] is None else f"{result['decibels']} dB weaker"
+        seconds[noise] = result["seconds"]
+        cells[noise, result["arithmetic"]] = [f"{100 * result[f'{kind}_right'] / result[kind]:.1f} %" for kind in ("keywords", "others")]
+    return table(["noise", "keywords heard, f32", "int8", "other words passed over, f32", "int8"],
+                 [[noise, *(cells[noise, arithmetic][kind] for kind in (0, 1) for arithmetic in ("f32", "int8"))] for noise in seconds])
+
+
+@figure("keywords.boards")
+def keywords_boards():
+    boards = keywords_results()["boards"]
+    rows = [("weights and code, without the recording", "flash", "bytes of flash"), ("static memory", "memory", "bytes of RAM"),
+            ("stack", "stack", "bytes of RAM"), ("a frame of 20 ms", "instructions", "instructions")]
+    return table(["", *boards], [[row, *(f"{board[key]:,} {unit}" for board in boards.values())] for row, key, unit in rows])
 
 
 # ---- Counts.
