@@ -167,6 +167,8 @@ struct KeySpan {
   uint32_t begin, end;  // 0 <= begin < end <= kKeyTile
   bool edge;            // by position, some row may not see some of these keys
   [[no_unique_address]] MemberIf<config::kBlockMaps, bool> masked;  // the mask, if there is one, applies
+  // For a vector of rows at an edge: all of them see the keys [begin, seen), if these are any.
+  [[no_unique_address]] MemberIf<!config::kPreferSize, uint32_t> seen = 0;
 };
 // Which parts of its step one call of attend performs. Where rows are brought in pieces, attend is called once for each
 // piece: for the score part with a piece of the keys, for the value part with some elements of the values.

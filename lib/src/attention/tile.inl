@@ -130,8 +130,15 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
     FOVEA_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) acc[e][v] = hn::Zero(kF);
   }
-  AddValues<kHides>(t.s + size_t(keys.begin) * rows + column, rows, keys.values.f32(ptrdiff_t(keys.begin)) + element,
-                    keys.values.stride, keys.end - keys.begin, acc);
+  uint32_t begin = keys.begin;
+  const float* p = t.s + size_t(begin) * rows + column;
+  const float* values = keys.values.f32(ptrdiff_t(begin)) + element;
+  if (!kPreferSize && kHides && keys.seen > begin) {
+    const uint32_t seen = keys.seen - begin;
+    AddValues<false>(p, rows, values, keys.values.stride, seen, acc);
+    begin += seen, p += seen * rows, values += ptrdiff_t(seen) * keys.values.stride;
+  }
+  AddValues<kHides>(p, rows, values, keys.values.stride, keys.end - begin, acc);
   VF rescale[kVectors];
   FOVEA_UNROLL(8)
   for (int v = 0; v < kVectors; ++v) rescale[v] = hn::LoadU(kF, t.rescale + column + v * kLanes);

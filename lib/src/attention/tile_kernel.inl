@@ -96,6 +96,7 @@ FOVEA_INLINE bool ClipToVector(const QueryTile& t, size_t column, KeySpan* keys)
   if (some_lo > int32_t(keys->begin)) keys->begin = uint32_t(some_lo) / kKeyGrain * kKeyGrain;
   if (some_hi < int32_t(keys->end)) keys->end = some_hi > 0 ? uint32_t(some_hi) : 0;
   keys->edge = kEdgeHides && (all_lo > int32_t(keys->begin) || all_hi < int32_t(keys->end));
+  keys->seen = all_lo <= int32_t(keys->begin) && all_hi > 0 ? uint32_t(all_hi) : 0;
   return some_lo < some_hi && keys->begin < keys->end;
 }
 
@@ -105,6 +106,7 @@ FOVEA_KERNEL void Attend(const QueryTile& t, KeyTile& keys, const ScoreSteps& st
     const uint32_t begin = keys.begin, end = keys.end;
     for (size_t column = 0; column < t.columns; column += kLanes) {
       if (ClipToVector(t, column, &keys)) {
+        if (masked || Drops(steps) || InWeighingPass(steps)) keys.seen = 0;
         if (keys.edge || masked) {
           AttendVectors<true, 1>(t, keys, steps, column);
         } else {
@@ -114,6 +116,7 @@ FOVEA_KERNEL void Attend(const QueryTile& t, KeyTile& keys, const ScoreSteps& st
       keys.begin = begin;
       keys.end = end;
       keys.edge = true;
+      keys.seen = 0;
     }
   } else if (masked) {
     AttendColumns<true, kPreferSize ? 1 : hn::kMaskedVectors>(t, keys, steps, 0);

@@ -84,7 +84,8 @@ FOVEA_SHARED void Finish(const DeltaColumns& c, const DeltaGroup& g, uint32_t re
   }
 }
 
-template <int kVectors>
+// Takes all token groups through some columns. kLone: there is one token in all.
+template <int kVectors, bool kLone = false>
 FOVEA_CALLED_TEMPLATE void RunColumns(const DeltaColumns& c, uint32_t column) {
   float sums[2 * kDeltaTokens * kVectors * kLanes];
   const size_t block = column / kDeltaColumns, within = column % kDeltaColumns;
@@ -94,7 +95,7 @@ FOVEA_CALLED_TEMPLATE void RunColumns(const DeltaColumns& c, uint32_t column) {
     for (uint32_t reader = 0; reader < c.readers; ++reader) {
       const DeltaGroup& g = c.groups[group * c.readers + reader];
       const PassOf pass = {g.factors, c.key_dim, s, c.u + column, c.u_stride, sums};
-      const float* const of_queries = RunPass<kVectors>(g, reader != 0, c.delta, pass);
+      const float* const of_queries = RunPass<kVectors, kLone>(g, reader != 0, c.delta, pass);
       for (size_t v = 0; v < kVectors * kLanes; v += kLanes) {
         Finish(c, g, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
       }
@@ -105,6 +106,11 @@ FOVEA_CALLED_TEMPLATE void RunColumns(const DeltaColumns& c, uint32_t column) {
 FOVEA_KERNEL void PassColumns(const DeltaColumns& c) {
   constexpr uint32_t kStep = kPassVectors * kLanes;
   uint32_t column = c.begin;
+  if constexpr (kLoneVectors > kPassVectors) {
+    constexpr uint32_t kLoneStep = kLoneVectors * kLanes;
+    const bool lone = c.count == 1 && c.groups->tokens == 1;
+    for (; lone && c.end - column >= kLoneStep; column += kLoneStep) RunColumns<kLoneVectors, true>(c, column);
+  }
   for (; c.end - column >= kStep; column += kStep) RunColumns<kPassVectors>(c, column);
   if constexpr (kStep > kDeltaColumns) {
     if (column < c.end) RunColumns<1>(c, column);

@@ -4,6 +4,8 @@
 
 // Vectors of columns at a time: as many as leave registers for the sums of a token group.
 constexpr int kPassVectors = hn::kRegisters >= 32 ? 2 : 1;
+// The same for one token, whose sums take fewer registers: with 8 lanes, two vectors are a whole row of S.
+constexpr int kLoneVectors = kLanes > 1 && hn::kRegisters >= 16 && !kPreferSize ? 2 * kPassVectors : kPassVectors;
 // Whether S gets separate passes for the update, the keys and the queries, because there are too few registers for one.
 constexpr bool kPassesApart = hn::kRegisters < 16;
 
@@ -35,13 +37,17 @@ FOVEA_INLINE void StoreSums(const VF (&sum)[kRows][kVectors], float* to) {
   }
 }
 
+// Whether a pass prefetches as many of the next columns, in the order of addresses, which is how memory is fastest, into
+// the second level of cache: the first has no room for them. Narrow vectors do so only in a call for one token, which
+// reads each column once.
+template <int kQueries>
+constexpr bool kPrefetches = (kQueries == 1 || (kQueries > 0 && kFactorsInRows)) && kLanes > 1 && !kPreferSize;
+
 // Adds a whole token group, if kAdds. Then reads for kKeys keys and kQueries queries of the next token group.
 template <int kKeys, int kQueries, bool kAdds, int kVectors>
 FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
   constexpr int kReads = kKeys + kQueries;
   if (kPreferSize && pass.keys == 0) __builtin_unreachable();  // no code for no keys
-  // A call for one token reads each column once, and prefetches the next columns.
-  constexpr bool kPrefetches = kQueries == 1 && kLanes > 1 && !kPreferSize;
   constexpr size_t kBlocks = (kVectors * kLanes + kDeltaColumns - 1) / kDeltaColumns;
   const size_t block = pass.keys * kDeltaColumns, apart = kLanes == kDeltaColumns ? block : kLanes;
   VF u[kAdds ? kDeltaTokens : 1][kVectors], sum[kReads > 0 ? kReads : 1][kVectors];
@@ -53,12 +59,14 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
   }
   const float* factors = pass.factors;
   float* s = pass.s;
+  const float* ahead = s + kBlocks * block;
   for (size_t left = pass.keys; left > 0;) {
     const size_t keys = kFactorsInRows && left > kDeltaRowKeys ? kDeltaRowKeys : left;
     const float* f = factors;
     for (size_t key = 0; key < keys; ++key, f += kKeyStride, s += kDeltaColumns) {
-      if constexpr (kPrefetches) {
-        for (size_t b = kBlocks; b < 2 * kBlocks; ++b) __builtin_prefetch(s + b * block);
+      if constexpr (kPrefetches<kQueries>) {
+        for (size_t b = 0; b < kBlocks; ++b) __builtin_prefetch(ahead + b * kDeltaColumns, 0, 2);
+        ahead += kBlocks * kDeltaColumns;
       }
       const FactorsOfKey factor{f};
       VF x[kVectors];
@@ -136,12 +144,12 @@ FOVEA_INLINE void PassTokensOf(bool keys, bool adds, const PassOf& pass) {
   }
 }
 
-// Returns where the sums of queries begin.
-template <int kVectors>
+// Returns where the sums of queries begin. kLone: the token group has one new token.
+template <int kVectors, bool kLone>
 FOVEA_INLINE const float* RunPass(const DeltaGroup& g, bool queries_alone, bool delta, const PassOf& pass) {
   const uint32_t tokens = PassTokens(g.tokens);
   const bool keys = delta && !queries_alone, adds = g.adds && !queries_alone;
-  if (tokens == 1) {
+  if (kLone || tokens == 1) {
     PassTokensOf<1, kVectors>(keys, adds, pass);
   } else if (!kPreferSize && tokens == 2) {
     PassTokensOf<2, kVectors>(keys, adds, pass);

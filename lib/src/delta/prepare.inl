@@ -46,13 +46,12 @@ FOVEA_INLINE bool DecayPerKey(const DeltaPrepare& p) { return p.gated && p.decay
 // sums.
 struct SharedDecays {  // one decay for all elements of a key
   static constexpr bool kOfKeys = false;
-  float of_pairs[16];  // D(a, b) at PairAt(a, b), padded to whole vectors
-  float of_added[16];  // D(a, 3) of the group that is added
+  float of_pairs[16];  // D(a, b) at PairAt(a, b), then D(a, 3) of the group that is added; padded to whole vectors
 
   inline __attribute__((always_inline)) VF Of(uint32_t a, uint32_t b) const {
     return hn::Set(kF, of_pairs[PairAt(a, b)]);
   }
-  inline __attribute__((always_inline)) VF Added(uint32_t a) const { return hn::Set(kF, of_added[a]); }
+  inline __attribute__((always_inline)) VF Added(uint32_t a) const { return hn::Set(kF, of_pairs[kPairs + a]); }
 };
 struct DecaysOfKeys {  // of kLanes elements of a key
   static constexpr bool kOfKeys = true;
@@ -62,22 +61,22 @@ struct DecaysOfKeys {  // of kLanes elements of a key
   inline __attribute__((always_inline)) VF Added(uint32_t a) const { return of_added[a]; }
 };
 
+// The sums of tokens' logarithms, from each of `count` tokens to the last.
+FOVEA_INLINE void SumLogarithms(const float* const (&log)[kDeltaTokens], uint32_t count, float* sums) {
+  float sum = 0.0f;
+  for (uint32_t a = count; a-- > 0;) sums[a] = sum += *log[a];
+}
+
 FOVEA_INLINE void FindShared(const DeltaPrepare& p, uint32_t count, SharedDecays& decays) {
   for (float& x : decays.of_pairs) x = 0.0f;
-  for (float& x : decays.of_added) x = 0.0f;
   if (p.gated) {
-    for (uint32_t b = 0; b < count; ++b) {
-      float sum = 0.0f;
-      for (uint32_t a = b + 1; a-- > 0;) decays.of_pairs[PairAt(a, b)] = sum += *p.tokens.decay[a];
+    for (uint32_t b = p.group->before; b < count; ++b) {
+      SumLogarithms(p.tokens.decay, b + 1, decays.of_pairs + PairAt(0, b));
     }
-    float sum = 0.0f;
-    for (uint32_t a = p.group->adds ? kDeltaTokens : 0; a-- > 0;) decays.of_added[a] = sum += *p.added.decay[a];
+    SumLogarithms(p.added.decay, p.group->adds ? kDeltaTokens : 0, decays.of_pairs + kPairs);
   }
-  for (size_t i = 0; i < kPairs; i += kLanes) {
+  for (size_t i = 0; i < kPairs + kDeltaTokens; i += kLanes) {
     hn::StoreU(DecayOf(hn::LoadU(kF, decays.of_pairs + i)), kF, decays.of_pairs + i);
-  }
-  for (size_t i = 0; i < kDeltaTokens; i += kLanes) {
-    hn::StoreU(DecayOf(hn::LoadU(kF, decays.of_added + i)), kF, decays.of_added + i);
   }
 }
 
@@ -154,11 +153,26 @@ FOVEA_INLINE void PrepareToken(const DeltaPrepare& p, bool per_key, const Decays
   }
 }
 
+// The number of new tokens of a token group, and of those before them. Products of known tokens stay in registers.
+template <uint32_t kNew, uint32_t kBefore>
+struct KnownTokens {};
+using AnyTokens = KnownTokens<0, 0>;
+
+// Factors of new tokens. Where factors have rows, those of one token alone are stored without zeros for others.
+template <uint32_t kNew>
+FOVEA_INLINE void PutTokens(VF (&factor)[kDeltaTokens], size_t first, size_t key, float* factors) {
+  if constexpr (kNew == 1 && kFactorsInRows) {
+    PutFactors(reinterpret_cast<VF(&)[1]>(factor), first, key, factors);
+  } else {
+    PutFactors(factor, first, key, factors);
+  }
+}
+
 // Computes the factors for kLanes elements of keys, from `key` on, and adds their part to the products of pairs of
-// tokens. kWhole: the token group has four new tokens. Its products then stay in registers.
-template <bool kWhole, class Decays>
-FOVEA_INLINE void PrepareKeys(const DeltaPrepare& p, bool per_key, const Decays& decays, size_t key,
-                              KeyFactors& factors, VF (&products)[kPairRows]) {
+// tokens.
+template <uint32_t kNew, uint32_t kBefore, class Decays>
+FOVEA_INLINE void PrepareKeys(KnownTokens<kNew, kBefore>, const DeltaPrepare& p, bool per_key, const Decays& decays,
+                              size_t key, KeyFactors& factors, VF (&products)[kPairRows]) {
   const DeltaGroup& g = *p.group;
   const bool keys = kPreferSize || (p.delta && !p.queries_alone);  // where size counts, they are always there
   if (g.adds && !p.queries_alone) {
@@ -171,7 +185,9 @@ FOVEA_INLINE void PrepareKeys(const DeltaPrepare& p, bool per_key, const Decays&
     PutFactors(added, kDeltaAdded, key, g.factors);
     PutFactors(decay, kDeltaDecay, key, g.factors);
   }
-  if constexpr (kWhole) {
+  if constexpr (kNew == 1) {
+    PrepareToken(p, per_key, decays, key, keys, 0, kBefore, factors, products);
+  } else if constexpr (kNew == kDeltaTokens) {
     PrepareToken(p, per_key, decays, key, keys, 0, 0, factors, products);
     PrepareToken(p, per_key, decays, key, keys, 1, 1, factors, products);
     PrepareToken(p, per_key, decays, key, keys, 2, 2, factors, products);
@@ -181,16 +197,17 @@ FOVEA_INLINE void PrepareKeys(const DeltaPrepare& p, bool per_key, const Decays&
       PrepareToken(p, per_key, decays, key, keys, n, g.before + n, factors, products);
     }
   }
-  PutFactors(factors.queries, kDeltaQueries, key, g.factors);
-  if (keys) PutFactors(factors.keys, kDeltaKeys, key, g.factors);
+  PutTokens<kNew>(factors.queries, kDeltaQueries, key, g.factors);
+  if (keys) PutTokens<kNew>(factors.keys, kDeltaKeys, key, g.factors);
 }
 
 // Prepares all elements of keys. Elements that are kStrands apart follow one another, so that the products of each
 // strand stay in registers.
-template <bool kWhole, class Decays>
-FOVEA_INLINE void PrepareStrands(const DeltaPrepare& p, uint32_t count, bool per_key, Decays& decays) {
+template <uint32_t kNew, uint32_t kBefore, class Decays>
+FOVEA_INLINE void PrepareStrands(KnownTokens<kNew, kBefore> known, const DeltaPrepare& p, uint32_t count, bool per_key,
+                                 Decays& decays) {
   KeyFactors factors;
-  if constexpr (!kWhole) {  // tokens that are not there have factors of 0
+  if constexpr (kNew != kDeltaTokens) {  // tokens that are not there have factors of 0
     for (uint32_t n = 0; n < kDeltaTokens; ++n) factors.keys[n] = factors.queries[n] = hn::Zero(kF);
   }
   for (size_t first = 0; first < kStrands; first += kLanes) {
@@ -201,7 +218,7 @@ FOVEA_INLINE void PrepareStrands(const DeltaPrepare& p, uint32_t count, bool per
       if constexpr (Decays::kOfKeys) {
         if (per_key || key == 0) FindOfKeys(p, count, key, decays);
       }
-      PrepareKeys<kWhole>(p, per_key, decays, key, factors, products);
+      PrepareKeys(known, p, per_key, decays, key, factors, products);
     }
     FOVEA_UNROLL_FOR_SPEED(16)
     for (uint32_t i = 0; i < kPairRows; ++i) hn::StoreU(products[i], kF, p.strands + i * kStrands + first);
@@ -241,9 +258,16 @@ FOVEA_INLINE void PutProducts(const DeltaPrepare& p, const float* decays, size_t
 template <class Decays>
 FOVEA_INLINE void PrepareGroup(const DeltaPrepare& p, uint32_t count, bool per_key, Decays& decays) {
   if (!kPreferSize && p.group->tokens == kDeltaTokens) {
-    PrepareStrands<true>(p, count, per_key, decays);
+    PrepareStrands(KnownTokens<kDeltaTokens, 0>(), p, count, per_key, decays);
+  } else if (kPreferSize || p.group->tokens != 1) {
+    PrepareStrands(AnyTokens(), p, count, per_key, decays);
   } else {
-    PrepareStrands<false>(p, count, per_key, decays);
+    switch (p.group->before) {
+      case 0: PrepareStrands(KnownTokens<1, 0>(), p, count, per_key, decays); break;
+      case 1: PrepareStrands(KnownTokens<1, 1>(), p, count, per_key, decays); break;
+      case 2: PrepareStrands(KnownTokens<1, 2>(), p, count, per_key, decays); break;
+      default: PrepareStrands(KnownTokens<1, 3>(), p, count, per_key, decays);
+    }
   }
   SumStrands(p.strands);
 }
