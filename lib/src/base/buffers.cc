@@ -13,13 +13,18 @@ fovea_status Buffers::add_input(const fovea_in& array, size_t element_bytes, con
   return add(array, element_bytes, rows, dim, false);
 }
 
-fovea_status Buffers::add_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array,
-                                   size_t element_bytes, size_t batch, size_t heads, size_t tokens, size_t dim) {
+bool Buffers::is_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array, size_t element_bytes,
+                          size_t batch, size_t heads, size_t tokens, size_t dim) {
   const Dimensions of_output = {
       {batch, output.batch_stride}, {heads, output.head_stride}, {tokens, output.token_stride}, {dim, 1}};
   const Dimensions of_array = {
       {batch, array.batch_stride}, {heads, array.head_stride}, {tokens, array.token_stride}, {dim, 1}};
-  if (output_bytes == element_bytes && same_places(output.data, array.data, of_output, of_array)) return status_;
+  return output_bytes == element_bytes && same_places(output.data, array.data, of_output, of_array);
+}
+
+fovea_status Buffers::add_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array,
+                                   size_t element_bytes, size_t batch, size_t heads, size_t tokens, size_t dim) {
+  if (is_in_place(output, output_bytes, array, element_bytes, batch, heads, tokens, dim)) return status_;
   return add_input(array, element_bytes, batch, heads, tokens, dim);
 }
 

@@ -130,6 +130,9 @@ class Buffers {
                          size_t dim) {
     return add_input(array, element_bytes, Rows{batch, heads, tokens}, dim);
   }
+  // Whether an input has the places of `output`, with the same counts.
+  static bool is_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array, size_t element_bytes,
+                          size_t batch, size_t heads, size_t tokens, size_t dim);
   // An input with the counts of `output`, which was added before. The input may be the same array as `output`, if their
   // elements are as large; otherwise it must not overlap any output.
   fovea_status add_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array, size_t element_bytes,

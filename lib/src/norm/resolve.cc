@@ -59,9 +59,11 @@ fovea_status check_arrays(const fovea_norm_args& a) {
     FOVEA_RETURN_IF_ERROR(buffers.add_output(a.sum, r, a.batch, a.heads, a.tokens, a.dim));
   }
   const auto add = [&](const fovea_in& array, size_t unit) {
-    const fovea_status status = buffers.add_in_place(a.y, y, array, unit, a.batch, a.heads, a.tokens, a.dim);
-    if (!kResidual || status != FOVEA_ERR_OVERLAP || !a.sum.data) return status;
-    return buffers.add_in_place(a.sum, r, array, unit, a.batch, a.heads, a.tokens, a.dim);
+    if (kResidual && a.sum.data &&
+        Buffers::is_in_place(a.sum, r, array, unit, a.batch, a.heads, a.tokens, a.dim)) {
+      return FOVEA_OK;
+    }
+    return buffers.add_in_place(a.y, y, array, unit, a.batch, a.heads, a.tokens, a.dim);
   };
   FOVEA_RETURN_IF_ERROR(add(a.x, x));
   if (kResidual && a.residual.data) FOVEA_RETURN_IF_ERROR(add(a.residual, r));
