@@ -70,7 +70,8 @@ inline CodeRow clamped(const fovea_integer_pair_args& a, const std::vector<int64
 }
 inline CodeRow sum_of_codes(const fovea_integer_pair_args& a, const int8_t* x, const int8_t* other) {
   const int64_t of_a = round_scaled(a.a_multiplier, static_cast<int>(a.a_shift) + 16 - 31);
-  const int64_t of_b = round_scaled(a.b_multiplier, static_cast<int>(a.b_shift) + 16 - 31);
+  const int64_t of_b =  // any number where there is no b
+      other == nullptr ? 0 : round_scaled(a.b_multiplier, static_cast<int>(a.b_shift) + 16 - 31);
   std::vector<int64_t> y;
   for (uint32_t i = 0; i < a.dim; ++i) {
     const int64_t sum = (x[i] - a.a_zero) * of_a + (other != nullptr ? (other[i] - a.b_zero) * of_b : 0);
