@@ -76,6 +76,7 @@ FOVEA_INLINE VF LoadScales(const GroupRows<kType>& rows, size_t g, size_t n) {
   const uint8_t* const first = rows.heads + g * GroupRows<kType>::kHeadStep;
   FOVEA_UNROLL(4)
   for (int r = 0; r < 4; ++r) {
+    FOVEA_UNROLL_LONG_LOOP(4)
     for (size_t b = 0; b < n; b += GroupRows<kType>::kHeadsApart && n == kBlocks ? kEach : 1) {
       const uint8_t* const head = PlaceOfBlock<kShare>(first, rows.head_stride, GroupRows<kType>::kHeadStep, r, b);
       uint64_t some = HalfAt(head);
