@@ -388,7 +388,7 @@ TEST_CASE("integer layers: tables are within the stated error of double, for any
   }
 }
 
-TEST_CASE("integer layers: a table is 0 where the exponential is too small for a float, however large x is", "[short]") {
+TEST_CASE("integer layers: a table is 0 where the exponential is too small, however large x is", "[short]") {
   int8_t table[256];
   for (const fovea_activation_kind kind : {FOVEA_ACTIVATION_SILU, FOVEA_ACTIVATION_GELU, FOVEA_ACTIVATION_GELU_TANH}) {
     REQUIRE(fovea_integer_activation_table(kind, 0, 0x1p100f, 0, 0x1p-100f, 5, table) == FOVEA_OK);
