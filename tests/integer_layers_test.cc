@@ -388,6 +388,14 @@ TEST_CASE("integer layers: tables are within the stated error of double, for any
   }
 }
 
+TEST_CASE("integer layers: a table is 0 where the exponential is too small, however large x is", "[short]") {
+  int8_t table[256];
+  for (const fovea_activation_kind kind : {FOVEA_ACTIVATION_SILU, FOVEA_ACTIVATION_GELU, FOVEA_ACTIVATION_GELU_TANH}) {
+    REQUIRE(fovea_integer_activation_table(kind, 0, 0x1p100f, 0, 0x1p-100f, 5, table) == FOVEA_OK);
+    for (int i = 0; i < 256; ++i) CHECK(table[i] == (i == 0 || i > 127 ? 5 : 127));
+  }
+}
+
 TEST_CASE("integer layers: a table of the identity is a change of scale, as a sum without b is", "[short]") {
   int8_t table[256], x[256], y[256];
   REQUIRE(fovea_integer_activation_table(FOVEA_ACTIVATION_IDENTITY, 0, 0.5f, 3, 0.75f, -9, table) == FOVEA_OK);

@@ -167,7 +167,7 @@ typedef struct fovea_integer_activation_args {
 fovea_status fovea_integer_activation(const fovea_integer_activation_args* args);
 
 /* The arguments of fovea_integer_hard_swish. Set all to 0 first, then fill in. Two numbers hold all scales:
- *     three      3 / x_scale, at most 8192
+ *     three      3 / x_scale, below 8192
  *     out        x_scale^2 / (6 * y_scale) */
 typedef struct fovea_integer_hard_swish_args {
   uint32_t struct_bytes; /* sizeof(fovea_integer_hard_swish_args) */

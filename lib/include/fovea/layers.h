@@ -181,16 +181,18 @@ fovea_status fovea_activation(const fovea_activation_args* args);
 
 /* What is done to a row. */
 typedef enum fovea_norm_kind FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_NORM_RMS = 0,  /* n(x) = x / sqrt(mean of x^2 + epsilon). RMSNorm, arXiv 1910.07467 */
-  FOVEA_NORM_L2 = 1,   /* n(x) = x / sqrt(sum of x^2 + epsilon) */
-  FOVEA_NORM_LAYER = 2 /* n(x) = (x - mean) / sqrt(variance + epsilon). Layer normalisation, arXiv 1607.06450. The
-                          variance is the mean of (x - mean)^2 */
+  FOVEA_NORM_RMS = 0,   /* n(x) = x / sqrt(mean of x^2 + epsilon). RMSNorm, arXiv 1910.07467 */
+  FOVEA_NORM_L2 = 1,    /* n(x) = x / sqrt(sum of x^2 + epsilon) */
+  FOVEA_NORM_LAYER = 2, /* n(x) = (x - mean) / sqrt(variance + epsilon). Layer normalisation, arXiv 1607.06450. The
+                           variance is the mean of (x - mean)^2 */
+  FOVEA_NORM_KIND_IS_32_BITS = 0x7fffffff
 } fovea_norm_kind;
 
 /* Where the gate is multiplied in. */
 typedef enum fovea_norm_gate FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_NORM_GATE_AFTER = 0, /* y = (n(x) (weight + weight_offset) + bias) activation(gate), as Qwen3-Next has it */
-  FOVEA_NORM_GATE_BEFORE = 1 /* y = n(x activation(gate)) (weight + weight_offset) + bias, as Mamba-2 has it */
+  FOVEA_NORM_GATE_AFTER = 0,  /* y = (n(x) (weight + weight_offset) + bias) activation(gate), as Qwen3-Next has it */
+  FOVEA_NORM_GATE_BEFORE = 1, /* y = n(x activation(gate)) (weight + weight_offset) + bias, as Mamba-2 has it */
+  FOVEA_NORM_GATE_IS_32_BITS = 0x7fffffff
 } fovea_norm_gate;
 
 /* y = n(x + residual) (weight + weight_offset) + bias, with a gate as fovea_norm_gate says, in which x + residual takes

@@ -100,8 +100,10 @@ FOVEA_INLINE void HardSwishCodes(const IntegerHardSwishRow& r) {
 template <class Count>
 FOVEA_INLINE void AverageVectors(const IntegerMeanRow& r, size_t first, Count n) {
   whole::V sum = whole::Set(-r.x_total);
-  const int8_t* const x = r.x + first;
-  for (size_t t = 0; t < r.tokens; ++t) sum = whole::Add(sum, whole::LoadCodes(x + ptrdiff_t(t) * r.stride, n));
+  for (size_t t = 0; t < r.tokens; ++t) {  // x may be null where there is no token
+    const int8_t* const x = r.x + ptrdiff_t(t) * r.stride + first;
+    sum = whole::Add(sum, whole::LoadCodes(x, n));
+  }
   int32_t lanes[whole::kLanes];
   whole::Store(sum, lanes);
   for (int32_t& lane : lanes) {

@@ -29,6 +29,12 @@ float exponential(float x) {
   return sum * power;
 }
 float sigmoid(float x) { return 1.0f / (1.0f + exponential(-x)); }
+// x * sigmoid(z). Below -87, where a large x would make much of an exponential that is cut off, e^z is a square.
+float gated(float x, float z) {
+  if (z >= -87.0f) return x * sigmoid(z);
+  const float root = exponential(0.5f * z);
+  return x * root * root;
+}
 
 float hyperbolic_tangent(float x) {
   const float size = x < 0.0f ? -x : x, square = x * x;
@@ -59,14 +65,14 @@ float tail(float x) {
 
 float activated(const ActivationTable& t, float x) {
   switch (t.activation) {
-    case FOVEA_ACTIVATION_SILU: return x * sigmoid(t.alpha * x);
+    case FOVEA_ACTIVATION_SILU: return gated(x, t.alpha * x);
     case FOVEA_ACTIVATION_SIGMOID: return sigmoid(t.alpha * x);
     case FOVEA_ACTIVATION_RELU: return x < 0.0f ? 0.0f : x;
     case FOVEA_ACTIVATION_RELU6: return clamped(x, 0.0f, 6.0f);
     case FOVEA_ACTIVATION_GELU: return x < 0.0f ? x * tail(-x) : x * (1.0f - tail(x));
     case FOVEA_ACTIVATION_GELU_TANH: {
       const float bounded = clamped(x, -1e6f, 1e6f);  // whose cube is finite
-      return x * sigmoid(1.59576912f * bounded * (1.0f + 0.044715f * bounded * bounded));
+      return gated(x, 1.59576912f * bounded * (1.0f + 0.044715f * bounded * bounded));
     }
     case FOVEA_ACTIVATION_HARD_SWISH: return x * (clamped(x + 3.0f, 0.0f, 6.0f) / 6.0f);
     case FOVEA_ACTIVATION_TANH: return hyperbolic_tangent(x);
