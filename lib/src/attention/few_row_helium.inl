@@ -6,7 +6,7 @@ constexpr bool kKeyByKey = true, kVectorsAtOnce = false;
 
 // acc[k] += the products of the first `whole` elements, a multiple of kLanes, in lanes.
 template <fovea_dtype kType, uint32_t kKeys>
-FOVEA_INLINE void MultiplyKeyByKey(const float* q, size_t whole, const FormatRow<kType> (&key)[kKeys],
+FOVEA_INLINE void MultiplyKeyByKey(const float* q, size_t whole, FormatRow<kType> (&key)[kKeys],
                                    VF (&acc)[kKeys]) {
   if constexpr (kType == FOVEA_F32) {
     const float* at[kKeys];
@@ -17,6 +17,9 @@ FOVEA_INLINE void MultiplyKeyByKey(const float* q, size_t whole, const FormatRow
       FOVEA_UNROLL(4)
       for (uint32_t k = 0; k < kKeys; ++k) acc[k] = hn::MulAdd(x, hn::NextVector(at[k]), acc[k]);
     }
+    // The rest of each key follows: so no register holds its begin during the loop.
+    FOVEA_UNROLL(4)
+    for (uint32_t k = 0; k < kKeys; ++k) key[k].data = at[k] - whole;
   } else {
     for (size_t d = 0; d < whole; d += kLanes) {
       const VF x = hn::LoadU(kF, q + d);

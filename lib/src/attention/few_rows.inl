@@ -16,7 +16,7 @@ FOVEA_INLINE bool PrefetchesAhead(const QueryTile& t, const KeyTile& keys) {
 // acc[r][k] += the products of row r and key k, in lanes: the first `whole` elements, a multiple of kLanes. Row r
 // begins at q + r * padded.
 template <bool kPrefetch, int kRows, fovea_dtype kType, uint32_t kKeys>
-FOVEA_INLINE void MultiplyKeys(const float* q, size_t padded, size_t whole, const FormatRow<kType> (&key)[kKeys],
+FOVEA_INLINE void MultiplyKeys(const float* q, size_t padded, size_t whole, FormatRow<kType> (&key)[kKeys],
                                LineCursor<kType>& ahead, VF (&acc)[kRows][kKeys]) {
   if constexpr (kRows == 1 && kKeyByKey) return MultiplyKeyByKey(q, whole, key, acc[0]);
   for (size_t d = 0; d < whole; d += kLanes) {
