@@ -9,7 +9,7 @@ extern "C" fovea_status fovea_add(const fovea_pair_args* args) {
   if (!args) return FOVEA_ERR_NULL;
   fovea::PairCall call;
   FOVEA_RETURN_IF_ERROR(fovea::resolve_pair(*args, &call));
-  if (call.batch > 0) fovea::run_pair(&call, call.kernels->add);
+  if (call.batch > 0) fovea::run_pair(&call, false);
   return FOVEA_OK;
 }
 
@@ -17,7 +17,7 @@ extern "C" fovea_status fovea_multiply(const fovea_pair_args* args) {
   if (!args) return FOVEA_ERR_NULL;
   fovea::PairCall call;
   FOVEA_RETURN_IF_ERROR(fovea::resolve_pair(*args, &call));
-  if (call.batch > 0) fovea::run_pair(&call, call.kernels->multiply);
+  if (call.batch > 0) fovea::run_pair(&call, true);
   return FOVEA_OK;
 }
 

@@ -18,7 +18,7 @@ void* row_in(const fovea_out& array, fovea_dtype dtype, uint32_t entry, uint32_t
 
 }  // namespace
 
-void run_pair(PairCall* call, void (*kernel)(const PairRow&)) {
+void run_pair(PairCall* call, bool multiply) {
   const PairCall& c = *call;
   PairRow& row = call->row;
   for (uint32_t entry = 0; entry < c.batch; ++entry) {
@@ -27,7 +27,7 @@ void run_pair(PairCall* call, void (*kernel)(const PairRow&)) {
         row.y = row_in(*c.y, row.y_dtype, entry, head, token);
         row.a = row_in(*c.a, row.a_dtype, entry, head, token);
         row.b = row_in(*c.b, row.b_dtype, entry, head, token);
-        kernel(row);
+        multiply ? c.kernels->multiply(row) : c.kernels->add(row);
       }
     }
   }

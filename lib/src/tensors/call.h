@@ -35,7 +35,7 @@ struct EmbeddingCall {
   fovea_linear_weights table;
 };
 
-void run_pair(PairCall* call, void (*kernel)(const PairRow&));
+void run_pair(PairCall* call, bool multiply);
 void run_pooling(PoolingCall* call);
 void run_embedding(const EmbeddingCall& call);
 
