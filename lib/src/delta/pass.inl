@@ -4,8 +4,12 @@
 
 // Vectors of columns at a time: as many as leave registers for the sums of a token group.
 constexpr int kPassVectors = hn::kRegisters >= 32 ? 2 : 1;
-// The same for one token, whose sums take fewer registers: with 8 lanes, two vectors are a whole row of S.
-constexpr int kLoneVectors = kLanes > 1 && hn::kRegisters >= 16 && !kPreferSize ? 2 * kPassVectors : kPassVectors;
+// The same for one token, whose sums take fewer registers, but of vectors that are narrower than a row of S no more than
+// the row has.
+constexpr int kRowVectors = kLanes < kDeltaColumns ? int(kDeltaColumns / kLanes) : 2 * kPassVectors;
+constexpr int kLoneVectors = kLanes == 1 || hn::kRegisters < 16 || kPreferSize ? kPassVectors
+                             : kRowVectors < 2 * kPassVectors                  ? kRowVectors
+                                                                               : 2 * kPassVectors;
 // Whether S gets separate passes for the update, the keys and the queries, because there are too few registers for one.
 constexpr bool kPassesApart = hn::kRegisters < 16;
 
