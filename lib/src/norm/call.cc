@@ -2,8 +2,6 @@
 #include "base/arithmetic.h"
 #include "norm/call.h"
 
-#include <string.h>
-
 #include "base/strides.h"
 
 namespace fovea {
@@ -55,7 +53,7 @@ struct Row {
     if (!is_floats()) {
       plain->narrow(dtype, from, count, at(d));
     } else if (from != floats() + d) {
-      memcpy(floats() + d, from, count * sizeof(float));
+      __builtin_memcpy(floats() + d, from, count * sizeof(float));
     }
   }
 };
@@ -69,10 +67,10 @@ float inverse_root(float x) {
   const bool small = x < 0x1p-100f;  // and perhaps subnormal
   const float scaled = small ? x * 0x1p100f : x;
   uint32_t bits;
-  memcpy(&bits, &scaled, sizeof bits);
+  __builtin_memcpy(&bits, &scaled, sizeof bits);
   bits = 0x5f3759df - (bits >> 1);
   float y;
-  memcpy(&y, &bits, sizeof y);
+  __builtin_memcpy(&y, &bits, sizeof y);
   for (int i = 0; i < 4; ++i) y *= 1.5f - 0.5f * scaled * y * y;
   return small ? y * 0x1p50f : y;
 }
