@@ -53,7 +53,7 @@ class RoundedWeights {
     tile_ = j / FOVEA_KEY_TILE;
     double largest = 0;
     for (size_t e = 0; e < codes_.size(); ++e) largest = std::max(largest, std::fabs(double{value[e]}));
-    if (!(largest > 0)) return;
+    if (scale_ == 0 && !(largest > 0)) return;  // the row's own scale is 0, but one scale of all values weighs zeros too
     const double scale = scale_ != 0 ? scale_ : largest / 127;
     top_ = std::max(top_, weight * scale);
     for (size_t e = 0; e < codes_.size(); ++e) codes_[e] += std::fabs(double{value[e]}) / scale;

@@ -50,15 +50,16 @@ class Tensors : public AttentionCase {
       for (uint32_t h = 0; h < p.q_heads; ++h) {
         for (uint32_t i = 0; i < p.q_tokens; ++i) {
           const float scale = args.q_scales.data != nullptr ? *row(args.q_scales, b, h, i) : desc.q_scale;
-          enter_row(row_bytes(args.q, 1, b, h, i), q(b, h, i), p.head_dim, scale, desc.q_zero, p.seed + 31);
+          enter_row(row_bytes(args.q, 1, b, h, i), q(b, h, i), q(0, 0, 0), p.head_dim, scale, desc.q_zero,
+                    p.seed + 31);
         }
       }
       for (uint32_t h = 0; h < p.kv_heads; ++h) {
         for (uint32_t j = 0; j < p.kv_tokens; ++j) {
-          enter_row(row_bytes(args.kv.keys, 1, b, h, j), key(b, h, j), p.head_dim, key_scale(b, h, j), desc.key_zero,
-                    p.seed + 32);
-          enter_row(row_bytes(args.kv.values, 1, b, h, j), value(b, h, j), p.value_dim, value_scale(b, h, j),
-                    desc.value_zero, p.seed + 33);
+          enter_row(row_bytes(args.kv.keys, 1, b, h, j), key(b, h, j), key(0, 0, 0), p.head_dim, key_scale(b, h, j),
+                    desc.key_zero, p.seed + 32);
+          enter_row(row_bytes(args.kv.values, 1, b, h, j), value(b, h, j), value(0, 0, 0), p.value_dim,
+                    value_scale(b, h, j), desc.value_zero, p.seed + 33);
           const float* const channels = args.value_channel_scales;
           for (uint32_t e = 0; channels != nullptr && e < p.value_dim; ++e) {
             value(b, h, j)[e] *= channels[static_cast<ptrdiff_t>(h) * args.value_channel_stride + static_cast<int>(e)];
@@ -75,9 +76,11 @@ class Tensors : public AttentionCase {
   float value_scale(uint32_t b, uint32_t h, uint32_t j) const {
     return args.kv.value_scales.data != nullptr ? *row(args.kv.value_scales, b, h, j) : desc.value_scale;
   }
-  // A row's content depends on the place of its numbers, which does not depend on where its codes are stored.
-  void enter_row(uint8_t* codes, float* numbers, uint32_t dim, float scale, int32_t zero, uint64_t seed) const {
-    const auto place = static_cast<uint64_t>(numbers - q(0, 0, 0));
+  // A row's content depends on the place of its numbers in their array, which begins at `first`: neither on where its
+  // codes are stored, nor on where the array is.
+  static void enter_row(uint8_t* codes, float* numbers, const float* first, uint32_t dim, float scale, int32_t zero,
+                        uint64_t seed) {
+    const auto place = static_cast<uint64_t>(numbers - first);
     for (uint32_t d = 0; d < dim; ++d) {
       const int8_t code = code_at(seed, place + d);
       std::memcpy(codes + d, &code, 1);
