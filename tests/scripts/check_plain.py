@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / "build" / "plain"
@@ -117,6 +118,13 @@ def check(name, pool):
     print(f"{name}: {len(files)} files, and one of all: {backend}{firmware}")
 
 
+def check_syntax(compiler):
+    """Whether all files can be one, where names of two files may not be the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        run([sys.executable, "platform/packages/amalgamate.py", folder])
+        run([compiler, *flags_of("platform/packages/amalgamation/README.md"), "-fsyntax-only", "fovea.cc"], cwd=folder)
+
+
 def check_tests(build):
     """Runs the short cases with the one file instead of the library."""
     build = build.resolve()
@@ -133,7 +141,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("processor", nargs="*", metavar="processor", help=f"of {', '.join(PROCESSORS)}; without it: all")
     parser.add_argument("--tests", type=pathlib.Path, help="build folder whose tests are linked with the one file")
+    parser.add_argument("--syntax", metavar="compiler", help="looks only at the one file, with this compiler for this machine")
     arguments = parser.parse_args()
+    if arguments.syntax:
+        check_syntax(arguments.syntax)
+        return
     shutil.rmtree(WORK, ignore_errors=True)
     run([sys.executable, "platform/packages/amalgamate.py", WORK / "one"])
     old = subprocess.run(["g++", *flags_of(PLAIN), "-std=gnu++14", "-fsyntax-only", "lib/src/base/info.cc"], cwd=ROOT,

@@ -6,6 +6,7 @@
 #include "attention/layout.h"
 #include "attention/stream/merge_kernels.h"
 #include "attention/options.h"
+#include "base/strides.h"
 #include "fovea/fovea.h"
 
 namespace fovea {
@@ -119,9 +120,6 @@ class AttentionCall {
 // The rows of a head of a batch entry, in an array with elements of this type, or of floats.
 TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head);
 RowArray<float> floats_of_head(const fovea_in& array, const EntryTokens& tokens, uint32_t head);
-inline fovea_in as_input(const fovea_out& array) {
-  return {array.data, array.batch_stride, array.head_stride, array.token_stride};
-}
 
 // Runs a whole call, or one on a stream, after every check. Fails only if a loader or an executor fails, or, before
 // anything is written, if the number of tasks overflows.

@@ -5,8 +5,7 @@
 namespace fovea {
 
 fovea_status Buffers::add_output(const fovea_out& array, size_t element_bytes, const Rows& rows, size_t dim) {
-  const fovea_in as_input = {array.data, array.batch_stride, array.head_stride, array.token_stride};
-  return add(as_input, element_bytes, rows, dim, true);
+  return add(as_input(array), element_bytes, rows, dim, true);
 }
 
 fovea_status Buffers::add_input(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim) {

@@ -24,6 +24,11 @@ T* advanced(T* base, ptrdiff_t bytes) {
   return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(base) + uintptr_t(bytes));
 }
 
+// An output as an array to go along.
+inline fovea_in as_input(const fovea_out& array) {
+  return {array.data, array.batch_stride, array.head_stride, array.token_stride};
+}
+
 // The row of a token in an array of units of `unit` bytes.
 inline const char* row_of(const fovea_in& array, size_t unit, ptrdiff_t entry, ptrdiff_t head, ptrdiff_t token) {
   const size_t bytes = size_t(stride_bytes(array.batch_stride, unit, entry)) +

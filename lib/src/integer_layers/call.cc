@@ -11,8 +11,6 @@ namespace {
 
 namespace kernels = integer_layer_kernels;
 
-fovea_in as_input(const fovea_out& y) { return {y.data, y.batch_stride, y.head_stride, y.token_stride}; }
-
 // Goes along the tokens of an array's head.
 class Codes {
  public:

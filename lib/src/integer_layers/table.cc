@@ -4,21 +4,17 @@
 // errors are below 4e-5 everywhere, in the tails too: a hundredth of a code.
 #include "base/arithmetic.h"
 #include "integer_layers/table.h"
+#include "base/nearest.h"
 
 namespace fovea {
 namespace {
 
-float rounded(float x) {                // to nearest, ties to even, where |x| is below 2^22
-  constexpr float kBias = 12582912.0f;  // 1.5 * 2^23
-  const float biased = x + kBias;
-  return biased - kBias;
-}
 float clamped(float x, float least, float most) { return x < least ? least : x > most ? most : x; }
 
 // e^x, for x from -87 to 88; beyond, as at the end of this range.
 float exponential(float x) {
   x = clamped(x, -87.0f, 88.0f);
-  const float octaves = rounded(x * 1.44269504f);
+  const float octaves = nearest(x * 1.44269504f);
   const float r =
       x - octaves * 0.693359375f + octaves * 2.12194440e-4f;  // both parts of ln 2; the first product is exact
   float sum = 1.0f;
@@ -85,7 +81,7 @@ float activated(const ActivationTable& t, float x) {
 void fill_table(const ActivationTable& t, int8_t* codes) {
   for (int32_t code = INT8_MIN; code <= INT8_MAX; ++code) {
     const float y = activated(t, t.x_scale * float(code - t.x_zero));
-    const int32_t found = t.y_zero + int32_t(rounded(clamped(y / t.y_scale, -512.0f, 512.0f)));
+    const int32_t found = t.y_zero + int32_t(nearest(clamped(y / t.y_scale, -512.0f, 512.0f)));
     codes[uint8_t(code)] = int8_t(found < INT8_MIN ? INT8_MIN : found > INT8_MAX ? INT8_MAX : found);
   }
 }

@@ -4,6 +4,7 @@
 // outside of them they become twice as wide, and each takes in what two had.
 #include "base/arithmetic.h"
 #include "quantize/call.h"
+#include "base/nearest.h"
 
 namespace fovea {
 namespace {
@@ -80,19 +81,12 @@ void leave_out(const fovea_quantize_range& range, uint64_t most, bool asymmetric
   if (high_end < *largest) *largest = high_end;
 }
 
-// To nearest, ties to even.
-int32_t rounded(float x) {
-  constexpr float kBias = 12582912.0f;  // 1.5 * 2^23
-  const float biased = x + kBias;
-  return int32_t(biased - kBias);
-}
-
 int8_t code_of(float x, float inverse, int32_t zero) {
   const float code = x * inverse;
   if (code != code) return int8_t(zero);
   if (code >= 512.0f) return 127;
   if (code <= -512.0f) return -128;
-  const int32_t shifted = rounded(code) + zero;
+  const int32_t shifted = int32_t(nearest(code)) + zero;
   return int8_t(shifted < -128 ? -128 : shifted > 127 ? 127 : shifted);
 }
 

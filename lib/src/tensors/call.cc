@@ -12,8 +12,7 @@ const void* row_in(const fovea_in& array, fovea_dtype dtype, uint32_t entry, uin
   return row_of(array, unscaled_bytes(dtype), ptrdiff_t(entry), ptrdiff_t(head), ptrdiff_t(token));
 }
 void* row_in(const fovea_out& array, fovea_dtype dtype, uint32_t entry, uint32_t head, uint32_t token) {
-  const fovea_in as_input = {array.data, array.batch_stride, array.head_stride, array.token_stride};
-  return const_cast<void*>(row_in(as_input, dtype, entry, head, token));
+  return const_cast<void*>(row_in(as_input(array), dtype, entry, head, token));
 }
 
 }  // namespace
