@@ -2,6 +2,8 @@
 #include "base/arithmetic.h"
 #include "base/buffers.h"
 
+#include "base/strides.h"
+
 namespace fovea {
 
 fovea_status Buffers::add_output(const fovea_out& array, size_t element_bytes, const Rows& rows, size_t dim) {
