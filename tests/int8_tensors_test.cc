@@ -231,6 +231,28 @@ TEST_CASE("tensors: one scale is the same as an array of it", "[short]") {
   }
 }
 
+TEST_CASE("tensors: values of zero count in how exact weights are", "[short]") {
+  Problem p;
+  p.head_dim = p.value_dim = 1, p.kv_tokens = 3;
+  for (const uint32_t q_tokens : {1u, 19u}) {
+    p.q_tokens = q_tokens;
+    Tensors test(p.with_integers(), {0, 0, 0});
+    test.desc.q_scale = 1.0f, test.desc.key_scale = 1.08f;
+    // The first key's weight is 1, and those of the others are .4 of a step of 1 / 255: as codes they are nothing.
+    const int8_t keys[] = {6, 0, 0}, values[] = {0, 100, 70};
+    for (uint32_t i = 0; i < q_tokens; ++i) {
+      row_bytes(test.args.q, 1, 0, 0, i)[0] = 1, test.q(0, 0, i)[0] = 1.0f;
+    }
+    for (uint32_t j = 0; j < p.kv_tokens; ++j) {
+      row_bytes(test.args.kv.keys, 1, 0, 0, j)[0] = static_cast<uint8_t>(keys[j]);
+      row_bytes(test.args.kv.values, 1, 0, 0, j)[0] = static_cast<uint8_t>(values[j]);
+      test.key(0, 0, j)[0] = number(test.desc.key_scale, 0, keys[j]);
+      test.value(0, 0, j)[0] = number(test.desc.value_scale, 0, values[j]);
+    }
+    CHECK(run_on_all_targets(test) == "");
+  }
+}
+
 TEST_CASE("tensors: int8 rows with one scale serve products of floats too", "[short]") {
   for (const uint32_t q_tokens : {1u, 19u}) {
     Problem p = problem(q_tokens, 90);
