@@ -114,6 +114,26 @@ TEST_CASE("bits: with integer products all targets give the same, on all machine
   }
 }
 
+TEST_CASE("bits: rotations are the same on all targets, on all machines", "[short]") {
+  constexpr uint64_t kRotated = 0xe50915e217fb445cu;
+  for (const fovea_target target : targets()) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const uint32_t dim : {6u, 40u, 64u, 384u}) {
+      std::vector<float> x(3 * dim), y(x.size());
+      for (uint32_t i = 0; i < x.size(); ++i) x[i] = random_normal(25, i);
+      for (const uint64_t seed : {uint64_t{0}, uint64_t{0x9876543210}}) {
+        fovea_rotate_args a = {};
+        a.struct_bytes = sizeof a, a.target = target, a.batch = a.heads = 1, a.tokens = 3, a.dim = dim, a.seed = seed;
+        a.x.data = x.data(), a.y.data = y.data(), a.x.token_stride = a.y.token_stride = static_cast<ptrdiff_t>(dim);
+        REQUIRE(fovea_rotate_f32(&a) == FOVEA_OK);
+        hash = hash_bits(hash, y);
+      }
+    }
+    INFO(fovea_target_name(target));
+    CHECK(hash == kRotated);
+  }
+}
+
 // Layer normalisation with a residual, and each activation of its result.
 TEST_CASE("bits: layer normalisation and activations are the same on all targets that fuse, and on all others", "[short]") {
   constexpr uint64_t kFused = 0xe0aab9d065918300u, kTwiceRounded = 0x89fc19739a7d4954u;

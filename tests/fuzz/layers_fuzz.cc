@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Softmax, linear layers, rope, caches, linear attention and multi-head layers, with any numbers in any field: see
+// Softmax, linear layers, rope, rotations, caches, linear attention and multi-head layers, with any numbers in any field: see
 // arguments_fuzz.cc. What is refused must have changed nothing, no cache either.
 #include <algorithm>
 #include <cstddef>
@@ -192,6 +192,24 @@ void rope(Bytes& bytes) {
   spoil(bytes, {&a.in.data, &a.out.data, &a.positions, &a.token_positions});
   if (!memory.complete) a.out.data = nullptr;
   unchanged_if_refused(memory, [&] { return fovea_rope_f32(&a); });
+}
+
+void rotate(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  fovea_rotate_args a{};
+  a.struct_bytes = sizeof a;
+  a.batch = count(bytes, 4), a.heads = count(bytes, 4), a.tokens = count(bytes, 12), a.dim = count(bytes, 130);
+  a.block = bytes.flag() ? 0 : bytes.flag() ? 1u << bytes.below(8) : count(bytes, 130);
+  a.inverse = bytes.flag(), a.seed = bytes.flag() ? bytes.take<uint64_t>() : 0;
+  a.target = target(bytes);
+  dense(bytes, &a.x, a.heads, a.tokens, a.dim);
+  a.y.batch_stride = a.x.batch_stride, a.y.head_stride = a.x.head_stride, a.y.token_stride = a.x.token_stride;
+  if (bytes.flag()) dense(bytes, &a.y, a.heads, a.tokens, a.dim);
+  a.x.data = a.y.data = rows(memory, a.x, a.batch, a.heads, a.tokens, a.dim, false);
+  if (bytes.flag()) a.y.data = rows(memory, a.y, a.batch, a.heads, a.tokens, a.dim, true);
+  spoil(bytes, {&a.x.data, &a.y.data});
+  if (!memory.complete) a.y.data = nullptr;
+  unchanged_if_refused(memory, [&] { return fovea_rotate_f32(&a); });
 }
 
 void frequencies(Bytes& bytes) {
@@ -775,7 +793,7 @@ void conv1d(Bytes& bytes) {
 }
 
 void run(Bytes bytes) {
-  switch (bytes.below(10)) {
+  switch (bytes.below(11)) {
     case 0: return softmax(bytes);
     case 1: return linear(bytes);
     case 2: return rope(bytes);
@@ -785,6 +803,7 @@ void run(Bytes bytes) {
     case 6: return activation(bytes);
     case 7: return norm(bytes);
     case 8: return conv1d(bytes);
+    case 9: return rotate(bytes);
     default: return multihead(bytes);
   }
 }

@@ -275,6 +275,42 @@ void conv1d(Bytes& bytes) {
 
 // ---- Rope
 
+void rotate(Bytes& bytes) {
+  fovea_rotate_args a{};
+  a.struct_bytes = sizeof a;
+  a.batch = a.heads = 1, a.tokens = 1 + bytes.below(3), a.dim = 1 + bytes.below(130);
+  uint32_t block = a.dim & (0 - a.dim);
+  while (block > 1 && bytes.flag()) block /= 2;
+  a.block = block;
+  a.inverse = bytes.flag();
+  const size_t count = size_t{a.tokens} * a.dim;
+  const std::vector<float> x = numbers(bytes, count);
+  std::vector<float> y(count), first;
+  a.x.data = x.data(), a.y.data = y.data(), a.x.token_stride = a.y.token_stride = a.dim;
+  for (const fovea_target target : targets()) {
+    a.target = target;
+    expect_served("rotate", [&] { return fovea_rotate_f32(&a); });
+    for (size_t i = 0; i < count; ++i) {
+      const size_t begin = i - i % a.dim % block;
+      double sum = 0, size = 0;
+      for (size_t j = begin; j < begin + block; ++j) {
+        const double number = double{x[j]};
+        sum += __builtin_popcount(static_cast<uint32_t>((i - begin) & (j - begin))) % 2 != 0 ? -number : number;
+        size += std::fabs(number);
+      }
+      if (std::isfinite(size) && size > 0.49 * FLT_MAX) continue;  // a step may overflow
+      const double root = std::sqrt(double{block});
+      // Infinities of both signs in a step are NaN, which a single sum of the block need not be.
+      if (!std::isfinite(size)) {
+        expect(!std::isfinite(y[i]), "rotate: what is not finite does not reach its block");
+        continue;
+      }
+      const double tolerance = (std::log2(double{block}) + 1) * 0x1p-24 * size / root + 0x1p-149;
+      expect_near("rotate", target, i, y[i], sum / root, tolerance);
+    }
+  }
+}
+
 void rope(Bytes& bytes) {
   fovea_rope_args a{};
   a.struct_bytes = sizeof a;
@@ -505,13 +541,14 @@ void multihead(Bytes& bytes) {
 }
 
 void run(Bytes bytes) {
-  switch (bytes.below(7)) {
+  switch (bytes.below(8)) {
     case 0: return softmax(bytes);
     case 1: return activation(bytes);
     case 2: return norm(bytes);
     case 3: return conv1d(bytes);
     case 4: return rope(bytes);
     case 5: return quantize(bytes);
+    case 6: return rotate(bytes);
     default: return multihead(bytes);
   }
 }

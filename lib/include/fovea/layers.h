@@ -1,4 +1,4 @@
-/* fovea/layers.h: softmax, rotary embedding, normalisation, activation, short convolution.
+/* fovea/layers.h: softmax, rotary embedding, rotation, normalisation, activation, short convolution.
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -140,6 +140,35 @@ typedef struct fovea_rope_args {
  * of the products of a and of b. At position 0 out equals in, where both numbers of a pair are finite.
  * Bits. The same in both layouts, and on all IEEE targets with fused multiply-add. */
 fovea_status fovea_rope_f32(const fovea_rope_args* args);
+
+/* -------------------------------------------------------------------------------------------------------- rotation */
+
+/* The arguments of fovea_rotate_f32. Set all to 0 first, then fill in. */
+typedef struct fovea_rotate_args {
+  uint32_t struct_bytes; /* sizeof(fovea_rotate_args) */
+  fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
+
+  uint32_t batch, heads, tokens; /* counts; any may be 0: nothing is written */
+  uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
+  uint32_t block;                /* elements that are rotated together: a power of two that divides dim (FOVEA_ERR_DIM).
+                                    0 = the largest: 64 of 64, 32 of 96, 16 of 80. 1 = only signs */
+  uint32_t inverse;              /* nonzero: undoes a rotation with the same block and seed */
+  uint64_t seed;                 /* 0 = all signs are +; else signs are drawn from it */
+
+  fovea_out y; /* f32 [batch][heads][tokens][dim]. May be x with the same strides; any other overlap is
+                  FOVEA_ERR_OVERLAP */
+  fovea_in x;  /* f32 [batch][heads][tokens][dim] */
+} fovea_rotate_args;
+
+/* Rotates rows by a Hadamard matrix, which spreads an element that is much larger than the others over its block. Codes
+ * of 4 or 8 bits then serve all elements alike (QuIP#, arXiv 2402.04396; QuaRot, arXiv 2404.00456):
+ *     y = H (signs x) / sqrt(block),    H[i][j] = -1 where i & j has an odd number of bits, else 1.
+ * It keeps dot products: attention of rotated queries to rotated keys has the scores of those that are not rotated, and
+ * rotated values give outputs that the inverse rotation takes back. Keys are turned by their position (rope) first.
+ * Errors. The inverse of a rotated row differs from the row by rounding: in a block, each result by at most
+ * (log2(block) + 1) * 2^-24 * the sum of |x| / sqrt(block), in each direction. NaN and infinity spread over their block.
+ * Bits. The same on all targets. */
+fovea_status fovea_rotate_f32(const fovea_rotate_args* args);
 
 /* -------------------------------------------------------------------------- normalisation, activation, convolution */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea/layers.hpp: softmax, rotary embedding, normalisation, activation, short convolution. layers.h is the manual.
+// fovea/layers.hpp: softmax, rotary embedding, rotation, normalisation, activation, short convolution. layers.h is the manual.
 #ifndef FOVEA_LAYERS_HPP_
 #define FOVEA_LAYERS_HPP_
 
@@ -52,6 +52,12 @@ inline Status rope_frequencies(Span<std::uint64_t> turns, double base = 0, doubl
   const auto rotary_dim = static_cast<std::uint32_t>(2 * turns.size());
   return fovea_rope_frequencies(turns.data(), base, position_scale, rotary_dim);
 }
+
+// -------------------------------------------------------------------------------------------------------- rotation
+
+using RotateArgs = Sized<fovea_rotate_args>;
+
+inline Status rotate(const fovea_rotate_args& args) { return fovea_rotate_f32(&args); }
 
 // -------------------------------------------------------------------------- normalisation, activation, convolution
 

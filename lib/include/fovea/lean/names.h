@@ -71,6 +71,7 @@
 #define fovea_quantize_to_i8 FOVEA_LEAN_NAME_(FOVEA_USE, quantize_to_i8)
 #define fovea_rope_f32 FOVEA_LEAN_NAME_(FOVEA_USE, rope_f32)
 #define fovea_rope_frequencies FOVEA_LEAN_NAME_(FOVEA_USE, rope_frequencies)
+#define fovea_rotate_f32 FOVEA_LEAN_NAME_(FOVEA_USE, rotate_f32)
 #define fovea_slow_workspace_bytes FOVEA_LEAN_NAME_(FOVEA_USE, slow_workspace_bytes)
 #define fovea_softmax_f32 FOVEA_LEAN_NAME_(FOVEA_USE, softmax_f32)
 #define fovea_state_bytes FOVEA_LEAN_NAME_(FOVEA_USE, state_bytes)

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernel of rotations, compiled once for each target: targets/each_target.inl includes this file again.
+#if !defined(FOVEA_IN_TARGET)
+#include "base/arithmetic.h"
+#include "targets/options.inl"
+#include "rotate/kernels.h"
+#define FOVEA_KERNELS_NAMESPACE rotate_kernels
+#define FOVEA_KERNELS_FILE "rotate/kernels.cc"
+#include "targets/each_target.inl"
+#else
+
+namespace {
+// clang-format off
+#include FOVEA_BACKEND_HEADER
+#include "simd/common.inl"
+#include "rotate/rotate.inl"
+// clang-format on
+}  // namespace
+
+FOVEA_IN_DATA_SECTION const RotateKernels kRotate = {RotateOneRow};
+
+#endif

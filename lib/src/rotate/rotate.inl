@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fast Walsh-Hadamard transform: log2(block) steps, in each of which pairs (a, b) of elements become (a + b, a - b).
+// The pairs of a step are a distance apart that halves from step to step: first whole vectors, then lanes of a vector.
+// Sums and differences are rounded alike everywhere, so bits do not depend on the target.
+
+struct LaneNumbers {
+  int32_t lanes[kLanes];
+  constexpr LaneNumbers() : lanes() {
+    for (size_t i = 0; i < kLanes; ++i) lanes[i] = int32_t(i);
+  }
+};
+constexpr LaneNumbers kLaneNumbers;
+FOVEA_INLINE VI LaneNumber() { return hn::LoadU(kI, kLaneNumbers.lanes); }
+FOVEA_INLINE VI SignBit(VI v) { return hn::And(v, hn::Set(kI, INT32_MIN)); }
+
+// The signs of the elements from d on, in the sign bits: a hash of the seed and of an element's number in its row.
+FOVEA_INLINE VI SignsAt(size_t d, uint64_t seed) {
+  VI high;
+  const VI number = hn::Add(LaneNumber(), hn::Set(kI, int32_t(uint32_t(d) + uint32_t(seed))));
+  VI low = hn::MulWide(number, 0x9e3779b1u, high);
+  const VI mixed = hn::Add(hn::Xor(low, high), hn::Set(kI, int32_t(uint32_t(seed >> 32))));
+  low = hn::MulWide(mixed, 0x85ebca77u, high);
+  return SignBit(hn::Xor(low, high));
+}
+FOVEA_INLINE VF WithSigns(VF v, size_t d, uint64_t seed) {
+  return hn::BitCast(kF, hn::Xor(hn::BitCast(kI, v), SignsAt(d, seed)));
+}
+
+// The steps within a vector: in the lanes i with i & kStep, a - b is the other lane's number minus the own one.
+template <int kStep = int(kLanes) / 2>
+FOVEA_INLINE VF StepsInVector(VF v, size_t block) {
+  if constexpr (kStep == 0) {
+    return v;
+  } else {
+    if (size_t(kStep) < block) {
+      constexpr int kToSign = __builtin_clz(kStep);  // from the bit of the step to the sign bit
+      const VI signs = SignBit(hn::ShiftLeft<kToSign>(LaneNumber()));
+      v = hn::Add(hn::SwapLanes<kStep>(v), hn::BitCast(kF, hn::Xor(hn::BitCast(kI, v), signs)));
+    }
+    return StepsInVector<kStep / 2>(v, block);
+  }
+}
+
+FOVEA_KERNEL void RotateOneRow(const RotateRow& r) {
+  const float* from = r.x;
+  float* const y = r.y;
+  const auto count_at = [&](size_t d) { return r.dim - d < kLanes ? r.dim - d : kLanes; };
+  if (r.seed != 0 && !r.inverse) {
+    for (size_t d = 0; d < r.dim; d += kLanes) {
+      hn::StoreN(WithSigns(hn::LoadN(kF, from + d, count_at(d)), d, r.seed), kF, y + d, count_at(d));
+    }
+    from = y;
+  }
+  for (size_t distance = r.block / 2; distance >= kLanes; distance /= 2) {
+    for (size_t first = 0; first < r.dim; first += 2 * distance) {
+      for (size_t d = first; d < first + distance; d += kLanes) {
+        const VF a = hn::LoadU(kF, from + d), b = hn::LoadU(kF, from + d + distance);
+        hn::StoreU(hn::Add(a, b), kF, y + d);
+        hn::StoreU(hn::Sub(a, b), kF, y + d + distance);
+      }
+    }
+    from = y;
+  }
+  for (size_t d = 0; d < r.dim; d += kLanes) {
+    VF v = hn::MulSet(StepsInVector(hn::LoadN(kF, from + d, count_at(d)), r.block), r.scale);
+    if (r.seed != 0 && r.inverse) v = WithSigns(v, d, r.seed);
+    hn::StoreN(v, kF, y + d, count_at(d));
+  }
+}
