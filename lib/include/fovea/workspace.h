@@ -14,7 +14,8 @@
  *                                    .value_dim = 64, .max_batch = 1, .max_q_tokens = 1, .max_kv_tokens = 1024};
  *       fovea_plan plan;
  *       if (fovea_plan_init(&plan, &desc) != FOVEA_OK) return 1;
- *       printf("%zu of %zu bytes, of %zu\n", fovea_workspace_bytes(&plan), sizeof decoding, sizeof any);
+ *       printf("%zu of %zu bytes at %p; any counts: %zu at %p\n", fovea_workspace_bytes(&plan), sizeof decoding,
+ *              (void*)decoding, sizeof any, (void*)any);
  *       return fovea_workspace_bytes(&plan) <= sizeof decoding && sizeof decoding <= sizeof any ? 0 : 1;
  *     }
  *
