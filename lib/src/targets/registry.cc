@@ -49,7 +49,7 @@ unsigned asked_features() {
 
 #if FOVEA_WITH_RVV
 #if defined(__linux__)
-extern "C" unsigned long getauxval(unsigned long) __attribute__((weak));
+extern "C" unsigned long getauxval(unsigned long);  // not weak: an archive of the C library would not give it then
 #endif
 // Whether the processor has vectors, and of the length that the kernels are compiled for: of another length they would
 // read and write other bytes. Linux says in AT_HWCAP which of the letters of the instruction set it has. Without a system
@@ -57,10 +57,11 @@ extern "C" unsigned long getauxval(unsigned long) __attribute__((weak));
 bool has_vectors_of_this_length() {
 #if defined(__linux__)
   constexpr unsigned long kHardwareCapabilities = 16, kLetterV = 1ul << ('V' - 'A');
-  if (getauxval && (getauxval(kHardwareCapabilities) & kLetterV) == 0) return false;
+  if ((getauxval(kHardwareCapabilities) & kLetterV) == 0) return false;
 #endif
   unsigned long bytes;
-  asm(".option push\n\t.option arch, +zicsr\n\tcsrr %0, 0xc22\n\t.option pop" : "=r"(bytes));  // vlenb
+  // Volatile, so that it stays after the question above.
+  asm volatile(".option push\n\t.option arch, +zicsr\n\tcsrr %0, 0xc22\n\t.option pop" : "=r"(bytes));  // vlenb
   return bytes == __riscv_v_fixed_vlen / 8;
 }
 #endif
