@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the calls of the generated code from Python, with the library that the package has."""
+import ctypes
+
+import numpy as np
+
+from .. import c
+from .graph import Tensor
+
+
+class Runner:
+    """Runs calls whose buffers have a place in the arena. observe(call) is called after each."""
+
+    def __init__(self, calls, plans, arena_bytes):
+        self.calls = calls
+        self.arena = Aligned(arena_bytes)
+        self.held, self.plans = {}, {}
+        for plan in plans:
+            self.plans[plan] = self.planned(plan)
+        self.args = [self.structure(call) for call in calls]
+        self.workspace = Aligned(max([self.workspace_bytes(*pair) for pair in zip(calls, self.args)], default=0))
+
+    def planned(self, plan):
+        name = "plan" if plan.struct == "attention" else f"{plan.struct}_plan"
+        made = c.structure(name)
+        c.call(f"fovea_{name}_init", made, self.filled(f"{plan.struct}_desc", plan.fields))
+        return made
+
+    def filled(self, name, fields):
+        """A structure of fovea.h with these fields, and the structures in it."""
+        made = c.structure(name)
+        for key, value in fields.items():
+            if isinstance(value, dict):
+                inner = type(made).__dict__["kinds"][key]
+                value = self.filled(inner.__name__.replace("fovea_", "", 1), value)
+            elif isinstance(value, Tensor):
+                value = self.address(value)
+            elif isinstance(value, str):
+                value = c.CONSTANTS[value.replace("FOVEA_", "", 1)]
+            setattr(made, key, value)
+        return made
+
+    def structure(self, call):
+        return self.filled(f"{call.struct}_args", call.fields) if call.struct else None
+
+    def address(self, tensor):
+        return self.memory(tensor.buffer).ctypes.data + tensor.offset * tensor.buffer.dtype.itemsize
+
+    def memory(self, buffer):
+        """The buffer's elements, as an array."""
+        if buffer.kind == "arena":
+            return self.arena.array[buffer.offset:buffer.offset + buffer.bytes].view(buffer.dtype)
+        if buffer.kind == "constant":
+            return buffer.data.reshape(-1)
+        if buffer not in self.held:
+            self.held[buffer] = np.zeros(buffer.count, buffer.dtype)
+        return self.held[buffer]
+
+    def tensor(self, tensor):
+        """A tensor's numbers, as they are now."""
+        buffer = tensor.buffer
+        loops = [loop for dim in tensor.dims for loop in dim]
+        return np.lib.stride_tricks.as_strided(self.memory(buffer)[tensor.offset:], [size for size, _ in loops],
+                                               [stride * buffer.dtype.itemsize for _, stride in loops]).reshape(
+                                                   tensor.shape)
+
+    def workspace_bytes(self, call, args):
+        if call.plan is not None:
+            name = "" if call.plan.struct == "attention" else f"{call.plan.struct}_"
+            return c.call(f"fovea_{name}workspace_bytes", self.plans[call.plan])
+        if call.workspace:
+            return c.call(f"{call.function}_workspace_bytes", args)
+        return 0
+
+    def run(self, inputs, observe=None):
+        for tensor, value in zip(inputs[0], inputs[1]):
+            self.memory(tensor.buffer)[:] = np.asarray(value).reshape(-1)
+        for call, args in zip(self.calls, self.args):
+            HELPERS[call.function](self, call) if call.function in HELPERS else self.make(call, args)
+            if observe:
+                observe(call)
+
+    def make(self, call, args):
+        before = [self.plans[call.plan]] if call.plan else []
+        after = [self.workspace.array, self.workspace.array.size] if call.workspace or call.plan else []
+        try:
+            c.call(call.function, *before, args, *after)
+        except c.Error as error:
+            raise RuntimeError(f"{call.name}, {call.function}: {error}") from None
+
+
+def copy(runner, call):
+    """The helper of model.c of this name."""
+    y, x = (call.fields[key] for key in "yx")
+    sizes = [size for size, _ in call.fields["loops"]]
+    item = y.buffer.dtype.itemsize
+    to, of = (np.lib.stride_tricks.as_strided(runner.memory(one.buffer)[one.offset:], sizes,
+                                              [strides[index] * item for _, strides in call.fields["loops"]],
+                                              writeable=index == 0) for index, one in enumerate((y, x)))
+    to[...] = of
+
+
+HELPERS = {"copy": copy}
+
+
+class Aligned:
+    """Memory at a multiple of 64 bytes."""
+
+    def __init__(self, count):
+        self.owner = np.zeros(count + 64, np.uint8)
+        first = -self.owner.ctypes.data % 64
+        self.array = self.owner[first:first + count]
+
+
+def bytes_for(call, target):
+    """Bytes of workspace that a call needs on another machine's target."""
+    number = c.call("fovea_target_from_name", target.encode())
+    runner = object.__new__(Runner)
+    if call.plan is not None:
+        name = "" if call.plan.struct == "attention" else f"{call.plan.struct}_"
+        return c.call(f"fovea_{name}workspace_bytes_for", Runner.filled(runner, f"{call.plan.struct}_desc",
+                                                                        call.plan.fields), number)
+    if not call.workspace:
+        return 0
+    fields = {key: value for key, value in call.fields.items() if not isinstance(value, Tensor)}
+    fields["weights"] = {key: value for key, value in call.fields["weights"].items() if not isinstance(value, Tensor)}
+    args = Runner.filled(runner, f"{call.struct}_args", {**fields, "target": number})
+    if "scales" in call.fields["weights"]:
+        args.weights.scales = 64
+    return c.call(f"{call.function}_workspace_bytes", args)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The constants of a model in the formats that they are stored in. Rows are converted by the library itself."""
+import numpy as np
+
+from .calls import given
+
+FORMATS = {"f32": "FOVEA_F32", "f16": "FOVEA_F16", "i8": "FOVEA_I8", "i4": "FOVEA_I4", "q8_0": "FOVEA_Q8_0",
+           "q4_0": "FOVEA_Q4_0"}
+
+
+class Weights:
+    """format: of the weights of linear layers and embeddings. keep: a layer's name -> its format. integer_products:
+    with FOVEA_COMPUTE_I8 where the format allows it."""
+
+    def __init__(self, graph, format_, keep, integer_products):
+        self.graph, self.format, self.keep, self.integer_products = graph, format_, keep, integer_products
+        self.stored = {}
+
+    def linear(self, weight, bias, name, compute=True):
+        """The fields of fovea_linear_weights, the constants that they name, and what `compute` is."""
+        form = self.format_of(name, weight.name)
+        data, scales, stride = self.rows(weight, form)
+        if bias is not None and not bias.is_dense():
+            bias = self.graph.constant(bias.name, np.ascontiguousarray(bias.data, np.float32))
+        fields = given(dtype=FORMATS[form] if form != "f32" else None, data=data, row_stride=stride, scales=scales,
+                       bias=bias)
+        integer = compute and self.integer_products and form not in ("f32", "f16")
+        return fields, [one for one in (data, scales, bias) if one is not None], integer and "FOVEA_COMPUTE_I8"
+
+    def format_of(self, name, weight):
+        for layer, form in self.keep.items():
+            if layer in (name, weight) or weight.startswith(layer.replace(".", "_") + "_"):
+                return form
+        return self.format
+
+    def rows(self, weight, form):
+        """A constant [rows][dim] in a format: its bytes, its scales, and its stride."""
+        key = weight.buffer, weight.offset, weight.dims, form
+        if key not in self.stored:
+            rows, dim = weight.shape
+            if form == "f32":
+                data = weight if weight.is_dense() else self.graph.constant(weight.name, weight.data)
+                self.stored[key] = data, None, dim
+            else:
+                self.stored[key] = self.narrowed(weight.name, weight.data, form)
+        return self.stored[key]
