@@ -117,7 +117,8 @@ fovea_status {self.name}_init(void);
             begin += "  unsigned char* const tensors = arena;\n"
         if any(call.workspace for call in self.of.calls):
             begin += f"  void* const workspace = (unsigned char*)arena + {self.upper}_TENSOR_BYTES;\n"
-        seen = set()
+        seen, read = set(), {one.buffer for call in self.of.calls for one in call.reads}
+        begin += "".join(f"  (void){one.name};\n" for one in self.of.graph.inputs if one.buffer not in read)
         body = "".join(self.call(call, seen) for call in self.of.calls)
         return f"""{LICENSE}#include "{self.name}.h"
 

@@ -163,6 +163,7 @@ class Graph:
         self.name = name
         self.inputs, self.outputs, self.nodes = [], [], []
         self.fused = {}  # pattern -> how often it was found
+        self.shared = {}  # constants that patterns made
         self.read = 0  # operations of the model as it was read
         self._names = dict.fromkeys(RESERVED, 1)
 
@@ -207,7 +208,7 @@ class Graph:
             one.buffer is not tensor.buffer for one in self.outputs)
 
     def replace(self, old, new, pattern):
-        """Puts a node in the place of the last of several."""
+        """Puts a node in the place of the last of several, which is where all that it reads is there."""
         self.nodes[self.nodes.index(old[-1])] = new
         for node in old[:-1]:
             if node in self.nodes:

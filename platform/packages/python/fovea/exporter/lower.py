@@ -63,7 +63,7 @@ class Lowering:
 
     def grid(self, loops, tensors):
         """batch, heads and tokens of a call, and the strides of each tensor in them."""
-        loops = [(1, (0,) * len(tensors))] * (3 - len(loops)) + loops
+        loops = [*[(1, (0,) * len(tensors))] * (3 - len(loops)), *loops]
         counts = {key: size for key, (size, _) in zip(("batch", "heads", "tokens"), loops)}
         strides = [given(data=tensor, **{f"{key}_stride": loop[1][index] for key, loop in
                                          zip(("batch", "head", "token"), loops)})
@@ -82,7 +82,7 @@ class Lowering:
 
     def elements(self, y, *tensors):
         """The same for a function of each element: a row may have several dimensions, or a part of one."""
-        ready = list(tensors)
+        ready = [self.spread(one, y) for one in tensors]
         for index, one in enumerate(ready):
             loops = views.joint([y, one])
             if loops is None or len(loops) > 4 or (loops and loops[-1][1] != (1, 1)):
@@ -94,11 +94,20 @@ class Lowering:
         counts, arrays = self.grid(loops[:-1], [y, *ready])
         return counts, loops[-1][0], arrays, ready
 
+    def spread(self, x, y):
+        """A constant that repeats one number along the rows of y has a row of it."""
+        axis = next((axis for axis, dim in enumerate(y.dims) if dim and dim[-1][1] == 1), None)
+        if axis is None or not x.is_constant or stride_of(x.dims[axis]) != 0:
+            return x
+        row = x
+        for other, dim in enumerate(x.dims):
+            row = row.slice(other, 0, 1) if other != axis and stride_of(dim) == 0 else row
+        return self.dense(row).expand(x.shape)
+
     def one_stride(self, x):
         """The rows of x with one stride, as linear layers take them: (tensor, rows, stride)."""
-        x = x if stride_of(x.dims[-1]) == 1 else self.dense(x)
         loops = views.joint([x], last=1)
-        if len(loops) > 1:
+        if len(loops) > 1 or stride_of(x.dims[-1]) != 1:
             x = self.dense(x, views.like(x, [x.shape[-1]], len(x.dims) - 1))
             loops = views.joint([x], last=1)
         count, stride = (loops[0][0], loops[0][1][0]) if loops else (1, x.shape[-1])
@@ -215,23 +224,17 @@ class Lowering:
         self.call("fovea_embedding", "embedding", fields, [ids, *reads], [node.y], node.name)
 
     def rope(self, node):
-        counts, dim, (out, given_x), ready = self.rows(node.y, node.x)
-        # Tokens are a loop of their own, so that their positions count from 0.
-        tokens = node.x.shape[-2]
-        if counts["tokens"] != tokens:
-            counts, (out, given_x) = self.heads_and_tokens(node, ready)
-        fields = given(**counts, dim=dim, rotary_dim=node.rotary_dim, layout=f"FOVEA_ROPE_{node.layout}", out=out,
-                       cos=node.cos, sin=node.sin, table_stride=node.cos.shape[-1], table_positions=node.cos.shape[0],
-                       **{"in": given_x})
-        self.call("fovea_rope_f32", "rope", fields, [ready[1], node.cos, node.sin], [node.y], node.name)
-
-    def heads_and_tokens(self, node, ready):
-        y, x = ready
+        """Tokens are a loop of their own, so that their positions count from 0."""
+        y, x = node.y, node.x if stride_of(node.x.dims[-1]) == 1 else self.dense(node.x)
         loops = views.joint([Tensor(one.buffer, one.dims[:-2]) for one in (y, x)])
         strides = [stride_of(one.dims[-2]) for one in (y, x)]
         if loops is None or len(loops) > 2 or None in strides:
             raise NotServed("rope of this layout", node.line, "[batch, heads, tokens, dim]")
-        return self.grid([*[(1, (0, 0))] * (2 - len(loops)), *loops, (x.shape[-2], tuple(strides))], [y, x])
+        counts, (out, x_fields) = self.grid([*[(1, (0, 0))] * (2 - len(loops)), *loops, (x.shape[-2], tuple(strides))],
+                                            [y, x])
+        fields = given(**counts, dim=x.shape[-1], layout=f"FOVEA_ROPE_{node.layout}", out=out, **{"in": x_fields},
+                       cos=node.cos, sin=node.sin, table_stride=node.cos.shape[-1], table_positions=node.cos.shape[0])
+        self.call("fovea_rope_f32", "rope", fields, [x, node.cos, node.sin], [y], node.name)
 
     def attention(self, node):
         q, k, v = node.q, node.k, node.v

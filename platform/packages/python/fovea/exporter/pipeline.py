@@ -56,7 +56,7 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     patterns.apply(graph)
     store = Weights(graph, weights, keep or {}, arithmetic == "i8")
     calls, plans = lower(graph, store)
-    calls = arena.in_place(calls)
+    arena.in_place(calls)
     lives = arena.lifetimes(calls)
     bound, total = arena.bound(lives), arena.place(lives)
     total = -(-total // 64) * 64

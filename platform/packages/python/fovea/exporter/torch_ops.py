@@ -105,6 +105,39 @@ def unbind(reader, x, axis=0):
 OPS["getitem"] = lambda reader, values, index: values[index]
 
 
+@op("index")
+def index(reader, x, indices):
+    """By constant numbers that count along one dimension of the result each, as transformers' masks have them."""
+    if any(one is None or reader.is_live(one) for one in indices) or len(indices) != len(x.shape):
+        reader.refuse("by computed numbers", "a slice")
+    shape = reader.torch.broadcast_shapes(*(one.shape for one in indices))
+    dims, offset = [()] * len(shape), 0
+    for axis, numbers in enumerate(indices):
+        numbers = np.asarray(numbers.expand(shape))
+        moving = [place for place in range(len(shape)) if shape[place] > 1 and
+                  (np.take(numbers, 0, place) != np.take(numbers, 1, place)).any()]
+        line = numbers.reshape(-1)[:1] if not moving else np.moveaxis(numbers, moving[0], -1).reshape(-1, shape[moving[0]])[0]
+        step = int(line[1] - line[0]) if len(line) > 1 else 1
+        part = x.slice(axis, int(line[0]), int(line[-1]) + 1, step) if step > 0 else None
+        if len(moving) > 1 or part is None or (np.diff(line) != step).any() or (moving and dims[moving[0]]):
+            reader.refuse("by these numbers", "a slice")
+        offset += part.offset - x.offset
+        if moving:
+            dims[moving[0]] = part.dims[axis]
+    repeated = [dim or (((size, 0),) if size > 1 else ()) for dim, size in zip(dims, shape)]
+    return x._with(repeated, offset)
+
+
+@op("__and__", "logical_and", "bitwise_and")
+def both(reader, a, b):
+    """Of masks: with a constant that is true everywhere."""
+    if not reader.is_live(a):
+        a, b = b, a
+    if reader.is_live(b) or not b.all():
+        reader.refuse("of masks", "is_causal, and one mask")
+    return a.expand(reader.torch.broadcast_shapes(a.shape, b.shape))
+
+
 @op("cat")
 def cat(reader, pieces, axis=0):
     pieces = [reader.tensor(one) for one in pieces]
@@ -154,7 +187,14 @@ def matmul(reader, a, b):
         reader.refuse("of a vector", "matrices")
     outer = [max(pair) for pair in zip(*([1] * (rank - len(one.shape)) + list(one.shape[:-2]) for one in (a, b)))]
     a, b = a.expand([*outer, *a.shape[-2:]]), b.expand([*outer, *b.shape[-2:]])
-    y = reader.graph.arena(reader.name("matmul"), views.dense_dims([*outer, a.shape[-2], b.shape[-1]]))
+    dims = views.dense_dims([*outer, a.shape[-2], b.shape[-1]])
+    softmax = reader.graph.writer(a)
+    if softmax is not None and softmax.op == "softmax" and outer:  # attention: the heads of a token follow one another
+        loops = views.merged(b.dims[-3]) if len(views.merged(b.dims[-3])) == 2 else [(1, 0), (outer[-1], 0)]
+        sizes = [*outer[:-1], loops[0][0], loops[1][0], a.shape[-2], b.shape[-1]]
+        memory = views.dense_dims([*sizes[:-3], sizes[-2], sizes[-3], sizes[-1]])
+        dims = [*memory[:len(outer) - 1], (*memory[-4], *memory[-2]), memory[-3], memory[-1]]
+    y = reader.graph.arena(reader.name("matmul"), tuple(dims))
     return reader.graph.add("matmul", y.name, {"a": a, "b": b}, y, reader.line)
 
 

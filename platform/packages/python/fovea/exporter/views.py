@@ -118,3 +118,29 @@ def like(tensor, last, kept):
         stride *= size
     dims = [tuple(placed[axis, place] for place in range(len(dim))) for axis, dim in enumerate(tensor.dims[:kept])]
     return (*dims, *dense_dims(last))
+
+
+def relocated(dims, loops):
+    """The dimensions of a tensor after its memory was laid out anew. loops: of the whole memory, (size, (old stride, new
+    stride)). None where a dimension does not consist of them."""
+    moved = []
+    for dim in dims:
+        rest, new = [loop for loop in reversed(dim) if loop[0] != 1], []
+        while rest:
+            size, stride = rest.pop(0)
+            if stride == 0:
+                new.insert(0, (size, 0))
+                continue
+            found = [(whole, old, to) for whole, (old, to) in loops if old and old <= stride < old * whole]
+            if len(found) != 1 or stride % found[0][1]:
+                return None
+            whole, old, to = found[0]
+            step = stride // old
+            if step * size > whole:  # the rest of it is in another loop
+                if whole % step or size % (whole // step):
+                    return None
+                rest.insert(0, (size // (whole // step), stride * (whole // step)))
+                size = whole // step
+            new.insert(0, (size, to * step))
+        moved.append(tuple(new))
+    return tuple(moved)
