@@ -67,12 +67,13 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     error = max(difference(runner.tensor(tensor), answer) for tensor, answer in zip(graph.outputs, answers))
     exact = weights == "f32" and arithmetic == "f32"
     exported = Exported(graph, calls, plans, total, bound, inputs, answers, 1e-5 if exact else 2 * error)
-    weight_bytes = project.write(exported, out)
     functions = {}
     for call in calls:
         functions[call.function] = functions.get(call.function, 0) + 1
-    return Report(name, graph.read, functions, graph.fused, total, bound, runner.workspace.array.size, weight_bytes,
-                  functions.get("copy", 0), sum(call.macs for call in calls), error)
+    report = Report(name, graph.read, functions, graph.fused, total, bound, runner.workspace.array.size,
+                    project.weight_bytes(calls), functions.get("copy", 0), sum(call.macs for call in calls), error)
+    project.write(exported, report, out)
+    return report
 
 
 def difference(got, wanted):

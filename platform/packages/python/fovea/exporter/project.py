@@ -5,9 +5,10 @@ import pathlib
 import numpy as np
 
 from .emit_c import LICENSE, Code, ctype, shape_text
+from .report import readme
 
 
-def write(exported, folder):
+def write(exported, report, folder):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     code, name = Code(exported), exported.graph.name
@@ -26,6 +27,7 @@ def write(exported, folder):
         f"{name}_test_data.bin": joined(np.asarray(value).astype(one.buffer.dtype) for _, one, value in vectors),
         f"{name}_binary.h": BINARY,
         f"{name}_test.c": test(exported),
+        "README.md": readme(exported, report),
         "CMakeLists.txt": CMAKE.replace("@NAME@", name),
     }
     for file, text in files.items():
@@ -33,7 +35,6 @@ def write(exported, folder):
             (folder / file).write_bytes(text)
         else:
             (folder / file).write_text(text, encoding="utf-8")
-    return len(files[f"{name}_weights.bin"])
 
 
 def constants_of(calls):
@@ -44,6 +45,10 @@ def constants_of(calls):
             if tensor.buffer.kind == "constant":
                 found.setdefault(tensor.buffer, tensor.buffer.data.shape)
     return dict(sorted(found.items(), key=lambda one: -one[0].dtype.itemsize))
+
+
+def weight_bytes(calls):
+    return len(joined(one.data for one in constants_of(calls)))
 
 
 def joined(arrays):
