@@ -108,3 +108,10 @@ def first_fit(lives, order):
         placed.sort()
         total = max(total, offset + size)
     return offsets, total
+
+
+def workspaces(calls, lives):
+    """Says of each call where its workspace begins: after the tensors that live then."""
+    for index, call in enumerate(calls):
+        live = [buffer.offset + buffer.bytes for buffer, (first, last) in lives.items() if first <= index <= last]
+        call.top = -(-max(live, default=0) // 64) * 64

@@ -109,4 +109,109 @@ def outer(tensors):
 
 
 def multihead(graph, node):
-    return False
+    """Attention whose queries, keys and values come from linear layers, and whose output goes into one."""
+    if node.op != "attention" or node.q.shape[3] != node.v.shape[3]:
+        return False
+    k, v, kv_heads = shared_heads(node.k, node.v)
+    ropes = [turned(graph, one, node) for one in (node.q, k)]
+    if (ropes[0] is None) != (ropes[1] is None):
+        return False
+    q, k = (one.x if one else side for one, side in zip(ropes, (node.q, k)))
+    if ropes[0] and not (same(ropes[0].cos, ropes[1].cos) and same(ropes[0].sin, ropes[1].sin)):
+        return False
+    users = [*(one for one in ropes if one), node]
+    parts = [projection(graph, one, users) for one in (q, k, v)]
+    last = output_layer(graph, node)
+    if None in parts or last is None or last[0].weight.shape[0] != parts[0].linear.weight.shape[1]:
+        return False
+    out, y = last
+    inputs = {"x": parts[0].x, "out": out.weight, "out_bias": out.bias, "mask": node.mask}
+    inputs.update({"keys": parts[1].x} if not same(parts[1].x, parts[0].x) else {})
+    inputs.update({"values": parts[2].x} if not same(parts[2].x, parts[1].x) else {})
+    rows = [part.rows for part in parts]
+    if parts[0].linear is parts[1].linear is parts[2].linear and rows[0][0] == 0 and rows[0][1] == rows[1][0] and (
+            rows[1][1] == rows[2][0] and rows[2][1] == parts[0].linear.weight.shape[0]):
+        inputs.update(qkv=parts[0].linear.weight, qkv_bias=parts[0].linear.bias)
+    else:
+        for role, part in zip("qkv", parts):
+            inputs[role], inputs[role + "_bias"] = (one and one.slice(0, *part.rows) for one in
+                                                    (part.linear.weight, part.linear.bias))
+    if ropes[0]:
+        inputs.update(cos=ropes[0].cos, sin=ropes[0].sin)
+    attrs = {**node.attrs, "heads": node.q.shape[1], "kv_heads": kv_heads, "head_dim": node.q.shape[3],
+             "layout": ropes[0] and ropes[0].layout}
+    old = [*(one for one in ropes if one), *dict.fromkeys(part.linear for part in parts), node, out]
+    new = Node("multihead", out.name, inputs, {**node.outputs, "y": y}, attrs, node.line)
+    graph.replace(old, new, "multi-head layer")
+    return True
+
+
+def shared_heads(k, v):
+    """Keys and values without the repetitions of their heads that query heads share: (k, v, kv_heads)."""
+
+    def once(x):
+        loops = views.merged(x.dims[1])
+        return (loops[:-1], loops[-1][0]) if loops and loops[-1][1] == 0 else (loops, 1)
+
+    (k_loops, k_times), (v_loops, v_times) = once(k), once(v)
+    if k_times != v_times:
+        return k, v, k.shape[1]
+    k, v = (x._with([x.dims[0], loops, *x.dims[2:]]) for x, loops in ((k, k_loops), (v, v_loops)))
+    return k, v, k.shape[1]
+
+
+def turned(graph, tensor, reader):
+    """The rope that computed queries or keys, for attention alone."""
+    node = graph.writer(tensor)
+    return node if node is not None and node.op == "rope" and same(node.y, tensor) and graph.only_read_by(
+        tensor, reader) else None
+
+
+class Part:
+    """Where queries, keys or values come from: a linear layer, the range of its outputs, its inputs [batch, tokens]."""
+
+    def __init__(self, linear, rows, x):
+        self.linear, self.rows, self.x = linear, rows, x
+
+
+def projection(graph, tensor, users):
+    """The Part of queries, keys or values [batch, heads, tokens, dim]; None where they are no outputs of a layer."""
+    linear = graph.writer(tensor)
+    if linear is None or linear.op != "linear" or linear.activation or not graph.only_read_by(linear.y, *users):
+        return None
+    _, heads, _, dim = tensor.shape
+    if views.merged([*tensor.dims[1], *tensor.dims[3]]) != [(heads * dim, 1)]:
+        return None
+    first = tensor.offset - linear.y.offset
+    x = rows_of(linear.y, linear.x, tensor)
+    if x is None or not 0 <= first <= linear.weight.shape[0] - heads * dim:
+        return None
+    return Part(linear, (first, first + heads * dim), x)
+
+
+def rows_of(y, x, tensor):
+    """The rows of x [batch, tokens, dim] that belong to the rows of y which the tensor [batch, heads, tokens, dim] has."""
+    loops = views.joint([Tensor(one.buffer, one.dims[:-1]) for one in (y, x)])
+    dims = loops is not None and views.relocated([tensor.dims[0], tensor.dims[2]], loops)
+    if not dims or any(len(views.merged(dim)) > 1 for dim in (*dims, x.dims[-1])):
+        return None
+    if x.shape[-1] > 1 and views.merged(x.dims[-1])[0][1] != 1:
+        return None
+    return Tensor(x.buffer, (*dims, x.dims[-1]), x.offset)
+
+
+def output_layer(graph, node):
+    """The linear layer that alone reads an attention's output, and its output [batch, tokens, dim]."""
+    readers = graph.readers(node.y.buffer)
+    if len(readers) != 1 or readers[0].op != "linear" or readers[0].activation or not graph.only_read_by(node.y, *readers):
+        return None
+    linear, (batch, heads, tokens, dim) = readers[0], node.y.dims
+    if linear.x.offset != node.y.offset or views.merged(linear.x.dims[-1]) != views.merged([*heads, *dim]):
+        return None
+    y = rows_of(linear.x, linear.y, node.y)
+    return None if y is None else (linear, y)
+
+
+def same(a, b):
+    from .patterns import same as same_
+    return same_(a, b)

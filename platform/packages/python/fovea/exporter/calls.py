@@ -19,6 +19,7 @@ class Call:
     plan: "Plan" = None
     workspace: str = ""  # its size, as a constant expression of workspace.h
     macs: int = 0  # multiply-adds
+    top: int = 0  # bytes of the arena that hold tensors during the call: its workspace comes after them
 
     @property
     def what(self):
@@ -44,9 +45,18 @@ class Plan:
     fields: dict
 
 
+@dataclass(eq=False)
+class Pointed:
+    """A structure that a field points to."""
+    struct: str  # without fovea_
+    fields: dict
+
+
 def replaced(value, old, new):
     if isinstance(value, dict):
         return {key: replaced(one, old, new) for key, one in value.items()}
+    if isinstance(value, Pointed):
+        return Pointed(value.struct, replaced(value.fields, old, new))
     if isinstance(value, Tensor) and value.buffer is old:
         return Tensor(new, value.dims, value.offset)
     return value
@@ -55,4 +65,4 @@ def replaced(value, old, new):
 def given(**fields):
     """Fields that are not 0: 0 is what a structure holds anyhow."""
     return {key: value for key, value in fields.items()
-            if not (value is None or value == {} or (not isinstance(value, (str, Tensor)) and value == 0))}
+            if not (value is None or value == {} or (not isinstance(value, (str, Tensor, Pointed)) and value == 0))}

@@ -4,6 +4,7 @@ import textwrap
 
 import numpy as np
 
+from .calls import Pointed
 from .graph import Tensor
 
 WIDTH = 116
@@ -69,8 +70,13 @@ class Code:
         guard = f"{self.upper}_H_"
         arrays = "\n".join(f" *   {one.name:<{self.longest()}}  {ctype(one.buffer)}{shape_text(one.shape)}"
                            for one in [*self.of.graph.inputs, *self.of.graph.outputs])
-        sizes = dict.fromkeys(call.workspace for call in self.of.calls if call.workspace)
-        union = "".join(f"  unsigned char call_{index}[{size}];\n" for index, size in enumerate(sizes, 1))
+        sizes = {}  # of a workspace -> the most tensors before one of this size
+        for call in self.of.calls:
+            if call.workspace:
+                sizes[call.workspace] = max(sizes.get(call.workspace, 0), call.top)
+        union = f"  unsigned char tensors[{max(1, self.of.arena_bytes)}]; /* {self.of.arena_bound} live at once */\n"
+        union += "".join(f"  unsigned char call_{index}[{top} + {size}];\n" for index, (size, top) in
+                         enumerate(sizes.items(), 1))
         return f"""{LICENSE}#ifndef {guard}
 #define {guard}
 
@@ -80,13 +86,11 @@ class Code:
 extern "C" {{
 #endif
 
-/* What a call of fovea needs while it runs, on the processor that this is compiled for. */
-union {self.name}_workspace {{
-{union or '  unsigned char none[1];' + chr(10)}}};
-
-#define {self.upper}_TENSOR_BYTES {self.of.arena_bytes}u /* of tensors, which share memory: {self.of.arena_bound} is the least that live at once */
-#define {self.upper}_WORKSPACE_BYTES sizeof(union {self.name}_workspace)
-#define {self.upper}_ARENA_BYTES ({self.upper}_TENSOR_BYTES + {self.upper}_WORKSPACE_BYTES)
+/* The arena: tensors, which share memory; and, during a call, the tensors that live then and its workspace, which is as
+ * large as the processor that this is compiled for needs. */
+union {self.name}_arena {{
+{union}}};
+#define {self.upper}_ARENA_BYTES sizeof(union {self.name}_arena)
 
 /* Makes the plans: once, before {self.name}_run. */
 fovea_status {self.name}_init(void);
@@ -113,10 +117,7 @@ fovea_status {self.name}_init(void);
         plans = "".join(f"static {plan_type(plan)} {plan.name};\n" for plan in self.of.plans)
         constants = any(one.buffer.kind == "constant" for call in self.of.calls for one in call.reads)
         begin = (f"  const struct {self.name}_weights* const w = &{self.name}_weights;\n" if constants else "")
-        if self.of.arena_bytes:
-            begin += "  unsigned char* const tensors = arena;\n"
-        if any(call.workspace for call in self.of.calls):
-            begin += f"  void* const workspace = (unsigned char*)arena + {self.upper}_TENSOR_BYTES;\n"
+        begin += "  unsigned char* const bytes = arena;\n"
         seen, read = set(), {one.buffer for call in self.of.calls for one in call.reads}
         begin += "".join(f"  (void){one.name};\n" for one in self.of.graph.inputs if one.buffer not in read)
         body = "".join(self.call(call, seen) for call in self.of.calls)
@@ -158,15 +159,18 @@ fovea_status {self.name}_init(void);
             if tensor.buffer.kind == "arena" and tensor.buffer not in seen:
                 seen.add(tensor.buffer)
                 kind = ctype(tensor.buffer)
-                text += f"  {kind}* const {tensor.name} = ({kind}*)(void*)(tensors + {tensor.buffer.offset});\n"
+                text += f"  {kind}* const {tensor.name} = ({kind}*)(void*)(bytes + {tensor.buffer.offset});\n"
         if call.function in HELPERS:
             return text + CALLS[call.function](self, call) + "\n"
         before = f"&{call.plan.name}, " if call.plan else ""
-        after = f", workspace, {self.upper}_WORKSPACE_BYTES" if call.workspace or call.plan else ""
+        after = f", bytes + {call.top}, {self.upper}_ARENA_BYTES - {call.top}" if call.workspace else ""
         fields = call.fields
         if call.struct == "multihead":
             fields = {**fields, "attention": {"struct_bytes": "sizeof args.attention", **fields.get("attention", {})}}
-        return text + "  {\n" + self.initializer(f"fovea_{call.struct}_args", "args", fields) + f"""    status = {call.function}({before}&args{after});
+        pointed = "".join(self.initializer(f"fovea_{one.struct}", key, one.fields) for key, one in fields.items()
+                          if isinstance(one, Pointed))
+        fields = {key: f"&{key}" if isinstance(one, Pointed) else one for key, one in fields.items()}
+        return text + "  {\n" + pointed + self.initializer(f"fovea_{call.struct}_args", "args", fields) + f"""    status = {call.function}({before}&args{after});
     if (status != FOVEA_OK) return status;
   }}
 

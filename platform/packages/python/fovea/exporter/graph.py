@@ -23,7 +23,7 @@ class NotServed(Exception):
 
 
 # Names that the generated C has, and words of C that a module may be called by.
-RESERVED = ["arena", "args", "copy", "desc", "status", "tensors", "w", "workspace", "auto", "case", "char", "const", "default",
+RESERVED = ["arena", "args", "copy", "bytes", "desc", "status", "w", "auto", "case", "char", "const", "default",
             "double", "else", "enum", "float", "for", "if", "int", "long", "register", "return", "short", "signed",
             "static", "struct", "switch", "union", "void", "volatile", "while", "main", "padding"]
 

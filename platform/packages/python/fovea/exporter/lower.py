@@ -7,6 +7,8 @@ import numpy as np
 from . import views
 from .calls import Call, Plan, given
 from .graph import Buffer, NotServed, Tensor, dense
+from .attention_patterns import shared_heads
+from .lower_multihead import multihead
 from .masks import lower_mask
 
 
@@ -256,6 +258,9 @@ class Lowering:
                   workspace=f"FOVEA_WORKSPACE_BYTES({dim}, {value_dim})",
                   macs=batch * heads * tokens * keys * (dim + value_dim) // (2 if causal else 1))
 
+    def multihead(self, node):
+        multihead(self, node)
+
     def plan(self, struct, fields):
         for plan in self.plans:
             if plan.struct == struct and plan.fields == fields:
@@ -293,17 +298,3 @@ def array(x):
     """The fields of a fovea_in or fovea_out."""
     strides = [stride_of(dim) if size > 1 else 0 for dim, size in zip(x.dims, x.shape)]
     return given(data=x, batch_stride=strides[0], head_stride=strides[1], token_stride=strides[2])
-
-
-def shared_heads(k, v):
-    """Keys and values without the repetitions of their heads that query heads share: (k, v, kv_heads)."""
-
-    def once(x):
-        loops = views.merged(x.dims[1])
-        return (loops[:-1], loops[-1][0]) if loops and loops[-1][1] == 0 else (loops, 1)
-
-    (k_loops, k_times), (v_loops, v_times) = once(k), once(v)
-    if k_times != v_times:
-        return k, v, k.shape[1]
-    k, v = (x._with([x.dims[0], loops, *x.dims[2:]]) for x, loops in ((k, k_loops), (v, v_loops)))
-    return k, v, k.shape[1]

@@ -59,7 +59,7 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     arena.in_place(calls)
     lives = arena.lifetimes(calls)
     bound, total = arena.bound(lives), arena.place(lives)
-    total = -(-total // 64) * 64
+    arena.workspaces(calls, lives)
     inputs = [np.asarray(one) for one in example_inputs if hasattr(one, "shape")]
     runner = Runner(calls, plans, total)
     runner.run((graph.inputs, inputs))

@@ -53,9 +53,9 @@ def readme(exported, report):
     upper = name.upper()
     rows = ""
     for board, (target, toolchain) in BOARDS.items():
-        work = max([bytes_for(call, target) for call in exported.calls], default=0)
+        all_of_it = max([exported.arena_bytes, *(call.top + bytes_for(call, target) for call in exported.calls)])
         count = instructions(exported.calls, toolchain)
-        rows += f"| {board} | {report.weight_bytes:,} | {exported.arena_bytes + work:,} | {work:,} | {rounded(count)} |\n"
+        rows += f"| {board} | {report.weight_bytes:,} | {all_of_it:,} | {rounded(count)} |\n"
     inputs, outputs = ("\n".join(f"- `{one.name}`: {' x '.join(map(str, one.shape)) or 'a number'}, "
                                  f"{'float' if one.buffer.dtype.kind == 'f' else one.buffer.dtype.name + '_t'}"
                                  for one in tensors) for tensors in (exported.graph.inputs, exported.graph.outputs))
@@ -81,11 +81,11 @@ Outputs:
 
 ## What it takes
 
-| processor | flash for weights, bytes | arena, bytes | of it workspace | instructions, about |
-| --- | ---: | ---: | ---: | ---: |
+| processor | flash for weights, bytes | arena, bytes | instructions, about |
+| --- | ---: | ---: | ---: |
 {rows}
-{report.macs:,} multiply-adds. Tensors take {report.arena_bytes:,} bytes of the arena: {report.arena_bound:,} are the least, because
-as many live at once. Instructions are estimated from fovea's own counts, and leave out sums, copies and what each call takes
+{report.macs:,} multiply-adds. Of the arena, tensors take {report.arena_bytes:,} bytes, where {report.arena_bound:,} live at once. Calls
+have their workspace after the tensors that live then. Instructions are estimated from fovea's own counts, and leave out sums, copies and what each call takes
 once. fovea's own code comes in addition: `bench/size.py` of its tree measures it.
 {f'''
 ## How near each layer is

@@ -5,6 +5,7 @@ import ctypes
 import numpy as np
 
 from .. import c
+from .calls import Pointed
 from .graph import Tensor
 
 
@@ -23,7 +24,13 @@ class Runner:
     def planned(self, plan):
         name = "plan" if plan.struct == "attention" else f"{plan.struct}_plan"
         made = c.structure(name)
-        c.call(f"fovea_{name}_init", made, self.filled(f"{plan.struct}_desc", plan.fields))
+        c.call(f"fovea_{name}_init", made, self.description(plan))
+        return made
+
+    def description(self, plan):
+        made = self.filled(f"{plan.struct}_desc", plan.fields)
+        if plan.struct == "multihead":
+            made.attention.struct_bytes = ctypes.sizeof(made.attention)
         return made
 
     def filled(self, name, fields):
@@ -33,6 +40,8 @@ class Runner:
             if isinstance(value, dict):
                 inner = type(made).__dict__["kinds"][key]
                 value = self.filled(inner.__name__.replace("fovea_", "", 1), value)
+            elif isinstance(value, Pointed):
+                value = self.filled(value.struct, value.fields)
             elif isinstance(value, Tensor):
                 value = self.address(value)
             elif isinstance(value, str):
@@ -41,7 +50,10 @@ class Runner:
         return made
 
     def structure(self, call):
-        return self.filled(f"{call.struct}_args", call.fields) if call.struct else None
+        made = self.filled(f"{call.struct}_args", call.fields) if call.struct else None
+        if call.struct == "multihead":
+            made.attention.struct_bytes = ctypes.sizeof(made.attention)
+        return made
 
     def address(self, tensor):
         return self.memory(tensor.buffer).ctypes.data + tensor.offset * tensor.buffer.dtype.itemsize
@@ -115,16 +127,15 @@ class Aligned:
 def bytes_for(call, target):
     """Bytes of workspace that a call needs on another machine's target."""
     number = c.call("fovea_target_from_name", target.encode())
-    runner = object.__new__(Runner)
+    runner = object.__new__(Runner)  # without memory
     if call.plan is not None:
         name = "" if call.plan.struct == "attention" else f"{call.plan.struct}_"
-        return c.call(f"fovea_{name}workspace_bytes_for", Runner.filled(runner, f"{call.plan.struct}_desc",
-                                                                        call.plan.fields), number)
+        return c.call(f"fovea_{name}workspace_bytes_for", runner.description(call.plan), number)
     if not call.workspace:
         return 0
     fields = {key: value for key, value in call.fields.items() if not isinstance(value, Tensor)}
     fields["weights"] = {key: value for key, value in call.fields["weights"].items() if not isinstance(value, Tensor)}
-    args = Runner.filled(runner, f"{call.struct}_args", {**fields, "target": number})
+    args = runner.filled(f"{call.struct}_args", {**fields, "target": number})
     if "scales" in call.fields["weights"]:
         args.weights.scales = 64
     return c.call(f"{call.function}_workspace_bytes", args)

@@ -16,9 +16,9 @@ class Weights:
         self.graph, self.format, self.keep, self.integer_products = graph, format_, keep, integer_products
         self.stored = {}
 
-    def linear(self, weight, bias, name, compute=True):
+    def linear(self, weight, bias, name, compute=True, form=None):
         """The fields of fovea_linear_weights, the constants that they name, and what `compute` is."""
-        form = self.format_of(name, weight.name)
+        form = form or self.format_of(name, weight.name)
         data, scales, stride = self.rows(weight, form)
         if bias is not None and not bias.is_dense():
             bias = self.graph.constant(bias.name, np.ascontiguousarray(bias.data, np.float32))
