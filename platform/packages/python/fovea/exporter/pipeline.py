@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a model to a folder: the steps in their order."""
+import collections
+import copy
 import os
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import arena, patterns, project
+from . import arena, patterns, project, quality
 from .lower import lower
 from .run import Runner
 from .weights import Weights
@@ -54,26 +56,44 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
         from . import from_torch as source
     graph, answers = source.read(model, example_inputs, name)
     patterns.apply(graph)
-    store = Weights(graph, weights, keep or {}, arithmetic == "i8")
-    calls, plans = lower(graph, store)
-    arena.in_place(calls)
-    lives = arena.lifetimes(calls)
-    bound, total = arena.bound(lives), arena.place(lives)
-    arena.workspaces(calls, lives)
     inputs = [np.asarray(one) for one in example_inputs if hasattr(one, "shape")]
-    runner = Runner(calls, plans, total)
-    runner.run((graph.inputs, inputs))
     answers = [np.asarray(one, np.float32) for one in answers]
-    error = max(difference(runner.tensor(tensor), answer) for tensor, answer in zip(graph.outputs, answers))
     exact = weights == "f32" and arithmetic == "f32"
-    exported = Exported(graph, calls, plans, total, bound, inputs, answers, 1e-5 if exact else 2 * error)
-    functions = {}
-    for call in calls:
-        functions[call.function] = functions.get(call.function, 0) + 1
-    report = Report(name, graph.read, functions, graph.fused, total, bound, runner.workspace.array.size,
-                    project.weight_bytes(calls), functions.get("copy", 0), sum(call.macs for call in calls), error)
+    reference = None if exact else Made(copied(graph), Weights(graph, "f32", {}, False))
+    store = Weights(graph, weights, keep or {}, arithmetic == "i8")
+    made = Made(graph, store)
+    store.check()
+    layers = [] if exact else quality.layers(made.runner, reference.runner, inputs)
+    made.runner.run(inputs)
+    error = max(difference(made.runner.tensor(tensor), answer) for tensor, answer in zip(graph.outputs, answers))
+    exported = Exported(graph, made.calls, made.plans, made.arena_bytes, made.arena_bound, inputs, answers,
+                        1e-5 if exact else 2 * error)
+    functions = collections.Counter(call.function for call in made.calls)
+    report = Report(name, graph.read, dict(functions), graph.fused, made.arena_bytes, made.arena_bound,
+                    made.runner.workspace.array.size, project.weight_bytes(made.calls), functions["copy"],
+                    sum(call.macs for call in made.calls), error, layers)
     project.write(exported, report, out)
     return report
+
+
+class Made:
+    """The calls of a graph, with a place for each tensor."""
+
+    def __init__(self, graph, store):
+        store.graph = graph
+        self.calls, self.plans = lower(graph, store)
+        arena.in_place(self.calls)
+        lives = arena.lifetimes(self.calls)
+        self.arena_bound, self.arena_bytes = arena.bound(lives), arena.place(lives)
+        arena.workspaces(self.calls, lives)
+        self.runner = Runner(self.calls, self.plans, self.arena_bytes, graph.inputs)
+
+
+def copied(graph):
+    """A copy of a graph, with the same arrays of constants."""
+    tensors = [one for node in graph.nodes for one in [*node.inputs.values(), *node.outputs.values()] if one is not None]
+    data = [one.buffer.data for one in tensors if one.buffer.data is not None]
+    return copy.deepcopy(graph, {id(one): one for one in data})
 
 
 def difference(got, wanted):

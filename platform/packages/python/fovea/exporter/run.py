@@ -10,10 +10,10 @@ from .graph import Tensor
 
 
 class Runner:
-    """Runs calls whose buffers have a place in the arena. observe(call) is called after each."""
+    """Makes calls whose buffers have a place in the arena. inputs: the tensors of the model's inputs."""
 
-    def __init__(self, calls, plans, arena_bytes):
-        self.calls = calls
+    def __init__(self, calls, plans, arena_bytes, inputs):
+        self.calls, self.inputs = calls, inputs
         self.arena = Aligned(arena_bytes)
         self.held, self.plans = {}, {}
         for plan in plans:
@@ -84,13 +84,16 @@ class Runner:
             return c.call(f"{call.function}_workspace_bytes", args)
         return 0
 
-    def run(self, inputs, observe=None):
-        for tensor, value in zip(inputs[0], inputs[1]):
+    def run(self, inputs, before=None, observe=None):
+        """Makes the calls. inputs: arrays. before and observe get the index of a call and the call."""
+        for tensor, value in zip(self.inputs, inputs):
             self.memory(tensor.buffer)[:] = np.asarray(value).reshape(-1)
-        for call, args in zip(self.calls, self.args):
+        for index, (call, args) in enumerate(zip(self.calls, self.args)):
+            if before:
+                before(index, call)
             HELPERS[call.function](self, call) if call.function in HELPERS else self.make(call, args)
             if observe:
-                observe(call)
+                observe(index, call)
 
     def make(self, call, args):
         before = [self.plans[call.plan]] if call.plan else []
