@@ -9,6 +9,8 @@ ALIGNMENT = 16  # bytes, of each tensor
 # Outputs that may be written over an input of the same layout, by the names of their fields.
 OVER = {"fovea_activation": [("y", "x"), ("y", "factor")], "fovea_add": [("y", "a"), ("y", "b")],
         "fovea_multiply": [("y", "a"), ("y", "b")], "fovea_norm": [("sum", "residual"), ("sum", "x"), ("y", "x")],
+        "fovea_integer_norm": [("y", "x")], "fovea_integer_activation": [("y", "x")],
+        "fovea_integer_add": [("y", "a"), ("y", "b")], "fovea_integer_multiply": [("y", "a"), ("y", "b")],
         "fovea_rope_f32": [("out", "in")], "fovea_softmax_f32": [("out", "in")]}
 
 

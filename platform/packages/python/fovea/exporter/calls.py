@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A call of the generated code: what emit_c.py writes down, and run.py does."""
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from .graph import Buffer, Tensor
+import numpy as np
+
+from .graph import Tensor
+
+
+# Functions without a structure, and their parameters.
+DIRECT = {"fovea_quantize_to_i8": ["x", "count", "scale", "zero", "codes"],
+          "fovea_quantize_from_i8": ["codes", "count", "scale", "zero", "x"]}
 
 
 @dataclass(eq=False)
@@ -19,6 +26,7 @@ class Call:
     plan: "Plan" = None
     workspace: str = ""  # its size, as a constant expression of workspace.h
     macs: int = 0  # multiply-adds
+    source: str = ""  # the first name of the tensor that it writes
     top: int = 0  # bytes of the arena that hold tensors during the call: its workspace comes after them
 
     @property
@@ -52,6 +60,12 @@ class Pointed:
     fields: dict
 
 
+@dataclass(eq=False)
+class Literal:
+    """Some numbers that a field points to, written where they are used."""
+    data: np.ndarray
+
+
 def replaced(value, old, new):
     if isinstance(value, dict):
         return {key: replaced(one, old, new) for key, one in value.items()}
@@ -65,4 +79,4 @@ def replaced(value, old, new):
 def given(**fields):
     """Fields that are not 0: 0 is what a structure holds anyhow."""
     return {key: value for key, value in fields.items()
-            if not (value is None or value == {} or (not isinstance(value, (str, Tensor, Pointed)) and value == 0))}
+            if not (value is None or value == {} or (not isinstance(value, (str, Tensor, Pointed, Literal)) and value == 0))}

@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 
-from .calls import Pointed
+from .calls import DIRECT, Literal, Pointed
 from .graph import Tensor
 
 WIDTH = 116
@@ -38,6 +38,8 @@ class Code:
     def value(self, value):
         if isinstance(value, Tensor):
             return self.pointer(value)
+        if isinstance(value, Literal):
+            return f"(const {TYPES[value.data.dtype.name]}[]){{{', '.join(map(self.value, value.data))}}}"
         if isinstance(value, dict):
             return "{" + ", ".join(self.items(value)) + "}"
         if isinstance(value, (bool, np.bool_)):
@@ -162,6 +164,9 @@ fovea_status {self.name}_init(void);
                 text += f"  {kind}* const {tensor.name} = ({kind}*)(void*)(bytes + {tensor.buffer.offset});\n"
         if call.function in HELPERS:
             return text + CALLS[call.function](self, call) + "\n"
+        if call.function in DIRECT:
+            given = ", ".join(self.value(call.fields[key]) for key in DIRECT[call.function])
+            return text + f"  status = {call.function}({given});\n  if (status != FOVEA_OK) return status;\n\n"
         before = f"&{call.plan.name}, " if call.plan else ""
         after = f", bytes + {call.top}, {self.upper}_ARENA_BYTES - {call.top}" if call.workspace else ""
         fields = call.fields

@@ -37,6 +37,10 @@ class Buffer:
     dtype: np.dtype = np.dtype(np.float32)
     data: np.ndarray = None  # of a constant
     offset: int = None  # bytes from the arena's begin
+    source: str = None  # its first name
+
+    def __post_init__(self):
+        self.source = self.name
 
     @property
     def bytes(self):

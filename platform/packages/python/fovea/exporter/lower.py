@@ -12,15 +12,14 @@ from .lower_multihead import multihead
 from .masks import lower_mask
 
 
-def lower(graph, weights):
-    """The calls of a graph, and their plans. weights: a weights.Weights, which has the constants in their formats."""
-    made = Lowering(graph, weights)
+def lower(graph, weights, scales=None):
+    """The calls of a graph, and their plans. weights: a weights.Weights, which has the constants in their formats.
+    scales: of lower_integer.ranges, for int8 tensors."""
+    from .lower_integer import IntegerLowering
+    made = Lowering(graph, weights) if scales is None else IntegerLowering(graph, weights, scales)
     for node in graph.nodes:
         made.line = node.line
-        function = getattr(made, node.op, None)
-        if function is None:
-            raise NotServed(node.op, node.line, "a part of a pattern that fovea has, as in RMS normalisation")
-        function(node)
+        made.lower(node)
     made.outputs()
     return made.calls, made.plans
 
@@ -30,11 +29,18 @@ class Lowering:
         self.graph, self.weights = graph, weights
         self.calls, self.plans, self.line, self.other = [], [], "", {}
 
+    def lower(self, node):
+        function = getattr(self, node.op, None)
+        if function is None:
+            raise NotServed(node.op, node.line, "a part of a pattern that fovea has, as in RMS normalisation")
+        function(node)
+
     # ------------------------------------------------------------------------------------------------- for operators
 
     def call(self, function, struct, fields, reads, writes, name, **more):
         reads = [one for one in reads if one is not None]
-        self.calls.append(Call(function, struct, fields, reads, writes, name, self.line, **more))
+        self.calls.append(Call(function, struct, fields, reads, writes, name, self.line, source=writes[0].buffer.source,
+                               **more))
 
     def moved(self, x, y):
         """A call that copies x to y: two tensors of one shape, in any layouts."""
@@ -193,22 +199,22 @@ class Lowering:
         self.pair(node, "fovea_multiply")
 
     def mean(self, node):
-        x, y = node.x, node.y
-        tokens = x.shape[-1]
-        loops = views.joint([y, x.select(-1, 0)])
-        token_stride = stride_of(x.dims[-1])
+        fields, x = self.pooled(node, node.x, node.y)
+        self.call("fovea_pooling", "pooling", {"pooling": "FOVEA_POOLING_MEAN", **fields}, [x], [node.y], node.name)
+
+    def pooled(self, node, x, y):
+        """The counts and arrays of a mean over the last dimension of x, which become tokens; and x."""
+        loops, token_stride = views.joint([y, x.select(-1, 0)]), stride_of(x.dims[-1])
         if loops is None or len(loops) > 3 or token_stride is None:
             x = self.dense(x)
             loops, token_stride = views.joint([y, x.select(-1, 0)]), 1
         dim, loops = (loops[-1][0], loops[:-1]) if loops and loops[-1][1] == (1, 1) else (1, loops)
         if len(loops) > 2:
             raise NotServed("mean over these dimensions", node.line, "a mean of the last dimensions, or of tokens")
-        loops = [(1, (0, 0))] * (2 - len(loops)) + loops
-        (batch, (yb, xb)), (heads, (yh, xh)) = loops
-        fields = given(pooling="FOVEA_POOLING_MEAN", batch=batch, heads=heads, tokens=tokens, dim=dim,
-                       y=given(data=y, batch_stride=yb, head_stride=yh),
-                       x=given(data=x, batch_stride=xb, head_stride=xh, token_stride=token_stride))
-        self.call("fovea_pooling", "pooling", fields, [x], [y], node.name)
+        (batch, (yb, xb)), (heads, (yh, xh)) = [*[(1, (0, 0))] * (2 - len(loops)), *loops]
+        return given(batch=batch, heads=heads, tokens=x.shape[-1], dim=dim,
+                     y=given(data=y, batch_stride=yb, head_stride=yh),
+                     x=given(data=x, batch_stride=xb, head_stride=xh, token_stride=token_stride)), x
 
     def softmax(self, node):
         x = node.x if node.x.is_dense() else self.dense(node.x)

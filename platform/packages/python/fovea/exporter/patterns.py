@@ -7,9 +7,10 @@ from . import attention_patterns, views
 from .graph import Node, Tensor
 
 
-def apply(graph):
-    for pattern in (gelu, rms_norm, rope, attention_patterns.attention, attention_patterns.multihead, gate,
-                    residual_norm, linear_activation, in_place):
+def apply(graph, integer=False):
+    """integer: for int8 tensors, whose layers are calls of their own."""
+    fused = () if integer else (attention_patterns.multihead, gate, residual_norm)
+    for pattern in (gelu, rms_norm, rope, attention_patterns.attention, *fused, linear_activation, in_place):
         for node in list(graph.nodes):
             if node in graph.nodes:
                 pattern(graph, node)

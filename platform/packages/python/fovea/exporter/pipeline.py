@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import arena, patterns, project, quality
+from . import arena, lower_integer, patterns, project, quality
 from .lower import lower
 from .run import Runner
 from .weights import Weights
@@ -24,6 +24,7 @@ class Exported:
     inputs: list  # of the test
     outputs: list  # that the test expects
     allowed: float  # difference, as a part of the largest output
+    wanted: str  # where the expected outputs come from
 
 
 @dataclass
@@ -55,19 +56,29 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     else:
         from . import from_torch as source
     graph, answers = source.read(model, example_inputs, name)
-    patterns.apply(graph)
+    integer = arithmetic == "integer"
+    patterns.apply(graph, integer)
     inputs = [np.asarray(one) for one in example_inputs if hasattr(one, "shape")]
     answers = [np.asarray(one, np.float32) for one in answers]
     exact = weights == "f32" and arithmetic == "f32"
-    reference = None if exact else Made(copied(graph), Weights(graph, "f32", {}, False))
-    store = Weights(graph, weights, keep or {}, arithmetic == "i8")
-    made = Made(graph, store)
+    reference = None if exact else Made(copied(graph), Weights(graph, "f32", {}, False), over=not integer)
+    scales = None
+    if integer:
+        samples = [[np.asarray(one) for one in sample] for sample in calibrate or [inputs]]
+        scales = lower_integer.ranges(reference.runner, samples)
+    store = Weights(graph, "i8" if integer and weights == "f32" else weights, keep or {}, arithmetic != "f32")
+    made = Made(graph, store, scales)
     store.check()
-    layers = [] if exact else quality.layers(made.runner, reference.runner, inputs)
+    layers = [] if exact else quality.layers(made.runner, reference.runner, inputs, scales)
     made.runner.run(inputs)
-    error = max(difference(made.runner.tensor(tensor), answer) for tensor, answer in zip(graph.outputs, answers))
-    exported = Exported(graph, made.calls, made.plans, made.arena_bytes, made.arena_bound, inputs, answers,
-                        1e-5 if exact else 2 * error)
+    got = [made.runner.tensor(tensor) for tensor in graph.outputs]
+    error = max(map(difference, got, answers))
+    same_bits = integer and all(is_portable(call) for call in made.calls)
+    allowed = 0 if same_bits else 1e-5 if exact else 2 * error
+    wanted = "those of another machine: the bits are the same everywhere" if same_bits else (
+        "those of the model that this was made of")
+    exported = Exported(graph, made.calls, made.plans, made.arena_bytes, made.arena_bound, inputs,
+                        got if same_bits else answers, allowed, wanted)
     functions = collections.Counter(call.function for call in made.calls)
     report = Report(name, graph.read, dict(functions), graph.fused, made.arena_bytes, made.arena_bound,
                     made.runner.workspace.array.size, project.weight_bytes(made.calls), functions["copy"],
@@ -76,13 +87,22 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     return report
 
 
+def is_portable(call):
+    """Whether a call's bits are the same on every target."""
+    return call.function.startswith("fovea_integer") or call.function in (
+        "copy", "fovea_embedding", "fovea_quantize_from_i8", "fovea_quantize_to_i8", "fovea_add", "fovea_multiply") or (
+            call.fields.get("compute") == "FOVEA_COMPUTE_I8")
+
+
 class Made:
     """The calls of a graph, with a place for each tensor."""
 
-    def __init__(self, graph, store):
+    def __init__(self, graph, store, scales=None, over=True):
+        """scales: for int8 tensors. over: outputs may be written over inputs."""
         store.graph = graph
-        self.calls, self.plans = lower(graph, store)
-        arena.in_place(self.calls)
+        self.calls, self.plans = lower(graph, store, scales)
+        if over:
+            arena.in_place(self.calls)
         lives = arena.lifetimes(self.calls)
         self.arena_bound, self.arena_bytes = arena.bound(lives), arena.place(lives)
         arena.workspaces(self.calls, lives)

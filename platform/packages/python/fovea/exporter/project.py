@@ -130,7 +130,7 @@ def test(exported):
                            *(one.name for one in graph.outputs), "arena"])
     checks = "".join(f"""  if (worse("{one.name}", {one.name}, {name}_test_data.wanted_{one.name}, {one.count})) return 1;
 """ for one in graph.outputs)
-    return f"""{LICENSE}/* Computes the stored inputs, and compares the answers with those of the model that this was made of. */
+    return f"""{LICENSE}/* Computes the stored inputs, and compares the answers with {exported.wanted}. */
 #include <math.h>
 #include <stdio.h>
 
@@ -144,7 +144,7 @@ static unsigned char arena[{upper}_ARENA_BYTES];
 {outputs}
 /* Prints the largest difference, as a part of the largest number that is wanted, and says whether it is too large. */
 static int worse(const char* array, const float* got, const float* wanted, size_t count) {{
-  const float allowed = {exported.allowed:.3g}f;
+  const float allowed = {exported.allowed:.2e}f;
   float difference = 0, largest = 0;
   for (size_t i = 0; i < count; ++i) {{
     difference = fmaxf(difference, got[i] == got[i] ? fabsf(got[i] - wanted[i]) : HUGE_VALF);

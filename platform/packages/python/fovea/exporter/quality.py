@@ -3,8 +3,11 @@
 import numpy as np
 
 
-def layers(runner, exact, given):
-    """(layer, signal to noise in dB), the worst first: of each call that multiplies, with the inputs that it has in f32."""
+def layers(runner, exact, given, scales=None):
+    """(layer, signal to noise in dB), the worst first. Of each call that multiplies, with the inputs that it has in f32;
+    where tensors are int8, of each tensor with all noise before it."""
+    if scales is not None:
+        return tensors(runner, exact, given, scales)
     inputs, outputs = {}, {}
 
     def remember(index, call):
@@ -24,6 +27,25 @@ def layers(runner, exact, given):
                                           for one, want in zip(call.writes, outputs[index]))))
 
     runner.run(given, before=restore, observe=compare)
+    return sorted(ratios, key=lambda one: one[1])
+
+
+def tensors(runner, exact, given, scales):
+    """The same of int8 tensors, each after its own call."""
+    wanted, ratios = {}, []
+    exact.run(given, observe=lambda _, call: wanted.update({call.name: exact.tensor(one).copy() for one in call.writes}))
+
+    def compare(_, call):
+        if call.name not in wanted or call.function == "copy":
+            return
+        got = runner.tensor(call.writes[0])
+        if got.dtype == np.int8:
+            scale, zero = scales[call.source]
+            got = np.float32(scale) * (got.astype(np.float32) - zero)
+        if got.shape == wanted[call.name].shape:
+            ratios.append((call.name, ratio(got, wanted[call.name])))
+
+    runner.run(given, observe=compare)
     return sorted(ratios, key=lambda one: one[1])
 
 

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 
 from .. import c
-from .calls import Pointed
+from .calls import DIRECT, Literal, Pointed
 from .graph import Tensor
 
 
@@ -42,6 +42,8 @@ class Runner:
                 value = self.filled(inner.__name__.replace("fovea_", "", 1), value)
             elif isinstance(value, Pointed):
                 value = self.filled(value.struct, value.fields)
+            elif isinstance(value, Literal):
+                value = value.data
             elif isinstance(value, Tensor):
                 value = self.address(value)
             elif isinstance(value, str):
@@ -96,6 +98,10 @@ class Runner:
                 observe(index, call)
 
     def make(self, call, args):
+        if call.function in DIRECT:
+            values = (call.fields[key] for key in DIRECT[call.function])
+            c.call(call.function, *(self.address(one) if isinstance(one, Tensor) else one for one in values))
+            return
         before = [self.plans[call.plan]] if call.plan else []
         after = [self.workspace.array, self.workspace.array.size] if call.workspace or call.plan else []
         try:
@@ -136,9 +142,21 @@ def bytes_for(call, target):
         return c.call(f"fovea_{name}workspace_bytes_for", runner.description(call.plan), number)
     if not call.workspace:
         return 0
+    if call.function == "fovea_integer_attention":
+        return integer_attention_bytes(*(call.fields[key] for key in ("head_dim", "value_dim", "q_tokens", "q_heads",
+                                                                      "kv_heads")))
     fields = {key: value for key, value in call.fields.items() if not isinstance(value, Tensor)}
     fields["weights"] = {key: value for key, value in call.fields["weights"].items() if not isinstance(value, Tensor)}
     args = runner.filled(f"{call.struct}_args", {**fields, "target": number})
     if "scales" in call.fields["weights"]:
         args.weights.scales = 64
     return c.call(f"{call.function}_workspace_bytes", args)
+
+
+def integer_attention_bytes(head_dim, value_dim, tokens, heads, kv_heads):
+    """FOVEA_INTEGER_WORKSPACE_BYTES of workspace.h on Cortex-M4F and M55, in whose compilers' macros it is written."""
+    rows = min(32, -(-(tokens * heads // kv_heads) // 4) * 4)
+    head_dim, value_dim = (-(-dim // 16) * 16 for dim in (head_dim, value_dim))
+    brought = max(16 * head_dim * 2, 64 * 8 * 8, (64 + 12) * value_dim + 64 * 4)
+    return sum(-(-part // 64) * 64 for part in (rows * 40, head_dim * 2 * rows, 64 * 4 * rows, 64 * 2 * rows,
+                                                value_dim * 4 * rows, brought))
