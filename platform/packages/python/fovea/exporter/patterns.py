@@ -10,7 +10,7 @@ from .graph import Node, Tensor
 def apply(graph, integer=False):
     """integer: for int8 tensors, whose layers are calls of their own."""
     fused = () if integer else (attention_patterns.multihead, gate, residual_norm)
-    for pattern in (gelu, rms_norm, rope, attention_patterns.attention, *fused, linear_activation, in_place):
+    for pattern in (linear_bias, gelu, gelu_erf, silu, rms_norm, rope, attention_patterns.attention, *fused, linear_activation, in_place):
         for node in list(graph.nodes):
             if node in graph.nodes:
                 pattern(graph, node)
@@ -89,6 +89,35 @@ def gelu(graph, tanh):
     return True
 
 
+def gelu_erf(graph, erf):
+    """0.5 x (1 + erf(x / sqrt(2))), in any order of its factors"""
+    if erf.op != "erf":
+        return False
+    u, plus = made_by(graph, erf.x, "mul"), only_reader(graph, erf.y, "add")
+    x = with_scalar(u, 0.7071067812)
+    product = only_reader(graph, plus.y, "mul") if x is not None and with_scalar(plus, 1) is not None else None
+    if product is None:
+        return False
+    side, old = other(product, plus.y), [u, erf, plus, product]
+    half = made_by(graph, side, "mul")
+    if with_scalar(product, 0.5) is not None:
+        last = only_reader(graph, product.y, "mul")
+        if last is None or not same(other(last, product.y), x):
+            return False
+        old.append(last)
+    elif with_scalar(half, 0.5) is not None and same(half.a, x):
+        old.insert(0, half)
+    else:
+        last = only_reader(graph, product.y, "mul")
+        if not same(side, x) or with_scalar(last, 0.5) is None:
+            return False
+        old.append(last)
+    new = Node("activation", old[-1].name, {"x": x, "factor": None}, {"y": old[-1].y}, {"kind": "GELU", "alpha": 0},
+               erf.line)
+    graph.replace(old, new, "gelu")
+    return True
+
+
 def rms_norm(graph, rsqrt):
     """x * rsqrt(mean(x^2) + epsilon) * weight"""
     if rsqrt.op != "rsqrt":
@@ -161,6 +190,37 @@ def shared_constant(graph, name, data):
 
 
 # ------------------------------------------------------------------------------------------------ pairs of layers
+
+
+def silu(graph, sigmoid):
+    """x sigmoid(x)"""
+    if sigmoid.op != "activation" or sigmoid.kind != "SIGMOID" or sigmoid.factor is not None:
+        return False
+    product = only_reader(graph, sigmoid.y, "mul")
+    if product is None or not same(other(product, sigmoid.y), sigmoid.x):
+        return False
+    new = Node("activation", product.name, sigmoid.inputs, {"y": product.y}, {**sigmoid.attrs, "kind": "SILU"},
+               product.line)
+    graph.replace([sigmoid, product], new, "silu")
+    return True
+
+
+def linear_bias(graph, add):
+    """x W^T + b"""
+    if add.op != "add" or not add.b.is_constant:
+        return False
+    linear = made_by(graph, add.a, "linear")
+    if linear is None or linear.bias is not None or linear.activation or not graph.only_read_by(linear.y, add) or any(
+            stride for dim in add.b.dims[:-1] for _, stride in dim):
+        return False
+    y = reshaped(add.y, add.a, linear.y)
+    if y is None:
+        return False
+    bias = shared_constant(graph, linear.name + "_bias", np.ascontiguousarray(np.broadcast_to(
+        add.b.data.reshape(-1, add.b.shape[-1])[0], linear.weight.shape[:1])))
+    new = Node("linear", linear.name, {**linear.inputs, "bias": bias}, {"y": y}, linear.attrs, linear.line)
+    graph.replace([linear, add], new, "linear + bias")
+    return True
 
 
 def gate(graph, product):
