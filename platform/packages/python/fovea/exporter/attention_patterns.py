@@ -36,15 +36,15 @@ def attention(graph, softmax):
     second = [node for node in graph.readers(softmax.y.buffer) if node.op == "matmul"]
     if len(second) != 1 or not same_elements(second[0].a, softmax.y):
         return False
-    q, k, v, y = old[-1].a, old[-1].b.transpose(-1, -2), second[0].b, second[0].y
+    first = old[-1]
+    q, k, v, y = first.a, first.b.transpose(-1, -2), second[0].b, second[0].y
     factors = []
     for side in (q, k):
         product = made_by(graph, side, "mul")
         factor = product and scalar(product.b)
-        if factor is None or not graph.only_read_by(product.y, old[-1]):
+        if factor is None or not graph.only_read_by(product.y, first):
             factors.append(side)
             continue
-        source = product.a._with(product.a.dims)
         moved = view_like(product, side)
         if moved is None:
             factors.append(side)
@@ -56,7 +56,7 @@ def attention(graph, softmax):
     if batch is None:
         return False
     q, k, v, y = (one.reshape([*batch, *one.shape[-2:]]) for one in (q, k, v, y))
-    mask = masks[0][0].expand(old[-1].y.shape if not masks else softmax.x.shape) if masks else None
+    mask = masks[0][0].expand(softmax.x.shape) if masks else None
     mask = mask and mask.reshape([*batch, *mask.shape[-2:]])
     outputs = {"y": y}
     if not graph.only_read_by(softmax.y, second[0]):

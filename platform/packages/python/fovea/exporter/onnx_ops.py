@@ -200,8 +200,7 @@ def global_mean(reader, x):
 for name in ("Relu", "Sigmoid", "Tanh", "Neg"):
     OPS[name] = ATEN["aten." + name.lower()]
 OPS["Add"], OPS["Mul"], OPS["HardSwish"] = ATEN["aten.add"], ATEN["aten.mul"], ATEN["aten.hardswish"]
-OPS["Erf"], OPS["Reciprocal"] = torch_ops.pattern_only("erf"), torch_ops.pattern_only("reciprocal")
-OPS["Sqrt"] = torch_ops.pattern_only("sqrt")
+OPS["Erf"], OPS["Sqrt"] = torch_ops.pattern_only("erf"), torch_ops.pattern_only("sqrt")
 
 
 @op("Gelu")
@@ -225,14 +224,20 @@ def sub(reader, a, b):
     return ATEN["aten.add"](reader, a, b)
 
 
+@op("Reciprocal")
+def reciprocal(reader, x):
+    """Of a root: a part of RMS normalisation."""
+    root = reader.graph.writer(x)
+    if root is None or root.op != "sqrt":
+        reader.refuse("of a computed tensor", "a normalisation or a softmax of fovea, where it is one")
+    root.op = "rsqrt"
+    return x
+
+
 @op("Div")
 def div(reader, a, b):
     if reader.is_live(b):
-        root = reader.graph.writer(b)
-        if root is None or root.op != "sqrt":
-            reader.refuse("by a computed tensor", "a normalisation or a softmax of fovea, where it is one")
-        root.op = "rsqrt"  # a product with it: RMS normalisation
-        return ATEN["aten.mul"](reader, a, b)
+        return ATEN["aten.mul"](reader, a, reciprocal(reader, b))
     return ATEN["aten.mul"](reader, a, np.float32(1) / b)
 
 
