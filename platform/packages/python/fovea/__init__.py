@@ -60,3 +60,11 @@ def workspace_bytes(desc, processor="best"):
         Plan(desc, target=0)  # raises, and says what is wrong
         raise Error("ERR_UNSUPPORTED", f"no workspace for {processor}")
     return count
+
+
+def __getattr__(name):
+    """fovea.export, when it is first used."""
+    if name == "export":
+        import importlib
+        return importlib.import_module(".export", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

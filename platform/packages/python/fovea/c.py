@@ -192,8 +192,8 @@ class Header:
 def installed(*names):
     """The first of these files that is next to this one or, in a checkout, in its place in the tree."""
     for name in names:
-        for path in (HERE / name, HERE.parents[3] / "lib" / "include" / "fovea" / name
-                     if len(HERE.parents) > 3 else HERE / name):
+        tree = HERE.parents[3] if len(HERE.parents) > 3 else HERE
+        for path in (HERE / name, tree / "lib" / "include" / "fovea" / name, tree / "bench" / name):
             if path.exists():
                 return path
     raise ImportError(f"there is no {names[0]} in {HERE}")
@@ -217,9 +217,9 @@ def load(path):
 
 
 def function(name):
-    """A function of the library. It returns its status."""
+    """A function of the library, which FOVEA_LIBRARY names in a checkout. It returns its status."""
     if not _functions:
-        load(installed("fovea.dll" if sys.platform == "win32" else "libfovea.dylib"
+        load(os.environ.get("FOVEA_LIBRARY") or installed("fovea.dll" if sys.platform == "win32" else "libfovea.dylib"
                        if sys.platform == "darwin" else "libfovea.so"))
     return _functions[name]
 

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a PyTorch module or an ONNX file to C99 that calls fovea: the function fovea.export, and python -m fovea.export.
+
+    report = fovea.export(model, (x,), "folder", name="model")    # torch.nn.Module, or the path of an ONNX file
+
+    python -m fovea.export package.module:factory --inputs 1x16x64 --out folder
+
+fovea/exporter says what is in the folder, and which file of the exporter makes it. The module itself is what is called,
+because `python -m` wants a module of the function's name.
+"""
+import sys
+import types
+
+from .exporter.graph import NotServed
+
+__all__ = ["NotServed"]
+
+
+class _Module(types.ModuleType):
+
+    def __call__(self, model, example_inputs=None, out="model", name="model", weights="f32", arithmetic="f32",
+                 calibrate=None, keep=None):
+        """Writes the folder `out`, and returns a Report: nodes, calls, fused, arena_bytes and so on.
+
+        model           a torch.nn.Module, or the path of an ONNX file
+        example_inputs  a tuple of the inputs: their shapes are those of the C function, their numbers those of its test
+        name            of the C functions and files: name_init, name_run, name.c
+        weights         the format of weights: f32, f16, i8, i4, q8_0 or q4_0
+        arithmetic      f32; i8: linear layers multiply integers, where weights are i8, i4, q8_0 or q4_0; integer: int8
+                        tensors from end to end
+        calibrate       for integer: an iterable of tuples as example_inputs, whose numbers decide the scales
+        keep            a layer's name -> the format of its weights
+
+        NotServed is raised where the model has an operator that fovea does not serve.
+        """
+        from .exporter.pipeline import export
+        return export(model, example_inputs, out, name, weights, arithmetic, calibrate, keep)
+
+
+if __name__ == "__main__":
+    from .exporter.command import main
+    sys.exit(main())
+sys.modules[__name__].__class__ = _Module

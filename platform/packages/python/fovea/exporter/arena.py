@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where each tensor of the arena is. Tensors share memory where no call needs both."""
+
+import itertools
+
+from . import views
+
+ALIGNMENT = 16  # bytes, of each tensor
+# Outputs that may be written over an input of the same layout, by the names of their fields.
+OVER = {"fovea_activation": [("y", "x"), ("y", "factor")], "fovea_add": [("y", "a"), ("y", "b")],
+        "fovea_multiply": [("y", "a"), ("y", "b")], "fovea_norm": [("sum", "residual"), ("sum", "x"), ("y", "x")],
+        "fovea_integer_norm": [("y", "x")], "fovea_integer_activation": [("y", "x")],
+        "fovea_integer_add": [("y", "a"), ("y", "b")], "fovea_integer_multiply": [("y", "a"), ("y", "b")],
+        "fovea_rope_f32": [("out", "in")], "fovea_softmax_f32": [("out", "in")]}
+
+
+def in_place(calls):
+    """Outputs take the memory of inputs that nobody reads any more."""
+    for index, call in enumerate(calls):
+        for output, given in OVER.get(call.function, []):
+            y, x = (tensor_of(call.fields.get(key)) for key in (output, given))
+            if y is None or x is None or y.buffer is x.buffer or x.buffer.kind != "arena" or not alike(y, x):
+                continue
+            rest = calls[index + 1:]
+            others = [one for key, one in call.fields.items() if key != given and tensor_of(one) is not None]
+            if any(one.buffer is x.buffer for later in rest for one in [*later.reads, *later.writes]) or any(
+                    tensor_of(one).buffer is x.buffer for one in others):
+                continue
+            before = any(one.buffer is y.buffer for earlier in calls[:index] for one in [*earlier.reads, *earlier.writes])
+            if before or y.buffer.kind not in ("arena", "output"):
+                continue
+            old, new = (x.buffer, y.buffer) if y.buffer.kind == "output" else (y.buffer, x.buffer)
+            for other in calls:
+                other.replace(old, new)
+
+
+def tensor_of(value):
+    return value.get("data") if isinstance(value, dict) else value if hasattr(value, "buffer") else None
+
+
+def alike(y, x):
+    """Both are all of their buffers, in the same layout."""
+    return y.offset == x.offset == 0 and y.buffer.bytes == x.buffer.bytes and y.count == x.count == y.buffer.count and (
+        views.joint([y, x]) is not None and all(a == b for _, (a, b) in views.joint([y, x])))
+
+
+def aligned(bytes_):
+    return -(-bytes_ // ALIGNMENT) * ALIGNMENT
+
+
+def lifetimes(calls):
+    """buffer -> (first, last): the calls between which it holds something."""
+    lives = {}
+    for index, call in enumerate(calls):
+        for tensor in [*call.reads, *call.writes]:
+            if tensor.buffer.kind == "arena":
+                first, _ = lives.get(tensor.buffer, (index, index))
+                lives[tensor.buffer] = first, index
+    return lives
+
+
+def bound(lives):
+    """The largest sum of bytes that live at the same time: no layout can be smaller."""
+    ends = sorted({first for first, _ in lives.values()})
+    return max((sum(aligned(buffer.bytes) for buffer, (first, last) in lives.items() if first <= at <= last)
+                for at in ends), default=0)
+
+
+def place(lives):
+    """Gives each buffer an offset. Returns the bytes of all. By size is mostly best; where it is not, other orders are
+    tried."""
+    least, best = bound(lives), None
+    for order in orders(lives):
+        offsets, total = first_fit(lives, order)
+        if best is None or total < best[1]:
+            best = offsets, total
+        if total == least:
+            break
+    for buffer, offset in best[0].items():
+        buffer.offset = offset
+    return best[1]
+
+
+def orders(lives):
+    """Orders of the buffers, the most promising first."""
+    by_size = sorted(lives, key=lambda one: (-one.bytes, lives[one]))
+    yield by_size
+    yield sorted(lives, key=lambda one: (-one.bytes * (lives[one][1] - lives[one][0] + 1), lives[one]))
+    yield sorted(lives, key=lambda one: (lives[one][0] - lives[one][1], -one.bytes))
+    yield sorted(lives, key=lambda one: (lives[one], -one.bytes))
+    for one, two in itertools.islice(itertools.combinations(range(min(len(by_size), 24)), 2), 200):
+        order = list(by_size)
+        order.insert(one, order.pop(two))
+        yield order
+
+
+def first_fit(lives, order):
+    """Offsets: each buffer in this order at the lowest place that is free while it lives. And the bytes of all."""
+    placed, offsets, total = [], {}, 0
+    for buffer in order:
+        first, last = lives[buffer]
+        offset, size = 0, aligned(buffer.bytes)
+        for begin, end, starts, ends in placed:  # by their places
+            if starts <= last and first <= ends:  # it lives at the same time
+                if offset + size <= begin:
+                    break
+                offset = max(offset, end)
+        offsets[buffer] = offset
+        placed.append((offset, offset + size, first, last))
+        placed.sort()
+        total = max(total, offset + size)
+    return offsets, total
+
+
+def workspaces(calls, lives):
+    """Says of each call where its workspace begins: after the tensors that live then."""
+    for index, call in enumerate(calls):
+        live = [buffer.offset + buffer.bytes for buffer, (first, last) in lives.items() if first <= index <= last]
+        call.top = -(-max(live, default=0) // 64) * 64

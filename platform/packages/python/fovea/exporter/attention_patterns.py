@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Patterns of attention: two matrix products with a softmax between them; attention with its linear layers."""
+import math
+
+from . import views
+from .graph import Node, Tensor
+
+
+def attention(graph, softmax):
+    """softmax(scale q k^T + mask) v. The weights may be read by others, too."""
+    from .patterns import made_by, same, scalar
+    if softmax.op != "softmax" or softmax.axis != len(softmax.y.shape) - 1:
+        return False
+    scores, scale, masks, old = softmax.x, 1.0, [], []
+    while True:
+        node = graph.writer(scores)
+        if node is None or node.op not in ("add", "mul", "matmul") or not graph.only_read_by(
+                scores, *([softmax] + old)[-1:]):
+            return False
+        old.append(node)
+        if node.op == "matmul":
+            break
+        factor = scalar(node.b)
+        if node.op == "mul":
+            if factor is None:
+                return False
+            scale, scores = scale * factor, node.a
+        else:
+            first = next((one for one in (node.a, node.b) if chain(graph, one)), None)
+            if masks or first is None:
+                return False
+            mask = node.b if first is node.a else node.a
+            masks, scores = [(mask, scale)], first
+    if masks and masks[0][1] != 1:
+        return False
+    second = [node for node in graph.readers(softmax.y.buffer) if node.op == "matmul"]
+    if len(second) != 1 or not same_elements(second[0].a, softmax.y):
+        return False
+    first = old[-1]
+    q, k, v, y = first.a, first.b.transpose(-1, -2), second[0].b, second[0].y
+    factors = []
+    for side in (q, k):
+        product = made_by(graph, side, "mul")
+        factor = product and scalar(product.b)
+        if factor is None or not graph.only_read_by(product.y, first):
+            factors.append(side)
+            continue
+        moved = view_like(product, side)
+        if moved is None:
+            factors.append(side)
+            continue
+        scale *= factor
+        old.append(product)
+        factors.append(moved)
+    (q, k), batch = factors, outer(factors + [v, y])
+    if batch is None:
+        return False
+    q, k, v, y = (one.reshape([*batch, *one.shape[-2:]]) for one in (q, k, v, y))
+    mask = masks[0][0].expand(softmax.x.shape) if masks else None
+    mask = mask and mask.reshape([*batch, *mask.shape[-2:]])
+    outputs = {"y": y}
+    if not graph.only_read_by(softmax.y, second[0]):
+        outputs["weights"] = softmax.y.reshape([*batch, *softmax.y.shape[-2:]])
+    if any(one is None for one in (q, k, v, y)) or (masks and mask is None):
+        return False
+    new = Node("attention", second[0].name, {"q": q, "k": k, "v": v, "mask": mask}, outputs,
+               {"scale": scale, "causal": False}, softmax.line)
+    # The node takes the place of the softmax, before all that reads weights: q, k, v and the mask are there.
+    if v.buffer.kind == "arena" and position(graph, v) > graph.nodes.index(softmax):
+        return False
+    graph.replace([*old, second[0], softmax], new, "attention")
+    return True
+
+
+def position(graph, tensor):
+    """Where the last node that writes the tensor is."""
+    return max((index for index, node in enumerate(graph.nodes)
+                if any(one.buffer is tensor.buffer for one in node.outputs.values())), default=-1)
+
+
+def chain(graph, tensor):
+    node = graph.writer(tensor)
+    return node is not None and node.op in ("matmul", "mul", "add")
+
+
+def same_elements(a, b):
+    return a.buffer is b.buffer and a.count == b.count and a.reshape([a.count]) == b.reshape([b.count])
+
+
+def view_like(product, side):
+    """The operand of an elementwise product in the view in which its result is read."""
+    loops = views.joint([product.y, product.a])
+    dims = loops and views.relocated(side.dims, loops)
+    return dims and Tensor(product.a.buffer, dims, product.a.offset)
+
+
+def outer(tensors):
+    """The leading dimensions as [batch, heads]: cut where any of the tensors is."""
+    shape = tensors[0].shape[:-2]
+    if len(shape) == 2:
+        return list(shape)
+    if len(shape) != 1:
+        return [1, 1] if not shape else None
+    for tensor in tensors:
+        loops = views.merged(tensor.dims[0])
+        if len(loops) == 2:
+            return [loops[0][0], loops[1][0]]
+    return [1, shape[0]]
+
+
+def multihead(graph, node):
+    """Attention whose queries, keys and values come from linear layers, and whose output goes into one."""
+    if node.op != "attention" or node.q.shape[3] != node.v.shape[3]:
+        return False
+    k, v, kv_heads = shared_heads(node.k, node.v)
+    ropes = [turned(graph, one, node) for one in (node.q, k)]
+    if (ropes[0] is None) != (ropes[1] is None):
+        return False
+    q, k = (one.x if one else side for one, side in zip(ropes, (node.q, k)))
+    if ropes[0] and not (same(ropes[0].cos, ropes[1].cos) and same(ropes[0].sin, ropes[1].sin)):
+        return False
+    users = [*(one for one in ropes if one), node]
+    parts = [projection(graph, one, users) for one in (q, k, v)]
+    last = output_layer(graph, node)
+    if None in parts or last is None or last[0].weight.shape[0] != parts[0].linear.weight.shape[1]:
+        return False
+    out, y = last
+    inputs = {"x": parts[0].x, "out": out.weight, "out_bias": out.bias, "mask": node.mask}
+    inputs.update({"keys": parts[1].x} if not same(parts[1].x, parts[0].x) else {})
+    inputs.update({"values": parts[2].x} if not same(parts[2].x, parts[1].x) else {})
+    rows = [part.rows for part in parts]
+    if parts[0].linear is parts[1].linear is parts[2].linear and rows[0][0] == 0 and rows[0][1] == rows[1][0] and (
+            rows[1][1] == rows[2][0] and rows[2][1] == parts[0].linear.weight.shape[0]):
+        inputs.update(qkv=parts[0].linear.weight, qkv_bias=parts[0].linear.bias)
+    else:
+        for role, part in zip("qkv", parts):
+            inputs[role], inputs[role + "_bias"] = (one and one.slice(0, *part.rows) for one in
+                                                    (part.linear.weight, part.linear.bias))
+    if ropes[0]:
+        inputs.update(cos=ropes[0].cos, sin=ropes[0].sin)
+    attrs = {**node.attrs, "heads": node.q.shape[1], "kv_heads": kv_heads, "head_dim": node.q.shape[3],
+             "layout": ropes[0] and ropes[0].layout}
+    old = [*(one for one in ropes if one), *dict.fromkeys(part.linear for part in parts), node, out]
+    new = Node("multihead", out.name, inputs, {**node.outputs, "y": y}, attrs, node.line)
+    graph.replace(old, new, "multi-head layer")
+    return True
+
+
+def shared_heads(k, v):
+    """Keys and values without the repetitions of their heads that query heads share: (k, v, kv_heads)."""
+
+    def once(x):
+        loops = views.merged(x.dims[1])
+        return (loops[:-1], loops[-1][0]) if loops and loops[-1][1] == 0 else (loops, 1)
+
+    (k_loops, k_times), (v_loops, v_times) = once(k), once(v)
+    if k_times != v_times:
+        return k, v, k.shape[1]
+    k, v = (x._with([x.dims[0], loops, *x.dims[2:]]) for x, loops in ((k, k_loops), (v, v_loops)))
+    return k, v, k.shape[1]
+
+
+def turned(graph, tensor, reader):
+    """The rope that computed queries or keys, for attention alone."""
+    node = graph.writer(tensor)
+    return node if node is not None and node.op == "rope" and same(node.y, tensor) and graph.only_read_by(
+        tensor, reader) else None
+
+
+class Part:
+    """Where queries, keys or values come from: a linear layer, the range of its outputs, its inputs [batch, tokens]."""
+
+    def __init__(self, linear, rows, x):
+        self.linear, self.rows, self.x = linear, rows, x
+
+
+def projection(graph, tensor, users):
+    """The Part of queries, keys or values [batch, heads, tokens, dim]; None where they are no outputs of a layer."""
+    linear = graph.writer(tensor)
+    if linear is None or linear.op != "linear" or linear.activation or not graph.only_read_by(linear.y, *users):
+        return None
+    _, heads, _, dim = tensor.shape
+    if views.merged([*tensor.dims[1], *tensor.dims[3]]) != [(heads * dim, 1)]:
+        return None
+    first = tensor.offset - linear.y.offset
+    x = rows_of(linear.y, linear.x, tensor)
+    if x is None or not 0 <= first <= linear.weight.shape[0] - heads * dim:
+        return None
+    return Part(linear, (first, first + heads * dim), x)
+
+
+def rows_of(y, x, tensor):
+    """The rows of x [batch, tokens, dim] that belong to the rows of y which the tensor [batch, heads, tokens, dim] has."""
+    loops = views.joint([Tensor(one.buffer, one.dims[:-1]) for one in (y, x)])
+    dims = loops is not None and views.relocated([tensor.dims[0], tensor.dims[2]], loops)
+    if not dims or any(len(views.merged(dim)) > 1 for dim in (*dims, x.dims[-1])):
+        return None
+    if x.shape[-1] > 1 and views.merged(x.dims[-1])[0][1] != 1:
+        return None
+    return Tensor(x.buffer, (*dims, x.dims[-1]), x.offset)
+
+
+def output_layer(graph, node):
+    """The linear layer that alone reads an attention's output, and its output [batch, tokens, dim]."""
+    readers = graph.readers(node.y.buffer)
+    if len(readers) != 1 or readers[0].op != "linear" or readers[0].activation or not graph.only_read_by(node.y, *readers):
+        return None
+    linear, (batch, heads, tokens, dim) = readers[0], node.y.dims
+    if linear.x.offset != node.y.offset or views.merged(linear.x.dims[-1]) != views.merged([*heads, *dim]):
+        return None
+    y = rows_of(linear.x, linear.y, node.y)
+    return None if y is None else (linear, y)
+
+
+def same(a, b):
+    from .patterns import same as same_
+    return same_(a, b)

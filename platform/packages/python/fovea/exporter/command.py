@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""python -m fovea.export: the function fovea.export from the command line."""
+import argparse
+import importlib
+import re
+import sys
+
+import numpy as np
+
+from .graph import NotServed
+from .weights import FORMATS
+
+EPILOG = """--inputs names a shape for each input, separated by commas. 1x3x32x32 is float32; 1x12:1000 are token numbers below
+1000. Their numbers are random, unless --calibrate has some. FILE.npz has an array for each input, in their order,
+with one dimension more: its first is the samples."""
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m fovea.export", epilog=EPILOG,
+                                     description="From a PyTorch module or an ONNX file to C99 that calls fovea.")
+    parser.add_argument("model", help="MODULE:FACTORY, a function that returns a torch.nn.Module, or a file.onnx")
+    parser.add_argument("--inputs", help="SHAPES of the inputs")
+    parser.add_argument("--calibrate", metavar="FILE.npz", help="inputs as in use, which decide the scales of int8")
+    parser.add_argument("--weights", choices=FORMATS, default="f32")
+    parser.add_argument("--arithmetic", choices=["f32", "i8", "integer"], default="f32")
+    parser.add_argument("--keep", action="append", default=[], metavar="LAYER=FORMAT", help="a layer in another format")
+    parser.add_argument("--name", default="model", help="of the C functions and files")
+    parser.add_argument("--out", required=True, metavar="DIR")
+    given = parser.parse_args(arguments)
+    try:
+        samples = samples_of(given.calibrate)
+        inputs = samples[0] if samples else inputs_of(given.inputs or parser.error("--inputs or --calibrate is missing"))
+        keep = dict(one.split("=", 1) for one in given.keep)
+        from .pipeline import export
+        model = given.model if given.model.endswith(".onnx") else made(given.model)
+        print(export(model, tensors(inputs, given.model), given.out, given.name, given.weights, given.arithmetic,
+                     [tensors(one, given.model) for one in samples] or None, keep))
+    except (NotServed, ValueError, ImportError, OSError) as error:
+        print(f"fovea.export: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def made(text):
+    """The module that package.module:function returns."""
+    module, _, function = text.partition(":")
+    sys.path.insert(0, "")
+    found = getattr(importlib.import_module(module), function or "model", None)
+    if found is None:
+        raise ValueError(f"{module} has no {function}")
+    return found() if not hasattr(found, "state_dict") else found
+
+
+def inputs_of(text):
+    """Arrays of random numbers of these shapes."""
+    random, arrays = np.random.default_rng(1), []
+    for one in text.split(","):
+        match = re.fullmatch(r"(\d+(?:x\d+)*)(?::(\d+))?", one.strip())
+        if not match:
+            raise ValueError(f"{one!r} is no shape: write 1x16x64, or 1x12:1000 for token numbers below 1000")
+        shape = [int(size) for size in match[1].split("x")]
+        arrays.append(random.integers(0, int(match[2]), shape) if match[2] else
+                      random.standard_normal(shape, np.float32))
+    return tuple(arrays)
+
+
+def samples_of(path):
+    if path is None:
+        return []
+    with np.load(path) as arrays:
+        return list(zip(*(arrays[name] for name in arrays.files)))
+
+
+def tensors(arrays, model):
+    """For a module, tensors of PyTorch; for an ONNX file the arrays."""
+    if model.endswith(".onnx"):
+        return tuple(arrays)
+    import torch
+    return tuple(torch.from_numpy(np.array(one)) for one in arrays)

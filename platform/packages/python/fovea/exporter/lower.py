@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a call of each node: with counts and strides, and with a copy before it where a layout is not served."""
+import math
+
+import numpy as np
+
+from . import views
+from .calls import Call, Plan, given
+from .graph import Buffer, NotServed, Tensor, dense
+from .attention_patterns import shared_heads
+from .lower_multihead import multihead
+from .masks import lower_mask
+
+
+def lower(graph, weights, scales=None):
+    """The calls of a graph, and their plans. weights: a weights.Weights, which has the constants in their formats.
+    scales: of lower_integer.ranges, for int8 tensors."""
+    from .lower_integer import IntegerLowering
+    made = Lowering(graph, weights) if scales is None else IntegerLowering(graph, weights, scales)
+    for node in graph.nodes:
+        made.line = node.line
+        made.lower(node)
+    made.outputs()
+    return made.calls, made.plans
+
+
+class Lowering:
+    def __init__(self, graph, weights):
+        self.graph, self.weights = graph, weights
+        self.calls, self.plans, self.line, self.other = [], [], "", {}
+
+    def lower(self, node):
+        function = getattr(self, node.op, None)
+        if function is None:
+            raise NotServed(node.op, node.line, "a part of a pattern that fovea has, as in RMS normalisation")
+        function(node)
+
+    # ------------------------------------------------------------------------------------------------- for operators
+
+    def call(self, function, struct, fields, reads, writes, name, **more):
+        reads = [one for one in reads if one is not None]
+        self.calls.append(Call(function, struct, fields, reads, writes, name, self.line, source=writes[0].buffer.source,
+                               **more))
+
+    def moved(self, x, y):
+        """A call that copies x to y: two tensors of one shape, in any layouts."""
+        loops = views.joint([y, x])
+        if loops is None or len(loops) > 6:
+            raise NotServed("copy of this layout", self.line, "fewer permutations of dimensions")
+        self.call("copy", "", {"y": y, "x": x, "loops": loops}, [x], [y], y.name)
+
+    def dense(self, x, dims=None):
+        """The tensor in another layout: a constant is stored so, another is copied."""
+        dims = views.dense_dims(x.shape) if dims is None else dims
+        if x.is_constant:
+            key = x.buffer, x.dims, x.offset, dims
+            if key not in self.other:
+                order = np.empty(x.count, x.buffer.dtype)
+                y = self.graph.constant(x.name, order)
+                y = Tensor(y.buffer, dims)
+                y.buffer.data = order
+                view = np.lib.stride_tricks.as_strided(order, [size for dim in dims for size, _ in dim],
+                                                       [stride * order.itemsize for dim in dims for _, stride in dim],
+                                                       writeable=True)
+                view[...] = x.data.reshape(view.shape)
+                self.other[key] = y
+            return self.other[key]
+        y = self.graph.arena(x.name + "_rows", dims, x.buffer.dtype)
+        self.moved(x, y)
+        return y
+
+    def grid(self, loops, tensors):
+        """batch, heads and tokens of a call, and the strides of each tensor in them."""
+        loops = [*[(1, (0,) * len(tensors))] * (3 - len(loops)), *loops]
+        counts = {key: size for key, (size, _) in zip(("batch", "heads", "tokens"), loops)}
+        strides = [given(data=tensor, **{f"{key}_stride": loop[1][index] for key, loop in
+                                         zip(("batch", "head", "token"), loops)})
+                   for index, tensor in enumerate(tensors)]
+        return counts, strides
+
+    def rows(self, *tensors):
+        """The rows of several tensors of one shape: counts, dim, and an array for each. The last dimension is a row."""
+        ready = [one if stride_of(one.dims[-1]) == 1 else self.dense(one) for one in tensors]
+        loops = views.joint(ready, last=1)
+        if loops is None or len(loops) > 3:
+            ready = [ready[0], *(self.dense(one, ready[0].dims) for one in ready[1:])]
+            loops = views.joint(ready, last=1)
+        counts, arrays = self.grid(loops, ready)
+        return counts, ready[0].shape[-1] if ready[0].dims else 1, arrays, ready
+
+    def elements(self, y, *tensors):
+        """The same for a function of each element: a row may have several dimensions, or a part of one."""
+        ready = [self.spread(one, y) for one in tensors]
+        for index, one in enumerate(ready):
+            loops = views.joint([y, one])
+            if loops is None or len(loops) > 4 or (loops and loops[-1][1] != (1, 1)):
+                ready[index] = self.dense(one, y.dims)
+        loops = views.joint([y, *ready]) or [(1, (1,) * (1 + len(ready)))]
+        if len(loops) > 4 or any(stride != 1 for stride in loops[-1][1]):
+            ready = [self.dense(one, y.dims) for one in ready]
+            loops = views.joint([y, *ready]) or [(1, (1,) * (1 + len(ready)))]
+        counts, arrays = self.grid(loops[:-1], [y, *ready])
+        return counts, loops[-1][0], arrays, ready
+
+    def spread(self, x, y):
+        """A constant that repeats one number along the rows of y has a row of it."""
+        axis = next((axis for axis, dim in enumerate(y.dims) if dim and dim[-1][1] == 1), None)
+        if axis is None or not x.is_constant or stride_of(x.dims[axis]) != 0:
+            return x
+        row = x
+        for other, dim in enumerate(x.dims):
+            row = row.slice(other, 0, 1) if other != axis and stride_of(dim) == 0 else row
+        return self.dense(row).expand(x.shape)
+
+    def one_stride(self, x):
+        """The rows of x with one stride, as linear layers take them: (tensor, rows, stride)."""
+        loops = views.joint([x], last=1)
+        if len(loops) > 1 or stride_of(x.dims[-1]) != 1:
+            x = self.dense(x, views.like(x, [x.shape[-1]], len(x.dims) - 1))
+            loops = views.joint([x], last=1)
+        count, stride = (loops[0][0], loops[0][1][0]) if loops else (1, x.shape[-1])
+        return x, count, stride
+
+    # ------------------------------------------------------------------------------------------------------ operators
+
+    def copy(self, node):
+        self.moved(node.x, node.y)
+
+    def linear(self, node):
+        x, tokens, x_stride = self.one_stride(node.x)
+        out, dim = node.weight.shape
+        loops = views.joint([Tensor(node.y.buffer, node.y.dims[:-1]), Tensor(x.buffer, x.dims[:-1])])
+        if loops is None or len(loops) > 1:  # the rows of y have the order of those of x
+            raise NotServed("linear with this order of rows", node.line, "rows in one order")
+        y_stride = loops[0][1][0] if loops else out
+        weights, reads, compute = self.weights.linear(node.weight, node.bias, node.name)
+        fields = given(tokens=tokens, in_dim=dim, out_dim=out, x=x, x_stride=x_stride, y=node.y, y_stride=y_stride,
+                       weights=weights, compute=compute,
+                       activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
+        dtype = weights.get("dtype", "FOVEA_F32")
+        size = f"FOVEA_LINEAR_WORKSPACE_BYTES({dim}, {dtype})" if not compute else f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})"
+        self.call("fovea_linear", "linear", fields, [x, *reads], [node.y], node.name, workspace=size,
+                  macs=tokens * dim * out)
+
+    def matmul(self, node):
+        outer = math.prod(node.y.shape[:-2])
+        if outer > 16:
+            raise NotServed("matmul of computed tensors", node.line,
+                            "scaled_dot_product_attention, where it is attention")
+        tokens, dim = node.a.shape[-2:]
+        out = node.b.shape[-1]
+        flat = [self.matrices(one, outer) for one in (node.a, node.b.transpose(-1, -2), node.y)]
+        for index in range(outer):
+            a, b, y = (one.select(0, index) for one in flat)
+            fields = given(tokens=tokens, in_dim=dim, out_dim=out, x=a, x_stride=stride_of(a.dims[0]), y=y,
+                           y_stride=stride_of(y.dims[0]),
+                           weights=given(data=b, row_stride=stride_of(b.dims[0])))
+            self.call("fovea_linear", "linear", fields, [a, b], [y], node.name, macs=tokens * dim * out,
+                      workspace=f"FOVEA_LINEAR_WORKSPACE_BYTES({dim}, FOVEA_F32)")
+
+    def matrices(self, x, outer):
+        """The tensor as some matrices whose rows have one stride."""
+        flat = x.reshape([outer, *x.shape[-2:]])
+        if flat is None or stride_of(flat.dims[2]) != 1 or stride_of(flat.dims[1]) is None:
+            flat = self.dense(x).reshape([outer, *x.shape[-2:]])
+        return flat
+
+    def norm(self, node):
+        parts = [node.y, node.x] + [one for one in (node.residual, node.outputs.get("sum")) if one is not None]
+        counts, dim, arrays, ready = self.rows(*parts)
+        arrays = dict(zip(["y", "x"] + ["residual"] * (node.residual is not None) + ["sum"] * ("sum" in node.outputs),
+                          arrays))
+        weight, bias = (one and self.row_of(one) for one in (node.weight, node.bias))
+        fields = given(norm=f"FOVEA_NORM_{node.kind}", epsilon=node.epsilon, **counts, dim=dim, **arrays, weight=weight,
+                       bias=bias, weight_offset=node.weight_offset)
+        reads = [one for key, one in zip(arrays, ready) if key in ("x", "residual")]
+        self.call("fovea_norm", "norm", fields, [*reads, weight, bias],
+                  [one for key, one in zip(arrays, ready) if key in ("y", "sum")], node.name)
+
+    def row_of(self, weight):
+        return weight if weight.is_dense() else self.dense(weight)
+
+    def activation(self, node):
+        inputs = [node.x] + [node.factor] * (node.factor is not None)
+        counts, dim, arrays, ready = self.elements(node.y, *inputs)
+        fields = given(activation=f"FOVEA_ACTIVATION_{node.kind}", alpha=node.alpha, **counts, dim=dim,
+                       **dict(zip(("y", "x", "factor"), arrays)))
+        self.call("fovea_activation", "activation", fields, ready, [node.y], node.name)
+
+    def pair(self, node, function):
+        counts, dim, arrays, ready = self.elements(node.y, node.a, node.b)
+        fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)))
+        self.call(function, "pair", fields, ready, [node.y], node.name)
+
+    def add(self, node):
+        self.pair(node, "fovea_add")
+
+    def mul(self, node):
+        self.pair(node, "fovea_multiply")
+
+    def mean(self, node):
+        fields, x = self.pooled(node, node.x, node.y)
+        self.call("fovea_pooling", "pooling", {"pooling": "FOVEA_POOLING_MEAN", **fields}, [x], [node.y], node.name)
+
+    def pooled(self, node, x, y):
+        """The counts and arrays of a mean over the last dimension of x, which become tokens; and x."""
+        loops, token_stride = views.joint([y, x.select(-1, 0)]), stride_of(x.dims[-1])
+        if loops is None or len(loops) > 3 or token_stride is None:
+            x = self.dense(x)
+            loops, token_stride = views.joint([y, x.select(-1, 0)]), 1
+        dim, loops = (loops[-1][0], loops[:-1]) if loops and loops[-1][1] == (1, 1) else (1, loops)
+        if len(loops) > 2:
+            raise NotServed("mean over these dimensions", node.line, "a mean of the last dimensions, or of tokens")
+        (batch, (yb, xb)), (heads, (yh, xh)) = [*[(1, (0, 0))] * (2 - len(loops)), *loops]
+        return given(batch=batch, heads=heads, tokens=x.shape[-1], dim=dim,
+                     y=given(data=y, batch_stride=yb, head_stride=yh),
+                     x=given(data=x, batch_stride=xb, head_stride=xh, token_stride=token_stride)), x
+
+    def softmax(self, node):
+        x = node.x if node.x.is_dense() else self.dense(node.x)
+        outer, inner = math.prod(x.shape[:node.axis]), math.prod(x.shape[node.axis + 1:])
+        axis = x.shape[node.axis]
+        fields = given(outer=outer, axis=axis, inner=inner, out=node.y, out_outer_stride=axis * inner,
+                       out_axis_stride=inner, in_outer_stride=axis * inner, in_axis_stride=inner, **{"in": x})
+        self.call("fovea_softmax_f32", "softmax", fields, [x], [node.y], node.name)
+
+    def embedding(self, node):
+        ids = node.ids if node.ids.is_dense() else self.dense(node.ids)
+        rows, dim = node.table.shape
+        table, reads, _ = self.weights.linear(node.table, None, node.name, compute=False)
+        fields = given(tokens=ids.count, dim=dim, rows=rows, y=node.y, y_stride=dim, indices=ids, table=table)
+        self.call("fovea_embedding", "embedding", fields, [ids, *reads], [node.y], node.name)
+
+    def rope(self, node):
+        """Tokens are a loop of their own, so that their positions count from 0."""
+        y, x = node.y, node.x if stride_of(node.x.dims[-1]) == 1 else self.dense(node.x)
+        loops = views.joint([Tensor(one.buffer, one.dims[:-2]) for one in (y, x)])
+        strides = [stride_of(one.dims[-2]) for one in (y, x)]
+        if loops is None or len(loops) > 2 or None in strides:
+            raise NotServed("rope of this layout", node.line, "[batch, heads, tokens, dim]")
+        counts, (out, x_fields) = self.grid([*[(1, (0, 0))] * (2 - len(loops)), *loops, (x.shape[-2], tuple(strides))],
+                                            [y, x])
+        fields = given(**counts, dim=x.shape[-1], layout=f"FOVEA_ROPE_{node.layout}", out=out, **{"in": x_fields},
+                       cos=node.cos, sin=node.sin, table_stride=node.cos.shape[-1], table_positions=node.cos.shape[0])
+        self.call("fovea_rope_f32", "rope", fields, [x, node.cos, node.sin], [y], node.name)
+
+    def attention(self, node):
+        q, k, v = node.q, node.k, node.v
+        k, v, kv_heads = shared_heads(k, v)
+        q, k, v = (one if is_array(one) else self.dense(one) for one in (q, k, v))
+        batch, heads, tokens, dim = q.shape
+        keys, value_dim = k.shape[2], v.shape[3]
+        default = 1 / math.sqrt(dim)
+        scale = 0 if math.isclose(node.scale, default, rel_tol=1e-7) else node.scale
+        causal, mask, mask_reads = lower_mask(self, node.mask, bool(node.causal))
+        desc = given(q_heads=heads, kv_heads=kv_heads, head_dim=dim, value_dim=value_dim, max_batch=batch,
+                     max_q_tokens=tokens, max_kv_tokens=keys, scale=scale, causal=causal)
+        y, weights = node.y, node.outputs.get("weights")
+        fields = given(batch=batch, q_tokens=tokens, kv_tokens=keys, q=array(q), kv={"keys": array(k), "values": array(v)},
+                       out=array(y), mask=mask, scores=weights and array(weights),
+                       scores_stage=weights and "FOVEA_SCORES_SOFTMAX")
+        self.call("fovea_attention", "attention", fields, [q, k, v, *mask_reads], [y] + [weights] * (weights is not None),
+                  node.name, plan=self.plan("attention", desc),
+                  workspace=f"FOVEA_WORKSPACE_BYTES({dim}, {value_dim})",
+                  macs=batch * heads * tokens * keys * (dim + value_dim) // (2 if causal else 1))
+
+    def multihead(self, node):
+        multihead(self, node)
+
+    def plan(self, struct, fields):
+        for plan in self.plans:
+            if plan.struct == struct and plan.fields == fields:
+                return plan
+        number = sum(plan.struct == struct for plan in self.plans)
+        self.plans.append(Plan(f"{struct}_plan" + (f"_{number + 1}" if number else ""), struct, fields))
+        return self.plans[-1]
+
+    # -------------------------------------------------------------------------------------------------------- outputs
+
+    def outputs(self):
+        """Each output becomes an array of the caller's: written in place, or copied at the end."""
+        for index, tensor in enumerate(self.graph.outputs):
+            shared = sum(other.buffer is tensor.buffer for other in self.graph.outputs) > 1
+            whole = tensor.count == tensor.buffer.count and tensor.offset == 0 and tensor.is_dense()
+            if tensor.buffer.kind == "arena" and whole and not shared:
+                tensor.buffer.kind, tensor.buffer.name = "output", self.graph.unique("out")
+            else:
+                y = dense(Buffer(self.graph.unique("out"), "output", tensor.count, tensor.buffer.dtype), tensor.shape)
+                self.moved(tensor, y)
+                self.graph.outputs[index] = y
+
+
+def stride_of(dim):
+    """The stride of a dimension that is one loop; 1 if it has one element; None if it is several loops."""
+    loops = views.merged(dim)
+    return loops[0][1] if len(loops) == 1 else 1 if not loops else None
+
+
+def is_array(x):
+    return stride_of(x.dims[3]) == 1 and all(stride_of(dim) is not None for dim in x.dims)
+
+
+def array(x):
+    """The fields of a fovea_in or fovea_out."""
+    strides = [stride_of(dim) if size > 1 else 0 for dim, size in zip(x.dims, x.shape)]
+    return given(data=x, batch_stride=strides[0], head_stride=strides[1], token_stride=strides[2])

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls on int8 tensors from end to end. Each tensor has a scale and a zero point, which its numbers in some runs decide.
+
+A tensor of the arena has a twin that holds its codes. What has no integer form is computed in f32 between conversions.
+"""
+import ctypes
+import math
+
+import numpy as np
+
+from .. import c
+from . import views
+from .attention_patterns import shared_heads
+from .calls import Literal, given
+from .graph import Buffer, NotServed, Tensor
+from .lower import Lowering, array, is_array, stride_of
+from .masks import lower_mask
+
+
+class IntegerLowering(Lowering):
+    """scales: name of a tensor -> (scale, zero point)."""
+
+    def __init__(self, graph, weights, scales):
+        super().__init__(graph, weights)
+        self.scales, self.twins, self.in_f32 = scales, {}, {one.buffer for one in graph.inputs}
+        self.tables = {}
+        for node in graph.nodes:  # a copy of all of a tensor has its scale
+            if node.op == "copy" and node.y.count == node.y.buffer.count and node.x.buffer.source in self.scales:
+                self.scales[node.y.buffer.source] = self.scales[node.x.buffer.source]
+
+    def lower(self, node):
+        function = getattr(self, "integer_" + node.op, None)
+        if function and not any(layer in (node.name, node.weight and node.weight.name) for layer in self.kept()):
+            function(node)
+            return
+        for role, tensor in node.inputs.items():
+            if tensor is not None and not tensor.is_constant and tensor.buffer.dtype == np.float32:
+                node.inputs[role] = self.floats(tensor)
+        super().lower(node)
+        self.in_f32.update(one.buffer for one in node.outputs.values())
+
+    def kept(self):
+        found = [layer for layer, form in self.weights.keep.items() if form == "f32"]
+        self.weights.kept.update(found)
+        return [one for layer in found for one in (layer, layer.replace(".", "_"), layer.replace(".", "_") + "_weight")]
+
+    # ---------------------------------------------------------------------------------------------- codes and floats
+
+    def scale(self, tensor):
+        return self.scales[tensor.buffer.source]
+
+    def scale_above(self, tensor, least):
+        """The scale and zero point of a result. Its numbers may be so small that the factors of its operands have no
+        form as an integer: then its codes are coarser than they could be."""
+        scale, zero = self.scale(tensor)
+        self.scales[tensor.buffer.source] = max(scale, 1.001 * least), zero
+        return self.scale(tensor)
+
+    def twin(self, tensor):
+        """The tensor of codes in the place of one of f32."""
+        if tensor.buffer not in self.twins:
+            name = self.graph.unique(tensor.name + "_i8")
+            self.twins[tensor.buffer] = Buffer(name, "arena", tensor.buffer.count, np.dtype(np.int8))
+            self.twins[tensor.buffer].source = tensor.buffer.source
+        return Tensor(self.twins[tensor.buffer], tensor.dims, tensor.offset)
+
+    def codes(self, tensor, scale=None):
+        """The codes of a tensor, (codes, scale, zero). A constant gets a scale of its own, or this one."""
+        if tensor.is_constant:
+            return self.constant_codes(tensor, scale)
+        known = tensor.buffer in self.twins
+        codes = self.twin(tensor)
+        if not known:
+            whole = Tensor(tensor.buffer, (((tensor.buffer.count, 1),),))
+            to = Tensor(codes.buffer, whole.dims)
+            step, zero = self.scale(tensor)
+            self.call("fovea_quantize_to_i8", "", {"x": whole, "count": whole.count, "scale": step, "zero": zero,
+                                                   "codes": to}, [whole], [to], codes.name)
+        return (codes, *self.scale(tensor))
+
+    def constant_codes(self, tensor, scale):
+        data = tensor.buffer.data.astype(np.float32)
+        step, zero = scale or (max(float(np.abs(data).max()), 1e-20) / 127, 0)
+        key = tensor.buffer, step, zero
+        if key not in self.other:
+            codes = np.clip(np.rint(data / np.float32(step)) + zero, -128, 127).astype(np.int8)
+            self.other[key] = self.graph.constant(tensor.name + "_i8", codes).buffer
+        return Tensor(self.other[key], tensor.dims, tensor.offset), step, zero
+
+    def floats(self, tensor):
+        """The tensor in f32."""
+        if tensor.buffer not in self.in_f32 and not tensor.is_constant:
+            codes, step, zero = self.codes(tensor)
+            of = Tensor(codes.buffer, (((codes.buffer.count, 1),),))
+            whole = Tensor(tensor.buffer, of.dims)
+            self.call("fovea_quantize_from_i8", "", {"codes": of, "count": of.count, "scale": step, "zero": zero,
+                                                     "x": whole}, [of], [whole], tensor.name)
+            self.in_f32.add(tensor.buffer)
+        return tensor
+
+    def outputs(self):
+        self.graph.outputs = [self.floats(one) for one in self.graph.outputs]
+        super().outputs()
+
+    # ------------------------------------------------------------------------------------------------------- operators
+
+    def integer_linear(self, node):
+        x, x_scale, x_zero = self.codes(node.x)
+        x, tokens, x_stride = self.one_stride(x)
+        y, (y_scale, y_zero) = self.twin(node.y), self.scale(node.y)
+        out, dim = node.weight.shape
+        loops = views.joint([Tensor(one.buffer, one.dims[:-1]) for one in (y, x)])
+        if loops is None or len(loops) > 1:
+            raise NotServed("linear with this order of rows", node.line, "rows in one order")
+        weights, reads, _ = self.weights.linear(node.weight, node.bias, node.name)
+        fields = given(tokens=tokens, in_dim=dim, out_dim=out, compute="FOVEA_COMPUTE_I8",
+                       x_dtype="FOVEA_I8", x=x, x_stride=x_stride, x_scales=Literal(np.float32([x_scale])), x_zero=x_zero,
+                       y_dtype="FOVEA_I8", y=y, y_stride=loops[0][1][0] if loops else out, y_scale=y_scale,
+                       y_zero=y_zero, weights=weights,
+                       activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
+        self.call("fovea_linear", "linear", fields, [x, *reads], [y], node.name, macs=tokens * dim * out,
+                  workspace=f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})")
+
+    def integer_attention(self, node):
+        if node.outputs.get("weights"):
+            raise NotServed("weights of integer attention", node.line, "--arithmetic i8")
+        k, v, kv_heads = shared_heads(node.k, node.v)
+        (q, q_scale, q_zero), (k, k_scale, _), (v, v_scale, v_zero) = (self.codes(one) for one in (node.q, k, v))
+        q, k, v = (one if is_array(one) else self.dense(one) for one in (q, k, v))
+        y, (y_scale, y_zero) = self.twin(node.y), self.scale(node.y)
+        causal, mask, _ = lower_mask(self, node.mask, bool(node.causal))
+        if mask:
+            raise NotServed("a mask of integer attention", node.line, "is_causal, or --arithmetic i8")
+        batch, heads, tokens, dim = q.shape
+        keys, value_dim = k.shape[2], v.shape[3]
+        fields = given(batch=batch, q_heads=heads, kv_heads=kv_heads, q_tokens=tokens, kv_tokens=keys, head_dim=dim,
+                       value_dim=value_dim, out=array(y), q=array(q), keys=array(k), values=array(v), q_zero=q_zero,
+                       value_zero=v_zero, out_zero=y_zero, causal=causal,
+                       **multiplier("score", q_scale * k_scale * node.scale * math.log2(math.e)),
+                       **multiplier("out", v_scale / y_scale))
+        self.call("fovea_integer_attention", "integer_attention", fields, [q, k, v], [y], node.name,
+                  workspace=f"FOVEA_INTEGER_WORKSPACE_BYTES({dim}, {value_dim}, {tokens * heads // kv_heads})",
+                  macs=batch * heads * tokens * keys * (dim + value_dim) // (2 if causal else 1))
+
+    def integer_norm(self, node):
+        if node.weight_offset:
+            raise NotServed("an offset of weights", node.line, "weights that include it")
+        x, x_scale, x_zero = self.codes(node.x)
+        counts, dim, (y, x_fields), ready = self.rows(self.twin(node.y), x)
+        weight = np.ones(dim, np.float32) if node.weight is None else np.ravel(node.weight.data)
+        step = max(float(np.abs(weight).max()), 1e-20) / 32767
+        y_scale, y_zero = self.scale_above(node.y, step * 2**8)
+        weight = self.graph.constant(node.name + "_weight_i16", np.rint(weight / step).astype(np.int16))
+        bias = None
+        if node.bias is not None:
+            codes = np.clip(np.rint(128 * np.ravel(node.bias.data) / y_scale), -32768, 32767)
+            bias = self.graph.constant(node.name + "_bias_i16", codes.astype(np.int16))
+        fields = given(norm=f"FOVEA_NORM_{node.kind}", **counts, dim=dim, y=y, x=x_fields, weight=weight, bias=bias,
+                       x_zero=x_zero, y_zero=y_zero, **multiplier("weight", step / y_scale),
+                       **multiplier("epsilon", min(node.epsilon / x_scale**2, 2**15 - 1)))
+        self.call("fovea_integer_norm", "integer_norm", fields, [ready[1], weight, bias], [ready[0]], node.name)
+
+    def pair_of_codes(self, node, function):
+        (a, a_scale, a_zero), (b, b_scale, b_zero) = (self.codes(one) for one in (node.a, node.b))
+        largest = max(a_scale, b_scale) if function == "fovea_integer_add" else a_scale * b_scale
+        y, (y_scale, y_zero) = self.twin(node.y), self.scale_above(node.y, largest / 2**5)
+        counts, dim, arrays, ready = self.elements(y, a, b)
+        ratios = {**multiplier("a", a_scale / y_scale), **multiplier("b", b_scale / y_scale)} if (
+            function == "fovea_integer_add") else multiplier("a", a_scale * b_scale / y_scale)
+        fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)), a_zero=a_zero, b_zero=b_zero,
+                       y_zero=y_zero, **ratios)
+        self.call(function, "integer_pair", fields, ready, [y], node.name)
+
+    def integer_add(self, node):
+        self.pair_of_codes(node, "fovea_integer_add")
+
+    def integer_mul(self, node):
+        self.pair_of_codes(node, "fovea_integer_multiply")
+
+    def integer_activation(self, node):
+        x, x_scale, x_zero = self.codes(node.x)
+        y, (y_scale, y_zero) = self.twin(node.y), self.scale(node.y)
+        table = np.empty(256, np.int8)
+        c.call("fovea_integer_activation_table", c.CONSTANTS[f"ACTIVATION_{node.kind}"], node.alpha or 0.0, x_scale,
+               x_zero, y_scale, y_zero, table)
+        table = self.graph.constant(node.name + "_table", table)
+        counts, dim, (y_fields, x_fields), ready = self.elements(y, x)
+        self.call("fovea_integer_activation", "integer_activation",
+                  given(**counts, dim=dim, y=y_fields, x=x_fields, table=table), [*ready, table], [y], node.name)
+
+    def integer_mean(self, node):
+        x, x_scale, x_zero = self.codes(node.x)
+        y, (y_scale, y_zero) = self.twin(node.y), self.scale_above(node.y, x_scale / 2**5)
+        fields, x = self.pooled(node, x, y)
+        self.call("fovea_integer_mean", "integer_mean", given(**fields, x_zero=x_zero, y_zero=y_zero,
+                                                              **multiplier("", x_scale / y_scale)), [x], [y], node.name)
+
+    def integer_copy(self, node):
+        if node.y.buffer.dtype != np.float32:
+            self.copy(node)
+            return
+        y, scale = self.twin(node.y), self.scale(node.y)
+        x, *own = self.codes(node.x, scale)
+        if tuple(own) == tuple(scale):
+            self.moved(x, y)
+            return
+        counts, dim, (y_fields, x_fields), ready = self.elements(y, x)
+        self.call("fovea_integer_add", "integer_pair",
+                  given(**counts, dim=dim, y=y_fields, a=x_fields, a_zero=own[1], y_zero=scale[1],
+                        **multiplier("a", own[0] / scale[0])), ready, [y], node.name)
+
+
+def multiplier(name, real):
+    """The two fields of fovea_integer_multiplier."""
+    number, shift = ctypes.c_int32(), ctypes.c_int32()
+    if real >= 2**-31:
+        c.call("fovea_integer_multiplier", real, ctypes.byref(number), ctypes.byref(shift))
+    prefix = name and name + "_"
+    return {f"{prefix}multiplier": number.value, f"{prefix}shift": shift.value}
+
+
+def ranges(runner, samples):
+    """name of a tensor -> (scale, zero point), of its numbers in some runs."""
+    found = {}
+
+    def observe(tensor):
+        kept = found.setdefault(tensor.buffer.source, c.structure("quantize_range"))
+        numbers = np.ascontiguousarray(runner.tensor(tensor))
+        c.call("fovea_quantize_observe", kept, numbers, numbers.size)
+
+    for sample in samples:
+        runner.run(sample, observe=lambda _, call: [observe(one) for one in call.writes
+                                                    if one.buffer.dtype == np.float32])
+        for tensor in runner.inputs:
+            if tensor.buffer.dtype == np.float32:
+                observe(tensor)
+    return {name: chosen(kept) for name, kept in found.items()}
+
+
+def chosen(kept):
+    scale, zero = ctypes.c_float(), ctypes.c_int32()
+    c.call("fovea_quantize_choose", kept, 1.0, 1, ctypes.byref(scale), ctypes.byref(zero))
+    return scale.value, zero.value

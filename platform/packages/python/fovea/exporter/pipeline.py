@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a model to a folder: the steps in their order."""
+import collections
+import copy
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import arena, lower_integer, patterns, project, quality
+from .lower import lower
+from .run import Runner
+from .weights import Weights
+
+
+@dataclass
+class Exported:
+    """What the files are written from."""
+    graph: object
+    calls: list
+    plans: list
+    arena_bytes: int
+    arena_bound: int
+    inputs: list  # of the test
+    outputs: list  # that the test expects
+    allowed: float  # difference, as a part of the largest output
+    wanted: str  # where the expected outputs come from
+
+
+@dataclass
+class Report:
+    """What fovea.export made: printed, it is a table."""
+    name: str
+    nodes: int  # operations of the model that depend on an input
+    calls: dict  # how often each function is called
+    fused: dict  # pattern -> how often it was found
+    arena_bytes: int  # of tensors
+    arena_bound: int  # the largest sum of tensors that live at once
+    workspace_bytes: int  # on this machine
+    weight_bytes: int
+    copies: int
+    macs: int  # multiply-adds
+    error: float  # of the answers on this machine, as a part of the largest output
+    layers: list = field(default_factory=list)  # (layer, signal to noise in dB), the worst first
+
+    def __str__(self):
+        from .report import text
+        return text(self)
+
+
+def export(model, example_inputs=None, out="model", name="model", weights="f32", arithmetic="f32", calibrate=None,
+           keep=None):
+    """See fovea.export."""
+    if isinstance(model, (str, os.PathLike)):
+        from . import from_onnx as source
+    else:
+        from . import from_torch as source
+    graph, answers = source.read(model, example_inputs, name)
+    integer = arithmetic == "integer"
+    patterns.apply(graph, integer)
+    inputs = [np.asarray(one) for one in example_inputs if hasattr(one, "shape")]
+    answers = [np.asarray(one, np.float32) for one in answers]
+    exact = weights == "f32" and arithmetic == "f32"
+    reference = None if exact else Made(copied(graph), Weights(graph, "f32", {}, False), over=not integer)
+    scales = None
+    if integer:
+        samples = [[np.asarray(one) for one in sample] for sample in calibrate or [inputs]]
+        scales = lower_integer.ranges(reference.runner, samples)
+    store = Weights(graph, "i8" if integer and weights == "f32" else weights, keep or {}, arithmetic != "f32")
+    made = Made(graph, store, scales)
+    store.check()
+    layers = [] if exact else quality.layers(made.runner, reference.runner, inputs, scales)
+    made.runner.run(inputs)
+    got = [made.runner.tensor(tensor) for tensor in graph.outputs]
+    error = max(map(difference, got, answers))
+    same_bits = integer and all(is_portable(call) for call in made.calls)
+    allowed = 0 if same_bits else 1e-5 if exact else 2 * error
+    wanted = "those of another machine: the bits are the same everywhere" if same_bits else (
+        "those of the model that this was made of")
+    exported = Exported(graph, made.calls, made.plans, made.arena_bytes, made.arena_bound, inputs,
+                        got if same_bits else answers, allowed, wanted)
+    functions = collections.Counter(call.function for call in made.calls)
+    report = Report(name, graph.read, dict(functions), graph.fused, made.arena_bytes, made.arena_bound,
+                    made.runner.workspace.array.size, project.weight_bytes(made.calls), functions["copy"],
+                    sum(call.macs for call in made.calls), error, layers)
+    project.write(exported, report, out)
+    return report
+
+
+def is_portable(call):
+    """Whether a call's bits are the same on every target."""
+    return call.function.startswith("fovea_integer") or call.function in (
+        "copy", "fovea_embedding", "fovea_quantize_from_i8", "fovea_quantize_to_i8", "fovea_add", "fovea_multiply") or (
+            call.fields.get("compute") == "FOVEA_COMPUTE_I8")
+
+
+class Made:
+    """The calls of a graph, with a place for each tensor."""
+
+    def __init__(self, graph, store, scales=None, over=True):
+        """scales: for int8 tensors. over: outputs may be written over inputs."""
+        store.graph = graph
+        self.calls, self.plans = lower(graph, store, scales)
+        if over:
+            arena.in_place(self.calls)
+        lives = arena.lifetimes(self.calls)
+        self.arena_bound, self.arena_bytes = arena.bound(lives), arena.place(lives)
+        arena.workspaces(self.calls, lives)
+        self.runner = Runner(self.calls, self.plans, self.arena_bytes, graph.inputs)
+
+
+def copied(graph):
+    """A copy of a graph, with the same arrays of constants."""
+    tensors = [one for node in graph.nodes for one in [*node.inputs.values(), *node.outputs.values()] if one is not None]
+    data = [one.buffer.data for one in tensors if one.buffer.data is not None]
+    return copy.deepcopy(graph, {id(one): one for one in data})
+
+
+def difference(got, wanted):
+    largest = np.abs(wanted).max() if wanted.size else 0
+    return float(np.abs(got.reshape(wanted.shape) - wanted).max() / (largest or 1)) if wanted.size else 0.0
