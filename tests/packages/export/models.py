@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models for the tests of the exporter: name -> (module, inputs). Numbers are random, from a seed; nothing is downloaded."""
+import torch
+from torch import nn
+
+
+class Call(nn.Module):
+    """A module whose arguments, but for the inputs, are given once, and of whose results one is taken."""
+
+    def __init__(self, module, take=None, **named):
+        super().__init__()
+        self.module, self.take, self.named = module, take, named
+
+    def forward(self, *inputs):
+        result = self.module(*inputs, **self.named)
+        return result if self.take is None else result[self.take]
+
+
+def encoder(**options):
+    layer = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True, **options)
+    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), (torch.randn(1, 20, 64),)
+
+
+def decoder():
+    layer = nn.TransformerDecoderLayer(48, 4, 96, batch_first=True)
+    causal = nn.Transformer.generate_square_subsequent_mask(12)
+    return Call(nn.TransformerDecoder(layer, 2), tgt_mask=causal, tgt_is_causal=True), (torch.randn(1, 12, 48), torch.randn(1, 9, 48))
+
+
+class Attention(nn.Module):
+
+    def __init__(self, masks=None, other_keys=False, **options):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(32, 4, **options)
+        self.masks, self.other_keys = masks or {}, other_keys
+
+    def forward(self, query, key=None, value=None):
+        return self.attention(query, query if key is None else key, query if value is None else value, need_weights=False,
+                              **self.masks)[0]
+
+
+def attention(*shapes, masks=None, **options):
+    return Attention(masks, **options), tuple(torch.randn(shape) for shape in shapes)
+
+
+def hugging_face(kind, **options):
+    """A model of transformers, at random from its configuration: 2 layers of 64 elements."""
+    import transformers
+    config = getattr(transformers, f"{kind}Config")(**options)
+    config._attn_implementation = "sdpa"
+    return getattr(transformers, f"{kind}Model")(config)
+
+
+def tokens(count=16):
+    return (torch.randint(0, 100, (1, count)),)
+
+
+def causal_model(kind, **options):
+    sizes = dict(vocab_size=100, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
+                 num_key_value_heads=2, max_position_embeddings=64)
+    return Call(hugging_face(kind, **{**sizes, **options}), take="last_hidden_state", use_cache=False), tokens()
+
+
+def bert():
+    model = hugging_face("Bert", vocab_size=100, hidden_size=64, intermediate_size=128, num_hidden_layers=2,
+                         num_attention_heads=4, max_position_embeddings=32)
+    return Call(model, take="last_hidden_state"), tokens()
+
+
+def distilbert():
+    model = hugging_face("DistilBert", vocab_size=100, dim=64, hidden_dim=128, n_layers=2, n_heads=4,
+                         max_position_embeddings=32)
+    return Call(model, take="last_hidden_state"), tokens()
+
+
+def gpt2():
+    model = hugging_face("GPT2", vocab_size=100, n_embd=64, n_layer=2, n_head=4, n_positions=32)
+    return Call(model, take="last_hidden_state", use_cache=False), tokens()
+
+
+def vit():
+    model = hugging_face("ViT", image_size=32, patch_size=8, hidden_size=64, intermediate_size=128, num_hidden_layers=2,
+                         num_attention_heads=4)
+    return Call(model, take="last_hidden_state"), (torch.randn(1, 3, 32, 32),)
+
+
+def torchvision_vit():
+    """vit_b_16 at a tenth of its size."""
+    from torchvision.models.vision_transformer import VisionTransformer
+    model = VisionTransformer(image_size=64, patch_size=16, num_layers=2, num_heads=4, hidden_dim=76, mlp_dim=304,
+                              num_classes=10)
+    nn.init.normal_(model.heads.head.weight)  # zeros at first
+    return model, (torch.randn(1, 3, 64, 64),)
+
+
+class Keywords(nn.Module):
+    """The keyword transformer of examples/keywords in shape: 98 frames of 40 features, the mean of the last layer."""
+
+    def __init__(self, frames=98, features=40, dim=64, classes=14):
+        super().__init__()
+        self.embed = nn.Linear(features, dim)
+        self.positions = nn.Parameter(torch.randn(1, frames, dim) * 0.1)
+        layer = nn.TransformerEncoderLayer(dim, 4, 2 * dim, activation="gelu", batch_first=True)
+        self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.classes = nn.Linear(dim, classes)
+
+    def forward(self, frames):
+        return self.classes(self.layers(self.embed(frames) + self.positions).mean(dim=1))
+
+
+class Unserved(nn.Module):
+    """An operator that fovea does not serve, in this line."""
+
+    def __init__(self, operator):
+        super().__init__()
+        self.operator = operator
+
+    def forward(self, x):
+        return self.operator(x)
+
+
+HIDES = torch.zeros(10, 10).masked_fill(torch.rand(10, 10, generator=torch.Generator().manual_seed(3)) < 0.3, float("-inf"))
+HIDES.fill_diagonal_(0)
+PADDING = torch.arange(10).unsqueeze(0) >= 7
+
+MODELS = {
+    "encoder, norm first": lambda: encoder(norm_first=True),
+    "encoder, norm last, gelu": lambda: encoder(activation="gelu"),
+    "encoder without biases": lambda: encoder(bias=False, norm_first=True),
+    "decoder with memory": decoder,
+    "attention": lambda: attention((1, 10, 32), batch_first=True),
+    "attention, tokens first": lambda: attention((10, 1, 32)),
+    "attention of 2 entries": lambda: attention((2, 10, 32), batch_first=True),
+    "attention without batch": lambda: attention((10, 32)),
+    "attention without biases": lambda: attention((1, 10, 32), batch_first=True, bias=False),
+    "attention of other keys": lambda: attention((1, 10, 32), (1, 7, 24), (1, 7, 20), batch_first=True, kdim=24, vdim=20),
+    "attention, bias of keys and values": lambda: attention((1, 10, 32), batch_first=True, add_bias_kv=True),
+    "attention, a key of zeros": lambda: attention((1, 10, 32), batch_first=True, add_zero_attn=True),
+    "attention, a mask": lambda: attention((1, 10, 32), batch_first=True, masks={"attn_mask": HIDES}),
+    "attention, padding": lambda: attention((1, 10, 32), batch_first=True, masks={"key_padding_mask": PADDING}),
+    "BERT": bert,
+    "DistilBERT": distilbert,
+    "GPT-2": gpt2,
+    "Llama": lambda: causal_model("Llama"),
+    "Qwen2": lambda: causal_model("Qwen2"),
+    "Qwen3": lambda: causal_model("Qwen3", head_dim=16),
+    "ViT": vit,
+    "torchvision's vit": torchvision_vit,
+    "keywords": lambda: (Keywords(), (torch.randn(1, 98, 40),)),
+}
+
+UNSERVED = {
+    "fft": lambda: (Unserved(lambda x: torch.fft.fft(x).real), (torch.randn(1, 8, 16),)),
+    "conv3d": lambda: (nn.Conv3d(2, 3, 2), (torch.randn(1, 2, 4, 4, 4),)),
+}
+
+
+def make(name, models=None):
+    torch.manual_seed(1)
+    module, inputs = (models or MODELS)[name]()
+    for parameter in module.parameters():  # zeros of biases would hide a mistake
+        if parameter.dim() == 1 and bool((parameter == parameter[0]).all()):
+            parameter.data += 0.1 * torch.randn_like(parameter)
+    return module.eval(), inputs

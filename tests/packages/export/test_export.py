@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The exporter against PyTorch: test_export.py <libfovea.so> [--random COUNT] [--seed N] [model...]
+
+Each model of models.py becomes C, which the host's C compiler builds as C99 without a warning. Its test compares the
+answers with PyTorch's. In addition: tensors take at most 1.1 of the bytes that live at once; the code neither allocates
+nor has a static constructor; an export takes at most 20 s; and an operator that is not served is refused by name, with the
+line of the model. --random tries that many random graphs, too: each must be equal, or refused by name.
+"""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SKIPPED = 77
+try:
+    import torch
+    import torchvision  # noqa: F401
+    import transformers  # noqa: F401
+except ImportError as error:
+    print(f"skipped: {error}: pip install torch torchvision transformers")
+    sys.exit(SKIPPED)
+sys.path.insert(0, str(ROOT / "platform" / "packages" / "python"))
+
+C99 = "-std=c99 -O1 -Wall -Wextra -Wpedantic -Wshadow -Werror".split()
+LEAST_SECONDS = 20
+
+
+def run(command, folder):
+    done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise AssertionError(f"{command[0]}: {(done.stdout + done.stderr)[-1500:]}")
+    return done.stdout
+
+
+def build(folder, library):
+    """Compiles the folder's C files and links its test with the library. Returns the test."""
+    for source in sorted(folder.glob("*.c")):
+        run(["cc", *C99, f"-I{ROOT / 'lib' / 'include'}", "-c", source.name], folder)
+    run(["cc", *[path.name for path in folder.glob("*.o")], library, f"-Wl,-rpath,{library.parent}", "-lm", "-o",
+         "run"], folder)
+    return folder / "run"
+
+
+def check_objects(folder):
+    needed = run(["nm", "-u", "model.o"], folder)
+    for name in re.findall(r"\bU (\w+)", needed):
+        assert name.startswith("fovea_") or name in ("memcpy", "memset", "memmove", "model_weights"), f"model.c needs {name}"
+    assert ".init_array" not in run(["objdump", "-h", "model.o"], folder), "model.c has a static constructor"
+
+
+def export_and_run(make, library, folder, **options):
+    """Returns the report and the seconds that the export took."""
+    import fovea.export
+    module, inputs = make()
+    begin = time.perf_counter()
+    report = fovea.export(module, inputs, out=folder, **options)
+    seconds = time.perf_counter() - begin
+    test = build(pathlib.Path(folder), library)
+    check_objects(pathlib.Path(folder))
+    print("   ", run([test], folder).strip())
+    assert report.arena_bytes <= 1.1 * report.arena_bound, f"arena {report.arena_bytes} of {report.arena_bound}"
+    return report, seconds
+
+
+def check_model(name, library, folder):
+    import models
+    report, seconds = export_and_run(lambda: models.make(name), library, folder)
+    calls = ", ".join(f"{count} {call}" for call, count in report.calls.items())
+    fused = ", ".join(f"{count} {pattern}" for pattern, count in report.fused.items())
+    print(f"    {report.nodes} operations, {seconds:.1f} s: {calls}; fused: {fused or 'nothing'}; "
+          f"arena {report.arena_bytes}, bound {report.arena_bound}; weights {report.weight_bytes}")
+    assert seconds < LEAST_SECONDS, f"the export took {seconds:.0f} s"
+
+
+def check_refused(name, folder):
+    """The message must name the operator and the line of the model's file that has it."""
+    import models
+    import fovea.export
+    module, inputs = models.make(name, models.UNSERVED)
+    try:
+        fovea.export(module, inputs, out=folder)
+    except fovea.export.NotServed as refused:
+        print("   ", refused)
+        text = str(refused)
+        assert refused.name in text and refused.line in text, "the message lacks the operator or its line"
+        assert re.search(r"\.py.*\d+", refused.line), f"no line of a file: {refused.line}"
+        assert refused.replacement, "nothing is said of what could replace it"
+        assert not list(pathlib.Path(folder).glob("*.c")), "files were written"
+        return
+    raise AssertionError("an operator that is not served was exported")
+
+
+def check_random(seed, library, folder):
+    import fovea.export
+    import random_graphs
+    torch.manual_seed(seed)
+    try:
+        export_and_run(lambda: random_graphs.make(seed), library, folder)
+    except fovea.export.NotServed as refused:
+        assert refused.name and refused.replacement, "refused without a name"
+        print("    refused:", refused)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library", type=pathlib.Path)
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--random", type=int, default=0, metavar="COUNT")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    library = arguments.library.resolve()
+    os.environ["FOVEA_LIBRARY"] = str(library)
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+    import models
+    checks = [(name, lambda folder, name=name: check_model(name, library, folder))
+              for name in arguments.models or ([] if arguments.random else models.MODELS)]
+    if not arguments.models and not arguments.random:
+        checks += [(name, lambda folder, name=name: check_refused(name, folder)) for name in models.UNSERVED]
+    checks += [(f"random graph {seed}", lambda folder, seed=seed: check_random(seed, library, folder))
+               for seed in range(arguments.seed, arguments.seed + arguments.random)]
+    failed = []
+    for name, check in checks:
+        print(name, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                check(folder)
+            except Exception as error:  # the others run, too
+                failed.append(name)
+                print(f"    failed: {type(error).__name__}: {error}", flush=True)
+    print(f"{len(checks)} models, failed: {len(failed)} {failed or ''}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
