@@ -50,7 +50,7 @@ NEEDED_BY = {
     "INTEGER_ATTENTION": r"(fovea_)?integer_(attention|multiplier)\w*|IntegerAttention\w*",
     "GELU": r"FOVEA_ACTIVATION_GELU",
     "LAYER_NORM": r"FOVEA_NORM_LAYER",
-    "LINEAR_ACTIVATION": r"LINEAR_ACTIVATION",
+    "LINEAR_ACTIVATION": r"LINEAR_ACTIVATION",  # and a linear layer in a source that names an activation
     "RESIDUAL": r"residual(_dtype)?",
     "TANH": r"FOVEA_ACTIVATION_TANH",
     "ROPE_HALF_SPLIT": r"FOVEA_ROPE_HALF_SPLIT",
@@ -77,7 +77,9 @@ def without_comments(text):
 
 def features_of(text):
     """Of a source, or of a word of the command line."""
-    return {feature for feature, pattern in NEEDED_BY.items() if re.search(rf"\b(?:{pattern})\b", text)}
+    found = {feature for feature, pattern in NEEDED_BY.items() if re.search(rf"\b(?:{pattern})\b", text)}
+    linear = re.search(r"\b(fovea_linear(_args|_f32)?|LinearArgs)\b", text)
+    return found | {"LINEAR_ACTIVATION"} if linear and re.search(r"\bactivation\b", text) else found
 
 
 def wanted(arguments):
@@ -125,7 +127,8 @@ def report(board, features, head_dim, rows):
         table = {(row["kind"], row["name"]): row for row in csv.DictReader(line for line in file if not line.startswith("#"))
                  if row["target"] == board}
     base = table["program", "attention, causal and key lengths"]
-    parts = [base, *(table["feature", feature] for feature in features)]
+    parts = [base, *(table["feature", feature] for feature in features if ("feature", feature) in table)]
+    unknown = [feature for feature in features if ("feature", feature) not in table]
     flash = sum(max(0, int(part["code"])) + int(part["rodata"]) for part in parts)
     stack = sum(max(0, int(part["stack"])) for part in parts)
     macro = "FOVEA_I8_WORKSPACE_BYTES_FOR" if "COMPUTE_I8" in features else (
@@ -133,8 +136,9 @@ def report(board, features, head_dim, rows):
         else "FOVEA_WORKSPACE_BYTES_FOR")
     expression = f"{macro}({head_dim}, {head_dim}, {rows})"
     bytes_of_workspace = workspace(board, expression)
-    return (f"{board}: at most {flash / 1024:.1f} KiB of flash, {stack} bytes of stack; workspace "
+    text = (f"{board}: at most {flash / 1024:.1f} KiB of flash, {stack} bytes of stack; workspace "
             f"{expression} = {bytes_of_workspace if bytes_of_workspace is not None else 'unknown, as there is no C compiler'} bytes")
+    return f"{text}\nwithout {', '.join(unknown)}, which nobody has measured" if unknown else text
 
 
 def main():

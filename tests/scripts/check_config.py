@@ -24,6 +24,11 @@ CASES = {
     ("examples/decode_static_buffers.c",): {"WINDOWS", "RING", "ROPE_HALF_SPLIT", "ROPE_TURNS", "I8", "TEXT"},
     ("examples/stream_sensor/main.cc",): None,  # streams among others
 }
+# What a source has, and its features.
+SOURCES = {
+    "fovea_linear_args linear = {.activation = FOVEA_ACTIVATION_GELU};": {"LINEAR_ACTIVATION", "GELU"},
+    "fovea_activation_args gelu = {.activation = FOVEA_ACTIVATION_TANH};": {"TANH"},
+}
 REFUSED = ["warp", "rings", "head_dim=64"]
 
 
@@ -37,7 +42,12 @@ def main():
         complaints.append(f"config.py and fovea_config.h differ in {sorted(set(NEEDED_BY) ^ set(features()))}")
     with tempfile.TemporaryDirectory() as folder:
         written = pathlib.Path(folder) / "config.h"
-        for arguments, expected in CASES.items():
+        sources = {}
+        for number, (text, expected) in enumerate(SOURCES.items()):
+            source = pathlib.Path(folder) / f"source_{number}.c"
+            source.write_text(text)
+            sources[str(source),] = expected
+        for arguments, expected in {**CASES, **sources}.items():
             result = run(*arguments, "--out", str(written), "--board", "m4f")
             if result.returncode != 0 or "KiB of flash" not in result.stdout:
                 complaints.append(f"{arguments}: {result.stdout}{result.stderr}")
@@ -49,7 +59,7 @@ def main():
         result = run(word)
         if result.returncode == 0 or "neither a source" not in result.stderr:
             complaints.append(f"{word} is not refused")
-    print("\n".join(complaints + [f"{len(CASES) + len(REFUSED)} calls, {len(complaints)} complaints"]))
+    print("\n".join(complaints + [f"{len(CASES) + len(SOURCES) + len(REFUSED)} calls, {len(complaints)} complaints"]))
     return 1 if complaints else 0
 
 

@@ -171,11 +171,19 @@ int main(void) {{
 
 CMAKE = """# Written by `python -m fovea.export`.
 #
-# The library @NAME@ and its test. fovea is one that is installed, or the tree that -DFOVEA_SOURCE=<folder> names.
+# The library @NAME@ and its test. fovea is one that is installed, or the tree that -DFOVEA_SOURCE=<folder> names. The tree is
+# compiled with the features that @NAME@.c needs, and no other; for a program that needs more, name them by FOVEA_FEATURES or
+# FOVEA_CONFIG_HEADER.
 cmake_minimum_required(VERSION 3.22...3.30)
 project(@NAME@ LANGUAGES C CXX)
 if(FOVEA_SOURCE)
   set(FOVEA_BUILD_PLATFORM ON)  # start-up code, where there is no operating system
+  if(NOT FOVEA_FEATURES AND NOT FOVEA_CONFIG_HEADER)
+    find_package(Python3 REQUIRED COMPONENTS Interpreter)
+    set(FOVEA_CONFIG_HEADER ${CMAKE_CURRENT_BINARY_DIR}/@NAME@_config.h)
+    execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND ${Python3_EXECUTABLE} ${FOVEA_SOURCE}/platform/config.py
+      ${CMAKE_CURRENT_SOURCE_DIR}/@NAME@.c --out ${FOVEA_CONFIG_HEADER})
+  endif()
   add_subdirectory(${FOVEA_SOURCE} fovea EXCLUDE_FROM_ALL)
 else()
   find_package(fovea REQUIRED)
