@@ -262,9 +262,11 @@ typedef struct fovea_norm_args {
  *
  * FOVEA_NORM_LAYER sums x - shift and its square, where shift is near the mean: the mean of the first eighth of the
  * row. So a large mean takes no digit from the variance. An element of n(x) has an error of at most
- *     (|n(x)| (dim / 16 + 16) + 2 |mean| / sqrt(variance + epsilon) + 1) * 2^-24,
- * and mostly much less. The second term is as large as that of rounding x itself. n(x) is exactly 0 where all elements
- * of a row are equal. Where the variance is above FLT_MAX it is 0 or NaN. An infinity makes all of its row NaN. */
+ *     ((|n(x)| + 1) (dim / 16 + 16) + 2 |mean| / sqrt(variance + epsilon)) * 2^-24,
+ * and mostly much less: tests/ACCURACY.md has the errors of random rows. It may be up to 12 times as much where shift is
+ * farther from the mean than an eighth of sqrt(variance). The second term is as large as that of rounding x itself.
+ * n(x) is exactly 0 where all elements of a row are equal. Where the variance is above FLT_MAX it is 0 or NaN. An
+ * infinity makes all of its row NaN. */
 fovea_status fovea_norm(const fovea_norm_args* args);
 #define fovea_norm_f32 fovea_norm /* its first name */
 
