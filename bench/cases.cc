@@ -69,7 +69,7 @@ constexpr Goal plain_time(float value) { return {GoalKind::kPlainTime, value, 0}
 constexpr Goal like_round() { return {GoalKind::kLikeRound, 0.9f, 0}; }
 constexpr Goal time(float value = 0) { return {GoalKind::kTime, value, 0}; }
 constexpr Goal speed_up(float value = 0) { return {GoalKind::kSpeedUp, value, 0}; }
-constexpr Goal never_slower() { return {GoalKind::kNeverSlower, kSlowerNoise, 0}; }
+constexpr Goal never_slower(float most = kSlowerNoise) { return {GoalKind::kNeverSlower, most, 0}; }
 constexpr Goal f32_speed(float value, float avx2 = 1) { return {GoalKind::kF32Speed, value, avx2}; }
 
 constexpr Case attention(const char* suite, Shape shape, Goal goal = none(), const char* reference = nullptr) {
@@ -127,6 +127,18 @@ constexpr Case beside(RowsLayer layer, uint32_t tokens, uint32_t dim) {
 constexpr Case instead_of(const char* replaced, Shape shape) {
   return attention("never_slower", shape, never_slower(), replaced);
 }
+
+// The same of linear layers with an activation, which the layer computes or another call.
+constexpr LinearShape activated(LinearShape s, fovea_activation_kind kind) { return s.activation = kind, s; }
+constexpr Case apart(LinearShape s) {
+  s.apart = true;
+  return {"never_slower", Kind::kLinear, {}, {}, none(), nullptr, s};
+}
+constexpr Case instead_of(const char* replaced, LinearShape s) {
+  return {"never_slower", Kind::kLinear, {}, {}, never_slower(1.02f), replaced, s};
+}
+constexpr LinearShape kWithGelu = activated({64, 256, 1024}, FOVEA_ACTIVATION_GELU);
+constexpr LinearShape kOneWithSilu = activated({1, 576, 1536}, FOVEA_ACTIVATION_SILU);
 
 // Integer arithmetic, and the case that it is compared with.
 constexpr Case integer(Shape shape, Goal goal = none(), const char* reference = nullptr) {
@@ -377,6 +389,7 @@ constexpr Case kCases[] = {
     beside(RowsLayer::kGatedNorm, 1024, 128),
     beside(RowsLayer::kL2Norm, 1024, 128),
     beside(RowsLayer::kLayerNorm, 512, 768),
+    beside(RowsLayer::kLayerNorm, 3, 768),  // in the first-level cache
     beside(RowsLayer::kResidualNorm, 512, 768),
     beside(RowsLayer::kSwiGlu, 64, 3072),
     beside(RowsLayer::kGelu, 64, 3072),
@@ -415,6 +428,11 @@ constexpr Case kCases[] = {
     instead_of("never_slower/4x1024x1024x64-byte_mask", blocks(Blocks::kWindow, true)),
     instead_of("prefill/8x512x512x64", threads(2, kPlain)),
     instead_of("decode/32over8x1x16384x128", threads(2, kDecode16k)),
+    // An activation in the linear layer, and after it.
+    apart(kWithGelu),
+    apart(kOneWithSilu),
+    instead_of("never_slower/64x256x1024-gelu-apart", kWithGelu),
+    instead_of("never_slower/1x576x1536-silu-apart", kOneWithSilu),
 };
 constexpr size_t kFirstBoardCase = sizeof kCases / sizeof kCases[0];
 
@@ -457,6 +475,8 @@ class Text {
   size_t bytes_, used_ = 0;
 };
 
+constexpr const char* kActivations[] = {"",           "silu", "sigmoid",   "relu", "relu6",
+                                        "hard_swish", "gelu", "gelu_tanh", "tanh"};
 const char* const kDtypes[] = {"f32", "f16", "bf16", "i8", "i4", "q8_0", "q4_0", "q4_1"};
 constexpr const char* kComputes[] = {"f32", "i8"};
 constexpr const char* kSources[] = {"strided", "ring", "pages"};
@@ -505,6 +525,8 @@ void add_linear(const LinearShape& s, Text& text) {
   text.add("%ux%ux%u", s.tokens, s.in_dim, s.out_dim);
   if (s.dtype != FOVEA_F32) text.add("-%s", kDtypes[s.dtype]);
   if (s.compute != FOVEA_COMPUTE_F32) text.add("-compute_%s", kComputes[s.compute]);
+  if (s.activation != FOVEA_ACTIVATION_IDENTITY) text.add("-%s", kActivations[s.activation]);
+  if (s.apart) text.add("-apart");
 }
 
 void add_delta(const DeltaShape& s, Text& text) {

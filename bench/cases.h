@@ -62,6 +62,8 @@ struct LinearShape {
   uint32_t tokens = 1, in_dim = 1, out_dim = 1;
   fovea_dtype dtype = FOVEA_F32;  // of the weights
   fovea_compute compute = FOVEA_COMPUTE_F32;
+  fovea_activation_kind activation = FOVEA_ACTIVATION_IDENTITY;
+  bool apart = false;  // the activation is a call of its own
 };
 
 // Some tokens of linear attention; each head has its own keys and queries.

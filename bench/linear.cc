@@ -84,6 +84,14 @@ void LinearCall::take(const LinearShape& s, fovea_target target, Arena& arena) {
   const void* const scales = s.dtype == FOVEA_I4 ? static_cast<const void*>(group_scales_) : scales_.data();
   const auto stride = static_cast<ptrdiff_t>(row_bytes(s) / unit_bytes(s.dtype));
   args_.weights = {s.dtype, weights_, stride, scales, bias_.data(), nullptr};
+  apart_ = s.apart;
+  if (!apart_) args_.activation = s.activation;
+  activation_.struct_bytes = sizeof activation_;
+  activation_.target = target;
+  activation_.activation = s.activation;
+  activation_.batch = activation_.heads = 1, activation_.tokens = s.tokens, activation_.dim = s.out_dim;
+  activation_.y = {y_, 0, 0, static_cast<ptrdiff_t>(s.out_dim)};
+  activation_.x = {y_, 0, 0, static_cast<ptrdiff_t>(s.out_dim)};
   workspace_bytes_ = fovea_linear_workspace_bytes(&args_);
   workspace_ = arena.take<unsigned char>(workspace_bytes_);
 }
@@ -101,7 +109,8 @@ fovea_status LinearCall::init(const LinearShape& s, fovea_target target, Arena& 
 }
 
 void LinearCall::call() {
-  const fovea_status status = fovea_linear(&args_, workspace_, workspace_bytes_);
+  fovea_status status = fovea_linear(&args_, workspace_, workspace_bytes_);
+  if (status == FOVEA_OK && apart_) status = fovea_activation(&activation_);
   if (status != FOVEA_OK) status_ = status;
 }
 

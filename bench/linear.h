@@ -27,6 +27,8 @@ class LinearCall final : public Timed {
   void take(const LinearShape& shape, fovea_target target, Arena& arena);
 
   fovea_linear_args args_ = {};
+  fovea_activation_args activation_ = {};  // where it is a call of its own
+  bool apart_ = false;
   RandomFloats x_, bias_, scales_;
   uint32_t* weights_ = nullptr;  // the bytes of the rows, in words
   size_t words_ = 0;

@@ -333,6 +333,13 @@ TEST_CASE("norm: rows of any size have their root, epsilon counts, and zeros sta
     for (const float e : y[1]) CHECK(e != e);
     CHECK(y[2][0] == 0.0f);
     CHECK(y[2][1] != y[2][1]);
+
+    const float bias[4] = {0.5f, -3, 0, 1e-20f}, alone[3][4] = {{0, 0, 0, 0}, {3e19f, -1, 2, 3}, {1, kInfinity, 2, 3}};
+    a.x.data = alone, a.bias = bias;
+    REQUIRE(fovea_norm(&a) == FOVEA_OK);
+    for (int row : {0, 1}) CHECK(std::memcmp(y[row], bias, sizeof bias) == 0);
+    CHECK(y[2][0] == bias[0]);
+    CHECK(y[2][1] != y[2][1]);
   }
 }
 
@@ -402,7 +409,7 @@ TEST_CASE("norm: a layer normalisation keeps its error for any mean, and rows th
           double worst = 0;  // of what layers.h states
           for (size_t i = 0; i < dim; ++i) {
             const double want = (static_cast<double>(x[i]) - true_mean) / root;
-            const double stated = (std::fabs(want) * (dim / 16.0 + 16) + 2 * std::fabs(true_mean) / root + 1) * 0x1p-24;
+            const double stated = ((std::fabs(want) + 1) * (dim / 16.0 + 16) + 2 * std::fabs(true_mean) / root) * 0x1p-24;
             worst = std::max(worst, std::fabs(static_cast<double>(y[i]) - want) / stated);
           }
           INFO(fovea_target_name(target) << " " << mean << " " << dim << " " << outliers << " " << worst);

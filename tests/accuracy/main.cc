@@ -2,7 +2,7 @@
 //
 // fovea_accuracy: errors of attention against double precision, on every target, and of loops in f32 on the same numbers,
 // plain and blocked; prints tests/ACCURACY.md. Status 1 where the library's largest error is more than twice that of
-// the blocked loops and the rounding of the output's type, or where integer arithmetic breaks a bound of its own.
+// the blocked loops and the rounding of the output's type, or where integer arithmetic or a layer breaks its bound.
 //
 //     fovea_accuracy            the table, of all shapes
 //     fovea_accuracy --short    of some of them
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "accuracy/integer.h"
+#include "accuracy/layers.h"
 #include "support/formats.h"
 #include "support/problem.h"
 
@@ -393,10 +394,10 @@ int run(bool few) {
       worst = std::max(worst, r.of_bound());
     }
   }
-  const bool integers_right = show_integer_arithmetic();
+  const bool integers_right = show_integer_arithmetic(), layers_right = show_layers();
   if (!few) show_differences(all);
   if (worst > 1) std::fprintf(stderr, "an error is %.2f times its bound\n", worst);
-  return worst > 1 || !integers_right;
+  return worst > 1 || !integers_right || !layers_right;
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Softmax, normalisation, activation, convolution, rope, quantisation and multi-head layers over numbers of any kind:
-// NaN, infinities, subnormal and huge numbers among usual ones. Each result is that of plain loops in double, with the
-// rules of fovea.h for what is no number.
+// Softmax, normalisation, activation, convolution, rope, quantisation, sums, products, pooling, embeddings, top-k, tables
+// of activations, linear layers with an activation and multi-head layers over numbers of any kind: NaN, infinities,
+// subnormal and huge numbers among usual ones. Each result is that of plain loops, in double where it is not exact, with
+// the rules of fovea.h for what is no number.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -67,6 +68,29 @@ void expect_served(const char* what, Call call) {
   if (status != FOVEA_OK) fail(std::string(what) + ": " + fovea_status_string(status));
 }
 
+// An array of F32, F16 or BF16, and the numbers that it holds.
+struct Array {
+  fovea_dtype type;
+  std::vector<char> data;
+  std::vector<float> numbers;
+
+  Array(fovea_dtype of, const std::vector<float>& x) : type(of), data(x.size() * unit_size(of)), numbers(x) {
+    encode_row(type, x.data(), x.size(), data.data(), nullptr);
+    for (size_t i = 0; i < x.size(); ++i) numbers[i] = element_of(type, data.data(), nullptr, i);
+  }
+  explicit Array(fovea_dtype of, size_t count) : Array(of, std::vector<float>(count)) {}
+  // Whether it holds these numbers, rounded once.
+  bool holds(const std::vector<float>& x) const {
+    const Array want(type, x);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float got = element_of(type, data.data(), nullptr, i);
+      if (got != want.numbers[i] && !(std::isnan(got) && std::isnan(want.numbers[i]))) return false;
+    }
+    return true;
+  }
+};
+fovea_dtype float_type(Bytes& bytes) { return bytes.choose({FOVEA_F32, FOVEA_F32, FOVEA_F16, FOVEA_BF16}); }
+
 // ---- Softmax
 
 void softmax(Bytes& bytes) {
@@ -120,10 +144,11 @@ Near activated(fovea_activation_kind activation, float alpha, float x) {
     case FOVEA_ACTIVATION_HARD_SWISH: {
       if (e < -20) return {0, 0};
       const double u = std::sqrt(8 / std::acos(-1.0)) * (e + 0.044715 * e * e * e);
-      const double share = activation == FOVEA_ACTIVATION_GELU ? std::erfc(-e / std::sqrt(2.0)) / 2
-                           : activation == FOVEA_ACTIVATION_GELU_TANH
-                               ? (u < -700 ? 0 : 1 / (1 + std::exp(-u)))
-                               : (e < -3 ? 0 : e > 3 ? 1 : (e + 3) / 6);
+      const double share = activation == FOVEA_ACTIVATION_GELU        ? std::erfc(-e / std::sqrt(2.0)) / 2
+                           : activation == FOVEA_ACTIVATION_GELU_TANH ? (u < -700 ? 0 : 1 / (1 + std::exp(-u)))
+                                                                      : (e < -3  ? 0
+                                                                         : e > 3 ? 1
+                                                                                 : (e + 3) / 6);
       const double size = std::fabs(e) < 20 ? e * e * 0x1p-25 + std::fabs(u) * 0x1p-21 : 0;
       const double value = share == 0 ? 0 : rounded(e * share);
       return {value, (7e-7 + size) * std::fabs(value) + 2e-37};
@@ -144,16 +169,24 @@ void activation(Bytes& bytes) {
   const bool has_alpha = a.activation == FOVEA_ACTIVATION_SILU || a.activation == FOVEA_ACTIVATION_SIGMOID;
   if (has_alpha) a.alpha = bytes.choose({0.0f, 1.0f, 1.702f, -1.0f, 1e-20f, 1e20f});
   const size_t count = size_t{a.tokens} * a.dim;
-  const std::vector<float> x = numbers(bytes, count), factor = numbers(bytes, count);
+  a.x_dtype = float_type(bytes);
+  const Array of_x(a.x_dtype, numbers(bytes, count)), of_factor(a.x_dtype, numbers(bytes, count));
+  const std::vector<float>&x = of_x.numbers, &factor = of_factor.numbers;
   std::vector<float> y(count);
+  const Array rounded_y(float_type(bytes), count);
   const bool has_factor = bytes.flag();
-  a.x.data = x.data(), a.y.data = y.data(), a.factor.data = has_factor ? factor.data() : nullptr;
+  a.x.data = of_x.data.data(), a.factor.data = has_factor ? of_factor.data.data() : nullptr;
   a.x.token_stride = a.y.token_stride = a.factor.token_stride = a.dim;
   for (const fovea_target target : targets()) {
     a.target = target;
+    a.y_dtype = FOVEA_F32, a.y.data = y.data();
     expect_served("activation", [&] { return fovea_activation(&a); });
+    a.y_dtype = rounded_y.type, a.y.data = const_cast<char*>(rounded_y.data.data());
+    expect_served("activation", [&] { return fovea_activation(&a); });
+    expect(rounded_y.holds(y), "activation: y is not rounded once");
     for (size_t i = 0; i < count; ++i) {
       Near want = activated(a.activation, a.alpha != 0 ? a.alpha : 1, x[i]);
+      if (has_factor && !std::isfinite(factor[i]) && std::fabs(want.value) <= want.error) continue;  // or 0 times that
       if (has_factor) want = times(want, {factor[i], 0});
       expect_near("activation", target, i, y[i], want.value, want.error);
     }
@@ -177,41 +210,123 @@ Near factor_of(const fovea_norm_args& a, const std::vector<Near>& x) {
   return {value, may_vanish ? 2 * value : 1 / std::sqrt(least) - value + 1e-6 * value};
 }
 
+// What layer normalisation makes of rows. Where f32 may answer in more than one way, nothing is known.
+struct Layer {
+  double mean = 0, root = 0, error = 0;
+  bool is_known = true, is_nan = false, is_constant = true;
+
+  Layer(const std::vector<Near>& v, double epsilon) {
+    const double count = static_cast<double>(v.size());
+    for (const Near& e : v) {
+      if (!std::isfinite(e.value)) is_nan = true, is_known = is_known && e.error == 0;
+      is_constant = is_constant && e.value == v[0].value && e.error == 0;
+      error = std::max(error, e.error), mean += e.value / count;
+    }
+    if (is_nan) return;
+    double squares = 0, largest = 0;
+    for (const Near& e : v) {
+      squares += (e.value - mean) * (e.value - mean);
+      largest = std::max(largest, std::fabs(e.value - mean));
+    }
+    root = std::sqrt(squares / count + epsilon);
+    // Squares of distances from a shift that may be some deviations from the mean; very small ones; rounded elements.
+    is_known = is_known && 32 * (squares + count * largest * largest) < FLT_MAX && root * root > 0x1p-110 &&
+               error < 0.01 * root;
+    is_known = is_known || is_constant;
+  }
+  Near normal(double x, size_t dim) const {
+    if (is_nan) return {std::nan(""), 0};
+    if (is_constant) return {0, 0};
+    const double value = (x - mean) / root, size = std::fabs(value);
+    const double stated = (size + 1) * (static_cast<double>(dim) / 16 + 16) + 2 * std::fabs(mean) / root;
+    return {value, 12 * stated * 0x1p-24 + 3 * (1 + size) * error / root};
+  }
+};
+
+struct NormArrays {
+  Array x, residual, gate;
+  std::vector<float> weight, bias;
+};
+
+// Draws options and arrays, all but y and sum.
+void draw_norm(Bytes& bytes, const NormArrays& arrays, fovea_norm_args* a) {
+  a->x_dtype = arrays.x.type, a->residual_dtype = arrays.residual.type;
+  a->x.data = arrays.x.data.data();
+  if (bytes.flag()) a->residual.data = arrays.residual.data.data();
+  if (bytes.flag()) a->weight = arrays.weight.data(), a->weight_offset = bytes.choose({0.0f, 1.0f});
+  if (bytes.flag()) a->bias = arrays.bias.data();
+  if (bytes.flag()) {
+    a->gate.data = arrays.gate.data.data();
+    a->gate_order = bytes.choose({FOVEA_NORM_GATE_AFTER, FOVEA_NORM_GATE_BEFORE});
+    a->gate_activation = bytes.choose({FOVEA_ACTIVATION_SILU, FOVEA_ACTIVATION_SIGMOID, FOVEA_ACTIVATION_GELU});
+  }
+}
+
+// The elements that are expected. Those of which nothing is known have no number as their error.
+std::vector<Near> normalised(const fovea_norm_args& a, const std::vector<float>& sum, const NormArrays& arrays) {
+  std::vector<Near> v(a.dim), gates(a.dim, {1, 0});
+  for (uint32_t d = 0; d < a.dim; ++d) {
+    if (a.gate.data != nullptr) gates[d] = activated(a.gate_activation, 1, arrays.gate.numbers[d]);
+    v[d] = {sum[d], 0};
+    if (a.gate.data != nullptr && a.gate_order == FOVEA_NORM_GATE_BEFORE) v[d] = times(v[d], gates[d]);
+  }
+  const bool is_layer = a.norm == FOVEA_NORM_LAYER;
+  const Layer layer(v, double{a.epsilon});
+  const Near factor = is_layer ? Near{0, 0} : factor_of(a, v);
+  std::vector<Near> want(a.dim);
+  for (uint32_t d = 0; d < a.dim; ++d) {
+    Near y = is_layer ? layer.normal(v[d].value, a.dim) : times(v[d], factor);
+    bool is_known = !is_layer || layer.is_known;
+    if (a.weight != nullptr) {
+      const double weight = rounded(arrays.weight[d] + double{a.weight_offset});
+      // A sum with the bias may be finite where the product is not.
+      const double product = y.value * weight;
+      if (a.bias != nullptr && std::isfinite(product)) {
+        is_known = is_known && std::fabs(product) + y.error * std::fabs(weight) < 0.99 * FLT_MAX;
+      }
+      y = times(y, {weight, kEpsilon * std::fabs(weight)});
+    }
+    if (a.bias != nullptr) {
+      const double biased = rounded(y.value + double{arrays.bias[d]});
+      y = {biased, y.error + kEpsilon * std::fabs(biased) + kLeast};
+    }
+    if (a.gate.data != nullptr && a.gate_order == FOVEA_NORM_GATE_AFTER) y = times(y, gates[d]);
+    want[d] = is_known ? y : Near{0, HUGE_VAL};
+  }
+  return want;
+}
+
 void norm(Bytes& bytes) {
   fovea_norm_args a{};
   a.struct_bytes = sizeof a;
-  a.batch = a.heads = a.tokens = 1, a.dim = 1 + bytes.below(80);
-  a.norm = bytes.choose({FOVEA_NORM_RMS, FOVEA_NORM_L2});
+  a.batch = a.heads = a.tokens = 1, a.dim = 1 + bytes.below(bytes.flag() ? 80 : 300);
+  a.norm = bytes.choose({FOVEA_NORM_RMS, FOVEA_NORM_L2, FOVEA_NORM_LAYER, FOVEA_NORM_LAYER});
   a.epsilon = bytes.choose({0.0f, 1e-5f, 1.0f, 1e-30f, 0x1p-140f, 1e30f});
-  const std::vector<float> x = numbers(bytes, a.dim), gate = numbers(bytes, a.dim), weight = numbers(bytes, a.dim);
-  std::vector<float> y(a.dim);
-  a.x.data = x.data(), a.y.data = y.data();
-  if (bytes.flag()) a.weight = weight.data(), a.weight_offset = bytes.choose({0.0f, 1.0f});
-  if (bytes.flag()) {
-    a.gate.data = gate.data();
-    a.gate_order = bytes.choose({FOVEA_NORM_GATE_AFTER, FOVEA_NORM_GATE_BEFORE});
-    a.gate_activation = bytes.choose({FOVEA_ACTIVATION_SILU, FOVEA_ACTIVATION_SIGMOID});
-  }
-  std::vector<Near> want(a.dim), gates(a.dim, {1, 0});
-  for (uint32_t d = 0; d < a.dim; ++d) {
-    if (a.gate.data != nullptr) gates[d] = activated(a.gate_activation, 1, gate[d]);
-    want[d] = {x[d], 0};
-    if (a.gate.data != nullptr && a.gate_order == FOVEA_NORM_GATE_BEFORE) want[d] = times(want[d], gates[d]);
-  }
-  const Near factor = factor_of(a, want);
-  for (uint32_t d = 0; d < a.dim; ++d) {
-    want[d] = times(want[d], factor);
-    const double offset = double{a.weight_offset};
-    if (a.weight != nullptr) {
-      const double sum = rounded(weight[d] + offset);
-      want[d] = times(want[d], {sum, kEpsilon * std::fabs(sum)});
-    }
-    if (a.gate.data != nullptr && a.gate_order == FOVEA_NORM_GATE_AFTER) want[d] = times(want[d], gates[d]);
-  }
+  const fovea_dtype x_type = float_type(bytes), residual_type = float_type(bytes);
+  const NormArrays arrays = {{x_type, numbers(bytes, a.dim)},
+                             {residual_type, numbers(bytes, a.dim)},
+                             {x_type, numbers(bytes, a.dim)},
+                             numbers(bytes, a.dim),
+                             numbers(bytes, a.dim)};
+  draw_norm(bytes, arrays, &a);
+  std::vector<float> sum = arrays.x.numbers, y(a.dim);
+  for (uint32_t d = 0; a.residual.data != nullptr && d < a.dim; ++d) sum[d] += arrays.residual.numbers[d];
+  const Array of_sum(residual_type, a.dim), rounded_y(float_type(bytes), a.dim);
+  if (a.residual.data != nullptr && bytes.flag()) a.sum.data = const_cast<char*>(of_sum.data.data());
+  const std::vector<Near> want = normalised(a, sum, arrays);
   for (const fovea_target target : targets()) {
     a.target = target;
+    a.y_dtype = FOVEA_F32, a.y.data = y.data();
     expect_served("norm", [&] { return fovea_norm(&a); });
-    for (uint32_t d = 0; d < a.dim; ++d) expect_near("norm", target, d, y[d], want[d].value, want[d].error);
+    a.y_dtype = rounded_y.type, a.y.data = const_cast<char*>(rounded_y.data.data());
+    expect_served("norm", [&] { return fovea_norm(&a); });
+    expect(rounded_y.holds(y), "norm: y is not rounded once");
+    expect(a.sum.data == nullptr || of_sum.holds(sum), "norm: another sum");
+    for (uint32_t d = 0; d < a.dim; ++d) {
+      if (want[d].error < HUGE_VAL || std::isnan(want[d].error)) {
+        expect_near("norm", target, d, y[d], want[d].value, want[d].error);
+      }
+    }
   }
 }
 
@@ -421,6 +536,169 @@ void quantize(Bytes& bytes) {
   expect(saturated <= x.size() - kept, "choose: more numbers saturate than may");
 }
 
+// ---- Sums, products, means, rows of tables, the largest
+
+bool is_same(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+void pair(Bytes& bytes) {
+  fovea_pair_args a{};
+  a.struct_bytes = sizeof a;
+  a.batch = a.heads = a.tokens = 1, a.dim = 1 + bytes.below(80);
+  const Array x(float_type(bytes), numbers(bytes, a.dim)), other(float_type(bytes), numbers(bytes, a.dim));
+  const Array y(float_type(bytes), a.dim);
+  a.a_dtype = x.type, a.b_dtype = other.type, a.y_dtype = y.type;
+  a.a.data = x.data.data(), a.b.data = other.data.data(), a.y.data = const_cast<char*>(y.data.data());
+  const bool is_sum = bytes.flag();
+  std::vector<float> want = x.numbers;
+  for (size_t i = 0; i < want.size(); ++i) want[i] = is_sum ? want[i] + other.numbers[i] : want[i] * other.numbers[i];
+  for (const fovea_target target : targets()) {
+    a.target = target;
+    expect_served("pair", [&] { return is_sum ? fovea_add(&a) : fovea_multiply(&a); });
+    expect(y.holds(want), "pair: another number");
+  }
+}
+
+void pooling(Bytes& bytes) {
+  fovea_pooling_args a{};
+  a.struct_bytes = sizeof a;
+  a.batch = a.heads = 1, a.tokens = bytes.below(9), a.dim = 1 + bytes.below(80);
+  a.pooling = bytes.choose({FOVEA_POOLING_MEAN, FOVEA_POOLING_FIRST});
+  const Array x(float_type(bytes), numbers(bytes, size_t{a.tokens} * a.dim)), y(float_type(bytes), a.dim);
+  a.x_dtype = x.type, a.y_dtype = y.type, a.x.token_stride = a.dim;
+  a.x.data = x.data.data(), a.y.data = const_cast<char*>(y.data.data());
+  const uint32_t length = bytes.below(a.tokens + 1);
+  const bool has_length = bytes.flag();
+  if (has_length) a.lengths = &length;
+  const uint32_t seen = has_length ? length : a.tokens;
+  std::vector<float> want(a.dim);
+  for (uint32_t d = 0; d < a.dim && seen != 0; ++d) {
+    float sum = x.numbers[d];
+    for (uint32_t t = 1; t < seen; ++t) sum += x.numbers[t * a.dim + d];
+    want[d] = a.pooling == FOVEA_POOLING_FIRST ? x.numbers[d] : sum / static_cast<float>(seen);
+  }
+  const float none = 0;
+  if (a.tokens == 0) a.x.data = &none;
+  for (const fovea_target target : targets()) {
+    a.target = target;
+    expect_served("pooling", [&] { return fovea_pooling(&a); });
+    expect(y.holds(want), "pooling: another number");
+  }
+}
+
+// Any bytes are a row of a format.
+void embedding(Bytes& bytes) {
+  constexpr uint32_t kRows = 3;
+  fovea_embedding_args a{};
+  a.struct_bytes = sizeof a;
+  a.tokens = 1 + bytes.below(4), a.dim = 1 + bytes.below(80), a.rows = kRows, a.y_stride = a.dim;
+  a.table.dtype = kTypes[bytes.below(std::size(kTypes))];
+  const size_t row = row_units(a.table.dtype, a.dim) * unit_size(a.table.dtype);
+  const size_t scale = row_scales(a.table.dtype, a.dim) * scale_size(a.table.dtype);
+  std::vector<uint8_t> data(row * kRows), scales(scale * kRows);
+  const uint64_t seed = bytes.take<uint8_t>();
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<uint8_t>(random_bits(seed, i));
+  for (size_t i = 0; i < scales.size(); ++i) scales[i] = static_cast<uint8_t>(random_bits(seed + 256, i));
+  const float of_i8[kRows] = {any_number(bytes), any_number(bytes), any_number(bytes)};
+  if (a.table.dtype == FOVEA_I8) std::memcpy(scales.data(), of_i8, sizeof of_i8);
+  a.table.data = data.data(), a.table.row_stride = static_cast<ptrdiff_t>(row_units(a.table.dtype, a.dim));
+  if (scale != 0) a.table.scales = scales.data();
+  std::vector<uint32_t> indices(a.tokens);
+  for (uint32_t& index : indices) index = bytes.below(kRows);
+  std::vector<float> y(size_t{a.tokens} * a.dim);
+  a.indices = indices.data(), a.y = y.data();
+  for (const fovea_target target : targets()) {
+    a.target = target;
+    expect_served("embedding", [&] { return fovea_embedding(&a); });
+    for (size_t i = 0; i < y.size(); ++i) {
+      const size_t from = indices[i / a.dim];
+      float want = element_of(a.table.dtype, &data[from * row], scales.data() + from * scale, i % a.dim);
+      if (a.table.dtype == FOVEA_I8 && std::isinf(of_i8[from])) want = kNaN;
+      if (is_same(y[i], want)) continue;
+      char text[200];
+      std::snprintf(text, sizeof text, "embedding of %s on %s: element %zu is %.9g, not %.9g", type_name(a.table.dtype),
+                    fovea_target_name(target), i, double{y[i]}, double{want});
+      fail(text);
+    }
+  }
+}
+
+void top_k(Bytes& bytes) {
+  const std::vector<float> x = numbers(bytes, 1 + bytes.below(60));
+  const auto count = static_cast<uint32_t>(x.size());
+  std::vector<uint32_t> want(count), got(1 + bytes.below(count));
+  for (uint32_t i = 0; i < count; ++i) want[i] = i;
+  std::stable_sort(want.begin(), want.end(),
+                   [&](uint32_t i, uint32_t j) { return std::isnan(x[j]) ? !std::isnan(x[i]) : x[i] > x[j]; });
+  const auto k = static_cast<uint32_t>(got.size());
+  expect_served("top_k", [&] { return fovea_top_k(x.data(), count, k, got.data()); });
+  expect(std::equal(got.begin(), got.end(), want.begin()), "top_k: another order");
+  uint32_t best;
+  expect_served("argmax", [&] { return fovea_argmax(x.data(), count, &best); });
+  expect(best == want[0], "argmax: another index");
+}
+
+// ---- Tables of activations
+
+void table(Bytes& bytes) {
+  const auto kind = static_cast<fovea_activation_kind>(bytes.below(FOVEA_ACTIVATION_TANH + 1));
+  const float alpha = bytes.choose({0.0f, 1.0f, 1.702f, -1.0f, any_number(bytes)});
+  const auto scale = [&] { return std::exp2(static_cast<float>(bytes.below(20000)) / 100 - 100); };
+  const float x_scale = scale(), y_scale = bytes.flag() ? scale() : x_scale;
+  const auto x_zero = static_cast<int32_t>(bytes.take<int8_t>()), y_zero = static_cast<int32_t>(bytes.take<int8_t>());
+  int8_t codes[256];
+  const fovea_status status = fovea_integer_activation_table(kind, alpha, x_scale, x_zero, y_scale, y_zero, codes);
+  expect(status == (std::isfinite(alpha) ? FOVEA_OK : FOVEA_ERR_NUMBER), "table has another status");
+  for (int32_t code = -128; status == FOVEA_OK && code < 128; ++code) {
+    const double x = double{x_scale} * (code - x_zero), z = x * (alpha == 0 ? 1 : double{alpha});
+    const double u = std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
+    const double y = kind == FOVEA_ACTIVATION_SILU         ? x / (1 + std::exp(-z))
+                     : kind == FOVEA_ACTIVATION_SIGMOID    ? 1 / (1 + std::exp(-z))
+                     : kind == FOVEA_ACTIVATION_RELU       ? std::max(x, 0.0)
+                     : kind == FOVEA_ACTIVATION_RELU6      ? std::min(std::max(x, 0.0), 6.0)
+                     : kind == FOVEA_ACTIVATION_GELU       ? x * std::erfc(-x / std::sqrt(2.0)) / 2
+                     : kind == FOVEA_ACTIVATION_GELU_TANH  ? x / (1 + std::exp(-2 * u))
+                     : kind == FOVEA_ACTIVATION_HARD_SWISH ? x * std::min(std::max(x + 3, 0.0), 6.0) / 6
+                     : kind == FOVEA_ACTIVATION_TANH       ? std::tanh(x)
+                                                           : x;
+    const double want = std::min(127.0, std::max(-128.0, y_zero + y / double{y_scale}));
+    const double off = std::fabs(codes[static_cast<uint8_t>(code)] - want);
+    if (off <= 0.501) continue;
+    char text[200];
+    std::snprintf(text, sizeof text, "table of %d: x %.9g, alpha %.9g, y_scale %.9g: %.5f codes off",
+                  static_cast<int>(kind), x, double{alpha}, double{y_scale}, off);
+    fail(text);
+  }
+}
+
+// ---- Linear layers with an activation
+
+void linear(Bytes& bytes) {
+  fovea_linear_args a{};
+  a.struct_bytes = sizeof a;
+  a.tokens = 1 + bytes.below(20), a.in_dim = 1 + bytes.below(70), a.out_dim = 1 + bytes.below(40);
+  a.portable_bits = bytes.flag();
+  const std::vector<float> x = numbers(bytes, size_t{a.tokens} * a.in_dim), bias = numbers(bytes, a.out_dim);
+  const std::vector<float> weights = numbers(bytes, size_t{a.out_dim} * a.in_dim);
+  std::vector<float> y(size_t{a.tokens} * a.out_dim), plain(y.size());
+  a.x = x.data(), a.x_stride = a.in_dim, a.y_stride = a.out_dim;
+  a.weights.data = weights.data(), a.weights.row_stride = a.in_dim;
+  if (bytes.flag()) a.weights.bias = bias.data();
+  const auto kind = static_cast<fovea_activation_kind>(bytes.below(FOVEA_ACTIVATION_TANH + 1));
+  for (const fovea_target target : targets()) {
+    a.target = target, a.activation = FOVEA_ACTIVATION_IDENTITY, a.y = plain.data();
+    const Guarded workspace((fovea_linear_workspace_bytes(&a) + 63) / 64 * 64, 64, Placement::kEnd);
+    expect_served("linear", [&] { return fovea_linear(&a, workspace.as<void>(), workspace.bytes()); });
+    a.activation = kind, a.y = y.data();
+    expect_served("linear", [&] { return fovea_linear(&a, workspace.as<void>(), workspace.bytes()); });
+    fovea_activation_args after{};
+    after.struct_bytes = sizeof after, after.target = target, after.activation = kind;
+    after.batch = after.heads = after.tokens = 1, after.dim = static_cast<uint32_t>(y.size());
+    after.x.data = after.y.data = plain.data();
+    expect_served("activation", [&] { return fovea_activation(&after); });
+    for (size_t i = 0; i < y.size(); ++i) expect(is_same(y[i], plain[i]), "linear: an activation gives other bits");
+  }
+}
+
 // ---- Multi-head layers
 
 // Weights [out][in] of a format, and what they stand for.
@@ -450,7 +728,7 @@ struct Weights {
   }
 };
 
-struct Layer {
+struct HeadCounts {
   uint32_t tokens, kv_heads, group, head_dim;
   bool causal;
   uint32_t width() const { return kv_heads * group * head_dim; }
@@ -458,8 +736,9 @@ struct Layer {
 
 // Outputs of the heads for one token; none where all of a head's scores are -inf: zeros or NaN, by the values. Else a
 // key whose score is -inf has the weight 0, and still its value counts.
-std::vector<double> attend(const Layer& l, const std::vector<double>& q, const std::vector<std::vector<double>>& keys,
-                           const std::vector<std::vector<double>>& values, uint32_t seen) {
+std::vector<double> attend(const HeadCounts& l, const std::vector<double>& q,
+                           const std::vector<std::vector<double>>& keys, const std::vector<std::vector<double>>& values,
+                           uint32_t seen) {
   std::vector<double> out(l.width());
   for (uint32_t h = 0; h < l.kv_heads * l.group; ++h) {
     const size_t at = size_t{h} * l.head_dim, from = size_t{h / l.group} * l.head_dim;
@@ -481,7 +760,7 @@ std::vector<double> attend(const Layer& l, const std::vector<double>& q, const s
 }
 
 void multihead(Bytes& bytes) {
-  Layer l{};
+  HeadCounts l{};
   l.tokens = 1 + bytes.below(20), l.kv_heads = 1 + bytes.below(2), l.group = 1 + bytes.below(3);
   l.head_dim = 1 + bytes.below(20), l.causal = bytes.flag();
   const uint32_t model = l.width(), kv = l.kv_heads * l.head_dim;
@@ -541,7 +820,7 @@ void multihead(Bytes& bytes) {
 }
 
 void run(Bytes bytes) {
-  switch (bytes.below(8)) {
+  switch (bytes.below(14)) {
     case 0: return softmax(bytes);
     case 1: return activation(bytes);
     case 2: return norm(bytes);
@@ -549,7 +828,13 @@ void run(Bytes bytes) {
     case 4: return rope(bytes);
     case 5: return quantize(bytes);
     case 6: return rotate(bytes);
-    default: return multihead(bytes);
+    case 7: return multihead(bytes);
+    case 8: return pair(bytes);
+    case 9: return pooling(bytes);
+    case 10: return embedding(bytes);
+    case 11: return top_k(bytes);
+    case 12: return table(bytes);
+    default: return linear(bytes);
   }
 }
 

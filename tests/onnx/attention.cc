@@ -64,7 +64,10 @@ fovea_mask_kind mask_kind_of(DType dtype) {
     case DType::kBf16: return FOVEA_MASK_BF16;
     case DType::kBool: return FOVEA_MASK_BYTE;
     case DType::kF64:
-    case DType::kI64: break;
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kI64:
+    case DType::kU64: break;
   }
   throw Error("attn_mask of this type");
 }

@@ -30,21 +30,32 @@ struct Operator {
 };
 
 constexpr Operator kOperators[] = {
+    {"Add", run_pair},
+    {"ArgMax", run_argmax},
     {"Attention", run_attention},
     {"CausalConvWithState", run_causal_conv},
+    {"DequantizeLinear", run_dequantize},
+    {"DynamicQuantizeLinear", run_dynamic_quantize},
     {"FlexAttention", run_flex_attention},
+    {"Gather", run_gather},
     {"Gelu", run_activation},
+    {"GlobalAveragePool", run_mean},
     {"HardSwish", run_activation},
     {"LayerNormalization", run_layer_normalization},
     {"LinearAttention", run_linear_attention},
     {"LogSoftmax", run_softmax},
+    {"Mul", run_pair},
+    {"QuantizeLinear", run_quantize},
     {"RMSNormalization", run_rms_normalization},
+    {"ReduceMean", run_mean},
     {"Relu", run_activation},
     {"RotaryEmbedding", run_rotary_embedding},
+    {"Sigmoid", run_activation},
     {"Softmax", run_softmax},
     {"Swish", run_activation},
     {"Tanh", run_activation},
     {"TensorScatter", run_tensor_scatter},
+    {"TopK", run_top_k},
 };
 
 const Operator* find_operator(const std::string& name) {
@@ -113,12 +124,12 @@ int run_all(const std::filesystem::path& dir) {
   std::printf("\n");
   for (const auto& [name, total] : totals) {
     if (find_operator(name) == nullptr) {
-      std::printf("%-19s %3d cases, not covered\n", name.c_str(), total.cases);
+      std::printf("%-21s %3d cases, not covered\n", name.c_str(), total.cases);
       continue;
     }
     run += total.cases;
     failed += total.cases - total.passed;
-    std::printf("%-19s %3d of %d cases pass, largest error %.1e\n", name.c_str(), total.passed, total.cases,
+    std::printf("%-21s %3d of %d cases pass, largest error %.1e\n", name.c_str(), total.passed, total.cases,
                 total.largest_error);
   }
   if (run == 0) std::printf("no case of an operator that fovea has\n");

@@ -15,8 +15,13 @@ import onnx
 from onnx.backend.test.case.node import collect_testcases
 
 # The operators that fovea_onnx runs.
-OPERATORS = {"Attention", "CausalConvWithState", "FlexAttention", "Gelu", "HardSwish", "LayerNormalization", "LinearAttention",
-             "LogSoftmax", "RMSNormalization", "Relu", "RotaryEmbedding", "Softmax", "Swish", "Tanh", "TensorScatter"}
+OPERATORS = {"Add", "ArgMax", "Attention", "CausalConvWithState", "DequantizeLinear", "DynamicQuantizeLinear", "FlexAttention",
+             "Gather", "Gelu", "GlobalAveragePool", "HardSwish", "LayerNormalization", "LinearAttention", "LogSoftmax", "Mul",
+             "QuantizeLinear", "RMSNormalization", "ReduceMean", "Relu", "RotaryEmbedding", "Sigmoid", "Softmax", "Swish", "Tanh",
+             "TensorScatter", "TopK"}
+# Operators that have cases in types that fovea has not: only cases whose first input and output have these types are written.
+TYPES = {"Add": {"float32", "int8"}, "DequantizeLinear": {"float32", "uint8"}, "Mul": {"float32", "int8"},
+         "QuantizeLinear": {"float32", "uint8"}}
 
 
 def value_of(attribute):
@@ -65,6 +70,17 @@ def write_case(folder, case):
     (folder / "case.txt").write_text("\n".join(facts) + "\n")
 
 
+def is_served(case):
+    """Whether fovea has the operator, and its types."""
+    nodes = case.model.graph.node
+    if len(nodes) != 1 or nodes[0].op_type not in OPERATORS:
+        return False
+    types = TYPES.get(nodes[0].op_type)
+    ((inputs, outputs),) = case.data_sets
+    first = (inputs[0], outputs[0])
+    return types is None or all(isinstance(array, numpy.ndarray) and array.dtype.name in types for array in first)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     partial = folder.with_name(folder.name + ".partial")
@@ -73,8 +89,7 @@ def main():
     numpy.random.seed(0)
     count = 0
     for case in collect_testcases():
-        nodes = case.model.graph.node
-        if len(nodes) == 1 and nodes[0].op_type in OPERATORS:
+        if is_served(case):
             write_case(partial / case.name.removeprefix("test_"), case)
             count += 1
     partial.rename(folder)

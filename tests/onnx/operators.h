@@ -27,6 +27,9 @@ class Verdict {
   // The same, but to the bit.
   void compare_exactly(const std::vector<float>& got, const Tensor& want, const std::string& output,
                        const std::string& where);
+  // Integers are held to be the same.
+  void compare(const std::vector<int64_t>& got, const Tensor& want, const std::string& output,
+               const std::string& where);
   // A call that answered a status other than FOVEA_OK fails the case. True when it was FOVEA_OK.
   bool accept(fovea_status status, const std::string& call, const std::string& where);
 
@@ -51,16 +54,25 @@ struct alignas(FOVEA_WORKSPACE_ALIGNMENT) Line {
 };
 
 // Each throws Error for a case that it cannot express.
-void run_activation(const Case& test, fovea_target target, Verdict* verdict);  // Gelu, HardSwish, Relu, Swish, Tanh
+// Gelu, HardSwish, Relu, Sigmoid, Swish, Tanh
+void run_activation(const Case& test, fovea_target target, Verdict* verdict);
+void run_argmax(const Case& test, fovea_target target, Verdict* verdict);
 void run_attention(const Case& test, fovea_target target, Verdict* verdict);
 void run_causal_conv(const Case& test, fovea_target target, Verdict* verdict);
+void run_dequantize(const Case& test, fovea_target target, Verdict* verdict);
+void run_dynamic_quantize(const Case& test, fovea_target target, Verdict* verdict);
 void run_flex_attention(const Case& test, fovea_target target, Verdict* verdict);
+void run_gather(const Case& test, fovea_target target, Verdict* verdict);
 void run_layer_normalization(const Case& test, fovea_target target, Verdict* verdict);
 void run_linear_attention(const Case& test, fovea_target target, Verdict* verdict);
+void run_mean(const Case& test, fovea_target target, Verdict* verdict);  // GlobalAveragePool, ReduceMean
+void run_pair(const Case& test, fovea_target target, Verdict* verdict);  // Add, Mul
+void run_quantize(const Case& test, fovea_target target, Verdict* verdict);
 void run_rms_normalization(const Case& test, fovea_target target, Verdict* verdict);
 void run_rotary_embedding(const Case& test, fovea_target target, Verdict* verdict);
 void run_softmax(const Case& test, fovea_target target, Verdict* verdict);  // LogSoftmax too
 void run_tensor_scatter(const Case& test, fovea_target target, Verdict* verdict);
+void run_top_k(const Case& test, fovea_target target, Verdict* verdict);
 
 }  // namespace fovea_onnx
 

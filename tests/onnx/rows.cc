@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ONNX RMSNormalization (opset 23) and LayerNormalization as fovea_norm; Gelu, HardSwish, Relu, Swish and Tanh as
-// fovea_activation.
+// ONNX RMSNormalization (opset 23) and LayerNormalization as fovea_norm; Gelu, HardSwish, Relu, Sigmoid, Swish and Tanh
+// as fovea_activation.
 #include "fovea/fovea.hpp"
 #include "heads.h"
 #include "operators.h"
@@ -64,6 +64,7 @@ fovea_activation_kind activation_of(const Case& test) {
   }
   if (test.op == "HardSwish") return FOVEA_ACTIVATION_HARD_SWISH;
   if (test.op == "Relu") return FOVEA_ACTIVATION_RELU;
+  if (test.op == "Sigmoid") return FOVEA_ACTIVATION_SIGMOID;
   return test.op == "Tanh" ? FOVEA_ACTIVATION_TANH : FOVEA_ACTIVATION_SILU;
 }
 

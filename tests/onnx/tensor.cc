@@ -76,6 +76,22 @@ std::vector<T> copy_elements(const void* from, size_t count) {
   return to;
 }
 
+std::vector<int64_t> integers(DType dtype, const void* elements, size_t count) {
+  std::vector<int64_t> ints;
+  ints.reserve(count + 1);
+  if (dtype == DType::kI8) {
+    for (const int8_t x : copy_elements<int8_t>(elements, count)) ints.push_back(x);
+  } else if (dtype == DType::kU8) {
+    for (const uint8_t x : copy_elements<uint8_t>(elements, count)) ints.push_back(x);
+  } else {
+    ints = copy_elements<int64_t>(elements, count);
+    for (const int64_t x : ints) {
+      if (dtype == DType::kU64 && x < 0) throw Error("an integer above 2^63");
+    }
+  }
+  return ints;
+}
+
 }  // namespace
 
 size_t bytes_of(DType dtype) {
@@ -84,7 +100,10 @@ size_t bytes_of(DType dtype) {
     case DType::kF16: return 2;
     case DType::kBf16: return 2;
     case DType::kF64: return 8;
-    case DType::kI64: return 8;
+    case DType::kI8:
+    case DType::kU8: return 1;
+    case DType::kI64:
+    case DType::kU64: return 8;
     case DType::kBool: return 1;
   }
   return 0;
@@ -98,6 +117,14 @@ std::vector<float> widen(DType dtype, const void* elements, size_t count) {
     floats.push_back(dtype == DType::kF16 ? from_f16(half) : from_bits(static_cast<uint32_t>(half) << 16));
   }
   return floats;
+}
+
+Split split_at(const Shape& shape, int64_t axis) {
+  const auto rank = static_cast<int64_t>(shape.size());
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) throw Error("axis out of range");
+  const auto at = shape.begin() + axis;
+  return {element_count(Shape(shape.begin(), at)), *at, element_count(Shape(at + 1, shape.end()))};
 }
 
 size_t element_count(const Shape& shape) {
@@ -120,7 +147,10 @@ DType dtype_from(const std::string& descr) {
   if (descr == "<f2") return DType::kF16;
   if (descr == "<V2") return DType::kBf16;  // what numpy writes of a type that it does not know itself
   if (descr == "<f8") return DType::kF64;
+  if (descr == "|i1") return DType::kI8;
+  if (descr == "|u1") return DType::kU8;
   if (descr == "<i8") return DType::kI64;
+  if (descr == "<u8") return DType::kU64;
   if (descr == "|b1") return DType::kBool;
   throw Error("elements of type " + descr);
 }
@@ -155,7 +185,7 @@ Tensor read_npy(const std::filesystem::path& path) {
     const std::vector<double> doubles = copy_elements<double>(data, count);
     tensor.floats.assign(doubles.begin(), doubles.end());
   }
-  if (tensor.dtype == DType::kI64) tensor.ints = copy_elements<int64_t>(data, count);
+  if (tensor.is_integer()) tensor.ints = integers(tensor.dtype, data, count);
   return tensor;
 }
 

@@ -41,6 +41,19 @@ void Verdict::compare_exactly(const std::vector<float>& got, const Tensor& want,
   }
 }
 
+void Verdict::compare(const std::vector<int64_t>& got, const Tensor& want, const std::string& output,
+                      const std::string& where) {
+  if (!want.is_integer() || got.size() != want.ints.size()) {
+    fail(output + " has " + std::to_string(got.size()) + " integers, want " + to_string(want.shape));
+    return;
+  }
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (got[i] == want.ints[i]) continue;
+    fail(output + "[" + std::to_string(i) + "] is " + std::to_string(got[i]) + ", want " +
+         std::to_string(want.ints[i]) + " (" + where + ")");
+  }
+}
+
 bool Verdict::accept(fovea_status status, const std::string& call, const std::string& where) {
   if (status == FOVEA_OK) return true;
   fail(call + ": " + fovea_status_string(status) + " (" + where + ")");

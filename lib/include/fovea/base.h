@@ -189,9 +189,9 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
  * tenth to a fifth longer. */
 #define FOVEA_FEATURE_NEON_IN_ORDER 4u
 
-/* fovea_target_count returns the number of compiled targets that this processor can run: 0 where the build has no scalar
- * kernels and the processor lacks the vectors of all others; then every call is refused. fovea_target_at returns one of
- * them: the best has the index 0. When index is out of range it returns FOVEA_TARGET_BEST. On AArch64 these are the
+/* fovea_target_count returns the number of compiled targets that this processor can run. It is 0 where the build has no
+ * scalar kernels and the processor lacks the vectors of all others: every call is refused. fovea_target_at returns one
+ * of them: the best has the index 0. When index is out of range it returns FOVEA_TARGET_BEST. On AArch64 these are the
  * targets for processor_features = 0. */
 uint32_t fovea_target_count(void);
 fovea_target fovea_target_at(uint32_t index);
@@ -286,10 +286,10 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
  *                 relative error of up to 2.1e-4, and lse has an absolute error of up to 1.1e-4.
  *   bits          are the same on every target, with fused multiply-add or without, and for any number of rows.
  *                 portable_bits changes nothing.
- *   time          Rows of I8 are never slower than with F32. Rows of groups are converted anew in each call, once for all
- *                 rows of queries that share a key head. So integer products are the faster ones on x86 where a key head
- *                 has many rows of queries, and from four on with I4 and Q4_0. With Q8_0 and few rows, as in decode, F32
- *                 is faster; so it may be with I4 and Q4_0 and a single row.
+ *   time          Rows of I8 are never slower than with F32. Rows of groups are converted anew in each call, once for
+ *                 all rows of queries that share a key head. So integer products are the faster ones on x86 where a key
+ *                 head has many rows of queries, and from four on with I4 and Q4_0. With Q8_0 and few rows, as in
+ *                 decode, F32 is faster; so it may be with I4 and Q4_0 and a single row.
  *   refused       with FOVEA_ERR_UNSUPPORTED: keys or values of another format, additive scores, head_dim above 1024.
  * tests/ACCURACY.md has the errors. */
 typedef enum fovea_compute FOVEA_ENUM_TYPE_(unsigned) {

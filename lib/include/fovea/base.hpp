@@ -17,8 +17,9 @@
 
 #include "fovea/base.h"
 
-// With FOVEA_USE (lean/names.h) these functions call others than without it. They are then in an inline namespace of that name, so
-// that source files of one program can use different configurations; a program writes fovea::Plan all the same.
+// With FOVEA_USE (lean/names.h) these functions call others than without it. They are then in an inline namespace of
+// that name, so that source files of one program can use different configurations; a program writes fovea::Plan all the
+// same.
 #if defined(FOVEA_USE)
 #define FOVEA_LEAN_BEGIN_ inline namespace FOVEA_USE {
 #define FOVEA_LEAN_END_ }

@@ -26,8 +26,8 @@
  *     quantize.h           scales and zero points of int8 tensors
  *   build
  *     fovea_config.h       switches that leave features out; sections for code and tables. It is not included here
- *     lean/                minimal.h, streaming.h, int8.h: this header for one of the small configurations that a prebuilt
- *                          archive has as well. -DFOVEA_USE=streaming is another way to say so
+ *     lean/                minimal.h, streaming.h, int8.h: this header for one of the small configurations that a
+ *                          prebuilt archive has as well. -DFOVEA_USE=streaming is another way to say so
  *
  * What the library computes. Queries, keys and values are in buffers that the caller owns. The library writes, for each
  * query i and with the sum over the keys j that the query sees,

@@ -19,7 +19,7 @@
  *       fovea_integer_multiplier(residual_scale / sum_scale, &add.b_multiplier, &add.b_shift);
  *       if (fovea_integer_add(&add) != FOVEA_OK) return 1;
  *
- *       // Layer normalisation of the sum. A weight of 1 is the code 1 / weight_scale; a bias is in parts of y's code.
+ *       // Layer normalisation of the sum. A weight of 1 is the code 1 / weight_scale.
  *       for (int i = 0; i < 64; ++i) weight[i] = 16384, bias[i] = 0;
  *       fovea_integer_norm_args norm = {.struct_bytes = sizeof norm, .norm = FOVEA_NORM_LAYER, .batch = 1, .heads = 1,
  *                                       .tokens = 16, .dim = 64, .weight = weight, .bias = bias};
@@ -71,8 +71,8 @@ FOVEA_DECLARATIONS_BEGIN_
  *
  * Weights are int16 with one scale: weight = weight_scale * code. Take the scale so that the largest code is near
  * 32767. A bias is int16, in units of a 128th of y's code: round(128 * bias / y_scale). Two numbers hold all scales:
- *     weight     weight_scale / y_scale
- *     epsilon    epsilon / x_scale^2
+ *     weight_multiplier and weight_shift      weight_scale / y_scale
+ *     epsilon_multiplier and epsilon_shift    epsilon / x_scale^2
  *
  * With n = dim, the codes c, and the sums S = sum c, Q = sum c^2:
  *     D   = n Q - S^2 for FOVEA_NORM_LAYER, n sum (c - x_zero)^2 for FOVEA_NORM_RMS
@@ -83,7 +83,7 @@ FOVEA_DECLARATIONS_BEGIN_
  *           c' = floor((S + floor(n / 2)) / n) for FOVEA_NORM_LAYER; B = 0, c' = x_zero for FOVEA_NORM_RMS
  *     y_e = sat(y_zero + round((floor((A (c_e - c') - B) weight_e / 2^16) + 2^8 bias_e) / 2^15))
  *
- * Error. At most half a code, a 64th of a code, and a 2^-16 th of y - bias. */
+ * Error. At most half a code, plus a 64th of a code, plus a 2^-16 th of y - bias. */
 typedef struct fovea_integer_norm_args {
   uint32_t struct_bytes; /* sizeof(fovea_integer_norm_args) */
   fovea_norm_kind norm;  /* FOVEA_NORM_LAYER or FOVEA_NORM_RMS (FOVEA_ERR_ENUM) */
@@ -96,7 +96,7 @@ typedef struct fovea_integer_norm_args {
   const int16_t* weight; /* required: [dim] */
   const int16_t* bias;   /* [dim], NULL = 0 */
 
-  int32_t x_zero, y_zero;                    /* x_zero is read with FOVEA_NORM_RMS alone: a mean takes it away */
+  int32_t x_zero, y_zero;                    /* x_zero matters with FOVEA_NORM_RMS alone: x - mean(x) is without it */
   int32_t weight_multiplier, weight_shift;   /* shift: -31 to -8 */
   int32_t epsilon_multiplier, epsilon_shift; /* shift: -31 to 15. A multiplier of 0: epsilon is 0 */
 } fovea_integer_norm_args;
@@ -128,14 +128,14 @@ typedef struct fovea_integer_pair_args {
  *     y = clamp(y_zero + round(((a - a_zero) A + (b - b_zero) B) / 2^16)),   A = round(2^16 a_scale / y_scale), B alike
  * Where b.data is NULL there is no b: this converts a tensor to another scale and zero point. With y_least = y_zero it
  * is ReLU; with y_most = y_zero + round(6 / y_scale) in addition it is ReLU6.
- * Error. At most half a code and a 2^-17 th of |a - a_zero| + |b - b_zero|. */
+ * Error. At most half a code, plus a 2^-17 th of |a - a_zero| + |b - b_zero|. */
 fovea_status fovea_integer_add(const fovea_integer_pair_args* args);
 
 /* Writes y = a * b, element by element. a_multiplier and a_shift are a_scale * b_scale / y_scale; b_multiplier and
  * b_shift are not read.
  *     y = clamp(y_zero + round(floor((a - a_zero) (b - b_zero) 2^k M / 2^32) / 2^8)),
  *     k = max(0, a_shift + 9), M = floor(a_multiplier 2^min(0, a_shift + 9))
- * Error. At most half a code and a 128th of a code. */
+ * Error. At most half a code, plus a 128th of a code. */
 fovea_status fovea_integer_multiply(const fovea_integer_pair_args* args);
 
 /* ----------------------------------------------------------------------------------------------------- activations */
@@ -167,8 +167,8 @@ typedef struct fovea_integer_activation_args {
 fovea_status fovea_integer_activation(const fovea_integer_activation_args* args);
 
 /* The arguments of fovea_integer_hard_swish. Set all to 0 first, then fill in. Two numbers hold all scales:
- *     three      3 / x_scale, below 8192
- *     out        x_scale^2 / (6 * y_scale) */
+ *     three_multiplier and three_shift    three = 3 / x_scale, below 8192
+ *     out_multiplier and out_shift        x_scale^2 / (6 * y_scale) */
 typedef struct fovea_integer_hard_swish_args {
   uint32_t struct_bytes; /* sizeof(fovea_integer_hard_swish_args) */
 
@@ -186,7 +186,7 @@ typedef struct fovea_integer_hard_swish_args {
 /* Writes y = x * min(max(x + 3, 0), 6) / 6 without a table, where there is no room for one, or where scales change.
  *     T = round(2^8 * three),   d = x - x_zero,   u = min(max(2^8 d + T, 0), 2 T)
  *     y = sat(y_zero + round(floor(d u out_multiplier / 2^32) / 2^(7 - out_shift)))
- * Error. At most half a code, 2^(out_shift - 7) of a code, and a 1024th of x / y_scale. */
+ * Error. At most half a code, plus 2^(out_shift - 7) of a code, plus a 1024th of x / y_scale. */
 fovea_status fovea_integer_hard_swish(const fovea_integer_hard_swish_args* args);
 
 /* ----------------------------------------------------------------------------------------------------------- means */
@@ -211,7 +211,7 @@ typedef struct fovea_integer_mean_args {
  * 2^31 - 1, and h = round(n 2^z / 2^15):
  *     g = floor(multiplier * floor((2^31 + floor(h / 2)) / h) / 2^16)
  *     y = sat(y_zero + round(g 2^(shift + z - 61) sum (x - x_zero)))
- * Error. At most half a code and a 2^-14 th of y - y_zero. */
+ * Error. At most half a code, plus a 2^-14 th of y - y_zero. */
 fovea_status fovea_integer_mean(const fovea_integer_mean_args* args);
 
 FOVEA_DECLARATIONS_END_

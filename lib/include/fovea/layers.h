@@ -20,9 +20,9 @@
  *       return fovea_softmax_f32(&softmax);
  *     }
  *
- * The layers around attention and linear layers, each in one call without plan or workspace, in f32; normalisation and
- * activation read and write F16 and BF16, too. The conventions of base.h hold. Each layer's comment has its formula and its paper, its errors, what NaN and infinity do,
- * and where bits are the same. */
+ * The layers around attention and linear layers, each in one call without plan or workspace. Arithmetic is f32;
+ * normalisation and activation read and write F16 and BF16, too. The conventions of base.h hold. Each layer's comment
+ * has its formula and its paper, its errors, what NaN and infinity do, and where bits are the same. */
 #ifndef FOVEA_LAYERS_H_
 #define FOVEA_LAYERS_H_
 
@@ -174,11 +174,11 @@ fovea_status fovea_rotate_f32(const fovea_rotate_args* args);
 
 /* Models have these three layers around attention and linear layers. Rows are [batch][heads][tokens][dim]. Any count of
  * rows may be 0: nothing is written. An output may be the same array as an input, with the same strides and elements of
- * the same size; any other overlap is FOVEA_ERR_OVERLAP. Bits: the same on all IEEE targets with fused multiply-add, and
- * for any strides.
+ * the same size; any other overlap is FOVEA_ERR_OVERLAP. Bits: the same on all IEEE targets with fused multiply-add,
+ * and for any strides.
  *
- * Rows of normalisation and activation may be F32, F16 or BF16 (else FOVEA_ERR_UNSUPPORTED). Arithmetic is f32: elements
- * are widened exactly, and results rounded once, to the nearest. */
+ * Rows of normalisation and activation may be F32, F16 or BF16 (else FOVEA_ERR_UNSUPPORTED). Arithmetic is f32:
+ * elements are widened exactly, and results rounded once, to the nearest. */
 
 /* y = activation(x) * factor. Set all to 0 first, then fill in. */
 typedef struct fovea_activation_args {
@@ -204,7 +204,8 @@ typedef struct fovea_activation_args {
  *   HARD_SWISH, TANH          2e-7
  *   IDENTITY, RELU, RELU6     0
  * Results of GELU and GELU_TANH that are closer to 0 than 2e-37 may be 0. The factor adds a rounding. NaN stays NaN. At
- * infinity a result is the limit of the function, but for SILU. At 0 it is 0, and 1/2 for SIGMOID. */
+ * infinity a result is the limit of the function, except that SILU gives NaN where its limit is 0. At 0 a result is 0,
+ * and 1/2 for SIGMOID. */
 fovea_status fovea_activation(const fovea_activation_args* args);
 #define fovea_activation_f32 fovea_activation /* its first name */
 
@@ -224,14 +225,14 @@ typedef enum fovea_norm_gate FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_NORM_GATE_IS_32_BITS = 0x7fffffff
 } fovea_norm_gate;
 
-/* y = n(x + residual) (weight + weight_offset) + bias, with a gate as fovea_norm_gate says, in which x + residual takes
- * the place of x. Set all to 0 first, then fill in. */
+/* y = n(x + residual) (weight + weight_offset) + bias. With a gate y is what fovea_norm_gate says, with x + residual in
+ * place of x. Set all to 0 first, then fill in. */
 typedef struct fovea_norm_args {
   uint32_t struct_bytes; /* sizeof(fovea_norm_args) */
   fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
   fovea_norm_kind norm;  /* FOVEA_ERR_ENUM; FOVEA_ERR_UNSUPPORTED if it is left out */
-  float epsilon;         /* at least 0, finite (FOVEA_ERR_NUMBER). Where it is 0 a row whose squares, or whose variance,
-                            are 0 becomes zeros */
+  float epsilon;         /* at least 0, finite (FOVEA_ERR_NUMBER). Where it is 0, n(x) is 0 for a row whose sum of
+                            squares, or variance, is 0 */
 
   uint32_t batch, heads, tokens; /* counts of rows */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
@@ -241,8 +242,9 @@ typedef struct fovea_norm_args {
   fovea_out y;
   fovea_in x;
   fovea_in residual; /* data NULL = 0 */
-  fovea_out sum;     /* data NULL = none. x + residual, for the next residual; may be the residual itself, or x. Without a
-                        residual FOVEA_ERR_NULL. What is normalised is the sum before it is rounded to residual_dtype */
+  fovea_out sum;     /* data NULL = none. Gets x + residual, the residual of the next layer; may be the residual itself,
+                        or x. Without a residual FOVEA_ERR_NULL. What is normalised is the sum before it is rounded to
+                        residual_dtype */
   const float* weight;          /* [heads][dim], NULL = 1, and then weight_offset is 0 (FOVEA_ERR_NULL) */
   const float* bias;            /* [heads][dim], NULL = 0 */
   ptrdiff_t weight_head_stride; /* of weight and of bias. 0 = the same for all heads */
@@ -252,15 +254,19 @@ typedef struct fovea_norm_args {
   fovea_activation_kind gate_activation; /* FOVEA_ERR_ENUM; FOVEA_ERR_UNSUPPORTED if it is left out */
 } fovea_norm_args;
 
-/* Writes y and sum. Squares are summed in 16 chains, and the chains in a tree. A row whose squares sum up to more than
- * FLT_MAX becomes zeros, as with other libraries. A NaN in a row makes all of it NaN. An infinity becomes NaN, and the
- * other elements of its row become zeros.
+/* Writes y and sum. What becomes of a row is said of n(x): where it is 0, y is the bias. Sums have 16 chains, which are
+ * added up in a tree. A NaN makes all of its row NaN.
  *
- * FOVEA_NORM_LAYER sums x - shift and its square, where shift is near the mean: the mean of the first eighth of the row.
- * So a large mean takes no digit from the variance. An element of n(x) has an error of at most
- *     (|n(x)| (dim / 16 + 16) + 2 |mean| / sqrt(variance + epsilon) + 1) * 2^-24,
- * and mostly much less. The second term is as large as that of rounding x itself. Elements that are all equal become
- * exactly the bias. A row whose variance is above FLT_MAX becomes the bias, or NaN; a row with an infinity becomes NaN. */
+ * FOVEA_NORM_RMS and FOVEA_NORM_L2. n(x) is 0 for a row whose squares sum up to more than FLT_MAX, as with other
+ * libraries. An infinity becomes NaN, and n(x) is 0 for the other elements of its row.
+ *
+ * FOVEA_NORM_LAYER sums x - shift and its square, where shift is near the mean: the mean of the first eighth of the
+ * row. So a large mean takes no digit from the variance. An element of n(x) has an error of at most
+ *     ((|n(x)| + 1) (dim / 16 + 16) + 2 |mean| / sqrt(variance + epsilon)) * 2^-24,
+ * and mostly much less: tests/ACCURACY.md has the errors of random rows. It may be up to 12 times as much where shift is
+ * farther from the mean than an eighth of sqrt(variance). The second term is as large as that of rounding x itself.
+ * n(x) is exactly 0 where all elements of a row are equal. Where the variance is above FLT_MAX it is 0 or NaN. An
+ * infinity makes all of its row NaN. */
 fovea_status fovea_norm(const fovea_norm_args* args);
 #define fovea_norm_f32 fovea_norm /* its first name */
 

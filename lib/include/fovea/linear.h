@@ -17,11 +17,10 @@
  *       return fovea_linear(&args, workspace, sizeof workspace);
  *     }
  *
- * y = x W^T + bias: y[t][o] = sum_i x[t][i] * W[o][i] + bias[o], for each token t and output o, and an activation of it
- * where that is asked for. Weights may have any
- * format of base.h. x and y are F32; with integer products (FOVEA_COMPUTE_I8) each may also be I8. There is no plan.
- * The conventions of base.h hold. The comment of fovea_linear says how sums are formed, and what NaN and infinity
- * do. */
+ * y = activation(x W^T + bias): y[t][o] = activation(sum_i x[t][i] * W[o][i] + bias[o]), for each token t and output o.
+ * Without an activation, y is the sum. Weights may have any format of base.h. x and y are F32; with integer products
+ * (FOVEA_COMPUTE_I8) each may also be I8. There is no plan. The conventions of base.h hold. The comment of fovea_linear
+ * says how sums are formed, and what NaN and infinity do. */
 #ifndef FOVEA_LINEAR_H_
 #define FOVEA_LINEAR_H_
 
@@ -50,8 +49,9 @@ typedef struct fovea_linear_weights {
  * x_scales_stride apart; a stride of 0 means one scale for all tokens. With F32 x, x_scales is NULL, and
  * x_scales_stride and x_zero are 0 (FOVEA_ERR_UNSUPPORTED).
  *
- * I8 y. The code is y / y_scale, after the activation, rounded to the nearest, ties to even, plus y_zero, and saturates at -128 and 127. NaN
- * becomes y_zero. With F32 y, y_scale and y_zero are 0 (FOVEA_ERR_UNSUPPORTED). */
+ * I8 y. The code is round(y / y_scale) + y_zero, where y is the output after its activation, and round is to the
+ * nearest, ties to even. It saturates at -128 and 127. NaN becomes y_zero. With F32 y, y_scale and y_zero are 0
+ * (FOVEA_ERR_UNSUPPORTED). */
 typedef struct fovea_linear_args {
   uint32_t struct_bytes;  /* sizeof(fovea_linear_args) */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */

@@ -167,9 +167,10 @@
 /* Arrays of a query tile that have one element for each row. The library asserts that the macros for static arrays
  * agree with the functions that divide a workspace into arrays. */
 #define FOVEA_TILE_ARRAYS_ 9u
-#define FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, rows)                                  \
+#define FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, rows)                                                \
   (FOVEA_ALIGN_UP_(FOVEA_SIZE_(head_dim) * (rows) * 4u) + FOVEA_ALIGN_UP_(FOVEA_SIZE_(value_dim) * (rows) * 4u) + \
-   FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * FOVEA_SIZE_(rows) * 4u) + FOVEA_TILE_ARRAYS_ * FOVEA_ALIGN_UP_(FOVEA_SIZE_(rows) * 4u))
+   FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * FOVEA_SIZE_(rows) * 4u) +                                                     \
+   FOVEA_TILE_ARRAYS_ * FOVEA_ALIGN_UP_(FOVEA_SIZE_(rows) * 4u))
 #define FOVEA_LARGER_(a, b) ((a) > (b) ? (a) : (b))
 /* A converted or gathered row has room for at least this many f32. */
 #define FOVEA_STAGED_ELEMENTS_MIN_ 9u

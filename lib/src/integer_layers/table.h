@@ -6,7 +6,8 @@
 
 namespace fovea {
 
-// Scales from 2^-100 to 2^100, so that no number in between is infinite or subnormal.
+// Scales from 2^-100 to 2^100, so that x is finite, and normal where it is not 0. What is computed from it may be
+// infinite, and is then clamped like other large numbers; or subnormal, which is far less than a code.
 constexpr float kLeastTableScale = 0x1p-100f, kMostTableScale = 0x1p100f;
 
 // A table of codes, of the function activation(x).

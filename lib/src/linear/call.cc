@@ -23,17 +23,10 @@ float* y_at(const LinearCall& c, uint32_t token, uint32_t output) {
 
 // Activates outputs that were just written, and so are in a cache.
 void activate(const LinearCall& c, float* y, uint32_t tokens, uint32_t outputs) {
-  if (!kActivates || c.activation.kind == FOVEA_ACTIVATION_IDENTITY) return;
-  const fovea_out to = {y, 0, 0, c.y_stride};
-  const fovea_in from = {y, 0, 0, c.y_stride}, none = {nullptr, 0, 0, 0};
-  ActivationCall call = c.activation;
-  call.plain = nullptr;
-  call.rows = {1, 1, tokens};
-  call.dim = outputs;
-  call.alpha = 1.0f;
-  call.x_dtype = call.y_dtype = FOVEA_F32;
-  call.y = &to, call.x = &from, call.factor = &none;
-  run_activation(call);
+  if (!kActivates || c.activation == FOVEA_ACTIVATION_IDENTITY) return;
+  for (; tokens > 0; --tokens, y += c.y_stride) {
+    c.activation_kernels->activate({y, nullptr, y, outputs, 1.0f, c.activation});
+  }
 }
 
 void run_few(const LinearCall& c, uint32_t begin, uint32_t end) {

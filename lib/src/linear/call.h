@@ -43,7 +43,8 @@ struct LinearCall {
   I8Inputs inputs;
   I8Outputs outputs;
 
-  ActivationCall activation;  // of outputs in f32 arithmetic, in place: all but its rows. Identity = none
+  fovea_activation_kind activation;  // of outputs in f32 arithmetic, after they are stored
+  const ActivationKernels* activation_kernels;
 
   struct Scratch {};
   fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;

@@ -35,9 +35,17 @@ FOVEA_INLINE void EndColumns(const I8TokenTile& t, const I8Rows& w, size_t colum
       if (w.weights.bias) lanes[i] = hn::Add(lanes[i], hn::Set(kF, w.weights.bias[e + i]));
     }
     hn::Transpose(lanes);
+    if (kActivatedAtOnce > 1 && ActivatesOutputs(w)) {
+      for (size_t i = 0; i < kLanes; i += kActivatedAtOnce) ActivateOutputs(w.out.activation, lanes + i);
+    }
     FOVEA_UNROLL(16)
     for (size_t i = 0; i < kLanes; ++i) {
-      if (i < live) StoreOutputs(w, lanes[i], column + i, e, n);
+      if (i >= live) continue;
+      if constexpr (kActivatedAtOnce > 1) {
+        StoreActivated(w, lanes[i], column + i, e, n);
+      } else {
+        StoreOutputs(w, lanes[i], column + i, e, n);
+      }
     }
   }
 }

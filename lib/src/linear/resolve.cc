@@ -144,8 +144,8 @@ fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t 
     call->inputs = {a.x_dtype, a.x_zero, a.x_scales, a.x_scales_stride};
     call->outputs = {a.y_dtype, a.y_zero, a.y_scale, a.activation};
   }
-  call->activation.kind = a.activation;
-  if (kActivates) call->activation.kernels = &activation_kernels(plan.target);
+  call->activation = a.activation;
+  if (kActivates) call->activation_kernels = &activation_kernels(plan.target);
   call->tokens = a.tokens, call->in_dim = a.in_dim, call->out_dim = a.out_dim;
   call->x = a.x, call->y = a.y;
   call->x_stride = a.x_stride, call->y_stride = a.y_stride;
