@@ -9,6 +9,7 @@ but its outputs. A draw without a wrong array is never refused. Ends with 77 whe
 """
 import argparse
 import collections
+import functools
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ class Draw:
     def __init__(self, seed, number):
         self.rng = np.random.default_rng([seed, number])
         self.hostile = []
+        self.right = {}  # the inputs by their names, before one of them was made wrong
         self.rooms = []
         self.most_hostile = int(self.rng.choice([0, 0, 1, 1, 1, 2]))
 
@@ -49,6 +51,7 @@ class Draw:
 
     def give(self, name, values):
         """An input of these values, or something else."""
+        self.right[name] = np.array(values)
         if not self.turns_hostile():
             return self.place(values)
         how = self.pick(*WRONG)
@@ -165,7 +168,7 @@ def visible_keys(fields, options, batch, q_tokens, kv_tokens):
     if "alibi_slopes" in options:
         slopes = np.broadcast_to(np.asarray(options["alibi_slopes"], np.float64), (fields["q_heads"],))
         added = added - slopes.reshape(1, -1, 1, 1) * np.abs(positions - keys)
-    if "mask" in options:
+    if options.get("mask") is not None:
         mask = np.asarray(options["mask"])
         if mask.dtype.kind in "bu":
             visible = visible & (mask != 0)
@@ -247,11 +250,13 @@ def attention(draw):
     fields.update({name: draw.number(name, count) for name, count in counts.items()})
     how = draw.pick("attention", "plan", "bind", "raw")
     if how == "attention":
-        got, lse = fovea.attention(*arrays, **{name: value for name, value in fields.items()}, **options), None
+        prepare(draw, functools.partial(fovea.attention, **fields), options)
+        got, lse = fovea.attention(*arrays, lse=True, **fields, **options)
     else:
         plan = fovea.Plan(**fields)
         if how == "plan":
-            got, lse = plan(*arrays, **options), None
+            prepare(draw, plan, options)
+            got, lse = plan(*arrays, lse=True, **options)
         else:
             call = plan.bind(*arrays, lse=True, **options)
             run, got, lse = call.raw if how == "raw" else call, call.out, call.lse
@@ -271,7 +276,23 @@ def attention(draw):
     want = reference(q, keys, values, visible, sinks, added)
     near(got, want[0], 5e-3 if fields["out_dtype"] == "f16" else 1e-5)
     if lse is not None:
-        near(np.maximum(lse, -1e9), np.maximum(want[1], -1e9), 1e-4)
+        assert lse.shape == got.shape[4 - np.ndim(arrays[0]):-1] if isinstance(arrays[0], np.ndarray) else True
+        near(np.maximum(lse.reshape(want[1].shape), -1e9), np.maximum(want[1], -1e9), 1e-4)
+
+
+def prepare(draw, function, options):
+    """Calls the function on right arrays first, so that it may know all but the addresses when it gets the draw's."""
+    if draw.chance(0.5):
+        arrays = [draw.right[name] for name in ("q", "keys", "values")]
+        right = {name: value for name, value in options.items() if name == "mask" or not draw.hostile}
+        if "mask" in right:
+            right["mask"] = draw.right["mask"]
+        if "out" in right:
+            del right["out"]
+        try:
+            function(*arrays, lse=True, **right)
+        except REFUSALS:
+            assert draw.hostile, "right arrays are refused"
 
 
 def check_room(draw, out):
@@ -305,7 +326,7 @@ def ragged(draw):
     for room in draw.rooms:
         room.lock()
     plan = fovea.Plan(**fields, max_batch=entries, max_q_tokens=5, max_kv_tokens=5)
-    got = (plan.bind(*arrays, **offsets) if draw.chance(0.5) else lambda: plan(*arrays, **offsets))()
+    got = four((plan.bind(*arrays, **offsets) if draw.chance(0.5) else lambda: plan(*arrays, **offsets))())
     q, keys, values = map(four, arrays)
     q_offsets, kv_offsets = (np.asarray(offsets[name], np.int64) for name in ("q_offsets", "kv_offsets"))
     for entry in range(len(q_offsets) - 1):
@@ -367,7 +388,7 @@ def cache(draw):
     if kept[0] and got.size and "page_table" not in draw.hostile:  # a page that two entries share
         keys, values = (np.concatenate(all_tokens, axis=2) for all_tokens in kept)
         most = {"f32": 1e-5, "f16": 1e-2, "i8": 0.1, "q8_0": 0.1, "i4": 3}[dtype]
-        near(got, reference(four(q), keys, values)[0], most)
+        near(four(got), reference(four(q), keys, values)[0], most)
 
 
 def stream(draw):

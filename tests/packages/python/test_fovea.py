@@ -87,8 +87,30 @@ def arrays_may_have_strides_and_other_types():
     keys, values = keys.astype(np.float16), values.astype(np.float16)
     near(fovea.attention(q, keys, values), reference(q, keys, values)[0], 1e-6)
     near(fovea.attention(q, keys, values, out_dtype="f16"), reference(q, keys, values)[0], 1e-3)
-    near(fovea.attention(q[0, 0], keys[0, 0], values[0, 0])[0, 0],
-         reference(q[:1, :1], keys[:1, :1], values[:1, :1])[0][0, 0], 1e-6)
+
+
+def outputs_have_as_many_dimensions_as_q():
+    q, keys, values = floats(1, 4, 3, 8), floats(1, 2, 5, 8), floats(1, 2, 5, 6)
+    plan = fovea.Plan(q_heads=4, kv_heads=2, head_dim=8, value_dim=6, max_q_tokens=3, max_kv_tokens=5)
+    want, want_lse, weights = reference(q, keys, values)
+    for _ in range(2):  # the second time with what was prepared
+        for given in (q, q[0]):
+            for other in (keys, keys[0]):
+                for out, lse in (fovea.attention(given, other, values, lse=True), plan(given, other, values, lse=True)):
+                    assert (out.shape, lse.shape) == ((*given.shape[:-1], 6), given.shape[:-1])
+                    near(out, want.reshape(out.shape), 1e-6)
+                    near(lse, want_lse.reshape(lse.shape), 1e-6)
+        one, lse = fovea.attention(q[0, 0], keys[0, 0], values[0, 0], lse=True)
+        near(one, want[0, 0], 1e-6)
+        near(lse, want_lse[0, 0], 1e-6)
+    call = plan.bind(q[0], keys, values, lse=True, scores="softmax")
+    near(call(), want[0], 1e-6)
+    assert (call.lse.shape, call.scores.shape) == ((4, 3), (4, 3, 5))
+    near(call.scores, weights[0], 1e-6)
+    stream = plan.stream(q[0])
+    stream.push(keys, values)
+    near(stream.end(), want[0], 1e-6)
+    raises(TypeError, "lse is of int: it must be True or False", fovea.attention, q, keys, values, lse=1)
 
 
 def a_call_computes_again_from_what_its_arrays_hold():
@@ -601,7 +623,7 @@ def two_calls_do_not_use_one_plan_at_a_time():
 def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
     tests = [softmax_is_that_of_numpy_along_each_axis, attention_is_that_of_numpy_with_its_options,
-             arrays_may_have_strides_and_other_types, a_call_computes_again_from_what_its_arrays_hold,
+             arrays_may_have_strides_and_other_types, outputs_have_as_many_dimensions_as_q, a_call_computes_again_from_what_its_arrays_hold,
              a_cache_holds_what_was_appended,
              streams_see_keys_in_pieces, codes_of_int8_are_chosen_and_read_back,
              workspaces_of_other_processors_are_known,

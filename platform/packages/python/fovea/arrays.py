@@ -30,23 +30,15 @@ class Held:
     def __init__(self):
         self._lock = threading.Lock()
 
-    @contextlib.contextmanager
-    def alone(self):
-        if not self._lock.acquire(blocking=False):
+    def __enter__(self):
+        """For the time of a call."""
+        if not self._lock.acquire(False):
             raise RuntimeError(f"the {type(self).__name__} is in use by a call that has not ended: each thread, "
                                "and each function that a call calls, needs its own")
-        try:
-            yield
-        finally:
-            self._lock.release()
+        return self
 
-    @staticmethod
-    @contextlib.contextmanager
-    def together(holders):
-        with contextlib.ExitStack() as stack:
-            for holder in holders:
-                stack.enter_context(holder.alone())
-            yield
+    def __exit__(self, *_):
+        self._lock.release()
 
     def __reduce_ex__(self, protocol):
         raise TypeError(f"a {type(self).__name__} has memory that C knows by its address: "
