@@ -12,7 +12,7 @@ import pickle
 import sys
 import threading
 
-from reference import np, package, reference
+from reference import near, np, package, raises, reference, refused, run
 
 fovea = package(*sys.argv[1:2])
 rng = np.random.default_rng(1)
@@ -20,30 +20,6 @@ rng = np.random.default_rng(1)
 
 def floats(*shape):
     return rng.standard_normal(shape, np.float32)
-
-
-def near(got, want, most):
-    worst = np.abs(np.asarray(got, np.float64) - want).max()
-    assert worst <= most, f"differs by {worst:.1e}, {most:.0e} is allowed"
-
-
-def refused(status, function, *arguments, **fields):
-    try:
-        function(*arguments, **fields)
-    except fovea.Error as error:
-        assert error.status == status, f"{error.status} instead of {status}"
-    else:
-        raise AssertionError(f"is not refused with {status}")
-
-
-def raises(kind, text, function, *arguments, **fields):
-    """The exception says what was given and what is wanted: `text` has a part of it."""
-    try:
-        function(*arguments, **fields)
-    except kind as error:
-        assert text in str(error), f"says {error}, not {text}"
-    else:
-        raise AssertionError(f"is not refused: {text}")
 
 
 def plan_and_arrays(**fields):
@@ -636,13 +612,7 @@ def main():
              plans_and_caches_are_neither_changed_nor_copied, calls_keep_what_c_reads_and_writes,
              structures_keep_functions_and_arrays,
              two_calls_do_not_use_one_plan_at_a_time]
-    for test in tests:
-        try:
-            test()
-        except Exception:
-            print(f"failed: {test.__name__.replace('_', ' ')}")
-            raise
-    print(f"{len(tests)} tests passed")
+    run(tests)
 
 
 sys.exit(main())

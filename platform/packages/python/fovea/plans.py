@@ -11,11 +11,16 @@ from . import c
 from .arguments import ENDS, OFFSETS, OPTIONS, Arguments
 from .arrays import Held, dense, dtype_of, memory, numbers, take
 from .prepared import Pool, Prepared
+from .signatures import takes
 
 _numbers = itertools.count()
+DERIVED = ("q_heads", "kv_heads", "head_dim", "value_dim", "max_batch", "max_q_tokens", "max_kv_tokens", "q_dtype", "key_dtype",
+           "value_dtype")  # from the arrays, unless given
+CACHE_FIELDS = [*itertools.takewhile(lambda name: name != "magic", c.HEADER.structures["kv_cache"]().kinds)][1:]
 DESC_FIELDS = {name for name, *_ in c.HEADER.structures["attention_desc"]._fields_} - {"struct_bytes"}
 
 
+@takes("attention_desc", max_batch=1, max_q_tokens=1)
 def attention_desc(**fields):
     """A fovea_attention_desc; fields are those of fovea.h. max_batch and max_q_tokens are 1 unless given."""
     return c.structure("attention_desc", **{"max_batch": 1, "max_q_tokens": 1, **fields})
@@ -49,6 +54,7 @@ class Plan(Held):
     """Plan(q_heads=8, kv_heads=2, head_dim=64, value_dim=64, max_kv_tokens=512, causal="bottom_right"): fields of
     fovea_attention_desc, or such a description. The plan has a workspace: one thread uses it at a time."""
 
+    @takes("attention_desc", max_batch=1, max_q_tokens=1)
     def __init__(self, desc=None, **fields):
         super().__init__()
         if desc is None:
@@ -83,6 +89,7 @@ class Plan(Held):
         c.call("fovea_plan_describe", self.c, *counts, text, len(text))
         return text.value.decode()
 
+    @takes(**dict.fromkeys(sorted(OPTIONS)))
     def __call__(self, q, keys, values=None, out=None, lse=False, *, mask=None, **options):
         """The output of the queries over keys and values, or over a Cache, with as many dimensions as q; with lse=True,
         output and log-sum-exp. Options are those of bind. Inputs that C cannot read in place, as those in another byte
@@ -125,6 +132,7 @@ class Plan(Held):
         return Prepared("fovea_attention", arguments.c, inputs, [("out.data", out), ("lse.data", lse)][:len(outputs)],
                         self._workspace, [*c.pointers(self.c, arguments.c, self._workspace), self._workspace.size], before)
 
+    @takes(**dict.fromkeys(sorted(OPTIONS)))
     def bind(self, q, keys, values=None, out=None, lse=False, scores=None, **options):
         """A Call of these arrays, which it reads each time it is called. lse=True asks for the log-sum-exp,
         scores="softmax" for scores at this stage. Options are fields of fovea_attention_args: mask, kv_lengths,
@@ -141,6 +149,7 @@ class Plan(Held):
 _calls = Pool()
 
 
+@takes("attention_desc", **dict.fromkeys(DERIVED, ...), **dict.fromkeys(sorted(OPTIONS)))
 def attention(q, keys, values, out=None, lse=False, *, mask=None, **fields):
     """Attention of the queries over keys and values, arrays [batch][heads][tokens][dim] or the last two or three of these
     dimensions. The output has as many dimensions as q; lse=True: output and log-sum-exp.
@@ -196,6 +205,7 @@ class Stream(Held):
         with self:
             call()
 
+    @takes(**dict.fromkeys(sorted(OPTIONS - ENDS - {*OFFSETS})))
     def push(self, keys, values=None, **options):
         """Adds keys and values, or those of a Cache, which are not needed afterwards. Options are those of Plan.bind,
         except sinks and value_channel_scales."""
@@ -203,6 +213,7 @@ class Stream(Held):
         arguments.add_keys(keys, values)
         self._call("fovea_stream_push", arguments)
 
+    @takes(**dict.fromkeys((*sorted(ENDS), "executor")))
     def end(self, out=None, lse=False, **options):
         """The output over all keys so far; with lse=True, output and log-sum-exp. More keys may be pushed. Options:
         sinks, value_channel_scales, executor."""
@@ -244,12 +255,12 @@ class Cache(Held):
     """Keys and values of tokens so far: Cache(kv_heads=2, head_dim=64, value_dim=64, max_tokens=512, key_dtype="i8",
     value_dtype="i8"). Fields are those of fovea_kv_cache up to key_center, which is copied. It allocates the memory."""
 
+    @takes("kv_cache", CACHE_FIELDS, batch=1, key_center=None)
     def __init__(self, **fields):
         super().__init__()
-        names = list(c.HEADER.structures["kv_cache"]().kinds)
         for name in fields:
-            if name not in names[1:names.index("magic")]:
-                raise TypeError(f"{name} is no field of a Cache: there are {', '.join(names[1:names.index('magic')])}")
+            if name not in CACHE_FIELDS:
+                raise TypeError(f"{name} is no field of a Cache: there are {', '.join(CACHE_FIELDS)}")
         center = fields.pop("key_center", None)
         made = c.structure("kv_cache", **{"batch": 1, **fields})
         if center is not None:
@@ -306,6 +317,7 @@ class Cache(Held):
         with self:
             c.call("fovea_kv_reset", self.c, entry)
 
+    @takes("attention_desc")
     def plan(self, **fields):
         """A plan over this cache. Fields: those that the cache does not know, q_heads at least."""
         desc = attention_desc()
