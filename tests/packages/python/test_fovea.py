@@ -440,7 +440,12 @@ def streams_take_what_fits_them():
     stream = plan.stream(q)
     raises(ValueError, "values has the shape (2, 2, 4, 6)", stream.push, keys, values[:, :, :4])
     raises(TypeError, "sinks is no option of this call", stream.push, keys, values, sinks=[0] * 4)
-    raises(TypeError, "value_channel_scales is no option", stream.push, keys, values, value_channel_scales=np.ones((2, 6)))
+    raises(TypeError,
+           "value_channel_scales is no option",
+           stream.push,
+           keys,
+           values,
+           value_channel_scales=np.ones((2, 6)))
     raises(TypeError, "mask is no option of this call", stream.end, mask=np.array(True))
     want = reference(q, keys, values)[0]
     q[:] = np.nan  # the stream has a copy
@@ -598,20 +603,20 @@ def two_calls_do_not_use_one_plan_at_a_time():
 
 def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
-    tests = [softmax_is_that_of_numpy_along_each_axis, attention_is_that_of_numpy_with_its_options,
-             arrays_may_have_strides_and_other_types, outputs_have_as_many_dimensions_as_q, a_call_computes_again_from_what_its_arrays_hold,
-             a_cache_holds_what_was_appended,
-             streams_see_keys_in_pieces, codes_of_int8_are_chosen_and_read_back,
-             workspaces_of_other_processors_are_known,
-             what_is_wrong_is_said, arrays_of_other_types_and_shapes_are_refused, out_is_what_is_wanted_or_refused,
-             inputs_that_c_cannot_read_are_copied_for_one_call_and_not_for_more, masks_are_broadcast_as_numpy_does,
-             small_arrays_are_converted_where_no_number_is_lost, ragged_batches_are_within_their_arrays,
-             rows_of_codes_have_their_bytes_and_scales, block_maps_are_within_their_arrays, caches_take_what_fits_them,
-             caches_in_rings_and_pages_keep_their_places, streams_take_what_fits_them,
-             numbers_that_a_field_does_not_hold_are_refused,
-             plans_and_caches_are_neither_changed_nor_copied, calls_keep_what_c_reads_and_writes,
-             structures_keep_functions_and_arrays,
-             two_calls_do_not_use_one_plan_at_a_time]
+    tests = [
+        softmax_is_that_of_numpy_along_each_axis, attention_is_that_of_numpy_with_its_options,
+        arrays_may_have_strides_and_other_types, outputs_have_as_many_dimensions_as_q,
+        a_call_computes_again_from_what_its_arrays_hold, a_cache_holds_what_was_appended, streams_see_keys_in_pieces,
+        codes_of_int8_are_chosen_and_read_back, workspaces_of_other_processors_are_known, what_is_wrong_is_said,
+        arrays_of_other_types_and_shapes_are_refused, out_is_what_is_wanted_or_refused,
+        inputs_that_c_cannot_read_are_copied_for_one_call_and_not_for_more, masks_are_broadcast_as_numpy_does,
+        small_arrays_are_converted_where_no_number_is_lost, ragged_batches_are_within_their_arrays,
+        rows_of_codes_have_their_bytes_and_scales, block_maps_are_within_their_arrays, caches_take_what_fits_them,
+        caches_in_rings_and_pages_keep_their_places, streams_take_what_fits_them,
+        numbers_that_a_field_does_not_hold_are_refused, plans_and_caches_are_neither_changed_nor_copied,
+        calls_keep_what_c_reads_and_writes, structures_keep_functions_and_arrays,
+        two_calls_do_not_use_one_plan_at_a_time
+    ]
     run(tests)
 
 

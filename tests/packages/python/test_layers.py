@@ -22,8 +22,9 @@ def floats(*shape):
 
 def twice(function, *arrays, **options):
     """The results for these arrays, after a call with others of the same types, shapes and strides."""
-    function(*(array + array if isinstance(array, np.ndarray) and array.dtype.kind == "f" else array for array in arrays),
-             **options)
+    function(
+        *(array + array if isinstance(array, np.ndarray) and array.dtype.kind == "f" else array for array in arrays),
+        **options)
     return function(*arrays, **options)
 
 
@@ -55,21 +56,33 @@ def norms_are_those_of_numpy():
     near(fovea.norm(halves, dtype="f32"), layer_norm(halves), 1e-5)
     raises(TypeError, "x is of float64", fovea.norm, x.astype(float))
     raises(ValueError, "weight has the shape (7,): it must broadcast to (8,)", fovea.norm, x, floats(7))
-    raises(ValueError, "residual has the shape (5, 8): it must broadcast to (2, 4, 3, 8)", fovea.norm, x, residual=floats(5, 8))
+    raises(ValueError,
+           "residual has the shape (5, 8): it must broadcast to (2, 4, 3, 8)",
+           fovea.norm,
+           x,
+           residual=floats(5, 8))
     raises(TypeError, "return_sum is given without a residual", fovea.norm, x, return_sum=True)
     raises(TypeError, "gate is of float16: it must be of float32", fovea.norm, x, gate=halves)
     raises(ValueError, "norm is 'batch': it must be one of rms, l2, layer", fovea.norm, x, norm="batch")
     raises(ValueError, "dtype is 'i8': it must be f32, f16 or bf16", fovea.norm, x, dtype="i8")
-    raises(ValueError, "x has the shape (1, 1, 1, 1, 8): it must have 1 to 4 dimensions", fovea.norm, floats(1, 1, 1, 1, 8))
+    raises(ValueError, "x has the shape (1, 1, 1, 1, 8): it must have 1 to 4 dimensions", fovea.norm,
+           floats(1, 1, 1, 1, 8))
     refused("ERR_NUMBER", fovea.norm, x, epsilon=-1.0)
 
 
 def activations_are_those_of_numpy():
     sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
-    known = {"identity": lambda x: x, "relu": lambda x: np.maximum(x, 0), "relu6": lambda x: np.clip(x, 0, 6), "tanh": np.tanh,
-             "sigmoid": sigmoid, "silu": lambda x: x * sigmoid(x), "hard_swish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
-             "gelu": lambda x: x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2,
-             "gelu_tanh": lambda x: x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3))) / 2}
+    known = {
+        "identity": lambda x: x,
+        "relu": lambda x: np.maximum(x, 0),
+        "relu6": lambda x: np.clip(x, 0, 6),
+        "tanh": np.tanh,
+        "sigmoid": sigmoid,
+        "silu": lambda x: x * sigmoid(x),
+        "hard_swish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+        "gelu": lambda x: x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2,
+        "gelu_tanh": lambda x: x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
+    }
     for shape in SHAPES:
         x, factor = 4 * floats(*shape), floats(*shape)
         for kind, function in known.items():
@@ -81,7 +94,8 @@ def activations_are_those_of_numpy():
 
 
 def sums_and_products_are_broadcast_as_in_numpy():
-    for a, b in (((8,), (8,)), ((2, 3, 8), (8,)), ((3, 8), (2, 3, 8)), ((2, 1, 8), (3, 8)), ((3, 8), (3, 1)), ((3, 1), ())):
+    for a, b in (((8, ), (8, )), ((2, 3, 8), (8, )), ((3, 8), (2, 3, 8)), ((2, 1, 8), (3, 8)), ((3, 8), (3, 1)),
+                 ((3, 1), ())):
         a, b = floats(*a), floats(*b) if b else floats(1)
         near(twice(fovea.add, a, b), a + b, 0)
         near(twice(fovea.multiply, a, b), a * b, 0)
@@ -109,7 +123,11 @@ def tokens_are_pooled_and_embedded():
     refused("ERR_LENGTH", fovea.pooling, x, lengths=[3, 4])
     raises(ValueError, "lengths has -1, which uint32 does not have", fovea.pooling, x, lengths=[3, -1])
     raises(ValueError, "x has the shape (8,): it must be [tokens][dim]", fovea.pooling, x[0, 0])
-    raises(ValueError, "out has the shape (2, 7): it must be (2, 8)", fovea.pooling, x, out=np.empty((2, 7), np.float32))
+    raises(ValueError,
+           "out has the shape (2, 7): it must be (2, 8)",
+           fovea.pooling,
+           x,
+           out=np.empty((2, 7), np.float32))
     table = floats(10, 8)
     indices = np.array([[1, 9], [0, 1]], np.uint32)
     for weights in (table, fovea.Weights(table), fovea.Weights(table.astype(np.float16).astype(np.float32))):
@@ -127,7 +145,8 @@ def the_largest_of_rows_are_found():
     x = floats(2, 3, 50)
     assert np.array_equal(fovea.argmax(x), x.argmax(-1))
     assert np.array_equal(fovea.top_k(x, 5), np.argsort(-x, axis=-1, kind="stable")[..., :5])
-    assert fovea.top_k(x, 0).shape == (2, 3, 0) and fovea.argmax(x[:0]).shape == (0, 3) and fovea.argmax(x[0, 0]).shape == ()
+    assert fovea.top_k(x, 0).shape == (2, 3, 0) and fovea.argmax(x[:0]).shape == (0, 3) and fovea.argmax(
+        x[0, 0]).shape == ()
     raises(ValueError, "k is 51: a row of x has 50 elements", fovea.top_k, x, 51)
     raises(ValueError, "k is -1", fovea.top_k, x, -1)
     raises(TypeError, "k is of float", fovea.top_k, x, 1.5)
@@ -152,7 +171,12 @@ def linear_layers_are_those_of_numpy():
     raises(TypeError, "bias is given beside Weights", fovea.linear, wide[:, :8], fovea.Weights(w), b)
     raises(ValueError, "bias has the shape (8,): it must be (5,)", fovea.Weights, w, floats(8))
     raises(ValueError, "weights has the shape (8,): it must be [out_dim][in_dim]", fovea.Weights, w[0])
-    raises(ValueError, "out has strides of", fovea.linear, floats(2, 3, 8), w, out=np.empty((3, 2, 5), np.float32).swapaxes(0, 1))
+    raises(ValueError,
+           "out has strides of",
+           fovea.linear,
+           floats(2, 3, 8),
+           w,
+           out=np.empty((3, 2, 5), np.float32).swapaxes(0, 1))
     raises(ValueError, "activation is 'elu'", fovea.linear, floats(8), w, activation="elu")
 
 
@@ -167,7 +191,8 @@ def linear_layers_take_codes_with_scales_of_rows():
     near(twice(fovea.linear, x, layer, compute="i8"), want, 0.5)
     x_codes, x_scales = fovea.rows_to_i8(x)
     rows = x_codes * x_scales[:, None].astype(float)
-    near(twice(fovea.linear, x_codes, layer, x_scales=x_scales), rows @ (codes * scales[:, None].astype(float)).T + b, 1e-4)
+    near(twice(fovea.linear, x_codes, layer, x_scales=x_scales), rows @ (codes * scales[:, None].astype(float)).T + b,
+         1e-4)
     got = fovea.linear(x_codes, layer, x_scales=0.02, x_zero=3, y_scale=0.1, y_zero=-4)
     want = np.rint((0.02 * (x_codes.astype(float) - 3) @ (codes * scales[:, None].astype(float)).T + b) / 0.1) - 4
     assert got.dtype == np.int8
@@ -175,7 +200,12 @@ def linear_layers_take_codes_with_scales_of_rows():
     blocks = np.zeros((6, 68), np.uint8)
     near(fovea.linear(x, fovea.Weights(blocks, b, dtype="q8_0")), np.broadcast_to(b, (4, 6)), 0)
     assert fovea.Weights(blocks, dtype="q8_0", in_dim=33).in_dim == 33
-    raises(ValueError, "a row of 65 inputs in q8_0 must have 102 elements", fovea.Weights, blocks, dtype="q8_0", in_dim=65)
+    raises(ValueError,
+           "a row of 65 inputs in q8_0 must have 102 elements",
+           fovea.Weights,
+           blocks,
+           dtype="q8_0",
+           in_dim=65)
     raises(TypeError, "scales is missing beside weights of i8", fovea.Weights, codes)
     raises(ValueError, "scales has the shape (5,): it must be (6,)", fovea.Weights, codes, scales=scales[1:])
     raises(TypeError, "scales is given: f32 has no scales", fovea.Weights, w, scales=scales)
@@ -217,13 +247,25 @@ def multihead_layers_are_attention_and_linear_layers():
     assert twice(self_attention, x).shape == (2, 3, 16)
     codes, scales = fovea.rows_to_i8(wq[:16])
     assert fovea.MultiheadAttention(2, q=fovea.Weights(codes, None, scales), linear_compute="i8")(x).shape == (2, 3, 16)
-    raises(ValueError, "keys has the shape (2, 5, 16): it must be [batch 2][kv_tokens][key_model 12]", layer, x, floats(2, 5, 16))
+    raises(ValueError, "keys has the shape (2, 5, 16): it must be [batch 2][kv_tokens][key_model 12]", layer, x,
+           floats(2, 5, 16))
     raises(ValueError, "x has the shape (16,): it must be [batch][q_tokens][d_model 16]", layer, x[0, 0])
     raises(TypeError, "values are given without keys", layer, x, None, values)
     raises(ValueError, "values has the shape (2, 4, 10)", layer, x, keys, values[:, 1:])
     raises(TypeError, "sink is no option of this call", layer, x, keys, values, sink=1)
-    raises(ValueError, "k has the shape (15, 12): it must be (14, 12)", fovea.MultiheadAttention, 4, kv_heads=2, q=wq[:28], k=wk[1:])
-    raises(TypeError, "weights are of f16 and f32", fovea.MultiheadAttention, 2, q=wq[:16], out=wo[:, :16].astype(np.float16))
+    raises(ValueError,
+           "k has the shape (15, 12): it must be (14, 12)",
+           fovea.MultiheadAttention,
+           4,
+           kv_heads=2,
+           q=wq[:28],
+           k=wk[1:])
+    raises(TypeError,
+           "weights are of f16 and f32",
+           fovea.MultiheadAttention,
+           2,
+           q=wq[:16],
+           out=wo[:, :16].astype(np.float16))
     raises(TypeError, "a layer needs weights", fovea.MultiheadAttention, 2)
 
 
@@ -232,7 +274,15 @@ def integer_layers_are_near_those_of_numpy():
     x = 0.05 * (codes.astype(float) - 3)
     weight = rng.integers(-32768, 32768, 8).astype(np.int16)
     bias = rng.integers(-2000, 2000, 8).astype(np.int16)
-    got = twice(fovea.integer_norm, codes, weight, bias, x_scale=0.05, x_zero=3, y_scale=0.02, y_zero=5, weight_scale=2.0 ** -15)
+    got = twice(fovea.integer_norm,
+                codes,
+                weight,
+                bias,
+                x_scale=0.05,
+                x_zero=3,
+                y_scale=0.02,
+                y_zero=5,
+                weight_scale=2.0**-15)
     want = layer_norm(x) * weight * 2.0 ** -15 / 0.02 + bias / 128 + 5
     near(got, np.clip(want, -128, 127), 0.6)
     got = fovea.integer_norm(codes, weight, norm="rms", x_scale=0.05, x_zero=3, y_scale=0.02, weight_scale=2.0 ** -15)
@@ -243,20 +293,34 @@ def integer_layers_are_near_those_of_numpy():
     y = 0.01 * (other.astype(float) + 7)
     near(twice(fovea.integer_add, codes, other, y_scale=0.1, **scales), np.clip((x + y) / 0.1, -128, 127), 0.51)
     near(twice(fovea.integer_multiply, codes, other, y_scale=0.08, **scales), np.clip(x * y / 0.08, -128, 127), 0.51)
-    near(fovea.integer_add(codes, a_scale=0.05, a_zero=3, y_scale=0.1, y_least=0, y_most=127), np.clip(x / 0.1, 0, 127), 0.51)
+    near(fovea.integer_add(codes, a_scale=0.05, a_zero=3, y_scale=0.1, y_least=0, y_most=127), np.clip(x / 0.1, 0, 127),
+         0.51)
     table = fovea.activation_table("silu", x_scale=0.05, x_zero=3, y_scale=0.06)
     want = np.clip(x / (1 + np.exp(-x)) / 0.06, -128, 127)
     near(twice(fovea.integer_activation, codes, table), want, 0.51)
     near(twice(fovea.integer_hard_swish, codes, x_scale=0.05, x_zero=3, y_scale=0.06),
          np.clip(x * np.clip(x + 3, 0, 6) / 6 / 0.06, -128, 127), 0.8)
-    near(twice(fovea.integer_mean, codes, x_scale=0.05, x_zero=3, y_scale=0.05), np.clip(x.mean(1) / 0.05, -128, 127), 0.6)
+    near(twice(fovea.integer_mean, codes, x_scale=0.05, x_zero=3, y_scale=0.05), np.clip(x.mean(1) / 0.05, -128, 127),
+         0.6)
     multiplier, shift = fovea.integer_multiplier(0.3)
     near(multiplier * 2.0 ** (shift - 31), 0.3, 1e-9)
-    raises(TypeError, "x is of float32: it must be of int8", fovea.integer_norm, floats(8), weight, x_scale=1, y_scale=1, weight_scale=1)
+    raises(TypeError,
+           "x is of float32: it must be of int8",
+           fovea.integer_norm,
+           floats(8),
+           weight,
+           x_scale=1,
+           y_scale=1,
+           weight_scale=1)
     raises(ValueError, "y_scale is 0.0: it must be above 0", fovea.integer_add, codes, a_scale=1.0, y_scale=0)
     raises(TypeError, "b_scale is missing beside b", fovea.integer_add, codes, codes, a_scale=1.0, y_scale=1.0)
-    raises(ValueError, "weight has 40000, which int16 does not have", fovea.integer_norm, codes, [40000] * 8, x_scale=1.0,
-           y_scale=1.0, weight_scale=1e-4)
+    raises(ValueError,
+           "weight has 40000, which int16 does not have",
+           fovea.integer_norm,
+           codes, [40000] * 8,
+           x_scale=1.0,
+           y_scale=1.0,
+           weight_scale=1e-4)
     raises(ValueError, "table has the shape (255,): it must be (256,)", fovea.integer_activation, codes, table[1:])
     refused("ERR_NUMBER", fovea.integer_multiplier, 0.0)
     refused("ERR_NULL", fovea.integer_norm, codes, None, x_scale=1.0, y_scale=1.0, weight_scale=1e-4)
@@ -265,8 +329,12 @@ def integer_layers_are_near_those_of_numpy():
 def what_is_prepared_is_for_equal_arrays_alone():
     """Each of these has the key of an array that was taken, but for one thing."""
     x = floats(3, 8)
-    calls = {"norm": fovea.norm, "softmax": fovea.softmax, "linear": lambda x, **options: fovea.linear(x, weights, **options),
-             "attention": lambda x, **options: fovea.attention(x, x, x, **options)}
+    calls = {
+        "norm": fovea.norm,
+        "softmax": fovea.softmax,
+        "linear": lambda x, **options: fovea.linear(x, weights, **options),
+        "attention": lambda x, **options: fovea.attention(x, x, x, **options)
+    }
     weights = fovea.Weights(np.eye(8, dtype=np.float32))
     room = np.zeros(4 * x.size + 1, np.uint8)
     misaligned = room[1:].view(np.float32).reshape(3, 8)
@@ -299,7 +367,8 @@ def threads_may_call_functions_at_the_same_time():
 
     def use(i):
         for _ in range(300):
-            if not (np.array_equal(fovea.attention(x + i, x, x), want[i]) and np.array_equal(fovea.linear(x, w), product)):
+            if not (np.array_equal(fovea.attention(x + i, x, x), want[i])
+                    and np.array_equal(fovea.linear(x, w), product)):
                 faults.append(i)
 
     product = fovea.linear(x, w)
@@ -312,13 +381,15 @@ def threads_may_call_functions_at_the_same_time():
 
 
 def signatures_name_all_fields():
-    for function, names in ((fovea.attention, ("causal", "scale", "mask", "kv_lengths", "lse", "out")), (fovea.norm, ("epsilon",)),
+    for function, names in ((fovea.attention, ("causal", "scale", "mask", "kv_lengths", "lse", "out")), (fovea.norm,
+                                                                                                         ("epsilon", )),
                             (fovea.Plan, ("q_heads", "max_kv_tokens", "target")), (fovea.Cache, ("kind", "max_tokens")),
                             (fovea.Plan.bind, ("sinks", "scores")), (fovea.MultiheadAttention, ("qkv", "window_left"))):
         parameters = inspect.signature(function).parameters
         assert all(name in parameters for name in names), function
         assert not any(one.kind == one.VAR_KEYWORD for one in parameters.values()), function
-    assert "bottom_right" in fovea.attention.__doc__ and inspect.signature(fovea.Plan).parameters["causal"].default == "none"
+    assert "bottom_right" in fovea.attention.__doc__ and inspect.signature(
+        fovea.Plan).parameters["causal"].default == "none"
     for name in fovea.__all__:
         assert not inspect.isroutine(getattr(fovea, name)) or getattr(fovea, name).__doc__, f"{name} has no docstring"
 

@@ -7,7 +7,6 @@
     mask    a fovea_mask
     numbers converts values of any real type
 """
-import contextlib
 import threading
 
 import numpy as np
@@ -19,7 +18,7 @@ DTYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8"}
 # The types of the arrays that hold a format, by its name in fovea.h.
 HELD_IN = {"f32": ("float32",), "f16": ("float16",), "bf16": ("bfloat16", "uint16"), "i8": ("int8",), "i4": ("uint8",),
            "q8_0": ("uint8",), "q4_0": ("uint8",), "q4_1": ("uint8",)}
-GROUP_BYTES = {"i4": 16, "q8_0": 34, "q4_0": 18, "q4_1": 20}  # bytes of a group, in formats whose rows are counted in bytes
+GROUP_BYTES = {"i4": 16, "q8_0": 34, "q4_0": 18, "q4_1": 20}  # of a group, in formats whose rows are counted in bytes
 GROUP = 32  # elements of a group
 MASK_KINDS = {"bool": "byte", "uint8": "byte", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
@@ -139,7 +138,8 @@ FLOATS = "float32", "float16", "bfloat16"
 def four(array, name):
     """A view of rows [batch][heads][tokens][dim] of an array of which the first of these dimensions may be missing."""
     if not 1 <= array.ndim <= 4:
-        raise ValueError(f"{name} has the shape {array.shape}: it must have 1 to 4 dimensions, the last of them a row's")
+        raise ValueError(
+            f"{name} has the shape {array.shape}: it must have 1 to 4 dimensions, the last of them a row's")
     return array[(np.newaxis,) * (4 - array.ndim)]
 
 
@@ -153,8 +153,8 @@ class Rows:
         self.inputs, self.outputs = [], []
 
     def read(self, field, given, dtypes=FLOATS, shape=None, form=four):
-        """An input, which is copied if C cannot read it in place, or None. shape: what it is broadcast to. form makes the
-        four dimensions of it."""
+        """An input, which is copied if C cannot read it in place, or None. shape: what it is broadcast to. form makes
+        the four dimensions of it."""
         if given is not None:
             array = np.asarray(given)
             is_of(array, field, dtypes)

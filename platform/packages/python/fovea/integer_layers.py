@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers on int8 tensors without floating point, to the bit as on a board: integer_layers.h has the equations.
 
-Arrays are [batch][heads][tokens][dim] or the last one, two or three of these dimensions. A tensor is scale * (code - zero).
+Arrays are [batch][heads][tokens][dim] or the last one, two or three of these dimensions. A tensor is scale * (code -
+zero).
 """
 import ctypes
 
@@ -47,10 +48,20 @@ def codes_of(array, name):
     return array
 
 
-def integer_norm(x, weight, bias=None, *, x_scale, y_scale, weight_scale, norm="layer", epsilon=1e-5, x_zero=0, y_zero=0,
+def integer_norm(x,
+                 weight,
+                 bias=None,
+                 *,
+                 x_scale,
+                 y_scale,
+                 weight_scale,
+                 norm="layer",
+                 epsilon=1e-5,
+                 x_zero=0,
+                 y_zero=0,
                  out=None):
-    """Layer normalisation, or norm="rms". weight: int16 [dim], codes of weight_scale; bias: int16 [dim], round(128 * bias /
-    y_scale)."""
+    """Layer normalisation, or norm="rms". weight: int16 [dim], codes of weight_scale; bias: int16 [dim], round(128 *
+    bias / y_scale)."""
     return _calls.call(prepare_norm, (x, weight, bias), (out,), {
         "norm": norm, "x_scale": x_scale, "y_scale": y_scale, "weight_scale": weight_scale, "epsilon": epsilon,
         "x_zero": x_zero, "y_zero": y_zero})[0]
@@ -70,11 +81,31 @@ def prepare_norm(inputs, outputs, x_scale, y_scale, weight_scale, epsilon, **fie
     return Prepared("fovea_integer_norm", rows.args, rows.inputs, rows.outputs)
 
 
-def integer_add(a, b=None, *, a_scale, y_scale, b_scale=None, a_zero=0, b_zero=0, y_zero=0, y_least=0, y_most=0, out=None):
-    """a + b, broadcast as in NumPy; without b, a in another scale and zero point. y_least, y_most: bounds of the codes."""
-    return _calls.call(prepare_add, (a, b), (out,), {
-        "a_scale": a_scale, "b_scale": b_scale, "y_scale": y_scale, "a_zero": a_zero, "b_zero": b_zero, "y_zero": y_zero,
-        "y_least": y_least, "y_most": y_most})[0]
+def integer_add(a,
+                b=None,
+                *,
+                a_scale,
+                y_scale,
+                b_scale=None,
+                a_zero=0,
+                b_zero=0,
+                y_zero=0,
+                y_least=0,
+                y_most=0,
+                out=None):
+    """a + b, broadcast as in NumPy; without b, a in another scale and zero point. y_least, y_most: bounds of the
+    codes."""
+    return _calls.call(
+        prepare_add, (a, b), (out, ), {
+            "a_scale": a_scale,
+            "b_scale": b_scale,
+            "y_scale": y_scale,
+            "a_zero": a_zero,
+            "b_zero": b_zero,
+            "y_zero": y_zero,
+            "y_least": y_least,
+            "y_most": y_most
+        })[0]
 
 
 def prepare_add(inputs, outputs, a_scale, b_scale, y_scale, **fields):
@@ -89,9 +120,17 @@ def prepare_add(inputs, outputs, a_scale, b_scale, y_scale, **fields):
 
 def integer_multiply(a, b, *, a_scale, b_scale, y_scale, a_zero=0, b_zero=0, y_zero=0, y_least=0, y_most=0, out=None):
     """a * b, element by element, broadcast as in NumPy. y_least, y_most: bounds of the codes."""
-    return _calls.call(prepare_multiply, (a, b), (out,), {
-        "a_scale": a_scale, "b_scale": b_scale, "y_scale": y_scale, "a_zero": a_zero, "b_zero": b_zero, "y_zero": y_zero,
-        "y_least": y_least, "y_most": y_most})[0]
+    return _calls.call(
+        prepare_multiply, (a, b), (out, ), {
+            "a_scale": a_scale,
+            "b_scale": b_scale,
+            "y_scale": y_scale,
+            "a_zero": a_zero,
+            "b_zero": b_zero,
+            "y_zero": y_zero,
+            "y_least": y_least,
+            "y_most": y_most
+        })[0]
 
 
 def prepare_multiply(inputs, outputs, a_scale, b_scale, y_scale, **fields):
@@ -110,7 +149,8 @@ def prepare_pair(function, inputs, outputs, fields):
 
 
 def activation_table(activation, *, x_scale, y_scale, x_zero=0, y_zero=0, alpha=0.0):
-    """The codes that an activation makes of the codes 0 to 127 and then -128 to -1: int8 [256], for integer_activation."""
+    """The codes that an activation makes of the codes 0 to 127 and then -128 to -1: int8 [256], for
+    integer_activation."""
     table = np.empty(256, np.int8)
     kind = c.structure("activation_args", activation=activation).activation
     c.call("fovea_integer_activation_table", kind, alpha, x_scale, x_zero, y_scale, y_zero, table)
@@ -148,8 +188,8 @@ def prepare_hard_swish(inputs, outputs, x_scale, y_scale, **fields):
 
 
 def integer_mean(x, *, x_scale, y_scale, x_zero=0, y_zero=0, lengths=None, out=None):
-    """The mean of the tokens of each entry: [batch][tokens][dim] becomes [batch][dim]; x may also be [tokens][dim], or have
-    heads after batch. lengths: tokens of each entry, [batch]."""
+    """The mean of the tokens of each entry: [batch][tokens][dim] becomes [batch][dim]; x may also be [tokens][dim], or
+    have heads after batch. lengths: tokens of each entry, [batch]."""
     return _calls.call(prepare_mean, (x, lengths), (out,), {"x_scale": x_scale, "y_scale": y_scale, "x_zero": x_zero,
                                                             "y_zero": y_zero})[0]
 
@@ -157,5 +197,5 @@ def integer_mean(x, *, x_scale, y_scale, x_zero=0, y_zero=0, lengths=None, out=N
 def prepare_mean(inputs, outputs, x_scale, y_scale, **fields):
     codes_of(inputs[0], "x")
     real = multipliers(all=scale(x_scale, "x_scale") / scale(y_scale, "y_scale"))
-    return prepare_over_tokens("fovea_integer_mean", inputs, outputs, CODES, (CODES, np.int8), "integer_mean_args", **fields,
-                               **real)
+    return prepare_over_tokens("fovea_integer_mean", inputs, outputs, CODES, (CODES, np.int8), "integer_mean_args",
+                               **fields, **real)

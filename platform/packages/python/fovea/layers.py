@@ -2,8 +2,8 @@
 """The layers around attention, on arrays [batch][heads][tokens][dim] or the last one, two or three of these dimensions.
 
 Inputs are of float32, float16 or bfloat16, and are copied if C cannot read them in place. An output has the type of its
-input, unless dtype names another format or out is given, which may be an input. layers.h and tensors.h have formulas and
-errors.
+input, unless dtype names another format or out is given, which may be an input. layers.h and tensors.h have formulas
+and errors.
 """
 import numpy as np
 
@@ -33,8 +33,8 @@ def format_of(dtype, out, x):
 
 
 def activation(x, activation, factor=None, *, alpha=0.0, dtype=None, out=None, target="best"):
-    """activation(x) * factor. activation: identity, silu, sigmoid, relu, relu6, hard_swish, gelu, gelu_tanh or tanh. factor has
-    x's type and is broadcast: with silu this is SwiGLU. alpha: of silu and sigmoid; 0 = 1."""
+    """activation(x) * factor. activation: identity, silu, sigmoid, relu, relu6, hard_swish, gelu, gelu_tanh or tanh.
+    factor has x's type and is broadcast: with silu this is SwiGLU. alpha: of silu and sigmoid; 0 = 1."""
     return _calls.call(prepare_activation, (x, factor), (out,),
                        {"activation": activation, "alpha": alpha, "dtype": dtype, "target": target})[0]
 
@@ -91,7 +91,11 @@ def add(a, b, *, dtype=None, out=None, target="best"):
 
 def multiply(a, b, *, dtype=None, out=None, target="best"):
     """a * b, element by element, broadcast as in NumPy. The result has the type of a."""
-    return _calls.call(prepare_pair, (a, b), (out,), {"function": "fovea_multiply", "dtype": dtype, "target": target})[0]
+    return _calls.call(prepare_pair, (a, b), (out, ), {
+        "function": "fovea_multiply",
+        "dtype": dtype,
+        "target": target
+    })[0]
 
 
 def shape_of_both(a, b):
@@ -145,14 +149,15 @@ def prepare_over_tokens(function, inputs, outputs, dtypes, types, name, **fields
 
 
 def embedding(indices, table, *, out=None, target="best"):
-    """The rows of a table, [rows][dim], that indices name, widened to float32. The table is an array, or Weights: so that
-    it may be in any format, and be that of the last layer."""
+    """The rows of a table, [rows][dim], that indices name, widened to float32. The table is an array, or Weights: so
+    that it may be in any format, and be that of the last layer."""
     table = table if isinstance(table, Weights) else Weights(table)
 
     def prepare_embedding(inputs, outputs, target):
         wanted = numbers(inputs[0], np.uint32, "indices")
         shape = *wanted.shape, table.in_dim
-        y = np.empty(shape, np.float32) if outputs[0] is None else dense(outputs[0], "out", ("float32",), shape, writes=True)
+        y = np.empty(shape, np.float32) if outputs[0] is None else dense(
+            outputs[0], "out", ("float32", ), shape, writes=True)
         args = c.structure("embedding_args", tokens=wanted.size, dim=table.in_dim, rows=table.out_dim, y=y,
                            y_stride=table.in_dim, indices=wanted, table=table.c, target=target)
         return Prepared("fovea_embedding", args, (("indices", inputs[0]),), (("y", y),))
@@ -161,7 +166,8 @@ def embedding(indices, table, *, out=None, target="best"):
 
 
 def argmax(x):
-    """The index of the largest element of each row, of float32: of equal ones the lowest. A NaN counts as less than -inf."""
+    """The index of the largest element of each row, of float32: of equal ones the lowest. A NaN counts as less than
+    -inf."""
     return top_k(x, 1)[..., 0]
 
 

@@ -17,10 +17,10 @@ OF_A_LAYER = {"weight_dtype", "linear_compute", "x_dtype", "y_dtype", "x_scale",
 class MultiheadAttention:
     """Attention with its linear layers: MultiheadAttention(q_heads=8, qkv=Weights(w, b), out=Weights(w_out, b_out)).
 
-    Weights are Weights or arrays: qkv, whose rows are those of q, k and v after one another, or q, k and v; and out. What is
-    left out is the identity. kv_heads is q_heads unless given; head_dim and value_dim follow from the weights. Other fields
-    are those of attention and of a layer in fovea.h, as causal="bottom_right", linear_compute="i8". Several threads may call
-    a layer.
+    Weights are Weights or arrays: qkv, whose rows are those of q, k and v after one another, or q, k and v; and out.
+    What is left out is the identity. kv_heads is q_heads unless given; head_dim and value_dim follow from the weights.
+    Other fields are those of attention and of a layer in fovea.h, as causal="bottom_right", linear_compute="i8".
+    Several threads may call a layer.
     """
 
     @takes("attention_desc", value_dim=..., head_dim=..., max_batch=..., max_q_tokens=..., max_kv_tokens=...)
@@ -32,7 +32,8 @@ class MultiheadAttention:
             raise TypeError("a layer needs weights: qkv, or q, k and v, or out")
         for name in fields:
             if name not in DESC_FIELDS | OF_A_LAYER:
-                raise TypeError(f"{name} is no field of a layer: there are {', '.join(sorted(DESC_FIELDS | OF_A_LAYER))}")
+                raise TypeError(
+                    f"{name} is no field of a layer: there are {', '.join(sorted(DESC_FIELDS | OF_A_LAYER))}")
         formats = {one.dtype for one in self.weights.values()}
         if len(formats) > 1:
             raise TypeError(f"weights are of {' and '.join(sorted(formats))}: all must have one format")

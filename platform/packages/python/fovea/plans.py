@@ -14,8 +14,8 @@ from .prepared import Pool, Prepared
 from .signatures import takes
 
 _numbers = itertools.count()
-DERIVED = ("q_heads", "kv_heads", "head_dim", "value_dim", "max_batch", "max_q_tokens", "max_kv_tokens", "q_dtype", "key_dtype",
-           "value_dtype")  # from the arrays, unless given
+DERIVED = ("q_heads", "kv_heads", "head_dim", "value_dim", "max_batch", "max_q_tokens", "max_kv_tokens", "q_dtype",
+           "key_dtype", "value_dtype")  # from the arrays, unless given
 CACHE_FIELDS = [*itertools.takewhile(lambda name: name != "magic", c.HEADER.structures["kv_cache"]().kinds)][1:]
 DESC_FIELDS = {name for name, *_ in c.HEADER.structures["attention_desc"]._fields_} - {"struct_bytes"}
 
@@ -129,8 +129,9 @@ class Plan(Held):
     def _prepared(self, arguments, inputs, outputs, lse, before=None):
         out, lse, _ = arguments.add_outputs(outputs[0], lse, None)
         arguments.add_options()
-        return Prepared("fovea_attention", arguments.c, inputs, [("out.data", out), ("lse.data", lse)][:len(outputs)],
-                        self._workspace, [*c.pointers(self.c, arguments.c, self._workspace), self._workspace.size], before)
+        return Prepared("fovea_attention", arguments.c, inputs, [("out.data", out),
+                                                                 ("lse.data", lse)][:len(outputs)], self._workspace,
+                        [*c.pointers(self.c, arguments.c, self._workspace), self._workspace.size], before)
 
     @takes(**dict.fromkeys(sorted(OPTIONS)))
     def bind(self, q, keys, values=None, out=None, lse=False, scores=None, **options):
@@ -151,8 +152,8 @@ _calls = Pool()
 
 @takes("attention_desc", **dict.fromkeys(DERIVED, ...), **dict.fromkeys(sorted(OPTIONS)))
 def attention(q, keys, values, out=None, lse=False, *, mask=None, **fields):
-    """Attention of the queries over keys and values, arrays [batch][heads][tokens][dim] or the last two or three of these
-    dimensions. The output has as many dimensions as q; lse=True: output and log-sum-exp.
+    """Attention of the queries over keys and values, arrays [batch][heads][tokens][dim] or the last two or three of
+    these dimensions. The output has as many dimensions as q; lse=True: output and log-sum-exp.
 
     mask: of bool, where True shows a key, or of floats, which are added to scores; it is broadcast. Other fields are
     those of a plan, and options of Plan.bind, as kv_lengths=[7, 4]. Plans are kept for arrays of the same shapes.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls that are made ready once for arrays of the same types, shapes and strides.
 
-A call whose arguments are new compares each array with what C reads and writes, and fills in a structure. A Prepared keeps
-this structure. The next call with such arrays finds it by a key of all that was compared, sets the new addresses, which it
-checks, too, and is done. So no array reaches C that was not compared with what the call requires.
+A call whose arguments are new compares each array with what C reads and writes, and fills in a structure. A Prepared
+keeps this structure. The next call with such arrays finds it by a key of all that was compared, sets the new addresses,
+which it checks, too, and is done. So no array reaches C that was not compared with what the call requires.
 """
 import ctypes
 
@@ -13,7 +13,7 @@ from . import c
 
 PLAIN = {bool, float, int, str, type(None)}  # types whose values never change, and that C keeps no reference to
 MOST_CALLS = 64  # kept for each function, or plan
-MOST_BYTES = 1 << 20  # of a workspace that is kept: the calls that need more take much longer than it takes to prepare them
+MOST_BYTES = 1 << 20  # of a workspace that is kept: calls that need more take much longer than to prepare them
 
 
 def key_of(inputs, outputs, options):
@@ -107,7 +107,8 @@ class Pool:
             self.free.setdefault(key, []).append(prepared)
 
     def call(self, make, inputs, outputs, options):
-        """The outputs of the call that make(inputs, outputs, **options) prepares. Outputs that are None are allocated."""
+        """The outputs of the call that make(inputs, outputs, **options) prepares. Outputs that are None are
+        allocated."""
         key = key_of(inputs, outputs, options)
         if key is not None:
             key = make.__name__, *key

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures and docstrings that name the fields of a structure, which fovea.h defines: for functions that take **fields."""
+"""Signatures and docstrings that name the fields of a structure, which fovea.h defines: for functions that take
+**fields."""
 import inspect
 import textwrap
 
@@ -9,7 +10,13 @@ from . import c
 def fields_of(name):
     """The fields of a structure that are numbers, and their defaults: 0, or the enumerator that is 0."""
     structure = c.HEADER.structures[name]
-    named = {field: {number: key for key, number in c.HEADER.enums[enum].items()} for field, enum in structure.enum_of.items()}
+    named = {
+        field: {
+            number: key
+            for key, number in c.HEADER.enums[enum].items()
+        }
+        for field, enum in structure.enum_of.items()
+    }
     return {field: named.get(field, {}).get(0, 0) for field, kind in structure.kinds.items()
             if kind in c.SCALARS.values() and field != "struct_bytes"}
 

@@ -5,8 +5,8 @@
     out = fovea.torch.scaled_dot_product_attention(q, k, v, is_causal=True)      # as torch.nn.functional has it
     layer = fovea.torch.MultiheadAttention(module)                               # of a torch.nn.MultiheadAttention
 
-Tensors are read where they are, with their strides; only one whose last dimension has a step is copied first. There are no
-gradients: tensors that require them are refused, except under torch.no_grad(). The operator
+Tensors are read where they are, with their strides; only one whose last dimension has a step is copied first. There are
+no gradients: tensors that require them are refused, except under torch.no_grad(). The operator
 fovea::scaled_dot_product_attention is what torch.compile and torch.export see.
 """
 import math
@@ -60,9 +60,11 @@ def shape_of_output(query, key, value, enable_gqa):
         raise ValueError(f"query, key and value have the shapes {tuple(query.shape)}, {tuple(key.shape)} and "
                          f"{tuple(value.shape)}: the dimensions before tokens must broadcast to one shape") from None
     if enable_gqa:
-        if query.dim() < 3 or key.dim() < 3 or key.shape[-3] != value.shape[-3] or query.shape[-3] % max(key.shape[-3], 1):
-            raise ValueError(f"query, key and value have the shapes {tuple(query.shape)}, {tuple(key.shape)} and "
-                             f"{tuple(value.shape)}: with enable_gqa the heads of key and value must divide those of query")
+        if query.dim() < 3 or key.dim() < 3 or key.shape[-3] != value.shape[-3] or query.shape[-3] % max(
+                key.shape[-3], 1):
+            raise ValueError(
+                f"query, key and value have the shapes {tuple(query.shape)}, {tuple(key.shape)} and "
+                f"{tuple(value.shape)}: with enable_gqa the heads of key and value must divide those of query")
         lead = *lead, query.shape[-3]
     return (*lead, query.shape[-2], value.shape[-1])
 
@@ -82,19 +84,26 @@ def attend(query, key, value, attn_mask, is_causal, scale, enable_gqa):
     mask = None
     if attn_mask is not None:
         attn_mask = attn_mask.float() if attn_mask.dtype == torch.bfloat16 else attn_mask
-        mask = view(four(attn_mask.expand(*shape[:-2], *attn_mask.shape[-2:])) if len(shape) > 4 else attn_mask, "attn_mask")
+        mask = view(
+            four(attn_mask.expand(*shape[:-2], *attn_mask.shape[-2:])) if len(shape) > 4 else attn_mask, "attn_mask")
     dtype = FORMATS[query.dtype]
     options = {"q_dtype": dtype, "key_dtype": dtype, "value_dtype": dtype} if dtype == "bf16" else {}
     if scale is not None:
         options["scale"] = scale if scale else 2.0 ** -126  # 0 is fovea's default; this weights all keys alike, too
-    fovea.attention(view(four(query), "query"), view(four(key), "key"), view(four(value), "value"), view(four(out), "out"),
-                    mask=mask, out_dtype=dtype, causal="top_left" if is_causal else "none", **options)
+    fovea.attention(view(four(query), "query"),
+                    view(four(key), "key"),
+                    view(four(value), "value"),
+                    view(four(out), "out"),
+                    mask=mask,
+                    out_dtype=dtype,
+                    causal="top_left" if is_causal else "none",
+                    **options)
     return out
 
 
 @torch.library.custom_op("fovea::scaled_dot_product_attention", mutates_args=(), device_types="cpu")
-def operator(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor], is_causal: bool,
-             scale: Optional[float], enable_gqa: bool) -> torch.Tensor:
+def operator(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
+             is_causal: bool, scale: Optional[float], enable_gqa: bool) -> torch.Tensor:
     return attend(query, key, value, attn_mask, is_causal, scale, enable_gqa)
 
 
@@ -115,9 +124,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     """As torch.nn.functional.scaled_dot_product_attention, for tensors of float32, float16 or bfloat16 on the CPU. The
     arithmetic is f32, and a row whose keys are all hidden gives zeros.
 
-    attn_mask: of bool, where True shows a key, or of floats that are added to scores; -inf and the lowest number of its type
-    hide a key. dropout_p must be 0. Copied are: tensors whose last dimension has a step, a mask of bfloat16, and those of
-    more than 4 dimensions whose first ones do not follow one another. All else is read where it is.
+    attn_mask: of bool, where True shows a key, or of floats that are added to scores; -inf and the lowest number of its
+    type hide a key. dropout_p must be 0. Copied are: tensors whose last dimension has a step, a mask of bfloat16, and
+    those of more than 4 dimensions whose first ones do not follow one another. All else is read where it is.
     """
     if dropout_p != 0:
         raise ValueError(f"dropout_p is {dropout_p}: it must be 0, because fovea.torch is for inference")
@@ -137,8 +146,8 @@ OWN = {torch.Tensor, torch.nn.Parameter}  # tensors with memory; tracers have ot
 
 class MultiheadAttention(torch.nn.Module):
     """A torch.nn.MultiheadAttention by fovea, for inference: MultiheadAttention(module). It reads the module's weights,
-    which are of float32, where they are, and takes and returns what the module does. A row whose keys are all hidden gives
-    the bias of the output, where PyTorch has NaN."""
+    which are of float32, where they are, and takes and returns what the module does. A row whose keys are all hidden
+    gives the bias of the output, where PyTorch has NaN."""
 
     def __init__(self, module):
         super().__init__()
@@ -180,8 +189,11 @@ class MultiheadAttention(torch.nn.Module):
             if tensor.dtype != torch.float32:
                 raise TypeError(f"{name} is of {tensor.dtype}: it must be of float32")
         tokens_first = query.dim() == 3 and not self.module.batch_first
-        arrays = [None if tensor is before else self.batch(view(tensor, name), tokens_first) for name, tensor, before in (
-            ("query", query, None), ("key", key, query if value is query else None), ("value", value, key))]
+        arrays = [
+            None if tensor is before else self.batch(view(tensor, name), tokens_first)
+            for name, tensor, before in (("query", query, None), ("key", key, query if value is query else None),
+                                         ("value", value, key))
+        ]
         out = torch.empty(query.shape)
         mask = self.mask(attn_mask, key_padding_mask, arrays[0].ndim)
         weights = self.weights()(*arrays, self.batch(out.numpy(), tokens_first), mask=mask,
@@ -195,7 +207,8 @@ class MultiheadAttention(torch.nn.Module):
         return array.swapaxes(0, 1) if tokens_first else array
 
     def mask(self, attn_mask, key_padding_mask, dimensions):
-        """The mask [batch][heads][queries][keys] of both, broadcast. The module's masks of bool hide where they are True."""
+        """The mask [batch][heads][queries][keys] of both, broadcast. The module's masks of bool hide where they are
+        True."""
         masks = []
         if attn_mask is not None:
             mask = view(attn_mask, "attn_mask")

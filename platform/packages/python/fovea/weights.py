@@ -10,20 +10,21 @@ from .prepared import Pool
 
 
 class Weights:
-    """Weights(array, bias=None, scales=None, dtype=None, in_dim=None): rows [out_dim][in_dim], one for each output, as in
-    PyTorch's nn.Linear. It reads the array in place wherever C can, else a copy.
+    """Weights(array, bias=None, scales=None, dtype=None, in_dim=None): rows [out_dim][in_dim], one for each output, as
+    in PyTorch's nn.Linear. It reads the array in place wherever C can, else a copy.
 
-    array is of float32, float16, bfloat16 (of ml_dtypes) or int8; dtype names another format of fovea.h: "bf16" for bits in
-    uint16, and "i4", "q8_0", "q4_0", "q4_1" for bytes in uint8, whose rows have in_dim inputs (32 for each group, unless
-    given). scales: of int8 one for each row, as rows_to_i8 returns them; of i4 float16 [out_dim][groups]. bias: [out_dim];
-    one of int32 is added to the sums of codes.
+    array is of float32, float16, bfloat16 (of ml_dtypes) or int8; dtype names another format of fovea.h: "bf16" for
+    bits in uint16, and "i4", "q8_0", "q4_0", "q4_1" for bytes in uint8, whose rows have in_dim inputs (32 for each
+    group, unless given). scales: of int8 one for each row, as rows_to_i8 returns them; of i4 float16 [out_dim][groups].
+    bias: [out_dim]; one of int32 is added to the sums of codes.
     """
 
     def __init__(self, array, bias=None, scales=None, dtype=None, in_dim=None):
         array = np.asarray(array)
         if dtype is None:
             if array.dtype.name not in DTYPES:
-                raise TypeError(f"weights is of {array.dtype}: it must be of {' or '.join(DTYPES)}, or dtype must be given")
+                raise TypeError(
+                    f"weights is of {array.dtype}: it must be of {' or '.join(DTYPES)}, or dtype must be given")
             dtype = DTYPES[array.dtype.name]
         if dtype not in HELD_IN:
             raise ValueError(f"dtype is {dtype!r}: it must be one of {', '.join(HELD_IN)}")

@@ -12,13 +12,24 @@ from .weights import Weights
 _calls = Pool()
 
 
-def linear(x, weights, bias=None, *, activation="identity", compute=None, x_scales=None, x_zero=0, y_scale=None, y_zero=0,
-           portable_bits=False, out=None, target="best"):
+def linear(x,
+           weights,
+           bias=None,
+           *,
+           activation="identity",
+           compute=None,
+           x_scales=None,
+           x_zero=0,
+           y_scale=None,
+           y_zero=0,
+           portable_bits=False,
+           out=None,
+           target="best"):
     """activation(x W^T + bias), [...][in_dim] to [...][out_dim].
 
-    weights: Weights, or an array of float32, float16 or bfloat16, which is read anew in each call. bias: beside an array.
-    x is of float32, or of int8 with x_scales: a number, or one for each token. compute="i8": products of int8, for weights
-    of int8 and in groups; so x of int8 has it. y_scale: the output becomes int8 with this scale and y_zero.
+    weights: Weights, or an array of float32, float16 or bfloat16, which is read anew in each call. bias: beside an
+    array. x is of float32, or of int8 with x_scales: a number, or one for each token. compute="i8": products of int8,
+    for weights of int8 and in groups; so x of int8 has it. y_scale: the output becomes int8 with this scale and y_zero.
     """
     if type(x_scales) in (float, int):
         x_scales = np.array([x_scales], np.float32)
@@ -40,7 +51,8 @@ def flat(array, name, width, writes=False):
     tokens = math.prod(array.shape[:-1])
     rows = array.reshape(tokens, width)
     if writes and not np.shares_memory(rows, array) and array.size:
-        raise ValueError(f"{name} has strides of {array.strides} bytes: all dimensions but the last must follow one another")
+        raise ValueError(
+            f"{name} has strides of {array.strides} bytes: all dimensions but the last must follow one another")
     wrong = fault(rows[np.newaxis, np.newaxis], writes)
     if wrong and writes:
         raise ValueError(f"{name} {wrong}")
@@ -77,7 +89,8 @@ def prepare_linear(inputs, outputs, compute, y_scale, **fields):
     pairs = [("x", inputs[0]), ("x_scales", x_scales)]
     if not isinstance(given, Weights):
         pairs += ("weights.data", given), ("weights.bias", bias)
-    return Prepared("fovea_linear", args, pairs, (("y", out),), memory(max(1, c.call("fovea_linear_workspace_bytes", args))))
+    return Prepared("fovea_linear", args, pairs, (("y", out), ),
+                    memory(max(1, c.call("fovea_linear_workspace_bytes", args))))
 
 
 def row_stride(rows):
