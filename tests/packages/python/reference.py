@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the Python package share: finding the package, attention in double, and what a test says."""
 import pathlib
+import re
 import sys
 
 try:
@@ -71,3 +72,10 @@ def run(tests):
             print(f"failed: {test.__name__.replace('_', ' ')}")
             raise
     print(f"{len(tests)} tests passed")
+
+
+def run_program(number):
+    """Runs a program of the package's page: the first is for NumPy, the second for PyTorch."""
+    root = pathlib.Path(__file__).resolve().parents[3]
+    text = (root / "platform" / "packages" / "python" / "README.md").read_text(encoding="utf-8")
+    exec(re.findall(r"^```python\n(.*?)^```$", text, flags=re.M | re.S)[number], {})

@@ -9,7 +9,7 @@ import math
 import sys
 import threading
 
-from reference import near, np, package, raises, reference, refused, run
+from reference import near, np, package, raises, reference, refused, run, run_program
 
 fovea = package(*sys.argv[1:2])
 rng = np.random.default_rng(2)
@@ -394,13 +394,17 @@ def signatures_name_all_fields():
         assert not inspect.isroutine(getattr(fovea, name)) or getattr(fovea, name).__doc__, f"{name} has no docstring"
 
 
+def the_program_of_the_page_runs():
+    run_program(0)
+
+
 def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
     run([norms_are_those_of_numpy, activations_are_those_of_numpy, sums_and_products_are_broadcast_as_in_numpy,
          tokens_are_pooled_and_embedded, the_largest_of_rows_are_found, linear_layers_are_those_of_numpy,
          linear_layers_take_codes_with_scales_of_rows, multihead_layers_are_attention_and_linear_layers,
          integer_layers_are_near_those_of_numpy, what_is_prepared_is_for_equal_arrays_alone,
-         threads_may_call_functions_at_the_same_time, signatures_name_all_fields])
+         threads_may_call_functions_at_the_same_time, signatures_name_all_fields, the_program_of_the_page_runs])
 
 
 sys.exit(main())

@@ -3,7 +3,7 @@
 """fovea.torch against PyTorch: test_torch.py [shared library]. Ends with 77 where there is no PyTorch or no NumPy."""
 import sys
 
-from reference import np, package, raises, run
+from reference import np, package, raises, run, run_program
 
 try:
     import torch
@@ -65,6 +65,7 @@ def attention_is_that_of_pytorch():
     for number in range(240):
         (q, k, v), options = draw(rng, number)
         mask = options.get("attn_mask")
+        attention(q + q if q.is_contiguous() else q, k, v, **options)  # the next call takes what this one prepared
         got = attention(q, k, v, **options)
         if options.pop("is_causal", False):  # with a negative scale PyTorch gives NaN for it
             mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril()
@@ -114,6 +115,8 @@ def what_is_wrong_is_said():
 
 def gradients_are_refused():
     q, k, v = torch.randn(2, 3, 8, requires_grad=True), torch.randn(2, 5, 8), torch.randn(2, 5, 4)
+    attention(q.detach(), k, v)  # has prepared a call of this layout
+    attention(q.detach(), k, v, torch.zeros(3, 5))
     raises(RuntimeError, "query requires a gradient", attention, q, k, v)
     raises(RuntimeError, "attn_mask requires a gradient", attention, q.detach(), k, v,
            torch.zeros(3, 5, requires_grad=True))
@@ -209,11 +212,18 @@ def multihead_layers_follow_their_module():
     raises(TypeError, "is of torch.float64: it must be of float32", ours.MultiheadAttention(module.double()), x, x, x)
 
 
+def the_program_of_the_page_runs():
+    run_program(1)
+
+
 def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, PyTorch {torch.__version__}")
     torch.set_num_threads(1)
-    run([attention_is_that_of_pytorch, tensors_are_read_where_they_are, what_is_wrong_is_said, gradients_are_refused,
-         compilers_see_one_operator, multihead_layers_take_over_weights, multihead_layers_follow_their_module])
+    run([
+        attention_is_that_of_pytorch, tensors_are_read_where_they_are, what_is_wrong_is_said, gradients_are_refused,
+        compilers_see_one_operator, multihead_layers_take_over_weights, multihead_layers_follow_their_module,
+        the_program_of_the_page_runs
+    ])
 
 
 sys.exit(main())

@@ -73,19 +73,20 @@ class Prepared:
     def again(self, inputs, outputs):
         """Calls C on other arrays that have the same key. None: an address is not aligned, so that nothing was done."""
         made = [np.empty(*fresh) if array is None else array for array, fresh in zip(outputs, self.fresh)]
-        at = iter(self.places)
-        for arrays in (inputs, made):
-            for array in arrays:
-                if array is not None:
-                    place, alignment = next(at)
-                    place.value = data = c.data_of(array)
-                    if data % alignment:
-                        return None
+        done = self.run([c.data_of(array) for arrays in (inputs, made) for array in arrays if array is not None])
+        return made if done else None
+
+    def run(self, addresses):
+        """Calls C on the arrays at these addresses. False: one is not aligned, so that nothing was done."""
+        for (place, alignment), address in zip(self.places, addresses):
+            place.value = address
+            if address % alignment:
+                return False
         status = self.before[0](*self.before[1:]) if self.before else 0
         status = status or self.function(*self.pointers)
         if status:
             c.check(status)
-        return made
+        return True
 
 
 class Pool:

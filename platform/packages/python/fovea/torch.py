@@ -20,7 +20,10 @@ except ImportError as error:
     raise ImportError("fovea.torch needs PyTorch: pip install fovea[torch]") from error
 
 import fovea
+from fovea.plans import prepare_attention
+from fovea.prepared import PLAIN, Pool
 
+_calls = Pool()
 FORMATS = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
 
 
@@ -70,34 +73,45 @@ def shape_of_output(query, key, value, enable_gqa):
 
 
 def attend(query, key, value, attn_mask, is_causal, scale, enable_gqa):
+    """The output, by what was prepared for tensors of these types, shapes and strides, or else by new arguments."""
+    tensors = [tensor for tensor in (query, key, value, attn_mask) if tensor is not None]
+    known = type(scale), scale, type(is_causal), is_causal, type(enable_gqa), enable_gqa
+    for tensor in tensors:
+        known += tensor.dtype, tensor.shape, tensor.stride()
+    prepared = _calls.take(known)
+    if prepared is not None:
+        if all(tensor.is_cpu and not tensor.requires_grad and not tensor.is_neg() for tensor in tensors):
+            out = torch.empty(prepared.shape, dtype=query.dtype)
+            if prepared.run([tensor.data_ptr() for tensor in (*tensors, out)]):
+                _calls.put(known, prepared)
+                return out
+    return attend_anew(query, key, value, attn_mask, is_causal, scale, enable_gqa, known)
+
+
+def attend_anew(query, key, value, attn_mask, is_causal, scale, enable_gqa, known):
     shape = shape_of_output(query, key, value, enable_gqa)
-    keys = (*shape[:-3], key.shape[-3]) if enable_gqa else shape[:-2]
-    if query.shape[:-2] != shape[:-2]:
-        query = query.expand(*shape[:-2], *query.shape[-2:])
-    if key.shape[:-2] != keys:
-        key = key.expand(*keys, *key.shape[-2:])
-    if value.shape[:-2] != keys:
-        value = value.expand(*keys, *value.shape[-2:])
     out = torch.empty(shape, dtype=query.dtype)
+    keys = (*shape[:-3], key.shape[-3]) if enable_gqa else shape[:-2]
+    given = [("query", query, shape[:-2]), ("key", key, keys), ("value", value, keys)]
+    arrays = [view(four(tensor.expand(*lead, *tensor.shape[-2:])), name) for name, tensor, lead in given]
     if out.numel() == 0:
         return out
     mask = None
     if attn_mask is not None:
-        attn_mask = attn_mask.float() if attn_mask.dtype == torch.bfloat16 else attn_mask
-        mask = view(
-            four(attn_mask.expand(*shape[:-2], *attn_mask.shape[-2:])) if len(shape) > 4 else attn_mask, "attn_mask")
+        given.append(("attn_mask", attn_mask, ()))
+        mask = attn_mask.float() if attn_mask.dtype == torch.bfloat16 else attn_mask
+        mask = view(four(mask.expand(*shape[:-2], *mask.shape[-2:])) if len(shape) > 4 else mask, "attn_mask")
     dtype = FORMATS[query.dtype]
     options = {"q_dtype": dtype, "key_dtype": dtype, "value_dtype": dtype} if dtype == "bf16" else {}
     if scale is not None:
         options["scale"] = scale if scale else 2.0 ** -126  # 0 is fovea's default; this weights all keys alike, too
-    fovea.attention(view(four(query), "query"),
-                    view(four(key), "key"),
-                    view(four(value), "value"),
-                    view(four(out), "out"),
-                    mask=mask,
-                    out_dtype=dtype,
-                    causal="top_left" if is_causal else "none",
-                    **options)
+    prepared = prepare_attention((*arrays, mask), (view(four(out), "out"),), False, out_dtype=dtype,
+                                 causal="top_left" if is_causal else "none", **options)
+    prepared.first()
+    at = [fovea.c.data_of(array) for array in (*arrays, mask) if array is not None]
+    if at == [tensor.data_ptr() for _, tensor, _ in given] and prepared.in_place() and type(scale) in PLAIN:
+        prepared.shape = shape
+        _calls.put(known, prepared)
     return out
 
 
@@ -137,7 +151,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
             raise TypeError(f"{name} is of {type(tensor).__name__}: it must be a torch.Tensor")
     if attn_mask is not None and not isinstance(attn_mask, torch.Tensor):
         raise TypeError(f"attn_mask is of {type(attn_mask).__name__}: it must be a torch.Tensor")
-    call = attend if not torch.compiler.is_compiling() and type(query) in OWN and type(key) in OWN else operator
+    own = type(query) in OWN and type(key) in OWN and type(value) in OWN and (attn_mask is None
+                                                                              or type(attn_mask) in OWN)
+    call = attend if own and not torch.compiler.is_compiling() else operator
     return call(query, key, value, attn_mask, is_causal, scale, enable_gqa)
 
 
