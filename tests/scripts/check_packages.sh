@@ -174,6 +174,7 @@ check_python() {
   quietly pip wheel "$source" --no-deps --no-build-isolation -C cmake.define.FOVEA_SIMD=scalar -w "$work/python"
   quietly pip install --no-deps --target "$work/python/installed" "$work"/python/fovea-*.whl
   PYTHONPATH=$work/python/installed python "$stubs/python/test_fovea.py"
+  PYTHONPATH=$work/python/installed python "$stubs/python/test_layers.py"
   PYTHONPATH=$work/python/installed python "$stubs/python/hostile_arrays.py"
 }
 

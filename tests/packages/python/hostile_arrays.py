@@ -9,145 +9,18 @@ but its outputs. A draw without a wrong array is never refused. Ends with 77 whe
 """
 import argparse
 import collections
+import functools
 import subprocess
 import sys
 import time
 import warnings
 
+import hostile_layers
+from drawn import Draw, check_room, four, near
 from reference import np, package, reference
 
 DIMS = 1, 2, 3, 8, 15, 16, 17, 32, 33, 64
 TOKENS = 0, 1, 2, 3, 5, 8, 63, 64, 65, 130
-
-
-class Draw:
-    """What one draw makes, and what is wrong with it."""
-
-    def __init__(self, seed, number):
-        self.rng = np.random.default_rng([seed, number])
-        self.hostile = []
-        self.rooms = []
-        self.most_hostile = int(self.rng.choice([0, 0, 1, 1, 1, 2]))
-
-    def chance(self, probability):
-        return self.rng.random() < probability
-
-    def pick(self, *choices):
-        return choices[int(self.rng.integers(len(choices)))]
-
-    def floats(self, *shape):
-        return self.rng.standard_normal(shape, np.float32)
-
-    def turns_hostile(self, probability=0.3):
-        return len(self.hostile) < self.most_hostile and self.chance(probability)
-
-    def place(self, values, **options):
-        array, room = placed(np.asarray(values), self.rng, **options)
-        if room:
-            self.rooms.append(room)
-        return array
-
-    def give(self, name, values):
-        """An input of these values, or something else."""
-        if not self.turns_hostile():
-            return self.place(values)
-        how = self.pick(*WRONG)
-        given = WRONG[how](self, np.asarray(values))
-        self.hostile.append(f"{name}: {how}")
-        return given
-
-    def output(self, shape, dtype, others):
-        """An array for out, or something else."""
-        if not self.turns_hostile(0.5):
-            return self.place(np.zeros(shape, dtype), negative=False)
-        how = self.pick("overlap", "stride of 0", "negative", *WRONG)
-        self.hostile.append(f"out: {how}")
-        if how == "overlap":
-            return next((one for one in others if isinstance(one, np.ndarray) and one.shape == shape), others[0])
-        if how == "stride of 0":
-            return np.lib.stride_tricks.as_strided(np.zeros(shape[-1], dtype), shape,
-                                                   (0,) * (len(shape) - 1) + (np.dtype(dtype).itemsize,))
-        if how == "negative":
-            return self.place(np.zeros(shape, dtype))
-        return WRONG[how](self, np.zeros(shape, dtype))
-
-    def number(self, name, value, *others):
-        """A number, or another one."""
-        if not self.turns_hostile(0.1):
-            return value
-        self.hostile.append(f"{name}: number")
-        return self.pick(*others, -1, value + 1, 2 ** 32 + value, 2 ** 64, 0.5, None, "1", np.int64(-5),
-                         np.array([1, 2]))
-
-
-def other_shape(draw, values):
-    shape = list(values.shape)
-    if not shape:
-        return draw.place(np.resize(values, (2,)))
-    dim = int(draw.rng.integers(len(shape)))
-    shape[dim] = max(0, draw.pick(0, 1, shape[dim] - 1, shape[dim] + 1, 2 * shape[dim], shape[dim] // 2))
-    return draw.place(np.resize(values, shape) if values.size else np.zeros(shape, values.dtype))
-
-
-def transposed(draw, values):
-    return draw.place(values.swapaxes(*draw.rng.integers(values.ndim, size=2)) if values.ndim > 1 else values)
-
-
-def field(draw, values):
-    before = draw.pick(1, 2, 4)
-    record = np.dtype({"names": ["x"], "formats": [values.dtype], "offsets": [before],
-                       "itemsize": before + values.dtype.itemsize})
-    records = np.zeros(values.shape, record)
-    records["x"] = values
-    return draw.place(records)["x"]
-
-
-def read_only(draw, values):
-    array = draw.place(values)
-    array.flags.writeable = False
-    return array
-
-
-def other_dtype(draw, values):
-    kinds = "f2", "f4", "f8", "i1", "u1", "u2", "i4", "i8", "u8", "?", "c8", "O", "U3", "M8[s]", "V2"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        dtype = np.dtype(draw.pick(*kinds))
-        return np.zeros(values.shape,
-                        dtype) if dtype.kind in "MUV" else draw.place(values.astype(dtype)) if dtype != object else (
-            values.astype(object))
-
-
-WRONG = {
-    "dtype": other_dtype,
-    "shape": other_shape,
-    "transposed": transposed,
-    "byte order": lambda draw, values: draw.place(values.astype(values.dtype.newbyteorder())),
-    "every other": lambda draw, values: draw.place(values, step=2),
-    "reversed": lambda draw, values: draw.place(values)[..., ::-1] if values.ndim else values,
-    "misaligned": lambda draw, values: draw.place(values, offset=1),
-    "field": field,
-    "less dimensions": lambda draw, values: draw.place(values)[0] if values.ndim and len(values) else values,
-    "more dimensions": lambda draw, values: draw.place(values)[np.newaxis],
-    "broadcast": lambda draw, values: np.broadcast_to(draw.place(values[:1] if values.ndim else values), values.shape),
-    "read-only": read_only,
-    "list": lambda draw, values: values.tolist(),
-    "no array": lambda draw, values: draw.pick(None, 1.0, "text", b"bytes", {}, np.float32(1), float("nan")),
-}
-
-
-def four(array):
-    array = np.asarray(array, np.float64)
-    return array[(np.newaxis,) * (4 - array.ndim)]
-
-
-def near(got, want, most):
-    got = np.asarray(got, np.float64)
-    if got.shape != want.shape:
-        raise AssertionError(f"has the shape {got.shape} instead of {want.shape}")
-    worst = np.where(np.isnan(got) & np.isnan(want), 0, np.abs(got - want)).max(initial=0)
-    if not worst <= most:
-        raise AssertionError(f"differs by {worst}, {most} is allowed")
 
 
 def visible_keys(fields, options, batch, q_tokens, kv_tokens):
@@ -165,7 +38,7 @@ def visible_keys(fields, options, batch, q_tokens, kv_tokens):
     if "alibi_slopes" in options:
         slopes = np.broadcast_to(np.asarray(options["alibi_slopes"], np.float64), (fields["q_heads"],))
         added = added - slopes.reshape(1, -1, 1, 1) * np.abs(positions - keys)
-    if "mask" in options:
+    if options.get("mask") is not None:
         mask = np.asarray(options["mask"])
         if mask.dtype.kind in "bu":
             visible = visible & (mask != 0)
@@ -247,11 +120,13 @@ def attention(draw):
     fields.update({name: draw.number(name, count) for name, count in counts.items()})
     how = draw.pick("attention", "plan", "bind", "raw")
     if how == "attention":
-        got, lse = fovea.attention(*arrays, **{name: value for name, value in fields.items()}, **options), None
+        prepare(draw, functools.partial(fovea.attention, **fields), options)
+        got, lse = fovea.attention(*arrays, lse=True, **fields, **options)
     else:
         plan = fovea.Plan(**fields)
         if how == "plan":
-            got, lse = plan(*arrays, **options), None
+            prepare(draw, plan, options)
+            got, lse = plan(*arrays, lse=True, **options)
         else:
             call = plan.bind(*arrays, lse=True, **options)
             run, got, lse = call.raw if how == "raw" else call, call.out, call.lse
@@ -262,23 +137,34 @@ def attention(draw):
     got = four(got).copy()
     assert out is None or out.flags.writeable, "an array that is read-only was written"
     check_room(draw, out)
-    if "block_map: numbers" in draw.hostile:  # others, but those of blocks that there are
+    if any(one.startswith(("block_map", "offsets", "blocks")) for one in draw.hostile):  # other blocks that there are
         return
     q, keys, values = map(four, arrays)
     visible, added = visible_keys(fields, options, q.shape[0], q.shape[2], keys.shape[2])
     sinks = options.get("sinks")
+    if sinks is not None and not np.isfinite(sinks).all() and not keys.shape[2]:  # a weight of NaN, of no key
+        return
     sinks = None if sinks is None else np.broadcast_to(np.asarray(sinks, np.float64), (fields["q_heads"],))
     want = reference(q, keys, values, visible, sinks, added)
     near(got, want[0], 5e-3 if fields["out_dtype"] == "f16" else 1e-5)
     if lse is not None:
-        near(np.maximum(lse, -1e9), np.maximum(want[1], -1e9), 1e-4)
+        assert lse.shape == got.shape[4 - np.ndim(arrays[0]):-1] if isinstance(arrays[0], np.ndarray) else True
+        near(np.maximum(lse.reshape(want[1].shape), -1e9), np.maximum(want[1], -1e9), 1e-4)
 
 
-def check_room(draw, out):
-    if out is not None and out.size:
-        room = next((room for room in draw.rooms if np.shares_memory(room.inner, out, max_work=1)), None)
-        if room and not room.only_written(out):
-            raise AssertionError("bytes between the rows of out were written")
+def prepare(draw, function, options):
+    """Calls the function on right arrays first, so that it may know all but the addresses when it gets the draw's."""
+    if draw.chance(0.5):
+        arrays = [draw.right[name] for name in ("q", "keys", "values")]
+        right = {name: value for name, value in options.items() if name == "mask" or not draw.hostile}
+        if "mask" in right:
+            right["mask"] = draw.right["mask"]
+        if "out" in right:
+            del right["out"]
+        try:
+            function(*arrays, lse=True, **right)
+        except REFUSALS:
+            assert draw.hostile, "right arrays are refused"
 
 
 def ragged(draw):
@@ -305,7 +191,7 @@ def ragged(draw):
     for room in draw.rooms:
         room.lock()
     plan = fovea.Plan(**fields, max_batch=entries, max_q_tokens=5, max_kv_tokens=5)
-    got = (plan.bind(*arrays, **offsets) if draw.chance(0.5) else lambda: plan(*arrays, **offsets))()
+    got = four((plan.bind(*arrays, **offsets) if draw.chance(0.5) else lambda: plan(*arrays, **offsets))())
     q, keys, values = map(four, arrays)
     q_offsets, kv_offsets = (np.asarray(offsets[name], np.int64) for name in ("q_offsets", "kv_offsets"))
     for entry in range(len(q_offsets) - 1):
@@ -367,7 +253,7 @@ def cache(draw):
     if kept[0] and got.size and "page_table" not in draw.hostile:  # a page that two entries share
         keys, values = (np.concatenate(all_tokens, axis=2) for all_tokens in kept)
         most = {"f32": 1e-5, "f16": 1e-2, "i8": 0.1, "q8_0": 0.1, "i4": 3}[dtype]
-        near(got, reference(four(q), keys, values)[0], most)
+        near(four(got), reference(four(q), keys, values)[0], most)
 
 
 def stream(draw):
@@ -451,7 +337,8 @@ def scaled_rows(draw):
         near(got, reference(q, keys, values)[0], 1e-4)
 
 
-CALLS = attention, attention, attention, cache, quantize, ragged, scaled_rows, softmax, stream
+CALLS = (attention, attention, attention, cache, quantize, ragged, scaled_rows, softmax, stream,
+         *hostile_layers.CALLS)
 
 
 def child(seed, first, seconds):
@@ -492,9 +379,8 @@ def main():
     parser.add_argument("--draw", type=int, help="only this one")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    global fovea, REFUSALS, placed
-    fovea = package(arguments.library)
-    from guarded import placed
+    global fovea, REFUSALS
+    fovea = hostile_layers.fovea = package(arguments.library)
     REFUSALS = TypeError, ValueError, fovea.Error
     if arguments.child is not None:
         child(arguments.seed, arguments.child, arguments.seconds)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the Python package share: finding the package, and attention in double."""
+"""What the tests of the Python package share: finding the package, attention in double, and what a test says."""
 import pathlib
+import re
 import sys
 
 try:
@@ -37,3 +38,44 @@ def reference(q, keys, values, visible=None, sinks=None, added=0.0):
         lse = np.log(total[..., 0])
     weights = weights / np.where(total == 0, 1, total)
     return weights @ values, lse, weights
+
+
+def near(got, want, most):
+    worst = np.abs(np.asarray(got, np.float64) - want).max(initial=0)
+    assert worst <= most, f"differs by {worst:.1e}, {most:.0e} is allowed"
+
+
+def refused(status, function, /, *arguments, **fields):
+    try:
+        function(*arguments, **fields)
+    except RuntimeError as error:
+        assert getattr(error, "status", error) == status, f"{error} instead of {status}"
+    else:
+        raise AssertionError(f"is not refused with {status}")
+
+
+def raises(kind, text, function, /, *arguments, **fields):
+    """The exception says what was given and what is wanted: `text` has a part of it."""
+    try:
+        function(*arguments, **fields)
+    except kind as error:
+        assert text in str(error), f"says {error}, not {text}"
+    else:
+        raise AssertionError(f"is not refused: {text}")
+
+
+def run(tests):
+    for test in tests:
+        try:
+            test()
+        except Exception:
+            print(f"failed: {test.__name__.replace('_', ' ')}")
+            raise
+    print(f"{len(tests)} tests passed")
+
+
+def run_program(number):
+    """Runs a program of the package's page: the first is for NumPy, the second for PyTorch."""
+    root = pathlib.Path(__file__).resolve().parents[3]
+    text = (root / "platform" / "packages" / "python" / "README.md").read_text(encoding="utf-8")
+    exec(re.findall(r"^```python\n(.*?)^```$", text, flags=re.M | re.S)[number], {})

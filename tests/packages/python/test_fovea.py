@@ -12,7 +12,7 @@ import pickle
 import sys
 import threading
 
-from reference import np, package, reference
+from reference import near, np, package, raises, reference, refused, run
 
 fovea = package(*sys.argv[1:2])
 rng = np.random.default_rng(1)
@@ -20,30 +20,6 @@ rng = np.random.default_rng(1)
 
 def floats(*shape):
     return rng.standard_normal(shape, np.float32)
-
-
-def near(got, want, most):
-    worst = np.abs(np.asarray(got, np.float64) - want).max()
-    assert worst <= most, f"differs by {worst:.1e}, {most:.0e} is allowed"
-
-
-def refused(status, function, *arguments, **fields):
-    try:
-        function(*arguments, **fields)
-    except fovea.Error as error:
-        assert error.status == status, f"{error.status} instead of {status}"
-    else:
-        raise AssertionError(f"is not refused with {status}")
-
-
-def raises(kind, text, function, *arguments, **fields):
-    """The exception says what was given and what is wanted: `text` has a part of it."""
-    try:
-        function(*arguments, **fields)
-    except kind as error:
-        assert text in str(error), f"says {error}, not {text}"
-    else:
-        raise AssertionError(f"is not refused: {text}")
 
 
 def plan_and_arrays(**fields):
@@ -87,8 +63,30 @@ def arrays_may_have_strides_and_other_types():
     keys, values = keys.astype(np.float16), values.astype(np.float16)
     near(fovea.attention(q, keys, values), reference(q, keys, values)[0], 1e-6)
     near(fovea.attention(q, keys, values, out_dtype="f16"), reference(q, keys, values)[0], 1e-3)
-    near(fovea.attention(q[0, 0], keys[0, 0], values[0, 0])[0, 0],
-         reference(q[:1, :1], keys[:1, :1], values[:1, :1])[0][0, 0], 1e-6)
+
+
+def outputs_have_as_many_dimensions_as_q():
+    q, keys, values = floats(1, 4, 3, 8), floats(1, 2, 5, 8), floats(1, 2, 5, 6)
+    plan = fovea.Plan(q_heads=4, kv_heads=2, head_dim=8, value_dim=6, max_q_tokens=3, max_kv_tokens=5)
+    want, want_lse, weights = reference(q, keys, values)
+    for _ in range(2):  # the second time with what was prepared
+        for given in (q, q[0]):
+            for other in (keys, keys[0]):
+                for out, lse in (fovea.attention(given, other, values, lse=True), plan(given, other, values, lse=True)):
+                    assert (out.shape, lse.shape) == ((*given.shape[:-1], 6), given.shape[:-1])
+                    near(out, want.reshape(out.shape), 1e-6)
+                    near(lse, want_lse.reshape(lse.shape), 1e-6)
+        one, lse = fovea.attention(q[0, 0], keys[0, 0], values[0, 0], lse=True)
+        near(one, want[0, 0], 1e-6)
+        near(lse, want_lse[0, 0], 1e-6)
+    call = plan.bind(q[0], keys, values, lse=True, scores="softmax")
+    near(call(), want[0], 1e-6)
+    assert (call.lse.shape, call.scores.shape) == ((4, 3), (4, 3, 5))
+    near(call.scores, weights[0], 1e-6)
+    stream = plan.stream(q[0])
+    stream.push(keys, values)
+    near(stream.end(), want[0], 1e-6)
+    raises(TypeError, "lse is of int: it must be True or False", fovea.attention, q, keys, values, lse=1)
 
 
 def a_call_computes_again_from_what_its_arrays_hold():
@@ -442,7 +440,12 @@ def streams_take_what_fits_them():
     stream = plan.stream(q)
     raises(ValueError, "values has the shape (2, 2, 4, 6)", stream.push, keys, values[:, :, :4])
     raises(TypeError, "sinks is no option of this call", stream.push, keys, values, sinks=[0] * 4)
-    raises(TypeError, "value_channel_scales is no option", stream.push, keys, values, value_channel_scales=np.ones((2, 6)))
+    raises(TypeError,
+           "value_channel_scales is no option",
+           stream.push,
+           keys,
+           values,
+           value_channel_scales=np.ones((2, 6)))
     raises(TypeError, "mask is no option of this call", stream.end, mask=np.array(True))
     want = reference(q, keys, values)[0]
     q[:] = np.nan  # the stream has a copy
@@ -600,27 +603,21 @@ def two_calls_do_not_use_one_plan_at_a_time():
 
 def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
-    tests = [softmax_is_that_of_numpy_along_each_axis, attention_is_that_of_numpy_with_its_options,
-             arrays_may_have_strides_and_other_types, a_call_computes_again_from_what_its_arrays_hold,
-             a_cache_holds_what_was_appended,
-             streams_see_keys_in_pieces, codes_of_int8_are_chosen_and_read_back,
-             workspaces_of_other_processors_are_known,
-             what_is_wrong_is_said, arrays_of_other_types_and_shapes_are_refused, out_is_what_is_wanted_or_refused,
-             inputs_that_c_cannot_read_are_copied_for_one_call_and_not_for_more, masks_are_broadcast_as_numpy_does,
-             small_arrays_are_converted_where_no_number_is_lost, ragged_batches_are_within_their_arrays,
-             rows_of_codes_have_their_bytes_and_scales, block_maps_are_within_their_arrays, caches_take_what_fits_them,
-             caches_in_rings_and_pages_keep_their_places, streams_take_what_fits_them,
-             numbers_that_a_field_does_not_hold_are_refused,
-             plans_and_caches_are_neither_changed_nor_copied, calls_keep_what_c_reads_and_writes,
-             structures_keep_functions_and_arrays,
-             two_calls_do_not_use_one_plan_at_a_time]
-    for test in tests:
-        try:
-            test()
-        except Exception:
-            print(f"failed: {test.__name__.replace('_', ' ')}")
-            raise
-    print(f"{len(tests)} tests passed")
+    tests = [
+        softmax_is_that_of_numpy_along_each_axis, attention_is_that_of_numpy_with_its_options,
+        arrays_may_have_strides_and_other_types, outputs_have_as_many_dimensions_as_q,
+        a_call_computes_again_from_what_its_arrays_hold, a_cache_holds_what_was_appended, streams_see_keys_in_pieces,
+        codes_of_int8_are_chosen_and_read_back, workspaces_of_other_processors_are_known, what_is_wrong_is_said,
+        arrays_of_other_types_and_shapes_are_refused, out_is_what_is_wanted_or_refused,
+        inputs_that_c_cannot_read_are_copied_for_one_call_and_not_for_more, masks_are_broadcast_as_numpy_does,
+        small_arrays_are_converted_where_no_number_is_lost, ragged_batches_are_within_their_arrays,
+        rows_of_codes_have_their_bytes_and_scales, block_maps_are_within_their_arrays, caches_take_what_fits_them,
+        caches_in_rings_and_pages_keep_their_places, streams_take_what_fits_them,
+        numbers_that_a_field_does_not_hold_are_refused, plans_and_caches_are_neither_changed_nor_copied,
+        calls_keep_what_c_reads_and_writes, structures_keep_functions_and_arrays,
+        two_calls_do_not_use_one_plan_at_a_time
+    ]
+    run(tests)
 
 
 sys.exit(main())

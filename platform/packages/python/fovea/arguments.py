@@ -57,6 +57,7 @@ class Arguments:
 
     def add_queries(self, q):
         name = format_name(self.desc.q_dtype)
+        self.rank = np.ndim(q)
         self.c.q = self.take("in", q, "q", HELD_IN[name], f"{self.q_batch} q_heads q_tokens head_dim")
         self.c.batch, self.c.q_tokens = self.sizes.setdefault("batch", 1), self.sizes["q_tokens"]
 
@@ -95,21 +96,22 @@ class Arguments:
                 raise TypeError(f"{name} is given beside a Cache, which has its own")
 
     def add_outputs(self, out, lse, scores):
-        """Allocates those outputs that are wanted and not given."""
+        """Allocates those outputs that are wanted and not given, with as many dimensions as q."""
         dtypes, dims = HELD_IN[format_name(self.desc.out_dtype)], f"{self.q_batch} q_heads q_tokens value_dim"
         rows = tuple(self.sizes[dim] for dim in dims.split()[:3])
+        given = rows[4 - self.rank:]  # those of q's dimensions that were given
         if out is None:
-            out = np.empty((*rows, self.desc.value_dim), dtypes[-1])
+            out = np.empty((*given, self.desc.value_dim), dtypes[-1])
         self.c.out = self.take("out", out, "out", dtypes, dims)
         if not isinstance(lse, (bool, np.bool_)):
             raise TypeError(f"lse is of {type(lse).__name__}: it must be True or False")
-        lse = np.empty(rows, np.float32) if lse else None
+        lse = np.empty(given, np.float32) if lse else None
         if lse is not None:
-            self.c.lse = view("out", lse)
+            self.c.lse = view("out", lse.reshape(rows))
         if scores is not None:
             c.assign(self.c, scores_stage=scores)
-            scores = np.empty((*rows, self.c.kv_tokens), np.float32)
-            self.c.scores = view("out", scores)
+            scores = np.empty((*given, self.c.kv_tokens), np.float32)
+            self.c.scores = view("out", scores.reshape(*rows, self.c.kv_tokens))
         return out, lse, scores
 
     def add_options(self):

@@ -7,7 +7,6 @@
     mask    a fovea_mask
     numbers converts values of any real type
 """
-import contextlib
 import threading
 
 import numpy as np
@@ -18,8 +17,8 @@ from . import c
 DTYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8"}
 # The types of the arrays that hold a format, by its name in fovea.h.
 HELD_IN = {"f32": ("float32",), "f16": ("float16",), "bf16": ("bfloat16", "uint16"), "i8": ("int8",), "i4": ("uint8",),
-           "q8_0": ("uint8",), "q4_0": ("uint8",)}
-GROUP_BYTES = {"i4": 16, "q8_0": 34, "q4_0": 18}  # bytes of a group, in formats whose rows are counted in bytes
+           "q8_0": ("uint8",), "q4_0": ("uint8",), "q4_1": ("uint8",)}
+GROUP_BYTES = {"i4": 16, "q8_0": 34, "q4_0": 18, "q4_1": 20}  # of a group, in formats whose rows are counted in bytes
 GROUP = 32  # elements of a group
 MASK_KINDS = {"bool": "byte", "uint8": "byte", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
@@ -30,23 +29,15 @@ class Held:
     def __init__(self):
         self._lock = threading.Lock()
 
-    @contextlib.contextmanager
-    def alone(self):
-        if not self._lock.acquire(blocking=False):
+    def __enter__(self):
+        """For the time of a call."""
+        if not self._lock.acquire(False):
             raise RuntimeError(f"the {type(self).__name__} is in use by a call that has not ended: each thread, "
                                "and each function that a call calls, needs its own")
-        try:
-            yield
-        finally:
-            self._lock.release()
+        return self
 
-    @staticmethod
-    @contextlib.contextmanager
-    def together(holders):
-        with contextlib.ExitStack() as stack:
-            for holder in holders:
-                stack.enter_context(holder.alone())
-            yield
+    def __exit__(self, *_):
+        self._lock.release()
 
     def __reduce_ex__(self, protocol):
         raise TypeError(f"a {type(self).__name__} has memory that C knows by its address: "
@@ -141,6 +132,62 @@ def take(kind, array, name, dtypes, dims, sizes, copies=False):
     return view(kind, array, name, copies)
 
 
+FLOATS = "float32", "float16", "bfloat16"
+
+
+def four(array, name):
+    """A view of rows [batch][heads][tokens][dim] of an array of which the first of these dimensions may be missing."""
+    if not 1 <= array.ndim <= 4:
+        raise ValueError(
+            f"{name} has the shape {array.shape}: it must have 1 to 4 dimensions, the last of them a row's")
+    return array[(np.newaxis,) * (4 - array.ndim)]
+
+
+class Rows:
+    """Arguments of a call on rows [batch][heads][tokens][dim]: fills in its arrays, and knows which of them is in which
+    field."""
+
+    def __init__(self, name, shape, **fields):
+        counts = dict(zip(("batch", "heads", "tokens", "dim"), (*(1,) * (4 - len(shape)), *shape)))
+        self.args = c.structure(name, **{**counts, **fields})
+        self.inputs, self.outputs = [], []
+
+    def read(self, field, given, dtypes=FLOATS, shape=None, form=four):
+        """An input, which is copied if C cannot read it in place, or None. shape: what it is broadcast to. form makes
+        the four dimensions of it."""
+        if given is not None:
+            array = np.asarray(given)
+            is_of(array, field, dtypes)
+            if shape is not None:
+                array = broadcast(array, shape, field)
+            setattr(self.args, field, view("in", form(array, field), field, copies=True))
+        self.inputs.append((f"{field}.data", given))
+
+    def vector(self, field, given, dtype, shape):
+        """An input of numbers, which are converted if none is lost, or None."""
+        if given is not None:
+            array = numbers(given, dtype, field)
+            setattr(self.args, field, np.require(broadcast(array, shape, field), requirements="C"))
+        self.inputs.append((field, given))
+
+    def write(self, field, array, shape, dtypes, fresh, name="out", form=four):
+        """An output of one of these types, allocated if it is None."""
+        array = np.empty(shape, fresh) if array is None else array
+        is_array(array, name)
+        is_of(array, name, dtypes)
+        if array.shape != tuple(shape):
+            raise ValueError(f"{name} has the shape {array.shape}: it must be {tuple(shape)}")
+        setattr(self.args, field, view("out", form(array, name), name))
+        self.outputs.append((f"{field}.data", array))
+
+
+def broadcast(array, shape, name):
+    try:
+        return np.broadcast_to(array, shape)
+    except ValueError:
+        raise ValueError(f"{name} has the shape {array.shape}: it must broadcast to {tuple(shape)}") from None
+
+
 def dense(array, name, dtypes, shape, writes=False):
     """The array, if it is contiguous and has this shape and one of these types."""
     is_array(array, name)
@@ -155,6 +202,8 @@ def dense(array, name, dtypes, shape, writes=False):
 
 def numbers(values, dtype, name):
     """A contiguous array of real numbers, converted to float32 or an integer type; raises if that type lacks one."""
+    if type(values) is np.ndarray and values.dtype == dtype and values.flags.c_contiguous and values.flags.aligned:
+        return values
     given, dtype = np.asarray(values), np.dtype(dtype)
     is_float = given.dtype.kind == "f" or given.dtype.name == "bfloat16"
     if given.dtype.kind not in "biu" and not (is_float and (dtype.kind == "f"

@@ -63,8 +63,23 @@ def address(value, name, of=None):
     if isinstance(value, FUNCTION):
         return ctypes.cast(value, c_void_p).value
     if isinstance(value, np.ndarray):
-        return value.ctypes.data
+        return data_of(value)
     return value if value is None else number(value, c_size_t, name)
+
+
+class ArrayInterface(ctypes.Structure):
+    """NumPy's PyArrayInterface: the array interface protocol for C."""
+
+    _fields_ = [("two", c_int), ("dimensions", c_int), ("kind", ctypes.c_char), ("itemsize", c_int), ("flags", c_int),
+                ("shape", c_void_p), ("strides", c_void_p), ("data", c_void_p)]
+
+
+def data_of(array, at=c_void_p.from_address, data=ArrayInterface.data.offset):
+    """The address of an array's first element. array.ctypes.data is the same, and takes twice as long."""
+    return at(capsule_pointer(array.__array_struct__, None) + data).value or 0
+
+
+capsule_pointer = ctypes.PYFUNCTYPE(c_void_p, ctypes.py_object, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
 class Structure(ctypes.Structure):
@@ -110,6 +125,15 @@ def place_of(structure):
     while root._b_base_ is not None:
         root = root._b_base_
     return root, ctypes.addressof(structure) - ctypes.addressof(root)
+
+
+def offset(kind, field):
+    """The offset of a field, as "kv.keys.data", in a structure of this class."""
+    begin = 0
+    for name in field.split("."):
+        begin += getattr(kind, name).offset
+        kind = kind.kinds[name]
+    return begin
 
 
 def frozen(structure):

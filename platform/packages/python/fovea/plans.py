@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans, calls, streams and caches."""
+import contextlib
 import ctypes
 import functools
+import itertools
 
 import numpy as np
 
 from . import c
 from .arguments import ENDS, OFFSETS, OPTIONS, Arguments
 from .arrays import Held, dense, dtype_of, memory, numbers, take
+from .prepared import Pool, Prepared
+from .signatures import takes
 
+_numbers = itertools.count()
+DERIVED = ("q_heads", "kv_heads", "head_dim", "value_dim", "max_batch", "max_q_tokens", "max_kv_tokens", "q_dtype",
+           "key_dtype", "value_dtype")  # from the arrays, unless given
+CACHE_FIELDS = [*itertools.takewhile(lambda name: name != "magic", c.HEADER.structures["kv_cache"]().kinds)][1:]
 DESC_FIELDS = {name for name, *_ in c.HEADER.structures["attention_desc"]._fields_} - {"struct_bytes"}
 
 
+@takes("attention_desc", max_batch=1, max_q_tokens=1)
 def attention_desc(**fields):
     """A fovea_attention_desc; fields are those of fovea.h. max_batch and max_q_tokens are 1 unless given."""
     return c.structure("attention_desc", **{"max_batch": 1, "max_q_tokens": 1, **fields})
@@ -29,13 +38,13 @@ class Call(Held):
     def __init__(self, name, plan, arguments, outputs, state=None):
         super().__init__()
         self.out, self.lse, self.scores = outputs
-        self._holders = [plan] if arguments.cache is None else [plan, arguments.cache]
+        self._plan, self._cache = plan, contextlib.nullcontext() if arguments.cache is None else arguments.cache
         pointers = [plan.c, arguments.c] if state is None else [plan.c, state, arguments.c]
         self.raw = functools.partial(c.function(name), *c.pointers(*pointers, plan._workspace), plan._workspace.size)
-        self.raw.keep = pointers, self._holders
+        self.raw.keep = pointers, plan, self._cache
 
     def __call__(self):
-        with Held.together(self._holders):
+        with self._plan, self._cache:
             status = self.raw()
         c.check(status)
         return self.out
@@ -45,6 +54,7 @@ class Plan(Held):
     """Plan(q_heads=8, kv_heads=2, head_dim=64, value_dim=64, max_kv_tokens=512, causal="bottom_right"): fields of
     fovea_attention_desc, or such a description. The plan has a workspace: one thread uses it at a time."""
 
+    @takes("attention_desc", max_batch=1, max_q_tokens=1)
     def __init__(self, desc=None, **fields):
         super().__init__()
         if desc is None:
@@ -55,6 +65,7 @@ class Plan(Held):
         c.call("fovea_plan_init", made, c.assign(type(desc).from_buffer_copy(desc), **fields))
         self._c = c.frozen(made)
         self._workspace = memory(c.call("fovea_workspace_bytes", made))
+        self._calls, self._number = Pool(), next(_numbers)
 
     @property
     def c(self):
@@ -78,31 +89,83 @@ class Plan(Held):
         c.call("fovea_plan_describe", self.c, *counts, text, len(text))
         return text.value.decode()
 
-    def __call__(self, q, keys, values=None, out=None, **options):
-        """The output [batch][heads][tokens][value_dim] of the queries over keys and values, or over a Cache. Inputs
-        that C cannot read in place, as those in another byte order, are copied."""
-        return self._bind(q, keys, values, out, False, None, options, copies=True)()
+    @takes(**dict.fromkeys(sorted(OPTIONS)))
+    def __call__(self, q, keys, values=None, out=None, lse=False, *, mask=None, **options):
+        """The output of the queries over keys and values, or over a Cache, with as many dimensions as q; with lse=True,
+        output and log-sum-exp. Options are those of bind. Inputs that C cannot read in place, as those in another byte
+        order, are copied."""
+        outputs, options = (out,) if lse is False else (out, None), {"lse": lse, **options}
+        with self:
+            if isinstance(keys, Cache):
+                if values is not None:
+                    raise TypeError("values are given beside a Cache, which has its own")
+                results = self._over_cache(q, keys, outputs, {"mask": mask, **options})
+            else:
+                results = self._calls.call(self._prepare, (q, keys, values, mask), outputs, options)
+        return results[0] if lse is False else tuple(results)
 
+    def _prepare(self, inputs, outputs, lse, **options):
+        """A Prepared of arrays."""
+        q, keys, values, mask = inputs
+        arguments = Arguments(self.desc, {**options, "mask": mask}, copies=True)
+        arguments.add_queries(q)
+        arguments.add_keys(keys, values)
+        return self._prepared(arguments, (("q.data", q), ("kv.keys.data", keys), ("kv.values.data", values),
+                                          ("mask.data", mask)), outputs, lse)
+
+    def _over_cache(self, q, cache, outputs, options):
+        """A call over a cache. The cache keeps what is prepared, which is of no use without it."""
+
+        def prepare_over_cache(inputs, outputs, plan, lse, **options):
+            arguments = Arguments(self.desc, options, copies=True)
+            arguments.add_queries(q)
+            arguments.add_keys(cache, None)
+            return self._prepared(arguments, (("q.data", q),), outputs, lse,
+                                  (c.function("fovea_kv_attach"), *c.pointers(cache.c, arguments.c)))
+
+        with cache:
+            return cache._calls.call(prepare_over_cache, (q,), outputs, {"plan": self._number, **options})
+
+    def _prepared(self, arguments, inputs, outputs, lse, before=None):
+        out, lse, _ = arguments.add_outputs(outputs[0], lse, None)
+        arguments.add_options()
+        return Prepared("fovea_attention", arguments.c, inputs, [("out.data", out),
+                                                                 ("lse.data", lse)][:len(outputs)], self._workspace,
+                        [*c.pointers(self.c, arguments.c, self._workspace), self._workspace.size], before)
+
+    @takes(**dict.fromkeys(sorted(OPTIONS)))
     def bind(self, q, keys, values=None, out=None, lse=False, scores=None, **options):
         """A Call of these arrays, which it reads each time it is called. lse=True asks for the log-sum-exp,
         scores="softmax" for scores at this stage. Options are fields of fovea_attention_args: mask, kv_lengths,
         positions, alibi_slopes, sinks, key_scales, ..., as arrays."""
-        return self._bind(q, keys, values, out, lse, scores, options, copies=False)
-
-    def stream(self, q, first_key=0):
-        return Stream(self, q, first_key)
-
-    def _bind(self, q, keys, values, out, lse, scores, options, copies):
-        arguments = Arguments(self.desc, options, copies=copies)
+        arguments = Arguments(self.desc, options)
         arguments.add_queries(q)
         arguments.add_keys(keys, values)
         outputs = arguments.add_outputs(out, lse, scores)
         return Call("fovea_attention", self, arguments.add_options(), outputs)
 
+    def stream(self, q, first_key=0):
+        return Stream(self, q, first_key)
 
-def attention(q, keys, values, **fields):
-    """Makes a plan for these arrays, and returns its output. Fields are those of fovea_attention_desc, and options of
-    Plan.bind."""
+_calls = Pool()
+
+
+@takes("attention_desc", **dict.fromkeys(DERIVED, ...), **dict.fromkeys(sorted(OPTIONS)))
+def attention(q, keys, values, out=None, lse=False, *, mask=None, **fields):
+    """Attention of the queries over keys and values, arrays [batch][heads][tokens][dim] or the last two or three of
+    these dimensions. The output has as many dimensions as q; lse=True: output and log-sum-exp.
+
+    mask: of bool, where True shows a key, or of floats, which are added to scores; it is broadcast. Other fields are
+    those of a plan, and options of Plan.bind, as kv_lengths=[7, 4]. Plans are kept for arrays of the same shapes.
+    """
+    results = _calls.call(prepare_attention, (q, keys, values, mask), (out,) if lse is False else (out, None),
+                          {"lse": lse, **fields})
+    return results[0] if lse is False else tuple(results)
+
+
+def prepare_attention(inputs, outputs, lse, **fields):
+    """Makes a plan for these arrays."""
+    q, keys, values, mask = inputs
     desc = {name: fields.pop(name) for name in list(fields) if name in DESC_FIELDS}
     arrays = {}
     for name, array in (("q", q), ("key", keys), ("value", values)):
@@ -118,7 +181,7 @@ def attention(q, keys, values, **fields):
     plan = Plan(**{"q_heads": heads[0], "kv_heads": heads[1], "head_dim": q.shape[-1], "value_dim": values.shape[-1],
                    "max_batch": max(entries, default=q.shape[0] if q.ndim > 3 else 1), "max_q_tokens": q.shape[-2],
                    "max_kv_tokens": keys.shape[-2], **desc})
-    return plan(q, keys, values, **fields)
+    return plan._prepare((q, keys, values, mask), outputs, lse, **fields)
 
 
 class Stream(Held):
@@ -140,9 +203,10 @@ class Stream(Held):
 
     def _call(self, name, arguments, outputs=(None, None, None)):
         call = Call(name, self._plan, arguments.add_options(), outputs, self._state)
-        with self.alone():
+        with self:
             call()
 
+    @takes(**dict.fromkeys(sorted(OPTIONS - ENDS - {*OFFSETS})))
     def push(self, keys, values=None, **options):
         """Adds keys and values, or those of a Cache, which are not needed afterwards. Options are those of Plan.bind,
         except sinks and value_channel_scales."""
@@ -150,6 +214,7 @@ class Stream(Held):
         arguments.add_keys(keys, values)
         self._call("fovea_stream_push", arguments)
 
+    @takes(**dict.fromkeys((*sorted(ENDS), "executor")))
     def end(self, out=None, lse=False, **options):
         """The output over all keys so far; with lse=True, output and log-sum-exp. More keys may be pushed. Options:
         sinks, value_channel_scales, executor."""
@@ -162,13 +227,13 @@ class Stream(Held):
         """Adds the keys of another stream of the same queries."""
         if not isinstance(other, Stream):
             raise TypeError(f"other is of {type(other).__name__}: it must be a Stream")
-        with Held.together([self, other] if other is not self else [self]):
+        with self, other if other is not self else contextlib.nullcontext():
             c.call("fovea_stream_merge", self._plan.c, self._state, other._state)
 
     def to_bytes(self):
         """The state's image, the same on every machine."""
         image = np.empty(self._state.size, np.uint8)
-        with self.alone():
+        with self:
             c.call("fovea_stream_export", self._state, image, image.size)
         return image.tobytes()
 
@@ -183,7 +248,7 @@ class Stream(Held):
             if getattr(given, name) != getattr(wanted, name):
                 raise ValueError(f"the image has a {name} of {getattr(given, name)}: "
                                  f"the stream has {getattr(wanted, name)}")
-        with self.alone():
+        with self:
             self._state[:] = state
 
 
@@ -191,12 +256,12 @@ class Cache(Held):
     """Keys and values of tokens so far: Cache(kv_heads=2, head_dim=64, value_dim=64, max_tokens=512, key_dtype="i8",
     value_dtype="i8"). Fields are those of fovea_kv_cache up to key_center, which is copied. It allocates the memory."""
 
+    @takes("kv_cache", CACHE_FIELDS, batch=1, key_center=None)
     def __init__(self, **fields):
         super().__init__()
-        names = list(c.HEADER.structures["kv_cache"]().kinds)
         for name in fields:
-            if name not in names[1:names.index("magic")]:
-                raise TypeError(f"{name} is no field of a Cache: there are {', '.join(names[1:names.index('magic')])}")
+            if name not in CACHE_FIELDS:
+                raise TypeError(f"{name} is no field of a Cache: there are {', '.join(CACHE_FIELDS)}")
         center = fields.pop("key_center", None)
         made = c.structure("kv_cache", **{"batch": 1, **fields})
         if center is not None:
@@ -204,7 +269,7 @@ class Cache(Held):
             made.key_center = dense(center, "key_center", ("float32",), (made.kv_heads, made.head_dim))
         self._memory = memory(c.call("fovea_kv_cache_bytes", made))
         c.call("fovea_kv_cache_init", made, self._memory, self._memory.size)
-        self._c = c.frozen(made)
+        self._c, self._calls = c.frozen(made), Pool()
 
     @property
     def c(self):
@@ -226,7 +291,7 @@ class Cache(Held):
                                copies=True)
         room = memory(4 * self.c.kv_heads * max(self.c.head_dim, self.c.value_dim) * min(sizes["tokens"], 64))
         c.assign(args, batch=sizes["batch"], tokens=sizes["tokens"], workspace=room, workspace_bytes=room.size)
-        with self.alone():
+        with self:
             c.call("fovea_kv_append", self.c, args)
 
     def _table(self, at, shape):
@@ -246,13 +311,14 @@ class Cache(Held):
         return self._table(self.c.page_table, (self.c.batch, -(-self.c.max_tokens // self.c.page_tokens)))
 
     def truncate(self, length, entry=0):
-        with self.alone():
+        with self:
             c.call("fovea_kv_truncate", self.c, entry, length)
 
     def reset(self, entry=0):
-        with self.alone():
+        with self:
             c.call("fovea_kv_reset", self.c, entry)
 
+    @takes("attention_desc")
     def plan(self, **fields):
         """A plan over this cache. Fields: those that the cache does not know, q_heads at least."""
         desc = attention_desc()

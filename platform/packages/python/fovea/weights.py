@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weights of linear layers, multi-head layers and embeddings."""
+import operator
+
+import numpy as np
+
+from . import c
+from .arrays import DTYPES, GROUP, HELD_IN, dense_copy, fault, groups, is_of, numbers, row_elements
+from .prepared import Pool
+
+
+class Weights:
+    """Weights(array, bias=None, scales=None, dtype=None, in_dim=None): rows [out_dim][in_dim], one for each output, as
+    in PyTorch's nn.Linear. It reads the array in place wherever C can, else a copy.
+
+    array is of float32, float16, bfloat16 (of ml_dtypes) or int8; dtype names another format of fovea.h: "bf16" for
+    bits in uint16, and "i4", "q8_0", "q4_0", "q4_1" for bytes in uint8, whose rows have in_dim inputs (32 for each
+    group, unless given). scales: of int8 one for each row, as rows_to_i8 returns them; of i4 float16 [out_dim][groups].
+    bias: [out_dim]; one of int32 is added to the sums of codes.
+    """
+
+    def __init__(self, array, bias=None, scales=None, dtype=None, in_dim=None):
+        array = np.asarray(array)
+        if dtype is None:
+            if array.dtype.name not in DTYPES:
+                raise TypeError(
+                    f"weights is of {array.dtype}: it must be of {' or '.join(DTYPES)}, or dtype must be given")
+            dtype = DTYPES[array.dtype.name]
+        if dtype not in HELD_IN:
+            raise ValueError(f"dtype is {dtype!r}: it must be one of {', '.join(HELD_IN)}")
+        is_of(array, "weights", HELD_IN[dtype])
+        if array.ndim != 2 or array.size == 0:
+            raise ValueError(f"weights has the shape {array.shape}: it must be [out_dim][in_dim]")
+        self.dtype, (self.out_dim, row) = dtype, array.shape
+        self.in_dim = row * GROUP // row_elements(dtype, GROUP) if in_dim is None else operator.index(in_dim)
+        if row_elements(dtype, self.in_dim) != row:
+            raise ValueError(f"weights has the shape {array.shape}: a row of {self.in_dim} inputs in {dtype} must have "
+                             f"{row_elements(dtype, self.in_dim)} elements")
+        self.array = dense_copy(array) if fault(array[np.newaxis, np.newaxis], False) else array
+        self.c = c.structure("linear_weights", dtype=dtype, data=self.array,
+                             row_stride=self.array.strides[0] // self.array.itemsize if self.out_dim > 1 else row)
+        self.calls = Pool()  # that have these weights
+        self.add_scales(scales)
+        if bias is not None:
+            integer = getattr(bias, "dtype", None) == np.int32
+            bias = self.vector(numbers(bias, np.int32 if integer else np.float32, "bias"), "bias", (self.out_dim,))
+            c.assign(self.c, **{"bias_i32" if integer else "bias": bias})
+
+    def vector(self, array, name, shape):
+        if array.shape != shape:
+            raise ValueError(f"{name} has the shape {array.shape}: it must be {shape}")
+        return array
+
+    def add_scales(self, scales):
+        if self.dtype not in ("i8", "i4"):
+            if scales is not None:
+                raise TypeError(f"scales is given: {self.dtype} has no scales in an array")
+            return
+        if scales is None:
+            raise TypeError(f"scales is missing beside weights of {self.dtype}")
+        if self.dtype == "i8":
+            scales = self.vector(numbers(scales, np.float32, "scales"), "scales", (self.out_dim,))
+        else:
+            scales = np.asarray(scales)
+            is_of(scales, "scales", ("float16", "uint16"))
+            scales = np.require(self.vector(scales, "scales", (self.out_dim, groups(self.in_dim))),
+                                scales.dtype.newbyteorder("="), ["C", "A"])
+        self.c.scales = scales
+
+
+def rows_to_i8(x):
+    """Codes of int8 and a scale for each row, for weights, keys and values: x = scale * code, where the element of
+    largest magnitude of a row becomes 127 or -127."""
+    x = numbers(x, np.float32, "x")
+    if x.ndim == 0 or x.shape[-1] == 0:
+        raise ValueError(f"x has the shape {x.shape}: it must have rows")
+    most = np.abs(x).max(axis=-1)
+    if not np.isfinite(most).all():
+        raise ValueError("x has a NaN or an infinity, which int8 does not have")
+    scales = np.maximum(most / np.float32(127), np.float32(2.0 ** -126))
+    return np.rint(x / scales[..., np.newaxis]).astype(np.int8), scales

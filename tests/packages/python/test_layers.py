@@ -1,0 +1,410 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The layers of the Python package against NumPy in double: test_layers.py [shared library]
+
+Each call is made twice: the second one takes what the first has prepared. Ends with 77 where there is no NumPy.
+"""
+import inspect
+import math
+import sys
+import threading
+
+from reference import near, np, package, raises, reference, refused, run, run_program
+
+fovea = package(*sys.argv[1:2])
+rng = np.random.default_rng(2)
+SHAPES = (8,), (3, 8), (2, 3, 8), (2, 4, 3, 8)
+
+
+def floats(*shape):
+    return rng.standard_normal(shape, np.float32)
+
+
+def twice(function, *arrays, **options):
+    """The results for these arrays, after a call with others of the same types, shapes and strides."""
+    function(
+        *(array + array if isinstance(array, np.ndarray) and array.dtype.kind == "f" else array for array in arrays),
+        **options)
+    return function(*arrays, **options)
+
+
+def layer_norm(x, epsilon=1e-5):
+    x = np.asarray(x, np.float64)
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + epsilon)
+
+
+def norms_are_those_of_numpy():
+    for shape in SHAPES:
+        x, residual, weight, bias = floats(*shape), floats(*shape), floats(8), floats(8)
+        near(twice(fovea.norm, x), layer_norm(x), 1e-5)
+        near(twice(fovea.norm, x, weight, bias), layer_norm(x) * weight + bias, 1e-5)
+        y, total = twice(fovea.norm, x, weight, residual=residual, return_sum=True)
+        near(total, x + residual, 0)
+        near(y, layer_norm(np.float64(x) + residual) * weight, 1e-5)
+        want = x / np.sqrt((np.float64(x) ** 2).mean(-1, keepdims=True) + 1e-6)
+        near(fovea.norm(x, weight, norm="rms", epsilon=1e-6, weight_offset=1), want * (weight + 1.0), 1e-5)
+        near(fovea.norm(x, norm="rms", epsilon=1e-6, gate=residual, gate_activation="sigmoid"),
+             want / (1 + np.exp(-np.float64(residual))), 1e-5)
+        out = np.empty_like(x)
+        assert twice(fovea.norm, x, out=out) is out
+        near(out, layer_norm(x), 1e-5)
+        assert fovea.norm(x, out=x) is x  # in place
+    x, weight = floats(2, 4, 3, 8), floats(4, 8)
+    near(fovea.norm(x, weight), layer_norm(x) * weight[:, None], 1e-5)
+    halves = x.astype(np.float16)
+    assert fovea.norm(halves).dtype == np.float16 and fovea.norm(halves, dtype="f32").dtype == np.float32
+    near(fovea.norm(halves, dtype="f32"), layer_norm(halves), 1e-5)
+    raises(TypeError, "x is of float64", fovea.norm, x.astype(float))
+    raises(ValueError, "weight has the shape (7,): it must broadcast to (8,)", fovea.norm, x, floats(7))
+    raises(ValueError,
+           "residual has the shape (5, 8): it must broadcast to (2, 4, 3, 8)",
+           fovea.norm,
+           x,
+           residual=floats(5, 8))
+    raises(TypeError, "return_sum is given without a residual", fovea.norm, x, return_sum=True)
+    raises(TypeError, "gate is of float16: it must be of float32", fovea.norm, x, gate=halves)
+    raises(ValueError, "norm is 'batch': it must be one of rms, l2, layer", fovea.norm, x, norm="batch")
+    raises(ValueError, "dtype is 'i8': it must be f32, f16 or bf16", fovea.norm, x, dtype="i8")
+    raises(ValueError, "x has the shape (1, 1, 1, 1, 8): it must have 1 to 4 dimensions", fovea.norm,
+           floats(1, 1, 1, 1, 8))
+    refused("ERR_NUMBER", fovea.norm, x, epsilon=-1.0)
+
+
+def activations_are_those_of_numpy():
+    sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
+    known = {
+        "identity": lambda x: x,
+        "relu": lambda x: np.maximum(x, 0),
+        "relu6": lambda x: np.clip(x, 0, 6),
+        "tanh": np.tanh,
+        "sigmoid": sigmoid,
+        "silu": lambda x: x * sigmoid(x),
+        "hard_swish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+        "gelu": lambda x: x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2,
+        "gelu_tanh": lambda x: x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
+    }
+    for shape in SHAPES:
+        x, factor = 4 * floats(*shape), floats(*shape)
+        for kind, function in known.items():
+            near(twice(fovea.activation, x, kind), function(np.float64(x)), 1e-5)
+            near(twice(fovea.activation, x, kind, factor), function(np.float64(x)) * factor, 2e-5)
+    near(fovea.activation(x, "silu", alpha=2.0), x * sigmoid(2 * np.float64(x)), 1e-5)
+    raises(ValueError, "activation is 'elu'", fovea.activation, x, "elu")
+    refused("ERR_UNSUPPORTED", fovea.activation, x, "relu", alpha=2.0)
+
+
+def sums_and_products_are_broadcast_as_in_numpy():
+    for a, b in (((8, ), (8, )), ((2, 3, 8), (8, )), ((3, 8), (2, 3, 8)), ((2, 1, 8), (3, 8)), ((3, 8), (3, 1)),
+                 ((3, 1), ())):
+        a, b = floats(*a), floats(*b) if b else floats(1)
+        near(twice(fovea.add, a, b), a + b, 0)
+        near(twice(fovea.multiply, a, b), a * b, 0)
+    wide = floats(3, 16)
+    near(twice(fovea.add, wide[:, ::2], wide[::-1, 8:]), wide[:, ::2] + wide[::-1, 8:], 0)
+    a = floats(3, 8)
+    want = a + a
+    assert fovea.add(a, a, out=a) is a
+    near(a, want, 0)
+    assert fovea.add(a.astype(np.float16), a).dtype == np.float16
+    raises(ValueError, "a has the shape (3, 8), b (4, 8): they must broadcast to one shape", fovea.add, a, floats(4, 8))
+    raises(ValueError, "out has the shape (3, 8): it must be (2, 3, 8)", fovea.add, a, floats(2, 3, 8), out=a)
+    raises(TypeError, "b is of int64", fovea.multiply, a, np.arange(8))
+    raises(ValueError, "out is read-only", fovea.add, a, a, out=np.broadcast_to(a, a.shape))
+    refused("ERR_OVERLAP", fovea.add, a[1:], a[1:], out=a[:-1])
+
+
+def tokens_are_pooled_and_embedded():
+    x = floats(2, 3, 8)
+    near(twice(fovea.pooling, x), x.astype(float).mean(1), 1e-6)
+    near(fovea.pooling(x, lengths=[3, 2])[1], x[1, :2].astype(float).mean(0), 1e-6)
+    near(twice(fovea.pooling, x, "first"), x[:, 0], 0)
+    near(fovea.pooling(x[0]), x[0].astype(float).mean(0), 1e-6)
+    near(fovea.pooling(floats(2, 4, 3, 8) * 0), np.zeros((2, 4, 8)), 0)
+    refused("ERR_LENGTH", fovea.pooling, x, lengths=[3, 4])
+    raises(ValueError, "lengths has -1, which uint32 does not have", fovea.pooling, x, lengths=[3, -1])
+    raises(ValueError, "x has the shape (8,): it must be [tokens][dim]", fovea.pooling, x[0, 0])
+    raises(ValueError,
+           "out has the shape (2, 7): it must be (2, 8)",
+           fovea.pooling,
+           x,
+           out=np.empty((2, 7), np.float32))
+    table = floats(10, 8)
+    indices = np.array([[1, 9], [0, 1]], np.uint32)
+    for weights in (table, fovea.Weights(table), fovea.Weights(table.astype(np.float16).astype(np.float32))):
+        got = fovea.embedding(indices, weights)
+        assert np.array_equal(fovea.embedding(indices.tolist(), weights), got) and got.shape == (2, 2, 8)
+    near(fovea.embedding(indices, table), table[indices], 0)
+    codes, scales = fovea.rows_to_i8(table)
+    near(fovea.embedding(indices, fovea.Weights(codes, scales=scales)), table[indices], 0.02)
+    refused("ERR_LENGTH", fovea.embedding, [10], table)
+    raises(ValueError, "indices has -1", fovea.embedding, [-1], table)
+    raises(TypeError, "indices is of float64", fovea.embedding, [0.5], table)
+
+
+def the_largest_of_rows_are_found():
+    x = floats(2, 3, 50)
+    assert np.array_equal(fovea.argmax(x), x.argmax(-1))
+    assert np.array_equal(fovea.top_k(x, 5), np.argsort(-x, axis=-1, kind="stable")[..., :5])
+    assert fovea.top_k(x, 0).shape == (2, 3, 0) and fovea.argmax(x[:0]).shape == (0, 3) and fovea.argmax(
+        x[0, 0]).shape == ()
+    raises(ValueError, "k is 51: a row of x has 50 elements", fovea.top_k, x, 51)
+    raises(ValueError, "k is -1", fovea.top_k, x, -1)
+    raises(TypeError, "k is of float", fovea.top_k, x, 1.5)
+    raises(ValueError, "x has the shape (3, 0): it must have rows", fovea.argmax, floats(3, 0))
+
+
+def linear_layers_are_those_of_numpy():
+    w, b = floats(5, 8), floats(5)
+    for shape in ((8,), (3, 8), (2, 3, 8), (2, 2, 3, 8), (0, 8)):
+        x = floats(*shape)
+        want = x.astype(float) @ w.T.astype(float)
+        near(twice(fovea.linear, x, w), want, 1e-5)
+        near(twice(fovea.linear, x, w, b), want + b, 1e-5)
+        layer = fovea.Weights(w, b)
+        near(twice(fovea.linear, x, layer, activation="relu"), np.maximum(want + b, 0), 1e-5)
+        assert fovea.linear(x, layer).shape == (*shape[:-1], 5)
+    wide = floats(3, 16)
+    near(twice(fovea.linear, wide[::-1, 4:12], w), wide[::-1, 4:12].astype(float) @ w.T, 1e-5)
+    near(twice(fovea.linear, wide[:, ::2], fovea.Weights(w[::-1])), wide[:, ::2].astype(float) @ w[::-1].T, 1e-5)
+    raises(ValueError, "x has the shape (3, 16): it must be [...][in_dim 8]", fovea.linear, wide, w)
+    raises(TypeError, "x is of float64", fovea.linear, wide[:, :8].astype(float), w)
+    raises(TypeError, "bias is given beside Weights", fovea.linear, wide[:, :8], fovea.Weights(w), b)
+    raises(ValueError, "bias has the shape (8,): it must be (5,)", fovea.Weights, w, floats(8))
+    raises(ValueError, "weights has the shape (8,): it must be [out_dim][in_dim]", fovea.Weights, w[0])
+    raises(ValueError,
+           "out has strides of",
+           fovea.linear,
+           floats(2, 3, 8),
+           w,
+           out=np.empty((3, 2, 5), np.float32).swapaxes(0, 1))
+    raises(ValueError, "activation is 'elu'", fovea.linear, floats(8), w, activation="elu")
+
+
+def linear_layers_take_codes_with_scales_of_rows():
+    x, w, b = floats(4, 64), floats(6, 64), floats(6)
+    want = x.astype(float) @ w.T + b
+    codes, scales = fovea.rows_to_i8(w)
+    near(codes * scales[:, None], w, float(scales.max()) * 0.51)
+    layer = fovea.Weights(codes, b, scales)
+    exact = x.astype(float) @ (codes * scales[:, None].astype(float)).T + b
+    near(twice(fovea.linear, x, layer), exact, 1e-4)
+    near(twice(fovea.linear, x, layer, compute="i8"), want, 0.5)
+    x_codes, x_scales = fovea.rows_to_i8(x)
+    rows = x_codes * x_scales[:, None].astype(float)
+    near(twice(fovea.linear, x_codes, layer, x_scales=x_scales), rows @ (codes * scales[:, None].astype(float)).T + b,
+         1e-4)
+    got = fovea.linear(x_codes, layer, x_scales=0.02, x_zero=3, y_scale=0.1, y_zero=-4)
+    want = np.rint((0.02 * (x_codes.astype(float) - 3) @ (codes * scales[:, None].astype(float)).T + b) / 0.1) - 4
+    assert got.dtype == np.int8
+    near(got, np.clip(want, -128, 127), 1)
+    blocks = np.zeros((6, 68), np.uint8)
+    near(fovea.linear(x, fovea.Weights(blocks, b, dtype="q8_0")), np.broadcast_to(b, (4, 6)), 0)
+    assert fovea.Weights(blocks, dtype="q8_0", in_dim=33).in_dim == 33
+    raises(ValueError,
+           "a row of 65 inputs in q8_0 must have 102 elements",
+           fovea.Weights,
+           blocks,
+           dtype="q8_0",
+           in_dim=65)
+    raises(TypeError, "scales is missing beside weights of i8", fovea.Weights, codes)
+    raises(ValueError, "scales has the shape (5,): it must be (6,)", fovea.Weights, codes, scales=scales[1:])
+    raises(TypeError, "scales is given: f32 has no scales", fovea.Weights, w, scales=scales)
+    raises(ValueError, "x_scales has the shape (3,): it must be one number or (4,)", fovea.linear, x_codes, layer,
+           x_scales=x_scales[1:])
+    raises(ValueError, "x has a NaN or an infinity", fovea.rows_to_i8, [np.inf])
+    refused("ERR_NULL", fovea.linear, x_codes, layer)
+    heads, keys = floats(1, 2, 3, 64), floats(1, 2, 5, 64)
+    key_codes, key_scales = fovea.rows_to_i8(keys)
+    near(fovea.attention(heads, key_codes, key_codes, key_scales=key_scales, value_scales=key_scales, compute="i8"),
+         reference(heads, keys, keys)[0], 0.05)
+
+
+def split(x, heads):
+    return x.reshape(*x.shape[:-1], heads, -1).swapaxes(1, 2)
+
+
+def multihead_layers_are_attention_and_linear_layers():
+    wq, wk, wv, wo, b = floats(32, 16), floats(16, 12), floats(24, 10), floats(16, 48), floats(16)
+    layer = fovea.MultiheadAttention(4, kv_heads=2, q=wq, k=wk, v=wv, out=fovea.Weights(wo, b))
+    x, keys, values = floats(2, 3, 16), floats(2, 5, 12), floats(2, 5, 10)
+    q, k, v = (split(a.astype(float) @ w.T, heads) for a, w, heads in ((x, wq, 4), (keys, wk, 2), (values, wv, 2)))
+    want, want_lse, weights = reference(q, k, v)
+    want = want.swapaxes(1, 2).reshape(2, 3, 48) @ wo.T + b
+    near(twice(layer, x, keys, values), want, 1e-3)
+    out, lse, scores = twice(layer, x, keys, values, lse=True, scores="softmax")
+    near(out, want, 1e-3)
+    near(lse, want_lse, 1e-3)
+    near(scores, weights, 1e-4)
+    near(layer(x[0], keys[:1], values[:1]), want[0], 1e-3)
+    tokens_first = (np.ascontiguousarray(a.swapaxes(0, 1)).swapaxes(0, 1) for a in (x, keys, values))
+    near(twice(layer, *tokens_first), want, 1e-3)
+    mask = rng.random((3, 5)) < 0.5
+    mask[:, 0] = True
+    masked = reference(q, k, v, mask)[0].swapaxes(1, 2).reshape(2, 3, 48) @ wo.T + b
+    near(twice(layer, x, keys, values, mask=mask), masked, 1e-3)
+    near(layer(x, keys, values, kv_lengths=[5, 5]), want, 1e-3)
+    self_attention = fovea.MultiheadAttention(2, qkv=fovea.Weights(floats(48, 16), floats(48)), causal="top_left")
+    assert twice(self_attention, x).shape == (2, 3, 16)
+    codes, scales = fovea.rows_to_i8(wq[:16])
+    assert fovea.MultiheadAttention(2, q=fovea.Weights(codes, None, scales), linear_compute="i8")(x).shape == (2, 3, 16)
+    raises(ValueError, "keys has the shape (2, 5, 16): it must be [batch 2][kv_tokens][key_model 12]", layer, x,
+           floats(2, 5, 16))
+    raises(ValueError, "x has the shape (16,): it must be [batch][q_tokens][d_model 16]", layer, x[0, 0])
+    raises(TypeError, "values are given without keys", layer, x, None, values)
+    raises(ValueError, "values has the shape (2, 4, 10)", layer, x, keys, values[:, 1:])
+    raises(TypeError, "sink is no option of this call", layer, x, keys, values, sink=1)
+    raises(ValueError,
+           "k has the shape (15, 12): it must be (14, 12)",
+           fovea.MultiheadAttention,
+           4,
+           kv_heads=2,
+           q=wq[:28],
+           k=wk[1:])
+    raises(TypeError,
+           "weights are of f16 and f32",
+           fovea.MultiheadAttention,
+           2,
+           q=wq[:16],
+           out=wo[:, :16].astype(np.float16))
+    raises(TypeError, "a layer needs weights", fovea.MultiheadAttention, 2)
+
+
+def integer_layers_are_near_those_of_numpy():
+    codes = rng.integers(-128, 128, (2, 3, 8)).astype(np.int8)
+    x = 0.05 * (codes.astype(float) - 3)
+    weight = rng.integers(-32768, 32768, 8).astype(np.int16)
+    bias = rng.integers(-2000, 2000, 8).astype(np.int16)
+    got = twice(fovea.integer_norm,
+                codes,
+                weight,
+                bias,
+                x_scale=0.05,
+                x_zero=3,
+                y_scale=0.02,
+                y_zero=5,
+                weight_scale=2.0**-15)
+    want = layer_norm(x) * weight * 2.0 ** -15 / 0.02 + bias / 128 + 5
+    near(got, np.clip(want, -128, 127), 0.6)
+    got = fovea.integer_norm(codes, weight, norm="rms", x_scale=0.05, x_zero=3, y_scale=0.02, weight_scale=2.0 ** -15)
+    rms = x / np.sqrt((x ** 2).mean(-1, keepdims=True) + 1e-5) * weight * 2.0 ** -15
+    near(got, np.clip(rms / 0.02, -128, 127), 0.6)
+    other = rng.integers(-128, 128, (3, 8)).astype(np.int8)
+    scales = {"a_scale": 0.05, "a_zero": 3, "b_scale": 0.01, "b_zero": -7}
+    y = 0.01 * (other.astype(float) + 7)
+    near(twice(fovea.integer_add, codes, other, y_scale=0.1, **scales), np.clip((x + y) / 0.1, -128, 127), 0.51)
+    near(twice(fovea.integer_multiply, codes, other, y_scale=0.08, **scales), np.clip(x * y / 0.08, -128, 127), 0.51)
+    near(fovea.integer_add(codes, a_scale=0.05, a_zero=3, y_scale=0.1, y_least=0, y_most=127), np.clip(x / 0.1, 0, 127),
+         0.51)
+    table = fovea.activation_table("silu", x_scale=0.05, x_zero=3, y_scale=0.06)
+    want = np.clip(x / (1 + np.exp(-x)) / 0.06, -128, 127)
+    near(twice(fovea.integer_activation, codes, table), want, 0.51)
+    near(twice(fovea.integer_hard_swish, codes, x_scale=0.05, x_zero=3, y_scale=0.06),
+         np.clip(x * np.clip(x + 3, 0, 6) / 6 / 0.06, -128, 127), 0.8)
+    near(twice(fovea.integer_mean, codes, x_scale=0.05, x_zero=3, y_scale=0.05), np.clip(x.mean(1) / 0.05, -128, 127),
+         0.6)
+    multiplier, shift = fovea.integer_multiplier(0.3)
+    near(multiplier * 2.0 ** (shift - 31), 0.3, 1e-9)
+    raises(TypeError,
+           "x is of float32: it must be of int8",
+           fovea.integer_norm,
+           floats(8),
+           weight,
+           x_scale=1,
+           y_scale=1,
+           weight_scale=1)
+    raises(ValueError, "y_scale is 0.0: it must be above 0", fovea.integer_add, codes, a_scale=1.0, y_scale=0)
+    raises(TypeError, "b_scale is missing beside b", fovea.integer_add, codes, codes, a_scale=1.0, y_scale=1.0)
+    raises(ValueError,
+           "weight has 40000, which int16 does not have",
+           fovea.integer_norm,
+           codes, [40000] * 8,
+           x_scale=1.0,
+           y_scale=1.0,
+           weight_scale=1e-4)
+    raises(ValueError, "table has the shape (255,): it must be (256,)", fovea.integer_activation, codes, table[1:])
+    refused("ERR_NUMBER", fovea.integer_multiplier, 0.0)
+    refused("ERR_NULL", fovea.integer_norm, codes, None, x_scale=1.0, y_scale=1.0, weight_scale=1e-4)
+
+
+def what_is_prepared_is_for_equal_arrays_alone():
+    """Each of these has the key of an array that was taken, but for one thing."""
+    x = floats(3, 8)
+    calls = {
+        "norm": fovea.norm,
+        "softmax": fovea.softmax,
+        "linear": lambda x, **options: fovea.linear(x, weights, **options),
+        "attention": lambda x, **options: fovea.attention(x, x, x, **options)
+    }
+    weights = fovea.Weights(np.eye(8, dtype=np.float32))
+    room = np.zeros(4 * x.size + 1, np.uint8)
+    misaligned = room[1:].view(np.float32).reshape(3, 8)
+    misaligned[...] = x
+    locked = np.zeros_like(x)
+    locked.flags.writeable = False
+    for name, call in calls.items():
+        want = call(x)
+        call(x, out=np.empty_like(x))
+        near(call(misaligned), want, 0)
+        near(call(x.astype(x.dtype.newbyteorder())), want, 0)
+        near(call(np.asfortranarray(x)), want, 0)
+        raises(ValueError, "is not aligned", call, x, out=room[1:].view(np.float32).reshape(3, 8))
+        raises(ValueError, "out is read-only", call, x, out=locked)
+        raises(ValueError, "out has the shape", call, x, out=np.empty((3, 7), np.float32))
+        assert not locked.any()
+    for wrong in (1.0, "1", None):
+        raises(TypeError, "q_heads is of", fovea.attention, x, x, x, q_heads=wrong)
+    near(fovea.attention(x, x, x, q_heads=1), fovea.attention(x, x, x), 0)
+    raises(TypeError, "q_heads is of float", fovea.attention, x, x, x, q_heads=1.0)
+    masked = np.zeros((3, 3), bool)
+    masked[:, 0] = True
+    near(twice(fovea.attention, x, x, x, mask=masked), np.broadcast_to(x[0], (3, 8)), 0)
+    raises(ValueError, "mask has the shape (4, 3)", fovea.attention, x, x, x, mask=np.ones((4, 3), bool))
+
+
+def threads_may_call_functions_at_the_same_time():
+    x, w = floats(3, 8), floats(8, 8)
+    want, faults = [fovea.attention(x + i, x, x) for i in range(4)], []
+
+    def use(i):
+        for _ in range(300):
+            if not (np.array_equal(fovea.attention(x + i, x, x), want[i])
+                    and np.array_equal(fovea.linear(x, w), product)):
+                faults.append(i)
+
+    product = fovea.linear(x, w)
+    threads = [threading.Thread(target=use, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
+
+
+def signatures_name_all_fields():
+    for function, names in ((fovea.attention, ("causal", "scale", "mask", "kv_lengths", "lse", "out")), (fovea.norm,
+                                                                                                         ("epsilon", )),
+                            (fovea.Plan, ("q_heads", "max_kv_tokens", "target")), (fovea.Cache, ("kind", "max_tokens")),
+                            (fovea.Plan.bind, ("sinks", "scores")), (fovea.MultiheadAttention, ("qkv", "window_left"))):
+        parameters = inspect.signature(function).parameters
+        assert all(name in parameters for name in names), function
+        assert not any(one.kind == one.VAR_KEYWORD for one in parameters.values()), function
+    assert "bottom_right" in fovea.attention.__doc__ and inspect.signature(
+        fovea.Plan).parameters["causal"].default == "none"
+    for name in fovea.__all__:
+        assert not inspect.isroutine(getattr(fovea, name)) or getattr(fovea, name).__doc__, f"{name} has no docstring"
+
+
+def the_program_of_the_page_runs():
+    run_program(0)
+
+
+def main():
+    print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
+    run([norms_are_those_of_numpy, activations_are_those_of_numpy, sums_and_products_are_broadcast_as_in_numpy,
+         tokens_are_pooled_and_embedded, the_largest_of_rows_are_found, linear_layers_are_those_of_numpy,
+         linear_layers_take_codes_with_scales_of_rows, multihead_layers_are_attention_and_linear_layers,
+         integer_layers_are_near_those_of_numpy, what_is_prepared_is_for_equal_arrays_alone,
+         threads_may_call_functions_at_the_same_time, signatures_name_all_fields, the_program_of_the_page_runs])
+
+
+sys.exit(main())
