@@ -18,8 +18,16 @@ __all__ = ["NotServed"]
 
 class _Module(types.ModuleType):
 
-    def __call__(self, model, example_inputs=None, out="model", name="model", weights="f32", arithmetic="f32",
-                 calibrate=None, keep=None):
+    def __call__(self,
+                 model,
+                 example_inputs=None,
+                 out="model",
+                 name="model",
+                 weights="f32",
+                 arithmetic="f32",
+                 calibrate=None,
+                 keep=None,
+                 step=False):
         """Writes the folder `out`, and returns a Report: nodes, calls, fused, arena_bytes and so on.
 
         model           a torch.nn.Module, or the path of an ONNX file
@@ -30,11 +38,13 @@ class _Module(types.ModuleType):
                         tensors from end to end
         calibrate       for integer: an iterable of tuples as example_inputs, whose numbers decide the scales
         keep            a layer's name -> the format of its weights
+        step            of a causal decoder whose input is token numbers, [1, tokens]: a second function, name_step,
+                        which takes a token at a time and keeps keys and values in caches
 
         NotServed is raised where the model has an operator that fovea does not serve.
         """
         from .exporter.pipeline import export
-        return export(model, example_inputs, out, name, weights, arithmetic, calibrate, keep)
+        return export(model, example_inputs, out, name, weights, arithmetic, calibrate, keep, step)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ The folder, for the name `model`:
     model.c         the calls, each with the name and the shape of its tensor
     model_weights.h, .c, .bin   one structure of constants with a field for each, taken in by the assembler
     model_test.c, model_test.bin   a program: stored inputs, and outputs of PyTorch that the answers are compared with
-    CMakeLists.txt  the targets `model`, a library, and `model_test`; fovea is found by find_package, or is the tree that
-                    -DFOVEA_SOURCE=<folder> names
+    CMakeLists.txt  the targets `model`, a library, and `model_test`; fovea is the tree that
+                    -DFOVEA_SOURCE=<folder> names, or found by find_package
     README.md       what the model takes: flash, RAM, multiply-adds
 
 Inputs and outputs are dense arrays in the order of PyTorch's: float*, const uint32_t* for token numbers, const uint8_t*

@@ -7,11 +7,13 @@ from . import views
 
 ALIGNMENT = 16  # bytes, of each tensor
 # Outputs that may be written over an input of the same layout, by the names of their fields.
-OVER = {"fovea_activation": [("y", "x"), ("y", "factor")], "fovea_add": [("y", "a"), ("y", "b")],
-        "fovea_multiply": [("y", "a"), ("y", "b")], "fovea_norm": [("sum", "residual"), ("sum", "x"), ("y", "x")],
-        "fovea_integer_norm": [("y", "x")], "fovea_integer_activation": [("y", "x")],
-        "fovea_integer_add": [("y", "a"), ("y", "b")], "fovea_integer_multiply": [("y", "a"), ("y", "b")],
-        "fovea_rope_f32": [("out", "in")], "fovea_softmax_f32": [("out", "in")]}
+OVER = {
+    "fovea_activation": [("y", "x"), ("y", "factor")], "fovea_add": [("y", "a"), ("y", "b")], "fovea_multiply":
+    [("y", "a"), ("y", "b")], "fovea_norm": [("sum", "residual"), ("sum", "x"), ("y", "x")], "fovea_integer_norm":
+    [("y", "x")], "fovea_integer_activation": [("y", "x")], "fovea_integer_add": [("y", "a"), ("y", "b")],
+    "fovea_integer_multiply": [("y", "a"),
+                               ("y", "b")], "fovea_rope_f32": [("out", "in")], "fovea_softmax_f32": [("out", "in")]
+}
 
 
 def in_place(calls):
@@ -26,7 +28,8 @@ def in_place(calls):
             if any(one.buffer is x.buffer for later in rest for one in [*later.reads, *later.writes]) or any(
                     tensor_of(one).buffer is x.buffer for one in others):
                 continue
-            before = any(one.buffer is y.buffer for earlier in calls[:index] for one in [*earlier.reads, *earlier.writes])
+            before = any(one.buffer is y.buffer for earlier in calls[:index]
+                         for one in [*earlier.reads, *earlier.writes])
             if before or y.buffer.kind not in ("arena", "output"):
                 continue
             old, new = (x.buffer, y.buffer) if y.buffer.kind == "output" else (y.buffer, x.buffer)

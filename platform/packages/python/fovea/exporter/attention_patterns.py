@@ -14,8 +14,9 @@ def attention(graph, softmax):
     scores, scale, masks, old = softmax.x, 1.0, [], []
     while True:
         node = graph.writer(scores)
-        if node is None or node.op not in ("add", "mul", "matmul") or not graph.only_read_by(
-                scores, *([softmax] + old)[-1:]):
+        if node is None or node.op not in ("add", "mul",
+                                           "matmul") or not graph.only_read_by(scores,
+                                                                               *([softmax] + old)[-1:]):
             return False
         old.append(node)
         if node.op == "matmul":
@@ -74,8 +75,8 @@ def attention(graph, softmax):
 
 def position(graph, tensor):
     """Where the last node that writes the tensor is."""
-    return max((index for index, node in enumerate(graph.nodes)
-                if any(one.buffer is tensor.buffer for one in node.outputs.values())), default=-1)
+    return max((index for index, node in enumerate(graph.nodes) if any(one.buffer is tensor.buffer
+                                                                       for one in node.outputs.values())), default=-1)
 
 
 def chain(graph, tensor):
@@ -134,12 +135,14 @@ def multihead(graph, node):
         inputs.update(qkv=parts[0].linear.weight, qkv_bias=parts[0].linear.bias)
     else:
         for role, part in zip("qkv", parts):
-            inputs[role], inputs[role + "_bias"] = (one and one.slice(0, *part.rows) for one in
-                                                    (part.linear.weight, part.linear.bias))
+            inputs[role], inputs[role + "_bias"] = (one and one.slice(0, *part.rows)
+                                                    for one in (part.linear.weight, part.linear.bias))
     if ropes[0]:
         inputs.update(cos=ropes[0].cos, sin=ropes[0].sin)
-    attrs = {**node.attrs, "heads": node.q.shape[1], "kv_heads": kv_heads, "head_dim": node.q.shape[3],
-             "layout": ropes[0] and ropes[0].layout}
+    attrs = {
+        **node.attrs, "heads": node.q.shape[1], "kv_heads": kv_heads, "head_dim": node.q.shape[3], "layout":
+        ropes[0] and ropes[0].layout
+    }
     old = [*(one for one in ropes if one), *dict.fromkeys(part.linear for part in parts), node, out]
     new = Node("multihead", out.name, inputs, {**node.outputs, "y": y}, attrs, node.line)
     graph.replace(old, new, "multi-head layer")
@@ -190,7 +193,8 @@ def projection(graph, tensor, users):
 
 
 def rows_of(y, x, tensor):
-    """The rows of x [batch, tokens, dim] that belong to the rows of y which the tensor [batch, heads, tokens, dim] has."""
+    """The rows of x, [batch, tokens, dim], that belong to the rows of y which the tensor, [batch, heads, tokens, dim],
+    has."""
     loops = views.joint([Tensor(one.buffer, one.dims[:-1]) for one in (y, x)])
     dims = loops is not None and views.relocated([tensor.dims[0], tensor.dims[2]], loops)
     if not dims or any(len(views.merged(dim)) > 1 for dim in (*dims, x.dims[-1])):
@@ -203,7 +207,8 @@ def rows_of(y, x, tensor):
 def output_layer(graph, node):
     """The linear layer that alone reads an attention's output, and its output [batch, tokens, dim]."""
     readers = graph.readers(node.y.buffer)
-    if len(readers) != 1 or readers[0].op != "linear" or readers[0].activation or not graph.only_read_by(node.y, *readers):
+    if len(readers) != 1 or readers[0].op != "linear" or readers[0].activation or not graph.only_read_by(
+            node.y, *readers):
         return None
     linear, (batch, heads, tokens, dim) = readers[0], node.y.dims
     if linear.x.offset != node.y.offset or views.merged(linear.x.dims[-1]) != views.merged([*heads, *dim]):

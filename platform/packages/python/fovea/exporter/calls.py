@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """A call of the generated code: what emit_c.py writes down, and run.py does."""
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
 
 from .graph import Tensor
 
-
 # Functions without a structure, and their parameters.
-DIRECT = {"fovea_quantize_to_i8": ["x", "count", "scale", "zero", "codes"],
-          "fovea_quantize_from_i8": ["codes", "count", "scale", "zero", "x"]}
+DIRECT = {
+    "fovea_quantize_to_i8": ["x", "count", "scale", "zero", "codes"], "fovea_quantize_from_i8":
+    ["codes", "count", "scale", "zero", "x"]
+}
 
 
 @dataclass(eq=False)
 class Call:
-    """function: of fovea, or one of the helpers of model.c. fields: of its structure; a pointer is a Tensor, a number of
-    an enum its name in C, a structure a dict."""
+    """function: of fovea, or one of the helpers of model.c. fields: of its structure, or its parameters. A pointer is a
+    Tensor, a number of an enum its name in C, a structure a dict."""
     function: str
     struct: str  # without fovea_ and _args
     fields: dict
@@ -27,6 +29,7 @@ class Call:
     workspace: str = ""  # its size, as a constant expression of workspace.h
     macs: int = 0  # multiply-adds
     source: str = ""  # the first name of the tensor that it writes
+    cache: str = ""  # of a decoder's step, to which it appends or attends
     top: int = 0  # bytes of the arena that hold tensors during the call: its workspace comes after them
 
     @property
@@ -72,11 +75,14 @@ def replaced(value, old, new):
     if isinstance(value, Pointed):
         return Pointed(value.struct, replaced(value.fields, old, new))
     if isinstance(value, Tensor) and value.buffer is old:
-        return Tensor(new, value.dims, value.offset)
+        return dataclasses.replace(value, buffer=new)
     return value
 
 
 def given(**fields):
     """Fields that are not 0: 0 is what a structure holds anyhow."""
-    return {key: value for key, value in fields.items()
-            if not (value is None or value == {} or (not isinstance(value, (str, Tensor, Pointed, Literal)) and value == 0))}
+    return {
+        key: value
+        for key, value in fields.items()
+        if not (value is None or value == {} or (not isinstance(value, (str, Tensor, Pointed, Literal)) and value == 0))
+    }

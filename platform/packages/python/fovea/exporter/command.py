@@ -10,9 +10,9 @@ import numpy as np
 from .graph import NotServed
 from .weights import FORMATS
 
-EPILOG = """--inputs names a shape for each input, separated by commas. 1x3x32x32 is float32; 1x12:1000 are token numbers below
-1000. Their numbers are random, unless --calibrate has some. FILE.npz has an array for each input, in their order,
-with one dimension more: its first is the samples."""
+EPILOG = """--inputs names a shape for each input, separated by commas. 1x3x32x32 is float32; 1x12:1000 are token
+numbers below 1000. Their numbers are random, unless --calibrate has some. FILE.npz has an array for each input, in
+their order, with one dimension more: its first is the samples."""
 
 
 def main(arguments=None):
@@ -24,17 +24,20 @@ def main(arguments=None):
     parser.add_argument("--weights", choices=FORMATS, default="f32")
     parser.add_argument("--arithmetic", choices=["f32", "i8", "integer"], default="f32")
     parser.add_argument("--keep", action="append", default=[], metavar="LAYER=FORMAT", help="a layer in another format")
+    parser.add_argument("--step", action="store_true", help="of a decoder: a function for a token at a time, too")
     parser.add_argument("--name", default="model", help="of the C functions and files")
     parser.add_argument("--out", required=True, metavar="DIR")
     given = parser.parse_args(arguments)
     try:
         samples = samples_of(given.calibrate)
-        inputs = samples[0] if samples else inputs_of(given.inputs or parser.error("--inputs or --calibrate is missing"))
+        inputs = samples[0] if samples else inputs_of(given.inputs or
+                                                      parser.error("--inputs or --calibrate is missing"))
         keep = dict(one.split("=", 1) for one in given.keep)
         from .pipeline import export
         model = given.model if given.model.endswith(".onnx") else made(given.model)
-        print(export(model, tensors(inputs, given.model), given.out, given.name, given.weights, given.arithmetic,
-                     [tensors(one, given.model) for one in samples] or None, keep))
+        print(
+            export(model, tensors(inputs, given.model), given.out, given.name, given.weights, given.arithmetic,
+                   [tensors(one, given.model) for one in samples] or None, keep, given.step))
     except (NotServed, ValueError, ImportError, OSError) as error:
         print(f"fovea.export: {error}", file=sys.stderr)
         return 1
@@ -59,8 +62,8 @@ def inputs_of(text):
         if not match:
             raise ValueError(f"{one!r} is no shape: write 1x16x64, or 1x12:1000 for token numbers below 1000")
         shape = [int(size) for size in match[1].split("x")]
-        arrays.append(random.integers(0, int(match[2]), shape) if match[2] else
-                      random.standard_normal(shape, np.float32))
+        arrays.append(
+            random.integers(0, int(match[2]), shape) if match[2] else random.standard_normal(shape, np.float32))
     return tuple(arrays)
 
 

@@ -5,11 +5,13 @@ import textwrap
 import numpy as np
 
 from .calls import DIRECT, Literal, Pointed
-from .graph import Tensor
+from .graph import Moving, Tensor
 
 WIDTH = 116
-TYPES = {"float32": "float", "uint32": "uint32_t", "uint8": "uint8_t", "int8": "int8_t", "uint16": "uint16_t",
-         "int16": "int16_t", "int32": "int32_t", "int64": "int64_t", "uint64": "uint64_t"}
+TYPES = {
+    "float32": "float", "uint32": "uint32_t", "uint8": "uint8_t", "int8": "int8_t", "uint16": "uint16_t", "int16":
+    "int16_t", "int32": "int32_t", "int64": "int64_t", "uint64": "uint64_t"
+}
 LICENSE = "/* Written by `python -m fovea.export`: change the model and write it anew. */\n"
 
 
@@ -27,13 +29,16 @@ class Code:
     def __init__(self, exported):
         self.of, self.name = exported, exported.graph.name
         self.upper = self.name.upper()
+        self.parts = [exported] + [exported.step] * (exported.step is not None)
+        self.calls = [call for part in self.parts for call in part.calls]
 
     # -------------------------------------------------------------------------------------------------- expressions
 
     def pointer(self, tensor):
         buffer = tensor.buffer
         name = f"w->{buffer.name}" if buffer.kind == "constant" else buffer.name
-        return f"{name} + {tensor.offset}" if tensor.offset else name
+        name += f" + {tensor.offset}" if tensor.offset else ""
+        return f"{name} + position * {tensor.step}" if isinstance(tensor, Moving) else name
 
     def value(self, value):
         if isinstance(value, Tensor):
@@ -64,21 +69,31 @@ class Code:
 
     # --------------------------------------------------------------------------------------------------------- model.h
 
-    def parameters(self):
-        given = [f"const {ctype(one.buffer)}* {one.name}" for one in self.of.graph.inputs]
-        return ", ".join([*given, *(f"{ctype(one.buffer)}* {one.name}" for one in self.of.graph.outputs), "void* arena"])
+    def parameters(self, graph):
+        given = [f"const {ctype(one.buffer)}* {one.name}" for one in graph.inputs]
+        return ", ".join([*given, *(f"{ctype(one.buffer)}* {one.name}" for one in graph.outputs), "void* arena"])
+
+    def arrays(self, graph):
+        """The lines of a comment that name the parameters."""
+        arrays = [*graph.inputs, *graph.outputs]
+        wide = max([5, *(len(one.name) for one in arrays)])
+        lines = [f" *   {one.name:<{wide}}  {ctype(one.buffer)}{shape_text(one.shape)}" for one in arrays]
+        return "\n".join([
+            *lines, f" *   {'arena':<{wide}}  {self.upper}_ARENA_BYTES, at a multiple of "
+            "FOVEA_WORKSPACE_ALIGNMENT. It holds nothing between calls */"
+        ])
 
     def header(self):
         guard = f"{self.upper}_H_"
-        arrays = "\n".join(f" *   {one.name:<{self.longest()}}  {ctype(one.buffer)}{shape_text(one.shape)}"
-                           for one in [*self.of.graph.inputs, *self.of.graph.outputs])
         sizes = {}  # of a workspace -> the most tensors before one of this size
-        for call in self.of.calls:
+        for call in self.calls:
             if call.workspace:
                 sizes[call.workspace] = max(sizes.get(call.workspace, 0), call.top)
-        union = f"  unsigned char tensors[{max(1, self.of.arena_bytes)}]; /* {self.of.arena_bound} live at once */\n"
-        union += "".join(f"  unsigned char call_{index}[{top} + {size}];\n" for index, (size, top) in
-                         enumerate(sizes.items(), 1))
+        tensors = max(1, *(part.arena_bytes for part in self.parts), 0)
+        bound = max(part.arena_bound for part in self.parts)
+        union = f"  unsigned char tensors[{tensors}]; /* {bound} live at once */\n"
+        union += "".join(f"  unsigned char call_{index}[{top} + {size}];\n"
+                         for index, (size, top) in enumerate(sizes.items(), 1))
         return f"""{LICENSE}#ifndef {guard}
 #define {guard}
 
@@ -98,31 +113,41 @@ union {self.name}_arena {{
 fovea_status {self.name}_init(void);
 
 /* Computes the model. All arrays are dense.
-{arrays}
- *   {'arena':<{self.longest()}}  {self.upper}_ARENA_BYTES, at a multiple of FOVEA_WORKSPACE_ALIGNMENT. It holds nothing between calls */
-{wrapped(f'fovea_status {self.name}_run({self.parameters()});')}
+{self.arrays(self.of.graph)}
+{wrapped(f'fovea_status {self.name}_run({self.parameters(self.of.graph)});')}
 
-#ifdef __cplusplus
+{self.step_header() if self.of.step else ''}#ifdef __cplusplus
 }}
 #endif
 
 #endif
 """
 
-    def longest(self):
-        return max([5, *(len(one.name) for one in [*self.of.graph.inputs, *self.of.graph.outputs])])
+    def step_header(self):
+        step, fields = self.of.step, self.of.step.caches[0]
+        size = (f"FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, 1, {fields['kv_heads']}, {fields['max_tokens']}, "
+                f"{fields['head_dim']}, {fields['value_dim']})")
+        return f"""#define {self.upper}_STEP_TOKENS {fields['max_tokens']} /* the most tokens of a sequence */
+#define {self.upper}_CACHE_BYTES \\
+  (({size} + 63u) / 64u * 64u)
+#define {self.upper}_CACHES_BYTES ({len(step.caches)} * {self.upper}_CACHE_BYTES)
+
+/* Begins a sequence. memory: {self.upper}_CACHES_BYTES, at a multiple of 64, for the keys and values of its tokens. */
+fovea_status {self.name}_step_init(void* memory);
+
+/* Computes the model for the next token of the sequence, which sees those before it. FOVEA_ERR_FULL after
+ * {self.upper}_STEP_TOKENS tokens.
+{self.arrays(step.graph)}
+{wrapped(f'fovea_status {self.name}_step({self.parameters(step.graph)});')}
+
+"""
 
     # --------------------------------------------------------------------------------------------------------- model.c
 
     def source(self):
-        helpers = "".join(HELPERS[name] for name in HELPERS if any(call.function == name for call in self.of.calls))
-        plans = "".join(f"static {plan_type(plan)} {plan.name};\n" for plan in self.of.plans)
-        constants = any(one.buffer.kind == "constant" for call in self.of.calls for one in call.reads)
-        begin = (f"  const struct {self.name}_weights* const w = &{self.name}_weights;\n" if constants else "")
-        begin += "  unsigned char* const bytes = arena;\n"
-        seen, read = set(), {one.buffer for call in self.of.calls for one in call.reads}
-        begin += "".join(f"  (void){one.name};\n" for one in self.of.graph.inputs if one.buffer not in read)
-        body = "".join(self.call(call, seen) for call in self.of.calls)
+        helpers = "".join(HELPERS[name] for name in HELPERS if any(call.function == name for call in self.calls))
+        plans = "".join(f"static {plan_type(plan)} {plan.name};\n" for part in self.parts for plan in part.plans)
+        plans += f"static fovea_kv_cache caches[{len(self.of.step.caches)}];\n" if self.of.step else ""
         return f"""{LICENSE}#include "{self.name}.h"
 
 #include <string.h>
@@ -132,17 +157,48 @@ fovea_status {self.name}_init(void);
 {plans}{chr(10) if plans else ''}{helpers}fovea_status {self.name}_init(void) {{
 {self.init()}}}
 
-{wrapped(f'fovea_status {self.name}_run({self.parameters()}) {{')}
-{begin}  fovea_status status;
+{wrapped(f'fovea_status {self.name}_run({self.parameters(self.of.graph)}) {{')}
+{self.body(self.of)}}}
+{self.step_source() if self.of.step else ''}"""
 
-{body}  return FOVEA_OK;
+    def body(self, part, before=""):
+        """The statements of a function that makes the calls."""
+        read = {one.buffer for call in part.calls for one in call.reads}
+        constants = any(one.kind == "constant" for one in read)
+        begin = f"  const struct {self.name}_weights* const w = &{self.name}_weights;\n" if constants else ""
+        begin += "  unsigned char* const bytes = arena;\n"
+        begin += "".join(f"  (void){one.name};\n" for one in part.graph.inputs if one.buffer not in read)
+        seen = set()
+        calls = "".join(self.call(call, seen) for call in part.calls)
+        return f"{begin}  fovea_status status;\n{before}\n{calls}  return FOVEA_OK;\n"
+
+    def step_source(self):
+        step = self.of.step
+        before = f"""  const int64_t position = caches[0].lengths[0];
+  if (position >= {self.upper}_STEP_TOKENS) return FOVEA_ERR_FULL;
+"""
+        fields = ", ".join(item for item in self.items(step.caches[0]) if item != ".batch = 1")
+        return f"""
+fovea_status {self.name}_step_init(void* memory) {{
+  for (size_t layer = 0; layer < {len(step.caches)}; ++layer) {{
+    unsigned char* const at = (unsigned char*)memory + layer * {self.upper}_CACHE_BYTES;
+    caches[layer] = (fovea_kv_cache){{.struct_bytes = sizeof caches[layer], .batch = 1,
+        {fields}}};
+    const fovea_status status = fovea_kv_cache_init(&caches[layer], at, {self.upper}_CACHE_BYTES);
+    if (status != FOVEA_OK) return status;
+  }}
+  return FOVEA_OK;
 }}
+
+{wrapped(f'fovea_status {self.name}_step({self.parameters(step.graph)}) {{')}
+{self.body(step, before)}}}
 """
 
     def init(self):
         made = ""
-        for plan in self.of.plans:
-            made += "  {\n" + self.initializer_desc(plan) + f"""    const fovea_status status = {plan_type(plan)}_init(&{plan.name}, &desc);
+        for plan in (plan for part in self.parts for plan in part.plans):
+            made += "  {\n" + self.initializer_desc(
+                plan) + f"""    const fovea_status status = {plan_type(plan)}_init(&{plan.name}, &desc);
     if (status != FOVEA_OK) return status;
   }}
 """
@@ -168,14 +224,21 @@ fovea_status {self.name}_init(void);
             given = ", ".join(self.value(call.fields[key]) for key in DIRECT[call.function])
             return text + f"  status = {call.function}({given});\n  if (status != FOVEA_OK) return status;\n\n"
         before = f"&{call.plan.name}, " if call.plan else ""
+        attach = call.function == "fovea_attention" and call.cache
+        before += f"{call.cache}, " if call.cache and not attach else ""
         after = f", bytes + {call.top}, {self.upper}_ARENA_BYTES - {call.top}" if call.workspace else ""
         fields = call.fields
         if call.struct == "multihead":
             fields = {**fields, "attention": {"struct_bytes": "sizeof args.attention", **fields.get("attention", {})}}
-        pointed = "".join(self.initializer(f"fovea_{one.struct}", key, one.fields) for key, one in fields.items()
-                          if isinstance(one, Pointed))
+        pointed = "".join(
+            self.initializer(f"fovea_{one.struct}", key, one.fields) for key, one in fields.items()
+            if isinstance(one, Pointed))
         fields = {key: f"&{key}" if isinstance(one, Pointed) else one for key, one in fields.items()}
-        return text + "  {\n" + pointed + self.initializer(f"fovea_{call.struct}_args", "args", fields) + f"""    status = {call.function}({before}&args{after});
+        made = self.initializer(f"fovea_{call.struct}_args", "args", fields)
+        if attach:  # to the keys and values that the cache has now
+            made = made.replace("    const ", "    ", 1) + (f"    status = fovea_kv_attach({call.cache}, &args);\n"
+                                                            "    if (status != FOVEA_OK) return status;\n")
+        return text + "  {\n" + pointed + made + f"""    status = {call.function}({before}&args{after});
     if (status != FOVEA_OK) return status;
   }}
 
@@ -185,7 +248,8 @@ fovea_status {self.name}_init(void);
         """name [shape] = function(inputs): without the constants among them."""
         written = ", ".join(f"{one.name} {shape_text(one.shape)}" for one in call.writes)
         read = ", ".join(dict.fromkeys(one.name for one in call.reads if not one.is_constant))
-        return textwrap.shorten(f"{written} = {call.what}({read})", WIDTH - 6, placeholder=" ...")
+        text = f"{written} = {call.what}({read})" if written else f"{call.what}({read})"
+        return textwrap.shorten(text, WIDTH - 6, placeholder=" ...")
 
 
 def plan_type(plan):
@@ -212,8 +276,7 @@ def broken(item):
 
 
 def wrapped(text):
-    return "\n".join(textwrap.wrap(text, WIDTH, subsequent_indent=" " * (text.index("(") + 1),
-                                   break_long_words=False))
+    return "\n".join(textwrap.wrap(text, WIDTH, subsequent_indent=" " * (text.index("(") + 1), break_long_words=False))
 
 
 def copy_call(code, call):
@@ -232,8 +295,9 @@ def copy_call(code, call):
 
 CALLS = {"copy": copy_call}
 HELPERS = {
-    "copy": """/* Copies an array from one layout to another. size, y_stride, x_stride: of each dimension, the outermost first, in
- * elements. */
+    "copy":
+    """/* Copies an array from one layout to another. size, y_stride, x_stride: of each dimension, the outermost first,
+ * in elements. */
 static void copy(void* y, const void* x, size_t element_bytes, int dims, const size_t* size, const ptrdiff_t* y_stride,
                  const ptrdiff_t* x_stride) {
   const ptrdiff_t y_step = y_stride[0] * (ptrdiff_t)element_bytes, x_step = x_stride[0] * (ptrdiff_t)element_bytes;

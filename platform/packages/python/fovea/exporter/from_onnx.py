@@ -69,8 +69,8 @@ class Reader:
         else:
             self.graph.read += 1
             if node.op_type not in OPS or node.domain not in ("", "ai.onnx"):
-                raise NotServed(node.op_type, self.line, REPLACEMENTS.get(
-                    node.op_type, "a part of the model that runs before or after it"))
+                raise NotServed(node.op_type, self.line,
+                                REPLACEMENTS.get(node.op_type, "a part of the model that runs before or after it"))
             answers = OPS[node.op_type](self, *inputs, **attrs)
             answers = answers if isinstance(answers, list) else [answers]
         self.values.update(zip(node.output, answers))
@@ -79,8 +79,10 @@ class Reader:
         if node.op_type == "Constant":
             from onnx import helper, numpy_helper
             value = helper.get_attribute_value(node.attribute[0])
-            return [numpy_helper.to_array(value) if node.attribute[0].name == "value" else np.array(
-                value, np.float32 if "float" in node.attribute[0].name else np.int64)]
+            return [
+                numpy_helper.to_array(value) if node.attribute[0].name == "value" else np.array(
+                    value, np.float32 if "float" in node.attribute[0].name else np.int64)
+            ]
         given = {title: value for title, value in zip(node.input, inputs) if title}
         return evaluator(node, opsets=self.opsets).run(None, given)
 

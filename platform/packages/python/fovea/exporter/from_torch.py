@@ -16,8 +16,9 @@ def read(model, example_inputs, name):
     import torch
     with torch.no_grad(), quiet(model):
         program = torch.export.export(model, tuple(example_inputs), strict=False).run_decompositions({})
-        answers = [one for one in torch.utils._pytree.tree_leaves(model(*example_inputs))
-                   if isinstance(one, torch.Tensor)]
+        answers = [
+            one for one in torch.utils._pytree.tree_leaves(model(*example_inputs)) if isinstance(one, torch.Tensor)
+        ]
         return Reader(program, name).graph, answers
 
 
@@ -45,8 +46,10 @@ class Reader:
         self.torch, self.graph = torch, Graph(name)
         self.constants, self.values, self.stored = {}, {}, {}
         signature = program.graph_signature
-        parameters = {**signature.inputs_to_parameters, **signature.inputs_to_buffers,
-                      **signature.inputs_to_lifted_tensor_constants}
+        parameters = {
+            **signature.inputs_to_parameters, **signature.inputs_to_buffers,
+            **signature.inputs_to_lifted_tensor_constants
+        }
         for placeholder, target in parameters.items():
             tensor = program.state_dict[target] if target in program.state_dict else program.constants[target]
             self.values[placeholder] = tensor.detach()
@@ -119,10 +122,11 @@ class Reader:
         if key not in self.constants:
             stored = self.stored.get(value.untyped_storage().data_ptr())
             rest = value.storage_offset() if stored else 0
-            title = stored + (f".from_{rest // max(1, value.stride(0) if value.dim() else 1)}" if rest else
-                              "") if stored else f"{self.name(name or 'constant')}.{name or 'constant'}"
+            title = stored + (f".from_{rest // max(1, value.stride(0) if value.dim() else 1)}"
+                              if rest else "") if stored else f"{self.name(name or 'constant')}.{name or 'constant'}"
             array = value.contiguous().cpu().numpy()
-            array = array.astype(np.uint8 if array.dtype == bool else np.float32 if array.dtype.kind == "f" else np.uint32)
+            array = array.astype(np.uint8 if array.dtype == bool else np.float32 if array.dtype.kind ==
+                                 "f" else np.uint32)
             self.constants[key] = self.graph.constant(title, array), value  # the value keeps its address
         return self.constants[key][0].expand(shape)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exporter's picture of a model: nodes, in the order of their calls, and the tensors that they read and write."""
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,9 +23,11 @@ class NotServed(Exception):
 
 
 # Names that the generated C has, and words of C that a module may be called by.
-RESERVED = ["arena", "args", "copy", "bytes", "desc", "status", "w", "auto", "case", "char", "const", "default",
-            "double", "else", "enum", "float", "for", "if", "int", "long", "register", "return", "short", "signed",
-            "static", "struct", "switch", "union", "void", "volatile", "while", "main", "padding"]
+RESERVED = [
+    "arena", "args", "copy", "bytes", "caches", "desc", "position", "status", "w", "auto", "case", "char", "const",
+    "default", "double", "else", "enum", "float", "for", "if", "int", "long", "register", "return", "short", "signed",
+    "static", "struct", "switch", "union", "void", "volatile", "while", "main", "padding"
+]
 
 
 @dataclass(eq=False)
@@ -87,7 +89,7 @@ class Tensor:
     # ------------------------------------------------------------------------------------------------------ views
 
     def _with(self, dims, offset=0):
-        return Tensor(self.buffer, tuple(tuple(dim) for dim in dims), self.offset + offset)
+        return replace(self, dims=tuple(tuple(dim) for dim in dims), offset=self.offset + offset)
 
     def permute(self, order):
         return self._with([self.dims[axis] for axis in order])
@@ -131,6 +133,12 @@ class Tensor:
             shape[shape.index(-1)] = self.count // -math.prod(shape)
         groups = views.regrouped([loop for dim in self.dims for loop in dim], shape)
         return groups and self._with(groups)
+
+
+@dataclass(frozen=True)
+class Moving(Tensor):
+    """The row of a constant that belongs to the position of a decoder's step."""
+    step: int = 0  # elements from a position to the next
 
 
 def dense(buffer, shape):
@@ -199,8 +207,9 @@ class Graph:
     # -------------------------------------------------------------------------------------------------- for patterns
 
     def readers(self, buffer):
-        return [node for node in self.nodes
-                if any(one is not None and one.buffer is buffer for one in node.inputs.values())]
+        return [
+            node for node in self.nodes if any(one is not None and one.buffer is buffer for one in node.inputs.values())
+        ]
 
     def writer(self, tensor):
         """The node that computed the tensor's buffer, or None."""

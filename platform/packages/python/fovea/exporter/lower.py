@@ -6,28 +6,26 @@ import numpy as np
 
 from . import views
 from .calls import Call, Plan, given
-from .graph import Buffer, NotServed, Tensor, dense
+from .graph import Buffer, Moving, NotServed, Tensor, dense
 from .attention_patterns import shared_heads
 from .lower_multihead import multihead
 from .masks import lower_mask
 
 
-def lower(graph, weights, scales=None):
-    """The calls of a graph, and their plans. weights: a weights.Weights, which has the constants in their formats.
-    scales: of lower_integer.ranges, for int8 tensors."""
-    from .lower_integer import IntegerLowering
-    made = Lowering(graph, weights) if scales is None else IntegerLowering(graph, weights, scales)
-    for node in graph.nodes:
-        made.line = node.line
-        made.lower(node)
-    made.outputs()
-    return made.calls, made.plans
-
-
 class Lowering:
+    """Of a graph. weights: a weights.Weights, which has the constants in their formats."""
+
     def __init__(self, graph, weights):
         self.graph, self.weights = graph, weights
-        self.calls, self.plans, self.line, self.other = [], [], "", {}
+        self.calls, self.plans, self.line, self.other, self.prefix = [], [], "", {}, ""
+
+    def run(self):
+        """The calls, and their plans."""
+        for node in self.graph.nodes:
+            self.line = node.line
+            self.lower(node)
+        self.outputs()
+        return self.calls, self.plans
 
     def lower(self, node):
         function = getattr(self, node.op, None)
@@ -39,8 +37,8 @@ class Lowering:
 
     def call(self, function, struct, fields, reads, writes, name, **more):
         reads = [one for one in reads if one is not None]
-        self.calls.append(Call(function, struct, fields, reads, writes, name, self.line, source=writes[0].buffer.source,
-                               **more))
+        source = writes[0].buffer.source if writes else ""
+        self.calls.append(Call(function, struct, fields, reads, writes, name, self.line, source=source, **more))
 
     def moved(self, x, y):
         """A call that copies x to y: two tensors of one shape, in any layouts."""
@@ -52,6 +50,8 @@ class Lowering:
     def dense(self, x, dims=None):
         """The tensor in another layout: a constant is stored so, another is copied."""
         dims = views.dense_dims(x.shape) if dims is None else dims
+        if isinstance(x, Moving):
+            raise NotServed("a constant of positions in this layout", self.line, "a row for each position")
         if x.is_constant:
             key = x.buffer, x.dims, x.offset, dims
             if key not in self.other:
@@ -73,9 +73,11 @@ class Lowering:
         """batch, heads and tokens of a call, and the strides of each tensor in them."""
         loops = [*[(1, (0,) * len(tensors))] * (3 - len(loops)), *loops]
         counts = {key: size for key, (size, _) in zip(("batch", "heads", "tokens"), loops)}
-        strides = [given(data=tensor, **{f"{key}_stride": loop[1][index] for key, loop in
-                                         zip(("batch", "head", "token"), loops)})
-                   for index, tensor in enumerate(tensors)]
+        strides = [
+            given(data=tensor,
+                  **{f"{key}_stride": loop[1][index]
+                     for key, loop in zip(("batch", "head", "token"), loops)}) for index, tensor in enumerate(tensors)
+        ]
         return counts, strides
 
     def rows(self, *tensors):
@@ -135,10 +137,10 @@ class Lowering:
         y_stride = loops[0][1][0] if loops else out
         weights, reads, compute = self.weights.linear(node.weight, node.bias, node.name)
         fields = given(tokens=tokens, in_dim=dim, out_dim=out, x=x, x_stride=x_stride, y=node.y, y_stride=y_stride,
-                       weights=weights, compute=compute,
-                       activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
+                       weights=weights, compute=compute, activation=node.activation and
+                       f"FOVEA_ACTIVATION_{node.activation}")
         dtype = weights.get("dtype", "FOVEA_F32")
-        size = f"FOVEA_LINEAR_WORKSPACE_BYTES({dim}, {dtype})" if not compute else f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})"
+        size = f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})" if compute else f"FOVEA_LINEAR_WORKSPACE_BYTES({dim}, {dtype})"
         self.call("fovea_linear", "linear", fields, [x, *reads], [node.y], node.name, workspace=size,
                   macs=tokens * dim * out)
 
@@ -153,8 +155,7 @@ class Lowering:
         for index in range(outer):
             a, b, y = (one.select(0, index) for one in flat)
             fields = given(tokens=tokens, in_dim=dim, out_dim=out, x=a, x_stride=stride_of(a.dims[0]), y=y,
-                           y_stride=stride_of(y.dims[0]),
-                           weights=given(data=b, row_stride=stride_of(b.dims[0])))
+                           y_stride=stride_of(y.dims[0]), weights=given(data=b, row_stride=stride_of(b.dims[0])))
             self.call("fovea_linear", "linear", fields, [a, b], [y], node.name, macs=tokens * dim * out,
                       workspace=f"FOVEA_LINEAR_WORKSPACE_BYTES({dim}, FOVEA_F32)")
 
@@ -168,8 +169,8 @@ class Lowering:
     def norm(self, node):
         parts = [node.y, node.x] + [one for one in (node.residual, node.outputs.get("sum")) if one is not None]
         counts, dim, arrays, ready = self.rows(*parts)
-        arrays = dict(zip(["y", "x"] + ["residual"] * (node.residual is not None) + ["sum"] * ("sum" in node.outputs),
-                          arrays))
+        arrays = dict(
+            zip(["y", "x"] + ["residual"] * (node.residual is not None) + ["sum"] * ("sum" in node.outputs), arrays))
         weight, bias = (one and self.row_of(one) for one in (node.weight, node.bias))
         fields = given(norm=f"FOVEA_NORM_{node.kind}", epsilon=node.epsilon, **counts, dim=dim, **arrays, weight=weight,
                        bias=bias, weight_offset=node.weight_offset)
@@ -213,8 +214,8 @@ class Lowering:
             raise NotServed("mean over these dimensions", node.line, "a mean of the last dimensions, or of tokens")
         (batch, (yb, xb)), (heads, (yh, xh)) = [*[(1, (0, 0))] * (2 - len(loops)), *loops]
         return given(batch=batch, heads=heads, tokens=x.shape[-1], dim=dim,
-                     y=given(data=y, batch_stride=yb, head_stride=yh),
-                     x=given(data=x, batch_stride=xb, head_stride=xh, token_stride=token_stride)), x
+                     y=given(data=y, batch_stride=yb, head_stride=yh), x=given(data=x, batch_stride=xb, head_stride=xh,
+                                                                               token_stride=token_stride)), x
 
     def softmax(self, node):
         x = node.x if node.x.is_dense() else self.dense(node.x)
@@ -256,11 +257,11 @@ class Lowering:
         desc = given(q_heads=heads, kv_heads=kv_heads, head_dim=dim, value_dim=value_dim, max_batch=batch,
                      max_q_tokens=tokens, max_kv_tokens=keys, scale=scale, causal=causal)
         y, weights = node.y, node.outputs.get("weights")
-        fields = given(batch=batch, q_tokens=tokens, kv_tokens=keys, q=array(q), kv={"keys": array(k), "values": array(v)},
-                       out=array(y), mask=mask, scores=weights and array(weights),
-                       scores_stage=weights and "FOVEA_SCORES_SOFTMAX")
-        self.call("fovea_attention", "attention", fields, [q, k, v, *mask_reads], [y] + [weights] * (weights is not None),
-                  node.name, plan=self.plan("attention", desc),
+        fields = given(batch=batch, q_tokens=tokens, kv_tokens=keys, q=array(q),
+                       kv={"keys": array(k), "values": array(v)}, out=array(y), mask=mask, scores=weights and
+                       array(weights), scores_stage=weights and "FOVEA_SCORES_SOFTMAX")
+        self.call("fovea_attention", "attention", fields, [q, k, v, *mask_reads],
+                  [y] + [weights] * (weights is not None), node.name, plan=self.plan("attention", desc),
                   workspace=f"FOVEA_WORKSPACE_BYTES({dim}, {value_dim})",
                   macs=batch * heads * tokens * keys * (dim + value_dim) // (2 if causal else 1))
 
@@ -272,7 +273,7 @@ class Lowering:
             if plan.struct == struct and plan.fields == fields:
                 return plan
         number = sum(plan.struct == struct for plan in self.plans)
-        self.plans.append(Plan(f"{struct}_plan" + (f"_{number + 1}" if number else ""), struct, fields))
+        self.plans.append(Plan(f"{self.prefix}{struct}_plan" + (f"_{number + 1}" if number else ""), struct, fields))
         return self.plans[-1]
 
     # -------------------------------------------------------------------------------------------------------- outputs

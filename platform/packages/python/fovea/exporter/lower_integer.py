@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls on int8 tensors from end to end. Each tensor has a scale and a zero point, which its numbers in some runs decide.
+"""Calls on int8 tensors from end to end. Each tensor has a scale and a zero point, by its numbers in some runs.
 
 A tensor of the arena has a twin that holds its codes. What has no integer form is computed in f32 between conversions.
 """
@@ -74,8 +74,9 @@ class IntegerLowering(Lowering):
             whole = Tensor(tensor.buffer, (((tensor.buffer.count, 1),),))
             to = Tensor(codes.buffer, whole.dims)
             step, zero = self.scale(tensor)
-            self.call("fovea_quantize_to_i8", "", {"x": whole, "count": whole.count, "scale": step, "zero": zero,
-                                                   "codes": to}, [whole], [to], codes.name)
+            self.call("fovea_quantize_to_i8", "",
+                      {"x": whole, "count": whole.count, "scale": step, "zero": zero, "codes": to}, [whole], [to],
+                      codes.name)
         return (codes, *self.scale(tensor))
 
     def constant_codes(self, tensor, scale):
@@ -93,8 +94,9 @@ class IntegerLowering(Lowering):
             codes, step, zero = self.codes(tensor)
             of = Tensor(codes.buffer, (((codes.buffer.count, 1),),))
             whole = Tensor(tensor.buffer, of.dims)
-            self.call("fovea_quantize_from_i8", "", {"codes": of, "count": of.count, "scale": step, "zero": zero,
-                                                     "x": whole}, [of], [whole], tensor.name)
+            self.call("fovea_quantize_from_i8", "",
+                      {"codes": of, "count": of.count, "scale": step, "zero": zero, "x": whole}, [of], [whole],
+                      tensor.name)
             self.in_f32.add(tensor.buffer)
         return tensor
 
@@ -113,10 +115,9 @@ class IntegerLowering(Lowering):
         if loops is None or len(loops) > 1:
             raise NotServed("linear with this order of rows", node.line, "rows in one order")
         weights, reads, _ = self.weights.linear(node.weight, node.bias, node.name)
-        fields = given(tokens=tokens, in_dim=dim, out_dim=out, compute="FOVEA_COMPUTE_I8",
-                       x_dtype="FOVEA_I8", x=x, x_stride=x_stride, x_scales=Literal(np.float32([x_scale])), x_zero=x_zero,
-                       y_dtype="FOVEA_I8", y=y, y_stride=loops[0][1][0] if loops else out, y_scale=y_scale,
-                       y_zero=y_zero, weights=weights,
+        fields = given(tokens=tokens, in_dim=dim, out_dim=out, compute="FOVEA_COMPUTE_I8", x_dtype="FOVEA_I8", x=x,
+                       x_stride=x_stride, x_scales=Literal(np.float32([x_scale])), x_zero=x_zero, y_dtype="FOVEA_I8",
+                       y=y, y_stride=loops[0][1][0] if loops else out, y_scale=y_scale, y_zero=y_zero, weights=weights,
                        activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
         self.call("fovea_linear", "linear", fields, [x, *reads], [y], node.name, macs=tokens * dim * out,
                   workspace=f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})")
@@ -165,8 +166,8 @@ class IntegerLowering(Lowering):
         largest = max(a_scale, b_scale) if function == "fovea_integer_add" else a_scale * b_scale
         y, (y_scale, y_zero) = self.twin(node.y), self.scale_above(node.y, largest / 2**5)
         counts, dim, arrays, ready = self.elements(y, a, b)
-        ratios = {**multiplier("a", a_scale / y_scale), **multiplier("b", b_scale / y_scale)} if (
-            function == "fovea_integer_add") else multiplier("a", a_scale * b_scale / y_scale)
+        ratios = {**multiplier("a", a_scale / y_scale), **multiplier("b", b_scale / y_scale)
+                  } if (function == "fovea_integer_add") else multiplier("a", a_scale * b_scale / y_scale)
         fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)), a_zero=a_zero, b_zero=b_zero,
                        y_zero=y_zero, **ratios)
         self.call(function, "integer_pair", fields, ready, [y], node.name)
@@ -192,8 +193,9 @@ class IntegerLowering(Lowering):
         x, x_scale, x_zero = self.codes(node.x)
         y, (y_scale, y_zero) = self.twin(node.y), self.scale_above(node.y, x_scale / 2**5)
         fields, x = self.pooled(node, x, y)
-        self.call("fovea_integer_mean", "integer_mean", given(**fields, x_zero=x_zero, y_zero=y_zero,
-                                                              **multiplier("", x_scale / y_scale)), [x], [y], node.name)
+        self.call("fovea_integer_mean", "integer_mean",
+                  given(**fields, x_zero=x_zero, y_zero=y_zero, **multiplier("", x_scale / y_scale)), [x], [y],
+                  node.name)
 
     def integer_copy(self, node):
         if node.y.buffer.dtype != np.float32:
@@ -205,9 +207,10 @@ class IntegerLowering(Lowering):
             self.moved(x, y)
             return
         counts, dim, (y_fields, x_fields), ready = self.elements(y, x)
-        self.call("fovea_integer_add", "integer_pair",
-                  given(**counts, dim=dim, y=y_fields, a=x_fields, a_zero=own[1], y_zero=scale[1],
-                        **multiplier("a", own[0] / scale[0])), ready, [y], node.name)
+        self.call(
+            "fovea_integer_add", "integer_pair",
+            given(**counts, dim=dim, y=y_fields, a=x_fields, a_zero=own[1], y_zero=scale[1],
+                  **multiplier("a", own[0] / scale[0])), ready, [y], node.name)
 
 
 def multiplier(name, real):
@@ -229,8 +232,8 @@ def ranges(runner, samples):
         c.call("fovea_quantize_observe", kept, numbers, numbers.size)
 
     for sample in samples:
-        runner.run(sample, observe=lambda _, call: [observe(one) for one in call.writes
-                                                    if one.buffer.dtype == np.float32])
+        runner.run(sample,
+                   observe=lambda _, call: [observe(one) for one in call.writes if one.buffer.dtype == np.float32])
         for tensor in runner.inputs:
             if tensor.buffer.dtype == np.float32:
                 observe(tensor)

@@ -15,30 +15,42 @@ def multihead(lowering, node):
     heads, kv_heads, dim, kv_tokens = node.heads, node.kv_heads, node.head_dim, keys.shape[1]
     weights, reads, form, compute = layers(lowering, node)
     causal, mask, mask_reads = lower_mask(lowering, node.mask, bool(node.causal))
-    scale = 0 if math.isclose(node.scale, 1 / math.sqrt(dim), rel_tol=1e-7) else node.scale
-    attention = given(q_heads=heads, kv_heads=kv_heads, head_dim=dim, value_dim=dim, max_batch=batch, max_q_tokens=tokens,
-                      max_kv_tokens=kv_tokens, scale=scale, causal=causal)
-    desc = given(d_model=d_model if d_model != heads * dim else 0,
-                 key_model=keys.shape[2] if keys.shape[2] != d_model else 0,
-                 value_model=values.shape[2] if values.shape[2] != keys.shape[2] else 0,
-                 weight_dtype=form, linear_compute=compute, attention=attention)
+    desc = multihead_desc(node, form, compute, batch, kv_tokens, causal)
     written = node.outputs.get("weights")
-    rope = node.cos and Pointed("rope_args", given(layout=f"FOVEA_ROPE_{node.layout}", cos=node.cos, sin=node.sin,
-                                                   table_stride=node.cos.shape[1], table_positions=node.cos.shape[0]))
+    rope = node.cos and Pointed(
+        "rope_args",
+        given(layout=f"FOVEA_ROPE_{node.layout}", cos=node.cos, sin=node.sin, table_stride=node.cos.shape[1],
+              table_positions=node.cos.shape[0]))
     fields = given(batch=batch, q_tokens=tokens, kv_tokens=kv_tokens if node.keys else 0, y=rows(y), x=rows(x),
                    keys=node.keys and rows(keys), values=node.values and rows(values), weights=weights, rope=rope)
-    fields["attention"] = given(mask=mask, scores=written and scores(written),
-                                scores_stage=written and "FOVEA_SCORES_SOFTMAX")
+    fields["attention"] = given(mask=mask, scores=written and scores(written), scores_stage=written and
+                                "FOVEA_SCORES_SOFTMAX")
     model = max(d_model, keys.shape[2], values.shape[2])
     counts = f"{model}, {heads}, {kv_heads}, {dim}, {batch * tokens}, {batch * kv_tokens}"
-    size = (f"FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES({counts})" if compute else
-            f"FOVEA_MULTIHEAD_WORKSPACE_BYTES({counts}, {form or 'FOVEA_F32'})")
-    linears = batch * dim * (tokens * heads * (d_model + d_model) +
-                             kv_tokens * kv_heads * (keys.shape[2] + values.shape[2]))
+    size = (f"FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES({counts})"
+            if compute else f"FOVEA_MULTIHEAD_WORKSPACE_BYTES({counts}, {form or 'FOVEA_F32'})")
+    linears = batch * dim * (tokens * heads * (d_model + d_model) + kv_tokens * kv_heads *
+                             (keys.shape[2] + values.shape[2]))
     products = 2 * batch * heads * tokens * kv_tokens * dim // (2 if causal else 1)
-    lowering.call("fovea_multihead", "multihead", fields, [x, node.keys, node.values, *reads, *mask_reads, node.cos,
-                                                           node.sin], [y] + [written] * (written is not None), node.name,
-                  plan=lowering.plan("multihead", desc), workspace=size, macs=linears + products)
+    lowering.call("fovea_multihead", "multihead", fields,
+                  [x, node.keys, node.values, *reads, *mask_reads, node.cos, node.sin],
+                  [y] + [written] * (written is not None), node.name, plan=lowering.plan("multihead", desc),
+                  workspace=size, macs=linears + products)
+
+
+def multihead_desc(node, form, compute, batch, kv_tokens, causal):
+    """The fields of fovea_multihead_desc."""
+    x = node.x
+    keys = node.keys or x
+    values = node.values or keys
+    d_model, dim = x.shape[2], node.head_dim
+    scale = 0 if math.isclose(node.scale, 1 / math.sqrt(dim), rel_tol=1e-7) else node.scale
+    attention = given(q_heads=node.heads, kv_heads=node.kv_heads, head_dim=dim, value_dim=dim, max_batch=batch,
+                      max_q_tokens=x.shape[1], max_kv_tokens=kv_tokens, scale=scale, causal=causal)
+    return given(d_model=d_model if d_model != node.heads * dim else 0,
+                 key_model=keys.shape[2] if keys.shape[2] != d_model else 0,
+                 value_model=values.shape[2] if values.shape[2] != keys.shape[2] else 0, weight_dtype=form,
+                 linear_compute=compute, attention=attention)
 
 
 def layers(lowering, node):

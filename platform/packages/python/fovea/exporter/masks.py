@@ -22,8 +22,10 @@ def lower_mask(lowering, mask, causal):
         raise NotServed("a mask of whole numbers", lowering.line, "a mask of booleans, or of float32")
     loops = [views.merged(dim) for dim in mask.dims]
     if any(len(one) > 1 for one in loops) or (loops[3] and loops[3][0][1] != 1):
-        smallest = [1 if one and all(stride == 0 for _, stride in one) and axis < 3 else size
-                    for axis, (one, size) in enumerate(zip(loops, mask.shape))]
+        smallest = [
+            1 if one and all(stride == 0 for _, stride in one) and axis < 3 else size
+            for axis, (one, size) in enumerate(zip(loops, mask.shape))
+        ]
         part = mask
         for axis in range(3):
             part = part.slice(axis, 0, smallest[axis]) if smallest[axis] == 1 else part

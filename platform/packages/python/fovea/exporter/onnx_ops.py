@@ -7,7 +7,9 @@ import numpy as np
 from . import torch_ops, views
 
 OPS = {}
-REPLACEMENTS = {"LSTM": "attention", "GRU": "attention", "BatchNormalization": "its scale and shift in the layer before"}
+REPLACEMENTS = {
+    "LSTM": "attention", "GRU": "attention", "BatchNormalization": "its scale and shift in the layer before"
+}
 ATEN = torch_ops.OPS
 
 
@@ -137,7 +139,8 @@ def gemm(reader, a, b, c=None, alpha=1.0, beta=1.0, transA=0, transB=0):
     weight = b if transB else transposed(reader, b)
     weight = weight if alpha == 1 else weight * np.float32(alpha)
     bias = None if c is None else np.broadcast_to(c, (1, len(weight)))[0] * np.float32(beta)
-    return torch_ops.linear_node(reader, a, reader.tensor(weight), None if bias is None else reader.tensor(bias, "bias"))
+    return torch_ops.linear_node(reader, a, reader.tensor(weight),
+                                 None if bias is None else reader.tensor(bias, "bias"))
 
 
 @op("Conv")
@@ -173,8 +176,9 @@ def attention(reader, q, k, v, mask=None, past_key=None, past_value=None, is_cau
                    for one, heads in ((q, q_num_heads), (k, kv_num_heads), (v, kv_num_heads)))
     if k.shape[1] != q.shape[1]:  # groups of query heads share a key head
         times = q.shape[1] // k.shape[1]
-        k, v = (one.unsqueeze(2).expand([*one.shape[:2], times, *one.shape[2:]]).reshape(
-            [one.shape[0], q.shape[1], *one.shape[2:]]) for one in (k, v))
+        k, v = (one.unsqueeze(2).expand([*one.shape[:2], times,
+                                         *one.shape[2:]]).reshape([one.shape[0], q.shape[1], *one.shape[2:]])
+                for one in (k, v))
     y = torch_ops.attention(reader, q, k, v, mask, 0.0, bool(is_causal), scale=scale)
     return y.transpose(1, 2).reshape([y.shape[0], y.shape[2], -1]) if flat else y
 
@@ -195,7 +199,6 @@ def global_mean(reader, x):
 
 
 # --------------------------------------------------------------------------------------------- element by element
-
 
 for name in ("Relu", "Sigmoid", "Tanh", "Neg"):
     OPS[name] = ATEN["aten." + name.lower()]

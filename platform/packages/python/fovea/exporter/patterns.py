@@ -10,16 +10,22 @@ from .graph import Node, Tensor
 def apply(graph, integer=False):
     """integer: for int8 tensors, whose layers are calls of their own."""
     fused = () if integer else (attention_patterns.multihead, gate, residual_norm)
-    for pattern in (linear_bias, gelu, gelu_erf, silu, rms_norm, rope, attention_patterns.attention, *fused, linear_activation, in_place):
+    for pattern in (linear_bias, gelu, gelu_erf, silu, rms_norm, rope, attention_patterns.attention, *fused,
+                    linear_activation, in_place):
         for node in list(graph.nodes):
             if node in graph.nodes:
                 pattern(graph, node)
+    for node in reversed(list(graph.nodes)):
+        written = [one.buffer for one in node.outputs.values()]
+        if not any(graph.readers(one) or any(one is output.buffer for output in graph.outputs) for one in written):
+            graph.nodes.remove(node)
 
 
 def same(a, b):
     """Whether two tensors are the same elements in the same order."""
     return a is not None and b is not None and a.buffer is b.buffer and a.offset == b.offset and [
-        views.merged(dim) for dim in a.dims] == [views.merged(dim) for dim in b.dims]
+        views.merged(dim) for dim in a.dims
+    ] == [views.merged(dim) for dim in b.dims]
 
 
 def reshaped(y, x, wanted):
@@ -134,8 +140,8 @@ def rms_norm(graph, rsqrt):
         return False
     old, weight = [square, mean, plus, rsqrt, product], None
     scaled = only_reader(graph, product.y, "mul")
-    if scaled is not None and scaled.b.is_constant and same(scaled.a, product.y) and not any(
-            stride for dim in scaled.b.dims[:-1] for _, stride in dim):
+    if scaled is not None and scaled.b.is_constant and same(
+            scaled.a, product.y) and not any(stride for dim in scaled.b.dims[:-1] for _, stride in dim):
         weight = scaled.b.reshape([*scaled.b.shape])
         weight = Tensor(weight.buffer, weight.dims[-1:], weight.offset)
         old.append(scaled)
@@ -216,8 +222,9 @@ def linear_bias(graph, add):
     y = reshaped(add.y, add.a, linear.y)
     if y is None:
         return False
-    bias = shared_constant(graph, linear.name + "_bias", np.ascontiguousarray(np.broadcast_to(
-        add.b.data.reshape(-1, add.b.shape[-1])[0], linear.weight.shape[:1])))
+    bias = shared_constant(
+        graph, linear.name + "_bias",
+        np.ascontiguousarray(np.broadcast_to(add.b.data.reshape(-1, add.b.shape[-1])[0], linear.weight.shape[:1])))
     new = Node("linear", linear.name, {**linear.inputs, "bias": bias}, {"y": y}, linear.attrs, linear.line)
     graph.replace([linear, add], new, "linear + bias")
     return True
@@ -281,17 +288,20 @@ def in_place(graph, copy):
     if copy.op != "copy":
         return False
     node = graph.writer(copy.x)
-    if node is None or node.op == "copy" or node.y.buffer is not copy.x.buffer or copy.x.count != node.y.buffer.count or (
-            not graph.only_read_by(node.y, copy)):
+    if node is None or node.op == "copy" or node.y.buffer is not copy.x.buffer:
+        return False
+    if copy.x.count != node.y.buffer.count or not graph.only_read_by(node.y, copy):
         return False
     loops = views.joint([copy.x, copy.y])
     dims = loops and views.relocated(node.y.dims, loops)
     if dims is None:
         return False
     y = Tensor(copy.y.buffer, dims, copy.y.offset)
-    rows = [Tensor(one.buffer, one.dims[:-1]) for one in (y, node.x or y)]
-    if not views.merged(dims[-1]) or views.merged(dims[-1])[-1][1] != 1 or node.op not in (
-            "linear", "norm", "add", "mul", "activation") or (node.op == "linear" and len(views.joint(rows) or "12") > 1):
+    row = views.merged(dims[-1])
+    if node.op not in ("linear", "norm", "add", "mul", "activation") or not row or row[-1][1] != 1:
+        return False
+    rows = views.joint([Tensor(one.buffer, one.dims[:-1]) for one in (y, node.x or y)])
+    if node.op == "linear" and (rows is None or len(rows) > 1):
         return False
     node.outputs["y"] = y
     graph.nodes.remove(copy)

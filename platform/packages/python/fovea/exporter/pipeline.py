@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import arena, lower_integer, patterns, project, quality
-from .lower import lower
+from .decoder import StepLowering, pair
+from .graph import NotServed
+from .lower import Lowering
 from .run import Runner
 from .weights import Weights
 
@@ -25,6 +27,7 @@ class Exported:
     outputs: list  # that the test expects
     allowed: float  # difference, as a part of the largest output
     wanted: str  # where the expected outputs come from
+    step: object = None  # the Made of a decoder's step
 
 
 @dataclass
@@ -49,7 +52,7 @@ class Report:
 
 
 def export(model, example_inputs=None, out="model", name="model", weights="f32", arithmetic="f32", calibrate=None,
-           keep=None):
+           keep=None, step=False):
     """See fovea.export."""
     if isinstance(model, (str, os.PathLike)):
         from . import from_onnx as source
@@ -67,8 +70,9 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
         samples = [[np.asarray(one) for one in sample] for sample in calibrate or [inputs]]
         scales = lower_integer.ranges(reference.runner, samples)
     store = Weights(graph, "i8" if integer and weights == "f32" else weights, keep or {}, arithmetic != "f32")
-    made = Made(graph, store, scales)
+    made = Made(graph, store, lower_integer.IntegerLowering(graph, store, scales) if integer else None)
     store.check()
+    stepping = made_step(source, model, example_inputs, graph, store, integer) if step else None
     layers = [] if exact else quality.layers(made.runner, reference.runner, inputs, scales)
     made.runner.run(inputs)
     got = [made.runner.tensor(tensor) for tensor in graph.outputs]
@@ -78,40 +82,55 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     wanted = "those of another machine: the bits are the same everywhere" if same_bits else (
         "those of the model that this was made of")
     exported = Exported(graph, made.calls, made.plans, made.arena_bytes, made.arena_bound, inputs,
-                        got if same_bits else answers, allowed, wanted)
+                        got if same_bits else answers, allowed, wanted, stepping)
     functions = collections.Counter(call.function for call in made.calls)
     report = Report(name, graph.read, dict(functions), graph.fused, made.arena_bytes, made.arena_bound,
-                    made.runner.workspace.array.size, project.weight_bytes(made.calls), functions["copy"],
+                    made.runner.workspace.array.size,
+                    project.weight_bytes([*made.calls, *(stepping.calls if stepping else [])]), functions["copy"],
                     sum(call.macs for call in made.calls), error, layers)
     project.write(exported, report, out)
     return report
 
 
+def made_step(source, model, example_inputs, whole, store, integer):
+    """The calls of a decoder's step, which share the constants of all tokens' graph."""
+    if integer:
+        raise NotServed("a step of int8 tensors", "", "--arithmetic i8")
+    graph, _ = source.read(model, tuple(one[:, :1] for one in example_inputs), whole.name)
+    patterns.apply(graph)
+    tokens = pair(whole, graph)
+    return Made(graph, store, StepLowering(graph, store, tokens))
+
+
 def is_portable(call):
     """Whether a call's bits are the same on every target."""
     return call.function.startswith("fovea_integer") or call.function in (
-        "copy", "fovea_embedding", "fovea_quantize_from_i8", "fovea_quantize_to_i8", "fovea_add", "fovea_multiply") or (
-            call.fields.get("compute") == "FOVEA_COMPUTE_I8")
+        "copy", "fovea_embedding", "fovea_quantize_from_i8", "fovea_quantize_to_i8", "fovea_add",
+        "fovea_multiply") or (call.fields.get("compute") == "FOVEA_COMPUTE_I8")
 
 
 class Made:
     """The calls of a graph, with a place for each tensor."""
 
-    def __init__(self, graph, store, scales=None, over=True):
-        """scales: for int8 tensors. over: outputs may be written over inputs."""
-        store.graph = graph
-        self.calls, self.plans = lower(graph, store, scales)
+    def __init__(self, graph, store, lowering=None, over=True):
+        """over: outputs may be written over inputs."""
+        store.graph, self.graph = graph, graph
+        lowering = lowering or Lowering(graph, store)
+        self.calls, self.plans = lowering.run()
+        self.caches = getattr(lowering, "caches", [])
         if over:
             arena.in_place(self.calls)
         lives = arena.lifetimes(self.calls)
         self.arena_bound, self.arena_bytes = arena.bound(lives), arena.place(lives)
         arena.workspaces(self.calls, lives)
-        self.runner = Runner(self.calls, self.plans, self.arena_bytes, graph.inputs)
+        self.runner = Runner(self.calls, self.plans, self.arena_bytes, graph.inputs, self.caches)
 
 
 def copied(graph):
     """A copy of a graph, with the same arrays of constants."""
-    tensors = [one for node in graph.nodes for one in [*node.inputs.values(), *node.outputs.values()] if one is not None]
+    tensors = [
+        one for node in graph.nodes for one in [*node.inputs.values(), *node.outputs.values()] if one is not None
+    ]
     data = [one.buffer.data for one in tensors if one.buffer.data is not None]
     return copy.deepcopy(graph, {id(one): one for one in data})
 

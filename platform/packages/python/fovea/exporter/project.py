@@ -12,9 +12,11 @@ def write(exported, report, folder):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     code, name = Code(exported), exported.graph.name
-    constants = constants_of(exported.calls)
-    vectors = [*((f"given_{one.name}", one, value) for one, value in zip(exported.graph.inputs, exported.inputs)),
-               *((f"wanted_{one.name}", one, value) for one, value in zip(exported.graph.outputs, exported.outputs))]
+    constants = constants_of(code.calls)
+    vectors = [
+        *((f"given_{one.name}", one, value) for one, value in zip(exported.graph.inputs, exported.inputs)),
+        *((f"wanted_{one.name}", one, value) for one, value in zip(exported.graph.outputs, exported.outputs))
+    ]
     vectors.sort(key=lambda one: -one[1].buffer.dtype.itemsize)
     files = {
         f"{name}.h": code.header(),
@@ -53,7 +55,8 @@ def weight_bytes(calls):
 
 def joined(arrays):
     """The bytes of a structure, which is as large as a multiple of 8."""
-    data = b"".join(np.ascontiguousarray(one).astype(np.asarray(one).dtype.newbyteorder("<")).tobytes() for one in arrays)
+    data = b"".join(
+        np.ascontiguousarray(one).astype(np.asarray(one).dtype.newbyteorder("<")).tobytes() for one in arrays)
     return data + bytes(-len(data) % 8) or bytes(8)
 
 
@@ -90,8 +93,8 @@ BINARY_FILE({name}_{what}, struct {name}_{what}, {size}, "{name}_{what}.bin");
 """
 
 
-BINARY = LICENSE + """/* Takes a file into the program as constants, by the assembler: it must have as many bytes as the type. CMake names the
- * folder of the file in BINARY_FILE_FOLDER. */
+BINARY = LICENSE + """/* Takes a file into the program as constants, by the assembler: it must have as many bytes as
+ * the type. CMake names the folder of the file in BINARY_FILE_FOLDER. */
 #ifndef BINARY_FILE_FOLDER
 #define BINARY_FILE_FOLDER "" /* with a slash at its end */
 #endif
@@ -126,10 +129,15 @@ BINARY = LICENSE + """/* Takes a file into the program as constants, by the asse
 def test(exported):
     name, upper, graph = exported.graph.name, exported.graph.name.upper(), exported.graph
     outputs = "".join(f"static {ctype(one.buffer)} {one.name}[{one.count}];\n" for one in graph.outputs)
-    arguments = ", ".join([*(f"{name}_test_data.given_{one.name}" for one in graph.inputs),
-                           *(one.name for one in graph.outputs), "arena"])
-    checks = "".join(f"""  if (worse("{one.name}", {one.name}, {name}_test_data.wanted_{one.name}, {one.count})) return 1;
+    arguments = ", ".join([
+        *(f"{name}_test_data.given_{one.name}" for one in graph.inputs), *(one.name for one in graph.outputs), "arena"
+    ])
+    checks = "".join(
+        f"""  if (worse("{one.name}", {one.name}, {name}_test_data.wanted_{one.name}, {one.count})) return 1;
 """ for one in graph.outputs)
+    step = step_test(exported) if exported.step else ""
+    memory = f"""ALIGNED static unsigned char caches[{upper}_CACHES_BYTES];
+""" if step else ""
     return f"""{LICENSE}/* Computes the stored inputs, and compares the answers with {exported.wanted}. */
 #include <math.h>
 #include <stdio.h>
@@ -138,10 +146,12 @@ def test(exported):
 #include "{name}_test_data.h"
 
 #if defined(__GNUC__)
-__attribute__((aligned(FOVEA_WORKSPACE_ALIGNMENT)))
+#define ALIGNED __attribute__((aligned(FOVEA_WORKSPACE_ALIGNMENT)))
+#else
+#define ALIGNED
 #endif
-static unsigned char arena[{upper}_ARENA_BYTES];
-{outputs}
+ALIGNED static unsigned char arena[{upper}_ARENA_BYTES];
+{memory}{outputs}
 /* Prints the largest difference, as a part of the largest number that is wanted, and says whether it is too large. */
 static int worse(const char* array, const float* got, const float* wanted, size_t count) {{
   const float allowed = {exported.allowed:.2e}f;
@@ -164,9 +174,30 @@ int main(void) {{
     printf("{name}: %s\\n", fovea_status_string(status));
     return 1;
   }}
-{checks}  return 0;
+{checks}{step}  return 0;
 }}
 """
+
+
+def step_test(exported):
+    """The same answers a token at a time."""
+    name, upper, given = exported.graph.name, exported.graph.name.upper(), exported.graph.inputs[0].name
+    rows = ", ".join(f"{one.name} + token * {one.count // exported.graph.inputs[0].count}"
+                     for one in exported.graph.outputs)
+    data = f"{name}_test_data"
+    checks = "".join(
+        f"""  if (worse("{one.name}, a token at a time,", {one.name}, {data}.wanted_{one.name}, {one.count})) return 1;
+""" for one in exported.graph.outputs)
+    return f"""
+  status = {name}_step_init(caches);
+  for (size_t token = 0; status == FOVEA_OK && token < {upper}_STEP_TOKENS; ++token) {{
+    status = {name}_step({name}_test_data.given_{given} + token, {rows}, arena);
+  }}
+  if (status != FOVEA_OK) {{
+    printf("{name}: %s\\n", fovea_status_string(status));
+    return 1;
+  }}
+{checks}"""
 
 
 CMAKE = """# Written by `python -m fovea.export`.
@@ -202,7 +233,8 @@ endif()
 set_target_properties(@NAME@ @NAME@_test PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)
 foreach(what weights test_data)
   set_property(SOURCE @NAME@_${what}.c APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/@NAME@_${what}.bin)
-  set_property(SOURCE @NAME@_${what}.c APPEND PROPERTY COMPILE_DEFINITIONS BINARY_FILE_FOLDER="${CMAKE_CURRENT_SOURCE_DIR}/")
+  set_property(SOURCE @NAME@_${what}.c APPEND PROPERTY
+    COMPILE_DEFINITIONS BINARY_FILE_FOLDER="${CMAKE_CURRENT_SOURCE_DIR}/")
 endforeach()
 enable_testing()
 add_test(NAME @NAME@_test COMMAND @NAME@_test)

@@ -4,8 +4,8 @@ import numpy as np
 
 
 def layers(runner, exact, given, scales=None):
-    """(layer, signal to noise in dB), the worst first. Of each call that multiplies, with the inputs that it has in f32;
-    where tensors are int8, of each tensor with all noise before it."""
+    """(layer, signal to noise in dB), the worst first. Of each call that multiplies, with the inputs that it has in
+    f32; where tensors are int8, of each tensor with all noise before it."""
     if scales is not None:
         return tensors(runner, exact, given, scales)
     inputs, outputs = {}, {}
@@ -13,8 +13,8 @@ def layers(runner, exact, given, scales=None):
     def remember(index, call):
         inputs[index] = [memory(exact, one) for one in exact_reads(call)]
 
-    exact.run(given, before=remember, observe=lambda index, call: outputs.__setitem__(
-        index, [exact.tensor(one).copy() for one in call.writes]))
+    exact.run(given, before=remember,
+              observe=lambda index, call: outputs.__setitem__(index, [exact.tensor(one).copy() for one in call.writes]))
     ratios = []
 
     def restore(index, call):
@@ -23,8 +23,8 @@ def layers(runner, exact, given, scales=None):
 
     def compare(index, call):
         if call.macs:
-            ratios.append((call.name, min(ratio(runner.tensor(one), want)
-                                          for one, want in zip(call.writes, outputs[index]))))
+            ratios.append(
+                (call.name, min(ratio(runner.tensor(one), want) for one, want in zip(call.writes, outputs[index]))))
 
     runner.run(given, before=restore, observe=compare)
     return sorted(ratios, key=lambda one: one[1])
@@ -33,7 +33,8 @@ def layers(runner, exact, given, scales=None):
 def tensors(runner, exact, given, scales):
     """The same of int8 tensors, each after its own call."""
     wanted, ratios = {}, []
-    exact.run(given, observe=lambda _, call: wanted.update({call.name: exact.tensor(one).copy() for one in call.writes}))
+    exact.run(given, observe=lambda _, call: wanted.update({call.name: exact.tensor(one).copy()
+                                                            for one in call.writes}))
 
     def compare(_, call):
         if call.name not in wanted or call.function == "copy":

@@ -2,6 +2,7 @@
 """What a model takes: the report as text, and the README of the folder."""
 import csv
 import math
+import textwrap
 
 from .. import c
 from .run import bytes_for
@@ -21,8 +22,8 @@ def text(report):
   workspace  {report.workspace_bytes} bytes on this machine
   weights    {report.weight_bytes} bytes
   work       {report.macs} multiply-adds
-  error      {report.error:.2e} of the largest output""" + (
-        f"\nsignal to noise of each layer, the worst first:{worst}" if worst else "")
+  error      {report.error:.2e} of the largest output""" + (f"\nsignal to noise of each layer, the worst first:{worst}"
+                                                            if worst else "")
 
 
 def rates(toolchain):
@@ -40,8 +41,8 @@ def instructions(calls, toolchain):
                                   "instructions integers" if integer else "instructions"]
         elements = sum(one.count for one in call.writes)
         if call.function in ("fovea_norm", "fovea_integer_norm"):
-            total += elements * rate["instructions layer normalisation" if call.function == "fovea_norm" else
-                                     "instructions norm of int8"]
+            total += elements * rate["instructions layer normalisation" if call.function ==
+                                     "fovea_norm" else "instructions norm of int8"]
         activation = call.fields.get("activation", "")
         if activation and not any(plain in activation for plain in ("RELU", "IDENTITY")):
             total += elements * rate["instructions GELU"]
@@ -60,14 +61,14 @@ def readme(exported, report):
                                  f"{'float' if one.buffer.dtype.kind == 'f' else one.buffer.dtype.name + '_t'}"
                                  for one in tensors) for tensors in (exported.graph.inputs, exported.graph.outputs))
     calls = ", ".join(f"{count} `{one}`" for one, count in sorted(report.calls.items(), key=lambda one: -one[1]))
-    layers = "".join(f"| {layer} | {ratio:.1f} |\n" for layer, ratio in report.layers)
+    names = ", ".join(one.name for one in [*exported.graph.inputs, *exported.graph.outputs])
     return f"""# {name}
 
-Written by `python -m fovea.export`. `{name}.c` computes the model by calls of fovea: {calls}. It needs nothing but fovea
-and C99, and allocates nothing.
+{paragraph(f'Written by `python -m fovea.export`. `{name}.c` computes the model by calls of fovea: {calls}. It needs '
+           'nothing but fovea and C99, and allocates nothing.')}
 
     {name}_init();
-    {name}_run({', '.join(one.name for one in [*exported.graph.inputs, *exported.graph.outputs])}, arena);
+    {name}_run({names}, arena);
 
 Inputs, each a dense array:
 
@@ -84,31 +85,45 @@ Outputs:
 | processor | flash for weights, bytes | arena, bytes | instructions, about |
 | --- | ---: | ---: | ---: |
 {rows}
-{report.macs:,} multiply-adds. Of the arena, tensors take {report.arena_bytes:,} bytes, where {report.arena_bound:,} live at once. Calls
-have their workspace after the tensors that live then. Instructions are estimated from fovea's own counts, and leave out sums, copies and what each call takes
-once. fovea's own code comes in addition: `bench/size.py` of its tree measures it.
-{f'''
-## How near each layer is
-
-The signal to noise ratio of each layer's output, compared with f32, in dB; the worst first. `--keep LAYER=f32` keeps a layer as
-it is.
-
-| layer | dB |
-| --- | ---: |
-{layers}''' if layers else ''}
+{paragraph(f'{report.macs:,} multiply-adds. Of the arena, tensors take {report.arena_bytes:,} bytes, where '
+           f'{report.arena_bound:,} live at once. Calls have their workspace after the tensors that live then. '
+           "Instructions are estimated from fovea's own counts; they leave out sums, copies and what each call takes "
+           "once. fovea's own code comes in addition: `bench/size.py` of its tree measures it.")}
+{quality_table(report)}
 ## Build and test
 
     cmake -S . -B build -DFOVEA_SOURCE=<fovea's tree>      # or without it, where fovea is installed
     cmake --build build
     ctest --test-dir build
 
-For a board add `-DCMAKE_TOOLCHAIN_FILE=<fovea's tree>/toolchains/<board>.cmake`: the test then runs in its emulator.
+{paragraph("For a board add `-DCMAKE_TOOLCHAIN_FILE=<fovea's tree>/toolchains/<board>.cmake`: the test then runs in "
+           'its emulator.')}
 """
+
+
+def paragraph(words):
+    return textwrap.fill(words, 120, break_long_words=False)
+
+
+def quality_table(report):
+    """Where weights or tensors are narrow."""
+    if not report.layers:
+        return ""
+    rows = "".join(f"| {layer} | {ratio:.1f} |\n" for layer, ratio in report.layers)
+    return f"""
+## How near each layer is
+
+{paragraph("The signal to noise ratio of each layer's output, compared with f32, in dB; the worst first. "
+           '`--keep LAYER=f32` keeps a layer as it is.')}
+
+| layer | dB |
+| --- | ---: |
+{rows}"""
 
 
 def rounded(count):
     """Two digits: it is an estimate."""
     if count < 1:
         return "0"
-    step = 10 ** max(0, math.floor(math.log10(count)) - 1)
+    step = 10**max(0, math.floor(math.log10(count)) - 1)
     return f"{round(count / step) * step:,}"

@@ -10,14 +10,22 @@ from .graph import Tensor
 
 
 class Runner:
-    """Makes calls whose buffers have a place in the arena. inputs: the tensors of the model's inputs."""
+    """Makes calls whose buffers have a place in the arena. inputs: the tensors of the model's inputs.
+    caches: of a decoder's step, their fields."""
 
-    def __init__(self, calls, plans, arena_bytes, inputs):
+    def __init__(self, calls, plans, arena_bytes, inputs, caches=()):
         self.calls, self.inputs = calls, inputs
         self.arena = Aligned(arena_bytes)
         self.held, self.plans = {}, {}
         for plan in plans:
             self.plans[plan] = self.planned(plan)
+        self.position, self.caches = 0, {}
+        for index, fields in enumerate(caches):
+            made = c.structure("kv_cache", **fields)
+            memory = Aligned(c.call("fovea_kv_cache_bytes", made)).array
+            c.call("fovea_kv_cache_init", made, memory, memory.size)
+            self.caches[f"&caches[{index}]"] = made
+            self.held[made.memory] = memory
         self.args = [self.structure(call) for call in calls]
         self.workspace = Aligned(max([self.workspace_bytes(*pair) for pair in zip(calls, self.args)], default=0))
 
@@ -46,6 +54,12 @@ class Runner:
                 value = value.data
             elif isinstance(value, Tensor):
                 value = self.address(value)
+            elif value == "position":
+                value = self.position
+            elif value == "&position":
+                value = np.array([self.position], np.int64)
+            elif isinstance(value, str) and value.startswith("&caches"):
+                value = self.caches[value]
             elif isinstance(value, str):
                 value = c.CONSTANTS[value.replace("FOVEA_", "", 1)]
             setattr(made, key, value)
@@ -58,7 +72,8 @@ class Runner:
         return made
 
     def address(self, tensor):
-        return self.memory(tensor.buffer).ctypes.data + tensor.offset * tensor.buffer.dtype.itemsize
+        offset = tensor.offset + getattr(tensor, "step", 0) * self.position
+        return self.memory(tensor.buffer).ctypes.data + offset * tensor.buffer.dtype.itemsize
 
     def memory(self, buffer):
         """The buffer's elements, as an array."""
@@ -74,17 +89,15 @@ class Runner:
         """A tensor's numbers, as they are now."""
         buffer = tensor.buffer
         loops = [loop for dim in tensor.dims for loop in dim]
-        return np.lib.stride_tricks.as_strided(self.memory(buffer)[tensor.offset:], [size for size, _ in loops],
-                                               [stride * buffer.dtype.itemsize for _, stride in loops]).reshape(
-                                                   tensor.shape)
+        return np.lib.stride_tricks.as_strided(
+            self.memory(buffer)[tensor.offset:], [size for size, _ in loops],
+            [stride * buffer.dtype.itemsize for _, stride in loops]).reshape(tensor.shape)
 
     def workspace_bytes(self, call, args):
         if call.plan is not None:
             name = "" if call.plan.struct == "attention" else f"{call.plan.struct}_"
             return c.call(f"fovea_{name}workspace_bytes", self.plans[call.plan])
-        if call.workspace:
-            return c.call(f"{call.function}_workspace_bytes", args)
-        return 0
+        return c.call(f"{call.function}_workspace_bytes", args) if call.workspace else 0
 
     def run(self, inputs, before=None, observe=None):
         """Makes the calls. inputs: arrays. before and observe get the index of a call and the call."""
@@ -97,12 +110,22 @@ class Runner:
             if observe:
                 observe(index, call)
 
+    def step(self, inputs):
+        """A step of a decoder."""
+        self.args = [self.structure(call) for call in self.calls]
+        self.run(inputs)
+        self.position += 1
+
     def make(self, call, args):
         if call.function in DIRECT:
             values = (call.fields[key] for key in DIRECT[call.function])
             c.call(call.function, *(self.address(one) if isinstance(one, Tensor) else one for one in values))
             return
         before = [self.plans[call.plan]] if call.plan else []
+        if call.cache and call.function == "fovea_attention":
+            c.call("fovea_kv_attach", self.caches[call.cache], args)
+        elif call.cache:
+            before.append(self.caches[call.cache])
         after = [self.workspace.array, self.workspace.array.size] if call.workspace or call.plan else []
         try:
             c.call(call.function, *before, args, *after)
@@ -115,9 +138,10 @@ def copy(runner, call):
     y, x = (call.fields[key] for key in "yx")
     sizes = [size for size, _ in call.fields["loops"]]
     item = y.buffer.dtype.itemsize
-    to, of = (np.lib.stride_tricks.as_strided(runner.memory(one.buffer)[one.offset:], sizes,
-                                              [strides[index] * item for _, strides in call.fields["loops"]],
-                                              writeable=index == 0) for index, one in enumerate((y, x)))
+    to, of = (np.lib.stride_tricks.as_strided(
+        runner.memory(one.buffer)[one.offset:], sizes, [strides[index] * item
+                                                        for _, strides in call.fields["loops"]], writeable=index == 0)
+              for index, one in enumerate((y, x)))
     to[...] = of
 
 
@@ -143,8 +167,8 @@ def bytes_for(call, target):
     if not call.workspace:
         return 0
     if call.function == "fovea_integer_attention":
-        return integer_attention_bytes(*(call.fields[key] for key in ("head_dim", "value_dim", "q_tokens", "q_heads",
-                                                                      "kv_heads")))
+        return integer_attention_bytes(*(call.fields[key]
+                                         for key in ("head_dim", "value_dim", "q_tokens", "q_heads", "kv_heads")))
     fields = {key: value for key, value in call.fields.items() if not isinstance(value, Tensor)}
     fields["weights"] = {key: value for key, value in call.fields["weights"].items() if not isinstance(value, Tensor)}
     args = runner.filled(f"{call.struct}_args", {**fields, "target": number})

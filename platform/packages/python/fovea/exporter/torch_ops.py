@@ -114,9 +114,12 @@ def index(reader, x, indices):
     dims, offset = [()] * len(shape), 0
     for axis, numbers in enumerate(indices):
         numbers = np.asarray(numbers.expand(shape))
-        moving = [place for place in range(len(shape)) if shape[place] > 1 and
-                  (np.take(numbers, 0, place) != np.take(numbers, 1, place)).any()]
-        line = numbers.reshape(-1)[:1] if not moving else np.moveaxis(numbers, moving[0], -1).reshape(-1, shape[moving[0]])[0]
+        moving = [
+            place for place in range(len(shape))
+            if shape[place] > 1 and (np.take(numbers, 0, place) != np.take(numbers, 1, place)).any()
+        ]
+        line = numbers.reshape(-1)[:1] if not moving else np.moveaxis(numbers, moving[0], -1).reshape(
+            -1, shape[moving[0]])[0]
         step = int(line[1] - line[0]) if len(line) > 1 else 1
         part = x.slice(axis, int(line[0]), int(line[-1]) + 1, step) if step > 0 else None
         if len(moving) > 1 or part is None or (np.diff(line) != step).any() or (moving and dims[moving[0]]):
@@ -291,6 +294,7 @@ def mean(reader, x, axes=None, keep=False, **_):
 
 
 def activation(kind, alpha=0):
+
     def node(reader, x, *_, **__):
         y = reader.graph.arena(reader.name(kind.lower()), views.like(x, [], len(x.shape)))
         return reader.graph.add("activation", y.name, {"x": x, "factor": None}, y, reader.line, kind=kind, alpha=alpha)
@@ -318,6 +322,7 @@ def hardtanh(reader, x, least=-1, most=1):
 
 
 def pair(kind):
+
     def node(reader, a, b, *, alpha=1):
         if alpha != 1:
             reader.refuse(f"with alpha {alpha}", "a product before the sum")
@@ -367,6 +372,7 @@ def power(reader, x, exponent):
 
 def pattern_only(kind):
     """Served only as a part of a pattern: patterns.py finds it, or lower.py refuses it."""
+
     def node(reader, x, *_, **__):
         y = reader.graph.arena(reader.name(kind), views.like(x, [], len(x.shape)))
         return reader.graph.add(kind, y.name, {"x": x}, y, reader.line)

@@ -121,8 +121,8 @@ def like(tensor, last, kept):
 
 
 def relocated(dims, loops):
-    """The dimensions of a tensor after its memory was laid out anew. loops: of the whole memory, (size, (old stride, new
-    stride)). None where a dimension does not consist of them."""
+    """The dimensions of a tensor after its memory was laid out anew. loops: of the whole memory, (size, (old stride,
+    new stride)). None where a dimension does not consist of them."""
     moved = []
     for dim in dims:
         rest, new = [loop for loop in reversed(dim) if loop[0] != 1], []

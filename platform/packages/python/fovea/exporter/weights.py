@@ -8,8 +8,10 @@ from .. import c
 from .calls import given
 from .run import Aligned
 
-FORMATS = {"f32": "FOVEA_F32", "f16": "FOVEA_F16", "i8": "FOVEA_I8", "i4": "FOVEA_I4", "q8_0": "FOVEA_Q8_0",
-           "q4_0": "FOVEA_Q4_0"}
+FORMATS = {
+    "f32": "FOVEA_F32", "f16": "FOVEA_F16", "i8": "FOVEA_I8", "i4": "FOVEA_I4", "q8_0": "FOVEA_Q8_0", "q4_0":
+    "FOVEA_Q4_0"
+}
 
 
 class Weights:
@@ -55,14 +57,14 @@ class Weights:
             else:
                 data, scales, stride = narrowed(np.ascontiguousarray(weight.data), form)
                 self.stored[key] = (self.graph.constant(f"{weight.name}_{form}", data),
-                                    scales is not None and self.graph.constant(weight.name + "_scales", scales) or None,
-                                    stride)
+                                    scales is not None and self.graph.constant(weight.name + "_scales", scales) or
+                                    None, stride)
         return self.stored[key]
 
 
 def narrowed(rows, form):
-    """Rows of f32 in another format: their numbers, their scales or None, and the stride of the numbers. A cache of keys
-    is what converts rows in the library."""
+    """Rows of f32 in another format: their numbers, their scales or None, and the stride of the numbers. A cache of
+    keys is what converts rows in the library."""
     count, dim = rows.shape
     cache = c.structure("kv_cache", key_dtype=form, value_dtype=form, batch=1, kv_heads=1, head_dim=dim, value_dim=1,
                         max_tokens=count, values_in_keys=1)
