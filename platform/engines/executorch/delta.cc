@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
+#include "operators.h"
+
+namespace fovea_executorch {
+namespace {
+
+bool overlap(const Tensor& a, const Tensor& b) {
+  const auto a_begin = reinterpret_cast<uintptr_t>(a.const_data_ptr());
+  const auto b_begin = reinterpret_cast<uintptr_t>(b.const_data_ptr());
+  return a_begin < b_begin + b.nbytes() && b_begin < a_begin + a.nbytes();
+}
+
+bool is_numbers(const Tensor& t, ssize_t dims) {
+  return t.dim() == dims && t.scalar_type() == ScalarType::Float && is_contiguous(t);
+}
+
+bool same_sizes(const Tensor& a, const Tensor& b, int dims) {
+  for (int i = 0; i < dims; ++i) {
+    if (a.size(i) != b.size(i)) return false;
+  }
+  return true;
+}
+
+struct Delta {
+  const Tensor& query;
+  const Tensor& key;
+  const Tensor& value;
+  const Tensor& decay;
+  const Tensor& beta;
+  const Tensor& state;
+  Tensor& out;
+  Tensor& final_state;
+
+  bool is_valid(Context& context) const;
+  bool resize(Context& context) const;
+  fovea_delta_args arguments(const float* log_decay) const;
+};
+
+bool Delta::is_valid(Context& context) const {
+  FOVEA_REQUIRE(context, is_numbers(query, 4) && is_numbers(key, 4) && is_numbers(value, 4), false);
+  FOVEA_REQUIRE(context, is_numbers(decay, 3) || is_numbers(decay, 4), false);
+  FOVEA_REQUIRE(context, is_numbers(beta, 3) && is_numbers(state, 4), false);
+  FOVEA_REQUIRE(context, query.size(0) == key.size(0), false);
+  FOVEA_REQUIRE(context, query.size(2) == key.size(2) && query.size(3) == key.size(3), false);
+  FOVEA_REQUIRE(context, same_sizes(decay, key, static_cast<int>(decay.dim())), false);
+  FOVEA_REQUIRE(context, same_sizes(key, value, 3) && same_sizes(beta, key, 3), false);
+  FOVEA_REQUIRE(context, key.size(1) > 0 && query.size(1) % key.size(1) == 0, false);
+  FOVEA_REQUIRE(context, state.size(0) == key.size(0) && state.size(1) == key.size(1), false);
+  FOVEA_REQUIRE(context, state.size(2) == key.size(3) && state.size(3) == value.size(3), false);
+  FOVEA_REQUIRE(context, out.scalar_type() == ScalarType::Float, false);
+  FOVEA_REQUIRE(context, final_state.scalar_type() == ScalarType::Float, false);
+  ET_KERNEL_CHECK_MSG(context, !overlap(final_state, state), InvalidArgument, false,
+                      "final_state_out must not alias initial_state");
+  return true;
+}
+
+bool Delta::resize(Context& context) const {
+  const executorch::aten::SizesType sizes[4] = {query.sizes()[0], query.sizes()[1], query.sizes()[2],
+                                                value.sizes()[3]};
+  FOVEA_REQUIRE(context, executorch::runtime::resize_tensor(out, {sizes, 4}) == Error::Ok, false);
+  FOVEA_REQUIRE(context, executorch::runtime::resize_tensor(final_state, state.sizes()) == Error::Ok, false);
+  return true;
+}
+
+fovea_delta_args Delta::arguments(const float* log_decay) const {
+  fovea_delta_args args = {};
+  args.struct_bytes = sizeof args;
+  args.rule = FOVEA_DELTA_RULE_GATED_DELTA;
+  args.batch = count(query, 0);
+  args.q_heads = count(query, 1);
+  args.k_heads = args.v_heads = count(key, 1);
+  args.key_dim = count(key, 3);
+  args.value_dim = count(value, 3);
+  args.decay_dim = decay.dim() == 4 ? args.key_dim : 1;
+  args.tokens = count(query, 2);
+  args.scale = 1;
+  args.q = input(query, kHeadsFirst);
+  args.k = input(key, kHeadsFirst);
+  args.v = input(value, kHeadsFirst);
+  const ptrdiff_t tokens = args.tokens, heads = args.v_heads, decays = args.decay_dim;
+  args.decay = {log_decay, heads * tokens * decays, tokens * decays, decays};
+  args.beta = {beta.const_data_ptr(), heads * tokens, tokens, 1};
+  args.out = output(out, kHeadsFirst);
+  return args;
+}
+
+// fovea takes the logarithms of decays, because layers compute these. NULL if a decay is negative.
+const float* logarithms(Context& context, const Tensor& decay) {
+  auto* const logs = static_cast<float*>(temporary(context, (decay.numel() + 1) * sizeof(float)));
+  if (logs == nullptr) return nullptr;
+  const float* const decays = decay.const_data_ptr<float>();
+  for (ssize_t i = 0; i < decay.numel(); ++i) {
+    FOVEA_REQUIRE(context, !(decays[i] < 0), nullptr);
+    logs[i] = logf(decays[i]);
+  }
+  return logs;
+}
+
+}  // namespace
+
+void gated_delta_rule_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
+                          const Tensor& decay, const Tensor& beta, const Tensor& initial_state, Tensor& out,
+                          Tensor& final_state_out) {
+  const Delta delta{query, key, value, decay, beta, initial_state, out, final_state_out};
+  if (!delta.is_valid(context)) return;
+  const float* const logs = logarithms(context, decay);
+  if (logs == nullptr || !delta.resize(context)) return;
+  if (final_state_out.numel() == 0) return;
+
+  fovea_delta_args args = delta.arguments(logs);
+  const Threads threads(4.0 * args.batch * args.q_heads * args.tokens * args.key_dim * args.value_dim);
+  args.executor = threads.executor();
+  const size_t state_bytes =
+      fovea_delta_state_bytes(args.batch, args.v_heads, args.key_dim, args.value_dim, args.decay_dim);
+  auto* const state = static_cast<fovea_delta_state*>(workspace(context, state_bytes));
+  const size_t bytes = fovea_delta_workspace_bytes(&args);
+  void* const memory = workspace(context, bytes);
+  if (state == nullptr || memory == nullptr) return;
+
+  const ptrdiff_t dim = args.value_dim, head = dim * args.key_dim, entry = head * args.v_heads;
+  const fovea_in before = {initial_state.const_data_ptr(), entry, head, dim};
+  const fovea_out after = {final_state_out.mutable_data_ptr(), entry, head, dim};
+  fovea_status status = fovea_delta_begin(state, state_bytes, args.batch, args.v_heads, args.key_dim, args.value_dim,
+                                          args.decay_dim);
+  if (status == FOVEA_OK) status = fovea_delta_set(state, FOVEA_ALL_ENTRIES, &before);
+  if (status == FOVEA_OK) status = fovea_delta(state, &args, memory, bytes);
+  if (status == FOVEA_OK) status = fovea_delta_get(state, FOVEA_TARGET_BEST, FOVEA_ALL_ENTRIES, &after);
+  report(context, status);
+}
+
+}  // namespace fovea_executorch
