@@ -43,4 +43,10 @@ Threads::Threads(double work) : executor_{run_on_pool, &executor_, 1} {
   if (threads > 1) executor_.workers = threads < 64 ? static_cast<uint32_t>(threads) : 64;
 }
 
+bool Threads::run(size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) const {
+  if (executor_.workers > 1) return run_on_pool(executor_.self, tasks, task, arg) == 0;
+  for (size_t i = 0; i < tasks; ++i) task(arg, i, 0);
+  return true;
+}
+
 }  // namespace fovea_executorch

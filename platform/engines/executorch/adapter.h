@@ -67,6 +67,8 @@ class Threads {
  public:
   explicit Threads(double work);
   uint32_t workers() const { return executor_.workers; }
+  // Runs tasks of an operator's own; false if the pool refused.
+  bool run(size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) const;
   const fovea_executor* executor() const { return executor_.workers > 1 ? &executor_ : nullptr; }
 
  private:

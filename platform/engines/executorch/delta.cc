@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include <atomic>
+
 #include "operators.h"
 
 namespace fovea_executorch {
@@ -35,7 +37,7 @@ struct Delta {
 
   bool is_valid(Context& context) const;
   bool resize(Context& context) const;
-  fovea_delta_args arguments(const float* log_decay) const;
+  fovea_delta_args arguments() const;
 };
 
 bool Delta::is_valid(Context& context) const {
@@ -64,13 +66,14 @@ bool Delta::resize(Context& context) const {
   return true;
 }
 
-fovea_delta_args Delta::arguments(const float* log_decay) const {
+// Of one head of values in one entry, with the query heads that read it.
+fovea_delta_args Delta::arguments() const {
   fovea_delta_args args = {};
   args.struct_bytes = sizeof args;
   args.rule = FOVEA_DELTA_RULE_GATED_DELTA;
-  args.batch = count(query, 0);
-  args.q_heads = count(query, 1);
-  args.k_heads = args.v_heads = count(key, 1);
+  args.batch = 1;
+  args.q_heads = count(query, 1) / count(key, 1);
+  args.k_heads = args.v_heads = 1;
   args.key_dim = count(key, 3);
   args.value_dim = count(value, 3);
   args.decay_dim = decay.dim() == 4 ? args.key_dim : 1;
@@ -79,9 +82,8 @@ fovea_delta_args Delta::arguments(const float* log_decay) const {
   args.q = input(query, kHeadsFirst);
   args.k = input(key, kHeadsFirst);
   args.v = input(value, kHeadsFirst);
-  const ptrdiff_t tokens = args.tokens, heads = args.v_heads, decays = args.decay_dim;
-  args.decay = {log_decay, heads * tokens * decays, tokens * decays, decays};
-  args.beta = {beta.const_data_ptr(), heads * tokens, tokens, 1};
+  args.decay.token_stride = args.decay_dim;
+  args.beta.token_stride = 1;
   args.out = output(out, kHeadsFirst);
   return args;
 }
@@ -98,6 +100,58 @@ const float* logarithms(Context& context, const Tensor& decay) {
   return logs;
 }
 
+// The heads of all entries, each a task: the state of a head stays in cache from its first copy to its last.
+struct Heads {
+  const Delta& delta;
+  const float* logs;
+  fovea_delta_args args;
+  size_t state_bytes, bytes;  // of a worker
+  uint8_t* memory;            // [workers][state_bytes + bytes]
+  std::atomic<fovea_status> status{FOVEA_OK};
+
+  static void run(void* self, size_t index, uint32_t worker) {
+    Heads& heads = *static_cast<Heads*>(self);
+    uint8_t* const memory = heads.memory + worker * (heads.state_bytes + heads.bytes);
+    const fovea_status status = heads.run_head(static_cast<ptrdiff_t>(index), memory);
+    if (status != FOVEA_OK) heads.status = status;
+  }
+
+  fovea_status run_head(ptrdiff_t head, uint8_t* worker_memory) {
+    fovea_delta_args now = args;
+    const ptrdiff_t tokens = args.tokens, matrix = head * args.key_dim * args.value_dim;
+    now.q.data = delta.query.const_data_ptr<float>() + head * args.q_heads * tokens * args.key_dim;
+    now.k.data = delta.key.const_data_ptr<float>() + head * tokens * args.key_dim;
+    now.v.data = delta.value.const_data_ptr<float>() + head * tokens * args.value_dim;
+    now.decay.data = logs + head * tokens * args.decay_dim;
+    now.beta.data = delta.beta.const_data_ptr<float>() + head * tokens;
+    now.out.data = delta.out.mutable_data_ptr<float>() + head * args.q_heads * tokens * args.value_dim;
+    const ptrdiff_t row = args.value_dim;
+    const fovea_in before = {delta.state.const_data_ptr<float>() + matrix, 0, 0, row};
+    const fovea_out after = {delta.final_state.mutable_data_ptr<float>() + matrix, matrix_size(), matrix_size(), row};
+
+    auto* const state = reinterpret_cast<fovea_delta_state*>(worker_memory);
+    fovea_status status = fovea_delta_set(state, 0, &before);
+    if (status == FOVEA_OK) status = fovea_delta(state, &now, worker_memory + state_bytes, bytes);
+    if (status == FOVEA_OK) status = fovea_delta_get(state, FOVEA_TARGET_BEST, 0, &after);
+    return status;
+  }
+
+  fovea_status begin(uint32_t workers) {
+    fovea_status status = FOVEA_OK;
+    for (uint32_t i = 0; i < workers && status == FOVEA_OK; ++i) {
+      auto* const state = reinterpret_cast<fovea_delta_state*>(memory + i * (state_bytes + bytes));
+      status = fovea_delta_begin(state, state_bytes, 1, 1, args.key_dim, args.value_dim, args.decay_dim);
+    }
+    return status;
+  }
+
+  ptrdiff_t matrix_size() const { return static_cast<ptrdiff_t>(args.key_dim) * args.value_dim; }
+};
+
+size_t aligned(size_t bytes) {
+  return (bytes + FOVEA_WORKSPACE_ALIGNMENT - 1) / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
+}
+
 }  // namespace
 
 void gated_delta_rule_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
@@ -109,25 +163,19 @@ void gated_delta_rule_out(Context& context, const Tensor& query, const Tensor& k
   if (logs == nullptr || !delta.resize(context)) return;
   if (final_state_out.numel() == 0) return;
 
-  fovea_delta_args args = delta.arguments(logs);
-  const Threads threads(4.0 * args.batch * args.q_heads * args.tokens * args.key_dim * args.value_dim);
-  args.executor = threads.executor();
-  const size_t state_bytes =
-      fovea_delta_state_bytes(args.batch, args.v_heads, args.key_dim, args.value_dim, args.decay_dim);
-  auto* const state = static_cast<fovea_delta_state*>(workspace(context, state_bytes));
-  const size_t bytes = fovea_delta_workspace_bytes(&args);
-  void* const memory = workspace(context, bytes);
-  if (state == nullptr || memory == nullptr) return;
-
-  const ptrdiff_t dim = args.value_dim, head = dim * args.key_dim, entry = head * args.v_heads;
-  const fovea_in before = {initial_state.const_data_ptr(), entry, head, dim};
-  const fovea_out after = {final_state_out.mutable_data_ptr(), entry, head, dim};
-  fovea_status status = fovea_delta_begin(state, state_bytes, args.batch, args.v_heads, args.key_dim, args.value_dim,
-                                          args.decay_dim);
-  if (status == FOVEA_OK) status = fovea_delta_set(state, FOVEA_ALL_ENTRIES, &before);
-  if (status == FOVEA_OK) status = fovea_delta(state, &args, memory, bytes);
-  if (status == FOVEA_OK) status = fovea_delta_get(state, FOVEA_TARGET_BEST, FOVEA_ALL_ENTRIES, &after);
-  report(context, status);
+  Heads heads{delta, logs, delta.arguments(), 0, 0, nullptr};
+  const fovea_delta_args& args = heads.args;
+  const size_t tasks = static_cast<size_t>(key.size(0)) * count(key, 1);
+  const double matrix = static_cast<double>(args.key_dim) * args.value_dim;
+  const Threads threads(matrix * (4.0 + 4.0 * args.tokens) * args.q_heads * static_cast<double>(tasks));
+  heads.state_bytes = aligned(fovea_delta_state_bytes(1, 1, args.key_dim, args.value_dim, args.decay_dim));
+  heads.bytes = aligned(fovea_delta_workspace_bytes(&args));
+  heads.memory = static_cast<uint8_t*>(temporary(context, threads.workers() * (heads.state_bytes + heads.bytes)));
+  if (heads.memory == nullptr) return;
+  const fovea_status status = heads.begin(threads.workers());
+  if (status != FOVEA_OK) return report(context, status);
+  const bool done = threads.run(tasks, Heads::run, &heads);
+  report(context, done ? heads.status.load() : FOVEA_ERR_EXECUTOR);
 }
 
 }  // namespace fovea_executorch
