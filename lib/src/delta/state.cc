@@ -20,15 +20,23 @@ void set_delta(fovea_delta_state& state, uint32_t first, uint32_t count, const f
     pending_of(state)[entry] = 0;
     for (uint32_t head = 0; head < state.v_heads; ++head) {
       float* const s = delta_head(state, entry, head).s;
-      __builtin_memset(s, 0, delta_head_floats(state).value * sizeof(float));
+      const bool fills = matrices && state.value_dim % kDeltaColumns == 0;  // the matrix, so that zeros begin after it
+      const size_t filled = fills ? size_t(state.key_dim) * state.value_dim : 0;
+      __builtin_memset(s + filled, 0, (delta_head_floats(state).value - filled) * sizeof(float));
       if (!matrices) continue;
       const float* const from = static_cast<const float*>(matrices->data) +
                                 ptrdiff_t(entry - first) * matrices->batch_stride +
                                 ptrdiff_t(head) * matrices->head_stride;
       for (size_t key = 0; key < state.key_dim; ++key) {
         const float* const row = from + ptrdiff_t(key) * matrices->token_stride;
-        for (size_t d = 0; d < state.value_dim; ++d) {
-          s[(d / kDeltaColumns * state.key_dim + key) * kDeltaColumns + d % kDeltaColumns] = row[d];
+        for (size_t d = 0; d < state.value_dim; d += kDeltaColumns) {
+          float* const to = s + d * state.key_dim + key * kDeltaColumns;
+          const size_t columns = state.value_dim - d;
+          if (columns >= kDeltaColumns) {
+            __builtin_memcpy(to, row + d, kDeltaColumns * sizeof(float));
+          } else {
+            __builtin_memcpy(to, row + d, columns * sizeof(float));
+          }
         }
       }
     }

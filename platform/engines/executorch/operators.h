@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ExecuTorch's own operators for language models, computed by fovea. Names, arguments and results are those of the
+// operators of its namespace llama. README.md says where results differ.
+#pragma once
+
+#include "adapter.h"
+
+namespace fovea_executorch {
+
+// Attention. query and out are [batch][tokens][heads][dim]; key and value have as many tokens as the cache has room for.
+// Without a mask a query sees the first start_pos + tokens keys; if is_causal, query i sees those up to start_pos + i.
+// With a mask, f32 [tokens][tokens of key], start_pos is not read.
+Tensor& custom_sdpa_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value, int64_t start_pos,
+                        const OptionalTensor& attn_mask, double dropout_p, bool is_causal, std::optional<double> scale,
+                        Tensor& out);
+
+// The same after the rows of key and value were put into the caches, from token start_pos on.
+Tensor& sdpa_with_kv_cache_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
+                               Tensor& key_cache, Tensor& value_cache, int64_t start_pos, int64_t seq_len,
+                               const OptionalTensor& attn_mask, double dropout_p, bool is_causal,
+                               std::optional<double> scale, Tensor& out);
+
+// Attention on int8 with a scale and a zero point for each token and head, f32 out. If is_seq_at_dim_2, tensors are
+// [batch][heads][tokens][dim]. Tensors of float are served as custom_sdpa does.
+Tensor& custom_quantized_sdpa_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
+                                  int64_t start_pos, const OptionalTensor& attn_mask, double dropout_p, bool is_causal,
+                                  std::optional<double> scale, const OptionalTensor& q_zero_points,
+                                  const OptionalTensor& q_scales, const OptionalTensor& k_zero_points,
+                                  const OptionalTensor& k_scales, const OptionalTensor& v_zero_points,
+                                  const OptionalTensor& v_scales, bool is_seq_at_dim_2, Tensor& out);
+
+// Copies value, [batch][tokens][heads][dim], into the cache from token start_pos on, or to the tokens that indices,
+// int64 [batch][tokens], name. Nothing is written to out.
+Tensor& update_cache_out(Context& context, const Tensor& value, Tensor& cache, int64_t start_pos, Tensor& out);
+Tensor& update_cache_with_indices_out(Context& context, const Tensor& value, Tensor& cache, int64_t start_pos,
+                                      const Tensor& indices, Tensor& out);
+
+// The gated delta rule. query is [batch][q_heads][tokens][key_dim], key and value [batch][heads][tokens][dim], decay
+// [batch][heads][tokens] or [batch][heads][tokens][key_dim], beta [batch][heads][tokens], the states
+// [batch][heads][key_dim][value_dim].
+void gated_delta_rule_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
+                          const Tensor& decay, const Tensor& beta, const Tensor& initial_state, Tensor& out,
+                          Tensor& final_state_out);
+
+}  // namespace fovea_executorch
