@@ -249,6 +249,8 @@ def cache(draw):
     q = draw.give("q", draw.floats(plan.desc.max_batch, q_heads, 1, plan.desc.head_dim))
     for room in draw.rooms:
         room.lock()
+    if draw.chance(0.5) and not draw.hostile:
+        plan(draw.right["q"], held)  # prepares a call
     got = plan(q, held)
     if kept[0] and got.size and "page_table" not in draw.hostile:  # a page that two entries share
         keys, values = (np.concatenate(all_tokens, axis=2) for all_tokens in kept)
