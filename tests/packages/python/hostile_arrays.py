@@ -344,10 +344,11 @@ CALLS = (attention, attention, attention, cache, quantize, ragged, scaled_rows, 
 
 
 def child(seed, first, seconds):
-    """Runs draws until the time is over, and says each one before it."""
+    """Runs draws until the time is over, but enough of each call, and says each one before it."""
     counts, end, number = collections.Counter(), time.monotonic() + seconds, first
+    least = 80 * len(CALLS) if seconds else 1
     warnings.simplefilter("error")
-    while number == first or time.monotonic() < end:
+    while number < first + least or time.monotonic() < end:
         call = CALLS[number % len(CALLS)]
         print(number, call.__name__, flush=True)
         draw = Draw(seed, number)

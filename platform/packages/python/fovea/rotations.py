@@ -43,8 +43,7 @@ def prepare_rope(inputs, outputs, base, position_scale, **fields):
     rotary_dim = rows.args.rotary_dim or rows.args.dim
     if rotary_dim > rows.args.dim or rotary_dim % 2 or not rotary_dim:
         raise ValueError(f"rotary_dim is {rotary_dim}: it must be even, and at most {rows.args.dim}, the dim of x")
-    base, position_scale = (c.number(value, c.c_double, name) for value, name in ((base, "base"),
-                                                                                  (position_scale, "position_scale")))
+    base, position_scale = c.number(base, c.c_double, "base"), c.number(position_scale, c.c_double, "position_scale")
     rows.args.turns = turns = turns_of(rotary_dim, base, position_scale)
     rows.read("in", inputs[0], F32)
     rows.vector("positions", inputs[1], np.int64, (rows.args.batch,))
@@ -54,7 +53,7 @@ def prepare_rope(inputs, outputs, base, position_scale, **fields):
 
 def rotate(x, *, block=0, seed=0, inverse=False, out=None, target="best"):
     """Rotates rows by a Hadamard matrix, which keeps dot products and spreads large elements, so that codes of few bits
-    serve all elements alike. block: elements that are rotated together, a power of two; 0 = the largest. seed: of signs,
+    serve all elements alike. block: elements that are rotated together, a power of two; 0 = the largest. seed: signs,
     0 = none. inverse=True undoes it."""
     return _calls.call(prepare_rotate, (x,), (out,), {"block": block, "seed": seed, "inverse": inverse,
                                                       "target": target})[0]
