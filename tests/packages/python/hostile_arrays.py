@@ -249,6 +249,8 @@ def cache(draw):
     q = draw.give("q", draw.floats(plan.desc.max_batch, q_heads, 1, plan.desc.head_dim))
     for room in draw.rooms:
         room.lock()
+    if draw.chance(0.5) and not draw.hostile:
+        plan(draw.right["q"], held)  # prepares a call
     got = plan(q, held)
     if kept[0] and got.size and "page_table" not in draw.hostile:  # a page that two entries share
         keys, values = (np.concatenate(all_tokens, axis=2) for all_tokens in kept)
@@ -342,10 +344,11 @@ CALLS = (attention, attention, attention, cache, quantize, ragged, scaled_rows, 
 
 
 def child(seed, first, seconds):
-    """Runs draws until the time is over, and says each one before it."""
+    """Runs draws until the time is over, but enough of each call, and says each one before it."""
     counts, end, number = collections.Counter(), time.monotonic() + seconds, first
+    least = 80 * len(CALLS) if seconds else 1
     warnings.simplefilter("error")
-    while number == first or time.monotonic() < end:
+    while number < first + least or time.monotonic() < end:
         call = CALLS[number % len(CALLS)]
         print(number, call.__name__, flush=True)
         draw = Draw(seed, number)

@@ -89,6 +89,18 @@ def pair(draw):
         check_room(draw, out)
 
 
+def turned(draw):
+    """Rope and rotation, there and back."""
+    shape = (*shape_of(draw)[:-1], draw.pick(2, 8, 64))
+    x = draw.give("x", draw.floats(*shape))
+    positions = draw.give("positions", draw.rng.integers(-100, 100, shape[0] if len(shape) == 4 else 1))
+    offset, seed = draw.number("position_offset", 7, 2 ** 63), draw.number("seed", 3)
+    ready(draw, None, lambda x, positions: fovea.rope(x, "half_split", positions=positions), "x", "positions")
+    options = {"positions": positions, "position_offset": offset}
+    near(fovea.rope(fovea.rope(x, "half_split", **options), "half_split", inverse=True, **options), double(x), 1e-4)
+    near(fovea.rotate(fovea.rotate(x, seed=seed), seed=seed, inverse=True), double(x), 1e-4)
+
+
 def pooling(draw):
     shape = (draw.pick(1, 2, 3), draw.pick(1, 2, 5), draw.pick(1, 8, 17))
     x = draw.give("x", draw.floats(*shape))
@@ -213,4 +225,4 @@ def integers(draw):
         check_room(draw, out)
 
 
-CALLS = activation, embedding, integers, linear, multihead, norm, pair, pooling, scaled_linear, top_k
+CALLS = activation, embedding, integers, linear, multihead, norm, pair, pooling, scaled_linear, top_k, turned

@@ -113,6 +113,32 @@ def sums_and_products_are_broadcast_as_in_numpy():
     refused("ERR_OVERLAP", fovea.add, a[1:], a[1:], out=a[:-1])
 
 
+def rows_are_turned_and_rotated():
+    x, angles = floats(2, 4, 3, 8), np.arange(3)[:, None] * 10000.0 ** (-np.arange(4) / 4)
+    a, b = x[..., :4].astype(float), x[..., 4:].astype(float)
+    want = np.concatenate([a * np.cos(angles) - b * np.sin(angles), b * np.cos(angles) + a * np.sin(angles)], axis=-1)
+    near(twice(fovea.rope, x, "half_split"), want, 1e-5)
+    near(twice(fovea.rope, x[0], "half_split"), want[0], 1e-5)
+    near(fovea.rope(fovea.rope(x, "interleaved", positions=[5, -2]), "interleaved", positions=[5, -2], inverse=True), x,
+         1e-5)
+    near(fovea.rope(x, "half_split", rotary_dim=2)[..., 2:], x[..., 2:], 0)
+    near(twice(fovea.rotate, twice(fovea.rotate, x, seed=3), seed=3, inverse=True), x, 1e-5)
+    rotated = fovea.rotate(x[0, 0], seed=3).astype(float)
+    near(rotated @ rotated.T, x[0, 0].astype(float) @ x[0, 0].T, 1e-4)
+    raises(ValueError, "rotary_dim is 3: it must be even, and at most 8", fovea.rope, x, "half_split", rotary_dim=3)
+    raises(ValueError, "rotary_dim is 10: it must be even, and at most 8", fovea.rope, x, "half_split", rotary_dim=10)
+    raises(ValueError, "layout is 'split': it must be one of", fovea.rope, x, "split")
+    raises(ValueError,
+           "positions has the shape (3,): it must broadcast to (2,)",
+           fovea.rope,
+           x,
+           "half_split",
+           positions=[1, 2, 3])
+    raises(TypeError, "x is of float16: it must be of float32", fovea.rope, x.astype(np.float16), "half_split")
+    raises(TypeError, "base is of str", fovea.rope, x, "half_split", base="1")
+    refused("ERR_DIM", fovea.rotate, x, block=3)
+
+
 def tokens_are_pooled_and_embedded():
     x = floats(2, 3, 8)
     near(twice(fovea.pooling, x), x.astype(float).mean(1), 1e-6)
@@ -400,11 +426,14 @@ def the_program_of_the_page_runs():
 
 def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
-    run([norms_are_those_of_numpy, activations_are_those_of_numpy, sums_and_products_are_broadcast_as_in_numpy,
-         tokens_are_pooled_and_embedded, the_largest_of_rows_are_found, linear_layers_are_those_of_numpy,
-         linear_layers_take_codes_with_scales_of_rows, multihead_layers_are_attention_and_linear_layers,
-         integer_layers_are_near_those_of_numpy, what_is_prepared_is_for_equal_arrays_alone,
-         threads_may_call_functions_at_the_same_time, signatures_name_all_fields, the_program_of_the_page_runs])
+    run([
+        norms_are_those_of_numpy, activations_are_those_of_numpy, sums_and_products_are_broadcast_as_in_numpy,
+        rows_are_turned_and_rotated, tokens_are_pooled_and_embedded, the_largest_of_rows_are_found,
+        linear_layers_are_those_of_numpy, linear_layers_take_codes_with_scales_of_rows,
+        multihead_layers_are_attention_and_linear_layers, integer_layers_are_near_those_of_numpy,
+        what_is_prepared_is_for_equal_arrays_alone, threads_may_call_functions_at_the_same_time,
+        signatures_name_all_fields, the_program_of_the_page_runs
+    ])
 
 
 sys.exit(main())

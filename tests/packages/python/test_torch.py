@@ -90,6 +90,24 @@ def tensors_are_read_where_they_are():
     assert not attention(torch.randn(2, 3, 8), torch.randn(2, 0, 8), torch.randn(2, 0, 4)).any()
 
 
+def no_byte_outside_of_tensors_is_read():
+    if sys.platform == "win32":
+        return
+    from guarded import placed
+    rng = np.random.default_rng(5)
+    for number in range(60):
+        torch.manual_seed(number)
+        shapes = [(2, 3, int(rng.choice([1, 5])), 8), (2, 3, s := int(rng.choice([1, 7, 65])), 8), (2, 3, s, 6)]
+        rooms = [placed(torch.randn(shape).numpy(), rng, negative=False) for shape in shapes]
+        rooms.append(placed((torch.rand(2, 1, shapes[0][2], s) < 0.7).numpy(), rng, negative=False))
+        for _, room in rooms:
+            room.lock()
+        q, k, v, mask = (torch.from_numpy(array) for array, _ in rooms)
+        want = functional.scaled_dot_product_attention(*(one.contiguous() for one in (q, k, v, mask)))
+        for _ in range(2):
+            near(attention(q, k, v, mask), torch.nan_to_num(want), 1e-5)
+
+
 def what_is_wrong_is_said():
     q, k, v = torch.randn(2, 3, 8), torch.randn(2, 5, 8), torch.randn(2, 5, 4)
     raises(ValueError, "dropout_p is 0.1: it must be 0", attention, q, k, v, dropout_p=0.1)
@@ -220,9 +238,9 @@ def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, PyTorch {torch.__version__}")
     torch.set_num_threads(1)
     run([
-        attention_is_that_of_pytorch, tensors_are_read_where_they_are, what_is_wrong_is_said, gradients_are_refused,
-        compilers_see_one_operator, multihead_layers_take_over_weights, multihead_layers_follow_their_module,
-        the_program_of_the_page_runs
+        attention_is_that_of_pytorch, tensors_are_read_where_they_are, no_byte_outside_of_tensors_is_read,
+        what_is_wrong_is_said, gradients_are_refused, compilers_see_one_operator, multihead_layers_take_over_weights,
+        multihead_layers_follow_their_module, the_program_of_the_page_runs
     ])
 
 

@@ -43,13 +43,14 @@ def key_of(inputs, outputs, options):
 class Prepared:
     """A call of a function of C by args. inputs and outputs: pairs of a field of args, as "kv.keys.data", and the array
     that it is for, or None. pointers: the arguments of the function; None: args and, where there is one, the workspace.
-    before: a function of C that completes args, and its arguments."""
+    before: a function of C that completes args, and its arguments. keep: what else args points to."""
 
-    def __init__(self, name, args, inputs, outputs, workspace=None, pointers=None, before=None):
+    def __init__(self, name, args, inputs, outputs, workspace=None, pointers=None, before=None,
+                 keep=None):
         self.function, self.workspace_bytes = c.function(name), 0 if workspace is None else workspace.size
         if pointers is None:
             pointers = c.pointers(args) if workspace is None else [*c.pointers(args, workspace), workspace.size]
-        self.args, self.pointers, self.before = args, pointers, before
+        self.args, self.pointers, self.before, self.keep = args, pointers, before, keep
         self.pairs = [pair for pair in (*inputs, *outputs) if pair[1] is not None]
         self.results, self.fresh, self.places = [array for _, array in outputs], [], []
 
