@@ -4,6 +4,7 @@ import math
 
 from . import views
 from .graph import Node, Tensor
+from .masks import meaning
 
 
 def attention(graph, softmax):
@@ -107,6 +108,19 @@ def outer(tensors):
         if len(loops) == 2:
             return [loops[0][0], loops[1][0]]
     return [1, shape[0]]
+
+
+def causal_mask(graph, node):
+    """A mask that is computed, and a constant causal limit."""
+    both = graph.writer(node.mask) if node.op == "attention" and node.mask is not None and not node.causal else None
+    if both is None or both.op != "and" or not str(meaning(both.b)).startswith("FOVEA_CAUSAL"):
+        return False
+    if meaning(both.b) != "FOVEA_CAUSAL_TOP_LEFT" or len(both.a.shape) != 4:
+        return False
+    node.attrs = {**node.attrs, "causal": True}
+    node.inputs["mask"] = both.a.expand(node.mask.shape)
+    graph.fused["causal mask"] = graph.fused.get("causal mask", 0) + 1
+    return True
 
 
 def multihead(graph, node):

@@ -166,11 +166,13 @@ fovea_status {self.name}_step_init(void* memory);
         read = {one.buffer for call in part.calls for one in call.reads}
         constants = any(one.kind == "constant" for one in read)
         begin = f"  const struct {self.name}_weights* const w = &{self.name}_weights;\n" if constants else ""
-        begin += "  unsigned char* const bytes = arena;\n"
+        uses_arena = part.arena_bytes or any(call.workspace for call in part.calls)
+        begin += "  unsigned char* const bytes = arena;\n" if uses_arena else "  (void)arena;\n"
         begin += "".join(f"  (void){one.name};\n" for one in part.graph.inputs if one.buffer not in read)
         seen = set()
         calls = "".join(self.call(call, seen) for call in part.calls)
-        return f"{begin}  fovea_status status;\n{before}\n{calls}  return FOVEA_OK;\n"
+        status = "  fovea_status status;\n" if any(call.function not in HELPERS for call in part.calls) else ""
+        return f"{begin}{status}{before}\n{calls}  return FOVEA_OK;\n"
 
     def step_source(self):
         step = self.of.step

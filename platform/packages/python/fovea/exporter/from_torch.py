@@ -25,17 +25,18 @@ def read(model, example_inputs, name):
 @contextlib.contextmanager
 def quiet(model):
     """The module as in inference: without dropout, and without the caches that transformers returns."""
-    was, config = model.training, getattr(model, "config", None)
-    cached = getattr(config, "use_cache", None)
+    was, caching = model.training, []
     model.eval()
-    if cached is not None:
-        config.use_cache = False
+    for config in (getattr(module, "config", None) for module in model.modules()):
+        if getattr(config, "use_cache", False):
+            config.use_cache = False
+            caching.append(config)
     try:
         yield
     finally:
         model.train(was)
-        if cached is not None:
-            config.use_cache = cached
+        for config in caching:
+            config.use_cache = True
 
 
 class Reader:

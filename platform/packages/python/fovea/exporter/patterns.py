@@ -10,7 +10,8 @@ from .graph import Node, Tensor
 def apply(graph, integer=False):
     """integer: for int8 tensors, whose layers are calls of their own."""
     fused = () if integer else (attention_patterns.multihead, gate, residual_norm)
-    for pattern in (linear_bias, gelu, gelu_erf, silu, rms_norm, rope, attention_patterns.attention, *fused,
+    for pattern in (linear_bias, gelu, gelu_erf, silu, rms_norm, rope, attention_patterns.attention,
+                    attention_patterns.causal_mask, *fused,
                     linear_activation, in_place):
         for node in list(graph.nodes):
             if node in graph.nodes:

@@ -37,9 +37,16 @@ def same(reader, x, *_, **__):
 
 @op("_to_copy", "to")
 def converted(reader, x, *_, dtype=None, **__):
-    if dtype not in (None, reader.torch.float32) or x.buffer.dtype != np.float32:
+    if dtype == reader.torch.bool and x.buffer.kind == "input":
+        x.buffer.dtype = np.dtype(np.uint8)  # a mask of whole numbers: the caller gives bytes
+    elif dtype not in (None, reader.torch.float32) or x.buffer.dtype != np.float32:
         reader.refuse(f"to {dtype}", "a model of float32 throughout")
     return x
+
+
+@op("type_as")
+def like(reader, x, y):
+    return converted(reader, x, dtype=y.dtype if not reader.is_live(y) else None)
 
 
 @op("transpose")
@@ -133,12 +140,16 @@ def index(reader, x, indices):
 
 @op("__and__", "logical_and", "bitwise_and")
 def both(reader, a, b):
-    """Of masks: with a constant that is true everywhere."""
+    """Of a mask and a constant."""
     if not reader.is_live(a):
         a, b = b, a
-    if reader.is_live(b) or not b.all():
-        reader.refuse("of masks", "is_causal, and one mask")
-    return a.expand(reader.torch.broadcast_shapes(a.shape, b.shape))
+    if reader.is_live(b):
+        reader.refuse("of two computed masks", "is_causal, and one mask")
+    a = a.expand(reader.torch.broadcast_shapes(a.shape, b.shape))
+    if b.all():
+        return a
+    y = reader.graph.arena(reader.name("mask"), views.dense_dims(a.shape), np.uint8)
+    return reader.graph.add("and", y.name, {"a": a, "b": reader.tensor(b, "mask").expand(a.shape)}, y, reader.line)
 
 
 @op("cat")
@@ -227,6 +238,8 @@ def conv2d(reader, x, weight, bias=None, stride=(1, 1), padding=(0, 0), dilation
 @op("embedding")
 def embedding(reader, weight, ids, *_, **__):
     table = reader.tensor(weight)
+    if ids.buffer.dtype != np.uint32:
+        reader.refuse("of a mask", "token numbers")
     y = reader.graph.arena(reader.name("embedding"), views.dense_dims([*ids.shape, table.shape[1]]))
     return reader.graph.add("embedding", y.name, {"ids": ids, "table": table}, y, reader.line)
 
