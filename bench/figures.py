@@ -47,6 +47,7 @@ RESULTS = {
     "peers": [*COMPARE, "--filter", "^(prefill|causal|decode|small)/"],
     "peers_integer": [*COMPARE, "--filter", "^integer/"],
     "peers_rows": [*COMPARE, "--filter", "^(softmax|log_softmax|delta)/"],
+    "peers_layers": [*COMPARE, "--filter", "^(norm|activation|encoder)/"],
     "sentence_similarity": [sys.executable, "bench/peers/sentence_similarity.py", "--cpu-time", "--build", BUILD],
 }
 

@@ -19,12 +19,17 @@ Runtime's caches of those types with a scale for the tensor or for each channel,
 normalised mean square error of the output, because these formats are not equally exact.
 
 A third table has softmax and log-softmax of arrays, along the last axis and along the middle one. A fourth has linear
-attention by the gated delta rule, with ONNX Runtime's LinearAttention. Each call continues the one before.
+attention by the gated delta rule, with ONNX Runtime's LinearAttention. Each call continues the one before. Then follow normalisation of rows
+and activations, and a layer of an encoder: fovea in int8 from end to end and in f32, with a call from Python for each step; ONNX
+Runtime's graph, quantised by its own tool, and in f32; and PyTorch's layer.
 """
 import argparse
 import collections
 import ctypes
+import functools
 import json
+import logging
+import math
 import os
 import pathlib
 import platform
@@ -159,6 +164,117 @@ class DeltaCase:
         return float(np.abs(answer - expected).max()) < 1e-4
 
 
+class NormCase:
+    """Rows with weights; layer normalisation has a bias, too."""
+    suite, kv, epsilon, flops = "norm", "f32", 1e-5, 0
+
+    def __init__(self, kind, rows, dim):
+        self.kind, self.rows, self.dim = kind, rows, dim
+        self.name = f"norm/{rows}x{dim}-{kind}"
+        self.bytes = 8 * rows * dim
+
+    def shape(self):
+        return {"kind": self.kind, "rows": self.rows, "dim": self.dim}
+
+    def inputs(self, random):
+        x, weight, bias = (random.standard_normal(shape, np.float32) for shape in ((self.rows, self.dim), self.dim, self.dim))
+        return (x + 1, weight, bias) if self.kind == "layer" else (x, weight)
+
+    def reference(self, x, weight, bias=0):
+        x = x.astype(np.float64)
+        if self.kind == "layer":
+            x -= x.mean(axis=1, keepdims=True)
+        return x / np.sqrt(np.square(x).mean(axis=1, keepdims=True) + self.epsilon) * weight + bias
+
+    def is_right(self, answer, expected):
+        return float(np.abs(answer - expected).max()) < 1e-4
+
+
+class ActivationCase:
+    suite, kv, flops = "activation", "f32", 0
+
+    def __init__(self, kind, *dimensions):
+        self.kind, self.dimensions = kind, dimensions
+        self.name = f"activation/{'x'.join(map(str, dimensions))}-{kind}"
+        self.bytes = 8 * int(np.prod(dimensions))
+
+    def shape(self):
+        return {"kind": self.kind, "dimensions": self.dimensions}
+
+    def inputs(self, random):
+        return (3 * random.standard_normal(self.dimensions, np.float32),)
+
+    def reference(self, x):
+        x = x.astype(np.float64)
+        if self.kind == "gelu":
+            return x * (1 + np.vectorize(math.erf)(x / 2 ** 0.5)) / 2
+        if self.kind == "gelu_tanh":
+            return x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x ** 3))) / 2
+        return np.tanh(x) if self.kind == "tanh" else x / (1 + np.exp(-x))  # SiLU
+
+    def is_right(self, answer, expected):
+        return float(np.abs(answer - expected).max()) < 1e-5
+
+
+class EncoderCase:
+    """A layer of an encoder, with the normalisation after each sum. Inputs and outputs are f32."""
+    suite, kv, epsilon = "encoder", "i8", 1e-5
+
+    def __init__(self, tokens, dim, heads, hidden):
+        self.tokens, self.dim, self.heads, self.hidden = tokens, dim, heads, hidden
+        self.name = f"encoder/{tokens}x{dim}-{heads}_heads-{hidden}"
+        self.flops = 2 * tokens * dim * (4 * dim + 2 * hidden + 2 * tokens)
+        self.bytes = 8 * tokens * dim + dim * (4 * dim + 2 * hidden)
+
+    def shape(self):
+        return {"tokens": self.tokens, "dim": self.dim, "heads": self.heads, "hidden": self.hidden}
+
+    def inputs(self, random):
+        """x, then weights [out][in] and a bias of the four linear layers, then weights and biases of the norms."""
+        def linear(out_dim, in_dim):
+            return (random.standard_normal((out_dim, in_dim), np.float32) * np.float32(1.2 / in_dim ** 0.5),
+                    random.standard_normal(out_dim, np.float32) / 4)
+
+        layers = [linear(*dims) for dims in ((3 * self.dim, self.dim), (self.dim, self.dim), (self.hidden, self.dim),
+                                             (self.dim, self.hidden))]
+        norms = [(random.uniform(0.5, 1.5, self.dim).astype(np.float32), random.standard_normal(self.dim, np.float32) / 4)
+                 for _ in range(2)]
+        x = random.standard_normal((self.tokens, self.dim), np.float32)
+        return (x, *(array for pair in layers + norms for array in pair))
+
+    def tensors(self, x, *weights):
+        """All tensors of the layer in double, in the order of the calls."""
+        pairs = [tuple(array.astype(np.float64) for array in weights[i:i + 2]) for i in range(0, 12, 2)]
+
+        def linear(x, pair):
+            return x @ pair[0].T + pair[1]
+
+        def norm(x, pair):
+            x = x - x.mean(axis=1, keepdims=True)
+            return x / np.sqrt(np.square(x).mean(axis=1, keepdims=True) + self.epsilon) * pair[0] + pair[1]
+
+        x = x.astype(np.float64)
+        qkv = linear(x, pairs[0])
+        q, k, v = np.moveaxis(qkv.reshape(self.tokens, 3, self.heads, -1), (1, 2), (0, 1))
+        scores = np.exp(q @ np.swapaxes(k, 1, 2) / q.shape[2] ** 0.5)
+        seen = np.moveaxis(scores / scores.sum(axis=2, keepdims=True) @ v, 0, 1).reshape(self.tokens, self.dim)
+        projected = linear(seen, pairs[1])
+        first_sum = x + projected
+        normed = norm(first_sum, pairs[4])
+        raised = linear(normed, pairs[2])
+        active = raised * (1 + np.vectorize(math.erf)(raised / 2 ** 0.5)) / 2
+        lowered = linear(active, pairs[3])
+        second_sum = normed + lowered
+        return {"x": x, "qkv": qkv, "seen": seen, "projected": projected, "first_sum": first_sum, "normed": normed,
+                "active": active, "lowered": lowered, "second_sum": second_sum, "y": norm(second_sum, pairs[5])}
+
+    def reference(self, *inputs):
+        return self.tensors(*inputs)["y"]
+
+    def is_right(self, answer, expected):
+        return normalised(answer, expected) < 1e-2
+
+
 def normalised(answer, expected):
     """Normalised mean square error."""
     return float(np.square(answer - expected).sum() / np.square(expected).sum())
@@ -187,6 +303,10 @@ SOFTMAX_CASES = [SoftmaxCase(suite, *shape) for suite in ("softmax", "log_softma
 # The one of 64 entries has 64 MiB of states.
 DELTA_CASES = [DeltaCase(16, 1, 128), DeltaCase(16, 1, 128, 64), *(DeltaCase(16, tokens, 128) for tokens in (64, 512, 4096)),
                DeltaCase(8, 512, 64)]
+
+NORM_CASES = [NormCase(kind, *shape) for kind in ("layer", "rms") for shape in ((98, 64), (512, 768), (1, 4096))]
+ENCODER_CASES = [EncoderCase(98, 64, 4, 256)]
+ACTIVATION_CASES = [ActivationCase(kind, 64, 3072) for kind in ("gelu", "gelu_tanh", "silu", "tanh")]
 
 # ---------------------------------------------------------------------------------------------------------- contestants
 # Each is a class with `name`, `version` and `compute`: the type of its products, f32 or i8; empty if that is not known.
@@ -255,6 +375,134 @@ class FoveaDelta(Fovea):
         return Prepared(call, lambda: out, restart)
 
 
+def rows_in_heads(array, to="in"):
+    """[rows][dim] as the library's rows of one head."""
+    return fovea.arrays.view(to, array[np.newaxis, np.newaxis])
+
+
+class FoveaNorm(Fovea):
+    workspace_bytes = 0
+
+    def prepare(self, case, x, weight, bias=None):
+        out = np.empty_like(x)
+        args = fovea.c.structure("norm_args", norm=case.kind, epsilon=case.epsilon, batch=1, heads=1, tokens=case.rows,
+                                 dim=case.dim, x=rows_in_heads(x), y=rows_in_heads(out, "out"), weight=weight, bias=bias,
+                                 target=self.target)
+        return Prepared(functools.partial(fovea.c.function("fovea_norm"), *fovea.c.pointers(args)), lambda: out)
+
+
+class FoveaActivation(Fovea):
+    workspace_bytes = 0
+
+    def prepare(self, case, x):
+        out = np.empty_like(x)
+        args = fovea.c.structure("activation_args", activation=case.kind, batch=1, heads=1, tokens=x.shape[0], dim=x.shape[1],
+                                 x=rows_in_heads(x), y=rows_in_heads(out, "out"), target=self.target)
+        return Prepared(functools.partial(fovea.c.function("fovea_activation"), *fovea.c.pointers(args)), lambda: out)
+
+
+class FoveaEncoder(Fovea):
+    """The calls of a layer, in int8 from end to end, or in f32. Scales of int8 are those of the tensors in double."""
+
+    def step(self, name, kind=None, workspace=None, **fields):
+        """A function that makes the call."""
+        args = fovea.c.structure(kind or name.removeprefix("fovea_") + "_args", **fields)
+        more = () if workspace is None else (workspace.ctypes.data, workspace.nbytes)
+        keep = args, workspace
+        return lambda function=fovea.c.function(name), at=ctypes.addressof(args), keep=keep: function(at, *more)
+
+    def linear(self, y, x, weights, bias, **fields):
+        if self.compute == "i8":
+            scales = np.abs(weights).max(axis=1) / np.float32(127)
+            codes = np.rint(weights / scales[:, np.newaxis]).astype(np.int8)
+            weights = fovea.c.structure("linear_weights", dtype="i8", data=codes, row_stride=codes.shape[1], scales=scales, bias=bias)
+            fields |= {"x_dtype": "i8", "y_dtype": "i8", "compute": "i8", "x_scales": self.scales[x].reshape(1),
+                       "y_scale": float(self.scales[y])}
+        else:
+            weights = fovea.c.structure("linear_weights", dtype="f32", data=weights, row_stride=weights.shape[1], bias=bias)
+        x, y = self.arrays[x], self.arrays[y]
+        fields |= {"tokens": x.shape[0], "in_dim": x.shape[1], "out_dim": y.shape[1], "x": x, "x_stride": x.shape[1], "y": y,
+                   "y_stride": y.shape[1], "weights": weights, "target": self.target}
+        fields["workspace"] = fovea.arrays.memory(
+            max(64, fovea.c.call("fovea_linear_workspace_bytes",
+                                 fovea.c.structure("linear_args", **fields))))
+        return self.step("fovea_linear", **fields)
+
+    def attention(self, case):
+        qkv, seen = self.arrays["qkv"], self.arrays["seen"]
+        q, k, v = np.moveaxis(qkv.reshape(1, case.tokens, 3, case.heads, -1), (2, 3), (0, 2))
+        out = np.moveaxis(seen.reshape(1, case.tokens, case.heads, -1), 2, 1)
+        options = {}
+        if self.compute == "i8":
+            scale = float(self.scales["qkv"])
+            options = {name + "_dtype": "i8" for name in ("q", "key", "value", "out")} | {
+                "q_scale": scale, "key_scale": scale, "value_scale": scale, "out_scale": float(self.scales["seen"])}
+        desc = fovea.c.structure("attention_desc", q_heads=case.heads, kv_heads=case.heads, head_dim=q.shape[3],
+                                 value_dim=q.shape[3], max_batch=1, max_q_tokens=case.tokens, max_kv_tokens=case.tokens,
+                                 compute=self.compute, target=self.target, **options)
+        plan = fovea.c.structure("plan")
+        fovea.c.call("fovea_plan_init", plan, desc)
+        args = fovea.c.structure("attention_args", batch=1, q_tokens=case.tokens, kv_tokens=case.tokens,
+                                 q=fovea.arrays.view("in", q), out=fovea.arrays.view("out", out))
+        args.kv.keys, args.kv.values = fovea.arrays.view("in", k), fovea.arrays.view("in", v)
+        workspace = fovea.arrays.memory(fovea.c.call("fovea_workspace_bytes", plan))
+        keep = plan, args, workspace
+        return lambda function=fovea.c.function("fovea_attention"), keep=keep: function(
+            ctypes.addressof(plan), ctypes.addressof(args), workspace.ctypes.data, workspace.nbytes)
+
+    def rows(self, case, **names):
+        """The fields of rows of these tensors."""
+        return {"batch": 1, "heads": 1, "tokens": case.tokens, "dim": case.dim,
+                **{field: rows_in_heads(self.arrays[name], "out" if field in ("y", "sum") else "in")
+                   for field, name in names.items()}}
+
+    def multiplier(self, field, number):
+        """The fields of a multiplier and its shift."""
+        shift = math.frexp(number)[1]
+        return {field + "multiplier": min(round(math.ldexp(number, 31 - shift)), 2 ** 31 - 1), field + "shift": shift}
+
+    def norm(self, case, y, x, weight, bias, residual):
+        """y = norm(x + residual)"""
+        total = "first_sum" if y == "normed" else "second_sum"
+        if self.compute == "f32":
+            return [self.step("fovea_norm", norm="layer", epsilon=case.epsilon, weight=weight, bias=bias, target=self.target,
+                              **self.rows(case, y=y, x=x, residual=residual))]
+        scale, ratio = self.scales, float(self.scales[total])
+        add = self.step("fovea_integer_add", "integer_pair_args", **self.rows(case, y=total, a=x, b=residual),
+                        **self.multiplier("a_", float(scale[x]) / ratio), **self.multiplier("b_", float(scale[residual]) / ratio))
+        codes = np.rint(weight * 2 ** 14).astype(np.int16), np.rint(128 * bias / scale[y]).astype(np.int16)
+        return [add, self.step("fovea_integer_norm", norm="layer", weight=codes[0], bias=codes[1], **self.rows(case, y=y, x=total),
+                               **self.multiplier("weight_", 2 ** -14 / float(scale[y])),
+                               **self.multiplier("epsilon_", case.epsilon / ratio ** 2))]
+
+    def prepare(self, case, x, *weights):
+        self.workspace_bytes = None
+        tensors, integers = case.tensors(x, *weights), self.compute == "i8"
+        self.arrays = {name: np.empty(tensor.shape, np.int8 if integers else np.float32) for name, tensor in tensors.items()}
+        self.scales = {name: np.float32(np.abs(tensor).max() / 127) for name, tensor in tensors.items()}
+        out = np.empty_like(x)
+        if not integers:
+            self.arrays |= {"x": x, "y": out}
+        steps = [
+            self.linear("qkv", "x", *weights[0:2]), self.attention(case), self.linear("projected", "seen", *weights[2:4]),
+            *self.norm(case, "normed", "projected", *weights[8:10], residual="x"),
+            self.linear("active", "normed", *weights[4:6], activation="gelu"), self.linear("lowered", "active", *weights[6:8]),
+            *self.norm(case, "y", "lowered", *weights[10:12], residual="normed")]
+        if integers:
+            to, back = (fovea.c.function(f"fovea_quantize_{way}_i8") for way in ("to", "from"))
+            codes, y, scales = self.arrays["x"], self.arrays["y"], (float(self.scales["x"]), float(self.scales["y"]))
+            steps = [lambda: to(x.ctypes.data, x.size, scales[0], 0, codes.ctypes.data), *steps,
+                     lambda: back(y.ctypes.data, y.size, scales[1], 0, out.ctypes.data)]
+
+        def call(keep=(x, weights)):
+            for step in steps:
+                if status := step():
+                    return status
+            return 0
+
+        return Prepared(call, lambda: out)
+
+
 class OnnxRuntime:
     """Sessions are made once for each case, inputs and outputs are bound to memory once."""
     compute = "f32"
@@ -277,7 +525,10 @@ class OnnxRuntime:
         graph = helper.make_graph([node], node.op_type, [info(*item) for item in inputs.items()],
                                   [info(*item) for item in outputs.items()])
         opsets = [helper.make_opsetid("", 23), helper.make_opsetid("com.microsoft", 1)]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=11)
+        return self.bound(helper.make_model(graph, opset_imports=opsets, ir_version=11), inputs, outputs)
+
+    def bound(self, model, inputs, outputs):
+        """A function that runs a model on these arrays."""
         options = self.runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         session = self.runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
@@ -300,6 +551,104 @@ class OnnxSoftmax(OnnxRuntime):
         kind = "LogSoftmax" if case.logarithm else "Softmax"
         node = self.onnx.helper.make_node(kind, ["x"], ["out"], axis=case.axis)
         return Prepared(self.session(node, {"x": x}, {"out": out}), lambda: out)
+
+
+class OnnxNorm(OnnxRuntime):
+    name = "ORT"
+
+    def prepare(self, case, *inputs):
+        arrays, out = dict(zip(("x", "weight", "bias"), inputs)), np.empty_like(inputs[0])
+        kind = "LayerNormalization" if case.kind == "layer" else "RMSNormalization"
+        node = self.onnx.helper.make_node(kind, list(arrays), ["out"], axis=-1, epsilon=case.epsilon)
+        return Prepared(self.session(node, arrays, {"out": out}), lambda: out)
+
+
+class OnnxActivation(OnnxRuntime):
+    """com.microsoft QuickGelu with alpha = 1 is SiLU."""
+    name = "ORT"
+    NODES = {"gelu": ("Gelu", {}), "gelu_tanh": ("Gelu", {"approximate": "tanh"}), "tanh": ("Tanh", {}),
+             "silu": ("QuickGelu", {"alpha": 1.0, "domain": "com.microsoft"})}
+
+    def prepare(self, case, x):
+        out, (kind, attributes) = np.empty_like(x), self.NODES[case.kind]
+        return Prepared(self.session(self.onnx.helper.make_node(kind, ["x"], ["out"], **attributes), {"x": x}, {"out": out}),
+                        lambda: out)
+
+
+class OnnxEncoder(OnnxRuntime):
+    """The layer as a graph, in f32 or quantised by ONNX Runtime's own tool, with scales of the same input: weights in int8
+    with a scale for each output."""
+
+    def __init__(self, quantised):
+        super().__init__()
+        self.quantised, self.name = quantised, "ORT int8" if quantised else "ORT f32"
+        self.compute = "" if quantised else "f32"
+
+    def model(self, case, x, *weights):
+        helper, nodes, constants = self.onnx.helper, [], {}
+
+        def node(kind, out, inputs, **attributes):
+            nodes.append(helper.make_node(kind, inputs, [out], out, **attributes))
+
+        def linear(out, x, number):
+            constants[out + "_weight"], constants[out + "_bias"] = weights[2 * number].T.copy(), weights[2 * number + 1]
+            node("MatMul", out + "_product", [x, out + "_weight"])
+            node("Add", out, [out + "_product", out + "_bias"])
+
+        def norm(out, x, number):
+            constants[out + "_weight"], constants[out + "_bias"] = weights[2 * number], weights[2 * number + 1]
+            node("LayerNormalization", out, [x, out + "_weight", out + "_bias"], axis=-1, epsilon=case.epsilon)
+
+        head_dim = case.dim // case.heads
+        constants["heads"] = np.array([1, case.tokens, case.heads, head_dim], np.int64)
+        constants["joined"] = np.array([case.tokens, case.dim], np.int64)
+        constants["scale"] = np.float32(head_dim ** -0.5)
+        linear("qkv", "x", 0)
+        nodes.append(helper.make_node("Split", ["qkv"], ["q", "k", "v"], "split", axis=1, num_outputs=3))
+        for name, order in (("q", (0, 2, 1, 3)), ("k", (0, 2, 3, 1)), ("v", (0, 2, 1, 3))):
+            node("Reshape", name + "_heads", [name, "heads"])
+            node("Transpose", name + "_turned", [name + "_heads"], perm=order)
+        node("MatMul", "products", ["q_turned", "k_turned"])
+        node("Mul", "scores", ["products", "scale"])
+        node("Softmax", "shares", ["scores"], axis=-1)
+        node("MatMul", "seen_turned", ["shares", "v_turned"])
+        node("Transpose", "seen_heads", ["seen_turned"], perm=(0, 2, 1, 3))
+        node("Reshape", "seen", ["seen_heads", "joined"])
+        linear("projected", "seen", 1)
+        node("Add", "first_sum", ["x", "projected"])
+        norm("normed", "first_sum", 4)
+        linear("raised", "normed", 2)
+        node("Gelu", "active", ["raised"])
+        linear("lowered", "active", 3)
+        node("Add", "second_sum", ["normed", "lowered"])
+        norm("y", "second_sum", 5)
+        info = [helper.make_tensor_value_info(name, self.onnx.TensorProto.FLOAT, x.shape) for name in ("x", "y")]
+        initial = [self.onnx.numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()]
+        graph = helper.make_graph(nodes, "encoder", info[:1], info[1:], initial)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+
+    def quantise(self, model, x):
+        from onnxruntime import quantization
+
+        logging.getLogger().setLevel(logging.ERROR)  # it advises to optimise the graph first
+
+        class Once(quantization.CalibrationDataReader):
+            given = iter([{"x": x}])
+
+            def get_next(self):
+                return next(self.given, None)
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "quantised.onnx"
+            quantization.quantize_static(model, path, Once(), quant_format=quantization.QuantFormat.QDQ, per_channel=True,
+                                         activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8)
+            return self.onnx.load(path)
+
+    def prepare(self, case, x, *weights):
+        model, out = self.model(case, x, *weights), np.empty_like(x)
+        if self.quantised:
+            model = self.quantise(model, x)
+        return Prepared(self.bound(model, {"x": x}, {"y": out}), lambda: out)
 
 
 class OnnxDelta(OnnxRuntime):
@@ -433,6 +782,41 @@ class TorchSoftmax(Torch):
             out[0] = function(tensor, case.axis)
 
         return Prepared(call, lambda: out[0].numpy())
+
+
+class TorchRows(Torch):
+    """Normalisation and activation."""
+
+    def prepare(self, case, *inputs):
+        functions, (x, *weights), out = self.torch.nn.functional, map(self.torch.from_numpy, inputs), [None]
+        function, options = {
+            "layer": (functions.layer_norm, {"eps": getattr(case, "epsilon", 0)}),
+            "rms": (functions.rms_norm, {"eps": getattr(case, "epsilon", 0)}),
+            "gelu": (functions.gelu, {}), "gelu_tanh": (functions.gelu, {"approximate": "tanh"}),
+            "silu": (functions.silu, {}), "tanh": (self.torch.tanh, {})}[case.kind]
+        arguments = (x, (case.dim,), *weights) if weights else (x,)
+
+        def call():
+            out[0] = function(*arguments, **options)
+
+        return Prepared(call, lambda: out[0].numpy())
+
+
+class TorchEncoder(Torch):
+    """nn.TransformerEncoderLayer, which for inference is one native call."""
+
+    def prepare(self, case, x, *weights):
+        layer = self.torch.nn.TransformerEncoderLayer(case.dim, case.heads, case.hidden, 0, "gelu", case.epsilon, batch_first=True)
+        names = ("self_attn.in_proj_", "self_attn.out_proj.", "linear1.", "linear2.", "norm1.", "norm2.")
+        layer.load_state_dict({names[i // 2] + ("bias" if i % 2 else "weight"): self.torch.from_numpy(array)
+                               for i, array in enumerate(weights)})
+        layer.eval()
+        tensor, out = self.torch.from_numpy(x[np.newaxis]), [None]
+
+        def call():
+            out[0] = layer(tensor)
+
+        return Prepared(call, lambda: out[0][0].numpy())
 
 
 class NumPy:
@@ -759,6 +1143,11 @@ def main():
     comparison.table(INTEGER_CASES, in_integers)
     comparison.table(SOFTMAX_CASES, [FoveaSoftmax(options.target), *available(OnnxSoftmax, TorchSoftmax)])
     comparison.table(DELTA_CASES, [FoveaDelta(options.target), *available(OnnxDelta)])
+    comparison.table(NORM_CASES, [FoveaNorm(options.target), *available(OnnxNorm, TorchRows)])
+    comparison.table(ACTIVATION_CASES, [FoveaActivation(options.target), *available(OnnxActivation, TorchRows)])
+    comparison.table(ENCODER_CASES, [FoveaEncoder(options.target, "i8", "fovea, int8"),
+                                     FoveaEncoder(options.target, "f32", "fovea, f32"),
+                                     *available(lambda: OnnxEncoder(True), lambda: OnnxEncoder(False), TorchEncoder)])
     print(f"\nfovea is the fastest in {comparison.rows - comparison.lost} of {comparison.rows} rows")
 
     if options.json:
