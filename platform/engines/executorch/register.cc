@@ -52,7 +52,7 @@ const Kernel kKernels[] = {
 };
 #else
 // A key has the type and the order of dimensions of each tensor, in the order of the arguments. Absent optional tensors
-// are left out; outputs come twice, as arguments and as results. Numbers are those of ScalarType.
+// are left out; a single output comes twice, as argument and as result. Numbers are those of ScalarType.
 #define D1 ";0"
 #define D2 ";0,1"
 #define D3 ";0,1,2"
@@ -87,10 +87,8 @@ const Kernel kKernels[] = {
                FOVEA_BOXED(update_cache_out, kUpdateCache)),                           \
       FOVEA_KERNEL(kUpdateCacheWithIndices, t D4 "|" t D4 "|" I64 D2 "|" t D1 "|" t D1, \
                    FOVEA_BOXED(update_cache_with_indices_out, kUpdateCacheWithIndices))
-#define FOVEA_DELTA(name, decay)                                                                                      \
-  FOVEA_KERNEL(name,                                                                                                  \
-               F32 D4 "|" F32 D4 "|" F32 D4 "|" F32 decay "|" F32 D3 "|" F32 D4 "|" F32 D4 "|" F32 D4 "|" F32 D4 "|" \
-               F32 D4,                                                                                                \
+#define FOVEA_DELTA(name, decay)                                                                             \
+  FOVEA_KERNEL(name, F32 D4 "|" F32 D4 "|" F32 D4 "|" F32 decay "|" F32 D3 "|" F32 D4 "|" F32 D4 "|" F32 D4, \
                gated_delta_rule_boxed<name>)
 
 const Kernel kKernels[] = {

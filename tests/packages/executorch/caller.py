@@ -126,3 +126,8 @@ def instead():
                            ("channelwise_gated_delta_rule.out", _gated_delta_rule_out("channelwise_gated_delta_rule"))]:
         library.impl(name, function, "CPU")
     return library
+
+
+def kernels(name, namespace="llama"):
+    """How many kernels the operator has, ExecuTorch's own among them."""
+    return _caller.caller_count(f"{namespace}::{name}.out".encode())
