@@ -69,7 +69,8 @@ def call(name, inputs, outputs, own=False):
 
 
 def _custom_sdpa(q, k, v, start_pos, attn_mask=None, drpout_p=0.0, is_causal=False, scale=None):
-    return call("custom_sdpa", [q, k, v, start_pos, attn_mask, float(drpout_p), is_causal, scale], [torch.empty_like(q)])
+    inputs = [q, k, v, start_pos, attn_mask, float(drpout_p), is_causal, scale]
+    return call("custom_sdpa", inputs, [torch.empty_like(q)])
 
 
 def _sdpa_with_kv_cache(q, k, v, k_cache, v_cache, start_pos, seq_len, attn_mask=None, drpout_p=0.0, is_causal=False,

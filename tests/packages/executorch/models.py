@@ -21,6 +21,7 @@ from executorch.examples.models.llama.source_transformation.custom_kv_cache impo
 from executorch.examples.models.llama.source_transformation.sdpa import replace_sdpa_with_custom_op
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401
+from executorch.extension.llm.export.export_passes import RemoveRedundantTransposes
 from executorch.extension.pybindings.portable_lib import _unsafe_reset_threadpool
 from executorch.runtime import Runtime
 
@@ -56,8 +57,11 @@ def export(model, context, delegates):
     model = replace_kv_cache_with_custom_kv_cache(model)
     tokens = torch.export.Dim("tokens", max=context)
     example = (torch.zeros(1, 3, dtype=torch.long), {"input_pos": torch.tensor([0])})
+    shapes = {1: tokens}, {"input_pos": {0: 1}}
     with torch.no_grad():
-        program = torch.export.export(model, example, dynamic_shapes=({1: tokens}, {"input_pos": {0: 1}}), strict=True)
+        graph = torch.export.export(model, example, dynamic_shapes=shapes, strict=True).module()
+        graph = RemoveRedundantTransposes()(graph).graph_module  # as ExecuTorch's own exporter does
+        program = torch.export.export(graph, example, dynamic_shapes=shapes, strict=True)
     edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()] if delegates else [],
                                        compile_config=EdgeCompileConfig(_check_ir_validity=False))
     return edge.to_executorch().buffer
