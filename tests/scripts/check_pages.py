@@ -20,7 +20,7 @@ import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / "build" / "pages"
-PATTERNS = ["README.md", "bench/board.md", "examples/README.md", "examples/*/README.md", "platform/packages/README.md", "platform/packages/*/README.md",
+PATTERNS = ["README.md", "bench/board.md", "examples/README.md", "examples/*/README.md", "platform/packages/README.md", "platform/packages/*/README.md", "platform/engines/*/README.md",
             "toolchains/README.md"]
 BY_PACKAGES = "platform/packages/"  # check_packages.sh runs these pages, with the tools that they need
 COMMANDS = ["", "bash", "sh"]

@@ -78,5 +78,4 @@ class Threads {
 }  // namespace fovea_executorch
 
 // Ends the operator with an error, before anything was written, unless the condition holds.
-#define FOVEA_REQUIRE(context, condition, result) \
-  ET_KERNEL_CHECK(context, condition, InvalidArgument, result)
+#define FOVEA_REQUIRE(context, condition, result) ET_KERNEL_CHECK(context, condition, InvalidArgument, result)

@@ -17,8 +17,8 @@ struct Codes {
 
 Codes codes_of(const Tensor& t, const Tensor& zeros, const Tensor& scales, Layout layout) {
   const ptrdiff_t dim = t.size(3);
-  return {t.const_data_ptr<int8_t>(),         zeros.const_data_ptr<int8_t>(),      scales.const_data_ptr<float>(),
-          stride_of(t, 0) / dim,              stride_of(t, layout.heads) / dim, stride_of(t, layout.tokens) / dim,
+  return {t.const_data_ptr<int8_t>(), zeros.const_data_ptr<int8_t>(),   scales.const_data_ptr<float>(),
+          stride_of(t, 0) / dim,      stride_of(t, layout.heads) / dim, stride_of(t, layout.tokens) / dim,
           static_cast<uint32_t>(dim)};
 }
 
@@ -169,9 +169,9 @@ bool are_codes(Context& context, const Tensor& t, const OptionalTensor& zeros, c
 
 }  // namespace
 
-Tensor& custom_sdpa_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value, int64_t start_pos,
-                        const OptionalTensor& attn_mask, double, bool is_causal, std::optional<double> scale,
-                        Tensor& out) {
+Tensor& custom_sdpa_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
+                        int64_t start_pos, const OptionalTensor& attn_mask, double, bool is_causal,
+                        std::optional<double> scale, Tensor& out) {
   return attend(context, {query, key, value, start_pos, attn_mask, is_causal, scale, out});
 }
 

@@ -59,8 +59,7 @@ bool Delta::is_valid(Context& context) const {
 }
 
 bool Delta::resize(Context& context) const {
-  const executorch::aten::SizesType sizes[4] = {query.sizes()[0], query.sizes()[1], query.sizes()[2],
-                                                value.sizes()[3]};
+  const executorch::aten::SizesType sizes[4] = {query.sizes()[0], query.sizes()[1], query.sizes()[2], value.sizes()[3]};
   FOVEA_REQUIRE(context, executorch::runtime::resize_tensor(out, {sizes, 4}) == Error::Ok, false);
   FOVEA_REQUIRE(context, executorch::runtime::resize_tensor(final_state, state.sizes()) == Error::Ok, false);
   return true;

@@ -8,12 +8,12 @@
 
 namespace fovea_executorch {
 
-// Attention. query and out are [batch][tokens][heads][dim]; key and value have as many tokens as the cache has room for.
-// Without a mask a query sees the first start_pos + tokens keys; if is_causal, query i sees those up to start_pos + i.
+// Attention. query and out are [batch][tokens][heads][dim]; key and value have as many tokens as the cache has room
+// for. Without a mask a query sees the first start_pos + tokens keys; if is_causal, query i sees those up to start_pos + i.
 // With a mask, f32 [tokens][tokens of key], start_pos is not read.
-Tensor& custom_sdpa_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value, int64_t start_pos,
-                        const OptionalTensor& attn_mask, double dropout_p, bool is_causal, std::optional<double> scale,
-                        Tensor& out);
+Tensor& custom_sdpa_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
+                        int64_t start_pos, const OptionalTensor& attn_mask, double dropout_p, bool is_causal,
+                        std::optional<double> scale, Tensor& out);
 
 // The same after the rows of key and value were put into the caches, from token start_pos on.
 Tensor& sdpa_with_kv_cache_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,

@@ -28,6 +28,10 @@ constexpr const char kChannelwiseDeltaRule[] = "llama::channelwise_gated_delta_r
 #define FOVEA_BOXED(function, name) \
   executorch::extension::WrapUnboxedIntoFunctor<decltype(EXECUTORCH_FN(function, name))>::call
 
+// Profiles name the operator as ExecuTorch's kernel does.
+constexpr const char kGatedDeltaEvent[] = "native_call_llama::gated_delta_rule.out";
+constexpr const char kChannelwiseDeltaEvent[] = "native_call_llama::channelwise_gated_delta_rule.out";
+
 template <const char* name>
 void gated_delta_rule_boxed(Context& context, Span<EValue*> stack) {
   executorch::runtime::internal::EventTracerProfileOpScope scope(context.internal_event_tracer(), name);
@@ -47,12 +51,12 @@ const Kernel kKernels[] = {
     Kernel(kQuantizedSdpa, FOVEA_BOXED(custom_quantized_sdpa_out, kQuantizedSdpa)),
     Kernel(kUpdateCache, FOVEA_BOXED(update_cache_out, kUpdateCache)),
     Kernel(kUpdateCacheWithIndices, FOVEA_BOXED(update_cache_with_indices_out, kUpdateCacheWithIndices)),
-    Kernel(kGatedDeltaRule, gated_delta_rule_boxed<kGatedDeltaRule>),
-    Kernel(kChannelwiseDeltaRule, gated_delta_rule_boxed<kChannelwiseDeltaRule>),
+    Kernel(kGatedDeltaRule, gated_delta_rule_boxed<kGatedDeltaEvent>),
+    Kernel(kChannelwiseDeltaRule, gated_delta_rule_boxed<kChannelwiseDeltaEvent>),
 };
 #else
 // A key has the type and the order of dimensions of each tensor, in the order of the arguments. Absent optional tensors
-// are left out; outputs come twice, as arguments and as results. Numbers are those of ScalarType.
+// are left out; a single output comes twice, as argument and as result. Numbers are those of ScalarType.
 #define D1 ";0"
 #define D2 ";0,1"
 #define D3 ";0,1,2"
@@ -70,28 +74,24 @@ const Kernel kKernels[] = {
 #define NO_MASK
 
 #define FOVEA_KERNEL(name, key, function) Kernel(name, KernelKey("v1/" key), function)
-#define FOVEA_SDPA(t, mask)                                                                             \
-  FOVEA_KERNEL(kCustomSdpa, t D4 "|" t D4 "|" t D4 "|" mask t D4 "|" t D4,                              \
-               FOVEA_BOXED(custom_sdpa_out, kCustomSdpa)),                                              \
-      FOVEA_KERNEL(kSdpaWithKvCache, t D4 "|" t D4 "|" t D4 "|" t D4 "|" t D4 "|" mask t D4 "|" t D4,   \
-                   FOVEA_BOXED(sdpa_with_kv_cache_out, kSdpaWithKvCache)),                              \
-      FOVEA_KERNEL(kQuantizedSdpa, t D4 "|" t D4 "|" t D4 "|" mask t D4 "|" t D4,                       \
+#define FOVEA_SDPA(t, mask)                                                                                            \
+  FOVEA_KERNEL(kCustomSdpa, t D4 "|" t D4 "|" t D4 "|" mask t D4 "|" t D4, FOVEA_BOXED(custom_sdpa_out, kCustomSdpa)), \
+      FOVEA_KERNEL(kSdpaWithKvCache, t D4 "|" t D4 "|" t D4 "|" t D4 "|" t D4 "|" mask t D4 "|" t D4,                  \
+                   FOVEA_BOXED(sdpa_with_kv_cache_out, kSdpaWithKvCache)),                                             \
+      FOVEA_KERNEL(kQuantizedSdpa, t D4 "|" t D4 "|" t D4 "|" mask t D4 "|" t D4,                                      \
                    FOVEA_BOXED(custom_quantized_sdpa_out, kQuantizedSdpa))
 #define FOVEA_CODES I8 D4 "|" F32 D4 "|"
-#define FOVEA_QUANTIZED_SDPA(mask)                                                                      \
-  FOVEA_KERNEL(kQuantizedSdpa,                                                                          \
+#define FOVEA_QUANTIZED_SDPA(mask)                                                                       \
+  FOVEA_KERNEL(kQuantizedSdpa,                                                                           \
                I8 D4 "|" I8 D4 "|" I8 D4 "|" mask FOVEA_CODES FOVEA_CODES FOVEA_CODES F32 D4 "|" F32 D4, \
                FOVEA_BOXED(custom_quantized_sdpa_out, kQuantizedSdpa))
-#define FOVEA_CACHE(t)                                                                 \
-  FOVEA_KERNEL(kUpdateCache, t D4 "|" t D4 "|" t D1 "|" t D1,                          \
-               FOVEA_BOXED(update_cache_out, kUpdateCache)),                           \
-      FOVEA_KERNEL(kUpdateCacheWithIndices, t D4 "|" t D4 "|" I64 D2 "|" t D1 "|" t D1, \
+#define FOVEA_CACHE(t)                                                                                      \
+  FOVEA_KERNEL(kUpdateCache, t D4 "|" t D4 "|" t D1 "|" t D1, FOVEA_BOXED(update_cache_out, kUpdateCache)), \
+      FOVEA_KERNEL(kUpdateCacheWithIndices, t D4 "|" t D4 "|" I64 D2 "|" t D1 "|" t D1,                     \
                    FOVEA_BOXED(update_cache_with_indices_out, kUpdateCacheWithIndices))
-#define FOVEA_DELTA(name, decay)                                                                                      \
-  FOVEA_KERNEL(name,                                                                                                  \
-               F32 D4 "|" F32 D4 "|" F32 D4 "|" F32 decay "|" F32 D3 "|" F32 D4 "|" F32 D4 "|" F32 D4 "|" F32 D4 "|" \
-               F32 D4,                                                                                                \
-               gated_delta_rule_boxed<name>)
+#define FOVEA_DELTA(name, event, decay)                                                                      \
+  FOVEA_KERNEL(name, F32 D4 "|" F32 D4 "|" F32 D4 "|" F32 decay "|" F32 D3 "|" F32 D4 "|" F32 D4 "|" F32 D4, \
+               gated_delta_rule_boxed<event>)
 
 const Kernel kKernels[] = {
     FOVEA_SDPA(F32, NO_MASK),
@@ -111,15 +111,14 @@ const Kernel kKernels[] = {
     FOVEA_CACHE(F32),
     FOVEA_CACHE(F64),
     FOVEA_CACHE(BF16),
-    FOVEA_DELTA(kGatedDeltaRule, D3),
-    FOVEA_DELTA(kGatedDeltaRule, D4),
-    FOVEA_DELTA(kChannelwiseDeltaRule, D3),
-    FOVEA_DELTA(kChannelwiseDeltaRule, D4),
+    FOVEA_DELTA(kGatedDeltaRule, kGatedDeltaEvent, D3),
+    FOVEA_DELTA(kGatedDeltaRule, kGatedDeltaEvent, D4),
+    FOVEA_DELTA(kChannelwiseDeltaRule, kChannelwiseDeltaEvent, D3),
+    FOVEA_DELTA(kChannelwiseDeltaRule, kChannelwiseDeltaEvent, D4),
 };
 #endif
 
-const Error kRegistered =
-    executorch::runtime::register_kernels({kKernels, sizeof kKernels / sizeof kKernels[0]});
+const Error kRegistered = executorch::runtime::register_kernels({kKernels, sizeof kKernels / sizeof kKernels[0]});
 
 }  // namespace
 }  // namespace fovea_executorch

@@ -56,16 +56,14 @@ struct Stack {
     pointers.push_back(&values.back());
   }
 
-  // The result of an operator is its output once more. Several outputs are one list.
-  void add_results(const Value* added, int count) {
-    std::vector<EValue*> results;
-    for (int i = 0; i < count; ++i) {
-      if (!added[i].is_result) continue;
-      results.push_back(pointers[i]);
-      metas.push_back(metas[metas.size() - outputs]);
+  // The result of an operator is its output once more. Several outputs are one list, which a kernel's key leaves out.
+  void add_results() {
+    if (outputs == 1) {
+      pointers.push_back(pointers.back());
+      metas.push_back(metas.back());
+    } else {
+      pointers.push_back(&list);
     }
-    if (results.size() == 1) pointers.push_back(results[0]);
-    if (results.size() > 1) pointers.push_back(&list);
   }
 
   void add_tensor(const Value& value) {
@@ -100,7 +98,7 @@ __attribute__((visibility("default"))) int caller_call(const char* name, const V
                                                        int repeats, double* seconds, uint64_t* used) {
   Stack stack;
   for (int i = 0; i < count; ++i) stack.add(values[i]);
-  stack.add_results(values, count);
+  stack.add_results();
   executorch::runtime::Span<const TensorMeta> metas(stack.metas.data(), with_keys ? stack.metas.size() : 0);
   auto function = executorch::runtime::get_op_function_from_registry(name, metas);
   if (!function.ok()) return -1;

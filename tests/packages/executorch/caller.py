@@ -69,7 +69,8 @@ def call(name, inputs, outputs, own=False):
 
 
 def _custom_sdpa(q, k, v, start_pos, attn_mask=None, drpout_p=0.0, is_causal=False, scale=None):
-    return call("custom_sdpa", [q, k, v, start_pos, attn_mask, float(drpout_p), is_causal, scale], [torch.empty_like(q)])
+    inputs = [q, k, v, start_pos, attn_mask, float(drpout_p), is_causal, scale]
+    return call("custom_sdpa", inputs, [torch.empty_like(q)])
 
 
 def _sdpa_with_kv_cache(q, k, v, k_cache, v_cache, start_pos, seq_len, attn_mask=None, drpout_p=0.0, is_causal=False,
@@ -126,3 +127,8 @@ def instead():
                            ("channelwise_gated_delta_rule.out", _gated_delta_rule_out("channelwise_gated_delta_rule"))]:
         library.impl(name, function, "CPU")
     return library
+
+
+def kernels(name, namespace="llama"):
+    """How many kernels the operator has, ExecuTorch's own among them."""
+    return _caller.caller_count(f"{namespace}::{name}.out".encode())

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole models from ExecuTorch's own definitions, made at random: with ExecuTorch's kernels, then with fovea's.
+
+A method takes its kernels when it is loaded. So each program is loaded twice in one process: before fovea's library is
+there, and after. Outputs are compared, and times are taken alternately.
+
+    python3 models.py --library <libfovea_executorch.so> [--context 1024] [--layers 2] [--dim 512] [--json <file>]
+"""
+import argparse
+import ctypes
+import json
+import statistics
+import time
+
+import torch
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.examples.models.llama.llama_transformer import construct_transformer
+from executorch.examples.models.llama.model_args import ModelArgs
+from executorch.examples.models.llama.source_transformation.custom_kv_cache import (
+    replace_kv_cache_with_custom_kv_cache)
+from executorch.examples.models.llama.source_transformation.sdpa import replace_sdpa_with_custom_op
+from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401
+from executorch.extension.llm.export.export_passes import RemoveRedundantTransposes
+from executorch.extension.pybindings.portable_lib import _unsafe_reset_threadpool
+from executorch.runtime import Runtime
+
+STEPS = 32
+
+
+def llama(options):
+    args = ModelArgs(dim=options.dim, n_layers=options.layers, n_heads=options.dim // 64,
+                     n_kv_heads=max(1, options.dim // 64 // options.group), vocab_size=512,
+                     max_seq_len=options.context + STEPS, max_context_len=options.context + STEPS,
+                     use_kv_cache=True, use_sdpa_with_kv_cache_op=True, enable_dynamic_shape=True)
+    return construct_transformer(args).eval()
+
+
+def qwen3_5(options):
+    heads = options.dim // 64
+    args = ModelArgs(dim=options.dim, n_layers=options.layers + 1, n_heads=heads, n_kv_heads=max(1, heads // 4),
+                     vocab_size=512, max_seq_len=options.context + STEPS, max_context_len=options.context + STEPS,
+                     use_kv_cache=True, use_sdpa_with_kv_cache_op=True, enable_dynamic_shape=True,
+                     use_q_gate=True, attention_type="mha", rms_norm_add_unit_offset=True, use_qk_norm=True,
+                     qk_norm_before_rope=True, use_hf_rope=True, partial_rotary_factor=0.25,
+                     linear_key_head_dim=64, linear_value_head_dim=64, linear_num_key_heads=heads,
+                     linear_num_value_heads=heads,
+                     layer_types=["linear_attention"] * options.layers + ["full_attention"])
+    return construct_transformer(args).eval()
+
+
+MODELS = {"llama": llama, "qwen3_5": qwen3_5}
+
+
+def export(model, context, delegates):
+    model = replace_sdpa_with_custom_op(model)
+    model = replace_kv_cache_with_custom_kv_cache(model)
+    tokens = torch.export.Dim("tokens", max=context)
+    example = (torch.zeros(1, 3, dtype=torch.long), {"input_pos": torch.tensor([0])})
+    shapes = {1: tokens}, {"input_pos": {0: 1}}
+    with torch.no_grad():
+        graph = torch.export.export(model, example, dynamic_shapes=shapes, strict=True).module()
+        graph = RemoveRedundantTransposes()(graph).graph_module  # as ExecuTorch's own exporter does
+        program = torch.export.export(graph, example, dynamic_shapes=shapes, strict=True)
+    edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()] if delegates else [],
+                                       compile_config=EdgeCompileConfig(_check_ir_validity=False))
+    return edge.to_executorch().buffer
+
+
+class Session:
+    def __init__(self, buffer):
+        self.program = Runtime.get().load_program(buffer)
+        self.method = self.program.load_method("forward")
+
+    def run(self, tokens, position):
+        start = time.perf_counter()
+        (logits,) = self.method.execute([tokens, torch.tensor([position])])
+        return logits.clone(), time.perf_counter() - start
+
+
+def compare(sessions, context, rounds):
+    prompt = torch.randint(0, 512, (1, context))
+    new = torch.randint(0, 512, (STEPS, 1, 1))
+    names = list(sessions)
+    times = {name: {"prefill": [], "decode": []} for name in names}
+    largest = 0.0
+    for _ in range(rounds):
+        outputs = {}
+        for name in names:
+            logits, seconds = sessions[name].run(prompt, 0)
+            times[name]["prefill"].append(seconds)
+            outputs[name] = [logits]
+        for step in range(STEPS):
+            for name in names:
+                logits, seconds = sessions[name].run(new[step], context + step)
+                times[name]["decode"].append(seconds)
+                outputs[name].append(logits)
+        for name in names[1:]:
+            for a, b in zip(outputs[names[0]], outputs[name]):
+                largest = max(largest, (a - b).abs().max().item() / max(1.0, a.abs().max().item()))
+    return {name: {kind: (min(t), statistics.median(t)) for kind, t in kinds.items()}
+            for name, kinds in times.items()}, largest
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--library", required=True)
+    options.add_argument("--model", default="llama", choices=MODELS)
+    options.add_argument("--context", type=int, nargs="+", default=[1024])
+    options.add_argument("--layers", type=int, default=2)
+    options.add_argument("--dim", type=int, default=512)
+    options.add_argument("--group", type=int, default=1, help="query heads of a key head")
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--portable", action="store_true")
+    options.add_argument("--json")
+    options = options.parse_args()
+    contexts, rows = options.context, []
+    torch.set_num_threads(1)
+    _unsafe_reset_threadpool(1)
+    buffers = {}
+    for context in contexts:
+        options.context = context
+        torch.manual_seed(0)
+        model = MODELS[options.model](options)
+        kinds = {"xnnpack": True, **({"portable": False} if options.portable else {})}
+        buffers[context] = {kind: export(model, context, delegates) for kind, delegates in kinds.items()}
+    sessions = {context: {f"{kind}, executorch": Session(buffer) for kind, buffer in kinds.items()}
+                for context, kinds in buffers.items()}
+    ctypes.CDLL(options.library)
+    for context, kinds in buffers.items():
+        for kind, buffer in kinds.items():
+            sessions[context][f"{kind}, fovea"] = Session(buffer)
+        times, largest = compare(sessions[context], context, options.rounds)
+        for name, kinds_of_times in times.items():
+            line = {kind: round(t[0] * 1e3, 3) for kind, t in kinds_of_times.items()}
+            rows.append({"model": options.model, "context": context, "kernels": name, **line, "difference": largest})
+            print(f"{options.model} {context:5} {name:22} prefill {line['prefill']:9.2f} ms  decode "
+                  f"{line['decode']:8.3f} ms  largest difference {largest:.1e}", flush=True)
+        assert largest < 1e-4, largest
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

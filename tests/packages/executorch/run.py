@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds libfovea_executorch as a user does and runs its tests: run.py --build FOLDER [--python PYTHON] [--speed]
+
+PYTHON, by default this one or $FOVEA_EXECUTORCH_PYTHON, is one that has the package executorch. Without it the test is
+skipped.
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent.parent
+FOLDER = ROOT / "platform" / "engines" / "executorch"
+FIND = "import executorch, os; print(os.path.dirname(list(executorch.__path__)[0] + '/'))"
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--build", type=pathlib.Path, required=True)
+    options.add_argument("--python", default=os.environ.get("FOVEA_EXECUTORCH_PYTHON", sys.executable))
+    options.add_argument("--speed", action="store_true", help="time kernels and models, too")
+    options = options.parse_args()
+    found = subprocess.run([options.python, "-c", FIND], capture_output=True, text=True, check=False)
+    if found.returncode:
+        print(f"skipped: {options.python} has no package executorch; FOVEA_EXECUTORCH_PYTHON names one that has it")
+        return 77
+    package = pathlib.Path(found.stdout.strip())
+    subprocess.run(["cmake", "-S", FOLDER, "-B", options.build, f"-DFOVEA_SOURCE={ROOT}",
+                    "-DFOVEA_EXECUTORCH_TESTS=ON", f"-DCMAKE_PREFIX_PATH={package / 'share' / 'cmake'}"], check=True)
+    subprocess.run(["cmake", "--build", options.build], check=True)
+    environment = {**os.environ, "FOVEA_EXECUTORCH_LIBRARIES": str(options.build.resolve())}
+    scripts = [["test_executorch.py"], ["own_tests.py"],
+               ["models.py", "--library", options.build.resolve() / "libfovea_executorch.so", "--context", "40",
+                "--rounds", "1", "--dim", "128", "--portable"]]
+    if options.speed:
+        scripts += [["speed.py"]]
+    for script, *arguments in scripts:
+        subprocess.run([options.python, HERE / script, *arguments], env=environment, check=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
