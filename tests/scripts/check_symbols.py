@@ -28,7 +28,7 @@ ALLOWED = re.compile(
     r"|__u?divdi3"  # integers on other processors of 32 bits
     r"|__(add|sub|mul|div)sf3|__(eq|ne|lt|le|gt|ge|unord)sf2|__float(un)?sisf|__fix(uns)?sfsi"  # floats without an FPU; no doubles
     r"|__aeabi_(f(add|sub|rsub|mul|div|cmp(eq|lt|le|gt|ge|un))|u?i2f|f2u?iz)"  # the same on Arm
-    r"|getauxval"  # weak: whether a RISC-V processor with Linux has vectors
+    r"|getauxval"  # whether a RISC-V processor with Linux has vectors
     r"|_GLOBAL_OFFSET_TABLE_"
     # Inserted by compilers that are configured for hardening, as Ubuntu's:
     r"|__stack_chk_(fail|guard)|__mem(cpy|move|set)_chk"
