@@ -27,7 +27,8 @@ class _Module(types.ModuleType):
                  arithmetic="f32",
                  calibrate=None,
                  keep=None,
-                 step=False):
+                 step=False,
+                 multihead=True):
         """Writes the folder `out`, and returns a Report: nodes, calls, fused, arena_bytes and so on.
 
         model           a torch.nn.Module, or the path of an ONNX file
@@ -40,11 +41,13 @@ class _Module(types.ModuleType):
         keep            a layer's name -> the format of its weights
         step            of a causal decoder whose input is token numbers, [1, tokens]: a second function, name_step,
                         which takes a token at a time and keeps keys and values in caches
+        multihead       attention with its linear layers is one call, where that is exact. It keeps queries, keys and
+                        values in its workspace at once; as calls of their own they take less memory
 
         NotServed is raised where the model has an operator that fovea does not serve.
         """
         from .exporter.pipeline import export
-        return export(model, example_inputs, out, name, weights, arithmetic, calibrate, keep, step)
+        return export(model, example_inputs, out, name, weights, arithmetic, calibrate, keep, step, multihead)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ def main(arguments=None):
     parser.add_argument("--arithmetic", choices=["f32", "i8", "integer"], default="f32")
     parser.add_argument("--keep", action="append", default=[], metavar="LAYER=FORMAT", help="a layer in another format")
     parser.add_argument("--step", action="store_true", help="of a decoder: a function for a token at a time, too")
+    parser.add_argument("--no-multihead", dest="multihead", action="store_false",
+                        help="attention and its linear layers as calls of their own, which take less memory")
     parser.add_argument("--name", default="model", help="of the C functions and files")
     parser.add_argument("--out", required=True, metavar="DIR")
     given = parser.parse_args(arguments)
@@ -37,7 +39,7 @@ def main(arguments=None):
         model = given.model if given.model.endswith(".onnx") else made(given.model)
         print(
             export(model, tensors(inputs, given.model), given.out, given.name, given.weights, given.arithmetic,
-                   [tensors(one, given.model) for one in samples] or None, keep, given.step))
+                   [tensors(one, given.model) for one in samples] or None, keep, given.step, given.multihead))
     except (NotServed, ValueError, ImportError, OSError) as error:
         print(f"fovea.export: {error}", file=sys.stderr)
         return 1

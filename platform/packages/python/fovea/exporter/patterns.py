@@ -7,9 +7,10 @@ from . import attention_patterns, views
 from .graph import Node, Tensor
 
 
-def apply(graph, integer=False):
-    """integer: for int8 tensors, whose layers are calls of their own."""
-    fused = () if integer else (attention_patterns.multihead, gate, residual_norm)
+def apply(graph, integer=False, multihead=True):
+    """integer: for int8 tensors, whose layers are calls of their own. multihead: attention with its linear layers."""
+    fused = (attention_patterns.multihead,) if multihead and not integer else ()
+    fused += () if integer else (gate, residual_norm)
     for pattern in (linear_bias, gelu, gelu_erf, silu, rms_norm, rope, attention_patterns.attention,
                     attention_patterns.causal_mask, *fused,
                     linear_activation, in_place):

@@ -52,7 +52,7 @@ class Report:
 
 
 def export(model, example_inputs=None, out="model", name="model", weights="f32", arithmetic="f32", calibrate=None,
-           keep=None, step=False):
+           keep=None, step=False, multihead=True):
     """See fovea.export."""
     if isinstance(model, (str, os.PathLike)):
         from . import from_onnx as source
@@ -60,7 +60,7 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
         from . import from_torch as source
     graph, answers = source.read(model, example_inputs, name)
     integer = arithmetic == "integer"
-    patterns.apply(graph, integer)
+    patterns.apply(graph, integer, multihead)
     inputs = [np.asarray(one) for one in example_inputs if hasattr(one, "shape")]
     answers = [np.asarray(one, np.float32) for one in answers]
     exact = weights == "f32" and arithmetic == "f32"
@@ -72,7 +72,7 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     store = Weights(graph, "i8" if integer and weights == "f32" else weights, keep or {}, arithmetic != "f32")
     made = Made(graph, store, lower_integer.IntegerLowering(graph, store, scales) if integer else None)
     store.check()
-    stepping = made_step(source, model, example_inputs, graph, store, integer) if step else None
+    stepping = made_step(source, model, example_inputs, graph, store, integer, multihead) if step else None
     layers = [] if exact else quality.layers(made.runner, reference.runner, inputs, scales)
     made.runner.run(inputs)
     got = [made.runner.tensor(tensor) for tensor in graph.outputs]
@@ -92,12 +92,12 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     return report
 
 
-def made_step(source, model, example_inputs, whole, store, integer):
+def made_step(source, model, example_inputs, whole, store, integer, multihead):
     """The calls of a decoder's step, which share the constants of all tokens' graph."""
     if integer:
         raise NotServed("a step of int8 tensors", "", "--arithmetic i8")
     graph, _ = source.read(model, tuple(one[:, :1] for one in example_inputs), whole.name)
-    patterns.apply(graph)
+    patterns.apply(graph, integer, multihead)
     tokens = pair(whole, graph)
     return Made(graph, store, StepLowering(graph, store, tokens))
 
