@@ -98,7 +98,7 @@ INSIDE_CASE("target: what the plan knows of a target is what its kernels are", "
     CHECK(lanes(target) == kernels.lanes);  // by a plan
     CHECK(traits->tile_vectors == kernels.tile_vectors);
     CHECK(kernels.list[fovea::kFewRowsServed ? uint32_t(fovea::kTileKernel) : 0].attend != nullptr);
-    if (fovea::kFewRowsServed) CHECK((traits->few_rows > 0) == (kernels.list[fovea::kFewRowsKernel].attend != nullptr));
+    if (fovea::kFewRowsServed) CHECK((traits->few_rows() > 0) == (kernels.list[fovea::kFewRowsKernel].attend != nullptr));
   }
 }
 

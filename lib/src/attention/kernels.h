@@ -167,7 +167,7 @@ struct KeySpan {
   uint32_t begin, end;  // 0 <= begin < end <= kKeyTile
   bool edge;            // by position, some row may not see some of these keys
   [[no_unique_address]] MemberIf<config::kBlockMaps, bool> masked;  // the mask, if there is one, applies
-  // For a vector of rows at an edge: all of them see the keys [begin, seen), if these are any.
+  // For a vector of rows at an edge: all of them see the keys [begin, seen), if these are any; seen is below end then.
   [[no_unique_address]] MemberIf<!config::kPreferSize, uint32_t> seen = 0;
 };
 // Which parts of its step one call of attend performs. Where rows are brought in pieces, attend is called once for each
@@ -242,7 +242,7 @@ struct RowOutputs {
 
 // What is known of a kernel without its code, so that one machine can plan for another.
 struct KernelTraits {
-  bool any_rows;        // it takes any number of query rows; else at most TargetTraits::few_rows
+  bool any_rows;        // it takes any number of query rows; else at most TargetTraits::few_rows()
   bool lanes_are_rows;  // a lane is a query row; else lanes run along head_dim
   bool portable_bits;   // its bits are the same for all counts of rows, and on all targets that fuse
   bool drops;           // it serves dropout

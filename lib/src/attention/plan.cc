@@ -150,7 +150,7 @@ fovea_status too_large(const fovea_attention_desc& d, const CheckedSize& bytes) 
 // tiles that share keys, then the rows of a tile.
 fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t rows, size_t budget, fovea_plan* plan) {
   const KernelTraits& kernel = kKernelTraits[index];
-  const uint32_t served = kernel.any_rows || rows < target.few_rows ? rows : target.few_rows;
+  const uint32_t served = kernel.any_rows || rows < target.few_rows() ? rows : target.few_rows();
   fovea_plan_kernel& planned = plan->kernels[kernel.any_rows];
   if (planned.most_rows != 0 || !fits(kernel, *plan) || (!kernel.any_rows && served == 0)) return FOVEA_OK;
   planned.index = index;
@@ -236,7 +236,7 @@ fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target
   // 64 bits. Of both builds the larger size counts.
   TargetTraits other = *traits;
   if (is_i8(desc) && traits->lanes == 1) other.dot = traits->dot == kDotFloats ? kDotSmlad : kDotFloats;
-  if (target == FOVEA_TARGET_NEON && !traits->compiled) other.tile_vectors = kLeastNeonVectors;
+  if (target == FOVEA_TARGET_NEON && !traits->compiled()) other.tile_vectors = kLeastNeonVectors;
   if (other.dot != traits->dot || other.tile_vectors != traits->tile_vectors) {
     FOVEA_RETURN_IF_ERROR(plan_for(any_target, other, plan));
     least_bytes = plan->workspace_bytes;

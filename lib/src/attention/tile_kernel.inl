@@ -96,6 +96,7 @@ FOVEA_INLINE bool ClipToVector(const QueryTile& t, size_t column, KeySpan* keys)
   if (some_lo > int32_t(keys->begin)) keys->begin = uint32_t(some_lo) / kKeyGrain * kKeyGrain;
   if (some_hi < int32_t(keys->end)) keys->end = some_hi > 0 ? uint32_t(some_hi) : 0;
   keys->edge = kEdgeHides && (all_lo > int32_t(keys->begin) || all_hi < int32_t(keys->end));
+  // Read at an edge alone: from `begin` on, it is all_hi < end that makes an edge.
   keys->seen = all_lo <= int32_t(keys->begin) && all_hi > 0 ? uint32_t(all_hi) : 0;
   return some_lo < some_hi && keys->begin < keys->end;
 }

@@ -102,7 +102,8 @@ fovea_status plan_linear(const fovea_linear_args& a, LinearPlan* plan) {
   const TargetTraits* traits = resolve_target(a.target, a.processor_features);
   if (!traits) traits = target_traits(a.target);
   if (!traits) return FOVEA_ERR_TARGET;
-  const bool i8 = kHasI8Linear && a.compute == FOVEA_COMPUTE_I8, few = config::kFewRows && a.tokens <= traits->few_rows;
+  const bool i8 = kHasI8Linear && a.compute == FOVEA_COMPUTE_I8;
+  const bool few = config::kFewRows && a.tokens <= traits->few_rows();
   const DotTraits& dot = kDotTraits[traits->dot];
   const bool grouped = i8 && is_one_of<kI8GroupedFormats>(a.weights.dtype);
   const uint32_t workers = a.executor ? a.executor->workers : 1;

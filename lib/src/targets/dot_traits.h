@@ -36,7 +36,7 @@ inline constexpr DotTraits kDotTraits[kDotKinds] = {
 };
 
 // The kinds that targets of this build have. Where that is one, tables of kernels have a row for it alone.
-#define FOVEA_DOT_BIT_(nothing, id, name, kernels, backend, target_namespace, lanes, vectors, few_rows, dot, ...) \
+#define FOVEA_DOT_BIT_(nothing, id, name, kernels, backend, target_namespace, lanes, vectors, dot, ...) \
   | (FOVEA_COMPILED_##kernels ? 1u << (dot) : 0)
 constexpr uint32_t kCompiledDots = 0 FOVEA_TARGETS(FOVEA_DOT_BIT_, );
 #undef FOVEA_DOT_BIT_

@@ -31,36 +31,35 @@
 //   backend and namespace of these kernels
 //   lanes, f32 elements in a vector; 0 = not known in this build
 //   most vectors of query rows in a tile: the register blocks of the backend headers
-//   up to this many rows a key head the few-rows kernel is faster; 0 = there is none
 //   how it multiplies 8-bit integers
 //   what the processor must have
 // clang-format off
 #define FOVEA_TARGETS(row, ...)                                                                                        \
   row(__VA_ARGS__, AVX512_VNNI, "avx512_vnni", AVX512, kSimd,                                                          \
-      FOVEA_VECTORS(N_AVX3), 16, 3, 8, kDotVnni, kAvx512 | kAvx512Vnni)                                                \
-  row(__VA_ARGS__, AVX512, "avx512", AVX512, kSimd, FOVEA_VECTORS(N_AVX3), 16, 3, 8, kDotPmaddwd, kAvx512)             \
-  row(__VA_ARGS__, AVX2_VNNI, "avx2_vnni", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kDotVnni, kAvx2 | kAvxVnni)    \
-  row(__VA_ARGS__, AVX2, "avx2", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, 4, kDotPmaddwd, kAvx2)                      \
-  row(__VA_ARGS__, SSE4, "sse4", SSE4, kSimd, FOVEA_VECTORS(N_SSE4), 4, 3, 2, kDotPmaddwd, kSse4)                      \
+      FOVEA_VECTORS(N_AVX3), 16, 3, kDotVnni, kAvx512 | kAvx512Vnni)                                                   \
+  row(__VA_ARGS__, AVX512, "avx512", AVX512, kSimd, FOVEA_VECTORS(N_AVX3), 16, 3, kDotPmaddwd, kAvx512)                \
+  row(__VA_ARGS__, AVX2_VNNI, "avx2_vnni", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, kDotVnni, kAvx2 | kAvxVnni)       \
+  row(__VA_ARGS__, AVX2, "avx2", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, kDotPmaddwd, kAvx2)                         \
+  row(__VA_ARGS__, SSE4, "sse4", SSE4, kSimd, FOVEA_VECTORS(N_SSE4), 4, 3, kDotPmaddwd, kSse4)                         \
   row(__VA_ARGS__, NEON_IN_ORDER_I8MM, "neon_in_order_i8mm", NEON, kSimd,                                              \
-      FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotSmmla, kNeonDotprod | kNeonI8mm | kNeonInOrder)                              \
+      FOVEA_VECTORS(N_NEON), 4, 3, kDotSmmla, kNeonDotprod | kNeonI8mm | kNeonInOrder)                                 \
   row(__VA_ARGS__, NEON_IN_ORDER_DOTPROD, "neon_in_order_dotprod", NEON, kSimd,                                        \
-      FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotSdot, kNeonDotprod | kNeonInOrder)                                           \
+      FOVEA_VECTORS(N_NEON), 4, 3, kDotSdot, kNeonDotprod | kNeonInOrder)                                              \
   row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, kSimd,                                                                \
-      FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotSmmla, kNeonDotprod | kNeonI8mm)                                             \
-  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotSdot, kNeonDotprod)  \
+      FOVEA_VECTORS(N_NEON), 4, 3, kDotSmmla, kNeonDotprod | kNeonI8mm)                                                \
+  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, kDotSdot, kNeonDotprod)     \
   row(__VA_ARGS__, NEON_IN_ORDER, "neon_in_order", NEON, kSimd,                                                        \
-      FOVEA_VECTORS(N_NEON), 4, 3, 2, kDotFloats, kNeonInOrder)                                                        \
+      FOVEA_VECTORS(N_NEON), 4, 3, kDotFloats, kNeonInOrder)                                                           \
   row(__VA_ARGS__, NEON, "neon", NEON, kSimd,                                                                          \
-      FOVEA_VECTORS(N_NEON), 4, FOVEA_NEON_VECTORS, 2, kDotFloats, kNothing)                                           \
-  row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, 2, kDotHelium, kNothing)                   \
-  row(__VA_ARGS__, RVV256, "rvv256", RVV256, "rvv", rvv_target, 8, 3, 4, kDotVwmacc, kRvv)                             \
-  row(__VA_ARGS__, RVV128, "rvv128", RVV128, "rvv", rvv_target, 4, 3, 2, kDotVwmacc, kRvv)                             \
-  row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, 2, kDotFloats, kNothing)                               \
+      FOVEA_VECTORS(N_NEON), 4, FOVEA_NEON_VECTORS, kDotFloats, kNothing)                                              \
+  row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, kDotHelium, kNothing)                      \
+  row(__VA_ARGS__, RVV256, "rvv256", RVV256, "rvv", rvv_target, 8, 3, kDotVwmacc, kRvv)                                \
+  row(__VA_ARGS__, RVV128, "rvv128", RVV128, "rvv", rvv_target, 4, 3, kDotVwmacc, kRvv)                                \
+  row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, kDotFloats, kNothing)                                  \
   row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target,                                                  \
-      1, 4, 0, FOVEA_SMLAD ? kDotSmlad : kDotFloats, kNothing)                                                         \
+      1, 4, FOVEA_SMLAD ? kDotSmlad : kDotFloats, kNothing)                                                            \
   row(__VA_ARGS__, XSIMD, "xsimd", XSIMD, "xsimd", xsimd_target,                                                       \
-      FOVEA_XSIMD_LANES, FOVEA_OFFERS_NEON ? FOVEA_NEON_VECTORS : 3, FOVEA_XSIMD_LANES / 2,                            \
+      FOVEA_XSIMD_LANES, FOVEA_OFFERS_NEON ? FOVEA_NEON_VECTORS : 3,                                                   \
       FOVEA_OFFERS_X86 ? kDotPmaddwd : kDotFloats, FOVEA_XSIMD_LANES == 8 ? kAvx2 : kNothing)
 // clang-format on
 
@@ -83,18 +82,22 @@ enum DotKind : uint8_t {
   kDotKinds
 };
 
+// A build is for one kind of processor, so kinds share bits.
 enum ProcessorFeature : uint8_t {
   kNothing = 0,
-  kSse4 = 1,    // SSE4.2
-  kAvx2 = 2,    // and FMA3
-  kAvx512 = 4,  // F, BW, DQ, VL
-  kAvxVnni = 8,
-  kAvx512Vnni = 16,
-  kNeonDotprod = 32,
-  kNeonI8mm = 64,
-  kNeonInOrder = 128,  // and the build has kernels for it
-  // Of another processor than those above.
-  kRvv = 1,  // vectors of the length that the build has
+  kMissing = 1,  // no processor has it: needed by a target without kernels in this build
+  // x86
+  kSse4 = 2,    // SSE4.2
+  kAvx2 = 4,    // and FMA3
+  kAvx512 = 8,  // F, BW, DQ, VL
+  kAvxVnni = 16,
+  kAvx512Vnni = 32,
+  // AArch64
+  kNeonDotprod = 2,
+  kNeonI8mm = 4,
+  kNeonInOrder = 8,  // and the build has kernels for it
+  // RISC-V
+  kRvv = 2,  // vectors of the length that the build has
 };
 
 // Whether products of f32 have separate kernels, for processors that run instructions in the order of the text.

@@ -81,12 +81,17 @@ unsigned processor_features([[maybe_unused]] uint64_t named) {
 }
 
 // Whether a target is compiled in, and runs on a processor with these features.
-bool runs(const TargetTraits& traits, unsigned features) { return traits.compiled && (traits.needs & ~features) == 0; }
+bool runs(const TargetTraits& traits, unsigned features) { return (traits.needs & ~features) == 0; }
 
 }  // namespace
 
-#define FOVEA_TRAITS_(table, id, name, kernels, backend, target_namespace, ...) \
-  {FOVEA_TARGET_##id, FOVEA_TARGET_##kernels, __VA_ARGS__, FOVEA_COMPILED_##kernels != 0},
+#define FOVEA_TRAITS_(table, id, name, kernels, backend, target_namespace, lanes, vectors, dot, needs) \
+  {FOVEA_TARGET_##id,                                                                                  \
+   FOVEA_TARGET_##kernels,                                                                             \
+   lanes,                                                                                              \
+   vectors,                                                                                            \
+   dot,                                                                                                \
+   uint8_t((needs) | (FOVEA_COMPILED_##kernels ? kNothing : kMissing))},
 const TargetTraits kTargets[] = {FOVEA_TARGETS(FOVEA_TRAITS_, )};
 #undef FOVEA_TRAITS_
 

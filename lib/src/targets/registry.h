@@ -17,16 +17,19 @@ struct TargetByte {
   uint8_t value;
 };
 
-// What is known about a target without its kernels, so that one machine can plan for another. Every program links these eight
+// What is known about a target without its kernels, so that one machine can plan for another. Every program links these six
 // bytes for each target.
 struct TargetTraits {
   TargetByte target, kernels;
-  uint8_t lanes, tile_vectors, few_rows;  // see list.h
+  uint8_t lanes, tile_vectors;  // see list.h
   DotKind dot;
-  uint8_t needs;                          // bits of ProcessorFeature
-  bool compiled;                          // in this build
+  uint8_t needs;  // bits of ProcessorFeature
+
+  bool compiled() const { return (needs & kMissing) == 0; }
+  // Up to this many rows a key head the few-rows kernel is faster; with one lane there is none.
+  uint32_t few_rows() const { return lanes / 2u; }
 };
-static_assert(sizeof(TargetTraits) == 8, "no byte of padding");
+static_assert(sizeof(TargetTraits) == 6, "no byte of padding");
 
 // Whether any target of this build has a few-rows kernel.
 #if FOVEA_WITH_HELIUM || FOVEA_WITH_HIGHWAY || FOVEA_WITH_NEON || FOVEA_WITH_RVV || FOVEA_WITH_XSIMD
