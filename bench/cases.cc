@@ -140,6 +140,16 @@ constexpr Case instead_of(const char* replaced, LinearShape s) {
 constexpr LinearShape kWithGelu = activated({64, 256, 1024}, FOVEA_ACTIVATION_GELU);
 constexpr LinearShape kOneWithSilu = activated({1, 576, 1536}, FOVEA_ACTIVATION_SILU);
 
+// Products of f32 on a target for in-order processors.
+constexpr Case in_order(const char* replaced, Shape shape) {
+  Case one = instead_of(replaced, shape);
+  one.in_order = true;
+  return one;
+}
+constexpr Case in_order(const char* replaced, LinearShape shape) {
+  return {"never_slower", Kind::kLinear, {}, {}, never_slower(), replaced, shape, false, {}, {}, true};
+}
+
 // Integer arithmetic, and the case that it is compared with.
 constexpr Case integer(Shape shape, Goal goal = none(), const char* reference = nullptr) {
   return {"integer", Kind::kAttention, shape, {}, goal, reference, {}, true};
@@ -433,6 +443,10 @@ constexpr Case kCases[] = {
     apart(kOneWithSilu),
     instead_of("never_slower/64x256x1024-gelu-apart", kWithGelu),
     instead_of("never_slower/1x576x1536-silu-apart", kOneWithSilu),
+    // Kernels for in-order processors and those for others.
+    in_order("prefill/8x512x512x64", kPlain),
+    in_order("decode/32over8x1x1024x128", kDecode1k),
+    in_order("linear/128x384x384", LinearShape{128, 384, 384}),
 };
 constexpr size_t kFirstBoardCase = sizeof kCases / sizeof kCases[0];
 
@@ -614,6 +628,7 @@ void name_of(const Case& one, char (&text)[kNameBytes]) {
   } else {
     add_attention(one.shape, out);
   }
+  if (one.in_order) out.add("-in_order");
 }
 
 size_t board_case_count() { return sizeof kBoardCases / sizeof kBoardCases[0]; }

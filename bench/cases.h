@@ -116,6 +116,7 @@ struct Case {
   bool extended = false;  // also runs by default on a target that extends the best one, if there is one
   DeltaShape delta = {};
   RowsShape rows = {};
+  bool in_order = false;  // runs on a target for in-order processors; its reference on the target that this replaces
 
   bool multiplies_integers() const { return shape.compute == FOVEA_COMPUTE_I8 || linear.compute == FOVEA_COMPUTE_I8; }
 };

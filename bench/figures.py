@@ -44,6 +44,7 @@ RESULTS = {
     "integer": [*BENCH, "--target", "avx512_vnni,avx2_vnni,avx2", "--filter", "^integer/"],
     "blocks": [*BENCH, "--min-time", "1", "--target", "avx512,avx2", "--filter", "^blocks/"],
     "delta": [*BENCH, "--target", "avx512,avx2", "--filter", "^delta/"],
+    "profile": [sys.executable, "bench/profile.py"],
     "peers": [*COMPARE, "--filter", "^(prefill|causal|decode|small)/"],
     "peers_integer": [*COMPARE, "--filter", "^integer/"],
     "peers_rows": [*COMPARE, "--filter", "^(softmax|log_softmax|delta)/"],
@@ -275,6 +276,16 @@ KINDS = {
 # The results of a suite; those of other suites are in peers.
 FILES = {"sentence": "sentence_similarity", "integer": "peers_integer", "softmax": "peers_rows",
          "log_softmax": "peers_rows", "delta": "peers_rows"}
+
+
+@figure("profile")
+def profile():
+    host, found = results("profile")
+    rows = [[name, f"{result['instructions']:,}",
+             ", ".join(f"`{function}` {share:.0%}" for function, share in result["functions"])]
+            for (name, _), result in found.items()]
+    words = sentence(f"Counted by callgrind, for AVX2, with {host['compiler']}; {host['date']}.")
+    return f"{table(['suite: call', 'instructions', 'most of them in'], rows, numbers=False)}\n{words}"
 
 
 def is_ours(library):

@@ -16,6 +16,16 @@ namespace {
 // With fewer operations for each byte the memory's speed matters, so it is probed right before and after the case.
 constexpr double kReadBoundFlopsPerByte = 32;
 
+// The target that one for in-order processors replaces; FOVEA_TARGET_BEST for other targets.
+fovea_target replaced_by(fovea_target target) {
+  switch (target) {
+    case FOVEA_TARGET_NEON_IN_ORDER: return FOVEA_TARGET_NEON;
+    case FOVEA_TARGET_NEON_IN_ORDER_DOTPROD: return FOVEA_TARGET_NEON_DOTPROD;
+    case FOVEA_TARGET_NEON_IN_ORDER_I8MM: return FOVEA_TARGET_NEON_I8MM;
+    default: return FOVEA_TARGET_BEST;
+  }
+}
+
 // The smallest plan for the target; false if the target does not run here.
 bool plan_for(fovea_target target, fovea_plan* plan) {
   fovea_attention_desc d = {};
@@ -146,13 +156,22 @@ void run(const Case& one, fovea_target target, const Machine& given, const Probe
 
 void run_in_turn(const Case& one, const Case& replaced, fovea_target target, const Machine& machine,
                  const Probes& known, Result* result) {
+  const fovea_target other_target = one.in_order ? replaced_by(target) : target;
+  if (other_target == FOVEA_TARGET_BEST) {
+    *result = {};
+    result->one = &one;
+    result->target = target;
+    result->status = FOVEA_ERR_UNSUPPORTED;
+    name_of(one, result->name);
+    return;
+  }
   Machine in_turn = machine;
   in_turn.method.min_seconds /= kSlowerRounds;
   if (one.shape.threads > 1) in_turn.method.clock_ns = platform::clock_ns;  // for both, as run() does for threads
   InTurn times;
   for (size_t i = 0; i < kSlowerRounds; ++i) {
     Result other;
-    run(replaced, target, in_turn, known, &other);
+    run(replaced, other_target, in_turn, known, &other);
     run(one, target, in_turn, known, result);
     if (other.status != FOVEA_OK || result->status != FOVEA_OK) return;
     times.with_option[i] = result->times.ns_median;

@@ -5,6 +5,7 @@
 #include "base/arithmetic.h"
 #include "attention/head_task.h"
 
+#include "attention/row_outputs.h"
 #include "base/finite.h"
 
 namespace fovea {
@@ -97,12 +98,6 @@ float row_shift(const HeadTask& task, const void* q, float scale) {
   return shift + sum * (d.q_dtype == FOVEA_I8 ? scale : task.score_factor());
 }
 
-// The rows of the task's first query head, in an array of floats.
-RowArray<float> head_floats(const HeadTask& task, const fovea_in& array) {
-  const EntryTokens queries = task.call().queries(task.entry());
-  return floats_of_head(array, queries, task.kv_head() * task.group);
-}
-
 // Sets the scales of queries of i8, and what is added to all scores of a row.
 void fill_tensor_facts(const HeadTask& task, const QueryTile& tile) {
   const fovea_attention_desc& d = task.call().desc;
@@ -151,13 +146,10 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
   }
 }
 
-// Sets what attend needs to know of the rows of a tile. Where all rows see the same keys, nothing reads the limits of
-// others than the first and the last column; a row of few rows has many columns.
+// Sets what attend needs to know of the rows of a tile.
 void find_row_facts(const HeadTask& task, const QueryTile& tile) {
   if (!kFewRowsServed || task.per_row || task.positions().limited()) return fill_row_facts(task, tile);
-  const uint32_t last = tile.columns - 1;
-  row_lo(tile)[0] = row_lo(tile)[last] = int32_t(task.positions().begin);
-  row_hi(tile)[0] = row_hi(tile)[last] = int32_t(task.positions().keys);
+  same_row_facts(task, tile);
 }
 
 // The keys that rows of a tile may see by their positions: some row sees each key of [some_lo, some_hi), all rows see
@@ -365,30 +357,8 @@ __attribute__((noinline)) bool attend_apart(HeadTask& task, QueryTile* tiles, ui
   return attend_to_keys(task, tiles, count);
 }
 
-OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
-  const fovea_attention_desc& d = call.desc;
-  OutputTensor tensor = {};
-  tensor.channel_scales = call.value_channel_scales(kv_head);
-  tensor.is_plain = !tensor.channel_scales && d.out_dtype != FOVEA_I8;
-  if (tensor.is_plain) return tensor;
-  tensor.inverse_scale = d.out_scale != 0.0f ? 1.0f / d.out_scale : 0.0f;
-  tensor.zero = float(d.out_zero);
-  return tensor;
-}
-
 // Normalises the rows of a tile and stores them.
-void end_rows(const HeadTask& task, const QueryTile& tile) {
-  const AttentionCall& call = task.call();
-  RowOutputs outputs;
-  const EntryTokens queries = call.queries(task.entry());
-  outputs.out = rows_of_head(as_input(call.out()), call.desc.out_dtype, queries, task.kv_head() * task.group);
-  if (kHasLse) outputs.lse->data = nullptr;
-  if (call.wants_lse()) outputs.lse = head_floats(task, as_input(call.lse()));
-  outputs.sinks = call.sinks() != nullptr;
-  if (kHasI8Tensors) outputs.tensor = output_tensor(call, task.kv_head());
-  if (kHasModifiers) outputs.pass = task.steps.modifier->pass;
-  task.kernel().steps->end(tile, outputs);
-}
+void end_rows(const HeadTask& task, const QueryTile& tile) { task.kernel().steps->end(tile, row_outputs(task)); }
 
 }  // namespace
 
@@ -412,10 +382,21 @@ void HeadTask::move_to(uint32_t kv_head, uint32_t q_block) {
   q.data = advanced(q.data, stride_bytes(q.head_stride, 1, q_heads));
   move_score_steps(q_heads, &steps);
   if (kHasBlockMaps) listed = ListedTiles(call(), entry(), kv_head, q_block);
+  if (!kHasLoneTiles || !lone->found) return;
+  RowOutputs& outputs = lone->outputs;
+  outputs.out.data = advanced(outputs.out.data, stride_bytes(outputs.out.head_stride, 1, q_heads));
+  if (kHasLse && outputs.lse->data) outputs.lse->data += q_heads * outputs.lse->head_stride;
 }
 
 bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
   const uint32_t count = kMostTiles == 1 ? 1 : tile_count;
+  if (kHasLoneTiles && lone->found) {
+    kernel().begin(tiles[0], q, score_factor());
+    source.bring(&lone->keys, 0);
+    kernel().attend(tiles[0], lone->keys, steps);
+    kernel().steps->end(tiles[0], lone->outputs);
+    return true;
+  }
   if (kHasRanges) all = limits.kept();
   if (kHasI8Products) source.serve(count * tiles[0].columns);
   for (uint32_t i = 0; i < count; ++i) {

@@ -20,12 +20,23 @@ enum class Part {
   kEnd,    // take up, end
 };
 
+// Where one query tile attends to one key tile, as in small calls, the key heads of an entry differ only in where their
+// rows are. Then this is prepared once.
+struct LoneTile {
+  bool found;
+  KeyTile keys;
+  RowOutputs outputs;  // of the head
+};
+
 struct HeadTask {
   // Enters a batch entry, at its first key head.
   void enter(const AttentionCall& call, Part part, const AttentionKernel& kernel, const KeyBuffersIf& buffers,
              uint32_t entry, uint32_t worker);
   // Moves to a key head of the entry, and to a map block of queries.
   void move_to(uint32_t kv_head, uint32_t q_block);
+
+  // Finds out whether this is the only query tile of the entry's heads, with only one key tile. Called at the first key head.
+  void find_lone(const QueryTile* tiles, uint32_t count);
 
   // False if keys cannot be loaded: then outputs and states are not written, or only in part.
   bool run(QueryTile* tiles, uint32_t count);
@@ -38,6 +49,7 @@ struct HeadTask {
   [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;   // the keys that exist
   [[no_unique_address]] MemberIf<kHasRanges, KeyLimits::Kept> all;  // of the limits before enter_range
   [[no_unique_address]] ListedTilesIf listed;                     // the key tiles that these queries look at
+  [[no_unique_address]] MemberIf<kHasLoneTiles, LoneTile> lone;
   KeySource source;
   TypedRows q;
   ScoreSteps steps;
@@ -73,6 +85,14 @@ struct HeadTask {
   }
   const KeyLimits& positions() const { return limits; }
 };
+
+// Sets the limits of the rows of a tile that all see the same keys: then nothing reads those of others than the first and
+// the last column. A row of few rows has many columns.
+inline void same_row_facts(const HeadTask& task, const QueryTile& tile) {
+  const uint32_t last = tile.columns - 1;
+  row_lo(tile)[0] = row_lo(tile)[last] = int32_t(task.positions().begin);
+  row_hi(tile)[0] = row_hi(tile)[last] = int32_t(task.positions().keys);
+}
 
 }  // namespace fovea
 

@@ -160,6 +160,7 @@ class Tasks {
     for (uint32_t i = 0; i < scratch->tiles; ++i) {
       place_tile(call_.plan, cut, q_block * together, first + i, &arrays.tiles[i]);
     }
+    if (kHasLoneTiles) scratch->task.find_lone(arrays.tiles, scratch->tiles);
   }
   // Sets the cut and the most row blocks of a head.
   void cut_entries() {
