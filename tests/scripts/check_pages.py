@@ -22,7 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / "build" / "pages"
 PATTERNS = ["README.md", "bench/board.md", "examples/README.md", "examples/*/README.md", "platform/packages/README.md", "platform/packages/*/README.md", "platform/engines/*/README.md",
             "toolchains/README.md"]
-BY_PACKAGES = "platform/packages/"  # check_packages.sh runs these pages, with the tools that they need
+# These pages need tools that others do not: check_packages.sh runs them, and the stage "exporter" of .ci/run.
+BY_OTHERS = ("platform/packages/", "examples/export/")
 COMMANDS = ["", "bash", "sh"]
 MARK = re.compile(r"<!-- (run|file): (.*) -->$")
 
@@ -136,7 +137,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--in", dest="folder", type=pathlib.Path, metavar="FOLDER", help="a copy of the tree that is there")
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help="without any, all but those of platform/packages")
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help="without any, all but those of platform/packages and examples/export")
     options = parser.parse_args()
     wrong = [complaint for page in options.pages or pages() for complaint in complaints(page)]
     if wrong:
@@ -147,7 +148,7 @@ def main():
         return
     folder = options.folder.resolve() if options.folder else copy_of_tree()
     environment = environment_with_cmake()
-    for page in options.pages or [page for page in pages() if not page.startswith(BY_PACKAGES)]:
+    for page in options.pages or [page for page in pages() if not page.startswith(BY_OTHERS)]:
         check(page, folder, environment)
 
 

@@ -202,12 +202,14 @@ def step_test(exported):
 
 CMAKE = """# Written by `python -m fovea.export`.
 #
-# The library @NAME@ and its test. fovea is one that is installed, or the tree that -DFOVEA_SOURCE=<folder> names. The tree is
-# compiled with the features that @NAME@.c needs, and no other; for a program that needs more, name them by FOVEA_FEATURES or
-# FOVEA_CONFIG_HEADER.
+# The library @NAME@ and its test. fovea is that of a project that includes this folder, or the tree that
+# -DFOVEA_SOURCE=<folder> names, or one that is installed. The tree is compiled with the features that @NAME@.c needs, and no
+# other; for a program that needs more, name them by FOVEA_FEATURES or FOVEA_CONFIG_HEADER.
 cmake_minimum_required(VERSION 3.22...3.30)
 project(@NAME@ LANGUAGES C CXX)
-if(FOVEA_SOURCE)
+if(TARGET fovea::fovea)
+  # there already
+elseif(FOVEA_SOURCE)
   set(FOVEA_BUILD_PLATFORM ON)  # start-up code, where there is no operating system
   if(NOT FOVEA_FEATURES AND NOT FOVEA_CONFIG_HEADER)
     find_package(Python3 REQUIRED COMPONENTS Interpreter)
