@@ -4,9 +4,9 @@
 
 Each model of models.py becomes C, which the host's C compiler builds as C99 without a warning. Its test compares the
 answers with PyTorch's. In addition: tensors take at most 1.1 of the bytes that live at once; the code neither allocates
-nor has a static constructor; an export takes at most 20 s; an encoder takes at most 5 % longer than a sequence of calls by
-hand; and an operator that is not served is refused by name, with the line of the model. --random tries that many random
-graphs instead: each must be equal, or refused by name.
+nor has a static constructor; an export takes at most 20 s; an encoder gives the bits of a sequence of calls by hand, whose time
+is printed next to its own; and an operator that is not served is refused by name, with the line of the model. --random tries
+that many random graphs instead: each must be equal, or refused by name.
 """
 import argparse
 import os
@@ -100,7 +100,7 @@ def check_refused(name, folder):
 
 
 def check_by_hand(library, folder):
-    """by_hand.c compares the bits and the time with those of a sequence of calls that a person wrote."""
+    """by_hand.c compares the bits with those of a sequence of calls that a person wrote, and prints both times."""
     import fovea.export
     import models
     module, inputs = models.make("encoder, norm first")
