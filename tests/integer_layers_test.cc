@@ -580,6 +580,7 @@ TEST_CASE("integer layers: every misuse of norms has its status, and nothing is 
           {"weight_shift too low", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_shift = -32; }},
           {"epsilon_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.epsilon_multiplier = -1; }},
           {"epsilon_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.epsilon_shift = 16; }},
+          {"epsilon_shift too low", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.epsilon_shift = -32; }},
       });
 }
 
@@ -595,6 +596,7 @@ TEST_CASE("integer layers: every misuse of sums and products has its status, and
                          {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = 128; }},
                          {"a_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_multiplier = 1; }},
                          {"a_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_shift = 6; }},
+                         {"a_shift too low", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_shift = -32; }},
                          {"y_least", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_least = -129; }},
                          {"y_most", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_most = 128; }},
                          {"y_least above y_most", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_least = 1; }},
@@ -624,8 +626,10 @@ TEST_CASE("integer layers: every misuse of activations has its status, and nothi
                        {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.y_zero = 128; }},
                        {"three_multiplier", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.three_multiplier = 5; }},
                        {"three_shift", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.three_shift = 14; }},
+                       {"three_shift too low", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.three_shift = -8; }},
                        {"out_multiplier", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_multiplier = 5; }},
                        {"out_shift", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_shift = 7; }},
+                       {"out_shift too low", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_shift = -24; }},
                    });
   int8_t table[256] = {77};
   const float infinity = std::numeric_limits<float>::infinity();
@@ -634,6 +638,8 @@ TEST_CASE("integer layers: every misuse of activations has its status, and nothi
   CHECK(fovea_integer_activation_table(gelu, infinity, 1, 0, 1, 0, table) == FOVEA_ERR_NUMBER);
   CHECK(fovea_integer_activation_table(gelu, 0, 0, 0, 1, 0, table) == FOVEA_ERR_NUMBER);
   CHECK(fovea_integer_activation_table(gelu, 0, 1, 0, -1, 0, table) == FOVEA_ERR_NUMBER);
+  CHECK(fovea_integer_activation_table(gelu, 0, 0x1p101f, 0, 1, 0, table) == FOVEA_ERR_NUMBER);
+  CHECK(fovea_integer_activation_table(gelu, 0, 1, 0, 0x1p-101f, 0, table) == FOVEA_ERR_NUMBER);
   CHECK(fovea_integer_activation_table(gelu, 0, 1, 128, 1, 0, table) == FOVEA_ERR_NUMBER);
   CHECK(fovea_integer_activation_table(gelu, 0, 1, 0, 1, -129, table) == FOVEA_ERR_NUMBER);
   CHECK(fovea_integer_activation_table(gelu, 0, 1, 0, 1, 0, nullptr) == FOVEA_ERR_NULL);
@@ -654,6 +660,7 @@ TEST_CASE("integer layers: every misuse of means has its status, and nothing is 
           {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = 128; }},
           {"multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.multiplier = 5; }},
           {"shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.shift = 6; }},
+          {"shift too low", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.shift = -32; }},
       });
 }
 

@@ -604,6 +604,7 @@ TEST_CASE("norm: every misuse has its status, and nothing is written", "[short][
       {"epsilon NaN", FOVEA_ERR_NUMBER, [](fovea_norm_args& a) { a.epsilon = kNaN; }},
       {"epsilon infinite", FOVEA_ERR_NUMBER, [](fovea_norm_args& a) { a.epsilon = kInfinity; }},
       {"weight_offset NaN", FOVEA_ERR_NUMBER, [](fovea_norm_args& a) { a.weight_offset = kNaN; }},
+      {"weight_offset infinite", FOVEA_ERR_NUMBER, [](fovea_norm_args& a) { a.weight_offset = kInfinity; }},
       {"an offset of no weight", FOVEA_ERR_NULL, [](fovea_norm_args& a) { a.weight = nullptr, a.weight_offset = 1; }},
       {"no x", FOVEA_ERR_NULL, [](fovea_norm_args& a) { a.x.data = nullptr; }},
       {"no y", FOVEA_ERR_NULL, [](fovea_norm_args& a) { a.y.data = nullptr; }},

@@ -419,6 +419,7 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
   CHECK(fovea_argmax(nullptr, 1, &found) == FOVEA_ERR_NULL);
   CHECK(fovea_argmax(x, 1, nullptr) == FOVEA_ERR_NULL);
   CHECK(fovea_argmax(x, 0, &found) == FOVEA_ERR_SIZE);
+  CHECK(fovea_argmax(x, 3, reinterpret_cast<uint32_t*>(x + 2)) == FOVEA_ERR_OVERLAP);
   CHECK(fovea_argmax(reinterpret_cast<float*>(misaligned(x)), 1, &found) == FOVEA_ERR_ALIGNMENT);
   CHECK(fovea_top_k(x, 3, 4, indices) == FOVEA_ERR_SIZE);
   CHECK(fovea_top_k(x, 3, 1, nullptr) == FOVEA_ERR_NULL);

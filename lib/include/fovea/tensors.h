@@ -115,7 +115,7 @@ fovea_status fovea_embedding(const fovea_embedding_args* args);
 /* -------------------------------------------------------------------------------------------- the largest of a row */
 
 /* Writes the index of the largest of count elements. Of equal ones, and 0 and -0 are equal, it is the lowest index. A
- * NaN counts as less than -inf. count is at least 1 (FOVEA_ERR_SIZE). */
+ * NaN counts as less than -inf. count is at least 1 (FOVEA_ERR_SIZE). index must not be in x (FOVEA_ERR_OVERLAP). */
 fovea_status fovea_argmax(const float* x, uint32_t count, uint32_t* index);
 
 /* Writes the indices of the k largest of count elements, the largest first, in the order that fovea_argmax has. k is at
