@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An encoder of two layers as a person would write it, next to the exported one: the bits must be the same, and the exported
- * one may take at most 5 % longer. test_export.py compiles this with the folder of the model "encoder, norm first". */
+ * An encoder of two layers as a person would write it, next to the exported one: the bits must be the same. It prints how
+ * the time of the exported one compares. test_export.py compiles this with the folder of the model "encoder, norm first". */
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
 #include <string.h>
