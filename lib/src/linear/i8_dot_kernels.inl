@@ -8,6 +8,7 @@ namespace FOVEA_DOT_NAMESPACE {
 // Parts that an instruction has in the place of those below.
 #if FOVEA_DOT_SMLAD
 #define FOVEA_DOT_BLOCK "math/dot_block_smlad.inl"
+#define FOVEA_DOT_STEPS "linear/i8_steps_smlad.inl"
 #define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
 #elif FOVEA_DOT_HELIUM
 #define FOVEA_DOT_BLOCK "math/dot_block_helium.inl"
@@ -46,6 +47,9 @@ namespace FOVEA_DOT_NAMESPACE {
 #if !defined(FOVEA_DOT_CODES)
 #define FOVEA_DOT_CODES "linear/i8_codes.inl"
 #endif
+#if !defined(FOVEA_DOT_STEPS)
+#define FOVEA_DOT_STEPS "linear/i8_steps.inl"
+#endif
 #if !defined(FOVEA_DOT_ROWS)
 #define FOVEA_DOT_ROWS "linear/i8_rows.inl"
 #endif
@@ -55,6 +59,7 @@ namespace FOVEA_DOT_NAMESPACE {
 #include "math/dot_shape.inl"
 #include FOVEA_DOT_BLOCK
 #include FOVEA_DOT_CODES
+#include FOVEA_DOT_STEPS
 #include FOVEA_DOT_ROWS
 #include "linear/i8_linear.inl"
 #include "linear/i8_groups.inl"
@@ -75,6 +80,7 @@ constexpr I8LinearKernel kFewOfDot = {};
 
 #undef FOVEA_DOT_BLOCK
 #undef FOVEA_DOT_CODES
+#undef FOVEA_DOT_STEPS
 #undef FOVEA_DOT_FEW_GROUPS
 #undef FOVEA_DOT_FEW_ROWS
 #undef FOVEA_DOT_GROUPS

@@ -62,5 +62,6 @@ FOVEA_KERNEL void I8Multiply(const I8TokenTile& t, const I8Rows& w) {
                          t.sums + size_t(row) * t.columns);
     }
   }
+  if (EndAsCodes(t, w)) return;
   for (size_t column = 0; column < t.live; column += kLanes) EndColumns<false>(t, w, column);
 }

@@ -59,5 +59,6 @@ FOVEA_INLINE void MultiplyRowsOfTile(const I8TokenTile& t, const int8_t* weights
                                      size_t input, size_t inputs, bool goes_on, float* sums) {
   ptrdiff_t row_stride = stride;
   const dot::RowCode* const rows = ReachRows(weights, count, inputs, static_cast<dot::RowCode*>(t.rows), &row_stride);
+  if (!goes_on && MultiplyWholeTile(t, rows, row_stride, count, input, sums)) return;
   MultiplyColumns<kBlockVectors>(t, rows, row_stride, count, input, inputs, goes_on, sums, 0);
 }

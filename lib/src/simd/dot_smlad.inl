@@ -22,6 +22,18 @@ FOVEA_INLINE VF ToFloat(VF sum) {
   return sum;
 }
 
+// v rounded to the nearest, ties to even, plus zero, as the nearest code. NaN counts as 0.
+FOVEA_INLINE int8_t NearestCode(VF v, int32_t zero) {
+  int32_t code;
+  asm("vcvtr.s32.f32 %1, %1\n\t"
+      "vmov %0, %1\n\t"
+      "qadd %0, %0, %2\n\t"
+      "ssat %0, #8, %0"
+      : "=r"(code), "+t"(v.raw)
+      : "r"(zero));
+  return int8_t(code);
+}
+
 FOVEA_INLINE Pair EvenBytes(uint32_t bytes) {
   Pair pair;
   asm("sxtb16 %0, %1" : "=r"(pair) : "r"(bytes));
