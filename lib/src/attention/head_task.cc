@@ -358,7 +358,11 @@ __attribute__((noinline)) bool attend_apart(HeadTask& task, QueryTile* tiles, ui
 }
 
 // Normalises the rows of a tile and stores them.
-void end_rows(const HeadTask& task, const QueryTile& tile) { task.kernel().steps->end(tile, row_outputs(task)); }
+void end_rows(const HeadTask& task, const QueryTile& tile) {
+  RowOutputs outputs;
+  find_outputs(task, &outputs);
+  task.kernel().steps->end(tile, outputs);
+}
 
 }  // namespace
 

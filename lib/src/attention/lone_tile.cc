@@ -29,7 +29,7 @@ void HeadTask::find_lone(const QueryTile* tiles, uint32_t count) {
   keys.edge = false;
   keys.masked = !kHasMasks || kKeyTile > steps.mask->begin;
   same_row_facts(*this, tiles[0]);
-  lone->outputs = row_outputs(*this);
+  find_outputs(*this, &lone->outputs);
 }
 
 }  // namespace fovea

@@ -24,9 +24,10 @@ inline OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
   return tensor;
 }
 
-inline RowOutputs row_outputs(const HeadTask& task) {
+// Inlined, because builds for size call it once.
+__attribute__((always_inline)) inline void find_outputs(const HeadTask& task, RowOutputs* to) {
   const AttentionCall& call = task.call();
-  RowOutputs outputs;
+  RowOutputs& outputs = *to;
   const EntryTokens queries = call.queries(task.entry());
   outputs.out = rows_of_head(as_input(call.out()), call.desc.out_dtype, queries, task.kv_head() * task.group);
   if (kHasLse) outputs.lse->data = nullptr;
@@ -34,7 +35,6 @@ inline RowOutputs row_outputs(const HeadTask& task) {
   outputs.sinks = call.sinks() != nullptr;
   if (kHasI8Tensors) outputs.tensor = output_tensor(call, task.kv_head());
   if (kHasModifiers) outputs.pass = task.steps.modifier->pass;
-  return outputs;
 }
 
 }  // namespace fovea

@@ -36,8 +36,7 @@ inline bool span_of(const void* data, size_t element_bytes, const Dimensions& di
 #if defined(__GNUC__) && !defined(__clang__) && !FOVEA_PREFER_SIZE
 #pragma GCC unroll 4
 #endif
-  for (size_t i = 0; i < kDimensions; ++i) {
-    const Dimension& d = dimensions[i];
+  for (const Dimension& d : dimensions) {
     if (d.count == 1) continue;
     if (d.count == 0) {
       *span = Span();
