@@ -16,9 +16,9 @@ class Call(nn.Module):
         return result if self.take is None else result[self.take]
 
 
-def encoder(**options):
+def encoder(layers=2, **options):
     layer = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True, **options)
-    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), (torch.randn(1, 20, 64),)
+    return nn.TransformerEncoder(layer, layers, enable_nested_tensor=False), (torch.randn(1, 20, 64),)
 
 
 def decoder():
@@ -126,6 +126,7 @@ PADDING = torch.arange(10).unsqueeze(0) >= 7
 MODELS = {
     "encoder, norm first": lambda: encoder(norm_first=True),
     "encoder, norm last, gelu": lambda: encoder(activation="gelu"),
+    "encoder of three layers": lambda: encoder(3, norm_first=True),  # first fit by size takes 1.25 of the bound
     "encoder without biases": lambda: encoder(bias=False, norm_first=True),
     "decoder with memory": decoder,
     "attention": lambda: attention((1, 10, 32), batch_first=True),
