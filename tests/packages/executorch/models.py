@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole models from ExecuTorch's own definitions, made at random: with ExecuTorch's kernels, then with fovea's.
+"""A whole llama of ExecuTorch's own definition, made at random: with ExecuTorch's kernels, then with fovea's.
 
 A method takes its kernels when it is loaded. So each program is loaded twice in one process: before fovea's library is
 there, and after. Outputs are compared, and times are taken alternately.
@@ -34,22 +34,6 @@ def llama(options):
                      max_seq_len=options.context + STEPS, max_context_len=options.context + STEPS,
                      use_kv_cache=True, use_sdpa_with_kv_cache_op=True, enable_dynamic_shape=True)
     return construct_transformer(args).eval()
-
-
-def qwen3_5(options):
-    heads = options.dim // 64
-    args = ModelArgs(dim=options.dim, n_layers=options.layers + 1, n_heads=heads, n_kv_heads=max(1, heads // 4),
-                     vocab_size=512, max_seq_len=options.context + STEPS, max_context_len=options.context + STEPS,
-                     use_kv_cache=True, use_sdpa_with_kv_cache_op=True, enable_dynamic_shape=True,
-                     use_q_gate=True, attention_type="mha", rms_norm_add_unit_offset=True, use_qk_norm=True,
-                     qk_norm_before_rope=True, use_hf_rope=True, partial_rotary_factor=0.25,
-                     linear_key_head_dim=64, linear_value_head_dim=64, linear_num_key_heads=heads,
-                     linear_num_value_heads=heads,
-                     layer_types=["linear_attention"] * options.layers + ["full_attention"])
-    return construct_transformer(args).eval()
-
-
-MODELS = {"llama": llama, "qwen3_5": qwen3_5}
 
 
 def export(model, context, delegates):
@@ -105,7 +89,6 @@ def compare(sessions, context, rounds):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--library", required=True)
-    options.add_argument("--model", default="llama", choices=MODELS)
     options.add_argument("--context", type=int, nargs="+", default=[1024])
     options.add_argument("--layers", type=int, default=2)
     options.add_argument("--dim", type=int, default=512)
@@ -121,7 +104,7 @@ def main():
     for context in contexts:
         options.context = context
         torch.manual_seed(0)
-        model = MODELS[options.model](options)
+        model = llama(options)
         kinds = {"xnnpack": True, **({"portable": False} if options.portable else {})}
         buffers[context] = {kind: export(model, context, delegates) for kind, delegates in kinds.items()}
     sessions = {context: {f"{kind}, executorch": Session(buffer) for kind, buffer in kinds.items()}
