@@ -116,8 +116,8 @@ def main():
         times, largest = compare(sessions[context], context, options.rounds)
         for name, kinds_of_times in times.items():
             line = {kind: round(t[0] * 1e3, 3) for kind, t in kinds_of_times.items()}
-            rows.append({"model": options.model, "context": context, "kernels": name, **line, "difference": largest})
-            print(f"{options.model} {context:5} {name:22} prefill {line['prefill']:9.2f} ms  decode "
+            rows.append({"context": context, "kernels": name, **line, "difference": largest})
+            print(f"llama {context:5} {name:22} prefill {line['prefill']:9.2f} ms  decode "
                   f"{line['decode']:8.3f} ms  largest difference {largest:.1e}", flush=True)
         assert largest < 1e-4, largest
     if options.json:
