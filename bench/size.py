@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes, stack and speed of the library: bench/size.py [target...] [--features] [--compare | --update]
+"""Bytes, stack and speed of the library: bench/size.py [target...] [--features [name...]] [--compare | --update]
 
 Builds the library for each target as it ships (-Os for Cortex-M, -O2 for the others). Prints, for each function, its code and
 its own stack; for each public function and for whole programs, the bytes of a static link (code, read-only data, data, bss) and
@@ -17,7 +17,8 @@ contain. The stack of an executor or a loader is not counted, and undefined help
 Speed: instructions of a whole call, counted in an emulator as bench/counts.py does, for shapes in SHAPES; compared with those of
 plain loops (counts/naive.c), which are compiled with -O2. The library is compiled for size, but must not be slower than these.
 
---features  leaves out each feature of fovea_config.h in turn, and prints by how much the whole library becomes smaller.
+--features  leaves out each feature of fovea_config.h in turn, or each of those that are named, and prints by how much the whole
+            library becomes smaller.
 --compare   compares all of this with bench/size_baseline.csv and bench/calls_baseline.csv: 1 if anything that is linked is larger
             than there, by a byte; if a program or the count of a shape differs from there at all, because pages show these; if
             a goal in GOALS is missed that is not in MISSED; or if a shape is slower than plain loops. With another compiler than
@@ -319,13 +320,13 @@ def measure_speed(target, folder):
             for name, shape in SHAPES.items()]
 
 
-def measure_features(build):
-    """The bytes that each feature adds to the whole library."""
+def measure_features(build, names):
+    """The bytes that each of these features adds to the whole library."""
     public = public_functions()
     whole, symbols = build.linked(public)
     whole.append(CallGraph(build).worst_of(public, symbols))
     rows = []
-    for name in features():
+    for name in names:
         without, symbols = build.linked(public, {name})
         without.append(CallGraph(build, {name}).worst_of(public, symbols))
         rows.append(Row(build.target, "feature", name, *(a - b for a, b in zip(whole, without))))
@@ -443,13 +444,17 @@ def main():
     parser.add_argument("targets", nargs="*", metavar="target", help=f"of {', '.join(TARGETS)}; without it: all")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "size", help="folder to build in")
     parser.add_argument("--compare", action="store_true")
-    parser.add_argument("--features", action="store_true")
+    parser.add_argument("--features", nargs="*", metavar="name")
     parser.add_argument("--update", action="store_true")
     arguments = parser.parse_args()
     unknown = set(arguments.targets) - set(TARGETS)
     if unknown:
         parser.error(f"no such target: {', '.join(sorted(unknown))}")
+    unknown = set(arguments.features or []) - set(features())
+    if unknown:
+        parser.error(f"no such feature: {', '.join(sorted(unknown))}")
     targets = arguments.targets or list(TARGETS)
+    chosen = set() if arguments.features is None else set(arguments.features or features())
 
     rows, compilers, speeds = [], {}, []
     for target in targets:
@@ -458,8 +463,8 @@ def main():
         found = measure(build)
         if target in BOARDS:
             speeds += measure_speed(target, arguments.build)
-        if arguments.features and (target in FEATURE_TARGETS or not arguments.update):
-            found += measure_features(build)
+        if chosen and (target in FEATURE_TARGETS or not arguments.update):
+            found += measure_features(build, [name for name in features() if name in chosen])
         if not (arguments.compare or arguments.update):
             show(found)
             show_speeds([speed for speed in speeds if speed.target == target])
@@ -467,7 +472,7 @@ def main():
     if arguments.update:
         rows = [row for row in rows if row.kind != "function"]  # of which there are hundreds: nothing compares them
         write_baseline(BASELINE, Row, rows, compilers,
-                       lambda row: row["target"] in targets and (arguments.features or row["kind"] != "feature"))
+                       lambda row: row["target"] in targets and (row["kind"] != "feature" or row["name"] in chosen))
         write_baseline(CALLS_BASELINE, Speed, speeds, compilers, lambda row: row["target"] in targets)
     if arguments.compare:
         return compare(rows, compilers) | compare_speeds(speeds, compilers)
