@@ -3,7 +3,7 @@
 // The dot words of instructions that multiply integers. Their codes are the ends of 8 bits as often as not, and sums
 // are compared as integers.
 
-#if FOVEA_FOR_HELIUM || FOVEA_FOR_RVV || (FOVEA_FOR_SCALAR && FOVEA_SMLAD) || defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_DOT_LANES)
+#if FOVEA_FOR_HELIUM || FOVEA_FOR_RVV || (FOVEA_FOR_SCALAR && FOVEA_SMLAD_OF_FLOATS) || defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_DOT_LANES)
 namespace dots {
 #include "simd/dot_bytes.inl"
 using ::fovea::round_up;
@@ -507,6 +507,19 @@ void TestFours(ContractLog& log, const ContractMemory& memory) {
 }
 
 // Rows of bytes as they lie, at any address, which end where nothing may be read.
+// Not inlined: its operands are then in registers that nothing else holds.
+__attribute__((noinline)) int8_t CodeOf(float x, int32_t zero) { return dot::NearestCode(hn::Set(kF, x), zero); }
+void TestNearestCode(ContractLog& log) {
+  log.begin("NearestCode");
+  const struct {
+    float x;
+    int32_t zero;
+    int8_t code;
+  } cases[] = {{1.5f, 5, 7},   {2.5f, 5, 7},      {-0.5f, 0, 0},       {-1.5f, 0, -2},          {126.6f, 0, 127},
+               {200.0f, -100, 100}, {3e9f, -128, 127}, {-3e9f, 127, -128}, {__builtin_nanf(""), -7, -7}, {0.0f, 127, 127}};
+  for (const auto& test : cases) Compare(log, Same::kBits, 0, uint32_t(CodeOf(test.x, test.zero)), uint32_t(test.code));
+}
+
 void TestRowsInPlace(ContractLog& log, const ContractMemory& memory) {
   uint32_t state = 9;
   log.begin("AddFourRows, AddFourElements, AddPair");
@@ -549,6 +562,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
   TestProducts(log);
   TestFours(log, memory);
   TestRowsInPlace(log, memory);
+  TestNearestCode(log);
   TestQueries(log, memory);
 }
 #endif

@@ -38,6 +38,7 @@ BOARDS = {"cortex-m0plus": "mps2-an385", "cortex-m4f": "mps2-an386", "cortex-m55
 BARE = "-ffreestanding -nostdinc -isystem {include}"
 PROCESSORS = {
     "cortex-m0plus": ("arm-none-eabi-g++ -mcpu=cortex-m0plus -mthumb", "scalar"),
+    "cortex-m4": ("arm-none-eabi-g++ -mcpu=cortex-m4 -mthumb", "scalar"),  # without floating point
     "cortex-m4f": ("arm-none-eabi-g++ -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16", "scalar"),
     "cortex-m55": ("arm-none-eabi-g++ -mcpu=cortex-m55 -mthumb -mfloat-abi=hard", "helium"),
     "cortex-a53": ("aarch64-linux-gnu-g++ -mcpu=cortex-a53", "neon"),

@@ -166,7 +166,8 @@ typedef struct fovea_rotate_args {
  * It keeps dot products: attention of rotated queries to rotated keys has the scores of those that are not rotated, and
  * rotated values give outputs that the inverse rotation takes back. Keys are turned by their position (rope) first.
  * Errors. The inverse of a rotated row differs from the row by rounding: in a block, each result by at most
- * (log2(block) + 1) * 2^-24 * the sum of |x| / sqrt(block), in each direction. NaN and infinity spread over their block.
+ * (log2(block) + 1) * 2^-24 * the sum of |x| / sqrt(block), in each direction. NaN and infinity spread over their block. Where the
+ * sum of |x| of a block is above FLT_MAX, results may be infinite or NaN.
  * Bits. The same on all targets. */
 fovea_status fovea_rotate_f32(const fovea_rotate_args* args);
 

@@ -35,7 +35,7 @@ struct HeadTask {
   // Moves to a key head of the entry, and to a map block of queries.
   void move_to(uint32_t kv_head, uint32_t q_block);
 
-  // Finds out whether this is the only query tile of the entry's heads, with only one key tile. Called at the first key head.
+  // Finds out whether a row block is one query tile, and the entry's keys one key tile. Called at the first key head.
   void find_lone(const QueryTile* tiles, uint32_t count);
 
   // False if keys cannot be loaded: then outputs and states are not written, or only in part.

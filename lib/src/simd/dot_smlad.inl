@@ -29,7 +29,7 @@ FOVEA_INLINE int8_t NearestCode(VF v, int32_t zero) {
       "vmov %0, %1\n\t"
       "qadd %0, %0, %2\n\t"
       "ssat %0, #8, %0"
-      : "=r"(code), "+t"(v.raw)
+      : "=&r"(code), "+t"(v.raw)
       : "r"(zero));
   return int8_t(code);
 }

@@ -5,7 +5,7 @@
 //   FOVEA_DOT_NAMESPACE  is a namespace for what is made of them
 //   FOVEA_DOT_<NAME>     is 1, for what is different with this instruction
 
-#if FOVEA_FOR_SCALAR && FOVEA_SMLAD
+#if FOVEA_FOR_SCALAR && FOVEA_SMLAD_OF_FLOATS
 #define FOVEA_DOT_SMLAD 1
 #define FOVEA_DOT_NAMESPACE of_smlad
 #define FOVEA_DOT_WORDS "simd/dot_smlad.inl"

@@ -57,7 +57,7 @@
   row(__VA_ARGS__, RVV128, "rvv128", RVV128, "rvv", rvv_target, 4, 3, kDotVwmacc, kRvv)                                \
   row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, kDotFloats, kNothing)                                  \
   row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target,                                                  \
-      1, 4, FOVEA_SMLAD ? kDotSmlad : kDotFloats, kNothing)                                                            \
+      1, 4, FOVEA_SMLAD_OF_FLOATS ? kDotSmlad : kDotFloats, kNothing)                                                  \
   row(__VA_ARGS__, XSIMD, "xsimd", XSIMD, "xsimd", xsimd_target,                                                       \
       FOVEA_XSIMD_LANES, FOVEA_OFFERS_NEON ? FOVEA_NEON_VECTORS : 3,                                                   \
       FOVEA_OFFERS_X86 ? kDotPmaddwd : kDotFloats, FOVEA_XSIMD_LANES == 8 ? kAvx2 : kNothing)
