@@ -5,8 +5,9 @@
 Each model of models.py becomes C, which the host's C compiler builds as C99 without a warning. Its test compares the
 answers with PyTorch's. In addition: tensors take at most 1.1 of the bytes that live at once; the code neither allocates
 nor has a static constructor; an export takes at most 20 s; an encoder gives the bits of a sequence of calls by hand, whose time
-is printed next to its own; and an operator that is not served is refused by name, with the line of the model. --random tries
-that many random graphs instead: each must be equal, or refused by name.
+is printed next to its own; and an operator that is not served is refused by name, with the line of the model;
+and each mistake of a user in messages.py gets its message. --random tries that many random graphs instead: each must be
+equal, or refused by name.
 """
 import argparse
 import os
@@ -133,11 +134,13 @@ def main():
     library = arguments.library.resolve()
     os.environ["FOVEA_LIBRARY"] = str(library)
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+    import messages
     import models
     checks = [(name, lambda folder, name=name: check_model(name, library, folder))
               for name in arguments.models or ([] if arguments.random else models.MODELS)]
     if not arguments.models and not arguments.random:
         checks += [(name, lambda folder, name=name: check_refused(name, folder)) for name in models.UNSERVED]
+        checks.append(("messages", messages.check))
         checks.append(("encoder by hand", lambda folder: check_by_hand(library, folder)))
     checks += [(f"random graph {seed}", lambda folder, seed=seed: check_random(seed, library, folder))
                for seed in range(arguments.seed, arguments.seed + arguments.random)]
