@@ -63,6 +63,7 @@ CASES = {
     "messages:linear --calibrate none.npz": "none.npz",
     "messages:linear --calibrate FOLDER/text.npz": "no file of numpy.savez",
     "messages:linear --calibrate FOLDER/uneven.npz": "counts samples",
+    "messages:linear --inputs 1x16 --weights f16 --arithmetic integer": "no products of integers",
     "messages:linear --inputs 1x16 --weights i8 --keep 0=f32": "",
     "messages:linear --inputs 1x16 --arithmetic integer": "scales     of 1 sample: too few for use",
 }

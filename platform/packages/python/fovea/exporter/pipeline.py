@@ -103,6 +103,8 @@ def given(name, example_inputs, weights, arithmetic, keep):
                                *((f"keep, {layer}", form, FORMATS) for layer, form in keep.items())]:
         if value not in known:
             raise ValueError(f"{what} is {value!r}: it must be one of {', '.join(known)}")
+    if arithmetic == "integer" and "f16" in (weights, *keep.values()):
+        raise ValueError("weights of f16 have no products of integers: with integer they are i8, i4, q8_0 or q4_0")
     if example_inputs is None:
         raise ValueError("example_inputs is missing: a tuple with an array for each input of the model")
     return (example_inputs,) if hasattr(example_inputs, "shape") else tuple(example_inputs)
