@@ -44,8 +44,9 @@ def instructions(calls, toolchain):
     rate, total = rates(toolchain), 0.0
     for call in calls:
         integer = call.fields.get("compute") == "FOVEA_COMPUTE_I8"
-        total += call.macs * rate["instructions encoder layer of int8" if call.function.startswith("fovea_integer") else
-                                  "instructions integers" if integer else "instructions"]
+        codes = call.function.startswith("fovea_integer") or call.fields.get("x_dtype") == "FOVEA_I8"
+        total += call.macs * rate["instructions encoder layer of int8" if codes else "instructions integers"
+                                  if integer else "instructions"]
         elements = sum(one.count for one in call.writes)
         if call.function in ("fovea_norm", "fovea_integer_norm"):
             total += elements * rate["instructions layer normalisation" if call.function ==
