@@ -52,6 +52,8 @@ class Lowering:
     def dense(self, x, dims=None):
         """The tensor in another layout: a constant is stored so, another is copied."""
         dims = views.dense_dims(x.shape) if dims is None else dims
+        if sum((size - 1) * stride for dim in dims for size, stride in dim) >= x.count:  # of a part of an array
+            dims = views.like(Tensor(x.buffer, dims), [], len(dims))
         if isinstance(x, Moving):
             raise NotServed("a constant of positions in this layout", self.line, "a row for each position")
         if x.is_constant:
