@@ -108,6 +108,51 @@ class Keywords(nn.Module):
         return self.classes(self.layers(self.embed(frames) + self.positions).mean(dim=1))
 
 
+class Padded(nn.Module):
+    """An encoder of layers, with a mask of padding that each run gives."""
+
+    def __init__(self, causal=None, **options):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, **options)
+        self.layers = nn.TransformerEncoder(layer, 2)
+        self.causal = causal
+
+    def forward(self, x, padding):
+        mask = nn.Transformer.generate_square_subsequent_mask(x.shape[1]) if self.causal else None
+        return self.layers(x, mask, padding, is_causal=self.causal)
+
+
+class Shown(nn.Module):
+    """Attention written out, with a mask that each run gives: True shows a key."""
+
+    def __init__(self, form):
+        super().__init__()
+        self.form, self.qkv, self.out = form, nn.Linear(32, 96), nn.Linear(32, 32)
+
+    def forward(self, x, shown):
+        batch, count, _ = x.shape
+        q, k, v = (one.reshape(batch, count, 4, 8).transpose(1, 2) for one in self.qkv(x).chunk(3, -1))
+        shown, scores = shown[:, None, None, :], q @ k.transpose(-1, -2) / 8**0.5
+        if self.form == "where":
+            scores = scores + torch.where(shown, 0.0, float("-inf"))
+        else:
+            scores = scores.masked_fill(~shown, float("-inf"))
+        return self.out((torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(batch, count, 32))
+
+
+class Several(nn.Module):
+    """Two inputs, two outputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = nn.Linear(16, 32), nn.Linear(24, 32)
+        self.norm, self.head = nn.LayerNorm(32), nn.Linear(32, 5)
+
+    def forward(self, left, right):
+        x = self.norm(torch.relu(self.left(left)) + self.right(right))
+        return {"tokens": self.head(x), "mean": x.mean(dim=1)}
+
+
 class Unserved(nn.Module):
     """An operator that fovea does not serve, in this line."""
 
@@ -122,6 +167,8 @@ class Unserved(nn.Module):
 HIDES = torch.zeros(10, 10).masked_fill(torch.rand(10, 10, generator=torch.Generator().manual_seed(3)) < 0.3, float("-inf"))
 HIDES.fill_diagonal_(0)
 PADDING = torch.arange(10).unsqueeze(0) >= 7
+
+PADDINGS = torch.arange(12) >= torch.tensor([[12], [7]])
 
 MODELS = {
     "encoder, norm first": lambda: encoder(norm_first=True),
@@ -139,6 +186,12 @@ MODELS = {
     "attention, a key of zeros": lambda: attention((1, 10, 32), batch_first=True, add_zero_attn=True),
     "attention, a mask": lambda: attention((1, 10, 32), batch_first=True, masks={"attn_mask": HIDES}),
     "attention, padding": lambda: attention((1, 10, 32), batch_first=True, masks={"key_padding_mask": PADDING}),
+    "encoder, padding of each run": lambda: (Padded(), (torch.randn(2, 12, 32), PADDINGS)),
+    "encoder, causal, padding of each run": lambda: (Padded(causal=True), (torch.randn(2, 12, 32), PADDINGS)),
+    "attention, mask by where": lambda: (Shown("where"), (torch.randn(2, 12, 32), ~PADDINGS)),
+    "attention, mask by masked_fill": lambda: (Shown("fill"), (torch.randn(2, 12, 32), ~PADDINGS)),
+    "two inputs, two outputs": lambda: (Several(), (torch.randn(1, 6, 16), torch.randn(1, 6, 24))),
+    "one row": lambda: (nn.Sequential(nn.Linear(16, 16), nn.Linear(16, 8)), (torch.randn(1, 16),)),  # has no workspace
     "BERT": bert,
     "DistilBERT": distilbert,
     "GPT-2": gpt2,
@@ -152,6 +205,8 @@ MODELS = {
 
 UNSERVED = {
     "fft": lambda: (Unserved(lambda x: torch.fft.fft(x).real), (torch.randn(1, 8, 16),)),
+    "values": lambda: (Unserved(lambda x: x if x.sum() > 0 else -x), (torch.randn(1, 8, 16),)),
+    "mask as numbers": lambda: (Unserved(lambda x: x * (x > 0)), (torch.randn(1, 8, 16),)),
     "conv3d": lambda: (nn.Conv3d(2, 3, 2), (torch.randn(1, 2, 4, 4, 4),)),
 }
 

@@ -5,8 +5,9 @@
 Each model of models.py becomes C, which the host's C compiler builds as C99 without a warning. Its test compares the
 answers with PyTorch's. In addition: tensors take at most 1.1 of the bytes that live at once; the code neither allocates
 nor has a static constructor; an export takes at most 20 s; an encoder gives the bits of a sequence of calls by hand, whose time
-is printed next to its own; and an operator that is not served is refused by name, with the line of the model. --random tries
-that many random graphs instead: each must be equal, or refused by name.
+is printed next to its own; and an operator that is not served is refused by name, with the line of the model;
+and each mistake of a user in messages.py gets its message. --random tries that many random graphs instead: each must be
+equal, or refused by name.
 """
 import argparse
 import os
@@ -111,6 +112,18 @@ def check_by_hand(library, folder):
     print("   ", run([build(folder, library)], folder).strip())
 
 
+def check_integers(library, folder):
+    """Biases have the zero points of int8 inputs: with them in the call, half the instructions on a Cortex-M4F are sums."""
+    import models
+    _, inputs = models.make("keywords")
+    samples = [tuple(torch.randn_like(one) for one in inputs) for _ in range(8)]
+    report, _ = export_and_run(lambda: models.make("keywords"), library, folder, arithmetic="integer", calibrate=samples)
+    calls = re.findall(r"fovea_linear_args args = \{.*?\};", (pathlib.Path(folder) / "model.c").read_text(), re.DOTALL)
+    assert len(calls) == report.calls["fovea_linear"], f"{len(calls)} linear layers"
+    assert not any(".x_zero" in call for call in calls), "a linear layer has a zero point"
+    assert report.error < 0.05, f"error {report.error}"
+
+
 def check_random(seed, library, folder):
     import fovea.export
     import random_graphs
@@ -133,11 +146,14 @@ def main():
     library = arguments.library.resolve()
     os.environ["FOVEA_LIBRARY"] = str(library)
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+    import messages
     import models
     checks = [(name, lambda folder, name=name: check_model(name, library, folder))
               for name in arguments.models or ([] if arguments.random else models.MODELS)]
     if not arguments.models and not arguments.random:
         checks += [(name, lambda folder, name=name: check_refused(name, folder)) for name in models.UNSERVED]
+        checks.append(("int8 tensors", lambda folder: check_integers(library, folder)))
+        checks.append(("messages", messages.check))
         checks.append(("encoder by hand", lambda folder: check_by_hand(library, folder)))
     checks += [(f"random graph {seed}", lambda folder, seed=seed: check_random(seed, library, folder))
                for seed in range(arguments.seed, arguments.seed + arguments.random)]

@@ -115,10 +115,15 @@ def causal_mask(graph, node):
     both = graph.writer(node.mask) if node.op == "attention" and node.mask is not None and not node.causal else None
     if both is None or both.op != "and" or not str(meaning(both.b)).startswith("FOVEA_CAUSAL"):
         return False
-    if meaning(both.b) != "FOVEA_CAUSAL_TOP_LEFT" or len(both.a.shape) != 4:
+    mask = None
+    if node.mask.is_dense() and node.mask.count == both.a.count:  # a view of all of it
+        mask = both.a.reshape(node.mask.shape)
+    elif len(both.a.shape) == 4:
+        mask = both.a.expand(node.mask.shape)
+    if meaning(both.b) != "FOVEA_CAUSAL_TOP_LEFT" or mask is None:
         return False
     node.attrs = {**node.attrs, "causal": True}
-    node.inputs["mask"] = both.a.expand(node.mask.shape)
+    node.inputs["mask"] = mask
     graph.fused["causal mask"] = graph.fused.get("causal mask", 0) + 1
     return True
 

@@ -4,6 +4,8 @@ import argparse
 import importlib
 import re
 import sys
+import traceback
+import zipfile
 
 import numpy as np
 
@@ -11,8 +13,9 @@ from .graph import NotServed
 from .weights import FORMATS
 
 EPILOG = """--inputs names a shape for each input, separated by commas. 1x3x32x32 is float32; 1x12:1000 are token
-numbers below 1000. Their numbers are random, unless --calibrate has some. FILE.npz has an array for each input, in
-their order, with one dimension more: its first is the samples."""
+numbers below 1000; 1x12:bool is a mask of booleans, True in the last quarter of each row. Their numbers are random,
+unless --calibrate has some. FILE.npz has an array for each input, in their order, with one dimension more: its first
+is the samples."""
 
 
 def main(arguments=None):
@@ -34,7 +37,9 @@ def main(arguments=None):
         samples = samples_of(given.calibrate)
         inputs = samples[0] if samples else inputs_of(given.inputs or
                                                       parser.error("--inputs or --calibrate is missing"))
-        keep = dict(one.split("=", 1) for one in given.keep)
+        if any("=" not in one for one in given.keep):
+            raise ValueError("--keep is LAYER=FORMAT, as encoder.layers.0.linear1=f32")
+        keep = dict(one.rsplit("=", 1) for one in given.keep)
         from .pipeline import export
         model = given.model if given.model.endswith(".onnx") else made(given.model)
         print(
@@ -50,29 +55,48 @@ def made(text):
     """The module that package.module:function returns."""
     module, _, function = text.partition(":")
     sys.path.insert(0, "")
-    found = getattr(importlib.import_module(module), function or "model", None)
+    if not re.fullmatch(r"\w+(\.\w+)*", module):
+        raise ValueError(f"{text!r} is neither MODULE:FACTORY, as package.module:function, nor a file.onnx")
+    try:
+        found = getattr(importlib.import_module(module), function or "model", None)
+        if callable(found) and (isinstance(found, type) or not hasattr(found, "state_dict")):  # no module yet
+            found = found()
+    except Exception as error:  # of the user's own code: its place is what helps
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        at = "" if frame.filename.startswith("<") else f", at {frame.filename}:{frame.lineno}: {frame.line}"
+        raise ValueError(f"{text} failed: {type(error).__name__}: {error}{at}") from error
     if found is None:
-        raise ValueError(f"{module} has no {function}")
-    return found() if not hasattr(found, "state_dict") else found
+        raise ValueError(f"{module} has no {function or 'model'}, or it returned nothing")
+    return found
 
 
 def inputs_of(text):
     """Arrays of random numbers of these shapes."""
     random, arrays = np.random.default_rng(1), []
     for one in text.split(","):
-        match = re.fullmatch(r"(\d+(?:x\d+)*)(?::(\d+))?", one.strip())
+        match = re.fullmatch(r"([1-9]\d*(?:x[1-9]\d*)*)(?::([1-9]\d*|bool))?", one.strip())
         if not match:
-            raise ValueError(f"{one!r} is no shape: write 1x16x64, or 1x12:1000 for token numbers below 1000")
+            raise ValueError(f"{one!r} is no shape: write 1x16x64, 1x12:1000 for token numbers below 1000, "
+                             "or 1x12:bool for a mask")
         shape = [int(size) for size in match[1].split("x")]
-        arrays.append(
-            random.integers(0, int(match[2]), shape) if match[2] else random.standard_normal(shape, np.float32))
+        if match[2] == "bool":
+            arrays.append(np.broadcast_to(np.arange(shape[-1]) >= shape[-1] - shape[-1] // 4, shape))
+        else:
+            arrays.append(
+                random.integers(0, int(match[2]), shape) if match[2] else random.standard_normal(shape, np.float32))
     return tuple(arrays)
 
 
 def samples_of(path):
     if path is None:
         return []
+    if not zipfile.is_zipfile(path):
+        open(path, "rb").close()  # says whether the file is there
+        raise ValueError(f"{path} is no file of numpy.savez")
     with np.load(path) as arrays:
+        counts = {name: arrays[name].shape[:1] for name in arrays.files}
+        if len(set(counts.values())) != 1 or list(counts.values())[0] in ((), (0,)):
+            raise ValueError(f"{path}: the first dimension of each array counts samples, and is the same for all")
         return list(zip(*(arrays[name] for name in arrays.files)))
 
 

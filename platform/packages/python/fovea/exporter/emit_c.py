@@ -295,7 +295,12 @@ def copy_call(code, call):
                    f"(const ptrdiff_t[]){{{strides[1]}}});") + "\n"
 
 
-CALLS = {"copy": copy_call}
+def invert_call(code, call):
+    y, x = (code.pointer(call.fields[key]) for key in "yx")
+    return f"  invert({y}, {x}, {call.fields['y'].count});\n"
+
+
+CALLS = {"copy": copy_call, "invert": invert_call}
 HELPERS = {
     "copy":
     """/* Copies an array from one layout to another. size, y_stride, x_stride: of each dimension, the outermost first,
@@ -316,6 +321,13 @@ static void copy(void* y, const void* x, size_t element_bytes, int dims, const s
       memcpy(to, from, element_bytes);
     }
   }
+}
+
+""",
+    "invert":
+    """/* The mask that shows the keys which another hides. */
+static void invert(uint8_t* y, const uint8_t* x, size_t count) {
+  for (size_t i = 0; i < count; ++i) y[i] = x[i] == 0;
 }
 
 """,

@@ -12,7 +12,11 @@ def read(path, example_inputs, name):
     model = onnx.load(path)
     reader = Reader(model, [np.asarray(one) for one in example_inputs], name)
     given = dict(zip(reader.input_names, (np.asarray(one) for one in example_inputs)))
-    return reader.graph, evaluator(model).run(None, given)
+    try:
+        return reader.graph, evaluator(model).run(None, given)
+    except (TypeError, ValueError, RuntimeError, IndexError) as error:
+        shapes = ", ".join("x".join(map(str, one.shape)) for one in given.values())
+        raise ValueError(f"the model does not take inputs of {shapes}: {error}") from error
 
 
 def evaluator(model, **options):

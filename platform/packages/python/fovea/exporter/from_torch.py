@@ -1,25 +1,87 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a torch.nn.Module: torch.export gives its operations. What depends on no input is computed here."""
 import contextlib
+import io
+import logging
 import operator
 import os
 import re
+import traceback
 
 import numpy as np
 
 from .graph import Buffer, Graph, NotServed, dense
+from .torch_masks import FROM_BYTES
 from .torch_ops import OPS, REPLACEMENTS, SKIPPED
 
 
 def read(model, example_inputs, name):
     """The graph of a module, and what the module answers to the example inputs."""
     import torch
+    checked(model, example_inputs)
     with torch.no_grad(), quiet(model):
-        program = torch.export.export(model, tuple(example_inputs), strict=False).run_decompositions({})
-        answers = [
-            one for one in torch.utils._pytree.tree_leaves(model(*example_inputs)) if isinstance(one, torch.Tensor)
-        ]
+        program, answers = traced(model, tuple(example_inputs))
         return Reader(program, name).graph, answers
+
+
+def checked(model, example_inputs):
+    """The module is one, of float32."""
+    import torch
+    if not isinstance(model, torch.nn.Module):
+        raise ValueError(f"the model is of the type {type(model).__name__}: a torch.nn.Module is required")
+    for title, one in [*model.named_parameters(), *(("an input", one) for one in example_inputs)]:
+        if one.dtype in (torch.float16, torch.bfloat16, torch.float64):
+            raise NotServed(f"{title} of {one.dtype}", "", "a model of float32: module.float()")
+
+
+def traced(model, inputs):
+    """The operations that the module makes of these inputs, and its answers."""
+    import torch
+    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+    was = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)  # of eager mode alone: it takes a mask of float32 for booleans
+    try:
+        answers = [one for one in torch.utils._pytree.tree_leaves(model(*inputs)) if isinstance(one, torch.Tensor)]
+        with silent():
+            program = torch.export.export(model, inputs, strict=False).run_decompositions({})
+    except GuardOnDataDependentSymNode as error:
+        names = [one.name for one in traceback.extract_tb(error.__traceback__)]
+        raise NotServed(
+            "a branch or a shape that depends on values", own_line(error),
+            "is_causal=True or False next to the mask" if "_detect_is_causal_mask" in names else
+            "the same operations for all values") from None
+    except Exception as error:  # of the module's own code, or of PyTorch
+        shapes = ", ".join(f"{'x'.join(map(str, one.shape))} {str(one.dtype)[6:]}" for one in inputs)
+        at = own_line(error)
+        raise ValueError(f"the model does not take inputs of {shapes or 'no number'}: "
+                         f"{str(error).strip() or type(error).__name__}" + (f", at {at}" if at else "")) from error
+    finally:
+        torch.backends.mha.set_fastpath_enabled(was)
+    if not all(bool(one.isfinite().all()) for one in answers):
+        raise ValueError("the model answers the example inputs with numbers that are not finite: "
+                         "give inputs as in use, by --calibrate from the command line")
+    return program, answers
+
+
+@contextlib.contextmanager
+def silent():
+    """Without what PyTorch logs and prints of an error, which is raised anyhow."""
+    was = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        logging.disable(was)
+
+
+def own_line(error):
+    """Where in the user's files an error comes from: file:line: text."""
+    frames = [
+        one for one in traceback.extract_tb(error.__traceback__)
+        if f"{os.sep}torch{os.sep}" not in one.filename and not one.filename.startswith(os.path.dirname(__file__))
+    ]
+    return f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}: {frames[-1].line}" if frames else ""
 
 
 @contextlib.contextmanager
@@ -86,6 +148,8 @@ class Reader:
         self.graph.read += 1
         if kind not in OPS:
             raise NotServed(kind, self.line, REPLACEMENTS.get(kind, "a part of the model that runs before or after it"))
+        if kind not in FROM_BYTES and any(self.is_live(one) and one.buffer.dtype != np.float32 for one in leaves):
+            self.refuse("of booleans or whole numbers", "a model of float32, but for token numbers and masks")
         return OPS[kind](self, *args, **kwargs)
 
     def finish(self, node):
@@ -93,6 +157,8 @@ class Reader:
                 self.torch.fx.node.map_arg(node.args, lambda one: self.values[one.name])):
             if value is not None:
                 self.graph.outputs.append(self.tensor(value, "output"))
+                if self.graph.outputs[-1].buffer.dtype != np.float32:
+                    raise NotServed("an output of booleans or whole numbers", "", "outputs of float32")
 
     # ---------------------------------------------------------------------------------------------- for operations
 

@@ -30,7 +30,9 @@ class Lowering:
     def lower(self, node):
         function = getattr(self, node.op, None)
         if function is None:
-            raise NotServed(node.op, node.line, "a part of a pattern that fovea has, as in RMS normalisation")
+            instead = {"and": "is_causal, and one mask"}  # of two masks
+            raise NotServed(node.op, node.line,
+                            instead.get(node.op, "a part of a pattern that fovea has, as in RMS normalisation"))
         function(node)
 
     # ------------------------------------------------------------------------------------------------- for operators
@@ -50,6 +52,8 @@ class Lowering:
     def dense(self, x, dims=None):
         """The tensor in another layout: a constant is stored so, another is copied."""
         dims = views.dense_dims(x.shape) if dims is None else dims
+        if sum((size - 1) * stride for dim in dims for size, stride in dim) >= x.count:  # of a part of an array
+            dims = views.like(Tensor(x.buffer, dims), [], len(dims))
         if isinstance(x, Moving):
             raise NotServed("a constant of positions in this layout", self.line, "a row for each position")
         if x.is_constant:
@@ -128,6 +132,9 @@ class Lowering:
     def copy(self, node):
         self.moved(node.x, node.y)
 
+    def invert(self, node):
+        self.call("invert", "", {"y": node.y, "x": node.x}, [node.x], [node.y], node.name)
+
     def linear(self, node):
         x, tokens, x_stride = self.one_stride(node.x)
         out, dim = node.weight.shape
@@ -189,6 +196,8 @@ class Lowering:
         self.call("fovea_activation", "activation", fields, ready, [node.y], node.name)
 
     def pair(self, node, function):
+        if node.a.buffer.dtype != node.b.buffer.dtype:
+            raise NotServed("a sum of numbers and a mask of booleans", node.line, "scaled_dot_product_attention")
         counts, dim, arrays, ready = self.elements(node.y, node.a, node.b)
         fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)))
         self.call(function, "pair", fields, ready, [node.y], node.name)

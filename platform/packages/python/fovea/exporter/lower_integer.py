@@ -115,12 +115,26 @@ class IntegerLowering(Lowering):
         if loops is None or len(loops) > 1:
             raise NotServed("linear with this order of rows", node.line, "rows in one order")
         weights, reads, _ = self.weights.linear(node.weight, node.bias, node.name)
+        if x_zero and weights["dtype"] == "FOVEA_I8":
+            weights, x_zero = self.without_zero(weights, x_scale * x_zero, dim), 0
+            reads = [weights[key] for key in ("data", "scales", "bias")]
         fields = given(tokens=tokens, in_dim=dim, out_dim=out, compute="FOVEA_COMPUTE_I8", x_dtype="FOVEA_I8", x=x,
                        x_stride=x_stride, x_scales=Literal(np.float32([x_scale])), x_zero=x_zero, y_dtype="FOVEA_I8",
                        y=y, y_stride=loops[0][1][0] if loops else out, y_scale=y_scale, y_zero=y_zero, weights=weights,
                        activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
         self.call("fovea_linear", "linear", fields, [x, *reads], [y], node.name, macs=tokens * dim * out,
                   workspace=f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})")
+
+    def without_zero(self, weights, zero, dim):
+        """The weights of a layer, whose bias has the zero point of its input: else each run adds up rows of weights."""
+        rows, scales, bias = (weights.get(key) for key in ("data", "scales", "bias"))
+        key = rows.buffer, bias and bias.buffer, zero
+        if key not in self.other:
+            sums = rows.data[:, :dim].sum(axis=1, dtype=np.int64) * np.ravel(scales.data).astype(np.float64)
+            numbers = (0 if bias is None else np.ravel(bias.data)) - zero * sums
+            name = bias.name if bias else rows.name + "_bias"
+            self.other[key] = self.graph.constant(name, numbers.astype(np.float32))
+        return {**weights, "bias": self.other[key]}
 
     def integer_attention(self, node):
         if node.outputs.get("weights"):

@@ -3,16 +3,17 @@
 import collections
 import copy
 import os
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from . import arena, lower_integer, patterns, project, quality
 from .decoder import StepLowering, pair
-from .graph import NotServed
+from .graph import RESERVED, NotServed
 from .lower import Lowering
 from .run import Runner
-from .weights import Weights
+from .weights import FORMATS, Weights
 
 
 @dataclass
@@ -44,6 +45,7 @@ class Report:
     copies: int
     macs: int  # multiply-adds
     error: float  # of the answers on this machine, as a part of the largest output
+    samples: int = 0  # of calibration
     layers: list = field(default_factory=list)  # (layer, signal to noise in dB), the worst first
 
     def __str__(self):
@@ -58,6 +60,7 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
         from . import from_onnx as source
     else:
         from . import from_torch as source
+    example_inputs = given(name, example_inputs, weights, arithmetic, keep or {})
     graph, answers = source.read(model, example_inputs, name)
     integer = arithmetic == "integer"
     patterns.apply(graph, integer, multihead)
@@ -65,9 +68,9 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     answers = [np.asarray(one, np.float32) for one in answers]
     exact = weights == "f32" and arithmetic == "f32"
     reference = None if exact else Made(copied(graph), Weights(graph, "f32", {}, False), over=not integer)
-    scales = None
+    scales, samples = None, []
     if integer:
-        samples = [[np.asarray(one) for one in sample] for sample in calibrate or [inputs]]
+        samples = samples_of(calibrate, inputs)
         scales = lower_integer.ranges(reference.runner, samples)
     store = Weights(graph, "i8" if integer and weights == "f32" else weights, keep or {}, arithmetic != "f32")
     made = Made(graph, store, lower_integer.IntegerLowering(graph, store, scales) if integer else None)
@@ -87,15 +90,49 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     report = Report(name, graph.read, dict(functions), graph.fused, made.arena_bytes, made.arena_bound,
                     made.runner.workspace.array.size,
                     project.weight_bytes([*made.calls, *(stepping.calls if stepping else [])]), functions["copy"],
-                    sum(call.macs for call in made.calls), error, layers)
+                    sum(call.macs for call in made.calls), error, len(samples), layers)
     project.write(exported, report, out)
     return report
+
+
+def given(name, example_inputs, weights, arithmetic, keep):
+    """The example inputs as a tuple, once the options are ones that there are."""
+    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or name in RESERVED:
+        raise ValueError(f"{name!r} is no name of a C function: letters, digits and _, and no word of C")
+    for what, value, known in [("weights", weights, FORMATS), ("arithmetic", arithmetic, ("f32", "i8", "integer")),
+                               *((f"keep, {layer}", form, FORMATS) for layer, form in keep.items())]:
+        if value not in known:
+            raise ValueError(f"{what} is {value!r}: it must be one of {', '.join(known)}")
+    if arithmetic == "integer" and "f16" in (weights, *keep.values()):
+        raise ValueError("weights of f16 have no products of integers: with integer they are i8, i4, q8_0 or q4_0")
+    if example_inputs is None:
+        raise ValueError("example_inputs is missing: a tuple with an array for each input of the model")
+    return (example_inputs,) if hasattr(example_inputs, "shape") else tuple(example_inputs)
+
+
+def samples_of(calibrate, inputs):
+    """The inputs of calibration, which have the shapes of the example inputs."""
+    samples = [(sample,) if hasattr(sample, "shape") and len(inputs) == 1 else tuple(sample)
+               for sample in (calibrate if calibrate is not None else [inputs])]
+    samples = [[np.asarray(one) for one in sample] for sample in samples]
+    wanted = [one.shape for one in inputs]
+    for number, sample in enumerate(samples):
+        if [one.shape for one in sample] != wanted:
+            raise ValueError(f"sample {number} of calibrate has the shapes {[one.shape for one in sample]}: "
+                             f"the example inputs have {wanted}")
+        if not all(np.isfinite(one).all() for one in sample):
+            raise ValueError(f"sample {number} of calibrate has numbers that are not finite")
+    if not samples:
+        raise ValueError("calibrate has no sample")
+    return samples
 
 
 def made_step(source, model, example_inputs, whole, store, integer, multihead):
     """The calls of a decoder's step, which share the constants of all tokens' graph."""
     if integer:
         raise NotServed("a step of int8 tensors", "", "--arithmetic i8")
+    if [one.shape[:-1] for one in whole.inputs] != [(1,)] or whole.inputs[0].buffer.dtype != np.uint32:
+        raise NotServed("a step of this model", "", "a decoder of one input, token numbers of the shape [1, tokens]")
     graph, _ = source.read(model, tuple(one[:, :1] for one in example_inputs), whole.name)
     patterns.apply(graph, integer, multihead)
     tokens = pair(whole, graph)
@@ -105,7 +142,7 @@ def made_step(source, model, example_inputs, whole, store, integer, multihead):
 def is_portable(call):
     """Whether a call's bits are the same on every target."""
     return call.function.startswith("fovea_integer") or call.function in (
-        "copy", "fovea_embedding", "fovea_quantize_from_i8", "fovea_quantize_to_i8", "fovea_add",
+        "copy", "invert", "fovea_embedding", "fovea_quantize_from_i8", "fovea_quantize_to_i8", "fovea_add",
         "fovea_multiply") or (call.fields.get("compute") == "FOVEA_COMPUTE_I8")
 
 

@@ -9,12 +9,14 @@ from .run import bytes_for
 
 # Processors of the README: their target, and their name in bench/counts_baseline.csv.
 BOARDS = {"Cortex-M4F": ("scalar", "arm-none-eabi-cortex-m4f"), "Cortex-M55": ("helium", "arm-none-eabi-cortex-m55")}
+FEW_SAMPLES = 8  # of calibration: inputs in use will have larger numbers than these
 
 
 def text(report):
     calls = ", ".join(f"{count} {name}" for name, count in sorted(report.calls.items(), key=lambda one: -one[1]))
     fused = ", ".join(f"{count} {name}" for name, count in report.fused.items()) or "none"
     worst = "".join(f"\n  {ratio:6.1f} dB  {layer}" for layer, ratio in report.layers)
+    title = "\nsignal to noise of each layer, the worst first:"
     return f"""{report.name}: {report.nodes} operations, {sum(report.calls.values())} calls
   calls      {calls}
   fused      {fused}
@@ -22,8 +24,13 @@ def text(report):
   workspace  {report.workspace_bytes} bytes on this machine
   weights    {report.weight_bytes} bytes
   work       {report.macs} multiply-adds
-  error      {report.error:.2e} of the largest output""" + (f"\nsignal to noise of each layer, the worst first:{worst}"
-                                                            if worst else "")
+  error      {report.error:.2e} of the largest output{scales(report)}{worst and title + worst}"""
+
+
+def scales(report):
+    """Of int8 tensors: what their scales come from."""
+    few = ": too few for use, --calibrate takes more" if report.samples < FEW_SAMPLES else ""
+    return f"\n  scales     of {report.samples} sample{'s' * (report.samples != 1)}{few}" if report.samples else ""
 
 
 def rates(toolchain):
@@ -37,8 +44,9 @@ def instructions(calls, toolchain):
     rate, total = rates(toolchain), 0.0
     for call in calls:
         integer = call.fields.get("compute") == "FOVEA_COMPUTE_I8"
-        total += call.macs * rate["instructions encoder layer of int8" if call.function.startswith("fovea_integer") else
-                                  "instructions integers" if integer else "instructions"]
+        codes = call.function.startswith("fovea_integer") or call.fields.get("x_dtype") == "FOVEA_I8"
+        total += call.macs * rate["instructions encoder layer of int8" if codes else "instructions integers"
+                                  if integer else "instructions"]
         elements = sum(one.count for one in call.writes)
         if call.function in ("fovea_norm", "fovea_integer_norm"):
             total += elements * rate["instructions layer normalisation" if call.function ==

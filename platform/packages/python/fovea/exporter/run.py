@@ -145,7 +145,12 @@ def copy(runner, call):
     to[...] = of
 
 
-HELPERS = {"copy": copy}
+def invert(runner, call):
+    """The helper of model.c of this name."""
+    runner.memory(call.fields["y"].buffer)[:] = runner.tensor(call.fields["x"]).reshape(-1) == 0
+
+
+HELPERS = {"copy": copy, "invert": invert}
 
 
 class Aligned:
@@ -154,7 +159,7 @@ class Aligned:
     def __init__(self, count):
         self.owner = np.zeros(count + 64, np.uint8)
         first = -self.owner.ctypes.data % 64
-        self.array = self.owner[first:first + count]
+        self.array = self.owner[first:][:count]  # an empty slice has the address of what it is a slice of
 
 
 def bytes_for(call, target):

@@ -6,7 +6,12 @@ import numpy as np
 
 from . import views
 
-OPS, REPLACEMENTS = {}, {}
+OPS, REPLACEMENTS = {}, {
+    "aten.native_dropout": "torch.nn.Dropout, or a function of dropout that is given training=self.training",
+    "aten.lstm": "attention", "aten.gru": "attention",
+    "aten._native_batch_norm_legit_no_training": "its scale and shift in the layer before", "aten.batch_norm":
+    "its scale and shift in the layer before"
+}
 SKIPPED = {"aten._assert_tensor_metadata", "aten.sym_size"}
 
 
@@ -136,20 +141,6 @@ def index(reader, x, indices):
             dims[moving[0]] = part.dims[axis]
     repeated = [dim or (((size, 0),) if size > 1 else ()) for dim, size in zip(dims, shape)]
     return x._with(repeated, offset)
-
-
-@op("__and__", "logical_and", "bitwise_and")
-def both(reader, a, b):
-    """Of a mask and a constant."""
-    if not reader.is_live(a):
-        a, b = b, a
-    if reader.is_live(b):
-        reader.refuse("of two computed masks", "is_causal, and one mask")
-    a = a.expand(reader.torch.broadcast_shapes(a.shape, b.shape))
-    if b.all():
-        return a
-    y = reader.graph.arena(reader.name("mask"), views.dense_dims(a.shape), np.uint8)
-    return reader.graph.add("and", y.name, {"a": a, "b": reader.tensor(b, "mask").expand(a.shape)}, y, reader.line)
 
 
 @op("cat")

@@ -35,7 +35,9 @@ class Weights:
 
     def format_of(self, name, weight):
         for layer, form in self.keep.items():
-            if layer in (name, weight) or weight.startswith(layer.replace(".", "_") + "_"):
+            title = layer.replace(".", "_")
+            title = title if title[:1].isalpha() else "t" + title  # as Graph.unique has it
+            if layer in (name, weight) or weight.startswith(title + "_"):
                 self.kept.add(layer)
                 return form
         return self.format
