@@ -414,13 +414,13 @@ void rotate(Bytes& bytes) {
         size += std::fabs(number);
       }
       if (std::isfinite(size) && size > 0.49 * FLT_MAX) continue;  // a step may overflow
-      const double root = std::sqrt(double{block});
+      const double root = std::sqrt(static_cast<double>(block));
       // Infinities of both signs in a step are NaN, which a single sum of the block need not be.
       if (!std::isfinite(size)) {
         expect(!std::isfinite(y[i]), "rotate: what is not finite does not reach its block");
         continue;
       }
-      const double tolerance = (std::log2(double{block}) + 1) * 0x1p-24 * size / root + 0x1p-149;
+      const double tolerance = (std::log2(static_cast<double>(block)) + 1) * 0x1p-24 * size / root + 0x1p-149;
       expect_near("rotate", target, i, y[i], sum / root, tolerance);
     }
   }
@@ -627,8 +627,10 @@ void top_k(Bytes& bytes) {
   const auto count = static_cast<uint32_t>(x.size());
   std::vector<uint32_t> want(count), got(1 + bytes.below(count));
   for (uint32_t i = 0; i < count; ++i) want[i] = i;
-  std::stable_sort(want.begin(), want.end(),
-                   [&](uint32_t i, uint32_t j) { return std::isnan(x[j]) ? !std::isnan(x[i]) : x[i] > x[j]; });
+  std::sort(want.begin(), want.end(), [&](uint32_t i, uint32_t j) {
+    if (std::isnan(x[i]) != std::isnan(x[j])) return std::isnan(x[j]);
+    return !std::isnan(x[i]) && x[i] != x[j] ? x[i] > x[j] : i < j;
+  });
   const auto k = static_cast<uint32_t>(got.size());
   expect_served("top_k", [&] { return fovea_top_k(x.data(), count, k, got.data()); });
   expect(std::equal(got.begin(), got.end(), want.begin()), "top_k: another order");
