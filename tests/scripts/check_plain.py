@@ -98,13 +98,15 @@ def check(name, pool):
     folder.mkdir(parents=True, exist_ok=True)
     chosen = f'#include "targets/compiled.h"\nstatic_assert(FOVEA_WITH_{backend.upper()} == 1, "another backend is chosen");\n'
     plain = [*compiler, *flags_of(PLAIN), *WARNINGS]
+    # With -O1 g++ 12 converts integers under a condition, which GNU as 2.40 refuses for Helium.
+    level = "-Os" if backend == "helium" else "-O1"
     run([*plain, "-fsyntax-only", "-x", "c++", "-"], input=chosen)
     files = sorted(path.relative_to(ROOT) for path in (ROOT / "lib" / "src").rglob("*.cc"))
     objects = [folder / f"{file.parent.name}_{file.stem}.o" for file in files]
-    jobs = [pool.submit(run, [*plain, "-O1", "-c", file, "-o", to]) for file, to in zip(files, objects)]
+    jobs = [pool.submit(run, [*plain, level, "-c", file, "-o", to]) for file, to in zip(files, objects)]
     flags = flags_of("platform/packages/amalgamation/README.md")
     one_file = folder / "amalgamation.o"
-    jobs.append(pool.submit(run, [*compiler, *flags, *WARNINGS, "-O1", "-c", "fovea.cc", "-o", one_file], cwd=WORK / "one"))
+    jobs.append(pool.submit(run, [*compiler, *flags, *WARNINGS, level, "-c", "fovea.cc", "-o", one_file], cwd=WORK / "one"))
     for job in jobs:
         job.result()
     firmware = ""
