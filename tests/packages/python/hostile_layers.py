@@ -112,7 +112,7 @@ def pooling(draw):
     counts = np.broadcast_to(
         np.shape(x)[-2] if lengths is None else np.asarray(lengths), (x.shape[0] if x.ndim > 2 else 1, ))
     rows = x if x.ndim == 4 else x.reshape(entries, 1, *x.shape[-2:])
-    want = [[double(head)[:count].mean(0) if count else np.zeros(x.shape[-1]) for head in entry]
+    want = [[double(head)[:int(count)].mean(0) if count else np.zeros(x.shape[-1]) for head in entry]
             for entry, count in zip(rows, counts)]
     close(got, np.reshape(want, got.shape))
     check_room(draw, out)
