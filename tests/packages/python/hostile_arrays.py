@@ -198,7 +198,7 @@ def ragged(draw):
         (begin, end), (first, last) = q_offsets[entry:entry + 2], kv_offsets[entry:entry + 2]
         options = {}
         if offsets.get("mask") is not None:
-            mask = np.asarray(offsets["mask"])[..., :end - begin, :last - first]
+            mask = np.atleast_2d(np.asarray(offsets["mask"]))[..., :end - begin, :last - first]
             options["mask"] = np.broadcast_to(mask, (len(q_offsets) - 1, 1, end - begin, last - first))[entry:entry + 1]
         visible, added = visible_keys(fields, options, 1, end - begin, last - first)
         want = reference(q[:, :, begin:end], keys[:, :, first:last], values[:, :, first:last], visible, added=added)[0]

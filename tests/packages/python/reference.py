@@ -30,12 +30,13 @@ def reference(q, keys, values, visible=None, sinks=None, added=0.0):
     scores = q @ keys.swapaxes(2, 3) / np.sqrt(q.shape[3]) + added
     if visible is not None:
         scores = np.where(visible, scores, -np.inf)
-    weights = np.exp(scores)
-    total = weights.sum(axis=3, keepdims=True)
-    if sinks is not None:
-        total = total + np.exp(np.reshape(sinks, (1, -1, 1, 1)))
+    sinks = np.full((1, 1, 1, 1), -np.inf) if sinks is None else np.reshape(sinks, (1, -1, 1, 1))
+    largest = np.maximum(scores.max(axis=3, keepdims=True, initial=-np.inf), sinks)
+    largest = np.where(np.isneginf(largest), 0, largest)
+    weights = np.exp(scores - largest)
+    total = weights.sum(axis=3, keepdims=True) + np.exp(sinks - largest)
     with np.errstate(divide="ignore"):
-        lse = np.log(total[..., 0])
+        lse = (np.log(total) + largest)[..., 0]
     weights = weights / np.where(total == 0, 1, total)
     return weights @ values, lse, weights
 
