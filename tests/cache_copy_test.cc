@@ -237,6 +237,105 @@ TEST_CASE("cache: what cannot be copied has its status, and changes nothing", "[
   CHECK(to.cache.lengths[2] == 13);
 }
 
+TEST_CASE("cache: listed tokens are kept in order, in all formats and kinds, and further tokens follow them",
+          "[short]") {
+  for (const fovea_dtype type : kKeyTypes) {
+    for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}) {
+      for (const uint32_t in_keys : {0u, 1u}) {
+        fovea_kv_cache desc = cache_of(kind, type);
+        desc.values_in_keys = in_keys, desc.max_tokens = 40;
+        CacheModel model(desc, 7);
+        INFO(type_name(type) << " kind " << kind << (in_keys != 0 ? ", values in keys" : ""));
+        for (const uint32_t entry : {0u, 1u}) {
+          model.give_pages(entry, 40);
+          REQUIRE(model.append(FOVEA_TARGET_BEST, entry, {36}) == FOVEA_OK);
+        }
+        // By then the ring has replaced tokens, and its oldest is in the middle of its slots.
+        if (kind == FOVEA_KV_RING) REQUIRE(model.append(FOVEA_TARGET_BEST, 1, {21}) == FOVEA_OK);
+        const auto keep = [&](uint32_t step, uint32_t first) {
+          std::vector<uint32_t> kept;
+          for (uint32_t token = first; token < model.length(1); token += step) {
+            if (token < model.cache.pinned_tokens || token >= model.oldest(1)) kept.push_back(token);
+          }
+          CHECK(model.compact(1, kept) == FOVEA_OK);
+          CHECK(model.check(FOVEA_TARGET_BEST) == "");
+        };
+        keep(1, 1);  // all but one
+        keep(3, 0);
+        REQUIRE(model.append(FOVEA_TARGET_BEST, 1, {kind == FOVEA_KV_RING ? 70u : 9u}) == FOVEA_OK);
+        CHECK(model.check(FOVEA_TARGET_BEST) == "");
+        keep(1, kind == FOVEA_KV_RING ? 3 : 0);
+        keep(1, 100);  // none
+        REQUIRE(model.append(FOVEA_TARGET_BEST, 1, {12}) == FOVEA_OK);
+        CHECK(model.check(FOVEA_TARGET_BEST) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("cache: a list of tokens that cannot be kept has its status, and changes nothing", "[short]") {
+  for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}) {
+    Made made(cache_of(kind, FOVEA_I8));
+    fovea_kv_cache& c = made.cache;
+    Tokens tokens(1, 40);
+    REQUIRE(fovea_kv_append(&c, &tokens.args) == FOVEA_OK);
+    const auto compact = [&](uint32_t entry, const std::vector<uint32_t>& kept) {
+      return made.unchanged(
+          [&] { return fovea_kv_compact(&c, entry, kept.data(), static_cast<uint32_t>(kept.size())); });
+    };
+    CHECK(compact(3, {0}) == FOVEA_ERR_CAPACITY);
+    CHECK(compact(0, {0, 40}) == FOVEA_ERR_LENGTH);
+    CHECK(compact(0, {7, 7}) == FOVEA_ERR_LENGTH);
+    CHECK(compact(0, {7, 6}) == FOVEA_ERR_LENGTH);
+    CHECK(compact(1, {0}) == FOVEA_ERR_LENGTH);
+    CHECK(made.unchanged([&] { return fovea_kv_compact(&c, 0, nullptr, 1); }) == FOVEA_ERR_NULL);
+    CHECK(made.unchanged([&] { return fovea_kv_compact(&c, 0, c.lengths, 1); }) == FOVEA_ERR_OVERLAP);
+    const std::vector<uint32_t> aligned(2);
+    const auto* const between = reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(aligned.data()) + 1);
+    CHECK(made.unchanged([&] { return fovea_kv_compact(&c, 0, between, 1); }) == FOVEA_ERR_ALIGNMENT);
+    fovea_kv_cache raw = cache_of(kind, FOVEA_I8);
+    CHECK(fovea_kv_compact(&raw, 0, nullptr, 0) == FOVEA_ERR_PLAN);
+    CHECK(fovea_kv_compact(nullptr, 0, nullptr, 0) == FOVEA_ERR_NULL);
+    if (kind == FOVEA_KV_RING) {
+      REQUIRE(fovea_kv_append(&c, &tokens.args) == FOVEA_OK);
+      CHECK(compact(0, {5}) == FOVEA_ERR_LENGTH);  // the oldest that is still there is 21
+      CHECK(compact(0, {4, 20}) == FOVEA_ERR_LENGTH);
+      c.first_tokens[0] = 0;  // is wrong, and two tokens have one slot
+      CHECK(compact(0, {6, 65}) == FOVEA_ERR_LENGTH);
+    }
+    if (kind == FOVEA_KV_PAGED) {
+      c.page_table[1] = 9;
+      CHECK(compact(0, {0, 30}) == FOVEA_ERR_PAGE);
+      c.page_table[1] = FOVEA_NO_PAGE;
+      CHECK(compact(0, {0, 30}) == FOVEA_ERR_FULL);
+      const std::vector<uint32_t> first = {0, 15};
+      CHECK(fovea_kv_compact(&c, 0, first.data(), 2) == FOVEA_OK);
+      CHECK(c.lengths[0] == 2);
+    }
+    CHECK(fovea_kv_compact(&c, 0, nullptr, 0) == FOVEA_OK);
+    CHECK(c.lengths[0] == 0);
+  }
+}
+
+TEST_CASE("cache: pages before the first dropped token, and after the last kept one, are not written", "[short]") {
+  Made made(cache_of(FOVEA_KV_PAGED, FOVEA_Q4_0));
+  fovea_kv_cache& c = made.cache;
+  Tokens tokens(1, 60);
+  REQUIRE(fovea_kv_append(&c, &tokens.args) == FOVEA_OK);
+  std::vector<uint32_t> kept;
+  for (uint32_t token = 0; token < 60; ++token) {
+    if (token < 17 || token % 4 == 0) kept.push_back(token);
+  }
+  const std::vector<uint8_t> before = made.bytes();
+  REQUIRE(fovea_kv_compact(&c, 0, kept.data(), static_cast<uint32_t>(kept.size())) == FOVEA_OK);
+  const auto* const pages = static_cast<const uint8_t*>(c.source.keys.data);
+  const ptrdiff_t page_bytes = c.source.keys.batch_stride;
+  for (const uint32_t column : {0u, 2u, 3u}) {
+    const ptrdiff_t at = pages + ptrdiff_t{c.page_table[column]} * page_bytes - made.memory.as<uint8_t>();
+    CHECK(std::memcmp(made.memory.as<uint8_t>() + at, before.data() + at, static_cast<size_t>(page_bytes)) == 0);
+  }
+}
+
 TEST_CASE("cache: half-precision and packed tokens leave what f32 tokens of the same numbers leave", "[short]") {
   const uint32_t counts[] = {7, 0, 19}, offsets[] = {2, 9, 9, 28}, batch = 3, most = 19, all = 30;
   for (const fovea_dtype type : kKeyTypes) {

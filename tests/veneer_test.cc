@@ -649,6 +649,10 @@ TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][s
   CHECK((cache.get().lengths[0] == 1 && cache.get().lengths[1] == 3));
   CHECK(cache.get().source.keys.data != nullptr);
   CHECK(fovea::KvCache().copy(0, cache, 1, 1) == FOVEA_ERR_PLAN);
+  const std::uint32_t last[] = {1};
+  CHECK(fovea::KvCache().compact(1, last) == FOVEA_ERR_PLAN);
+  REQUIRE(same.compact(1, last) == FOVEA_OK);
+  CHECK(cache.get().lengths[1] == 1);
   CHECK(fovea::KvCache().set_length(0, 0) == FOVEA_ERR_PLAN);
   REQUIRE(cache.reset() == FOVEA_OK);
   CHECK(cache.get().lengths[1] == 0);

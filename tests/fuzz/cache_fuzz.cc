@@ -51,6 +51,17 @@ void copy(Bytes& bytes, CacheModel& to, const CacheModel& from) {
   expect(to.copy(entry, from, from_entry, tokens) == wanted, "copy has another status");
 }
 
+// Keeps some tokens that are there. Pages that the table lacks are the check's business.
+fovea_status compact(Bytes& bytes, CacheModel& model, uint32_t entry) {
+  std::vector<uint32_t> kept;
+  const uint32_t dense = 1 + bytes.below(4), offset = bytes.below(7);
+  for (uint32_t token = 0; token < model.length(entry); ++token) {
+    const bool gone = token >= model.cache.pinned_tokens && token < model.oldest(entry);
+    if (!gone && (token + offset) * 2654435761u / 65536 % 4 < dense) kept.push_back(token);
+  }
+  return model.compact(entry, kept);
+}
+
 void run(Bytes bytes) {
   const fovea_kv_cache empty = cache_of(bytes);
   CacheModel model(empty, bytes.take<uint16_t>());
@@ -61,7 +72,7 @@ void run(Bytes bytes) {
     const fovea_target target = all[bytes.below(static_cast<uint32_t>(all.size()))];
     const uint32_t entry = bytes.below(empty.batch);
     fovea_status status = FOVEA_OK;
-    switch (bytes.below(10)) {
+    switch (bytes.below(11)) {
       case 0: {
         const uint32_t to = bytes.below(model.length(entry) + 2);
         const bool wrong = to > model.length(entry) || model.loses(entry, to);
@@ -89,6 +100,7 @@ void run(Bytes bytes) {
         break;
       }
       case 5: expect(model.restore() == FOVEA_OK, "a copy of the memory is refused"); break;
+      case 10: expect(compact(bytes, model, entry) == FOVEA_OK, "compact is refused"); break;
       default: {
         std::vector<uint32_t> counts(1 + bytes.below(empty.batch - entry));
         bool fits = true;

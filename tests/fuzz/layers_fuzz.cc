@@ -342,6 +342,14 @@ void cache(Bytes& bytes) {
         unchanged_if_refused(memory, [&] { return fovea_kv_copy(&c, entry, from, from_entry, length); });
         break;
       }
+      case 4: {
+        uint32_t next = count(bytes, c.max_tokens);
+        const uint32_t tokens = bytes.below(17);
+        const uint32_t* kept = list<uint32_t>(memory, tokens, [&] { return next += bytes.below(4); });
+        if (bytes.below(8) == 1) kept = c.lengths;
+        unchanged_if_refused(memory, [&] { return fovea_kv_compact(&c, entry, kept, tokens); });
+        break;
+      }
       default: append(bytes, memory, &c);
     }
     memory.complete = true;

@@ -184,6 +184,18 @@ fovea_status CacheModel::copy(uint32_t entry, const CacheModel& from, uint32_t f
   return status;
 }
 
+fovea_status CacheModel::compact(uint32_t entry, const std::vector<uint32_t>& kept) {
+  std::vector<uint32_t> more = kept;  // one more token, which is not kept
+  more.push_back(kept.empty() ? 0 : kept.back() + 1);
+  const fovea_status status = fovea_kv_compact(&cache, entry, more.data(), static_cast<uint32_t>(kept.size()));
+  if (status != FOVEA_OK) return status;
+  Entry left;
+  for (const uint32_t token : kept) left.tokens.push_back(entries_[entry].tokens[token]);
+  left.most = kept.size();
+  entries_[entry] = left;
+  return status;
+}
+
 fovea_status CacheModel::restore() {
   Guarded other(memory.bytes(), 64, memory.bytes() % 64 == 0 ? Placement::kEnd : Placement::kStart);
   const fovea_kv_cache before = cache;

@@ -36,6 +36,8 @@ class CacheModel {
   // Copies the first tokens of an entry of another cache. may_copy says what status it must return.
   fovea_status copy(uint32_t entry, const CacheModel& from, uint32_t from_entry, uint32_t tokens);
   fovea_status may_copy(uint32_t entry, const CacheModel& from, uint32_t from_entry, uint32_t tokens) const;
+  // Keeps listed tokens of an entry, which are valid.
+  fovea_status compact(uint32_t entry, const std::vector<uint32_t>& kept);
   // Replaces the cache by a new one with the same rows, page tables and lengths, as from a file.
   fovea_status restore();
   // Truncates an entry and then sets its old length again, which changes nothing.

@@ -177,6 +177,18 @@ fovea_status fovea_kv_set_length(fovea_kv_cache* cache, uint32_t entry, uint32_t
  * overwritten token is refused (FOVEA_ERR_RING). "Rings" in attention.h says how many slots a draft needs. */
 fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t length);
 
+/* Keeps only listed tokens of an entry, as policies that evict tokens do (H2O, arXiv 2306.14048; SnapKV, arXiv
+ * 2404.14469): kept[i] becomes token i, and the entry's length `count`. Bytes are moved as they are, scales too, from
+ * any format and in any kind. Keys that were turned stay turned by the positions that they had: where new tokens should
+ * go on from these, add the number of dropped tokens to the position_offset of rope.
+ *   kept       [count]: increasing numbers below the entry's length. In a ring all of them still there
+ *              (FOVEA_ERR_LENGTH)
+ *   rings      The tokens that are then the first pinned_tokens are pinned.
+ *   pages      FOVEA_ERR_FULL and FOVEA_ERR_PAGE where the table does not name the pages of all tokens up to the last
+ *              kept one. Those past token `count` are free afterwards. Pages before the first dropped token are not
+ *              written: they may be shared, others not. */
+fovea_status fovea_kv_compact(fovea_kv_cache* cache, uint32_t entry, const uint32_t* kept, uint32_t count);
+
 /* Empties an entry, or all entries with FOVEA_ALL_ENTRIES. Page tables stay as they are. */
 fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry);
 

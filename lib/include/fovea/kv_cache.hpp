@@ -42,6 +42,10 @@ class KvCache {
   Status copy(std::uint32_t entry, const KvCache& from, std::uint32_t from_entry, std::uint32_t tokens) {
     return fovea_kv_copy(&cache_, entry, &from.cache_, from_entry, tokens);
   }
+  // Keeps only these tokens of the entry, in increasing order.
+  Status compact(std::uint32_t entry, Span<const std::uint32_t> kept) {
+    return fovea_kv_compact(&cache_, entry, kept.data(), std::uint32_t(kept.size()));
+  }
 
   Status describe(fovea_attention_desc& desc) const { return fovea_kv_describe(&cache_, &desc); }
   Status attach(fovea_attention_args& args) const { return fovea_kv_attach(&cache_, &args); }

@@ -64,6 +64,15 @@ extern "C" fovea_status fovea_kv_copy(fovea_kv_cache* to, uint32_t to_entry, con
   return FOVEA_OK;
 }
 
+extern "C" fovea_status fovea_kv_compact(fovea_kv_cache* cache, uint32_t entry, const uint32_t* kept, uint32_t count) {
+  fovea_status status = fovea::check_cache(cache);
+  if (status == FOVEA_OK) status = fovea::check_compact(*cache, entry, kept, count);
+  if (status != FOVEA_OK) return status;
+  fovea::keep_tokens(*cache, entry, kept, count);
+  fovea::set_length(*cache, entry, count, cache->pinned_tokens);
+  return FOVEA_OK;
+}
+
 extern "C" fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry) {
   const fovea_status status = fovea::check_cache(cache);
   if (status != FOVEA_OK) return status;

@@ -113,6 +113,21 @@ void copy_rows(const fovea_in& to, const KeyPlace& to_place, const fovea_in& fro
   }
 }
 
+// Puts a row of each head into another place of its array. With `swaps` the row that was there takes its place.
+void move_rows(const fovea_in& array, const KeyPlace& to_place, const KeyPlace& from_place, size_t unit, uint32_t heads,
+               bool swaps) {
+  const size_t bytes = size_t(array.token_stride) * unit;
+  for (uint32_t head = 0; bytes > 0 && head < heads; ++head) {
+    char* const to = static_cast<char*>(element(array, unit, to_place, head));
+    char* const from = static_cast<char*>(element(array, unit, from_place, head));
+    for (size_t i = 0; i < bytes; ++i) {
+      const char old = to[i];
+      to[i] = from[i];
+      if (swaps) from[i] = old;
+    }
+  }
+}
+
 }  // namespace
 
 void append_to_cache(fovea_kv_cache& c, AppendCall* call) {
@@ -169,6 +184,24 @@ void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& fr
     if (to.values_in_keys) continue;
     copy_rows(out.values, t, in.values, f, unit_bytes(to.value_dtype), to.kv_heads, n);
     copy_rows(out.value_scales, t, in.value_scales, f, scale_bytes(to.value_dtype), to.kv_heads, n);
+  }
+}
+
+void keep_tokens(fovea_kv_cache& c, uint32_t entry, const uint32_t* kept, uint32_t count) {
+  const KeyPlaces places = places_of(c);
+  const bool ring = is_ring(c.kind);
+  for (uint32_t i = 0; i < count; ++i) {
+    const KeyPlace to = places.of(entry, i);
+    KeyPlace from = places.of(entry, kept[i]);
+    // In a ring a token may be in a slot that an earlier one has got: it was swapped to where that one came from.
+    while (ring && from.row < i) from = places.of(entry, kept[from.row]);
+    if (to.entry_or_page == from.entry_or_page && to.row == from.row) continue;
+    const fovea_kv_source& in = c.source;
+    move_rows(in.keys, to, from, unit_bytes(c.key_dtype), c.kv_heads, ring);
+    move_rows(in.key_scales, to, from, scale_bytes(c.key_dtype), c.kv_heads, ring);
+    if (c.values_in_keys) continue;
+    move_rows(in.values, to, from, unit_bytes(c.value_dtype), c.kv_heads, ring);
+    move_rows(in.value_scales, to, from, scale_bytes(c.value_dtype), c.kv_heads, ring);
   }
 }
 

@@ -65,6 +65,9 @@ void set_length(fovea_kv_cache& cache, uint32_t entry, uint32_t length, uint32_t
 void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
                  uint32_t tokens);
 
+// The same: moves token kept[i] into the place of token i.
+void keep_tokens(fovea_kv_cache& cache, uint32_t entry, const uint32_t* kept, uint32_t count);
+
 }  // namespace fovea
 
 #endif  // FOVEA_SRC_CACHE_CALL_H_

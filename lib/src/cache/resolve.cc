@@ -248,4 +248,23 @@ fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea
   return buffers.add_list(from.memory, 1, from.memory_bytes);
 }
 
+fovea_status check_compact(const fovea_kv_cache& c, uint32_t entry, const uint32_t* kept, uint32_t count) {
+  if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
+  if (count == 0) return FOVEA_OK;
+  if (!kept) return FOVEA_ERR_NULL;
+  Buffers buffers;
+  FOVEA_RETURN_IF_ERROR(buffers.add_memory(c.memory, c.memory_bytes));
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(kept, sizeof *kept, count));
+  const uint32_t length = c.lengths[entry], slots = c.max_tokens - c.pinned_tokens;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (kept[i] >= length || (i > 0 && kept[i] <= kept[i - 1])) return FOVEA_ERR_LENGTH;
+    // By the second condition no two tokens have one slot, whatever first_tokens says.
+    if (is_ring(c.kind) && kept[i] >= c.pinned_tokens &&
+        (kept[i] < c.first_tokens[entry] || length - kept[i] > slots)) {
+      return FOVEA_ERR_LENGTH;
+    }
+  }
+  return check_room(c, entry, 0, kept[count - 1] + 1);
+}
+
 }  // namespace fovea

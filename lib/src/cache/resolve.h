@@ -26,6 +26,7 @@ fovea_status check_truncate(const fovea_kv_cache& cache, uint32_t entry, uint32_
 fovea_status check_length(const fovea_kv_cache& cache, uint32_t entry, uint32_t length, uint32_t* first_token);
 fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
                         uint32_t tokens);
+fovea_status check_compact(const fovea_kv_cache& cache, uint32_t entry, const uint32_t* kept, uint32_t count);
 
 constexpr uint32_t kCacheMagic = 0x666b7600u + FOVEA_VERSION;
 

@@ -117,8 +117,12 @@ def a_cache_holds_what_was_appended():
         refused("ERR_FULL", cache.append, keys[:, :, :1], values[:, :, :1])
         cache.truncate(4, entry=1)
         assert cache.lengths == [9, 4]
+        cache.compact([1, 3], entry=1)
+        assert cache.lengths == [9, 2]
+        some = reference(q, keys[:, :, [1, 3]], values[:, :, [1, 3]])[0]
+        near(plan(q, cache)[1], some[1], most)
         cache.reset()
-        assert cache.lengths == [0, 4]
+        assert cache.lengths == [0, 2]
 
 
 def streams_see_keys_in_pieces():
@@ -385,6 +389,11 @@ def caches_take_what_fits_them():
     cache.append(keys.astype(np.dtype(np.float32).newbyteorder()), values)
     raises(ValueError, "length is 4294967296: it must be from 0 to 4294967295", cache.truncate, 2 ** 32)
     refused("ERR_LENGTH", cache.truncate, 4)
+    refused("ERR_LENGTH", cache.compact, [0, 3])
+    refused("ERR_LENGTH", cache.compact, [1, 1])
+    raises(ValueError, "kept must be a list", cache.compact, [-1])
+    raises(ValueError, "kept must be a list", cache.compact, [[1]])
+    raises(TypeError, "kept has elements of float64", cache.compact, [1.0])
     assert cache.lengths == [3]
     q = floats(1, 4, 1, 8)
     near(cache.plan(q_heads=4)(q, cache), reference(q, keys, values)[0], 1e-6)

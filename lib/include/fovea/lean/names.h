@@ -47,6 +47,7 @@
 #define fovea_kv_cache_bytes FOVEA_LEAN_NAME_(FOVEA_USE, kv_cache_bytes)
 #define fovea_kv_cache_init FOVEA_LEAN_NAME_(FOVEA_USE, kv_cache_init)
 #define fovea_kv_center FOVEA_LEAN_NAME_(FOVEA_USE, kv_center)
+#define fovea_kv_compact FOVEA_LEAN_NAME_(FOVEA_USE, kv_compact)
 #define fovea_kv_copy FOVEA_LEAN_NAME_(FOVEA_USE, kv_copy)
 #define fovea_kv_describe FOVEA_LEAN_NAME_(FOVEA_USE, kv_describe)
 #define fovea_kv_reset FOVEA_LEAN_NAME_(FOVEA_USE, kv_reset)

@@ -314,6 +314,17 @@ class Cache(Held):
         with self:
             c.call("fovea_kv_truncate", self.c, entry, length)
 
+    def compact(self, kept, entry=0):
+        """Keeps only the tokens whose numbers `kept` has, in increasing order."""
+        kept = np.asarray(kept)
+        if kept.size and kept.dtype.kind not in "iu":
+            raise TypeError(f"kept has elements of {kept.dtype}: they must be integers")
+        if kept.ndim != 1 or kept.size and (kept.min() < 0 or kept.max() > 0xffffffff):
+            raise ValueError("kept must be a list of numbers of tokens")
+        kept = np.ascontiguousarray(kept, np.uint32)
+        with self:
+            c.call("fovea_kv_compact", self.c, entry, kept, kept.size)
+
     def reset(self, entry=0):
         with self:
             c.call("fovea_kv_reset", self.c, entry)
