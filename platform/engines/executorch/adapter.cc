@@ -49,4 +49,17 @@ bool Threads::run(size_t tasks, void (*task)(void* arg, size_t index, uint32_t w
   return true;
 }
 
+void attend(Context& context, fovea_attention_desc& desc, fovea_attention_args& args) {
+  const double work = 2.0 * desc.max_batch * desc.q_heads * desc.max_q_tokens * desc.max_kv_tokens * desc.head_dim;
+  const Threads threads(work);
+  desc.max_workers = threads.workers();
+  args.executor = threads.executor();
+  fovea_plan plan;
+  const fovea_status status = fovea_plan_init(&plan, &desc);
+  if (status != FOVEA_OK) return report(context, status);
+  const size_t bytes = fovea_workspace_bytes(&plan);
+  void* const memory = workspace(context, bytes);
+  if (memory != nullptr) report(context, fovea_attention(&plan, &args, memory, bytes));
+}
+
 }  // namespace fovea_executorch

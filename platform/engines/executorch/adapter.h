@@ -75,6 +75,9 @@ class Threads {
   fovea_executor executor_;
 };
 
+// Computes attention for a description and arguments that are complete but for plan, workspace and threads.
+void attend(Context& context, fovea_attention_desc& desc, fovea_attention_args& args);
+
 }  // namespace fovea_executorch
 
 // Ends the operator with an error, before anything was written, unless the condition holds.

@@ -68,7 +68,6 @@ struct Attention {
   bool is_valid(Context& context) const;
   bool is_mask_valid(Context& context) const;
   void describe(fovea_attention_desc* desc, fovea_attention_args* args) const;
-  void run(Context& context, fovea_attention_desc& desc, fovea_attention_args& args) const;
 };
 
 bool Attention::is_mask_valid(Context& context) const {
@@ -125,20 +124,7 @@ void Attention::describe(fovea_attention_desc* desc, fovea_attention_args* args)
   args->mask.q_stride = mask->size(1);
 }
 
-void Attention::run(Context& context, fovea_attention_desc& desc, fovea_attention_args& args) const {
-  const double work = 2.0 * desc.max_batch * desc.q_heads * desc.max_q_tokens * desc.max_kv_tokens * desc.head_dim;
-  const Threads threads(work);
-  desc.max_workers = threads.workers();
-  args.executor = threads.executor();
-  fovea_plan plan;
-  const fovea_status status = fovea_plan_init(&plan, &desc);
-  if (status != FOVEA_OK) return report(context, status);
-  const size_t bytes = fovea_workspace_bytes(&plan);
-  void* const memory = workspace(context, bytes);
-  if (memory != nullptr) report(context, fovea_attention(&plan, &args, memory, bytes));
-}
-
-Tensor& attend(Context& context, const Attention& attention) {
+Tensor& compute(Context& context, const Attention& attention) {
   Tensor& out = attention.out;
   if (!attention.is_valid(context)) return out;
   fovea_dtype dtype;
@@ -150,7 +136,7 @@ Tensor& attend(Context& context, const Attention& attention) {
   fovea_attention_args args;
   attention.describe(&desc, &args);
   desc.q_dtype = desc.key_dtype = desc.value_dtype = desc.out_dtype = dtype;
-  attention.run(context, desc, args);
+  attend(context, desc, args);
   return out;
 }
 
@@ -172,7 +158,7 @@ bool are_codes(Context& context, const Tensor& t, const OptionalTensor& zeros, c
 Tensor& custom_sdpa_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
                         int64_t start_pos, const OptionalTensor& attn_mask, double, bool is_causal,
                         std::optional<double> scale, Tensor& out) {
-  return attend(context, {query, key, value, start_pos, attn_mask, is_causal, scale, out});
+  return compute(context, {query, key, value, start_pos, attn_mask, is_causal, scale, out});
 }
 
 Tensor& sdpa_with_kv_cache_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
@@ -188,7 +174,7 @@ Tensor& sdpa_with_kv_cache_out(Context& context, const Tensor& query, const Tens
   if (context.failure_state() != Error::Ok) return out;
   update_cache_out(context, value, value_cache, start_pos, out);
   if (context.failure_state() != Error::Ok) return out;
-  return attend(context, attention);
+  return compute(context, attention);
 }
 
 Tensor& custom_quantized_sdpa_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
@@ -199,7 +185,7 @@ Tensor& custom_quantized_sdpa_out(Context& context, const Tensor& query, const T
                                   const OptionalTensor& v_scales, bool is_seq_at_dim_2, Tensor& out) {
   const Layout layout = is_seq_at_dim_2 ? kHeadsFirst : kTokensFirst;
   const Attention attention{query, key, value, start_pos, attn_mask, is_causal, scale, out, layout};
-  if (query.scalar_type() != ScalarType::Char) return attend(context, attention);
+  if (query.scalar_type() != ScalarType::Char) return compute(context, attention);
   if (!attention.is_valid(context)) return out;
   if (!are_codes(context, query, q_zero_points, q_scales) || !are_codes(context, key, k_zero_points, k_scales) ||
       !are_codes(context, value, v_zero_points, v_scales)) {
@@ -224,7 +210,7 @@ Tensor& custom_quantized_sdpa_out(Context& context, const Tensor& query, const T
   args.q.data = numbers;
   args.kv = {};
   args.kv.loader = &loader;
-  attention.run(context, desc, args);
+  attend(context, desc, args);
   return out;
 }
 

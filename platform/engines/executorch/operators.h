@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ExecuTorch's own operators for language models, computed by fovea. Names, arguments and results are those of the
-// operators of its namespace llama. README.md says where results differ.
+// The operators that fovea computes. README.md says where results differ from those of ExecuTorch and PyTorch.
 #pragma once
+
+#include <string_view>
 
 #include "adapter.h"
 
 namespace fovea_executorch {
+
+// ---------------------------------------------------------- ExecuTorch's own operators for language models: namespace
+// llama. Names, arguments and results are theirs.
 
 // Attention. query and out are [batch][tokens][heads][dim]; key and value have as many tokens as the cache has room
 // for. Without a mask a query sees the first start_pos + tokens keys; if is_causal, query i sees those up to start_pos + i.
@@ -42,5 +46,32 @@ Tensor& update_cache_with_indices_out(Context& context, const Tensor& value, Ten
 void gated_delta_rule_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
                           const Tensor& decay, const Tensor& beta, const Tensor& initial_state, Tensor& out,
                           Tensor& final_state_out);
+
+// ------------------------------------------------------------ Operators for graphs of PyTorch: namespace fovea. Their
+// definitions in Python, and the pass that puts them into a graph, are fovea.executorch of fovea's Python package.
+
+// Attention as aten.scaled_dot_product_attention has it. Tensors are [batch][heads][tokens][dim], and key heads divide
+// query heads. The mask, bool or of floats, has up to four dimensions, each as large as that of the scores or 1.
+// is_causal: query i sees the keys up to i. tokens_first: a bit for each of query, key, value and out that is
+// [batch][tokens][heads][dim].
+Tensor& attention_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
+                      const OptionalTensor& mask, bool is_causal, std::optional<double> scale, int64_t tokens_first,
+                      Tensor& out);
+
+// out = activation(x weight^T + bias): x [...][in_dim], weight [out_dim][in_dim]. F32.
+Tensor& linear_out(Context& context, const Tensor& x, const Tensor& weight, const OptionalTensor& bias,
+                   std::string_view activation, Tensor& out);
+
+// Normalisation of the last dimension, with f32 weights.
+Tensor& layer_norm_out(Context& context, const Tensor& x, const OptionalTensor& weight, const OptionalTensor& bias,
+                       double epsilon, Tensor& out);
+Tensor& rms_norm_out(Context& context, const Tensor& x, const OptionalTensor& weight, double epsilon, Tensor& out);
+
+// out = activation(x) * factor. Activations: none, relu, silu, sigmoid, tanh, gelu, gelu_tanh, hardswish, relu6.
+Tensor& activation_out(Context& context, const Tensor& x, const OptionalTensor& factor, std::string_view activation,
+                       Tensor& out);
+
+// Softmax along a dimension. F32.
+Tensor& softmax_out(Context& context, const Tensor& x, int64_t dim, Tensor& out);
 
 }  // namespace fovea_executorch

@@ -118,7 +118,29 @@ const Kernel kKernels[] = {
 };
 #endif
 
-const Error kRegistered = executorch::runtime::register_kernels({kKernels, sizeof kKernels / sizeof kKernels[0]});
+// Operators that only fovea has, without keys.
+constexpr const char kAttention[] = "fovea::attention.out";
+constexpr const char kLinear[] = "fovea::linear_activation.out";
+constexpr const char kLayerNorm[] = "fovea::layer_norm.out";
+constexpr const char kRmsNorm[] = "fovea::rms_norm.out";
+constexpr const char kActivation[] = "fovea::activation.out";
+constexpr const char kSoftmax[] = "fovea::softmax.out";
+
+const Kernel kGraphKernels[] = {
+    Kernel(kAttention, FOVEA_BOXED(attention_out, kAttention)),
+    Kernel(kLinear, FOVEA_BOXED(linear_out, kLinear)),
+    Kernel(kLayerNorm, FOVEA_BOXED(layer_norm_out, kLayerNorm)),
+    Kernel(kRmsNorm, FOVEA_BOXED(rms_norm_out, kRmsNorm)),
+    Kernel(kActivation, FOVEA_BOXED(activation_out, kActivation)),
+    Kernel(kSoftmax, FOVEA_BOXED(softmax_out, kSoftmax)),
+};
+
+template <size_t count>
+Error add(const Kernel (&kernels)[count]) {
+  return executorch::runtime::register_kernels({kernels, count});
+}
+
+const Error kRegistered[] = {add(kKernels), add(kGraphKernels)};
 
 }  // namespace
 }  // namespace fovea_executorch

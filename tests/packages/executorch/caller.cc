@@ -21,7 +21,7 @@ using executorch::runtime::TensorMeta;
 namespace {
 
 struct Value {
-  int32_t kind;  // 0 none, 1 int, 2 double, 3 bool, 4 tensor
+  int32_t kind;  // 0 none, 1 int, 2 double, 3 bool, 4 tensor, 5 string of `integer` bytes
   int32_t dtype, dims;
   int32_t is_result;
   int32_t sizes[8];
@@ -39,6 +39,7 @@ struct Array {
 struct Stack {
   std::deque<Array> arrays;
   std::deque<TensorImpl> impls;
+  std::deque<executorch::runtime::ArrayRef<char>> strings;
   std::deque<EValue> values;
   std::vector<EValue*> pointers;
   std::vector<TensorMeta> metas;
@@ -51,6 +52,10 @@ struct Stack {
       case 1: values.emplace_back(value.integer); break;
       case 2: values.emplace_back(value.number); break;
       case 3: values.emplace_back(value.integer != 0); break;
+      case 5:
+        strings.emplace_back(static_cast<const char*>(value.data), static_cast<size_t>(value.integer));
+        values.emplace_back(&strings.back());
+        break;
       default: add_tensor(value); break;
     }
     pointers.push_back(&values.back());

@@ -33,6 +33,8 @@ def _value(x, is_result=False):
         return Value(kind=1, integer=x)
     if isinstance(x, float):
         return Value(kind=2, number=x)
+    if isinstance(x, bytes):
+        return Value(kind=5, integer=len(x), data=ctypes.cast(x, ctypes.c_void_p))
     assert x.is_contiguous()
     return Value(kind=4, dtype=DTYPES[x.dtype], dims=x.dim(), is_result=is_result,
                  sizes=(ctypes.c_int32 * 8)(*x.shape), data=x.data_ptr())
@@ -47,6 +49,7 @@ class Call:
 
     def __init__(self, name, inputs, outputs, own=False, namespace="llama"):
         self.name, self.with_keys = f"{namespace}::{name}.out".encode(), not own
+        inputs = [x.encode() if isinstance(x, str) else x for x in inputs]
         self.kept = [x.contiguous() if isinstance(x, torch.Tensor) else x for x in inputs], outputs
         values = [_value(x) for x in self.kept[0]] + [_value(x, True) for x in outputs]
         self.values, self.count = (Value * len(values))(*values), len(values)
