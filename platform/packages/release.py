@@ -5,7 +5,8 @@
 The release is the commit HEAD: what is changed but not committed is not in it. Names choose parts: source, one-file, arduino,
 cmsis-pack, deb, wheel, library, abi; without names all are made, with SHA256SUMS and a list of contents in SPDX's format. The
 same commit and compilers give the same bytes: --twice makes all a second time, in another folder and without a compiler cache,
-and compares. "./run release" installs the compilers that this needs.
+and compares. --since FILE compares the shared library's interface with FILE, the .abi of an earlier release, and fails where a
+program that was compiled for that release would break. "./run release" installs the compilers that this needs.
 """
 import argparse
 import datetime
@@ -27,7 +28,7 @@ HERE = pathlib.Path("platform/packages")
 URL = "https://fovea.invalid"
 
 # Presets of the prebuilt archives. Each is made twice: "all" is the fastest library with everything; "lean" is compiled for size,
-# and has the lean configurations beside the default one.
+# and has the lean configurations as well as the default one.
 LIBRARIES = ("arm-none-eabi-cortex-m0plus", "arm-none-eabi-cortex-m33", "arm-none-eabi-cortex-m4f", "arm-none-eabi-cortex-m7",
              "arm-none-eabi-cortex-m55", "aarch64-bare-cortex-a53", "aarch64-linux-gnu", "armv7-linux-gnueabihf-neon",
              "riscv64-linux-gnu")
@@ -147,7 +148,7 @@ class Release:
             self.run(python, "-m", "pip", "wheel", "--disable-pip-version-check", "--no-deps", "--no-build-isolation", "-w", made,
                      self.source, **variables)
             wheel, = made.glob("*.whl")
-            check_system_calls(wheel)
+            check_platform_tag(wheel)
             tag = f"manylinux_{OLDEST_GLIBC[0]}_{OLDEST_GLIBC[1]}_{system}.manylinux2014_{system}"
             self.run(python, "-m", "wheel", "tags", "--platform-tag", tag, wheel)
             shutil.copy(next(made.glob("*manylinux*.whl")), self.out)
@@ -205,7 +206,7 @@ def version_of(name):
     return done.stdout if done.returncode == 0 else "NOASSERTION"
 
 
-def check_system_calls(wheel):
+def check_platform_tag(wheel):
     """The library in a wheel runs wherever its platform tag says: it needs the C library alone, and old functions of it."""
     with zipfile.ZipFile(wheel) as archive:
         name, = (one for one in archive.namelist() if one.endswith("libfovea.so"))
@@ -218,6 +219,15 @@ def check_system_calls(wheel):
     wrong = sorted(one for one in needed if not re.fullmatch(r"lib[cm]\.so\.6|ld-linux.*", one)) + sorted(late)
     if wrong:
         sys.exit(f"{wheel.name} needs {', '.join(wrong)}: it is no wheel for manylinux")
+
+
+def compare_interfaces(old, new):
+    """Functions and enumerators may be added; abidiff's status has a bit for each kind of change, and 8 is an incompatible one."""
+    done = subprocess.run(["abidiff", "--no-added-syms", old, new], text=True, stdout=subprocess.PIPE)
+    print(done.stdout, end="")
+    if done.returncode:
+        sys.exit(f"programs that were compiled for {old.name} break")
+    print(f"programs that were compiled for {old.name} run")
 
 
 def make(folder, parts, environment):
@@ -235,6 +245,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("--twice", action="store_true")
+    parser.add_argument("--since", type=pathlib.Path)
     parser.add_argument("parts", nargs="*", metavar="NAME")
     options = parser.parse_args()
     unknown = sorted(set(options.parts) - set(parts))
@@ -248,6 +259,8 @@ def main():
         if differ:
             sys.exit(f"made twice, these differ: {', '.join(differ)}")
         print("made twice, with the same bytes")
+    if options.since:
+        compare_interfaces(options.since, release.out / f"{release.name}.abi")
     print((release.out / "SHA256SUMS").read_text(), end="")
 
 
