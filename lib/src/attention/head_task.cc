@@ -408,8 +408,10 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
   if (kHasI8Products) source.serve(count * tiles[0].columns);
   for (uint32_t i = 0; i < count; ++i) {
     if (begins()) {
-      const TypedRows queries = rotates_keys(call().desc) ? rotated_queries(*this, tiles[i]) : q;
-      kernel().begin(tiles[i], queries, is_additive(call().desc) ? 1.0f : score_factor());
+      TypedRows rotated_rows;
+      const bool rotates = rotates_keys(call().desc);
+      if (rotates) rotated_rows = rotated_queries(*this, tiles[i]);
+      kernel().begin(tiles[i], rotates ? rotated_rows : q, is_additive(call().desc) ? 1.0f : score_factor());
     }
     if (takes_up()) kernel().steps->resume(tiles[i], state_rows(*this, *state, tiles[i]));
   }
