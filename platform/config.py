@@ -28,6 +28,7 @@ NEEDED_BY = {
     "COMPUTE_I8": r"FOVEA_COMPUTE_I8",
     "I8_TENSORS": r"[qkx]_zero|(q|key|value|out)_scale|value_(zero|channel_scales)|out_zero|q_scales",
     "DROPOUT": r"dropout(_seed)?",
+    "ROTATION": r"rotation(_seed)?|FOVEA_ROTATION_\w+",
     "SOFTCAP": r"softcap",
     "WINDOWS": r"window_(left|right)",
     "ALIBI": r"alibi_slopes",

@@ -6,6 +6,7 @@
 #include "catch.h"
 #include "support/covering.h"
 #include "support/problem.h"
+#include "support/rotated.h"
 
 namespace fovea_test {
 namespace {
@@ -14,6 +15,7 @@ struct Case {
   Problem problem;
   Budget budget;
   bool portable_bits;
+  fovea_rotation rotation;
 };
 
 Case make_case(Levels& levels, uint64_t seed) {
@@ -84,12 +86,18 @@ Case make_case(Levels& levels, uint64_t seed) {
   p.map_heads = levels.choose({false, true});
   p.modify_scores = levels.choose({false, true});
   p.modify_weights = levels.choose({false, true});
-  return {p, budget, portable_bits};
+  const fovea_rotation rotation =
+      levels.choose({FOVEA_ROTATION_NONE, FOVEA_ROTATION_KEYS, FOVEA_ROTATION_VALUES, FOVEA_ROTATION_BOTH});
+  return {p, budget, portable_bits, rotation};
 }
 
 void run_case(const Case& c) {
-  const std::string wrong = run_on_all_targets(c.problem, c.budget, c.portable_bits);
-  CHECK(wrong == "");
+  AttentionCase test(c.problem);
+  CHECK(run_on_all_targets(test, c.budget, c.portable_bits) == "");
+  for (const fovea_target target : c.problem.targets()) {
+    if (c.rotation == FOVEA_ROTATION_NONE) break;
+    CHECK(compare_rotated(test, {target, c.budget, c.portable_bits}, c.rotation, c.problem.seed) == "");
+  }
 }
 
 size_t run_pairs(uint64_t seed) { return run_array("attention options", seed, make_case, run_case); }
@@ -97,7 +105,7 @@ size_t run_pairs(uint64_t seed) { return run_array("attention options", seed, ma
 }  // namespace
 
 TEST_CASE("attention: any two choices of any two options agree with the reference", "[short]") {
-  REQUIRE(run_pairs(1) == 68);
+  REQUIRE(run_pairs(1) == 71);
 }
 
 TEST_CASE("attention: the same holds for other arrays of pairs") {

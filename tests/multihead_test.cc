@@ -551,6 +551,53 @@ TEST_CASE("multihead: products with the rows of an int8 cache may be of integers
   }
 }
 
+TEST_CASE("multihead: a cache may be rotated, if the description is; keys that are not kept may not",
+          "[short][multihead]") {
+  LayerProblem p;
+  p.keys = LayerProblem::kCrossValues;
+  p.key_model = 11, p.value_model = 13, p.kv_tokens = 70, p.scores = false;
+  for (const fovea_target target : targets()) {
+    std::vector<float> answers[2];
+    for (const fovea_rotation rotation : {FOVEA_ROTATION_NONE, FOVEA_ROTATION_BOTH}) {
+      LayerCache kept(p, FOVEA_KV_STRIDED, FOVEA_F32, 72);
+      kept.cache.rotation = rotation, kept.cache.rotation_seed = 5;
+      LayerCase test(p);
+      REQUIRE(fovea_kv_describe(&kept.cache, &test.desc.attention) == FOVEA_OK);
+      test.desc.attention.max_kv_tokens = kept.cache.max_tokens;
+      test.desc.max_new_tokens = p.kv_tokens;
+      test.desc.attention.target = target;
+      REQUIRE(fovea_multihead_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+      const Guarded workspace(fovea_multihead_workspace_bytes(&test.plan), kAlignment, Placement::kEnd);
+      const auto append = [&] {
+        return fovea_multihead_append(&test.plan, &kept.cache, &test.args, workspace.as<void>(), workspace.bytes());
+      };
+      const auto run = [&] {
+        return fovea_multihead(&test.plan, &test.args, workspace.as<void>(), workspace.bytes());
+      };
+      if (rotation != FOVEA_ROTATION_NONE) {
+        CHECK(run() == FOVEA_ERR_UNSUPPORTED);
+        kept.cache.rotation_seed = 6;
+        CHECK(append() == FOVEA_ERR_SIZE);
+        kept.cache.rotation_seed = 5, kept.cache.rotation = FOVEA_ROTATION_KEYS;
+        CHECK(append() == FOVEA_ERR_SIZE);
+        kept.cache.rotation = rotation;
+      }
+      REQUIRE(append() == FOVEA_OK);
+      test.args.keys = test.args.values = {};
+      test.args.cache = &kept.cache;
+      REQUIRE(run() == FOVEA_OK);
+      answers[rotation != FOVEA_ROTATION_NONE] = test.answer();
+    }
+    float largest = 0, difference = 0;
+    for (size_t i = 0; i < answers[0].size(); ++i) {
+      largest = std::max(largest, std::fabs(answers[0][i]));
+      difference = std::max(difference, std::fabs(answers[1][i] - answers[0][i]));
+    }
+    CHECK(difference > 0);
+    CHECK(difference < 1e-5f * largest);
+  }
+}
+
 TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of one call", "[short][multihead]") {
   for (const fovea_target target : targets_and_those_that_extend_them()) {
     for (const bool turned : {false, true}) {

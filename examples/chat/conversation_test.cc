@@ -26,7 +26,7 @@ struct Run {
   explicit Run(const Model& model) {
     Settings settings;
     settings.compute = FOVEA_COMPUTE_F32;
-    settings.cache = FOVEA_F32;
+    settings.cache.dtype = FOVEA_F32;
     settings.context = kContext;
     const size_t bytes = Decoder::memory_bytes(model, settings);
     memory.resize(bytes / 64 + 1);

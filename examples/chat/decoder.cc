@@ -8,6 +8,8 @@
 namespace chat {
 namespace {
 
+constexpr uint64_t kRotationSeed = 1;  // any, if it stays
+
 // Divides memory into arrays. Without memory it only counts the bytes; the count saturates at kTooMany.
 class Carver {
  public:
@@ -91,7 +93,8 @@ fovea_status Decoder::plan(const Model& model, const Settings& settings) {
   d.max_q_tokens = kBlock;
   d.max_kv_tokens = settings.context;
   d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-  d.key_dtype = d.value_dtype = settings.cache;
+  d.key_dtype = d.value_dtype = settings.cache.dtype;
+  d.rotation = settings.cache.rotation, d.rotation_seed = kRotationSeed;
   d.compute = settings.compute;
   d.target = settings.target;
   d.processor_features = features_;
@@ -100,7 +103,8 @@ fovea_status Decoder::plan(const Model& model, const Settings& settings) {
     fovea_kv_cache& cache = caches_[i];
     cache = {};
     cache.struct_bytes = sizeof cache;
-    cache.key_dtype = cache.value_dtype = settings.cache;
+    cache.key_dtype = cache.value_dtype = settings.cache.dtype;
+    cache.rotation = settings.cache.rotation, cache.rotation_seed = kRotationSeed;
     cache.batch = 1;
     cache.kv_heads = model.kv_heads;
     cache.head_dim = cache.value_dim = model.head_dim;

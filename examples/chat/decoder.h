@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "examples/chat/cache_type.h"
 #include "examples/chat/model.h"
 #include "fovea/fovea.h"
 
@@ -20,8 +21,8 @@ struct Settings {
   // I8: attention, and linear layers with weights in groups, multiply integers; the bits are the same on every machine
   // with fused multiply-add. F32: all arithmetic is f32.
   fovea_compute compute = FOVEA_COMPUTE_I8;
-  fovea_dtype cache = FOVEA_I8;  // of keys and values; must be I8 with FOVEA_COMPUTE_I8
-  uint32_t context = 2048;       // most tokens that the cache holds
+  CacheType cache;
+  uint32_t context = 2048;  // most tokens that the cache holds
   const fovea_executor* executor = nullptr;
 };
 

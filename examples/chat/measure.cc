@@ -25,9 +25,10 @@ namespace {
 
 constexpr uint32_t kContext = 512;
 constexpr char kUsage[] =
-    "usage: chat_measure scores MODEL f32|i8 f32|f16|i8     arithmetic, and the cache's type\n"
-    "       chat_measure compare MODEL f32|i8 f32|f16|i8 TEXT_FILE TOKENS\n"
+    "usage: chat_measure scores MODEL f32|i8 CACHE          arithmetic, and the cache's type\n"
+    "       chat_measure compare MODEL f32|i8 CACHE TEXT_FILE TOKENS\n"
     "       chat_measure tokens MODEL\n"
+    "CACHE: f32, f16, i8, q8_0, i4 or q4_0; i4-rotated and so on for rotated keys and values.\n"
     "scores: each line of the standard input has numbers of tokens, a bar, and numbers of tokens. Runs the first\n"
     "tokens, and prints the scores of the second ones as the next token.\n"
     "compare: f32 and the given arithmetic, on the first tokens of a text, in pieces of 512. Prints both\n"
@@ -43,7 +44,7 @@ struct Runner {
   std::unique_ptr<unsigned char, void (*)(void*)> memory{nullptr, std::free};
   Decoder decoder;
 
-  fovea_status init(const Model& model, fovea_compute compute, fovea_dtype cache) {
+  fovea_status init(const Model& model, fovea_compute compute, CacheType cache) {
     Settings settings;
     settings.compute = compute;
     settings.cache = cache;
@@ -168,10 +169,12 @@ int compare(const char* path, size_t most) {
 
 int run(int count, char** arguments) {
   const std::string mode = count > 1 ? arguments[1] : "";
-  const std::string compute = count > 4 ? arguments[3] : "f32", cache = count > 4 ? arguments[4] : "f32";
+  const std::string compute = count > 4 ? arguments[3] : "f32";
+  CacheType cache;
+  const bool caches = read_cache_type(count > 4 ? arguments[4] : "f32", &cache);
   const bool modes =
       (mode == "scores" && count == 5) || (mode == "compare" && count == 7) || (mode == "tokens" && count == 3);
-  if (!modes || (compute != "f32" && compute != "i8") || (cache != "f32" && cache != "f16" && cache != "i8")) {
+  if (!modes || !caches || (compute != "f32" && compute != "i8")) {
     std::fprintf(stderr, "%s", kUsage);
     return 2;
   }
@@ -182,9 +185,10 @@ int run(int count, char** arguments) {
   if (problem.empty()) problem = read_model(gguf, &model);
   if (!problem.empty()) return failed(arguments[2], problem.c_str());
   if (mode == "tokens") return print_tokens();
-  fovea_status status = coarse.init(model, compute == "i8" ? FOVEA_COMPUTE_I8 : FOVEA_COMPUTE_F32,
-                                    cache == "i8" ? FOVEA_I8 : cache == "f16" ? FOVEA_F16 : FOVEA_F32);
-  if (status == FOVEA_OK && mode == "compare") status = plain.init(model, FOVEA_COMPUTE_F32, FOVEA_F32);
+  fovea_status status = coarse.init(model, compute == "i8" ? FOVEA_COMPUTE_I8 : FOVEA_COMPUTE_F32, cache);
+  if (status == FOVEA_OK && mode == "compare") {
+    status = plain.init(model, FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_NONE});
+  }
   if (status != FOVEA_OK) return failed(arguments[2], fovea_status_string(status));
   return mode == "scores" ? print_scores() : compare(arguments[5], std::strtoul(arguments[6], nullptr, 10));
 }

@@ -258,13 +258,16 @@ void test_scores(const char* name, const std::function<void(MadeModel&)>& change
   fovea::platform::ThreadPool pool(2);
   struct Case {
     fovea_compute compute;
-    fovea_dtype cache;
+    CacheType cache;
     double most;  // largest error, in units of the largest score
   };
-  const Case cases[] = {{FOVEA_COMPUTE_F32, FOVEA_F32, 1e-5},
-                        {FOVEA_COMPUTE_F32, FOVEA_F16, 2e-3},
-                        {FOVEA_COMPUTE_F32, FOVEA_I8, 6e-2},
-                        {FOVEA_COMPUTE_I8, FOVEA_I8, 0.12}};
+  const Case cases[] = {{FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_NONE}, 1e-5},
+                        {FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_BOTH}, 1e-5},
+                        {FOVEA_COMPUTE_F32, {FOVEA_F16, FOVEA_ROTATION_NONE}, 2e-3},
+                        {FOVEA_COMPUTE_F32, {FOVEA_I8, FOVEA_ROTATION_NONE}, 6e-2},
+                        {FOVEA_COMPUTE_F32, {FOVEA_I8, FOVEA_ROTATION_BOTH}, 0.12},
+                        {FOVEA_COMPUTE_I8, {FOVEA_I8, FOVEA_ROTATION_NONE}, 0.12},
+                        {FOVEA_COMPUTE_I8, {FOVEA_Q8_0, FOVEA_ROTATION_BOTH}, 0.12}};
   for (const Case& c : cases) {
     Settings settings;
     settings.compute = c.compute;
@@ -279,8 +282,8 @@ void test_scores(const char* name, const std::function<void(MadeModel&)>& change
       }
     }
     check(error <= c.most * size, std::string(name) + ": error " + std::to_string(error / size) + " with compute " +
-                                      std::to_string(c.compute) + ", cache " + std::to_string(c.cache));
-    if (c.cache != FOVEA_I8) continue;
+                                      std::to_string(c.compute) + ", cache " + std::to_string(c.cache.dtype));
+    if (c.cache.dtype != FOVEA_I8) continue;
     settings.executor = &pool.executor();
     check(scores_of(model, settings, tokens, {64, 1, 3}) == scores, std::string(name) + ": threads change scores");
     const bool groups = made.type == 2 || made.type == 3 || made.type == 8;  // else the linear layers are f32

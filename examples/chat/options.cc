@@ -21,7 +21,8 @@ constexpr char kUsage[] =
     "  --seed N         of the choice (0): the same seed gives the same answers\n"
     "  --system TEXT    tells the model who it is; '': no such text (the text of the file)\n"
     "  --compute TYPE   i8: multiplies integers; f32: floats, which is more exact (i8)\n"
-    "  --cache TYPE     of keys and values: i8, with --compute f32 also f16 or f32 (i8)\n"
+    "  --cache TYPE     of keys and values: i8, q8_0, i4 or q4_0, with --compute f32 also f16 or f32 (i8);\n"
+    "                   i4-rotated and so on: rotated rows, for which 4 bits are more exact\n"
     "FOVEA_TARGET chooses the instruction set (\"avx2\", \"scalar\", ...), NO_COLOR disables colours.\n";
 
 bool wrong(const char* what, const char* option) {
@@ -69,8 +70,7 @@ bool read_option(const char* name, const char* text, Options* o) {
     o->compute = says("i8") ? FOVEA_COMPUTE_I8 : FOVEA_COMPUTE_F32;
     return says("i8") || says("f32");
   }
-  o->cache = says("i8") ? FOVEA_I8 : says("f16") ? FOVEA_F16 : FOVEA_F32;  // --cache
-  return says("i8") || says("f16") || says("f32");
+  return read_cache_type(text, &o->cache);  // --cache
 }
 
 bool is_option(const char* text) {
@@ -109,7 +109,7 @@ bool read_options(int count, char** arguments, Options* options) {
     std::fprintf(stderr, "%s", kUsage);
     return false;
   }
-  if (options->compute == FOVEA_COMPUTE_I8 && options->cache != FOVEA_I8) {
+  if (options->compute == FOVEA_COMPUTE_I8 && options->cache.is_float()) {
     return wrong("only with --compute f32", "--cache f16 or f32");
   }
   return true;

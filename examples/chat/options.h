@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "examples/chat/cache_type.h"
 #include "examples/chat/sampler.h"
 #include "fovea/fovea.h"
 
@@ -19,7 +20,7 @@ struct Options {
   uint32_t threads = 0;             // 0: all that the processor runs
   Sampling sampling;
   fovea_compute compute = FOVEA_COMPUTE_I8;
-  fovea_dtype cache = FOVEA_I8;
+  CacheType cache;
   bool help = false;
 };
 

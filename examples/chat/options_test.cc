@@ -26,7 +26,7 @@ void test_defaults() {
   check(is(o.model, "model") && o.question == nullptr && o.system == nullptr && !o.help, "there is what was not given");
   check(o.tokens == 256 && o.context == 0 && o.threads == 0, "other counts than those of --help");
   check(o.sampling.temperature == 0.0f && o.sampling.top_p == 1.0f && o.sampling.seed == 0, "another choice");
-  check(o.compute == FOVEA_COMPUTE_I8 && o.cache == FOVEA_I8, "other arithmetic");
+  check(o.compute == FOVEA_COMPUTE_I8 && o.cache.dtype == FOVEA_I8, "other arithmetic");
 }
 
 void test_each_option() {
@@ -57,12 +57,17 @@ void test_each_option() {
   check(o.tokens == 3 && o.context == 4 && o.threads == 5, "counts are not those that were given");
   check(o.sampling.temperature == 0.5f && o.sampling.top_p == 0.25f && o.sampling.seed == UINT64_MAX,
         "the choice is not the one that was given");
-  check(o.compute == FOVEA_COMPUTE_F32 && o.cache == FOVEA_F16, "arithmetic is not the one that was given");
+  check(o.compute == FOVEA_COMPUTE_F32 && o.cache.dtype == FOVEA_F16 && o.cache.rotation == FOVEA_ROTATION_NONE,
+        "arithmetic is not the one that was given");
 
   Options last;
   check(read({"--compute", "f32", "--compute", "i8", "--cache", "f32", "--cache", "i8", "model"}, &last) &&
-            last.compute == FOVEA_COMPUTE_I8 && last.cache == FOVEA_I8,
+            last.compute == FOVEA_COMPUTE_I8 && last.cache.dtype == FOVEA_I8,
         "an option that comes twice does not count as its last value");
+  Options rotated;
+  check(read({"--cache", "i4-rotated", "model"}, &rotated) && rotated.cache.dtype == FOVEA_I4 &&
+            rotated.cache.rotation == FOVEA_ROTATION_BOTH,
+        "a rotated cache is not the one that was given");
   Options literal;
   check(read({"model", "--", "--tokens"}, &literal) && is(literal.question, "--tokens"), "-- does not end the options");
   Options help;
@@ -93,6 +98,7 @@ void test_refusals() {
       {"--top-p", "-1", "model"},
       {"--compute", "f16", "model"},
       {"--cache", "q8", "model"},
+      {"--cache", "i4-rotate", "model"},
       {"--compute", "i8", "--cache", "f16", "model"},
       {"--cache", "f32", "model"},
   };

@@ -158,6 +158,8 @@ const Request kAttentionRequests[] = {
     {"window from a diagonal", "WINDOWS",
      [](Call& c) { c.desc.window_left = 2, c.desc.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT; }},
     {"causal window", "WINDOWS", [](Call& c) { c.desc.window_left = 4, c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
+    {"rotated keys and values", "ROTATION",
+     [](Call& c) { c.desc.rotation = FOVEA_ROTATION_BOTH, c.desc.rotation_seed = 5; }},
     {"softcap", "SOFTCAP", [](Call& c) { c.desc.softcap = 1.5f; }},
     {"dot score", "", [](Call& c) { c.desc.score = FOVEA_SCORE_DOT; }},
     {"additive score", "ADDITIVE", [](Call& c) { c.desc.score = FOVEA_SCORE_ADDITIVE, c.args.score_vector = few; }},

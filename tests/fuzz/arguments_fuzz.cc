@@ -61,6 +61,7 @@ fovea_attention_desc description(Bytes& bytes) {
   d.max_workers = bytes.below(4);
   d.key_split_tokens = bytes.choose({0u, 0u, 64u});
   if (bytes.below(4) == 1) d.diagonal = enum_of<fovea_diagonal>(bytes.below(4));
+  if (bytes.below(4) == 1) d.rotation = enum_of<fovea_rotation>(bytes.below(4)), d.rotation_seed = bytes.below(2);
   damage(bytes, &d, sizeof d / 4);
   return d;
 }

@@ -31,6 +31,10 @@ fovea_kv_cache cache_of(Bytes& bytes) {
     return numbers;
   }();
   if (bytes.below(4) == 1 && c.values_in_keys == 0) c.key_center = center.data();
+  if (bytes.below(4) == 1 && c.values_in_keys == 0) {
+    c.rotation = bytes.choose({FOVEA_ROTATION_KEYS, FOVEA_ROTATION_VALUES, FOVEA_ROTATION_BOTH});
+    c.rotation_seed = bytes.take<uint8_t>();
+  }
   return c;
 }
 

@@ -233,6 +233,7 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
   c.batch = bytes.below(4), c.kv_heads = 1 + bytes.below(2), c.max_tokens = 1 + bytes.below(80);
   c.head_dim = 2 + 2 * bytes.below(20), c.value_dim = bytes.flag() ? c.head_dim : 1 + bytes.below(40);
   c.pinned_tokens = bytes.below(c.max_tokens);
+  if (bytes.flag()) c.rotation = enum_of<fovea_rotation>(bytes.below(4)), c.rotation_seed = bytes.take<uint8_t>();
   if (c.kind == FOVEA_KV_PAGED) c.page_tokens = 1 + bytes.below(40), c.pages = bytes.below(12);
   if (bytes.below(8) == 1) {
     c.values_in_keys = 1, c.value_dtype = c.key_dtype, c.value_dim = std::min(c.value_dim, c.head_dim);
@@ -291,8 +292,9 @@ void append(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
     a.rope = &turning;
     if (bytes.flag()) a.position_offsets = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
   }
-  if (half || a.rope != nullptr || cache->key_center != nullptr) {
-    const uint32_t dim = half ? std::max(cache->head_dim, cache->value_dim) : cache->head_dim;
+  const bool rotates = cache->rotation != FOVEA_ROTATION_NONE;
+  if (half || rotates || a.rope != nullptr || cache->key_center != nullptr) {
+    const uint32_t dim = half || rotates ? std::max(cache->head_dim, cache->value_dim) : cache->head_dim;
     a.workspace_bytes = size_t{cache->kv_heads} * dim * 4 * (1 + bytes.below(3));
     if (bytes.below(24) == 1) a.workspace_bytes = bytes.below(200);
     a.workspace = memory.array(1, a.workspace_bytes, {}, {}, true);

@@ -7,6 +7,7 @@
 #include "fuzz/fuzz.h"
 #include "support/formats.h"
 #include "support/problem.h"
+#include "support/rotated.h"
 #include "support/shuffler.h"
 
 namespace fovea_test {
@@ -96,6 +97,8 @@ void run(Bytes bytes) {
   p.map_batch = bytes.flag(), p.map_heads = bytes.flag();
   p.modify_scores = bytes.flag();
   p.modify_weights = bytes.flag() && alone.key_split_tokens == 0;
+  const auto rotation = enum_of<fovea_rotation>(bytes.below(4));
+  const uint64_t seed = bytes.take<uint8_t>();
   AttentionCase test(p);
   Outputs same;
   bool first = true;
@@ -104,6 +107,7 @@ void run(Bytes bytes) {
     how.target = target;
     expect(test.run(how));
     const Outputs want = test.outputs();
+    if (rotation != FOVEA_ROTATION_NONE) expect(compare_rotated(test, how, rotation, seed));
     how.executor = shuffler.executor();
     expect(test.run(how));
     // Without portable_bits a budget that is for more workers may choose another kernel.

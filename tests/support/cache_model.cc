@@ -10,6 +10,7 @@
 #include "support/formats.h"
 #include "support/problem.h"
 #include "support/reference.h"
+#include "support/rotated.h"
 #include "support/rows.h"
 
 namespace fovea_test {
@@ -91,7 +92,7 @@ fovea_status CacheModel::append(fovea_target target, uint32_t entry, const std::
   if (cache.values_in_keys == 0) a.values = values.in;
   const size_t token_bytes = size_t{4} * heads * std::max(cache.head_dim, cache.value_dim);
   const Guarded workspace(token_bytes * (1 + next_ % 4), sizeof(float), Placement::kEnd);
-  if (dtype != FOVEA_F32 || cache.key_center != nullptr) {
+  if (dtype != FOVEA_F32 || cache.key_center != nullptr || cache.rotation != FOVEA_ROTATION_NONE) {
     a.workspace = workspace.as<void>(), a.workspace_bytes = workspace.bytes();
   }
   const fovea_status status = fovea_kv_append(&cache, &a);
@@ -103,10 +104,14 @@ fovea_status CacheModel::append(fovea_target target, uint32_t entry, const std::
         const float* const key = packed ? keys.row(0, h, offsets[b] + t) : keys.row(b, h, t);
         const float* const value = packed ? values.row(0, h, offsets[b] + t) : values.row(b, h, t);
         token.insert(token.end(), key, key + cache.head_dim);
+        float* const own_key = token.data() + token.size() - cache.head_dim;
+        if (rotates_keys(cache.rotation)) rotate_rows(own_key, 1, cache.head_dim, cache.rotation_seed);
         for (uint32_t d = 0; cache.key_center != nullptr && d < cache.head_dim; ++d) {
           token[token.size() - cache.head_dim + d] -= cache.key_center[size_t{h} * cache.head_dim + d];
         }
         token.insert(token.end(), value, value + cache.value_dim);
+        float* const own_value = token.data() + token.size() - cache.value_dim;
+        if (rotates_values(cache.rotation)) rotate_rows(own_value, 1, cache.value_dim, cache.rotation_seed);
       }
       e.tokens.push_back(token);
       e.most = std::max<size_t>(e.most, e.tokens.size());
@@ -313,6 +318,11 @@ std::string CacheModel::attend(fovea_target target) {
         std::copy(value.begin(), value.end(), values.begin() + static_cast<ptrdiff_t>(at * cache.value_dim));
       }
     }
+  }
+  // The reference looks at rotated queries, and its outputs are rotated as ours are when they are rotated again.
+  if (rotates_keys(d.rotation)) rotate_rows(q.data(), q.size() / cache.head_dim, cache.head_dim, d.rotation_seed);
+  if (rotates_values(d.rotation)) {
+    rotate_rows(out.data(), out.size() / cache.value_dim, cache.value_dim, d.rotation_seed);
   }
   const Attention want = attention(d, truth);
   for (size_t i = 0; i < out.size(); ++i) {

@@ -162,6 +162,9 @@ typedef struct fovea_attention_desc {
   float q_scale, key_scale, value_scale, out_scale; /* 0 = a scale for each row. See "Tensors of I8" above */
   int32_t q_zero, key_zero, value_zero, out_zero;   /* see "Tensors of I8" above */
 
+  fovea_rotation rotation; /* what the source has rotated (FOVEA_ERR_ENUM): see fovea_rotation */
+  uint64_t rotation_seed;  /* of the signs, as in fovea_rotate_args; not read without a rotation */
+
   /* Source. ring_tokens is 0 unless kv_kind is a ring, page_tokens is 0 unless it is pages (FOVEA_ERR_SIZE). */
   fovea_kv_kind kv_kind;
   uint32_t ring_tokens;   /* slots of a ring, for each entry: more than pinned_tokens, at most 2^30 (FOVEA_ERR_SIZE).

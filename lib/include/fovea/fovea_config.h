@@ -52,6 +52,9 @@
 #ifndef FOVEA_ENABLE_DROPOUT
 #define FOVEA_ENABLE_DROPOUT FOVEA_ENABLE_DEFAULT /* dropout */
 #endif
+#ifndef FOVEA_ENABLE_ROTATION
+#define FOVEA_ENABLE_ROTATION FOVEA_ENABLE_DEFAULT /* rotation, of fovea_kv_cache, too */
+#endif
 #ifndef FOVEA_ENABLE_SOFTCAP
 #define FOVEA_ENABLE_SOFTCAP FOVEA_ENABLE_DEFAULT /* softcap */
 #endif
@@ -271,6 +274,7 @@ constexpr bool kRing = FOVEA_ENABLE_RING != 0;
 constexpr bool kRopeHalfSplit = FOVEA_ENABLE_ROPE_HALF_SPLIT != 0;
 constexpr bool kRopeInterleaved = FOVEA_ENABLE_ROPE_INTERLEAVED != 0;
 constexpr bool kRopeTurns = FOVEA_ENABLE_ROPE_TURNS != 0;
+constexpr bool kRotation = FOVEA_ENABLE_ROTATION != 0;
 constexpr bool kScores = FOVEA_ENABLE_SCORES != 0;
 constexpr bool kSinks = FOVEA_ENABLE_SINKS != 0;
 constexpr bool kSlowWorkspace = FOVEA_ENABLE_SLOW_WORKSPACE != 0;

@@ -47,7 +47,7 @@ FOVEA_DECLARATIONS_BEGIN_
 /* In a page table: no page. */
 #define FOVEA_NO_PAGE 0xffffffffu
 
-/* A cache is a plain structure. Set its first part, up to key_center; fovea_kv_cache_init fills in the rest. The rest
+/* A cache is a plain structure. Set its first part, up to rotation_seed; fovea_kv_cache_init fills in the rest. The rest
  * is for reading; of its arrays the caller may write page_table, and the arrays that source names: see
  * fovea_kv_set_length.
  *
@@ -62,6 +62,11 @@ FOVEA_DECLARATIONS_BEGIN_
  * their codes on these elements. Without the mean of many keys, which fovea_kv_center computes, the codes are finer.
  * The caller keeps key_center and does not change it while the cache is in use. kv_source.h says which options of
  * attention see it.
+ *
+ * Rotated keys and values. With a rotation, fovea_kv_append rotates each new key or value: keys after they were turned,
+ * and before key_center is subtracted. So key_center is then the mean of rotated keys. Where a few elements are much
+ * larger than the others, codes of 4 bits lose less in this way. fovea_kv_describe tells attention, which rotates
+ * queries and takes the rotation of outputs back: see fovea_rotation.
  *
  * Pages. A pool of `pages` pages serves all entries. page_table names, for every page_tokens tokens of an entry, the
  * page that has them, and is FOVEA_NO_PAGE at first. The program that manages the pool sets the next pages of an entry
@@ -79,6 +84,9 @@ typedef struct fovea_kv_cache {
   uint32_t values_in_keys; /* nonzero: a value is a part of its key. See "Values in keys" above */
   const float* key_center; /* optional [kv_heads][head_dim], finite numbers; not with values_in_keys
                               (FOVEA_ERR_UNSUPPORTED). See "Centred keys" above */
+  fovea_rotation rotation; /* of what is appended; NONE with values_in_keys (FOVEA_ERR_UNSUPPORTED). See "Rotated keys
+                              and values" above */
+  uint64_t rotation_seed;  /* of the signs, as in fovea_rotate_args; not read without a rotation */
 
   uint32_t magic;         /* tells a cache of this version from other bytes */
   void* memory;
@@ -123,9 +131,10 @@ typedef struct fovea_kv_append_args {
   const fovea_rope_args* rope;     /* optional: turns keys. See "Turned keys" above */
   const int64_t* position_offsets; /* optional [batch], with rope (else FOVEA_ERR_NULL). FOVEA_ERR_SIZE where a position
                                       does not fit in 64 bits */
-  void* workspace;        /* required with rope or a key_center, or with a dtype other than F32: floats
-                             [kv_heads][head_dim], or for such a dtype [kv_heads][the larger of head_dim and value_dim]
-                             (FOVEA_ERR_WORKSPACE). In a larger one several tokens are converted at a time */
+  void* workspace;        /* required with rope, a key_center or a rotation, or with a dtype other than F32: floats
+                             [kv_heads][head_dim], or for such a dtype or rotated values [kv_heads][the larger of
+                             head_dim and value_dim] (FOVEA_ERR_WORKSPACE). In a larger one several tokens are
+                             converted at a time */
   size_t workspace_bytes;
 } fovea_kv_append_args;
 
@@ -149,7 +158,7 @@ fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* 
  * sequences share, for the beams of a search, for a move to a larger cache. Bytes are copied as they are, scales too.
  * An entry that a cache does not have is refused (FOVEA_ERR_CAPACITY), here and below.
  *   caches     may be the same one; else their memory does not overlap (FOVEA_ERR_OVERLAP). They have the same
- *              kv_heads, dimensions, formats, values_in_keys and key_center (FOVEA_ERR_SIZE). One may be
+ *              kv_heads, dimensions, formats, values_in_keys, key_center and rotation (FOVEA_ERR_SIZE). One may be
  *              strided and the other paged. If one is a ring, so is the other, with as many slots and pinned tokens
  *              (FOVEA_ERR_SIZE).
  *   tokens     at most from_entry's length, and in a ring a length that fovea_kv_truncate would allow
@@ -195,7 +204,8 @@ fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry);
 /* -------------------------------------------------------------------------------------------- attending to a cache */
 
 /* Writes what the cache knows into a description whose struct_bytes is set (FOVEA_ERR_STRUCT): kv_heads, head_dim,
- * value_dim, max_batch, max_kv_tokens, the formats of keys and values, pinned_tokens, and the kind with its sizes. The
+ * value_dim, max_batch, max_kv_tokens, the formats and the rotation of keys and values, pinned_tokens, and the kind with
+ * its sizes. The
  * max_kv_tokens of a ring is 2^30: the description then needs a window_left, or hide_gone. */
 fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc);
 

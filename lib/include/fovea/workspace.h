@@ -88,6 +88,9 @@
        ? FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                                                \
        : FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows) + FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
 
+/* What to add to any of these where the description has rotated keys. */
+#define FOVEA_ROTATED_WORKSPACE_BYTES(head_dim) FOVEA_ALIGN_UP_(FOVEA_SIZE_(head_dim) * FOVEA_TILE_ROWS_MAX * 4u)
+
 /* FOVEA_COMPUTE_I8, for any number of query rows and for a known one: see above. */
 #define FOVEA_I8_WORKSPACE_BYTES(head_dim, value_dim)                                                                 \
   (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(FOVEA_I8_HEAD_DIM_(head_dim), value_dim, FOVEA_TILE_ROWS_MAX) +               \

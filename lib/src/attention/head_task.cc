@@ -5,6 +5,7 @@
 #include "base/arithmetic.h"
 #include "attention/head_task.h"
 
+#include "attention/rotation.h"
 #include "attention/row_outputs.h"
 #include "base/finite.h"
 
@@ -90,6 +91,7 @@ float row_shift(const HeadTask& task, const void* q, float scale) {
   }
   const float* const center = task.call().key_center(task.kv_head());
   if (!center) return shift;
+  if (rotates_keys(d)) q = rotated_query(task, q);
   float sum = 0.0f;
   for (uint32_t e = 0; e < d.head_dim; ++e) {
     sum += center[e] * (d.q_dtype == FOVEA_I8 ? float(static_cast<const int8_t*>(q)[e] - d.q_zero)
@@ -362,6 +364,7 @@ void end_rows(const HeadTask& task, const QueryTile& tile) {
   RowOutputs outputs;
   find_outputs(task, &outputs);
   task.kernel().steps->end(tile, outputs);
+  if (rotates_values(task.call().desc) && !task.measures()) rotate_back(task, tile, outputs.out);
 }
 
 }  // namespace
@@ -404,7 +407,12 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
   if (kHasRanges) all = limits.kept();
   if (kHasI8Products) source.serve(count * tiles[0].columns);
   for (uint32_t i = 0; i < count; ++i) {
-    if (begins()) kernel().begin(tiles[i], q, is_additive(call().desc) ? 1.0f : score_factor());
+    if (begins()) {
+      TypedRows rotated_rows;
+      const bool rotates = rotates_keys(call().desc);
+      if (rotates) rotated_rows = rotated_queries(*this, tiles[i]);
+      kernel().begin(tiles[i], rotates ? rotated_rows : q, is_additive(call().desc) ? 1.0f : score_factor());
+    }
     if (takes_up()) kernel().steps->resume(tiles[i], state_rows(*this, *state, tiles[i]));
   }
   // One pass, or two where weights are modified.

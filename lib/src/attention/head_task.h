@@ -52,6 +52,7 @@ struct HeadTask {
   [[no_unique_address]] MemberIf<kHasLoneTiles, LoneTile> lone;
   KeySource source;
   TypedRows q;
+  [[no_unique_address]] MemberIf<kHasRotation, float*> rotated;  // of WorkerArrays
   ScoreSteps steps;
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state;      // of the head: taken up
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state_out;  // put down: the same, unless a stream has a loader

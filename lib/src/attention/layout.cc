@@ -148,7 +148,7 @@ void carve_key_buffers(Carver& carver, const fovea_plan& plan, bool few_rows, Ke
 // Carves all tiles that the kernel has at once. With a step of 0 each of them is written to tiles[0]: only their bytes
 // matter then.
 void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kernel, QueryTile* tiles, uint32_t step,
-           KeyBuffersIf* buffers) {
+           KeyBuffersIf* buffers, MemberIf<kHasRotation, float*>* rotated) {
   const bool rows_in_lanes = kKernelTraits[kernel.index].lanes_are_rows;
   const bool i8_tile = is_i8(plan.desc) && rows_in_lanes;
   TileShape shape = i8_tile ? i8_tile_shape(plan, kernel) : tile_shape(plan, kernel, rows_in_lanes);
@@ -156,6 +156,7 @@ void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kern
   if (is_loaded(plan.desc)) (*buffers)->loaded->notes = carve_notes(carver);
   for (uint32_t i = 0; i < kernel.tiles; ++i) carve_query_tile(carver, shape, &tiles[i * step]);
   if (kBringsKeys) carve_key_buffers(carver, plan, !rows_in_lanes, &**buffers);
+  if (rotates_keys(plan.desc)) carver.take(&**rotated, plan.desc.head_dim, kernel.tile_rows);
 }
 
 }  // namespace
@@ -173,7 +174,7 @@ Workspace worker_workspace(const fovea_plan& plan, const Workspace& all, uint32_
 void carve_worker(const fovea_plan& plan, const Workspace& workspace, const fovea_plan_kernel& kernel,
                   WorkerArrays* arrays) {
   Carver carver(workspace);
-  carve(carver, plan, kernel, arrays->tiles, 1, &arrays->buffers);
+  carve(carver, plan, kernel, arrays->tiles, 1, &arrays->buffers, &arrays->rotated);
   arrays->carved_for = &kernel;
 }
 
@@ -181,7 +182,8 @@ CheckedSize measure_worker(const fovea_plan& plan, const fovea_plan_kernel& kern
   Carver carver({nullptr, fast_bytes, nullptr, 0});
   QueryTile tile;
   KeyBuffersIf buffers;
-  carve(carver, plan, kernel, &tile, 0, &buffers);
+  MemberIf<kHasRotation, float*> rotated;
+  carve(carver, plan, kernel, &tile, 0, &buffers, &rotated);
   return carver.slow_bytes();
 }
 

@@ -16,7 +16,8 @@ namespace fovea {
 constexpr bool kHasAdditive = config::kAdditive, kHasAlibi = config::kAlibi, kHasBlockMaps = config::kBlockMaps;
 constexpr bool kHasDropout = config::kDropout, kHasModifiers = config::kModifiers;
 constexpr bool kHasLoaders = config::kLoad, kHasLse = config::kLse, kHasMasks = config::kMask;
-constexpr bool kHasRagged = config::kRagged, kHasRings = config::kRing, kHasScores = config::kScores;
+constexpr bool kHasRagged = config::kRagged, kHasRings = config::kRing, kHasRotation = config::kRotation;
+constexpr bool kHasScores = config::kScores;
 constexpr bool kHasSinks = config::kSinks, kHasSoftcap = config::kSoftcap, kHasStates = config::kStates;
 constexpr bool kHasStreams = config::kStreams, kHasWindows = config::kWindows;
 constexpr bool kSplitsKeys = config::kKeySplits;
@@ -27,6 +28,12 @@ inline bool is_loaded(const fovea_attention_desc& d) { return is_loaded(d.kv_kin
 inline uint32_t pinned_tokens(const fovea_attention_desc& d) { return kHasRings ? d.pinned_tokens : 0; }
 inline float softcap(const fovea_attention_desc& d) { return config::kSoftcap ? d.softcap : 0.0f; }
 inline bool drops(const fovea_attention_desc& d) { return config::kDropout && d.dropout != 0.0f; }
+inline bool rotates_keys(const fovea_attention_desc& d) {
+  return config::kRotation && (d.rotation & FOVEA_ROTATION_KEYS) != 0;
+}
+inline bool rotates_values(const fovea_attention_desc& d) {
+  return config::kRotation && (d.rotation & FOVEA_ROTATION_VALUES) != 0;
+}
 inline bool is_additive(const fovea_attention_desc& d) {
   return config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE;
 }

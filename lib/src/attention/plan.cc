@@ -28,6 +28,13 @@ fovea_diagonal diagonal_of(const fovea_attention_desc& d) {
   return d.causal == FOVEA_CAUSAL_NONE ? d.diagonal : fovea_diagonal(d.causal);
 }
 
+fovea_status check_rotation(const fovea_attention_desc& d) {
+  if (!kHasRotation) return d.rotation != FOVEA_ROTATION_NONE ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
+  if (!is_enum(d.rotation, FOVEA_ROTATION_BOTH)) return FOVEA_ERR_ENUM;
+  if (rotates_keys(d) && (!is_unscaled(d.q_dtype) || is_additive(d))) return FOVEA_ERR_UNSUPPORTED;
+  return rotates_values(d) && d.out_dtype != FOVEA_F32 ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
+}
+
 // The sizes that this kind of source needs must be set, and the sizes of other kinds must be 0.
 fovea_status check_source(const fovea_attention_desc& d) {
   const bool ring = is_ring(d), pages = is_paged(d);
@@ -81,8 +88,8 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   FOVEA_RETURN_IF_ERROR(check_tensors(d));
   if (!is_key_format(d.key_dtype) || !is_key_format(d.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (d.diagonal != FOVEA_DIAGONAL_AS_CAUSAL && d.diagonal != diagonal_of(d)) return FOVEA_ERR_POSITIONS_TWICE;
-  const fovea_status source = check_source(d);
-  if (source != FOVEA_OK) return source;
+  FOVEA_RETURN_IF_ERROR(check_rotation(d));
+  FOVEA_RETURN_IF_ERROR(check_source(d));
   if (d.max_workers > kMostWorkers || d.key_split_tokens % kKeyTile != 0) return FOVEA_ERR_SIZE;
   if ((d.max_workers > 1 && worker_count(d) == 1) || (d.key_split_tokens != 0 && !kSplitsKeys) ||
       (d.score == FOVEA_SCORE_ADDITIVE && !is_additive(d)) || (d.dropout != 0.0f && !drops(d)) ||

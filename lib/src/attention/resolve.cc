@@ -133,7 +133,8 @@ bool has_unused_scales(const AttentionCall& call) {
   const fovea_attention_desc& d = call.desc;
   if (!kHasI8Tensors) return a.q_scales.data || a.value_channel_scales;
   return (a.q_scales.data && !needs_q_scales(d)) || (a.kv.key_scales.data && d.key_scale != 0.0f) ||
-         (a.kv.value_scales.data && d.value_scale != 0.0f) || (a.value_channel_scales && !is_i8(d));
+         (a.kv.value_scales.data && d.value_scale != 0.0f) ||
+         (a.value_channel_scales && (!is_i8(d) || rotates_values(d)));
 }
 
 // Whether a centre was subtracted from keys, results depend on it, and kernels cannot add it again.

@@ -154,6 +154,7 @@ class Tasks {
       carve_worker(call_.plan, worker_workspace(call_.plan, call_.workspace, worker), *cut.kernel, &arrays);
     }
     scratch->task.enter(call_, part_, kernel_of(call_.plan, *cut.kernel), arrays.buffers, entry, worker);
+    scratch->task.rotated = arrays.rotated;
     scratch->q_block = q_block;
     const uint32_t at_once = tiles_at_once(*cut.kernel), first = block * at_once;
     scratch->tiles = cut.tiles - first < at_once ? cut.tiles - first : at_once;

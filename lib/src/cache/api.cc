@@ -94,6 +94,8 @@ extern "C" fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_att
   desc->max_kv_tokens = ring ? fovea::kMostTokens : cache->max_tokens;
   desc->key_dtype = cache->key_dtype;
   desc->value_dtype = cache->value_dtype;
+  desc->rotation = cache->rotation;
+  desc->rotation_seed = cache->rotation_seed;
   desc->kv_kind = cache->kind;
   desc->ring_tokens = ring ? cache->max_tokens : 0;
   desc->pinned_tokens = cache->pinned_tokens;

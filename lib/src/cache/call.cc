@@ -4,6 +4,7 @@
 
 #include "base/key_places.h"
 #include "formats/kernels.h"
+#include "rotate/call.h"
 #include "targets/registry.h"
 
 namespace fovea {
@@ -65,6 +66,15 @@ void subtract(const float* vector, size_t dim, float* rows, uint32_t count) {
   }
 }
 
+// Rotates adjacent rows.
+void rotate(const fovea_kv_cache& c, fovea_target target, size_t dim, float* rows, size_t count) {
+  RotateRow row = rotation_of(dim, rotate_block(dim), c.rotation_seed, false);
+  for (; count > 0; --count, rows += dim) {
+    row.x = row.y = rows;
+    rotate_kernels(target).rotate(row);
+  }
+}
+
 // Turns the new keys [first, first + count) of entry call->entry + b in the workspace.
 void turn_keys(const fovea_kv_cache& c, AppendCall* call, uint32_t b, uint32_t first, uint32_t count) {
   RopeCall& turning = call->turning;
@@ -92,6 +102,7 @@ void put_array(const fovea_kv_cache& c, AppendCall* call, bool keys, uint32_t b,
           a.dtype, {n, dim, out, ptrdiff_t(dim), element(in, unit, at, head), in.token_stride, nullptr, 0});
     }
     if (keys && a.turns) turn_keys(c, call, b, first, n);
+    if (rotates(c, keys)) rotate(c, a.target, dim, a.workspace, size_t(c.kv_heads) * n);
     for (uint32_t head = 0; keys && c.key_center && head < c.kv_heads; ++head) {
       subtract(c.key_center + size_t(head) * dim, dim, a.workspace + size_t(head) * n * dim, n);
     }

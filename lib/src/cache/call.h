@@ -9,6 +9,11 @@
 
 namespace fovea {
 
+// Whether keys, or values, are rotated.
+inline bool rotates(const fovea_kv_cache& c, bool keys) {
+  return config::kRotation && (c.rotation & (keys ? FOVEA_ROTATION_KEYS : FOVEA_ROTATION_VALUES)) != 0;
+}
+
 // The new tokens of an entry of a call: where they are in the arrays, how many there are, and how many are appended.
 struct NewTokens {
   uint32_t entry, first, all, count;
@@ -39,7 +44,7 @@ struct AppendCall {
   }
   // Whether new keys, or new values, pass through the workspace as f32 rows.
   bool is_staged(const fovea_kv_cache& c, bool of_keys) const {
-    return !is_f32<kUnscaledFormats>(dtype) || (of_keys && (turns || c.key_center));
+    return !is_f32<kUnscaledFormats>(dtype) || rotates(c, of_keys) || (of_keys && (turns || c.key_center));
   }
 };
 

@@ -20,11 +20,13 @@ fovea_status check_shape(const fovea_kv_cache& c) {
   if (uint32_t(c.kind) > FOVEA_KV_LOAD || !is_dtype(c.key_dtype) || !is_dtype(c.value_dtype)) {
     return FOVEA_ERR_ENUM;
   }
+  if (config::kRotation && uint32_t(c.rotation) > FOVEA_ROTATION_BOTH) return FOVEA_ERR_ENUM;
   if (c.kv_heads == 0 || c.head_dim == 0 || c.value_dim == 0) return FOVEA_ERR_DIM;
   const bool ring = is_ring(c.kind), paged = is_paged(c.kind);
   if (c.kind != FOVEA_KV_STRIDED && !ring && !paged) return FOVEA_ERR_UNSUPPORTED;
   if (!is_key_format(c.key_dtype) || !is_key_format(c.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (c.max_tokens > kMostTokens || (ring && c.pinned_tokens >= c.max_tokens)) return FOVEA_ERR_SIZE;
+  if ((!config::kRotation || c.values_in_keys) && c.rotation != FOVEA_ROTATION_NONE) return FOVEA_ERR_UNSUPPORTED;
   if (c.values_in_keys && c.key_center) return FOVEA_ERR_UNSUPPORTED;
   if (c.values_in_keys && (c.value_dtype != c.key_dtype || c.value_dim > c.head_dim)) return FOVEA_ERR_SIZE;
   return paged == (c.page_tokens != 0) && (paged || c.pages == 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
@@ -35,7 +37,9 @@ fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& 
   const size_t element_bytes = unscaled_bytes(a.dtype), blocks = call.ragged_offsets() ? 1 : a.batch;
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(buffers.add_memory(c.memory, c.memory_bytes));
-  if (call.is_staged(c, true)) FOVEA_RETURN_IF_ERROR(buffers.add_memory(a.workspace, a.workspace_bytes));
+  if (call.is_staged(c, true) || call.is_staged(c, false)) {
+    FOVEA_RETURN_IF_ERROR(buffers.add_memory(a.workspace, a.workspace_bytes));
+  }
   FOVEA_RETURN_IF_ERROR(buffers.add_input(a.keys, element_bytes, blocks, c.kv_heads, a.tokens, c.head_dim));
   if (!c.values_in_keys) {
     FOVEA_RETURN_IF_ERROR(buffers.add_input(a.values, element_bytes, blocks, c.kv_heads, a.tokens, c.value_dim));
@@ -65,11 +69,12 @@ fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t length
 }
 
 fovea_status check_workspace(const fovea_kv_cache& c, const AppendCall& call) {
-  if (!call.is_staged(c, true)) return FOVEA_OK;
+  const bool values = call.is_staged(c, false) && !c.values_in_keys;
+  if (!call.is_staged(c, true) && !values) return FOVEA_OK;
   if (!call.workspace) return FOVEA_ERR_NULL;
   if (!is_aligned(call.workspace, sizeof(float))) return FOVEA_ERR_ALIGNMENT;
   CheckedSize token{c.kv_heads};
-  token.times(call.is_staged(c, false) && c.value_dim > c.head_dim ? c.value_dim : c.head_dim).times(sizeof(float));
+  token.times(values && c.value_dim > c.head_dim ? c.value_dim : c.head_dim).times(sizeof(float));
   return token.overflow || call.workspace_bytes < token.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
 }
 
@@ -237,7 +242,9 @@ fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea
   const bool rings = is_ring(to.kind) || is_ring(from.kind);
   const bool alike = to.key_dtype == from.key_dtype && to.value_dtype == from.value_dtype &&
                      to.kv_heads == from.kv_heads && to.head_dim == from.head_dim && to.value_dim == from.value_dim &&
-                     !to.values_in_keys == !from.values_in_keys && to.key_center == from.key_center;
+                     !to.values_in_keys == !from.values_in_keys && to.key_center == from.key_center &&
+                     to.rotation == from.rotation &&
+                     (to.rotation == FOVEA_ROTATION_NONE || to.rotation_seed == from.rotation_seed);
   if (!alike || (rings && !same_places(to, from))) return FOVEA_ERR_SIZE;
   FOVEA_RETURN_IF_ERROR(check_truncate(from, from_entry, tokens));
   FOVEA_RETURN_IF_ERROR(check_room(from, from_entry, 0, tokens));

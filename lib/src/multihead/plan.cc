@@ -41,12 +41,12 @@ fovea_status check_desc(const fovea_multihead_desc& m) {
   return widths.q > INT32_MAX || widths.out > INT32_MAX || widths.all() > INT32_MAX ? FOVEA_ERR_SIZE : FOVEA_OK;
 }
 
-// The workspace that the steps of a call share. It is enough for attention, for each linear layer, and for the keys of
-// one token that is appended to a cache. Not inlined, so that planning attention needs less stack.
+// The workspace that the steps of a call share. It is enough for attention, for each linear layer, and for the keys,
+// or the values, of one token that is appended to a cache. Not inlined, so that planning attention needs less stack.
 __attribute__((noinline)) fovea_status measure_shared(const fovea_multihead_plan& plan, uint64_t tokens,
                                                       const Widths& widths, CheckedSize* bytes) {
   const fovea_multihead_desc& m = plan.desc;
-  *bytes = CheckedSize{size_t(widths.k)};
+  *bytes = CheckedSize{size_t(rotates_values(m.attention) && widths.v > widths.k ? widths.v : widths.k)};
   bytes->times(sizeof(float)).aligned();
   if (plan.attention.workspace_bytes > bytes->value) bytes->value = plan.attention.workspace_bytes;
   fovea_linear_args a = {};

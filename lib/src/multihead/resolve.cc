@@ -24,6 +24,7 @@ fovea_status check_cache_shape(const fovea_attention_desc& d, const fovea_kv_cac
   const bool same =
       c.kind == d.kv_kind && c.key_dtype == d.key_dtype && c.value_dtype == d.value_dtype && c.kv_heads == d.kv_heads &&
       c.head_dim == d.head_dim && c.value_dim == d.value_dim && c.page_tokens == d.page_tokens && !c.values_in_keys &&
+      c.rotation == d.rotation && (c.rotation == FOVEA_ROTATION_NONE || c.rotation_seed == d.rotation_seed) &&
       (d.kv_kind != FOVEA_KV_RING || (c.max_tokens == d.ring_tokens && c.pinned_tokens == d.pinned_tokens));
   return same ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
@@ -59,7 +60,8 @@ fovea_status LayerCall::check_weights() {
   if (const fovea_kv_cache* cache = append_to_ ? append_to_ : args_.cache) {
     FOVEA_RETURN_IF_ERROR(check_cache_shape(d_, *cache));
     if (d_.key_scale != 0.0f || d_.value_scale != 0.0f) return FOVEA_ERR_UNSUPPORTED;
-  } else if (d_.kv_kind != FOVEA_KV_STRIDED || (d_.key_dtype != FOVEA_F32 && d_.key_scale == 0.0f) ||
+  } else if (d_.kv_kind != FOVEA_KV_STRIDED || d_.rotation != FOVEA_ROTATION_NONE ||
+             (d_.key_dtype != FOVEA_F32 && d_.key_scale == 0.0f) ||
              (d_.value_dtype != FOVEA_F32 && d_.value_scale == 0.0f)) {
     return FOVEA_ERR_UNSUPPORTED;
   }

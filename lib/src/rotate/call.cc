@@ -6,10 +6,26 @@
 
 namespace fovea {
 
-float rotate_scale(size_t block) {
+namespace {
+
+// 1 / sqrt(block).
+float scale_of(size_t block) {
   float scale = 1.0f;
   for (; block >= 4; block /= 4) scale *= 0.5f;
   return block == 2 ? scale * 0.707106781f : scale;
+}
+
+// Spreads the bits of a seed (the end of SplitMix64). 0 stays 0, and no other seed becomes 0.
+uint64_t mixed(uint64_t seed) {
+  seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9u;
+  seed = (seed ^ (seed >> 27)) * 0x94d049bb133111ebu;
+  return seed ^ (seed >> 31);
+}
+
+}  // namespace
+
+RotateRow rotation_of(size_t dim, size_t block, uint64_t seed, bool inverse) {
+  return {nullptr, nullptr, dim, block, scale_of(block), mixed(seed), inverse};
 }
 
 void run_rotate(RotateCall* call) {

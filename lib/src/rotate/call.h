@@ -18,8 +18,8 @@ struct RotateCall {
 
 // The block for rows of `dim` elements, where the caller names none: the largest power of two that divides it.
 inline size_t rotate_block(size_t dim) { return dim & (0 - dim); }
-// 1 / sqrt(block).
-float rotate_scale(size_t block);
+// A rotation of rows of `dim` elements, all but x and y, by the caller's seed.
+RotateRow rotation_of(size_t dim, size_t block, uint64_t seed, bool inverse);
 
 void run_rotate(RotateCall* call);
 

@@ -125,6 +125,14 @@ def a_cache_holds_what_was_appended():
         assert cache.lengths == [0, 2]
 
 
+def a_cache_may_rotate_its_rows():
+    keys, values, q = floats(1, 2, 9, 32), floats(1, 2, 9, 32), floats(1, 4, 1, 32)
+    cache = fovea.Cache(kv_heads=2, head_dim=32, value_dim=32, max_tokens=9, rotation="both", rotation_seed=3)
+    cache.append(keys, values)
+    near(cache.plan(q_heads=4)(q, cache), reference(q, keys, values)[0], 1e-6)
+    raises(ValueError, "the Cache has a rotation of", cache.plan(q_heads=4, rotation="keys"), q, cache)
+
+
 def streams_see_keys_in_pieces():
     q, keys, values = floats(1, 2, 3, 8), floats(1, 2, 200, 8), floats(1, 2, 200, 8)
     plan = fovea.Plan(q_heads=2, kv_heads=2, head_dim=8, value_dim=8, max_q_tokens=3, max_kv_tokens=200)

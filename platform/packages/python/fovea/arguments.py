@@ -18,7 +18,7 @@ OPTIONS = {*VECTORS, *OFFSETS, *KV_SCALES, *STRUCTURES, "block_map", "dropout_se
 ENDS = {"sinks", "value_channel_scales"}  # applied to rows at the end
 # A cache and the plan of a call must agree on these.
 CACHE_FIELDS = ("kv_heads", "head_dim", "value_dim", "key_dtype", "value_dtype", "kv_kind", "ring_tokens",
-                "pinned_tokens", "page_tokens")
+                "pinned_tokens", "page_tokens", "rotation", "rotation_seed")
 
 
 class Arguments:

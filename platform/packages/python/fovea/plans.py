@@ -254,7 +254,8 @@ class Stream(Held):
 
 class Cache(Held):
     """Keys and values of tokens so far: Cache(kv_heads=2, head_dim=64, value_dim=64, max_tokens=512, key_dtype="i8",
-    value_dtype="i8"). Fields are those of fovea_kv_cache up to key_center, which is copied. It allocates the memory."""
+    value_dtype="i8"). Fields are those of fovea_kv_cache up to rotation_seed; key_center is copied. It allocates its
+    memory."""
 
     @takes("kv_cache", CACHE_FIELDS, batch=1, key_center=None)
     def __init__(self, **fields):

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rotated keys and values: queries are rotated before kernels read them, and outputs are rotated back after kernels have
+// stored them. So no kernel knows of rotations.
+#ifndef FOVEA_SRC_ATTENTION_ROTATION_H_
+#define FOVEA_SRC_ATTENTION_ROTATION_H_
+
+#include "attention/head_task.h"
+
+namespace fovea {
+
+// Rotates the queries of a tile into task.rotated, and returns them as rows of the head.
+TypedRows rotated_queries(const HeadTask& task, const QueryTile& tile);
+// Rotates one query into task.rotated.
+const float* rotated_query(const HeadTask& task, const void* query);
+// Takes the rotation of the outputs of a tile back, in place.
+void rotate_back(const HeadTask& task, const QueryTile& tile, const TypedRows& out);
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_ATTENTION_ROTATION_H_

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rotated keys and values: caches that rotate what is appended, and attention that rotates queries and takes the
+// rotation of outputs back. tests/FIELDS.md says which test fails when a field is ignored.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "support/bits.h"
+#include "support/centered.h"
+#include "support/formats.h"
+#include "support/guarded.h"
+#include "support/pieces.h"
+#include "support/problem.h"
+#include "support/rotated.h"
+#include "support/shuffler.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr fovea_rotation kRotations[] = {FOVEA_ROTATION_KEYS, FOVEA_ROTATION_VALUES, FOVEA_ROTATION_BOTH};
+constexpr uint64_t kSeed = 0x1234567890abcdefu;
+
+// A problem of each kind of kernel, source and format.
+std::vector<Problem> problems() {
+  std::vector<Problem> all;
+  for (const fovea_dtype type : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0}) {
+    for (const uint32_t q_tokens : {1u, 2u, 21u}) {
+      Problem p;
+      p.batch = 2, p.q_heads = 6, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
+      p.head_dim = q_tokens == 2 ? 80 : 64, p.value_dim = q_tokens == 2 ? 33 : 48;
+      p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+      p.key_dtype = p.value_dtype = type;
+      p.q_dtype = q_tokens == 1 ? FOVEA_BF16 : FOVEA_F32;
+      p.kv_kind = type == FOVEA_I8 ? FOVEA_KV_PAGED : type == FOVEA_F16 ? FOVEA_KV_RING : FOVEA_KV_STRIDED;
+      if (type == FOVEA_I8) p.page_tokens = 48;
+      if (type == FOVEA_F16) p.ring_tokens = 160, p.pinned_tokens = 2;
+      if (type == FOVEA_F32) p.stage = FOVEA_SCORES_SOFTMAX, p.modify_weights = q_tokens == 21;
+      all.push_back(p);
+      if (type != FOVEA_F32 && type != FOVEA_F16) all.push_back(p.with_integers(type, type));
+    }
+  }
+  return all;
+}
+
+struct Made {
+  fovea_kv_cache cache{};
+  Guarded memory;
+
+  explicit Made(const fovea_kv_cache& desc) : cache(desc), memory(fovea_kv_cache_bytes(&desc), 64, Placement::kStart) {
+    REQUIRE(fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()) == FOVEA_OK);
+  }
+};
+
+constexpr uint32_t kHeads = 2, kDim = 48, kValueDim = 80, kTokens = 21;
+
+fovea_kv_cache cache_of(fovea_dtype type, fovea_rotation rotation) {
+  fovea_kv_cache c{};
+  c.struct_bytes = sizeof c;
+  c.key_dtype = c.value_dtype = type;
+  c.batch = 2, c.kv_heads = kHeads, c.head_dim = kDim, c.value_dim = kValueDim, c.max_tokens = 30;
+  c.rotation = rotation, c.rotation_seed = kSeed;
+  return c;
+}
+
+std::vector<float> numbers(size_t count, uint64_t seed) {
+  std::vector<float> x(count);
+  for (size_t i = 0; i < count; ++i) x[i] = random_normal(seed, i);
+  return x;
+}
+
+fovea_kv_append_args append_of(const std::vector<float>& keys, const std::vector<float>& values) {
+  fovea_kv_append_args a{};
+  a.struct_bytes = sizeof a;
+  a.batch = 2, a.tokens = kTokens;
+  a.keys = {keys.data(), kHeads * kTokens * kDim, kTokens * kDim, kDim};
+  a.values = {values.data(), kHeads * kTokens * kValueDim, kTokens * kValueDim, kValueDim};
+  return a;
+}
+
+// Mean squared error of the stored rows of values [256][64], relative to their mean square.
+double row_error(fovea_dtype type, fovea_rotation rotation, const std::vector<float>& values) {
+  constexpr uint32_t kRows = 256, kWidth = 64;
+  fovea_kv_cache c{};
+  c.struct_bytes = sizeof c;
+  c.value_dtype = type;
+  c.batch = c.kv_heads = 1, c.head_dim = c.value_dim = kWidth, c.max_tokens = kRows;
+  c.rotation = rotation, c.rotation_seed = 1;
+  Made made(c);
+  fovea_kv_append_args a{};
+  a.struct_bytes = sizeof a;
+  a.batch = 1, a.tokens = kRows;
+  a.keys = a.values = {values.data(), 0, 0, kWidth};
+  std::vector<float> room(kWidth), truth(values.begin(), values.begin() + kRows * kWidth);
+  a.workspace = room.data(), a.workspace_bytes = room.size() * sizeof(float);
+  REQUIRE(fovea_kv_append(&made.cache, &a) == FOVEA_OK);
+  if (rotation != FOVEA_ROTATION_NONE) rotate_rows(truth.data(), kRows, kWidth, 1);
+  double errors = 0, squares = 0;
+  for (uint32_t t = 0; t < kRows; ++t) {
+    const fovea_kv_source& source = made.cache.source;
+    const uint8_t* const row = row_bytes(source.values, unit_size(type), 0, 0, t);
+    const uint8_t* const scales = row_bytes(source.value_scales, scale_size(type), 0, 0, t);
+    for (uint32_t d = 0; d < kWidth; ++d) {
+      const double x = truth[t * kWidth + d], error = element_of(type, row, scales, d) - x;
+      errors += error * error, squares += x * x;
+    }
+  }
+  return errors / squares;
+}
+
+// Mean squared error of attention over a cache of this type, relative to the mean square of the right outputs. One in a
+// hundred elements of keys, values and queries is ten times as large.
+double error_of(fovea_dtype type, fovea_compute compute, fovea_rotation rotation, const std::vector<float>& keys,
+                const std::vector<float>& values, const std::vector<float>& q, const std::vector<float>& want,
+                std::vector<float>* got) {
+  constexpr uint32_t kKeys = 256, kQueries = 8, kWidth = 64;
+  fovea_kv_cache c{};
+  c.struct_bytes = sizeof c;
+  c.key_dtype = c.value_dtype = type;
+  c.batch = 1, c.kv_heads = 4, c.head_dim = c.value_dim = kWidth, c.max_tokens = kKeys;
+  c.rotation = rotation, c.rotation_seed = 1;
+  Made made(c);
+  fovea_kv_append_args a{};
+  a.struct_bytes = sizeof a;
+  a.batch = 1, a.tokens = kKeys;
+  a.keys = {keys.data(), 0, kKeys * kWidth, kWidth}, a.values = {values.data(), 0, kKeys * kWidth, kWidth};
+  std::vector<float> room(4 * kWidth);
+  a.workspace = room.data(), a.workspace_bytes = room.size() * sizeof(float);
+  REQUIRE(fovea_kv_append(&made.cache, &a) == FOVEA_OK);
+  fovea_attention_desc d{};
+  d.struct_bytes = sizeof d;
+  d.q_heads = 4, d.max_q_tokens = kQueries, d.compute = compute;
+  REQUIRE(fovea_kv_describe(&made.cache, &d) == FOVEA_OK);
+  fovea_plan plan{};
+  REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+  const Guarded workspace(plan.workspace_bytes, 64, Placement::kStart);
+  fovea_attention_args args{};
+  args.struct_bytes = sizeof args;
+  args.q_tokens = kQueries;
+  got->assign(q.size(), 0.0f);
+  args.q = {q.data(), 0, kQueries * kWidth, kWidth}, args.out = {got->data(), 0, kQueries * kWidth, kWidth};
+  REQUIRE(fovea_kv_attach(&made.cache, &args) == FOVEA_OK);
+  REQUIRE(fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+  double errors = 0, squares = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    errors += (double{(*got)[i]} - want[i]) * (double{(*got)[i]} - want[i]);
+    squares += double{want[i]} * want[i];
+  }
+  return errors / squares;
+}
+
+}  // namespace
+
+TEST_CASE("rotation: a call has the bits of one without, between rotations of queries and outputs", "[short]") {
+  Shuffler executor(3);
+  for (const Problem& p : problems()) {
+    AttentionCase test(p);
+    for (const fovea_target target : p.targets()) {
+      for (const fovea_rotation rotation : kRotations) {
+        for (const uint64_t seed : {uint64_t{0}, kSeed}) {
+          CHECK(compare_rotated(test, {target}, rotation, seed) == "");
+        }
+        CHECK(compare_rotated(test, {target, Budget::kLeast, true}, rotation, kSeed) == "");
+        if (p.modify_weights || p.stage != FOVEA_SCORES_NONE) continue;
+        CHECK(compare_rotated(test, {target, Budget::kNone, false, 64, executor.executor()}, rotation, kSeed) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("rotation: integer products see a centre of rotated keys", "[short]") {
+  Problem p;
+  p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 70, p.head_dim = 32, p.value_dim = 16;
+  p = p.with_integers();
+  p.lse = true;
+  Centered test(p);
+  for (const fovea_target target : p.targets()) {
+    for (const fovea_rotation rotation : kRotations) CHECK(compare_rotated(test, {target}, rotation, kSeed) == "");
+  }
+}
+
+TEST_CASE("rotation: streams take the rotation back at their end, and their states merge", "[short]") {
+  Problem p;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 150, p.head_dim = p.value_dim = 32;
+  p.key_dtype = p.value_dtype = FOVEA_Q4_0;
+  AttentionCase test(p);
+  test.desc.rotation = FOVEA_ROTATION_BOTH, test.desc.rotation_seed = kSeed;
+  for (const fovea_target target : p.targets()) {
+    REQUIRE(test.run_unchecked({target, Budget::kNone, false, 64}) == "");
+    const Outputs want = test.outputs();
+    fovea_attention_desc d = test.desc;
+    d.target = target;
+    fovea_plan plan;
+    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+    const Guarded workspace(fovea_workspace_bytes(&plan), 64, Placement::kStart);
+    const size_t state_bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
+    const Guarded states[] = {Guarded(state_bytes, 64, Placement::kStart), Guarded(state_bytes, 64, Placement::kStart),
+                              Guarded(state_bytes, 64, Placement::kStart)};
+    for (uint32_t part = 0; part < 3; ++part) {
+      const PieceArgs push(test, {64 * part, std::min(64 * part + 64, p.kv_tokens)});
+      auto* const state = states[part].as<fovea_state>();
+      REQUIRE(fovea_stream_begin(&plan, state, state_bytes, p.batch, p.q_tokens, 64 * part) == FOVEA_OK);
+      REQUIRE(fovea_stream_push(&plan, state, &push.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      if (part == 0) continue;
+      REQUIRE(fovea_stream_merge(&plan, states[0].as<fovea_state>(), state) == FOVEA_OK);
+    }
+    test.fill_outputs();
+    REQUIRE(fovea_stream_end(&plan, states[0].as<fovea_state>(), &test.args, workspace.as<void>(),
+                             workspace.bytes()) == FOVEA_OK);
+    CHECK(same_bits(test.outputs(), want));
+  }
+}
+
+TEST_CASE("rotation: a cache stores turned, then rotated, then centred rows", "[short]") {
+  const std::vector<float> keys = numbers(size_t{2} * kHeads * kTokens * kDim, 4);
+  const std::vector<float> values = numbers(size_t{2} * kHeads * kTokens * kValueDim, 5);
+  const std::vector<float> center = numbers(kHeads * kDim, 6);
+  uint64_t turns[8];
+  REQUIRE(fovea_rope_frequencies(turns, 0, 0, 16) == FOVEA_OK);
+  fovea_rope_args rope{};
+  rope.struct_bytes = sizeof rope;
+  rope.layout = FOVEA_ROPE_HALF_SPLIT, rope.rotary_dim = 16, rope.turns = turns;
+  std::vector<float> turned = keys;
+  fovea_rope_args all = rope;
+  all.batch = 2, all.heads = kHeads, all.tokens = kTokens, all.dim = kDim;
+  all.in = append_of(turned, values).keys;
+  all.out = {turned.data(), all.in.batch_stride, all.in.head_stride, all.in.token_stride};
+  REQUIRE(fovea_rope_f32(&all) == FOVEA_OK);
+  for (const fovea_rotation rotation : kRotations) {
+    std::vector<float> new_keys = turned, new_values = values;
+    if (rotates_keys(rotation)) rotate_rows(new_keys.data(), new_keys.size() / kDim, kDim, kSeed);
+    if (rotates_values(rotation)) rotate_rows(new_values.data(), new_values.size() / kValueDim, kValueDim, kSeed);
+    for (const fovea_dtype type : kKeyTypes) {
+      for (const uint32_t options : {0u, 1u}) {  // with turned and centred keys, or neither
+        for (const fovea_target target : targets()) {
+          INFO(type_name(type) << " rotation " << uint32_t{rotation} << " options " << options);
+          fovea_kv_cache plain = cache_of(type, FOVEA_ROTATION_NONE), rotated = cache_of(type, rotation);
+          if (options != 0) plain.key_center = rotated.key_center = center.data();
+          if (options == 0) new_keys = keys;
+          if (options == 0 && rotates_keys(rotation)) rotate_rows(new_keys.data(), keys.size() / kDim, kDim, kSeed);
+          Made want(plain), got(rotated);
+          const size_t row = options != 0 || rotation != FOVEA_ROTATION_KEYS ? kValueDim : kDim;
+          const Guarded room(kHeads * row * sizeof(float), sizeof(float), Placement::kEnd);
+          fovea_kv_append_args a = append_of(new_keys, new_values);
+          a.target = target;
+          a.workspace = room.as<void>(), a.workspace_bytes = room.bytes();
+          REQUIRE(fovea_kv_append(&want.cache, &a) == FOVEA_OK);
+          a.keys.data = keys.data(), a.values.data = values.data();
+          if (options != 0) a.rope = &rope;
+          REQUIRE(fovea_kv_append(&got.cache, &a) == FOVEA_OK);
+          CHECK(std::memcmp(want.memory.as<char>(), got.memory.as<char>(), want.memory.bytes()) == 0);
+          CHECK(room.margin_intact());
+          if (options == 0) new_keys = turned;
+          if (options == 0 && rotates_keys(rotation)) rotate_rows(new_keys.data(), keys.size() / kDim, kDim, kSeed);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("rotation: a cache describes its rotation, and half-precision tokens are rotated as their numbers", "[short]") {
+  std::vector<float> keys = numbers(size_t{2} * kHeads * kTokens * kDim, 4);
+  std::vector<float> values = numbers(size_t{2} * kHeads * kTokens * kValueDim, 5);
+  std::vector<uint16_t> half_keys, half_values;
+  for (float& x : keys) half_keys.push_back(uint16_t(bits_of(x) >> 16)), x = float_of(bits_of(x) >> 16 << 16);
+  for (float& x : values) half_values.push_back(uint16_t(bits_of(x) >> 16)), x = float_of(bits_of(x) >> 16 << 16);
+  Made want(cache_of(FOVEA_I8, FOVEA_ROTATION_BOTH)), got(cache_of(FOVEA_I8, FOVEA_ROTATION_BOTH));
+  std::vector<float> room(4 * kHeads * kValueDim);
+  fovea_kv_append_args a = append_of(keys, values);
+  a.workspace = room.data(), a.workspace_bytes = room.size() * sizeof(float);
+  REQUIRE(fovea_kv_append(&want.cache, &a) == FOVEA_OK);
+  a.dtype = FOVEA_BF16, a.keys.data = half_keys.data(), a.values.data = half_values.data();
+  REQUIRE(fovea_kv_append(&got.cache, &a) == FOVEA_OK);
+  CHECK(std::memcmp(want.memory.as<char>(), got.memory.as<char>(), want.memory.bytes()) == 0);
+
+  fovea_attention_desc d{};
+  d.struct_bytes = sizeof d;
+  REQUIRE(fovea_kv_describe(&got.cache, &d) == FOVEA_OK);
+  CHECK(d.rotation == FOVEA_ROTATION_BOTH);
+  CHECK(d.rotation_seed == kSeed);
+}
+
+TEST_CASE("rotation: where one element in a hundred is ten times as large, codes lose less", "[short]") {
+  std::vector<float> keys = numbers(size_t{4} * 256 * 64, 1), values = numbers(keys.size(), 2);
+  std::vector<float> q = numbers(size_t{4} * 8 * 64, 3), want, got;
+  for (std::vector<float>* x : {&keys, &values}) {
+    for (size_t i = 0; i < x->size(); ++i) {
+      if (random_bits(11, i) % 100 == 0) (*x)[i] *= 10;
+    }
+  }
+  want.assign(q.size(), 0.0f);
+  CHECK(error_of(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_ROTATION_NONE, keys, values, q, want, &got) > 0);
+  want = got;
+  CHECK(error_of(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_ROTATION_BOTH, keys, values, q, want, &got) < 1e-9);
+  struct Goal {
+    fovea_dtype type;
+    double plain, rotated;  // about the errors of rows
+  };
+  for (const auto& [type, at_least, at_most] : {Goal{FOVEA_I8, 8e-5, 5e-5}, Goal{FOVEA_Q8_0, 4e-5, 3e-5},
+                                                Goal{FOVEA_I4, 0.018, 0.009}, Goal{FOVEA_Q4_0, 0.012, 0.008}}) {
+    const double row = row_error(type, FOVEA_ROTATION_NONE, values);
+    const double rotated_row = row_error(type, FOVEA_ROTATION_BOTH, values);
+    INFO(type_name(type) << " rows " << row << ", rotated " << rotated_row);
+    CHECK(row > at_least);
+    CHECK(rotated_row < at_most);
+    for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8}) {
+      const double plain = error_of(type, compute, FOVEA_ROTATION_NONE, keys, values, q, want, &got);
+      const double rotated = error_of(type, compute, FOVEA_ROTATION_BOTH, keys, values, q, want, &got);
+      INFO(type_name(type) << " plain " << plain << ", rotated " << rotated);
+      CHECK(rotated < 0.6 * plain);
+    }
+  }
+}
+
+TEST_CASE("rotation: every misuse has its status", "[short]") {
+  Problem p;
+  p.head_dim = 24, p.value_dim = 20, p.q_tokens = 5, p.kv_tokens = 9;
+  AttentionCase test(p);
+  fovea_plan plan;
+  const auto planned = [&](fovea_rotation rotation, void (*change)(fovea_attention_desc&)) {
+    fovea_attention_desc d = test.desc;
+    change(d);
+    d.rotation = rotation;
+    return fovea_plan_init(&plan, &d);
+  };
+  using D = fovea_attention_desc;
+  CHECK(planned(enum_of<fovea_rotation>(4), [](D&) {}) == FOVEA_ERR_ENUM);
+  CHECK(planned(enum_of<fovea_rotation>(kNegative), [](D&) {}) == FOVEA_ERR_ENUM);
+  const auto additive = [](D& d) { d.score = FOVEA_SCORE_ADDITIVE; };
+  CHECK(planned(FOVEA_ROTATION_KEYS, additive) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(planned(FOVEA_ROTATION_VALUES, additive) == FOVEA_OK);
+  const auto half = [](D& d) { d.q_dtype = d.out_dtype = FOVEA_F16; };
+  CHECK(planned(FOVEA_ROTATION_KEYS, half) == FOVEA_OK);
+  CHECK(planned(FOVEA_ROTATION_VALUES, half) == FOVEA_ERR_UNSUPPORTED);
+  const auto codes = [](D& d) {
+    d.q_dtype = d.key_dtype = d.value_dtype = FOVEA_I8, d.compute = FOVEA_COMPUTE_I8;
+  };
+  CHECK(planned(FOVEA_ROTATION_KEYS, codes) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(planned(FOVEA_ROTATION_VALUES, codes) == FOVEA_OK);
+
+  AttentionCase integers(p.with_integers());
+  const std::vector<float> factors(p.value_dim, 2.0f);
+  integers.args.value_channel_scales = factors.data();
+  CHECK(integers.run_unchecked({}) == "");
+  integers.desc.rotation = FOVEA_ROTATION_KEYS;
+  CHECK(integers.run_unchecked({}) == "");
+  integers.desc.rotation = FOVEA_ROTATION_VALUES;
+  CHECK(integers.run_unchecked({}).find(fovea_status_string(FOVEA_ERR_UNSUPPORTED)) != std::string::npos);
+  CHECK(integers.outputs_untouched());
+
+  fovea_kv_cache c = cache_of(FOVEA_I8, FOVEA_ROTATION_BOTH);
+  CHECK(fovea_kv_cache_bytes(&c) != 0);
+  c.values_in_keys = 1, c.value_dim = kDim;
+  CHECK(fovea_kv_cache_bytes(&c) == 0);
+  CHECK(fovea_kv_cache_init(&c, nullptr, 0) == FOVEA_ERR_UNSUPPORTED);
+  c.rotation = FOVEA_ROTATION_NONE;
+  CHECK(fovea_kv_cache_bytes(&c) != 0);
+  c.rotation = enum_of<fovea_rotation>(4);
+  CHECK(fovea_kv_cache_init(&c, nullptr, 0) == FOVEA_ERR_ENUM);
+
+  // A workspace, which rotated values alone need, too, and copies among caches that are rotated alike.
+  const std::vector<float> keys = numbers(size_t{2} * kHeads * kTokens * kDim, 4);
+  const std::vector<float> values = numbers(size_t{2} * kHeads * kTokens * kValueDim, 5);
+  for (const fovea_rotation rotation : kRotations) {
+    Made made(cache_of(FOVEA_I8, rotation)), other(cache_of(FOVEA_I8, FOVEA_ROTATION_NONE));
+    std::vector<float> room(kHeads * (rotates_values(rotation) ? kValueDim : kDim));
+    fovea_kv_append_args a = append_of(keys, values);
+    CHECK(fovea_kv_append(&made.cache, &a) == FOVEA_ERR_NULL);
+    a.workspace = room.data(), a.workspace_bytes = room.size() * sizeof(float) - 1;
+    CHECK(fovea_kv_append(&made.cache, &a) == FOVEA_ERR_WORKSPACE);
+    a.workspace_bytes += 1;
+    a.values.data = room.data();
+    CHECK(fovea_kv_append(&made.cache, &a) == FOVEA_ERR_OVERLAP);
+    a.values.data = values.data();
+    CHECK(fovea_kv_append(&made.cache, &a) == FOVEA_OK);
+    CHECK(fovea_kv_copy(&other.cache, 0, &made.cache, 0, 3) == FOVEA_ERR_SIZE);
+    fovea_kv_cache seed = cache_of(FOVEA_I8, rotation);
+    ++seed.rotation_seed;
+    Made differs(seed), same(cache_of(FOVEA_I8, rotation));
+    CHECK(fovea_kv_copy(&differs.cache, 0, &made.cache, 0, 3) == FOVEA_ERR_SIZE);
+    CHECK(fovea_kv_copy(&same.cache, 0, &made.cache, 0, 3) == FOVEA_OK);
+  }
+}
+
+TEST_CASE("rotation: the workspace is within the macros for static arrays", "[short]") {
+  for (const uint32_t q_tokens : {1u, 3u, 200u}) {
+    for (const uint32_t head_dim : {1u, 24u, 128u}) {
+      fovea_attention_desc d{};
+      d.struct_bytes = sizeof d;
+      d.q_heads = d.kv_heads = 1, d.head_dim = d.value_dim = head_dim;
+      d.max_batch = 1, d.max_q_tokens = q_tokens, d.max_kv_tokens = 100;
+      d.rotation = FOVEA_ROTATION_BOTH;
+      const size_t more = FOVEA_ROTATED_WORKSPACE_BYTES(head_dim);
+      const auto fits = [&](fovea_dtype type, fovea_compute compute, size_t bytes) {
+        fovea_plan plan;
+        d.key_dtype = d.value_dtype = type, d.compute = compute;
+        return fovea_plan_init(&plan, &d) == FOVEA_OK && plan.workspace_bytes <= bytes;
+      };
+      CHECK(fits(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_WORKSPACE_BYTES(head_dim, head_dim) + more));
+      CHECK(fits(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
+      CHECK(fits(FOVEA_I4, FOVEA_COMPUTE_F32, FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
+      CHECK(fits(FOVEA_I8, FOVEA_COMPUTE_I8, FOVEA_I8_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
+    }
+  }
+}
+
+}  // namespace fovea_test
