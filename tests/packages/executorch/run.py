@@ -29,12 +29,13 @@ def main():
         return 77
     package = pathlib.Path(found.stdout.strip())
     subprocess.run(["cmake", "-S", FOLDER, "-B", options.build, f"-DFOVEA_SOURCE={ROOT}",
-                    "-DFOVEA_EXECUTORCH_TESTS=ON", f"-DCMAKE_PREFIX_PATH={package / 'share' / 'cmake'}"], check=True)
+                    "-DFOVEA_EXECUTORCH_TESTS=ON", "-DFOVEA_EXECUTORCH_RUNNER=ON",
+                    f"-DCMAKE_PREFIX_PATH={package / 'share' / 'cmake'}"], check=True)
     subprocess.run(["cmake", "--build", options.build], check=True)
     build, python = options.build.resolve(), ROOT / "platform" / "packages" / "python"
     environment = {**os.environ, "FOVEA_EXECUTORCH_LIBRARIES": str(build), "PYTHONPATH": str(python),
                    "FOVEA_LIBRARY": str(next(build.glob("libfovea_python.*")))}
-    scripts = [["test_executorch.py"], ["test_graphs.py"], ["own_tests.py"],
+    scripts = [["test_executorch.py"], ["test_graphs.py"], ["test_runner.py"], ["own_tests.py"],
                ["models.py", "--library", options.build.resolve() / "libfovea_executorch.so", "--context", "40",
                 "--rounds", "1", "--dim", "128", "--portable"]]
     if options.speed:
