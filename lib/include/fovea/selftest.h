@@ -26,7 +26,8 @@
  * A part is a function with some calls of one operator. Each makes its inputs from a small generator of integers, runs
  * the operator, and gives a digest of what was written, next to the digest that is published: the one that all machines
  * of its kind have. A program links only the parts that it names, and the operators that these call. The conventions of
- * base.h hold. examples/selftest is a program for hosts and boards.
+ * base.h hold, but a part may need up to a KiB of stack more than the operator that it calls. examples/selftest is a
+ * program for hosts and boards.
  *
  * Which machines have the same digest. Of integer layers, integer attention, integer products, rotation, formats and
  * the layers of tensors.h all have. Of other calls, which are made with portable_bits where there is such a field, it

@@ -83,8 +83,9 @@ void halve_scores(void*, const fovea_score_block* block) {
 
 fovea_status attention_modifier(Trial& trial) {
   AttentionTrial a = plain_attention(trial);
-  static constexpr fovea_modifier kHalve = {halve_scores, nullptr, nullptr};
-  a.args.modifier = &kHalve;
+  fovea_modifier halve = {};
+  halve.scores = halve_scores;
+  a.args.modifier = &halve;
   return a.run();
 }
 

@@ -144,7 +144,7 @@ fovea_status run_trial(const TrialRow* rows, uint32_t count, const fovea_selftes
   const TrialRow& row = rows[args->call];
   const Kind kind = kind_of(traits->target, row.published.by);
   *result = {row.name, kind.name, 0, row.published.of[kind.index]};
-  const fovea_status status = row.run(trial);
+  const fovea_status status = row.trial(trial);
   if (!trial.has_room()) return FOVEA_ERR_WORKSPACE;
   if (status == FOVEA_OK) result->digest = trial.digest();
   return status;
