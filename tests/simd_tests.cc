@@ -3,21 +3,11 @@
 
 #include <cstdio>
 
-#include "simd/macros.h"
+#include "targets/fuses.h"
 
 namespace fovea_test {
 
-bool fuses(fovea_target target) {
-#if FOVEA_SCALAR_FUSES
-  if (target == FOVEA_TARGET_SCALAR) return true;
-#endif
-#if defined(__aarch64__) || defined(__ARM_FEATURE_FMA)
-  if (target == FOVEA_TARGET_NEON || fovea::is_in_order(target) || target == FOVEA_TARGET_XSIMD) return true;
-#endif
-  if (target == FOVEA_TARGET_XSIMD) return FOVEA_XSIMD_LANES > 4;
-  return target == FOVEA_TARGET_AVX512 || target == FOVEA_TARGET_AVX2 || target == FOVEA_TARGET_HELIUM ||
-         target == FOVEA_TARGET_RVV128 || target == FOVEA_TARGET_RVV256;
-}
+bool fuses(fovea_target target) { return fovea::fuses(target); }
 
 void ContractLog::begin(const char* word) { word_ = word; }
 

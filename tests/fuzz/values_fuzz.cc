@@ -821,8 +821,24 @@ void multihead(Bytes& bytes) {
   }
 }
 
+// ---- The self-test
+
+// In memory of any size each call is refused, or has its digest.
+void selftest(Bytes& bytes) {
+  constexpr fovea_selftest_part kParts[] = {FOVEA_SELFTEST_PARTS};
+  const Guarded memory(size_t{64} * bytes.below(FOVEA_SELFTEST_BYTES / 64 + 1), 64, Placement::kEnd);
+  fovea_selftest_args a{};
+  a.struct_bytes = sizeof a, a.call = bytes.below(16);
+  a.target = fovea_target_at(bytes.below(fovea_target_count()));
+  a.memory = memory.as<void>(), a.memory_bytes = memory.bytes();
+  fovea_selftest_result result{};
+  const fovea_status status = kParts[bytes.below(sizeof kParts / sizeof *kParts)](&a, &result);
+  if (status == FOVEA_ERR_CAPACITY || status == FOVEA_ERR_WORKSPACE) return;
+  expect(status == FOVEA_OK && result.digest == result.published, "selftest: another digest");
+}
+
 void run(Bytes bytes) {
-  switch (bytes.below(14)) {
+  switch (bytes.below(15)) {
     case 0: return softmax(bytes);
     case 1: return activation(bytes);
     case 2: return norm(bytes);
@@ -836,6 +852,7 @@ void run(Bytes bytes) {
     case 10: return embedding(bytes);
     case 11: return top_k(bytes);
     case 12: return table(bytes);
+    case 13: return selftest(bytes);
     default: return linear(bytes);
   }
 }

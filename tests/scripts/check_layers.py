@@ -5,7 +5,7 @@
 An operator is a folder (attention, cache, ...), and the name of a file tells its layer. Includes go from left to right:
     api -> resolve -> call -> kernels.h <- kernels.cc -> kernel texts (*.inl) -> math, formats, simd
 kernels.h and kernels.cc include targets/ for the list of targets. The resolve layer is resolve.h and plan.h; the call layer is all
-files that are in no other layer. An operator includes only resolve.h, plan.h and call.h of another. The script also lists the files
+files that are in no other layer. selftest calls the library as a user does, by the public headers. An operator includes only resolve.h, plan.h and call.h of another. The script also lists the files
 that may use SIMD, those that may ask what a build leaves out, and those below the resolve layer that know the caller's arguments. It
 prints each line that breaks a rule, and each exception that no line needs.
 """
@@ -16,7 +16,7 @@ import sys
 # Sets the compiler's rules for arithmetic: each source file's first include.
 ARITHMETIC = "base/arithmetic.h"
 
-# Folders that operators share. Every other folder is an operator.
+# Folders that operators share. Every other folder but selftest is an operator.
 SHARED = {"base", "formats", "math", "simd", "targets"}
 # Headers of an operator that others may include.
 SEAM = {"call.h", "plan.h", "resolve.h"}
@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "tables": {"base", "tables", "targets"},
     "instances": {"tables", "targets", "kernels", "simd"},
     "targets": {"targets", "simd"},
+    "selftest": {"base", "selftest", "targets"},
     "kernels": {"kernels", "simd"},
     "simd": {"simd"},
 }
@@ -101,7 +102,7 @@ SWITCH_FILES = {"attention/steps/called.inl", "attention/steps/kernels.cc"}
 
 # The caller's arguments, each fovea_..._args and fovea_..._desc of fovea.h, end where they are resolved: in these layers.
 ARGUMENT = re.compile(r"\bfovea_\w+_(?:args|desc)\b")
-ARGUMENT_LAYERS = {"public", "api", "resolve"}
+ARGUMENT_LAYERS = {"public", "api", "resolve", "selftest"}
 # Files below these layers, and the arguments that they get.
 ARGUMENTS_BELOW = {
     # A plan holds its description. AttentionCall, in call.h, holds the arguments.
@@ -127,7 +128,7 @@ def layer_of(path):
     folder, name = path.parts[0], path.name
     if path.as_posix() in SEAMS:
         return "tables"
-    if folder in {"base", "simd", "targets"}:
+    if folder in {"base", "selftest", "simd", "targets"}:
         return folder
     if path.suffix == ".inl":
         return "kernels" if folder not in {"base", "simd", "targets"} else None

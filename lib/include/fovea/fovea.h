@@ -24,6 +24,7 @@
  *   memory and numbers
  *     workspace.h          the sizes of workspaces, states and caches as constant expressions, for static arrays
  *     quantize.h           scales and zero points of int8 tensors
+ *     selftest.h           whether a build, on its machine, gives the bits that all others give
  *   build
  *     fovea_config.h       switches that leave features out; sections for code and tables. It is not included here
  *     lean/                minimal.h, streaming.h, int8.h: this header for one of the small configurations that a
@@ -57,6 +58,7 @@
 #include "fovea/linear.h"
 #include "fovea/multihead.h"
 #include "fovea/quantize.h"
+#include "fovea/selftest.h"
 #include "fovea/stream.h"
 #include "fovea/tensors.h"
 #include "fovea/workspace.h"

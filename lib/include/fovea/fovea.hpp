@@ -28,6 +28,7 @@
 #include "fovea/linear.hpp"
 #include "fovea/modifier.hpp"
 #include "fovea/multihead.hpp"
+#include "fovea/selftest.hpp"
 #include "fovea/stream.hpp"
 #include "fovea/tensors.hpp"
 

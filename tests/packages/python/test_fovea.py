@@ -29,6 +29,19 @@ def plan_and_arrays(**fields):
     return plan, [floats(2, 4, 3, 8), floats(2, 2, 5, 8), floats(2, 2, 5, 6)]
 
 
+def selftest_gives_the_published_bits_and_names_a_call_that_differs():
+    assert fovea.selftest() is None
+    results = [result for target in fovea.targets() for result in fovea.published.calls(target)]
+    assert len(results) > 40 * len(fovea.targets()) and all(result.digest == result.published for result in results)
+    calls = fovea.published.calls
+    try:
+        fovea.published.calls = lambda target: (result._replace(digest=result.digest ^ (result.name == "softmax: rows"))
+                                                for result in calls(target))
+        assert fovea.selftest().name == "softmax: rows"
+    finally:
+        fovea.published.calls = calls
+
+
 def softmax_is_that_of_numpy_along_each_axis():
     x = floats(3, 4, 5)
     for axis in (0, 1, 2, -1):
@@ -621,6 +634,7 @@ def two_calls_do_not_use_one_plan_at_a_time():
 def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
     tests = [
+        selftest_gives_the_published_bits_and_names_a_call_that_differs,
         softmax_is_that_of_numpy_along_each_axis, attention_is_that_of_numpy_with_its_options,
         arrays_may_have_strides_and_other_types, outputs_have_as_many_dimensions_as_q,
         a_call_computes_again_from_what_its_arrays_hold, a_cache_holds_what_was_appended, streams_see_keys_in_pieces,

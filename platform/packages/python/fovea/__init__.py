@@ -21,6 +21,7 @@ from .layers import activation, add, argmax, embedding, multiply, norm, pooling,
 from .linear_layers import linear
 from .multihead import MultiheadAttention
 from .plans import Cache, Call, Plan, Stream, attention, attention_desc
+from .published import selftest
 from .quantize import Range, from_i8, to_i8
 from .rotations import rope, rotate
 from .rows import bind_softmax, log_softmax, softmax
@@ -30,8 +31,8 @@ __all__ = [
     "Cache", "Call", "Error", "MultiheadAttention", "PROCESSORS", "Plan", "Range", "Stream", "Weights", "activation",
     "activation_table", "add", "argmax", "attention", "attention_desc", "bind_softmax", "c", "embedding", "from_i8",
     "integer_activation", "integer_add", "integer_hard_swish", "integer_mean", "integer_multiplier", "integer_multiply",
-    "integer_norm", "linear", "log_softmax", "multiply", "norm", "pooling", "rope", "rotate", "rows_to_i8", "softmax",
-    "targets", "to_i8", "top_k", "workspace_bytes"
+    "integer_norm", "linear", "log_softmax", "multiply", "norm", "pooling", "rope", "rotate", "rows_to_i8", "selftest",
+    "softmax", "targets", "to_i8", "top_k", "workspace_bytes"
 ]
 
 __version__ = ".".join(str(c.NUMBERS[f"FOVEA_VERSION_{part}"]) for part in ("MAJOR", "MINOR", "PATCH"))
