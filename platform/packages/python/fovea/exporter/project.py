@@ -203,8 +203,8 @@ def step_test(exported):
 CMAKE = """# Written by `python -m fovea.export`.
 #
 # The library @NAME@ and its test. fovea is that of a project that includes this folder, or the tree that
-# -DFOVEA_SOURCE=<folder> names, or one that is installed. The tree is compiled with the features that @NAME@.c needs, and no
-# other; for a program that needs more, name them by FOVEA_FEATURES or FOVEA_CONFIG_HEADER.
+# -DFOVEA_SOURCE=<folder> names, or one that is installed. The tree is compiled with the features that @NAME@.c needs,
+# and no other; for a program that needs more, name them by FOVEA_FEATURES or FOVEA_CONFIG_HEADER.
 cmake_minimum_required(VERSION 3.22...3.30)
 project(@NAME@ LANGUAGES C CXX)
 if(TARGET fovea::fovea)
