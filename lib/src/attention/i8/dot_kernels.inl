@@ -48,6 +48,7 @@ namespace FOVEA_DOT_NAMESPACE {
 #include FOVEA_DOT_WHOLE
 #include "attention/i8/rows.inl"
 #include FOVEA_DOT_BRING
+constexpr size_t kProductLanes = kLanes;
 #include "attention/tile_kernel.inl"
 
 #if defined(FOVEA_DOT_FEW_ROWS)
