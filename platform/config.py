@@ -25,6 +25,7 @@ INCLUDE = ROOT / "lib" / "include"
 # Feature: what a source in C or C++ has that needs it. Names of features are those of fovea_config.h.
 NEEDED_BY = {
     "ADDITIVE": r"FOVEA_SCORE_(ADDITIVE|CONCAT)|score_vector",
+    "COMPUTE_F16": r"FOVEA_COMPUTE_F16",
     "COMPUTE_I8": r"FOVEA_COMPUTE_I8",
     "I8_TENSORS": r"[qkx]_zero|(q|key|value|out)_scale|value_(zero|channel_scales)|out_zero|q_scales",
     "DROPOUT": r"dropout(_seed)?",
@@ -99,6 +100,8 @@ def wanted(arguments):
         elif word.lower() not in ALWAYS:
             sys.exit(f"{argument}: neither a source, nor a feature ({', '.join(sorted(name.lower() for name in NEEDED_BY))}), "
                      f"nor a field that needs one; always there are {', '.join(sorted(ALWAYS))}")
+    if "COMPUTE_F16" in found:
+        found.add("F16")
     if "COMPUTE_I8" in found and not found & {"I8", "I4", "GGML"}:
         found.add("I8")
     if "I8_TENSORS" in found:

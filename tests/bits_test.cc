@@ -77,11 +77,12 @@ uint64_t hash_bits(uint64_t hash, const std::vector<float>& values) {
 }
 
 // Of the outputs of problems. Some with dropout, which depends on the place in the batch, and so is not in problems().
-uint64_t hash_outputs(const std::vector<Problem>& all, const Run& how) {
+uint64_t hash_outputs(const std::vector<Problem>& all, const Run& how, bool asks_processor = true) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (Problem p : all) {
     if (p.seed % 4 == 3) p.dropout = 0.3f;
     AttentionCase test(p);
+    if (!asks_processor) test.desc.processor_features = 0;
     const Outputs o = run(test, how);
     hash = hash_bits(hash_bits(hash_bits(hash, o.out), o.lse), o.scores);
   }
@@ -110,6 +111,23 @@ TEST_CASE("bits: with integer products all targets give the same, on all machine
       INFO(fovea_target_name(target) << ", portable bits " << portable);
       CHECK(hash_outputs(integer_problems(), {target, Budget::kNone, portable}) == kWhole);
       CHECK(hash_outputs(integer_problems(), {target, Budget::kNone, portable, 64}) == kSplit);
+    }
+  }
+}
+
+TEST_CASE("bits: with products of halves all targets give the same, with arithmetic of halves and without", "[short]") {
+  constexpr uint64_t kWhole = 0xfef57dd9cf5fbb75u, kSplit = 0x563fe8b4be09259cu;
+  std::vector<Problem> all;
+  for (const Problem& p : problems()) {
+    if (p.seed % 2 != 0) continue;  // f32 arithmetic takes long
+    all.push_back(p.with_halves());
+    if (p.seed % 5 == 2) all.back().q_dtype = all.back().out_dtype = FOVEA_F16;
+  }
+  for (const fovea_target target : targets()) {
+    for (const bool halves : {true, false}) {
+      INFO(fovea_target_name(target) << ", the processor's halves " << halves);
+      CHECK(hash_outputs(all, {target, Budget::kNone, halves}, halves) == kWhole);
+      CHECK(hash_outputs(all, {target, Budget::kNone, halves, 64}, halves) == kSplit);
     }
   }
 }

@@ -107,6 +107,11 @@ void integer_products(fovea_attention_desc& d, fovea_dtype keys, fovea_dtype val
   d.key_dtype = keys, d.value_dtype = values;
 }
 
+void halves(fovea_attention_desc& d) {
+  d.compute = FOVEA_COMPUTE_F16;
+  d.key_dtype = d.value_dtype = FOVEA_F16;
+}
+
 // All of int8, with zero points.
 void tensors(fovea_attention_desc& d) {
   integer_products(d, FOVEA_I8, FOVEA_I8);
@@ -158,7 +163,7 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
     {"the first key_dtype that is none", FOVEA_ERR_ENUM, [](Desc& d) { d.key_dtype = kNoType; }},
     {"value_dtype 77", FOVEA_ERR_ENUM, [](Desc& d) { d.value_dtype = enum_of<fovea_dtype>(77); }},
     {"out_dtype -1", FOVEA_ERR_ENUM, [](Desc& d) { d.out_dtype = enum_of<fovea_dtype>(kNegative); }},
-    {"compute 2", FOVEA_ERR_ENUM, [](Desc& d) { d.compute = enum_of<fovea_compute>(2); }},
+    {"compute 3", FOVEA_ERR_ENUM, [](Desc& d) { d.compute = enum_of<fovea_compute>(3); }},
     {"compute -1", FOVEA_ERR_ENUM, [](Desc& d) { d.compute = enum_of<fovea_compute>(kNegative); }},
     {"compute 2^31 - 1", FOVEA_ERR_ENUM, [](Desc& d) { d.compute = FOVEA_COMPUTE_IS_32_BITS; }},
     {"integer products of f32", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { integer_products(d, FOVEA_F32, FOVEA_F32); }},
@@ -182,6 +187,12 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
     {"out of int8", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.out_dtype = FOVEA_I8, d.out_scale = 1; }},
     {"out of int8 without a scale", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.out_scale = 0, d.out_zero = 0; }},
     {"a negative scale of queries", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.q_scale = -1; }},
+    {"products of halves of f32 keys", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { halves(d), d.key_dtype = FOVEA_F32; }},
+    {"products of halves of bf16 values", FOVEA_ERR_UNSUPPORTED,
+     [](Desc& d) { halves(d), d.value_dtype = FOVEA_BF16; }},
+    {"products of halves of int8 queries", FOVEA_ERR_UNSUPPORTED,
+     [](Desc& d) { halves(d), d.q_dtype = FOVEA_I8, d.q_scale = 1; }},
+    {"additive scores of halves", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { halves(d), d.score = FOVEA_SCORE_ADDITIVE; }},
     {"a subnormal scale of keys", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.key_scale = 1e-39f; }},
     {"an infinite scale of values", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.value_scale = kInfinity; }},
     {"a scale of outputs that is NaN", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.out_scale = kNaN; }},
@@ -225,7 +236,7 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
     {"target 40", FOVEA_ERR_ENUM, [](Desc& d) { d.target = enum_of<fovea_target>(40); }},
     {"target -1", FOVEA_ERR_ENUM, [](Desc& d) { d.target = enum_of<fovea_target>(kNegative); }},
     {"another machine's target", FOVEA_ERR_TARGET, [](Desc& d) { d.target = kForeign; }},
-    {"a feature of processors that is unknown", FOVEA_ERR_ENUM, [](Desc& d) { d.processor_features = 8; }},
+    {"a feature of processors that is unknown", FOVEA_ERR_ENUM, [](Desc& d) { d.processor_features = 16; }},
     {"the last feature", FOVEA_ERR_ENUM, [](Desc& d) { d.processor_features = 1ull << 63; }},
     {"more workers than may be", FOVEA_ERR_SIZE, [](Desc& d) { d.max_workers = 4097; }},
     {"most workers of all", FOVEA_ERR_SIZE, [](Desc& d) { d.max_workers = 0xffffffffu; }},

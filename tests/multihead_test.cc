@@ -811,7 +811,8 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
   CHECK(plan_status([](Desc& d) { d.weight_dtype = kNoType; }) == FOVEA_ERR_ENUM);
   CHECK(plan_status([](Desc& d) { d.weight_dtype = FOVEA_Q4_1; }) == FOVEA_OK);
   CHECK(plan_status([](Desc& d) { d.attention.key_dtype = FOVEA_Q4_1; }) == FOVEA_ERR_UNSUPPORTED);
-  CHECK(plan_status([](Desc& d) { d.linear_compute = static_cast<fovea_compute>(2); }) == FOVEA_ERR_ENUM);
+  CHECK(plan_status([](Desc& d) { d.linear_compute = static_cast<fovea_compute>(3); }) == FOVEA_ERR_ENUM);
+  CHECK(plan_status([](Desc& d) { d.linear_compute = FOVEA_COMPUTE_F16; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.linear_compute = FOVEA_COMPUTE_I8; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.attention.q_dtype = FOVEA_F16; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.attention.out_dtype = FOVEA_BF16; }) == FOVEA_ERR_UNSUPPORTED);

@@ -119,6 +119,11 @@ TEST_CASE("plan: the macro is an upper bound for every count of tokens and heads
             d.processor_features = fovea::platform::processor_features();
             const size_t i8_bytes = fovea_workspace_bytes_for(&d, target);
             REQUIRE(i8_bytes > 0);
+            d.key_dtype = d.value_dtype = FOVEA_F16, d.compute = FOVEA_COMPUTE_F16;
+            const size_t f16_bytes = fovea_workspace_bytes_for(&d, target);
+            REQUIRE(f16_bytes > 0);
+            REQUIRE(f16_bytes <= FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim));
+            REQUIRE(f16_bytes <= FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
             REQUIRE(i8_bytes <= FOVEA_I8_WORKSPACE_BYTES(head_dim, value_dim));
             REQUIRE(i8_bytes <= FOVEA_I8_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
             d = description(head_dim, value_dim, q_tokens, group * 2, 2);

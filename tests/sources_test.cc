@@ -121,13 +121,14 @@ Problem decode(uint32_t q_tokens, fovea_kv_kind kind, fovea_compute compute = FO
   if (kind == FOVEA_KV_PAGED) p.page_tokens = 24;
   if (kind == FOVEA_KV_RING) p.ring_tokens = 307, p.pinned_tokens = 3;
   if (compute == FOVEA_COMPUTE_I8) p = p.with_integers(FOVEA_I4, FOVEA_I8);
+  if (compute == FOVEA_COMPUTE_F16) p = p.with_halves();
   return p;
 }
 
 }  // namespace
 
 TEST_CASE("sources: whichever holds the keys, the bits are the same", "[short]") {
-  for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8}) {
+  for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F16}) {
     for (const uint32_t q_tokens : {1u, 2u, 40u}) {
       AttentionCase strided(decode(q_tokens, FOVEA_KV_STRIDED, compute));
       for (const fovea_target target : strided.problem.targets()) {
@@ -184,6 +185,7 @@ TEST_CASE("sources: whichever holds pinned tokens and a window, the bits are the
     }
   };
   for (const fovea_target target : targets()) check(target, FOVEA_COMPUTE_F32);
+  for (const fovea_target target : targets()) check(target, FOVEA_COMPUTE_F16);
   for (const fovea_target target : targets_and_those_that_extend_them()) check(target, FOVEA_COMPUTE_I8);
 }
 

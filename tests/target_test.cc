@@ -323,13 +323,15 @@ TEST_CASE("target: what the system says of the processor is what the emulated mo
 #endif
   const uint64_t features = platform::processor_features();
   if (name == "cortex-a53") CHECK(features == FOVEA_FEATURE_NEON_IN_ORDER);
-  if (name == "cortex-a76") CHECK(features == FOVEA_FEATURE_NEON_DOTPROD);
+  if (name == "cortex-a76") CHECK(features == (FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_FP16));
 #if defined(__aarch64__)
-  if (name == "max") CHECK(features == (FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM));
+  if (name == "max") {
+    CHECK(features == (FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_FP16));
+  }
 #else
   CHECK(features == 0);
 #endif
-  CHECK(features <= 7);
+  CHECK(features <= 15);
 }
 
 }  // namespace fovea_test

@@ -5,7 +5,7 @@
  *               [layer_norm] [gelu] [integer_LAYER] [encoder] [TARGET]
  * It makes CALLS attention calls, by the library or by plain loops; the default shape is 4 heads x 64 queries x
  * 64 keys x dim 64. "mask": a mask of floats that hides every fourth key. "f16" or "i8": keys and values in half
- * precision or int8. "integers": int8 and products of integers. "tensors": fovea_integer_attention. "linear": a linear
+ * precision or int8. "halves": f16 and products of halves. "integers": int8 and products of integers. "tensors": fovea_integer_attention. "linear": a linear
  * layer for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1. "delta": linear attention by the gated
  * delta rule, where each call continues the one before: Q_TOKENS tokens, key_dim KV_TOKENS, value_dim DIM.
  * "layer_norm", "gelu": layer normalisation, with weights and biases, or an activation of HEADS x Q_TOKENS rows of DIM
@@ -137,7 +137,8 @@ static fovea_status call_fovea(const struct naive_call* shape, const struct opti
   desc.key_dtype = desc.value_dtype = options->f16 ? FOVEA_F16 : options->i8 ? FOVEA_I8 : FOVEA_F32;
   desc.compute = options->compute;
   desc.target = options->target;
-  desc.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM; /* so that TARGET can be any */
+  /* So that TARGET can be any. */
+  desc.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_FP16;
   fovea_plan plan;
   fovea_status status = fovea_plan_init(&plan, &desc);
 
@@ -335,6 +336,9 @@ int main(int argc, char** argv) {
       shape.mask = mask;
     } else if (strcmp(argv[i], "f16") == 0) {
       options.f16 = 1;
+    } else if (strcmp(argv[i], "halves") == 0) {
+      options.f16 = 1;
+      options.compute = FOVEA_COMPUTE_F16;
     } else if (strcmp(argv[i], "i8") == 0) {
       options.i8 = 1;
     } else if (strcmp(argv[i], "tensors") == 0) {

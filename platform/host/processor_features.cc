@@ -60,6 +60,7 @@ uint64_t ask() {
   uint64_t features = 0;
   if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) features |= FOVEA_FEATURE_NEON_DOTPROD;
   if (getauxval(AT_HWCAP2) & HWCAP2_I8MM) features |= FOVEA_FEATURE_NEON_I8MM;
+  if (getauxval(AT_HWCAP) & HWCAP_ASIMDHP) features |= FOVEA_FEATURE_NEON_FP16;
   if (all_run_in_order()) features |= FOVEA_FEATURE_NEON_IN_ORDER;
   return features;
 }

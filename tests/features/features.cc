@@ -243,6 +243,8 @@ const Request kAttentionRequests[] = {
        c.args.kv.key_scales = {}, c.args.kv.value_scales = {};
      }},
     {"integer products of blocks", "COMPUTE_I8,GGML", [](Call& c) { set_q8_0(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
+    {"products of halves", "COMPUTE_F16,F16",
+     [](Call& c) { set_all(c, FOVEA_F16), c.desc.compute = FOVEA_COMPUTE_F16; }},
     {"integer products of one query", "COMPUTE_I8,I8",
      [](Call& c) { set_i8(c), c.desc.compute = FOVEA_COMPUTE_I8, c.args.q_tokens = 1; }},
 };

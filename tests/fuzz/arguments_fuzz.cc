@@ -50,9 +50,12 @@ fovea_attention_desc description(Bytes& bytes) {
   if (d.kv_kind == FOVEA_KV_PAGED) d.page_tokens = bytes.flag() ? 64 * (1 + bytes.below(2)) : 1 + bytes.below(80);
   d.target = fovea_target_at(bytes.below(fovea_target_count()));
   d.portable_bits = bytes.flag();
-  const uint32_t features = bytes.below(32);
-  d.processor_features = features % 8;
-  if (features / 8 == 3) {
+  const uint32_t features = bytes.below(64);
+  d.processor_features = features % 16;
+  if (features / 16 == 2) {
+    d.compute = FOVEA_COMPUTE_F16;
+    d.key_dtype = d.value_dtype = FOVEA_F16;
+  } else if (features / 16 == 3) {
     d.compute = FOVEA_COMPUTE_I8;
     if (!is_scaled(d.key_dtype)) d.key_dtype = FOVEA_I8;
     if (!is_scaled(d.value_dtype)) d.value_dtype = FOVEA_I8;

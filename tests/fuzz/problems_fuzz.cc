@@ -90,6 +90,7 @@ void run(Bytes bytes) {
   alone.budget = bytes.choose({Budget::kNone, Budget::kHalf, Budget::kLeast});
   Shuffler shuffler(1 + bytes.below(8));
   const bool integers = bytes.flag();
+  if (!integers && bytes.below(4) == 1) p = p.with_halves();
   const auto or_i8 = [](fovea_dtype dtype) { return is_grouped(dtype) ? dtype : FOVEA_I8; };
   if (integers) p = p.with_integers(or_i8(p.key_dtype), or_i8(p.value_dtype));
   p.mask_at_end = bytes.flag();

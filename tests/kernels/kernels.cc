@@ -28,6 +28,7 @@ using fovea_test::ContractMemory;
 #include "kernels/math.inl"
 #include "kernels/contract.inl"
 #include "kernels/dots.inl"
+#include "kernels/halves.inl"
 #include "kernels/widen_groups.inl"
 #if !FOVEA_FOR_SCALAR
 #include "kernels/contract_lanes.inl"
@@ -37,6 +38,7 @@ using fovea_test::ContractMemory;
 void Contract(ContractLog& log, const ContractMemory& memory, bool fused) {
   TestWords(log, memory, fused);
   dots::TestDots(log, memory);
+  halves::TestHalves(log, memory);
   widen_groups::TestWidenGroups(log, memory);
 #if !FOVEA_FOR_SCALAR
   TestWordsOfSeveralLanes(log, memory);

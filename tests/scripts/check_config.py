@@ -19,6 +19,7 @@ CASES = {
     ("causal", "lengths"): set(),
     ("causal", "i8"): {"I8"},
     ("window_left=32", "key_dtype=FOVEA_I8", "ring"): {"WINDOWS", "I8", "RING"},
+    ("compute_f16",): {"COMPUTE_F16", "F16"},
     ("compute_i8",): {"COMPUTE_I8", "I8"},
     ("i8_tensors",): {"COMPUTE_I8", "I8", "I8_TENSORS"},
     ("examples/decode_static_buffers.c",): {"WINDOWS", "RING", "ROPE_HALF_SPLIT", "ROPE_TURNS", "I8", "TEXT"},

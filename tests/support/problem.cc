@@ -293,6 +293,7 @@ std::string name(const Problem& p) {
   text << " " << type_name(p.q_dtype) << "/" << type_name(p.key_dtype) << "/" << type_name(p.value_dtype) << "/"
        << type_name(p.out_dtype);
   if (p.compute == FOVEA_COMPUTE_I8) text << " integers";
+  if (p.compute == FOVEA_COMPUTE_F16) text << " halves";
   if (p.pinned_tokens != 0) text << " pinned " << p.pinned_tokens;
   if (p.kv_kind == FOVEA_KV_RING) text << " ring " << p.ring_tokens << (p.hide_gone ? " hide-gone" : "");
   if (p.kv_kind == FOVEA_KV_PAGED) text << " pages of " << p.page_tokens;
@@ -310,6 +311,12 @@ Problem Problem::with_integers(fovea_dtype keys, fovea_dtype values) const {
   p.key_dtype = keys, p.value_dtype = values;
   if (p.score == FOVEA_SCORE_ADDITIVE) p.score = FOVEA_SCORE_SCALED_DOT;
   if (p.layout == Layout::kBroadcast) p.layout = Layout::kHeadsFirst;
+  return p;
+}
+
+Problem Problem::with_halves() const {
+  Problem p = with_integers(FOVEA_F16, FOVEA_F16);
+  p.compute = FOVEA_COMPUTE_F16;
   return p;
 }
 
@@ -352,7 +359,7 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   desc.q_dtype = p.q_dtype, desc.key_dtype = p.key_dtype;
   desc.value_dtype = p.value_dtype, desc.out_dtype = p.out_dtype;
   desc.compute = p.compute;
-  if (p.compute == FOVEA_COMPUTE_I8) desc.processor_features = fovea::platform::processor_features();
+  if (p.compute != FOVEA_COMPUTE_F32) desc.processor_features = fovea::platform::processor_features();
   desc.kv_kind = p.kv_kind;
   desc.ring_tokens = p.ring_tokens, desc.pinned_tokens = p.pinned_tokens, desc.page_tokens = p.page_tokens;
   desc.hide_gone = p.hide_gone;

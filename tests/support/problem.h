@@ -112,6 +112,8 @@ struct Problem {
   // The same problem with FOVEA_COMPUTE_I8 and these formats; without an additive score, which integer products do not
   // support, and without broadcast rows, which would be rounded more than once.
   Problem with_integers(fovea_dtype keys = FOVEA_I8, fovea_dtype values = FOVEA_I8) const;
+  // The same with FOVEA_COMPUTE_F16, which has its own bits.
+  Problem with_halves() const;
   bool stored() const { return kv_kind != FOVEA_KV_STRIDED || key_dtype != FOVEA_F32 || value_dtype != FOVEA_F32; }
 
   // The targets whose kernels differ for this problem: with integer products also targets that extend another.

@@ -177,7 +177,9 @@ bool sees_gone_token(const fovea_attention_desc& desc, const fovea_attention_arg
 Attention attention(const fovea_attention_desc& desc, const fovea_attention_args& args) {
   const uint32_t group = desc.q_heads / desc.kv_heads;
   const bool additive = desc.score == FOVEA_SCORE_ADDITIVE, integers = desc.compute == FOVEA_COMPUTE_I8;
-  const double unit_error = additive ? additive_error(1.0, desc.head_dim) : score_error(1.0, desc.head_dim);
+  const bool halves = desc.compute == FOVEA_COMPUTE_F16;
+  const double unit_error = (additive ? additive_error(1.0, desc.head_dim) : score_error(1.0, desc.head_dim)) +
+                            (halves ? half_error(1.0) : 0.0);
   const double no_scale =
       desc.score == FOVEA_SCORE_SCALED_DOT ? 1.0 / std::sqrt(static_cast<double>(desc.head_dim)) : 1.0;
   // As a sum: for a conditional conversion g++ 12 writes an instruction that Arm's assembler refuses.
@@ -271,7 +273,7 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
           weights[j] = visible(desc, args, b, h, i, j) ? std::exp(x[j] - shift) : 0;
           sum += weights[j];
         }
-        double weighted_error = integers ? kShortExp2Error : 0;
+        double weighted_error = integers || halves ? kShortExp2Error : 0;
         RoundedWeights rounded(desc.value_dim, double{desc.value_scale});
         for (uint32_t j = 0; j < n; ++j) {
           if (sum != 0) weights[j] /= sum;
@@ -292,7 +294,10 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
         answer.lse[r] = lse;
         answer.lse_tolerance[r] = lse_tolerance(weighted_error, lse, seen);
         answer.out_tolerance[r] =
-            out_tolerance(weighted_error, double{largest_value}, seen) / (1 - double{desc.dropout}) + rounded.error();
+            (out_tolerance(weighted_error, double{largest_value}, seen) +
+             (halves ? half_values_error(double{largest_value}, seen) : 0.0)) /
+                (1 - double{desc.dropout}) +
+            rounded.error();
         for (uint32_t j = 0; j < n && (stage == FOVEA_SCORES_MASKED || stage == FOVEA_SCORES_SOFTMAX); ++j) {
           const bool masked = stage == FOVEA_SCORES_MASKED;
           answer.scores[r * n + j] = masked ? x[j] : weights[j];

@@ -53,6 +53,14 @@ inline double out_tolerance(double weighted_score_error, double largest_value, s
 // other error than in f32, since the reference uses the rows that queries and keys are converted to.
 constexpr double kShortExp2Error = 1.2e-4;
 
+// The error that a chain of up to 32 multiply-adds in halves adds to one in f32: each rounds by 2^-11 of a sum of at
+// most `magnitude`, and one factor of each product is rounded by as much. The errors have both signs.
+inline double half_error(double magnitude) { return magnitude * 0x1p-11 * (1.0 + 5.7); }
+// The same for a sum of values. A weight below 2^-14 is rounded to a multiple of 2^-24, as are products.
+inline double half_values_error(double largest_value, size_t visible_keys) {
+  return half_error(largest_value) + 0x1p-24 * (1.0 + largest_value) * static_cast<double>(visible_keys);
+}
+
 // The error of an output element by the rounding of the weights of a key tile. A weight times the scale of its value
 // row is rounded to a multiple of 1/255 of the largest such product, `top`; `codes` is the sum, over the keys, of the
 // absolute values of the element's codes. One part in 500 is for the other roundings.

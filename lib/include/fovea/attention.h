@@ -179,7 +179,7 @@ typedef struct fovea_attention_desc {
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
   uint32_t portable_bits; /* nonzero: only the kernel whose bits are the same on AVX2, AVX-512 and AArch64 NEON, and for
                              any number of rows in a tile. 0: few rows may take the kernel that is faster for them. With
-                             FOVEA_COMPUTE_I8 the bits are the same either way */
+                             FOVEA_COMPUTE_I8 and FOVEA_COMPUTE_F16 the bits are the same either way */
   uint64_t processor_features; /* FOVEA_FEATURE_... that the processor has in addition to those that the compiler knows:
                                   on AArch64 they make targets available, elsewhere they are ignored. 0 = none; other
                                   bits are FOVEA_ERR_ENUM. A call whose structure has a target but not this field uses
@@ -210,8 +210,9 @@ typedef struct fovea_plan_kernel {
 typedef struct fovea_plan {
   fovea_attention_desc desc; /* with a scale and a target that are never 0, and the diagonal, if causal names one */
   uint32_t magic;            /* tells a plan of this version from other bytes */
-  uint32_t lanes;            /* f32 elements in a vector of the target */
-  uint32_t dot;              /* the library's number for the target's instruction for integer products; else 0 */
+  uint32_t lanes;            /* elements of the products in a vector of the target */
+  uint32_t dot;              /* the library's number for the target's instruction for integer products; with products
+                                of f16 1 = the processor has arithmetic for them; else 0 */
   fovea_plan_kernel kernels[2]; /* one for few query rows, then one for any number. The first of them that takes as many
                                    rows as an entry has serves the entry */
   size_t worker_bytes;    /* of workspace, for each worker */

@@ -188,6 +188,7 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
  * several kinds of processor, set the bit only if all of them run in order: on those that do not, these kernels take a
  * tenth to a fifth longer. */
 #define FOVEA_FEATURE_NEON_IN_ORDER 4u
+#define FOVEA_FEATURE_NEON_FP16 8u /* HWCAP_ASIMDHP: only FOVEA_COMPUTE_F16 uses it */
 
 /* fovea_target_count returns the number of compiled targets that this processor can run. It is 0 where the build has no
  * scalar kernels and the processor lacks the vectors of all others: every call is refused. fovea_target_at returns one
@@ -291,10 +292,35 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
  *                 head has many rows of queries, and from four on with I4 and Q4_0. With Q8_0 and few rows, as in
  *                 decode, F32 is faster; so it may be with I4 and Q4_0 and a single row.
  *   refused       with FOVEA_ERR_UNSUPPORTED: keys or values of another format, additive scores, head_dim above 1024.
- * tests/ACCURACY.md has the errors. */
+ * tests/ACCURACY.md has the errors.
+ *
+ * FOVEA_COMPUTE_F16. Both products are made of chains of up to 32 fused multiply-adds, each of which rounds to f16. The
+ * chains are added in f32. It is for processors with arithmetic of half precision, which multiply twice as many f16 as
+ * f32 in an instruction: Helium, and AArch64 with FOVEA_FEATURE_NEON_FP16.
+ *   keys, values  are F16.
+ *   queries       are multiplied by scale and log2(e) in f32, and then rounded to f16.
+ *   weights       are at most 1, and rounded to f16: those below 2^-25 become 0. With dropout or a weight modifier
+ *                 larger weights are rounded in the same way.
+ *   overflow      A number of magnitude 65520 or more becomes an infinity: an element of a query, a sum of up to 32
+ *                 products of a query and a key, a weight that a modifier changed, or a sum of up to 32 products of
+ *                 weights and values. Nothing is refused. A score of +infinity makes its row NaN; a sum of values that
+ *                 is infinite makes the output infinite or NaN. With values up to 2047 in magnitude, and weights of at
+ *                 most 1, no sum of values overflows.
+ *   lse, weights  that are written out come from a shorter exp2, as with FOVEA_COMPUTE_I8, but without the rounding to
+ *                 f16.
+ *   bits          are the same on every target, with fused multiply-add or without, and for any number of rows.
+ *                 portable_bits changes nothing.
+ *   time          Eight rows of queries are multiplied at a time. Where a key head has one or two, as in decoding,
+ *                 FOVEA_COMPUTE_F32 is faster. Where the processor has no arithmetic of half precision, f32 arithmetic
+ *                 takes its place, which rounds as it does: this takes many times as long as FOVEA_COMPUTE_F32, and is
+ *                 for the same bits alone.
+ *   errors        tests/f16_test.cc asserts them. For normal numbers the mean square error is about 2e-6 of the mean
+ *                 square of the outputs, some fiftieth of that of FOVEA_COMPUTE_I8.
+ *   refused       with FOVEA_ERR_UNSUPPORTED: keys or values of another format, additive scores. */
 typedef enum fovea_compute FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_COMPUTE_F32 = 0, /* products of f32; elements of other formats are widened first */
   FOVEA_COMPUTE_I8 = 1,  /* products of 8-bit integers */
+  FOVEA_COMPUTE_F16 = 2, /* products of half-precision numbers; attention alone has them */
   FOVEA_COMPUTE_IS_32_BITS = 0x7fffffff
 } fovea_compute;
 

@@ -39,6 +39,10 @@
 #ifndef FOVEA_ENABLE_ADDITIVE
 #define FOVEA_ENABLE_ADDITIVE FOVEA_ENABLE_DEFAULT /* FOVEA_SCORE_ADDITIVE */
 #endif
+#ifndef FOVEA_ENABLE_COMPUTE_F16
+#define FOVEA_ENABLE_COMPUTE_F16 FOVEA_ENABLE_DEFAULT /* FOVEA_COMPUTE_F16: needs FOVEA_ENABLE_F16, and without it
+                                                         is 0 */
+#endif
 #ifndef FOVEA_ENABLE_COMPUTE_I8
 #define FOVEA_ENABLE_COMPUTE_I8 FOVEA_ENABLE_DEFAULT /* FOVEA_COMPUTE_I8: needs FOVEA_ENABLE_I8, _I4 or _GGML, and
                                                         without these is 0 */
@@ -228,6 +232,10 @@
 #define FOVEA_IN_DATA_SECTION
 #endif
 
+#if !FOVEA_ENABLE_F16
+#undef FOVEA_ENABLE_COMPUTE_F16
+#define FOVEA_ENABLE_COMPUTE_F16 0
+#endif
 #if !FOVEA_ENABLE_I8 && !FOVEA_ENABLE_I4 && !FOVEA_ENABLE_GGML
 #undef FOVEA_ENABLE_COMPUTE_I8
 #define FOVEA_ENABLE_COMPUTE_I8 0
@@ -246,6 +254,7 @@ constexpr bool kAdditive = FOVEA_ENABLE_ADDITIVE != 0;
 constexpr bool kAlibi = FOVEA_ENABLE_ALIBI != 0;
 constexpr bool kBf16 = FOVEA_ENABLE_BF16 != 0;
 constexpr bool kBlockMaps = FOVEA_ENABLE_BLOCK_MAPS != 0;
+constexpr bool kComputeF16 = FOVEA_ENABLE_COMPUTE_F16 != 0;
 constexpr bool kComputeI8 = FOVEA_ENABLE_COMPUTE_I8 != 0;
 constexpr bool kDropout = FOVEA_ENABLE_DROPOUT != 0;
 constexpr bool kF16 = FOVEA_ENABLE_F16 != 0;

@@ -23,6 +23,7 @@ namespace {
 #include "math/block.inl"
 #include "attention/additive.inl"
 #include "attention/tile.inl"
+constexpr size_t kProductLanes = kLanes;
 #include "attention/tile_kernel.inl"
 #if FOVEA_FOR_SCALAR  // with one lane the tile kernel has no empty lanes
 constexpr AttentionKernel kFewRowsOfTarget = {};

@@ -122,6 +122,9 @@ constexpr size_t mask_element_bytes(fovea_mask_kind kind) {
 
 // Whether integer products are compiled in.
 constexpr bool kHasI8Products = config::kComputeI8;
+// The same for products of halves.
+constexpr bool kHasF16Products = config::kComputeF16;
+constexpr FormatSet kF16Rows = FormatSet{1} << FOVEA_F16;
 
 // The largest head_dim for which float sums of products of codes are exact: 127 * 128 * 1024 < 2^24.
 constexpr uint32_t kMostI8Products = 1024;
@@ -249,14 +252,15 @@ struct KernelTraits {
   fovea_compute compute;
 };
 // Best first: a plan takes the first that fits.
-enum KernelIndex : uint32_t { kFewRowsKernel, kTileKernel, kI8FewRowsKernel, kI8TileKernel, kKernels };
-constexpr const char* kKernelNames[kKernels] = {"few-rows", "tile", "i8 few-rows", "i8 tile"};
+enum KernelIndex : uint32_t { kFewRowsKernel, kTileKernel, kI8FewRowsKernel, kI8TileKernel, kF16TileKernel, kKernels };
+constexpr const char* kKernelNames[kKernels] = {"few-rows", "tile", "i8 few-rows", "i8 tile", "f16 tile"};
 constexpr KernelTraits kKernelTraits[kKernels] = {
     // any rows, lanes are rows, portable bits, drops, compute
     {false, false, false, false, FOVEA_COMPUTE_F32},
     {true, true, true, true, FOVEA_COMPUTE_F32},
     {false, false, true, false, FOVEA_COMPUTE_I8},
     {true, true, true, true, FOVEA_COMPUTE_I8},
+    {true, true, true, true, FOVEA_COMPUTE_F16},
 };
 
 // Adjacent rows of a partial state. For a tile the first of them is row 0 of the tile.
@@ -323,9 +327,15 @@ FOVEA_TABLES_AND_IN_ORDER(AttentionKernels, kAttention, attention_kernels)
 
 // The same for integer products: for each kind of dot product that the target's processors may have.
 struct I8Kernels {
-  AttentionKernel list[kDotRows][kKernels - kI8FewRowsKernel];
+  AttentionKernel list[kDotRows][kF16TileKernel - kI8FewRowsKernel];
 };
 FOVEA_TABLES(I8Kernels, kI8, i8_kernels)
+
+// The same for products of halves: by f32 arithmetic, and for processors with arithmetic of halves.
+struct F16Kernels {
+  AttentionKernel tile[2];
+};
+FOVEA_TABLES(F16Kernels, kF16, f16_kernels)
 
 }  // namespace fovea
 

@@ -125,13 +125,24 @@ void carve_codes(Carver& carver, const fovea_plan& plan, bool few_rows, bool pie
   buffers->values.scales = carver.take<char>(offsetof(I8Numbers, value_start) + starts);
 }
 
+// Carves room for the rows of a key tile of halves, where they may have to be gathered: a push may begin at any
+// position, so a key tile may be in two pages.
+void carve_halves(Carver& carver, const fovea_attention_desc& d, bool parts, KeyBuffers* buffers) {
+  buffers->keys = buffers->values = {};
+  if (!parts && !is_paged(d)) return;
+  buffers->keys.data = carver.take<uint16_t>(d.head_dim, kKeyTile);
+  buffers->values.data = carver.take<uint16_t>(d.value_dim, kKeyTile);
+}
+
 // Carves the first array of a worker. So it is at the same address in all tasks of the worker, whatever their kernel.
 LoaderNotes* carve_notes(Carver& carver) { return carver.take<LoaderNotes>(1); }
 
 void carve_key_buffers(Carver& carver, const fovea_plan& plan, bool few_rows, KeyBuffers* buffers) {
   const fovea_attention_desc& d = plan.desc;
   const bool parts = rows_may_part(d), pieces = takes_pieces(plan.lanes);
-  if (is_i8(d)) {
+  if (reads_halves(plan)) {
+    carve_halves(carver, d, parts, buffers);
+  } else if (is_i8(d)) {
     carve_codes(carver, plan, few_rows, pieces, parts, buffers);
   } else if (pieces) {
     carve_pieces(carver, d, parts, buffers);

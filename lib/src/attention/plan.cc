@@ -77,7 +77,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (!is_dtype(d.q_dtype) || !is_dtype(d.key_dtype)) return FOVEA_ERR_ENUM;
   if (!is_dtype(d.value_dtype) || !is_dtype(d.out_dtype)) return FOVEA_ERR_ENUM;
   if (!is_target(d.target) || !is_enum(d.score, FOVEA_SCORE_ADDITIVE)) return FOVEA_ERR_ENUM;
-  if (!is_enum(d.compute, FOVEA_COMPUTE_I8)) return FOVEA_ERR_ENUM;
+  if (!is_enum(d.compute, FOVEA_COMPUTE_F16)) return FOVEA_ERR_ENUM;
   if (d.processor_features & ~kNamedFeatures) return FOVEA_ERR_ENUM;
   if (d.head_dim == 0 || d.value_dim == 0 || d.q_heads == 0 || d.kv_heads == 0) return FOVEA_ERR_DIM;
   if (d.q_heads % d.kv_heads != 0) return FOVEA_ERR_HEADS;
@@ -97,6 +97,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   if (d.compute == FOVEA_COMPUTE_I8 && !computes_i8(d)) return FOVEA_ERR_UNSUPPORTED;
+  if (d.compute == FOVEA_COMPUTE_F16 && !computes_f16(d)) return FOVEA_ERR_UNSUPPORTED;
   return may_lose_tokens(d) ? FOVEA_ERR_RING : FOVEA_OK;
 }
 
@@ -178,6 +179,14 @@ fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t ro
   return FOVEA_OK;
 }
 
+// What products of halves read of a target: `dot` says whether the processor has arithmetic for them.
+TargetTraits with_halves(const TargetTraits& traits, bool has_halves) {
+  TargetTraits own = traits;
+  own.dot = DotKind(has_halves);
+  if (has_halves) own.lanes = uint8_t(2 * own.lanes), own.tile_vectors = half_vectors(own.target);
+  return own;
+}
+
 fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, fovea_plan* plan) {
   // Most rows of a key head. A call counts rows, and vectors of them, in 32 bits.
   const uint64_t most_rows = uint64_t(desc.q_heads / desc.kv_heads) * desc.max_q_tokens;
@@ -192,7 +201,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   }
   made.magic = kPlanMagic;
   made.lanes = traits.lanes;
-  made.dot = is_i8(desc) ? traits.dot : 0;
+  made.dot = is_i8(desc) || is_f16(desc) ? traits.dot : 0;
 
   // Each worker gets an equal share of the budget.
   const uint32_t workers = worker_count(desc);
@@ -228,7 +237,8 @@ fovea_status make_plan(const fovea_attention_desc& desc, fovea_plan* plan) {
   if (status != FOVEA_OK) return status;
   const TargetTraits* traits = resolve_target(desc.target, desc.processor_features);
   if (!traits) return FOVEA_ERR_TARGET;
-  return plan_for(desc, *traits, plan);
+  if (!is_f16(desc)) return plan_for(desc, *traits, plan);
+  return plan_for(desc, with_halves(*traits, has_halves(*traits, desc.processor_features)), plan);
 }
 
 fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target, fovea_plan* plan) {
@@ -238,17 +248,24 @@ fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target
   if (status != FOVEA_OK) return status;
   const TargetTraits* traits = target_traits(target);
   if (!traits) return FOVEA_ERR_ENUM;
-  size_t least_bytes = 0;
   // The library on the other machine may be built differently: scalar code may have smlad or not, NEON may have 32 or
-  // 64 bits. Of both builds the larger size counts.
-  TargetTraits other = *traits;
+  // 64 bits, and arithmetic of halves or not. Of all builds the largest size counts.
+  TargetTraits own = *traits, other = *traits;
   if (is_i8(desc) && traits->lanes == 1) other.dot = traits->dot == kDotFloats ? kDotSmlad : kDotFloats;
   if (target == FOVEA_TARGET_NEON && !traits->compiled()) other.tile_vectors = kLeastNeonVectors;
-  if (other.dot != traits->dot || other.tile_vectors != traits->tile_vectors) {
-    FOVEA_RETURN_IF_ERROR(plan_for(any_target, other, plan));
-    least_bytes = plan->workspace_bytes;
+  size_t least_bytes = 0;
+  const auto plan_too = [&](const TargetTraits& also) {
+    const fovea_status planned = plan_for(any_target, also, plan);
+    if (planned == FOVEA_OK && least_bytes < plan->workspace_bytes) least_bytes = plan->workspace_bytes;
+    return planned;
+  };
+  if (is_f16(desc)) {
+    FOVEA_RETURN_IF_ERROR(plan_too(with_halves(own, may_have_halves(own))));
+    own = with_halves(own, own.target == FOVEA_TARGET_HELIUM);
+    other = with_halves(other, own.dot != 0);
   }
-  FOVEA_RETURN_IF_ERROR(plan_for(any_target, *traits, plan));
+  if (other.dot != own.dot || other.tile_vectors != own.tile_vectors) FOVEA_RETURN_IF_ERROR(plan_too(other));
+  FOVEA_RETURN_IF_ERROR(plan_for(any_target, own, plan));
   if (plan->workspace_bytes < least_bytes) plan->workspace_bytes = least_bytes;
   return FOVEA_OK;
 }

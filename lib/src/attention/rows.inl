@@ -11,6 +11,9 @@ FOVEA_SHARED ptrdiff_t RowOffset(const QueryTile& t, size_t r, ptrdiff_t token_s
   return ptrdiff_t(t.first_token + row / t.group) * token_stride + ptrdiff_t(row % t.group) * head_stride;
 }
 
+// The same for a column.
+FOVEA_INLINE size_t LiveColumn(const QueryTile& t, size_t column) { return column < t.live ? column : t.live - 1; }
+
 // Pointers of the kLanes rows from `column` on, the last live one repeated.
 template <class T>
 struct LaneRows {
@@ -24,7 +27,7 @@ FOVEA_INLINE LaneRows<T> RowsOf(const QueryTile& t, const RowArray<T>& a, size_t
     for (size_t i = 0; i < kLanes; ++i) rows.at[i] = a.data + RowOffset(t, column + i, a.token_stride, a.head_stride);
     return rows;
   }
-  const size_t first = t.first_head + column;
+  const size_t first = t.first_head + LiveColumn(t, column);
   uint32_t head = uint32_t(first % t.group);
   T* token = a.data + ptrdiff_t(t.first_token + first / t.group) * a.token_stride;
   T* row = token + ptrdiff_t(head) * a.head_stride;
@@ -43,7 +46,7 @@ FOVEA_INLINE LaneRows<T> RowsOf(const QueryTile& t, const RowArray<T>& a, size_t
 // The heads, counted from first_head, and the tokens of the kLanes rows from `column` on, the last live one repeated.
 FOVEA_SHARED void PlacesOfLanes(const QueryTile& t, size_t column, uint32_t first_head, uint32_t (&heads)[kLanes],
                                 uint32_t (&tokens)[kLanes]) {
-  const size_t first = t.first_head + column;
+  const size_t first = t.first_head + LiveColumn(t, column);
   uint32_t head = uint32_t(first % t.group), token = t.first_token + uint32_t(first / t.group);
   for (size_t i = 0; i < kLanes; ++i) {
     heads[i] = first_head + head;

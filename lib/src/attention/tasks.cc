@@ -14,6 +14,7 @@ namespace {
 // The kernel that a plan names: a constant in builds with one kernel.
 const AttentionKernel& kernel_of(const fovea_plan& plan, const fovea_plan_kernel& kernel) {
   if (is_i8(plan.desc)) return i8_kernels(plan.desc.target).list[dot_row(plan.dot)][kernel.index - kI8FewRowsKernel];
+  if (is_f16(plan.desc)) return f16_kernels(plan.desc.target).tile[plan.dot];
   return attention_kernels(plan.desc.target).list[kFewRowsServed ? kernel.index : 0];
 }
 

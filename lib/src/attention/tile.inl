@@ -53,69 +53,15 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
   }
 }
 
-// The largest of old_max and the vectors of scores of [s, end), `rows` floats apart.
-template <size_t kAtOnce>
-FOVEA_INLINE VF MaxOfScores(const float* s, const float* end, size_t rows, VF old_max) {
-  VF max[4] = {old_max, old_max, old_max, old_max};
-  for (const float* x = s; x != end; x += kAtOnce * rows) {
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kAtOnce; ++i) max[i] = hn::Max(max[i], hn::LoadU(kF, x + i * rows));
+template <int n>
+FOVEA_INLINE void WeightExp2(VF (&x)[n]) {
+  if constexpr (kLanes == 1) {  // constants stay in registers, of which there are enough
+    Exp2Steps(x);
+  } else {
+    Exp2(x);
   }
-  return kAtOnce == 1 ? max[0] : hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
 }
-
-// For one vector of rows: takes the scores of [begin, end) into row_max and row_sum, and replaces them in s by weights.
-// With `hides`, scores of -inf become weights of -0: their sign tells Values which values must not be read.
-FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides) {
-  const uint32_t begin = keys.begin, end = keys.end;
-  constexpr size_t kAtOnce = kPreferSize ? 1 : 4;  // strands
-  const size_t rows = t.columns;
-  float* FOVEA_RESTRICT s = t.s + column;
-  const VF minus_infinity = hn::Set(kF, -kInfinity);
-  // Four strands, on a grid that starts with the tile: the order of the sum is the same for every begin and end.
-  const uint32_t padded_end = (end + 3) & ~3u;
-  for (uint32_t j = end; j < padded_end; ++j) hn::StoreU(minus_infinity, kF, s + j * rows);
-
-  float *const s_begin = s + size_t(begin) * rows, *const s_end = s + size_t(padded_end) * rows;
-  const VF old_max = hn::LoadU(kF, t.row_max + column);
-  VF new_max = MaxOfScores<kAtOnce>(s_begin, s_end, rows, old_max);
-  if (hides) new_max = MinusInfinityIfLowest(new_max);
-  const VF shift = ShiftOf(new_max);
-
-  VF sums[4];
-  for (size_t strand = 0; strand < 4; strand += kAtOnce) {
-    VF sum[kAtOnce];
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kAtOnce; ++i) sum[i] = hn::Zero(kF);
-    float* row = s_begin + strand * rows;
-    for (uint32_t j = begin; j < padded_end; j += 4, row += 4 * rows) {
-      VF p[kAtOnce];
-      FOVEA_UNROLL(4)
-      for (size_t i = 0; i < kAtOnce; ++i) p[i] = hn::Sub(hn::LoadU(kF, row + i * rows), shift);
-      if constexpr (kLanes == 1) {  // constants stay in registers, of which there are enough
-        Exp2Steps(p);
-      } else {
-        Exp2(p);
-      }
-      FOVEA_UNROLL(4)
-      for (size_t i = 0; i < kAtOnce; ++i) {
-        if (hides) {
-          const MF hidden = hn::Eq(hn::LoadU(kF, row + i * rows), minus_infinity);
-          p[i] = hn::IfThenElse(hidden, hn::Set(kF, -0.0f), p[i]);
-        }
-        hn::StoreU(p[i], kF, row + i * rows);
-        sum[i] = hn::Add(sum[i], p[i]);
-      }
-    }
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kAtOnce; ++i) sums[strand + i] = sum[i];
-  }
-  const VF rescale = Exp2(hn::Sub(old_max, shift));
-  const VF total = hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
-  hn::StoreU(new_max, kF, t.row_max + column);
-  hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum + column), rescale, total), kF, t.row_sum + column);
-  hn::StoreU(rescale, kF, t.rescale + column);
-}
+#include "attention/softmax.inl"
 
 // o_t[e][vector] = o_t[e][vector] * rescale + sum_j p[j][vector] * values[j][e], for kBlock elements of which the first
 // `skip` are not stored. The sum of a key tile starts at zero and is added to o_t at its end: its rounding errors are
@@ -231,45 +177,13 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
   }
 }
 
-// Weights are made one vector of rows after the other, and products read them unchanged.
-template <int kVectors>
-FOVEA_INLINE bool WeighBlock(const QueryTile&, const KeyTile&, size_t) {
-  return false;
-}
+// Products read the weights unchanged.
 FOVEA_INLINE void PackWeights(const QueryTile&, const KeyTile&, size_t, bool) {}
-template <int kVectors>
-FOVEA_INLINE void TakeOutZeros(const QueryTile&, const KeyTile&, size_t) {}
 
-// Stores elements d + i of a vector of rows, i < n, in q_t, which advances by kLanes rows of the tile.
-FOVEA_INLINE void StoreQueries(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n, VF scales,
-                               float*& q_t, size_t columns) {
-  VF lanes[kLanes];
-  LoadTransposed(rows, dtype, d, n, lanes);
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i, q_t += columns) {
-    if (i < n) hn::StoreU(hn::Mul(lanes[i], scales), kF, q_t);
-  }
+using QueryElement = float;
+FOVEA_INLINE QueryElement* QueryElements(const QueryTile& t) { return t.q; }
+FOVEA_INLINE void StoreQuery(VF v, QueryElement* p) { hn::StoreU(v, kF, p); }
+FOVEA_INLINE void LoadQuery(fovea_dtype dtype, const void* row, size_t dim, VF factor, QueryElement* to, size_t step) {
+  LoadScaledRow(dtype, row, dim, factor, to, step);
 }
-
-FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
-  const VF scales = hn::Set(kF, scale);
-  const size_t columns = t.columns, head_dim = t.head_dim;
-  for (size_t column = 0; column < columns; column += kLanes) {
-    const LaneRows<char> rows = RowsOf(t, BytesOf(q), column);
-    float* q_t = t.q + column;
-    if (kLanes == 1) {
-      LoadScaledRow(q.dtype, rows.at[0], head_dim, scales, q_t, columns);
-    } else {
-      size_t d = 0;
-      if constexpr (!kPreferSize) {  // whole vectors are known to be whole
-        for (; d + kLanes <= head_dim; d += kLanes) StoreQueries(rows, q.dtype, d, kLanes, scales, q_t, columns);
-      }
-      for (; d < head_dim; d += kLanes) {
-        StoreQueries(rows, q.dtype, d, head_dim - d < kLanes ? head_dim - d : kLanes, scales, q_t, columns);
-      }
-    }
-    hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
-    hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);
-  }
-  ZeroVectors(t.o, columns / kLanes * t.value_dim);
-}
+#include "attention/queries.inl"

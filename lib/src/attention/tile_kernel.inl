@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What surrounds the products in a kernel whose lanes are rows: the steps of the running softmax, and the end.
+// What surrounds the products in a kernel whose lanes are rows: the steps of the running softmax, and the end. A vector
+// of the products has kProductLanes rows: kLanes, or with vectors of halves twice as many.
 
 FOVEA_INLINE bool Does(const KeyTile& keys, AttendPart part) {
   return !config::kStaged || kLanes > 1 || (keys.parts & part) != 0;
@@ -10,7 +11,7 @@ FOVEA_INLINE bool Does(const KeyTile& keys, AttendPart part) {
 template <int kVectors>
 FOVEA_INLINE void Weigh(const QueryTile& t, const QueryTile& own, const KeyTile& keys, const ScoreSteps& steps,
                         size_t column, bool hides) {
-  const size_t end = column + kVectors * kLanes;
+  const size_t end = column + kVectors * kProductLanes;
   const bool any = AnyStep(keys, steps);
   if (!any && !Drops(steps) && !InWeighingPass(steps) && WeighBlock<kVectors>(own, keys, column)) return;
   for (size_t c = column; c < end; c += kLanes) {
@@ -34,7 +35,8 @@ FOVEA_INLINE void AttendStep(const QueryTile& t, const QueryTile& own, const Key
   if (Does(keys, kScorePart)) Scores<kVectors>(own, keys, column);
   if (Does(keys, kWeightPart)) Weigh<kVectors>(t, own, keys, steps, column, hides);
   if (!Does(keys, kValuePart) || InMeasuringPass(steps)) return;
-  if (kWhole && own.columns != kVectors * kLanes) __builtin_unreachable();  // after calls the compiler may not know it
+  // After calls the compiler may not know it.
+  if (kWhole && own.columns != kVectors * kProductLanes) __builtin_unreachable();
   // If nothing is hidden, no weight is -0.
   if (hides) {
     Values<true, kVectors>(own, keys, column);
@@ -62,7 +64,7 @@ FOVEA_TEMPLATE void AttendVectors(const QueryTile& t, const KeyTile& keys, const
 template <int kVectors>
 FOVEA_TEMPLATE void AttendTile(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
   QueryTile own = t;
-  own.columns = kVectors * kLanes;
+  own.columns = kVectors * kProductLanes;
   AttendStep<kVectors, true>(t, own, keys, steps, 0, false);
 }
 
@@ -71,7 +73,7 @@ template <int kMost>
 FOVEA_INLINE void AttendWhole(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
   if constexpr (kMost == 1) {
     AttendVectors<false, 1>(t, keys, steps, 0);
-  } else if (t.columns == kMost * kLanes) {
+  } else if (t.columns == kMost * kProductLanes) {
     AttendTile<kMost>(t, keys, steps);
   } else {
     AttendWhole<kMost - 1>(t, keys, steps);
@@ -81,7 +83,7 @@ FOVEA_INLINE void AttendWhole(const QueryTile& t, const KeyTile& keys, const Sco
 // AttendVectors over all of a tile, at most kMost vectors at a time.
 template <bool kHides, int kMost>
 FOVEA_INLINE void AttendColumns(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column) {
-  for (; column + kMost * kLanes <= t.columns; column += kMost * kLanes) {
+  for (; column + kMost * kProductLanes <= t.columns; column += kMost * kProductLanes) {
     AttendVectors<kHides, kMost>(t, keys, steps, column);
   }
   if constexpr (kMost > 1) AttendColumns<kHides, kPreferSize ? 1 : kMost - 1>(t, keys, steps, column);
@@ -90,7 +92,7 @@ FOVEA_INLINE void AttendColumns(const QueryTile& t, const KeyTile& keys, const S
 // The keys of a tile that one vector of rows may see. False if none.
 FOVEA_INLINE bool ClipToVector(const QueryTile& t, size_t column, KeySpan* keys) {
   // Limits grow with the row; those of the first and last lane bound all.
-  const int32_t first = int32_t(keys->first), last_lane = int32_t(column + kLanes - 1);
+  const int32_t first = int32_t(keys->first), last_lane = int32_t(column + kProductLanes - 1);
   const int32_t some_lo = row_lo(t)[column] - first, all_lo = row_lo(t)[last_lane] - first;
   const int32_t all_hi = row_hi(t)[column] - first, some_hi = row_hi(t)[last_lane] - first;
   if (some_lo > int32_t(keys->begin)) keys->begin = uint32_t(some_lo) / kKeyGrain * kKeyGrain;
@@ -105,7 +107,7 @@ FOVEA_KERNEL void Attend(const QueryTile& t, KeyTile& keys, const ScoreSteps& st
   const bool masked = Masked(keys, steps);
   if (keys.edge) {  // one vector of rows at a time wastes least work on hidden keys
     const uint32_t begin = keys.begin, end = keys.end;
-    for (size_t column = 0; column < t.columns; column += kLanes) {
+    for (size_t column = 0; column < t.columns; column += kProductLanes) {
       if (ClipToVector(t, column, &keys)) {
         if (masked || Drops(steps) || InWeighingPass(steps)) keys.seen = 0;
         if (keys.edge || masked) {
@@ -120,8 +122,8 @@ FOVEA_KERNEL void Attend(const QueryTile& t, KeyTile& keys, const ScoreSteps& st
       keys.seen = 0;
     }
   } else if (masked) {
-    AttendColumns<true, kPreferSize ? 1 : hn::kMaskedVectors>(t, keys, steps, 0);
-  } else if constexpr (kPreferSize) {
+    AttendColumns<true, kPreferSize || kBlockVectors == 1 ? 1 : hn::kMaskedVectors>(t, keys, steps, 0);
+  } else if constexpr (kPreferSize || kBlockVectors == 1) {
     AttendColumns<false, kBlockVectors>(t, keys, steps, 0);
   } else {
     AttendWhole<kBlockVectors>(t, keys, steps);
@@ -130,9 +132,11 @@ FOVEA_KERNEL void Attend(const QueryTile& t, KeyTile& keys, const ScoreSteps& st
 
 FOVEA_KERNEL void ScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage stage,
                             const RowArray<float>& scores) {
-  for (size_t column = 0; column < t.columns; column += kLanes) {
+  for (size_t column = 0; column < t.columns; column += kProductLanes) {
     Scores<1>(t, keys, column);
-    kTileSteps.store_scores(t, keys, steps, stage, scores, column);
+    for (size_t c = column; c < column + kProductLanes; c += kLanes) {
+      kTileSteps.store_scores(t, keys, steps, stage, scores, c);
+    }
   }
 }
 

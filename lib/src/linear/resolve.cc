@@ -21,6 +21,7 @@ fovea_status check_compute(const fovea_linear_args& a) {
   const bool codes_in = a.x_dtype == FOVEA_I8, codes_out = a.y_dtype == FOVEA_I8;
   const bool one_scale = codes_in && a.x_scales_stride == 0, grouped = is_one_of<kI8GroupedFormats>(a.weights.dtype);
   if ((a.x_dtype != FOVEA_F32 && !codes_in) || (a.y_dtype != FOVEA_F32 && !codes_out)) return FOVEA_ERR_UNSUPPORTED;
+  if (a.compute == FOVEA_COMPUTE_F16) return FOVEA_ERR_UNSUPPORTED;
   if (a.compute == FOVEA_COMPUTE_F32 && (codes_in || codes_out)) return FOVEA_ERR_UNSUPPORTED;
   if (a.compute == FOVEA_COMPUTE_I8 && !(kHasI8Linear && (a.weights.dtype == FOVEA_I8 || grouped))) {
     return FOVEA_ERR_UNSUPPORTED;
@@ -37,7 +38,7 @@ fovea_status check_compute(const fovea_linear_args& a) {
 fovea_status check_shape(const fovea_linear_args& a) {
   if (a.struct_bytes != sizeof(fovea_linear_args)) return FOVEA_ERR_STRUCT;
   if (!is_target(a.target) || !is_dtype(a.weights.dtype)) return FOVEA_ERR_ENUM;
-  if (!is_dtype(a.x_dtype) || !is_dtype(a.y_dtype) || uint32_t(a.compute) > FOVEA_COMPUTE_I8) return FOVEA_ERR_ENUM;
+  if (!is_dtype(a.x_dtype) || !is_dtype(a.y_dtype) || uint32_t(a.compute) > FOVEA_COMPUTE_F16) return FOVEA_ERR_ENUM;
   if (a.processor_features & ~kNamedFeatures) return FOVEA_ERR_ENUM;
   FOVEA_RETURN_IF_ERROR(check_activation(a.activation));
   if (!kActivates && a.activation != FOVEA_ACTIVATION_IDENTITY) return FOVEA_ERR_UNSUPPORTED;

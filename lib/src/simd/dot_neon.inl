@@ -17,16 +17,7 @@ FOVEA_INLINE E LoadPartOfE(const RowCode* p, size_t n) {
 FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
 FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
 
-// The assembler accepts an extension only from Armv8.2 on, and cannot go back from another .arch. So .arch names all
-// that the code after it may have.
-#if defined(__clang__) || defined(__ARM_FEATURE_SVE) || defined(__ARM_FEATURE_SHA3) || \
-    defined(__ARM_FEATURE_DOTPROD) || defined(__ARM_FEATURE_COMPLEX)
-#define FOVEA_ASM_DOTPROD ".arch_extension dotprod\n\t"
-#define FOVEA_ASM_I8MM ".arch_extension i8mm\n\t"
-#else
-#define FOVEA_ASM_DOTPROD ".arch armv8.2-a+crypto+fp16+rcpc+dotprod+i8mm\n\t"
-#define FOVEA_ASM_I8MM FOVEA_ASM_DOTPROD
-#endif
+#include "simd/asm_neon64.inl"
 
 // Loads n consecutive vectors, of columns or of elements, and advances p by `step` codes. From intrinsics g++ 12 makes
 // a load for each.

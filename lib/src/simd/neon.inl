@@ -167,7 +167,8 @@ FOVEA_INLINE V NextTwo(const float*& p) {
   return v;
 }
 
-#define FOVEA_HAS_NEON_DOT  // the processor may have sdot, and smmla
+#define FOVEA_HAS_NEON_DOT   // the processor may have sdot, and smmla
+#define FOVEA_HAS_NEON_HALF  // it may have FEAT_FP16
 #define FOVEA_HAS_RAW_VECTORS
 // From intrinsics g++ 12 makes a load for each vector, and copies vectors for a store of four.
 template <int n>

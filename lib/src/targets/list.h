@@ -96,9 +96,15 @@ enum ProcessorFeature : uint8_t {
   kNeonDotprod = 2,
   kNeonI8mm = 4,
   kNeonInOrder = 8,  // and the build has kernels for it
+  kNeonFp16 = 16,    // no target needs it: kernels with products of halves ask for it
   // RISC-V
   kRvv = 2,  // vectors of the length that the build has
 };
+
+// Most vectors of halves in a query tile, where the processor has arithmetic for them: the register blocks of
+// simd/half_<name>.inl.
+constexpr uint8_t half_vectors(fovea_target target) { return target == FOVEA_TARGET_HELIUM ? 3 : 2; }
+constexpr int kHalfVectors = half_vectors(FOVEA_COMPILED_HELIUM ? FOVEA_TARGET_HELIUM : FOVEA_TARGET_NEON);
 
 // Whether products of f32 have separate kernels, for processors that run instructions in the order of the text.
 constexpr bool is_in_order(fovea_target target) {

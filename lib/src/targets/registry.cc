@@ -21,6 +21,9 @@ constexpr unsigned told_features() {
 #if defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
   features |= kNeonDotprod;
 #endif
+#if defined(__aarch64__) && defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC)
+  features |= kNeonFp16;
+#endif
 #if defined(__aarch64__) && defined(__ARM_FEATURE_MATMUL_INT8)
   features |= kNeonI8mm;
 #endif
@@ -74,6 +77,7 @@ unsigned processor_features([[maybe_unused]] uint64_t named) {
 #elif defined(__aarch64__)
   return told_features() | (named & FOVEA_FEATURE_NEON_DOTPROD ? kNeonDotprod : kNothing) |
          (named & FOVEA_FEATURE_NEON_I8MM ? kNeonI8mm : kNothing) |
+         (named & FOVEA_FEATURE_NEON_FP16 ? kNeonFp16 : kNothing) |
          (FOVEA_WITH_IN_ORDER && named & FOVEA_FEATURE_NEON_IN_ORDER ? kNeonInOrder : kNothing);
 #else
   return told_features();
@@ -103,6 +107,11 @@ const TargetTraits* target_row(fovea_target target) {
 }
 
 bool is_available(const TargetTraits& traits, uint64_t named) { return runs(traits, processor_features(named)); }
+
+bool has_halves(const TargetTraits& traits, uint64_t named) {
+  return traits.target == FOVEA_TARGET_HELIUM ||
+         (may_have_halves(traits) && (processor_features(named) & kNeonFp16) != 0);
+}
 
 const TargetTraits* resolve_target(fovea_target target, uint64_t named) {
   const unsigned features = processor_features(named);

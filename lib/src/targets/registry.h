@@ -77,9 +77,16 @@ size_t largest_for(fovea_target target, const NumberFor& number_for) {
 }
 
 // All bits of processor_features that this version knows.
-constexpr uint64_t kNamedFeatures = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_IN_ORDER;
+constexpr uint64_t kNamedFeatures =
+    FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_IN_ORDER | FOVEA_FEATURE_NEON_FP16;
 // Whether a target is compiled in and this processor runs it. `named` are FOVEA_FEATURE_... that the caller knows of.
 bool is_available(const TargetTraits& traits, uint64_t named = 0);
+// Whether processors of the target may have arithmetic of halves, and whether this one does.
+inline bool may_have_halves(const TargetTraits& traits) {
+  const bool xsimd_of_neon = FOVEA_OFFERS_NEON && traits.target == FOVEA_TARGET_XSIMD;
+  return traits.target == FOVEA_TARGET_HELIUM || traits.kernels == FOVEA_TARGET_NEON || xsimd_of_neon;
+}
+bool has_halves(const TargetTraits& traits, uint64_t named);
 // FOVEA_TARGET_BEST becomes the best available one; null if the target is not available.
 const TargetTraits* resolve_target(fovea_target target, uint64_t named = 0);
 // The same for a call that cannot name features. FOVEA_ERR_ENUM for a number that is no target, FOVEA_ERR_TARGET for one

@@ -48,6 +48,7 @@ namespace FOVEA_DOT_NAMESPACE {
 #include FOVEA_DOT_WHOLE
 #include "attention/i8/rows.inl"
 #include FOVEA_DOT_BRING
+constexpr size_t kProductLanes = kLanes;
 #include "attention/tile_kernel.inl"
 
 #if defined(FOVEA_DOT_FEW_ROWS)
@@ -70,7 +71,7 @@ constexpr AttentionKernel kFewRowsOfDot = {};
 #undef FOVEA_DOT_WIDENS_ROWS
 
 constexpr void AddKernels(I8Kernels* table) {
-  AttentionKernel(&list)[kKernels - kI8FewRowsKernel] = table->list[dot_row(dot::kKind)];
+  AttentionKernel(&list)[kF16TileKernel - kI8FewRowsKernel] = table->list[dot_row(dot::kKind)];
   list[kI8FewRowsKernel - kI8FewRowsKernel] = kFewRowsOfDot;
   list[kI8TileKernel - kI8FewRowsKernel] = TileKernel(kCodedFormats, BringKeys, BringValues);
 }

@@ -9,7 +9,7 @@
 #define FOVEA_KERNELS_NAMESPACE step_kernels
 #define FOVEA_KERNELS_FILE "attention/steps/kernels.cc"
 #include "targets/each_target.inl"
-#elif FOVEA_ENABLE_COMPUTE_I8
+#elif FOVEA_ENABLE_COMPUTE_F16 || FOVEA_ENABLE_COMPUTE_I8
 
 namespace {
 // clang-format off

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The running softmax between two products whose sums are f32. WeightExp2 is the exponential of what includes this.
+
+// The largest of old_max and the vectors of scores of [s, end), `rows` floats apart.
+template <size_t kAtOnce>
+FOVEA_INLINE VF MaxOfScores(const float* s, const float* end, size_t rows, VF old_max) {
+  VF max[4] = {old_max, old_max, old_max, old_max};
+  for (const float* x = s; x != end; x += kAtOnce * rows) {
+    FOVEA_UNROLL(4)
+    for (size_t i = 0; i < kAtOnce; ++i) max[i] = hn::Max(max[i], hn::LoadU(kF, x + i * rows));
+  }
+  return kAtOnce == 1 ? max[0] : hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
+}
+
+// For one vector of rows: takes the scores of [begin, end) into row_max and row_sum, and replaces them in s by weights.
+// With `hides`, scores of -inf become weights of -0: their sign tells Values which values must not be read.
+FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides) {
+  const uint32_t begin = keys.begin, end = keys.end;
+  constexpr size_t kAtOnce = kPreferSize ? 1 : 4;  // strands
+  const size_t rows = t.columns;
+  float* FOVEA_RESTRICT s = t.s + column;
+  const VF minus_infinity = hn::Set(kF, -kInfinity);
+  // Four strands, on a grid that starts with the tile: the order of the sum is the same for every begin and end.
+  const uint32_t padded_end = (end + 3) & ~3u;
+  for (uint32_t j = end; j < padded_end; ++j) hn::StoreU(minus_infinity, kF, s + j * rows);
+
+  float *const s_begin = s + size_t(begin) * rows, *const s_end = s + size_t(padded_end) * rows;
+  const VF old_max = hn::LoadU(kF, t.row_max + column);
+  VF new_max = MaxOfScores<kAtOnce>(s_begin, s_end, rows, old_max);
+  if (hides) new_max = MinusInfinityIfLowest(new_max);
+  const VF shift = ShiftOf(new_max);
+
+  VF sums[4];
+  for (size_t strand = 0; strand < 4; strand += kAtOnce) {
+    VF sum[kAtOnce];
+    FOVEA_UNROLL(4)
+    for (size_t i = 0; i < kAtOnce; ++i) sum[i] = hn::Zero(kF);
+    float* row = s_begin + strand * rows;
+    for (uint32_t j = begin; j < padded_end; j += 4, row += 4 * rows) {
+      VF p[kAtOnce];
+      FOVEA_UNROLL(4)
+      for (size_t i = 0; i < kAtOnce; ++i) p[i] = hn::Sub(hn::LoadU(kF, row + i * rows), shift);
+      WeightExp2(p);
+      FOVEA_UNROLL(4)
+      for (size_t i = 0; i < kAtOnce; ++i) {
+        if (hides) {
+          const MF hidden = hn::Eq(hn::LoadU(kF, row + i * rows), minus_infinity);
+          p[i] = hn::IfThenElse(hidden, hn::Set(kF, -0.0f), p[i]);
+        }
+        hn::StoreU(p[i], kF, row + i * rows);
+        sum[i] = hn::Add(sum[i], p[i]);
+      }
+    }
+    FOVEA_UNROLL(4)
+    for (size_t i = 0; i < kAtOnce; ++i) sums[strand + i] = sum[i];
+  }
+  const VF rescale = Exp2(hn::Sub(old_max, shift));
+  const VF total = hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
+  hn::StoreU(new_max, kF, t.row_max + column);
+  hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum + column), rescale, total), kF, t.row_sum + column);
+  hn::StoreU(rescale, kF, t.rescale + column);
+}
+
+// Weights are made one vector of rows after the other.
+template <int kVectors>
+FOVEA_INLINE bool WeighBlock(const QueryTile&, const KeyTile&, size_t) {
+  return false;
+}
+template <int kVectors>
+FOVEA_INLINE void TakeOutZeros(const QueryTile&, const KeyTile&, size_t) {}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The words for products of halves of AArch64's FEAT_FP16, which multiplies vectors by an element.
+
+#include "simd/asm_neon64.inl"
+
+namespace half {
+
+constexpr size_t kLanes = 8;
+constexpr int kBlockVectors = ::fovea::kHalfVectors, kRows = 8, kReads = 8;
+
+using Element = uint16_t;
+using V = float16x8_t;
+using E = float16x8_t;
+using M = uint16x8_t;
+
+FOVEA_INLINE V Zero() { return vreinterpretq_f16_u16(vdupq_n_u16(0)); }
+FOVEA_INLINE V Load(const Element* p) { return vreinterpretq_f16_u16(vld1q_u16(p)); }
+FOVEA_INLINE E LoadE(const Element* p) { return Load(p); }
+FOVEA_INLINE E LoadOne(const Element* p) { return vreinterpretq_f16_u16(vld1q_dup_u16(p)); }
+FOVEA_INLINE void Store(VF v, Element* p) { hn::StoreF16(v, p); }
+FOVEA_INLINE M SignMask(V v) { return vreinterpretq_u16_s16(vshrq_n_s16(vreinterpretq_s16_f16(v), 15)); }
+
+// An element is in one of the lower 16 registers.
+template <int i>
+FOVEA_INLINE V MulAdd(V x, E e, V sum) {
+  asm(FOVEA_ASM_FP16 "fmla %0.8h, %1.8h, %2.h[%3]" : "+w"(sum) : "w"(x), "x"(e), "n"(i));
+  return sum;
+}
+template <int i>
+FOVEA_INLINE V MulAddUnless(M m, V x, E e, V sum) {
+  const E spread = vreinterpretq_f16_u16(vbicq_u16(vdupq_laneq_u16(vreinterpretq_u16_f16(e), i), m));
+  asm(FOVEA_ASM_FP16 "fmla %0.8h, %1.8h, %2.8h" : "+w"(sum) : "w"(x), "w"(spread));
+  return sum;
+}
+
+FOVEA_INLINE void Widen(V v, VF (&to)[2]) {
+  to[0] = VF(vcvt_f32_f16(vget_low_f16(v)));
+  to[1] = VF(vcvt_high_f32_f16(v));
+}
+FOVEA_INLINE void LoadFloats(const float* p, VF (&v)[2]) {
+  v[0] = hn::LoadU(kF, p);
+  v[1] = hn::LoadU(kF, p + 4);
+}
+FOVEA_INLINE void StoreFloats(const VF (&v)[2], float* p) {
+  hn::StoreU(v[0], kF, p);
+  hn::StoreU(v[1], kF, p + 4);
+}
+
+}  // namespace half

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of halves by their definition in fovea.h: chains of 32 multiply-adds, each of which rounds once to f16. And
+// what becomes of numbers that f16 cannot hold.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "catch.h"
+#include "platform/platform.h"
+#include "support/bits.h"
+#include "support/formats.h"
+#include "support/problem.h"
+#include "support/rows.h"
+
+namespace fovea_test {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+// a * b + c, rounded once. The product of two halves has 22 bits, so in double it and the sum are exact here.
+double multiply_add(double a, double b, double c) {
+  const double sum = a * b + c;
+  const double magnitude = std::fabs(sum);
+  if (magnitude >= 65520.0) return sum < 0 ? -kInf : kInf;
+  int exponent;
+  std::frexp(magnitude, &exponent);
+  const double place = std::ldexp(1.0, (exponent < -13 ? -13 : exponent) - 11);
+  return std::nearbyint(sum / place) * place;
+}
+double to_half(float x) { return value_of(kF16, nearest_of(kF16, x)); }
+
+Problem problem(uint32_t q_tokens, uint32_t kv_tokens) {
+  Problem p;
+  p.q_heads = 4, p.kv_heads = 2;
+  p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
+  p.head_dim = 75, p.value_dim = 21;
+  return p.with_halves();
+}
+
+// The score of a query and a key in base 2.
+float score(const AttentionCase& test, uint32_t h, uint32_t i, uint32_t j) {
+  const uint32_t group = test.problem.q_heads / test.problem.kv_heads, dim = test.problem.head_dim;
+  const float *q = test.q(0, h, i), *key = test.key(0, h / group, j);
+  const float scale = test.plan.desc.scale * 1.44269504f;
+  float sum = 0.0f;
+  for (uint32_t d = 0; d < dim;) {
+    double part = 0.0;
+    const uint32_t end = std::min(dim, d + 32);
+    for (; d < end; ++d) part = multiply_add(to_half(q[d] * scale), double{key[d]}, part);
+    sum += static_cast<float>(part);
+  }
+  return sum;
+}
+
+// Sets element d of a key or value: as it is stored, and what the reference reads.
+void set_key(const AttentionCase& test, uint32_t h, uint32_t j, uint32_t d, float x) {
+  uint8_t* const key = row_bytes(test.args.kv.keys, 2, 0, h, j);
+  reinterpret_cast<uint16_t*>(key)[d] = static_cast<uint16_t>(nearest_of(kF16, x));
+  test.key(0, h, j)[d] = static_cast<float>(to_half(x));
+}
+void set_value(const AttentionCase& test, uint32_t h, uint32_t j, uint32_t d, float x) {
+  uint8_t* const value = row_bytes(test.args.kv.values, 2, 0, h, j);
+  reinterpret_cast<uint16_t*>(value)[d] = static_cast<uint16_t>(nearest_of(kF16, x));
+  test.value(0, h, j)[d] = static_cast<float>(to_half(x));
+}
+
+// Both ways in which a target may multiply halves.
+template <class Check>
+void for_each_way(AttentionCase& test, const Check& check) {
+  for (const fovea_target target : targets()) {
+    for (const uint64_t features : {fovea::platform::processor_features(), uint64_t{0}}) {
+      test.desc.processor_features = features;
+      REQUIRE(test.run_unchecked({target}) == "");
+      check();
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("f16: scores are chains of 32 products, each rounded once", "[short]") {
+  for (const uint32_t q_tokens : {1u, 7u}) {
+    Problem p = problem(q_tokens, 70);
+    p.stage = FOVEA_SCORES_SCALED;
+    AttentionCase test(p);
+    for_each_way(test, [&] {
+      for (uint32_t h = 0; h < p.q_heads; ++h) {
+        for (uint32_t i = 0; i < q_tokens; ++i) {
+          for (uint32_t j = 0; j < p.kv_tokens; ++j) {
+            CHECK(bits_of(row(test.args.scores, 0, h, i)[j]) == bits_of(score(test, h, i, j) * 0.693147181f));
+          }
+        }
+      }
+    });
+  }
+}
+
+TEST_CASE("f16: every option gives what the reference does", "[short]") {
+  std::vector<Problem> all;
+  const auto add = [&](uint32_t q_tokens, uint32_t kv_tokens, auto&& change) {
+    Problem p = problem(q_tokens, kv_tokens);
+    change(p);
+    all.push_back(p);
+  };
+  add(1, 130, [](Problem&) {});
+  add(40, 130, [](Problem& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.alibi = true; });
+  add(9, 100, [](Problem& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 37, p.head_dim = 1; });
+  add(9, 70, [](Problem& p) { p.mask = FOVEA_MASK_BYTE, p.value_dim = 1; });
+  add(5, 70, [](Problem& p) { p.mask = FOVEA_MASK_F32, p.sinks = true, p.value_dim = 7; });
+  add(5, 70, [](Problem& p) { p.softcap = 2.0f, p.dropout = 0.3f, p.value_dim = 8; });
+  add(5, 70, [](Problem& p) { p.modify_scores = true, p.stage = FOVEA_SCORES_MASKED; });
+  add(5, 70, [](Problem& p) { p.modify_weights = true, p.stage = FOVEA_SCORES_SOFTMAX; });
+  add(13, 200, [](Problem& p) { p.batch = 2, p.kv_lengths = {200, 3}, p.q_dtype = p.out_dtype = FOVEA_F16; });
+  for (const Problem& p : all) {
+    AttentionCase test(p);
+    for (const fovea_target target : targets()) {
+      CHECK(test.run({target}) == "");
+      if (!p.modify_weights) CHECK(test.run({target, Budget::kLeast, true, 64}) == "");
+    }
+  }
+}
+
+TEST_CASE("f16: whatever number of rows a call has, the bits of a row are the same", "[short]") {
+  Problem many = problem(40, 130), one = problem(1, 130);
+  AttentionCase all(many);
+  for_each_way(all, [&] {
+    const std::vector<float> out = all.out();
+    for (const uint32_t i : {0u, 39u}) {
+      AttentionCase last(one);
+      for (uint32_t h = 0; h < one.q_heads; ++h) {
+        for (uint32_t d = 0; d < one.head_dim; ++d) last.q(0, h, 0)[d] = all.q(0, h, i)[d];
+      }
+      for (uint32_t h = 0; h < one.kv_heads; ++h) {
+        for (uint32_t j = 0; j < one.kv_tokens; ++j) {
+          for (uint32_t d = 0; d < one.head_dim; ++d) set_key(last, h, j, d, all.key(0, h, j)[d]);
+          for (uint32_t d = 0; d < one.value_dim; ++d) set_value(last, h, j, d, all.value(0, h, j)[d]);
+        }
+      }
+      last.desc.processor_features = all.desc.processor_features;
+      REQUIRE(last.run_unchecked({all.plan.desc.target}) == "");
+      const std::vector<float> row = last.out();
+      for (uint32_t h = 0; h < one.q_heads; ++h) {
+        for (uint32_t d = 0; d < one.value_dim; ++d) {
+          const size_t at = (size_t{h} * many.q_tokens + i) * one.value_dim + d;
+          CHECK(bits_of(row[h * one.value_dim + d]) == bits_of(out[at]));
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("f16: what f16 cannot hold becomes an infinity, and hidden keys stay hidden", "[short]") {
+  Problem p = problem(2, 70);
+  p.scale = 1.0f;
+  p.causal = FOVEA_CAUSAL_TOP_LEFT;  // query i sees the keys up to i
+  for (const float large : {65504.0f, 300.0f}) {
+    AttentionCase test(p);
+    for (uint32_t d = 0; d < p.head_dim; ++d) {
+      // Elements of a query: 65504 log2(e) is above the largest f16. And of sums: 300 * log2(e) * 300.
+      test.q(0, 1, 0)[d] = large;
+      set_key(test, 0, 0, d, large == 300.0f ? 300.0f : 1.0f);
+      set_key(test, 0, 69, d, kInf);  // which nobody sees
+    }
+    for (uint32_t d = 0; d < p.value_dim; ++d) {
+      set_value(test, 1, 0, d, 65504.0f);
+      set_value(test, 1, 1, d, 65504.0f);
+      set_value(test, 0, 69, d, std::numeric_limits<float>::quiet_NaN());
+    }
+    for (uint32_t d = 0; d < p.head_dim; ++d) set_key(test, 1, 1, d, test.key(0, 1, 0)[d]);
+    for_each_way(test, [&] {
+      const std::vector<float> out = test.out();
+      for (uint32_t e = 0; e < p.value_dim; ++e) {
+        const auto at = [&](uint32_t h, uint32_t i) { return out[(size_t{h} * p.q_tokens + i) * p.value_dim + e]; };
+        CHECK(std::isfinite(at(0, 0)));
+        CHECK(std::isfinite(at(0, 1)));
+        CHECK(std::isnan(at(1, 0)));  // a score of +infinity
+        CHECK(at(2, 0) == 65504.0f);  // one weight of 1
+        CHECK(at(2, 1) == kInf);      // two weights of 1
+      }
+    });
+  }
+}
+
+namespace {
+
+// Normalised mean square errors of a head of 16 queries against double, of the numbers before they were rounded to f16.
+double squared_error(uint32_t dim, uint32_t keys, float factor, float outlier, uint64_t seed) {
+  Problem p;
+  p.q_tokens = 16, p.kv_tokens = keys, p.head_dim = p.value_dim = dim;
+  p = p.with_halves();
+  AttentionCase test(p);
+  const auto draw = [&](uint64_t which, uint32_t row, uint32_t d) {
+    const uint64_t at = uint64_t{row} * dim + d;
+    const float x = random_normal(seed + which, at);
+    return random_uniform(seed + which + 3, at, 0.0f, 1.0f) < 0.01f ? x * outlier : x;
+  };
+  std::vector<double> out(size_t{16} * dim);
+  std::vector<double> key(size_t{keys} * dim), value(size_t{keys} * dim);
+  for (uint32_t j = 0; j < keys; ++j) {
+    for (uint32_t d = 0; d < dim; ++d) {
+      const float k = draw(1, j, d), v = draw(2, j, d);
+      key[size_t{j} * dim + d] = double{k}, value[size_t{j} * dim + d] = double{v};
+      set_key(test, 0, j, d, k), set_value(test, 0, j, d, v);
+    }
+  }
+  for (uint32_t i = 0; i < 16; ++i) {
+    std::vector<double> weights(keys);
+    double largest = -1e30, sum = 0;
+    for (uint32_t d = 0; d < dim; ++d) test.q(0, 0, i)[d] = draw(0, i, d) * factor;
+    for (uint32_t j = 0; j < keys; ++j) {
+      for (uint32_t d = 0; d < dim; ++d) weights[j] += double{test.q(0, 0, i)[d]} * key[size_t{j} * dim + d];
+      weights[j] /= std::sqrt(static_cast<double>(dim));
+      largest = std::max(largest, weights[j]);
+    }
+    for (double& w : weights) sum += w = std::exp(w - largest);
+    for (uint32_t j = 0; j < keys; ++j) {
+      for (uint32_t d = 0; d < dim; ++d) out[size_t{i} * dim + d] += weights[j] / sum * value[size_t{j} * dim + d];
+    }
+  }
+  REQUIRE(test.run_unchecked({}) == "");
+  const std::vector<float> got = test.out();
+  double error = 0, square = 0;
+  for (size_t k = 0; k < out.size(); ++k) {
+    error += (double{got[k]} - out[k]) * (double{got[k]} - out[k]);
+    square += out[k] * out[k];
+  }
+  return error / square;
+}
+
+}  // namespace
+
+TEST_CASE("f16: errors are those of chains of 32") {
+  const auto check = [](double limit, uint32_t dim, uint32_t keys, float factor, float outlier) {
+    double sum = 0;
+    for (uint64_t draw = 0; draw < 4; ++draw) sum += squared_error(dim, keys, factor, outlier, 10 * draw) / 4;
+    INFO(sum);
+    CHECK(sum <= 1.5 * limit);
+  };
+  check(2.4e-6, 64, 512, 1.0f, 1.0f);
+  check(2.1e-6, 128, 2048, 1.0f, 1.0f);
+  check(6.8e-6, 64, 512, 4.0f, 1.0f);
+  check(1.1e-5, 64, 512, 1.0f, 10.0f);
+}
+
+}  // namespace fovea_test
