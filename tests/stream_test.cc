@@ -51,6 +51,7 @@ std::vector<Problem> problems() {
   }
   for (const size_t i : {0u, 2u, 4u, 6u, 7u, 8u, 10u}) {
     all.push_back(all[i].with_integers(i == 6 ? FOVEA_I4 : FOVEA_I8, i == 7 ? FOVEA_I4 : FOVEA_I8));
+    if (i == 6) all.push_back(all[i].with_halves());
   }
   return all;
 }
