@@ -286,9 +286,14 @@ class CallGraph:
         return max(self.worst(("", name), symbols) for name in names)
 
 
+def without_selftest(functions):
+    """What programs call that compute something: the self-test is a program of its own."""
+    return [name for name in functions if not name.startswith("fovea_selftest_")]
+
+
 def measure(build):
     public, rows = public_functions(), []
-    library = [name for name in public if not name.startswith("fovea_selftest_")]  # a program of its own
+    library = without_selftest(public)
     for name, (functions, left_out) in PROGRAMS.items():
         size, symbols = build.linked(functions or library, left_out)
         rows.append(Row(build.target, "program", name, *size, CallGraph(build, left_out).worst_of(functions or library, symbols)))
@@ -323,7 +328,7 @@ def measure_speed(target, folder):
 
 def measure_features(build, names):
     """The bytes that each of these features adds to the whole library."""
-    public = public_functions()
+    public = without_selftest(public_functions())
     whole, symbols = build.linked(public)
     whole.append(CallGraph(build).worst_of(public, symbols))
     rows = []
