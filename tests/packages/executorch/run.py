@@ -36,8 +36,9 @@ def main():
     environment = {**os.environ, "FOVEA_EXECUTORCH_LIBRARIES": str(build), "PYTHONPATH": str(python),
                    "FOVEA_LIBRARY": str(next(build.glob("libfovea_python.*")))}
     scripts = [["test_executorch.py"], ["test_graphs.py"], ["test_runner.py"], ["own_tests.py"],
-               ["models.py", "--library", options.build.resolve() / "libfovea_executorch.so", "--context", "40",
+               ["models.py", "--library", build / "libfovea_executorch.so", "--context", "40",
                 "--rounds", "1", "--dim", "128", "--portable"]]
+    scripts += [["graph_models.py", "--library", build / "libfovea_executorch.so", "--rounds", "1"]]
     if options.speed:
         scripts += [["speed.py"]]
     for script, *arguments in scripts:
