@@ -63,6 +63,7 @@ NEEDED_BY = {
     "GGML": r"FOVEA_Q(8_0|4_0|4_1)",
     "I4": r"FOVEA_I4",
     "I8": r"FOVEA_I8",
+    "K_QUANTS": r"FOVEA_Q[46]_K",
     "LOG_SOFTMAX": r"(fovea_)?log_softmax(_f32)?",
     "SOFTMAX_MASK": r"mask_(outer|axis|inner)_stride",
     "SOFTMAX_STRIDED": r"(in|out)_axis_stride",

@@ -245,7 +245,7 @@ INSIDE_CASE("formats: the table has the sizes that the header defines", "[short]
     CHECK(scale_bytes(type) == scale_size(type));
     CHECK(fovea::is_unscaled(type) == (scale_size(type) == 0 && !is_block(type)));
     if (fovea::is_unscaled(type)) CHECK(fovea::unscaled_bytes(type) == unit_size(type));
-    for (size_t dim = 0; dim < 70; ++dim) {
+    for (size_t dim = 0; dim < 600; ++dim) {
       CHECK(dense_stride(type, dim) == row_units(type, dim));
       CHECK(dense_scale_stride(type, dim) == row_scales(type, dim));
     }
@@ -310,9 +310,9 @@ INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit
 }
 
 INSIDE_CASE("formats: rows of any bytes are widened as they are defined", "[short][formats]") {
-  for (const fovea_dtype type : {FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1}) {
+  for (const fovea_dtype type : {FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K}) {
     if (!fovea::format_served(type)) continue;
-    for (const size_t dim : {1u, 17u, 32u, 45u, 64u, 71u, 128u}) {
+    for (const size_t dim : {1u, 17u, 32u, 45u, 64u, 71u, 128u, 256u, 553u}) {
       for (const fovea_target target : targets()) {
         Rows rows(type, 9, dim, 1, Placement::kOffset);  // rows of blocks begin at odd addresses, too
         for (const Guarded* buffer : {&rows.data, &rows.scales}) {
@@ -361,17 +361,18 @@ INSIDE_CASE("formats: a group of q8_0 has at most half a code of error, or as mu
 }
 
 INSIDE_CASE("formats: some elements of a row are widened as in the whole row", "[short][formats]") {
-  constexpr size_t kCount = 3, kDim = 45, kPiece = 8;
+  constexpr size_t kCount = 3, kPiece = 8;
   for (const fovea_target target : targets()) {
     for (const fovea_dtype type : served_types()) {
       INFO(type_name(type) << " on " << fovea_target_name(target));
-      Rows rows(type, kCount, kDim, 0, Placement::kOffset);
+      const size_t all = is_super(type) ? 301 : 45;
+      Rows rows(type, kCount, all, 0, Placement::kOffset);
       for (size_t i = 0; i < rows.data.bytes(); ++i) rows.data.as<uint8_t>()[i] = static_cast<uint8_t>(37 * i % 64);
       for (size_t i = 0; i < rows.scales.bytes(); ++i) rows.scales.as<uint8_t>()[i] = static_cast<uint8_t>(29 * i % 64);
       rows.widen(target);
       bool same = true;
-      for (size_t first = 0; first < kDim; first += kPiece) {
-        const size_t dim = std::min(kPiece, kDim - first);
+      for (size_t first = 0; first < all; first += kPiece) {
+        const size_t dim = std::min(kPiece, all - first);
         Guarded piece(kCount * kPiece * sizeof(float), 4, Placement::kOffset);
         fovea::WidenRows part = rows.to_widen();
         part.dim = dim, part.first = first, part.out = piece.as<float>(), part.out_stride = kPiece;

@@ -154,10 +154,30 @@ class I8Case {
     return finite ? std::min(most / 127.0f, 0x1.020406p121f) : std::nanf("");
   }
 
-  // Where the scale of a group is, as f16.
+  // Inputs that share a scale of the weights.
+  size_t scale_step() const { return p.w_dtype == FOVEA_Q6_K ? 16 : 32; }
+  // A weight's super-block.
+  const uint8_t* super(size_t o, size_t i) const {
+    return reinterpret_cast<const uint8_t*>(&w_.at(o, i / 256 * group_bytes(p.w_dtype)));
+  }
+  // The scale of weight i, and what a code of 0 stands for.
+  float weight_scale(size_t o, size_t i) const {
+    const size_t k = i % 256 / scale_step();
+    if (p.w_dtype == FOVEA_Q4_K) return f16_at(super(o, i)) * static_cast<float>(six_bits(super(o, i) + 4, k));
+    if (p.w_dtype == FOVEA_Q6_K)
+      return f16_at(super(o, i) + 208) * static_cast<float>(static_cast<int8_t>(super(o, i)[192 + k]));
+    return f16_at(group_scale(o, i / 32));
+  }
+  float weight_least(size_t o, size_t i) const {
+    if (p.w_dtype == FOVEA_Q4_K)
+      return -(f16_at(super(o, i) + 2) * static_cast<float>(six_bits(super(o, i) + 4, 8 + i % 256 / 32)));
+    return f16_at(static_cast<const char*>(group_scale(o, i / 32)) + 2);
+  }
+
+  // Where the scale of a group, or of a super-block, is, as f16.
   void* group_scale(size_t o, size_t group) const {
     if (p.w_dtype == FOVEA_I4) return scales_.as<uint16_t>() + o * row_scales(FOVEA_I4, p.in_dim) + group;
-    return &w_.at(o, group * group_bytes(p.w_dtype));
+    return &w_.at(o, group * group_bytes(p.w_dtype) + (p.w_dtype == FOVEA_Q6_K ? 208 : 0));
   }
   static float f16_at(const void* p) {
     uint16_t bits;
@@ -166,6 +186,7 @@ class I8Case {
   }
   // The code of a weight in a group.
   int group_code(size_t o, size_t i) const {
+    if (is_super(p.w_dtype)) return super_code(p.w_dtype, super(o, i), i % 256);
     const int8_t* const group = &w_.at(o, i / 32 * group_bytes(p.w_dtype) + codes_at(p.w_dtype));
     if (p.w_dtype == FOVEA_Q8_0) return group[i % 32];
     const int byte = static_cast<uint8_t>(group[i % 16]);
@@ -174,15 +195,14 @@ class I8Case {
 
   float want_of_groups(const Token& x, size_t o) const {
     volatile float y = 0;
-    for (size_t d = 0; d < p.in_dim; d += 32) {
+    for (size_t d = 0; d < p.in_dim; d += scale_step()) {
       int sum = 0, x_sum = 0;
-      for (size_t i = d; i < std::min<size_t>(d + 32, p.in_dim); ++i) {
+      for (size_t i = d; i < std::min<size_t>(d + scale_step(), p.in_dim); ++i) {
         sum += x.codes[i] * group_code(o, i), x_sum += x.codes[i];
       }
-      volatile float product = static_cast<float>(sum) * f16_at(group_scale(o, d / 32));
-      if (p.w_dtype == FOVEA_Q4_1) {
-        const volatile float least =
-            static_cast<float>(x_sum) * f16_at(static_cast<const char*>(group_scale(o, d / 32)) + 2);
+      volatile float product = static_cast<float>(sum) * weight_scale(o, d);
+      if (p.w_dtype == FOVEA_Q4_1 || p.w_dtype == FOVEA_Q4_K) {
+        const volatile float least = static_cast<float>(x_sum) * weight_least(o, d);
         product = product + least;
       }
       product = product * x.group_scales[d / 32];
@@ -277,7 +297,7 @@ class I8Case {
     for (size_t o = 0; o < p.out_dim; ++o) {
       for (size_t i = 0; i < row_units(p.w_dtype, p.in_dim); ++i) w_.at(o, i) = draw_code(p.seed + 1, o * 8192 + i);
       if (p.w_dtype == FOVEA_I8) scales_.as<float>()[o] = random_uniform(p.seed + 3, o, 0.001f, 0.02f);
-      for (size_t g = 0; is_grouped(p.w_dtype) && g * 32 < p.in_dim; ++g) draw_group(o, g);
+      for (size_t g = 0; is_grouped(p.w_dtype) && g * group_elements(p.w_dtype) < p.in_dim; ++g) draw_group(o, g);
       if (p.bias == I8Problem::kI32) {
         bias_.as<int32_t>()[o] = static_cast<int32_t>(random_bits(p.seed + 2, o) % 20001) - 10000;
       } else {
@@ -286,9 +306,10 @@ class I8Case {
     }
   }
   void draw_group(size_t o, size_t g) {
-    void* const scale = group_scale(o, g);
+    char* const scale = static_cast<char*>(group_scale(o, g));
     put_f16(scale, random_uniform(p.seed + 3, o * 256 + g, 0.001f, 0.02f) * (g % 3 == 1 ? -1.0f : 1.0f));
-    if (p.w_dtype == FOVEA_Q4_1) put_f16(static_cast<char*>(scale) + 2, random_normal(p.seed + 5, o * 256 + g) / 16);
+    if (p.w_dtype == FOVEA_Q4_1 || p.w_dtype == FOVEA_Q4_K)
+      put_f16(scale + 2, random_normal(p.seed + 5, o * 256 + g) / 16);
   }
   bool written_elsewhere() const {
     const size_t unit = p.y_dtype == FOVEA_I8 ? 1 : sizeof(float);
@@ -302,7 +323,7 @@ class I8Case {
   }
 };
 
-constexpr fovea_dtype kGroupTypes[] = {FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1};
+constexpr fovea_dtype kGroupTypes[] = {FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K};
 
 std::string run_on_all_targets(const I8Problem& problem) {
   I8Case test(problem);
@@ -413,15 +434,16 @@ TEST_CASE("linear i8: with weights in groups a very large input costs inputs of 
   for (const fovea_dtype dtype : kGroupTypes) {
     for (const uint32_t tokens : {2u, 20u}) {
       I8Problem p;
-      p.tokens = tokens, p.in_dim = 96, p.out_dim = 9, p.w_dtype = dtype;
+      p.tokens = tokens, p.in_dim = 3 * static_cast<uint32_t>(group_elements(dtype)), p.out_dim = 9, p.w_dtype = dtype;
       I8Case test(p), large(p);
       for (I8Case* c : {&test, &large}) {
         for (size_t o = 0; o < p.out_dim; ++o) {  // the group of that input counts for nothing
           I8Case::put_f16(c->group_scale(o, 1), 0.0f);
-          if (dtype == FOVEA_Q4_1) I8Case::put_f16(static_cast<char*>(c->group_scale(o, 1)) + 2, 0.0f);
+          if (dtype == FOVEA_Q4_1 || dtype == FOVEA_Q4_K)
+            I8Case::put_f16(static_cast<char*>(c->group_scale(o, 1)) + 2, 0.0f);
         }
       }
-      for (size_t t = 0; t < p.tokens; ++t) large.x_.at(t, 40) = 3000.0f;
+      for (size_t t = 0; t < p.tokens; ++t) large.x_.at(t, group_elements(dtype) + 8) = 3000.0f;
       for (const fovea_target target : targets_and_those_that_extend_them()) {
         REQUIRE(test.run(target) == FOVEA_OK);
         REQUIRE(large.run(target) == FOVEA_OK);
@@ -437,7 +459,7 @@ TEST_CASE("linear i8: a group's scale that is not finite reaches its own output 
     for (const uint32_t tokens : {2u, 19u}) {
       for (const float bad : {std::nanf(""), infinity, -infinity}) {
         I8Problem p;
-        p.tokens = tokens, p.in_dim = 70, p.w_dtype = dtype;
+        p.tokens = tokens, p.in_dim = is_super(dtype) ? 530 : 70, p.w_dtype = dtype;
         I8Case test(p);
         I8Case::put_f16(test.group_scale(3, 1), bad);
         for (const fovea_target target : targets_and_those_that_extend_them()) {

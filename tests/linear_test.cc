@@ -217,7 +217,12 @@ class LinearCase {
     }
     const auto scale = [&](size_t group) { return random_uniform(p.seed + 3, o * 256 + group, 0.001f, 0.02f); };
     if (p.dtype == FOVEA_I8) scales_.as<float>()[o] = scale(0);
-    for (size_t g = 0; is_grouped(p.dtype) && g * 32 < p.in_dim; ++g) {
+    for (size_t g = 0; is_super(p.dtype) && g * 256 < p.in_dim; ++g) {
+      uint8_t* const block = w_bytes(o) + g * group_bytes(p.dtype);
+      put_f16(block + (p.dtype == FOVEA_Q4_K ? 0 : 208), scale(g) / 32);
+      if (p.dtype == FOVEA_Q4_K) put_f16(block + 2, scale(g + 128) / 4);
+    }
+    for (size_t g = 0; is_grouped(p.dtype) && !is_super(p.dtype) && g * 32 < p.in_dim; ++g) {
       uint8_t* const group = p.dtype == FOVEA_I4 ? w_scales(o) + 2 * g : w_bytes(o) + g * group_bytes(p.dtype);
       put_f16(group, scale(g));
       if (p.dtype == FOVEA_Q4_1) put_f16(group + 2, -8 * scale(g + 128));
@@ -263,7 +268,7 @@ TEST_CASE("linear: every count around those of vectors, blocks and tiles agrees 
 TEST_CASE("linear: more inputs and outputs than a block takes agree with the reference") {
   for (const fovea_dtype dtype : kTypes) {
     for (const uint32_t tokens : {1u, 3u, 20u}) {
-      for (const uint32_t in_dim : {128u, 129u, 257u}) {
+      for (const uint32_t in_dim : {128u, 129u, 257u, 640u}) {
         for (const uint32_t out_dim : {64u, 65u, 131u}) {
           LinearProblem p;
           p.tokens = tokens, p.in_dim = in_dim, p.out_dim = out_dim;
@@ -622,12 +627,12 @@ TEST_CASE("linear: a scale of a group that is infinite or NaN makes its output s
     for (const uint32_t tokens : {1u, 2u, 4u, 20u}) {
       for (const uint16_t bits : {0x7c00, 0xfc00, 0x7e00}) {
         LinearProblem p;
-        p.tokens = tokens, p.in_dim = 70, p.out_dim = 19;
+        p.tokens = tokens, p.in_dim = is_super(dtype) ? 530 : 70, p.out_dim = 19;
         p.dtype = dtype;
         LinearCase test(p);
         // Output 5 in its second group, output 18 in its last.
         const auto put = [&](size_t output, size_t group) {
-          uint8_t* const own = test.w_bytes(output) + group * group_bytes(dtype);
+          uint8_t* const own = test.w_bytes(output) + group * group_bytes(dtype) + (dtype == FOVEA_Q6_K ? 208 : 0);
           std::memcpy(dtype == FOVEA_I4 ? test.w_scales(output) + 2 * group : own, &bits, sizeof bits);
         };
         put(5, 1), put(18, 2);

@@ -318,7 +318,8 @@ LayerProblem make_problem(Levels& levels, uint64_t seed) {
   const uint32_t key_model = levels.choose<uint32_t>({24, 11}), value_model = levels.choose<uint32_t>({24, 13});
   p.key_model = p.keys == LayerProblem::kSelf ? p.d_model : key_model;
   p.value_model = p.keys == LayerProblem::kCrossValues ? value_model : p.key_model;
-  p.dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1});
+  p.dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1,
+                           FOVEA_Q4_K, FOVEA_Q6_K});
   p.bias = levels.choose({false, true});
   p.packed = levels.choose({false, true});
   if (p.packed) p.key_model = p.value_model = p.d_model;

@@ -46,7 +46,7 @@ class Carver {
   size_t at_ = 0;
 };
 
-bool in_groups(fovea_dtype dtype) { return dtype == FOVEA_Q8_0 || dtype == FOVEA_Q4_0 || dtype == FOVEA_Q4_1; }
+bool in_groups(fovea_dtype dtype) { return dtype >= FOVEA_Q8_0; }
 
 fovea_linear_args linear_args(const Settings& settings, uint64_t features, const fovea_linear_weights& weights,
                               uint32_t inputs, uint32_t outputs, uint32_t tokens) {
@@ -80,9 +80,8 @@ fovea_status Decoder::plan(const Model& model, const Settings& settings) {
   features_ = fovea::platform::processor_features();
   fovea_multihead_desc desc = {};
   desc.struct_bytes = sizeof desc;
-  desc.d_model = model.width;
-  desc.weight_dtype = model.layer[0].attention.q.dtype;
-  desc.linear_compute = in_groups(desc.weight_dtype) ? settings.compute : FOVEA_COMPUTE_F32;
+  desc.d_model = q_dim();
+  desc.key_model = desc.value_model = kv_dim();
   desc.max_new_tokens = kBlock;
   fovea_attention_desc& d = desc.attention;
   d.struct_bytes = sizeof d;
@@ -126,7 +125,14 @@ size_t Decoder::carve(void* memory) {
   normed_ = carver.take<float>(kBlock, m.width);
   added_ = carver.take<float>(kBlock, m.width);
 
+  linear_bytes_ = linear_bytes();
+  linear_ = carver.take(linear_bytes_);
+
   const size_t shared = carver.bytes();  // shared by attention, the feed-forward half and the scores, in turn
+  q_ = carver.take<float>(kBlock, q_dim());
+  k_ = carver.take<float>(kBlock, kv_dim());
+  v_ = carver.take<float>(kBlock, kv_dim());
+  heads_ = carver.take<float>(kBlock, q_dim());
   attention_bytes_ = fovea_multihead_workspace_bytes(&plan_);
   attention_ = carver.take(attention_bytes_);
   const size_t end = carver.bytes();
@@ -136,20 +142,29 @@ size_t Decoder::carve(void* memory) {
   carver.go_to(shared);
   gate_ = carver.take<float>(kBlock, m.hidden);
   up_ = carver.take<float>(kBlock, m.hidden);
-  carver.go_to(std::max(scores_end, carver.bytes()));
-  linear_bytes_ = 0;
+  return std::max({end, scores_end, carver.bytes()});
+}
+
+// The most that a linear layer needs.
+size_t Decoder::linear_bytes() const {
+  const Model& m = *model_;
+  size_t bytes = 0;
   const auto serve = [&](const fovea_linear_weights& weights, uint32_t inputs, uint32_t outputs, uint32_t tokens) {
     const fovea_linear_args args = linear_args(settings_, features_, weights, inputs, outputs, tokens);
-    linear_bytes_ = std::max(linear_bytes_, fovea_linear_workspace_bytes(&args));
+    bytes = std::max(bytes, fovea_linear_workspace_bytes(&args));
   };
   for (uint32_t i = 0; i < m.layers; ++i) {
-    serve(m.layer[i].gate, m.width, m.hidden, kBlock);
-    serve(m.layer[i].up, m.width, m.hidden, kBlock);
-    serve(m.layer[i].down, m.hidden, m.width, kBlock);
+    const Layer& layer = m.layer[i];
+    serve(layer.q, m.width, q_dim(), kBlock);
+    serve(layer.k, m.width, kv_dim(), kBlock);
+    serve(layer.v, m.width, kv_dim(), kBlock);
+    serve(layer.out, q_dim(), m.width, kBlock);
+    serve(layer.gate, m.width, m.hidden, kBlock);
+    serve(layer.up, m.width, m.hidden, kBlock);
+    serve(layer.down, m.hidden, m.width, kBlock);
   }
   serve(m.output, m.width, m.vocabulary, 1);
-  linear_ = carver.take(linear_bytes_);
-  return std::max(end, carver.bytes());
+  return bytes;
 }
 
 fovea_status Decoder::init(const Model& model, const Settings& settings, void* memory, size_t bytes) {
@@ -185,9 +200,14 @@ fovea_status Decoder::linear(float* y, const float* x, uint32_t inputs, uint32_t
   return fovea_linear(&args, linear_, linear_bytes_);
 }
 
-// Attention's half of a layer. Writes to added_ what is added to the tokens.
+// Attention's half of a layer. Writes to added_ what is added to the tokens. The linear layers are calls of their own,
+// because files may have a format for each.
 fovea_status Decoder::attend(const Layer& layer, fovea_kv_cache* cache, uint32_t count) {
-  const auto width = static_cast<ptrdiff_t>(model_->width);
+  const uint32_t width = model_->width;
+  fovea_status status = linear(q_, normed_, width, q_dim(), layer.q, count);
+  if (status == FOVEA_OK) status = linear(k_, normed_, width, kv_dim(), layer.k, count);
+  if (status == FOVEA_OK) status = linear(v_, normed_, width, kv_dim(), layer.v, count);
+  if (status != FOVEA_OK) return status;
   const int64_t first = cache->lengths[0];
   fovea_rope_args rope = {};
   rope.struct_bytes = sizeof rope;
@@ -195,20 +215,24 @@ fovea_status Decoder::attend(const Layer& layer, fovea_kv_cache* cache, uint32_t
   rope.rotary_dim = model_->rotary_dim;
   rope.turns = turns_;
   rope.positions = &first;
+  const auto q_stride = static_cast<ptrdiff_t>(q_dim()), kv_stride = static_cast<ptrdiff_t>(kv_dim());
   fovea_multihead_args args = {};
   args.struct_bytes = sizeof args;
   args.attention.struct_bytes = sizeof args.attention;
   args.attention.executor = settings_.executor;
   args.batch = 1;
-  args.q_tokens = count;
-  args.y = {added_, 0, 0, width};
-  args.x = {normed_, 0, 0, width};
-  args.weights = layer.attention;
+  args.q_tokens = args.kv_tokens = count;
+  args.y = {heads_, 0, 0, q_stride};
+  args.x = {q_, 0, 0, q_stride};
+  args.keys = {k_, 0, 0, kv_stride};
+  args.values = {v_, 0, 0, kv_stride};
   args.rope = &rope;
-  const fovea_status status = fovea_multihead_append(&plan_, cache, &args, attention_, attention_bytes_);
+  status = fovea_multihead_append(&plan_, cache, &args, attention_, attention_bytes_);
   if (status != FOVEA_OK) return status;
+  args.keys = args.values = {};
   args.cache = cache;
-  return fovea_multihead(&plan_, &args, attention_, attention_bytes_);
+  status = fovea_multihead(&plan_, &args, attention_, attention_bytes_);
+  return status == FOVEA_OK ? linear(added_, heads_, q_dim(), width, layer.out, count) : status;
 }
 
 // The other half: SwiGLU (Shazeer, arXiv 2002.05202).
@@ -234,9 +258,8 @@ fovea_status Decoder::feed_forward(const Layer& layer, uint32_t count) {
 
 fovea_status Decoder::run(const uint32_t* tokens, uint32_t count) {
   if (count > room()) return FOVEA_ERR_FULL;
-  for (uint32_t i = 0; i < count; ++i) {
-    take_row(x_ + size_t{i} * model_->width, model_->embeddings, model_->width, tokens[i]);
-  }
+  const fovea_status taken = take_rows(x_, model_->embeddings, model_->width, model_->vocabulary, tokens, count);
+  if (taken != FOVEA_OK) return taken;
   for (uint32_t i = 0; i < model_->layers; ++i) {
     const Layer& layer = model_->layer[i];
     // Each half of a layer adds what the half before it computed.

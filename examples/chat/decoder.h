@@ -48,7 +48,10 @@ class Decoder {
 
  private:
   size_t carve(void* memory);
+  size_t linear_bytes() const;
   fovea_status plan(const Model& model, const Settings& settings);
+  uint32_t q_dim() const { return model_->q_heads * model_->head_dim; }
+  uint32_t kv_dim() const { return model_->kv_heads * model_->head_dim; }
   fovea_status attend(const Layer& layer, fovea_kv_cache* cache, uint32_t count);
   fovea_status feed_forward(const Layer& layer, uint32_t count);
   // y = norm(x), after x += added, unless that is null.
@@ -65,7 +68,9 @@ class Decoder {
   // In the caller's memory.
   uint64_t* turns_ = nullptr;                               // [rotary_dim / 2]
   float *x_ = nullptr, *normed_ = nullptr, *added_ = nullptr;  // [kBlock][width]
-  // These share memory, one after the other: attention's workspace; [kBlock][hidden]; [vocabulary].
+  // These share memory, one after the other: attention's arrays, [kBlock][q_dim or kv_dim], and its workspace;
+  // [kBlock][hidden]; [vocabulary].
+  float *q_ = nullptr, *k_ = nullptr, *v_ = nullptr, *heads_ = nullptr;
   float *gate_ = nullptr, *up_ = nullptr;
   float* logits_ = nullptr;
   void *attention_ = nullptr, *linear_ = nullptr;           // workspaces

@@ -12,7 +12,8 @@ constexpr size_t kMostName = 64;  // bytes of a tensor's name, ggml's limit
 // Bytes of an element by GgufType; 0 if they vary.
 constexpr uint8_t kElementBytes[kGgufTypes] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
-constexpr GgmlType kGgmlTypes[] = {  // indexed by their numbers in files
+constexpr GgmlType kGgmlTypes[] = {
+    // indexed by their numbers in files
     {"F32", 1, 4, FOVEA_F32},
     {"F16", 1, 2, FOVEA_F16},
     {"Q4_0", 32, 18, FOVEA_Q4_0},
@@ -25,9 +26,9 @@ constexpr GgmlType kGgmlTypes[] = {  // indexed by their numbers in files
     {"Q8_1"},
     {"Q2_K"},
     {"Q3_K"},
-    {"Q4_K"},
+    {"Q4_K", 256, 144, FOVEA_Q4_K},
     {"Q5_K"},
-    {"Q6_K"},
+    {"Q6_K", 256, 210, FOVEA_Q6_K},
     {"Q8_K"},
     {"IQ2_XXS"},
     {"IQ2_XS"},

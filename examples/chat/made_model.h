@@ -88,8 +88,9 @@ struct MadeModel {
   uint32_t layers = 2, width = 64, hidden = 96, q_heads = 4, kv_heads = 2, head_dim = 16, rotary_dim = 16;
   float rope_base = 1000.0f, epsilon = 1e-5f;
   bool biases = false, untied = false;
-  uint32_t type = 0;  // of matrices, ggml's: F32, F16, BF16, Q4_0, Q4_1 or Q8_0
+  uint32_t type = 0;                 // of matrices, ggml's: F32, F16, BF16, Q4_0, Q4_1, Q8_0, Q4_K or Q6_K
   uint32_t embeddings = UINT32_MAX;  // the type of embeddings, if it is another
+  uint32_t values = UINT32_MAX;      // that of attn_v and ffn_down in every second layer, as files of Q4_K_M have it
   uint32_t alignment = 32;
   std::map<std::string, std::vector<float>> weights;
 
@@ -128,21 +129,25 @@ struct MadeModel {
     file.u32("tokenizer.ggml.eos_token_id", vocabulary() - 1);
 
     state_ = 1;
-    const uint32_t others = type;
-    if (embeddings != UINT32_MAX) type = embeddings;
-    matrix(file, "token_embd", width, vocabulary(), false);
-    type = others;
+    const auto matrix_of = [&](uint32_t other, const std::string& name, uint32_t inputs, uint32_t outputs, bool bias) {
+      const uint32_t others = type;
+      if (other != UINT32_MAX) type = other;
+      matrix(file, name, inputs, outputs, bias);
+      type = others;
+    };
+    matrix_of(embeddings, "token_embd", width, vocabulary(), false);
     for (uint32_t i = 0; i < layers; ++i) {
       const std::string block = "blk." + std::to_string(i) + ".";
       vector(file, block + "attn_norm.weight", width, 1.0f);
       matrix(file, block + "attn_q", width, q_heads * head_dim, biases);
       matrix(file, block + "attn_k", width, kv_heads * head_dim, biases);
-      matrix(file, block + "attn_v", width, kv_heads * head_dim, biases);
+      const uint32_t other = i % 2 == 0 ? values : UINT32_MAX;
+      matrix_of(other, block + "attn_v", width, kv_heads * head_dim, biases);
       matrix(file, block + "attn_output", q_heads * head_dim, width, biases);
       vector(file, block + "ffn_norm.weight", width, 1.0f);
       matrix(file, block + "ffn_gate", width, hidden, biases);
       matrix(file, block + "ffn_up", width, hidden, biases);
-      matrix(file, block + "ffn_down", hidden, width, biases);
+      matrix_of(other, block + "ffn_down", hidden, width, biases);
     }
     vector(file, "output_norm.weight", width, 1.0f);
     if (untied) matrix(file, "output", width, vocabulary(), false);
@@ -181,13 +186,54 @@ struct MadeModel {
       std::memcpy(&number, &bits, sizeof bits);
     }
   }
+  uint32_t random_below(uint32_t end) { return static_cast<uint32_t>((random() + 1.0f) * 1024.0f) * end / 2048; }
+  static void put_bits(std::string* bytes, size_t at, uint32_t bits) {
+    (*bytes)[at] = static_cast<char>(static_cast<unsigned char>((*bytes)[at]) | bits);
+  }
+  // A super-block of Q4_K, and the numbers that it holds: d is 2^-13, and dmin 2^-10, f16 0x0800 and 0x1400.
+  std::string q4_k(float* numbers) {
+    std::string bytes(144, 0);
+    bytes[1] = 0x08, bytes[3] = 0x14;
+    for (uint32_t group = 0; group < 8; ++group) {
+      const uint32_t scale = 12 + random_below(52), least = 20 + random_below(44);
+      if (group < 4) {
+        put_bits(&bytes, 4 + group, scale), put_bits(&bytes, 8 + group, least);
+      } else {
+        put_bits(&bytes, 8 + group, (scale & 15) | (least & 15) << 4);
+        put_bits(&bytes, group, scale >> 4 << 6), put_bits(&bytes, 4 + group, least >> 4 << 6);
+      }
+      for (uint32_t i = 0; i < 32; ++i) {
+        const uint32_t code = random_below(16);
+        put_bits(&bytes, 16 + group / 2 * 32 + i, code << group % 2 * 4);
+        numbers[group * 32 + i] = static_cast<float>(scale * code) * 0x1p-13f - static_cast<float>(least) * 0x1p-10f;
+      }
+    }
+    return bytes;
+  }
+  // A super-block of Q6_K: d is 2^-13, f16 0x0800.
+  std::string q6_k(float* numbers) {
+    std::string bytes(210, 0);
+    bytes[209] = 0x08;
+    for (uint32_t i = 0; i < 16; ++i) bytes[192 + i] = static_cast<char>(static_cast<int>(random_below(61)) - 30);
+    for (uint32_t i = 0; i < 256; ++i) {
+      const uint32_t code = random_below(64), half = i / 128, quarter = i % 128 / 32;
+      put_bits(&bytes, half * 64 + quarter % 2 * 32 + i % 32, (code & 15) << quarter / 2 * 4);
+      put_bits(&bytes, 128 + half * 32 + i % 32, code >> 4 << quarter * 2);
+      const int scale = static_cast<signed char>(bytes[192 + i / 16]);
+      numbers[i] = static_cast<float>(scale * (static_cast<int>(code) - 32)) * 0x1p-13f;
+    }
+    return bytes;
+  }
   // In groups, d is 2^-6, or every third -2^-7 or 0, and m -2^-3: f16 0x2400, 0xa000, 0 and 0xb000.
   void matrix(MadeFile& file, const std::string& name, uint32_t inputs, uint32_t outputs, bool bias) {
     std::vector<float>& numbers = weights[name + ".weight"];
     numbers.assign(size_t{inputs} * outputs, 0.0f);
     std::string bytes;
-    const bool groups = type == 2 || type == 3 || type == 8;
-    if (!groups) put_numbers(&numbers, &bytes);
+    const bool groups = type == 2 || type == 3 || type == 8, super_blocks = type == 12 || type == 14;
+    if (!groups && !super_blocks) put_numbers(&numbers, &bytes);
+    for (size_t first = 0; super_blocks && first < numbers.size(); first += 256) {
+      bytes += type == 12 ? q4_k(&numbers[first]) : q6_k(&numbers[first]);
+    }
     for (size_t first = 0; groups && first < numbers.size(); first += 32) {
       constexpr float kScales[] = {0x1p-6f, 0x1p-6f, -0x1p-7f, 0x1p-6f, 0.0f};
       constexpr uint16_t kHalves[] = {0x2400, 0x2400, 0xa000, 0x2400, 0};

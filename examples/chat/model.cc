@@ -3,7 +3,6 @@
 
 #include <bitset>
 #include <cstdio>
-#include <cstring>
 
 namespace chat {
 namespace {
@@ -148,20 +147,14 @@ void read_layer(Reader& reader, const Model& m, uint32_t index, Layer* layer) {
   const std::string block = "blk." + std::to_string(index) + ".";
   const uint32_t q = m.q_heads * m.head_dim, kv = m.kv_heads * m.head_dim;
   layer->attention_norm = reader.floats(block + "attn_norm.weight", m.width);
-  fovea_multihead_weights& attention = layer->attention;
-  attention = {};
-  attention.q = reader.matrix(block + "attn_q", m.width, q);
-  attention.k = reader.matrix(block + "attn_k", m.width, kv);
-  attention.v = reader.matrix(block + "attn_v", m.width, kv);
-  attention.out = reader.matrix(block + "attn_output", q, m.width);
+  layer->q = reader.matrix(block + "attn_q", m.width, q);
+  layer->k = reader.matrix(block + "attn_k", m.width, kv);
+  layer->v = reader.matrix(block + "attn_v", m.width, kv);
+  layer->out = reader.matrix(block + "attn_output", q, m.width);
   layer->hidden_norm = reader.floats(block + "ffn_norm.weight", m.width);
   layer->gate = reader.matrix(block + "ffn_gate", m.width, m.hidden);
   layer->up = reader.matrix(block + "ffn_up", m.width, m.hidden);
   layer->down = reader.matrix(block + "ffn_down", m.hidden, m.width);
-  const fovea_dtype type = m.layer[0].attention.q.dtype;
-  for (const fovea_linear_weights* const w : {&attention.q, &attention.k, &attention.v, &attention.out}) {
-    if (w->dtype != type) reader.fail("has attention weights of several types, which is not served");
-  }
 }
 
 void read_words(const Gguf& file, Reader& reader, Model* m) {
@@ -223,49 +216,15 @@ std::string read_model(const Gguf& file, Model* model) {
   return reader.problem();
 }
 
-namespace {
-
-float half(const unsigned char* at) {
-  uint16_t bits;
-  std::memcpy(&bits, at, sizeof bits);
-  const uint32_t sign = uint32_t{bits & 0x8000u} << 16, exponent = bits >> 10 & 31u, fraction = bits & 0x3ffu;
-  float value;
-  if (exponent == 0) {
-    value = static_cast<float>(fraction) * 0x1p-24f;
-    return sign != 0 ? -value : value;
-  }
-  const uint32_t wide = sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | fraction << 13;
-  std::memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
-}  // namespace
-
-void take_row(float* out, const fovea_linear_weights& matrix, uint32_t columns, uint32_t row) {
-  const size_t units = static_cast<size_t>(matrix.row_stride) * row;
-  const unsigned char* at = static_cast<const unsigned char*>(matrix.data);
-  switch (matrix.dtype) {
-    case FOVEA_F32: std::memcpy(out, at + 4 * units, sizeof(float) * columns); return;
-    case FOVEA_F16:
-      for (uint32_t i = 0; i < columns; ++i) out[i] = half(at + 2 * (units + i));
-      return;
-    case FOVEA_BF16:
-      std::memset(out, 0, sizeof(float) * columns);
-      for (uint32_t i = 0; i < columns; ++i) std::memcpy(reinterpret_cast<char*>(out + i) + 2, at + 2 * (units + i), 2);
-      return;
-    default: break;
-  }
-  at += units;
-  const bool bytes = matrix.dtype == FOVEA_Q8_0, minimum = matrix.dtype == FOVEA_Q4_1;
-  for (uint32_t first = 0; first < columns; first += 32) {
-    const float d = half(at), m = minimum ? half(at + 2) : -8.0f * d;
-    const unsigned char* const codes = at + (minimum ? 4 : 2);
-    for (uint32_t i = 0; i < 32; ++i) {
-      const float code = static_cast<float>(codes[i % 16] >> (i / 16 * 4) & 15);
-      out[first + i] = bytes ? d * static_cast<float>(static_cast<signed char>(codes[i])) : d * code + m;
-    }
-    at += bytes ? 34 : minimum ? 20 : 18;
-  }
+fovea_status take_rows(float* out, const fovea_linear_weights& matrix, uint32_t columns, uint32_t rows,
+                       const uint32_t* indices, uint32_t count) {
+  fovea_embedding_args args = {};
+  args.struct_bytes = sizeof args;
+  args.tokens = count, args.dim = columns, args.rows = rows;
+  args.y = out, args.y_stride = static_cast<ptrdiff_t>(columns);
+  args.indices = indices;
+  args.table = matrix;
+  return fovea_embedding(&args);
 }
 
 }  // namespace chat

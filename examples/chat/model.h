@@ -18,7 +18,7 @@ constexpr uint32_t kMostLayers = 96;
 
 struct Layer {
   const float* attention_norm;  // [width]
-  fovea_multihead_weights attention;
+  fovea_linear_weights q, k, v, out;  // of attention, each in a format of its own
   const float* hidden_norm;         // [width]
   fovea_linear_weights gate, up;    // [hidden][width]
   fovea_linear_weights down;        // [width][hidden]
@@ -43,8 +43,9 @@ struct Model {
 // Finds a model in a file. Returns what the file lacks or what this program does not support, or an empty text.
 std::string read_model(const Gguf& file, Model* model);
 
-// Widens row `row` of a matrix of `columns` columns.
-void take_row(float* out, const fovea_linear_weights& matrix, uint32_t columns, uint32_t row);
+// Widens `count` rows of a matrix, one after the other. FOVEA_ERR_LENGTH if it has no such row.
+fovea_status take_rows(float* out, const fovea_linear_weights& matrix, uint32_t columns, uint32_t rows,
+                       const uint32_t* indices, uint32_t count);
 
 }  // namespace chat
 

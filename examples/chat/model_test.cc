@@ -71,7 +71,8 @@ void test_files() {
       {"has tensor \"rope_freqs.weight\" of type F32, which is not served",
        [](MadeModel&, MadeFile* f) { f->tensor("rope_freqs.weight", 0, {8}, std::string(32, 0)); }},
       {"has tensor \"more\" of the unknown type 99", [](MadeModel&, MadeFile* f) { f->tensor("more", 99, {1}, ""); }},
-      {"has tensor \"more\" of type Q6_K", [](MadeModel&, MadeFile* f) { f->tensor("more", 14, {256}, ""); }},
+      {"has tensor \"more\" of type Q5_K", [](MadeModel&, MadeFile* f) { f->tensor("more", 13, {256}, ""); }},
+      {"impossible size", [](MadeModel&, MadeFile* f) { f->tensor("more", 14, {128}, std::string(210, 0)); }},
       {"ends behind its end", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {1u << 20}, ""); }},
       {"has two values of \"llama.block_count\"", [](MadeModel&, MadeFile* f) { f->u32("llama.block_count", 2); }},
       {"other tokens than its vocab_size", [](MadeModel&, MadeFile* f) { f->u32("llama.vocab_size", 7); }},
@@ -81,9 +82,15 @@ void test_files() {
        [](MadeModel& m, MadeFile* f) {
          f->tensor("token_embd.bias", 0, {m.vocabulary()}, std::string(size_t{4} * m.vocabulary(), 0));
        }},
-      {"impossible size", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {1ull << 40, 1ull << 40}, ""); }},
+      {"impossible size",
+       [](MadeModel&, MadeFile* f) {
+         f->tensor("more", 0, {1ull << 40, 1ull << 40}, "");
+       }},
       {"impossible size", [](MadeModel&, MadeFile* f) { f->tensor("more", 8, {33}, std::string(68, 0)); }},
-      {"5 dimensions", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {1, 1, 1, 1, 1}, "abcd"); }},
+      {"5 dimensions",
+       [](MadeModel&, MadeFile* f) {
+         f->tensor("more", 0, {1, 1, 1, 1, 1}, "abcd");
+       }},
       {"0 dimensions", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {}, "abcd"); }},
       {"a value of unknown type", [](MadeModel&, MadeFile* f) { f->number("more", static_cast<GgufType>(13), 0); }},
       {"a value of unknown type", [](MadeModel&, MadeFile* f) { f->array("more", GgufType::kArray, 0, ""); }},
@@ -286,7 +293,8 @@ void test_scores(const char* name, const std::function<void(MadeModel&)>& change
     if (c.cache.dtype != FOVEA_I8) continue;
     settings.executor = &pool.executor();
     check(scores_of(model, settings, tokens, {64, 1, 3}) == scores, std::string(name) + ": threads change scores");
-    const bool groups = made.type == 2 || made.type == 3 || made.type == 8;  // else the linear layers are f32
+    const bool groups = made.type == 2 || made.type == 3 || made.type == 8 || made.type == 12 ||
+                        made.type == 14;  // else the linear layers are f32
     if (c.compute == FOVEA_COMPUTE_I8 && groups) {
       check(scores_of(model, settings, tokens, {1}) == scores, std::string(name) + ": runs change scores");
     }
@@ -358,6 +366,9 @@ int run() {
   test_scores("Q4_1 with embeddings of Q8_0, aligned to 64 bytes",
               [](MadeModel& m) { m.type = 3, m.embeddings = 8, m.alignment = 64; });
   test_scores("Q8_0", [](MadeModel& m) { m.type = 8; });
+  const auto widen = [](MadeModel& m) { m.width = 256, m.hidden = 512, m.head_dim = 64, m.rotary_dim = 64; };
+  test_scores("Q6_K", [&](MadeModel& m) { widen(m), m.type = 14; });
+  test_scores("Q4_K_M", [&](MadeModel& m) { widen(m), m.type = 12, m.embeddings = m.values = 14; });
   test_sampler();
   return report();
 }

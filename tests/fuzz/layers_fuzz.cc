@@ -21,7 +21,7 @@ constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
 fovea_target target(Bytes& bytes) {
   return choice(bytes, {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, fovea_target_at(bytes.below(fovea_target_count()))});
 }
-size_t unit(fovea_dtype type) { return static_cast<uint32_t>(type) <= FOVEA_Q4_1 ? unit_size(type) : 4; }
+size_t unit(fovea_dtype type) { return static_cast<uint32_t>(type) <= FOVEA_Q6_K ? unit_size(type) : 4; }
 
 // Often none, now and then one that breaks its word.
 class Executor {
@@ -122,10 +122,10 @@ void linear(Bytes& bytes) {
   a.y_stride = stride_of(bytes, a.out_dim), a.x_stride = stride_of(bytes, a.in_dim);
   a.workspace_budget_bytes = bytes.below(4) == 1 ? word(bytes) : 0;
   a.executor = executor.get();
-  a.weights =
-      weights(bytes, memory,
-              choice(bytes, {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1}),
-              a.out_dim, a.in_dim);
+  a.weights = weights(bytes, memory,
+                      choice(bytes, {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0,
+                                     FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K}),
+                      a.out_dim, a.in_dim);
   if (a.weights.dtype >= FOVEA_I8 && bytes.flag()) integers(bytes, memory, &a);
   if (bytes.flag()) a.activation = static_cast<fovea_activation_kind>(bytes.below(10));
   a.x = memory.array(unit(a.x_dtype), a.in_dim, {a.tokens}, {a.x_stride}, false);
@@ -384,8 +384,8 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   fovea_multihead_desc m{};
   fovea_attention_desc& d = m.attention;
   m.struct_bytes = sizeof m, d.struct_bytes = sizeof d;
-  m.weight_dtype =
-      bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1});
+  m.weight_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0,
+                                 FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K});
   if (m.weight_dtype >= FOVEA_I8 && bytes.flag()) m.linear_compute = FOVEA_COMPUTE_I8;
   if (cache != nullptr) {
     expect(fovea_kv_describe(cache, &d) == FOVEA_OK, "a cache does not describe itself");

@@ -766,8 +766,8 @@ void multihead(Bytes& bytes) {
   l.tokens = 1 + bytes.below(20), l.kv_heads = 1 + bytes.below(2), l.group = 1 + bytes.below(3);
   l.head_dim = 1 + bytes.below(20), l.causal = bytes.flag();
   const uint32_t model = l.width(), kv = l.kv_heads * l.head_dim;
-  const fovea_dtype dtype =
-      bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1});
+  const fovea_dtype dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0,
+                                          FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K});
   const Weights wq(dtype, model, model, 1), wk(dtype, kv, model, 2), wv(dtype, kv, model, 3),
       wo(dtype, model, model, 4);
   std::vector<float> x(size_t{l.tokens} * model), y(x.size());

@@ -11,7 +11,7 @@
 namespace fovea_test {
 
 const char* type_name(fovea_dtype type) {
-  static const char* const kNames[] = {"f32", "f16", "bf16", "i8", "i4", "q8_0", "q4_0", "q4_1"};
+  static const char* const kNames[] = {"f32", "f16", "bf16", "i8", "i4", "q8_0", "q4_0", "q4_1", "q4_k", "q6_k"};
   return kNames[type];
 }
 
@@ -39,29 +39,90 @@ uint32_t nearest_of(Half format, float x) {
   return sign | std::min(bits, infinite);
 }
 
+namespace {
+
+double half_at(const void* at) {
+  uint16_t bits;
+  std::memcpy(&bits, at, sizeof bits);
+  return value_of(kF16, bits);
+}
+
+}  // namespace
+
+int six_bits(const uint8_t* b, size_t k) {
+  const size_t group = k % 8;
+  const bool minimum = k >= 8;
+  if (group < 4) return b[group + (minimum ? 4 : 0)] & 63;
+  const int low = minimum ? b[group + 4] >> 4 : b[group + 4] & 15;
+  return low | b[group - (minimum ? 0 : 4)] >> 6 << 4;
+}
+namespace {
+
+void put_six_bits(uint8_t* b, size_t k, int value) {
+  const size_t group = k % 8;
+  const bool minimum = k >= 8;
+  const auto add = [b](size_t at, int bits) { b[at] = static_cast<uint8_t>(b[at] | bits); };
+  if (group < 4) return add(group + (minimum ? 4 : 0), value);
+  add(group + 4, (value & 15) << (minimum ? 4 : 0));
+  add(group - (minimum ? 0 : 4), value >> 4 << 6);
+}
+
+// Where the low 4 bits of element d of a super-block of Q6_K are, and its high 2 bits: a byte, and a shift.
+struct SixBitPlace {
+  size_t low, high;
+  int low_shift, high_shift;
+};
+SixBitPlace six_bit_place(size_t d) {
+  const size_t j = d / 128, k = d % 128 / 32, i = d % 32;
+  return {64 * j + 32 * (k % 2) + i, 128 + 32 * j + i, k < 2 ? 0 : 4, static_cast<int>(2 * k)};
+}
+
+float super_element(fovea_dtype type, const uint8_t* block, size_t d) {
+  const int code = super_code(type, block, d);
+  if (type == FOVEA_Q4_K) {
+    const double scale = half_at(block) * six_bits(block + 4, d / 32);
+    return static_cast<float>(scale * code - half_at(block + 2) * six_bits(block + 4, 8 + d / 32));
+  }
+  return static_cast<float>(half_at(block + 208) * static_cast<int8_t>(block[192 + d / 16]) * code);
+}
+
+}  // namespace
+
+int super_code(fovea_dtype type, const uint8_t* block, size_t d) {
+  if (type == FOVEA_Q4_K) {
+    const uint8_t byte = block[16 + d / 64 * 32 + d % 32];
+    return d % 64 < 32 ? byte & 15 : byte >> 4;
+  }
+  const SixBitPlace at = six_bit_place(d);
+  return ((block[at.low] >> at.low_shift & 15) | (block[at.high] >> at.high_shift & 3) << 4) - 32;
+}
+
 float element_of(fovea_dtype type, const void* data, const void* scales, size_t d) {
   if (type == FOVEA_F32) return static_cast<const float*>(data)[d];
   if (type == FOVEA_F16 || type == FOVEA_BF16) {
     return static_cast<float>(value_of(half_of(type), static_cast<const uint16_t*>(data)[d]));
   }
   if (type == FOVEA_I8) return *static_cast<const float*>(scales) * float(static_cast<const int8_t*>(data)[d]);
-  const uint8_t* const group = static_cast<const uint8_t*>(data) + d / 32 * group_bytes(type);
-  const auto half = [](const void* at) {
-    uint16_t bits;
-    std::memcpy(&bits, at, sizeof bits);
-    return value_of(kF16, bits);
-  };
-  const double scale = half(type == FOVEA_I4 ? static_cast<const uint8_t*>(scales) + d / 32 * 2 : group);
+  const size_t elements = group_elements(type);
+  const uint8_t* const group = static_cast<const uint8_t*>(data) + d / elements * group_bytes(type);
+  if (is_super(type)) return super_element(type, group, d % elements);
+  const double scale = half_at(type == FOVEA_I4 ? static_cast<const uint8_t*>(scales) + d / 32 * 2 : group);
   const uint8_t* const codes = group + codes_at(type);
   if (type == FOVEA_Q8_0) return static_cast<float>(scale * static_cast<int8_t>(codes[d % 32]));
   const int u = d % 32 < 16 ? codes[d % 16] & 15 : codes[d % 16] >> 4;
-  return static_cast<float>(type == FOVEA_Q4_1 ? scale * u + half(group + 2) : scale * (u - 8));
+  return static_cast<float>(type == FOVEA_Q4_1 ? scale * u + half_at(group + 2) : scale * (u - 8));
 }
 
-size_t group_bytes(fovea_dtype type) { return codes_at(type) + (type == FOVEA_Q8_0 ? 32 : 16); }
+size_t group_bytes(fovea_dtype type) {
+  if (is_super(type)) return type == FOVEA_Q4_K ? 144 : 210;
+  return codes_at(type) + (type == FOVEA_Q8_0 ? 32 : 16);
+}
 size_t codes_at(fovea_dtype type) { return type == FOVEA_I4 ? 0 : type == FOVEA_Q4_1 ? 4 : 2; }
 
-size_t row_units(fovea_dtype type, size_t dim) { return is_grouped(type) ? (dim + 31) / 32 * group_bytes(type) : dim; }
+size_t row_units(fovea_dtype type, size_t dim) {
+  const size_t elements = group_elements(type);
+  return is_grouped(type) ? (dim + elements - 1) / elements * group_bytes(type) : dim;
+}
 size_t unit_size(fovea_dtype type) { return type == FOVEA_F32 ? 4 : type == FOVEA_F16 || type == FOVEA_BF16 ? 2 : 1; }
 size_t row_scales(fovea_dtype type, size_t dim) {
   return type == FOVEA_I8 ? 1 : type == FOVEA_I4 ? (dim + 31) / 32 : 0;
@@ -101,6 +162,58 @@ void encode_group(fovea_dtype type, const float* x, size_t count, uint8_t* data,
   }
 }
 
+// The scale and the least number of `count` numbers whose codes are 0 to 15, or the scale of codes from -32 to 31.
+struct Fit {
+  double scale = 0, least = 0;
+};
+Fit fit_of(fovea_dtype type, const float* x, size_t count) {
+  double least = 0, most = 0, largest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    least = std::min(least, double{x[i]});
+    most = std::max(most, double{x[i]});
+    if (std::fabs(double{x[i]}) > std::fabs(largest)) largest = x[i];
+  }
+  return type == FOVEA_Q4_K ? Fit{(most - least) / 15, -least} : Fit{largest / -32, 0};
+}
+
+void encode_super_block(fovea_dtype type, const float* x, size_t count, uint8_t* block) {
+  const bool minima = type == FOVEA_Q4_K;
+  const size_t step = minima ? 32 : 16, groups = 256 / step;
+  const auto in_group = [&](size_t k) { return std::min(step, count - std::min(count, k * step)); };
+  Fit fits[16];
+  double scale = 0, least = 0;
+  for (size_t k = 0; k < groups; ++k) {
+    fits[k] = fit_of(type, x + std::min(count, k * step), in_group(k));
+    if (std::fabs(fits[k].scale) > std::fabs(scale)) scale = fits[k].scale;
+    least = std::max(least, fits[k].least);
+  }
+  std::fill_n(block, group_bytes(type), uint8_t{0});
+  const double d = put_half(scale / (minima ? 63 : -128), block + (minima ? 0 : 208));
+  const double e = minima ? put_half(least / 63, block + 2) : 0;
+  const auto rounded = [](double a, double unit, double first, double last) {
+    return static_cast<int>(std::min(last, std::max(first, unit != 0 ? std::nearbyint(a / unit) : 0)));
+  };
+  for (size_t k = 0; k < groups; ++k) {
+    const int s = rounded(fits[k].scale, d, minima ? 0 : -128, minima ? 63 : 127);
+    const int m = minima ? rounded(fits[k].least, e, 0, 63) : 0;
+    if (minima) put_six_bits(block + 4, k, s), put_six_bits(block + 4, 8 + k, m);
+    if (!minima) block[192 + k] = static_cast<uint8_t>(s);
+    for (size_t i = 0; i < in_group(k); ++i) {
+      const size_t at = k * step + i;
+      if (minima) {
+        const int u = rounded(double{x[at]} + e * m, d * s, 0, 15);
+        uint8_t& byte = block[16 + at / 64 * 32 + at % 32];
+        byte = static_cast<uint8_t>(byte | u << (at % 64 < 32 ? 0 : 4));
+      } else {
+        const int u = rounded(double{x[at]}, d * s, -32, 31) + 32;
+        const SixBitPlace place = six_bit_place(at);
+        block[place.low] = static_cast<uint8_t>(block[place.low] | (u & 15) << place.low_shift);
+        block[place.high] = static_cast<uint8_t>(block[place.high] | u >> 4 << place.high_shift);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void encode_row(fovea_dtype type, const float* x, size_t dim, void* data, void* scales) {
@@ -117,7 +230,11 @@ void encode_row(fovea_dtype type, const float* x, size_t dim, void* data, void* 
       static_cast<int8_t*>(data)[d] = static_cast<int8_t>(std::nearbyint(x[d] * inverse));
     }
   }
-  for (size_t d = 0; d < dim && is_grouped(type); d += 32) {
+  for (size_t d = 0; d < dim && is_super(type); d += 256) {
+    uint8_t* const block = static_cast<uint8_t*>(data) + d / 256 * group_bytes(type);
+    encode_super_block(type, x + d, std::min<size_t>(dim - d, 256), block);
+  }
+  for (size_t d = 0; d < dim && is_grouped(type) && !is_super(type); d += 32) {
     encode_group(type, x + d, std::min<size_t>(dim - d, 32), static_cast<uint8_t*>(data) + d / 32 * group_bytes(type),
                  static_cast<uint16_t*>(scales) + d / 32);
   }

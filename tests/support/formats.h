@@ -11,8 +11,8 @@
 
 namespace fovea_test {
 
-constexpr fovea_dtype kTypes[] = {FOVEA_F32, FOVEA_F16,  FOVEA_BF16, FOVEA_I8,
-                                  FOVEA_I4,  FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1};
+constexpr fovea_dtype kTypes[] = {FOVEA_F32,  FOVEA_F16,  FOVEA_BF16, FOVEA_I8,   FOVEA_I4,
+                                  FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K};
 constexpr fovea_dtype kKeyTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0};
 // The first number that names no format.
 constexpr auto kNoType = static_cast<fovea_dtype>(sizeof kTypes / sizeof kTypes[0]);
@@ -30,12 +30,21 @@ double value_of(Half format, uint32_t bits);
 // The bits of the nearest number, ties to even; 0x7fff for NaN.
 uint32_t nearest_of(Half format, float x);
 
-// is_block: the scale of each 32 elements is stored with their codes, as in ggml. is_grouped: each 32 have a scale.
-inline bool is_block(fovea_dtype type) { return type >= FOVEA_Q8_0 && type <= FOVEA_Q4_1; }
+// is_block: the scale of each 32 elements is stored with their codes, as in ggml. is_super: they are super-blocks of
+// 256. is_grouped: each 32 have a scale, or are in a super-block.
+inline bool is_super(fovea_dtype type) { return type == FOVEA_Q4_K || type == FOVEA_Q6_K; }
+inline bool is_block(fovea_dtype type) { return type >= FOVEA_Q8_0 && type <= FOVEA_Q6_K; }
+// Elements of a group: 256 in super-blocks, whose scales are by 32 or 16 elements.
+inline size_t group_elements(fovea_dtype type) { return is_super(type) ? 256 : 32; }
 inline bool is_grouped(fovea_dtype type) { return type == FOVEA_I4 || is_block(type); }
 // Bytes of a group, and the offset of its codes.
 size_t group_bytes(fovea_dtype type);
 size_t codes_at(fovea_dtype type);
+
+// Six bits of 16 numbers in 12 bytes: scale k of a super-block of Q4_K, or minimum k - 8. Its code of element d: u, or
+// u - 32 in Q6_K.
+int six_bits(const uint8_t* b, size_t k);
+int super_code(fovea_dtype type, const uint8_t* block, size_t d);
 
 // The number of units of a row (a unit is an element of its C type) and the size of one, and the same for its scales.
 size_t row_units(fovea_dtype type, size_t dim);
@@ -47,7 +56,8 @@ size_t scale_size(fovea_dtype type);  // 0 if there are none
 float element_of(fovea_dtype type, const void* data, const void* scales, size_t d);
 
 // Converts a row to the format, rounded to nearest, with the simplest scale: max / 127, largest / -8 or, in Q4_1, the
-// range / 15. Computed in f32 for I8, so that ties between two codes are broken as in the library.
+// range / 15. In Q4_K and Q6_K the scales of a super-block are rounded to integers of 6 or 8 bits. Computed in f32 for
+// I8, so that ties between two codes are broken as in the library.
 void encode_row(fovea_dtype type, const float* x, size_t dim, void* data, void* scales);
 
 // Multiplies a row by the factor, in f32, and rounds it to what I8 can hold.

@@ -156,7 +156,7 @@ typedef struct fovea_attention_desc {
 
   /* Formats and arithmetic. */
   fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype; /* q and out F32, F16 or BF16, and with FOVEA_COMPUTE_I8
-                                                             also I8; keys and values not Q4_1
+                                                             also I8; keys and values not those of weights
                                                              (FOVEA_ERR_UNSUPPORTED) */
   fovea_compute compute; /* the arithmetic of the products */
   float q_scale, key_scale, value_scale, out_scale; /* 0 = a scale for each row. See "Tensors of I8" above */

@@ -207,9 +207,9 @@ const char* fovea_target_backend(fovea_target target);
 
 /* --------------------------------------------------------------------------------------------------------- formats */
 
-/* A format says how the elements x of a row are stored. Keys and values may each have any format but Q4_1. Queries and
- * outputs are F32, F16 or BF16, and with FOVEA_COMPUTE_I8 also I8. Weights of linear layers may have any. fovea_compute
- * says what the products are made of. Narrowing rounds to nearest, ties to even.
+/* A format says how the elements x of a row are stored. Keys and values may each have any format but Q4_1, Q4_K and
+ * Q6_K. Queries and outputs are F32, F16 or BF16, and with FOVEA_COMPUTE_I8 also I8. Weights of linear layers may have
+ * any. fovea_compute says what the products are made of. Narrowing rounds to nearest, ties to even.
  *
  * FOVEA_I8. int8_t q from -127 to 127, and one float scale for each row of a token and head: x = scale * q.
  *   narrowing   The element of largest magnitude in a row becomes 127 or -127. The error is at most scale / 2, plus f32
@@ -234,18 +234,34 @@ const char* fovea_target_backend(fovea_target target);
  *               magnitude is 0.008 to 127 * 65504, the error is at most d / 2, plus f32 rounding of less than d /
  *               10000. Smaller groups have a coarser d, larger elements saturate. To Q4_0: as to I4. A group with a NaN
  *               or an infinity becomes all NaN.
- *   widening    With an infinite d or m elements are infinite or NaN. */
-typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_F32 = 0,
-  FOVEA_F16 = 1,  /* uint16_t, IEEE 754 binary16 */
-  FOVEA_BF16 = 2, /* uint16_t, the upper half of an f32 */
-  FOVEA_I8 = 3,   /* int8_t q, a float scale for each row: x = scale * q */
-  FOVEA_I4 = 4,   /* uint8_t[16], two u a byte, an f16 scale for each group: x = scale * (u - 8) */
-  FOVEA_Q8_0 = 5, /* uint8_t[34]: d, int8_t q[32]: x = d * q */
-  FOVEA_Q4_0 = 6, /* uint8_t[18]: d, u: x = d * (u - 8) */
-  FOVEA_Q4_1 = 7, /* uint8_t[20]: d, m, u: x = d * u + m. For weights of linear layers alone */
-  FOVEA_DTYPE_IS_32_BITS = 0x7fffffff
-} fovea_dtype;
+ *   widening    With an infinite d or m elements are infinite or NaN.
+ *
+ * FOVEA_Q4_K, FOVEA_Q6_K. ggml's super-blocks, as GGUF files of Q4_K_M have them, for weights alone: 256 elements of a
+ * row are uint8_t[144] or uint8_t[210]. The last super-block of a row is padded. Strides count bytes, a super-block may
+ * be at any address, and arrays of scales are NULL.
+ *   Q4_K        d and e, f16; then b[12]; then 128 bytes of u. Each group of 32 elements has a scale s and a minimum m:
+ *               x = d * s * u - e * m. Of groups k = 0 to 3, s is the low 6 bits of b[k], and m those of b[k + 4]. Of
+ *               groups k = 4 to 7, the low 4 bits of s are the low nibble of b[k + 4], those of m its high nibble, and
+ *               the high 2 bits of s and m are those of b[k - 4] and b[k]. Element i of the groups 2 j and 2 j + 1 is
+ *               the low and the high nibble of byte 32 j + i.
+ *   Q6_K        128 bytes l, 64 bytes h, then int8_t s[16], then d, f16. Each 16 elements have a scale s:
+ *               x = d * s * (u - 32). The elements 128 j + 32 k + i, with i below 32 and k = 0 to 3, have as low 4
+ *               bits of u a nibble of l[64 j + 32 (k mod 2) + i], the high one from k = 2 on, and as high 2 bits of u
+ *               the bits 2 k and 2 k + 1 of h[32 j + i].
+ *   widening    d * s, e * m and all elements of Q6_K are exact. With an infinite d or e elements are infinite or
+ *               NaN. */
+typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned){
+    FOVEA_F32 = 0,
+    FOVEA_F16 = 1,  /* uint16_t, IEEE 754 binary16 */
+    FOVEA_BF16 = 2, /* uint16_t, the upper half of an f32 */
+    FOVEA_I8 = 3,   /* int8_t q, a float scale for each row: x = scale * q */
+    FOVEA_I4 = 4,   /* uint8_t[16], two u a byte, an f16 scale for each group: x = scale * (u - 8) */
+    FOVEA_Q8_0 = 5, /* uint8_t[34]: d, int8_t q[32]: x = d * q */
+    FOVEA_Q4_0 = 6, /* uint8_t[18]: d, u: x = d * (u - 8) */
+    FOVEA_Q4_1 = 7, /* uint8_t[20]: d, m, u: x = d * u + m. For weights of linear layers alone */
+    FOVEA_Q4_K = 8, /* uint8_t[144] for 256 elements: x = d * s * u - e * m. For weights alone */
+    FOVEA_Q6_K = 9, /* uint8_t[210] for 256 elements: x = d * s * (u - 32). For weights alone */
+    FOVEA_DTYPE_IS_32_BITS = 0x7fffffff} fovea_dtype;
 
 /* ------------------------------------------------------------------------------------------------------ activations */
 

@@ -183,6 +183,9 @@
 #ifndef FOVEA_ENABLE_I8
 #define FOVEA_ENABLE_I8 FOVEA_ENABLE_DEFAULT /* FOVEA_I8 */
 #endif
+#ifndef FOVEA_ENABLE_K_QUANTS
+#define FOVEA_ENABLE_K_QUANTS FOVEA_ENABLE_DEFAULT /* FOVEA_Q4_K, FOVEA_Q6_K */
+#endif
 
 /* --------------------------------------------------------------------------------------------------- softmax */
 
@@ -266,6 +269,7 @@ constexpr bool kI4 = FOVEA_ENABLE_I4 != 0;
 constexpr bool kI8 = FOVEA_ENABLE_I8 != 0;
 constexpr bool kI8Tensors = FOVEA_ENABLE_I8_TENSORS != 0;
 constexpr bool kIntegerAttention = FOVEA_ENABLE_INTEGER_ATTENTION != 0;
+constexpr bool kKQuants = FOVEA_ENABLE_K_QUANTS != 0;
 constexpr bool kKeySplits = FOVEA_ENABLE_KEY_SPLITS != 0;
 constexpr bool kLayerNorm = FOVEA_ENABLE_LAYER_NORM != 0;
 constexpr bool kLinearActivation = FOVEA_ENABLE_LINEAR_ACTIVATION != 0;

@@ -30,9 +30,9 @@
  *     }
  *
  * A cache keeps the keys and values of some sequences in memory of the caller, as any kind of source but a loader, and
- * in any format but Q4_1. fovea_kv_append converts and stores the rows of new tokens. fovea_attention reads the cache
- * as a fovea_kv_source: fovea_kv_describe and fovea_kv_attach fill in the description and the arguments. Formats and
- * their errors are those of base.h, kinds those of kv_source.h. Queries of an entry without
+ * in any format but Q4_1, Q4_K and Q6_K. fovea_kv_append converts and stores the rows of new tokens. fovea_attention
+ * reads the cache as a fovea_kv_source: fovea_kv_describe and fovea_kv_attach fill in the description and the
+ * arguments. Formats and their errors are those of base.h, kinds those of kv_source.h. Queries of an entry without
  * tokens get the result that attention.h states for a query that sees no key. */
 #ifndef FOVEA_KV_CACHE_H_
 #define FOVEA_KV_CACHE_H_
@@ -74,7 +74,7 @@ FOVEA_DECLARATIONS_BEGIN_
 typedef struct fovea_kv_cache {
   uint32_t struct_bytes; /* sizeof(fovea_kv_cache) */
   fovea_kv_kind kind;    /* not FOVEA_KV_LOAD (FOVEA_ERR_UNSUPPORTED) */
-  fovea_dtype key_dtype, value_dtype;       /* not Q4_1 (FOVEA_ERR_UNSUPPORTED) */
+  fovea_dtype key_dtype, value_dtype;       /* not those of weights alone (FOVEA_ERR_UNSUPPORTED) */
   uint32_t batch;                           /* entries, each a sequence; may be 0 */
   uint32_t kv_heads, head_dim, value_dim;   /* >= 1 (FOVEA_ERR_DIM) */
   uint32_t max_tokens;    /* of an entry, at most 2^30; in a ring its slots, more than pinned_tokens (FOVEA_ERR_SIZE) */

@@ -58,8 +58,8 @@ typedef struct fovea_linear_args {
   uint32_t portable_bits; /* nonzero: a token's bits do not depend on the number of tokens, and are the same on AVX2,
                              AVX-512 and AArch64 NEON. 0: few tokens may take the kernel that is faster for them. With
                              FOVEA_COMPUTE_I8 the bits are the same either way */
-  fovea_compute compute;  /* FOVEA_COMPUTE_F32, or FOVEA_COMPUTE_I8 with weights of I8, I4, Q8_0, Q4_0 or Q4_1
-                             (FOVEA_ERR_UNSUPPORTED) */
+  fovea_compute compute;  /* FOVEA_COMPUTE_F32, or FOVEA_COMPUTE_I8 with weights of I8, I4, Q8_0, Q4_0, Q4_1,
+                             Q4_K or Q6_K (FOVEA_ERR_UNSUPPORTED) */
   uint64_t processor_features; /* as in fovea_attention_desc */
 
   uint32_t tokens;          /* at most 2^30 (FOVEA_ERR_SIZE); 0: nothing is written */
@@ -101,11 +101,11 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * and leaves no result in it. y and the workspace must not overlap any other array (FOVEA_ERR_OVERLAP).
  *
  * FOVEA_COMPUTE_F32. Arithmetic is f32. Weights of other formats are widened exactly, except that the product with the
- * scale of I8 and the sum of Q4_1 round. An infinite scale of I8 counts as NaN. An infinite or NaN scale of a group
- * makes its outputs infinite or NaN. A sum consists of partial sums, each a chain of 32 multiply-adds in the order of
- * the inputs. For few tokens it has one chain for each lane of a vector, and a group's scale may multiply the group's
- * sum. NaN and infinity of an input or weight reach the sums that they are part of. An activation gives the bits that
- * fovea_activation gives for the outputs without it.
+ * scale of I8 and the sums of Q4_1 and Q4_K round. An infinite scale of I8 counts as NaN. An infinite or NaN scale of a
+ * group makes its outputs infinite or NaN. A sum consists of partial sums, each a chain of 32 multiply-adds in the
+ * order of the inputs. For few tokens it has one chain for each lane of a vector, and a group's scale may multiply the
+ * group's sum. NaN and infinity of an input or weight reach the sums that they are part of. An activation gives the
+ * bits that fovea_activation gives for the outputs without it.
  *
  * FOVEA_COMPUTE_I8. A row of F32 x is converted to codes first, like a row of I8 keys: a NaN or infinity in it makes
  * all outputs of its token NaN. Sums of products of codes are exact, so the bits are the same on every target, and for
@@ -118,7 +118,9 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  *                      row of I8 keys, s is its scale, and t is 1. If x is I8, s is 1 and t is the scale of x. The
  *                      codes of weights are u - 8 in I4 and Q4_0, q in Q8_0 and u in Q4_1. In Q4_1, sum * d + m * (the
  *                      sum of (x's code - x_zero)) takes the place of sum * d. A d or m that is not finite makes its
- *                      outputs infinite or NaN. */
+ *                      outputs infinite or NaN. The d and m of Q4_K and Q6_K are the products d * s and -e * m of
+ *                      base.h, and their codes u and u - 32. In Q4_K the sum is as in Q4_1. In Q6_K a group of weights
+ *                      has 16 inputs, and two such groups have the s of the same 32 inputs. */
 fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
 #define fovea_linear_f32 fovea_linear /* its name before version 0.2 */
 

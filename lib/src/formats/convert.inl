@@ -14,21 +14,23 @@ FOVEA_INLINE void WidenOneByOne(const FormatRow<kType>& row, size_t d, size_t n,
   for (; n > 0; --n, ++d, ++out) hn::StoreU(scale.Times(row.Whole(d)), kF, out);
 }
 
-// Takes kScaleGroup elements at a time in every format. With one lane, a row of a format without groups is taken whole.
+// Takes kScaleGroup elements at a time, or as many as share a scale. With one lane, a row of a format without groups is
+// taken whole.
 template <fovea_dtype kType>
 FOVEA_TEMPLATE void WidenRow(const FormatRow<kType>& row, size_t first, size_t dim, float* out) {
+  constexpr size_t kStep = kScaleStep<kType>;
   if constexpr (kLanes == 1) {
-    for (; kGrouped<kType> && dim > kScaleGroup; dim -= kScaleGroup, first += kScaleGroup, out += kScaleGroup) {
-      WidenOneByOne(row, first, kScaleGroup, out);
+    for (; kGrouped<kType> && dim > kStep; dim -= kStep, first += kStep, out += kStep) {
+      WidenOneByOne(row, first, kStep, out);
     }
     return WidenOneByOne(row, first, dim, out);
   }
   const size_t end = first + dim;
   size_t d = first;
-  for (; d + kScaleGroup <= end; d += kScaleGroup, out += kScaleGroup) {
+  for (; d + kStep <= end; d += kStep, out += kStep) {
     const auto scale = ScaleOf<kType>::At(row, d);
     FOVEA_UNROLL_BY(kGroupUnroll)
-    for (size_t i = 0; i < kScaleGroup; i += kLanes) hn::StoreU(scale.Times(row.Whole(d + i)), kF, out + i);
+    for (size_t i = 0; i < kStep; i += kLanes) hn::StoreU(scale.Times(row.Whole(d + i)), kF, out + i);
   }
   for (; d < end; d += kLanes, out += kLanes) {
     const size_t n = end - d < kLanes ? end - d : kLanes;

@@ -15,9 +15,11 @@
 //   q8_0  uint8_t[34] for each group, as ggml's blocks: the scale d, f16, then int8_t[32]: x = d * q. Like those
 //         of the two below, it may be at any address.
 //   q4_0  uint8_t[18]: d, f16, then the 16 bytes of i4: x = d * (u - 8)
-//   q4_1  uint8_t[20]: d and m, f16, then the same 16 bytes: x = d * u + m. Weights alone have it.
+//   q4_1  uint8_t[20]: d and m, f16, then the same 16 bytes: x = d * u + m. Weights alone have it, and the two below.
+//   q4_k, q6_k  uint8_t[144] and uint8_t[210] for each super-block of 256 elements: see base.h.
 // Narrowing rounds to nearest, ties to even, and gives the same bits on every target (32-bit Arm flushes subnormal
-// numbers first). Widening is exact but for the rounding of the product with a float scale, and of the sum in q4_1.
+// numbers first). Widening is exact but for the rounding of the product with a float scale, and of the sum in q4_1
+// and q4_k.
 //   f16, bf16  what is too large becomes infinite; NaN becomes a quiet NaN.
 //   i8         a row with a NaN or an infinity has the scale NaN, so that all of it reads as NaN; its codes are 0. No
 //              scale is below 2^-126, nor so large that 127 times it is infinite.
@@ -38,15 +40,17 @@
 namespace fovea {
 
 constexpr size_t kScaleGroup = 32;  // elements that share a scale, in formats whose groups have scales
+constexpr size_t kSuperBlock = 256;  // elements of a super-block
 
 // What has a scale of its own. A row's scale is a float. A row with scales of groups is stored as whole groups. kBlock:
-// groups that begin with their scale, which ggml calls blocks.
-enum class Scaled : uint8_t { kNothing, kRow, kGroup, kBlock };
+// groups that begin with their scale, which ggml calls blocks. kSuper: super-blocks, whose groups have scales that are
+// integers, and share what multiplies these.
+enum class Scaled : uint8_t { kNothing, kRow, kGroup, kBlock, kSuper };
 
 struct Format {
   fovea_dtype dtype;
   uint8_t unit_bytes;
-  uint8_t group_bytes;  // of kScaleGroup elements
+  uint8_t group_bytes;  // of kScaleGroup elements; of kSuperBlock elements in super-blocks
   Scaled scaled;
   uint8_t scale_bytes;
   bool served;  // in this build
@@ -54,15 +58,21 @@ struct Format {
 
 // In the order of fovea_dtype's values. Only the compiler reads it: questions at run time become a few comparisons.
 constexpr Format kFormats[] = {
-    {FOVEA_F32, 4, 128, Scaled::kNothing, 0, true},          {FOVEA_F16, 2, 64, Scaled::kNothing, 0, config::kF16},
-    {FOVEA_BF16, 2, 64, Scaled::kNothing, 0, config::kBf16}, {FOVEA_I8, 1, 32, Scaled::kRow, 4, config::kI8},
-    {FOVEA_I4, 1, 16, Scaled::kGroup, 2, config::kI4},       {FOVEA_Q8_0, 1, 34, Scaled::kBlock, 0, config::kGgml},
-    {FOVEA_Q4_0, 1, 18, Scaled::kBlock, 0, config::kGgml},   {FOVEA_Q4_1, 1, 20, Scaled::kBlock, 0, config::kGgml},
+    {FOVEA_F32, 4, 128, Scaled::kNothing, 0, true},
+    {FOVEA_F16, 2, 64, Scaled::kNothing, 0, config::kF16},
+    {FOVEA_BF16, 2, 64, Scaled::kNothing, 0, config::kBf16},
+    {FOVEA_I8, 1, 32, Scaled::kRow, 4, config::kI8},
+    {FOVEA_I4, 1, 16, Scaled::kGroup, 2, config::kI4},
+    {FOVEA_Q8_0, 1, 34, Scaled::kBlock, 0, config::kGgml},
+    {FOVEA_Q4_0, 1, 18, Scaled::kBlock, 0, config::kGgml},
+    {FOVEA_Q4_1, 1, 20, Scaled::kBlock, 0, config::kGgml},
+    {FOVEA_Q4_K, 1, 144, Scaled::kSuper, 0, config::kKQuants},
+    {FOVEA_Q6_K, 1, 210, Scaled::kSuper, 0, config::kKQuants},
 };
 constexpr uint32_t kFormatCount = sizeof kFormats / sizeof kFormats[0];
 
 constexpr const Format& format_of(fovea_dtype dtype) { return kFormats[dtype]; }
-constexpr bool is_grouped(const Format& f) { return f.scaled == Scaled::kGroup || f.scaled == Scaled::kBlock; }
+constexpr bool is_grouped(const Format& f) { return f.scaled >= Scaled::kGroup; }
 
 // ----------------------------------------------------------------------------------------------- sets of formats
 
@@ -84,8 +94,11 @@ constexpr FormatSet kUnscaledFormats = formats_where([](const Format& f) { retur
 constexpr FormatSet kRowScaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kRow; });
 constexpr FormatSet kGroupScaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kGroup; });
 constexpr FormatSet kGroupedFormats = formats_where(is_grouped);
+constexpr FormatSet kSuperFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kSuper; });
 // The formats of keys and values. Linear weights may have any format.
-constexpr FormatSet kKeyFormats = kServedFormats & ~(FormatSet{1} << FOVEA_Q4_1);
+constexpr FormatSet kKeyFormats = kServedFormats & ~(FormatSet{1} << FOVEA_Q4_1) & ~kSuperFormats;
+// Those whose elements are sums of a product and a least number.
+constexpr FormatSet kLeastFormats = kServedFormats & (FormatSet{1} << FOVEA_Q4_1 | FormatSet{1} << FOVEA_Q4_K);
 constexpr FormatSet kScaledKeyFormats = kKeyFormats & ~kUnscaledFormats;
 constexpr FormatSet kOnlyF32 = FormatSet{1} << FOVEA_F32;
 
@@ -130,6 +143,12 @@ constexpr bool is_f32(fovea_dtype dtype) {
   return kSet == kOnlyF32 || dtype == FOVEA_F32;
 }
 
+// Elements that share a scale, in formats whose groups have scales.
+constexpr size_t scale_step(fovea_dtype dtype) {
+  constexpr FormatSet kHalves = kServedFormats & FormatSet{1} << FOVEA_Q6_K;
+  return is_one_of<kHalves>(dtype) ? kScaleGroup / 2 : kScaleGroup;
+}
+
 // These require a format that is served.
 constexpr size_t unit_bytes(fovea_dtype dtype) { return number_of<&Format::unit_bytes>(dtype); }
 constexpr size_t unscaled_bytes(fovea_dtype dtype) { return number_of<&Format::unit_bytes, kUnscaledFormats>(dtype); }
@@ -139,7 +158,8 @@ constexpr size_t scale_bytes(fovea_dtype dtype) { return number_of<&Format::scal
 constexpr size_t groups_of(size_t dim) { return dim / kScaleGroup + (dim % kScaleGroup != 0); }
 constexpr size_t dense_stride(fovea_dtype dtype, size_t dim) {
   if (!is_one_of<kGroupedFormats>(dtype)) return dim;
-  return groups_of(dim) * number_of<&Format::group_bytes, kGroupedFormats>(dtype);
+  const size_t groups = is_one_of<kSuperFormats>(dtype) ? dim / kSuperBlock + (dim % kSuperBlock != 0) : groups_of(dim);
+  return groups * number_of<&Format::group_bytes, kGroupedFormats>(dtype);
 }
 constexpr size_t dense_scale_stride(fovea_dtype dtype, size_t dim) {
   return is_one_of<kRowScaledFormats>(dtype) ? 1 : is_one_of<kGroupScaledFormats>(dtype) ? groups_of(dim) : 0;
@@ -170,13 +190,15 @@ constexpr fovea_dtype number_or_last(uint32_t number, FormatSet set) {
   FOVEA_IF_FORMAT_(4, set, dtype, __VA_ARGS__) \
   FOVEA_IF_FORMAT_(5, set, dtype, __VA_ARGS__) \
   FOVEA_IF_FORMAT_(6, set, dtype, __VA_ARGS__) \
-  FOVEA_IF_FORMAT_(7, set, dtype, __VA_ARGS__)
+  FOVEA_IF_FORMAT_(7, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(8, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(9, set, dtype, __VA_ARGS__)
 // Outside templates the compiler also checks the branches that it drops: there, too, kType is a format of the set.
 #define FOVEA_IF_FORMAT_(number, set, dtype, ...)                                                 \
   if constexpr (constexpr auto kType = ::fovea::number_or_last(number, set); kType == (number)) { \
     if (kType == ::fovea::last_of(set) || (dtype) == kType) return __VA_ARGS__;                   \
   }
-static_assert(kFormatCount <= 8, "FOVEA_WITH_FORMAT tries 8 formats");
+static_assert(kFormatCount <= 10, "FOVEA_WITH_FORMAT tries 10 formats");
 
 }  // namespace fovea
 

@@ -12,6 +12,7 @@
 //   Narrow(x, dim, data, scales)  writes a row of dim floats; only formats of keys have it
 // and formats without scales
 //   StoreWhole(v, data, d), StorePart(v, data, d, n)  write these elements of a row
+// Rows of super-blocks are in formats/super_rows.inl.
 // LoadAs and LoadAsN multiply by the scale of a group, but not by that of a row, which a caller multiplies a whole sum
 // by.
 //
@@ -234,7 +235,22 @@ struct FormatRow {
   }
 };
 
+// Elements that share a scale, where formats have scales of groups.
+template <fovea_dtype kType>
+constexpr size_t kScaleStep = ::fovea::scale_step(kType);
+
+#include "formats/super_rows.inl"
+
 // -------------------------------------------------------------------------------------------------- any format
+
+// Whether an element is a sum: x = scale * code + least.
+template <fovea_dtype kType>
+constexpr bool kHasLeast = ::fovea::is_one_of<::fovea::kLeastFormats>(kType);
+// The bytes of some elements of a row.
+template <fovea_dtype kType>
+constexpr size_t BytesOf(size_t elements) {
+  return elements * ::fovea::format_of(kType).group_bytes / (kInSuper<kType> ? kSuperBlock : kScaleGroup);
+}
 
 // Makes elements of codes. Does nothing in formats without scales.
 template <fovea_dtype kType>
@@ -242,7 +258,7 @@ struct ScaleOf {
   VF scale, least;
 
   FOVEA_INLINE ScaleOf At(const FormatRow<kType>& row, size_t d) {
-    if constexpr (kType == FOVEA_Q4_1) {
+    if constexpr (kHasLeast<kType>) {
       return {row.Scale(d), row.Least(d)};
     } else if constexpr (::fovea::format_of(kType).scaled != Scaled::kNothing) {
       return {row.Scale(d), hn::Zero(kF)};
@@ -251,7 +267,7 @@ struct ScaleOf {
     }
   }
   inline __attribute__((always_inline)) VF Times(VF codes) const {
-    if constexpr (kType == FOVEA_Q4_1) {
+    if constexpr (kHasLeast<kType>) {
       return hn::MulAdd(codes, scale, least);
     } else {
       return ::fovea::format_of(kType).scaled != Scaled::kNothing ? hn::Mul(codes, scale) : codes;

@@ -137,7 +137,7 @@ constexpr void carve_i8_token_tile(AnyCarver& carver, DotKind kind, bool few, I8
   carver.take(&bytes, round_up(tile->in_dim, few ? kFewReads : dot.reads), size_t{tile->columns} * dot.code_bytes);
   tile->x = bytes;
   if (tile->scaled_groups) carver.take(&tile->group_scales, tile->columns, tile->scaled_groups);
-  if (tile->scaled_groups && dot.few_groups) carver.take(&tile->group_sums, tile->columns, groups_of(tile->in_dim));
+  if (tile->scaled_groups && dot.few_groups) carver.take(&tile->group_sums, tile->columns, sums_of(*tile));
   if (few) return;
   carver.take(&tile->sums, tile->columns, kLinearOutputs);
   carver.take(&tile->starts, kLinearOutputs);
@@ -166,6 +166,7 @@ constexpr size_t i8_token_tile_bytes(DotKind kind, uint32_t in_dim, uint32_t col
   tile.in_dim = in_dim;
   tile.columns = columns;
   tile.scaled_groups = uint32_t(groups_of(in_dim));
+  tile.sum_step = kScaleGroup;
   carve_i8_token_tile(carver, kind, false, &tile);
   return carver.bytes;
 }
@@ -192,6 +193,7 @@ CheckedSize place_token_tile(void* workspace, fovea_dtype weights, TokenTile* ti
 CheckedSize place_i8_token_tile(void* workspace, const LinearPlan& plan, I8TokenTile* tile) {
   Carver carver(workspace);
   tile->scaled_groups = plan.scaled_groups;
+  if (kI8SuperFormats) tile->sum_step = plan.sum_step;
   carve_i8_token_tile(carver, plan.dot, plan.few, tile);
   return carver.slow_bytes();
 }

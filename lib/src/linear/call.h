@@ -18,6 +18,7 @@ struct LinearPlan {
   // With integer products and weights in groups: the groups of a token's inputs that have their own scale, which are
   // all, or 1 for all inputs. Else 0.
   uint32_t scaled_groups;
+  uint32_t sum_step;      // inputs whose codes have a sum, where weights are in groups
   uint32_t lanes;         // tokens in a vector: 1 if tokens are few
   uint32_t tile_vectors;  // most vectors of tokens in a tile; 0 = few tokens, by FewTokens and without workspace
   uint32_t workers;

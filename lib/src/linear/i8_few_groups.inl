@@ -5,21 +5,25 @@
 
 constexpr size_t kRowsOfVector = dot::kFewGroupRows, kRowVectors = kLanes / kRowsOfVector;
 
+// The same of Q6_K.
+constexpr int kFewSuperBias = dot::kFewBytesBias != 0 ? 32 : 0;
 // How much the codes that are multiplied exceed the numbers that they stand for.
 template <fovea_dtype kType>
 constexpr int kAdded = kType == FOVEA_Q8_0   ? dot::kFewBytesBias
-                       : kType == FOVEA_Q4_1 ? 0
+                       : kHasLeast<kType>    ? 0
+                       : kType == FOVEA_Q6_K ? kFewSuperBias
                                              : 8;
 
 // Stores for each group of inputs the sum of a token's codes minus its zero point. Codes of 0 follow the last input.
 FOVEA_INLINE void PutGroupSums(const I8TokenTile& t, size_t token, int32_t zero) {
   const dot::FewCode* const codes = FewCodesOf(t, token);
-  float* const sums = t.group_sums + token * ::fovea::groups_of(t.in_dim);
-  for (size_t d = 0; d < t.in_dim; d += kScaleGroup) {
-    const size_t n = t.in_dim - d < kScaleGroup ? t.in_dim - d : kScaleGroup;
+  const size_t step = ::fovea::sum_step_of(t);
+  float* const sums = t.group_sums + token * ::fovea::sums_of(t);
+  for (size_t d = 0; d < t.in_dim; d += step) {
+    const size_t n = t.in_dim - d < step ? t.in_dim - d : step;
     int32_t sum = -zero * int32_t(n);
-    for (size_t i = 0; i < kScaleGroup; ++i) sum += int32_t(codes[d + i]);
-    sums[d / kScaleGroup] = float(sum);
+    for (size_t i = 0; i < step; ++i) sum += int32_t(codes[d + i]);
+    sums[d / step] = float(sum);
   }
 }
 
@@ -30,6 +34,7 @@ struct GroupRows {
   FormatRow<kType> first;
   ptrdiff_t steps[kRowVectors], scale_steps[kRowVectors];  // from the first row to row k
   ptrdiff_t far, far_scales;
+  size_t place;  // of the groups' first element in its super-block; else 0
 
   // n rows from `row` on: kLanes, or at most kRowVectors, of which the last is repeated.
   FOVEA_INLINE GroupRows Of(const I8TokenTile& t, const fovea_linear_weights& w, uint32_t row, uint32_t n) {
@@ -44,6 +49,7 @@ struct GroupRows {
     }
     g.far = n > kRowVectors ? ptrdiff_t(kRowVectors) * w.row_stride : 0;
     g.far_scales = n > kRowVectors ? ptrdiff_t(kRowVectors) * groups : 0;
+    g.place = 0;
     return g;
   }
   inline __attribute__((always_inline)) FormatRow<kType> Row(size_t k) const {
@@ -56,7 +62,11 @@ struct GroupRows {
     }
     return row;
   }
-  inline __attribute__((always_inline)) void GoOn() { first.data += ::fovea::format_of(kType).group_bytes; }
+  inline __attribute__((always_inline)) void GoOn() {
+    if (kInSuper<kType> && (place += kScaleGroup) < kSuperBlock) return;
+    first.data += ::fovea::format_of(kType).group_bytes;
+    place = 0;
+  }
 };
 
 #include FOVEA_DOT_FEW_GROUPS
@@ -111,6 +121,38 @@ struct GroupScales<FOVEA_I4> {
   inline __attribute__((always_inline)) VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
 };
 
+// Those of a super-block are made together, and transposed.
+template <fovea_dtype kType>
+struct SuperGroupScales {
+  float scales[kSuperScales][kLanes];
+
+  inline __attribute__((always_inline)) void Put(const GroupRows<kType>& rows, size_t, size_t) {
+    if (rows.place != 0) return;
+    float of_rows[kLanes][kSuperScales];
+    FOVEA_UNROLL(16)
+    for (size_t k = 0; k < kLanes; ++k) PutSuperScales<kType, false>(rows.Row(k).Block(0), of_rows[k]);
+    FOVEA_UNROLL(4)
+    for (size_t i = 0; i < kSuperScales; i += kLanes) {
+      VF v[kLanes];
+      FOVEA_UNROLL(16)
+      for (size_t k = 0; k < kLanes; ++k) v[k] = hn::LoadU(kF, of_rows[k] + i);
+      hn::Transpose(v);
+      FOVEA_UNROLL(16)
+      for (size_t k = 0; k < kLanes; ++k) hn::StoreU(v[k], kF, scales[i + k]);
+    }
+  }
+  inline __attribute__((always_inline)) VF Scale(size_t step) const {
+    return hn::LoadU(kF, scales[step % (kSuperBlock / kScaleStep<kType>)]);
+  }
+  inline __attribute__((always_inline)) VF Least(size_t group) const {
+    return hn::LoadU(kF, scales[kSuperScales / 2 + group % (kSuperScales / 2)]);
+  }
+};
+template <>
+struct GroupScales<FOVEA_Q4_K> : SuperGroupScales<FOVEA_Q4_K> {};
+template <>
+struct GroupScales<FOVEA_Q6_K> : SuperGroupScales<FOVEA_Q6_K> {};
+
 // Some tokens: their codes, the sums of these by groups, and their scales by groups.
 template <int kTokens>
 struct GroupTokens {
@@ -120,48 +162,69 @@ struct GroupTokens {
   dot::FewCode ones[2 * kScaleGroup];  // kScaleGroup ones, then zeros, for inputs past the last
 };
 
-// totals[token] += the products of kLanes outputs with the group of inputs that begins at d. Then the rows advance to
-// the next group, and its scales are stored.
-template <fovea_dtype kType, int kTokens>
-FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
-                                 GroupRows<kType>& rows, GroupScales<kType>& scales, VF (&totals)[kTokens]) {
-  const size_t left = t.in_dim - d, group = d / kScaleGroup;
-  const VF scale = scales.Scale(group);
-  VF least = hn::Zero(kF);
-  if constexpr (kType == FOVEA_Q4_1) least = scales.Least(group);
+// The same group of some rows, whose codes are multiplied by those of tokens. In q6_k it has two halves with scales of
+// their own.
+template <fovea_dtype kType>
+struct GroupOfRows {
+  static constexpr size_t kHalves = kScaleGroup / kScaleStep<kType>;
   GroupCodes codes;
-  LoadGroups(rows, codes);
-  if (left > kScaleGroup) {
-    rows.GoOn();
-    scales.Put(rows, group + 1, ::fovea::groups_of(t.in_dim));
-  }
+  VF scale[kHalves], least;
+};
+
+// totals[token] += the products of kLanes outputs with a half of the group of inputs that begins at d, or with all.
+template <size_t kHalf, fovea_dtype kType, int kTokens>
+FOVEA_INLINE void AddHalfOfRows(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
+                                const GroupOfRows<kType>& rows, VF (&totals)[kTokens]) {
+  constexpr size_t kHalves = GroupOfRows<kType>::kHalves;
+  const size_t left = t.in_dim - d, group = d / kScaleGroup;
+  if (kHalf * kScaleStep<kType> >= left) return;
   VF of_zero = hn::Zero(kF);
   if (w.x_zero != 0) {
     const dot::FewCode* const ones = tokens.ones + (left < kScaleGroup ? kScaleGroup - left : 0);
-    of_zero = hn::Mul(GroupsTimes(ones, codes), hn::Set(kF, float(w.x_zero)));
+    of_zero = hn::Mul(GroupsTimes<kHalf, kHalves>(ones, rows.codes), hn::Set(kF, float(w.x_zero)));
   }
   FOVEA_UNROLL(4)
   for (int r = 0; r < kTokens; ++r) {
-    const VF x_sum = hn::Set(kF, tokens.sums[r][group]);
-    VF sum = hn::Sub(GroupsTimes(tokens.x[r] + d, codes), of_zero);
+    const VF x_sum = hn::Set(kF, tokens.sums[r][group * kHalves + kHalf]);
+    VF sum = hn::Sub(GroupsTimes<kHalf, kHalves>(tokens.x[r] + d, rows.codes), of_zero);
     if constexpr (kAdded<kType> != 0) sum = hn::Sub(sum, hn::Mul(x_sum, hn::Set(kF, float(kAdded<kType>))));
-    sum = hn::Mul(sum, scale);
-    if constexpr (kType == FOVEA_Q4_1) sum = hn::Add(sum, hn::Mul(x_sum, least));
+    sum = hn::Mul(sum, rows.scale[kHalf]);
+    if constexpr (kHasLeast<kType>) sum = hn::Add(sum, hn::Mul(x_sum, rows.least));
     totals[r] = hn::Add(totals[r], hn::Mul(sum, hn::Set(kF, tokens.scales[r][t.scaled_groups > 1 ? group : 0])));
   }
+}
+
+// The same with the whole group. Then the rows advance to the next group, and its scales are stored.
+template <fovea_dtype kType, int kTokens>
+FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
+                                 GroupRows<kType>& rows, GroupScales<kType>& scales, TurnedBytes<kType>& bytes,
+                                 VF (&totals)[kTokens]) {
+  constexpr size_t kHalves = GroupOfRows<kType>::kHalves;
+  const size_t group = d / kScaleGroup;
+  GroupOfRows<kType> now;
+  FOVEA_UNROLL(2)
+  for (size_t half = 0; half < kHalves; ++half) now.scale[half] = scales.Scale(group * kHalves + half);
+  if constexpr (kHasLeast<kType>) now.least = scales.Least(group);
+  LoadGroups(rows, bytes, now.codes);
+  if (t.in_dim - d > kScaleGroup) {
+    rows.GoOn();
+    scales.Put(rows, group + 1, ::fovea::groups_of(t.in_dim));
+  }
+  AddHalfOfRows<0>(t, w, tokens, d, now, totals);
+  if constexpr (kHalves == 2) AddHalfOfRows<1>(t, w, tokens, d, now, totals);
 }
 
 // Outputs [begin, end) of kTokens tokens. If fewer are left, the last token is computed again, but not stored.
 template <int kTokens, fovea_dtype kType>
 FOVEA_TEMPLATE void FewGroupOutputs(const I8TokenTile& t, const I8Rows& w, size_t token, uint32_t begin, uint32_t end) {
-  constexpr size_t kBytes = kLanes * ::fovea::format_of(kType).group_bytes;
+  constexpr size_t kBytes = BytesOf<kType>(kLanes * kScaleGroup);
   const uint32_t live = t.live - token < kTokens ? uint32_t(t.live - token) : kTokens;
   GroupTokens<kTokens> tokens;
   for (size_t i = 0; i < 2 * kScaleGroup; ++i) tokens.ones[i] = dot::FewCode(i < kScaleGroup ? 1 : 0);
   for (uint32_t r = 0; r < kTokens; ++r) {
     const size_t at = token + (r < live ? r : live - 1);
     tokens.x[r] = FewCodesOf(t, at);
-    tokens.sums[r] = t.group_sums + at * ::fovea::groups_of(t.in_dim);
+    tokens.sums[r] = t.group_sums + at * ::fovea::sums_of(t);
     tokens.scales[r] = t.group_scales + at * t.scaled_groups;
   }
   if (kLanes > 4) PrefetchFirst(w.weights, begin);
@@ -170,6 +233,7 @@ FOVEA_TEMPLATE void FewGroupOutputs(const I8TokenTile& t, const I8Rows& w, size_
     GroupRows<kType> rows = GroupRows<kType>::Of(t, w.weights, j, n);
     uintptr_t next = reinterpret_cast<uintptr_t>(w.weights.data) + (j + kLanes) * uintptr_t(w.weights.row_stride);
     GroupScales<kType> scales;
+    TurnedBytes<kType> bytes;
     scales.Put(rows, 0, ::fovea::groups_of(t.in_dim));
     VF totals[kTokens];
     FOVEA_UNROLL(4)
@@ -180,7 +244,7 @@ FOVEA_TEMPLATE void FewGroupOutputs(const I8TokenTile& t, const I8Rows& w, size_
         __builtin_prefetch(reinterpret_cast<const void*>(next + i + kBytesAhead), 0, 2);
         __builtin_prefetch(reinterpret_cast<const void*>(next + i + kBytesNear), 0, 3);
       }
-      AddGroupOfRows<kType>(t, w, tokens, d, rows, scales, totals);
+      AddGroupOfRows<kType>(t, w, tokens, d, rows, scales, bytes, totals);
     }
     FOVEA_UNROLL(4)
     for (uint32_t r = 0; r < kTokens; ++r) {

@@ -3,24 +3,56 @@
 // Groups of rows in place: a vector has codes of one row, or of several, one after the other.
 
 constexpr size_t kGroupParts = dot::kFewGroupParts;
-using GroupCodes = FewInputs[kRowVectors][kGroupParts];
+// Where a group is one vector, its halves are multiplied as if the other half was 0.
+constexpr size_t kHalfCodes = kGroupParts == 1 ? 2 : 1;
+using GroupCodes = FewInputs[kHalfCodes][kRowVectors][kGroupParts];
+// Nothing is kept from a group to the next.
+template <fovea_dtype kType>
+struct TurnedBytes {};
+
+// Loads the codes of a group in a super-block, which become bytes first.
+template <fovea_dtype kType>
+FOVEA_INLINE void LoadSuper(const uint8_t* block, size_t place, FewInputs (&codes)[kGroupParts]) {
+  int8_t bytes[kScaleGroup];
+  PutSixteen<kType, 32>(block, place, bytes);
+  PutSixteen<kType, 32>(block, place + 16, bytes + 16);
+  const uint8_t* const at[kRowsOfVector] = {reinterpret_cast<const uint8_t*>(bytes)};
+  dot::LoadFewGroup(at, codes);
+}
+template <fovea_dtype kType>
+FOVEA_INLINE void LoadHalf(const uint8_t* block, size_t place, size_t half, FewInputs (&codes)[kGroupParts]) {
+  int8_t bytes[kScaleGroup] = {};
+  PutSixteen<kType, 32>(block, place + 16 * half, bytes + 16 * half);
+  const uint8_t* const at[kRowsOfVector] = {reinterpret_cast<const uint8_t*>(bytes)};
+  dot::LoadFewGroup(at, codes);
+}
 
 template <fovea_dtype kType>
-FOVEA_INLINE void LoadGroups(const GroupRows<kType>& rows, GroupCodes& codes) {
+FOVEA_INLINE void LoadGroups(const GroupRows<kType>& rows, TurnedBytes<kType>&, GroupCodes& codes) {
   FOVEA_UNROLL(16)
   for (size_t k = 0; k < kRowVectors; ++k) {
-    const uint8_t* at[kRowsOfVector];
-    for (size_t i = 0; i < kRowsOfVector; ++i) at[i] = rows.Row(k + i * kRowVectors).Codes(0);
-    if constexpr (kType == FOVEA_Q8_0) {
-      dot::LoadFewGroup(at, codes[k]);
+    if constexpr (kScaleStep<kType> < kScaleGroup && kHalfCodes == 2) {
+      FOVEA_UNROLL(2)
+      for (size_t half = 0; half < 2; ++half) LoadHalf<kType>(rows.Row(k).Block(0), rows.place, half, codes[half][k]);
+    } else if constexpr (kInSuper<kType>) {
+      LoadSuper<kType>(rows.Row(k).Block(0), rows.place, codes[0][k]);
     } else {
-      dot::LoadFewNibbles(at, codes[k]);
+      const uint8_t* at[kRowsOfVector];
+      for (size_t i = 0; i < kRowsOfVector; ++i) at[i] = rows.Row(k + i * kRowVectors).Codes(0);
+      if constexpr (kType == FOVEA_Q8_0) {
+        dot::LoadFewGroup(at, codes[0][k]);
+      } else {
+        dot::LoadFewNibbles(at, codes[0][k]);
+      }
     }
   }
 }
 
-// Lane i: the sum of the products of a token's codes, from x on, with the group of row i.
+// Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it.
+template <size_t kHalf, size_t kHalves>
 FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes) {
+  constexpr size_t kParts = kGroupParts == 1 ? 1 : kGroupParts / kHalves;
+  constexpr size_t kFirst = kGroupParts == 1 ? 0 : kHalf * kParts;
   FewInputs v[kGroupParts];
   dot::LoadFewGroupX(x, v);
   dot::Sum sums[kRowVectors];
@@ -28,7 +60,9 @@ FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes) {
   for (size_t k = 0; k < kRowVectors; ++k) {
     sums[k] = dot::FewStart(x, 0);
     FOVEA_UNROLL(8)
-    for (size_t p = 0; p < kGroupParts; ++p) sums[k] = dot::FewScoreDot(v[p], codes[k][p], sums[k]);
+    for (size_t p = kFirst; p < kFirst + kParts; ++p) {
+      sums[k] = dot::FewScoreDot(v[p], codes[kHalfCodes == 1 ? 0 : kHalf][k][p], sums[k]);
+    }
   }
   return dot::SumsOfRows<int(kRowsOfVector)>(sums);
 }

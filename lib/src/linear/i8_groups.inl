@@ -5,6 +5,10 @@
 
 using ::fovea::kGroupedOutputs;
 using ::fovea::kI8GroupedFormats;
+using ::fovea::kI8SuperFormats;
+
+constexpr bool HasLeast(fovea_dtype dtype) { return ::fovea::is_one_of<::fovea::kLeastFormats>(dtype); }
+constexpr bool IsInSuper(fovea_dtype dtype) { return ::fovea::is_one_of<kI8SuperFormats>(dtype); }
 
 // The scales of a group of inputs, one for each column.
 FOVEA_INLINE const float* GroupScalesOf(const I8TokenTile& t, size_t group) {
@@ -18,22 +22,34 @@ struct GroupsAt {
   ptrdiff_t stride;
   const uint16_t* scales;  // of I4
   size_t scale_stride;
+  size_t place;  // of the group's first element in its super-block; else 0
 
-  // How much nibbles exceed the numbers that they stand for. Not for Q8_0, whose codes are signed bytes.
-  inline __attribute__((always_inline)) uint8_t Bias() const { return dtype == FOVEA_Q4_1 ? 0 : 8; }
+  // How much codes exceed the numbers that they stand for. Not for Q8_0, whose codes are signed bytes.
+  inline __attribute__((always_inline)) uint8_t Bias() const {
+    return HasLeast(dtype) ? 0 : IsInSuper(dtype) ? 32 : 8;
+  }
 
-  FOVEA_INLINE GroupsAt Of(const fovea_linear_weights& w, size_t in_dim, size_t row, size_t group) {
+  // The groups that begin with input d.
+  FOVEA_INLINE GroupsAt Of(const fovea_linear_weights& w, size_t in_dim, size_t row, size_t d) {
+    const bool super = IsInSuper(w.dtype);
     const size_t bytes = ::fovea::number_of<&::fovea::Format::group_bytes, kI8GroupedFormats>(w.dtype);
-    const size_t groups = ::fovea::groups_of(in_dim);
+    const size_t groups = ::fovea::groups_of(in_dim), group = super ? d / kSuperBlock : d / kScaleGroup;
     const uint8_t* const data = static_cast<const uint8_t*>(w.data) + ptrdiff_t(row) * w.row_stride + group * bytes;
     const ptrdiff_t at = ptrdiff_t((row * groups + group) * sizeof(uint16_t));
-    return {w.dtype, data, w.row_stride, ::fovea::advanced(static_cast<const uint16_t*>(w.scales), at), groups};
+    return {w.dtype, data,   w.row_stride, ::fovea::advanced(static_cast<const uint16_t*>(w.scales), at),
+            groups,  super ? d % kSuperBlock : 0};
   }
-  // The next groups of the same rows.
+  // The next groups of the same rows, in the same super-block if they are in one.
   inline __attribute__((always_inline)) GroupsAt Next() const {
-    return {dtype, data + Bytes(), stride, ::fovea::advanced(scales, sizeof *scales), scale_stride};
+    GroupsAt next = *this;
+    if (IsInSuper(dtype)) {
+      next.place += ::fovea::scale_step(dtype);
+    } else {
+      next.data += Bytes(), next.scales = ::fovea::advanced(scales, sizeof *scales);
+    }
+    return next;
   }
-  // The bytes of a group in a row.
+  // The bytes of a group in a row, or of a super-block.
   inline __attribute__((always_inline)) size_t Bytes() const {
     return ::fovea::number_of<&::fovea::Format::group_bytes, kI8GroupedFormats>(dtype);
   }
@@ -75,3 +91,10 @@ FOVEA_INLINE void PutNibbles(const uint8_t* nibbles, uint8_t less, int8_t* to) {
   __builtin_memcpy(to + sizeof low, &high, sizeof high);
 }
 #endif
+
+// Codes of a row's group in a super-block as bytes, minus kLess in q6_k.
+template <fovea_dtype kType, uint32_t kLess>
+FOVEA_INLINE void PutSuperCodes(const uint8_t* block, size_t place, int8_t* to) {
+  FOVEA_UNROLL(2)
+  for (size_t i = 0; i < kScaleStep<kType>; i += 16) PutSixteen<kType, kLess>(block, place + i, to + i);
+}

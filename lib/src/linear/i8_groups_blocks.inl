@@ -22,8 +22,8 @@ struct BroughtGroups {
   uint32_t count;                            // of the rows
   const dot::RowCode* codes[kGroupsAtOnce];  // of a group in the first row
   ptrdiff_t strides[kGroupsAtOnce];          // from a row to the next
-  // For each row: what is added to the group's sum, which stays 0 without a zero point; its scale; and m, which Q4_1
-  // has.
+  // For each row: what is added to the group's sum, which stays 0 without a zero point; its scale; and its least
+  // number, which some formats have.
   int32_t starts[kGroupsAtOnce][kLinearGrain];
   float scales[kGroupsAtOnce][kLinearGrain], leasts[kGroupsAtOnce][kLinearGrain];
 };
@@ -31,10 +31,16 @@ struct BroughtGroups {
 // Codes of groups as bytes, before they are brought.
 using GroupBytes = int8_t[kLinearGrain][kScaleGroup];
 
-FOVEA_INLINE size_t InGroup(size_t inputs, size_t d) { return inputs - d < kScaleGroup ? inputs - d : kScaleGroup; }
+// The inputs of a group that begins at d; kStep limits their number.
+template <size_t kStep>
+FOVEA_INLINE size_t InGroup(size_t inputs, size_t d) {
+  return inputs - d < kStep ? inputs - d : kStep;
+}
 
 // Stores a row's codes of a group as the dot product reads them.
+template <fovea_dtype kType>
 FOVEA_INLINE void PutCodes(const GroupsAt& at, uint32_t row, int8_t* to) {
+  if constexpr (kInSuper<kType>) return PutSuperCodes<kType, kUnsignedRows ? 0 : 32>(at.Block(row), at.place, to);
   if (at.dtype != FOVEA_Q8_0) return PutNibbles(at.Codes(row), kUnsignedRows ? 0 : at.Bias(), to);
   if (!kUnsignedRows) return;  // then they are read in place
   const uint8_t* const codes = at.Codes(row);
@@ -50,10 +56,25 @@ FOVEA_INLINE void PutCodes(const GroupsAt& at, uint32_t row, int8_t* to) {
 // Prefetches the rows that are brought next: only a part of a row is read at a time, so a processor's own prefetcher
 // does not see which address is next.
 FOVEA_INLINE void PrefetchNext(const BroughtGroups& b, size_t inputs) {
-  const size_t bytes = inputs / kScaleGroup * b.first.Bytes();
+  const size_t elements = IsInSuper(b.first.dtype) ? kSuperBlock : kScaleGroup;
+  const size_t bytes = inputs * b.first.Bytes() / elements;
   uintptr_t row = reinterpret_cast<uintptr_t>(b.first.Block(0)) + kLinearGrain * uintptr_t(b.first.stride);
   for (uint32_t k = 0; k < kLinearGrain; ++k, row += uintptr_t(b.first.stride)) {  // may be past the end
     for (size_t i = 0; i < bytes; i += kCacheLine) __builtin_prefetch(reinterpret_cast<const void*>(row + i), 0, 3);
+  }
+}
+
+// Stores the scales of groups that are in one super-block.
+template <fovea_dtype kType>
+FOVEA_INLINE void PutScalesOfSuper(size_t inputs, BroughtGroups* b) {
+  const size_t first = b->first.place / kScaleStep<kType>;
+  for (uint32_t k = 0; k < b->count; ++k) {
+    float all[kSuperScales];
+    PutSuperScales<kType, false>(b->first.Block(k), all);
+    for (size_t g = 0; g * kScaleStep<kType> < inputs; ++g) {
+      b->scales[g][k] = all[first + g];
+      if constexpr (kHasLeast<kType>) b->leasts[g][k] = all[kSuperScales / 2 + first + g];
+    }
   }
 }
 
@@ -61,21 +82,21 @@ FOVEA_INLINE void PrefetchNext(const BroughtGroups& b, size_t inputs) {
 template <fovea_dtype kType>
 FOVEA_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
                                 BroughtGroups* b) {
-  constexpr size_t kHalves = kGroupsAtOnce * kLinearGrain;
+  constexpr size_t kHalves = kGroupsAtOnce * kLinearGrain, kStep = kScaleStep<kType>;
   uint16_t scales[kHalves] = {}, leasts[kHalves] = {};  // as in *b, but f16
   GroupsAt at = b->first;
   at.dtype = kType;
   dot::RowCode* to = static_cast<dot::RowCode*>(t.rows);
-  for (size_t g = 0, d = 0; d < inputs; ++g, d += kScaleGroup) {
-    const size_t n = InGroup(inputs, d);
+  for (size_t g = 0, d = 0; d < inputs; ++g, d += kStep) {
+    const size_t n = InGroup<kStep>(inputs, d);
     const int8_t* codes = reinterpret_cast<const int8_t*>(at.Codes(0));
     ptrdiff_t stride = at.stride;
     if constexpr (kUnsignedRows || kType != FOVEA_Q8_0) {
-      for (uint32_t k = 0; k < b->count; ++k) PutCodes(at, k, (*bytes)[k]);
+      for (uint32_t k = 0; k < b->count; ++k) PutCodes<kType>(at, k, (*bytes)[k]);
       codes = (*bytes)[0];
       stride = kScaleGroup;
     }
-    for (uint32_t k = 0; k < b->count; ++k) {
+    for (uint32_t k = 0; !kInSuper<kType> && k < b->count; ++k) {
       scales[g * kLinearGrain + k] = at.ScaleBits(k);
       if constexpr (kType == FOVEA_Q4_1) leasts[g * kLinearGrain + k] = at.LeastBits(k);
     }
@@ -92,6 +113,7 @@ FOVEA_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t input
     }
     at = at.Next();
   }
+  if constexpr (kInSuper<kType>) return PutScalesOfSuper<kType>(inputs, b);
   float *const all_scales = b->scales[0], *const all_leasts = b->leasts[0];
   FOVEA_UNROLL(16)
   for (size_t i = 0; i < kHalves; i += kLanes) {
@@ -108,7 +130,7 @@ FOVEA_INLINE void BringGroupsOf(const I8TokenTile& t, int32_t zero, size_t input
 
 // sums[row][column] += the products of groups of `inputs` inputs, from d on, times both scales: for kVectors vectors of
 // columns, and all rows that were brought.
-template <int kVectors, bool kLeast>
+template <int kVectors, bool kLeast, size_t kStep>
 FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
                                        const float* x_sums, float* sums, size_t column) {
   constexpr uint32_t kRows = kDotRows<kVectors>;
@@ -117,7 +139,7 @@ FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups
   x_sums += column;
   for (uint32_t row = 0; row < b.count; row += kRows, sums += kRows * columns) {
     const dot::Code* x = static_cast<const dot::Code*>(t.x) + (d / kGroup * columns + column) * kGroup;
-    for (size_t g = 0, from = 0; from < inputs; ++g, from += kScaleGroup, x += kScaleGroup * columns) {
+    for (size_t g = 0, from = 0; from < inputs; ++g, from += kStep, x += kStep * columns) {
       const dot::RowCode* codes[kRows];
       const dot::RowCode* next = b.codes[g] + ptrdiff_t(row) * b.strides[g];
       FOVEA_UNROLL(8)
@@ -125,10 +147,10 @@ FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups
         codes[k] = next;
         next += row + k + 1 < b.count ? b.strides[g] : 0;
       }
-      const float* const x_scales = GroupScalesOf(t, d / kScaleGroup + g) + column;
+      const float* const x_scales = GroupScalesOf(t, (d + from) / kScaleGroup) + column;
       BlockSums<kRows, kVectors> block;
       ZeroSums<kRows, kVectors>(block);
-      AddRows<kVectors>(x, columns, codes, InGroup(inputs, from), block);
+      AddRows<kVectors>(x, columns, codes, InGroup<kStep>(inputs, from), block);
       FOVEA_UNROLL(8)
       for (uint32_t k = 0; k < kRows; ++k) {
         const uint32_t live = row + k < b.count ? row + k : b.count - 1;
@@ -151,14 +173,14 @@ FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups
   }
 }
 
-template <int kMost, bool kLeast>
+template <int kMost, bool kLeast, size_t kStep>
 FOVEA_INLINE void AddGroupsOfColumns(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
                                      const float* x_sums, float* sums, size_t column) {
   for (; TakesVectors<kMost>(t.columns - column); column += kMost * kLanes) {
-    AddGroupsOfVectors<kMost, kLeast>(t, b, d, inputs, x_sums, sums, column);
+    AddGroupsOfVectors<kMost, kLeast, kStep>(t, b, d, inputs, x_sums, sums, column);
   }
   if constexpr (kMost > 1) {
-    AddGroupsOfColumns<kPreferSize ? 1 : kMost - 1, kLeast>(t, b, d, inputs, x_sums, sums, column);
+    AddGroupsOfColumns<kPreferSize ? 1 : kMost - 1, kLeast, kStep>(t, b, d, inputs, x_sums, sums, column);
   }
 }
 
@@ -167,25 +189,28 @@ FOVEA_KERNEL void I8BeginGroups(const I8TokenTile& t, const I8Tokens& tokens) {
   for (int8_t& one : ones) one = 1;
   I8Begin(t, tokens);
   float* to = t.group_sums;
-  for (size_t d = 0; d < t.in_dim; d += kScaleGroup, to += t.columns) {
-    MultiplyRowsOfTile(t, ones, kScaleGroup, 1, d, InGroup(t.in_dim, d), false, t.sums);  // only row 0 is used
+  const size_t step = ::fovea::sum_step_of(t);
+  for (size_t d = 0; d < t.in_dim; d += step, to += t.columns) {
+    const size_t n = t.in_dim - d < step ? t.in_dim - d : step;
+    MultiplyRowsOfTile(t, ones, kScaleGroup, 1, d, n, false, t.sums);  // only row 0 is used
     for (size_t c = 0; c < t.columns; c += kLanes) hn::StoreU(hn::LoadU(kF, t.sums + c), kF, to + c);
   }
 }
 
 // x_sums[group][column], from the sum of a column's codes in a group. Where rows have a bias: -bias times this sum, an
-// integer, which takes the bias out of a product. For Q4_1, whose rows have none: this sum without the zero points, a
-// float.
+// integer, which takes the bias out of a product. For rows with a least number, which have none: this sum without the
+// zero points, a float.
 FOVEA_INLINE void PutSumsOfTokens(const I8TokenTile& t, int32_t zero, int32_t bias, size_t d, size_t inputs,
                                   float* x_sums) {
-  const float* sums = t.group_sums + d / kScaleGroup * t.columns;
-  for (size_t from = 0; from < inputs; from += kScaleGroup, x_sums += t.columns, sums += t.columns) {
-    const VI start = hn::Set(kI, -zero * int32_t(InGroup(inputs, from)));
+  const size_t step = ::fovea::sum_step_of(t);
+  const float* sums = t.group_sums + d / step * t.columns;
+  for (size_t from = 0; from < inputs; from += step, x_sums += t.columns, sums += t.columns) {
+    const VI start = hn::Set(kI, -zero * int32_t(inputs - from < step ? inputs - from : step));
     for (size_t c = 0; c < t.columns; c += kLanes) {
       const VI sum = LoadInts(sums + c);
       if (bias != 0) {
-        const VI up = hn::ShiftLeft<3>(sum);
-        StoreInts(hn::Sub(hn::Set(kI, 0), bias == 8 ? up : hn::ShiftLeft<4>(up)), x_sums + c);
+        const VI up = hn::ShiftLeft<3>(sum), more = bias == 32 ? hn::ShiftLeft<2>(up) : hn::ShiftLeft<4>(up);
+        StoreInts(hn::Sub(hn::Set(kI, 0), bias == 8 ? up : more), x_sums + c);
       } else {
         hn::StoreU(hn::ConvertTo(kF, hn::Add(sum, start)), kF, x_sums + c);
       }
@@ -194,7 +219,7 @@ FOVEA_INLINE void PutSumsOfTokens(const I8TokenTile& t, int32_t zero, int32_t bi
 }
 
 FOVEA_KERNEL void I8MultiplyGroups(const I8TokenTile& t, const I8Rows& w) {
-  constexpr size_t kInputs = kGroupsAtOnce * kScaleGroup;
+  const size_t most = kGroupsAtOnce * ::fovea::scale_step(w.weights.dtype);
   const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
   float* const x_sums = t.sums + size_t(kGroupedOutputs + kLinearGrain) * t.columns;
   GroupBytes bytes[kRowsInPlace ? kGroupsAtOnce : 1];
@@ -202,21 +227,23 @@ FOVEA_KERNEL void I8MultiplyGroups(const I8TokenTile& t, const I8Rows& w) {
   for (size_t i = 0; i < size_t(kGroupedOutputs + kLinearGrain) * t.columns; i += kLanes) {
     hn::StoreU(hn::Zero(kF), kF, t.sums + i);
   }
-  for (size_t d = 0; d < t.in_dim; d += kInputs) {
-    const size_t inputs = t.in_dim - d < kInputs ? t.in_dim - d : kInputs;
-    const GroupsAt first = GroupsAt::Of(w.weights, t.in_dim, 0, d / kScaleGroup);
-    const bool has_least = first.dtype == FOVEA_Q4_1;
+  for (size_t d = 0; d < t.in_dim; d += most) {
+    const size_t inputs = t.in_dim - d < most ? t.in_dim - d : most;
+    const GroupsAt first = GroupsAt::Of(w.weights, t.in_dim, 0, d);
+    const bool has_least = HasLeast(first.dtype);
     if (kUnsignedRows || has_least) PutSumsOfTokens(t, zero, RowBias(first), d, inputs, x_sums);
     for (uint32_t row = 0; row < w.outputs; row += kLinearGrain) {
-      b.first = GroupsAt::Of(w.weights, t.in_dim, row, d / kScaleGroup);
+      b.first = GroupsAt::Of(w.weights, t.in_dim, row, d);
       b.count = w.outputs - row < kLinearGrain ? w.outputs - row : kLinearGrain;
       if (kLanes > 4) PrefetchNext(b, inputs);
       BringGroupsOf(t, zero, inputs, bytes, &b);
       float* const sums = t.sums + size_t(row) * t.columns;
       if (has_least) {
-        AddGroupsOfColumns<kBlockVectors, true>(t, b, d, inputs, x_sums, sums, 0);
-      } else {
-        AddGroupsOfColumns<kBlockVectors, false>(t, b, d, inputs, x_sums, sums, 0);
+        AddGroupsOfColumns<kBlockVectors, true, kScaleGroup>(t, b, d, inputs, x_sums, sums, 0);
+      } else if (kI8SuperFormats == 0 || ::fovea::scale_step(first.dtype) == kScaleGroup) {
+        AddGroupsOfColumns<kBlockVectors, false, kScaleGroup>(t, b, d, inputs, x_sums, sums, 0);
+      } else if constexpr (kI8SuperFormats != 0) {
+        AddGroupsOfColumns<kBlockVectors, false, kScaleGroup / 2>(t, b, d, inputs, x_sums, sums, 0);
       }
     }
   }

@@ -22,6 +22,7 @@ namespace fovea {
 // Whether integer products are compiled in, and for which formats of weights in groups.
 constexpr bool kHasI8Linear = config::kComputeI8 && config::kI8;
 constexpr FormatSet kI8GroupedFormats = kHasI8Linear ? kGroupedFormats : 0;
+constexpr FormatSet kI8SuperFormats = kI8GroupedFormats & kSuperFormats;
 // The limit of inputs that keeps a sum below 2^31: 255 * 128 * 2^16.
 constexpr uint32_t kMostI8Inputs = 65536;
 // Inputs that weights are multiplied by at a time. Where codes are wider than bytes, kLinearGrain rows of this many
@@ -61,6 +62,7 @@ struct I8TokenTile {
   uint32_t columns;  // tile kernel: a multiple of the lanes of a vector
   uint32_t live;
   uint32_t scaled_groups;  // as in LinearPlan
+  uint32_t sum_step;       // as in LinearPlan
   void* x;          // codes [in_dim / group][column][group]; few tokens: [token][in_dim rounded up to kFewReads]
   float* scales;    // [columns]
   float* sums;      // tile kernel: [kLinearOutputs][columns] the bits of int32, or floats where weights are in groups
@@ -69,9 +71,13 @@ struct I8TokenTile {
   // Weights in groups, else null: scales of inputs, [scaled_groups][columns]; few tokens: [token][scaled_groups].
   float* group_scales;
   // Weights in groups, where the kernels need it, else null: sums of codes. [group][columns], the bits of int32; few
-  // tokens: [token][group], floats, minus their zero point.
+  // tokens: [token][group], floats, minus their zero point. Here a group is sum_step inputs.
   float* group_sums;
 };
+
+// The sums that a token's codes have.
+constexpr size_t sum_step_of(const I8TokenTile& t) { return kI8SuperFormats ? t.sum_step : kScaleGroup; }
+constexpr size_t sums_of(const I8TokenTile& t) { return (t.in_dim + sum_step_of(t) - 1) / sum_step_of(t); }
 
 // The weights of some outputs, and where these are stored.
 struct I8Rows {

@@ -27,7 +27,7 @@ FOVEA_KERNEL void LinearBegin(const TokenTile& t, const float* x, ptrdiff_t stri
 constexpr bool kAsksAhead = kLanes > 4;
 // How far ahead with few tokens: 8 rows of f32, and as many bytes of other formats.
 template <fovea_dtype kType>
-constexpr size_t kRowsAhead = 8 * format_of(FOVEA_F32).group_bytes / format_of(kType).group_bytes;
+constexpr size_t kRowsAhead = 8 * BytesOf<FOVEA_F32>(kSuperBlock) / BytesOf<kType>(kSuperBlock);
 
 template <int kVectors>
 FOVEA_TEMPLATE void LinearVectors(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input,
@@ -100,7 +100,7 @@ template <int kTokens, uint32_t kRows, fovea_dtype kType>
 FOVEA_INLINE void FewVectors(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t whole,
                              WeightsAhead ahead, VF (&acc)[kTokens][kRows]) {
   for (size_t d = 0; d < whole; d += kLanes) {
-    ahead.Prefetch<kRows * kLanes * format_of(kType).group_bytes / kScaleGroup>();
+    ahead.Prefetch<BytesOf<kType>(kRows * kLanes)>();
     VF v[kTokens];
     FOVEA_UNROLL(4)
     for (int r = 0; r < kTokens; ++r) v[r] = hn::LoadU(kF, x[r] + d);
@@ -118,41 +118,44 @@ FOVEA_INLINE void FewVectors(const float* const (&x)[kTokens], const FormatRow<k
 template <int kTokens, uint32_t kRows, fovea_dtype kType>
 FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t whole,
                             WeightsAhead ahead, VF (&acc)[kTokens][kRows]) {
-  for (size_t d = 0; d < whole; d += kScaleGroup) {
-    ahead.Prefetch<kRows * format_of(kType).group_bytes>();
+  constexpr size_t kVectors = kScaleStep<kType> / kLanes;
+  constexpr bool kBiased = kType == FOVEA_I4 || kType == FOVEA_Q4_0;
+  RowScales<kType> scales[kRows];
+  for (size_t d = 0; d < whole; d += kScaleStep<kType>) {
+    ahead.Prefetch<BytesOf<kType>(kRows * kScaleStep<kType>)>();
+    if (d % kSuperBlock == 0) {
+      for (uint32_t k = 0; k < kRows; ++k) scales[k].Enter(weights[k], d);
+    }
     VF x_sum = hn::Zero(kF);
     FOVEA_UNROLL(8)
-    for (size_t i = 0; kType == FOVEA_Q4_1 && kTokens == 1 && i < kGroupVectors; ++i) {
+    for (size_t i = 0; kHasLeast<kType> && kTokens == 1 && i < kVectors; ++i) {
       x_sum = hn::Add(x_sum, hn::LoadU(kF, x[0] + d + i * kLanes));
     }
     FOVEA_UNROLL(8)
     for (uint32_t k = 0; k < kRows; ++k) {
-      VF codes[kGroupVectors];
-      const VF scale = weights[k].Scale(d);
+      VF codes[kVectors];
+      const VF scale = scales[k].Scale(weights[k], d);
       if constexpr (kTokens == 1) {
         weights[k].Group(d, codes);
         VF sum = hn::Mul(hn::LoadU(kF, x[0] + d), codes[0]);
         FOVEA_UNROLL(8)
-        for (size_t i = 1; i < kGroupVectors; ++i) {
+        for (size_t i = 1; i < kVectors; ++i) {
           sum = hn::MulAdd(hn::LoadU(kF, x[0] + d + i * kLanes), codes[i], sum);
         }
         acc[0][k] = hn::MulAdd(sum, scale, acc[0][k]);
-        if constexpr (kType == FOVEA_Q4_1) acc[0][k] = hn::MulAdd(x_sum, weights[k].Least(d), acc[0][k]);
+        if constexpr (kHasLeast<kType>) acc[0][k] = hn::MulAdd(x_sum, scales[k].Least(weights[k], d), acc[0][k]);
       } else {
         VF least = hn::Zero(kF);  // what a nibble of 0 stands for
-        if constexpr (kType == FOVEA_Q8_0) {
-          weights[k].Group(d, codes);
-        } else {
+        if constexpr (kBiased) {
           AllNibbles<0>(weights[k].Codes(d), codes);
-          if constexpr (kType == FOVEA_Q4_1) {
-            least = weights[k].Least(d);
-          } else {
-            least = hn::Mul(scale, hn::Set(kF, -8.0f));
-          }
+          least = hn::Mul(scale, hn::Set(kF, -8.0f));
+        } else {
+          weights[k].Group(d, codes);
+          if constexpr (kHasLeast<kType>) least = scales[k].Least(weights[k], d);
         }
         FOVEA_UNROLL(8)
-        for (size_t i = 0; i < kGroupVectors; ++i) {
-          const VF w = kType == FOVEA_Q8_0 ? hn::Mul(codes[i], scale) : hn::MulAdd(codes[i], scale, least);
+        for (size_t i = 0; i < kVectors; ++i) {
+          const VF w = kBiased || kHasLeast<kType> ? hn::MulAdd(codes[i], scale, least) : hn::Mul(codes[i], scale);
           FOVEA_UNROLL(4)
           for (int r = 0; r < kTokens; ++r) acc[r][k] = hn::MulAdd(hn::LoadU(kF, x[r] + d + i * kLanes), w, acc[r][k]);
         }
@@ -166,7 +169,7 @@ template <int kTokens, fovea_dtype kType>
 FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, uint32_t output) {
   constexpr uint32_t kOutputs = kLanes / kTokens, kMost = kTokens == 1 ? 8 : 4;
   constexpr uint32_t kGroup = kOutputs < kMost ? kOutputs : kMost;  // outputs multiplied at a time
-  constexpr size_t kStep = kGrouped<kType> ? kScaleGroup : kLanes;
+  constexpr size_t kStep = kGrouped<kType> ? kScaleStep<kType> : kLanes;
   const size_t whole = f.in_dim / kStep * kStep;
   VF products[kLanes];
   FOVEA_UNROLL(4)

@@ -109,7 +109,8 @@ fovea_status plan_linear(const fovea_linear_args& a, LinearPlan* plan) {
   const bool grouped = i8 && is_one_of<kI8GroupedFormats>(a.weights.dtype);
   const uint32_t workers = a.executor ? a.executor->workers : 1;
   const size_t scaled_groups = grouped ? a.x_dtype == FOVEA_F32 ? groups_of(a.in_dim) : 1 : 0;
-  *plan = {traits->target, traits->dot, false, uint32_t(scaled_groups), traits->lanes, 0, workers, 0};
+  const uint32_t sum_step = kI8SuperFormats ? uint32_t(scale_step(a.weights.dtype)) : 0;
+  *plan = {traits->target, traits->dot, false, uint32_t(scaled_groups), sum_step, traits->lanes, 0, workers, 0};
   if (!i8 && few && !a.portable_bits) return FOVEA_OK;
   if (i8 && few && (grouped ? dot.few_groups : dot.few_rows)) {
     plan->few = true;

@@ -264,6 +264,10 @@ FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm512_unpacklo_epi64(a, b);
 FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm512_unpackhi_epi64(a, b); }
 FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm512_and_si512(v, Start(0x0f0f0f0f)); }
 FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm512_srli_epi32(v, 4)); }
+FOVEA_INLINE FewX AddPairs(FewX low, FewX pairs, int shift) {
+  const FewX high = _mm512_slli_epi32(_mm512_srl_epi32(pairs, _mm_cvtsi32_si128(shift)), 4);
+  return _mm512_or_si512(low, _mm512_and_si512(high, Start(0x30303030)));
+}
 #else
 FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[2]) {
   const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0]));
@@ -275,6 +279,10 @@ FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm256_unpacklo_epi64(a, b);
 FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm256_unpackhi_epi64(a, b); }
 FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm256_and_si256(v, Start(0x0f0f0f0f)); }
 FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm256_srli_epi32(v, 4)); }
+FOVEA_INLINE FewX AddPairs(FewX low, FewX pairs, int shift) {
+  const FewX high = _mm256_slli_epi32(_mm256_srl_epi32(pairs, _mm_cvtsi32_si128(shift)), 4);
+  return _mm256_or_si256(low, _mm256_and_si256(high, Start(0x30303030)));
+}
 #endif
 // In each 16-byte block, word k of vector j becomes word j of vector k.
 FOVEA_INLINE void TurnBlocks(FewX (&v)[4]) {
