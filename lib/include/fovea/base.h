@@ -332,7 +332,8 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
  *                 for the same bits alone.
  *   errors        tests/f16_test.cc asserts them. For normal numbers the mean square error is about 2e-6 of the mean
  *                 square of the outputs, some fiftieth of that of FOVEA_COMPUTE_I8.
- *   refused       with FOVEA_ERR_UNSUPPORTED: keys or values of another format, additive scores. */
+ *   refused       with FOVEA_ERR_UNSUPPORTED: keys or values of another format, additive scores; on Cortex-M without
+ *                 Helium everything, unless the build sets FOVEA_ENABLE_COMPUTE_F16. */
 typedef enum fovea_compute FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_COMPUTE_F32 = 0, /* products of f32; elements of other formats are widened first */
   FOVEA_COMPUTE_I8 = 1,  /* products of 8-bit integers */

@@ -39,9 +39,14 @@
 #ifndef FOVEA_ENABLE_ADDITIVE
 #define FOVEA_ENABLE_ADDITIVE FOVEA_ENABLE_DEFAULT /* FOVEA_SCORE_ADDITIVE */
 #endif
+#if !defined(FOVEA_ENABLE_COMPUTE_F16) && defined(__ARM_ARCH_PROFILE) && !defined(__ARM_FEATURE_MVE)
+#if __ARM_ARCH_PROFILE == 'M' /* without instructions for it: left out, unless a build asks for the same bits */
+#define FOVEA_ENABLE_COMPUTE_F16 0
+#endif
+#endif
 #ifndef FOVEA_ENABLE_COMPUTE_F16
 #define FOVEA_ENABLE_COMPUTE_F16 FOVEA_ENABLE_DEFAULT /* FOVEA_COMPUTE_F16: needs FOVEA_ENABLE_F16, and without it
-                                                         is 0 */
+                                                         is 0; on Cortex-M without Helium it is 0 by default */
 #endif
 #ifndef FOVEA_ENABLE_COMPUTE_I8
 #define FOVEA_ENABLE_COMPUTE_I8 FOVEA_ENABLE_DEFAULT /* FOVEA_COMPUTE_I8: needs FOVEA_ENABLE_I8, _I4 or _GGML, and
